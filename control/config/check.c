@@ -1,0 +1,433 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "control/config/check.h"
+
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <strings.h>
+
+enum { DSCP_CNP = 48, PATH_LEN = 256 };
+
+void check_report(struct diag_sink *s, enum diag_level level, const struct cfg_map *m,
+		  const char *key, struct cfg_pos at, const char *fmt, ...)
+{
+	char path[PATH_LEN], text[512];
+	va_list ap;
+
+	snprintf(path, sizeof(path), "%s%s%s", m->path, *key == '\0' ? "" : ".", key);
+	va_start(ap, fmt);
+	vsnprintf(text, sizeof(text), fmt, ap);
+	va_end(ap);
+	diag_add(s, level, at, path, "%s", text);
+}
+
+// ---- which class speaks for a queue or a group
+bool check_gives_queue(const struct cfg_class *c)
+{
+	return c->schedule.map.given || c->schedule.strict.given || c->min_rate.given ||
+	       c->max_rate.given || c->egress.map.given || c->wred.map.given;
+}
+
+static bool gives_pg(const struct cfg_class *c)
+{
+	return c->ingress.map.given;
+}
+
+static int class_of(const struct cfg_profile *p, const struct cfg_lookup *map, unsigned to,
+		    bool (*gives)(const struct cfg_class *))
+{
+	int first = -1;
+
+	for (int cls = N_CLASSES - 1; cls >= 0; cls--) {
+		if (cfg_mapped(map, (unsigned)cls) != to)
+			continue;
+		if (first < 0 || gives(&p->classes[cls]) || !gives(&p->classes[first]))
+			first = cls;
+	}
+	return first;
+}
+
+int check_class_of_pg(const struct cfg_profile *p, unsigned pg)
+{
+	return class_of(p, &p->class_to_pg, pg, gives_pg);
+}
+
+int check_class_of_queue(const struct cfg_profile *p, unsigned queue)
+{
+	return class_of(p, &p->class_to_queue, queue, check_gives_queue);
+}
+
+// ---- rules of one profile
+static void kmin_is_not_above_kmax(const struct cfg_profile *p, struct diag_sink *s)
+{
+	for (unsigned cls = 0; cls < N_CLASSES; cls++)
+		for (unsigned color = 0; color < N_COLORS; color++) {
+			const struct cfg_wred *w = &p->classes[cls].wred;
+			const struct cfg_curve *k = &w->curve[color];
+			enum unit_kind unit = k->kmin.percent ? UNIT_PERCENT : UNIT_BYTES;
+			char kmin[32], kmax[32];
+
+			// A size and a percentage meet in the compiler, which knows the limit.
+			if (k->kmin.n <= k->kmax.n || k->kmin.percent != k->kmax.percent ||
+			    !k->kmax.given)
+				continue;
+			unit_print(unit, k->kmin.n, kmin, sizeof(kmin));
+			unit_print(unit, k->kmax.n, kmax, sizeof(kmax));
+			check_report(s, DIAG_ERROR, color == GREEN ? &w->map : &k->map, "kmin",
+				     k->kmin.at, "%s is above kmax %s", kmin, kmax);
+		}
+}
+
+static void lossless_and_lossy_do_not_mix(const struct cfg_profile *p, struct diag_sink *s)
+{
+	static const char *const what[] = {"queue", "priority group"};
+	const struct cfg_lookup *maps[] = {&p->class_to_queue, &p->class_to_pg};
+
+	for (unsigned a = 0; a < 2 * N_CLASSES; a++)
+		for (unsigned b = 0; b < N_CLASSES; b++) {
+			const struct cfg_lookup *l = maps[a / N_CLASSES];
+			const struct cfg_val *v = &p->classes[a % N_CLASSES].lossless;
+
+			if (!v->n || p->classes[b].lossless.n ||
+			    cfg_mapped(l, a % N_CLASSES) != cfg_mapped(l, b))
+				continue;
+			check_report(s, DIAG_ERROR, &p->classes[a % N_CLASSES].map, "lossless",
+				     v->at, "%s %u also carries class %u, which is lossy: map one of"
+				     " them elsewhere",
+				     what[a / N_CLASSES], cfg_mapped(l, b), b);
+		}
+}
+
+static void shared_settings_are_given_once(const struct cfg_profile *p, struct diag_sink *s)
+{
+	for (unsigned cls = 0; cls < N_CLASSES; cls++) {
+		const struct cfg_class *c = &p->classes[cls];
+		unsigned pg = cfg_mapped(&p->class_to_pg, cls);
+		unsigned queue = cfg_mapped(&p->class_to_queue, cls);
+		int g = check_class_of_pg(p, pg), q = check_class_of_queue(p, queue);
+
+		if (gives_pg(c) && g != (int)cls)
+			check_report(s, DIAG_ERROR, &c->map, "ingress", c->ingress.map.at,
+				     "priority group %u takes its settings from class %d: give them"
+				     " once", pg, g);
+		if (check_gives_queue(c) && q != (int)cls)
+			check_report(s, DIAG_ERROR, &c->map, "", c->map.at,
+				     "queue %u takes schedule, rates, egress and wred from class %d:"
+				     " give them once", queue, q);
+	}
+}
+
+static void pfc_class_has_headroom(const struct cfg_profile *p, struct diag_sink *s)
+{
+	for (unsigned cls = 0; cls < N_CLASSES; cls++) {
+		const struct cfg_class *c = &p->classes[cls];
+
+		if (c->lossless.n && c->ingress.headroom.fixed.n == 0)
+			check_report(s, DIAG_ERROR, &c->ingress.map, "headroom",
+				     c->ingress.headroom.fixed.at,
+				     "0 leaves no room for what arrives after a PAUSE: a lossless"
+				     " class needs headroom, use auto");
+	}
+}
+
+// A CNP that waits behind a pause comes too late to end the congestion that caused it.
+static void cnp_class_is_lossy(const struct cfg_profile *p, struct diag_sink *s)
+{
+	unsigned cnp = cfg_dscp_class(p, DSCP_CNP);
+	bool ecn = false;
+
+	for (unsigned cls = 0; cls < N_CLASSES; cls++)
+		ecn |= cls != cnp && p->classes[cls].lossless.n && p->classes[cls].wred.ecn.n;
+	if (p->trust.n == TRUST_DSCP && ecn && p->classes[cnp].lossless.n)
+		check_report(s, DIAG_ERROR, &p->classes[cnp].map, "lossless",
+			     p->classes[cnp].lossless.at,
+			     "class %u carries CNPs (DSCP 48): a lossless CNP class can be paused by"
+			     " the congestion it reports, map DSCP 48 to a lossy class", cnp);
+}
+
+static void lossless_class_has_no_egress_limit(const struct cfg_profile *p, struct diag_sink *s)
+{
+	for (unsigned cls = 0; cls < N_CLASSES; cls++) {
+		const struct cfg_class *c = &p->classes[cls];
+
+		if (c->lossless.n && c->egress.map.given)
+			check_report(s, DIAG_ERROR, &c->map, "egress", c->egress.map.at,
+				     "a lossless queue is never limited here, its senders are held at"
+				     " the ingress: remove egress");
+	}
+}
+
+// PFC settings of a class without PFC would silently do nothing.
+static void refuse_pfc_keys(const struct cfg_ingress *in, struct diag_sink *s)
+{
+	const struct {
+		const char *key;
+		const struct cfg_val *v;
+	} keys[] = {{"headroom", &in->headroom.fixed}, {"xon", &in->xon},
+		    {"xon_offset", &in->xon_offset},   {"mru", &in->mru},
+		    {"cable", &in->cable}};
+
+	for (unsigned i = 0; i < sizeof(keys) / sizeof(keys[0]); i++)
+		if (keys[i].v->given)
+			check_report(s, DIAG_ERROR, &in->map, keys[i].key, keys[i].v->at,
+				     "means nothing in a lossy class: set lossless: true or remove"
+				     " it");
+	if (in->headroom.map.given)
+		check_report(s, DIAG_ERROR, &in->map, "headroom", in->headroom.map.at,
+			     "means nothing in a lossy class: set lossless: true or remove it");
+}
+
+static void lossy_class_has_no_pfc_keys(const struct cfg_profile *p, struct diag_sink *s)
+{
+	for (unsigned cls = 0; cls < N_CLASSES; cls++)
+		if (!p->classes[cls].lossless.n)
+			refuse_pfc_keys(&p->classes[cls].ingress, s);
+}
+
+static void refuse_both(const struct cfg_map *m, const struct cfg_val *alpha,
+			const struct cfg_val *fixed, struct diag_sink *s)
+{
+	if (alpha->given && fixed->given)
+		check_report(s, DIAG_ERROR, m, "static", fixed->at,
+			     "alpha and static exclude each other: keep one");
+}
+
+static void alpha_or_static(const struct cfg_profile *p, struct diag_sink *s)
+{
+	for (unsigned cls = 0; cls < N_CLASSES; cls++) {
+		const struct cfg_class *c = &p->classes[cls];
+
+		refuse_both(&c->ingress.map, &c->ingress.alpha, &c->ingress.static_limit, s);
+		refuse_both(&c->egress.map, &c->egress.alpha, &c->egress.static_limit, s);
+	}
+}
+
+static void rates_make_sense(const struct cfg_profile *p, struct diag_sink *s)
+{
+	for (unsigned cls = 0; cls < N_CLASSES; cls++) {
+		const struct cfg_class *c = &p->classes[cls];
+		char min[32], max[32];
+
+		if (c->min_rate.n != 0 && c->schedule.strict.given)
+			check_report(s, DIAG_ERROR, &c->map, "min_rate", c->min_rate.at,
+				     "a strict queue comes first anyway: remove min_rate");
+		if (c->max_rate.n == 0 || c->min_rate.n <= c->max_rate.n)
+			continue;
+		unit_print(UNIT_RATE, c->min_rate.n, min, sizeof(min));
+		unit_print(UNIT_RATE, c->max_rate.n, max, sizeof(max));
+		check_report(s, DIAG_ERROR, &c->map, "min_rate", c->min_rate.at,
+			     "%s is above max_rate %s", min, max);
+	}
+}
+
+static void wred_has_an_effect(const struct cfg_profile *p, struct diag_sink *s)
+{
+	for (unsigned cls = 0; cls < N_CLASSES; cls++) {
+		const struct cfg_class *c = &p->classes[cls];
+		bool drops = c->wred.not_ect.given ? c->wred.not_ect.n != 0 : !c->lossless.n;
+
+		if (c->wred.map.given && !c->wred.ecn.n && !drops)
+			check_report(s, DIAG_WARNING, &c->map, "wred", c->wred.map.at,
+				     "neither marks nor drops: set ecn: on or not_ect: drop");
+	}
+}
+
+static void (*const profile_rules[])(const struct cfg_profile *, struct diag_sink *) = {
+	kmin_is_not_above_kmax,
+	lossless_and_lossy_do_not_mix,
+	shared_settings_are_given_once,
+	pfc_class_has_headroom,
+	cnp_class_is_lossy,
+	lossless_class_has_no_egress_limit,
+	lossy_class_has_no_pfc_keys,
+	alpha_or_static,
+	rates_make_sense,
+	wred_has_an_effect,
+};
+
+// ---- rules of the whole policy
+static void port_names_are_unique(const struct config *c, struct diag_sink *s)
+{
+	for (unsigned i = 0; i < c->n_ports; i++)
+		if (cfg_find_port(c, c->ports[i].name) != (int)i)
+			check_report(s, DIAG_ERROR, &c->ports[i].item->map, "name",
+				     c->ports[i].item->name.at, "port %s is given twice",
+				     c->ports[i].name);
+}
+
+static void devices_are_unique(const struct config *c, struct diag_sink *s)
+{
+	for (unsigned i = 0; i < c->n_ports; i++)
+		for (unsigned j = 0; j < i; j++)
+			if (strcmp(c->ports[i].device, c->ports[j].device) == 0)
+				check_report(s, DIAG_ERROR, &c->ports[i].item->map, "device",
+					     c->ports[i].item->device.at,
+					     "%s already belongs to port %s", c->ports[i].device,
+					     c->ports[j].name);
+}
+
+static void override_rules(const struct config_port *port, unsigned cls, struct diag_sink *s)
+{
+	const struct cfg_ingress *in = &port->item->classes[cls].ingress;
+	const struct cfg_profile *p = port->profile;
+	unsigned pg = cfg_mapped(&p->class_to_pg, cls);
+
+	refuse_both(&in->map, &in->alpha, &in->static_limit, s);
+	if (!p->classes[cls].lossless.n)
+		refuse_pfc_keys(in, s);
+	else if (in->headroom.fixed.n == 0)
+		check_report(s, DIAG_ERROR, &in->map, "headroom", in->headroom.fixed.at,
+			     "0 leaves no room for what arrives after a PAUSE: a lossless class needs"
+			     " headroom, use auto");
+	for (unsigned other = 0; other < cls; other++)
+		if (cfg_mapped(&p->class_to_pg, other) == pg &&
+		    port->item->classes[other].ingress.map.given)
+			check_report(s, DIAG_ERROR, &in->map, "", in->map.at,
+				     "priority group %u takes its settings from class %u: give them"
+				     " once", pg, other);
+}
+
+static void port_overrides_make_sense(const struct config *c, struct diag_sink *s)
+{
+	for (unsigned i = 0; i < c->n_ports; i++)
+		for (unsigned cls = 0; cls < N_CLASSES; cls++)
+			if (c->ports[i].item->classes[cls].ingress.map.given)
+				override_rules(&c->ports[i], cls, s);
+}
+
+static void vlan_ids_are_unique(const struct config *c, struct diag_sink *s)
+{
+	const struct cfg_vlan *v = c->root.vlans.items;
+	uint64_t seen[N_VLANS / 64] = {0};
+
+	for (unsigned i = 0; i < c->root.vlans.n; i++) {
+		unsigned id = (unsigned)v[i].id.n;
+
+		if (id != 0 && vlan_bit(seen, id))
+			check_report(s, DIAG_ERROR, &v[i].map, "id", v[i].id.at,
+				     "VLAN %u is given twice", id);
+		seen[id / 64] |= 1ull << (id % 64);
+	}
+}
+
+static bool vlan_listed(const struct config *c, unsigned id)
+{
+	const struct cfg_vlan *v = c->root.vlans.items;
+
+	for (unsigned i = 0; i < c->root.vlans.n; i++)
+		if (v[i].id.n == id)
+			return true;
+	return false;
+}
+
+static void port_vlans_make_sense(const struct config *c, struct diag_sink *s)
+{
+	const struct cfg_port *ports = c->root.ports.items;
+
+	for (unsigned i = 0; i < c->root.ports.n; i++) {
+		const struct cfg_port_vlan *v = &ports[i].vlan;
+		unsigned untagged = cfg_untagged(&ports[i]);
+
+		if (untagged != 0 && cfg_set_has(&v->tagged, untagged))
+			check_report(s, DIAG_ERROR, &v->map, "tagged", v->tagged.map.at,
+				     "VLAN %u is untagged on this port: it cannot be tagged too",
+				     untagged);
+		if (!c->root.vlans.map.given)
+			continue;
+		if (v->untagged.given && untagged != 0 && !vlan_listed(c, untagged))
+			check_report(s, DIAG_WARNING, &v->map, "untagged", v->untagged.at,
+				     "VLAN %u is not listed in vlans: it exists all the same",
+				     untagged);
+		for (unsigned id = 1; id < N_VLANS && v->tagged.n != 0; id++)
+			if (cfg_set_has(&v->tagged, id) && !vlan_listed(c, id)) {
+				check_report(s, DIAG_WARNING, &v->map, "tagged", v->tagged.map.at,
+					     "VLAN %u is not listed in vlans: it exists all the same",
+					     id);
+				break;
+			}
+	}
+}
+
+static void fdb_rule(const struct config *c, const struct cfg_fdb *f, struct diag_sink *s)
+{
+	uint8_t mac[6];
+	int port = f->port.text != NULL ? cfg_find_port(c, f->port.text) : 0;
+	const struct cfg_port *p;
+
+	if (f->mac.text != NULL && !cfg_parse_mac(f->mac.text, mac))
+		check_report(s, DIAG_ERROR, &f->map, "mac", f->mac.at,
+			     "\"%s\": expected an address such as 02:00:00:00:00:01", f->mac.text);
+	else if (f->mac.text != NULL && (mac[0] & 1))
+		check_report(s, DIAG_ERROR, &f->map, "mac", f->mac.at,
+			     "%s is a multicast address: only unicast belongs to one port",
+			     f->mac.text);
+	if (port < 0)
+		check_report(s, DIAG_ERROR, &f->map, "port", f->port.at, "there is no port %s",
+			     f->port.text);
+	if (port < 0 || f->port.text == NULL)
+		return;
+	p = c->ports[port].item;
+	if (!f->vlan.given && cfg_vlan_aware(c) && cfg_untagged(p) == 0)
+		check_report(s, DIAG_ERROR, &f->map, "vlan", f->map.at,
+			     "is required: port %s takes no untagged frames", f->port.text);
+	else if (!f->vlan.given)
+		return;
+	else if (!cfg_vlan_aware(c))
+		check_report(s, DIAG_ERROR, &f->map, "vlan", f->vlan.at,
+			     "this policy has no VLANs: remove it or give vlans");
+	else if (cfg_untagged(p) != f->vlan.n && !cfg_set_has(&p->vlan.tagged, (unsigned)f->vlan.n))
+		check_report(s, DIAG_ERROR, &f->map, "vlan", f->vlan.at,
+			     "port %s is not in VLAN %u", f->port.text, (unsigned)f->vlan.n);
+}
+
+static void fdb_makes_sense(const struct config *c, struct diag_sink *s)
+{
+	const struct cfg_fdb *f = c->root.fdb.items;
+
+	for (unsigned i = 0; i < c->root.fdb.n; i++)
+		fdb_rule(c, &f[i], s);
+}
+
+static void fdb_addresses_are_unique(const struct config *c, struct diag_sink *s)
+{
+	const struct cfg_fdb *f = c->root.fdb.items;
+
+	for (unsigned i = 0; i < c->root.fdb.n; i++)
+		for (unsigned j = 0; j < i; j++) {
+			if (f[i].mac.text == NULL || f[j].mac.text == NULL ||
+			    strcasecmp(f[i].mac.text, f[j].mac.text) != 0 ||
+			    f[i].port.text == NULL || f[j].port.text == NULL ||
+			    cfg_fdb_vid(c, &f[i]) != cfg_fdb_vid(c, &f[j]))
+				continue;
+			check_report(s, DIAG_ERROR, &f[i].map, "mac", f[i].mac.at,
+				     "%s is given twice", f[i].mac.text);
+			break;
+		}
+}
+
+static void worker_cores_are_few(const struct config *c, struct diag_sink *s)
+{
+	const struct cfg_set *cores = &c->root.sw.workers.cores;
+
+	if (cores->map.given && (cores->n < 1 || cores->n > 64))
+		check_report(s, DIAG_ERROR, &c->root.sw.map, "workers", cores->map.at,
+			     "%u cores: 1 to 64 are possible", cores->n);
+}
+
+static void (*const policy_rules[])(const struct config *, struct diag_sink *) = {
+	port_names_are_unique,	  devices_are_unique,	    port_overrides_make_sense,
+	vlan_ids_are_unique,	  port_vlans_make_sense,    fdb_makes_sense,
+	fdb_addresses_are_unique, worker_cores_are_few,
+};
+
+void config_check(const struct config *c, struct diag_sink *s)
+{
+	const struct cfg_profile *p = c->root.profiles.items;
+
+	for (unsigned i = 0; i < c->root.profiles.n; i++)
+		for (size_t r = 0; r < sizeof(profile_rules) / sizeof(profile_rules[0]); r++)
+			profile_rules[r](&p[i], s);
+	for (size_t r = 0; r < sizeof(policy_rules) / sizeof(policy_rules[0]); r++)
+		policy_rules[r](c, s);
+}

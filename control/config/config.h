@@ -1,0 +1,59 @@
+// SPDX-License-Identifier: Apache-2.0
+// YAML policy files: loads, checks and compiles them. Opens no device and needs no EAL.
+//
+//   config_load -> struct config (what the user wrote, human units, positions)
+//   config_compile + facts of the opened ports -> struct policy (cells, fixed point)
+//
+// Every mistake is reported in one pass as `file:line:column: key.path: what is wrong`.
+#pragma once
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "dataplane/policy.h"
+#include "dataplane/port.h"
+
+struct config;
+
+// Messages in file order, one line each, ready to print. Zeroed by the caller; each call below
+// appends, so one list serves load and compile.
+struct diags {
+	char **lines;
+	unsigned n, n_errors; // n counts warnings too; a warning's text begins "warning: " after the position
+};
+void diags_fini(struct diags *d);
+
+// 0, -EINVAL with *d filled (also for a file that cannot be read: `file: cannot open: reason`).
+// *out is untouched on failure.
+__attribute__((warn_unused_result)) int config_load(const char *path, struct config **out,
+						    struct diags *d);
+__attribute__((warn_unused_result)) int config_parse(const char *name, const char *text, size_t len,
+						     struct config **out, struct diags *d);
+void config_destroy(struct config *c); // NULL is fine
+
+// What the daemon needs before it can open the devices.
+struct config_port_open {
+	const char *name;
+	const char *device; // "xdp:IFACE", "pci:BDF", "vdev:ARGS", "wire:ANY"
+	uint64_t speed_bps; // 0: the link's
+	uint32_t mtu, max_frame;
+	uint32_t tx_ring_bytes;
+};
+unsigned config_n_ports(const struct config *c);
+struct config_port_open config_port(const struct config *c, unsigned i);
+const char *config_name(const struct config *c); // switch.name
+unsigned config_n_workers(const struct config *c);
+
+// facts: one per port, or NULL for a plan without devices (no skid, speed as configured, and
+// where that is absent an error). Fails when the policy cannot hold on these ports (headroom beyond
+// the buffer, MTU beyond the device), with *d filled. The caller frees *out with policy_destroy.
+__attribute__((warn_unused_result)) int config_compile(const struct config *c,
+						       const struct port_facts *facts,
+						       struct policy **out, struct diags *d);
+void policy_destroy(struct policy *p);
+
+// 0, or -EINVAL with *d naming every restart-only key that `next` changes against the running policy.
+__attribute__((warn_unused_result)) int config_check_reload(const struct config *running,
+							    const struct config *next,
+							    struct diags *d);

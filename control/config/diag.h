@@ -1,0 +1,33 @@
+// SPDX-License-Identifier: Apache-2.0
+// Collects what is wrong with a policy file: positions in, `file:line:column: key.path: text` lines
+// in file order out. Control thread only. Does not print.
+#pragma once
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "control/config/config.h"
+
+// 1-based; line 0: nowhere in the file.
+struct cfg_pos {
+	uint32_t line, column;
+};
+
+struct diag_entry;
+
+struct diag_sink {
+	const char *file;
+	struct diag_entry *entries;
+	unsigned n, cap, n_errors;
+};
+
+enum diag_level { DIAG_ERROR, DIAG_WARNING };
+
+// path may be NULL. Control characters of the text are shown as '?', so that a file cannot write to
+// the terminal. The same message at the same place is kept once.
+__attribute__((format(printf, 5, 6))) void diag_add(struct diag_sink *s, enum diag_level level,
+						    struct cfg_pos at, const char *path,
+						    const char *fmt, ...);
+
+// Appends the sorted lines to *d and empties the sink.
+void diag_finish(struct diag_sink *s, struct diags *d);

@@ -1,0 +1,260 @@
+// SPDX-License-Identifier: Apache-2.0
+// From a file to struct config: YAML, schema, expansion of port ranges, rules between keys.
+#include "control/config/config.h"
+
+#include <ctype.h>
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "control/config/check.h"
+#include "control/config/expand.h"
+#include "control/config/model.h"
+
+static const struct cfg_pos NOWHERE = {0, 0};
+
+static const struct cfg_profile *find_profile(const struct config *c, const char *name)
+{
+	const struct cfg_profile *all = c->root.profiles.items;
+
+	for (unsigned i = 0; i < c->root.profiles.n; i++)
+		if (strcmp(all[i].map.name, name) == 0)
+			return &all[i];
+	return NULL;
+}
+
+static const char *profile_name(const void *config, unsigned i)
+{
+	const struct config *c = config;
+
+	return ((const struct cfg_profile *)c->root.profiles.items)[i].map.name;
+}
+
+static const struct cfg_profile *resolve_profile(struct config *c, const struct cfg_port *p,
+						 struct diag_sink *s)
+{
+	const char *name = p->profile.text != NULL ? p->profile.text : "default";
+	const struct cfg_profile *found = find_profile(c, name);
+	const char *near;
+
+	if (found != NULL)
+		return found;
+	if (strcmp(name, "default") == 0)
+		return c->builtin;
+	near = schema_closest(name, c->root.profiles.n, profile_name, c);
+	diag_add(s, DIAG_ERROR, p->profile.at, arena_printf(&c->arena, "%s.profile", p->map.path),
+		 "there is no profile %s%s%s%s", name, near != NULL ? ": did you mean " : "",
+		 near != NULL ? near : "", near != NULL ? "?" : "");
+	return c->builtin;
+}
+
+static bool is_name(const char *text)
+{
+	for (const char *c = text; *c != '\0'; c++)
+		if (!isalnum((unsigned char)*c) && strchr("._-", *c) == NULL)
+			return false;
+	return *text != '\0' && strlen(text) < POLICY_NAME_LEN;
+}
+
+static bool is_device(const char *text)
+{
+	static const char *const kinds[] = {"xdp:", "pci:", "vdev:", "wire:"};
+
+	for (unsigned i = 0; i < sizeof(kinds) / sizeof(kinds[0]); i++)
+		if (strncmp(text, kinds[i], strlen(kinds[i])) == 0)
+			return text[strlen(kinds[i])] != '\0';
+	return false;
+}
+
+static void add_port(struct config *c, struct config_port p, struct diag_sink *s)
+{
+	const char *path = p.item->map.path;
+
+	if (!is_name(p.name))
+		diag_add(s, DIAG_ERROR, p.item->name.at, arena_printf(&c->arena, "%s.name", path),
+			 "\"%s\": a name has 1 to 31 letters, digits, . _ and -",
+			 schema_shown(&c->arena, p.name));
+	if (!is_device(p.device))
+		diag_add(s, DIAG_ERROR, p.item->device.at,
+			 arena_printf(&c->arena, "%s.device", path),
+			 "\"%s\": a device is xdp:INTERFACE, pci:ADDRESS or vdev:ARGUMENTS",
+			 schema_shown(&c->arena, p.device));
+	else if (strlen(p.device) >= sizeof(((struct policy_port *)0)->device))
+		diag_add(s, DIAG_ERROR, p.item->device.at,
+			 arena_printf(&c->arena, "%s.device", path),
+			 "\"%s\" is longer than 63 characters", schema_shown(&c->arena, p.device));
+	if (c->n_ports == POLICY_MAX_PORTS) {
+		diag_add(s, DIAG_ERROR, p.item->map.at, path, "more than %d ports",
+			 POLICY_MAX_PORTS);
+		return;
+	}
+	c->ports[c->n_ports++] = p;
+}
+
+static bool expand_key(struct config *c, const struct cfg_port *p, const struct cfg_val *v,
+		       const char *key, struct expansion *out, struct diag_sink *s)
+{
+	const char *why;
+
+	if (v->text == NULL)
+		return false;
+	if (expand(&c->arena, v->text, out, &why))
+		return true;
+	diag_add(s, DIAG_ERROR, v->at, arena_printf(&c->arena, "%s.%s", p->map.path, key),
+		 "\"%s\": %s", schema_shown(&c->arena, v->text), why);
+	return false;
+}
+
+static void expand_port(struct config *c, const struct cfg_port *p, struct diag_sink *s)
+{
+	struct config_port port = {.item = p, .profile = resolve_profile(c, p, s)};
+	struct expansion names, devices;
+	bool ok = expand_key(c, p, &p->name, "name", &names, s);
+
+	// Both are looked at, so that both are reported.
+	if (!expand_key(c, p, &p->device, "device", &devices, s) || !ok)
+		return;
+	if (names.n != devices.n) {
+		diag_add(s, DIAG_ERROR, p->device.at,
+			 arena_printf(&c->arena, "%s.device", p->map.path),
+			 "%s makes %u devices, but name %s makes %u ports",
+			 schema_shown(&c->arena, p->device.text), devices.n,
+			 schema_shown(&c->arena, p->name.text), names.n);
+		return;
+	}
+	for (unsigned i = 0; i < names.n; i++) {
+		port.name = names.items[i];
+		port.device = devices.items[i];
+		add_port(c, port, s);
+	}
+}
+
+static void expand_ports(struct config *c, struct diag_sink *s)
+{
+	const struct cfg_port *items = c->root.ports.items;
+
+	for (unsigned i = 0; i < c->root.ports.n; i++)
+		expand_port(c, &items[i], s);
+	if (c->root.ports.map.given && c->n_ports == 0 && s->n_errors == 0)
+		diag_add(s, DIAG_ERROR, c->root.ports.map.at, "ports", "is empty: name the ports");
+}
+
+static struct config *config_create(const char *name)
+{
+	struct config *c = calloc(1, sizeof(*c));
+	struct cfg_profile *builtin;
+
+	if (c == NULL) {
+		fputs("out of memory\n", stderr);
+		abort();
+	}
+	c->file = arena_text(&c->arena, name, strlen(name));
+	builtin = arena_alloc(&c->arena, sizeof(*builtin));
+	schema_defaults(&cfg_profile_schema, builtin);
+	builtin->map.name = "default";
+	builtin->map.path = "profiles.default";
+	c->builtin = builtin;
+	schema_defaults(&cfg_root_schema, &c->root);
+	return c;
+}
+
+int config_parse(const char *name, const char *text, size_t len, struct config **out,
+		 struct diags *d)
+{
+	struct config *c = config_create(name);
+	struct diag_sink s = {.file = c->file};
+	struct cfg_reader r = {&c->arena, &s};
+	struct node *root = node_parse(&c->arena, text, len, &s);
+	bool ok;
+
+	if (root != NULL) {
+		schema_fill(&r, &cfg_root_schema, root, &c->root, "");
+		expand_ports(c, &s);
+		config_check(c, &s);
+	}
+	ok = s.n_errors == 0;
+	diag_finish(&s, d);
+	if (!ok) {
+		config_destroy(c);
+		return -EINVAL;
+	}
+	*out = c;
+	return 0;
+}
+
+// Reads one byte more than a policy may have, so that the parser sees that it is too large.
+static int read_file(const char *path, char **text, size_t *len)
+{
+	FILE *f = fopen(path, "re");
+	int err = 0;
+
+	if (f == NULL)
+		return -errno;
+	*text = malloc(NODE_MAX_BYTES + 1);
+	*len = *text == NULL ? 0 : fread(*text, 1, NODE_MAX_BYTES + 1, f);
+	if (*text == NULL)
+		err = -ENOMEM;
+	else if (ferror(f))
+		err = errno != 0 ? -errno : -EIO;
+	fclose(f);
+	if (err != 0)
+		free(*text);
+	return err;
+}
+
+int config_load(const char *path, struct config **out, struct diags *d)
+{
+	struct diag_sink s = {.file = path};
+	char *text;
+	size_t len;
+	int err = read_file(path, &text, &len);
+
+	if (err != 0) {
+		diag_add(&s, DIAG_ERROR, NOWHERE, NULL, "cannot open: %s", strerror(-err));
+		diag_finish(&s, d);
+		return -EINVAL;
+	}
+	err = config_parse(path, text, len, out, d);
+	free(text);
+	return err;
+}
+
+void config_destroy(struct config *c)
+{
+	if (c == NULL)
+		return;
+	arena_fini(&c->arena);
+	free(c);
+}
+
+unsigned config_n_ports(const struct config *c)
+{
+	return c->n_ports;
+}
+
+struct config_port_open config_port(const struct config *c, unsigned i)
+{
+	const struct cfg_port *p = c->ports[i].item;
+
+	return (struct config_port_open){
+		.name = c->ports[i].name,
+		.device = c->ports[i].device,
+		.speed_bps = (uint64_t)p->speed.n,
+		.mtu = (uint32_t)p->mtu.n,
+		.max_frame = cfg_max_frame(p),
+		.tx_ring_bytes = (uint32_t)p->tx_ring.n,
+	};
+}
+
+const char *config_name(const struct config *c)
+{
+	return c->root.sw.name.text != NULL ? c->root.sw.name.text : "weir";
+}
+
+unsigned config_n_workers(const struct config *c)
+{
+	const struct cfg_workers *w = &c->root.sw.workers;
+
+	return w->cores.n != 0 ? w->cores.n : (unsigned)w->count.n;
+}

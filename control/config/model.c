@@ -1,0 +1,377 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "control/config/model.h"
+
+#include <assert.h>
+#include <stdio.h>
+#include <string.h>
+
+#define N(rows) (sizeof(rows) / sizeof((rows)[0]))
+#define AT(s, f) .off = offsetof(struct s, f)
+#define SCHEMA(id, table, type)                                                                    \
+	const struct cfg_schema id = {table, N(table), sizeof(struct type)};                       \
+	static_assert(N(table) <= CFG_MAX_ROWS, "the engine keeps one position per row")
+
+#define KB(n) ((n) * 1000ll)
+#define MB(n) ((n) * 1000000ll)
+#define GB(n) ((n) * 1000000000ll)
+#define GIGA(n) ((n) * 1000000000ll)
+#define SECONDS(n) ((n) * 1000000000ll)
+#define KM(n) ((n) * 100000ll)
+#define PERCENT(n) ((n) * 10000ll)
+
+enum { MAX_MTU = 9216, MAX_VID = 4094, DEVICE_LEN = 63, NAME_LEN = POLICY_NAME_LEN - 1 };
+
+static const char *const trust_words[] = {"dscp", "pcp", "port", NULL};
+static const char *const color_words[] = {"green", "yellow", "red", NULL};
+static const char *const strict_words[] = {"strict", NULL};
+static const char *const class_words[] = {"class", NULL};
+static const char *const above_words[] = {"pmax", "all", NULL};
+static const char *const mark_words[] = {"enqueue", "dequeue", NULL};
+static const char *const not_ect_words[] = {"pass", "drop", NULL};
+
+// ---- headroom, ingress, egress
+static const struct cfg_row headroom_rows[] = {
+	{"lossless_mtu", CFG_NUMBER, .unit = UNIT_BYTES, AT(cfg_headroom, lossless_mtu), .min = 64,
+	 .max = 65535, .dflt_text = "the port's mtu", .help = "longest frame of the class"},
+	{"small_frames", CFG_NUMBER, .unit = UNIT_PERCENT, AT(cfg_headroom, small_frames),
+	 .max = PERCENT(100), .dflt = PERCENT(100), .dflt_text = "100%",
+	 .help = "share of the bytes that come in 64 B frames, which fill cells worst"},
+	{"mac_phy", CFG_NUMBER, .unit = UNIT_BYTES, AT(cfg_headroom, mac_phy), .max = MB(1),
+	 .dflt = 819, .dflt_text = "0.8KiB", .help = "bytes inside the MACs and PHYs of both ends"},
+	{"peer_response", CFG_NUMBER, .unit = UNIT_BYTES, AT(cfg_headroom, peer_response),
+	 .max = MB(10), .dflt = CFG_WORD_VALUE, .word = "quanta", .dflt_text = "quanta",
+	 .help = "bytes the peer still sends until it obeys; `quanta`: the IEEE time of the speed"},
+};
+static SCHEMA(headroom_schema, headroom_rows, cfg_headroom);
+
+static const struct cfg_row headroom_scalar = {
+	"headroom", CFG_NUMBER, .unit = UNIT_BYTES, AT(cfg_ingress, headroom.fixed), .max = GB(1),
+	.dflt = CFG_WORD_VALUE, .word = "auto", .percent_of = "switch.buffer.size"};
+
+#define INGRESS_MIN                                                                                \
+	{"min", CFG_NUMBER, .unit = UNIT_BYTES, AT(cfg_ingress, min), .max = GB(1),                \
+	 .percent_of = "switch.buffer.size", .dflt_text = "0",                                     \
+	 .help = "reserved for the priority group of this port; rounds up to cells"}
+#define INGRESS_ALPHA                                                                              \
+	{"alpha", CFG_ALPHA, AT(cfg_ingress, alpha), .dflt_text = "1 (lossy: static, the buffer)", \
+	 .help = "T = alpha * free ingress pool, a power of two from 1/256 to 128"}
+#define INGRESS_STATIC                                                                             \
+	{"static", CFG_NUMBER, .unit = UNIT_BYTES, AT(cfg_ingress, static_limit), .max = GB(1),    \
+	 .percent_of = "the ingress pool", .dflt_text = "none",                                    \
+	 .help = "a fixed T in place of alpha; rounds down to cells"}
+#define INGRESS_HEADROOM                                                                           \
+	{"headroom", CFG_MAP, .sub = &headroom_schema, AT(cfg_ingress, headroom),                  \
+	 .scalar = &headroom_scalar, .dflt_text = "auto",                                          \
+	 .help = "room for what arrives after PAUSE: `auto`, a size, or the inputs of `auto`"}
+
+static const struct cfg_row ingress_rows[] = {
+	INGRESS_MIN,
+	INGRESS_ALPHA,
+	INGRESS_STATIC,
+	{"xon", CFG_NUMBER, .unit = UNIT_BYTES, AT(cfg_ingress, xon), .max = GB(1),
+	 .percent_of = "the ingress pool", .dflt_text = "0",
+	 .help = "XON when shared use is at or below max(xon, T - xon_offset); rounds down"},
+	{"xon_offset", CFG_NUMBER, .unit = UNIT_BYTES, AT(cfg_ingress, xon_offset), .max = GB(1),
+	 .percent_of = "the ingress pool", .dflt_text = "2 frame limits",
+	 .help = "see xon; rounds up"},
+	INGRESS_HEADROOM,
+};
+static SCHEMA(ingress_schema, ingress_rows, cfg_ingress);
+
+static const struct cfg_row port_ingress_rows[] = {
+	INGRESS_MIN,
+	INGRESS_ALPHA,
+	INGRESS_STATIC,
+	INGRESS_HEADROOM,
+	{"mru", CFG_NUMBER, .unit = UNIT_BYTES, AT(cfg_ingress, mru), .min = 64, .max = 65535,
+	 .dflt_text = "headroom.lossless_mtu", .help = "longest frame of this class on this port"},
+	{"cable", CFG_NUMBER, .unit = UNIT_LENGTH, AT(cfg_ingress, cable), .max = KM(100),
+	 .dflt_text = "the port's", .help = "cable length for this class's headroom"},
+};
+static SCHEMA(port_ingress_schema, port_ingress_rows, cfg_ingress);
+
+static const struct cfg_row egress_rows[] = {
+	{"min", CFG_NUMBER, .unit = UNIT_BYTES, AT(cfg_egress, min), .max = GB(1),
+	 .percent_of = "the lossy egress pool", .dflt_text = "0",
+	 .help = "the queue may always hold this; rounds up to cells"},
+	{"alpha", CFG_ALPHA, AT(cfg_egress, alpha), .dflt_text = "1",
+	 .help = "limit = alpha * free lossy egress pool; lossless queues have no limit"},
+	{"static", CFG_NUMBER, .unit = UNIT_BYTES, AT(cfg_egress, static_limit), .max = GB(1),
+	 .percent_of = "the lossy egress pool", .dflt_text = "none",
+	 .help = "a fixed limit in place of alpha; rounds down to cells"},
+};
+static SCHEMA(egress_schema, egress_rows, cfg_egress);
+
+// ---- WRED and ECN
+#define CURVE(s, f)                                                                                \
+	{"kmin", CFG_NUMBER, .unit = UNIT_BYTES, AT(s, f kmin), .max = GB(1), .required = true,    \
+	 .percent_of = "the queue's own limit",                                                    \
+	 .help = "mark or drop above this queue length"},                                          \
+		{"kmax", CFG_NUMBER, .unit = UNIT_BYTES, AT(s, f kmax), .max = GB(1),              \
+		 .required = true, .percent_of = "the queue's own limit",                          \
+		 .help = "the probability reaches pmax here"},                                     \
+	{                                                                                          \
+		"pmax", CFG_NUMBER, .unit = UNIT_PERCENT, AT(s, f pmax), .max = PERCENT(100),      \
+			.required = true, .help = "the probability at kmax"                        \
+	}
+
+static const struct cfg_row curve_rows[] = {CURVE(cfg_curve, )};
+static SCHEMA(curve_schema, curve_rows, cfg_curve);
+
+static const struct cfg_row wred_rows[] = {
+	{"ecn", CFG_SWITCH, AT(cfg_wred, ecn), .dflt_text = "off",
+	 .help = "mark ECT frames CE; off: every frame counts as Not-ECT"},
+	CURVE(cfg_wred, curve[GREEN].),
+	{"above_kmax", CFG_WORD, AT(cfg_wred, above_kmax), .words = above_words, .dflt = 1,
+	 .dflt_text = "all", .help = "above kmax mark all, or with probability pmax"},
+	{"mark_at", CFG_WORD, AT(cfg_wred, mark_at), .words = mark_words, .dflt = 1,
+	 .dflt_text = "dequeue", .help = "where CE is decided; dequeue is Fast ECN"},
+	{"weight", CFG_NUMBER, .unit = UNIT_COUNT, AT(cfg_wred, weight), .max = 15,
+	 .dflt_text = "0", .help = "average += (length - average) / 2^weight; 0: instantaneous"},
+	{"not_ect", CFG_WORD, AT(cfg_wred, not_ect), .words = not_ect_words,
+	 .dflt_text = "drop (lossless: pass)", .help = "what WRED does to Not-ECT frames"},
+	{"yellow", CFG_MAP, .sub = &curve_schema, AT(cfg_wred, curve[YELLOW]),
+	 .dflt_text = "as green", .help = "a curve of its own for yellow frames"},
+	{"red", CFG_MAP, .sub = &curve_schema, AT(cfg_wred, curve[RED]), .dflt_text = "as green",
+	 .help = "a curve of its own for red frames"},
+};
+static SCHEMA(wred_schema, wred_rows, cfg_wred);
+
+// ---- classes and profiles
+static const struct cfg_row schedule_rows[] = {
+	{"dwrr", CFG_NUMBER, .unit = UNIT_COUNT, AT(cfg_schedule, dwrr), .min = 1, .max = 1000,
+	 .dflt = 1, .required = true, .help = "weight among the DWRR queues, in bytes"},
+};
+static SCHEMA(schedule_schema, schedule_rows, cfg_schedule);
+
+static const struct cfg_row schedule_scalar = {"schedule", CFG_WORD,
+					       AT(cfg_class, schedule.strict),
+					       .words = strict_words};
+
+static const struct cfg_row class_rows[] = {
+	{"lossless", CFG_SWITCH, AT(cfg_class, lossless), .dflt_text = "off",
+	 .help = "protected by PFC"},
+	{"schedule", CFG_MAP, .sub = &schedule_schema, AT(cfg_class, schedule),
+	 .scalar = &schedule_scalar, .dflt_text = "{dwrr: 1}",
+	 .help = "`strict` or `{dwrr: WEIGHT}`"},
+	{"min_rate", CFG_NUMBER, .unit = UNIT_RATE, AT(cfg_class, min_rate), .max = GIGA(800),
+	 .dflt_text = "0", .help = "served first while below this rate"},
+	{"max_rate", CFG_NUMBER, .unit = UNIT_RATE, AT(cfg_class, max_rate), .max = GIGA(800),
+	 .dflt_text = "0: none", .help = "never above this rate"},
+	{"ingress", CFG_MAP, .sub = &ingress_schema, AT(cfg_class, ingress), .dflt_text = "defaults",
+	 .help = "the priority group"},
+	{"egress", CFG_MAP, .sub = &egress_schema, AT(cfg_class, egress), .dflt_text = "defaults",
+	 .help = "the queue"},
+	{"wred", CFG_MAP, .sub = &wred_schema, AT(cfg_class, wred), .dflt_text = "tail drop",
+	 .help = "early drop and ECN marking of the queue"},
+};
+static SCHEMA(class_schema, class_rows, cfg_class);
+
+static const struct cfg_row pcp_scalar = {"pcp", CFG_WORD, AT(cfg_remark, pcp_is_class),
+					  .words = class_words};
+static const struct cfg_row remark_rows[] = {
+	{"pcp", CFG_LOOKUP, AT(cfg_remark, pcp), .n_keys = 8, .max = 7, .scalar = &pcp_scalar,
+	 .dflt_text = "none", .help = "new PCP of tagged frames: `class`, or {class: PCP}"},
+	{"dscp", CFG_LOOKUP, AT(cfg_remark, dscp), .n_keys = 8, .max = 63, .dflt_text = "none",
+	 .help = "new DSCP of IP frames, {class: DSCP}"},
+};
+static SCHEMA(remark_schema, remark_rows, cfg_remark);
+
+static const struct cfg_row pfc_rows[] = {
+	{"rx", CFG_SWITCH, AT(cfg_pfc, rx), .dflt = 1, .dflt_text = "on",
+	 .help = "obey PAUSE of the peer, in lossless classes"},
+	{"tx", CFG_SWITCH, AT(cfg_pfc, tx), .dflt = 1, .dflt_text = "on",
+	 .help = "send PAUSE, in lossless classes"},
+	{"quanta", CFG_NUMBER, .unit = UNIT_COUNT, AT(cfg_pfc, quanta), .min = 1, .max = 65535,
+	 .dflt = 65535, .dflt_text = "65535", .help = "time a PAUSE asks for, in 512 bit times"},
+};
+static SCHEMA(pfc_schema, pfc_rows, cfg_pfc);
+
+static const struct cfg_row profile_rows[] = {
+	{"trust", CFG_WORD, AT(cfg_profile, trust), .words = trust_words, .dflt_text = "dscp",
+	 .help = "what decides the class: DSCP (tagged non-IP: PCP), PCP, or the port"},
+	{"dscp_to_class", CFG_LOOKUP, AT(cfg_profile, dscp_to_class), .n_keys = 64, .max = 7,
+	 .has_default = true, .dflt_text = "dscp / 8", .help = "`default` sets all not named"},
+	{"pcp_to_class", CFG_LOOKUP, AT(cfg_profile, pcp_to_class), .n_keys = 8, .max = 7,
+	 .has_default = true, .dflt_text = "identity", .help = "`default` sets all not named"},
+	{"dscp_to_color", CFG_LOOKUP, AT(cfg_profile, dscp_to_color), .n_keys = 64,
+	 .words = color_words, .max = 2, .has_default = true, .dflt_text = "green",
+	 .help = "drop precedence: green, yellow, red"},
+	{"class_to_queue", CFG_LOOKUP, AT(cfg_profile, class_to_queue), .n_keys = 8, .max = 7,
+	 .dflt_text = "identity", .help = "egress queue of a class"},
+	{"class_to_pg", CFG_LOOKUP, AT(cfg_profile, class_to_pg), .n_keys = 8, .max = 7,
+	 .dflt_text = "identity", .help = "priority group of a class"},
+	{"remark", CFG_MAP, .sub = &remark_schema, AT(cfg_profile, remark), .dflt_text = "none",
+	 .help = "rewrites PCP and DSCP on the way out"},
+	{"pfc", CFG_MAP, .sub = &pfc_schema, AT(cfg_profile, pfc), .dflt_text = "defaults",
+	 .help = "priority flow control of the lossless classes"},
+	{"classes", CFG_CLASSES, .sub = &class_schema, AT(cfg_profile, classes),
+	 .dflt_text = "lossy, DWRR 1", .help = "classes 0 to 7; those not named keep defaults"},
+};
+SCHEMA(cfg_profile_schema, profile_rows, cfg_profile);
+
+// ---- ports
+static const struct cfg_row port_vlan_rows[] = {
+	{"untagged", CFG_NUMBER, .unit = UNIT_COUNT, AT(cfg_port_vlan, untagged), .min = 1,
+	 .max = MAX_VID, .dflt = 1, .word = "none", .dflt_text = "1",
+	 .help = "VLAN of untagged frames, both ways; `none` refuses them"},
+	{"tagged", CFG_SET, AT(cfg_port_vlan, tagged), .min = 1, .max = MAX_VID,
+	 .dflt_text = "none", .help = "VLANs the port carries tagged, [20, 30-39]"},
+};
+static SCHEMA(port_vlan_schema, port_vlan_rows, cfg_port_vlan);
+
+static const struct cfg_row port_class_rows[] = {
+	{"ingress", CFG_MAP, .sub = &port_ingress_schema, AT(cfg_port_class, ingress),
+	 .dflt_text = "the profile's", .help = "overrides for this port"},
+};
+static SCHEMA(port_class_schema, port_class_rows, cfg_port_class);
+
+static const struct cfg_row port_rows[] = {
+	{"name", CFG_TEXT, CFG_RESTART, true, AT(cfg_port, name), .max = DEVICE_LEN,
+	 .help = "a range such as p[1-3] makes several ports"},
+	{"device", CFG_TEXT, CFG_RESTART, true, AT(cfg_port, device), .max = 4 * DEVICE_LEN,
+	 .help = "xdp:IFACE, pci:ADDRESS or vdev:ARGUMENTS; ranges expand with the name"},
+	{"speed", CFG_NUMBER, .unit = UNIT_RATE, AT(cfg_port, speed), .min = 1000000,
+	 .max = GIGA(800), .dflt_text = "the link's",
+	 .help = "required where the link has none; the port is shaped to it"},
+	{"mtu", CFG_NUMBER, CFG_RESTART, .unit = UNIT_BYTES, AT(cfg_port, mtu), .min = 68,
+	 .max = MAX_MTU, .dflt = 1500, .dflt_text = "1500", .help = "IP MTU; frames: mtu + 22 B"},
+	{"cable", CFG_NUMBER, .unit = UNIT_LENGTH, AT(cfg_port, cable), .max = KM(100), .dflt = 500,
+	 .dflt_text = "5m", .help = "length, for the headroom"},
+	{"profile", CFG_NAME, AT(cfg_port, profile), .max = NAME_LEN, .dflt_text = "default",
+	 .help = "built-in `default`: every class lossy, DWRR 1"},
+	{"vlan", CFG_MAP, .sub = &port_vlan_schema, AT(cfg_port, vlan), .dflt_text = "untagged 1",
+	 .help = "VLAN membership"},
+	{"default_class", CFG_NUMBER, .unit = UNIT_COUNT, AT(cfg_port, default_class), .max = 7,
+	 .dflt_text = "0", .help = "class of frames that carry nothing trusted"},
+	{"rx_guard", CFG_NUMBER, .unit = UNIT_PERCENT, AT(cfg_port, rx_guard), .max = PERCENT(100),
+	 .dflt = PERCENT(50), .word = "off", .dflt_text = "50%",
+	 .help = "PAUSE when the receive ring is fuller than this"},
+	{"tx_ring", CFG_NUMBER, CFG_RESTART, .unit = UNIT_BYTES, AT(cfg_port, tx_ring),
+	 .max = MB(16), .dflt = 8192, .dflt_text = "8KiB",
+	 .help = "data the transmit ring may hold beyond the frame on the wire"},
+	{"classes", CFG_CLASSES, .sub = &port_class_schema, AT(cfg_port, classes),
+	 .dflt_text = "none", .help = "overrides of the profile's classes on this port"},
+};
+static SCHEMA(port_schema, port_rows, cfg_port);
+
+static const struct cfg_row vlan_rows[] = {
+	{"id", CFG_NUMBER, .unit = UNIT_COUNT, AT(cfg_vlan, id), .min = 1, .max = MAX_VID,
+	 .required = true, .help = "VLAN ID"},
+	{"flood", CFG_SWITCH, AT(cfg_vlan, flood), .dflt = 1, .dflt_text = "on",
+	 .help = "off: unknown unicast is dropped"},
+};
+static SCHEMA(vlan_schema, vlan_rows, cfg_vlan);
+
+static const struct cfg_row fdb_rows[] = {
+	{"mac", CFG_TEXT, AT(cfg_fdb, mac), .max = 17, .required = true,
+	 .help = "unicast address, \"02:00:00:00:00:01\""},
+	{"port", CFG_TEXT, AT(cfg_fdb, port), .max = NAME_LEN, .required = true,
+	 .help = "name of a port"},
+	{"vlan", CFG_NUMBER, .unit = UNIT_COUNT, AT(cfg_fdb, vlan), .min = 1, .max = MAX_VID,
+	 .dflt_text = "the port's untagged", .help = "only where VLANs are used"},
+};
+static SCHEMA(fdb_schema, fdb_rows, cfg_fdb);
+
+// ---- switch
+static const struct cfg_row buffer_rows[] = {
+	{"size", CFG_NUMBER, CFG_RESTART, .unit = UNIT_BYTES, AT(cfg_buffer, size), .min = KB(1),
+	 .max = GB(1), .dflt = MB(12), .dflt_text = "12MB", .help = "the shared memory B"},
+	{"cell", CFG_NUMBER, CFG_RESTART, .unit = UNIT_BYTES, AT(cfg_buffer, cell), .min = 32,
+	 .max = 4096, .dflt = 256, .dflt_text = "256B", .help = "unit of accounting"},
+	{"headroom_pool", CFG_NUMBER, .unit = UNIT_BYTES, AT(cfg_buffer, headroom_pool),
+	 .max = GB(1), .dflt = CFG_WORD_VALUE, .word = "auto", .percent_of = "size",
+	 .dflt_text = "auto", .help = "`auto`: sum of all headrooms / oversubscription"},
+	{"oversubscription", CFG_NUMBER, .unit = UNIT_RATIO, AT(cfg_buffer, oversubscription),
+	 .min = 1000000, .max = 100000000, .dflt = 1000000, .dflt_text = "1",
+	 .help = "how far the headroom pool is oversubscribed, 1 to 100"},
+	{"egress_lossy", CFG_NUMBER, .unit = UNIT_BYTES, AT(cfg_buffer, egress_lossy),
+	 .max = GB(1), .percent_of = "the ingress pool", .dflt_text = "100%",
+	 .help = "pool of the lossy queues; rounds down to cells"},
+};
+static SCHEMA(buffer_schema, buffer_rows, cfg_buffer);
+
+static const struct cfg_row workers_scalar = {
+	"workers", CFG_NUMBER, CFG_RESTART, .unit = UNIT_COUNT, AT(cfg_switch, workers.count),
+	.min = 1, .max = 64, .dflt = 1};
+
+static const struct cfg_row switch_rows[] = {
+	{"name", CFG_NAME, CFG_RESTART, AT(cfg_switch, name), .max = NAME_LEN,
+	 .dflt_text = "weir", .help = "names the control socket"},
+	{"workers", CFG_SET, CFG_RESTART, AT(cfg_switch, workers.cores), .max = 1023,
+	 .scalar = &workers_scalar, .dflt_text = "1",
+	 .help = "number of poll-mode cores, or a list of cores"},
+	{"buffer", CFG_MAP, .sub = &buffer_schema, AT(cfg_switch, buffer),
+	 .dflt_text = "defaults", .help = "the shared buffer"},
+	{"mac_age", CFG_NUMBER, .unit = UNIT_TIME, AT(cfg_switch, mac_age), .min = SECONDS(1),
+	 .max = SECONDS(1000000), .dflt = SECONDS(300), .dflt_text = "300s",
+	 .help = "learned addresses are forgotten after this"},
+};
+static SCHEMA(switch_schema, switch_rows, cfg_switch);
+
+static const struct cfg_row root_rows[] = {
+	{"switch", CFG_MAP, .sub = &switch_schema, AT(cfg_root, sw), .dflt_text = "defaults",
+	 .help = "the switch as a whole"},
+	{"ports", CFG_LIST, CFG_RESTART, true, .sub = &port_schema, AT(cfg_root, ports),
+	 .max = POLICY_MAX_PORTS, .help = "the ports; at most 128 after ranges are expanded"},
+	{"vlans", CFG_LIST, .sub = &vlan_schema, AT(cfg_root, vlans), .max = MAX_VID,
+	 .dflt_text = "one bridge", .help = "absent: one bridge of all ports, tags pass unchanged"},
+	{"fdb", CFG_LIST, .sub = &fdb_schema, AT(cfg_root, fdb), .max = 4096, .dflt_text = "none",
+	 .help = "static addresses"},
+	{"profiles", CFG_TABLE, .sub = &cfg_profile_schema, AT(cfg_root, profiles), .max = 64,
+	 .dflt_text = "none", .help = "QoS profiles by name"},
+};
+SCHEMA(cfg_root_schema, root_rows, cfg_root);
+
+bool cfg_set_has(const struct cfg_set *s, unsigned n)
+{
+	return s->bits[n / 64] >> (n % 64) & 1;
+}
+
+bool cfg_vlan_aware(const struct config *c)
+{
+	if (c->root.vlans.map.given)
+		return true;
+	for (unsigned i = 0; i < c->n_ports; i++)
+		if (c->ports[i].item->vlan.map.given)
+			return true;
+	return false;
+}
+
+static int hex_digit(char c)
+{
+	const char *digits = "0123456789abcdef";
+	const char *at = c == '\0' ? NULL : strchr(digits, c | ((c >= 'A' && c <= 'F') ? 0x20 : 0));
+
+	return at == NULL ? -1 : (int)(at - digits);
+}
+
+bool cfg_parse_mac(const char *text, uint8_t mac[6])
+{
+	for (unsigned i = 0; i < 6; i++, text += 3) {
+		int high = hex_digit(text[0]), low = high < 0 ? -1 : hex_digit(text[1]);
+
+		if (low < 0 || text[2] != (i == 5 ? '\0' : ':'))
+			return false;
+		mac[i] = (uint8_t)(high << 4 | low);
+	}
+	return true;
+}
+
+int cfg_find_port(const struct config *c, const char *name)
+{
+	for (unsigned i = 0; i < c->n_ports; i++)
+		if (strcmp(c->ports[i].name, name) == 0)
+			return (int)i;
+	return -1;
+}
+
+uint16_t cfg_fdb_vid(const struct config *c, const struct cfg_fdb *f)
+{
+	int port;
+
+	if (f->vlan.given)
+		return (uint16_t)f->vlan.n;
+	port = cfg_vlan_aware(c) ? cfg_find_port(c, f->port.text) : -1;
+	return port < 0 ? 0 : cfg_untagged(c->ports[port].item);
+}

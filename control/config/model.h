@@ -1,0 +1,183 @@
+// SPDX-License-Identifier: Apache-2.0
+// The policy file as structs: what the user wrote, in human units, with positions, plus the ports after
+// their ranges are expanded. Private to control/config; the rows that fill it are in model.c.
+// Immutable after config_load.
+#pragma once
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "control/config/arena.h"
+#include "control/config/schema.h"
+#include "dataplane/policy.h"
+
+struct cfg_workers {
+	struct cfg_set cores;
+	struct cfg_val count;
+};
+
+struct cfg_buffer {
+	struct cfg_map map;
+	struct cfg_val size, cell, headroom_pool, oversubscription, egress_lossy;
+};
+
+struct cfg_switch {
+	struct cfg_map map;
+	struct cfg_val name, mac_age;
+	struct cfg_workers workers;
+	struct cfg_buffer buffer;
+};
+
+struct cfg_headroom {
+	struct cfg_map map;
+	struct cfg_val fixed; // bytes; CFG_WORD_VALUE: auto
+	struct cfg_val lossless_mtu, small_frames, mac_phy, peer_response;
+};
+
+// mru and cable are keys of a port's override only, xon and xon_offset of a profile only.
+struct cfg_ingress {
+	struct cfg_map map;
+	struct cfg_val min, alpha, static_limit, xon, xon_offset, mru, cable;
+	struct cfg_headroom headroom;
+};
+
+struct cfg_egress {
+	struct cfg_map map;
+	struct cfg_val min, alpha, static_limit;
+};
+
+struct cfg_curve {
+	struct cfg_map map;
+	struct cfg_val kmin, kmax, pmax;
+};
+
+struct cfg_wred {
+	struct cfg_map map;
+	struct cfg_val ecn, above_kmax, mark_at, weight, not_ect;
+	struct cfg_curve curve[N_COLORS]; // green is filled by the keys of wred itself
+};
+
+struct cfg_schedule {
+	struct cfg_map map;
+	struct cfg_val strict, dwrr; // strict.given: strict
+};
+
+struct cfg_class {
+	struct cfg_map map;
+	struct cfg_val lossless, min_rate, max_rate;
+	struct cfg_schedule schedule;
+	struct cfg_ingress ingress;
+	struct cfg_egress egress;
+	struct cfg_wred wred;
+};
+
+struct cfg_remark {
+	struct cfg_map map;
+	struct cfg_val pcp_is_class;
+	struct cfg_lookup pcp, dscp;
+};
+
+struct cfg_pfc {
+	struct cfg_map map;
+	struct cfg_val rx, tx, quanta;
+};
+
+struct cfg_profile {
+	struct cfg_map map;
+	struct cfg_val trust;
+	struct cfg_lookup dscp_to_class, pcp_to_class, dscp_to_color, class_to_queue, class_to_pg;
+	struct cfg_remark remark;
+	struct cfg_pfc pfc;
+	struct cfg_class classes[N_CLASSES];
+};
+
+struct cfg_port_class {
+	struct cfg_map map;
+	struct cfg_ingress ingress;
+};
+
+struct cfg_port_vlan {
+	struct cfg_map map;
+	struct cfg_val untagged; // CFG_WORD_VALUE: untagged frames are refused
+	struct cfg_set tagged;
+};
+
+struct cfg_port {
+	struct cfg_map map;
+	struct cfg_val name, device, speed, mtu, cable, profile, default_class, rx_guard, tx_ring;
+	struct cfg_port_vlan vlan;
+	struct cfg_port_class classes[N_CLASSES];
+};
+
+struct cfg_vlan {
+	struct cfg_map map;
+	struct cfg_val id, flood;
+};
+
+struct cfg_fdb {
+	struct cfg_map map;
+	struct cfg_val mac, port, vlan;
+};
+
+struct cfg_root {
+	struct cfg_map map;
+	struct cfg_switch sw;
+	struct cfg_list ports, vlans, fdb, profiles;
+};
+
+extern const struct cfg_schema cfg_root_schema;
+extern const struct cfg_schema cfg_profile_schema;
+
+// One port after expansion.
+struct config_port {
+	const struct cfg_port *item; // of the file
+	const struct cfg_profile *profile; // never NULL
+	const char *name, *device;
+};
+
+struct config {
+	struct arena arena;
+	const char *file;
+	struct cfg_root root;
+	const struct cfg_profile *builtin; // every class lossy DWRR 1
+	struct config_port ports[POLICY_MAX_PORTS];
+	unsigned n_ports;
+};
+
+enum { FRAME_OVERHEAD = 14 + 8 }; // Ethernet header and two VLAN tags beyond the IP MTU
+
+static inline uint32_t cfg_max_frame(const struct cfg_port *p)
+{
+	return (uint32_t)p->mtu.n + FRAME_OVERHEAD;
+}
+
+// Class -> queue and class -> group; identity where the profile does not say.
+static inline unsigned cfg_mapped(const struct cfg_lookup *l, unsigned key)
+{
+	return l->set >> key & 1 ? l->v[key] : key;
+}
+
+// The class of a DSCP; the built-in map is dscp / 8.
+static inline unsigned cfg_dscp_class(const struct cfg_profile *p, unsigned dscp)
+{
+	return p->dscp_to_class.set >> dscp & 1 ? p->dscp_to_class.v[dscp] : dscp / 8;
+}
+
+// The switch is VLAN-aware as soon as the file says anything of VLANs.
+bool cfg_vlan_aware(const struct config *c);
+
+static inline uint16_t cfg_untagged(const struct cfg_port *p)
+{
+	return p->vlan.untagged.n == CFG_WORD_VALUE ? 0 : (uint16_t)p->vlan.untagged.n;
+}
+
+bool cfg_set_has(const struct cfg_set *s, unsigned n);
+
+// "02:00:00:00:00:01" to six bytes.
+bool cfg_parse_mac(const char *text, uint8_t mac[6]);
+
+// Index of the port, or -1.
+int cfg_find_port(const struct config *c, const char *name);
+
+// VLAN of a static address; 0 in a transparent bridge and for a port that takes no untagged frame.
+uint16_t cfg_fdb_vid(const struct config *c, const struct cfg_fdb *f);

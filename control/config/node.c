@@ -1,0 +1,208 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "control/config/node.h"
+
+#include <stdbool.h>
+#include <string.h>
+#include <yaml.h>
+
+// A map or list that is being read.
+struct open_node {
+	struct node *node;
+	struct node *last;
+	struct node *key; // of a map: the key whose value comes next
+};
+
+struct reader {
+	struct arena *arena;
+	struct diag_sink *sink;
+	struct open_node open[NODE_MAX_DEPTH];
+	unsigned depth, n_nodes;
+	struct node *root;
+	bool done; // the document has ended
+};
+
+static struct cfg_pos pos_of(yaml_mark_t m)
+{
+	return (struct cfg_pos){(uint32_t)m.line + 1, (uint32_t)m.column + 1};
+}
+
+static bool refuse(struct reader *r, yaml_mark_t at, const char *why)
+{
+	diag_add(r->sink, DIAG_ERROR, pos_of(at), "YAML", "%s", why);
+	return false;
+}
+
+// Puts a finished or opened node where it belongs: root, key, value or list item.
+static bool place(struct reader *r, struct node *n, yaml_mark_t at)
+{
+	struct open_node *o;
+
+	if (++r->n_nodes > NODE_MAX_NODES)
+		return refuse(r, at, "the file holds more values than any policy needs");
+	if (r->depth == 0) {
+		r->root = n;
+		return true;
+	}
+	o = &r->open[r->depth - 1];
+	if (o->node->kind == NODE_MAP && o->key == NULL) {
+		if (n->kind != NODE_SCALAR)
+			return refuse(r, at, "a key must be a plain word, not a map or a list");
+		o->key = n;
+		return true;
+	}
+	n->key = o->key;
+	o->key = NULL;
+	if (o->last == NULL)
+		o->node->first = n;
+	else
+		o->last->next = n;
+	o->last = n;
+	o->node->n++;
+	return true;
+}
+
+static struct node *node_new(struct reader *r, enum node_kind kind, const yaml_event_t *e)
+{
+	struct node *n = arena_alloc(r->arena, sizeof(*n));
+
+	n->kind = kind;
+	n->at = pos_of(e->start_mark);
+	return n;
+}
+
+static bool on_scalar(struct reader *r, const yaml_event_t *e)
+{
+	struct node *n = node_new(r, NODE_SCALAR, e);
+	const char *text = (const char *)e->data.scalar.value;
+
+	if (memchr(text, '\0', e->data.scalar.length) != NULL)
+		return refuse(r, e->start_mark, "a value holds a NUL character");
+	n->text = arena_text(r->arena, text, e->data.scalar.length);
+	return place(r, n, e->start_mark);
+}
+
+static bool on_open(struct reader *r, const yaml_event_t *e, enum node_kind kind)
+{
+	struct node *n = node_new(r, kind, e);
+
+	if (r->depth == NODE_MAX_DEPTH)
+		return refuse(r, e->start_mark, "maps and lists are nested too deeply");
+	if (!place(r, n, e->start_mark))
+		return false;
+	r->open[r->depth++] = (struct open_node){.node = n};
+	return true;
+}
+
+static bool has_extras(const yaml_event_t *e)
+{
+	switch (e->type) {
+	case YAML_ALIAS_EVENT:
+		return true;
+	case YAML_SCALAR_EVENT:
+		return e->data.scalar.anchor != NULL || e->data.scalar.tag != NULL;
+	case YAML_MAPPING_START_EVENT:
+		return e->data.mapping_start.anchor != NULL || e->data.mapping_start.tag != NULL;
+	case YAML_SEQUENCE_START_EVENT:
+		return e->data.sequence_start.anchor != NULL || e->data.sequence_start.tag != NULL;
+	default:
+		return false;
+	}
+}
+
+static bool on_event(struct reader *r, const yaml_event_t *e)
+{
+	if (has_extras(e))
+		return refuse(r, e->start_mark,
+			      "anchors (&), aliases (*) and tags (!) are not supported: write the "
+			      "value out, in quotes if it begins with such a character");
+	switch (e->type) {
+	case YAML_DOCUMENT_START_EVENT:
+		return !r->done || refuse(r, e->start_mark,
+					  "a policy is one document: remove what follows '---'");
+	case YAML_SCALAR_EVENT:
+		return on_scalar(r, e);
+	case YAML_MAPPING_START_EVENT:
+		return on_open(r, e, NODE_MAP);
+	case YAML_SEQUENCE_START_EVENT:
+		return on_open(r, e, NODE_LIST);
+	case YAML_MAPPING_END_EVENT:
+	case YAML_SEQUENCE_END_EVENT:
+		r->depth--;
+		return true;
+	case YAML_DOCUMENT_END_EVENT:
+	case YAML_STREAM_END_EVENT:
+		r->done = true;
+		return true;
+	default:
+		return true;
+	}
+}
+
+// The reader below libyaml's scanner reports a byte offset only.
+static struct cfg_pos pos_at_offset(const char *text, size_t len, size_t offset)
+{
+	struct cfg_pos p = {1, 1};
+
+	for (size_t i = 0; i < offset && i < len; i++) {
+		p.column++;
+		if (text[i] == '\n')
+			p = (struct cfg_pos){p.line + 1, 1};
+	}
+	return p;
+}
+
+static void report_syntax(struct reader *r, const yaml_parser_t *p, const char *text, size_t len)
+{
+	const char *problem = p->problem == NULL ? "not readable" : p->problem;
+
+	if (p->error == YAML_READER_ERROR)
+		diag_add(r->sink, DIAG_ERROR, pos_at_offset(text, len, p->problem_offset), "YAML",
+			 "%s: the file must be UTF-8 text", problem);
+	else if (p->context != NULL)
+		diag_add(r->sink, DIAG_ERROR, pos_of(p->problem_mark), "YAML", "%s, %s", problem,
+			 p->context);
+	else
+		diag_add(r->sink, DIAG_ERROR, pos_of(p->problem_mark), "YAML", "%s", problem);
+}
+
+static bool read_events(struct reader *r, yaml_parser_t *p, const char *text, size_t len)
+{
+	for (;;) {
+		yaml_event_t e;
+		bool ok, end;
+
+		if (!yaml_parser_parse(p, &e)) {
+			report_syntax(r, p, text, len);
+			return false;
+		}
+		end = e.type == YAML_STREAM_END_EVENT;
+		ok = on_event(r, &e);
+		yaml_event_delete(&e);
+		if (!ok || end)
+			return ok;
+	}
+}
+
+struct node *node_parse(struct arena *a, const char *text, size_t len, struct diag_sink *s)
+{
+	struct reader r = {.arena = a, .sink = s};
+	yaml_parser_t p;
+	bool ok;
+
+	if (len > NODE_MAX_BYTES) {
+		diag_add(s, DIAG_ERROR, (struct cfg_pos){1, 1}, "YAML",
+			 "the file is larger than 1 MiB: this is no policy");
+		return NULL;
+	}
+	if (!yaml_parser_initialize(&p)) {
+		diag_add(s, DIAG_ERROR, (struct cfg_pos){1, 1}, "YAML", "out of memory");
+		return NULL;
+	}
+	yaml_parser_set_input_string(&p, (const unsigned char *)text, len);
+	ok = read_events(&r, &p, text, len);
+	yaml_parser_delete(&p);
+	if (ok && r.root == NULL)
+		diag_add(s, DIAG_ERROR, (struct cfg_pos){1, 1}, "YAML",
+			 "the file is empty: a policy needs at least `ports`");
+	return ok ? r.root : NULL;
+}

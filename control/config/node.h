@@ -1,0 +1,26 @@
+// SPDX-License-Identifier: Apache-2.0
+// A YAML document as a tree with positions, read event by event with libyaml. Bounded on purpose:
+// file size, nesting, number of nodes. Anchors, aliases and tags are refused, so a small file
+// cannot become a large policy. Control thread only. Knows nothing of policies.
+#pragma once
+
+#include <stdint.h>
+
+#include "control/config/arena.h"
+#include "control/config/diag.h"
+
+enum { NODE_MAX_BYTES = 1 << 20, NODE_MAX_DEPTH = 16, NODE_MAX_NODES = 50000 };
+
+enum node_kind { NODE_SCALAR, NODE_MAP, NODE_LIST };
+
+struct node {
+	enum node_kind kind;
+	struct cfg_pos at;
+	const char *text; // of a scalar, terminated, without NUL inside
+	struct node *key; // of a map's value
+	struct node *first, *next; // children; the next sibling
+	unsigned n; // children
+};
+
+// The root, or NULL with the one mistake that ends reading in *s.
+struct node *node_parse(struct arena *a, const char *text, size_t len, struct diag_sink *s);

@@ -1,0 +1,290 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "control/config/plan.h"
+
+#include <inttypes.h>
+#include <json-c/json.h>
+
+#include "control/config/compile.h"
+
+enum { BAD = 2 };
+
+// The slowest speed that the headroom table knows asks for the least headroom, so what does not fit
+// with it never fits.
+static const uint64_t LEAST_SPEED_BPS = 1000000000;
+
+// ---- check
+static void print_lines(const struct diags *d, FILE *to)
+{
+	for (unsigned i = 0; i < d->n; i++)
+		fprintf(to, "%s\n", d->lines[i]);
+}
+
+static void print_check_json(const char *path, bool ok, const struct diags *d, FILE *out)
+{
+	struct json_object *o = json_object_new_object(), *list = json_object_new_array();
+
+	for (unsigned i = 0; i < d->n; i++)
+		json_object_array_add(list, json_object_new_string(d->lines[i]));
+	json_object_object_add(o, "file", json_object_new_string(path));
+	json_object_object_add(o, "ok", json_object_new_boolean(ok));
+	json_object_object_add(o, "errors", json_object_new_int((int)d->n_errors));
+	json_object_object_add(o, "messages", list);
+	fprintf(out, "%s\n", json_object_to_json_string_ext(o, JSON_C_TO_STRING_PRETTY |
+								       JSON_C_TO_STRING_NOSLASHESCAPE));
+	json_object_put(o);
+}
+
+static unsigned n_lossless(const struct policy *p)
+{
+	unsigned n = 0;
+
+	for (unsigned i = 0; i < p->n_ports; i++)
+		n += (unsigned)__builtin_popcount(p->ports[i].classify.lossless);
+	return n;
+}
+
+int check_print(const char *path, bool json, FILE *out)
+{
+	struct diags d = {0};
+	struct config *c = NULL;
+	struct policy *p = NULL;
+	int err = config_load(path, &c, &d);
+
+	if (err == 0)
+		err = compile_policy(c, NULL, LEAST_SPEED_BPS, &p, &d);
+	if (json)
+		print_check_json(path, err == 0, &d, out);
+	else
+		print_lines(&d, stderr);
+	if (!json && err == 0)
+		fprintf(out, "%s: ok (%u port%s, %u lossless group%s, %" PRIu64 " B of headroom)\n",
+			path, p->n_ports, p->n_ports == 1 ? "" : "s", n_lossless(p),
+			n_lossless(p) == 1 ? "" : "s",
+			(uint64_t)p->buffer.headroom_pool_cells * p->cell.bytes);
+	policy_destroy(p);
+	config_destroy(c);
+	diags_fini(&d);
+	return err == 0 ? 0 : BAD;
+}
+
+// ---- plan
+struct plan_pg {
+	const char *port;
+	unsigned cls, pg;
+	uint64_t xoff_cells;
+	uint64_t min, shared, xoff, xoff_at, xoff_alone, xon_at, t_flight, neighbour; // bytes
+	struct ecn_verdict ecn;
+	bool headroom_holds; // what is configured takes what can be in flight
+};
+
+// min + F*a/(1+a): where one group alone, in an empty switch, enters XOFF.
+static uint64_t alone_cells(const struct policy *p, const struct pg_params *pg)
+{
+	uint64_t f = p->buffer.ingress_pool_cells, shared = pg->shared.static_cells;
+	int log2 = pg->shared.alpha_log2;
+
+	if (pg->shared.dynamic && log2 >= 0)
+		shared = (f << log2) / (1 + (1ull << log2));
+	else if (pg->shared.dynamic)
+		shared = f / (1 + (1ull << -log2));
+	return pg->min_cells + (shared < f ? shared : f);
+}
+
+static struct plan_pg plan_pg(const struct config *c, const struct policy *p, unsigned port,
+			      unsigned cls)
+{
+	const struct policy_port *pp = &p->ports[port];
+	unsigned pg = pp->classify.class_to_pg[cls];
+	const struct pg_params *params = &pp->pg[pg];
+	uint64_t free_cells = p->buffer.ingress_pool_cells, cell = p->cell.bytes;
+	struct plan_pg r = {.port = pp->name, .cls = cls, .pg = pg};
+
+	r.xoff_cells = params->xoff_cells;
+	r.min = params->min_cells * cell;
+	r.xoff = compile_xoff_bytes(c, &c->ports[port], pg, pp->speed_bps);
+	r.shared = threshold_cells(&params->shared, free_cells) * cell;
+	r.xoff_at = r.min + r.shared;
+	r.xoff_alone = alone_cells(p, params) * cell;
+	r.xon_at = pg_xon_at(params, free_cells) * cell;
+	r.t_flight = compile_flight_bytes(c, &c->ports[port], pg, pp->speed_bps);
+	r.neighbour = (uint64_t)pp->tx_ring_bytes + pp->max_frame;
+	r.ecn = compile_ecn_verdict(p, port, cls);
+	r.headroom_holds = r.xoff >= r.t_flight;
+	return r;
+}
+
+typedef void plan_fn(const struct plan_pg *pg, void *to);
+
+static void each_pg(const struct config *c, const struct policy *p, plan_fn *fn, void *to)
+{
+	for (unsigned i = 0; i < p->n_ports; i++)
+		for (unsigned cls = 0; cls < N_CLASSES; cls++)
+			if (p->ports[i].classify.lossless >> cls & 1) {
+				struct plan_pg pg = plan_pg(c, p, i, cls);
+
+				fn(&pg, to);
+			}
+}
+
+// ---- the plan as JSON
+static void add_u64(struct json_object *o, const char *key, uint64_t v)
+{
+	json_object_object_add(o, key, json_object_new_uint64(v));
+}
+
+static void add_text(struct json_object *o, const char *key, const char *v)
+{
+	json_object_object_add(o, key, json_object_new_string(v));
+}
+
+static void pg_json(const struct plan_pg *g, void *list)
+{
+	struct json_object *o = json_object_new_object();
+
+	add_text(o, "port", g->port);
+	add_u64(o, "class", g->cls);
+	add_u64(o, "pg", g->pg);
+	add_u64(o, "min_bytes", g->min);
+	add_u64(o, "shared_bytes", g->shared);
+	add_u64(o, "headroom_bytes", g->xoff);
+	add_u64(o, "xoff_bytes", g->xoff);
+	add_u64(o, "xoff_cells", g->xoff_cells);
+	add_u64(o, "xoff_at_bytes", g->xoff_at);
+	add_u64(o, "xoff_alone_bytes", g->xoff_alone);
+	add_u64(o, "xon_at_bytes", g->xon_at);
+	add_u64(o, "t_flight_bytes", g->t_flight);
+	json_object_object_add(o, "headroom_holds", json_object_new_boolean(g->headroom_holds));
+	add_u64(o, "neighbour_must_reserve_bytes", g->neighbour);
+	json_object_object_add(o, "ecn", json_object_new_boolean(g->ecn.marks));
+	add_u64(o, "kmin_bytes", g->ecn.kmin_bytes);
+	add_u64(o, "ecn_bound_bytes", g->ecn.bound_bytes);
+	json_object_object_add(o, "ecn_before_pfc", json_object_new_boolean(g->ecn.before_pfc));
+	json_object_array_add(list, o);
+}
+
+static struct json_object *ports_json(const struct policy *p)
+{
+	struct json_object *list = json_object_new_array();
+
+	for (unsigned i = 0; i < p->n_ports; i++) {
+		struct json_object *o = json_object_new_object();
+
+		add_text(o, "name", p->ports[i].name);
+		add_text(o, "device", p->ports[i].device);
+		add_u64(o, "speed_bps", p->ports[i].speed_bps);
+		add_u64(o, "mtu_bytes", p->ports[i].mtu);
+		add_u64(o, "max_frame_bytes", p->ports[i].max_frame);
+		add_u64(o, "tx_ring_bytes", p->ports[i].tx_ring_bytes);
+		json_object_array_add(list, o);
+	}
+	return list;
+}
+
+struct pool_line {
+	const char *name;
+	uint64_t bytes;
+};
+
+enum { N_POOLS = 5 };
+
+static void pools(const struct policy *p, struct pool_line out[N_POOLS])
+{
+	uint64_t cell = p->cell.bytes;
+	const struct buffer_params *b = &p->buffer;
+
+	out[0] = (struct pool_line){"buffer", b->total_cells * cell};
+	out[1] = (struct pool_line){"min", (b->total_cells - b->ingress_pool_cells -
+					    (uint64_t)b->headroom_pool_cells) * cell};
+	out[2] = (struct pool_line){"headroom", b->headroom_pool_cells * cell};
+	out[3] = (struct pool_line){"ingress", b->ingress_pool_cells * cell};
+	out[4] = (struct pool_line){"egress_lossy", b->egress_lossy_cells * cell};
+}
+
+static void plan_json(const struct config *c, const struct policy *p, FILE *out)
+{
+	struct json_object *o = json_object_new_object();
+	struct json_object *pgs = json_object_new_array(), *list = json_object_new_array();
+	struct pool_line lines[N_POOLS];
+
+	pools(p, lines);
+	for (unsigned i = 0; i < N_POOLS; i++) {
+		struct json_object *pool = json_object_new_object();
+
+		add_text(pool, "name", lines[i].name);
+		add_u64(pool, "size_bytes", lines[i].bytes);
+		json_object_array_add(list, pool);
+	}
+	each_pg(c, p, pg_json, pgs);
+	add_text(o, "name", p->name);
+	add_u64(o, "cell_bytes", p->cell.bytes);
+	json_object_object_add(o, "ports", ports_json(p));
+	json_object_object_add(o, "pgs", pgs);
+	json_object_object_add(o, "pools", list);
+	fprintf(out, "%s\n", json_object_to_json_string_ext(o, JSON_C_TO_STRING_PRETTY |
+								       JSON_C_TO_STRING_NOSLASHESCAPE));
+	json_object_put(o);
+}
+
+// ---- the plan as text
+static void pg_text(const struct plan_pg *g, void *file)
+{
+	char ecn[16] = "-";
+
+	if (g->ecn.marks)
+		snprintf(ecn, sizeof(ecn), "%" PRIu64, g->ecn.kmin_bytes);
+	fprintf(file,
+		"%-8s %5u %8" PRIu64 " %10" PRIu64 " %7" PRIu64 " %9" PRIu64 " %11" PRIu64
+		" %11" PRIu64 " %11" PRIu64 " %9" PRIu64 " %9s %11" PRIu64 "  %s%s\n",
+		g->port, g->cls, g->min, g->xoff, g->xoff_cells, g->t_flight, g->xoff_at,
+		g->xoff_alone, g->xon_at, g->neighbour, ecn, g->ecn.bound_bytes,
+		!g->ecn.marks ? "no ECN"
+		: g->ecn.before_pfc ? "ECN before PFC" : "PFC may come before ECN",
+		g->headroom_holds ? "" : ", headroom below what is in flight");
+}
+
+static void plan_text(const struct config *c, const struct policy *p, FILE *out)
+{
+	struct pool_line lines[N_POOLS];
+
+	pools(p, lines);
+	fprintf(out, "switch %s: %u ports, cells of %u B\n\n%-14s %12s %10s\n", p->name, p->n_ports,
+		p->cell.bytes, "pool", "bytes", "cells");
+	for (unsigned i = 0; i < N_POOLS; i++)
+		fprintf(out, "%-14s %12" PRIu64 " %10" PRIu64 "\n", lines[i].name, lines[i].bytes,
+			lines[i].bytes / p->cell.bytes);
+	fprintf(out, "\n%-8s %5s %8s %10s %7s %9s %11s %11s %11s %9s %9s %11s  %s\n", "port",
+		"class", "min", "xoff", "cells", "t_flight", "xoff_at", "alone", "xon_at",
+		"neighbour", "kmin", "ecn_bound", "verdict");
+	each_pg(c, p, pg_text, out);
+	fprintf(out,
+		"\nBytes throughout.\n"
+		"xoff       headroom: what the group still takes after its PAUSE left\n"
+		"t_flight   what can be in flight then, at worst: xoff must not be below it\n"
+		"xoff_at    min + T while the shared pool is empty\n"
+		"alone      where one group alone, filling the switch, enters XOFF\n"
+		"xon_at     shared use at or below which XON is sent, pool empty\n"
+		"neighbour  what this port still sends after a PAUSE arrived: transmit ring and the\n"
+		"           frame on the wire. The peer must reserve it beyond cable and response.\n"
+		"ecn_bound  kmin below it marks before any of the switch's %u ports is paused:\n"
+		"           n * kmin < min + alpha*F / (1 + k*alpha), n ports, k lossless classes,\n"
+		"           F the ingress pool\n",
+		p->n_ports);
+}
+
+int plan_print(const struct config *c, bool json, FILE *out)
+{
+	struct diags d = {0};
+	struct policy *p = NULL;
+	int err = config_compile(c, NULL, &p, &d);
+
+	print_lines(&d, stderr);
+	diags_fini(&d);
+	if (err != 0)
+		return BAD;
+	if (json)
+		plan_json(c, p, out);
+	else
+		plan_text(c, p, out);
+	policy_destroy(p);
+	return 0;
+}

@@ -1,0 +1,17 @@
+// SPDX-License-Identifier: Apache-2.0
+// What `weirctl check` and `weirctl plan` print: needs no daemon and opens no device. Every number
+// comes from the compiled policy, so the plan is what would run. Control thread only.
+#pragma once
+
+#include <stdbool.h>
+#include <stdio.h>
+
+#include "control/config/config.h"
+
+// Mistakes and warnings to stderr (with json: all in one object on out), or "FILE: ok (3 ports, ...)".
+// 0: the policy can be loaded; 2: it cannot.
+int check_print(const char *path, bool json, FILE *out);
+
+// Every derived number and whether it holds. 0, or 2 where the policy cannot be compiled: then
+// the reasons are on stderr.
+int plan_print(const struct config *c, bool json, FILE *out);

@@ -1,0 +1,353 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "control/config/schema.h"
+
+#include <assert.h>
+#include <ctype.h>
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "control/config/schema_scalar.h"
+
+static struct cfg_map *map_at(void *base)
+{
+	return base;
+}
+
+static void *member(void *base, const struct cfg_row *row)
+{
+	return (char *)base + row->off;
+}
+
+void schema_defaults(const struct cfg_schema *s, void *base)
+{
+	for (unsigned i = 0; i < s->n; i++) {
+		const struct cfg_row *row = &s->rows[i];
+
+		if (row->scalar != NULL)
+			((struct cfg_val *)member(base, row->scalar))->n = row->scalar->dflt;
+		if (row->type <= CFG_ALPHA)
+			((struct cfg_val *)member(base, row))->n = row->dflt;
+		else if (row->type == CFG_MAP)
+			schema_defaults(row->sub, member(base, row));
+		else if (row->type == CFG_CLASSES)
+			for (unsigned c = 0; c < CFG_N_CLASSES; c++)
+				schema_defaults(row->sub,
+						(char *)member(base, row) + c * row->sub->size);
+	}
+}
+
+static const char *row_key(const void *schema, unsigned i)
+{
+	return ((const struct cfg_schema *)schema)->rows[i].key;
+}
+
+static const char *all_keys(struct arena *a, const struct cfg_schema *s)
+{
+	const char *all = "";
+
+	for (unsigned i = 0; i < s->n; i++)
+		all = arena_printf(a, "%s%s%s", all, i == 0 ? "" : ", ", s->rows[i].key);
+	return all;
+}
+
+static void report_unknown_key(struct cfg_reader *r, const struct cfg_schema *s,
+			       const struct node *key, const char *path)
+{
+	const char *near = schema_closest(key->text, s->n, row_key, s);
+
+	if (near != NULL)
+		diag_add(r->sink, DIAG_ERROR, key->at, path, "unknown key: did you mean %s?", near);
+	else
+		diag_add(r->sink, DIAG_ERROR, key->at, path, "unknown key: known here are %s",
+			 all_keys(r->arena, s));
+}
+
+static const char *sub_path(struct cfg_reader *r, const char *path, const struct node *key)
+{
+	return arena_printf(r->arena, "%s%s%s", path, *path == '\0' ? "" : ".",
+			    schema_shown(r->arena, key->text));
+}
+
+static void report_kind(struct cfg_reader *r, const struct node *n, const char *path,
+			const char *expected)
+{
+	static const char *const found[] = {
+		[NODE_SCALAR] = "a single value", [NODE_MAP] = "a map", [NODE_LIST] = "a list"};
+	bool nothing = n->kind == NODE_SCALAR && *n->text == '\0';
+
+	diag_add(r->sink, DIAG_ERROR, n->at, path, "expected %s, found %s", expected,
+		 nothing ? "nothing" : found[n->kind]);
+}
+
+static void report_twice(struct cfg_reader *r, const struct node *key, const char *path,
+			 struct cfg_pos first)
+{
+	diag_add(r->sink, DIAG_ERROR, key->at, path, "given twice, first on line %u", first.line);
+}
+
+static void fill_classes(struct cfg_reader *r, const struct cfg_row *row, const struct node *n,
+			 void *base, const char *path)
+{
+	if (n->kind != NODE_MAP) {
+		report_kind(r, n, path, "a map of classes 0 to 7");
+		return;
+	}
+	for (const struct node *v = n->first; v != NULL; v = v->next) {
+		const char *k = v->key->text, *p = sub_path(r, path, v->key);
+		struct cfg_map *m;
+
+		if (k[0] < '0' || k[0] > '7' || k[1] != '\0') {
+			diag_add(r->sink, DIAG_ERROR, v->key->at, p,
+				 "unknown class: classes are 0 to 7");
+			continue;
+		}
+		m = map_at((char *)member(base, row) + (size_t)(k[0] - '0') * row->sub->size);
+		if (m->given)
+			report_twice(r, v->key, p, m->at);
+		else
+			schema_fill(r, row->sub, v, m, p);
+	}
+}
+
+static void fill_list(struct cfg_reader *r, const struct cfg_row *row, const struct node *n,
+		      void *base, const char *path)
+{
+	struct cfg_list *list = member(base, row);
+
+	list->map = (struct cfg_map){.path = path, .at = n->at, .given = true};
+	if (n->kind != NODE_LIST) {
+		report_kind(r, n, path, "a list");
+		return;
+	}
+	if (n->n > (uint64_t)row->max) {
+		diag_add(r->sink, DIAG_ERROR, n->at, path, "%u entries: at most %" PRId64
+			 " are possible", n->n, row->max);
+		return;
+	}
+	list->items = arena_alloc(r->arena, n->n * row->sub->size);
+	for (const struct node *v = n->first; v != NULL; v = v->next) {
+		void *item = (char *)list->items + list->n * row->sub->size;
+
+		schema_defaults(row->sub, item);
+		schema_fill(r, row->sub, v, item,
+			    arena_printf(r->arena, "%s[%u]", path, list->n));
+		list->n++;
+	}
+}
+
+static struct cfg_map *entry_named(const struct cfg_list *t, const struct cfg_schema *s,
+				   const char *name)
+{
+	for (unsigned i = 0; i < t->n; i++) {
+		struct cfg_map *m = map_at((char *)t->items + i * s->size);
+
+		if (strcmp(m->name, name) == 0)
+			return m;
+	}
+	return NULL;
+}
+
+static void fill_table(struct cfg_reader *r, const struct cfg_row *row, const struct node *n,
+		       void *base, const char *path)
+{
+	struct cfg_list *t = member(base, row);
+
+	t->map = (struct cfg_map){.path = path, .at = n->at, .given = true};
+	if (n->kind != NODE_MAP) {
+		report_kind(r, n, path, "a map of names");
+		return;
+	}
+	if (n->n > (uint64_t)row->max) {
+		diag_add(r->sink, DIAG_ERROR, n->at, path, "%u entries: at most %" PRId64
+			 " are possible", n->n, row->max);
+		return;
+	}
+	t->items = arena_alloc(r->arena, n->n * row->sub->size);
+	for (const struct node *v = n->first; v != NULL; v = v->next) {
+		const char *p = sub_path(r, path, v->key);
+		struct cfg_map *m = entry_named(t, row->sub, v->key->text);
+
+		if (m != NULL) {
+			report_twice(r, v->key, p, m->at);
+			continue;
+		}
+		m = map_at((char *)t->items + t->n++ * row->sub->size);
+		m->name = v->key->text;
+		schema_defaults(row->sub, m);
+		schema_fill(r, row->sub, v, m, p);
+	}
+}
+
+static void add_ranges(struct cfg_reader *r, const struct cfg_row *row, const struct node *n,
+		       struct cfg_set *set, const char *path)
+{
+	const char *why;
+
+	if (n->kind != NODE_SCALAR)
+		report_kind(r, n, path, "numbers and ranges");
+	else if (!schema_parse_ranges(n->text, row->min, row->max, set, &why))
+		diag_add(r->sink, DIAG_ERROR, n->at, path,
+			 "\"%s\" %s: expected numbers from %" PRId64 " to %" PRId64
+			 " such as 20 or 30-39", schema_shown(r->arena, n->text), why, row->min,
+			 row->max);
+}
+
+static void fill_set(struct cfg_reader *r, const struct cfg_row *row, const struct node *n,
+		     void *base, const char *path)
+{
+	struct cfg_set *set = member(base, row);
+
+	set->map = (struct cfg_map){.path = path, .at = n->at, .given = true};
+	if (n->kind != NODE_LIST) {
+		add_ranges(r, row, n, set, path);
+		return;
+	}
+	for (const struct node *v = n->first; v != NULL; v = v->next)
+		add_ranges(r, row, v, set, path);
+}
+
+// The value of one lookup entry; -1 after a report.
+static int lookup_value(struct cfg_reader *r, const struct cfg_row *row, const struct node *v,
+			const char *path)
+{
+	const struct cfg_row value = {.key = row->key,
+				      .type = row->words != NULL ? CFG_WORD : CFG_NUMBER,
+				      .unit = UNIT_COUNT,
+				      .max = row->max,
+				      .words = row->words};
+	struct cfg_val out = {0};
+
+	if (v->kind != NODE_SCALAR)
+		report_kind(r, v, path, "a single value");
+	else if (schema_scalar(r, &value, v, &out, path))
+		return (int)out.n;
+	return -1;
+}
+
+static void lookup_entry(struct cfg_reader *r, const struct cfg_row *row, const struct node *v,
+			 struct cfg_lookup *l, int64_t *dflt)
+{
+	const char *why = NULL, *path = sub_path(r, l->map.path, v->key);
+	struct cfg_set keys = {0};
+	int value;
+
+	if (row->has_default && strcmp(v->key->text, "default") == 0) {
+		if (*dflt >= 0)
+			diag_add(r->sink, DIAG_ERROR, v->key->at, path, "given twice");
+		*dflt = lookup_value(r, row, v, path);
+		return;
+	}
+	if (!schema_parse_ranges(v->key->text, 0, row->n_keys - 1, &keys, &why)) {
+		diag_add(r->sink, DIAG_ERROR, v->key->at, path,
+			 "%s: expected keys from 0 to %u such as 3, 24-31 or \"3,5\"%s", why,
+			 row->n_keys - 1, row->has_default ? ", or default" : "");
+		return;
+	}
+	if (keys.bits[0] & l->set) {
+		diag_add(r->sink, DIAG_ERROR, v->key->at, path, "%d already has a value",
+			 __builtin_ctzll(keys.bits[0] & l->set));
+		return;
+	}
+	value = lookup_value(r, row, v, path);
+	for (uint64_t left = keys.bits[0]; value >= 0 && left != 0; left &= left - 1)
+		l->v[__builtin_ctzll(left)] = (uint8_t)value;
+	l->set |= keys.bits[0];
+}
+
+static void fill_lookup(struct cfg_reader *r, const struct cfg_row *row, const struct node *n,
+			void *base, const char *path)
+{
+	struct cfg_lookup *l = member(base, row);
+	int64_t dflt = -1;
+
+	l->map = (struct cfg_map){.path = path, .at = n->at, .given = true};
+	if (n->kind != NODE_MAP) {
+		report_kind(r, n, path, "a map such as {3: 26}");
+		return;
+	}
+	for (const struct node *v = n->first; v != NULL; v = v->next)
+		lookup_entry(r, row, v, l, &dflt);
+	for (unsigned k = 0; dflt >= 0 && k < row->n_keys; k++)
+		if (!(l->set >> k & 1)) {
+			l->v[k] = (uint8_t)dflt;
+			l->set |= 1ull << k;
+		}
+}
+
+static void fill_map(struct cfg_reader *r, const struct cfg_row *row, const struct node *n,
+		     void *base, const char *path)
+{
+	schema_fill(r, row->sub, n, member(base, row), path);
+}
+
+static void fill_scalar(struct cfg_reader *r, const struct cfg_row *row, const struct node *n,
+			void *base, const char *path)
+{
+	if (n->kind != NODE_SCALAR)
+		report_kind(r, n, path, "a single value");
+	else
+		schema_scalar(r, row, n, member(base, row), path);
+}
+
+typedef void fill_fn(struct cfg_reader *r, const struct cfg_row *row, const struct node *n,
+		     void *base, const char *path);
+
+static fill_fn *const fill[N_CFG_TYPES] = {
+	[CFG_NUMBER] = fill_scalar, [CFG_WORD] = fill_scalar, [CFG_SWITCH] = fill_scalar,
+	[CFG_ALPHA] = fill_scalar, [CFG_NAME] = fill_scalar, [CFG_TEXT] = fill_scalar,
+	[CFG_MAP] = fill_map, [CFG_CLASSES] = fill_classes, [CFG_LIST] = fill_list,
+	[CFG_TABLE] = fill_table, [CFG_SET] = fill_set, [CFG_LOOKUP] = fill_lookup,
+};
+
+static void fill_row(struct cfg_reader *r, const struct cfg_row *row, const struct node *n,
+		     void *base, const char *path)
+{
+	if (row->scalar != NULL && n->kind == NODE_SCALAR)
+		row = row->scalar;
+	fill[row->type](r, row, n, base, path);
+}
+
+static int row_index(const struct cfg_schema *s, const char *key)
+{
+	for (unsigned i = 0; i < s->n; i++)
+		if (strcmp(s->rows[i].key, key) == 0)
+			return (int)i;
+	return -1;
+}
+
+void schema_fill(struct cfg_reader *r, const struct cfg_schema *s, const struct node *n,
+		 void *base, const char *path)
+{
+	struct cfg_pos first[CFG_MAX_ROWS] = {{0}};
+	struct cfg_map *m = map_at(base);
+
+	assert(s->n <= CFG_MAX_ROWS);
+	m->path = path;
+	m->at = n->at;
+	m->given = true;
+	if (n->kind != NODE_MAP) {
+		report_kind(r, n, path, arena_printf(r->arena, "a map of %s", all_keys(r->arena, s)));
+		return;
+	}
+	for (const struct node *v = n->first; v != NULL; v = v->next) {
+		const char *p = sub_path(r, path, v->key);
+		int i = row_index(s, v->key->text);
+
+		if (i < 0) {
+			report_unknown_key(r, s, v->key, p);
+		} else if (first[i].line != 0) {
+			report_twice(r, v->key, p, first[i]);
+		} else {
+			first[i] = v->key->at;
+			fill_row(r, &s->rows[i], v, base, p);
+		}
+	}
+	for (unsigned i = 0; i < s->n; i++)
+		if (s->rows[i].required && first[i].line == 0)
+			diag_add(r->sink, DIAG_ERROR, n->at,
+				 arena_printf(r->arena, "%s%s%s", path, *path == '\0' ? "" : ".",
+					      s->rows[i].key),
+				 "is required");
+}

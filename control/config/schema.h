@@ -1,0 +1,125 @@
+// SPDX-License-Identifier: Apache-2.0
+// Configuration as rows: one row per key makes parsing, ranges, units, defaults, error texts and
+// the manual (docs.c). The engine walks a YAML tree with a schema, fills plain structs and
+// reports every mistake it meets; it never stops at the first. Control thread only. Rules between keys are
+// not its business: see check.c.
+#pragma once
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "control/config/arena.h"
+#include "control/config/diag.h"
+#include "control/config/node.h"
+#include "control/config/units.h"
+
+// A scalar as written, or its default.
+struct cfg_val {
+	int64_t n; // canonical unit; index of a word; 0 or 1; log2 of alpha
+	const char *text; // names, devices, addresses
+	struct cfg_pos at;
+	bool given;
+	bool percent; // n is millionths of what the row's `percent_of` says
+};
+
+// The first member of every struct that a map fills.
+struct cfg_map {
+	const char *path; // "profiles.roce.classes.3"
+	const char *name; // of an entry of a named table
+	struct cfg_pos at;
+	bool given;
+};
+
+// A set of numbers: [20, 30-39].
+enum { CFG_SET_BITS = 4096, CFG_SET_ORDERED = 64 };
+struct cfg_set {
+	struct cfg_map map;
+	uint64_t bits[CFG_SET_BITS / 64];
+	uint16_t ordered[CFG_SET_ORDERED]; // the first ones, as written
+	unsigned n;
+};
+
+// Small numbers to small numbers: {default: 0, 24-31: 3}.
+enum { CFG_LOOKUP_KEYS = 64 };
+struct cfg_lookup {
+	struct cfg_map map;
+	uint8_t v[CFG_LOOKUP_KEYS];
+	uint64_t set; // bitmap of keys that have a value
+};
+
+struct cfg_list {
+	struct cfg_map map;
+	void *items;
+	unsigned n;
+};
+
+enum cfg_type {
+	CFG_NUMBER, // cfg_val
+	CFG_WORD, // cfg_val
+	CFG_SWITCH, // cfg_val: on, off
+	CFG_ALPHA, // cfg_val
+	CFG_NAME, // cfg_val: letters, digits, . _ -
+	CFG_TEXT, // cfg_val
+	CFG_MAP, // struct of `sub`
+	CFG_CLASSES, // array of 8 structs of `sub`, keys 0..7
+	CFG_LIST, // cfg_list of `sub`
+	CFG_TABLE, // cfg_list of `sub`, entries named by their keys
+	CFG_SET, // cfg_set, min..max
+	CFG_LOOKUP, // cfg_lookup
+	N_CFG_TYPES,
+};
+
+// A reload applies live keys; restart keys must keep their value.
+enum cfg_reload { CFG_LIVE, CFG_RESTART };
+
+struct cfg_schema;
+
+struct cfg_row {
+	const char *key;
+	enum cfg_type type;
+	enum cfg_reload reload;
+	bool required;
+	enum unit_kind unit;
+	size_t off;
+	int64_t min, max, dflt; // NUMBER and SET values; LIST and TABLE: max entries; TEXT and NAME: max length
+	const char *percent_of; // NUMBER: may also be a share of this
+	const char *word; // NUMBER: may also be this word, stored as CFG_WORD_VALUE
+	const char *const *words; // WORD, and values of a LOOKUP; ends with NULL
+	unsigned n_keys; // LOOKUP
+	bool has_default; // LOOKUP: the key `default` sets what is not named
+	const struct cfg_schema *sub;
+	const struct cfg_row *scalar; // what a scalar in place of a map, set or lookup means
+	const char *dflt_text, *help; // for people
+};
+
+enum { CFG_WORD_VALUE = -1, CFG_MAX_ROWS = 32, CFG_N_CLASSES = 8 };
+
+struct cfg_schema {
+	const struct cfg_row *rows;
+	unsigned n;
+	size_t size; // of the struct
+};
+
+struct cfg_reader {
+	struct arena *arena;
+	struct diag_sink *sink;
+};
+
+// Sets every value of a zeroed struct to its default.
+void schema_defaults(const struct cfg_schema *s, void *base);
+
+// Fills a struct that holds its defaults from a YAML map.
+void schema_fill(struct cfg_reader *r, const struct cfg_schema *s, const struct node *n,
+		 void *base, const char *path);
+
+// Numbers and ranges, "24-31" or "3,5,8-9", appended to *set. False with *why.
+bool schema_parse_ranges(const char *text, int64_t min, int64_t max, struct cfg_set *set,
+			 const char **why);
+
+// The closest of n words for a mistyped one, or NULL. words: read through get(ctx, i).
+const char *schema_closest(const char *text, unsigned n, const char *(*get)(const void *, unsigned),
+			   const void *ctx);
+
+// Text of the file that is safe and short enough for a message.
+const char *schema_shown(struct arena *a, const char *text);

@@ -1,0 +1,199 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "control/config/units.h"
+
+#include <ctype.h>
+#include <inttypes.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "dataplane/qos/pg.h"
+
+enum { MAX_UNITS = 7, MAX_DECIMALS = 9, PPM = 1000000 };
+
+// Largest first of each base, so that printing finds the shortest.
+static const struct {
+	struct {
+		const char *name;
+		int64_t factor;
+	} unit[MAX_UNITS];
+	int64_t bare; // factor of a number without unit; 0: a unit is needed
+	const char *expected;
+} units[] = {
+	[UNIT_BYTES] = {{{"GB", 1000000000},
+			 {"MB", 1000000},
+			 {"KB", 1000},
+			 {"GiB", 1 << 30},
+			 {"MiB", 1 << 20},
+			 {"KiB", 1 << 10},
+			 {"B", 1}},
+			1,
+			"expected a size such as 150KB (B KB MB GB KiB MiB GiB)"},
+	[UNIT_RATE] = {{{"G", 1000000000}, {"M", 1000000}, {"K", 1000}, {"bps", 1}},
+		       1,
+		       "expected a rate such as 40G (bps K M G)"},
+	[UNIT_TIME] = {{{"s", 1000000000}, {"ms", 1000000}, {"us", 1000}, {"ns", 1}},
+		       0,
+		       "expected a time such as 10us (ns us ms s)"},
+	[UNIT_LENGTH] = {{{"km", 100000}, {"m", 100}}, 0, "expected a length such as 5m (m km)"},
+	[UNIT_PERCENT] = {{{"%", PPM / 100}}, 0, "expected a percentage such as 50%"},
+	[UNIT_COUNT] = {{{"", 1}}, 1, "expected a whole number"},
+	[UNIT_RATIO] = {{{"", PPM}}, PPM, "expected a number such as 1 or 1.5"},
+};
+
+struct number {
+	int64_t whole, decimals, scale; // whole + decimals / scale
+};
+
+// Digits with an optional decimal point; returns what follows, or NULL.
+static const char *parse_number(const char *s, struct number *n)
+{
+	int64_t all = 0, scale = 1;
+	bool point = false, digits = false;
+
+	for (;; s++) {
+		if (*s == '.' && !point && digits) {
+			point = true;
+			continue;
+		}
+		if (!isdigit((unsigned char)*s))
+			break;
+		digits = true;
+		if (all > INT64_MAX / 100 || (point && scale >= 1000000000))
+			return NULL;
+		all = all * 10 + (*s - '0');
+		scale *= point ? 10 : 1;
+	}
+	if (!digits || s[-1] == '.')
+		return NULL;
+	*n = (struct number){all / scale, all % scale, scale};
+	return s;
+}
+
+static int64_t factor_of(enum unit_kind kind, const char *name)
+{
+	if (*name == '\0')
+		return units[kind].bare;
+	for (unsigned i = 0; i < MAX_UNITS && units[kind].unit[i].name != NULL; i++)
+		if (strcmp(units[kind].unit[i].name, name) == 0)
+			return units[kind].unit[i].factor;
+	return 0;
+}
+
+bool unit_parse(enum unit_kind kind, const char *text, int64_t *out, const char **why)
+{
+	struct number n;
+	const char *rest = parse_number(text, &n);
+	int64_t factor;
+	__int128_t v;
+
+	*why = units[kind].expected;
+	if (rest == NULL || (kind == UNIT_COUNT && n.scale != 1))
+		return false;
+	if (*rest == ' ' && rest[1] != '\0')
+		rest++;
+	factor = factor_of(kind, rest);
+	// Nothing is nothing in any unit.
+	if (factor == 0 && *rest == '\0' && n.whole == 0 && n.decimals == 0)
+		factor = 1;
+	if (factor == 0)
+		return false;
+	v = (__int128_t)n.whole * factor + (__int128_t)n.decimals * factor / n.scale;
+	if (v > INT64_MAX / 2) {
+		*why = "is too large";
+		return false;
+	}
+	*out = (int64_t)v;
+	return true;
+}
+
+// num/den against 2^log2: below 0, 0, above 0.
+static int compare_power(__int128_t num, __int128_t den, int log2)
+{
+	__int128_t a = log2 < 0 ? num << -log2 : num;
+	__int128_t b = log2 < 0 ? den : den << log2;
+
+	return a < b ? -1 : a > b;
+}
+
+static void print_power(int log2, char *out, size_t len)
+{
+	if (log2 < 0)
+		snprintf(out, len, "1/%d", 1 << -log2);
+	else
+		snprintf(out, len, "%d", 1 << log2);
+}
+
+static bool parse_fraction(const char *text, __int128_t *num, __int128_t *den)
+{
+	struct number a, b = {1, 0, 1};
+	const char *rest = parse_number(text, &a);
+
+	if (rest != NULL && *rest == '/')
+		rest = parse_number(rest + 1, &b);
+	if (rest == NULL || *rest != '\0')
+		return false;
+	*num = ((__int128_t)a.whole * a.scale + a.decimals) * b.scale;
+	*den = ((__int128_t)b.whole * b.scale + b.decimals) * a.scale;
+	// Far outside the range on either side; keeps the shifts below from overflowing.
+	if (*num > (__int128_t)1 << 100 || *den > (__int128_t)1 << 100)
+		return false;
+	return *num > 0 && *den > 0;
+}
+
+bool unit_parse_alpha(const char *text, int64_t *log2_out, char *why, size_t why_len)
+{
+	__int128_t num, den;
+	char below[8], above[8];
+
+	if (!parse_fraction(text, &num, &den)) {
+		snprintf(why, why_len, "expected a power of two from 1/256 to 128, such as 1/8 or 1");
+		return false;
+	}
+	for (int p = ALPHA_LOG2_MIN; p <= ALPHA_LOG2_MAX; p++) {
+		int order = compare_power(num, den, p);
+
+		if (order == 0) {
+			*log2_out = p;
+			return true;
+		}
+		if (order > 0)
+			continue;
+		print_power(p, above, sizeof(above));
+		print_power(p - 1, below, sizeof(below));
+		if (p == ALPHA_LOG2_MIN)
+			snprintf(why, why_len, "is below the smallest alpha: use %s", above);
+		else
+			snprintf(why, why_len, "is not a power of two: use %s or %s", below, above);
+		return false;
+	}
+	snprintf(why, why_len, "is above the largest alpha: use 128");
+	return false;
+}
+
+void unit_print(enum unit_kind kind, int64_t n, char *out, size_t out_len)
+{
+	const char *base = "";
+
+	if (kind == UNIT_RATIO && n % PPM != 0) {
+		snprintf(out, out_len, "%" PRId64 ".%06" PRId64, n / PPM, n % PPM);
+		return;
+	}
+	if (kind == UNIT_PERCENT && n % (PPM / 100) != 0) {
+		snprintf(out, out_len, "%" PRId64 ".%04" PRId64 "%%", n / (PPM / 100),
+			 n % (PPM / 100));
+		return;
+	}
+	for (unsigned i = 0; i < MAX_UNITS && units[kind].unit[i].name != NULL; i++) {
+		int64_t f = units[kind].unit[i].factor;
+
+		base = units[kind].unit[i].name;
+		// 9216 is an MTU to most people, not 9KiB.
+		if (kind == UNIT_BYTES && n < 10240 && f % 1024 == 0)
+			continue;
+		if (n != 0 && n % f == 0) {
+			snprintf(out, out_len, "%" PRId64 "%s", n / f, base);
+			return;
+		}
+	}
+	snprintf(out, out_len, "%" PRId64 "%s", n, n == 0 ? "" : base);
+}

@@ -1,0 +1,186 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "control/ctl/client.h"
+
+#include <errno.h>
+#include <glob.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/socket.h>
+#include <sys/time.h>
+#include <sys/un.h>
+#include <unistd.h>
+
+#include <json-c/json.h>
+
+enum { ANSWER_TIMEOUT_S = 10, CHUNK = 65536 };
+
+static const char dir[] = "/run/weir";
+
+static int connect_to(const char *path)
+{
+	struct sockaddr_un at = {.sun_family = AF_UNIX};
+	size_t len = strlen(path);
+	struct timeval timeout = {.tv_sec = ANSWER_TIMEOUT_S};
+	int fd = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0);
+	int code;
+
+	if (fd < 0)
+		return -errno;
+	memcpy(at.sun_path, path, len < sizeof(at.sun_path) ? len : sizeof(at.sun_path) - 1);
+	setsockopt(fd, SOL_SOCKET, SO_RCVTIMEO, &timeout, sizeof(timeout));
+	setsockopt(fd, SOL_SOCKET, SO_SNDTIMEO, &timeout, sizeof(timeout));
+	if (connect(fd, (const struct sockaddr *)&at, sizeof(at)) == 0)
+		return fd;
+	code = errno;
+	close(fd);
+	return -code;
+}
+
+// The name of the only switch whose socket is there, "weir" if there is none; NULL after a
+// message if there are several. The answer is in buf.
+static const char *only_switch(char *buf, size_t len)
+{
+	glob_t found;
+	char pattern[64];
+	const char *name = "weir";
+
+	snprintf(pattern, sizeof(pattern), "%s/*.sock", dir);
+	if (glob(pattern, 0, NULL, &found) != 0)
+		return name;
+	if (found.gl_pathc == 1) {
+		const char *base = strrchr(found.gl_pathv[0], '/') + 1;
+
+		snprintf(buf, len, "%.*s", (int)(strlen(base) - strlen(".sock")), base);
+		name = buf;
+	} else if (found.gl_pathc > 1) {
+		fputs("several switches run here; choose one with -s:", stderr);
+		for (size_t i = 0; i < found.gl_pathc; i++) {
+			const char *base = strrchr(found.gl_pathv[i], '/') + 1;
+
+			fprintf(stderr, " %.*s", (int)(strlen(base) - strlen(".sock")), base);
+		}
+		fputc('\n', stderr);
+		name = NULL;
+	}
+	globfree(&found);
+	return name;
+}
+
+int client_open(const char *name, struct client *out)
+{
+	char path[128], found[64];
+	int fd;
+
+	if (name == NULL) {
+		snprintf(path, sizeof(path), "%s/weir.sock", dir);
+		name = access(path, F_OK) == 0 ? "weir" : only_switch(found, sizeof(found));
+	}
+	if (name == NULL)
+		return -1;
+	snprintf(path, sizeof(path), "%s/%.64s.sock", dir, name);
+	fd = connect_to(path);
+	if (fd >= 0) {
+		out->fd = fd;
+		return 0;
+	}
+	if (fd == -EACCES)
+		fprintf(stderr, "no permission for %s; run weirctl as the user who runs weir\n", path);
+	else
+		fprintf(stderr, "no switch named %s is running (no %s); start one with: weir -c FILE\n",
+			name, path);
+	return -1;
+}
+
+void client_close(struct client *c)
+{
+	close(c->fd);
+}
+
+static int send_all(int fd, const char *text, size_t len)
+{
+	while (len > 0) {
+		ssize_t n = send(fd, text, len, MSG_NOSIGNAL);
+
+		if (n <= 0)
+			return -1;
+		text += n;
+		len -= (size_t)n;
+	}
+	return 0;
+}
+
+// One line without its newline, to be freed; NULL when the connection fails first.
+static char *receive_line(int fd)
+{
+	char *text = NULL;
+	size_t len = 0;
+
+	for (;;) {
+		char *grown = realloc(text, len + CHUNK + 1);
+		ssize_t n;
+
+		if (grown == NULL)
+			break;
+		text = grown;
+		n = recv(fd, text + len, CHUNK, 0);
+		if (n <= 0)
+			break;
+		len += (size_t)n;
+		if (text[len - 1] == '\n') {
+			text[len - 1] = '\0';
+			return text;
+		}
+	}
+	free(text);
+	return NULL;
+}
+
+// Takes the data out of a reply, or prints its error.
+static struct json_object *data_of(const char *line)
+{
+	struct json_object *reply = json_tokener_parse(line);
+	struct json_object *data = NULL, *error;
+
+	if (json_object_object_get_ex(reply, "data", &data))
+		json_object_get(data);
+	else if (json_object_object_get_ex(reply, "error", &error))
+		fprintf(stderr, "%s\n", json_object_get_string(error));
+	else
+		fputs("the switch gave an answer that is not understood; are weir and weirctl of "
+		      "the same version?\n", stderr);
+	json_object_put(reply);
+	return data;
+}
+
+struct json_object *client_ask(struct client *c, struct json_object *req)
+{
+	struct json_object *data = NULL;
+	size_t len;
+	const char *text = json_object_to_json_string_length(req, JSON_C_TO_STRING_PLAIN, &len);
+	char *line = NULL;
+
+	if (send_all(c->fd, text, len) == 0 && send_all(c->fd, "\n", 1) == 0)
+		line = receive_line(c->fd);
+	json_object_put(req);
+	if (line != NULL)
+		data = data_of(line);
+	else
+		fputs("the switch did not answer; it may be stopping\n", stderr);
+	free(line);
+	return data;
+}
+
+struct json_object *client_request(const char *name, struct json_object *req)
+{
+	struct json_object *data;
+	struct client c;
+
+	if (client_open(name, &c) != 0) {
+		json_object_put(req);
+		return NULL;
+	}
+	data = client_ask(&c, req);
+	client_close(&c);
+	return data;
+}

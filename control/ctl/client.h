@@ -1,0 +1,20 @@
+// SPDX-License-Identifier: Apache-2.0
+// The other end of the daemon's control socket: finds it, sends one request, waits for the answer.
+// Prints a sentence when that fails. Protocol: control/daemon/requests.h.
+#pragma once
+
+struct json_object;
+
+struct client {
+	int fd;
+};
+
+// name: the switch, or NULL for `weir`, or for the only one that runs. 0 or -1 after a message.
+__attribute__((warn_unused_result)) int client_open(const char *name, struct client *out);
+void client_close(struct client *c);
+
+// Consumes req. The answer's data (the caller puts it), or NULL after a message.
+struct json_object *client_ask(struct client *c, struct json_object *req);
+
+// All in one: open, ask, close.
+struct json_object *client_request(const char *name, struct json_object *req);

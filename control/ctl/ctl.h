@@ -1,0 +1,30 @@
+// SPDX-License-Identifier: Apache-2.0
+// weirctl: one row per command (main.c), one function each. A command gets its own words, without the
+// options that hold for all, and returns the exit status: 0 done, 1 failed, 2 misused.
+#pragma once
+
+#include <stdbool.h>
+
+struct json_object;
+
+enum { CTL_DONE = 0, CTL_FAILED = 1, CTL_MISUSED = 2 };
+
+struct ctl {
+	const char *name; // of the switch; NULL: not said
+	bool json;
+	bool hold; // quiesce --hold
+	double interval_s; // watch
+	unsigned count; // watch: updates before it ends; 0: until interrupted
+};
+
+typedef int ctl_fn(const struct ctl *c, int argc, char **argv);
+
+ctl_fn cmd_show, cmd_watch, cmd_check, cmd_plan, cmd_set, cmd_clear, cmd_quiesce, cmd_resume;
+
+// Complains and points at the help: CTL_MISUSED.
+__attribute__((format(printf, 1, 2))) int misused(const char *fmt, ...);
+
+// {"cmd": cmd, key: value}; key may be NULL.
+struct json_object *request_of(const char *cmd, const char *key, const char *value);
+
+void print_json(struct json_object *data);

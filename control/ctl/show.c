@@ -1,0 +1,342 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "control/ctl/show.h"
+
+#include <string.h>
+
+#include <json-c/json.h>
+
+#include "control/ctl/client.h"
+#include "control/ctl/ctl.h"
+#include "control/ctl/table.h"
+
+enum { N_PRIOS = 8 };
+
+#define COLUMNS(c) c, sizeof(c) / sizeof((c)[0])
+
+static const struct column ports[] = {
+	{"Port", "name", UNIT_TEXT},           {"Device", "device", UNIT_TEXT},
+	{"Speed", "speed_bps", UNIT_BPS},      {"MTU", "mtu", UNIT_COUNT},
+	{"Oper", "up", UNIT_UP},               {"TX", "tx_enabled", UNIT_ON},
+	{"RX_OK", "rx_packets", UNIT_COUNT},   {"RX_BPS", "rx_bps", UNIT_BPS},
+	{"RX_MISS", "rx_missed", UNIT_COUNT},  {"TX_OK", "tx_packets", UNIT_COUNT},
+	{"TX_BPS", "tx_bps", UNIT_BPS},        {"TX_ERR", "tx_errors", UNIT_COUNT},
+	{"PFC_RX", "pfc_rx", UNIT_YES},        {"PFC_TX", "pfc_tx", UNIT_YES},
+	{"RX_GUARD", "rx_guard_possible", UNIT_YES},
+};
+static const struct column queues[] = {
+	{"Port", "port", UNIT_TEXT},           {"Queue", "queue", UNIT_COUNT},
+	{"Class", "class", UNIT_COUNT},        {"Length", "length_bytes", UNIT_BYTES},
+	{"Frames", "length_packets", UNIT_COUNT}, {"Max", "max_bytes", UNIT_BYTES},
+	{"TX_OK", "tx_packets", UNIT_COUNT},   {"TX_BPS", "tx_bps", UNIT_BPS},
+	{"ECN", "ecn_marked", UNIT_COUNT},     {"Drop", "dropped_packets", UNIT_COUNT},
+	{"Paused", "paused", UNIT_YES},        {"TX", "tx_enabled", UNIT_ON},
+};
+static const struct column pgs[] = {
+	{"Port", "port", UNIT_TEXT},           {"PG", "pg", UNIT_COUNT},
+	{"Lossless", "lossless", UNIT_YES},    {"RX_OK", "rx_packets", UNIT_COUNT},
+	{"Min", "min_bytes", UNIT_BYTES},      {"Shared", "shared_bytes", UNIT_BYTES},
+	{"Headroom", "headroom_bytes", UNIT_BYTES}, {"Skid", "skid_bytes", UNIT_BYTES},
+	{"MaxShared", "max_shared_bytes", UNIT_BYTES}, {"MaxHeadroom", "max_headroom_bytes", UNIT_BYTES},
+	{"XOFF_at", "xoff_at_bytes", UNIT_BYTES}, {"XON_at", "xon_at_bytes", UNIT_BYTES},
+	{"XOFF", "xoff", UNIT_YES},            {"Drop", "dropped_packets", UNIT_COUNT},
+};
+static const struct column pools[] = {
+	{"Pool", "name", UNIT_TEXT},        {"Size", "size_bytes", UNIT_BYTES},
+	{"Used", "used_bytes", UNIT_BYTES}, {"Max", "max_bytes", UNIT_BYTES},
+};
+static const struct column pause_times[] = {
+	{"Port", "port", UNIT_TEXT},           {"Class", "class", UNIT_COUNT},
+	{"RX_PAUSED", "rx_pause_duration_us", UNIT_US}, {"RX_TIMES", "rx_pause_transition", UNIT_COUNT},
+	{"TX_PAUSED", "tx_pause_duration_us", UNIT_US}, {"TX_TIMES", "tx_pause_transition", UNIT_COUNT},
+	{"XOFF", "xoff", UNIT_YES},
+};
+static const struct column queue_marks[] = {
+	{"Port", "port", UNIT_TEXT}, {"Queue", "queue", UNIT_COUNT},
+	{"Class", "class", UNIT_COUNT}, {"Max", "max_bytes", UNIT_BYTES},
+};
+static const struct column pg_marks[] = {
+	{"Port", "port", UNIT_TEXT}, {"PG", "pg", UNIT_COUNT}, {"Class", "class", UNIT_COUNT},
+	{"MaxShared", "max_shared_bytes", UNIT_BYTES}, {"MaxHeadroom", "max_headroom_bytes", UNIT_BYTES},
+};
+static const struct column pool_marks[] = {
+	{"Pool", "name", UNIT_TEXT}, {"Max", "max_bytes", UNIT_BYTES},
+};
+static const struct column drops[] = {
+	{"Port", "port", UNIT_TEXT},        {"Class", "class", UNIT_COUNT},
+	{"Lossless", "lossless", UNIT_YES}, {"Frames", "packets", UNIT_COUNT},
+	{"Bytes", "bytes", UNIT_BYTES},     {"Reason", "reason", UNIT_TEXT},
+};
+static const struct column control[] = {
+	{"Port", "port", UNIT_TEXT},           {"PFC_LOSSY", "pfc_ignored_lossy", UNIT_COUNT},
+	{"PFC_EMPTY", "pfc_empty_vector", UNIT_COUNT}, {"PFC_BAD", "pfc_malformed", UNIT_COUNT},
+	{"PAUSE_8023X", "pause_8023x", UNIT_COUNT}, {"LLDP", "lldp", UNIT_COUNT},
+	{"Other", "other", UNIT_COUNT},
+};
+static const struct column hints[] = {
+	{"Port", "port", UNIT_TEXT}, {"RoCE in lossy class", "roce_in_lossy_class", UNIT_COUNT},
+	{"RoCE Not-ECT", "roce_not_ect", UNIT_COUNT},
+};
+static const struct column fdb[] = {
+	{"Vlan", "vlan", UNIT_COUNT}, {"MacAddress", "mac", UNIT_TEXT}, {"Port", "port", UNIT_TEXT},
+	{"Static", "static", UNIT_YES}, {"Age (s)", "age_s", UNIT_COUNT},
+};
+static const struct column latency[] = {
+	{"Port", "port", UNIT_TEXT}, {"Queue", "queue", UNIT_COUNT}, {"Class", "class", UNIT_COUNT},
+	{"Frames", "packets", UNIT_COUNT}, {"p50", "p50_ns", UNIT_NS}, {"p99", "p99_ns", UNIT_NS},
+	{"Max", "max_ns", UNIT_NS},
+};
+static const struct column balance[] = {
+	{"Received", "received", UNIT_COUNT},   {"Generated", "generated", UNIT_COUNT},
+	{"Replicated", "replicated", UNIT_COUNT}, {"Transmitted", "transmitted", UNIT_COUNT},
+	{"Consumed", "consumed", UNIT_COUNT},   {"Dropped", "dropped", UNIT_COUNT},
+	{"Queued", "queued", UNIT_COUNT},       {"Balanced", "balanced", UNIT_YES},
+};
+static const struct column waiting[] = {
+	{"Port", "port", UNIT_TEXT}, {"Queue", "queue", UNIT_TEXT}, {"Frames", "packets", UNIT_COUNT},
+	{"Waits because", "reason", UNIT_TEXT},
+};
+
+// ---- kinds that are not just one table
+
+static uint64_t number(struct json_object *row, const char *key)
+{
+	struct json_object *v;
+
+	return json_object_object_get_ex(row, key, &v) ? json_object_get_uint64(v) : 0;
+}
+
+static int busy_queue(struct json_object *row)
+{
+	return number(row, "tx_packets") + number(row, "length_packets") + number(row, "max_bytes") +
+		       number(row, "dropped_packets") > 0;
+}
+
+static int busy_pg(struct json_object *row)
+{
+	return number(row, "rx_packets") + number(row, "dropped_packets") +
+		       number(row, "lossless") > 0;
+}
+
+static int busy_mark(struct json_object *row)
+{
+	return number(row, "max_bytes") + number(row, "max_shared_bytes") +
+		       number(row, "max_headroom_bytes") > 0;
+}
+
+// Cell by port and priority, as SONiC's `show pfc counters`; key: the counter of one direction.
+static void print_pfc_grid(FILE *out, struct json_object *rows, const char *head, const char *key)
+{
+	static const char *const prio[N_PRIOS] = {"PFC0", "PFC1", "PFC2", "PFC3",
+						  "PFC4", "PFC5", "PFC6", "PFC7"};
+	struct column cols[N_PRIOS + 1] = {{head, "port", UNIT_TEXT}};
+	struct json_object *grid = json_object_new_array();
+	struct json_object *line = NULL;
+
+	for (size_t i = 0; i < json_object_array_length(rows); i++) {
+		struct json_object *row = json_object_array_get_idx(rows, i), *port, *last = NULL;
+		const char *name;
+
+		if (!json_object_object_get_ex(row, "port", &port))
+			continue;
+		name = json_object_get_string(port);
+		json_object_object_get_ex(line, "port", &last);
+		if (last == NULL || strcmp(json_object_get_string(last), name) != 0) {
+			line = json_object_new_object();
+			json_object_object_add(line, "port", json_object_new_string(name));
+			for (unsigned p = 0; p < N_PRIOS; p++)
+				json_object_object_add(line, prio[p], json_object_new_int(0));
+			json_object_array_add(grid, line);
+		}
+		json_object_object_add(line, prio[number(row, "class") % N_PRIOS],
+				       json_object_new_uint64(number(row, key)));
+	}
+	for (unsigned p = 0; p < N_PRIOS; p++)
+		cols[p + 1] = (struct column){prio[p], prio[p], UNIT_COUNT};
+	table_print(out, grid, COLUMNS(cols), NULL);
+	json_object_put(grid);
+}
+
+typedef void print_fn(FILE *out, struct json_object *data);
+
+static void print_pfc(FILE *out, struct json_object *data)
+{
+	struct json_object *rows;
+
+	if (!json_object_object_get_ex(data, "pfc", &rows))
+		return;
+	print_pfc_grid(out, rows, "Port Rx", "rx_pause");
+	fputc('\n', out);
+	print_pfc_grid(out, rows, "Port Tx", "tx_pause");
+	fputc('\n', out);
+	table_print(out, rows, COLUMNS(pause_times), NULL);
+}
+
+static void print_balance(FILE *out, struct json_object *data)
+{
+	struct json_object *row, *left, *list = json_object_new_array();
+
+	if (json_object_object_get_ex(data, "balance", &row))
+		json_object_array_add(list, json_object_get(row));
+	table_print(out, list, COLUMNS(balance), NULL);
+	json_object_put(list);
+	if (json_object_object_get_ex(data, "waiting", &left) &&
+	    json_object_array_length(left) > 0) {
+		fputc('\n', out);
+		table_print(out, left, COLUMNS(waiting), NULL);
+	}
+}
+
+static void print_config(FILE *out, struct json_object *data)
+{
+	struct json_object *c, *file, *text;
+
+	if (json_object_object_get_ex(data, "config", &c) &&
+	    json_object_object_get_ex(c, "file", &file) &&
+	    json_object_object_get_ex(c, "text", &text))
+		fprintf(out, "# %s\n%s", json_object_get_string(file), json_object_get_string(text));
+}
+
+static void print_events(FILE *out, struct json_object *data)
+{
+	struct json_object *rows;
+
+	if (!json_object_object_get_ex(data, "events", &rows))
+		return;
+	for (size_t i = 0; i < json_object_array_length(rows); i++) {
+		static const char *const front[] = {"time", "severity", "event", "text"};
+		struct json_object *row = json_object_array_get_idx(rows, i), *v;
+
+		for (size_t k = 0; k < sizeof(front) / sizeof(front[0]); k++) {
+			if (json_object_object_get_ex(row, front[k], &v))
+				fprintf(out, "%s%s", json_object_get_string(v), k == 2 ? ": " : " ");
+			json_object_object_del(row, front[k]);
+		}
+		json_object_object_del(row, "t_ns");
+		json_object_object_foreach(row, key, value)
+			fprintf(out, "%s=%s ", key, json_object_get_string(value));
+		fputc('\n', out);
+	}
+	if (number(data, "events_lost") > 0)
+		fprintf(out, "%llu events were lost because too many came at once\n",
+			(unsigned long long)number(data, "events_lost"));
+}
+
+// ---- all kinds
+
+struct part {
+	const char *list;
+	const struct column *cols;
+	size_t n_cols;
+	int (*busy)(struct json_object *row); // NULL: all rows are shown
+	const char *what; // rows left out are called
+};
+
+static const struct kind {
+	const char *what;
+	print_fn *print; // or parts
+	struct part parts[3];
+} kinds[] = {
+	{"ports", NULL, {{"ports", COLUMNS(ports), NULL, NULL}}},
+	{"queues", NULL, {{"queues", COLUMNS(queues), busy_queue, "idle queues"}}},
+	{"pfc", print_pfc, {{0}}},
+	{"buffers", NULL, {{"pgs", COLUMNS(pgs), busy_pg, "idle priority groups"},
+			   {"pools", COLUMNS(pools), NULL, NULL}}},
+	{"watermarks", NULL, {{"queues", COLUMNS(queue_marks), busy_mark, "idle queues"},
+			      {"pgs", COLUMNS(pg_marks), busy_mark, "idle priority groups"},
+			      {"pools", COLUMNS(pool_marks), NULL, NULL}}},
+	{"drops", NULL, {{"drops", COLUMNS(drops), NULL, NULL}}},
+	{"fdb", NULL, {{"fdb", COLUMNS(fdb), NULL, NULL}}},
+	{"events", print_events, {{0}}},
+	{"config", print_config, {{0}}},
+	{"control", NULL, {{"control", COLUMNS(control), NULL, NULL}}},
+	{"hints", NULL, {{"hints", COLUMNS(hints), NULL, NULL}}},
+	{"latency", NULL, {{"latency", COLUMNS(latency), NULL, NULL}}},
+	{"balance", print_balance, {{0}}},
+};
+
+static const struct kind *kind_of(const char *what)
+{
+	for (size_t i = 0; i < sizeof(kinds) / sizeof(kinds[0]); i++)
+		if (strcmp(kinds[i].what, what) == 0)
+			return &kinds[i];
+	return NULL;
+}
+
+bool show_exists(const char *what)
+{
+	return kind_of(what) != NULL;
+}
+
+const char *show_kinds(void)
+{
+	return "ports queues pfc buffers watermarks drops fdb events config control hints latency "
+	       "balance";
+}
+
+static void print_part(FILE *out, const struct part *p, struct json_object *data, bool all)
+{
+	struct json_object *list;
+	size_t left_out;
+
+	if (!json_object_object_get_ex(data, p->list, &list))
+		return;
+	left_out = table_print(out, list, p->cols, p->n_cols, all ? NULL : p->busy);
+	if (left_out > 0)
+		fprintf(out, "(%zu %s are not shown; name a port to see all of its)\n", left_out,
+			p->what);
+}
+
+bool show_tables(FILE *out, const char *what, struct json_object *data, bool all)
+{
+	const struct kind *k = kind_of(what);
+
+	if (k == NULL)
+		return false;
+	if (k->print != NULL) {
+		k->print(out, data);
+		return true;
+	}
+	for (size_t i = 0; i < sizeof(k->parts) / sizeof(k->parts[0]) && k->parts[i].list; i++) {
+		if (i > 0)
+			fputc('\n', out);
+		print_part(out, &k->parts[i], data, all);
+	}
+	return true;
+}
+
+// ---- the command
+
+int cmd_show(const struct ctl *c, int argc, char **argv)
+{
+	static const char *const later[] = {"flows", "ipcc", "watchdog"};
+	const char *what = argc > 0 ? argv[0] : NULL;
+	struct json_object *req, *data;
+	int at = 1;
+
+	if (what == NULL)
+		return misused("show what? One of: %s", show_kinds());
+	for (size_t i = 0; i < sizeof(later) / sizeof(later[0]); i++) {
+		if (strcmp(later[i], what) == 0) {
+			fprintf(stderr, "show %s is not built yet\n", what);
+			return CTL_FAILED;
+		}
+	}
+	if (!show_exists(what))
+		return misused("cannot show \"%s\"; one of: %s", what, show_kinds());
+	if (strcmp(what, "pfc") == 0 && argc > 1 && strcmp(argv[1], "counters") == 0)
+		at = 2;
+	if (argc > at + 1)
+		return misused("show %s takes one port at most", what);
+	req = request_of("show", "what", what);
+	if (argc > at)
+		json_object_object_add(req, "port", json_object_new_string(argv[at]));
+	data = client_request(c->name, req);
+	if (data == NULL)
+		return CTL_FAILED;
+	if (c->json)
+		print_json(data);
+	else
+		show_tables(stdout, what, data, argc > at);
+	json_object_put(data);
+	return CTL_DONE;
+}

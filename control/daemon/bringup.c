@@ -1,0 +1,411 @@
+// SPDX-License-Identifier: Apache-2.0
+// From a policy file to a forwarding switch: one ladder up, the same ladder down.
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <rte_mempool.h>
+
+#include "control/daemon/daemon_impl.h"
+
+enum {
+	ERR_LEN = 256,
+	POLICY_MAX_BYTES = 16 << 20,
+	TABLES_BYTES = 64 << 20, // forwarding table, rings, counters
+	FRAME_RECORD_BYTES = 64, // what a queue and a hand-off ring keep per frame
+	SEED = 1,
+};
+
+__attribute__((format(printf, 1, 2))) static int failed(const char *fmt, ...)
+{
+	va_list ap;
+
+	fputs("weir: ", stderr);
+	va_start(ap, fmt);
+	vfprintf(stderr, fmt, ap);
+	va_end(ap);
+	fputc('\n', stderr);
+	return EXIT_FAILED;
+}
+
+static void print_diags(struct diags *d)
+{
+	for (unsigned i = 0; i < d->n; i++)
+		fprintf(stderr, "%s\n", d->lines[i]);
+	diags_fini(d);
+}
+
+static void print_notes(const char *port, const char *notes)
+{
+	while (*notes != '\0') {
+		size_t len = strcspn(notes, "\n");
+
+		printf("%s%snote: %.*s\n", port, port[0] != '\0' ? " " : "", (int)len, notes);
+		notes += len + (notes[len] != '\0');
+	}
+}
+
+// ---- the policy file
+
+// Read once, so that `show config` shows what was loaded even if the file has changed since.
+static char *read_policy(const char *path, size_t *len)
+{
+	FILE *f = fopen(path, "re");
+	char *text = f != NULL ? malloc(POLICY_MAX_BYTES + 1) : NULL;
+
+	if (text != NULL) {
+		*len = fread(text, 1, POLICY_MAX_BYTES, f);
+		text[*len] = '\0';
+		if (ferror(f)) {
+			free(text);
+			text = NULL;
+		}
+	}
+	if (f != NULL)
+		fclose(f);
+	return text;
+}
+
+static int load_policy(struct daemon *d)
+{
+	struct diags diags = {0};
+	size_t len = 0;
+	int err;
+
+	d->policy_text = read_policy(d->opt->policy_path, &len);
+	if (d->policy_text == NULL) // says why it cannot be read
+		err = config_load(d->opt->policy_path, &d->config, &diags);
+	else
+		err = config_parse(d->opt->policy_path, d->policy_text, len, &d->config, &diags);
+	print_diags(&diags);
+	if (err == 0 && d->policy_text == NULL)
+		d->policy_text = strdup(""); // it became readable between the two attempts
+	if (err != 0) {
+		free(d->policy_text);
+		return EXIT_MISUSED;
+	}
+	return 0;
+}
+
+// ---- memory
+
+// Before a port is open its facts are not known, but the size of the pool is needed to open it. This
+// plan is made with facts that need at least as many frames; the real one is compiled later.
+static int plan_before_ports(const struct daemon *d, struct policy **plan)
+{
+	unsigned n = config_n_ports(d->config);
+	struct port_facts *facts = calloc(n, sizeof(*facts));
+	struct diags diags = {0};
+	int err;
+
+	if (facts == NULL)
+		return failed("out of memory");
+	for (unsigned i = 0; i < n; i++) {
+		struct config_port_open p = config_port(d->config, i);
+
+		facts[i] = (struct port_facts){
+			.speed_bps = p.speed_bps != 0 ? p.speed_bps : 1000000000,
+			.max_frame = p.max_frame,
+			.rx_ring = live_device_frames(p.device, p.tx_ring_bytes, 0),
+			.tx_ring_bytes = p.tx_ring_bytes,
+			.rx_depth_readable = true,
+			.pfc_rx = true,
+			.pfc_tx = true,
+		};
+	}
+	err = config_compile(d->config, facts, plan, &diags);
+	free(facts);
+	if (err != 0)
+		print_diags(&diags);
+	else
+		diags_fini(&diags); // the same are said again about the real plan
+	return err != 0 ? EXIT_MISUSED : 0;
+}
+
+static uint32_t largest_frame(const struct config *c)
+{
+	uint32_t largest = 0;
+
+	for (unsigned i = 0; i < config_n_ports(c); i++)
+		if (config_port(c, i).max_frame > largest)
+			largest = config_port(c, i).max_frame;
+	return largest;
+}
+
+static int start_eal(struct daemon *d, const struct policy *plan, uint32_t n_frames)
+{
+	unsigned n = plan->n_workers;
+	int cpus[64] = {0};
+	struct live_text text = {0};
+	struct live_eal_conf conf = {
+		.worker_cpus = plan->n_worker_cores > 0 ? cpus : NULL,
+		.n_workers = n,
+		.mem_bytes = live_pool_bytes(n_frames, largest_frame(d->config)) + TABLES_BYTES +
+			     (uint64_t)n_frames * FRAME_RECORD_BYTES * n * n,
+		.extra = d->opt->eal,
+		.n_extra = d->opt->n_eal,
+	};
+
+	for (uint32_t i = 0; i < plan->n_worker_cores && i < 64; i++)
+		cpus[i] = plan->worker_cores[i];
+	for (unsigned i = 0; i < config_n_ports(d->config); i++)
+		conf.pci |= live_device_is_pci(config_port(d->config, i).device);
+	if (live_eal_init("weir", &conf, &text) != 0)
+		return failed("%s", text.err);
+	print_notes("", text.note);
+	return 0;
+}
+
+static int make_memory(struct daemon *d)
+{
+	struct live_text text = {0};
+	struct policy *plan;
+	uint32_t n_frames;
+	int err = plan_before_ports(d, &plan);
+
+	if (err != 0)
+		return err;
+	n_frames = switch_max_frames(plan);
+	for (unsigned i = 0; i < config_n_ports(d->config); i++) {
+		struct config_port_open p = config_port(d->config, i);
+
+		n_frames += live_device_frames(p.device, p.tx_ring_bytes, 0);
+	}
+	err = start_eal(d, plan, n_frames);
+	policy_destroy(plan);
+	if (err != 0)
+		return err;
+	if (live_pool_create("frames", n_frames, largest_frame(d->config), &d->pool, &text) != 0) {
+		live_eal_fini();
+		return failed("%s", text.err);
+	}
+	print_notes("", text.note);
+	return 0;
+}
+
+// ---- ports
+
+static void close_ports(struct daemon *d)
+{
+	while (d->n_open > 0)
+		live_close(&d->ports[--d->n_open]);
+	free(d->ports);
+	d->ports = NULL;
+}
+
+static int open_port(struct daemon *d, unsigned i)
+{
+	struct config_port_open p = config_port(d->config, i);
+	struct live_conf conf = {.pool = d->pool, .max_frame = p.max_frame, .mtu = p.mtu,
+				 .tx_ring_bytes = p.tx_ring_bytes};
+	struct live_text text = {0};
+
+	if (live_open(p.device, &conf, &d->ports[i], &text) != 0)
+		return failed("port %s: %s", p.name, text.err);
+	d->n_open = i + 1;
+	print_notes(p.name, text.note);
+	return 0;
+}
+
+static int open_ports(struct daemon *d)
+{
+	unsigned n = config_n_ports(d->config);
+
+	d->ports = calloc(n, sizeof(*d->ports));
+	if (d->ports == NULL)
+		return failed("out of memory");
+	for (unsigned i = 0; i < n; i++) {
+		int err = open_port(d, i);
+
+		if (err != 0) {
+			close_ports(d);
+			return err;
+		}
+	}
+	return 0;
+}
+
+static int compile_policy(struct daemon *d)
+{
+	struct port_facts *facts = calloc(d->n_open, sizeof(*facts));
+	struct diags diags = {0};
+	int err;
+
+	if (facts == NULL)
+		return failed("out of memory");
+	for (unsigned i = 0; i < d->n_open; i++)
+		facts[i] = d->ports[i].facts;
+	err = config_compile(d->config, facts, &d->policy, &diags);
+	free(facts);
+	print_diags(&diags);
+	return err != 0 ? EXIT_MISUSED : 0;
+}
+
+// ---- the switch and its control
+
+static int make_switch(struct daemon *d)
+{
+	struct switch_port *sp = calloc(d->n_open, sizeof(*sp));
+	int err;
+
+	if (sp == NULL)
+		return failed("out of memory");
+	for (unsigned i = 0; i < d->n_open; i++)
+		sp[i] = (struct switch_port){.ops = d->ports[i].ops, .drv = d->ports[i].drv,
+					     .facts = d->ports[i].facts};
+	err = switch_create(d->policy, sp, d->pool, SEED, &d->sw);
+	free(sp);
+	if (err != 0)
+		return failed("cannot make the switch: %s; is there enough memory (hugepages)?",
+			      strerror(-err));
+	return 0;
+}
+
+static void drop_control(struct daemon *d)
+{
+	requests_destroy(d->requests);
+	eventlog_destroy(d->log);
+	observe_destroy(d->observe);
+}
+
+static int open_control(struct daemon *d)
+{
+	struct requests_env env = {.sw = d->sw, .policy_path = d->opt->policy_path,
+				   .policy_text = d->policy_text};
+	char err[ERR_LEN];
+	int fd;
+
+	if (observe_create(d->sw, &d->observe) != 0 || eventlog_create(d->policy, &d->log) != 0)
+		return failed("out of memory");
+	env.observe = d->observe;
+	env.log = d->log;
+	fd = rundir_listen(&d->rundir, err, sizeof(err));
+	if (fd < 0)
+		return failed("%s", err);
+	if (requests_create(&env, fd, &d->requests) != 0)
+		return failed("out of memory");
+	return 0;
+}
+
+static int make_control(struct daemon *d)
+{
+	int status = open_control(d);
+
+	if (status != 0)
+		drop_control(d);
+	return status;
+}
+
+static const char *pfc_word(const struct port_facts *f)
+{
+	if (f->pfc_rx && f->pfc_tx)
+		return "rx+tx";
+	if (f->pfc_rx)
+		return "rx only";
+	return f->pfc_tx ? "tx only" : "none";
+}
+
+static void print_ports(const struct daemon *d)
+{
+	for (unsigned i = 0; i < d->n_open; i++) {
+		const struct policy_port *p = &d->policy->ports[i];
+		const struct port_facts *f = &d->ports[i].facts;
+
+		printf("%s %s speed=%gGb/s mtu=%u pfc=%s rx_guard=%s\n", p->name, p->device,
+		       (double)p->speed_bps / 1e9, p->mtu, pfc_word(f),
+		       f->rx_depth_readable && p->rx_guard_on != 0 ? "on" : "off");
+	}
+}
+
+static int start_workers(struct daemon *d)
+{
+	int err;
+
+	clock_start(&d->clock);
+	err = pollers_start(d->sw, &d->clock, d->opt->busy_poll, &d->pollers);
+	if (err != 0)
+		return failed("cannot start the workers: %s", strerror(-err));
+	print_ports(d);
+	puts("ready");
+	fflush(stdout);
+	return 0;
+}
+
+static int take_name(struct daemon *d)
+{
+	char err[ERR_LEN];
+
+	if (rundir_take(&d->rundir, config_name(d->config), err, sizeof(err)) != 0)
+		return failed("%s", err);
+	return 0;
+}
+
+// One row per rung: up returns 0 or the exit status and leaves nothing behind when it fails.
+static void down_policy_file(struct daemon *d)
+{
+	config_destroy(d->config);
+	free(d->policy_text);
+}
+
+static void down_name(struct daemon *d)
+{
+	rundir_release(&d->rundir);
+}
+
+static void down_memory(struct daemon *d)
+{
+	rte_mempool_free(d->pool);
+	live_eal_fini();
+}
+
+static void down_policy(struct daemon *d)
+{
+	policy_destroy(d->policy);
+}
+
+static void down_switch(struct daemon *d)
+{
+	switch_destroy(d->sw);
+}
+
+static void down_workers(struct daemon *d)
+{
+	pollers_stop(d->pollers);
+}
+
+static const struct {
+	int (*up)(struct daemon *d);
+	void (*down)(struct daemon *d);
+} rungs[] = {
+	{load_policy, down_policy_file}, {take_name, down_name},
+	{make_memory, down_memory},      {open_ports, close_ports},
+	{compile_policy, down_policy},   {make_switch, down_switch},
+	{make_control, drop_control},    {start_workers, down_workers},
+};
+
+enum { N_RUNGS = sizeof(rungs) / sizeof(rungs[0]) };
+
+static void climb_down(struct daemon *d, unsigned from)
+{
+	while (from-- > 0)
+		rungs[from].down(d);
+}
+
+int bring_up(struct daemon *d)
+{
+	for (unsigned i = 0; i < N_RUNGS; i++) {
+		int status = rungs[i].up(d);
+
+		if (status != 0) {
+			climb_down(d, i);
+			return status;
+		}
+	}
+	return 0;
+}
+
+void take_down(struct daemon *d)
+{
+	climb_down(d, N_RUNGS);
+}

@@ -1,0 +1,42 @@
+// SPDX-License-Identifier: Apache-2.0
+// The inside of the daemon, shared by bringup.c (the ladder), loop.c (control loop and drain).
+#pragma once
+
+#include "control/config/config.h"
+#include "control/daemon/clock.h"
+#include "control/daemon/eventlog.h"
+#include "control/daemon/options.h"
+#include "control/daemon/poller.h"
+#include "control/daemon/requests.h"
+#include "control/daemon/rundir.h"
+#include "control/observe/observe.h"
+#include "drivers/live.h"
+
+struct daemon {
+	const struct options *opt;
+	char *policy_text;
+	struct config *config;
+	struct rundir rundir;
+	struct policy *policy;
+	struct rte_mempool *pool;
+	unsigned n_open;
+	struct live_port *ports; // n_open of them are open
+	struct weir_switch *sw;
+	struct observe *observe;
+	struct eventlog *log;
+	struct requests *requests;
+	struct tsc_clock clock;
+	struct pollers *pollers;
+};
+
+enum { EXIT_OK = 0, EXIT_FAILED = 1, EXIT_MISUSED = 2 };
+
+// bringup.c. 0, or the exit status after the reason was printed and everything undone.
+int bring_up(struct daemon *d);
+void take_down(struct daemon *d);
+
+// loop.c
+void signals_install(void);
+void run_loop(struct daemon *d); // until the first signal to stop
+void drain(struct daemon *d); // stops admission and the workers; a second signal cuts it short
+int report_balance(const struct daemon *d); // the exit status

@@ -1,0 +1,239 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "control/daemon/eventlog.h"
+
+#include <errno.h>
+#include <inttypes.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+
+#include <json-c/json.h>
+
+#include "dataplane/drop.h"
+
+enum { WINDOW_NS = 1000000000, TIME_LEN = 32 };
+
+struct kept {
+	struct event e;
+	struct timespec wall;
+};
+
+struct limit {
+	uint64_t window_ns; // start of the present second
+	uint32_t written, suppressed; // in it
+};
+
+struct eventlog {
+	const struct policy *policy;
+	struct limit limit[N_EVENT_TYPES];
+	unsigned n, next;
+	struct kept kept[EVENTLOG_KEPT];
+};
+
+// ---- what the numbers of a record mean, per type
+
+typedef void detail_fn(const struct eventlog *l, const struct event *e, struct json_object *row);
+
+static void add_u64(struct json_object *row, const char *key, uint64_t v)
+{
+	json_object_object_add(row, key, json_object_new_uint64(v));
+}
+
+static void detail_cells(const struct eventlog *l, const struct event *e, struct json_object *row)
+{
+	add_u64(row, "shared_bytes", (uint64_t)e->a * l->policy->cell.bytes);
+}
+
+static void detail_drop(const struct eventlog *l, const struct event *e, struct json_object *row)
+{
+	(void)l;
+	if (e->a < N_DROP_REASONS)
+		json_object_object_add(row, "reason", json_object_new_string(drop_info[e->a].name));
+	add_u64(row, "frame_bytes", e->b);
+}
+
+static void detail_missed(const struct eventlog *l, const struct event *e, struct json_object *row)
+{
+	(void)l;
+	add_u64(row, "packets", e->b);
+}
+
+static void detail_mac(const struct eventlog *l, const struct event *e, struct json_object *row)
+{
+	char mac[18];
+	unsigned at = 0;
+
+	(void)l;
+	for (int shift = 40; shift >= 0; shift -= 8)
+		at += (unsigned)snprintf(mac + at, sizeof(mac) - at, "%02x%s",
+					 (unsigned)(e->b >> shift & 0xff), shift > 0 ? ":" : "");
+	json_object_object_add(row, "mac", json_object_new_string(mac));
+	add_u64(row, "vlan", e->a);
+}
+
+static void detail_tx(const struct eventlog *l, const struct event *e, struct json_object *row)
+{
+	(void)l;
+	if (e->b > 0)
+		add_u64(row, "queue", e->b - 1);
+	json_object_object_add(row, "tx", json_object_new_string(e->a ? "on" : "off"));
+}
+
+static void detail_none(const struct eventlog *l, const struct event *e, struct json_object *row)
+{
+	(void)l;
+	(void)e;
+	(void)row;
+}
+
+static const struct {
+	const char *severity;
+	detail_fn *detail;
+} shape[] = {
+	[EVENT_XOFF] = {"info", detail_cells},
+	[EVENT_XON] = {"info", detail_cells},
+	[EVENT_LOSSLESS_DROP] = {"alarm", detail_drop},
+	[EVENT_LINK_UP] = {"info", detail_none},
+	[EVENT_LINK_DOWN] = {"warning", detail_none},
+	[EVENT_RX_MISSED] = {"alarm", detail_missed},
+	[EVENT_MAC_LEARNED] = {"info", detail_mac},
+	[EVENT_MAC_MOVED] = {"warning", detail_mac},
+	[EVENT_MAC_AGED] = {"info", detail_mac},
+	[EVENT_FDB_FULL] = {"warning", detail_mac},
+	[EVENT_TX_SET] = {"info", detail_tx},
+};
+static_assert(sizeof(shape) / sizeof(shape[0]) == N_EVENT_TYPES, "every event has a shape");
+
+// ---- rows and lines
+
+static void format_time(char out[TIME_LEN], const struct timespec *wall)
+{
+	struct tm tm;
+	size_t n;
+
+	gmtime_r(&wall->tv_sec, &tm);
+	n = strftime(out, TIME_LEN, "%Y-%m-%dT%H:%M:%S", &tm);
+	snprintf(out + n, TIME_LEN - n, ".%06uZ", (unsigned)(wall->tv_nsec / 1000) % 1000000u);
+}
+
+static void add_place(const struct eventlog *l, const struct event *e, struct json_object *row)
+{
+	if (e->port < l->policy->n_ports)
+		json_object_object_add(row, "port",
+				       json_object_new_string(l->policy->ports[e->port].name));
+	if (e->cls < N_CLASSES)
+		add_u64(row, "class", e->cls);
+	shape[e->type].detail(l, e, row);
+}
+
+static void write_line(const struct eventlog *l, const struct kept *k)
+{
+	struct json_object *tail = json_object_new_object();
+	char time[TIME_LEN];
+
+	format_time(time, &k->wall);
+	add_place(l, &k->e, tail);
+	fprintf(stderr, "%s %s %s %s: %s", time, l->policy->name, shape[k->e.type].severity,
+		event_info[k->e.type].name, event_info[k->e.type].help);
+	json_object_object_foreach(tail, key, v)
+		fprintf(stderr, " %s=%s", key, json_object_get_string(v));
+	fputc('\n', stderr);
+	json_object_put(tail);
+}
+
+void log_line(const char *fmt, ...)
+{
+	struct timespec wall;
+	char time[TIME_LEN];
+	va_list ap;
+
+	clock_gettime(CLOCK_REALTIME, &wall);
+	format_time(time, &wall);
+	fprintf(stderr, "%s ", time);
+	va_start(ap, fmt);
+	vfprintf(stderr, fmt, ap);
+	va_end(ap);
+	fputc('\n', stderr);
+}
+
+int eventlog_create(const struct policy *policy, struct eventlog **out)
+{
+	struct eventlog *l = calloc(1, sizeof(*l));
+
+	if (l == NULL)
+		return -ENOMEM;
+	l->policy = policy;
+	*out = l;
+	return 0;
+}
+
+void eventlog_destroy(struct eventlog *l)
+{
+	free(l);
+}
+
+static void limit_roll(const struct eventlog *l, unsigned type, struct limit *lim, uint64_t now_ns)
+{
+	if (now_ns - lim->window_ns < WINDOW_NS)
+		return;
+	if (lim->suppressed > 0)
+		log_line("%s %s %s: more of these were not written suppressed=%u", l->policy->name,
+			 shape[type].severity, event_info[type].name, lim->suppressed);
+	*lim = (struct limit){.window_ns = now_ns};
+}
+
+void eventlog_tick(struct eventlog *l, uint64_t now_ns)
+{
+	for (unsigned type = 0; type < N_EVENT_TYPES; type++)
+		limit_roll(l, type, &l->limit[type], now_ns);
+}
+
+void eventlog_add(struct eventlog *l, const struct event *e, uint64_t now_ns)
+{
+	struct kept *k = &l->kept[l->next];
+	struct limit *lim;
+
+	if (e->type >= N_EVENT_TYPES)
+		return;
+	k->e = *e;
+	clock_gettime(CLOCK_REALTIME, &k->wall);
+	l->next = (l->next + 1) % EVENTLOG_KEPT;
+	if (l->n < EVENTLOG_KEPT)
+		l->n++;
+	lim = &l->limit[e->type];
+	limit_roll(l, e->type, lim, now_ns);
+	if (lim->written < LOG_BURST) {
+		lim->written++;
+		write_line(l, k);
+	} else {
+		lim->suppressed++;
+	}
+}
+
+struct json_object *eventlog_rows(const struct eventlog *l, int port)
+{
+	struct json_object *list = json_object_new_array();
+
+	for (unsigned i = 0; i < l->n; i++) {
+		const struct kept *k = &l->kept[(l->next + EVENTLOG_KEPT - l->n + i) % EVENTLOG_KEPT];
+		const struct event_info *info = &event_info[k->e.type];
+		struct json_object *row;
+		char time[TIME_LEN];
+
+		if (port >= 0 && k->e.port != port)
+			continue;
+		row = json_object_new_object();
+		format_time(time, &k->wall);
+		json_object_object_add(row, "time", json_object_new_string(time));
+		add_u64(row, "t_ns", k->e.t_ns);
+		json_object_object_add(row, "event", json_object_new_string(info->name));
+		json_object_object_add(row, "severity",
+				       json_object_new_string(shape[k->e.type].severity));
+		json_object_object_add(row, "text", json_object_new_string(info->help));
+		add_place(l, &k->e, row);
+		json_object_array_add(list, row);
+	}
+	return list;
+}

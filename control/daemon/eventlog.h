@@ -1,0 +1,32 @@
+// SPDX-License-Identifier: Apache-2.0
+// Events of the workers and of control as people read them: one line each on standard error,
+// rate-limited per type, and the last thousand kept for `weirctl show events`.
+//
+// A type may write LOG_BURST lines a second; what comes beyond is counted and told at the end of
+// that second (suppressed=N). All are kept, written or not. Called by the control thread only.
+#pragma once
+
+#include <stdint.h>
+
+#include "dataplane/event.h"
+#include "dataplane/policy.h"
+
+struct json_object;
+struct eventlog;
+
+enum { EVENTLOG_KEPT = 1000, LOG_BURST = 10 };
+
+// TX_SET as control reports it: a is 1 for on, b the queue plus one, 0 for the whole port.
+__attribute__((warn_unused_result)) int eventlog_create(const struct policy *policy,
+							struct eventlog **out);
+void eventlog_destroy(struct eventlog *l); // NULL is fine
+void eventlog_add(struct eventlog *l, const struct event *e, uint64_t now_ns);
+
+// Tells what was suppressed in seconds that have ended.
+void eventlog_tick(struct eventlog *l, uint64_t now_ns);
+
+// [{"time", "t_ns", "event", "severity", "port", "class", "text", ...}, ...], oldest first. port -1: all.
+struct json_object *eventlog_rows(const struct eventlog *l, int port);
+
+// A line of the daemon's own, with the time in front.
+__attribute__((format(printf, 1, 2))) void log_line(const char *fmt, ...);

@@ -1,0 +1,118 @@
+// SPDX-License-Identifier: Apache-2.0
+// The control thread's loop, and the way to rest when the operator says stop.
+#include <inttypes.h>
+#include <signal.h>
+#include <stdio.h>
+#include <time.h>
+#include <unistd.h>
+
+#include <json-c/json.h>
+
+#include "control/daemon/daemon_impl.h"
+#include "control/daemon/pending.h"
+
+enum { LOOP_MS = 3, EVENTS_PER_LOOP = 256, DRAIN_NS = 2000000000 };
+
+// Signals that asked us to stop, and whether a SIGHUP waits. Written by the handler only, but for
+// the reset of hup by the loop.
+static volatile sig_atomic_t n_stop, hup;
+
+static void on_signal(int sig)
+{
+	if (sig == SIGHUP)
+		hup = 1;
+	else if (++n_stop > 2)
+		_exit(EXIT_FAILED);
+}
+
+void signals_install(void)
+{
+	static const int caught[] = {SIGTERM, SIGINT, SIGHUP};
+	struct sigaction sa = {.sa_handler = on_signal};
+
+	for (size_t i = 0; i < sizeof(caught) / sizeof(caught[0]); i++)
+		sigaction(caught[i], &sa, NULL);
+	sa.sa_handler = SIG_IGN;
+	sigaction(SIGPIPE, &sa, NULL);
+}
+
+static void control_once(struct daemon *d, uint64_t now_ns)
+{
+	struct event events[EVENTS_PER_LOOP];
+	unsigned n = switch_control_step(d->sw, now_ns, events, EVENTS_PER_LOOP);
+
+	for (unsigned i = 0; i < n; i++)
+		eventlog_add(d->log, &events[i], now_ns);
+	eventlog_tick(d->log, now_ns);
+	observe_sample(d->observe, now_ns);
+}
+
+void run_loop(struct daemon *d)
+{
+	while (n_stop == 0) {
+		uint64_t now_ns = clock_now_ns(&d->clock);
+
+		control_once(d, now_ns);
+		requests_poll(d->requests, LOOP_MS, now_ns);
+		if (hup) {
+			hup = 0;
+			log_line("%s info sighup: reload of a running switch is not built yet; "
+				 "restart it to use another policy", d->policy->name);
+		}
+	}
+}
+
+void drain(struct daemon *d)
+{
+	static const struct timespec pause = {.tv_nsec = 1000000};
+	uint64_t end_ns = clock_now_ns(&d->clock) + DRAIN_NS;
+	uint64_t request = switch_hold_admission(d->sw, true);
+	uint64_t now_ns;
+
+	do {
+		now_ns = clock_now_ns(&d->clock);
+		control_once(d, now_ns);
+		if (switch_request_done(d->sw, request) && switch_at_rest(d->sw))
+			break;
+		nanosleep(&pause, NULL);
+	} while (n_stop < 2 && now_ns < end_ns);
+	pollers_stop(d->pollers);
+	d->pollers = NULL;
+	control_once(d, clock_now_ns(&d->clock));
+}
+
+static void print_json(const struct daemon *d)
+{
+	struct json_object *out = json_object_new_object();
+
+	json_object_object_add(out, "balance", observe_balance(d->sw));
+	json_object_object_add(out, "waiting", observe_waiting(d->sw));
+	puts(json_object_to_json_string_ext(out, JSON_C_TO_STRING_SPACED));
+	json_object_put(out);
+}
+
+int report_balance(const struct daemon *d)
+{
+	struct balance b = switch_balance(d->sw);
+	const struct {
+		const char *name;
+		uint64_t frames;
+	} term[] = {
+		{"received", b.received},       {"generated", b.generated},
+		{"replicated", b.replicated},   {"transmitted", b.transmitted},
+		{"consumed", b.consumed},       {"dropped", b.dropped},
+		{"queued", b.queued},
+	};
+	bool holds = balance_begun(&b) == balance_ended(&b);
+
+	if (d->opt->json) {
+		print_json(d);
+	} else {
+		for (size_t i = 0; i < sizeof(term) / sizeof(term[0]); i++)
+			printf("%-12s %" PRIu64 "\n", term[i].name, term[i].frames);
+		printf("balance %s: %" PRIu64 " frames began, %" PRIu64 " ended\n",
+		       holds ? "holds" : "DOES NOT HOLD", balance_begun(&b), balance_ended(&b));
+	}
+	fflush(stdout);
+	return holds ? EXIT_OK : EXIT_FAILED;
+}

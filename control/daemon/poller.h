@@ -1,0 +1,22 @@
+// SPDX-License-Identifier: Apache-2.0
+// The threads that run the workers: read the clock, do a loop, and rest a little when nothing
+// moves. The control thread starts and stops them; each thread runs on an EAL lcore of its own.
+//
+//   A worker rests (some tens of microseconds) when for REST_AFTER_NS no frame came or went and
+//   nothing is due before the rest would end. Its receive ring covers the rest. With busy_poll
+//   it never rests.
+#pragma once
+
+#include <stdbool.h>
+
+#include "control/daemon/clock.h"
+#include "dataplane/switch.h"
+
+struct pollers;
+
+// Starts all workers of sw. 0 or -errno.
+__attribute__((warn_unused_result)) int pollers_start(struct weir_switch *sw,
+						      const struct tsc_clock *clock, bool busy_poll,
+						      struct pollers **out);
+// Stops them and waits for them; NULL is fine.
+void pollers_stop(struct pollers *p);

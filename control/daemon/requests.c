@@ -1,0 +1,351 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "control/daemon/requests.h"
+
+#include <errno.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include <json-c/json.h>
+
+#include "control/daemon/pending.h"
+
+enum { ERROR_LEN = 512, NO_SUCH_PORT = -2 };
+
+struct requests {
+	struct requests_env env;
+	struct server *server;
+	bool held; // by `quiesce --hold`
+	uint64_t now_ns;
+	struct pending pending[SERVER_MAX_CLIENTS];
+};
+
+// ---- answers
+
+static void answer(struct requests *r, unsigned client, struct json_object *reply)
+{
+	server_reply(r->server, client,
+		     json_object_to_json_string_ext(reply, JSON_C_TO_STRING_PLAIN));
+	json_object_put(reply);
+}
+
+static void answer_ok(struct requests *r, unsigned client, struct json_object *data)
+{
+	struct json_object *reply = json_object_new_object();
+
+	json_object_object_add(reply, "ok", json_object_new_boolean(1));
+	json_object_object_add(reply, "data", data != NULL ? data : json_object_new_object());
+	answer(r, client, reply);
+}
+
+__attribute__((format(printf, 3, 4))) static void answer_error(struct requests *r, unsigned client,
+							       const char *fmt, ...)
+{
+	struct json_object *reply = json_object_new_object();
+	char text[ERROR_LEN];
+	va_list ap;
+
+	va_start(ap, fmt);
+	vsnprintf(text, sizeof(text), fmt, ap);
+	va_end(ap);
+	json_object_object_add(reply, "ok", json_object_new_boolean(0));
+	json_object_object_add(reply, "error", json_object_new_string(text));
+	answer(r, client, reply);
+}
+
+// ---- reading a request
+
+static const char *text_of(struct json_object *req, const char *key)
+{
+	struct json_object *v;
+
+	if (!json_object_object_get_ex(req, key, &v) ||
+	    !json_object_is_type(v, json_type_string))
+		return NULL;
+	return json_object_get_string(v);
+}
+
+static bool true_in(struct json_object *req, const char *key)
+{
+	struct json_object *v;
+
+	return json_object_object_get_ex(req, key, &v) && json_object_get_boolean(v);
+}
+
+// The port's index, OBSERVE_ALL_PORTS when none is named, or NO_SUCH_PORT after an error answer.
+static int port_of(struct requests *r, unsigned client, struct json_object *req)
+{
+	const struct policy *pol = switch_policy(r->env.sw);
+	const char *name = text_of(req, "port");
+	char names[ERROR_LEN / 2] = "";
+	size_t at = 0;
+
+	if (name == NULL)
+		return OBSERVE_ALL_PORTS;
+	for (unsigned i = 0; i < pol->n_ports; i++)
+		if (strcmp(pol->ports[i].name, name) == 0)
+			return (int)i;
+	for (unsigned i = 0; i < pol->n_ports && at < sizeof(names); i++)
+		at += (size_t)snprintf(names + at, sizeof(names) - at, " %s", pol->ports[i].name);
+	answer_error(r, client, "no port named %.32s; the ports are:%s%s", name, names,
+		     at >= sizeof(names) ? "..." : "");
+	return NO_SUCH_PORT;
+}
+
+// ---- the requests
+
+typedef void request_fn(struct requests *r, unsigned client, struct json_object *req);
+
+static struct json_object *config_data(const struct requests *r)
+{
+	struct json_object *out = json_object_new_object();
+	struct json_object *c = json_object_new_object();
+
+	json_object_object_add(out, "config", c);
+	json_object_object_add(c, "name", json_object_new_string(switch_policy(r->env.sw)->name));
+	json_object_object_add(c, "file", json_object_new_string(r->env.policy_path));
+	json_object_object_add(c, "text", json_object_new_string(r->env.policy_text));
+	return out;
+}
+
+static struct json_object *events_data(const struct requests *r, int port)
+{
+	struct json_object *out = json_object_new_object();
+
+	json_object_object_add(out, "events", eventlog_rows(r->env.log, port));
+	json_object_object_add(out, "events_lost",
+			       json_object_new_uint64(switch_events_lost(r->env.sw)));
+	return out;
+}
+
+static void on_show(struct requests *r, unsigned client, struct json_object *req)
+{
+	const char *what = text_of(req, "what");
+	struct json_object *data;
+	int port = port_of(r, client, req);
+
+	if (port == NO_SUCH_PORT)
+		return;
+	if (what == NULL)
+		data = NULL;
+	else if (strcmp(what, "config") == 0)
+		data = config_data(r);
+	else if (strcmp(what, "events") == 0)
+		data = events_data(r, port);
+	else
+		data = observe_show(r->env.observe, what, port, r->now_ns);
+	if (data == NULL)
+		answer_error(r, client, "cannot show \"%.32s\"", what != NULL ? what : "");
+	else
+		answer_ok(r, client, data);
+}
+
+static void on_set_tx(struct requests *r, unsigned client, struct json_object *req)
+{
+	struct pending *p = &r->pending[client];
+	struct json_object *q = NULL;
+	bool on = true_in(req, "on");
+	int port = port_of(r, client, req);
+	int queue = -1;
+
+	if (port == NO_SUCH_PORT)
+		return;
+	if (port == OBSERVE_ALL_PORTS) {
+		answer_error(r, client, "set_tx needs a port");
+		return;
+	}
+	if (json_object_object_get_ex(req, "queue", &q) && q != NULL) {
+		queue = json_object_get_int(q);
+		if (!json_object_is_type(q, json_type_int) || queue < 0 || queue >= N_QUEUES) {
+			answer_error(r, client, "a queue is a number from 0 to 7");
+			return;
+		}
+	}
+	pending_start(p, PENDING_TX, switch_set_tx(r->env.sw, (unsigned)port, queue, on),
+		      r->now_ns);
+	p->port = (unsigned)port;
+	p->queue = queue;
+	p->on = on;
+}
+
+static void on_clear(struct requests *r, unsigned client, struct json_object *req)
+{
+	const char *what = text_of(req, "what");
+
+	if (what != NULL && strcmp(what, "counters") == 0) {
+		observe_clear(r->env.observe, r->now_ns);
+		answer_ok(r, client, NULL);
+	} else if (what != NULL && strcmp(what, "watermarks") == 0) {
+		pending_start(&r->pending[client], PENDING_WATERMARKS,
+			      switch_clear_watermarks(r->env.sw), r->now_ns);
+	} else {
+		answer_error(r, client, "clear counters or clear watermarks");
+	}
+}
+
+static void on_quiesce(struct requests *r, unsigned client, struct json_object *req)
+{
+	struct pending *p = &r->pending[client];
+
+	pending_start(p, PENDING_QUIESCE, switch_hold_admission(r->env.sw, true), r->now_ns);
+	p->hold = true_in(req, "hold");
+}
+
+static bool quiescing(const struct requests *r)
+{
+	for (unsigned i = 0; i < SERVER_MAX_CLIENTS; i++)
+		if (r->pending[i].kind == PENDING_QUIESCE)
+			return true;
+	return false;
+}
+
+static void resume_unless_wanted(struct requests *r)
+{
+	if (!r->held && !quiescing(r))
+		switch_hold_admission(r->env.sw, false);
+}
+
+static void on_resume(struct requests *r, unsigned client, struct json_object *req)
+{
+	(void)req;
+	r->held = false;
+	resume_unless_wanted(r);
+	answer_ok(r, client, NULL);
+}
+
+static const struct {
+	const char *cmd;
+	request_fn *fn;
+} commands[] = {
+	{"show", on_show},       {"set_tx", on_set_tx}, {"clear", on_clear},
+	{"quiesce", on_quiesce}, {"resume", on_resume},
+};
+
+static void on_line(void *arg, unsigned client, const char *line, uint64_t now_ns)
+{
+	struct requests *r = arg;
+	struct json_object *req = json_tokener_parse(line);
+	const char *cmd = text_of(req, "cmd");
+	size_t i = 0;
+
+	r->now_ns = now_ns;
+	while (cmd != NULL && i < sizeof(commands) / sizeof(commands[0]) &&
+	       strcmp(commands[i].cmd, cmd) != 0)
+		i++;
+	if (cmd == NULL)
+		answer_error(r, client, "a request is one JSON object per line with a \"cmd\"");
+	else if (i == sizeof(commands) / sizeof(commands[0]))
+		answer_error(r, client, "no command \"%.32s\"", cmd);
+	else
+		commands[i].fn(r, client, req);
+	json_object_put(req);
+}
+
+static void on_gone(void *arg, unsigned client)
+{
+	struct requests *r = arg;
+	bool quiesce = r->pending[client].kind == PENDING_QUIESCE;
+
+	r->pending[client].kind = PENDING_NONE;
+	if (quiesce)
+		resume_unless_wanted(r);
+}
+
+// ---- requests that take time
+
+static void finish_quiesce(struct requests *r, unsigned client, bool hold)
+{
+	struct json_object *data = json_object_new_object();
+
+	r->held |= hold;
+	json_object_object_add(data, "balance", observe_balance(r->env.sw));
+	json_object_object_add(data, "waiting", observe_waiting(r->env.sw));
+	json_object_object_add(data, "held", json_object_new_boolean(r->held));
+	resume_unless_wanted(r);
+	answer_ok(r, client, data);
+}
+
+static void tell_tx_set(struct requests *r, const struct pending *p)
+{
+	struct event e = {.t_ns = r->now_ns, .type = EVENT_TX_SET, .port = (uint8_t)p->port,
+			  .cls = 0xff, .a = p->on, .b = (uint64_t)(p->queue + 1)};
+
+	eventlog_add(r->env.log, &e, r->now_ns);
+}
+
+static void finish(struct requests *r, unsigned client)
+{
+	struct pending p = r->pending[client];
+
+	r->pending[client].kind = PENDING_NONE;
+	if (p.kind == PENDING_QUIESCE) {
+		finish_quiesce(r, client, p.hold);
+		return;
+	}
+	if (p.kind == PENDING_TX)
+		tell_tx_set(r, &p);
+	answer_ok(r, client, NULL);
+}
+
+static void give_up(struct requests *r, unsigned client)
+{
+	struct pending p = r->pending[client];
+
+	r->pending[client].kind = PENDING_NONE;
+	if (p.kind == PENDING_QUIESCE)
+		resume_unless_wanted(r);
+	if (p.acked)
+		answer_error(r, client,
+			     "transmission is off, but the driver of the port still holds frames "
+			     "after 2 s; is its link up?");
+	else
+		answer_error(r, client, "a worker did not answer for 1 s; is its core overloaded?");
+}
+
+static void step_pending(struct requests *r, unsigned client)
+{
+	switch (pending_step(&r->pending[client], r->env.sw, r->now_ns)) {
+	case PENDING_WAIT: break;
+	case PENDING_DONE: finish(r, client); break;
+	case PENDING_TIMEOUT: give_up(r, client); break;
+	}
+}
+
+void requests_poll(struct requests *r, int timeout_ms, uint64_t now_ns)
+{
+	server_poll(r->server, timeout_ms, now_ns);
+	r->now_ns = now_ns;
+	for (unsigned i = 0; i < SERVER_MAX_CLIENTS; i++)
+		if (r->pending[i].kind != PENDING_NONE)
+			step_pending(r, i);
+}
+
+int requests_create(const struct requests_env *env, int listen_fd, struct requests **out)
+{
+	static const struct server_ops ops = {.line = on_line, .gone = on_gone};
+	struct requests *r = calloc(1, sizeof(*r));
+	int err;
+
+	if (r == NULL) {
+		close(listen_fd);
+		return -ENOMEM;
+	}
+	r->env = *env;
+	err = server_create(listen_fd, &ops, r, &r->server);
+	if (err != 0) {
+		free(r);
+		return err;
+	}
+	*out = r;
+	return 0;
+}
+
+void requests_destroy(struct requests *r)
+{
+	if (r == NULL)
+		return;
+	server_destroy(r->server);
+	free(r);
+}

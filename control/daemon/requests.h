@@ -1,0 +1,36 @@
+// SPDX-License-Identifier: Apache-2.0
+// The control protocol: one JSON object per line in, one per line out, over server.h.
+//
+//   {"cmd": "show", "what": "ports", "port": "p1"}         port may be absent or null: all
+//   {"cmd": "set_tx", "port": "p1", "queue": 3, "on": false}   queue absent: the whole port
+//   {"cmd": "clear", "what": "counters"}                   or "watermarks"
+//   {"cmd": "quiesce", "hold": false}, {"cmd": "resume"}
+//   -> {"ok": true, "data": {...}} or {"ok": false, "error": "one sentence"}
+//
+// What a worker must act upon first (TX-enable, quiesce, watermarks) is answered once it has. All writes
+// to a running switch pass here. Called by the control thread only.
+#pragma once
+
+#include <stdint.h>
+
+#include "control/daemon/eventlog.h"
+#include "control/daemon/server.h"
+#include "control/observe/observe.h"
+
+struct requests;
+
+struct requests_env {
+	struct weir_switch *sw;
+	struct observe *observe;
+	struct eventlog *log;
+	const char *policy_path;
+	const char *policy_text; // as it was when it was loaded
+};
+
+// Serves on listen_fd, which it takes over, also on failure. 0 or -ENOMEM.
+__attribute__((warn_unused_result)) int requests_create(const struct requests_env *env,
+							int listen_fd, struct requests **out);
+void requests_destroy(struct requests *r); // NULL is fine
+
+// Serves clients for up to timeout_ms and answers what has come to its end.
+void requests_poll(struct requests *r, int timeout_ms, uint64_t now_ns);

@@ -1,0 +1,222 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "control/daemon/server.h"
+
+#include <errno.h>
+#include <poll.h>
+#include <stdbool.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+enum { CLIENT_TIMEOUT_S = 5 };
+
+struct client {
+	int fd; // -1: free
+	bool owes_answer; // a line was handed over and not answered yet
+	bool closing; // close once the answer is out
+	uint32_t n_in;
+	size_t out_len, out_sent;
+	char *out; // NULL: nothing to send
+	uint64_t out_since_ns; // last time some of it went
+	char in[SERVER_LINE_MAX];
+};
+
+struct server {
+	int fd;
+	const struct server_ops *ops;
+	void *arg;
+	uint64_t now_ns;
+	struct client clients[SERVER_MAX_CLIENTS];
+};
+
+int server_create(int listen_fd, const struct server_ops *ops, void *arg, struct server **out)
+{
+	struct server *s = calloc(1, sizeof(*s));
+
+	if (s == NULL) {
+		close(listen_fd);
+		return -ENOMEM;
+	}
+	s->fd = listen_fd;
+	s->ops = ops;
+	s->arg = arg;
+	for (unsigned i = 0; i < SERVER_MAX_CLIENTS; i++)
+		s->clients[i].fd = -1;
+	*out = s;
+	return 0;
+}
+
+static void client_close(struct server *s, unsigned i)
+{
+	struct client *c = &s->clients[i];
+
+	if (c->fd < 0)
+		return;
+	close(c->fd);
+	c->fd = -1;
+	free(c->out);
+	c->out = NULL;
+	if (c->owes_answer)
+		s->ops->gone(s->arg, i);
+}
+
+void server_destroy(struct server *s)
+{
+	if (s == NULL)
+		return;
+	for (unsigned i = 0; i < SERVER_MAX_CLIENTS; i++)
+		client_close(s, i);
+	close(s->fd);
+	free(s);
+}
+
+static void client_send(struct server *s, unsigned i)
+{
+	struct client *c = &s->clients[i];
+	ssize_t n = send(c->fd, c->out + c->out_sent, c->out_len - c->out_sent,
+			 MSG_NOSIGNAL | MSG_DONTWAIT);
+
+	if (n < 0 && errno != EAGAIN && errno != EINTR) {
+		client_close(s, i);
+		return;
+	}
+	if (n > 0) {
+		c->out_sent += (size_t)n;
+		c->out_since_ns = s->now_ns;
+	}
+	if (c->out_sent < c->out_len)
+		return;
+	free(c->out);
+	c->out = NULL;
+	if (c->closing)
+		client_close(s, i);
+}
+
+void server_reply(struct server *s, unsigned i, const char *text)
+{
+	struct client *c = &s->clients[i];
+	size_t len = strlen(text);
+
+	if (c->fd < 0)
+		return;
+	c->owes_answer = false;
+	c->out = malloc(len + 1);
+	if (c->out == NULL) {
+		client_close(s, i);
+		return;
+	}
+	memcpy(c->out, text, len);
+	c->out[len] = '\n';
+	c->out_len = len + 1;
+	c->out_sent = 0;
+	c->out_since_ns = s->now_ns;
+	client_send(s, i);
+}
+
+// Hands over the whole lines that have come, as long as each is answered at once.
+static void client_lines(struct server *s, unsigned i)
+{
+	struct client *c = &s->clients[i];
+
+	while (c->fd >= 0 && !c->owes_answer && c->out == NULL) {
+		char *end = memchr(c->in, '\n', c->n_in);
+		char line[SERVER_LINE_MAX];
+		uint32_t len;
+
+		if (end == NULL)
+			break;
+		len = (uint32_t)(end - c->in);
+		memcpy(line, c->in, len);
+		line[len] = '\0';
+		c->n_in -= len + 1;
+		memmove(c->in, end + 1, c->n_in);
+		c->owes_answer = true;
+		s->ops->line(s->arg, i, line, s->now_ns);
+	}
+	if (c->fd >= 0 && c->n_in == SERVER_LINE_MAX && memchr(c->in, '\n', c->n_in) == NULL) {
+		c->closing = true;
+		server_reply(s, i, "{\"ok\": false, \"error\": \"the request is too long\"}");
+	}
+}
+
+static void client_read(struct server *s, unsigned i)
+{
+	struct client *c = &s->clients[i];
+	ssize_t n = recv(c->fd, c->in + c->n_in, sizeof(c->in) - c->n_in, MSG_DONTWAIT);
+
+	if (n == 0 || (n < 0 && errno != EAGAIN && errno != EINTR)) {
+		client_close(s, i);
+		return;
+	}
+	if (n > 0) {
+		c->n_in += (uint32_t)n;
+		client_lines(s, i);
+	}
+}
+
+static void accept_client(struct server *s)
+{
+	static const char busy[] = "{\"ok\": false, \"error\": \"too many clients\"}\n";
+	int fd = accept4(s->fd, NULL, NULL, SOCK_NONBLOCK | SOCK_CLOEXEC);
+	unsigned i = 0;
+
+	if (fd < 0)
+		return;
+	while (i < SERVER_MAX_CLIENTS && s->clients[i].fd >= 0)
+		i++;
+	if (i == SERVER_MAX_CLIENTS) {
+		(void)!send(fd, busy, sizeof(busy) - 1, MSG_NOSIGNAL);
+		close(fd);
+		return;
+	}
+	s->clients[i] = (struct client){.fd = fd};
+}
+
+static short client_wants(const struct client *c)
+{
+	if (c->out != NULL)
+		return POLLOUT;
+	// While an answer is owed nothing is read, but a client that has left is noticed (POLLHUP).
+	return c->owes_answer ? 0 : POLLIN;
+}
+
+static void client_serve(struct server *s, unsigned i, short events)
+{
+	struct client *c = &s->clients[i];
+	uint64_t timeout_ns = CLIENT_TIMEOUT_S * 1000000000ull;
+
+	if (events & (POLLERR | POLLHUP) && c->owes_answer)
+		client_close(s, i);
+	else if (events & (POLLOUT | POLLERR | POLLHUP) && c->out != NULL)
+		client_send(s, i);
+	else if (events & (POLLIN | POLLHUP | POLLERR) && c->out == NULL)
+		client_read(s, i);
+	if (c->fd >= 0 && c->out != NULL && s->now_ns - c->out_since_ns > timeout_ns)
+		client_close(s, i);
+	else if (c->fd >= 0 && c->n_in > 0)
+		client_lines(s, i);
+}
+
+void server_poll(struct server *s, int timeout_ms, uint64_t now_ns)
+{
+	struct pollfd fds[SERVER_MAX_CLIENTS + 1];
+	unsigned slot[SERVER_MAX_CLIENTS + 1];
+	nfds_t n = 0;
+
+	s->now_ns = now_ns;
+	for (unsigned i = 0; i < SERVER_MAX_CLIENTS; i++) {
+		if (s->clients[i].fd < 0)
+			continue;
+		slot[n] = i;
+		fds[n++] = (struct pollfd){.fd = s->clients[i].fd,
+					   .events = client_wants(&s->clients[i])};
+	}
+	fds[n] = (struct pollfd){.fd = s->fd, .events = POLLIN};
+	if (poll(fds, n + 1, timeout_ms) < 0)
+		return;
+	for (nfds_t k = 0; k < n; k++)
+		client_serve(s, slot[k], fds[k].revents);
+	if (fds[n].revents != 0)
+		accept_client(s);
+}

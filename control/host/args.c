@@ -1,0 +1,281 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "control/host/args.h"
+
+#include <arpa/inet.h>
+#include <errno.h>
+#include <inttypes.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <string.h>
+
+#include "control/config/units.h"
+#include "drivers/live.h"
+#include "drivers/nic/cm.h"
+#include "drivers/nic/nic.h"
+
+enum arg_type { ARG_TEXT, ARG_IP, ARG_FLAG, ARG_UNIT, ARG_RATE_OR_LINE, ARG_CLASSES, ARG_OP, ARG_CC };
+
+struct arg {
+	const char *name;
+	uint8_t type; // enum arg_type
+	uint8_t unit; // enum unit_kind
+	size_t off;
+	int64_t min, max, dflt;
+	const char *metavar, *help;
+};
+
+#define AT(f) offsetof(struct host_args, f)
+#define SECOND_NS 1000000000ll
+#define HOUR_NS (3600 * SECOND_NS)
+
+// clang-format off
+static const struct arg args[] = {
+	{"device", ARG_TEXT, 0, AT(device), 0, 0, 0, "DEVICE", "port to use: xdp:IFACE, pci:BDF or vdev:ARGS"},
+	{"ip", ARG_IP, 0, AT(ip), 0, 0, 0, "ADDR", "own IPv4 address"},
+	{"listen", ARG_FLAG, 0, AT(listen), 0, 0, 0, NULL, "accept connections until --time or SIGTERM"},
+	{"to", ARG_IP, 0, AT(to), 0, 0, 0, "ADDR", "send to this address"},
+	{"storm", ARG_FLAG, 0, AT(storm), 0, 0, 0, NULL, "send PAUSE frames of --class instead"},
+	{"qps", ARG_UNIT, UNIT_COUNT, AT(qps), 1, NIC_MAX_QPS, 0, "N", "queue pairs (sender: default 1; listener: at most, default 1024)"},
+	{"class", ARG_CLASSES, 0, 0, 0, 0, 0, "LIST", "class 0..7 of the queue pairs, or several they are spread over (default 3)"},
+	{"op", ARG_OP, 0, AT(op), 0, 0, 0, "OP", "write (default), send or read"},
+	{"size", ARG_UNIT, UNIT_BYTES, AT(size), 0, REQ_MAX_MSG_BYTES, 65536, "BYTES", "bytes of a message (default 64KiB)"},
+	{"count", ARG_UNIT, UNIT_COUNT, AT(count), 1, INT64_MAX, 0, "N", "messages per queue pair"},
+	{"time", ARG_UNIT, UNIT_TIME, AT(time_ns), 1, HOUR_NS * 24 * 365, 0, "T", "post for this long (default 10s without --count)"},
+	{"rate", ARG_RATE_OR_LINE, UNIT_RATE, AT(rate), 1000, 1000000000000, 0, "RATE", "pace of each queue pair, link overhead included, or line (default)"},
+	{"depth", ARG_UNIT, UNIT_COUNT, AT(depth), 1, REQ_MAX_MSGS, 4, "N", "messages in flight per queue pair (default 4)"},
+	{"window", ARG_UNIT, UNIT_COUNT, AT(window), 1, NIC_MAX_WINDOW, 1024, "N", "unacknowledged packets per queue pair (default 1024)"},
+	{"mtu", ARG_UNIT, UNIT_COUNT, AT(mtu), 256, 4096, 1024, "N", "path MTU: 256, 512, 1024 (default), 2048 or 4096"},
+	{"speed", ARG_UNIT, UNIT_RATE, AT(speed), 1000000, 1000000000000, 0, "RATE", "line rate (default: the link's, 1G where it has none)"},
+	{"burst", ARG_UNIT, UNIT_TIME, AT(burst_ns), 1, 100000000, 0, "T", "lateness of the poll loop that costs no rate (default: the port's)"},
+	{"cc", ARG_CC, 0, 0, 0, 0, 0, "NAME", "congestion control: none (default)"},
+	{"rto", ARG_UNIT, UNIT_TIME, AT(rto_ns), 1000, HOUR_NS, 100000000, "T", "retransmission timer (default 100ms: polls on shared cores stall)"},
+	{"retry", ARG_UNIT, UNIT_TIME, AT(retry_ns), 1000, HOUR_NS, 100000000, "T", "between tries of ARP and connection management (default 100ms)"},
+	{"drain", ARG_UNIT, UNIT_TIME, AT(drain_ns), 1000, HOUR_NS, 5000000000, "T", "wait this long for connections, and for what is outstanding at the end (default 5s)"},
+	{"deaf", ARG_FLAG, 0, AT(deaf), 0, 0, 0, NULL, "ignore PFC"},
+	{"quanta", ARG_UNIT, UNIT_COUNT, AT(quanta), 0, 65535, 65535, "N", "storm: time in each PAUSE (default 65535)"},
+	{"every", ARG_UNIT, UNIT_TIME, AT(every_ns), 1000, HOUR_NS, 0, "T", "storm: between PAUSE frames (default half of what one lasts)"},
+	{"for", ARG_UNIT, UNIT_TIME, AT(for_ns), 1000, HOUR_NS * 24, 0, "T", "storm: its length (default until SIGTERM)"},
+	{"no-xon", ARG_FLAG, 0, AT(no_xon), 0, 0, 0, NULL, "storm: end without XON"},
+	{"no-verify", ARG_FLAG, 0, AT(no_verify), 0, 0, 0, NULL, "do not compare received payload"},
+	{"interval", ARG_UNIT, UNIT_TIME, AT(interval_ns), 1000000, HOUR_NS, 0, "T", "print a line of progress so often"},
+	{"json", ARG_FLAG, 0, AT(json), 0, 0, 0, NULL, "report as JSON"},
+	{"seed", ARG_UNIT, UNIT_COUNT, AT(seed), 0, INT64_MAX, -1, "N", "of queue pair numbers and PSNs (default: from the clock)"},
+	{"rx-ring", ARG_UNIT, UNIT_COUNT, AT(rx_ring), 64, 1 << 17, 0, "N", "frames of the receive ring"},
+	{"busy", ARG_FLAG, 0, AT(busy), 0, 0, 0, NULL, "poll without ever sleeping"},
+	{"help", ARG_FLAG, 0, AT(help), 0, 0, 0, NULL, "print this"},
+};
+// clang-format on
+enum { N_ARGS = sizeof(args) / sizeof(args[0]) };
+
+__attribute__((format(printf, 2, 3))) static int bad(char *err, const char *fmt, ...)
+{
+	va_list ap;
+
+	va_start(ap, fmt);
+	vsnprintf(err, HOST_ARGS_ERR, fmt, ap);
+	va_end(ap);
+	return -EINVAL;
+}
+
+static void *field(struct host_args *a, const struct arg *row)
+{
+	return (char *)a + row->off;
+}
+
+static int parse_ip(const struct arg *row, const char *text, uint32_t *out, char *err)
+{
+	struct in_addr in;
+
+	if (inet_pton(AF_INET, text, &in) != 1 || in.s_addr == 0)
+		return bad(err, "--%s: \"%s\" is not an IPv4 address such as 10.0.0.1", row->name,
+			   text);
+	*out = ntohl(in.s_addr);
+	return 0;
+}
+
+static int parse_unit(const struct arg *row, const char *text, int64_t *out, char *err)
+{
+	char lo[32], hi[32];
+	const char *why;
+	int64_t v;
+
+	if (!unit_parse(row->unit, text, &v, &why))
+		return bad(err, "--%s: \"%s\": %s", row->name, text, why);
+	if (v < row->min || v > row->max) {
+		unit_print(row->unit, row->min, lo, sizeof(lo));
+		unit_print(row->unit, row->max, hi, sizeof(hi));
+		return bad(err, "--%s: %s is outside %s .. %s", row->name, text, lo, hi);
+	}
+	*out = v;
+	return 0;
+}
+
+static int parse_classes(const struct arg *row, const char *text, struct host_args *a, char *err)
+{
+	const char *at = text;
+
+	a->n_classes = 0;
+	for (;; at += 2) {
+		if (at[0] < '0' || at[0] > '7' || (at[1] != ',' && at[1] != '\0') ||
+		    a->n_classes == HOST_MAX_CLASSES)
+			return bad(err, "--%s: \"%s\" is not a class 0..7 or a list such as 3,5",
+				   row->name, text);
+		a->classes[a->n_classes++] = (uint8_t)(at[0] - '0');
+		if (at[1] == '\0')
+			return 0;
+	}
+}
+
+static int parse_op(const struct arg *row, const char *text, uint8_t *out, char *err)
+{
+	static const char *const names[] = {
+		[REQ_WRITE] = "write", [REQ_SEND] = "send", [REQ_READ] = "read"};
+
+	for (uint8_t i = 0; i < 3; i++)
+		if (strcmp(text, names[i]) == 0) {
+			*out = i;
+			return 0;
+		}
+	return bad(err, "--%s: \"%s\" is none of write, send, read", row->name, text);
+}
+
+static int parse_cc(const char *text, char *err)
+{
+	if (strcmp(text, "none") == 0)
+		return 0;
+	if (strcmp(text, "dcqcn") == 0)
+		return bad(err, "--cc: dcqcn is not built yet; use --cc none and set --rate");
+	return bad(err, "--cc: \"%s\" is unknown; use none", text);
+}
+
+static int parse_value(const struct arg *row, const char *text, struct host_args *a, char *err)
+{
+	switch ((enum arg_type)row->type) {
+	case ARG_TEXT:
+		*(const char **)field(a, row) = text;
+		return 0;
+	case ARG_IP:
+		return parse_ip(row, text, field(a, row), err);
+	case ARG_RATE_OR_LINE:
+		if (strcmp(text, "line") == 0)
+			return 0;
+		return parse_unit(row, text, field(a, row), err);
+	case ARG_UNIT:
+		return parse_unit(row, text, field(a, row), err);
+	case ARG_CLASSES:
+		return parse_classes(row, text, a, err);
+	case ARG_OP:
+		return parse_op(row, text, field(a, row), err);
+	case ARG_CC:
+		return parse_cc(text, err);
+	case ARG_FLAG:
+		break;
+	}
+	return 0;
+}
+
+static const struct arg *find(const char *name, size_t len)
+{
+	for (unsigned i = 0; i < N_ARGS; i++)
+		if (strlen(args[i].name) == len && memcmp(args[i].name, name, len) == 0)
+			return &args[i];
+	return NULL;
+}
+
+// Takes one option and its value from argv; returns how many words, or -EINVAL.
+static int parse_one(int argc, char *const *argv, struct host_args *a, char *err)
+{
+	const char *word = argv[0], *eq = strchr(word, '='), *value = NULL;
+	const struct arg *row = NULL;
+
+	if (strncmp(word, "--", 2) == 0)
+		row = find(word + 2, eq != NULL ? (size_t)(eq - word - 2) : strlen(word + 2));
+	if (row == NULL)
+		return bad(err, "%s is not an option of weir-host; see weir-host --help", word);
+	if (row->type == ARG_FLAG) {
+		if (eq != NULL)
+			return bad(err, "--%s takes no value", row->name);
+		*(bool *)field(a, row) = true;
+		return 1;
+	}
+	if (eq != NULL)
+		value = eq + 1;
+	else if (argc > 1)
+		value = argv[1];
+	if (value == NULL)
+		return bad(err, "--%s needs a value", row->name);
+	if (parse_value(row, value, a, err) != 0)
+		return -EINVAL;
+	return eq != NULL ? 1 : 2;
+}
+
+static int check_role(struct host_args *a, char *err)
+{
+	if (a->device == NULL)
+		return bad(err, "--device is missing, for example --device xdp:eth1");
+	if (!live_device_valid(a->device))
+		return bad(err, "--device: \"%s\" is none of xdp:IFACE, pci:BDF, vdev:ARGS",
+			   a->device);
+	if (a->listen + a->storm + (a->to != 0) != 1)
+		return bad(err, "say what to do: one of --listen, --to ADDR, --storm");
+	a->role = a->listen ? HOST_LISTEN : (a->storm ? HOST_STORM : HOST_SEND);
+	if (a->role != HOST_STORM && a->ip == 0)
+		return bad(err, "--ip is missing: the endpoint's own IPv4 address");
+	if (a->role == HOST_SEND && a->ip == a->to)
+		return bad(err, "--to is the endpoint's own address");
+	return 0;
+}
+
+static int check(struct host_args *a, char *err)
+{
+	if (a->help)
+		return 0;
+	if (check_role(a, err) != 0)
+		return -EINVAL;
+	if (cm_mtu_code((uint16_t)a->mtu) == 0)
+		return bad(err, "--mtu: %" PRId64 " is none of 256, 512, 1024, 2048, 4096", a->mtu);
+	if (a->qps == 0)
+		a->qps = a->role == HOST_LISTEN ? 1024 : 1;
+	if (a->role == HOST_SEND && a->time_ns == 0 && a->count == 0)
+		a->time_ns = 10 * SECOND_NS;
+	return 0;
+}
+
+int host_args_parse(int argc, char *const *argv, struct host_args *a, char err[HOST_ARGS_ERR])
+{
+	*a = (struct host_args){.n_classes = 1, .classes = {3}};
+	for (unsigned i = 0; i < N_ARGS; i++)
+		if (args[i].type == ARG_UNIT)
+			*(int64_t *)field(a, &args[i]) = args[i].dflt;
+	for (int i = 1; i < argc;) {
+		int n;
+
+		if (strcmp(argv[i], "--") == 0) {
+			a->eal = argv + i + 1;
+			a->n_eal = argc - i - 1;
+			break;
+		}
+		n = parse_one(argc - i, argv + i, a, err);
+		if (n < 0)
+			return n;
+		i += n;
+	}
+	return check(a, err);
+}
+
+void host_args_help(FILE *out)
+{
+	fputs("weir-host: a RoCEv2 endpoint that obeys PFC\n"
+	      "  weir-host --device xdp:eA --ip 10.0.0.1 --listen\n"
+	      "  weir-host --device xdp:eB --ip 10.0.0.2 --to 10.0.0.1 --qps 4 --class 3 --time 10s\n"
+	      "  weir-host --device xdp:eA --storm --class 3 --for 1s\n"
+	      "options (EAL arguments after --):\n",
+	      out);
+	for (unsigned i = 0; i < N_ARGS; i++) {
+		char left[40];
+
+		snprintf(left, sizeof(left), "--%s %s", args[i].name,
+			 args[i].metavar != NULL ? args[i].metavar : "");
+		fprintf(out, "  %-18s %s\n", left, args[i].help);
+	}
+}

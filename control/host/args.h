@@ -1,0 +1,35 @@
+// SPDX-License-Identifier: Apache-2.0
+// The command line of weir-host as a table: option, type, range, default and help come from one
+// row, and parsing, checks and --help from the table. Control thread only; opens nothing.
+#pragma once
+
+#include <stdbool.h>
+#include <stdint.h>
+#include <stdio.h>
+
+enum { HOST_MAX_CLASSES = 8, HOST_ARGS_ERR = 256 };
+
+enum host_role { HOST_LISTEN, HOST_SEND, HOST_STORM };
+
+struct host_args {
+	const char *device;
+	uint32_t ip, to; // host order; 0: not given
+	bool listen, storm, deaf, busy, json, no_xon, no_verify, help;
+	uint8_t role; // enum host_role
+	uint8_t op; // enum req_op
+	uint8_t n_classes;
+	uint8_t classes[HOST_MAX_CLASSES];
+	int64_t qps, count, seed, mtu, depth, window, quanta, rx_ring; // counts
+	int64_t size; // bytes
+	int64_t rate, speed; // bits per second; rate 0: line, speed 0: the link's
+	int64_t time_ns, rto_ns, retry_ns, interval_ns, every_ns, for_ns, drain_ns, burst_ns; // 0: not given
+	char *const *eal; // after "--"
+	int n_eal;
+};
+
+// 0, or -EINVAL with one sentence in err. argv[0] is skipped.
+__attribute__((warn_unused_result)) int host_args_parse(int argc, char *const *argv,
+							struct host_args *a,
+							char err[HOST_ARGS_ERR]);
+
+void host_args_help(FILE *out);

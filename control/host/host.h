@@ -1,0 +1,40 @@
+// SPDX-License-Identifier: Apache-2.0
+// weir-host: what its files share. main.c brings the port up and down, run.c drives the NIC in real
+// time, report.c tells what happened. One thread, the only one that reads a clock or sleeps.
+#pragma once
+
+#include <stdbool.h>
+#include <stdint.h>
+#include <stdio.h>
+
+#include "control/host/args.h"
+#include "drivers/live.h"
+#include "drivers/nic/nic.h"
+
+enum { HOST_TEXT = 512 };
+
+struct host {
+	const struct host_args *args;
+	struct live_port port;
+	struct nic *nic;
+	uint64_t speed_bps;
+	uint64_t start_ns, end_ns; // of the run; the sender's start when all are connected
+	uint32_t n_flows;
+	uint32_t flows[NIC_MAX_QPS];
+	char error[HOST_TEXT]; // what went wrong, "" when nothing did
+	// Progress lines show what was added since the one before.
+	uint64_t interval_at_ns;
+	uint64_t last_bytes, last_pauses;
+};
+
+// Asks the run to end, from a signal handler: the first time politely, the second at once.
+void host_stop(void);
+
+// Runs to the end. 0, or 1 with the reason in h->error.
+int host_run(struct host *h);
+
+// One line of what happened since the last.
+void host_progress(struct host *h, uint64_t now_ns, FILE *out);
+
+// The final report, as a table or JSON.
+void host_report(const struct host *h, FILE *out);

@@ -1,0 +1,168 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <signal.h>
+#include <string.h>
+#include <sys/prctl.h>
+#include <time.h>
+#include <unistd.h>
+
+#include <rte_mempool.h>
+
+#include "control/host/host.h"
+
+enum {
+	DEFAULT_SPEED_BPS = 1000000000,
+	MIN_IP_MTU = 1500,
+	ROCE_IP_OVERHEAD = 20 + 8 + 12 + 16 + 4, // IP, UDP, BTH, RETH, iCRC
+	L2_ROOM = 14 + 8,
+	OWN_FRAMES = 512, // bursts, batches and queued control frames of the NIC
+	MAX_PEERS = 256,
+	EXIT_MISUSED = 2,
+};
+
+static void on_signal(int sig)
+{
+	(void)sig;
+	host_stop();
+}
+
+static void say(const char *text)
+{
+	if (text[0] != '\0')
+		fprintf(stderr, "weir-host: %s\n", text);
+}
+
+// Notes come as lines of their own.
+static void say_notes(char *notes)
+{
+	char *save = NULL;
+
+	for (char *line = strtok_r(notes, "\n", &save); line != NULL;
+	     line = strtok_r(NULL, "\n", &save))
+		say(line);
+}
+
+static uint32_t ip_mtu(const struct host_args *a)
+{
+	uint32_t need = (uint32_t)a->mtu + ROCE_IP_OVERHEAD;
+
+	return need > MIN_IP_MTU ? need : MIN_IP_MTU;
+}
+
+static int open_port(struct host *h, struct rte_mempool **pool, struct live_text *text)
+{
+	const struct host_args *a = h->args;
+	uint32_t max_frame = ip_mtu(a) + L2_ROOM;
+	uint32_t frames = live_device_frames(a->device, 0, (uint32_t)a->rx_ring) + OWN_FRAMES;
+	struct live_conf conf = {.max_frame = max_frame, .mtu = ip_mtu(a),
+				 .rx_ring = (uint32_t)a->rx_ring};
+	const struct live_eal_conf eal = {.pci = live_device_is_pci(a->device),
+					  .mem_bytes = live_pool_bytes(frames, max_frame),
+					  .extra = a->eal, .n_extra = a->n_eal};
+
+	if (live_eal_init("weir-host", &eal, text) != 0)
+		return -1;
+	if (live_pool_create("frames", frames, max_frame, pool, text) != 0)
+		return -1;
+	conf.pool = *pool;
+	return live_open(a->device, &conf, &h->port, text);
+}
+
+static uint64_t seed_of(const struct host_args *a)
+{
+	struct timespec t;
+
+	if (a->seed >= 0)
+		return (uint64_t)a->seed;
+	clock_gettime(CLOCK_REALTIME, &t);
+	return (uint64_t)t.tv_sec * 1000000007 ^ (uint64_t)t.tv_nsec << 20 ^ (uint64_t)getpid();
+}
+
+static int make_nic(struct host *h, struct rte_mempool *pool)
+{
+	const struct host_args *a = h->args;
+	uint64_t link = h->port.facts.speed_bps;
+	struct nic_config c;
+
+	h->speed_bps = a->speed != 0 ? (uint64_t)a->speed : (link != 0 ? link : DEFAULT_SPEED_BPS);
+	nic_config_default(&c);
+	c.ops = h->port.ops;
+	c.drv = h->port.drv;
+	c.pool = pool;
+	c.facts = h->port.facts;
+	c.ip = a->ip;
+	c.speed_bps = h->speed_bps;
+	c.max_qps = (uint16_t)a->qps;
+	c.max_peers = MAX_PEERS;
+	c.window = (uint32_t)a->window;
+	c.rto_ns = (uint64_t)a->rto_ns;
+	c.retry_ns = (uint64_t)a->retry_ns;
+	c.seed = seed_of(a);
+	c.listen = a->listen;
+	c.deaf = a->deaf;
+	c.verify = !a->no_verify;
+	if (a->burst_ns != 0)
+		c.facts.shaper_burst_ns = (uint32_t)a->burst_ns;
+	// A device may carry more than our frames' memory holds.
+	if (c.facts.max_frame > ip_mtu(a) + L2_ROOM)
+		c.facts.max_frame = ip_mtu(a) + L2_ROOM;
+	return nic_create(&c, &h->nic);
+}
+
+static int run(struct host *h)
+{
+	int rc = host_run(h);
+
+	host_report(h, stdout);
+	say(h->error);
+	return rc;
+}
+
+static int with_port(struct host *h)
+{
+	struct live_text text = {0};
+	struct rte_mempool *pool = NULL;
+	int rc = 1;
+
+	if (open_port(h, &pool, &text) != 0) {
+		say_notes(text.note);
+		say(text.err);
+		goto out;
+	}
+	say_notes(text.note);
+	if (make_nic(h, pool) != 0) {
+		say("not enough memory for the queue pairs; ask for fewer with --qps");
+		goto out_port;
+	}
+	fprintf(stderr, "ready\n");
+	rc = run(h);
+	nic_destroy(h->nic);
+out_port:
+	live_close(&h->port);
+out:
+	rte_mempool_free(pool);
+	live_eal_fini();
+	return rc;
+}
+
+int main(int argc, char **argv)
+{
+	static struct host h;
+	const struct sigaction on_stop = {.sa_handler = on_signal};
+	struct host_args args;
+	char err[HOST_ARGS_ERR];
+
+	if (host_args_parse(argc, argv, &args, err) != 0) {
+		say(err);
+		return EXIT_MISUSED;
+	}
+	if (args.help) {
+		host_args_help(stdout);
+		return 0;
+	}
+	sigaction(SIGINT, &on_stop, NULL);
+	sigaction(SIGTERM, &on_stop, NULL);
+	// Sleeps of microseconds are meant as such.
+	prctl(PR_SET_TIMERSLACK, 1UL);
+	h.args = &args;
+	return with_port(&h);
+}

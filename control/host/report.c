@@ -1,0 +1,375 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "control/host/host.h"
+
+#include <arpa/inet.h>
+#include <inttypes.h>
+#include <string.h>
+
+#include <json-c/json.h>
+
+// One number of the report: its name in JSON, its line in the table.
+struct number {
+	const char *name;
+	size_t off;
+	const char *help;
+};
+
+#define N(f, help) {#f, offsetof(struct nic_stats, f), help}
+static const struct number numbers[] = {
+	N(messages_posted, "messages posted"),
+	N(messages_completed, "messages completed"),
+	N(messages_served, "messages received or served"),
+	N(retransmissions, "packets sent again"),
+	N(timeouts, "retransmission timeouts"),
+	N(naks_sent, "NAKs sent"),
+	N(naks_received, "NAKs received"),
+	N(out_of_sequence, "packets out of sequence"),
+	N(duplicates, "duplicate packets"),
+	N(acks_sent, "ACKs sent"),
+	N(acks_received, "ACKs received"),
+	N(cnps, "CNPs received"),
+	N(icrc_errors, "frames with a wrong iCRC"),
+	N(payload_errors, "packets with wrong payload"),
+	N(malformed, "malformed frames"),
+	N(ignored, "frames for others"),
+	N(unknown_qp, "packets for no queue pair"),
+	N(refused, "requests refused"),
+	N(no_mbuf, "waits for memory"),
+	N(connections_accepted, "connections accepted"),
+	N(connections_rejected, "connections rejected"),
+};
+#undef N
+enum { N_NUMBERS = sizeof(numbers) / sizeof(numbers[0]) };
+
+static const char *const role_name[] = {
+	[HOST_LISTEN] = "listener", [HOST_SEND] = "sender", [HOST_STORM] = "storm"};
+
+// What the whole report is made from.
+struct view {
+	const struct host *h;
+	struct nic_stats s;
+	struct port_drv_stats drv;
+	double seconds;
+	uint64_t bytes, packets_sent, packets_received, ce_marked;
+};
+
+static double rate(uint64_t bytes, double seconds)
+{
+	return seconds > 0 ? (double)bytes * 8 / seconds : 0;
+}
+
+static double span(uint64_t from_ns, uint64_t to_ns)
+{
+	return to_ns > from_ns ? (double)(to_ns - from_ns) / 1e9 : 0;
+}
+
+static uint64_t number_of(const struct nic_stats *s, const struct number *n)
+{
+	uint64_t v;
+
+	memcpy(&v, (const char *)s + n->off, sizeof(v));
+	return v;
+}
+
+// The sender's time is from the first post to the last completion, the listener's from
+// the first data packet to the last.
+static void view_init(struct view *v, const struct host *h)
+{
+	uint64_t first = UINT64_MAX, last = 0;
+
+	*v = (struct view){.h = h};
+	nic_stats(h->nic, &v->s);
+	h->port.ops->stats(h->port.drv, &v->drv);
+	for (unsigned c = 0; c < NIC_CLASSES; c++) {
+		const struct nic_class_stats *k = &v->s.cls[c];
+
+		v->packets_sent += k->tx_packets;
+		v->packets_received += k->rx_packets;
+		v->ce_marked += k->ce_marked;
+		if (h->args->role != HOST_SEND)
+			v->bytes += k->goodput_bytes;
+		if (k->rx_packets != 0 && k->first_rx_ns < first)
+			first = k->first_rx_ns;
+		if (k->last_rx_ns > last)
+			last = k->last_rx_ns;
+	}
+	if (h->args->role == HOST_SEND) {
+		v->bytes = v->s.bytes_completed;
+		first = v->s.first_post_ns;
+		last = v->s.last_complete_ns;
+	} else if (h->args->role == HOST_STORM) {
+		first = h->start_ns;
+		last = h->end_ns;
+	}
+	v->seconds = span(first, last);
+}
+
+static const char *ip_text(uint32_t ip, char text[INET_ADDRSTRLEN])
+{
+	struct in_addr in = {.s_addr = htonl(ip)};
+
+	return inet_ntop(AF_INET, &in, text, INET_ADDRSTRLEN);
+}
+
+// ---- JSON
+
+static void put_u64(struct json_object *o, const char *key, uint64_t v)
+{
+	json_object_object_add(o, key, json_object_new_uint64(v));
+}
+
+static void put_real(struct json_object *o, const char *key, double v)
+{
+	json_object_object_add(o, key, json_object_new_double(v));
+}
+
+static void put_text(struct json_object *o, const char *key, const char *v)
+{
+	json_object_object_add(o, key, json_object_new_string(v));
+}
+
+static uint64_t duration_us(const struct pfc_class_stats *p, uint64_t now_ns)
+{
+	uint64_t ns = ctr_get(&p->duration_ns), since = gauge_get(&p->since_ns);
+
+	if (since != 0 && now_ns > since)
+		ns += now_ns - since;
+	return ns / 1000;
+}
+
+static void put_class(struct json_object *o, const struct nic_class_stats *k)
+{
+	put_u64(o, "tx_packets", k->tx_packets);
+	put_u64(o, "tx_bytes", k->tx_bytes);
+	put_u64(o, "rx_packets", k->rx_packets);
+	put_u64(o, "rx_bytes", k->rx_bytes);
+	put_u64(o, "goodput_bytes", k->goodput_bytes);
+	put_real(o, "goodput_bps", rate(k->goodput_bytes, span(k->first_rx_ns, k->last_rx_ns)));
+	put_u64(o, "ce_marked", k->ce_marked);
+}
+
+static bool class_seen(const struct view *v, unsigned c)
+{
+	const struct nic_class_stats *k = &v->s.cls[c];
+
+	return k->tx_packets + k->rx_packets + ctr_get(&nic_pfc_rx(v->h->nic)->stats[c].frames) +
+		       ctr_get(&nic_pfc_tx(v->h->nic)->stats[c].frames) !=
+	       0;
+}
+
+static struct json_object *classes_json(const struct view *v)
+{
+	struct json_object *list = json_object_new_array();
+
+	for (unsigned c = 0; c < NIC_CLASSES; c++) {
+		const struct pfc_class_stats *rx = &nic_pfc_rx(v->h->nic)->stats[c];
+		const struct pfc_class_stats *tx = &nic_pfc_tx(v->h->nic)->stats[c];
+		struct json_object *o;
+
+		if (!class_seen(v, c))
+			continue;
+		o = json_object_new_object();
+		put_u64(o, "class", c);
+		put_class(o, &v->s.cls[c]);
+		put_u64(o, "rx_pause", ctr_get(&rx->frames));
+		put_u64(o, "rx_pause_duration_us", duration_us(rx, v->h->end_ns));
+		put_u64(o, "rx_pause_transition", ctr_get(&rx->transitions));
+		put_u64(o, "tx_pause", ctr_get(&tx->frames));
+		put_u64(o, "tx_pause_duration_us", duration_us(tx, v->h->end_ns));
+		put_u64(o, "tx_pause_transition", ctr_get(&tx->transitions));
+		json_object_array_add(list, o);
+	}
+	return list;
+}
+
+static struct json_object *peers_json(const struct view *v)
+{
+	struct json_object *list = json_object_new_array();
+	char ip[INET_ADDRSTRLEN];
+
+	for (uint32_t i = 0; i < nic_n_peers(v->h->nic); i++) {
+		const struct nic_peer *p = nic_peer(v->h->nic, i);
+
+		for (unsigned c = 0; c < NIC_CLASSES; c++) {
+			struct json_object *o;
+
+			if (p->cls[c].tx_packets + p->cls[c].rx_packets == 0)
+				continue;
+			o = json_object_new_object();
+			put_text(o, "ip", ip_text(p->ip, ip));
+			put_u64(o, "class", c);
+			put_class(o, &p->cls[c]);
+			json_object_array_add(list, o);
+		}
+	}
+	return list;
+}
+
+static struct json_object *flows_json(const struct view *v)
+{
+	struct json_object *list = json_object_new_array();
+
+	for (uint32_t i = 0; i < v->h->n_flows; i++) {
+		struct nic_flow_status s = nic_flow_status(v->h->nic, v->h->flows[i]);
+		struct json_object *o = json_object_new_object();
+
+		put_u64(o, "qp", s.qpn);
+		put_u64(o, "peer_qp", s.peer_qpn);
+		put_u64(o, "class", v->h->args->classes[i % v->h->args->n_classes]);
+		put_u64(o, "messages_posted", s.posted);
+		put_u64(o, "messages_completed", s.completed);
+		json_object_array_add(list, o);
+	}
+	return list;
+}
+
+static struct json_object *completion_json(const struct hist *c)
+{
+	struct json_object *o = json_object_new_object();
+
+	put_real(o, "p50", (double)hist_quantile(c, 500) / 1e3);
+	put_real(o, "p99", (double)hist_quantile(c, 990) / 1e3);
+	put_real(o, "max", (double)c->max_ns / 1e3);
+	return o;
+}
+
+static void put_head(struct json_object *o, const struct view *v)
+{
+	const struct host_args *a = v->h->args;
+	struct json_object *classes = json_object_new_array();
+	char ip[INET_ADDRSTRLEN];
+
+	for (unsigned i = 0; i < a->n_classes; i++)
+		json_object_array_add(classes, json_object_new_int(a->classes[i]));
+	put_text(o, "role", role_name[a->role]);
+	put_text(o, "device", a->device);
+	put_text(o, "ip", ip_text(a->ip, ip));
+	put_u64(o, "speed_bps", v->h->speed_bps);
+	put_u64(o, "qps", a->role == HOST_SEND ? v->h->n_flows : v->s.connections_accepted);
+	json_object_object_add(o, "class", classes);
+	put_real(o, "seconds", v->seconds);
+	put_u64(o, "bytes", v->bytes);
+	put_real(o, "goodput_bps", rate(v->bytes, v->seconds));
+	put_u64(o, "packets_sent", v->packets_sent);
+	put_u64(o, "packets_received", v->packets_received);
+	put_u64(o, "ce_marked", v->ce_marked);
+	put_u64(o, "rx_missed", v->drv.rx_missed);
+	put_u64(o, "tx_errors", v->drv.tx_errors);
+}
+
+static void report_json(const struct view *v, FILE *out)
+{
+	struct json_object *o = json_object_new_object();
+
+	put_head(o, v);
+	for (unsigned i = 0; i < N_NUMBERS; i++)
+		put_u64(o, numbers[i].name, number_of(&v->s, &numbers[i]));
+	json_object_object_add(o, "completion_us", completion_json(&v->s.completion));
+	json_object_object_add(o, "classes", classes_json(v));
+	json_object_object_add(o, "peers", peers_json(v));
+	json_object_object_add(o, "flows", flows_json(v));
+	if (v->h->error[0] != '\0')
+		put_text(o, "error", v->h->error);
+	else
+		json_object_object_add(o, "error", NULL);
+	fprintf(out, "%s\n", json_object_to_json_string_ext(o, JSON_C_TO_STRING_PRETTY));
+	json_object_put(o);
+}
+
+// ---- table
+
+static void table_classes(const struct view *v, FILE *out)
+{
+	fprintf(out, "%-5s %12s %12s %14s %8s %10s %12s %10s\n", "class", "data sent", "received",
+		"goodput B", "CE", "PAUSE in", "paused us", "PAUSE out");
+	for (unsigned c = 0; c < NIC_CLASSES; c++) {
+		const struct nic_class_stats *k = &v->s.cls[c];
+		const struct pfc_class_stats *rx = &nic_pfc_rx(v->h->nic)->stats[c];
+		const struct pfc_class_stats *tx = &nic_pfc_tx(v->h->nic)->stats[c];
+
+		if (!class_seen(v, c))
+			continue;
+		fprintf(out,
+			"%-5u %12" PRIu64 " %12" PRIu64 " %14" PRIu64 " %8" PRIu64 " %10" PRIu64
+			" %12" PRIu64 " %10" PRIu64 "\n",
+			c, k->tx_packets, k->rx_packets, k->goodput_bytes, k->ce_marked,
+			ctr_get(&rx->frames), duration_us(rx, v->h->end_ns),
+			ctr_get(&tx->frames));
+	}
+}
+
+static void table_peers(const struct view *v, FILE *out)
+{
+	char ip[INET_ADDRSTRLEN];
+
+	for (uint32_t i = 0; i < nic_n_peers(v->h->nic); i++) {
+		const struct nic_peer *p = nic_peer(v->h->nic, i);
+
+		for (unsigned c = 0; c < NIC_CLASSES; c++) {
+			const struct nic_class_stats *k = &p->cls[c];
+
+			if (k->rx_packets == 0)
+				continue;
+			fprintf(out,
+				"from %-15s class %u: %" PRIu64 " packets, %.1f Mb/s goodput\n",
+				ip_text(p->ip, ip), c, k->rx_packets,
+				rate(k->goodput_bytes, span(k->first_rx_ns, k->last_rx_ns)) / 1e6);
+		}
+	}
+}
+
+static void report_table(const struct view *v, FILE *out)
+{
+	const struct hist *c = &v->s.completion;
+
+	fprintf(out, "%s on %s: %.3f s, %" PRIu64 " bytes, %.1f Mb/s goodput\n",
+		role_name[v->h->args->role], v->h->args->device, v->seconds, v->bytes,
+		rate(v->bytes, v->seconds) / 1e6);
+	table_classes(v, out);
+	table_peers(v, out);
+	if (c->n != 0)
+		fprintf(out, "completion time: p50 %.1f us, p99 %.1f us, max %.1f us\n",
+			(double)hist_quantile(c, 500) / 1e3, (double)hist_quantile(c, 990) / 1e3,
+			(double)c->max_ns / 1e3);
+	for (unsigned i = 0; i < N_NUMBERS; i++)
+		if (number_of(&v->s, &numbers[i]) != 0)
+			fprintf(out, "%-28s %12" PRIu64 "\n", numbers[i].help,
+				number_of(&v->s, &numbers[i]));
+	fprintf(out, "%-28s %12" PRIu64 "\n", "frames the port missed", v->drv.rx_missed);
+	if (v->drv.tx_errors != 0)
+		fprintf(out, "%-28s %12" PRIu64 "\n", "frames the port did not send",
+			v->drv.tx_errors);
+}
+
+void host_report(const struct host *h, FILE *out)
+{
+	struct view v;
+
+	view_init(&v, h);
+	if (h->args->json)
+		report_json(&v, out);
+	else
+		report_table(&v, out);
+	fflush(out);
+}
+
+void host_progress(struct host *h, uint64_t now_ns, FILE *out)
+{
+	double seconds = (double)h->args->interval_ns / 1e9;
+	uint64_t pauses = 0, late_ns = now_ns - h->interval_at_ns;
+	struct view v;
+
+	view_init(&v, h);
+	for (unsigned c = 0; c < NIC_CLASSES; c++)
+		pauses += ctr_get(&nic_pfc_rx(h->nic)->stats[c].frames) +
+			  ctr_get(&nic_pfc_tx(h->nic)->stats[c].frames);
+	seconds += (double)late_ns / 1e9;
+	fprintf(out,
+		"%7.1f Mb/s  pauses %5" PRIu64 "  sent again %6" PRIu64 "  missed %6" PRIu64 "\n",
+		rate(v.bytes - h->last_bytes, seconds) / 1e6, pauses - h->last_pauses,
+		v.s.retransmissions, v.drv.rx_missed);
+	fflush(out);
+	h->last_bytes = v.bytes;
+	h->last_pauses = pauses;
+	h->interval_at_ns = now_ns + (uint64_t)h->args->interval_ns;
+}

@@ -1,0 +1,303 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "control/host/host.h"
+
+#include <arpa/inet.h>
+#include <inttypes.h>
+#include <signal.h>
+#include <string.h>
+#include <time.h>
+
+enum {
+	SLEEP_MIN_NS = 2000, // below this the call costs more than the wait
+	SLEEP_MAX_NS = 50000, // frames may wait in the ring this long
+	LOOK_NS = 1000000, // at flows, time and signals
+	CLOSE_NS = 1000000000,
+};
+
+static volatile sig_atomic_t stops;
+
+void host_stop(void)
+{
+	stops = stops + 1;
+}
+
+static uint64_t now(void)
+{
+	struct timespec t;
+
+	clock_gettime(CLOCK_MONOTONIC, &t);
+	return (uint64_t)t.tv_sec * 1000000000 + (uint64_t)t.tv_nsec;
+}
+
+static void rest(const struct host *h, uint64_t now_ns, uint64_t wake_ns)
+{
+	uint64_t left = wake_ns > now_ns ? wake_ns - now_ns : 0;
+	struct timespec t = {.tv_nsec = SLEEP_MAX_NS};
+
+	if (h->args->busy || left < SLEEP_MIN_NS)
+		return;
+	if (left < SLEEP_MAX_NS)
+		t.tv_nsec = (long)left;
+	nanosleep(&t, NULL);
+}
+
+// Runs the NIC until done() or limit_ns; returns whether done. A second signal ends everything.
+static bool drive(struct host *h, uint64_t limit_ns, bool (*done)(const struct host *h))
+{
+	uint64_t look_ns = 0;
+
+	for (;;) {
+		uint64_t t = now(), wake = nic_step(h->nic, t);
+
+		if (t >= look_ns) {
+			look_ns = t + LOOK_NS;
+			if (h->args->interval_ns != 0 && t >= h->interval_at_ns)
+				host_progress(h, t, stderr);
+			if (done(h))
+				return true;
+			if (t >= limit_ns || stops > 1)
+				return false;
+		}
+		rest(h, t, wake);
+	}
+}
+
+static bool stopped(const struct host *h)
+{
+	(void)h;
+	return stops != 0;
+}
+
+static bool connected(const struct host *h)
+{
+	for (uint32_t i = 0; i < h->n_flows; i++)
+		if (nic_flow_status(h->nic, h->flows[i]).state == FLOW_CONNECTING)
+			return stops != 0;
+	return true;
+}
+
+static bool finished(const struct host *h)
+{
+	for (uint32_t i = 0; i < h->n_flows; i++) {
+		struct nic_flow_status s = nic_flow_status(h->nic, h->flows[i]);
+
+		if (s.state == FLOW_UP && s.posted != s.completed)
+			return false;
+	}
+	return true;
+}
+
+// Posting is over: the count has been reached, a queue pair has failed, or a signal came.
+static bool posted(const struct host *h)
+{
+	bool all = true;
+
+	for (uint32_t i = 0; i < h->n_flows; i++) {
+		struct nic_flow_status s = nic_flow_status(h->nic, h->flows[i]);
+
+		if (s.state != FLOW_UP)
+			return true;
+		all &= h->args->count != 0 && s.posted == (uint64_t)h->args->count;
+	}
+	return all || stops != 0;
+}
+
+static bool closed(const struct host *h)
+{
+	for (uint32_t i = 0; i < h->n_flows; i++)
+		if (nic_flow_status(h->nic, h->flows[i]).state == FLOW_UP)
+			return false;
+	return true;
+}
+
+static bool storm_over(const struct host *h)
+{
+	if (stops != 0)
+		nic_storm_stop(h->nic, now());
+	return nic_storm_over(h->nic);
+}
+
+static const char *peer_text(const struct host *h, char text[INET_ADDRSTRLEN])
+{
+	struct in_addr in = {.s_addr = htonl(h->args->to)};
+
+	return inet_ntop(AF_INET, &in, text, INET_ADDRSTRLEN);
+}
+
+static const char *reject_text(uint16_t reason)
+{
+	switch (reason) {
+	case 1:
+		return "it has no queue pair left";
+	case 8:
+		return "nobody listens there";
+	case 26:
+		return "its port cannot carry this --mtu";
+	default:
+		return "for a reason of its own";
+	}
+}
+
+// Says why a flow is not up; false when it is.
+static bool flow_error(struct host *h, uint32_t id)
+{
+	struct nic_flow_status s = nic_flow_status(h->nic, id);
+	char ip[INET_ADDRSTRLEN];
+
+	peer_text(h, ip);
+	switch ((enum nic_flow_state)s.state) {
+	case FLOW_CONNECTING:
+		snprintf(h->error, sizeof(h->error),
+			 s.resolved ? "%s answers ARP and no connection request; is weir-host "
+				      "--listen running there?"
+				    : "%s does not answer ARP; are both ends in one VLAN, and the "
+				      "other one running?",
+			 ip);
+		return true;
+	case FLOW_REJECTED:
+		snprintf(h->error, sizeof(h->error), "%s rejected queue pair %06x (reason %u): %s",
+			 ip, s.qpn, s.reason, reject_text(s.reason));
+		return true;
+	case FLOW_REFUSED:
+		snprintf(h->error, sizeof(h->error),
+			 "%s refused a request of queue pair %06x (NAK syndrome 0x%02x)", ip, s.qpn,
+			 s.reason);
+		return true;
+	case FLOW_UP:
+	case FLOW_CLOSED:
+		break;
+	}
+	return false;
+}
+
+static bool any_error(struct host *h)
+{
+	for (uint32_t i = 0; i < h->n_flows; i++)
+		if (flow_error(h, h->flows[i]))
+			return true;
+	return false;
+}
+
+static int add_flows(struct host *h)
+{
+	const struct host_args *a = h->args;
+	uint64_t start_ns = now();
+
+	for (int64_t i = 0; i < a->qps; i++) {
+		const struct nic_flow f = {
+			.dst_ip = a->to,
+			.op = a->op,
+			.cls = a->classes[i % a->n_classes],
+			.mtu = (uint16_t)a->mtu,
+			.msg_bytes = (uint32_t)a->size,
+			.depth = (uint32_t)a->depth,
+			.n_messages = (uint64_t)a->count,
+			.rate_bps = (uint64_t)a->rate,
+			.start_ns = start_ns,
+			.first_psn = NIC_RANDOM_PSN,
+		};
+
+		if (nic_flow_add(h->nic, &f, &h->flows[i]) != 0) {
+			snprintf(h->error, sizeof(h->error),
+				 "queue pair %" PRId64 " cannot be made: --mtu %" PRId64
+				 " does not fit the port",
+				 i + 1, a->mtu);
+			return 1;
+		}
+		h->n_flows++;
+	}
+	return 0;
+}
+
+static void report_unfinished(struct host *h)
+{
+	uint64_t missing = 0;
+	uint32_t n = 0, first = 0;
+
+	for (uint32_t i = 0; i < h->n_flows; i++) {
+		struct nic_flow_status s = nic_flow_status(h->nic, h->flows[i]);
+
+		if (s.posted == s.completed)
+			continue;
+		if (n++ == 0)
+			first = s.qpn;
+		missing += s.posted - s.completed;
+	}
+	snprintf(h->error, sizeof(h->error),
+		 "%" PRIu64 " messages of %u queue pairs did not complete in time, the first of "
+		 "queue pair %06x",
+		 missing, n, first);
+}
+
+static int run_sender(struct host *h)
+{
+	const struct host_args *a = h->args;
+	uint64_t t = now();
+	int rc = add_flows(h);
+
+	if (rc == 0 && (!drive(h, t + (uint64_t)a->drain_ns, connected) || any_error(h)))
+		rc = 1;
+	if (rc != 0) {
+		any_error(h);
+		return rc;
+	}
+	h->start_ns = now();
+	drive(h, a->time_ns != 0 ? h->start_ns + (uint64_t)a->time_ns : UINT64_MAX, posted);
+	for (uint32_t i = 0; i < h->n_flows; i++)
+		nic_flow_stop(h->nic, h->flows[i]);
+	if (!drive(h, now() + (uint64_t)a->drain_ns, finished)) {
+		report_unfinished(h);
+		rc = 1;
+	} else if (any_error(h)) {
+		rc = 1;
+	}
+	h->end_ns = now();
+	for (uint32_t i = 0; i < h->n_flows; i++)
+		nic_flow_close(h->nic, h->flows[i]);
+	drive(h, h->end_ns + CLOSE_NS, closed);
+	return rc;
+}
+
+static int run_listener(struct host *h)
+{
+	h->start_ns = now();
+	drive(h, h->args->time_ns != 0 ? h->start_ns + (uint64_t)h->args->time_ns : UINT64_MAX,
+	      stopped);
+	h->end_ns = now();
+	return 0;
+}
+
+static int run_storm(struct host *h)
+{
+	const struct host_args *a = h->args;
+	uint64_t lasts = pfc_quanta_ns(h->speed_bps, (uint16_t)a->quanta) / 2;
+	struct storm_params p = {
+		.quanta = (uint16_t)a->quanta,
+		.start_ns = now(),
+		.every_ns = a->every_ns != 0 ? (uint64_t)a->every_ns : (lasts != 0 ? lasts : 1000000),
+		.for_ns = a->for_ns != 0 ? (uint64_t)a->for_ns : UINT64_MAX,
+		.silent_end = a->no_xon,
+	};
+
+	for (unsigned i = 0; i < a->n_classes; i++)
+		p.classes |= (uint8_t)(1u << a->classes[i]);
+	h->start_ns = p.start_ns;
+	nic_storm_start(h->nic, &p);
+	drive(h, UINT64_MAX, storm_over);
+	h->end_ns = now();
+	return 0;
+}
+
+int host_run(struct host *h)
+{
+	h->interval_at_ns = now() + (uint64_t)h->args->interval_ns;
+	switch ((enum host_role)h->args->role) {
+	case HOST_LISTEN:
+		return run_listener(h);
+	case HOST_SEND:
+		return run_sender(h);
+	case HOST_STORM:
+		break;
+	}
+	return run_storm(h);
+}

@@ -1,0 +1,144 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "control/observe/observe.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <json-c/json.h>
+
+#include "control/observe/observe_impl.h"
+
+static const struct {
+	const char *what;
+	show_fn *fn;
+} kinds[] = {
+	{"ports", show_ports},           {"queues", show_queues}, {"pfc", show_pfc},
+	{"buffers", show_buffers},       {"drops", show_drops},   {"control", show_control},
+	{"watermarks", show_watermarks}, {"hints", show_hints},   {"balance", show_balance},
+	{"latency", show_latency},       {"fdb", show_fdb},
+};
+
+struct json_object *list_in(struct json_object *out, const char *key)
+{
+	struct json_object *list = json_object_new_array();
+
+	json_object_object_add(out, key, list);
+	return list;
+}
+
+struct json_object *row_in(struct json_object *list)
+{
+	struct json_object *row = json_object_new_object();
+
+	json_object_array_add(list, row);
+	return row;
+}
+
+int observe_create(struct weir_switch *sw, struct observe **out)
+{
+	struct observe *o = calloc(1, sizeof(*o));
+
+	if (o == NULL)
+		return -ENOMEM;
+	o->sw = sw;
+	o->policy = switch_policy(sw);
+	o->base = calloc(o->policy->n_ports, sizeof(*o->base));
+	o->rates = calloc(o->policy->n_ports, sizeof(*o->rates));
+	if (o->base == NULL || o->rates == NULL) {
+		observe_destroy(o);
+		return -ENOMEM;
+	}
+	*out = o;
+	return 0;
+}
+
+void observe_destroy(struct observe *o)
+{
+	if (o == NULL)
+		return;
+	free(o->base);
+	free(o->rates);
+	free(o);
+}
+
+static void sample_port(struct observe *o, unsigned port, unsigned at)
+{
+	const struct port_counters *c = switch_port_counters(o->sw, port);
+	struct port_rates *r = &o->rates[port];
+
+	r->rx_packets.v[at] = ctr_get(&c->rx_packets);
+	r->rx_bytes.v[at] = ctr_get(&c->rx_bytes);
+	r->tx_packets.v[at] = ctr_get(&c->tx_packets);
+	r->tx_bytes.v[at] = ctr_get(&c->tx_bytes);
+	for (unsigned q = 0; q < N_QUEUES; q++) {
+		const struct queue_counters *qc = switch_queue_counters(o->sw, port, q);
+
+		r->queue_packets[q].v[at] = ctr_get(&qc->tx_packets);
+		r->queue_bytes[q].v[at] = ctr_get(&qc->tx_bytes);
+	}
+}
+
+void observe_sample(struct observe *o, uint64_t now_ns)
+{
+	if (!rate_due(&o->clock, now_ns))
+		return;
+	for (unsigned port = 0; port < o->policy->n_ports; port++)
+		sample_port(o, port, o->clock.next);
+	rate_clock_advance(&o->clock, now_ns);
+}
+
+static void clear_port(struct observe *o, unsigned port, uint64_t now_ns)
+{
+	struct port_baseline *b = &o->base[port];
+	const struct switch_port *sp = switch_port(o->sw, port);
+	const struct pfc_rx_state *rx = switch_pfc_rx(o->sw, port);
+	const struct port_counters *c = switch_port_counters(o->sw, port);
+
+	field_take_baseline(&port_fields, c, &b->port);
+	field_take_baseline(&control_fields, c, &b->port);
+	field_take_baseline(&hint_fields, c, &b->port);
+	for (unsigned i = 0; i < N_QUEUES; i++) {
+		const struct queue_counters *q = switch_queue_counters(o->sw, port, i);
+
+		field_take_baseline(&queue_fields, q, &b->queue[i]);
+		for (unsigned k = 0; k < RESIDENCE_BUCKETS; k++)
+			gauge_set(&b->queue[i].residence[k], ctr_get(&q->residence[k]));
+		field_take_baseline(&pg_fields, switch_pg_counters(o->sw, port, i), &b->pg[i]);
+	}
+	for (unsigned cls = 0; cls < N_CLASSES; cls++) {
+		for (unsigned r = 0; r < N_DROP_REASONS; r++)
+			field_take_baseline(&drop_fields, switch_drops(o->sw, port, cls, r),
+					    &b->drops[cls][r]);
+		for (unsigned dir = 0; dir < N_PFC_DIRS; dir++)
+			b->pfc[dir][cls] = pfc_counts_now(o, port, dir, cls, now_ns);
+	}
+	b->pfc_ignored_lossy = ctr_get(&rx->ignored_lossy);
+	b->pfc_empty_vector = ctr_get(&rx->empty_vector);
+	sp->ops->stats(sp->drv, &b->drv);
+}
+
+void observe_clear(struct observe *o, uint64_t now_ns)
+{
+	for (unsigned port = 0; port < o->policy->n_ports; port++)
+		clear_port(o, port, now_ns);
+}
+
+struct json_object *observe_show(struct observe *o, const char *what, int port, uint64_t now_ns)
+{
+	struct show s = {.o = o, .now_ns = now_ns, .last = o->policy->n_ports};
+	struct json_object *out;
+
+	if (port != OBSERVE_ALL_PORTS) {
+		s.first = (unsigned)port;
+		s.last = (unsigned)port + 1;
+	}
+	for (size_t i = 0; i < sizeof(kinds) / sizeof(kinds[0]); i++) {
+		if (strcmp(kinds[i].what, what) != 0)
+			continue;
+		out = json_object_new_object();
+		kinds[i].fn(&s, out);
+		return out;
+	}
+	return NULL;
+}

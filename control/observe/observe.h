@@ -1,0 +1,49 @@
+// SPDX-License-Identifier: Apache-2.0
+// What the operator sees of a running switch: every number once, as JSON rows with stable names.
+//
+// The counters of the dataplane only grow; a baseline kept here is what `clear counters` means, and
+// rates come from samples taken a few times a second. Units: queue bytes are frame bytes, bytes of
+// priority groups and pools are cells times the cell size, durations are microseconds. The
+// control thread calls everything; nothing here changes the switch.
+#pragma once
+
+#include <stdint.h>
+
+#include "dataplane/switch.h"
+
+struct json_object;
+struct observe;
+
+enum { OBSERVE_ALL_PORTS = -1 };
+
+// sw must outlive it. 0 or -ENOMEM.
+__attribute__((warn_unused_result)) int observe_create(struct weir_switch *sw,
+						       struct observe **out);
+void observe_destroy(struct observe *o); // NULL is fine
+
+// To be called every few milliseconds: keeps what rates need.
+void observe_sample(struct observe *o, uint64_t now_ns);
+
+// From now on counters count from here. Gauges, watermarks and the balance are untouched.
+void observe_clear(struct observe *o, uint64_t now_ns);
+
+// The rows of one kind: {"ports": [...]}, {"queues": [...]}, {"pgs": [...], "pools": [...]}, ...
+// what: ports queues pfc buffers watermarks drops control hints balance fdb latency.
+// NULL when there is no such kind. port: its index or OBSERVE_ALL_PORTS.
+struct json_object *observe_show(struct observe *o, const char *what, int port, uint64_t now_ns);
+
+// {"received": ..., ..., "balanced": true}: exact only at rest.
+struct json_object *observe_balance(const struct weir_switch *sw);
+
+static inline uint64_t balance_begun(const struct balance *b)
+{
+	return b->received + b->generated + b->replicated;
+}
+
+static inline uint64_t balance_ended(const struct balance *b)
+{
+	return b->transmitted + b->consumed + b->dropped + b->queued;
+}
+
+// [{"port", "queue", "packets", "reason"}, ...]: what is still queued, and what it waits for.
+struct json_object *observe_waiting(const struct weir_switch *sw);

@@ -1,0 +1,43 @@
+// SPDX-License-Identifier: Apache-2.0
+// What a worker tells the control thread: fixed-size records over an SPSC ring. The worker never
+// formats; control turns a record into a log line. A full ring counts `events_lost`.
+#pragma once
+
+#include <stdint.h>
+
+#define EVENT_TYPES(X)                                                                             \
+	X(XOFF, "pfc-xoff", "a priority group entered XOFF and PAUSE was due")                     \
+	X(XON, "pfc-xon", "a priority group left XOFF")                                            \
+	X(LOSSLESS_DROP, "lossless-drop", "a frame of a lossless class was dropped")               \
+	X(LINK_UP, "link-up", "the port's link came up")                                           \
+	X(LINK_DOWN, "link-down", "the port's link went down; its queues were flushed")            \
+	X(RX_MISSED, "rx-missed", "the receive ring of a port with lossless classes overflowed")   \
+	X(MAC_LEARNED, "mac-learned", "an address was learned")                                    \
+	X(MAC_MOVED, "mac-moved", "an address moved to another port")                              \
+	X(MAC_AGED, "mac-aged", "an address was forgotten")                                        \
+	X(FDB_FULL, "fdb-full", "no room for another address; frames to it are flooded")           \
+	X(TX_SET, "tx-set", "an operator changed TX-enable of a port or queue")
+
+enum event_type {
+#define X(id, name, help) EVENT_##id,
+	EVENT_TYPES(X)
+#undef X
+	N_EVENT_TYPES,
+};
+
+struct event {
+	uint64_t t_ns; // switch time
+	uint16_t type; // enum event_type
+	uint8_t port; // index in the policy
+	uint8_t cls; // class or PG, 0xff where none applies
+	uint32_t a; // XOFF, XON: shared cells; LOSSLESS_DROP: enum drop_reason
+	uint64_t b; // LOSSLESS_DROP: frame length; MAC_*: address in the low 48 bits
+};
+
+struct event_info {
+	const char *name;
+	const char *help;
+};
+
+// Indexed by enum event_type.
+extern const struct event_info event_info[N_EVENT_TYPES];

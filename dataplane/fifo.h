@@ -1,0 +1,105 @@
+// SPDX-License-Identifier: Apache-2.0
+// Egress queues: first in, first out, of frame descriptors, in chunks of one preallocated pool per worker.
+//
+// What the scheduler and the marker need is kept in the descriptor, so that a frame that
+// has gone cold in a long queue is first touched when it leaves, and the descriptors are read in
+// order. The pool holds enough chunks for every cell of the buffer; push can only fail on a bug.
+// One thread, the egress owner.
+#pragma once
+
+#include <assert.h>
+#include <stdbool.h>
+#include <stdint.h>
+
+#include <rte_prefetch.h>
+
+struct rte_mbuf;
+
+// A frame on its way through the switch. Also what crosses a hand-off ring.
+struct frame {
+	struct rte_mbuf *m;
+	uint64_t arrival_ns;
+	uint16_t len; // bytes as it will leave
+	uint16_t cells; // as charged on arrival
+	uint8_t in_port, pg; // whose account it is charged to
+	uint8_t out_port, queue;
+	uint8_t cls, color;
+	uint8_t kind, ecn; // enum pkt_kind, enum ecn
+	uint8_t l3_off;
+	uint8_t spare[3];
+};
+static_assert(sizeof(struct frame) == 32, "two descriptors to a cache line");
+
+enum { FIFO_CHUNK_FRAMES = 63 };
+
+struct fifo_chunk {
+	struct fifo_chunk *next;
+	uint64_t spare[3];
+	struct frame frames[FIFO_CHUNK_FRAMES];
+};
+
+struct fifo_pool {
+	struct fifo_chunk *free;
+	struct fifo_chunk *memory; // for destroy
+};
+
+struct fifo {
+	struct fifo_chunk *head, *tail; // NULL when empty
+	uint16_t head_i, tail_i; // next to pop, next to push
+	uint32_t n;
+};
+
+// Chunks for n_frames in n_fifos queues. 0 or -ENOMEM.
+__attribute__((warn_unused_result)) int fifo_pool_init(struct fifo_pool *pool, uint32_t n_frames,
+						       uint32_t n_fifos);
+void fifo_pool_fini(struct fifo_pool *pool);
+
+static inline bool fifo_push(struct fifo_pool *pool, struct fifo *f, const struct frame *fr)
+{
+	if (f->tail == NULL || f->tail_i == FIFO_CHUNK_FRAMES) {
+		struct fifo_chunk *c = pool->free;
+
+		if (c == NULL)
+			return false;
+		pool->free = c->next;
+		c->next = NULL;
+		if (f->tail != NULL) {
+			f->tail->next = c;
+		} else {
+			f->head = c;
+			f->head_i = 0;
+		}
+		f->tail = c;
+		f->tail_i = 0;
+	}
+	f->tail->frames[f->tail_i++] = *fr;
+	f->n++;
+	return true;
+}
+
+// The first frame; only when f->n > 0.
+static inline const struct frame *fifo_head(const struct fifo *f)
+{
+	return &f->head->frames[f->head_i];
+}
+
+// Removes the first frame; only when f->n > 0.
+static inline void fifo_pop(struct fifo_pool *pool, struct fifo *f, struct frame *out)
+{
+	struct fifo_chunk *c = f->head;
+
+	*out = c->frames[f->head_i++];
+	f->n--;
+	if (f->n != 0 && f->head_i != FIFO_CHUNK_FRAMES) {
+		if (f->head_i + 4 < FIFO_CHUNK_FRAMES)
+			rte_prefetch0(c->frames[f->head_i + 4].m);
+		return;
+	}
+	// The chunk is spent, or holds the last frame that was.
+	f->head = c->next;
+	f->head_i = 0;
+	if (f->head == NULL)
+		f->tail = NULL;
+	c->next = pool->free;
+	pool->free = c;
+}

@@ -1,0 +1,76 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "dataplane/forward/bridge.h"
+
+#include <string.h>
+
+#include <rte_mbuf.h>
+
+enum { TPID_OFF = 12, TAG_LEN = 4, VID_MASK = 0xfff, TPID_8021Q = 0x8100 };
+
+int bridge_ingress_vid(const struct policy *pol, unsigned in_port, const uint8_t *frame,
+		       const struct pkt_info *pkt, bool *tagged)
+{
+	const struct policy_vlan *v = &pol->ports[in_port].vlan;
+	unsigned vid;
+
+	*tagged = false;
+	if (!pol->vlan_aware)
+		return 0;
+	*tagged = pkt->n_tags != 0 && frame[TPID_OFF] == TPID_8021Q >> 8 &&
+		  frame[TPID_OFF + 1] == (TPID_8021Q & 0xff);
+	vid = *tagged ? pkt->tci & VID_MASK : 0;
+	if (vid == 0)
+		return v->untagged != 0 ? v->untagged : -1;
+	return vid == v->untagged || vlan_bit(v->tagged, vid) ? (int)vid : -1;
+}
+
+bool bridge_member(const struct policy *pol, unsigned port, unsigned vid)
+{
+	const struct policy_vlan *v = &pol->ports[port].vlan;
+
+	return !pol->vlan_aware || vid == v->untagged || vlan_bit(v->tagged, vid);
+}
+
+enum tag_edit bridge_tag_edit(const struct policy *pol, unsigned out_port, unsigned vid,
+			      bool tagged, const struct pkt_info *pkt)
+{
+	bool out_tagged;
+
+	if (!pol->vlan_aware)
+		return TAG_KEEP;
+	out_tagged = vlan_bit(pol->ports[out_port].vlan.tagged, vid);
+	if (tagged && out_tagged)
+		return (pkt->tci & VID_MASK) == vid ? TAG_KEEP : TAG_SET_VID;
+	if (tagged)
+		return TAG_POP;
+	return out_tagged ? TAG_PUSH : TAG_KEEP;
+}
+
+int bridge_apply_tag(struct rte_mbuf *m, enum tag_edit edit, unsigned vid, uint8_t pcp)
+{
+	uint8_t *p = rte_pktmbuf_mtod(m, uint8_t *);
+
+	switch (edit) {
+	case TAG_KEEP:
+		return 0;
+	case TAG_SET_VID:
+		p[TPID_OFF + 2] = (uint8_t)((p[TPID_OFF + 2] & 0xf0u) | vid >> 8);
+		p[TPID_OFF + 3] = (uint8_t)vid;
+		return 0;
+	case TAG_POP:
+		memmove(p + TAG_LEN, p, TPID_OFF);
+		rte_pktmbuf_adj(m, TAG_LEN);
+		return -TAG_LEN;
+	case TAG_PUSH:
+		p = (uint8_t *)rte_pktmbuf_prepend(m, TAG_LEN);
+		if (p == NULL)
+			return INT32_MIN;
+		memmove(p, p + TAG_LEN, TPID_OFF);
+		p[TPID_OFF] = TPID_8021Q >> 8;
+		p[TPID_OFF + 1] = TPID_8021Q & 0xff;
+		p[TPID_OFF + 2] = (uint8_t)(pcp << 5 | vid >> 8);
+		p[TPID_OFF + 3] = (uint8_t)vid;
+		return TAG_LEN;
+	}
+	return 0;
+}

@@ -1,0 +1,32 @@
+// SPDX-License-Identifier: Apache-2.0
+// VLAN-aware L2 bridging (IEEE 802.1Q): which VLAN a frame is in, which ports may carry it, and the
+// tag it leaves with. Decides only; the worker looks addresses up, copies and drops. Called by the
+// ingress owner. Link-local addresses never get here.
+//
+// Transparent (no `vlans` in the policy): one bridge of all ports, tags are payload.
+#pragma once
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "dataplane/policy.h"
+
+struct rte_mbuf;
+
+enum tag_edit { TAG_KEEP, TAG_PUSH, TAG_POP, TAG_SET_VID };
+
+// The VLAN of an arriving frame: vid, or -1 when the port refuses it. 0 in a transparent bridge.
+// *tagged: the frame carries an 802.1Q tag that this bridge reads.
+int bridge_ingress_vid(const struct policy *pol, unsigned in_port, const uint8_t *frame,
+		       const struct pkt_info *pkt, bool *tagged);
+
+// Whether a port carries frames of the VLAN.
+bool bridge_member(const struct policy *pol, unsigned port, unsigned vid);
+
+// The tag change a frame needs on its way out of a member port.
+enum tag_edit bridge_tag_edit(const struct policy *pol, unsigned out_port, unsigned vid,
+			      bool tagged, const struct pkt_info *pkt);
+
+// Applies a tag change; pcp is used by TAG_PUSH. Returns the change in length: -4, 0 or 4, or
+// INT32_MIN when the mbuf has no headroom.
+int bridge_apply_tag(struct rte_mbuf *m, enum tag_edit edit, unsigned vid, uint8_t pcp);

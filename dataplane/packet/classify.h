@@ -1,0 +1,39 @@
+// SPDX-License-Identifier: Apache-2.0
+// Classification: which class (traffic class = PFC priority), colour, queue and priority group a
+// frame belongs to, by DSCP, PCP or port (IEEE 802.1Q 6.9.3 for PCP, RFC 2474 for DSCP). Pure;
+// called by the ingress owner for every frame. Does not change the frame.
+#pragma once
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "dataplane/packet/parse.h"
+
+enum { N_CLASSES = 8, N_QUEUES = 8, N_PGS = 8 };
+enum { REMARK_NONE = 0xff };
+
+enum trust { TRUST_DSCP, TRUST_PCP, TRUST_PORT };
+enum color { GREEN, YELLOW, RED, N_COLORS };
+
+struct classify_params {
+	uint8_t trust; // enum trust
+	uint8_t default_class;
+	uint8_t lossless; // bitmap of classes
+	uint8_t dscp_to_class[64];
+	uint8_t dscp_to_color[64]; // enum color
+	uint8_t pcp_to_class[8];
+	uint8_t class_to_queue[N_CLASSES];
+	uint8_t class_to_pg[N_CLASSES];
+	uint8_t remark_pcp[N_CLASSES]; // new PCP on egress, REMARK_NONE: leave
+	uint8_t remark_dscp[N_CLASSES]; // new DSCP on egress, REMARK_NONE: leave
+};
+
+struct classified {
+	uint8_t cls;
+	uint8_t color;
+};
+
+// trust dscp: IP frames by DSCP; other tagged frames by PCP; else the port's default class.
+// trust pcp: tagged frames by PCP; else the default class. trust port: the default class.
+// Colour comes from the DSCP of IP frames, green otherwise.
+struct classified classify(const struct classify_params *p, const struct pkt_info *pkt);

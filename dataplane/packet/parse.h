@@ -1,0 +1,59 @@
+// SPDX-License-Identifier: Apache-2.0
+// One-pass parser: Ethernet, 802.1Q / QinQ, IPv4 (options, fragments), IPv6 (extension headers),
+// UDP, BTH of RoCEv2, MAC control, LLDP. Called by the ingress owner on every received frame.
+//
+// The frame is hostile: nothing beyond `len` is read, the walk is bounded (PARSE_MAX_TAGS tags,
+// PARSE_MAX_EXT extension headers), and what does not parse is simply a frame of the layer below.
+// Only lengths are believed after they were checked; checksums are not verified. It decides
+// nothing.
+#pragma once
+
+#include <stdbool.h>
+#include <stdint.h>
+
+enum {
+	ETH_ALEN_ = 6,
+	ETH_HLEN_ = 14,
+	PARSE_MAX_TAGS = 2,
+	PARSE_MAX_EXT = 8,
+	ROCE_UDP_PORT = 4791,
+};
+
+enum pkt_kind {
+	PKT_OTHER, // forwarded by address; class by PCP or port
+	PKT_IPV4,
+	PKT_IPV6,
+	PKT_MAC_CONTROL, // EtherType 0x8808 untagged: MAC control never has a tag (802.3 clause 31)
+	PKT_LLDP, // EtherType 0x88cc
+};
+
+enum ecn { ECN_NOT_ECT = 0, ECN_ECT1 = 1, ECN_ECT0 = 2, ECN_CE = 3 };
+
+struct pkt_info {
+	uint8_t kind; // enum pkt_kind
+	uint8_t n_tags; // whole tags, at most PARSE_MAX_TAGS
+	uint8_t l3_off; // of the IP header; of the payload for other kinds
+	uint8_t dscp; // IP only
+	uint8_t ecn; // enum ecn, IP only
+	uint8_t ip_proto; // last header reached, also one that does not hold; 0: later fragment
+	bool group_dst; // destination address is multicast or broadcast
+	bool link_local_dst; // 01:80:c2:00:00:00-0f
+	bool fragment; // any fragment but the first; transport unknown
+	bool roce; // UDP to 4791 with a whole BTH; the bth_ fields hold only then
+	bool bad_l3; // EtherType said IP, the header did not hold: treated as PKT_OTHER
+	uint8_t bth_opcode;
+	uint16_t tci; // outermost tag, host order; 0 when untagged
+	uint16_t ether_type; // after the tags; a TPID where a third tag follows or a tag is cut off
+	uint16_t l4_off; // of the transport header; 0 if none, or a UDP header that is not whole
+	uint16_t udp_sport, udp_dport; // 0 without UDP
+	uint32_t bth_dest_qp;
+	uint32_t bth_psn;
+	bool bth_ack_req;
+};
+
+// Everything that congestion is about: all opcodes but ACK, atomic ACK and RESYNC (of any
+// transport) and CNP. Opcodes in packet/wire.h.
+bool roce_is_data(uint8_t bth_opcode);
+
+// False when the frame is shorter than an Ethernet header; *out is then undefined.
+bool parse(const uint8_t *frame, uint32_t len, struct pkt_info *out);

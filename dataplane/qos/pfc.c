@@ -1,0 +1,162 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "dataplane/qos/pfc.h"
+
+enum { QUANTUM_BITS = 512 };
+
+uint64_t pfc_quanta_ns(uint64_t speed_bps, uint16_t quanta)
+{
+	// 65535 * 512 * 1e9 is below 2^55.
+	return (quanta * (QUANTUM_BITS * 1000000000ull) + speed_bps - 1) / speed_bps;
+}
+
+void pfc_params_init(struct pfc_params *p, uint64_t speed_bps, uint16_t quanta)
+{
+	p->speed_bps = speed_bps;
+	p->quanta = quanta;
+	p->lifetime_ns = pfc_quanta_ns(speed_bps, quanta);
+}
+
+// A pause began or goes on until until_ns.
+static void stats_pause(struct pfc_class_stats *st, bool was_paused, uint64_t now_ns,
+			uint64_t until_ns)
+{
+	if (!was_paused) {
+		ctr_inc(&st->transitions);
+		gauge_set(&st->since_ns, now_ns);
+	}
+	gauge_set(&st->until_ns, until_ns);
+}
+
+static void stats_end(struct pfc_class_stats *st, uint64_t end_ns)
+{
+	ctr_add(&st->duration_ns, end_ns - gauge_get(&st->since_ns));
+	gauge_set(&st->since_ns, 0);
+	gauge_set(&st->until_ns, 0);
+}
+
+static void rx_class(const struct pfc_params *p, struct pfc_rx_state *s, unsigned c,
+		     uint16_t quanta, uint64_t now_ns)
+{
+	uint8_t bit = (uint8_t)(1u << c);
+
+	ctr_inc(&s->stats[c].frames);
+	if (!(p->rx & bit))
+		return;
+	if (quanta != 0) {
+		s->until_ns[c] = now_ns + pfc_quanta_ns(p->speed_bps, quanta);
+		stats_pause(&s->stats[c], s->paused & bit, now_ns, s->until_ns[c]);
+		s->paused |= bit;
+	} else if (s->paused & bit) {
+		s->paused &= (uint8_t)~bit;
+		stats_end(&s->stats[c], now_ns);
+	}
+}
+
+void pfc_rx_frame(const struct pfc_params *p, struct pfc_rx_state *s, const struct pfc_times *f,
+		  uint64_t now_ns)
+{
+	if (f->enable == 0) {
+		ctr_inc(&s->empty_vector);
+		return;
+	}
+	if (f->enable & (uint8_t)~p->lossless)
+		ctr_inc(&s->ignored_lossy);
+	pfc_rx_expire(s, now_ns);
+	for (unsigned c = 0; c < N_CLASSES; c++)
+		if (f->enable & p->lossless & 1u << c)
+			rx_class(p, s, c, f->quanta[c], now_ns);
+}
+
+void pfc_rx_expire(struct pfc_rx_state *s, uint64_t now_ns)
+{
+	for (uint8_t left = s->paused; left != 0; left &= (uint8_t)(left - 1)) {
+		unsigned c = (unsigned)__builtin_ctz(left);
+
+		if (now_ns < s->until_ns[c])
+			continue;
+		s->paused &= (uint8_t)~(1u << c);
+		stats_end(&s->stats[c], s->until_ns[c]);
+	}
+}
+
+uint64_t pfc_rx_next(const struct pfc_rx_state *s)
+{
+	uint64_t next = UINT64_MAX;
+
+	for (uint8_t left = s->paused; left != 0; left &= (uint8_t)(left - 1)) {
+		uint64_t t = s->until_ns[__builtin_ctz(left)];
+
+		if (t < next)
+			next = t;
+	}
+	return next;
+}
+
+void pfc_rx_clear(struct pfc_rx_state *s, uint8_t keep, uint64_t now_ns)
+{
+	pfc_rx_expire(s, now_ns);
+	for (uint8_t left = s->paused & (uint8_t)~keep; left != 0; left &= (uint8_t)(left - 1)) {
+		unsigned c = (unsigned)__builtin_ctz(left);
+
+		s->paused &= (uint8_t)~(1u << c);
+		stats_end(&s->stats[c], now_ns);
+	}
+}
+
+bool pfc_tx_due(const struct pfc_params *p, const struct pfc_tx_state *s, uint8_t want,
+		uint64_t now_ns, struct pfc_times *f)
+{
+	*f = (struct pfc_times){0};
+	want &= p->tx & p->lossless;
+	for (uint8_t left = want | s->paused; left != 0; left &= (uint8_t)(left - 1)) {
+		unsigned c = (unsigned)__builtin_ctz(left);
+		uint8_t bit = (uint8_t)(1u << c);
+
+		if (!(want & bit)) {
+			f->enable |= bit; // XON: time stays 0
+		} else if (!(s->paused & bit) || now_ns >= s->refresh_ns[c]) {
+			f->enable |= bit;
+			f->quanta[c] = p->quanta;
+		}
+	}
+	return f->enable != 0;
+}
+
+void pfc_tx_sent(const struct pfc_params *p, struct pfc_tx_state *s, const struct pfc_times *f,
+		 uint64_t now_ns)
+{
+	for (uint8_t left = f->enable; left != 0; left &= (uint8_t)(left - 1)) {
+		unsigned c = (unsigned)__builtin_ctz(left);
+		uint8_t bit = (uint8_t)(1u << c);
+
+		ctr_inc(&s->stats[c].frames);
+		if (f->quanta[c] != 0) {
+			stats_pause(&s->stats[c], s->paused & bit, now_ns, now_ns + p->lifetime_ns);
+			s->paused |= bit;
+			s->refresh_ns[c] = now_ns + p->lifetime_ns / 2;
+		} else if (s->paused & bit) {
+			s->paused &= (uint8_t)~bit;
+			stats_end(&s->stats[c], now_ns);
+		}
+	}
+}
+
+void pfc_tx_clear(struct pfc_tx_state *s, uint64_t now_ns)
+{
+	for (uint8_t left = s->paused; left != 0; left &= (uint8_t)(left - 1))
+		stats_end(&s->stats[__builtin_ctz(left)], now_ns);
+	s->paused = 0;
+}
+
+uint64_t pfc_tx_next(const struct pfc_tx_state *s)
+{
+	uint64_t next = UINT64_MAX;
+
+	for (uint8_t left = s->paused; left != 0; left &= (uint8_t)(left - 1)) {
+		uint64_t t = s->refresh_ns[__builtin_ctz(left)];
+
+		if (t < next)
+			next = t;
+	}
+	return next;
+}

@@ -1,0 +1,89 @@
+// SPDX-License-Identifier: Apache-2.0
+// Priority flow control of one port (IEEE 802.1Qbb, 802.3 Annex 31D), both directions, as decisions:
+// pfc_rx_* keeps which classes the peer has paused, pfc_tx_* which classes we keep paused at the
+// peer and what the next PFC frame must say. Pure; time is an argument. Called by the port's owner.
+//
+//   receiving, per class                       sending, per class
+//
+//          time q > 0                                 wanted (XOFF or receive-ring guard)
+//   [runs] ----------> [paused until t+q]     [on] ----------------> [paused, refresh at t+L/2]
+//      ^                 |   | time q > 0        ^                       |    | refresh due
+//      |   0, or expiry  |   +--> until = t+q    |     not wanted: 0     |    +--> quanta again
+//      +-----------------+                       +-----------------------+
+//
+// A quantum is 512 bit times at the port's speed; L is the lifetime quanta * 512 / speed.
+#pragma once
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "dataplane/counter.h"
+#include "dataplane/packet/classify.h"
+#include "dataplane/packet/pfc_frame.h"
+
+struct pfc_params {
+	uint8_t lossless; // bitmap of classes; all else is neither paused nor pauses
+	uint8_t tx; // of those, the classes we send PAUSE for
+	uint8_t rx; // of those, the classes that obey the peer's PAUSE
+	uint16_t quanta; // time we ask for
+	uint64_t speed_bps;
+	uint64_t lifetime_ns; // of our PAUSE
+};
+
+// mlx5's names: rx_prioN_pause and so on. Durations in nanoseconds, finished pauses only; a
+// reader adds the pause that still lasts (since_ns).
+struct pfc_class_stats {
+	ctr_t frames; // PFC frames that enabled the class, XON included
+	ctr_t duration_ns;
+	ctr_t transitions; // from running to paused
+	gauge_t since_ns; // start of the present pause; 0: not paused
+	gauge_t until_ns; // its end as known now
+};
+
+struct pfc_rx_state {
+	uint8_t paused; // bitmap of classes
+	uint64_t until_ns[N_CLASSES];
+	struct pfc_class_stats stats[N_CLASSES];
+	ctr_t ignored_lossy, empty_vector;
+};
+
+struct pfc_tx_state {
+	uint8_t paused; // classes the peer was told to pause
+	uint64_t refresh_ns[N_CLASSES]; // of those
+	struct pfc_class_stats stats[N_CLASSES];
+	ctr_t retries; // loops in which the driver did not take a due frame
+};
+
+// pfc with quanta in 1..65535, speed in bits per second.
+void pfc_params_init(struct pfc_params *p, uint64_t speed_bps, uint16_t quanta);
+
+// ceil(quanta * 512 / speed) in nanoseconds.
+uint64_t pfc_quanta_ns(uint64_t speed_bps, uint16_t quanta);
+
+// A PFC frame whose last bit arrived at now_ns.
+void pfc_rx_frame(const struct pfc_params *p, struct pfc_rx_state *s, const struct pfc_times *f,
+		  uint64_t now_ns);
+
+// Ends the pauses that have run out; to be called before s->paused is read in a loop.
+void pfc_rx_expire(struct pfc_rx_state *s, uint64_t now_ns);
+
+// When the next pause runs out; UINT64_MAX if none stands.
+uint64_t pfc_rx_next(const struct pfc_rx_state *s);
+
+// Ends every pause, as when the link goes down or a policy drops the class from `keep`.
+void pfc_rx_clear(struct pfc_rx_state *s, uint8_t keep, uint64_t now_ns);
+
+// Fills *f with the classes that change or are due for refresh; false if no frame is needed.
+// want: classes that must be paused now.
+bool pfc_tx_due(const struct pfc_params *p, const struct pfc_tx_state *s, uint8_t want,
+		uint64_t now_ns, struct pfc_times *f);
+
+// The driver took the frame.
+void pfc_tx_sent(const struct pfc_params *p, struct pfc_tx_state *s, const struct pfc_times *f,
+		 uint64_t now_ns);
+
+// Forgets every pause, as when the link goes down.
+void pfc_tx_clear(struct pfc_tx_state *s, uint64_t now_ns);
+
+// When the next refresh is due; UINT64_MAX if no pause stands.
+uint64_t pfc_tx_next(const struct pfc_tx_state *s);

@@ -1,0 +1,130 @@
+// SPDX-License-Identifier: Apache-2.0
+// Ingress accounting of priority groups: who may use the shared buffer, when a group enters XOFF and
+// when it leaves it. The SAI buffer model as described by Azure (NSDI'23, section 6.2).
+//
+// One accountant per priority group: the worker that owns the ingress port calls everything here.
+// Egress owners only tell it how many cells have left. Pure: plain counts in, a verdict out.
+//
+//   charge, group of class c cells:          release, any order of frames:
+//     1. min       while not in XOFF           1. skid
+//     2. shared    shared + c <= T             2. headroom
+//     3. enter XOFF (lossless), then           3. shared
+//        headroom  capped by xoff and pool     4. min
+//        skid      the software port's own
+//     4. drop
+//
+//   T = alpha * free(ingress pool), alpha = 2^n; or static.
+//   XON when skid = 0, headroom = 0 and shared <= max(xon, T - xon_offset).
+//
+//            arrival cannot be charged to shared
+//     [ON] ------------------------------------------> [XOFF]  latched: min and shared take
+//       ^                                                |      no arrivals while it holds
+//       +------------------------------------------------+
+//            XON condition, looked at once per loop
+#pragma once
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "dataplane/counter.h"
+#include "dataplane/qos/cells.h"
+
+enum { ALPHA_LOG2_MIN = -8, ALPHA_LOG2_MAX = 7 };
+
+// Either static or a power of two times what is free in a pool.
+struct threshold {
+	bool dynamic;
+	int8_t alpha_log2; // ALPHA_LOG2_MIN..ALPHA_LOG2_MAX
+	uint32_t static_cells;
+};
+
+// Floor of alpha * free: an integer count c fits below the real product exactly when it fits
+// below its floor.
+static inline uint64_t threshold_cells(const struct threshold *t, uint64_t free_cells)
+{
+	if (!t->dynamic)
+		return t->static_cells;
+	return t->alpha_log2 >= 0 ? free_cells << t->alpha_log2 : free_cells >> -t->alpha_log2;
+}
+
+struct buffer_params {
+	uint32_t total_cells; // B
+	uint32_t ingress_pool_cells; // B - sum(PG min) - headroom pool
+	uint32_t headroom_pool_cells; // sum(xoff) / oversubscription
+	uint32_t egress_lossy_cells;
+};
+
+struct pg_params {
+	bool lossless;
+	uint32_t min_cells;
+	struct threshold shared;
+	uint32_t xoff_cells; // headroom cap; 0 for lossy groups
+	uint32_t xon_cells;
+	uint32_t xon_offset_cells;
+};
+
+// Pool use by all priority groups of one worker: a slot that only this worker writes.
+struct pool_slot {
+	gauge_t used;
+	gauge_t max; // watermark
+};
+
+// The pools as the accountant sees them now. Built by the worker from the sum of all slots;
+// with one worker exact at every frame.
+struct pg_pools {
+	uint64_t ingress_free; // cells, less the reserve against stale sums
+	uint64_t headroom_free;
+};
+
+struct pg_state {
+	gauge_t min_used, shared, headroom, skid; // cells
+	gauge_t max_shared, max_headroom; // watermarks, cells
+	_Atomic bool xoff; // written by the accountant, shown by control
+};
+
+enum pg_verdict {
+	PG_MIN,
+	PG_SHARED,
+	PG_HEADROOM,
+	PG_SKID,
+	PG_DROP_POOL, // lossy, beyond its limit or the pool
+	PG_DROP_HEADROOM, // lossless, beyond headroom and skid
+};
+
+struct pg_decision {
+	enum pg_verdict verdict;
+	bool enter_xoff; // the group enters XOFF with this frame: PAUSE is due
+};
+
+// Decides where a frame of c cells is charged; changes nothing. skid_free: cells left in the
+// port's skid.
+struct pg_decision pg_decide(const struct pg_params *p, const struct pg_state *s,
+			     const struct pg_pools *pools, uint64_t skid_free, uint32_t c);
+
+// What a charge or a release did to the pools.
+struct pg_delta {
+	int64_t ingress, headroom, skid; // cells; min is reserved and in no pool
+};
+
+// Acts on a decision: moves the counts and watermarks of the group.
+struct pg_delta pg_charge(struct pg_state *s, struct pg_decision d, uint32_t c);
+
+// c cells of the group have left the switch (c may cover several frames).
+struct pg_delta pg_release(struct pg_state *s, uint32_t c);
+
+// The XON threshold now: max(xon, T - xon_offset), T - xon_offset at least 0.
+uint64_t pg_xon_at(const struct pg_params *p, uint64_t ingress_free);
+
+// True when a group in XOFF may leave it. The caller clears s->xoff and sends XON.
+bool pg_may_xon(const struct pg_params *p, const struct pg_state *s, uint64_t ingress_free);
+
+static inline bool pg_in_xoff(const struct pg_state *s)
+{
+	return atomic_load_explicit(&s->xoff, memory_order_relaxed);
+}
+
+static inline uint64_t pg_used(const struct pg_state *s)
+{
+	return gauge_get(&s->min_used) + gauge_get(&s->shared) + gauge_get(&s->headroom) +
+	       gauge_get(&s->skid);
+}

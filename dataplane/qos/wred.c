@@ -1,0 +1,48 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "dataplane/qos/wred.h"
+
+struct wred_curve wred_curve_of(uint32_t kmin_bytes, uint32_t kmax_bytes, uint32_t pmax_ppm)
+{
+	struct wred_curve c = {.kmin_bytes = kmin_bytes, .kmax_bytes = kmax_bytes};
+
+	c.pmax_q32 = ((uint64_t)pmax_ppm << 32) / 1000000;
+	// pmax_ppm * 2^48 passes 2^64, so the product is taken in 128 bits.
+	if (kmax_bytes > kmin_bytes)
+		c.slope_q48 = (uint64_t)(((__uint128_t)pmax_ppm << 48) / 1000000 /
+					 (kmax_bytes - kmin_bytes));
+	return c;
+}
+
+uint32_t wred_average(const struct wred_params *p, struct wred_state *s, uint32_t len_bytes)
+{
+	int64_t diff;
+
+	if (p->weight == 0)
+		return len_bytes;
+	diff = (int64_t)((uint64_t)len_bytes << 16) - (int64_t)s->avg_q16;
+	s->avg_q16 = (uint64_t)((int64_t)s->avg_q16 + (diff >> p->weight));
+	return (uint32_t)(s->avg_q16 >> 16);
+}
+
+static bool chosen(const struct wred_curve *c, uint32_t len, bool certain_above, uint32_t rnd)
+{
+	if (len > c->kmax_bytes)
+		return certain_above || rnd < c->pmax_q32;
+	// At most pmax * 2^48, so it fits; compared in Q32.
+	return rnd < ((len - c->kmin_bytes) * c->slope_q48) >> 16;
+}
+
+enum wred_verdict wred_decide(const struct wred_params *p, uint32_t len_bytes, unsigned color,
+			      enum ecn ecn, uint32_t rnd)
+{
+	const struct wred_curve *c = &p->curve[color];
+	bool ect = p->ecn && (ecn == ECN_ECT0 || ecn == ECN_ECT1);
+
+	if (len_bytes <= c->kmin_bytes || (p->ecn && ecn == ECN_CE))
+		return WRED_PASS;
+	if (ect)
+		return chosen(c, len_bytes, p->above_kmax_all, rnd) ? WRED_MARK : WRED_PASS;
+	if (!p->not_ect_drop)
+		return WRED_PASS;
+	return chosen(c, len_bytes, true, rnd) ? WRED_DROP : WRED_PASS;
+}

@@ -1,0 +1,54 @@
+// SPDX-License-Identifier: Apache-2.0
+// WRED and ECN marking: the congestion point of DCQCN (SIGCOMM'15, section 3.1) on RFC 3168 codepoints.
+// Called by the egress owner; pure: the length and the random number are arguments.
+//
+//   p(len) = pmax * (len - kmin) / (kmax - kmin)         kmin < len <= kmax
+//
+//   len           Not-ECT                 ECT(0), ECT(1)                    CE
+//   <= kmin       pass                    pass                              pass
+//   kmin..kmax    drop with p             mark with p                       pass
+//   > kmax        drop                    mark: all, or with pmax           pass
+//
+// `not_ect_drop` false: Not-ECT frames pass. `ecn` false: every frame counts as Not-ECT.
+// len counts frame bytes: at enqueue without the arriving frame, at dequeue without the leaving one.
+#pragma once
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "dataplane/packet/classify.h"
+
+struct wred_curve {
+	uint32_t kmin_bytes, kmax_bytes;
+	uint64_t pmax_q32; // 2^32: always
+	// pmax / (kmax - kmin), fixed point Q48. Truncated: p is low by less than 2^-48 * (kmax - kmin),
+	// that is 4e-7 over 100 MB.
+	uint64_t slope_q48;
+};
+
+struct wred_params {
+	bool enabled;
+	bool ecn;
+	bool above_kmax_all; // else pmax above kmax
+	bool mark_at_dequeue; // else at enqueue. Drops are always decided at enqueue.
+	bool not_ect_drop;
+	uint8_t weight; // EWMA: avg += (len - avg) / 2^weight; 0: instantaneous
+	struct wred_curve curve[N_COLORS];
+};
+
+// One per queue. The average is updated where marking is decided.
+struct wred_state {
+	uint64_t avg_q16; // bytes, Q16
+};
+
+enum wred_verdict { WRED_PASS, WRED_MARK, WRED_DROP };
+
+// kmin <= kmax in bytes, pmax in millionths (1,000,000 = 100 %).
+struct wred_curve wred_curve_of(uint32_t kmin_bytes, uint32_t kmax_bytes, uint32_t pmax_ppm);
+
+// Updates the average with the length now; returns the length to decide by, in bytes.
+uint32_t wred_average(const struct wred_params *p, struct wred_state *s, uint32_t len_bytes);
+
+// The verdict for one frame of the given codepoint and colour. rnd is uniform over 32 bits.
+enum wred_verdict wred_decide(const struct wred_params *p, uint32_t len_bytes, unsigned color,
+			      enum ecn ecn, uint32_t rnd);

@@ -1,0 +1,30 @@
+// SPDX-License-Identifier: Apache-2.0
+// The seeded generator behind every decision of chance (WRED, jitter): splitmix64 (Steele, Lea and
+// Flood, OOPSLA 2014). One per worker or NIC, always passed in; the same seed gives the same frames.
+#pragma once
+
+#include <stdint.h>
+
+struct rng {
+	uint64_t state;
+};
+
+static inline void rng_init(struct rng *r, uint64_t seed)
+{
+	r->state = seed;
+}
+
+static inline uint64_t rng_next64(struct rng *r)
+{
+	uint64_t z = (r->state += 0x9e3779b97f4a7c15u);
+
+	z = (z ^ (z >> 30)) * 0xbf58476d1ce4e5b9u;
+	z = (z ^ (z >> 27)) * 0x94d049bb133111ebu;
+	return z ^ (z >> 31);
+}
+
+// Uniform over the 32-bit range.
+static inline uint32_t rng_next(struct rng *r)
+{
+	return (uint32_t)(rng_next64(r) >> 32);
+}

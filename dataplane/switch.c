@@ -1,0 +1,382 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "dataplane/switch.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <string.h>
+
+#include <rte_malloc.h>
+#include <rte_errno.h>
+
+#include "dataplane/switch_impl.h"
+
+enum { LINK_POLL_NS = 100000000, NAME_LEN = 64 };
+
+const char *const pool_name[N_POOLS] = {
+	[POOL_INGRESS] = "ingress",
+	[POOL_HEADROOM] = "headroom",
+	[POOL_EGRESS_LOSSY] = "egress_lossy",
+};
+
+uint64_t residence_bucket_max(unsigned b)
+{
+	unsigned log2 = b / RESIDENCE_SUB + 1;
+
+	if (b < RESIDENCE_SUB)
+		return b;
+	return ((uint64_t)(b % RESIDENCE_SUB + RESIDENCE_SUB + 1) << (log2 - 2)) - 1;
+}
+
+uint32_t switch_max_frames(const struct policy *policy)
+{
+	uint64_t n = policy->buffer.total_cells;
+
+	for (uint32_t i = 0; i < policy->n_ports; i++)
+		n += policy->ports[i].skid_cells + BURST + MAX_CONTROL_FRAMES;
+	return (uint32_t)n;
+}
+
+// ---- create and destroy
+
+static struct rte_ring *ring_create(const struct weir_switch *sw, const char *kind, unsigned from,
+				    unsigned to, unsigned elem, uint32_t n)
+{
+	char name[NAME_LEN];
+
+	snprintf(name, sizeof(name), "%.12s-%s%u-%u", sw->policy_mem->name, kind, from, to);
+	return rte_ring_create_elem(name, elem, n, SOCKET_ID_ANY,
+				    RING_F_SP_ENQ | RING_F_SC_DEQ | RING_F_EXACT_SZ);
+}
+
+static int worker_rings(struct weir_switch *sw, struct worker *w)
+{
+	w->events = ring_create(sw, "ev", w->id, 0, sizeof(struct event), EVENT_RING);
+	w->learn = ring_create(sw, "ln", w->id, 0, sizeof(struct learn_record), LEARN_RING);
+	if (w->events == NULL || w->learn == NULL)
+		return -ENOMEM;
+	for (unsigned to = 0; to < sw->n_workers; to++) {
+		if (to == w->id)
+			continue;
+		w->out[to] = ring_create(sw, "ho", w->id, to, sizeof(struct frame),
+					 switch_max_frames(sw->policy_mem));
+		if (w->out[to] == NULL)
+			return -ENOMEM;
+	}
+	return 0;
+}
+
+static void worker_destroy(struct worker *w)
+{
+	if (w == NULL)
+		return;
+	for (unsigned i = 0; i < MAX_WORKERS; i++)
+		rte_ring_free(w->out[i]);
+	rte_ring_free(w->events);
+	rte_ring_free(w->learn);
+	rte_free(w->released);
+	rte_free(w->fdb_cache);
+	fifo_pool_fini(&w->chunks);
+	rte_free(w);
+}
+
+static int worker_create(struct weir_switch *sw, unsigned id, uint64_t seed)
+{
+	struct worker *w = rte_zmalloc("worker", sizeof(*w), 64);
+	uint32_t n_owned;
+
+	sw->workers[id] = w;
+	if (w == NULL)
+		return -ENOMEM;
+	w->sw = sw;
+	w->id = (uint8_t)id;
+	rng_init(&w->rng, seed + id);
+	for (unsigned port = 0; port < sw->n_ports; port++)
+		if (sw->owner[port] == id)
+			w->owned[w->n_owned++] = (uint8_t)port;
+	n_owned = w->n_owned;
+	w->fdb_cache = rte_zmalloc("fdb_cache", sizeof(*w->fdb_cache), 64);
+	w->released = rte_zmalloc("released",
+				  sizeof(*w->released) + sw->n_ports * N_PGS * sizeof(ctr_t), 64);
+	if (w->fdb_cache == NULL || w->released == NULL)
+		return -ENOMEM;
+	if (fifo_pool_init(&w->chunks, switch_max_frames(sw->policy_mem), n_owned * N_QUEUES) != 0)
+		return -ENOMEM;
+	return worker_rings(sw, w);
+}
+
+static int port_create(struct weir_switch *sw, unsigned port)
+{
+	struct port_rt *p = rte_zmalloc("port_rt", sizeof(*p), 64);
+
+	sw->rt[port] = p;
+	if (p == NULL)
+		return -ENOMEM;
+	p->ops = sw->ports[port].ops;
+	p->drv = sw->ports[port].drv;
+	p->driver_wakes = sw->ports[port].facts.wakes;
+	p->tx_burst = sw->ports[port].facts.tx_burst;
+	if (p->tx_burst == 0 || p->tx_burst > BURST)
+		p->tx_burst = BURST;
+	p->up = true;
+	return 0;
+}
+
+static int tables_create(struct weir_switch *sw)
+{
+	const struct policy *pol = sw->policy_mem;
+	size_t size = rte_rcu_qsbr_get_memsize(sw->n_workers);
+	char name[NAME_LEN];
+	int err;
+
+	sw->qsbr = rte_zmalloc("qsbr", size, 64);
+	if (sw->qsbr == NULL || rte_rcu_qsbr_init(sw->qsbr, sw->n_workers) != 0)
+		return -ENOMEM;
+	for (unsigned i = 0; i < sw->n_workers; i++) {
+		if (rte_rcu_qsbr_thread_register(sw->qsbr, i) != 0)
+			return -EINVAL;
+		rte_rcu_qsbr_thread_online(sw->qsbr, i);
+	}
+	snprintf(name, sizeof(name), "%.20s-fdb", pol->name);
+	err = fdb_init(&sw->fdb, name, FDB_MAX, sw->qsbr);
+	for (unsigned i = 0; err == 0 && i < pol->n_fdb; i++) {
+		const struct policy_fdb_entry *e = &pol->fdb[i];
+
+		err = fdb_learn(&sw->fdb, fdb_key(e->mac, e->vid), e->port, true, 0);
+	}
+	return err;
+}
+
+static int arrays_create(struct weir_switch *sw, const struct switch_port *ports)
+{
+	const struct policy *pol = sw->policy_mem;
+	uint32_t max_frame = 0;
+
+	sw->ports = rte_zmalloc("ports", sw->n_ports * sizeof(sw->ports[0]), 64);
+	sw->rt = rte_zmalloc("rt", sw->n_ports * sizeof(sw->rt[0]), 64);
+	sw->owner = rte_zmalloc("owner", sw->n_ports, 64);
+	if (sw->ports == NULL || sw->rt == NULL || sw->owner == NULL)
+		return -ENOMEM;
+	memcpy(sw->ports, ports, sw->n_ports * sizeof(sw->ports[0]));
+	for (unsigned i = 0; i < sw->n_ports; i++) {
+		sw->owner[i] = (uint8_t)(i % sw->n_workers);
+		if (pol->ports[i].max_frame > max_frame)
+			max_frame = pol->ports[i].max_frame;
+	}
+	sw->reserve_cells = (sw->n_workers - 1) * BURST * cells_of(&pol->cell, max_frame);
+	return 0;
+}
+
+int switch_create(struct policy *policy, const struct switch_port *ports, struct rte_mempool *pool,
+		  uint64_t seed, struct weir_switch **out)
+{
+	struct weir_switch *sw = rte_zmalloc("switch", sizeof(*sw), 64);
+	int err;
+
+	if (sw == NULL)
+		return -ENOMEM;
+	atomic_store(&sw->policy, policy);
+	sw->policy_mem = policy;
+	sw->pool = pool;
+	sw->n_ports = policy->n_ports;
+	sw->n_workers = policy->n_workers;
+	err = arrays_create(sw, ports);
+	for (unsigned i = 0; err == 0 && i < sw->n_ports; i++)
+		err = port_create(sw, i);
+	for (unsigned i = 0; err == 0 && i < sw->n_workers; i++)
+		err = worker_create(sw, i, seed);
+	if (err == 0)
+		err = tables_create(sw);
+	if (err != 0) {
+		switch_destroy(sw);
+		return err;
+	}
+	*out = sw;
+	return 0;
+}
+
+static void drain_handoff(struct worker *w)
+{
+	struct frame f;
+
+	for (unsigned to = 0; to < w->sw->n_workers; to++)
+		while (w->out[to] != NULL &&
+		       rte_ring_sc_dequeue_elem(w->out[to], &f, sizeof(f)) == 0)
+			rte_pktmbuf_free(f.m);
+}
+
+void switch_destroy(struct weir_switch *sw)
+{
+	if (sw == NULL)
+		return;
+	for (unsigned i = 0; i < sw->n_workers && sw->workers[i] != NULL; i++) {
+		struct worker *w = sw->workers[i];
+
+		drain_handoff(w);
+		// Flushing settles accounts, which reads the policy.
+		w->pol = sw->policy_mem;
+		for (unsigned k = 0; k < w->n_owned; k++)
+			egress_flush(w, w->owned[k], DROP_SHUTDOWN);
+	}
+	for (unsigned i = 0; i < sw->n_workers; i++)
+		worker_destroy(sw->workers[i]);
+	for (unsigned i = 0; sw->rt != NULL && i < sw->n_ports; i++)
+		rte_free(sw->rt[i]);
+	fdb_fini(&sw->fdb);
+	rte_free(sw->qsbr);
+	rte_free(sw->owner);
+	rte_free(sw->rt);
+	rte_free(sw->ports);
+	rte_free(sw);
+}
+
+void switch_publish(struct weir_switch *sw, struct policy *policy, struct policy **old,
+		    uint64_t *token)
+{
+	*old = sw->policy_mem;
+	sw->policy_mem = policy;
+	atomic_store_explicit(&sw->policy, policy, memory_order_release);
+	*token = rte_rcu_qsbr_start(sw->qsbr);
+}
+
+bool switch_grace_over(const struct weir_switch *sw, uint64_t token)
+{
+	return rte_rcu_qsbr_check(sw->qsbr, token, false) == 1;
+}
+
+// ---- control's side
+
+static bool announce_mac(struct event *e, enum event_type type, uint64_t now_ns, uint64_t key,
+			 uint8_t port)
+{
+	*e = (struct event){.t_ns = now_ns, .type = (uint16_t)type, .port = port, .cls = 0xff,
+			    .a = (uint32_t)(key & 0xffff), .b = key >> 16};
+	return true;
+}
+
+static unsigned control_learn(struct weir_switch *sw, uint64_t now_ns, struct event *events,
+			      unsigned n)
+{
+	struct learn_record rec;
+	unsigned k = 0;
+
+	for (unsigned i = 0; i < sw->n_workers; i++) {
+		while (k < n && rte_ring_sc_dequeue_elem(sw->workers[i]->learn, &rec,
+							 sizeof(rec)) == 0) {
+			uint32_t count = sw->fdb.count;
+			int moved = fdb_learn(&sw->fdb, rec.key, (uint8_t)rec.port, false, now_ns);
+
+			if (moved == -ENOSPC)
+				k += announce_mac(&events[k], EVENT_FDB_FULL, now_ns, rec.key,
+						  (uint8_t)rec.port);
+			else if (moved == 1 || sw->fdb.count != count)
+				k += announce_mac(&events[k],
+						  moved == 1 ? EVENT_MAC_MOVED : EVENT_MAC_LEARNED,
+						  now_ns, rec.key, (uint8_t)rec.port);
+		}
+	}
+	return k;
+}
+
+static unsigned control_age(struct weir_switch *sw, uint64_t now_ns, struct event *events,
+			    unsigned n)
+{
+	uint64_t keys[64];
+	uint64_t age_ns = sw->policy_mem->mac_age_s * 1000000000ull;
+	unsigned aged = fdb_age(&sw->fdb, now_ns, age_ns, keys, n < 64 ? n : 64);
+
+	for (unsigned i = 0; i < aged; i++)
+		announce_mac(&events[i], EVENT_MAC_AGED, now_ns, keys[i], 0xff);
+	return aged;
+}
+
+static void request(struct weir_switch *sw)
+{
+	atomic_fetch_add_explicit(&sw->want.seq, 1, memory_order_release);
+}
+
+static void control_links(struct weir_switch *sw, uint64_t now_ns)
+{
+	if (sw->link_polled_ns != 0 && now_ns - sw->link_polled_ns < LINK_POLL_NS)
+		return;
+	sw->link_polled_ns = now_ns;
+	for (unsigned i = 0; i < sw->n_ports; i++) {
+		bool down = !sw->ports[i].ops->link_up(sw->ports[i].drv);
+
+		if (down == atomic_load(&sw->want.down[i]))
+			continue;
+		atomic_store(&sw->want.down[i], down);
+		request(sw);
+		if (down)
+			fdb_flush_port(&sw->fdb, (uint8_t)i);
+	}
+}
+
+static unsigned control_rx_missed(struct weir_switch *sw, uint64_t now_ns, struct event *events,
+				  unsigned n)
+{
+	unsigned k = 0;
+
+	for (unsigned i = 0; i < sw->n_ports && k < n; i++) {
+		struct port_drv_stats st = {0};
+
+		sw->ports[i].ops->stats(sw->ports[i].drv, &st);
+		if (st.rx_missed == sw->rx_missed[i])
+			continue;
+		if (sw->policy_mem->ports[i].classify.lossless != 0)
+			events[k++] = (struct event){.t_ns = now_ns, .type = EVENT_RX_MISSED,
+						     .port = (uint8_t)i, .cls = 0xff,
+						     .b = st.rx_missed - sw->rx_missed[i]};
+		sw->rx_missed[i] = st.rx_missed;
+	}
+	return k;
+}
+
+unsigned switch_control_step(struct weir_switch *sw, uint64_t now_ns, struct event *events,
+			     unsigned n)
+{
+	bool poll_drivers = sw->link_polled_ns == 0 || now_ns - sw->link_polled_ns >= LINK_POLL_NS;
+	unsigned k;
+
+	control_links(sw, now_ns);
+	k = control_learn(sw, now_ns, events, n);
+	k += control_age(sw, now_ns, events + k, n - k);
+	if (poll_drivers)
+		k += control_rx_missed(sw, now_ns, events + k, n - k);
+	for (unsigned i = 0; i < sw->n_workers; i++)
+		k += rte_ring_sc_dequeue_burst_elem(sw->workers[i]->events, events + k,
+						    sizeof(events[0]), n - k, NULL);
+	return k;
+}
+
+uint64_t switch_set_tx(struct weir_switch *sw, unsigned port, int queue, bool on)
+{
+	uint16_t bit = queue < 0 ? TX_OFF_PORT : (uint16_t)(1u << queue);
+	uint16_t off = atomic_load(&sw->want.tx_off[port]);
+
+	atomic_store(&sw->want.tx_off[port], (uint16_t)(on ? off & ~bit : off | bit));
+	request(sw);
+	return atomic_load(&sw->want.seq);
+}
+
+uint64_t switch_hold_admission(struct weir_switch *sw, bool hold)
+{
+	atomic_store(&sw->want.hold, hold);
+	request(sw);
+	return atomic_load(&sw->want.seq);
+}
+
+uint64_t switch_clear_watermarks(struct weir_switch *sw)
+{
+	atomic_fetch_add(&sw->want.watermark_epoch, 1);
+	request(sw);
+	return atomic_load(&sw->want.seq);
+}
+
+bool switch_request_done(const struct weir_switch *sw, uint64_t request_seq)
+{
+	for (unsigned i = 0; i < sw->n_workers; i++)
+		if (atomic_load_explicit(&sw->workers[i]->request_done, memory_order_acquire) <
+		    request_seq)
+			return false;
+	return true;
+}

@@ -1,0 +1,156 @@
+// SPDX-License-Identifier: Apache-2.0
+// One switch instance: its ports, queues, tables and workers. No process-wide state: any number of
+// switches live in one process (the lab runs whole fabrics). EAL must be up; memzone names carry the
+// switch's name and must be unique in the process.
+//
+// Who calls what: the control thread creates, publishes and reads; each worker thread calls only
+// worker_step (worker.h) on its own worker. Numbers below are read at any time, one word at a time;
+// sums over several words are exact only when the switch is at rest.
+#pragma once
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "dataplane/counter.h"
+#include "dataplane/drop.h"
+#include "dataplane/event.h"
+#include "dataplane/policy.h"
+#include "dataplane/port.h"
+
+struct rte_mempool;
+struct weir_switch;
+struct worker;
+
+struct switch_port {
+	const struct port_ops *ops;
+	void *drv;
+	struct port_facts facts;
+};
+
+// Residence time of a frame in the switch: bucket b holds times t with
+// residence_bucket(t) = b. Four buckets per power of two of nanoseconds.
+enum { RESIDENCE_SUB = 4, RESIDENCE_BUCKETS = 40 * RESIDENCE_SUB };
+
+static inline unsigned residence_bucket(uint64_t ns)
+{
+	unsigned log2, b;
+
+	if (ns < RESIDENCE_SUB)
+		return (unsigned)ns;
+	log2 = 63 - (unsigned)__builtin_clzll(ns);
+	b = (log2 - 1) * RESIDENCE_SUB + (unsigned)(ns >> (log2 - 2) & 3);
+	return b < RESIDENCE_BUCKETS ? b : RESIDENCE_BUCKETS - 1;
+}
+
+// Largest time of bucket b, in ns.
+uint64_t residence_bucket_max(unsigned b);
+
+// Written by the port's owner.
+struct port_counters {
+	ctr_t received; // every frame the driver delivered
+	ctr_t rx_packets, rx_bytes; // of those, all but MAC control
+	ctr_t transmitted; // every frame the driver took
+	ctr_t tx_packets, tx_bytes; // of those, all but PFC
+	ctr_t generated; // PFC frames made here
+	ctr_t replicated; // flood copies beyond the first, made from this port's arrivals
+	ctr_t consumed; // control frames taken in here
+	ctr_t pfc_malformed, pause_8023x, lldp, other_control;
+	ctr_t roce_in_lossy_class, roce_not_ect, bad_l3;
+	gauge_t tx_pending_bytes; // in the driver
+	gauge_t rx_depth; // frames waiting in the driver when last seen
+	gauge_t rx_guard; // 1 while the receive-ring guard holds
+	gauge_t queued; // frames held for this port: queues and what the driver refused
+};
+
+struct queue_counters {
+	gauge_t length_bytes, length_packets, max_bytes;
+	ctr_t tx_packets, tx_bytes, ecn_marked, dropped_packets, dropped_bytes;
+	gauge_t residence_max_ns;
+	ctr_t residence[RESIDENCE_BUCKETS];
+};
+
+struct pg_counters {
+	ctr_t rx_packets, rx_bytes, dropped_packets, dropped_bytes;
+};
+
+struct drop_counters {
+	ctr_t packets, bytes;
+};
+
+struct balance {
+	uint64_t received, generated, replicated; // beginnings
+	uint64_t transmitted, consumed, dropped, queued; // ends
+};
+
+// The policy stays the caller's and must outlive the switch. ports: policy->n_ports of them. Workers own ports round robin
+// (port i belongs to worker i mod n_workers). *out is untouched on failure. -errno.
+__attribute__((warn_unused_result)) int switch_create(struct policy *policy,
+						      const struct switch_port *ports,
+						      struct rte_mempool *pool, uint64_t seed,
+						      struct weir_switch **out);
+
+// Workers must have stopped. Frames still queued are freed. NULL is fine.
+void switch_destroy(struct weir_switch *sw);
+
+struct worker *switch_worker(struct weir_switch *sw, unsigned i);
+unsigned switch_n_workers(const struct weir_switch *sw);
+const struct policy *switch_policy(const struct weir_switch *sw); // control thread only
+const struct switch_port *switch_port(const struct weir_switch *sw, unsigned port);
+
+// Frames of the largest kind the switch itself can hold: what its mempool needs beside the
+// drivers' rings and the caches.
+uint32_t switch_max_frames(const struct policy *policy);
+
+// Publishes a new snapshot; the workers take it over at their next loop. The caller frees the old one
+// (*old) once switch_grace_over(sw, *token). Ports, workers, buffer size and cell must be the same.
+void switch_publish(struct weir_switch *sw, struct policy *policy, struct policy **old,
+		    uint64_t *token);
+bool switch_grace_over(const struct weir_switch *sw, uint64_t token);
+
+// ---- the control thread's side
+// Once per few milliseconds: learns and ages addresses, polls links. events: up to n records out.
+unsigned switch_control_step(struct weir_switch *sw, uint64_t now_ns, struct event *events,
+			     unsigned n);
+
+// Requests of control that the owner acknowledges after it has acted: *_done turns true.
+uint64_t switch_set_tx(struct weir_switch *sw, unsigned port, int queue, bool on); // queue -1: port
+uint64_t switch_hold_admission(struct weir_switch *sw, bool hold); // stop or start receiving
+uint64_t switch_clear_watermarks(struct weir_switch *sw);
+bool switch_request_done(const struct weir_switch *sw, uint64_t request);
+bool switch_tx_enabled(const struct weir_switch *sw, unsigned port, int queue);
+bool switch_link_up(const struct weir_switch *sw, unsigned port);
+
+// ---- numbers
+struct balance switch_balance(const struct weir_switch *sw);
+const struct port_counters *switch_port_counters(const struct weir_switch *sw, unsigned port);
+const struct queue_counters *switch_queue_counters(const struct weir_switch *sw, unsigned port,
+						   unsigned queue);
+const struct pg_counters *switch_pg_counters(const struct weir_switch *sw, unsigned port,
+					     unsigned pg);
+const struct pg_state *switch_pg_state(const struct weir_switch *sw, unsigned port, unsigned pg);
+uint64_t switch_skid_used(const struct weir_switch *sw, unsigned port); // cells
+const struct drop_counters *switch_drops(const struct weir_switch *sw, unsigned port, unsigned cls,
+					 enum drop_reason reason);
+const struct pfc_rx_state *switch_pfc_rx(const struct weir_switch *sw, unsigned port);
+const struct pfc_tx_state *switch_pfc_tx(const struct weir_switch *sw, unsigned port);
+bool switch_queue_paused(const struct weir_switch *sw, unsigned port, unsigned queue);
+
+enum pool_id { POOL_INGRESS, POOL_HEADROOM, POOL_EGRESS_LOSSY, N_POOLS };
+extern const char *const pool_name[N_POOLS];
+struct pool_use {
+	uint64_t size, used, max; // cells; max is a sum of the workers' watermarks
+};
+struct pool_use switch_pool(const struct weir_switch *sw, enum pool_id pool);
+
+struct fdb_row {
+	uint8_t mac[6];
+	uint16_t vid;
+	uint8_t port;
+	bool is_static;
+	uint64_t age_ns;
+};
+// Calls fn for every address known.
+void switch_fdb_walk(struct weir_switch *sw, uint64_t now_ns,
+		     void (*fn)(void *arg, const struct fdb_row *row), void *arg);
+uint64_t switch_events_lost(const struct weir_switch *sw);

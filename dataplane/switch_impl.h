@@ -1,0 +1,172 @@
+// SPDX-License-Identifier: Apache-2.0
+// The inside of a switch, shared by switch.c (control's side) and worker*.c (the workers' side).
+//
+//   object                 writer                        readers
+//   policy pointer         control (release)             workers (acquire, once per loop)
+//   wanted (requests)      control, then seq (release)   workers (acquire seq, once per loop)
+//   port_rt                the port's owner              control, relaxed, one word at a time
+//   slots of a worker      that worker                   all workers, control
+//   released[w]            worker w                      ingress owners (acquire)
+//   handoff ring a -> b    worker a                      worker b
+//   learn, event rings     their worker                  control
+//   fdb                    control                       workers (forward/fdb.h)
+#pragma once
+
+#include <rte_mbuf.h>
+#include <rte_prefetch.h>
+#include <rte_rcu_qsbr.h>
+#include <rte_ring.h>
+
+#include "dataplane/fifo.h"
+#include "dataplane/forward/fdb.h"
+#include "dataplane/rng.h"
+#include "dataplane/switch.h"
+
+enum {
+	MAX_WORKERS = 64,
+	BURST = 32,
+	MAX_CONTROL_FRAMES = 4,
+	EVENT_RING = 4096,
+	LEARN_RING = 4096,
+	FDB_MAX = 16384,
+	TX_OFF_PORT = 1 << 8, // in tx_off, beside one bit per queue
+	RX_GUARD_CHECK_FRAMES = BURST,
+};
+
+// A port as its owner sees it. Members above `rx` are egress, below ingress.
+struct __rte_cache_aligned port_rt {
+	const struct port_ops *ops;
+	void *drv;
+	uint8_t backlog; // bitmap of queues that hold a frame
+	uint8_t xoff_pgs; // bitmap of groups in XOFF
+	bool up, guard, driver_wakes;
+	uint16_t tx_off; // bitmap of queues, TX_OFF_PORT
+	uint16_t n_held;
+	uint16_t tx_burst; // 1..BURST
+	uint32_t head_len[N_QUEUES]; // of each queue's first frame
+	struct shaper_state shaper;
+	struct sched_state sched;
+	struct fifo fifo[N_QUEUES];
+	struct egress_state egress[N_QUEUES];
+	struct wred_state wred[N_QUEUES];
+	struct pfc_rx_state pfc_rx;
+	struct pfc_tx_state pfc_tx;
+	struct frame held[BURST]; // left the queue, refused by the driver
+	struct queue_counters queue[N_QUEUES];
+	// ingress
+	struct pg_state pg[N_PGS];
+	gauge_t skid_used; // cells
+	struct pg_counters pg_counters[N_PGS];
+	struct port_counters c;
+	struct drop_counters drops[N_CLASSES][N_DROP_REASONS];
+	uint64_t seen_released[MAX_WORKERS][N_PGS]; // of other workers' releases, already settled
+};
+
+// Cells of another worker's priority groups that this worker let go; monotone.
+struct released {
+	ctr_t any; // sum over all groups of one ingress owner, to skip idle ones
+	ctr_t cells[]; // [port * N_PGS + pg]
+};
+
+struct __rte_cache_aligned worker {
+	struct weir_switch *sw;
+	const struct policy *pol; // of this loop
+	uint64_t now_ns;
+	uint64_t request_seen;
+	uint32_t watermark_epoch;
+	bool hold; // admission is stopped
+	uint8_t id;
+	uint8_t n_owned;
+	uint8_t owned[POLICY_MAX_PORTS];
+	struct rng rng;
+	struct fifo_pool chunks;
+	struct fdb_cache *fdb_cache;
+	struct released *released;
+	struct rte_ring *events, *learn;
+	struct rte_ring *out[MAX_WORKERS]; // hand-off to each other worker
+	uint64_t any_seen[MAX_WORKERS];
+	ctr_t events_lost;
+	ctr_t handed, taken; // frames put into, and taken out of, hand-off rings
+	ctr_t request_done;
+	struct pool_slot slots[N_POOLS] __rte_cache_aligned;
+};
+
+struct learn_record {
+	uint64_t key;
+	uint64_t port;
+};
+
+struct __rte_cache_aligned wanted {
+	_Atomic uint64_t seq; // grows with each request
+	_Atomic bool hold;
+	_Atomic uint32_t watermark_epoch;
+	_Atomic uint16_t tx_off[POLICY_MAX_PORTS];
+	_Atomic bool down[POLICY_MAX_PORTS]; // links, as control polled them
+};
+
+struct weir_switch {
+	_Atomic(const struct policy *) policy;
+	struct policy *policy_mem; // what control must free
+	struct rte_mempool *pool;
+	struct rte_rcu_qsbr *qsbr;
+	struct fdb fdb;
+	uint32_t n_ports, n_workers;
+	uint32_t reserve_cells; // against stale sums of the ingress pool; 0 with one worker
+	struct worker *workers[MAX_WORKERS];
+	struct switch_port *ports;
+	struct port_rt **rt; // by port
+	uint8_t *owner; // by port
+	struct wanted want;
+	uint64_t link_polled_ns;
+	uint64_t rx_missed[POLICY_MAX_PORTS]; // as last reported
+};
+
+static inline struct port_rt *worker_port(const struct worker *w, unsigned port)
+{
+	return w->sw->rt[port];
+}
+
+// ---- worker_ingress.c
+// Receives one burst of a port and admits it. True when there may be more.
+bool ingress_poll(struct worker *w, unsigned port);
+// Gives back the cells of frames that left, or were dropped at egress.
+void ingress_release(struct worker *w, const struct frame *f);
+// Settles what other workers released; then lets groups leave XOFF that may.
+void ingress_settle(struct worker *w);
+// Sends the PFC frame that is due, if any. Returns when the next one is.
+uint64_t ingress_pfc(struct worker *w, unsigned port);
+
+// ---- worker_egress.c
+// Admission, WRED and the queue; drops what may not enter.
+void egress_enqueue(struct worker *w, const struct frame *f);
+// Serves a port until it is idle, paused, shaped or full. Returns when it next has something to do.
+uint64_t egress_serve(struct worker *w, unsigned port);
+// Drops all that waits for a port.
+void egress_flush(struct worker *w, unsigned port, enum drop_reason reason);
+
+// ---- worker.c
+// The only way a frame ends without leaving. Counts it where the decision fell: `port` is owned by w.
+void worker_drop(struct worker *w, unsigned port, const struct frame *f, enum drop_reason reason);
+void worker_event(struct worker *w, enum event_type type, unsigned port, unsigned cls, uint32_t a,
+		  uint64_t b);
+
+// Cells free in a pool: its size less all slots. The reserve of the ingress pool covers what other
+// workers may have charged since their slots were read.
+static inline uint64_t pool_free(const struct worker *w, enum pool_id pool, uint64_t size)
+{
+	uint64_t used = 0;
+
+	for (unsigned i = 0; i < w->sw->n_workers; i++)
+		used += gauge_get(&w->sw->workers[i]->slots[pool].used);
+	return size > used ? size - used : 0;
+}
+
+static inline void slot_add(struct worker *w, enum pool_id pool, int64_t cells)
+{
+	struct pool_slot *s = &w->slots[pool];
+
+	if (cells == 0)
+		return;
+	gauge_set(&s->used, (uint64_t)((int64_t)gauge_get(&s->used) + cells));
+	gauge_max(&s->max, gauge_get(&s->used));
+}

@@ -1,0 +1,177 @@
+// SPDX-License-Identifier: Apache-2.0
+// The numbers of a switch, as control and tests read them.
+#include "dataplane/switch_impl.h"
+
+struct worker *switch_worker(struct weir_switch *sw, unsigned i)
+{
+	return sw->workers[i];
+}
+
+unsigned switch_n_workers(const struct weir_switch *sw)
+{
+	return sw->n_workers;
+}
+
+const struct policy *switch_policy(const struct weir_switch *sw)
+{
+	return sw->policy_mem;
+}
+
+const struct switch_port *switch_port(const struct weir_switch *sw, unsigned port)
+{
+	return &sw->ports[port];
+}
+
+bool switch_tx_enabled(const struct weir_switch *sw, unsigned port, int queue)
+{
+	uint16_t off = atomic_load_explicit(&sw->want.tx_off[port], memory_order_relaxed);
+
+	return queue < 0 ? !(off & TX_OFF_PORT) : !(off >> queue & 1);
+}
+
+bool switch_link_up(const struct weir_switch *sw, unsigned port)
+{
+	return !atomic_load_explicit(&sw->want.down[port], memory_order_relaxed);
+}
+
+static uint64_t dropped_at(const struct port_rt *p)
+{
+	uint64_t n = 0;
+
+	for (unsigned c = 0; c < N_CLASSES; c++)
+		for (unsigned r = 0; r < N_DROP_REASONS; r++)
+			n += ctr_get(&p->drops[c][r].packets);
+	return n;
+}
+
+// Ends are read first, so that while frames move they never exceed the beginnings.
+struct balance switch_balance(const struct weir_switch *sw)
+{
+	struct balance b = {0};
+	uint64_t handed = 0, taken = 0;
+
+	for (unsigned i = 0; i < sw->n_ports; i++) {
+		const struct port_rt *p = sw->rt[i];
+
+		b.transmitted += ctr_get(&p->c.transmitted);
+		b.consumed += ctr_get(&p->c.consumed);
+		b.dropped += dropped_at(p);
+		b.queued += gauge_get(&p->c.queued);
+	}
+	for (unsigned i = 0; i < sw->n_workers; i++)
+		taken += ctr_get(&sw->workers[i]->taken);
+	for (unsigned i = 0; i < sw->n_workers; i++)
+		handed += ctr_get(&sw->workers[i]->handed);
+	b.queued += handed - taken;
+	atomic_thread_fence(memory_order_acquire);
+	for (unsigned i = 0; i < sw->n_ports; i++) {
+		const struct port_rt *p = sw->rt[i];
+
+		b.received += ctr_get(&p->c.received);
+		b.generated += ctr_get(&p->c.generated);
+		b.replicated += ctr_get(&p->c.replicated);
+	}
+	return b;
+}
+
+const struct port_counters *switch_port_counters(const struct weir_switch *sw, unsigned port)
+{
+	return &sw->rt[port]->c;
+}
+
+const struct queue_counters *switch_queue_counters(const struct weir_switch *sw, unsigned port,
+						   unsigned queue)
+{
+	return &sw->rt[port]->queue[queue];
+}
+
+const struct pg_counters *switch_pg_counters(const struct weir_switch *sw, unsigned port,
+					     unsigned pg)
+{
+	return &sw->rt[port]->pg_counters[pg];
+}
+
+const struct pg_state *switch_pg_state(const struct weir_switch *sw, unsigned port, unsigned pg)
+{
+	return &sw->rt[port]->pg[pg];
+}
+
+uint64_t switch_skid_used(const struct weir_switch *sw, unsigned port)
+{
+	return gauge_get(&sw->rt[port]->skid_used);
+}
+
+const struct drop_counters *switch_drops(const struct weir_switch *sw, unsigned port, unsigned cls,
+					 enum drop_reason reason)
+{
+	return &sw->rt[port]->drops[cls][reason];
+}
+
+const struct pfc_rx_state *switch_pfc_rx(const struct weir_switch *sw, unsigned port)
+{
+	return &sw->rt[port]->pfc_rx;
+}
+
+const struct pfc_tx_state *switch_pfc_tx(const struct weir_switch *sw, unsigned port)
+{
+	return &sw->rt[port]->pfc_tx;
+}
+
+// Asked of the gauges, which are safe to read from another thread.
+bool switch_queue_paused(const struct weir_switch *sw, unsigned port, unsigned queue)
+{
+	const struct classify_params *c = &sw->policy_mem->ports[port].classify;
+
+	for (unsigned cls = 0; cls < N_CLASSES; cls++)
+		if (c->class_to_queue[cls] == queue &&
+		    gauge_get(&sw->rt[port]->pfc_rx.stats[cls].until_ns) != 0)
+			return true;
+	return false;
+}
+
+struct pool_use switch_pool(const struct weir_switch *sw, enum pool_id pool)
+{
+	const struct buffer_params *b = &sw->policy_mem->buffer;
+	const uint32_t size[N_POOLS] = {
+		[POOL_INGRESS] = b->ingress_pool_cells,
+		[POOL_HEADROOM] = b->headroom_pool_cells,
+		[POOL_EGRESS_LOSSY] = b->egress_lossy_cells,
+	};
+	struct pool_use u = {.size = size[pool]};
+
+	for (unsigned i = 0; i < sw->n_workers; i++) {
+		u.used += gauge_get(&sw->workers[i]->slots[pool].used);
+		u.max += gauge_get(&sw->workers[i]->slots[pool].max);
+	}
+	return u;
+}
+
+void switch_fdb_walk(struct weir_switch *sw, uint64_t now_ns,
+		     void (*fn)(void *arg, const struct fdb_row *row), void *arg)
+{
+	for (uint32_t i = 0; i < sw->fdb.capacity; i++) {
+		const struct fdb_entry *e = &sw->fdb.entries[i];
+		uint64_t seen = gauge_get(&e->seen_ns);
+		struct fdb_row row = {
+			.vid = (uint16_t)e->key,
+			.port = e->port,
+			.is_static = e->is_static,
+			.age_ns = now_ns > seen ? now_ns - seen : 0,
+		};
+
+		if (!e->used)
+			continue;
+		for (unsigned b = 0; b < sizeof(row.mac); b++)
+			row.mac[b] = (uint8_t)(e->key >> (56 - 8 * b));
+		fn(arg, &row);
+	}
+}
+
+uint64_t switch_events_lost(const struct weir_switch *sw)
+{
+	uint64_t n = 0;
+
+	for (unsigned i = 0; i < sw->n_workers; i++)
+		n += ctr_get(&sw->workers[i]->events_lost);
+	return n;
+}

@@ -1,0 +1,157 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "dataplane/worker.h"
+
+#include "dataplane/switch_impl.h"
+
+void worker_event(struct worker *w, enum event_type type, unsigned port, unsigned cls, uint32_t a,
+		  uint64_t b)
+{
+	struct event e = {.t_ns = w->now_ns, .type = (uint16_t)type, .port = (uint8_t)port,
+			  .cls = (uint8_t)cls, .a = a, .b = b};
+
+	if (rte_ring_sp_enqueue_elem(w->events, &e, sizeof(e)) != 0)
+		ctr_inc(&w->events_lost);
+}
+
+void worker_drop(struct worker *w, unsigned port, const struct frame *f, enum drop_reason reason)
+{
+	struct drop_counters *d = &worker_port(w, port)->drops[f->cls][reason];
+	bool lossless = w->pol->ports[port].classify.lossless >> f->cls & 1;
+
+	ctr_inc(&d->packets);
+	ctr_add(&d->bytes, f->len);
+	if (lossless && reason != DROP_PORT_DOWN && reason != DROP_SHUTDOWN)
+		worker_event(w, EVENT_LOSSLESS_DROP, port, f->cls, reason, f->len);
+	rte_pktmbuf_free(f->m); // NULL where a copy could not be made
+}
+
+// ---- requests of the control thread
+
+static void reset_watermarks(struct worker *w)
+{
+	for (unsigned pool = 0; pool < N_POOLS; pool++)
+		gauge_set(&w->slots[pool].max, gauge_get(&w->slots[pool].used));
+	for (unsigned i = 0; i < w->n_owned; i++) {
+		struct port_rt *p = worker_port(w, w->owned[i]);
+
+		for (unsigned g = 0; g < N_PGS; g++) {
+			gauge_set(&p->pg[g].max_shared, gauge_get(&p->pg[g].shared));
+			gauge_set(&p->pg[g].max_headroom, gauge_get(&p->pg[g].headroom));
+		}
+		for (unsigned q = 0; q < N_QUEUES; q++) {
+			gauge_set(&p->queue[q].max_bytes, gauge_get(&p->queue[q].length_bytes));
+			gauge_set(&p->queue[q].residence_max_ns, 0);
+		}
+	}
+}
+
+static void link_change(struct worker *w, unsigned port, bool up)
+{
+	struct port_rt *p = worker_port(w, port);
+
+	if (up == p->up)
+		return;
+	p->up = up;
+	if (!up) {
+		// The peer is gone: neither its pauses nor ours mean anything any more.
+		egress_flush(w, port, DROP_PORT_DOWN);
+		pfc_rx_clear(&p->pfc_rx, 0, w->now_ns);
+		pfc_tx_clear(&p->pfc_tx, w->now_ns);
+	}
+	worker_event(w, up ? EVENT_LINK_UP : EVENT_LINK_DOWN, port, 0xff, 0, 0);
+}
+
+// Takes over what control wants since the last loop. Returns the request to acknowledge.
+static uint64_t take_requests(struct worker *w)
+{
+	struct wanted *want = &w->sw->want;
+	uint64_t seq = atomic_load_explicit(&want->seq, memory_order_acquire);
+	uint32_t epoch;
+
+	if (seq == w->request_seen)
+		return seq;
+	w->request_seen = seq;
+	w->hold = atomic_load_explicit(&want->hold, memory_order_relaxed);
+	epoch = atomic_load_explicit(&want->watermark_epoch, memory_order_relaxed);
+	if (epoch != w->watermark_epoch) {
+		w->watermark_epoch = epoch;
+		reset_watermarks(w);
+	}
+	for (unsigned i = 0; i < w->n_owned; i++) {
+		unsigned port = w->owned[i];
+
+		worker_port(w, port)->tx_off =
+			atomic_load_explicit(&want->tx_off[port], memory_order_relaxed);
+		link_change(w, port, !atomic_load_explicit(&want->down[port], memory_order_relaxed));
+	}
+	return seq;
+}
+
+// ---- the loop
+
+static void take_over(struct worker *w)
+{
+	struct frame frames[BURST];
+
+	for (unsigned from = 0; from < w->sw->n_workers; from++) {
+		struct rte_ring *in = from == w->id ? NULL : w->sw->workers[from]->out[w->id];
+		unsigned n;
+
+		if (in == NULL)
+			continue;
+		n = rte_ring_sc_dequeue_burst_elem(in, frames, sizeof(frames[0]), BURST, NULL);
+		for (unsigned i = 0; i < n; i++)
+			egress_enqueue(w, &frames[i]);
+		ctr_add(&w->taken, n);
+	}
+}
+
+static uint64_t earlier(uint64_t a, uint64_t b)
+{
+	return a < b ? a : b;
+}
+
+static uint64_t receive_all(struct worker *w)
+{
+	bool more = false;
+
+	for (unsigned i = 0; i < w->n_owned; i++) {
+		more |= ingress_poll(w, w->owned[i]);
+		// A PAUSE leaves before this loop sends data. When it is due again is asked below.
+		ingress_pfc(w, w->owned[i]);
+	}
+	return more ? w->now_ns : UINT64_MAX;
+}
+
+static void publish_driver_gauges(struct worker *w, unsigned port)
+{
+	struct port_rt *p = worker_port(w, port);
+	uint32_t bytes = p->ops->tx_pending(p->drv);
+
+	// Frames that the driver refused will still leave, unless the whole port is off.
+	for (uint16_t i = 0; i < p->n_held && !(p->tx_off & TX_OFF_PORT); i++)
+		bytes += p->held[i].len;
+	gauge_set(&p->c.tx_pending_bytes, bytes);
+}
+
+uint64_t worker_step(struct worker *w, uint64_t now_ns)
+{
+	uint64_t request, wake;
+
+	w->now_ns = now_ns;
+	w->pol = atomic_load_explicit(&w->sw->policy, memory_order_acquire);
+	request = take_requests(w);
+	wake = receive_all(w);
+	take_over(w);
+	for (unsigned i = 0; i < w->n_owned; i++)
+		wake = earlier(wake, egress_serve(w, w->owned[i]));
+	ingress_settle(w);
+	for (unsigned i = 0; i < w->n_owned; i++) {
+		wake = earlier(wake, ingress_pfc(w, w->owned[i]));
+		publish_driver_gauges(w, w->owned[i]);
+	}
+	rte_rcu_qsbr_quiescent(w->sw->qsbr, w->id);
+	if (request != ctr_get(&w->request_done))
+		atomic_store_explicit(&w->request_done, request, memory_order_release);
+	return wake;
+}

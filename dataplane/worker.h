@@ -1,0 +1,13 @@
+// SPDX-License-Identifier: Apache-2.0
+// The poll-mode loop. It strings the stages together and is the only place that acts on their
+// verdicts: receive, parse, classify, forward, admit, queue, schedule, mark, transmit, settle.
+#pragma once
+
+#include <stdint.h>
+
+struct worker;
+
+// Does one loop at time now_ns (never decreasing) and returns the time at which the worker next has
+// something to do by itself; UINT64_MAX: nothing until a frame arrives. Live it is called without
+// pause, the lab calls it when an event is due. Allocates, locks and logs nothing.
+uint64_t worker_step(struct worker *w, uint64_t now_ns);

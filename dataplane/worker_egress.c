@@ -1,0 +1,282 @@
+// SPDX-License-Identifier: Apache-2.0
+// The egress half of the loop: lossy admission, WRED, queue; then schedule, mark, transmit, release.
+// Runs on the worker that owns the port of departure.
+#include <string.h>
+
+#include "dataplane/packet/edit.h"
+#include "dataplane/switch_impl.h"
+
+// How soon to look again at a driver that has no room and will not call.
+enum { ROOM_RETRY_NS = 1000 };
+
+// Frames on their way from the queues to the driver.
+struct tx_batch {
+	uint16_t n;
+	int32_t room; // bytes the driver still takes, less those in the batch
+	struct frame frames[BURST];
+};
+
+// ---- into the queue
+
+static void mark_ce(struct frame *f)
+{
+	edit_ecn_ce(rte_pktmbuf_mtod(f->m, uint8_t *) + f->l3_off, f->kind);
+	f->ecn = ECN_CE;
+}
+
+static void queue_drop(struct worker *w, const struct frame *f, enum drop_reason reason)
+{
+	struct queue_counters *qc = &worker_port(w, f->out_port)->queue[f->queue];
+
+	ctr_inc(&qc->dropped_packets);
+	ctr_add(&qc->dropped_bytes, f->len);
+	ingress_release(w, f);
+	worker_drop(w, f->out_port, f, reason);
+}
+
+// False: WRED drops the frame.
+static bool wred_enqueue(struct worker *w, struct frame *f)
+{
+	const struct wred_params *params = &w->pol->ports[f->out_port].queue[f->queue].wred;
+	struct port_rt *p = worker_port(w, f->out_port);
+	struct queue_counters *qc = &p->queue[f->queue];
+	uint32_t len = (uint32_t)gauge_get(&qc->length_bytes);
+	bool marks_here = !params->mark_at_dequeue;
+
+	len = marks_here || params->weight == 0 ? wred_average(params, &p->wred[f->queue], len)
+						: (uint32_t)(p->wred[f->queue].avg_q16 >> 16);
+	switch (wred_decide(params, len, f->color, f->ecn, rng_next(&w->rng))) {
+	case WRED_DROP:
+		return false;
+	case WRED_MARK:
+		if (marks_here) {
+			mark_ce(f);
+			ctr_inc(&qc->ecn_marked);
+		}
+		break;
+	case WRED_PASS:
+		break;
+	}
+	return true;
+}
+
+static void push(struct worker *w, const struct frame *f, enum egress_verdict v)
+{
+	struct port_rt *p = worker_port(w, f->out_port);
+	struct queue_counters *qc = &p->queue[f->queue];
+
+	slot_add(w, POOL_EGRESS_LOSSY, egress_charge(&p->egress[f->queue], v, f->cells));
+	if (p->fifo[f->queue].n == 1) {
+		p->head_len[f->queue] = f->len;
+		p->backlog |= (uint8_t)(1u << f->queue);
+	}
+	gauge_set(&qc->length_packets, p->fifo[f->queue].n);
+	gauge_set(&qc->length_bytes, gauge_get(&qc->length_bytes) + f->len);
+	gauge_max(&qc->max_bytes, gauge_get(&qc->length_bytes));
+	gauge_set(&p->c.queued, gauge_get(&p->c.queued) + 1);
+}
+
+void egress_enqueue(struct worker *w, const struct frame *in)
+{
+	struct frame f = *in;
+	struct port_rt *p = worker_port(w, f.out_port);
+	const struct policy_queue *pq = &w->pol->ports[f.out_port].queue[f.queue];
+	enum egress_verdict v;
+
+	if (!p->up) {
+		queue_drop(w, &f, DROP_PORT_DOWN);
+		return;
+	}
+	v = egress_decide(&pq->egress, &p->egress[f.queue],
+			  pool_free(w, POOL_EGRESS_LOSSY, w->pol->buffer.egress_lossy_cells), f.cells);
+	if (v == EGRESS_DROP)
+		queue_drop(w, &f, DROP_EGRESS_TAIL);
+	else if (pq->wred.enabled && !wred_enqueue(w, &f))
+		queue_drop(w, &f, DROP_WRED);
+	else if (!fifo_push(&w->chunks, &p->fifo[f.queue], &f))
+		queue_drop(w, &f, DROP_NO_MBUF);
+	else
+		push(w, &f, v);
+}
+
+// ---- out of the queue
+
+static uint8_t paused_queues(const struct policy_port *pp, const struct port_rt *p)
+{
+	uint8_t queues = 0;
+
+	for (uint8_t left = p->pfc_rx.paused; left != 0; left &= (uint8_t)(left - 1))
+		queues |= (uint8_t)(1u << pp->classify.class_to_queue[__builtin_ctz(left)]);
+	return queues;
+}
+
+// Takes the first frame out of queue q and its account.
+static void pop(struct worker *w, struct port_rt *p, unsigned q, struct frame *out)
+{
+	struct queue_counters *qc = &p->queue[q];
+
+	fifo_pop(&w->chunks, &p->fifo[q], out);
+	gauge_set(&qc->length_packets, p->fifo[q].n);
+	gauge_set(&qc->length_bytes, gauge_get(&qc->length_bytes) - out->len);
+	if (p->fifo[q].n != 0) {
+		p->head_len[q] = fifo_head(&p->fifo[q])->len;
+		return;
+	}
+	p->backlog &= (uint8_t)~(1u << q);
+	sched_emptied(&p->sched, q);
+}
+
+static void mark_at_dequeue(struct worker *w, const struct policy_queue *pq, struct port_rt *p,
+			    struct frame *f)
+{
+	struct queue_counters *qc = &p->queue[f->queue];
+	uint32_t len;
+
+	if (!pq->wred.enabled || !pq->wred.mark_at_dequeue)
+		return;
+	len = wred_average(&pq->wred, &p->wred[f->queue], (uint32_t)gauge_get(&qc->length_bytes));
+	if (wred_decide(&pq->wred, len, f->color, f->ecn, rng_next(&w->rng)) != WRED_MARK)
+		return;
+	mark_ce(f);
+	ctr_inc(&qc->ecn_marked);
+}
+
+// The frame is the driver's now: its cells are free.
+static void sent(struct worker *w, struct port_rt *p, const struct frame *f)
+{
+	struct queue_counters *qc = &p->queue[f->queue];
+	uint64_t residence = w->now_ns - f->arrival_ns;
+
+	ctr_inc(&qc->tx_packets);
+	ctr_add(&qc->tx_bytes, f->len);
+	ctr_inc(&qc->residence[residence_bucket(residence)]);
+	gauge_max(&qc->residence_max_ns, residence);
+	ctr_inc(&p->c.transmitted);
+	ctr_inc(&p->c.tx_packets);
+	ctr_add(&p->c.tx_bytes, f->len);
+	gauge_set(&p->c.queued, gauge_get(&p->c.queued) - 1);
+	slot_add(w, POOL_EGRESS_LOSSY, -(int64_t)egress_release(&p->egress[f->queue], f->cells));
+	ingress_release(w, f);
+}
+
+// Hands the batch to the driver; what it refuses is held and goes first next time.
+static void flush(struct worker *w, struct port_rt *p, struct tx_batch *b)
+{
+	struct rte_mbuf *pkts[BURST];
+	uint16_t n;
+
+	if (b->n == 0)
+		return;
+	for (uint16_t i = 0; i < b->n; i++)
+		pkts[i] = b->frames[i].m;
+	n = p->ops->tx(p->drv, pkts, b->n);
+	for (uint16_t i = 0; i < n; i++)
+		sent(w, p, &b->frames[i]);
+	p->n_held = (uint16_t)(b->n - n);
+	memcpy(p->held, b->frames + n, p->n_held * sizeof(p->held[0]));
+	b->n = 0;
+	b->room = p->n_held == 0 ? p->ops->tx_room(p->drv) : 0;
+}
+
+// Retries what the driver refused. False while it still refuses.
+static bool retry_held(struct worker *w, struct port_rt *p)
+{
+	struct tx_batch b = {.n = p->n_held};
+
+	if (p->n_held == 0)
+		return true;
+	memcpy(b.frames, p->held, p->n_held * sizeof(p->held[0]));
+	flush(w, p, &b);
+	return p->n_held == 0;
+}
+
+static void commit(struct worker *w, unsigned port, unsigned q, struct tx_batch *b)
+{
+	const struct policy_port *pp = &w->pol->ports[port];
+	struct port_rt *p = worker_port(w, port);
+	struct frame *f = &b->frames[b->n++];
+
+	// Spent before the queue is seen empty: that resets the deficit.
+	sched_commit(&pp->sched, &p->sched, q, p->head_len[q]);
+	pop(w, p, q, f);
+	shaper_charge(&pp->shaper, &p->shaper, f->len + LINK_OVERHEAD_BYTES);
+	mark_at_dequeue(w, &pp->queue[q], p, f);
+	b->room -= f->len;
+}
+
+static uint64_t room_retry(const struct worker *w, const struct port_rt *p)
+{
+	return p->driver_wakes ? UINT64_MAX : w->now_ns + ROOM_RETRY_NS;
+}
+
+// Serves the ready queues. Returns when the port next has something to do.
+static uint64_t serve_ready(struct worker *w, unsigned port, struct tx_batch *b)
+{
+	const struct policy_port *pp = &w->pol->ports[port];
+	struct port_rt *p = worker_port(w, port);
+	uint8_t blocked = paused_queues(pp, p) | (uint8_t)p->tx_off;
+	uint8_t ready;
+
+	while ((ready = p->backlog & (uint8_t)~blocked) != 0) {
+		int q;
+
+		if (!shaper_ready(&pp->shaper, &p->shaper))
+			return shaper_ready_at(&p->shaper, w->now_ns);
+		q = sched_pick(&pp->sched, &p->sched, ready, p->head_len, w->now_ns);
+		if (q < 0)
+			return sched_ready_at(&pp->sched, &p->sched, ready, w->now_ns);
+		if (b->n == p->tx_burst || (int32_t)p->head_len[q] > b->room)
+			flush(w, p, b);
+		if ((int32_t)p->head_len[q] > b->room)
+			return room_retry(w, p);
+		commit(w, port, (unsigned)q, b);
+	}
+	return UINT64_MAX;
+}
+
+static uint64_t earlier(uint64_t a, uint64_t b)
+{
+	return a < b ? a : b;
+}
+
+uint64_t egress_serve(struct worker *w, unsigned port)
+{
+	const struct policy_port *pp = &w->pol->ports[port];
+	struct port_rt *p = worker_port(w, port);
+	struct tx_batch b = {0};
+	uint64_t wake;
+
+	pfc_rx_expire(&p->pfc_rx, w->now_ns);
+	if ((p->tx_off & TX_OFF_PORT) || (p->backlog == 0 && p->n_held == 0))
+		return UINT64_MAX;
+	if (!retry_held(w, p))
+		return room_retry(w, p);
+	shaper_update(&pp->shaper, &p->shaper, w->now_ns);
+	b.room = p->ops->tx_room(p->drv);
+	wake = serve_ready(w, port, &b);
+	flush(w, p, &b);
+	return p->backlog == 0 ? wake : earlier(wake, pfc_rx_next(&p->pfc_rx));
+}
+
+void egress_flush(struct worker *w, unsigned port, enum drop_reason reason)
+{
+	struct port_rt *p = worker_port(w, port);
+	struct frame f;
+
+	for (uint16_t i = 0; i < p->n_held; i++) {
+		f = p->held[i];
+		gauge_set(&p->c.queued, gauge_get(&p->c.queued) - 1);
+		slot_add(w, POOL_EGRESS_LOSSY, -(int64_t)egress_release(&p->egress[f.queue], f.cells));
+		queue_drop(w, &f, reason);
+	}
+	p->n_held = 0;
+	for (unsigned q = 0; q < N_QUEUES; q++) {
+		while (p->fifo[q].n != 0) {
+			pop(w, p, q, &f);
+			gauge_set(&p->c.queued, gauge_get(&p->c.queued) - 1);
+			slot_add(w, POOL_EGRESS_LOSSY,
+				 -(int64_t)egress_release(&p->egress[q], f.cells));
+			queue_drop(w, &f, reason);
+		}
+	}
+}

@@ -1,0 +1,469 @@
+// SPDX-License-Identifier: Apache-2.0
+// The ingress half of the loop: receive, parse, MAC control, classify, forward, admit, hand over.
+// Runs on the worker that owns the port of arrival, the sole accountant of its priority groups.
+#include <string.h>
+
+#include "dataplane/forward/bridge.h"
+#include "dataplane/packet/edit.h"
+#include "dataplane/packet/pfc_frame.h"
+#include "dataplane/switch_impl.h"
+
+// ---- accounting
+
+static struct pg_pools pools_now(const struct worker *w)
+{
+	const struct buffer_params *b = &w->pol->buffer;
+	uint64_t reserve = w->sw->reserve_cells;
+	uint64_t ingress = pool_free(w, POOL_INGRESS, b->ingress_pool_cells);
+
+	return (struct pg_pools){
+		.ingress_free = ingress > reserve ? ingress - reserve : 0,
+		.headroom_free = pool_free(w, POOL_HEADROOM, b->headroom_pool_cells),
+	};
+}
+
+static void account(struct worker *w, struct port_rt *p, struct pg_delta d)
+{
+	slot_add(w, POOL_INGRESS, d.ingress);
+	slot_add(w, POOL_HEADROOM, d.headroom);
+	if (d.skid != 0)
+		gauge_set(&p->skid_used, (uint64_t)((int64_t)gauge_get(&p->skid_used) + d.skid));
+}
+
+static void release_own(struct worker *w, unsigned port, unsigned pg, uint32_t cells)
+{
+	struct port_rt *p = worker_port(w, port);
+
+	account(w, p, pg_release(&p->pg[pg], cells));
+}
+
+void ingress_release(struct worker *w, const struct frame *f)
+{
+	if (w->sw->owner[f->in_port] == w->id) {
+		release_own(w, f->in_port, f->pg, f->cells);
+		return;
+	}
+	ctr_add(&w->released->cells[f->in_port * N_PGS + f->pg], f->cells);
+	// Readers that see `any` grow also see the cells.
+	atomic_store_explicit(&w->released->any, ctr_get(&w->released->any) + f->cells,
+			      memory_order_release);
+}
+
+static void settle_from(struct worker *w, unsigned other)
+{
+	const struct released *r = w->sw->workers[other]->released;
+	uint64_t any = atomic_load_explicit(&r->any, memory_order_acquire);
+
+	if (any == w->any_seen[other])
+		return;
+	w->any_seen[other] = any;
+	for (unsigned i = 0; i < w->n_owned; i++) {
+		unsigned port = w->owned[i];
+		struct port_rt *p = worker_port(w, port);
+
+		for (unsigned pg = 0; pg < N_PGS; pg++) {
+			uint64_t total = ctr_get(&r->cells[port * N_PGS + pg]);
+			uint64_t cells = total - p->seen_released[other][pg];
+
+			p->seen_released[other][pg] = total;
+			if (cells != 0)
+				release_own(w, port, pg, (uint32_t)cells);
+		}
+	}
+}
+
+static void settle_others(struct worker *w)
+{
+	for (unsigned other = 0; other < w->sw->n_workers; other++)
+		if (other != w->id)
+			settle_from(w, other);
+}
+
+static void leave_xoff(struct worker *w, unsigned port, uint64_t ingress_free)
+{
+	struct port_rt *p = worker_port(w, port);
+
+	for (uint8_t left = p->xoff_pgs; left != 0; left &= (uint8_t)(left - 1)) {
+		unsigned pg = (unsigned)__builtin_ctz(left);
+
+		if (!pg_may_xon(&w->pol->ports[port].pg[pg], &p->pg[pg], ingress_free))
+			continue;
+		atomic_store_explicit(&p->pg[pg].xoff, false, memory_order_relaxed);
+		p->xoff_pgs &= (uint8_t)~(1u << pg);
+		worker_event(w, EVENT_XON, port, pg, (uint32_t)gauge_get(&p->pg[pg].shared), 0);
+	}
+}
+
+void ingress_settle(struct worker *w)
+{
+	uint64_t ingress_free;
+
+	settle_others(w);
+	ingress_free = pools_now(w).ingress_free;
+	for (unsigned i = 0; i < w->n_owned; i++)
+		if (worker_port(w, w->owned[i])->xoff_pgs != 0)
+			leave_xoff(w, w->owned[i], ingress_free);
+}
+
+// Charges the frame, or drops it. True: the frame may go on.
+static bool admit(struct worker *w, unsigned port, const struct frame *f)
+{
+	const struct policy_port *pp = &w->pol->ports[port];
+	struct port_rt *p = worker_port(w, port);
+	uint64_t skid = gauge_get(&p->skid_used);
+	struct pg_pools pools;
+	struct pg_decision d;
+
+	settle_others(w);
+	pools = pools_now(w);
+	d = pg_decide(&pp->pg[f->pg], &p->pg[f->pg], &pools,
+		      pp->skid_cells > skid ? pp->skid_cells - skid : 0, f->cells);
+	account(w, p, pg_charge(&p->pg[f->pg], d, f->cells));
+	if (d.enter_xoff) {
+		p->xoff_pgs |= (uint8_t)(1u << f->pg);
+		worker_event(w, EVENT_XOFF, port, f->pg,
+			     (uint32_t)gauge_get(&p->pg[f->pg].shared), 0);
+	}
+	if (d.verdict != PG_DROP_POOL && d.verdict != PG_DROP_HEADROOM)
+		return true;
+	ctr_inc(&p->pg_counters[f->pg].dropped_packets);
+	ctr_add(&p->pg_counters[f->pg].dropped_bytes, f->len);
+	worker_drop(w, port, f,
+		    d.verdict == PG_DROP_POOL ? DROP_INGRESS_POOL : DROP_HEADROOM);
+	return false;
+}
+
+// ---- PFC out
+
+static uint8_t classes_to_pause(const struct policy_port *pp, const struct port_rt *p)
+{
+	uint8_t want = p->guard ? pp->pfc.lossless : 0;
+
+	if (p->xoff_pgs != 0)
+		for (unsigned c = 0; c < N_CLASSES; c++)
+			if (p->xoff_pgs >> pp->classify.class_to_pg[c] & 1)
+				want |= (uint8_t)(1u << c);
+	return want & pp->pfc.lossless;
+}
+
+static bool send_pfc(struct worker *w, unsigned port, const struct pfc_times *times)
+{
+	const struct policy_port *pp = &w->pol->ports[port];
+	struct port_rt *p = worker_port(w, port);
+	struct rte_mbuf *m = rte_pktmbuf_alloc(w->sw->pool);
+
+	if (m == NULL)
+		return false;
+	pfc_frame_build((uint8_t *)rte_pktmbuf_append(m, PFC_FRAME_LEN),
+			w->sw->ports[port].facts.mac, times);
+	if (p->ops->tx(p->drv, &m, 1) == 0) {
+		rte_pktmbuf_free(m);
+		return false;
+	}
+	// MAC control goes ahead of every queue and puts the shaper into debt.
+	shaper_update(&pp->shaper, &p->shaper, w->now_ns);
+	shaper_charge(&pp->shaper, &p->shaper, PFC_FRAME_LEN + LINK_OVERHEAD_BYTES);
+	ctr_inc(&p->c.generated);
+	ctr_inc(&p->c.transmitted);
+	return true;
+}
+
+uint64_t ingress_pfc(struct worker *w, unsigned port)
+{
+	const struct pfc_params *params = &w->pol->ports[port].pfc;
+	struct port_rt *p = worker_port(w, port);
+	uint8_t want = classes_to_pause(&w->pol->ports[port], p);
+	struct pfc_times times;
+
+	if ((want | p->pfc_tx.paused) == 0 || !p->up)
+		return UINT64_MAX;
+	if (pfc_tx_due(params, &p->pfc_tx, want, w->now_ns, &times)) {
+		if (!send_pfc(w, port, &times)) {
+			ctr_inc(&p->pfc_tx.retries);
+			return p->driver_wakes ? UINT64_MAX : w->now_ns;
+		}
+		pfc_tx_sent(params, &p->pfc_tx, &times, w->now_ns);
+	}
+	return pfc_tx_next(&p->pfc_tx);
+}
+
+// ---- control frames
+
+// Frees a frame that was taken in.
+static void consume(struct port_rt *p, struct rte_mbuf *m)
+{
+	ctr_inc(&p->c.consumed);
+	rte_pktmbuf_free(m);
+}
+
+static void mac_control(struct worker *w, unsigned port, struct rte_mbuf *m)
+{
+	struct port_rt *p = worker_port(w, port);
+	struct pfc_times times;
+
+	switch (mac_ctrl_parse(rte_pktmbuf_mtod(m, const uint8_t *), m->pkt_len, &times)) {
+	case MAC_CTRL_PFC:
+		pfc_rx_frame(&w->pol->ports[port].pfc, &p->pfc_rx, &times, w->now_ns);
+		break;
+	case MAC_CTRL_PAUSE_8023X:
+		ctr_inc(&p->c.pause_8023x);
+		break;
+	case MAC_CTRL_MALFORMED:
+		ctr_inc(&p->c.pfc_malformed);
+		break;
+	case MAC_CTRL_OTHER:
+		ctr_inc(&p->c.other_control);
+		break;
+	}
+	consume(p, m);
+}
+
+// MAC control wherever it is addressed, and all link-local groups, end here.
+static bool control_frame(struct worker *w, unsigned port, struct rte_mbuf *m,
+			  const struct pkt_info *pkt)
+{
+	struct port_rt *p = worker_port(w, port);
+
+	if (pkt->kind == PKT_MAC_CONTROL && pkt->n_tags == 0) {
+		mac_control(w, port, m);
+		return true;
+	}
+	if (!pkt->link_local_dst && pkt->kind != PKT_MAC_CONTROL)
+		return false;
+	ctr_inc(&p->c.rx_packets);
+	ctr_add(&p->c.rx_bytes, m->pkt_len);
+	ctr_inc(pkt->kind == PKT_LLDP ? &p->c.lldp : &p->c.other_control);
+	consume(p, m);
+	return true;
+}
+
+// ---- forwarding
+
+// The changes a frame needs to leave by its port: tag, PCP and DSCP. Done here while the header is in
+// the cache. False: the frame does not fit and was dropped.
+static bool prepare(struct worker *w, struct frame *f, unsigned vid, bool tagged,
+		    const struct pkt_info *pkt)
+{
+	const struct policy_port *out = &w->pol->ports[f->out_port];
+	const struct classify_params *c = &out->classify;
+	uint8_t pcp = c->remark_pcp[f->cls] != REMARK_NONE ? c->remark_pcp[f->cls] : f->cls;
+	enum tag_edit edit = bridge_tag_edit(w->pol, f->out_port, vid, tagged, pkt);
+	int grown = bridge_apply_tag(f->m, edit, vid, pcp);
+	uint8_t *frame;
+
+	if (grown == INT32_MIN || f->len + grown > (int)out->max_frame) {
+		worker_drop(w, f->in_port, f, DROP_EGRESS_MTU);
+		return false;
+	}
+	f->len = (uint16_t)(f->len + grown);
+	f->l3_off = (uint8_t)(f->l3_off + grown);
+	frame = rte_pktmbuf_mtod(f->m, uint8_t *);
+	if (c->remark_pcp[f->cls] != REMARK_NONE && pkt->n_tags != 0 && edit != TAG_POP)
+		edit_pcp(frame, pcp);
+	if (c->remark_dscp[f->cls] != REMARK_NONE && f->kind != PKT_OTHER)
+		edit_dscp(frame + f->l3_off, f->kind, c->remark_dscp[f->cls]);
+	return true;
+}
+
+// Gives the frame to the owner of its egress port.
+static void hand_over(struct worker *w, struct frame *f)
+{
+	unsigned to = w->sw->owner[f->out_port];
+
+	if (to == w->id) {
+		egress_enqueue(w, f);
+		return;
+	}
+	// Sized for every cell of the buffer, so it cannot be full.
+	if (rte_ring_sp_enqueue_elem(w->out[to], f, sizeof(*f)) != 0) {
+		ingress_release(w, f);
+		worker_drop(w, f->in_port, f, DROP_NO_MBUF);
+		return;
+	}
+	ctr_inc(&w->handed);
+}
+
+// One copy for one port: edits, admission, hand-over. The frame ends in a queue or as a drop.
+static void deliver(struct worker *w, struct frame *f, unsigned vid, bool tagged,
+		    const struct pkt_info *pkt)
+{
+	f->queue = w->pol->ports[f->out_port].classify.class_to_queue[f->cls];
+	if (prepare(w, f, vid, tagged, pkt) && admit(w, f->in_port, f))
+		hand_over(w, f);
+}
+
+static bool may_flood_to(const struct worker *w, unsigned port, unsigned in_port, unsigned vid)
+{
+	return port != in_port && !atomic_load_explicit(&w->sw->want.down[port], memory_order_relaxed) &&
+	       bridge_member(w->pol, port, vid);
+}
+
+// Every other member port gets a frame of its own: drivers that share the pool cannot send clones. The
+// copies are made before the original is edited; it leaves by the first port.
+static void flood(struct worker *w, struct frame *f, unsigned vid, bool tagged,
+		  const struct pkt_info *pkt)
+{
+	struct port_rt *p = worker_port(w, f->in_port);
+	unsigned first = POLICY_MAX_PORTS;
+
+	for (unsigned port = 0; port < w->sw->n_ports; port++) {
+		struct frame copy = *f;
+
+		if (!may_flood_to(w, port, f->in_port, vid))
+			continue;
+		if (first == POLICY_MAX_PORTS) {
+			first = port;
+			continue;
+		}
+		ctr_inc(&p->c.replicated);
+		copy.m = rte_pktmbuf_copy(f->m, w->sw->pool, 0, UINT32_MAX);
+		copy.out_port = (uint8_t)port;
+		if (copy.m == NULL)
+			worker_drop(w, f->in_port, &copy, DROP_NO_MBUF);
+		else
+			deliver(w, &copy, vid, tagged, pkt);
+	}
+	if (first == POLICY_MAX_PORTS) {
+		worker_drop(w, f->in_port, f, DROP_NO_EGRESS);
+		return;
+	}
+	f->out_port = (uint8_t)first;
+	deliver(w, f, vid, tagged, pkt);
+}
+
+static void learn(struct worker *w, unsigned port, uint64_t key)
+{
+	struct learn_record rec = {.key = key, .port = port};
+
+	if (!fdb_source(&w->sw->fdb, w->fdb_cache, key, (uint8_t)port, w->now_ns))
+		return;
+	if (rte_ring_sp_enqueue_elem(w->learn, &rec, sizeof(rec)) != 0)
+		fdb_source_unreported(w->fdb_cache, key);
+}
+
+static void forward(struct worker *w, struct frame *f, const struct pkt_info *pkt)
+{
+	const uint8_t *eth = rte_pktmbuf_mtod(f->m, const uint8_t *);
+	bool tagged;
+	int vid = bridge_ingress_vid(w->pol, f->in_port, eth, pkt, &tagged);
+	uint8_t port;
+
+	if (vid < 0) {
+		worker_drop(w, f->in_port, f, DROP_VLAN_INGRESS);
+		return;
+	}
+	learn(w, f->in_port, fdb_key(eth + ETH_ALEN_, (uint16_t)vid));
+	port = pkt->group_dst ? FDB_NO_PORT
+			      : fdb_lookup(&w->sw->fdb, w->fdb_cache, fdb_key(eth, (uint16_t)vid));
+	if (port == f->in_port) {
+		worker_drop(w, f->in_port, f, DROP_HAIRPIN);
+	} else if (port != FDB_NO_PORT && bridge_member(w->pol, port, (unsigned)vid)) {
+		f->out_port = port;
+		deliver(w, f, (unsigned)vid, tagged, pkt);
+	} else if (!pkt->group_dst && vlan_bit(w->pol->flood_off, (unsigned)vid)) {
+		worker_drop(w, f->in_port, f, DROP_NO_EGRESS);
+	} else {
+		flood(w, f, (unsigned)vid, tagged, pkt);
+	}
+}
+
+// ---- receive
+
+static void hints(struct port_rt *p, const struct classify_params *c, const struct pkt_info *pkt,
+		  unsigned cls)
+{
+	if (pkt->bad_l3)
+		ctr_inc(&p->c.bad_l3);
+	if (!pkt->roce || !roce_is_data(pkt->bth_opcode))
+		return;
+	if (!(c->lossless >> cls & 1))
+		ctr_inc(&p->c.roce_in_lossy_class);
+	if (pkt->ecn == ECN_NOT_ECT)
+		ctr_inc(&p->c.roce_not_ect);
+}
+
+static bool bad_source(const uint8_t *eth)
+{
+	static const uint8_t zero[ETH_ALEN_];
+
+	return (eth[ETH_ALEN_] & 1) != 0 || memcmp(eth + ETH_ALEN_, zero, ETH_ALEN_) == 0;
+}
+
+static void receive(struct worker *w, unsigned port, struct rte_mbuf *m)
+{
+	const struct policy_port *pp = &w->pol->ports[port];
+	struct port_rt *p = worker_port(w, port);
+	const uint8_t *eth = rte_pktmbuf_mtod(m, const uint8_t *);
+	struct frame f = {.m = m, .arrival_ns = w->now_ns, .in_port = (uint8_t)port};
+	struct pkt_info pkt;
+	struct classified k;
+
+	ctr_inc(&p->c.received);
+	f.len = m->pkt_len > UINT16_MAX ? UINT16_MAX : (uint16_t)m->pkt_len;
+	if (m->nb_segs != 1 || m->pkt_len > pp->max_frame || !parse(eth, m->pkt_len, &pkt)) {
+		ctr_inc(&p->c.rx_packets);
+		ctr_add(&p->c.rx_bytes, m->pkt_len);
+		f.cls = pp->classify.default_class;
+		worker_drop(w, port, &f,
+			    m->pkt_len < ETH_HLEN_ ? DROP_RX_RUNT : DROP_RX_OVERSIZE);
+		return;
+	}
+	if (control_frame(w, port, m, &pkt))
+		return;
+	ctr_inc(&p->c.rx_packets);
+	ctr_add(&p->c.rx_bytes, m->pkt_len);
+	k = classify(&pp->classify, &pkt);
+	hints(p, &pp->classify, &pkt, k.cls);
+	f.cls = k.cls;
+	f.color = k.color;
+	f.kind = pkt.kind == PKT_IPV4 || pkt.kind == PKT_IPV6 ? pkt.kind : PKT_OTHER;
+	f.ecn = f.kind == PKT_OTHER ? ECN_NOT_ECT : pkt.ecn;
+	f.l3_off = pkt.l3_off;
+	f.cells = (uint16_t)cells_of(&w->pol->cell, m->pkt_len);
+	f.pg = pp->classify.class_to_pg[k.cls];
+	ctr_inc(&p->pg_counters[f.pg].rx_packets);
+	ctr_add(&p->pg_counters[f.pg].rx_bytes, m->pkt_len);
+	if (!p->up)
+		worker_drop(w, port, &f, DROP_PORT_DOWN);
+	else if (bad_source(eth))
+		worker_drop(w, port, &f, DROP_BAD_SOURCE);
+	else
+		forward(w, &f, &pkt);
+}
+
+// The receive ring is part of the ingress path: a worker that is late pauses its senders.
+static void rx_guard(struct worker *w, unsigned port)
+{
+	const struct policy_port *pp = &w->pol->ports[port];
+	struct port_rt *p = worker_port(w, port);
+	int32_t depth;
+
+	if (pp->rx_guard_on == 0)
+		return;
+	depth = p->ops->rx_depth(p->drv);
+	if (depth < 0)
+		return;
+	gauge_set(&p->c.rx_depth, (uint64_t)depth);
+	if (!p->guard && (uint32_t)depth > pp->rx_guard_on)
+		p->guard = true;
+	else if (p->guard && (uint32_t)depth < pp->rx_guard_off)
+		p->guard = false;
+	gauge_set(&p->c.rx_guard, p->guard);
+}
+
+bool ingress_poll(struct worker *w, unsigned port)
+{
+	struct port_rt *p = worker_port(w, port);
+	struct rte_mbuf *pkts[BURST];
+	uint16_t n;
+
+	if (w->hold)
+		return false;
+	rx_guard(w, port);
+	n = p->ops->rx(p->drv, pkts, BURST);
+	for (uint16_t i = 0; i < n; i++)
+		rte_prefetch0(rte_pktmbuf_mtod(pkts[i], void *));
+	for (uint16_t i = 0; i < n; i++)
+		receive(w, port, pkts[i]);
+	return n == BURST;
+}

@@ -1,0 +1,485 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "drivers/ethdev/ethdev.h"
+
+#include <errno.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <rte_bus.h>
+#include <rte_dev.h>
+#include <rte_ethdev.h>
+#include <rte_ether.h>
+#include <rte_mbuf.h>
+
+#include "dataplane/counter.h"
+#include "drivers/ethdev/af_packet.h"
+#include "drivers/ethdev/inflight.h"
+
+enum {
+	RX_RING_DEFAULT = 1024,
+	TX_RING_MIN = 64,
+	TX_RING_MAX = 512,
+	TX_BYTES_PER_DESC = 128,
+	TX_BYTES_DEFAULT = 8192,
+	TX_CONTROL_SPARE = 8, // descriptors only MAC control frames may use
+	MAC_CONTROL = 0x8808,
+	SHAPER_BURST_NS = 100000,
+	NAME_LEN = 64,
+	DEVARGS_LEN = 512,
+};
+
+struct ethdev_port {
+	// ---- owner worker
+	uint16_t id;
+	bool tx_readable; // inflight is kept
+	uint32_t max_frame;
+	uint32_t tx_limit_bytes;
+	struct inflight inflight;
+	ctr_t rx_bad; // chains and overlong frames, which the dataplane cannot take
+
+	// ---- control
+	uint32_t rx_ring; // descriptors, as adjusted
+	bool probed; // we plugged the device in, so we take it out
+	bool started;
+	struct rte_device *dev;
+};
+
+// What a driver does with PFC frames. ASK: it is asked to forward MAC control frames.
+enum pfc_rx { PFC_RX_NO, PFC_RX_YES, PFC_RX_ASK };
+static const struct driver_trait {
+	const char *driver;
+	enum pfc_rx pfc_rx;
+	bool pfc_tx;
+} driver_traits[] = {
+	{"net_e1000_em", PFC_RX_ASK, true}, {"net_e1000_igb", PFC_RX_ASK, true},
+	{"net_igc", PFC_RX_ASK, true},	    {"net_ixgbe", PFC_RX_ASK, true},
+	{"net_txgbe", PFC_RX_ASK, true},    {"net_ngbe", PFC_RX_ASK, true},
+	{"net_dpaa", PFC_RX_ASK, true},	    {"net_i40e", PFC_RX_ASK, false},
+	{"net_virtio", PFC_RX_YES, true},   {"net_vmxnet3", PFC_RX_YES, true},
+	{"net_ena", PFC_RX_YES, true},	    {"", PFC_RX_NO, true}, // any other NIC: stays last
+};
+static const struct driver_trait vdev_trait = {"vdev", PFC_RX_YES, true};
+
+struct opening {
+	const struct ethdev_conf *conf;
+	struct ethdev_port *port;
+	struct rte_eth_dev_info info;
+	char name[NAME_LEN]; // the device without its arguments
+	char devargs[DEVARGS_LEN]; // with arguments that fit
+	bool is_vdev;
+	char *notes;
+	char *err;
+	size_t err_len;
+};
+
+__attribute__((format(printf, 3, 4))) static int refuse(const struct opening *o, int rc,
+							 const char *fmt, ...)
+{
+	va_list args;
+
+	va_start(args, fmt);
+	vsnprintf(o->err, o->err_len, fmt, args);
+	va_end(args);
+	return rc;
+}
+
+__attribute__((format(printf, 2, 3))) static void note(const struct opening *o, const char *fmt, ...)
+{
+	size_t len = strlen(o->notes);
+	va_list args;
+
+	va_start(args, fmt);
+	vsnprintf(o->notes + len, ETHDEV_NOTE_LEN - len, fmt, args);
+	va_end(args);
+}
+
+static uint16_t tx_ring(uint32_t tx_ring_bytes)
+{
+	uint32_t n = (tx_ring_bytes != 0 ? tx_ring_bytes : TX_BYTES_DEFAULT) / TX_BYTES_PER_DESC;
+
+	n = RTE_MIN(RTE_MAX(n, (uint32_t)TX_RING_MIN), (uint32_t)TX_RING_MAX);
+	return (uint16_t)rte_align32pow2(n);
+}
+
+static uint16_t rx_ring(uint32_t conf)
+{
+	uint32_t n = conf != 0 ? RTE_MIN(conf, 32768u) : RX_RING_DEFAULT;
+
+	return (uint16_t)rte_align32pow2(n);
+}
+
+// Twice: drivers raise a count to what they need, and hold completed frames until they clean up.
+uint32_t ethdev_frames(uint32_t tx_ring_bytes, uint32_t rx_conf)
+{
+	return 2u * (rx_ring(rx_conf) + (uint32_t)tx_ring(tx_ring_bytes));
+}
+
+// ---- plugging in
+
+static int fit_devargs(struct opening *o)
+{
+	const struct af_packet_fit fit = {
+		.devargs = o->conf->devargs,
+		.max_frame = o->conf->max_frame,
+		.mtu = o->conf->mtu,
+		.data_room = rte_pktmbuf_data_room_size(o->conf->pool),
+	};
+
+	return af_packet_devargs(&fit, o->devargs, sizeof(o->devargs), o->err, o->err_len);
+}
+
+static int probe(struct opening *o)
+{
+	struct ethdev_port *p = o->port;
+	int rc;
+
+	if (rte_eth_dev_get_port_by_name(o->name, &p->id) != 0) {
+		rc = rte_dev_probe(o->devargs);
+		if (rc != 0)
+			return refuse(o, rc,
+				      "%s: DPDK finds no such device or no driver for it: %s; for "
+				      "pci: bind it to vfio-pci, for vdev: check its arguments",
+				      o->conf->devargs, strerror(-rc));
+		p->probed = true;
+		if (rte_eth_dev_get_port_by_name(o->name, &p->id) != 0)
+			return refuse(o, -ENODEV, "%s: the device is no Ethernet port", o->name);
+	}
+	rc = rte_eth_dev_info_get(p->id, &o->info);
+	if (rc != 0)
+		return refuse(o, rc, "%s: the driver does not describe it: %s", o->name,
+			      strerror(-rc));
+	p->dev = o->info.device;
+	o->is_vdev = strcmp(rte_bus_name(rte_dev_bus(p->dev)), "vdev") == 0;
+	return 0;
+}
+
+// A descriptor's state is exact only when the NIC reports each one; drivers that cannot are set up
+// with their own defaults. mlx5 counts the offset from the other end and is left out.
+static int setup_tx(struct opening *o, uint16_t n)
+{
+	struct ethdev_port *p = o->port;
+	struct rte_eth_txconf each = o->info.default_txconf;
+	int socket = rte_eth_dev_socket_id(p->id);
+	unsigned node = socket < 0 ? 0 : (unsigned)socket;
+
+	each.tx_rs_thresh = 1;
+	each.tx_free_thresh = n / 4;
+	p->inflight.size = n;
+	p->tx_readable = !o->is_vdev && n <= INFLIGHT_MAX &&
+			 strncmp(o->info.driver_name, "mlx", 3) != 0 &&
+			 rte_eth_tx_queue_setup(p->id, 0, n, node, &each) == 0;
+	return p->tx_readable ? 0 : rte_eth_tx_queue_setup(p->id, 0, n, node, NULL);
+}
+
+static int setup_queues(struct opening *o)
+{
+	struct ethdev_port *p = o->port;
+	uint16_t n_rx = rx_ring(o->conf->rx_ring), n_tx = tx_ring(o->conf->tx_ring_bytes);
+	int socket = rte_eth_dev_socket_id(p->id);
+	int rc = rte_eth_dev_adjust_nb_rx_tx_desc(p->id, &n_rx, &n_tx);
+
+	if (rc == 0)
+		rc = rte_eth_rx_queue_setup(p->id, 0, n_rx, socket < 0 ? 0 : (unsigned)socket, NULL,
+					    o->conf->pool);
+	if (rc == 0)
+		rc = setup_tx(o, n_tx);
+	p->rx_ring = n_rx;
+	return rc;
+}
+
+// Virtual devices often cannot set an MTU and carry any length all the same.
+static int set_mtu(const struct opening *o)
+{
+	uint32_t mtu = o->conf->mtu;
+	int rc;
+
+	if (!o->is_vdev && mtu > o->info.max_mtu)
+		return refuse(o, -EMSGSIZE, "%s: the NIC's largest MTU is %u, not %u", o->name,
+			      o->info.max_mtu, mtu);
+	rc = rte_eth_dev_set_mtu(o->port->id, (uint16_t)mtu);
+	if (rc != 0 && !o->is_vdev)
+		return refuse(o, rc, "%s: the NIC does not take an MTU of %u: %s", o->name, mtu,
+			      strerror(-rc));
+	return 0;
+}
+
+static int configure(struct opening *o)
+{
+	const struct rte_eth_conf conf = {0};
+	struct ethdev_port *p = o->port;
+	int rc = rte_eth_dev_configure(p->id, 1, 1, &conf);
+
+	if (rc == 0)
+		rc = setup_queues(o);
+	if (rc != 0)
+		return refuse(o, rc, "%s: the driver refuses one queue each way: %s", o->name,
+			      strerror(-rc));
+	rc = set_mtu(o);
+	if (rc != 0)
+		return rc;
+	rc = rte_eth_dev_start(p->id);
+	if (rc != 0)
+		return refuse(o, rc, "%s: the port does not start: %s", o->name, strerror(-rc));
+	p->started = true;
+	rc = rte_eth_promiscuous_enable(p->id);
+	if (rc != 0 && rc != -ENOTSUP)
+		note(o, "%s: promiscuous mode failed (%s); only frames to its own MAC arrive\n",
+		     o->name, strerror(-rc));
+	return 0;
+}
+
+// ---- what the port can do
+
+static bool forward_mac_control(uint16_t id)
+{
+	struct rte_eth_fc_conf fc = {0};
+
+	if (rte_eth_dev_flow_ctrl_get(id, &fc) != 0)
+		return false;
+	fc.mode = RTE_ETH_FC_NONE;
+	fc.mac_ctrl_frame_fwd = 1;
+	return rte_eth_dev_flow_ctrl_set(id, &fc) == 0;
+}
+
+static const struct driver_trait *traits_of(const struct opening *o)
+{
+	const struct driver_trait *t = driver_traits;
+
+	if (o->is_vdev)
+		return &vdev_trait;
+	while (t->driver[0] != '\0' && strcmp(t->driver, o->info.driver_name) != 0)
+		t++;
+	return t;
+}
+
+static void pfc_facts(const struct opening *o, struct port_facts *facts)
+{
+	const struct driver_trait *t = traits_of(o);
+	const char *driver = o->info.driver_name;
+
+	facts->pfc_tx = t->pfc_tx;
+	facts->pfc_rx = t->pfc_rx == PFC_RX_YES ||
+			(t->pfc_rx == PFC_RX_ASK && forward_mac_control(o->port->id));
+	if (!facts->pfc_rx)
+		note(o,
+		     "%s: the NIC (%s) keeps received PFC frames to itself, so a PAUSE from the "
+		     "peer does not reach the switch\n",
+		     o->name, driver);
+	if (!facts->pfc_tx)
+		note(o,
+		     "%s: the NIC (%s) discards PFC frames that software sends, so the switch "
+		     "cannot pause the peer\n",
+		     o->name, driver);
+}
+
+static uint64_t link_speed(const struct opening *o)
+{
+	struct rte_eth_link link = {0};
+
+	if (o->is_vdev || rte_eth_link_get(o->port->id, &link) != 0 ||
+	    link.link_speed == RTE_ETH_SPEED_NUM_UNKNOWN)
+		return 0;
+	return link.link_speed * 1000000ull;
+}
+
+static void fill_facts(const struct opening *o, struct port_facts *facts)
+{
+	struct ethdev_port *p = o->port;
+	struct rte_ether_addr mac = {0};
+
+	// A MAC of zeros stays where the driver has none; the port still works.
+	if (rte_eth_macaddr_get(p->id, &mac) != 0)
+		note(o, "%s: the driver tells no MAC address\n", o->name);
+	p->tx_readable = p->tx_readable && rte_eth_tx_descriptor_status(p->id, 0, 0) >= 0;
+	*facts = (struct port_facts){
+		.speed_bps = link_speed(o),
+		.max_frame = o->conf->max_frame,
+		.rx_ring = p->rx_ring,
+		.tx_ring_bytes = p->tx_readable ? RTE_MAX(p->tx_limit_bytes, p->max_frame)
+			       : o->is_vdev ? p->max_frame // sends within tx()
+					    : p->inflight.size * p->max_frame,
+		.shaper_burst_ns = SHAPER_BURST_NS,
+		.rx_depth_readable = rte_eth_rx_queue_count(p->id, 0) >= 0,
+	};
+	memcpy(facts->mac, mac.addr_bytes, sizeof(facts->mac));
+	pfc_facts(o, facts);
+	if (!facts->rx_depth_readable)
+		note(o,
+		     "%s: the driver does not tell how full its receive ring is, so the "
+		     "receive-ring guard is off\n",
+		     o->name);
+}
+
+int ethdev_open(const struct ethdev_conf *conf, struct ethdev_port **out, struct port_facts *facts,
+		char *notes, char *err, size_t err_len)
+{
+	struct opening o = {.conf = conf, .notes = notes, .err = err, .err_len = err_len};
+	int rc;
+
+	notes[0] = '\0';
+	snprintf(o.name, sizeof(o.name), "%.*s", (int)strcspn(conf->devargs, ","), conf->devargs);
+	o.port = calloc(1, sizeof(*o.port));
+	if (o.port == NULL)
+		return refuse(&o, -ENOMEM, "%s: out of memory", o.name);
+	o.port->max_frame = conf->max_frame;
+	o.port->tx_limit_bytes = conf->tx_ring_bytes != 0 ? conf->tx_ring_bytes : TX_BYTES_DEFAULT;
+	rc = fit_devargs(&o);
+	if (rc == 0)
+		rc = probe(&o);
+	if (rc == 0)
+		rc = configure(&o);
+	if (rc != 0) {
+		ethdev_close(o.port);
+		return rc;
+	}
+	fill_facts(&o, facts);
+	*out = o.port;
+	return 0;
+}
+
+void ethdev_close(struct ethdev_port *p)
+{
+	if (p == NULL)
+		return;
+	if (p->started)
+		(void)rte_eth_dev_stop(p->id);
+	if (p->dev != NULL)
+		(void)rte_eth_dev_close(p->id);
+	if (p->probed && p->dev != NULL)
+		(void)rte_dev_remove(p->dev);
+	free(p);
+}
+
+// ---- owner worker
+
+static uint16_t ethdev_rx(void *drv, struct rte_mbuf **pkts, uint16_t n)
+{
+	struct ethdev_port *p = drv;
+	uint16_t got = rte_eth_rx_burst(p->id, 0, pkts, n), kept = 0;
+
+	for (uint16_t i = 0; i < got; i++) {
+		if (likely(pkts[i]->nb_segs == 1 && pkts[i]->pkt_len <= p->max_frame)) {
+			pkts[kept++] = pkts[i];
+			continue;
+		}
+		rte_pktmbuf_free(pkts[i]);
+		ctr_add(&p->rx_bad, 1);
+	}
+	return kept;
+}
+
+static int32_t ethdev_rx_depth(void *drv)
+{
+	const struct ethdev_port *p = drv;
+
+	return rte_eth_rx_queue_count(p->id, 0);
+}
+
+static void reap(struct ethdev_port *p)
+{
+	struct inflight *f = &p->inflight;
+
+	while (inflight_frames(f) > 0 &&
+	       rte_eth_tx_descriptor_status(p->id, 0, inflight_oldest_offset(f)) !=
+		       RTE_ETH_TX_DESC_FULL)
+		inflight_pop(f);
+}
+
+static int32_t ethdev_tx_room(void *drv)
+{
+	struct ethdev_port *p = drv;
+	const struct inflight *f = &p->inflight;
+
+	if (!p->tx_readable)
+		return PORT_ROOM_ANY;
+	reap(p);
+	if (f->bytes == 0)
+		return (int32_t)RTE_MAX(p->tx_limit_bytes, p->max_frame);
+	if (f->bytes >= p->tx_limit_bytes || inflight_frames(f) + TX_CONTROL_SPARE >= f->size)
+		return 0;
+	return (int32_t)(p->tx_limit_bytes - f->bytes);
+}
+
+static bool is_mac_control(const struct rte_mbuf *m)
+{
+	return rte_pktmbuf_mtod(m, const struct rte_ether_hdr *)->ether_type ==
+	       RTE_BE16(MAC_CONTROL);
+}
+
+// How many of the frames, in order, the ring has descriptors for.
+static uint16_t fitting(struct ethdev_port *p, struct rte_mbuf **pkts, uint16_t n)
+{
+	uint32_t used;
+	uint16_t i;
+
+	reap(p);
+	used = inflight_frames(&p->inflight);
+	for (i = 0; i < n; i++) {
+		uint32_t spare = is_mac_control(pkts[i]) ? 1 : TX_CONTROL_SPARE;
+
+		if (used + i + spare >= p->inflight.size)
+			break;
+	}
+	return i;
+}
+
+// Lengths are taken down before the burst: a frame sent may be gone when it returns.
+static uint16_t ethdev_tx(void *drv, struct rte_mbuf **pkts, uint16_t n)
+{
+	struct ethdev_port *p = drv;
+	uint16_t lens[INFLIGHT_MAX], sent;
+
+	if (!p->tx_readable)
+		return rte_eth_tx_burst(p->id, 0, pkts, n);
+	n = fitting(p, pkts, n);
+	for (uint16_t i = 0; i < n; i++)
+		lens[i] = (uint16_t)pkts[i]->pkt_len;
+	sent = rte_eth_tx_burst(p->id, 0, pkts, n);
+	for (uint16_t i = 0; i < sent; i++)
+		inflight_push(&p->inflight, lens[i]);
+	return sent;
+}
+
+static uint32_t ethdev_tx_pending(void *drv)
+{
+	struct ethdev_port *p = drv;
+
+	if (!p->tx_readable)
+		return 0;
+	reap(p);
+	return p->inflight.bytes;
+}
+
+// ---- control
+
+static void ethdev_stats(void *drv, struct port_drv_stats *out)
+{
+	struct ethdev_port *p = drv;
+	struct rte_eth_stats st = {0};
+
+	(void)rte_eth_stats_get(p->id, &st);
+	*out = (struct port_drv_stats){
+		.rx_missed = st.imissed + st.rx_nombuf + ctr_get(&p->rx_bad),
+		.tx_errors = st.oerrors,
+	};
+}
+
+static bool ethdev_link_up(void *drv)
+{
+	const struct ethdev_port *p = drv;
+	struct rte_eth_link link = {0};
+
+	return rte_eth_link_get_nowait(p->id, &link) == 0 && link.link_status == RTE_ETH_LINK_UP;
+}
+
+const struct port_ops ethdev_ops = {
+	.rx = ethdev_rx,
+	.rx_depth = ethdev_rx_depth,
+	.tx_room = ethdev_tx_room,
+	.tx = ethdev_tx,
+	.tx_pending = ethdev_tx_pending,
+	.stats = ethdev_stats,
+	.link_up = ethdev_link_up,
+};

@@ -1,0 +1,208 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "drivers/live.h"
+
+#include <assert.h>
+#include <errno.h>
+#include <stdio.h>
+#include <string.h>
+
+#include <rte_errno.h>
+#include <rte_lcore.h>
+#include <rte_mbuf.h>
+#include <rte_mempool.h>
+
+#include "drivers/ethdev/ethdev.h"
+#include "drivers/xdp/xdp.h"
+
+enum {
+	CACHE_FRAMES = 256, // per lcore; the mempool lets a cache grow to one and a half of it
+	CACHE_HELD = CACHE_FRAMES + CACHE_FRAMES / 2,
+	LCORES_RESERVED = 9, // in live_pool_bytes(); live_eal_init() adds for each worker
+	ELEMENT_OVERHEAD = 192, // header, trailer and share of the pool's ring, beside the mbuf
+	BURST_FRAMES = 128, // in a worker's hands between two rings
+	TAGGED_OVERHEAD = 22,
+	NOTE_MAX = 512, // what a driver may say about one port
+	DATA_ROOM_MIN = RTE_MBUF_DEFAULT_BUF_SIZE,
+};
+
+static_assert((int)NOTE_MAX == (int)XDP_NOTE_LEN && (int)NOTE_MAX == (int)ETHDEV_NOTE_LEN,
+	      "one buffer serves every driver's notes");
+
+struct opening {
+	const char *rest; // the device string after its kind
+	const struct live_conf *conf;
+	struct live_port *port;
+	char *notes; // NOTE_MAX
+	char *err; // LIVE_TEXT_LEN
+};
+
+// ---- the two kinds of devices
+
+static void close_xdp(void *drv)
+{
+	xdp_close(drv);
+}
+
+static int open_xdp(struct opening *o)
+{
+	const struct xdp_conf conf = {
+		.ifname = o->rest,
+		.pool = o->conf->pool,
+		.max_frame = o->conf->max_frame,
+		.mtu = o->conf->mtu,
+		.tx_ring_bytes = o->conf->tx_ring_bytes,
+		.rx_ring = o->conf->rx_ring,
+	};
+	struct xdp_port *p = NULL;
+	int rc = xdp_open(&conf, &p, &o->port->facts, o->notes, o->err, LIVE_TEXT_LEN);
+
+	o->port->ops = &xdp_ops;
+	o->port->drv = p;
+	o->port->close = close_xdp;
+	return rc;
+}
+
+static uint32_t frames_xdp(uint32_t tx_ring_bytes, uint32_t rx_ring)
+{
+	return xdp_rx_ring(rx_ring) + xdp_tx_ring(tx_ring_bytes);
+}
+
+static void close_ethdev(void *drv)
+{
+	ethdev_close(drv);
+}
+
+static int open_ethdev(struct opening *o)
+{
+	const struct ethdev_conf conf = {
+		.devargs = o->rest,
+		.pool = o->conf->pool,
+		.max_frame = o->conf->max_frame,
+		.mtu = o->conf->mtu,
+		.tx_ring_bytes = o->conf->tx_ring_bytes,
+		.rx_ring = o->conf->rx_ring,
+	};
+	struct ethdev_port *p = NULL;
+	int rc = ethdev_open(&conf, &p, &o->port->facts, o->notes, o->err, LIVE_TEXT_LEN);
+
+	o->port->ops = &ethdev_ops;
+	o->port->drv = p;
+	o->port->close = close_ethdev;
+	return rc;
+}
+
+static const struct kind {
+	const char *prefix;
+	bool pci;
+	uint32_t (*frames)(uint32_t tx_ring_bytes, uint32_t rx_ring);
+	int (*open)(struct opening *o);
+} kinds[] = {
+	{"xdp:", false, frames_xdp, open_xdp},
+	{"pci:", true, ethdev_frames, open_ethdev},
+	{"vdev:", false, ethdev_frames, open_ethdev},
+};
+
+static const struct kind *kind_of(const char *device)
+{
+	for (size_t i = 0; i < RTE_DIM(kinds); i++) {
+		size_t len = strlen(kinds[i].prefix);
+
+		if (strncmp(device, kinds[i].prefix, len) == 0 && device[len] != '\0')
+			return &kinds[i];
+	}
+	return NULL;
+}
+
+bool live_device_valid(const char *device)
+{
+	return kind_of(device) != NULL;
+}
+
+bool live_device_is_pci(const char *device)
+{
+	const struct kind *k = kind_of(device);
+
+	return k != NULL && k->pci;
+}
+
+// ---- the pool
+
+// AF_XDP leaves more room before the frame than a PMD does, so its need covers both.
+uint32_t live_data_room(uint32_t max_frame)
+{
+	return RTE_MAX(xdp_data_room(max_frame), (uint32_t)DATA_ROOM_MIN);
+}
+
+uint64_t live_pool_bytes(uint32_t n_frames, uint32_t max_frame)
+{
+	uint64_t element = live_data_room(max_frame) + sizeof(struct rte_mbuf) + ELEMENT_OVERHEAD;
+
+	return ((uint64_t)n_frames + LCORES_RESERVED * CACHE_HELD) * element * 33 / 32;
+}
+
+uint32_t live_device_frames(const char *device, uint32_t tx_ring_bytes, uint32_t rx_ring)
+{
+	const struct kind *k = kind_of(device);
+
+	return k == NULL ? 0 : k->frames(tx_ring_bytes, rx_ring) + BURST_FRAMES;
+}
+
+int live_pool_create(const char *name, uint32_t n_frames, uint32_t max_frame,
+		     struct rte_mempool **out, struct live_text *text)
+{
+	uint32_t n = n_frames + rte_lcore_count() * CACHE_HELD;
+	uint32_t room = live_data_room(max_frame);
+	struct rte_mempool *pool;
+
+	if (room > UINT16_MAX) {
+		snprintf(text->err, sizeof(text->err), "frames of %u bytes are too long",
+			 max_frame);
+		return -EMSGSIZE;
+	}
+	pool = rte_pktmbuf_pool_create(name, n, CACHE_FRAMES, 0, (uint16_t)room, SOCKET_ID_ANY);
+	if (pool == NULL) {
+		snprintf(text->err, sizeof(text->err),
+			 "no memory for %u frames of %u bytes (%s); a smaller switch.buffer.size "
+			 "or smaller receive rings need less",
+			 n, max_frame, rte_strerror(rte_errno));
+		return rte_errno > 0 ? -rte_errno : -ENOMEM;
+	}
+	*out = pool;
+	return 0;
+}
+
+// ---- ports
+
+int live_open(const char *device, const struct live_conf *conf, struct live_port *out,
+	      struct live_text *text)
+{
+	const struct kind *k = kind_of(device);
+	struct live_conf c = *conf;
+	struct live_port port = {0};
+	char notes[NOTE_MAX] = "";
+	size_t len = strlen(text->note);
+	struct opening o = {.conf = &c, .port = &port, .notes = notes, .err = text->err};
+	int rc;
+
+	if (k == NULL) {
+		snprintf(text->err, sizeof(text->err),
+			 "%s: not a device; write xdp:INTERFACE, pci:ADDRESS or vdev:NAME", device);
+		return -EINVAL;
+	}
+	if (c.mtu == 0)
+		c.mtu = c.max_frame - TAGGED_OVERHEAD;
+	o.rest = device + strlen(k->prefix);
+	rc = k->open(&o);
+	if (rc != 0)
+		return rc;
+	snprintf(text->note + len, sizeof(text->note) - len, "%s", notes);
+	*out = port;
+	return 0;
+}
+
+void live_close(struct live_port *port)
+{
+	if (port->close != NULL)
+		port->close(port->drv);
+	*port = (struct live_port){0};
+}

@@ -1,0 +1,110 @@
+// SPDX-License-Identifier: Apache-2.0
+// One door to the live world for the programs `weir` and `weir-host`: brings up EAL, makes the one
+// frame pool of the process, and opens a port from its device string, whichever driver serves it.
+//
+//   "xdp:IFACE"                  a kernel interface through AF_XDP (drivers/xdp)
+//   "pci:0000:3b:00.0[,args]"    a DPDK port on the PCI bus (drivers/ethdev)
+//   "vdev:net_tap0,iface=tap0"   a DPDK virtual device (drivers/ethdev)
+//
+// The control thread calls everything here, in this order:
+//
+//   for each port   frames += live_device_frames(device, tx_ring_bytes, rx_ring)
+//                   frames += what the program itself holds (switch_max_frames())
+//   live_eal_init   with mem_bytes = live_pool_bytes(frames, largest max_frame) + own tables
+//   live_pool_create, then live_open for each port
+//   ... workers run on lcores live_worker_lcore(0..n_workers-1) ...
+//   live_close for each port (after its worker has stopped), rte_mempool_free, live_eal_fini
+//
+// Several processes may do this at once on one machine: nothing is shared between them but the
+// machine's hugepages. It starts no thread of its own beyond EAL's lcores and reads no configuration.
+#pragma once
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "dataplane/port.h"
+
+struct rte_mempool;
+
+enum { LIVE_TEXT_LEN = 1024 };
+
+// What a call has to say to the user. err: one sentence, set when the call failed, else untouched.
+// note: sentences the user should see though the call succeeded, one per line, each ended by '\n';
+// "" when there are none. A call appends to note and never clears it: zero the struct first.
+struct live_text {
+	char err[LIVE_TEXT_LEN];
+	char note[LIVE_TEXT_LEN];
+};
+
+struct live_eal_conf {
+	const int *worker_cpus; // one CPU per worker to pin it to, or NULL: workers float
+	unsigned n_workers; // lcores beside the main one; 0 where the program polls on the main lcore
+	bool pci; // some device is a "pci:" one (live_device_is_pci)
+	uint64_t mem_bytes; // DPDK memory the program will ask for: the pool and its tables
+	char *const *extra; // EAL arguments of the user (after `--`), win over ours
+	int n_extra;
+};
+
+// Once per process. Hugepages are taken when enough are free, else normal pages with a note that
+// says what it costs and how to set hugepages. The calling thread becomes lcore 0 and floats over
+// the CPUs the process may use; worker i is lcore live_worker_lcore(i). Start workers with
+// rte_eal_remote_launch(). 0 or -errno.
+__attribute__((warn_unused_result)) int live_eal_init(const char *prog,
+						      const struct live_eal_conf *conf,
+						      struct live_text *text);
+void live_eal_fini(void);
+
+static inline unsigned live_worker_lcore(unsigned worker)
+{
+	return worker + 1;
+}
+
+// ---- the frame pool, one per process
+// Bytes an mbuf's buffer needs, its headroom included, so that every driver can receive a frame
+// of max_frame bytes into it. Legal for any max_frame up to 65000.
+uint32_t live_data_room(uint32_t max_frame);
+
+// Memory that a pool of n_frames takes, rounded up generously.
+uint64_t live_pool_bytes(uint32_t n_frames, uint32_t max_frame);
+
+// Frames that the driver of this device holds in its rings at most (receive ring, transmit ring,
+// and what sits in lcore caches because of them). Zeros mean the defaults, as in live_conf.
+uint32_t live_device_frames(const char *device, uint32_t tx_ring_bytes, uint32_t rx_ring);
+
+// n_frames mbufs that are all usable at once: the per-lcore caches come on top. One virtually contiguous
+// area. 0 or -errno.
+__attribute__((warn_unused_result)) int live_pool_create(const char *name, uint32_t n_frames,
+							 uint32_t max_frame,
+							 struct rte_mempool **out,
+							 struct live_text *text);
+
+// ---- ports
+struct live_conf {
+	struct rte_mempool *pool;
+	uint32_t max_frame; // longest legal frame without FCS: mtu + 14 + 8
+	uint32_t mtu; // IP MTU the policy wants; 0: max_frame - 22
+	uint32_t tx_ring_bytes; // data that may sit in the transmit ring; 0: 8 KiB
+	uint32_t rx_ring; // frames the receive ring should hold, rounded up to a power of two; 0: default
+};
+
+// Copy ops, drv and facts into a struct switch_port. facts.speed_bps is 0 where the link has no
+// rate of its own (veth, tap, every vdev): the policy must give one.
+struct live_port {
+	const struct port_ops *ops;
+	void *drv;
+	struct port_facts facts;
+	void (*close)(void *drv); // live_close calls it
+};
+
+// True for the shapes listed on top; says nothing about whether the device exists.
+bool live_device_valid(const char *device);
+bool live_device_is_pci(const char *device);
+
+// 0 or -errno with text->err; *out untouched on failure. text->note gains what the user should know
+// about this port, e.g. that PFC cannot pass here.
+__attribute__((warn_unused_result)) int live_open(const char *device, const struct live_conf *conf,
+						  struct live_port *out, struct live_text *text);
+
+// The port's worker must have stopped. Frames in the rings go back to the pool. Idempotent: clears *port.
+void live_close(struct live_port *port);

@@ -1,0 +1,240 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "drivers/live.h"
+
+#include <errno.h>
+#include <inttypes.h>
+#include <sched.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <dirent.h>
+#include <rte_eal.h>
+#include <rte_errno.h>
+#include <rte_lcore.h>
+
+enum {
+	MB = 1 << 20,
+	EAL_MB = 24, // what EAL and its libraries take for themselves
+	WORKER_MB = 2, // and what a worker's cache of frames may hold
+	ARGS_MAX = 64,
+	LCORES_LEN = 4096,
+	SHORT_LEN = 32,
+};
+
+// Owned by live_eal_init: EAL copies what it keeps.
+struct args {
+	int argc;
+	char *argv[ARGS_MAX + 1];
+	char lcores[LCORES_LEN];
+	char mem_mb[SHORT_LEN];
+};
+
+static void say(char *buf, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
+
+static void say(char *buf, const char *fmt, ...)
+{
+	size_t len = strlen(buf);
+	va_list args;
+
+	va_start(args, fmt);
+	vsnprintf(buf + len, LIVE_TEXT_LEN - len, fmt, args);
+	va_end(args);
+}
+
+// EAL takes its arguments without const and does not write into them.
+static void arg(struct args *a, const char *text)
+{
+	if (a->argc < ARGS_MAX)
+		a->argv[a->argc++] = (char *)(uintptr_t)text;
+}
+
+// ---- CPUs
+
+__attribute__((format(printf, 2, 3))) static void lcores_add(struct args *a, const char *fmt, ...)
+{
+	size_t len = strlen(a->lcores);
+	va_list args;
+
+	va_start(args, fmt);
+	vsnprintf(a->lcores + len, sizeof(a->lcores) - len, fmt, args);
+	va_end(args);
+}
+
+// "lcore@(0-3,8)" with the CPUs the process may use, in ranges.
+static void lcore_floating(struct args *a, unsigned lcore, const cpu_set_t *allowed)
+{
+	const char *sep = "";
+
+	lcores_add(a, "%s%u@(", lcore > 0 ? "," : "", lcore);
+	for (int cpu = 0, last; cpu < CPU_SETSIZE; cpu = last + 1) {
+		last = cpu;
+		if (!CPU_ISSET((size_t)cpu, allowed))
+			continue;
+		while (last + 1 < CPU_SETSIZE && CPU_ISSET((size_t)last + 1, allowed))
+			last++;
+		lcores_add(a, "%s%d-%d", sep, cpu, last);
+		sep = ",";
+	}
+	lcores_add(a, ")");
+}
+
+static int map_lcores(struct args *a, const struct live_eal_conf *conf, struct live_text *text)
+{
+	cpu_set_t allowed;
+
+	CPU_ZERO(&allowed);
+	if (sched_getaffinity(0, sizeof(allowed), &allowed) != 0)
+		return -errno;
+	lcore_floating(a, 0, &allowed);
+	for (unsigned i = 0; i < conf->n_workers; i++) {
+		int cpu = conf->worker_cpus != NULL ? conf->worker_cpus[i] : -1;
+
+		if (cpu >= CPU_SETSIZE || (cpu >= 0 && !CPU_ISSET((size_t)cpu, &allowed))) {
+			snprintf(text->err, sizeof(text->err),
+				 "worker %u wants CPU %d, which this process may not use; `nproc` "
+				 "and `taskset -p $$` tell which it may",
+				 i, cpu);
+			return -EINVAL;
+		}
+		if (cpu < 0)
+			lcore_floating(a, live_worker_lcore(i), &allowed);
+		else
+			lcores_add(a, ",%u@%d", live_worker_lcore(i), cpu);
+	}
+	if (strlen(a->lcores) + 1 < sizeof(a->lcores))
+		return 0;
+	snprintf(text->err, sizeof(text->err), "%u workers are too many", conf->n_workers);
+	return -E2BIG;
+}
+
+// ---- memory
+
+static uint64_t read_number(const char *path)
+{
+	uint64_t n = 0;
+	FILE *f = fopen(path, "re");
+
+	if (f == NULL)
+		return 0;
+	if (fscanf(f, "%" SCNu64, &n) != 1)
+		n = 0;
+	fclose(f);
+	return n;
+}
+
+static uint64_t free_hugepage_bytes(void)
+{
+	static const char root[] = "/sys/kernel/mm/hugepages";
+	uint64_t sum = 0, kib;
+	struct dirent *e;
+	DIR *dir = opendir(root);
+
+	if (dir == NULL)
+		return 0;
+	while ((e = readdir(dir)) != NULL) {
+		char path[sizeof(root) + sizeof(e->d_name) + SHORT_LEN];
+
+		if (sscanf(e->d_name, "hugepages-%" SCNu64 "kB", &kib) != 1)
+			continue;
+		snprintf(path, sizeof(path), "%s/%s/free_hugepages", root, e->d_name);
+		sum += read_number(path) * kib * 1024;
+	}
+	closedir(dir);
+	return sum;
+}
+
+static void choose_memory(struct args *a, const struct live_eal_conf *conf, struct live_text *text)
+{
+	uint64_t need_mb = (conf->mem_bytes + MB - 1) / MB + EAL_MB +
+			   (uint64_t)WORKER_MB * conf->n_workers;
+
+	snprintf(a->mem_mb, sizeof(a->mem_mb), "%" PRIu64, need_mb);
+	if (free_hugepage_bytes() >= need_mb * MB) {
+		arg(a, "--in-memory");
+	} else {
+		arg(a, "--no-huge");
+		arg(a, "--no-shconf");
+		say(text->note,
+		    "running on normal pages: %" PRIu64 " MB of hugepages are needed and %" PRIu64
+		    " MB are free; memory-bound work takes 65-90 %% longer; `echo %" PRIu64
+		    " > /proc/sys/vm/nr_hugepages` before the start sets them\n",
+		    need_mb, free_hugepage_bytes() / MB,
+		    read_number("/proc/sys/vm/nr_hugepages") + need_mb / 2 + 1);
+	}
+	arg(a, "-m");
+	arg(a, a->mem_mb);
+}
+
+// ---- the user's own arguments
+
+static const char *const memory_args[] = {"-m",		  "--no-huge",	  "--in-memory",
+					  "--socket-mem", "--legacy-mem", "--huge-dir", NULL};
+static const char *const lcore_args[] = {"-l", "-c", "--lcores", "-s", NULL};
+static const char *const pci_args[] = {"-a", "-b", "--allow", "--block", "--no-pci", NULL};
+
+// "-m 64", "-m64", "--socket-mem=64": the name is a prefix of the argument.
+static bool has_extra(const struct live_eal_conf *conf, const char *const *names)
+{
+	for (; *names != NULL; names++)
+		for (int i = 0; i < conf->n_extra; i++)
+			if (strncmp(conf->extra[i], *names, strlen(*names)) == 0)
+				return true;
+	return false;
+}
+
+static int build_args(struct args *a, const char *prog, const struct live_eal_conf *conf,
+		      struct live_text *text)
+{
+	int rc = 0;
+
+	arg(a, prog);
+	if (!has_extra(conf, lcore_args)) {
+		rc = map_lcores(a, conf, text);
+		arg(a, "--lcores");
+		arg(a, a->lcores);
+	}
+	if (!has_extra(conf, memory_args))
+		choose_memory(a, conf, text);
+	// An allow list with no NIC in it: devices are plugged in one by one when ports open.
+	if (!has_extra(conf, pci_args)) {
+		arg(a, conf->pci ? "-a" : "--no-pci");
+		if (conf->pci)
+			arg(a, "0000:00:00.0");
+	}
+	arg(a, "--no-telemetry");
+	arg(a, "--iova-mode=va");
+	arg(a, "--log-level=*:error");
+	if (a->argc + conf->n_extra > ARGS_MAX) {
+		snprintf(text->err, sizeof(text->err), "%d EAL arguments are too many",
+			 conf->n_extra);
+		return -E2BIG;
+	}
+	for (int i = 0; i < conf->n_extra; i++)
+		arg(a, conf->extra[i]);
+	return rc;
+}
+
+int live_eal_init(const char *prog, const struct live_eal_conf *conf, struct live_text *text)
+{
+	struct args *a = calloc(1, sizeof(*a));
+	int rc;
+
+	if (a == NULL)
+		return -ENOMEM;
+	snprintf(text->err, sizeof(text->err), "EAL arguments cannot be made");
+	rc = build_args(a, prog, conf, text);
+	if (rc == 0 && rte_eal_init(a->argc, a->argv) < 0) {
+		rc = rte_errno > 0 ? -rte_errno : -EIO;
+		snprintf(text->err, sizeof(text->err),
+			 "DPDK does not start: %s; its own words are above", strerror(-rc));
+	}
+	free(a);
+	return rc;
+}
+
+void live_eal_fini(void)
+{
+	(void)rte_eal_cleanup();
+}

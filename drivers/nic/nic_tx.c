@@ -1,0 +1,371 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "drivers/nic/nic_int.h"
+
+#include <assert.h>
+#include <string.h>
+
+#include <rte_mbuf.h>
+
+#include "dataplane/packet/wire.h"
+#include "drivers/nic/arp.h"
+
+enum { ROOM_RETRY_NS = 1000 };
+
+// One call of the driver, being put together.
+struct batch {
+	struct rte_mbuf *m[NIC_TX_BATCH];
+	uint8_t cls[NIC_TX_BATCH];
+	uint32_t n, limit;
+	int64_t room; // bytes
+};
+
+// Why a batch ended.
+enum stop {
+	STOP_NOTHING, // nothing may go
+	STOP_PACED, // the line
+	STOP_ROOM, // the driver, or memory
+	STOP_FULL, // the batch
+};
+
+static uint64_t earlier(uint64_t a, uint64_t b)
+{
+	return a < b ? a : b;
+}
+
+static uint64_t room_retry(const struct nic *nic)
+{
+	return nic->cfg.facts.wakes ? UINT64_MAX : nic->now_ns + ROOM_RETRY_NS;
+}
+
+struct rte_mbuf *nic_alloc(struct nic *nic, uint32_t len)
+{
+	struct rte_mbuf *m = rte_pktmbuf_alloc(nic->cfg.pool);
+
+	if (m != NULL && rte_pktmbuf_append(m, (uint16_t)len) != NULL)
+		return m;
+	rte_pktmbuf_free(m);
+	nic->stats.no_mbuf++;
+	return NULL;
+}
+
+void nic_ctl_push(struct nic *nic, struct rte_mbuf *m)
+{
+	if (nic->n_ctl == NIC_CTL) {
+		// Whoever waits for this answer asks again.
+		rte_pktmbuf_free(m);
+		return;
+	}
+	nic->ctl[(nic->ctl_head + nic->n_ctl++) % NIC_CTL] = m;
+}
+
+void nic_send_arp(struct nic *nic, uint16_t op, uint32_t ip, const uint8_t mac[6])
+{
+	struct arp_msg msg = {.op = op, .sender_ip = nic->cfg.ip, .target_ip = ip};
+	struct rte_mbuf *m = nic_alloc(nic, ARP_FRAME_LEN);
+
+	if (m == NULL)
+		return;
+	memcpy(msg.sender_mac, nic->cfg.facts.mac, sizeof(msg.sender_mac));
+	memcpy(msg.target_mac, mac, sizeof(msg.target_mac));
+	arp_build(rte_pktmbuf_mtod(m, uint8_t *), &msg);
+	nic_ctl_push(nic, m);
+}
+
+// ---- PFC
+
+// A driver that sees PFC ahead of the ring is the only one to act on it.
+static void poll_pause(struct nic *nic)
+{
+	struct pfc_times f = {0};
+	struct port_pause p;
+
+	if (nic->cfg.ops->pause != NULL) {
+		for (unsigned c = 0; c < NIC_CLASSES; c++) {
+			if (!nic->cfg.ops->pause(nic->cfg.drv, c, &p) || p.seq == nic->pause_seq[c])
+				continue;
+			// Frames between the last two looks were overtaken by this one; count them.
+			ctr_add(&nic->pfc_rx.stats[c].frames, p.seq - nic->pause_seq[c] - 1);
+			nic->pause_seq[c] = p.seq;
+			f.enable |= (uint8_t)(1u << c);
+			f.quanta[c] = p.quanta;
+		}
+		if (f.enable != 0)
+			pfc_rx_frame(&nic->pfc, &nic->pfc_rx, &f, nic->now_ns);
+	}
+	pfc_rx_expire(&nic->pfc_rx, nic->now_ns);
+}
+
+// Sends what the storm has due, ahead of everything. Returns when it needs attention again.
+static uint64_t send_storm(struct nic *nic)
+{
+	struct pfc_times f;
+	struct rte_mbuf *m;
+
+	if (!storm_due(&nic->storm, nic->now_ns, &f))
+		return nic->storm.next_ns;
+	m = nic_alloc(nic, PFC_FRAME_LEN);
+	if (m == NULL)
+		return nic->now_ns + ROOM_RETRY_NS;
+	pfc_frame_build(rte_pktmbuf_mtod(m, uint8_t *), nic->cfg.facts.mac, &f);
+	if (nic->cfg.ops->tx(nic->cfg.drv, &m, 1) == 0) {
+		rte_pktmbuf_free(m);
+		return room_retry(nic);
+	}
+	nic->stats.tx_frames++;
+	pfc_tx_sent(&nic->pfc, &nic->pfc_tx, &f, nic->now_ns);
+	shaper_charge(&nic->line, &nic->line_state, PFC_FRAME_LEN + LINK_OVERHEAD_BYTES);
+	storm_sent(&nic->storm, nic->now_ns);
+	return nic->storm.next_ns;
+}
+
+// ---- choosing and building
+
+static void count_data(struct nic *nic, const struct qp *qp, uint32_t len)
+{
+	struct nic_class_stats *peer = &nic->peers[qp->peer].pub.cls[qp->cls];
+
+	nic->stats.cls[qp->cls].tx_packets++;
+	nic->stats.cls[qp->cls].tx_bytes += len;
+	peer->tx_packets++;
+	peer->tx_bytes += len;
+}
+
+static void peek(struct nic *nic, const struct qp *qp, enum qp_send what, struct roce_pkt *pkt,
+		 uint64_t *offset)
+{
+	switch (what) {
+	case QP_CM:
+		*pkt = (struct roce_pkt){.opcode = UD_SEND_ONLY, .dest_qp = CM_QP,
+					 .psn = nic->cm_psn, .qkey = (uint32_t)CM_QKEY,
+					 .src_qp = CM_QP, .payload_len = CM_MAD_LEN};
+		*offset = 0;
+		break;
+	case QP_ANSWER:
+		resp_peek(&qp->resp, pkt, offset);
+		break;
+	default:
+		req_peek(&qp->req, pkt, offset);
+	}
+}
+
+static void commit(struct nic *nic, struct qp *qp, enum qp_send what, const struct roce_pkt *pkt)
+{
+	uint32_t len = roce_frame_len(pkt);
+
+	switch (what) {
+	case QP_CM:
+		nic->cm_psn = (nic->cm_psn + 1) & BTH_PSN_MASK;
+		conn_sent(&qp->conn, nic->now_ns);
+		return;
+	case QP_ANSWER:
+		resp_sent(&qp->resp, pkt);
+		if (pkt->opcode == RC_ACK)
+			return;
+		break;
+	default:
+		req_sent(&qp->req, pkt, nic->now_ns);
+	}
+	count_data(nic, qp, len);
+	shaper_update(&qp->rate, &qp->pace, nic->now_ns);
+	shaper_charge(&qp->rate, &qp->pace, len + LINK_OVERHEAD_BYTES);
+}
+
+static void build(struct nic *nic, const struct qp *qp, enum qp_send what, struct roce_pkt *pkt,
+		  uint8_t *out)
+{
+	const struct peer *peer = &nic->peers[qp->peer];
+	struct roce_addr addr = {
+		.src_ip = nic->cfg.ip,
+		.dst_ip = peer->pub.ip,
+		.udp_sport = what == QP_CM ? roce_udp_sport(CM_QP, CM_QP) : qp->udp_sport,
+		.ip_id = nic->ip_id++,
+		.tos = qp->tos,
+	};
+	uint8_t mad[CM_MAD_LEN];
+	struct cm_msg msg;
+
+	memcpy(addr.src_mac, nic->cfg.facts.mac, sizeof(addr.src_mac));
+	memcpy(addr.dst_mac, peer->mac, sizeof(addr.dst_mac));
+	if (what == QP_CM) {
+		cm_fill(nic, qp, &msg);
+		cm_build(mad, &msg);
+		pkt->payload = mad;
+	}
+	roce_build(out, &addr, pkt);
+}
+
+// One frame of a queue pair whose turn it is. STOP_FULL: it went into the batch.
+static enum stop add_qp(struct nic *nic, struct qp *qp, enum qp_send what, struct batch *b)
+{
+	struct roce_pkt pkt;
+	uint64_t offset;
+	struct rte_mbuf *m;
+	uint32_t len;
+
+	peek(nic, qp, what, &pkt, &offset);
+	len = roce_frame_len(&pkt);
+	if ((int64_t)len > b->room)
+		return STOP_ROOM;
+	m = nic_alloc(nic, len);
+	if (m == NULL)
+		return STOP_ROOM;
+	pkt.payload = payload_at(&nic->payload, offset);
+	build(nic, qp, what, &pkt, rte_pktmbuf_mtod(m, uint8_t *));
+	b->cls[b->n] = qp->cls;
+	b->m[b->n++] = m;
+	b->room -= len;
+	shaper_charge(&nic->line, &nic->line_state, len + LINK_OVERHEAD_BYTES);
+	commit(nic, qp, what, &pkt);
+	return STOP_FULL;
+}
+
+// One queue pair's turn in its class.
+static enum stop serve_class(struct nic *nic, unsigned c, struct batch *b)
+{
+	struct ready *r = &nic->ready[c];
+	struct qp *qp = &nic->qps[r->ring[r->head]];
+	enum qp_send what = qp_next_send(nic, qp);
+	enum stop stop = STOP_FULL;
+
+	if (what > QP_LATER)
+		stop = add_qp(nic, qp, what, b);
+	if (stop == STOP_ROOM)
+		return stop; // it keeps its turn
+	r->head = (r->head + 1) % nic->cfg.max_qps;
+	r->n--;
+	qp->queued = false;
+	qp_update(nic, qp);
+	return stop;
+}
+
+static bool add_ctl(struct nic *nic, struct batch *b)
+{
+	struct rte_mbuf *m = nic->ctl[nic->ctl_head];
+
+	if ((int64_t)m->pkt_len > b->room)
+		return false;
+	nic->ctl_head = (nic->ctl_head + 1) % NIC_CTL;
+	nic->n_ctl--;
+	b->cls[b->n] = 0;
+	b->m[b->n++] = m;
+	b->room -= m->pkt_len;
+	shaper_charge(&nic->line, &nic->line_state, m->pkt_len + LINK_OVERHEAD_BYTES);
+	return true;
+}
+
+// The next class with something to send that is not paused, after the one served last; -1: none.
+static int next_class(const struct nic *nic)
+{
+	for (unsigned i = 0; i < NIC_CLASSES; i++) {
+		unsigned c = (nic->next_class + i) % NIC_CLASSES;
+
+		if (nic->ready[c].n != 0 && !(nic->pfc_rx.paused & 1u << c))
+			return (int)c;
+	}
+	return -1;
+}
+
+static enum stop fill(struct nic *nic, struct batch *b)
+{
+	while (b->n < b->limit) {
+		bool ctl = nic->n_ctl != 0 && !(nic->pfc_rx.paused & 1u);
+		int c = next_class(nic);
+		enum stop stop;
+
+		if (!ctl && c < 0)
+			return STOP_NOTHING;
+		if (!shaper_ready(&nic->line, &nic->line_state))
+			return STOP_PACED;
+		if (ctl)
+			stop = add_ctl(nic, b) ? STOP_FULL : STOP_ROOM;
+		else
+			stop = serve_class(nic, (unsigned)c, b);
+		if (stop == STOP_ROOM)
+			return stop;
+		if (!ctl)
+			nic->next_class = ((unsigned)c + 1) % NIC_CLASSES;
+	}
+	return STOP_FULL;
+}
+
+// ---- handing out
+
+// Offers the batch; what the driver refuses is held, its class remembered for a PAUSE to come.
+static void hand_over(struct nic *nic, struct batch *b)
+{
+	uint16_t taken = 0;
+
+	assert(nic->n_held == 0);
+	if (b->n != 0)
+		taken = nic->cfg.ops->tx(nic->cfg.drv, b->m, (uint16_t)b->n);
+	nic->stats.tx_frames += taken;
+	for (uint32_t i = taken; i < b->n; i++)
+		nic->held[nic->n_held++] = (struct held){.m = b->m[i], .cls = b->cls[i]};
+}
+
+// Sends the held frames whose class may go. True when none is left.
+static bool flush_held(struct nic *nic)
+{
+	uint32_t left = 0;
+	bool refused = false;
+
+	for (uint32_t i = 0; i < nic->n_held; i++) {
+		struct held *h = &nic->held[i];
+
+		if (!refused && !(nic->pfc_rx.paused & 1u << h->cls)) {
+			if (nic->cfg.ops->tx(nic->cfg.drv, &h->m, 1) == 1) {
+				nic->stats.tx_frames++;
+				continue;
+			}
+			refused = true;
+		}
+		nic->held[left++] = *h;
+	}
+	nic->n_held = left;
+	return left == 0;
+}
+
+static bool pause_matters(const struct nic *nic)
+{
+	if (nic->n_held != 0 || nic->n_ctl != 0)
+		return nic->pfc_rx.paused != 0;
+	for (unsigned c = 0; c < NIC_CLASSES; c++)
+		if (nic->ready[c].n != 0 && nic->pfc_rx.paused & 1u << c)
+			return true;
+	return false;
+}
+
+static uint64_t send_frames(struct nic *nic)
+{
+	uint16_t most = nic->cfg.facts.tx_burst;
+	uint32_t limit = most != 0 && most < NIC_TX_BATCH ? most : NIC_TX_BATCH;
+
+	for (uint32_t n = 0; n < NIC_TX_FRAMES;) {
+		struct batch b = {.limit = limit, .room = nic->cfg.ops->tx_room(nic->cfg.drv)};
+		enum stop stop = fill(nic, &b);
+
+		hand_over(nic, &b);
+		n += b.n;
+		if (nic->n_held != 0 || stop == STOP_ROOM)
+			return room_retry(nic);
+		if (stop == STOP_PACED)
+			return shaper_ready_at(&nic->line_state, nic->now_ns);
+		if (stop == STOP_NOTHING)
+			return UINT64_MAX;
+	}
+	return nic->now_ns;
+}
+
+uint64_t nic_send(struct nic *nic)
+{
+	uint64_t wake;
+
+	poll_pause(nic);
+	shaper_update(&nic->line, &nic->line_state, nic->now_ns);
+	wake = send_storm(nic);
+	if (nic->n_held == 0 || flush_held(nic))
+		wake = earlier(wake, send_frames(nic));
+	else
+		wake = earlier(wake, room_retry(nic));
+	return pause_matters(nic) ? earlier(wake, pfc_rx_next(&nic->pfc_rx)) : wake;
+}

@@ -1,0 +1,114 @@
+// SPDX-License-Identifier: Apache-2.0
+// The sending half of a reliable connection queue pair (InfiniBand Architecture volume 1, 9.7): cuts
+// messages into packets, bounds what is unacknowledged, goes back to the packet a NAK asks for,
+// and retransmits when the timer runs out. Pure: time is an argument, packets are plain values.
+// Called by the owner of the NIC. It paces nothing and knows no frames, addresses or ports.
+//
+//   seq    0 ........ una ............. nxt ............. max
+//             done         in flight        to be sent        (64-bit packet counts; the PSN of
+//                                           again             packet seq is first_psn + seq)
+//
+//   new data:     nxt = max, both grow        ACK p:            una = p + 1
+//   NAK p, timer: nxt = una (go-back-N)       READ response p:  una = p + 1 if p is una, else once
+//                                                               per gap nxt = una: ask again from there
+//
+// The timer runs while a packet that asks for an answer is unanswered; it counts from the last such
+// packet or the last progress, whichever is later.
+#pragma once
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "drivers/nic/roce_build.h"
+
+enum {
+	REQ_MAX_MSGS = 128, // outstanding messages; a power of two
+	REQ_ACK_EVERY = 16, // packets per AckReq within a message
+	REQ_MAX_READS = 16, // outstanding READ requests, the responder's resources
+	REQ_MAX_MSG_BYTES = 1 << 30,
+};
+
+enum req_op { REQ_WRITE, REQ_SEND, REQ_READ };
+
+struct req_params {
+	uint8_t op; // enum req_op
+	uint16_t mtu; // path MTU
+	uint32_t window; // unacknowledged packets
+	uint64_t rto_ns;
+	uint32_t first_psn;
+	uint32_t dest_qp;
+	uint32_t rkey;
+	uint64_t va; // where the peer's region begins
+	uint64_t region_bytes; // messages follow one another through it and wrap
+};
+
+struct req_msg {
+	uint64_t first_seq;
+	uint64_t offset; // stream position of its first byte
+	uint64_t posted_ns;
+	uint32_t n_bytes;
+	uint32_t n_pkts;
+};
+
+struct req_stats {
+	uint64_t retransmissions, timeouts, naks, acks, read_gaps, ignored;
+};
+
+struct requester {
+	struct req_params p;
+	uint64_t una, nxt, max; // packet counts, see above
+	uint64_t next_offset; // stream position of the next message
+	uint64_t answer_seq; // a packet below this has asked for an answer
+	uint64_t timer_ns; // when it was last (re)started
+	uint32_t head, tail, cur; // messages: oldest incomplete, end, the one that holds nxt
+	bool gap_open; // the gap at una has been asked for
+	bool failed; // the responder refused: syndrome tells why
+	uint8_t failed_syndrome;
+	struct req_stats stats;
+	struct req_msg msgs[REQ_MAX_MSGS];
+};
+
+void req_init(struct requester *r, const struct req_params *p);
+
+// Adds a message of n_bytes (at most REQ_MAX_MSG_BYTES); false: too many are outstanding.
+bool req_post(struct requester *r, uint32_t n_bytes, uint64_t now_ns);
+
+// Messages posted and not complete.
+static inline uint32_t req_outstanding(const struct requester *r)
+{
+	return r->tail - r->head;
+}
+
+// True when no posted packet is left to be sent (all are in flight or done).
+static inline bool req_all_sent(const struct requester *r)
+{
+	return r->cur == r->tail;
+}
+
+// Whether the window lets a packet go now.
+bool req_can_send(const struct requester *r);
+
+// The packet to send next, only if req_can_send; changes nothing. *offset: stream position of
+// its payload, whose bytes the caller supplies (pkt->payload stays NULL).
+void req_peek(const struct requester *r, struct roce_pkt *pkt, uint64_t *offset);
+
+// That packet has left.
+void req_sent(struct requester *r, const struct roce_pkt *pkt, uint64_t now_ns);
+
+// An ACK or NAK arrived.
+void req_on_ack(struct requester *r, const struct roce_pkt *pkt, uint64_t now_ns);
+
+enum req_read_verdict { REQ_READ_TAKEN, REQ_READ_GAP, REQ_READ_IGNORED };
+
+// A READ response arrived; *offset is set when it is taken.
+enum req_read_verdict req_on_read(struct requester *r, const struct roce_pkt *pkt, uint64_t now_ns,
+				  uint64_t *offset);
+
+// Takes the oldest message out when it is complete. To be called until false after each event.
+bool req_complete(struct requester *r, struct req_msg *out);
+
+// When the retransmission timer runs out; UINT64_MAX when it does not run.
+uint64_t req_deadline(const struct requester *r);
+
+// Acts on a timer that has run out; does nothing before its time.
+void req_on_timer(struct requester *r, uint64_t now_ns);

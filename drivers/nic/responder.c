@@ -1,0 +1,217 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "drivers/nic/responder.h"
+
+#include <string.h>
+
+#include "dataplane/packet/wire.h"
+#include "drivers/nic/psn.h"
+
+void resp_init(struct responder *r, const struct resp_params *p)
+{
+	*r = (struct responder){.p = *p, .epsn = p->first_psn};
+}
+
+static enum resp_verdict refuse(struct responder *r, uint8_t code)
+{
+	r->stats.refused++;
+	r->dead = true;
+	r->nak_due = true;
+	r->nak_code = code;
+	return RESP_REFUSED;
+}
+
+static bool region_ok(const struct responder *r, const struct roce_pkt *pkt)
+{
+	return pkt->rkey == r->p.rkey && pkt->va >= r->p.va && pkt->dma_len <= r->p.region_bytes &&
+	       pkt->va - r->p.va <= r->p.region_bytes - pkt->dma_len;
+}
+
+static uint32_t packets_of(const struct responder *r, uint32_t n_bytes)
+{
+	return n_bytes == 0 ? 1 : (n_bytes - 1) / r->p.mtu + 1;
+}
+
+// Response packets at and after psn will be asked for again, or just were.
+static void cut_reads(struct responder *r, uint32_t psn)
+{
+	while (r->n_reads != 0) {
+		struct resp_read *last = &r->reads[r->n_reads - 1];
+		int32_t keep = psn_diff(psn, last->psn);
+
+		if (keep > 0) {
+			if ((uint32_t)keep < last->n_pkts) {
+				last->n_pkts = (uint32_t)keep;
+				last->n_bytes = (uint32_t)keep * r->p.mtu;
+			}
+			return;
+		}
+		r->n_reads--;
+	}
+}
+
+static enum resp_verdict queue_read(struct responder *r, const struct roce_pkt *pkt)
+{
+	if (r->n_reads == RESP_MAX_READS)
+		return refuse(r, NAK_INVALID_REQUEST);
+	r->reads[r->n_reads++] = (struct resp_read){
+		.offset = pkt->va - r->p.va,
+		.psn = pkt->psn,
+		.n_pkts = packets_of(r, pkt->dma_len),
+		.n_bytes = pkt->dma_len,
+	};
+	return RESP_READ;
+}
+
+static enum resp_verdict on_duplicate(struct responder *r, const struct roce_pkt *pkt)
+{
+	r->stats.duplicates++;
+	if (roce_op_of(pkt->opcode)->kind != ROCE_READ_REQ) {
+		r->ack_due = true;
+		return RESP_DUPLICATE;
+	}
+	if (!region_ok(r, pkt))
+		return refuse(r, NAK_REMOTE_ACCESS);
+	cut_reads(r, pkt->psn);
+	return queue_read(r, pkt);
+}
+
+static enum resp_verdict on_gap(struct responder *r)
+{
+	r->stats.out_of_sequence++;
+	if (!r->gap_open) {
+		r->gap_open = true;
+		r->nak_due = true;
+		r->nak_code = NAK_PSN_SEQUENCE;
+	}
+	return RESP_GAP;
+}
+
+static enum resp_verdict on_read_request(struct responder *r, const struct roce_pkt *pkt)
+{
+	if (r->msg_kind != ROCE_OTHER || pkt->payload_len != 0)
+		return refuse(r, NAK_INVALID_REQUEST);
+	if (!region_ok(r, pkt))
+		return refuse(r, NAK_REMOTE_ACCESS);
+	r->epsn = psn_add(r->epsn, packets_of(r, pkt->dma_len));
+	r->msn++;
+	r->stats.messages++;
+	return queue_read(r, pkt);
+}
+
+// Whether a packet may follow what came before, by opcode and length.
+static bool fits_message(const struct responder *r, const struct roce_op *op, uint32_t len)
+{
+	if (op->first != (r->msg_kind == ROCE_OTHER) || (!op->first && r->msg_kind != op->kind))
+		return false;
+	if (!op->last)
+		return len == r->p.mtu;
+	return len <= r->p.mtu && (op->first || len != 0);
+}
+
+static enum resp_verdict take(struct responder *r, const struct roce_pkt *pkt, uint64_t *offset)
+{
+	const struct roce_op *op = roce_op_of(pkt->opcode);
+
+	if (!fits_message(r, op, pkt->payload_len))
+		return refuse(r, NAK_INVALID_REQUEST);
+	if (op->kind == ROCE_WRITE && op->first) {
+		if (!region_ok(r, pkt))
+			return refuse(r, NAK_REMOTE_ACCESS);
+		r->offset = pkt->va - r->p.va;
+		r->left = pkt->dma_len;
+	}
+	if (op->kind == ROCE_WRITE) {
+		if (pkt->payload_len > r->left || (op->last && pkt->payload_len != r->left))
+			return refuse(r, NAK_INVALID_REQUEST);
+		r->left -= pkt->payload_len;
+	}
+	*offset = r->offset;
+	r->offset += pkt->payload_len;
+	r->epsn = psn_add(r->epsn, 1);
+	r->msg_kind = op->last ? ROCE_OTHER : op->kind;
+	if (op->last) {
+		r->msn++;
+		r->stats.messages++;
+	}
+	r->ack_due |= pkt->ack_req;
+	return RESP_TAKEN;
+}
+
+enum resp_verdict resp_on_request(struct responder *r, const struct roce_pkt *pkt, uint64_t *offset)
+{
+	int32_t diff = psn_diff(pkt->psn, r->epsn);
+
+	if (r->dead)
+		return RESP_REFUSED;
+	if (diff < 0)
+		return on_duplicate(r, pkt);
+	if (diff > 0)
+		return on_gap(r);
+	r->gap_open = false;
+	// A NAK that has not left yet would ask for what is here.
+	r->nak_due = false;
+	if (roce_op_of(pkt->opcode)->kind == ROCE_READ_REQ)
+		return on_read_request(r, pkt);
+	return take(r, pkt, offset);
+}
+
+static void peek_ack(const struct responder *r, struct roce_pkt *pkt)
+{
+	pkt->opcode = RC_ACK;
+	// An ACK names the last packet taken, a NAK the one expected.
+	pkt->psn = r->nak_due ? r->epsn : psn_add(r->epsn, PSN_MASK);
+	pkt->syndrome = r->nak_due ? (uint8_t)(AETH_NAK | r->nak_code) : AETH_ACK | AETH_NO_CREDITS;
+}
+
+static uint8_t read_opcode(bool first, bool last)
+{
+	static const uint8_t opcode[2][2] = {
+		{RC_READ_RESPONSE_MIDDLE, RC_READ_RESPONSE_LAST},
+		{RC_READ_RESPONSE_FIRST, RC_READ_RESPONSE_ONLY},
+	};
+
+	return opcode[first][last];
+}
+
+void resp_peek(const struct responder *r, struct roce_pkt *pkt, uint64_t *offset)
+{
+	const struct resp_read *job = &r->reads[0];
+
+	*pkt = (struct roce_pkt){.dest_qp = r->p.dest_qp, .msn = r->msn & PSN_MASK};
+	*offset = 0;
+	if (r->nak_due || r->ack_due) {
+		peek_ack(r, pkt);
+		return;
+	}
+	pkt->opcode = read_opcode(!job->started, job->n_pkts == 1);
+	pkt->psn = job->psn;
+	pkt->syndrome = AETH_ACK | AETH_NO_CREDITS;
+	pkt->payload_len = job->n_bytes < r->p.mtu ? job->n_bytes : r->p.mtu;
+	*offset = job->offset;
+}
+
+static void read_sent(struct responder *r, uint32_t len)
+{
+	struct resp_read *job = &r->reads[0];
+
+	job->started = true;
+	job->psn = psn_add(job->psn, 1);
+	job->offset += len;
+	job->n_bytes -= len;
+	if (--job->n_pkts == 0)
+		memmove(job, job + 1, --r->n_reads * sizeof(*job));
+}
+
+void resp_sent(struct responder *r, const struct roce_pkt *pkt)
+{
+	if (pkt->opcode != RC_ACK) {
+		read_sent(r, pkt->payload_len);
+	} else if (r->nak_due) {
+		// It says what an ACK would have said, too.
+		r->nak_due = r->ack_due = false;
+		r->stats.naks++;
+	} else {
+		r->ack_due = false;
+		r->stats.acks++;
+	}
+}

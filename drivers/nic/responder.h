@@ -1,0 +1,85 @@
+// SPDX-License-Identifier: Apache-2.0
+// The receiving half of a reliable connection queue pair (InfiniBand Architecture volume 1, 9.7 and 9.9):
+// takes packets in PSN order only, asks once per gap for the missing one (NAK), acknowledges,
+// and serves READ requests. Pure: plain packets in, a verdict out. Called by the owner of the NIC.
+//
+//                      psn = epsn: take, epsn + 1
+//             +------+
+//             v      |        psn after epsn: NAK(epsn)
+//          [in order] ---------------------------------> [gap: NAK sent] --+ psn after epsn:
+//                ^                                              |          | nothing more
+//                +----------------------------------------------+ <--------+
+//                               psn = epsn
+//   psn before epsn: a duplicate. SEND, WRITE: acknowledged again. READ: served again from there.
+//
+// Answers leave in this order: NAK or ACK (one for all that arrived meanwhile), then READ data.
+// A refusal (NAK other than sequence error) ends the queue pair.
+#pragma once
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "drivers/nic/roce_build.h"
+
+enum { RESP_MAX_READS = 32 }; // twice what a requester has outstanding: room to cut one in two
+
+struct resp_params {
+	uint16_t mtu;
+	uint32_t first_psn; // the requester's
+	uint32_t dest_qp; // the requester's, for the answers
+	uint32_t rkey;
+	uint64_t va; // our region, rkey guards it
+	uint64_t region_bytes;
+};
+
+struct resp_read {
+	uint64_t offset;
+	uint32_t psn; // of the next response packet
+	uint32_t n_pkts; // left
+	uint32_t n_bytes; // left
+	bool started;
+};
+
+struct resp_stats {
+	uint64_t out_of_sequence, duplicates, naks, acks, refused, messages;
+};
+
+struct responder {
+	struct resp_params p;
+	uint32_t epsn; // expected next
+	uint32_t msn; // messages finished
+	uint64_t offset; // stream position of the next payload byte
+	uint32_t left; // bytes left of a WRITE
+	uint8_t msg_kind; // enum roce_kind of the message under way, ROCE_OTHER: none
+	bool gap_open, ack_due, nak_due, dead;
+	uint8_t nak_code; // enum nak_code
+	uint32_t n_reads;
+	struct resp_read reads[RESP_MAX_READS];
+	struct resp_stats stats;
+};
+
+enum resp_verdict {
+	RESP_TAKEN, // payload is in order; it belongs at *offset of the stream
+	RESP_READ, // a READ request was queued
+	RESP_DUPLICATE,
+	RESP_GAP,
+	RESP_REFUSED,
+};
+
+void resp_init(struct responder *r, const struct resp_params *p);
+
+// A SEND, WRITE or READ request arrived. *offset is set for RESP_TAKEN.
+enum resp_verdict resp_on_request(struct responder *r, const struct roce_pkt *pkt,
+				  uint64_t *offset);
+
+// Whether an answer waits to be sent.
+static inline bool resp_can_send(const struct responder *r)
+{
+	return r->nak_due || r->ack_due || r->n_reads != 0;
+}
+
+// The answer to send next, only if resp_can_send; changes nothing. *offset as in req_peek.
+void resp_peek(const struct responder *r, struct roce_pkt *pkt, uint64_t *offset);
+
+// That answer has left.
+void resp_sent(struct responder *r, const struct roce_pkt *pkt);

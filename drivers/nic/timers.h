@@ -1,0 +1,30 @@
+// SPDX-License-Identifier: Apache-2.0
+// When each of n things next wants attention: a binary heap over ids 0..n-1, all of them always in it, with
+// UINT64_MAX for "never". One owner; allocates only when made.
+#pragma once
+
+#include <stdint.h>
+
+struct timers {
+	uint64_t *due_ns; // by id
+	uint32_t *heap; // ids
+	uint32_t *pos; // by id: its place in the heap
+	uint32_t n;
+};
+
+// 0 or -ENOMEM.
+__attribute__((warn_unused_result)) int timers_init(struct timers *t, uint32_t n);
+void timers_fini(struct timers *t);
+
+void timers_set(struct timers *t, uint32_t id, uint64_t due_ns);
+
+// The earliest: its id and time. n must not be 0.
+static inline uint32_t timers_first(const struct timers *t)
+{
+	return t->heap[0];
+}
+
+static inline uint64_t timers_next(const struct timers *t)
+{
+	return t->due_ns[t->heap[0]];
+}

@@ -1,0 +1,39 @@
+// SPDX-License-Identifier: Apache-2.0
+// Puts the XDP program of a port onto its interface and takes it off again. The attachment is a BPF
+// link, so the kernel removes it when the process ends in whatever way, SIGKILL included. A program
+// that is ours (by its name and its maps) and was attached without a link, so that it outlived its owner, is
+// replaced; anybody else's program stays where it is and the port is refused. Control thread only.
+#pragma once
+
+#include <stddef.h>
+#include <stdint.h>
+
+struct bpf_object;
+
+struct xdp_attach {
+	struct bpf_object *obj;
+	int link_fd;
+	int xsks_fd; // owned by obj, as is counts_fd
+	int counts_fd;
+};
+
+enum xdp_mode { XDP_MODE_NATIVE, XDP_MODE_GENERIC };
+
+// Refuses an interface with a foreign or a living program, removes a stale one of ours.
+__attribute__((warn_unused_result)) int xdp_attach_check(int ifindex, const char *ifname,
+							 char *err, size_t err_len);
+
+// Loads the program, not yet attached. a is valid for xdp_attach_close() in any case.
+__attribute__((warn_unused_result)) int xdp_attach_load(struct xdp_attach *a, char *err,
+							size_t err_len);
+
+// Attaches and sends frames to the socket xsk_fd. -errno, nothing said: the caller may try the other mode.
+__attribute__((warn_unused_result)) int xdp_attach_link(struct xdp_attach *a, int ifindex,
+							enum xdp_mode mode);
+__attribute__((warn_unused_result)) int xdp_attach_socket(const struct xdp_attach *a, int xsk_fd);
+
+// Detaches, unloads. Only ever removes what xdp_attach_link() attached.
+void xdp_attach_close(struct xdp_attach *a);
+
+// Sum over CPUs of a WEIR_XDP_* counter.
+uint64_t xdp_attach_count(const struct xdp_attach *a, uint32_t slot);

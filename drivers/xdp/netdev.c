@@ -1,0 +1,236 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "drivers/xdp/netdev.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/ioctl.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+#include <linux/ethtool.h>
+#include <linux/if_link.h>
+#include <linux/if_packet.h>
+#include <linux/rtnetlink.h>
+#include <linux/sockios.h>
+
+static int dev_ioctl(const struct netdev *d, unsigned long request, struct ifreq *ifr)
+{
+	memcpy(ifr->ifr_name, d->name, sizeof(ifr->ifr_name));
+	return ioctl(d->ctl_fd, request, ifr) == 0 ? 0 : -errno;
+}
+
+static int dev_ethtool(const struct netdev *d, void *cmd)
+{
+	struct ifreq ifr = {.ifr_data = cmd};
+
+	return dev_ioctl(d, SIOCETHTOOL, &ifr);
+}
+
+static void read_driver(struct netdev *d)
+{
+	struct ethtool_drvinfo info = {.cmd = ETHTOOL_GDRVINFO};
+
+	if (dev_ethtool(d, &info) == 0)
+		snprintf(d->driver, sizeof(d->driver), "%s", info.driver);
+}
+
+// A driver that cannot tell its channels has one of each.
+static void read_queues(struct netdev *d)
+{
+	struct ethtool_channels ch = {.cmd = ETHTOOL_GCHANNELS};
+
+	d->rx_queues = 1;
+	if (dev_ethtool(d, &ch) == 0 && ch.rx_count + ch.combined_count > 0) {
+		d->rx_queues = ch.rx_count + ch.combined_count;
+		d->combined_queues = ch.combined_count > 0;
+	}
+}
+
+static void read_offloads(struct netdev *d)
+{
+	struct ethtool_value flags = {.cmd = ETHTOOL_GFLAGS};
+
+	d->rx_vlan_offload = dev_ethtool(d, &flags) == 0 && (flags.data & ETH_FLAG_RXVLAN) != 0;
+}
+
+// The kernel first answers with the number of words of its link mode masks, negated, and the
+// speed when asked again with that number.
+static void read_speed(struct netdev *d)
+{
+	enum { MASK_WORDS_MAX = 3 * 127 };
+	_Alignas(struct ethtool_link_settings) char
+		buf[sizeof(struct ethtool_link_settings) + MASK_WORDS_MAX * sizeof(uint32_t)] = {0};
+	struct ethtool_link_settings *s = (void *)buf;
+
+	s->cmd = ETHTOOL_GLINKSETTINGS;
+	if (dev_ethtool(d, s) != 0 || s->link_mode_masks_nwords >= 0)
+		return;
+	s->link_mode_masks_nwords = (int8_t)-s->link_mode_masks_nwords;
+	s->cmd = ETHTOOL_GLINKSETTINGS;
+	if (dev_ethtool(d, s) == 0 && s->speed != (uint32_t)SPEED_UNKNOWN)
+		d->speed_bps = s->speed * 1000000ull;
+}
+
+static int read_address_and_mtu(struct netdev *d)
+{
+	struct ifreq ifr = {0};
+	int rc = dev_ioctl(d, SIOCGIFHWADDR, &ifr);
+
+	if (rc != 0)
+		return rc;
+	memcpy(d->mac, ifr.ifr_hwaddr.sa_data, sizeof(d->mac));
+	rc = dev_ioctl(d, SIOCGIFMTU, &ifr);
+	if (rc == 0)
+		d->mtu = (uint32_t)ifr.ifr_mtu;
+	return rc;
+}
+
+static int bring_up(const struct netdev *d)
+{
+	struct ifreq ifr = {0};
+	int rc = dev_ioctl(d, SIOCGIFFLAGS, &ifr);
+
+	if (rc != 0 || ifr.ifr_flags & IFF_UP)
+		return rc;
+	ifr.ifr_flags = (short)(ifr.ifr_flags | IFF_UP);
+	return dev_ioctl(d, SIOCSIFFLAGS, &ifr);
+}
+
+// The kernel undoes a membership when its socket closes, also after SIGKILL. Protocol 0: the socket
+// itself receives nothing.
+static int make_promiscuous(struct netdev *d)
+{
+	struct packet_mreq req = {.mr_ifindex = d->ifindex, .mr_type = PACKET_MR_PROMISC};
+
+	d->promisc_fd = socket(AF_PACKET, SOCK_RAW | SOCK_CLOEXEC, 0);
+	if (d->promisc_fd < 0)
+		return -errno;
+	if (setsockopt(d->promisc_fd, SOL_PACKET, PACKET_ADD_MEMBERSHIP, &req, sizeof(req)) != 0)
+		return -errno;
+	return 0;
+}
+
+static int explain(const char *ifname, const char *what, int rc, char *err, size_t err_len)
+{
+	if (rc == -EPERM || rc == -EACCES)
+		snprintf(err, err_len, "%s: %s is not permitted; run as root", ifname, what);
+	else
+		snprintf(err, err_len, "%s: %s failed: %s", ifname, what, strerror(-rc));
+	return rc;
+}
+
+static int open_sockets(struct netdev *d)
+{
+	d->ctl_fd = socket(AF_INET, SOCK_DGRAM | SOCK_CLOEXEC, 0);
+	d->nl_fd = socket(AF_NETLINK, SOCK_RAW | SOCK_CLOEXEC, NETLINK_ROUTE);
+	return d->ctl_fd < 0 || d->nl_fd < 0 ? -errno : 0;
+}
+
+static int find(struct netdev *d, const char *ifname, char *err, size_t err_len)
+{
+	if (strlen(ifname) < sizeof(d->name))
+		d->ifindex = (int)if_nametoindex(ifname);
+	if (d->ifindex == 0) {
+		snprintf(err, err_len,
+			 "%s: no such interface in this network namespace; `ip link` lists them",
+			 ifname);
+		return -ENODEV;
+	}
+	snprintf(d->name, sizeof(d->name), "%s", ifname);
+	return 0;
+}
+
+int netdev_open(struct netdev *d, const char *ifname, char *err, size_t err_len)
+{
+	const char *step = "opening a socket";
+	int rc;
+
+	*d = (struct netdev){.ctl_fd = -1, .nl_fd = -1, .promisc_fd = -1};
+	rc = find(d, ifname, err, err_len);
+	if (rc != 0)
+		return rc;
+	rc = open_sockets(d);
+	if (rc == 0) {
+		step = "reading its address";
+		rc = read_address_and_mtu(d);
+	}
+	if (rc == 0) {
+		step = "bringing it up";
+		rc = bring_up(d);
+	}
+	if (rc == 0) {
+		step = "making it promiscuous";
+		rc = make_promiscuous(d);
+	}
+	if (rc != 0) {
+		netdev_close(d);
+		return explain(ifname, step, rc, err, err_len);
+	}
+	read_driver(d);
+	read_queues(d);
+	read_offloads(d);
+	read_speed(d);
+	return 0;
+}
+
+static void close_fd(int *fd)
+{
+	if (*fd >= 0)
+		close(*fd);
+	*fd = -1;
+}
+
+void netdev_close(struct netdev *d)
+{
+	close_fd(&d->promisc_fd);
+	close_fd(&d->nl_fd);
+	close_fd(&d->ctl_fd);
+}
+
+static void read_attr(struct rtattr *attr, struct netdev_state *out)
+{
+	struct rtnl_link_stats64 stats = {0};
+
+	if (attr->rta_type != IFLA_STATS64)
+		return;
+	memcpy(&stats, RTA_DATA(attr),
+	       RTA_PAYLOAD(attr) < sizeof(stats) ? RTA_PAYLOAD(attr) : sizeof(stats));
+	out->rx_missed = stats.rx_missed_errors;
+}
+
+int netdev_read(const struct netdev *d, struct netdev_state *out)
+{
+	struct {
+		struct nlmsghdr hdr;
+		struct ifinfomsg ifi;
+	} req = {
+		.hdr = {.nlmsg_len = sizeof(req), .nlmsg_type = RTM_GETLINK,
+			.nlmsg_flags = NLM_F_REQUEST},
+		.ifi = {.ifi_family = AF_UNSPEC, .ifi_index = d->ifindex},
+	};
+	// The answer to a request for one link is one message; the kernel needs less than 8 KiB.
+	_Alignas(struct nlmsghdr) char buf[16384];
+	struct netdev_state state = {0};
+	struct nlmsghdr *hdr = (void *)buf;
+	ssize_t len;
+
+	if (send(d->nl_fd, &req, sizeof(req), 0) < 0)
+		return -errno;
+	len = recv(d->nl_fd, buf, sizeof(buf), 0);
+	if (len < 0)
+		return -errno;
+	if (!NLMSG_OK(hdr, (size_t)len) || hdr->nlmsg_type != RTM_NEWLINK)
+		return -ENODEV;
+	struct ifinfomsg *ifi = NLMSG_DATA(hdr);
+	int left = (int)IFLA_PAYLOAD(hdr);
+
+	state.up = (ifi->ifi_flags & IFF_UP) != 0 && (ifi->ifi_flags & IFF_RUNNING) != 0;
+	for (struct rtattr *a = IFLA_RTA(ifi); RTA_OK(a, left);) {
+		read_attr(a, &state);
+		left -= (int)RTA_ALIGN(a->rta_len);
+		a = (void *)((char *)a + RTA_ALIGN(a->rta_len));
+	}
+	*out = state;
+	return 0;
+}

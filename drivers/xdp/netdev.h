@@ -1,0 +1,41 @@
+// SPDX-License-Identifier: Apache-2.0
+// A kernel network interface as an AF_XDP port needs it: looks it up, takes it into promiscuous
+// use, and reads link, speed and losses. Plain ioctl and one rtnetlink request; no DPDK. The control thread
+// calls everything. It changes nothing that outlives the process but the interface's UP flag.
+#pragma once
+
+#include <net/if.h>
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+enum { NETDEV_DRIVER_LEN = 32 };
+
+struct netdev {
+	char name[IF_NAMESIZE];
+	char driver[NETDEV_DRIVER_LEN]; // "" where the kernel does not tell
+	int ifindex;
+	int ctl_fd; // for ioctl
+	int nl_fd; // for rtnetlink
+	int promisc_fd; // its membership keeps the interface promiscuous while we live
+	uint8_t mac[6];
+	uint32_t mtu;
+	uint32_t rx_queues;
+	bool combined_queues; // `ethtool -L` calls them combined, not rx
+	bool rx_vlan_offload; // the NIC takes VLAN tags off before XDP sees them
+	uint64_t speed_bps; // 0: none or unknown
+};
+
+// What changes while the port is open.
+struct netdev_state {
+	bool up; // administratively up and the link has carrier
+	uint64_t rx_missed; // frames the NIC lost for want of buffers
+};
+
+// Looks the interface up, brings it up and makes it promiscuous. On failure err holds one
+// sentence. 0 or -errno.
+__attribute__((warn_unused_result)) int netdev_open(struct netdev *d, const char *ifname,
+						    char *err, size_t err_len);
+void netdev_close(struct netdev *d);
+__attribute__((warn_unused_result)) int netdev_read(const struct netdev *d,
+						    struct netdev_state *out);

@@ -1,0 +1,470 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "drivers/xdp/xdp.h"
+
+#include <errno.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/socket.h>
+#include <time.h>
+#include <unistd.h>
+
+#include <linux/if_xdp.h>
+#include <rte_eal.h>
+#include <rte_ether.h>
+#include <rte_mempool.h>
+
+#include "drivers/xdp/weir_xdp.h"
+#include "drivers/xdp/xdp_port.h"
+
+enum {
+	KERNEL_PAGE = 4096, // a buffer of the kernel's may not be longer
+	KERNEL_CHUNK_MIN = 1 << XDP_SLOT_LOG2,
+	POOL_HEADER = RTE_CACHE_LINE_SIZE, // what the mempool puts before an element
+	TAGGED_OVERHEAD = 22, // Ethernet header and two tags
+	SEND_BUFFER_BYTES = 4 << 20, // what skbs of a full transmit ring account for, and more
+	SHAPER_BURST_NS = 200000, // a poll loop beside softirqs is late by this much now and then
+	BIND_TRIES = 50,
+	BIND_WAIT_NS = 10000000,
+};
+
+// What a driver does with PFC frames that software sends or wants to see. A NIC that is not listed
+// is taken to consume received ones, as most MACs do.
+static const struct driver_trait {
+	const char *driver;
+	bool has_rate; // its link speed is real
+	bool pfc_rx, pfc_tx;
+} driver_traits[] = {
+	{"veth", false, true, true},	   {"tun", false, true, true},
+	{"virtio_net", false, true, true}, {"ena", false, true, true},
+	{"hv_netvsc", false, true, true},  {"vmxnet3", false, true, true},
+	{"igb", true, true, true},	   {"igc", true, true, true},
+	{"e1000e", true, true, true},	   {"i40e", true, false, false},
+	{"ice", true, false, false},	   {"mlx5_core", true, false, true},
+	{"", true, false, true}, // any other: stays last
+};
+
+static const struct driver_trait *traits_of(const char *driver)
+{
+	const struct driver_trait *t = driver_traits;
+
+	while (t->driver[0] != '\0' && strcmp(t->driver, driver) != 0)
+		t++;
+	return t;
+}
+
+__attribute__((format(printf, 2, 3))) static void note(char *notes, const char *fmt, ...)
+{
+	size_t len = strlen(notes);
+	va_list args;
+
+	va_start(args, fmt);
+	vsnprintf(notes + len, XDP_NOTE_LEN - len, fmt, args);
+	va_end(args);
+}
+
+// ---- sizes
+
+uint32_t xdp_data_room(uint32_t max_frame)
+{
+	return XDP_FRAME_ROOM + RTE_ALIGN_CEIL(max_frame + XDP_FRAME_SLACK, XDP_FRAME_STEP);
+}
+
+uint32_t xdp_max_frame(void)
+{
+	uint32_t room = KERNEL_PAGE - POOL_HEADER - (uint32_t)sizeof(struct rte_mbuf) -
+			XDP_FRAME_ROOM;
+
+	return RTE_ALIGN_FLOOR(room, XDP_FRAME_STEP) - XDP_FRAME_SLACK;
+}
+
+uint32_t xdp_rx_ring(uint32_t conf)
+{
+	uint32_t n = conf == 0 ? XDP_RX_RING_DEFAULT : conf;
+
+	n = RTE_MIN(RTE_MAX(n, (uint32_t)XDP_RX_RING_MIN), (uint32_t)XDP_RX_RING_MAX);
+	return rte_align32pow2(n);
+}
+
+// Room for the configured bytes in the shortest frames that matter, and for MAC control beside them.
+uint32_t xdp_tx_ring(uint32_t tx_ring_bytes)
+{
+	uint32_t bytes = tx_ring_bytes == 0 ? XDP_TX_RING_BYTES_DEFAULT : tx_ring_bytes;
+	uint32_t n = RTE_MIN(bytes, 1u << 20) / RTE_ETHER_MIN_LEN + 2 * XDP_TX_CONTROL_SPARE;
+
+	return rte_align32pow2(n);
+}
+
+// ---- what an interface and a pool must be like
+
+static int check_netdev(const struct netdev *d, const struct xdp_conf *conf, char *err,
+			size_t err_len)
+{
+	uint32_t mtu = conf->mtu != 0 ? conf->mtu : conf->max_frame - TAGGED_OVERHEAD;
+
+	if (conf->max_frame > xdp_max_frame()) {
+		snprintf(err, err_len,
+			 "%s: AF_XDP holds a frame in one memory page, so the largest MTU is %u, "
+			 "not %u",
+			 d->name, xdp_max_frame() - TAGGED_OVERHEAD, mtu);
+		return -EMSGSIZE;
+	}
+	if (d->rx_queues > 1) {
+		snprintf(err, err_len,
+			 "%s: it spreads frames over %u receive queues and one is polled; `ethtool "
+			 "-L %s %s 1` leaves one",
+			 d->name, d->rx_queues, d->name, d->combined_queues ? "combined" : "rx");
+		return -EINVAL;
+	}
+	if (d->mtu < mtu) {
+		snprintf(err, err_len,
+			 "%s: its MTU is %u and the port needs %u; `ip link set dev %s mtu %u`",
+			 d->name, d->mtu, mtu, d->name, mtu);
+		return -EMSGSIZE;
+	}
+	return 0;
+}
+
+static int check_pool(const struct rte_mempool *pool, uint32_t max_frame, char *err,
+		      size_t err_len)
+{
+	uint32_t room = rte_pktmbuf_data_room_size((struct rte_mempool *)(uintptr_t)pool);
+
+	if (pool->nb_mem_chunks != 1) {
+		snprintf(err, err_len,
+			 "the frame pool lies in %u pieces of memory and AF_XDP needs one; set "
+			 "more hugepages or none",
+			 pool->nb_mem_chunks);
+		return -ENOMEM;
+	}
+	if (room < xdp_data_room(max_frame)) {
+		snprintf(err, err_len,
+			 "the frame pool has %u bytes per frame and a frame of %u bytes needs %u",
+			 room, max_frame, xdp_data_room(max_frame));
+		return -EMSGSIZE;
+	}
+	return 0;
+}
+
+// ---- the socket and its rings
+
+static void free_if_owned(struct rte_mempool *pool, void *arg, void *obj, unsigned idx)
+{
+	struct xdp_port *p = arg;
+	uint64_t chunk = xdp_chunk(p, obj);
+
+	(void)pool;
+	(void)idx;
+	if (xdp_owns(p, chunk)) {
+		xdp_disown(p, chunk);
+		rte_pktmbuf_free(obj);
+	}
+}
+
+// The kernel keeps buffers in places that rings do not show, so what comes back is found by
+// looking at every element of the pool.
+static void socket_close(struct xdp_port *p)
+{
+	if (p->xsk != NULL)
+		xsk_socket__delete(p->xsk);
+	if (p->umem != NULL)
+		(void)xsk_umem__delete(p->umem);
+	p->xsk = NULL;
+	p->umem = NULL;
+	if (p->owned != NULL)
+		rte_mempool_obj_iter(p->pool, free_if_owned, p);
+	p->pending_bytes = 0;
+	p->pending_frames = 0;
+}
+
+static int umem_create(struct xdp_port *p, uint32_t rx_ring)
+{
+	uint32_t header = p->header + (uint32_t)sizeof(struct rte_mbuf) +
+			  rte_pktmbuf_priv_size(p->pool);
+	uint32_t chunk = header + rte_pktmbuf_data_room_size(p->pool);
+	const struct xsk_umem_config cfg = {
+		.fill_size = rx_ring,
+		.comp_size = p->tx_size,
+		.frame_size = RTE_MIN(RTE_MAX(chunk, (uint32_t)KERNEL_CHUNK_MIN),
+				      (uint32_t)KERNEL_PAGE),
+		.frame_headroom = header,
+		.flags = XDP_UMEM_UNALIGNED_CHUNK_FLAG,
+	};
+
+	return xsk_umem__create(&p->umem, (void *)p->base, p->base_len, &p->fill, &p->completion,
+				&cfg);
+}
+
+static int socket_try(struct xdp_port *p, uint32_t rx_ring, bool copy)
+{
+	const struct xsk_socket_config cfg = {
+		.rx_size = rx_ring,
+		.tx_size = p->tx_size,
+		.libxdp_flags = XSK_LIBXDP_FLAGS__INHIBIT_PROG_LOAD,
+		.bind_flags = (uint16_t)(XDP_USE_NEED_WAKEUP | (copy ? XDP_COPY : 0)),
+	};
+	int rc = umem_create(p, rx_ring);
+
+	if (rc == 0)
+		rc = xsk_socket__create(&p->xsk, p->dev.name, 0, p->umem, &p->rx, &p->tx, &cfg);
+	if (rc != 0)
+		socket_close(p);
+	return rc;
+}
+
+// A process that was killed a moment ago may still be leaving the queue: the kernel finishes that
+// in the background.
+static int socket_retry(struct xdp_port *p, uint32_t rx_ring, bool copy)
+{
+	const struct timespec wait = {.tv_nsec = BIND_WAIT_NS};
+	int rc = socket_try(p, rx_ring, copy);
+
+	for (unsigned i = 1; i < BIND_TRIES && rc == -EBUSY; i++) {
+		nanosleep(&wait, NULL);
+		rc = socket_try(p, rx_ring, copy);
+	}
+	return rc;
+}
+
+static void socket_setup(struct xdp_port *p, uint32_t rx_ring)
+{
+	struct xdp_options opts = {0};
+	socklen_t len = sizeof(opts);
+	int bytes = SEND_BUFFER_BYTES;
+
+	p->fd = xsk_socket__fd(p->xsk);
+	p->zero_copy = getsockopt(p->fd, SOL_XDP, XDP_OPTIONS, &opts, &len) == 0 &&
+		       (opts.flags & XDP_OPTIONS_ZEROCOPY) != 0;
+	(void)setsockopt(p->fd, SOL_SOCKET, SO_SNDBUFFORCE, &bytes, sizeof(bytes));
+	p->fill_debt = rx_ring;
+	xdp_refill(p);
+}
+
+static int socket_open(struct xdp_port *p, uint32_t rx_ring, bool copy, char *err, size_t err_len)
+{
+	const char *name = p->dev.name;
+	int rc = socket_retry(p, rx_ring, copy);
+
+	if (rc == -EBUSY)
+		snprintf(err, err_len,
+			 "%s: another program holds its AF_XDP queue; stop that one first", name);
+	else if (rc == -EPERM || rc == -EACCES)
+		snprintf(err, err_len, "%s: opening an AF_XDP socket is not permitted; run as root",
+			 name);
+	else if (rc == -ENOBUFS || rc == -ENOMEM)
+		snprintf(err, err_len,
+			 "%s: the kernel cannot lock the frame pool's memory; raise `ulimit -l` or "
+			 "shrink the buffer",
+			 name);
+	else if (rc != 0)
+		snprintf(err, err_len, "%s: AF_XDP does not work on this interface: %s", name,
+			 strerror(-rc));
+	if (rc != 0)
+		return rc;
+	socket_setup(p, rx_ring);
+	if (p->fill_debt == 0)
+		return 0;
+	snprintf(err, err_len, "%s: the frame pool has too few frames for a receive ring of %u",
+		 name, rx_ring);
+	return -ENOMEM;
+}
+
+// ---- the program
+
+static int attach_mode(struct xdp_port *p, enum xdp_mode mode)
+{
+	int rc = xdp_attach_socket(&p->attach, p->fd);
+
+	return rc == 0 ? xdp_attach_link(&p->attach, p->dev.ifindex, mode) : rc;
+}
+
+static int attach_failed(const struct xdp_port *p, int rc, char *err, size_t err_len)
+{
+	snprintf(err, err_len, "%s: the XDP program cannot be attached: %s", p->dev.name,
+		 strerror(-rc));
+	return rc;
+}
+
+// Native first; where the driver has none (or, on veth, where the peer's MTU is above 3506) the kernel's
+// generic hook, which needs a copying socket. EBUSY and EEXIST mean that somebody was faster.
+static int attach(struct xdp_port *p, uint32_t rx_ring, char *notes, char *err, size_t err_len)
+{
+	int rc = attach_mode(p, XDP_MODE_NATIVE), native_rc = rc;
+
+	if (rc == 0)
+		return 0;
+	if (rc == -EBUSY || rc == -EEXIST || rc == -EPERM)
+		return attach_failed(p, rc, err, err_len);
+	if (p->zero_copy) {
+		socket_close(p);
+		rc = socket_open(p, rx_ring, true, err, err_len);
+		if (rc != 0)
+			return rc;
+	}
+	rc = attach_mode(p, XDP_MODE_GENERIC);
+	if (rc != 0)
+		return attach_failed(p, rc, err, err_len);
+	note(notes,
+	     "%s: the driver refused native XDP (%s), so the slower generic hook is used; a veth "
+	     "wants its peer's MTU at 3506 or less and no more transmit queues there than it "
+	     "has receive queues\n",
+	     p->dev.name, strerror(-native_rc));
+	return 0;
+}
+
+// ---- open and close
+
+static void fill_facts(const struct xdp_port *p, const struct xdp_conf *conf,
+		       struct port_facts *facts, char *notes)
+{
+	const struct driver_trait *t = traits_of(p->dev.driver);
+
+	*facts = (struct port_facts){
+		.speed_bps = t->has_rate ? p->dev.speed_bps : 0,
+		.max_frame = conf->max_frame,
+		.rx_ring = xdp_rx_ring(conf->rx_ring),
+		.tx_ring_bytes = RTE_MAX(p->tx_limit_bytes, conf->max_frame),
+		.shaper_burst_ns = SHAPER_BURST_NS,
+		.rx_depth_readable = true,
+		.pfc_rx = t->pfc_rx,
+		.pfc_tx = t->pfc_tx,
+	};
+	memcpy(facts->mac, p->dev.mac, sizeof(facts->mac));
+	if (!t->pfc_rx)
+		note(notes,
+		     "%s: the NIC (%s) keeps received PFC frames to itself, so a PAUSE from the "
+		     "peer does not reach the switch\n",
+		     p->dev.name, p->dev.driver);
+	if (!t->pfc_tx)
+		note(notes,
+		     "%s: the NIC (%s) discards PFC frames that software sends, so the switch "
+		     "cannot pause the peer\n",
+		     p->dev.name, p->dev.driver);
+	if (p->dev.rx_vlan_offload && t->has_rate)
+		note(notes,
+		     "%s: the NIC takes VLAN tags off; `ethtool -K %s rxvlan off` keeps them in "
+		     "the frame\n",
+		     p->dev.name, p->dev.name);
+}
+
+static int port_init(struct xdp_port *p, const struct xdp_conf *conf)
+{
+	const struct rte_mempool_memhdr *mem = STAILQ_FIRST(&conf->pool->mem_list);
+	uintptr_t start = (uintptr_t)mem->addr, end = start + mem->len;
+
+	p->pool = conf->pool;
+	p->base = RTE_ALIGN_FLOOR(start, (uintptr_t)KERNEL_PAGE);
+	p->base_len = RTE_ALIGN_CEIL(end, (uintptr_t)KERNEL_PAGE) - p->base;
+	p->header = conf->pool->header_size;
+	p->max_frame = conf->max_frame;
+	p->tx_limit_bytes = conf->tx_ring_bytes != 0 ? conf->tx_ring_bytes
+						     : XDP_TX_RING_BYTES_DEFAULT;
+	p->tx_size = xdp_tx_ring(p->tx_limit_bytes);
+	p->owned = calloc((p->base_len >> XDP_SLOT_LOG2 >> 6) + 1, sizeof(*p->owned));
+	return p->owned == NULL ? -ENOMEM : 0;
+}
+
+// The order matters: who owns the interface is settled before its queue is taken, and the rings are
+// full before the program sends the first frame into them.
+static int open_steps(struct xdp_port *p, const struct xdp_conf *conf, char *notes, char *err,
+		      size_t err_len)
+{
+	uint32_t rx_ring = xdp_rx_ring(conf->rx_ring);
+	struct netdev_state state;
+	int rc = check_netdev(&p->dev, conf, err, err_len);
+
+	if (rc == 0)
+		rc = check_pool(conf->pool, conf->max_frame, err, err_len);
+	if (rc == 0)
+		rc = xdp_attach_check(p->dev.ifindex, p->dev.name, err, err_len);
+	if (rc == 0)
+		rc = xdp_attach_load(&p->attach, err, err_len);
+	if (rc == 0)
+		rc = port_init(p, conf);
+	// On normal pages a buffer may straddle two that a NIC sees apart: the kernel has to copy.
+	if (rc == 0)
+		rc = socket_open(p, rx_ring, !rte_eal_has_hugepages(), err, err_len);
+	if (rc == 0)
+		rc = attach(p, rx_ring, notes, err, err_len);
+	if (rc == 0 && netdev_read(&p->dev, &state) == 0)
+		p->rx_missed_at_open = state.rx_missed;
+	return rc;
+}
+
+int xdp_open(const struct xdp_conf *conf, struct xdp_port **out, struct port_facts *facts,
+	     char *notes, char *err, size_t err_len)
+{
+	struct xdp_port *p = calloc(1, sizeof(*p));
+	int rc = -ENOMEM;
+
+	if (p == NULL) {
+		snprintf(err, err_len, "%s: out of memory", conf->ifname);
+		return rc;
+	}
+	notes[0] = '\0';
+	snprintf(err, err_len, "%s: out of memory", conf->ifname); // for calls with nothing to say
+	p->attach = (struct xdp_attach){.link_fd = -1};
+	rc = netdev_open(&p->dev, conf->ifname, err, err_len);
+	if (rc == 0)
+		rc = open_steps(p, conf, notes, err, err_len);
+	if (rc != 0) {
+		xdp_close(p);
+		return rc;
+	}
+	fill_facts(p, conf, facts, notes);
+	*out = p;
+	return 0;
+}
+
+void xdp_close(struct xdp_port *p)
+{
+	if (p == NULL)
+		return;
+	xdp_attach_close(&p->attach);
+	socket_close(p);
+	netdev_close(&p->dev);
+	free(p->owned);
+	free(p);
+}
+
+// ---- numbers
+
+// A frame the kernel drops for want of a fill-ring buffer counts in rx_dropped already, so
+// rx_fill_ring_empty_descs is not added.
+static void xdp_stats(void *drv, struct port_drv_stats *out)
+{
+	const struct xdp_port *p = drv;
+	struct xdp_statistics st = {0};
+	struct netdev_state state;
+	socklen_t len = sizeof(st);
+
+	(void)getsockopt(p->fd, SOL_XDP, XDP_STATISTICS, &st, &len);
+	if (netdev_read(&p->dev, &state) != 0)
+		state.rx_missed = p->rx_missed_at_open; // the interface is gone
+	*out = (struct port_drv_stats){
+		.rx_missed = st.rx_dropped + st.rx_ring_full +
+			     xdp_attach_count(&p->attach, WEIR_XDP_OTHER_QUEUE) +
+			     (state.rx_missed - p->rx_missed_at_open),
+		.tx_errors = ctr_get(&p->tx_errors) + st.tx_invalid_descs,
+		.rx_to_kernel = xdp_attach_count(&p->attach, WEIR_XDP_TO_KERNEL),
+	};
+}
+
+static bool xdp_link_up(void *drv)
+{
+	const struct xdp_port *p = drv;
+	struct netdev_state state;
+
+	return netdev_read(&p->dev, &state) == 0 && state.up;
+}
+
+const struct port_ops xdp_ops = {
+	.rx = xdp_rx,
+	.rx_depth = xdp_rx_depth,
+	.tx_room = xdp_tx_room,
+	.tx = xdp_tx,
+	.tx_pending = xdp_tx_pending,
+	.stats = xdp_stats,
+	.link_up = xdp_link_up,
+};

@@ -1,0 +1,63 @@
+// SPDX-License-Identifier: Apache-2.0
+// AF_XDP port: a kernel interface as a switch port, on our own rings over the process's frame pool.
+// The memory of the whole pool is registered with the kernel once per port, so a frame received on
+// one port leaves through another without a copy of ours. One queue; one segment per frame.
+//
+// The control thread opens and closes; the operations of dataplane/port.h follow its thread rules.
+// PFC is not parsed before the ring: the received frame acts.
+//
+//            pool ---- fill ring ----> kernel ---- receive ring ----> rx()
+//              ^                                                        |
+//              +---- completion ring <---- kernel <---- transmit ring <--- tx()
+//
+// Receive side: at most rx_ring buffers are with the kernel or unread, so the receive ring cannot
+// overflow; when the worker is late the fill ring runs dry and the kernel counts what it drops.
+// Transmit side: tx_room() keeps what is handed over and not completed below tx_ring_bytes.
+#pragma once
+
+#include <stddef.h>
+#include <stdint.h>
+
+#include "dataplane/port.h"
+
+struct rte_mempool;
+struct xdp_port;
+
+enum {
+	XDP_RX_RING_DEFAULT = 2048,
+	XDP_RX_RING_MIN = 64,
+	XDP_RX_RING_MAX = 32768,
+	XDP_TX_RING_BYTES_DEFAULT = 8192,
+	XDP_FRAME_ROOM = 256, // the kernel leaves this much free before a received frame
+	XDP_FRAME_SLACK = 8, // FCS and one more tag on NICs that write them behind the frame
+	XDP_FRAME_STEP = 128, // NICs take receive buffers in these steps
+	XDP_NOTE_LEN = 512,
+};
+
+struct xdp_conf {
+	const char *ifname;
+	struct rte_mempool *pool;
+	uint32_t max_frame; // without FCS
+	uint32_t mtu; // IP MTU the interface must carry; 0: max_frame - 22
+	uint32_t tx_ring_bytes; // 0: 8 KiB
+	uint32_t rx_ring; // frames; 0: 2048
+};
+
+// Bytes of mbuf buffer for frames up to max_frame, and the longest frame that fits any pool.
+uint32_t xdp_data_room(uint32_t max_frame);
+uint32_t xdp_max_frame(void);
+
+// Ring sizes that a configured value (0: default) comes to.
+uint32_t xdp_rx_ring(uint32_t conf);
+uint32_t xdp_tx_ring(uint32_t tx_ring_bytes); // descriptors
+
+// notes: a buffer of XDP_NOTE_LEN for sentences the user should see, each ended by '\n'. On failure
+// err holds one sentence and *out is untouched. 0 or -errno.
+__attribute__((warn_unused_result)) int xdp_open(const struct xdp_conf *conf, struct xdp_port **out,
+						 struct port_facts *facts, char *notes, char *err,
+						 size_t err_len);
+
+// The port's worker must have stopped. Frames with the kernel go back to the pool. NULL is fine.
+void xdp_close(struct xdp_port *p);
+
+extern const struct port_ops xdp_ops;

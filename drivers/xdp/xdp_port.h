@@ -1,0 +1,85 @@
+// SPDX-License-Identifier: Apache-2.0
+// The inside of an AF_XDP port, shared by its hot half (rings.c, the owner worker) and its slow
+// half (xdp.c, control). Addresses that the kernel sees are offsets into the pool's memory in the
+// unaligned form: start of the element in the low 48 bits, distance to the data in the upper 16.
+#pragma once
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include <rte_common.h>
+#include <rte_mbuf.h>
+#include <xdp/xsk.h>
+
+#include "dataplane/counter.h"
+#include "drivers/xdp/attach.h"
+#include "drivers/xdp/netdev.h"
+
+// An element is at least this long, the kernel's smallest buffer, so a slot holds one start at most.
+enum { XDP_SLOT_LOG2 = 11 };
+
+// Descriptors of the transmit ring that only MAC control frames may use.
+enum { XDP_TX_CONTROL_SPARE = 32 };
+
+struct xdp_port {
+	// ---- owner worker
+	struct xsk_ring_cons rx;
+	struct xsk_ring_prod fill;
+	struct xsk_ring_prod tx;
+	struct xsk_ring_cons completion;
+	struct rte_mempool *pool;
+	uintptr_t base; // of the registered memory
+	uint64_t *owned; // one bit per slot: the buffer there is with the kernel
+	uint32_t header; // from the start of an element to its mbuf
+	uint32_t fill_debt; // buffers the kernel should have and has not
+	uint32_t pending_bytes;
+	uint32_t pending_frames;
+	uint32_t tx_limit_bytes;
+	uint32_t tx_size;
+	uint32_t max_frame;
+	int fd;
+	ctr_t tx_errors;
+
+	// ---- control
+	struct xsk_umem *umem;
+	struct xsk_socket *xsk;
+	struct netdev dev;
+	struct xdp_attach attach;
+	uint64_t rx_missed_at_open;
+	uint64_t base_len;
+	bool zero_copy;
+};
+
+static inline uint64_t xdp_chunk(const struct xdp_port *p, const struct rte_mbuf *m)
+{
+	return (uint64_t)((uintptr_t)m - p->base - p->header);
+}
+
+static inline struct rte_mbuf *xdp_mbuf(const struct xdp_port *p, uint64_t addr)
+{
+	return (struct rte_mbuf *)(p->base + xsk_umem__extract_addr(addr) + p->header);
+}
+
+static inline void xdp_own(struct xdp_port *p, uint64_t chunk)
+{
+	p->owned[chunk >> XDP_SLOT_LOG2 >> 6] |= 1ull << (chunk >> XDP_SLOT_LOG2 & 63);
+}
+
+static inline void xdp_disown(struct xdp_port *p, uint64_t chunk)
+{
+	p->owned[chunk >> XDP_SLOT_LOG2 >> 6] &= ~(1ull << (chunk >> XDP_SLOT_LOG2 & 63));
+}
+
+static inline bool xdp_owns(const struct xdp_port *p, uint64_t chunk)
+{
+	return (p->owned[chunk >> XDP_SLOT_LOG2 >> 6] >> (chunk >> XDP_SLOT_LOG2 & 63) & 1) != 0;
+}
+
+// Gives the kernel as many of the missing buffers as the pool has.
+void xdp_refill(struct xdp_port *p);
+
+uint16_t xdp_rx(void *drv, struct rte_mbuf **pkts, uint16_t n);
+int32_t xdp_rx_depth(void *drv);
+int32_t xdp_tx_room(void *drv);
+uint16_t xdp_tx(void *drv, struct rte_mbuf **pkts, uint16_t n);
+uint32_t xdp_tx_pending(void *drv);

@@ -1,0 +1,477 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "tests/lab/bench.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <rte_eal.h>
+#include <rte_mbuf.h>
+
+#include "control/config/config.h"
+#include "dataplane/qos/shaper.h"
+#include "dataplane/worker.h"
+
+enum { POOL_FRAMES = 65535, START_NS = 1000000 };
+
+static struct rte_mempool *pool; // one per process: EAL starts once
+static unsigned n_opened;
+
+int bench_eal(void **state)
+{
+	static char *argv[] = {"test", "--no-huge", "--no-shconf", "--no-pci", "--no-telemetry",
+			       "--log-level=critical", "-m", "512", "-l", "0", NULL};
+
+	(void)state;
+	if (pool != NULL)
+		return 0;
+	if (rte_eal_init(10, argv) < 0)
+		return -1;
+	pool = rte_pktmbuf_pool_create("bench", POOL_FRAMES, 0, 0, 4096 + 128, SOCKET_ID_ANY);
+	return pool == NULL ? -1 : 0;
+}
+
+static void print_diags(const struct diags *d)
+{
+	for (unsigned i = 0; i < d->n; i++)
+		print_error("%s\n", d->lines[i]);
+}
+
+static struct config *load(const char *yaml)
+{
+	struct diags d = {0};
+	struct config *c = NULL;
+
+	if (config_parse("bench.yaml", yaml, strlen(yaml), &c, &d) != 0) {
+		print_diags(&d);
+		fail_msg("the policy does not parse");
+	}
+	diags_fini(&d);
+	return c;
+}
+
+static struct policy *compile(const struct config *c, const struct port_facts *facts)
+{
+	struct diags d = {0};
+	struct policy *p = NULL;
+
+	if (config_compile(c, facts, &p, &d) != 0) {
+		print_diags(&d);
+		fail_msg("the policy does not compile");
+	}
+	diags_fini(&d);
+	return p;
+}
+
+// ---- the host
+
+static void *grown(void *mem, uint32_t *capacity, size_t elem)
+{
+	*capacity = *capacity == 0 ? 256 : 2 * *capacity;
+	mem = realloc(mem, *capacity * elem);
+	assert_non_null(mem);
+	return mem;
+}
+
+static void record(struct bench_rx **list, uint32_t *n, uint32_t *capacity,
+		   const struct rte_mbuf *m, uint64_t now_ns)
+{
+	struct bench_rx *r;
+
+	if (*n == *capacity)
+		*list = grown(*list, capacity, sizeof(**list));
+	r = &(*list)[(*n)++];
+	*r = (struct bench_rx){.t_ns = now_ns, .len = (uint16_t)m->pkt_len};
+	memcpy(r->data, rte_pktmbuf_mtod(m, void *),
+	       m->pkt_len < BENCH_KEEP ? m->pkt_len : BENCH_KEEP);
+}
+
+struct pfc_times bench_pfc_times(const struct bench_rx *rx)
+{
+	struct pfc_times t = {0};
+
+	assert_int_equal(mac_ctrl_parse(rx->data, rx->len, &t), MAC_CTRL_PFC);
+	return t;
+}
+
+static void host_pfc(struct bench_host *h, const struct bench_rx *rx)
+{
+	struct pfc_times t = bench_pfc_times(rx);
+	uint64_t speed = h->bench->policy->ports[h - h->bench->host].speed_bps;
+
+	if (h->obey_after_ns == UINT64_MAX)
+		return;
+	for (unsigned c = 0; c < 8; c++) {
+		if (!(t.enable >> c & 1))
+			continue;
+		if (h->pause_until_ns[c] <= rx->t_ns)
+			h->pause_from_ns[c] = rx->t_ns + h->obey_after_ns;
+		h->pause_until_ns[c] = rx->t_ns + pfc_quanta_ns(speed, t.quanta[c]);
+	}
+}
+
+static void host_receive(struct bench_host *h, uint64_t now_ns)
+{
+	struct rte_mbuf *m;
+
+	while (wire_ops.rx(h->end, &m, 1) == 1) {
+		const uint8_t *eth = rte_pktmbuf_mtod(m, const uint8_t *);
+
+		if (eth[12] == 0x88 && eth[13] == 0x08) {
+			record(&h->pfc, &h->n_pfc, &h->pfc_capacity, m, now_ns);
+			host_pfc(h, &h->pfc[h->n_pfc - 1]);
+		} else {
+			record(&h->rx, &h->n_rx, &h->rx_capacity, m, now_ns);
+		}
+		rte_pktmbuf_free(m);
+	}
+}
+
+static struct rte_mbuf *make(unsigned from, const struct bench_frame *f)
+{
+	struct rte_mbuf *m = rte_pktmbuf_alloc(pool);
+
+	assert_non_null(m);
+	rte_pktmbuf_append(m, bench_build(rte_pktmbuf_mtod(m, uint8_t *), from, f));
+	return m;
+}
+
+static bool paused(const struct bench_host *h, unsigned cls, uint64_t now_ns)
+{
+	return now_ns >= h->pause_from_ns[cls] && now_ns < h->pause_until_ns[cls];
+}
+
+// The next frame to leave, or NULL with *wake set to when a pause ends.
+static struct rte_mbuf *host_next(struct bench_host *h, uint64_t now_ns, uint64_t *wake)
+{
+	unsigned cls;
+
+	if (h->q_head != h->q_tail) {
+		cls = h->queue_class[h->q_head];
+		if (!paused(h, cls, now_ns))
+			return h->queue[h->q_head++];
+		*wake = h->pause_until_ns[cls];
+		return NULL;
+	}
+	if (h->source != NULL && !h->has_pending)
+		h->has_pending = h->source(h, &h->pending);
+	if (!h->has_pending)
+		return NULL;
+	cls = h->pending.dscp / 8;
+	if (paused(h, cls, now_ns)) {
+		*wake = h->pause_until_ns[cls];
+		return NULL;
+	}
+	h->has_pending = false;
+	return make((unsigned)(h - h->bench->host), &h->pending);
+}
+
+static uint64_t host_step(void *arg, uint64_t now_ns)
+{
+	struct bench_host *h = arg;
+	uint64_t wake = UINT64_MAX;
+	struct rte_mbuf *m;
+
+	host_receive(h, now_ns);
+	if (wire_ops.tx_room(h->end) == 0)
+		return UINT64_MAX; // the wire calls
+	m = host_next(h, now_ns, &wake);
+	if (m != NULL) {
+		assert_int_equal(wire_ops.tx(h->end, &m, 1), 1);
+		h->sent++;
+	}
+	return wake;
+}
+
+static void enqueue(struct bench_host *h, struct rte_mbuf *m, uint8_t cls)
+{
+	if (h->q_tail == h->q_capacity) {
+		uint32_t capacity = h->q_capacity;
+
+		h->queue = grown(h->queue, &capacity, sizeof(h->queue[0]));
+		h->queue_class = grown(h->queue_class, &h->q_capacity, 1);
+	}
+	h->queue[h->q_tail] = m;
+	h->queue_class[h->q_tail++] = cls;
+	actor_poke(&h->actor);
+}
+
+// ---- frames
+
+static uint16_t checksum(const uint8_t *p, unsigned len)
+{
+	uint32_t sum = 0;
+
+	for (unsigned i = 0; i < len; i += 2)
+		sum += (uint32_t)(p[i] << 8 | p[i + 1]);
+	while (sum >> 16)
+		sum = (sum & 0xffff) + (sum >> 16);
+	return (uint16_t)~sum;
+}
+
+static void put16(uint8_t *p, unsigned v)
+{
+	p[0] = (uint8_t)(v >> 8);
+	p[1] = (uint8_t)v;
+}
+
+static uint8_t *build_ipv4(uint8_t *p, const struct bench_frame *f, unsigned len)
+{
+	memset(p, 0, 20);
+	p[0] = 0x45;
+	p[1] = (uint8_t)(f->dscp << 2 | f->ecn);
+	put16(p + 2, len);
+	p[6] = 0x40;
+	p[8] = 64;
+	p[9] = 17;
+	memcpy(p + 12, (uint8_t[]){10, 0, 0, 1, 10, 0, 0, 2}, 8);
+	put16(p + 10, checksum(p, 20));
+	return p + 20;
+}
+
+static uint8_t *build_ipv6(uint8_t *p, const struct bench_frame *f, unsigned len)
+{
+	unsigned tc = (unsigned)f->dscp << 2 | f->ecn;
+
+	memset(p, 0, 40);
+	p[0] = (uint8_t)(0x60 | tc >> 4);
+	p[1] = (uint8_t)(tc << 4);
+	put16(p + 4, len - 40);
+	p[6] = 17;
+	p[7] = 64;
+	p[8] = p[24] = 0xfd;
+	p[23] = 1;
+	p[39] = 2;
+	return p + 40;
+}
+
+uint16_t bench_build(uint8_t *out, unsigned from, const struct bench_frame *f)
+{
+	uint8_t *p = out + 12;
+	unsigned left;
+
+	memcpy(out, (uint8_t[]){2, 0, 0, 0, 0, (uint8_t)(f->to + 1)}, 6);
+	if (f->broadcast)
+		memset(out, 0xff, 6);
+	memcpy(out + 6, (uint8_t[]){2, 0, 0, 0, 0, (uint8_t)(from + 1)}, 6);
+	if (f->tagged) {
+		put16(p, 0x8100);
+		put16(p + 2, (unsigned)f->pcp << 13 | f->vid);
+		p += 4;
+	}
+	put16(p, f->ether_type != 0 ? f->ether_type : f->ipv6 ? 0x86dd : 0x0800);
+	p += 2;
+	left = f->len - (unsigned)(p - out);
+	if (f->ether_type == 0) {
+		p = f->ipv6 ? build_ipv6(p, f, left) : build_ipv4(p, f, left);
+		left = f->len - (unsigned)(p - out);
+		put16(p, 5000);
+		put16(p + 2, 5001);
+		put16(p + 4, left);
+		put16(p + 6, 0);
+		p += 8;
+		left -= 8;
+	}
+	memset(p, 0x5a, left);
+	memcpy(p, &f->seq, sizeof(f->seq));
+	return f->len;
+}
+
+uint32_t bench_seq(const struct bench_rx *rx)
+{
+	uint32_t seq;
+
+	memcpy(&seq, rx->data + 14 + 20 + 8, sizeof(seq));
+	return seq;
+}
+
+void bench_send(struct bench *b, unsigned from, const struct bench_frame *f)
+{
+	enqueue(&b->host[from], make(from, f), f->dscp / 8);
+}
+
+void bench_send_raw(struct bench *b, unsigned from, const void *data, uint16_t len)
+{
+	struct rte_mbuf *m = rte_pktmbuf_alloc(pool);
+
+	assert_non_null(m);
+	memcpy(rte_pktmbuf_append(m, len), data, len);
+	enqueue(&b->host[from], m, 7);
+}
+
+void bench_inject(struct bench *b, unsigned from, const struct bench_frame *f, unsigned n)
+{
+	for (unsigned i = 0; i < n; i++) {
+		bench_send(b, from, f);
+		// There, and a PFC frame back.
+		bench_run(b, bench_wire_ns(b, from, f->len) +
+				     bench_wire_ns(b, from, PFC_FRAME_LEN) + 2 * b->delay_ns + 1);
+	}
+}
+
+void bench_pause(struct bench *b, unsigned from, uint8_t enable, uint16_t quanta)
+{
+	struct pfc_times t = {.enable = enable};
+	uint8_t frame[PFC_FRAME_LEN];
+
+	for (unsigned c = 0; c < 8; c++)
+		t.quanta[c] = enable >> c & 1 ? quanta : 0;
+	pfc_frame_build(frame, (uint8_t[]){2, 0, 0, 0, 0, (uint8_t)(from + 1)}, &t);
+	bench_send_raw(b, from, frame, sizeof(frame));
+}
+
+// ---- the bench
+
+static uint64_t switch_step(void *arg, uint64_t now_ns)
+{
+	struct bench *b = arg;
+	unsigned n = switch_n_workers(b->sw);
+	uint64_t wake = UINT64_MAX;
+
+	// The second pass takes over what the first handed between workers.
+	for (unsigned pass = 0; pass < (n > 1 ? 2u : 1u); pass++) {
+		wake = UINT64_MAX;
+		for (unsigned i = 0; i < n; i++) {
+			uint64_t t = worker_step(switch_worker(b->sw, i), now_ns);
+
+			wake = t < wake ? t : wake;
+		}
+	}
+	return wake;
+}
+
+static void open_host(struct bench *b, unsigned i, uint64_t speed_bps, uint64_t delay_ns)
+{
+	struct bench_host *h = &b->host[i];
+	struct wire_conf wc = {.speed_bps = speed_bps, .delay_ns = delay_ns};
+
+	h->bench = b;
+	h->obey_after_ns = 0;
+	assert_int_equal(wire_create(&b->clock, &wc, &h->wire), 0);
+	h->end = wire_end(h->wire, 1);
+	actor_init(&h->actor, &b->clock, host_step, h);
+	wire_end_attach(wire_end(h->wire, 0), &b->actor);
+	wire_end_attach(h->end, &h->actor);
+}
+
+struct bench *bench_open(const char *yaml, uint64_t delay_ns)
+{
+	struct bench *b = calloc(1, sizeof(*b));
+	struct config *c = load(yaml);
+	struct port_facts facts[BENCH_MAX_PORTS];
+	struct switch_port ports[BENCH_MAX_PORTS];
+
+	assert_non_null(b);
+	b->pool_frames = rte_mempool_avail_count(pool);
+	b->delay_ns = delay_ns;
+	vclock_init(&b->clock);
+	assert_int_equal(vclock_run_until(&b->clock, START_NS), 0);
+	actor_init(&b->actor, &b->clock, switch_step, b);
+	b->n_ports = config_n_ports(c);
+	assert_true(b->n_ports <= BENCH_MAX_PORTS);
+	for (unsigned i = 0; i < b->n_ports; i++) {
+		uint8_t mac[6] = {2, 0, 0, 0, 1, (uint8_t)(i + 1)};
+
+		open_host(b, i, config_port(c, i).speed_bps, delay_ns);
+		facts[i] = wire_facts(wire_end(b->host[i].wire, 0), mac);
+		ports[i] = (struct switch_port){.ops = &wire_ops,
+						.drv = wire_end(b->host[i].wire, 0),
+						.facts = facts[i]};
+	}
+	b->policy = compile(c, facts);
+	config_destroy(c);
+	// A test that failed leaves its switch behind; the next one must not share its names.
+	snprintf(b->policy->name, sizeof(b->policy->name), "lab%u", n_opened++);
+	assert_int_equal(switch_create(b->policy, ports, pool, 1, &b->sw), 0);
+	bench_control(b);
+	actor_poke(&b->actor);
+	bench_run(b, 1);
+	return b;
+}
+
+static void close_host(struct bench_host *h)
+{
+	for (; h->q_head < h->q_tail; h->q_head++)
+		rte_pktmbuf_free(h->queue[h->q_head]);
+	wire_destroy(h->wire);
+	free(h->queue);
+	free(h->queue_class);
+	free(h->rx);
+	free(h->pfc);
+}
+
+static void check_balance(const struct bench *b)
+{
+	struct balance x = switch_balance(b->sw);
+
+	assert_int_equal(x.received + x.generated + x.replicated,
+			 x.transmitted + x.consumed + x.dropped + x.queued);
+}
+
+void bench_close(struct bench *b)
+{
+	check_balance(b);
+	switch_destroy(b->sw);
+	for (unsigned i = 0; i < b->n_ports; i++)
+		close_host(&b->host[i]);
+	vclock_fini(&b->clock);
+	policy_destroy(b->policy);
+	assert_int_equal(rte_mempool_avail_count(pool), b->pool_frames);
+	free(b);
+}
+
+void bench_run(struct bench *b, uint64_t for_ns)
+{
+	assert_int_equal(vclock_run_until(&b->clock, b->clock.now_ns + for_ns), 0);
+}
+
+void bench_control(struct bench *b)
+{
+	b->n_events += switch_control_step(b->sw, b->clock.now_ns, b->events + b->n_events,
+					   (unsigned)(sizeof(b->events) / sizeof(b->events[0])) -
+						   b->n_events);
+}
+
+void bench_publish(struct bench *b, const char *yaml)
+{
+	struct config *c = load(yaml);
+	struct port_facts facts[BENCH_MAX_PORTS];
+	struct policy *old;
+	uint64_t token;
+
+	for (unsigned i = 0; i < b->n_ports; i++)
+		facts[i] = switch_port(b->sw, i)->facts;
+	b->policy = compile(c, facts);
+	config_destroy(c);
+	switch_publish(b->sw, b->policy, &old, &token);
+	actor_poke(&b->actor);
+	bench_run(b, 1);
+	assert_true(switch_grace_over(b->sw, token));
+	policy_destroy(old);
+}
+
+void bench_tx(struct bench *b, unsigned port, int queue, bool on)
+{
+	uint64_t req = switch_set_tx(b->sw, port, queue, on);
+
+	actor_poke(&b->actor);
+	bench_run(b, 1);
+	assert_true(switch_request_done(b->sw, req));
+}
+
+uint64_t bench_wire_ns(const struct bench *b, unsigned port, uint32_t len)
+{
+	uint64_t speed = b->policy->ports[port].speed_bps;
+
+	return ((len + LINK_OVERHEAD_BYTES) * 8000000000ull + speed - 1) / speed;
+}
+
+uint64_t bench_drops(const struct bench *b, enum drop_reason reason)
+{
+	uint64_t n = 0;
+
+	for (unsigned p = 0; p < b->n_ports; p++)
+		for (unsigned c = 0; c < N_CLASSES; c++)
+			n += ctr_get(&switch_drops(b->sw, p, c, reason)->packets);
+	return n;
+}

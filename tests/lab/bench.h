@@ -1,0 +1,108 @@
+// SPDX-License-Identifier: Apache-2.0
+// The test bench: one switch on the virtual clock, a host on a wire at each port. Three verbs carry
+// most conformance rows: switch TX off, inject exactly n frames, read counters. Closing the bench
+// checks conservation and that every mbuf is back in its pool.
+//
+// Hosts have the addresses 02:00:00:00:00:01 (on port 0), :02 (port 1) and so on.
+#pragma once
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <cmocka.h>
+
+#include "dataplane/packet/pfc_frame.h"
+#include "dataplane/switch.h"
+#include "drivers/wire/wire.h"
+
+enum { BENCH_MAX_PORTS = 32, BENCH_KEEP = 128 };
+
+// What a host received, in order.
+struct bench_rx {
+	uint64_t t_ns; // arrival of the last bit
+	uint16_t len;
+	uint8_t data[BENCH_KEEP]; // the first bytes
+};
+
+struct bench_frame {
+	unsigned to; // port of the destination host
+	uint8_t dscp, ecn;
+	uint16_t len; // without FCS, 64..
+	bool tagged;
+	uint8_t pcp;
+	uint16_t vid;
+	bool ipv6;
+	bool broadcast;
+	uint16_t ether_type; // not 0: not IP
+	uint32_t seq; // in the payload
+};
+
+struct bench_host {
+	struct bench *bench;
+	struct wire *wire;
+	struct wire_end *end;
+	struct actor actor;
+	// frames waiting for the line
+	struct rte_mbuf **queue;
+	uint8_t *queue_class;
+	uint32_t q_head, q_tail, q_capacity;
+	// what arrived
+	struct bench_rx *rx;
+	uint32_t n_rx, rx_capacity; // data frames
+	struct bench_rx *pfc;
+	uint32_t n_pfc, pfc_capacity;
+	uint64_t sent, lost_by_host;
+	// PFC: the host obeys `obey_after_ns` after the frame arrived; UINT64_MAX: never
+	uint64_t obey_after_ns;
+	uint64_t pause_from_ns[8], pause_until_ns[8];
+	// an endless sender: fn makes the next frame; false ends it
+	bool (*source)(struct bench_host *h, struct bench_frame *out);
+	void *source_arg;
+	struct bench_frame pending;
+	bool has_pending;
+};
+
+struct bench {
+	struct vclock clock;
+	struct policy *policy;
+	struct weir_switch *sw;
+	struct actor actor;
+	unsigned n_ports;
+	uint64_t delay_ns;
+	unsigned pool_frames; // free when the bench was opened
+	struct bench_host host[BENCH_MAX_PORTS];
+	struct event events[4096];
+	unsigned n_events;
+};
+
+// Group setup and teardown for cmocka: EAL without huge pages, once per process.
+int bench_eal(void **state);
+
+// Wires run at the policy's port speeds with no propagation delay unless delay_ns says so.
+struct bench *bench_open(const char *yaml, uint64_t delay_ns);
+// Asserts conservation, and that the pool is full again. Frames still queued are flushed first.
+void bench_close(struct bench *b);
+
+void bench_run(struct bench *b, uint64_t for_ns);
+void bench_control(struct bench *b); // one step of the control thread
+// Replaces the policy by a new snapshot.
+void bench_publish(struct bench *b, const char *yaml);
+
+// Writes a frame of the spec, from the host at port `from`. Returns its length.
+uint16_t bench_build(uint8_t *out, unsigned from, const struct bench_frame *f);
+// Queues a frame at a host; it leaves as soon as the line is free.
+void bench_send(struct bench *b, unsigned from, const struct bench_frame *f);
+void bench_send_raw(struct bench *b, unsigned from, const void *data, uint16_t len);
+// Sends n frames one after the other, each received by the switch before the next is sent.
+void bench_inject(struct bench *b, unsigned from, const struct bench_frame *f, unsigned n);
+// A PFC frame from the host.
+void bench_pause(struct bench *b, unsigned from, uint8_t enable, uint16_t quanta);
+
+void bench_tx(struct bench *b, unsigned port, int queue, bool on); // acknowledged on return
+
+// Time a frame of len bytes occupies the wire of a port.
+uint64_t bench_wire_ns(const struct bench *b, unsigned port, uint32_t len);
+struct pfc_times bench_pfc_times(const struct bench_rx *rx);
+uint64_t bench_drops(const struct bench *b, enum drop_reason reason); // all ports and classes
+uint32_t bench_seq(const struct bench_rx *rx); // of an untagged IPv4 frame

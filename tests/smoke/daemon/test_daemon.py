@@ -1,0 +1,566 @@
+#!/usr/bin/python3
+# SPDX-License-Identifier: Apache-2.0
+"""Runs `weir` on three AF_XDP ports between namespaces and steers it with `weirctl`.
+
+usage: test_daemon.py WEIR WEIRCTL [NAME-OF-A-TEST ...]
+
+Needs root; exits 77 without. Each test is one sentence of behaviour; they run in the order written,
+against one running switch where they take it as an argument. Leaves nothing behind.
+"""
+import glob
+import json
+import os
+import re
+import signal
+import socket
+import subprocess
+import sys
+import tempfile
+import time
+
+WEIR, WEIRCTL = sys.argv[1:3]
+ID = f"wd{os.getpid() % 100000}"
+NAME = ID
+SOCK = f"/run/weir/{NAME}.sock"
+HOSTS = 3
+TOS_CLASS3 = "0x68"  # DSCP 26
+
+POLICY = """\
+switch: {name: %s, workers: 1, buffer: {size: 4MB}}
+ports:
+  - {name: "p[1-3]", device: "xdp:%ss[1-3]", speed: 1G, mtu: 1500, profile: roce}
+profiles:
+  roce:
+    classes:
+      0: {schedule: {dwrr: 50}}
+      3:
+        lossless: true
+        schedule: {dwrr: 50}
+        ingress: {alpha: 1}
+        wred: {ecn: on, kmin: 60KB, kmax: 200KB, pmax: 100%%}
+      6: {schedule: strict}
+""" % (NAME, ID)
+
+# The names that programs rely on.
+KEYS = {
+    "ports": {"ports": "name device speed_bps up rx_packets rx_bytes tx_packets tx_bytes rx_missed"},
+    "queues": {"queues": "port class length_bytes length_packets max_bytes tx_packets tx_bytes "
+                         "ecn_marked dropped_packets paused tx_pps tx_bps"},
+    "pfc": {"pfc": "port class rx_pause rx_pause_duration_us rx_pause_transition tx_pause "
+                   "tx_pause_duration_us tx_pause_transition xoff"},
+    "buffers": {"pgs": "port class rx_packets rx_bytes min_bytes shared_bytes headroom_bytes "
+                       "skid_bytes max_shared_bytes max_headroom_bytes xoff_at_bytes xon_at_bytes "
+                       "dropped_packets",
+                "pools": "name size_bytes used_bytes max_bytes"},
+    "control": {"control": "port pfc_ignored_lossy pfc_empty_vector pfc_malformed pause_8023x "
+                           "lldp other"},
+    "hints": {"hints": "port roce_in_lossy_class roce_not_ect"},
+    "fdb": {"fdb": "mac vlan port static age_s"},
+    "drops": {"drops": "port class reason packets bytes lossless"},
+    "watermarks": {"queues": "port class max_bytes",
+                   "pgs": "port class max_shared_bytes max_headroom_bytes",
+                   "pools": "name max_bytes"},
+    "events": {"events": "time event severity"},
+    "balance": {"balance": "received generated replicated transmitted consumed dropped queued"},
+}
+
+
+def sh(*cmd, check=True, timeout=30, **kw):
+    r = subprocess.run(cmd, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
+                       timeout=timeout, **kw)
+    if check and r.returncode != 0:
+        raise AssertionError(f"{' '.join(cmd)} exited {r.returncode}\n{r.stdout}{r.stderr}")
+    return r
+
+
+def ns(n):
+    return ["nsenter", f"--net=/run/netns/{ID}{n}"]
+
+
+def host(n, *cmd, **kw):
+    return sh(*ns(f"h{n}"), *cmd, **kw)
+
+
+def ctl(*args, **kw):
+    return sh(WEIRCTL, "-s", NAME, *args, **kw)
+
+
+def show(what, *args):
+    return json.loads(ctl("show", what, *args, "--json").stdout)
+
+
+def want(condition, text):
+    if not condition:
+        raise AssertionError(text)
+
+
+def want_eq(a, b, text):
+    want(a == b, f"{text}: {a!r} is not {b!r}")
+
+
+class World:
+    """Namespaces: one for the switch's ends of three links, one per host."""
+
+    def __enter__(self):
+        try:
+            self.build()
+        except BaseException:
+            self.__exit__()
+            raise
+        return self
+
+    def build(self):
+        sh("ip", "netns", "add", f"{ID}s")
+        for i in range(1, HOSTS + 1):
+            sw, end = f"{ID}s{i}", f"{ID}e{i}"
+            sh("ip", "netns", "add", f"{ID}h{i}")
+            sh("ip", "link", "add", sw, "netns", f"{ID}s", "type", "veth",
+               "peer", "name", end, "netns", f"{ID}h{i}")
+            sh(*ns("s"), "sysctl", "-qw", f"net.ipv6.conf.{sw}.disable_ipv6=1", check=False)
+            host(i, "sysctl", "-qw", f"net.ipv6.conf.{end}.disable_ipv6=1", check=False)
+            for where, dev in (("s", sw), (f"h{i}", end)):
+                sh(*ns(where), "ethtool", "-K", dev, "tx", "off", "tso", "off", "gso", "off",
+                   "gro", "off", check=False)
+                sh(*ns(where), "ip", "link", "set", dev, "up")
+            host(i, "ip", "addr", "add", f"10.77.0.{i}/24", "dev", end)
+
+    def __exit__(self, *exc):
+        for n in ["s"] + [f"h{i}" for i in range(1, HOSTS + 1)]:
+            subprocess.run(["ip", "netns", "del", f"{ID}{n}"], stderr=subprocess.DEVNULL)
+
+
+class Switch:
+    """One `weir` process."""
+
+    def __init__(self, policy, *args):
+        self.out = tempfile.TemporaryFile("w+")
+        self.err = tempfile.TemporaryFile("w+")
+        self.p = subprocess.Popen([*ns("s"), WEIR, "-c", policy, *args], stdout=self.out,
+                                  stderr=self.err)
+
+    def text(self, f):
+        f.flush()
+        return os.pread(f.fileno(), 1 << 22, 0).decode(errors="replace")
+
+    def ready(self):
+        end = time.monotonic() + 30
+        while time.monotonic() < end:
+            if "\nready\n" in "\n" + self.text(self.out):
+                return self
+            if self.p.poll() is not None:
+                break
+            time.sleep(0.02)
+        raise AssertionError(f"weir is not ready\n{self.text(self.out)}{self.text(self.err)}")
+
+    def stop(self, sig=signal.SIGTERM, timeout=10):
+        if self.p.poll() is None:
+            self.p.send_signal(sig)
+        try:
+            return self.p.wait(timeout)
+        except subprocess.TimeoutExpired:
+            self.p.kill()
+            self.p.wait()
+            raise AssertionError(f"weir did not stop\n{self.text(self.err)}") from None
+
+
+def write_policy(text):
+    f = tempfile.NamedTemporaryFile("w", suffix=".yaml", delete=False)
+    f.write(text)
+    f.close()
+    return f.name
+
+
+def ping(a, b, *args, count=5, tos="0"):
+    return host(a, "ping", "-q", "-c", str(count), "-i", "0.05", "-W", "1", "-Q", tos, *args,
+                f"10.77.0.{b}", check=False).returncode == 0
+
+
+def link_rx(n):
+    """Frames that the host's end of link n has received."""
+    out = host(n, "ip", "-s", "-j", "link", "show", f"{ID}e{n}").stdout
+    return json.loads(out)[0]["stats64"]["rx"]["packets"]
+
+
+def row(rows, **match):
+    for r in rows:
+        if all(r[k] == v for k, v in match.items()):
+            return r
+    raise AssertionError(f"no row {match} in {rows}")
+
+
+def held_balance(*args):
+    b = json.loads(ctl("quiesce", *args, "--json").stdout)
+    t = b["balance"]
+    want_eq(t["received"] + t["generated"] + t["replicated"],
+            t["transmitted"] + t["consumed"] + t["dropped"] + t["queued"], "the balance")
+    return b
+
+
+# ---- tests that start their own
+
+
+def t_help_and_version_need_no_root_and_no_switch():
+    want("usage: weir " in sh(WEIR, "--help").stdout, "weir --help")
+    want(re.match(r"weir \d", sh(WEIR, "--version").stdout), "weir --version")
+    want_eq(sh(WEIR, check=False).returncode, 2, "weir without a file")
+    want_eq(sh(WEIR, "-c", "x", "stray", check=False).returncode, 2, "a stray word")
+    want("usage: weirctl " in sh(WEIRCTL, "--help").stdout, "weirctl --help")
+    for cmd in "show watch check plan set clear quiesce resume".split():
+        want(f"weirctl {cmd}" in sh(WEIRCTL, cmd, "--help").stdout, f"weirctl {cmd} --help")
+    want_eq(sh(WEIRCTL, "frobnicate", check=False).returncode, 2, "an unknown command")
+    want_eq(sh(WEIRCTL, "show", "nothing", check=False).returncode, 2, "an unknown kind")
+
+
+def t_without_a_switch_weirctl_says_how_to_start_one():
+    r = ctl("show", "ports", check=False)
+    want_eq(r.returncode, 1, "exit")
+    want(f"no switch named {NAME} is running (no {SOCK}); start one with: weir -c FILE"
+         in r.stderr, r.stderr)
+
+
+def t_all_mistakes_of_a_policy_are_told_at_once_and_nothing_starts():
+    bad = write_policy(POLICY.replace("kmin: 60KB", "kmin: 600KB").replace("alpha: 1", "alhpa: 1")
+                       .replace("mtu: 1500", "mtu: 15"))
+    r = sh(*ns("s"), WEIR, "-c", bad, check=False)
+    want_eq(r.returncode, 2, "exit")
+    lines = [l for l in r.stderr.splitlines() if l.startswith(bad + ":")]
+    want(len(lines) >= 3, f"three messages: {r.stderr}")
+    for word in ("kmin", "alhpa", "mtu"):
+        want(any(word in l for l in lines), f"{word}: {r.stderr}")
+    want("ready" not in r.stdout, r.stdout)
+    want_eq(sh(WEIRCTL, "check", bad, check=False).returncode, 2, "weirctl check")
+    os.unlink(bad)
+    r = sh(WEIR, "-c", "/nonexistent.yaml", check=False)
+    want(r.returncode == 2 and "/nonexistent.yaml" in r.stderr, r.stderr)
+
+
+def t_a_missing_device_is_one_sentence_and_leaves_nothing():
+    gone = write_policy(POLICY.replace(f"{ID}s[1-3]", f"{ID}gone[1-3]"))
+    r = sh(*ns("s"), WEIR, "-c", gone, check=False, timeout=60)
+    os.unlink(gone)
+    want_eq(r.returncode, 1, "exit")
+    want(f"{ID}gone1" in r.stderr, r.stderr)
+    want_eq(glob.glob(f"/run/weir/{NAME}.*"), [], "files in /run/weir")
+
+
+def t_check_and_plan_need_no_switch(policy):
+    ctl("check", policy)
+    plan = json.loads(ctl("plan", policy, "--json").stdout)
+    for key in ("pgs", "ports"):
+        want(len(plan[key]) >= 3, f"plan has {key}")
+    ctl("plan", policy)
+
+
+# ---- tests of a running switch
+
+
+def t_ready_names_each_port_and_a_second_switch_is_refused(sw, policy):
+    out = sw.text(sw.out)
+    for i in range(1, HOSTS + 1):
+        want(re.search(rf"^p{i} xdp:{ID}s{i} speed=1Gb/s mtu=1500 pfc=", out, re.M), out)
+    want_eq(os.stat(SOCK).st_mode & 0o777, 0o600, "the socket's mode")
+    r = sh(*ns("s"), WEIR, "-c", policy, check=False)
+    want_eq(r.returncode, 1, "exit of the second one")
+    want(f"a switch named {NAME} is already running" in r.stderr, r.stderr)
+    want(ctl("show", "ports", check=False).returncode == 0, "the first one still answers")
+
+
+def t_hosts_reach_each_other_and_tcp_fills_the_link(sw):
+    for a, b in ((1, 2), (2, 3), (3, 1)):
+        want(ping(a, b), f"ping h{a} -> h{b}")
+    want(ping(1, 2, "-s", "1472", "-M", "do"), "a full frame passes")
+    server = subprocess.Popen([*ns("h3"), "iperf3", "-s", "-1"], stdout=subprocess.DEVNULL)
+    try:
+        time.sleep(0.5)
+        r = host(1, "iperf3", "-c", "10.77.0.3", "-t", "3", "-S", TOS_CLASS3, "-J", timeout=20)
+        server.wait(10)
+    finally:
+        server.kill()
+        server.wait()
+    bps = json.loads(r.stdout)["end"]["sum_received"]["bits_per_second"]
+    print(f"    iperf3: {bps / 1e6:.0f} Mb/s")
+    want(bps > 100e6, f"iperf3 moved {bps / 1e6:.0f} Mb/s")
+    want(bps < 1e9, "the port is shaped to its 1 Gb/s")
+    want(row(show("queues")["queues"], port="p3", **{"class": 3})["tx_packets"] > 1000,
+         "frames of DSCP 26 left through queue 3")
+
+
+def t_every_json_name_is_there(sw):
+    for what, lists in KEYS.items():
+        data = show(what)
+        for name, keys in lists.items():
+            rows = data[name] if isinstance(data[name], list) else [data[name]]
+            want(rows or what == "drops", f"show {what}: {name} is empty")
+            for r in rows:
+                missing = set(keys.split()) - set(r)
+                want(not missing, f"show {what}: {name} lacks {missing}")
+        want(ctl("show", what).stdout.strip() or what == "events", f"show {what} as a table")
+    want_eq([p["name"] for p in show("buffers")["pools"]],
+            ["ingress", "headroom", "egress_lossy"], "pools")
+    want_eq(len(show("queues", "p2")["queues"]), 8, "queues of one port")
+    want_eq(len(show("pfc")["pfc"]), 3, "one lossless class on each of three ports")
+    want("p1" in {r["port"] for r in show("fdb")["fdb"]}, "h1 was learned")
+    want("lossless: true" in show("config")["config"]["text"], "show config")
+    want("PFC3" in ctl("show", "pfc", "counters").stdout, "show pfc counters")
+    r = ctl("show", "ports", "p9", check=False)
+    want(r.returncode == 1 and "p1 p2 p3" in r.stderr, r.stderr)
+    r = ctl("show", "flows", check=False)
+    want(r.returncode == 1 and "not built yet" in r.stderr, r.stderr)
+    want(ctl("watch", "--interval", "0.1", "--count", "2").stdout.count("Port  Device") == 2,
+         "watch prints two blocks")
+
+
+def t_port_counters_agree_with_the_link(sw):
+    before, at = link_rx(2), row(show("ports")["ports"], name="p2")["tx_packets"]
+    want(ping(1, 2, count=20), "ping")
+    want_eq(row(show("ports")["ports"], name="p2")["tx_packets"] - at, link_rx(2) - before,
+            "frames sent to h2")
+
+
+def t_no_data_leaves_a_port_once_tx_off_has_answered(sw):
+    flood = subprocess.Popen([*ns("h1"), "ping", "-q", "-i", "0.002", "10.77.0.2"],
+                             stdout=subprocess.DEVNULL)
+    try:
+        time.sleep(0.3)
+        ctl("set", "port", "p2", "tx", "off")
+        at = link_rx(2)
+        time.sleep(0.5)
+        want_eq(link_rx(2) - at, 0, "frames after TX was off")
+        want(sum(q["length_packets"] for q in show("queues", "p2")["queues"]) > 50,
+             "frames are kept")
+        want_eq(row(show("ports")["ports"], name="p2")["tx_enabled"], False, "shown")
+        waiting = held_balance()["waiting"]
+        want(any(w["port"] == "p2" and w["reason"] == "port TX-disabled" for w in waiting),
+             f"quiesce says why: {waiting}")
+        ctl("set", "port", "p2", "tx", "on")
+        time.sleep(0.3)
+        want(link_rx(2) - at > 50, "frames flow again")
+    finally:
+        flood.terminate()
+        flood.wait()
+    want(any(e["event"] == "tx-set" for e in show("events")["events"]), "an event tells it")
+
+
+def t_a_stopped_queue_leaves_the_other_queues_alone(sw):
+    want(ping(1, 2, tos=TOS_CLASS3), "class 3 passes before")
+    ctl("set", "queue", "p2", "3", "tx", "off")
+    want(not ping(1, 2, count=3, tos=TOS_CLASS3), "class 3 is stopped")
+    want(ping(1, 2), "class 0 passes")
+    q3 = row(show("queues")["queues"], port="p2", queue=3)
+    want(q3["length_packets"] >= 3, f"class 3 is kept: {q3}")
+    ctl("set", "queue", "p2", "3", "tx", "on")
+    want(ping(1, 2, tos=TOS_CLASS3), "class 3 passes after")
+    for bad in (("queue", "p2", "9", "tx", "off"), ("port", "p2", "tx", "maybe"), ("port", "p2")):
+        want_eq(ctl("set", *bad, check=False).returncode, 2, f"set {bad}")
+    want_eq(ctl("set", "port", "p9", "tx", "off", check=False).returncode, 1, "set p9")
+
+
+def t_the_balance_is_exact_at_rest_and_traffic_goes_on(sw):
+    flood = subprocess.Popen([*ns("h3"), "ping", "-q", "-f", "10.77.0.1"],
+                             stdout=subprocess.DEVNULL)
+    try:
+        time.sleep(0.3)
+        for _ in range(5):
+            want_eq(held_balance()["balance"]["queued"], 0, "queued at rest")
+        first = held_balance("--hold")["balance"]
+        time.sleep(0.3)
+        want_eq(show("balance")["balance"], first, "nothing is admitted while held")
+        ctl("resume")
+        time.sleep(0.3)
+        want(show("balance")["balance"]["received"] > first["received"], "resumed")
+    finally:
+        flood.terminate()
+        flood.wait()
+
+
+def t_cleared_counters_and_watermarks_start_again(sw):
+    want(row(show("ports")["ports"], name="p1")["rx_packets"] > 0, "counted before")
+    ctl("clear", "counters")
+    for r in show("ports")["ports"]:
+        want(r["rx_packets"] + r["tx_packets"] < 20, f"cleared: {r}")
+    total = show("balance")["balance"]["received"]
+    want(total > 1000, "the balance is never cleared")
+    want(ping(1, 2, count=20), "ping")
+    want(20 <= row(show("ports")["ports"], name="p1")["rx_packets"] <= 30, "counts from here")
+    ctl("clear", "watermarks")
+    want_eq(max(q["max_bytes"] for q in show("queues")["queues"]), 0, "watermarks")
+    want_eq(ctl("clear", "everything", check=False).returncode, 2, "clear everything")
+
+
+def t_the_control_socket_survives_hostile_clients(sw):
+    def client(data):
+        s = socket.socket(socket.AF_UNIX)
+        s.settimeout(5)
+        s.connect(SOCK)
+        if data:
+            s.sendall(data)
+        return s
+
+    def answer(data):
+        with client(data) as s:
+            return s.recv(65536)
+
+    def error(data):
+        return json.loads(answer(data))["ok"] is False
+
+    for data in (b"\n", b"{}\n", b"[1,2]\n", b"null\n", b"\xff\x00\xfe\n", b'{"cmd":3}\n',
+                 b'{"cmd":"show"}\n', b'{"cmd":"show","what":"../x"}\n', b"[" * 3000 + b"\n",
+                 b'{"cmd":"set_tx","port":"p1","queue":-1}\n', b'{"cmd":"set_tx","port":7}\n',
+                 b'{"cmd":"set_tx","port":"p1","queue":"3"}\n', b'{"cmd":"clear"}\n'):
+        want(error(data), f"refused: {data[:40]!r}")
+    want(b"too long" in answer(b"x" * 10000), "a line without end is refused")
+    two = client(b'{"cmd":"show","what":"ports"}\n{"cmd":"show","what":"pfc"}\n').makefile()
+    want("ports" in two.readline() and "pfc" in two.readline(), "two requests in one go")
+    half = [client(b'{"cmd":"sh') for _ in range(8)]
+    greedy = client(b'{"cmd":"show","what":"queues"}\n' * 100)  # reads nothing
+    gone = client(b'{"cmd":"quiesce"}\n')
+    gone.close()
+    want(ctl("show", "ports", check=False).returncode == 0, "others are served")
+    many = [client(b"") for _ in range(12)]
+    time.sleep(0.1)
+    want(ping(1, 2), "frames pass all the while")
+    for s in half + many + [greedy]:
+        s.close()
+    time.sleep(0.1)
+    want(ctl("show", "ports", check=False).returncode == 0, "served after they left")
+    want(ping(1, 2), "the quiesce of a client that left holds nothing")
+
+
+def t_pauses_of_the_peer_are_counted_and_timed(sw):
+    ctl("clear", "counters")
+    send = """import socket, sys
+s = socket.socket(socket.AF_PACKET, socket.SOCK_RAW)
+s.bind((sys.argv[1], 0))
+head = bytes.fromhex("0180c2000001" "020000000002" "8808")
+def pfc(enable, times):
+    body = (0x0101).to_bytes(2, "big") + enable.to_bytes(2, "big")
+    s.send((head + body + b"".join(t.to_bytes(2, "big") for t in times)).ljust(60, b"\\0"))
+pfc(0x08, [0, 0, 0, 65535, 0, 0, 0, 0])  # class 3
+pfc(0x01, [9, 0, 0, 0, 0, 0, 0, 0])  # a lossy class
+pfc(0x00, [0] * 8)
+s.send((head + bytes.fromhex("0001ffff")).ljust(60, b"\\0"))  # 802.3x
+"""
+    host(2, "/usr/bin/python3", "-c", send, f"{ID}e2")
+    time.sleep(0.1)
+    r = row(show("pfc")["pfc"], port="p2", **{"class": 3})
+    want_eq((r["rx_pause"], r["rx_pause_transition"]), (1, 1), "PFC frames and pauses")
+    # 65535 quanta of 512 bits at 1 Gb/s.
+    want_eq(r["rx_pause_duration_us"], 65535 * 512 // 1000, "time paused")
+    c = row(show("control")["control"], port="p2")
+    want_eq((c["pfc_ignored_lossy"], c["pfc_empty_vector"], c["pause_8023x"]), (1, 1, 1), str(c))
+    want_eq(row(show("ports")["ports"], name="p2")["rx_packets"], 0, "no data was received")
+
+
+def t_a_congested_lossless_class_asks_its_sender_to_pause(sw):
+    ctl("set", "queue", "p3", "3", "tx", "off")
+    host(1, "ping", "-q", "-f", "-c", "6000", "-l", "500", "-s", "1400", "-W", "1", "-Q",
+         TOS_CLASS3, "10.77.0.3", check=False)
+    r = row(show("pfc")["pfc"], port="p1", **{"class": 3})
+    pg = row(show("buffers")["pgs"], port="p1", **{"class": 3})
+    ctl("set", "queue", "p3", "3", "tx", "on")
+    want(r["xoff"] and r["tx_pause"] >= 1 and r["tx_pause_transition"] == 1, f"PAUSE was sent: {r}")
+    want(pg["shared_bytes"] + pg["min_bytes"] >= pg["xoff_at_bytes"] * 0.99, f"XOFF at: {pg}")
+    want(pg["headroom_bytes"] + pg["skid_bytes"] > 0, f"frames after XOFF: {pg}")
+    events = [e["event"] for e in show("events", "p1")["events"]]
+    want("pfc-xoff" in events, "an event tells it")
+    time.sleep(0.3)
+    r = row(show("pfc")["pfc"], port="p1", **{"class": 3})
+    want(not r["xoff"], f"XON when the queue has drained: {r}")
+    want(0 < r["tx_pause_duration_us"] < 60e6, f"time paused: {r}")
+
+
+def t_sighup_says_that_reload_is_not_built(sw):
+    sw.p.send_signal(signal.SIGHUP)
+    time.sleep(0.2)
+    want("reload" in sw.text(sw.err) and sw.p.poll() is None, sw.text(sw.err))
+
+
+def t_a_killed_switch_starts_again(sw, policy):
+    sw.p.kill()
+    sw.p.wait()
+    want(os.path.exists(SOCK), "the kill left the socket behind")
+    want_eq(ctl("show", "ports", check=False).returncode, 1, "nobody answers")
+    again = Switch(policy).ready()
+    try:
+        want(ping(1, 2), "frames pass again")
+        want_eq(again.stop(), 0, "exit")
+    finally:
+        again.p.kill()
+        again.p.wait()
+    text = again.text(again.out)
+    want("balance holds" in text and "received" in text, text)
+    want_eq(glob.glob(f"/run/weir/{NAME}.*"), [], "files in /run/weir")
+
+
+def t_a_stopped_switch_accounts_for_what_it_could_not_send(policy):
+    sw = Switch(policy, "--json", "--busy-poll").ready()
+    try:
+        want(ping(1, 2), "ping")
+        ctl("set", "port", "p2", "tx", "off")
+        ping(1, 2, count=3)
+        t0 = time.monotonic()
+        want_eq(sw.stop(signal.SIGINT), 0, "exit")
+        want(time.monotonic() - t0 < 4, "it gives up after two seconds")
+    finally:
+        sw.p.kill()
+        sw.p.wait()
+    b = json.loads(sw.text(sw.out).splitlines()[-1])
+    want(b["balance"]["balanced"] and b["balance"]["queued"] >= 3, str(b))
+    want(any(w["port"] == "p2" for w in b["waiting"]), str(b))
+
+
+ALONE = [t_help_and_version_need_no_root_and_no_switch,
+         t_without_a_switch_weirctl_says_how_to_start_one,
+         t_all_mistakes_of_a_policy_are_told_at_once_and_nothing_starts,
+         t_a_missing_device_is_one_sentence_and_leaves_nothing]
+LIVE = [t_hosts_reach_each_other_and_tcp_fills_the_link, t_every_json_name_is_there,
+        t_port_counters_agree_with_the_link, t_no_data_leaves_a_port_once_tx_off_has_answered,
+        t_a_stopped_queue_leaves_the_other_queues_alone,
+        t_the_balance_is_exact_at_rest_and_traffic_goes_on,
+        t_cleared_counters_and_watermarks_start_again,
+        t_pauses_of_the_peer_are_counted_and_timed,
+        t_a_congested_lossless_class_asks_its_sender_to_pause,
+        t_the_control_socket_survives_hostile_clients, t_sighup_says_that_reload_is_not_built]
+
+
+def run(failed, only, test, *args):
+    name = test.__name__[2:]
+    if only and name not in only:
+        return
+    try:
+        test(*args)
+        print(f"ok   {name.replace('_', ' ')}", flush=True)
+    except (AssertionError, KeyError, OSError, subprocess.SubprocessError, ValueError) as e:
+        print(f"FAIL {name.replace('_', ' ')}\n     {type(e).__name__}: {e}", flush=True)
+        failed.append(name)
+
+
+def main():
+    if os.geteuid() != 0:
+        print("needs root for namespaces and AF_XDP")
+        return 77
+    failed, only = [], sys.argv[3:]
+    policy = write_policy(POLICY)
+    with World():
+        for test in ALONE:
+            run(failed, only, test)
+        run(failed, only, t_check_and_plan_need_no_switch, policy)
+        sw = Switch(policy)
+        try:
+            sw.ready()
+            run(failed, only, t_ready_names_each_port_and_a_second_switch_is_refused, sw, policy)
+            for test in LIVE:
+                run(failed, only, test, sw)
+            run(failed, only, t_a_killed_switch_starts_again, sw, policy)
+        finally:
+            sw.p.kill()
+            sw.p.wait()
+            if failed:
+                print(sw.text(sw.out) + sw.text(sw.err)[-4000:])
+        run(failed, only, t_a_stopped_switch_accounts_for_what_it_could_not_send, policy)
+    os.unlink(policy)
+    print(f"{len(failed)} failed" if failed else "all passed")
+    return 1 if failed else 0
+
+
+sys.exit(main())

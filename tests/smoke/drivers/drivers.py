@@ -1,0 +1,591 @@
+#!/usr/bin/python3
+# SPDX-License-Identifier: Apache-2.0
+"""Real ports in namespaces: what goes into one must come out of the other, to the byte.
+
+usage: drivers.py PORTLOOP FOREIGN_OBJ WEIR_XDP_OBJ [TEST...]
+
+    ns sw:  swa [portloop] swb
+             |              |
+    ns a:   ea         ns b: eb
+
+Needs root; exit 77 without it. Makes namespaces of its own, named after its process, and removes
+them. Each test is a function whose name says what must hold.
+"""
+import ctypes
+import os
+import select
+import signal
+import socket
+import struct
+import subprocess
+import sys
+import time
+import traceback
+
+PORTLOOP, FOREIGN_OBJ, WEIR_OBJ = sys.argv[1:4]
+TAG = f"wd{os.getpid()}"
+LIBC = ctypes.CDLL(None, use_errno=True)
+CLONE_NEWNET = 0x40000000
+SOL_PACKET, PACKET_AUXDATA = 263, 8
+PACKET_ADD_MEMBERSHIP, PACKET_MR_PROMISC = 1, 1
+VLAN_VALID = 1 << 4
+ETH_P_ALL, LLDP, TEST_TYPE = 0x0003, 0x88CC, 0x88B5
+PFC_DST = bytes.fromhex("0180c2000001")
+LLDP_DST = bytes.fromhex("0180c200000e")
+
+
+def sh(*cmd, check=True):
+    done = subprocess.run(cmd, capture_output=True, text=True)
+    if check and done.returncode != 0:
+        raise AssertionError(f"{' '.join(cmd)}: {done.stderr.strip()}")
+    return done.stdout
+
+
+def ns(name):
+    return f"{TAG}-{name}"
+
+
+def ip(name, *args, **kw):
+    return sh("ip", "-n", ns(name), *args, **kw)
+
+
+def inside(name, *cmd, **kw):
+    return sh("ip", "netns", "exec", ns(name), *cmd, **kw)
+
+
+def make_topology():
+    for name in ("sw", "a", "b"):
+        sh("ip", "netns", "add", ns(name))
+        inside(name, "sysctl", "-qw", "net.ipv6.conf.default.disable_ipv6=1",
+               "net.ipv6.conf.all.disable_ipv6=1")
+    for name in ("a", "b"):
+        make_pair(name)
+
+
+def make_pair(name, queues=1, mtu=1500):
+    ip("sw", "link", "add", f"sw{name}", "numrxqueues", str(queues), "numtxqueues", str(queues),
+       "type", "veth", "peer", "name", f"e{name}", "numrxqueues", "1", "numtxqueues", "1",
+       "netns", ns(name))
+    inside(name, "ethtool", "-K", f"e{name}", "tx", "off", "txvlan", "off")
+    ip("sw", "link", "set", f"sw{name}", "mtu", str(mtu))
+    ip(name, "link", "set", f"e{name}", "mtu", str(mtu), "up")
+
+
+def remake(mtu=1500, queues=1):
+    """A fresh pair for tests that leave marks on the interfaces."""
+    for name in ("a", "b"):
+        ip("sw", "link", "del", f"sw{name}")
+        make_pair(name, queues if name == "a" else 1, mtu)
+
+
+def remove_topology():
+    for name in ("sw", "a", "b"):
+        sh("ip", "netns", "del", ns(name), check=False)
+
+
+def in_ns(name, fn):
+    """Runs fn with this thread in the namespace: a socket keeps the one it was made in."""
+    home = os.open("/proc/self/ns/net", os.O_RDONLY)
+    there = os.open(f"/var/run/netns/{ns(name)}", os.O_RDONLY)
+    try:
+        if LIBC.setns(there, CLONE_NEWNET) != 0:
+            raise OSError(ctypes.get_errno(), "setns")
+        return fn()
+    finally:
+        LIBC.setns(home, CLONE_NEWNET)
+        os.close(home)
+        os.close(there)
+
+
+class Wire:
+    """A raw socket on one interface that shows frames as they were, VLAN tag included."""
+
+    def __init__(self, name, ifname, proto=ETH_P_ALL):
+        def make():
+            s = socket.socket(socket.AF_PACKET, socket.SOCK_RAW, socket.htons(proto))
+            s.setsockopt(socket.SOL_SOCKET, 33, 64 << 20)  # SO_RCVBUFFORCE
+            s.bind((ifname, proto))
+            index = socket.if_nametoindex(ifname)
+            s.setsockopt(SOL_PACKET, PACKET_ADD_MEMBERSHIP,
+                         struct.pack("iHH8s", index, PACKET_MR_PROMISC, 0, b""))
+            s.setsockopt(SOL_PACKET, PACKET_AUXDATA, 1)
+            return s
+
+        self.sock = in_ns(name, make)
+
+    def __enter__(self):
+        return self
+
+    def __exit__(self, *exc):
+        self.sock.close()
+
+    def send(self, frame):
+        self.sock.send(frame)
+
+    def recv(self, wait):
+        """The next frame that the interface received, None when nothing came."""
+        end = time.monotonic() + wait
+        while select.select([self.sock], [], [], max(0, end - time.monotonic()))[0]:
+            data, anc, _, addr = self.sock.recvmsg(65536, 256)
+            if addr[2] == socket.PACKET_OUTGOING:
+                continue
+            for level, kind, aux in anc:
+                if (level, kind) == (SOL_PACKET, PACKET_AUXDATA):
+                    status, tci, tpid = struct.unpack("I12xHH", aux[:20])
+                    if status & VLAN_VALID:
+                        data = data[:12] + struct.pack("!HH", tpid, tci) + data[12:]
+            return data
+        return None
+
+    def recv_n(self, n, wait=2.0):
+        got = []
+        while len(got) < n and (frame := self.recv(wait)) is not None:
+            got.append(frame)
+        return got
+
+
+def frame(size, seq=0, dst=b"\x02\0\0\0\0\x01", tag=b"", ethertype=TEST_TYPE):
+    head = dst + b"\x02\0\0\0\0\x02" + tag + struct.pack("!HH", ethertype, seq & 0xFFFF)
+    return (head + bytes((seq + i) & 0xFF for i in range(size)))[:size]
+
+
+class Loop:
+    """A running portloop."""
+
+    def __init__(self, *args, expect_ready=True, prefix=()):
+        self.proc = subprocess.Popen(
+            ["ip", "netns", "exec", ns("sw"), *prefix, PORTLOOP, *args], stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+        self.facts = []
+        if not expect_ready:
+            out, self.err = self.proc.communicate(timeout=20)
+            self.code = self.proc.returncode
+            return
+        for line in self.proc.stdout:
+            if line.strip() == "ready":
+                return
+            self.facts.append(dict(kv.split("=", 1) for kv in line.split()))
+        raise AssertionError(f"portloop did not start: {self.proc.stderr.read().strip()}")
+
+    def __enter__(self):
+        return self
+
+    def __exit__(self, kind, *exc):
+        if self.proc.poll() is None:
+            out, self.err = self.proc.communicate("quit\n", timeout=10)
+            if kind is None:
+                equal(out.strip(), "missing=0", "frames that did not come back to the pool")
+                equal(self.proc.returncode, 0, "exit status")
+
+    def ask(self, line):
+        self.proc.stdin.write(line + "\n")
+        self.proc.stdin.flush()
+        answer = self.proc.stdout.readline().split()
+        return {k: int(v) for k, v in (kv.split("=") for kv in answer if "=" in kv)}
+
+    def kill(self):
+        self.proc.send_signal(signal.SIGKILL)
+        self.proc.communicate()
+
+
+def equal(got, want, what):
+    if got != want:
+        raise AssertionError(f"{what}: got {got!r}, want {want!r}")
+
+
+def until(fn, what, wait=3.0):
+    end = time.monotonic() + wait
+    while not fn():
+        if time.monotonic() > end:
+            raise AssertionError(f"never happened: {what}")
+        time.sleep(0.01)
+
+
+def refused(text, *args, **kw):
+    loop = Loop(*args, expect_ready=False, **kw)
+    equal(loop.code, 1, "exit status")
+    errors = [e[len("error: "):] for e in loop.err.splitlines() if e.startswith("error: ")]
+    equal(errors, [text], "error")
+
+
+def xdp_name(ifname):
+    lines = [part for part in ip("sw", "-d", "link", "show", ifname).splitlines()
+             if "prog/xdp" in part]
+    return lines[0].split("name ")[1].split()[0] if lines and "name " in lines[0] else \
+        "?" if lines else None
+
+
+def cross(sizes, *args):
+    with Wire("a", "ea") as a, Wire("b", "eb") as b, Loop(*args, "xdp:swa", "xdp:swb") as loop:
+        for seq, size in enumerate(sizes):
+            for source, target in ((a, b), (b, a)):
+                for extra in ({}, {"dst": PFC_DST}, {"tag": b"\x81\x00\x60\x05"}):
+                    if "tag" in extra and size < 34:
+                        continue  # the receiving kernel discards it
+                    sent = frame(size, seq, **extra)
+                    source.send(sent)
+                    got = target.recv(2)
+                    if got != sent:
+                        raise AssertionError(
+                            f"size {size} {extra}: got {got and (len(got), got[:24].hex())}, "
+                            f"sent {sent[:24].hex()}")
+        return loop.facts
+
+
+TESTS = []
+
+
+def test(fn):
+    TESTS.append(fn)
+    return fn
+
+
+# ---- forwarding
+
+@test
+def frames_of_every_size_cross_unchanged():
+    facts = cross([18, 34, 59, 60, 61, 64, 128, 255, 256, 1000, 1499, 1513, 1514])
+    equal([f["speed"] for f in facts], ["0", "0"], "a veth has no line rate")
+    equal([f["pfc"] for f in facts], ["11", "11"], "PFC passes a veth both ways")
+    equal([f["depth"] for f in facts], ["1", "1"], "the receive depth can be read")
+
+
+@test
+def the_largest_frame_of_a_native_veth_crosses_unchanged():
+    remake(mtu=3506)
+    cross([34, 1514, 3000, 3516, 3520], "-f", "3528")
+    remake()
+
+
+@test
+def generic_mode_takes_over_with_a_note_and_carries_the_largest_frame():
+    remake(mtu=3554)
+    with Loop("-f", "3576", "xdp:swa", "xdp:swb") as loop:
+        with Wire("a", "ea") as a, Wire("b", "eb") as b:
+            for size in (34, 1514, 3568):
+                sent = frame(size)
+                a.send(sent)
+                equal(b.recv(2), sent, f"frame of {size}")
+    notes = [line for line in loop.err.splitlines() if "generic hook" in line]
+    equal(len(notes), 2, "a note for each port")
+    remake()
+
+
+@test
+def a_pfc_frame_keeps_its_34_bytes():
+    pfc = PFC_DST + bytes.fromhex("020000000002 8808 0101 0008") + struct.pack(
+        "!8H", 0, 0, 0, 0xFFFF, 0, 0, 0, 0)
+    equal(len(pfc), 34, "length")
+    with Wire("a", "ea") as a, Wire("b", "eb") as b, Loop("xdp:swa", "xdp:swb"):
+        a.send(pfc)
+        equal(b.recv(2), pfc, "PFC frame")
+
+
+@test
+def normal_pages_carry_frames_too():
+    cross([34, 1514], "-r", "256")
+    with Wire("a", "ea") as a, Wire("b", "eb") as b, \
+            Loop("xdp:swa", "xdp:swb", "--", "--no-huge", "--no-shconf", "-m", "128"):
+        for size in (34, 700, 1514):
+            sent = frame(size)
+            a.send(sent)
+            equal(b.recv(2), sent, f"frame of {size}")
+
+
+@test
+def lldp_goes_to_the_kernel_and_nowhere_else():
+    tagged = {"tag": b"\x81\x00\x00\x05"}
+    with Wire("a", "ea") as a, Wire("b", "eb") as b, Loop("xdp:swa", "xdp:swb") as loop, \
+            Wire("sw", "swa") as host:
+        for extra in ({}, tagged):
+            sent = frame(80, dst=LLDP_DST, ethertype=LLDP, **extra)
+            a.send(sent)
+            equal(host.recv(2), sent, "LLDP at the host's stack")
+        after = frame(60, 7)
+        a.send(after)
+        equal(b.recv(2), after, "first frame at the other port")
+        equal(host.recv(0.1), None, "the host's stack")
+        equal(loop.ask("stats 0")["to_kernel"], 2, "to_kernel")
+
+
+# ---- the receive ring
+
+@test
+def frames_wait_in_the_receive_ring_and_leave_in_order():
+    with Wire("a", "ea") as a, Wire("b", "eb") as b, Loop("xdp:swa", "xdp:swb") as loop:
+        loop.ask("hold 0")
+        sent = [frame(64 + i, i) for i in range(500)]
+        for f in sent:
+            a.send(f)
+        until(lambda: loop.ask("depth 0")["depth"] == len(sent), "depth is what was sent")
+        equal(b.recv(0), None, "held")
+        loop.ask("go 0")
+        equal(b.recv_n(len(sent)), sent, "frames")
+        equal(loop.ask("depth 0")["depth"], 0, "depth")
+        equal(loop.ask("stats 0")["missed"], 0, "missed")
+
+
+@test
+def a_full_receive_ring_loses_the_rest_and_counts_each_once():
+    with Wire("a", "ea") as a, Wire("b", "eb") as b, \
+            Loop("-r", "64", "xdp:swa", "xdp:swb") as loop:
+        equal(loop.facts[0]["rx_ring"], "64", "ring")
+        for _ in range(3):
+            before = loop.ask("stats 0")["missed"]
+            loop.ask("hold 0")
+            sent = [frame(100, i) for i in range(200)]
+            for f in sent:
+                a.send(f)
+            until(lambda: loop.ask("stats 0")["missed"] - before == 136, "136 of 200 missed")
+            equal(loop.ask("depth 0")["depth"], 64, "depth")
+            loop.ask("go 0")
+            equal(b.recv_n(64), sent[:64], "frames that had room")
+            equal(b.recv(0.1), None, "no more")
+
+
+@test
+def a_frame_above_the_limit_is_lost_and_counted():
+    remake(mtu=3000)
+    with Wire("a", "ea") as a, Wire("b", "eb") as b, Loop("xdp:swa", "xdp:swb") as loop:
+        a.send(frame(3000))
+        until(lambda: loop.ask("stats 0")["missed"] == 1, "missed")
+        sent = frame(1514)
+        a.send(sent)
+        equal(b.recv(2), sent, "the next frame")
+    remake()
+
+
+# ---- the transmit ring
+
+@test
+def a_stuck_transmit_ring_takes_its_limit_and_pfc_and_leaves_by_itself():
+    with Loop("-t", "4000", "xdp:swa", "xdp:swb") as loop, Wire("b", "eb") as b:
+        ip("sw", "link", "set", "swb", "down")
+        until(lambda: loop.ask("stats 1")["up"] == 0, "link down is seen")
+        got = loop.ask("send 1 100 1000")
+        equal((got["taken"], got["room"], got["pending"]), (4, 0, 4000), "data taken")
+        got = loop.ask("send 1 8 60 pfc")
+        equal((got["taken"], got["room"], got["pending"]), (8, 0, 4480), "PFC taken")
+        ip("sw", "link", "set", "swb", "up")
+        until(lambda: loop.ask("stats 1")["up"] == 1, "link up is seen")
+        until(lambda: loop.ask("stats 1")["pending"] == 0, "the ring drains without a new frame")
+        equal(sorted(len(f) for f in b.recv_n(12)), [60] * 8 + [1000] * 4, "all frames arrive")
+        equal(loop.ask("stats 1")["room"], 4000, "room")
+
+
+@test
+def short_frames_leave_descriptors_for_pfc():
+    with Loop("-t", "1000000", "xdp:swa", "xdp:swb") as loop:
+        ip("sw", "link", "set", "swb", "down")
+        until(lambda: loop.ask("stats 1")["up"] == 0, "link down is seen")
+        got = loop.ask("send 1 60000 14")
+        if not 1000 < got["taken"] < 60000 or got["room"] != 0:
+            raise AssertionError(f"descriptors do not bound the ring: {got}")
+        equal(loop.ask("send 1 8 60 pfc")["taken"], 8, "PFC taken")
+        ip("sw", "link", "set", "swb", "up")
+        until(lambda: loop.ask("stats 1")["pending"] == 0, "the ring drains")
+
+
+@test
+def an_empty_ring_takes_a_frame_longer_than_its_limit():
+    with Loop("-t", "100", "xdp:swa", "xdp:swb") as loop, Wire("b", "eb") as b:
+        equal(loop.ask("send 1 1 1500")["taken"], 1, "taken")
+        equal(len(b.recv(2)), 1500, "length")
+
+
+@test
+def frames_that_cannot_be_sent_are_counted_and_freed():
+    with Loop("xdp:swa", "xdp:swb") as loop, Wire("b", "eb") as b:
+        equal(loop.ask("bad 1")["taken"], 3, "taken")
+        equal(loop.ask("stats 1")["tx_errors"], 3, "tx_errors")
+        equal(b.recv(0.1), None, "nothing is sent")
+
+
+@test
+def a_port_closed_with_frames_in_every_ring_returns_them_all():
+    with Wire("a", "ea") as a, Loop("xdp:swa", "xdp:swb") as loop:
+        loop.ask("hold 0")
+        for i in range(100):
+            a.send(frame(100, i))
+        until(lambda: loop.ask("depth 0")["depth"] == 100, "depth")
+        ip("sw", "link", "set", "swb", "down")
+        equal(loop.ask("send 1 100 1000")["taken"], 8, "taken")
+    ip("sw", "link", "set", "swb", "up")
+
+
+# ---- who owns the interface
+
+@test
+def a_clean_exit_leaves_no_program_behind():
+    with Loop("xdp:swa", "xdp:swb"):
+        equal(xdp_name("swa"), "weir_xdp", "while running")
+    equal((xdp_name("swa"), xdp_name("swb")), (None, None), "after the exit")
+
+
+@test
+def a_killed_switch_can_be_started_again_at_once():
+    for _ in range(3):
+        loop = Loop("xdp:swa", "xdp:swb")
+        loop.kill()
+    cross([60])
+    loop = Loop("xdp:swa", "xdp:swb")
+    loop.kill()
+    until(lambda: xdp_name("swa") is None, "the kernel takes the program off")
+
+
+@test
+def a_stale_program_of_ours_is_replaced():
+    ip("sw", "link", "set", "dev", "swa", "xdp", "obj", WEIR_OBJ, "sec", "xdp")
+    ip("sw", "link", "set", "dev", "swb", "xdpgeneric", "obj", WEIR_OBJ, "sec", "xdp")
+    equal((xdp_name("swa"), xdp_name("swb")), ("weir_xdp", "weir_xdp"), "left behind")
+    cross([60])
+    equal(xdp_name("swa"), None, "afterwards")
+
+
+@test
+def a_foreign_program_stays_and_the_port_is_refused():
+    for mode in ("xdp", "xdpgeneric"):
+        ip("sw", "link", "set", "dev", "swa", mode, "obj", FOREIGN_OBJ, "sec", "xdp")
+        number = ip("sw", "link", "show", "swa").split("id ")[1].split()[0]
+        refused(f"swa: another XDP program (id {number}) is attached and stays; remove it with "
+                "`ip link set dev swa xdp off` if nobody needs it", "xdp:swa")
+        equal(xdp_name("swa"), "foreign", "still there")
+        ip("sw", "link", "set", "dev", "swa", mode, "off")
+
+
+@test
+def a_second_switch_on_a_port_is_refused_and_the_first_goes_on():
+    with Wire("a", "ea") as a, Wire("b", "eb") as b, Loop("xdp:swa", "xdp:swb"):
+        refused("swa: port already in use by another weir or weir-host", "xdp:swa")
+        sent = frame(60)
+        a.send(sent)
+        equal(b.recv(2), sent, "frame through the first")
+
+
+# ---- what is refused
+
+@test
+def what_cannot_work_is_refused_in_one_sentence():
+    refused("none0: no such interface in this network namespace; `ip link` lists them",
+            "xdp:none0")
+    refused("a-name-that-no-interface-can-have: no such interface in this network namespace; "
+            "`ip link` lists them", "xdp:a-name-that-no-interface-can-have")
+    refused("swa: its MTU is 1500 and the port needs 3000; `ip link set dev swa mtu 3000`",
+            "-f", "3022", "xdp:swa")
+    refused("swa: AF_XDP holds a frame in one memory page, so the largest MTU is 3554, not 4096",
+            "-f", "4118", "xdp:swa")
+    refused("eth:swa: not a device; write xdp:INTERFACE, pci:ADDRESS or vdev:NAME", "eth:swa")
+    refused("xdp:: not a device; write xdp:INTERFACE, pci:ADDRESS or vdev:NAME", "xdp:")
+
+
+@test
+def several_receive_queues_are_refused_with_the_remedy():
+    remake(queues=4)
+    inside("sw", "ethtool", "-L", "swa", "rx", "4")
+    refused("swa: it spreads frames over 4 receive queues and one is polled; `ethtool -L swa rx 1`"
+            " leaves one", "xdp:swa")
+    inside("sw", "ethtool", "-L", "swa", "rx", "1")
+    cross([60])
+    remake()
+
+
+@test
+def without_root_the_refusal_says_so():
+    ip("sw", "link", "set", "swa", "up")
+    refused("swa: making it promiscuous is not permitted; run as root", "xdp:swa", "--",
+            "--no-huge", "--no-shconf", "-m", "64",
+            prefix=("setpriv", "--reuid", "65534", "--clear-groups", "--inh-caps=-all"))
+
+
+# ---- DPDK's own devices
+
+@test
+def a_tap_and_an_xdp_port_forward_to_each_other():
+    with Loop("vdev:net_tap0,iface=wtap0", "xdp:swb") as loop:
+        equal((loop.facts[0]["speed"], loop.facts[0]["pfc"]), ("0", "11"), "facts of a tap")
+        inside("sw", "sysctl", "-qw", "net.ipv6.conf.wtap0.disable_ipv6=1")
+        with Wire("sw", "wtap0") as tap, Wire("b", "eb") as b:
+            for size in (34, 60, 1000, 1514):
+                sent = frame(size, size)
+                tap.send(sent)
+                equal(b.recv(2), sent, f"{size} bytes from the tap")
+                b.send(sent)
+                equal(tap.recv(2), sent, f"{size} bytes to the tap")
+
+
+@test
+def af_packet_carries_frames_and_refuses_to_truncate():
+    device = "vdev:net_af_packet0,iface=swa"
+    inside("sw", "ip", "link", "set", "swa", "up")
+    with Loop(device, "xdp:swb"), Wire("a", "ea") as a, Wire("b", "eb") as b:
+        for size in (34, 1514):
+            sent = frame(size, size)
+            a.send(sent)
+            equal(b.recv(2), sent, f"{size} bytes")
+            b.send(sent)
+            equal(a.recv(2), sent, f"{size} bytes back")
+    refused("framesz=1024 would truncate frames of 1522 bytes; write framesz=1664,blocksz=53248 "
+            "or leave it out", device + ",framesz=1024")
+    refused("swa: its MTU is 1500 and the port needs 4096; `ip link set dev swa mtu 4096`",
+            "-f", "4118", device)
+    refused("none0: no such interface in this network namespace; `ip link` lists them",
+            "vdev:net_af_packet0,iface=none0")
+
+
+@test
+def af_packet_carries_a_roce_mtu_with_slots_of_its_own_or_the_users():
+    remake(mtu=4096)
+    inside("sw", "ip", "link", "set", "swa", "up")
+    inside("sw", "ip", "link", "set", "swb", "up")
+    with Loop("-f", "4118", "vdev:net_af_packet0,iface=swa",
+              "vdev:net_af_packet1,iface=swb,blocksz=8192,framesz=8192"), \
+            Wire("a", "ea") as a, Wire("b", "eb") as b:
+        for source, target in ((a, b), (b, a)):
+            sent = frame(4110)
+            source.send(sent)
+            equal(target.recv(2), sent, "4110 bytes")
+    remake()
+
+
+@test
+def null_and_ring_devices_open_and_close():
+    with Loop("vdev:net_null0", "vdev:net_ring0") as loop:
+        until(lambda: loop.ask("stats 0")["rx"] > 1000, "net_null delivers")
+        equal(loop.ask("stats 0")["room"], 2**31 - 1, "room")
+
+
+@test
+def an_unknown_virtual_device_is_refused():
+    loop = Loop("vdev:net_nothing0", expect_ready=False)
+    equal(loop.code, 1, "exit status")
+    if "net_nothing0: DPDK finds no such device or no driver for it" not in loop.err:
+        raise AssertionError(loop.err)
+
+
+def main():
+    wanted = sys.argv[4:]
+    if os.geteuid() != 0:
+        print("skipped: namespaces and AF_XDP need root")
+        return 77
+    failed = 0
+    make_topology()
+    try:
+        for run in TESTS:
+            if wanted and run.__name__ not in wanted:
+                continue
+            start = time.monotonic()
+            try:
+                run()
+                verdict = "ok"
+            except Exception:
+                verdict = "FAILED\n" + traceback.format_exc()
+                failed += 1
+                remake()
+            print(f"{run.__name__} ({time.monotonic() - start:.1f} s): {verdict}", flush=True)
+    finally:
+        remove_topology()
+    print(f"{failed} failed")
+    return 1 if failed else 0
+
+
+sys.exit(main())
