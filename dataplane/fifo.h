@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Egress queues: first in, first out, of frame descriptors, in chunks of one preallocated pool per worker.
+// Egress queues: first in, first out, of frame descriptors, in chunks of one preallocated pool per
+// worker.
 //
 // What the scheduler and the marker need is kept in the descriptor, so that a frame that
 // has gone cold in a long queue is first touched when it leaves, and the descriptors are read in

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // The port interface: what a driver (xdp, ethdev, wire) offers to the dataplane.
 //
-// The fast operations belong to the one worker that owns the port and are called from its loop: they
-// take no lock and allocate nothing. The slow ones belong to the control thread and may be
+// The fast operations belong to the one worker that owns the port and are called from its loop:
+// they take no lock and allocate nothing. The slow ones belong to the control thread and may be
 // called while the worker runs. A frame is always one mbuf segment; lengths exclude the FCS.
 #pragma once
 

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // The seeded generator behind every decision of chance (WRED, jitter): splitmix64 (Steele, Lea and
-// Flood, OOPSLA 2014). One per worker or NIC, always passed in; the same seed gives the same frames.
+// Flood, OOPSLA 2014). One per worker or NIC, always passed in; the same seed gives the same
+// frames.
 #pragma once
 
 #include <stdint.h>

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // One switch instance: its ports, queues, tables and workers. No process-wide state: any number of
-// switches live in one process (the lab runs whole fabrics). EAL must be up; memzone names carry the
-// switch's name and must be unique in the process.
+// switches live in one process (the lab runs whole fabrics). EAL must be up; memzone names carry
+// the switch's name and must be unique in the process.
 //
 // Who calls what: the control thread creates, publishes and reads; each worker thread calls only
 // worker_step (worker.h) on its own worker. Numbers below are read at any time, one word at a time;
@@ -83,8 +83,9 @@ struct balance {
 	uint64_t transmitted, consumed, dropped, queued; // ends
 };
 
-// The policy stays the caller's and must outlive the switch. ports: policy->n_ports of them. Workers own ports round robin
-// (port i belongs to worker i mod n_workers). *out is untouched on failure. -errno.
+// The policy stays the caller's and must outlive the switch. ports: policy->n_ports of them.
+// Workers own ports round robin (port i belongs to worker i mod n_workers). *out is untouched on
+// failure. -errno.
 __attribute__((warn_unused_result)) int switch_create(struct policy *policy,
 						      const struct switch_port *ports,
 						      struct rte_mempool *pool, uint64_t seed,
@@ -102,8 +103,9 @@ const struct switch_port *switch_port(const struct weir_switch *sw, unsigned por
 // drivers' rings and the caches.
 uint32_t switch_max_frames(const struct policy *policy);
 
-// Publishes a new snapshot; the workers take it over at their next loop. The caller frees the old one
-// (*old) once switch_grace_over(sw, *token). Ports, workers, buffer size and cell must be the same.
+// Publishes a new snapshot; the workers take it over at their next loop. The caller frees the old
+// one (*old) once switch_grace_over(sw, *token). Ports, workers, buffer size and cell must be the
+// same.
 void switch_publish(struct weir_switch *sw, struct policy *policy, struct policy **old,
 		    uint64_t *token);
 bool switch_grace_over(const struct weir_switch *sw, uint64_t token);

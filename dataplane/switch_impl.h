@@ -144,8 +144,8 @@ uint64_t egress_serve(struct worker *w, unsigned port);
 // Drops all that waits for a port.
 void egress_flush(struct worker *w, unsigned port, enum drop_reason reason);
 
-// ---- worker.c
-// The only way a frame ends without leaving. Counts it where the decision fell: `port` is owned by w.
+// ---- worker.c The only way a frame ends without leaving. Counts it where the decision fell:
+// `port` is owned by w.
 void worker_drop(struct worker *w, unsigned port, const struct frame *f, enum drop_reason reason);
 void worker_event(struct worker *w, enum event_type type, unsigned port, unsigned cls, uint32_t a,
 		  uint64_t b);

@@ -82,7 +82,8 @@ static uint64_t take_requests(struct worker *w)
 
 		worker_port(w, port)->tx_off =
 			atomic_load_explicit(&want->tx_off[port], memory_order_relaxed);
-		link_change(w, port, !atomic_load_explicit(&want->down[port], memory_order_relaxed));
+		link_change(w, port,
+			    !atomic_load_explicit(&want->down[port], memory_order_relaxed));
 	}
 	return seq;
 }

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The egress half of the loop: lossy admission, WRED, queue; then schedule, mark, transmit, release.
-// Runs on the worker that owns the port of departure.
+// The egress half of the loop: lossy admission, WRED, queue; then schedule, mark, transmit,
+// release. Runs on the worker that owns the port of departure.
 #include <string.h>
 
 #include "dataplane/packet/edit.h"
@@ -13,6 +13,9 @@ enum { ROOM_RETRY_NS = 1000 };
 struct tx_batch {
 	uint16_t n;
 	int32_t room; // bytes the driver still takes, less those in the batch
+	// Frames that left in this loop. One burst at most, even where the driver sends as fast as
+	// it is fed: a PAUSE that arrives meanwhile is seen in the next loop.
+	uint16_t n_committed;
 	struct frame frames[BURST];
 };
 
@@ -88,7 +91,8 @@ void egress_enqueue(struct worker *w, const struct frame *in)
 		return;
 	}
 	v = egress_decide(&pq->egress, &p->egress[f.queue],
-			  pool_free(w, POOL_EGRESS_LOSSY, w->pol->buffer.egress_lossy_cells), f.cells);
+			  pool_free(w, POOL_EGRESS_LOSSY, w->pol->buffer.egress_lossy_cells),
+			  f.cells);
 	if (v == EGRESS_DROP)
 		queue_drop(w, &f, DROP_EGRESS_TAIL);
 	else if (pq->wred.enabled && !wred_enqueue(w, &f))
@@ -196,6 +200,8 @@ static void commit(struct worker *w, unsigned port, unsigned q, struct tx_batch 
 	struct port_rt *p = worker_port(w, port);
 	struct frame *f = &b->frames[b->n++];
 
+	b->n_committed++;
+
 	// Spent before the queue is seen empty: that resets the deficit.
 	sched_commit(&pp->sched, &p->sched, q, p->head_len[q]);
 	pop(w, p, q, f);
@@ -223,6 +229,8 @@ static uint64_t serve_ready(struct worker *w, unsigned port, struct tx_batch *b)
 		if (!shaper_ready(&pp->shaper, &p->shaper))
 			return shaper_ready_at(&p->shaper, w->now_ns);
 		q = sched_pick(&pp->sched, &p->sched, ready, p->head_len, w->now_ns);
+		if (b->n_committed == BURST)
+			return w->now_ns;
 		if (q < 0)
 			return sched_ready_at(&pp->sched, &p->sched, ready, w->now_ns);
 		if (b->n == p->tx_burst || (int32_t)p->head_len[q] > b->room)
@@ -266,7 +274,8 @@ void egress_flush(struct worker *w, unsigned port, enum drop_reason reason)
 	for (uint16_t i = 0; i < p->n_held; i++) {
 		f = p->held[i];
 		gauge_set(&p->c.queued, gauge_get(&p->c.queued) - 1);
-		slot_add(w, POOL_EGRESS_LOSSY, -(int64_t)egress_release(&p->egress[f.queue], f.cells));
+		slot_add(w, POOL_EGRESS_LOSSY,
+			 -(int64_t)egress_release(&p->egress[f.queue], f.cells));
 		queue_drop(w, &f, reason);
 	}
 	p->n_held = 0;

@@ -239,8 +239,8 @@ static bool control_frame(struct worker *w, unsigned port, struct rte_mbuf *m,
 
 // ---- forwarding
 
-// The changes a frame needs to leave by its port: tag, PCP and DSCP. Done here while the header is in
-// the cache. False: the frame does not fit and was dropped.
+// The changes a frame needs to leave by its port: tag, PCP and DSCP. Done here while the header is
+// in the cache. False: the frame does not fit and was dropped.
 static bool prepare(struct worker *w, struct frame *f, unsigned vid, bool tagged,
 		    const struct pkt_info *pkt)
 {
@@ -294,12 +294,13 @@ static void deliver(struct worker *w, struct frame *f, unsigned vid, bool tagged
 
 static bool may_flood_to(const struct worker *w, unsigned port, unsigned in_port, unsigned vid)
 {
-	return port != in_port && !atomic_load_explicit(&w->sw->want.down[port], memory_order_relaxed) &&
+	return port != in_port &&
+	       !atomic_load_explicit(&w->sw->want.down[port], memory_order_relaxed) &&
 	       bridge_member(w->pol, port, vid);
 }
 
-// Every other member port gets a frame of its own: drivers that share the pool cannot send clones. The
-// copies are made before the original is edited; it leaves by the first port.
+// Every other member port gets a frame of its own: drivers that share the pool cannot send clones.
+// The copies are made before the original is edited; it leaves by the first port.
 static void flood(struct worker *w, struct frame *f, unsigned vid, bool tagged,
 		  const struct pkt_info *pkt)
 {

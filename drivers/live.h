@@ -16,7 +16,7 @@
 //   live_close for each port (after its worker has stopped), rte_mempool_free, live_eal_fini
 //
 // Several processes may do this at once on one machine: nothing is shared between them but the
-// machine's hugepages. It starts no thread of its own beyond EAL's lcores and reads no configuration.
+// machine's hugepages. It starts no thread beyond EAL's lcores and reads no configuration.
 #pragma once
 
 #include <stdbool.h>
@@ -39,17 +39,19 @@ struct live_text {
 
 struct live_eal_conf {
 	const int *worker_cpus; // one CPU per worker to pin it to, or NULL: workers float
-	unsigned n_workers; // lcores beside the main one; 0 where the program polls on the main lcore
+	unsigned n_workers; // lcores beside the main one; 0: the program polls on the main one
 	bool pci; // some device is a "pci:" one (live_device_is_pci)
 	uint64_t mem_bytes; // DPDK memory the program will ask for: the pool and its tables
-	char *const *extra; // EAL arguments of the user (after `--`), win over ours
+	// EAL arguments of the user (after `--`), which win over ours. --no-huge alone means normal
+	// pages, as many as mem_bytes needs.
+	char *const *extra;
 	int n_extra;
 };
 
 // Once per process. Hugepages are taken when enough are free, else normal pages with a note that
-// says what it costs and how to set hugepages. The calling thread becomes lcore 0 and floats over
-// the CPUs the process may use; worker i is lcore live_worker_lcore(i). Start workers with
-// rte_eal_remote_launch(). 0 or -errno.
+// says what it costs and how to set hugepages; programs that start at once take turns. The calling
+// thread becomes lcore 0 and floats over the CPUs the process may use; worker i is lcore
+// live_worker_lcore(i). Start workers with rte_eal_remote_launch(). 0 or -errno.
 __attribute__((warn_unused_result)) int live_eal_init(const char *prog,
 						      const struct live_eal_conf *conf,
 						      struct live_text *text);
@@ -72,8 +74,8 @@ uint64_t live_pool_bytes(uint32_t n_frames, uint32_t max_frame);
 // and what sits in lcore caches because of them). Zeros mean the defaults, as in live_conf.
 uint32_t live_device_frames(const char *device, uint32_t tx_ring_bytes, uint32_t rx_ring);
 
-// n_frames mbufs that are all usable at once: the per-lcore caches come on top. One virtually contiguous
-// area. 0 or -errno.
+// n_frames mbufs that are all usable at once: the per-lcore caches come on top. One virtually
+// contiguous area. 0 or -errno.
 __attribute__((warn_unused_result)) int live_pool_create(const char *name, uint32_t n_frames,
 							 uint32_t max_frame,
 							 struct rte_mempool **out,
@@ -85,7 +87,7 @@ struct live_conf {
 	uint32_t max_frame; // longest legal frame without FCS: mtu + 14 + 8
 	uint32_t mtu; // IP MTU the policy wants; 0: max_frame - 22
 	uint32_t tx_ring_bytes; // data that may sit in the transmit ring; 0: 8 KiB
-	uint32_t rx_ring; // frames the receive ring should hold, rounded up to a power of two; 0: default
+	uint32_t rx_ring; // frames it should hold, rounded up to a power of two; 0: default
 };
 
 // Copy ops, drv and facts into a struct switch_port. facts.speed_bps is 0 where the link has no
@@ -106,5 +108,6 @@ bool live_device_is_pci(const char *device);
 __attribute__((warn_unused_result)) int live_open(const char *device, const struct live_conf *conf,
 						  struct live_port *out, struct live_text *text);
 
-// The port's worker must have stopped. Frames in the rings go back to the pool. Idempotent: clears *port.
+// The port's worker must have stopped. Frames in the rings go back to the pool. Clears *port, so
+// that it may be called again.
 void live_close(struct live_port *port);

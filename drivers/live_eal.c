@@ -10,6 +10,10 @@
 #include <string.h>
 
 #include <dirent.h>
+#include <fcntl.h>
+#include <sys/file.h>
+#include <unistd.h>
+
 #include <rte_eal.h>
 #include <rte_errno.h>
 #include <rte_lcore.h>
@@ -145,32 +149,43 @@ static uint64_t free_hugepage_bytes(void)
 	return sum;
 }
 
-static void choose_memory(struct args *a, const struct live_eal_conf *conf, struct live_text *text)
+// On normal pages the mempool lets no element cross a page: one per page, up to twice the memory.
+static void normal_pages(struct args *a, uint64_t need_mb)
+{
+	arg(a, "--no-huge");
+	arg(a, "--no-shconf");
+	snprintf(a->mem_mb, sizeof(a->mem_mb), "%" PRIu64, 2 * need_mb);
+}
+
+static void choose_memory(struct args *a, const struct live_eal_conf *conf, bool no_huge,
+			  struct live_text *text)
 {
 	uint64_t need_mb = (conf->mem_bytes + MB - 1) / MB + EAL_MB +
 			   (uint64_t)WORKER_MB * conf->n_workers;
+	uint64_t free_mb = free_hugepage_bytes() / MB;
 
-	snprintf(a->mem_mb, sizeof(a->mem_mb), "%" PRIu64, need_mb);
-	if (free_hugepage_bytes() >= need_mb * MB) {
+	if (!no_huge && free_mb >= need_mb) {
 		arg(a, "--in-memory");
+		snprintf(a->mem_mb, sizeof(a->mem_mb), "%" PRIu64, need_mb);
 	} else {
-		arg(a, "--no-huge");
-		arg(a, "--no-shconf");
-		say(text->note,
-		    "running on normal pages: %" PRIu64 " MB of hugepages are needed and %" PRIu64
-		    " MB are free; memory-bound work takes 65-90 %% longer; `echo %" PRIu64
-		    " > /proc/sys/vm/nr_hugepages` before the start sets them\n",
-		    need_mb, free_hugepage_bytes() / MB,
-		    read_number("/proc/sys/vm/nr_hugepages") + need_mb / 2 + 1);
+		normal_pages(a, need_mb);
 	}
 	arg(a, "-m");
 	arg(a, a->mem_mb);
+	if (no_huge || free_mb >= need_mb)
+		return;
+	say(text->note,
+	    "running on normal pages: %" PRIu64 " MB of hugepages are needed and %" PRIu64
+	    " MB are free; memory-bound work takes 65-90 %% longer; `echo %" PRIu64
+	    " > /proc/sys/vm/nr_hugepages` before the start sets them\n",
+	    need_mb, free_mb, read_number("/proc/sys/vm/nr_hugepages") + need_mb / 2 + 1);
 }
 
 // ---- the user's own arguments
 
-static const char *const memory_args[] = {"-m",		  "--no-huge",	  "--in-memory",
-					  "--socket-mem", "--legacy-mem", "--huge-dir", NULL};
+static const char *const memory_args[] = {"-m",		"--in-memory", "--socket-mem",
+					  "--legacy-mem", "--huge-dir",	 NULL};
+static const char *const no_huge_args[] = {"--no-huge", NULL};
 static const char *const lcore_args[] = {"-l", "-c", "--lcores", "-s", NULL};
 static const char *const pci_args[] = {"-a", "-b", "--allow", "--block", "--no-pci", NULL};
 
@@ -196,7 +211,7 @@ static int build_args(struct args *a, const char *prog, const struct live_eal_co
 		arg(a, a->lcores);
 	}
 	if (!has_extra(conf, memory_args))
-		choose_memory(a, conf, text);
+		choose_memory(a, conf, has_extra(conf, no_huge_args), text);
 	// An allow list with no NIC in it: devices are plugged in one by one when ports open.
 	if (!has_extra(conf, pci_args)) {
 		arg(a, conf->pci ? "-a" : "--no-pci");
@@ -216,20 +231,34 @@ static int build_args(struct args *a, const char *prog, const struct live_eal_co
 	return rc;
 }
 
+// Programs that start at once look at the free hugepages and take them one after the other, else
+// the last would find none left after it decided for them. The lock goes with the descriptor.
+static int take_turns(void)
+{
+	int fd = open("/proc/sys/vm/nr_hugepages", O_RDONLY | O_CLOEXEC);
+
+	if (fd >= 0)
+		(void)flock(fd, LOCK_EX);
+	return fd;
+}
+
 int live_eal_init(const char *prog, const struct live_eal_conf *conf, struct live_text *text)
 {
 	struct args *a = calloc(1, sizeof(*a));
-	int rc;
+	int rc, lock;
 
 	if (a == NULL)
 		return -ENOMEM;
 	snprintf(text->err, sizeof(text->err), "EAL arguments cannot be made");
+	lock = take_turns();
 	rc = build_args(a, prog, conf, text);
 	if (rc == 0 && rte_eal_init(a->argc, a->argv) < 0) {
 		rc = rte_errno > 0 ? -rte_errno : -EIO;
 		snprintf(text->err, sizeof(text->err),
 			 "DPDK does not start: %s; its own words are above", strerror(-rc));
 	}
+	if (lock >= 0)
+		close(lock);
 	free(a);
 	return rc;
 }

@@ -70,7 +70,7 @@ static void kmin_is_not_above_kmax(const struct cfg_profile *p, struct diag_sink
 
 			// A size and a percentage meet in the compiler, which knows the limit.
 			if (k->kmin.n <= k->kmax.n || k->kmin.percent != k->kmax.percent ||
-			    !k->kmax.given)
+			    k->kmin.bad || k->kmax.bad || !k->kmax.given)
 				continue;
 			unit_print(unit, k->kmin.n, kmin, sizeof(kmin));
 			unit_print(unit, k->kmax.n, kmax, sizeof(kmax));
@@ -93,7 +93,8 @@ static void lossless_and_lossy_do_not_mix(const struct cfg_profile *p, struct di
 			    cfg_mapped(l, a % N_CLASSES) != cfg_mapped(l, b))
 				continue;
 			check_report(s, DIAG_ERROR, &p->classes[a % N_CLASSES].map, "lossless",
-				     v->at, "%s %u also carries class %u, which is lossy: map one of"
+				     v->at,
+				     "%s %u also carries class %u, which is lossy: map one of"
 				     " them elsewhere",
 				     what[a / N_CLASSES], cfg_mapped(l, b), b);
 		}
@@ -110,11 +111,14 @@ static void shared_settings_are_given_once(const struct cfg_profile *p, struct d
 		if (gives_pg(c) && g != (int)cls)
 			check_report(s, DIAG_ERROR, &c->map, "ingress", c->ingress.map.at,
 				     "priority group %u takes its settings from class %d: give them"
-				     " once", pg, g);
+				     " once",
+				     pg, g);
 		if (check_gives_queue(c) && q != (int)cls)
-			check_report(s, DIAG_ERROR, &c->map, "", c->map.at,
-				     "queue %u takes schedule, rates, egress and wred from class %d:"
-				     " give them once", queue, q);
+			check_report(
+				s, DIAG_ERROR, &c->map, "", c->map.at,
+				"queue %u takes schedule, rates, egress and wred from class %d:"
+				" give them once",
+				queue, q);
 	}
 }
 
@@ -140,10 +144,12 @@ static void cnp_class_is_lossy(const struct cfg_profile *p, struct diag_sink *s)
 	for (unsigned cls = 0; cls < N_CLASSES; cls++)
 		ecn |= cls != cnp && p->classes[cls].lossless.n && p->classes[cls].wred.ecn.n;
 	if (p->trust.n == TRUST_DSCP && ecn && p->classes[cnp].lossless.n)
-		check_report(s, DIAG_ERROR, &p->classes[cnp].map, "lossless",
-			     p->classes[cnp].lossless.at,
-			     "class %u carries CNPs (DSCP 48): a lossless CNP class can be paused by"
-			     " the congestion it reports, map DSCP 48 to a lossy class", cnp);
+		check_report(
+			s, DIAG_ERROR, &p->classes[cnp].map, "lossless",
+			p->classes[cnp].lossless.at,
+			"class %u carries CNPs (DSCP 48): a lossless CNP class can be paused by"
+			" the congestion it reports, map DSCP 48 to a lossy class",
+			cnp);
 }
 
 static void lossless_class_has_no_egress_limit(const struct cfg_profile *p, struct diag_sink *s)
@@ -152,9 +158,10 @@ static void lossless_class_has_no_egress_limit(const struct cfg_profile *p, stru
 		const struct cfg_class *c = &p->classes[cls];
 
 		if (c->lossless.n && c->egress.map.given)
-			check_report(s, DIAG_ERROR, &c->map, "egress", c->egress.map.at,
-				     "a lossless queue is never limited here, its senders are held at"
-				     " the ingress: remove egress");
+			check_report(
+				s, DIAG_ERROR, &c->map, "egress", c->egress.map.at,
+				"a lossless queue is never limited here, its senders are held at"
+				" the ingress: remove egress");
 	}
 }
 
@@ -164,8 +171,10 @@ static void refuse_pfc_keys(const struct cfg_ingress *in, struct diag_sink *s)
 	const struct {
 		const char *key;
 		const struct cfg_val *v;
-	} keys[] = {{"headroom", &in->headroom.fixed}, {"xon", &in->xon},
-		    {"xon_offset", &in->xon_offset},   {"mru", &in->mru},
+	} keys[] = {{"headroom", &in->headroom.fixed},
+		    {"xon", &in->xon},
+		    {"xon_offset", &in->xon_offset},
+		    {"mru", &in->mru},
 		    {"cable", &in->cable}};
 
 	for (unsigned i = 0; i < sizeof(keys) / sizeof(keys[0]); i++)
@@ -277,15 +286,17 @@ static void override_rules(const struct config_port *port, unsigned cls, struct 
 	if (!p->classes[cls].lossless.n)
 		refuse_pfc_keys(in, s);
 	else if (in->headroom.fixed.n == 0)
-		check_report(s, DIAG_ERROR, &in->map, "headroom", in->headroom.fixed.at,
-			     "0 leaves no room for what arrives after a PAUSE: a lossless class needs"
-			     " headroom, use auto");
+		check_report(
+			s, DIAG_ERROR, &in->map, "headroom", in->headroom.fixed.at,
+			"0 leaves no room for what arrives after a PAUSE: a lossless class needs"
+			" headroom, use auto");
 	for (unsigned other = 0; other < cls; other++)
 		if (cfg_mapped(&p->class_to_pg, other) == pg &&
 		    port->item->classes[other].ingress.map.given)
 			check_report(s, DIAG_ERROR, &in->map, "", in->map.at,
 				     "priority group %u takes its settings from class %u: give them"
-				     " once", pg, other);
+				     " once",
+				     pg, other);
 }
 
 static void port_overrides_make_sense(const struct config *c, struct diag_sink *s)
@@ -335,15 +346,17 @@ static void port_vlans_make_sense(const struct config *c, struct diag_sink *s)
 				     untagged);
 		if (!c->root.vlans.map.given)
 			continue;
-		if (v->untagged.given && untagged != 0 && !vlan_listed(c, untagged))
+		if (v->untagged.given && !v->untagged.bad && untagged != 0 &&
+		    !vlan_listed(c, untagged))
 			check_report(s, DIAG_WARNING, &v->map, "untagged", v->untagged.at,
 				     "VLAN %u is not listed in vlans: it exists all the same",
 				     untagged);
 		for (unsigned id = 1; id < N_VLANS && v->tagged.n != 0; id++)
 			if (cfg_set_has(&v->tagged, id) && !vlan_listed(c, id)) {
-				check_report(s, DIAG_WARNING, &v->map, "tagged", v->tagged.map.at,
-					     "VLAN %u is not listed in vlans: it exists all the same",
-					     id);
+				check_report(
+					s, DIAG_WARNING, &v->map, "tagged", v->tagged.map.at,
+					"VLAN %u is not listed in vlans: it exists all the same",
+					id);
 				break;
 			}
 	}
@@ -371,7 +384,7 @@ static void fdb_rule(const struct config *c, const struct cfg_fdb *f, struct dia
 	if (!f->vlan.given && cfg_vlan_aware(c) && cfg_untagged(p) == 0)
 		check_report(s, DIAG_ERROR, &f->map, "vlan", f->map.at,
 			     "is required: port %s takes no untagged frames", f->port.text);
-	else if (!f->vlan.given)
+	else if (!f->vlan.given || f->vlan.bad)
 		return;
 	else if (!cfg_vlan_aware(c))
 		check_report(s, DIAG_ERROR, &f->map, "vlan", f->vlan.at,
@@ -416,9 +429,8 @@ static void worker_cores_are_few(const struct config *c, struct diag_sink *s)
 }
 
 static void (*const policy_rules[])(const struct config *, struct diag_sink *) = {
-	port_names_are_unique,	  devices_are_unique,	    port_overrides_make_sense,
-	vlan_ids_are_unique,	  port_vlans_make_sense,    fdb_makes_sense,
-	fdb_addresses_are_unique, worker_cores_are_few,
+	port_names_are_unique, devices_are_unique, port_overrides_make_sense, vlan_ids_are_unique,
+	port_vlans_make_sense, fdb_makes_sense,	   fdb_addresses_are_unique,  worker_cores_are_few,
 };
 
 void config_check(const struct config *c, struct diag_sink *s)

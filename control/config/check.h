@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Rules between the keys of a policy that no row of the schema can see, as a table of named functions. Those that
-// need cells and pools are in compile.c. Control thread only.
+// Rules between the keys of a policy that no row of the schema can see, as a table of named
+// functions. Those that need cells and pools are in compile.c. Control thread only.
 #pragma once
 
 #include "control/config/model.h"

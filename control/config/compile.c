@@ -82,8 +82,8 @@ static void lift_unreachable(uint32_t weights[N_QUEUES], uint8_t reachable)
 			weights[q] = most;
 }
 
-// A queue waits for frames of others even when it has tokens; two frames' worth of them may wait with
-// it, or it would fall short of its rate.
+// A queue waits for frames of others even when it has tokens; two frames' worth of them may wait
+// with it, or it would fall short of its rate.
 static struct shaper_params queue_shaper(const struct cfg_val *rate, uint64_t burst_ns,
 					 uint32_t max_frame)
 {
@@ -144,7 +144,8 @@ static void check_facts(struct compiler *k, unsigned i, const struct port_facts 
 	if (f->max_frame != 0 && f->max_frame < out->max_frame)
 		check_report(k->s, DIAG_ERROR, &item->map, "mtu", at,
 			     "MTU %u needs frames of %u B, but %s carries at most %u B: %u is the"
-			     " largest MTU here", out->mtu, out->max_frame, out->device, f->max_frame,
+			     " largest MTU here",
+			     out->mtu, out->max_frame, out->device, f->max_frame,
 			     f->max_frame > FRAME_OVERHEAD ? f->max_frame - FRAME_OVERHEAD : 0);
 	if (out->pfc.tx != 0 && !f->pfc_tx)
 		check_report(k->s, DIAG_WARNING, &item->map, "device", item->device.at,
@@ -169,10 +170,11 @@ static void compile_port(struct compiler *k, unsigned i)
 	out->speed_bps = port_speed(k, i);
 	out->mtu = (uint32_t)item->mtu.n;
 	out->max_frame = cfg_max_frame(item);
-	out->tx_ring_bytes = f != NULL && f->tx_ring_bytes != 0 ? f->tx_ring_bytes
-								: (uint32_t)item->tx_ring.n;
+	out->tx_ring_bytes =
+		f != NULL && f->tx_ring_bytes != 0 ? f->tx_ring_bytes : (uint32_t)item->tx_ring.n;
 	if (f != NULL && f->rx_ring != 0)
-		out->skid_cells = (f->rx_ring + BURST_FRAMES) * cells_of(&k->p->cell, out->max_frame);
+		out->skid_cells =
+			(f->rx_ring + BURST_FRAMES) * cells_of(&k->p->cell, out->max_frame);
 	compile_rx_guard(item, f, out);
 	compile_classify(port, &out->classify);
 	compile_sched(port->profile, burst_ns, reachable_queues(&out->classify), out);

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// From human units to cells and fixed point: the parts of config_compile that the plan prints too. Control
-// thread only; pure arithmetic on an immutable configuration.
+// From human units to cells and fixed point: the parts of config_compile that the plan prints too.
+// Control thread only; pure arithmetic on an immutable configuration.
 #pragma once
 
 #include "control/config/model.h"

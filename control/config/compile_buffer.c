@@ -68,7 +68,8 @@ static uint64_t auto_headroom(const struct config *c, const struct config_port *
 			      const struct group *g, uint64_t speed_bps)
 {
 	const struct cfg_headroom *own = &g->own->headroom, *base = &g->base->headroom;
-	const struct cfg_val *mtu = pick(&g->own->mru, pick(&own->lossless_mtu, &base->lossless_mtu));
+	const struct cfg_val *mtu =
+		pick(&g->own->mru, pick(&own->lossless_mtu, &base->lossless_mtu));
 	const struct cfg_val *response = pick(&own->peer_response, &base->peer_response);
 	struct headroom_in in = {
 		.speed_bps = speed_bps,
@@ -138,11 +139,11 @@ static void compile_reserved(struct compiler *k, struct reserved *r)
 			if (g.cls == NULL)
 				continue;
 			out->lossless = g.cls->lossless.n != 0;
-			out->min_cells = cells_up(k, compile_bytes(pick(&g.own->min, &g.base->min),
-								   (uint64_t)k->c->root.sw.buffer.size.n,
-								   true));
-			out->xoff_cells = cells_up(k, compile_xoff_bytes(k->c, port, pg,
-									 k->p->ports[i].speed_bps));
+			out->min_cells = cells_up(
+				k, compile_bytes(pick(&g.own->min, &g.base->min),
+						 (uint64_t)k->c->root.sw.buffer.size.n, true));
+			out->xoff_cells = cells_up(
+				k, compile_xoff_bytes(k->c, port, pg, k->p->ports[i].speed_bps));
 			r->min += out->min_cells;
 			r->xoff += out->xoff_cells;
 			if (out->xoff_cells <= r->largest_xoff)
@@ -198,11 +199,12 @@ void compile_pools(struct compiler *k)
 	pool = headroom_pool(k, &r);
 	k->p->buffer.total_cells = (uint32_t)total;
 	if (r.min + pool >= total) {
-		check_report(k->s, DIAG_ERROR, &m, "size", pos_or(&b->size, &m),
-			     "a buffer of %" PRIu64 " B does not hold %" PRIu64 " B of min and %" PRIu64
-			     " B of headroom and leave a shared pool: enlarge it, shorten the cables, or"
-			     " raise oversubscription",
-			     in_bytes(k, total), in_bytes(k, r.min), in_bytes(k, pool));
+		check_report(
+			k->s, DIAG_ERROR, &m, "size", pos_or(&b->size, &m),
+			"a buffer of %" PRIu64 " B does not hold %" PRIu64 " B of min and %" PRIu64
+			" B of headroom and leave a shared pool: enlarge it, shorten the cables, or"
+			" raise oversubscription",
+			in_bytes(k, total), in_bytes(k, r.min), in_bytes(k, pool));
 		return;
 	}
 	k->p->buffer.headroom_pool_cells = (uint32_t)pool;
@@ -215,8 +217,8 @@ static struct threshold threshold_of(const struct compiler *k, const struct cfg_
 				     const struct cfg_val *fixed, uint64_t pool)
 {
 	if (fixed->given)
-		return (struct threshold){
-			.static_cells = cells_down(k, compile_bytes(fixed, pool, false))};
+		return (struct threshold){.static_cells =
+						  cells_down(k, compile_bytes(fixed, pool, false))};
 	return (struct threshold){.dynamic = true, .alpha_log2 = (int8_t)alpha->n};
 }
 
@@ -265,8 +267,8 @@ static uint64_t queue_limit(const struct compiler *k, const struct egress_params
 		return in_bytes(k, b->ingress_pool_cells);
 	if (!e->shared.dynamic)
 		return in_bytes(k, e->min_cells + e->shared.static_cells);
-	return headroom_ecn_bound(in_bytes(k, b->egress_lossy_cells), in_bytes(k, e->min_cells), 1, 1,
-				  e->shared.alpha_log2);
+	return headroom_ecn_bound(in_bytes(k, b->egress_lossy_cells), in_bytes(k, e->min_cells), 1,
+				  1, e->shared.alpha_log2);
 }
 
 static void compile_wred(struct compiler *k, const struct cfg_class *c,
@@ -289,13 +291,13 @@ static void compile_wred(struct compiler *k, const struct cfg_class *c,
 		uint64_t kmax = compile_bytes(&v->kmax, queue_limit(k, e), false);
 
 		if (kmin > kmax) {
-			check_report(k->s, DIAG_ERROR, color == GREEN ? &w->map : &v->map, "kmin",
-				     v->kmin.at, "%" PRIu64 " B is above kmax %" PRIu64 " B", kmin,
-				     kmax);
+			check_report(k->s, DIAG_ERROR, v == &w->curve[GREEN] ? &w->map : &v->map,
+				     "kmin", v->kmin.at,
+				     "%" PRIu64 " B is above kmax %" PRIu64 " B", kmin, kmax);
 			continue;
 		}
-		out->curve[color] = wred_curve_of((uint32_t)kmin, (uint32_t)kmax,
-						  (uint32_t)v->pmax.n);
+		out->curve[color] =
+			wred_curve_of((uint32_t)kmin, (uint32_t)kmax, (uint32_t)v->pmax.n);
 	}
 }
 
@@ -332,11 +334,13 @@ static void warn_ecn_after_pfc(struct compiler *k, unsigned i)
 
 		if (!(pp->classify.lossless >> cls & 1) || !v.marks || v.before_pfc)
 			continue;
-		c = &port->profile->classes[check_class_of_queue(
-			port->profile, pp->classify.class_to_queue[cls])];
-		check_report(k->s, DIAG_WARNING, &c->wred.map, "kmin", c->wred.curve[GREEN].kmin.at,
-			     "PFC can pause before ECN marks: with %u ports kmin must be below %" PRIu64
-			     " B", k->p->n_ports, v.bound_bytes);
+		c = &port->profile->classes[check_class_of_queue(port->profile,
+								 pp->classify.class_to_queue[cls])];
+		check_report(
+			k->s, DIAG_WARNING, &c->wred.map, "kmin", c->wred.curve[GREEN].kmin.at,
+			"PFC can pause before ECN marks: with %u ports kmin must be below %" PRIu64
+			" B",
+			k->p->n_ports, v.bound_bytes);
 	}
 }
 

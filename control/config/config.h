@@ -20,7 +20,8 @@ struct config;
 // appends, so one list serves load and compile.
 struct diags {
 	char **lines;
-	unsigned n, n_errors; // n counts warnings too; a warning's text begins "warning: " after the position
+	// n counts warnings too; a warning's text begins "warning: " after the position.
+	unsigned n, n_errors;
 };
 void diags_fini(struct diags *d);
 
@@ -53,7 +54,7 @@ __attribute__((warn_unused_result)) int config_compile(const struct config *c,
 						       struct policy **out, struct diags *d);
 void policy_destroy(struct policy *p);
 
-// 0, or -EINVAL with *d naming every restart-only key that `next` changes against the running policy.
-__attribute__((warn_unused_result)) int config_check_reload(const struct config *running,
-							    const struct config *next,
-							    struct diags *d);
+// 0, or -EINVAL with *d naming every restart-only key that `next` changes against the running
+// policy.
+__attribute__((warn_unused_result)) int
+config_check_reload(const struct config *running, const struct config *next, struct diags *d);

@@ -53,8 +53,8 @@ static void put(struct diag_sink *s, enum diag_level level, struct cfg_pos at, c
 		s->cap = s->cap == 0 ? 16 : s->cap * 2;
 		s->entries = grown(s->entries, s->cap, sizeof(*s->entries));
 	}
-	s->entries[s->n] = (struct diag_entry){
-		.at = at, .seq = s->n, .level = level, .line = copied(line)};
+	s->entries[s->n] =
+		(struct diag_entry){.at = at, .seq = s->n, .level = level, .line = copied(line)};
 	s->n++;
 }
 

@@ -53,8 +53,8 @@ static void append_numbers(struct arena *a, struct expansion *out, const struct 
 		}
 }
 
-static bool add_range(struct arena *a, struct expansion *out, const struct cfg_set *set,
-		      int width, const char **why)
+static bool add_range(struct arena *a, struct expansion *out, const struct cfg_set *set, int width,
+		      const char **why)
 {
 	if (out->ranged && set->n != out->n) {
 		*why = "all ranges of one text must be of the same length";

@@ -206,8 +206,8 @@ static int read_file(const char *path, char **text, size_t *len)
 int config_load(const char *path, struct config **out, struct diags *d)
 {
 	struct diag_sink s = {.file = path};
-	char *text;
-	size_t len;
+	char *text = NULL;
+	size_t len = 0;
 	int err = read_file(path, &text, &len);
 
 	if (err != 0) {

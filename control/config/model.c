@@ -11,13 +11,13 @@
 	const struct cfg_schema id = {table, N(table), sizeof(struct type)};                       \
 	static_assert(N(table) <= CFG_MAX_ROWS, "the engine keeps one position per row")
 
-#define KB(n) ((n) * 1000ll)
-#define MB(n) ((n) * 1000000ll)
-#define GB(n) ((n) * 1000000000ll)
-#define GIGA(n) ((n) * 1000000000ll)
-#define SECONDS(n) ((n) * 1000000000ll)
-#define KM(n) ((n) * 100000ll)
-#define PERCENT(n) ((n) * 10000ll)
+#define KB(n) ((n)*1000ll)
+#define MB(n) ((n)*1000000ll)
+#define GB(n) ((n)*1000000000ll)
+#define GIGA(n) ((n)*1000000000ll)
+#define SECONDS(n) ((n)*1000000000ll)
+#define KM(n) ((n)*100000ll)
+#define PERCENT(n) ((n)*10000ll)
 
 enum { MAX_MTU = 9216, MAX_VID = 4094, DEVICE_LEN = 63, NAME_LEN = POLICY_NAME_LEN - 1 };
 
@@ -45,24 +45,38 @@ static const struct cfg_row headroom_rows[] = {
 static SCHEMA(headroom_schema, headroom_rows, cfg_headroom);
 
 static const struct cfg_row headroom_scalar = {
-	"headroom", CFG_NUMBER, .unit = UNIT_BYTES, AT(cfg_ingress, headroom.fixed), .max = GB(1),
-	.dflt = CFG_WORD_VALUE, .word = "auto", .percent_of = "switch.buffer.size"};
+	"headroom",	    CFG_NUMBER,
+	.unit = UNIT_BYTES, AT(cfg_ingress, headroom.fixed),
+	.max = GB(1),	    .dflt = CFG_WORD_VALUE,
+	.word = "auto",	    .percent_of = "switch.buffer.size"};
 
 #define INGRESS_MIN                                                                                \
-	{"min", CFG_NUMBER, .unit = UNIT_BYTES, AT(cfg_ingress, min), .max = GB(1),                \
-	 .percent_of = "switch.buffer.size", .dflt_text = "0",                                     \
-	 .help = "reserved for the priority group of this port; rounds up to cells"}
+	{                                                                                          \
+		"min", CFG_NUMBER,                                                                 \
+			.unit = UNIT_BYTES, AT(cfg_ingress, min), .max = GB(1),                    \
+			.percent_of = "switch.buffer.size", .dflt_text = "0",                      \
+			.help = "reserved for the priority group of this port; rounds up to cells" \
+	}
 #define INGRESS_ALPHA                                                                              \
-	{"alpha", CFG_ALPHA, AT(cfg_ingress, alpha), .dflt_text = "1 (lossy: static, the buffer)", \
-	 .help = "T = alpha * free ingress pool, a power of two from 1/256 to 128"}
+	{                                                                                          \
+		"alpha", CFG_ALPHA, AT(cfg_ingress, alpha),                                        \
+			.dflt_text = "1 (lossy: static, the buffer)",                              \
+			.help = "T = alpha * free ingress pool, a power of two from 1/256 to 128"  \
+	}
 #define INGRESS_STATIC                                                                             \
-	{"static", CFG_NUMBER, .unit = UNIT_BYTES, AT(cfg_ingress, static_limit), .max = GB(1),    \
-	 .percent_of = "the ingress pool", .dflt_text = "none",                                    \
-	 .help = "a fixed T in place of alpha; rounds down to cells"}
+	{                                                                                          \
+		"static", CFG_NUMBER, .unit = UNIT_BYTES, AT(cfg_ingress, static_limit),           \
+				      .max = GB(1), .percent_of = "the ingress pool",              \
+				      .dflt_text = "none",                                         \
+				      .help = "a fixed T in place of alpha; rounds down to cells"  \
+	}
 #define INGRESS_HEADROOM                                                                           \
-	{"headroom", CFG_MAP, .sub = &headroom_schema, AT(cfg_ingress, headroom),                  \
-	 .scalar = &headroom_scalar, .dflt_text = "auto",                                          \
-	 .help = "room for what arrives after PAUSE: `auto`, a size, or the inputs of `auto`"}
+	{                                                                                          \
+		"headroom", CFG_MAP, .sub = &headroom_schema, AT(cfg_ingress, headroom),           \
+				     .scalar = &headroom_scalar, .dflt_text = "auto",              \
+				     .help = "room for what arrives after PAUSE: `auto`, a size, " \
+					     "or the inputs of `auto`"                             \
+	}
 
 static const struct cfg_row ingress_rows[] = {
 	INGRESS_MIN,
@@ -104,15 +118,25 @@ static SCHEMA(egress_schema, egress_rows, cfg_egress);
 
 // ---- WRED and ECN
 #define CURVE(s, f)                                                                                \
-	{"kmin", CFG_NUMBER, .unit = UNIT_BYTES, AT(s, f kmin), .max = GB(1), .required = true,    \
+	{"kmin",                                                                                   \
+	 CFG_NUMBER,                                                                               \
+	 .unit = UNIT_BYTES,                                                                       \
+	 AT(s, f kmin),                                                                            \
+	 .max = GB(1),                                                                             \
+	 .required = true,                                                                         \
 	 .percent_of = "the queue's own limit",                                                    \
 	 .help = "mark or drop above this queue length"},                                          \
-		{"kmax", CFG_NUMBER, .unit = UNIT_BYTES, AT(s, f kmax), .max = GB(1),              \
-		 .required = true, .percent_of = "the queue's own limit",                          \
+		{"kmax",                                                                           \
+		 CFG_NUMBER,                                                                       \
+		 .unit = UNIT_BYTES,                                                               \
+		 AT(s, f kmax),                                                                    \
+		 .max = GB(1),                                                                     \
+		 .required = true,                                                                 \
+		 .percent_of = "the queue's own limit",                                            \
 		 .help = "the probability reaches pmax here"},                                     \
 	{                                                                                          \
 		"pmax", CFG_NUMBER, .unit = UNIT_PERCENT, AT(s, f pmax), .max = PERCENT(100),      \
-			.required = true, .help = "the probability at kmax"                        \
+				    .required = true, .help = "the probability at kmax"            \
 	}
 
 static const struct cfg_row curve_rows[] = {CURVE(cfg_curve, )};
@@ -144,8 +168,7 @@ static const struct cfg_row schedule_rows[] = {
 };
 static SCHEMA(schedule_schema, schedule_rows, cfg_schedule);
 
-static const struct cfg_row schedule_scalar = {"schedule", CFG_WORD,
-					       AT(cfg_class, schedule.strict),
+static const struct cfg_row schedule_scalar = {"schedule", CFG_WORD, AT(cfg_class, schedule.strict),
 					       .words = strict_words};
 
 static const struct cfg_row class_rows[] = {
@@ -158,8 +181,8 @@ static const struct cfg_row class_rows[] = {
 	 .dflt_text = "0", .help = "served first while below this rate"},
 	{"max_rate", CFG_NUMBER, .unit = UNIT_RATE, AT(cfg_class, max_rate), .max = GIGA(800),
 	 .dflt_text = "0: none", .help = "never above this rate"},
-	{"ingress", CFG_MAP, .sub = &ingress_schema, AT(cfg_class, ingress), .dflt_text = "defaults",
-	 .help = "the priority group"},
+	{"ingress", CFG_MAP, .sub = &ingress_schema, AT(cfg_class, ingress),
+	 .dflt_text = "defaults", .help = "the priority group"},
 	{"egress", CFG_MAP, .sub = &egress_schema, AT(cfg_class, egress), .dflt_text = "defaults",
 	 .help = "the queue"},
 	{"wred", CFG_MAP, .sub = &wred_schema, AT(cfg_class, wred), .dflt_text = "tail drop",
@@ -285,24 +308,24 @@ static const struct cfg_row buffer_rows[] = {
 	{"oversubscription", CFG_NUMBER, .unit = UNIT_RATIO, AT(cfg_buffer, oversubscription),
 	 .min = 1000000, .max = 100000000, .dflt = 1000000, .dflt_text = "1",
 	 .help = "how far the headroom pool is oversubscribed, 1 to 100"},
-	{"egress_lossy", CFG_NUMBER, .unit = UNIT_BYTES, AT(cfg_buffer, egress_lossy),
-	 .max = GB(1), .percent_of = "the ingress pool", .dflt_text = "100%",
+	{"egress_lossy", CFG_NUMBER, .unit = UNIT_BYTES, AT(cfg_buffer, egress_lossy), .max = GB(1),
+	 .percent_of = "the ingress pool", .dflt_text = "100%",
 	 .help = "pool of the lossy queues; rounds down to cells"},
 };
 static SCHEMA(buffer_schema, buffer_rows, cfg_buffer);
 
 static const struct cfg_row workers_scalar = {
 	"workers", CFG_NUMBER, CFG_RESTART, .unit = UNIT_COUNT, AT(cfg_switch, workers.count),
-	.min = 1, .max = 64, .dflt = 1};
+	.min = 1,  .max = 64,  .dflt = 1};
 
 static const struct cfg_row switch_rows[] = {
-	{"name", CFG_NAME, CFG_RESTART, AT(cfg_switch, name), .max = NAME_LEN,
-	 .dflt_text = "weir", .help = "names the control socket"},
+	{"name", CFG_NAME, CFG_RESTART, AT(cfg_switch, name), .max = NAME_LEN, .dflt_text = "weir",
+	 .help = "names the control socket"},
 	{"workers", CFG_SET, CFG_RESTART, AT(cfg_switch, workers.cores), .max = 1023,
 	 .scalar = &workers_scalar, .dflt_text = "1",
 	 .help = "number of poll-mode cores, or a list of cores"},
-	{"buffer", CFG_MAP, .sub = &buffer_schema, AT(cfg_switch, buffer),
-	 .dflt_text = "defaults", .help = "the shared buffer"},
+	{"buffer", CFG_MAP, .sub = &buffer_schema, AT(cfg_switch, buffer), .dflt_text = "defaults",
+	 .help = "the shared buffer"},
 	{"mac_age", CFG_NUMBER, .unit = UNIT_TIME, AT(cfg_switch, mac_age), .min = SECONDS(1),
 	 .max = SECONDS(1000000), .dflt = SECONDS(300), .dflt_text = "300s",
 	 .help = "learned addresses are forgotten after this"},

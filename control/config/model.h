@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The policy file as structs: what the user wrote, in human units, with positions, plus the ports after
-// their ranges are expanded. Private to control/config; the rows that fill it are in model.c.
+// The policy file as structs: what the user wrote, in human units, with positions, plus the ports
+// after their ranges are expanded. Private to control/config; the rows that fill it are in model.c.
 // Immutable after config_load.
 #pragma once
 

@@ -29,8 +29,9 @@ static void print_check_json(const char *path, bool ok, const struct diags *d, F
 	json_object_object_add(o, "ok", json_object_new_boolean(ok));
 	json_object_object_add(o, "errors", json_object_new_int((int)d->n_errors));
 	json_object_object_add(o, "messages", list);
-	fprintf(out, "%s\n", json_object_to_json_string_ext(o, JSON_C_TO_STRING_PRETTY |
-								       JSON_C_TO_STRING_NOSLASHESCAPE));
+	fprintf(out, "%s\n",
+		json_object_to_json_string_ext(o, JSON_C_TO_STRING_PRETTY |
+							  JSON_C_TO_STRING_NOSLASHESCAPE));
 	json_object_put(o);
 }
 
@@ -193,8 +194,9 @@ static void pools(const struct policy *p, struct pool_line out[N_POOLS])
 	const struct buffer_params *b = &p->buffer;
 
 	out[0] = (struct pool_line){"buffer", b->total_cells * cell};
-	out[1] = (struct pool_line){"min", (b->total_cells - b->ingress_pool_cells -
-					    (uint64_t)b->headroom_pool_cells) * cell};
+	out[1] = (struct pool_line){
+		"min",
+		(b->total_cells - b->ingress_pool_cells - (uint64_t)b->headroom_pool_cells) * cell};
 	out[2] = (struct pool_line){"headroom", b->headroom_pool_cells * cell};
 	out[3] = (struct pool_line){"ingress", b->ingress_pool_cells * cell};
 	out[4] = (struct pool_line){"egress_lossy", b->egress_lossy_cells * cell};
@@ -220,8 +222,9 @@ static void plan_json(const struct config *c, const struct policy *p, FILE *out)
 	json_object_object_add(o, "ports", ports_json(p));
 	json_object_object_add(o, "pgs", pgs);
 	json_object_object_add(o, "pools", list);
-	fprintf(out, "%s\n", json_object_to_json_string_ext(o, JSON_C_TO_STRING_PRETTY |
-								       JSON_C_TO_STRING_NOSLASHESCAPE));
+	fprintf(out, "%s\n",
+		json_object_to_json_string_ext(o, JSON_C_TO_STRING_PRETTY |
+							  JSON_C_TO_STRING_NOSLASHESCAPE));
 	json_object_put(o);
 }
 
@@ -237,8 +240,9 @@ static void pg_text(const struct plan_pg *g, void *file)
 		" %11" PRIu64 " %11" PRIu64 " %9" PRIu64 " %9s %11" PRIu64 "  %s%s\n",
 		g->port, g->cls, g->min, g->xoff, g->xoff_cells, g->t_flight, g->xoff_at,
 		g->xoff_alone, g->xon_at, g->neighbour, ecn, g->ecn.bound_bytes,
-		!g->ecn.marks ? "no ECN"
-		: g->ecn.before_pfc ? "ECN before PFC" : "PFC may come before ECN",
+		!g->ecn.marks	    ? "no ECN"
+		: g->ecn.before_pfc ? "ECN before PFC"
+				    : "PFC may come before ECN",
 		g->headroom_holds ? "" : ", headroom below what is in flight");
 }
 
@@ -263,10 +267,13 @@ static void plan_text(const struct config *c, const struct policy *p, FILE *out)
 		"xoff_at    min + T while the shared pool is empty\n"
 		"alone      where one group alone, filling the switch, enters XOFF\n"
 		"xon_at     shared use at or below which XON is sent, pool empty\n"
-		"neighbour  what this port still sends after a PAUSE arrived: transmit ring and the\n"
-		"           frame on the wire. The peer must reserve it beyond cable and response.\n"
+		"neighbour  what this port still sends after a PAUSE arrived: transmit ring and "
+		"the\n"
+		"           frame on the wire. The peer must reserve it beyond cable and "
+		"response.\n"
 		"ecn_bound  kmin below it marks before any of the switch's %u ports is paused:\n"
-		"           n * kmin < min + alpha*F / (1 + k*alpha), n ports, k lossless classes,\n"
+		"           n * kmin < min + alpha*F / (1 + k*alpha), n ports, k lossless "
+		"classes,\n"
 		"           F the ingress pool\n",
 		p->n_ports);
 }

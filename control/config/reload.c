@@ -31,19 +31,25 @@ static void refuse(struct diag_sink *s, const char *path, const char *key, struc
 	diag_add(s, DIAG_ERROR, at, full, "changes only by a restart");
 }
 
-static struct cfg_pos pos_of(const struct cfg_row *row, const void *value, const struct cfg_map *m)
+// Where `new` says the value, or where it is silent, the map that could say it.
+static struct cfg_pos pos_of(const struct cfg_row *row, const void *new)
 {
-	const struct cfg_val *v = value;
+	const struct cfg_map *m = new;
+	const void *value = (const char *)new + row->off;
 
-	return row->type != CFG_SET && v->given ? v->at : m->at;
+	if (row->type == CFG_SET && ((const struct cfg_set *)value)->map.given)
+		return ((const struct cfg_set *)value)->map.at;
+	if (row->type == CFG_SET && row->scalar != NULL)
+		return pos_of(row->scalar, new);
+	return row->type != CFG_SET && ((const struct cfg_val *)value)->given
+		       ? ((const struct cfg_val *)value)->at
+		       : m->at;
 }
 
 // Texts are compared by the caller, with their defaults and after their ranges are expanded.
 static void compare(const struct cfg_schema *schema, const void *old, const void *new,
 		    const char *path, struct diag_sink *s)
 {
-	const struct cfg_map *m = new;
-
 	for (unsigned i = 0; i < schema->n; i++) {
 		const struct cfg_row *row = &schema->rows[i];
 		const char *a = (const char *)old + row->off, *b = (const char *)new + row->off;
@@ -53,7 +59,7 @@ static void compare(const struct cfg_schema *schema, const void *old, const void
 
 		if (row->reload == CFG_RESTART && row->type != CFG_TEXT && row->type != CFG_NAME &&
 		    (scalar_differs || !same_value(row, a, b)))
-			refuse(s, path, row->key, pos_of(row, b, m));
+			refuse(s, path, row->key, pos_of(row, new));
 		if (row->type == CFG_MAP && row->reload == CFG_LIVE) {
 			char sub[256];
 

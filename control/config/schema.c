@@ -122,8 +122,8 @@ static void fill_list(struct cfg_reader *r, const struct cfg_row *row, const str
 		return;
 	}
 	if (n->n > (uint64_t)row->max) {
-		diag_add(r->sink, DIAG_ERROR, n->at, path, "%u entries: at most %" PRId64
-			 " are possible", n->n, row->max);
+		diag_add(r->sink, DIAG_ERROR, n->at, path,
+			 "%u entries: at most %" PRId64 " are possible", n->n, row->max);
 		return;
 	}
 	list->items = arena_alloc(r->arena, n->n * row->sub->size);
@@ -131,8 +131,7 @@ static void fill_list(struct cfg_reader *r, const struct cfg_row *row, const str
 		void *item = (char *)list->items + list->n * row->sub->size;
 
 		schema_defaults(row->sub, item);
-		schema_fill(r, row->sub, v, item,
-			    arena_printf(r->arena, "%s[%u]", path, list->n));
+		schema_fill(r, row->sub, v, item, arena_printf(r->arena, "%s[%u]", path, list->n));
 		list->n++;
 	}
 }
@@ -160,8 +159,8 @@ static void fill_table(struct cfg_reader *r, const struct cfg_row *row, const st
 		return;
 	}
 	if (n->n > (uint64_t)row->max) {
-		diag_add(r->sink, DIAG_ERROR, n->at, path, "%u entries: at most %" PRId64
-			 " are possible", n->n, row->max);
+		diag_add(r->sink, DIAG_ERROR, n->at, path,
+			 "%u entries: at most %" PRId64 " are possible", n->n, row->max);
 		return;
 	}
 	t->items = arena_alloc(r->arena, n->n * row->sub->size);
@@ -190,8 +189,8 @@ static void add_ranges(struct cfg_reader *r, const struct cfg_row *row, const st
 	else if (!schema_parse_ranges(n->text, row->min, row->max, set, &why))
 		diag_add(r->sink, DIAG_ERROR, n->at, path,
 			 "\"%s\" %s: expected numbers from %" PRId64 " to %" PRId64
-			 " such as 20 or 30-39", schema_shown(r->arena, n->text), why, row->min,
-			 row->max);
+			 " such as 20 or 30-39",
+			 schema_shown(r->arena, n->text), why, row->min, row->max);
 }
 
 static void fill_set(struct cfg_reader *r, const struct cfg_row *row, const struct node *n,
@@ -241,8 +240,9 @@ static void lookup_entry(struct cfg_reader *r, const struct cfg_row *row, const 
 	}
 	if (!schema_parse_ranges(v->key->text, 0, row->n_keys - 1, &keys, &why)) {
 		diag_add(r->sink, DIAG_ERROR, v->key->at, path,
-			 "%s: expected keys from 0 to %u such as 3, 24-31 or \"3,5\"%s", why,
-			 row->n_keys - 1, row->has_default ? ", or default" : "");
+			 "\"%s\" %s: expected keys from 0 to %u such as 3, 4-7 or \"3,5\"%s",
+			 schema_shown(r->arena, v->key->text), why, row->n_keys - 1,
+			 row->has_default ? ", or default" : "");
 		return;
 	}
 	if (keys.bits[0] & l->set) {
@@ -295,10 +295,10 @@ typedef void fill_fn(struct cfg_reader *r, const struct cfg_row *row, const stru
 		     void *base, const char *path);
 
 static fill_fn *const fill[N_CFG_TYPES] = {
-	[CFG_NUMBER] = fill_scalar, [CFG_WORD] = fill_scalar, [CFG_SWITCH] = fill_scalar,
-	[CFG_ALPHA] = fill_scalar, [CFG_NAME] = fill_scalar, [CFG_TEXT] = fill_scalar,
-	[CFG_MAP] = fill_map, [CFG_CLASSES] = fill_classes, [CFG_LIST] = fill_list,
-	[CFG_TABLE] = fill_table, [CFG_SET] = fill_set, [CFG_LOOKUP] = fill_lookup,
+	[CFG_NUMBER] = fill_scalar, [CFG_WORD] = fill_scalar,	  [CFG_SWITCH] = fill_scalar,
+	[CFG_ALPHA] = fill_scalar,  [CFG_NAME] = fill_scalar,	  [CFG_TEXT] = fill_scalar,
+	[CFG_MAP] = fill_map,	    [CFG_CLASSES] = fill_classes, [CFG_LIST] = fill_list,
+	[CFG_TABLE] = fill_table,   [CFG_SET] = fill_set,	  [CFG_LOOKUP] = fill_lookup,
 };
 
 static void fill_row(struct cfg_reader *r, const struct cfg_row *row, const struct node *n,
@@ -317,8 +317,8 @@ static int row_index(const struct cfg_schema *s, const char *key)
 	return -1;
 }
 
-void schema_fill(struct cfg_reader *r, const struct cfg_schema *s, const struct node *n,
-		 void *base, const char *path)
+void schema_fill(struct cfg_reader *r, const struct cfg_schema *s, const struct node *n, void *base,
+		 const char *path)
 {
 	struct cfg_pos first[CFG_MAX_ROWS] = {{0}};
 	struct cfg_map *m = map_at(base);
@@ -328,7 +328,8 @@ void schema_fill(struct cfg_reader *r, const struct cfg_schema *s, const struct 
 	m->at = n->at;
 	m->given = true;
 	if (n->kind != NODE_MAP) {
-		report_kind(r, n, path, arena_printf(r->arena, "a map of %s", all_keys(r->arena, s)));
+		report_kind(r, n, path,
+			    arena_printf(r->arena, "a map of %s", all_keys(r->arena, s)));
 		return;
 	}
 	for (const struct node *v = n->first; v != NULL; v = v->next) {

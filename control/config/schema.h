@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // Configuration as rows: one row per key makes parsing, ranges, units, defaults, error texts and
 // the manual (docs.c). The engine walks a YAML tree with a schema, fills plain structs and
-// reports every mistake it meets; it never stops at the first. Control thread only. Rules between keys are
-// not its business: see check.c.
+// reports every mistake it meets; it never stops at the first. Control thread only. Rules between
+// keys are not its business: see check.c.
 #pragma once
 
 #include <stdbool.h>
@@ -20,6 +20,7 @@ struct cfg_val {
 	const char *text; // names, devices, addresses
 	struct cfg_pos at;
 	bool given;
+	bool bad; // given, reported, and replaced by its default: rules must not speak of it again
 	bool percent; // n is millionths of what the row's `percent_of` says
 };
 
@@ -82,7 +83,9 @@ struct cfg_row {
 	bool required;
 	enum unit_kind unit;
 	size_t off;
-	int64_t min, max, dflt; // NUMBER and SET values; LIST and TABLE: max entries; TEXT and NAME: max length
+	int64_t min, max,
+		// NUMBER and SET values; LIST and TABLE: max entries; TEXT and NAME: max length.
+		dflt;
 	const char *percent_of; // NUMBER: may also be a share of this
 	const char *word; // NUMBER: may also be this word, stored as CFG_WORD_VALUE
 	const char *const *words; // WORD, and values of a LOOKUP; ends with NULL
@@ -110,8 +113,8 @@ struct cfg_reader {
 void schema_defaults(const struct cfg_schema *s, void *base);
 
 // Fills a struct that holds its defaults from a YAML map.
-void schema_fill(struct cfg_reader *r, const struct cfg_schema *s, const struct node *n,
-		 void *base, const char *path);
+void schema_fill(struct cfg_reader *r, const struct cfg_schema *s, const struct node *n, void *base,
+		 const char *path);
 
 // Numbers and ranges, "24-31" or "3,5,8-9", appended to *set. False with *why.
 bool schema_parse_ranges(const char *text, int64_t min, int64_t max, struct cfg_set *set,

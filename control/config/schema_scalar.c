@@ -131,10 +131,13 @@ bool schema_parse_ranges(const char *s, int64_t min, int64_t max, struct cfg_set
 	}
 }
 
+// why continues the value: "is ..." or, after a colon, what was expected.
 static bool refuse(struct cfg_reader *r, const struct node *n, const char *path, const char *why)
 {
-	diag_add(r->sink, DIAG_ERROR, n->at, path, "\"%s\": %s", schema_shown(r->arena, n->text),
-		 why);
+	bool verb = strncmp(why, "is ", 3) == 0 || strncmp(why, "holds ", 6) == 0;
+
+	diag_add(r->sink, DIAG_ERROR, n->at, path, "\"%s\"%s %s", schema_shown(r->arena, n->text),
+		 verb ? "" : ":", why);
 	return false;
 }
 
@@ -234,11 +237,11 @@ static bool text(struct cfg_reader *r, const struct cfg_row *row, const struct n
 	size_t len = strlen(n->text);
 
 	if (len == 0)
-		return refuse(r, n, path, "must not be empty");
+		return refuse(r, n, path, "is empty");
 	if (len > (size_t)row->max)
-		return refuse(r, n, path,
-			      arena_printf(r->arena, "is longer than %" PRId64 " characters",
-					   row->max));
+		return refuse(
+			r, n, path,
+			arena_printf(r->arena, "is longer than %" PRId64 " characters", row->max));
 	for (size_t i = 0; i < len; i++)
 		if ((unsigned char)n->text[i] <= 0x20 || (unsigned char)n->text[i] >= 0x7f)
 			return refuse(r, n, path, "holds a space or a character outside ASCII");
@@ -260,7 +263,7 @@ typedef bool scalar_fn(struct cfg_reader *r, const struct cfg_row *row, const st
 
 static scalar_fn *const scalar[] = {
 	[CFG_NUMBER] = number, [CFG_WORD] = word, [CFG_SWITCH] = on_off,
-	[CFG_ALPHA] = alpha, [CFG_NAME] = name, [CFG_TEXT] = text,
+	[CFG_ALPHA] = alpha,   [CFG_NAME] = name, [CFG_TEXT] = text,
 };
 
 bool schema_scalar(struct cfg_reader *r, const struct cfg_row *row, const struct node *n,
@@ -269,9 +272,9 @@ bool schema_scalar(struct cfg_reader *r, const struct cfg_row *row, const struct
 	struct cfg_val v = {.n = row->dflt, .at = n->at, .given = true};
 
 	if (!scalar[row->type](r, row, n, &v, path)) {
-		// Given all the same, so that no rule calls it missing; its default stands in.
 		out->at = n->at;
 		out->given = true;
+		out->bad = true;
 		return false;
 	}
 	*out = v;

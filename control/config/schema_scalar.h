@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Single values of the schema: numbers with units and ranges, words, switches, names. Part of the schema
-// engine (schema.h); control thread only.
+// Single values of the schema: numbers with units and ranges, words, switches, names. Part of the
+// schema engine (schema.h); control thread only.
 #pragma once
 
 #include "control/config/schema.h"

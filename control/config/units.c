@@ -146,7 +146,8 @@ bool unit_parse_alpha(const char *text, int64_t *log2_out, char *why, size_t why
 	char below[8], above[8];
 
 	if (!parse_fraction(text, &num, &den)) {
-		snprintf(why, why_len, "expected a power of two from 1/256 to 128, such as 1/8 or 1");
+		snprintf(why, why_len,
+			 "expected a power of two from 1/256 to 128, such as 1/8 or 1");
 		return false;
 	}
 	for (int p = ALPHA_LOG2_MIN; p <= ALPHA_LOG2_MAX; p++) {

@@ -3,6 +3,7 @@
 
 #include <errno.h>
 #include <glob.h>
+#include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -37,34 +38,43 @@ static int connect_to(const char *path)
 	return -code;
 }
 
-// The name of the only switch whose socket is there, "weir" if there is none; NULL after a
-// message if there are several. The answer is in buf.
+// A switch that was killed leaves its socket behind.
+static bool answers(const char *path)
+{
+	int fd = connect_to(path);
+
+	if (fd >= 0)
+		close(fd);
+	return fd >= 0;
+}
+
+// The name of the only switch that answers, "weir" if there is none; NULL after a message if
+// there are several. The answer is in buf.
 static const char *only_switch(char *buf, size_t len)
 {
 	glob_t found;
-	char pattern[64];
-	const char *name = "weir";
+	char pattern[64], names[256] = "";
+	unsigned n = 0;
 
+	snprintf(buf, len, "weir");
 	snprintf(pattern, sizeof(pattern), "%s/*.sock", dir);
 	if (glob(pattern, 0, NULL, &found) != 0)
-		return name;
-	if (found.gl_pathc == 1) {
-		const char *base = strrchr(found.gl_pathv[0], '/') + 1;
+		return buf;
+	for (size_t i = 0; i < found.gl_pathc; i++) {
+		const char *base = strrchr(found.gl_pathv[i], '/') + 1;
+		size_t at = strlen(names);
 
+		if (!answers(found.gl_pathv[i]))
+			continue;
+		n++;
 		snprintf(buf, len, "%.*s", (int)(strlen(base) - strlen(".sock")), base);
-		name = buf;
-	} else if (found.gl_pathc > 1) {
-		fputs("several switches run here; choose one with -s:", stderr);
-		for (size_t i = 0; i < found.gl_pathc; i++) {
-			const char *base = strrchr(found.gl_pathv[i], '/') + 1;
-
-			fprintf(stderr, " %.*s", (int)(strlen(base) - strlen(".sock")), base);
-		}
-		fputc('\n', stderr);
-		name = NULL;
+		snprintf(names + at, sizeof(names) - at, " %s", buf);
 	}
 	globfree(&found);
-	return name;
+	if (n < 2)
+		return buf;
+	fprintf(stderr, "several switches run here; choose one with -s:%s\n", names);
+	return NULL;
 }
 
 int client_open(const char *name, struct client *out)
@@ -74,7 +84,7 @@ int client_open(const char *name, struct client *out)
 
 	if (name == NULL) {
 		snprintf(path, sizeof(path), "%s/weir.sock", dir);
-		name = access(path, F_OK) == 0 ? "weir" : only_switch(found, sizeof(found));
+		name = answers(path) ? "weir" : only_switch(found, sizeof(found));
 	}
 	if (name == NULL)
 		return -1;
@@ -85,9 +95,11 @@ int client_open(const char *name, struct client *out)
 		return 0;
 	}
 	if (fd == -EACCES)
-		fprintf(stderr, "no permission for %s; run weirctl as the user who runs weir\n", path);
+		fprintf(stderr, "no permission for %s; run weirctl as the user who runs weir\n",
+			path);
 	else
-		fprintf(stderr, "no switch named %s is running (no %s); start one with: weir -c FILE\n",
+		fprintf(stderr,
+			"no switch named %s is running (no %s); start one with: weir -c FILE\n",
 			name, path);
 	return -1;
 }

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// weirctl: one row per command (main.c), one function each. A command gets its own words, without the
-// options that hold for all, and returns the exit status: 0 done, 1 failed, 2 misused.
+// weirctl: one row per command (main.c), one function each. A command gets its own words, without
+// the options that hold for all, and returns the exit status: 0 done, 1 failed, 2 misused.
 #pragma once
 
 #include <stdbool.h>

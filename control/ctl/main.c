@@ -22,16 +22,20 @@ static const struct command {
 	{"watch", cmd_watch, "watch [PORT] [--interval SECONDS] [--count N]",
 	 "Shows ports, busy queues, pauses and drops live, until interrupted or N times.\n"},
 	{"check", cmd_check, "check FILE [--json]",
-	 "Checks a policy file: all mistakes in one pass, exit 2 if there are any. Needs no daemon.\n"},
+	 "Checks a policy file: all mistakes in one pass, exit 2 if there are any.\n"
+	 "Needs no daemon.\n"},
 	{"plan", cmd_plan, "plan FILE [--json]",
-	 "Prints every number that follows from a policy file. Needs no daemon and opens no device.\n"},
+	 "Prints every number that follows from a policy file.\n"
+	 "Needs no daemon and opens no device.\n"},
 	{"set", cmd_set, "set port PORT tx on|off\n       weirctl set queue PORT QUEUE tx on|off",
-	 "Stops or starts sending of data; queues keep filling. It returns once no more data leaves.\n"},
+	 "Stops or starts sending of data; queues keep filling.\n"
+	 "It returns once no more data leaves.\n"},
 	{"clear", cmd_clear, "clear watermarks|counters",
 	 "Restarts the watermarks, or lets all counters count from here.\n"},
 	{"quiesce", cmd_quiesce, "quiesce [--hold] [--json]",
-	 "Stops admission, waits up to 2 s until the switch is at rest, prints the balance and what\n"
-	 "is still queued. Admission goes on afterwards, with --hold only after `resume`.\n"},
+	 "Stops admission, waits up to 2 s until the switch is at rest, prints the balance\n"
+	 "and what is still queued. Admission goes on afterwards, with --hold only after\n"
+	 "`resume`.\n"},
 	{"resume", cmd_resume, "resume", "Lets frames in again after `quiesce --hold`.\n"},
 };
 
@@ -53,7 +57,7 @@ static void print_help(const struct command *cmd)
 	puts("usage: weirctl [-s NAME] COMMAND\n\nLooks at, and steers, a running switch.\n");
 	for (size_t i = 0; i < N_COMMANDS; i++)
 		printf("  weirctl %s\n", commands[i].usage);
-	puts("\n  -s, --switch NAME  which switch, where several run (default: weir, or the only one)\n"
+	puts("\n  -s, --switch NAME  which switch, where several run (default: weir, or the only)\n"
 	     "      --json         for programs\n"
 	     "      --help         after a command: about that command\n"
 	     "      --version      the version\n\n"

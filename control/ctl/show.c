@@ -36,7 +36,8 @@ static const struct column pgs[] = {
 	{"Lossless", "lossless", UNIT_YES},    {"RX_OK", "rx_packets", UNIT_COUNT},
 	{"Min", "min_bytes", UNIT_BYTES},      {"Shared", "shared_bytes", UNIT_BYTES},
 	{"Headroom", "headroom_bytes", UNIT_BYTES}, {"Skid", "skid_bytes", UNIT_BYTES},
-	{"MaxShared", "max_shared_bytes", UNIT_BYTES}, {"MaxHeadroom", "max_headroom_bytes", UNIT_BYTES},
+	{"MaxShared", "max_shared_bytes", UNIT_BYTES},
+	{"MaxHeadroom", "max_headroom_bytes", UNIT_BYTES},
 	{"XOFF_at", "xoff_at_bytes", UNIT_BYTES}, {"XON_at", "xon_at_bytes", UNIT_BYTES},
 	{"XOFF", "xoff", UNIT_YES},            {"Drop", "dropped_packets", UNIT_COUNT},
 };
@@ -46,8 +47,10 @@ static const struct column pools[] = {
 };
 static const struct column pause_times[] = {
 	{"Port", "port", UNIT_TEXT},           {"Class", "class", UNIT_COUNT},
-	{"RX_PAUSED", "rx_pause_duration_us", UNIT_US}, {"RX_TIMES", "rx_pause_transition", UNIT_COUNT},
-	{"TX_PAUSED", "tx_pause_duration_us", UNIT_US}, {"TX_TIMES", "tx_pause_transition", UNIT_COUNT},
+	{"RX_PAUSED", "rx_pause_duration_us", UNIT_US},
+	{"RX_TIMES", "rx_pause_transition", UNIT_COUNT},
+	{"TX_PAUSED", "tx_pause_duration_us", UNIT_US},
+	{"TX_TIMES", "tx_pause_transition", UNIT_COUNT},
 	{"XOFF", "xoff", UNIT_YES},
 };
 static const struct column queue_marks[] = {
@@ -56,7 +59,8 @@ static const struct column queue_marks[] = {
 };
 static const struct column pg_marks[] = {
 	{"Port", "port", UNIT_TEXT}, {"PG", "pg", UNIT_COUNT}, {"Class", "class", UNIT_COUNT},
-	{"MaxShared", "max_shared_bytes", UNIT_BYTES}, {"MaxHeadroom", "max_headroom_bytes", UNIT_BYTES},
+	{"MaxShared", "max_shared_bytes", UNIT_BYTES},
+	{"MaxHeadroom", "max_headroom_bytes", UNIT_BYTES},
 };
 static const struct column pool_marks[] = {
 	{"Pool", "name", UNIT_TEXT}, {"Max", "max_bytes", UNIT_BYTES},
@@ -92,7 +96,8 @@ static const struct column balance[] = {
 	{"Queued", "queued", UNIT_COUNT},       {"Balanced", "balanced", UNIT_YES},
 };
 static const struct column waiting[] = {
-	{"Port", "port", UNIT_TEXT}, {"Queue", "queue", UNIT_TEXT}, {"Frames", "packets", UNIT_COUNT},
+	{"Port", "port", UNIT_TEXT}, {"Queue", "queue", UNIT_TEXT},
+	{"Frames", "packets", UNIT_COUNT},
 	{"Waits because", "reason", UNIT_TEXT},
 };
 
@@ -107,8 +112,8 @@ static uint64_t number(struct json_object *row, const char *key)
 
 static int busy_queue(struct json_object *row)
 {
-	return number(row, "tx_packets") + number(row, "length_packets") + number(row, "max_bytes") +
-		       number(row, "dropped_packets") > 0;
+	return number(row, "tx_packets") + number(row, "length_packets") +
+		       number(row, "max_bytes") + number(row, "dropped_packets") > 0;
 }
 
 static int busy_pg(struct json_object *row)
@@ -193,7 +198,8 @@ static void print_config(FILE *out, struct json_object *data)
 	if (json_object_object_get_ex(data, "config", &c) &&
 	    json_object_object_get_ex(c, "file", &file) &&
 	    json_object_object_get_ex(c, "text", &text))
-		fprintf(out, "# %s\n%s", json_object_get_string(file), json_object_get_string(text));
+		fprintf(out, "# %s\n%s", json_object_get_string(file),
+			json_object_get_string(text));
 }
 
 static void print_events(FILE *out, struct json_object *data)
@@ -208,7 +214,8 @@ static void print_events(FILE *out, struct json_object *data)
 
 		for (size_t k = 0; k < sizeof(front) / sizeof(front[0]); k++) {
 			if (json_object_object_get_ex(row, front[k], &v))
-				fprintf(out, "%s%s", json_object_get_string(v), k == 2 ? ": " : " ");
+				fprintf(out, "%s%s", json_object_get_string(v),
+					k == 2 ? ": " : " ");
 			json_object_object_del(row, front[k]);
 		}
 		json_object_object_del(row, "t_ns");

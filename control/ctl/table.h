@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Aligned tables for people, from lists of JSON objects: a column is a heading, a key and a unit. Pure
-// but for printing; the JSON itself is what programs should read.
+// Aligned tables for people, from lists of JSON objects: a column is a heading, a key and a unit.
+// Pure but for printing; the JSON itself is what programs should read.
 #pragma once
 
 #include <stddef.h>

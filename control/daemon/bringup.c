@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include <rte_lcore.h>
 #include <rte_mempool.h>
 
 #include "control/daemon/daemon_impl.h"
@@ -90,8 +91,8 @@ static int load_policy(struct daemon *d)
 
 // ---- memory
 
-// Before a port is open its facts are not known, but the size of the pool is needed to open it. This
-// plan is made with facts that need at least as many frames; the real one is compiled later.
+// Before a port is open its facts are not known, but the size of the pool is needed to open it.
+// This plan is made with facts that need at least as many frames; the real one is compiled later.
 static int plan_before_ports(const struct daemon *d, struct policy **plan)
 {
 	unsigned n = config_n_ports(d->config);
@@ -320,8 +321,14 @@ static void print_ports(const struct daemon *d)
 
 static int start_workers(struct daemon *d)
 {
+	unsigned n = switch_n_workers(d->sw);
 	int err;
 
+	for (unsigned i = 0; i < n; i++)
+		if (!rte_lcore_is_enabled(live_worker_lcore(i)))
+			return failed("the EAL arguments leave no lcore %u for worker %u; leave "
+				      "out -l and -c, switch.workers names the cores",
+				      live_worker_lcore(i), i);
 	clock_start(&d->clock);
 	err = pollers_start(d->sw, &d->clock, d->opt->busy_poll, &d->pollers);
 	if (err != 0)

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// One running switch from its policy file to its control socket: brings everything up in one ladder,
-// runs the control loop, drains and takes everything down in reverse. The main thread calls
-// everything here.
+// One running switch from its policy file to its control socket: brings everything up in one
+// ladder, runs the control loop, drains and takes everything down in reverse. The main thread
+// calls everything here.
 #pragma once
 
 #include "control/daemon/options.h"

@@ -217,7 +217,8 @@ struct json_object *eventlog_rows(const struct eventlog *l, int port)
 	struct json_object *list = json_object_new_array();
 
 	for (unsigned i = 0; i < l->n; i++) {
-		const struct kept *k = &l->kept[(l->next + EVENTLOG_KEPT - l->n + i) % EVENTLOG_KEPT];
+		unsigned at = (l->next + EVENTLOG_KEPT - l->n + i) % EVENTLOG_KEPT;
+		const struct kept *k = &l->kept[at];
 		const struct event_info *info = &event_info[k->e.type];
 		struct json_object *row;
 		char time[TIME_LEN];

@@ -25,7 +25,8 @@ void eventlog_add(struct eventlog *l, const struct event *e, uint64_t now_ns);
 // Tells what was suppressed in seconds that have ended.
 void eventlog_tick(struct eventlog *l, uint64_t now_ns);
 
-// [{"time", "t_ns", "event", "severity", "port", "class", "text", ...}, ...], oldest first. port -1: all.
+// [{"time", "t_ns", "event", "severity", "port", "class", "text", ...}, ...], oldest first.
+// port -1: all.
 struct json_object *eventlog_rows(const struct eventlog *l, int port);
 
 // A line of the daemon's own, with the time in front.

@@ -7,8 +7,8 @@
 //   {"cmd": "quiesce", "hold": false}, {"cmd": "resume"}
 //   -> {"ok": true, "data": {...}} or {"ok": false, "error": "one sentence"}
 //
-// What a worker must act upon first (TX-enable, quiesce, watermarks) is answered once it has. All writes
-// to a running switch pass here. Called by the control thread only.
+// What a worker must act upon first (TX-enable, quiesce, watermarks) is answered once it has. All
+// writes to a running switch pass here. Called by the control thread only.
 #pragma once
 
 #include <stdint.h>

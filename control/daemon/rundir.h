@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The place of a running switch in /run/weir: NAME.lock says that it runs (a file lock that the kernel
-// lets go when the process dies, however it dies), NAME.sock is where weirctl talks to it.
+// The place of a running switch in /run/weir: NAME.lock says that it runs (a file lock that the
+// kernel lets go when the process dies, however it dies), NAME.sock is where weirctl talks to it.
 // Called by the control thread at start and end. Serves nobody: see server.h.
 #pragma once
 
@@ -14,7 +14,7 @@ struct rundir {
 __attribute__((warn_unused_result)) int rundir_take(struct rundir *r, const char *name, char *err,
 						    unsigned err_len);
 
-// A listening socket, mode 0600, in place of what a dead process left. The file descriptor or -errno.
+// A listening socket, mode 0600, in place of what a dead process left. Its descriptor or -errno.
 __attribute__((warn_unused_result)) int rundir_listen(const struct rundir *r, char *err,
 						      unsigned err_len);
 

@@ -14,8 +14,8 @@ struct server;
 enum { SERVER_MAX_CLIENTS = 16, SERVER_LINE_MAX = 4096 };
 
 struct server_ops {
-	// One line without its newline. The answer may come now or later by server_reply(); until then
-	// the client is not read. client: 0..SERVER_MAX_CLIENTS-1.
+	// One line without its newline. The answer may come now or later by server_reply();
+	// until then the client is not read. client: 0..SERVER_MAX_CLIENTS-1.
 	void (*line)(void *arg, unsigned client, const char *line, uint64_t now_ns);
 	// The client is gone; an answer that is still owed is owed no more.
 	void (*gone)(void *arg, unsigned client);

@@ -13,7 +13,16 @@
 #include "drivers/nic/cm.h"
 #include "drivers/nic/nic.h"
 
-enum arg_type { ARG_TEXT, ARG_IP, ARG_FLAG, ARG_UNIT, ARG_RATE_OR_LINE, ARG_CLASSES, ARG_OP, ARG_CC };
+enum arg_type {
+	ARG_TEXT,
+	ARG_IP,
+	ARG_FLAG,
+	ARG_UNIT,
+	ARG_RATE_OR_LINE,
+	ARG_CLASSES,
+	ARG_OP,
+	ARG_CC,
+};
 
 struct arg {
 	const char *name;
@@ -30,39 +39,73 @@ struct arg {
 
 // clang-format off
 static const struct arg args[] = {
-	{"device", ARG_TEXT, 0, AT(device), 0, 0, 0, "DEVICE", "port to use: xdp:IFACE, pci:BDF or vdev:ARGS"},
-	{"ip", ARG_IP, 0, AT(ip), 0, 0, 0, "ADDR", "own IPv4 address"},
-	{"listen", ARG_FLAG, 0, AT(listen), 0, 0, 0, NULL, "accept connections until --time or SIGTERM"},
-	{"to", ARG_IP, 0, AT(to), 0, 0, 0, "ADDR", "send to this address"},
-	{"storm", ARG_FLAG, 0, AT(storm), 0, 0, 0, NULL, "send PAUSE frames of --class instead"},
-	{"qps", ARG_UNIT, UNIT_COUNT, AT(qps), 1, NIC_MAX_QPS, 0, "N", "queue pairs (sender: default 1; listener: at most, default 1024)"},
-	{"class", ARG_CLASSES, 0, 0, 0, 0, 0, "LIST", "class 0..7 of the queue pairs, or several they are spread over (default 3)"},
-	{"op", ARG_OP, 0, AT(op), 0, 0, 0, "OP", "write (default), send or read"},
-	{"size", ARG_UNIT, UNIT_BYTES, AT(size), 0, REQ_MAX_MSG_BYTES, 65536, "BYTES", "bytes of a message (default 64KiB)"},
-	{"count", ARG_UNIT, UNIT_COUNT, AT(count), 1, INT64_MAX, 0, "N", "messages per queue pair"},
-	{"time", ARG_UNIT, UNIT_TIME, AT(time_ns), 1, HOUR_NS * 24 * 365, 0, "T", "post for this long (default 10s without --count)"},
-	{"rate", ARG_RATE_OR_LINE, UNIT_RATE, AT(rate), 1000, 1000000000000, 0, "RATE", "pace of each queue pair, link overhead included, or line (default)"},
-	{"depth", ARG_UNIT, UNIT_COUNT, AT(depth), 1, REQ_MAX_MSGS, 4, "N", "messages in flight per queue pair (default 4)"},
-	{"window", ARG_UNIT, UNIT_COUNT, AT(window), 1, NIC_MAX_WINDOW, 1024, "N", "unacknowledged packets per queue pair (default 1024)"},
-	{"mtu", ARG_UNIT, UNIT_COUNT, AT(mtu), 256, 4096, 1024, "N", "path MTU: 256, 512, 1024 (default), 2048 or 4096"},
-	{"speed", ARG_UNIT, UNIT_RATE, AT(speed), 1000000, 1000000000000, 0, "RATE", "line rate (default: the link's, 1G where it has none)"},
-	{"burst", ARG_UNIT, UNIT_TIME, AT(burst_ns), 1, 100000000, 0, "T", "lateness of the poll loop that costs no rate (default: the port's)"},
-	{"cc", ARG_CC, 0, 0, 0, 0, 0, "NAME", "congestion control: none (default)"},
-	{"rto", ARG_UNIT, UNIT_TIME, AT(rto_ns), 1000, HOUR_NS, 100000000, "T", "retransmission timer (default 100ms: polls on shared cores stall)"},
-	{"retry", ARG_UNIT, UNIT_TIME, AT(retry_ns), 1000, HOUR_NS, 100000000, "T", "between tries of ARP and connection management (default 100ms)"},
-	{"drain", ARG_UNIT, UNIT_TIME, AT(drain_ns), 1000, HOUR_NS, 5000000000, "T", "wait this long for connections, and for what is outstanding at the end (default 5s)"},
-	{"deaf", ARG_FLAG, 0, AT(deaf), 0, 0, 0, NULL, "ignore PFC"},
-	{"quanta", ARG_UNIT, UNIT_COUNT, AT(quanta), 0, 65535, 65535, "N", "storm: time in each PAUSE (default 65535)"},
-	{"every", ARG_UNIT, UNIT_TIME, AT(every_ns), 1000, HOUR_NS, 0, "T", "storm: between PAUSE frames (default half of what one lasts)"},
-	{"for", ARG_UNIT, UNIT_TIME, AT(for_ns), 1000, HOUR_NS * 24, 0, "T", "storm: its length (default until SIGTERM)"},
-	{"no-xon", ARG_FLAG, 0, AT(no_xon), 0, 0, 0, NULL, "storm: end without XON"},
-	{"no-verify", ARG_FLAG, 0, AT(no_verify), 0, 0, 0, NULL, "do not compare received payload"},
-	{"interval", ARG_UNIT, UNIT_TIME, AT(interval_ns), 1000000, HOUR_NS, 0, "T", "print a line of progress so often"},
-	{"json", ARG_FLAG, 0, AT(json), 0, 0, 0, NULL, "report as JSON"},
-	{"seed", ARG_UNIT, UNIT_COUNT, AT(seed), 0, INT64_MAX, -1, "N", "of queue pair numbers and PSNs (default: from the clock)"},
-	{"rx-ring", ARG_UNIT, UNIT_COUNT, AT(rx_ring), 64, 1 << 17, 0, "N", "frames of the receive ring"},
-	{"busy", ARG_FLAG, 0, AT(busy), 0, 0, 0, NULL, "poll without ever sleeping"},
-	{"help", ARG_FLAG, 0, AT(help), 0, 0, 0, NULL, "print this"},
+	{"device", ARG_TEXT, 0, AT(device), 0, 0, 0, "DEVICE",
+	 "port to use: xdp:IFACE, pci:BDF or vdev:ARGS"},
+	{"ip", ARG_IP, 0, AT(ip), 0, 0, 0, "ADDR",
+	 "own IPv4 address"},
+	{"listen", ARG_FLAG, 0, AT(listen), 0, 0, 0, NULL,
+	 "accept connections until --time or SIGTERM"},
+	{"to", ARG_IP, 0, AT(to), 0, 0, 0, "ADDR",
+	 "send to this address"},
+	{"storm", ARG_FLAG, 0, AT(storm), 0, 0, 0, NULL,
+	 "send PAUSE frames of --class instead"},
+	{"qps", ARG_UNIT, UNIT_COUNT, AT(qps), 1, NIC_MAX_QPS, 0, "N",
+	 "queue pairs (sender: default 1; listener: at most, default 1024)"},
+	{"class", ARG_CLASSES, 0, 0, 0, 0, 0, "LIST",
+	 "class 0..7 of the queue pairs, or several they are spread over (default 3)"},
+	{"op", ARG_OP, 0, AT(op), 0, 0, 0, "OP",
+	 "write (default), send or read"},
+	{"size", ARG_UNIT, UNIT_BYTES, AT(size), 0, REQ_MAX_MSG_BYTES, 65536, "BYTES",
+	 "bytes of a message (default 64KiB)"},
+	{"count", ARG_UNIT, UNIT_COUNT, AT(count), 1, INT64_MAX, 0, "N",
+	 "messages per queue pair"},
+	{"time", ARG_UNIT, UNIT_TIME, AT(time_ns), 1, HOUR_NS * 24 * 365, 0, "T",
+	 "post for this long (default 10s without --count)"},
+	{"rate", ARG_RATE_OR_LINE, UNIT_RATE, AT(rate), 1000, 1000000000000, 0, "RATE",
+	 "pace of each queue pair, link overhead included, or line (default)"},
+	{"depth", ARG_UNIT, UNIT_COUNT, AT(depth), 1, REQ_MAX_MSGS, 4, "N",
+	 "messages in flight per queue pair (default 4)"},
+	{"window", ARG_UNIT, UNIT_COUNT, AT(window), 1, NIC_MAX_WINDOW, 1024, "N",
+	 "unacknowledged packets per queue pair (default 1024)"},
+	{"mtu", ARG_UNIT, UNIT_COUNT, AT(mtu), 256, 4096, 1024, "N",
+	 "path MTU: 256, 512, 1024 (default), 2048 or 4096"},
+	{"speed", ARG_UNIT, UNIT_RATE, AT(speed), 1000000, 1000000000000, 0, "RATE",
+	 "line rate (default: the link's, 1G where it has none)"},
+	{"burst", ARG_UNIT, UNIT_TIME, AT(burst_ns), 1, 100000000, 0, "T",
+	 "lateness of the poll loop that costs no rate (default: the port's)"},
+	{"cc", ARG_CC, 0, 0, 0, 0, 0, "NAME",
+	 "congestion control: none (default)"},
+	{"rto", ARG_UNIT, UNIT_TIME, AT(rto_ns), 1000, HOUR_NS, 100000000, "T",
+	 "retransmission timer (default 100ms: polls on shared cores stall)"},
+	{"retry", ARG_UNIT, UNIT_TIME, AT(retry_ns), 1000, HOUR_NS, 100000000, "T",
+	 "between tries of ARP and connection management (default 100ms)"},
+	{"drain", ARG_UNIT, UNIT_TIME, AT(drain_ns), 1000, HOUR_NS, 5000000000, "T",
+	 "wait this long for connections, and for what is outstanding at the end (default "
+	 "5s)"},
+	{"deaf", ARG_FLAG, 0, AT(deaf), 0, 0, 0, NULL,
+	 "ignore PFC"},
+	{"quanta", ARG_UNIT, UNIT_COUNT, AT(quanta), 0, 65535, 65535, "N",
+	 "storm: time in each PAUSE (default 65535)"},
+	{"every", ARG_UNIT, UNIT_TIME, AT(every_ns), 1000, HOUR_NS, 0, "T",
+	 "storm: between PAUSE frames (default half of what one lasts)"},
+	{"for", ARG_UNIT, UNIT_TIME, AT(for_ns), 1000, HOUR_NS * 24, 0, "T",
+	 "storm: its length (default until SIGTERM)"},
+	{"no-xon", ARG_FLAG, 0, AT(no_xon), 0, 0, 0, NULL,
+	 "storm: end without XON"},
+	{"no-verify", ARG_FLAG, 0, AT(no_verify), 0, 0, 0, NULL,
+	 "do not compare received payload"},
+	{"interval", ARG_UNIT, UNIT_TIME, AT(interval_ns), 1000000, HOUR_NS, 0, "T",
+	 "print a line of progress so often"},
+	{"json", ARG_FLAG, 0, AT(json), 0, 0, 0, NULL,
+	 "report as JSON"},
+	{"seed", ARG_UNIT, UNIT_COUNT, AT(seed), 0, INT64_MAX, -1, "N",
+	 "of queue pair numbers and PSNs (default: from the clock)"},
+	{"rx-ring", ARG_UNIT, UNIT_COUNT, AT(rx_ring), 64, 1 << 17, 0, "N",
+	 "frames of the receive ring"},
+	{"busy", ARG_FLAG, 0, AT(busy), 0, 0, 0, NULL,
+	 "poll without ever sleeping"},
+	{"help", ARG_FLAG, 0, AT(help), 0, 0, 0, NULL,
+	 "print this"},
 };
 // clang-format on
 enum { N_ARGS = sizeof(args) / sizeof(args[0]) };
@@ -267,7 +310,7 @@ void host_args_help(FILE *out)
 {
 	fputs("weir-host: a RoCEv2 endpoint that obeys PFC\n"
 	      "  weir-host --device xdp:eA --ip 10.0.0.1 --listen\n"
-	      "  weir-host --device xdp:eB --ip 10.0.0.2 --to 10.0.0.1 --qps 4 --class 3 --time 10s\n"
+	      "  weir-host --device xdp:eB --ip 10.0.0.2 --to 10.0.0.1 --qps 4 --time 10s\n"
 	      "  weir-host --device xdp:eA --storm --class 3 --for 1s\n"
 	      "options (EAL arguments after --):\n",
 	      out);

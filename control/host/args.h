@@ -22,7 +22,8 @@ struct host_args {
 	int64_t qps, count, seed, mtu, depth, window, quanta, rx_ring; // counts
 	int64_t size; // bytes
 	int64_t rate, speed; // bits per second; rate 0: line, speed 0: the link's
-	int64_t time_ns, rto_ns, retry_ns, interval_ns, every_ns, for_ns, drain_ns, burst_ns; // 0: not given
+	// Nanoseconds; 0: not given.
+	int64_t time_ns, rto_ns, retry_ns, interval_ns, every_ns, for_ns, drain_ns, burst_ns;
 	char *const *eal; // after "--"
 	int n_eal;
 };

@@ -16,6 +16,8 @@ struct number {
 
 #define N(f, help) {#f, offsetof(struct nic_stats, f), help}
 static const struct number numbers[] = {
+	N(tx_frames, "frames sent"),
+	N(rx_frames, "frames received"),
 	N(messages_posted, "messages posted"),
 	N(messages_completed, "messages completed"),
 	N(messages_served, "messages received or served"),

@@ -270,15 +270,18 @@ static int run_listener(struct host *h)
 static int run_storm(struct host *h)
 {
 	const struct host_args *a = h->args;
-	uint64_t lasts = pfc_quanta_ns(h->speed_bps, (uint16_t)a->quanta) / 2;
+	uint64_t half_life_ns = pfc_quanta_ns(h->speed_bps, (uint16_t)a->quanta) / 2;
 	struct storm_params p = {
 		.quanta = (uint16_t)a->quanta,
 		.start_ns = now(),
-		.every_ns = a->every_ns != 0 ? (uint64_t)a->every_ns : (lasts != 0 ? lasts : 1000000),
+		.every_ns = a->every_ns != 0 ? (uint64_t)a->every_ns : half_life_ns,
 		.for_ns = a->for_ns != 0 ? (uint64_t)a->for_ns : UINT64_MAX,
 		.silent_end = a->no_xon,
 	};
 
+	// A storm of XON has no lifetime to go by.
+	if (p.every_ns == 0)
+		p.every_ns = LOOK_NS;
 	for (unsigned i = 0; i < a->n_classes; i++)
 		p.classes |= (uint8_t)(1u << a->classes[i]);
 	h->start_ns = p.start_ns;

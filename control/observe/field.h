@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Rows of counters by table: one line names the JSON key, the kind and the place of a counter in its
-// struct, and serves the output, the copy into a baseline and the subtraction. Decides
+// Rows of counters by table: one line names the JSON key, the kind and the place of a counter in
+// its struct, and serves the output, the copy into a baseline and the subtraction. Decides
 // nothing. Called by the control thread.
 #pragma once
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Rates over the last second, from samples of growing counters every quarter of a second. Pure: time is an
-// argument. Called by the control thread only.
+// Rates over the last second, from samples of growing counters every quarter of a second. Pure:
+// time is an argument. Called by the control thread only.
 #pragma once
 
 #include <stdbool.h>

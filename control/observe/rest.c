@@ -65,8 +65,10 @@ void show_control(const struct show *s, struct json_object *out)
 		struct json_object *row = row_in(list);
 
 		row_text(row, "port", port_name(s->o, port));
-		row_u64(row, "pfc_ignored_lossy", ctr_get(&rx->ignored_lossy) - b->pfc_ignored_lossy);
-		row_u64(row, "pfc_empty_vector", ctr_get(&rx->empty_vector) - b->pfc_empty_vector);
+		row_u64(row, "pfc_ignored_lossy",
+			ctr_get(&rx->ignored_lossy) - b->pfc_ignored_lossy);
+		row_u64(row, "pfc_empty_vector",
+			ctr_get(&rx->empty_vector) - b->pfc_empty_vector);
 		field_emit(row, &control_fields, switch_port_counters(s->o->sw, port), &b->port);
 	}
 }

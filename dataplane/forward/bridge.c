@@ -68,7 +68,7 @@ int bridge_apply_tag(struct rte_mbuf *m, enum tag_edit edit, unsigned vid, uint8
 		memmove(p, p + TAG_LEN, TPID_OFF);
 		p[TPID_OFF] = TPID_8021Q >> 8;
 		p[TPID_OFF + 1] = TPID_8021Q & 0xff;
-		p[TPID_OFF + 2] = (uint8_t)(pcp << 5 | vid >> 8);
+		p[TPID_OFF + 2] = (uint8_t)((unsigned)pcp << 5 | vid >> 8);
 		p[TPID_OFF + 3] = (uint8_t)vid;
 		return TAG_LEN;
 	}

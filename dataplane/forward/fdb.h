@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 // Forwarding database: which port an address of a VLAN lives on (IEEE 802.1Q 8.8).
 //
-// Writer: the control thread only (learn events of the workers, static entries, ageing).
-// Readers: workers, without locks (rte_hash, lock-free readers; freed slots wait for QSBR). The port
-// travels in the hash's data pointer, published together with the key. `seen_ns` of an entry is
-// written by the worker that owns the address's port and read by control for ageing; while an address
-// moves two workers may write it, and either value is right.
+// Writer: the control thread only (learn events of the workers, static entries, ageing). Readers:
+// workers, without locks (rte_hash, lock-free readers; freed slots wait for QSBR). The port travels
+// in the hash's data pointer, published together with the key. `seen_ns` of an entry is written by
+// the worker that owns the address's port and read by control for ageing; while an address moves
+// two workers may write it, and either value is right.
 #pragma once
 
 #include <stdbool.h>

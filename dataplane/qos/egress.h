@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Egress admission of a lossy queue: min, then a share of the lossy egress pool (behaviour of SAI
-// egress buffer profiles). Lossless queues are never limited here: the ingress side holds their senders.
-// Called by the egress owner; pure.
+// egress buffer profiles). Lossless queues are never limited here: the ingress side holds their
+// senders. Called by the egress owner; pure.
 #pragma once
 
 #include <stdbool.h>

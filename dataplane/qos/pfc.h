@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-// Priority flow control of one port (IEEE 802.1Qbb, 802.3 Annex 31D), both directions, as decisions:
-// pfc_rx_* keeps which classes the peer has paused, pfc_tx_* which classes we keep paused at the
-// peer and what the next PFC frame must say. Pure; time is an argument. Called by the port's owner.
+// Priority flow control of one port (IEEE 802.1Qbb, 802.3 Annex 31D), both directions, as
+// decisions: pfc_rx_* keeps which classes the peer has paused, pfc_tx_* which classes we keep
+// paused at the peer and what the next PFC frame must say. Pure; time is an argument. Called by the
+// port's owner.
 //
 //   receiving, per class                       sending, per class
 //

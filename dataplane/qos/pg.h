@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Ingress accounting of priority groups: who may use the shared buffer, when a group enters XOFF and
-// when it leaves it. The SAI buffer model as described by Azure (NSDI'23, section 6.2).
+// Ingress accounting of priority groups: who may use the shared buffer, when a group enters XOFF
+// and when it leaves it. The SAI buffer model as described by Azure (NSDI'23, section 6.2).
 //
 // One accountant per priority group: the worker that owns the ingress port calls everything here.
 // Egress owners only tell it how many cells have left. Pure: plain counts in, a verdict out.

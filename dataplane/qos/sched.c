@@ -12,8 +12,8 @@ void sched_params_init(struct sched_params *p, uint8_t strict, const uint32_t we
 		if (!(strict >> q & 1) && weights[q] < least)
 			least = weights[q];
 	for (unsigned q = 0; q < N_QUEUES; q++)
-		p->quantum_bytes[q] = strict >> q & 1 ? 0
-						      : (uint32_t)((uint64_t)max_frame * weights[q] / least);
+		p->quantum_bytes[q] =
+			strict >> q & 1 ? 0 : (uint32_t)((uint64_t)max_frame * weights[q] / least);
 }
 
 static int highest(uint8_t bits)

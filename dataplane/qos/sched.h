@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Scheduler of one port's eight queues: strict classes first (highest number first), then queues below
-// their guaranteed rate, then deficit weighted round robin by frame bytes (Shreedhar and
+// Scheduler of one port's eight queues: strict classes first (highest number first), then queues
+// below their guaranteed rate, then deficit weighted round robin by frame bytes (Shreedhar and
 // Varghese, SIGCOMM'95). Pure: the caller says which queues have a frame and how long it is.
 //
 // Peek, then commit: sched_pick may be repeated without effect on the shares; only sched_commit
@@ -19,8 +19,8 @@ struct sched_params {
 	uint8_t has_max, has_min; // bitmaps of queues with a shaper
 	uint32_t quantum_bytes[N_QUEUES]; // smallest weight: one frame limit
 	uint32_t max_frame; // frame limit of the port, bytes
-	// Frame bytes, no link overhead. A port decides only between frames, so the burst must be at
-	// least one max_frame of port time, or a busy port costs these rates a few per cent.
+	// Frame bytes, no link overhead. A port decides only between frames, so the burst must be
+	// at least one max_frame of port time, or a busy port costs these rates a few per cent.
 	struct shaper_params max_rate[N_QUEUES], min_rate[N_QUEUES];
 };
 

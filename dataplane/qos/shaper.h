@@ -6,7 +6,8 @@
 //   fixed point:   cost of a byte = floor(8e9 * 2^24 / rate): fast by at most 3e-6 at 400 Gb/s.
 //                  Where a real or virtual link is slower, its own tx_room holds the frames.
 //
-// Credit may go below zero (a frame is never split) and up to burst_ns. One writer, the egress owner.
+// Credit may go below zero (a frame is never split) and up to burst_ns. One writer, the egress
+// owner.
 #pragma once
 
 #include <stdbool.h>

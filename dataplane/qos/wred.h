@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// WRED and ECN marking: the congestion point of DCQCN (SIGCOMM'15, section 3.1) on RFC 3168 codepoints.
-// Called by the egress owner; pure: the length and the random number are arguments.
+// WRED and ECN marking: the congestion point of DCQCN (SIGCOMM'15, section 3.1) on RFC 3168
+// codepoints. Called by the egress owner; pure: the length and the random number are arguments.
 //
 //   p(len) = pmax * (len - kmin) / (kmax - kmin)         kmin < len <= kmax
 //
@@ -9,8 +9,8 @@
 //   kmin..kmax    drop with p             mark with p                       pass
 //   > kmax        drop                    mark: all, or with pmax           pass
 //
-// `not_ect_drop` false: Not-ECT frames pass. `ecn` false: every frame counts as Not-ECT.
-// len counts frame bytes: at enqueue without the arriving frame, at dequeue without the leaving one.
+// `not_ect_drop` false: Not-ECT frames pass. `ecn` false: every frame counts as Not-ECT. len counts
+// frame bytes: at enqueue without the arriving frame, at dequeue without the leaving one.
 #pragma once
 
 #include <stdbool.h>
@@ -21,8 +21,8 @@
 struct wred_curve {
 	uint32_t kmin_bytes, kmax_bytes;
 	uint64_t pmax_q32; // 2^32: always
-	// pmax / (kmax - kmin), fixed point Q48. Truncated: p is low by less than 2^-48 * (kmax - kmin),
-	// that is 4e-7 over 100 MB.
+	// pmax / (kmax - kmin), fixed point Q48. Truncated: p is low by less than 2^-48 * (kmax -
+	// kmin), that is 4e-7 over 100 MB.
 	uint64_t slope_q48;
 };
 

@@ -15,10 +15,10 @@
 enum {
 	SLOT_DEFAULT = 2048,
 	SLOT_OVERHEAD = 66, // of a slot that no frame may use; measured
-	SLOT_HEADER = 32, // what the driver takes off a slot when it looks at the pool's buffers
+	SLOT_HEADER = 32, // what the driver takes off a slot when it looks at the pool
 	HEADROOM = 128,
-	// Slots in steps of 128, 32 to a block: a block is then whole pages, as the kernel wants it,
-	// and whole slots, as the driver wants it.
+	// Slots in steps of 128, 32 to a block: a block is then whole pages, as the kernel wants
+	// it, and whole slots, as the driver wants it.
 	SLOT_STEP = 128,
 	SLOTS_PER_BLOCK = 32,
 	VALUE_LEN = 256,
@@ -117,8 +117,8 @@ int af_packet_devargs(const struct af_packet_fit *fit, char *out, size_t out_len
 		slot = (uint32_t)strtoul(text, NULL, 10);
 	if (given && slot < shortest) {
 		snprintf(err, err_len,
-			 "framesz=%u would truncate frames of %u bytes; write framesz=%u,blocksz=%u "
-			 "or leave it out",
+			 "framesz=%u would truncate frames of %u bytes; write "
+			 "framesz=%u,blocksz=%u or leave it out",
 			 slot, fit->max_frame, step, step * SLOTS_PER_BLOCK);
 		return -EMSGSIZE;
 	}

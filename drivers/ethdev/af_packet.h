@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Makes DPDK's af_packet driver carry whole frames. It truncates, and counts as received, what is
-// longer than a slot of its ring, and refuses a pool whose buffers are shorter than a slot: so the slot
-// length has to lie between the two, and only we know both. Control thread; pure but for one ioctl.
+// longer than a slot of its ring, and refuses a pool whose buffers are shorter than a slot: so the
+// slot has to lie between the two, and only we know both. Control thread; pure but for one ioctl.
 #pragma once
 
 #include <stddef.h>
@@ -16,6 +16,6 @@ struct af_packet_fit {
 
 // Writes the device's arguments to out, with slots that fit. Any other driver's are copied as they
 // are. On failure err holds one sentence. 0 or -errno.
-__attribute__((warn_unused_result)) int af_packet_devargs(const struct af_packet_fit *fit, char *out,
-							  size_t out_len, char *err,
-							  size_t err_len);
+__attribute__((warn_unused_result)) int af_packet_devargs(const struct af_packet_fit *fit,
+							  char *out, size_t out_len,
+							  char *err, size_t err_len);

@@ -85,7 +85,8 @@ __attribute__((format(printf, 3, 4))) static int refuse(const struct opening *o,
 	return rc;
 }
 
-__attribute__((format(printf, 2, 3))) static void note(const struct opening *o, const char *fmt, ...)
+__attribute__((format(printf, 2, 3))) static void note(const struct opening *o, const char *fmt,
+							...)
 {
 	size_t len = strlen(o->notes);
 	va_list args;

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Which bytes of a transmit ring have not left yet, for hardware that tells the state of a descriptor.
-// Frames take one descriptor each and leave in order, so a FIFO of lengths and the state of the
-// oldest frame's descriptor is all it takes. Pure; the owner worker calls it.
+// Which bytes of a transmit ring have not left yet, for hardware that tells the state of a
+// descriptor. Frames take one descriptor each and leave in order, so a FIFO of lengths and the
+// state of the oldest frame's descriptor is all it takes. Pure; the owner worker calls it.
 //
 //   sent        s                     n = tail (next descriptor)
 //    ...........[oldest ... newest]...
@@ -25,7 +25,8 @@ static inline uint32_t inflight_frames(const struct inflight *f)
 	return f->tail - f->head;
 }
 
-// Where the oldest frame's descriptor is, as rte_eth_tx_descriptor_status() counts. Some frame must be there.
+// Where the oldest frame's descriptor is, as rte_eth_tx_descriptor_status() counts. Some frame must
+// be there.
 static inline uint16_t inflight_oldest_offset(const struct inflight *f)
 {
 	return (uint16_t)(f->size - inflight_frames(f));

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// ARP for IPv4 over Ethernet (RFC 826) as an endpoint needs it: builds and reads the frame. Who is asked when,
-// and what the answers are kept in, is the NIC's business. Pure.
+// ARP for IPv4 over Ethernet (RFC 826) as an endpoint needs it: builds and reads the frame. Who
+// is asked when, and what the answers are kept in, is the NIC's business. Pure.
 #pragma once
 
 #include <stdbool.h>

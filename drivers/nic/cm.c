@@ -80,7 +80,7 @@ static void build_req(uint8_t *mad, const struct cm_msg *m)
 	be24_put(mad + AT_REQ_QPN, m->qpn);
 	mad[AT_REQ_QPN + 3] = READS;
 	mad[AT_REQ_INITIATOR_DEPTH] = READS;
-	mad[AT_REQ_TIMEOUTS] = 20 << 3; // about 4 s of the peer's response time; service type RC = 0
+	mad[AT_REQ_TIMEOUTS] = 20 << 3; // about 4 s for the answer; service type 0: RC
 	be24_put(mad + AT_REQ_PSN, m->psn);
 	mad[AT_REQ_RETRIES] = 20 << 3 | 7;
 	be16_put(mad + AT_REQ_PKEY, BTH_PKEY_DEFAULT);

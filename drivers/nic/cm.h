@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-// Connection management messages (InfiniBand Architecture volume 1, chapter 12): REQ, REP, RTU, REJ, DREQ
-// and DREP as 256-byte MADs on queue pair 1, with the key and address of the responder's memory in the private
-// data of REP. Pure: a struct cm_msg becomes bytes and back. Which message is due when is conn.h.
+// Connection management messages (InfiniBand Architecture volume 1, chapter 12): REQ, REP, RTU,
+// REJ, DREQ and DREP as 256-byte MADs on queue pair 1, with the key and address of the
+// responder's memory in the private data of REP. Pure: a struct cm_msg becomes bytes and back.
+// Which message is due when is conn.h.
 #pragma once
 
 #include <stdbool.h>

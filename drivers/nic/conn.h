@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// When a connection sends which management message (InfiniBand Architecture volume 1, 12.9). Pure: what arrived
-// and the time go in, what is due and the state come out. Called by the owner of the NIC.
+// When a connection sends which management message (InfiniBand Architecture volume 1, 12.9).
+// Pure: what arrived and the time go in, what is due and the state come out. Called by the
+// owner of the NIC.
 //
 //   initiator                                    responder
 //   [REQ_SENT] --REP: RTU due--> [UP]            [REP_SENT] --RTU or data--> [UP]
@@ -11,7 +12,8 @@
 //                             v
 //                           [CLOSED]
 //
-// REQ, REP and DREQ are repeated every retry_ns until answered. A repeated REP is answered by RTU again.
+// REQ, REP and DREQ are repeated every retry_ns until answered. A repeated REP is answered by
+// RTU again.
 #pragma once
 
 #include <stdbool.h>

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Histogram of times with 64 buckets per power of two: a quantile read from it is at most 1.6 % too high. Pure.
+// Histogram of times with 64 buckets per power of two: a quantile read from it is at most 1.6 %
+// too high. Pure.
 #pragma once
 
 #include <stdint.h>

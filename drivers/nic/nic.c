@@ -64,9 +64,7 @@ int nic_create(const struct nic_config *c, struct nic **out)
 	nic->cm_psn = rng_next(&nic->rng) & BTH_PSN_MASK;
 	nic->arp_next_ns = UINT64_MAX;
 	nic->storm.next_ns = UINT64_MAX;
-	// A nanosecond of credit keeps the fractions that rounding up to whole ones would lose.
-	nic->line = shaper_of(c->speed_bps,
-			      c->facts.shaper_burst_ns != 0 ? c->facts.shaper_burst_ns : 1);
+	nic->line = shaper_of(c->speed_bps, c->facts.shaper_burst_ns);
 	pfc_params_init(&nic->pfc, c->speed_bps, UINT16_MAX);
 	nic->pfc.lossless = nic->pfc.tx = 0xff;
 	nic->pfc.rx = c->deaf ? 0 : 0xff;
@@ -215,7 +213,8 @@ void qp_free(struct nic *nic, struct qp *qp)
 	timers_set(&nic->timers, qp_index(nic, qp), UINT64_MAX);
 }
 
-// Credit for two frames at line rate: a queue pair whose turn comes late behind others' frames keeps its rate.
+// Credit for two frames at line rate: a queue pair whose turn comes late behind others' frames
+// keeps its rate.
 void qp_set_rate(struct nic *nic, struct qp *qp, uint64_t rate_bps)
 {
 	uint32_t frame = ROCE_MIN_LEN + ROCE_MAX_EXTRA + qp->mtu + (uint32_t)LINK_OVERHEAD_BYTES;

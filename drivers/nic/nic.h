@@ -1,10 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
-// The emulated RoCEv2 NIC: queue pairs of the reliable connection service over one port, with ARP, connection
-// management, per-packet pacing, and obedience to PFC. The same code runs live (weir-host) and on the virtual wire.
+// The emulated RoCEv2 NIC: queue pairs of the reliable connection service over one port, with
+// ARP, connection management, per-packet pacing, and obedience to PFC. The same code runs live
+// (weir-host) and on the virtual wire.
 //
-// One owner calls everything here: time is an argument that never decreases, luck comes from the seed,
-// nothing is allocated or logged after nic_create. It knows IPv4 and untagged frames; congestion control is not
-// built: a flow keeps its rate. See requester.h, responder.h, conn.h and storm.h for the state machines.
+// One owner calls everything here: time is an argument that never decreases, luck comes from
+// the seed, nothing is allocated or logged after nic_create. It knows IPv4 and untagged frames;
+// congestion control is not built: a flow keeps its rate. See requester.h, responder.h, conn.h
+// and storm.h for the state machines.
 //
 //   flow        what a queue pair of the initiator is told to do: messages of one size to one peer
 //   class       traffic class and PFC priority 0..7; frames carry DSCP 8 * class and ECT(0)
@@ -71,7 +73,8 @@ struct nic_flow {
 };
 
 // Opens a queue pair to the peer: ARP, then REQ, REP, RTU, then data. *id names it from now on.
-// 0, -EINVAL (a value out of range, or the MTU does not fit the port), -ENOSPC (no queue pair or peer left).
+// 0, -EINVAL (a value out of range, or the MTU does not fit the port), -ENOSPC (no queue pair
+// or peer left).
 __attribute__((warn_unused_result)) int nic_flow_add(struct nic *nic, const struct nic_flow *f,
 						     uint32_t *id);
 

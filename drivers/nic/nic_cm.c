@@ -7,8 +7,8 @@
 
 #include "dataplane/packet/wire.h"
 
-// The one memory region of a responder. There is no memory behind it: what is written is compared with the
-// stream and dropped, what is read is the stream.
+// The one memory region of a responder. There is no memory behind it: what is written is
+// compared with the stream and dropped, what is read is the stream.
 static const uint64_t region_bytes = 1ull << 40;
 
 // A responder that heard nothing for this long gives way to a new connection when all are taken.

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Inside the NIC: what its four files share. nic.c owns queue pairs, timers and the loop; nic_rx.c takes frames
-// in; nic_tx.c chooses, builds and hands out frames; nic_cm.c opens and closes connections.
+// Inside the NIC: what its four files share. nic.c owns queue pairs, timers and the loop;
+// nic_rx.c takes frames in; nic_tx.c chooses, builds and hands out frames; nic_cm.c opens and
+// closes connections.
 #pragma once
 
 #include "dataplane/packet/parse.h"
@@ -94,8 +95,8 @@ struct nic {
 	struct qp *qps;
 };
 
-// ---- nic.c
-// To be called after anything happened to a queue pair: posts, queues it for sending, sets its timer.
+// ---- nic.c To be called after anything happened to a queue pair: posts, queues it for
+// sending, sets its timer.
 void qp_update(struct nic *nic, struct qp *qp);
 struct qp *qp_by_number(struct nic *nic, uint32_t n, uint32_t (*number)(const struct qp *));
 struct qp *qp_alloc(struct nic *nic);

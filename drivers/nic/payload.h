@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-// The payload an endpoint sends and what a receiver may check it against: byte n of a queue pair's data
-// stream is a fixed pseudo-random function of n. The period is prime, so a packet swapped with its
-// neighbour, repeated or shifted never looks right, and both ends find the bytes by one
-// memcpy or memcmp into a table. Pure; one table per NIC.
+// The payload an endpoint sends and what a receiver may check it against: byte n of a queue
+// pair's data stream is a fixed pseudo-random function of n. The period is prime, so a packet
+// swapped with its neighbour, repeated or shifted never looks right, and both ends find the
+// bytes by one memcpy or memcmp into a table. Pure; one table per NIC.
 #pragma once
 
 #include <stdbool.h>

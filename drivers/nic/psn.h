@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Packet sequence numbers of the reliable connection service: serial numbers of 24 bits
-// (InfiniBand Architecture volume 1, 9.7.2). Everywhere else a requester counts packets in 64 bits from 0
-// and only these functions know that the wire wraps. Pure.
+// (InfiniBand Architecture volume 1, 9.7.2). Everywhere else a requester counts packets in 64
+// bits from 0 and only these functions know that the wire wraps. Pure.
 #pragma once
 
 #include <stdint.h>

@@ -33,7 +33,7 @@ bool req_post(struct requester *r, uint32_t n_bytes, uint64_t now_ns)
 	if (r->next_offset + n_bytes > r->p.region_bytes)
 		r->next_offset = 0;
 	*m = (struct req_msg){
-		// The slot before the first message is zeroed, and stays right when the ring was drained.
+		// The slot before the first message is zeroed, and right when the ring was drained.
 		.first_seq = last->first_seq + last->n_pkts,
 		.offset = r->next_offset,
 		.posted_ns = now_ns,

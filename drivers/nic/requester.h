@@ -1,16 +1,17 @@
 // SPDX-License-Identifier: Apache-2.0
-// The sending half of a reliable connection queue pair (InfiniBand Architecture volume 1, 9.7): cuts
-// messages into packets, bounds what is unacknowledged, goes back to the packet a NAK asks for,
-// and retransmits when the timer runs out. Pure: time is an argument, packets are plain values.
-// Called by the owner of the NIC. It paces nothing and knows no frames, addresses or ports.
+// The sending half of a reliable connection queue pair (InfiniBand Architecture volume 1, 9.7):
+// cuts messages into packets, bounds what is unacknowledged, goes back to the packet a NAK asks
+// for, and retransmits when the timer runs out. Pure: time is an argument, packets are plain
+// values. Called by the owner of the NIC. It paces nothing and knows no frames, addresses or
+// ports.
 //
 //   seq    0 ........ una ............. nxt ............. max
 //             done         in flight        to be sent        (64-bit packet counts; the PSN of
 //                                           again             packet seq is first_psn + seq)
 //
 //   new data:     nxt = max, both grow        ACK p:            una = p + 1
-//   NAK p, timer: nxt = una (go-back-N)       READ response p:  una = p + 1 if p is una, else once
-//                                                               per gap nxt = una: ask again from there
+//   NAK p, timer: nxt = una (go-back-N)       READ response p:  una = p + 1 if p is una, else
+//                                                               once per gap nxt = una
 //
 // The timer runs while a packet that asks for an answer is unanswered; it counts from the last such
 // packet or the last progress, whichever is later.

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-// RoCEv2 frames over IPv4 and Ethernet as an endpoint sends and reads them: BTH, RETH, AETH, DETH,
-// payload, pad and iCRC (InfiniBand Architecture volume 1, chapter 9, and annex A17). Pure: it turns a
-// struct roce_pkt into bytes and back and decides nothing. Called by the NIC's owner for each frame.
+// RoCEv2 frames over IPv4 and Ethernet as an endpoint sends and reads them: BTH, RETH, AETH,
+// DETH, payload, pad and iCRC (InfiniBand Architecture volume 1, chapter 9, and annex A17).
+// Pure: it turns a struct roce_pkt into bytes and back and decides nothing. Called by the NIC's
+// owner for each frame.
 //
 // The reader is told nothing it can trust: every length is checked against the frame before use.
 #pragma once
@@ -75,6 +76,6 @@ void roce_build(uint8_t *out, const struct roce_addr *addr, const struct roce_pk
 enum roce_read roce_read(const uint8_t *frame, uint32_t len, const struct pkt_info *info,
 			 struct roce_pkt *p);
 
-// The UDP source port Linux derives from both queue pair numbers (symmetric), so that a flow hashes to
-// one path and a switch may score a pairing by it.
+// The UDP source port Linux derives from both queue pair numbers (symmetric), so that a flow
+// hashes to one path and a switch may score a pairing by it.
 uint16_t roce_udp_sport(uint32_t qpn_a, uint32_t qpn_b);

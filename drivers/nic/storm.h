@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// A pause storm: the PFC frames of a NIC gone wrong (IEEE 802.1Qbb), at exact instants, for testing what a
-// switch does against it. Pure: it says which frame is due when; the NIC sends it.
+// A pause storm: the PFC frames of a NIC gone wrong (IEEE 802.1Qbb), at exact instants, for
+// testing what a switch does against it. Pure: it says which frame is due when; the NIC sends
+// it.
 //
 //   PAUSE at start, start + every, start + 2 every, ... before start + for; XON at start + for
 #pragma once

@@ -1,10 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 // The virtual link: a full-duplex wire between two ports on the virtual clock, store and forward.
 //
-// A frame of n bytes occupies its direction for (n + 24) * 8 / speed: gap and preamble ahead of
-// the frame, FCS behind it, so its last bit leaves at the end of that time and arrives `delay` later. Ends
-// are rounded up to the next nanosecond; the remainder is kept, so that back-to-back frames take
-// exactly their time on the average. One frame at a time: tx_room is 0 while one is being sent.
+// A frame of n bytes occupies its direction for (n + 24) * 8 / speed: gap and preamble ahead of the
+// frame, FCS behind it, so its last bit leaves at the end of that time and arrives `delay` later.
+// Ends are rounded up to the next nanosecond; the remainder is kept, so that back-to-back frames
+// take exactly their time on the average. One frame at a time: tx_room is 0 while one is being
+// sent.
 //
 // `struct port_ops` of an end serve a switch port or an emulated NIC. One thread.
 #pragma once

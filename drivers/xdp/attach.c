@@ -66,8 +66,8 @@ static int check_one(int ifindex, const char *ifname, uint32_t prog_id, uint32_t
 		return 0;
 	if (fd < 0 || !prog_is_ours(fd)) {
 		snprintf(err, err_len,
-			 "%s: another XDP program (id %u) is attached and stays; remove it with `ip "
-			 "link set dev %s xdp off` if nobody needs it",
+			 "%s: another XDP program (id %u) is attached and stays; remove it with "
+			 "`ip link set dev %s xdp off` if nobody needs it",
 			 ifname, prog_id, ifname);
 		rc = -EBUSY;
 	} else if (take_over(ifindex, fd, flags) != 0) {

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // Puts the XDP program of a port onto its interface and takes it off again. The attachment is a BPF
 // link, so the kernel removes it when the process ends in whatever way, SIGKILL included. A program
-// that is ours (by its name and its maps) and was attached without a link, so that it outlived its owner, is
-// replaced; anybody else's program stays where it is and the port is refused. Control thread only.
+// that is ours (by its name and its maps) and was attached without a link, so that it outlived its
+// owner, is replaced; anybody else's stays and the port is refused. Control thread only.
 #pragma once
 
 #include <stddef.h>
@@ -27,10 +27,12 @@ __attribute__((warn_unused_result)) int xdp_attach_check(int ifindex, const char
 __attribute__((warn_unused_result)) int xdp_attach_load(struct xdp_attach *a, char *err,
 							size_t err_len);
 
-// Attaches and sends frames to the socket xsk_fd. -errno, nothing said: the caller may try the other mode.
+// Makes xsk_fd the socket that frames go to. -errno.
+__attribute__((warn_unused_result)) int xdp_attach_socket(const struct xdp_attach *a, int xsk_fd);
+
+// Attaches. -errno, and nothing said: the caller may try the other mode.
 __attribute__((warn_unused_result)) int xdp_attach_link(struct xdp_attach *a, int ifindex,
 							enum xdp_mode mode);
-__attribute__((warn_unused_result)) int xdp_attach_socket(const struct xdp_attach *a, int xsk_fd);
 
 // Detaches, unloads. Only ever removes what xdp_attach_link() attached.
 void xdp_attach_close(struct xdp_attach *a);

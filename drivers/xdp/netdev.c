@@ -197,6 +197,7 @@ static void read_attr(struct rtattr *attr, struct netdev_state *out)
 	memcpy(&stats, RTA_DATA(attr),
 	       RTA_PAYLOAD(attr) < sizeof(stats) ? RTA_PAYLOAD(attr) : sizeof(stats));
 	out->rx_missed = stats.rx_missed_errors;
+	out->tx_lost = stats.tx_dropped + stats.tx_errors;
 }
 
 int netdev_read(const struct netdev *d, struct netdev_state *out)

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // A kernel network interface as an AF_XDP port needs it: looks it up, takes it into promiscuous
-// use, and reads link, speed and losses. Plain ioctl and one rtnetlink request; no DPDK. The control thread
-// calls everything. It changes nothing that outlives the process but the interface's UP flag.
+// use, and reads link, speed and losses. Plain ioctl and one rtnetlink request; no DPDK. The
+// control thread calls everything. Nothing outlives the process but the interface's UP flag.
 #pragma once
 
 #include <net/if.h>
@@ -30,6 +30,7 @@ struct netdev {
 struct netdev_state {
 	bool up; // administratively up and the link has carrier
 	uint64_t rx_missed; // frames the NIC lost for want of buffers
+	uint64_t tx_lost; // frames the kernel took for sending and discarded
 };
 
 // Looks the interface up, brings it up and makes it promiscuous. On failure err holds one

@@ -94,9 +94,13 @@ int32_t xdp_rx_depth(void *drv)
 static void reap(struct xdp_port *p)
 {
 	struct rte_mbuf *done[BURST];
-	uint32_t idx, n;
+	uint32_t idx;
 
-	while (p->pending_frames > 0 && (n = xsk_ring_cons__peek(&p->completion, BURST, &idx)) > 0) {
+	while (p->pending_frames > 0) {
+		uint32_t n = xsk_ring_cons__peek(&p->completion, BURST, &idx);
+
+		if (n == 0)
+			return;
 		for (uint32_t i = 0; i < n; i++) {
 			uint64_t addr = *xsk_ring_cons__comp_addr(&p->completion, idx + i);
 

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0 OR Apache-2.0
 // The XDP program of a Weir port. It gives LLDP, tagged or not, to the host's stack so that lldpd
 // works on a switch port, and every other frame to the AF_XDP socket of queue 0. Where no socket
-// is bound any more (the switch is going down) frames are dropped: leaking a switch port's traffic into
-// the host would be worse. It parses nothing beyond the EtherType.
+// is bound any more (the switch is going down) frames are dropped: leaking a switch port's traffic
+// into the host would be worse. It parses nothing beyond the EtherType.
 #include <linux/bpf.h>
 #include <linux/if_ether.h>
 #include <bpf/bpf_endian.h>

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // What the XDP program and its loader must agree on: names and counter slots. Read by the BPF
-// compiler too, so it includes nothing and holds nothing but preprocessor constants. The program's and the
-// maps' names are also how a later start knows a program left behind by an earlier one.
+// compiler too, so it includes nothing and holds nothing but preprocessor constants. The names of
+// program and maps are also how a later start knows a program left behind by an earlier one.
 #pragma once
 
 #define WEIR_XDP_PROG "weir_xdp"

@@ -87,7 +87,7 @@ uint32_t xdp_rx_ring(uint32_t conf)
 	return rte_align32pow2(n);
 }
 
-// Room for the configured bytes in the shortest frames that matter, and for MAC control beside them.
+// Room for the configured bytes in the shortest frames that matter, and for MAC control beside.
 uint32_t xdp_tx_ring(uint32_t tx_ring_bytes)
 {
 	uint32_t bytes = tx_ring_bytes == 0 ? XDP_TX_RING_BYTES_DEFAULT : tx_ring_bytes;
@@ -286,8 +286,8 @@ static int attach_failed(const struct xdp_port *p, int rc, char *err, size_t err
 	return rc;
 }
 
-// Native first; where the driver has none (or, on veth, where the peer's MTU is above 3506) the kernel's
-// generic hook, which needs a copying socket. EBUSY and EEXIST mean that somebody was faster.
+// Native first; where the driver has none (or, on veth, where the peer's MTU is above 3506) the
+// kernel's generic hook, which needs a copying socket. EBUSY and EEXIST: somebody was faster.
 static int attach(struct xdp_port *p, uint32_t rx_ring, char *notes, char *err, size_t err_len)
 {
 	int rc = attach_mode(p, XDP_MODE_NATIVE), native_rc = rc;
@@ -371,7 +371,6 @@ static int open_steps(struct xdp_port *p, const struct xdp_conf *conf, char *not
 		      size_t err_len)
 {
 	uint32_t rx_ring = xdp_rx_ring(conf->rx_ring);
-	struct netdev_state state;
 	int rc = check_netdev(&p->dev, conf, err, err_len);
 
 	if (rc == 0)
@@ -387,8 +386,8 @@ static int open_steps(struct xdp_port *p, const struct xdp_conf *conf, char *not
 		rc = socket_open(p, rx_ring, !rte_eal_has_hugepages(), err, err_len);
 	if (rc == 0)
 		rc = attach(p, rx_ring, notes, err, err_len);
-	if (rc == 0 && netdev_read(&p->dev, &state) == 0)
-		p->rx_missed_at_open = state.rx_missed;
+	if (rc == 0)
+		rc = netdev_read(&p->dev, &p->at_open);
 	return rc;
 }
 
@@ -431,7 +430,8 @@ void xdp_close(struct xdp_port *p)
 // ---- numbers
 
 // A frame the kernel drops for want of a fill-ring buffer counts in rx_dropped already, so
-// rx_fill_ring_empty_descs is not added.
+// rx_fill_ring_empty_descs is not added. A frame that a full queue of a veth's peer or a dead link
+// swallows completes like any other; only the interface's own counters tell.
 static void xdp_stats(void *drv, struct port_drv_stats *out)
 {
 	const struct xdp_port *p = drv;
@@ -441,12 +441,13 @@ static void xdp_stats(void *drv, struct port_drv_stats *out)
 
 	(void)getsockopt(p->fd, SOL_XDP, XDP_STATISTICS, &st, &len);
 	if (netdev_read(&p->dev, &state) != 0)
-		state.rx_missed = p->rx_missed_at_open; // the interface is gone
+		state = p->at_open; // the interface is gone
 	*out = (struct port_drv_stats){
 		.rx_missed = st.rx_dropped + st.rx_ring_full +
 			     xdp_attach_count(&p->attach, WEIR_XDP_OTHER_QUEUE) +
-			     (state.rx_missed - p->rx_missed_at_open),
-		.tx_errors = ctr_get(&p->tx_errors) + st.tx_invalid_descs,
+			     (state.rx_missed - p->at_open.rx_missed),
+		.tx_errors = ctr_get(&p->tx_errors) + st.tx_invalid_descs +
+			     (state.tx_lost - p->at_open.tx_lost),
 		.rx_to_kernel = xdp_attach_count(&p->attach, WEIR_XDP_TO_KERNEL),
 	};
 }

@@ -15,7 +15,7 @@
 #include "drivers/xdp/attach.h"
 #include "drivers/xdp/netdev.h"
 
-// An element is at least this long, the kernel's smallest buffer, so a slot holds one start at most.
+// An element is at least this long, the kernel's smallest buffer: a slot holds one start at most.
 enum { XDP_SLOT_LOG2 = 11 };
 
 // Descriptors of the transmit ring that only MAC control frames may use.
@@ -45,7 +45,7 @@ struct xdp_port {
 	struct xsk_socket *xsk;
 	struct netdev dev;
 	struct xdp_attach attach;
-	uint64_t rx_missed_at_open;
+	struct netdev_state at_open;
 	uint64_t base_len;
 	bool zero_copy;
 };

@@ -4,7 +4,8 @@
 
 #include <stdio.h>
 
-// classes: the rows below `classes:` of profile x, indented by six. port_keys: appended to every port.
+// classes: the rows below `classes:` of profile x, indented by six. port_keys: appended to every
+// port.
 static inline const char *lab_yaml(unsigned n_ports, const char *speed, const char *port_keys,
 				   const char *profile_keys, const char *classes)
 {

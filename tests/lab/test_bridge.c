@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// VLAN-aware bridging of a whole switch: learning, ageing, flooding, tags, and what is never forwarded.
+// VLAN-aware bridging of a whole switch: learning, ageing, flooding, tags, and what is never
+// forwarded.
 #include "tests/lab/bench.h"
 
 #include <stdio.h>
@@ -89,7 +90,8 @@ static void addresses_age_and_static_ones_do_not(void **state)
 	struct bench_frame f = to(1), g = to(3), back = to(0);
 
 	(void)state;
-	snprintf(yaml, sizeof(yaml), "%sfdb: [{mac: \"02:00:00:00:00:04\", port: p4}]\n", transparent);
+	snprintf(yaml, sizeof(yaml), "%sfdb: [{mac: \"02:00:00:00:00:04\", port: p4}]\n",
+		 transparent);
 	b = bench_open(yaml, 0);
 	inject(b, 1, &back);
 	for (unsigned i = 0; i < 4; i++)

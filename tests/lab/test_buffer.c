@@ -173,7 +173,7 @@ static void b1_percent_thresholds_are_of_the_pool(void **state)
 	bench_close(b);
 }
 
-static void b2_no_drop_until_headroom_is_full_then_only_lossless_drops_of_that_group(void **state)
+static void b2_no_drop_until_headroom_is_full_then_only_of_that_group(void **state)
 {
 	struct bench *b = bench_open(yaml(&usual), 0);
 	struct bench_frame f = lossless_to(3, 256);
@@ -415,7 +415,8 @@ static void b6_watermarks_equal_the_fill_and_stop_at_the_limit(void **state)
 	bench_close(b);
 }
 
-static void b7_lossy_class_drops_at_egress_on_the_predicted_frame_and_harms_no_lossless(void **state)
+static void
+b7_lossy_class_drops_at_egress_on_the_predicted_frame(void **state)
 {
 	struct setup s = usual;
 	struct bench *b;
@@ -525,7 +526,8 @@ static void overrides_of_a_port_and_class_hold_there_only(void **state)
 			bench_inject(b, 4, &f, 1);
 			n++;
 		}
-		assert_int_equal(n - 1, 10 + predicted(b->policy->buffer.ingress_pool_cells, 1, 4, 1));
+		assert_int_equal(n - 1,
+				 10 + predicted(b->policy->buffer.ingress_pool_cells, 1, 4, 1));
 	}
 	bench_close(b);
 }
@@ -536,7 +538,8 @@ int main(void)
 		cmocka_unit_test(b1_pause_leaves_on_exactly_the_predicted_frame),
 		cmocka_unit_test(b1_static_threshold_is_exact),
 		cmocka_unit_test(b1_percent_thresholds_are_of_the_pool),
-		cmocka_unit_test(b2_no_drop_until_headroom_is_full_then_only_lossless_drops_of_that_group),
+		cmocka_unit_test(
+			b2_no_drop_until_headroom_is_full_then_only_of_that_group),
 		cmocka_unit_test(b2_xoff_is_refreshed_before_the_quanta_run_out),
 		cmocka_unit_test(b3_xon_leaves_at_exactly_the_predicted_departure),
 		cmocka_unit_test(b4_groups_filled_one_after_another_halve_what_is_left),
@@ -544,7 +547,8 @@ int main(void)
 		cmocka_unit_test(b5_headroom_pool_is_shared_and_never_exceeded),
 		cmocka_unit_test(b5_a_group_is_capped_at_its_own_headroom),
 		cmocka_unit_test(b6_watermarks_equal_the_fill_and_stop_at_the_limit),
-		cmocka_unit_test(b7_lossy_class_drops_at_egress_on_the_predicted_frame_and_harms_no_lossless),
+		cmocka_unit_test(
+			b7_lossy_class_drops_at_egress_on_the_predicted_frame),
 		cmocka_unit_test(b7_lossy_group_beyond_its_ingress_limit_drops_there),
 		cmocka_unit_test(b8_all_leaves_in_order_and_every_use_returns_to_zero),
 		cmocka_unit_test(overrides_of_a_port_and_class_hold_there_only),

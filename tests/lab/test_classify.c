@@ -29,9 +29,14 @@ static void m1_all_dscps_by_the_built_in_map_v4_and_v6_tagged_and_not(void **sta
 	(void)state;
 	for (unsigned dscp = 0; dscp < 64; dscp++) {
 		for (unsigned v = 0; v < 4; v++) {
-			struct bench_frame f = {.to = 2, .dscp = (uint8_t)dscp, .ecn = (uint8_t)(dscp % 3),
-						.len = 120, .ipv6 = v & 1, .tagged = v & 2,
-						.pcp = 7, .vid = 5};
+			struct bench_frame f = {.to = 2,
+						.dscp = (uint8_t)dscp,
+						.ecn = (uint8_t)(dscp % 3),
+						.len = 120,
+						.ipv6 = v & 1,
+						.tagged = v & 2,
+						.pcp = 7,
+						.vid = 5};
 
 			lands_in(b, &f, dscp / 8);
 		}

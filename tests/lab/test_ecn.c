@@ -46,7 +46,8 @@ static void e1_dequeue_marking_marks_the_first_and_not_the_last(void **state)
 	bench_tx(b, 2, -1, true);
 	bench_run(b, 1000000);
 	assert_int_equal(b->host[2].n_rx, 101);
-	// Frame i leaves 100 - i frames of 1 KB behind: marked above 51 KB, p = 1 at 51 KB, none at 50.
+	// Frame i leaves 100 - i frames of 1 KB behind: marked above 51 KB, p = 1 at 51 KB, none at
+	// 50.
 	for (unsigned i = 0; i < 101; i++) {
 		assert_int_equal(ecn_of(&b->host[2].rx[i]), i <= 49 ? ECN_CE : ECN_ECT0);
 		assert_true(ipv4_checksum_holds(&b->host[2].rx[i]));
@@ -82,7 +83,9 @@ static void e2_the_marked_share_follows_the_line(void **state)
 	(void)state;
 	for (unsigned d = 0; d < DEPTHS; d++) {
 		struct bench *b = bench_open(
-			policy("{ecn: on, kmin: 500KB, kmax: 2MB, pmax: 5%, mark_at: dequeue}", true), 0);
+			policy("{ecn: on, kmin: 500KB, kmax: 2MB, pmax: 5%, mark_at: dequeue}",
+			       true),
+			0);
 		unsigned depth = 400 + d * 200; // frames of 1000 B left behind
 		struct bench_frame f = {.to = 2, .dscp = 24, .ecn = ECN_ECT0, .len = FRAME};
 		double len = depth * FRAME, p = len <= 500e3 ? 0 : 0.05 * (len - 500e3) / 1.5e6;
@@ -190,11 +193,13 @@ static void e3_not_ect_is_dropped_or_passed_and_ce_passes(void **state)
 
 static void colours_have_curves_of_their_own(void **state)
 {
-	struct bench *b = bench_open(
-		lab_yaml(3, "10G", "", "    dscp_to_color: {26: yellow, 28: red}\n",
-			 "      3: {wred: {ecn: off, kmin: 20KB, kmax: 20KB, pmax: 100%, yellow: {kmin: "
-			 "10KB, kmax: 10KB, pmax: 100%}, red: {kmin: 5KB, kmax: 5KB, pmax: 100%}}}\n"),
-		0);
+	struct bench *b =
+		bench_open(lab_yaml(3, "10G", "", "    dscp_to_color: {26: yellow, 28: red}\n",
+				    "      3: {wred: {ecn: off, kmin: 20KB, kmax: 20KB, pmax: "
+				    "100%, yellow: {kmin: "
+				    "10KB, kmax: 10KB, pmax: 100%}, red: {kmin: 5KB, kmax: 5KB, "
+				    "pmax: 100%}}}\n"),
+			   0);
 	static const struct {
 		uint8_t dscp;
 		unsigned fit;

@@ -160,7 +160,8 @@ static void p3_a_pause_of_q_quanta_ends_after_exactly_q_times_512_bits(void **st
 			assert_int_equal(b->host[2].rx[0].t_ns, want);
 			assert_int_equal(ctr_get(&switch_pfc_rx(b->sw, 2)->stats[3].duration_ns),
 					 want - arrived - bench_wire_ns(b, 2, 200));
-			assert_int_equal(ctr_get(&switch_pfc_rx(b->sw, 2)->stats[3].transitions), 1);
+			assert_int_equal(ctr_get(&switch_pfc_rx(b->sw, 2)->stats[3].transitions),
+					 1);
 			bench_close(b);
 		}
 	}
@@ -258,7 +259,8 @@ static void p4_pause_goes_ahead_of_every_queue(void **state)
 	bench_close(b);
 }
 
-// Headroom of `headroom` bytes; the sender obeys a fixed time after the PAUSE came. Returns the drops.
+// Headroom of `headroom` bytes; the sender obeys a fixed time after the PAUSE came. Returns the
+// drops.
 static uint64_t late_sender(const char *headroom, uint64_t obey_after_ns, uint64_t *max_headroom)
 {
 	char classes[128];

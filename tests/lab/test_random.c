@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Random schedules on the virtual wire: traffic of all classes and sizes, pauses, TX-disable, links down
-// and up. However it goes: the balance is exact (bench_close), nothing is stuck, and no lossless frame is
-// lost while every host obeys PFC. Replay one schedule with `lab_random SEED`.
+// Random schedules on the virtual wire: traffic of all classes and sizes, pauses, TX-disable, links
+// down and up. However it goes: the balance is exact (bench_close), nothing is stuck, and no
+// lossless frame is lost while every host obeys PFC. Replay one schedule with `lab_random SEED`.
 #include "tests/lab/bench.h"
 #include "tests/lab/lab_yaml.h"
 
@@ -99,7 +99,8 @@ static void nothing_is_left(const struct bench *b, uint64_t seed)
 	for (unsigned pool = 0; pool < N_POOLS; pool++)
 		used += switch_pool(b->sw, pool).used;
 	if (used != 0 || switch_balance(b->sw).queued != 0 || lost != 0)
-		fail_msg("seed %lu: %lu cells in use, %lu frames queued, %lu lossless drops; replay: "
+		fail_msg("seed %lu: %lu cells in use, %lu frames queued, %lu lossless drops; "
+			 "replay: "
 			 "lab_random %lu",
 			 seed, used, switch_balance(b->sw).queued, lost, seed);
 	for (unsigned p = 0; p < PORTS; p++)
@@ -109,7 +110,8 @@ static void nothing_is_left(const struct bench *b, uint64_t seed)
 static void run_schedule(uint64_t seed)
 {
 	static const char classes[] =
-		"      3: {lossless: true, ingress: {alpha: 1/16}, wred: {ecn: on, kmin: 20KB, kmax: "
+		"      3: {lossless: true, ingress: {alpha: 1/16}, wred: {ecn: on, kmin: 20KB, "
+		"kmax: "
 		"200KB, pmax: 10%}}\n"
 		"      5: {lossless: true, ingress: {min: 3KB, alpha: 1/4}}\n"
 		"      1: {egress: {alpha: 1/8}, wred: {ecn: on, kmin: 5KB, kmax: 50KB, pmax: 50%, "

@@ -101,14 +101,18 @@ static void s2_a_strict_class_keeps_exactly_its_maximum_rate(void **state)
 
 static void strict_goes_first_and_the_higher_class_before_the_lower(void **state)
 {
-	struct bench *b = bench_open(lab_yaml(3, "10G", "", "",
-					      "      6: {schedule: strict}\n      7: {schedule: strict}\n"),
-				     0);
+	struct bench *b =
+		bench_open(lab_yaml(3, "10G", "", "",
+				    "      6: {schedule: strict}\n      7: {schedule: strict}\n"),
+			   0);
 
 	(void)state;
 	bench_tx(b, 2, -1, false);
 	for (unsigned i = 0; i < 30; i++) {
-		struct bench_frame f = {.to = 2, .dscp = (uint8_t)(i % 3 == 0 ? 0 : i % 3 == 1 ? 48 : 56),
+		struct bench_frame f = {.to = 2,
+					.dscp = (uint8_t)(i % 3 == 0   ? 0
+							  : i % 3 == 1 ? 48
+								       : 56),
 					.len = 100};
 
 		bench_inject(b, 0, &f, 1);

@@ -14,7 +14,8 @@ static void a_frame_arrives_after_serialisation_and_propagation(void **state)
 
 	(void)state;
 	for (unsigned i = 0; i < 3; i++) {
-		struct bench *b = bench_open(lab_yaml(3, t[i].speed, "", "", "      3: {}\n"), 1234);
+		struct bench *b =
+			bench_open(lab_yaml(3, t[i].speed, "", "", "      3: {}\n"), 1234);
 		struct bench_frame f = {.to = 1, .len = 1000};
 		uint64_t start = b->clock.now_ns;
 		uint64_t wire = (1024 * 8 * 1000000000ull + t[i].bps - 1) / t[i].bps;
@@ -88,11 +89,12 @@ static bool endless(struct bench_host *h, struct bench_frame *out)
 // none but its own, sends the same frames at the same times.
 static void stepping_on_wake_ups_equals_stepping_all_the_time(void **state)
 {
-	static const char classes[] = "      3: {lossless: true, ingress: {alpha: 1/64}, wred: {ecn: "
-				      "on, kmin: 5KB, kmax: 60KB, pmax: 20%}}\n"
-				      "      5: {lossless: true}\n"
-				      "      6: {schedule: strict, max_rate: 300M}\n"
-				      "      1: {schedule: {dwrr: 1}, min_rate: 2G}\n";
+	static const char classes[] =
+		"      3: {lossless: true, ingress: {alpha: 1/64}, wred: {ecn: "
+		"on, kmin: 5KB, kmax: 60KB, pmax: 20%}}\n"
+		"      5: {lossless: true}\n"
+		"      6: {schedule: strict, max_rate: 300M}\n"
+		"      1: {schedule: {dwrr: 1}, min_rate: 2G}\n";
 	struct bench_rx *rx[2];
 	uint32_t n[2];
 

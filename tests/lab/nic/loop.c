@@ -35,9 +35,10 @@ struct loop_port {
 static struct rte_mempool *pool(void)
 {
 	static struct rte_mempool *p;
-	char *argv[] = {(char[]){"test"},	  (char[]){"--no-huge"},      (char[]){"--no-shconf"},
-			(char[]){"--no-pci"},	  (char[]){"--no-telemetry"}, (char[]){"-m"},
-			(char[]){"64"},		  (char[]){"--log-level=4"}};
+	char *argv[] = {(char[]){"test"},     (char[]){"--no-huge"},
+			(char[]){"--no-shconf"}, (char[]){"--no-pci"},
+			(char[]){"--no-telemetry"}, (char[]){"-m"},
+			(char[]){"64"},	      (char[]){"--log-level=4"}};
 
 	if (p != NULL)
 		return p;

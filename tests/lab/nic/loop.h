@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Two NICs back to back on a clock of the test's own: a port that delays, loses, repeats, corrupts and reorders
-// frames by seed, and a tap that sees every frame as it is sent. One thread; brings up EAL without hugepages.
+// Two NICs back to back on a clock of the test's own: a port that delays, loses, repeats,
+// corrupts and reorders frames by seed, and a tap that sees every frame as it is sent. One
+// thread; brings up EAL without hugepages.
 #pragma once
 
 #include <stdbool.h>
@@ -33,8 +34,8 @@ struct loop {
 	uint64_t n_steps;
 };
 
-// Both configurations start from nic_config_default with 100G lines, verify on, and side 1 listening; edit
-// may change them. Fails the test on error.
+// Both configurations start from nic_config_default with 100G lines, verify on, and side 1
+// listening; edit may change them. Fails the test on error.
 void loop_up(struct loop *l, uint64_t seed, void (*edit)(unsigned side, struct nic_config *c));
 // Checks that every frame went back to the pool.
 void loop_down(struct loop *l);
@@ -42,7 +43,8 @@ void loop_down(struct loop *l);
 // Runs to until_ns; step_ns 0: from wake-up to wake-up, else also every step_ns.
 void loop_run(struct loop *l, uint64_t until_ns, uint64_t step_ns);
 
-// Runs until all n flows of side 0 have completed what they posted and posting ended. False: not by limit_ns.
+// Runs until all n flows of side 0 have completed what they posted and posting ended. False:
+// not by limit_ns.
 bool loop_finish(struct loop *l, const uint32_t *flows, uint32_t n, uint64_t limit_ns);
 
 // A frame from nowhere arrives at a side now.

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// What a NIC does to its link: pacing, fairness, obedience to PFC, storms, connections, and hostile frames.
+// What a NIC does to its link: pacing, fairness, obedience to PFC, storms, connections, and
+// hostile frames.
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -433,7 +434,8 @@ static void sample_tap(void *arg, unsigned from, uint64_t t_ns, const uint8_t *f
 	s->len[s->n++] = len;
 }
 
-// Flips some bytes, and mends the iCRC where the frame still has one, so that the change is believed.
+// Flips some bytes, and mends the iCRC where the frame still has one, so that the change is
+// believed.
 static uint32_t mutate(struct rng *rng, const struct samples *s, uint8_t *out)
 {
 	uint32_t i = rng_next(rng) % s->n, len = s->len[i];

@@ -11,137 +11,22 @@ usage: drivers.py PORTLOOP FOREIGN_OBJ WEIR_XDP_OBJ [TEST...]
 Needs root; exit 77 without it. Makes namespaces of its own, named after its process, and removes
 them. Each test is a function whose name says what must hold.
 """
-import ctypes
 import os
-import select
 import signal
-import socket
 import struct
 import subprocess
 import sys
 import time
 import traceback
 
+sys.dont_write_bytecode = True
+from harness import (Wire, equal, inside, ip, make_topology, ns, remake,  # noqa: E402
+                     remove_topology, until)
+
 PORTLOOP, FOREIGN_OBJ, WEIR_OBJ = sys.argv[1:4]
-TAG = f"wd{os.getpid()}"
-LIBC = ctypes.CDLL(None, use_errno=True)
-CLONE_NEWNET = 0x40000000
-SOL_PACKET, PACKET_AUXDATA = 263, 8
-PACKET_ADD_MEMBERSHIP, PACKET_MR_PROMISC = 1, 1
-VLAN_VALID = 1 << 4
-ETH_P_ALL, LLDP, TEST_TYPE = 0x0003, 0x88CC, 0x88B5
+LLDP, TEST_TYPE = 0x88CC, 0x88B5
 PFC_DST = bytes.fromhex("0180c2000001")
 LLDP_DST = bytes.fromhex("0180c200000e")
-
-
-def sh(*cmd, check=True):
-    done = subprocess.run(cmd, capture_output=True, text=True)
-    if check and done.returncode != 0:
-        raise AssertionError(f"{' '.join(cmd)}: {done.stderr.strip()}")
-    return done.stdout
-
-
-def ns(name):
-    return f"{TAG}-{name}"
-
-
-def ip(name, *args, **kw):
-    return sh("ip", "-n", ns(name), *args, **kw)
-
-
-def inside(name, *cmd, **kw):
-    return sh("ip", "netns", "exec", ns(name), *cmd, **kw)
-
-
-def make_topology():
-    for name in ("sw", "a", "b"):
-        sh("ip", "netns", "add", ns(name))
-        inside(name, "sysctl", "-qw", "net.ipv6.conf.default.disable_ipv6=1",
-               "net.ipv6.conf.all.disable_ipv6=1")
-    for name in ("a", "b"):
-        make_pair(name)
-
-
-def make_pair(name, queues=1, mtu=1500):
-    ip("sw", "link", "add", f"sw{name}", "numrxqueues", str(queues), "numtxqueues", str(queues),
-       "type", "veth", "peer", "name", f"e{name}", "numrxqueues", "1", "numtxqueues", "1",
-       "netns", ns(name))
-    inside(name, "ethtool", "-K", f"e{name}", "tx", "off", "txvlan", "off")
-    ip("sw", "link", "set", f"sw{name}", "mtu", str(mtu))
-    ip(name, "link", "set", f"e{name}", "mtu", str(mtu), "up")
-
-
-def remake(mtu=1500, queues=1):
-    """A fresh pair for tests that leave marks on the interfaces."""
-    for name in ("a", "b"):
-        ip("sw", "link", "del", f"sw{name}")
-        make_pair(name, queues if name == "a" else 1, mtu)
-
-
-def remove_topology():
-    for name in ("sw", "a", "b"):
-        sh("ip", "netns", "del", ns(name), check=False)
-
-
-def in_ns(name, fn):
-    """Runs fn with this thread in the namespace: a socket keeps the one it was made in."""
-    home = os.open("/proc/self/ns/net", os.O_RDONLY)
-    there = os.open(f"/var/run/netns/{ns(name)}", os.O_RDONLY)
-    try:
-        if LIBC.setns(there, CLONE_NEWNET) != 0:
-            raise OSError(ctypes.get_errno(), "setns")
-        return fn()
-    finally:
-        LIBC.setns(home, CLONE_NEWNET)
-        os.close(home)
-        os.close(there)
-
-
-class Wire:
-    """A raw socket on one interface that shows frames as they were, VLAN tag included."""
-
-    def __init__(self, name, ifname, proto=ETH_P_ALL):
-        def make():
-            s = socket.socket(socket.AF_PACKET, socket.SOCK_RAW, socket.htons(proto))
-            s.setsockopt(socket.SOL_SOCKET, 33, 64 << 20)  # SO_RCVBUFFORCE
-            s.bind((ifname, proto))
-            index = socket.if_nametoindex(ifname)
-            s.setsockopt(SOL_PACKET, PACKET_ADD_MEMBERSHIP,
-                         struct.pack("iHH8s", index, PACKET_MR_PROMISC, 0, b""))
-            s.setsockopt(SOL_PACKET, PACKET_AUXDATA, 1)
-            return s
-
-        self.sock = in_ns(name, make)
-
-    def __enter__(self):
-        return self
-
-    def __exit__(self, *exc):
-        self.sock.close()
-
-    def send(self, frame):
-        self.sock.send(frame)
-
-    def recv(self, wait):
-        """The next frame that the interface received, None when nothing came."""
-        end = time.monotonic() + wait
-        while select.select([self.sock], [], [], max(0, end - time.monotonic()))[0]:
-            data, anc, _, addr = self.sock.recvmsg(65536, 256)
-            if addr[2] == socket.PACKET_OUTGOING:
-                continue
-            for level, kind, aux in anc:
-                if (level, kind) == (SOL_PACKET, PACKET_AUXDATA):
-                    status, tci, tpid = struct.unpack("I12xHH", aux[:20])
-                    if status & VLAN_VALID:
-                        data = data[:12] + struct.pack("!HH", tpid, tci) + data[12:]
-            return data
-        return None
-
-    def recv_n(self, n, wait=2.0):
-        got = []
-        while len(got) < n and (frame := self.recv(wait)) is not None:
-            got.append(frame)
-        return got
 
 
 def frame(size, seq=0, dst=b"\x02\0\0\0\0\x01", tag=b"", ethertype=TEST_TYPE):
@@ -186,19 +71,6 @@ class Loop:
     def kill(self):
         self.proc.send_signal(signal.SIGKILL)
         self.proc.communicate()
-
-
-def equal(got, want, what):
-    if got != want:
-        raise AssertionError(f"{what}: got {got!r}, want {want!r}")
-
-
-def until(fn, what, wait=3.0):
-    end = time.monotonic() + wait
-    while not fn():
-        if time.monotonic() > end:
-            raise AssertionError(f"never happened: {what}")
-        time.sleep(0.01)
 
 
 def refused(text, *args, **kw):
@@ -272,6 +144,16 @@ def generic_mode_takes_over_with_a_note_and_carries_the_largest_frame():
 
 
 @test
+def a_frame_whose_front_was_cut_leaves_from_its_new_start():
+    with Wire("a", "ea") as a, Wire("b", "eb") as b, Loop("xdp:swa", "xdp:swb") as loop:
+        for cut in (1, 3, 14, 50):
+            loop.ask(f"move 0 {cut}")
+            sent = frame(cut) + frame(200, cut)
+            a.send(sent)
+            equal(b.recv(2), sent[cut:], f"frame less {cut} bytes")
+
+
+@test
 def a_pfc_frame_keeps_its_34_bytes():
     pfc = PFC_DST + bytes.fromhex("020000000002 8808 0101 0008") + struct.pack(
         "!8H", 0, 0, 0, 0xFFFF, 0, 0, 0, 0)
@@ -285,11 +167,19 @@ def a_pfc_frame_keeps_its_34_bytes():
 def normal_pages_carry_frames_too():
     cross([34, 1514], "-r", "256")
     with Wire("a", "ea") as a, Wire("b", "eb") as b, \
-            Loop("xdp:swa", "xdp:swb", "--", "--no-huge", "--no-shconf", "-m", "128"):
+            Loop("xdp:swa", "xdp:swb", "--", "--no-huge"):
         for size in (34, 700, 1514):
             sent = frame(size)
             a.send(sent)
             equal(b.recv(2), sent, f"frame of {size}")
+
+
+@test
+def large_pools_fit_into_normal_pages():
+    with Loop("-r", "32768", "vdev:net_null0", "vdev:net_null1", "--", "--no-huge"):
+        pass
+    with Loop("-r", "8192", "xdp:swa", "xdp:swb", "--", "--no-huge"):
+        pass
 
 
 @test
@@ -399,6 +289,18 @@ def frames_that_cannot_be_sent_are_counted_and_freed():
         equal(loop.ask("bad 1")["taken"], 3, "taken")
         equal(loop.ask("stats 1")["tx_errors"], 3, "tx_errors")
         equal(b.recv(0.1), None, "nothing is sent")
+
+
+@test
+def frames_sent_into_a_dead_link_are_counted():
+    with Loop("xdp:swa", "xdp:swb") as loop:
+        ip("b", "link", "set", "eb", "down")
+        until(lambda: loop.ask("stats 1")["up"] == 0, "link down is seen")
+        equal(loop.ask("send 1 5 100")["taken"], 5, "taken")
+        got = loop.ask("stats 1")
+        equal((got["tx_errors"], got["pending"]), (5, 0), "tx_errors, pending")
+        ip("b", "link", "set", "eb", "up")
+        until(lambda: loop.ask("stats 1")["up"] == 1, "link up is seen")
 
 
 @test

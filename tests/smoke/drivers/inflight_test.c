@@ -23,7 +23,7 @@ static bool nic_busy(uint32_t tail, uint32_t sent, uint16_t offset)
 
 static void reap(struct inflight *f, uint32_t sent)
 {
-	while (inflight_frames(f) > 0 && nic_busy(f->tail, sent, inflight_oldest_offset(f)) == false)
+	while (inflight_frames(f) > 0 && !nic_busy(f->tail, sent, inflight_oldest_offset(f)))
 		inflight_pop(f);
 }
 

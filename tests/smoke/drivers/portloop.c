@@ -1,11 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 // The drivers under test without a switch between them: opens one or two devices, hands what port i
-// receives to port 1-i, and obeys lines on standard input, one answer line each. The script beside it
-// makes the interfaces, sends the frames and judges. Everything runs on the main lcore.
+// receives to port 1-i, and obeys lines on standard input, one answer line each. The script beside
+// it makes the interfaces, sends the frames and judges. Everything runs on the main lcore.
 //
 //   portloop [-f MAX_FRAME] [-m MTU] [-r RX_RING] [-t TX_BYTES] DEVICE [DEVICE] [-- EAL arguments]
 //
 //   hold P, go P     stop or resume receiving on port P
+//   move P N         cut N bytes off the front of frames received on port P (0: none)
 //   depth P          receive depth
 //   stats P          everything the driver tells
 //   send P N LEN [pfc]   offers N frames while tx_room allows (pfc: regardless)
@@ -37,6 +38,7 @@ struct port {
 	struct live_port live;
 	bool open, held;
 	uint64_t rx, tx;
+	uint16_t cut;
 	struct rte_mbuf *wait[HELD_MAX]; // taken from the peer, refused by tx so far
 	uint32_t n_wait;
 };
@@ -73,6 +75,8 @@ static void forward(struct port *from, struct port *to)
 	if (!from->held && to->n_wait + BURST <= HELD_MAX) {
 		uint16_t n = from->live.ops->rx(from->live.drv, to->wait + to->n_wait, BURST);
 
+		for (uint16_t i = 0; i < n && from->cut > 0; i++)
+			(void)rte_pktmbuf_adj(to->wait[to->n_wait + i], from->cut);
 		from->rx += n;
 		to->n_wait += n;
 	}
@@ -151,6 +155,9 @@ static void command(struct loop *l)
 	p = &l->port[i % l->n_ports];
 	if (strcmp(verb, "hold") == 0 || strcmp(verb, "go") == 0) {
 		p->held = verb[0] == 'h';
+		printf("ok\n");
+	} else if (strcmp(verb, "move") == 0) {
+		p->cut = (uint16_t)n;
 		printf("ok\n");
 	} else if (strcmp(verb, "depth") == 0) {
 		printf("depth=%d\n", p->live.ops->rx_depth(p->live.drv));

@@ -1,0 +1,107 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The main job of scripts/run, once everything is built. See `scripts/run --help`."""
+import argparse
+import json
+import os
+import signal
+import subprocess
+import sys
+
+from acts import ACTS
+from play import Play
+from switch import Programs
+from table import Screen, report
+from world import PREFIX, Failed, run, sweep
+
+ROOT = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
+STORY = "tests/lab/weir-story"
+INTERRUPTED = 130
+
+
+def options():
+    p = argparse.ArgumentParser(
+        prog="scripts/run", description="Shows the switch at work: two senders and a receiver around "
+        "it, with PFC, without, and without a bottleneck; checks every figure. As root on live AF_XDP "
+        "ports in network namespaces of its own, else on virtual wires.")
+    p.add_argument("--seconds", type=int, metavar="N", help="how long the senders post in each act")
+    p.add_argument("--act", type=int, action="append", choices=sorted(ACTS),
+                   help="only this act; may be given several times")
+    p.add_argument("--json", metavar="FILE", help="also write all figures to FILE")
+    p.add_argument("--keep-logs", metavar="DIR", help="keep what each program printed")
+    p.add_argument("--virtual", action="store_true", help="virtual wires, even as root")
+    p.add_argument("--no-setup", action="store_true", help="the machine and build/ are ready")
+    p.add_argument("--build", metavar="DIR", default=os.path.join(ROOT, "build"),
+                   help="where the programs are built (default build/)")
+    args = p.parse_args()
+    if args.seconds is not None and not 1 <= args.seconds <= 3600:
+        p.error("--seconds is from 1 to 3600")
+    return args
+
+
+def why_not_live():
+    """A reason why live ports are out of reach; empty when they are not."""
+    if os.geteuid() != 0:
+        return "this user is not root"
+    probe = f"{PREFIX}-{os.getpid()}-probe"
+    made = run("ip", "netns", "add", probe, check=False)
+    run("ip", "netns", "del", probe, check=False)
+    return f"no network namespace can be made: {made.stderr.strip()}" if made.returncode else ""
+
+
+def play_live(args, screen):
+    for name in sweep():
+        screen.say(f"removed {name}, left behind by a run that was killed")
+    play = Play(Programs(args.build), screen, os.path.join(ROOT, "conf/lab.yaml"), args.keep_logs)
+    return [play.act(n, args.seconds) for n in args.act or sorted(ACTS)]
+
+
+def play_virtual(args, screen, why):
+    screen.say(f"On virtual wires, not on live ports: {why}.")
+    story = os.path.join(args.build, STORY)
+    if not os.access(story, os.X_OK):
+        raise Failed(f"{story} is missing; run scripts/setup")
+    acts = []
+    for n in args.act or sorted(ACTS):
+        screen.say(f"act {n}: {ACTS[n]['title']}")
+        done = subprocess.run([story, "--act", str(n), os.path.join(ROOT, "conf/lab.yaml")],
+                              stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, text=True)
+        try:
+            acts.append(json.loads(done.stdout))
+        except ValueError:
+            raise Failed(f"{story} ended with status {done.returncode} and no report") from None
+    return acts
+
+
+STOPPERS = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
+
+
+def on_signal(*_):
+    for s in STOPPERS:  # what is cleaned up now is cleaned up once, and wholly
+        signal.signal(s, signal.SIG_IGN)
+    raise KeyboardInterrupt
+
+
+def main():
+    args = options()
+    screen = Screen()
+    for s in STOPPERS:
+        signal.signal(s, on_signal)
+    try:
+        if args.keep_logs:
+            os.makedirs(args.keep_logs, exist_ok=True)
+        why = "asked for by --virtual" if args.virtual else why_not_live()
+        acts = play_virtual(args, screen, why) if why else play_live(args, screen)
+        ok = report(screen, acts)
+        if args.json:
+            with open(args.json, "w") as f:
+                json.dump({"ok": ok, "acts": acts}, f, indent=1)
+    except (Failed, OSError) as e:
+        print(f"run: {e}", file=sys.stderr)
+        return 1
+    except KeyboardInterrupt:
+        print("run: stopped; everything it made is removed", file=sys.stderr)
+        return INTERRUPTED
+    return 0 if ok else 1
+
+
+sys.exit(main())

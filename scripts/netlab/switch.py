@@ -1,0 +1,74 @@
+# SPDX-License-Identifier: Apache-2.0
+"""One running `weir` with its `weirctl`, and `weir-host` endpoints around it."""
+import json
+import os
+
+from world import Failed, run
+
+PROGRAMS = {"weir": "control/daemon/weir", "weirctl": "control/ctl/weirctl",
+            "weir-host": "control/host/weir-host"}
+
+
+class Programs:
+    """Where the programs are, in a build directory."""
+
+    def __init__(self, build):
+        for name, path in PROGRAMS.items():
+            full = os.path.join(build, path)
+            if not os.access(full, os.X_OK):
+                raise Failed(f"{full} is missing; run scripts/setup")
+            setattr(self, name.replace("-", "_"), full)
+
+
+class Switch:
+    """`weir` in the namespace of the switch; policy: its text."""
+
+    def __init__(self, world, programs, name, policy):
+        self.world, self.programs, self.name = world, programs, name
+        self.path = os.path.join(world.logs, f"{name}.yaml")
+        with open(self.path, "w") as f:
+            f.write(policy)
+        self.process = world.spawn("sw", name, programs.weir, "-c", self.path)
+        self.process.wait_line("ready")
+
+    def ctl(self, *args):
+        return run(self.programs.weirctl, "-s", self.name, *args).stdout
+
+    def show(self, what):
+        return json.loads(self.ctl("show", what, "--json"))
+
+    def quiesce(self):
+        """Stops admission for good; the balance of all frames."""
+        return json.loads(self.ctl("quiesce", "--hold", "--json"))["balance"]
+
+    def stop(self):
+        """Returns the exit status: 0 when every frame was accounted for."""
+        return self.process.stop()
+
+
+class Host:
+    """`weir-host` on link i, address 10.0.0.i."""
+
+    def __init__(self, world, programs, i, name, *args):
+        self.name = name
+        self.process = world.spawn(f"h{i}", name, programs.weir_host, "--device", f"xdp:e{i}",
+                                   "--ip", f"10.0.0.{i}", "--json", *args)
+
+    def ready(self):
+        self.process.wait_line("ready")
+        return self
+
+    def report(self):
+        try:
+            return json.loads(self.process.out())
+        except ValueError:
+            raise Failed(f"{self.name} ended with status {self.process.p.returncode} and no "
+                         f"report\n{self.process.said()}") from None
+
+
+def pick(rows, **match):
+    """The row with these values; {} when there is none."""
+    for row in rows:
+        if all(row.get(k) == v for k, v in match.items()):
+            return row
+    return {}

@@ -1,0 +1,106 @@
+#!/usr/bin/python3
+# SPDX-License-Identifier: Apache-2.0
+"""Judges what the emulated NIC sends: tshark finds nothing to object to and reads connection
+management as it was meant, scapy agrees with every iCRC. Exit 77: a judge is not installed.
+
+usage: judge_frames.py DUMP_FRAMES"""
+import shutil
+import subprocess
+import sys
+import tempfile
+from pathlib import Path
+
+try:
+    from scapy.contrib.roce import BTH
+    from scapy.layers.inet import UDP
+    from scapy.utils import rdpcap
+except ImportError:
+    print("scapy is not installed")
+    sys.exit(77)
+
+# Every opcode that must have been seen: Send, Write, Read request and responses, ACK, UD.
+OPCODES = {0x00, 0x01, 0x02, 0x06, 0x07, 0x08, 0x0c, 0x0d, 0x0e, 0x0f, 0x11, 0x64}
+CM = {"REQ": 0x10, "REJ": 0x12, "REP": 0x13, "RTU": 0x14, "DREQ": 0x15, "DREP": 0x16}
+
+
+def tshark(pcap, *args):
+    run = subprocess.run(["tshark", "-n", "-o", "ip.check_checksum:TRUE", "-r", str(pcap), *args],
+                         check=True, text=True, stdout=subprocess.PIPE,
+                         stderr=subprocess.DEVNULL)
+    return [line for line in run.stdout.splitlines() if line]
+
+
+def need(ok, text):
+    if not ok:
+        sys.exit(f"FAIL: {text}")
+
+
+def judge_by_tshark(pcap):
+    # 0x600000 is the severity of a warning; notes and chats are opinions.
+    bad = tshark(pcap, "-Y", "_ws.malformed || _ws.expert.severity >= 0x600000 || "
+                 "ip.checksum.status == 0")
+    need(not bad, "tshark objects to:\n" + "\n".join(bad[:10]))
+    need(tshark(pcap, "-Y", "arp.opcode == 1"), "no ARP request")
+    need(tshark(pcap, "-Y", "arp.opcode == 2"), "no ARP reply")
+    need(len(tshark(pcap, "-Y", "macc.opcode == 0x0101")) == 4, "three PAUSE and one XON")
+    need(tshark(pcap, "-Y", "infiniband.aeth.syndrome == 0x60"), "no NAK")
+    for name, attr in CM.items():
+        need(tshark(pcap, "-Y", f"infiniband.mad.attributeid == {attr}"), f"no {name}")
+
+
+def judge_connections(pcap):
+    """The queue pairs and PSNs of REQ and REP are the ones that the data then uses."""
+    def field(attr, name):
+        rows = tshark(pcap, "-Y", f"infiniband.mad.attributeid == {attr}",
+                      "-T", "fields", "-e", name)
+        return {int(row, 0) for row in rows}
+
+    asked = field(CM["REQ"], "infiniband.cm.req.localqpn")
+    psns = field(CM["REQ"], "infiniband.cm.req.startpsn")
+    given = field(CM["REP"], "infiniband.cm.rep.localqpn")
+    used = {int(row, 0) for row in tshark(
+        pcap, "-Y", "infiniband.bth.destqp != 1", "-T", "fields", "-e", "infiniband.bth.destqp")}
+    need(psns == {0xfffff0}, f"starting PSNs {psns}")
+    need(len(given) == 3 and given <= used, f"REP gave {given}, data went to {used}")
+    need(used - given <= asked, f"answers went to {used - given}, REQ gave {asked}")
+
+
+def judge_by_scapy(pcap):
+    seen = set()
+    for packet in rdpcap(str(pcap)):
+        if UDP not in packet:
+            continue
+        raw = bytes(packet[UDP].payload)
+        need(BTH in packet, "scapy sees no BTH")
+        want = packet[BTH].compute_icrc(raw[:-4])
+        need(want == raw[-4:], f"iCRC {raw[-4:].hex()}, scapy computes {want.hex()}")
+        seen.add(packet[BTH].opcode)
+    need(OPCODES <= seen, f"opcodes missing: {sorted(OPCODES - seen)}")
+
+
+def spoil(pcap, to):
+    """One payload byte of the last RoCE frame changed."""
+    data = bytearray(pcap.read_bytes())
+    data[-10] ^= 1
+    to.write_bytes(data)
+
+
+def main():
+    if shutil.which("tshark") is None:
+        print("tshark is not installed")
+        sys.exit(77)
+    with tempfile.TemporaryDirectory() as folder:
+        pcap, spoilt = Path(folder) / "nic.pcap", Path(folder) / "spoilt.pcap"
+        subprocess.run([sys.argv[1], str(pcap)], check=True, stdout=subprocess.DEVNULL)
+        judge_by_tshark(pcap)
+        judge_connections(pcap)
+        judge_by_scapy(pcap)
+        spoil(pcap, spoilt)
+        try:
+            judge_by_scapy(spoilt)
+        except SystemExit:
+            return
+        sys.exit("FAIL: the judge accepts a spoilt frame")
+
+
+main()

@@ -1,0 +1,51 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What the live smoke tests share: the lab's own modules, skipping, and one way to run tests."""
+import os
+import sys
+import traceback
+
+sys.dont_write_bytecode = True
+ROOT = os.path.dirname(os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__)))))
+sys.path.insert(0, os.path.join(ROOT, "scripts", "netlab"))
+
+SKIPPED = 77
+
+
+def skip(why):
+    print(f"skipped: {why}")
+    sys.exit(SKIPPED)
+
+
+def need_root(*programs):
+    """Live tests need root, network namespaces, and the real tools they talk to."""
+    import shutil
+
+    from world import run
+    if os.geteuid() != 0:
+        skip("needs root")
+    for program in ("ip", "ethtool", "nsenter", *programs):
+        if not shutil.which(program):
+            skip(f"{program} is not installed")
+    probe = f"weirlab-{os.getpid()}-probe"
+    if run("ip", "netns", "add", probe, check=False).returncode != 0:
+        skip("no network namespace can be made here")
+    run("ip", "netns", "del", probe)
+
+
+def want(condition, text):
+    if not condition:
+        raise AssertionError(text)
+
+
+def run_tests(tests):
+    """Runs all, one line each; the exit status."""
+    failed = 0
+    for test in tests:
+        name = test.__name__.replace("_", " ")
+        try:
+            test()
+            print(f"ok      {name}", flush=True)
+        except Exception:
+            failed += 1
+            print(f"FAILED  {name}\n{traceback.format_exc()}", flush=True)
+    return 1 if failed else 0

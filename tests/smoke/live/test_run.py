@@ -1,0 +1,108 @@
+#!/usr/bin/python3
+# SPDX-License-Identifier: Apache-2.0
+"""`scripts/run` itself: it holds all its checks, may be stopped or killed, and leaves nothing.
+
+usage: test_run.py BUILD_DIR
+"""
+import json
+import os
+import signal
+import subprocess
+import sys
+import tempfile
+import time
+
+import live
+from live import want
+
+BUILD = sys.argv[1]
+RUN = os.path.join(live.ROOT, "scripts", "run")
+
+
+def command(*args):
+    return [RUN, "--no-setup", "--build", BUILD, *args]
+
+
+def left_behind():
+    """Namespaces, files and processes of the lab that exist now."""
+    names = [n for folder in ("/run/netns", "/run/weir", tempfile.gettempdir())
+             if os.path.isdir(folder) for n in os.listdir(folder) if n.startswith("weirlab")]
+    return names + [p for p in programs() if p]
+
+
+def programs():
+    for pid in filter(str.isdigit, os.listdir("/proc")):
+        try:
+            with open(f"/proc/{pid}/cmdline", "rb") as f:
+                words = f.read().split(b"\0")
+        except OSError:
+            continue
+        if b"weirlab" in b" ".join(words) or b"xdp:e1" in words:
+            yield b" ".join(words).decode()
+
+
+def start_and_signal(sig):
+    """Sends the signal once the senders run. Returns the exit status."""
+    p = subprocess.Popen(command("--act", "1", "--seconds", "30"), stdin=subprocess.DEVNULL,
+                         stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True)
+    for line in p.stdout:
+        if "in Mb/s" in line: # the first live table
+            break
+    p.send_signal(sig)
+    p.stdout.read()
+    return p.wait(30)
+
+
+def all_acts_hold_and_nothing_is_left_behind():
+    with tempfile.TemporaryDirectory() as tmp:
+        out, logs = os.path.join(tmp, "out.json"), os.path.join(tmp, "logs")
+        began = time.monotonic()
+        done = subprocess.run(command("--seconds", "3", "--json", out, "--keep-logs", logs),
+                              stdin=subprocess.DEVNULL, stdout=subprocess.PIPE,
+                              stderr=subprocess.STDOUT, text=True)
+        print(f"        {time.monotonic() - began:.0f} s")
+        want(done.returncode == 0, f"exit status {done.returncode}\n{done.stdout}")
+        with open(out) as f:
+            record = json.load(f)
+        want(record["ok"] is True and [a["act"] for a in record["acts"]] == [1, 2, 3], "three acts")
+        want(all(c["ok"] for a in record["acts"] for c in a["checks"]), "all checks")
+        want("✗" not in done.stdout and "checks hold" in done.stdout, done.stdout)
+        want({"act1-receiver.out", "act2-sender1.err"} <= set(os.listdir(logs)), "logs are kept")
+    want(left_behind() == [], f"left behind: {left_behind()}")
+
+
+def an_interrupted_run_removes_what_it_made():
+    for sig in (signal.SIGINT, signal.SIGTERM):
+        status = start_and_signal(sig)
+        want(status == 130, f"exit status {status} after {sig.name}")
+        want(left_behind() == [], f"left behind after {sig.name}: {left_behind()}")
+
+
+def what_a_killed_run_left_is_removed_by_the_next():
+    start_and_signal(signal.SIGKILL)
+    time.sleep(0.5)
+    want(list(programs()) == [], f"programs outlive it: {list(programs())}")
+    want(left_behind() != [], "a killed run cannot clean up: has the test lost its point?")
+    done = subprocess.run(command("--act", "3", "--seconds", "1"), stdin=subprocess.DEVNULL,
+                          stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True)
+    want(done.returncode == 0, done.stdout)
+    want("left behind by a run that was killed" in done.stdout, done.stdout)
+    want(left_behind() == [], f"left behind: {left_behind()}")
+
+
+def bad_options_are_refused():
+    for args in (["--act", "4"], ["--seconds", "0"], ["--frobnicate"]):
+        done = subprocess.run(command(*args), stdin=subprocess.DEVNULL, stdout=subprocess.PIPE,
+                              stderr=subprocess.STDOUT, text=True)
+        want(done.returncode == 2, f"{args}: exit status {done.returncode}")
+
+
+live.need_root()
+if left_behind():
+    live.skip(f"another lab runs on this machine: {left_behind()}")
+sys.exit(live.run_tests([
+    bad_options_are_refused,
+    all_acts_hold_and_nothing_is_left_behind,
+    an_interrupted_run_removes_what_it_made,
+    what_a_killed_run_left_is_removed_by_the_next,
+]))

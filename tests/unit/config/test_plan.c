@@ -1,0 +1,222 @@
+// SPDX-License-Identifier: Apache-2.0
+// What `weirctl check` and `weirctl plan` print, and that every shipped policy passes both.
+#include <dirent.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include <cmocka.h>
+#include <json-c/json.h>
+
+#include "control/config/plan.h"
+
+static struct config *load(const char *path)
+{
+	struct config *c = NULL;
+	struct diags d = {0};
+
+	assert_int_equal(config_load(path, &c, &d), 0);
+	diags_fini(&d);
+	return c;
+}
+
+// Runs the plan or, with path, the check; returns what it printed.
+static char *printed(const struct config *c, const char *path, bool json, int *rc)
+{
+	char *text = NULL;
+	size_t len = 0;
+	FILE *f = open_memstream(&text, &len);
+
+	*rc = c != NULL ? plan_print(c, json, f) : check_print(path, json, f);
+	fclose(f);
+	return text;
+}
+
+static void every_shipped_policy_passes_check_and_plan(void **state)
+{
+	DIR *dir = opendir("conf");
+	struct dirent *e;
+	unsigned n = 0;
+
+	(void)state;
+	assert_non_null(dir);
+	while ((e = readdir(dir)) != NULL) {
+		char path[300], *text;
+		struct config *c;
+		int rc;
+
+		if (strstr(e->d_name, ".yaml") == NULL)
+			continue;
+		snprintf(path, sizeof(path), "conf/%s", e->d_name);
+		text = printed(NULL, path, false, &rc);
+		assert_int_equal(rc, 0);
+		assert_non_null(strstr(text, ": ok ("));
+		free(text);
+		c = load(path);
+		text = printed(c, NULL, false, &rc);
+		assert_int_equal(rc, 0);
+		assert_null(strstr(text, "headroom below"));
+		free(text);
+		config_destroy(c);
+		n++;
+	}
+	closedir(dir);
+	assert_in_range(n, 2, 1000);
+}
+
+static void check_says_ok_in_one_line(void **state)
+{
+	int rc;
+	char *text = printed(NULL, "conf/roce.yaml", false, &rc);
+
+	(void)state;
+	assert_string_equal(
+		text, "conf/roce.yaml: ok (3 ports, 3 lossless groups, 36864 B of headroom)\n");
+	free(text);
+}
+
+static uint64_t number(struct json_object *o, const char *key)
+{
+	struct json_object *v = NULL;
+
+	if (!json_object_object_get_ex(o, key, &v))
+		fail_msg("%s is missing", key);
+	return json_object_get_uint64(v);
+}
+
+static struct json_object *element(struct json_object *o, const char *list, size_t i)
+{
+	struct json_object *l = NULL;
+
+	assert_true(json_object_object_get_ex(o, list, &l));
+	return json_object_array_get_idx(l, i);
+}
+
+static void check_reports_as_json(void **state)
+{
+	int rc;
+	char *text = printed(NULL, "tests/unit/config/bad/many_mistakes.yaml", true, &rc);
+	struct json_object *o = json_tokener_parse(text);
+
+	(void)state;
+	assert_int_equal(rc, 2);
+	assert_non_null(o);
+	assert_int_equal(number(o, "ok"), 0);
+	assert_int_equal(number(o, "errors"), 8);
+	assert_string_equal(
+		json_object_get_string(
+			json_object_array_get_idx(json_object_object_get(o, "messages"), 0)),
+		"tests/unit/config/bad/many_mistakes.yaml:3:24: switch.buffer.cel: unknown"
+		" key: did you mean cell?");
+	json_object_put(o);
+	free(text);
+}
+
+static void plan_of_the_sample_is_exact(void **state)
+{
+	struct config *c = load("conf/roce.yaml");
+	int rc;
+	char *text = printed(c, NULL, true, &rc);
+	struct json_object *o = json_tokener_parse(text), *pg;
+
+	(void)state;
+	assert_int_equal(rc, 0);
+	assert_non_null(o);
+	assert_int_equal(number(element(o, "ports", 2), "speed_bps"), 1000000000);
+	pg = element(o, "pgs", 1);
+	assert_string_equal(json_object_get_string(json_object_object_get(pg, "port")), "p2");
+	assert_int_equal(number(pg, "class"), 3);
+	assert_int_equal(number(pg, "min_bytes"), 71 * 256);
+	assert_int_equal(number(pg, "shared_bytes"), 46518 * 256);
+	assert_int_equal(number(pg, "xoff_bytes"), 12288);
+	assert_int_equal(number(pg, "headroom_bytes"), 12288);
+	assert_int_equal(number(pg, "xoff_cells"), 48);
+	assert_int_equal(number(pg, "t_flight_bytes"), 12288);
+	assert_int_equal(number(pg, "xoff_at_bytes"), (71 + 46518) * 256);
+	assert_int_equal(number(pg, "xoff_alone_bytes"), (71 + 46518 / 2) * 256);
+	assert_int_equal(number(pg, "xon_at_bytes"), (46518 - 71) * 256);
+	assert_int_equal(number(pg, "neighbour_must_reserve_bytes"), 8192 + 1522);
+	// (18,176 + 11,908,608 / 2) / 3
+	assert_int_equal(number(pg, "ecn_bound_bytes"), 1990826);
+	assert_int_equal(number(pg, "ecn_before_pfc"), 1);
+	assert_int_equal(number(element(o, "pools", 2), "size_bytes"), 144 * 256);
+	assert_int_equal(number(element(o, "pools", 3), "size_bytes"), 46518 * 256);
+	json_object_put(o);
+	free(text);
+	config_destroy(c);
+}
+
+// n * kmin < min + alpha*F / (1 + k*alpha), checked on both sides of the limit.
+static void ecn_verdict_changes_at_the_bound(void **state)
+{
+	static const struct {
+		unsigned kmin;
+		bool before;
+	} rows[] = {{9984, false}, {9983, true}};
+
+	(void)state;
+	for (size_t i = 0; i < 2; i++) {
+		struct config *c = NULL;
+		struct diags d = {0};
+		char policy[512], *text;
+		struct json_object *o;
+		int rc;
+
+		// static 30 KB is 117 cells, 29,952 B; over three ports 9,984 B.
+		snprintf(policy, sizeof(policy),
+			 "ports: [{name: \"p[1-3]\", device: \"wire:p[1-3]\", speed: 1G, profile: "
+			 "q}]\n"
+			 "profiles: {q: {classes: {3: {lossless: on, ingress: {static: 30KB},\n"
+			 " wred: {ecn: on, kmin: %u, kmax: 1MB, pmax: 1%%}}}}}\n",
+			 rows[i].kmin);
+		assert_int_equal(config_parse("t", policy, strlen(policy), &c, &d), 0);
+		text = printed(c, NULL, true, &rc);
+		o = json_tokener_parse(text);
+		assert_int_equal(number(element(o, "pgs", 0), "ecn_bound_bytes"), 9984);
+		assert_int_equal(number(element(o, "pgs", 0), "ecn_before_pfc"), rows[i].before);
+		json_object_put(o);
+		free(text);
+		diags_fini(&d);
+		config_destroy(c);
+	}
+}
+
+static void check_passes_ports_whose_link_decides_the_speed(void **state)
+{
+	char path[] = "/tmp/weir-plan-XXXXXX", *text;
+	int fd = mkstemp(path), rc;
+	static const char policy[] = "ports: [{name: a, device: \"pci:0000:3b:00.0\"}]\n";
+
+	(void)state;
+	assert_true(fd >= 0);
+	assert_int_equal(write(fd, policy, sizeof(policy) - 1), sizeof(policy) - 1);
+	close(fd);
+	text = printed(NULL, path, true, &rc);
+	assert_int_equal(rc, 0);
+	assert_non_null(strstr(text, "is the link's: the headroom of a is known when it opens"));
+	free(text);
+	unlink(path);
+}
+
+int main(int argc, char **argv)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(every_shipped_policy_passes_check_and_plan),
+		cmocka_unit_test(check_says_ok_in_one_line),
+		cmocka_unit_test(check_reports_as_json),
+		cmocka_unit_test(plan_of_the_sample_is_exact),
+		cmocka_unit_test(ecn_verdict_changes_at_the_bound),
+		cmocka_unit_test(check_passes_ports_whose_link_decides_the_speed),
+	};
+
+	if (argc != 2 || chdir(argv[1]) != 0) {
+		fprintf(stderr, "usage: %s SOURCE_ROOT\n", argv[0]);
+		return 2;
+	}
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,198 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <inttypes.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#include "control/config/expand.h"
+#include "control/config/units.h"
+
+static void units_are_exact(void **state)
+{
+	static const struct {
+		enum unit_kind kind;
+		const char *text;
+		int64_t n; // -1: refused
+	} rows[] = {
+		{UNIT_BYTES, "1500", 1500},
+		{UNIT_BYTES, "12MB", 12000000},
+		{UNIT_BYTES, "12MiB", 12582912},
+		{UNIT_BYTES, "0.8KiB", 819},
+		{UNIT_BYTES, "1.5KB", 1500},
+		{UNIT_BYTES, "2 GB", 2000000000},
+		{UNIT_BYTES, "1GiB", 1073741824},
+		{UNIT_BYTES, "3B", 3},
+		{UNIT_BYTES, "1kb", -1},
+		{UNIT_BYTES, "1 ", -1},
+		{UNIT_BYTES, "", -1},
+		{UNIT_BYTES, ".5KB", -1},
+		{UNIT_BYTES, "5.KB", -1},
+		{UNIT_BYTES, "-1", -1},
+		{UNIT_BYTES, "1.2.3", -1},
+		{UNIT_BYTES, "9000000000GB", -1},
+		{UNIT_BYTES, "99999999999999999999999", -1},
+		{UNIT_RATE, "40G", 40000000000},
+		{UNIT_RATE, "2.5G", 2500000000},
+		{UNIT_RATE, "9600bps", 9600},
+		{UNIT_RATE, "1K", 1000},
+		{UNIT_RATE, "40Gb", -1},
+		{UNIT_TIME, "10us", 10000},
+		{UNIT_TIME, "300s", 300000000000},
+		{UNIT_TIME, "1.5ms", 1500000},
+		{UNIT_TIME, "5", -1},
+		{UNIT_TIME, "0", 0},
+		{UNIT_TIME, "400a", -1},
+		{UNIT_LENGTH, "5m", 500},
+		{UNIT_LENGTH, "2km", 200000},
+		{UNIT_LENGTH, "0.5m", 50},
+		{UNIT_LENGTH, "5", -1},
+		{UNIT_PERCENT, "100%", 1000000},
+		{UNIT_PERCENT, "0.01%", 100},
+		{UNIT_PERCENT, "1", -1},
+		{UNIT_COUNT, "42", 42},
+		{UNIT_COUNT, "4.2", -1},
+		{UNIT_COUNT, "4.0", -1},
+		{UNIT_COUNT, "0x10", -1},
+		{UNIT_RATIO, "1.5", 1500000},
+	};
+
+	(void)state;
+	for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
+		int64_t n = -1;
+		const char *why = NULL;
+		bool ok = unit_parse(rows[i].kind, rows[i].text, &n, &why);
+
+		if (ok != (rows[i].n >= 0) || n != rows[i].n)
+			fail_msg("row %zu, \"%s\": %d %" PRId64, i, rows[i].text, ok, n);
+	}
+}
+
+static void alpha_is_a_power_of_two(void **state)
+{
+	static const struct {
+		const char *text;
+		int64_t log2;
+		const char *why;
+	} rows[] = {
+		{"1/8", -3, NULL},
+		{"0.125", -3, NULL},
+		{"1", 0, NULL},
+		{"2", 1, NULL},
+		{"128", 7, NULL},
+		{"1/256", -8, NULL},
+		{"0.00390625", -8, NULL},
+		{"4/2", 1, NULL},
+		{"1.0", 0, NULL},
+		{"0.5/4", -3, NULL},
+		{"3", 0, "is not a power of two: use 2 or 4"},
+		{"0.3", 0, "is not a power of two: use 1/4 or 1/2"},
+		{"1/3", 0, "is not a power of two: use 1/4 or 1/2"},
+		{"0.7", 0, "is not a power of two: use 1/2 or 1"},
+		{"1.0000001", 0, "is not a power of two: use 1 or 2"},
+		{"256", 0, "is above the largest alpha: use 128"},
+		{"0.001", 0, "is below the smallest alpha: use 1/256"},
+		{"0", 0, "expected a power of two from 1/256 to 128, such as 1/8 or 1"},
+		{"1/0", 0, "expected a power of two from 1/256 to 128, such as 1/8 or 1"},
+		{"1/", 0, "expected a power of two from 1/256 to 128, such as 1/8 or 1"},
+		{"-1", 0, "expected a power of two from 1/256 to 128, such as 1/8 or 1"},
+	};
+
+	(void)state;
+	for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
+		int64_t log2 = 99;
+		char why[96] = "";
+		bool ok = unit_parse_alpha(rows[i].text, &log2, why, sizeof(why));
+
+		assert_int_equal(ok, rows[i].why == NULL);
+		if (ok)
+			assert_int_equal(log2, rows[i].log2);
+		else
+			assert_string_equal(why, rows[i].why);
+	}
+}
+
+static void numbers_print_in_the_shortest_exact_unit(void **state)
+{
+	static const struct {
+		enum unit_kind kind;
+		int64_t n;
+		const char *text;
+	} rows[] = {
+		{UNIT_BYTES, 12000000, "12MB"},
+		{UNIT_BYTES, 500000, "500KB"},
+		{UNIT_BYTES, 1048576, "1MiB"},
+		{UNIT_BYTES, 9216, "9216B"},
+		{UNIT_BYTES, 0, "0"},
+		{UNIT_BYTES, 1501, "1501B"},
+		{UNIT_RATE, 40000000000, "40G"},
+		{UNIT_TIME, 1500, "1500ns"},
+		{UNIT_LENGTH, 500, "5m"},
+		{UNIT_PERCENT, 500000, "50%"},
+		{UNIT_PERCENT, 15000, "1.5000%"},
+		{UNIT_RATIO, 1500000, "1.500000"},
+	};
+
+	(void)state;
+	for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
+		char text[32];
+
+		unit_print(rows[i].kind, rows[i].n, text, sizeof(text));
+		assert_string_equal(text, rows[i].text);
+	}
+}
+
+static void ranges_in_names_expand(void **state)
+{
+	static const struct {
+		const char *text, *first, *last;
+		unsigned n; // 0: refused
+	} rows[] = {
+		{"p1", "p1", "p1", 1},
+		{"p[1-3]", "p1", "p3", 3},
+		{"eth[01-12]x", "eth01x", "eth12x", 12},
+		{"p[1,4-6]", "p1", "p6", 4},
+		{"a[1-2]b[3-4]", "a1b3", "a2b4", 2},
+		{"p[5]", "p5", "p5", 1},
+		{"p[1-128]", "p1", "p128", 128},
+		{"p[1-129]", NULL, NULL, 0},
+		{"p[3-1]", NULL, NULL, 0},
+		{"p[1-3", NULL, NULL, 0},
+		{"p[]", NULL, NULL, 0},
+		{"p[a]", NULL, NULL, 0},
+		{"p[1-2]q[1-3]", NULL, NULL, 0},
+		{"p[0-4294967295]", NULL, NULL, 0},
+	};
+
+	(void)state;
+	for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
+		struct arena a = {0};
+		struct expansion e;
+		const char *why;
+		bool ok = expand(&a, rows[i].text, &e, &why);
+
+		assert_int_equal(ok, rows[i].n != 0);
+		if (ok) {
+			assert_int_equal(e.n, rows[i].n);
+			assert_string_equal(e.items[0], rows[i].first);
+			assert_string_equal(e.items[e.n - 1], rows[i].last);
+		}
+		arena_fini(&a);
+	}
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(units_are_exact),
+		cmocka_unit_test(alpha_is_a_power_of_two),
+		cmocka_unit_test(numbers_print_in_the_shortest_exact_unit),
+		cmocka_unit_test(ranges_in_names_expand),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
