@@ -263,8 +263,12 @@ static unsigned control_learn(struct weir_switch *sw, uint64_t now_ns, struct ev
 		while (k < n && rte_ring_sc_dequeue_elem(sw->workers[i]->learn, &rec,
 							 sizeof(rec)) == 0) {
 			uint32_t count = sw->fdb.count;
-			int moved = fdb_learn(&sw->fdb, rec.key, (uint8_t)rec.port, false, now_ns);
+			int moved;
 
+			// Reported before its port went down and was flushed.
+			if (!switch_link_up(sw, (unsigned)rec.port))
+				continue;
+			moved = fdb_learn(&sw->fdb, rec.key, (uint8_t)rec.port, false, now_ns);
 			if (moved == -ENOSPC)
 				k += announce_mac(&events[k], EVENT_FDB_FULL, now_ns, rec.key,
 						  (uint8_t)rec.port);

@@ -44,7 +44,9 @@ static uint64_t dropped_at(const struct port_rt *p)
 	return n;
 }
 
-// Ends are read first, so that while frames move they never exceed the beginnings.
+// The writers count a frame out of one place before they count it into the next. Read against its
+// way, the last place first, a frame may be missed but is never seen twice: while frames move, the
+// ends never exceed the beginnings.
 struct balance switch_balance(const struct weir_switch *sw)
 {
 	struct balance b = {0};
@@ -56,10 +58,13 @@ struct balance switch_balance(const struct weir_switch *sw)
 		b.transmitted += ctr_get(&p->c.transmitted);
 		b.consumed += ctr_get(&p->c.consumed);
 		b.dropped += dropped_at(p);
+		atomic_thread_fence(memory_order_acquire);
 		b.queued += gauge_get(&p->c.queued);
 	}
+	atomic_thread_fence(memory_order_acquire);
 	for (unsigned i = 0; i < sw->n_workers; i++)
 		taken += ctr_get(&sw->workers[i]->taken);
+	atomic_thread_fence(memory_order_acquire);
 	for (unsigned i = 0; i < sw->n_workers; i++)
 		handed += ctr_get(&sw->workers[i]->handed);
 	b.queued += handed - taken;

@@ -90,9 +90,15 @@ static uint64_t take_requests(struct worker *w)
 
 // ---- the loop
 
-static void take_over(struct worker *w)
+static uint64_t earlier(uint64_t a, uint64_t b)
+{
+	return a < b ? a : b;
+}
+
+static uint64_t take_over(struct worker *w)
 {
 	struct frame frames[BURST];
+	bool more = false;
 
 	for (unsigned from = 0; from < w->sw->n_workers; from++) {
 		struct rte_ring *in = from == w->id ? NULL : w->sw->workers[from]->out[w->id];
@@ -101,15 +107,28 @@ static void take_over(struct worker *w)
 		if (in == NULL)
 			continue;
 		n = rte_ring_sc_dequeue_burst_elem(in, frames, sizeof(frames[0]), BURST, NULL);
+		more |= n == BURST;
+		// Out of one account before into the next: a reader must not see a frame in both.
+		ctr_add(&w->taken, n);
+		atomic_thread_fence(memory_order_release);
 		for (unsigned i = 0; i < n; i++)
 			egress_enqueue(w, &frames[i]);
-		ctr_add(&w->taken, n);
 	}
+	return more ? w->now_ns : UINT64_MAX;
 }
 
-static uint64_t earlier(uint64_t a, uint64_t b)
+// The policy of this loop. A pause that a new one no longer obeys ends with it: the XON of a class
+// that is not obeyed would be ignored.
+static void take_policy(struct worker *w)
 {
-	return a < b ? a : b;
+	const struct policy *pol = atomic_load_explicit(&w->sw->policy, memory_order_acquire);
+
+	if (pol == w->pol)
+		return;
+	w->pol = pol;
+	for (unsigned i = 0; i < w->n_owned; i++)
+		pfc_rx_clear(&worker_port(w, w->owned[i])->pfc_rx, pol->ports[w->owned[i]].pfc.rx,
+			     w->now_ns);
 }
 
 static uint64_t receive_all(struct worker *w)
@@ -140,10 +159,10 @@ uint64_t worker_step(struct worker *w, uint64_t now_ns)
 	uint64_t request, wake;
 
 	w->now_ns = now_ns;
-	w->pol = atomic_load_explicit(&w->sw->policy, memory_order_acquire);
+	take_policy(w);
 	request = take_requests(w);
 	wake = receive_all(w);
-	take_over(w);
+	wake = earlier(wake, take_over(w));
 	for (unsigned i = 0; i < w->n_owned; i++)
 		wake = earlier(wake, egress_serve(w, w->owned[i]));
 	ingress_settle(w);

@@ -43,19 +43,17 @@ static bool wred_enqueue(struct worker *w, struct frame *f)
 	const struct wred_params *params = &w->pol->ports[f->out_port].queue[f->queue].wred;
 	struct port_rt *p = worker_port(w, f->out_port);
 	struct queue_counters *qc = &p->queue[f->queue];
-	uint32_t len = (uint32_t)gauge_get(&qc->length_bytes);
-	bool marks_here = !params->mark_at_dequeue;
+	uint32_t len;
 
-	len = marks_here || params->weight == 0 ? wred_average(params, &p->wred[f->queue], len)
-						: (uint32_t)(p->wred[f->queue].avg_q16 >> 16);
+	if (!wred_decides_at_enqueue(params, f->ecn))
+		return true;
+	len = wred_average(params, &p->wred[f->queue], (uint32_t)gauge_get(&qc->length_bytes));
 	switch (wred_decide(params, len, f->color, f->ecn, rng_next(&w->rng))) {
 	case WRED_DROP:
 		return false;
 	case WRED_MARK:
-		if (marks_here) {
-			mark_ce(f);
-			ctr_inc(&qc->ecn_marked);
-		}
+		mark_ce(f);
+		ctr_inc(&qc->ecn_marked);
 		break;
 	case WRED_PASS:
 		break;
@@ -136,7 +134,7 @@ static void mark_at_dequeue(struct worker *w, const struct policy_queue *pq, str
 	struct queue_counters *qc = &p->queue[f->queue];
 	uint32_t len;
 
-	if (!pq->wred.enabled || !pq->wred.mark_at_dequeue)
+	if (!pq->wred.enabled || wred_decides_at_enqueue(&pq->wred, f->ecn))
 		return;
 	len = wred_average(&pq->wred, &p->wred[f->queue], (uint32_t)gauge_get(&qc->length_bytes));
 	if (wred_decide(&pq->wred, len, f->color, f->ecn, rng_next(&w->rng)) != WRED_MARK)
@@ -149,7 +147,8 @@ static void mark_at_dequeue(struct worker *w, const struct policy_queue *pq, str
 static void sent(struct worker *w, struct port_rt *p, const struct frame *f)
 {
 	struct queue_counters *qc = &p->queue[f->queue];
-	uint64_t residence = w->now_ns - f->arrival_ns;
+	// The ingress owner may have read its clock after this loop began.
+	uint64_t residence = w->now_ns > f->arrival_ns ? w->now_ns - f->arrival_ns : 0;
 
 	ctr_inc(&qc->tx_packets);
 	ctr_add(&qc->tx_bytes, f->len);
@@ -158,9 +157,16 @@ static void sent(struct worker *w, struct port_rt *p, const struct frame *f)
 	ctr_inc(&p->c.transmitted);
 	ctr_inc(&p->c.tx_packets);
 	ctr_add(&p->c.tx_bytes, f->len);
-	gauge_set(&p->c.queued, gauge_get(&p->c.queued) - 1);
 	slot_add(w, POOL_EGRESS_LOSSY, -(int64_t)egress_release(&p->egress[f->queue], f->cells));
 	ingress_release(w, f);
+}
+
+// n frames of the port are about to be counted as ended: a reader of the balance must not see one
+// in both places.
+static void no_longer_queued(struct port_rt *p, uint16_t n)
+{
+	gauge_set(&p->c.queued, gauge_get(&p->c.queued) - n);
+	atomic_thread_fence(memory_order_release);
 }
 
 // Hands the batch to the driver; what it refuses is held and goes first next time.
@@ -174,6 +180,7 @@ static void flush(struct worker *w, struct port_rt *p, struct tx_batch *b)
 	for (uint16_t i = 0; i < b->n; i++)
 		pkts[i] = b->frames[i].m;
 	n = p->ops->tx(p->drv, pkts, b->n);
+	no_longer_queued(p, n);
 	for (uint16_t i = 0; i < n; i++)
 		sent(w, p, &b->frames[i]);
 	p->n_held = (uint16_t)(b->n - n);
@@ -273,7 +280,7 @@ void egress_flush(struct worker *w, unsigned port, enum drop_reason reason)
 
 	for (uint16_t i = 0; i < p->n_held; i++) {
 		f = p->held[i];
-		gauge_set(&p->c.queued, gauge_get(&p->c.queued) - 1);
+		no_longer_queued(p, 1);
 		slot_add(w, POOL_EGRESS_LOSSY,
 			 -(int64_t)egress_release(&p->egress[f.queue], f.cells));
 		queue_drop(w, &f, reason);
@@ -282,7 +289,7 @@ void egress_flush(struct worker *w, unsigned port, enum drop_reason reason)
 	for (unsigned q = 0; q < N_QUEUES; q++) {
 		while (p->fifo[q].n != 0) {
 			pop(w, p, q, &f);
-			gauge_set(&p->c.queued, gauge_get(&p->c.queued) - 1);
+			no_longer_queued(p, 1);
 			slot_add(w, POOL_EGRESS_LOSSY,
 				 -(int64_t)egress_release(&p->egress[q], f.cells));
 			queue_drop(w, &f, reason);

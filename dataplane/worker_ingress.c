@@ -274,13 +274,14 @@ static void hand_over(struct worker *w, struct frame *f)
 		egress_enqueue(w, f);
 		return;
 	}
+	// Counted first: a reader must not see it taken and not handed.
+	ctr_inc(&w->handed);
 	// Sized for every cell of the buffer, so it cannot be full.
 	if (rte_ring_sp_enqueue_elem(w->out[to], f, sizeof(*f)) != 0) {
+		ctr_inc(&w->taken); // a frame of its own: none is lost from the balance
 		ingress_release(w, f);
 		worker_drop(w, f->in_port, f, DROP_NO_MBUF);
-		return;
 	}
-	ctr_inc(&w->handed);
 }
 
 // One copy for one port: edits, admission, hand-over. The frame ends in a queue or as a drop.
@@ -439,8 +440,11 @@ static void rx_guard(struct worker *w, unsigned port)
 	struct port_rt *p = worker_port(w, port);
 	int32_t depth;
 
-	if (pp->rx_guard_on == 0)
+	if (pp->rx_guard_on == 0) {
+		p->guard = false; // also what an earlier policy set
+		gauge_set(&p->c.rx_guard, 0);
 		return;
+	}
 	depth = p->ops->rx_depth(p->drv);
 	if (depth < 0)
 		return;

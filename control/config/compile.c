@@ -27,7 +27,10 @@ static uint64_t port_speed(struct compiler *k, unsigned i)
 		return k->assumed_speed_bps;
 	}
 	check_report(k->s, DIAG_ERROR, &item->map, "speed", item->map.at,
-		     "is required because the link of %s has none", k->c->ports[i].name);
+		     k->facts != NULL ? "is required because the link of %s has none"
+				      : "is the link's, and no device is opened here: give %s a "
+					"speed to see its numbers",
+		     k->c->ports[i].name);
 	return 1000000; // any, so that the rest can still be looked at
 }
 

@@ -78,6 +78,8 @@ void diag_add(struct diag_sink *s, enum diag_level level, struct cfg_pos at, con
 		put(s, DIAG_ERROR, at, line);
 		return;
 	}
+	if (path != NULL && *path == '\0')
+		path = "policy"; // the document itself
 	if (at.line != 0)
 		snprintf(where, sizeof(where), "%u:%u:", at.line, at.column);
 	snprintf(line, sizeof(line), "%.200s:%s %s%.250s%s%s", s->file, where,

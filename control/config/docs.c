@@ -39,6 +39,7 @@ static const char head[] =
 	"* VLANs named by a port exist even if `vlans` does not list them; `check` warns of them.\n"
 	"* Anchors, aliases and tags of YAML are refused. A file has at most 1 MiB.\n"
 	"* *live*: a reload applies it. *restart*: a reload that changes it is refused.\n"
+	"  Reload itself is not built yet: until then a changed policy needs a restart.\n"
 	"\n"
 	"Refused across keys: kmin above kmax; lossless and lossy classes in one queue or group; "
 	"a\n"

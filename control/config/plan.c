@@ -106,7 +106,7 @@ static struct plan_pg plan_pg(const struct config *c, const struct policy *p, un
 	r.shared = threshold_cells(&params->shared, free_cells) * cell;
 	r.xoff_at = r.min + r.shared;
 	r.xoff_alone = alone_cells(p, params) * cell;
-	r.xon_at = pg_xon_at(params, free_cells) * cell;
+	r.xon_at = r.min + pg_xon_at(params, free_cells) * cell;
 	r.t_flight = compile_flight_bytes(c, &c->ports[port], pg, pp->speed_bps);
 	r.neighbour = (uint64_t)pp->tx_ring_bytes + pp->max_frame;
 	r.ecn = compile_ecn_verdict(p, port, cls);
@@ -266,7 +266,7 @@ static void plan_text(const struct config *c, const struct policy *p, FILE *out)
 		"t_flight   what can be in flight then, at worst: xoff must not be below it\n"
 		"xoff_at    min + T while the shared pool is empty\n"
 		"alone      where one group alone, filling the switch, enters XOFF\n"
-		"xon_at     shared use at or below which XON is sent, pool empty\n"
+		"xon_at     min + shared use at or below which XON is sent, pool empty\n"
 		"neighbour  what this port still sends after a PAUSE arrived: transmit ring and "
 		"the\n"
 		"           frame on the wire. The peer must reserve it beyond cable and "

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <getopt.h>
+#include <limits.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -12,7 +13,7 @@
 static const struct command {
 	const char *name;
 	ctl_fn *fn;
-	const char *usage;
+	const char *usage; // one line per form
 	const char *help;
 } commands[] = {
 	{"show", cmd_show, "show KIND [PORT] [--json]",
@@ -27,11 +28,12 @@ static const struct command {
 	{"plan", cmd_plan, "plan FILE [--json]",
 	 "Prints every number that follows from a policy file.\n"
 	 "Needs no daemon and opens no device.\n"},
-	{"set", cmd_set, "set port PORT tx on|off\n       weirctl set queue PORT QUEUE tx on|off",
+	{"set", cmd_set, "set port PORT tx on|off\nset queue PORT QUEUE tx on|off",
 	 "Stops or starts sending of data; queues keep filling.\n"
 	 "It returns once no more data leaves.\n"},
 	{"clear", cmd_clear, "clear watermarks|counters",
-	 "Restarts the watermarks, or lets all counters count from here.\n"},
+	 "Restarts the watermarks and the longest times of `show latency`, or lets all\n"
+	 "counters count from here.\n"},
 	{"quiesce", cmd_quiesce, "quiesce [--hold] [--json]",
 	 "Stops admission, waits up to 2 s until the switch is at rest, prints the balance\n"
 	 "and what is still queued. Admission goes on afterwards, with --hold only after\n"
@@ -48,21 +50,38 @@ static const struct option longs[] = {
 	{"version", no_argument, NULL, 'V'},      {NULL, 0, NULL, 0},
 };
 
+// Each form of a command on a line of its own, the first after `first`, the others after `next`.
+static void print_usage(const struct command *cmd, const char *first, const char *next)
+{
+	const char *at = cmd->usage, *lead = first;
+
+	while (*at != '\0') {
+		size_t len = strcspn(at, "\n");
+
+		printf("%sweirctl %.*s\n", lead, (int)len, at);
+		at += len + (at[len] != '\0');
+		lead = next;
+	}
+}
+
 static void print_help(const struct command *cmd)
 {
 	if (cmd != NULL) {
-		printf("usage: weirctl %s\n\n%s", cmd->usage, cmd->help);
+		print_usage(cmd, "usage: ", "       ");
+		printf("\n%s", cmd->help);
 		return;
 	}
 	puts("usage: weirctl [-s NAME] COMMAND\n\nLooks at, and steers, a running switch.\n");
 	for (size_t i = 0; i < N_COMMANDS; i++)
-		printf("  weirctl %s\n", commands[i].usage);
+		print_usage(&commands[i], "  ", "  ");
 	puts("\n  -s, --switch NAME  which switch, where several run (default: weir, or the only)\n"
 	     "      --json         for programs\n"
 	     "      --help         after a command: about that command\n"
 	     "      --version      the version\n\n"
 	     "Exit: 0 done, 1 failed, 2 misused.");
 }
+
+static const char try_help[] = "Try `weirctl --help`.\n";
 
 int misused(const char *fmt, ...)
 {
@@ -72,7 +91,8 @@ int misused(const char *fmt, ...)
 	va_start(ap, fmt);
 	vfprintf(stderr, fmt, ap);
 	va_end(ap);
-	fputs("\nTry `weirctl --help`.\n", stderr);
+	fputc('\n', stderr);
+	fputs(try_help, stderr);
 	return CTL_MISUSED;
 }
 
@@ -100,15 +120,35 @@ static int run(const struct ctl *c, bool help, int argc, char **argv)
 	for (size_t i = 0; argc > 0 && i < N_COMMANDS; i++)
 		if (strcmp(commands[i].name, argv[0]) == 0)
 			cmd = &commands[i];
+	if (argc > 0 && cmd == NULL)
+		return misused("no command \"%s\"", argv[0]);
 	if (help) {
 		print_help(cmd);
 		return CTL_DONE;
 	}
 	if (argc == 0)
 		return misused("no command");
-	if (cmd == NULL)
-		return misused("no command \"%s\"", argv[0]);
 	return cmd->fn(c, argc - 1, argv + 1);
+}
+
+// A whole number above 0, or a complaint and false.
+static bool parse_count(const char *text, unsigned *out)
+{
+	char *end;
+	unsigned long n = strtoul(text, &end, 10);
+
+	if (text[0] < '0' || text[0] > '9' || *end != '\0' || n == 0 || n > UINT_MAX)
+		return false;
+	*out = (unsigned)n;
+	return true;
+}
+
+static bool parse_interval(const char *text, double *out)
+{
+	char *end;
+
+	*out = strtod(text, &end);
+	return end != text && *end == '\0' && *out >= 0.05 && *out <= 3600;
 }
 
 int main(int argc, char **argv)
@@ -117,19 +157,25 @@ int main(int argc, char **argv)
 	bool help = false;
 	int opt;
 
+	argv[0] = (char[]){"weirctl"}; // how getopt begins its complaints
 	while ((opt = getopt_long(argc, argv, "s:hV", longs, NULL)) != -1) {
 		switch (opt) {
 		case 's': c.name = optarg; break;
 		case 'j': c.json = true; break;
 		case 'H': c.hold = true; break;
-		case 'i': c.interval_s = atof(optarg); break;
-		case 'n': c.count = (unsigned)strtoul(optarg, NULL, 10); break;
+		case 'i':
+			if (!parse_interval(optarg, &c.interval_s))
+				return misused("--interval is from 0.05 to 3600 seconds, "
+					       "not \"%s\"", optarg);
+			break;
+		case 'n':
+			if (!parse_count(optarg, &c.count))
+				return misused("--count is a number from 1, not \"%s\"", optarg);
+			break;
 		case 'h': help = true; break;
 		case 'V': puts("weirctl " WEIR_VERSION); return CTL_DONE;
-		default: return misused("see above");
+		default: fputs(try_help, stderr); return CTL_MISUSED;
 		}
 	}
-	if (!(c.interval_s >= 0.05 && c.interval_s <= 3600))
-		return misused("an interval is from 0.05 to 3600 seconds");
 	return run(&c, help, argc - optind, argv + optind);
 }

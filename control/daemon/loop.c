@@ -10,18 +10,20 @@
 
 #include "control/daemon/daemon_impl.h"
 #include "control/daemon/pending.h"
+#include "control/stop.h"
 
 enum { LOOP_MS = 3, EVENTS_PER_LOOP = 256, DRAIN_NS = 2000000000 };
 
-// Signals that asked us to stop, and whether a SIGHUP waits. Written by the handler only, but for
-// the reset of hup by the loop.
-static volatile sig_atomic_t n_stop, hup;
+// Requests to stop, and whether a SIGHUP waits. Written by the handler only, but for the reset of
+// hup by the loop.
+static struct stop_requests stop;
+static volatile sig_atomic_t hup;
 
 static void on_signal(int sig)
 {
 	if (sig == SIGHUP)
 		hup = 1;
-	else if (++n_stop > 2)
+	else if (stop_asked(&stop) > 2)
 		_exit(EXIT_FAILED);
 }
 
@@ -49,7 +51,7 @@ static void control_once(struct daemon *d, uint64_t now_ns)
 
 void run_loop(struct daemon *d)
 {
-	while (n_stop == 0) {
+	while (stop.n == 0) {
 		uint64_t now_ns = clock_now_ns(&d->clock);
 
 		control_once(d, now_ns);
@@ -75,7 +77,7 @@ void drain(struct daemon *d)
 		if (switch_request_done(d->sw, request) && switch_at_rest(d->sw))
 			break;
 		nanosleep(&pause, NULL);
-	} while (n_stop < 2 && now_ns < end_ns);
+	} while (stop.n < 2 && now_ns < end_ns);
 	pollers_stop(d->pollers);
 	d->pollers = NULL;
 	control_once(d, clock_now_ns(&d->clock));

@@ -16,7 +16,8 @@ static const char dir[] = "/run/weir";
 
 static int fail(int code, char *err, unsigned err_len, const char *what, const char *path)
 {
-	snprintf(err, err_len, "%s %s: %s", what, path, strerror(code));
+	snprintf(err, err_len, "%s %s: %s%s", what, path, strerror(code),
+		 code == EACCES ? "; start weir as root" : "");
 	return -code;
 }
 

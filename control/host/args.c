@@ -321,4 +321,5 @@ void host_args_help(FILE *out)
 			 args[i].metavar != NULL ? args[i].metavar : "");
 		fprintf(out, "  %-18s %s\n", left, args[i].help);
 	}
+	fputs("exit: 0 done, 1 failed or not everything completed, 2 misused\n", out);
 }

@@ -3,9 +3,10 @@
 
 #include <arpa/inet.h>
 #include <inttypes.h>
-#include <signal.h>
 #include <string.h>
 #include <time.h>
+
+#include "control/stop.h"
 
 enum {
 	SLEEP_MIN_NS = 2000, // below this the call costs more than the wait
@@ -14,11 +15,11 @@ enum {
 	CLOSE_NS = 1000000000,
 };
 
-static volatile sig_atomic_t stops;
+static struct stop_requests stop; // written by the handler only
 
 void host_stop(void)
 {
-	stops = stops + 1;
+	stop_asked(&stop);
 }
 
 static uint64_t now(void)
@@ -55,7 +56,7 @@ static bool drive(struct host *h, uint64_t limit_ns, bool (*done)(const struct h
 				host_progress(h, t, stderr);
 			if (done(h))
 				return true;
-			if (t >= limit_ns || stops > 1)
+			if (t >= limit_ns || stop.n > 1)
 				return false;
 		}
 		rest(h, t, wake);
@@ -65,14 +66,14 @@ static bool drive(struct host *h, uint64_t limit_ns, bool (*done)(const struct h
 static bool stopped(const struct host *h)
 {
 	(void)h;
-	return stops != 0;
+	return stop.n != 0;
 }
 
 static bool connected(const struct host *h)
 {
 	for (uint32_t i = 0; i < h->n_flows; i++)
 		if (nic_flow_status(h->nic, h->flows[i]).state == FLOW_CONNECTING)
-			return stops != 0;
+			return stop.n != 0;
 	return true;
 }
 
@@ -99,7 +100,7 @@ static bool posted(const struct host *h)
 			return true;
 		all &= h->args->count != 0 && s.posted == (uint64_t)h->args->count;
 	}
-	return all || stops != 0;
+	return all || stop.n != 0;
 }
 
 static bool closed(const struct host *h)
@@ -112,7 +113,7 @@ static bool closed(const struct host *h)
 
 static bool storm_over(const struct host *h)
 {
-	if (stops != 0)
+	if (stop.n != 0)
 		nic_storm_stop(h->nic, now());
 	return nic_storm_over(h->nic);
 }

@@ -97,7 +97,8 @@ unsigned fdb_age(struct fdb *f, uint64_t now_ns, uint64_t age_ns, uint64_t *keys
 		struct fdb_entry *e = &f->entries[f->age_cursor];
 
 		f->age_cursor = (f->age_cursor + 1) % f->capacity;
-		if (!e->used || e->is_static || now_ns - gauge_get(&e->seen_ns) < age_ns)
+		// A worker may have seen it after control read its clock.
+		if (!e->used || e->is_static || now_ns < gauge_get(&e->seen_ns) + age_ns)
 			continue;
 		keys[aged++] = e->key;
 		fdb_forget(f, e->key);

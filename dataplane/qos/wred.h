@@ -36,12 +36,20 @@ struct wred_params {
 	struct wred_curve curve[N_COLORS];
 };
 
-// One per queue. The average is updated where marking is decided.
+// One per queue. The average is updated once per frame, where its fate is decided. Arrivals that
+// may be dropped count even when marking is at dequeue: a queue that drops all of them has no
+// departures that could bring its average down again.
 struct wred_state {
 	uint64_t avg_q16; // bytes, Q16
 };
 
 enum wred_verdict { WRED_PASS, WRED_MARK, WRED_DROP };
+
+// Whether a frame is dropped, marked or passed on arrival; else it is marked or not as it leaves.
+static inline bool wred_decides_at_enqueue(const struct wred_params *p, enum ecn ecn)
+{
+	return !p->mark_at_dequeue || (p->not_ect_drop && (!p->ecn || ecn == ECN_NOT_ECT));
+}
 
 // kmin <= kmax in bytes, pmax in millionths (1,000,000 = 100 %).
 struct wred_curve wred_curve_of(uint32_t kmin_bytes, uint32_t kmax_bytes, uint32_t pmax_ppm);

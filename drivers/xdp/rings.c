@@ -154,7 +154,7 @@ int32_t xdp_tx_room(void *drv)
 
 	poll_tx(p);
 	if (p->pending_frames == 0)
-		return (int32_t)RTE_MAX(p->tx_limit_bytes, p->max_frame);
+		return (int32_t)p->tx_empty_bytes;
 	if (p->pending_bytes >= p->tx_limit_bytes ||
 	    p->pending_frames + XDP_TX_CONTROL_SPARE >= p->tx_size)
 		return 0;

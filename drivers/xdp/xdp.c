@@ -324,7 +324,7 @@ static void fill_facts(const struct xdp_port *p, const struct xdp_conf *conf,
 		.speed_bps = t->has_rate ? p->dev.speed_bps : 0,
 		.max_frame = conf->max_frame,
 		.rx_ring = xdp_rx_ring(conf->rx_ring),
-		.tx_ring_bytes = RTE_MAX(p->tx_limit_bytes, conf->max_frame),
+		.tx_ring_bytes = p->tx_empty_bytes,
 		.shaper_burst_ns = SHAPER_BURST_NS,
 		.rx_depth_readable = true,
 		.pfc_rx = t->pfc_rx,
@@ -365,6 +365,16 @@ static int port_init(struct xdp_port *p, const struct xdp_conf *conf)
 	return p->owned == NULL ? -ENOMEM : 0;
 }
 
+// Once the socket says whether the kernel copies.
+static void tx_least(struct xdp_port *p)
+{
+	uint32_t least = p->max_frame;
+
+	if (!p->zero_copy && !traits_of(p->dev.driver)->has_rate)
+		least *= XDP_KERNEL_BATCH;
+	p->tx_empty_bytes = RTE_MAX(p->tx_limit_bytes, least);
+}
+
 // The order matters: who owns the interface is settled before its queue is taken, and the rings are
 // full before the program sends the first frame into them.
 static int open_steps(struct xdp_port *p, const struct xdp_conf *conf, char *notes, char *err,
@@ -388,6 +398,7 @@ static int open_steps(struct xdp_port *p, const struct xdp_conf *conf, char *not
 		rc = attach(p, rx_ring, notes, err, err_len);
 	if (rc == 0)
 		rc = netdev_read(&p->dev, &p->at_open);
+	tx_least(p);
 	return rc;
 }
 

@@ -35,6 +35,7 @@ struct xdp_port {
 	uint32_t pending_bytes;
 	uint32_t pending_frames;
 	uint32_t tx_limit_bytes;
+	uint32_t tx_empty_bytes; // what an empty ring takes: tx_limit_bytes or the driver's least
 	uint32_t tx_size;
 	uint32_t max_frame;
 	int fd;

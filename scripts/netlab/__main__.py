@@ -4,11 +4,10 @@ import argparse
 import json
 import os
 import signal
-import subprocess
 import sys
 
 from acts import ACTS
-from play import Play
+from play import Play, Virtual
 from switch import Programs
 from table import Screen, report
 from world import PREFIX, Failed, run, sweep
@@ -20,9 +19,10 @@ INTERRUPTED = 130
 
 def options():
     p = argparse.ArgumentParser(
-        prog="scripts/run", description="Shows the switch at work: two senders and a receiver around "
-        "it, with PFC, without, and without a bottleneck; checks every figure. As root on live AF_XDP "
-        "ports in network namespaces of its own, else on virtual wires.")
+        prog="scripts/run",
+        description="Shows the switch at work: two senders and a receiver around it, with PFC, "
+        "without, and without a bottleneck; checks every figure. As root on live AF_XDP ports in "
+        "network namespaces of its own, else on virtual wires.")
     p.add_argument("--seconds", type=int, metavar="N", help="how long the senders post in each act")
     p.add_argument("--act", type=int, action="append", choices=sorted(ACTS),
                    help="only this act; may be given several times")
@@ -48,28 +48,16 @@ def why_not_live():
     return f"no network namespace can be made: {made.stderr.strip()}" if made.returncode else ""
 
 
-def play_live(args, screen):
+def player(args, screen):
+    """Live where that can be, else virtual, and why."""
+    sample = os.path.join(ROOT, "conf/lab.yaml")
+    why = "asked for by --virtual" if args.virtual else why_not_live()
+    if why:
+        screen.say(f"On virtual wires, not on live ports: {why}.")
+        return Virtual(os.path.join(args.build, STORY), screen, sample)
     for name in sweep():
         screen.say(f"removed {name}, left behind by a run that was killed")
-    play = Play(Programs(args.build), screen, os.path.join(ROOT, "conf/lab.yaml"), args.keep_logs)
-    return [play.act(n, args.seconds) for n in args.act or sorted(ACTS)]
-
-
-def play_virtual(args, screen, why):
-    screen.say(f"On virtual wires, not on live ports: {why}.")
-    story = os.path.join(args.build, STORY)
-    if not os.access(story, os.X_OK):
-        raise Failed(f"{story} is missing; run scripts/setup")
-    acts = []
-    for n in args.act or sorted(ACTS):
-        screen.say(f"act {n}: {ACTS[n]['title']}")
-        done = subprocess.run([story, "--act", str(n), os.path.join(ROOT, "conf/lab.yaml")],
-                              stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, text=True)
-        try:
-            acts.append(json.loads(done.stdout))
-        except ValueError:
-            raise Failed(f"{story} ended with status {done.returncode} and no report") from None
-    return acts
+    return Play(Programs(args.build), screen, sample, args.keep_logs)
 
 
 STOPPERS = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
@@ -89,8 +77,8 @@ def main():
     try:
         if args.keep_logs:
             os.makedirs(args.keep_logs, exist_ok=True)
-        why = "asked for by --virtual" if args.virtual else why_not_live()
-        acts = play_virtual(args, screen, why) if why else play_live(args, screen)
+        play = player(args, screen)
+        acts = [play.act(n, args.seconds) for n in args.act or sorted(ACTS)]
         ok = report(screen, acts)
         if args.json:
             with open(args.json, "w") as f:

@@ -2,8 +2,8 @@
 """The three acts: what each one changes in the policy, what its hosts do, and what must come out.
 
 Checks look at counters that must agree with each other, not at how fast the machine was: a stall
-changes rates, and nothing that is judged here. The one exception, the share of two weighted classes,
-is the median over the intervals in which both of them had frames waiting.
+changes rates, and nothing that is judged here. The one exception, the share of two weighted
+classes, is the median over the intervals in which both of them had frames waiting.
 """
 import re
 import statistics
@@ -23,27 +23,34 @@ SHARE_TOLERANCE = 0.02
 ACTS = {
     1: {"title": "two senders, one receiver, two lossless classes, PFC on",
         "edits": [],
-        "seconds": 8,
         # More in flight than the buffer holds, and patience for what waits in it.
-        "senders": ["--qps", "4", "--depth", "16", "--rto", "3s"]},
+        "senders": {"seconds": 8, "qps": 4, "depth": 16, "window": 1024, "size": 65536,
+                    "rto_ms": 3000}},
     2: {"title": "the same without PFC",
         "edits": [(PFC_ON, PFC_OFF)],
-        "seconds": 4,
         # Enough in flight to fill the buffer and what the receive rings add to it.
-        "senders": ["--qps", "4", "--depth", "32", "--window", "4096", "--rto", "1500ms"]},
+        "senders": {"seconds": 4, "qps": 4, "depth": 32, "window": 4096, "size": 65536,
+                    "rto_ms": 1500}},
     3: {"title": "the same with PFC, and a receiver that is fast enough",
         "edits": [(P3_SLOW, P3_FAST)],
-        "seconds": 5,
         # 32 KB in flight per class at most: less than any threshold, however late somebody runs.
-        "senders": ["--qps", "2", "--depth", "1", "--size", "16KB", "--rto", "3s"]},
+        "senders": {"seconds": 5, "qps": 2, "depth": 1, "window": 1024, "size": 16384,
+                    "rto_ms": 3000}},
 }
+
+
+def plan_of(act, seconds=None):
+    """What each sender of an act does."""
+    plan = dict(ACTS[act]["senders"])
+    plan["seconds"] = seconds or plan["seconds"]
+    return plan
 
 
 def policy_of(act, text, name):
     """The policy file of an act: the sample with a few words changed."""
     for old, new in [("  name: lab\n", f"  name: {name}\n")] + ACTS[act]["edits"]:
         if text.count(old) != 1:
-            raise Failed(f"conf/lab.yaml holds {old.strip()!r} {text.count(old)} times; once is needed")
+            raise Failed(f"conf/lab.yaml holds {old.strip()!r} {text.count(old)} times, not once")
         text = text.replace(old, new)
     return text
 
@@ -55,7 +62,7 @@ def lossless_weights(policy):
 
 
 class Result:
-    """What an act left: samples taken while it ran, the last one at rest, and the hosts' reports."""
+    """What an act left: samples while it ran, the last one at rest, and the hosts' reports."""
 
     def __init__(self, weights):
         self.weights = weights
@@ -111,10 +118,10 @@ def pfc_sent(r):
 
 def pfc_arrived(r):
     """What the switch sent to a host is what the host has counted, class by class."""
-    pairs = [(r.row("pfc", p, c)["tx_pause"], pick(s["classes"], **{"class": c}).get("rx_pause", 0))
-             for p, s in zip(SENDER_PORTS, r.senders) for c in r.weights]
-    return (all(a == b for a, b in pairs),
-            f"{count(sum(b for _, b in pairs))} of {count(sum(a for a, _ in pairs))}")
+    sent = [r.row("pfc", p, c)["tx_pause"] for p in SENDER_PORTS for c in r.weights]
+    got = [pick(s["classes"], **{"class": c}).get("rx_pause", 0)
+           for s in r.senders for c in r.weights]
+    return sent == got, f"{count(sum(got))} of {count(sum(sent))}"
 
 
 def no_lossless_drop(r):
@@ -141,7 +148,8 @@ def messages_complete(r):
 
 
 def payload_intact(r):
-    n = sum(h["payload_errors"] + h["icrc_errors"] + h["malformed"] for h in [*r.senders, r.receiver])
+    n = sum(h[k] for h in [*r.senders, r.receiver]
+            for k in ("payload_errors", "icrc_errors", "malformed"))
     return n == 0, f"{count(n)} errors in {count(r.receiver['packets_received'])} packets"
 
 
@@ -164,7 +172,7 @@ def served_by_weight(r):
 
 
 def marks_arrived(r):
-    """The receiver counts marks of data; the few frames that set a connection up may carry one too."""
+    """The receiver counts marks on data; the few frames of connection set-up may carry one too."""
     got = r.receiver["ce_marked"]
     through = sum(r.row("queues", RECEIVER_PORT, c)["tx_packets"] for c in r.weights)
     set_up = through - r.receiver["packets_received"]
@@ -188,7 +196,8 @@ def frames_lost(r):
 
 def loss_is_what_is_missed(r):
     return (r.missed() == r.drops() > 0,
-            f"{count(r.missed())} missed of {count(r.sent())} frames sent, {count(r.drops())} dropped")
+            f"{count(r.missed())} missed of {count(r.sent())} frames sent, "
+            f"{count(r.drops())} dropped")
 
 
 def answers_arrived(r):
@@ -246,6 +255,13 @@ CHECKS = {
         ("every message completed", messages_complete),
     ] + EVERYWHERE,
 }
+
+
+def record(act, world, result):
+    """All that an act leaves, for reports: its checks and the figures behind them."""
+    return {"act": act, "title": ACTS[act]["title"], "world": world, "checks": judge(act, result),
+            "balance": result.balance, "switch": result.final, "senders": result.senders,
+            "receiver": result.receiver}
 
 
 def judge(act, result):

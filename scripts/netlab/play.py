@@ -1,12 +1,15 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Plays one act on live ports: the switch, a listener, two senders; samples while they run."""
+"""Plays one act: on live ports with the switch, a listener and two senders, or on virtual wires."""
+import json
 import os
+import subprocess
+import tempfile
 import time
 
-from acts import ACTS, SPEED, Result, judge, lossless_weights, policy_of
+from acts import ACTS, SPEED, Result, lossless_weights, plan_of, policy_of, record
 from switch import Host, Switch
 from table import live_table
-from world import World, switch_name
+from world import Failed, World, switch_name
 
 SAMPLE_EVERY_S = 0.5
 DRAIN_S = 15 # for what is outstanding when posting ends
@@ -30,6 +33,56 @@ def keep(logs, world, act):
             f.write(data)
 
 
+def draw(screen, result, text, last=False):
+    now, before = result.samples[-1], result.samples[-2]
+    screen.draw(live_table(screen, text, now, before, sorted(result.weights)), last)
+
+
+class Virtual:
+    """Acts on virtual wires: one program plays all of it, at its own speed."""
+
+    def __init__(self, story, screen, sample_policy):
+        self.story, self.screen = story, screen
+        with open(sample_policy) as f:
+            self.policy = f.read()
+
+    def act(self, number, seconds=None):
+        """Returns the record of the act, its checks included."""
+        self.screen.say(f"act {number}: {ACTS[number]['title']}")
+        result = self.play(number, seconds)
+        self.show(result)
+        return record(number, "virtual", result)
+
+    def play(self, number, seconds=None):
+        policy = policy_of(number, self.policy, switch_name()).replace('"xdp:', '"wire:')
+        told = self.tell(policy, plan_of(number, seconds))
+        result = Result(lossless_weights(policy))
+        result.samples, result.final = told["samples"] + [told["final"]], told["final"]
+        result.balance, result.switch_status = told["balance"], 0
+        result.senders, result.receiver = told["senders"], told["receiver"]
+        return result
+
+    def tell(self, policy, plan):
+        with tempfile.NamedTemporaryFile("w", suffix=".yaml") as f:
+            f.write(policy)
+            f.flush()
+            done = subprocess.run([self.story, f.name, *(f"{k}={v}" for k, v in plan.items())],
+                                  stdin=subprocess.DEVNULL, stdout=subprocess.PIPE,
+                                  stderr=subprocess.PIPE, text=True)
+        if done.returncode != 0:
+            raise Failed(f"{self.story} ended with status {done.returncode}\n{done.stderr.strip()}")
+        return json.loads(done.stdout)
+
+    def show(self, result):
+        """The table as it stood in the middle, while all were sending, and at rest."""
+        samples = result.samples
+        middle = len(samples) // 3
+        for i, last in ((max(middle, 1), False), (len(samples) - 1, True)):
+            text = f"{samples[i]['t']:4.1f} s of virtual time" + ", at rest" * last
+            self.screen.draw(live_table(self.screen, text, samples[i], samples[i - 1],
+                                        sorted(result.weights)), last=True)
+
+
 class Play:
     def __init__(self, programs, screen, sample_policy, logs=None):
         self.programs, self.screen, self.logs = programs, screen, logs
@@ -38,20 +91,16 @@ class Play:
 
     def act(self, number, seconds=None):
         """Returns the record of the act, its checks included."""
-        plan = ACTS[number]
-        seconds = seconds or plan["seconds"]
-        self.screen.say(f"act {number}: {plan['title']}")
+        self.screen.say(f"act {number}: {ACTS[number]['title']}")
         with World(3) as world:
             try:
-                result = self.run(world, number, seconds)
+                result = self.run(world, number, plan_of(number, seconds))
             finally:
                 if self.logs:
                     keep(self.logs, world, number)
-        return {"act": number, "title": plan["title"], "world": "live",
-                "checks": judge(number, result), "balance": result.balance,
-                "switch": result.final, "senders": result.senders, "receiver": result.receiver}
+        return record(number, "live", result)
 
-    def run(self, world, number, seconds):
+    def run(self, world, number, plan):
         policy = policy_of(number, self.policy, switch_name())
         result = Result(lossless_weights(policy))
         switch = Switch(world, self.programs, switch_name(), policy)
@@ -59,11 +108,13 @@ class Play:
         receiver = Host(world, self.programs, 3, "receiver", "--listen", *options).ready()
         classes = ",".join(str(c) for c in sorted(result.weights))
         senders = [Host(world, self.programs, i, f"sender{i}", "--to", RECEIVER, "--class", classes,
-                        "--time", f"{seconds}s", "--drain", f"{DRAIN_S}s", *options,
-                        *ACTS[number]["senders"]) for i in (1, 2)]
+                        "--time", f"{plan['seconds']}s", "--rto", f"{plan['rto_ms']}ms",
+                        "--drain", f"{DRAIN_S}s", *options,
+                        *(w for k in ("qps", "depth", "window", "size")
+                          for w in (f"--{k}", str(plan[k])))) for i in (1, 2)]
         for s in senders:
             s.ready()
-        self.watch(switch, senders, result, seconds)
+        self.watch(switch, senders, result, plan["seconds"])
         self.finish(switch, receiver, senders, result)
         return result
 
@@ -75,13 +126,9 @@ class Play:
         while any(s.process.running() for s in senders) and time.monotonic() < limit:
             time.sleep(SAMPLE_EVERY_S)
             result.samples.append(sample(switch))
-            self.draw(result, f"{time.monotonic() - start:4.1f} s")
+            draw(self.screen, result, f"{time.monotonic() - start:4.1f} s")
         for s in senders:
             s.process.wait(1)
-
-    def draw(self, result, text, last=False):
-        now, before = result.samples[-1], result.samples[-2]
-        self.screen.draw(live_table(self.screen, text, now, before, sorted(result.weights)), last)
 
     def finish(self, switch, receiver, senders, result):
         """Lets everything come to rest, then reads all counters once."""
@@ -89,7 +136,7 @@ class Play:
         result.balance = switch.quiesce()
         result.final = sample(switch)
         result.samples.append(result.final)
-        self.draw(result, "at rest", last=True)
+        draw(self.screen, result, "at rest", last=True)
         receiver.process.stop()
         result.senders = [s.report() for s in senders]
         result.receiver = receiver.report()

@@ -61,7 +61,8 @@ def live_row(now, before, seconds, port, cls):
     into = (pg["rx_bytes"] - pg0["rx_bytes"]) * 8 / seconds / 1e6
     out = (q["tx_bytes"] - q0["tx_bytes"]) * 8 / seconds / 1e6
     held = sum(pg[k] for k in ("shared_bytes", "headroom_bytes", "skid_bytes")) / 1e3
-    return (f"  {port:<5}{cls:<6}{into:>9.1f}{out:>10.1f}{held:>11.0f}{q['length_bytes'] / 1e3:>10.0f}"
+    length = q["length_bytes"] / 1e3
+    return (f"  {port:<5}{cls:<6}{into:>9.1f}{out:>10.1f}{held:>11.0f}{length:>10.0f}"
             f"{count(q['ecn_marked']):>11}{count(pfc.get('tx_pause', 0)):>10}"
             f"{count(pfc.get('rx_pause', 0)):>10}{count(drops_of(now, port, cls)):>9}")
 

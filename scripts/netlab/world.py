@@ -7,6 +7,9 @@
     weirlab-<pid>-h2:     e2   |
     weirlab-<pid>-h3:         e3
 
+A tapped world has a namespace in the middle of each link, since a frame between two AF_XDP sockets
+is seen by no capture: sw1 - s1 (weirlab-<pid>-tap) t1 - e1, and all of it passes t1.
+
 The namespaces carry the pid of the program that made them. Whatever way that program ends they go:
 at its end, or, when it was killed, at the start of the next one. Nothing else is touched.
 """
@@ -102,8 +105,8 @@ class Process:
         self.out_path = os.path.join(world.logs, f"{name}.out")
         self.err_path = os.path.join(world.logs, f"{name}.err")
         with open(self.out_path, "w") as out, open(self.err_path, "w") as err:
-            self.p = subprocess.Popen(world.inside(where, *cmd), stdin=subprocess.DEVNULL, stdout=out,
-                                      stderr=err, preexec_fn=die_with_parent,
+            self.p = subprocess.Popen(world.inside(where, *cmd), stdin=subprocess.DEVNULL,
+                                      stdout=out, stderr=err, preexec_fn=die_with_parent,
                                       start_new_session=True)
 
     def out(self):
@@ -157,8 +160,8 @@ class Process:
 class World:
     """The namespaces and links of n hosts around one switch. Use it in a `with` block."""
 
-    def __init__(self, n_hosts, mtu=1500, ipv6=False):
-        self.n_hosts, self.mtu, self.ipv6 = n_hosts, mtu, ipv6
+    def __init__(self, n_hosts, mtu=1500, ipv6=False, tapped=False):
+        self.n_hosts, self.mtu, self.ipv6, self.tapped = n_hosts, mtu, ipv6, tapped
         self.id = f"{PREFIX}-{os.getpid()}"
         self.processes = []
         self.logs = None
@@ -191,9 +194,10 @@ class World:
         return p
 
     def build(self):
-        for where in ["sw"] + [f"h{i}" for i in range(1, self.n_hosts + 1)]:
+        hosts = [f"h{i}" for i in range(1, self.n_hosts + 1)]
+        for where in ["sw", *hosts] + ["tap"] * self.tapped:
             run("ip", "netns", "add", self.ns(where))
-            if not (self.ipv6 and where != "sw"):
+            if not (self.ipv6 and where in hosts):
                 self.no_ipv6(where)
         for i in range(1, self.n_hosts + 1):
             self.link(i)
@@ -205,14 +209,30 @@ class World:
                      f"f=/proc/sys/net/ipv6/conf/{scope}/disable_ipv6; [ ! -e $f ] || echo 1 >$f")
 
     def link(self, i):
-        run("ip", "link", "add", f"sw{i}", "netns", self.ns("sw"), "type", "veth",
-            "peer", "name", f"e{i}", "netns", self.ns(f"h{i}"))
-        for where, dev in (("sw", f"sw{i}"), (f"h{i}", f"e{i}")):
+        if self.tapped:
+            self.veth("sw", f"sw{i}", "tap", f"s{i}")
+            self.veth("tap", f"t{i}", f"h{i}", f"e{i}")
+            self.join("tap", f"s{i}", f"t{i}")
+            self.join("tap", f"t{i}", f"s{i}")
+        else:
+            self.veth("sw", f"sw{i}", f"h{i}", f"e{i}")
+        self.run(f"h{i}", "ip", "link", "set", f"e{i}", "address", f"02:00:00:00:00:{i:02x}")
+
+    def veth(self, *ends):
+        """Two (namespace, device) pairs and the link between them."""
+        run("ip", "link", "add", ends[1], "netns", self.ns(ends[0]), "type", "veth",
+            "peer", "name", ends[3], "netns", self.ns(ends[2]))
+        for where, dev in (ends[:2], ends[2:]):
             # AF_XDP sees a frame as it is in memory: checksums finished, tags in place, not merged.
             self.run(where, "ethtool", "-K", dev, "tx", "off", "txvlan", "off", "rxvlan", "off",
                      "tso", "off", "gso", "off", "gro", "off", check=False)
             self.run(where, "ip", "link", "set", dev, "mtu", str(self.mtu), "up")
-        self.run(f"h{i}", "ip", "link", "set", f"e{i}", "address", f"02:00:00:00:00:{i:02x}")
+
+    def join(self, where, into, out):
+        """Sends all that arrives at one device out of another. No bridge: it would keep PFC."""
+        self.run(where, "tc", "qdisc", "add", "dev", into, "clsact")
+        self.run(where, "tc", "filter", "add", "dev", into, "ingress", "protocol", "all", "u32",
+                 "match", "u32", "0", "0", "action", "mirred", "egress", "redirect", "dev", out)
 
     def remove(self):
         for p in self.processes:

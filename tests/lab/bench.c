@@ -328,8 +328,9 @@ static uint64_t switch_step(void *arg, uint64_t now_ns)
 	unsigned n = switch_n_workers(b->sw);
 	uint64_t wake = UINT64_MAX;
 
-	// The second pass takes over what the first handed between workers.
-	for (unsigned pass = 0; pass < (n > 1 ? 2u : 1u); pass++) {
+	// The second pass takes over and settles what the first handed and released between
+	// workers; the third lets groups leave XOFF for which that made room.
+	for (unsigned pass = 0; pass < (n > 1 ? 3u : 1u); pass++) {
 		wake = UINT64_MAX;
 		for (unsigned i = 0; i < n; i++) {
 			uint64_t t = worker_step(switch_worker(b->sw, i), now_ns);

@@ -108,6 +108,43 @@ static void addresses_age_and_static_ones_do_not(void **state)
 	bench_close(b);
 }
 
+static void expect_no_event(const struct bench *b, unsigned from, enum event_type type)
+{
+	for (unsigned i = from; i < b->n_events; i++)
+		assert_int_not_equal(b->events[i].type, type);
+}
+
+// A worker reads its clock after control has read its own.
+static void an_address_seen_after_controls_clock_is_not_old(void **state)
+{
+	struct bench *b = bench_open(transparent, 0);
+	struct bench_frame f = to(1);
+
+	(void)state;
+	inject(b, 0, &f);
+	bench_run(b, 200000000);
+	bench_inject(b, 0, &f, 1);
+	for (unsigned i = 0; i < 100; i++)
+		b->n_events += switch_control_step(b->sw, b->clock.now_ns - 1000000,
+						   b->events + b->n_events, 64);
+	expect_no_event(b, 0, EVENT_MAC_AGED);
+	bench_close(b);
+}
+
+static void nothing_is_learned_on_a_port_that_has_gone_down(void **state)
+{
+	struct bench *b = bench_open(transparent, 0);
+	struct bench_frame f = to(1);
+
+	(void)state;
+	bench_inject(b, 0, &f, 1); // control has not heard of the address yet
+	wire_set_up(b->host[0].wire, false);
+	bench_run(b, 200000000);
+	bench_control(b);
+	expect_no_event(b, 0, EVENT_MAC_LEARNED);
+	bench_close(b);
+}
+
 static void a_frame_never_leaves_by_the_port_it_came_from(void **state)
 {
 	struct bench *b = bench_open(transparent, 0);
@@ -318,6 +355,8 @@ int main(void)
 		cmocka_unit_test(unknown_addresses_flood_and_known_ones_do_not),
 		cmocka_unit_test(an_address_that_moves_is_followed),
 		cmocka_unit_test(addresses_age_and_static_ones_do_not),
+		cmocka_unit_test(an_address_seen_after_controls_clock_is_not_old),
+		cmocka_unit_test(nothing_is_learned_on_a_port_that_has_gone_down),
 		cmocka_unit_test(a_frame_never_leaves_by_the_port_it_came_from),
 		cmocka_unit_test(link_local_frames_are_consumed_and_counted),
 		cmocka_unit_test(garbage_is_dropped_by_reason),

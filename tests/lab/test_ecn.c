@@ -217,6 +217,31 @@ static void colours_have_curves_of_their_own(void **state)
 	bench_close(b);
 }
 
+// The average of a queue that marks at dequeue must fall with what arrives: if only departures
+// moved it, a queue that drops all its arrivals would drop them for ever.
+static void not_ect_frames_are_not_locked_out_by_an_old_average(void **state)
+{
+	struct bench *b = bench_open(policy("{ecn: on, kmin: 5KB, kmax: 10KB, pmax: 100%, "
+					    "mark_at: dequeue, weight: 8}",
+					    false),
+				     0);
+	struct bench_frame f = {.to = 2, .dscp = 24, .ecn = ECN_ECT0, .len = 1000};
+	uint32_t n;
+
+	(void)state;
+	bench_tx(b, 2, -1, false);
+	bench_inject(b, 0, &f, 100);
+	bench_tx(b, 2, -1, true);
+	bench_run(b, 1000000);
+	f.ecn = ECN_NOT_ECT;
+	bench_inject(b, 0, &f, 1000);
+	assert_in_range(bench_drops(b, DROP_WRED), 1, 999);
+	n = b->host[2].n_rx;
+	bench_inject(b, 0, &f, 100);
+	assert_int_equal(b->host[2].n_rx, n + 100);
+	bench_close(b);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -226,6 +251,7 @@ int main(void)
 		cmocka_unit_test(e2_above_kmax_all_frames_are_marked_or_only_pmax),
 		cmocka_unit_test(e3_not_ect_is_dropped_or_passed_and_ce_passes),
 		cmocka_unit_test(colours_have_curves_of_their_own),
+		cmocka_unit_test(not_ect_frames_are_not_locked_out_by_an_old_average),
 	};
 
 	return cmocka_run_group_tests_name("ecn", tests, bench_eal, NULL);

@@ -59,6 +59,11 @@ def t_help_and_version_need_no_root_and_no_switch():
         want(f"weirctl {cmd}" in sh(WEIRCTL, cmd, "--help").stdout, f"weirctl {cmd} --help")
     want_eq(sh(WEIRCTL, "frobnicate", check=False).returncode, 2, "an unknown command")
     want_eq(sh(WEIRCTL, "show", "nothing", check=False).returncode, 2, "an unknown kind")
+    for words in (["frobnicate", "--help"], ["watch", "--count", "x"], ["watch", "--count", "0"],
+                  ["watch", "--interval", "1x"], ["--frobnicate"], ["check"], ["clear"]):
+        r = sh(WEIRCTL, *words, check=False)
+        want_eq(r.returncode, 2, f"weirctl {' '.join(words)}")
+        want(r.stderr.startswith("weirctl: ") and r.stdout == "", r.stderr + r.stdout)
 
 
 def t_without_a_switch_weirctl_says_how_to_start_one():
@@ -396,7 +401,10 @@ def t_a_stopped_switch_accounts_for_what_it_could_not_send(policy):
         ctl("set", "port", "p2", "tx", "off")
         ping(1, 2, count=3)
         t0 = time.monotonic()
+        sw.p.send_signal(signal.SIGINT)
+        time.sleep(0.02)  # timeout(1) sends a signal to the process and to its group
         want_eq(sw.stop(signal.SIGINT), 0, "exit")
+        want(time.monotonic() - t0 > 1.5, "an echo of the signal does not cut the drain short")
         want(time.monotonic() - t0 < 4, "it gives up after two seconds")
     finally:
         sw.p.kill()

@@ -15,7 +15,8 @@ import time
 import live
 from live import want
 
-BUILD = sys.argv[1]
+BUILD = os.path.abspath(sys.argv[1])
+STALL_S = 0.2
 RUN = os.path.join(live.ROOT, "scripts", "run")
 
 
@@ -27,18 +28,19 @@ def left_behind():
     """Namespaces, files and processes of the lab that exist now."""
     names = [n for folder in ("/run/netns", "/run/weir", tempfile.gettempdir())
              if os.path.isdir(folder) for n in os.listdir(folder) if n.startswith("weirlab")]
-    return names + [p for p in programs() if p]
+    return names + [text for _, text in programs()]
 
 
 def programs():
+    """(pid, command line) of programs of this build."""
     for pid in filter(str.isdigit, os.listdir("/proc")):
         try:
             with open(f"/proc/{pid}/cmdline", "rb") as f:
-                words = f.read().split(b"\0")
+                words = f.read().decode().split("\0")
         except OSError:
             continue
-        if b"weirlab" in b" ".join(words) or b"xdp:e1" in words:
-            yield b" ".join(words).decode()
+        if words[0].startswith(BUILD + "/control/"):
+            yield int(pid), " ".join(words)
 
 
 def start_and_signal(sig):
@@ -69,6 +71,25 @@ def all_acts_hold_and_nothing_is_left_behind():
         want("✗" not in done.stdout and "checks hold" in done.stdout, done.stdout)
         want({"act1-receiver.out", "act2-sender1.err"} <= set(os.listdir(logs)), "logs are kept")
     want(left_behind() == [], f"left behind: {left_behind()}")
+
+
+def a_stall_of_any_program_loses_nothing():
+    """The receive rings hold 200 ms at the rate shown: each program is stopped for so long."""
+    for which in ("control/daemon/weir ", "--listen", "xdp:e1"):
+        p = subprocess.Popen(command("--act", "1", "--seconds", "5"), stdin=subprocess.DEVNULL,
+                             stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True)
+        for line in p.stdout:
+            if "in Mb/s" in line:
+                break
+        pids = [pid for pid, text in programs() if which in text]
+        want(len(pids) == 1, f"one program is {which}: {pids}")
+        for _ in range(4):
+            os.kill(pids[0], signal.SIGSTOP)
+            time.sleep(STALL_S)
+            os.kill(pids[0], signal.SIGCONT)
+            time.sleep(0.4)
+        text = p.stdout.read()
+        want(p.wait() == 0, f"{which} stalled\n{text}")
 
 
 def an_interrupted_run_removes_what_it_made():
@@ -103,6 +124,7 @@ if left_behind():
 sys.exit(live.run_tests([
     bad_options_are_refused,
     all_acts_hold_and_nothing_is_left_behind,
+    a_stall_of_any_program_loses_nothing,
     an_interrupted_run_removes_what_it_made,
     what_a_killed_run_left_is_removed_by_the_next,
 ]))

@@ -1,7 +1,7 @@
 #!/usr/bin/python3
 # SPDX-License-Identifier: Apache-2.0
-"""VLAN subinterfaces of an interface, for kernels without 8021q: a tap device per VLAN, whose frames
-go out tagged and whose frames come in by their tag.
+"""VLAN subinterfaces of an interface, for kernels without 8021q: a tap device per VLAN, whose
+frames go out tagged, and which gets what comes in with its tag.
 
 usage: trunk.py IFACE VID [VID ...]     makes IFACE.VID for each, prints `ready`, runs until killed
 """

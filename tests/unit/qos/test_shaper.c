@@ -160,6 +160,27 @@ static void no_rate_is_no_limit(void **state)
 	}
 }
 
+// A rate written without its unit, `max_rate: 35`, must be slow and not stuck or unlimited.
+static void the_slowest_rates_neither_overflow_nor_stand_still(void **state)
+{
+	(void)state;
+	for (uint64_t rate = 1; rate < 2000; rate++) {
+		struct shaper_params p = shaper_of(rate, 3044 * 8000000000ull / rate);
+		struct shaper_state s = {0};
+
+		assert_true(p.burst_q24 >= 0);
+		shaper_update(&p, &s, 1);
+		assert_true(shaper_ready(&p, &s));
+		shaper_charge(&p, &s, UINT16_MAX);
+		assert_false(shaper_ready(&p, &s));
+		for (uint64_t now = 1, i = 0; i < 100 && !shaper_ready(&p, &s); i++) {
+			now = shaper_ready_at(&s, now);
+			shaper_update(&p, &s, now);
+		}
+		assert_true(shaper_ready(&p, &s));
+	}
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -170,6 +191,7 @@ int main(void)
 		cmocka_unit_test(a_late_poll_loop_loses_no_rate_within_the_burst),
 		cmocka_unit_test(debt_delays_what_comes_next),
 		cmocka_unit_test(no_rate_is_no_limit),
+		cmocka_unit_test(the_slowest_rates_neither_overflow_nor_stand_still),
 	};
 
 	return cmocka_run_group_tests_name("shaper", tests, NULL, NULL);

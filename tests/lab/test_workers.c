@@ -1,0 +1,136 @@
+// SPDX-License-Identifier: Apache-2.0
+// Several workers in one switch: what is handed from one to another, and what they see of each
+// other.
+#include "tests/lab/bench.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+
+#include "dataplane/packet/parse.h"
+#include "dataplane/worker.h"
+
+static const char *policy(unsigned n_workers, unsigned n_ports, const char *classes)
+{
+	static char text[2048];
+	int n = snprintf(text, sizeof(text),
+			 "switch: {name: lab, workers: %u, buffer: {size: 12MB}}\n"
+			 "ports:\n  - {name: \"p[1-%u]\", device: \"wire:w[1-%u]\", speed: 10G, "
+			 "profile: x}\nfdb:\n",
+			 n_workers, n_ports, n_ports);
+
+	for (unsigned i = 1; i <= n_ports; i++)
+		n += snprintf(text + n, sizeof(text) - (size_t)n,
+			      "  - {mac: \"02:00:00:00:00:%02x\", port: p%u}\n", i, i);
+	snprintf(text + n, sizeof(text) - (size_t)n, "profiles:\n  x:\n    classes:\n%s", classes);
+	return text;
+}
+
+static const char one_lossless[] = "      3: {lossless: true}\n";
+
+static void hold(struct bench *b, bool on)
+{
+	switch_hold_admission(b->sw, on);
+	actor_poke(&b->actor);
+}
+
+// More than one burst waits in the hand-off ring: the worker must come back for it by itself.
+static void all_that_was_handed_over_is_taken(void **state)
+{
+	enum { SENDERS = 5, EACH = 31 };
+	struct bench *b = bench_open(policy(2, 2 * SENDERS, one_lossless), 0);
+	struct bench_frame f = {.to = 1, .dscp = 24, .len = 100};
+
+	(void)state;
+	bench_tx(b, 1, -1, false);
+	hold(b, true);
+	for (unsigned from = 0; from < 2 * SENDERS; from += 2)
+		for (unsigned i = 0; i < EACH; i++)
+			bench_send(b, from, &f);
+	bench_run(b, 100000);
+	hold(b, false);
+	bench_run(b, 1);
+	assert_int_equal(gauge_get(&switch_queue_counters(b->sw, 1, 3)->length_packets),
+			 SENDERS * EACH);
+	bench_close(b);
+}
+
+// Two workers read their clocks one after the other: a frame may arrive after the loop began in
+// which it leaves.
+static void a_frame_from_a_later_clock_has_waited_no_time(void **state)
+{
+	struct bench *b = bench_open(policy(2, 2, one_lossless), 0);
+	struct bench_frame f = {.to = 1, .dscp = 24, .len = 100};
+
+	(void)state;
+	hold(b, true);
+	bench_send(b, 0, &f);
+	bench_run(b, 10000);
+	switch_hold_admission(b->sw, false);
+	worker_step(switch_worker(b->sw, 0), b->clock.now_ns + 500);
+	worker_step(switch_worker(b->sw, 1), b->clock.now_ns);
+	bench_run(b, 10000);
+	assert_int_equal(b->host[1].n_rx, 1);
+	assert_int_equal(gauge_get(&switch_queue_counters(b->sw, 1, 3)->residence_max_ns), 0);
+	bench_close(b);
+}
+
+static bool endless(struct bench_host *h, struct bench_frame *out)
+{
+	*out = (struct bench_frame){.to = 2, .dscp = (uint8_t)(h->sent * 7 % 8 * 8),
+				    .ecn = ECN_ECT0, .len = (uint16_t)(80 + h->sent * 131 % 1400),
+				    .seq = (uint32_t)h->sent};
+	return true;
+}
+
+static void stepping_on_wake_ups_equals_stepping_all_the_time(void **state)
+{
+	static const char classes[] =
+		"      3: {lossless: true, ingress: {alpha: 1/64}, wred: {ecn: on, kmin: 5KB, "
+		"kmax: 60KB, pmax: 20%}}\n"
+		"      5: {lossless: true}\n"
+		"      6: {schedule: strict, max_rate: 300M}\n"
+		"      1: {schedule: {dwrr: 1}, min_rate: 2G}\n";
+	struct bench_rx *rx[2];
+	uint32_t n[2];
+
+	(void)state;
+	for (unsigned dense = 0; dense < 2; dense++) {
+		struct bench *b = bench_open(policy(3, 3, classes), 77);
+
+		b->host[0].source = b->host[1].source = endless;
+		actor_poke(&b->host[0].actor);
+		actor_poke(&b->host[1].actor);
+		for (unsigned i = 0; i < 400; i++) {
+			if (i % 20 == 10)
+				bench_pause(b, 2, 1 << 3 | 1 << 5, (uint16_t)(300 + i));
+			for (unsigned k = 0; k < (dense ? 10000 : 1); k++) {
+				if (dense)
+					actor_poke(&b->actor);
+				bench_run(b, dense ? 1 : 10000);
+			}
+		}
+		n[dense] = b->host[2].n_rx;
+		rx[dense] = b->host[2].rx;
+		b->host[2].rx = NULL;
+		bench_close(b);
+	}
+	assert_true(n[0] > 1000);
+	assert_int_equal(n[0], n[1]);
+	for (uint32_t i = 0; i < n[0]; i++) {
+		assert_int_equal(rx[0][i].t_ns, rx[1][i].t_ns);
+		assert_memory_equal(rx[0][i].data, rx[1][i].data, BENCH_KEEP);
+	}
+	free(rx[0]);
+	free(rx[1]);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(all_that_was_handed_over_is_taken),
+		cmocka_unit_test(a_frame_from_a_later_clock_has_waited_no_time),
+		cmocka_unit_test(stepping_on_wake_ups_equals_stepping_all_the_time),
+	};
+
+	return cmocka_run_group_tests_name("workers", tests, bench_eal, NULL);
+}
