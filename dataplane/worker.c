@@ -20,7 +20,7 @@ void worker_drop(struct worker *w, unsigned port, const struct frame *f, enum dr
 
 	ctr_inc(&d->packets);
 	ctr_add(&d->bytes, f->len);
-	if (lossless && reason != DROP_PORT_DOWN && reason != DROP_SHUTDOWN)
+	if (lossless && drop_info[reason].loss)
 		worker_event(w, EVENT_LOSSLESS_DROP, port, f->cls, reason, f->len);
 	rte_pktmbuf_free(f->m); // NULL where a copy could not be made
 }

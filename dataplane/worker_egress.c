@@ -261,7 +261,9 @@ uint64_t egress_serve(struct worker *w, unsigned port)
 	struct tx_batch b = {0};
 	uint64_t wake;
 
-	pfc_rx_expire(&p->pfc_rx, w->now_ns);
+	// While admission is held no refresh of a PAUSE can be heard: those that stand stay.
+	if (!w->hold)
+		pfc_rx_expire(&p->pfc_rx, w->now_ns);
 	if ((p->tx_off & TX_OFF_PORT) || (p->backlog == 0 && p->n_held == 0))
 		return UINT64_MAX;
 	if (!retry_held(w, p))
@@ -270,7 +272,7 @@ uint64_t egress_serve(struct worker *w, unsigned port)
 	b.room = p->ops->tx_room(p->drv);
 	wake = serve_ready(w, port, &b);
 	flush(w, p, &b);
-	return p->backlog == 0 ? wake : earlier(wake, pfc_rx_next(&p->pfc_rx));
+	return p->backlog == 0 || w->hold ? wake : earlier(wake, pfc_rx_next(&p->pfc_rx));
 }
 
 void egress_flush(struct worker *w, unsigned port, enum drop_reason reason)

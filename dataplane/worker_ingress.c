@@ -462,9 +462,10 @@ bool ingress_poll(struct worker *w, unsigned port)
 	struct rte_mbuf *pkts[BURST];
 	uint16_t n;
 
+	// Also while admission is held: what waits in the ring then pauses its senders.
+	rx_guard(w, port);
 	if (w->hold)
 		return false;
-	rx_guard(w, port);
 	n = p->ops->rx(p->drv, pkts, BURST);
 	for (uint16_t i = 0; i < n; i++)
 		rte_prefetch0(rte_pktmbuf_mtod(pkts[i], void *));

@@ -58,33 +58,6 @@ static void compile_classify(const struct config_port *port, struct classify_par
 	}
 }
 
-static uint8_t reachable_queues(const struct classify_params *c)
-{
-	uint8_t classes = (uint8_t)(1u << c->default_class), queues = 0;
-
-	for (unsigned d = 0; c->trust == TRUST_DSCP && d < 64; d++)
-		classes |= (uint8_t)(1u << c->dscp_to_class[d]);
-	for (unsigned pcp = 0; c->trust != TRUST_PORT && pcp < 8; pcp++)
-		classes |= (uint8_t)(1u << c->pcp_to_class[pcp]);
-	for (unsigned cls = 0; cls < N_CLASSES; cls++)
-		if (classes >> cls & 1)
-			queues |= (uint8_t)(1u << c->class_to_queue[cls]);
-	return queues;
-}
-
-// A queue that no frame can reach must not make every quantum larger by its small weight.
-static void lift_unreachable(uint32_t weights[N_QUEUES], uint8_t reachable)
-{
-	uint32_t most = 1;
-
-	for (unsigned q = 0; q < N_QUEUES; q++)
-		if (reachable >> q & 1 && weights[q] > most)
-			most = weights[q];
-	for (unsigned q = 0; q < N_QUEUES; q++)
-		if (!(reachable >> q & 1))
-			weights[q] = most;
-}
-
 // A queue waits for frames of others even when it has tokens; two frames' worth of them may wait
 // with it, or it would fall short of its rate.
 static struct shaper_params queue_shaper(const struct cfg_val *rate, uint64_t burst_ns,
@@ -95,7 +68,7 @@ static struct shaper_params queue_shaper(const struct cfg_val *rate, uint64_t bu
 	return shaper_of((uint64_t)rate->n, two_frames_ns > burst_ns ? two_frames_ns : burst_ns);
 }
 
-static void compile_sched(const struct cfg_profile *p, uint64_t burst_ns, uint8_t reachable,
+static void compile_sched(const struct cfg_profile *p, uint64_t burst_ns,
 			  struct policy_port *out)
 {
 	uint32_t weights[N_QUEUES];
@@ -121,7 +94,6 @@ static void compile_sched(const struct cfg_profile *p, uint64_t burst_ns, uint8_
 				queue_shaper(&c->min_rate, burst_ns, out->max_frame);
 		}
 	}
-	lift_unreachable(weights, reachable);
 	sched_params_init(&out->sched, strict, weights, out->max_frame);
 }
 
@@ -180,7 +152,7 @@ static void compile_port(struct compiler *k, unsigned i)
 			(f->rx_ring + BURST_FRAMES) * cells_of(&k->p->cell, out->max_frame);
 	compile_rx_guard(item, f, out);
 	compile_classify(port, &out->classify);
-	compile_sched(port->profile, burst_ns, reachable_queues(&out->classify), out);
+	compile_sched(port->profile, burst_ns, out);
 	out->shaper = shaper_of(out->speed_bps, burst_ns);
 	pfc_params_init(&out->pfc, out->speed_bps, (uint16_t)port->profile->pfc.quanta.n);
 	out->pfc.lossless = out->classify.lossless;

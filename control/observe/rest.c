@@ -15,7 +15,6 @@ const struct field_table drop_fields = FIELD_TABLE(drop_rows);
 static const struct field control_rows[] = {
 	FIELD(port_counters, pfc_malformed, FIELD_CTR),
 	FIELD(port_counters, pause_8023x, FIELD_CTR),
-	FIELD(port_counters, lldp, FIELD_CTR),
 	{"other", FIELD_CTR, offsetof(struct port_counters, other_control)},
 };
 const struct field_table control_fields = FIELD_TABLE(control_rows);
@@ -42,7 +41,9 @@ static void drop_row(const struct show *s, unsigned port, unsigned cls, struct j
 		row_u64(row, "class", cls);
 		row_text(row, "reason", drop_info[r].name);
 		field_emit(row, &drop_fields, live, base);
-		row_bool(row, "lossless", o->policy->ports[port].classify.lossless >> cls & 1);
+		row_bool(row, "lossless",
+			 drop_info[r].loss &&
+				 (o->policy->ports[port].classify.lossless >> cls & 1) != 0);
 	}
 }
 
@@ -53,6 +54,18 @@ void show_drops(const struct show *s, struct json_object *out)
 	for (unsigned port = s->first; port < s->last; port++)
 		for (unsigned cls = 0; cls < N_CLASSES; cls++)
 			drop_row(s, port, cls, list);
+}
+
+// A driver that steers frames to the host's stack takes LLDP before the switch can count it.
+static uint64_t lldp_frames(const struct observe *o, unsigned port)
+{
+	const struct switch_port *p = switch_port(o->sw, port);
+	const struct port_baseline *b = &o->base[port];
+	struct port_drv_stats drv = {0};
+
+	p->ops->stats(p->drv, &drv);
+	return ctr_get(&switch_port_counters(o->sw, port)->lldp) - ctr_get(&b->port.lldp) +
+	       drv.rx_to_kernel - b->drv.rx_to_kernel;
 }
 
 void show_control(const struct show *s, struct json_object *out)
@@ -69,6 +82,7 @@ void show_control(const struct show *s, struct json_object *out)
 			ctr_get(&rx->ignored_lossy) - b->pfc_ignored_lossy);
 		row_u64(row, "pfc_empty_vector",
 			ctr_get(&rx->empty_vector) - b->pfc_empty_vector);
+		row_u64(row, "lldp", lldp_frames(s->o, port));
 		field_emit(row, &control_fields, switch_port_counters(s->o->sw, port), &b->port);
 	}
 }

@@ -5,7 +5,7 @@
 
 #include <rte_mbuf.h>
 
-enum { TPID_OFF = 12, TAG_LEN = 4, VID_MASK = 0xfff, TPID_8021Q = 0x8100 };
+enum { TPID_OFF = 12, TAG_LEN = 4, VID_MASK = 0xfff, TPID_8021Q = 0x8100, SHORTEST_FRAME = 60 };
 
 int bridge_ingress_vid(const struct policy *pol, unsigned in_port, const uint8_t *frame,
 		       const struct pkt_info *pkt, bool *tagged)
@@ -46,6 +46,19 @@ enum tag_edit bridge_tag_edit(const struct policy *pol, unsigned out_port, unsig
 	return out_tagged ? TAG_PUSH : TAG_KEEP;
 }
 
+// A frame of the shortest legal length would be too short without its tag (802.3 clause 4A.2.8).
+// Returns the bytes added.
+static int pad(struct rte_mbuf *m)
+{
+	int missing = SHORTEST_FRAME - (int)m->pkt_len;
+
+	// Frames that came shorter than the law, as virtual links deliver them, stay as they were.
+	if (missing <= 0 || missing > TAG_LEN)
+		return 0;
+	memset(rte_pktmbuf_append(m, (uint16_t)missing), 0, (size_t)missing);
+	return missing;
+}
+
 int bridge_apply_tag(struct rte_mbuf *m, enum tag_edit edit, unsigned vid, uint8_t pcp)
 {
 	uint8_t *p = rte_pktmbuf_mtod(m, uint8_t *);
@@ -60,7 +73,7 @@ int bridge_apply_tag(struct rte_mbuf *m, enum tag_edit edit, unsigned vid, uint8
 	case TAG_POP:
 		memmove(p + TAG_LEN, p, TPID_OFF);
 		rte_pktmbuf_adj(m, TAG_LEN);
-		return -TAG_LEN;
+		return pad(m) - TAG_LEN;
 	case TAG_PUSH:
 		p = (uint8_t *)rte_pktmbuf_prepend(m, TAG_LEN);
 		if (p == NULL)

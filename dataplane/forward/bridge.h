@@ -27,6 +27,6 @@ bool bridge_member(const struct policy *pol, unsigned port, unsigned vid);
 enum tag_edit bridge_tag_edit(const struct policy *pol, unsigned out_port, unsigned vid,
 			      bool tagged, const struct pkt_info *pkt);
 
-// Applies a tag change; pcp is used by TAG_PUSH. Returns the change in length: -4, 0 or 4, or
+// Applies a tag change; pcp is used by TAG_PUSH. Returns the change in length, or
 // INT32_MIN when the mbuf has no headroom.
 int bridge_apply_tag(struct rte_mbuf *m, enum tag_edit edit, unsigned vid, uint8_t pcp);

@@ -4,16 +4,16 @@
 void sched_params_init(struct sched_params *p, uint8_t strict, const uint32_t weights[N_QUEUES],
 		       uint32_t max_frame)
 {
-	uint32_t least = UINT32_MAX;
+	uint32_t most = 1;
 
 	p->strict = strict;
 	p->max_frame = max_frame;
 	for (unsigned q = 0; q < N_QUEUES; q++)
-		if (!(strict >> q & 1) && weights[q] < least)
-			least = weights[q];
+		if (!(strict >> q & 1) && weights[q] > most)
+			most = weights[q];
 	for (unsigned q = 0; q < N_QUEUES; q++)
 		p->quantum_bytes[q] =
-			strict >> q & 1 ? 0 : (uint32_t)((uint64_t)max_frame * weights[q] / least);
+			strict >> q & 1 ? 0 : (uint32_t)((uint64_t)max_frame * weights[q] / most);
 }
 
 static int highest(uint8_t bits)
@@ -50,26 +50,22 @@ static uint8_t below_min_rate(const struct sched_params *p, struct sched_state *
 	return below;
 }
 
-// A queue whose turn was cut short keeps its deficit and resumes without a second quantum, so what
-// a queue may send in one turn stays below quantum + max_frame. A frame queued under a larger
-// frame limit, before a reload, saves up over several rounds.
+// A queue whose turn was cut short still has deficit for its next frame: it finishes that turn and
+// gets no second quantum. So what it may send in one turn stays below quantum + one frame.
 static void begin_turn(const struct sched_params *p, struct sched_state *s, unsigned q,
 		       uint32_t head_len)
 {
-	uint32_t enough = head_len > p->max_frame ? head_len : p->max_frame;
-
 	s->turn = (uint8_t)q;
 	s->turn_begun = true;
-	if (s->deficit[q] < (int64_t)enough)
+	if (s->deficit[q] < (int64_t)head_len)
 		s->deficit[q] += p->quantum_bytes[q];
 }
 
-static int dwrr_pick(const struct sched_params *p, struct sched_state *s, uint8_t ready,
-		     const uint32_t head_len[N_QUEUES])
+// One round over the queues, from the one whose turn it is; -1 when no deficit covers a frame yet.
+static int dwrr_round(const struct sched_params *p, struct sched_state *s, uint8_t ready,
+		      const uint32_t head_len[N_QUEUES])
 {
-	// A quantum covers a whole frame, so one round finds a queue, unless min_rate service has
-	// put every deficit into debt: then each further round pays back a quantum.
-	for (;;) {
+	for (unsigned i = 0; i < N_QUEUES; i++) {
 		unsigned q = s->turn;
 
 		if (ready >> q & 1) {
@@ -81,6 +77,40 @@ static int dwrr_pick(const struct sched_params *p, struct sched_state *s, uint8_
 		s->turn = (uint8_t)((q + 1) % N_QUEUES);
 		s->turn_begun = false;
 	}
+	return -1;
+}
+
+// After a round in vain: the rounds that would be in vain too, all at once. Every ready queue is
+// short of a frame, so none gains more than it would have by waiting.
+static void dwrr_skip_rounds(const struct sched_params *p, struct sched_state *s, uint8_t ready,
+			     const uint32_t head_len[N_QUEUES])
+{
+	int64_t in_vain = INT64_MAX;
+
+	for (uint8_t left = ready; left != 0; left &= (uint8_t)(left - 1)) {
+		unsigned q = (unsigned)__builtin_ctz(left);
+		int64_t rounds = (head_len[q] - s->deficit[q] - 1) / p->quantum_bytes[q];
+
+		if (rounds < in_vain)
+			in_vain = rounds;
+	}
+	for (uint8_t left = ready; left != 0; left &= (uint8_t)(left - 1)) {
+		unsigned q = (unsigned)__builtin_ctz(left);
+
+		s->deficit[q] += in_vain * p->quantum_bytes[q];
+	}
+}
+
+static int dwrr_pick(const struct sched_params *p, struct sched_state *s, uint8_t ready,
+		     const uint32_t head_len[N_QUEUES])
+{
+	int q = dwrr_round(p, s, ready, head_len);
+
+	while (q < 0) {
+		dwrr_skip_rounds(p, s, ready, head_len);
+		q = dwrr_round(p, s, ready, head_len);
+	}
+	return q;
 }
 
 int sched_pick(const struct sched_params *p, struct sched_state *s, uint8_t ready,

@@ -17,7 +17,7 @@
 struct sched_params {
 	uint8_t strict; // bitmap of strict queues; the others share by weight
 	uint8_t has_max, has_min; // bitmaps of queues with a shaper
-	uint32_t quantum_bytes[N_QUEUES]; // smallest weight: one frame limit
+	uint32_t quantum_bytes[N_QUEUES]; // heaviest weight: one frame limit
 	uint32_t max_frame; // frame limit of the port, bytes
 	// Frame bytes, no link overhead. A port decides only between frames, so the burst must be
 	// at least one max_frame of port time, or a busy port costs these rates a few per cent.

@@ -80,12 +80,22 @@ static int check_one(int ifindex, const char *ifname, uint32_t prog_id, uint32_t
 	return rc;
 }
 
+static int quiet(enum libbpf_print_level level, const char *format, va_list args)
+{
+	(void)level;
+	(void)format;
+	(void)args;
+	return 0;
+}
+
 // One interface may carry a program in each of the three modes.
 int xdp_attach_check(int ifindex, const char *ifname, char *err, size_t err_len)
 {
 	LIBBPF_OPTS(bpf_xdp_query_opts, q);
-	int rc = bpf_xdp_query(ifindex, 0, &q);
+	int rc;
 
+	libbpf_set_print(quiet); // every failure is told in our own words
+	rc = bpf_xdp_query(ifindex, 0, &q);
 	if (rc != 0) {
 		snprintf(err, err_len, "%s: the kernel does not tell its XDP programs: %s", ifname,
 			 strerror(-rc));
@@ -103,14 +113,6 @@ int xdp_attach_check(int ifindex, const char *ifname, char *err, size_t err_len)
 		if (modes[i].id != 0)
 			rc = check_one(ifindex, ifname, modes[i].id, modes[i].flags, err, err_len);
 	return rc;
-}
-
-static int quiet(enum libbpf_print_level level, const char *format, va_list args)
-{
-	(void)level;
-	(void)format;
-	(void)args;
-	return 0;
 }
 
 static int load_failed(int rc, char *err, size_t err_len)
@@ -131,7 +133,6 @@ int xdp_attach_load(struct xdp_attach *a, char *err, size_t err_len)
 	int rc;
 
 	*a = (struct xdp_attach){.link_fd = -1, .xsks_fd = -1, .counts_fd = -1};
-	libbpf_set_print(quiet); // every failure is told in our own words
 	a->obj = bpf_object__open_mem(weir_xdp_obj, sizeof(weir_xdp_obj), &opts);
 	if (a->obj == NULL)
 		return load_failed(-errno, err, err_len);

@@ -237,6 +237,43 @@ static void vlans_are_kept_apart_and_tags_follow_the_port(void **state)
 	bench_close(b);
 }
 
+static void a_shortest_frame_is_padded_when_its_tag_goes(void **state)
+{
+	struct bench *b = bench_open(vlans, 0);
+	struct bench_frame f = {.to = 9, .len = 60, .tagged = true, .vid = 20};
+
+	(void)state;
+	inject(b, 2, &f);
+	assert_int_equal(b->host[3].rx[0].len, 60);
+	for (unsigned i = 56; i < 60; i++)
+		assert_int_equal(b->host[3].rx[0].data[i], 0);
+	f.len = 61;
+	inject(b, 2, &f);
+	assert_int_equal(b->host[3].rx[1].len, 60);
+	f.len = 80;
+	inject(b, 2, &f);
+	assert_int_equal(b->host[3].rx[2].len, 76);
+	bench_close(b);
+}
+
+static void filtering_is_no_loss_of_a_lossless_class(void **state)
+{
+	static const char yaml[] =
+		"switch: {name: br}\n"
+		"ports:\n  - {name: \"p[1-3]\", device: \"wire:w[1-3]\", speed: 10G, profile: x}\n"
+		"fdb: [{mac: \"02:00:00:00:00:01\", port: p1}]\n"
+		"profiles: {x: {classes: {3: {lossless: true}}}}\n";
+	struct bench *b = bench_open(yaml, 0);
+	struct bench_frame self = {.to = 0, .dscp = 24, .len = 100};
+
+	(void)state;
+	inject(b, 0, &self);
+	assert_int_equal(bench_drops(b, DROP_HAIRPIN), 1);
+	for (unsigned i = 0; i < b->n_events; i++)
+		assert_int_not_equal(b->events[i].type, EVENT_LOSSLESS_DROP);
+	bench_close(b);
+}
+
 static void the_same_address_may_live_in_two_vlans(void **state)
 {
 	struct bench *b = bench_open(vlans, 0);
@@ -361,6 +398,8 @@ int main(void)
 		cmocka_unit_test(link_local_frames_are_consumed_and_counted),
 		cmocka_unit_test(garbage_is_dropped_by_reason),
 		cmocka_unit_test(vlans_are_kept_apart_and_tags_follow_the_port),
+		cmocka_unit_test(a_shortest_frame_is_padded_when_its_tag_goes),
+		cmocka_unit_test(filtering_is_no_loss_of_a_lossless_class),
 		cmocka_unit_test(the_same_address_may_live_in_two_vlans),
 		cmocka_unit_test(flood_off_drops_unknown_unicast_only),
 		cmocka_unit_test(flood_copies_are_charged_each),

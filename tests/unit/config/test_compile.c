@@ -138,7 +138,7 @@ static void sample_profile_in_queues_and_maps(void **state)
 		assert_int_equal(m->remark_dscp[k], REMARK_NONE);
 	}
 	assert_int_equal(pp->sched.strict, 1 << 6);
-	// 50 to 50: one frame limit each. Queues that no frame reaches do not stretch the round.
+	// 50 to 50: one frame limit each. The heaviest weight has one.
 	assert_int_equal(pp->sched.quantum_bytes[0], 1522);
 	assert_int_equal(pp->sched.quantum_bytes[3], 1522);
 	assert_int_equal(pp->pfc.lossless, 1 << 3);
@@ -171,8 +171,8 @@ static void two_lossless_classes_share_the_pool(void **state)
 	assert_int_equal(p->ports[1].pfc.lossless, 1 << 3 | 1 << 5);
 	assert_int_equal(p->buffer.headroom_pool_cells, 6 * 48);
 	assert_int_equal(p->buffer.ingress_pool_cells, 46875 - 6 * 71 - 6 * 48);
-	assert_int_equal(p->ports[1].sched.quantum_bytes[0], 1522);
-	assert_int_equal(p->ports[1].sched.quantum_bytes[5], 2 * 1522);
+	assert_int_equal(p->ports[1].sched.quantum_bytes[0], 761);
+	assert_int_equal(p->ports[1].sched.quantum_bytes[5], 1522);
 	policy_destroy(p);
 	config_destroy(c);
 }
@@ -480,7 +480,7 @@ static void maps_remark_and_sharing(void **state)
 	assert_int_equal(m->remark_dscp[4], 34);
 	assert_int_equal(m->remark_dscp[5], REMARK_NONE);
 	// Queue and group 4 take the settings of class 5, the one that gives any.
-	assert_int_equal(pp->sched.quantum_bytes[4], 9 * 1522);
+	assert_int_equal(pp->sched.quantum_bytes[4], 1522);
 	assert_int_equal(pp->pg[4].xoff_cells, 20);
 	assert_false(pp->pg[5].lossless);
 	assert_true(pp->queue[4].egress.lossless);
