@@ -212,6 +212,21 @@ static void an_emptied_queue_loses_its_deficit(void **state)
 	assert_int_equal(b.s.deficit[1], 900);
 }
 
+// A light queue alone is not given more rounds than its frame needs.
+static void rounds_in_vain_are_skipped_and_no_more(void **state)
+{
+	static const uint32_t weights[N_QUEUES] = {1, 100, 1, 1, 1, 1, 1, 1};
+	struct sched_bench b;
+
+	(void)state;
+	sched_bench_init(&b, 0, weights, 1000, 1000, 1000);
+	b.ready = 0x01;
+	for (int i = 0; i < 100; i++) {
+		assert_int_equal(sched_bench_send(&b), 0);
+		assert_true(b.s.deficit[0] < (int64_t)b.p.quantum_bytes[0]);
+	}
+}
+
 // After a reload to a smaller MTU longer frames may still wait in the queues.
 static void a_frame_beyond_the_frame_limit_still_leaves(void **state)
 {
@@ -252,6 +267,7 @@ int main(void)
 		cmocka_unit_test(a_queue_paused_within_its_turn_keeps_its_deficit),
 		cmocka_unit_test(pausing_over_and_over_gains_nothing),
 		cmocka_unit_test(an_emptied_queue_loses_its_deficit),
+		cmocka_unit_test(rounds_in_vain_are_skipped_and_no_more),
 		cmocka_unit_test(a_frame_beyond_the_frame_limit_still_leaves),
 		cmocka_unit_test(new_weights_take_effect_without_a_restart),
 	};
