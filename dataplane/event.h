@@ -16,7 +16,9 @@
 	X(MAC_MOVED, "mac-moved", "an address moved to another port")                              \
 	X(MAC_AGED, "mac-aged", "an address was forgotten")                                        \
 	X(FDB_FULL, "fdb-full", "no room for another address; frames to it are flooded")           \
-	X(TX_SET, "tx-set", "an operator changed TX-enable of a port or queue")
+	X(TX_SET, "tx-set", "an operator changed TX-enable of a port or queue")                    \
+	X(RELOADED, "reload", "all workers run on a new policy")                                   \
+	X(RELOAD_FAILED, "reload-failed", "a new policy was refused; nothing has changed")
 
 enum event_type {
 #define X(id, name, help) EVENT_##id,

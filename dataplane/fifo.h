@@ -27,7 +27,9 @@ struct frame {
 	uint8_t cls, color;
 	uint8_t kind, ecn; // enum pkt_kind, enum ecn
 	uint8_t l3_off;
-	uint8_t spare[3];
+	bool marked; // CE was set here
+	bool at_egress; // dropped beyond the hand-over: `queue` is where
+	uint8_t spare;
 };
 static_assert(sizeof(struct frame) == 32, "two descriptors to a cache line");
 

@@ -42,6 +42,7 @@ struct policy_port {
 	uint32_t rx_guard_on, rx_guard_off; // receive-ring guard, frames waiting; on 0: no guard
 	uint32_t tx_ring_bytes; // limit for data in the driver's transmit ring
 	uint32_t skid_cells; // receive ring + burst + hand-off, beyond the buffer
+	uint32_t skid_frame_cells; // charged for each frame there: one of full size
 	struct classify_params classify;
 	struct pg_params pg[N_PGS];
 	struct policy_queue queue[N_QUEUES];
@@ -59,6 +60,7 @@ struct policy_fdb_entry {
 
 struct policy {
 	char name[POLICY_NAME_LEN];
+	uint64_t version; // of a running switch, set as it is published; 0 before
 	uint32_t n_ports;
 	uint32_t n_workers;
 	uint32_t n_worker_cores; // entries of worker_cores that the file gave, else 0

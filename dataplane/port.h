@@ -27,6 +27,15 @@ struct port_drv_stats {
 	uint64_t rx_to_kernel; // frames that were steered to the host's stack
 };
 
+// Why frames did not come through the receive ring, or what was done with them beside it.
+enum { PORT_REASONS_MAX = 16 };
+#define PORT_REASON_LLDP "kept_lldp" // LLDP that the host's stack has and the switch has not
+struct port_reason {
+	const char *name, *help;
+	bool lost; // counts in rx_missed
+	uint64_t frames; // monotone
+};
+
 struct port_ops {
 	// ---- owner worker, hot path
 	// Takes up to n received frames. Their order is the order on the wire.
@@ -47,6 +56,9 @@ struct port_ops {
 	// ---- control thread
 	void (*stats)(void *drv, struct port_drv_stats *out);
 	bool (*link_up)(void *drv);
+	// Fills up to n rows about frames that did not come through the ring, and returns how many.
+	// Name and order of a driver's rows stay the same. NULL: the driver has none.
+	unsigned (*reasons)(void *drv, struct port_reason *out, unsigned n);
 };
 
 // What control learns when it opens a port.

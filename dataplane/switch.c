@@ -32,7 +32,8 @@ uint32_t switch_max_frames(const struct policy *policy)
 	uint64_t n = policy->buffer.total_cells;
 
 	for (uint32_t i = 0; i < policy->n_ports; i++)
-		n += policy->ports[i].skid_cells + BURST + MAX_CONTROL_FRAMES;
+		n += policy->ports[i].skid_cells / policy->ports[i].skid_frame_cells + BURST +
+		     MAX_CONTROL_FRAMES;
 	return (uint32_t)n;
 }
 
@@ -118,7 +119,37 @@ static int port_create(struct weir_switch *sw, unsigned port)
 	if (p->tx_burst == 0 || p->tx_burst > BURST)
 		p->tx_burst = BURST;
 	p->up = true;
+	early_pause_init(p);
 	return 0;
+}
+
+// The addresses of a policy enter the table before its first frame is looked up. Where the table is
+// full the learnt ones make room, which takes until the workers have let go of them: false, to be
+// called again.
+static bool learn_static(struct weir_switch *sw, const struct policy *pol)
+{
+	bool all = true;
+
+	fdb_begin_static(&sw->fdb);
+	for (unsigned i = 0; i < pol->n_fdb; i++) {
+		const struct policy_fdb_entry *e = &pol->fdb[i];
+
+		all &= fdb_learn(&sw->fdb, fdb_key(e->mac, e->vid), e->port, true, 0) >= 0;
+	}
+	if (!all)
+		fdb_flush_learnt(&sw->fdb);
+	return all;
+}
+
+// Those that it does not name any more serve the last frames of the policy before.
+static void control_static(struct weir_switch *sw)
+{
+	if (sw->static_due)
+		sw->static_due = !learn_static(sw, sw->policy_mem);
+	if (!sw->static_stale || !switch_grace_over(sw, sw->static_token))
+		return;
+	fdb_end_static(&sw->fdb);
+	sw->static_stale = false;
 }
 
 static int tables_create(struct weir_switch *sw)
@@ -138,11 +169,8 @@ static int tables_create(struct weir_switch *sw)
 	}
 	snprintf(name, sizeof(name), "%.20s-fdb", pol->name);
 	err = fdb_init(&sw->fdb, name, FDB_MAX, sw->qsbr);
-	for (unsigned i = 0; err == 0 && i < pol->n_fdb; i++) {
-		const struct policy_fdb_entry *e = &pol->fdb[i];
-
-		err = fdb_learn(&sw->fdb, fdb_key(e->mac, e->vid), e->port, true, 0);
-	}
+	if (err == 0 && !learn_static(sw, pol))
+		err = -ENOSPC;
 	return err;
 }
 
@@ -162,7 +190,7 @@ static int arrays_create(struct weir_switch *sw, const struct switch_port *ports
 		if (pol->ports[i].max_frame > max_frame)
 			max_frame = pol->ports[i].max_frame;
 	}
-	sw->reserve_cells = (sw->n_workers - 1) * BURST * cells_of(&pol->cell, max_frame);
+	sw->frame_cells = cells_of(&pol->cell, max_frame);
 	return 0;
 }
 
@@ -174,6 +202,7 @@ int switch_create(struct policy *policy, const struct switch_port *ports, struct
 
 	if (sw == NULL)
 		return -ENOMEM;
+	policy->version = 1;
 	atomic_store(&sw->policy, policy);
 	sw->policy_mem = policy;
 	sw->pool = pool;
@@ -214,6 +243,7 @@ void switch_destroy(struct weir_switch *sw)
 		drain_handoff(w);
 		// Flushing settles accounts, which reads the policy.
 		w->pol = sw->policy_mem;
+		w->tap = NULL;
 		for (unsigned k = 0; k < w->n_owned; k++)
 			egress_flush(w, w->owned[k], DROP_SHUTDOWN);
 	}
@@ -234,8 +264,12 @@ void switch_publish(struct weir_switch *sw, struct policy *policy, struct policy
 {
 	*old = sw->policy_mem;
 	sw->policy_mem = policy;
+	policy->version = (*old)->version + 1;
+	sw->static_due = !learn_static(sw, policy);
 	atomic_store_explicit(&sw->policy, policy, memory_order_release);
 	*token = rte_rcu_qsbr_start(sw->qsbr);
+	sw->static_token = *token;
+	sw->static_stale = true;
 }
 
 bool switch_grace_over(const struct weir_switch *sw, uint64_t token)
@@ -341,6 +375,7 @@ unsigned switch_control_step(struct weir_switch *sw, uint64_t now_ns, struct eve
 	bool poll_drivers = sw->link_polled_ns == 0 || now_ns - sw->link_polled_ns >= LINK_POLL_NS;
 	unsigned k;
 
+	control_static(sw);
 	control_links(sw, now_ns);
 	k = control_learn(sw, now_ns, events, n);
 	k += control_age(sw, now_ns, events + k, n - k);
@@ -365,6 +400,13 @@ uint64_t switch_set_tx(struct weir_switch *sw, unsigned port, int queue, bool on
 uint64_t switch_hold_admission(struct weir_switch *sw, bool hold)
 {
 	atomic_store(&sw->want.hold, hold);
+	request(sw);
+	return atomic_load(&sw->want.seq);
+}
+
+uint64_t switch_set_tap(struct weir_switch *sw, struct tap *tap)
+{
+	atomic_store(&sw->want.tap, tap);
 	request(sw);
 	return atomic_load(&sw->want.seq);
 }

@@ -19,6 +19,7 @@
 #include "dataplane/port.h"
 
 struct rte_mempool;
+struct tap;
 struct weir_switch;
 struct worker;
 
@@ -57,6 +58,7 @@ struct port_counters {
 	ctr_t consumed; // control frames taken in here
 	ctr_t pfc_malformed, pause_8023x, lldp, other_control;
 	ctr_t roce_in_lossy_class, roce_not_ect, bad_l3;
+	ctr_t early_pauses; // PFC frames that acted before they were received, one per class
 	gauge_t tx_pending_bytes; // in the driver
 	gauge_t rx_depth; // frames waiting in the driver when last seen
 	gauge_t rx_guard; // 1 while the receive-ring guard holds
@@ -78,6 +80,13 @@ struct drop_counters {
 	ctr_t packets, bytes;
 };
 
+// Written by the worker itself.
+struct worker_counters {
+	ctr_t loops, busy_loops; // busy: a frame was received, handed over or sent
+	ctr_t gaps_over_1ms; // loops that began more than a millisecond after the one before
+	gauge_t gap_max_ns; // longest time between the beginnings of two loops
+};
+
 struct balance {
 	uint64_t received, generated, replicated; // beginnings
 	uint64_t transmitted, consumed, dropped, queued; // ends
@@ -96,6 +105,7 @@ void switch_destroy(struct weir_switch *sw);
 
 struct worker *switch_worker(struct weir_switch *sw, unsigned i);
 unsigned switch_n_workers(const struct weir_switch *sw);
+unsigned switch_port_owner(const struct weir_switch *sw, unsigned port); // the port's worker
 const struct policy *switch_policy(const struct weir_switch *sw); // control thread only
 const struct switch_port *switch_port(const struct weir_switch *sw, unsigned port);
 
@@ -119,12 +129,16 @@ unsigned switch_control_step(struct weir_switch *sw, uint64_t now_ns, struct eve
 uint64_t switch_set_tx(struct weir_switch *sw, unsigned port, int queue, bool on); // queue -1: port
 uint64_t switch_hold_admission(struct weir_switch *sw, bool hold); // stop or start receiving
 uint64_t switch_clear_watermarks(struct weir_switch *sw);
+// Copies frames of the tap's ports into its rings (tap.h); NULL ends that. The old one may be
+// destroyed once the request is done.
+uint64_t switch_set_tap(struct weir_switch *sw, struct tap *tap);
 bool switch_request_done(const struct weir_switch *sw, uint64_t request);
 bool switch_tx_enabled(const struct weir_switch *sw, unsigned port, int queue);
 bool switch_link_up(const struct weir_switch *sw, unsigned port);
 
 // ---- numbers
 struct balance switch_balance(const struct weir_switch *sw);
+const struct worker_counters *switch_worker_counters(const struct weir_switch *sw, unsigned worker);
 const struct port_counters *switch_port_counters(const struct weir_switch *sw, unsigned port);
 const struct queue_counters *switch_queue_counters(const struct weir_switch *sw, unsigned port,
 						   unsigned queue);

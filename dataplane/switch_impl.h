@@ -21,8 +21,12 @@
 #include "dataplane/forward/fdb.h"
 #include "dataplane/rng.h"
 #include "dataplane/switch.h"
+#include "dataplane/tap.h"
+
+#define unlikely(x) __builtin_expect(!!(x), 0)
 
 enum {
+	CLASS_NONE = 0xff,
 	MAX_WORKERS = 64,
 	BURST = 32,
 	MAX_CONTROL_FRAMES = 4,
@@ -40,6 +44,7 @@ struct __rte_cache_aligned port_rt {
 	uint8_t backlog; // bitmap of queues that hold a frame
 	uint8_t xoff_pgs; // bitmap of groups in XOFF
 	bool up, guard, driver_wakes;
+	bool early_pause; // the driver's words pause, not the frames in its ring
 	uint16_t tx_off; // bitmap of queues, TX_OFF_PORT
 	uint16_t n_held;
 	uint16_t tx_burst; // 1..BURST
@@ -50,6 +55,8 @@ struct __rte_cache_aligned port_rt {
 	struct egress_state egress[N_QUEUES];
 	struct wred_state wred[N_QUEUES];
 	struct pfc_rx_state pfc_rx;
+	uint32_t pause_seq[N_CLASSES]; // of the driver's words, as last acted upon
+	uint8_t pause_classes; // whose words are acted upon
 	struct pfc_tx_state pfc_tx;
 	struct frame held[BURST]; // left the queue, refused by the driver
 	struct queue_counters queue[N_QUEUES];
@@ -70,10 +77,13 @@ struct released {
 
 struct __rte_cache_aligned worker {
 	struct weir_switch *sw;
-	const struct policy *pol; // of this loop
+	const struct policy *pol; // of this loop; not to be read in the next one
+	uint64_t policy_version; // of pol: a new policy may live at the address of an old one
+	bool headroom_covered; // the headroom pool holds all that the groups may take
 	uint64_t now_ns;
 	uint64_t request_seen;
 	uint32_t watermark_epoch;
+	bool busy; // this loop moved a frame
 	bool hold; // admission is stopped
 	uint8_t id;
 	uint8_t n_owned;
@@ -85,10 +95,15 @@ struct __rte_cache_aligned worker {
 	struct rte_ring *events, *learn;
 	struct rte_ring *out[MAX_WORKERS]; // hand-off to each other worker
 	uint64_t any_seen[MAX_WORKERS];
+	uint64_t others_used[N_POOLS]; // cells and claims, as read at the last account_refresh
+	struct tap *tap; // NULL: nobody watches
 	ctr_t events_lost;
 	ctr_t handed, taken; // frames put into, and taken out of, hand-off rings
 	ctr_t request_done;
-	struct pool_slot slots[N_POOLS] __rte_cache_aligned;
+	struct worker_counters c;
+	// Cells of each pool that the burst at hand may still charge; read by all other workers.
+	gauge_t claimed __rte_cache_aligned;
+	struct pool_slot slots[N_POOLS];
 };
 
 struct learn_record {
@@ -100,6 +115,7 @@ struct __rte_cache_aligned wanted {
 	_Atomic uint64_t seq; // grows with each request
 	_Atomic bool hold;
 	_Atomic uint32_t watermark_epoch;
+	_Atomic(struct tap *) tap;
 	_Atomic uint16_t tx_off[POLICY_MAX_PORTS];
 	_Atomic bool down[POLICY_MAX_PORTS]; // links, as control polled them
 };
@@ -111,12 +127,15 @@ struct weir_switch {
 	struct rte_rcu_qsbr *qsbr;
 	struct fdb fdb;
 	uint32_t n_ports, n_workers;
-	uint32_t reserve_cells; // against stale sums of the ingress pool; 0 with one worker
+	uint32_t frame_cells; // of the longest frame of any port
 	struct worker *workers[MAX_WORKERS];
 	struct switch_port *ports;
 	struct port_rt **rt; // by port
 	uint8_t *owner; // by port
 	struct wanted want;
+	bool static_due; // addresses of the policy wait for room in the table
+	bool static_stale; // those of the policy before go at the end of its grace
+	uint64_t static_token;
 	uint64_t link_polled_ns;
 	uint64_t rx_missed[POLICY_MAX_PORTS]; // as last reported
 };
@@ -126,38 +145,59 @@ static inline struct port_rt *worker_port(const struct worker *w, unsigned port)
 	return w->sw->rt[port];
 }
 
+// ---- worker_account.c
+// Settles what other workers released and reads what they hold; before each burst.
+void account_refresh(struct worker *w);
+// The same before a burst of n frames, whose cells are claimed until account_done.
+void account_claim(struct worker *w, unsigned n);
+void account_done(struct worker *w);
+// Charges the frame, or drops it. True: the frame may go on.
+bool account_admit(struct worker *w, struct frame *f);
+// Gives back the cells of frames that left, or were dropped at egress.
+void account_release(struct worker *w, unsigned in_port, unsigned pg, uint32_t cells);
+// Settles, then lets groups leave XOFF that may; once per loop.
+void account_settle(struct worker *w);
+// Takes a new policy's word.
+void account_new_policy(struct worker *w);
+// Sends the PFC frame that is due, if any. Returns when the next one is.
+uint64_t account_pfc(struct worker *w, unsigned port);
+
 // ---- worker_ingress.c
 // Receives one burst of a port and admits it. True when there may be more.
 bool ingress_poll(struct worker *w, unsigned port);
-// Gives back the cells of frames that left, or were dropped at egress.
-void ingress_release(struct worker *w, const struct frame *f);
-// Settles what other workers released; then lets groups leave XOFF that may.
-void ingress_settle(struct worker *w);
-// Sends the PFC frame that is due, if any. Returns when the next one is.
-uint64_t ingress_pfc(struct worker *w, unsigned port);
+
+// ---- worker_pause.c
+// The driver's early PFC words (port.h): those of today are old news.
+void early_pause_init(struct port_rt *p);
+// Lets words that changed since pause and resume the port's queues.
+void early_pause_poll(struct worker *w, unsigned port);
+// Words of classes that a new policy makes lossless are old news too.
+void early_pause_new_policy(struct port_rt *p, uint8_t lossless);
 
 // ---- worker_egress.c
-// Admission, WRED and the queue; drops what may not enter.
-void egress_enqueue(struct worker *w, const struct frame *f);
+// Admission, WRED and the queue; drops what may not enter. *f is spent.
+void egress_enqueue(struct worker *w, struct frame *f);
 // Serves a port until it is idle, paused, shaped or full. Returns when it next has something to do.
 uint64_t egress_serve(struct worker *w, unsigned port);
 // Drops all that waits for a port.
 void egress_flush(struct worker *w, unsigned port, enum drop_reason reason);
 
-// ---- worker.c The only way a frame ends without leaving. Counts it where the decision fell:
-// `port` is owned by w.
+// ---- worker.c
+// Shows a frame of an owned port to the tap, when there is one for it.
+void worker_tap(struct worker *w, enum tap_direction direction, unsigned port,
+		const struct frame *f, enum drop_reason reason);
+// The only way a frame ends without leaving. Counts it where the decision fell: `port` is owned
+// by w.
 void worker_drop(struct worker *w, unsigned port, const struct frame *f, enum drop_reason reason);
 void worker_event(struct worker *w, enum event_type type, unsigned port, unsigned cls, uint32_t a,
 		  uint64_t b);
 
-// Cells free in a pool: its size less all slots. The reserve of the ingress pool covers what other
-// workers may have charged since their slots were read.
+// Cells free in a pool: its size less all slots, those of others as read at the last refresh, with
+// what they claimed (worker_account.c).
 static inline uint64_t pool_free(const struct worker *w, enum pool_id pool, uint64_t size)
 {
-	uint64_t used = 0;
+	uint64_t used = w->others_used[pool] + gauge_get(&w->slots[pool].used);
 
-	for (unsigned i = 0; i < w->sw->n_workers; i++)
-		used += gauge_get(&w->sw->workers[i]->slots[pool].used);
 	return size > used ? size - used : 0;
 }
 

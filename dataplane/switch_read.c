@@ -79,6 +79,16 @@ struct balance switch_balance(const struct weir_switch *sw)
 	return b;
 }
 
+unsigned switch_port_owner(const struct weir_switch *sw, unsigned port)
+{
+	return sw->owner[port];
+}
+
+const struct worker_counters *switch_worker_counters(const struct weir_switch *sw, unsigned worker)
+{
+	return &sw->workers[worker]->c;
+}
+
 const struct port_counters *switch_port_counters(const struct weir_switch *sw, unsigned port)
 {
 	return &sw->rt[port]->c;

@@ -3,6 +3,8 @@
 
 #include "dataplane/switch_impl.h"
 
+enum { LATE_LOOP_NS = 1000000 };
+
 void worker_event(struct worker *w, enum event_type type, unsigned port, unsigned cls, uint32_t a,
 		  uint64_t b)
 {
@@ -11,6 +13,23 @@ void worker_event(struct worker *w, enum event_type type, unsigned port, unsigne
 
 	if (rte_ring_sp_enqueue_elem(w->events, &e, sizeof(e)) != 0)
 		ctr_inc(&w->events_lost);
+}
+
+void worker_tap(struct worker *w, enum tap_direction direction, unsigned port,
+		const struct frame *f, enum drop_reason reason)
+{
+	bool queued = direction == TAP_OUT || (direction == TAP_DROP && f->at_egress);
+	struct tap_meta meta = {.port = (uint8_t)port, .direction = (uint8_t)direction,
+				.cls = f->cls, .queue = f->queue, .has_queue = queued,
+				.marked = f->marked, .reason = (uint8_t)reason};
+
+	if (!tap_wants(w->tap, port) || f->m == NULL)
+		return;
+	if (queued)
+		meta.queue_bytes = (uint32_t)gauge_get(
+			&worker_port(w, port)->queue[f->queue].length_bytes);
+	tap_bytes(w->tap, w->id, w->now_ns, rte_pktmbuf_mtod(f->m, const void *), f->m->data_len,
+		  &meta);
 }
 
 void worker_drop(struct worker *w, unsigned port, const struct frame *f, enum drop_reason reason)
@@ -22,6 +41,8 @@ void worker_drop(struct worker *w, unsigned port, const struct frame *f, enum dr
 	ctr_add(&d->bytes, f->len);
 	if (lossless && drop_info[reason].loss)
 		worker_event(w, EVENT_LOSSLESS_DROP, port, f->cls, reason, f->len);
+	if (unlikely(w->tap != NULL))
+		worker_tap(w, TAP_DROP, port, f, reason);
 	rte_pktmbuf_free(f->m); // NULL where a copy could not be made
 }
 
@@ -43,6 +64,7 @@ static void reset_watermarks(struct worker *w)
 			gauge_set(&p->queue[q].residence_max_ns, 0);
 		}
 	}
+	gauge_set(&w->c.gap_max_ns, 0);
 }
 
 static void link_change(struct worker *w, unsigned port, bool up)
@@ -72,6 +94,7 @@ static uint64_t take_requests(struct worker *w)
 		return seq;
 	w->request_seen = seq;
 	w->hold = atomic_load_explicit(&want->hold, memory_order_relaxed);
+	w->tap = atomic_load_explicit(&want->tap, memory_order_acquire);
 	epoch = atomic_load_explicit(&want->watermark_epoch, memory_order_relaxed);
 	if (epoch != w->watermark_epoch) {
 		w->watermark_epoch = epoch;
@@ -107,12 +130,17 @@ static uint64_t take_over(struct worker *w)
 		if (in == NULL)
 			continue;
 		n = rte_ring_sc_dequeue_burst_elem(in, frames, sizeof(frames[0]), BURST, NULL);
+		if (n == 0)
+			continue;
 		more |= n == BURST;
+		w->busy = true;
+		account_claim(w, n);
 		// Out of one account before into the next: a reader must not see a frame in both.
 		ctr_add(&w->taken, n);
 		atomic_thread_fence(memory_order_release);
 		for (unsigned i = 0; i < n; i++)
 			egress_enqueue(w, &frames[i]);
+		account_done(w);
 	}
 	return more ? w->now_ns : UINT64_MAX;
 }
@@ -123,12 +151,18 @@ static void take_policy(struct worker *w)
 {
 	const struct policy *pol = atomic_load_explicit(&w->sw->policy, memory_order_acquire);
 
-	if (pol == w->pol)
+	if (pol->version == w->policy_version)
 		return;
+	w->policy_version = pol->version;
 	w->pol = pol;
-	for (unsigned i = 0; i < w->n_owned; i++)
-		pfc_rx_clear(&worker_port(w, w->owned[i])->pfc_rx, pol->ports[w->owned[i]].pfc.rx,
-			     w->now_ns);
+	account_new_policy(w);
+	for (unsigned i = 0; i < w->n_owned; i++) {
+		unsigned port = w->owned[i];
+		struct port_rt *p = worker_port(w, port);
+
+		pfc_rx_clear(&p->pfc_rx, pol->ports[port].pfc.rx, w->now_ns);
+		early_pause_new_policy(p, pol->ports[port].pfc.lossless);
+	}
 }
 
 static uint64_t receive_all(struct worker *w)
@@ -138,7 +172,7 @@ static uint64_t receive_all(struct worker *w)
 	for (unsigned i = 0; i < w->n_owned; i++) {
 		more |= ingress_poll(w, w->owned[i]);
 		// A PAUSE leaves before this loop sends data. When it is due again is asked below.
-		ingress_pfc(w, w->owned[i]);
+		account_pfc(w, w->owned[i]);
 	}
 	return more ? w->now_ns : UINT64_MAX;
 }
@@ -154,22 +188,36 @@ static void publish_driver_gauges(struct worker *w, unsigned port)
 	gauge_set(&p->c.tx_pending_bytes, bytes);
 }
 
+// A late loop is what a receive ring must hold: the longest one is kept.
+static void begin_loop(struct worker *w, uint64_t now_ns)
+{
+	uint64_t gap_ns = w->now_ns == 0 ? 0 : now_ns - w->now_ns;
+
+	w->now_ns = now_ns;
+	w->busy = false;
+	ctr_inc(&w->c.loops);
+	if (gap_ns > LATE_LOOP_NS)
+		ctr_inc(&w->c.gaps_over_1ms);
+	gauge_max(&w->c.gap_max_ns, gap_ns);
+}
+
 uint64_t worker_step(struct worker *w, uint64_t now_ns)
 {
 	uint64_t request, wake;
 
-	w->now_ns = now_ns;
+	begin_loop(w, now_ns);
 	take_policy(w);
 	request = take_requests(w);
 	wake = receive_all(w);
 	wake = earlier(wake, take_over(w));
 	for (unsigned i = 0; i < w->n_owned; i++)
 		wake = earlier(wake, egress_serve(w, w->owned[i]));
-	ingress_settle(w);
+	account_settle(w);
 	for (unsigned i = 0; i < w->n_owned; i++) {
-		wake = earlier(wake, ingress_pfc(w, w->owned[i]));
+		wake = earlier(wake, account_pfc(w, w->owned[i]));
 		publish_driver_gauges(w, w->owned[i]);
 	}
+	ctr_add(&w->c.busy_loops, w->busy);
 	rte_rcu_qsbr_quiescent(w->sw->qsbr, w->id);
 	if (request != ctr_get(&w->request_done))
 		atomic_store_explicit(&w->request_done, request, memory_order_release);

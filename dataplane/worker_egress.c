@@ -25,15 +25,17 @@ static void mark_ce(struct frame *f)
 {
 	edit_ecn_ce(rte_pktmbuf_mtod(f->m, uint8_t *) + f->l3_off, f->kind);
 	f->ecn = ECN_CE;
+	f->marked = true;
 }
 
-static void queue_drop(struct worker *w, const struct frame *f, enum drop_reason reason)
+static void queue_drop(struct worker *w, struct frame *f, enum drop_reason reason)
 {
 	struct queue_counters *qc = &worker_port(w, f->out_port)->queue[f->queue];
 
+	f->at_egress = true;
 	ctr_inc(&qc->dropped_packets);
 	ctr_add(&qc->dropped_bytes, f->len);
-	ingress_release(w, f);
+	account_release(w, f->in_port, f->pg, f->cells);
 	worker_drop(w, f->out_port, f, reason);
 }
 
@@ -77,28 +79,27 @@ static void push(struct worker *w, const struct frame *f, enum egress_verdict v)
 	gauge_set(&p->c.queued, gauge_get(&p->c.queued) + 1);
 }
 
-void egress_enqueue(struct worker *w, const struct frame *in)
+void egress_enqueue(struct worker *w, struct frame *f)
 {
-	struct frame f = *in;
-	struct port_rt *p = worker_port(w, f.out_port);
-	const struct policy_queue *pq = &w->pol->ports[f.out_port].queue[f.queue];
+	struct port_rt *p = worker_port(w, f->out_port);
+	const struct policy_queue *pq = &w->pol->ports[f->out_port].queue[f->queue];
 	enum egress_verdict v;
 
 	if (!p->up) {
-		queue_drop(w, &f, DROP_PORT_DOWN);
+		queue_drop(w, f, DROP_PORT_DOWN);
 		return;
 	}
-	v = egress_decide(&pq->egress, &p->egress[f.queue],
+	v = egress_decide(&pq->egress, &p->egress[f->queue],
 			  pool_free(w, POOL_EGRESS_LOSSY, w->pol->buffer.egress_lossy_cells),
-			  f.cells);
+			  f->cells);
 	if (v == EGRESS_DROP)
-		queue_drop(w, &f, DROP_EGRESS_TAIL);
-	else if (pq->wred.enabled && !wred_enqueue(w, &f))
-		queue_drop(w, &f, DROP_WRED);
-	else if (!fifo_push(&w->chunks, &p->fifo[f.queue], &f))
-		queue_drop(w, &f, DROP_NO_MBUF);
+		queue_drop(w, f, DROP_EGRESS_TAIL);
+	else if (pq->wred.enabled && !wred_enqueue(w, f))
+		queue_drop(w, f, DROP_WRED);
+	else if (!fifo_push(&w->chunks, &p->fifo[f->queue], f))
+		queue_drop(w, f, DROP_NO_MBUF);
 	else
-		push(w, &f, v);
+		push(w, f, v);
 }
 
 // ---- out of the queue
@@ -143,22 +144,57 @@ static void mark_at_dequeue(struct worker *w, const struct policy_queue *pq, str
 	ctr_inc(&qc->ecn_marked);
 }
 
-// The frame is the driver's now: its cells are free.
-static void sent(struct worker *w, struct port_rt *p, const struct frame *f)
+// Frames of one burst that share queue, account and arrival, as most do that leave together.
+struct run {
+	const struct frame *first;
+	uint16_t n;
+	uint32_t bytes, cells;
+};
+
+static bool continues(const struct frame *a, const struct frame *b)
 {
+	return a->queue == b->queue && a->in_port == b->in_port && a->pg == b->pg &&
+	       a->arrival_ns == b->arrival_ns;
+}
+
+// The frames are the driver's now: their cells are free.
+static void sent(struct worker *w, struct port_rt *p, const struct run *r)
+{
+	const struct frame *f = r->first;
 	struct queue_counters *qc = &p->queue[f->queue];
 	// The ingress owner may have read its clock after this loop began.
 	uint64_t residence = w->now_ns > f->arrival_ns ? w->now_ns - f->arrival_ns : 0;
 
-	ctr_inc(&qc->tx_packets);
-	ctr_add(&qc->tx_bytes, f->len);
-	ctr_inc(&qc->residence[residence_bucket(residence)]);
+	ctr_add(&qc->tx_packets, r->n);
+	ctr_add(&qc->tx_bytes, r->bytes);
+	ctr_add(&qc->residence[residence_bucket(residence)], r->n);
 	gauge_max(&qc->residence_max_ns, residence);
-	ctr_inc(&p->c.transmitted);
-	ctr_inc(&p->c.tx_packets);
-	ctr_add(&p->c.tx_bytes, f->len);
-	slot_add(w, POOL_EGRESS_LOSSY, -(int64_t)egress_release(&p->egress[f->queue], f->cells));
-	ingress_release(w, f);
+	slot_add(w, POOL_EGRESS_LOSSY, -(int64_t)egress_release(&p->egress[f->queue], r->cells));
+	account_release(w, f->in_port, f->pg, r->cells);
+}
+
+static void sent_all(struct worker *w, struct port_rt *p, const struct frame *frames, uint16_t n)
+{
+	struct run r = {.first = frames};
+	uint64_t bytes = 0;
+
+	ctr_add(&p->c.transmitted, n);
+	for (uint16_t i = 0; i < n; i++) {
+		const struct frame *f = &frames[i];
+
+		if (!continues(r.first, f)) {
+			sent(w, p, &r);
+			r = (struct run){.first = f};
+		}
+		r.n++;
+		r.bytes += f->len;
+		r.cells += f->cells;
+		bytes += f->len;
+	}
+	if (r.n != 0)
+		sent(w, p, &r);
+	ctr_add(&p->c.tx_packets, n);
+	ctr_add(&p->c.tx_bytes, bytes);
 }
 
 // n frames of the port are about to be counted as ended: a reader of the balance must not see one
@@ -180,9 +216,9 @@ static void flush(struct worker *w, struct port_rt *p, struct tx_batch *b)
 	for (uint16_t i = 0; i < b->n; i++)
 		pkts[i] = b->frames[i].m;
 	n = p->ops->tx(p->drv, pkts, b->n);
+	w->busy |= n != 0;
 	no_longer_queued(p, n);
-	for (uint16_t i = 0; i < n; i++)
-		sent(w, p, &b->frames[i]);
+	sent_all(w, p, b->frames, n);
 	p->n_held = (uint16_t)(b->n - n);
 	memcpy(p->held, b->frames + n, p->n_held * sizeof(p->held[0]));
 	b->n = 0;
@@ -214,6 +250,8 @@ static void commit(struct worker *w, unsigned port, unsigned q, struct tx_batch 
 	pop(w, p, q, f);
 	shaper_charge(&pp->shaper, &p->shaper, f->len + LINK_OVERHEAD_BYTES);
 	mark_at_dequeue(w, &pp->queue[q], p, f);
+	if (unlikely(w->tap != NULL))
+		worker_tap(w, TAP_OUT, port, f, 0);
 	b->room -= f->len;
 }
 
@@ -261,6 +299,7 @@ uint64_t egress_serve(struct worker *w, unsigned port)
 	struct tx_batch b = {0};
 	uint64_t wake;
 
+	early_pause_poll(w, port);
 	// While admission is held no refresh of a PAUSE can be heard: those that stand stay.
 	if (!w->hold)
 		pfc_rx_expire(&p->pfc_rx, w->now_ns);

@@ -8,184 +8,13 @@
 #include "dataplane/packet/pfc_frame.h"
 #include "dataplane/switch_impl.h"
 
-// ---- accounting
+enum { PREFETCH_AHEAD = 8 };
 
-static struct pg_pools pools_now(const struct worker *w)
-{
-	const struct buffer_params *b = &w->pol->buffer;
-	uint64_t reserve = w->sw->reserve_cells;
-	uint64_t ingress = pool_free(w, POOL_INGRESS, b->ingress_pool_cells);
-
-	return (struct pg_pools){
-		.ingress_free = ingress > reserve ? ingress - reserve : 0,
-		.headroom_free = pool_free(w, POOL_HEADROOM, b->headroom_pool_cells),
-	};
-}
-
-static void account(struct worker *w, struct port_rt *p, struct pg_delta d)
-{
-	slot_add(w, POOL_INGRESS, d.ingress);
-	slot_add(w, POOL_HEADROOM, d.headroom);
-	if (d.skid != 0)
-		gauge_set(&p->skid_used, (uint64_t)((int64_t)gauge_get(&p->skid_used) + d.skid));
-}
-
-static void release_own(struct worker *w, unsigned port, unsigned pg, uint32_t cells)
-{
-	struct port_rt *p = worker_port(w, port);
-
-	account(w, p, pg_release(&p->pg[pg], cells));
-}
-
-void ingress_release(struct worker *w, const struct frame *f)
-{
-	if (w->sw->owner[f->in_port] == w->id) {
-		release_own(w, f->in_port, f->pg, f->cells);
-		return;
-	}
-	ctr_add(&w->released->cells[f->in_port * N_PGS + f->pg], f->cells);
-	// Readers that see `any` grow also see the cells.
-	atomic_store_explicit(&w->released->any, ctr_get(&w->released->any) + f->cells,
-			      memory_order_release);
-}
-
-static void settle_from(struct worker *w, unsigned other)
-{
-	const struct released *r = w->sw->workers[other]->released;
-	uint64_t any = atomic_load_explicit(&r->any, memory_order_acquire);
-
-	if (any == w->any_seen[other])
-		return;
-	w->any_seen[other] = any;
-	for (unsigned i = 0; i < w->n_owned; i++) {
-		unsigned port = w->owned[i];
-		struct port_rt *p = worker_port(w, port);
-
-		for (unsigned pg = 0; pg < N_PGS; pg++) {
-			uint64_t total = ctr_get(&r->cells[port * N_PGS + pg]);
-			uint64_t cells = total - p->seen_released[other][pg];
-
-			p->seen_released[other][pg] = total;
-			if (cells != 0)
-				release_own(w, port, pg, (uint32_t)cells);
-		}
-	}
-}
-
-static void settle_others(struct worker *w)
-{
-	for (unsigned other = 0; other < w->sw->n_workers; other++)
-		if (other != w->id)
-			settle_from(w, other);
-}
-
-static void leave_xoff(struct worker *w, unsigned port, uint64_t ingress_free)
-{
-	struct port_rt *p = worker_port(w, port);
-
-	for (uint8_t left = p->xoff_pgs; left != 0; left &= (uint8_t)(left - 1)) {
-		unsigned pg = (unsigned)__builtin_ctz(left);
-
-		if (!pg_may_xon(&w->pol->ports[port].pg[pg], &p->pg[pg], ingress_free))
-			continue;
-		atomic_store_explicit(&p->pg[pg].xoff, false, memory_order_relaxed);
-		p->xoff_pgs &= (uint8_t)~(1u << pg);
-		worker_event(w, EVENT_XON, port, pg, (uint32_t)gauge_get(&p->pg[pg].shared), 0);
-	}
-}
-
-void ingress_settle(struct worker *w)
-{
-	uint64_t ingress_free;
-
-	settle_others(w);
-	ingress_free = pools_now(w).ingress_free;
-	for (unsigned i = 0; i < w->n_owned; i++)
-		if (worker_port(w, w->owned[i])->xoff_pgs != 0)
-			leave_xoff(w, w->owned[i], ingress_free);
-}
-
-// Charges the frame, or drops it. True: the frame may go on.
-static bool admit(struct worker *w, unsigned port, const struct frame *f)
-{
-	const struct policy_port *pp = &w->pol->ports[port];
-	struct port_rt *p = worker_port(w, port);
-	uint64_t skid = gauge_get(&p->skid_used);
-	struct pg_pools pools;
-	struct pg_decision d;
-
-	settle_others(w);
-	pools = pools_now(w);
-	d = pg_decide(&pp->pg[f->pg], &p->pg[f->pg], &pools,
-		      pp->skid_cells > skid ? pp->skid_cells - skid : 0, f->cells);
-	account(w, p, pg_charge(&p->pg[f->pg], d, f->cells));
-	if (d.enter_xoff) {
-		p->xoff_pgs |= (uint8_t)(1u << f->pg);
-		worker_event(w, EVENT_XOFF, port, f->pg,
-			     (uint32_t)gauge_get(&p->pg[f->pg].shared), 0);
-	}
-	if (d.verdict != PG_DROP_POOL && d.verdict != PG_DROP_HEADROOM)
-		return true;
-	ctr_inc(&p->pg_counters[f->pg].dropped_packets);
-	ctr_add(&p->pg_counters[f->pg].dropped_bytes, f->len);
-	worker_drop(w, port, f,
-		    d.verdict == PG_DROP_POOL ? DROP_INGRESS_POOL : DROP_HEADROOM);
-	return false;
-}
-
-// ---- PFC out
-
-static uint8_t classes_to_pause(const struct policy_port *pp, const struct port_rt *p)
-{
-	uint8_t want = p->guard ? pp->pfc.lossless : 0;
-
-	if (p->xoff_pgs != 0)
-		for (unsigned c = 0; c < N_CLASSES; c++)
-			if (p->xoff_pgs >> pp->classify.class_to_pg[c] & 1)
-				want |= (uint8_t)(1u << c);
-	return want & pp->pfc.lossless;
-}
-
-static bool send_pfc(struct worker *w, unsigned port, const struct pfc_times *times)
-{
-	const struct policy_port *pp = &w->pol->ports[port];
-	struct port_rt *p = worker_port(w, port);
-	struct rte_mbuf *m = rte_pktmbuf_alloc(w->sw->pool);
-
-	if (m == NULL)
-		return false;
-	pfc_frame_build((uint8_t *)rte_pktmbuf_append(m, PFC_FRAME_LEN),
-			w->sw->ports[port].facts.mac, times);
-	if (p->ops->tx(p->drv, &m, 1) == 0) {
-		rte_pktmbuf_free(m);
-		return false;
-	}
-	// MAC control goes ahead of every queue and puts the shaper into debt.
-	shaper_update(&pp->shaper, &p->shaper, w->now_ns);
-	shaper_charge(&pp->shaper, &p->shaper, PFC_FRAME_LEN + LINK_OVERHEAD_BYTES);
-	ctr_inc(&p->c.generated);
-	ctr_inc(&p->c.transmitted);
-	return true;
-}
-
-uint64_t ingress_pfc(struct worker *w, unsigned port)
-{
-	const struct pfc_params *params = &w->pol->ports[port].pfc;
-	struct port_rt *p = worker_port(w, port);
-	uint8_t want = classes_to_pause(&w->pol->ports[port], p);
-	struct pfc_times times;
-
-	if ((want | p->pfc_tx.paused) == 0 || !p->up)
-		return UINT64_MAX;
-	if (pfc_tx_due(params, &p->pfc_tx, want, w->now_ns, &times)) {
-		if (!send_pfc(w, port, &times)) {
-			ctr_inc(&p->pfc_tx.retries);
-			return p->driver_wakes ? UINT64_MAX : w->now_ns;
-		}
-		pfc_tx_sent(params, &p->pfc_tx, &times, w->now_ns);
-	}
-	return pfc_tx_next(&p->pfc_tx);
-}
+// What a burst brought, but for MAC control. Counted once per burst.
+struct tally {
+	uint32_t packets;
+	uint64_t bytes;
+};
 
 // ---- control frames
 
@@ -203,7 +32,10 @@ static void mac_control(struct worker *w, unsigned port, struct rte_mbuf *m)
 
 	switch (mac_ctrl_parse(rte_pktmbuf_mtod(m, const uint8_t *), m->pkt_len, &times)) {
 	case MAC_CTRL_PFC:
-		pfc_rx_frame(&w->pol->ports[port].pfc, &p->pfc_rx, &times, w->now_ns);
+		if (p->early_pause)
+			pfc_rx_frame_seen(&w->pol->ports[port].pfc, &p->pfc_rx, &times);
+		else
+			pfc_rx_frame(&w->pol->ports[port].pfc, &p->pfc_rx, &times, w->now_ns);
 		break;
 	case MAC_CTRL_PAUSE_8023X:
 		ctr_inc(&p->c.pause_8023x);
@@ -220,18 +52,18 @@ static void mac_control(struct worker *w, unsigned port, struct rte_mbuf *m)
 
 // MAC control wherever it is addressed, and all link-local groups, end here.
 static bool control_frame(struct worker *w, unsigned port, struct rte_mbuf *m,
-			  const struct pkt_info *pkt)
+			  const struct pkt_info *pkt, struct tally *t)
 {
 	struct port_rt *p = worker_port(w, port);
 
+	if (!pkt->link_local_dst && pkt->kind != PKT_MAC_CONTROL)
+		return false;
 	if (pkt->kind == PKT_MAC_CONTROL && pkt->n_tags == 0) {
 		mac_control(w, port, m);
 		return true;
 	}
-	if (!pkt->link_local_dst && pkt->kind != PKT_MAC_CONTROL)
-		return false;
-	ctr_inc(&p->c.rx_packets);
-	ctr_add(&p->c.rx_bytes, m->pkt_len);
+	t->packets++;
+	t->bytes += m->pkt_len;
 	ctr_inc(pkt->kind == PKT_LLDP ? &p->c.lldp : &p->c.other_control);
 	consume(p, m);
 	return true;
@@ -279,7 +111,7 @@ static void hand_over(struct worker *w, struct frame *f)
 	// Sized for every cell of the buffer, so it cannot be full.
 	if (rte_ring_sp_enqueue_elem(w->out[to], f, sizeof(*f)) != 0) {
 		ctr_inc(&w->taken); // a frame of its own: none is lost from the balance
-		ingress_release(w, f);
+		account_release(w, f->in_port, f->pg, f->cells);
 		worker_drop(w, f->in_port, f, DROP_NO_MBUF);
 	}
 }
@@ -289,7 +121,7 @@ static void deliver(struct worker *w, struct frame *f, unsigned vid, bool tagged
 		    const struct pkt_info *pkt)
 {
 	f->queue = w->pol->ports[f->out_port].classify.class_to_queue[f->cls];
-	if (prepare(w, f, vid, tagged, pkt) && admit(w, f->in_port, f))
+	if (prepare(w, f, vid, tagged, pkt) && account_admit(w, f))
 		hand_over(w, f);
 }
 
@@ -318,6 +150,7 @@ static void flood(struct worker *w, struct frame *f, unsigned vid, bool tagged,
 			continue;
 		}
 		ctr_inc(&p->c.replicated);
+		account_claim(w, 1);
 		copy.m = rte_pktmbuf_copy(f->m, w->sw->pool, 0, UINT32_MAX);
 		copy.out_port = (uint8_t)port;
 		if (copy.m == NULL)
@@ -391,7 +224,26 @@ static bool bad_source(const uint8_t *eth)
 	return (eth[ETH_ALEN_] & 1) != 0 || memcmp(eth + ETH_ALEN_, zero, ETH_ALEN_) == 0;
 }
 
-static void receive(struct worker *w, unsigned port, struct rte_mbuf *m)
+static void tap_in(struct worker *w, const struct frame *f, const struct pkt_info *pkt)
+{
+	struct frame seen = *f;
+
+	seen.cls = pkt == NULL || pkt->kind == PKT_MAC_CONTROL || pkt->link_local_dst
+			   ? CLASS_NONE
+			   : classify(&w->pol->ports[f->in_port].classify, pkt).cls;
+	worker_tap(w, TAP_IN, f->in_port, &seen, 0);
+}
+
+static void receive_bad(struct worker *w, struct frame *f, struct tally *t)
+{
+	t->packets++;
+	t->bytes += f->m->pkt_len;
+	f->cls = w->pol->ports[f->in_port].classify.default_class;
+	worker_drop(w, f->in_port, f,
+		    f->m->pkt_len < ETH_HLEN_ ? DROP_RX_RUNT : DROP_RX_OVERSIZE);
+}
+
+static void receive(struct worker *w, unsigned port, struct rte_mbuf *m, struct tally *t)
 {
 	const struct policy_port *pp = &w->pol->ports[port];
 	struct port_rt *p = worker_port(w, port);
@@ -399,21 +251,20 @@ static void receive(struct worker *w, unsigned port, struct rte_mbuf *m)
 	struct frame f = {.m = m, .arrival_ns = w->now_ns, .in_port = (uint8_t)port};
 	struct pkt_info pkt;
 	struct classified k;
+	bool good;
 
-	ctr_inc(&p->c.received);
 	f.len = m->pkt_len > UINT16_MAX ? UINT16_MAX : (uint16_t)m->pkt_len;
-	if (m->nb_segs != 1 || m->pkt_len > pp->max_frame || !parse(eth, m->pkt_len, &pkt)) {
-		ctr_inc(&p->c.rx_packets);
-		ctr_add(&p->c.rx_bytes, m->pkt_len);
-		f.cls = pp->classify.default_class;
-		worker_drop(w, port, &f,
-			    m->pkt_len < ETH_HLEN_ ? DROP_RX_RUNT : DROP_RX_OVERSIZE);
+	good = m->nb_segs == 1 && m->pkt_len <= pp->max_frame && parse(eth, m->pkt_len, &pkt);
+	if (unlikely(w->tap != NULL))
+		tap_in(w, &f, good ? &pkt : NULL);
+	if (unlikely(!good)) {
+		receive_bad(w, &f, t);
 		return;
 	}
-	if (control_frame(w, port, m, &pkt))
+	if (control_frame(w, port, m, &pkt, t))
 		return;
-	ctr_inc(&p->c.rx_packets);
-	ctr_add(&p->c.rx_bytes, m->pkt_len);
+	t->packets++;
+	t->bytes += f.len;
 	k = classify(&pp->classify, &pkt);
 	hints(p, &pp->classify, &pkt, k.cls);
 	f.cls = k.cls;
@@ -421,13 +272,13 @@ static void receive(struct worker *w, unsigned port, struct rte_mbuf *m)
 	f.kind = pkt.kind == PKT_IPV4 || pkt.kind == PKT_IPV6 ? pkt.kind : PKT_OTHER;
 	f.ecn = f.kind == PKT_OTHER ? ECN_NOT_ECT : pkt.ecn;
 	f.l3_off = pkt.l3_off;
-	f.cells = (uint16_t)cells_of(&w->pol->cell, m->pkt_len);
+	f.cells = (uint16_t)cells_of(&w->pol->cell, f.len);
 	f.pg = pp->classify.class_to_pg[k.cls];
 	ctr_inc(&p->pg_counters[f.pg].rx_packets);
-	ctr_add(&p->pg_counters[f.pg].rx_bytes, m->pkt_len);
-	if (!p->up)
+	ctr_add(&p->pg_counters[f.pg].rx_bytes, f.len);
+	if (unlikely(!p->up))
 		worker_drop(w, port, &f, DROP_PORT_DOWN);
-	else if (bad_source(eth))
+	else if (unlikely(bad_source(eth)))
 		worker_drop(w, port, &f, DROP_BAD_SOURCE);
 	else
 		forward(w, &f, &pkt);
@@ -456,6 +307,28 @@ static void rx_guard(struct worker *w, unsigned port)
 	gauge_set(&p->c.rx_guard, p->guard);
 }
 
+static void receive_burst(struct worker *w, unsigned port, struct rte_mbuf **pkts, uint16_t n)
+{
+	struct port_rt *p = worker_port(w, port);
+	struct tally t = {0};
+
+	w->busy = true;
+	// Before any of them can end: a reader of the balance must not see an end without its
+	// beginning.
+	ctr_add(&p->c.received, n);
+	account_claim(w, n);
+	for (uint16_t i = 0; i < n && i < PREFETCH_AHEAD; i++)
+		rte_prefetch0(rte_pktmbuf_mtod(pkts[i], void *));
+	for (uint16_t i = 0; i < n; i++) {
+		if (i + PREFETCH_AHEAD < n)
+			rte_prefetch0(rte_pktmbuf_mtod(pkts[i + PREFETCH_AHEAD], void *));
+		receive(w, port, pkts[i], &t);
+	}
+	account_done(w);
+	ctr_add(&p->c.rx_packets, t.packets);
+	ctr_add(&p->c.rx_bytes, t.bytes);
+}
+
 bool ingress_poll(struct worker *w, unsigned port)
 {
 	struct port_rt *p = worker_port(w, port);
@@ -467,9 +340,7 @@ bool ingress_poll(struct worker *w, unsigned port)
 	if (w->hold)
 		return false;
 	n = p->ops->rx(p->drv, pkts, BURST);
-	for (uint16_t i = 0; i < n; i++)
-		rte_prefetch0(rte_pktmbuf_mtod(pkts[i], void *));
-	for (uint16_t i = 0; i < n; i++)
-		receive(w, port, pkts[i]);
+	if (n != 0)
+		receive_burst(w, port, pkts, n);
 	return n == BURST;
 }

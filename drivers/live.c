@@ -43,6 +43,16 @@ static void close_xdp(void *drv)
 	xdp_close(drv);
 }
 
+static void info_xdp(void *drv, struct live_info *out)
+{
+	xdp_info(drv, out);
+}
+
+static int keep_xdp(void *drv, const struct keep *keep)
+{
+	return xdp_set_keep(drv, keep);
+}
+
 static int open_xdp(struct opening *o)
 {
 	const struct xdp_conf conf = {
@@ -52,6 +62,7 @@ static int open_xdp(struct opening *o)
 		.mtu = o->conf->mtu,
 		.tx_ring_bytes = o->conf->tx_ring_bytes,
 		.rx_ring = o->conf->rx_ring,
+		.keep = o->conf->keep != NULL ? *o->conf->keep : keep_default(),
 	};
 	struct xdp_port *p = NULL;
 	int rc = xdp_open(&conf, &p, &o->port->facts, o->notes, o->err, LIVE_TEXT_LEN);
@@ -59,7 +70,14 @@ static int open_xdp(struct opening *o)
 	o->port->ops = &xdp_ops;
 	o->port->drv = p;
 	o->port->close = close_xdp;
+	o->port->set_keep = keep_xdp;
+	o->port->info = info_xdp;
 	return rc;
+}
+
+static int probe_xdp(const char *rest, struct live_info *out, char *err)
+{
+	return xdp_probe(rest, out, err, LIVE_TEXT_LEN);
 }
 
 static uint32_t frames_xdp(uint32_t tx_ring_bytes, uint32_t rx_ring)
@@ -70,6 +88,11 @@ static uint32_t frames_xdp(uint32_t tx_ring_bytes, uint32_t rx_ring)
 static void close_ethdev(void *drv)
 {
 	ethdev_close(drv);
+}
+
+static void info_ethdev(void *drv, struct live_info *out)
+{
+	ethdev_info(drv, out);
 }
 
 static int open_ethdev(struct opening *o)
@@ -88,6 +111,7 @@ static int open_ethdev(struct opening *o)
 	o->port->ops = &ethdev_ops;
 	o->port->drv = p;
 	o->port->close = close_ethdev;
+	o->port->info = info_ethdev;
 	return rc;
 }
 
@@ -96,10 +120,11 @@ static const struct kind {
 	bool pci;
 	uint32_t (*frames)(uint32_t tx_ring_bytes, uint32_t rx_ring);
 	int (*open)(struct opening *o);
+	int (*probe)(const char *rest, struct live_info *out, char *err); // or NULL
 } kinds[] = {
-	{"xdp:", false, frames_xdp, open_xdp},
-	{"pci:", true, ethdev_frames, open_ethdev},
-	{"vdev:", false, ethdev_frames, open_ethdev},
+	{"xdp:", false, frames_xdp, open_xdp, probe_xdp},
+	{"pci:", true, ethdev_frames, open_ethdev, NULL},
+	{"vdev:", false, ethdev_frames, open_ethdev, NULL},
 };
 
 static const struct kind *kind_of(const char *device)
@@ -198,6 +223,26 @@ int live_open(const char *device, const struct live_conf *conf, struct live_port
 	snprintf(text->note + len, sizeof(text->note) - len, "%s", notes);
 	*out = port;
 	return 0;
+}
+
+int live_probe(const char *device, struct live_info *out, struct live_text *text)
+{
+	const struct kind *k = kind_of(device);
+
+	*out = (struct live_info){0};
+	if (k == NULL || k->probe == NULL)
+		return 0;
+	return k->probe(device + strlen(k->prefix), out, text->err);
+}
+
+void live_info(const struct live_port *port, struct live_info *out)
+{
+	port->info(port->drv, out);
+}
+
+int live_set_keep(const struct live_port *port, const struct keep *keep)
+{
+	return port->set_keep == NULL ? 0 : port->set_keep(port->drv, keep);
 }
 
 void live_close(struct live_port *port)

@@ -24,6 +24,8 @@
 #include <stdint.h>
 
 #include "dataplane/port.h"
+#include "drivers/live_info.h"
+#include "drivers/xdp/keep.h"
 
 struct rte_mempool;
 
@@ -46,6 +48,8 @@ struct live_eal_conf {
 	// pages, as many as mem_bytes needs.
 	char *const *extra;
 	int n_extra;
+	// Name of EAL's runtime directory, where its telemetry listens; NULL: no telemetry.
+	const char *file_prefix;
 };
 
 // Once per process. Hugepages are taken when enough are free, else normal pages with a note that
@@ -88,6 +92,7 @@ struct live_conf {
 	uint32_t mtu; // IP MTU the policy wants; 0: max_frame - 22
 	uint32_t tx_ring_bytes; // data that may sit in the transmit ring; 0: 8 KiB
 	uint32_t rx_ring; // frames it should hold, rounded up to a power of two; 0: default
+	const struct keep *keep; // what goes to the host's stack; NULL: LLDP. "xdp:" devices only
 };
 
 // Copy ops, drv and facts into a struct switch_port. facts.speed_bps is 0 where the link has no
@@ -97,6 +102,8 @@ struct live_port {
 	void *drv;
 	struct port_facts facts;
 	void (*close)(void *drv); // live_close calls it
+	void (*info)(void *drv, struct live_info *out); // live_info calls it
+	int (*set_keep)(void *drv, const struct keep *keep); // or NULL; live_set_keep calls it
 };
 
 // True for the shapes listed on top; says nothing about whether the device exists.
@@ -107,6 +114,17 @@ bool live_device_is_pci(const char *device);
 // about this port, e.g. that PFC cannot pass here.
 __attribute__((warn_unused_result)) int live_open(const char *device, const struct live_conf *conf,
 						  struct live_port *out, struct live_text *text);
+
+// What a device tells without being opened as a port; all of it unknown for devices that the kernel
+// does not drive. An interface is brought up by it. 0 or -errno with text->err.
+__attribute__((warn_unused_result)) int live_probe(const char *device, struct live_info *out,
+						   struct live_text *text);
+void live_info(const struct live_port *port, struct live_info *out);
+
+// Changes what goes to the host's stack while frames pass, as a reload may; no frame is lost by it.
+// Nothing happens where the device does not share its frames. 0 or -errno.
+__attribute__((warn_unused_result)) int live_set_keep(const struct live_port *port,
+						      const struct keep *keep);
 
 // The port's worker must have stopped. Frames in the rings go back to the pool. Clears *port, so
 // that it may be called again.

@@ -218,7 +218,9 @@ static int build_args(struct args *a, const char *prog, const struct live_eal_co
 		if (conf->pci)
 			arg(a, "0000:00:00.0");
 	}
-	arg(a, "--no-telemetry");
+	arg(a, conf->file_prefix != NULL ? "--file-prefix" : "--no-telemetry");
+	if (conf->file_prefix != NULL)
+		arg(a, conf->file_prefix);
 	arg(a, "--iova-mode=va");
 	arg(a, "--log-level=*:error");
 	if (a->argc + conf->n_extra > ARGS_MAX) {

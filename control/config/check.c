@@ -428,9 +428,43 @@ static void worker_cores_are_few(const struct config *c, struct diag_sink *s)
 			     "%u cores: 1 to 64 are possible", cores->n);
 }
 
+struct keep cfg_keep(const struct cfg_port *p, struct diag_sink *s)
+{
+	struct keep k = {0};
+	const char *why;
+
+	if (!p->keep.map.given)
+		return keep_default();
+	for (unsigned i = 0; i < p->keep.n; i++) {
+		const struct cfg_val *v = &p->keep.items[i];
+
+		if (!keep_add(&k, v->text, &why) && s != NULL)
+			check_report(s, DIAG_ERROR, &p->map, "keep", v->at, "\"%s\" %s", v->text,
+				     why);
+	}
+	return k;
+}
+
+static void keep_makes_sense(const struct config *c, struct diag_sink *s)
+{
+	const struct cfg_port *p = c->root.ports.items;
+
+	for (unsigned i = 0; i < c->root.ports.n; i++) {
+		const char *device = p[i].device.text;
+
+		(void)cfg_keep(&p[i], s);
+		if (p[i].keep.map.given && device != NULL && strncmp(device, "xdp:", 4) != 0)
+			check_report(s, DIAG_ERROR, &p[i].map, "keep", p[i].keep.map.at,
+				     "only an xdp: device shares its frames with the host's stack,"
+				     " not %s: leave keep out",
+				     device);
+	}
+}
+
 static void (*const policy_rules[])(const struct config *, struct diag_sink *) = {
 	port_names_are_unique, devices_are_unique, port_overrides_make_sense, vlan_ids_are_unique,
 	port_vlans_make_sense, fdb_makes_sense,	   fdb_addresses_are_unique,  worker_cores_are_few,
+	keep_makes_sense,
 };
 
 void config_check(const struct config *c, struct diag_sink *s)

@@ -118,8 +118,8 @@ static void check_facts(struct compiler *k, unsigned i, const struct port_facts 
 
 	if (f->max_frame != 0 && f->max_frame < out->max_frame)
 		check_report(k->s, DIAG_ERROR, &item->map, "mtu", at,
-			     "MTU %u needs frames of %u B, but %s carries at most %u B: %u is the"
-			     " largest MTU here",
+			     "MTU %u needs frames of %u B, but %s was opened for at most %u B: "
+			     "%u is the largest MTU until a restart",
 			     out->mtu, out->max_frame, out->device, f->max_frame,
 			     f->max_frame > FRAME_OVERHEAD ? f->max_frame - FRAME_OVERHEAD : 0);
 	if (out->pfc.tx != 0 && !f->pfc_tx)
@@ -147,9 +147,9 @@ static void compile_port(struct compiler *k, unsigned i)
 	out->max_frame = cfg_max_frame(item);
 	out->tx_ring_bytes =
 		f != NULL && f->tx_ring_bytes != 0 ? f->tx_ring_bytes : (uint32_t)item->tx_ring.n;
+	out->skid_frame_cells = cells_of(&k->p->cell, out->max_frame);
 	if (f != NULL && f->rx_ring != 0)
-		out->skid_cells =
-			(f->rx_ring + BURST_FRAMES) * cells_of(&k->p->cell, out->max_frame);
+		out->skid_cells = (f->rx_ring + BURST_FRAMES) * out->skid_frame_cells;
 	compile_rx_guard(item, f, out);
 	compile_classify(port, &out->classify);
 	compile_sched(port->profile, burst_ns, out);

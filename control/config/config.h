@@ -13,6 +13,7 @@
 
 #include "dataplane/policy.h"
 #include "dataplane/port.h"
+#include "drivers/xdp/keep.h"
 
 struct config;
 
@@ -29,6 +30,9 @@ void diags_fini(struct diags *d);
 // *out is untouched on failure.
 __attribute__((warn_unused_result)) int config_load(const char *path, struct config **out,
 						    struct diags *d);
+// The same, and *text is the file as it was read, for the caller to free.
+__attribute__((warn_unused_result)) int config_load_text(const char *path, struct config **out,
+							 char **text, struct diags *d);
 __attribute__((warn_unused_result)) int config_parse(const char *name, const char *text, size_t len,
 						     struct config **out, struct diags *d);
 void config_destroy(struct config *c); // NULL is fine
@@ -40,6 +44,7 @@ struct config_port_open {
 	uint64_t speed_bps; // 0: the link's
 	uint32_t mtu, max_frame;
 	uint32_t tx_ring_bytes;
+	struct keep keep; // for live_conf and, on a reload, live_set_keep()
 };
 unsigned config_n_ports(const struct config *c);
 struct config_port_open config_port(const struct config *c, unsigned i);
@@ -58,3 +63,13 @@ void policy_destroy(struct policy *p);
 // policy.
 __attribute__((warn_unused_result)) int
 config_check_reload(const struct config *running, const struct config *next, struct diags *d);
+
+// The keys that differ, by path. One that is given in only one of both counts, whatever its default
+// is. Zeroed by the caller.
+struct config_changes {
+	char **keys;
+	unsigned n;
+};
+void config_changes(const struct config *running, const struct config *next,
+		    struct config_changes *out);
+void config_changes_fini(struct config_changes *c);

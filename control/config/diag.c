@@ -42,11 +42,20 @@ static bool known(const struct diag_sink *s, struct cfg_pos at, const char *line
 	return false;
 }
 
+// ASCII's control characters, and Unicode's U+0080 to U+009F, which terminals obey too.
+static void mask_controls(char *line)
+{
+	for (unsigned char *c = (unsigned char *)line; *c != '\0'; c++) {
+		if (*c == 0xc2 && c[1] >= 0x80 && c[1] < 0xa0)
+			c[0] = c[1] = '?';
+		if (*c < 0x20 || *c == 0x7f)
+			*c = '?';
+	}
+}
+
 static void put(struct diag_sink *s, enum diag_level level, struct cfg_pos at, char *line)
 {
-	for (char *c = line; *c != '\0'; c++)
-		if ((unsigned char)*c < 0x20 || *c == 0x7f)
-			*c = '?';
+	mask_controls(line);
 	if (known(s, at, line))
 		return;
 	if (s->n == s->cap) {

@@ -39,7 +39,6 @@ static const char head[] =
 	"* VLANs named by a port exist even if `vlans` does not list them; `check` warns of them.\n"
 	"* Anchors, aliases and tags of YAML are refused. A file has at most 1 MiB.\n"
 	"* *live*: a reload applies it. *restart*: a reload that changes it is refused.\n"
-	"  Reload itself is not built yet: until then a changed policy needs a restart.\n"
 	"\n"
 	"Refused across keys: kmin above kmax; lossless and lossy classes in one queue or group; "
 	"a\n"
@@ -83,6 +82,7 @@ static void print_value(const struct cfg_row *row, FILE *out)
 		[CFG_NAME] = "name",	     [CFG_TEXT] = "text",
 		[CFG_MAP] = "map",	     [CFG_CLASSES] = "map of 0..7",
 		[CFG_LIST] = "list of maps", [CFG_TABLE] = "map of names",
+		[CFG_WORDS] = "list of words",
 	};
 
 	if (row->scalar != NULL) {

@@ -183,7 +183,8 @@ int config_parse(const char *name, const char *text, size_t len, struct config *
 	return 0;
 }
 
-// Reads one byte more than a policy may have, so that the parser sees that it is too large.
+// Reads one byte more than a policy may have, so that the parser sees that it is too large. The
+// text is terminated.
 static int read_file(const char *path, char **text, size_t *len)
 {
 	FILE *f = fopen(path, "re");
@@ -191,31 +192,46 @@ static int read_file(const char *path, char **text, size_t *len)
 
 	if (f == NULL)
 		return -errno;
-	*text = malloc(NODE_MAX_BYTES + 1);
+	errno = 0;
+	*text = malloc(NODE_MAX_BYTES + 2);
 	*len = *text == NULL ? 0 : fread(*text, 1, NODE_MAX_BYTES + 1, f);
 	if (*text == NULL)
 		err = -ENOMEM;
 	else if (ferror(f))
 		err = errno != 0 ? -errno : -EIO;
+	else
+		(*text)[*len] = '\0';
 	fclose(f);
 	if (err != 0)
 		free(*text);
 	return err;
 }
 
-int config_load(const char *path, struct config **out, struct diags *d)
+int config_load_text(const char *path, struct config **out, char **text, struct diags *d)
 {
 	struct diag_sink s = {.file = path};
-	char *text = NULL;
+	char *read = NULL;
 	size_t len = 0;
-	int err = read_file(path, &text, &len);
+	int err = read_file(path, &read, &len);
 
 	if (err != 0) {
 		diag_add(&s, DIAG_ERROR, NOWHERE, NULL, "cannot open: %s", strerror(-err));
 		diag_finish(&s, d);
 		return -EINVAL;
 	}
-	err = config_parse(path, text, len, out, d);
+	err = config_parse(path, read, len, out, d);
+	if (err != 0)
+		free(read);
+	else
+		*text = read;
+	return err;
+}
+
+int config_load(const char *path, struct config **out, struct diags *d)
+{
+	char *text = NULL;
+	int err = config_load_text(path, out, &text, d);
+
 	free(text);
 	return err;
 }
@@ -244,6 +260,7 @@ struct config_port_open config_port(const struct config *c, unsigned i)
 		.mtu = (uint32_t)p->mtu.n,
 		.max_frame = cfg_max_frame(p),
 		.tx_ring_bytes = (uint32_t)p->tx_ring.n,
+		.keep = cfg_keep(p, NULL),
 	};
 }
 

@@ -257,8 +257,9 @@ static const struct cfg_row port_rows[] = {
 	{"speed", CFG_NUMBER, .unit = UNIT_RATE, AT(cfg_port, speed), .min = 1000000,
 	 .max = GIGA(800), .dflt_text = "the link's",
 	 .help = "required where the link has none; the port is shaped to it"},
-	{"mtu", CFG_NUMBER, CFG_RESTART, .unit = UNIT_BYTES, AT(cfg_port, mtu), .min = 68,
-	 .max = MAX_MTU, .dflt = 1500, .dflt_text = "1500", .help = "IP MTU; frames: mtu + 22 B"},
+	{"mtu", CFG_NUMBER, .unit = UNIT_BYTES, AT(cfg_port, mtu), .min = 68, .max = MAX_MTU,
+	 .dflt = 1500, .dflt_text = "1500",
+	 .help = "IP MTU; frames: mtu + 22 B; a reload takes up to that of the start"},
 	{"cable", CFG_NUMBER, .unit = UNIT_LENGTH, AT(cfg_port, cable), .max = KM(100), .dflt = 500,
 	 .dflt_text = "5m", .help = "length, for the headroom"},
 	{"profile", CFG_NAME, AT(cfg_port, profile), .max = NAME_LEN, .dflt_text = "default",
@@ -273,6 +274,13 @@ static const struct cfg_row port_rows[] = {
 	{"tx_ring", CFG_NUMBER, CFG_RESTART, .unit = UNIT_BYTES, AT(cfg_port, tx_ring),
 	 .max = MB(16), .dflt = 8192, .dflt_text = "8KiB",
 	 .help = "data the transmit ring may hold beyond the frame on the wire"},
+	{"keep", CFG_WORDS, AT(cfg_port, keep), .max = DEVICE_LEN, .dflt_text = "[lldp]",
+	 .help = "frames for the host's stack, of `xdp:` ports only: `lldp`, `lacp`, `arp`, "
+		 "`icmp`, `tcp/PORT`, `udp/PORT` (from or to that port number). All but the first "
+		 "two are kept only where addressed to the interface's own MAC address, since "
+		 "frames to other stations are the switch's to forward; ARP and, with `icmp`, IPv6 "
+		 "neighbour discovery to a group go both ways. Up to two VLAN tags are looked "
+		 "through"},
 	{"classes", CFG_CLASSES, .sub = &port_class_schema, AT(cfg_port, classes),
 	 .dflt_text = "none", .help = "overrides of the profile's classes on this port"},
 };

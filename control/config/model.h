@@ -10,6 +10,7 @@
 #include "control/config/arena.h"
 #include "control/config/schema.h"
 #include "dataplane/policy.h"
+#include "drivers/xdp/keep.h"
 
 struct cfg_workers {
 	struct cfg_set cores;
@@ -106,6 +107,7 @@ struct cfg_port {
 	struct cfg_map map;
 	struct cfg_val name, device, speed, mtu, cable, profile, default_class, rx_guard, tx_ring;
 	struct cfg_port_vlan vlan;
+	struct cfg_words keep;
 	struct cfg_port_class classes[N_CLASSES];
 };
 
@@ -170,6 +172,10 @@ static inline uint16_t cfg_untagged(const struct cfg_port *p)
 {
 	return p->vlan.untagged.n == CFG_WORD_VALUE ? 0 : (uint16_t)p->vlan.untagged.n;
 }
+
+// What the port keeps for the host's stack. Words that cannot be kept are left out; where s is not
+// NULL they are reported.
+struct keep cfg_keep(const struct cfg_port *p, struct diag_sink *s);
 
 bool cfg_set_has(const struct cfg_set *s, unsigned n);
 

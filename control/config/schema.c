@@ -276,6 +276,35 @@ static void fill_lookup(struct cfg_reader *r, const struct cfg_row *row, const s
 		}
 }
 
+static void add_word(struct cfg_reader *r, const struct cfg_row *row, const struct node *n,
+		     struct cfg_words *w, const char *path)
+{
+	const struct cfg_row one = {.key = row->key, .type = CFG_TEXT, .max = row->max};
+
+	if (n->kind != NODE_SCALAR)
+		report_kind(r, n, path, "a single value");
+	else if (schema_scalar(r, &one, n, &w->items[w->n], path))
+		w->n++;
+}
+
+static void fill_words(struct cfg_reader *r, const struct cfg_row *row, const struct node *n,
+		       void *base, const char *path)
+{
+	struct cfg_words *w = member(base, row);
+
+	w->map = (struct cfg_map){.path = path, .at = n->at, .given = true};
+	if (n->kind == NODE_MAP) {
+		report_kind(r, n, path, "a list");
+		return;
+	}
+	w->items = arena_alloc(r->arena, (n->kind == NODE_LIST ? n->n : 1) * sizeof(*w->items));
+	if (n->kind == NODE_SCALAR)
+		add_word(r, row, n, w, path);
+	else
+		for (const struct node *v = n->first; v != NULL; v = v->next)
+			add_word(r, row, v, w, path);
+}
+
 static void fill_map(struct cfg_reader *r, const struct cfg_row *row, const struct node *n,
 		     void *base, const char *path)
 {
@@ -299,6 +328,7 @@ static fill_fn *const fill[N_CFG_TYPES] = {
 	[CFG_ALPHA] = fill_scalar,  [CFG_NAME] = fill_scalar,	  [CFG_TEXT] = fill_scalar,
 	[CFG_MAP] = fill_map,	    [CFG_CLASSES] = fill_classes, [CFG_LIST] = fill_list,
 	[CFG_TABLE] = fill_table,   [CFG_SET] = fill_set,	  [CFG_LOOKUP] = fill_lookup,
+	[CFG_WORDS] = fill_words,
 };
 
 static void fill_row(struct cfg_reader *r, const struct cfg_row *row, const struct node *n,

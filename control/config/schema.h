@@ -55,6 +55,12 @@ struct cfg_list {
 	unsigned n;
 };
 
+struct cfg_words {
+	struct cfg_map map;
+	struct cfg_val *items;
+	unsigned n;
+};
+
 enum cfg_type {
 	CFG_NUMBER, // cfg_val
 	CFG_WORD, // cfg_val
@@ -68,6 +74,7 @@ enum cfg_type {
 	CFG_TABLE, // cfg_list of `sub`, entries named by their keys
 	CFG_SET, // cfg_set, min..max
 	CFG_LOOKUP, // cfg_lookup
+	CFG_WORDS, // cfg_words: a list of texts, or one
 	N_CFG_TYPES,
 };
 
@@ -84,7 +91,7 @@ struct cfg_row {
 	enum unit_kind unit;
 	size_t off;
 	int64_t min, max,
-		// NUMBER and SET values; LIST and TABLE: max entries; TEXT and NAME: max length.
+		// NUMBER and SET values; LIST and TABLE: max entries; TEXT, NAME, WORDS: length.
 		dflt;
 	const char *percent_of; // NUMBER: may also be a share of this
 	const char *word; // NUMBER: may also be this word, stored as CFG_WORD_VALUE

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// weirctl: one row per command (main.c), one function each. A command gets its own words, without
-// the options that hold for all, and returns the exit status: 0 done, 1 failed, 2 misused.
+// weirctl: one row per command (commands.c), one function each. A command gets its own words,
+// without the options that hold for all, and returns the exit status: 0 done, 1 failed, 2 misused.
 #pragma once
 
 #include <stdbool.h>
@@ -9,17 +9,27 @@ struct json_object;
 
 enum { CTL_DONE = 0, CTL_FAILED = 1, CTL_MISUSED = 2 };
 
+struct capture_words { // as given; NULL: not said
+	const char *filter, *only, *last, *time, *snaplen;
+	bool until_drop;
+};
+
 struct ctl {
 	const char *name; // of the switch; NULL: not said
 	bool json;
 	bool hold; // quiesce --hold
+	bool all, explain, follow; // show
 	double interval_s; // watch
-	unsigned count; // watch: updates before it ends; 0: until interrupted
+	unsigned count; // watch: updates, capture: frames before it ends; 0: until interrupted
+	struct capture_words capture;
 };
 
 typedef int ctl_fn(const struct ctl *c, int argc, char **argv);
 
-ctl_fn cmd_show, cmd_watch, cmd_check, cmd_plan, cmd_set, cmd_clear, cmd_quiesce, cmd_resume;
+ctl_fn cmd_show, cmd_watch, cmd_check, cmd_plan, cmd_set, cmd_clear, cmd_quiesce, cmd_resume,
+	cmd_reload, cmd_capture, cmd_metrics, cmd_completion;
+
+extern const char ctl_try_help[];
 
 // Complains and points at the help: CTL_MISUSED.
 __attribute__((format(printf, 1, 2))) int misused(const char *fmt, ...);

@@ -1,54 +1,16 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <getopt.h>
 #include <limits.h>
-#include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include <json-c/json.h>
 
+#include "control/ctl/commands.h"
 #include "control/ctl/ctl.h"
 
-static const struct command {
-	const char *name;
-	ctl_fn *fn;
-	const char *usage; // one line per form
-	const char *help;
-} commands[] = {
-	{"show", cmd_show, "show KIND [PORT] [--json]",
-	 "Prints what the switch knows. KIND is one of\n"
-	 "  ports queues pfc buffers watermarks drops fdb events config control hints latency\n"
-	 "  balance. `show pfc counters` is the same as `show pfc`.\n"},
-	{"watch", cmd_watch, "watch [PORT] [--interval SECONDS] [--count N]",
-	 "Shows ports, busy queues, pauses and drops live, until interrupted or N times.\n"},
-	{"check", cmd_check, "check FILE [--json]",
-	 "Checks a policy file: all mistakes in one pass, exit 2 if there are any.\n"
-	 "Needs no daemon.\n"},
-	{"plan", cmd_plan, "plan FILE [--json]",
-	 "Prints every number that follows from a policy file.\n"
-	 "Needs no daemon and opens no device.\n"},
-	{"set", cmd_set, "set port PORT tx on|off\nset queue PORT QUEUE tx on|off",
-	 "Stops or starts sending of data; queues keep filling.\n"
-	 "It returns once no more data leaves.\n"},
-	{"clear", cmd_clear, "clear watermarks|counters",
-	 "Restarts the watermarks and the longest times of `show latency`, or lets all\n"
-	 "counters count from here.\n"},
-	{"quiesce", cmd_quiesce, "quiesce [--hold] [--json]",
-	 "Stops admission, waits up to 2 s until the switch is at rest, prints the balance\n"
-	 "and what is still queued. Admission goes on afterwards, with --hold only after\n"
-	 "`resume`.\n"},
-	{"resume", cmd_resume, "resume", "Lets frames in again after `quiesce --hold`.\n"},
-};
-
-enum { N_COMMANDS = sizeof(commands) / sizeof(commands[0]) };
-
-static const struct option longs[] = {
-	{"switch", required_argument, NULL, 's'}, {"json", no_argument, NULL, 'j'},
-	{"hold", no_argument, NULL, 'H'},         {"interval", required_argument, NULL, 'i'},
-	{"count", required_argument, NULL, 'n'},  {"help", no_argument, NULL, 'h'},
-	{"version", no_argument, NULL, 'V'},      {NULL, 0, NULL, 0},
-};
+enum { MAX_OPTIONS = 32 };
 
 // Each form of a command on a line of its own, the first after `first`, the others after `next`.
 static void print_usage(const struct command *cmd, const char *first, const char *next)
@@ -64,62 +26,50 @@ static void print_usage(const struct command *cmd, const char *first, const char
 	}
 }
 
+static void print_options(void)
+{
+	struct option_table options = ctl_options();
+
+	for (size_t i = 0; i < options.n; i++) {
+		const struct ctl_option *o = &options.rows[i];
+		char left[32];
+
+		snprintf(left, sizeof(left), "--%s%s%s", o->name, o->value != NULL ? " " : "",
+			 o->value != NULL ? o->value : "");
+		if (o->has_short)
+			printf("  -%c, %-20s %s\n", o->letter, left, o->help);
+		else
+			printf("      %-20s %s\n", left, o->help);
+	}
+}
+
 static void print_help(const struct command *cmd)
 {
+	struct command_table commands = ctl_commands();
+
 	if (cmd != NULL) {
 		print_usage(cmd, "usage: ", "       ");
 		printf("\n%s", cmd->help);
+		if (cmd->more != NULL)
+			cmd->more(stdout);
 		return;
 	}
-	puts("usage: weirctl [-s NAME] COMMAND\n\nLooks at, and steers, a running switch.\n");
-	for (size_t i = 0; i < N_COMMANDS; i++)
-		print_usage(&commands[i], "  ", "  ");
-	puts("\n  -s, --switch NAME  which switch, where several run (default: weir, or the only)\n"
-	     "      --json         for programs\n"
-	     "      --help         after a command: about that command\n"
-	     "      --version      the version\n\n"
-	     "Exit: 0 done, 1 failed, 2 misused.");
-}
-
-static const char try_help[] = "Try `weirctl --help`.\n";
-
-int misused(const char *fmt, ...)
-{
-	va_list ap;
-
-	fputs("weirctl: ", stderr);
-	va_start(ap, fmt);
-	vfprintf(stderr, fmt, ap);
-	va_end(ap);
-	fputc('\n', stderr);
-	fputs(try_help, stderr);
-	return CTL_MISUSED;
-}
-
-struct json_object *request_of(const char *cmd, const char *key, const char *value)
-{
-	struct json_object *req = json_object_new_object();
-
-	json_object_object_add(req, "cmd", json_object_new_string(cmd));
-	if (key != NULL)
-		json_object_object_add(req, key, json_object_new_string(value));
-	return req;
-}
-
-void print_json(struct json_object *data)
-{
-	puts(json_object_to_json_string_ext(data, JSON_C_TO_STRING_PRETTY |
-						     JSON_C_TO_STRING_NOSLASHESCAPE |
-						     JSON_C_TO_STRING_SPACED));
+	printf("usage: weirctl [-s NAME] COMMAND\n\n%s\n\n", ctl_summary);
+	for (size_t i = 0; i < commands.n; i++)
+		print_usage(&commands.rows[i], "  ", "  ");
+	putchar('\n');
+	print_options();
+	printf("\nExit: %s\n", ctl_exit_text);
 }
 
 static int run(const struct ctl *c, bool help, int argc, char **argv)
 {
+	struct command_table commands = ctl_commands();
 	const struct command *cmd = NULL;
 
-	for (size_t i = 0; argc > 0 && i < N_COMMANDS; i++)
-		if (strcmp(commands[i].name, argv[0]) == 0)
-			cmd = &commands[i];
+	for (size_t i = 0; argc > 0 && i < commands.n; i++)
+		if (strcmp(commands.rows[i].name, argv[0]) == 0)
+			cmd = &commands.rows[i];
 	if (argc > 0 && cmd == NULL)
 		return misused("no command \"%s\"", argv[0]);
 	if (help) {
@@ -151,18 +101,46 @@ static bool parse_interval(const char *text, double *out)
 	return end != text && *end == '\0' && *out >= 0.05 && *out <= 3600;
 }
 
+// getopt's own form of the option rows.
+static void getopt_rows(struct option longs[MAX_OPTIONS + 1], char shorts[2 * MAX_OPTIONS + 1])
+{
+	struct option_table options = ctl_options();
+	size_t at = 0;
+
+	for (size_t i = 0; i < options.n && i < MAX_OPTIONS; i++) {
+		const struct ctl_option *o = &options.rows[i];
+
+		longs[i] = (struct option){
+			.name = o->name,
+			.has_arg = o->value != NULL ? required_argument : no_argument,
+			.val = o->letter,
+		};
+		if (!o->has_short)
+			continue;
+		shorts[at++] = o->letter;
+		if (o->value != NULL)
+			shorts[at++] = ':';
+	}
+}
+
 int main(int argc, char **argv)
 {
+	struct option longs[MAX_OPTIONS + 1] = {0};
+	char shorts[2 * MAX_OPTIONS + 1] = "";
 	struct ctl c = {.interval_s = 1};
 	bool help = false;
 	int opt;
 
+	getopt_rows(longs, shorts);
 	argv[0] = (char[]){"weirctl"}; // how getopt begins its complaints
-	while ((opt = getopt_long(argc, argv, "s:hV", longs, NULL)) != -1) {
+	while ((opt = getopt_long(argc, argv, shorts, longs, NULL)) != -1) {
 		switch (opt) {
 		case 's': c.name = optarg; break;
 		case 'j': c.json = true; break;
 		case 'H': c.hold = true; break;
+		case 'a': c.all = true; break;
+		case 'e': c.explain = true; break;
+		case 'F': c.follow = true; break;
 		case 'i':
 			if (!parse_interval(optarg, &c.interval_s))
 				return misused("--interval is from 0.05 to 3600 seconds, "
@@ -172,9 +150,15 @@ int main(int argc, char **argv)
 			if (!parse_count(optarg, &c.count))
 				return misused("--count is a number from 1, not \"%s\"", optarg);
 			break;
+		case 'f': c.capture.filter = optarg; break;
+		case 'o': c.capture.only = optarg; break;
+		case 'l': c.capture.last = optarg; break;
+		case 't': c.capture.time = optarg; break;
+		case 'u': c.capture.until_drop = true; break;
+		case 'z': c.capture.snaplen = optarg; break;
 		case 'h': help = true; break;
 		case 'V': puts("weirctl " WEIR_VERSION); return CTL_DONE;
-		default: fputs(try_help, stderr); return CTL_MISUSED;
+		default: fputs(ctl_try_help, stderr); return CTL_MISUSED;
 		}
 	}
 	return run(&c, help, argc - optind, argv + optind);

@@ -71,7 +71,7 @@ int cmd_quiesce(const struct ctl *c, int argc, char **argv)
 	if (c->json) {
 		print_json(data);
 	} else {
-		show_tables(stdout, "balance", data, true);
+		show_tables(stdout, "balance", data, &(struct show_wish){.all = true});
 		if (json_object_object_get_ex(data, "held", &held) && json_object_get_boolean(held))
 			puts("admission stays stopped until: weirctl resume");
 	}

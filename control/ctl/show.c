@@ -5,8 +5,6 @@
 
 #include <json-c/json.h>
 
-#include "control/ctl/client.h"
-#include "control/ctl/ctl.h"
 #include "control/ctl/table.h"
 
 enum { N_PRIOS = 8 };
@@ -70,11 +68,26 @@ static const struct column drops[] = {
 	{"Lossless", "lossless", UNIT_YES}, {"Frames", "packets", UNIT_COUNT},
 	{"Bytes", "bytes", UNIT_BYTES},     {"Reason", "reason", UNIT_TEXT},
 };
+static const struct column drop_reasons[] = {
+	{"Reason", "reason", UNIT_TEXT}, {"Frames", "packets", UNIT_COUNT},
+	{"Bytes", "bytes", UNIT_BYTES}, {"Because", "text", UNIT_TEXT},
+};
+static const struct column workers[] = {
+	{"Worker", "worker", UNIT_COUNT},   {"Core", "core", UNIT_COUNT},
+	{"Loops", "loops", UNIT_COUNT},     {"Loops/s", "loops_per_s", UNIT_COUNT},
+	{"Busy", "busy_percent", UNIT_PERCENT}, {"Late", "late_loops", UNIT_COUNT},
+	{"Longest gap", "gap_max_ns", UNIT_NS}, {"Ports", "ports", UNIT_LIST},
+};
 static const struct column control[] = {
 	{"Port", "port", UNIT_TEXT},           {"PFC_LOSSY", "pfc_ignored_lossy", UNIT_COUNT},
 	{"PFC_EMPTY", "pfc_empty_vector", UNIT_COUNT}, {"PFC_BAD", "pfc_malformed", UNIT_COUNT},
 	{"PAUSE_8023X", "pause_8023x", UNIT_COUNT}, {"LLDP", "lldp", UNIT_COUNT},
-	{"Other", "other", UNIT_COUNT},
+	{"Other", "other", UNIT_COUNT}, {"PFC_EARLY", "early_pauses", UNIT_COUNT},
+};
+static const struct column steering[] = {
+	{"Port", "port", UNIT_TEXT}, {"Reason", "reason", UNIT_TEXT},
+	{"Frames", "packets", UNIT_COUNT}, {"Lost", "lost", UNIT_YES},
+	{"Meaning", "text", UNIT_TEXT},
 };
 static const struct column hints[] = {
 	{"Port", "port", UNIT_TEXT}, {"RoCE in lossy class", "roce_in_lossy_class", UNIT_COUNT},
@@ -122,6 +135,11 @@ static int busy_pg(struct json_object *row)
 		       number(row, "lossless") > 0;
 }
 
+static int busy_reason(struct json_object *row)
+{
+	return number(row, "packets") > 0;
+}
+
 static int busy_mark(struct json_object *row)
 {
 	return number(row, "max_bytes") + number(row, "max_shared_bytes") +
@@ -161,12 +179,13 @@ static void print_pfc_grid(FILE *out, struct json_object *rows, const char *head
 	json_object_put(grid);
 }
 
-typedef void print_fn(FILE *out, struct json_object *data);
+typedef void print_fn(FILE *out, struct json_object *data, const struct show_wish *wish);
 
-static void print_pfc(FILE *out, struct json_object *data)
+static void print_pfc(FILE *out, struct json_object *data, const struct show_wish *wish)
 {
 	struct json_object *rows;
 
+	(void)wish;
 	if (!json_object_object_get_ex(data, "pfc", &rows))
 		return;
 	print_pfc_grid(out, rows, "Port Rx", "rx_pause");
@@ -176,10 +195,11 @@ static void print_pfc(FILE *out, struct json_object *data)
 	table_print(out, rows, COLUMNS(pause_times), NULL);
 }
 
-static void print_balance(FILE *out, struct json_object *data)
+static void print_balance(FILE *out, struct json_object *data, const struct show_wish *wish)
 {
 	struct json_object *row, *left, *list = json_object_new_array();
 
+	(void)wish;
 	if (json_object_object_get_ex(data, "balance", &row))
 		json_object_array_add(list, json_object_get(row));
 	table_print(out, list, COLUMNS(balance), NULL);
@@ -191,10 +211,11 @@ static void print_balance(FILE *out, struct json_object *data)
 	}
 }
 
-static void print_config(FILE *out, struct json_object *data)
+static void print_config(FILE *out, struct json_object *data, const struct show_wish *wish)
 {
 	struct json_object *c, *file, *text;
 
+	(void)wish;
 	if (json_object_object_get_ex(data, "config", &c) &&
 	    json_object_object_get_ex(c, "file", &file) &&
 	    json_object_object_get_ex(c, "text", &text))
@@ -202,30 +223,68 @@ static void print_config(FILE *out, struct json_object *data)
 			json_object_get_string(text));
 }
 
-static void print_events(FILE *out, struct json_object *data)
+void show_event(FILE *out, struct json_object *row)
+{
+	static const char *const front[] = {"time", "severity", "event", "text"};
+	static const char *const left_out[] = {"time", "severity", "event", "text", "t_ns", "seq"};
+	struct json_object *v;
+
+	for (size_t k = 0; k < sizeof(front) / sizeof(front[0]); k++)
+		if (json_object_object_get_ex(row, front[k], &v))
+			fprintf(out, "%s%s", json_object_get_string(v), k == 2 ? ": " : " ");
+	json_object_object_foreach(row, key, value) {
+		size_t k = 0;
+
+		while (k < sizeof(left_out) / sizeof(left_out[0]) && strcmp(left_out[k], key) != 0)
+			k++;
+		if (k == sizeof(left_out) / sizeof(left_out[0]))
+			fprintf(out, "%s=%s ", key, json_object_get_string(value));
+	}
+	fputc('\n', out);
+}
+
+static void print_events(FILE *out, struct json_object *data, const struct show_wish *wish)
 {
 	struct json_object *rows;
 
+	(void)wish;
 	if (!json_object_object_get_ex(data, "events", &rows))
 		return;
-	for (size_t i = 0; i < json_object_array_length(rows); i++) {
-		static const char *const front[] = {"time", "severity", "event", "text"};
-		struct json_object *row = json_object_array_get_idx(rows, i), *v;
-
-		for (size_t k = 0; k < sizeof(front) / sizeof(front[0]); k++) {
-			if (json_object_object_get_ex(row, front[k], &v))
-				fprintf(out, "%s%s", json_object_get_string(v),
-					k == 2 ? ": " : " ");
-			json_object_object_del(row, front[k]);
-		}
-		json_object_object_del(row, "t_ns");
-		json_object_object_foreach(row, key, value)
-			fprintf(out, "%s=%s ", key, json_object_get_string(value));
-		fputc('\n', out);
-	}
+	for (size_t i = 0; i < json_object_array_length(rows); i++)
+		show_event(out, json_object_array_get_idx(rows, i));
 	if (number(data, "events_lost") > 0)
 		fprintf(out, "%llu events were lost because too many came at once\n",
 			(unsigned long long)number(data, "events_lost"));
+}
+
+static void print_drop_total(FILE *out, struct json_object *total)
+{
+	char frames[CELL_LEN], bytes[CELL_LEN], alarm[CELL_LEN];
+	struct json_object *v;
+
+	json_object_object_get_ex(total, "packets", &v);
+	cell_format(frames, UNIT_COUNT, v);
+	json_object_object_get_ex(total, "bytes", &v);
+	cell_format(bytes, UNIT_BYTES, v);
+	json_object_object_get_ex(total, "lossless_packets", &v);
+	cell_format(alarm, UNIT_COUNT, v);
+	fprintf(out, "total: %s frames, %s; of lossless classes: %s\n", frames, bytes, alarm);
+}
+
+static void print_drops(FILE *out, struct json_object *data, const struct show_wish *wish)
+{
+	struct json_object *rows, *total, *reasons;
+
+	if (!json_object_object_get_ex(data, "drops", &rows) ||
+	    !json_object_object_get_ex(data, "reasons", &reasons) ||
+	    !json_object_object_get_ex(data, "total", &total))
+		return;
+	table_print(out, rows, COLUMNS(drops), NULL);
+	print_drop_total(out, total);
+	if (!wish->explain)
+		return;
+	fputc('\n', out);
+	table_print(out, reasons, COLUMNS(drop_reasons), NULL);
 }
 
 // ---- all kinds
@@ -239,31 +298,42 @@ struct part {
 };
 
 static const struct kind {
-	const char *what;
+	const char *what, *help;
 	print_fn *print; // or parts
 	struct part parts[3];
 } kinds[] = {
-	{"ports", NULL, {{"ports", COLUMNS(ports), NULL, NULL}}},
-	{"queues", NULL, {{"queues", COLUMNS(queues), busy_queue, "idle queues"}}},
-	{"pfc", print_pfc, {{0}}},
-	{"buffers", NULL, {{"pgs", COLUMNS(pgs), busy_pg, "idle priority groups"},
-			   {"pools", COLUMNS(pools), NULL, NULL}}},
-	{"watermarks", NULL, {{"queues", COLUMNS(queue_marks), busy_mark, "idle queues"},
-			      {"pgs", COLUMNS(pg_marks), busy_mark, "idle priority groups"},
-			      {"pools", COLUMNS(pool_marks), NULL, NULL}}},
-	{"drops", NULL, {{"drops", COLUMNS(drops), NULL, NULL}}},
-	{"fdb", NULL, {{"fdb", COLUMNS(fdb), NULL, NULL}}},
-	{"events", print_events, {{0}}},
-	{"config", print_config, {{0}}},
-	{"control", NULL, {{"control", COLUMNS(control), NULL, NULL}}},
-	{"hints", NULL, {{"hints", COLUMNS(hints), NULL, NULL}}},
-	{"latency", NULL, {{"latency", COLUMNS(latency), NULL, NULL}}},
-	{"balance", print_balance, {{0}}},
+	{"ports", "state, counters and rates of the ports", NULL,
+	 {{"ports", COLUMNS(ports), NULL, NULL}}},
+	{"queues", "length, counters and rates of the egress queues", NULL,
+	 {{"queues", COLUMNS(queues), busy_queue, "idle queues"}}},
+	{"pfc", "PAUSE frames and times by class (also: show pfc counters)", print_pfc, {{0}}},
+	{"buffers", "use of the buffer by priority group and pool, XOFF and XON", NULL,
+	 {{"pgs", COLUMNS(pgs), busy_pg, "idle priority groups"},
+	  {"pools", COLUMNS(pools), NULL, NULL}}},
+	{"watermarks", "the highest use since clear watermarks", NULL,
+	 {{"queues", COLUMNS(queue_marks), busy_mark, "idle queues"},
+	  {"pgs", COLUMNS(pg_marks), busy_mark, "idle priority groups"},
+	  {"pools", COLUMNS(pool_marks), NULL, NULL}}},
+	{"drops", "dropped frames by port, class and reason", print_drops, {{0}}},
+	{"fdb", "addresses and where they live", NULL, {{"fdb", COLUMNS(fdb), NULL, NULL}}},
+	{"events", "what happened, the last thousand", print_events, {{0}}},
+	{"config", "the policy file as it was loaded", print_config, {{0}}},
+	{"control", "control frames that were taken in", NULL,
+	 {{"control", COLUMNS(control), NULL, NULL},
+	  {"steering", COLUMNS(steering), busy_reason, "reasons without a frame"}}},
+	{"hints", "signs of a wrong configuration", NULL, {{"hints", COLUMNS(hints), NULL, NULL}}},
+	{"latency", "time that frames spent in the switch, by queue", NULL,
+	 {{"latency", COLUMNS(latency), NULL, NULL}}},
+	{"workers", "the threads that move frames: load, and whether they come round in time", NULL,
+	 {{"workers", COLUMNS(workers), NULL, NULL}}},
+	{"balance", "what came in against what went out", print_balance, {{0}}},
 };
+
+enum { N_KINDS = sizeof(kinds) / sizeof(kinds[0]) };
 
 static const struct kind *kind_of(const char *what)
 {
-	for (size_t i = 0; i < sizeof(kinds) / sizeof(kinds[0]); i++)
+	for (size_t i = 0; i < N_KINDS; i++)
 		if (strcmp(kinds[i].what, what) == 0)
 			return &kinds[i];
 	return NULL;
@@ -274,10 +344,12 @@ bool show_exists(const char *what)
 	return kind_of(what) != NULL;
 }
 
-const char *show_kinds(void)
+const char *show_kind(unsigned i, const char **help)
 {
-	return "ports queues pfc buffers watermarks drops fdb events config control hints latency "
-	       "balance";
+	if (i >= N_KINDS)
+		return NULL;
+	*help = kinds[i].help;
+	return kinds[i].what;
 }
 
 static void print_part(FILE *out, const struct part *p, struct json_object *data, bool all)
@@ -289,61 +361,25 @@ static void print_part(FILE *out, const struct part *p, struct json_object *data
 		return;
 	left_out = table_print(out, list, p->cols, p->n_cols, all ? NULL : p->busy);
 	if (left_out > 0)
-		fprintf(out, "(%zu %s are not shown; name a port to see all of its)\n", left_out,
-			p->what);
+		fprintf(out, "(%zu %s are not shown; name a port, or --all, to see them)\n",
+			left_out, p->what);
 }
 
-bool show_tables(FILE *out, const char *what, struct json_object *data, bool all)
+bool show_tables(FILE *out, const char *what, struct json_object *data,
+		 const struct show_wish *wish)
 {
 	const struct kind *k = kind_of(what);
 
 	if (k == NULL)
 		return false;
 	if (k->print != NULL) {
-		k->print(out, data);
+		k->print(out, data, wish);
 		return true;
 	}
 	for (size_t i = 0; i < sizeof(k->parts) / sizeof(k->parts[0]) && k->parts[i].list; i++) {
 		if (i > 0)
 			fputc('\n', out);
-		print_part(out, &k->parts[i], data, all);
+		print_part(out, &k->parts[i], data, wish->all);
 	}
 	return true;
-}
-
-// ---- the command
-
-int cmd_show(const struct ctl *c, int argc, char **argv)
-{
-	static const char *const later[] = {"flows", "ipcc", "watchdog"};
-	const char *what = argc > 0 ? argv[0] : NULL;
-	struct json_object *req, *data;
-	int at = 1;
-
-	if (what == NULL)
-		return misused("show what? One of: %s", show_kinds());
-	for (size_t i = 0; i < sizeof(later) / sizeof(later[0]); i++) {
-		if (strcmp(later[i], what) == 0) {
-			fprintf(stderr, "show %s is not built yet\n", what);
-			return CTL_FAILED;
-		}
-	}
-	if (!show_exists(what))
-		return misused("cannot show \"%s\"; one of: %s", what, show_kinds());
-	if (strcmp(what, "pfc") == 0 && argc > 1 && strcmp(argv[1], "counters") == 0)
-		at = 2;
-	if (argc > at + 1)
-		return misused("show %s takes one port at most", what);
-	req = request_of("show", "what", what);
-	if (argc > at)
-		json_object_object_add(req, "port", json_object_new_string(argv[at]));
-	data = client_request(c->name, req);
-	if (data == NULL)
-		return CTL_FAILED;
-	if (c->json)
-		print_json(data);
-	else
-		show_tables(stdout, what, data, argc > at);
-	json_object_put(data);
-	return CTL_DONE;
 }

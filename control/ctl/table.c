@@ -2,6 +2,7 @@
 #include "control/ctl/table.h"
 
 #include <inttypes.h>
+#include <stdbool.h>
 #include <string.h>
 
 #include <json-c/json.h>
@@ -34,6 +35,17 @@ static void format_scaled(char out[CELL_LEN], double v, const char *const *suffi
 		snprintf(out, CELL_LEN, "%.*f %s", v < 10 ? 2 : 1, v, suffix[i]);
 }
 
+static void format_list(char out[CELL_LEN], struct json_object *v)
+{
+	size_t n = json_object_is_type(v, json_type_array) ? json_object_array_length(v) : 0;
+	size_t at = 0;
+
+	out[0] = '\0';
+	for (size_t i = 0; i < n && at < CELL_LEN; i++)
+		at += (size_t)snprintf(out + at, CELL_LEN - at, "%s%s", i > 0 ? " " : "",
+				       json_object_get_string(json_object_array_get_idx(v, i)));
+}
+
 void cell_format(char out[CELL_LEN], enum unit unit, struct json_object *v)
 {
 	static const char *const bytes[] = {"B", "KB", "MB", "GB", "TB", "PB"};
@@ -54,6 +66,10 @@ void cell_format(char out[CELL_LEN], enum unit unit, struct json_object *v)
 	case UNIT_YES: strcpy(out, json_object_get_boolean(v) ? "yes" : "no"); break;
 	case UNIT_UP: strcpy(out, json_object_get_boolean(v) ? "up" : "down"); break;
 	case UNIT_ON: strcpy(out, json_object_get_boolean(v) ? "on" : "off"); break;
+	case UNIT_PERCENT:
+		snprintf(out, CELL_LEN, "%" PRIu64 " %%", json_object_get_uint64(v));
+		break;
+	case UNIT_LIST: format_list(out, v); break;
 	}
 }
 
@@ -67,11 +83,12 @@ static void format_of(char out[CELL_LEN], const struct column *c, struct json_ob
 
 static void print_cell(FILE *out, const struct column *c, const char *text, int width, int last)
 {
-	if (c->unit == UNIT_TEXT && last)
+	bool left = c->unit == UNIT_TEXT || c->unit == UNIT_LIST;
+
+	if (left && last)
 		fprintf(out, "%s\n", text);
 	else
-		fprintf(out, "%*s%s", c->unit == UNIT_TEXT ? -width : width, text,
-			last ? "\n" : "  ");
+		fprintf(out, "%*s%s", left ? -width : width, text, last ? "\n" : "  ");
 }
 
 static void print_rule(FILE *out, const int *width, size_t n_cols)

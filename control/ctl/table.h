@@ -9,7 +9,7 @@
 struct json_object;
 
 enum unit {
-	UNIT_TEXT, // left aligned
+	UNIT_TEXT, // left aligned, as UNIT_LIST
 	UNIT_COUNT, // 1,234
 	UNIT_BYTES, // 12.0 KB
 	UNIT_BPS, // 1.00 Gb/s
@@ -18,6 +18,8 @@ enum unit {
 	UNIT_YES, // yes, no
 	UNIT_UP, // up, down
 	UNIT_ON, // on, off
+	UNIT_PERCENT,
+	UNIT_LIST, // words with blanks between
 };
 
 struct column {
@@ -26,7 +28,7 @@ struct column {
 	enum unit unit;
 };
 
-enum { TABLE_MAX_COLUMNS = 16, CELL_LEN = 48 };
+enum { TABLE_MAX_COLUMNS = 16, CELL_LEN = 160 };
 
 // Formats one value; "-" where v is NULL.
 void cell_format(char out[CELL_LEN], enum unit unit, struct json_object *v);

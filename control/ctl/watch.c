@@ -24,6 +24,7 @@ static void on_stop(int sig)
 static int print_block(struct client *cl, FILE *out, const char *port)
 {
 	static const char *const parts[] = {"ports", "queues", "pfc", "drops"};
+	const struct show_wish wish = {.all = port != NULL};
 
 	for (size_t i = 0; i < sizeof(parts) / sizeof(parts[0]); i++) {
 		struct json_object *req = request_of("show", "what", parts[i]);
@@ -34,7 +35,7 @@ static int print_block(struct client *cl, FILE *out, const char *port)
 		data = client_ask(cl, req);
 		if (data == NULL)
 			return CTL_FAILED;
-		show_tables(out, parts[i], data, port != NULL);
+		show_tables(out, parts[i], data, &wish);
 		fputc('\n', out);
 		json_object_put(data);
 	}

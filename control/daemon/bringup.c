@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // From a policy file to a forwarding switch: one ladder up, the same ladder down.
+#include <errno.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -9,10 +10,10 @@
 #include <rte_mempool.h>
 
 #include "control/daemon/daemon_impl.h"
+#include "control/daemon/telemetry.h"
 
 enum {
 	ERR_LEN = 256,
-	POLICY_MAX_BYTES = 16 << 20,
 	TABLES_BYTES = 64 << 20, // forwarding table, rings, counters
 	FRAME_RECORD_BYTES = 64, // what a queue and a hand-off ring keep per frame
 	SEED = 1,
@@ -50,43 +51,13 @@ static void print_notes(const char *port, const char *notes)
 // ---- the policy file
 
 // Read once, so that `show config` shows what was loaded even if the file has changed since.
-static char *read_policy(const char *path, size_t *len)
-{
-	FILE *f = fopen(path, "re");
-	char *text = f != NULL ? malloc(POLICY_MAX_BYTES + 1) : NULL;
-
-	if (text != NULL) {
-		*len = fread(text, 1, POLICY_MAX_BYTES, f);
-		text[*len] = '\0';
-		if (ferror(f)) {
-			free(text);
-			text = NULL;
-		}
-	}
-	if (f != NULL)
-		fclose(f);
-	return text;
-}
-
 static int load_policy(struct daemon *d)
 {
 	struct diags diags = {0};
-	size_t len = 0;
-	int err;
+	int err = config_load_text(d->opt->policy_path, &d->config, &d->policy_text, &diags);
 
-	d->policy_text = read_policy(d->opt->policy_path, &len);
-	if (d->policy_text == NULL) // says why it cannot be read
-		err = config_load(d->opt->policy_path, &d->config, &diags);
-	else
-		err = config_parse(d->opt->policy_path, d->policy_text, len, &d->config, &diags);
 	print_diags(&diags);
-	if (err == 0 && d->policy_text == NULL)
-		d->policy_text = strdup(""); // it became readable between the two attempts
-	if (err != 0) {
-		free(d->policy_text);
-		return EXIT_MISUSED;
-	}
-	return 0;
+	return err != 0 ? EXIT_MISUSED : 0;
 }
 
 // ---- memory
@@ -139,6 +110,7 @@ static int start_eal(struct daemon *d, const struct policy *plan, uint32_t n_fra
 	unsigned n = plan->n_workers;
 	int cpus[64] = {0};
 	struct live_text text = {0};
+	char prefix[TELEMETRY_PREFIX_LEN];
 	struct live_eal_conf conf = {
 		.worker_cpus = plan->n_worker_cores > 0 ? cpus : NULL,
 		.n_workers = n,
@@ -146,8 +118,10 @@ static int start_eal(struct daemon *d, const struct policy *plan, uint32_t n_fra
 			     (uint64_t)n_frames * FRAME_RECORD_BYTES * n * n,
 		.extra = d->opt->eal,
 		.n_extra = d->opt->n_eal,
+		.file_prefix = prefix,
 	};
 
+	telemetry_prefix(config_name(d->config), prefix);
 	for (uint32_t i = 0; i < plan->n_worker_cores && i < 64; i++)
 		cpus[i] = plan->worker_cores[i];
 	for (unsigned i = 0; i < config_n_ports(d->config); i++)
@@ -178,6 +152,7 @@ static int make_memory(struct daemon *d)
 	if (err != 0)
 		return err;
 	if (live_pool_create("frames", n_frames, largest_frame(d->config), &d->pool, &text) != 0) {
+		telemetry_remove_dir();
 		live_eal_fini();
 		return failed("%s", text.err);
 	}
@@ -199,7 +174,7 @@ static int open_port(struct daemon *d, unsigned i)
 {
 	struct config_port_open p = config_port(d->config, i);
 	struct live_conf conf = {.pool = d->pool, .max_frame = p.max_frame, .mtu = p.mtu,
-				 .tx_ring_bytes = p.tx_ring_bytes};
+				 .tx_ring_bytes = p.tx_ring_bytes, .keep = &p.keep};
 	struct live_text text = {0};
 
 	if (live_open(p.device, &conf, &d->ports[i], &text) != 0)
@@ -227,19 +202,29 @@ static int open_ports(struct daemon *d)
 	return 0;
 }
 
-static int compile_policy(struct daemon *d)
+int compile_for_ports(const struct daemon *d, const struct config *c, struct policy **out,
+		      struct diags *diags)
 {
 	struct port_facts *facts = calloc(d->n_open, sizeof(*facts));
-	struct diags diags = {0};
 	int err;
 
 	if (facts == NULL)
-		return failed("out of memory");
+		return -ENOMEM;
 	for (unsigned i = 0; i < d->n_open; i++)
 		facts[i] = d->ports[i].facts;
-	err = config_compile(d->config, facts, &d->policy, &diags);
+	err = config_compile(c, facts, out, diags);
 	free(facts);
+	return err;
+}
+
+static int compile_policy(struct daemon *d)
+{
+	struct diags diags = {0};
+	int err = compile_for_ports(d, d->config, &d->policy, &diags);
+
 	print_diags(&diags);
+	if (err == -ENOMEM)
+		return failed("out of memory");
 	return err != 0 ? EXIT_MISUSED : 0;
 }
 
@@ -266,21 +251,23 @@ static int make_switch(struct daemon *d)
 static void drop_control(struct daemon *d)
 {
 	requests_destroy(d->requests);
+	reload_destroy(d->reload);
 	eventlog_destroy(d->log);
 	observe_destroy(d->observe);
 }
 
 static int open_control(struct daemon *d)
 {
-	struct requests_env env = {.sw = d->sw, .policy_path = d->opt->policy_path,
-				   .policy_text = d->policy_text};
+	struct requests_env env = {.sw = d->sw};
 	char err[ERR_LEN];
 	int fd;
 
-	if (observe_create(d->sw, &d->observe) != 0 || eventlog_create(d->policy, &d->log) != 0)
+	if (observe_create(d->sw, &d->observe) != 0 || eventlog_create(d->policy, &d->log) != 0 ||
+	    reload_create(d, &d->reload) != 0)
 		return failed("out of memory");
 	env.observe = d->observe;
 	env.log = d->log;
+	env.reload = d->reload;
 	fd = rundir_listen(&d->rundir, err, sizeof(err));
 	if (fd < 0)
 		return failed("%s", err);
@@ -296,6 +283,32 @@ static int make_control(struct daemon *d)
 	if (status != 0)
 		drop_control(d);
 	return status;
+}
+
+// ---- for who only looks
+
+static int open_views(struct daemon *d)
+{
+	const struct endpoint *at = &d->opt->metrics;
+	int err = d->opt->metrics_on
+			  ? metrics_create(at, d->observe, d->log, &d->metrics)
+			  : 0;
+
+	if (err != 0)
+		return failed("--metrics: cannot listen on %s: %s", at->text, strerror(-err));
+	if (d->opt->metrics_on)
+		printf("metrics http://%s/metrics\n", at->text);
+	err = telemetry_start(d->observe);
+	if (err == 0)
+		return 0;
+	metrics_destroy(d->metrics);
+	return failed("DPDK telemetry: cannot register commands: %s", strerror(-err));
+}
+
+static void close_views(struct daemon *d)
+{
+	telemetry_stop();
+	metrics_destroy(d->metrics);
 }
 
 static const char *pfc_word(const struct port_facts *f)
@@ -363,6 +376,7 @@ static void down_name(struct daemon *d)
 static void down_memory(struct daemon *d)
 {
 	rte_mempool_free(d->pool);
+	telemetry_remove_dir();
 	live_eal_fini();
 }
 
@@ -388,7 +402,8 @@ static const struct {
 	{load_policy, down_policy_file}, {take_name, down_name},
 	{make_memory, down_memory},      {open_ports, close_ports},
 	{compile_policy, down_policy},   {make_switch, down_switch},
-	{make_control, drop_control},    {start_workers, down_workers},
+	{make_control, drop_control},    {open_views, close_views},
+	{start_workers, down_workers},
 };
 
 enum { N_RUNGS = sizeof(rungs) / sizeof(rungs[0]) };

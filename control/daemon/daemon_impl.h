@@ -1,12 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
-// The inside of the daemon, shared by bringup.c (the ladder), loop.c (control loop and drain).
+// The inside of the daemon, shared by bringup.c (the ladder), loop.c (control loop and drain) and
+// reload.c, which replaces config, policy and policy_text.
 #pragma once
 
 #include "control/config/config.h"
 #include "control/daemon/clock.h"
 #include "control/daemon/eventlog.h"
+#include "control/daemon/metrics.h"
 #include "control/daemon/options.h"
 #include "control/daemon/poller.h"
+#include "control/daemon/reload.h"
 #include "control/daemon/requests.h"
 #include "control/daemon/rundir.h"
 #include "control/observe/observe.h"
@@ -24,7 +27,9 @@ struct daemon {
 	struct weir_switch *sw;
 	struct observe *observe;
 	struct eventlog *log;
+	struct reload *reload;
 	struct requests *requests;
+	struct metrics *metrics; // NULL: not served
 	struct tsc_clock clock;
 	struct pollers *pollers;
 };
@@ -34,6 +39,11 @@ enum { EXIT_OK = 0, EXIT_FAILED = 1, EXIT_MISUSED = 2 };
 // bringup.c. 0, or the exit status after the reason was printed and everything undone.
 int bring_up(struct daemon *d);
 void take_down(struct daemon *d);
+// A policy for the ports that are open. 0, -EINVAL with *diags filled, or -ENOMEM.
+__attribute__((warn_unused_result)) int compile_for_ports(const struct daemon *d,
+							  const struct config *c,
+							  struct policy **out,
+							  struct diags *diags);
 
 // loop.c
 void signals_install(void);

@@ -29,6 +29,7 @@ struct limit {
 struct eventlog {
 	const struct policy *policy;
 	struct limit limit[N_EVENT_TYPES];
+	uint64_t count[N_EVENT_TYPES], total; // since the start
 	unsigned n, next;
 	struct kept kept[EVENTLOG_KEPT];
 };
@@ -82,6 +83,19 @@ static void detail_tx(const struct eventlog *l, const struct event *e, struct js
 	json_object_object_add(row, "tx", json_object_new_string(e->a ? "on" : "off"));
 }
 
+static void detail_changes(const struct eventlog *l, const struct event *e, struct json_object *row)
+{
+	(void)l;
+	add_u64(row, "changed", e->a);
+}
+
+static void detail_mistakes(const struct eventlog *l, const struct event *e,
+			    struct json_object *row)
+{
+	(void)l;
+	add_u64(row, "mistakes", e->a);
+}
+
 static void detail_none(const struct eventlog *l, const struct event *e, struct json_object *row)
 {
 	(void)l;
@@ -104,6 +118,8 @@ static const struct {
 	[EVENT_MAC_AGED] = {"info", detail_mac},
 	[EVENT_FDB_FULL] = {"warning", detail_mac},
 	[EVENT_TX_SET] = {"info", detail_tx},
+	[EVENT_RELOADED] = {"info", detail_changes},
+	[EVENT_RELOAD_FAILED] = {"warning", detail_mistakes},
 };
 static_assert(sizeof(shape) / sizeof(shape[0]) == N_EVENT_TYPES, "every event has a shape");
 
@@ -170,6 +186,11 @@ int eventlog_create(const struct policy *policy, struct eventlog **out)
 	return 0;
 }
 
+void eventlog_new_policy(struct eventlog *l, const struct policy *policy)
+{
+	l->policy = policy;
+}
+
 void eventlog_destroy(struct eventlog *l)
 {
 	free(l);
@@ -201,6 +222,8 @@ void eventlog_add(struct eventlog *l, const struct event *e, uint64_t now_ns)
 	k->e = *e;
 	clock_gettime(CLOCK_REALTIME, &k->wall);
 	l->next = (l->next + 1) % EVENTLOG_KEPT;
+	l->count[e->type]++;
+	l->total++;
 	if (l->n < EVENTLOG_KEPT)
 		l->n++;
 	lim = &l->limit[e->type];
@@ -213,20 +236,32 @@ void eventlog_add(struct eventlog *l, const struct event *e, uint64_t now_ns)
 	}
 }
 
-struct json_object *eventlog_rows(const struct eventlog *l, int port)
+const char *eventlog_severity(enum event_type type)
+{
+	return shape[type].severity;
+}
+
+uint64_t eventlog_count(const struct eventlog *l, enum event_type type)
+{
+	return l->count[type];
+}
+
+struct json_object *eventlog_rows(const struct eventlog *l, int port, uint64_t since)
 {
 	struct json_object *list = json_object_new_array();
 
 	for (unsigned i = 0; i < l->n; i++) {
 		unsigned at = (l->next + EVENTLOG_KEPT - l->n + i) % EVENTLOG_KEPT;
+		uint64_t seq = l->total - l->n + i + 1;
 		const struct kept *k = &l->kept[at];
 		const struct event_info *info = &event_info[k->e.type];
 		struct json_object *row;
 		char time[TIME_LEN];
 
-		if (port >= 0 && k->e.port != port)
+		if (seq <= since || (port >= 0 && k->e.port != port))
 			continue;
 		row = json_object_new_object();
+		add_u64(row, "seq", seq);
 		format_time(time, &k->wall);
 		json_object_object_add(row, "time", json_object_new_string(time));
 		add_u64(row, "t_ns", k->e.t_ns);

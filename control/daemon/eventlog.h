@@ -17,17 +17,26 @@ struct eventlog;
 enum { EVENTLOG_KEPT = 1000, LOG_BURST = 10 };
 
 // TX_SET as control reports it: a is 1 for on, b the queue plus one, 0 for the whole port.
+// RELOADED: a is the number of keys that differ; RELOAD_FAILED: a is the number of mistakes.
 __attribute__((warn_unused_result)) int eventlog_create(const struct policy *policy,
 							struct eventlog **out);
 void eventlog_destroy(struct eventlog *l); // NULL is fine
+// Names of ports and the cell size come from it from here on; the one before is used no more.
+void eventlog_new_policy(struct eventlog *l, const struct policy *policy);
 void eventlog_add(struct eventlog *l, const struct event *e, uint64_t now_ns);
 
 // Tells what was suppressed in seconds that have ended.
 void eventlog_tick(struct eventlog *l, uint64_t now_ns);
 
-// [{"time", "t_ns", "event", "severity", "port", "class", "text", ...}, ...], oldest first.
-// port -1: all.
-struct json_object *eventlog_rows(const struct eventlog *l, int port);
+// [{"seq", "time", "t_ns", "event", "severity", "port", "class", "text", ...}, ...], oldest first.
+// port -1: all. since: only what came after the event of this number, 0: all.
+struct json_object *eventlog_rows(const struct eventlog *l, int port, uint64_t since);
+
+// "info", "warning" or "alarm".
+const char *eventlog_severity(enum event_type type);
+
+// Events of this type since the start, written or not.
+uint64_t eventlog_count(const struct eventlog *l, enum event_type type);
 
 // A line of the daemon's own, with the time in front.
 __attribute__((format(printf, 1, 2))) void log_line(const char *fmt, ...);

@@ -10,6 +10,7 @@
 
 #include "control/daemon/daemon_impl.h"
 #include "control/daemon/pending.h"
+#include "control/daemon/telemetry.h"
 #include "control/stop.h"
 
 enum { LOOP_MS = 3, EVENTS_PER_LOOP = 256, DRAIN_NS = 2000000000 };
@@ -47,6 +48,7 @@ static void control_once(struct daemon *d, uint64_t now_ns)
 		eventlog_add(d->log, &events[i], now_ns);
 	eventlog_tick(d->log, now_ns);
 	observe_sample(d->observe, now_ns);
+	reload_poll(d->reload, now_ns);
 }
 
 void run_loop(struct daemon *d)
@@ -56,10 +58,12 @@ void run_loop(struct daemon *d)
 
 		control_once(d, now_ns);
 		requests_poll(d->requests, LOOP_MS, now_ns);
+		metrics_poll(d->metrics, now_ns);
+		telemetry_poll(now_ns);
+		// Cleared first: a signal that comes while the file is read asks for another go.
 		if (hup) {
 			hup = 0;
-			log_line("%s info sighup: reload of a running switch is not built yet; "
-				 "restart it to use another policy", d->policy->name);
+			hup = reload_on_signal(d->reload, now_ns) ? hup : 1;
 		}
 	}
 }

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "control/daemon/daemon.h"
+#include "control/daemon/selftest.h"
 
 int main(int argc, char **argv)
 {
@@ -10,5 +11,5 @@ int main(int argc, char **argv)
 	case OPTIONS_MISUSED: return 2;
 	case OPTIONS_RUN: break;
 	}
-	return daemon_run(&opt);
+	return opt.n_ports > 0 ? selftest_run(&opt) : daemon_run(&opt);
 }

@@ -3,27 +3,59 @@
 
 #include <getopt.h>
 #include <stdio.h>
+#include <string.h>
 
-static const struct option longs[] = {
-	{"config", required_argument, NULL, 'c'}, {"json", no_argument, NULL, 'j'},
-	{"busy-poll", no_argument, NULL, 'b'},    {"help", no_argument, NULL, 'h'},
-	{"version", no_argument, NULL, 'V'},      {NULL, 0, NULL, 0},
+static const struct option_row rows[] = {
+	{"config", 'c', true, "FILE",
+	 "the policy file (weirctl check FILE reads it without starting)"},
+	{"busy-poll", 'b', false, NULL, "workers never sleep: lowest latency, one whole core each"},
+	{"metrics", 'm', false, "[ADDR:]PORT",
+	 "serve metrics for Prometheus over HTTP (ADDR: 127.0.0.1)"},
+	{"selftest", 's', false, "PORT [PORT]",
+	 "say what one or two devices can do, such as xdp:eth1, and exit"},
+	{"json", 'j', false, NULL, "print the balance at the end as JSON"},
+	{"help", 'h', true, NULL, "this text"},
+	{"version", 'V', true, NULL, "the version"},
 };
+enum { N_ROWS = sizeof(rows) / sizeof(rows[0]) };
 
-static const char help[] =
-	"usage: weir -c FILE [--busy-poll] [--json] [-- EAL arguments]\n"
-	"\n"
+const char options_usage[] = "weir -c FILE [--busy-poll] [--metrics [ADDR:]PORT] [--json] "
+			     "[-- EAL arguments]\n"
+			     "       weir --selftest PORT [PORT] [--json] [-- EAL arguments]";
+const char options_summary[] =
 	"Runs one switch as the policy file says, in the foreground, until SIGTERM or SIGINT.\n"
 	"Prints `ready` when frames are forwarded, and the balance of all frames at the end.\n"
-	"\n"
-	"  -c, --config FILE  the policy file (weirctl check FILE reads it without starting)\n"
-	"      --busy-poll    workers never sleep: lowest latency, one whole core each\n"
-	"      --json         print the balance at the end as JSON\n"
-	"      --help         this text\n"
-	"      --version      the version\n"
-	"\n"
-	"Events go to standard error. Control it with weirctl, through /run/weir/NAME.sock.\n"
-	"Exit: 0 stopped and every frame is accounted for, 1 failed, 2 misused or bad policy.\n";
+	"With --selftest no switch runs: a plain sentence for each check, ok, FAILED or cannot "
+	"tell.\n"
+	"Two ports joined by a cable or veth, or one with a plug, are also tested with frames.\n";
+const char options_notes[] =
+	"Events go to standard error. Control it with weirctl, through /run/weir/NAME.sock.\n";
+const char options_exit[] =
+	"0 stopped and every frame is accounted for, or no check failed; 1 failed; 2 misused or "
+	"bad policy.";
+
+const struct option_row *options_rows(size_t *n)
+{
+	*n = N_ROWS;
+	return rows;
+}
+
+static void print_help(void)
+{
+	printf("usage: %s\n\n%s\n", options_usage, options_summary);
+	for (size_t i = 0; i < N_ROWS; i++) {
+		char left[40];
+
+		snprintf(left, sizeof(left), "--%s%s%s", rows[i].name,
+			 rows[i].value != NULL ? " " : "",
+			 rows[i].value != NULL ? rows[i].value : "");
+		if (rows[i].has_short)
+			printf("  -%c, %-22s %s\n", rows[i].letter, left, rows[i].help);
+		else
+			printf("      %-22s %s\n", left, rows[i].help);
+	}
+	printf("\n%sExit: %s\n", options_notes, options_exit);
+}
 
 static enum options_verdict misused(void)
 {
@@ -31,32 +63,112 @@ static enum options_verdict misused(void)
 	return OPTIONS_MISUSED;
 }
 
+// getopt's own form of the rows.
+static void getopt_rows(struct option longs[N_ROWS + 1], char shorts[2 * N_ROWS + 2])
+{
+	size_t at = 0;
+
+	shorts[at++] = '+'; // stop at the first word that is no option
+	for (size_t i = 0; i < N_ROWS; i++) {
+		longs[i] = (struct option){
+			.name = rows[i].name,
+			.has_arg = rows[i].value != NULL ? required_argument : no_argument,
+			.val = rows[i].letter,
+		};
+		if (!rows[i].has_short)
+			continue;
+		shorts[at++] = rows[i].letter;
+		if (rows[i].value != NULL)
+			shorts[at++] = ':';
+	}
+}
+
+static bool parse_metrics(const char *text, struct options *out)
+{
+	out->metrics_on = endpoint_parse(text, &out->metrics);
+	if (!out->metrics_on)
+		fprintf(stderr, "weir: --metrics takes a port, or an address and a port such as "
+				"127.0.0.1:9410 or [::1]:9410, not \"%s\"\n", text);
+	return out->metrics_on;
+}
+
+// getopt stops at the first word that is no option, and skips `--`.
+static bool stray_word(int optind_now, char **argv, int n_left)
+{
+	const char *before = optind_now < 2 ? "" : argv[optind_now - 1];
+
+	if (n_left == 0 || (before[0] == '-' && before[1] == '-' && before[2] == '\0'))
+		return false;
+	fprintf(stderr, "weir: unexpected argument \"%s\"; EAL arguments go after `--`\n",
+		argv[optind_now]);
+	return true;
+}
+
+static bool add_port(struct options *out, const char *device)
+{
+	if (out->n_ports == OPTIONS_PORTS_MAX) {
+		fprintf(stderr, "weir: --selftest takes one or two ports, and \"%s\" is a third\n",
+			device);
+		return false;
+	}
+	out->ports[out->n_ports++] = device;
+	return true;
+}
+
+// Like getopt_long, but words that follow --selftest PORT are further ports.
+static int next_option(int argc, char **argv, const char *shorts, const struct option *longs,
+		       struct options *out)
+{
+	int opt = getopt_long(argc, argv, shorts, longs, NULL);
+
+	while (opt == -1 && out->n_ports > 0 && optind < argc &&
+	       strcmp(argv[optind - 1], "--") != 0) {
+		if (!add_port(out, argv[optind++]))
+			return '?';
+		opt = getopt_long(argc, argv, shorts, longs, NULL);
+	}
+	return opt;
+}
+
+static bool enough(const struct options *o)
+{
+	if (o->policy_path != NULL && o->n_ports > 0)
+		fputs("weir: --selftest needs no policy: give it or -c FILE\n", stderr);
+	else if (o->policy_path == NULL && o->n_ports == 0)
+		fputs("weir: no policy file; start it with: weir -c FILE\n", stderr);
+	else
+		return true;
+	return false;
+}
+
 enum options_verdict options_parse(int argc, char **argv, struct options *out)
 {
+	struct option longs[N_ROWS + 1] = {0};
+	char shorts[2 * N_ROWS + 2] = "";
 	int opt;
 
-	while ((opt = getopt_long(argc, argv, "+c:hV", longs, NULL)) != -1) {
+	getopt_rows(longs, shorts);
+	while ((opt = next_option(argc, argv, shorts, longs, out)) != -1) {
 		switch (opt) {
 		case 'c': out->policy_path = optarg; break;
 		case 'j': out->json = true; break;
 		case 'b': out->busy_poll = true; break;
-		case 'h': fputs(help, stdout); return OPTIONS_DONE;
+		case 's':
+			if (!add_port(out, optarg))
+				return misused();
+			break;
+		case 'm':
+			if (!parse_metrics(optarg, out))
+				return misused();
+			break;
+		case 'h': print_help(); return OPTIONS_DONE;
 		case 'V': puts("weir " WEIR_VERSION); return OPTIONS_DONE;
 		default: return misused();
 		}
 	}
 	out->eal = argv + optind;
 	out->n_eal = argc - optind;
-	// getopt stops at the first word that is no option, and skips `--`.
-	if (out->n_eal > 0 && (optind < 2 || argv[optind - 1][0] != '-' ||
-			       argv[optind - 1][1] != '-' || argv[optind - 1][2] != '\0')) {
-		fprintf(stderr, "weir: unexpected argument \"%s\"; EAL arguments go after `--`\n",
-			argv[optind]);
+	if (stray_word(optind, argv, out->n_eal))
 		return misused();
-	}
-	if (out->policy_path == NULL) {
-		fputs("weir: no policy file; start it with: weir -c FILE\n", stderr);
-		return misused();
-	}
-	return OPTIONS_RUN;
+	return enough(out) ? OPTIONS_RUN : misused();
 }

@@ -47,6 +47,7 @@ static bool goal_reached(const struct pending *p, const struct weir_switch *sw)
 	case PENDING_TX: return p->on || driver_drained(p, sw);
 	case PENDING_QUIESCE: return switch_at_rest(sw);
 	case PENDING_NONE:
+	case PENDING_RELOAD:
 	case PENDING_WATERMARKS: break;
 	}
 	return true;

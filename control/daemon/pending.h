@@ -14,7 +14,14 @@
 
 enum { ACK_TIMEOUT_NS = 1000000000, DRAIN_TIMEOUT_NS = 2000000000 };
 
-enum pending_kind { PENDING_NONE, PENDING_TX, PENDING_WATERMARKS, PENDING_QUIESCE };
+// PENDING_RELOAD only marks the client: reload_request.h goes its own way.
+enum pending_kind {
+	PENDING_NONE,
+	PENDING_TX,
+	PENDING_WATERMARKS,
+	PENDING_QUIESCE,
+	PENDING_RELOAD,
+};
 
 struct pending {
 	enum pending_kind kind;

@@ -25,7 +25,7 @@ struct poller {
 	struct worker *w;
 	const struct tsc_clock *clock;
 	const _Atomic bool *stop; // written by control, read here
-	unsigned id;
+	unsigned id, n_ports; // policies come and go, the number of ports stays
 	bool busy_poll;
 	uint64_t moved; // frames in and out of our ports when last looked
 	uint64_t moved_at_ns;
@@ -39,10 +39,9 @@ struct pollers {
 
 static uint64_t frames_moved(const struct poller *p)
 {
-	unsigned n_ports = switch_policy(p->sw)->n_ports;
 	uint64_t n = 0;
 
-	for (unsigned i = p->id; i < n_ports; i += switch_n_workers(p->sw)) {
+	for (unsigned i = p->id; i < p->n_ports; i += switch_n_workers(p->sw)) {
 		const struct port_counters *c = switch_port_counters(p->sw, i);
 
 		n += ctr_get(&c->received) + ctr_get(&c->transmitted);
@@ -103,7 +102,8 @@ int pollers_start(struct weir_switch *sw, const struct tsc_clock *clock, bool bu
 		int err;
 
 		all->p[i] = (struct poller){.sw = sw, .w = switch_worker(sw, i), .clock = clock,
-					    .stop = &all->stop, .id = i, .busy_poll = busy_poll};
+					    .stop = &all->stop, .id = i, .busy_poll = busy_poll,
+					    .n_ports = switch_policy(sw)->n_ports};
 		err = rte_eal_remote_launch(poller_main, &all->p[i], live_worker_lcore(i));
 		if (err != 0) {
 			pollers_stop(all);

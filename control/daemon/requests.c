@@ -6,20 +6,26 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <time.h>
 #include <unistd.h>
 
 #include <json-c/json.h>
 
+#include "control/daemon/capture.h"
+#include "control/daemon/metrics.h"
 #include "control/daemon/pending.h"
+#include "control/daemon/reload_request.h"
 
 enum { ERROR_LEN = 512, NO_SUCH_PORT = -2 };
 
 struct requests {
 	struct requests_env env;
 	struct server *server;
+	struct capture *capture;
 	bool held; // by `quiesce --hold`
 	uint64_t now_ns;
 	struct pending pending[SERVER_MAX_CLIENTS];
+	struct reload_request reload[SERVER_MAX_CLIENTS];
 };
 
 // ---- answers
@@ -74,6 +80,13 @@ static bool true_in(struct json_object *req, const char *key)
 	return json_object_object_get_ex(req, key, &v) && json_object_get_boolean(v);
 }
 
+static uint64_t count_in(struct json_object *req, const char *key)
+{
+	struct json_object *v;
+
+	return json_object_object_get_ex(req, key, &v) ? json_object_get_uint64(v) : 0;
+}
+
 // The port's index, OBSERVE_ALL_PORTS when none is named, or NO_SUCH_PORT after an error answer.
 static int port_of(struct requests *r, unsigned client, struct json_object *req)
 {
@@ -105,16 +118,16 @@ static struct json_object *config_data(const struct requests *r)
 
 	json_object_object_add(out, "config", c);
 	json_object_object_add(c, "name", json_object_new_string(switch_policy(r->env.sw)->name));
-	json_object_object_add(c, "file", json_object_new_string(r->env.policy_path));
-	json_object_object_add(c, "text", json_object_new_string(r->env.policy_text));
+	json_object_object_add(c, "file", json_object_new_string(reload_path(r->env.reload)));
+	json_object_object_add(c, "text", json_object_new_string(reload_text(r->env.reload)));
 	return out;
 }
 
-static struct json_object *events_data(const struct requests *r, int port)
+static struct json_object *events_data(const struct requests *r, int port, uint64_t since)
 {
 	struct json_object *out = json_object_new_object();
 
-	json_object_object_add(out, "events", eventlog_rows(r->env.log, port));
+	json_object_object_add(out, "events", eventlog_rows(r->env.log, port, since));
 	json_object_object_add(out, "events_lost",
 			       json_object_new_uint64(switch_events_lost(r->env.sw)));
 	return out;
@@ -133,13 +146,31 @@ static void on_show(struct requests *r, unsigned client, struct json_object *req
 	else if (strcmp(what, "config") == 0)
 		data = config_data(r);
 	else if (strcmp(what, "events") == 0)
-		data = events_data(r, port);
+		data = events_data(r, port, count_in(req, "since"));
 	else
-		data = observe_show(r->env.observe, what, port, r->now_ns);
+		data = observe_rows(r->env.observe, what, port,
+				    true_in(req, "all") ? OBSERVE_ALL_ROWS : 0, r->now_ns);
 	if (data == NULL)
 		answer_error(r, client, "cannot show \"%.32s\"", what != NULL ? what : "");
 	else
 		answer_ok(r, client, data);
+}
+
+static void on_metrics(struct requests *r, unsigned client, struct json_object *req)
+{
+	size_t len = 0;
+	char *text = metrics_page(r->env.observe, r->env.log, r->now_ns, &len);
+	struct json_object *data;
+
+	(void)req;
+	if (text == NULL) {
+		answer_error(r, client, "out of memory");
+		return;
+	}
+	data = json_object_new_object();
+	json_object_object_add(data, "text", json_object_new_string_len(text, (int)len));
+	free(text);
+	answer_ok(r, client, data);
 }
 
 static void on_set_tx(struct requests *r, unsigned client, struct json_object *req)
@@ -215,12 +246,63 @@ static void on_resume(struct requests *r, unsigned client, struct json_object *r
 	answer_ok(r, client, NULL);
 }
 
+static void on_reload(struct requests *r, unsigned client, struct json_object *req)
+{
+	switch (reload_request_init(&r->reload[client], text_of(req, "file"), r->now_ns)) {
+	case 0: r->pending[client].kind = PENDING_RELOAD; break;
+	case -EINVAL: answer_error(r, client, "the file of a reload is an absolute path"); break;
+	default: answer_error(r, client, "out of memory"); break;
+	}
+}
+
+// ---- captures: control/daemon/capture.h answers for itself
+
+static uint64_t wall_ns(void)
+{
+	struct timespec t;
+
+	clock_gettime(CLOCK_REALTIME, &t);
+	return (uint64_t)t.tv_sec * 1000000000 + (uint64_t)t.tv_nsec;
+}
+
+static void capture_ok(void *arg, unsigned client, struct json_object *data)
+{
+	answer_ok(arg, client, data);
+}
+
+static void capture_error(void *arg, unsigned client, const char *text)
+{
+	answer_error(arg, client, "%s", text);
+}
+
+static void on_capture(struct requests *r, unsigned client, struct json_object *req)
+{
+	int port = port_of(r, client, req);
+
+	if (port != NO_SUCH_PORT)
+		capture_start(r->capture, client,
+			      port == OBSERVE_ALL_PORTS ? CAPTURE_ALL_PORTS : port, req);
+}
+
+static void on_capture_read(struct requests *r, unsigned client, struct json_object *req)
+{
+	capture_read(r->capture, client, req);
+}
+
+static void on_capture_stop(struct requests *r, unsigned client, struct json_object *req)
+{
+	capture_stop(r->capture, client, req);
+}
+
 static const struct {
 	const char *cmd;
 	request_fn *fn;
 } commands[] = {
+	{"capture", on_capture}, {"capture-read", on_capture_read},
+	{"capture-stop", on_capture_stop},
 	{"show", on_show},       {"set_tx", on_set_tx}, {"clear", on_clear},
-	{"quiesce", on_quiesce}, {"resume", on_resume},
+	{"quiesce", on_quiesce}, {"resume", on_resume}, {"reload", on_reload},
+	{"metrics", on_metrics},
 };
 
 static void on_line(void *arg, unsigned client, const char *line, uint64_t now_ns)
@@ -249,6 +331,8 @@ static void on_gone(void *arg, unsigned client)
 	bool quiesce = r->pending[client].kind == PENDING_QUIESCE;
 
 	r->pending[client].kind = PENDING_NONE;
+	reload_request_fini(&r->reload[client]);
+	capture_gone(r->capture, client);
 	if (quiesce)
 		resume_unless_wanted(r);
 }
@@ -304,8 +388,33 @@ static void give_up(struct requests *r, unsigned client)
 		answer_error(r, client, "a worker did not answer for 1 s; is its core overloaded?");
 }
 
+static void step_reload(struct requests *r, unsigned client)
+{
+	struct reload_request *q = &r->reload[client];
+	struct json_object *data = NULL;
+	enum pending_verdict v = reload_request_step(q, r->env.reload, r->now_ns, &data);
+	bool published = q->published;
+
+	if (v == PENDING_WAIT)
+		return;
+	r->pending[client].kind = PENDING_NONE;
+	reload_request_fini(q);
+	if (v == PENDING_DONE)
+		answer_ok(r, client, data);
+	else if (published)
+		answer_error(r, client, "the new policy is published, but a worker did not take it "
+					"over for 5 s; is its core overloaded?");
+	else
+		answer_error(r, client, "an earlier reload is not taken over by all workers after "
+					"5 s; nothing was changed by this one");
+}
+
 static void step_pending(struct requests *r, unsigned client)
 {
+	if (r->pending[client].kind == PENDING_RELOAD) {
+		step_reload(r, client);
+		return;
+	}
 	switch (pending_step(&r->pending[client], r->env.sw, r->now_ns)) {
 	case PENDING_WAIT: break;
 	case PENDING_DONE: finish(r, client); break;
@@ -315,6 +424,7 @@ static void step_pending(struct requests *r, unsigned client)
 
 void requests_poll(struct requests *r, int timeout_ms, uint64_t now_ns)
 {
+	capture_poll(r->capture, now_ns);
 	server_poll(r->server, timeout_ms, now_ns);
 	r->now_ns = now_ns;
 	for (unsigned i = 0; i < SERVER_MAX_CLIENTS; i++)
@@ -326,15 +436,19 @@ int requests_create(const struct requests_env *env, int listen_fd, struct reques
 {
 	static const struct server_ops ops = {.line = on_line, .gone = on_gone};
 	struct requests *r = calloc(1, sizeof(*r));
+	const struct capture_answers answers = {.arg = r, .ok = capture_ok,
+						.error = capture_error};
 	int err;
 
-	if (r == NULL) {
+	if (r == NULL || capture_create(env->sw, wall_ns, &answers, &r->capture) != 0) {
 		close(listen_fd);
+		free(r);
 		return -ENOMEM;
 	}
 	r->env = *env;
 	err = server_create(listen_fd, &ops, r, &r->server);
 	if (err != 0) {
+		capture_destroy(r->capture);
 		free(r);
 		return err;
 	}
@@ -346,6 +460,9 @@ void requests_destroy(struct requests *r)
 {
 	if (r == NULL)
 		return;
+	for (unsigned i = 0; i < SERVER_MAX_CLIENTS; i++)
+		reload_request_fini(&r->reload[i]);
 	server_destroy(r->server);
+	capture_destroy(r->capture);
 	free(r);
 }

@@ -2,18 +2,26 @@
 // The control protocol: one JSON object per line in, one per line out, over server.h.
 //
 //   {"cmd": "show", "what": "ports", "port": "p1"}         port may be absent or null: all
+//      with drops also "all": true, with events also "since": number of the last one known
+//   {"cmd": "metrics"}                                     data: {"text": page for Prometheus}
 //   {"cmd": "set_tx", "port": "p1", "queue": 3, "on": false}   queue absent: the whole port
 //   {"cmd": "clear", "what": "counters"}                   or "watermarks"
 //   {"cmd": "quiesce", "hold": false}, {"cmd": "resume"}
+//   {"cmd": "reload", "file": "/etc/weir.yaml"}   file absent: the one that runs; an absolute path
+//      -> data {"reloaded": true, "file", "changed": [keys], "warnings": [lines]}
+//         or   {"reloaded": false, "file", "mistakes": [lines]}: nothing has changed
+//   {"cmd": "capture", "port": "p1", ...}, {"cmd": "capture-read"}, {"cmd": "capture-stop"}: their
+//      keys and answers are in docs/capture.md
 //   -> {"ok": true, "data": {...}} or {"ok": false, "error": "one sentence"}
 //
-// What a worker must act upon first (TX-enable, quiesce, watermarks) is answered once it has. All
-// writes to a running switch pass here. Called by the control thread only.
+// What a worker must act upon first (TX-enable, quiesce, watermarks, reload) is answered once it
+// has. All writes to a running switch pass here. Called by the control thread only.
 #pragma once
 
 #include <stdint.h>
 
 #include "control/daemon/eventlog.h"
+#include "control/daemon/reload.h"
 #include "control/daemon/server.h"
 #include "control/observe/observe.h"
 
@@ -23,8 +31,7 @@ struct requests_env {
 	struct weir_switch *sw;
 	struct observe *observe;
 	struct eventlog *log;
-	const char *policy_path;
-	const char *policy_text; // as it was when it was loaded
+	struct reload *reload;
 };
 
 // Serves on listen_fd, which it takes over, also on failure. 0 or -ENOMEM.

@@ -306,14 +306,26 @@ int host_args_parse(int argc, char *const *argv, struct host_args *a, char err[H
 	return check(a, err);
 }
 
+const char host_summary[] = "a RoCEv2 endpoint that obeys PFC";
+const char host_usage[] = "weir-host --device xdp:eA --ip 10.0.0.1 --listen\n"
+			  "weir-host --device xdp:eB --ip 10.0.0.2 --to 10.0.0.1 --qps 4 --time 10s\n"
+			  "weir-host --device xdp:eA --storm --class 3 --for 1s\n";
+const char host_exit[] = "0 done, 1 failed or not everything completed, 2 misused";
+
+bool host_args_row(unsigned i, struct host_arg_text *out)
+{
+	if (i >= N_ARGS)
+		return false;
+	*out = (struct host_arg_text){args[i].name, args[i].metavar, args[i].help};
+	return true;
+}
+
 void host_args_help(FILE *out)
 {
-	fputs("weir-host: a RoCEv2 endpoint that obeys PFC\n"
-	      "  weir-host --device xdp:eA --ip 10.0.0.1 --listen\n"
-	      "  weir-host --device xdp:eB --ip 10.0.0.2 --to 10.0.0.1 --qps 4 --time 10s\n"
-	      "  weir-host --device xdp:eA --storm --class 3 --for 1s\n"
-	      "options (EAL arguments after --):\n",
-	      out);
+	fprintf(out, "weir-host: %s\n", host_summary);
+	for (const char *at = host_usage; *at != '\0'; at += strcspn(at, "\n") + 1)
+		fprintf(out, "  %.*s\n", (int)strcspn(at, "\n"), at);
+	fputs("options (EAL arguments after --):\n", out);
 	for (unsigned i = 0; i < N_ARGS; i++) {
 		char left[40];
 
@@ -321,5 +333,5 @@ void host_args_help(FILE *out)
 			 args[i].metavar != NULL ? args[i].metavar : "");
 		fprintf(out, "  %-18s %s\n", left, args[i].help);
 	}
-	fputs("exit: 0 done, 1 failed or not everything completed, 2 misused\n", out);
+	fprintf(out, "exit: %s\n", host_exit);
 }

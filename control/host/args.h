@@ -34,3 +34,10 @@ __attribute__((warn_unused_result)) int host_args_parse(int argc, char *const *a
 							char err[HOST_ARGS_ERR]);
 
 void host_args_help(FILE *out);
+
+// The same for the manual page. False behind the last row.
+struct host_arg_text {
+	const char *name, *metavar, *help; // metavar: NULL where the option takes none
+};
+bool host_args_row(unsigned i, struct host_arg_text *out);
+extern const char host_summary[], host_usage[], host_exit[]; // one line per form of use

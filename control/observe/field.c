@@ -5,30 +5,39 @@
 
 #include "dataplane/counter.h"
 
-static uint64_t value_at(const void *object, const struct field *f)
+static uint64_t value_at(const void *object, const struct fact *f)
 {
 	return ctr_get((const ctr_t *)(const void *)((const char *)object + f->off));
 }
 
-void field_emit(struct json_object *row, const struct field_table *t, const void *live,
-		const void *base)
+static bool held(const struct fact *f, enum fact_kind kind)
 {
-	for (size_t i = 0; i < t->n; i++) {
-		const struct field *f = &t->rows[i];
-		uint64_t v = value_at(live, f);
-
-		row_u64(row, f->key, f->kind == FIELD_CTR ? v - value_at(base, f) : v);
-	}
+	return f->kind == kind && f->off != FACT_COMPUTED;
 }
 
-void field_take_baseline(const struct field_table *t, const void *live, void *base)
+void facts_emit_counters(struct json_object *row, const struct fact_list *l, const void *live,
+			 const void *base)
 {
-	for (size_t i = 0; i < t->n; i++) {
-		gauge_t *to = (gauge_t *)(void *)((char *)base + t->rows[i].off);
+	for (size_t i = 0; i < l->n; i++)
+		if (held(&l->rows[i], FACT_COUNTER))
+			row_u64(row, l->rows[i].key,
+				value_at(live, &l->rows[i]) - value_at(base, &l->rows[i]));
+}
 
-		if (t->rows[i].kind == FIELD_CTR)
-			gauge_set(to, value_at(live, &t->rows[i]));
-	}
+void facts_emit_gauges(struct json_object *row, const struct fact_list *l, const void *live,
+		       uint64_t scale)
+{
+	for (size_t i = 0; i < l->n; i++)
+		if (held(&l->rows[i], FACT_GAUGE))
+			row_u64(row, l->rows[i].key, value_at(live, &l->rows[i]) * scale);
+}
+
+void facts_take_baseline(const struct fact_list *l, const void *live, void *base)
+{
+	for (size_t i = 0; i < l->n; i++)
+		if (held(&l->rows[i], FACT_COUNTER))
+			gauge_set((gauge_t *)(void *)((char *)base + l->rows[i].off),
+				  value_at(live, &l->rows[i]));
 }
 
 void row_u64(struct json_object *row, const char *key, uint64_t v)
@@ -44,4 +53,20 @@ void row_bool(struct json_object *row, const char *key, _Bool v)
 void row_text(struct json_object *row, const char *key, const char *v)
 {
 	json_object_object_add(row, key, json_object_new_string(v));
+}
+
+struct json_object *list_in(struct json_object *out, const char *key)
+{
+	struct json_object *list = json_object_new_array();
+
+	json_object_object_add(out, key, list);
+	return list;
+}
+
+struct json_object *row_in(struct json_object *list)
+{
+	struct json_object *row = json_object_new_object();
+
+	json_object_array_add(list, row);
+	return row;
 }

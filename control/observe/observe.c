@@ -16,36 +16,24 @@ static const struct {
 	{"ports", show_ports},           {"queues", show_queues}, {"pfc", show_pfc},
 	{"buffers", show_buffers},       {"drops", show_drops},   {"control", show_control},
 	{"watermarks", show_watermarks}, {"hints", show_hints},   {"balance", show_balance},
-	{"latency", show_latency},       {"fdb", show_fdb},
+	{"latency", show_latency},       {"fdb", show_fdb},     {"workers", show_workers},
 };
-
-struct json_object *list_in(struct json_object *out, const char *key)
-{
-	struct json_object *list = json_object_new_array();
-
-	json_object_object_add(out, key, list);
-	return list;
-}
-
-struct json_object *row_in(struct json_object *list)
-{
-	struct json_object *row = json_object_new_object();
-
-	json_object_array_add(list, row);
-	return row;
-}
 
 int observe_create(struct weir_switch *sw, struct observe **out)
 {
+	unsigned n_ports = switch_policy(sw)->n_ports, n_workers = switch_n_workers(sw);
 	struct observe *o = calloc(1, sizeof(*o));
 
 	if (o == NULL)
 		return -ENOMEM;
 	o->sw = sw;
-	o->policy = switch_policy(sw);
-	o->base = calloc(o->policy->n_ports, sizeof(*o->base));
-	o->rates = calloc(o->policy->n_ports, sizeof(*o->rates));
-	if (o->base == NULL || o->rates == NULL) {
+	o->base = calloc(n_ports, sizeof(*o->base));
+	o->zero = calloc(1, sizeof(*o->zero));
+	o->rates = calloc(n_ports, sizeof(*o->rates));
+	o->worker_base = calloc(n_workers, sizeof(*o->worker_base));
+	o->worker_rates = calloc(n_workers, sizeof(*o->worker_rates));
+	if (o->base == NULL || o->zero == NULL || o->rates == NULL || o->worker_base == NULL ||
+	    o->worker_rates == NULL) {
 		observe_destroy(o);
 		return -ENOMEM;
 	}
@@ -58,7 +46,10 @@ void observe_destroy(struct observe *o)
 	if (o == NULL)
 		return;
 	free(o->base);
+	free(o->zero);
 	free(o->rates);
+	free(o->worker_base);
+	free(o->worker_rates);
 	free(o);
 }
 
@@ -83,8 +74,14 @@ void observe_sample(struct observe *o, uint64_t now_ns)
 {
 	if (!rate_due(&o->clock, now_ns))
 		return;
-	for (unsigned port = 0; port < o->policy->n_ports; port++)
+	for (unsigned port = 0; port < policy_of(o)->n_ports; port++)
 		sample_port(o, port, o->clock.next);
+	for (unsigned i = 0; i < switch_n_workers(o->sw); i++) {
+		const struct worker_counters *c = switch_worker_counters(o->sw, i);
+
+		o->worker_rates[i].loops.v[o->clock.next] = ctr_get(&c->loops);
+		o->worker_rates[i].busy_loops.v[o->clock.next] = ctr_get(&c->busy_loops);
+	}
 	rate_clock_advance(&o->clock, now_ns);
 }
 
@@ -95,38 +92,56 @@ static void clear_port(struct observe *o, unsigned port, uint64_t now_ns)
 	const struct pfc_rx_state *rx = switch_pfc_rx(o->sw, port);
 	const struct port_counters *c = switch_port_counters(o->sw, port);
 
-	field_take_baseline(&port_fields, c, &b->port);
-	field_take_baseline(&control_fields, c, &b->port);
-	field_take_baseline(&hint_fields, c, &b->port);
+	facts_take_baseline(&fact_lists[FACTS_PORTS], c, &b->port);
+	facts_take_baseline(&fact_lists[FACTS_CONTROL], c, &b->port);
+	facts_take_baseline(&fact_lists[FACTS_HINTS], c, &b->port);
+	gauge_set(&b->port.lldp, ctr_get(&c->lldp));
 	for (unsigned i = 0; i < N_QUEUES; i++) {
 		const struct queue_counters *q = switch_queue_counters(o->sw, port, i);
 
-		field_take_baseline(&queue_fields, q, &b->queue[i]);
+		facts_take_baseline(&fact_lists[FACTS_QUEUES], q, &b->queue[i]);
+		gauge_set(&b->queue[i].residence_max_ns, gauge_get(&q->residence_max_ns));
 		for (unsigned k = 0; k < RESIDENCE_BUCKETS; k++)
 			gauge_set(&b->queue[i].residence[k], ctr_get(&q->residence[k]));
-		field_take_baseline(&pg_fields, switch_pg_counters(o->sw, port, i), &b->pg[i]);
+		facts_take_baseline(&fact_lists[FACTS_PGS], switch_pg_counters(o->sw, port, i),
+				    &b->pg[i]);
 	}
 	for (unsigned cls = 0; cls < N_CLASSES; cls++) {
 		for (unsigned r = 0; r < N_DROP_REASONS; r++)
-			field_take_baseline(&drop_fields, switch_drops(o->sw, port, cls, r),
-					    &b->drops[cls][r]);
+			facts_take_baseline(&fact_lists[FACTS_DROPS],
+					    switch_drops(o->sw, port, cls, r), &b->drops[cls][r]);
 		for (unsigned dir = 0; dir < N_PFC_DIRS; dir++)
 			b->pfc[dir][cls] = pfc_counts_now(o, port, dir, cls, now_ns);
 	}
 	b->pfc_ignored_lossy = ctr_get(&rx->ignored_lossy);
 	b->pfc_empty_vector = ctr_get(&rx->empty_vector);
 	sp->ops->stats(sp->drv, &b->drv);
+	steering_read(o, port, &b->steering);
 }
 
 void observe_clear(struct observe *o, uint64_t now_ns)
 {
-	for (unsigned port = 0; port < o->policy->n_ports; port++)
+	for (unsigned port = 0; port < policy_of(o)->n_ports; port++)
 		clear_port(o, port, now_ns);
+	for (unsigned i = 0; i < switch_n_workers(o->sw); i++)
+		facts_take_baseline(&fact_lists[FACTS_WORKERS], switch_worker_counters(o->sw, i),
+				    &o->worker_base[i]);
 }
 
 struct json_object *observe_show(struct observe *o, const char *what, int port, uint64_t now_ns)
 {
-	struct show s = {.o = o, .now_ns = now_ns, .last = o->policy->n_ports};
+	return observe_rows(o, what, port, 0, now_ns);
+}
+
+struct weir_switch *observe_switch(const struct observe *o)
+{
+	return o->sw;
+}
+
+struct json_object *observe_rows(struct observe *o, const char *what, int port, unsigned flags,
+				 uint64_t now_ns)
+{
+	struct show s = {.o = o, .flags = flags, .now_ns = now_ns, .last = policy_of(o)->n_ports};
 	struct json_object *out;
 
 	if (port != OBSERVE_ALL_PORTS) {

@@ -24,13 +24,29 @@ void observe_destroy(struct observe *o); // NULL is fine
 // To be called every few milliseconds: keeps what rates need.
 void observe_sample(struct observe *o, uint64_t now_ns);
 
-// From now on counters count from here. Gauges, watermarks and the balance are untouched.
+// From now on counters and the longest times of `latency` count from here. Gauges, watermarks and
+// the balance are untouched.
 void observe_clear(struct observe *o, uint64_t now_ns);
 
 // The rows of one kind: {"ports": [...]}, {"queues": [...]}, {"pgs": [...], "pools": [...]}, ...
-// what: ports queues pfc buffers watermarks drops control hints balance fdb latency.
+// what: ports queues pfc buffers watermarks drops control hints balance fdb latency workers; their
+// keys are the rows of fact.h.
 // NULL when there is no such kind. port: its index or OBSERVE_ALL_PORTS.
 struct json_object *observe_show(struct observe *o, const char *what, int port, uint64_t now_ns);
+
+enum observe_flags {
+	OBSERVE_ALL_ROWS = 1, // drops: also the reasons that have not occurred
+	OBSERVE_RAW = 2, // counters since the start, whatever was cleared
+	// drops: also what must not happen, the losses in lossless classes, as rows of zeros
+	OBSERVE_ALARM_ROWS = 4,
+};
+
+// The same, with a set of enum observe_flags.
+struct json_object *observe_rows(struct observe *o, const char *what, int port, unsigned flags,
+				 uint64_t now_ns);
+
+struct weir_switch;
+struct weir_switch *observe_switch(const struct observe *o);
 
 // {"received": ..., ..., "balanced": true}: exact only at rest.
 struct json_object *observe_balance(const struct weir_switch *sw);

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The inside of observe, shared by its builders of rows (traffic.c, buffers.c, rest.c).
+// The inside of observe, shared by its builders of rows (traffic.c, latency.c, buffers.c, rest.c,
+// workers.c).
 #pragma once
 
 #include "control/observe/field.h"
@@ -12,6 +13,11 @@ struct pfc_counts {
 	uint64_t frames, duration_ns, transitions;
 };
 
+struct port_steering {
+	unsigned n;
+	struct port_reason reasons[PORT_REASONS_MAX];
+};
+
 // Members of the dataplane's own types hold the value at the last clear.
 struct port_baseline {
 	struct port_counters port;
@@ -21,6 +27,7 @@ struct port_baseline {
 	struct pfc_counts pfc[N_PFC_DIRS][N_CLASSES];
 	uint64_t pfc_ignored_lossy, pfc_empty_vector;
 	struct port_drv_stats drv;
+	struct port_steering steering;
 };
 
 struct port_rates {
@@ -28,40 +35,67 @@ struct port_rates {
 	struct rate_series queue_packets[N_QUEUES], queue_bytes[N_QUEUES];
 };
 
+struct worker_rates {
+	struct rate_series loops, busy_loops;
+};
+
 struct observe {
 	struct weir_switch *sw;
-	const struct policy *policy;
 	struct port_baseline *base; // by port
+	struct port_baseline *zero; // the start, for readers that ignore clears
+	struct worker_counters *worker_base; // by worker
+	struct worker_counters worker_zero;
 	struct rate_clock clock;
 	struct port_rates *rates; // by port
+	struct worker_rates *worker_rates; // by worker
 };
+
+// A reload gives the switch another policy, so none is kept here.
+static inline const struct policy *policy_of(const struct observe *o)
+{
+	return switch_policy(o->sw);
+}
 
 // One call of a builder: the ports from first to last (exclusive).
 struct show {
 	struct observe *o;
 	unsigned first, last;
+	unsigned flags; // enum observe_flags
 	uint64_t now_ns;
 };
+
+static inline const struct port_baseline *baseline(const struct show *s, unsigned port)
+{
+	return s->flags & OBSERVE_RAW ? s->o->zero : &s->o->base[port];
+}
 
 typedef void show_fn(const struct show *s, struct json_object *out);
 
 // traffic.c
-show_fn show_ports, show_queues, show_pfc, show_latency;
+show_fn show_ports, show_queues, show_pfc;
 struct pfc_counts pfc_counts_now(const struct observe *o, unsigned port, enum pfc_dir dir,
 				 unsigned cls, uint64_t now_ns);
-extern const struct field_table port_fields, queue_fields;
+
+// latency.c
+show_fn show_latency;
 
 // buffers.c
 show_fn show_buffers, show_watermarks;
-extern const struct field_table pg_fields;
+
+// steering.c
+show_fn show_steering; // part of `show control`
+void steering_read(const struct observe *o, unsigned port, struct port_steering *out);
+uint64_t steering_lldp(const struct show *s, unsigned port); // given to the host's stack
 
 // rest.c
 show_fn show_drops, show_control, show_hints, show_balance, show_fdb;
-extern const struct field_table drop_fields, control_fields, hint_fields;
+
+// workers.c
+show_fn show_workers;
 
 static inline const char *port_name(const struct observe *o, unsigned port)
 {
-	return o->policy->ports[port].name;
+	return policy_of(o)->ports[port].name;
 }
 
 // The lowest class of a map that ends at `to`; `to` itself when no class does.
@@ -72,7 +106,3 @@ static inline unsigned class_of(const uint8_t map[N_CLASSES], unsigned to)
 			return c;
 	return to;
 }
-
-// Adds an empty list under key, and an empty row to a list.
-struct json_object *list_in(struct json_object *out, const char *key);
-struct json_object *row_in(struct json_object *list);

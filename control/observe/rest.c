@@ -6,66 +6,92 @@
 
 #include "control/observe/observe_impl.h"
 
-static const struct field drop_rows[] = {
-	FIELD(drop_counters, packets, FIELD_CTR),
-	FIELD(drop_counters, bytes, FIELD_CTR),
-};
-const struct field_table drop_fields = FIELD_TABLE(drop_rows);
+// ---- drops
 
-static const struct field control_rows[] = {
-	FIELD(port_counters, pfc_malformed, FIELD_CTR),
-	FIELD(port_counters, pause_8023x, FIELD_CTR),
-	{"other", FIELD_CTR, offsetof(struct port_counters, other_control)},
+// What one call has met, by reason and in all.
+struct drop_sums {
+	struct json_object *list;
+	uint64_t packets[N_DROP_REASONS], bytes[N_DROP_REASONS];
+	uint64_t lossless_packets, lossless_bytes;
 };
-const struct field_table control_fields = FIELD_TABLE(control_rows);
 
-static const struct field hint_rows[] = {
-	FIELD(port_counters, roce_in_lossy_class, FIELD_CTR),
-	FIELD(port_counters, roce_not_ect, FIELD_CTR),
-};
-const struct field_table hint_fields = FIELD_TABLE(hint_rows);
-
-static void drop_row(const struct show *s, unsigned port, unsigned cls, struct json_object *list)
+static bool drop_wanted(const struct show *s, uint64_t packets, bool alarm)
 {
-	const struct observe *o = s->o;
+	return packets != 0 || (s->flags & OBSERVE_ALL_ROWS) != 0 ||
+	       (alarm && (s->flags & OBSERVE_ALARM_ROWS) != 0);
+}
+
+static void drop_row(const struct show *s, unsigned port, unsigned cls, unsigned reason,
+		     struct drop_sums *sums)
+{
+	const struct drop_counters *live = switch_drops(s->o->sw, port, cls, reason);
+	const struct drop_counters *base = &baseline(s, port)->drops[cls][reason];
+	uint64_t packets = ctr_get(&live->packets) - ctr_get(&base->packets);
+	uint64_t bytes = ctr_get(&live->bytes) - ctr_get(&base->bytes);
+	bool lossless = policy_of(s->o)->ports[port].classify.lossless >> cls & 1;
+	bool alarm = drop_info[reason].loss && lossless;
+	struct json_object *row;
+
+	sums->packets[reason] += packets;
+	sums->bytes[reason] += bytes;
+	sums->lossless_packets += alarm ? packets : 0;
+	sums->lossless_bytes += alarm ? bytes : 0;
+	if (!drop_wanted(s, packets, alarm))
+		return;
+	row = row_in(sums->list);
+	row_text(row, "port", port_name(s->o, port));
+	row_u64(row, "class", cls);
+	row_text(row, "reason", drop_info[reason].name);
+	row_u64(row, "packets", packets);
+	row_u64(row, "bytes", bytes);
+	row_bool(row, "lossless", alarm);
+}
+
+static void drop_summary(const struct show *s, const struct drop_sums *sums,
+			 struct json_object *out)
+{
+	struct json_object *reasons = list_in(out, "reasons");
+	struct json_object *total = json_object_new_object();
+	uint64_t packets = 0, bytes = 0;
 
 	for (unsigned r = 0; r < N_DROP_REASONS; r++) {
-		const struct drop_counters *live = switch_drops(o->sw, port, cls, r);
-		const struct drop_counters *base = &o->base[port].drops[cls][r];
 		struct json_object *row;
 
-		if (ctr_get(&live->packets) == ctr_get(&base->packets))
+		packets += sums->packets[r];
+		bytes += sums->bytes[r];
+		if (!drop_wanted(s, sums->packets[r], false))
 			continue;
-		row = row_in(list);
-		row_text(row, "port", port_name(o, port));
-		row_u64(row, "class", cls);
+		row = row_in(reasons);
 		row_text(row, "reason", drop_info[r].name);
-		field_emit(row, &drop_fields, live, base);
-		row_bool(row, "lossless",
-			 drop_info[r].loss &&
-				 (o->policy->ports[port].classify.lossless >> cls & 1) != 0);
+		row_u64(row, "packets", sums->packets[r]);
+		row_u64(row, "bytes", sums->bytes[r]);
+		row_text(row, "text", drop_info[r].help);
 	}
+	row_u64(total, "packets", packets);
+	row_u64(total, "bytes", bytes);
+	row_u64(total, "lossless_packets", sums->lossless_packets);
+	row_u64(total, "lossless_bytes", sums->lossless_bytes);
+	json_object_object_add(out, "total", total);
 }
 
 void show_drops(const struct show *s, struct json_object *out)
 {
-	struct json_object *list = list_in(out, "drops");
+	struct drop_sums sums = {.list = list_in(out, "drops")};
 
 	for (unsigned port = s->first; port < s->last; port++)
 		for (unsigned cls = 0; cls < N_CLASSES; cls++)
-			drop_row(s, port, cls, list);
+			for (unsigned r = 0; r < N_DROP_REASONS; r++)
+				drop_row(s, port, cls, r, &sums);
+	drop_summary(s, &sums, out);
 }
 
-// A driver that steers frames to the host's stack takes LLDP before the switch can count it.
-static uint64_t lldp_frames(const struct observe *o, unsigned port)
-{
-	const struct switch_port *p = switch_port(o->sw, port);
-	const struct port_baseline *b = &o->base[port];
-	struct port_drv_stats drv = {0};
+// ---- control frames
 
-	p->ops->stats(p->drv, &drv);
-	return ctr_get(&switch_port_counters(o->sw, port)->lldp) - ctr_get(&b->port.lldp) +
-	       drv.rx_to_kernel - b->drv.rx_to_kernel;
+// A driver that steers frames to the host's stack takes LLDP before the switch can count it.
+static uint64_t lldp_frames(const struct show *s, unsigned port)
+{
+	return ctr_get(&switch_port_counters(s->o->sw, port)->lldp) -
+	       ctr_get(&baseline(s, port)->port.lldp) + steering_lldp(s, port);
 }
 
 void show_control(const struct show *s, struct json_object *out)
@@ -74,7 +100,7 @@ void show_control(const struct show *s, struct json_object *out)
 
 	for (unsigned port = s->first; port < s->last; port++) {
 		const struct pfc_rx_state *rx = switch_pfc_rx(s->o->sw, port);
-		const struct port_baseline *b = &s->o->base[port];
+		const struct port_baseline *b = baseline(s, port);
 		struct json_object *row = row_in(list);
 
 		row_text(row, "port", port_name(s->o, port));
@@ -82,9 +108,11 @@ void show_control(const struct show *s, struct json_object *out)
 			ctr_get(&rx->ignored_lossy) - b->pfc_ignored_lossy);
 		row_u64(row, "pfc_empty_vector",
 			ctr_get(&rx->empty_vector) - b->pfc_empty_vector);
-		row_u64(row, "lldp", lldp_frames(s->o, port));
-		field_emit(row, &control_fields, switch_port_counters(s->o->sw, port), &b->port);
+		row_u64(row, "lldp", lldp_frames(s, port));
+		facts_emit_counters(row, &fact_lists[FACTS_CONTROL],
+				    switch_port_counters(s->o->sw, port), &b->port);
 	}
+	show_steering(s, out);
 }
 
 void show_hints(const struct show *s, struct json_object *out)
@@ -95,8 +123,8 @@ void show_hints(const struct show *s, struct json_object *out)
 		struct json_object *row = row_in(list);
 
 		row_text(row, "port", port_name(s->o, port));
-		field_emit(row, &hint_fields, switch_port_counters(s->o->sw, port),
-			   &s->o->base[port].port);
+		facts_emit_counters(row, &fact_lists[FACTS_HINTS],
+				    switch_port_counters(s->o->sw, port), &baseline(s, port)->port);
 	}
 }
 

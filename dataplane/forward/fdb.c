@@ -72,6 +72,7 @@ int fdb_learn(struct fdb *f, uint64_t key, uint8_t port, bool is_static, uint64_
 	e->key = key;
 	e->port = port;
 	e->is_static = is_static;
+	e->named = is_static;
 	e->used = true;
 	gauge_set(&e->seen_ns, now_ns);
 	changed(f);
@@ -104,6 +105,29 @@ unsigned fdb_age(struct fdb *f, uint64_t now_ns, uint64_t age_ns, uint64_t *keys
 		fdb_forget(f, e->key);
 	}
 	return aged;
+}
+
+void fdb_begin_static(struct fdb *f)
+{
+	for (uint32_t i = 0; i < f->capacity; i++)
+		f->entries[i].named = false;
+}
+
+void fdb_end_static(struct fdb *f)
+{
+	for (uint32_t i = 0; i < f->capacity; i++) {
+		const struct fdb_entry *e = &f->entries[i];
+
+		if (e->used && e->is_static && !e->named)
+			fdb_forget(f, e->key);
+	}
+}
+
+void fdb_flush_learnt(struct fdb *f)
+{
+	for (uint32_t i = 0; i < f->capacity; i++)
+		if (f->entries[i].used && !f->entries[i].is_static)
+			fdb_forget(f, f->entries[i].key);
 }
 
 void fdb_flush_port(struct fdb *f, uint8_t port)

@@ -23,6 +23,7 @@ struct fdb_entry {
 	uint64_t key; // control's copy, for walking
 	uint8_t port;
 	bool is_static, used;
+	bool named; // static, and learnt since fdb_begin_static
 };
 
 struct fdb {
@@ -62,10 +63,15 @@ void fdb_fini(struct fdb *f);
 // a static entry stands in the way.
 int fdb_learn(struct fdb *f, uint64_t key, uint8_t port, bool is_static, uint64_t now_ns);
 void fdb_forget(struct fdb *f, uint64_t key);
+// Control: static entries that are not learnt again between these two are forgotten. In between
+// every address keeps its port, or moves.
+void fdb_begin_static(struct fdb *f);
+void fdb_end_static(struct fdb *f);
 // Control: drops up to n entries older than age_ns, a few hundred slots a call. Returns how many.
 unsigned fdb_age(struct fdb *f, uint64_t now_ns, uint64_t age_ns, uint64_t *keys, unsigned n);
-// Control: drops all learnt entries of a port.
+// Control: drops all learnt entries of a port, or of all.
 void fdb_flush_port(struct fdb *f, uint8_t port);
+void fdb_flush_learnt(struct fdb *f);
 
 // Worker: the port of an address, or FDB_NO_PORT.
 uint8_t fdb_lookup(const struct fdb *f, struct fdb_cache *c, uint64_t key);

@@ -52,15 +52,19 @@ static void rx_class(const struct pfc_params *p, struct pfc_rx_state *s, unsigne
 	}
 }
 
+void pfc_rx_frame_seen(const struct pfc_params *p, struct pfc_rx_state *s,
+		       const struct pfc_times *f)
+{
+	if (f->enable == 0)
+		ctr_inc(&s->empty_vector);
+	else if (f->enable & (uint8_t)~p->lossless)
+		ctr_inc(&s->ignored_lossy);
+}
+
 void pfc_rx_frame(const struct pfc_params *p, struct pfc_rx_state *s, const struct pfc_times *f,
 		  uint64_t now_ns)
 {
-	if (f->enable == 0) {
-		ctr_inc(&s->empty_vector);
-		return;
-	}
-	if (f->enable & (uint8_t)~p->lossless)
-		ctr_inc(&s->ignored_lossy);
+	pfc_rx_frame_seen(p, s, f);
 	pfc_rx_expire(s, now_ns);
 	for (unsigned c = 0; c < N_CLASSES; c++)
 		if (f->enable & p->lossless & 1u << c)

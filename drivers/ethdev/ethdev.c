@@ -43,6 +43,8 @@ struct ethdev_port {
 	uint32_t rx_ring; // descriptors, as adjusted
 	bool probed; // we plugged the device in, so we take it out
 	bool started;
+	bool is_vdev;
+	enum live_known pfc_rx, pfc_tx;
 	struct rte_device *dev;
 };
 
@@ -260,9 +262,14 @@ static void pfc_facts(const struct opening *o, struct port_facts *facts)
 	const struct driver_trait *t = traits_of(o);
 	const char *driver = o->info.driver_name;
 
+	o->port->is_vdev = o->is_vdev;
 	facts->pfc_tx = t->pfc_tx;
 	facts->pfc_rx = t->pfc_rx == PFC_RX_YES ||
 			(t->pfc_rx == PFC_RX_ASK && forward_mac_control(o->port->id));
+	if (t->driver[0] != '\0') {
+		o->port->pfc_rx = facts->pfc_rx ? LIVE_YES : LIVE_NO;
+		o->port->pfc_tx = facts->pfc_tx ? LIVE_YES : LIVE_NO;
+	}
 	if (!facts->pfc_rx)
 		note(o,
 		     "%s: the NIC (%s) keeps received PFC frames to itself, so a PAUSE from the "
@@ -338,6 +345,21 @@ int ethdev_open(const struct ethdev_conf *conf, struct ethdev_port **out, struct
 	fill_facts(&o, facts);
 	*out = o.port;
 	return 0;
+}
+
+void ethdev_info(const struct ethdev_port *p, struct live_info *out)
+{
+	struct rte_eth_dev_info info = {0};
+	uint16_t mtu = 0;
+
+	*out = (struct live_info){.has_rate = !p->is_vdev, .pfc_rx = p->pfc_rx,
+				  .pfc_tx = p->pfc_tx};
+	if (rte_eth_dev_info_get(p->id, &info) == 0) {
+		snprintf(out->driver, sizeof(out->driver), "%s", info.driver_name);
+		out->mtu_max = p->is_vdev ? 0 : info.max_mtu;
+	}
+	if (rte_eth_dev_get_mtu(p->id, &mtu) == 0)
+		out->mtu = mtu;
 }
 
 void ethdev_close(struct ethdev_port *p)

@@ -15,6 +15,7 @@
 #include <stdint.h>
 
 #include "dataplane/port.h"
+#include "drivers/live_info.h"
 
 struct ethdev_port;
 struct rte_mempool;
@@ -39,6 +40,9 @@ __attribute__((warn_unused_result)) int ethdev_open(const struct ethdev_conf *co
 						    struct ethdev_port **out,
 						    struct port_facts *facts, char *notes,
 						    char *err, size_t err_len);
+
+// What the driver says about itself.
+void ethdev_info(const struct ethdev_port *p, struct live_info *out);
 
 // The port's worker must have stopped. Takes the device out of EAL again. NULL is fine.
 void ethdev_close(struct ethdev_port *p);

@@ -4,7 +4,9 @@
 #include <errno.h>
 #include <stdbool.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
 #include <unistd.h>
 
 #include <bpf/bpf.h>
@@ -121,10 +123,24 @@ static int load_failed(int rc, char *err, size_t err_len)
 		snprintf(err, err_len, "loading the XDP program is not permitted; run as root");
 	else
 		snprintf(err, err_len,
-			 "the kernel does not load the XDP program (%s); Linux 5.9 or newer with "
-			 "CONFIG_XDP_SOCKETS is needed",
+			 "the kernel does not load the XDP program (%s); Linux 5.12 or newer "
+			 "with CONFIG_XDP_SOCKETS is needed",
 			 strerror(-rc));
 	return rc;
+}
+
+static const struct xdp_attach nothing = {
+	.link_fd = -1, .xsks_fd = -1, .counts_fd = -1, .rules_fd = -1};
+
+static int map_pause(struct xdp_attach *a)
+{
+	int fd = bpf_object__find_map_fd_by_name(a->obj, WEIR_XDP_PAUSE);
+	void *words = mmap(NULL, sizeof(*a->pause), PROT_READ, MAP_SHARED, fd, 0);
+
+	if (words == MAP_FAILED)
+		return -errno;
+	a->pause = words;
+	return 0;
 }
 
 int xdp_attach_load(struct xdp_attach *a, char *err, size_t err_len)
@@ -132,16 +148,40 @@ int xdp_attach_load(struct xdp_attach *a, char *err, size_t err_len)
 	LIBBPF_OPTS(bpf_object_open_opts, opts, .object_name = WEIR_XDP_PROG);
 	int rc;
 
-	*a = (struct xdp_attach){.link_fd = -1, .xsks_fd = -1, .counts_fd = -1};
+	*a = nothing;
 	a->obj = bpf_object__open_mem(weir_xdp_obj, sizeof(weir_xdp_obj), &opts);
 	if (a->obj == NULL)
 		return load_failed(-errno, err, err_len);
 	rc = bpf_object__load(a->obj);
+	if (rc == 0)
+		rc = map_pause(a);
 	if (rc != 0)
 		return load_failed(rc, err, err_len);
 	a->xsks_fd = bpf_object__find_map_fd_by_name(a->obj, WEIR_XDP_XSKS);
 	a->counts_fd = bpf_object__find_map_fd_by_name(a->obj, WEIR_XDP_COUNTS);
+	a->rules_fd = bpf_object__find_map_fd_by_name(a->obj, WEIR_XDP_RULES);
 	return 0;
+}
+
+int xdp_attach_keep(const struct xdp_attach *a, const struct keep *keep, const uint8_t mac[6])
+{
+	struct weir_xdp_rules *r = calloc(1, sizeof(*r));
+	uint32_t zero = 0;
+	int rc;
+
+	if (r == NULL)
+		return -ENOMEM;
+	r->keep = keep->kinds;
+	memcpy(r->mac, mac, sizeof(r->mac));
+	for (unsigned i = 0; i < keep->n_ports; i++) {
+		const struct keep_port *k = &keep->ports[i];
+		__u64 *set = k->kind == WEIR_KEEP_TCP ? r->tcp : r->udp;
+
+		set[k->port / 64] |= 1ull << k->port % 64;
+	}
+	rc = bpf_map_update_elem(a->rules_fd, &zero, r, BPF_ANY);
+	free(r);
+	return rc;
 }
 
 int xdp_attach_link(struct xdp_attach *a, int ifindex, enum xdp_mode mode)
@@ -171,8 +211,10 @@ void xdp_attach_close(struct xdp_attach *a)
 {
 	if (a->link_fd >= 0)
 		close(a->link_fd);
+	if (a->pause != NULL)
+		munmap((void *)(uintptr_t)a->pause, sizeof(*a->pause));
 	bpf_object__close(a->obj);
-	*a = (struct xdp_attach){.link_fd = -1, .xsks_fd = -1, .counts_fd = -1};
+	*a = nothing;
 }
 
 uint64_t xdp_attach_count(const struct xdp_attach *a, uint32_t slot)

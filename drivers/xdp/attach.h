@@ -8,13 +8,18 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "drivers/xdp/keep.h"
+
 struct bpf_object;
+struct weir_xdp_pause;
 
 struct xdp_attach {
 	struct bpf_object *obj;
 	int link_fd;
-	int xsks_fd; // owned by obj, as is counts_fd
+	int xsks_fd; // owned by obj, as are the next two
 	int counts_fd;
+	int rules_fd;
+	const struct weir_xdp_pause *pause; // mapped: the program writes, the owner worker reads
 };
 
 enum xdp_mode { XDP_MODE_NATIVE, XDP_MODE_GENERIC };
@@ -26,6 +31,11 @@ __attribute__((warn_unused_result)) int xdp_attach_check(int ifindex, const char
 // Loads the program, not yet attached. a is valid for xdp_attach_close() in any case.
 __attribute__((warn_unused_result)) int xdp_attach_load(struct xdp_attach *a, char *err,
 							size_t err_len);
+
+// Says which frames go to the host's stack from now on, also while frames pass. mac: the port's own
+// address. -errno.
+__attribute__((warn_unused_result)) int
+xdp_attach_keep(const struct xdp_attach *a, const struct keep *keep, const uint8_t mac[6]);
 
 // Makes xsk_fd the socket that frames go to. -errno.
 __attribute__((warn_unused_result)) int xdp_attach_socket(const struct xdp_attach *a, int xsk_fd);

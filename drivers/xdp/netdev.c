@@ -54,6 +54,14 @@ static void read_offloads(struct netdev *d)
 	d->rx_vlan_offload = dev_ethtool(d, &flags) == 0 && (flags.data & ETH_FLAG_RXVLAN) != 0;
 }
 
+static void read_flow_control(struct netdev *d)
+{
+	struct ethtool_pauseparam p = {.cmd = ETHTOOL_GPAUSEPARAM};
+
+	d->flow_control_told = dev_ethtool(d, &p) == 0;
+	d->flow_control = d->flow_control_told && (p.rx_pause != 0 || p.tx_pause != 0);
+}
+
 // The kernel first answers with the number of words of its link mode masks, negated, and the
 // speed when asked again with that number.
 static void read_speed(struct netdev *d)
@@ -170,6 +178,7 @@ int netdev_open(struct netdev *d, const char *ifname, char *err, size_t err_len)
 	read_driver(d);
 	read_queues(d);
 	read_offloads(d);
+	read_flow_control(d);
 	read_speed(d);
 	return 0;
 }

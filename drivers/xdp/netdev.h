@@ -23,6 +23,8 @@ struct netdev {
 	uint32_t rx_queues;
 	bool combined_queues; // `ethtool -L` calls them combined, not rx
 	bool rx_vlan_offload; // the NIC takes VLAN tags off before XDP sees them
+	bool flow_control_told; // and whether it is on, in either direction
+	bool flow_control;
 	uint64_t speed_bps; // 0: none or unknown
 };
 

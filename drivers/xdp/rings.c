@@ -9,6 +9,8 @@
 #include <rte_mempool.h>
 #include <rte_prefetch.h>
 
+#include "drivers/xdp/weir_xdp.h"
+
 enum {
 	BURST = 64,
 	KICKS_MAX = 16, // the kernel sends 32 frames per call in copy mode
@@ -77,7 +79,7 @@ uint16_t xdp_rx(void *drv, struct rte_mbuf **pkts, uint16_t n)
 		xdp_refill(p);
 	if (xsk_ring_prod__needs_wakeup(&p->fill))
 		(void)recvfrom(p->fd, NULL, 0, MSG_DONTWAIT, NULL, NULL);
-	return (uint16_t)got;
+	return (uint16_t)(got + copies_rx(&p->copies, p->pool, pkts + got, (uint16_t)(n - got)));
 }
 
 // The kernel's producer index, read fresh, less what rx() has taken.
@@ -228,4 +230,16 @@ uint32_t xdp_tx_pending(void *drv)
 
 	poll_tx(p);
 	return p->pending_bytes;
+}
+
+// ---- early PFC
+
+// The program stores a word at once, so whatever is read here was one PFC frame's.
+bool xdp_pause(void *drv, unsigned cls, struct port_pause *out)
+{
+	const struct xdp_port *p = drv;
+	uint64_t word = __atomic_load_n(&p->pause->word[cls], __ATOMIC_RELAXED);
+
+	*out = (struct port_pause){.seq = (uint32_t)word, .quanta = (uint16_t)(word >> 32)};
+	return true;
 }

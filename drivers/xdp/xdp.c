@@ -30,20 +30,27 @@ enum {
 };
 
 // What a driver does with PFC frames that software sends or wants to see. A NIC that is not listed
-// is taken to consume received ones, as most MACs do.
+// is taken to consume received ones, as most MACs do. Intel's 1G MACs hand control frames on like
+// any others as long as 802.3x flow control is off (docs/nics.md).
 static const struct driver_trait {
 	const char *driver;
 	bool has_rate; // its link speed is real
 	bool pfc_rx, pfc_tx;
+	bool wants_no_flow_control; // for pfc_rx
 } driver_traits[] = {
 	{"veth", false, true, true},	   {"tun", false, true, true},
 	{"virtio_net", false, true, true}, {"ena", false, true, true},
 	{"hv_netvsc", false, true, true},  {"vmxnet3", false, true, true},
-	{"igb", true, true, true},	   {"igc", true, true, true},
-	{"e1000e", true, true, true},	   {"i40e", true, false, false},
+	{"igb", true, true, true, true},   {"igc", true, true, true, true},
+	{"e1000e", true, true, true, true}, {"i40e", true, false, false},
 	{"ice", true, false, false},	   {"mlx5_core", true, false, true},
 	{"", true, false, true}, // any other: stays last
 };
+
+static bool passes_pfc(const struct driver_trait *t, const struct netdev *d)
+{
+	return t->pfc_rx && !(t->wants_no_flow_control && d->flow_control);
+}
 
 static const struct driver_trait *traits_of(const char *driver)
 {
@@ -292,6 +299,7 @@ static int attach(struct xdp_port *p, uint32_t rx_ring, char *notes, char *err, 
 {
 	int rc = attach_mode(p, XDP_MODE_NATIVE), native_rc = rc;
 
+	p->native = rc == 0;
 	if (rc == 0)
 		return 0;
 	if (rc == -EBUSY || rc == -EEXIST || rc == -EPERM)
@@ -315,6 +323,34 @@ static int attach(struct xdp_port *p, uint32_t rx_ring, char *notes, char *err, 
 
 // ---- open and close
 
+// What the user must know where PFC cannot work.
+static void pfc_notes(const struct xdp_port *p, const struct driver_trait *t,
+		      const struct port_facts *facts, char *notes)
+{
+	if (t->driver[0] == '\0')
+		note(notes,
+		     "%s: it is not known whether the NIC (%s) passes PFC frames to and from "
+		     "software, and most keep received ones; `weir --selftest` finds out where "
+		     "two ports are joined by a cable\n",
+		     p->dev.name, p->dev.driver);
+	else if (t->pfc_rx && !facts->pfc_rx)
+		note(notes,
+		     "%s: the NIC (%s) keeps received PFC frames to itself while 802.3x flow "
+		     "control is on, so a PAUSE from the peer does not reach the switch; `ethtool "
+		     "-A %s autoneg off rx off tx off` before the start\n",
+		     p->dev.name, p->dev.driver, p->dev.name);
+	else if (!t->pfc_rx)
+		note(notes,
+		     "%s: the NIC (%s) keeps received PFC frames to itself, so a PAUSE from the "
+		     "peer does not reach the switch\n",
+		     p->dev.name, p->dev.driver);
+	if (!t->pfc_tx)
+		note(notes,
+		     "%s: the NIC (%s) discards PFC frames that software sends, so the switch "
+		     "cannot pause the peer\n",
+		     p->dev.name, p->dev.driver);
+}
+
 static void fill_facts(const struct xdp_port *p, const struct xdp_conf *conf,
 		       struct port_facts *facts, char *notes)
 {
@@ -327,20 +363,11 @@ static void fill_facts(const struct xdp_port *p, const struct xdp_conf *conf,
 		.tx_ring_bytes = p->tx_empty_bytes,
 		.shaper_burst_ns = SHAPER_BURST_NS,
 		.rx_depth_readable = true,
-		.pfc_rx = t->pfc_rx,
+		.pfc_rx = passes_pfc(t, &p->dev),
 		.pfc_tx = t->pfc_tx,
 	};
 	memcpy(facts->mac, p->dev.mac, sizeof(facts->mac));
-	if (!t->pfc_rx)
-		note(notes,
-		     "%s: the NIC (%s) keeps received PFC frames to itself, so a PAUSE from the "
-		     "peer does not reach the switch\n",
-		     p->dev.name, p->dev.driver);
-	if (!t->pfc_tx)
-		note(notes,
-		     "%s: the NIC (%s) discards PFC frames that software sends, so the switch "
-		     "cannot pause the peer\n",
-		     p->dev.name, p->dev.driver);
+	pfc_notes(p, t, facts, notes);
 	if (p->dev.rx_vlan_offload && t->has_rate)
 		note(notes,
 		     "%s: the NIC takes VLAN tags off; `ethtool -K %s rxvlan off` keeps them in "
@@ -361,6 +388,7 @@ static int port_init(struct xdp_port *p, const struct xdp_conf *conf)
 	p->tx_limit_bytes = conf->tx_ring_bytes != 0 ? conf->tx_ring_bytes
 						     : XDP_TX_RING_BYTES_DEFAULT;
 	p->tx_size = xdp_tx_ring(p->tx_limit_bytes);
+	p->pause = p->attach.pause;
 	p->owned = calloc((p->base_len >> XDP_SLOT_LOG2 >> 6) + 1, sizeof(*p->owned));
 	return p->owned == NULL ? -ENOMEM : 0;
 }
@@ -373,6 +401,26 @@ static void tx_least(struct xdp_port *p)
 	if (!p->zero_copy && !traits_of(p->dev.driver)->has_rate)
 		least *= XDP_KERNEL_BATCH;
 	p->tx_empty_bytes = RTE_MAX(p->tx_limit_bytes, least);
+}
+
+static int keep_rules(struct xdp_port *p, const struct xdp_conf *conf, char *err, size_t err_len)
+{
+	int rc = xdp_attach_keep(&p->attach, &conf->keep, p->dev.mac);
+
+	if (rc != 0)
+		snprintf(err, err_len, "%s: the kernel does not take the rules of keep: %s",
+			 p->dev.name, strerror(-rc));
+	return rc;
+}
+
+static int open_copies(struct xdp_port *p, char *err, size_t err_len)
+{
+	int rc = copies_open(&p->copies, p->dev.ifindex);
+
+	if (rc != 0)
+		snprintf(err, err_len, "%s: no packet socket for copies of ARP: %s", p->dev.name,
+			 strerror(-rc));
+	return rc;
 }
 
 // The order matters: who owns the interface is settled before its queue is taken, and the rings are
@@ -390,12 +438,16 @@ static int open_steps(struct xdp_port *p, const struct xdp_conf *conf, char *not
 	if (rc == 0)
 		rc = xdp_attach_load(&p->attach, err, err_len);
 	if (rc == 0)
+		rc = keep_rules(p, conf, err, err_len);
+	if (rc == 0)
 		rc = port_init(p, conf);
 	// On normal pages a buffer may straddle two that a NIC sees apart: the kernel has to copy.
 	if (rc == 0)
 		rc = socket_open(p, rx_ring, !rte_eal_has_hugepages(), err, err_len);
 	if (rc == 0)
 		rc = attach(p, rx_ring, notes, err, err_len);
+	if (rc == 0)
+		rc = open_copies(p, err, err_len);
 	if (rc == 0)
 		rc = netdev_read(&p->dev, &p->at_open);
 	tx_least(p);
@@ -415,6 +467,7 @@ int xdp_open(const struct xdp_conf *conf, struct xdp_port **out, struct port_fac
 	notes[0] = '\0';
 	snprintf(err, err_len, "%s: out of memory", conf->ifname); // for calls with nothing to say
 	p->attach = (struct xdp_attach){.link_fd = -1};
+	p->copies.fd = -1;
 	rc = netdev_open(&p->dev, conf->ifname, err, err_len);
 	if (rc == 0)
 		rc = open_steps(p, conf, notes, err, err_len);
@@ -427,48 +480,64 @@ int xdp_open(const struct xdp_conf *conf, struct xdp_port **out, struct port_fac
 	return 0;
 }
 
+static enum live_known yes_no(bool yes)
+{
+	return yes ? LIVE_YES : LIVE_NO;
+}
+
+static void describe(const struct netdev *d, struct live_info *out)
+{
+	const struct driver_trait *t = traits_of(d->driver);
+
+	*out = (struct live_info){
+		.mtu = d->mtu,
+		.mtu_max = xdp_max_frame() - TAGGED_OVERHEAD,
+		.rx_queues = d->rx_queues,
+		.combined_queues = d->combined_queues,
+		.has_rate = t->has_rate,
+		.pfc_rx = t->driver[0] == '\0' ? LIVE_UNKNOWN : yes_no(passes_pfc(t, d)),
+		.pfc_tx = t->driver[0] == '\0' ? LIVE_UNKNOWN : yes_no(t->pfc_tx),
+		// A veth says that it does, and the frame still carries its tag.
+		.takes_tags_off = t->has_rate ? yes_no(d->rx_vlan_offload) : LIVE_UNKNOWN,
+		.flow_control = d->flow_control_told ? yes_no(d->flow_control) : LIVE_UNKNOWN,
+	};
+	snprintf(out->driver, sizeof(out->driver), "%s", d->driver);
+}
+
+int xdp_probe(const char *ifname, struct live_info *out, char *err, size_t err_len)
+{
+	struct netdev d;
+	int rc = netdev_open(&d, ifname, err, err_len);
+
+	if (rc != 0)
+		return rc;
+	describe(&d, out);
+	netdev_close(&d);
+	return 0;
+}
+
+void xdp_info(const struct xdp_port *p, struct live_info *out)
+{
+	describe(&p->dev, out);
+	out->native = yes_no(p->native);
+	out->zero_copy = yes_no(p->zero_copy);
+}
+
+int xdp_set_keep(struct xdp_port *p, const struct keep *keep)
+{
+	return xdp_attach_keep(&p->attach, keep, p->dev.mac);
+}
+
 void xdp_close(struct xdp_port *p)
 {
 	if (p == NULL)
 		return;
 	xdp_attach_close(&p->attach);
+	copies_close(&p->copies);
 	socket_close(p);
 	netdev_close(&p->dev);
 	free(p->owned);
 	free(p);
-}
-
-// ---- numbers
-
-// A frame the kernel drops for want of a fill-ring buffer counts in rx_dropped already, so
-// rx_fill_ring_empty_descs is not added. A frame that a full queue of a veth's peer or a dead link
-// swallows completes like any other; only the interface's own counters tell.
-static void xdp_stats(void *drv, struct port_drv_stats *out)
-{
-	const struct xdp_port *p = drv;
-	struct xdp_statistics st = {0};
-	struct netdev_state state;
-	socklen_t len = sizeof(st);
-
-	(void)getsockopt(p->fd, SOL_XDP, XDP_STATISTICS, &st, &len);
-	if (netdev_read(&p->dev, &state) != 0)
-		state = p->at_open; // the interface is gone
-	*out = (struct port_drv_stats){
-		.rx_missed = st.rx_dropped + st.rx_ring_full +
-			     xdp_attach_count(&p->attach, WEIR_XDP_OTHER_QUEUE) +
-			     (state.rx_missed - p->at_open.rx_missed),
-		.tx_errors = ctr_get(&p->tx_errors) + st.tx_invalid_descs +
-			     (state.tx_lost - p->at_open.tx_lost),
-		.rx_to_kernel = xdp_attach_count(&p->attach, WEIR_XDP_TO_KERNEL),
-	};
-}
-
-static bool xdp_link_up(void *drv)
-{
-	const struct xdp_port *p = drv;
-	struct netdev_state state;
-
-	return netdev_read(&p->dev, &state) == 0 && state.up;
 }
 
 const struct port_ops xdp_ops = {
@@ -477,6 +546,8 @@ const struct port_ops xdp_ops = {
 	.tx_room = xdp_tx_room,
 	.tx = xdp_tx,
 	.tx_pending = xdp_tx_pending,
+	.pause = xdp_pause,
 	.stats = xdp_stats,
 	.link_up = xdp_link_up,
+	.reasons = xdp_reasons,
 };

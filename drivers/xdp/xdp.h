@@ -4,7 +4,8 @@
 // one port leaves through another without a copy of ours. One queue; one segment per frame.
 //
 // The control thread opens and closes; the operations of dataplane/port.h follow its thread rules.
-// PFC is not parsed before the ring: the received frame acts.
+// PFC is parsed in the XDP program, before the ring: port_ops.pause() reads what it said, and the
+// frame in the ring must not act again.
 //
 //            pool ---- fill ring ----> kernel ---- receive ring ----> rx()
 //              ^                                                        |
@@ -23,6 +24,8 @@
 #include <stdint.h>
 
 #include "dataplane/port.h"
+#include "drivers/live_info.h"
+#include "drivers/xdp/keep.h"
 
 struct rte_mempool;
 struct xdp_port;
@@ -46,6 +49,7 @@ struct xdp_conf {
 	uint32_t mtu; // IP MTU the interface must carry; 0: max_frame - 22
 	uint32_t tx_ring_bytes; // 0: 8 KiB
 	uint32_t rx_ring; // frames; 0: 2048
+	struct keep keep; // what goes to the host's stack
 };
 
 // Bytes of mbuf buffer for frames up to max_frame, and the longest frame that fits any pool.
@@ -56,11 +60,19 @@ uint32_t xdp_max_frame(void);
 uint32_t xdp_rx_ring(uint32_t conf);
 uint32_t xdp_tx_ring(uint32_t tx_ring_bytes); // descriptors
 
+// What the interface tells before it is opened; it is brought up by this. 0 or -errno with err.
+__attribute__((warn_unused_result)) int xdp_probe(const char *ifname, struct live_info *out,
+						  char *err, size_t err_len);
+void xdp_info(const struct xdp_port *p, struct live_info *out);
+
 // notes: a buffer of XDP_NOTE_LEN for sentences the user should see, each ended by '\n'. On failure
 // err holds one sentence and *out is untouched. 0 or -errno.
 __attribute__((warn_unused_result)) int xdp_open(const struct xdp_conf *conf, struct xdp_port **out,
 						 struct port_facts *facts, char *notes, char *err,
 						 size_t err_len);
+
+// What goes to the host's stack from now on. 0 or -errno; the rules before stand then.
+__attribute__((warn_unused_result)) int xdp_set_keep(struct xdp_port *p, const struct keep *keep);
 
 // The port's worker must have stopped. Frames with the kernel go back to the pool. NULL is fine.
 void xdp_close(struct xdp_port *p);

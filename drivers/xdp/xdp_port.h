@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // The inside of an AF_XDP port, shared by its hot half (rings.c, the owner worker) and its slow
-// half (xdp.c, control). Addresses that the kernel sees are offsets into the pool's memory in the
-// unaligned form: start of the element in the low 48 bits, distance to the data in the upper 16.
+// half (xdp.c and numbers.c, control). Addresses that the kernel sees are offsets into the pool's
+// memory in the unaligned form: start of the element in the low 48 bits, distance to the data in
+// the upper 16.
 #pragma once
 
 #include <stdbool.h>
@@ -12,7 +13,9 @@
 #include <xdp/xsk.h>
 
 #include "dataplane/counter.h"
+#include "dataplane/port.h"
 #include "drivers/xdp/attach.h"
+#include "drivers/xdp/copies.h"
 #include "drivers/xdp/netdev.h"
 
 // An element is at least this long, the kernel's smallest buffer: a slot holds one start at most.
@@ -39,6 +42,8 @@ struct xdp_port {
 	uint32_t tx_size;
 	uint32_t max_frame;
 	int fd;
+	const struct weir_xdp_pause *pause; // owned by attach
+	struct xdp_copies copies;
 	ctr_t tx_errors;
 
 	// ---- control
@@ -49,6 +54,7 @@ struct xdp_port {
 	struct netdev_state at_open;
 	uint64_t base_len;
 	bool zero_copy;
+	bool native;
 };
 
 static inline uint64_t xdp_chunk(const struct xdp_port *p, const struct rte_mbuf *m)
@@ -84,3 +90,9 @@ int32_t xdp_rx_depth(void *drv);
 int32_t xdp_tx_room(void *drv);
 uint16_t xdp_tx(void *drv, struct rte_mbuf **pkts, uint16_t n);
 uint32_t xdp_tx_pending(void *drv);
+bool xdp_pause(void *drv, unsigned cls, struct port_pause *out);
+
+// numbers.c
+void xdp_stats(void *drv, struct port_drv_stats *out);
+bool xdp_link_up(void *drv);
+unsigned xdp_reasons(void *drv, struct port_reason *out, unsigned n);

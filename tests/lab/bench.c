@@ -50,6 +50,13 @@ static struct config *load(const char *yaml)
 	return c;
 }
 
+unsigned bench_workers(void)
+{
+	const char *n = getenv("WEIR_WORKERS");
+
+	return n == NULL ? 1 : (unsigned)strtoul(n, NULL, 10);
+}
+
 static struct policy *compile(const struct config *c, const struct port_facts *facts)
 {
 	struct diags d = {0};
@@ -60,6 +67,8 @@ static struct policy *compile(const struct config *c, const struct port_facts *f
 		fail_msg("the policy does not compile");
 	}
 	diags_fini(&d);
+	if (p->n_workers == 1)
+		p->n_workers = bench_workers();
 	return p;
 }
 
@@ -97,8 +106,10 @@ struct pfc_times bench_pfc_times(const struct bench_rx *rx)
 static void host_pfc(struct bench_host *h, const struct bench_rx *rx)
 {
 	struct pfc_times t = bench_pfc_times(rx);
-	uint64_t speed = h->bench->policy->ports[h - h->bench->host].speed_bps;
+	uint64_t speed = h->pfc_speed_bps;
 
+	if (speed == 0)
+		speed = h->bench->policy->ports[h - h->bench->host].speed_bps;
 	if (h->obey_after_ns == UINT64_MAX)
 		return;
 	for (unsigned c = 0; c < 8; c++) {
@@ -141,6 +152,12 @@ static bool paused(const struct bench_host *h, unsigned cls, uint64_t now_ns)
 	return now_ns >= h->pause_from_ns[cls] && now_ns < h->pause_until_ns[cls];
 }
 
+// The class of an IP frame, which the host maps as its port of the switch does.
+static unsigned class_of(const struct bench_host *h, const struct bench_frame *f)
+{
+	return h->bench->policy->ports[h - h->bench->host].classify.dscp_to_class[f->dscp];
+}
+
 // The next frame to leave, or NULL with *wake set to when a pause ends.
 static struct rte_mbuf *host_next(struct bench_host *h, uint64_t now_ns, uint64_t *wake)
 {
@@ -157,7 +174,7 @@ static struct rte_mbuf *host_next(struct bench_host *h, uint64_t now_ns, uint64_
 		h->has_pending = h->source(h, &h->pending);
 	if (!h->has_pending)
 		return NULL;
-	cls = h->pending.dscp / 8;
+	cls = class_of(h, &h->pending);
 	if (paused(h, cls, now_ns)) {
 		*wake = h->pause_until_ns[cls];
 		return NULL;
@@ -287,7 +304,7 @@ uint32_t bench_seq(const struct bench_rx *rx)
 
 void bench_send(struct bench *b, unsigned from, const struct bench_frame *f)
 {
-	enqueue(&b->host[from], make(from, f), f->dscp / 8);
+	enqueue(&b->host[from], make(from, f), (uint8_t)class_of(&b->host[from], f));
 }
 
 void bench_send_raw(struct bench *b, unsigned from, const void *data, uint16_t len)
@@ -338,6 +355,8 @@ static uint64_t switch_step(void *arg, uint64_t now_ns)
 			wake = t < wake ? t : wake;
 		}
 	}
+	if (b->after_step != NULL)
+		b->after_step(b);
 	return wake;
 }
 
@@ -355,7 +374,24 @@ static void open_host(struct bench *b, unsigned i, uint64_t speed_bps, uint64_t 
 	wire_end_attach(h->end, &h->actor);
 }
 
-struct bench *bench_open(const char *yaml, uint64_t delay_ns)
+// Wires, and what the switch is told about its ends of them.
+static void open_ports(struct bench *b, const struct config *c, const struct bench_opts *o,
+		       struct switch_port *ports)
+{
+	for (unsigned i = 0; i < b->n_ports; i++) {
+		uint8_t mac[6] = {2, 0, 0, 0, 1, (uint8_t)(i + 1)};
+		struct wire_end *end;
+
+		open_host(b, i, config_port(c, i).speed_bps, o->delay_ns);
+		end = wire_end(b->host[i].wire, 0);
+		ports[i] = (struct switch_port){
+			.ops = &wire_ops, .drv = end, .facts = wire_facts(end, mac)};
+		ports[i].facts.rx_ring = o->rx_ring;
+		ports[i].facts.rx_depth_readable = o->rx_ring != 0;
+	}
+}
+
+struct bench *bench_open_with(const char *yaml, const struct bench_opts *o)
 {
 	struct bench *b = calloc(1, sizeof(*b));
 	struct config *c = load(yaml);
@@ -364,30 +400,31 @@ struct bench *bench_open(const char *yaml, uint64_t delay_ns)
 
 	assert_non_null(b);
 	b->pool_frames = rte_mempool_avail_count(pool);
-	b->delay_ns = delay_ns;
+	b->delay_ns = o->delay_ns;
 	vclock_init(&b->clock);
 	assert_int_equal(vclock_run_until(&b->clock, START_NS), 0);
 	actor_init(&b->actor, &b->clock, switch_step, b);
 	b->n_ports = config_n_ports(c);
 	assert_true(b->n_ports <= BENCH_MAX_PORTS);
-	for (unsigned i = 0; i < b->n_ports; i++) {
-		uint8_t mac[6] = {2, 0, 0, 0, 1, (uint8_t)(i + 1)};
-
-		open_host(b, i, config_port(c, i).speed_bps, delay_ns);
-		facts[i] = wire_facts(wire_end(b->host[i].wire, 0), mac);
-		ports[i] = (struct switch_port){.ops = &wire_ops,
-						.drv = wire_end(b->host[i].wire, 0),
-						.facts = facts[i]};
-	}
+	open_ports(b, c, o, ports);
+	for (unsigned i = 0; i < b->n_ports; i++)
+		facts[i] = ports[i].facts;
 	b->policy = compile(c, facts);
 	config_destroy(c);
 	// A test that failed leaves its switch behind; the next one must not share its names.
 	snprintf(b->policy->name, sizeof(b->policy->name), "lab%u", n_opened++);
-	assert_int_equal(switch_create(b->policy, ports, pool, 1, &b->sw), 0);
+	assert_int_equal(switch_create(b->policy, ports, pool, o->seed, &b->sw), 0);
 	bench_control(b);
 	actor_poke(&b->actor);
 	bench_run(b, 1);
 	return b;
+}
+
+struct bench *bench_open(const char *yaml, uint64_t delay_ns)
+{
+	const struct bench_opts o = {.delay_ns = delay_ns, .seed = 1};
+
+	return bench_open_with(yaml, &o);
 }
 
 static void close_host(struct bench_host *h)

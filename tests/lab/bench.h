@@ -56,6 +56,7 @@ struct bench_host {
 	// PFC: the host obeys `obey_after_ns` after the frame arrived; UINT64_MAX: never
 	uint64_t obey_after_ns;
 	uint64_t pause_from_ns[8], pause_until_ns[8];
+	uint64_t pfc_speed_bps; // at which it counts quanta; 0: the policy's speed of the port
 	// an endless sender: fn makes the next frame; false ends it
 	bool (*source)(struct bench_host *h, struct bench_frame *out);
 	void *source_arg;
@@ -71,6 +72,8 @@ struct bench {
 	unsigned n_ports;
 	uint64_t delay_ns;
 	unsigned pool_frames; // free when the bench was opened
+	void (*after_step)(struct bench *b); // each time the workers have stepped; may be NULL
+	void *after_step_arg;
 	struct bench_host host[BENCH_MAX_PORTS];
 	struct event events[4096];
 	unsigned n_events;
@@ -79,8 +82,21 @@ struct bench {
 // Group setup and teardown for cmocka: EAL without huge pages, once per process.
 int bench_eal(void **state);
 
+// Workers of a switch whose policy asks for one: WEIR_WORKERS of the environment, else 1. So each
+// conformance row runs with one worker and with several, and expects the same numbers.
+unsigned bench_workers(void);
+
 // Wires run at the policy's port speeds with no propagation delay unless delay_ns says so.
 struct bench *bench_open(const char *yaml, uint64_t delay_ns);
+
+struct bench_opts {
+	uint64_t delay_ns; // of every wire
+	uint64_t seed; // of the switch
+	// Not 0: ports pretend to have a receive ring of so many frames, whose depth can be read.
+	// They then have skid and a guard, as a port of a software driver has.
+	uint32_t rx_ring;
+};
+struct bench *bench_open_with(const char *yaml, const struct bench_opts *o);
 // Asserts conservation, and that the pool is full again. Frames still queued are flushed first.
 void bench_close(struct bench *b);
 

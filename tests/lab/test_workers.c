@@ -74,6 +74,110 @@ static void a_frame_from_a_later_clock_has_waited_no_time(void **state)
 	bench_close(b);
 }
 
+static bool to_the_last(struct bench_host *h, struct bench_frame *out)
+{
+	*out = (struct bench_frame){.to = h->bench->n_ports - 1,
+				    .dscp = (uint8_t)(h->sent % 3 * 24), // classes 0, 3 and 6
+				    .len = (uint16_t)(64 + h->sent * 97 % 900),
+				    .seq = (uint32_t)h->sent};
+	return true;
+}
+
+// Seven senders on three workers, one receiver: congestion, PAUSE, hand-over between all of them;
+// in bursts, because admission is held now and then.
+static void frames_of_a_flow_stay_in_order_across_workers(void **state)
+{
+	enum { PORTS = 8 };
+	const struct bench_opts o = {.delay_ns = 300, .seed = 1, .rx_ring = 512};
+	struct bench *b = bench_open_with(policy(3, PORTS, one_lossless), &o);
+	const struct bench_host *to = &b->host[PORTS - 1];
+	uint32_t last[PORTS][8] = {{0}}, n[8] = {0};
+
+	(void)state;
+	for (unsigned p = 0; p < PORTS - 1; p++) {
+		b->host[p].source = to_the_last;
+		actor_poke(&b->host[p].actor);
+	}
+	for (unsigned i = 0; i < 100; i++) {
+		hold(b, i % 2);
+		bench_run(b, i % 2 ? 20000 : 380000);
+	}
+	assert_true(to->n_rx > 20000);
+	for (uint32_t i = 0; i < to->n_rx; i++) {
+		const struct bench_rx *rx = &to->rx[i];
+		unsigned from = rx->data[11] - 1u, cls = rx->data[15] >> 5;
+
+		assert_true(bench_seq(rx) >= last[from][cls]);
+		last[from][cls] = bench_seq(rx) + 1;
+		n[cls]++;
+	}
+	assert_true(n[0] > 1000 && n[3] > 1000 && n[6] > 1000);
+	assert_int_equal(bench_drops(b, DROP_HEADROOM), 0);
+	bench_close(b);
+}
+
+static void a_late_loop_is_recorded_with_the_longest_gap(void **state)
+{
+	struct bench *b = bench_open(policy(1, 2, one_lossless), 0);
+	const struct worker_counters *c = switch_worker_counters(b->sw, 0);
+	struct worker *w = switch_worker(b->sw, 0);
+	uint64_t t = b->clock.now_ns, loops, late;
+
+	(void)state;
+	switch_clear_watermarks(b->sw);
+	worker_step(w, t += 50);
+	loops = ctr_get(&c->loops);
+	late = ctr_get(&c->gaps_over_1ms);
+	assert_int_equal(gauge_get(&c->gap_max_ns), 0);
+	worker_step(w, t += 700);
+	assert_int_equal(gauge_get(&c->gap_max_ns), 700);
+	worker_step(w, t += 1000000);
+	assert_int_equal(ctr_get(&c->gaps_over_1ms), late);
+	worker_step(w, t += 1000001);
+	worker_step(w, t += 300);
+	assert_int_equal(ctr_get(&c->gaps_over_1ms), late + 1);
+	assert_int_equal(gauge_get(&c->gap_max_ns), 1000001);
+	assert_int_equal(ctr_get(&c->loops), loops + 4);
+	switch_clear_watermarks(b->sw);
+	worker_step(w, t += 5000000);
+	assert_int_equal(gauge_get(&c->gap_max_ns), 0);
+	assert_int_equal(ctr_get(&c->gaps_over_1ms), late + 2);
+	bench_close(b);
+}
+
+// Busy is a loop in which a frame came in, was taken over, or left.
+static void only_loops_that_move_a_frame_are_busy(void **state)
+{
+	struct bench *b = bench_open(policy(2, 2, one_lossless), 0);
+	const struct worker_counters *c0 = switch_worker_counters(b->sw, 0);
+	const struct worker_counters *c1 = switch_worker_counters(b->sw, 1);
+	struct bench_frame f = {.to = 1, .dscp = 24, .len = 100};
+	uint64_t t;
+
+	(void)state;
+	bench_run(b, 1000);
+	assert_int_equal(ctr_get(&c0->busy_loops) + ctr_get(&c1->busy_loops), 0);
+	hold(b, true);
+	bench_send(b, 0, &f);
+	bench_run(b, 10000);
+	assert_int_equal(ctr_get(&c0->busy_loops) + ctr_get(&c1->busy_loops), 0);
+	switch_hold_admission(b->sw, false);
+	t = b->clock.now_ns;
+	worker_step(switch_worker(b->sw, 1), t); // nothing is handed to it yet
+	assert_int_equal(ctr_get(&c1->busy_loops), 0);
+	worker_step(switch_worker(b->sw, 0), t); // receives
+	assert_int_equal(ctr_get(&c0->busy_loops), 1);
+	worker_step(switch_worker(b->sw, 1), t); // takes over and sends
+	assert_int_equal(ctr_get(&c1->busy_loops), 1);
+	worker_step(switch_worker(b->sw, 0), t);
+	worker_step(switch_worker(b->sw, 1), t);
+	assert_int_equal(ctr_get(&c0->busy_loops), 1);
+	assert_int_equal(ctr_get(&c1->busy_loops), 1);
+	bench_run(b, 1000);
+	assert_int_equal(b->host[1].n_rx, 1);
+	bench_close(b);
+}
+
 static bool endless(struct bench_host *h, struct bench_frame *out)
 {
 	*out = (struct bench_frame){.to = 2, .dscp = (uint8_t)(h->sent * 7 % 8 * 8),
@@ -129,6 +233,9 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(all_that_was_handed_over_is_taken),
 		cmocka_unit_test(a_frame_from_a_later_clock_has_waited_no_time),
+		cmocka_unit_test(frames_of_a_flow_stay_in_order_across_workers),
+		cmocka_unit_test(a_late_loop_is_recorded_with_the_longest_gap),
+		cmocka_unit_test(only_loops_that_move_a_frame_are_busy),
 		cmocka_unit_test(stepping_on_wake_ups_equals_stepping_all_the_time),
 	};
 

@@ -55,7 +55,7 @@ def t_help_and_version_need_no_root_and_no_switch():
     want_eq(sh(WEIR, check=False).returncode, 2, "weir without a file")
     want_eq(sh(WEIR, "-c", "x", "stray", check=False).returncode, 2, "a stray word")
     want("usage: weirctl " in sh(WEIRCTL, "--help").stdout, "weirctl --help")
-    for cmd in "show watch check plan set clear quiesce resume".split():
+    for cmd in "show watch check plan reload set clear quiesce resume".split():
         want(f"weirctl {cmd}" in sh(WEIRCTL, cmd, "--help").stdout, f"weirctl {cmd} --help")
     want_eq(sh(WEIRCTL, "frobnicate", check=False).returncode, 2, "an unknown command")
     want_eq(sh(WEIRCTL, "show", "nothing", check=False).returncode, 2, "an unknown kind")
@@ -349,12 +349,6 @@ def t_a_congested_lossless_class_asks_its_sender_to_pause(sw):
     want(0 < r["tx_pause_duration_us"] < 60e6, f"time paused: {r}")
 
 
-def t_sighup_says_that_reload_is_not_built(sw):
-    sw.p.send_signal(signal.SIGHUP)
-    eventually(lambda: "reload" in sw.text(sw.err), "the log says so")
-    want(sw.p.poll() is None, "it runs on")
-
-
 def t_a_killed_switch_starts_again(sw, policy):
     sw.p.kill()
     sw.p.wait()
@@ -426,7 +420,7 @@ LIVE = [t_hosts_reach_each_other_and_tcp_fills_the_link, t_every_json_name_is_th
         t_pauses_of_the_peer_are_counted_and_timed,
         t_a_congested_lossless_class_asks_its_sender_to_pause,
         t_a_receive_ring_that_overflows_is_an_alarm,
-        t_the_control_socket_survives_hostile_clients, t_sighup_says_that_reload_is_not_built]
+        t_the_control_socket_survives_hostile_clients]
 
 
 def run(failed, only, test, *args):

@@ -3,6 +3,7 @@
 import glob
 import json
 import os
+import shutil
 import signal
 import subprocess
 import sys
@@ -105,6 +106,8 @@ class World:
             subprocess.run(["ip", "netns", "del", f"{ID}{n}"], stderr=subprocess.DEVNULL)
         for left in glob.glob(f"/run/weir/{NAME}.*"):
             os.unlink(left)  # of a switch that was killed
+        for left in glob.glob(f"/var/run/dpdk/weir-{NAME}*"):
+            shutil.rmtree(left, ignore_errors=True)  # likewise
 
 
 class Switch:

@@ -11,85 +11,13 @@ usage: drivers.py PORTLOOP FOREIGN_OBJ WEIR_XDP_OBJ [TEST...]
 Needs root; exit 77 without it. Makes namespaces of its own, named after its process, and removes
 them. Each test is a function whose name says what must hold.
 """
-import os
-import signal
-import struct
-import subprocess
 import sys
-import time
-import traceback
 
 sys.dont_write_bytecode = True
-from harness import (Wire, equal, inside, ip, make_topology, ns, remake,  # noqa: E402
-                     remove_topology, until)
+from harness import Wire, equal, inside, ip, remake, until  # noqa: E402
+from loop import LLDP, LLDP_DST, PFC_DST, Loop, frame, pfc, refused, run_tests  # noqa: E402
 
-PORTLOOP, FOREIGN_OBJ, WEIR_OBJ = sys.argv[1:4]
-LLDP, TEST_TYPE = 0x88CC, 0x88B5
-PFC_DST = bytes.fromhex("0180c2000001")
-LLDP_DST = bytes.fromhex("0180c200000e")
-
-
-def frame(size, seq=0, dst=b"\x02\0\0\0\0\x01", tag=b"", ethertype=TEST_TYPE):
-    head = dst + b"\x02\0\0\0\0\x02" + tag + struct.pack("!HH", ethertype, seq & 0xFFFF)
-    return (head + bytes((seq + i) & 0xFF for i in range(size)))[:size]
-
-
-def hosts_up():
-    """The driver has just brought its ends up; the kernel wakes the peers up to a second later,
-    and what a host sends before that is gone."""
-    end = time.monotonic() + 3
-    while time.monotonic() < end:
-        if all("state UP" in ip(h, "-o", "link", "show", "dev", f"e{h}", check=False)
-               for h in ("a", "b")):
-            return
-        time.sleep(0.02)
-
-
-class Loop:
-    """A running portloop."""
-
-    def __init__(self, *args, expect_ready=True, prefix=()):
-        self.proc = subprocess.Popen(
-            ["ip", "netns", "exec", ns("sw"), *prefix, PORTLOOP, *args], stdin=subprocess.PIPE,
-            stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
-        self.facts = []
-        if not expect_ready:
-            out, self.err = self.proc.communicate(timeout=20)
-            self.code = self.proc.returncode
-            return
-        for line in self.proc.stdout:
-            if line.strip() == "ready":
-                hosts_up()
-                return
-            self.facts.append(dict(kv.split("=", 1) for kv in line.split()))
-        raise AssertionError(f"portloop did not start: {self.proc.stderr.read().strip()}")
-
-    def __enter__(self):
-        return self
-
-    def __exit__(self, kind, *exc):
-        if self.proc.poll() is None:
-            out, self.err = self.proc.communicate("quit\n", timeout=10)
-            if kind is None:
-                equal(out.strip(), "missing=0", "frames that did not come back to the pool")
-                equal(self.proc.returncode, 0, "exit status")
-
-    def ask(self, line):
-        self.proc.stdin.write(line + "\n")
-        self.proc.stdin.flush()
-        answer = self.proc.stdout.readline().split()
-        return {k: int(v) for k, v in (kv.split("=") for kv in answer if "=" in kv)}
-
-    def kill(self):
-        self.proc.send_signal(signal.SIGKILL)
-        self.proc.communicate()
-
-
-def refused(text, *args, **kw):
-    loop = Loop(*args, expect_ready=False, **kw)
-    equal(loop.code, 1, "exit status")
-    errors = [e[len("error: "):] for e in loop.err.splitlines() if e.startswith("error: ")]
-    equal(errors, [text], "error")
+FOREIGN_OBJ, WEIR_OBJ = sys.argv[2:4]
 
 
 def xdp_name(ifname):
@@ -167,12 +95,11 @@ def a_frame_whose_front_was_cut_leaves_from_its_new_start():
 
 @test
 def a_pfc_frame_keeps_its_34_bytes():
-    pfc = PFC_DST + bytes.fromhex("020000000002 8808 0101 0008") + struct.pack(
-        "!8H", 0, 0, 0, 0xFFFF, 0, 0, 0, 0)
-    equal(len(pfc), 34, "length")
+    sent = pfc({3: 0xFFFF})
+    equal(len(sent), 34, "length")
     with Wire("a", "ea") as a, Wire("b", "eb") as b, Loop("xdp:swa", "xdp:swb"):
-        a.send(pfc)
-        equal(b.recv(2), pfc, "PFC frame")
+        a.send(sent)
+        equal(b.recv(2), sent, "PFC frame")
 
 
 @test
@@ -476,30 +403,4 @@ def an_unknown_virtual_device_is_refused():
         raise AssertionError(loop.err)
 
 
-def main():
-    wanted = sys.argv[4:]
-    if os.geteuid() != 0:
-        print("skipped: namespaces and AF_XDP need root")
-        return 77
-    failed = 0
-    make_topology()
-    try:
-        for run in TESTS:
-            if wanted and run.__name__ not in wanted:
-                continue
-            start = time.monotonic()
-            try:
-                run()
-                verdict = "ok"
-            except Exception:
-                verdict = "FAILED\n" + traceback.format_exc()
-                failed += 1
-                remake()
-            print(f"{run.__name__} ({time.monotonic() - start:.1f} s): {verdict}", flush=True)
-    finally:
-        remove_topology()
-    print(f"{failed} failed")
-    return 1 if failed else 0
-
-
-sys.exit(main())
+sys.exit(run_tests(TESTS, sys.argv[4:]))

@@ -3,13 +3,17 @@
 // receives to port 1-i, and obeys lines on standard input, one answer line each. The script beside
 // it makes the interfaces, sends the frames and judges. Everything runs on the main lcore.
 //
-//   portloop [-f MAX_FRAME] [-m MTU] [-r RX_RING] [-t TX_BYTES] DEVICE [DEVICE] [-- EAL arguments]
+//   portloop [-f MAX_FRAME] [-m MTU] [-r RX_RING] [-t TX_BYTES] [-k KEEP]... DEVICE [DEVICE]
+//            [-- EAL arguments]
 //
 //   hold P, go P     stop or resume receiving on port P
 //   move P N         cut N bytes off the front of frames received on port P (0: none)
 //   depth P          receive depth
 //   stats P          everything the driver tells
 //   send P N LEN [pfc]   offers N frames while tx_room allows (pfc: regardless)
+//   pause P C        what the driver saw of PFC in class C
+//   keep P [WORD]... keeps only these for the host's stack from now on
+//   reasons P        frames that did not come through the ring
 //   bad P            offers frames that no driver may send: a chain, a clone, a runt
 //   quit             closes the ports and counts the pool
 #include <errno.h>
@@ -48,6 +52,7 @@ struct loop {
 	unsigned n_ports;
 	struct rte_mempool *pool;
 	struct live_conf conf;
+	struct keep keep;
 	char line[LINE_LEN];
 	size_t line_len;
 	bool quit;
@@ -141,6 +146,41 @@ static void print_stats(const struct port *p)
 	       ops->link_up(p->live.drv));
 }
 
+static void set_keep(const struct port *p, const char *words)
+{
+	struct keep k = {0};
+	const char *why = "";
+	char word[16];
+	int used, rc = 0;
+
+	for (; rc == 0 && sscanf(words, "%15s%n", word, &used) == 1; words += used)
+		rc = keep_add(&k, word, &why) ? 0 : 1;
+	if (rc == 0)
+		rc = live_set_keep(&p->live, &k);
+	printf("rc=%d\n", rc);
+}
+
+static void print_reasons(const struct port *p)
+{
+	struct port_reason r[PORT_REASONS_MAX];
+	unsigned n = 0;
+
+	if (p->live.ops->reasons != NULL)
+		n = p->live.ops->reasons(p->live.drv, r, PORT_REASONS_MAX);
+	for (unsigned i = 0; i < n; i++)
+		printf("%s=%" PRIu64 " ", r[i].name, r[i].frames);
+	printf("\n");
+}
+
+static void print_pause(const struct port *p, unsigned cls)
+{
+	struct port_pause pause = {0};
+	bool known = p->live.ops->pause != NULL &&
+		     p->live.ops->pause(p->live.drv, cls, &pause);
+
+	printf("known=%d seq=%u quanta=%u\n", known, pause.seq, pause.quanta);
+}
+
 static void command(struct loop *l)
 {
 	char verb[16] = "", flag[8] = "";
@@ -163,6 +203,12 @@ static void command(struct loop *l)
 		printf("depth=%d\n", p->live.ops->rx_depth(p->live.drv));
 	} else if (strcmp(verb, "stats") == 0) {
 		print_stats(p);
+	} else if (strcmp(verb, "pause") == 0) {
+		print_pause(p, n % 8);
+	} else if (strcmp(verb, "keep") == 0) {
+		set_keep(p, l->line + strlen("keep 0"));
+	} else if (strcmp(verb, "reasons") == 0) {
+		print_reasons(p);
 	} else if (strcmp(verb, "send") == 0) {
 		send_frames(l, p, n, len, flag[0] != '\0');
 	} else if (strcmp(verb, "bad") == 0) {
@@ -256,10 +302,11 @@ static int start(struct loop *l, char **devices, struct live_eal_conf *eal, stru
 
 static void options(struct loop *l, int argc, char **argv)
 {
+	const char *why;
 	int c;
 
 	l->conf.max_frame = 1522;
-	while ((c = getopt(argc, argv, "+f:m:r:t:")) != -1) {
+	while ((c = getopt(argc, argv, "+f:k:m:r:t:")) != -1) {
 		uint32_t v = (uint32_t)strtoul(optarg != NULL ? optarg : "0", NULL, 10);
 
 		if (c == 'f')
@@ -270,6 +317,8 @@ static void options(struct loop *l, int argc, char **argv)
 			l->conf.rx_ring = v;
 		else if (c == 't')
 			l->conf.tx_ring_bytes = v;
+		else if (c == 'k' && keep_add(&l->keep, optarg, &why))
+			l->conf.keep = &l->keep;
 		else
 			exit(2);
 	}

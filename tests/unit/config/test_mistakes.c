@@ -160,10 +160,14 @@ static void thousands_of_mistakes_end_in_one_line(void **state)
 static void messages_carry_no_control_characters(void **state)
 {
 	const char text[] = "ports:\n  - {name: \"\\e[2Jp\", device: \"xdp:a\"}\n";
+	const char csi[] = "ports:\n  - {name: \"\\x9b2Jp\", device: \"xdp:a\"}\n";
 
 	(void)state;
 	refuses(text, sizeof(text) - 1,
 		"f:2:12: ports[0].name: \"?[2Jp\" holds a space or a character outside ASCII");
+	// U+009B introduces a control sequence as ESC [ does.
+	refuses(csi, sizeof(csi) - 1,
+		"f:2:12: ports[0].name: \"??2Jp\" holds a space or a character outside ASCII");
 }
 
 int main(int argc, char **argv)

@@ -124,15 +124,35 @@ static void the_last_thousand_are_kept_written_or_not(void **state)
 
 		eventlog_add(b->log, &e, SECOND);
 	}
-	rows = eventlog_rows(b->log, -1);
+	rows = eventlog_rows(b->log, -1, 0);
 	assert_int_equal(json_object_array_length(rows), EVENTLOG_KEPT);
 	json_object_object_get_ex(json_object_array_get_idx(rows, 0), "t_ns", &v);
 	assert_int_equal(json_object_get_int(v), 7);
 	json_object_object_get_ex(json_object_array_get_idx(rows, EVENTLOG_KEPT - 1), "t_ns", &v);
 	assert_int_equal(json_object_get_int(v), EVENTLOG_KEPT + 6);
 	json_object_put(rows);
-	rows = eventlog_rows(b->log, 1);
+	rows = eventlog_rows(b->log, 1, 0);
 	assert_int_equal(json_object_array_length(rows), EVENTLOG_KEPT / 2);
+	json_object_put(rows);
+}
+
+static void events_are_numbered_so_that_a_reader_asks_for_new_ones_only(void **state)
+{
+	struct bench *b = *state;
+	const struct event up = {.type = EVENT_LINK_UP}, down = {.type = EVENT_LINK_DOWN};
+	struct json_object *rows, *v;
+
+	for (unsigned i = 0; i < EVENTLOG_KEPT + 5; i++)
+		eventlog_add(b->log, i == 3 ? &down : &up, SECOND);
+	assert_int_equal(eventlog_count(b->log, EVENT_LINK_UP), EVENTLOG_KEPT + 4);
+	assert_int_equal(eventlog_count(b->log, EVENT_LINK_DOWN), 1); // no more kept, but counted
+	rows = eventlog_rows(b->log, -1, EVENTLOG_KEPT + 3);
+	assert_int_equal(json_object_array_length(rows), 2);
+	json_object_object_get_ex(json_object_array_get_idx(rows, 0), "seq", &v);
+	assert_int_equal(json_object_get_int(v), EVENTLOG_KEPT + 4);
+	json_object_put(rows);
+	rows = eventlog_rows(b->log, -1, EVENTLOG_KEPT + 5);
+	assert_int_equal(json_object_array_length(rows), 0);
 	json_object_put(rows);
 }
 
@@ -153,6 +173,8 @@ int main(void)
 			a_flood_of_one_type_is_counted_and_told_after_the_second, begin, end),
 		cmocka_unit_test_setup_teardown(the_last_thousand_are_kept_written_or_not, begin,
 						end),
+		cmocka_unit_test_setup_teardown(
+			events_are_numbered_so_that_a_reader_asks_for_new_ones_only, begin, end),
 		cmocka_unit_test_setup_teardown(an_unknown_type_is_ignored, begin, end),
 	};
 

@@ -1,0 +1,367 @@
+// SPDX-License-Identifier: Apache-2.0
+// weirctl capture: begins a capture at the switch, fetches what it sees, and decides when it ends.
+// The protocol is in docs/capture.md; what a frame becomes is in capture_file.h.
+#include <errno.h>
+#include <inttypes.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+#include <unistd.h>
+
+#include <json-c/json.h>
+
+#include "control/capture_wire.h"
+#include "control/config/units.h"
+#include "control/ctl/capture_file.h"
+#include "control/ctl/client.h"
+#include "control/ctl/ctl.h"
+#include "control/stop.h"
+#include "dataplane/drop.h"
+#include "dataplane/tap.h"
+
+enum { READ_WAIT_MS = 250 };
+static const uint64_t NS_PER_MS = 1000000, NS_PER_S = 1000000000;
+
+static struct stop_requests stop; // written by the handler only
+
+struct limits {
+	uint64_t count; // frames; 0: none
+	unsigned last; // 0: all are written
+	uint64_t time_ns; // 0: none
+	unsigned snaplen; // 0: whole frames
+	bool until_drop;
+};
+
+struct run {
+	const char *port, *path;
+	struct limits limit;
+	struct client client;
+	struct capture_file *file;
+	uint64_t end_ns; // since 1970: no frame from then on; 0: no end
+	uint64_t deadline_ns; // the same on the monotonic clock
+	uint64_t taken; // frames so far, written or kept
+	bool over; // a limit is reached; what else comes is not wanted
+	bool end; // the switch has no more
+	bool hung_up; // the switch does not answer
+	struct json_object *counts; // NULL until the end
+};
+
+// ---- the command line
+
+static bool number_in(const char *text, unsigned max, unsigned *out)
+{
+	char *end;
+	unsigned long n;
+
+	if (text == NULL)
+		return true;
+	errno = 0;
+	n = strtoul(text, &end, 10);
+	if (text[0] < '0' || text[0] > '9' || *end != '\0' || errno != 0 || n == 0 || n > max)
+		return false;
+	*out = (unsigned)n;
+	return true;
+}
+
+static int read_limits(const struct ctl *c, struct limits *l)
+{
+	const struct capture_words *w = &c->capture;
+	const char *why = "it must be above 0";
+	int64_t time_ns = 0;
+
+	*l = (struct limits){.count = c->count, .until_drop = w->until_drop};
+	if (w->time != NULL && (!unit_parse(UNIT_TIME, w->time, &time_ns, &why) || time_ns <= 0))
+		return misused("--time \"%s\": %s", w->time, why);
+	l->time_ns = (uint64_t)time_ns;
+	if (!number_in(w->last, CAPTURE_LAST_MAX, &l->last))
+		return misused("--last is a number from 1 to %u, not \"%s\"", CAPTURE_LAST_MAX,
+			       w->last);
+	if (!number_in(w->snaplen, TAP_MAX_SNAPLEN, &l->snaplen))
+		return misused("--snaplen is a number from 1 to %u, not \"%s\"", TAP_MAX_SNAPLEN,
+			       w->snaplen);
+	if (w->only != NULL && strcmp(w->only, "drops") != 0 && strcmp(w->only, "marked") != 0 &&
+	    strcmp(w->only, "pfc") != 0)
+		return misused("--only is drops, marked or pfc, not \"%s\"", w->only);
+	if (w->filter != NULL && strlen(w->filter) > CAPTURE_MAX_FILTER)
+		return misused("--filter is at most %u bytes long", CAPTURE_MAX_FILTER);
+	return CTL_DONE;
+}
+
+// ---- signals
+
+static void on_stop(int sig)
+{
+	(void)sig;
+	if (stop_asked(&stop) > 1)
+		_exit(CTL_FAILED);
+}
+
+// The first signal ends the capture in order. They are held back while an answer is awaited, which
+// never takes long, so that no answer is cut in two.
+static void catch_signals(void)
+{
+	struct sigaction sa = {.sa_handler = on_stop, .sa_flags = SA_RESTART};
+
+	sigaction(SIGINT, &sa, NULL);
+	sigaction(SIGTERM, &sa, NULL);
+	sa.sa_handler = SIG_IGN;
+	sigaction(SIGPIPE, &sa, NULL);
+}
+
+static struct json_object *ask(struct run *r, struct json_object *req)
+{
+	struct json_object *data;
+	sigset_t stops, before;
+
+	sigemptyset(&stops);
+	sigaddset(&stops, SIGINT);
+	sigaddset(&stops, SIGTERM);
+	sigprocmask(SIG_BLOCK, &stops, &before);
+	data = client_ask(&r->client, req);
+	sigprocmask(SIG_SETMASK, &before, NULL);
+	r->hung_up |= data == NULL;
+	return data;
+}
+
+// ---- frames
+
+static bool ends_at(const struct run *r, const struct capture_record *rec)
+{
+	if (r->limit.count != 0 && r->taken >= r->limit.count)
+		return true;
+	return r->limit.until_drop && rec->direction == TAP_DROP &&
+	       rec->reason < N_DROP_REASONS && drop_info[rec->reason].loss;
+}
+
+static bool take(struct run *r, const struct capture_record *rec, const uint8_t *data)
+{
+	if (r->end_ns != 0 && rec->t_ns >= r->end_ns) {
+		r->over = true;
+		return true;
+	}
+	if (!capture_file_add(r->file, rec, data))
+		return false;
+	r->taken++;
+	r->over = ends_at(r, rec);
+	return true;
+}
+
+static bool take_all(struct run *r, const uint8_t *at, size_t left)
+{
+	struct capture_record rec;
+
+	while (left >= sizeof(rec) && !r->over) {
+		memcpy(&rec, at, sizeof(rec));
+		at += sizeof(rec);
+		left -= sizeof(rec);
+		if (rec.captured > left || rec.captured > TAP_MAX_SNAPLEN)
+			return true; // cut short; there is no telling where the next one begins
+		if (!take(r, &rec, at))
+			return false;
+		at += rec.captured;
+		left -= rec.captured;
+	}
+	return true;
+}
+
+static bool take_text(struct run *r, struct json_object *frames)
+{
+	size_t len = (size_t)json_object_get_string_len(frames);
+	uint8_t *bytes = malloc(len + 1);
+	bool ok = bytes != NULL && base64_decode(bytes, json_object_get_string(frames), len) &&
+		  take_all(r, bytes, len * 3 / 4);
+
+	free(bytes);
+	return ok;
+}
+
+// ---- the conversation
+
+static uint64_t monotonic_ns(void)
+{
+	struct timespec t;
+
+	clock_gettime(CLOCK_MONOTONIC, &t);
+	return (uint64_t)t.tv_sec * NS_PER_S + (uint64_t)t.tv_nsec;
+}
+
+static bool timed_out(const struct run *r)
+{
+	return r->deadline_ns != 0 && monotonic_ns() >= r->deadline_ns;
+}
+
+static int wait_ms(const struct run *r)
+{
+	uint64_t now_ns = monotonic_ns();
+	uint64_t left_ms;
+
+	if (r->deadline_ns == 0)
+		return READ_WAIT_MS;
+	left_ms = r->deadline_ns > now_ns ? (r->deadline_ns - now_ns) / NS_PER_MS + 1 : 1;
+	return left_ms < READ_WAIT_MS ? (int)left_ms : READ_WAIT_MS;
+}
+
+static void note_counts(struct run *r, struct json_object *data)
+{
+	struct json_object *counts;
+
+	if (r->counts == NULL && json_object_object_get_ex(data, "counts", &counts))
+		r->counts = json_object_get(counts);
+}
+
+// False when the switch or the file has failed.
+static bool fetch(struct run *r)
+{
+	struct json_object *req = request_of("capture-read", NULL, NULL);
+	struct json_object *data, *v;
+	bool ok;
+
+	json_object_object_add(req, "wait_ms", json_object_new_int(wait_ms(r)));
+	data = ask(r, req);
+	if (data == NULL)
+		return false;
+	ok = !json_object_object_get_ex(data, "frames", &v) || take_text(r, v);
+	r->end = json_object_object_get_ex(data, "end", &v) && json_object_get_boolean(v);
+	note_counts(r, data);
+	json_object_put(data);
+	return ok && (r->limit.last != 0 || capture_file_flush(r->file));
+}
+
+static bool tell_stop(struct run *r, bool discard)
+{
+	struct json_object *req = request_of("capture-stop", NULL, NULL);
+	struct json_object *data;
+
+	json_object_object_add(req, "discard", json_object_new_boolean(discard));
+	data = ask(r, req);
+	if (data == NULL)
+		return false;
+	note_counts(r, data);
+	json_object_put(data);
+	return true;
+}
+
+static bool converse(struct run *r)
+{
+	while (!r->over && stop.n == 0 && !timed_out(r))
+		if (!fetch(r))
+			return false;
+	if (!r->over && !tell_stop(r, false))
+		return false;
+	while (!r->over && !r->end)
+		if (!fetch(r))
+			return false;
+	return r->end || tell_stop(r, true);
+}
+
+static struct json_object *start_request(const struct run *r, const struct ctl *c)
+{
+	struct json_object *req = request_of("capture", NULL, NULL);
+
+	if (strcmp(r->port, "all") != 0)
+		json_object_object_add(req, "port", json_object_new_string(r->port));
+	if (c->capture.filter != NULL)
+		json_object_object_add(req, "filter", json_object_new_string(c->capture.filter));
+	if (c->capture.only != NULL)
+		json_object_object_add(req, "only", json_object_new_string(c->capture.only));
+	if (r->limit.snaplen != 0)
+		json_object_object_add(req, "snaplen",
+				       json_object_new_int((int)r->limit.snaplen));
+	return req;
+}
+
+// ---- the report
+
+static void report(const struct run *r, uint64_t written, bool json)
+{
+	struct json_object *out = json_object_new_object();
+	uint64_t sum[3] = {0};
+	static const char *const key[] = {"seen", "matched", "lost"};
+	size_t n = r->counts != NULL ? json_object_array_length(r->counts) : 0;
+
+	for (size_t i = 0; i < n; i++)
+		for (unsigned k = 0; k < 3; k++) {
+			struct json_object *v = NULL;
+
+			json_object_object_get_ex(json_object_array_get_idx(r->counts, i), key[k],
+						  &v);
+			sum[k] += json_object_get_uint64(v);
+		}
+	json_object_object_add(out, "written", json_object_new_uint64(written));
+	for (unsigned k = 0; k < 3 && r->counts != NULL; k++)
+		json_object_object_add(out, key[k], json_object_new_uint64(sum[k]));
+	if (json)
+		fprintf(stderr, "%s\n",
+			json_object_to_json_string_ext(out, JSON_C_TO_STRING_PLAIN));
+	else if (r->counts == NULL)
+		fprintf(stderr, "%" PRIu64 " frames written; the switch gave no counts\n", written);
+	else
+		fprintf(stderr, "%" PRIu64 " frames written; %" PRIu64 " seen, %" PRIu64 " lost\n",
+			written, sum[0], sum[2]);
+	if (sum[2] > 0 && !json)
+		fputs("frames were lost because they came faster than they were fetched; "
+		      "a smaller --snaplen or a single port helps\n", stderr);
+	json_object_put(out);
+}
+
+static int capture(struct run *r, const struct ctl *c, const struct json_object *started)
+{
+	struct json_object *at = NULL;
+	uint64_t written;
+	bool ok;
+
+	json_object_object_get_ex(started, "started_ns", &at);
+	if (r->limit.time_ns != 0) {
+		r->end_ns = json_object_get_uint64(at) + r->limit.time_ns;
+		r->deadline_ns = monotonic_ns() + r->limit.time_ns;
+	}
+	r->file = capture_file_open(r->path, started, r->limit.last, c->capture.filter);
+	if (r->file == NULL)
+		return CTL_FAILED;
+	fprintf(stderr, "capturing %s\n", r->port);
+	ok = converse(r);
+	if (!ok && !r->hung_up) // it is the file that has failed
+		(void)!tell_stop(r, true);
+	// A reader who has left ends the capture early, and in order.
+	ok |= capture_file_reader_left(r->file);
+	ok &= capture_file_close(r->file, r->counts, &written);
+	report(r, written, c->json);
+	json_object_put(r->counts);
+	return ok ? CTL_DONE : CTL_FAILED;
+}
+
+int cmd_capture(const struct ctl *c, int argc, char **argv)
+{
+	struct json_object *started, *refused;
+	struct run r = {0};
+	int status;
+
+	if (argc != 2)
+		return misused("it is capture PORT FILE, with all for all ports and - for "
+			       "standard output");
+	r.port = argv[0];
+	r.path = argv[1];
+	status = read_limits(c, &r.limit);
+	if (status != CTL_DONE)
+		return status;
+	if (strcmp(r.path, "-") == 0 && isatty(STDOUT_FILENO))
+		return misused("a capture is not for a terminal to show; name a file, or pipe it: "
+			       "weirctl capture %s - | tshark -r -", r.port);
+	if (client_open(c->name, &r.client) != 0)
+		return CTL_FAILED;
+	catch_signals();
+	started = ask(&r, start_request(&r, c));
+	if (started == NULL) {
+		status = CTL_FAILED;
+	} else if (json_object_object_get_ex(started, "refused", &refused)) {
+		fprintf(stderr, "weirctl: %s\n", json_object_get_string(refused));
+		status = CTL_MISUSED;
+	} else {
+		status = capture(&r, c, started);
+	}
+	json_object_put(started);
+	client_close(&r.client);
+	return status;
+}

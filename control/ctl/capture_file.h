@@ -1,0 +1,45 @@
+// SPDX-License-Identifier: Apache-2.0
+// The file of one capture: frames as they come from the switch become pcapng blocks, at once or,
+// where only the last n are wanted, when the capture ends. Says of each frame what only the switch
+// knows, in a comment of `key=value` words (docs/capture.md has the table):
+//
+//   dir=in class=3
+//   dir=out class=3 queue=3 queue_bytes=48200 mark=ce
+//   dir=out origin=switch
+//   dir=drop class=3 queue=3 queue_bytes=0 reason=egress-tail
+//
+// Called by weirctl's only thread. It neither asks the switch nor decides when a capture ends.
+#pragma once
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "control/capture_wire.h"
+
+struct capture_file;
+struct json_object;
+
+enum { CAPTURE_COMMENT_LEN = 160, CAPTURE_LAST_MAX = 1000000 };
+
+// started: the switch's answer to the request that began the capture. last: keep that many frames,
+// 0: write all. filter may be NULL. NULL after a message.
+struct capture_file *capture_file_open(const char *path, const struct json_object *started,
+				       unsigned last, const char *filter);
+
+// False when the file has failed; capture_file_close tells why.
+__attribute__((warn_unused_result)) bool capture_file_add(struct capture_file *f,
+							  const struct capture_record *r,
+							  const uint8_t *data);
+__attribute__((warn_unused_result)) bool capture_file_flush(struct capture_file *f);
+
+// Is the file a pipe whose reader is gone?
+bool capture_file_reader_left(const struct capture_file *f);
+
+// Writes what was kept and the statistics; counts: the switch's list, NULL if it is not known.
+// Frees f. False after a message. A reader at the other end of a pipe who has left is no failure.
+__attribute__((warn_unused_result)) bool capture_file_close(struct capture_file *f,
+							    struct json_object *counts,
+							    uint64_t *written);
+
+// The comment of a frame.
+void capture_comment(char out[CAPTURE_COMMENT_LEN], const struct capture_record *r);

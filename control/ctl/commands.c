@@ -1,0 +1,77 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "control/ctl/commands.h"
+
+const char ctl_summary[] = "Looks at, and steers, a running switch.";
+const char ctl_exit_text[] = "0 done, 1 failed, 2 misused.";
+
+static const struct command commands[] = {
+	{"show", cmd_show, "show KIND [PORT] [--all] [--explain] [--follow] [--json]",
+	 "Prints what the switch knows, of one port or of all. With --all also what is idle or\n"
+	 "has not happened, with --explain what each reason of a drop means, with --follow\n"
+	 "events as they happen, until interrupted. KIND is one of\n", show_help},
+	{"watch", cmd_watch, "watch [PORT] [--interval SECONDS] [--count N]",
+	 "Shows ports, busy queues, pauses and drops live, until interrupted or N times.\n"},
+	{"check", cmd_check, "check FILE [--json]",
+	 "Checks a policy file: all mistakes in one pass, exit 2 if there are any.\n"
+	 "Needs no daemon.\n"},
+	{"plan", cmd_plan, "plan FILE [--json]",
+	 "Prints every number that follows from a policy file.\n"
+	 "Needs no daemon and opens no device.\n"},
+	{"reload", cmd_reload, "reload [FILE] [--json]",
+	 "Puts a policy file into force, without FILE the one that runs, read again. All of it\n"
+	 "or nothing: mistakes, and keys that only a restart can change, are printed, exit 2.\n"
+	 "No frame is lost and no counter starts again. Returns once all workers run on it.\n"},
+	{"set", cmd_set, "set port PORT tx on|off\nset queue PORT QUEUE tx on|off",
+	 "Stops or starts sending of data; queues keep filling.\n"
+	 "It returns once no more data leaves.\n"},
+	{"clear", cmd_clear, "clear watermarks|counters",
+	 "Restarts the watermarks, or lets all counters count from here. Either restarts the\n"
+	 "longest times of `show latency`.\n"},
+	{"quiesce", cmd_quiesce, "quiesce [--hold] [--json]",
+	 "Stops admission, waits up to 2 s until the switch is at rest, prints the balance\n"
+	 "and what is still queued. Admission goes on afterwards, with --hold only after\n"
+	 "`resume`.\n"},
+	{"resume", cmd_resume, "resume", "Lets frames in again after `quiesce --hold`.\n"},
+	{"metrics", cmd_metrics, "metrics",
+	 "Prints the page of metrics for Prometheus, counted since the start whatever was\n"
+	 "cleared. `weir --metrics PORT` serves the same over HTTP.\n"},
+	{"completion", cmd_completion, "completion bash",
+	 "Prints a script that completes commands, kinds, options and port names in bash:\n"
+	 "  source <(weirctl completion bash)\n"},
+	{"capture", cmd_capture,
+	 "capture PORT|all FILE [--filter EXPRESSION] [--only drops|marked|pfc] [--count N] "
+	 "[--last N] [--time T] [--until-drop] [--snaplen BYTES] [--json]",
+	 "Writes what a port receives, sends and drops to a pcapng file, until interrupted;\n"
+	 "FILE - is standard output. Comments tell class, queue, mark and reason of drop.\n"
+	 "With --last only the last N frames are written, when the capture ends.\n"},
+};
+
+static const struct ctl_option options[] = {
+	{"switch", 's', true, "NAME",
+	 "which switch, where several run (default: weir, or the only)"},
+	{"json", 'j', false, NULL, "for programs"},
+	{"all", 'a', false, NULL, "show: also what is idle or has not happened"},
+	{"explain", 'e', false, NULL, "show drops: what each reason means"},
+	{"follow", 'F', false, NULL, "show events: go on as they happen"},
+	{"hold", 'H', false, NULL, "quiesce: admission stays stopped until resume"},
+	{"interval", 'i', false, "SECONDS", "watch: time between two updates (default 1)"},
+	{"count", 'n', false, "N", "watch: updates, capture: frames before it ends"},
+	{"filter", 'f', false, "EXPRESSION", "capture: what tcpdump takes, as one word"},
+	{"only", 'o', false, "KIND", "capture: only drops, marked or pfc"},
+	{"last", 'l', false, "N", "capture: keep the last N frames, write them at the end"},
+	{"time", 't', false, "T", "capture: ends after T (500ms, 10s)"},
+	{"until-drop", 'u', false, NULL, "capture: ends at the first frame lost to a full buffer"},
+	{"snaplen", 'z', false, "BYTES", "capture: bytes of each frame (default: all)"},
+	{"help", 'h', true, NULL, "after a command: about that command"},
+	{"version", 'V', true, NULL, "the version"},
+};
+
+struct command_table ctl_commands(void)
+{
+	return (struct command_table){commands, sizeof(commands) / sizeof(commands[0])};
+}
+
+struct option_table ctl_options(void)
+{
+	return (struct option_table){options, sizeof(options) / sizeof(options[0])};
+}

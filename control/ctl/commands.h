@@ -1,0 +1,46 @@
+// SPDX-License-Identifier: Apache-2.0
+// What weirctl can do, as tables: one row per command and one per option. The command line, --help,
+// shell completion and the manual page all come from these rows. Pure data.
+#pragma once
+
+#include <stddef.h>
+#include <stdio.h>
+
+#include "control/ctl/ctl.h"
+
+// `usage` is one line per form, and the grammar of completion: words stand for themselves, `a|b`
+// for one of several, WORDS for values (KIND, PORT, QUEUE and FILE are known by completion),
+// [..] for what may be left out. Options may stand anywhere.
+struct command {
+	const char *name;
+	ctl_fn *fn;
+	const char *usage;
+	const char *help; // whole sentences, lines of at most 80 columns
+	void (*more)(FILE *out); // NULL, or a list that goes on after the help
+};
+
+struct ctl_option {
+	const char *name; // without the dashes
+	char letter; // what getopt_long returns for it
+	bool has_short; // the letter may be typed
+	const char *value; // NULL: takes none
+	const char *help;
+};
+
+struct command_table {
+	const struct command *rows;
+	size_t n;
+};
+struct option_table {
+	const struct ctl_option *rows;
+	size_t n;
+};
+
+struct command_table ctl_commands(void);
+struct option_table ctl_options(void);
+
+void show_help(FILE *out);
+
+// The first lines of --help and of the manual page.
+extern const char ctl_summary[];
+extern const char ctl_exit_text[];

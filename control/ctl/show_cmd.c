@@ -1,0 +1,153 @@
+// SPDX-License-Identifier: Apache-2.0
+// The command `show`: asks the switch for one kind and prints it, or follows its events.
+#include <signal.h>
+#include <stdio.h>
+#include <string.h>
+#include <time.h>
+
+#include <json-c/json.h>
+
+#include "control/ctl/client.h"
+#include "control/ctl/commands.h"
+#include "control/ctl/ctl.h"
+#include "control/ctl/show.h"
+
+enum { FOLLOW_MS = 200 };
+
+static volatile sig_atomic_t stopped; // written by the handler only
+
+static void on_stop(int sig)
+{
+	(void)sig;
+	stopped = 1;
+}
+
+void show_help(FILE *out)
+{
+	const char *help, *what;
+
+	for (unsigned i = 0; (what = show_kind(i, &help)) != NULL; i++)
+		fprintf(out, "  %-11s %s\n", what, help);
+}
+
+// For a message: "ports queues ...".
+static const char *all_kinds(void)
+{
+	static char text[256];
+	const char *help, *what;
+	size_t at = 0;
+
+	for (unsigned i = 0; (what = show_kind(i, &help)) != NULL && at < sizeof(text); i++)
+		at += (size_t)snprintf(text + at, sizeof(text) - at, "%s%s", i > 0 ? " " : "",
+				       what);
+	return text;
+}
+
+static struct json_object *request(const struct ctl *c, const char *what, const char *port)
+{
+	struct json_object *req = request_of("show", "what", what);
+
+	if (port != NULL)
+		json_object_object_add(req, "port", json_object_new_string(port));
+	if (c->all)
+		json_object_object_add(req, "all", json_object_new_boolean(1));
+	return req;
+}
+
+// ---- events as they happen
+
+static void print_new(const struct ctl *c, struct json_object *data, uint64_t *since)
+{
+	struct json_object *rows, *seq;
+
+	if (!json_object_object_get_ex(data, "events", &rows))
+		return;
+	for (size_t i = 0; i < json_object_array_length(rows); i++) {
+		struct json_object *row = json_object_array_get_idx(rows, i);
+
+		if (json_object_object_get_ex(row, "seq", &seq))
+			*since = json_object_get_uint64(seq);
+		if (c->json)
+			puts(json_object_to_json_string_ext(row, JSON_C_TO_STRING_PLAIN));
+		else
+			show_event(stdout, row);
+	}
+	fflush(stdout);
+}
+
+static int follow(const struct ctl *c, const char *port)
+{
+	static const struct timespec pause = {.tv_nsec = FOLLOW_MS * 1000000};
+	struct sigaction sa = {.sa_handler = on_stop};
+	uint64_t since = 0;
+	struct client cl;
+
+	if (client_open(c->name, &cl) != 0)
+		return CTL_FAILED;
+	sigaction(SIGINT, &sa, NULL);
+	sigaction(SIGTERM, &sa, NULL);
+	while (!stopped) {
+		struct json_object *req = request(c, "events", port), *data;
+
+		json_object_object_add(req, "since", json_object_new_uint64(since));
+		data = client_ask(&cl, req);
+		if (data == NULL)
+			break;
+		print_new(c, data, &since);
+		json_object_put(data);
+		nanosleep(&pause, NULL); // a signal ends it, and the loop with it
+	}
+	client_close(&cl);
+	return stopped ? CTL_DONE : CTL_FAILED;
+}
+
+// ---- the command
+
+static int check_options(const struct ctl *c, const char *what)
+{
+	if (c->follow && strcmp(what, "events") != 0)
+		return misused("--follow goes with show events");
+	if (c->explain && strcmp(what, "drops") != 0)
+		return misused("--explain goes with show drops");
+	return CTL_DONE;
+}
+
+static int show_once(const struct ctl *c, const char *what, const char *port)
+{
+	struct show_wish wish = {.all = c->all || port != NULL, .explain = c->explain};
+	struct json_object *data = client_request(c->name, request(c, what, port));
+
+	if (data == NULL)
+		return CTL_FAILED;
+	if (c->json)
+		print_json(data);
+	else
+		show_tables(stdout, what, data, &wish);
+	json_object_put(data);
+	return CTL_DONE;
+}
+
+int cmd_show(const struct ctl *c, int argc, char **argv)
+{
+	static const char *const later[] = {"flows", "ipcc", "watchdog"};
+	const char *what = argc > 0 ? argv[0] : NULL;
+	int at = 1;
+
+	if (what == NULL)
+		return misused("show what? One of: %s", all_kinds());
+	for (size_t i = 0; i < sizeof(later) / sizeof(later[0]); i++) {
+		if (strcmp(later[i], what) == 0) {
+			fprintf(stderr, "show %s is not built yet\n", what);
+			return CTL_FAILED;
+		}
+	}
+	if (!show_exists(what))
+		return misused("cannot show \"%s\"; one of: %s", what, all_kinds());
+	if (strcmp(what, "pfc") == 0 && argc > 1 && strcmp(argv[1], "counters") == 0)
+		at = 2;
+	if (argc > at + 1)
+		return misused("show %s takes one port at most", what);
+	if (check_options(c, what) != CTL_DONE)
+		return CTL_MISUSED;
+	return (c->follow ? follow(c, argv[at]) : show_once(c, what, argv[at]));
+}

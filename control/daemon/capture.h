@@ -1,0 +1,54 @@
+// SPDX-License-Identifier: Apache-2.0
+// Captures for weirctl: one at a time. It hands a tap to the workers, puts what they leave in its
+// rings into the order of time, applies the filter, and hands the frames out to the client that
+// asks for them. Called by the control thread only; no call blocks.
+//
+//   idle -start-> preparing -> arming -> running -stop-> ending -> rest --all read--> idle
+//                     |            \________|______________/         |
+//                     +--- the client is gone, or silent for CAPTURE_SILENCE_NS -> off -> idle
+//
+// `off` waits for the workers to let go of the tap, as `ending` does, but nobody reads the rest. A
+// request to start that comes meanwhile waits with it.
+//
+// Order. A worker's records carry the time at which its loop began. Control reads the clock (T),
+// then hands the same tap to the workers once more; when all have acknowledged that, every loop
+// that began before T is over, so what the rings hold up to T is complete and can be merged. A
+// worker that is late holds the output back, it does not disorder it.
+#pragma once
+
+#include <stdint.h>
+
+#include "dataplane/switch.h"
+
+struct capture;
+struct json_object;
+
+enum { CAPTURE_ALL_PORTS = -1 };
+static const uint64_t CAPTURE_SILENCE_NS = 10000000000; // no client is silent for so long
+static const uint64_t CAPTURE_ACK_NS = 1000000000;
+
+// How a request is answered, now or later: exactly once, unless the client is gone.
+struct capture_answers {
+	void *arg;
+	void (*ok)(void *arg, unsigned client, struct json_object *data); // takes data over
+	void (*error)(void *arg, unsigned client, const char *text);
+};
+
+// wall_ns tells the time since 1970. 0 or -ENOMEM.
+__attribute__((warn_unused_result)) int capture_create(struct weir_switch *sw,
+						       uint64_t (*wall_ns)(void),
+						       const struct capture_answers *answers,
+						       struct capture **out);
+// The workers must have stopped, or never have been handed a tap. NULL is fine.
+void capture_destroy(struct capture *c);
+
+// The requests; their keys and answers are described in docs/capture.md.
+void capture_start(struct capture *c, unsigned client, int port, struct json_object *req);
+void capture_read(struct capture *c, unsigned client, struct json_object *req);
+void capture_stop(struct capture *c, unsigned client, struct json_object *req);
+
+// The client is gone; whatever it had ends.
+void capture_gone(struct capture *c, unsigned client);
+
+// Once per control loop, soon after now_ns was read.
+void capture_poll(struct capture *c, uint64_t now_ns);

@@ -1,0 +1,202 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "control/daemon/metrics.h"
+
+#include <errno.h>
+#include <stdbool.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "control/daemon/http.h"
+#include "control/observe/prometheus.h"
+
+enum { HEAD_LEN = 256, MS_NS = 1000000, DRAIN_READS = 4 };
+
+static const char path[] = "/metrics";
+static const char type_text[] = "text/plain; charset=utf-8";
+static const char type_metrics[] = "text/plain; version=0.0.4; charset=utf-8";
+
+struct client {
+	int fd; // -1: free
+	uint64_t since_ns;
+	size_t n_in, out_len, out_sent;
+	char *out; // NULL: still reading
+	char in[HTTP_REQUEST_MAX];
+};
+
+struct metrics {
+	int fd;
+	struct observe *observe;
+	const struct eventlog *log;
+	char *page; // the last one made
+	size_t page_len;
+	uint64_t page_ns;
+	struct client clients[METRICS_MAX_CLIENTS];
+};
+
+char *metrics_page(struct observe *o, const struct eventlog *log, uint64_t now_ns, size_t *len)
+{
+	struct prometheus_about about = {.version = WEIR_VERSION};
+
+	for (unsigned i = 0; i < N_EVENT_TYPES; i++)
+		about.events[i] = eventlog_count(log, i);
+	return prometheus_page(o, &about, now_ns, len);
+}
+
+static int listen_at(const struct endpoint *at)
+{
+	int fd = socket(at->addr.ss_family, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0);
+	int on = 1, code;
+
+	if (fd < 0)
+		return -errno;
+	setsockopt(fd, SOL_SOCKET, SO_REUSEADDR, &on, sizeof(on));
+	if (bind(fd, (const struct sockaddr *)&at->addr, at->len) == 0 &&
+	    listen(fd, METRICS_MAX_CLIENTS) == 0)
+		return fd;
+	code = errno;
+	close(fd);
+	return -code;
+}
+
+int metrics_create(const struct endpoint *at, struct observe *o, const struct eventlog *log,
+		   struct metrics **out)
+{
+	struct metrics *m = calloc(1, sizeof(*m));
+
+	if (m == NULL)
+		return -ENOMEM;
+	m->fd = listen_at(at);
+	if (m->fd < 0) {
+		int err = m->fd;
+
+		free(m);
+		return err;
+	}
+	m->observe = o;
+	m->log = log;
+	for (unsigned i = 0; i < METRICS_MAX_CLIENTS; i++)
+		m->clients[i].fd = -1;
+	*out = m;
+	return 0;
+}
+
+static void client_close(struct client *c)
+{
+	// What was not read would make the kernel reset the connection and take the answer along.
+	for (int i = 0; i < DRAIN_READS; i++)
+		if (recv(c->fd, c->in, sizeof(c->in), MSG_DONTWAIT) <= 0)
+			break;
+	close(c->fd);
+	free(c->out);
+	*c = (struct client){.fd = -1};
+}
+
+void metrics_destroy(struct metrics *m)
+{
+	if (m == NULL)
+		return;
+	for (unsigned i = 0; i < METRICS_MAX_CLIENTS; i++)
+		if (m->clients[i].fd >= 0)
+			client_close(&m->clients[i]);
+	close(m->fd);
+	free(m->page);
+	free(m);
+}
+
+static const char *page_now(struct metrics *m, uint64_t now_ns)
+{
+	if (m->page == NULL || now_ns - m->page_ns >= (uint64_t)METRICS_PAGE_MS * MS_NS) {
+		free(m->page);
+		m->page = metrics_page(m->observe, m->log, now_ns, &m->page_len);
+		m->page_ns = now_ns;
+	}
+	return m->page;
+}
+
+static void client_answer(struct metrics *m, struct client *c, struct http_verdict v,
+			  uint64_t now_ns)
+{
+	const char *body = v.status == 200 ? page_now(m, now_ns) : "The page is /metrics.\n";
+	size_t body_len = body == NULL ? 0 : v.status == 200 ? m->page_len : strlen(body);
+	size_t sent_len = v.head ? 0 : body_len;
+	int n;
+
+	if (body == NULL)
+		v.status = 500;
+	c->out = malloc(HEAD_LEN + sent_len);
+	if (c->out == NULL) {
+		client_close(c);
+		return;
+	}
+	n = snprintf(c->out, HEAD_LEN,
+		     "HTTP/1.0 %s\r\nContent-Type: %s\r\nContent-Length: %zu\r\n%s"
+		     "Connection: close\r\n\r\n",
+		     http_status_line(v.status), v.status == 200 ? type_metrics : type_text,
+		     body_len, v.status == 405 ? "Allow: GET, HEAD\r\n" : "");
+	if (sent_len > 0)
+		memcpy(c->out + n, body, sent_len);
+	c->out_len = (size_t)n + sent_len;
+}
+
+static void client_read(struct metrics *m, struct client *c, uint64_t now_ns)
+{
+	ssize_t n = recv(c->fd, c->in + c->n_in, sizeof(c->in) - c->n_in, MSG_DONTWAIT);
+	struct http_verdict v;
+
+	if (n == 0 || (n < 0 && errno != EAGAIN && errno != EINTR)) {
+		client_close(c);
+		return;
+	}
+	if (n < 0)
+		return;
+	c->n_in += (size_t)n;
+	v = http_judge(c->in, c->n_in, path);
+	if (v.status != 0)
+		client_answer(m, c, v, now_ns);
+}
+
+static void client_send(struct client *c)
+{
+	ssize_t n = send(c->fd, c->out + c->out_sent, c->out_len - c->out_sent,
+			 MSG_NOSIGNAL | MSG_DONTWAIT);
+
+	if (n > 0)
+		c->out_sent += (size_t)n;
+	if (c->out_sent == c->out_len || (n < 0 && errno != EAGAIN && errno != EINTR))
+		client_close(c);
+}
+
+// While all places are taken others wait in the kernel's queue; none is taken for longer than the
+// timeout.
+static void accept_clients(struct metrics *m, uint64_t now_ns)
+{
+	for (unsigned i = 0; i < METRICS_MAX_CLIENTS; i++) {
+		int fd;
+
+		if (m->clients[i].fd >= 0)
+			continue;
+		fd = accept4(m->fd, NULL, NULL, SOCK_NONBLOCK | SOCK_CLOEXEC);
+		if (fd < 0)
+			return;
+		m->clients[i] = (struct client){.fd = fd, .since_ns = now_ns};
+	}
+}
+
+void metrics_poll(struct metrics *m, uint64_t now_ns)
+{
+	if (m == NULL)
+		return;
+	accept_clients(m, now_ns);
+	for (unsigned i = 0; i < METRICS_MAX_CLIENTS; i++) {
+		struct client *c = &m->clients[i];
+
+		if (c->fd >= 0 && c->out == NULL)
+			client_read(m, c, now_ns);
+		if (c->fd >= 0 && c->out != NULL)
+			client_send(c);
+		if (c->fd >= 0 && now_ns - c->since_ns > (uint64_t)METRICS_TIMEOUT_MS * MS_NS)
+			client_close(c);
+	}
+}

@@ -1,0 +1,36 @@
+// SPDX-License-Identifier: Apache-2.0
+// The page of metrics for Prometheus, and a very small HTTP server that hands it out: GET /metrics,
+// one answer per connection.
+//
+// Served from the control thread without ever blocking it. What a stranger can cost is bounded: so
+// many connections at once, so many bytes of request, so much time for both directions; the page
+// is made at most ten times a second, whoever asks. It changes nothing in the switch and reads no
+// more than the request line. Called by the control thread only.
+#pragma once
+
+#include <stddef.h>
+#include <stdint.h>
+
+#include "control/daemon/endpoint.h"
+#include "control/daemon/eventlog.h"
+#include "control/observe/observe.h"
+
+struct metrics;
+
+enum {
+	METRICS_MAX_CLIENTS = 8,
+	METRICS_TIMEOUT_MS = 5000, // from the connection to the last byte of the answer
+	METRICS_PAGE_MS = 100, // a page is handed out again for so long
+};
+
+// The page, to be freed; NULL when memory ran out.
+char *metrics_page(struct observe *o, const struct eventlog *log, uint64_t now_ns, size_t *len);
+
+// Listens. 0 or -errno; *out is untouched on failure.
+__attribute__((warn_unused_result)) int metrics_create(const struct endpoint *at, struct observe *o,
+						       const struct eventlog *log,
+						       struct metrics **out);
+void metrics_destroy(struct metrics *m); // NULL is fine
+
+// Once per control loop: takes connections, reads, answers, as far as that goes now. NULL is fine.
+void metrics_poll(struct metrics *m, uint64_t now_ns);

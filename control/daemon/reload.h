@@ -1,0 +1,52 @@
+// SPDX-License-Identifier: Apache-2.0
+// Live reload: a new policy file in place of the running one, all of it or nothing.
+//
+//   read -> schema and rules -> restart-only keys -> compile for the open ports -> publish
+//        any mistake: told, and nothing has changed      |
+//                                                        v
+//   grace: every worker has finished the loop it was in -> taken over, acknowledged
+//
+// A worker reads the policy pointer once per loop, so one loop never mixes two policies; frames
+// that wait keep their queue and account. Counters, addresses learnt, and ports stay. One reload
+// at a time: another one waits until all workers have taken the first. Called by the control thread
+// only. Opens no device, and does not watch the file.
+#pragma once
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "control/config/config.h"
+
+struct daemon;
+struct reload;
+
+enum reload_verdict {
+	RELOAD_BUSY, // an earlier one is not taken over yet: nothing was looked at
+	RELOAD_REFUSED, // said holds the mistakes; nothing has changed
+	RELOAD_PUBLISHED, // reload_pending() until all workers run on it
+};
+
+// Zeroed before, reload_report_fini after.
+struct reload_report {
+	struct diags said; // mistakes, or the warnings about a policy that was taken
+	struct config_changes changes;
+};
+void reload_report_fini(struct reload_report *out);
+
+// For a daemon whose policy runs. 0 or -ENOMEM.
+__attribute__((warn_unused_result)) int reload_create(struct daemon *d, struct reload **out);
+// The workers must have stopped; NULL is fine.
+void reload_destroy(struct reload *r);
+
+// path NULL: the file that runs.
+enum reload_verdict reload_try(struct reload *r, const char *path, uint64_t now_ns,
+			       struct reload_report *out);
+bool reload_pending(const struct reload *r);
+// Once per control loop: notices that all workers have taken a policy over.
+void reload_poll(struct reload *r, uint64_t now_ns);
+
+// The reload that SIGHUP asks for: what there is to say goes to the log. False: busy, ask again.
+bool reload_on_signal(struct reload *r, uint64_t now_ns);
+
+const char *reload_path(const struct reload *r); // of the file that runs
+const char *reload_text(const struct reload *r); // as it was when it was loaded

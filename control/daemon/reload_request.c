@@ -1,0 +1,76 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "control/daemon/reload_request.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <json-c/json.h>
+
+// Longer than any stall of a worker that still lives, shorter than what weirctl waits.
+static const uint64_t TIMEOUT_NS = 5000000000;
+
+int reload_request_init(struct reload_request *q, const char *path, uint64_t now_ns)
+{
+	if (path != NULL && path[0] != '/')
+		return -EINVAL;
+	*q = (struct reload_request){.deadline_ns = now_ns + TIMEOUT_NS};
+	if (path != NULL && (q->path = strdup(path)) == NULL)
+		return -ENOMEM;
+	return 0;
+}
+
+void reload_request_fini(struct reload_request *q)
+{
+	free(q->path);
+	json_object_put(q->answer);
+	*q = (struct reload_request){0};
+}
+
+static struct json_object *list_of(char *const *texts, unsigned n)
+{
+	struct json_object *list = json_object_new_array();
+
+	for (unsigned i = 0; i < n; i++)
+		json_object_array_add(list, json_object_new_string(texts[i]));
+	return list;
+}
+
+static struct json_object *answer_of(const struct reload *r, const char *path, bool reloaded,
+				     const struct reload_report *report)
+{
+	struct json_object *out = json_object_new_object();
+
+	json_object_object_add(out, "reloaded", json_object_new_boolean(reloaded));
+	json_object_object_add(out, "file",
+			       json_object_new_string(path != NULL ? path : reload_path(r)));
+	json_object_object_add(out, reloaded ? "warnings" : "mistakes",
+			       list_of(report->said.lines, report->said.n));
+	if (reloaded)
+		json_object_object_add(out, "changed",
+				       list_of(report->changes.keys, report->changes.n));
+	return out;
+}
+
+static void attempt(struct reload_request *q, struct reload *r, uint64_t now_ns)
+{
+	struct reload_report report = {0};
+	enum reload_verdict v = reload_try(r, q->path, now_ns, &report);
+
+	q->published = v == RELOAD_PUBLISHED;
+	if (v != RELOAD_BUSY)
+		q->answer = answer_of(r, q->path, q->published, &report);
+	reload_report_fini(&report);
+}
+
+enum pending_verdict reload_request_step(struct reload_request *q, struct reload *r,
+					 uint64_t now_ns, struct json_object **answer)
+{
+	if (q->answer == NULL)
+		attempt(q, r, now_ns);
+	if (q->answer == NULL || (q->published && reload_pending(r)))
+		return now_ns < q->deadline_ns ? PENDING_WAIT : PENDING_TIMEOUT;
+	*answer = q->answer;
+	q->answer = NULL;
+	return PENDING_DONE;
+}

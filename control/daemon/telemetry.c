@@ -1,0 +1,265 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "control/daemon/telemetry.h"
+
+#include <errno.h>
+#include <pthread.h>
+#include <stdatomic.h>
+#include <stdbool.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+#include <unistd.h>
+
+#include <rte_eal.h>
+#include <rte_telemetry.h>
+
+#include "control/observe/snapshot.h"
+
+enum {
+	FRESH_NS = 100000000,
+	WAIT_S = 1,
+	HELP_LEN = 64, // DPDK's limit
+	COMMAND_LEN = 56, // likewise
+	PAGE_ROWS = 200, // below the 256 entries of a dictionary, the numbers of the page included
+	PAGE_BYTES = 15000, // below the 16 KiB of a reply, the command and braces included
+};
+
+static const char prefix[] = "/weir/";
+
+// A snapshot and how many hold it: the one published, and each client that answers from it.
+struct shared {
+	struct snapshot *snapshot;
+	unsigned holders; // under the lock
+};
+
+// DPDK gives a command's function no argument of ours, and knows one set of commands per process:
+// here a file-static is the only place. Everything but `wanted` is under the lock.
+static struct {
+	pthread_mutex_t lock;
+	pthread_cond_t published;
+	struct observe *observe; // NULL: stopped. Used by the control thread only
+	struct shared *now;
+	uint64_t generation;
+	struct timespec at; // of the last snapshot
+	atomic_bool wanted;
+} mirror = {.lock = PTHREAD_MUTEX_INITIALIZER, .published = PTHREAD_COND_INITIALIZER};
+
+void telemetry_prefix(const char *switch_name, char out[TELEMETRY_PREFIX_LEN])
+{
+	snprintf(out, TELEMETRY_PREFIX_LEN, "weir-%s", switch_name);
+}
+
+// ---- holding a snapshot; the lock is held
+
+static void let_go(struct shared *s)
+{
+	if (s == NULL || --s->holders > 0)
+		return;
+	snapshot_free(s->snapshot);
+	free(s);
+}
+
+static bool fresh(void)
+{
+	struct timespec t;
+
+	clock_gettime(CLOCK_MONOTONIC, &t);
+	return mirror.now != NULL && (t.tv_sec - mirror.at.tv_sec) * 1000000000ll +
+						     (t.tv_nsec - mirror.at.tv_nsec) <
+					     FRESH_NS;
+}
+
+// ---- client threads
+
+static struct shared *hold_fresh(void)
+{
+	struct shared *s = NULL;
+	struct timespec end;
+	uint64_t generation;
+	int err = 0;
+
+	clock_gettime(CLOCK_MONOTONIC, &end);
+	end.tv_sec += WAIT_S;
+	pthread_mutex_lock(&mirror.lock);
+	generation = mirror.generation;
+	while (err == 0 && mirror.observe != NULL && !fresh() && generation == mirror.generation) {
+		atomic_store(&mirror.wanted, true);
+		err = pthread_cond_clockwait(&mirror.published, &mirror.lock, CLOCK_MONOTONIC,
+					     &end);
+	}
+	if (err == 0 && mirror.observe != NULL && mirror.now != NULL) {
+		s = mirror.now;
+		s->holders++;
+	}
+	pthread_mutex_unlock(&mirror.lock);
+	return s;
+}
+
+static const struct snapshot_list *list_of(const struct snapshot *s, const char *cmd)
+{
+	for (unsigned i = 0; i < N_FACT_LISTS; i++)
+		if (s->lists[i].facts != NULL &&
+		    strcmp(s->lists[i].facts->list, cmd + strlen(prefix)) == 0)
+			return &s->lists[i];
+	return NULL;
+}
+
+static void add_cells(struct rte_tel_data *d, const struct snapshot_row *row)
+{
+	for (unsigned i = 0; i < row->n_cells; i++) {
+		const struct snapshot_cell *c = &row->cells[i];
+
+		if (c->text != NULL)
+			rte_tel_data_add_dict_string(d, c->key, c->text);
+		else
+			rte_tel_data_add_dict_u64(d, c->key, c->n);
+	}
+}
+
+static int add_row(struct rte_tel_data *d, const struct snapshot_row *row)
+{
+	struct rte_tel_data *inner = rte_tel_data_alloc();
+	int err;
+
+	if (inner == NULL)
+		return -ENOMEM;
+	rte_tel_data_start_dict(inner);
+	add_cells(inner, row);
+	err = rte_tel_data_add_dict_container(d, row->key, inner, 0);
+	if (err != 0)
+		rte_tel_data_free(inner);
+	return err;
+}
+
+// A slash is in no name of a port, so these keys are no row's.
+static int add_page(struct rte_tel_data *d, const struct snapshot_list *list,
+		    const struct snapshot_page *p)
+{
+	int err = 0;
+
+	if (p->n_pages > 1) {
+		rte_tel_data_add_dict_u64(d, "/page", p->page);
+		rte_tel_data_add_dict_u64(d, "/pages", p->n_pages);
+	}
+	for (unsigned i = p->first; i < p->last && err == 0; i++)
+		if (snapshot_matches(&list->rows[i], p))
+			err = add_row(d, &list->rows[i]);
+	return err;
+}
+
+static int answer(const struct snapshot *s, const char *cmd, const char *params,
+		  struct rte_tel_data *d)
+{
+	const struct snapshot_list *list = list_of(s, cmd);
+	struct snapshot_page page;
+	const char *why;
+
+	rte_tel_data_start_dict(d);
+	if (list == NULL)
+		return -ENOENT;
+	if (list->facts->single) {
+		add_cells(d, &list->rows[0]);
+		return 0;
+	}
+	if (snapshot_page(s, list, params, PAGE_ROWS, PAGE_BYTES, &page, &why))
+		return add_page(d, list, &page);
+	rte_tel_data_add_dict_string(d, "/error", why);
+	return 0;
+}
+
+static int on_command(const char *cmd, const char *params, struct rte_tel_data *d)
+{
+	struct shared *s = hold_fresh();
+	int err;
+
+	if (s == NULL)
+		return -EAGAIN;
+	err = answer(s->snapshot, cmd, params, d);
+	pthread_mutex_lock(&mirror.lock);
+	let_go(s);
+	pthread_mutex_unlock(&mirror.lock);
+	return err;
+}
+
+// ---- control thread
+
+int telemetry_start(struct observe *o)
+{
+	pthread_mutex_lock(&mirror.lock);
+	mirror.observe = o;
+	pthread_mutex_unlock(&mirror.lock);
+	for (unsigned i = 0; i < N_FACT_LISTS; i++) {
+		const struct fact_list *l = &fact_lists[i];
+		char cmd[COMMAND_LEN], help[HELP_LEN];
+		int err;
+
+		if (l->prefix == NULL)
+			continue;
+		snprintf(cmd, sizeof(cmd), "%s%s", prefix, l->list);
+		snprintf(help, sizeof(help), "%.40s. [PORT][,PAGE]", l->help);
+		err = rte_telemetry_register_cmd(cmd, on_command, l->single ? l->help : help);
+		if (err != 0)
+			return err;
+	}
+	return 0;
+}
+
+static struct shared *take(uint64_t now_ns)
+{
+	struct shared *s = calloc(1, sizeof(*s));
+
+	if (s == NULL)
+		return NULL;
+	s->holders = 1;
+	s->snapshot = snapshot_take(mirror.observe, now_ns);
+	if (s->snapshot != NULL)
+		return s;
+	free(s);
+	return NULL;
+}
+
+void telemetry_poll(uint64_t now_ns)
+{
+	struct shared *s;
+
+	if (!atomic_load_explicit(&mirror.wanted, memory_order_relaxed))
+		return;
+	atomic_store(&mirror.wanted, false);
+	s = take(now_ns);
+	if (s == NULL)
+		return; // out of memory: who waits gives up by itself
+	pthread_mutex_lock(&mirror.lock);
+	let_go(mirror.now);
+	mirror.now = s;
+	mirror.generation++;
+	clock_gettime(CLOCK_MONOTONIC, &mirror.at);
+	pthread_cond_broadcast(&mirror.published);
+	pthread_mutex_unlock(&mirror.lock);
+}
+
+void telemetry_remove_dir(void)
+{
+	const char *dir = rte_eal_get_runtime_dir();
+	char sock[256];
+
+	if (dir == NULL || strstr(dir, "/weir-") == NULL)
+		return;
+	snprintf(sock, sizeof(sock), "%s/dpdk_telemetry.v2", dir);
+	(void)unlink(sock);
+	(void)rmdir(dir);
+}
+
+void telemetry_stop(void)
+{
+	pthread_mutex_lock(&mirror.lock);
+	if (mirror.observe == NULL) {
+		pthread_mutex_unlock(&mirror.lock);
+		return;
+	}
+	mirror.observe = NULL;
+	let_go(mirror.now);
+	mirror.now = NULL;
+	pthread_cond_broadcast(&mirror.published);
+	pthread_mutex_unlock(&mirror.lock);
+}

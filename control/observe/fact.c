@@ -1,0 +1,309 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "control/observe/fact.h"
+
+#include <assert.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "dataplane/qos/pg.h"
+#include "dataplane/switch.h"
+
+#define PORT(m) offsetof(struct port_counters, m)
+#define QUEUE(m) offsetof(struct queue_counters, m)
+#define PG(m) offsetof(struct pg_counters, m)
+#define PG_STATE(m) offsetof(struct pg_state, m)
+#define DROP(m) offsetof(struct drop_counters, m)
+#define WORKER(m) offsetof(struct worker_counters, m)
+#define NONE FACT_COMPUTED
+
+#define ROW_PORT {"port", FACT_ID, NONE, "port of the policy file"}
+#define ROW_QUEUE {"queue", FACT_ID, NONE, "egress queue, 0 to 7"}
+#define ROW_PG {"pg", FACT_ID, NONE, "priority group, 0 to 7"}
+#define ROW_CLASS {"class", FACT_LABEL, NONE, "lowest class that the policy maps here"}
+
+static const struct fact ports[] = {
+	{"name", FACT_ID, NONE, "port of the policy file", "port"},
+	{"device", FACT_TEXT, NONE, "device as the policy file names it"},
+	{"speed_bps", FACT_GAUGE, NONE, "speed the port is shaped to, bits per second"},
+	{"mtu", FACT_GAUGE, NONE, "IP MTU, bytes"},
+	{"up", FACT_YES, NONE, "the link is up"},
+	{"rx_packets", FACT_COUNTER, PORT(rx_packets), "frames received, MAC control not counted"},
+	{"rx_bytes", FACT_COUNTER, PORT(rx_bytes), "bytes of those, without FCS"},
+	{"tx_packets", FACT_COUNTER, PORT(tx_packets), "frames sent, PFC not counted"},
+	{"tx_bytes", FACT_COUNTER, PORT(tx_bytes), "bytes of those, without FCS"},
+	{"bad_l3", FACT_COUNTER, PORT(bad_l3),
+	 "frames with a broken IP or transport header, forwarded by their MAC addresses"},
+	{"tx_pending_bytes", FACT_GAUGE, PORT(tx_pending_bytes),
+	 "bytes in the driver, not yet sent"},
+	{"rx_depth", FACT_GAUGE, PORT(rx_depth), "frames waiting in the receive ring"},
+	{"queued", FACT_GAUGE, PORT(queued), "frames held for this port"},
+	{"rx_missed", FACT_COUNTER, NONE, "frames lost because the receive ring was full"},
+	{"tx_errors", FACT_COUNTER, NONE, "frames the driver took and could not send"},
+	{"rx_to_kernel", FACT_COUNTER, NONE, "frames steered to the host's own network stack"},
+	{"rx_pps", FACT_DERIVED, NONE, "frames per second received, over the last second"},
+	{"rx_bps", FACT_DERIVED, NONE, "bits per second received, over the last second"},
+	{"tx_pps", FACT_DERIVED, NONE, "frames per second sent, over the last second"},
+	{"tx_bps", FACT_DERIVED, NONE, "bits per second sent, over the last second"},
+	{"tx_enabled", FACT_YES, NONE, "no operator has stopped transmission (set port P tx off)"},
+	{"pfc_rx", FACT_YES, NONE, "PFC frames of the peer reach the switch"},
+	{"pfc_tx", FACT_YES, NONE, "PFC frames of the switch reach the peer"},
+	{"rx_guard", FACT_YES, NONE, "the receive ring is so full that the peer is paused"},
+	{"rx_guard_possible", FACT_YES, NONE, "the driver can tell how full the receive ring is"},
+};
+
+static const struct fact queues[] = {
+	ROW_PORT, ROW_QUEUE, ROW_CLASS,
+	{"length_bytes", FACT_GAUGE, QUEUE(length_bytes), "frame bytes in the queue"},
+	{"length_packets", FACT_GAUGE, QUEUE(length_packets), "frames in the queue"},
+	{"max_bytes", FACT_GAUGE, QUEUE(max_bytes),
+	 "most bytes the queue has held since the last clear watermarks"},
+	{"tx_packets", FACT_COUNTER, QUEUE(tx_packets), "frames sent from the queue"},
+	{"tx_bytes", FACT_COUNTER, QUEUE(tx_bytes), "bytes of those"},
+	{"ecn_marked", FACT_COUNTER, QUEUE(ecn_marked),
+	 "frames marked Congestion Experienced here"},
+	{"dropped_packets", FACT_COUNTER, QUEUE(dropped_packets),
+	 "frames dropped at the queue, by its limit, by WRED or because the link went down"},
+	{"dropped_bytes", FACT_COUNTER, QUEUE(dropped_bytes), "bytes of those"},
+	{"tx_pps", FACT_DERIVED, NONE, "frames per second sent, over the last second"},
+	{"tx_bps", FACT_DERIVED, NONE, "bits per second sent, over the last second"},
+	{"paused", FACT_YES, NONE, "the peer has paused the queue"},
+	{"tx_enabled", FACT_YES, NONE, "no operator has stopped the queue (set queue P Q tx off)"},
+};
+
+static const struct fact latency[] = {
+	ROW_PORT, ROW_QUEUE, ROW_CLASS,
+	{"packets", FACT_DERIVED, NONE, "frames that the row is about"},
+	{"p50_ns", FACT_DERIVED, NONE, "half of the frames stayed this long at most"},
+	{"p99_ns", FACT_DERIVED, NONE, "99 % of the frames stayed this long at most"},
+	{"max_ns", FACT_GAUGE, NONE, "the longest stay since the last clear"},
+};
+
+static const struct fact pfc[] = {
+	ROW_PORT,
+	{"class", FACT_ID, NONE, "class, which is the PFC priority"},
+	{"lossless", FACT_YES, NONE, "the policy says that the class is lossless"},
+	{"rx_pause", FACT_COUNTER, NONE, "PFC frames received that enable the class, XON included"},
+	{"rx_pause_duration_us", FACT_COUNTER, NONE, "time the peer kept the class paused"},
+	{"rx_pause_transition", FACT_COUNTER, NONE, "times the peer's pause of the class began"},
+	{"tx_pause", FACT_COUNTER, NONE, "PFC frames sent that enable the class, XON included"},
+	{"tx_pause_duration_us", FACT_COUNTER, NONE, "time the switch kept the peer paused"},
+	{"tx_pause_transition", FACT_COUNTER, NONE, "times the switch's pause of the class began"},
+	{"xoff", FACT_YES, NONE, "the priority group of the class is in XOFF"},
+};
+
+static const struct fact pgs[] = {
+	ROW_PORT, ROW_PG, ROW_CLASS,
+	{"lossless", FACT_YES, NONE, "the group has headroom and sends PAUSE"},
+	{"rx_packets", FACT_COUNTER, PG(rx_packets), "frames that arrived for the group"},
+	{"rx_bytes", FACT_COUNTER, PG(rx_bytes), "bytes of those"},
+	{"dropped_packets", FACT_COUNTER, PG(dropped_packets), "frames the buffer did not admit"},
+	{"dropped_bytes", FACT_COUNTER, PG(dropped_bytes), "bytes of those"},
+	{"min_bytes", FACT_GAUGE, PG_STATE(min_used), "buffer used of the guaranteed minimum"},
+	{"shared_bytes", FACT_GAUGE, PG_STATE(shared), "buffer used of the shared pool"},
+	{"headroom_bytes", FACT_GAUGE, PG_STATE(headroom), "buffer used of the PFC headroom"},
+	{"skid_bytes", FACT_GAUGE, PG_STATE(skid),
+	 "memory used beyond the buffer, for what a software port still delivers after PAUSE"},
+	{"max_shared_bytes", FACT_GAUGE, PG_STATE(max_shared),
+	 "highest shared_bytes since the last clear watermarks"},
+	{"max_headroom_bytes", FACT_GAUGE, PG_STATE(max_headroom),
+	 "highest headroom_bytes since the last clear watermarks"},
+	{"xoff_at_bytes", FACT_GAUGE, NONE, "XOFF threshold with the pool as it is now"},
+	{"xon_at_bytes", FACT_GAUGE, NONE, "XON threshold with the pool as it is now"},
+	{"xoff", FACT_YES, NONE, "the group is in XOFF: the peer is paused"},
+};
+
+static const struct fact pools[] = {
+	{"name", FACT_ID, NONE, "ingress, headroom or egress_lossy", "pool"},
+	{"size_bytes", FACT_GAUGE, NONE, "size of the pool"},
+	{"used_bytes", FACT_GAUGE, NONE, "how much of it is used"},
+	{"max_bytes", FACT_GAUGE, NONE, "most that was used since the last clear watermarks"},
+};
+
+static const struct fact drops[] = {
+	ROW_PORT,
+	{"class", FACT_ID, NONE, "class of the frames"},
+	{"reason", FACT_ID, NONE, "why they were dropped"},
+	{"packets", FACT_COUNTER, DROP(packets), "frames dropped"},
+	{"bytes", FACT_COUNTER, DROP(bytes), "bytes of those"},
+	{"lossless", FACT_LABEL, NONE,
+	 "true where frames of a lossless class were lost that were wanted: an alarm"},
+};
+
+static const struct fact drop_total[] = {
+	{"packets", FACT_COUNTER, NONE, "frames dropped, whatever the reason"},
+	{"bytes", FACT_COUNTER, NONE, "bytes of those"},
+	{"lossless_packets", FACT_COUNTER, NONE, "of these frames, those that are an alarm"},
+	{"lossless_bytes", FACT_COUNTER, NONE, "bytes of those"},
+};
+
+static const struct fact drop_reasons[] = {
+	{"reason", FACT_ID, NONE, "why frames were dropped"},
+	{"packets", FACT_COUNTER, NONE, "frames dropped for it on the ports asked for"},
+	{"bytes", FACT_COUNTER, NONE, "bytes of those"},
+	{"text", FACT_TEXT, NONE, "the reason in a sentence"},
+};
+
+static const struct fact control[] = {
+	ROW_PORT,
+	{"pfc_ignored_lossy", FACT_COUNTER, NONE,
+	 "times a PFC frame named a class that does not obey it: lossy, or pfc.rx off"},
+	{"pfc_empty_vector", FACT_COUNTER, NONE, "PFC frames that enable no class"},
+	{"lldp", FACT_COUNTER, NONE, "LLDP frames"},
+	{"pfc_malformed", FACT_COUNTER, PORT(pfc_malformed),
+	 "MAC control frames that are truncated or have an unknown opcode"},
+	{"pause_8023x", FACT_COUNTER, PORT(pause_8023x), "global PAUSE frames, which are ignored"},
+	{"other", FACT_COUNTER, PORT(other_control), "other link-local frames, taken in"},
+	{"early_pauses", FACT_COUNTER, PORT(early_pauses),
+	 "pauses of a class that acted before their frame was taken from the receive ring"},
+};
+
+static const struct fact steering[] = {
+	ROW_PORT,
+	{"reason", FACT_ID, NONE, "why they did not"},
+	{"packets", FACT_COUNTER, NONE, "frames"},
+	{"lost", FACT_LABEL, NONE, "true where they are lost, and counted in rx_missed too"},
+	{"text", FACT_TEXT, NONE, "the reason in a sentence"},
+};
+
+static const struct fact hints[] = {
+	ROW_PORT,
+	{"roce_in_lossy_class", FACT_COUNTER, PORT(roce_in_lossy_class),
+	 "RoCEv2 frames that the policy puts into a lossy class"},
+	{"roce_not_ect", FACT_COUNTER, PORT(roce_not_ect),
+	 "RoCEv2 data frames whose sender is not ECN-capable"},
+};
+
+static const struct fact workers[] = {
+	{"worker", FACT_ID, NONE, "number of the worker"},
+	{"core", FACT_TEXT, NONE, "CPU it is bound to; null where the system chooses"},
+	{"ports", FACT_TEXT, NONE, "ports it owns"},
+	{"loops", FACT_COUNTER, WORKER(loops), "turns of its loop"},
+	{"busy_loops", FACT_COUNTER, WORKER(busy_loops), "turns in which a frame moved"},
+	{"loops_per_s", FACT_DERIVED, NONE, "turns per second, over the last second"},
+	{"busy_percent", FACT_DERIVED, NONE, "share of busy turns, over the last second"},
+	{"late_loops", FACT_COUNTER, WORKER(gaps_over_1ms),
+	 "turns that began more than a millisecond after the one before"},
+	{"gap_max_ns", FACT_GAUGE, WORKER(gap_max_ns),
+	 "longest time between two turns since the last clear watermarks"},
+};
+
+static const struct fact balance[] = {
+	{"received", FACT_COUNTER, NONE, "frames that drivers delivered"},
+	{"generated", FACT_COUNTER, NONE, "frames made by the switch (PFC)"},
+	{"replicated", FACT_COUNTER, NONE, "copies beyond the first of flooded frames"},
+	{"transmitted", FACT_COUNTER, NONE, "frames that drivers took"},
+	{"consumed", FACT_COUNTER, NONE, "control frames taken in"},
+	{"dropped", FACT_COUNTER, NONE, "frames dropped, whatever the reason"},
+	{"queued", FACT_GAUGE, NONE, "frames inside the switch"},
+	{"balanced", FACT_YES, NONE,
+	 "what came in equals what went out and what is inside; exact at rest only"},
+};
+
+static const struct fact queue_marks[] = {
+	ROW_PORT, ROW_QUEUE, ROW_CLASS,
+	{"max_bytes", FACT_GAUGE, QUEUE(max_bytes), "most bytes the queue has held"},
+};
+static const struct fact pg_marks[] = {
+	ROW_PORT, ROW_PG, ROW_CLASS,
+	{"max_shared_bytes", FACT_GAUGE, PG_STATE(max_shared), "most of the shared pool it used"},
+	{"max_headroom_bytes", FACT_GAUGE, PG_STATE(max_headroom), "most of its headroom it used"},
+};
+static const struct fact pool_marks[] = {
+	{"name", FACT_ID, NONE, "ingress, headroom or egress_lossy", "pool"},
+	{"max_bytes", FACT_GAUGE, NONE, "most that was used"},
+};
+
+static const struct fact fdb[] = {
+	{"mac", FACT_ID, NONE, "address"},
+	{"vlan", FACT_ID, NONE, "VLAN, 0 in a bridge without VLANs"},
+	{"port", FACT_LABEL, NONE, "where it lives"},
+	{"static", FACT_YES, NONE, "from the policy file; others are learned and age"},
+	{"age_s", FACT_GAUGE, NONE, "seconds since a frame came from it"},
+};
+
+static const struct fact events[] = {
+	{"seq", FACT_ID, NONE, "number of the event since the start"},
+	{"time", FACT_TEXT, NONE, "wall-clock time, UTC"},
+	{"t_ns", FACT_GAUGE, NONE, "switch time"},
+	{"event", FACT_TEXT, NONE, "its name, see below"},
+	{"severity", FACT_TEXT, NONE, "info, warning or alarm"},
+	{"text", FACT_TEXT, NONE, "the event in a sentence"},
+	{"port", FACT_TEXT, NONE, "where it applies; likewise class, and what the event carries"},
+};
+
+#define LIST(name) name, sizeof(name) / sizeof((name)[0])
+
+const struct fact_list fact_lists[] = {
+	[FACTS_PORTS] = {"ports", "ports", "weir_port", false, "Ports", LIST(ports)},
+	[FACTS_QUEUES] = {"queues", "queues", "weir_queue", false, "Egress queues", LIST(queues)},
+	[FACTS_LATENCY] = {"latency", "latency", "weir_queue_residence", false,
+			   "Time that frames spent in the switch, by egress queue", LIST(latency)},
+	[FACTS_PFC] = {"pfc", "pfc", "weir_pfc", false, "Priority flow control", LIST(pfc)},
+	[FACTS_PGS] = {"buffers", "pgs", "weir_pg", false,
+		       "Priority groups: the buffer by ingress port", LIST(pgs)},
+	[FACTS_POOLS] = {"buffers", "pools", "weir_pool", false, "Buffer pools", LIST(pools)},
+	[FACTS_DROPS] = {"drops", "drops", "weir_drop", false,
+			 "Drops by port, class and reason", LIST(drops)},
+	[FACTS_DROP_TOTAL] = {"drops", "total", NULL, true, "Drops, their sum", LIST(drop_total)},
+	[FACTS_DROP_REASONS] = {"drops", "reasons", NULL, false, "Drops by reason",
+				LIST(drop_reasons)},
+	[FACTS_CONTROL] = {"control", "control", "weir_control", false,
+			   "Control frames that were taken in", LIST(control)},
+	[FACTS_STEERING] = {"control", "steering", "weir_steering", false,
+			    "Frames that did not come through the receive ring, and PFC seen "
+			    "before it",
+			    LIST(steering)},
+	[FACTS_HINTS] = {"hints", "hints", "weir_hint", false,
+			 "Signs of a wrong configuration", LIST(hints)},
+	[FACTS_WORKERS] = {"workers", "workers", "weir_worker", false,
+			   "Workers: the threads that move frames", LIST(workers)},
+	[FACTS_BALANCE] = {"balance", "balance", "weir_balance", true,
+			   "Balance of all frames since the start", LIST(balance)},
+	[FACTS_QUEUE_MARKS] = {"watermarks", "queues", NULL, false, "Watermarks of queues",
+			       LIST(queue_marks)},
+	[FACTS_PG_MARKS] = {"watermarks", "pgs", NULL, false, "Watermarks of priority groups",
+			    LIST(pg_marks)},
+	[FACTS_POOL_MARKS] = {"watermarks", "pools", NULL, false, "Watermarks of pools",
+			      LIST(pool_marks)},
+	[FACTS_FDB] = {"fdb", "fdb", NULL, false, "Addresses", LIST(fdb)},
+	[FACTS_EVENTS] = {"events", "events", NULL, false, "Events", LIST(events)},
+};
+static_assert(sizeof(fact_lists) / sizeof(fact_lists[0]) == N_FACT_LISTS, "a row for each list");
+
+const struct fact_metric_row fact_metrics[] = {
+	[METRIC_INFO] = {"weir_info", "gauge", "always 1; the labels say which switch and version"},
+	[METRIC_EVENTS] = {"weir_events_total", "counter", "events by name"},
+	[METRIC_EVENTS_LOST] = {"weir_events_lost_total", "counter",
+				"events that found no room on their way to control"},
+	[METRIC_RESIDENCE] = {"weir_queue_residence_seconds", "histogram",
+			      "time that frames spent in the switch; no sum is kept"},
+};
+static_assert(sizeof(fact_metrics) / sizeof(fact_metrics[0]) == N_FACT_METRICS,
+	      "a row for each metric");
+
+static bool ends_in(const char *text, const char *end)
+{
+	size_t n = strlen(text), m = strlen(end);
+
+	return n >= m && strcmp(text + n - m, end) == 0;
+}
+
+unsigned fact_per_unit(const struct fact *f)
+{
+	if (ends_in(f->key, "_us"))
+		return 1000000;
+	return ends_in(f->key, "_ns") ? 1000000000 : 1;
+}
+
+bool fact_metric(const struct fact_list *l, const struct fact *f, char out[METRIC_NAME_LEN])
+{
+	bool time = fact_per_unit(f) != 1;
+
+	if (l->prefix == NULL ||
+	    (f->kind != FACT_COUNTER && f->kind != FACT_GAUGE && f->kind != FACT_YES))
+		return false;
+	snprintf(out, METRIC_NAME_LEN, "%s_%.*s%s%s", l->prefix,
+		 (int)(strlen(f->key) - (time ? strlen("_ns") : 0)), f->key,
+		 time ? "_seconds" : "", f->kind == FACT_COUNTER ? "_total" : "");
+	return true;
+}

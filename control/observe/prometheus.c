@@ -1,0 +1,239 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "control/observe/prometheus.h"
+
+#include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <json-c/json.h>
+
+static void head(FILE *out, const char *name, const char *type, const char *help)
+{
+	fprintf(out, "# HELP %s %s\n# TYPE %s %s\n", name, help, name, type);
+}
+
+void prometheus_label(FILE *out, const char *value)
+{
+	for (; *value != '\0'; value++) {
+		if (*value == '\n')
+			fputs("\\n", out);
+		else if (*value == '\\' || *value == '"')
+			fprintf(out, "\\%c", *value);
+		else
+			fputc(*value, out);
+	}
+}
+
+// A word or a number as it is, a list with blanks between, nothing for null.
+static void label_value(FILE *out, struct json_object *v)
+{
+	if (!json_object_is_type(v, json_type_array)) {
+		prometheus_label(out, v != NULL ? json_object_get_string(v) : "");
+		return;
+	}
+	for (size_t i = 0; i < json_object_array_length(v); i++) {
+		if (i > 0)
+			fputc(' ', out);
+		prometheus_label(out, json_object_get_string(json_object_array_get_idx(v, i)));
+	}
+}
+
+static void labels(FILE *out, const struct fact_list *l, struct json_object *row, bool with_text)
+{
+	const char *lead = "{";
+
+	for (size_t i = 0; i < l->n; i++) {
+		const struct fact *f = &l->rows[i];
+		struct json_object *v = NULL;
+
+		if (f->kind != FACT_ID && f->kind != FACT_LABEL &&
+		    !(with_text && f->kind == FACT_TEXT))
+			continue;
+		json_object_object_get_ex(row, f->key, &v);
+		fprintf(out, "%s%s=\"", lead, fact_label(f));
+		label_value(out, v);
+		fputc('"', out);
+		lead = ",";
+	}
+	if (*lead == ',')
+		fputc('}', out);
+}
+
+// In the unit of Prometheus, exactly: 1500 us are 0.001500.
+static void number(FILE *out, uint64_t v, unsigned per_unit)
+{
+	if (per_unit == 1)
+		fprintf(out, "%" PRIu64, v);
+	else
+		fprintf(out, "%" PRIu64 ".%0*" PRIu64, v / per_unit, per_unit == 1000000 ? 6 : 9,
+			v % per_unit);
+}
+
+static void sample(FILE *out, const struct fact_list *l, const struct fact *f, const char *name,
+		   struct json_object *row)
+{
+	struct json_object *v;
+
+	if (!json_object_object_get_ex(row, f->key, &v) || v == NULL)
+		return;
+	fputs(name, out);
+	labels(out, l, row, false);
+	fputc(' ', out);
+	if (f->kind == FACT_YES)
+		fputc(json_object_get_boolean(v) ? '1' : '0', out);
+	else
+		number(out, json_object_get_uint64(v), fact_per_unit(f));
+	fputc('\n', out);
+}
+
+static size_t n_rows(const struct fact_list *l, struct json_object *rows)
+{
+	return l->single ? 1 : json_object_array_length(rows);
+}
+
+static struct json_object *row_at(const struct fact_list *l, struct json_object *rows, size_t i)
+{
+	return l->single ? rows : json_object_array_get_idx(rows, i);
+}
+
+static void info(FILE *out, const struct fact_list *l, struct json_object *rows)
+{
+	char name[METRIC_NAME_LEN];
+	bool any = false;
+
+	for (size_t i = 0; i < l->n; i++)
+		any |= l->rows[i].kind == FACT_TEXT;
+	if (!any)
+		return;
+	snprintf(name, sizeof(name), "%s_info", l->prefix);
+	head(out, name, "gauge", "always 1; the labels say more about the row");
+	for (size_t i = 0; i < n_rows(l, rows); i++) {
+		fputs(name, out);
+		labels(out, l, row_at(l, rows, i), true);
+		fputs(" 1\n", out);
+	}
+}
+
+void prometheus_list(FILE *out, const struct fact_list *l, struct json_object *rows)
+{
+	char name[METRIC_NAME_LEN];
+
+	info(out, l, rows);
+	for (size_t k = 0; k < l->n; k++) {
+		const struct fact *f = &l->rows[k];
+
+		if (!fact_metric(l, f, name))
+			continue;
+		head(out, name, f->kind == FACT_COUNTER ? "counter" : "gauge", f->help);
+		for (size_t i = 0; i < n_rows(l, rows); i++)
+			sample(out, l, f, name, row_at(l, rows, i));
+	}
+}
+
+// ---- residence times
+
+static void bucket(FILE *out, const char *port, unsigned queue, const char *le, uint64_t n)
+{
+	fprintf(out, "%s_bucket{port=\"", fact_metrics[METRIC_RESIDENCE].name);
+	prometheus_label(out, port);
+	fprintf(out, "\",queue=\"%u\",le=\"%s\"} %" PRIu64 "\n", queue, le, n);
+}
+
+// Cumulative, as the format wants it. Times are whole nanoseconds, so "at most 2^k - 1" is exact.
+static void residence_of(FILE *out, const char *port, unsigned queue,
+			 const struct queue_counters *c)
+{
+	uint64_t sum = 0;
+	unsigned b = 0;
+
+	for (unsigned k = RESIDENCE_LE_FIRST; k <= RESIDENCE_LE_LAST; k++) {
+		uint64_t le_ns = (1ull << k) - 1;
+		char le[32];
+
+		for (; b < RESIDENCE_BUCKETS && residence_bucket_max(b) <= le_ns; b++)
+			sum += ctr_get(&c->residence[b]);
+		snprintf(le, sizeof(le), "%" PRIu64 ".%09" PRIu64, le_ns / 1000000000,
+			 le_ns % 1000000000);
+		bucket(out, port, queue, le, sum);
+	}
+	for (; b < RESIDENCE_BUCKETS; b++)
+		sum += ctr_get(&c->residence[b]);
+	bucket(out, port, queue, "+Inf", sum);
+	fprintf(out, "%s_count{port=\"", fact_metrics[METRIC_RESIDENCE].name);
+	prometheus_label(out, port);
+	fprintf(out, "\",queue=\"%u\"} %" PRIu64 "\n", queue, sum);
+}
+
+static void extra_head(FILE *out, unsigned which)
+{
+	const struct fact_metric_row *e = &fact_metrics[which];
+
+	head(out, e->name, e->type, e->help);
+}
+
+static void residence(FILE *out, const struct weir_switch *sw)
+{
+	const struct policy *p = switch_policy(sw);
+
+	extra_head(out, METRIC_RESIDENCE);
+	for (unsigned port = 0; port < p->n_ports; port++)
+		for (unsigned q = 0; q < N_QUEUES; q++) {
+			const struct queue_counters *c = switch_queue_counters(sw, port, q);
+
+			if (ctr_get(&c->tx_packets) != 0)
+				residence_of(out, p->ports[port].name, q, c);
+		}
+}
+
+// ---- the page
+
+static void about_lines(FILE *out, const struct weir_switch *sw,
+			const struct prometheus_about *about)
+{
+	extra_head(out, METRIC_INFO);
+	fputs("weir_info{switch=\"", out);
+	prometheus_label(out, switch_policy(sw)->name);
+	fputs("\",version=\"", out);
+	prometheus_label(out, about->version);
+	fputs("\"} 1\n", out);
+	extra_head(out, METRIC_EVENTS);
+	for (unsigned i = 0; i < N_EVENT_TYPES; i++)
+		fprintf(out, "weir_events_total{event=\"%s\"} %" PRIu64 "\n", event_info[i].name,
+			about->events[i]);
+	extra_head(out, METRIC_EVENTS_LOST);
+	fprintf(out, "weir_events_lost_total %" PRIu64 "\n", switch_events_lost(sw));
+}
+
+static void lists(FILE *out, struct observe *o, uint64_t now_ns)
+{
+	for (unsigned i = 0; i < N_FACT_LISTS; i++) {
+		const struct fact_list *l = &fact_lists[i];
+		struct json_object *data, *rows;
+
+		if (l->prefix == NULL)
+			continue;
+		data = observe_rows(o, l->what, OBSERVE_ALL_PORTS, OBSERVE_RAW | OBSERVE_ALARM_ROWS,
+				    now_ns);
+		if (json_object_object_get_ex(data, l->list, &rows))
+			prometheus_list(out, l, rows);
+		json_object_put(data);
+	}
+}
+
+char *prometheus_page(struct observe *o, const struct prometheus_about *about, uint64_t now_ns,
+		      size_t *len)
+{
+	char *text = NULL;
+	FILE *out = open_memstream(&text, len);
+
+	if (out == NULL)
+		return NULL;
+	about_lines(out, observe_switch(o), about);
+	lists(out, o, now_ns);
+	residence(out, observe_switch(o));
+	if (fclose(out) != 0) {
+		free(text);
+		return NULL;
+	}
+	return text;
+}

@@ -1,0 +1,104 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "drivers/xdp/keep.h"
+
+#include <assert.h>
+#include <string.h>
+
+#include "drivers/xdp/weir_xdp.h"
+
+enum { PORT_MAX = 65535, PORT_DIGITS = 5 };
+
+static const struct keep_info kinds[] = {
+	[WEIR_KEEP_LLDP] = {"lldp", false, "LLDP frames"},
+	[WEIR_KEEP_LACP] = {"lacp", false, "LACP frames and their markers"},
+	[WEIR_KEEP_ARP] = {"arp", false,
+			   "ARP to the port's own MAC address; ARP to a group goes to the stack "
+			   "and through the switch"},
+	[WEIR_KEEP_ICMP] = {"icmp", false,
+			    "ICMP and ICMPv6 to the port's own MAC address; IPv6 neighbour "
+			    "discovery to a group goes to the stack and through the switch"},
+	[WEIR_KEEP_TCP] = {"tcp", true,
+			   "TCP to the port's own MAC address from or to one of these ports"},
+	[WEIR_KEEP_UDP] = {"udp", true,
+			   "UDP to the port's own MAC address from or to one of these ports"},
+};
+
+static_assert(sizeof(kinds) / sizeof(kinds[0]) == WEIR_N_KEEPS, "one row for each rule");
+
+unsigned keep_n_kinds(void)
+{
+	return WEIR_N_KEEPS;
+}
+
+const struct keep_info *keep_info(unsigned i)
+{
+	return &kinds[i];
+}
+
+// A number from 1 to 65535 in plain digits, else 0.
+static unsigned parse_port(const char *text)
+{
+	unsigned n = 0;
+	size_t len = strspn(text, "0123456789");
+
+	if (len == 0 || len > PORT_DIGITS || text[len] != '\0')
+		return 0;
+	for (; *text != '\0'; text++)
+		n = n * 10 + (unsigned)(*text - '0');
+	return n <= PORT_MAX ? n : 0;
+}
+
+static bool add_port(struct keep *k, unsigned kind, const char *text, const char **why)
+{
+	unsigned port = parse_port(text);
+
+	if (port == 0) {
+		*why = "has no port number: expected one from 1 to 65535";
+		return false;
+	}
+	for (unsigned i = 0; i < k->n_ports; i++)
+		if (k->ports[i].kind == kind && k->ports[i].port == port) {
+			*why = "is given twice";
+			return false;
+		}
+	if (k->n_ports == KEEP_PORTS_MAX) {
+		*why = "is one too many: at most 32 ports can be kept";
+		return false;
+	}
+	k->ports[k->n_ports++] = (struct keep_port){.kind = (uint8_t)kind, .port = (uint16_t)port};
+	k->kinds |= (uint8_t)(1u << kind);
+	return true;
+}
+
+static int find(const char *word, size_t len)
+{
+	for (unsigned i = 0; i < WEIR_N_KEEPS; i++)
+		if (strlen(kinds[i].word) == len && memcmp(kinds[i].word, word, len) == 0 &&
+		    kinds[i].has_port == (word[len] == '/'))
+			return (int)i;
+	return -1;
+}
+
+bool keep_add(struct keep *k, const char *word, const char **why)
+{
+	size_t len = strcspn(word, "/");
+	int kind = find(word, len);
+
+	if (kind < 0) {
+		*why = "cannot be kept: expected lldp, lacp, arp, icmp, tcp/PORT or udp/PORT";
+		return false;
+	}
+	if (kinds[kind].has_port)
+		return add_port(k, (unsigned)kind, word + len + 1, why);
+	if (k->kinds >> kind & 1) {
+		*why = "is given twice";
+		return false;
+	}
+	k->kinds |= (uint8_t)(1u << kind);
+	return true;
+}
+
+struct keep keep_default(void)
+{
+	return (struct keep){.kinds = 1u << WEIR_KEEP_LLDP};
+}

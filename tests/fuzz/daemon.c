@@ -1,0 +1,331 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "tests/fuzz/daemon.h"
+
+#include <dirent.h>
+#include <fcntl.h>
+#include <netdb.h>
+#include <sys/socket.h>
+#include <sys/un.h>
+#include <time.h>
+#include <unistd.h>
+
+#include <rte_eal.h>
+#include <rte_mbuf.h>
+
+#include "control/daemon/daemon_impl.h"
+#include "dataplane/worker.h"
+#include "tests/fuzz/fuzz.h"
+
+enum { POOL = 4095, PORTS = 2, EVENTS = 64, PASSES = 3, START_NS = 1000000000,
+       MAX_RESTS = 10000, FRAME_LEN = 60 };
+
+// From the port without frames only the harness's own come.
+struct fuzz_port {
+	struct fuzz_daemon *d;
+	uint32_t waiting; // frames to be received
+};
+
+struct fuzz_daemon {
+	struct daemon d;
+	struct options opt;
+	struct live_port ports[PORTS];
+	struct fuzz_port port[PORTS];
+	uint64_t now_ns;
+	int first_free_fd;
+	unsigned n_threads; // of the process before anybody came
+};
+
+static struct rte_mempool *pool;
+static FILE *nowhere;
+
+// ---- the ports
+
+static uint16_t port_rx(void *drv, struct rte_mbuf **pkts, uint16_t n)
+{
+	// A broadcast of IPv4, so that all of the switch's way is walked.
+	static const uint8_t start[] = {0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 2, 0, 0, 0, 0, 1,
+					0x08, 0x00, 0x45, 0x62, 0, 46};
+	struct fuzz_port *p = drv;
+	uint16_t got = 0;
+
+	for (; got < n && p->waiting != 0; got++, p->waiting--) {
+		struct rte_mbuf *m = rte_pktmbuf_alloc(pool);
+		char *at = m == NULL ? NULL : rte_pktmbuf_append(m, FRAME_LEN);
+
+		if (at == NULL)
+			break;
+		memset(at, 0, FRAME_LEN);
+		memcpy(at, start, sizeof(start));
+		pkts[got] = m;
+	}
+	return got;
+}
+
+static int32_t port_depth(void *drv)
+{
+	const struct fuzz_port *p = drv;
+
+	return (int32_t)p->waiting;
+}
+
+static int32_t port_room(void *drv)
+{
+	(void)drv;
+	return PORT_ROOM_ANY;
+}
+
+static uint16_t port_tx(void *drv, struct rte_mbuf **pkts, uint16_t n)
+{
+	(void)drv;
+	for (uint16_t i = 0; i < n; i++)
+		rte_pktmbuf_free(pkts[i]);
+	return n;
+}
+
+static uint32_t port_pending(void *drv)
+{
+	(void)drv;
+	return 0;
+}
+
+static void port_stats(void *drv, struct port_drv_stats *out)
+{
+	(void)drv;
+	*out = (struct port_drv_stats){0};
+}
+
+static bool port_up(void *drv)
+{
+	(void)drv;
+	return true;
+}
+
+static const struct port_ops ops = {
+	.rx = port_rx, .rx_depth = port_depth, .tx_room = port_room, .tx = port_tx,
+	.tx_pending = port_pending, .stats = port_stats, .link_up = port_up,
+};
+
+// ---- sockets
+
+// The abstract name of this process; two kinds of server listen in it.
+static socklen_t name_of(struct sockaddr_un *a, const char *kind)
+{
+	int n;
+
+	*a = (struct sockaddr_un){.sun_family = AF_UNIX};
+	n = snprintf(a->sun_path + 1, sizeof(a->sun_path) - 1, "weir-fuzz-%s-%d", kind,
+		     (int)getpid());
+	return (socklen_t)(offsetof(struct sockaddr_un, sun_path) + 1 + (size_t)n);
+}
+
+static int connect_to(const char *kind)
+{
+	struct sockaddr_un a;
+	socklen_t len = name_of(&a, kind);
+	int fd = socket(AF_UNIX, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0);
+
+	FUZZ_CHECK(fd >= 0);
+	if (connect(fd, (const struct sockaddr *)&a, len) == 0)
+		return fd;
+	close(fd);
+	return -1;
+}
+
+int fuzz_daemon_connect(struct fuzz_daemon *d)
+{
+	(void)d;
+	return connect_to("control");
+}
+
+int fuzz_daemon_connect_http(struct fuzz_daemon *d)
+{
+	(void)d;
+	return connect_to("http");
+}
+
+static int listen_control(void)
+{
+	struct sockaddr_un a;
+	socklen_t len = name_of(&a, "control");
+	int fd = socket(AF_UNIX, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0);
+
+	FUZZ_CHECK(fd >= 0 && bind(fd, (const struct sockaddr *)&a, len) == 0);
+	FUZZ_CHECK(listen(fd, SERVER_MAX_CLIENTS) == 0);
+	return fd;
+}
+
+static int lowest_free_fd(void)
+{
+	int fd = open("/dev/null", O_RDONLY | O_CLOEXEC);
+
+	close(fd);
+	return fd;
+}
+
+static unsigned threads(void)
+{
+	DIR *dir = opendir("/proc/self/task");
+	unsigned n = 0;
+
+	FUZZ_CHECK(dir != NULL);
+	while (readdir(dir) != NULL)
+		n++;
+	closedir(dir);
+	return n;
+}
+
+// ---- up and down
+
+static void open_switch(struct fuzz_daemon *f)
+{
+	struct daemon *d = &f->d;
+	struct switch_port sp[PORTS];
+	struct diags said = {0};
+
+	FUZZ_CHECK(config_load_text(f->opt.policy_path, &d->config, &d->policy_text, &said) == 0);
+	d->n_open = config_n_ports(d->config);
+	FUZZ_CHECK(d->n_open == PORTS);
+	for (unsigned i = 0; i < PORTS; i++) {
+		f->port[i].d = f;
+		f->ports[i] = (struct live_port){
+			.ops = &ops, .drv = &f->port[i],
+			.facts = {.mac = {2, 0, 0, 0, 1, (uint8_t)i}, .max_frame = 2000,
+				  .rx_ring = 64, .rx_depth_readable = true, .pfc_rx = true,
+				  .pfc_tx = true}};
+		sp[i] = (struct switch_port){.ops = f->ports[i].ops, .drv = f->ports[i].drv,
+					     .facts = f->ports[i].facts};
+	}
+	FUZZ_CHECK(compile_for_ports(d, d->config, &d->policy, &said) == 0);
+	diags_fini(&said);
+	FUZZ_CHECK(switch_create(d->policy, sp, pool, 1, &d->sw) == 0);
+}
+
+static void open_control(struct fuzz_daemon *f)
+{
+	struct daemon *d = &f->d;
+	struct endpoint at = {0};
+	struct requests_env env = {.sw = d->sw};
+
+	FUZZ_CHECK(observe_create(d->sw, &d->observe) == 0);
+	FUZZ_CHECK(eventlog_create(d->policy, &d->log) == 0);
+	FUZZ_CHECK(reload_create(d, &d->reload) == 0);
+	env.observe = d->observe;
+	env.log = d->log;
+	env.reload = d->reload;
+	FUZZ_CHECK(requests_create(&env, listen_control(), &d->requests) == 0);
+	at.len = name_of((struct sockaddr_un *)(void *)&at.addr, "http");
+	FUZZ_CHECK(metrics_create(&at, d->observe, d->log, &d->metrics) == 0);
+}
+
+struct fuzz_daemon *fuzz_daemon_open(void)
+{
+	struct fuzz_daemon *f = calloc(1, sizeof(*f));
+
+	FUZZ_CHECK(f != NULL);
+	f->first_free_fd = lowest_free_fd();
+	f->n_threads = threads();
+	f->now_ns = START_NS;
+	f->opt.policy_path = FUZZ_FOLDER "/a.yaml";
+	f->d.opt = &f->opt;
+	f->d.ports = f->ports;
+	f->d.pool = pool;
+	open_switch(f);
+	open_control(f);
+	return f;
+}
+
+void fuzz_daemon_close(struct fuzz_daemon *f)
+{
+	struct daemon *d = &f->d;
+	struct balance b;
+
+	metrics_destroy(d->metrics);
+	requests_destroy(d->requests);
+	b = switch_balance(d->sw);
+	FUZZ_CHECK(balance_begun(&b) == balance_ended(&b));
+	switch_destroy(d->sw);
+	reload_destroy(d->reload);
+	eventlog_destroy(d->log);
+	observe_destroy(d->observe);
+	policy_destroy(d->policy);
+	config_destroy(d->config);
+	free(d->policy_text);
+	FUZZ_CHECK(rte_mempool_avail_count(pool) == POOL);
+	FUZZ_CHECK(lowest_free_fd() == f->first_free_fd);
+	free(f);
+}
+
+// ---- running
+
+static void workers_step(struct fuzz_daemon *f)
+{
+	f->port[0].waiting++;
+	for (unsigned pass = 0; pass < PASSES; pass++)
+		for (unsigned i = 0; i < switch_n_workers(f->d.sw); i++)
+			(void)worker_step(switch_worker(f->d.sw, i), f->now_ns);
+}
+
+// The turn of the control loop, in the order of loop.c. What it logs goes nowhere.
+static void control_step(struct fuzz_daemon *f)
+{
+	struct daemon *d = &f->d;
+	struct event events[EVENTS];
+	unsigned n = switch_control_step(d->sw, f->now_ns, events, EVENTS);
+
+	for (unsigned i = 0; i < n; i++)
+		eventlog_add(d->log, &events[i], f->now_ns);
+	eventlog_tick(d->log, f->now_ns);
+	observe_sample(d->observe, f->now_ns);
+	reload_poll(d->reload, f->now_ns);
+	requests_poll(d->requests, 0, f->now_ns);
+	metrics_poll(d->metrics, f->now_ns);
+}
+
+void fuzz_daemon_step(struct fuzz_daemon *f, uint64_t for_ns, bool workers)
+{
+	FILE *err = stderr;
+
+	f->now_ns += for_ns;
+	if (workers)
+		workers_step(f);
+	stderr = nowhere;
+	control_step(f);
+	rewind(nowhere);
+	stderr = err;
+}
+
+uint64_t fuzz_daemon_received(const struct fuzz_daemon *f)
+{
+	return switch_balance(f->d.sw).received;
+}
+
+void fuzz_daemon_settle(const struct fuzz_daemon *f)
+{
+	static const struct timespec rest = {.tv_nsec = 100000};
+
+	// The fuzzer's own threads may have begun meanwhile.
+	for (unsigned i = 0; i < MAX_RESTS && threads() > f->n_threads; i++)
+		nanosleep(&rest, NULL);
+}
+
+// A filter may name a host; the fuzzer's names are not to be asked for.
+int getaddrinfo(const char *node, const char *service, const struct addrinfo *hints,
+		struct addrinfo **res)
+{
+	(void)node;
+	(void)service;
+	(void)hints;
+	(void)res;
+	return EAI_NONAME;
+}
+
+void fuzz_daemon_init(void)
+{
+	static char *args[] = {"fuzz", "--no-huge", "--no-shconf", "--no-pci", "--no-telemetry",
+			       "--log-level=critical", "-m", "128", "-l", "0", NULL};
+
+	nowhere = fopen("/dev/null", "w");
+	FUZZ_CHECK(nowhere != NULL && rte_eal_init(10, args) >= 0);
+	pool = rte_pktmbuf_pool_create("fuzz", POOL, 0, 0, 2048 + 128, SOCKET_ID_ANY);
+	FUZZ_CHECK(pool != NULL);
+}

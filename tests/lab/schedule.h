@@ -1,0 +1,45 @@
+// SPDX-License-Identifier: Apache-2.0
+// A random schedule while it runs (test_random.c), and what must hold after each step of the
+// workers: accounts that agree, pools and headroom within their sizes, pauses that neither lapse
+// nor stay, and no lossless frame lost where that was promised. Exact, because everything runs in
+// one thread on the virtual clock. Fails the test by cmocka's assertions.
+#pragma once
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "dataplane/rng.h"
+#include "tests/lab/bench.h"
+#include "tests/lab/schedule_policy.h"
+
+// What all schedules together went through: a run in which nothing happens proves nothing.
+struct schedule_totals {
+	uint64_t events, frames, pauses;
+	uint64_t lost_without_promise, lost_exempt; // of lossless classes
+};
+
+struct schedule {
+	struct schedule_conf conf;
+	struct rng rng;
+	struct bench *b;
+	struct schedule_totals *totals;
+	uint64_t control_ns; // control's clock runs ahead, so that it polls links each time
+	bool silent; // sources stop
+	bool held;
+	bool quiet[SCHEDULE_PORTS]; // this host sends nothing for a while
+	uint8_t exempt[SCHEDULE_PORTS]; // groups whose overrun would be legal
+	// as after the step before
+	uint64_t lost[SCHEDULE_PORTS][N_CLASSES];
+	uint64_t pool_before[N_POOLS];
+	uint64_t headroom_before[SCHEDULE_PORTS][N_PGS];
+	uint64_t freed_ns[SCHEDULE_PORTS][N_CLASSES]; // when its XON left
+};
+
+// To be hung into bench.after_step, with the schedule as its argument.
+void schedule_after_step(struct bench *b);
+
+// Before a reload: losses of classes that were lossy until now are not judged by the next policy.
+void schedule_forget_losses(struct schedule *s);
+
+// What is on its way to these groups has not been stopped by the pause that stands.
+void schedule_exempt_occupied_groups(struct schedule *s, unsigned port);

@@ -1,0 +1,212 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "tests/lab/schedule_policy.h"
+
+#include <assert.h>
+#include <stdarg.h>
+#include <stdio.h>
+
+#define PICK(rng, table) ((table)[pick((rng), sizeof(table) / sizeof((table)[0]))])
+
+enum { PFC_LINK_BYTES = 84, LINK_OVERHEAD = 24, TAGS = 8 };
+
+struct text {
+	bool full_speed; // every port at the speed of its wire
+	size_t n;
+	char at[8192];
+};
+
+static unsigned pick(struct rng *rng, unsigned n)
+{
+	return rng_next(rng) % n;
+}
+
+__attribute__((format(printf, 2, 3))) static void add(struct text *t, const char *format, ...)
+{
+	va_list ap;
+
+	va_start(ap, format);
+	t->n += (size_t)vsnprintf(t->at + t->n, sizeof(t->at) - t->n, format, ap);
+	va_end(ap);
+	assert(t->n < sizeof(t->at));
+}
+
+void schedule_conf_draw(struct schedule_conf *c, struct rng *rng)
+{
+	static const unsigned cells[] = {96, 128, 256};
+	static const unsigned buffers_kb[] = {1000, 1500, 4000};
+	static const unsigned speeds[] = {10000, 10000, 10000, 1000, 25000};
+
+	*c = (struct schedule_conf){
+		.promise = pick(rng, 2),
+		.n_workers = 1 + pick(rng, 3),
+		.delay_ns = pick(rng, 1500),
+		.rx_ring = pick(rng, 2) ? 256 : 0,
+		.buffer_kb = PICK(rng, buffers_kb),
+		.cell_bytes = PICK(rng, cells),
+	};
+	c->learned = !c->promise && pick(rng, 2);
+	for (unsigned p = 0; p < SCHEDULE_PORTS; p++)
+		c->speed_mbps[p] = PICK(rng, speeds);
+}
+
+// Headroom in bytes for all that can arrive after the frame that entered XOFF, which takes
+// headroom itself: the PAUSE waits for a frame that has just begun, travels, and the host ends the
+// frame it is at. Frames of the worst length fill that time.
+static unsigned headroom_needed(const struct schedule_conf *c)
+{
+	unsigned cell = c->cell_bytes, longest = (SCHEDULE_MAX_LEN + TAGS + cell - 1) / cell;
+	uint64_t window = SCHEDULE_MAX_LEN + TAGS + LINK_OVERHEAD + PFC_LINK_BYTES, worst = 0;
+	unsigned fastest = 0;
+
+	for (unsigned p = 0; p < SCHEDULE_PORTS; p++)
+		fastest = c->speed_mbps[p] > fastest ? c->speed_mbps[p] : fastest;
+	window += (2 * c->delay_ns + 4) * fastest / 8000 + 1;
+	for (unsigned len = SCHEDULE_MIN_LEN; len <= SCHEDULE_MAX_LEN; len++) {
+		uint64_t cells = window * ((len + cell - 1) / cell) / (len + LINK_OVERHEAD) + 1;
+
+		worst = cells > worst ? cells : worst;
+	}
+	return (unsigned)(worst + 2 * longest) * cell;
+}
+
+// `auto` plans for the speed of the policy, so it is right where that is the wire's; being generous
+// it needs the largest buffer for three classes.
+static void draw_headroom(struct text *t, const struct schedule_conf *c, struct rng *rng)
+{
+	if (t->full_speed && c->buffer_kb >= 4000 && pick(rng, 2))
+		return;
+	if (!c->promise && pick(rng, 2))
+		add(t, ", headroom: %uKB", 1 + pick(rng, 8));
+	else
+		add(t, ", headroom: %u", headroom_needed(c) + 1000 * pick(rng, 10));
+}
+
+static void draw_wred(struct text *t, const struct schedule_conf *c, struct rng *rng,
+		      bool lossless)
+{
+	unsigned kmin_kb = 2 + pick(rng, 30), kmax_kb = kmin_kb + pick(rng, 100);
+
+	if (pick(rng, 3) == 0)
+		return;
+	add(t, ", wred: {ecn: %s, kmin: %uKB, kmax: %uKB, pmax: %u%%, mark_at: %s, weight: %u%s}",
+	    pick(rng, 4) ? "on" : "off", kmin_kb, kmax_kb, pick(rng, 101),
+	    pick(rng, 2) ? "enqueue" : "dequeue", pick(rng, 5),
+	    lossless && !c->promise && pick(rng, 2) ? ", not_ect: drop" : "");
+}
+
+static void draw_schedule(struct text *t, struct rng *rng)
+{
+	bool strict = pick(rng, 4) == 0;
+
+	if (strict)
+		add(t, ", schedule: strict");
+	else
+		add(t, ", schedule: {dwrr: %u}", 1 + pick(rng, pick(rng, 2) ? 10 : 200));
+	if (pick(rng, 6) == 0)
+		add(t, ", max_rate: %uM", 200 + pick(rng, 2000));
+	if (!strict && pick(rng, 6) == 0)
+		add(t, ", min_rate: %uM", 1 + pick(rng, 100));
+}
+
+static void draw_lossless(struct text *t, const struct schedule_conf *c, struct rng *rng,
+			  unsigned cls)
+{
+	static const char *const thresholds[] = {
+		"alpha: 1/64", "alpha: 1/16", "alpha: 1/16", "alpha: 1/4",
+		"alpha: 1",    "alpha: 8",    "static: 9KB", "static: 5%",
+	};
+	static const char *const mins[] = {"0", "0", "3KB", "1600"};
+	static const char *const offsets[] = {"", ", xon_offset: 0", ", xon_offset: 4KB",
+					      ", xon: 2KB, xon_offset: 100%"};
+
+	add(t, "      %u: {lossless: true, ingress: {min: %s, %s%s", cls, PICK(rng, mins),
+	    PICK(rng, thresholds), PICK(rng, offsets));
+	draw_headroom(t, c, rng);
+	add(t, "}");
+	draw_wred(t, c, rng, true);
+	draw_schedule(t, rng);
+	add(t, "}\n");
+}
+
+static void draw_lossy(struct text *t, const struct schedule_conf *c, struct rng *rng, unsigned cls)
+{
+	static const char *const queues[] = {"alpha: 1", "alpha: 1/8", "alpha: 1/64, min: 4KB",
+					     "static: 30KB"};
+
+	add(t, "      %u: {egress: {%s}", cls, PICK(rng, queues));
+	if (pick(rng, 4) == 0)
+		add(t, ", ingress: {static: %uKB}", 4 + pick(rng, 100));
+	draw_wred(t, c, rng, false);
+	draw_schedule(t, rng);
+	add(t, "}\n");
+}
+
+// Class 0 keeps its defaults: it carries the copies, and the probes of the end.
+static void draw_profile(struct text *t, const struct schedule_conf *c, struct rng *rng,
+			 const char *name)
+{
+	static const char *const maps[] = {
+		"",
+		"    dscp_to_class: {26: 5, 42: 3}\n",
+		"    dscp_to_class: {24-31: 5, 40-47: 3, 8-15: 2}\n",
+		"    dscp_to_class: {16-23: 3, 49-63: 5}\n",
+	};
+	static const uint8_t lossless_sets[] = {1 << 3, 1 << 3 | 1 << 5, 1 << 3 | 1 << 5,
+						1 << 5, 0, 1 << 2 | 1 << 3 | 1 << 5};
+	static const unsigned quanta[] = {65535, 4000, 300, 300};
+	uint8_t lossless = PICK(rng, lossless_sets);
+
+	add(t, "  %s:\n%s", name, PICK(rng, maps));
+	add(t, "    pfc: {quanta: %u%s%s}\n", PICK(rng, quanta),
+	    !c->promise && pick(rng, 4) == 0 ? ", rx: off" : "",
+	    !c->promise && pick(rng, 4) == 0 ? ", tx: off" : "");
+	if (pick(rng, 4) == 0)
+		add(t, "    remark: {dscp: {1: 9, 6: 50}, pcp: class}\n");
+	add(t, "    dscp_to_color: {8-11: yellow, 16-19: red}\n    classes:\n");
+	for (unsigned cls = 1; cls < 8; cls++) {
+		if (lossless >> cls & 1)
+			draw_lossless(t, c, rng, cls);
+		else if (cls == 1 || pick(rng, 2))
+			draw_lossy(t, c, rng, cls);
+	}
+}
+
+static void draw_ports(struct text *t, const struct schedule_conf *c, struct rng *rng, bool first)
+{
+	static const char *const guards[] = {"50%", "50%", "25%"};
+	static const unsigned slower[] = {1, 1, 1, 2, 4};
+
+	for (unsigned p = 0; p < SCHEDULE_PORTS; p++) {
+		unsigned speed = c->speed_mbps[p] / (first ? 1 : PICK(rng, slower));
+
+		t->full_speed &= speed == c->speed_mbps[p];
+		add(t,
+		    "  - {name: p%u, device: \"wire:w%u\", speed: %uM, mtu: 1500, cable: %um, "
+		    "profile: %s, rx_guard: %s}\n",
+		    p + 1, p + 1, speed, (unsigned)(c->delay_ns / 5 + 1),
+		    !c->promise && pick(rng, 4) == 0 ? "y" : "x", PICK(rng, guards));
+	}
+}
+
+const char *schedule_policy(const struct schedule_conf *c, struct rng *rng, bool first)
+{
+	static struct text t;
+
+	t.n = 0;
+	t.full_speed = true;
+	add(&t,
+	    "switch: {name: lab, workers: %u, mac_age: 1s, buffer: {size: %uKB, cell: %uB%s}}\n",
+	    c->n_workers, c->buffer_kb, c->cell_bytes,
+	    !c->promise && pick(rng, 3) == 0 ? ", oversubscription: 3" : "");
+	add(&t, "ports:\n");
+	draw_ports(&t, c, rng, first);
+	if (!c->learned) {
+		add(&t, "fdb:\n");
+		for (unsigned p = 1; p <= SCHEDULE_PORTS; p++)
+			add(&t, "  - {mac: \"02:00:00:00:00:%02x\", port: p%u}\n", p, p);
+	}
+	add(&t, "profiles:\n");
+	draw_profile(&t, c, rng, "x");
+	draw_profile(&t, c, rng, "y");
+	return t.at;
+}

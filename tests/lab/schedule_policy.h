@@ -1,0 +1,32 @@
+// SPDX-License-Identifier: Apache-2.0
+// Policies for random schedules (test_random.c). What only a restart may change is fixed for a
+// schedule; everything else is drawn anew for each reload. One thread; reads no clock.
+//
+// A schedule with a promise draws only policies under which a neighbour that obeys PFC loses
+// nothing: one profile for all ports, PFC on, headroom for all that is on a wire of this length,
+// no lossless frame of a kind that is copied (DSCP 0 to 7 stay in lossy class 0). The others also
+// draw headroom that is too small, PFC switched off, profiles that differ between ports, VLANs.
+#pragma once
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "dataplane/rng.h"
+
+enum { SCHEDULE_PORTS = 5, SCHEDULE_MIN_LEN = 80, SCHEDULE_MAX_LEN = 1514 };
+
+struct schedule_conf {
+	bool promise;
+	bool learned; // no static addresses
+	unsigned n_workers;
+	uint64_t delay_ns; // of every wire
+	uint32_t rx_ring; // of every port; 0: wires without one
+	unsigned buffer_kb, cell_bytes;
+	unsigned speed_mbps[SCHEDULE_PORTS]; // of the wires
+};
+
+void schedule_conf_draw(struct schedule_conf *c, struct rng *rng);
+
+// The policy as YAML. `first`: every port runs at the speed of its wire.
+const char *schedule_policy(const struct schedule_conf *c, struct rng *rng, bool first);

@@ -1,0 +1,24 @@
+// SPDX-License-Identifier: Apache-2.0
+// Stands between the switch and a driver where a measurement needs it: counts the cycles that the
+// driver's rx and tx take, and makes the endless traffic behind a port obey PFC at once, as a
+// neighbour would: a port whose sender is paused receives nothing. The headline figures are taken
+// without it. Called by the port's owner, like the driver itself.
+#pragma once
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "dataplane/port.h"
+
+struct weir_switch;
+
+struct __attribute__((aligned(64))) probe {
+	struct port_ops ops; // what the switch is given, with the probe as `drv`
+	const struct port_ops *real;
+	void *drv;
+	const struct weir_switch *sw; // set once there is one; NULL: PFC is ignored
+	unsigned port;
+	uint64_t rx_cycles, tx_cycles; // written by the port's owner
+};
+
+void probe_init(struct probe *p, const struct port_ops *real, void *drv, unsigned port);

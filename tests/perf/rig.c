@@ -1,0 +1,260 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "tests/perf/rig.h"
+
+#include <errno.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <rte_mempool.h>
+
+#include "control/config/config.h"
+#include "tests/perf/traffic.h"
+
+enum {
+	CELL_BYTES = 256,
+	MB = 1 << 20,
+	LEAST_BUFFER_MB = 12,
+	TABLES_BYTES = 64 << 20,
+	FRAME_RECORD_BYTES = 64,
+	SEED = 1,
+};
+
+__attribute__((format(printf, 2, 3))) static int failed(int err, const char *fmt, ...)
+{
+	va_list ap;
+
+	fputs("weir-bench: ", stderr);
+	va_start(ap, fmt);
+	vfprintf(stderr, fmt, ap);
+	va_end(ap);
+	fputc('\n', stderr);
+	return err;
+}
+
+// ---- the policy
+
+// With alpha 8 two groups of u cells each stay below XOFF while 2.125 u fit into the ingress pool,
+// which is the buffer less the headrooms. A third more leaves room for those.
+static uint32_t buffer_mb(const struct rig_conf *c)
+{
+	uint64_t cells = (c->frame_bytes + CELL_BYTES - 1) / CELL_BYTES;
+	uint64_t bytes = cells * CELL_BYTES * c->standing * c->n_ports * 4 / 3;
+
+	return LEAST_BUFFER_MB + (uint32_t)(bytes / MB);
+}
+
+static void put_head(FILE *f, const struct rig_conf *c)
+{
+	fprintf(f, "switch: {name: bench, workers: %u, buffer: {size: %uMB, cell: %uB}}\nports:\n",
+		c->n_workers, buffer_mb(c), CELL_BYTES);
+	for (unsigned i = 0; i < c->n_ports; i++)
+		fprintf(f, "  - {name: p%u, device: \"%s\", speed: 400G, profile: bench}\n", i,
+			c->devices[i]);
+	fputs("fdb:\n", f);
+	for (unsigned i = 0; i < c->n_ports; i++) {
+		for (uint32_t h = 0; h < c->n_macs; h++) {
+			uint8_t m[6];
+
+			traffic_mac(i, h, m);
+			fprintf(f, "  - {mac: \"%02x:%02x:%02x:%02x:%02x:%02x\", port: p%u}\n", m[0],
+				m[1], m[2], m[3], m[4], m[5], i);
+		}
+	}
+}
+
+// Everything on: a lossless class with PFC and ECN at departure, a strict one for CNPs, the rest by
+// weight, all below the port's shaper.
+static const char profile[] =
+	"profiles:\n"
+	"  bench:\n"
+	"    trust: dscp\n"
+	"    pfc: {rx: on, tx: on}\n"
+	"    dscp_to_class: {default: 0, 24-31: 3, 48-55: 6}\n"
+	"    classes:\n"
+	"      0: {schedule: {dwrr: 40}}\n"
+	"      3:\n"
+	"        lossless: true\n"
+	"        schedule: {dwrr: 60}\n"
+	"        ingress: {min: 18KB, alpha: 8, xon_offset: 18KB, headroom: auto}\n"
+	"        wred: {ecn: on, kmin: 150KB, kmax: 1500KB, pmax: 100%}\n"
+	"      6: {schedule: strict}\n";
+
+char *rig_policy_text(const struct rig_conf *conf)
+{
+	char *text = NULL;
+	size_t len;
+	FILE *f = open_memstream(&text, &len);
+
+	if (f == NULL)
+		return NULL;
+	put_head(f, conf);
+	fputs(profile, f);
+	return fclose(f) == 0 ? text : NULL;
+}
+
+static void print_diags(struct diags *d)
+{
+	for (unsigned i = 0; i < d->n; i++)
+		fprintf(stderr, "%s\n", d->lines[i]);
+	diags_fini(d);
+}
+
+static int load(struct rig *r)
+{
+	struct diags diags = {0};
+	char *text = rig_policy_text(r->conf);
+	int err;
+
+	if (text == NULL)
+		return failed(-ENOMEM, "out of memory");
+	err = config_parse("bench.yaml", text, strlen(text), &r->config, &diags);
+	free(text);
+	print_diags(&diags);
+	return err;
+}
+
+static int compile(const struct rig *r, const struct port_facts *facts, struct policy **out)
+{
+	struct diags diags = {0};
+	int err = config_compile(r->config, facts, out, &diags);
+
+	if (err != 0)
+		print_diags(&diags);
+	else
+		diags_fini(&diags);
+	return err;
+}
+
+// ---- memory and ports
+
+static uint32_t port_frames(const struct rig *r, unsigned i)
+{
+	return live_device_frames(r->conf->devices[i], config_port(r->config, i).tx_ring_bytes, 0);
+}
+
+// As the daemon plans it, before facts are known.
+static int count_frames(const struct rig *r, uint32_t *n_frames)
+{
+	struct port_facts facts[RIG_MAX_PORTS] = {0};
+	struct policy *plan;
+	int err;
+
+	for (unsigned i = 0; i < r->conf->n_ports; i++) {
+		struct config_port_open p = config_port(r->config, i);
+
+		facts[i] = (struct port_facts){.speed_bps = p.speed_bps, .max_frame = p.max_frame,
+					       .rx_ring = port_frames(r, i),
+					       .tx_ring_bytes = p.tx_ring_bytes,
+					       .rx_depth_readable = true, .pfc_rx = true,
+					       .pfc_tx = true};
+	}
+	err = compile(r, facts, &plan);
+	if (err != 0)
+		return err;
+	*n_frames = switch_max_frames(plan) + r->conf->driver_frames;
+	policy_destroy(plan);
+	for (unsigned i = 0; i < r->conf->n_ports; i++)
+		*n_frames += port_frames(r, i);
+	return 0;
+}
+
+static int make_memory(struct rig *r)
+{
+	const struct rig_conf *c = r->conf;
+	uint32_t max_frame = config_port(r->config, 0).max_frame, n_frames;
+	struct live_text text = {0};
+	struct live_eal_conf eal = {.worker_cpus = c->cpus, .n_workers = c->n_workers};
+	int err = count_frames(r, &n_frames);
+
+	if (err != 0)
+		return err;
+	eal.mem_bytes = live_pool_bytes(n_frames, max_frame) + TABLES_BYTES +
+			(uint64_t)n_frames * FRAME_RECORD_BYTES * c->n_workers * c->n_workers;
+	err = live_eal_init("weir-bench", &eal, &text);
+	if (err == 0)
+		err = live_pool_create("frames", n_frames, max_frame, &r->pool, &text);
+	fputs(text.note, stderr);
+	return err == 0 ? 0 : failed(err, "%s", text.err);
+}
+
+static int open_ports(struct rig *r)
+{
+	for (unsigned i = 0; i < r->conf->n_ports; i++) {
+		struct config_port_open p = config_port(r->config, i);
+		struct live_conf conf = {.pool = r->pool, .max_frame = p.max_frame, .mtu = p.mtu,
+					 .tx_ring_bytes = p.tx_ring_bytes, .keep = &p.keep};
+		struct live_text text = {0};
+		int err = live_open(p.device, &conf, &r->ports[i], &text);
+
+		if (err != 0)
+			return failed(err, "%s", text.err);
+		r->n_open = i + 1;
+	}
+	return 0;
+}
+
+static int compile_policy(struct rig *r)
+{
+	struct port_facts facts[RIG_MAX_PORTS];
+
+	for (unsigned i = 0; i < r->n_open; i++)
+		facts[i] = r->ports[i].facts;
+	return compile(r, facts, &r->policy);
+}
+
+int rig_open(struct rig *r, const struct rig_conf *conf)
+{
+	int err;
+
+	*r = (struct rig){.conf = conf};
+	err = load(r);
+	if (err == 0)
+		err = make_memory(r);
+	if (err == 0)
+		err = open_ports(r);
+	if (err == 0)
+		err = compile_policy(r);
+	if (err == 0)
+		clock_start(&r->clock);
+	return err;
+}
+
+void rig_close(struct rig *r)
+{
+	switch_destroy(r->sw);
+	policy_destroy(r->policy);
+	while (r->n_open > 0)
+		live_close(&r->ports[--r->n_open]);
+	rte_mempool_free(r->pool);
+	config_destroy(r->config);
+}
+
+// ---- a switch
+
+int rig_new_switch(struct rig *r, enum rig_probe probe)
+{
+	struct switch_port sp[RIG_MAX_PORTS];
+	int err;
+
+	switch_destroy(r->sw);
+	r->sw = NULL;
+	for (unsigned i = 0; i < r->n_open; i++) {
+		struct live_port *p = &r->ports[i];
+		struct probe *between = &r->probes[i];
+
+		probe_init(between, p->ops, p->drv, i);
+		sp[i] = (struct switch_port){.ops = p->ops, .drv = p->drv, .facts = p->facts};
+		if (probe != RIG_BARE) {
+			sp[i].ops = &between->ops;
+			sp[i].drv = between;
+		}
+	}
+	err = switch_create(r->policy, sp, r->pool, SEED, &r->sw);
+	if (err != 0)
+		return failed(err, "cannot make the switch: %s", strerror(-err));
+	for (unsigned i = 0; i < r->n_open && probe == RIG_OBEYING; i++)
+		r->probes[i].sw = r->sw;
+	return 0;
+}

@@ -1,0 +1,52 @@
+// SPDX-License-Identifier: Apache-2.0
+// One switch on live ports, as the daemon builds it (control/daemon/bringup.c) but without its
+// sockets and threads: policy, EAL, frames, ports once; switches one after the other on the same
+// ports. The main thread calls everything here while no worker runs.
+#pragma once
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "control/daemon/clock.h"
+#include "dataplane/switch.h"
+#include "drivers/live.h"
+#include "tests/perf/probe.h"
+
+enum { RIG_MAX_PORTS = 8, RIG_MAX_WORKERS = 8, RIG_DEVICE_LEN = 256 };
+
+struct rig_conf {
+	unsigned n_ports, n_workers;
+	int cpus[RIG_MAX_WORKERS]; // one per worker
+	char devices[RIG_MAX_PORTS][RIG_DEVICE_LEN];
+	uint32_t frame_bytes; // longest frame there will be
+	uint32_t n_macs; // hosts behind each port, as traffic_mac() numbers them
+	uint32_t standing; // frames that shall fit into each egress queue without XOFF
+	uint32_t driver_frames; // that all drivers together keep for good, beside their rings
+	bool fit_speed; // small buffer, for ports slower than 400G
+};
+
+struct config;
+
+struct rig {
+	const struct rig_conf *conf;
+	struct config *config;
+	struct policy *policy;
+	struct rte_mempool *pool;
+	unsigned n_open;
+	struct live_port ports[RIG_MAX_PORTS];
+	struct probe probes[RIG_MAX_PORTS];
+	struct weir_switch *sw;
+	struct tsc_clock clock;
+};
+
+// The policy of the benchmark, for the caller to free; NULL without memory.
+char *rig_policy_text(const struct rig_conf *conf);
+
+// 0, or -errno after the reason was printed. conf is borrowed.
+__attribute__((warn_unused_result)) int rig_open(struct rig *r, const struct rig_conf *conf);
+void rig_close(struct rig *r); // also after a failed rig_open
+
+enum rig_probe { RIG_BARE, RIG_TIMED, RIG_OBEYING };
+
+// A fresh switch in place of the one before. 0 or -errno, after the reason was printed.
+__attribute__((warn_unused_result)) int rig_new_switch(struct rig *r, enum rig_probe probe);

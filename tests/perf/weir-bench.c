@@ -1,0 +1,446 @@
+// SPDX-License-Identifier: Apache-2.0
+// What a packet costs: the live switch (policy, drivers, dataplane as in `weir`) on endless
+// traffic, in short rounds. scripts/bench runs it case by case; alone it prints one line a case.
+#include <errno.h>
+#include <getopt.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include <json-c/json.h>
+#include <rte_cycles.h>
+
+#include "tests/perf/measure.h"
+#include "tests/perf/rig.h"
+#include "tests/perf/stages.h"
+#include "tests/perf/traffic.h"
+
+enum { EXIT_FAILED = 1, EXIT_MISUSED = 2, PATH_LEN = 256, WARM_UP_ROUNDS = 3 };
+
+struct options {
+	struct rig_conf rig;
+	struct traffic traffic;
+	char dir[PATH_LEN]; // of the traffic
+	bool keep_dir, only_traffic, shallow, standing, split, stages, json;
+	unsigned n_rounds, round_us;
+};
+
+static const char usage[] =
+	"usage: weir-bench [options]\n"
+	"  --frame BYTES        length without FCS, 74..1514 (74)\n"
+	"  --flows N            distinct flows of a port, 1..65536 (16)\n"
+	"  --macs N             hosts behind a port, 1..4096 (1)\n"
+	"  --workers N          1 or 2 (1), on the CPUs of --cpus A,B (0,1)\n"
+	"  --queue KIND         shallow, standing, or both (both)\n"
+	"  --standing N         frames that stand in each egress queue (16384)\n"
+	"  --rounds N           rounds of a case (400), each --round-us N long (2000)\n"
+	"  --split              driver and dataplane apart, in a case of its own\n"
+	"  --stages             the stages of the dataplane one by one\n"
+	"  --traffic DIR        keep the pcap files of the traffic there\n"
+	"  --only-traffic       write those and end\n"
+	"  --device DEVICE      instead of net_pcap ports; once for each port. Its traffic comes\n"
+	"                       from elsewhere\n"
+	"  --json               one JSON object\n";
+
+// ---- options
+
+enum { OPT_FRAME = 256, OPT_FLOWS, OPT_MACS, OPT_WORKERS, OPT_CPUS, OPT_QUEUE, OPT_STANDING,
+       OPT_ROUNDS, OPT_ROUND_US, OPT_SPLIT, OPT_STAGES, OPT_TRAFFIC, OPT_ONLY_TRAFFIC, OPT_DEVICE,
+       OPT_JSON, OPT_HELP };
+
+static const struct option longs[] = {
+	{"frame", required_argument, NULL, OPT_FRAME},
+	{"flows", required_argument, NULL, OPT_FLOWS},
+	{"macs", required_argument, NULL, OPT_MACS},
+	{"workers", required_argument, NULL, OPT_WORKERS},
+	{"cpus", required_argument, NULL, OPT_CPUS},
+	{"queue", required_argument, NULL, OPT_QUEUE},
+	{"standing", required_argument, NULL, OPT_STANDING},
+	{"rounds", required_argument, NULL, OPT_ROUNDS},
+	{"round-us", required_argument, NULL, OPT_ROUND_US},
+	{"split", no_argument, NULL, OPT_SPLIT},
+	{"stages", no_argument, NULL, OPT_STAGES},
+	{"traffic", required_argument, NULL, OPT_TRAFFIC},
+	{"only-traffic", no_argument, NULL, OPT_ONLY_TRAFFIC},
+	{"device", required_argument, NULL, OPT_DEVICE},
+	{"json", no_argument, NULL, OPT_JSON},
+	{"help", no_argument, NULL, OPT_HELP},
+	{0},
+};
+
+static bool number(const char *text, uint32_t min, uint32_t max, uint32_t *out)
+{
+	char *end;
+	unsigned long v = strtoul(text, &end, 10);
+
+	if (*text < '0' || *text > '9' || *end != '\0' || v < min || v > max) {
+		fprintf(stderr, "weir-bench: %s is no number from %u to %u\n", text, min, max);
+		return false;
+	}
+	*out = (uint32_t)v;
+	return true;
+}
+
+static bool cpus(const char *text, struct rig_conf *c)
+{
+	unsigned n = 0;
+	char *end;
+
+	for (; n < RIG_MAX_WORKERS; text = end + 1) {
+		c->cpus[n++] = (int)strtoul(text, &end, 10);
+		if (end == text || (*end != ',' && *end != '\0'))
+			break;
+		if (*end == '\0')
+			return true;
+	}
+	fputs("weir-bench: --cpus wants numbers with commas between them\n", stderr);
+	return false;
+}
+
+static bool queue_kind(const char *text, struct options *o)
+{
+	bool both = strcmp(text, "both") == 0;
+
+	o->shallow = both || strcmp(text, "shallow") == 0;
+	o->standing = both || strcmp(text, "standing") == 0;
+	if (o->shallow || o->standing)
+		return true;
+	fprintf(stderr, "weir-bench: --queue wants shallow, standing or both, not %s\n", text);
+	return false;
+}
+
+static bool device(const char *text, struct rig_conf *c)
+{
+	if (c->n_ports == RIG_MAX_PORTS || strlen(text) >= RIG_DEVICE_LEN) {
+		fprintf(stderr, "weir-bench: at most %d devices of %d letters\n", RIG_MAX_PORTS,
+			RIG_DEVICE_LEN - 1);
+		return false;
+	}
+	snprintf(c->devices[c->n_ports++], RIG_DEVICE_LEN, "%s", text);
+	return true;
+}
+
+static bool option(int opt, struct options *o)
+{
+	switch (opt) {
+	case OPT_FRAME:
+		return number(optarg, TRAFFIC_MIN_FRAME, TRAFFIC_MAX_FRAME, &o->traffic.frame_bytes);
+	case OPT_FLOWS: return number(optarg, 1, TRAFFIC_MAX_FLOWS, &o->traffic.n_flows);
+	case OPT_MACS: return number(optarg, 1, TRAFFIC_MAX_MACS, &o->traffic.n_macs);
+	case OPT_WORKERS: return number(optarg, 1, RIG_MAX_WORKERS, &o->rig.n_workers);
+	case OPT_CPUS: return cpus(optarg, &o->rig);
+	case OPT_QUEUE: return queue_kind(optarg, o);
+	case OPT_STANDING: return number(optarg, 1, 65536, &o->rig.standing);
+	case OPT_ROUNDS: return number(optarg, 1, 100000, &o->n_rounds);
+	case OPT_ROUND_US: return number(optarg, 1, 1000000, &o->round_us);
+	case OPT_SPLIT: o->split = true; return true;
+	case OPT_STAGES: o->stages = true; return true;
+	case OPT_ONLY_TRAFFIC: o->only_traffic = true; return true;
+	case OPT_JSON: o->json = true; return true;
+	case OPT_DEVICE: return device(optarg, &o->rig);
+	case OPT_TRAFFIC:
+		snprintf(o->dir, sizeof(o->dir), "%s", optarg);
+		o->keep_dir = true;
+		return true;
+	default: return false;
+	}
+}
+
+// -1, or the exit status.
+static int read_options(int argc, char **argv, struct options *o)
+{
+	int opt;
+
+	*o = (struct options){.rig = {.n_workers = 1, .cpus = {0, 1}, .standing = 16384},
+			      .traffic = {.frame_bytes = 74, .n_flows = 16, .n_macs = 1},
+			      .shallow = true, .standing = true, .n_rounds = 400, .round_us = 2000};
+	while ((opt = getopt_long(argc, argv, "", longs, NULL)) != -1) {
+		if (opt == OPT_HELP) {
+			fputs(usage, stdout);
+			return 0;
+		}
+		if (!option(opt, o)) {
+			if (opt == '?')
+				fputs(usage, stderr);
+			return EXIT_MISUSED;
+		}
+	}
+	if (optind < argc || o->rig.n_ports == 1) {
+		fputs(usage, stderr);
+		return EXIT_MISUSED;
+	}
+	return -1;
+}
+
+// ---- traffic and ports
+
+static int make_traffic(struct options *o)
+{
+	int err;
+
+	if (!o->keep_dir) {
+		snprintf(o->dir, sizeof(o->dir), "/tmp/weir-bench.XXXXXX");
+		if (mkdtemp(o->dir) == NULL)
+			return -errno;
+	}
+	err = traffic_write(&o->traffic, 2, o->dir);
+	if (err != 0)
+		fprintf(stderr, "weir-bench: cannot write traffic into %s: %s\n", o->dir,
+			strerror(-err));
+	return err;
+}
+
+static void forget_traffic(const struct options *o)
+{
+	char path[PATH_LEN + 16];
+
+	if (o->keep_dir || o->dir[0] == '\0')
+		return;
+	for (unsigned i = 0; i < 2; i++) {
+		traffic_path(o->dir, i, path, sizeof(path));
+		(void)unlink(path);
+	}
+	(void)rmdir(o->dir);
+}
+
+// A policy's device names are short, so the folder is entered rather than named.
+static int pcap_ports(struct options *o)
+{
+	struct rig_conf *c = &o->rig;
+
+	c->n_ports = 2;
+	c->driver_frames = c->n_ports * o->traffic.n_flows;
+	for (unsigned i = 0; i < c->n_ports; i++)
+		snprintf(c->devices[i], RIG_DEVICE_LEN,
+			 "vdev:net_pcap%u,rx_pcap=p%u.pcap,infinite_rx=1", i, i);
+	return chdir(o->dir) == 0 ? 0 : -errno;
+}
+
+// ---- cases
+
+struct outcome {
+	const char *name;
+	unsigned n_rounds, n_clean; // clean: no worker was preempted
+	double min, median; // cycles per packet
+	double busy_min, busy_median; // of loops that moved a frame
+	double best_mpps; // of the best round
+	double rx, tx; // of the best round, cycles per packet in the drivers
+	double packets_per_loop;
+	uint64_t packets, dropped, pauses_sent, marked, standing;
+};
+
+static int by_size(const void *a, const void *b)
+{
+	const double *x = a, *y = b;
+
+	return (*x > *y) - (*x < *y);
+}
+
+static double median(double *v, unsigned n)
+{
+	qsort(v, n, sizeof(v[0]), by_size);
+	return v[n / 2];
+}
+
+static void take_best(struct outcome *out, const struct round *best)
+{
+	double n = (double)best->packets;
+
+	out->min = (double)best->cycles / n;
+	out->rx = (double)best->rx_cycles / n;
+	out->tx = (double)best->tx_cycles / n;
+	out->packets_per_loop = n / (double)best->busy_loops;
+	out->best_mpps = n * (double)rte_get_tsc_hz() / (double)best->elapsed_cycles / 1e6;
+}
+
+static bool better(const struct round *a, const struct round *b)
+{
+	return b->packets == 0 || (double)a->cycles * (double)b->packets <
+					  (double)b->cycles * (double)a->packets;
+}
+
+// With several workers one may fall behind while the kernel runs something else: its queues are
+// emptied between rounds, so that a round begins as the one before.
+static int rounds(struct rig *r, const struct options *o, struct outcome *out)
+{
+	double *all = calloc(2 * o->n_rounds, sizeof(*all)), *busy;
+	struct round best = {0};
+	int err = all == NULL ? -ENOMEM : 0;
+
+	busy = all + o->n_rounds;
+	out->busy_min = 1e12;
+	for (unsigned i = 0; i < o->n_rounds + WARM_UP_ROUNDS && err == 0; i++) {
+		struct round round = measure_round(r, o->round_us * 1000ull);
+
+		if (o->rig.n_workers > 1 && out->standing == 0)
+			err = measure_drain(r);
+		if (i < WARM_UP_ROUNDS || round.packets == 0)
+			continue;
+		out->packets += round.packets;
+		out->n_clean += round.preempted == 0;
+		all[out->n_rounds] = (double)round.cycles / (double)round.packets;
+		busy[out->n_rounds] = (double)round.busy_cycles / (double)round.packets;
+		if (busy[out->n_rounds] < out->busy_min)
+			out->busy_min = busy[out->n_rounds];
+		out->n_rounds++;
+		if (better(&round, &best))
+			best = round;
+	}
+	if (err == 0 && out->n_rounds == 0) {
+		fprintf(stderr, "weir-bench: no packet left the switch\n");
+		err = -ENODATA;
+	}
+	if (err == 0) {
+		take_best(out, &best);
+		out->median = median(all, out->n_rounds);
+		out->busy_median = median(busy, out->n_rounds);
+	}
+	free(all);
+	return err;
+}
+
+static int run_case(struct rig *r, const struct options *o, enum rig_probe probe,
+		    struct outcome *out)
+{
+	int err = rig_new_switch(r, probe);
+
+	if (err == 0 && out->standing != 0)
+		err = measure_stand(r, out->standing);
+	if (err == 0)
+		err = rounds(r, o, out);
+	if (err != 0)
+		return err;
+	out->dropped = measure_dropped(r);
+	out->pauses_sent = measure_pauses_sent(r);
+	out->marked = measure_marked(r);
+	return 0;
+}
+
+// ---- the report
+
+static void print_text(const struct outcome *c)
+{
+	printf("%-9s %7.1f cycles/packet min %7.1f median %7.2f Mpps", c->name, c->min, c->median,
+	       c->best_mpps);
+	if (c->rx > 0)
+		printf("  driver rx %.1f tx %.1f, switch %.1f", c->rx, c->tx, c->min - c->rx - c->tx);
+	printf("  (%u rounds, %u undisturbed; dropped %lu, paused %lu, marked %lu)\n", c->n_rounds,
+	       c->n_clean, c->dropped, c->pauses_sent, c->marked);
+	fflush(stdout);
+}
+
+static json_object *to_json(const struct outcome *c)
+{
+	const struct {
+		const char *key;
+		double value;
+	} reals[] = {
+		{"cycles_per_packet", c->min},	    {"cycles_per_packet_median", c->median},
+		{"busy_cycles_per_packet", c->busy_min},
+		{"busy_cycles_per_packet_median", c->busy_median},
+		{"mpps", c->best_mpps},		    {"driver_rx_cycles", c->rx},
+		{"driver_tx_cycles", c->tx},	    {"packets_per_busy_loop", c->packets_per_loop},
+	};
+	const struct {
+		const char *key;
+		uint64_t value;
+	} whole[] = {
+		{"rounds", c->n_rounds},    {"rounds_undisturbed", c->n_clean},
+		{"packets", c->packets},    {"dropped", c->dropped},
+		{"pauses_sent", c->pauses_sent}, {"ecn_marked", c->marked},
+		{"standing", c->standing},
+	};
+	json_object *j = json_object_new_object();
+
+	for (size_t i = 0; i < sizeof(reals) / sizeof(reals[0]); i++)
+		json_object_object_add(j, reals[i].key, json_object_new_double(reals[i].value));
+	for (size_t i = 0; i < sizeof(whole) / sizeof(whole[0]); i++)
+		json_object_object_add(j, whole[i].key,
+				       json_object_new_int64((int64_t)whole[i].value));
+	return j;
+}
+
+static int report(const struct options *o, const struct outcome *c, json_object *all)
+{
+	if (o->json)
+		json_object_object_add(all, c->name, to_json(c));
+	else
+		print_text(c);
+	// One worker must not lose a frame here: nothing was overloaded.
+	if (c->dropped == 0)
+		return 0;
+	fprintf(stderr, "weir-bench: %s: %lu frames were dropped, so this measures the wrong thing\n",
+		c->name, c->dropped);
+	return -EIO;
+}
+
+static int all_cases(struct rig *r, const struct options *o, json_object *all)
+{
+	enum rig_probe plain = o->rig.n_workers > 1 ? RIG_OBEYING : RIG_BARE;
+	struct {
+		bool wanted;
+		enum rig_probe probe;
+		struct outcome out;
+	} cases[] = {
+		{o->shallow, plain, {.name = "shallow"}},
+		{o->standing, plain, {.name = "standing", .standing = o->rig.standing}},
+		{o->split && o->shallow, RIG_TIMED, {.name = "split"}},
+		{o->split && o->standing, RIG_TIMED,
+		 {.name = "split-standing", .standing = o->rig.standing}},
+	};
+	int err = 0;
+
+	for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]) && err == 0; i++) {
+		if (!cases[i].wanted)
+			continue;
+		err = run_case(r, o, cases[i].probe, &cases[i].out);
+		if (err == 0)
+			err = report(o, &cases[i].out, all);
+	}
+	return err;
+}
+
+static int bench(struct options *o)
+{
+	json_object *all = json_object_new_object();
+	struct rig rig;
+	int err;
+
+	o->rig.frame_bytes = o->traffic.frame_bytes;
+	o->rig.n_macs = o->traffic.n_macs;
+	if (o->rig.n_ports == 0) {
+		err = make_traffic(o);
+		if (err == 0 && !o->only_traffic)
+			err = pcap_ports(o);
+		if (err != 0 || o->only_traffic)
+			return err;
+	}
+	if (!o->standing)
+		o->rig.standing = 1024;
+	err = rig_open(&rig, &o->rig);
+	if (err == 0)
+		err = all_cases(&rig, o, all);
+	if (err == 0 && o->stages)
+		err = stages_measure(&rig, &o->traffic, o->json ? all : NULL);
+	if (err == 0 && o->json) {
+		json_object_object_add(all, "tsc_hz",
+				       json_object_new_int64((int64_t)rte_get_tsc_hz()));
+		puts(json_object_to_json_string_ext(all, JSON_C_TO_STRING_PRETTY));
+	}
+	rig_close(&rig);
+	json_object_put(all);
+	return err;
+}
+
+int main(int argc, char **argv)
+{
+	struct options o;
+	int status = read_options(argc, argv, &o);
+
+	if (status >= 0)
+		return status;
+	status = bench(&o) == 0 ? 0 : EXIT_FAILED;
+	forget_traffic(&o);
+	return status;
+}

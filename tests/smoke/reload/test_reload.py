@@ -1,0 +1,583 @@
+#!/usr/bin/python3
+# SPDX-License-Identifier: Apache-2.0
+"""Reloads the policy of one running `weir` on three AF_XDP ports, by command and by SIGHUP, with
+numbered traffic between the hosts all the while.
+
+usage: test_reload.py WEIR WEIRCTL [NAME-OF-A-TEST ...]
+
+Needs root; exits 77 without. Each test is one sentence of behaviour; they run in the order written.
+Each begins and ends on the plain policy. Leaves nothing behind.
+"""
+import json
+import os
+import re
+import signal
+import socket
+import statistics
+import subprocess
+import sys
+import tempfile
+import threading
+import time
+
+HERE = os.path.dirname(os.path.abspath(__file__))
+sys.path.insert(0, os.path.join(HERE, "..", "daemon"))
+from world import (HOSTS, ID, NAME, SOCK, TOS_CLASS3, Switch, World, ctl, eventually,  # noqa: E402
+                   held_balance, link_rx, ns, ping, row, show, want, want_eq)
+
+FLOW = os.path.join(HERE, "flow.py")
+WEIRCTL = os.path.abspath(sys.argv[2])
+PLAIN = {
+    "workers": "1", "buffer": "4MB", "device": "s[1-2]", "speed": "1G", "speed3": "1G",
+    "mtu": "1500", "vlan": "", "vlan3": "", "weight0": "50", "weight1": "50",
+    "class3": "{lossless: true, schedule: {dwrr: 50}, ingress: {alpha: 1}}", "more": "",
+}
+LOSSY3 = "{schedule: {dwrr: 50}}"
+TEXT = """\
+switch: {name: %(name)s, workers: %(workers)s, buffer: {size: %(buffer)s}}
+ports:
+  - {name: "p[1-2]", device: "xdp:%(id)s%(device)s", speed: %(speed)s, mtu: %(mtu)s%(vlan)s}
+  - {name: p3, device: "xdp:%(id)ss3", speed: %(speed3)s, mtu: %(mtu)s%(vlan3)s}
+profiles:
+  default:
+    dscp_to_class: {default: 0, 8-15: 1, 24-31: 3}
+    classes:
+      0: {schedule: {dwrr: %(weight0)s}}
+      1: {schedule: {dwrr: %(weight1)s}}
+      3: %(class3)s
+%(more)s"""
+TOS_CLASS1 = "0x20"  # DSCP 8
+
+
+def text_of(**changes):
+    return TEXT % {"name": NAME, "id": ID, **PLAIN, **changes}
+
+
+class File:
+    """The policy file that the switch was started with."""
+
+    def __init__(self, folder):
+        self.path = os.path.join(folder, "policy.yaml")
+        self.put()
+
+    def put(self, **changes):
+        with open(self.path, "w") as f:
+            f.write(text_of(**changes))
+
+    def reload(self, **changes):
+        self.put(**changes)
+        return ctl("reload").stdout
+
+    def refused(self, *args, **changes):
+        """The messages."""
+        if changes:
+            self.put(**changes)
+        r = ctl("reload", *args, check=False)
+        want_eq((r.returncode, r.stdout), (2, ""), f"exit and output: {r.stderr}")
+        want(r.stderr.endswith("\nnothing was changed\n"), r.stderr)
+        return r.stderr.splitlines()[:-1]
+
+
+class Flow:
+    """Datagrams from host a to host b. Use it in a `with` block; verdict afterwards."""
+
+    ports = iter(range(9000, 9999))
+
+    def __init__(self, a, b, tos="0", size=1000, per_second=1500):
+        self.a, self.b, self.args = a, b, [tos, str(size), str(per_second)]
+        self.port = str(next(self.ports))
+
+    def start(self, host, *args):
+        p = subprocess.Popen([*ns(f"h{host}"), "/usr/bin/python3", "-B", FLOW, *args],
+                             stdout=subprocess.PIPE, text=True)
+        want_eq(p.stdout.readline(), "ready\n", "the flow's program")
+        return p
+
+    def __enter__(self):
+        self.receiver = self.start(self.b, "receive", self.port)
+        self.sender = self.start(self.a, "send", f"10.77.0.{self.b}", self.port, *self.args)
+        return self
+
+    def __exit__(self, *exc):
+        self.sent = int(self.end(self.sender) or 0)
+        time.sleep(0.3)  # what is under way
+        self.got = json.loads(self.end(self.receiver) or "{}")
+
+    @staticmethod
+    def end(p):
+        p.terminate()
+        try:
+            return p.communicate(timeout=20)[0]
+        except subprocess.TimeoutExpired:
+            p.kill()
+            return p.communicate()[0]
+
+    def want_all(self, at_least):
+        want(self.sent >= at_least, f"only {self.sent} datagrams were sent")
+        want_eq(self.got, {"received": self.sent, "missing": 0, "disordered": 0},
+                f"{self.sent} datagrams sent")
+
+
+def lossless_classes():
+    return sorted({r["class"] for r in show("pfc", "p1")["pfc"] if r["lossless"]})
+
+
+def totals():
+    """All that only grows, as one list."""
+    out = [v for k, v in show("balance")["balance"].items() if k not in ("queued", "balanced")]
+    for what, keys in (("ports", "rx_packets rx_bytes tx_packets tx_bytes"),
+                       ("queues", "tx_packets tx_bytes dropped_packets")):
+        out += [r[k] for r in show(what)[what] for k in keys.split()]
+    return out
+
+
+def events(kind, since=0):
+    return [e for e in show("events")["events"] if e["event"] == kind and e["seq"] > since]
+
+
+def last_event():
+    return max((e["seq"] for e in show("events")["events"]), default=0)
+
+
+# ---- what is told
+
+
+def t_a_reload_says_what_has_changed(sw, file):
+    out = file.reload(weight0="60", speed="900M")
+    want_eq(out, f"reloaded {file.path}: 2 keys changed\n"
+                 "  profiles.default.classes.0.schedule.dwrr\n  ports[0].speed\n", "changed keys")
+    want_eq(row(show("ports")["ports"], name="p1")["speed_bps"], 900000000, "speed of p1")
+    want_eq(row(show("ports")["ports"], name="p3")["speed_bps"], 1000000000, "speed of p3")
+    want_eq(show("config")["config"]["text"], text_of(weight0="60", speed="900M"), "show config")
+    told = events("reload")[-1]
+    want_eq((told["changed"], told["severity"], "port" in told), (2, "info", False), str(told))
+    want_eq(ctl("reload").stdout, f"reloaded {file.path}: nothing changed\n", "the same again")
+    file.put()
+    data = json.loads(ctl("reload", "--json").stdout)
+    want_eq((data["reloaded"], data["file"], len(data["changed"]), data["warnings"]),
+            (True, file.path, 2, []), "JSON")
+
+
+def t_a_reload_of_another_file_makes_it_the_running_one(sw, file):
+    folder = os.path.dirname(file.path)
+    other = os.path.join(folder, "other.yaml")
+    with open(other, "w") as f:
+        f.write(text_of(weight0="70"))
+    r = subprocess.run([WEIRCTL, "-s", NAME, "reload", "./other.yaml"], cwd=folder,
+                       stdout=subprocess.PIPE, text=True)
+    want_eq((r.returncode, r.stdout.splitlines()[0]),
+            (0, f"reloaded {folder}/./other.yaml: 1 key changed"), "a relative path")
+    want_eq(show("config")["config"]["file"], f"{folder}/./other.yaml", "show config")
+    with open(other, "w") as f:
+        f.write(text_of(weight0="71"))
+    want(ctl("reload").stdout.startswith(f"reloaded {folder}/./other.yaml: 1 key"), "it is read")
+    want(ctl("reload", file.path).stdout.startswith(f"reloaded {file.path}: 1 key"), "and back")
+    want_eq(ctl("reload", "a", "b", check=False).returncode, 2, "two files")
+
+
+def t_warnings_are_told_and_do_no_harm(sw, file):
+    file.put(more="vlans: [{id: 10}]\n", vlan=", vlan: {untagged: 10}",
+             vlan3=", vlan: {untagged: 20}")
+    r = ctl("reload")
+    want(re.search(r"policy\.yaml:\d+:\d+: warning: ports\[1\]\.vlan\.untagged: VLAN 20", r.stderr),
+         r.stderr)
+    want("keys changed" in r.stdout, r.stdout)
+    file.reload()
+
+
+# ---- what is refused
+
+
+def t_all_mistakes_are_told_and_nothing_changes(sw, file):
+    before = show("config"), show("buffers", "p1")["pgs"][3]["xoff_at_bytes"]
+    at = totals()
+    with Flow(1, 2, TOS_CLASS3) as flow:
+        time.sleep(0.3)
+        lines = file.refused(weight0="1001", speed="1X", class3="{losless: true}")
+        file.put()
+        time.sleep(0.3)
+    want_eq([re.sub(r".*policy\.yaml:(\d+):\d+: ([\w.\[\]]+): .*", r"\1 \2", l) for l in lines],
+            ["3 ports[0].speed", "9 profiles.default.classes.0.schedule.dwrr",
+             "11 profiles.default.classes.3.losless"], "mistakes in file order")
+    flow.want_all(500)
+    want_eq((show("config"), show("buffers", "p1")["pgs"][3]["xoff_at_bytes"]), before,
+            "what runs")
+    want(all(b >= a for a, b in zip(at, totals())), "counters only grow")
+    want_eq(events("reload-failed")[-1]["mistakes"], 3, "the event")
+    data = json.loads(ctl("reload", "--json", "/nonexistent.yaml", check=False).stdout)
+    want_eq((data["reloaded"], data["mistakes"]),
+            (False, ["/nonexistent.yaml: cannot open: No such file or directory"]), "JSON")
+
+
+def t_restart_only_keys_are_refused_by_name(sw, file):
+    before = show("config")
+    lines = file.refused(workers="2", buffer="5MB", device="x[1-2]")
+    want_eq([re.sub(r".*policy\.yaml:\d+:\d+: ", "", l) for l in lines],
+            ["switch.workers: changes only by a restart",
+             "switch.buffer.size: changes only by a restart",
+             "ports[0].device: changes only by a restart"], "refused")
+    lines = file.refused(mtu="3000")
+    want_eq([re.sub(r".*policy\.yaml:\d+:\d+: ", "", l) for l in lines],
+            [f"ports[{i}].mtu: MTU 3000 needs frames of 3022 B, but xdp:{ID}s{p} was opened for "
+             "at most 1522 B: 1500 is the largest MTU until a restart"
+             for i, p in ((0, 1), (0, 2), (1, 3))], "a larger MTU")
+    lines = file.refused(more="fdb: [{mac: \"02:00:00:00:00:99\", port: p9}]\n", buffer="5MB")
+    want("fdb[0].port: there is no port p9" in lines[0], str(lines))
+    file.put()
+    want_eq(show("config"), before, "what runs")
+
+
+def t_what_is_no_policy_file_is_refused_and_nobody_waits(sw, file):
+    folder = os.path.dirname(file.path)
+    pipe = os.path.join(folder, "pipe")
+    os.mkfifo(pipe)
+    for path, why in ((pipe, "cannot open: it is no regular file"),
+                      (folder, "cannot open: it is no regular file"),
+                      (folder + "/none", "cannot open: No such file or directory"),
+                      ("/dev/zero", "cannot open: it is no regular file")):
+        want_eq(file.refused(path), [f"{path}: {why}"], path)
+    os.unlink(pipe)
+    s = socket.socket(socket.AF_UNIX)
+    s.connect(SOCK)
+    with s, s.makefile("rw") as lines:
+        for path in ("policy.yaml", "", "../policy.yaml"):
+            lines.write(json.dumps({"cmd": "reload", "file": path}) + "\n")
+            lines.flush()
+            want_eq(json.loads(lines.readline()),
+                    {"ok": False, "error": "the file of a reload is an absolute path"}, path)
+
+
+# ---- SIGHUP
+
+
+def t_sighup_reads_the_running_file_again(sw, file):
+    at = last_event()
+    file.put(weight0="80")
+    sw.p.send_signal(signal.SIGHUP)
+    eventually(lambda: len(events("reload", at)) == 1, "the event")
+    want_eq(show("config")["config"]["text"], text_of(weight0="80"), "show config")
+    want(re.search(rf"{NAME} info reload: .* changed=1$", sw.text(sw.err), re.M), sw.text(sw.err))
+    at = last_event()
+    file.put(weight0="0", buffer="5MB")
+    sw.p.send_signal(signal.SIGHUP)
+    eventually(lambda: len(events("reload-failed", at)) == 1, "the event of the refusal")
+    want_eq(len(re.findall(rf"{NAME} error reload: {re.escape(file.path)}:\d+:\d+: ",
+                           sw.text(sw.err))), 1, "the weight; with it nothing else is compared")
+    file.put(buffer="5MB", workers="2")
+    sw.p.send_signal(signal.SIGHUP)
+    eventually(lambda: len(events("reload-failed", at)) == 2, "the event of the next refusal")
+    want_eq(len(re.findall(rf"{NAME} error reload: {re.escape(file.path)}:\d+:\d+: switch\.",
+                           sw.text(sw.err))), 2, "a line for each mistake")
+    want_eq(show("config")["config"]["text"], text_of(weight0="80"), "still the one before")
+    file.reload()
+
+
+# ---- what a reload does to traffic
+
+
+def t_a_class_turns_lossy_and_lossless_again_without_losing_a_frame(sw, file):
+    want_eq(lossless_classes(), [3], "before")
+    at = totals()
+    with Flow(1, 2, TOS_CLASS3) as a, Flow(3, 2, TOS_CLASS3) as b:
+        for _ in range(5):
+            time.sleep(0.2)
+            file.reload(class3=LOSSY3)
+            want_eq(lossless_classes(), [], "lossy")
+            time.sleep(0.2)
+            file.reload()
+            want_eq(lossless_classes(), [3], "lossless")
+    a.want_all(2000)
+    b.want_all(2000)
+    want(all(x >= y for x, y in zip(totals(), at)), "counters only grow")
+    want_eq(held_balance()["balance"]["queued"], 0, "queued at rest")
+
+
+def t_frames_that_wait_survive_a_reload(sw, file):
+    """Queues filled while lossless, drained while lossy; the books end at zero."""
+    def waiting():
+        return row(show("queues")["queues"], port="p2", queue=3)["length_packets"]
+
+    with Flow(1, 2, TOS_CLASS3, per_second=500) as flow:
+        ctl("set", "queue", "p2", "3", "tx", "off")
+        eventually(lambda: waiting() > 200, "frames wait")
+        file.reload(class3=LOSSY3)
+        time.sleep(0.3)
+        ctl("set", "queue", "p2", "3", "tx", "on")
+        time.sleep(0.3)
+        file.reload()
+    flow.want_all(300)
+    b = show("buffers")
+    want_eq([p["used_bytes"] for p in b["pools"]], [0, 0, 0], "pools at rest")
+    want_eq({(g["shared_bytes"], g["headroom_bytes"], g["skid_bytes"]) for g in b["pgs"]},
+            {(0, 0, 0)}, "groups at rest")
+
+
+def t_a_paused_class_that_turns_lossy_is_let_go(sw, file):
+    def pauses():
+        return row(show("pfc", "p1")["pfc"], **{"class": 3})
+
+    file.reload(class3="{lossless: true, ingress: {static: 20KB}}")
+    ctl("set", "queue", "p2", "3", "tx", "off")
+    try:
+        with Flow(1, 2, TOS_CLASS3, per_second=200) as flow:
+            eventually(lambda: pauses()["xoff"], "the group of p1 is in XOFF")
+            at, sent = last_event(), pauses()["tx_pause"]
+            file.reload(class3=LOSSY3)
+            want(not pauses()["xoff"], "not in XOFF any more")
+            want_eq(len(events("pfc-xon", at)), 1, "XON was an event")
+            told = pauses()["tx_pause"]
+            want(told > sent, "a frame told the peer")
+            time.sleep(0.2)
+            want_eq(pauses()["tx_pause"], told, "the PAUSE is refreshed no more")
+            ctl("set", "queue", "p2", "3", "tx", "on")
+        flow.want_all(15)
+    finally:
+        ctl("set", "queue", "p2", "3", "tx", "on")
+    file.reload()
+
+
+def rate_into(host, seconds=1.0):
+    """Bits a second of frames and their link overhead that arrive at a host."""
+    def now():
+        out = subprocess.run([*ns(f"h{host}"), "ip", "-s", "-j", "link", "show", f"{ID}e{host}"],
+                             stdout=subprocess.PIPE, text=True, check=True).stdout
+        rx = json.loads(out)[0]["stats64"]["rx"]
+        return time.monotonic(), rx["bytes"] + 24 * rx["packets"]
+
+    t0, n0 = now()
+    time.sleep(seconds)
+    t1, n1 = now()
+    return (n1 - n0) * 8 / (t1 - t0)
+
+
+def t_the_speed_of_a_port_changes_live(sw, file):
+    """No window may be faster; a busy machine may be slower, but not in every window."""
+    with Flow(1, 3, per_second=4000):
+        for speed in (6, 18, 9):
+            file.reload(speed3=f"{speed}M")
+            time.sleep(0.2)
+            shares, end = [], time.monotonic() + 20
+            while len(shares) < 5 or (max(shares) < 0.9 and time.monotonic() < end):
+                shares.append(rate_into(3, 0.4) / speed / 1e6)
+            print(f"    {speed} Mb/s: {min(shares):.3f} to {max(shares):.3f} of it")
+            want(0.9 <= max(shares) <= 1.05, f"{max(shares):.3f} of {speed} Mb/s")
+        file.reload()
+
+
+def t_weights_change_live(sw, file):
+    def sent():
+        qs = show("queues", "p3")["queues"]
+        return [row(qs, queue=c)["tx_bytes"] for c in (0, 1)]
+
+    with Flow(1, 3, per_second=2500), Flow(2, 3, TOS_CLASS1, per_second=2500):
+        for w0, w1 in ((50, 50), (80, 20), (20, 80)):
+            file.reload(speed3="12M", weight0=str(w0), weight1=str(w1))
+            time.sleep(0.3)
+            shares = []
+            for _ in range(5):
+                a = sent()
+                time.sleep(0.3)
+                b = sent()
+                shares.append((b[0] - a[0]) / max(sum(b) - sum(a), 1))
+            share = statistics.median(shares)
+            print(f"    {w0}:{w1}: {share:.3f}")
+            want(abs(share - w0 / (w0 + w1)) < 0.03, f"share {share:.3f} at {w0}:{w1}")
+        file.reload()
+
+
+def t_a_smaller_mtu_holds_at_once_and_may_grow_back(sw, file):
+    full = ("-s", "1472", "-M", "do")
+    want(ping(1, 2, *full), "before")
+    file.reload(mtu="1000")
+    want(not ping(1, 2, *full, count=2) and ping(1, 2, "-s", "972"), "1,000 passes, 1,500 does not")
+    file.reload()
+    want(ping(1, 2, *full), "after")
+
+
+def t_vlans_come_and_go_live(sw, file):
+    want(ping(1, 2) and ping(1, 3), "one bridge")
+    file.reload(more="vlans: [{id: 10}, {id: 20}]\n", vlan=", vlan: {untagged: 10}",
+                vlan3=", vlan: {untagged: 20}")
+    want(ping(1, 2) and not ping(1, 3, count=2), "p3 is in another VLAN")
+    file.reload()
+    want(ping(1, 2) and ping(1, 3), "one bridge again")
+
+
+def t_what_the_host_keeps_changes_live(sw, file):
+    def kept():
+        """Of 20 datagrams to UDP port 7 of p1's own address."""
+        before = row(show("ports")["ports"], name="p1")["rx_to_kernel"]
+        for _ in range(20):
+            subprocess.run([*ns("h1"), "bash", "-c", "echo x >/dev/udp/10.77.0.99/7"], check=True)
+        time.sleep(0.1)
+        return row(show("ports")["ports"], name="p1")["rx_to_kernel"] - before
+
+    link = subprocess.run([*ns("s"), "ip", "-j", "link", "show", f"{ID}s1"], check=True,
+                          stdout=subprocess.PIPE, text=True).stdout
+    mac = json.loads(link)[0]["address"]
+    subprocess.run([*ns("h1"), "ip", "neigh", "replace", "10.77.0.99", "lladdr", mac, "dev",
+                    f"{ID}e1", "nud", "permanent"], check=True)
+    want_eq(kept(), 0, "before")
+    file.reload(vlan=", keep: [lldp, udp/7]")
+    want_eq(kept(), 20, "with udp/7")
+    file.reload()
+    want_eq(kept(), 0, "after")
+
+
+def t_static_addresses_follow_the_file(sw, file):
+    def static():
+        return sorted((r["mac"], r["port"]) for r in show("fdb")["fdb"] if r["static"])
+
+    def fdb(*rows):
+        rows = ", ".join(f'{{mac: "{mac}", port: {port}}}' for mac, port in rows)
+        return file.reload(more=f"fdb: [{rows}]\n")
+
+    a, b = "02:00:00:00:00:aa", "02:00:00:00:00:bb"
+    want_eq(static(), [], "none at first")
+    fdb((a, "p1"), (b, "p2"))
+    want_eq(static(), [(a, "p1"), (b, "p2")], "learnt from the file")
+    fdb((b, "p3"))
+    want_eq(static(), [(b, "p3")], "one is forgotten, one has moved")
+    file.reload()
+    want_eq(static(), [], "all are forgotten")
+
+
+# ---- many reloads
+
+
+def rss_kb(pid):
+    with open(f"/proc/{pid}/status") as f:
+        return int(re.search(r"VmRSS:\s+(\d+)", f.read()).group(1))
+
+
+def storm(file, n, texts):
+    """n reloads as fast as one client may, of files that take turns. Returns the refusals."""
+    s = socket.socket(socket.AF_UNIX)
+    s.settimeout(20)
+    s.connect(SOCK)
+    bad = []
+    with s, s.makefile("rw") as lines:
+        for i in range(n):
+            lines.write(json.dumps({"cmd": "reload", "file": texts[i % len(texts)]}) + "\n")
+            lines.flush()
+            answer = json.loads(lines.readline())
+            if not answer["ok"] or not answer["data"]["reloaded"]:
+                bad.append(answer)
+    return bad
+
+
+def t_a_storm_of_reloads_loses_no_frame_and_no_memory(sw, file):
+    folder = os.path.dirname(file.path)
+    texts = []
+    for i, changes in enumerate(({"weight0": "60"}, {"class3": LOSSY3}, {"speed3": "500M"},
+                                 {"more": 'fdb: [{mac: "02:00:00:00:00:cc", port: p3}]\n'})):
+        texts.append(os.path.join(folder, f"storm{i}.yaml"))
+        with open(texts[-1], "w") as f:
+            f.write(text_of(**changes))
+    with Flow(1, 2, TOS_CLASS3) as a, Flow(2, 3) as b:
+        want_eq(storm(file, 100, texts), [], "refused")
+        before = rss_kb(sw.p.pid)
+        began = time.monotonic()
+        want_eq(storm(file, 300, texts), [], "refused")
+        print(f"    300 reloads in {time.monotonic() - began:.1f} s")
+        grown = rss_kb(sw.p.pid) - before
+        print(f"    resident memory grew by {grown} KB")
+        want(grown < 400, f"memory grew by {grown} KB")
+        results = []
+        threads = [threading.Thread(target=lambda: results.append(storm(file, 20, texts)))
+                   for _ in range(4)]
+        for t in threads:
+            t.start()
+        sw.p.send_signal(signal.SIGHUP)
+        for t in threads:
+            t.join()
+        want_eq(results, [[], [], [], []], "four clients at once are all served")
+    a.want_all(1000)
+    b.want_all(1000)
+    ctl("reload", file.path)
+
+
+def t_a_client_that_leaves_does_not_stop_its_reload(sw, file):
+    at = last_event()
+    for _ in range(20):
+        with socket.socket(socket.AF_UNIX) as s:
+            s.connect(SOCK)
+            s.sendall(b'{"cmd": "reload"}\n')
+    eventually(lambda: events("reload", at), "some went through")
+    want(ctl("reload").stdout.endswith("nothing changed\n"), "and the next one works")
+
+
+def t_frames_balance_and_the_switch_stops_cleanly(sw, file):
+    with Flow(1, 2) as flow:
+        for i in range(5):
+            file.reload(weight0=str(i + 1))
+            want_eq(held_balance()["balance"]["queued"], 0, "queued at rest")
+    want(flow.sent > 0, "traffic ran")
+    file.put()
+    sw.p.send_signal(signal.SIGHUP)
+    want_eq(sw.stop(), 0, "exit status: every frame accounted for")
+
+
+def two_workers_reload_as_one_does(folder):
+    file = File(folder)
+    file.put(workers="2")
+    sw = Switch(file.path).ready()
+    texts = []
+    try:
+        eventually(lambda: ping(1, 2) and ping(1, 3), "hosts are up")
+        for i, changes in enumerate(({"class3": LOSSY3}, {"weight0": "60"})):
+            texts.append(os.path.join(folder, f"two{i}.yaml"))
+            with open(texts[-1], "w") as f:
+                f.write(text_of(workers="2", **changes))
+        with Flow(1, 2, TOS_CLASS3) as a, Flow(2, 1, TOS_CLASS3) as b:
+            want_eq(storm(file, 100, texts), [], "refused")
+        a.want_all(100)
+        b.want_all(100)
+        want_eq(held_balance()["balance"]["queued"], 0, "queued at rest")
+        want_eq(sw.stop(), 0, "exit status")
+    finally:
+        sw.p.kill()
+        sw.p.wait()
+
+
+def run(failed, only, test, *args):
+    name = test.__name__.removeprefix("t_")
+    if only and name not in only:
+        return
+    try:
+        test(*args)
+        print(f"ok   {name.replace('_', ' ')}", flush=True)
+    except (AssertionError, KeyError, OSError, subprocess.SubprocessError, ValueError) as e:
+        print(f"FAIL {name.replace('_', ' ')}\n     {type(e).__name__}: {e}", flush=True)
+        failed.append(name)
+
+
+TESTS = [t for n, t in list(globals().items()) if n.startswith("t_")]
+
+
+def main():
+    if os.geteuid() != 0:
+        print("needs root for namespaces and AF_XDP")
+        return 77
+    failed, only = [], sys.argv[3:]
+    with World(), tempfile.TemporaryDirectory() as folder:
+        file = File(folder)
+        sw = Switch(file.path)
+        try:
+            sw.ready()
+            eventually(lambda: all(ping(1, n) for n in range(2, HOSTS + 1)), "hosts are up")
+            for test in TESTS:
+                run(failed, only, test, sw, file)
+                file.put()  # whatever a test that failed has left
+                ctl("reload", file.path, check=False)
+        finally:
+            sw.p.kill()
+            sw.p.wait()
+            if failed:
+                print(sw.text(sw.out) + sw.text(sw.err)[-4000:])
+        run(failed, only, two_workers_reload_as_one_does, folder)
+    print(f"{len(failed)} failed" if failed else "all passed")
+    return 1 if failed else 0
+
+
+sys.exit(main())

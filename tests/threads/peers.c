@@ -1,0 +1,162 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "tests/lab/bench.h"
+#include "tests/threads/peers.h"
+
+#include <sched.h>
+
+#include <rte_mbuf.h>
+
+enum { FRAMES_A_TURN = 8, TAKEN_AT_ONCE = 64, ROAMER = 0xee };
+
+static unsigned pick(struct peers *p, unsigned n)
+{
+	return rng_next(&p->rng) % n;
+}
+
+// ---- what arrives
+
+static void obey(struct peers *p, unsigned port, const struct pfc_times *t)
+{
+	for (unsigned c = 0; c < 8; c++) {
+		if (!(t->enable >> c & 1))
+			continue;
+		if (t->quanta[c] != 0)
+			p->paused[port] |= (uint8_t)(1u << c);
+		else
+			p->paused[port] &= (uint8_t)~(1u << c);
+	}
+}
+
+static void check_order(struct peers *p, unsigned port, const struct rte_mbuf *m)
+{
+	struct bench_rx rx;
+	const uint8_t *d = rte_pktmbuf_mtod(m, const uint8_t *);
+	unsigned from = d[11] - 1u, dscp = d[15] >> 2;
+	uint32_t seq;
+
+	if (from >= PEERS_PORTS)
+		return;
+	memcpy(rx.data, d, 64);
+	seq = bench_seq(&rx);
+	if (seq <= p->last[port][from][dscp])
+		ctr_inc(&p->out_of_order);
+	p->last[port][from][dscp] = seq;
+}
+
+static void take(struct peers *p, unsigned port)
+{
+	struct rte_mbuf *pkts[TAKEN_AT_ONCE];
+	unsigned n = ring_port_receive(&p->ports[port], pkts, TAKEN_AT_ONCE);
+
+	for (unsigned i = 0; i < n; i++) {
+		const uint8_t *d = rte_pktmbuf_mtod(pkts[i], const uint8_t *);
+		struct pfc_times t;
+
+		if (d[12] == 0x88 && d[13] == 0x08) {
+			ctr_inc(&p->pfc);
+			if (mac_ctrl_parse(d, pkts[i]->pkt_len, &t) == MAC_CTRL_PFC)
+				obey(p, port, &t);
+		} else {
+			check_order(p, port, pkts[i]);
+		}
+		rte_pktmbuf_free(pkts[i]);
+	}
+	ctr_add(&p->received, n);
+}
+
+// Both ends of a link that was down have forgotten their pauses.
+static void see_link(struct peers *p, unsigned port)
+{
+	uint32_t epoch = atomic_load_explicit(&p->link_epoch[port], memory_order_acquire);
+
+	if (epoch == atomic_load_explicit(&p->link_seen[port], memory_order_relaxed))
+		return;
+	p->paused[port] = 0;
+	atomic_store_explicit(&p->link_seen[port], epoch, memory_order_release);
+}
+
+// ---- what is sent
+
+static void hand_over(struct peers *p, unsigned port, struct rte_mbuf *m)
+{
+	if (ring_port_send(&p->ports[port], m))
+		ctr_inc(&p->sent);
+	else
+		rte_pktmbuf_free(m);
+}
+
+static void send_pause(struct peers *p, unsigned port)
+{
+	struct rte_mbuf *m = rte_pktmbuf_alloc(p->pool);
+	struct pfc_times t = {.enable = 1 << 3 | 1 << 5};
+
+	if (m == NULL)
+		return;
+	t.quanta[3] = (uint16_t)pick(p, 1000);
+	pfc_frame_build((uint8_t *)rte_pktmbuf_append(m, PFC_FRAME_LEN),
+			(uint8_t[]){2, 0, 0, 0, 0, (uint8_t)(port + 1)}, &t);
+	hand_over(p, port, m);
+}
+
+static void send_data(struct peers *p, unsigned port)
+{
+	static const uint8_t dscps[] = {0, 8, 24, 24, 40, 26};
+	struct bench_frame f = {
+		.to = pick(p, 4) == 0 ? pick(p, PEERS_PORTS) : PEERS_PORTS - 1,
+		.dscp = dscps[pick(p, sizeof(dscps))],
+		.ecn = (uint8_t)pick(p, 4),
+		.len = (uint16_t)(64 + pick(p, 500)),
+		.seq = ++p->seq,
+	};
+	bool roams = pick(p, 64) == 0, to_roamer = f.dscp < 16 && pick(p, 8) == 0;
+	struct rte_mbuf *m;
+	uint8_t *d;
+
+	f.broadcast = f.dscp == 0 && pick(p, 16) == 0;
+	if (!atomic_load_explicit(&p->deaf, memory_order_relaxed) &&
+	    (p->paused[port] >> (f.dscp / 8) & 1))
+		return;
+	m = rte_pktmbuf_alloc(p->pool);
+	if (m == NULL)
+		return;
+	d = rte_pktmbuf_mtod(m, uint8_t *);
+	rte_pktmbuf_append(m, bench_build(d, port, &f));
+	if (to_roamer)
+		d[5] = (uint8_t)(ROAMER + pick(p, 4));
+	if (roams)
+		d[11] = (uint8_t)(ROAMER + pick(p, 4)); // an address that was on another port
+	hand_over(p, port, m);
+}
+
+static void *run(void *arg)
+{
+	struct peers *p = arg;
+
+	while (!atomic_load_explicit(&p->stop, memory_order_relaxed)) {
+		bool silent = atomic_load_explicit(&p->silent, memory_order_relaxed);
+
+		for (unsigned port = 0; port < PEERS_PORTS; port++) {
+			take(p, port);
+			see_link(p, port);
+			for (unsigned i = 0; i < FRAMES_A_TURN && !silent; i++)
+				send_data(p, port);
+			if (!silent && pick(p, 200) == 0)
+				send_pause(p, port);
+		}
+		atomic_store_explicit(&p->is_silent, silent, memory_order_release);
+		sched_yield();
+	}
+	return NULL;
+}
+
+int peers_start(struct peers *p)
+{
+	rng_init(&p->rng, 1);
+	return pthread_create(&p->thread, NULL, run, p);
+}
+
+void peers_stop(struct peers *p)
+{
+	atomic_store(&p->stop, true);
+	pthread_join(p->thread, NULL);
+}

@@ -1,0 +1,36 @@
+// SPDX-License-Identifier: Apache-2.0
+// The neighbours of a switch with real threads: one thread that sends on every port as fast as the
+// rings take it, obeys PFC, and checks that what arrives is in order. A PAUSE holds until it is
+// taken back: this thread may not run for longer than any quanta, and a neighbour's clock would not
+// stand still with it.
+//
+// Members of the first group are control's to write, of the second the thread's.
+#pragma once
+
+#include <pthread.h>
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "dataplane/rng.h"
+#include "tests/threads/ring_port.h"
+
+enum { PEERS_PORTS = 5 };
+
+struct peers {
+	struct ring_port *ports; // PEERS_PORTS
+	struct rte_mempool *pool;
+	_Atomic bool stop, silent, deaf; // deaf: PFC is not obeyed
+	_Atomic uint32_t link_epoch[PEERS_PORTS]; // grows when a link went down: forget pauses
+
+	pthread_t thread;
+	struct rng rng;
+	_Atomic uint32_t link_seen[PEERS_PORTS];
+	_Atomic bool is_silent;
+	ctr_t sent, received, pfc, out_of_order;
+	uint8_t paused[PEERS_PORTS]; // classes
+	uint32_t seq;
+	uint32_t last[PEERS_PORTS][PEERS_PORTS][64]; // by port of arrival, sender, DSCP
+};
+
+__attribute__((warn_unused_result)) int peers_start(struct peers *p);
+void peers_stop(struct peers *p);

@@ -1,0 +1,421 @@
+// SPDX-License-Identifier: Apache-2.0
+// What a new policy file changes, key by key, and which of it a running switch refuses. The table
+// below must name every key of the schema: a new one has to say what a reload does with it.
+#include <errno.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#include "control/config/config.h"
+#include "control/config/model.h"
+
+static const char base[] =
+	"switch:\n"
+	"  name: w\n"
+	"  workers: 1\n"
+	"  mac_age: 300s\n"
+	"  buffer: {size: 12MB, cell: 256B, headroom_pool: auto, oversubscription: 1,\n"
+	"           egress_lossy: 100%}\n"
+	"ports:\n"
+	"  - name: \"p[1-2]\"\n"
+	"    device: \"xdp:e[1-2]\"\n"
+	"    speed: 1G\n"
+	"    mtu: 1500\n"
+	"    cable: 5m\n"
+	"    profile: q\n"
+	"    default_class: 0\n"
+	"    rx_guard: 50%\n"
+	"    tx_ring: 8KiB\n"
+	"    keep: [lldp]\n"
+	"    vlan: {untagged: 1, tagged: [20]}\n"
+	"    classes: {3: {ingress: {min: 1KB, alpha: 1/2, headroom: auto, mru: 1000,\n"
+	"                            cable: 6m}},\n"
+	"              4: {ingress: {headroom: {lossless_mtu: 999, small_frames: 98%,\n"
+	"                                       mac_phy: 97, peer_response: quanta}}}}\n"
+	"vlans: [{id: 10, flood: on}]\n"
+	"fdb: [{mac: \"02:00:00:00:00:01\", port: p2, vlan: 20}]\n"
+	"profiles:\n"
+	"  other: {trust: pcp, classes: {3: {lossless: on}, 4: {lossless: on}}}\n"
+	"  q:\n"
+	"    trust: dscp\n"
+	"    dscp_to_class: {default: 0, 26: 3}\n"
+	"    pcp_to_class: {5: 5}\n"
+	"    dscp_to_color: {46: green}\n"
+	"    class_to_queue: {7: 7}\n"
+	"    class_to_pg: {6: 6}\n"
+	"    remark: {pcp: {1: 1}, dscp: {1: 8}}\n"
+	"    pfc: {rx: on, tx: on, quanta: 65535}\n"
+	"    classes:\n"
+	"      1: {schedule: strict}\n"
+	"      2:\n"
+	"        schedule: {dwrr: 5}\n"
+	"        min_rate: 1M\n"
+	"        max_rate: 900M\n"
+	"        egress: {min: 2KB, alpha: 2}\n"
+	"        wred: {ecn: on, kmin: 10KB, kmax: 20KB, pmax: 10%, above_kmax: all,\n"
+	"               mark_at: dequeue, weight: 0, not_ect: drop,\n"
+	"               yellow: {kmin: 11KB, kmax: 21KB, pmax: 11%},\n"
+	"               red: {kmin: 12KB, kmax: 22KB, pmax: 12%}}\n"
+	"      3:\n"
+	"        lossless: on\n"
+	"        ingress: {min: 3KB, alpha: 4, xon: 1KB, xon_offset: 18KB, headroom: auto}\n"
+	"      4:\n"
+	"        lossless: on\n"
+	"        ingress: {headroom: {lossless_mtu: 1499, small_frames: 99%, mac_phy: 819,\n"
+	"                             peer_response: 7KB}}\n"
+	"      5: {schedule: {dwrr: 9}}\n";
+
+#define IN3 "ports[0].classes.3.ingress."
+#define HR4 "ports[0].classes.4.ingress.headroom."
+#define Q2 "profiles.q.classes.2."
+#define Q3 "profiles.q.classes.3."
+#define Q4 "profiles.q.classes.4.ingress.headroom."
+
+struct change {
+	const char *old, *new; // a piece of the base that is there once, and what replaces it
+	const char *keys; // that differ, each with a blank in front
+	const char *refused; // the only message; NULL: a reload takes it
+};
+
+static const struct change changes[] = {
+	{"name: w", "name: v", " switch.name", "t:2:9: switch.name: changes only by a restart"},
+	{"workers: 1", "workers: 2", " switch.workers",
+	 "t:3:12: switch.workers: changes only by a restart"},
+	{"workers: 1", "workers: [1]", " switch.workers",
+	 "t:3:12: switch.workers: changes only by a restart"},
+	{"300s", "301s", " switch.mac_age", NULL},
+	{"size: 12MB", "size: 13MB", " switch.buffer.size",
+	 "t:5:18: switch.buffer.size: changes only by a restart"},
+	{"256B", "128B", " switch.buffer.cell",
+	 "t:5:30: switch.buffer.cell: changes only by a restart"},
+	{"headroom_pool: auto", "headroom_pool: 4%", " switch.buffer.headroom_pool", NULL},
+	{"headroom_pool: auto", "headroom_pool: 1MB", " switch.buffer.headroom_pool", NULL},
+	{"oversubscription: 1", "oversubscription: 2", " switch.buffer.oversubscription", NULL},
+	{"egress_lossy: 100%", "egress_lossy: 1000000B", " switch.buffer.egress_lossy", NULL},
+	{"\"p[1-2]\"", "\"p[2-3]\"", " ports[0].name", NULL},
+	{"\"xdp:e[1-2]\"", "\"xdp:f[1-2]\"", " ports[0].device",
+	 "t:9:13: ports[0].device: changes only by a restart"},
+	{"speed: 1G", "speed: 2G", " ports[0].speed", NULL},
+	{"mtu: 1500\n", "mtu: 1400\n", " ports[0].mtu", NULL},
+	{"cable: 5m", "cable: 7m", " ports[0].cable", NULL},
+	{"profile: q", "profile: other", " ports[0].profile", NULL},
+	{"default_class: 0", "default_class: 1", " ports[0].default_class", NULL},
+	{"rx_guard: 50%", "rx_guard: off", " ports[0].rx_guard", NULL},
+	{"tx_ring: 8KiB", "tx_ring: 9KiB", " ports[0].tx_ring",
+	 "t:16:14: ports[0].tx_ring: changes only by a restart"},
+	{"keep: [lldp]", "keep: [lldp, arp]", " ports[0].keep", NULL},
+	{"untagged: 1", "untagged: 2", " ports[0].vlan.untagged", NULL},
+	{"tagged: [20]", "tagged: [20, 30]", " ports[0].vlan.tagged", NULL},
+	{"untagged: 1, ", "", " ports[0].vlan.untagged", NULL}, // the same value, but not given
+	{"min: 1KB", "min: 2KB", " " IN3 "min", NULL},
+	{"alpha: 1/2", "static: 1MB", " " IN3 "alpha " IN3 "static", NULL},
+	{"auto, mru", "5KB, mru", " " IN3 "headroom", NULL},
+	{"mru: 1000", "mru: 1001", " " IN3 "mru", NULL},
+	{"cable: 6m", "cable: 8m", " " IN3 "cable", NULL},
+	{"lossless_mtu: 999", "lossless_mtu: 998", " " HR4 "lossless_mtu", NULL},
+	{"small_frames: 98%", "small_frames: 97%", " " HR4 "small_frames", NULL},
+	{"mac_phy: 97", "mac_phy: 96", " " HR4 "mac_phy", NULL},
+	{"peer_response: quanta", "peer_response: 1KB", " " HR4 "peer_response", NULL},
+	{"[{id: 10, flood: on}]", "[{id: 10, flood: off}]", " vlans[0].flood", NULL},
+	{"[{id: 10,", "[{id: 11,", " vlans[0].id", NULL},
+	{"flood: on}]", "flood: on}, {id: 12}]", " vlans", NULL},
+	{"00:01\"", "00:02\"", " fdb[0].mac", NULL},
+	{"port: p2,", "port: p1,", " fdb[0].port", NULL},
+	{"vlan: 20}", "vlan: 1}", " fdb[0].vlan", NULL},
+	{"fdb: [{mac: \"02:00:00:00:00:01\", port: p2, vlan: 20}]", "", " fdb", NULL},
+	{"other:", "another:", " profiles.another profiles.other", NULL},
+	{"trust: dscp", "trust: port", " profiles.q.trust", NULL},
+	{"26: 3}", "26: 3, 27: 3}", " profiles.q.dscp_to_class", NULL},
+	{"{5: 5}", "{5: 6}", " profiles.q.pcp_to_class", NULL},
+	{"46: green", "46: red", " profiles.q.dscp_to_color", NULL},
+	{"{7: 7}", "{7: 6}", " profiles.q.class_to_queue", NULL},
+	{"{6: 6}", "{6: 7}", " profiles.q.class_to_pg", NULL},
+	{"pcp: {1: 1}", "pcp: class", " profiles.q.remark.pcp", NULL},
+	{"dscp: {1: 8}", "dscp: {1: 9}", " profiles.q.remark.dscp", NULL},
+	{"rx: on", "rx: off", " profiles.q.pfc.rx", NULL},
+	{"tx: on", "tx: off", " profiles.q.pfc.tx", NULL},
+	{"quanta: 65535", "quanta: 65534", " profiles.q.pfc.quanta", NULL},
+	{"schedule: strict", "schedule: {dwrr: 6}",
+	 " profiles.q.classes.1.schedule.dwrr profiles.q.classes.1.schedule", NULL},
+	{"dwrr: 5", "dwrr: 6", " " Q2 "schedule.dwrr", NULL},
+	{"min_rate: 1M", "min_rate: 2M", " " Q2 "min_rate", NULL},
+	{"900M", "901M", " " Q2 "max_rate", NULL},
+	{"min: 2KB", "min: 3KB", " " Q2 "egress.min", NULL},
+	{"alpha: 2", "static: 1MB", " " Q2 "egress.alpha " Q2 "egress.static", NULL},
+	{"ecn: on", "ecn: off", " " Q2 "wred.ecn", NULL},
+	{"kmin: 10KB", "kmin: 9KB", " " Q2 "wred.kmin", NULL},
+	{"kmax: 20KB", "kmax: 19KB", " " Q2 "wred.kmax", NULL},
+	{"pmax: 10%", "pmax: 9%", " " Q2 "wred.pmax", NULL},
+	{"above_kmax: all", "above_kmax: pmax", " " Q2 "wred.above_kmax", NULL},
+	{"mark_at: dequeue", "mark_at: enqueue", " " Q2 "wred.mark_at", NULL},
+	{"weight: 0", "weight: 1", " " Q2 "wred.weight", NULL},
+	{"not_ect: drop", "not_ect: pass", " " Q2 "wred.not_ect", NULL},
+	{"kmin: 11KB", "kmin: 9KB", " " Q2 "wred.yellow.kmin", NULL},
+	{"kmax: 21KB", "kmax: 19KB", " " Q2 "wred.yellow.kmax", NULL},
+	{"pmax: 11%", "pmax: 9%", " " Q2 "wred.yellow.pmax", NULL},
+	{"kmin: 12KB", "kmin: 9KB", " " Q2 "wred.red.kmin", NULL},
+	{"kmax: 22KB", "kmax: 19KB", " " Q2 "wred.red.kmax", NULL},
+	{"pmax: 12%", "pmax: 9%", " " Q2 "wred.red.pmax", NULL},
+	{"5: {schedule: {dwrr: 9}}", "5: {lossless: on, schedule: {dwrr: 9}}",
+	 " profiles.q.classes.5.lossless", NULL},
+	{"min: 3KB", "min: 4KB", " " Q3 "ingress.min", NULL},
+	{"alpha: 4", "static: 1MB", " " Q3 "ingress.alpha " Q3 "ingress.static", NULL},
+	{"xon: 1KB", "xon: 2KB", " " Q3 "ingress.xon", NULL},
+	{"xon_offset: 18KB", "xon_offset: 17KB", " " Q3 "ingress.xon_offset", NULL},
+	{"auto}", "1%}", " " Q3 "ingress.headroom", NULL},
+	{"lossless_mtu: 1499", "lossless_mtu: 1498", " " Q4 "lossless_mtu", NULL},
+	{"small_frames: 99%", "small_frames: 97%", " " Q4 "small_frames", NULL},
+	{"mac_phy: 819", "mac_phy: 818", " " Q4 "mac_phy", NULL},
+	{"peer_response: 7KB", "peer_response: 8KB", " " Q4 "peer_response", NULL},
+};
+
+enum { N_CHANGES = sizeof(changes) / sizeof(changes[0]), TEXT_LEN = 8192 };
+
+static struct config *parsed(const char *text)
+{
+	struct config *c = NULL;
+	struct diags d = {0};
+	int err = config_parse("t", text, strlen(text), &c, &d);
+
+	for (unsigned i = 0; err != 0 && i < d.n; i++)
+		print_message("%s\n", d.lines[i]);
+	assert_int_equal(err, 0);
+	diags_fini(&d);
+	return c;
+}
+
+static struct config *edited(const char *old, const char *new)
+{
+	const char *at = strstr(base, old);
+	char text[TEXT_LEN];
+
+	if (at == NULL || strstr(at + 1, old) != NULL)
+		fail_msg("\"%s\" must stand in the base once", old);
+	snprintf(text, sizeof(text), "%.*s%s%s", (int)(at - base), base, new, at + strlen(old));
+	return parsed(text);
+}
+
+static void keys_of(const struct config *a, const struct config *b, char *out, size_t len)
+{
+	struct config_changes c = {0};
+	size_t at = 0;
+
+	out[0] = '\0';
+	config_changes(a, b, &c);
+	for (unsigned i = 0; i < c.n && at < len; i++)
+		at += (size_t)snprintf(out + at, len - at, " %s", c.keys[i]);
+	config_changes_fini(&c);
+}
+
+static void expect_refusal(const struct config *a, const struct config *b, const char *line)
+{
+	struct diags d = {0};
+	int err = config_check_reload(a, b, &d);
+
+	assert_int_equal(err, line == NULL ? 0 : -EINVAL);
+	if (line != NULL)
+		assert_string_equal(d.lines[0], line);
+	assert_int_equal(d.n, line == NULL ? 0 : 1);
+	diags_fini(&d);
+}
+
+static void every_change_is_named_and_only_restart_keys_are_refused(void **state)
+{
+	struct config *running = parsed(base);
+
+	(void)state;
+	for (unsigned i = 0; i < N_CHANGES; i++) {
+		const struct change *c = &changes[i];
+		struct config *next = edited(c->old, c->new);
+		char keys[TEXT_LEN];
+
+		keys_of(running, next, keys, sizeof(keys));
+		assert_string_equal(keys, c->keys);
+		if (strcmp(c->keys, " ports[0].name") != 0) // see below
+			expect_refusal(running, next, c->refused);
+		config_destroy(next);
+	}
+	config_destroy(running);
+}
+
+static void the_same_text_changes_nothing(void **state)
+{
+	struct config *a = parsed(base), *b = parsed(base);
+	char keys[TEXT_LEN];
+
+	(void)state;
+	keys_of(a, b, keys, sizeof(keys));
+	assert_string_equal(keys, "");
+	expect_refusal(a, b, NULL);
+	config_destroy(a);
+	config_destroy(b);
+}
+
+// ---- is every key of the schema in the table?
+
+// "ports[0].classes.3.x" as "ports[].classes.N.x", profiles by any name.
+static void generalise(const char *key, size_t len, char *out)
+{
+	size_t n = 0;
+
+	for (size_t i = 0; i < len; i++) {
+		bool digit = key[i] >= '0' && key[i] <= '9';
+
+		if (digit && n > 0 && out[n - 1] == '.')
+			out[n++] = 'N';
+		else if (!digit || (n > 0 && out[n - 1] != '['))
+			out[n++] = key[i];
+	}
+	out[n] = '\0';
+	if (strncmp(out, "profiles.q", 10) == 0)
+		memmove(out + 8, out + 10, strlen(out + 10) + 1);
+}
+
+static bool in_table(const char *pattern)
+{
+	char key[256];
+
+	for (unsigned i = 0; i < N_CHANGES; i++)
+		for (const char *at = changes[i].keys; *at == ' ';) {
+			size_t len = strcspn(at + 1, " ");
+
+			generalise(at + 1, len, key);
+			if (strcmp(key, pattern) == 0)
+				return true;
+			at += len + 1;
+		}
+	return false;
+}
+
+static unsigned missing_in(const struct cfg_schema *s, const char *path)
+{
+	static const char *const below[N_CFG_TYPES] = {
+		[CFG_MAP] = "", [CFG_CLASSES] = ".N", [CFG_LIST] = "[]", [CFG_TABLE] = "."};
+	unsigned missing = 0;
+
+	for (unsigned i = 0; i < s->n; i++) {
+		const struct cfg_row *row = &s->rows[i];
+		const char *dot = *path == '\0' || path[strlen(path) - 1] == '.' ? "" : ".";
+		char full[256], sub[260];
+
+		snprintf(full, sizeof(full), "%.200s%s%.40s", path, dot, row->key);
+		if ((row->sub == NULL || row->scalar != NULL) && !in_table(full)) {
+			print_error("the table has no change of %s\n", full);
+			missing++;
+		}
+		snprintf(sub, sizeof(sub), "%s%s", full, row->sub != NULL ? below[row->type] : "");
+		if (row->sub != NULL)
+			missing += missing_in(row->sub, sub);
+	}
+	return missing;
+}
+
+static void the_table_names_every_key_of_the_schema(void **state)
+{
+	(void)state;
+	assert_int_equal(missing_in(&cfg_root_schema, ""), 0);
+}
+
+// ---- ports
+
+static void ports_stay_the_same_in_the_same_order(void **state)
+{
+	static const struct {
+		const char *name, *device, *lines[3];
+	} rows[] = {
+		{"\"p[2-3]\"", "\"xdp:e[1-2]\"",
+		 {"t:8:11: ports[0].name: p2 is port 1 here and port 2 of the running switch: the "
+		  "order of ports changes only by a restart",
+		  "t:8:11: ports[0].name: changes only by a restart"}},
+		{"\"p[1-3]\"", "\"xdp:e[1-3]\"",
+		 {"t:8:3: ports: 2 ports run and 3 are given: ports come and go only by a "
+		  "restart"}},
+		{"\"p[1-2]\"", "\"xdp:e[2-3]\"",
+		 {"t:9:13: ports[0].device: changes only by a restart"}},
+	};
+	struct config *running = parsed(base);
+
+	(void)state;
+	for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
+		const char *rest = strstr(base, "    speed");
+		struct diags d = {0};
+		struct config *next;
+		char text[TEXT_LEN];
+		unsigned n = 0;
+
+		snprintf(text, sizeof(text), "%.*s  - name: %s\n    device: %s\n%s",
+			 (int)(strstr(base, "  - name") - base), base, rows[i].name,
+			 rows[i].device, rest);
+		next = parsed(text);
+		assert_int_equal(config_check_reload(running, next, &d), -EINVAL);
+		for (; n < d.n && rows[i].lines[n] != NULL; n++)
+			assert_string_equal(d.lines[n], rows[i].lines[n]);
+		assert_int_equal(d.n, n);
+		assert_null(rows[i].lines[n]);
+		diags_fini(&d);
+		config_destroy(next);
+	}
+	config_destroy(running);
+}
+
+static void ranges_and_single_entries_are_the_same_ports(void **state)
+{
+	struct config *a = parsed("ports: [{name: \"p[1-2]\", device: \"xdp:e[1-2]\", speed: 1G}]");
+	struct config *b = parsed("ports:\n"
+				  "  - {name: p1, device: \"xdp:e1\", speed: 1G}\n"
+				  "  - {name: p2, device: \"xdp:e2\", speed: 2G}\n");
+	char keys[TEXT_LEN];
+
+	(void)state;
+	expect_refusal(a, b, NULL);
+	keys_of(a, b, keys, sizeof(keys));
+	assert_string_equal(keys, " ports[0].name ports[0].device ports[1].name ports[1].device "
+				  "ports[1].speed");
+	config_destroy(a);
+	config_destroy(b);
+}
+
+static void all_refusals_are_told_at_once_in_file_order(void **state)
+{
+	struct config *a = parsed(base);
+	struct config *b = parsed("switch: {workers: 3, buffer: {cell: 64B}}\n"
+				  "ports: [{name: p1, device: \"xdp:x\", tx_ring: 1KiB}]\n");
+	static const char *const want[] = {
+		"t:1:9: switch.name: changes only by a restart",
+		"t:1:19: switch.workers: changes only by a restart",
+		"t:1:37: switch.buffer.cell: changes only by a restart",
+		"t:2:8: ports: 2 ports run and 1 are given: ports come and go only by a restart",
+		"t:2:28: ports[0].device: changes only by a restart",
+		"t:2:46: ports[0].tx_ring: changes only by a restart",
+	};
+	struct diags d = {0};
+
+	(void)state;
+	assert_int_equal(config_check_reload(a, b, &d), -EINVAL);
+	for (unsigned i = 0; i < d.n && i < sizeof(want) / sizeof(want[0]); i++)
+		assert_string_equal(d.lines[i], want[i]);
+	assert_int_equal(d.n, sizeof(want) / sizeof(want[0]));
+	diags_fini(&d);
+	config_destroy(a);
+	config_destroy(b);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(every_change_is_named_and_only_restart_keys_are_refused),
+		cmocka_unit_test(the_same_text_changes_nothing),
+		cmocka_unit_test(the_table_names_every_key_of_the_schema),
+		cmocka_unit_test(ports_stay_the_same_in_the_same_order),
+		cmocka_unit_test(ranges_and_single_entries_are_the_same_ports),
+		cmocka_unit_test(all_refusals_are_told_at_once_in_file_order),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,175 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "tests/unit/observe/fake_switch.h"
+
+#include <assert.h>
+#include <stdlib.h>
+#include <string.h>
+
+static void fake_stats(void *drv, struct port_drv_stats *out)
+{
+	*out = ((struct fake_port *)drv)->drv;
+}
+
+static unsigned fake_reasons(void *drv, struct port_reason *out, unsigned n)
+{
+	const struct fake_port *p = drv;
+
+	assert(n > 0);
+	out[0] = (struct port_reason){.name = PORT_REASON_LLDP, .help = "LLDP",
+				      .frames = p->drv.rx_to_kernel};
+	return 1;
+}
+
+struct weir_switch *fake_switch_create(void)
+{
+	static const struct port_ops ops = {.stats = fake_stats, .reasons = fake_reasons};
+	struct weir_switch *sw = calloc(1, sizeof(*sw));
+	struct policy *p = calloc(1, sizeof(*p) + FAKE_PORTS * sizeof(p->ports[0]));
+
+	sw->policy = p;
+	strcpy(p->name, "sw1");
+	p->n_ports = FAKE_PORTS;
+	p->n_workers = FAKE_WORKERS;
+	p->n_worker_cores = 1;
+	p->worker_cores[0] = 5;
+	p->cell.bytes = 256;
+	for (unsigned i = 0; i < FAKE_PORTS; i++) {
+		p->ports[i].name[0] = 'p';
+		p->ports[i].name[1] = (char)('1' + i);
+		strcpy(p->ports[i].device, "xdp:a\"b\\");
+		p->ports[i].classify.lossless = 1 << 3;
+		for (uint8_t c = 0; c < N_CLASSES; c++) {
+			p->ports[i].classify.class_to_queue[c] = c;
+			p->ports[i].classify.class_to_pg[c] = c;
+		}
+		sw->sp[i] = (struct switch_port){.ops = &ops, .drv = &sw->port[i]};
+	}
+	return sw;
+}
+
+void fake_switch_destroy(struct weir_switch *sw)
+{
+	free(sw->policy);
+	free(sw);
+}
+
+const char *const pool_name[N_POOLS] = {"ingress", "headroom", "egress_lossy"};
+
+const struct policy *switch_policy(const struct weir_switch *sw)
+{
+	return sw->policy;
+}
+
+unsigned switch_n_workers(const struct weir_switch *sw)
+{
+	(void)sw;
+	return FAKE_WORKERS;
+}
+
+unsigned switch_port_owner(const struct weir_switch *sw, unsigned port)
+{
+	(void)sw;
+	return port % FAKE_WORKERS;
+}
+
+const struct switch_port *switch_port(const struct weir_switch *sw, unsigned port)
+{
+	return &sw->sp[port];
+}
+
+bool switch_tx_enabled(const struct weir_switch *sw, unsigned port, int queue)
+{
+	(void)sw;
+	return port != 1 || queue != 7;
+}
+
+bool switch_link_up(const struct weir_switch *sw, unsigned port)
+{
+	(void)sw;
+	return port == 0;
+}
+
+struct balance switch_balance(const struct weir_switch *sw)
+{
+	return sw->balance;
+}
+
+const struct worker_counters *switch_worker_counters(const struct weir_switch *sw, unsigned worker)
+{
+	return &sw->worker[worker];
+}
+
+const struct port_counters *switch_port_counters(const struct weir_switch *sw, unsigned port)
+{
+	return &sw->port[port].c;
+}
+
+const struct queue_counters *switch_queue_counters(const struct weir_switch *sw, unsigned port,
+						   unsigned queue)
+{
+	return &sw->port[port].queue[queue];
+}
+
+const struct pg_counters *switch_pg_counters(const struct weir_switch *sw, unsigned port,
+					     unsigned pg)
+{
+	return &sw->port[port].pg_counters[pg];
+}
+
+const struct pg_state *switch_pg_state(const struct weir_switch *sw, unsigned port, unsigned pg)
+{
+	return &sw->port[port].pg[pg];
+}
+
+const struct drop_counters *switch_drops(const struct weir_switch *sw, unsigned port, unsigned cls,
+					 enum drop_reason reason)
+{
+	return &sw->port[port].drops[cls][reason];
+}
+
+const struct pfc_rx_state *switch_pfc_rx(const struct weir_switch *sw, unsigned port)
+{
+	return &sw->port[port].pfc_rx;
+}
+
+const struct pfc_tx_state *switch_pfc_tx(const struct weir_switch *sw, unsigned port)
+{
+	return &sw->port[port].pfc_tx;
+}
+
+bool switch_queue_paused(const struct weir_switch *sw, unsigned port, unsigned queue)
+{
+	(void)sw;
+	return port == 0 && queue == 3;
+}
+
+struct pool_use switch_pool(const struct weir_switch *sw, enum pool_id pool)
+{
+	(void)sw;
+	return (struct pool_use){.size = 1000, .used = 10 + pool, .max = 20};
+}
+
+void switch_fdb_walk(struct weir_switch *sw, uint64_t now_ns,
+		     void (*fn)(void *arg, const struct fdb_row *row), void *arg)
+{
+	const struct fdb_row row = {.mac = {2, 0, 0, 0, 0, 1}, .vid = 10, .port = 1};
+
+	(void)sw;
+	(void)now_ns;
+	fn(arg, &row);
+}
+
+uint64_t switch_events_lost(const struct weir_switch *sw)
+{
+	return sw->events_lost;
+}
+
+// As in dataplane/switch.c.
+uint64_t residence_bucket_max(unsigned b)
+{
+	unsigned log2 = b / RESIDENCE_SUB + 1;
+
+	if (b < RESIDENCE_SUB)
+		return b;
+	return ((uint64_t)(b % RESIDENCE_SUB + RESIDENCE_SUB + 1) << (log2 - 2)) - 1;
+}

@@ -1,0 +1,34 @@
+// SPDX-License-Identifier: Apache-2.0
+// The functions of switch.h that observe asks, over plain numbers that a test writes: two ports,
+// two workers. No DPDK.
+#pragma once
+
+#include "dataplane/qos/pfc.h"
+#include "dataplane/qos/pg.h"
+#include "dataplane/switch.h"
+
+enum { FAKE_PORTS = 2, FAKE_WORKERS = 2 };
+
+struct fake_port {
+	struct port_counters c;
+	struct queue_counters queue[N_QUEUES];
+	struct pg_counters pg_counters[N_PGS];
+	struct pg_state pg[N_PGS];
+	struct drop_counters drops[N_CLASSES][N_DROP_REASONS];
+	struct pfc_rx_state pfc_rx;
+	struct pfc_tx_state pfc_tx;
+	struct port_drv_stats drv;
+};
+
+struct weir_switch {
+	struct policy *policy;
+	struct fake_port port[FAKE_PORTS];
+	struct switch_port sp[FAKE_PORTS];
+	struct worker_counters worker[FAKE_WORKERS];
+	struct balance balance;
+	uint64_t events_lost;
+};
+
+// Ports p1 and p2 in a switch sw1; class 3 is lossless. To be freed with fake_switch_destroy.
+struct weir_switch *fake_switch_create(void);
+void fake_switch_destroy(struct weir_switch *sw);

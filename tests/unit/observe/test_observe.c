@@ -1,0 +1,354 @@
+// SPDX-License-Identifier: Apache-2.0
+// The rows of `show`: their keys are those of the tables, counters count since the clear, and what
+// is derived (quantiles, sums, shares) is right.
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <cmocka.h>
+#include <json-c/json.h>
+
+#include "control/observe/fact.h"
+#include "control/observe/observe.h"
+#include "tests/unit/observe/fake_switch.h"
+
+enum { SECOND = 1000000000 };
+
+struct bench {
+	struct weir_switch *sw;
+	struct observe *o;
+};
+
+static int begin(void **state)
+{
+	struct bench *b = calloc(1, sizeof(*b));
+
+	b->sw = fake_switch_create();
+	*state = b;
+	return observe_create(b->sw, &b->o);
+}
+
+static int end(void **state)
+{
+	struct bench *b = *state;
+
+	observe_destroy(b->o);
+	fake_switch_destroy(b->sw);
+	free(b);
+	return 0;
+}
+
+static struct json_object *list(struct json_object *data, const char *name)
+{
+	struct json_object *rows;
+
+	assert_true(json_object_object_get_ex(data, name, &rows));
+	return rows;
+}
+
+static struct json_object *row(struct json_object *data, const char *name, size_t i)
+{
+	struct json_object *r = json_object_array_get_idx(list(data, name), i);
+
+	assert_non_null(r);
+	return r;
+}
+
+static uint64_t number(struct json_object *r, const char *key)
+{
+	struct json_object *v;
+
+	assert_true(json_object_object_get_ex(r, key, &v));
+	return json_object_get_uint64(v);
+}
+
+static const char *text(struct json_object *r, const char *key)
+{
+	struct json_object *v;
+
+	assert_true(json_object_object_get_ex(r, key, &v));
+	return json_object_get_string(v);
+}
+
+// ---- keys
+
+static bool is_fact(const struct fact_list *l, const char *key)
+{
+	for (size_t i = 0; i < l->n; i++)
+		if (strcmp(l->rows[i].key, key) == 0)
+			return true;
+	return false;
+}
+
+static void compare_keys(const struct fact_list *l, struct json_object *r)
+{
+	json_object_object_foreach(r, key, v) {
+		(void)v;
+		if (!is_fact(l, key))
+			fail_msg("%s.%s is shown and has no row in the tables", l->list, key);
+	}
+	for (size_t i = 0; i < l->n; i++)
+		if (!json_object_object_get_ex(r, l->rows[i].key, NULL))
+			fail_msg("%s.%s has a row in the tables and is not shown", l->list,
+				 l->rows[i].key);
+}
+
+static void every_key_shown_has_a_row_and_every_row_is_shown(void **state)
+{
+	struct bench *b = *state;
+
+	ctr_add(&b->sw->port[0].drops[3][DROP_WRED].packets, 1);
+	ctr_add(&b->sw->port[0].queue[3].residence[0], 1);
+	for (unsigned i = 0; i < N_FACT_LISTS; i++) {
+		const struct fact_list *l = &fact_lists[i];
+		struct json_object *data = observe_show(b->o, l->what, OBSERVE_ALL_PORTS, SECOND);
+
+		if (i == FACTS_EVENTS) {
+			assert_null(data); // of the event log, see test_eventlog
+			continue;
+		}
+		compare_keys(l, l->single ? list(data, l->list) : row(data, l->list, 0));
+		json_object_put(data);
+	}
+}
+
+// ---- counters and baselines
+
+static void counters_count_from_the_clear_and_gauges_do_not(void **state)
+{
+	struct bench *b = *state;
+	struct fake_port *p = &b->sw->port[1];
+	struct json_object *data;
+
+	ctr_add(&p->c.rx_packets, 100);
+	gauge_set(&p->c.queued, 7);
+	p->drv.rx_missed = 5;
+	observe_clear(b->o, SECOND);
+	ctr_add(&p->c.rx_packets, 3);
+	p->drv.rx_missed = 6;
+	data = observe_show(b->o, "ports", 1, SECOND);
+	assert_int_equal(json_object_array_length(list(data, "ports")), 1);
+	assert_int_equal(number(row(data, "ports", 0), "rx_packets"), 3);
+	assert_int_equal(number(row(data, "ports", 0), "queued"), 7);
+	assert_int_equal(number(row(data, "ports", 0), "rx_missed"), 1);
+	json_object_put(data);
+}
+
+static void raw_rows_ignore_the_clear(void **state)
+{
+	struct bench *b = *state;
+	struct json_object *data;
+
+	ctr_add(&b->sw->port[0].c.rx_packets, 100);
+	ctr_add(&b->sw->worker[0].loops, 40);
+	observe_clear(b->o, SECOND);
+	data = observe_rows(b->o, "ports", 0, OBSERVE_RAW, SECOND);
+	assert_int_equal(number(row(data, "ports", 0), "rx_packets"), 100);
+	json_object_put(data);
+	data = observe_rows(b->o, "workers", OBSERVE_ALL_PORTS, OBSERVE_RAW, SECOND);
+	assert_int_equal(number(row(data, "workers", 0), "loops"), 40);
+	json_object_put(data);
+	data = observe_show(b->o, "workers", OBSERVE_ALL_PORTS, SECOND);
+	assert_int_equal(number(row(data, "workers", 0), "loops"), 0);
+	json_object_put(data);
+}
+
+static void cells_are_shown_as_bytes(void **state)
+{
+	struct bench *b = *state;
+	struct json_object *data;
+
+	gauge_set(&b->sw->port[0].pg[3].shared, 10);
+	gauge_set(&b->sw->port[0].pg[3].max_headroom, 4);
+	ctr_add(&b->sw->port[0].pg_counters[3].rx_bytes, 5000);
+	data = observe_show(b->o, "buffers", 0, SECOND);
+	assert_int_equal(number(row(data, "pgs", 3), "shared_bytes"), 2560);
+	assert_int_equal(number(row(data, "pgs", 3), "max_headroom_bytes"), 1024);
+	assert_int_equal(number(row(data, "pgs", 3), "rx_bytes"), 5000);
+	assert_int_equal(number(row(data, "pools", 1), "used_bytes"), 11 * 256);
+	json_object_put(data);
+}
+
+// ---- latency
+
+static void stayed(struct queue_counters *q, uint64_t ns, uint64_t n)
+{
+	ctr_add(&q->residence[residence_bucket(ns)], n);
+	gauge_max(&q->residence_max_ns, ns);
+}
+
+static void quantiles_are_upper_ends_of_their_buckets_and_the_maximum_is_exact(void **state)
+{
+	struct bench *b = *state;
+	struct queue_counters *q = &b->sw->port[0].queue[3];
+	struct json_object *data;
+
+	stayed(q, 1000, 98);
+	stayed(q, 50000, 1);
+	stayed(q, 1234567, 1);
+	data = observe_show(b->o, "latency", OBSERVE_ALL_PORTS, SECOND);
+	assert_int_equal(json_object_array_length(list(data, "latency")), 1);
+	assert_int_equal(number(row(data, "latency", 0), "packets"), 100);
+	assert_int_equal(number(row(data, "latency", 0), "p50_ns"), 1023);
+	assert_int_equal(number(row(data, "latency", 0), "p99_ns"), 57343);
+	assert_int_equal(number(row(data, "latency", 0), "max_ns"), 1234567);
+	json_object_put(data);
+}
+
+static void a_clear_restarts_quantiles_and_maximum(void **state)
+{
+	struct bench *b = *state;
+	struct queue_counters *q = &b->sw->port[0].queue[3];
+	struct json_object *data;
+
+	stayed(q, 1234567, 1000);
+	observe_clear(b->o, SECOND);
+	data = observe_show(b->o, "latency", OBSERVE_ALL_PORTS, SECOND);
+	assert_int_equal(json_object_array_length(list(data, "latency")), 0);
+	json_object_put(data);
+	stayed(q, 1000, 10);
+	data = observe_show(b->o, "latency", OBSERVE_ALL_PORTS, SECOND);
+	assert_int_equal(number(row(data, "latency", 0), "p99_ns"), 1023);
+	assert_int_equal(number(row(data, "latency", 0), "max_ns"), 1023);
+	json_object_put(data);
+	stayed(q, 2000000, 1);
+	data = observe_show(b->o, "latency", OBSERVE_ALL_PORTS, SECOND);
+	assert_int_equal(number(row(data, "latency", 0), "max_ns"), 2000000);
+	json_object_put(data);
+}
+
+// ---- drops
+
+static void drop(struct bench *b, unsigned port, unsigned cls, unsigned reason, uint64_t n)
+{
+	ctr_add(&b->sw->port[port].drops[cls][reason].packets, n);
+	ctr_add(&b->sw->port[port].drops[cls][reason].bytes, 100 * n);
+}
+
+static void drops_are_listed_where_they_happened_and_summed_by_reason(void **state)
+{
+	struct bench *b = *state;
+	struct json_object *data, *r;
+
+	drop(b, 0, 3, DROP_HEADROOM, 2);
+	drop(b, 1, 3, DROP_HAIRPIN, 1);
+	drop(b, 1, 0, DROP_HAIRPIN, 4);
+	data = observe_show(b->o, "drops", OBSERVE_ALL_PORTS, SECOND);
+	assert_int_equal(json_object_array_length(list(data, "drops")), 3);
+	r = row(data, "drops", 0);
+	assert_string_equal(text(r, "port"), "p1");
+	assert_int_equal(number(r, "class"), 3);
+	assert_string_equal(text(r, "reason"), "headroom-overrun");
+	assert_int_equal(number(r, "packets"), 2);
+	assert_int_equal(number(r, "bytes"), 200);
+	assert_string_equal(text(r, "lossless"), "true");
+	assert_string_equal(text(row(data, "drops", 2), "lossless"), "false"); // filtering
+	assert_int_equal(json_object_array_length(list(data, "reasons")), 2);
+	assert_string_equal(text(row(data, "reasons", 0), "reason"), "hairpin");
+	assert_int_equal(number(row(data, "reasons", 0), "packets"), 5);
+	assert_string_equal(text(row(data, "reasons", 0), "text"), drop_info[DROP_HAIRPIN].help);
+	assert_int_equal(number(list(data, "total"), "packets"), 7);
+	assert_int_equal(number(list(data, "total"), "bytes"), 700);
+	assert_int_equal(number(list(data, "total"), "lossless_packets"), 2);
+	json_object_put(data);
+}
+
+static void all_drop_rows_are_shown_on_request_and_alarms_for_monitoring(void **state)
+{
+	struct bench *b = *state;
+	struct json_object *data;
+	unsigned n_loss = 0;
+
+	for (unsigned i = 0; i < N_DROP_REASONS; i++)
+		n_loss += drop_info[i].loss;
+	data = observe_show(b->o, "drops", OBSERVE_ALL_PORTS, SECOND);
+	assert_int_equal(json_object_array_length(list(data, "drops")), 0);
+	json_object_put(data);
+	data = observe_rows(b->o, "drops", 1, OBSERVE_ALL_ROWS, SECOND);
+	assert_int_equal(json_object_array_length(list(data, "drops")), N_CLASSES * N_DROP_REASONS);
+	assert_int_equal(json_object_array_length(list(data, "reasons")), N_DROP_REASONS);
+	json_object_put(data);
+	data = observe_rows(b->o, "drops", 1, OBSERVE_ALARM_ROWS, SECOND);
+	assert_int_equal(json_object_array_length(list(data, "drops")), n_loss);
+	json_object_put(data);
+}
+
+// ---- workers
+
+static void a_worker_shows_core_ports_load_and_late_turns(void **state)
+{
+	struct bench *b = *state;
+	struct worker_counters *c = &b->sw->worker[1];
+	struct json_object *data, *r;
+
+	observe_sample(b->o, SECOND);
+	ctr_add(&c->loops, 4000);
+	ctr_add(&c->busy_loops, 1000);
+	ctr_add(&c->gaps_over_1ms, 2);
+	gauge_set(&c->gap_max_ns, 3000000);
+	data = observe_show(b->o, "workers", OBSERVE_ALL_PORTS, 2ull * SECOND);
+	assert_int_equal(number(row(data, "workers", 0), "core"), 5);
+	assert_null(text(row(data, "workers", 1), "core"));
+	r = row(data, "workers", 1);
+	assert_string_equal(text(r, "ports"), "[ \"p2\" ]");
+	assert_int_equal(number(r, "loops"), 4000);
+	assert_int_equal(number(r, "loops_per_s"), 4000);
+	assert_int_equal(number(r, "busy_percent"), 25);
+	assert_int_equal(number(r, "late_loops"), 2);
+	assert_int_equal(number(r, "gap_max_ns"), 3000000);
+	json_object_put(data);
+	data = observe_show(b->o, "workers", 0, 2ull * SECOND);
+	assert_int_equal(json_object_array_length(list(data, "workers")), 1);
+	json_object_put(data);
+}
+
+// ---- pauses
+
+static void a_pause_that_lasts_counts_as_far_as_it_has_gone(void **state)
+{
+	struct bench *b = *state;
+	struct pfc_class_stats *st = &b->sw->port[0].pfc_rx.stats[3];
+	struct json_object *data;
+
+	ctr_add(&st->frames, 1);
+	ctr_add(&st->duration_ns, 5000);
+	gauge_set(&st->since_ns, SECOND);
+	gauge_set(&st->until_ns, 3ull * SECOND);
+	data = observe_show(b->o, "pfc", 0, 2ull * SECOND);
+	assert_int_equal(number(row(data, "pfc", 0), "rx_pause_duration_us"), 1000005);
+	json_object_put(data);
+	observe_clear(b->o, 2ull * SECOND);
+	data = observe_show(b->o, "pfc", 0, 2ull * SECOND + 7000);
+	assert_int_equal(number(row(data, "pfc", 0), "rx_pause_duration_us"), 7);
+	json_object_put(data);
+}
+
+static void an_unknown_kind_is_null(void **state)
+{
+	struct bench *b = *state;
+
+	assert_null(observe_show(b->o, "nothing", OBSERVE_ALL_PORTS, SECOND));
+}
+
+#define T(name) cmocka_unit_test_setup_teardown(name, begin, end)
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		T(every_key_shown_has_a_row_and_every_row_is_shown),
+		T(counters_count_from_the_clear_and_gauges_do_not),
+		T(raw_rows_ignore_the_clear),
+		T(cells_are_shown_as_bytes),
+		T(quantiles_are_upper_ends_of_their_buckets_and_the_maximum_is_exact),
+		T(a_clear_restarts_quantiles_and_maximum),
+		T(drops_are_listed_where_they_happened_and_summed_by_reason),
+		T(all_drop_rows_are_shown_on_request_and_alarms_for_monitoring),
+		T(a_worker_shows_core_ports_load_and_late_turns),
+		T(a_pause_that_lasts_counts_as_far_as_it_has_gone),
+		T(an_unknown_kind_is_null),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
