@@ -153,6 +153,9 @@ void account_claim(struct worker *w, unsigned n);
 void account_done(struct worker *w);
 // Charges the frame, or drops it. True: the frame may go on.
 bool account_admit(struct worker *w, struct frame *f);
+// Charges frames of one group, cells in all, at once. False: nothing was done, they must be
+// admitted one by one.
+bool account_admit_alike(struct worker *w, const struct frame *first, uint32_t cells);
 // Gives back the cells of frames that left, or were dropped at egress.
 void account_release(struct worker *w, unsigned in_port, unsigned pg, uint32_t cells);
 // Settles, then lets groups leave XOFF that may; once per loop.
@@ -175,8 +178,8 @@ void early_pause_poll(struct worker *w, unsigned port);
 void early_pause_new_policy(struct port_rt *p, uint8_t lossless);
 
 // ---- worker_egress.c
-// Admission, WRED and the queue; drops what may not enter. *f is spent.
-void egress_enqueue(struct worker *w, struct frame *f);
+// Admission, WRED and the queue; drops what may not enter. The frames are spent.
+void egress_enqueue(struct worker *w, struct frame *frames, unsigned n);
 // Serves a port until it is idle, paused, shaped or full. Returns when it next has something to do.
 uint64_t egress_serve(struct worker *w, unsigned port);
 // Drops all that waits for a port.

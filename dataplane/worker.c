@@ -138,8 +138,7 @@ static uint64_t take_over(struct worker *w)
 		// Out of one account before into the next: a reader must not see a frame in both.
 		ctr_add(&w->taken, n);
 		atomic_thread_fence(memory_order_release);
-		for (unsigned i = 0; i < n; i++)
-			egress_enqueue(w, &frames[i]);
+		egress_enqueue(w, frames, n);
 		account_done(w);
 	}
 	return more ? w->now_ns : UINT64_MAX;

@@ -34,7 +34,7 @@ static void read_others(struct worker *w)
 	}
 }
 
-static struct pg_pools pools_now(const struct worker *w)
+static inline struct pg_pools pools_now(const struct worker *w)
 {
 	const struct buffer_params *b = &w->pol->buffer;
 
@@ -44,7 +44,7 @@ static struct pg_pools pools_now(const struct worker *w)
 	};
 }
 
-static void account(struct worker *w, struct port_rt *p, struct pg_delta d)
+static inline void account(struct worker *w, struct port_rt *p, struct pg_delta d)
 {
 	slot_add(w, POOL_INGRESS, d.ingress);
 	slot_add(w, POOL_HEADROOM, d.headroom);
@@ -192,6 +192,19 @@ static void drop_arrival(struct worker *w, const struct frame *f, enum drop_reas
 	ctr_inc(&c->dropped_packets);
 	ctr_add(&c->dropped_bytes, f->len);
 	worker_drop(w, f->in_port, f, reason);
+}
+
+bool account_admit_alike(struct worker *w, const struct frame *first, uint32_t cells)
+{
+	struct port_rt *p = worker_port(w, first->in_port);
+	struct pg_state *pg = &p->pg[first->pg];
+	struct pg_pools pools = pools_now(w);
+	struct pg_decision d;
+
+	if (!pg_decide_alike(&w->pol->ports[first->in_port].pg[first->pg], pg, &pools, cells, &d))
+		return false;
+	account(w, p, pg_charge(pg, d, cells));
+	return true;
 }
 
 bool account_admit(struct worker *w, struct frame *f)

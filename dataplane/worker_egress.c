@@ -63,23 +63,22 @@ static bool wred_enqueue(struct worker *w, struct frame *f)
 	return true;
 }
 
-static void push(struct worker *w, const struct frame *f, enum egress_verdict v)
+// The queue has grown by n frames.
+static void grown(struct port_rt *p, unsigned q, unsigned n, uint32_t bytes)
 {
-	struct port_rt *p = worker_port(w, f->out_port);
-	struct queue_counters *qc = &p->queue[f->queue];
+	struct queue_counters *qc = &p->queue[q];
 
-	slot_add(w, POOL_EGRESS_LOSSY, egress_charge(&p->egress[f->queue], v, f->cells));
-	if (p->fifo[f->queue].n == 1) {
-		p->head_len[f->queue] = f->len;
-		p->backlog |= (uint8_t)(1u << f->queue);
+	if (p->fifo[q].n == n) {
+		p->head_len[q] = fifo_head(&p->fifo[q])->len;
+		p->backlog |= (uint8_t)(1u << q);
 	}
-	gauge_set(&qc->length_packets, p->fifo[f->queue].n);
-	gauge_set(&qc->length_bytes, gauge_get(&qc->length_bytes) + f->len);
+	gauge_set(&qc->length_packets, p->fifo[q].n);
+	gauge_set(&qc->length_bytes, gauge_get(&qc->length_bytes) + bytes);
 	gauge_max(&qc->max_bytes, gauge_get(&qc->length_bytes));
-	gauge_set(&p->c.queued, gauge_get(&p->c.queued) + 1);
+	gauge_set(&p->c.queued, gauge_get(&p->c.queued) + n);
 }
 
-void egress_enqueue(struct worker *w, struct frame *f)
+static void enqueue_one(struct worker *w, struct frame *f)
 {
 	struct port_rt *p = worker_port(w, f->out_port);
 	const struct policy_queue *pq = &w->pol->ports[f->out_port].queue[f->queue];
@@ -92,14 +91,56 @@ void egress_enqueue(struct worker *w, struct frame *f)
 	v = egress_decide(&pq->egress, &p->egress[f->queue],
 			  pool_free(w, POOL_EGRESS_LOSSY, w->pol->buffer.egress_lossy_cells),
 			  f->cells);
-	if (v == EGRESS_DROP)
+	if (v == EGRESS_DROP) {
 		queue_drop(w, f, DROP_EGRESS_TAIL);
-	else if (pq->wred.enabled && !wred_enqueue(w, f))
+	} else if (pq->wred.enabled && !wred_enqueue(w, f)) {
 		queue_drop(w, f, DROP_WRED);
-	else if (!fifo_push(&w->chunks, &p->fifo[f->queue], f))
+	} else if (!fifo_push(&w->chunks, &p->fifo[f->queue], f)) {
 		queue_drop(w, f, DROP_NO_MBUF);
-	else
-		push(w, f, v);
+	} else {
+		slot_add(w, POOL_EGRESS_LOSSY, egress_charge(&p->egress[f->queue], v, f->cells));
+		grown(p, f->queue, 1, f->len);
+	}
+}
+
+// n frames for one queue, cells in all: at once, when nothing can befall one and not another.
+static bool enqueue_alike(struct worker *w, struct frame *frames, unsigned n, uint32_t cells)
+{
+	struct port_rt *p = worker_port(w, frames->out_port);
+	unsigned q = frames->queue;
+	const struct policy_queue *pq = &w->pol->ports[frames->out_port].queue[q];
+	uint64_t pool = pool_free(w, POOL_EGRESS_LOSSY, w->pol->buffer.egress_lossy_cells);
+	enum egress_verdict v;
+	uint32_t bytes = 0;
+
+	if (!p->up || wred_acts_at_enqueue(&pq->wred) ||
+	    !egress_decide_alike(&pq->egress, &p->egress[q], pool, cells, &v))
+		return false;
+	slot_add(w, POOL_EGRESS_LOSSY, egress_charge(&p->egress[q], v, cells));
+	for (unsigned i = 0; i < n; i++) {
+		bytes += frames[i].len;
+		if (unlikely(!fifo_push(&w->chunks, &p->fifo[q], &frames[i])))
+			assert(!"there is a chunk for every cell");
+	}
+	grown(p, q, n, bytes);
+	return true;
+}
+
+void egress_enqueue(struct worker *w, struct frame *frames, unsigned n)
+{
+	unsigned next;
+
+	for (unsigned i = 0; i < n; i = next) {
+		uint32_t cells = 0;
+
+		for (next = i; next < n && frames[next].out_port == frames[i].out_port &&
+			       frames[next].queue == frames[i].queue; next++)
+			cells += frames[next].cells;
+		if (enqueue_alike(w, &frames[i], next - i, cells))
+			continue;
+		for (unsigned k = i; k < next; k++)
+			enqueue_one(w, &frames[k]);
+	}
 }
 
 // ---- out of the queue
@@ -113,14 +154,13 @@ static uint8_t paused_queues(const struct policy_port *pp, const struct port_rt 
 	return queues;
 }
 
-// Takes the first frame out of queue q and its account.
-static void pop(struct worker *w, struct port_rt *p, unsigned q, struct frame *out)
+// n frames have left queue q; len bytes stay.
+static void shrunk(struct port_rt *p, unsigned q, uint64_t len)
 {
 	struct queue_counters *qc = &p->queue[q];
 
-	fifo_pop(&w->chunks, &p->fifo[q], out);
 	gauge_set(&qc->length_packets, p->fifo[q].n);
-	gauge_set(&qc->length_bytes, gauge_get(&qc->length_bytes) - out->len);
+	gauge_set(&qc->length_bytes, len);
 	if (p->fifo[q].n != 0) {
 		p->head_len[q] = fifo_head(&p->fifo[q])->len;
 		return;
@@ -129,19 +169,17 @@ static void pop(struct worker *w, struct port_rt *p, unsigned q, struct frame *o
 	sched_emptied(&p->sched, q);
 }
 
+// len: bytes of the queue that the frame leaves behind.
 static void mark_at_dequeue(struct worker *w, const struct policy_queue *pq, struct port_rt *p,
-			    struct frame *f)
+			    struct frame *f, uint32_t len)
 {
-	struct queue_counters *qc = &p->queue[f->queue];
-	uint32_t len;
-
 	if (!pq->wred.enabled || wred_decides_at_enqueue(&pq->wred, f->ecn))
 		return;
-	len = wred_average(&pq->wred, &p->wred[f->queue], (uint32_t)gauge_get(&qc->length_bytes));
+	len = wred_average(&pq->wred, &p->wred[f->queue], len);
 	if (wred_decide(&pq->wred, len, f->color, f->ecn, rng_next(&w->rng)) != WRED_MARK)
 		return;
 	mark_ce(f);
-	ctr_inc(&qc->ecn_marked);
+	ctr_inc(&p->queue[f->queue].ecn_marked);
 }
 
 // Frames of one burst that share queue, account and arrival, as most do that leave together.
@@ -237,22 +275,47 @@ static bool retry_held(struct worker *w, struct port_rt *p)
 	return p->n_held == 0;
 }
 
-static void commit(struct worker *w, unsigned port, unsigned q, struct tx_batch *b)
+static void tap_out(struct worker *w, struct port_rt *p, const struct frame *f, uint64_t len)
+{
+	gauge_set(&p->queue[f->queue].length_bytes, len); // as the tap shows it
+	worker_tap(w, TAP_OUT, f->out_port, f, 0);
+}
+
+// Whether the next frame of the queue whose turn it is may follow the last one at once.
+static bool goes_on(const struct policy_port *pp, const struct port_rt *p, unsigned q,
+		    uint8_t ready, const struct tx_batch *b)
+{
+	uint32_t len;
+
+	if (p->fifo[q].n == 0 || b->n_committed == BURST || b->n == p->tx_burst)
+		return false;
+	len = fifo_head(&p->fifo[q])->len;
+	return (int32_t)len <= b->room && shaper_ready(&pp->shaper, &p->shaper) &&
+	       sched_turn_lasts(&pp->sched, &p->sched, ready, len);
+}
+
+// Moves the first frame of queue q, and those that may follow at once, into the batch.
+static void commit(struct worker *w, unsigned port, unsigned q, uint8_t ready, struct tx_batch *b)
 {
 	const struct policy_port *pp = &w->pol->ports[port];
 	struct port_rt *p = worker_port(w, port);
-	struct frame *f = &b->frames[b->n++];
+	uint64_t len = gauge_get(&p->queue[q].length_bytes);
 
-	b->n_committed++;
+	do {
+		struct frame *f = &b->frames[b->n++];
 
-	// Spent before the queue is seen empty: that resets the deficit.
-	sched_commit(&pp->sched, &p->sched, q, p->head_len[q]);
-	pop(w, p, q, f);
-	shaper_charge(&pp->shaper, &p->shaper, f->len + LINK_OVERHEAD_BYTES);
-	mark_at_dequeue(w, &pp->queue[q], p, f);
-	if (unlikely(w->tap != NULL))
-		worker_tap(w, TAP_OUT, port, f, 0);
-	b->room -= f->len;
+		b->n_committed++;
+		fifo_pop(&w->chunks, &p->fifo[q], f);
+		// Spent before the queue is seen empty: that resets the deficit.
+		sched_commit(&pp->sched, &p->sched, q, f->len);
+		len -= f->len;
+		shaper_charge(&pp->shaper, &p->shaper, f->len + LINK_OVERHEAD_BYTES);
+		mark_at_dequeue(w, &pp->queue[q], p, f, (uint32_t)len);
+		if (unlikely(w->tap != NULL))
+			tap_out(w, p, f, len);
+		b->room -= f->len;
+	} while (goes_on(pp, p, q, ready, b));
+	shrunk(p, q, len);
 }
 
 static uint64_t room_retry(const struct worker *w, const struct port_rt *p)
@@ -282,7 +345,7 @@ static uint64_t serve_ready(struct worker *w, unsigned port, struct tx_batch *b)
 			flush(w, p, b);
 		if ((int32_t)p->head_len[q] > b->room)
 			return room_retry(w, p);
-		commit(w, port, (unsigned)q, b);
+		commit(w, port, (unsigned)q, ready, b);
 	}
 	return UINT64_MAX;
 }
@@ -329,7 +392,8 @@ void egress_flush(struct worker *w, unsigned port, enum drop_reason reason)
 	p->n_held = 0;
 	for (unsigned q = 0; q < N_QUEUES; q++) {
 		while (p->fifo[q].n != 0) {
-			pop(w, p, q, &f);
+			fifo_pop(&w->chunks, &p->fifo[q], &f);
+			shrunk(p, q, gauge_get(&p->queue[q].length_bytes) - f.len);
 			no_longer_queued(p, 1);
 			slot_add(w, POOL_EGRESS_LOSSY,
 				 -(int64_t)egress_release(&p->egress[q], f.cells));

@@ -10,10 +10,14 @@
 
 enum { PREFETCH_AHEAD = 8 };
 
-// What a burst brought, but for MAC control. Counted once per burst.
-struct tally {
-	uint32_t packets;
+// A burst on its way through the ingress stages. Each stage runs over all of it before the next: a
+// descriptor is then read long after it was written, and the stages' code and tables stay at hand.
+struct burst {
+	uint32_t packets; // all but MAC control; counted once per burst
 	uint64_t bytes;
+	uint16_t n_in, n_out; // frames that were received; those of them that know their way
+	struct frame frames[BURST]; // in order of arrival
+	struct pkt_info pkts[BURST];
 };
 
 // ---- control frames
@@ -52,7 +56,7 @@ static void mac_control(struct worker *w, unsigned port, struct rte_mbuf *m)
 
 // MAC control wherever it is addressed, and all link-local groups, end here.
 static bool control_frame(struct worker *w, unsigned port, struct rte_mbuf *m,
-			  const struct pkt_info *pkt, struct tally *t)
+			  const struct pkt_info *pkt, struct burst *b)
 {
 	struct port_rt *p = worker_port(w, port);
 
@@ -62,8 +66,8 @@ static bool control_frame(struct worker *w, unsigned port, struct rte_mbuf *m,
 		mac_control(w, port, m);
 		return true;
 	}
-	t->packets++;
-	t->bytes += m->pkt_len;
+	b->packets++;
+	b->bytes += m->pkt_len;
 	ctr_inc(pkt->kind == PKT_LLDP ? &p->c.lldp : &p->c.other_control);
 	consume(p, m);
 	return true;
@@ -97,32 +101,79 @@ static bool prepare(struct worker *w, struct frame *f, unsigned vid, bool tagged
 	return true;
 }
 
-// Gives the frame to the owner of its egress port.
-static void hand_over(struct worker *w, struct frame *f)
+// Gives frames to the owner of their egress port.
+static void hand_over(struct worker *w, struct frame *frames, unsigned n)
 {
-	unsigned to = w->sw->owner[f->out_port];
+	unsigned to = w->sw->owner[frames[0].out_port];
 
 	if (to == w->id) {
-		egress_enqueue(w, f);
+		egress_enqueue(w, frames, n);
 		return;
 	}
-	// Counted first: a reader must not see it taken and not handed.
-	ctr_inc(&w->handed);
+	// Counted first: a reader must not see them taken and not handed.
+	ctr_add(&w->handed, n);
 	// Sized for every cell of the buffer, so it cannot be full.
-	if (rte_ring_sp_enqueue_elem(w->out[to], f, sizeof(*f)) != 0) {
-		ctr_inc(&w->taken); // a frame of its own: none is lost from the balance
-		account_release(w, f->in_port, f->pg, f->cells);
-		worker_drop(w, f->in_port, f, DROP_NO_MBUF);
+	if (rte_ring_sp_enqueue_bulk_elem(w->out[to], frames, sizeof(frames[0]), n, NULL) == n)
+		return;
+	ctr_add(&w->taken, n); // frames of its own: none is lost from the balance
+	for (unsigned i = 0; i < n; i++) {
+		account_release(w, frames[i].in_port, frames[i].pg, frames[i].cells);
+		worker_drop(w, frames[i].in_port, &frames[i], DROP_NO_MBUF);
 	}
 }
 
-// One copy for one port: edits, admission, hand-over. The frame ends in a queue or as a drop.
+// How many frames from the first on share account, port and queue, and their cells in all.
+static unsigned alike(const struct frame *f, unsigned n, uint32_t *cells)
+{
+	unsigned i = 0;
+
+	*cells = 0;
+	do
+		*cells += f[i++].cells;
+	while (i < n && f[i].pg == f->pg && f[i].out_port == f->out_port &&
+	       f[i].queue == f->queue);
+	return i;
+}
+
+// Charges the frames that know their way and hands them over: together where they share their fate,
+// which they do far from any threshold, else one by one.
+static void admit(struct worker *w, struct burst *b)
+{
+	unsigned n;
+
+	for (unsigned i = 0; i < b->n_out; i += n) {
+		struct frame *f = &b->frames[i];
+		uint32_t cells;
+
+		n = alike(f, b->n_out - i, &cells);
+		if (account_admit_alike(w, f, cells)) {
+			hand_over(w, f, n);
+			continue;
+		}
+		for (unsigned k = 0; k < n; k++)
+			if (account_admit(w, &f[k]))
+				hand_over(w, &f[k], 1);
+	}
+	b->n_out = 0;
+}
+
+static bool make_ready(struct worker *w, struct frame *f, unsigned vid, bool tagged,
+		       const struct pkt_info *pkt)
+{
+	const struct policy_port *out = &w->pol->ports[f->out_port];
+
+	f->queue = out->classify.class_to_queue[f->cls];
+	if (!out->edits && f->len <= out->max_frame)
+		return true;
+	return prepare(w, f, vid, tagged, pkt);
+}
+
+// One copy for one port, at once. The frame ends in a queue or as a drop.
 static void deliver(struct worker *w, struct frame *f, unsigned vid, bool tagged,
 		    const struct pkt_info *pkt)
 {
-	f->queue = w->pol->ports[f->out_port].classify.class_to_queue[f->cls];
-	if (prepare(w, f, vid, tagged, pkt) && account_admit(w, f))
-		hand_over(w, f);
+	if (make_ready(w, f, vid, tagged, pkt) && account_admit(w, f))
+		hand_over(w, f, 1);
 }
 
 static bool may_flood_to(const struct worker *w, unsigned port, unsigned in_port, unsigned vid)
@@ -176,7 +227,8 @@ static void learn(struct worker *w, unsigned port, uint64_t key)
 		fdb_source_unreported(w->fdb_cache, key);
 }
 
-static void forward(struct worker *w, struct frame *f, const struct pkt_info *pkt)
+// What the bridge says of a frame: it knows its way out, or has found an end.
+static bool forward(struct worker *w, struct burst *b, struct frame *f, const struct pkt_info *pkt)
 {
 	const uint8_t *eth = rte_pktmbuf_mtod(f->m, const uint8_t *);
 	bool tagged;
@@ -185,20 +237,38 @@ static void forward(struct worker *w, struct frame *f, const struct pkt_info *pk
 
 	if (vid < 0) {
 		worker_drop(w, f->in_port, f, DROP_VLAN_INGRESS);
-		return;
+		return false;
 	}
-	learn(w, f->in_port, fdb_key(eth + ETH_ALEN_, (uint16_t)vid));
+	learn(w, f->in_port, fdb_key_in_frame(eth + ETH_ALEN_, (uint16_t)vid));
 	port = pkt->group_dst ? FDB_NO_PORT
-			      : fdb_lookup(&w->sw->fdb, w->fdb_cache, fdb_key(eth, (uint16_t)vid));
+			      : fdb_lookup(&w->sw->fdb, w->fdb_cache,
+					   fdb_key_in_frame(eth, (uint16_t)vid));
 	if (port == f->in_port) {
 		worker_drop(w, f->in_port, f, DROP_HAIRPIN);
 	} else if (port != FDB_NO_PORT && bridge_member(w->pol, port, (unsigned)vid)) {
 		f->out_port = port;
-		deliver(w, f, (unsigned)vid, tagged, pkt);
+		return make_ready(w, f, (unsigned)vid, tagged, pkt);
 	} else if (!pkt->group_dst && vlan_bit(w->pol->flood_off, (unsigned)vid)) {
 		worker_drop(w, f->in_port, f, DROP_NO_EGRESS);
 	} else {
+		admit(w, b); // frames that came before go before
 		flood(w, f, (unsigned)vid, tagged, pkt);
+	}
+	return false;
+}
+
+// Those that know their way move together, in order.
+static void forward_all(struct worker *w, struct burst *b)
+{
+	b->n_out = 0;
+	for (uint16_t i = 0; i < b->n_in; i++) {
+		struct frame *f = &b->frames[i];
+
+		if (!forward(w, b, f, &b->pkts[i]))
+			continue;
+		if (b->n_out != i)
+			b->frames[b->n_out] = *f;
+		b->n_out++;
 	}
 }
 
@@ -209,19 +279,12 @@ static void hints(struct port_rt *p, const struct classify_params *c, const stru
 {
 	if (pkt->bad_l3)
 		ctr_inc(&p->c.bad_l3);
-	if (!pkt->roce || !roce_is_data(pkt->bth_opcode))
+	if (!pkt->roce || !pkt->roce_data)
 		return;
 	if (!(c->lossless >> cls & 1))
 		ctr_inc(&p->c.roce_in_lossy_class);
 	if (pkt->ecn == ECN_NOT_ECT)
 		ctr_inc(&p->c.roce_not_ect);
-}
-
-static bool bad_source(const uint8_t *eth)
-{
-	static const uint8_t zero[ETH_ALEN_];
-
-	return (eth[ETH_ALEN_] & 1) != 0 || memcmp(eth + ETH_ALEN_, zero, ETH_ALEN_) == 0;
 }
 
 static void tap_in(struct worker *w, const struct frame *f, const struct pkt_info *pkt)
@@ -234,54 +297,55 @@ static void tap_in(struct worker *w, const struct frame *f, const struct pkt_inf
 	worker_tap(w, TAP_IN, f->in_port, &seen, 0);
 }
 
-static void receive_bad(struct worker *w, struct frame *f, struct tally *t)
+static void receive_bad(struct worker *w, struct frame *f, struct burst *b)
 {
-	t->packets++;
-	t->bytes += f->m->pkt_len;
+	b->packets++;
+	b->bytes += f->m->pkt_len;
 	f->cls = w->pol->ports[f->in_port].classify.default_class;
 	worker_drop(w, f->in_port, f,
 		    f->m->pkt_len < ETH_HLEN_ ? DROP_RX_RUNT : DROP_RX_OVERSIZE);
 }
 
-static void receive(struct worker *w, unsigned port, struct rte_mbuf *m, struct tally *t)
+static void receive(struct worker *w, unsigned port, struct rte_mbuf *m, struct burst *b)
 {
 	const struct policy_port *pp = &w->pol->ports[port];
 	struct port_rt *p = worker_port(w, port);
 	const uint8_t *eth = rte_pktmbuf_mtod(m, const uint8_t *);
-	struct frame f = {.m = m, .arrival_ns = w->now_ns, .in_port = (uint8_t)port};
-	struct pkt_info pkt;
+	struct frame *f = &b->frames[b->n_in];
+	struct pkt_info *pkt = &b->pkts[b->n_in];
 	struct classified k;
 	bool good;
 
-	f.len = m->pkt_len > UINT16_MAX ? UINT16_MAX : (uint16_t)m->pkt_len;
-	good = m->nb_segs == 1 && m->pkt_len <= pp->max_frame && parse(eth, m->pkt_len, &pkt);
+	*f = (struct frame){.m = m, .arrival_ns = w->now_ns, .in_port = (uint8_t)port};
+	f->len = m->pkt_len > UINT16_MAX ? UINT16_MAX : (uint16_t)m->pkt_len;
+	good = m->nb_segs == 1 && m->pkt_len <= pp->max_frame && parse(eth, m->pkt_len, pkt);
 	if (unlikely(w->tap != NULL))
-		tap_in(w, &f, good ? &pkt : NULL);
+		tap_in(w, f, good ? pkt : NULL);
 	if (unlikely(!good)) {
-		receive_bad(w, &f, t);
+		receive_bad(w, f, b);
 		return;
 	}
-	if (control_frame(w, port, m, &pkt, t))
+	if (control_frame(w, port, m, pkt, b))
 		return;
-	t->packets++;
-	t->bytes += f.len;
-	k = classify(&pp->classify, &pkt);
-	hints(p, &pp->classify, &pkt, k.cls);
-	f.cls = k.cls;
-	f.color = k.color;
-	f.kind = pkt.kind == PKT_IPV4 || pkt.kind == PKT_IPV6 ? pkt.kind : PKT_OTHER;
-	f.ecn = f.kind == PKT_OTHER ? ECN_NOT_ECT : pkt.ecn;
-	f.l3_off = pkt.l3_off;
-	f.cells = (uint16_t)cells_of(&w->pol->cell, f.len);
-	f.pg = pp->classify.class_to_pg[k.cls];
-	ctr_inc(&p->pg_counters[f.pg].rx_packets);
-	ctr_add(&p->pg_counters[f.pg].rx_bytes, f.len);
+	b->packets++;
+	b->bytes += f->len;
+	k = classify(&pp->classify, pkt);
+	hints(p, &pp->classify, pkt, k.cls);
+	f->cls = k.cls;
+	f->color = k.color;
+	f->kind = pkt->kind == PKT_IPV4 || pkt->kind == PKT_IPV6 ? pkt->kind : PKT_OTHER;
+	f->ecn = f->kind == PKT_OTHER ? ECN_NOT_ECT : pkt->ecn;
+	f->l3_off = pkt->l3_off;
+	f->cells = (uint16_t)cells_of(&w->pol->cell, f->len);
+	f->pg = pp->classify.class_to_pg[k.cls];
+	ctr_inc(&p->pg_counters[f->pg].rx_packets);
+	ctr_add(&p->pg_counters[f->pg].rx_bytes, f->len);
 	if (unlikely(!p->up))
-		worker_drop(w, port, &f, DROP_PORT_DOWN);
-	else if (unlikely(bad_source(eth)))
-		worker_drop(w, port, &f, DROP_BAD_SOURCE);
+		worker_drop(w, port, f, DROP_PORT_DOWN);
+	else if (unlikely(!fdb_key_is_station(fdb_key_in_frame(eth + ETH_ALEN_, 0))))
+		worker_drop(w, port, f, DROP_BAD_SOURCE);
 	else
-		forward(w, &f, &pkt);
+		b->n_in++;
 }
 
 // The receive ring is part of the ingress path: a worker that is late pauses its senders.
@@ -310,8 +374,11 @@ static void rx_guard(struct worker *w, unsigned port)
 static void receive_burst(struct worker *w, unsigned port, struct rte_mbuf **pkts, uint16_t n)
 {
 	struct port_rt *p = worker_port(w, port);
-	struct tally t = {0};
+	struct burst b;
 
+	b.n_in = 0;
+	b.packets = 0;
+	b.bytes = 0;
 	w->busy = true;
 	// Before any of them can end: a reader of the balance must not see an end without its
 	// beginning.
@@ -322,11 +389,13 @@ static void receive_burst(struct worker *w, unsigned port, struct rte_mbuf **pkt
 	for (uint16_t i = 0; i < n; i++) {
 		if (i + PREFETCH_AHEAD < n)
 			rte_prefetch0(rte_pktmbuf_mtod(pkts[i + PREFETCH_AHEAD], void *));
-		receive(w, port, pkts[i], &t);
+		receive(w, port, pkts[i], &b);
 	}
+	forward_all(w, &b);
+	admit(w, &b);
 	account_done(w);
-	ctr_add(&p->c.rx_packets, t.packets);
-	ctr_add(&p->c.rx_bytes, t.bytes);
+	ctr_add(&p->c.rx_packets, b.packets);
+	ctr_add(&p->c.rx_bytes, b.bytes);
 }
 
 bool ingress_poll(struct worker *w, unsigned port)

@@ -34,6 +34,14 @@ static uint64_t port_speed(struct compiler *k, unsigned i)
 	return 1000000; // any, so that the rest can still be looked at
 }
 
+static bool remarks(const struct classify_params *p)
+{
+	for (unsigned c = 0; c < N_CLASSES; c++)
+		if (p->remark_pcp[c] != REMARK_NONE || p->remark_dscp[c] != REMARK_NONE)
+			return true;
+	return false;
+}
+
 static void compile_classify(const struct config_port *port, struct classify_params *out)
 {
 	const struct cfg_profile *p = port->profile;
@@ -152,6 +160,7 @@ static void compile_port(struct compiler *k, unsigned i)
 		out->skid_cells = (f->rx_ring + BURST_FRAMES) * out->skid_frame_cells;
 	compile_rx_guard(item, f, out);
 	compile_classify(port, &out->classify);
+	out->edits = cfg_vlan_aware(k->c) || remarks(&out->classify);
 	compile_sched(port->profile, burst_ns, out);
 	out->shaper = shaper_of(out->speed_bps, burst_ns);
 	pfc_params_init(&out->pfc, out->speed_bps, (uint16_t)port->profile->pfc.quanta.n);

@@ -7,15 +7,12 @@
 
 enum { TPID_OFF = 12, TAG_LEN = 4, VID_MASK = 0xfff, TPID_8021Q = 0x8100, SHORTEST_FRAME = 60 };
 
-int bridge_ingress_vid(const struct policy *pol, unsigned in_port, const uint8_t *frame,
+int bridge_classify_vid(const struct policy *pol, unsigned in_port, const uint8_t *frame,
 		       const struct pkt_info *pkt, bool *tagged)
 {
 	const struct policy_vlan *v = &pol->ports[in_port].vlan;
 	unsigned vid;
 
-	*tagged = false;
-	if (!pol->vlan_aware)
-		return 0;
 	*tagged = pkt->n_tags != 0 && frame[TPID_OFF] == TPID_8021Q >> 8 &&
 		  frame[TPID_OFF + 1] == (TPID_8021Q & 0xff);
 	vid = *tagged ? pkt->tci & VID_MASK : 0;
@@ -24,20 +21,11 @@ int bridge_ingress_vid(const struct policy *pol, unsigned in_port, const uint8_t
 	return vid == v->untagged || vlan_bit(v->tagged, vid) ? (int)vid : -1;
 }
 
-bool bridge_member(const struct policy *pol, unsigned port, unsigned vid)
-{
-	const struct policy_vlan *v = &pol->ports[port].vlan;
-
-	return !pol->vlan_aware || vid == v->untagged || vlan_bit(v->tagged, vid);
-}
-
-enum tag_edit bridge_tag_edit(const struct policy *pol, unsigned out_port, unsigned vid,
+enum tag_edit bridge_vlan_edit(const struct policy *pol, unsigned out_port, unsigned vid,
 			      bool tagged, const struct pkt_info *pkt)
 {
 	bool out_tagged;
 
-	if (!pol->vlan_aware)
-		return TAG_KEEP;
 	out_tagged = vlan_bit(pol->ports[out_port].vlan.tagged, vid);
 	if (tagged && out_tagged)
 		return (pkt->tci & VID_MASK) == vid ? TAG_KEEP : TAG_SET_VID;
@@ -59,7 +47,7 @@ static int pad(struct rte_mbuf *m)
 	return missing;
 }
 
-int bridge_apply_tag(struct rte_mbuf *m, enum tag_edit edit, unsigned vid, uint8_t pcp)
+int bridge_edit_tag(struct rte_mbuf *m, enum tag_edit edit, unsigned vid, uint8_t pcp)
 {
 	uint8_t *p = rte_pktmbuf_mtod(m, uint8_t *);
 

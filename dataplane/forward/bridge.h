@@ -15,18 +15,44 @@ struct rte_mbuf;
 
 enum tag_edit { TAG_KEEP, TAG_PUSH, TAG_POP, TAG_SET_VID };
 
-// The VLAN of an arriving frame: vid, or -1 when the port refuses it. 0 in a transparent bridge.
-// *tagged: the frame carries an 802.1Q tag that this bridge reads.
-int bridge_ingress_vid(const struct policy *pol, unsigned in_port, const uint8_t *frame,
-		       const struct pkt_info *pkt, bool *tagged);
+// The VLAN of an arriving frame of a VLAN-aware bridge; as bridge_ingress_vid.
+int bridge_classify_vid(const struct policy *pol, unsigned in_port, const uint8_t *frame,
+			const struct pkt_info *pkt, bool *tagged);
 
-// Whether a port carries frames of the VLAN.
-bool bridge_member(const struct policy *pol, unsigned port, unsigned vid);
-
-// The tag change a frame needs on its way out of a member port.
-enum tag_edit bridge_tag_edit(const struct policy *pol, unsigned out_port, unsigned vid,
-			      bool tagged, const struct pkt_info *pkt);
+// The tag change a frame needs in a VLAN-aware bridge.
+enum tag_edit bridge_vlan_edit(const struct policy *pol, unsigned out_port, unsigned vid,
+			       bool tagged, const struct pkt_info *pkt);
 
 // Applies a tag change; pcp is used by TAG_PUSH. Returns the change in length, or
 // INT32_MIN when the mbuf has no headroom.
-int bridge_apply_tag(struct rte_mbuf *m, enum tag_edit edit, unsigned vid, uint8_t pcp);
+int bridge_edit_tag(struct rte_mbuf *m, enum tag_edit edit, unsigned vid, uint8_t pcp);
+
+// The VLAN of an arriving frame: vid, or -1 when the port refuses it. 0 in a transparent bridge.
+// *tagged: the frame carries an 802.1Q tag that this bridge reads.
+static inline int bridge_ingress_vid(const struct policy *pol, unsigned in_port,
+				     const uint8_t *frame, const struct pkt_info *pkt, bool *tagged)
+{
+	*tagged = false;
+	return pol->vlan_aware ? bridge_classify_vid(pol, in_port, frame, pkt, tagged) : 0;
+}
+
+// Whether a port carries frames of the VLAN.
+static inline bool bridge_member(const struct policy *pol, unsigned port, unsigned vid)
+{
+	const struct policy_vlan *v = &pol->ports[port].vlan;
+
+	return !pol->vlan_aware || vid == v->untagged || vlan_bit(v->tagged, vid);
+}
+
+// The tag change a frame needs on its way out of a member port.
+static inline enum tag_edit bridge_tag_edit(const struct policy *pol, unsigned out_port,
+					    unsigned vid, bool tagged, const struct pkt_info *pkt)
+{
+	return pol->vlan_aware ? bridge_vlan_edit(pol, out_port, vid, tagged, pkt) : TAG_KEEP;
+}
+
+static inline int bridge_apply_tag(struct rte_mbuf *m, enum tag_edit edit, unsigned vid,
+				   uint8_t pcp)
+{
+	return edit == TAG_KEEP ? 0 : bridge_edit_tag(m, edit, vid, pcp);
+}

@@ -9,7 +9,6 @@
 #include <rte_rcu_qsbr.h>
 
 enum {
-	SOURCE_RECHECK_NS = 100000000, // a known source is confirmed ten times a second
 	AGE_SLOTS_A_CALL = 512,
 };
 
@@ -140,19 +139,12 @@ void fdb_flush_port(struct fdb *f, uint8_t port)
 	}
 }
 
-static unsigned slot_of(uint64_t key)
+uint8_t fdb_lookup_table(const struct fdb *f, struct fdb_cache *c, uint64_t key)
 {
-	return (unsigned)((key * 0x9e3779b97f4a7c15u) >> 54) % FDB_CACHE_SLOTS;
-}
-
-uint8_t fdb_lookup(const struct fdb *f, struct fdb_cache *c, uint64_t key)
-{
-	struct fdb_cache_slot *s = &c->dst[slot_of(key)];
+	struct fdb_cache_slot *s = &c->dst[fdb_slot(key)];
 	uint32_t version = atomic_load_explicit(&f->version, memory_order_acquire);
 	void *data;
 
-	if (s->key == key && s->version == version)
-		return s->port;
 	s->port = rte_hash_lookup_data(f->hash, &key, &data) < 0 ? FDB_NO_PORT
 								 : (uint8_t)(uintptr_t)data;
 	s->key = key;
@@ -160,15 +152,13 @@ uint8_t fdb_lookup(const struct fdb *f, struct fdb_cache *c, uint64_t key)
 	return s->port;
 }
 
-bool fdb_source(const struct fdb *f, struct fdb_cache *c, uint64_t key, uint8_t port,
-		uint64_t now_ns)
+bool fdb_source_table(const struct fdb *f, struct fdb_cache *c, uint64_t key, uint8_t port,
+		      uint64_t now_ns)
 {
-	struct fdb_cache_slot *s = &c->src[slot_of(key)];
+	struct fdb_cache_slot *s = &c->src[fdb_slot(key)];
 	int32_t pos;
 	void *data;
 
-	if (s->key == key && s->port == port && now_ns - s->checked_ns < SOURCE_RECHECK_NS)
-		return false;
 	*s = (struct fdb_cache_slot){.key = key, .port = port, .checked_ns = now_ns};
 	pos = rte_hash_lookup_data(f->hash, &key, &data);
 	if (pos < 0 || (uint8_t)(uintptr_t)data != port)
@@ -179,5 +169,5 @@ bool fdb_source(const struct fdb *f, struct fdb_cache *c, uint64_t key, uint8_t 
 
 void fdb_source_unreported(struct fdb_cache *c, uint64_t key)
 {
-	c->src[slot_of(key)].key = 0;
+	c->src[fdb_slot(key)].key = 0;
 }

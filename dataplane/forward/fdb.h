@@ -10,13 +10,18 @@
 
 #include <stdbool.h>
 #include <stdint.h>
+#include <string.h>
 
 #include "dataplane/counter.h"
 
 struct rte_hash;
 struct rte_rcu_qsbr;
 
-enum { FDB_CACHE_SLOTS = 1024, FDB_NO_PORT = 0xff };
+enum {
+	FDB_CACHE_SLOTS = 1024,
+	FDB_NO_PORT = 0xff,
+	SOURCE_RECHECK_NS = 100000000, // a known source is confirmed ten times a second
+};
 
 struct fdb_entry {
 	gauge_t seen_ns;
@@ -54,6 +59,21 @@ static inline uint64_t fdb_key(const uint8_t *mac, uint16_t vid)
 	       (uint64_t)mac[3] << 32 | (uint64_t)mac[4] << 24 | (uint64_t)mac[5] << 16 | vid;
 }
 
+// The same of an address in a frame, where two more bytes may be read behind it.
+static inline uint64_t fdb_key_in_frame(const uint8_t *mac, uint16_t vid)
+{
+	uint64_t word;
+
+	memcpy(&word, mac, sizeof(word));
+	return (__builtin_bswap64(word) & ~0xffffull) | vid;
+}
+
+// A station's address is neither a group's nor zero.
+static inline bool fdb_key_is_station(uint64_t key)
+{
+	return key >> 16 != 0 && !(key >> 56 & 1);
+}
+
 // name: unique in the process. 0 or -errno.
 __attribute__((warn_unused_result)) int fdb_init(struct fdb *f, const char *name, uint32_t max,
 						 struct rte_rcu_qsbr *qsbr);
@@ -73,10 +93,37 @@ unsigned fdb_age(struct fdb *f, uint64_t now_ns, uint64_t age_ns, uint64_t *keys
 void fdb_flush_port(struct fdb *f, uint8_t port);
 void fdb_flush_learnt(struct fdb *f);
 
+static inline unsigned fdb_slot(uint64_t key)
+{
+	return (unsigned)((key * 0x9e3779b97f4a7c15u) >> 54) % FDB_CACHE_SLOTS;
+}
+
+// Where the cache does not know, or not any more.
+uint8_t fdb_lookup_table(const struct fdb *f, struct fdb_cache *c, uint64_t key);
+bool fdb_source_table(const struct fdb *f, struct fdb_cache *c, uint64_t key, uint8_t port,
+		      uint64_t now_ns);
+
 // Worker: the port of an address, or FDB_NO_PORT.
-uint8_t fdb_lookup(const struct fdb *f, struct fdb_cache *c, uint64_t key);
+static inline uint8_t fdb_lookup(const struct fdb *f, struct fdb_cache *c, uint64_t key)
+{
+	const struct fdb_cache_slot *s = &c->dst[fdb_slot(key)];
+
+	if (s->key == key &&
+	    s->version == atomic_load_explicit(&f->version, memory_order_acquire))
+		return s->port;
+	return fdb_lookup_table(f, c, key);
+}
+
 // Worker: an address was the source of a frame on `port`. True when control must hear of it.
-bool fdb_source(const struct fdb *f, struct fdb_cache *c, uint64_t key, uint8_t port,
-		uint64_t now_ns);
+static inline bool fdb_source(const struct fdb *f, struct fdb_cache *c, uint64_t key, uint8_t port,
+			      uint64_t now_ns)
+{
+	const struct fdb_cache_slot *s = &c->src[fdb_slot(key)];
+
+	if (s->key == key && s->port == port && now_ns - s->checked_ns < SOURCE_RECHECK_NS)
+		return false;
+	return fdb_source_table(f, c, key, port, now_ns);
+}
+
 // Worker: the report that fdb_source asked for could not be delivered; ask again next time.
 void fdb_source_unreported(struct fdb_cache *c, uint64_t key);

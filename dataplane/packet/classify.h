@@ -8,6 +8,7 @@
 #include <stdint.h>
 
 #include "dataplane/packet/parse.h"
+#include "dataplane/packet/wire.h"
 
 enum { N_CLASSES = 8, N_QUEUES = 8, N_PGS = 8 };
 enum { REMARK_NONE = 0xff };
@@ -36,4 +37,20 @@ struct classified {
 // trust dscp: IP frames by DSCP; other tagged frames by PCP; else the port's default class.
 // trust pcp: tagged frames by PCP; else the default class. trust port: the default class.
 // Colour comes from the DSCP of IP frames, green otherwise.
-struct classified classify(const struct classify_params *p, const struct pkt_info *pkt);
+static inline struct classified classify(const struct classify_params *p,
+					 const struct pkt_info *pkt)
+{
+	bool ip = pkt->kind == PKT_IPV4 || pkt->kind == PKT_IPV6;
+	struct classified c = {
+		.cls = p->default_class,
+		.color = ip ? p->dscp_to_color[pkt->dscp] : (uint8_t)GREEN,
+	};
+
+	if (p->trust == TRUST_PORT)
+		return c;
+	if (p->trust == TRUST_DSCP && ip)
+		c.cls = p->dscp_to_class[pkt->dscp];
+	else if (pkt->n_tags > 0)
+		c.cls = p->pcp_to_class[pkt->tci >> TCI_PCP_SHIFT];
+	return c;
+}

@@ -14,11 +14,16 @@ static inline bool unlikely(bool x)
 	return __builtin_expect(x, false);
 }
 
-bool roce_is_data(uint8_t bth_opcode)
+static inline bool is_data(uint8_t bth_opcode)
 {
 	enum { NOT_DATA = 1u << RC_ACK | 1u << RC_ATOMIC_ACK | 1u << RC_RESYNC };
 
 	return bth_opcode != ROCE_CNP && !(NOT_DATA >> (bth_opcode & ROCE_OPERATION_MASK) & 1);
+}
+
+bool roce_is_data(uint8_t bth_opcode)
+{
+	return is_data(bth_opcode);
 }
 
 // 01:80:c2:00:00:00 to 0f, which no bridge forwards (802.1Q table 8-1).
@@ -51,6 +56,7 @@ static inline void parse_bth(const uint8_t *l4, struct pkt_info *out)
 	const struct bth_hdr *bth = (const void *)(l4 + sizeof(struct udp_hdr));
 
 	out->roce = true;
+	out->roce_data = is_data(bth->opcode);
 	out->bth_opcode = bth->opcode;
 	out->bth_dest_qp = be24_get(&bth->dest_qp);
 	out->bth_psn = be24_get(&bth->psn);

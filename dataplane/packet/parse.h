@@ -39,8 +39,9 @@ struct pkt_info {
 	bool group_dst; // destination address is multicast or broadcast
 	bool link_local_dst; // 01:80:c2:00:00:00-0f
 	bool fragment; // any fragment but the first; transport unknown
-	bool roce; // UDP to 4791 with a whole BTH; the bth_ fields hold only then
+	bool roce; // UDP to 4791 with a whole BTH; bth_ and roce_data hold only then
 	bool bad_l3; // EtherType said IP, the header did not hold: treated as PKT_OTHER
+	bool roce_data; // of those, roce_is_data
 	uint8_t bth_opcode;
 	uint16_t tci; // outermost tag, host order; 0 when untagged
 	uint16_t ether_type; // after the tags; a TPID where a third tag follows or a tag is cut off

@@ -96,10 +96,33 @@ struct pg_decision {
 	bool enter_xoff; // the group enters XOFF with this frame: PAUSE is due
 };
 
+static inline bool pg_in_xoff(const struct pg_state *s)
+{
+	return atomic_load_explicit(&s->xoff, memory_order_relaxed);
+}
+
+// The rare rest of pg_decide: a lossless group in XOFF, or about to enter it.
+struct pg_decision pg_overflow(const struct pg_params *p, const struct pg_state *s,
+			       const struct pg_pools *pools, uint64_t skid_free, uint32_t c);
+
 // Decides where a frame of c cells is charged; changes nothing. skid_free: cells left in the
 // port's skid.
-struct pg_decision pg_decide(const struct pg_params *p, const struct pg_state *s,
-			     const struct pg_pools *pools, uint64_t skid_free, uint32_t c);
+static inline struct pg_decision pg_decide(const struct pg_params *p, const struct pg_state *s,
+					    const struct pg_pools *pools, uint64_t skid_free,
+					    uint32_t c)
+{
+	if (!pg_in_xoff(s)) {
+		uint64_t limit = threshold_cells(&p->shared, pools->ingress_free);
+
+		if (gauge_get(&s->min_used) + c <= p->min_cells)
+			return (struct pg_decision){.verdict = PG_MIN};
+		if (gauge_get(&s->shared) + c <= limit && c <= pools->ingress_free)
+			return (struct pg_decision){.verdict = PG_SHARED};
+	}
+	if (!p->lossless)
+		return (struct pg_decision){.verdict = PG_DROP_POOL};
+	return pg_overflow(p, s, pools, skid_free, c);
+}
 
 // What a charge or a release did to the pools.
 struct pg_delta {
@@ -107,21 +130,86 @@ struct pg_delta {
 };
 
 // Acts on a decision: moves the counts and watermarks of the group.
-struct pg_delta pg_charge(struct pg_state *s, struct pg_decision d, uint32_t c);
+static inline struct pg_delta pg_charge(struct pg_state *s, struct pg_decision d, uint32_t c)
+{
+	struct pg_delta delta = {0};
+
+	if (d.enter_xoff)
+		atomic_store_explicit(&s->xoff, true, memory_order_relaxed);
+	switch (d.verdict) {
+	case PG_MIN:
+		ctr_add(&s->min_used, c);
+		break;
+	case PG_SHARED:
+		ctr_add(&s->shared, c);
+		gauge_max(&s->max_shared, gauge_get(&s->shared));
+		delta.ingress = c;
+		break;
+	case PG_HEADROOM:
+		ctr_add(&s->headroom, c);
+		gauge_max(&s->max_headroom, gauge_get(&s->headroom));
+		delta.headroom = c;
+		break;
+	case PG_SKID:
+		ctr_add(&s->skid, c);
+		delta.skid = c;
+		break;
+	case PG_DROP_POOL:
+	case PG_DROP_HEADROOM:
+		break;
+	}
+	return delta;
+}
+
+// Takes up to *c cells off one count; returns how many.
+static inline int64_t pg_take(gauge_t *g, uint32_t *c)
+{
+	uint64_t have = gauge_get(g);
+	uint32_t n = have < *c ? (uint32_t)have : *c;
+
+	gauge_set(g, have - n);
+	*c -= n;
+	return n;
+}
 
 // c cells of the group have left the switch (c may cover several frames).
-struct pg_delta pg_release(struct pg_state *s, uint32_t c);
+static inline struct pg_delta pg_release(struct pg_state *s, uint32_t c)
+{
+	struct pg_delta delta;
+
+	delta.skid = -pg_take(&s->skid, &c);
+	delta.headroom = -pg_take(&s->headroom, &c);
+	delta.ingress = -pg_take(&s->shared, &c);
+	pg_take(&s->min_used, &c);
+	return delta;
+}
+
+// Frames of c cells in all, one after the other: true when all of them are charged alike, as *d
+// says. False: they must be decided one by one.
+static inline bool pg_decide_alike(const struct pg_params *p, const struct pg_state *s,
+				   const struct pg_pools *pools, uint32_t c,
+				   struct pg_decision *d)
+{
+	uint64_t min_used = gauge_get(&s->min_used);
+
+	if (pg_in_xoff(s) || c > pools->ingress_free)
+		return false;
+	d->enter_xoff = false;
+	d->verdict = PG_MIN;
+	if (min_used + c <= p->min_cells)
+		return true;
+	d->verdict = PG_SHARED;
+	// No frame finds room in min; the last one finds the pool c cells fuller, at most.
+	return min_used >= p->min_cells &&
+	       gauge_get(&s->shared) + c <=
+		       threshold_cells(&p->shared, pools->ingress_free - c);
+}
 
 // The XON threshold now: max(xon, T - xon_offset), T - xon_offset at least 0.
 uint64_t pg_xon_at(const struct pg_params *p, uint64_t ingress_free);
 
 // True when a group in XOFF may leave it. The caller clears s->xoff and sends XON.
 bool pg_may_xon(const struct pg_params *p, const struct pg_state *s, uint64_t ingress_free);
-
-static inline bool pg_in_xoff(const struct pg_state *s)
-{
-	return atomic_load_explicit(&s->xoff, memory_order_relaxed);
-}
 
 static inline uint64_t pg_used(const struct pg_state *s)
 {

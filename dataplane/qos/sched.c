@@ -113,8 +113,8 @@ static int dwrr_pick(const struct sched_params *p, struct sched_state *s, uint8_
 	return q;
 }
 
-int sched_pick(const struct sched_params *p, struct sched_state *s, uint8_t ready,
-	       const uint32_t head_len[N_QUEUES], uint64_t now_ns)
+int sched_pick_any(const struct sched_params *p, struct sched_state *s, uint8_t ready,
+		   const uint32_t head_len[N_QUEUES], uint64_t now_ns)
 {
 	uint8_t below;
 
@@ -127,16 +127,6 @@ int sched_pick(const struct sched_params *p, struct sched_state *s, uint8_t read
 	if (below != 0)
 		return highest(below);
 	return dwrr_pick(p, s, ready, head_len);
-}
-
-void sched_commit(const struct sched_params *p, struct sched_state *s, unsigned q, uint32_t len)
-{
-	if (p->has_max >> q & 1)
-		shaper_charge(&p->max_rate[q], &s->max_rate[q], len);
-	if (p->has_min >> q & 1)
-		shaper_charge(&p->min_rate[q], &s->min_rate[q], len);
-	if (!(p->strict >> q & 1) && s->deficit[q] > 0)
-		s->deficit[q] -= len;
 }
 
 uint64_t sched_ready_at(const struct sched_params *p, const struct sched_state *s, uint8_t ready,

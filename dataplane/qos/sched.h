@@ -37,11 +37,40 @@ void sched_params_init(struct sched_params *p, uint8_t strict, const uint32_t we
 
 // The queue to serve, or -1 when no ready queue may send now. ready: bitmap of queues that hold a
 // frame and are neither paused nor disabled; head_len: length of each one's first frame.
-int sched_pick(const struct sched_params *p, struct sched_state *s, uint8_t ready,
-	       const uint32_t head_len[N_QUEUES], uint64_t now_ns);
+int sched_pick_any(const struct sched_params *p, struct sched_state *s, uint8_t ready,
+		   const uint32_t head_len[N_QUEUES], uint64_t now_ns);
+
+// Whether a frame of len bytes may still go in the present DWRR turn, nothing else having priority.
+static inline bool sched_turn_lasts(const struct sched_params *p, const struct sched_state *s,
+				    uint8_t ready, uint32_t len)
+{
+	return !(ready & (p->strict | p->has_max | p->has_min)) && s->turn_begun &&
+	       s->deficit[s->turn] >= (int64_t)len;
+}
+
+// The common case of sched_pick_any at once: nothing but DWRR queues, and the one whose turn it is
+// still has deficit.
+static inline int sched_pick(const struct sched_params *p, struct sched_state *s, uint8_t ready,
+			     const uint32_t head_len[N_QUEUES], uint64_t now_ns)
+{
+	unsigned q = s->turn;
+
+	if ((ready >> q & 1) && sched_turn_lasts(p, s, ready, head_len[q]))
+		return (int)q;
+	return sched_pick_any(p, s, ready, head_len, now_ns);
+}
 
 // A frame of len bytes of queue q leaves.
-void sched_commit(const struct sched_params *p, struct sched_state *s, unsigned q, uint32_t len);
+static inline void sched_commit(const struct sched_params *p, struct sched_state *s, unsigned q,
+				uint32_t len)
+{
+	if (p->has_max >> q & 1)
+		shaper_charge(&p->max_rate[q], &s->max_rate[q], len);
+	if (p->has_min >> q & 1)
+		shaper_charge(&p->min_rate[q], &s->min_rate[q], len);
+	if (!(p->strict >> q & 1) && s->deficit[q] > 0)
+		s->deficit[q] -= len;
+}
 
 // Queue q has run empty.
 static inline void sched_emptied(struct sched_state *s, unsigned q)

@@ -13,17 +13,6 @@ struct wred_curve wred_curve_of(uint32_t kmin_bytes, uint32_t kmax_bytes, uint32
 	return c;
 }
 
-uint32_t wred_average(const struct wred_params *p, struct wred_state *s, uint32_t len_bytes)
-{
-	int64_t diff;
-
-	if (p->weight == 0)
-		return len_bytes;
-	diff = (int64_t)((uint64_t)len_bytes << 16) - (int64_t)s->avg_q16;
-	s->avg_q16 = (uint64_t)((int64_t)s->avg_q16 + (diff >> p->weight));
-	return (uint32_t)(s->avg_q16 >> 16);
-}
-
 static bool chosen(const struct wred_curve *c, uint32_t len, bool certain_above, uint32_t rnd)
 {
 	if (len > c->kmax_bytes)
@@ -32,13 +21,13 @@ static bool chosen(const struct wred_curve *c, uint32_t len, bool certain_above,
 	return rnd < ((len - c->kmin_bytes) * c->slope_q48) >> 16;
 }
 
-enum wred_verdict wred_decide(const struct wred_params *p, uint32_t len_bytes, unsigned color,
-			      enum ecn ecn, uint32_t rnd)
+enum wred_verdict wred_above_kmin(const struct wred_params *p, uint32_t len_bytes, unsigned color,
+				  enum ecn ecn, uint32_t rnd)
 {
 	const struct wred_curve *c = &p->curve[color];
 	bool ect = p->ecn && (ecn == ECN_ECT0 || ecn == ECN_ECT1);
 
-	if (len_bytes <= c->kmin_bytes || (p->ecn && ecn == ECN_CE))
+	if (p->ecn && ecn == ECN_CE)
 		return WRED_PASS;
 	if (ect)
 		return chosen(c, len_bytes, p->above_kmax_all, rnd) ? WRED_MARK : WRED_PASS;

@@ -51,12 +51,37 @@ static inline bool wred_decides_at_enqueue(const struct wred_params *p, enum ecn
 	return !p->mark_at_dequeue || (p->not_ect_drop && (!p->ecn || ecn == ECN_NOT_ECT));
 }
 
+// Whether any frame at all has its fate decided on arrival.
+static inline bool wred_acts_at_enqueue(const struct wred_params *p)
+{
+	return p->enabled && (!p->mark_at_dequeue || p->not_ect_drop);
+}
+
 // kmin <= kmax in bytes, pmax in millionths (1,000,000 = 100 %).
 struct wred_curve wred_curve_of(uint32_t kmin_bytes, uint32_t kmax_bytes, uint32_t pmax_ppm);
 
 // Updates the average with the length now; returns the length to decide by, in bytes.
-uint32_t wred_average(const struct wred_params *p, struct wred_state *s, uint32_t len_bytes);
+static inline uint32_t wred_average(const struct wred_params *p, struct wred_state *s,
+				    uint32_t len_bytes)
+{
+	int64_t diff;
+
+	if (p->weight == 0)
+		return len_bytes;
+	diff = (int64_t)((uint64_t)len_bytes << 16) - (int64_t)s->avg_q16;
+	s->avg_q16 = (uint64_t)((int64_t)s->avg_q16 + (diff >> p->weight));
+	return (uint32_t)(s->avg_q16 >> 16);
+}
+
+// The verdict where the length is above kmin of the colour.
+enum wred_verdict wred_above_kmin(const struct wred_params *p, uint32_t len_bytes, unsigned color,
+				  enum ecn ecn, uint32_t rnd);
 
 // The verdict for one frame of the given codepoint and colour. rnd is uniform over 32 bits.
-enum wred_verdict wred_decide(const struct wred_params *p, uint32_t len_bytes, unsigned color,
-			      enum ecn ecn, uint32_t rnd);
+static inline enum wred_verdict wred_decide(const struct wred_params *p, uint32_t len_bytes,
+					    unsigned color, enum ecn ecn, uint32_t rnd)
+{
+	if (len_bytes <= p->curve[color].kmin_bytes)
+		return WRED_PASS;
+	return wred_above_kmin(p, len_bytes, color, ecn, rnd);
+}

@@ -15,9 +15,6 @@
 
 enum { MAX_FRAME = 9600, ROOM = 32, N_MAPS = 33 };
 
-static_assert(offsetof(struct pkt_info, udp_dport) + 4 == offsetof(struct pkt_info, bth_dest_qp),
-	      "same_info: two bytes of padding");
-
 struct choices {
 	uint8_t pcp, dscp, trust, push_pcp;
 	bool mend; // gives an IPv4 header its right checksum first
@@ -47,7 +44,13 @@ static void check_sane(const struct pkt_info *p, uint32_t len)
 // Field by field, as there is padding between them.
 static bool same_info(const struct pkt_info *a, const struct pkt_info *b)
 {
-	return memcmp(a, b, offsetof(struct pkt_info, bth_dest_qp) - 2) == 0 &&
+	return a->kind == b->kind && a->n_tags == b->n_tags && a->l3_off == b->l3_off &&
+	       a->dscp == b->dscp && a->ecn == b->ecn && a->ip_proto == b->ip_proto &&
+	       a->group_dst == b->group_dst && a->link_local_dst == b->link_local_dst &&
+	       a->fragment == b->fragment && a->roce == b->roce && a->bad_l3 == b->bad_l3 &&
+	       a->bth_opcode == b->bth_opcode && a->tci == b->tci &&
+	       a->ether_type == b->ether_type && a->l4_off == b->l4_off &&
+	       a->udp_sport == b->udp_sport && a->udp_dport == b->udp_dport &&
 	       a->bth_dest_qp == b->bth_dest_qp && a->bth_psn == b->bth_psn &&
 	       a->bth_ack_req == b->bth_ack_req;
 }

@@ -52,15 +52,16 @@ static void put_head(FILE *f, const struct rig_conf *c)
 	for (unsigned i = 0; i < c->n_ports; i++)
 		fprintf(f, "  - {name: p%u, device: \"%s\", speed: 400G, profile: bench}\n", i,
 			c->devices[i]);
-	fputs("fdb:\n", f);
-	for (unsigned i = 0; i < c->n_ports; i++) {
-		for (uint32_t h = 0; h < c->n_macs; h++) {
-			uint8_t m[6];
+}
 
-			traffic_mac(i, h, m);
-			fprintf(f, "  - {mac: \"%02x:%02x:%02x:%02x:%02x:%02x\", port: p%u}\n", m[0],
-				m[1], m[2], m[3], m[4], m[5], i);
-		}
+static void put_hosts(FILE *f, unsigned port, uint32_t n)
+{
+	for (uint32_t host = 0; host < n; host++) {
+		uint8_t m[6];
+
+		traffic_mac(port, host, m);
+		fprintf(f, "  - {mac: \"%02x:%02x:%02x:%02x:%02x:%02x\", port: p%u}\n", m[0], m[1],
+			m[2], m[3], m[4], m[5], port);
 	}
 }
 
@@ -90,6 +91,9 @@ char *rig_policy_text(const struct rig_conf *conf)
 	if (f == NULL)
 		return NULL;
 	put_head(f, conf);
+	fputs("fdb:\n", f);
+	for (unsigned i = 0; i < conf->n_ports; i++)
+		put_hosts(f, i, conf->n_macs);
 	fputs(profile, f);
 	return fclose(f) == 0 ? text : NULL;
 }

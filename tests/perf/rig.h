@@ -22,7 +22,6 @@ struct rig_conf {
 	uint32_t n_macs; // hosts behind each port, as traffic_mac() numbers them
 	uint32_t standing; // frames that shall fit into each egress queue without XOFF
 	uint32_t driver_frames; // that all drivers together keep for good, beside their rings
-	bool fit_speed; // small buffer, for ports slower than 400G
 };
 
 struct config;

@@ -85,7 +85,9 @@ static void do_admit(struct stages *s)
 	for (unsigned i = 0; i < N_FRAMES; i++) {
 		uint32_t c = cells_of(&s->pol->cell, s->len);
 
-		s->sink += (uint64_t)pg_charge(&s->pg, pg_decide(p, &s->pg, &pools, 0, c), c).ingress;
+		struct pg_decision d = pg_decide(p, &s->pg, &pools, 0, c);
+
+		s->sink += (uint64_t)pg_charge(&s->pg, d, c).ingress;
 	}
 }
 

@@ -3,6 +3,7 @@
 // traffic, in short rounds. scripts/bench runs it case by case; alone it prints one line a case.
 #include <errno.h>
 #include <getopt.h>
+#include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -125,7 +126,8 @@ static bool option(int opt, struct options *o)
 {
 	switch (opt) {
 	case OPT_FRAME:
-		return number(optarg, TRAFFIC_MIN_FRAME, TRAFFIC_MAX_FRAME, &o->traffic.frame_bytes);
+		return number(optarg, TRAFFIC_MIN_FRAME, TRAFFIC_MAX_FRAME,
+			      &o->traffic.frame_bytes);
 	case OPT_FLOWS: return number(optarg, 1, TRAFFIC_MAX_FLOWS, &o->traffic.n_flows);
 	case OPT_MACS: return number(optarg, 1, TRAFFIC_MAX_MACS, &o->traffic.n_macs);
 	case OPT_WORKERS: return number(optarg, 1, RIG_MAX_WORKERS, &o->rig.n_workers);
@@ -222,12 +224,12 @@ static int pcap_ports(struct options *o)
 struct outcome {
 	const char *name;
 	unsigned n_rounds, n_clean; // clean: no worker was preempted
-	double min, median; // cycles per packet
+	double min, calm, median; // cycles per packet; calm: the median of the clean rounds
 	double busy_min, busy_median; // of loops that moved a frame
 	double best_mpps; // of the best round
 	double rx, tx; // of the best round, cycles per packet in the drivers
 	double packets_per_loop;
-	uint64_t packets, dropped, pauses_sent, marked, standing;
+	uint64_t packets, dropped, pauses_sent, marked, standing, queued;
 };
 
 static int by_size(const void *a, const void *b)
@@ -237,11 +239,6 @@ static int by_size(const void *a, const void *b)
 	return (*x > *y) - (*x < *y);
 }
 
-static double median(double *v, unsigned n)
-{
-	qsort(v, n, sizeof(v[0]), by_size);
-	return v[n / 2];
-}
 
 static void take_best(struct outcome *out, const struct round *best)
 {
@@ -254,6 +251,36 @@ static void take_best(struct outcome *out, const struct round *best)
 	out->best_mpps = n * (double)rte_get_tsc_hz() / (double)best->elapsed_cycles / 1e6;
 }
 
+// Cycles per packet, a figure per round; one allocation.
+struct ranks {
+	double *all, *busy, *calm;
+};
+
+static void keep_round(struct outcome *out, struct ranks *v, const struct round *round)
+{
+	double n = (double)round->packets;
+
+	out->packets += round->packets;
+	v->all[out->n_rounds] = (double)round->cycles / n;
+	v->busy[out->n_rounds++] = (double)round->busy_cycles / n;
+	if (round->preempted == 0)
+		v->calm[out->n_clean++] = (double)round->cycles / n;
+}
+
+static double median(double *v, unsigned n)
+{
+	qsort(v, n, sizeof(v[0]), by_size);
+	return v[n / 2];
+}
+
+static void take_ranks(struct outcome *out, struct ranks *v)
+{
+	out->median = median(v->all, out->n_rounds);
+	out->busy_median = median(v->busy, out->n_rounds);
+	out->busy_min = v->busy[0];
+	out->calm = out->n_clean > 0 ? median(v->calm, out->n_clean) : out->median;
+}
+
 static bool better(const struct round *a, const struct round *b)
 {
 	return b->packets == 0 || (double)a->cycles * (double)b->packets <
@@ -264,26 +291,22 @@ static bool better(const struct round *a, const struct round *b)
 // emptied between rounds, so that a round begins as the one before.
 static int rounds(struct rig *r, const struct options *o, struct outcome *out)
 {
-	double *all = calloc(2 * o->n_rounds, sizeof(*all)), *busy;
+	struct ranks v = {.all = calloc(3 * o->n_rounds, sizeof(double))};
 	struct round best = {0};
-	int err = all == NULL ? -ENOMEM : 0;
+	int err = v.all == NULL ? -ENOMEM : 0;
 
-	busy = all + o->n_rounds;
-	out->busy_min = 1e12;
+	v.busy = v.all + o->n_rounds;
+	v.calm = v.busy + o->n_rounds;
 	for (unsigned i = 0; i < o->n_rounds + WARM_UP_ROUNDS && err == 0; i++) {
 		struct round round = measure_round(r, o->round_us * 1000ull);
 
 		if (o->rig.n_workers > 1 && out->standing == 0)
 			err = measure_drain(r);
+		if (i + 1 == WARM_UP_ROUNDS)
+			out->marked = measure_marked(r);
 		if (i < WARM_UP_ROUNDS || round.packets == 0)
 			continue;
-		out->packets += round.packets;
-		out->n_clean += round.preempted == 0;
-		all[out->n_rounds] = (double)round.cycles / (double)round.packets;
-		busy[out->n_rounds] = (double)round.busy_cycles / (double)round.packets;
-		if (busy[out->n_rounds] < out->busy_min)
-			out->busy_min = busy[out->n_rounds];
-		out->n_rounds++;
+		keep_round(out, &v, &round);
 		if (better(&round, &best))
 			best = round;
 	}
@@ -292,11 +315,11 @@ static int rounds(struct rig *r, const struct options *o, struct outcome *out)
 		err = -ENODATA;
 	}
 	if (err == 0) {
+		out->marked = measure_marked(r) - out->marked;
 		take_best(out, &best);
-		out->median = median(all, out->n_rounds);
-		out->busy_median = median(busy, out->n_rounds);
+		take_ranks(out, &v);
 	}
-	free(all);
+	free(v.all);
 	return err;
 }
 
@@ -311,9 +334,9 @@ static int run_case(struct rig *r, const struct options *o, enum rig_probe probe
 		err = rounds(r, o, out);
 	if (err != 0)
 		return err;
+	out->queued = measure_queued(r);
 	out->dropped = measure_dropped(r);
 	out->pauses_sent = measure_pauses_sent(r);
-	out->marked = measure_marked(r);
 	return 0;
 }
 
@@ -321,12 +344,14 @@ static int run_case(struct rig *r, const struct options *o, enum rig_probe probe
 
 static void print_text(const struct outcome *c)
 {
-	printf("%-9s %7.1f cycles/packet min %7.1f median %7.2f Mpps", c->name, c->min, c->median,
-	       c->best_mpps);
+	printf("%-14s cycles/packet: %6.1f min %6.1f calm median %6.1f median %7.2f Mpps", c->name,
+	       c->min, c->calm, c->median, c->best_mpps);
 	if (c->rx > 0)
-		printf("  driver rx %.1f tx %.1f, switch %.1f", c->rx, c->tx, c->min - c->rx - c->tx);
-	printf("  (%u rounds, %u undisturbed; dropped %lu, paused %lu, marked %lu)\n", c->n_rounds,
-	       c->n_clean, c->dropped, c->pauses_sent, c->marked);
+		printf("  driver rx %.1f tx %.1f, switch %.1f", c->rx, c->tx,
+		       c->min - c->rx - c->tx);
+	printf("  (%u rounds, %u undisturbed; queued %" PRIu64 " dropped %" PRIu64, c->n_rounds,
+	       c->n_clean, c->queued, c->dropped);
+	printf(" paused %" PRIu64 " marked %" PRIu64 ")\n", c->pauses_sent, c->marked);
 	fflush(stdout);
 }
 
@@ -337,6 +362,7 @@ static json_object *to_json(const struct outcome *c)
 		double value;
 	} reals[] = {
 		{"cycles_per_packet", c->min},	    {"cycles_per_packet_median", c->median},
+		{"cycles_per_packet_calm", c->calm},
 		{"busy_cycles_per_packet", c->busy_min},
 		{"busy_cycles_per_packet_median", c->busy_median},
 		{"mpps", c->best_mpps},		    {"driver_rx_cycles", c->rx},
@@ -349,7 +375,7 @@ static json_object *to_json(const struct outcome *c)
 		{"rounds", c->n_rounds},    {"rounds_undisturbed", c->n_clean},
 		{"packets", c->packets},    {"dropped", c->dropped},
 		{"pauses_sent", c->pauses_sent}, {"ecn_marked", c->marked},
-		{"standing", c->standing},
+		{"standing", c->standing},  {"queued", c->queued},
 	};
 	json_object *j = json_object_new_object();
 
@@ -370,7 +396,9 @@ static int report(const struct options *o, const struct outcome *c, json_object 
 	// One worker must not lose a frame here: nothing was overloaded.
 	if (c->dropped == 0)
 		return 0;
-	fprintf(stderr, "weir-bench: %s: %lu frames were dropped, so this measures the wrong thing\n",
+	fprintf(stderr,
+		"weir-bench: %s: %" PRIu64 " frames were dropped, so this measures the wrong "
+		"thing\n",
 		c->name, c->dropped);
 	return -EIO;
 }

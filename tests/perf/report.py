@@ -1,0 +1,146 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Rows and targets to a table for the terminal, and to Markdown for docs/performance.md."""
+import operator
+import re
+
+MARKS = ("<!-- figures: scripts/bench --markdown -->", "<!-- end of figures -->")
+
+# Row, figure, limit, how. All are ratios or cycles of one run.
+TARGETS = [
+    ("1w/74B/16f/shallow", "cycles", 150, "<="),
+    ("1w/74B/16f/standing", "cycles", 260, "<="),
+    ("1w/1024B/16f/shallow", "switch_to_74B", 1.15, "<="),
+    ("2w/74B/16f/shallow", "speedup", 1.3, ">="),
+    ("xdp/veth", "ratio_io", 1.2, "<="),
+    ("start/3 ports", "first_frame_s", 2, "<="),
+    ("start/32 ports", "first_frame_s", 2, "<="),
+    ("start/32 ports", "memory_mib", 1024, "<="),
+]
+HOW = {"<=": operator.le, ">=": operator.ge}
+WORDS = {
+    "cycles": "cycles/packet", "switch_to_74B": "switch cycles, to those at 74 B",
+    "speedup": "rate, to that of one worker", "ratio_io": "busy cycles, to testpmd io",
+    "first_frame_s": "s to the first frame", "memory_mib": "MiB of memory",
+}
+PACKET_COLUMNS = [
+    ("row", "key", "{}"), ("cycles", "cycles", "{:.0f}"), ("least", "least", "{:.0f}"),
+    ("median", "median", "{:.0f}"), ("switch", "switch", "{:.0f}"), ("rx", "driver_rx", "{:.0f}"), ("tx", "driver_tx", "{:.0f}"),
+    ("Mpps/worker", "mpps_per_worker", "{:.2f}"), ("Mpps", "mpps", "{:.2f}"),
+    ("macswap", "macswap", "{:.0f}"), ("io", "io", "{:.0f}"), ("OVS", "ovs", "{:.0f}"),
+    ("to macswap", "ratio_macswap", "{:.2f}"), ("to OVS", "ratio_ovs", "{:.2f}"),
+    ("marked", "marked_share", "{:.0%}"),
+]
+XDP_COLUMNS = [
+    ("row", "key", "{}"), ("Weir", "cycles", "{:.0f}"), ("testpmd io", "io", "{:.0f}"),
+    ("ratio", "ratio_io", "{:.2f}"), ("packets per busy loop", "per_loop", "{:.1f}"),
+]
+START_COLUMNS = [
+    ("row", "key", "{}"), ("ready s", "ready_s", "{:.2f}"),
+    ("first frame s", "first_frame_s", "{:.2f}"), ("resident MiB", "rss_mib", "{:.0f}"),
+    ("hugepages MiB", "huge_mib", "{:.0f}"), ("in all MiB", "memory_mib", "{:.0f}"),
+]
+STAGE_COLUMNS = [("stage", "stage", "{}"), ("cycles", "cycles", "{:.1f}")]
+SECTIONS = [
+    ("packet", "Weir on two endless net_pcap ports, cycles per packet", PACKET_COLUMNS),
+    ("xdp", "AF_XDP on veth, busy cycles per packet, medians", XDP_COLUMNS),
+    ("start", "start and memory", START_COLUMNS),
+    ("stage", "stages alone, cycles per packet at 74 B", STAGE_COLUMNS),
+]
+
+
+def complete(rows):
+    """Adds the figures that compare one row with another."""
+    by_key = {row["key"]: row for row in rows}
+    for row in rows:
+        if row["kind"] != "packet":
+            continue
+        for peer in ("macswap", "ovs"):
+            if row.get(peer):
+                row[f"ratio_{peer}"] = row["cycles"] / row[peer]
+        one = by_key.get(re.sub(r"^\d+w", "1w", row["key"]))
+        if row["workers"] > 1 and one:
+            row["speedup"] = row["mpps"] / one["mpps"]
+        small = by_key.get(re.sub(r"/\d+B/", "/74B/", row["key"]), {})
+        if row.get("switch") and small.get("switch"):
+            row["switch_to_74B"] = row["switch"] / small["switch"]
+
+
+def verdicts(rows):
+    """One dict per target whose row was measured."""
+    by_key = {row["key"]: row for row in rows}
+    found = []
+    for key, figure, limit, how in TARGETS:
+        value = by_key.get(key, {}).get(figure)
+        if value is not None:
+            found.append({"row": key, "figure": figure, "value": value, "limit": limit,
+                          "how": how, "ok": HOW[how](value, limit)})
+    return found
+
+
+def cells_of(rows, columns):
+    """The columns that some row has a value for: heads and lines of text."""
+    used = [c for c in columns if any(row.get(c[1]) is not None for row in rows)]
+    lines = [[c[2].format(row[c[1]]) if row.get(c[1]) is not None else "" for c in used]
+             for row in rows]
+    return [c[0] for c in used], lines
+
+
+def plain(heads, lines):
+    widths = [max(map(len, column)) for column in zip(heads, *lines)]
+    for line in [heads, *lines]:
+        first, *rest = [(c, w) for c, w in zip(line, widths)]
+        yield ("  " + first[0].ljust(first[1]) + "".join(f"  {c:>{w}}" for c, w in rest)).rstrip()
+
+
+def markdown_table(heads, lines):
+    yield "| " + " | ".join(heads) + " |"
+    yield "| --- |" + " ---: |" * (len(heads) - 1)
+    for line in lines:
+        yield "| " + " | ".join(line) + " |"
+
+
+def target_lines(rows):
+    heads = ["target", "figure", "measured", "limit", ""]
+    lines = [[v["row"], WORDS[v["figure"]], f"{v['value']:.4g}", f"{v['how']} {v['limit']}",
+              "ok" if v["ok"] else "missed"] for v in verdicts(rows)]
+    return heads, lines
+
+
+def sections(rows):
+    for kind, title, columns in SECTIONS:
+        chosen = [row for row in rows if row["kind"] == kind]
+        if chosen:
+            yield title, cells_of(chosen, columns)
+    heads, lines = target_lines(rows)
+    if lines:
+        yield "targets", (heads, lines)
+
+
+def text(result):
+    out = [result["machine"]["summary"]]
+    for title, (heads, lines) in sections(result["rows"]):
+        out += ["", title, *plain(heads, lines)]
+    if result["skipped"]:
+        out += ["", *[f"not measured: {line}" for line in result["skipped"]]]
+    return "\n".join(out)
+
+
+def markdown(result):
+    out = [f"Machine: {result['machine']['summary']}."]
+    for title, (heads, lines) in sections(result["rows"]):
+        out += ["", f"### {title[0].upper()}{title[1:]}", "", *markdown_table(heads, lines)]
+    if result["skipped"]:
+        out += ["", *[f"* Not measured: {line}." for line in result["skipped"]]]
+    return "\n".join(out)
+
+
+def into_file(path, result):
+    """Puts the tables between the marks of a Markdown file. False: there are none."""
+    with open(path) as f:
+        before, begin, rest = f.read().partition(MARKS[0])
+    _, end, after = rest.partition(MARKS[1])
+    if not begin or not end:
+        return False
+    with open(path, "w") as f:
+        f.write(f"{before}{begin}\n{markdown(result)}\n{end}{after}")
+    return True
