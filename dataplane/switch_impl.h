@@ -84,6 +84,7 @@ struct __rte_cache_aligned worker {
 	uint64_t request_seen;
 	uint32_t watermark_epoch;
 	bool busy; // this loop moved a frame
+	bool refreshed; // this loop has read what others hold and released
 	bool hold; // admission is stopped
 	uint8_t id;
 	uint8_t n_owned;

@@ -118,6 +118,15 @@ static uint64_t earlier(uint64_t a, uint64_t b)
 	return a < b ? a : b;
 }
 
+// Only lossy queues share a pool with those of other workers.
+static bool shares_a_pool(const struct worker *w, const struct frame *frames, unsigned n)
+{
+	for (unsigned i = 0; i < n; i++)
+		if (!w->pol->ports[frames[i].out_port].queue[frames[i].queue].egress.lossless)
+			return true;
+	return false;
+}
+
 static uint64_t take_over(struct worker *w)
 {
 	struct frame frames[BURST];
@@ -134,7 +143,8 @@ static uint64_t take_over(struct worker *w)
 			continue;
 		more |= n == BURST;
 		w->busy = true;
-		account_claim(w, n);
+		if (shares_a_pool(w, frames, n))
+			account_claim(w, n);
 		// Out of one account before into the next: a reader must not see a frame in both.
 		ctr_add(&w->taken, n);
 		atomic_thread_fence(memory_order_release);
@@ -205,6 +215,7 @@ uint64_t worker_step(struct worker *w, uint64_t now_ns)
 	uint64_t request, wake;
 
 	begin_loop(w, now_ns);
+	w->refreshed = false;
 	take_policy(w);
 	request = take_requests(w);
 	wake = receive_all(w);

@@ -102,6 +102,20 @@ void account_refresh(struct worker *w)
 		if (other != w->id)
 			settle_from(w, other);
 	read_others(w);
+	w->refreshed = true;
+}
+
+// Without a fence a claim may reach the others late, by the time it takes to write it out: less
+// than they need for a burst. Where a few bursts of everybody still fit, that is no harm.
+static bool plenty(const struct worker *w)
+{
+	const struct buffer_params *b = &w->pol->buffer;
+	uint64_t few = 4ull * w->sw->n_workers * BURST * w->sw->frame_cells;
+
+	return pool_free(w, POOL_INGRESS, b->ingress_pool_cells) > few &&
+	       (w->headroom_covered ||
+		pool_free(w, POOL_HEADROOM, b->headroom_pool_cells) > few) &&
+	       pool_free(w, POOL_EGRESS_LOSSY, b->egress_lossy_cells) > few;
 }
 
 void account_claim(struct worker *w, unsigned n)
@@ -109,8 +123,11 @@ void account_claim(struct worker *w, unsigned n)
 	if (w->sw->n_workers == 1)
 		return;
 	gauge_set(&w->claimed, gauge_get(&w->claimed) + n * w->sw->frame_cells);
-	atomic_thread_fence(memory_order_seq_cst); // the claim is out before the others' are read
 	account_refresh(w);
+	if (plenty(w))
+		return;
+	atomic_thread_fence(memory_order_seq_cst); // the claim is out before the others' are read
+	read_others(w);
 }
 
 void account_done(struct worker *w)
@@ -139,11 +156,25 @@ static void leave_xoff_where_due(struct worker *w, unsigned port, uint64_t ingre
 	}
 }
 
+static bool any_xoff(const struct worker *w)
+{
+	uint8_t any = 0;
+
+	for (unsigned i = 0; i < w->n_owned; i++)
+		any |= worker_port(w, w->owned[i])->xoff_pgs;
+	return any != 0;
+}
+
 void account_settle(struct worker *w)
 {
+	bool xoff = any_xoff(w);
 	uint64_t ingress_free;
 
-	account_refresh(w);
+	// The books of others are another core's cache lines: not read twice in a loop but for XON.
+	if (xoff || !w->refreshed)
+		account_refresh(w);
+	if (!xoff)
+		return;
 	ingress_free = pools_now(w).ingress_free;
 	for (unsigned i = 0; i < w->n_owned; i++)
 		if (worker_port(w, w->owned[i])->xoff_pgs != 0)

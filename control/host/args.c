@@ -307,9 +307,10 @@ int host_args_parse(int argc, char *const *argv, struct host_args *a, char err[H
 }
 
 const char host_summary[] = "a RoCEv2 endpoint that obeys PFC";
-const char host_usage[] = "weir-host --device xdp:eA --ip 10.0.0.1 --listen\n"
-			  "weir-host --device xdp:eB --ip 10.0.0.2 --to 10.0.0.1 --qps 4 --time 10s\n"
-			  "weir-host --device xdp:eA --storm --class 3 --for 1s\n";
+const char host_usage[] =
+	"weir-host --device xdp:eA --ip 10.0.0.1 --listen\n"
+	"weir-host --device xdp:eB --ip 10.0.0.2 --to 10.0.0.1 --qps 4 --time 10s\n"
+	"weir-host --device xdp:eA --storm --class 3 --for 1s\n";
 const char host_exit[] = "0 done, 1 failed or not everything completed, 2 misused";
 
 bool host_args_row(unsigned i, struct host_arg_text *out)

@@ -32,7 +32,7 @@ struct run {
 	const struct until *until; // NULL: run for `ticks`
 	uint64_t ticks;
 	_Atomic unsigned n_arrived, n_finished;
-	struct each {
+	struct __rte_cache_aligned each {
 		struct run *run;
 		unsigned id;
 		uint64_t cycles, busy_cycles, preempted;

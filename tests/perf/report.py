@@ -24,7 +24,8 @@ WORDS = {
 }
 PACKET_COLUMNS = [
     ("row", "key", "{}"), ("cycles", "cycles", "{:.0f}"), ("least", "least", "{:.0f}"),
-    ("median", "median", "{:.0f}"), ("switch", "switch", "{:.0f}"), ("rx", "driver_rx", "{:.0f}"), ("tx", "driver_tx", "{:.0f}"),
+    ("median", "median", "{:.0f}"), ("switch", "switch", "{:.0f}"),
+    ("rx", "driver_rx", "{:.0f}"), ("tx", "driver_tx", "{:.0f}"),
     ("Mpps/worker", "mpps_per_worker", "{:.2f}"), ("Mpps", "mpps", "{:.2f}"),
     ("macswap", "macswap", "{:.0f}"), ("io", "io", "{:.0f}"), ("OVS", "ovs", "{:.0f}"),
     ("to macswap", "ratio_macswap", "{:.2f}"), ("to OVS", "ratio_ovs", "{:.2f}"),
