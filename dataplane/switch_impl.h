@@ -154,9 +154,12 @@ void account_claim(struct worker *w, unsigned n);
 void account_done(struct worker *w);
 // Charges the frame, or drops it. True: the frame may go on.
 bool account_admit(struct worker *w, struct frame *f);
-// Charges frames of one group, cells in all, at once. False: nothing was done, they must be
-// admitted one by one.
-bool account_admit_alike(struct worker *w, const struct frame *first, uint32_t cells);
+// Charges frames of one group at once: cells in all, `least` of the smallest. False: nothing was
+// done, they must be admitted one by one.
+bool account_admit_alike(struct worker *w, const struct frame *first, uint32_t cells,
+			 uint32_t least);
+// Cells that frames of f's group may still take of its min.
+uint32_t account_min_left(const struct worker *w, const struct frame *f);
 // Gives back the cells of frames that left, or were dropped at egress.
 void account_release(struct worker *w, unsigned in_port, unsigned pg, uint32_t cells);
 // Settles, then lets groups leave XOFF that may; once per loop.

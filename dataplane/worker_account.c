@@ -225,14 +225,22 @@ static void drop_arrival(struct worker *w, const struct frame *f, enum drop_reas
 	worker_drop(w, f->in_port, f, reason);
 }
 
-bool account_admit_alike(struct worker *w, const struct frame *first, uint32_t cells)
+uint32_t account_min_left(const struct worker *w, const struct frame *f)
+{
+	return pg_min_left(&w->pol->ports[f->in_port].pg[f->pg],
+			   &worker_port(w, f->in_port)->pg[f->pg]);
+}
+
+bool account_admit_alike(struct worker *w, const struct frame *first, uint32_t cells,
+			 uint32_t least)
 {
 	struct port_rt *p = worker_port(w, first->in_port);
 	struct pg_state *pg = &p->pg[first->pg];
 	struct pg_pools pools = pools_now(w);
 	struct pg_decision d;
 
-	if (!pg_decide_alike(&w->pol->ports[first->in_port].pg[first->pg], pg, &pools, cells, &d))
+	if (!pg_decide_alike(&w->pol->ports[first->in_port].pg[first->pg], pg, &pools, cells,
+			     least, &d))
 		return false;
 	account(w, p, pg_charge(pg, d, cells));
 	return true;

@@ -118,9 +118,10 @@ static bool enqueue_alike(struct worker *w, struct frame *frames, unsigned n, ui
 		return false;
 	slot_add(w, POOL_EGRESS_LOSSY, egress_charge(&p->egress[q], v, cells));
 	for (unsigned i = 0; i < n; i++) {
+		bool pushed = fifo_push(&w->chunks, &p->fifo[q], &frames[i]);
+
+		assert(pushed); // there is a chunk for every cell
 		bytes += frames[i].len;
-		if (unlikely(!fifo_push(&w->chunks, &p->fifo[q], &frames[i])))
-			assert(!"there is a chunk for every cell");
 	}
 	grown(p, q, n, bytes);
 	return true;

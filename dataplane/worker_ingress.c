@@ -122,37 +122,58 @@ static void hand_over(struct worker *w, struct frame *frames, unsigned n)
 	}
 }
 
-// How many frames from the first on share account, port and queue, and their cells in all.
-static unsigned alike(const struct frame *f, unsigned n, uint32_t *cells)
-{
-	unsigned i = 0;
+// Frames that share account, port and queue.
+struct alike {
+	struct frame *first;
+	unsigned n;
+	uint32_t cells, least; // in all; of the smallest
+};
 
-	*cells = 0;
-	do
-		*cells += f[i++].cells;
-	while (i < n && f[i].pg == f->pg && f[i].out_port == f->out_port &&
-	       f[i].queue == f->queue);
-	return i;
+// As many from f on, out of n, as are alike and have no more than `most` cells.
+static struct alike alike(struct frame *f, unsigned n, uint32_t most)
+{
+	struct alike a = {.first = f, .least = UINT32_MAX};
+
+	for (; a.n < n; a.n++) {
+		const struct frame *next = &f[a.n];
+
+		if (next->pg != f->pg || next->out_port != f->out_port || next->queue != f->queue ||
+		    a.cells + next->cells > most)
+			break;
+		a.cells += next->cells;
+		if (next->cells < a.least)
+			a.least = next->cells;
+	}
+	return a;
+}
+
+static bool admit_alike(struct worker *w, const struct alike *a)
+{
+	if (!account_admit_alike(w, a->first, a->cells, a->least))
+		return false;
+	hand_over(w, a->first, a->n);
+	return true;
 }
 
 // Charges the frames that know their way and hands them over: together where they share their fate,
-// which they do far from any threshold, else one by one.
+// as they do far from any threshold; up to what their group's min holds where that ends among them;
+// else one by one.
 static void admit(struct worker *w, struct burst *b)
 {
-	unsigned n;
+	struct alike a, in_min;
 
-	for (unsigned i = 0; i < b->n_out; i += n) {
-		struct frame *f = &b->frames[i];
-		uint32_t cells;
-
-		n = alike(f, b->n_out - i, &cells);
-		if (account_admit_alike(w, f, cells)) {
-			hand_over(w, f, n);
+	for (unsigned i = 0; i < b->n_out; i += a.n) {
+		a = alike(&b->frames[i], b->n_out - i, UINT32_MAX);
+		if (admit_alike(w, &a))
+			continue;
+		in_min = alike(a.first, a.n, account_min_left(w, a.first));
+		if (in_min.n != 0 && admit_alike(w, &in_min)) {
+			a.n = in_min.n;
 			continue;
 		}
-		for (unsigned k = 0; k < n; k++)
-			if (account_admit(w, &f[k]))
-				hand_over(w, &f[k], 1);
+		for (unsigned k = 0; k < a.n; k++)
+			if (account_admit(w, &a.first[k]))
+				hand_over(w, &a.first[k], 1);
 	}
 	b->n_out = 0;
 }

@@ -72,7 +72,7 @@ struct pool_slot {
 // The pools as the accountant sees them now. Built by the worker from the sum of all slots;
 // with one worker exact at every frame.
 struct pg_pools {
-	uint64_t ingress_free; // cells, less the reserve against stale sums
+	uint64_t ingress_free; // cells
 	uint64_t headroom_free;
 };
 
@@ -184,10 +184,18 @@ static inline struct pg_delta pg_release(struct pg_state *s, uint32_t c)
 	return delta;
 }
 
-// Frames of c cells in all, one after the other: true when all of them are charged alike, as *d
-// says. False: they must be decided one by one.
+// Cells of min that an arrival may take now.
+static inline uint32_t pg_min_left(const struct pg_params *p, const struct pg_state *s)
+{
+	uint64_t used = gauge_get(&s->min_used);
+
+	return !pg_in_xoff(s) && used < p->min_cells ? p->min_cells - (uint32_t)used : 0;
+}
+
+// Frames of c cells in all, the smallest of `least`, one after the other: true when all of them are
+// charged alike, as *d says. False: they must be decided one by one.
 static inline bool pg_decide_alike(const struct pg_params *p, const struct pg_state *s,
-				   const struct pg_pools *pools, uint32_t c,
+				   const struct pg_pools *pools, uint32_t c, uint32_t least,
 				   struct pg_decision *d)
 {
 	uint64_t min_used = gauge_get(&s->min_used);
@@ -200,7 +208,7 @@ static inline bool pg_decide_alike(const struct pg_params *p, const struct pg_st
 		return true;
 	d->verdict = PG_SHARED;
 	// No frame finds room in min; the last one finds the pool c cells fuller, at most.
-	return min_used >= p->min_cells &&
+	return min_used + least > p->min_cells &&
 	       gauge_get(&s->shared) + c <=
 		       threshold_cells(&p->shared, pools->ingress_free - c);
 }
