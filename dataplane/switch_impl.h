@@ -178,6 +178,8 @@ bool ingress_poll(struct worker *w, unsigned port);
 void early_pause_init(struct port_rt *p);
 // Lets words that changed since pause and resume the port's queues.
 void early_pause_poll(struct worker *w, unsigned port);
+// The link went down or came up: what was said before means nothing any more.
+void early_pause_forget(struct port_rt *p);
 // Words of classes that a new policy makes lossless are old news too.
 void early_pause_new_policy(struct port_rt *p, uint8_t lossless);
 

@@ -74,6 +74,7 @@ static void link_change(struct worker *w, unsigned port, bool up)
 	if (up == p->up)
 		return;
 	p->up = up;
+	early_pause_forget(p);
 	if (!up) {
 		// The peer is gone: neither its pauses nor ours mean anything any more.
 		egress_flush(w, port, DROP_PORT_DOWN);
@@ -170,6 +171,7 @@ static void take_policy(struct worker *w)
 		struct port_rt *p = worker_port(w, port);
 
 		pfc_rx_clear(&p->pfc_rx, pol->ports[port].pfc.rx, w->now_ns);
+		pfc_tx_new_params(&pol->ports[port].pfc, &p->pfc_tx, w->now_ns);
 		early_pause_new_policy(p, pol->ports[port].pfc.lossless);
 	}
 }

@@ -38,7 +38,12 @@ static inline struct pg_pools pools_now(const struct worker *w)
 {
 	const struct buffer_params *b = &w->pol->buffer;
 
+	// Claims of others are not yet use.
+	uint64_t claims = (w->sw->n_workers - 1ull) * 2 * BURST * w->sw->frame_cells;
+	uint64_t used = w->others_used[POOL_INGRESS] + gauge_get(&w->slots[POOL_INGRESS].used);
+
 	return (struct pg_pools){
+		.overfull = used > b->ingress_pool_cells + claims,
 		.ingress_free = pool_free(w, POOL_INGRESS, b->ingress_pool_cells),
 		.headroom_free = pool_free(w, POOL_HEADROOM, b->headroom_pool_cells),
 	};
@@ -313,6 +318,7 @@ static bool send_pfc(struct worker *w, unsigned port, const struct pfc_times *ti
 	shaper_update(&pp->shaper, &p->shaper, w->now_ns);
 	shaper_charge(&pp->shaper, &p->shaper, PFC_FRAME_LEN + LINK_OVERHEAD_BYTES);
 	ctr_inc(&p->c.generated);
+	atomic_thread_fence(memory_order_release); // begun before it ends
 	ctr_inc(&p->c.transmitted);
 	if (unlikely(w->tap != NULL))
 		tap_pfc(w, port, times);

@@ -103,6 +103,16 @@ static void enqueue_one(struct worker *w, struct frame *f)
 	}
 }
 
+// A frame that was charged, but has no chunk to wait in. There is one for every cell of the buffer, so
+// a reload must have left more in the buffer than it allows.
+static void unqueue(struct worker *w, struct frame *f)
+{
+	struct egress_state *e = &worker_port(w, f->out_port)->egress[f->queue];
+
+	slot_add(w, POOL_EGRESS_LOSSY, -(int64_t)egress_release(e, f->cells));
+	queue_drop(w, f, DROP_NO_MBUF);
+}
+
 // n frames for one queue, cells in all: at once, when nothing can befall one and not another.
 static bool enqueue_alike(struct worker *w, struct frame *frames, unsigned n, uint32_t cells)
 {
@@ -112,18 +122,18 @@ static bool enqueue_alike(struct worker *w, struct frame *frames, unsigned n, ui
 	uint64_t pool = pool_free(w, POOL_EGRESS_LOSSY, w->pol->buffer.egress_lossy_cells);
 	enum egress_verdict v;
 	uint32_t bytes = 0;
+	unsigned i;
 
 	if (!p->up || wred_acts_at_enqueue(&pq->wred) ||
 	    !egress_decide_alike(&pq->egress, &p->egress[q], pool, cells, &v))
 		return false;
 	slot_add(w, POOL_EGRESS_LOSSY, egress_charge(&p->egress[q], v, cells));
-	for (unsigned i = 0; i < n; i++) {
-		bool pushed = fifo_push(&w->chunks, &p->fifo[q], &frames[i]);
-
-		assert(pushed); // there is a chunk for every cell
+	for (i = 0; i < n && fifo_push(&w->chunks, &p->fifo[q], &frames[i]); i++)
 		bytes += frames[i].len;
-	}
-	grown(p, q, n, bytes);
+	if (i != 0)
+		grown(p, q, i, bytes);
+	for (; unlikely(i < n); i++)
+		unqueue(w, &frames[i]);
 	return true;
 }
 

@@ -212,6 +212,7 @@ static void flood(struct worker *w, struct frame *f, unsigned vid, bool tagged,
 	struct port_rt *p = worker_port(w, f->in_port);
 	unsigned first = POLICY_MAX_PORTS;
 
+	account_claim(w, 1); // each copy is charged before the next is made
 	for (unsigned port = 0; port < w->sw->n_ports; port++) {
 		struct frame copy = *f;
 
@@ -222,7 +223,6 @@ static void flood(struct worker *w, struct frame *f, unsigned vid, bool tagged,
 			continue;
 		}
 		ctr_inc(&p->c.replicated);
-		account_claim(w, 1);
 		copy.m = rte_pktmbuf_copy(f->m, w->sw->pool, 0, UINT32_MAX);
 		copy.out_port = (uint8_t)port;
 		if (copy.m == NULL)
@@ -404,6 +404,7 @@ static void receive_burst(struct worker *w, unsigned port, struct rte_mbuf **pkt
 	// Before any of them can end: a reader of the balance must not see an end without its
 	// beginning.
 	ctr_add(&p->c.received, n);
+	atomic_thread_fence(memory_order_release);
 	account_claim(w, n);
 	for (uint16_t i = 0; i < n && i < PREFETCH_AHEAD; i++)
 		rte_prefetch0(rte_pktmbuf_mtod(pkts[i], void *));

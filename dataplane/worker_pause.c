@@ -21,6 +21,14 @@ void early_pause_new_policy(struct port_rt *p, uint8_t lossless)
 	p->pause_classes = lossless;
 }
 
+void early_pause_forget(struct port_rt *p)
+{
+	uint8_t lossless = p->pause_classes;
+
+	p->pause_classes = 0;
+	early_pause_new_policy(p, lossless);
+}
+
 // Several frames may have come since the last look: the latest says how long, all are counted.
 static void act(struct worker *w, unsigned port, unsigned c, const struct port_pause *word)
 {

@@ -145,6 +145,14 @@ void pfc_tx_sent(const struct pfc_params *p, struct pfc_tx_state *s, const struc
 	}
 }
 
+void pfc_tx_new_params(const struct pfc_params *p, struct pfc_tx_state *s, uint64_t now_ns)
+{
+	if (p->lifetime_ns < s->lifetime_ns)
+		for (unsigned c = 0; c < N_CLASSES; c++)
+			s->refresh_ns[c] = now_ns;
+	s->lifetime_ns = p->lifetime_ns;
+}
+
 void pfc_tx_clear(struct pfc_tx_state *s, uint64_t now_ns)
 {
 	for (uint8_t left = s->paused; left != 0; left &= (uint8_t)(left - 1))

@@ -51,6 +51,7 @@ struct pfc_rx_state {
 struct pfc_tx_state {
 	uint8_t paused; // classes the peer was told to pause
 	uint64_t refresh_ns[N_CLASSES]; // of those
+	uint64_t lifetime_ns; // of our PAUSE as the parameters last said
 	struct pfc_class_stats stats[N_CLASSES];
 	ctr_t retries; // loops in which the driver did not take a due frame
 };
@@ -87,6 +88,9 @@ bool pfc_tx_due(const struct pfc_params *p, const struct pfc_tx_state *s, uint8_
 // The driver took the frame.
 void pfc_tx_sent(const struct pfc_params *p, struct pfc_tx_state *s, const struct pfc_times *f,
 		 uint64_t now_ns);
+
+// New parameters: where a PAUSE now lives shorter, those that stand are refreshed at once.
+void pfc_tx_new_params(const struct pfc_params *p, struct pfc_tx_state *s, uint64_t now_ns);
 
 // Forgets every pause, as when the link goes down.
 void pfc_tx_clear(struct pfc_tx_state *s, uint64_t now_ns);

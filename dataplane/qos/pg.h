@@ -74,6 +74,9 @@ struct pool_slot {
 struct pg_pools {
 	uint64_t ingress_free; // cells
 	uint64_t headroom_free;
+	// A reload left the pool smaller than what is in it: min has no memory of its own till it
+	// has drained.
+	bool overfull;
 };
 
 struct pg_state {
@@ -114,7 +117,7 @@ static inline struct pg_decision pg_decide(const struct pg_params *p, const stru
 	if (!pg_in_xoff(s)) {
 		uint64_t limit = threshold_cells(&p->shared, pools->ingress_free);
 
-		if (gauge_get(&s->min_used) + c <= p->min_cells)
+		if (!pools->overfull && gauge_get(&s->min_used) + c <= p->min_cells)
 			return (struct pg_decision){.verdict = PG_MIN};
 		if (gauge_get(&s->shared) + c <= limit && c <= pools->ingress_free)
 			return (struct pg_decision){.verdict = PG_SHARED};
@@ -200,7 +203,7 @@ static inline bool pg_decide_alike(const struct pg_params *p, const struct pg_st
 {
 	uint64_t min_used = gauge_get(&s->min_used);
 
-	if (pg_in_xoff(s) || c > pools->ingress_free)
+	if (pg_in_xoff(s) || c > pools->ingress_free || pools->overfull)
 		return false;
 	d->enter_xoff = false;
 	d->verdict = PG_MIN;
