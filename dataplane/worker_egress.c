@@ -103,8 +103,8 @@ static void enqueue_one(struct worker *w, struct frame *f)
 	}
 }
 
-// A frame that was charged, but has no chunk to wait in. There is one for every cell of the buffer, so
-// a reload must have left more in the buffer than it allows.
+// A frame that was charged, but has no chunk to wait in. There is one for every cell of the buffer,
+// so a reload must have left more in the buffer than it allows.
 static void unqueue(struct worker *w, struct frame *f)
 {
 	struct egress_state *e = &worker_port(w, f->out_port)->egress[f->queue];
