@@ -158,6 +158,21 @@ static void a_class_that_turns_lossy_while_paused_sends_xon_first(void **state)
 	assert_int_equal(loop(&p, &s, 0x08, 3).enable, 0);
 }
 
+static void a_pause_that_now_lives_shorter_is_refreshed_at_once(void **state)
+{
+	struct pfc_params slow = params(1000000000, 1000), fast = params(10000000000, 1000);
+	struct pfc_tx_state s = {0};
+
+	(void)state;
+	pfc_tx_new_params(&slow, &s, 0);
+	assert_int_equal(loop(&slow, &s, 0x08, 1).enable, 0x08);
+	pfc_tx_new_params(&slow, &s, 2);
+	assert_int_equal(loop(&slow, &s, 0x08, 2).enable, 0);
+	pfc_tx_new_params(&fast, &s, 3);
+	assert_int_equal(loop(&fast, &s, 0x08, 3).enable, 0x08);
+	assert_int_equal(loop(&fast, &s, 0x08, 4).enable, 0);
+}
+
 static void a_frame_that_the_driver_refused_stays_due(void **state)
 {
 	struct pfc_params p = params(1000000000, 1000);
@@ -212,6 +227,7 @@ int main(void)
 		cmocka_unit_test(each_enabled_class_counts_once_per_frame),
 		cmocka_unit_test(no_pfc_is_sent_for_lossy_or_disabled_classes),
 		cmocka_unit_test(a_class_that_turns_lossy_while_paused_sends_xon_first),
+		cmocka_unit_test(a_pause_that_now_lives_shorter_is_refreshed_at_once),
 		cmocka_unit_test(a_frame_that_the_driver_refused_stays_due),
 		cmocka_unit_test(durations_cover_pause_to_xon),
 	};
