@@ -147,10 +147,11 @@ void pfc_tx_sent(const struct pfc_params *p, struct pfc_tx_state *s, const struc
 
 void pfc_tx_new_params(const struct pfc_params *p, struct pfc_tx_state *s, uint64_t now_ns)
 {
-	if (p->lifetime_ns < s->lifetime_ns)
+	if (p->lifetime_ns < s->lifetime_ns || p->speed_bps > s->speed_bps)
 		for (unsigned c = 0; c < N_CLASSES; c++)
 			s->refresh_ns[c] = now_ns;
 	s->lifetime_ns = p->lifetime_ns;
+	s->speed_bps = p->speed_bps;
 }
 
 void pfc_tx_clear(struct pfc_tx_state *s, uint64_t now_ns)

@@ -51,7 +51,7 @@ struct pfc_rx_state {
 struct pfc_tx_state {
 	uint8_t paused; // classes the peer was told to pause
 	uint64_t refresh_ns[N_CLASSES]; // of those
-	uint64_t lifetime_ns; // of our PAUSE as the parameters last said
+	uint64_t lifetime_ns, speed_bps; // as the parameters last said
 	struct pfc_class_stats stats[N_CLASSES];
 	ctr_t retries; // loops in which the driver did not take a due frame
 };
@@ -89,7 +89,8 @@ bool pfc_tx_due(const struct pfc_params *p, const struct pfc_tx_state *s, uint8_
 void pfc_tx_sent(const struct pfc_params *p, struct pfc_tx_state *s, const struct pfc_times *f,
 		 uint64_t now_ns);
 
-// New parameters: where a PAUSE now lives shorter, those that stand are refreshed at once.
+// New parameters: where a PAUSE now lives shorter, or the peer counts its quanta faster, those that
+// stand are refreshed at once.
 void pfc_tx_new_params(const struct pfc_params *p, struct pfc_tx_state *s, uint64_t now_ns);
 
 // Forgets every pause, as when the link goes down.

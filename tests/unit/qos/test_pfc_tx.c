@@ -171,6 +171,9 @@ static void a_pause_that_now_lives_shorter_is_refreshed_at_once(void **state)
 	pfc_tx_new_params(&fast, &s, 3);
 	assert_int_equal(loop(&fast, &s, 0x08, 3).enable, 0x08);
 	assert_int_equal(loop(&fast, &s, 0x08, 4).enable, 0);
+	fast = params(25000000000, 5000); // more quanta: those that stand are still fewer
+	pfc_tx_new_params(&fast, &s, 5);
+	assert_int_equal(loop(&fast, &s, 0x08, 5).enable, 0x08);
 }
 
 static void a_frame_that_the_driver_refused_stays_due(void **state)
