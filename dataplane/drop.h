@@ -15,6 +15,17 @@
 	X(VLAN_INGRESS, "vlan-ingress", false, "the port is not a member of the frame's VLAN")     \
 	X(NO_EGRESS, "no-egress", false, "no other port may carry the frame")                      \
 	X(HAIRPIN, "hairpin", false, "the destination lives on the port the frame came from")      \
+	X(NOT_FOR_ROUTER, "not-for-router", false,                                                 \
+	  "on a routed port, and neither IP to the router's MAC address, ARP nor neighbour "       \
+	  "discovery")                                                                             \
+	X(TO_ROUTER, "to-router", false,                                                           \
+	  "to an address of the switch itself, which answers only ARP and neighbour discovery")    \
+	X(BAD_L3, "bad-l3", false, "IP header that does not hold, or its checksum is wrong")       \
+	X(MARTIAN, "martian", false, "from or to an IP address that no router may forward")        \
+	X(TTL_EXPIRED, "ttl-expired", false, "TTL or hop limit used up")                           \
+	X(NO_ROUTE, "no-route", false, "no route to the destination")                              \
+	X(NO_NEIGHBOUR, "no-neighbour", false,                                                     \
+	  "the MAC address of the next hop is not known (yet)")                                    \
 	X(EGRESS_MTU, "egress-mtu", false, "longer than the frame limit of the egress port")       \
 	X(INGRESS_POOL, "ingress-pool", true,                                                      \
 	  "lossy priority group beyond its limit or the ingress pool")                             \

@@ -21,6 +21,8 @@ enum {
 	POLICY_MAX_PORTS = 128,
 	POLICY_NAME_LEN = 32,
 	N_VLANS = 4096,
+	MAX_PORT_ADDRS = 16,
+	MAX_NEXTHOPS = 64, // of one route
 };
 
 struct policy_queue {
@@ -32,6 +34,64 @@ struct policy_vlan {
 	uint64_t tagged[N_VLANS / 64]; // bit per VID: the port carries it tagged
 	uint16_t untagged; // VID of untagged frames in both directions; 0: refuses untagged frames
 };
+
+// ---- routing
+
+enum ip_family { FAMILY_V4 = 4, FAMILY_V6 = 6 };
+
+// Network order; an IPv4 address is the first four bytes, the others are 0.
+struct policy_addr {
+	uint8_t family; // enum ip_family
+	uint8_t len; // of the prefix it is given with
+	uint8_t ip[16];
+};
+
+enum nexthop_kind {
+	NEXTHOP_GIVEN, // by port and mac
+	NEXTHOP_GATEWAY, // addr, on the port's link; its MAC is found by ARP or ND
+	NEXTHOP_LINK, // the destination itself is on the port's link
+	NEXTHOP_SELF, // an address of the switch
+};
+
+struct policy_nexthop {
+	uint8_t kind; // enum nexthop_kind
+	uint8_t port;
+	uint8_t mac[6]; // NEXTHOP_GIVEN
+	struct policy_addr addr; // NEXTHOP_GATEWAY
+};
+
+// Frames of one flow take one of n equal next hops.
+struct policy_group {
+	uint32_t first; // in nexthops
+	uint32_t n; // 1 to MAX_NEXTHOPS
+};
+
+struct policy_prefix {
+	struct policy_addr to; // bits beyond len are 0
+	uint32_t group;
+};
+
+struct policy_neighbour {
+	struct policy_addr addr;
+	uint8_t port;
+	uint8_t mac[6];
+};
+
+enum ecmp_by { ECMP_5TUPLE, ECMP_5TUPLE_QP };
+
+struct policy_routes {
+	bool any; // some port is routed
+	bool compact; // many switches in one process: small tables rather than the fastest
+	uint8_t ecmp_by; // enum ecmp_by
+	uint64_t ecmp_seed;
+	uint32_t n_prefixes, n_groups, n_nexthops, n_neighbours;
+	struct policy_prefix *prefixes; // also connected ones and the switch's own; no two equal
+	struct policy_group *groups;
+	struct policy_nexthop *nexthops;
+	struct policy_neighbour *neighbours; // static ones
+};
+
+struct route_table;
 
 struct policy_port {
 	char name[POLICY_NAME_LEN];
@@ -51,6 +111,10 @@ struct policy_port {
 	struct shaper_params shaper; // the port's speed, link overhead counted by the caller
 	struct pfc_params pfc;
 	struct policy_vlan vlan;
+	bool routed; // forwards by IP address and is no port of the bridge
+	uint8_t mac[6]; // of a routed port: the router's there
+	uint8_t n_addrs;
+	struct policy_addr addrs[MAX_PORT_ADDRS];
 };
 
 struct policy_fdb_entry {
@@ -74,6 +138,8 @@ struct policy {
 	uint64_t flood_off[N_VLANS / 64]; // unknown unicast is dropped in these VLANs
 	uint32_t n_fdb;
 	struct policy_fdb_entry *fdb; // static entries
+	struct policy_routes routes;
+	struct route_table *table; // made of routes by the switch that runs the policy, and its own
 	struct policy_port ports[]; // n_ports
 };
 

@@ -52,6 +52,11 @@ struct port_ops {
 	uint32_t (*tx_pending)(void *drv);
 	// Early PFC of a class, or NULL: then the received frame acts.
 	bool (*pause)(void *drv, unsigned cls, struct port_pause *out);
+	// Only where the port wakes, and steps its worker in the driver's own thread; else NULL.
+	// The driver sets `bit` in *word when a frame has arrived, and when room has returned that
+	// tx_room or tx did not have. A port that nothing happened to is then not looked at. A
+	// word of NULL ends it; the driver must outlive the switch.
+	void (*watch)(void *drv, uint64_t *word, uint64_t bit);
 
 	// ---- control thread
 	void (*stats)(void *drv, struct port_drv_stats *out);

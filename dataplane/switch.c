@@ -80,6 +80,18 @@ static void worker_destroy(struct worker *w)
 	rte_free(w);
 }
 
+static void own(struct worker *w, unsigned port)
+{
+	const struct port_rt *p = worker_port(w, port);
+
+	w->owned[w->n_owned++] = (uint8_t)port;
+	port_set_add(&w->every, port);
+	if (p->ops->watch == NULL || p->early_pause)
+		port_set_add(&w->polled, port);
+	else
+		p->ops->watch(p->drv, &w->called.word[port / 64], 1ull << port % 64);
+}
+
 static int worker_create(struct weir_switch *sw, unsigned id, uint64_t seed)
 {
 	struct worker *w = rte_zmalloc("worker", sizeof(*w), 64);
@@ -93,7 +105,7 @@ static int worker_create(struct weir_switch *sw, unsigned id, uint64_t seed)
 	rng_init(&w->rng, seed + id);
 	for (unsigned port = 0; port < sw->n_ports; port++)
 		if (sw->owner[port] == id)
-			w->owned[w->n_owned++] = (uint8_t)port;
+			own(w, port);
 	n_owned = w->n_owned;
 	w->fdb_cache = rte_zmalloc("fdb_cache", sizeof(*w->fdb_cache), 64);
 	w->released = rte_zmalloc("released",
@@ -134,7 +146,8 @@ static bool learn_static(struct weir_switch *sw, const struct policy *pol)
 	for (unsigned i = 0; i < pol->n_fdb; i++) {
 		const struct policy_fdb_entry *e = &pol->fdb[i];
 
-		all &= fdb_learn(&sw->fdb, fdb_key(e->mac, e->vid), e->port, true, 0) >= 0;
+		if (!pol->ports[e->port].routed)
+			all &= fdb_learn(&sw->fdb, fdb_key(e->mac, e->vid), e->port, true, 0) >= 0;
 	}
 	if (!all)
 		fdb_flush_learnt(&sw->fdb);
@@ -171,6 +184,10 @@ static int tables_create(struct weir_switch *sw)
 	err = fdb_init(&sw->fdb, name, FDB_MAX, sw->qsbr);
 	if (err == 0 && !learn_static(sw, pol))
 		err = -ENOSPC;
+	if (err == 0)
+		err = switch_prepare(sw, sw->policy_mem);
+	if (err == 0)
+		routes_before_publish(sw, sw->policy_mem);
 	return err;
 }
 
@@ -207,6 +224,7 @@ int switch_create(struct policy *policy, const struct switch_port *ports, struct
 	sw->policy_mem = policy;
 	sw->pool = pool;
 	sw->n_ports = policy->n_ports;
+	sw->link_poll_ns = LINK_POLL_NS;
 	sw->n_workers = policy->n_workers;
 	err = arrays_create(sw, ports);
 	for (unsigned i = 0; err == 0 && i < sw->n_ports; i++)
@@ -233,6 +251,16 @@ static void drain_handoff(struct worker *w)
 			rte_pktmbuf_free(f.m);
 }
 
+static void unwatch(const struct worker *w)
+{
+	for (unsigned i = 0; i < w->n_owned; i++) {
+		const struct port_rt *p = worker_port(w, w->owned[i]);
+
+		if (p->ops->watch != NULL)
+			p->ops->watch(p->drv, NULL, 0);
+	}
+}
+
 void switch_destroy(struct weir_switch *sw)
 {
 	if (sw == NULL)
@@ -243,10 +271,14 @@ void switch_destroy(struct weir_switch *sw)
 		drain_handoff(w);
 		// Flushing settles accounts, which reads the policy.
 		w->pol = sw->policy_mem;
+		unwatch(w);
 		w->tap = NULL;
 		for (unsigned k = 0; k < w->n_owned; k++)
 			egress_flush(w, w->owned[k], DROP_SHUTDOWN);
 	}
+	switch_unprepare(sw->policy_mem);
+	routes_free_retired(sw);
+	routes_destroy(sw);
 	for (unsigned i = 0; i < sw->n_workers; i++)
 		worker_destroy(sw->workers[i]);
 	for (unsigned i = 0; sw->rt != NULL && i < sw->n_ports; i++)
@@ -266,8 +298,10 @@ void switch_publish(struct weir_switch *sw, struct policy *policy, struct policy
 	sw->policy_mem = policy;
 	policy->version = (*old)->version + 1;
 	sw->static_due = !learn_static(sw, policy);
+	routes_before_publish(sw, policy);
 	atomic_store_explicit(&sw->policy, policy, memory_order_release);
 	*token = rte_rcu_qsbr_start(sw->qsbr);
+	routes_retire(sw, *old, *token);
 	sw->static_token = *token;
 	sw->static_stale = true;
 }
@@ -300,7 +334,9 @@ static unsigned control_learn(struct weir_switch *sw, uint64_t now_ns, struct ev
 			int moved;
 
 			// Reported before its port went down and was flushed.
-			if (!switch_link_up(sw, (unsigned)rec.port))
+			// Or before it became a routed one.
+			if (!switch_link_up(sw, (unsigned)rec.port) ||
+			    sw->policy_mem->ports[rec.port].routed)
 				continue;
 			moved = fdb_learn(&sw->fdb, rec.key, (uint8_t)rec.port, false, now_ns);
 			if (moved == -ENOSPC)
@@ -334,7 +370,7 @@ static void request(struct weir_switch *sw)
 
 static void control_links(struct weir_switch *sw, uint64_t now_ns)
 {
-	if (sw->link_polled_ns != 0 && now_ns - sw->link_polled_ns < LINK_POLL_NS)
+	if (sw->link_polled_ns != 0 && now_ns - sw->link_polled_ns < sw->link_poll_ns)
 		return;
 	sw->link_polled_ns = now_ns;
 	for (unsigned i = 0; i < sw->n_ports; i++) {
@@ -372,10 +408,11 @@ static unsigned control_rx_missed(struct weir_switch *sw, uint64_t now_ns, struc
 unsigned switch_control_step(struct weir_switch *sw, uint64_t now_ns, struct event *events,
 			     unsigned n)
 {
-	bool poll_drivers = sw->link_polled_ns == 0 || now_ns - sw->link_polled_ns >= LINK_POLL_NS;
+	bool poll_drivers = sw->link_polled_ns == 0 || now_ns - sw->link_polled_ns >= sw->link_poll_ns;
 	unsigned k;
 
 	control_static(sw);
+	routes_control(sw);
 	control_links(sw, now_ns);
 	k = control_learn(sw, now_ns, events, n);
 	k += control_age(sw, now_ns, events + k, n - k);
@@ -385,6 +422,16 @@ unsigned switch_control_step(struct weir_switch *sw, uint64_t now_ns, struct eve
 		k += rte_ring_sc_dequeue_burst_elem(sw->workers[i]->events, events + k,
 						    sizeof(events[0]), n - k, NULL);
 	return k;
+}
+
+void switch_poll_drivers_every(struct weir_switch *sw, uint64_t every_ns)
+{
+	sw->link_poll_ns = every_ns;
+}
+
+void switch_links_changed(struct weir_switch *sw)
+{
+	sw->link_polled_ns = 0;
 }
 
 uint64_t switch_set_tx(struct weir_switch *sw, unsigned port, int queue, bool on)

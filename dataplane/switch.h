@@ -58,6 +58,8 @@ struct port_counters {
 	ctr_t consumed; // control frames taken in here
 	ctr_t pfc_malformed, pause_8023x, lldp, other_control;
 	ctr_t roce_in_lossy_class, roce_not_ect, bad_l3;
+	ctr_t neighbour_frames; // ARP and neighbour discovery that a routed port gave to control
+	ctr_t neighbour_frames_lost; // of those, that control had no room for
 	ctr_t early_pauses; // PFC frames that acted before they were received, one per class
 	gauge_t tx_pending_bytes; // in the driver
 	gauge_t rx_depth; // frames waiting in the driver when last seen
@@ -124,6 +126,11 @@ bool switch_grace_over(const struct weir_switch *sw, uint64_t token);
 // Once per few milliseconds: learns and ages addresses, polls links. events: up to n records out.
 unsigned switch_control_step(struct weir_switch *sw, uint64_t now_ns, struct event *events,
 			     unsigned n);
+// How often it looks at links and at what drivers lost; 100 ms unless said.
+void switch_poll_drivers_every(struct weir_switch *sw, uint64_t every_ns);
+// The next step asks the drivers for their links, however short ago it did: for one who knows that a
+// link has changed.
+void switch_links_changed(struct weir_switch *sw);
 
 // Requests of control that the owner acknowledges after it has acted: *_done turns true.
 uint64_t switch_set_tx(struct weir_switch *sw, unsigned port, int queue, bool on); // queue -1: port

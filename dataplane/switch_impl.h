@@ -10,6 +10,9 @@
 //   handoff ring a -> b    worker a                      worker b
 //   learn, event rings     their worker                  control
 //   fdb                    control                       workers (forward/fdb.h)
+//   neighbours, adj words  control                       workers (forward/neighbours.h, route.h)
+//   ask, punt rings        their worker                  control
+//   send ring              control                       its worker
 #pragma once
 
 #include <rte_mbuf.h>
@@ -19,8 +22,11 @@
 
 #include "dataplane/fifo.h"
 #include "dataplane/forward/fdb.h"
+#include "dataplane/port_set.h"
+#include "dataplane/forward/route.h"
 #include "dataplane/rng.h"
 #include "dataplane/switch.h"
+#include "dataplane/switch_routes.h"
 #include "dataplane/tap.h"
 
 #define unlikely(x) __builtin_expect(!!(x), 0)
@@ -75,6 +81,19 @@ struct released {
 	ctr_t cells[]; // [port * N_PGS + pg]
 };
 
+enum { ASKED_SLOTS = 64, ASK_AGAIN_NS = 100000000 };
+
+// What a worker needs to route; made with the first policy that does.
+struct worker_l3 {
+	const struct neighbours *neighbours;
+	struct rte_ring *asks, *punts, *sends;
+	struct {
+		struct ip_key dst;
+		uint64_t t_ns;
+	} asked[ASKED_SLOTS]; // destinations that control has just been told of
+	struct route_cache cache;
+};
+
 struct __rte_cache_aligned worker {
 	struct weir_switch *sw;
 	const struct policy *pol; // of this loop; not to be read in the next one
@@ -89,9 +108,19 @@ struct __rte_cache_aligned worker {
 	uint8_t id;
 	uint8_t n_owned;
 	uint8_t owned[POLICY_MAX_PORTS];
+	// Which ports a loop looks at (worker.c).
+	struct port_set every; // all it owns
+	struct port_set polled; // whose driver does not tell
+	struct port_set called; // something happened since the last loop; also set by drivers
+	struct port_set due; // this loop's
+	struct port_set timed; // with a time to be looked at again, wake_ns
+	struct port_set xoff; // with a group in XOFF
+	uint64_t wake_ns[POLICY_MAX_PORTS];
+	uint64_t serve_ns[POLICY_MAX_PORTS]; // as egress_serve said last
 	struct rng rng;
 	struct fifo_pool chunks;
 	struct fdb_cache *fdb_cache;
+	struct worker_l3 *l3; // NULL: no policy has routed yet
 	struct released *released;
 	struct rte_ring *events, *learn;
 	struct rte_ring *out[MAX_WORKERS]; // hand-off to each other worker
@@ -127,6 +156,9 @@ struct weir_switch {
 	struct rte_mempool *pool;
 	struct rte_rcu_qsbr *qsbr;
 	struct fdb fdb;
+	struct neighbours neighbours;
+	struct route_table *retired_tables; // until the end of their grace
+	uint32_t n_tables; // made so far, for their names
 	uint32_t n_ports, n_workers;
 	uint32_t frame_cells; // of the longest frame of any port
 	struct worker *workers[MAX_WORKERS];
@@ -137,7 +169,7 @@ struct weir_switch {
 	bool static_due; // addresses of the policy wait for room in the table
 	bool static_stale; // those of the policy before go at the end of its grace
 	uint64_t static_token;
-	uint64_t link_polled_ns;
+	uint64_t link_polled_ns, link_poll_ns;
 	uint64_t rx_missed[POLICY_MAX_PORTS]; // as last reported
 };
 
@@ -167,17 +199,47 @@ void account_settle(struct worker *w);
 // Takes a new policy's word.
 void account_new_policy(struct worker *w);
 // Sends the PFC frame that is due, if any. Returns when the next one is.
-uint64_t account_pfc(struct worker *w, unsigned port);
+uint64_t account_pfc_now(struct worker *w, unsigned port);
+static inline uint64_t account_pfc(struct worker *w, unsigned port)
+{
+	const struct port_rt *p = worker_port(w, port);
+
+	if (p->xoff_pgs == 0 && !p->guard && p->pfc_tx.paused == 0)
+		return UINT64_MAX; // as nearly always
+	return account_pfc_now(w, port);
+}
 
 // ---- worker_ingress.c
 // Receives one burst of a port and admits it. True when there may be more.
 bool ingress_poll(struct worker *w, unsigned port);
 
+// ---- worker_route.c
+// Forwards frames of one routed port by their IP addresses; those that know their way stay, in
+// order. Returns how many.
+unsigned route_burst(struct worker *w, struct frame *frames, const struct pkt_info *pkts,
+		     unsigned n);
+// Sends what control wants sent by the worker's routed ports.
+void route_send(struct worker *w);
+
+// ---- switch_routes.c
+void routes_before_publish(struct weir_switch *sw, struct policy *p);
+void routes_retire(struct weir_switch *sw, struct policy *old, uint64_t token);
+void routes_control(struct weir_switch *sw); // frees what no worker reads any more
+void routes_free_retired(struct weir_switch *sw);
+void routes_destroy(struct weir_switch *sw);
+
 // ---- worker_pause.c
 // The driver's early PFC words (port.h): those of today are old news.
 void early_pause_init(struct port_rt *p);
 // Lets words that changed since pause and resume the port's queues.
-void early_pause_poll(struct worker *w, unsigned port);
+void early_pause_look(struct worker *w, unsigned port);
+static inline void early_pause_poll(struct worker *w, unsigned port)
+{
+	const struct port_rt *p = worker_port(w, port);
+
+	if (p->early_pause && p->up)
+		early_pause_look(w, port);
+}
 // The link went down or came up: what was said before means nothing any more.
 void early_pause_forget(struct port_rt *p);
 // Words of classes that a new policy makes lossless are old news too.

@@ -28,7 +28,7 @@ void tap_bytes(struct tap *t, unsigned worker, uint64_t now_ns, const void *data
 	}
 	rec = record_at(t, r, head);
 	rec->t_ns = now_ns;
-	rec->len = len;
+	rec->len = len + meta->not_stored;
 	rec->captured = len < t->snaplen ? len : t->snaplen;
 	rec->meta = *meta;
 	memcpy(rec->data, data, rec->captured);

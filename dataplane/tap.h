@@ -28,6 +28,7 @@ struct tap_meta {
 	bool has_queue, marked; // marked: this switch set CE
 	uint8_t reason; // TAP_DROP: enum drop_reason
 	uint32_t queue_bytes; // has_queue: left in the queue behind this frame
+	uint32_t not_stored; // bytes of the frame beyond those that are in memory (the lab's)
 };
 
 struct tap_record {

@@ -28,6 +28,8 @@ void worker_tap(struct worker *w, enum tap_direction direction, unsigned port,
 	if (queued)
 		meta.queue_bytes = (uint32_t)gauge_get(
 			&worker_port(w, port)->queue[f->queue].length_bytes);
+	if (f->m->nb_segs == 1)
+		meta.not_stored = f->m->pkt_len - f->m->data_len;
 	tap_bytes(w->tap, w->id, w->now_ns, rte_pktmbuf_mtod(f->m, const void *), f->m->data_len,
 		  &meta);
 }
@@ -94,6 +96,7 @@ static uint64_t take_requests(struct worker *w)
 	if (seq == w->request_seen)
 		return seq;
 	w->request_seen = seq;
+	w->due = w->every;
 	w->hold = atomic_load_explicit(&want->hold, memory_order_relaxed);
 	w->tap = atomic_load_explicit(&want->tap, memory_order_acquire);
 	epoch = atomic_load_explicit(&want->watermark_epoch, memory_order_relaxed);
@@ -165,6 +168,7 @@ static void take_policy(struct worker *w)
 		return;
 	w->policy_version = pol->version;
 	w->pol = pol;
+	w->due = w->every;
 	account_new_policy(w);
 	for (unsigned i = 0; i < w->n_owned; i++) {
 		unsigned port = w->owned[i];
@@ -178,14 +182,28 @@ static void take_policy(struct worker *w)
 
 static uint64_t receive_all(struct worker *w)
 {
-	bool more = false;
+	struct port_walk due = port_set_walk(&w->due);
+	uint64_t wake = UINT64_MAX;
+	unsigned port;
 
-	for (unsigned i = 0; i < w->n_owned; i++) {
-		more |= ingress_poll(w, w->owned[i]);
+	while (port_walk_next(&due, &port)) {
+		if (ingress_poll(w, port)) {
+			port_set_add(&w->called, port);
+			wake = w->now_ns;
+		}
 		// A PAUSE leaves before this loop sends data. When it is due again is asked below.
-		account_pfc(w, w->owned[i]);
+		account_pfc(w, port);
 	}
-	return more ? w->now_ns : UINT64_MAX;
+	return wake;
+}
+
+static void serve_all(struct worker *w)
+{
+	struct port_walk due = port_set_walk(&w->due);
+	unsigned port;
+
+	while (port_walk_next(&due, &port))
+		w->serve_ns[port] = egress_serve(w, port);
 }
 
 static void publish_driver_gauges(struct worker *w, unsigned port)
@@ -197,6 +215,59 @@ static void publish_driver_gauges(struct worker *w, unsigned port)
 	for (uint16_t i = 0; i < p->n_held && !(p->tx_off & TX_OFF_PORT); i++)
 		bytes += p->held[i].len;
 	gauge_set(&p->c.tx_pending_bytes, bytes);
+}
+
+// A pause that nothing waits for ends in the first loop after it, and so does the guard once the
+// ring is empty.
+static bool must_look_again(const struct port_rt *p)
+{
+	return p->pfc_rx.paused != 0 || p->guard;
+}
+
+// What is left to do at the ports once all has moved: PFC, and when each is to be looked at again.
+static void finish_all(struct worker *w)
+{
+	struct port_walk due = port_set_walk(&w->due);
+	unsigned port;
+
+	while (port_walk_next(&due, &port)) {
+		w->wake_ns[port] = earlier(w->serve_ns[port], account_pfc(w, port));
+		if (w->wake_ns[port] != UINT64_MAX)
+			port_set_add(&w->timed, port);
+		else
+			port_set_remove(&w->timed, port);
+		if (must_look_again(worker_port(w, port)))
+			port_set_add(&w->called, port);
+		publish_driver_gauges(w, port);
+	}
+}
+
+static uint64_t next_wake(const struct worker *w)
+{
+	struct port_walk timed = port_set_walk(&w->timed);
+	uint64_t wake = UINT64_MAX;
+	unsigned port;
+
+	while (port_walk_next(&timed, &port))
+		wake = earlier(wake, w->wake_ns[port]);
+	return wake;
+}
+
+// A port must be looked at when its driver cannot tell whether it must, when something happened to
+// it, and when its time has come. On the virtual clock, where each loop is about one frame, the
+// others would be most of the work. A new policy and requests of control concern all ports, and
+// frames that are queued in this loop their port of departure.
+static void find_due(struct worker *w)
+{
+	struct port_walk timed = port_set_walk(&w->timed);
+	unsigned port;
+
+	w->due = w->polled;
+	port_set_join(&w->due, &w->called);
+	w->called = (struct port_set){{0}};
+	while (port_walk_next(&timed, &port))
+		if (w->wake_ns[port] <= w->now_ns)
+			port_set_add(&w->due, port);
 }
 
 // A late loop is what a receive ring must hold: the longest one is kept.
@@ -218,17 +289,17 @@ uint64_t worker_step(struct worker *w, uint64_t now_ns)
 
 	begin_loop(w, now_ns);
 	w->refreshed = false;
+	find_due(w);
 	take_policy(w);
 	request = take_requests(w);
 	wake = receive_all(w);
 	wake = earlier(wake, take_over(w));
-	for (unsigned i = 0; i < w->n_owned; i++)
-		wake = earlier(wake, egress_serve(w, w->owned[i]));
+	if (w->pol->routes.any && w->l3 != NULL && !w->hold)
+		route_send(w);
+	serve_all(w);
 	account_settle(w);
-	for (unsigned i = 0; i < w->n_owned; i++) {
-		wake = earlier(wake, account_pfc(w, w->owned[i]));
-		publish_driver_gauges(w, w->owned[i]);
-	}
+	finish_all(w);
+	wake = earlier(wake, next_wake(w));
 	ctr_add(&w->c.busy_loops, w->busy);
 	rte_rcu_qsbr_quiescent(w->sw->qsbr, w->id);
 	if (request != ctr_get(&w->request_done))

@@ -146,6 +146,9 @@ static void leave_xoff(struct worker *w, unsigned port, unsigned pg)
 
 	atomic_store_explicit(&p->pg[pg].xoff, false, memory_order_relaxed);
 	p->xoff_pgs &= (uint8_t)~(1u << pg);
+	if (p->xoff_pgs == 0)
+		port_set_remove(&w->xoff, port);
+	port_set_add(&w->due, port); // its XON is
 	worker_event(w, EVENT_XON, port, pg, (uint32_t)gauge_get(&p->pg[pg].shared), 0);
 }
 
@@ -161,29 +164,21 @@ static void leave_xoff_where_due(struct worker *w, unsigned port, uint64_t ingre
 	}
 }
 
-static bool any_xoff(const struct worker *w)
-{
-	uint8_t any = 0;
-
-	for (unsigned i = 0; i < w->n_owned; i++)
-		any |= worker_port(w, w->owned[i])->xoff_pgs;
-	return any != 0;
-}
-
 void account_settle(struct worker *w)
 {
-	bool xoff = any_xoff(w);
+	struct port_walk xoff = port_set_walk(&w->xoff);
+	bool any = !port_set_empty(&w->xoff);
 	uint64_t ingress_free;
+	unsigned port;
 
 	// The books of others are another core's cache lines: not read twice in a loop but for XON.
-	if (xoff || !w->refreshed)
+	if (any || !w->refreshed)
 		account_refresh(w);
-	if (!xoff)
+	if (!any)
 		return;
 	ingress_free = pools_now(w).ingress_free;
-	for (unsigned i = 0; i < w->n_owned; i++)
-		if (worker_port(w, w->owned[i])->xoff_pgs != 0)
-			leave_xoff_where_due(w, w->owned[i], ingress_free);
+	while (port_walk_next(&xoff, &port))
+		leave_xoff_where_due(w, port, ingress_free);
 }
 
 // XOFF is a lossless group's state. One that a new policy made lossy takes arrivals again at once,
@@ -266,6 +261,7 @@ bool account_admit(struct worker *w, struct frame *f)
 	account(w, p, pg_charge(pg, d, f->cells));
 	if (d.enter_xoff) {
 		p->xoff_pgs |= (uint8_t)(1u << f->pg);
+		port_set_add(&w->xoff, f->in_port);
 		worker_event(w, EVENT_XOFF, f->in_port, f->pg, (uint32_t)gauge_get(&pg->shared), 0);
 	}
 	if (d.verdict == PG_DROP_POOL)
@@ -325,7 +321,7 @@ static bool send_pfc(struct worker *w, unsigned port, const struct pfc_times *ti
 	return true;
 }
 
-uint64_t account_pfc(struct worker *w, unsigned port)
+uint64_t account_pfc_now(struct worker *w, unsigned port)
 {
 	const struct pfc_params *params = &w->pol->ports[port].pfc;
 	struct port_rt *p = worker_port(w, port);
@@ -337,6 +333,7 @@ uint64_t account_pfc(struct worker *w, unsigned port)
 	if (pfc_tx_due(params, &p->pfc_tx, want, w->now_ns, &times)) {
 		if (!send_pfc(w, port, &times)) {
 			ctr_inc(&p->pfc_tx.retries);
+			port_set_add(&w->called, port);
 			return p->driver_wakes ? UINT64_MAX : w->now_ns;
 		}
 		pfc_tx_sent(params, &p->pfc_tx, &times, w->now_ns);

@@ -63,11 +63,14 @@ static bool wred_enqueue(struct worker *w, struct frame *f)
 	return true;
 }
 
-// The queue has grown by n frames.
-static void grown(struct port_rt *p, unsigned q, unsigned n, uint32_t bytes)
+// The queue has grown by n frames such as f.
+static void grown(struct worker *w, const struct frame *f, unsigned n, uint32_t bytes)
 {
+	unsigned port = f->out_port, q = f->queue;
+	struct port_rt *p = worker_port(w, port);
 	struct queue_counters *qc = &p->queue[q];
 
+	port_set_add(&w->due, port);
 	if (p->fifo[q].n == n) {
 		p->head_len[q] = fifo_head(&p->fifo[q])->len;
 		p->backlog |= (uint8_t)(1u << q);
@@ -99,7 +102,7 @@ static void enqueue_one(struct worker *w, struct frame *f)
 		queue_drop(w, f, DROP_NO_MBUF);
 	} else {
 		slot_add(w, POOL_EGRESS_LOSSY, egress_charge(&p->egress[f->queue], v, f->cells));
-		grown(p, f->queue, 1, f->len);
+		grown(w, f, 1, f->len);
 	}
 }
 
@@ -131,7 +134,7 @@ static bool enqueue_alike(struct worker *w, struct frame *frames, unsigned n, ui
 	for (i = 0; i < n && fifo_push(&w->chunks, &p->fifo[q], &frames[i]); i++)
 		bytes += frames[i].len;
 	if (i != 0)
-		grown(p, q, i, bytes);
+		grown(w, frames, i, bytes);
 	for (; unlikely(i < n); i++)
 		unqueue(w, &frames[i]);
 	return true;
@@ -255,7 +258,7 @@ static void no_longer_queued(struct port_rt *p, uint16_t n)
 }
 
 // Hands the batch to the driver; what it refuses is held and goes first next time.
-static void flush(struct worker *w, struct port_rt *p, struct tx_batch *b)
+static void send_batch(struct worker *w, struct port_rt *p, struct tx_batch *b)
 {
 	struct rte_mbuf *pkts[BURST];
 	uint16_t n;
@@ -271,18 +274,25 @@ static void flush(struct worker *w, struct port_rt *p, struct tx_batch *b)
 	p->n_held = (uint16_t)(b->n - n);
 	memcpy(p->held, b->frames + n, p->n_held * sizeof(p->held[0]));
 	b->n = 0;
+}
+
+// The same with more to come.
+static void flush(struct worker *w, struct port_rt *p, struct tx_batch *b)
+{
+	send_batch(w, p, b);
 	b->room = p->n_held == 0 ? p->ops->tx_room(p->drv) : 0;
 }
 
 // Retries what the driver refused. False while it still refuses.
 static bool retry_held(struct worker *w, struct port_rt *p)
 {
-	struct tx_batch b = {.n = p->n_held};
+	struct tx_batch b;
 
 	if (p->n_held == 0)
 		return true;
+	b.n = p->n_held;
 	memcpy(b.frames, p->held, p->n_held * sizeof(p->held[0]));
-	flush(w, p, &b);
+	send_batch(w, p, &b);
 	return p->n_held == 0;
 }
 
@@ -370,7 +380,7 @@ uint64_t egress_serve(struct worker *w, unsigned port)
 {
 	const struct policy_port *pp = &w->pol->ports[port];
 	struct port_rt *p = worker_port(w, port);
-	struct tx_batch b = {0};
+	struct tx_batch b;
 	uint64_t wake;
 
 	early_pause_poll(w, port);
@@ -382,9 +392,10 @@ uint64_t egress_serve(struct worker *w, unsigned port)
 	if (!retry_held(w, p))
 		return room_retry(w, p);
 	shaper_update(&pp->shaper, &p->shaper, w->now_ns);
+	b.n = b.n_committed = 0; // not the frames, which would cost more than sending one
 	b.room = p->ops->tx_room(p->drv);
 	wake = serve_ready(w, port, &b);
-	flush(w, p, &b);
+	send_batch(w, p, &b);
 	return p->backlog == 0 || w->hold ? wake : earlier(wake, pfc_rx_next(&p->pfc_rx));
 }
 

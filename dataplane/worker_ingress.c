@@ -199,9 +199,19 @@ static void deliver(struct worker *w, struct frame *f, unsigned vid, bool tagged
 
 static bool may_flood_to(const struct worker *w, unsigned port, unsigned in_port, unsigned vid)
 {
-	return port != in_port &&
+	return port != in_port && !w->pol->ports[port].routed &&
 	       !atomic_load_explicit(&w->sw->want.down[port], memory_order_relaxed) &&
 	       bridge_member(w->pol, port, vid);
+}
+
+// Of a frame whose payload is not stored (the lab's) there is less to copy than its length says.
+static struct rte_mbuf *copy_of(const struct worker *w, const struct rte_mbuf *m)
+{
+	struct rte_mbuf *copy = rte_pktmbuf_copy(m, w->sw->pool, 0, m->data_len);
+
+	if (copy != NULL)
+		copy->pkt_len = m->pkt_len;
+	return copy;
 }
 
 // Every other member port gets a frame of its own: drivers that share the pool cannot send clones.
@@ -223,7 +233,7 @@ static void flood(struct worker *w, struct frame *f, unsigned vid, bool tagged,
 			continue;
 		}
 		ctr_inc(&p->c.replicated);
-		copy.m = rte_pktmbuf_copy(f->m, w->sw->pool, 0, UINT32_MAX);
+		copy.m = copy_of(w, f->m);
 		copy.out_port = (uint8_t)port;
 		if (copy.m == NULL)
 			worker_drop(w, f->in_port, &copy, DROP_NO_MBUF);
@@ -413,7 +423,10 @@ static void receive_burst(struct worker *w, unsigned port, struct rte_mbuf **pkt
 			rte_prefetch0(rte_pktmbuf_mtod(pkts[i + PREFETCH_AHEAD], void *));
 		receive(w, port, pkts[i], &b);
 	}
-	forward_all(w, &b);
+	if (w->pol->ports[port].routed)
+		b.n_out = (uint16_t)route_burst(w, b.frames, b.pkts, b.n_in);
+	else
+		forward_all(w, &b);
 	admit(w, &b);
 	account_done(w);
 	ctr_add(&p->c.rx_packets, b.packets);

@@ -44,13 +44,11 @@ static void act(struct worker *w, unsigned port, unsigned c, const struct port_p
 	p->pause_seq[c] = word->seq;
 }
 
-void early_pause_poll(struct worker *w, unsigned port)
+void early_pause_look(struct worker *w, unsigned port)
 {
 	struct port_rt *p = worker_port(w, port);
 	uint8_t left = w->pol->ports[port].pfc.lossless;
 
-	if (!p->early_pause || !p->up)
-		return;
 	for (; left != 0; left &= (uint8_t)(left - 1)) {
 		unsigned c = (unsigned)__builtin_ctz(left);
 		struct port_pause word = {0};

@@ -92,6 +92,7 @@ struct live_conf {
 	uint32_t mtu; // IP MTU the policy wants; 0: max_frame - 22
 	uint32_t tx_ring_bytes; // data that may sit in the transmit ring; 0: 8 KiB
 	uint32_t rx_ring; // frames it should hold, rounded up to a power of two; 0: default
+	uint32_t time_scale; // the facts' times are model time: divided by this; 0: 1
 	const struct keep *keep; // what goes to the host's stack; NULL: LLDP. "xdp:" devices only
 };
 

@@ -264,6 +264,7 @@ int compile_policy(const struct config *c, const struct port_facts *facts,
 	compile_pools(&k);
 	compile_groups_and_queues(&k);
 	compile_forwarding(&k);
+	compile_routes(&k);
 	ok = s.n_errors == 0;
 	diag_finish(&s, d);
 	if (!ok) {
@@ -285,5 +286,6 @@ void policy_destroy(struct policy *p)
 	if (p == NULL)
 		return;
 	free(p->fdb);
+	compile_routes_free(&p->routes);
 	free(p);
 }

@@ -24,6 +24,8 @@ void compile_ports(struct compiler *k); // all but groups, queues and VLANs
 void compile_pools(struct compiler *k); // min and headroom of every group, then the pools
 void compile_groups_and_queues(struct compiler *k); // thresholds, WRED
 void compile_forwarding(struct compiler *k); // VLANs and static addresses
+void compile_routes(struct compiler *k); // prefixes, groups, next hops, neighbours
+void compile_routes_free(struct policy_routes *r);
 
 // Headroom of the group as configured or computed, in bytes; 0 for lossy groups.
 uint64_t compile_xoff_bytes(const struct config *c, const struct config_port *port, unsigned pg,

@@ -37,6 +37,29 @@ __attribute__((warn_unused_result)) int config_parse(const char *name, const cha
 						     struct config **out, struct diags *d);
 void config_destroy(struct config *c); // NULL is fine
 
+// The same file with maps laid over it, and with the ports of another world: how the lab runs the
+// policy of a live switch (overlay.c).
+struct node;
+struct config_overlay {
+	// Laid over the file's tree in this order: maps merge, anything else replaces, `~` removes the
+	// key. Mistakes in what they say are reported at their own place; `file` is where they stand.
+	const struct node *const *maps;
+	unsigned n_maps;
+	const char *file;
+	// In place of the file's ports, `fdb`, `routes` and `neighbours`: ports p1, p2, ... Each has
+	// the settings of the file's port of that name, or of its last port, but this speed and
+	// cable, and no address.
+	const char *switch_name;
+	uint32_t ecmp_seed;
+	const struct config_overlay_port {
+		uint64_t speed_bps, cable_cm;
+	} *ports;
+	unsigned n_ports;
+};
+__attribute__((warn_unused_result)) int config_load_overlay(const char *path,
+							    const struct config_overlay *o,
+							    struct config **out, struct diags *d);
+
 // What the daemon needs before it can open the devices.
 struct config_port_open {
 	const char *name;
@@ -50,6 +73,7 @@ unsigned config_n_ports(const struct config *c);
 struct config_port_open config_port(const struct config *c, unsigned i);
 const char *config_name(const struct config *c); // switch.name
 unsigned config_n_workers(const struct config *c);
+uint32_t config_time_scale(const struct config *c); // of the live clock (control/model_time.h)
 
 // facts: one per port, or NULL for a plan without devices (no skid, speed as configured, and
 // where that is absent an error). Fails when the policy cannot hold on these ports (headroom beyond

@@ -88,19 +88,28 @@ void diag_add(struct diag_sink *s, enum diag_level level, struct cfg_pos at, con
 		return;
 	}
 	if (path != NULL && *path == '\0')
-		path = "policy"; // the document itself
-	if (at.line != 0)
+		path = s->document != NULL ? s->document : "policy"; // the document itself
+	if (at.line != 0 && at.column != 0)
 		snprintf(where, sizeof(where), "%u:%u:", at.line, at.column);
-	snprintf(line, sizeof(line), "%.200s:%s %s%.250s%s%s", s->file, where,
+	snprintf(line, sizeof(line), "%.200s:%s %s%.250s%s%s",
+		 at.file != NULL ? at.file : s->file, where,
 		 level == DIAG_WARNING ? "warning: " : "", path == NULL ? "" : path,
 		 path == NULL ? "" : ": ", text);
 	put(s, level, at, line);
 }
 
+static const char *file_of(const struct diag_entry *e)
+{
+	return e->at.file != NULL ? e->at.file : "";
+}
+
 static int by_position(const void *a, const void *b)
 {
 	const struct diag_entry *x = a, *y = b;
+	int files = strcmp(file_of(x), file_of(y)); // the file itself before what lies over it
 
+	if (files != 0)
+		return files;
 	if (x->at.line != y->at.line)
 		return x->at.line < y->at.line ? -1 : 1;
 	if (x->at.column != y->at.column)

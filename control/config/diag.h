@@ -8,15 +8,17 @@
 
 #include "control/config/config.h"
 
-// 1-based; line 0: nowhere in the file.
+// 1-based; line 0: nowhere in the file, column 0: no place within `file`.
 struct cfg_pos {
 	uint32_t line, column;
+	const char *file; // NULL: the one being read; else what was laid over it (overlay.c)
 };
 
 struct diag_entry;
 
 struct diag_sink {
 	const char *file;
+	const char *document; // what the file is, for messages; NULL: a policy
 	struct diag_entry *entries;
 	unsigned n, cap, n_errors;
 };

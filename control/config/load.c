@@ -11,6 +11,7 @@
 #include "control/config/check.h"
 #include "control/config/expand.h"
 #include "control/config/model.h"
+#include "control/config/resolve_routes.h"
 
 static const struct cfg_pos NOWHERE = {0, 0};
 
@@ -126,6 +127,7 @@ static void expand_port(struct config *c, const struct cfg_port *p, struct diag_
 	for (unsigned i = 0; i < names.n; i++) {
 		port.name = names.items[i];
 		port.device = devices.items[i];
+		routes_port_addrs(c, &port, i, names.n, s);
 		add_port(c, port, s);
 	}
 }
@@ -140,7 +142,7 @@ static void expand_ports(struct config *c, struct diag_sink *s)
 		diag_add(s, DIAG_ERROR, c->root.ports.map.at, "ports", "is empty: name the ports");
 }
 
-static struct config *config_create(const char *name)
+struct config *config_new(const char *name)
 {
 	struct config *c = calloc(1, sizeof(*c));
 	struct cfg_profile *builtin;
@@ -159,22 +161,20 @@ static struct config *config_create(const char *name)
 	return c;
 }
 
-int config_parse(const char *name, const char *text, size_t len, struct config **out,
-		 struct diags *d)
+int config_read_tree(struct config *c, const struct node *root, struct diag_sink *s,
+		     struct config **out, struct diags *d)
 {
-	struct config *c = config_create(name);
-	struct diag_sink s = {.file = c->file};
-	struct cfg_reader r = {&c->arena, &s};
-	struct node *root = node_parse(&c->arena, text, len, &s);
+	struct cfg_reader r = {&c->arena, s};
 	bool ok;
 
 	if (root != NULL) {
 		schema_fill(&r, &cfg_root_schema, root, &c->root, "");
-		expand_ports(c, &s);
-		config_check(c, &s);
+		expand_ports(c, s);
+		routes_resolve(c, s);
+		config_check(c, s);
 	}
-	ok = s.n_errors == 0;
-	diag_finish(&s, d);
+	ok = s->n_errors == 0;
+	diag_finish(s, d);
 	if (!ok) {
 		config_destroy(c);
 		return -EINVAL;
@@ -183,9 +183,16 @@ int config_parse(const char *name, const char *text, size_t len, struct config *
 	return 0;
 }
 
-// Reads one byte more than a policy may have, so that the parser sees that it is too large. The
-// text is terminated.
-static int read_file(const char *path, char **text, size_t *len)
+int config_parse(const char *name, const char *text, size_t len, struct config **out,
+		 struct diags *d)
+{
+	struct config *c = config_new(name);
+	struct diag_sink s = {.file = c->file};
+
+	return config_read_tree(c, node_parse(&c->arena, text, len, &s), &s, out, d);
+}
+
+int config_read_file(const char *path, char **text, size_t *len)
 {
 	FILE *f = fopen(path, "re");
 	int err = 0;
@@ -212,7 +219,7 @@ int config_load_text(const char *path, struct config **out, char **text, struct 
 	struct diag_sink s = {.file = path};
 	char *read = NULL;
 	size_t len = 0;
-	int err = read_file(path, &read, &len);
+	int err = config_read_file(path, &read, &len);
 
 	if (err != 0) {
 		diag_add(&s, DIAG_ERROR, NOWHERE, NULL, "cannot open: %s", strerror(-err));
@@ -274,4 +281,9 @@ unsigned config_n_workers(const struct config *c)
 	const struct cfg_workers *w = &c->root.sw.workers;
 
 	return w->cores.n != 0 ? w->cores.n : (unsigned)w->count.n;
+}
+
+uint32_t config_time_scale(const struct config *c)
+{
+	return (uint32_t)c->root.sw.time_scale.n;
 }

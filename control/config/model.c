@@ -5,6 +5,8 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "control/model_time.h"
+
 #define N(rows) (sizeof(rows) / sizeof((rows)[0]))
 #define AT(s, f) .off = offsetof(struct s, f)
 #define SCHEMA(id, table, type)                                                                    \
@@ -19,7 +21,8 @@
 #define KM(n) ((n)*100000ll)
 #define PERCENT(n) ((n)*10000ll)
 
-enum { MAX_MTU = 9216, MAX_VID = 4094, DEVICE_LEN = 63, NAME_LEN = POLICY_NAME_LEN - 1 };
+enum { MAX_MTU = 9216, MAX_VID = 4094, DEVICE_LEN = 63, IP_LEN = 127,
+       NAME_LEN = POLICY_NAME_LEN - 1 };
 
 static const char *const trust_words[] = {"dscp", "pcp", "port", NULL};
 static const char *const color_words[] = {"green", "yellow", "red", NULL};
@@ -27,6 +30,7 @@ static const char *const strict_words[] = {"strict", NULL};
 static const char *const class_words[] = {"class", NULL};
 static const char *const above_words[] = {"pmax", "all", NULL};
 static const char *const mark_words[] = {"enqueue", "dequeue", NULL};
+static const char *const ecmp_words[] = {"5tuple", "5tuple+qp", NULL};
 static const char *const not_ect_words[] = {"pass", "drop", NULL};
 
 // ---- headroom, ingress, egress
@@ -281,6 +285,9 @@ static const struct cfg_row port_rows[] = {
 		 "frames to other stations are the switch's to forward; ARP and, with `icmp`, IPv6 "
 		 "neighbour discovery to a group go both ways. Up to two VLAN tags are looked "
 		 "through"},
+	{"ip", CFG_WORDS, AT(cfg_port, ip), .max = IP_LEN, .dflt_text = "none: the port bridges",
+	 .help = "addresses with the length of their prefix, [10.0.1.1/24, \"fd00:1::1/64\"]: the "
+		 "port then routes and is no part of the bridge; ranges expand with the name"},
 	{"classes", CFG_CLASSES, .sub = &port_class_schema, AT(cfg_port, classes),
 	 .dflt_text = "none", .help = "overrides of the profile's classes on this port"},
 };
@@ -304,7 +311,37 @@ static const struct cfg_row fdb_rows[] = {
 };
 static SCHEMA(fdb_schema, fdb_rows, cfg_fdb);
 
+// ---- routing
+static const struct cfg_row route_rows[] = {
+	{"to", CFG_TEXT, AT(cfg_route, to), .max = IP_LEN, .required = true,
+	 .help = "a prefix, 10.9.0.0/16; without length: one address; `default`: all"},
+	{"via", CFG_WORDS, AT(cfg_route, via), .max = IP_LEN, .required = true,
+	 .help = "address of the next hop, or a list of equal ones: flows spread over them; the "
+		 "name of a port: the destinations are on its link"},
+};
+static SCHEMA(route_schema, route_rows, cfg_route);
+
+static const struct cfg_row neighbour_rows[] = {
+	{"ip", CFG_TEXT, AT(cfg_neighbour, ip), .max = IP_LEN, .required = true,
+	 .help = "its address"},
+	{"mac", CFG_TEXT, AT(cfg_neighbour, mac), .max = 17, .required = true,
+	 .help = "unicast address, \"02:00:00:00:00:01\""},
+	{"port", CFG_TEXT, AT(cfg_neighbour, port), .max = NAME_LEN,
+	 .dflt_text = "the one with its subnet", .help = "name of the port it is on"},
+};
+static SCHEMA(neighbour_schema, neighbour_rows, cfg_neighbour);
+
 // ---- switch
+static const struct cfg_row ecmp_rows[] = {
+	{"hash", CFG_WORD, AT(cfg_ecmp, hash), .words = ecmp_words, .dflt_text = "5tuple",
+	 .help = "what makes a flow: addresses, protocol and ports; `5tuple+qp`: and the "
+		 "destination QP of RoCE"},
+	{"seed", CFG_NUMBER, .unit = UNIT_COUNT, AT(cfg_ecmp, seed), .max = UINT32_MAX,
+	 .dflt_text = "made of the switch's name",
+	 .help = "switches behind each other need different ones"},
+};
+static SCHEMA(ecmp_schema, ecmp_rows, cfg_ecmp);
+
 static const struct cfg_row buffer_rows[] = {
 	{"size", CFG_NUMBER, CFG_RESTART, .unit = UNIT_BYTES, AT(cfg_buffer, size), .min = KB(1),
 	 .max = GB(1), .dflt = MB(12), .dflt_text = "12MB", .help = "the shared memory B"},
@@ -337,6 +374,12 @@ static const struct cfg_row switch_rows[] = {
 	{"mac_age", CFG_NUMBER, .unit = UNIT_TIME, AT(cfg_switch, mac_age), .min = SECONDS(1),
 	 .max = SECONDS(1000000), .dflt = SECONDS(300), .dflt_text = "300s",
 	 .help = "learned addresses are forgotten after this"},
+	{"time_scale", CFG_NUMBER, CFG_RESTART, .unit = UNIT_COUNT, AT(cfg_switch, time_scale),
+	 .min = 1, .max = TIME_SCALE_MAX, .dflt = 1, .dflt_text = "1",
+	 .help = "S: model time passes S times slower than real time, so that a slow machine shows "
+		 "the physics of fast links; every peer must use the same"},
+	{"ecmp", CFG_MAP, .sub = &ecmp_schema, AT(cfg_switch, ecmp), .dflt_text = "defaults",
+	 .help = "how flows spread over equal next hops"},
 };
 static SCHEMA(switch_schema, switch_rows, cfg_switch);
 
@@ -349,6 +392,10 @@ static const struct cfg_row root_rows[] = {
 	 .dflt_text = "one bridge", .help = "absent: one bridge of all ports, tags pass unchanged"},
 	{"fdb", CFG_LIST, .sub = &fdb_schema, AT(cfg_root, fdb), .max = 4096, .dflt_text = "none",
 	 .help = "static addresses"},
+	{"routes", CFG_LIST, .sub = &route_schema, AT(cfg_root, routes), .max = 16384,
+	 .dflt_text = "none", .help = "static routes, beside the subnets of the ports"},
+	{"neighbours", CFG_LIST, .sub = &neighbour_schema, AT(cfg_root, neighbours), .max = 4096,
+	 .dflt_text = "none", .help = "static neighbours: their MAC address is not asked for"},
 	{"profiles", CFG_TABLE, .sub = &cfg_profile_schema, AT(cfg_root, profiles), .max = 64,
 	 .dflt_text = "none", .help = "QoS profiles by name"},
 };

@@ -8,6 +8,7 @@
 #include <stdint.h>
 
 #include "control/config/arena.h"
+#include "control/config/routes.h"
 #include "control/config/schema.h"
 #include "dataplane/policy.h"
 #include "drivers/xdp/keep.h"
@@ -22,11 +23,17 @@ struct cfg_buffer {
 	struct cfg_val size, cell, headroom_pool, oversubscription, egress_lossy;
 };
 
+struct cfg_ecmp {
+	struct cfg_map map;
+	struct cfg_val hash, seed;
+};
+
 struct cfg_switch {
 	struct cfg_map map;
-	struct cfg_val name, mac_age;
+	struct cfg_val name, mac_age, time_scale;
 	struct cfg_workers workers;
 	struct cfg_buffer buffer;
+	struct cfg_ecmp ecmp;
 };
 
 struct cfg_headroom {
@@ -107,7 +114,7 @@ struct cfg_port {
 	struct cfg_map map;
 	struct cfg_val name, device, speed, mtu, cable, profile, default_class, rx_guard, tx_ring;
 	struct cfg_port_vlan vlan;
-	struct cfg_words keep;
+	struct cfg_words keep, ip;
 	struct cfg_port_class classes[N_CLASSES];
 };
 
@@ -121,10 +128,21 @@ struct cfg_fdb {
 	struct cfg_val mac, port, vlan;
 };
 
+struct cfg_route {
+	struct cfg_map map;
+	struct cfg_val to;
+	struct cfg_words via;
+};
+
+struct cfg_neighbour {
+	struct cfg_map map;
+	struct cfg_val ip, mac, port;
+};
+
 struct cfg_root {
 	struct cfg_map map;
 	struct cfg_switch sw;
-	struct cfg_list ports, vlans, fdb, profiles;
+	struct cfg_list ports, vlans, fdb, routes, neighbours, profiles;
 };
 
 extern const struct cfg_schema cfg_root_schema;
@@ -135,6 +153,20 @@ struct config_port {
 	const struct cfg_port *item; // of the file
 	const struct cfg_profile *profile; // never NULL
 	const char *name, *device;
+	bool routed;
+	const struct policy_addr *addrs;
+	unsigned n_addrs;
+};
+
+// What routes.c makes of the file, or a program sets.
+struct config_routes {
+	const struct config_route *items;
+	unsigned n;
+	bool compact;
+	const struct policy_neighbour *neighbours;
+	unsigned n_neighbours;
+	uint64_t ecmp_seed;
+	enum ecmp_by ecmp_by;
 };
 
 struct config {
@@ -144,6 +176,7 @@ struct config {
 	const struct cfg_profile *builtin; // every class lossy DWRR 1
 	struct config_port ports[POLICY_MAX_PORTS];
 	unsigned n_ports;
+	struct config_routes routes;
 };
 
 enum { FRAME_OVERHEAD = 14 + 8 }; // Ethernet header and two VLAN tags beyond the IP MTU
@@ -187,3 +220,16 @@ int cfg_find_port(const struct config *c, const char *name);
 
 // VLAN of a static address; 0 in a transparent bridge and for a port that takes no untagged frame.
 uint16_t cfg_fdb_vid(const struct config *c, const struct cfg_fdb *f);
+
+// ---- load.c, for overlay.c and for files of other programs that are read the same way
+// The text of a file, terminated, for the caller to free. It has at most one byte more than a file
+// may have, so that the parser sees that it is too large. 0 or -errno.
+__attribute__((warn_unused_result)) int config_read_file(const char *path, char **text,
+							 size_t *len);
+// An empty configuration, with the file's name for messages.
+struct config *config_new(const char *name);
+// Fills c from a tree (NULL: it could not be read), finishes the sink into *d and hands c over; on
+// failure c is gone.
+__attribute__((warn_unused_result)) int config_read_tree(struct config *c, const struct node *root,
+							 struct diag_sink *s, struct config **out,
+							 struct diags *d);

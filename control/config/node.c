@@ -26,6 +26,11 @@ static struct cfg_pos pos_of(yaml_mark_t m)
 	return (struct cfg_pos){(uint32_t)m.line + 1, (uint32_t)m.column + 1};
 }
 
+static const char *document(const struct diag_sink *s)
+{
+	return s->document != NULL ? s->document : "policy";
+}
+
 static bool refuse(struct reader *r, yaml_mark_t at, const char *why)
 {
 	diag_add(r->sink, DIAG_ERROR, pos_of(at), "YAML", "%s", why);
@@ -38,7 +43,11 @@ static bool place(struct reader *r, struct node *n, yaml_mark_t at)
 	struct open_node *o;
 
 	if (++r->n_nodes > NODE_MAX_NODES)
-		return refuse(r, at, "the file holds more values than any policy needs");
+		return refuse(r, at,
+			      arena_printf(r->arena,
+					   "the file holds more values than any %s "
+					   "needs",
+					   document(r->sink)));
 	if (r->depth == 0) {
 		r->root = n;
 		return true;
@@ -117,8 +126,11 @@ static bool on_event(struct reader *r, const yaml_event_t *e)
 			      "value out, in quotes if it begins with such a character");
 	switch (e->type) {
 	case YAML_DOCUMENT_START_EVENT:
-		return !r->done || refuse(r, e->start_mark,
-					  "a policy is one document: remove what follows '---'");
+		return !r->done ||
+		       refuse(r, e->start_mark,
+			      arena_printf(r->arena,
+					   "a %s is one document: remove what follows '---'",
+					   document(r->sink)));
 	case YAML_SCALAR_EVENT:
 		return on_scalar(r, e);
 	case YAML_MAPPING_START_EVENT:
@@ -191,7 +203,7 @@ struct node *node_parse(struct arena *a, const char *text, size_t len, struct di
 
 	if (len > NODE_MAX_BYTES) {
 		diag_add(s, DIAG_ERROR, (struct cfg_pos){1, 1}, "YAML",
-			 "the file is larger than 1 MiB: this is no policy");
+			 "the file is larger than 1 MiB: this is no %s", document(s));
 		return NULL;
 	}
 	if (!yaml_parser_initialize(&p)) {
@@ -203,6 +215,7 @@ struct node *node_parse(struct arena *a, const char *text, size_t len, struct di
 	yaml_parser_delete(&p);
 	if (ok && r.root == NULL)
 		diag_add(s, DIAG_ERROR, (struct cfg_pos){1, 1}, "YAML",
-			 "the file is empty: a policy needs at least `ports`");
+			 "the file is empty: a %s needs at least `%s`", document(s),
+			 s->document != NULL ? s->document : "ports");
 	return ok ? r.root : NULL;
 }

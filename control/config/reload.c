@@ -74,7 +74,7 @@ static bool same_value(const struct cfg_row *row, const void *a, const void *b)
 
 static bool is_scalar(const struct cfg_row *row)
 {
-	return row->type <= CFG_TEXT;
+	return row->type <= CFG_LINE;
 }
 
 static bool given(const struct cfg_row *row, const void *value)

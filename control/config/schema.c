@@ -279,7 +279,9 @@ static void fill_lookup(struct cfg_reader *r, const struct cfg_row *row, const s
 static void add_word(struct cfg_reader *r, const struct cfg_row *row, const struct node *n,
 		     struct cfg_words *w, const char *path)
 {
-	const struct cfg_row one = {.key = row->key, .type = CFG_TEXT, .max = row->max};
+	const struct cfg_row one = {.key = row->key,
+				    .type = row->type == CFG_LINES ? CFG_LINE : CFG_TEXT,
+				    .max = row->max};
 
 	if (n->kind != NODE_SCALAR)
 		report_kind(r, n, path, "a single value");
@@ -305,6 +307,14 @@ static void fill_words(struct cfg_reader *r, const struct cfg_row *row, const st
 			add_word(r, row, v, w, path);
 }
 
+static void fill_node(struct cfg_reader *r, const struct cfg_row *row, const struct node *n,
+		      void *base, const char *path)
+{
+	(void)r;
+	(void)path;
+	*(const struct node **)member(base, row) = n;
+}
+
 static void fill_map(struct cfg_reader *r, const struct cfg_row *row, const struct node *n,
 		     void *base, const char *path)
 {
@@ -328,7 +338,8 @@ static fill_fn *const fill[N_CFG_TYPES] = {
 	[CFG_ALPHA] = fill_scalar,  [CFG_NAME] = fill_scalar,	  [CFG_TEXT] = fill_scalar,
 	[CFG_MAP] = fill_map,	    [CFG_CLASSES] = fill_classes, [CFG_LIST] = fill_list,
 	[CFG_TABLE] = fill_table,   [CFG_SET] = fill_set,	  [CFG_LOOKUP] = fill_lookup,
-	[CFG_WORDS] = fill_words,
+	[CFG_WORDS] = fill_words,   [CFG_LINE] = fill_scalar,	  [CFG_LINES] = fill_words,
+	[CFG_NODE] = fill_node,
 };
 
 static void fill_row(struct cfg_reader *r, const struct cfg_row *row, const struct node *n,

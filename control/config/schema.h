@@ -67,7 +67,8 @@ enum cfg_type {
 	CFG_SWITCH, // cfg_val: on, off
 	CFG_ALPHA, // cfg_val
 	CFG_NAME, // cfg_val: letters, digits, . _ -
-	CFG_TEXT, // cfg_val
+	CFG_TEXT, // cfg_val: ASCII without spaces
+	CFG_LINE, // cfg_val: any text
 	CFG_MAP, // struct of `sub`
 	CFG_CLASSES, // array of 8 structs of `sub`, keys 0..7
 	CFG_LIST, // cfg_list of `sub`
@@ -75,6 +76,8 @@ enum cfg_type {
 	CFG_SET, // cfg_set, min..max
 	CFG_LOOKUP, // cfg_lookup
 	CFG_WORDS, // cfg_words: a list of texts, or one
+	CFG_LINES, // cfg_words: a list of lines, or one
+	CFG_NODE, // const struct node *: as it stands, to be read later
 	N_CFG_TYPES,
 };
 
@@ -91,7 +94,7 @@ struct cfg_row {
 	enum unit_kind unit;
 	size_t off;
 	int64_t min, max,
-		// NUMBER and SET values; LIST and TABLE: max entries; TEXT, NAME, WORDS: length.
+		// NUMBER and SET values; LIST and TABLE: max entries; texts: length.
 		dflt;
 	const char *percent_of; // NUMBER: may also be a share of this
 	const char *word; // NUMBER: may also be this word, stored as CFG_WORD_VALUE

@@ -249,6 +249,25 @@ static bool text(struct cfg_reader *r, const struct cfg_row *row, const struct n
 	return true;
 }
 
+static bool line(struct cfg_reader *r, const struct cfg_row *row, const struct node *n,
+		 struct cfg_val *v, const char *path)
+{
+	size_t len = strlen(n->text);
+
+	if (len == 0)
+		return refuse(r, n, path, "is empty");
+	if (len > (size_t)row->max)
+		return refuse(
+			r, n, path,
+			arena_printf(r->arena, "is longer than %" PRId64 " characters", row->max));
+	for (size_t i = 0; i < len; i++)
+		if (((unsigned char)n->text[i] < 0x20 && n->text[i] != '\n') ||
+		    n->text[i] == 0x7f)
+			return refuse(r, n, path, "holds a control character");
+	v->text = n->text;
+	return true;
+}
+
 static bool name(struct cfg_reader *r, const struct cfg_row *row, const struct node *n,
 		 struct cfg_val *v, const char *path)
 {
@@ -264,6 +283,7 @@ typedef bool scalar_fn(struct cfg_reader *r, const struct cfg_row *row, const st
 static scalar_fn *const scalar[] = {
 	[CFG_NUMBER] = number, [CFG_WORD] = word, [CFG_SWITCH] = on_off,
 	[CFG_ALPHA] = alpha,   [CFG_NAME] = name, [CFG_TEXT] = text,
+	[CFG_LINE] = line,
 };
 
 bool schema_scalar(struct cfg_reader *r, const struct cfg_row *row, const struct node *n,

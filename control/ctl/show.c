@@ -82,7 +82,9 @@ static const struct column control[] = {
 	{"Port", "port", UNIT_TEXT},           {"PFC_LOSSY", "pfc_ignored_lossy", UNIT_COUNT},
 	{"PFC_EMPTY", "pfc_empty_vector", UNIT_COUNT}, {"PFC_BAD", "pfc_malformed", UNIT_COUNT},
 	{"PAUSE_8023X", "pause_8023x", UNIT_COUNT}, {"LLDP", "lldp", UNIT_COUNT},
-	{"Other", "other", UNIT_COUNT}, {"PFC_EARLY", "early_pauses", UNIT_COUNT},
+	{"Other", "other", UNIT_COUNT}, {"ARP_ND", "neighbour_frames", UNIT_COUNT},
+	{"ARP_ND_LOST", "neighbour_frames_lost", UNIT_COUNT},
+	{"PFC_EARLY", "early_pauses", UNIT_COUNT},
 };
 static const struct column steering[] = {
 	{"Port", "port", UNIT_TEXT}, {"Reason", "reason", UNIT_TEXT},
@@ -96,6 +98,15 @@ static const struct column hints[] = {
 static const struct column fdb[] = {
 	{"Vlan", "vlan", UNIT_COUNT}, {"MacAddress", "mac", UNIT_TEXT}, {"Port", "port", UNIT_TEXT},
 	{"Static", "static", UNIT_YES}, {"Age (s)", "age_s", UNIT_COUNT},
+};
+static const struct column routes[] = {
+	{"To", "to", UNIT_TEXT}, {"Via", "via", UNIT_TEXT}, {"Port", "port", UNIT_TEXT},
+	{"MacAddress", "mac", UNIT_TEXT}, {"State", "state", UNIT_TEXT},
+};
+static const struct column neighbours[] = {
+	{"Address", "ip", UNIT_TEXT}, {"Port", "port", UNIT_TEXT},
+	{"MacAddress", "mac", UNIT_TEXT}, {"State", "state", UNIT_TEXT},
+	{"Gateway", "gateway", UNIT_YES}, {"Age (s)", "age_s", UNIT_COUNT},
 };
 static const struct column latency[] = {
 	{"Port", "port", UNIT_TEXT}, {"Queue", "queue", UNIT_COUNT}, {"Class", "class", UNIT_COUNT},
@@ -146,6 +157,14 @@ static int busy_mark(struct json_object *row)
 		       number(row, "max_headroom_bytes") > 0;
 }
 
+static int other_than_self(struct json_object *row)
+{
+	struct json_object *v;
+
+	return !json_object_object_get_ex(row, "state", &v) ||
+	       strcmp(json_object_get_string(v), "self") != 0;
+}
+
 // Cell by port and priority, as SONiC's `show pfc counters`; key: the counter of one direction.
 static void print_pfc_grid(FILE *out, struct json_object *rows, const char *head, const char *key)
 {
@@ -193,6 +212,25 @@ static void print_pfc(FILE *out, struct json_object *data, const struct show_wis
 	print_pfc_grid(out, rows, "Port Tx", "tx_pause");
 	fputc('\n', out);
 	table_print(out, rows, COLUMNS(pause_times), NULL);
+}
+
+// The table does not tell that its units are not the machine's.
+static void print_ports(FILE *out, struct json_object *data, const struct show_wish *wish)
+{
+	struct json_object *rows, *clock;
+	uint64_t scale = 1;
+
+	(void)wish;
+	if (!json_object_object_get_ex(data, "ports", &rows))
+		return;
+	table_print(out, rows, COLUMNS(ports), NULL);
+	if (json_object_object_get_ex(data, "clock", &clock))
+		scale = number(clock, "time_scale");
+	if (scale > 1)
+		fprintf(out,
+			"time scale %llu: speeds, rates and times are the model's, the machine moves "
+			"1/%llu of it\n",
+			(unsigned long long)scale, (unsigned long long)scale);
 }
 
 static void print_balance(FILE *out, struct json_object *data, const struct show_wish *wish)
@@ -302,8 +340,7 @@ static const struct kind {
 	print_fn *print; // or parts
 	struct part parts[3];
 } kinds[] = {
-	{"ports", "state, counters and rates of the ports", NULL,
-	 {{"ports", COLUMNS(ports), NULL, NULL}}},
+	{"ports", "state, counters and rates of the ports, and the time scale", print_ports, {{0}}},
 	{"queues", "length, counters and rates of the egress queues", NULL,
 	 {{"queues", COLUMNS(queues), busy_queue, "idle queues"}}},
 	{"pfc", "PAUSE frames and times by class (also: show pfc counters)", print_pfc, {{0}}},
@@ -316,6 +353,10 @@ static const struct kind {
 	  {"pools", COLUMNS(pool_marks), NULL, NULL}}},
 	{"drops", "dropped frames by port, class and reason", print_drops, {{0}}},
 	{"fdb", "addresses and where they live", NULL, {{"fdb", COLUMNS(fdb), NULL, NULL}}},
+	{"routes", "where destinations are reached", NULL,
+	 {{"routes", COLUMNS(routes), other_than_self, "addresses of the switch itself"}}},
+	{"neighbours", "MAC addresses of stations on the links of routed ports", NULL,
+	 {{"neighbours", COLUMNS(neighbours), NULL, NULL}}},
 	{"events", "what happened, the last thousand", print_events, {{0}}},
 	{"config", "the policy file as it was loaded", print_config, {{0}}},
 	{"control", "control frames that were taken in", NULL,

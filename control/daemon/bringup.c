@@ -17,6 +17,7 @@ enum {
 	TABLES_BYTES = 64 << 20, // forwarding table, rings, counters
 	FRAME_RECORD_BYTES = 64, // what a queue and a hand-off ring keep per frame
 	SEED = 1,
+	DRIVERS_EVERY_NS = 100000000, // links and losses are looked at; a matter of people
 };
 
 __attribute__((format(printf, 1, 2))) static int failed(const char *fmt, ...)
@@ -174,7 +175,8 @@ static int open_port(struct daemon *d, unsigned i)
 {
 	struct config_port_open p = config_port(d->config, i);
 	struct live_conf conf = {.pool = d->pool, .max_frame = p.max_frame, .mtu = p.mtu,
-				 .tx_ring_bytes = p.tx_ring_bytes, .keep = &p.keep};
+				 .tx_ring_bytes = p.tx_ring_bytes, .keep = &p.keep,
+				 .time_scale = config_time_scale(d->config)};
 	struct live_text text = {0};
 
 	if (live_open(p.device, &conf, &d->ports[i], &text) != 0)
@@ -245,12 +247,15 @@ static int make_switch(struct daemon *d)
 	if (err != 0)
 		return failed("cannot make the switch: %s; is there enough memory (hugepages)?",
 			      strerror(-err));
+	switch_poll_drivers_every(d->sw, model_span_ns(config_time_scale(d->config),
+						       DRIVERS_EVERY_NS));
 	return 0;
 }
 
 static void drop_control(struct daemon *d)
 {
 	requests_destroy(d->requests);
+	resolver_destroy(d->resolver);
 	reload_destroy(d->reload);
 	eventlog_destroy(d->log);
 	observe_destroy(d->observe);
@@ -258,16 +263,18 @@ static void drop_control(struct daemon *d)
 
 static int open_control(struct daemon *d)
 {
-	struct requests_env env = {.sw = d->sw};
+	struct requests_env env = {.sw = d->sw, .time_scale = config_time_scale(d->config)};
 	char err[ERR_LEN];
 	int fd;
 
 	if (observe_create(d->sw, &d->observe) != 0 || eventlog_create(d->policy, &d->log) != 0 ||
-	    reload_create(d, &d->reload) != 0)
+	    reload_create(d, &d->reload) != 0 || resolver_create(d->sw, 0, &d->resolver) != 0)
 		return failed("out of memory");
+	observe_set_time_scale(d->observe, config_time_scale(d->config));
 	env.observe = d->observe;
 	env.log = d->log;
 	env.reload = d->reload;
+	env.resolver = d->resolver;
 	fd = rundir_listen(&d->rundir, err, sizeof(err));
 	if (fd < 0)
 		return failed("%s", err);
@@ -334,6 +341,8 @@ static void print_ports(const struct daemon *d)
 
 static int start_workers(struct daemon *d)
 {
+	const struct pollers_how how = {.busy_poll = d->opt->busy_poll,
+					.time_scale = config_time_scale(d->config)};
 	unsigned n = switch_n_workers(d->sw);
 	int err;
 
@@ -343,10 +352,14 @@ static int start_workers(struct daemon *d)
 				      "out -l and -c, switch.workers names the cores",
 				      live_worker_lcore(i), i);
 	clock_start(&d->clock);
-	err = pollers_start(d->sw, &d->clock, d->opt->busy_poll, &d->pollers);
+	err = pollers_start(d->sw, &d->clock, &how, &d->pollers);
 	if (err != 0)
 		return failed("cannot start the workers: %s", strerror(-err));
 	print_ports(d);
+	if (how.time_scale > 1)
+		printf("time scale %u: speeds, rates and times are the model's, and every peer must "
+		       "have the same scale\n",
+		       how.time_scale);
 	puts("ready");
 	fflush(stdout);
 	return 0;

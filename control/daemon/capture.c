@@ -11,6 +11,7 @@
 #include "control/capture_wire.h"
 #include "control/daemon/capture_batch.h"
 #include "control/daemon/capture_prepare.h"
+#include "control/model_time.h"
 #include "dataplane/tap.h"
 
 enum {
@@ -30,9 +31,9 @@ enum owed { OWED_NOTHING, OWED_START, OWED_READ, OWED_STOP };
 
 struct capture {
 	struct weir_switch *sw;
-	uint64_t (*wall_ns)(void);
+	struct capture_times times;
 	struct capture_answers answers;
-	uint64_t now_ns;
+	uint64_t now_ns; // real time
 
 	enum state state;
 	unsigned owner; // client; meaningless when idle or off
@@ -52,12 +53,17 @@ struct capture {
 	unsigned n_workers;
 
 	unsigned n_samples;
-	uint64_t barrier_ns, horizon_ns;
+	uint64_t barrier_ns, horizon_ns; // model time
 
 	struct json_object *next; // request that waits until the one before is off; NULL: none
 	unsigned next_client;
 	int next_port;
 };
+
+static uint64_t model_ns(const struct capture *c)
+{
+	return model_time_ns(c->times.time_scale, c->now_ns);
+}
 
 // ---- answers
 
@@ -96,7 +102,7 @@ static void add_started(const struct capture *c, struct json_object *data)
 
 	add_text(data, "switch", pol->name);
 	add_u64(data, "snaplen", c->wish.snaplen);
-	add_u64(data, "started_ns", c->now_ns + c->wish.wall_offset_ns);
+	add_u64(data, "started_ns", model_ns(c) + c->wish.wall_offset_ns);
 	json_object_object_add(data, "ports", list);
 	for (unsigned i = 0; i < pol->n_ports; i++) {
 		struct json_object *row = json_object_new_object();
@@ -378,7 +384,7 @@ void capture_gone(struct capture *c, unsigned client)
 // between the two readings only makes it larger.
 static void sample_clocks(struct capture *c)
 {
-	uint64_t offset_ns = c->wall_ns() - c->now_ns;
+	uint64_t offset_ns = c->times.wall_ns() - model_ns(c);
 
 	if (c->n_samples == 0 || offset_ns < c->wish.wall_offset_ns)
 		c->wish.wall_offset_ns = offset_ns;
@@ -420,7 +426,7 @@ static bool late(struct capture *c)
 
 static void next_barrier(struct capture *c)
 {
-	c->barrier_ns = c->now_ns;
+	c->barrier_ns = model_ns(c);
 	hand_tap(c, c->tap);
 }
 
@@ -441,8 +447,10 @@ static void poll_arming(struct capture *c)
 
 static void poll_running(struct capture *c)
 {
+	uint64_t skew_ns = model_span_ns(c->times.time_scale, SKEW_NS);
+
 	if (workers_agree(c)) {
-		c->horizon_ns = c->barrier_ns > SKEW_NS ? c->barrier_ns - SKEW_NS : 0;
+		c->horizon_ns = c->barrier_ns > skew_ns ? c->barrier_ns - skew_ns : 0;
 		next_barrier(c);
 	}
 	if (c->owed == OWED_READ)
@@ -509,7 +517,7 @@ void capture_poll(struct capture *c, uint64_t now_ns)
 	turn[c->state](c);
 }
 
-int capture_create(struct weir_switch *sw, uint64_t (*wall_ns)(void),
+int capture_create(struct weir_switch *sw, const struct capture_times *times,
 		   const struct capture_answers *answers, struct capture **out)
 {
 	unsigned n_workers = switch_n_workers(sw);
@@ -522,7 +530,7 @@ int capture_create(struct weir_switch *sw, uint64_t (*wall_ns)(void),
 		return -ENOMEM;
 	}
 	c->sw = sw;
-	c->wall_ns = wall_ns;
+	c->times = *times;
 	c->answers = *answers;
 	c->n_workers = n_workers;
 	*out = c;

@@ -34,9 +34,16 @@ struct capture_answers {
 	void (*error)(void *arg, unsigned client, const char *text);
 };
 
-// wall_ns tells the time since 1970. 0 or -ENOMEM.
+// Frames carry model time: wall time at the start of the capture, from then on distances as the
+// switch has lived them. What clients and workers are waited for is real time.
+struct capture_times {
+	uint64_t (*wall_ns)(void); // since 1970
+	uint32_t time_scale; // of the switch (control/model_time.h)
+};
+
+// 0 or -ENOMEM.
 __attribute__((warn_unused_result)) int capture_create(struct weir_switch *sw,
-						       uint64_t (*wall_ns)(void),
+						       const struct capture_times *times,
 						       const struct capture_answers *answers,
 						       struct capture **out);
 // The workers must have stopped, or never have been handed a tap. NULL is fine.
@@ -50,5 +57,5 @@ void capture_stop(struct capture *c, unsigned client, struct json_object *req);
 // The client is gone; whatever it had ends.
 void capture_gone(struct capture *c, unsigned client);
 
-// Once per control loop, soon after now_ns was read.
+// Once per control loop, soon after now_ns (real time) was read.
 void capture_poll(struct capture *c, uint64_t now_ns);

@@ -1,19 +1,22 @@
 // SPDX-License-Identifier: Apache-2.0
-// Switch time from the time-stamp counter: nanoseconds since the daemon started, beginning at one
+// The daemon's clock from the time-stamp counter: nanoseconds since it started, beginning at one
 // second so that no valid time is 0. Read by each worker once per loop and by control; both see the
 // same clock, up to what the cores' counters differ (callers keep their own time from falling).
+// It is real time; what is handed to the dataplane is model time (control/model_time.h).
 #pragma once
 
 #include <stdint.h>
 
 #include <rte_cycles.h>
 
+#include "control/model_time.h"
+
 struct tsc_clock {
 	uint64_t start_tsc;
 	uint64_t ns_per_tsc_q32;
 };
 
-enum { CLOCK_START_NS = 1000000000 };
+enum { CLOCK_START_NS = TIME_START_NS };
 
 static inline void clock_start(struct tsc_clock *c)
 {

@@ -11,6 +11,7 @@
 #include "control/daemon/poller.h"
 #include "control/daemon/reload.h"
 #include "control/daemon/requests.h"
+#include "control/daemon/resolver.h"
 #include "control/daemon/rundir.h"
 #include "control/observe/observe.h"
 #include "drivers/live.h"
@@ -28,6 +29,7 @@ struct daemon {
 	struct observe *observe;
 	struct eventlog *log;
 	struct reload *reload;
+	struct resolver *resolver;
 	struct requests *requests;
 	struct metrics *metrics; // NULL: not served
 	struct tsc_clock clock;

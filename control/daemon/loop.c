@@ -39,16 +39,19 @@ void signals_install(void)
 	sigaction(SIGPIPE, &sa, NULL);
 }
 
+// now_ns is real time, as for all that control waits for; the switch is told model time.
 static void control_once(struct daemon *d, uint64_t now_ns)
 {
+	uint64_t model_ns = model_time_ns(config_time_scale(d->config), now_ns);
 	struct event events[EVENTS_PER_LOOP];
-	unsigned n = switch_control_step(d->sw, now_ns, events, EVENTS_PER_LOOP);
+	unsigned n = switch_control_step(d->sw, model_ns, events, EVENTS_PER_LOOP);
 
 	for (unsigned i = 0; i < n; i++)
 		eventlog_add(d->log, &events[i], now_ns);
 	eventlog_tick(d->log, now_ns);
 	observe_sample(d->observe, now_ns);
 	reload_poll(d->reload, now_ns);
+	resolver_poll(d->resolver, now_ns);
 }
 
 void run_loop(struct daemon *d)

@@ -26,9 +26,10 @@ struct poller {
 	const struct tsc_clock *clock;
 	const _Atomic bool *stop; // written by control, read here
 	unsigned id, n_ports; // policies come and go, the number of ports stays
+	uint32_t time_scale;
 	bool busy_poll;
 	uint64_t moved; // frames in and out of our ports when last looked
-	uint64_t moved_at_ns;
+	uint64_t moved_at_ns; // real time
 };
 
 struct pollers {
@@ -49,48 +50,51 @@ static uint64_t frames_moved(const struct poller *p)
 	return n;
 }
 
-static bool may_rest(struct poller *p, uint64_t now_ns, uint64_t wake_ns)
+// left_ns: until the worker has something to do. All in real time.
+static bool may_rest(struct poller *p, uint64_t real_ns, uint64_t left_ns)
 {
 	uint64_t moved;
 
-	if (wake_ns < now_ns + REST_MARGIN_NS) {
-		p->moved_at_ns = now_ns;
+	if (left_ns < REST_MARGIN_NS) {
+		p->moved_at_ns = real_ns;
 		return false;
 	}
 	moved = frames_moved(p);
 	if (moved != p->moved) {
 		p->moved = moved;
-		p->moved_at_ns = now_ns;
+		p->moved_at_ns = real_ns;
 	}
-	return now_ns - p->moved_at_ns >= REST_AFTER_NS;
+	return real_ns - p->moved_at_ns >= REST_AFTER_NS;
 }
 
 static int poller_main(void *arg)
 {
 	static const struct timespec rest = {.tv_nsec = REST_NS};
 	struct poller *p = arg;
-	uint64_t now_ns = 0;
+	uint64_t real_ns = 0;
 	unsigned loops = 0;
 
 	// Without this the kernel adds its default slack of 50 us to each rest.
 	prctl(PR_SET_TIMERSLACK, 1, 0, 0, 0);
 	while (!atomic_load_explicit(p->stop, memory_order_relaxed)) {
 		uint64_t t = clock_now_ns(p->clock);
-		uint64_t wake_ns;
+		uint64_t now_ns, wake_ns;
 
-		if (t > now_ns)
-			now_ns = t;
+		if (t > real_ns)
+			real_ns = t;
+		now_ns = model_time_ns(p->time_scale, real_ns);
 		wake_ns = worker_step(p->w, now_ns);
 		if (p->busy_poll || ++loops % LOOPS_PER_LOOK != 0)
 			continue;
-		if (may_rest(p, now_ns, wake_ns))
+		wake_ns = wake_ns > now_ns ? wake_ns - now_ns : 0;
+		if (may_rest(p, real_ns, real_span_ns(p->time_scale, wake_ns)))
 			nanosleep(&rest, NULL);
 	}
 	return 0;
 }
 
-int pollers_start(struct weir_switch *sw, const struct tsc_clock *clock, bool busy_poll,
-		  struct pollers **out)
+int pollers_start(struct weir_switch *sw, const struct tsc_clock *clock,
+		  const struct pollers_how *how, struct pollers **out)
 {
 	unsigned n = switch_n_workers(sw);
 	struct pollers *all = calloc(1, sizeof(*all) + n * sizeof(all->p[0]));
@@ -102,7 +106,9 @@ int pollers_start(struct weir_switch *sw, const struct tsc_clock *clock, bool bu
 		int err;
 
 		all->p[i] = (struct poller){.sw = sw, .w = switch_worker(sw, i), .clock = clock,
-					    .stop = &all->stop, .id = i, .busy_poll = busy_poll,
+					    .stop = &all->stop, .id = i,
+					    .busy_poll = how->busy_poll,
+					    .time_scale = how->time_scale,
 					    .n_ports = switch_policy(sw)->n_ports};
 		err = rte_eal_remote_launch(poller_main, &all->p[i], live_worker_lcore(i));
 		if (err != 0) {

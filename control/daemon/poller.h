@@ -4,7 +4,7 @@
 //
 //   A worker rests (some tens of microseconds) when for REST_AFTER_NS no frame came or went and
 //   nothing is due before the rest would end. Its receive ring covers the rest. With busy_poll
-//   it never rests.
+//   it never rests. Rests are real time; workers are stepped in model time.
 #pragma once
 
 #include <stdbool.h>
@@ -14,9 +14,15 @@
 
 struct pollers;
 
+struct pollers_how {
+	bool busy_poll;
+	uint32_t time_scale; // S: model time passes S times slower than real time
+};
+
 // Starts all workers of sw. 0 or -errno.
 __attribute__((warn_unused_result)) int pollers_start(struct weir_switch *sw,
-						      const struct tsc_clock *clock, bool busy_poll,
+						      const struct tsc_clock *clock,
+						      const struct pollers_how *how,
 						      struct pollers **out);
 // Stops them and waits for them; NULL is fine.
 void pollers_stop(struct pollers *p);

@@ -9,6 +9,7 @@
 
 #include "control/config/diag.h"
 #include "control/daemon/daemon_impl.h"
+#include "dataplane/switch_routes.h"
 
 struct reload {
 	struct daemon *d;
@@ -75,6 +76,8 @@ bool reload_pending(const struct reload *r)
 static void candidate_fini(struct candidate *c)
 {
 	config_destroy(c->config);
+	if (c->policy != NULL)
+		switch_unprepare(c->policy);
 	policy_destroy(c->policy);
 	free(c->text);
 }
@@ -116,15 +119,21 @@ static int candidate_make(struct reload *r, const char *path, struct candidate *
 		compiled = compile_for_ports(d, c->config, &c->policy, said);
 	if (compiled == -ENOMEM)
 		say(said, path, "out of memory");
-	return err != 0 ? err : compiled;
+	if (err != 0 || compiled != 0)
+		return err != 0 ? err : compiled;
+	err = switch_prepare(d->sw, c->policy);
+	if (err != 0)
+		say(said, path, "routes: there is no memory for their table; give fewer routes, or "
+				"more memory at the start");
+	return err;
 }
 
 // ---- events
 
 static void tell(struct reload *r, enum event_type type, unsigned n, uint64_t now_ns)
 {
-	const struct event e = {.t_ns = now_ns, .type = (uint16_t)type, .port = 0xff, .cls = 0xff,
-				.a = n};
+	const struct event e = {.t_ns = model_time_ns(config_time_scale(r->d->config), now_ns),
+				.type = (uint16_t)type, .port = 0xff, .cls = 0xff, .a = n};
 
 	eventlog_add(r->d->log, &e, now_ns);
 }
@@ -162,12 +171,13 @@ static int set_keeps(struct daemon *d, const struct config *next, const char *fi
 }
 
 // Everybody who keeps a policy besides the workers is on this thread.
-static void publish(struct reload *r, struct candidate *c)
+static void publish(struct reload *r, struct candidate *c, uint64_t now_ns)
 {
 	struct daemon *d = r->d;
 
 	switch_publish(d->sw, c->policy, &r->retired, &r->token);
 	d->policy = c->policy;
+	resolver_new_policy(d->resolver, now_ns);
 	eventlog_new_policy(d->log, d->policy);
 	config_destroy(d->config);
 	d->config = c->config;
@@ -195,7 +205,7 @@ enum reload_verdict reload_try(struct reload *r, const char *path, uint64_t now_
 	}
 	config_changes(r->d->config, c.config, &out->changes);
 	r->n_changes = out->changes.n;
-	publish(r, &c);
+	publish(r, &c, now_ns);
 	if (new_path != NULL) {
 		free(r->path);
 		r->path = new_path;

@@ -15,6 +15,7 @@
 #include "control/daemon/metrics.h"
 #include "control/daemon/pending.h"
 #include "control/daemon/reload_request.h"
+#include "control/model_time.h"
 
 enum { ERROR_LEN = 512, NO_SUCH_PORT = -2 };
 
@@ -147,6 +148,10 @@ static void on_show(struct requests *r, unsigned client, struct json_object *req
 		data = config_data(r);
 	else if (strcmp(what, "events") == 0)
 		data = events_data(r, port, count_in(req, "since"));
+	else if (strcmp(what, "routes") == 0)
+		data = resolver_routes(r->env.resolver, r->env.sw, port);
+	else if (strcmp(what, "neighbours") == 0)
+		data = resolver_neighbours(r->env.resolver, r->env.sw, port, r->now_ns);
 	else
 		data = observe_rows(r->env.observe, what, port,
 				    true_in(req, "all") ? OBSERVE_ALL_ROWS : 0, r->now_ns);
@@ -353,8 +358,9 @@ static void finish_quiesce(struct requests *r, unsigned client, bool hold)
 
 static void tell_tx_set(struct requests *r, const struct pending *p)
 {
-	struct event e = {.t_ns = r->now_ns, .type = EVENT_TX_SET, .port = (uint8_t)p->port,
-			  .cls = 0xff, .a = p->on, .b = (uint64_t)(p->queue + 1)};
+	struct event e = {.t_ns = model_time_ns(r->env.time_scale, r->now_ns),
+			  .type = EVENT_TX_SET, .port = (uint8_t)p->port, .cls = 0xff, .a = p->on,
+			  .b = (uint64_t)(p->queue + 1)};
 
 	eventlog_add(r->env.log, &e, r->now_ns);
 }
@@ -438,9 +444,10 @@ int requests_create(const struct requests_env *env, int listen_fd, struct reques
 	struct requests *r = calloc(1, sizeof(*r));
 	const struct capture_answers answers = {.arg = r, .ok = capture_ok,
 						.error = capture_error};
+	const struct capture_times times = {.wall_ns = wall_ns, .time_scale = env->time_scale};
 	int err;
 
-	if (r == NULL || capture_create(env->sw, wall_ns, &answers, &r->capture) != 0) {
+	if (r == NULL || capture_create(env->sw, &times, &answers, &r->capture) != 0) {
 		close(listen_fd);
 		free(r);
 		return -ENOMEM;

@@ -15,13 +15,15 @@
 //   -> {"ok": true, "data": {...}} or {"ok": false, "error": "one sentence"}
 //
 // What a worker must act upon first (TX-enable, quiesce, watermarks, reload) is answered once it
-// has. All writes to a running switch pass here. Called by the control thread only.
+// has. All writes to a running switch pass here. Called by the control thread only; now_ns is real
+// time.
 #pragma once
 
 #include <stdint.h>
 
 #include "control/daemon/eventlog.h"
 #include "control/daemon/reload.h"
+#include "control/daemon/resolver.h"
 #include "control/daemon/server.h"
 #include "control/observe/observe.h"
 
@@ -29,9 +31,11 @@ struct requests;
 
 struct requests_env {
 	struct weir_switch *sw;
+	uint32_t time_scale; // of the switch (control/model_time.h)
 	struct observe *observe;
 	struct eventlog *log;
 	struct reload *reload;
+	const struct resolver *resolver;
 };
 
 // Serves on listen_fd, which it takes over, also on failure. 0 or -ENOMEM.

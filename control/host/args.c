@@ -9,6 +9,8 @@
 #include <string.h>
 
 #include "control/config/units.h"
+#include "control/host/cc_args.h"
+#include "control/model_time.h"
 #include "drivers/live.h"
 #include "drivers/nic/cm.h"
 #include "drivers/nic/nic.h"
@@ -22,6 +24,7 @@ enum arg_type {
 	ARG_CLASSES,
 	ARG_OP,
 	ARG_CC,
+	ARG_CC_SET,
 };
 
 struct arg {
@@ -36,6 +39,8 @@ struct arg {
 #define AT(f) offsetof(struct host_args, f)
 #define SECOND_NS 1000000000ll
 #define HOUR_NS (3600 * SECOND_NS)
+#define STALL_NS 100000000ll // of real time
+#define RTO_LEAST_NS 1000000ll
 
 // clang-format off
 static const struct arg args[] = {
@@ -60,9 +65,12 @@ static const struct arg args[] = {
 	{"count", ARG_UNIT, UNIT_COUNT, AT(count), 1, INT64_MAX, 0, "N",
 	 "messages per queue pair"},
 	{"time", ARG_UNIT, UNIT_TIME, AT(time_ns), 1, HOUR_NS * 24 * 365, 0, "T",
-	 "post for this long (default 10s without --count)"},
+	 "post for this long (default 10s of real time without --count)"},
 	{"rate", ARG_RATE_OR_LINE, UNIT_RATE, AT(rate), 1000, 1000000000000, 0, "RATE",
 	 "pace of each queue pair, link overhead included, or line (default)"},
+	{"post-every", ARG_UNIT, UNIT_TIME, AT(post_every_ns), 1, HOUR_NS, 0, "T",
+	 "post a message so often per queue pair, --depth at most in flight, in place of one after the "
+	 "other"},
 	{"depth", ARG_UNIT, UNIT_COUNT, AT(depth), 1, REQ_MAX_MSGS, 4, "N",
 	 "messages in flight per queue pair (default 4)"},
 	{"window", ARG_UNIT, UNIT_COUNT, AT(window), 1, NIC_MAX_WINDOW, 1024, "N",
@@ -71,12 +79,20 @@ static const struct arg args[] = {
 	 "path MTU: 256, 512, 1024 (default), 2048 or 4096"},
 	{"speed", ARG_UNIT, UNIT_RATE, AT(speed), 1000000, 1000000000000, 0, "RATE",
 	 "line rate (default: the link's, 1G where it has none)"},
+	{"time-scale", ARG_UNIT, UNIT_COUNT, AT(time_scale), 1, TIME_SCALE_MAX, 1, "S",
+	 "live in model time, S times slower than real time, as the switch does (default 1): speeds, "
+	 "rates, times and the report are the model's; --retry, --drain, --interval and --burst stay "
+	 "real"},
 	{"burst", ARG_UNIT, UNIT_TIME, AT(burst_ns), 1, 100000000, 0, "T",
 	 "lateness of the poll loop that costs no rate (default: the port's)"},
 	{"cc", ARG_CC, 0, 0, 0, 0, 0, "NAME",
-	 "congestion control: none (default)"},
-	{"rto", ARG_UNIT, UNIT_TIME, AT(rto_ns), 1000, HOUR_NS, 100000000, "T",
-	 "retransmission timer (default 100ms: polls on shared cores stall)"},
+	 "congestion control: none (default), dcqcn, or connectx, cx3, cx4, gen1, gen2, qcn; a "
+	 "listener needs it too, to tell of marks"},
+	{"cc-set", ARG_CC_SET, 0, 0, 0, 0, 0, "KEY=VALUE",
+	 "one parameter of it, such as g=1/256, n=50us or rmin=1M; may be given several times"},
+	{"rto", ARG_UNIT, UNIT_TIME, AT(rto_ns), 1000, HOUR_NS, 0, "T",
+	 "retransmission timer (default 100ms of real time, as polls on shared cores stall, and 1ms "
+	 "of model time at least)"},
 	{"retry", ARG_UNIT, UNIT_TIME, AT(retry_ns), 1000, HOUR_NS, 100000000, "T",
 	 "between tries of ARP and connection management (default 100ms)"},
 	{"drain", ARG_UNIT, UNIT_TIME, AT(drain_ns), 1000, HOUR_NS, 5000000000, "T",
@@ -182,13 +198,12 @@ static int parse_op(const struct arg *row, const char *text, uint8_t *out, char 
 	return bad(err, "--%s: \"%s\" is none of write, send, read", row->name, text);
 }
 
-static int parse_cc(const char *text, char *err)
+static int keep_cc_set(const char *text, struct host_args *a, char *err)
 {
-	if (strcmp(text, "none") == 0)
-		return 0;
-	if (strcmp(text, "dcqcn") == 0)
-		return bad(err, "--cc: dcqcn is not built yet; use --cc none and set --rate");
-	return bad(err, "--cc: \"%s\" is unknown; use none", text);
+	if (a->n_cc_sets == HOST_MAX_CC_SETS)
+		return bad(err, "--cc-set: at most %u are possible", HOST_MAX_CC_SETS);
+	a->cc_sets[a->n_cc_sets++] = text;
+	return 0;
 }
 
 static int parse_value(const struct arg *row, const char *text, struct host_args *a, char *err)
@@ -210,7 +225,9 @@ static int parse_value(const struct arg *row, const char *text, struct host_args
 	case ARG_OP:
 		return parse_op(row, text, field(a, row), err);
 	case ARG_CC:
-		return parse_cc(text, err);
+		return cc_args_preset(text, &a->cc, err, HOST_ARGS_ERR);
+	case ARG_CC_SET:
+		return keep_cc_set(text, a, err);
 	case ARG_FLAG:
 		break;
 	}
@@ -269,6 +286,11 @@ static int check_role(struct host_args *a, char *err)
 	return 0;
 }
 
+static int64_t model(const struct host_args *a, int64_t real_ns)
+{
+	return (int64_t)model_span_ns((uint32_t)a->time_scale, (uint64_t)real_ns);
+}
+
 static int check(struct host_args *a, char *err)
 {
 	if (a->help)
@@ -277,10 +299,21 @@ static int check(struct host_args *a, char *err)
 		return -EINVAL;
 	if (cm_mtu_code((uint16_t)a->mtu) == 0)
 		return bad(err, "--mtu: %" PRId64 " is none of 256, 512, 1024, 2048, 4096", a->mtu);
+	if (a->n_cc_sets != 0 && a->cc.flavour == CC_NONE)
+		return bad(err, "--cc-set needs --cc, for example --cc dcqcn");
+	for (unsigned i = 0; i < a->n_cc_sets; i++)
+		if (cc_args_set(a->cc_sets[i], &a->cc, err, HOST_ARGS_ERR) != 0)
+			return -EINVAL;
 	if (a->qps == 0)
 		a->qps = a->role == HOST_LISTEN ? 1024 : 1;
 	if (a->role == HOST_SEND && a->time_ns == 0 && a->count == 0)
-		a->time_ns = 10 * SECOND_NS;
+		a->time_ns = model(a, 10 * SECOND_NS);
+	if (a->rto_ns == 0 && (a->rto_ns = model(a, STALL_NS)) < RTO_LEAST_NS)
+		a->rto_ns = RTO_LEAST_NS;
+	a->retry_ns = model(a, a->retry_ns);
+	a->drain_ns = model(a, a->drain_ns);
+	a->interval_ns = model(a, a->interval_ns);
+	a->burst_ns = model(a, a->burst_ns);
 	return 0;
 }
 

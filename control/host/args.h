@@ -7,7 +7,9 @@
 #include <stdint.h>
 #include <stdio.h>
 
-enum { HOST_MAX_CLASSES = 8, HOST_ARGS_ERR = 256 };
+#include "drivers/nic/dcqcn.h"
+
+enum { HOST_MAX_CLASSES = 8, HOST_ARGS_ERR = 256, HOST_MAX_CC_SETS = 32 };
 
 enum host_role { HOST_LISTEN, HOST_SEND, HOST_STORM };
 
@@ -19,11 +21,15 @@ struct host_args {
 	uint8_t op; // enum req_op
 	uint8_t n_classes;
 	uint8_t classes[HOST_MAX_CLASSES];
-	int64_t qps, count, seed, mtu, depth, window, quanta, rx_ring; // counts
+	int64_t time_scale, qps, count, seed, mtu, depth, window, quanta, rx_ring; // counts
 	int64_t size; // bytes
 	int64_t rate, speed; // bits per second; rate 0: line, speed 0: the link's
-	// Nanoseconds; 0: not given.
-	int64_t time_ns, rto_ns, retry_ns, interval_ns, every_ns, for_ns, drain_ns, burst_ns;
+	// Nanoseconds of model time (control/model_time.h), also where real time was given; 0: not given.
+	int64_t time_ns, rto_ns, retry_ns, interval_ns, every_ns, for_ns, drain_ns, burst_ns,
+		post_every_ns;
+	struct cc_config cc;
+	uint8_t n_cc_sets;
+	const char *cc_sets[HOST_MAX_CC_SETS]; // as given, until all of the line is read
 	char *const *eal; // after "--"
 	int n_eal;
 };

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // weir-host: what its files share. main.c brings the port up and down, run.c drives the NIC in real
-// time, report.c tells what happened. One thread, the only one that reads a clock or sleeps.
+// time, report.c tells what happened. One thread, the only one that reads a clock or sleeps. Times
+// are model time (control/model_time.h) wherever nothing else is said.
 #pragma once
 
 #include <stdbool.h>
@@ -21,6 +22,7 @@ struct host {
 	uint64_t start_ns, end_ns; // of the run; the sender's start when all are connected
 	uint32_t n_flows;
 	uint32_t flows[NIC_MAX_QPS];
+	uint64_t real_start_ns; // the system's clock when ours began
 	char error[HOST_TEXT]; // what went wrong, "" when nothing did
 	// Progress lines show what was added since the one before.
 	uint64_t interval_at_ns;

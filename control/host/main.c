@@ -54,7 +54,8 @@ static int open_port(struct host *h, struct rte_mempool **pool, struct live_text
 	uint32_t max_frame = ip_mtu(a) + L2_ROOM;
 	uint32_t frames = live_device_frames(a->device, 0, (uint32_t)a->rx_ring) + OWN_FRAMES;
 	struct live_conf conf = {.max_frame = max_frame, .mtu = ip_mtu(a),
-				 .rx_ring = (uint32_t)a->rx_ring};
+				 .rx_ring = (uint32_t)a->rx_ring,
+				 .time_scale = (uint32_t)a->time_scale};
 	const struct live_eal_conf eal = {.pci = live_device_is_pci(a->device),
 					  .mem_bytes = live_pool_bytes(frames, max_frame),
 					  .extra = a->eal, .n_extra = a->n_eal};
@@ -77,13 +78,21 @@ static uint64_t seed_of(const struct host_args *a)
 	return (uint64_t)t.tv_sec * 1000000007 ^ (uint64_t)t.tv_nsec << 20 ^ (uint64_t)getpid();
 }
 
+static uint64_t speed_of(const struct host *h)
+{
+	uint64_t link = h->port.facts.speed_bps;
+
+	if (h->args->speed != 0)
+		return (uint64_t)h->args->speed;
+	return link != 0 ? link : DEFAULT_SPEED_BPS;
+}
+
 static int make_nic(struct host *h, struct rte_mempool *pool)
 {
 	const struct host_args *a = h->args;
-	uint64_t link = h->port.facts.speed_bps;
 	struct nic_config c;
 
-	h->speed_bps = a->speed != 0 ? (uint64_t)a->speed : (link != 0 ? link : DEFAULT_SPEED_BPS);
+	h->speed_bps = speed_of(h);
 	nic_config_default(&c);
 	c.ops = h->port.ops;
 	c.drv = h->port.drv;
@@ -99,6 +108,7 @@ static int make_nic(struct host *h, struct rte_mempool *pool)
 	c.seed = seed_of(a);
 	c.listen = a->listen;
 	c.deaf = a->deaf;
+	c.cc = a->cc;
 	c.verify = !a->no_verify;
 	if (a->burst_ns != 0)
 		c.facts.shaper_burst_ns = (uint32_t)a->burst_ns;
@@ -121,6 +131,7 @@ static int with_port(struct host *h)
 {
 	struct live_text text = {0};
 	struct rte_mempool *pool = NULL;
+	const char *wrong;
 	int rc = 1;
 
 	if (open_port(h, &pool, &text) != 0) {
@@ -129,6 +140,11 @@ static int with_port(struct host *h)
 		goto out;
 	}
 	say_notes(text.note);
+	wrong = cc_config_wrong(&h->args->cc, speed_of(h));
+	if (wrong != NULL) {
+		fprintf(stderr, "weir-host: --cc %s; see --cc-set and --speed\n", wrong);
+		goto out_port;
+	}
 	if (make_nic(h, pool) != 0) {
 		say("not enough memory for the queue pairs; ask for fewer with --qps");
 		goto out_port;

@@ -29,7 +29,8 @@ static const struct number numbers[] = {
 	N(duplicates, "duplicate packets"),
 	N(acks_sent, "ACKs sent"),
 	N(acks_received, "ACKs received"),
-	N(cnps, "CNPs received"),
+	N(cnps_received, "CNPs received"),
+	N(cnps_sent, "CNPs sent"),
 	N(icrc_errors, "frames with a wrong iCRC"),
 	N(payload_errors, "packets with wrong payload"),
 	N(malformed, "malformed frames"),
@@ -111,6 +112,11 @@ static const char *ip_text(uint32_t ip, char text[INET_ADDRSTRLEN])
 	struct in_addr in = {.s_addr = htonl(ip)};
 
 	return inet_ntop(AF_INET, &in, text, INET_ADDRSTRLEN);
+}
+
+static uint64_t allowed_bps(const struct host *h, const struct nic_flow_status *s)
+{
+	return s->rate_bps != 0 ? s->rate_bps : h->speed_bps;
 }
 
 // ---- JSON
@@ -220,6 +226,8 @@ static struct json_object *flows_json(const struct view *v)
 		put_u64(o, "class", v->h->args->classes[i % v->h->args->n_classes]);
 		put_u64(o, "messages_posted", s.posted);
 		put_u64(o, "messages_completed", s.completed);
+		put_u64(o, "cnps", s.cnps);
+		put_u64(o, "cc_rate_bps", allowed_bps(v->h, &s));
 		json_object_array_add(list, o);
 	}
 	return list;
@@ -247,6 +255,7 @@ static void put_head(struct json_object *o, const struct view *v)
 	put_text(o, "device", a->device);
 	put_text(o, "ip", ip_text(a->ip, ip));
 	put_u64(o, "speed_bps", v->h->speed_bps);
+	put_u64(o, "time_scale", (uint64_t)a->time_scale);
 	put_u64(o, "qps", a->role == HOST_SEND ? v->h->n_flows : v->s.connections_accepted);
 	json_object_object_add(o, "class", classes);
 	put_real(o, "seconds", v->seconds);
@@ -320,6 +329,21 @@ static void table_peers(const struct view *v, FILE *out)
 	}
 }
 
+// What each reaction point allows, where there are few of them.
+static void table_congestion(const struct view *v, FILE *out)
+{
+	enum { FEW = 16 };
+
+	if (v->h->args->cc.flavour == CC_NONE)
+		return;
+	for (uint32_t i = 0; i < v->h->n_flows && v->h->n_flows <= FEW; i++) {
+		struct nic_flow_status s = nic_flow_status(v->h->nic, v->h->flows[i]);
+
+		fprintf(out, "queue pair 0x%06x: %" PRIu64 " CNPs, %.1f Mb/s allowed\n", s.qpn,
+			s.cnps, (double)allowed_bps(v->h, &s) / 1e6);
+	}
+}
+
 static void report_table(const struct view *v, FILE *out)
 {
 	const struct hist *c = &v->s.completion;
@@ -327,8 +351,12 @@ static void report_table(const struct view *v, FILE *out)
 	fprintf(out, "%s on %s: %.3f s, %" PRIu64 " bytes, %.1f Mb/s goodput\n",
 		role_name[v->h->args->role], v->h->args->device, v->seconds, v->bytes,
 		rate(v->bytes, v->seconds) / 1e6);
+	if (v->h->args->time_scale > 1)
+		fprintf(out, "time scale %" PRId64 ": times and rates are the model's\n",
+			v->h->args->time_scale);
 	table_classes(v, out);
 	table_peers(v, out);
+	table_congestion(v, out);
 	if (c->n != 0)
 		fprintf(out, "completion time: p50 %.1f us, p99 %.1f us, max %.1f us\n",
 			(double)hist_quantile(c, 500) / 1e3, (double)hist_quantile(c, 990) / 1e3,

@@ -6,8 +6,10 @@
 #include <string.h>
 #include <time.h>
 
+#include "control/model_time.h"
 #include "control/stop.h"
 
+// Of real time.
 enum {
 	SLEEP_MIN_NS = 2000, // below this the call costs more than the wait
 	SLEEP_MAX_NS = 50000, // frames may wait in the ring this long
@@ -22,7 +24,12 @@ void host_stop(void)
 	stop_asked(&stop);
 }
 
-static uint64_t now(void)
+static uint32_t scale(const struct host *h)
+{
+	return (uint32_t)h->args->time_scale;
+}
+
+static uint64_t system_ns(void)
 {
 	struct timespec t;
 
@@ -30,9 +37,14 @@ static uint64_t now(void)
 	return (uint64_t)t.tv_sec * 1000000000 + (uint64_t)t.tv_nsec;
 }
 
+static uint64_t now(const struct host *h)
+{
+	return model_time_ns(scale(h), TIME_START_NS + system_ns() - h->real_start_ns);
+}
+
 static void rest(const struct host *h, uint64_t now_ns, uint64_t wake_ns)
 {
-	uint64_t left = wake_ns > now_ns ? wake_ns - now_ns : 0;
+	uint64_t left = real_span_ns(scale(h), wake_ns > now_ns ? wake_ns - now_ns : 0);
 	struct timespec t = {.tv_nsec = SLEEP_MAX_NS};
 
 	if (h->args->busy || left < SLEEP_MIN_NS)
@@ -48,10 +60,10 @@ static bool drive(struct host *h, uint64_t limit_ns, bool (*done)(const struct h
 	uint64_t look_ns = 0;
 
 	for (;;) {
-		uint64_t t = now(), wake = nic_step(h->nic, t);
+		uint64_t t = now(h), wake = nic_step(h->nic, t);
 
 		if (t >= look_ns) {
-			look_ns = t + LOOK_NS;
+			look_ns = t + model_span_ns(scale(h), LOOK_NS);
 			if (h->args->interval_ns != 0 && t >= h->interval_at_ns)
 				host_progress(h, t, stderr);
 			if (done(h))
@@ -114,7 +126,7 @@ static bool closed(const struct host *h)
 static bool storm_over(const struct host *h)
 {
 	if (stop.n != 0)
-		nic_storm_stop(h->nic, now());
+		nic_storm_stop(h->nic, now(h));
 	return nic_storm_over(h->nic);
 }
 
@@ -182,7 +194,7 @@ static bool any_error(struct host *h)
 static int add_flows(struct host *h)
 {
 	const struct host_args *a = h->args;
-	uint64_t start_ns = now();
+	uint64_t start_ns = now(h);
 
 	for (int64_t i = 0; i < a->qps; i++) {
 		const struct nic_flow f = {
@@ -194,6 +206,7 @@ static int add_flows(struct host *h)
 			.depth = (uint32_t)a->depth,
 			.n_messages = (uint64_t)a->count,
 			.rate_bps = (uint64_t)a->rate,
+			.interval_ns = (uint64_t)a->post_every_ns,
 			.start_ns = start_ns,
 			.first_psn = NIC_RANDOM_PSN,
 		};
@@ -233,7 +246,7 @@ static void report_unfinished(struct host *h)
 static int run_sender(struct host *h)
 {
 	const struct host_args *a = h->args;
-	uint64_t t = now();
+	uint64_t t = now(h);
 	int rc = add_flows(h);
 
 	if (rc == 0 && (!drive(h, t + (uint64_t)a->drain_ns, connected) || any_error(h)))
@@ -242,29 +255,29 @@ static int run_sender(struct host *h)
 		any_error(h);
 		return rc;
 	}
-	h->start_ns = now();
+	h->start_ns = now(h);
 	drive(h, a->time_ns != 0 ? h->start_ns + (uint64_t)a->time_ns : UINT64_MAX, posted);
 	for (uint32_t i = 0; i < h->n_flows; i++)
 		nic_flow_stop(h->nic, h->flows[i]);
-	if (!drive(h, now() + (uint64_t)a->drain_ns, finished)) {
+	if (!drive(h, now(h) + (uint64_t)a->drain_ns, finished)) {
 		report_unfinished(h);
 		rc = 1;
 	} else if (any_error(h)) {
 		rc = 1;
 	}
-	h->end_ns = now();
+	h->end_ns = now(h);
 	for (uint32_t i = 0; i < h->n_flows; i++)
 		nic_flow_close(h->nic, h->flows[i]);
-	drive(h, h->end_ns + CLOSE_NS, closed);
+	drive(h, h->end_ns + model_span_ns(scale(h), CLOSE_NS), closed);
 	return rc;
 }
 
 static int run_listener(struct host *h)
 {
-	h->start_ns = now();
+	h->start_ns = now(h);
 	drive(h, h->args->time_ns != 0 ? h->start_ns + (uint64_t)h->args->time_ns : UINT64_MAX,
 	      stopped);
-	h->end_ns = now();
+	h->end_ns = now(h);
 	return 0;
 }
 
@@ -274,7 +287,7 @@ static int run_storm(struct host *h)
 	uint64_t half_life_ns = pfc_quanta_ns(h->speed_bps, (uint16_t)a->quanta) / 2;
 	struct storm_params p = {
 		.quanta = (uint16_t)a->quanta,
-		.start_ns = now(),
+		.start_ns = now(h),
 		.every_ns = a->every_ns != 0 ? (uint64_t)a->every_ns : half_life_ns,
 		.for_ns = a->for_ns != 0 ? (uint64_t)a->for_ns : UINT64_MAX,
 		.silent_end = a->no_xon,
@@ -282,19 +295,20 @@ static int run_storm(struct host *h)
 
 	// A storm of XON has no lifetime to go by.
 	if (p.every_ns == 0)
-		p.every_ns = LOOK_NS;
+		p.every_ns = model_span_ns(scale(h), LOOK_NS);
 	for (unsigned i = 0; i < a->n_classes; i++)
 		p.classes |= (uint8_t)(1u << a->classes[i]);
 	h->start_ns = p.start_ns;
 	nic_storm_start(h->nic, &p);
 	drive(h, UINT64_MAX, storm_over);
-	h->end_ns = now();
+	h->end_ns = now(h);
 	return 0;
 }
 
 int host_run(struct host *h)
 {
-	h->interval_at_ns = now() + (uint64_t)h->args->interval_ns;
+	h->real_start_ns = system_ns();
+	h->interval_at_ns = now(h) + (uint64_t)h->args->interval_ns;
 	switch ((enum host_role)h->args->role) {
 	case HOST_LISTEN:
 		return run_listener(h);

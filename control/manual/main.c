@@ -19,6 +19,8 @@ static const struct {
 	{"counters.md", page_counters},       {"man/weir.8", page_weir},
 	{"man/weirctl.1", page_weirctl},      {"man/weir-host.1", page_weir_host},
 	{"man/weir-policy.5", page_weir_policy},
+	{"scenario-functions.md", page_scenario_functions},
+	{"scenarios.md", page_scenarios},     {"man/weir-lab.1", page_weir_lab},
 };
 
 static bool same_as_file(const char *path, const char *text, size_t len)

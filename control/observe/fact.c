@@ -51,6 +51,12 @@ static const struct fact ports[] = {
 	{"rx_guard_possible", FACT_YES, NONE, "the driver can tell how full the receive ring is"},
 };
 
+static const struct fact clock_facts[] = {
+	{"time_scale", FACT_GAUGE, NONE,
+	 "model time passes so many times slower than real time: the rates and times of all lists "
+	 "are the model's, and the machine moves that many times less"},
+};
+
 static const struct fact queues[] = {
 	ROW_PORT, ROW_QUEUE, ROW_CLASS,
 	{"length_bytes", FACT_GAUGE, QUEUE(length_bytes), "frame bytes in the queue"},
@@ -153,6 +159,10 @@ static const struct fact control[] = {
 	 "MAC control frames that are truncated or have an unknown opcode"},
 	{"pause_8023x", FACT_COUNTER, PORT(pause_8023x), "global PAUSE frames, which are ignored"},
 	{"other", FACT_COUNTER, PORT(other_control), "other link-local frames, taken in"},
+	{"neighbour_frames", FACT_COUNTER, PORT(neighbour_frames),
+	 "ARP and neighbour discovery taken in by a routed port"},
+	{"neighbour_frames_lost", FACT_COUNTER, PORT(neighbour_frames_lost),
+	 "of those, the ones that came too fast to be looked at"},
 	{"early_pauses", FACT_COUNTER, PORT(early_pauses),
 	 "pauses of a class that acted before their frame was taken from the receive ring"},
 };
@@ -179,7 +189,7 @@ static const struct fact workers[] = {
 	{"ports", FACT_TEXT, NONE, "ports it owns"},
 	{"loops", FACT_COUNTER, WORKER(loops), "turns of its loop"},
 	{"busy_loops", FACT_COUNTER, WORKER(busy_loops), "turns in which a frame moved"},
-	{"loops_per_s", FACT_DERIVED, NONE, "turns per second, over the last second"},
+	{"loops_per_s", FACT_DERIVED, NONE, "turns per second of real time, over the last second"},
 	{"busy_percent", FACT_DERIVED, NONE, "share of busy turns, over the last second"},
 	{"late_loops", FACT_COUNTER, WORKER(gaps_over_1ms),
 	 "turns that began more than a millisecond after the one before"},
@@ -189,7 +199,8 @@ static const struct fact workers[] = {
 
 static const struct fact balance[] = {
 	{"received", FACT_COUNTER, NONE, "frames that drivers delivered"},
-	{"generated", FACT_COUNTER, NONE, "frames made by the switch (PFC)"},
+	{"generated", FACT_COUNTER, NONE,
+	 "frames made by the switch (PFC, ARP, neighbour discovery)"},
 	{"replicated", FACT_COUNTER, NONE, "copies beyond the first of flooded frames"},
 	{"transmitted", FACT_COUNTER, NONE, "frames that drivers took"},
 	{"consumed", FACT_COUNTER, NONE, "control frames taken in"},
@@ -221,10 +232,38 @@ static const struct fact fdb[] = {
 	{"age_s", FACT_GAUGE, NONE, "seconds since a frame came from it"},
 };
 
+static const struct fact routes[] = {
+	{"to", FACT_ID, NONE, "prefix; an address without a length is one station"},
+	{"via", FACT_ID, NONE,
+	 "address of the next hop; absent where the destination is on the link"},
+	{"port", FACT_ID, NONE, "where frames leave"},
+	{"mac", FACT_TEXT, NONE, "of the next hop, where it is known"},
+	{"state", FACT_TEXT, NONE,
+	 "connected (a port's subnet), self (the switch), or the next hop's: see neighbours"},
+};
+
+static const struct fact neighbours[] = {
+	{"ip", FACT_ID, NONE, "address"},
+	{"port", FACT_ID, NONE, "on whose link it is"},
+	{"mac", FACT_TEXT, NONE, "where it is known"},
+	{"state", FACT_TEXT, NONE,
+	 "incomplete (asked for), reachable, stale (in use, and asked again), failed (a gateway "
+	 "without answer), static"},
+	{"gateway", FACT_YES, NONE, "a route needs it"},
+	{"age_s", FACT_GAUGE, NONE, "seconds in this state"},
+};
+
+static const struct fact neighbour_totals[] = {
+	{"unanswered", FACT_COUNTER, NONE, "neighbours that three questions did not reach"},
+	{"refused", FACT_COUNTER, NONE, "neighbours that found no room in the table"},
+	{"malformed", FACT_COUNTER, NONE, "frames that were no ARP and no neighbour discovery"},
+	{"unsent", FACT_COUNTER, NONE, "questions and answers that found no room on their way"},
+};
+
 static const struct fact events[] = {
 	{"seq", FACT_ID, NONE, "number of the event since the start"},
 	{"time", FACT_TEXT, NONE, "wall-clock time, UTC"},
-	{"t_ns", FACT_GAUGE, NONE, "switch time"},
+	{"t_ns", FACT_GAUGE, NONE, "switch time, which is model time"},
 	{"event", FACT_TEXT, NONE, "its name, see below"},
 	{"severity", FACT_TEXT, NONE, "info, warning or alarm"},
 	{"text", FACT_TEXT, NONE, "the event in a sentence"},
@@ -235,6 +274,8 @@ static const struct fact events[] = {
 
 const struct fact_list fact_lists[] = {
 	[FACTS_PORTS] = {"ports", "ports", "weir_port", false, "Ports", LIST(ports)},
+	[FACTS_CLOCK] = {"ports", "clock", "weir_clock", true, "The clock of the switch",
+			 LIST(clock_facts)},
 	[FACTS_QUEUES] = {"queues", "queues", "weir_queue", false, "Egress queues", LIST(queues)},
 	[FACTS_LATENCY] = {"latency", "latency", "weir_queue_residence", false,
 			   "Time that frames spent in the switch, by egress queue", LIST(latency)},
@@ -266,6 +307,12 @@ const struct fact_list fact_lists[] = {
 	[FACTS_POOL_MARKS] = {"watermarks", "pools", NULL, false, "Watermarks of pools",
 			      LIST(pool_marks)},
 	[FACTS_FDB] = {"fdb", "fdb", NULL, false, "Addresses", LIST(fdb)},
+	[FACTS_ROUTES] = {"routes", "routes", NULL, false, "Routes, a row for each next hop",
+			  LIST(routes)},
+	[FACTS_NEIGHBOURS] = {"neighbours", "neighbours", NULL, false,
+			      "Neighbours on the links of routed ports", LIST(neighbours)},
+	[FACTS_NEIGHBOUR_TOTALS] = {"neighbours", "totals", NULL, true,
+				    "Neighbour resolution since the start", LIST(neighbour_totals)},
 	[FACTS_EVENTS] = {"events", "events", NULL, false, "Events", LIST(events)},
 };
 static_assert(sizeof(fact_lists) / sizeof(fact_lists[0]) == N_FACT_LISTS, "a row for each list");

@@ -27,6 +27,7 @@ int observe_create(struct weir_switch *sw, struct observe **out)
 	if (o == NULL)
 		return -ENOMEM;
 	o->sw = sw;
+	o->time_scale = 1;
 	o->base = calloc(n_ports, sizeof(*o->base));
 	o->zero = calloc(1, sizeof(*o->zero));
 	o->rates = calloc(n_ports, sizeof(*o->rates));
@@ -51,6 +52,16 @@ void observe_destroy(struct observe *o)
 	free(o->worker_base);
 	free(o->worker_rates);
 	free(o);
+}
+
+void observe_set_time_scale(struct observe *o, uint32_t time_scale)
+{
+	o->time_scale = time_scale;
+}
+
+uint32_t observe_time_scale(const struct observe *o)
+{
+	return o->time_scale;
 }
 
 static void sample_port(struct observe *o, unsigned port, unsigned at)
@@ -122,7 +133,7 @@ static void clear_port(struct observe *o, unsigned port, uint64_t now_ns)
 void observe_clear(struct observe *o, uint64_t now_ns)
 {
 	for (unsigned port = 0; port < policy_of(o)->n_ports; port++)
-		clear_port(o, port, now_ns);
+		clear_port(o, port, model_time_ns(o->time_scale, now_ns));
 	for (unsigned i = 0; i < switch_n_workers(o->sw); i++)
 		facts_take_baseline(&fact_lists[FACTS_WORKERS], switch_worker_counters(o->sw, i),
 				    &o->worker_base[i]);
@@ -141,7 +152,8 @@ struct weir_switch *observe_switch(const struct observe *o)
 struct json_object *observe_rows(struct observe *o, const char *what, int port, unsigned flags,
 				 uint64_t now_ns)
 {
-	struct show s = {.o = o, .flags = flags, .now_ns = now_ns, .last = policy_of(o)->n_ports};
+	struct show s = {.o = o, .flags = flags, .last = policy_of(o)->n_ports,
+			 .now_ns = model_time_ns(o->time_scale, now_ns), .real_ns = now_ns};
 	struct json_object *out;
 
 	if (port != OBSERVE_ALL_PORTS) {

@@ -2,7 +2,7 @@
 // What the operator sees of a running switch: every number once, as JSON rows with stable names.
 //
 // The counters of the dataplane only grow; a baseline kept here is what `clear counters` means, and
-// rates come from samples taken a few times a second. Units: queue bytes are frame bytes, bytes of
+// rates come from samples taken a few times a second. now_ns is real time throughout. Units: queue bytes are frame bytes, bytes of
 // priority groups and pools are cells times the cell size, durations are microseconds. The
 // control thread calls everything; nothing here changes the switch.
 #pragma once
@@ -20,6 +20,11 @@ enum { OBSERVE_ALL_PORTS = -1 };
 __attribute__((warn_unused_result)) int observe_create(struct weir_switch *sw,
 						       struct observe **out);
 void observe_destroy(struct observe *o); // NULL is fine
+
+// The switch lives in model time, S times slower than the now_ns of all calls here
+// (control/model_time.h): rates and times are the model's then. 1 unless set.
+void observe_set_time_scale(struct observe *o, uint32_t time_scale);
+uint32_t observe_time_scale(const struct observe *o);
 
 // To be called every few milliseconds: keeps what rates need.
 void observe_sample(struct observe *o, uint64_t now_ns);

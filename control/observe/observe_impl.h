@@ -3,6 +3,7 @@
 // workers.c).
 #pragma once
 
+#include "control/model_time.h"
 #include "control/observe/field.h"
 #include "control/observe/observe.h"
 #include "control/observe/rate.h"
@@ -41,6 +42,7 @@ struct worker_rates {
 
 struct observe {
 	struct weir_switch *sw;
+	uint32_t time_scale;
 	struct port_baseline *base; // by port
 	struct port_baseline *zero; // the start, for readers that ignore clears
 	struct worker_counters *worker_base; // by worker
@@ -61,7 +63,8 @@ struct show {
 	struct observe *o;
 	unsigned first, last;
 	unsigned flags; // enum observe_flags
-	uint64_t now_ns;
+	uint64_t now_ns; // model time
+	uint64_t real_ns;
 };
 
 static inline const struct port_baseline *baseline(const struct show *s, unsigned port)

@@ -7,9 +7,18 @@
 static const struct fact_list *const port_facts = &fact_lists[FACTS_PORTS];
 static const struct fact_list *const queue_facts = &fact_lists[FACTS_QUEUES];
 
+// Per second of model time.
 static uint64_t rate(const struct show *s, const struct rate_series *r, const ctr_t *now)
 {
-	return rate_per_s(&s->o->clock, r, ctr_get(now), s->now_ns);
+	return s->o->time_scale * rate_per_s(&s->o->clock, r, ctr_get(now), s->real_ns);
+}
+
+static void show_clock(const struct show *s, struct json_object *out)
+{
+	struct json_object *row = json_object_new_object();
+
+	row_u64(row, "time_scale", s->o->time_scale);
+	json_object_object_add(out, "clock", row);
 }
 
 static void port_row(const struct show *s, unsigned port, struct json_object *row)
@@ -50,6 +59,7 @@ void show_ports(const struct show *s, struct json_object *out)
 
 	for (unsigned port = s->first; port < s->last; port++)
 		port_row(s, port, row_in(list));
+	show_clock(s, out);
 }
 
 static void queue_row(const struct show *s, unsigned port, unsigned q, struct json_object *row)

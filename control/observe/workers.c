@@ -29,8 +29,8 @@ static void worker_row(const struct show *s, unsigned i, struct json_object *row
 	const struct worker_rates *r = &o->worker_rates[i];
 	const struct worker_counters *base =
 		s->flags & OBSERVE_RAW ? &o->worker_zero : &o->worker_base[i];
-	uint64_t loops = rate_per_s(&o->clock, &r->loops, ctr_get(&c->loops), s->now_ns);
-	uint64_t busy = rate_per_s(&o->clock, &r->busy_loops, ctr_get(&c->busy_loops), s->now_ns);
+	uint64_t loops = rate_per_s(&o->clock, &r->loops, ctr_get(&c->loops), s->real_ns);
+	uint64_t busy = rate_per_s(&o->clock, &r->busy_loops, ctr_get(&c->busy_loops), s->real_ns);
 
 	row_u64(row, "worker", i);
 	json_object_object_add(row, "core", i < p->n_worker_cores && i < 64

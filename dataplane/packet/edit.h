@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
-// In-place edits of a frame's priority fields: ECN (RFC 3168), DSCP (RFC 2474), PCP (802.1Q 9.6).
-// The IPv4 header checksum follows incrementally (RFC 1624); RoCE's iCRC masks all these bits and
-// stays valid. Called by the egress owner for frames that it may write to; header only, since it
-// sits in the hot path. It does not parse: l3 is the IP header that the parser found, kind what it
-// is, and other kinds are left alone. It decides nothing.
+// In-place edits of a frame's priority fields: ECN (RFC 3168), DSCP (RFC 2474), PCP (802.1Q 9.6),
+// and of its TTL or hop limit. The IPv4 header checksum follows incrementally (RFC 1624); RoCE's
+// iCRC masks all these bits and stays valid. Called by the owner of a frame that may be written to;
+// header only, since it sits in the hot path. It does not parse: l3 is the IP header that the
+// parser found, kind what it is, and other kinds are left alone. It decides nothing.
 #pragma once
 
 #include <stdint.h>
@@ -53,6 +53,23 @@ static inline void edit_dscp(uint8_t *l3, enum pkt_kind kind, uint8_t dscp)
 		edit_ipv4_tos((void *)l3, (uint8_t)(dscp << 2 | (l3[1] & 3)));
 	else if (kind == PKT_IPV6)
 		be16_put(l3, (uint16_t)((be16_get(l3) & IPV6_KEEP) | dscp << IPV6_DSCP_SHIFT));
+}
+
+// One hop less. Neither field may be 0.
+static inline void edit_ipv4_ttl(struct ipv4_hdr *ip)
+{
+	uint16_t word = be16_get(&ip->ttl);
+
+	be16_put(&ip->csum, csum_update(be16_get(&ip->csum), word, (uint16_t)(word - 0x100)));
+	ip->ttl--;
+}
+
+static inline void edit_hop(uint8_t *l3, enum pkt_kind kind)
+{
+	if (kind == PKT_IPV4)
+		edit_ipv4_ttl((void *)l3);
+	else if (kind == PKT_IPV6)
+		((struct ipv6_hdr *)(void *)l3)->hop_limit--;
 }
 
 // Sets the PCP, 0 to 7, in the outer tag of a tagged frame; DEI and VID stay.

@@ -9,8 +9,6 @@
 
 #include "dataplane/packet/wire.h"
 
-enum { PACE_FRAMES = 2, NANOS = 1000000000 };
-
 void nic_config_default(struct nic_config *c)
 {
 	*c = (struct nic_config){
@@ -27,14 +25,16 @@ static bool config_ok(const struct nic_config *c)
 {
 	return c->ops != NULL && c->pool != NULL && c->speed_bps != 0 && c->max_qps != 0 &&
 	       c->max_qps <= NIC_MAX_QPS && c->max_peers != 0 && c->window != 0 &&
-	       c->window <= NIC_MAX_WINDOW && c->rto_ns != 0 && c->retry_ns != 0;
+	       c->window <= NIC_MAX_WINDOW && c->rto_ns != 0 && c->retry_ns != 0 &&
+	       (c->snap == 0 || c->snap >= ROCE_MAX_HEADERS);
 }
 
 static int alloc_tables(struct nic *nic)
 {
 	nic->peers = calloc(nic->cfg.max_peers, sizeof(*nic->peers));
 	nic->qps = calloc(nic->cfg.max_qps, sizeof(*nic->qps));
-	if (nic->peers == NULL || nic->qps == NULL)
+	nic->free_qps = calloc(nic->cfg.max_qps, sizeof(*nic->free_qps));
+	if (nic->peers == NULL || nic->qps == NULL || nic->free_qps == NULL)
 		return -ENOMEM;
 	for (unsigned c = 0; c < NIC_CLASSES; c++) {
 		nic->ready[c].ring = calloc(nic->cfg.max_qps, sizeof(*nic->ready[c].ring));
@@ -47,6 +47,7 @@ static int alloc_tables(struct nic *nic)
 int nic_create(const struct nic_config *c, struct nic **out)
 {
 	struct nic *nic;
+	int rc;
 
 	if (!config_ok(c))
 		return -EINVAL;
@@ -54,9 +55,12 @@ int nic_create(const struct nic_config *c, struct nic **out)
 	if (nic == NULL)
 		return -ENOMEM;
 	nic->cfg = *c;
-	if (alloc_tables(nic) != 0) {
+	rc = alloc_tables(nic);
+	if (rc == 0)
+		rc = nic_cc_init(nic);
+	if (rc != 0) {
 		nic_destroy(nic);
-		return -ENOMEM;
+		return rc;
 	}
 	rng_init(&nic->rng, c->seed);
 	while (nic->qp_mask < (uint32_t)c->max_qps - 1)
@@ -64,11 +68,17 @@ int nic_create(const struct nic_config *c, struct nic **out)
 	nic->cm_psn = rng_next(&nic->rng) & BTH_PSN_MASK;
 	nic->arp_next_ns = UINT64_MAX;
 	nic->storm.next_ns = UINT64_MAX;
-	nic->line = shaper_of(c->speed_bps, c->facts.shaper_burst_ns);
+	// A port that takes one frame and calls when the line is free again is the line itself.
+	nic->line = shaper_of(c->facts.wakes && c->facts.tx_burst == 1 ? 0 : c->speed_bps,
+			      c->facts.shaper_burst_ns);
 	pfc_params_init(&nic->pfc, c->speed_bps, UINT16_MAX);
 	nic->pfc.lossless = nic->pfc.tx = 0xff;
 	nic->pfc.rx = c->deaf ? 0 : 0xff;
 	payload_table_init(&nic->payload);
+	if (nic_set_faults(nic, &c->faults) != 0) {
+		nic_destroy(nic);
+		return -EINVAL;
+	}
 	*out = nic;
 	return 0;
 }
@@ -84,6 +94,13 @@ void nic_destroy(struct nic *nic)
 	for (unsigned c = 0; c < NIC_CLASSES; c++)
 		free(nic->ready[c].ring);
 	timers_fini(&nic->timers);
+	nic_cc_fini(nic);
+	for (uint32_t i = 0; i < nic->n_used_qps; i++) {
+		free(nic->qps[i].msgs);
+		free(nic->qps[i].reads);
+	}
+	slow_fini(&nic->slow);
+	free(nic->free_qps);
 	free(nic->qps);
 	free(nic->peers);
 	free(nic);
@@ -109,7 +126,7 @@ void peer_resolved(struct nic *nic, struct peer *peer, const uint8_t mac[6])
 	memcpy(peer->mac, mac, sizeof(peer->mac));
 	peer->resolved = true;
 	peer->ask_ns = UINT64_MAX;
-	for (uint32_t i = 0; first && i < nic->cfg.max_qps; i++) {
+	for (uint32_t i = 0; first && i < nic->n_used_qps; i++) {
 		struct qp *qp = &nic->qps[i];
 
 		if (qp->conn.state == CONN_RESOLVING && &nic->peers[qp->peer] == peer) {
@@ -174,61 +191,99 @@ static uint32_t number_for(struct nic *nic, uint32_t index, uint32_t mask)
 
 struct qp *qp_alloc(struct nic *nic)
 {
-	for (uint32_t i = 0; i < nic->cfg.max_qps; i++) {
-		struct qp *qp = &nic->qps[i];
+	struct qp *qp;
+	uint32_t i;
 
-		if (qp->conn.state != CONN_FREE || qp->queued)
-			continue;
-		*qp = (struct qp){.qpn = number_for(nic, i, BTH_PSN_MASK)};
-		qp->own_psn = rng_next(&nic->rng) & BTH_PSN_MASK;
-		qp->conn.local_id = number_for(nic, i, UINT32_MAX);
-		qp->conn.tid = rng_next64(&nic->rng);
-		return qp;
-	}
-	return NULL;
+	if (nic->n_free_qps != 0)
+		i = nic->free_qps[--nic->n_free_qps];
+	else if (nic->n_used_qps != nic->cfg.max_qps)
+		i = nic->n_used_qps++;
+	else
+		return NULL;
+	qp = &nic->qps[i];
+	*qp = (struct qp){
+		.qpn = number_for(nic, i, BTH_PSN_MASK),
+		.msgs = qp->msgs,
+		.n_msgs = qp->n_msgs,
+		.reads = qp->reads,
+	};
+	qp->own_psn = rng_next(&nic->rng) & BTH_PSN_MASK;
+	qp->conn.local_id = number_for(nic, i, UINT32_MAX);
+	qp->conn.tid = rng_next64(&nic->rng);
+	qp_cc_init(nic, qp);
+	return qp;
 }
 
-static void add_stats(const struct qp *qp, struct nic_stats *s)
+// A slot that is still in a ready ring comes free when its turn is over.
+static void slot_free(struct nic *nic, const struct qp *qp)
 {
-	s->acks_sent += qp->resp.stats.acks;
-	s->naks_sent += qp->resp.stats.naks;
-	s->out_of_sequence += qp->resp.stats.out_of_sequence;
-	s->duplicates += qp->resp.stats.duplicates;
-	s->refused += qp->resp.stats.refused;
-	s->messages_served += qp->resp.stats.messages;
-	s->acks_received += qp->req.stats.acks;
-	s->naks_received += qp->req.stats.naks;
-	s->retransmissions += qp->req.stats.retransmissions;
-	s->timeouts += qp->req.stats.timeouts;
-	s->out_of_sequence += qp->req.stats.read_gaps;
-	s->ignored += qp->req.stats.ignored;
+	if (!qp->queued)
+		nic->free_qps[nic->n_free_qps++] = (uint16_t)qp_index(nic, qp);
 }
 
 void qp_free(struct nic *nic, struct qp *qp)
 {
-	add_stats(qp, &nic->stats);
-	qp->req.stats = (struct req_stats){0};
-	qp->resp.stats = (struct resp_stats){0};
 	qp->conn.state = CONN_FREE;
+	qp_cc_free(nic, qp);
 	timers_set(&nic->timers, qp_index(nic, qp), UINT64_MAX);
+	slot_free(nic, qp);
 }
 
-// Credit for two frames at line rate: a queue pair whose turn comes late behind others' frames
-// keeps its rate.
+void qp_unqueued(struct nic *nic, struct qp *qp)
+{
+	qp->queued = false;
+	if (qp->conn.state == CONN_FREE)
+		slot_free(nic, qp);
+	else
+		qp_update(nic, qp);
+}
+
+bool qp_message_room(struct qp *qp)
+{
+	uint32_t n = qp->n_msgs == 0 ? NIC_FIRST_MSGS : qp->n_msgs * 2;
+	struct req_msg *msgs;
+
+	if (qp->n_msgs != 0 && req_outstanding(&qp->req) < qp->n_msgs)
+		return true;
+	msgs = n > REQ_MAX_MSGS ? NULL : calloc(n, sizeof(*msgs));
+	if (msgs == NULL)
+		return false;
+	if (qp->n_msgs != 0)
+		req_move(&qp->req, msgs, n);
+	free(qp->msgs);
+	qp->msgs = msgs;
+	qp->n_msgs = n;
+	return true;
+}
+
+void qp_init_req(struct nic *nic, struct qp *qp, const struct req_params *p)
+{
+	const struct req_memory m = {.msgs = qp->msgs, .n_msgs = qp->n_msgs,
+				     .stats = &nic->req_stats};
+
+	req_init(&qp->req, p, &m);
+}
+
+void qp_init_resp(struct nic *nic, struct qp *qp, const struct resp_params *p, bool reads)
+{
+	struct resp_memory m = {.stats = &nic->resp_stats};
+
+	if (reads && qp->reads == NULL)
+		qp->reads = calloc(RESP_MAX_READS, sizeof(*qp->reads));
+	m.reads = qp->reads;
+	m.max_reads = qp->reads == NULL ? 0 : RESP_MAX_READS;
+	resp_init(&qp->resp, p, &m);
+}
+
 void qp_set_rate(struct nic *nic, struct qp *qp, uint64_t rate_bps)
 {
-	uint32_t frame = ROCE_MIN_LEN + ROCE_MAX_EXTRA + qp->mtu + (uint32_t)LINK_OVERHEAD_BYTES;
-	uint64_t burst_ns = PACE_FRAMES * 8ull * frame * NANOS / nic->cfg.speed_bps +
-			    nic->cfg.facts.shaper_burst_ns;
-
-	qp->rate = shaper_of(rate_bps, burst_ns);
 	qp->flow.rate_bps = rate_bps;
+	qp_repace(nic, qp);
 }
 
 bool mtu_fits(const struct nic *nic, uint16_t mtu)
 {
-	return cm_mtu_code(mtu) != 0 &&
-	       ROCE_MIN_LEN + 16u + mtu <= nic->cfg.facts.max_frame;
+	return mtu != 0 && ROCE_MIN_LEN + 16u + mtu <= nic->cfg.facts.max_frame;
 }
 
 // When the flow may post its next message; UINT64_MAX: never or not by time.
@@ -236,7 +291,8 @@ static uint64_t next_post(const struct qp *qp)
 {
 	const struct nic_flow *f = &qp->flow;
 
-	if (!qp->conn.initiator || qp->conn.state != CONN_UP || qp->stopped || qp->req.failed ||
+	if (!qp->conn.initiator || f->manual || qp->conn.state != CONN_UP || qp->stopped ||
+	    qp->req.failed ||
 	    (f->n_messages != 0 && qp->posted == f->n_messages) ||
 	    req_outstanding(&qp->req) >= f->depth)
 		return UINT64_MAX;
@@ -245,20 +301,55 @@ static uint64_t next_post(const struct qp *qp)
 	return qp->next_post_ns;
 }
 
-static void post(struct nic *nic, struct qp *qp)
+static void count_posted(struct nic *nic, struct qp *qp)
 {
-	while (nic->now_ns >= next_post(qp)) {
+	qp->posted++;
+	if (nic->stats.messages_posted++ == 0)
+		nic->stats.first_post_ns = nic->now_ns;
+}
+
+// Gives what was asked since the last loop its time: this one's.
+static void stamp(struct nic *nic, struct qp *qp)
+{
+	qp->fresh = false;
+	if (qp->next_post_ns < nic->now_ns && qp->posted == 0)
+		qp->next_post_ns = nic->now_ns;
+	for (; qp->flow.manual && qp->stamped != qp->req.tail; qp->stamped++) {
+		req_msg_at(&qp->req, qp->stamped)->posted_ns = nic->now_ns;
+		count_posted(nic, qp);
+	}
+}
+
+// Returns when it may post again.
+static uint64_t post(struct nic *nic, struct qp *qp)
+{
+	uint64_t next;
+
+	while ((next = next_post(qp)) <= nic->now_ns) {
 		// A message that is due by the flow's interval has waited since then.
 		uint64_t since = qp->flow.interval_ns != 0 ? qp->next_post_ns : nic->now_ns;
 
-		if (!req_post(&qp->req, qp->flow.msg_bytes, since))
-			return;
-		qp->posted++;
-		if (nic->stats.messages_posted++ == 0)
-			nic->stats.first_post_ns = nic->now_ns;
+		if (!qp_message_room(qp) ||
+		    !req_post(&qp->req, qp->flow.msg_bytes, qp->posted, since))
+			return UINT64_MAX; // until one is complete
+		count_posted(nic, qp);
 		if (qp->flow.interval_ns != 0)
 			qp->next_post_ns += qp->flow.interval_ns;
 	}
+	return next;
+}
+
+static void count_complete(struct nic *nic, const struct req_msg *m)
+{
+	struct nic_stats *s = &nic->stats;
+
+	s->messages_completed++;
+	s->bytes_completed += m->n_bytes;
+	s->last_complete_ns = nic->now_ns;
+	hist_add(&s->completion, nic->now_ns - m->posted_ns);
+	hist_add(&s->waiting, m->first_tx_ns - m->posted_ns);
+	hist_add(&s->sending, m->last_tx_ns - m->first_tx_ns);
+	hist_add(&s->network, nic->now_ns - m->last_tx_ns);
 }
 
 static void complete(struct nic *nic, struct qp *qp)
@@ -266,11 +357,20 @@ static void complete(struct nic *nic, struct qp *qp)
 	struct req_msg m;
 
 	while (req_complete(&qp->req, &m)) {
+		struct nic_done d = {
+			.flow = qp_index(nic, qp),
+			.tag = m.tag,
+			.n_bytes = m.n_bytes,
+			.posted_ns = m.posted_ns,
+			.first_tx_ns = m.first_tx_ns,
+			.last_tx_ns = m.last_tx_ns,
+			.done_ns = nic->now_ns,
+		};
+
 		qp->completed++;
-		nic->stats.messages_completed++;
-		nic->stats.bytes_completed += m.n_bytes;
-		nic->stats.last_complete_ns = nic->now_ns;
-		hist_add(&nic->stats.completion, nic->now_ns - m.posted_ns);
+		count_complete(nic, &m);
+		if (nic->cfg.hooks.done != NULL)
+			nic->cfg.hooks.done(nic->cfg.hooks.arg, &d);
 	}
 }
 
@@ -278,7 +378,7 @@ static bool pace_ready(const struct nic *nic, const struct qp *qp)
 {
 	struct shaper_state s = qp->pace;
 
-	if (qp->rate.q24_per_byte == 0)
+	if (qp->rate.q24_per_byte == 0 || qp->cc.burst_left != 0)
 		return true;
 	shaper_update(&qp->rate, &s, nic->now_ns);
 	return shaper_ready(&qp->rate, &s);
@@ -309,7 +409,7 @@ static uint64_t earlier(uint64_t a, uint64_t b)
 
 static uint64_t qp_wake(const struct nic *nic, const struct qp *qp, enum qp_send next)
 {
-	uint64_t wake = earlier(qp->conn.deadline_ns, next_post(qp));
+	uint64_t wake = earlier(qp->conn.deadline_ns, qp_cc_next(nic, qp));
 
 	if (qp->conn.state == CONN_UP && qp->conn.initiator)
 		wake = earlier(wake, req_deadline(&qp->req));
@@ -324,25 +424,28 @@ static uint64_t qp_wake(const struct nic *nic, const struct qp *qp, enum qp_send
 
 void qp_update(struct nic *nic, struct qp *qp)
 {
+	uint64_t post_ns = UINT64_MAX;
 	uint32_t i = qp_index(nic, qp);
 	enum qp_send next;
 
 	if (qp->conn.initiator) {
-		complete(nic, qp);
-		post(nic, qp);
+		if (req_head_complete(&qp->req))
+			complete(nic, qp);
+		if (qp->fresh)
+			stamp(nic, qp);
+		post_ns = post(nic, qp);
 	}
 	next = qp_next_send(nic, qp);
-	if (next > QP_LATER && !qp->queued) {
-		struct ready *r = &nic->ready[qp->cls];
-
-		r->ring[(r->head + r->n++) % nic->cfg.max_qps] = (uint16_t)i;
+	if ((next > QP_LATER || (next == QP_LATER && nic->cfg.cc.leak)) && !qp->queued) {
+		ready_push(nic, &nic->ready[qp->cls], i);
+		nic->ready_classes |= (uint8_t)(1u << qp->cls);
 		qp->queued = true;
 	}
 	// A responder whose end has been told, or that gave up, is gone.
 	if (qp->conn.state == CONN_CLOSED && !qp->conn.initiator && qp->conn.due == 0)
 		qp_free(nic, qp);
 	else if (qp->conn.state != CONN_FREE)
-		timers_set(&nic->timers, i, qp_wake(nic, qp, next));
+		timers_set(&nic->timers, i, earlier(post_ns, qp_wake(nic, qp, next)));
 }
 
 static void run_timers(struct nic *nic)
@@ -350,6 +453,7 @@ static void run_timers(struct nic *nic)
 	while (timers_next(&nic->timers) <= nic->now_ns) {
 		struct qp *qp = &nic->qps[timers_first(&nic->timers)];
 
+		qp_cc_on_timer(nic, qp);
 		conn_on_timer(&qp->conn, nic->now_ns);
 		if (qp->conn.state == CONN_UP && qp->conn.initiator)
 			req_on_timer(&qp->req, nic->now_ns);
@@ -370,95 +474,8 @@ uint64_t nic_step(struct nic *nic, uint64_t now_ns)
 	run_timers(nic);
 	wake = earlier(wake, nic_send(nic));
 	wake = earlier(wake, nic->arp_next_ns);
+	wake = earlier(wake, rxbuf_due(&nic->slow.b));
 	return earlier(wake, timers_next(&nic->timers));
-}
-
-// ---- flows
-
-static bool flow_ok(const struct nic *nic, const struct nic_flow *f)
-{
-	return f->op <= REQ_READ && f->cls < NIC_CLASSES && mtu_fits(nic, f->mtu) &&
-	       f->msg_bytes <= REQ_MAX_MSG_BYTES && f->depth <= REQ_MAX_MSGS &&
-	       (f->first_psn == NIC_RANDOM_PSN || f->first_psn <= BTH_PSN_MASK);
-}
-
-int nic_flow_add(struct nic *nic, const struct nic_flow *f, uint32_t *id)
-{
-	struct qp *qp;
-	int peer;
-
-	if (!flow_ok(nic, f))
-		return -EINVAL;
-	peer = peer_find(nic, f->dst_ip, true);
-	qp = peer < 0 ? NULL : qp_alloc(nic);
-	if (qp == NULL)
-		return -ENOSPC;
-	qp->peer = (uint16_t)peer;
-	qp->flow = *f;
-	if (f->depth == 0)
-		qp->flow.depth = REQ_MAX_MSGS;
-	qp->cls = f->cls;
-	qp->tos = (uint8_t)(f->cls << 5 | ECN_ECT0);
-	qp->mtu = f->mtu;
-	qp->next_post_ns = f->start_ns;
-	if (f->first_psn != NIC_RANDOM_PSN)
-		qp->own_psn = f->first_psn;
-	qp_set_rate(nic, qp, f->rate_bps);
-	conn_init(&qp->conn, true, qp->conn.local_id, qp->conn.tid, nic->cfg.retry_ns);
-	if (nic->peers[peer].resolved) {
-		conn_start(&qp->conn);
-	} else {
-		nic->peers[peer].ask_ns = 0;
-		nic->arp_next_ns = 0;
-	}
-	qp_update(nic, qp);
-	*id = qp_index(nic, qp);
-	return 0;
-}
-
-void nic_flow_stop(struct nic *nic, uint32_t id)
-{
-	nic->qps[id].stopped = true;
-	qp_update(nic, &nic->qps[id]);
-}
-
-void nic_flow_close(struct nic *nic, uint32_t id)
-{
-	nic->qps[id].stopped = true;
-	conn_close(&nic->qps[id].conn);
-	qp_update(nic, &nic->qps[id]);
-}
-
-void nic_flow_set_rate(struct nic *nic, uint32_t id, uint64_t rate_bps)
-{
-	qp_set_rate(nic, &nic->qps[id], rate_bps);
-	qp_update(nic, &nic->qps[id]);
-}
-
-struct nic_flow_status nic_flow_status(const struct nic *nic, uint32_t id)
-{
-	static const uint8_t state_of[] = {
-		[CONN_FREE] = FLOW_CLOSED,	  [CONN_RESOLVING] = FLOW_CONNECTING,
-		[CONN_REQ_SENT] = FLOW_CONNECTING, [CONN_REP_SENT] = FLOW_CONNECTING,
-		[CONN_UP] = FLOW_UP,		  [CONN_DREQ_SENT] = FLOW_UP,
-		[CONN_CLOSED] = FLOW_CLOSED,	  [CONN_FAILED] = FLOW_REJECTED,
-	};
-	const struct qp *qp = &nic->qps[id];
-	struct nic_flow_status s = {
-		.state = state_of[qp->conn.state],
-		.resolved = nic->peers[qp->peer].resolved,
-		.reason = qp->conn.rej_reason,
-		.posted = qp->posted,
-		.completed = qp->completed,
-		.qpn = qp->qpn,
-		.peer_qpn = qp->peer_qpn,
-	};
-
-	if (qp->req.failed) {
-		s.state = FLOW_REFUSED;
-		s.reason = qp->req.failed_syndrome;
-	}
-	return s;
 }
 
 // ---- storms and numbers
@@ -466,6 +483,14 @@ struct nic_flow_status nic_flow_status(const struct nic *nic, uint32_t id)
 void nic_storm_start(struct nic *nic, const struct storm_params *p)
 {
 	storm_start(&nic->storm, p);
+}
+
+void nic_set_deaf(struct nic *nic, bool deaf)
+{
+	nic->cfg.deaf = deaf;
+	nic->pfc.rx = deaf ? 0 : 0xff;
+	if (deaf)
+		pfc_rx_clear(&nic->pfc_rx, 0, nic->now_ns);
 }
 
 void nic_storm_stop(struct nic *nic, uint64_t now_ns)
@@ -478,12 +503,33 @@ bool nic_storm_over(const struct nic *nic)
 	return nic->storm.next_ns == UINT64_MAX;
 }
 
+static void fold(struct nic_stats *s, const struct req_stats *req, const struct resp_stats *resp)
+{
+	s->acks_sent += resp->acks;
+	s->naks_sent += resp->naks;
+	s->out_of_sequence += resp->out_of_sequence + req->read_gaps;
+	s->duplicates += resp->duplicates;
+	s->refused += resp->refused;
+	s->messages_served += resp->messages;
+	s->acks_received += req->acks;
+	s->naks_received += req->naks;
+	s->retransmissions += req->retransmissions;
+	s->timeouts += req->timeouts;
+	s->ignored += req->ignored;
+}
+
 void nic_stats(const struct nic *nic, struct nic_stats *out)
 {
 	*out = nic->stats;
-	for (uint32_t i = 0; i < nic->cfg.max_qps; i++)
-		if (nic->qps[i].conn.state != CONN_FREE)
-			add_stats(&nic->qps[i], out);
+	fold(out, &nic->req_stats, &nic->resp_stats);
+}
+
+const struct nic_stats *nic_stats_now(struct nic *nic)
+{
+	fold(&nic->stats, &nic->req_stats, &nic->resp_stats);
+	nic->req_stats = (struct req_stats){0};
+	nic->resp_stats = (struct resp_stats){0};
+	return &nic->stats;
 }
 
 const struct pfc_rx_state *nic_pfc_rx(const struct nic *nic)

@@ -4,9 +4,9 @@
 // (weir-host) and on the virtual wire.
 //
 // One owner calls everything here: time is an argument that never decreases, luck comes from
-// the seed, nothing is allocated or logged after nic_create. It knows IPv4 and untagged frames;
-// congestion control is not built: a flow keeps its rate. See requester.h, responder.h, conn.h
-// and storm.h for the state machines.
+// the seed, nothing is logged. Memory is taken by nic_create, by new flows, and where a flow has
+// more messages outstanding than ever before. It knows IPv4 and untagged frames.
+// See requester.h, responder.h, conn.h, dcqcn.h and storm.h for the state machines.
 //
 //   flow        what a queue pair of the initiator is told to do: messages of one size to one peer
 //   class       traffic class and PFC priority 0..7; frames carry DSCP 8 * class and ECT(0)
@@ -18,6 +18,7 @@
 
 #include "dataplane/port.h"
 #include "dataplane/qos/pfc.h"
+#include "drivers/nic/dcqcn.h"
 #include "drivers/nic/hist.h"
 #include "drivers/nic/requester.h"
 #include "drivers/nic/responder.h"
@@ -28,6 +29,51 @@ struct nic;
 
 enum { NIC_CLASSES = 8, NIC_MAX_QPS = 4096, NIC_MAX_WINDOW = 1 << 20 };
 #define NIC_RANDOM_PSN UINT32_MAX
+
+// What a host may do badly, all off when zero.
+struct nic_faults {
+	// A slow receiver: frames (all but MAC control) are taken at this rate, counted in bytes of
+	// the frame, less what traffic of the host to itself takes. They wait in a buffer; PAUSE is
+	// sent for the class of what arrives above xoff, XON for all below xon, and what finds no
+	// room is dropped. Bytes of 0: 256 KiB, half of it, half of that (rxbuf.h).
+	uint64_t rx_rate_bps; // 0: as they come
+	uint64_t loopback_bps;
+	uint32_t rx_buffer_bytes, rx_xoff_bytes, rx_xon_bytes;
+	// What is lost throws its message back to the first packet, as with the older NICs of "RDMA
+	// over Commodity Ethernet at Scale" (requester.h, responder.h). Both ends must have it.
+	bool go_back_0;
+	bool fence; // one SEND in flight per round trip (hidden fence of fast memory registration)
+	// A NIC that has paused its peer for so long without a break pauses nobody any more, and a
+	// storm is over (guard.h); 0: never.
+	uint64_t storm_guard_ns;
+};
+
+// Calls out of nic_step, each at the instant it tells of. They may post, connect, close and forget
+// flows of any NIC, also the one they are told of.
+struct nic_done;
+struct nic_served;
+struct nic_hooks {
+	void (*done)(void *arg, const struct nic_done *d); // a message of an initiator is complete
+	void (*served)(void *arg, const struct nic_served *s); // a SEND or WRITE arrived whole
+	void *arg;
+};
+
+// One operation's life (the breakdown of RDMA Estats), ns of the NIC's clock.
+struct nic_done {
+	uint32_t flow; // id
+	uint64_t tag; // of nic_post; else the message's number
+	uint32_t n_bytes;
+	// When its frames were given to the line; done: the last ACK or READ response arrived.
+	uint64_t posted_ns, first_tx_ns, last_tx_ns, done_ns;
+};
+
+struct nic_served {
+	uint32_t src_ip; // host order
+	uint32_t qpn; // of the responder
+	uint64_t tag; // the initiator's, where nic_connect made the connection; else the number
+	uint32_t n_bytes;
+	uint64_t now_ns;
+};
 
 struct nic_config {
 	const struct port_ops *ops;
@@ -45,6 +91,10 @@ struct nic_config {
 	bool listen; // accept connections
 	bool deaf; // PFC is counted and not obeyed
 	bool verify; // compare received payload with what it must be
+	uint16_t snap; // bytes stored of a data frame, at least ROCE_MAX_HEADERS; 0: all of it
+	struct cc_config cc; // dcqcn.h
+	struct nic_faults faults;
+	struct nic_hooks hooks;
 };
 
 // window 8192, rto 1 ms, retry 1 ms, 64 queue pairs and peers.
@@ -62,14 +112,16 @@ struct nic_flow {
 	uint32_t dst_ip; // host order
 	uint8_t op; // enum req_op
 	uint8_t cls;
-	uint16_t mtu; // path MTU: 256, 512, 1024, 2048 or 4096
+	uint16_t mtu; // path MTU: 256, 512, 1024, 2048 or 4096; nic_connect takes any that fits
 	uint32_t msg_bytes;
 	uint32_t depth; // messages in flight, 1..REQ_MAX_MSGS; 0: the most
 	uint64_t n_messages; // 0: until stopped
+	bool manual; // messages are posted by nic_post only; msg_bytes and interval_ns are unused
 	uint64_t interval_ns; // from message to message; 0: one follows the other
 	uint64_t rate_bps; // pacing of the queue pair, link overhead included; 0: line rate
 	uint64_t start_ns;
 	uint32_t first_psn; // of both directions; NIC_RANDOM_PSN
+	bool cc_off; // CNPs do not slow it; with nic_connect at both ends
 };
 
 // Opens a queue pair to the peer: ARP, then REQ, REP, RTU, then data. *id names it from now on.
@@ -78,8 +130,30 @@ struct nic_flow {
 __attribute__((warn_unused_result)) int nic_flow_add(struct nic *nic, const struct nic_flow *f,
 						     uint32_t *id);
 
+// The same without a word on the wire, for a world that knows both ends: the queue pairs of both
+// NICs are up at once, the initiator's at `nic`, which must be stepped afterwards. Both NICs must
+// live until the flow is closed. 0, -EINVAL (as above, f->dst_ip is not the responder's address, or
+// one does not know the other's: nic_peer_set on both), -ENOSPC (one has no queue pair left).
+__attribute__((warn_unused_result)) int nic_connect(struct nic *nic, const struct nic_flow *f,
+						    struct nic *responder, uint32_t *id);
+
+// An address that needs no ARP. 0, or -ENOSPC.
+__attribute__((warn_unused_result)) int nic_peer_set(struct nic *nic, uint32_t ip,
+						     const uint8_t mac[6]);
+
+// Posts a message of n_bytes on a manual flow. 0, -EAGAIN (`depth` are outstanding, or the
+// connection is not up), -EINVAL (not a manual flow, or too long). The owner of the NIC must step
+// it afterwards (poke the actor), unless called from a hook of the same NIC; that step is the time
+// of posting.
+__attribute__((warn_unused_result)) int nic_post(struct nic *nic, uint32_t id, uint32_t n_bytes,
+						 uint64_t tag);
+
 void nic_flow_stop(struct nic *nic, uint32_t id);
+// Takes the connection down; one that nic_connect made is gone at both ends without a word, and
+// its frames under way find nobody (unknown_qp).
 void nic_flow_close(struct nic *nic, uint32_t id);
+// Gives the id of a closed or rejected flow back, for a flow to come.
+void nic_flow_forget(struct nic *nic, uint32_t id);
 
 // The pacing rate of a flow from now on; 0: line rate.
 void nic_flow_set_rate(struct nic *nic, uint32_t id, uint64_t rate_bps);
@@ -98,10 +172,19 @@ struct nic_flow_status {
 	uint16_t reason;
 	uint64_t posted, completed; // messages
 	uint32_t qpn, peer_qpn;
+	uint64_t tx_bytes; // data frames sent, retransmissions included
+	uint64_t acked_bytes; // payload acknowledged in order
+	uint64_t rate_bps; // what the reaction point allows now; 0: the line
+	uint64_t cnps; // received
 };
 struct nic_flow_status nic_flow_status(const struct nic *nic, uint32_t id);
 
 // ---- storms and faults
+// From now on; the storm guard is as if it had never acted. 0, -EINVAL (loopback leaves no rate, or
+// the bytes are not xon <= xoff < buffer), -ENOMEM. The NIC must be stepped afterwards.
+__attribute__((warn_unused_result)) int nic_set_faults(struct nic *nic,
+						       const struct nic_faults *f);
+void nic_set_deaf(struct nic *nic, bool deaf);
 void nic_storm_start(struct nic *nic, const struct storm_params *p);
 void nic_storm_stop(struct nic *nic, uint64_t now_ns);
 bool nic_storm_over(const struct nic *nic);
@@ -111,7 +194,7 @@ bool nic_storm_over(const struct nic *nic);
 struct nic_class_stats {
 	uint64_t tx_packets, tx_bytes; // data frames sent, retransmissions included
 	uint64_t rx_packets, rx_bytes; // data frames received with a good iCRC, in order or not
-	uint64_t goodput_bytes; // payload taken in order
+	uint64_t goodput_bytes; // payload taken in order; with go_back_0: of whole messages
 	uint64_t ce_marked; // of rx_packets
 	uint64_t first_rx_ns, last_rx_ns; // of rx_packets; 0: none
 };
@@ -123,15 +206,22 @@ struct nic_stats {
 	uint64_t messages_posted, messages_completed, bytes_completed; // as initiator
 	uint64_t first_post_ns, last_complete_ns; // 0: none
 	uint64_t messages_served; // as responder
-	uint64_t icrc_errors, payload_errors, malformed, ignored, unknown_qp, cnps;
+	uint64_t icrc_errors, payload_errors, malformed, ignored, unknown_qp;
+	uint64_t cnps_received, cnps_sent; // as reaction and as notification point
+	uint64_t rx_dropped; // slow receiver: its buffer was full
+	uint64_t rx_buffer_max_bytes; // of it, the most that waited
+	uint64_t storm_guard_trips;
 	uint64_t no_mbuf; // loops in which a frame could not be built
 	uint64_t connections_accepted, connections_rejected;
 	struct nic_class_stats cls[NIC_CLASSES];
-	struct hist completion; // ns from posting to completion
+	// ns of completed messages: from posting to completion, and its parts: from posting to the
+	// first packet's departure, to the last one's, to completion.
+	struct hist completion, waiting, sending, network;
 };
 
-// By value: the sums over living queue pairs are made here.
 void nic_stats(const struct nic *nic, struct nic_stats *out);
+// The same without copying it; holds until the next call of anything else.
+const struct nic_stats *nic_stats_now(struct nic *nic);
 const struct pfc_rx_state *nic_pfc_rx(const struct nic *nic);
 const struct pfc_tx_state *nic_pfc_tx(const struct nic *nic);
 

@@ -82,7 +82,7 @@ static void reject(struct nic *nic, const struct roce_addr *from, const struct c
 // The responder that an earlier copy of this REQ made.
 static struct qp *find_accepted(struct nic *nic, const struct cm_msg *m, int peer)
 {
-	for (uint32_t i = 0; i < nic->cfg.max_qps; i++) {
+	for (uint32_t i = 0; i < nic->n_used_qps; i++) {
 		struct qp *qp = &nic->qps[i];
 
 		if (qp->conn.state != CONN_FREE && !qp->conn.initiator && qp->peer == peer &&
@@ -96,10 +96,11 @@ static void free_stalest(struct nic *nic)
 {
 	struct qp *stalest = NULL;
 
-	for (uint32_t i = 0; i < nic->cfg.max_qps; i++) {
+	for (uint32_t i = 0; i < nic->n_used_qps; i++) {
 		struct qp *qp = &nic->qps[i];
 
 		if (qp->conn.state != CONN_FREE && !qp->conn.initiator && !qp->queued &&
+		    qp->far == NULL &&
 		    nic->now_ns - qp->last_rx_ns >= stale_ns &&
 		    (stalest == NULL || qp->last_rx_ns < stalest->last_rx_ns))
 			stalest = qp;
@@ -108,10 +109,11 @@ static void free_stalest(struct nic *nic)
 		qp_free(nic, stalest);
 }
 
-static void accept_req(struct nic *nic, struct qp *qp, const struct cm_msg *m, uint16_t peer)
+void cm_accept(struct nic *nic, struct qp *qp, const struct cm_msg *m, uint16_t peer, bool reads)
 {
 	struct resp_params p = {.mtu = m->mtu, .first_psn = m->psn, .dest_qp = m->qpn,
-				.region_bytes = region_bytes};
+				.region_bytes = region_bytes,
+				.go_back_0 = nic->cfg.faults.go_back_0};
 
 	qp->peer = peer;
 	qp->peer_qpn = m->qpn;
@@ -125,7 +127,7 @@ static void accept_req(struct nic *nic, struct qp *qp, const struct cm_msg *m, u
 	qp->conn.remote_id = m->local_id;
 	p.rkey = region_rkey(qp);
 	p.va = region_va(qp);
-	resp_init(&qp->resp, &p);
+	qp_init_resp(nic, qp, &p, reads);
 	nic->stats.connections_accepted++;
 }
 
@@ -162,15 +164,17 @@ static void on_req(struct nic *nic, const struct cm_msg *m, const struct roce_ad
 		reject(nic, from, m, CM_REJ_NO_QP);
 		return;
 	}
-	accept_req(nic, qp, m, (uint16_t)peer);
+	cm_accept(nic, qp, m, (uint16_t)peer, true);
 	qp_update(nic, qp);
 }
 
 // REP has what the requester needs.
-static void establish(struct nic *nic, struct qp *qp, const struct cm_msg *m)
+void cm_establish(struct nic *nic, struct qp *qp, const struct cm_msg *m)
 {
 	struct req_params p = {
 		.op = qp->flow.op,
+		.go_back_0 = nic->cfg.faults.go_back_0,
+		.fence = nic->cfg.faults.fence && qp->flow.op == REQ_SEND,
 		.mtu = qp->mtu,
 		.window = nic->cfg.window,
 		.rto_ns = nic->cfg.rto_ns,
@@ -185,7 +189,7 @@ static void establish(struct nic *nic, struct qp *qp, const struct cm_msg *m)
 	qp->peer_qpn = m->qpn;
 	qp->peer_psn = m->psn;
 	qp->udp_sport = roce_udp_sport(qp->qpn, m->qpn);
-	req_init(&qp->req, &p);
+	qp_init_req(nic, qp, &p);
 	if (qp->next_post_ns < nic->now_ns)
 		qp->next_post_ns = nic->now_ns;
 }
@@ -210,7 +214,7 @@ static void on_known(struct nic *nic, const struct cm_msg *m, const struct roce_
 	}
 	if (conn_on_message(&qp->conn, m->attr)) {
 		if (m->attr == CM_REP)
-			establish(nic, qp, m);
+			cm_establish(nic, qp, m);
 		qp->conn.rej_reason = m->reason;
 	}
 	qp_update(nic, qp);
@@ -220,7 +224,9 @@ void nic_on_cm(struct nic *nic, const struct roce_pkt *pkt, const struct roce_ad
 {
 	struct cm_msg m;
 
-	if (pkt->dest_qp != CM_QP || !cm_parse(pkt->payload, pkt->payload_len, &m))
+	// A frame without payload says nothing.
+	if (pkt->dest_qp != CM_QP || pkt->payload == NULL ||
+	    !cm_parse(pkt->payload, pkt->payload_len, &m))
 		nic->stats.malformed++;
 	else if (m.attr == CM_REQ)
 		on_req(nic, &m, from);

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-// Inside the NIC: what its four files share. nic.c owns queue pairs, timers and the loop;
-// nic_rx.c takes frames in; nic_tx.c chooses, builds and hands out frames; nic_cm.c opens and
-// closes connections.
+// Inside the NIC: what its files share. nic.c owns queue pairs, timers and the loop;
+// nic_flow.c is what the owner asks of flows; nic_rx.c takes frames in; nic_tx.c chooses, builds
+// and hands out frames; nic_cm.c opens and closes connections; nic_cc.c is congestion control;
+// nic_slow.c lets frames wait where the receiver is slow.
 #pragma once
 
 #include "dataplane/packet/parse.h"
@@ -9,8 +10,12 @@
 #include "dataplane/rng.h"
 #include "drivers/nic/cm.h"
 #include "drivers/nic/conn.h"
+#include "drivers/nic/guard.h"
 #include "drivers/nic/nic.h"
+#include "drivers/nic/np.h"
 #include "drivers/nic/payload.h"
+#include "drivers/nic/rxbuf.h"
+#include "drivers/nic/rp.h"
 #include "drivers/nic/timers.h"
 
 struct rte_mbuf;
@@ -21,7 +26,7 @@ enum {
 	NIC_TX_BATCH = 8, // frames handed to the driver in one call
 	NIC_TX_FRAMES = 32, // per loop at most
 	NIC_CTL = 64, // ARP and stateless answers waiting
-	NIC_NO_QP = 0xffff,
+	NIC_FIRST_MSGS = 8, // room for messages that a flow begins with
 };
 
 struct peer {
@@ -29,6 +34,16 @@ struct peer {
 	uint8_t mac[6];
 	bool resolved;
 	uint64_t ask_ns; // next ARP request; UINT64_MAX: none
+};
+
+// Congestion control of a queue pair.
+struct qp_cc {
+	struct rp_state rp; // as a sender of data
+	struct np_state np; // as a receiver
+	bool queued; // for a CNP
+	uint16_t cnp_sport; // of the marked frame
+	uint64_t burst_left; // bytes that need not wait
+	uint64_t cnps; // received
 };
 
 struct qp {
@@ -45,10 +60,23 @@ struct qp {
 	uint64_t last_rx_ns;
 	struct shaper_params rate;
 	struct shaper_state pace;
+	struct qp_cc cc;
 	struct nic_flow flow; // initiator
 	uint64_t posted, completed, next_post_ns;
+	uint64_t tx_bytes; // data frames
+	// What was asked between two loops is given its time by the next one: a connection that is
+	// up, and messages from `stamped` on.
+	bool fresh;
+	uint32_t stamped;
+	// The other end, where the connection was made by nic_connect.
+	struct nic *far;
+	uint32_t far_index;
 	struct requester req; // initiator
 	struct responder resp; // responder
+	// Stay with the slot when it is used again.
+	struct req_msg *msgs;
+	uint32_t n_msgs;
+	struct resp_read *reads;
 };
 
 // Indices of queue pairs, first in first out: round robin is pop, send one, push.
@@ -57,9 +85,29 @@ struct ready {
 	uint32_t head, n;
 };
 
+// Congestion control of the whole NIC.
+struct nic_cc {
+	struct rp_params rp;
+	struct np_params np;
+	struct np_gate gate;
+	struct ready due; // queue pairs with a CNP to be sent
+	uint8_t cnp_cls;
+};
+
 struct held {
 	struct rte_mbuf *m;
 	uint8_t cls;
+};
+
+// The slow receiver.
+struct slow {
+	bool on;
+	uint8_t paused; // classes that were told to pause for it
+	struct rxbuf_params p;
+	struct rxbuf b;
+	struct guard guard;
+	struct rte_mbuf **ring; // frames that wait
+	uint32_t size, head, n;
 };
 
 struct nic {
@@ -80,17 +128,24 @@ struct nic {
 	struct storm storm;
 
 	struct ready ready[NIC_CLASSES];
+	uint8_t ready_classes; // bitmap: those with a queue pair in their ring
 	unsigned next_class;
 	struct timers timers; // by queue pair
 	uint64_t arp_next_ns;
+	struct nic_cc cc;
 
 	struct held held[NIC_TX_BATCH]; // built and refused by the driver
 	uint32_t n_held;
 	struct rte_mbuf *ctl[NIC_CTL]; // class 0
 	uint32_t ctl_head, n_ctl;
 
+	struct slow slow;
 	struct payload_table payload;
-	struct nic_stats stats;
+	struct nic_stats stats; // and what queue pairs add up to since the last fold
+	struct req_stats req_stats;
+	struct resp_stats resp_stats;
+	uint16_t *free_qps; // a stack of slots that were used before
+	uint32_t n_free_qps, n_used_qps; // slots from n_used_qps on never were
 	struct peer *peers;
 	struct qp *qps;
 };
@@ -100,7 +155,13 @@ struct nic {
 void qp_update(struct nic *nic, struct qp *qp);
 struct qp *qp_by_number(struct nic *nic, uint32_t n, uint32_t (*number)(const struct qp *));
 struct qp *qp_alloc(struct nic *nic);
-void qp_free(struct nic *nic, struct qp *qp); // keeps its counts
+void qp_free(struct nic *nic, struct qp *qp);
+void qp_unqueued(struct nic *nic, struct qp *qp); // it was taken out of the ready ring
+// Room for one more message; false: there is none.
+bool qp_message_room(struct qp *qp);
+// The requester and the responder of a queue pair begin.
+void qp_init_req(struct nic *nic, struct qp *qp, const struct req_params *p);
+void qp_init_resp(struct nic *nic, struct qp *qp, const struct resp_params *p, bool reads);
 uint32_t qp_qpn(const struct qp *qp);
 uint32_t qp_local_id(const struct qp *qp);
 static inline uint32_t qp_index(const struct nic *nic, const struct qp *qp)
@@ -113,9 +174,39 @@ void peer_resolved(struct nic *nic, struct peer *peer, const uint8_t mac[6]);
 void qp_set_rate(struct nic *nic, struct qp *qp, uint64_t rate_bps);
 bool mtu_fits(const struct nic *nic, uint16_t mtu);
 
+// Turns in a ready ring.
+static inline void ready_push(const struct nic *nic, struct ready *r, uint32_t index)
+{
+	uint32_t at = r->head + r->n++;
+
+	r->ring[at < nic->cfg.max_qps ? at : at - nic->cfg.max_qps] = (uint16_t)index;
+}
+static inline void ready_pop(const struct nic *nic, struct ready *r)
+{
+	if (++r->head == nic->cfg.max_qps)
+		r->head = 0;
+	r->n--;
+}
+
 // What a queue pair would send now.
 enum qp_send { QP_NOTHING, QP_LATER, QP_CM, QP_ANSWER, QP_REQUEST };
 enum qp_send qp_next_send(const struct nic *nic, const struct qp *qp);
+
+// ---- nic_cc.c
+int nic_cc_init(struct nic *nic); // 0, -EINVAL, -ENOMEM
+void nic_cc_fini(struct nic *nic);
+void qp_cc_init(struct nic *nic, struct qp *qp);
+void qp_cc_free(struct nic *nic, struct qp *qp);
+void qp_repace(struct nic *nic, struct qp *qp); // the flow's rate has changed
+void qp_cc_sent(struct nic *nic, struct qp *qp, uint32_t len); // data left
+uint64_t qp_cc_next(const struct nic *nic, const struct qp *qp);
+void qp_cc_on_timer(struct nic *nic, struct qp *qp);
+void qp_cc_on_cnp(struct nic *nic, struct qp *qp);
+void qp_cc_on_ce(struct nic *nic, struct qp *qp, uint16_t udp_sport);
+bool nic_cnp_ready(const struct nic *nic); // one may be sent now
+uint64_t nic_cnp_wake(const struct nic *nic); // when the next one can be made
+struct rte_mbuf *nic_cnp_build(struct nic *nic); // NULL: no memory
+void nic_cnp_sent(struct nic *nic);
 
 // ---- nic_rx.c
 // True when the driver may have more.
@@ -128,9 +219,26 @@ uint64_t nic_send(struct nic *nic);
 void nic_send_arp(struct nic *nic, uint16_t op, uint32_t ip, const uint8_t mac[6]);
 struct rte_mbuf *nic_alloc(struct nic *nic, uint32_t len);
 void nic_ctl_push(struct nic *nic, struct rte_mbuf *m);
+// Sends a PFC frame now. False: the driver has no room, or the storm guard forbids it.
+bool nic_send_pfc(struct nic *nic, const struct pfc_times *f);
+// When to look again after the driver had no room.
+uint64_t nic_room_retry(const struct nic *nic);
+
+// ---- nic_slow.c
+void slow_fini(struct slow *s);
+// True: the frame was taken in, to wait or to be dropped.
+bool slow_take(struct nic *nic, struct rte_mbuf *m);
+// The next frame that the host has taken; NULL: none. The caller frees it.
+struct rte_mbuf *slow_next(struct nic *nic);
+// Sends the PAUSE or XON that is due. Returns when to come back.
+uint64_t slow_send(struct nic *nic);
 
 // ---- nic_cm.c
 struct roce_pkt;
 struct roce_addr;
 void nic_on_cm(struct nic *nic, const struct roce_pkt *pkt, const struct roce_addr *from);
 void cm_fill(const struct nic *nic, const struct qp *qp, struct cm_msg *m);
+// What a REQ makes of a new queue pair, and what the REP to it makes of the initiator's.
+void cm_accept(struct nic *nic, struct qp *qp, const struct cm_msg *req, uint16_t peer,
+	       bool reads);
+void cm_establish(struct nic *nic, struct qp *qp, const struct cm_msg *rep);

@@ -24,6 +24,7 @@ enum stop {
 	STOP_NOTHING, // nothing may go
 	STOP_PACED, // the line
 	STOP_ROOM, // the driver, or memory
+	STOP_BLOCKED, // a queue pair that waits for its pace, and lets nobody pass
 	STOP_FULL, // the batch
 };
 
@@ -32,7 +33,7 @@ static uint64_t earlier(uint64_t a, uint64_t b)
 	return a < b ? a : b;
 }
 
-static uint64_t room_retry(const struct nic *nic)
+uint64_t nic_room_retry(const struct nic *nic)
 {
 	return nic->cfg.facts.wakes ? UINT64_MAX : nic->now_ns + ROOM_RETRY_NS;
 }
@@ -46,6 +47,17 @@ struct rte_mbuf *nic_alloc(struct nic *nic, uint32_t len)
 	rte_pktmbuf_free(m);
 	nic->stats.no_mbuf++;
 	return NULL;
+}
+
+// A data frame, of which no more is stored than the owner wants.
+static struct rte_mbuf *alloc_data(struct nic *nic, uint32_t len)
+{
+	uint32_t snap = nic->cfg.snap;
+	struct rte_mbuf *m = nic_alloc(nic, snap != 0 && snap < len ? snap : len);
+
+	if (m != NULL)
+		m->pkt_len = len;
+	return m;
 }
 
 void nic_ctl_push(struct nic *nic, struct rte_mbuf *m)
@@ -79,42 +91,63 @@ static void poll_pause(struct nic *nic)
 	struct pfc_times f = {0};
 	struct port_pause p;
 
-	if (nic->cfg.ops->pause != NULL) {
-		for (unsigned c = 0; c < NIC_CLASSES; c++) {
-			if (!nic->cfg.ops->pause(nic->cfg.drv, c, &p) || p.seq == nic->pause_seq[c])
-				continue;
-			// Frames between the last two looks were overtaken by this one; count them.
-			ctr_add(&nic->pfc_rx.stats[c].frames, p.seq - nic->pause_seq[c] - 1);
-			nic->pause_seq[c] = p.seq;
-			f.enable |= (uint8_t)(1u << c);
-			f.quanta[c] = p.quanta;
-		}
-		if (f.enable != 0)
-			pfc_rx_frame(&nic->pfc, &nic->pfc_rx, &f, nic->now_ns);
+	for (unsigned c = 0; c < NIC_CLASSES; c++) {
+		if (!nic->cfg.ops->pause(nic->cfg.drv, c, &p) || p.seq == nic->pause_seq[c])
+			continue;
+		// Frames between the last two looks were overtaken by this one; count them.
+		ctr_add(&nic->pfc_rx.stats[c].frames, p.seq - nic->pause_seq[c] - 1);
+		nic->pause_seq[c] = p.seq;
+		f.enable |= (uint8_t)(1u << c);
+		f.quanta[c] = p.quanta;
 	}
-	pfc_rx_expire(&nic->pfc_rx, nic->now_ns);
+	if (f.enable != 0)
+		pfc_rx_frame(&nic->pfc, &nic->pfc_rx, &f, nic->now_ns);
+}
+
+// A NIC that has paused for too long says nothing of pauses any more.
+static bool guard_forbids(struct nic *nic, const struct pfc_times *f)
+{
+	struct guard *g = &nic->slow.guard;
+	bool before = g->tripped;
+
+	if (guard_allows(g, nic->cfg.faults.storm_guard_ns, nic->cfg.speed_bps, f, nic->now_ns))
+		return false;
+	nic->stats.storm_guard_trips += !before;
+	nic->storm.next_ns = UINT64_MAX;
+	return true;
+}
+
+bool nic_send_pfc(struct nic *nic, const struct pfc_times *f)
+{
+	struct rte_mbuf *m;
+
+	if (guard_forbids(nic, f))
+		return false;
+	m = nic_alloc(nic, PFC_FRAME_LEN);
+	if (m == NULL)
+		return false;
+	pfc_frame_build(rte_pktmbuf_mtod(m, uint8_t *), nic->cfg.facts.mac, f);
+	if (nic->cfg.ops->tx(nic->cfg.drv, &m, 1) == 0) {
+		rte_pktmbuf_free(m);
+		return false;
+	}
+	nic->stats.tx_frames++;
+	pfc_tx_sent(&nic->pfc, &nic->pfc_tx, f, nic->now_ns);
+	shaper_charge(&nic->line, &nic->line_state, PFC_FRAME_LEN + LINK_OVERHEAD_BYTES);
+	return true;
 }
 
 // Sends what the storm has due, ahead of everything. Returns when it needs attention again.
 static uint64_t send_storm(struct nic *nic)
 {
 	struct pfc_times f;
-	struct rte_mbuf *m;
 
 	if (!storm_due(&nic->storm, nic->now_ns, &f))
 		return nic->storm.next_ns;
-	m = nic_alloc(nic, PFC_FRAME_LEN);
-	if (m == NULL)
-		return nic->now_ns + ROOM_RETRY_NS;
-	pfc_frame_build(rte_pktmbuf_mtod(m, uint8_t *), nic->cfg.facts.mac, &f);
-	if (nic->cfg.ops->tx(nic->cfg.drv, &m, 1) == 0) {
-		rte_pktmbuf_free(m);
-		return room_retry(nic);
-	}
-	nic->stats.tx_frames++;
-	pfc_tx_sent(&nic->pfc, &nic->pfc_tx, &f, nic->now_ns);
-	shaper_charge(&nic->line, &nic->line_state, PFC_FRAME_LEN + LINK_OVERHEAD_BYTES);
-	storm_sent(&nic->storm, nic->now_ns);
+	if (nic_send_pfc(nic, &f))
+		storm_sent(&nic->storm, nic->now_ns);
+	else if (nic->storm.next_ns != UINT64_MAX)
+		return nic_room_retry(nic);
 	return nic->storm.next_ns;
 }
 
@@ -148,10 +181,9 @@ static void peek(struct nic *nic, const struct qp *qp, enum qp_send what, struct
 	}
 }
 
-static void commit(struct nic *nic, struct qp *qp, enum qp_send what, const struct roce_pkt *pkt)
+static void commit(struct nic *nic, struct qp *qp, enum qp_send what, const struct roce_pkt *pkt,
+		   uint32_t len)
 {
-	uint32_t len = roce_frame_len(pkt);
-
 	switch (what) {
 	case QP_CM:
 		nic->cm_psn = (nic->cm_psn + 1) & BTH_PSN_MASK;
@@ -165,13 +197,15 @@ static void commit(struct nic *nic, struct qp *qp, enum qp_send what, const stru
 	default:
 		req_sent(&qp->req, pkt, nic->now_ns);
 	}
+	qp->tx_bytes += len;
 	count_data(nic, qp, len);
 	shaper_update(&qp->rate, &qp->pace, nic->now_ns);
 	shaper_charge(&qp->rate, &qp->pace, len + LINK_OVERHEAD_BYTES);
+	qp_cc_sent(nic, qp, len);
 }
 
 static void build(struct nic *nic, const struct qp *qp, enum qp_send what, struct roce_pkt *pkt,
-		  uint8_t *out)
+		  struct rte_mbuf *m)
 {
 	const struct peer *peer = &nic->peers[qp->peer];
 	struct roce_addr addr = {
@@ -191,7 +225,10 @@ static void build(struct nic *nic, const struct qp *qp, enum qp_send what, struc
 		cm_build(mad, &msg);
 		pkt->payload = mad;
 	}
-	roce_build(out, &addr, pkt);
+	if (m->data_len < m->pkt_len)
+		roce_build_headers(rte_pktmbuf_mtod(m, uint8_t *), m->data_len, &addr, pkt);
+	else
+		roce_build(rte_pktmbuf_mtod(m, uint8_t *), &addr, pkt);
 }
 
 // One frame of a queue pair whose turn it is. STOP_FULL: it went into the batch.
@@ -206,16 +243,16 @@ static enum stop add_qp(struct nic *nic, struct qp *qp, enum qp_send what, struc
 	len = roce_frame_len(&pkt);
 	if ((int64_t)len > b->room)
 		return STOP_ROOM;
-	m = nic_alloc(nic, len);
+	m = what == QP_CM || pkt.opcode == RC_ACK ? nic_alloc(nic, len) : alloc_data(nic, len);
 	if (m == NULL)
 		return STOP_ROOM;
 	pkt.payload = payload_at(&nic->payload, offset);
-	build(nic, qp, what, &pkt, rte_pktmbuf_mtod(m, uint8_t *));
+	build(nic, qp, what, &pkt, m);
 	b->cls[b->n] = qp->cls;
 	b->m[b->n++] = m;
 	b->room -= len;
 	shaper_charge(&nic->line, &nic->line_state, len + LINK_OVERHEAD_BYTES);
-	commit(nic, qp, what, &pkt);
+	commit(nic, qp, what, &pkt, len);
 	return STOP_FULL;
 }
 
@@ -227,14 +264,16 @@ static enum stop serve_class(struct nic *nic, unsigned c, struct batch *b)
 	enum qp_send what = qp_next_send(nic, qp);
 	enum stop stop = STOP_FULL;
 
+	if (what == QP_LATER && nic->cfg.cc.leak)
+		return STOP_BLOCKED;
 	if (what > QP_LATER)
 		stop = add_qp(nic, qp, what, b);
 	if (stop == STOP_ROOM)
 		return stop; // it keeps its turn
-	r->head = (r->head + 1) % nic->cfg.max_qps;
-	r->n--;
-	qp->queued = false;
-	qp_update(nic, qp);
+	ready_pop(nic, r);
+	if (r->n == 0)
+		nic->ready_classes &= (uint8_t)~(1u << c);
+	qp_unqueued(nic, qp);
 	return stop;
 }
 
@@ -253,36 +292,63 @@ static bool add_ctl(struct nic *nic, struct batch *b)
 	return true;
 }
 
+// CNPs go ahead of all data, as in hardware.
+static bool add_cnp(struct nic *nic, struct batch *b)
+{
+	struct rte_mbuf *m;
+
+	if (b->room < ROCE_MIN_LEN + CNP_PAYLOAD_LEN)
+		return false;
+	m = nic_cnp_build(nic);
+	if (m == NULL)
+		return false;
+	b->cls[b->n] = nic->cc.cnp_cls;
+	b->m[b->n++] = m;
+	b->room -= m->pkt_len;
+	shaper_charge(&nic->line, &nic->line_state, m->pkt_len + LINK_OVERHEAD_BYTES);
+	nic_cnp_sent(nic);
+	return true;
+}
+
 // The next class with something to send that is not paused, after the one served last; -1: none.
 static int next_class(const struct nic *nic)
 {
-	for (unsigned i = 0; i < NIC_CLASSES; i++) {
-		unsigned c = (nic->next_class + i) % NIC_CLASSES;
+	unsigned may = nic->ready_classes & ~(unsigned)nic->pfc_rx.paused;
 
-		if (nic->ready[c].n != 0 && !(nic->pfc_rx.paused & 1u << c))
-			return (int)c;
-	}
-	return -1;
+	if (may == 0)
+		return -1;
+	may = (may | may << NIC_CLASSES) >> nic->next_class;
+	return (__builtin_ctz(may) + (int)nic->next_class) % NIC_CLASSES;
+}
+
+// Whether a frame may go as far as class and pace of its kind are concerned.
+static bool anything(const struct nic *nic)
+{
+	return (nic->ready_classes & ~(unsigned)nic->pfc_rx.paused) != 0 ||
+	       (nic->n_ctl != 0 && !(nic->pfc_rx.paused & 1u)) || nic_cnp_ready(nic);
 }
 
 static enum stop fill(struct nic *nic, struct batch *b)
 {
 	while (b->n < b->limit) {
 		bool ctl = nic->n_ctl != 0 && !(nic->pfc_rx.paused & 1u);
+		bool cnp = !ctl && nic_cnp_ready(nic);
 		int c = next_class(nic);
 		enum stop stop;
 
-		if (!ctl && c < 0)
+		if (!ctl && !cnp && c < 0)
 			return STOP_NOTHING;
 		if (!shaper_ready(&nic->line, &nic->line_state))
 			return STOP_PACED;
 		if (ctl)
 			stop = add_ctl(nic, b) ? STOP_FULL : STOP_ROOM;
+		else if (cnp)
+			stop = add_cnp(nic, b) ? STOP_FULL : STOP_ROOM;
 		else
 			stop = serve_class(nic, (unsigned)c, b);
-		if (stop == STOP_ROOM)
+		if (stop != STOP_FULL)
 			return stop;
-		if (!ctl)
+		if (!ctl && !cnp)
 			nic->next_class = ((unsigned)c + 1) % NIC_CLASSES;
 	}
 	return STOP_FULL;
@@ -329,10 +395,9 @@ static bool pause_matters(const struct nic *nic)
 {
 	if (nic->n_held != 0 || nic->n_ctl != 0)
 		return nic->pfc_rx.paused != 0;
-	for (unsigned c = 0; c < NIC_CLASSES; c++)
-		if (nic->ready[c].n != 0 && nic->pfc_rx.paused & 1u << c)
-			return true;
-	return false;
+	if (nic->cc.due.n != 0 && nic->pfc_rx.paused & 1u << nic->cc.cnp_cls)
+		return true;
+	return (nic->ready_classes & nic->pfc_rx.paused) != 0;
 }
 
 static uint64_t send_frames(struct nic *nic)
@@ -341,31 +406,55 @@ static uint64_t send_frames(struct nic *nic)
 	uint32_t limit = most != 0 && most < NIC_TX_BATCH ? most : NIC_TX_BATCH;
 
 	for (uint32_t n = 0; n < NIC_TX_FRAMES;) {
-		struct batch b = {.limit = limit, .room = nic->cfg.ops->tx_room(nic->cfg.drv)};
-		enum stop stop = fill(nic, &b);
+		struct batch b; // its frames are written before they are read
+		enum stop stop;
 
+		// A driver that is asked for room may call when there is: only ask with a purpose.
+		if (!anything(nic))
+			return nic_cnp_wake(nic);
+		b.n = 0;
+		b.limit = limit;
+		b.room = nic->cfg.ops->tx_room(nic->cfg.drv);
+		if (b.room <= 0)
+			return nic_room_retry(nic);
+		stop = fill(nic, &b);
 		hand_over(nic, &b);
 		n += b.n;
 		if (nic->n_held != 0 || stop == STOP_ROOM)
-			return room_retry(nic);
+			return nic_room_retry(nic);
 		if (stop == STOP_PACED)
 			return shaper_ready_at(&nic->line_state, nic->now_ns);
-		if (stop == STOP_NOTHING)
-			return UINT64_MAX;
+		if (stop == STOP_NOTHING || stop == STOP_BLOCKED)
+			return nic_cnp_wake(nic);
 	}
 	return nic->now_ns;
+}
+
+// Nothing to send, to pause or to be paused for: what most frames leave behind at a receiver.
+static bool quiet(const struct nic *nic)
+{
+	return (nic->n_held | nic->n_ctl | nic->ready_classes | nic->cc.due.n) == 0 &&
+	       (nic->pfc_rx.paused | nic->slow.b.want | nic->slow.paused) == 0 &&
+	       nic->storm.next_ns == UINT64_MAX && nic->cfg.ops->pause == NULL;
 }
 
 uint64_t nic_send(struct nic *nic)
 {
 	uint64_t wake;
 
-	poll_pause(nic);
+	if (quiet(nic))
+		return UINT64_MAX;
+	if (nic->cfg.ops->pause != NULL)
+		poll_pause(nic);
+	if (nic->pfc_rx.paused != 0)
+		pfc_rx_expire(&nic->pfc_rx, nic->now_ns);
 	shaper_update(&nic->line, &nic->line_state, nic->now_ns);
-	wake = send_storm(nic);
+	wake = nic->now_ns < nic->storm.next_ns ? nic->storm.next_ns : send_storm(nic);
+	if ((nic->slow.b.want | nic->slow.paused) != 0)
+		wake = earlier(wake, slow_send(nic));
 	if (nic->n_held == 0 || flush_held(nic))
 		wake = earlier(wake, send_frames(nic));
 	else
-		wake = earlier(wake, room_retry(nic));
+		wake = earlier(wake, nic_room_retry(nic));
 	return pause_matters(nic) ? earlier(wake, pfc_rx_next(&nic->pfc_rx)) : wake;
 }

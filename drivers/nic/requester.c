@@ -8,54 +8,53 @@
 
 static_assert((REQ_MAX_MSGS & (REQ_MAX_MSGS - 1)) == 0, "the ring index is masked");
 
-static struct req_msg *msg_at(struct requester *r, uint32_t i)
+void req_init(struct requester *r, const struct req_params *p, const struct req_memory *m)
 {
-	return &r->msgs[i & (REQ_MAX_MSGS - 1)];
+	*r = (struct requester){.p = *p, .m = *m};
 }
 
-static const struct req_msg *msg_at_const(const struct requester *r, uint32_t i)
+void req_move(struct requester *r, struct req_msg *msgs, uint32_t n_msgs)
 {
-	return &r->msgs[i & (REQ_MAX_MSGS - 1)];
+	for (uint32_t i = r->head; i != r->tail; i++)
+		msgs[i & (n_msgs - 1)] = *req_msg_at(r, i);
+	r->m.msgs = msgs;
+	r->m.n_msgs = n_msgs;
 }
 
-void req_init(struct requester *r, const struct req_params *p)
+bool req_post(struct requester *r, uint32_t n_bytes, uint64_t tag, uint64_t now_ns)
 {
-	*r = (struct requester){.p = *p};
-}
+	struct req_msg *m = req_msg_at(r, r->tail);
 
-bool req_post(struct requester *r, uint32_t n_bytes, uint64_t now_ns)
-{
-	const struct req_msg *last = msg_at_const(r, r->tail - 1);
-	struct req_msg *m = msg_at(r, r->tail);
-
-	if (req_outstanding(r) == REQ_MAX_MSGS)
+	if (req_outstanding(r) == r->m.n_msgs)
 		return false;
 	if (r->next_offset + n_bytes > r->p.region_bytes)
 		r->next_offset = 0;
 	*m = (struct req_msg){
-		// The slot before the first message is zeroed, and right when the ring was drained.
-		.first_seq = last->first_seq + last->n_pkts,
+		.first_seq = r->next_seq,
 		.offset = r->next_offset,
+		.tag = tag,
 		.posted_ns = now_ns,
 		.n_bytes = n_bytes,
 		.n_pkts = n_bytes == 0 ? 1 : (n_bytes + r->p.mtu - 1) / r->p.mtu,
 	};
+	r->next_seq += m->n_pkts;
 	r->next_offset += n_bytes;
 	r->tail++;
 	return true;
 }
 
-bool req_can_send(const struct requester *r)
+uint64_t req_done_bytes(const struct requester *r)
 {
-	const struct req_msg *m = msg_at_const(r, r->cur);
+	const struct req_msg *m;
+	uint64_t part;
 
-	if (r->failed || r->cur == r->tail)
-		return false;
-	if (r->p.op != REQ_READ)
-		return r->nxt - r->una < r->p.window;
-	// One READ may be larger than the window, but then it goes alone.
-	return r->cur - r->head < REQ_MAX_READS &&
-	       (r->nxt == r->una || m->first_seq + m->n_pkts - r->una <= r->p.window);
+	if (r->head == r->tail || r->p.go_back_0)
+		return r->complete_bytes;
+	m = req_msg_at(r, r->head);
+	if (r->una <= m->first_seq)
+		return r->complete_bytes;
+	part = (r->una - m->first_seq) * r->p.mtu;
+	return r->complete_bytes + (part < m->n_bytes ? part : m->n_bytes);
 }
 
 static uint8_t data_opcode(uint8_t op, bool first, bool last)
@@ -81,7 +80,7 @@ static void peek_read(const struct requester *r, const struct req_msg *m, struct
 
 void req_peek(const struct requester *r, struct roce_pkt *pkt, uint64_t *offset)
 {
-	const struct req_msg *m = msg_at_const(r, r->cur);
+	const struct req_msg *m = req_msg_at(r, r->cur);
 	uint32_t k = (uint32_t)(r->nxt - m->first_seq);
 	bool last = k + 1 == m->n_pkts;
 
@@ -102,14 +101,18 @@ void req_peek(const struct requester *r, struct roce_pkt *pkt, uint64_t *offset)
 
 void req_sent(struct requester *r, const struct roce_pkt *pkt, uint64_t now_ns)
 {
-	const struct req_msg *m = msg_at_const(r, r->cur);
+	struct req_msg *m = req_msg_at(r, r->cur);
 	uint64_t end = m->first_seq + m->n_pkts;
 
 	if (r->nxt < r->max)
-		r->stats.retransmissions++;
+		r->m.stats->retransmissions++;
+	else if (r->nxt == m->first_seq)
+		m->first_tx_ns = now_ns;
 	r->nxt = r->p.op == REQ_READ ? end : r->nxt + 1;
-	if (r->nxt == end)
+	if (r->nxt == end) {
+		m->last_tx_ns = now_ns;
 		r->cur++;
+	}
 	if (r->nxt > r->max)
 		r->max = r->nxt;
 	if (pkt->ack_req) {
@@ -123,7 +126,7 @@ static void seek(struct requester *r, uint32_t from)
 {
 	r->cur = from;
 	while (r->cur != r->tail) {
-		const struct req_msg *m = msg_at_const(r, r->cur);
+		const struct req_msg *m = req_msg_at(r, r->cur);
 
 		if (r->nxt < m->first_seq + m->n_pkts)
 			return;
@@ -131,10 +134,16 @@ static void seek(struct requester *r, uint32_t from)
 	}
 }
 
+// Packets from seq on go again. All messages before its own are complete.
 static void go_back(struct requester *r, uint64_t seq)
 {
 	r->nxt = seq;
 	seek(r, r->head);
+	if (!r->p.go_back_0 || r->cur == r->tail)
+		return;
+	r->nxt = req_msg_at(r, r->cur)->first_seq;
+	if (r->una > r->nxt)
+		r->una = r->nxt;
 }
 
 // Packets below seq have arrived.
@@ -161,14 +170,14 @@ static int64_t seq_of(const struct requester *r, uint32_t psn)
 
 static void on_nak(struct requester *r, uint64_t seq, uint8_t syndrome, uint64_t now_ns)
 {
-	r->stats.naks++;
+	r->m.stats->naks++;
 	if ((syndrome & AETH_VALUE_MASK) != NAK_PSN_SEQUENCE) {
 		r->failed = true;
 		r->failed_syndrome = syndrome;
 		return;
 	}
 	if (seq < r->una) {
-		r->stats.ignored++;
+		r->m.stats->ignored++;
 		return;
 	}
 	// A lost READ request says nothing of the responses to those before it.
@@ -182,13 +191,13 @@ void req_on_ack(struct requester *r, const struct roce_pkt *pkt, uint64_t now_ns
 {
 	int64_t seq = seq_of(r, pkt->psn);
 
-	if (seq < 0 || r->failed) {
-		r->stats.ignored++;
+	if (seq < 0 || r->failed || (r->p.go_back_0 && (uint64_t)seq >= r->nxt)) {
+		r->m.stats->ignored++;
 		return;
 	}
 	switch (pkt->syndrome & AETH_KIND_MASK) {
 	case AETH_ACK:
-		r->stats.acks++;
+		r->m.stats->acks++;
 		// READs are complete when their data is here; an ACK proves nothing about it.
 		if (r->p.op != REQ_READ)
 			advance(r, (uint64_t)seq + 1, now_ns);
@@ -197,32 +206,32 @@ void req_on_ack(struct requester *r, const struct roce_pkt *pkt, uint64_t now_ns
 		on_nak(r, (uint64_t)seq, pkt->syndrome, now_ns);
 		break;
 	default: // receiver not ready: this endpoint's peers always are, the timer covers others
-		r->stats.ignored++;
+		r->m.stats->ignored++;
 	}
 }
 
 enum req_read_verdict req_on_read(struct requester *r, const struct roce_pkt *pkt, uint64_t now_ns,
 				  uint64_t *offset)
 {
-	const struct req_msg *m = msg_at_const(r, r->head);
+	const struct req_msg *m = req_msg_at(r, r->head);
 	int64_t seq = seq_of(r, pkt->psn);
 	uint32_t done;
 
 	if (r->p.op != REQ_READ || r->failed || seq < (int64_t)r->una) {
-		r->stats.ignored++;
+		r->m.stats->ignored++;
 		return REQ_READ_IGNORED;
 	}
 	if ((uint64_t)seq > r->una) {
 		if (!r->gap_open) {
 			r->gap_open = true;
-			r->stats.read_gaps++;
+			r->m.stats->read_gaps++;
 			go_back(r, r->una);
 		}
 		return REQ_READ_GAP;
 	}
 	done = (uint32_t)(r->una - m->first_seq) * r->p.mtu;
 	if (pkt->payload_len != (m->n_bytes - done < r->p.mtu ? m->n_bytes - done : r->p.mtu)) {
-		r->stats.ignored++;
+		r->m.stats->ignored++;
 		return REQ_READ_IGNORED;
 	}
 	*offset = m->offset + done;
@@ -230,29 +239,30 @@ enum req_read_verdict req_on_read(struct requester *r, const struct roce_pkt *pk
 	return REQ_READ_TAKEN;
 }
 
-bool req_complete(struct requester *r, struct req_msg *out)
+uint32_t req_head_complete_bytes(const struct requester *r)
 {
-	const struct req_msg *m = msg_at_const(r, r->head);
-
-	if (r->head == r->tail || r->una < m->first_seq + m->n_pkts)
-		return false;
-	*out = *m;
-	r->head++;
-	return true;
+	return req_head_complete(r) ? req_msg_at(r, r->head)->n_bytes : 0;
 }
 
-uint64_t req_deadline(const struct requester *r)
+bool req_complete(struct requester *r, struct req_msg *out)
 {
-	return !r->failed && r->una < r->answer_seq ? r->timer_ns + r->p.rto_ns : UINT64_MAX;
+	const struct req_msg *m = req_msg_at(r, r->head);
+
+	if (!req_head_complete(r))
+		return false;
+	*out = *m;
+	r->complete_bytes += m->n_bytes;
+	r->head++;
+	return true;
 }
 
 void req_on_timer(struct requester *r, uint64_t now_ns)
 {
 	if (now_ns < req_deadline(r))
 		return;
-	r->stats.timeouts++;
+	r->m.stats->timeouts++;
 	r->gap_open = false;
 	r->timer_ns = now_ns;
-	r->answer_seq = r->una; // stopped until a packet asks again
 	go_back(r, r->una);
+	r->answer_seq = r->una; // stopped until a packet asks again
 }

@@ -13,6 +13,11 @@
 //   NAK p, timer: nxt = una (go-back-N)       READ response p:  una = p + 1 if p is una, else
 //                                                               once per gap nxt = una
 //
+// With go_back_0 the older NICs' way: what is lost throws its message back to its first packet,
+// under the PSNs it had: una = nxt = the message's first. Acknowledgements from before, of packets
+// that are to be sent again, then count no more. With a fence a message waits until those before it
+// are complete.
+//
 // The timer runs while a packet that asks for an answer is unanswered; it counts from the last such
 // packet or the last progress, whichever is later.
 #pragma once
@@ -33,6 +38,7 @@ enum req_op { REQ_WRITE, REQ_SEND, REQ_READ };
 
 struct req_params {
 	uint8_t op; // enum req_op
+	bool go_back_0, fence;
 	uint16_t mtu; // path MTU
 	uint32_t window; // unacknowledged packets
 	uint64_t rto_ns;
@@ -46,7 +52,10 @@ struct req_params {
 struct req_msg {
 	uint64_t first_seq;
 	uint64_t offset; // stream position of its first byte
+	uint64_t tag; // the caller's
 	uint64_t posted_ns;
+	uint64_t first_tx_ns; // when its first packet left for the first time
+	uint64_t last_tx_ns; // when its last packet left, for the last time
 	uint32_t n_bytes;
 	uint32_t n_pkts;
 };
@@ -55,24 +64,41 @@ struct req_stats {
 	uint64_t retransmissions, timeouts, naks, acks, read_gaps, ignored;
 };
 
+// What the caller lends it.
+struct req_memory {
+	struct req_msg *msgs; // outstanding messages, a ring
+	uint32_t n_msgs; // its size, a power of two up to REQ_MAX_MSGS
+	struct req_stats *stats; // only added to; many requesters may share one
+};
+
 struct requester {
 	struct req_params p;
 	uint64_t una, nxt, max; // packet counts, see above
+	uint64_t next_seq; // of the next message
 	uint64_t next_offset; // stream position of the next message
 	uint64_t answer_seq; // a packet below this has asked for an answer
 	uint64_t timer_ns; // when it was last (re)started
+	uint64_t complete_bytes; // of messages that were taken out
 	uint32_t head, tail, cur; // messages: oldest incomplete, end, the one that holds nxt
 	bool gap_open; // the gap at una has been asked for
 	bool failed; // the responder refused: syndrome tells why
 	uint8_t failed_syndrome;
-	struct req_stats stats;
-	struct req_msg msgs[REQ_MAX_MSGS];
+	struct req_memory m;
 };
 
-void req_init(struct requester *r, const struct req_params *p);
+void req_init(struct requester *r, const struct req_params *p, const struct req_memory *m);
 
-// Adds a message of n_bytes (at most REQ_MAX_MSG_BYTES); false: too many are outstanding.
-bool req_post(struct requester *r, uint32_t n_bytes, uint64_t now_ns);
+// Moves outstanding messages to a larger ring; the old one is the caller's again.
+void req_move(struct requester *r, struct req_msg *msgs, uint32_t n_msgs);
+
+// Adds a message of n_bytes (at most REQ_MAX_MSG_BYTES); false: the ring is full.
+bool req_post(struct requester *r, uint32_t n_bytes, uint64_t tag, uint64_t now_ns);
+
+// The message with a number (they count from 0, in 32 bits) that is outstanding.
+static inline struct req_msg *req_msg_at(const struct requester *r, uint32_t number)
+{
+	return &r->m.msgs[number & (r->m.n_msgs - 1)];
+}
 
 // Messages posted and not complete.
 static inline uint32_t req_outstanding(const struct requester *r)
@@ -86,8 +112,26 @@ static inline bool req_all_sent(const struct requester *r)
 	return r->cur == r->tail;
 }
 
+// Payload that is done: acknowledged, or READ and here. With go_back_0: of complete messages.
+uint64_t req_done_bytes(const struct requester *r);
+
+// Bytes of the oldest message if it is complete, else 0.
+uint32_t req_head_complete_bytes(const struct requester *r);
+
 // Whether the window lets a packet go now.
-bool req_can_send(const struct requester *r);
+static inline bool req_can_send(const struct requester *r)
+{
+	const struct req_msg *m;
+
+	if (r->failed || r->cur == r->tail || (r->p.fence && r->cur != r->head))
+		return false;
+	if (r->p.op != REQ_READ)
+		return r->nxt - r->una < r->p.window;
+	// One READ may be larger than the window, but then it goes alone.
+	m = req_msg_at(r, r->cur);
+	return r->cur - r->head < REQ_MAX_READS &&
+	       (r->nxt == r->una || m->first_seq + m->n_pkts - r->una <= r->p.window);
+}
 
 // The packet to send next, only if req_can_send; changes nothing. *offset: stream position of
 // its payload, whose bytes the caller supplies (pkt->payload stays NULL).
@@ -105,11 +149,25 @@ enum req_read_verdict { REQ_READ_TAKEN, REQ_READ_GAP, REQ_READ_IGNORED };
 enum req_read_verdict req_on_read(struct requester *r, const struct roce_pkt *pkt, uint64_t now_ns,
 				  uint64_t *offset);
 
+// Whether the oldest message is complete.
+static inline bool req_head_complete(const struct requester *r)
+{
+	const struct req_msg *m;
+
+	if (r->head == r->tail)
+		return false;
+	m = req_msg_at(r, r->head);
+	return r->una >= m->first_seq + m->n_pkts;
+}
+
 // Takes the oldest message out when it is complete. To be called until false after each event.
 bool req_complete(struct requester *r, struct req_msg *out);
 
 // When the retransmission timer runs out; UINT64_MAX when it does not run.
-uint64_t req_deadline(const struct requester *r);
+static inline uint64_t req_deadline(const struct requester *r)
+{
+	return !r->failed && r->una < r->answer_seq ? r->timer_ns + r->p.rto_ns : UINT64_MAX;
+}
 
 // Acts on a timer that has run out; does nothing before its time.
 void req_on_timer(struct requester *r, uint64_t now_ns);

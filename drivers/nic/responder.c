@@ -6,14 +6,14 @@
 #include "dataplane/packet/wire.h"
 #include "drivers/nic/psn.h"
 
-void resp_init(struct responder *r, const struct resp_params *p)
+void resp_init(struct responder *r, const struct resp_params *p, const struct resp_memory *m)
 {
-	*r = (struct responder){.p = *p, .epsn = p->first_psn};
+	*r = (struct responder){.p = *p, .epsn = p->first_psn, .m = *m};
 }
 
 static enum resp_verdict refuse(struct responder *r, uint8_t code)
 {
-	r->stats.refused++;
+	r->m.stats->refused++;
 	r->dead = true;
 	r->nak_due = true;
 	r->nak_code = code;
@@ -35,7 +35,7 @@ static uint32_t packets_of(const struct responder *r, uint32_t n_bytes)
 static void cut_reads(struct responder *r, uint32_t psn)
 {
 	while (r->n_reads != 0) {
-		struct resp_read *last = &r->reads[r->n_reads - 1];
+		struct resp_read *last = &r->m.reads[r->n_reads - 1];
 		int32_t keep = psn_diff(psn, last->psn);
 
 		if (keep > 0) {
@@ -51,9 +51,9 @@ static void cut_reads(struct responder *r, uint32_t psn)
 
 static enum resp_verdict queue_read(struct responder *r, const struct roce_pkt *pkt)
 {
-	if (r->n_reads == RESP_MAX_READS)
+	if (r->n_reads >= r->m.max_reads)
 		return refuse(r, NAK_INVALID_REQUEST);
-	r->reads[r->n_reads++] = (struct resp_read){
+	r->m.reads[r->n_reads++] = (struct resp_read){
 		.offset = pkt->va - r->p.va,
 		.psn = pkt->psn,
 		.n_pkts = packets_of(r, pkt->dma_len),
@@ -64,7 +64,7 @@ static enum resp_verdict queue_read(struct responder *r, const struct roce_pkt *
 
 static enum resp_verdict on_duplicate(struct responder *r, const struct roce_pkt *pkt)
 {
-	r->stats.duplicates++;
+	r->m.stats->duplicates++;
 	if (roce_op_of(pkt->opcode)->kind != ROCE_READ_REQ) {
 		r->ack_due = true;
 		return RESP_DUPLICATE;
@@ -77,7 +77,7 @@ static enum resp_verdict on_duplicate(struct responder *r, const struct roce_pkt
 
 static enum resp_verdict on_gap(struct responder *r)
 {
-	r->stats.out_of_sequence++;
+	r->m.stats->out_of_sequence++;
 	if (!r->gap_open) {
 		r->gap_open = true;
 		r->nak_due = true;
@@ -94,7 +94,7 @@ static enum resp_verdict on_read_request(struct responder *r, const struct roce_
 		return refuse(r, NAK_REMOTE_ACCESS);
 	r->epsn = psn_add(r->epsn, packets_of(r, pkt->dma_len));
 	r->msn++;
-	r->stats.messages++;
+	r->m.stats->messages++;
 	return queue_read(r, pkt);
 }
 
@@ -125,24 +125,40 @@ static enum resp_verdict take(struct responder *r, const struct roce_pkt *pkt, u
 			return refuse(r, NAK_INVALID_REQUEST);
 		r->left -= pkt->payload_len;
 	}
+	if (op->first)
+		r->msg_psn = r->epsn;
 	*offset = r->offset;
 	r->offset += pkt->payload_len;
+	r->msg_bytes = pkt->payload_len + (op->first ? 0 : r->msg_bytes);
 	r->epsn = psn_add(r->epsn, 1);
 	r->msg_kind = op->last ? ROCE_OTHER : op->kind;
 	if (op->last) {
 		r->msn++;
-		r->stats.messages++;
+		r->m.stats->messages++;
 	}
 	r->ack_due |= pkt->ack_req;
 	return RESP_TAKEN;
 }
 
+// Whether the message under way begins anew with this packet.
+static bool starts_over(const struct responder *r, const struct roce_pkt *pkt)
+{
+	return r->p.go_back_0 && r->msg_kind != ROCE_OTHER && pkt->psn == r->msg_psn &&
+	       roce_op_of(pkt->opcode)->first && !roce_op_of(pkt->opcode)->last;
+}
+
 enum resp_verdict resp_on_request(struct responder *r, const struct roce_pkt *pkt, uint64_t *offset)
 {
-	int32_t diff = psn_diff(pkt->psn, r->epsn);
+	int32_t diff;
 
 	if (r->dead)
 		return RESP_REFUSED;
+	if (starts_over(r, pkt)) {
+		r->epsn = r->msg_psn;
+		r->offset -= r->msg_bytes;
+		r->msg_kind = ROCE_OTHER;
+	}
+	diff = psn_diff(pkt->psn, r->epsn);
 	if (diff < 0)
 		return on_duplicate(r, pkt);
 	if (diff > 0)
@@ -175,7 +191,7 @@ static uint8_t read_opcode(bool first, bool last)
 
 void resp_peek(const struct responder *r, struct roce_pkt *pkt, uint64_t *offset)
 {
-	const struct resp_read *job = &r->reads[0];
+	const struct resp_read *job;
 
 	*pkt = (struct roce_pkt){.dest_qp = r->p.dest_qp, .msn = r->msn & PSN_MASK};
 	*offset = 0;
@@ -183,6 +199,7 @@ void resp_peek(const struct responder *r, struct roce_pkt *pkt, uint64_t *offset
 		peek_ack(r, pkt);
 		return;
 	}
+	job = &r->m.reads[0];
 	pkt->opcode = read_opcode(!job->started, job->n_pkts == 1);
 	pkt->psn = job->psn;
 	pkt->syndrome = AETH_ACK | AETH_NO_CREDITS;
@@ -192,7 +209,7 @@ void resp_peek(const struct responder *r, struct roce_pkt *pkt, uint64_t *offset
 
 static void read_sent(struct responder *r, uint32_t len)
 {
-	struct resp_read *job = &r->reads[0];
+	struct resp_read *job = &r->m.reads[0];
 
 	job->started = true;
 	job->psn = psn_add(job->psn, 1);
@@ -209,9 +226,9 @@ void resp_sent(struct responder *r, const struct roce_pkt *pkt)
 	} else if (r->nak_due) {
 		// It says what an ACK would have said, too.
 		r->nak_due = r->ack_due = false;
-		r->stats.naks++;
+		r->m.stats->naks++;
 	} else {
 		r->ack_due = false;
-		r->stats.acks++;
+		r->m.stats->acks++;
 	}
 }

@@ -13,6 +13,10 @@
 //                               psn = epsn
 //   psn before epsn: a duplicate. SEND, WRITE: acknowledged again. READ: served again from there.
 //
+// With go_back_0, for a requester that starts a message over: the first packet of the message under
+// way, coming again, begins it anew. (To any other responder it is a duplicate like those behind
+// it, and the message goes on where it was.)
+//
 // Answers leave in this order: NAK or ACK (one for all that arrived meanwhile), then READ data.
 // A refusal (NAK other than sequence error) ends the queue pair.
 #pragma once
@@ -31,6 +35,7 @@ struct resp_params {
 	uint32_t rkey;
 	uint64_t va; // our region, rkey guards it
 	uint64_t region_bytes;
+	bool go_back_0;
 };
 
 struct resp_read {
@@ -45,18 +50,26 @@ struct resp_stats {
 	uint64_t out_of_sequence, duplicates, naks, acks, refused, messages;
 };
 
+// What the caller lends it.
+struct resp_memory {
+	struct resp_read *reads; // READ requests that wait
+	uint32_t max_reads; // up to RESP_MAX_READS; 0: READs are refused
+	struct resp_stats *stats; // only added to; many responders may share one
+};
+
 struct responder {
 	struct resp_params p;
 	uint32_t epsn; // expected next
+	uint32_t msg_psn; // of the first packet of the message under way
 	uint32_t msn; // messages finished
 	uint64_t offset; // stream position of the next payload byte
 	uint32_t left; // bytes left of a WRITE
+	uint32_t msg_bytes; // taken of the message under way, or of the last
 	uint8_t msg_kind; // enum roce_kind of the message under way, ROCE_OTHER: none
 	bool gap_open, ack_due, nak_due, dead;
 	uint8_t nak_code; // enum nak_code
 	uint32_t n_reads;
-	struct resp_read reads[RESP_MAX_READS];
-	struct resp_stats stats;
+	struct resp_memory m;
 };
 
 enum resp_verdict {
@@ -67,7 +80,7 @@ enum resp_verdict {
 	RESP_REFUSED,
 };
 
-void resp_init(struct responder *r, const struct resp_params *p);
+void resp_init(struct responder *r, const struct resp_params *p, const struct resp_memory *m);
 
 // A SEND, WRITE or READ request arrived. *offset is set for RESP_TAKEN.
 enum resp_verdict resp_on_request(struct responder *r, const struct roce_pkt *pkt,

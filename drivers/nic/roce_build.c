@@ -57,14 +57,13 @@ uint32_t roce_frame_len(const struct roce_pkt *p)
 	return ROCE_MIN_LEN + ext_len(&ops[p->opcode]) + p->payload_len + pad_of(p->payload_len);
 }
 
-// One's complement sum over a header without options whose checksum field is zero.
-static uint16_t ipv4_csum(const struct ipv4_hdr *ip)
+// One's complement sum over the words of the header that build_outer writes.
+static uint16_t ipv4_csum(const struct roce_addr *a, uint32_t total_len)
 {
-	const uint8_t *b = (const uint8_t *)ip;
-	uint32_t sum = 0;
+	uint32_t sum = (0x4500u | a->tos) + total_len + a->ip_id + IPV4_DF +
+		       (TTL << 8 | (unsigned)IP_PROTO_UDP) + (a->src_ip >> 16) +
+		       (a->src_ip & 0xffff) + (a->dst_ip >> 16) + (a->dst_ip & 0xffff);
 
-	for (unsigned i = 0; i < sizeof(*ip); i += 2)
-		sum += be16_get(b + i);
 	sum = (sum & 0xffff) + (sum >> 16);
 	sum += sum >> 16;
 	return (uint16_t)~sum;
@@ -85,7 +84,7 @@ static void build_outer(uint8_t *out, const struct roce_addr *a, uint32_t len)
 	be16_put(&ip->frag, IPV4_DF);
 	be32_put(&ip->src, a->src_ip);
 	be32_put(&ip->dst, a->dst_ip);
-	be16_put(&ip->csum, ipv4_csum(ip));
+	be16_put(&ip->csum, ipv4_csum(a, len - (uint32_t)sizeof(*eth)));
 	be16_put(&udp->sport, a->udp_sport);
 	be16_put(&udp->dport, ROCE_UDP_PORT);
 	be16_put(&udp->len, (uint16_t)(len - sizeof(*eth) - sizeof(*ip)));
@@ -121,27 +120,44 @@ static uint8_t *build_ext(uint8_t *at, const struct roce_op *op, const struct ro
 	return at;
 }
 
-void roce_build(uint8_t *out, const struct roce_addr *addr, const struct roce_pkt *p)
+// All headers. Returns where the payload begins.
+static uint8_t *build_headers(uint8_t *out, const struct roce_addr *addr, const struct roce_pkt *p)
 {
-	uint32_t len = roce_frame_len(p), pad = pad_of(p->payload_len);
 	struct bth_hdr *bth = (struct bth_hdr *)(out + ROCE_L2L3L4_LEN);
-	uint8_t *at;
 
-	build_outer(out, addr, len);
+	build_outer(out, addr, roce_frame_len(p));
 	bth->opcode = p->opcode;
-	bth->flags = (uint8_t)(BTH_MIG | pad << BTH_PAD_SHIFT);
+	// A CNP says that it is one by BECN, too, and nothing of path migration.
+	bth->flags = p->opcode == ROCE_CNP
+			     ? 0
+			     : (uint8_t)(BTH_MIG | pad_of(p->payload_len) << BTH_PAD_SHIFT);
 	be16_put(&bth->pkey, BTH_PKEY_DEFAULT);
-	bth->cong = 0;
+	bth->cong = p->opcode == ROCE_CNP ? BTH_BECN : 0;
 	be24_put(&bth->dest_qp, p->dest_qp);
 	bth->ack_req = p->ack_req ? BTH_ACK_REQ : 0;
 	be24_put(&bth->psn, p->psn);
-	at = build_ext((uint8_t *)(bth + 1), &ops[p->opcode], p);
+	return build_ext((uint8_t *)(bth + 1), &ops[p->opcode], p);
+}
+
+void roce_build(uint8_t *out, const struct roce_addr *addr, const struct roce_pkt *p)
+{
+	uint32_t len = roce_frame_len(p);
+	uint8_t *at = build_headers(out, addr, p);
+
 	if (p->payload_len != 0)
 		memcpy(at, p->payload, p->payload_len);
-	memset(at + p->payload_len, 0, pad);
+	memset(at + p->payload_len, 0, pad_of(p->payload_len));
 	icrc_put(out + len - ROCE_ICRC_LEN,
 		 icrc(out + sizeof(struct eth_hdr),
 		      len - (uint32_t)sizeof(struct eth_hdr) - ROCE_ICRC_LEN, PKT_IPV4));
+}
+
+void roce_build_headers(uint8_t *out, uint32_t stored, const struct roce_addr *addr,
+			const struct roce_pkt *p)
+{
+	uint8_t *at = build_headers(out, addr, p);
+
+	memset(at, 0, stored - (size_t)(at - out));
 }
 
 static void read_ext(const uint8_t *at, const struct roce_op *op, struct roce_pkt *p)
@@ -169,8 +185,8 @@ static void read_ext(const uint8_t *at, const struct roce_op *op, struct roce_pk
 	}
 }
 
-enum roce_read roce_read(const uint8_t *frame, uint32_t len, const struct pkt_info *info,
-			 struct roce_pkt *p)
+enum roce_read roce_read_headers(const uint8_t *frame, uint32_t len, uint32_t stored,
+				 const struct pkt_info *info, struct roce_pkt *p)
 {
 	const struct bth_hdr *bth = (const struct bth_hdr *)(frame + info->l4_off +
 							     sizeof(struct udp_hdr));
@@ -185,20 +201,30 @@ enum roce_read roce_read(const uint8_t *frame, uint32_t len, const struct pkt_in
 	pad = (uint32_t)(bth->flags & BTH_PAD_MASK) >> BTH_PAD_SHIFT;
 	fixed = (uint32_t)(sizeof(struct udp_hdr) + sizeof(*bth)) + ext_len(op) + pad +
 		ROCE_ICRC_LEN;
-	if (op->kind == ROCE_OTHER || inner < fixed || (bth->flags & BTH_VERSION_MASK) != 0)
+	if (op->kind == ROCE_OTHER || inner < fixed || (bth->flags & BTH_VERSION_MASK) != 0 ||
+	    info->l4_off + fixed - pad - ROCE_ICRC_LEN > stored)
 		return ROCE_READ_SHORT;
-	if (!icrc_check(frame, len, info))
-		return ROCE_READ_ICRC;
 	*p = (struct roce_pkt){
 		.opcode = info->bth_opcode,
 		.ack_req = bth->ack_req & BTH_ACK_REQ,
 		.dest_qp = info->bth_dest_qp,
 		.psn = info->bth_psn,
-		.payload = (const uint8_t *)(bth + 1) + ext_len(op),
 		.payload_len = inner - fixed,
 	};
 	read_ext((const uint8_t *)(bth + 1), op, p);
 	return ROCE_READ_OK;
+}
+
+enum roce_read roce_read(const uint8_t *frame, uint32_t len, const struct pkt_info *info,
+			 struct roce_pkt *p)
+{
+	enum roce_read r = roce_read_headers(frame, len, len, info, p);
+
+	if (r != ROCE_READ_OK)
+		return r;
+	p->payload = frame + info->l4_off + sizeof(struct udp_hdr) + sizeof(struct bth_hdr) +
+		     ext_len(&ops[info->bth_opcode]);
+	return icrc_check(frame, len, info) ? ROCE_READ_OK : ROCE_READ_ICRC;
 }
 
 uint16_t roce_udp_sport(uint32_t qpn_a, uint32_t qpn_b)

@@ -16,6 +16,7 @@ enum {
 	ROCE_L2L3L4_LEN = 14 + 20 + 8,
 	ROCE_MIN_LEN = ROCE_L2L3L4_LEN + 12 + 4, // BTH and iCRC
 	ROCE_MAX_EXTRA = 16 + 3, // RETH (the longest extension header an endpoint sends) and pad
+	ROCE_MAX_HEADERS = ROCE_L2L3L4_LEN + 12 + 16 + 4, // BTH, RETH and immediate
 };
 
 // What an opcode of the wire means to an endpoint. One row per opcode in roce_build.c.
@@ -72,9 +73,19 @@ uint32_t roce_frame_len(const struct roce_pkt *p);
 // Writes roce_frame_len(p) bytes.
 void roce_build(uint8_t *out, const struct roce_addr *addr, const struct roce_pkt *p);
 
+// Writes the first `stored` bytes of that frame, at least ROCE_MAX_HEADERS and fewer than all: its
+// headers, then zeros.
+void roce_build_headers(uint8_t *out, uint32_t stored, const struct roce_addr *addr,
+			const struct roce_pkt *p);
+
 // frame: untagged IPv4 RoCEv2 as parse() found it. p->payload points into the frame.
 enum roce_read roce_read(const uint8_t *frame, uint32_t len, const struct pkt_info *info,
 			 struct roce_pkt *p);
+
+// The same of a frame of len bytes of which only the first `stored` are there: it has no iCRC to
+// check, and p->payload is NULL.
+enum roce_read roce_read_headers(const uint8_t *frame, uint32_t len, uint32_t stored,
+				 const struct pkt_info *info, struct roce_pkt *p);
 
 // The UDP source port Linux derives from both queue pair numbers (symmetric), so that a flow
 // hashes to one path and a switch may score a pairing by it.

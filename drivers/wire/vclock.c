@@ -5,6 +5,17 @@
 #include <stddef.h>
 #include <stdlib.h>
 
+enum { ONCE_PER_CHUNK = 64 };
+static const uint32_t IDLE = UINT32_MAX;
+
+// An event of vclock_at; the first of each chunk only links the chunks.
+struct vclock_once {
+	struct vtimer timer;
+	vclock_fn *fn;
+	void *arg;
+	struct vclock_once *next;
+};
+
 void vclock_init(struct vclock *c)
 {
 	*c = (struct vclock){0};
@@ -13,61 +24,232 @@ void vclock_init(struct vclock *c)
 
 void vclock_fini(struct vclock *c)
 {
-	free(c->heap);
-	c->heap = NULL;
-}
+	while (c->chunks != NULL) {
+		struct vclock_once *chunk = c->chunks;
 
-static bool before(const struct vclock_event *a, const struct vclock_event *b)
-{
-	return a->t_ns != b->t_ns ? a->t_ns < b->t_ns : a->seq < b->seq;
-}
-
-static void sift_up(struct vclock *c, uint32_t i, struct vclock_event e)
-{
-	while (i > 0 && before(&e, &c->heap[(i - 1) / 2])) {
-		c->heap[i] = c->heap[(i - 1) / 2];
-		i = (i - 1) / 2;
+		c->chunks = chunk->next;
+		free(chunk);
 	}
-	c->heap[i] = e;
+	c->free_once = NULL;
 }
 
-static struct vclock_event pop(struct vclock *c)
-{
-	struct vclock_event top = c->heap[0], last = c->heap[--c->n];
-	uint32_t i = 0, child;
+// ---- the wheel
 
-	while ((child = 2 * i + 1) < c->n) {
-		if (child + 1 < c->n && before(&c->heap[child + 1], &c->heap[child]))
-			child++;
-		if (!before(&c->heap[child], &last))
-			break;
-		c->heap[i] = c->heap[child];
-		i = child;
+// The bit of a time at which a level's digit begins.
+static unsigned shift_of(unsigned level)
+{
+	return level == 0 ? 0 : VCLOCK_NEAR_BITS + (level - 1) * VCLOCK_FAR_BITS;
+}
+
+static unsigned first_slot_of(unsigned level)
+{
+	return level == 0 ? 0 : VCLOCK_NEAR + (level - 1) * VCLOCK_FAR;
+}
+
+static unsigned level_of_slot(unsigned slot)
+{
+	return slot < VCLOCK_NEAR ? 0 : 1 + (slot - VCLOCK_NEAR) / VCLOCK_FAR;
+}
+
+static void mark_used(struct vclock *c, unsigned level, unsigned slot)
+{
+	c->map[slot / 64] |= 1ull << slot % 64;
+	c->words[level] |= 1ull << (slot - first_slot_of(level)) / 64;
+	c->levels |= 1u << level;
+}
+
+static void mark_empty(struct vclock *c, unsigned level, unsigned slot)
+{
+	c->slot[slot] = NULL;
+	c->map[slot / 64] &= ~(1ull << slot % 64);
+	if (c->map[slot / 64] != 0)
+		return;
+	c->words[level] &= ~(1ull << (slot - first_slot_of(level)) / 64);
+	if (c->words[level] == 0)
+		c->levels &= ~(1u << level);
+}
+
+// Into the ring of a slot, ahead of those whose turn is later. Only a slot of level 0 is one
+// instant, where turns matter, and most turns are last.
+static void join(struct vclock *c, struct vtimer *t, unsigned level)
+{
+	struct vtimer *first = c->slot[t->slot], *after = first->prev;
+
+	if (level == 0)
+		while (after->seq > t->seq && after != first)
+			after = after->prev;
+	if (after == first && level == 0 && after->seq > t->seq) {
+		c->slot[t->slot] = t;
+		after = first->prev;
 	}
-	c->heap[i] = last;
-	return top;
+	t->prev = after;
+	t->next = after->next;
+	after->next->prev = t;
+	after->next = t;
+}
+
+static void insert(struct vclock *c, struct vtimer *t)
+{
+	uint64_t differs = t->t_ns ^ c->wheel_ns;
+	unsigned level = 0, slot = t->t_ns & (VCLOCK_NEAR - 1);
+
+	if (differs >= VCLOCK_NEAR) {
+		level = 1 + (63 - VCLOCK_NEAR_BITS - (unsigned)__builtin_clzll(differs)) /
+				    VCLOCK_FAR_BITS;
+		slot = first_slot_of(level) + (t->t_ns >> shift_of(level) & (VCLOCK_FAR - 1));
+	}
+	t->slot = slot;
+	if (c->slot[slot] != NULL) {
+		join(c, t, level);
+		return;
+	}
+	t->next = t->prev = t;
+	c->slot[slot] = t;
+	mark_used(c, level, slot);
+}
+
+static void unlink_timer(struct vclock *c, struct vtimer *t)
+{
+	unsigned slot = t->slot;
+
+	t->slot = IDLE;
+	if (t->next == t) {
+		mark_empty(c, level_of_slot(slot), slot);
+		return;
+	}
+	t->prev->next = t->next;
+	t->next->prev = t->prev;
+	if (c->slot[slot] == t)
+		c->slot[slot] = t->next;
+}
+
+// The first used slot of a level that has one. All of them lie at or after the wheel's time.
+static unsigned first_used(const struct vclock *c, unsigned level)
+{
+	unsigned base = first_slot_of(level) / 64;
+	unsigned word = base + (unsigned)__builtin_ctzll(c->words[level]);
+
+	return word * 64 + (unsigned)__builtin_ctzll(c->map[word]);
+}
+
+// Turns the wheel to the beginning of a slot, whose timers move to lower levels.
+static void descend(struct vclock *c, unsigned level, unsigned slot, uint64_t start_ns)
+{
+	struct vtimer *first = c->slot[slot], *t = first;
+
+	c->wheel_ns = start_ns;
+	mark_empty(c, level, slot);
+	do {
+		struct vtimer *next = t->next;
+
+		insert(c, t);
+		t = next;
+	} while (t != first);
+}
+
+// The slot of the next instant up to t_ns, to which the wheel is turned; -1: there is none.
+static int next_instant(struct vclock *c, uint64_t t_ns)
+{
+	while (c->levels != 0) {
+		unsigned level = (unsigned)__builtin_ctz(c->levels), slot = first_used(c, level);
+		unsigned shift = shift_of(level);
+		uint64_t size = level == 0 ? VCLOCK_NEAR : VCLOCK_FAR;
+		uint64_t digit = slot - first_slot_of(level), below = size << shift;
+		uint64_t start_ns = (c->wheel_ns & ~(below - 1)) | digit << shift;
+
+		if (start_ns > t_ns)
+			return -1;
+		if (level == 0) {
+			c->wheel_ns = start_ns;
+			return (int)slot;
+		}
+		descend(c, level, slot, start_ns);
+	}
+	return -1;
+}
+
+// ---- timers
+
+void vtimer_init(struct vtimer *t, struct vclock *c, vclock_fn *fn, void *arg)
+{
+	*t = (struct vtimer){.clock = c, .fn = fn, .arg = arg, .slot = IDLE};
+}
+
+void vtimer_cancel(struct vtimer *t)
+{
+	if (vtimer_is_set(t))
+		unlink_timer(t->clock, t);
+}
+
+void vtimer_set_turn(struct vtimer *t, uint64_t t_ns, uint64_t turn)
+{
+	struct vclock *c = t->clock;
+
+	vtimer_cancel(t);
+	t->t_ns = t_ns > c->now_ns ? t_ns : c->now_ns;
+	t->seq = turn;
+	insert(c, t);
+}
+
+void vtimer_set(struct vtimer *t, uint64_t t_ns)
+{
+	vtimer_set_turn(t, t_ns, vclock_turn(t->clock));
+}
+
+static bool more_once(struct vclock *c)
+{
+	struct vclock_once *chunk = calloc(ONCE_PER_CHUNK, sizeof(*chunk));
+
+	if (chunk == NULL)
+		return false;
+	chunk->next = c->chunks;
+	c->chunks = chunk;
+	for (unsigned i = 1; i < ONCE_PER_CHUNK; i++) {
+		chunk[i].next = c->free_once;
+		c->free_once = &chunk[i];
+	}
+	return true;
+}
+
+static void run_once(void *arg, uint64_t now_ns)
+{
+	struct vclock_once *o = arg;
+	struct vclock *c = o->timer.clock;
+
+	o->next = c->free_once;
+	c->free_once = o;
+	o->fn(o->arg, now_ns);
 }
 
 int vclock_at(struct vclock *c, uint64_t t_ns, vclock_fn *fn, void *arg)
 {
+	struct vclock_once *o;
+
 	if (t_ns < c->now_ns)
 		return -EINVAL;
-	if (c->n == c->capacity) {
-		uint32_t capacity = c->capacity == 0 ? 256 : 2 * c->capacity;
-		struct vclock_event *heap = realloc(c->heap, capacity * sizeof(*heap));
-
-		if (heap == NULL)
-			return -ENOMEM;
-		c->heap = heap;
-		c->capacity = capacity;
-	}
-	sift_up(c, c->n++, (struct vclock_event){t_ns, c->seq++, fn, arg});
+	if (c->free_once == NULL && !more_once(c))
+		return -ENOMEM;
+	o = c->free_once;
+	c->free_once = o->next;
+	o->fn = fn;
+	o->arg = arg;
+	vtimer_init(&o->timer, c, run_once, o);
+	vtimer_set(&o->timer, t_ns);
 	return 0;
+}
+
+// ---- actors
+
+static void wake(void *arg, uint64_t now_ns)
+{
+	(void)now_ns;
+	actor_poke(arg);
 }
 
 void actor_init(struct actor *a, struct vclock *c, actor_step_fn *step, void *arg)
 {
-	*a = (struct actor){.clock = c, .step = step, .arg = arg, .wake_ns = UINT64_MAX};
+	*a = (struct actor){.clock = c, .step = step, .arg = arg};
+	vtimer_init(&a->wake, c, wake, a);
 }
 
 void actor_poke(struct actor *a)
@@ -80,66 +262,55 @@ void actor_poke(struct actor *a)
 	a->clock->last_poked = &a->next_poked;
 }
 
-static int step_actor(struct vclock *c, struct actor *a)
+static void step_actor(struct vclock *c, struct actor *a)
 {
-	uint64_t wake = a->step(a->arg, c->now_ns);
+	uint64_t t_ns = a->step(a->arg, c->now_ns);
 
 	c->n_steps++;
-	if (wake <= c->now_ns) {
-		a->wake_ns = UINT64_MAX;
+	if (t_ns <= c->now_ns)
 		actor_poke(a);
-		return 0;
-	}
-	if (wake == a->wake_ns)
-		return 0;
-	a->wake_ns = wake;
-	return wake == UINT64_MAX ? 0 : vclock_at(c, wake, NULL, a);
+	if (t_ns <= c->now_ns || t_ns == UINT64_MAX)
+		vtimer_cancel(&a->wake);
+	else if (!vtimer_is_set(&a->wake) || a->wake.t_ns != t_ns)
+		vtimer_set(&a->wake, t_ns);
 }
 
-static int step_poked(struct vclock *c)
+static void step_poked(struct vclock *c)
 {
-	int err = 0;
-
-	while (err == 0 && c->first_poked != NULL) {
+	while (c->first_poked != NULL) {
 		struct actor *a = c->first_poked;
 
 		c->first_poked = a->next_poked;
 		if (c->first_poked == NULL)
 			c->last_poked = &c->first_poked;
 		a->poked = false;
-		err = step_actor(c, a);
+		step_actor(c, a);
 	}
-	return err;
 }
 
-static void run_event(struct vclock *c, const struct vclock_event *e)
+static void run_instant(struct vclock *c, unsigned slot)
 {
-	struct actor *a = e->arg;
+	while (c->slot[slot] != NULL) {
+		struct vtimer *t = c->slot[slot];
 
-	c->n_events++;
-	if (e->fn != NULL) {
-		e->fn(e->arg, c->now_ns);
-	} else if (a->wake_ns == e->t_ns) {
-		// Else the actor has changed its mind since.
-		a->wake_ns = UINT64_MAX;
-		actor_poke(a);
+		unlink_timer(c, t);
+		c->n_events++;
+		t->fn(t->arg, c->now_ns);
 	}
 }
 
 int vclock_run_until(struct vclock *c, uint64_t t_ns)
 {
-	int err = step_poked(c);
+	int slot;
 
-	while (err == 0 && c->n != 0 && c->heap[0].t_ns <= t_ns) {
-		c->now_ns = c->heap[0].t_ns;
-		while (c->n != 0 && c->heap[0].t_ns == c->now_ns) {
-			struct vclock_event e = pop(c);
-
-			run_event(c, &e);
-		}
-		err = step_poked(c);
+	if (t_ns < c->now_ns)
+		return -EINVAL;
+	step_poked(c);
+	while ((slot = next_instant(c, t_ns)) >= 0) {
+		c->now_ns = c->wheel_ns;
+		run_instant(c, (unsigned)slot);
+		step_poked(c);
 	}
-	if (err == 0)
-		c->now_ns = t_ns;
-	return err;
+	c->now_ns = t_ns;
+	return 0;
 }

@@ -13,13 +13,14 @@ from table import count, kb
 from world import Failed
 
 PFC_ON, PFC_OFF = "pfc: {rx: on, tx: on}", "pfc: {rx: off, tx: off}"
-P3_SLOW, P3_FAST = 'device: "xdp:sw3", speed: 80M', 'device: "xdp:sw3", speed: 400M'
-SPEED = "80M" # of the hosts' ports, as in conf/lab.yaml
+P3_SLOW, P3_FAST = 'device: "xdp:sw3", speed: 40G', 'device: "xdp:sw3", speed: 200G'
+SPEED = "40G" # of the hosts' ports, as in conf/lab.yaml
 SENDER_PORTS, RECEIVER_PORT = ("p1", "p2"), "p3"
 LARGEST_FRAME = 1536 # bytes that a frame of 1,522 takes in cells of 256
 BACKLOG = 20000 # bytes that make a queue count as waiting
 SHARE_TOLERANCE = 0.02
 
+# Seconds and milliseconds of the clock on the wall; the policy's time scale makes them model time.
 ACTS = {
     1: {"title": "two senders, one receiver, two lossless classes, PFC on",
         "edits": [],
@@ -53,6 +54,12 @@ def policy_of(act, text, name):
             raise Failed(f"conf/lab.yaml holds {old.strip()!r} {text.count(old)} times, not once")
         text = text.replace(old, new)
     return text
+
+
+def time_scale_of(policy):
+    """How many times slower than real time the switch and its hosts live."""
+    found = re.search(r"^  time_scale: (\d+)$", policy, re.MULTILINE)
+    return int(found.group(1)) if found else 1
 
 
 def lossless_weights(policy):

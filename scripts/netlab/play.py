@@ -6,7 +6,7 @@ import subprocess
 import tempfile
 import time
 
-from acts import ACTS, SPEED, Result, lossless_weights, plan_of, policy_of, record
+from acts import ACTS, SPEED, Result, lossless_weights, plan_of, policy_of, record, time_scale_of
 from switch import Host, Switch
 from table import live_table
 from world import Failed, World, switch_name
@@ -18,10 +18,16 @@ RECEIVER = "10.0.0.3"
 
 
 def sample(switch):
-    out = {"t": time.monotonic()}
+    """All that the table shows; t: seconds of the switch's own time."""
+    out, now = {}, time.monotonic()
     for what in ("ports", "queues", "pfc", "buffers", "drops"):
         out.update(switch.show(what))
-    return out
+    return {"t": now / out["clock"]["time_scale"], **out}
+
+
+def times(model_s, real_s=None):
+    model = f"{model_s * 1e3:4.1f} ms of model time"
+    return model if real_s is None else f"{real_s:4.1f} s, {model}"
 
 
 def keep(logs, world, act):
@@ -36,6 +42,11 @@ def keep(logs, world, act):
 def draw(screen, result, text, last=False):
     now, before = result.samples[-1], result.samples[-2]
     screen.draw(live_table(screen, text, now, before, sorted(result.weights)), last)
+
+
+def model_time(real_s, scale):
+    """What an endpoint is told, so that it takes this long on the wall."""
+    return f"{round(real_s * 1e9 / scale)}ns"
 
 
 class Virtual:
@@ -78,7 +89,7 @@ class Virtual:
         samples = result.samples
         middle = len(samples) // 3
         for i, last in ((max(middle, 1), False), (len(samples) - 1, True)):
-            text = f"{samples[i]['t']:4.1f} s of virtual time" + ", at rest" * last
+            text = times(samples[i]["t"]) + ", at rest" * last
             self.screen.draw(live_table(self.screen, text, samples[i], samples[i - 1],
                                         sorted(result.weights)), last=True)
 
@@ -104,11 +115,13 @@ class Play:
         policy = policy_of(number, self.policy, switch_name())
         result = Result(lossless_weights(policy))
         switch = Switch(world, self.programs, switch_name(), policy)
-        options = ["--speed", SPEED, "--rx-ring", RX_RING]
+        scale = time_scale_of(policy)
+        options = ["--speed", SPEED, "--rx-ring", RX_RING, "--time-scale", str(scale)]
         receiver = Host(world, self.programs, 3, "receiver", "--listen", *options).ready()
         classes = ",".join(str(c) for c in sorted(result.weights))
         senders = [Host(world, self.programs, i, f"sender{i}", "--to", RECEIVER, "--class", classes,
-                        "--time", f"{plan['seconds']}s", "--rto", f"{plan['rto_ms']}ms",
+                        "--time", model_time(plan["seconds"], scale),
+                        "--rto", model_time(plan["rto_ms"] / 1e3, scale),
                         "--drain", f"{DRAIN_S}s", *options,
                         *(w for k in ("qps", "depth", "window", "size")
                           for w in (f"--{k}", str(plan[k])))) for i in (1, 2)]
@@ -126,7 +139,8 @@ class Play:
         while any(s.process.running() for s in senders) and time.monotonic() < limit:
             time.sleep(SAMPLE_EVERY_S)
             result.samples.append(sample(switch))
-            draw(self.screen, result, f"{time.monotonic() - start:4.1f} s")
+            t = result.samples[-1]["t"] - result.samples[0]["t"]
+            draw(self.screen, result, times(t, time.monotonic() - start))
         for s in senders:
             s.process.wait(1)
 

@@ -7,7 +7,7 @@ from switch import pick
 
 BLOCK_EVERY_S = 2
 BOLD, DIM, RED, GREEN, PLAIN = "\033[1m", "\033[2m", "\033[31m", "\033[32m", "\033[0m"
-HEAD = (f"  {'port':<5}{'class':<6}{'in Mb/s':>9}{'out Mb/s':>10}{'buffer KB':>11}{'queue KB':>10}"
+HEAD = (f"  {'port':<5}{'class':<6}{'in Gb/s':>9}{'out Gb/s':>10}{'buffer KB':>11}{'queue KB':>10}"
         f"{'ECN marks':>11}{'PFC sent':>10}{'PFC rcvd':>10}{'drops':>9}")
 
 
@@ -58,8 +58,8 @@ def live_row(now, before, seconds, port, cls):
     pg, pg0 = (pick(s["pgs"], port=port, **{"class": cls}) for s in (now, before))
     q, q0 = (pick(s["queues"], port=port, **{"class": cls}) for s in (now, before))
     pfc = pick(now["pfc"], port=port, **{"class": cls})
-    into = (pg["rx_bytes"] - pg0["rx_bytes"]) * 8 / seconds / 1e6
-    out = (q["tx_bytes"] - q0["tx_bytes"]) * 8 / seconds / 1e6
+    into = (pg["rx_bytes"] - pg0["rx_bytes"]) * 8 / seconds / 1e9
+    out = (q["tx_bytes"] - q0["tx_bytes"]) * 8 / seconds / 1e9
     held = sum(pg[k] for k in ("shared_bytes", "headroom_bytes", "skid_bytes")) / 1e3
     length = q["length_bytes"] / 1e3
     return (f"  {port:<5}{cls:<6}{into:>9.1f}{out:>10.1f}{held:>11.0f}{length:>10.0f}"
@@ -68,7 +68,7 @@ def live_row(now, before, seconds, port, cls):
 
 
 def live_table(screen, text, now, before, classes):
-    seconds = max(now["t"] - before["t"], 1e-3)
+    seconds = max(now["t"] - before["t"], 1e-9)
     lines = [screen.paint(f"  {text}", DIM), screen.paint(HEAD, BOLD)]
     for port in sorted({q["port"] for q in now["queues"]}):
         lines += [live_row(now, before, seconds, port, c) for c in classes]

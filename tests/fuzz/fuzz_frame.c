@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // Any bytes as a frame: the parser stays inside and hangs together, classification stays in range,
-// and every edit of PCP, DSCP, ECN and tags does what it says and nothing else (RFC 1624, 802.1Q
-// 6.9, the iCRC of InfiniBand annex A17).
+// every edit of PCP, DSCP, ECN, TTL and tags does what it says and nothing else (RFC 1624, 802.1Q
+// 6.9, the iCRC of InfiniBand annex A17), and ARP and neighbour discovery are read as they are
+// written.
 //
 //   input: 6 bytes of choices, N_MAPS bytes of class maps, the frame
 #include "tests/fuzz/fuzz.h"
@@ -9,9 +10,11 @@
 #include <rte_mbuf.h>
 
 #include "dataplane/forward/bridge.h"
+#include "dataplane/forward/l3.h"
 #include "dataplane/packet/classify.h"
 #include "dataplane/packet/edit.h"
 #include "dataplane/packet/icrc.h"
+#include "dataplane/packet/neighbour.h"
 
 enum { MAX_FRAME = 9600, ROOM = 32, N_MAPS = 33 };
 
@@ -206,6 +209,53 @@ static void check_tags(const uint8_t *frame, uint32_t len, const struct pkt_info
 	free(block);
 }
 
+// A hop less: the checksum follows, the iCRC and the flow do not notice.
+static void check_hop(const uint8_t *frame, uint32_t len, const struct pkt_info *p, bool mended)
+{
+	uint8_t *copy = fuzz_exact(frame, len);
+	uint32_t ttl = p->l3_off + (p->kind == PKT_IPV4 ? 8u : 7u);
+	uint32_t csum = p->kind == PKT_IPV4 ? p->l3_off + 10u : ttl;
+	struct pkt_info q;
+
+	if (p->kind == PKT_IPV4)
+		FUZZ_CHECK(ipv4_csum_holds(frame + p->l3_off) ==
+			   (ipv4_sum(frame + p->l3_off) == 0xffff));
+	if (copy[ttl] != 0) {
+		edit_hop(copy + p->l3_off, p->kind);
+		FUZZ_CHECK(copy[ttl] == frame[ttl] - 1);
+		check_untouched(frame, copy, len,
+				(uint32_t[]){ttl, ttl, csum, csum + (csum != ttl)});
+		FUZZ_CHECK(parse(copy, len, &q) && same_info(&q, p));
+		FUZZ_CHECK(p->kind != PKT_IPV4 || !mended ||
+			   ipv4_csum_holds(copy + p->l3_off));
+		for (unsigned qp = 0; qp < 2; qp++)
+			FUZZ_CHECK(flow_hash(1, copy, len, &q, qp) ==
+				   flow_hash(1, frame, len, p, qp));
+	}
+	free(copy);
+}
+
+// What is understood can be said again.
+static void check_neighbour(const uint8_t *frame, uint32_t len)
+{
+	uint8_t out[NEIGHBOUR_MSG_MAX];
+	struct neighbour_msg m, again;
+
+	if (!neighbour_parse(frame, len, &m))
+		return;
+	FUZZ_CHECK((m.family == 4 || m.family == 6) && !(m.from_mac[0] & 1));
+	if (!m.has_mac)
+		return;
+	FUZZ_CHECK(!(m.sender_mac[0] & 1));
+	memcpy(m.to_mac, m.sender_mac, sizeof(m.to_mac));
+	FUZZ_CHECK(neighbour_parse(out, neighbour_build(out, &m), &again) ||
+		   (m.family == 6 && m.request && memcmp(m.sender, (uint8_t[16]){0}, 16) == 0));
+	if (m.family == 4 || m.request)
+		return;
+	FUZZ_CHECK(memcmp(again.sender, m.sender, 16) == 0);
+	FUZZ_CHECK(memcmp(again.target, m.target, 16) == 0);
+}
+
 int LLVMFuzzerInitialize(int *argc, char ***argv)
 {
 	(void)argc;
@@ -227,8 +277,12 @@ static void check_frame(uint8_t *frame, uint32_t len, struct fuzz_in *maps,
 		mend_csum(frame + p.l3_off);
 	if (is_ip(&p))
 		check_ip_edit(frame, len, &p, c->dscp);
+	if (is_ip(&p))
+		check_hop(frame, len, &p, c->mend);
 	if (p.roce)
 		check_icrc(frame, len, &p);
+	(void)is_nd(frame, len, &p);
+	check_neighbour(frame, len);
 	if (p.n_tags != 0)
 		check_pcp(frame, len, &p, c->pcp);
 	check_tags(frame, len, &p, c);

@@ -25,6 +25,7 @@ enum {
 	IN_RING = 256, // frames under way to the NIC
 	LONGEST = 4096 + 128,
 	STEPS_AT_ONCE = 2000, // without time going on
+	LINE_NS = 100, // for a frame
 	OWN_IP = 0x0a000001,
 	PEER_IP = 0x0a000002,
 };
@@ -39,7 +40,10 @@ struct world {
 	struct rte_mbuf *in[IN_RING];
 	uint32_t head, n;
 	uint32_t refuse; // frames the port does not take
+	uint32_t store; // bytes stored of a frame that arrives; 0: all
 	bool no_room;
+	bool line; // it takes one frame, and calls when the line is free
+	uint64_t free_ns;
 	uint64_t n_sent;
 };
 
@@ -76,6 +80,9 @@ static uint16_t port_tx(void *drv, struct rte_mbuf **pkts, uint16_t n)
 			w->refuse--;
 			break;
 		}
+		if (w->line && (taken != 0 || w->now_ns < w->free_ns))
+			break;
+		w->free_ns = w->now_ns + LINE_NS;
 		check_sent(rte_pktmbuf_mtod(pkts[taken], const uint8_t *), pkts[taken]->pkt_len);
 		rte_pktmbuf_free(pkts[taken++]);
 		w->n_sent++;
@@ -87,7 +94,7 @@ static int32_t port_room(void *drv)
 {
 	const struct world *w = drv;
 
-	return w->no_room ? 0 : PORT_ROOM_ANY;
+	return w->no_room || (w->line && w->now_ns < w->free_ns) ? 0 : PORT_ROOM_ANY;
 }
 
 static const struct port_ops ops = {.rx = port_rx, .tx = port_tx, .tx_room = port_room};
@@ -106,7 +113,8 @@ static void arrive(struct world *w, const uint8_t *frame, size_t len)
 	struct rte_mbuf_ext_shared_info *info;
 	struct rte_mbuf *m;
 	uint8_t *block;
-	size_t room = sizeof(*info) + len;
+	size_t stored = w->store != 0 && w->store < len ? w->store : len;
+	size_t room = sizeof(*info) + stored;
 
 	if (w->n == IN_RING || len == 0 || len > UINT16_MAX)
 		return;
@@ -119,9 +127,9 @@ static void arrive(struct world *w, const uint8_t *frame, size_t len)
 	info->free_cb = block_done;
 	info->fcb_opaque = block;
 	rte_mbuf_ext_refcnt_set(info, 1);
-	memcpy(block + sizeof(*info), frame, len);
-	rte_pktmbuf_attach_extbuf(m, block + sizeof(*info), RTE_BAD_IOVA, (uint16_t)len, info);
-	m->data_len = (uint16_t)len;
+	memcpy(block + sizeof(*info), frame, stored);
+	rte_pktmbuf_attach_extbuf(m, block + sizeof(*info), RTE_BAD_IOVA, (uint16_t)stored, info);
+	m->data_len = (uint16_t)stored;
 	m->pkt_len = (uint32_t)len;
 	w->in[(w->head + w->n++) % IN_RING] = m;
 }
@@ -245,7 +253,7 @@ static void op_response(struct world *w, struct fuzz_in *in)
 	static uint8_t zeros[LONGEST];
 	const struct qp *qp = some_qp(w, in);
 	const struct requester *r = &qp->req;
-	const struct req_msg *m = &r->msgs[r->head & (REQ_MAX_MSGS - 1)];
+	const struct req_msg none = {0}, *m = r->m.msgs == NULL ? &none : req_msg_at(r, r->head);
 	unsigned v = fuzz_u8(in);
 	uint32_t done = (uint32_t)(r->una - m->first_seq) * r->p.mtu;
 	struct roce_pkt p = {
@@ -378,6 +386,7 @@ static void op_control(struct world *w, struct fuzz_in *in)
 		nic_storm_stop(w->nic, w->now_ns);
 	w->refuse = (v & 7) == 5 ? v >> 3 : w->refuse;
 	w->no_room = (v & 7) == 6 ? v & 0x80 : w->no_room;
+	w->store = (v & 7) == 7 ? (v >> 3) * 4u : w->store;
 }
 
 // ---- running
@@ -420,6 +429,8 @@ static void settle(struct world *w)
 		FUZZ_CHECK(w->n_sent - before <= NIC_TX_FRAMES + NIC_TX_BATCH + 1);
 		FUZZ_CHECK(n++ < STEPS_AT_ONCE);
 	} while (w->n != 0 || w->wake_ns <= w->now_ns);
+	if (w->line && w->now_ns < w->free_ns && w->free_ns < w->wake_ns)
+		w->wake_ns = w->free_ns;
 	check_nic(w);
 }
 
@@ -465,7 +476,7 @@ static void open_world(struct world *w, unsigned v, unsigned speed)
 	static const uint64_t speeds[] = {1000000000, 10000000000, 100000000000, 400000000000};
 	struct nic_config c;
 
-	*w = (struct world){.now_ns = 1000000};
+	*w = (struct world){.now_ns = 1000000, .line = (v & 12) == 12};
 	nic_config_default(&c);
 	c.ops = &ops;
 	c.drv = w;
@@ -481,6 +492,7 @@ static void open_world(struct world *w, unsigned v, unsigned speed)
 	c.listen = !(v & 1);
 	c.deaf = v & 2;
 	c.verify = true;
+	c.cc = cc_presets[(speed >> 2) % N_CC_PRESETS].config;
 	FUZZ_CHECK(nic_create(&c, &w->nic) == 0);
 }
 

@@ -95,6 +95,7 @@ struct bench_opts {
 	// Not 0: ports pretend to have a receive ring of so many frames, whose depth can be read.
 	// They then have skid and a guard, as a port of a software driver has.
 	uint32_t rx_ring;
+	bool polled; // the wires do not tell the worker which port something happened to
 };
 struct bench *bench_open_with(const char *yaml, const struct bench_opts *o);
 // Asserts conservation, and that the pool is full again. Frames still queued are flushed first.

@@ -5,6 +5,9 @@
 // ... --json` gives them, and what the endpoints counted. It judges nothing; scripts/netlab does,
 // as for a live run.
 //
+// Times are those of a live run at the time scale of the policy: they become model time, so both
+// worlds play the same.
+//
 //   weir-story POLICY.yaml [seconds=8] [qps=4] [depth=16] [window=1024] [size=65536] [rto_ms=3000]
 #include <inttypes.h>
 #include <stdbool.h>
@@ -17,6 +20,7 @@
 #include <rte_mbuf.h>
 
 #include "control/config/config.h"
+#include "control/model_time.h"
 #include "control/observe/observe.h"
 #include "dataplane/worker.h"
 #include "drivers/nic/nic.h"
@@ -35,8 +39,9 @@ enum {
 };
 
 #define MS 1000000ull
+// Of real time in a live run.
 static const uint64_t start_ns = 1 * MS, control_every_ns = 10 * MS, sample_every_ns = 500 * MS;
-static const uint64_t drain_ns = 20000 * MS, rest_ns = 1000 * MS;
+static const uint64_t drain_ns = 20000 * MS, rest_ns = 1000 * MS, retry_ns = 100 * MS;
 static const uint32_t first_ip = 0x0a000001; // of host 1
 static const uint8_t classes[] = {3, 5}; // of the queue pairs, in turns
 
@@ -65,6 +70,11 @@ struct story {
 	uint64_t control_at_ns, sample_at_ns;
 	struct json_object *samples;
 };
+
+static uint64_t span(const struct story *s, uint64_t live_ns)
+{
+	return model_span_ns(config_time_scale(s->config), live_ns);
+}
 
 static int failed(const char *what)
 {
@@ -214,8 +224,8 @@ static int make_host(struct story *s, unsigned i)
 	c.speed_bps = config_port(s->config, i).speed_bps;
 	c.max_qps = 2 * MAX_QPS;
 	c.window = (uint32_t)s->plan.window;
-	c.rto_ns = s->plan.rto_ms * MS;
-	c.retry_ns = 100 * MS;
+	c.rto_ns = span(s, s->plan.rto_ms * MS);
+	c.retry_ns = span(s, retry_ns);
 	c.seed = i + 1;
 	c.listen = i == RECEIVER;
 	c.verify = true;
@@ -236,7 +246,7 @@ static int add_flows(struct story *s, struct host *h)
 			.mtu = PATH_MTU,
 			.msg_bytes = (uint32_t)s->plan.size,
 			.depth = (uint32_t)s->plan.depth,
-			.start_ns = start_ns,
+			.start_ns = span(s, start_ns),
 			.first_psn = NIC_RANDOM_PSN,
 		};
 
@@ -369,13 +379,13 @@ static int run(struct story *s, uint64_t until_ns, bool until_complete)
 	while (s->clock.now_ns < until_ns && !(until_complete && all_complete(s))) {
 		if (vclock_run_until(&s->clock, s->control_at_ns) != 0)
 			return failed("out of memory");
-		s->control_at_ns += control_every_ns;
+		s->control_at_ns += span(s, control_every_ns);
 		while (switch_control_step(s->sw, s->clock.now_ns, events, 64) == 64)
 			;
 		observe_sample(s->observe, s->clock.now_ns);
 		if (s->clock.now_ns < s->sample_at_ns)
 			continue;
-		s->sample_at_ns += sample_every_ns;
+		s->sample_at_ns += span(s, sample_every_ns);
 		json_object_array_add(s->samples, sample(s));
 	}
 	return 0;
@@ -392,16 +402,16 @@ static void each_flow(struct story *s, void (*act)(struct nic *nic, uint32_t id)
 
 static int play(struct story *s)
 {
-	uint64_t stop_ns = start_ns + s->plan.seconds * 1000 * MS;
+	uint64_t stop_ns = span(s, start_ns + s->plan.seconds * 1000 * MS);
 
-	s->control_at_ns = s->sample_at_ns = start_ns;
+	s->control_at_ns = s->sample_at_ns = span(s, start_ns);
 	if (run(s, stop_ns, false) != 0)
 		return -1;
 	each_flow(s, nic_flow_stop);
-	if (run(s, stop_ns + drain_ns, true) != 0)
+	if (run(s, stop_ns + span(s, drain_ns), true) != 0)
 		return -1;
 	each_flow(s, nic_flow_close);
-	return run(s, s->clock.now_ns + rest_ns, false);
+	return run(s, s->clock.now_ns + span(s, rest_ns), false);
 }
 
 static void take_down(struct story *s)

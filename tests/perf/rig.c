@@ -49,9 +49,31 @@ static void put_head(FILE *f, const struct rig_conf *c)
 {
 	fprintf(f, "switch: {name: bench, workers: %u, buffer: {size: %uMB, cell: %uB}}\nports:\n",
 		c->n_workers, buffer_mb(c), CELL_BYTES);
-	for (unsigned i = 0; i < c->n_ports; i++)
-		fprintf(f, "  - {name: p%u, device: \"%s\", speed: 400G, profile: bench}\n", i,
+	for (unsigned i = 0; i < c->n_ports; i++) {
+		fprintf(f, "  - {name: p%u, device: \"%s\", speed: 400G, profile: bench", i,
 			c->devices[i]);
+		if (c->next_hops != 0)
+			fprintf(f, ", ip: 192.168.%u.1/24", i + 1);
+		fputs("}\n", f);
+	}
+}
+
+// The hosts of a port are behind its next hops.
+static void put_routes(FILE *f, const struct rig_conf *c)
+{
+	fputs("routes:\n", f);
+	for (unsigned i = 0; i < c->n_ports; i++) {
+		fprintf(f, "  - {to: 10.%u.0.0/16, via: [", i + 1);
+		for (uint32_t k = 0; k < c->next_hops; k++)
+			fprintf(f, "%s192.168.%u.%u", k > 0 ? ", " : "", i + 1, k + 2);
+		fputs("]}\n", f);
+	}
+	fputs("neighbours:\n", f);
+	for (unsigned i = 0; i < c->n_ports; i++)
+		for (uint32_t k = 0; k < c->next_hops; k++)
+			fprintf(f,
+				"  - {ip: 192.168.%u.%u, mac: \"02:00:%02x:00:00:%02x\"}\n", i + 1,
+				k + 2, i + 1, k);
 }
 
 static void put_hosts(FILE *f, unsigned port, uint32_t n)
@@ -91,8 +113,11 @@ char *rig_policy_text(const struct rig_conf *conf)
 	if (f == NULL)
 		return NULL;
 	put_head(f, conf);
-	fputs("fdb:\n", f);
-	for (unsigned i = 0; i < conf->n_ports; i++)
+	if (conf->next_hops != 0)
+		put_routes(f, conf);
+	else
+		fputs("fdb:\n", f);
+	for (unsigned i = 0; i < conf->n_ports && conf->next_hops == 0; i++)
 		put_hosts(f, i, conf->n_macs);
 	fputs(profile, f);
 	return fclose(f) == 0 ? text : NULL;

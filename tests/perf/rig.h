@@ -20,6 +20,7 @@ struct rig_conf {
 	char devices[RIG_MAX_PORTS][RIG_DEVICE_LEN];
 	uint32_t frame_bytes; // longest frame there will be
 	uint32_t n_macs; // hosts behind each port, as traffic_mac() numbers them
+	uint32_t next_hops; // of each route; 0: the switch bridges
 	uint32_t standing; // frames that shall fit into each egress queue without XOFF
 	uint32_t driver_frames; // that all drivers together keep for good, beside their rings
 };

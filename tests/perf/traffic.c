@@ -25,6 +25,13 @@ void traffic_mac(unsigned port, uint32_t host, uint8_t mac[6])
 	memcpy(mac, m, sizeof(m));
 }
 
+void traffic_port_mac(unsigned port, uint8_t mac[6])
+{
+	const uint8_t m[6] = {0x02, 'p', 'c', 'a', 'p', (uint8_t)port};
+
+	memcpy(mac, m, sizeof(m));
+}
+
 static uint32_t host_ip(unsigned port, uint32_t host)
 {
 	return 10u << 24 | (port + 1) << 16 | ((host + 1) & 0xffff);
@@ -64,7 +71,10 @@ void traffic_frame(const struct traffic *t, unsigned from, unsigned to, uint32_t
 	uint32_t l3_bytes = t->frame_bytes - (uint32_t)sizeof(*eth);
 
 	memset(out, 0, t->frame_bytes);
-	traffic_mac(to, i % t->n_macs, eth->dst);
+	if (t->routed)
+		traffic_port_mac(from, eth->dst);
+	else
+		traffic_mac(to, i % t->n_macs, eth->dst);
 	traffic_mac(from, i % t->n_macs, eth->src);
 	be16_put(&eth->type, ETYPE_IPV4);
 	put_ip(ip, l3_bytes, host_ip(from, i), host_ip(to, i));

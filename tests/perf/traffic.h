@@ -6,6 +6,7 @@
 // Called by the main thread before anything is measured. Needs no EAL.
 #pragma once
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
@@ -21,7 +22,11 @@ struct traffic {
 	uint32_t frame_bytes; // without FCS, TRAFFIC_MIN_FRAME..TRAFFIC_MAX_FRAME
 	uint32_t n_flows; // distinct frames of a port
 	uint32_t n_macs; // hosts behind each port
+	bool routed; // to the MAC address of the port they arrive at
 };
+
+// Address of a net_pcap port, which that driver makes of the port's number.
+void traffic_port_mac(unsigned port, uint8_t mac[6]);
 
 // Address of host h behind a port.
 void traffic_mac(unsigned port, uint32_t host, uint8_t mac[6]);

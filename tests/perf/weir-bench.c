@@ -32,6 +32,7 @@ static const char usage[] =
 	"  --frame BYTES        length without FCS, 74..1514 (74)\n"
 	"  --flows N            distinct flows of a port, 1..65536 (16)\n"
 	"  --macs N             hosts behind a port, 1..4096 (1)\n"
+	"  --route N            routes, each by N next hops, 1..64, instead of bridging\n"
 	"  --workers N          1 or 2 (1), on the CPUs of --cpus A,B (0,1)\n"
 	"  --queue KIND         shallow, standing, or both (both)\n"
 	"  --standing N         frames that stand in each egress queue (16384)\n"
@@ -46,7 +47,8 @@ static const char usage[] =
 
 // ---- options
 
-enum { OPT_FRAME = 256, OPT_FLOWS, OPT_MACS, OPT_WORKERS, OPT_CPUS, OPT_QUEUE, OPT_STANDING,
+enum { OPT_FRAME = 256, OPT_FLOWS, OPT_MACS, OPT_ROUTE, OPT_WORKERS, OPT_CPUS, OPT_QUEUE,
+       OPT_STANDING,
        OPT_ROUNDS, OPT_ROUND_US, OPT_SPLIT, OPT_STAGES, OPT_TRAFFIC, OPT_ONLY_TRAFFIC, OPT_DEVICE,
        OPT_JSON, OPT_HELP };
 
@@ -57,6 +59,7 @@ static const struct option longs[] = {
 	{"workers", required_argument, NULL, OPT_WORKERS},
 	{"cpus", required_argument, NULL, OPT_CPUS},
 	{"queue", required_argument, NULL, OPT_QUEUE},
+	{"route", required_argument, NULL, OPT_ROUTE},
 	{"standing", required_argument, NULL, OPT_STANDING},
 	{"rounds", required_argument, NULL, OPT_ROUNDS},
 	{"round-us", required_argument, NULL, OPT_ROUND_US},
@@ -133,6 +136,9 @@ static bool option(int opt, struct options *o)
 	case OPT_WORKERS: return number(optarg, 1, RIG_MAX_WORKERS, &o->rig.n_workers);
 	case OPT_CPUS: return cpus(optarg, &o->rig);
 	case OPT_QUEUE: return queue_kind(optarg, o);
+	case OPT_ROUTE:
+		o->traffic.routed = true;
+		return number(optarg, 1, 64, &o->rig.next_hops);
 	case OPT_STANDING: return number(optarg, 1, 65536, &o->rig.standing);
 	case OPT_ROUNDS: return number(optarg, 1, 100000, &o->n_rounds);
 	case OPT_ROUND_US: return number(optarg, 1, 1000000, &o->round_us);

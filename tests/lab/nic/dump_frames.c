@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Writes every kind of frame the NIC sends to a pcap file, for judge_frames.py: ARP, connection
-// management, Write, Send and Read with their answers, NAKs, a rejected connection, a pause
-// storm.
+// management, Write, Send and Read with their answers, NAKs, CNPs, a rejected connection, a
+// pause storm.
 //
 // usage: dump_frames FILE
 #include <setjmp.h>
@@ -40,6 +40,7 @@ static void write_frame(void *arg, unsigned from, uint64_t t_ns, const uint8_t *
 static void small_responder(unsigned side, struct nic_config *c)
 {
 	c->max_qps = side == 1 ? 3 : 8;
+	c->cc = cc_preset_find("paper")->config;
 }
 
 static void dump(void **state)
@@ -53,7 +54,7 @@ static void dump(void **state)
 	(void)state;
 	loop_up(&l, 11, small_responder);
 	l.tap = write_frame;
-	l.faults = (struct loop_faults){.loss = 25, .spare_management = true};
+	l.faults = (struct loop_faults){.loss = 25, .ce = 20, .spare_management = true};
 	for (uint8_t i = 0; i < 4; i++) {
 		// Sizes that need padding, PSNs that wrap.
 		const struct nic_flow f = {.dst_ip = LOOP_IP1, .op = i % 3, .cls = 3,

@@ -12,14 +12,14 @@ from pathlib import Path
 
 try:
     from scapy.contrib.roce import BTH
-    from scapy.layers.inet import UDP
+    from scapy.layers.inet import IP, UDP
     from scapy.utils import rdpcap
 except ImportError:
     print("scapy is not installed")
     sys.exit(77)
 
-# Every opcode that must have been seen: Send, Write, Read request and responses, ACK, UD.
-OPCODES = {0x00, 0x01, 0x02, 0x06, 0x07, 0x08, 0x0c, 0x0d, 0x0e, 0x0f, 0x11, 0x64}
+# Every opcode that must have been seen: Send, Write, Read request and responses, ACK, UD, CNP.
+OPCODES = {0x00, 0x01, 0x02, 0x06, 0x07, 0x08, 0x0c, 0x0d, 0x0e, 0x0f, 0x11, 0x64, 0x81}
 CM = {"REQ": 0x10, "REJ": 0x12, "REP": 0x13, "RTU": 0x14, "DREQ": 0x15, "DREP": 0x16}
 
 
@@ -65,6 +65,12 @@ def judge_connections(pcap):
     need(used - given <= asked, f"answers went to {used - given}, REQ gave {asked}")
 
 
+def judge_cnp(packet, raw):
+    """74 bytes, class 6, ECT(0), BECN alone, no PSN, sixteen zeros."""
+    need(len(packet) == 74 and packet[IP].tos == 0xc2, "length or ToS of a CNP")
+    need(raw[1] == 0 and raw[4] == 0x40 and raw[8:28] == bytes(20), f"a CNP reads {raw.hex()}")
+
+
 def judge_by_scapy(pcap):
     seen = set()
     for packet in rdpcap(str(pcap)):
@@ -75,6 +81,8 @@ def judge_by_scapy(pcap):
         want = packet[BTH].compute_icrc(raw[:-4])
         need(want == raw[-4:], f"iCRC {raw[-4:].hex()}, scapy computes {want.hex()}")
         seen.add(packet[BTH].opcode)
+        if packet[BTH].opcode == 0x81:
+            judge_cnp(packet, raw)
     need(OPCODES <= seen, f"opcodes missing: {sorted(OPCODES - seen)}")
 
 

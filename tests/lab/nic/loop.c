@@ -236,10 +236,17 @@ bool loop_finish(struct loop *l, const uint32_t *flows, uint32_t n, uint64_t lim
 
 void loop_inject(struct loop *l, unsigned side, const uint8_t *frame, uint32_t len)
 {
+	loop_inject_stored(l, side, frame, len, len);
+}
+
+void loop_inject_stored(struct loop *l, unsigned side, const uint8_t *frame, uint32_t stored,
+			uint32_t len)
+{
 	struct rte_mbuf *m = rte_pktmbuf_alloc(pool());
 
 	assert_non_null(m);
-	memcpy(rte_pktmbuf_append(m, (uint16_t)len), frame, len);
+	memcpy(rte_pktmbuf_append(m, (uint16_t)stored), frame, stored);
+	m->pkt_len = len;
 	push(l->port[side], m, l->now_ns);
 }
 

@@ -49,5 +49,8 @@ bool loop_finish(struct loop *l, const uint32_t *flows, uint32_t n, uint64_t lim
 
 // A frame from nowhere arrives at a side now.
 void loop_inject(struct loop *l, unsigned side, const uint8_t *frame, uint32_t len);
+// Of which only the first bytes are stored.
+void loop_inject_stored(struct loop *l, unsigned side, const uint8_t *frame, uint32_t stored,
+			uint32_t len);
 
 struct nic_stats loop_stats(const struct loop *l, unsigned side);

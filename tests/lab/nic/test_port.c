@@ -485,6 +485,46 @@ static void hostile_frames_are_counted_and_harmless(void **state)
 	loop_down(&l);
 }
 
+// Frames without payload are believed only where all headers are there.
+static void snapped_frames_without_their_headers_are_malformed(void **state)
+{
+	static struct samples s;
+	uint64_t malformed, refused = 0;
+	struct loop l;
+
+	(void)state;
+	loop_up(&l, 1, NULL);
+	l.tap = sample_tap;
+	l.tap_arg = &s;
+	add(&l, REQ_SEND, 3, 5 * gbps);
+	loop_run(&l, 100000, 0);
+	l.tap = NULL;
+	malformed = loop_stats(&l, 1).malformed;
+	for (uint32_t i = 0; i < s.n; i++) {
+		uint8_t frame[MAX_SAMPLE];
+
+		memcpy(frame, s.frame[i], s.len[i]);
+		if (s.len[i] < 200)
+			continue;
+		for (uint32_t stored = 0; stored < ROCE_MAX_HEADERS; stored += 7, refused++)
+			loop_inject_stored(&l, 1, frame, stored, s.len[i]);
+		loop_inject_stored(&l, 1, frame, ROCE_MAX_HEADERS, s.len[i]);
+		// Options could hide the transport header behind what is stored; other protocols
+		// are not snapped.
+		frame[14] = 0x46;
+		loop_inject_stored(&l, 1, frame, ROCE_MAX_HEADERS, s.len[i]);
+		frame[14] = 0x45;
+		frame[23] = 6;
+		loop_inject_stored(&l, 1, frame, ROCE_MAX_HEADERS, s.len[i]);
+		refused += 2;
+		loop_run(&l, l.now_ns + 200, 0);
+	}
+	assert_true(refused > 100);
+	assert_int_equal(loop_stats(&l, 1).malformed - malformed, refused);
+	assert_int_equal(loop_stats(&l, 1).payload_errors, 0);
+	loop_down(&l);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -502,6 +542,7 @@ int main(void)
 		cmocka_unit_test(nobody_listens),
 		cmocka_unit_test(full_responder_rejects_and_takes_others_later),
 		cmocka_unit_test(hostile_frames_are_counted_and_harmless),
+		cmocka_unit_test(snapped_frames_without_their_headers_are_malformed),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

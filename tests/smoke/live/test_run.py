@@ -48,7 +48,7 @@ def start_and_signal(sig):
     p = subprocess.Popen(command("--act", "1", "--seconds", "30"), stdin=subprocess.DEVNULL,
                          stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True)
     for line in p.stdout:
-        if "in Mb/s" in line: # the first live table
+        if "in Gb/s" in line: # the first live table
             break
     p.send_signal(sig)
     p.stdout.read()
@@ -79,7 +79,7 @@ def a_stall_of_any_program_loses_nothing():
         p = subprocess.Popen(command("--act", "1", "--seconds", "5"), stdin=subprocess.DEVNULL,
                              stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True)
         for line in p.stdout:
-            if "in Mb/s" in line:
+            if "in Gb/s" in line:
                 break
         pids = [pid for pid, text in programs() if which in text]
         want(len(pids) == 1, f"one program is {which}: {pids}")

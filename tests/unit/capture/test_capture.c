@@ -82,12 +82,12 @@ static void on_error(void *arg, unsigned client, const char *text)
 
 // ---- verbs
 
-static int begin(void **state)
+static int begin_scaled(uint32_t time_scale)
 {
 	static const struct capture_answers answers = {.arg = &w, .ok = on_ok, .error = on_error};
+	const struct capture_times times = {.wall_ns = wall_ns, .time_scale = time_scale};
 	struct policy *p = calloc(1, sizeof(*p) + N_PORTS * sizeof(p->ports[0]));
 
-	(void)state;
 	memset(&w, 0, sizeof(w));
 	w.now_ns = T0;
 	p->n_ports = N_PORTS;
@@ -99,8 +99,14 @@ static int begin(void **state)
 		p->ports[i].speed_bps = 1000000000;
 	}
 	w.sw.policy = p;
-	assert_int_equal(capture_create(&w.sw, wall_ns, &answers, &w.c), 0);
+	assert_int_equal(capture_create(&w.sw, &times, &answers, &w.c), 0);
 	return 0;
+}
+
+static int begin(void **state)
+{
+	(void)state;
+	return begin_scaled(1);
 }
 
 static int end(void **state)
@@ -313,6 +319,38 @@ static void what_is_said_of_a_frame_reaches_the_client(void **state)
 	assert_int_equal(r.queue, 3);
 	assert_int_equal(r.queue_bytes, 700);
 	assert_int_equal(r.flags, CAPTURE_HAS_QUEUE | CAPTURE_MARKED);
+}
+
+static void frames_of_a_slowed_switch_carry_its_time_and_timeouts_stay_real(void **state)
+{
+	struct json_object *v = NULL;
+	struct capture_record r;
+	uint8_t bytes[64];
+
+	end(state);
+	begin_scaled(500);
+	run_capture(CAPTURE_ALL_PORTS, "{\"snaplen\": 4}");
+	frame(0, T0 + 1000000, "late", in_p1);
+	read_for(CLIENT, 100);
+	agree();
+	turn();
+	assert_int_equal(w.n_answers, 1);
+	w.now_ns += 1000 * MS;
+	turn();
+	assert_string_equal(frames(), ""); // 100 ms of the wall are over
+	read_for(CLIENT, 100);
+	agree();
+	turn();
+	agree();
+	turn();
+	assert_string_equal(frames(), "late");
+	assert_true(json_object_object_get_ex(w.data, "frames", &v));
+	assert_true(base64_decode(bytes, json_object_get_string(v), base64_len(sizeof(r) + 4)));
+	memcpy(&r, bytes, sizeof(r));
+	assert_int_equal(r.t_ns, WALL + 1000000);
+	w.now_ns += CAPTURE_SILENCE_NS + 1;
+	turn();
+	assert_null(w.sw.tap);
 }
 
 static void only_what_was_asked_for_is_handed_out(void **state)
@@ -584,6 +622,7 @@ int main(void)
 		T(frames_of_two_workers_come_in_the_order_of_time),
 		T(frames_wait_until_no_worker_can_come_with_an_older_one),
 		T(what_is_said_of_a_frame_reaches_the_client),
+		T(frames_of_a_slowed_switch_carry_its_time_and_timeouts_stay_real),
 		T(only_what_was_asked_for_is_handed_out),
 		T(a_request_that_makes_no_sense_is_refused),
 		T(a_second_client_is_refused_until_the_first_has_gone),

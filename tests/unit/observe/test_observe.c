@@ -105,8 +105,10 @@ static void every_key_shown_has_a_row_and_every_row_is_shown(void **state)
 		const struct fact_list *l = &fact_lists[i];
 		struct json_object *data = observe_show(b->o, l->what, OBSERVE_ALL_PORTS, SECOND);
 
-		if (i == FACTS_EVENTS) {
-			assert_null(data); // of the event log, see test_eventlog
+		// Of the event log and of the resolver: see test_eventlog and lab_resolver.
+		if (i == FACTS_EVENTS || i == FACTS_ROUTES || i == FACTS_NEIGHBOURS ||
+		    i == FACTS_NEIGHBOUR_TOTALS) {
+			assert_null(data);
 			continue;
 		}
 		compare_keys(l, l->single ? list(data, l->list) : row(data, l->list, 0));
@@ -325,6 +327,35 @@ static void a_pause_that_lasts_counts_as_far_as_it_has_gone(void **state)
 	json_object_put(data);
 }
 
+static void rates_and_times_of_a_slowed_switch_are_the_models(void **state)
+{
+	struct bench *b = *state;
+	struct pfc_class_stats *st = &b->sw->port[0].pfc_rx.stats[3];
+	struct port_counters *c = &b->sw->port[0].c;
+	struct json_object *data;
+
+	observe_set_time_scale(b->o, 500);
+	observe_sample(b->o, SECOND);
+	ctr_add(&c->tx_bytes, 10000000); // 80 Mb/s on the wall
+	ctr_add(&b->sw->worker[0].loops, 1000);
+	gauge_set(&st->since_ns, SECOND);
+	gauge_set(&st->until_ns, 3ull * SECOND);
+	data = observe_show(b->o, "ports", 0, 2ull * SECOND);
+	assert_int_equal(number(row(data, "ports", 0), "tx_bps"), 40000000000);
+	assert_int_equal(number(list(data, "clock"), "time_scale"), 500);
+	json_object_put(data);
+	data = observe_show(b->o, "pfc", 0, 2ull * SECOND);
+	assert_int_equal(number(row(data, "pfc", 0), "rx_pause_duration_us"), 2000);
+	json_object_put(data);
+	observe_clear(b->o, 2ull * SECOND);
+	data = observe_show(b->o, "pfc", 0, 3ull * SECOND);
+	assert_int_equal(number(row(data, "pfc", 0), "rx_pause_duration_us"), 2000);
+	json_object_put(data);
+	data = observe_show(b->o, "workers", OBSERVE_ALL_PORTS, 2ull * SECOND);
+	assert_int_equal(number(row(data, "workers", 0), "loops_per_s"), 1000); // the machine's
+	json_object_put(data);
+}
+
 static void an_unknown_kind_is_null(void **state)
 {
 	struct bench *b = *state;
@@ -347,6 +378,7 @@ int main(void)
 		T(all_drop_rows_are_shown_on_request_and_alarms_for_monitoring),
 		T(a_worker_shows_core_ports_load_and_late_turns),
 		T(a_pause_that_lasts_counts_as_far_as_it_has_gone),
+		T(rates_and_times_of_a_slowed_switch_are_the_models),
 		T(an_unknown_kind_is_null),
 	};
 

@@ -1,0 +1,274 @@
+// SPDX-License-Identifier: Apache-2.0
+// A policy file as the lab runs it. What is laid over the file is merged node by node before the
+// schema reads anything, so every rule and every message is that of a file which says so itself.
+//
+// The file is read twice: once with its own ports, so that its mistakes are told as the daemon
+// would tell them, and once with the ports of the lab in their place.
+#include "control/config/config.h"
+
+#include <errno.h>
+#include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "control/config/expand.h"
+#include "control/config/model.h"
+#include "control/config/overlay.h"
+
+// ---- trees
+static struct node *child(const struct node *map, const char *key)
+{
+	for (struct node *v = map->first; v != NULL; v = v->next)
+		if (strcmp(v->key->text, key) == 0)
+			return v;
+	return NULL;
+}
+
+static struct node *copied(struct arena *a, const struct node *n, const char *file);
+
+static void append(struct node *parent, struct node *n)
+{
+	struct node **end = &parent->first;
+
+	while (*end != NULL)
+		end = &(*end)->next;
+	*end = n;
+	n->next = NULL;
+	parent->n++;
+}
+
+static void copy_children(struct arena *a, struct node *to, const struct node *from,
+			  const char *file)
+{
+	struct node **end = &to->first;
+
+	to->first = NULL;
+	for (const struct node *v = from->first; v != NULL; v = v->next) {
+		*end = copied(a, v, file);
+		end = &(*end)->next;
+	}
+}
+
+// file: of what has no file of its own; NULL: none is noted.
+static struct node *copied(struct arena *a, const struct node *n, const char *file)
+{
+	struct node *c = arena_alloc(a, sizeof(*c));
+
+	*c = *n;
+	c->next = NULL;
+	if (c->at.file == NULL)
+		c->at.file = file;
+	if (n->text != NULL)
+		c->text = arena_text(a, n->text, strlen(n->text));
+	if (n->key != NULL)
+		c->key = copied(a, n->key, file);
+	copy_children(a, c, n, file);
+	return c;
+}
+
+static bool is_nothing(const struct node *n)
+{
+	return n->kind == NODE_SCALAR &&
+	       (strcmp(n->text, "~") == 0 || strcmp(n->text, "null") == 0);
+}
+
+static void drop_child(struct node *map, const struct node *n)
+{
+	struct node **at = &map->first;
+
+	while (*at != n)
+		at = &(*at)->next;
+	*at = n->next;
+	map->n--;
+}
+
+static void put_child(struct arena *a, struct node *base, const struct node *over, const char *file)
+{
+	struct node *old = child(base, over->key->text), *next;
+
+	if (is_nothing(over)) {
+		if (old != NULL)
+			drop_child(base, old);
+		return;
+	}
+	if (old == NULL) {
+		append(base, copied(a, over, file));
+	} else if (old->kind == NODE_MAP && over->kind == NODE_MAP) {
+		overlay_merge(a, old, over, file);
+	} else {
+		next = old->next;
+		*old = *copied(a, over, file);
+		old->next = next;
+	}
+}
+
+void overlay_merge(struct arena *a, struct node *base, const struct node *over, const char *file)
+{
+	for (const struct node *v = over->first; v != NULL; v = v->next)
+		put_child(a, base, v, file);
+}
+
+// ---- ports
+static struct node *scalar(struct arena *a, struct cfg_pos at, const char *text)
+{
+	struct node *n = arena_alloc(a, sizeof(*n));
+
+	n->kind = NODE_SCALAR;
+	n->at = at;
+	n->text = text;
+	return n;
+}
+
+static void put_scalar(struct arena *a, struct node *map, const char *key, const char *text)
+{
+	struct node *v = child(map, key);
+
+	if (v == NULL) {
+		v = scalar(a, map->at, text);
+		v->key = scalar(a, map->at, key);
+		append(map, v);
+		return;
+	}
+	v->kind = NODE_SCALAR;
+	v->text = text;
+	v->first = NULL;
+	v->n = 0;
+}
+
+static bool names_port(struct arena *a, const struct node *item, const char *name)
+{
+	const struct node *n = item->kind == NODE_MAP ? child(item, "name") : NULL;
+	struct expansion names;
+	const char *why;
+
+	if (n == NULL || n->kind != NODE_SCALAR || !expand(a, n->text, &names, &why))
+		return false;
+	for (unsigned i = 0; i < names.n; i++)
+		if (strcmp(names.items[i], name) == 0)
+			return true;
+	return false;
+}
+
+// The item of the file's list whose settings a port of that name takes.
+static const struct node *template_of(struct arena *a, const struct node *ports, const char *name)
+{
+	const struct node *last = NULL;
+
+	for (const struct node *v = ports->first; v != NULL; last = v, v = v->next)
+		if (names_port(a, v, name))
+			return v;
+	return last;
+}
+
+static void drop_key(struct node *map, const char *key)
+{
+	const struct node *n = child(map, key);
+
+	if (n != NULL)
+		drop_child(map, n);
+}
+
+static struct node *lab_port(struct arena *a, const struct node *ports, unsigned i,
+			     const struct config_overlay_port *p)
+{
+	const char *name = arena_printf(a, "p%u", i + 1);
+	struct node *n = copied(a, template_of(a, ports, name), NULL);
+
+	n->key = NULL;
+	put_scalar(a, n, "name", name);
+	put_scalar(a, n, "device", arena_printf(a, "wire:%s", name));
+	put_scalar(a, n, "speed", arena_printf(a, "%" PRIu64 "bps", p->speed_bps));
+	drop_key(n, "ip");
+	put_scalar(a, n, "cable",
+		   arena_printf(a, "%" PRIu64 ".%02um", p->cable_cm / 100,
+				(unsigned)(p->cable_cm % 100)));
+	return n;
+}
+
+// The map under a key; made where there is none.
+static struct node *sub_map(struct arena *a, struct node *map, const char *key)
+{
+	struct node *n = child(map, key);
+
+	if (n == NULL) {
+		n = arena_alloc(a, sizeof(*n));
+		*n = (struct node){.kind = NODE_MAP, .at = map->at};
+		n->key = scalar(a, map->at, key);
+		append(map, n);
+	}
+	return n;
+}
+
+static void replace_ports(struct arena *a, struct node *root, const struct config_overlay *o)
+{
+	static const char *const replaced[] = {"fdb", "routes", "neighbours"};
+	struct node *ports = child(root, "ports"), *sw = sub_map(a, root, "switch");
+	struct node lab = {
+		.kind = NODE_LIST, .at = ports->at, .key = ports->key, .next = ports->next};
+
+	for (unsigned i = 0; i < o->n_ports; i++)
+		append(&lab, lab_port(a, ports, i, &o->ports[i]));
+	*ports = lab;
+	for (unsigned i = 0; i < sizeof(replaced) / sizeof(replaced[0]); i++)
+		drop_key(root, replaced[i]);
+	put_scalar(a, sw, "name", o->switch_name);
+	put_scalar(a, sub_map(a, sw, "ecmp"), "seed", arena_printf(a, "%" PRIu32, o->ecmp_seed));
+	drop_key(sw, "time_scale"); // virtual time needs none
+}
+
+// The file's number of workers is that of the machine where it runs live.
+static void default_workers(struct arena *a, struct node *root)
+{
+	struct node *sw = child(root, "switch");
+
+	if (sw != NULL && sw->kind == NODE_MAP && child(sw, "workers") != NULL)
+		put_scalar(a, sw, "workers", "1");
+}
+
+// ---- the two readings
+struct reading {
+	const char *path, *text;
+	size_t len;
+	const struct config_overlay *o;
+};
+
+static int read_once(const struct reading *r, bool lab_ports, struct config **out, struct diags *d)
+{
+	struct config *c = config_new(r->path);
+	struct diag_sink s = {.file = c->file};
+	struct node *root = node_parse(&c->arena, r->text, r->len, &s);
+	const char *file = arena_text(&c->arena, r->o->file, strlen(r->o->file));
+
+	if (root != NULL && root->kind == NODE_MAP) {
+		default_workers(&c->arena, root);
+		for (unsigned i = 0; i < r->o->n_maps; i++)
+			overlay_merge(&c->arena, root, r->o->maps[i], file);
+		if (lab_ports)
+			replace_ports(&c->arena, root, r->o);
+	}
+	return config_read_tree(c, root, &s, out, d);
+}
+
+int config_load_overlay(const char *path, const struct config_overlay *o, struct config **out,
+			struct diags *d)
+{
+	struct reading r = {.path = path, .o = o};
+	struct diag_sink s = {.file = path};
+	struct config *own = NULL;
+	char *text = NULL;
+	int err = config_read_file(path, &text, &r.len);
+
+	if (err != 0) {
+		diag_add(&s, DIAG_ERROR, (struct cfg_pos){0}, NULL, "cannot open: %s",
+			 strerror(-err));
+		diag_finish(&s, d);
+		return -EINVAL;
+	}
+	r.text = text;
+	err = read_once(&r, false, &own, d);
+	config_destroy(own);
+	if (err == 0)
+		err = read_once(&r, true, out, d);
+	free(text);
+	return err;
+}

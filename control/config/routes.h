@@ -1,0 +1,31 @@
+// SPDX-License-Identifier: Apache-2.0
+// Routing of a configuration: addresses of ports, static routes, static neighbours, ECMP. A policy
+// file fills it (`ports[].ip`, `routes`, `neighbours`, `switch.ecmp`), or a program that derives
+// routes does, after the file was loaded and before config_compile. Control thread only.
+#pragma once
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "dataplane/policy.h"
+
+struct config;
+
+// Not NEXTHOP_SELF. All next hops of a route are of its family, none is given twice.
+struct config_route {
+	struct policy_addr to; // bits beyond len are 0
+	uint16_t n_nexthops; // 1 to MAX_NEXTHOPS
+	const struct policy_nexthop *nexthops;
+};
+
+// The port routes, or bridges, whatever the file says of it.
+void config_set_routed(struct config *c, unsigned port, bool routed);
+
+// Replaces the routes of the file, and asks for compact tables. The routes are copied; those that
+// follow each other with the same `nexthops` share one copy. 0, or -EINVAL where a route is none: a
+// port that does not exist or does not route, a prefix twice, stray bits, too many next hops.
+__attribute__((warn_unused_result)) int
+config_set_routes(struct config *c, const struct config_route *routes, unsigned n);
+
+// Instead of what the file says. Tiers of a fabric need different seeds.
+void config_set_ecmp(struct config *c, uint64_t seed, enum ecmp_by by);

@@ -1,0 +1,317 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "control/daemon/neighbour_table.h"
+
+#include <assert.h>
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum { BUCKETS = 4096, NONE = UINT32_MAX, SLOTS_A_TICK = 1024 };
+enum { NAMED_STATIC = 1, NAMED_WANTED = 2 }; // by the new policy
+
+struct neighbour_table {
+	const struct neighbour_ops *ops;
+	void *arg;
+	uint32_t bucket[BUCKETS];
+	uint32_t free; // chain of free slots
+	uint32_t n_incomplete;
+	uint32_t cursor;
+	struct neighbour_stats stats;
+	struct neighbour slot[NEIGHBOUR_MAX];
+	uint8_t named[NEIGHBOUR_MAX]; // since neighbour_begin_policy
+};
+
+const char *const neighbour_state_name[N_NEIGHBOUR_STATES] = {
+	[NEIGHBOUR_INCOMPLETE] = "incomplete", [NEIGHBOUR_REACHABLE] = "reachable",
+	[NEIGHBOUR_STALE] = "stale",	       [NEIGHBOUR_FAILED] = "failed",
+	[NEIGHBOUR_STATIC] = "static",
+};
+
+// ---- the table
+
+static uint32_t bucket_of(uint8_t port, const struct policy_addr *a)
+{
+	uint64_t h = port;
+
+	for (unsigned i = 0; i < sizeof(a->ip); i++)
+		h = (h ^ a->ip[i]) * 0x100000001b3u;
+	return (uint32_t)(h >> 20) % BUCKETS;
+}
+
+static bool is(const struct neighbour *n, uint8_t port, const struct policy_addr *a)
+{
+	return n->port == port && n->addr.family == a->family &&
+	       memcmp(n->addr.ip, a->ip, sizeof(a->ip)) == 0;
+}
+
+static struct neighbour *lookup(struct neighbour_table *t, uint8_t port,
+				const struct policy_addr *a)
+{
+	for (uint32_t i = t->bucket[bucket_of(port, a)]; i != NONE; i = t->slot[i].next)
+		if (is(&t->slot[i], port, a))
+			return &t->slot[i];
+	return NULL;
+}
+
+static void enter(struct neighbour_table *t, struct neighbour *n, enum neighbour_state state,
+		  uint64_t now_ns)
+{
+	t->n_incomplete -= n->state == NEIGHBOUR_INCOMPLETE;
+	t->n_incomplete += state == NEIGHBOUR_INCOMPLETE;
+	n->state = (uint8_t)state;
+	n->probes = 0;
+	n->since_ns = now_ns;
+	n->due_ns = now_ns + (state == NEIGHBOUR_REACHABLE ? NEIGHBOUR_REACHABLE_NS : 0);
+}
+
+// NULL: there is no room.
+static struct neighbour *add(struct neighbour_table *t, uint8_t port, const struct policy_addr *a,
+			     enum neighbour_state state, uint64_t now_ns)
+{
+	uint32_t *bucket = &t->bucket[bucket_of(port, a)];
+	uint32_t i = t->free;
+	struct neighbour *n;
+
+	if (i == NONE ||
+	    (state == NEIGHBOUR_INCOMPLETE && t->n_incomplete >= NEIGHBOUR_MAX_INCOMPLETE)) {
+		t->stats.refused++;
+		return NULL;
+	}
+	n = &t->slot[i];
+	t->free = n->next;
+	*n = (struct neighbour){.addr = *a, .port = port, .used = true, .next = *bucket,
+				.state = N_NEIGHBOUR_STATES};
+	n->addr.len = a->family == FAMILY_V4 ? 32 : 128;
+	*bucket = i;
+	t->named[i] = 0;
+	enter(t, n, state, now_ns);
+	return n;
+}
+
+static void forget(struct neighbour_table *t, struct neighbour *n)
+{
+	uint32_t *at = &t->bucket[bucket_of(n->port, &n->addr)];
+	uint32_t i = (uint32_t)(n - t->slot);
+
+	while (*at != i)
+		at = &t->slot[*at].next;
+	*at = n->next;
+	t->n_incomplete -= n->state == NEIGHBOUR_INCOMPLETE;
+	*n = (struct neighbour){.next = t->free};
+	t->free = i;
+}
+
+static bool in_use(const struct neighbour *n)
+{
+	return n->state == NEIGHBOUR_REACHABLE || n->state == NEIGHBOUR_STALE ||
+	       n->state == NEIGHBOUR_STATIC;
+}
+
+static void set_mac(struct neighbour_table *t, struct neighbour *n, const uint8_t *mac)
+{
+	memcpy(n->mac, mac, sizeof(n->mac));
+	t->ops->set(t->arg, n->port, &n->addr, n->mac);
+}
+
+int neighbour_table_create(const struct neighbour_ops *ops, void *arg, struct neighbour_table **out)
+{
+	struct neighbour_table *t = calloc(1, sizeof(*t));
+
+	if (t == NULL)
+		return -ENOMEM;
+	t->ops = ops;
+	t->arg = arg;
+	for (unsigned i = 0; i < BUCKETS; i++)
+		t->bucket[i] = NONE;
+	for (uint32_t i = 0; i < NEIGHBOUR_MAX; i++)
+		t->slot[i].next = i + 1 < NEIGHBOUR_MAX ? i + 1 : NONE;
+	*out = t;
+	return 0;
+}
+
+void neighbour_table_destroy(struct neighbour_table *t)
+{
+	free(t);
+}
+
+// ---- what is due
+
+static void probe(struct neighbour_table *t, struct neighbour *n, uint64_t now_ns)
+{
+	n->probes++;
+	n->due_ns = now_ns + NEIGHBOUR_RETRANS_NS;
+	t->ops->probe(t->arg, n->port, &n->addr, in_use(n) ? n->mac : NULL);
+}
+
+// Three probes were in vain.
+static void fail(struct neighbour_table *t, struct neighbour *n, uint64_t now_ns)
+{
+	t->stats.failed++;
+	if (in_use(n))
+		t->ops->set(t->arg, n->port, &n->addr, NULL);
+	if (!n->wanted) {
+		forget(t, n);
+		return;
+	}
+	// One that was there a moment ago may be back with another address: ask everybody at once.
+	if (n->state == NEIGHBOUR_STALE) {
+		enter(t, n, NEIGHBOUR_INCOMPLETE, now_ns);
+		probe(t, n, now_ns);
+		return;
+	}
+	enter(t, n, NEIGHBOUR_FAILED, now_ns);
+	n->due_ns = now_ns + NEIGHBOUR_RETRY_NS;
+}
+
+static void step(struct neighbour_table *t, struct neighbour *n, uint64_t now_ns)
+{
+	switch ((enum neighbour_state)n->state) {
+	case NEIGHBOUR_REACHABLE:
+		enter(t, n, NEIGHBOUR_STALE, now_ns);
+		probe(t, n, now_ns);
+		break;
+	case NEIGHBOUR_FAILED:
+		t->ops->probe(t->arg, n->port, &n->addr, NULL);
+		n->due_ns = now_ns + NEIGHBOUR_RETRY_NS;
+		break;
+	case NEIGHBOUR_INCOMPLETE:
+	case NEIGHBOUR_STALE:
+		if (n->probes < NEIGHBOUR_PROBES)
+			probe(t, n, now_ns);
+		else
+			fail(t, n, now_ns);
+		break;
+	case NEIGHBOUR_STATIC:
+	case N_NEIGHBOUR_STATES: break;
+	}
+}
+
+void neighbour_tick(struct neighbour_table *t, uint64_t now_ns)
+{
+	for (unsigned i = 0; i < SLOTS_A_TICK; i++) {
+		struct neighbour *n = &t->slot[t->cursor];
+
+		t->cursor = (t->cursor + 1) % NEIGHBOUR_MAX;
+		if (n->used && n->state != NEIGHBOUR_STATIC && now_ns >= n->due_ns)
+			step(t, n, now_ns);
+	}
+}
+
+// ---- what comes in
+
+void neighbour_want(struct neighbour_table *t, uint8_t port, const struct policy_addr *a,
+		    bool as_route, uint64_t now_ns)
+{
+	struct neighbour *n = lookup(t, port, a);
+
+	if (n == NULL) {
+		n = add(t, port, a, NEIGHBOUR_INCOMPLETE, now_ns);
+		if (n != NULL)
+			probe(t, n, now_ns);
+	}
+	if (n == NULL || !as_route)
+		return;
+	n->wanted = true;
+	t->named[n - t->slot] |= NAMED_WANTED;
+}
+
+// What is known of a neighbour, and is now said otherwise.
+static void heard_other(struct neighbour_table *t, struct neighbour *n, const uint8_t *mac,
+			bool answer, uint64_t now_ns)
+{
+	set_mac(t, n, mac);
+	enter(t, n, answer ? NEIGHBOUR_REACHABLE : NEIGHBOUR_STALE, now_ns);
+}
+
+void neighbour_heard(struct neighbour_table *t, uint8_t port, const struct policy_addr *a,
+		     const uint8_t *mac, enum neighbour_heard how, bool overrides, uint64_t now_ns)
+{
+	struct neighbour *n = lookup(t, port, a);
+	bool answer = how == HEARD_ANSWER;
+
+	if (n == NULL && mac != NULL && how == HEARD_ASKING_US) {
+		n = add(t, port, a, NEIGHBOUR_STALE, now_ns);
+		if (n != NULL)
+			set_mac(t, n, mac);
+		return;
+	}
+	if (n == NULL || n->state == NEIGHBOUR_STATIC)
+		return;
+	if (mac == NULL) {
+		if (in_use(n) && answer)
+			enter(t, n, NEIGHBOUR_REACHABLE, now_ns);
+	} else if (!in_use(n)) {
+		heard_other(t, n, mac, answer, now_ns);
+	} else if (memcmp(n->mac, mac, sizeof(n->mac)) == 0) {
+		if (answer)
+			enter(t, n, NEIGHBOUR_REACHABLE, now_ns);
+	} else if (overrides) {
+		heard_other(t, n, mac, answer, now_ns);
+	} else if (n->state == NEIGHBOUR_REACHABLE) {
+		// RFC 4861 7.2.5: not replaced, but no more believed than its next answer.
+		enter(t, n, NEIGHBOUR_STALE, now_ns);
+	}
+}
+
+void neighbour_set_static(struct neighbour_table *t, uint8_t port, const struct policy_addr *a,
+			  const uint8_t *mac, uint64_t now_ns)
+{
+	struct neighbour *n = lookup(t, port, a);
+
+	if (n == NULL)
+		n = add(t, port, a, NEIGHBOUR_STATIC, now_ns);
+	if (n == NULL)
+		return;
+	if (n->state != NEIGHBOUR_STATIC)
+		enter(t, n, NEIGHBOUR_STATIC, now_ns);
+	t->named[n - t->slot] |= NAMED_STATIC;
+	set_mac(t, n, mac);
+}
+
+// ---- policies
+
+void neighbour_begin_policy(struct neighbour_table *t)
+{
+	memset(t->named, 0, sizeof(t->named));
+}
+
+void neighbour_end_policy(struct neighbour_table *t,
+			  bool (*keep)(void *arg, uint8_t port, const struct policy_addr *a),
+			  uint64_t now_ns)
+{
+	for (unsigned i = 0; i < NEIGHBOUR_MAX; i++) {
+		struct neighbour *n = &t->slot[i];
+
+		if (!n->used)
+			continue;
+		n->wanted = t->named[i] & NAMED_WANTED;
+		if (t->named[i] == 0 &&
+		    (n->state == NEIGHBOUR_FAILED || !keep(t->arg, n->port, &n->addr))) {
+			t->ops->set(t->arg, n->port, &n->addr, NULL);
+			forget(t, n);
+		} else if (n->state == NEIGHBOUR_STATIC && !(t->named[i] & NAMED_STATIC)) {
+			enter(t, n, NEIGHBOUR_STALE, now_ns);
+		}
+	}
+}
+
+// ---- for who looks
+
+const struct neighbour *neighbour_find(const struct neighbour_table *t, uint8_t port,
+				       const struct policy_addr *a)
+{
+	for (uint32_t i = t->bucket[bucket_of(port, a)]; i != NONE; i = t->slot[i].next)
+		if (is(&t->slot[i], port, a))
+			return &t->slot[i];
+	return NULL;
+}
+
+const struct neighbour *neighbour_at(const struct neighbour_table *t, unsigned i)
+{
+	return t->slot[i].used ? &t->slot[i] : NULL;
+}
+
+struct neighbour_stats neighbour_stats(const struct neighbour_table *t)
+{
+	return t->stats;
+}

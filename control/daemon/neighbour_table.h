@@ -1,0 +1,109 @@
+// SPDX-License-Identifier: Apache-2.0
+// The neighbours on the links of routed ports: who is asked when, and what holds until when (RFC
+// 826, RFC 4861 7.3, with fixed timers). A pure state machine: time comes in, probes and changes go
+// out through two functions. Called by the control thread; knows neither frames nor the switch.
+//
+//              wanted                    answer
+//      (none) -------> incomplete -----------------> reachable <---------+
+//         ^               | 3 probes                     | 30 s          | answer
+//         |  unanswered   v without answer               v               |
+//         +-------------(gone), or `failed`            stale: 3 probes --+
+//         +------------------------------------------------ unanswered
+//
+// A stale neighbour is used until its probes have failed. One that a route needs (a gateway) is
+// never forgotten: it is asked for from the start, and when it fails, again every 5 s. Static
+// neighbours hold whatever is heard. An address that asks for us becomes a neighbour, stale at
+// first, so that its claim is checked; nobody else becomes one unasked. What is asked for in vain
+// and what is heard can fill the table; then nobody new gets in, and that is counted.
+#pragma once
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "dataplane/policy.h"
+
+enum {
+	NEIGHBOUR_MAX = 8192,
+	NEIGHBOUR_MAX_INCOMPLETE = 1024,
+	NEIGHBOUR_PROBES = 3,
+};
+static const uint64_t NEIGHBOUR_RETRANS_NS = 1000000000;
+static const uint64_t NEIGHBOUR_REACHABLE_NS = 30000000000;
+static const uint64_t NEIGHBOUR_RETRY_NS = 5000000000;
+
+enum neighbour_state {
+	NEIGHBOUR_INCOMPLETE, // asked for, no answer yet
+	NEIGHBOUR_REACHABLE,
+	NEIGHBOUR_STALE, // in use, and being asked again
+	NEIGHBOUR_FAILED, // a gateway that does not answer
+	NEIGHBOUR_STATIC,
+	N_NEIGHBOUR_STATES,
+};
+extern const char *const neighbour_state_name[N_NEIGHBOUR_STATES];
+
+struct neighbour {
+	struct policy_addr addr;
+	uint8_t port;
+	uint8_t state; // enum neighbour_state
+	bool wanted; // a route needs it
+	bool used; // slot of the table
+	uint8_t probes; // sent in this state
+	uint8_t mac[6];
+	uint64_t due_ns; // of the next step
+	uint64_t since_ns; // in this state
+	uint32_t next; // of its chain
+};
+
+struct neighbour_ops {
+	// Asks for an address; mac: of this station; NULL: of whoever has it.
+	void (*probe)(void *arg, uint8_t port, const struct policy_addr *a, const uint8_t *mac);
+	// What the workers shall use; NULL: nothing.
+	void (*set)(void *arg, uint8_t port, const struct policy_addr *a, const uint8_t *mac);
+};
+
+struct neighbour_stats {
+	uint64_t refused; // for want of room
+	uint64_t failed; // that did not answer
+};
+
+struct neighbour_table;
+
+// 0 or -ENOMEM.
+__attribute__((warn_unused_result)) int neighbour_table_create(const struct neighbour_ops *ops,
+							       void *arg,
+							       struct neighbour_table **out);
+void neighbour_table_destroy(struct neighbour_table *t); // NULL is fine
+
+// A frame wants to go there, or (as_route) a route does.
+void neighbour_want(struct neighbour_table *t, uint8_t port, const struct policy_addr *a,
+		    bool as_route, uint64_t now_ns);
+
+enum neighbour_heard {
+	HEARD_ANSWER, // to a question of ours
+	HEARD_CLAIM, // by itself, or in a question to somebody else
+	HEARD_ASKING_US,
+};
+// mac NULL: not told, since the station knows that we have it (RFC 4861 7.2.4). overrides: it
+// replaces another address that is known.
+void neighbour_heard(struct neighbour_table *t, uint8_t port, const struct policy_addr *a,
+		     const uint8_t *mac, enum neighbour_heard how, bool overrides, uint64_t now_ns);
+
+// Takes the place of whatever was known.
+void neighbour_set_static(struct neighbour_table *t, uint8_t port, const struct policy_addr *a,
+			  const uint8_t *mac, uint64_t now_ns);
+
+// A new policy: between these two all static and wanted ones are named again by the calls above;
+// those that are not lose that. Then `keep` tells for each other one whether it may stay.
+void neighbour_begin_policy(struct neighbour_table *t);
+void neighbour_end_policy(struct neighbour_table *t,
+			  bool (*keep)(void *arg, uint8_t port, const struct policy_addr *a),
+			  uint64_t now_ns);
+
+// Once per control loop: does what is due.
+void neighbour_tick(struct neighbour_table *t, uint64_t now_ns);
+
+const struct neighbour *neighbour_find(const struct neighbour_table *t, uint8_t port,
+				       const struct policy_addr *a); // NULL: not known
+// The i-th slot, NULL when it is free; i below NEIGHBOUR_MAX.
+const struct neighbour *neighbour_at(const struct neighbour_table *t, unsigned i);
+struct neighbour_stats neighbour_stats(const struct neighbour_table *t);

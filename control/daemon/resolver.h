@@ -1,0 +1,30 @@
+// SPDX-License-Identifier: Apache-2.0
+// Neighbour resolution of a running switch: hands what arrived on routed ports (ARP, neighbour
+// discovery) and what workers asked for to the table of neighbours, and sends what it wants asked
+// and what others must be answered. It answers for the addresses of the policy and nothing else; it
+// sends no ICMP errors and answers no ping. Called by the control thread only.
+#pragma once
+
+#include <stdint.h>
+
+#include "dataplane/switch.h"
+
+struct json_object;
+struct resolver;
+
+// For a switch whose policy runs. 0 or -ENOMEM.
+__attribute__((warn_unused_result)) int resolver_create(struct weir_switch *sw, uint64_t now_ns,
+							struct resolver **out);
+void resolver_destroy(struct resolver *r); // NULL is fine
+
+// The switch has another policy.
+void resolver_new_policy(struct resolver *r, uint64_t now_ns); // NULL is fine
+// Once per control loop.
+void resolver_poll(struct resolver *r, uint64_t now_ns);
+
+// {"routes": [...]}, {"neighbours": [...], "totals": {...}}; their keys are rows of fact.h. port:
+// an index, or -1: all. r NULL: as of a switch that does not route.
+struct json_object *resolver_routes(const struct resolver *r, const struct weir_switch *sw,
+				    int port);
+struct json_object *resolver_neighbours(const struct resolver *r, const struct weir_switch *sw,
+					int port, uint64_t now_ns);

@@ -1,0 +1,239 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "control/lab/cdf.h"
+
+#include <ctype.h>
+#include <errno.h>
+#include <stdbool.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum { CDF_DECIMALS = 9, CDF_MAX_BYTES = 1 << 30 };
+#define ONE (1ull << 32)
+
+// One file being read. p is at the next character; the line ends at `eol`.
+struct cdf_reader {
+	const char *file, *p, *line, *eol;
+	uint32_t number; // of the line
+	struct diag_sink *s;
+	struct cdf_point *points;
+	uint32_t n;
+};
+
+static void complain(struct cdf_reader *r, const char *at, const char *what)
+{
+	struct cfg_pos pos = {.line = r->number, .column = (uint32_t)(at - r->line) + 1};
+
+	pos.file = r->file;
+	diag_add(r->s, DIAG_ERROR, pos, NULL, "%s", what);
+}
+
+static void skip_blanks(struct cdf_reader *r)
+{
+	while (r->p < r->eol && (*r->p == ' ' || *r->p == '\t' || *r->p == '\r'))
+		r->p++;
+}
+
+static bool at_end(const struct cdf_reader *r)
+{
+	return r->p == r->eol || *r->p == '#';
+}
+
+static bool read_bytes(struct cdf_reader *r, uint32_t *out)
+{
+	const char *from = r->p;
+	uint64_t n = 0;
+
+	for (; r->p < r->eol && isdigit((unsigned char)*r->p); r->p++)
+		n = n > CDF_MAX_BYTES ? n : n * 10 + (uint64_t)(*r->p - '0');
+	if (r->p == from || (!at_end(r) && *r->p != ' ' && *r->p != '\t')) {
+		complain(r, from,
+			 "expected a size in bytes, then the probability of at most that size");
+		return false;
+	}
+	if (n > CDF_MAX_BYTES) {
+		complain(r, from, "a message has at most 1073741824 bytes");
+		return false;
+	}
+	*out = (uint32_t)n;
+	return true;
+}
+
+// A decimal number from 0 to 1, in 2^-32, rounded to the nearest.
+static bool read_probability(struct cdf_reader *r, uint64_t *out)
+{
+	const char *from = r->p;
+	uint64_t n = 0, one = 1;
+	unsigned digits = 0, decimals = 0;
+	bool dot = false;
+
+	for (; r->p < r->eol && digits <= CDF_DECIMALS + 1; r->p++) {
+		if (*r->p == '.' && !dot) {
+			dot = true;
+			continue;
+		}
+		if (!isdigit((unsigned char)*r->p))
+			break;
+		n = n * 10 + (uint64_t)(*r->p - '0');
+		digits++;
+		decimals += dot;
+	}
+	for (unsigned i = 0; i < decimals; i++)
+		one *= 10;
+	skip_blanks(r);
+	if (digits == 0 || decimals > CDF_DECIMALS || n > one || !at_end(r)) {
+		complain(r, from,
+			 "expected a probability from 0 to 1 such as 0.25, and nothing after it");
+		return false;
+	}
+	// n / one without a fraction beyond 96 bits.
+	*out = (uint64_t)((((unsigned __int128)n << 33) / one + 1) >> 1);
+	return true;
+}
+
+static bool read_point(struct cdf_reader *r)
+{
+	const struct cdf_point *last = r->n != 0 ? &r->points[r->n - 1] : NULL;
+	struct cdf_point *pt = &r->points[r->n];
+	const char *bytes_at = r->p, *p_at;
+
+	if (r->n == CDF_MAX_POINTS) {
+		complain(r, r->p, "more points than a distribution needs: at most 1024");
+		return false;
+	}
+	if (!read_bytes(r, &pt->n_bytes))
+		return false;
+	skip_blanks(r);
+	p_at = r->p;
+	if (!read_probability(r, &pt->p))
+		return false;
+	if (last != NULL && pt->n_bytes < last->n_bytes) {
+		complain(r, bytes_at, "sizes must rise from line to line");
+		return false;
+	}
+	if (last != NULL && pt->p < last->p) {
+		complain(r, p_at, "probabilities must rise from line to line");
+		return false;
+	}
+	r->n++;
+	return true;
+}
+
+static bool read_points(struct cdf_reader *r, const char *end)
+{
+	bool ok = true;
+
+	for (r->number = 1; r->p < end; r->p = r->eol + 1, r->number++) {
+		r->line = r->p;
+		r->eol = memchr(r->p, '\n', (size_t)(end - r->p));
+		if (r->eol == NULL)
+			r->eol = end;
+		skip_blanks(r);
+		if (!at_end(r) && !read_point(r))
+			ok = false;
+	}
+	r->number--;
+	return ok;
+}
+
+int cdf_parse(const char *file, const char *text, size_t len, struct arena *a, struct cdf *out,
+	      struct diag_sink *s)
+{
+	struct cdf_reader r = {.file = file, .p = text, .line = text, .eol = text, .s = s};
+
+	r.points = arena_alloc(a, (CDF_MAX_POINTS + 1) * sizeof(*r.points));
+	if (!read_points(&r, text + len))
+		return -EINVAL;
+	if (r.n == 0 || r.points[r.n - 1].p != ONE || r.points[r.n - 1].n_bytes == 0) {
+		r.number += r.number == 0;
+		complain(&r, r.line, "the last line must give the largest size and probability 1");
+		return -EINVAL;
+	}
+	*out = (struct cdf){r.points, r.n};
+	return 0;
+}
+
+int cdf_load(const char *path, struct arena *a, struct cdf *out, struct diag_sink *s)
+{
+	FILE *f = fopen(path, "re");
+	char *text;
+	size_t len;
+	int err = 0;
+
+	if (f == NULL)
+		return -errno;
+	text = malloc(CDF_MAX_FILE);
+	errno = 0;
+	len = text == NULL ? 0 : fread(text, 1, CDF_MAX_FILE, f);
+	if (text == NULL)
+		err = -ENOMEM;
+	else if (ferror(f))
+		err = errno != 0 ? -errno : -EIO;
+	else if (len == CDF_MAX_FILE)
+		err = -EFBIG;
+	else
+		err = cdf_parse(path, text, len, a, out, s);
+	free(text);
+	fclose(f);
+	return err;
+}
+
+// The first point whose p is above u.
+static uint32_t segment(const struct cdf *c, uint64_t u)
+{
+	uint32_t low = 0, high = c->n - 1;
+
+	while (low < high) {
+		uint32_t mid = (low + high) / 2;
+
+		if (c->points[mid].p > u)
+			high = mid;
+		else
+			low = mid + 1;
+	}
+	return low;
+}
+
+uint32_t cdf_sample(const struct cdf *c, uint32_t u)
+{
+	uint32_t i = segment(c, u);
+	const struct cdf_point *to = &c->points[i];
+	uint64_t n_bytes = to->n_bytes;
+
+	if (i != 0) {
+		const struct cdf_point *from = &c->points[i - 1];
+		uint64_t width = to->p - from->p;
+
+		n_bytes = from->n_bytes +
+			  ((n_bytes - from->n_bytes) * (u - from->p) + width / 2) / width;
+	}
+	return n_bytes == 0 ? 1 : (uint32_t)n_bytes;
+}
+
+uint64_t cdf_at(const struct cdf *c, uint32_t n_bytes)
+{
+	uint32_t i = 0;
+	const struct cdf_point *from, *to;
+
+	while (i < c->n && c->points[i].n_bytes <= n_bytes)
+		i++;
+	if (i == 0)
+		return 0;
+	from = &c->points[i - 1];
+	if (i == c->n)
+		return ONE;
+	to = &c->points[i];
+	return from->p +
+	       (to->p - from->p) * (n_bytes - from->n_bytes) / (to->n_bytes - from->n_bytes);
+}
+
+uint64_t cdf_mean_q16(const struct cdf *c, cdf_cost_fn *cost, const void *arg)
+{
+	const uint32_t width = (uint32_t)(ONE / CDF_STRATA);
+	uint64_t sum = 0;
+
+	// A stratum's weight is 2^-16, so the sum of all is the mean in that unit.
+	for (uint32_t i = 0; i < CDF_STRATA; i++)
+		sum += cost(arg, cdf_sample(c, i * width + width / 2));
+	return sum;
+}

@@ -1,0 +1,111 @@
+// SPDX-License-Identifier: Apache-2.0
+// The language of `record:` and `expect:`: quantities with units, arithmetic, functions of what a
+// run counted, and one comparison. Text and names in, a tree out, with the first mistake of a text
+// said at its place; later a value for every tree. Pure: what a function of the fabric gives is
+// asked through struct expr_env. Functions are rows of expr_func.h. Control thread only.
+//
+//   check  := sum (== != < <= > >=) sum | sum within (P% | sum) of sum | sum between sum and sum
+//   sum    := product {(+ | -) product}        product := factor {(* | /) factor}
+//   factor := number[unit] | function[(...)] | (sum) | - factor
+//
+// A pattern as an argument makes a list. A list with a single value, or two lists of one length,
+// are combined one by one; a comparison of a list holds when it holds for each of its values.
+#pragma once
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "control/config/arena.h"
+#include "control/config/diag.h"
+#include "control/lab/expr_func.h"
+
+enum { EXPR_MAX_LEAVES = 65536, EXPR_MAX_TEXT = 1024, EXPR_VALUE_LEN = 64 };
+
+// What may be named. Strings and arrays outlive what is parsed with them.
+struct expr_names {
+	const char *const *hosts, *const *flows, *const *switches;
+	uint32_t n_hosts, n_flows, n_switches;
+	const uint32_t *n_ports; // of each switch
+	uint64_t duration_ns; // no window ends later
+	bool incomplete; // what names things was wrong itself: a name that is missing is no news
+};
+
+// One thing that numbers are about.
+struct expr_object {
+	uint8_t kind; // enum expr_object_kind
+	int8_t cls; // queue, group or class; -1: all of them
+	uint16_t port;
+	uint32_t node; // host, flow or switch
+	uint32_t conn; // OBJ_CONN: which of the flow's
+	const char *name; // as people write it
+};
+
+// A function of the fabric in a text, ready to be measured.
+struct expr_leaf {
+	const struct expr_func *fn;
+	const struct expr_object *objects;
+	uint32_t n_objects;
+	bool star; // by * : functions that are about senders or receivers leave the others out
+	bool windowed;
+	uint64_t from_ns, to_ns; // UINT64_MAX: the end of the run
+	struct expr_stat stat;
+	int reason; // enum drop_reason, -1: all
+	int pool; // enum pool_id
+	uint32_t size_min, size_max; // of operations, both inclusive
+};
+
+struct expr;
+
+struct expr_set {
+	struct arena *arena;
+	struct diag_sink *sink;
+	const struct expr_names *names;
+	struct expr_leaf **leaves;
+	uint32_t n_leaves, cap;
+};
+
+enum expr_want { EXPR_CHECK, EXPR_VALUE };
+
+// NULL: wrong, the sink knows. at: where the text begins in the file.
+const struct expr *expr_parse(struct expr_set *s, const char *text, struct cfg_pos at,
+			      const char *path, enum expr_want want);
+
+// The leaves that the tree reads, as a range of the set's: all those of one text are neighbours.
+struct expr_range {
+	uint32_t first, n;
+};
+struct expr_range expr_leaves(const struct expr *e);
+enum expr_unit expr_unit(const struct expr *e);
+const struct expr_leaf *expr_only_leaf(const struct expr *e); // NULL: more than one function
+
+struct expr_env {
+	uint32_t (*n)(const void *arg, uint32_t leaf); // values of a leaf
+	double (*value)(const void *arg, uint32_t leaf, uint32_t i); // NaN: nothing to measure
+	const void *arg;
+};
+
+uint32_t expr_n(const struct expr *e, const struct expr_env *env);
+double expr_value(const struct expr *e, uint32_t i, const struct expr_env *env);
+
+struct expr_verdict {
+	bool pass;
+	double worst; // the value that decided; of several the one that fails, or the first
+	char measured[EXPR_VALUE_LEN], expected[EXPR_VALUE_LEN], tolerance[EXPR_VALUE_LEN];
+};
+struct expr_verdict expr_check(const struct expr *e, const struct expr_env *env);
+
+// ---- quantities
+// "40G", "1.5KB", "10us", "5%", "0.98" up to the first character that is none of it; what follows,
+// or NULL with *why. A bare 0 fits every unit.
+const char *expr_number(const char *text, double *v, enum expr_unit *unit, const char **why);
+
+// A short text with four digits: "9.812G", "125.3KB", "12.4us", "0.92%", "17"; "no value" for NaN.
+void expr_print(enum expr_unit unit, double v, char *out, uint32_t len);
+
+// True when name fits a pattern of letters, * for any run of characters and [1-3,7] for numbers.
+bool expr_name_fits(const char *pattern, const char *name);
+
+// ---- expr_select.c
+// The objects that a text names among those that fn is about; false with *why made in the arena.
+bool expr_select(struct expr_set *s, const struct expr_func *fn, const char *text,
+		 struct expr_leaf *leaf, const char **why);

@@ -1,0 +1,301 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "control/lab/expr_func.h"
+
+#include <ctype.h>
+#include <string.h>
+
+#include "control/config/schema.h"
+
+enum { WRAP = 96, PPM = 1000000 };
+
+const char *const expr_object_name[N_OBJECT_KINDS] = {
+	[OBJ_HOST] = "host",
+	[OBJ_HOST_CLASS] = "class of a host",
+	[OBJ_FLOW] = "flow",
+	[OBJ_CONN] = "connection",
+	[OBJ_SWITCH] = "switch",
+	[OBJ_PORT] = "port",
+	[OBJ_QUEUE] = "queue",
+	[OBJ_ALL_HOSTS] = "nothing",
+	[OBJ_ALL_SWITCHES] = "nothing",
+};
+
+#define H OBJ_BIT(OBJ_HOST)
+#define HC (OBJ_BIT(OBJ_HOST) | OBJ_BIT(OBJ_HOST_CLASS))
+#define F (OBJ_BIT(OBJ_FLOW) | OBJ_BIT(OBJ_CONN))
+#define S OBJ_BIT(OBJ_SWITCH)
+#define P OBJ_BIT(OBJ_PORT)
+#define Q OBJ_BIT(OBJ_QUEUE)
+#define ALL_H OBJ_BIT(OBJ_ALL_HOSTS)
+#define ALL_S OBJ_BIT(OBJ_ALL_SWITCHES)
+
+// name, method, unit, metric, per, takes, who, kinds, arguments, help
+static const struct expr_func funcs[] = {
+	{"rate", BY_RATE, EXPR_RATE, METRIC_TX_LINE_BYTES, 0, 0, WHO_SENDS,
+	 HC | F | S | P | Q | ALL_H, "X",
+	 "data sent, as bits per second of the line: frames and 24 B of overhead each; of a port "
+	 "or queue everything but PFC frames"},
+	{"rx_rate", BY_RATE, EXPR_RATE, METRIC_RX_LINE_BYTES, 0, 0, WHO_RECEIVES,
+	 HC | S | P | Q | ALL_H, "X", "the same of data received"},
+	{"frame_rate", BY_RATE, EXPR_RATE, METRIC_TX_BYTES, 0, 0, WHO_SENDS,
+	 HC | F | S | P | Q | ALL_H, "X", "data sent, bytes of the frames only"},
+	{"goodput", BY_RATE, EXPR_RATE, METRIC_GOODPUT_BYTES, 0, 0, WHO_RECEIVES, HC | F | ALL_H,
+	 "X", "payload: of a host what it took in order, of a flow what was acknowledged"},
+	{"utilisation", BY_LINE, EXPR_SHARE, METRIC_TX_LINE_BYTES, 0, 0, WHO_SENDS, HC | P | Q, "X",
+	 "rate as a share of the port's speed"},
+	{"queue", BY_SAMPLE, EXPR_BYTES, METRIC_QUEUE_BYTES, 0, TAKES_STAT, WHO_EVERYBODY,
+	 S | P | Q, "X", "bytes of frames in a queue, or in all queues of a port or switch"},
+	{"pg", BY_SAMPLE, EXPR_BYTES, METRIC_PG_BYTES, 0, TAKES_STAT, WHO_EVERYBODY, S | P | Q, "X",
+	 "cells that a priority group holds, as bytes: min, shared, headroom and skid"},
+	{"headroom", BY_SAMPLE, EXPR_BYTES, METRIC_HEADROOM_BYTES, 0, TAKES_STAT, WHO_EVERYBODY,
+	 S | P | Q, "X", "of those the ones in headroom"},
+	{"pool", BY_SAMPLE, EXPR_BYTES, METRIC_POOL_BYTES, 0, TAKES_STAT | TAKES_POOL,
+	 WHO_EVERYBODY, S, "SWITCH, ingress | headroom | egress_lossy", "use of a switch's pool"},
+	{"pauses", BY_COUNT, EXPR_COUNT, METRIC_PAUSES_TX, 0, 0, WHO_EVERYBODY,
+	 HC | S | P | Q | ALL_S, "[X]",
+	 "PFC frames sent, one for each class they name, XON included; without X by all switches"},
+	{"pauses_received", BY_COUNT, EXPR_COUNT, METRIC_PAUSES_RX, 0, 0, WHO_EVERYBODY,
+	 HC | S | P | Q | ALL_S, "[X]", "the same of PFC frames received"},
+	{"xoffs", BY_COUNT, EXPR_COUNT, METRIC_XOFFS_TX, 0, 0, WHO_EVERYBODY,
+	 HC | S | P | Q | ALL_S, "[X]",
+	 "times that the neighbour was paused anew: refreshes and XON left out"},
+	{"xoffs_received", BY_COUNT, EXPR_COUNT, METRIC_XOFFS_RX, 0, 0, WHO_EVERYBODY,
+	 HC | S | P | Q | ALL_S, "[X]", "times that it was itself paused anew"},
+	{"pause_time", BY_COUNT, EXPR_TIME, METRIC_PAUSED_TX_NS, 0, 0, WHO_EVERYBODY,
+	 HC | S | P | Q | ALL_S, "[X]",
+	 "time for which it kept its neighbour paused, summed over ports and classes"},
+	{"pause_time_received", BY_COUNT, EXPR_TIME, METRIC_PAUSED_RX_NS, 0, 0, WHO_EVERYBODY,
+	 HC | S | P | Q | ALL_S, "[X]", "time for which it was itself paused"},
+	{"drops", BY_COUNT, EXPR_COUNT, METRIC_DROPS, 0, TAKES_REASON, WHO_EVERYBODY,
+	 H | S | P | Q | ALL_S, "[X] [, REASON]",
+	 "frames dropped; REASON as in counters.md. Of a host: by its slow receiver"},
+	{"lossless_drops", BY_COUNT, EXPR_COUNT, METRIC_LOSSLESS_DROPS, 0, 0, WHO_EVERYBODY,
+	 S | P | Q | ALL_S, "[X]", "frames lost in lossless classes, which must not happen"},
+	{"marks", BY_COUNT, EXPR_COUNT, METRIC_MARKS, 0, 0, WHO_EVERYBODY, HC | S | P | Q | ALL_S,
+	 "[X]", "frames marked CE; of a host: received with the mark"},
+	{"mark_share", BY_SHARE, EXPR_SHARE, METRIC_MARKS, METRIC_TX_PACKETS, 0, WHO_EVERYBODY,
+	 S | P | Q | ALL_S, "[X]", "marked frames as a share of those transmitted"},
+	{"cnps", BY_COUNT, EXPR_COUNT, METRIC_CNPS_TX, 0, 0, WHO_RECEIVES, H | ALL_H, "[X]",
+	 "congestion notifications sent by hosts"},
+	{"cnps_received", BY_COUNT, EXPR_COUNT, METRIC_CNPS_RX, 0, 0, WHO_SENDS, H | F | ALL_H,
+	 "[X]", "congestion notifications received by hosts or flows"},
+	{"retransmissions", BY_COUNT, EXPR_COUNT, METRIC_RETRANSMISSIONS, 0, 0, WHO_EVERYBODY,
+	 H | ALL_H, "[X]", "packets sent again"},
+	{"timeouts", BY_COUNT, EXPR_COUNT, METRIC_TIMEOUTS, 0, 0, WHO_EVERYBODY, H | ALL_H, "[X]",
+	 "retransmission timers that ran out"},
+	{"naks", BY_COUNT, EXPR_COUNT, METRIC_NAKS, 0, 0, WHO_EVERYBODY, H | ALL_H, "[X]",
+	 "NAKs sent by hosts"},
+	{"messages", BY_COUNT, EXPR_COUNT, METRIC_MESSAGES, 0, 0, WHO_EVERYBODY, H | F | ALL_H,
+	 "[X]", "messages completed, at the host or flow that posted them"},
+	{"posted", BY_COUNT, EXPR_COUNT, METRIC_POSTED, 0, 0, WHO_EVERYBODY, H | F | ALL_H, "[X]",
+	 "messages posted"},
+	{"cc_rate", BY_SAMPLE, EXPR_RATE, METRIC_CC_RATE, 0, TAKES_STAT, WHO_EVERYBODY, F, "FLOW",
+	 "what the reaction point allows, the mean over the flow's connections"},
+	{"fct", BY_OPERATION, EXPR_TIME, METRIC_FCT, 0, TAKES_STAT | TAKES_SIZE, WHO_SENDS,
+	 H | F | ALL_H, "[X]", "completion time: from posting to the last ACK"},
+	{"slowdown", BY_OPERATION, EXPR_COUNT, METRIC_SLOWDOWN, 0, TAKES_STAT | TAKES_SIZE,
+	 WHO_SENDS, H | F | ALL_H, "[X]",
+	 "completion time by the time it would take alone in the fabric"},
+	{"wait", BY_OPERATION, EXPR_TIME, METRIC_WAIT, 0, TAKES_STAT | TAKES_SIZE, WHO_SENDS,
+	 H | F | ALL_H, "[X]", "of that: from posting to the first byte out"},
+	{"send", BY_OPERATION, EXPR_TIME, METRIC_SEND, 0, TAKES_STAT | TAKES_SIZE, WHO_SENDS,
+	 H | F | ALL_H, "[X]", "from the first byte out to the last"},
+	{"net", BY_OPERATION, EXPR_TIME, METRIC_NET, 0, TAKES_STAT | TAKES_SIZE, WHO_SENDS,
+	 H | F | ALL_H, "[X]", "from the last byte out to the last ACK"},
+	{"jain", BY_LIST, EXPR_COUNT, METRIC_JAIN, 0, 0, 0, 0, "LIST",
+	 "Jain's fairness index: 1 when all are equal, 1/n when one has everything"},
+	{"sum", BY_LIST, EXPR_COUNT, METRIC_SUM, 0, 0, 0, 0, "LIST", "the sum"},
+	{"mean", BY_LIST, EXPR_COUNT, METRIC_MEAN, 0, 0, 0, 0, "LIST", "the mean"},
+	{"min", BY_LIST, EXPR_COUNT, METRIC_MIN, 0, 0, 0, 0, "LIST", "the least"},
+	{"max", BY_LIST, EXPR_COUNT, METRIC_MAX, 0, 0, 0, 0, "LIST", "the greatest"},
+	{"count", BY_LIST, EXPR_COUNT, METRIC_N_VALUES, 0, 0, 0, 0, "LIST",
+	 "how many values there are"},
+};
+enum { N_FUNCS = sizeof(funcs) / sizeof(funcs[0]) };
+
+const struct expr_func *expr_func_at(uint32_t i)
+{
+	return i < N_FUNCS ? &funcs[i] : NULL;
+}
+
+const struct expr_func *expr_func_find(const char *name, uint32_t len)
+{
+	for (unsigned i = 0; i < N_FUNCS; i++)
+		if (strlen(funcs[i].name) == len && strncmp(funcs[i].name, name, len) == 0)
+			return &funcs[i];
+	return NULL;
+}
+
+static const char *func_name(const void *ctx, unsigned i)
+{
+	(void)ctx;
+	return funcs[i].name;
+}
+
+const char *expr_func_closest(const char *name)
+{
+	return schema_closest(name, N_FUNCS, func_name, NULL);
+}
+
+// The digits of p99 and p99.9 follow the point of 0.99 and 0.999; p5 is 5 %.
+static bool quantile_parse(const char *digits, uint32_t *ppm)
+{
+	uint32_t v = 0, place = PPM, n = 0;
+	bool point = false;
+
+	if (isdigit((unsigned char)digits[0]) && !isdigit((unsigned char)digits[1]))
+		place /= 10; // one digit
+	for (; *digits != '\0'; digits++) {
+		if (*digits == '.' && n == 2 && !point) {
+			point = true;
+			continue;
+		}
+		if (!isdigit((unsigned char)*digits) || n++ == 5)
+			return false;
+		place /= 10;
+		v += place * (uint32_t)(*digits - '0');
+	}
+	*ppm = v;
+	return n != 0;
+}
+
+bool expr_stat_parse(const char *text, struct expr_stat *out)
+{
+	static const struct {
+		const char *word;
+		uint8_t kind;
+	} words[] = {{"mean", STAT_MEAN}, {"min", STAT_MIN}, {"max", STAT_MAX}, {"now", STAT_NOW}};
+
+	for (unsigned i = 0; i < sizeof(words) / sizeof(words[0]); i++)
+		if (strcmp(text, words[i].word) == 0) {
+			*out = (struct expr_stat){.kind = words[i].kind};
+			return true;
+		}
+	out->kind = STAT_QUANTILE;
+	return text[0] == 'p' && quantile_parse(text + 1, &out->ppm);
+}
+
+// ---- for people
+
+static const char general[] =
+	"Quantities: 40G 100M 1K bps; 125KB 1MiB 64B; 10us 1.5ms 400ns 2s; 5%; 0.98. Rates are "
+	"compared with rates, bytes with bytes, times with times; a bare 0 fits all.\n"
+	"\n"
+	"X is a host `h1`, a class of it `h1.3`, a flow by its name, a connection of it `name/1`, "
+	"a switch `s1`, a port `s1.p3`, or a queue, priority group or class of a port `s1.p3.3`; "
+	"not every function knows all of them. Where a host and a flow have the same name, write "
+	"`host:h1` or `flow:h1`. `h*`, `h[1-3,7]`, `s1.p*.3` and `name/*` make a list, in the "
+	"order of the file. By `*` only those hosts are meant that send (rate, ...) or receive "
+	"(goodput, ...) in some flow.\n"
+	"\n"
+	"Every function takes a window as its last two arguments, `from, to`; without one it is "
+	"about the whole run. A window behind the list of jain, sum and the like holds for all "
+	"functions inside. A counter is read exactly at `from` and `to`, before anything else "
+	"happens at that instant; at the end of the run after everything. A frame counts when its "
+	"transmission begins.\n"
+	"\n"
+	"queue, pg, headroom, pool and cc_rate are sampled every `sample` of the scenario (1us) "
+	"from `from` on, before `to`. Behind X may stand what is asked of the samples, or of the "
+	"operations of fct and the like: mean (if none is given), min, max, now (the last), p50, "
+	"p90, p99, p999 or any pNN.N: the least value that this share of all does not exceed. An "
+	"operation belongs to the window in which it finished; `size < 100KB` or `size >= 1MB` "
+	"picks some.\n"
+	"\n"
+	"Of flows whose connections come and go (poisson, request, storage) goodput, messages and "
+	"times of operations are known, but not rate and CNPs. The bytes of a connection are "
+	"counted, not its packets: its rate takes all of them for full ones.\n"
+	"\n"
+	"In `expect:` stands one comparison: == != < <= > >=, `A within 5% of B`, `A within 10KB "
+	"of B`, `A between B and C`. A comparison of a list holds when it holds for each value. A "
+	"recorded expression is measured over the time since the row before.\n";
+
+// Breaks lines between words; after the first each begins with `indent` spaces.
+static void wrap(FILE *out, const char *text, unsigned column, unsigned indent)
+{
+	while (*text != '\0') {
+		size_t word = strcspn(text, " \n");
+
+		if (column > indent && column + word + 1 > WRAP) {
+			fprintf(out, "\n%*s", (int)indent, "");
+			column = indent;
+		} else if (column > indent) {
+			fputc(' ', out);
+			column++;
+		}
+		fprintf(out, "%.*s", (int)word, text);
+		column += (unsigned)word;
+		text += word;
+		if (*text == '\n') {
+			fprintf(out, "\n%*s", (int)indent, "");
+			column = indent;
+		}
+		text += *text != '\0';
+	}
+}
+
+static void arguments(FILE *out, const struct expr_func *f)
+{
+	fprintf(out, "%s(%s%s%s%s)", f->name, f->args, f->takes & TAKES_STAT ? " [, STAT]" : "",
+		f->takes & TAKES_SIZE ? " [, size < BYTES]" : "",
+		f->method == BY_LIST ? " [, from, to]" : " [, from, to]");
+}
+
+static void kinds(FILE *out, const struct expr_func *f, const char *before)
+{
+	for (unsigned k = 0; k <= OBJ_QUEUE; k++)
+		if (f->kinds & OBJ_BIT(k)) {
+			fprintf(out, "%s%s", before, expr_object_name[k]);
+			before = ", ";
+		}
+}
+
+static const char *const unit_name[N_EXPR_UNITS] = {
+	[EXPR_COUNT] = "number", [EXPR_SHARE] = "share", [EXPR_RATE] = "rate",
+	[EXPR_BYTES] = "bytes",	 [EXPR_TIME] = "time",
+};
+
+void expr_func_help(FILE *out)
+{
+	wrap(out, general, 0, 0);
+	fputc('\n', out);
+	for (unsigned i = 0; i < N_FUNCS; i++) {
+		fputs("  ", out);
+		arguments(out, &funcs[i]);
+		fputs("\n      ", out);
+		wrap(out, funcs[i].help, 6, 6);
+		kinds(out, &funcs[i], "\n      X: ");
+		fputc('\n', out);
+	}
+}
+
+static const char *shown_unit(const struct expr_func *f)
+{
+	return f->method == BY_LIST && f->metric != METRIC_JAIN && f->metric != METRIC_N_VALUES
+		       ? "as its list"
+		       : unit_name[f->unit];
+}
+
+static void cell(FILE *out, const char *text)
+{
+	for (; *text != '\0'; text++)
+		fprintf(out, *text == '|' ? "\\%c" : "%c", *text);
+}
+
+void expr_func_docs(FILE *out)
+{
+	fputs("# Functions of scenarios\n\n"
+	      "Made from the table of the program by `scripts/docs`; do not edit. `weir-lab help "
+	      "functions` prints the same.\n\n",
+	      out);
+	wrap(out, general, 0, 0);
+	fputs("\n| function | gives | about | meaning |\n| --- | --- | --- | --- |\n", out);
+	for (unsigned i = 0; i < N_FUNCS; i++) {
+		fprintf(out, "| `%s(", funcs[i].name);
+		cell(out, funcs[i].args);
+		fprintf(out, "%s%s)` | %s | ", funcs[i].takes & TAKES_STAT ? " [, STAT]" : "",
+			funcs[i].takes & TAKES_SIZE ? " [, size < BYTES]" : "",
+			shown_unit(&funcs[i]));
+		kinds(out, &funcs[i], "");
+		fprintf(out, " | %s |\n", funcs[i].help);
+	}
+}

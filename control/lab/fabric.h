@@ -1,0 +1,95 @@
+// SPDX-License-Identifier: Apache-2.0
+// A scenario come alive: switches with compiled policies, wires, emulated NICs, all on one virtual
+// clock in one thread, and the faults of the scenario at their times. It knows nothing of traffic
+// (traffic.h), numbers (measure.h) or reports.
+#pragma once
+
+#include "control/lab/routes.h"
+#include "control/lab/scenario.h"
+#include "dataplane/switch.h"
+#include "drivers/nic/nic.h"
+#include "drivers/wire/vclock.h"
+#include "drivers/wire/wire.h"
+
+struct observe;
+
+// Hooks of all NICs, set before the first step; arg is given back as it is.
+struct fabric_hooks {
+	void (*done)(void *arg, uint32_t host, const struct nic_done *d);
+	void (*served)(void *arg, uint32_t host, const struct nic_served *s);
+	void *arg;
+};
+
+struct fabric_switch {
+	const struct sc_switch *sc;
+	struct config *config;
+	struct policy *policy;
+	struct weir_switch *sw;
+	struct observe *observe; // made on demand for the report
+	struct actor *actors; // one per worker
+	struct fabric *fabric;
+	struct policy *retired; // until grace_token is over
+	struct config *retired_config;
+	uint64_t grace_token;
+};
+
+struct fabric_host {
+	const struct sc_host *sc;
+	struct nic *nic;
+	struct actor actor;
+	struct fabric *fabric;
+};
+
+struct fabric_link {
+	const struct sc_link *sc;
+	struct wire *wire; // side i is sc->end[i]
+};
+
+struct fabric_fault; // fabric_faults.c
+
+struct fabric {
+	const struct scenario *sc;
+	struct vclock clock;
+	struct rte_mempool *pool;
+	struct routes routes;
+	struct fabric_switch *switches;
+	struct fabric_host *hosts;
+	struct fabric_link *links;
+	struct wire **loose; // of ports without a link, by port of the scenario; NULL: linked
+	struct fabric_fault *faults;
+	struct fabric_hooks hooks;
+	uint64_t n_events; // alarms: lossless drops seen, with the first of them below
+	struct fabric_loss {
+		bool seen;
+		uint32_t sw;
+		uint8_t port, cls;
+		uint64_t t_ns, count;
+	} first_loss;
+	bool out_of_memory; // frames ran out: nothing measured since is true
+};
+
+// Compiles every switch's policy (mistakes in *d), derives routes or addresses, makes everything.
+// 0, -EINVAL, -ENOMEM. EAL is started by the first call.
+__attribute__((warn_unused_result)) int fabric_create(const struct scenario *sc,
+						      const struct fabric_hooks *hooks,
+						      struct fabric **out, struct diags *d);
+void fabric_destroy(struct fabric *f); // NULL is fine
+
+// Everything up to and including t_ns. 0 or -ENOMEM.
+__attribute__((warn_unused_result)) int fabric_run_until(struct fabric *f, uint64_t t_ns);
+
+// Compiles the policies only: what can be wrong without making anything. 0 or -EINVAL.
+__attribute__((warn_unused_result)) int fabric_check(const struct scenario *sc, struct diags *d);
+
+// Makes two hosts known to each other's NIC, before nic_connect or nic_flow_add. 0 or -ENOSPC.
+__attribute__((warn_unused_result)) int fabric_introduce(struct fabric *f, uint32_t a, uint32_t b);
+
+// After something was posted on a NIC from outside its own step.
+void fabric_poke_host(struct fabric *f, uint32_t host);
+
+// Link frames delivered so far: the packet-hops of the speed figure.
+uint64_t fabric_hops(const struct fabric *f);
+
+// The books: per switch begun = ended + queued, per wire sent = delivered + lost + in flight. The
+// first that does not close is described in text; true: all close.
+bool fabric_balanced(const struct fabric *f, char *text, size_t len);

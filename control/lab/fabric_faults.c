@@ -1,0 +1,183 @@
+// SPDX-License-Identifier: Apache-2.0
+// Faults of a scenario at their instants, and their ends.
+#include <errno.h>
+#include <stdlib.h>
+
+#include "control/lab/fabric_int.h"
+#include "dataplane/switch_routes.h"
+
+struct fabric_fault {
+	struct fabric *f;
+	const struct sc_fault *sc;
+};
+
+static void poke_switch(struct fabric_switch *s)
+{
+	for (unsigned i = 0; i < switch_n_workers(s->sw); i++)
+		actor_poke(&s->actors[i]);
+}
+
+static struct wire_end *leaving_by(const struct fabric *f, const struct sc_fault *sc)
+{
+	const struct sc_link *l = &f->sc->links[sc->link];
+	bool first = l->end[0].is_switch == sc->target.is_switch &&
+		     l->end[0].node == sc->target.node && l->end[0].port == sc->target.port;
+
+	return wire_end(f->links[sc->link].wire, first ? 0 : 1);
+}
+
+static void storm(struct fabric *f, const struct sc_fault *sc, bool on)
+{
+	if (on)
+		nic_storm_start(f->hosts[sc->target.node].nic, &sc->storm);
+	fabric_poke_host(f, sc->target.node);
+}
+
+// Both ends see it at once, as a PHY does.
+static void link_down(struct fabric *f, const struct sc_fault *sc, bool on)
+{
+	const struct sc_link *l = &f->sc->links[sc->link];
+
+	wire_set_up(f->links[sc->link].wire, !on);
+	for (unsigned i = 0; i < 2; i++)
+		if (l->end[i].is_switch) {
+			switch_links_changed(f->switches[l->end[i].node].sw);
+			fabric_control(f, l->end[i].node);
+			poke_switch(&f->switches[l->end[i].node]);
+		}
+}
+
+static void link_lossy(struct fabric *f, const struct sc_fault *sc, bool on)
+{
+	struct wire_loss other = sc->loss;
+
+	if (sc->one_way) {
+		wire_set_loss(leaving_by(f, sc), on ? &sc->loss : NULL);
+		return;
+	}
+	other.seed = ~other.seed; // the directions lose different frames
+	wire_set_loss(wire_end(f->links[sc->link].wire, 0), on ? &sc->loss : NULL);
+	wire_set_loss(wire_end(f->links[sc->link].wire, 1), on ? &other : NULL);
+}
+
+static void link_slow(struct fabric *f, const struct sc_fault *sc, bool on)
+{
+	const struct sc_link *l = &f->sc->links[sc->link];
+	struct wire *w = f->links[sc->link].wire;
+
+	if (sc->rate_bps != 0)
+		wire_set_speed(w, on ? sc->rate_bps : l->speed_bps);
+	if (sc->delay_ns >= 0)
+		wire_set_delay(w, on ? (uint64_t)sc->delay_ns : l->delay_ns);
+}
+
+static void slow_receiver(struct fabric *f, const struct sc_fault *sc, bool on)
+{
+	const struct nic_config *c = &f->sc->hosts[sc->target.node].nic;
+	struct nic_faults faults = c->faults;
+
+	if (on) {
+		faults.rx_rate_bps = sc->rate_bps;
+		faults.loopback_bps = sc->loopback_bps;
+	}
+	if (nic_set_faults(f->hosts[sc->target.node].nic, &faults) == -ENOMEM)
+		f->out_of_memory = true;
+	fabric_poke_host(f, sc->target.node);
+}
+
+static void deaf(struct fabric *f, const struct sc_fault *sc, bool on)
+{
+	nic_set_deaf(f->hosts[sc->target.node].nic, on || f->sc->hosts[sc->target.node].nic.deaf);
+	fabric_poke_host(f, sc->target.node);
+}
+
+static void tx_off(struct fabric *f, const struct sc_fault *sc, bool on)
+{
+	struct fabric_switch *s = &f->switches[sc->target.node];
+
+	(void)switch_set_tx(s->sw, sc->target.port, sc->cls, !on);
+	poke_switch(s);
+}
+
+// Another policy, live. It stays: what a reload brings is not taken back.
+static void reload(struct fabric *f, const struct sc_fault *sc, bool on)
+{
+	struct fabric_switch *s = &f->switches[sc->target.node];
+	struct config *c = NULL;
+	struct policy *p = NULL;
+	struct diags d = {0};
+
+	if (!on)
+		return;
+	fabric_retire(s);
+	// It compiled before the run; only memory can be short now.
+	if (s->retired != NULL || fabric_policy(f, sc->target.node, sc, &c, &p, &d) != 0) {
+		f->out_of_memory = true;
+		diags_fini(&d);
+		return;
+	}
+	diags_fini(&d);
+	s->retired_config = s->config;
+	s->config = c;
+	s->policy = p;
+	if (switch_prepare(s->sw, p) != 0)
+		f->out_of_memory = true;
+	switch_publish(s->sw, p, &s->retired, &s->grace_token);
+	poke_switch(s);
+}
+
+static void (*const act[N_SC_FAULTS])(struct fabric *f, const struct sc_fault *sc, bool on) = {
+	[SC_PAUSE_STORM] = storm,
+	[SC_LINK_DOWN] = link_down,
+	[SC_LINK_LOSSY] = link_lossy,
+	[SC_LINK_SLOW] = link_slow,
+	[SC_SLOW_RECEIVER] = slow_receiver,
+	[SC_DEAF] = deaf,
+	[SC_TX_OFF] = tx_off,
+	[SC_RELOAD] = reload,
+};
+
+void fabric_retire(struct fabric_switch *s)
+{
+	if (s->retired == NULL || !switch_grace_over(s->sw, s->grace_token))
+		return;
+	policy_destroy(s->retired);
+	config_destroy(s->retired_config);
+	s->retired = NULL;
+	s->retired_config = NULL;
+}
+
+static void begin(void *arg, uint64_t now_ns)
+{
+	struct fabric_fault *x = arg;
+
+	(void)now_ns;
+	act[x->sc->kind](x->f, x->sc, true);
+}
+
+static void end(void *arg, uint64_t now_ns)
+{
+	struct fabric_fault *x = arg;
+
+	(void)now_ns;
+	act[x->sc->kind](x->f, x->sc, false);
+}
+
+int fabric_faults(struct fabric *f)
+{
+	const struct scenario *sc = f->sc;
+	int err = 0;
+
+	f->faults = calloc(sc->n_faults + 1, sizeof(f->faults[0]));
+	if (f->faults == NULL)
+		return -ENOMEM;
+	for (uint32_t i = 0; i < sc->n_faults && err == 0; i++) {
+		const struct sc_fault *x = &sc->faults[i];
+
+		f->faults[i] = (struct fabric_fault){f, x};
+		err = vclock_at(&f->clock, x->at_ns, begin, &f->faults[i]);
+		if (err == 0 && x->for_ns < UINT64_MAX - x->at_ns)
+			err = vclock_at(&f->clock, x->at_ns + x->for_ns, end, &f->faults[i]);
+	}
+	return err;
+}

@@ -1,0 +1,34 @@
+// SPDX-License-Identifier: Apache-2.0
+// The inside of a fabric, shared by fabric*.c.
+#pragma once
+
+#include "control/lab/fabric.h"
+
+enum {
+	// Bytes stored of a frame: headers are all that anybody reads (nic_config.snap).
+	FABRIC_SNAP = 128,
+};
+
+// ---- fabric_policy.c
+struct switch_port fabric_port(const struct fabric *f, uint32_t sw, uint32_t port);
+// The policy of a switch as it starts, or with the keys of a reload over it. *config owns what
+// messages of later reloads compare with. 0 or -EINVAL.
+int fabric_policy(const struct fabric *f, uint32_t sw, const struct sc_fault *reload,
+		  struct config **config, struct policy **policy, struct diags *d);
+// Policies of all switches and of all reloads. Each message is told once.
+int fabric_policies(struct fabric *f, struct diags *d);
+
+// ---- fabric_memory.c
+// Starts EAL if need be and makes the frame pool. 0 or -ENOMEM.
+int fabric_memory(struct fabric *f);
+void fabric_memory_free(struct fabric *f);
+bool fabric_memory_short(const struct fabric *f); // a frame was wanted and there was none
+
+// ---- fabric.c
+void fabric_control(struct fabric *f, uint32_t sw); // control's side of a switch, now
+
+// ---- fabric_faults.c
+// Schedules every fault and its end. 0 or -ENOMEM.
+int fabric_faults(struct fabric *f);
+// Frees policies that no worker reads any more.
+void fabric_retire(struct fabric_switch *s);

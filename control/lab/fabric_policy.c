@@ -1,0 +1,304 @@
+// SPDX-License-Identifier: Apache-2.0
+// The policy file of each switch, compiled for the ports it has in the scenario, with addresses or
+// routes for every host.
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "control/lab/fabric_int.h"
+
+enum { MAX_MAPS = 64 };
+
+// ---- ports
+// What is plugged into a port; a port without a link is as the first one that has any.
+static const struct sc_link *cable_of(const struct scenario *sc, const struct sc_switch *sw,
+				      uint32_t port)
+{
+	if (sw->ports[port].link != SC_NO_LINK)
+		return &sc->links[sw->ports[port].link];
+	for (uint32_t p = 0; p < sw->n_ports; p++)
+		if (sw->ports[p].link != SC_NO_LINK)
+			return &sc->links[sw->ports[p].link];
+	return NULL;
+}
+
+static struct wire_end *end_of(const struct fabric *f, uint32_t sw, uint32_t port)
+{
+	const struct sc_switch *s = &f->sc->switches[sw];
+	const struct sc_port *p = &s->ports[port];
+
+	if (p->link == SC_NO_LINK)
+		return wire_end(f->loose[s->first_port + port], 0);
+	return wire_end(f->links[p->link].wire, p->side);
+}
+
+struct switch_port fabric_port(const struct fabric *f, uint32_t sw, uint32_t port)
+{
+	struct wire_end *end = end_of(f, sw, port);
+	uint8_t mac[6];
+
+	routes_port_mac(sw, port, mac);
+	return (struct switch_port){&wire_ops, end, wire_facts(end, mac)};
+}
+
+// ---- the file and what lies over it
+static int load(const struct fabric *f, uint32_t sw, const struct sc_fault *reload,
+		struct config **out, struct diags *d)
+{
+	const struct scenario *sc = f->sc;
+	const struct sc_switch *s = &sc->switches[sw];
+	struct config_overlay_port ports[POLICY_MAX_PORTS];
+	const struct node *maps[MAX_MAPS];
+	struct config_overlay o = {.maps = maps,
+				   .file = sc->file,
+				   .switch_name = s->name,
+				   .ecmp_seed = s->ecmp_seed,
+				   .ports = ports,
+				   .n_ports = s->n_ports};
+	const char *file = s->policy_file;
+
+	if (sc->override != NULL)
+		maps[o.n_maps++] = sc->override;
+	for (uint32_t i = 0; i < s->n_overrides && o.n_maps < MAX_MAPS - 1; i++)
+		maps[o.n_maps++] = s->overrides[i];
+	if (reload != NULL && reload->override != NULL)
+		maps[o.n_maps++] = reload->override;
+	if (reload != NULL && reload->policy_file != NULL)
+		file = reload->policy_file;
+	for (uint32_t p = 0; p < s->n_ports; p++) {
+		const struct sc_link *l = cable_of(sc, s, p);
+
+		ports[p] = (struct config_overlay_port){l->speed_bps, l->cable_cm};
+	}
+	return config_load_overlay(file, &o, out, d);
+}
+
+// ---- ways to the hosts
+struct route_maker {
+	const struct fabric *f;
+	uint32_t sw;
+	struct config_route *routes;
+	struct policy_nexthop *nexthops;
+	uint32_t n_nexthops;
+};
+
+// Hosts behind the same switch are reached the same way, unless the file says otherwise.
+static bool same_way(const struct route_maker *m, const struct config_route *before,
+		     const struct way *w)
+{
+	if (before->n_nexthops != w->n)
+		return false;
+	for (unsigned i = 0; i < w->n; i++)
+		if (before->nexthops[i].port != w->ports[i])
+			return false;
+	(void)m;
+	return true;
+}
+
+static const struct policy_nexthop *make_nexthops(struct route_maker *m, const struct way *w)
+{
+	struct policy_nexthop *first = &m->nexthops[m->n_nexthops];
+
+	for (unsigned i = 0; i < w->n; i++) {
+		struct policy_nexthop *n = &m->nexthops[m->n_nexthops++];
+
+		*n = (struct policy_nexthop){.kind = NEXTHOP_GIVEN, .port = w->ports[i]};
+		routes_peer_mac(m->f->sc, m->sw, w->ports[i], n->mac);
+	}
+	return first;
+}
+
+static struct policy_addr host_route(uint32_t ip)
+{
+	return (struct policy_addr){
+		FAMILY_V4,
+		32,
+		{(uint8_t)(ip >> 24), (uint8_t)(ip >> 16), (uint8_t)(ip >> 8), (uint8_t)ip}};
+}
+
+static uint32_t make_routes(struct route_maker *m)
+{
+	const struct scenario *sc = m->f->sc;
+	uint32_t n = 0;
+
+	for (uint32_t h = 0; h < sc->n_hosts; h++) {
+		struct way w = routes_way(&m->f->routes, m->sw, h);
+		struct config_route *r = &m->routes[n];
+
+		if (w.n == 0)
+			continue;
+		*r = (struct config_route){.to = host_route(sc->hosts[h].ip),
+					   .n_nexthops = (uint16_t)w.n};
+		r->nexthops =
+			n != 0 && same_way(m, r - 1, &w) ? r[-1].nexthops : make_nexthops(m, &w);
+		n++;
+	}
+	return n;
+}
+
+static int route(const struct fabric *f, uint32_t sw, struct config *c)
+{
+	const struct scenario *sc = f->sc;
+	struct route_maker m = {.f = f, .sw = sw};
+	int err = -ENOMEM;
+
+	for (uint32_t p = 0; p < sc->switches[sw].n_ports; p++)
+		config_set_routed(c, p, true);
+	m.routes = calloc(sc->n_hosts, sizeof(m.routes[0]));
+	m.nexthops = calloc((size_t)sc->n_hosts * MAX_NEXTHOPS, sizeof(m.nexthops[0]));
+	if (m.routes != NULL && m.nexthops != NULL)
+		err = config_set_routes(c, m.routes, make_routes(&m));
+	free(m.routes);
+	free(m.nexthops);
+	return err;
+}
+
+// The VLAN in which a host's frames travel: that of untagged frames where it is plugged in.
+static uint16_t host_vlan(const struct fabric *f, const struct policy *p, uint32_t host)
+{
+	const struct sc_link *l = &f->sc->links[f->sc->hosts[host].link];
+	const struct sc_end *e = &l->end[l->end[0].is_switch ? 0 : 1];
+
+	if (!p->vlan_aware || !e->is_switch || e->port >= p->n_ports)
+		return 0;
+	return p->ports[e->port].vlan.untagged;
+}
+
+// Every host's address, so that nothing is flooded. The policy frees them.
+static int bridge(const struct fabric *f, uint32_t sw, struct policy *p)
+{
+	const struct scenario *sc = f->sc;
+
+	p->fdb = calloc(sc->n_hosts, sizeof(p->fdb[0]));
+	if (p->fdb == NULL)
+		return -ENOMEM;
+	for (uint32_t h = 0; h < sc->n_hosts; h++) {
+		struct way w = routes_way(&f->routes, sw, h);
+		struct policy_fdb_entry *e = &p->fdb[p->n_fdb];
+
+		if (w.n == 0)
+			continue;
+		memcpy(e->mac, sc->hosts[h].mac, sizeof(e->mac));
+		e->vid = host_vlan(f, p, h);
+		e->port = w.ports[0];
+		p->n_fdb++;
+	}
+	return 0;
+}
+
+// ---- one switch
+static int compile(const struct fabric *f, uint32_t sw, struct config *c, struct policy **out,
+		   struct diags *d)
+{
+	struct port_facts facts[POLICY_MAX_PORTS];
+	int err = 0;
+
+	for (uint32_t p = 0; p < f->sc->switches[sw].n_ports; p++)
+		facts[p] = fabric_port(f, sw, p).facts;
+	if (f->sc->routed)
+		err = route(f, sw, c);
+	if (err == 0)
+		err = config_compile(c, facts, out, d);
+	if (err == 0 && !f->sc->routed)
+		err = bridge(f, sw, *out);
+	return err;
+}
+
+static void told_for(const struct fabric *f, uint32_t sw, const struct sc_fault *reload,
+		     struct diags *d)
+{
+	const struct sc_switch *s = &f->sc->switches[sw];
+	struct diag_sink sink = {.file = f->sc->file, .document = "scenario"};
+	char path[64];
+
+	if (reload != NULL) {
+		snprintf(path, sizeof(path), "faults[%u].reload",
+			 (unsigned)(reload - f->sc->faults));
+		diag_add(&sink, DIAG_ERROR, reload->at, path,
+			 "%s cannot take this policy over while it runs", s->name);
+	} else {
+		snprintf(path, sizeof(path), "switches.%s", s->name);
+		diag_add(&sink, DIAG_ERROR, s->at, path,
+			 "%s cannot run on this policy with its %u ports", s->name, s->n_ports);
+	}
+	diag_finish(&sink, d);
+}
+
+int fabric_policy(const struct fabric *f, uint32_t sw, const struct sc_fault *reload,
+		  struct config **config, struct policy **policy, struct diags *d)
+{
+	struct config *c = NULL;
+	int err = load(f, sw, reload, &c, d);
+
+	if (err == 0 && reload != NULL)
+		err = config_check_reload(f->switches[sw].config, c, d);
+	if (err == 0)
+		err = compile(f, sw, c, policy, d);
+	if (err != 0) {
+		config_destroy(c);
+		told_for(f, sw, reload, d);
+		return err;
+	}
+	*config = c;
+	return 0;
+}
+
+// ---- all of them
+// Switches share files, and so their mistakes.
+static void drop_repeated(struct diags *d, unsigned first)
+{
+	unsigned kept = first;
+
+	for (unsigned i = first; i < d->n; i++) {
+		bool seen = false;
+
+		for (unsigned k = first; k < kept && !seen; k++)
+			seen = strcmp(d->lines[k], d->lines[i]) == 0;
+		if (!seen) {
+			d->lines[kept++] = d->lines[i];
+			continue;
+		}
+		d->n_errors -= strstr(d->lines[i], ": warning: ") == NULL;
+		free(d->lines[i]);
+	}
+	d->n = kept;
+}
+
+static int check_reloads(const struct fabric *f, struct diags *d)
+{
+	int err = 0;
+
+	for (uint32_t i = 0; i < f->sc->n_faults; i++) {
+		const struct sc_fault *fault = &f->sc->faults[i];
+		struct config *c = NULL;
+		struct policy *p = NULL;
+		int e;
+
+		if (fault->kind != SC_RELOAD)
+			continue;
+		e = fabric_policy(f, fault->target.node, fault, &c, &p, d);
+		policy_destroy(p);
+		config_destroy(c);
+		err = err != 0 ? err : e;
+	}
+	return err;
+}
+
+int fabric_policies(struct fabric *f, struct diags *d)
+{
+	const struct scenario *sc = f->sc;
+	unsigned first = d->n;
+	int err = 0;
+
+	for (uint32_t i = 0; i < sc->n_switches; i++) {
+		struct fabric_switch *s = &f->switches[i];
+		int e = fabric_policy(f, i, NULL, &s->config, &s->policy, d);
+
+		err = err != 0 ? err : e;
+	}
+	if (err == 0)
+		err = check_reloads(f, d);
+	drop_repeated(d, first);
+	return err;
+}

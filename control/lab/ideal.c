@@ -1,0 +1,313 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "control/lab/ideal.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "control/lab/routes.h"
+#include "control/lab/traffic_flow.h"
+#include "dataplane/packet/wire.h"
+#include "dataplane/qos/shaper.h"
+#include "drivers/nic/requester.h"
+
+#define PICOS 1000000000000u
+enum { PICOS_PER_NANO = 1000 };
+
+struct ideal {
+	const struct scenario *sc;
+	struct routes routes;
+};
+
+int ideal_create(const struct scenario *sc, struct ideal **out)
+{
+	struct ideal *i = calloc(1, sizeof(*i));
+
+	if (i == NULL)
+		return -ENOMEM;
+	i->sc = sc;
+	routes_derive(sc, &i->routes);
+	*out = i;
+	return 0;
+}
+
+void ideal_destroy(struct ideal *i)
+{
+	free(i);
+}
+
+// ---- the way
+
+static void add_link(struct ideal_path *path, const struct sc_link *l)
+{
+	path->links[path->n].speed_bps = l->speed_bps;
+	path->links[path->n].delay_ns = l->delay_ns;
+	path->n++;
+}
+
+void ideal_find(struct ideal *i, uint32_t from, uint32_t to, struct ideal_path *path)
+{
+	const struct scenario *sc = i->sc;
+	const struct sc_end *at = NULL;
+	uint32_t link = sc->hosts[from].link;
+
+	path->n = 0;
+	while (link != SC_NO_LINK && path->n < IDEAL_MAX_LINKS) {
+		const struct sc_link *l = &sc->links[link];
+		const struct sc_port *port;
+		struct way way;
+		// The end that frames come to: of the first link the one that is not the host.
+		unsigned side = at == NULL ? l->end[0].is_switch || l->end[0].node != from ? 0 : 1
+					   : at == &l->end[0];
+
+		at = &l->end[side];
+		add_link(path, l);
+		if (!at->is_switch)
+			return;
+		way = routes_way(&i->routes, at->node, to);
+		if (way.n == 0)
+			break;
+		port = &sc->switches[at->node].ports[way.ports[0]];
+		link = port->link;
+		at = link == SC_NO_LINK ? NULL : &sc->links[link].end[port->side];
+	}
+	path->n = 0;
+}
+
+static struct ideal_path reversed(const struct ideal_path *path)
+{
+	struct ideal_path back = {.n = path->n};
+
+	for (uint32_t l = 0; l < path->n; l++)
+		back.links[l] = path->links[path->n - 1 - l];
+	return back;
+}
+
+// ---- frames through links; times in ps
+
+static uint64_t wire_ps(uint32_t frame_len, uint64_t speed_bps)
+{
+	return ((uint64_t)frame_len + LINK_OVERHEAD_BYTES) * 8 * PICOS / speed_bps;
+}
+
+static uint32_t frame_len(uint8_t opcode, uint32_t payload)
+{
+	struct roce_pkt p = {.opcode = opcode, .payload_len = payload};
+
+	return roce_frame_len(&p);
+}
+
+// A stream of frames on its way: when the last one so far left each link.
+struct stream {
+	const struct ideal_path *path;
+	uint64_t pace_bps; // 0: none
+	uint64_t ready; // when the pacing lets the next one begin
+	uint64_t end[IDEAL_MAX_LINKS];
+};
+
+static uint64_t later(uint64_t a, uint64_t b)
+{
+	return a > b ? a : b;
+}
+
+static void send_one(struct stream *s, uint32_t len)
+{
+	uint64_t arrived = s->ready;
+
+	for (uint32_t l = 0; l < s->path->n; l++) {
+		uint64_t begin = later(s->end[l], arrived);
+
+		if (l == 0 && s->pace_bps != 0)
+			s->ready = begin + wire_ps(len, s->pace_bps);
+		s->end[l] = begin + wire_ps(len, s->path->links[l].speed_bps);
+		arrived = s->end[l] + s->path->links[l].delay_ns * PICOS_PER_NANO;
+	}
+}
+
+// n frames as the one before, at once. In the recurrence a frame's end at link i comes from an end
+// of the frame before the n at some link j, by i - j steps from link to link and n from frame to
+// frame. Those are best all made at one link, the slowest between j and i, and it may as well be
+// j: the end there is never earlier than what came from links before it.
+static void send_many(struct stream *s, uint32_t len, uint64_t n)
+{
+	uint64_t end[IDEAL_MAX_LINKS] = {0};
+
+	for (uint32_t i = 0; i < s->path->n; i++) {
+		uint64_t forward = 0;
+
+		for (uint32_t j = i + 1; j-- > 0;) {
+			uint64_t time = wire_ps(len, s->path->links[j].speed_bps), step = time;
+
+			if (j == 0 && s->pace_bps != 0)
+				step = later(step, wire_ps(len, s->pace_bps));
+			end[i] = later(end[i], s->end[j] + forward + n * step);
+			if (j > 0)
+				forward += time + s->path->links[j - 1].delay_ns * PICOS_PER_NANO;
+		}
+	}
+	s->ready += end[0] - s->end[0];
+	memcpy(s->end, end, s->path->n * sizeof(end[0]));
+}
+
+static uint64_t arrived_ps(const struct stream *s)
+{
+	uint32_t last = s->path->n - 1;
+
+	return s->end[last] + s->path->links[last].delay_ns * PICOS_PER_NANO;
+}
+
+static uint64_t single_ps(const struct ideal_path *path, uint32_t len)
+{
+	struct stream s = {.path = path};
+
+	send_one(&s, len);
+	return arrived_ps(&s);
+}
+
+static uint64_t data_ps(const struct ideal_path *path, const struct ideal_message *m)
+{
+	static const uint8_t opcode[][4] = { // only, first, middle, last
+		[REQ_WRITE] = {RC_WRITE_ONLY, RC_WRITE_FIRST, RC_WRITE_MIDDLE, RC_WRITE_LAST},
+		[REQ_SEND] = {RC_SEND_ONLY, RC_SEND_FIRST, RC_SEND_MIDDLE, RC_SEND_LAST},
+		[REQ_READ] = {RC_READ_RESPONSE_ONLY, RC_READ_RESPONSE_FIRST,
+			      RC_READ_RESPONSE_MIDDLE, RC_READ_RESPONSE_LAST},
+	};
+	const uint8_t *code = opcode[m->op];
+	struct stream s = {.path = path, .pace_bps = m->pace_bps};
+	uint32_t n = m->n_bytes == 0 ? 1 : (m->n_bytes + m->mtu - 1) / m->mtu;
+
+	if (n == 1) {
+		send_one(&s, frame_len(code[0], m->n_bytes));
+		return arrived_ps(&s);
+	}
+	send_one(&s, frame_len(code[1], m->mtu));
+	if (n > 2)
+		send_one(&s, frame_len(code[2], m->mtu));
+	if (n > 3)
+		send_many(&s, frame_len(code[2], m->mtu), n - 3);
+	send_one(&s, frame_len(code[3], m->n_bytes - (n - 1) * m->mtu));
+	return arrived_ps(&s);
+}
+
+static uint64_t arrival_ps(const struct ideal_path *path, const struct ideal_message *m)
+{
+	struct ideal_path back;
+
+	if (m->op != REQ_READ)
+		return data_ps(path, m);
+	back = reversed(path);
+	return single_ps(path, frame_len(RC_READ_REQUEST, 0)) + data_ps(&back, m);
+}
+
+static uint64_t complete_ps(const struct ideal_path *path, const struct ideal_message *m)
+{
+	struct ideal_path back;
+
+	if (m->op == REQ_READ)
+		return arrival_ps(path, m);
+	back = reversed(path);
+	return arrival_ps(path, m) + single_ps(&back, frame_len(RC_ACK, 0));
+}
+
+static uint64_t ns_of(uint64_t ps)
+{
+	return (ps + PICOS_PER_NANO - 1) / PICOS_PER_NANO;
+}
+
+uint64_t ideal_arrival_ns(const struct ideal_path *path, const struct ideal_message *m)
+{
+	return path->n == 0 ? 0 : ns_of(arrival_ps(path, m));
+}
+
+uint64_t ideal_complete_ns(const struct ideal_path *path, const struct ideal_message *m)
+{
+	return path->n == 0 ? 0 : ns_of(complete_ps(path, m));
+}
+
+// ---- operations
+
+// Client and server with the network between them to themselves.
+struct dialogue {
+	const struct lab_flow *f;
+	struct ideal_path there, back;
+	uint64_t pace_there, pace_back;
+};
+
+static struct ideal_message message(const struct dialogue *g, bool there, enum req_op op,
+				    uint32_t n_bytes)
+{
+	// The data of a READ is paced by its responder.
+	bool data_there = op == REQ_READ ? !there : there;
+
+	return (struct ideal_message){.op = (uint8_t)op, .mtu = g->f->payload, .n_bytes = n_bytes,
+				      .pace_bps = data_there ? g->pace_there : g->pace_back};
+}
+
+static uint64_t request_ps(const struct dialogue *g, uint32_t n_bytes)
+{
+	struct ideal_message ask = message(g, true, REQ_SEND, (uint32_t)g->f->request.n);
+	struct ideal_message answer = message(g, false, (enum req_op)g->f->op.n, n_bytes);
+
+	return arrival_ps(&g->there, &ask) + arrival_ps(&g->back, &answer);
+}
+
+// Payload between request and reply. A disk read's last piece is on its way with the reply.
+static uint64_t payload_ps(const struct dialogue *g, bool is_read, uint32_t n_bytes, uint32_t reply)
+{
+	uint64_t sum = 0;
+	uint32_t moved = 0, n;
+
+	while ((n = storage_next_bytes(&g->f->store, n_bytes, moved)) != 0) {
+		struct ideal_message m = message(g, false, is_read ? REQ_WRITE : REQ_READ, n);
+
+		moved += n;
+		if (is_read && moved == n_bytes)
+			sum += arrival_ps(&g->back, &m) +
+			       wire_ps(frame_len(RC_SEND_ONLY, reply), g->back.links[0].speed_bps);
+		else
+			sum += complete_ps(&g->back, &m);
+	}
+	return sum;
+}
+
+static uint64_t storage_ps(const struct dialogue *g, bool is_read, uint32_t n_bytes)
+{
+	const struct storage_params *p = &g->f->store;
+	uint32_t reply_bytes = storage_reply_bytes(p, is_read, n_bytes);
+	struct ideal_message ask =
+		message(g, true, REQ_SEND, storage_request_bytes(p, is_read, n_bytes));
+	struct ideal_message reply = message(g, false, REQ_SEND, reply_bytes);
+	uint64_t sum = arrival_ps(&g->there, &ask) + payload_ps(g, is_read, n_bytes, reply_bytes);
+
+	if (!is_read || storage_mode_of(p, n_bytes) == STORAGE_SMALL)
+		sum += arrival_ps(&g->back, &reply);
+	return sum;
+}
+
+static uint64_t pace_of(const struct scenario *sc, const struct lab_flow *f, uint32_t host)
+{
+	uint64_t nic = sc->hosts[host].nic.speed_bps;
+
+	return f->rate.n > 0 && (uint64_t)f->rate.n < nic ? (uint64_t)f->rate.n : nic;
+}
+
+uint64_t ideal_op_ns(struct ideal *i, const struct lab_flow *f, const struct traffic_done *d)
+{
+	struct dialogue g = {.f = f, .pace_there = pace_of(i->sc, f, d->src),
+			     .pace_back = pace_of(i->sc, f, d->dst)};
+	struct ideal_message m;
+
+	ideal_find(i, d->src, d->dst, &g.there);
+	if (g.there.n == 0)
+		return 0;
+	g.back = reversed(&g.there);
+	switch (flow_pattern(f)) {
+	case PATTERN_REQUEST:
+		return (uint64_t)f->think.n + ns_of(request_ps(&g, d->n_bytes));
+	case PATTERN_STORAGE:
+		return (uint64_t)f->think.n + ns_of(storage_ps(&g, d->is_read, d->n_bytes));
+	default:
+		m = message(&g, true, (enum req_op)f->op.n, d->n_bytes);
+		return ns_of(complete_ps(&g.there, &m));
+	}
+}

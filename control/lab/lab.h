@@ -1,0 +1,62 @@
+// SPDX-License-Identifier: Apache-2.0
+// The program weir-lab: its commands and its command line, as tables; parsing, --help, the manual
+// page and completion come from their rows. A command gets what was parsed and returns the exit
+// code: 0 done, 1 failed, 2 misused.
+#pragma once
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "control/lab/scenario.h"
+
+enum { LAB_DONE, LAB_FAILED, LAB_MISUSED };
+
+struct lab_args {
+	const char **files; // scenarios, in order
+	struct sc_set *sets; // --set, and --seed as the last
+	const char **varies; // --vary, "key=a,b,c"
+	const char **metrics; // --metric
+	unsigned n_files, n_sets, n_varies, n_metrics;
+	const char *out; // folder, or NULL
+	unsigned jobs; // 0: one per processor
+	bool json, quiet, help;
+};
+
+struct lab_command {
+	const char *name, *usage, *help;
+	unsigned options; // bits of enum lab_command_bit: those of which it knows
+	int (*run)(const struct lab_args *a);
+};
+
+enum lab_command_bit { LAB_RUN = 1, LAB_CHECK = 2, LAB_SWEEP = 4, LAB_FLUID = 8 };
+
+struct lab_option {
+	const char *name, *value; // value NULL: a flag
+	unsigned commands;
+	const char *help;
+};
+
+extern const struct lab_command lab_commands[];
+extern const size_t lab_n_commands;
+extern const struct lab_option lab_options[];
+extern const size_t lab_n_options;
+extern const char lab_summary[], lab_exit[];
+
+// Reads what follows the command's word. False: the complaint is printed.
+bool lab_parse(const struct lab_command *c, int argc, char **argv, struct lab_args *out);
+void lab_args_fini(struct lab_args *a);
+
+// run.c
+int lab_run(const struct lab_args *a);
+int lab_check(const struct lab_args *a);
+
+// Loads, runs and reports one scenario. stop: looked at while it runs; NULL: runs to the end.
+struct run_options {
+	bool json, quiet;
+	const char *out;
+	const char *const *metrics;
+	unsigned n_metrics;
+};
+int lab_run_file(const char *file, const struct sc_set *sets, unsigned n_sets,
+		 const struct run_options *o);

@@ -1,0 +1,517 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "control/lab/measure.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "control/lab/expr_tree.h"
+#include "control/lab/measure_leaf.h"
+
+enum { MAX_ASKED = 64 };
+
+struct text {
+	struct sc_text source;
+	const struct expr *e;
+};
+
+struct edge {
+	uint64_t t_ns;
+	uint32_t leaf;
+	bool opens;
+};
+
+struct column {
+	const char *name;
+	uint32_t record, element;
+};
+
+struct measure {
+	const struct scenario *sc;
+	struct arena arena;
+	struct expr_names names;
+	struct expr_set set;
+	struct text *records, *expects, asked[MAX_ASKED];
+	uint32_t n_asked;
+	uint32_t n_recorded; // leaves of records: the first ones of the set
+	// While it runs.
+	struct metric_world world;
+	struct measure_leaf *leaves; // by index in the set
+	uint32_t n_leaves;
+	struct edge *edges; // ascending
+	uint32_t n_edges, next_edge, n_sampling;
+	struct vtimer edge_timer, row_timer, sample_timer;
+	uint64_t edge_turn, row_turn, sample_turn;
+	bool started; // the timers are those of a clock
+	int err; // the first that happened on the clock
+	uint64_t end_ns;
+	// The series.
+	struct column *columns;
+	uint32_t n_columns;
+	uint64_t *row_ns, n_rows, cap_rows;
+	double *values; // n_columns a row
+};
+
+// ---- before the run
+
+static void take_names(struct measure *m)
+{
+	const struct scenario *sc = m->sc;
+	const char **hosts = arena_alloc(&m->arena, (sc->n_hosts + 1) * sizeof(*hosts));
+	const char **flows = arena_alloc(&m->arena, (sc->n_flows + 1) * sizeof(*flows));
+	const char **switches = arena_alloc(&m->arena, (sc->n_switches + 1) * sizeof(*switches));
+	uint32_t *n_ports = arena_alloc(&m->arena, (sc->n_switches + 1) * sizeof(*n_ports));
+
+	for (uint32_t i = 0; i < sc->n_hosts; i++)
+		hosts[i] = sc->hosts[i].name;
+	for (uint32_t i = 0; i < sc->n_flows; i++)
+		flows[i] = lab_flow_name(lab_flow_of(sc, i));
+	for (uint32_t i = 0; i < sc->n_switches; i++) {
+		switches[i] = sc->switches[i].name;
+		n_ports[i] = sc->switches[i].n_ports;
+	}
+	m->names = (struct expr_names){
+		.hosts = hosts,
+		.flows = flows,
+		.switches = switches,
+		.n_ports = n_ports,
+		.n_hosts = sc->n_hosts,
+		.n_flows = sc->n_flows,
+		.n_switches = sc->n_switches,
+		.duration_ns = sc->duration_ns,
+	};
+}
+
+static void parse_text(struct measure *m, const struct sc_text *source, enum expr_want want,
+		       struct text *out)
+{
+	out->source = *source;
+	out->e = expr_parse(&m->set, source->text, source->at, source->path, want);
+}
+
+static void parse_record(struct measure *m, uint32_t i)
+{
+	const struct sc_text *source = &m->sc->records[i];
+	struct expr_range r;
+
+	parse_text(m, source, EXPR_VALUE, &m->records[i]);
+	if (m->records[i].e == NULL)
+		return;
+	r = expr_leaves(m->records[i].e);
+	for (uint32_t k = r.first; k < r.first + r.n; k++)
+		if (m->set.leaves[k]->windowed) {
+			diag_add(m->set.sink, DIAG_ERROR, source->at, source->path,
+				 "what is recorded takes no window: each row is about the time "
+				 "since the row before");
+			return;
+		}
+}
+
+int measure_create(const struct scenario *sc, struct measure **out, struct diag_sink *s)
+{
+	struct measure *m = calloc(1, sizeof(*m));
+	unsigned before = s->n_errors;
+
+	if (m == NULL)
+		return -ENOMEM;
+	m->sc = sc;
+	take_names(m);
+	m->names.incomplete =
+		before != 0 && (sc->n_hosts == 0 || sc->n_switches == 0 || sc->n_flows == 0);
+	m->set = (struct expr_set){.arena = &m->arena, .sink = s, .names = &m->names};
+	m->records = arena_alloc(&m->arena, (sc->n_records + 1) * sizeof(*m->records));
+	m->expects = arena_alloc(&m->arena, (sc->n_expects + 1) * sizeof(*m->expects));
+	for (uint32_t i = 0; i < sc->n_records; i++)
+		parse_record(m, i);
+	m->n_recorded = m->set.n_leaves;
+	for (uint32_t i = 0; i < sc->n_expects; i++)
+		parse_text(m, &sc->expects[i], EXPR_CHECK, &m->expects[i]);
+	m->set.sink = NULL;
+	if (s->n_errors != before || m->names.incomplete) {
+		measure_destroy(m);
+		return -EINVAL;
+	}
+	*out = m;
+	return 0;
+}
+
+int measure_ask(struct measure *m, const char *text, struct diag_sink *s)
+{
+	struct sc_text source = {.text = arena_text(&m->arena, text, strlen(text)),
+				 .path = "--metric"};
+	const char *file = s->file;
+	struct text *t = &m->asked[m->n_asked];
+
+	if (m->n_asked == MAX_ASKED) {
+		diag_add(s, DIAG_ERROR, source.at, source.path, "more than %d", MAX_ASKED);
+		return -EINVAL;
+	}
+	source.at = (struct cfg_pos){1, 1};
+	s->file = text;
+	m->set.sink = s;
+	parse_text(m, &source, EXPR_VALUE, t);
+	m->set.sink = NULL;
+	s->file = file;
+	if (t->e == NULL)
+		return -EINVAL;
+	m->n_asked++;
+	return 0;
+}
+
+static void forget_timers(struct measure *m)
+{
+	if (!m->started)
+		return;
+	vtimer_cancel(&m->edge_timer);
+	vtimer_cancel(&m->row_timer);
+	vtimer_cancel(&m->sample_timer);
+}
+
+void measure_destroy(struct measure *m)
+{
+	if (m == NULL)
+		return;
+	forget_timers(m);
+	for (uint32_t i = 0; i < m->n_leaves; i++)
+		measure_leaf_fini(&m->leaves[i]);
+	if (m->world.fabric != NULL)
+		metric_world_fini(&m->world);
+	free(m->leaves);
+	free(m->edges);
+	free(m->row_ns);
+	free(m->values);
+	arena_fini(&m->arena);
+	free(m);
+}
+
+// ---- values
+
+static uint32_t env_n(const void *arg, uint32_t leaf)
+{
+	const struct measure *m = arg;
+
+	return m->leaves[leaf].n;
+}
+
+static double env_value(const void *arg, uint32_t leaf, uint32_t i)
+{
+	const struct measure *m = arg;
+
+	return m->leaves[leaf].closed ? m->leaves[leaf].values[i] : __builtin_nan("");
+}
+
+static struct expr_env env_of(const struct measure *m)
+{
+	return (struct expr_env){.n = env_n, .value = env_value, .arg = m};
+}
+
+// ---- columns
+
+// "rate(h*)" for h1: "rate(h1)".
+static const char *leaf_column(struct measure *m, const char *text, const struct expr_object *o)
+{
+	const char *open = strchr(text, '('), *end;
+	bool inside = false;
+
+	if (open == NULL || o->kind >= OBJ_ALL_HOSTS)
+		return text;
+	for (end = open; *end != '\0' && (inside || (*end != ',' && *end != ')')); end++)
+		inside = *end == '[' || (inside && *end != ']');
+	return arena_printf(&m->arena, "%.*s(%s%s", (int)(open - text), text, o->name, end);
+}
+
+static const char *column_name(struct measure *m, const struct text *t, uint32_t n, uint32_t i)
+{
+	const struct measure_leaf *l = &m->leaves[expr_leaves(t->e).first];
+
+	if (t->e->op == EX_LEAF)
+		return leaf_column(m, t->source.text, &l->objects[i]);
+	if (n > 1 && l->n == n)
+		return arena_printf(&m->arena, "%s: %s", t->source.text, l->objects[i].name);
+	return t->source.text;
+}
+
+static void make_columns(struct measure *m)
+{
+	struct expr_env env = env_of(m);
+	uint32_t n = 0;
+
+	for (uint32_t r = 0; r < m->sc->n_records; r++)
+		n += expr_n(m->records[r].e, &env);
+	m->columns = arena_alloc(&m->arena, (n + 1) * sizeof(*m->columns));
+	for (uint32_t r = 0; r < m->sc->n_records; r++) {
+		uint32_t each = expr_n(m->records[r].e, &env);
+
+		for (uint32_t i = 0; i < each; i++)
+			m->columns[m->n_columns++] =
+				(struct column){column_name(m, &m->records[r], each, i), r, i};
+	}
+}
+
+static int add_row(struct measure *m, uint64_t now_ns)
+{
+	struct expr_env env = env_of(m);
+	double *row;
+
+	if (m->n_rows == m->cap_rows) {
+		uint64_t cap = m->cap_rows == 0 ? 256 : 2 * m->cap_rows;
+		uint64_t *t = realloc(m->row_ns, cap * sizeof(*t));
+		double *v;
+
+		if (t == NULL)
+			return -ENOMEM;
+		m->row_ns = t;
+		v = realloc(m->values, cap * m->n_columns * sizeof(*v));
+		if (v == NULL)
+			return -ENOMEM;
+		m->values = v;
+		m->cap_rows = cap;
+	}
+	m->row_ns[m->n_rows] = now_ns;
+	row = &m->values[m->n_rows++ * m->n_columns];
+	for (uint32_t c = 0; c < m->n_columns; c++)
+		row[c] =
+			expr_value(m->records[m->columns[c].record].e, m->columns[c].element, &env);
+	return 0;
+}
+
+// ---- on the clock
+
+static void note(struct measure *m, int err)
+{
+	if (m->err == 0)
+		m->err = err;
+}
+
+static void open_leaf(struct measure *m, uint32_t leaf, uint64_t now_ns)
+{
+	struct measure_leaf *l = &m->leaves[leaf];
+	uint64_t step = m->sc->sample_ns;
+
+	measure_leaf_open(l, &m->world, now_ns);
+	if (!measure_leaf_samples(l) || step == 0)
+		return;
+	m->n_sampling++;
+	if (!vtimer_is_set(&m->sample_timer))
+		vtimer_set_turn(&m->sample_timer, (now_ns + step - 1) / step * step,
+				m->sample_turn);
+}
+
+static void close_leaf(struct measure *m, uint32_t leaf, uint64_t now_ns)
+{
+	struct measure_leaf *l = &m->leaves[leaf];
+
+	if (!l->open)
+		return;
+	note(m, measure_leaf_close(l, &m->world, now_ns));
+	if (measure_leaf_samples(l) && m->sc->sample_ns != 0)
+		m->n_sampling--;
+}
+
+static void on_sample(void *arg, uint64_t now_ns)
+{
+	struct measure *m = arg;
+
+	for (uint32_t i = 0; i < m->n_leaves && m->n_sampling != 0; i++)
+		if (m->leaves[i].open && measure_leaf_samples(&m->leaves[i]))
+			note(m, measure_leaf_sample(&m->leaves[i], &m->world));
+	if (m->n_sampling != 0)
+		vtimer_set_turn(&m->sample_timer, now_ns + m->sc->sample_ns, m->sample_turn);
+}
+
+static void on_edge(void *arg, uint64_t now_ns)
+{
+	struct measure *m = arg;
+
+	note(m, metric_world_refresh(&m->world));
+	while (m->next_edge < m->n_edges && m->edges[m->next_edge].t_ns <= now_ns) {
+		const struct edge *e = &m->edges[m->next_edge++];
+
+		if (e->opens)
+			open_leaf(m, e->leaf, now_ns);
+		else
+			close_leaf(m, e->leaf, now_ns);
+	}
+	if (m->next_edge < m->n_edges)
+		vtimer_set_turn(&m->edge_timer, m->edges[m->next_edge].t_ns, m->edge_turn);
+}
+
+static void end_row(struct measure *m, uint64_t now_ns)
+{
+	note(m, metric_world_refresh(&m->world));
+	for (uint32_t i = 0; i < m->n_recorded; i++)
+		close_leaf(m, i, now_ns);
+	note(m, add_row(m, now_ns));
+}
+
+static void begin_row(struct measure *m, uint64_t now_ns)
+{
+	for (uint32_t i = 0; i < m->n_recorded; i++)
+		open_leaf(m, i, now_ns);
+	if (now_ns + m->sc->record_every_ns < m->sc->duration_ns)
+		vtimer_set_turn(&m->row_timer, now_ns + m->sc->record_every_ns, m->row_turn);
+}
+
+static void on_row(void *arg, uint64_t now_ns)
+{
+	end_row(arg, now_ns);
+	begin_row(arg, now_ns);
+}
+
+static int by_time(const void *a, const void *b)
+{
+	const struct edge *x = a, *y = b;
+
+	if (x->t_ns != y->t_ns)
+		return x->t_ns < y->t_ns ? -1 : 1;
+	return x->leaf < y->leaf ? -1 : x->leaf > y->leaf;
+}
+
+// A window that ends with the run has no edge there: measure_finish closes it.
+static int make_edges(struct measure *m)
+{
+	m->edges = calloc(2 * (size_t)m->n_leaves + 1, sizeof(*m->edges));
+	if (m->edges == NULL)
+		return -ENOMEM;
+	for (uint32_t i = m->n_recorded; i < m->n_leaves; i++) {
+		const struct expr_leaf *l = m->leaves[i].leaf;
+
+		m->edges[m->n_edges++] = (struct edge){l->from_ns, i, true};
+		if (l->to_ns < m->sc->duration_ns)
+			m->edges[m->n_edges++] = (struct edge){l->to_ns, i, false};
+	}
+	qsort(m->edges, m->n_edges, sizeof(*m->edges), by_time);
+	return 0;
+}
+
+int measure_start(struct measure *m, struct fabric *f, struct traffic *t)
+{
+	struct vclock *clock = &f->clock;
+	int err = metric_world_init(&m->world, f, t);
+
+	if (err != 0)
+		return err;
+	m->leaves = calloc(m->set.n_leaves + 1, sizeof(*m->leaves));
+	if (m->leaves == NULL)
+		return -ENOMEM;
+	for (; m->n_leaves < m->set.n_leaves && err == 0; m->n_leaves++)
+		err = measure_leaf_bind(&m->leaves[m->n_leaves], m->set.leaves[m->n_leaves],
+					&m->world);
+	if (err != 0 || (err = make_edges(m)) != 0)
+		return err;
+	make_columns(m);
+	m->edge_turn = vclock_turn(clock);
+	m->row_turn = vclock_turn(clock);
+	m->sample_turn = vclock_turn(clock);
+	vtimer_init(&m->edge_timer, clock, on_edge, m);
+	vtimer_init(&m->row_timer, clock, on_row, m);
+	vtimer_init(&m->sample_timer, clock, on_sample, m);
+	m->started = true;
+	on_edge(m, clock->now_ns);
+	if (m->n_columns != 0 && m->sc->record_every_ns != 0)
+		begin_row(m, clock->now_ns);
+	return m->err;
+}
+
+int measure_finish(struct measure *m, uint64_t end_ns)
+{
+	m->end_ns = end_ns;
+	forget_timers(m);
+	note(m, metric_world_refresh(&m->world));
+	if (m->n_columns != 0 && m->sc->record_every_ns != 0 &&
+	    (m->n_rows == 0 || m->row_ns[m->n_rows - 1] < end_ns))
+		end_row(m, end_ns);
+	for (uint32_t i = m->n_recorded; i < m->n_leaves; i++)
+		close_leaf(m, i, end_ns);
+	return m->err;
+}
+
+// ---- afterwards
+
+static bool is_known(const struct measure *m, const struct expr *e)
+{
+	struct expr_range r = expr_leaves(e);
+
+	for (uint32_t i = r.first; i < r.first + r.n; i++) {
+		uint64_t to_ns = m->set.leaves[i]->to_ns;
+
+		if (to_ns > m->sc->duration_ns)
+			to_ns = m->sc->duration_ns;
+		if (to_ns > m->end_ns)
+			return false;
+	}
+	return true;
+}
+
+uint32_t measure_n_expects(const struct measure *m)
+{
+	return m->sc->n_expects;
+}
+
+struct measure_verdict measure_expect(const struct measure *m, uint32_t i)
+{
+	const struct text *t = &m->expects[i];
+	struct expr_env env = env_of(m);
+	struct expr_verdict v = expr_check(t->e, &env);
+	struct measure_verdict out = {.source = t->source,
+				      .known = is_known(m, t->e),
+				      .unit = expr_unit(t->e),
+				      .value = v.worst};
+
+	out.pass = v.pass && out.known;
+	memcpy(out.measured, v.measured, sizeof(out.measured));
+	memcpy(out.expected, v.expected, sizeof(out.expected));
+	memcpy(out.tolerance, v.tolerance, sizeof(out.tolerance));
+	return out;
+}
+
+uint32_t measure_n_asked(const struct measure *m)
+{
+	return m->n_asked;
+}
+
+// Of a list the first value: jain, mean, min and max make one of several.
+struct measure_verdict measure_asked(const struct measure *m, uint32_t i)
+{
+	const struct text *t = &m->asked[i];
+	struct expr_env env = env_of(m);
+	struct measure_verdict out = {.source = t->source,
+				      .known = is_known(m, t->e),
+				      .unit = expr_unit(t->e),
+				      .value = __builtin_nan("")};
+
+	if (expr_n(t->e, &env) != 0)
+		out.value = expr_value(t->e, 0, &env);
+	expr_print(out.unit, out.value, out.measured, sizeof(out.measured));
+	return out;
+}
+
+uint32_t measure_n_columns(const struct measure *m)
+{
+	return m->sc->record_every_ns == 0 ? 0 : m->n_columns;
+}
+
+const char *measure_column(const struct measure *m, uint32_t i)
+{
+	return m->columns[i].name;
+}
+
+enum expr_unit measure_unit(const struct measure *m, uint32_t i)
+{
+	return expr_unit(m->records[m->columns[i].record].e);
+}
+
+uint64_t measure_n_rows(const struct measure *m)
+{
+	return m->n_rows;
+}
+
+uint64_t measure_row_ns(const struct measure *m, uint64_t row)
+{
+	return m->row_ns[row];
+}
+
+double measure_value(const struct measure *m, uint64_t row, uint32_t column)
+{
+	return m->values[row * m->n_columns + column];
+}

@@ -1,0 +1,53 @@
+// SPDX-License-Identifier: Apache-2.0
+// Numbers of a run: what `record:` and `expect:` ask for. Expressions (expr.h) are parsed before
+// the run, mistakes with their place, which tells what has to be read when; during the run counters
+// are read at the edges of windows and queue lengths at every sample; afterwards expressions are
+// evaluated. Single thread; a run repeats to the byte.
+//
+// What is read at an instant is read before anything else happens there, so a window has its
+// beginning in it and not its end; only at the end of the run is it after everything.
+#pragma once
+
+#include "control/lab/expr.h"
+#include "control/lab/fabric.h"
+#include "control/lab/traffic.h"
+
+struct measure;
+
+// Parses all records and expectations. 0, -EINVAL with the sink filled.
+__attribute__((warn_unused_result)) int measure_create(const struct scenario *sc,
+						       struct measure **out, struct diag_sink *s);
+// A further expression, of `--metric`, whose value the report gives. 0, -EINVAL with the sink
+// filled.
+__attribute__((warn_unused_result)) int measure_ask(struct measure *m, const char *text,
+						    struct diag_sink *s);
+// Schedules the reading of counters on the fabric's clock; after traffic_start. 0, -ENOMEM.
+__attribute__((warn_unused_result)) int measure_start(struct measure *m, struct fabric *f,
+						      struct traffic *t);
+// At the end, also of a run that was broken off: end_ns is as far as it came. 0, -ENOMEM (also
+// when memory ran out on the way: then numbers are missing).
+__attribute__((warn_unused_result)) int measure_finish(struct measure *m, uint64_t end_ns);
+void measure_destroy(struct measure *m); // NULL is fine
+
+struct measure_verdict {
+	struct sc_text source;
+	bool pass, known; // known false: the run ended before its window
+	enum expr_unit unit;
+	double value; // what was measured; of several the one that decided. NaN: nothing
+	char measured[EXPR_VALUE_LEN], expected[EXPR_VALUE_LEN], tolerance[EXPR_VALUE_LEN];
+};
+uint32_t measure_n_expects(const struct measure *m);
+struct measure_verdict measure_expect(const struct measure *m, uint32_t i);
+
+// Of measure_ask: only source, known, unit, value and measured are set.
+uint32_t measure_n_asked(const struct measure *m);
+struct measure_verdict measure_asked(const struct measure *m, uint32_t i);
+
+// Series of `record:`: one column per recorded object, one row per instant, each over the time
+// since the row before. The columns are known once started.
+uint32_t measure_n_columns(const struct measure *m);
+const char *measure_column(const struct measure *m, uint32_t i); // "rate(h1)"
+enum expr_unit measure_unit(const struct measure *m, uint32_t i);
+uint64_t measure_n_rows(const struct measure *m);
+uint64_t measure_row_ns(const struct measure *m, uint64_t row);
+double measure_value(const struct measure *m, uint64_t row, uint32_t column); // NaN: nothing

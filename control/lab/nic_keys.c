@@ -1,0 +1,251 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "control/lab/nic_keys.h"
+
+#include <assert.h>
+#include <stdio.h>
+
+#include "drivers/nic/rxbuf.h"
+
+#define N(rows) (sizeof(rows) / sizeof((rows)[0]))
+#define AT(s, f) .off = offsetof(struct s, f)
+#define SCHEMA(id, table, type)                                                                    \
+	const struct cfg_schema id = {table, N(table), sizeof(struct type)};                       \
+	static_assert(N(table) <= CFG_MAX_ROWS, "the engine keeps one position per row")
+
+#define GIGA(n) ((n)*1000000000ll)
+#define SECONDS(n) ((n)*1000000000ll)
+
+enum { PATH_LEN = 256, MAX_BUFFER = 1 << 30 };
+
+// The first four are also generations of NICs (`nic.preset`).
+#define PRESETS "cx3", "cx4", "gen1", "gen2"
+static const char *const preset_words[] = {PRESETS, NULL};
+static const char *const cc_words[] = {PRESETS, "none", "dcqcn", "paper", "connectx", "qcn", NULL};
+static const char *const flavour_words[] = {
+	[CC_NONE] = "none", [CC_PAPER] = "paper", [CC_CONNECTX] = "connectx", NULL};
+static const char *const np_words[] = {
+	[NP_NONE] = "none", [NP_WINDOW] = "window", [NP_GAP] = "gap", NULL};
+enum { GO_BACK_0, GO_BACK_N };
+static const char *const go_back_words[] = {[GO_BACK_0] = "0", [GO_BACK_N] = "n", NULL};
+
+// ---- cc
+#define ROW_TIME CFG_NUMBER, .unit = UNIT_TIME
+#define ROW_RATE CFG_NUMBER, .unit = UNIT_RATE
+#define ROW_BYTES CFG_NUMBER, .unit = UNIT_BYTES
+#define ROW_COUNT CFG_NUMBER, .unit = UNIT_COUNT
+#define ROW_SWITCH CFG_SWITCH
+#define ROW_GAIN CFG_TEXT
+#define ROW_CLASSES CFG_SET
+
+static const struct cfg_row cc_rows[] = {
+	{"preset", CFG_WORD, AT(cc_keys, preset), .words = cc_words, .dflt_text = "paper",
+	 .help = "where all other keys of `cc` start from"},
+	{"flavour", CFG_WORD, AT(cc_keys, flavour), .words = flavour_words,
+	 .dflt_text = "of the preset",
+	 .help = "reaction point; without `preset` also where all other keys start from"},
+	{"np", CFG_WORD, AT(cc_keys, np), .words = np_words, .dflt_text = "of the preset",
+	 .help = "notification point: a CNP per window and queue pair, or per mark with a gap"},
+#define X(name, kind, field, lo, hi, who, text)                                                    \
+	{#name, ROW_##kind, AT(cc_keys, name), .min = lo, .max = hi,                               \
+	 .dflt_text = "of the preset", .help = who ": " text},
+	CC_KEYS(X)
+#undef X
+};
+static SCHEMA(cc_schema, cc_rows, cc_keys);
+
+static const struct cfg_row cc_scalar = {
+	"cc", CFG_WORD, AT(nic_keys, cc.word), .words = cc_words, .dflt_text = "none"};
+
+// ---- the NIC
+static const struct cfg_row receive_rows[] = {
+	{"rate", CFG_NUMBER, .unit = UNIT_RATE, AT(nic_receive_keys, rate), .min = 1000000,
+	 .max = GIGA(1000), .required = true, .help = "at which the host takes frames"},
+	{"loopback", CFG_NUMBER, .unit = UNIT_RATE, AT(nic_receive_keys, loopback),
+	 .max = GIGA(1000), .dflt_text = "0",
+	 .help = "share of that rate which traffic of the host to itself takes"},
+	{"buffer", CFG_NUMBER, .unit = UNIT_BYTES, AT(nic_receive_keys, buffer), .min = 4096,
+	 .max = MAX_BUFFER, .dflt_text = "256KiB", .help = "in which frames wait"},
+	{"xoff", CFG_NUMBER, .unit = UNIT_BYTES, AT(nic_receive_keys, xoff), .min = 1,
+	 .max = MAX_BUFFER, .dflt_text = "half of the buffer", .help = "PAUSE is sent above it"},
+	{"xon", CFG_NUMBER, .unit = UNIT_BYTES, AT(nic_receive_keys, xon), .min = 1,
+	 .max = MAX_BUFFER, .dflt_text = "half of xoff", .help = "XON is sent below it"},
+};
+static SCHEMA(receive_schema, receive_rows, nic_receive_keys);
+
+static const struct cfg_row nic_rows[] = {
+	{"speed", CFG_NUMBER, .unit = UNIT_RATE, AT(nic_keys, speed), .min = 1000000,
+	 .max = GIGA(800), .dflt_text = "the link's", .help = "line rate; must be the link's"},
+	{"preset", CFG_WORD, AT(nic_keys, preset), .words = preset_words, .dflt_text = "none",
+	 .help = "generation of the card: where `cc` starts from"},
+	{"cc", CFG_MAP, AT(nic_keys, cc), .sub = &cc_schema, .scalar = &cc_scalar,
+	 .dflt_text = "the preset's, else none", .help = "congestion control"},
+	{"window", CFG_NUMBER, .unit = UNIT_COUNT, AT(nic_keys, window), .min = 1,
+	 .max = NIC_MAX_WINDOW, .dflt_text = "8192",
+	 .help = "unacknowledged packets per queue pair"},
+	{"rto", CFG_NUMBER, .unit = UNIT_TIME, AT(nic_keys, rto), .min = 1000, .max = SECONDS(60),
+	 .dflt_text = "1ms", .help = "retransmission timer"},
+	{"deaf", CFG_SWITCH, AT(nic_keys, deaf), .dflt_text = "off", .help = "ignores PFC"},
+	{"go_back", CFG_WORD, AT(nic_keys, go_back), .words = go_back_words, .dflt_text = "n",
+	 .help = "what is sent again after a loss: from the lost packet (n), or the message (0)"},
+	{"fence", CFG_SWITCH, AT(nic_keys, fence), .dflt_text = "off",
+	 .help = "one SEND in flight per round trip (hidden fence of fast memory registration)"},
+	{"storm_guard", CFG_NUMBER, .unit = UNIT_TIME, AT(nic_keys, storm_guard), .min = 1000,
+	 .max = SECONDS(60), .dflt_text = "never",
+	 .help = "a card that has paused its peer for so long pauses nobody any more"},
+	{"receive", CFG_MAP, AT(nic_keys, receive), .sub = &receive_schema,
+	 .dflt_text = "at line rate", .help = "a slow receiver"},
+};
+SCHEMA(nic_keys_schema, nic_rows, nic_keys);
+
+// ---- what they make
+static const void *value_of(const struct cc_keys *k, unsigned i)
+{
+	// The rows of the table come behind the three words.
+	return (const char *)k + cc_rows[N(cc_rows) - N_CC_KEYS + i].off;
+}
+
+static bool is_set(const struct cc_keys *k, unsigned i, struct cfg_pos *at)
+{
+	if (cc_keys[i].kind == CC_CLASSES) {
+		const struct cfg_set *s = value_of(k, i);
+
+		*at = s->map.at;
+		return s->map.given;
+	}
+	*at = ((const struct cfg_val *)value_of(k, i))->at;
+	return ((const struct cfg_val *)value_of(k, i))->given;
+}
+
+static const char *path_of(const struct cfg_map *m, const char *key, char path[PATH_LEN])
+{
+	snprintf(path, PATH_LEN, "%s.%s", m->path, key);
+	return path;
+}
+
+// A parameter that an earlier row has given under its other name.
+static bool given_twice(const struct cc_keys *k, unsigned i, struct diag_sink *sink)
+{
+	struct cfg_pos at, first;
+	char path[PATH_LEN];
+
+	for (unsigned j = 0; j < i; j++)
+		if (cc_keys[j].off == cc_keys[i].off && is_set(k, j, &first)) {
+			is_set(k, i, &at);
+			diag_add(sink, DIAG_ERROR, at, path_of(&k->map, cc_keys[i].name, path),
+				 "is the same as %s on line %u: give one of them",
+				 cc_keys[j].name, first.line);
+			return true;
+		}
+	return false;
+}
+
+static void apply_key(const struct cc_keys *k, unsigned i, struct cc_config *c,
+		      struct diag_sink *sink)
+{
+	const struct cfg_val *v = value_of(k, i);
+	char path[PATH_LEN];
+	struct cfg_pos at;
+
+	if (!is_set(k, i, &at) || given_twice(k, i, sink))
+		return;
+	if (cc_keys[i].kind == CC_CLASSES)
+		cc_set(c, &cc_keys[i], ((const struct cfg_set *)value_of(k, i))->bits[0]);
+	else if (cc_keys[i].kind != CC_GAIN && !v->bad)
+		cc_set(c, &cc_keys[i], (uint64_t)v->n);
+	else if (!v->bad && !cc_set_gain(c, v->text))
+		diag_add(sink, DIAG_ERROR, at, path_of(&k->map, cc_keys[i].name, path),
+			 "\"%s\" is no fraction of at most 1 such as 1/256, with a denominator of "
+			 "at most 65536",
+			 v->text);
+}
+
+static const char *start_of(const struct nic_keys *k)
+{
+	if (k->cc.word.given)
+		return cc_words[k->cc.word.n];
+	if (k->cc.preset.given)
+		return cc_words[k->cc.preset.n];
+	if (k->preset.given)
+		return preset_words[k->preset.n];
+	if (k->cc.flavour.given)
+		return flavour_words[k->cc.flavour.n];
+	return k->cc.map.given ? "paper" : "none";
+}
+
+static void config_cc(const struct nic_keys *k, struct nic_config *c, struct diag_sink *sink)
+{
+	const struct cc_keys *cc = &k->cc;
+	const char *wrong;
+
+	c->cc = cc_preset_find(start_of(k))->config;
+	if (cc->flavour.given)
+		c->cc.flavour = (uint8_t)cc->flavour.n;
+	if (cc->np.given)
+		c->cc.np = (uint8_t)cc->np.n;
+	for (unsigned i = 0; i < N_CC_KEYS; i++)
+		apply_key(cc, i, &c->cc, sink);
+	wrong = c->speed_bps != 0 ? cc_config_wrong(&c->cc, c->speed_bps) : NULL;
+	if (wrong != NULL && cc->map.given)
+		diag_add(sink, DIAG_ERROR, cc->map.at, cc->map.path, "%s", wrong);
+	else if (wrong != NULL)
+		diag_add(sink, DIAG_ERROR, k->map.at, k->map.path, "its congestion control %s",
+			 wrong);
+}
+
+static uint32_t bytes_of(const struct cfg_val *v)
+{
+	return v->given ? (uint32_t)v->n : 0;
+}
+
+static void config_receive(const struct nic_receive_keys *k, struct nic_faults *f,
+			   struct diag_sink *sink)
+{
+	struct rxbuf_params p;
+
+	if (!k->map.given)
+		return;
+	f->rx_rate_bps = (uint64_t)k->rate.n;
+	f->loopback_bps = (uint64_t)k->loopback.n;
+	f->rx_buffer_bytes = bytes_of(&k->buffer);
+	f->rx_xoff_bytes = bytes_of(&k->xoff);
+	f->rx_xon_bytes = bytes_of(&k->xon);
+	if (k->rate.given && f->loopback_bps >= f->rx_rate_bps)
+		diag_add(sink, DIAG_ERROR, k->map.at, k->map.path,
+			 "loopback leaves nothing of the rate");
+	else if (k->rate.given && !rxbuf_params_init(&p, f->rx_rate_bps - f->loopback_bps,
+						     f->rx_buffer_bytes, f->rx_xoff_bytes,
+						     f->rx_xon_bytes))
+		diag_add(sink, DIAG_ERROR, k->map.at, k->map.path,
+			 "needs xon <= xoff < buffer, each with its default where it is not given");
+}
+
+static void config_speed(const struct nic_keys *k, struct nic_config *c, struct diag_sink *sink)
+{
+	char path[PATH_LEN], own[32], link[32];
+	uint64_t link_bps = c->speed_bps;
+
+	if (!k->speed.given || k->speed.bad)
+		return;
+	c->speed_bps = (uint64_t)k->speed.n;
+	if (link_bps == 0 || c->speed_bps == link_bps)
+		return;
+	unit_print(UNIT_RATE, k->speed.n, own, sizeof(own));
+	unit_print(UNIT_RATE, (int64_t)link_bps, link, sizeof(link));
+	diag_add(sink, DIAG_ERROR, k->speed.at, path_of(&k->map, "speed", path),
+		 "%s, but the host's link has %s: give both the same, or leave it out", own, link);
+}
+
+void nic_keys_apply(const struct nic_keys *k, struct nic_config *c, struct diag_sink *sink)
+{
+	config_speed(k, c, sink);
+	config_cc(k, c, sink);
+	config_receive(&k->receive, &c->faults, sink);
+	if (k->window.given && !k->window.bad)
+		c->window = (uint32_t)k->window.n;
+	if (k->rto.given && !k->rto.bad)
+		c->rto_ns = (uint64_t)k->rto.n;
+	c->deaf = k->deaf.n != 0;
+	c->faults.go_back_0 = k->go_back.given && k->go_back.n == GO_BACK_0;
+	c->faults.fence = k->fence.n != 0;
+	c->faults.storm_guard_ns = (uint64_t)k->storm_guard.n;
+}

@@ -1,0 +1,47 @@
+// SPDX-License-Identifier: Apache-2.0
+// The keys of a host's `nic:` map in a scenario, as rows (control/config/schema.h), and what they
+// make of a NIC. The keys of `cc:` come from the one table of drivers/nic/dcqcn.h. Control thread
+// only; pure.
+//
+//   nic: {preset: gen1, cc: {n: 20us}, window: 4096}
+//   nic: {cc: dcqcn}
+#pragma once
+
+#include "control/config/schema.h"
+#include "drivers/nic/nic.h"
+
+// What holds a key of each kind of CC_KEYS.
+#define CC_MEMBER_TIME struct cfg_val
+#define CC_MEMBER_RATE struct cfg_val
+#define CC_MEMBER_BYTES struct cfg_val
+#define CC_MEMBER_COUNT struct cfg_val
+#define CC_MEMBER_SWITCH struct cfg_val
+#define CC_MEMBER_GAIN struct cfg_val
+#define CC_MEMBER_CLASSES struct cfg_set
+
+struct cc_keys {
+	struct cfg_map map;
+	struct cfg_val word; // in place of the map
+	struct cfg_val preset, flavour, np;
+#define X(name, kind, field, lo, hi, who, help) CC_MEMBER_##kind name;
+	CC_KEYS(X)
+#undef X
+};
+
+struct nic_receive_keys {
+	struct cfg_map map;
+	struct cfg_val rate, loopback, buffer, xoff, xon;
+};
+
+struct nic_keys {
+	struct cfg_map map;
+	struct cfg_val speed, preset, window, rto, deaf, go_back, fence, storm_guard;
+	struct cc_keys cc;
+	struct nic_receive_keys receive;
+};
+
+extern const struct cfg_schema nic_keys_schema;
+
+// Lays what was given over *c, which comes from nic_config_default and has the speed of the host's
+// link, 0: not known. What cannot be is reported.
+void nic_keys_apply(const struct nic_keys *k, struct nic_config *c, struct diag_sink *sink);

@@ -1,0 +1,202 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "control/lab/report_rows.h"
+
+#include <errno.h>
+#include <json-c/json.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "control/lab/metric.h"
+#include "control/lab/report_file.h"
+#include "dataplane/qos/shaper.h"
+
+enum { P50 = 500000, P99 = 990000 };
+static const double NS_PER_S = 1e9, BITS = 8;
+
+// ---- rows
+
+static double per_second(uint64_t bytes, uint64_t ns)
+{
+	return ns == 0 ? 0 : (double)bytes * BITS * NS_PER_S / (double)ns;
+}
+
+struct host_row report_host(const struct run *r, uint32_t host)
+{
+	struct nic *nic = r->fabric->hosts[host].nic;
+	const struct nic_stats *s = nic_stats_now(nic);
+	struct host_row row = {0};
+	double rx_ns = 0, tx_ns = 0;
+
+	for (unsigned c = 0; c < NIC_CLASSES; c++) {
+		const struct nic_class_stats *k = &s->cls[c];
+		const struct pfc_class_stats *rx = &nic_pfc_rx(nic)->stats[c];
+		const struct pfc_class_stats *tx = &nic_pfc_tx(nic)->stats[c];
+
+		row.tx_packets += k->tx_packets;
+		row.tx_bytes += k->tx_bytes;
+		row.rx_packets += k->rx_packets;
+		row.rx_bytes += k->rx_bytes;
+		row.goodput_bytes += k->goodput_bytes;
+		row.ce_marked += k->ce_marked;
+		row.rx_pause += ctr_get(&rx->frames);
+		row.tx_pause += ctr_get(&tx->frames);
+		rx_ns += metric_paused_ns(rx, r->end_ns);
+		tx_ns += metric_paused_ns(tx, r->end_ns);
+	}
+	row.rx_pause_duration_us = (uint64_t)rx_ns / 1000;
+	row.tx_pause_duration_us = (uint64_t)tx_ns / 1000;
+	row.tx_bps = per_second(row.tx_bytes + LINK_OVERHEAD_BYTES * row.tx_packets, r->end_ns);
+	row.goodput_bps = per_second(row.goodput_bytes, r->end_ns);
+	return row;
+}
+
+static int ascending(const void *a, const void *b)
+{
+	double x = *(const double *)a, y = *(const double *)b;
+
+	return x < y ? -1 : x > y;
+}
+
+double *report_operations(const struct run *r, uint32_t flow, enum metric m, uint64_t *n)
+{
+	struct metric_world w = {.fabric = r->fabric, .traffic = r->traffic};
+	uint64_t all = traffic_n_done(r->traffic);
+	double *v = malloc((all + 1) * sizeof(*v));
+
+	*n = 0;
+	for (uint64_t i = 0; i < all && v != NULL; i++) {
+		const struct traffic_done *d = traffic_done(r->traffic, i);
+
+		if (flow != UINT32_MAX && d->flow != flow)
+			continue;
+		v[*n] = metric_operation(&w, m, d);
+		if (v[*n] == v[*n])
+			(*n)++;
+	}
+	if (v != NULL)
+		qsort(v, *n, sizeof(*v), ascending);
+	return v;
+}
+
+struct flow_row report_flow(const struct run *r, uint32_t flow)
+{
+	struct flow_row row = {0};
+	uint64_t n;
+	double *v;
+
+	for (uint32_t i = 0; i < traffic_n_conns(r->traffic); i++)
+		if (traffic_conn(r->traffic, i)->flow == flow) {
+			row.n_conns++;
+			row.bytes += traffic_conn_bytes(r->traffic, i);
+		}
+	row.goodput_bps = per_second(row.bytes, r->end_ns);
+	v = report_operations(r, flow, METRIC_FCT, &n);
+	row.n_done = n;
+	row.fct_p50 = metric_quantile(v, n, P50);
+	row.fct_p99 = metric_quantile(v, n, P99);
+	row.fct_max = metric_quantile(v, n, 1000000);
+	free(v);
+	v = report_operations(r, flow, METRIC_SLOWDOWN, &n);
+	row.slowdown_p50 = metric_quantile(v, n, P50);
+	row.slowdown_p99 = metric_quantile(v, n, P99);
+	free(v);
+	return row;
+}
+
+uint64_t report_lossless_drops(const struct run *r)
+{
+	struct metric_world w = {.fabric = r->fabric, .traffic = r->traffic};
+	struct expr_leaf leaf = {.reason = -1};
+	struct expr_object all = {.kind = OBJ_ALL_SWITCHES, .cls = -1};
+
+	return (uint64_t)metric_read(&w, &leaf, METRIC_LOSSLESS_DROPS, &all);
+}
+
+// ---- the verdict
+
+const char *report_word(const struct measure_verdict *v)
+{
+	if (!v->known)
+		return "open";
+	return v->pass ? "PASS" : "FAIL";
+}
+
+// An experiment that is about loss says so: then its expectation decides.
+static bool speaks_of_loss(const struct run *r)
+{
+	for (uint32_t i = 0; i < measure_n_expects(r->measure); i++)
+		if (strstr(measure_expect(r->measure, i).source.text, "lossless_drops") != NULL)
+			return true;
+	return false;
+}
+
+bool report_passed(const struct run *r)
+{
+	char text[256];
+
+	for (uint32_t i = 0; i < measure_n_expects(r->measure); i++)
+		if (!measure_expect(r->measure, i).pass)
+			return false;
+	return !r->broken_off && !r->fabric->out_of_memory &&
+	       fabric_balanced(r->fabric, text, sizeof(text)) &&
+	       (speaks_of_loss(r) || report_lossless_drops(r) == 0);
+}
+
+// ---- files
+
+char *report_json_text(const struct run *r)
+{
+	struct json_object *o = report_json(r);
+	const char *text = json_object_to_json_string_ext(
+		o, JSON_C_TO_STRING_PRETTY | JSON_C_TO_STRING_NOSLASHESCAPE);
+	char *copy = text == NULL ? NULL : strdup(text);
+
+	json_object_put(o);
+	return copy;
+}
+
+static void json_file(const struct run *r, FILE *out)
+{
+	char *text = report_json_text(r);
+
+	if (text != NULL)
+		fprintf(out, "%s\n", text);
+	free(text);
+}
+
+static int plot_file(void *arg, const char *file, const struct svg_plot *p)
+{
+	FILE *out = report_create(arg, file);
+
+	if (out == NULL)
+		return -errno;
+	svg_write(p, out);
+	return report_finish(out);
+}
+
+int report_files(const struct run *r, const char *dir)
+{
+	static const struct {
+		const char *file;
+		void (*fn)(const struct run *r, FILE *out);
+	} files[] = {{"report.json", json_file},
+		     {"series.csv", csv_series},
+		     {"flows.csv", csv_flows},
+		     {"report.html", html_page}};
+	int err;
+
+	err = report_folder(dir);
+	if (err != 0)
+		return err;
+	for (unsigned i = 0; i < sizeof(files) / sizeof(files[0]); i++) {
+		FILE *out = report_create(dir, files[i].file);
+
+		if (out == NULL)
+			return -errno;
+		files[i].fn(r, out);
+		err = report_finish(out);
+		if (err != 0)
+			return err;
+	}
+	return report_plots(r, plot_file, (void *)(uintptr_t)dir);
+}

@@ -1,0 +1,32 @@
+// SPDX-License-Identifier: Apache-2.0
+// What a run leaves behind: a table for people, JSON for programs, and into --out a CSV of the
+// series, SVG plots and one self-contained HTML page. Everything but the table's speed line is the
+// same byte for byte whenever the scenario and the seed are. Control thread only; after
+// measure_finish.
+#pragma once
+
+#include <stdio.h>
+
+#include "control/lab/measure.h"
+
+struct json_object;
+
+struct run {
+	const struct scenario *sc;
+	struct fabric *fabric;
+	struct traffic *traffic;
+	struct measure *measure;
+	uint64_t end_ns; // virtual
+	bool broken_off; // by a signal
+	uint64_t wall_ns, busy_ns; // real and processor time it took: for the speed line only
+};
+
+// Every expectation, the balances, no lossless drop that no expectation speaks of, memory enough.
+bool report_passed(const struct run *r);
+void report_table(const struct run *r, FILE *out);
+struct json_object *report_json(const struct run *r);
+// Its text as it is printed and written, for the caller to free; NULL: no memory.
+char *report_json_text(const struct run *r);
+// Writes report.json, series.csv, flows.csv, *.svg, report.html into dir (made if need be). 0,
+// -errno.
+__attribute__((warn_unused_result)) int report_files(const struct run *r, const char *dir);

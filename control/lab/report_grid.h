@@ -1,0 +1,33 @@
+// SPDX-License-Identifier: Apache-2.0
+// A small table of texts, for people: printed in columns or as HTML. Filled row by row; memory
+// comes from its arena. Decides nothing.
+#pragma once
+
+#include <stdint.h>
+#include <stdio.h>
+
+#include "control/config/arena.h"
+
+enum { GRID_COLUMNS = 16 };
+
+struct grid {
+	struct arena arena;
+	const char *title; // "" : none
+	const char *heads[GRID_COLUMNS];
+	const char **cells; // n_rows * n_columns; NULL: empty
+	uint32_t n_columns, n_rows, cap_rows, next;
+	uint32_t n_left; // columns that are aligned left: the first ones
+	const char *note; // below the table; NULL: none
+};
+
+// heads: "port|rate|queue". n_left: how many of them hold words.
+void grid_init(struct grid *g, const char *title, const char *heads, uint32_t n_left);
+void grid_fini(struct grid *g);
+// Begins a row; then grid_put fills it from left to right.
+void grid_row(struct grid *g);
+__attribute__((format(printf, 2, 3))) void grid_put(struct grid *g, const char *fmt, ...);
+__attribute__((format(printf, 2, 3))) void grid_note(struct grid *g, const char *fmt, ...);
+
+// Columns without anything in them are left out; a grid without rows prints nothing.
+void grid_print(const struct grid *g, FILE *out);
+void grid_html(const struct grid *g, FILE *out);

@@ -1,0 +1,53 @@
+// SPDX-License-Identifier: Apache-2.0
+// The parts of a report, shared by table, JSON, files and page (report*.c).
+#pragma once
+
+#include "control/lab/report.h"
+#include "control/lab/report_grid.h"
+#include "control/lab/svg.h"
+
+// Numbers of one host or flow item over the whole run.
+struct host_row {
+	uint64_t tx_packets, tx_bytes, rx_packets, rx_bytes, goodput_bytes, ce_marked;
+	uint64_t tx_pause, rx_pause, rx_pause_duration_us, tx_pause_duration_us;
+	double tx_bps, goodput_bps; // tx: of the line
+};
+struct host_row report_host(const struct run *r, uint32_t host);
+
+struct flow_row {
+	uint32_t n_conns;
+	uint64_t n_done, bytes; // operations finished; payload acknowledged
+	double goodput_bps;
+	double fct_p50, fct_p99, fct_max, slowdown_p50, slowdown_p99; // NaN: none finished
+};
+struct flow_row report_flow(const struct run *r, uint32_t flow);
+
+// Sorted values of the operations of a flow (UINT32_MAX: of all), for the caller to free; NULL:
+// none.
+double *report_operations(const struct run *r, uint32_t flow, enum metric m, uint64_t *n);
+
+uint64_t report_lossless_drops(const struct run *r);
+
+// "PASS", "FAIL", or "open" when the run ended before it could be said.
+const char *report_word(const struct measure_verdict *v);
+
+// A whole number as an integer, else nine digits; null for NaN.
+void report_number(struct json_object *row, const char *key, double v);
+
+// ---- text and HTML
+void report_head(const struct run *r, FILE *out); // what ran, and how far
+void report_foot(const struct run *r, FILE *out); // losses, balance, verdict
+typedef void report_grid_fn(const struct grid *g, FILE *out);
+void report_grids(const struct run *r, report_grid_fn *emit, FILE *out);
+
+// ---- plots
+// Calls emit with each plot of the run and the name of its file.
+typedef int report_plot_fn(void *arg, const char *file, const struct svg_plot *p);
+int report_plots(const struct run *r, report_plot_fn *emit, void *arg);
+
+// ---- files: the content of one each
+void csv_series(const struct run *r, FILE *out);
+void csv_flows(const struct run *r, FILE *out);
+void csv_field(const char *text, FILE *out); // quoted where need be
+void csv_number(double v, FILE *out); // NaN: nothing
+void html_page(const struct run *r, FILE *out);

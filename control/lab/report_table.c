@@ -1,0 +1,410 @@
+// SPDX-License-Identifier: Apache-2.0
+// The report as text for people: long lists are cut to what carried most, and summed up.
+#include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "control/lab/metric.h"
+#include "control/lab/report_rows.h"
+
+enum { MAX_ROWS = 20, TEXT = 32 };
+
+static const char *rate_text(double bps, char text[TEXT])
+{
+	snprintf(text, TEXT, "%.3f", bps / 1e9);
+	return text;
+}
+
+static void put_rate(struct grid *g, double bps)
+{
+	char text[TEXT];
+
+	grid_put(g, "%s", bps == 0 ? "" : rate_text(bps, text));
+}
+
+static void put_count(struct grid *g, uint64_t n)
+{
+	if (n == 0)
+		grid_put(g, "%s", "");
+	else
+		grid_put(g, "%" PRIu64, n);
+}
+
+static void put_value(struct grid *g, enum expr_unit unit, double v)
+{
+	char text[EXPR_VALUE_LEN];
+
+	expr_print(unit, v, text, sizeof(text));
+	grid_put(g, "%s", v != v || v == 0 ? "" : text);
+}
+
+// ---- hosts
+
+static void host_cells(struct grid *g, const struct host_row *h, const struct nic_stats *s)
+{
+	put_rate(g, h->tx_bps);
+	put_rate(g, h->goodput_bps);
+	put_count(g, s->messages_completed);
+	put_count(g, h->ce_marked);
+	put_count(g, s->cnps_sent);
+	put_count(g, s->cnps_received);
+	put_count(g, h->rx_pause);
+	put_value(g, EXPR_TIME, (double)h->rx_pause_duration_us * 1000);
+	put_count(g, h->tx_pause);
+	put_count(g, s->retransmissions);
+	put_count(g, s->timeouts);
+}
+
+struct host_order {
+	uint32_t host;
+	double weight;
+};
+
+static int heaviest(const void *a, const void *b)
+{
+	const struct host_order *x = a, *y = b;
+
+	if (x->weight != y->weight)
+		return x->weight > y->weight ? -1 : 1;
+	return x->host < y->host ? -1 : 1;
+}
+
+static int by_number(const void *a, const void *b)
+{
+	const struct host_order *x = a, *y = b;
+
+	return x->host < y->host ? -1 : x->host > y->host;
+}
+
+static double sum_of(double *v, uint32_t n)
+{
+	double sum = 0;
+
+	for (uint32_t i = 0; i < n; i++)
+		sum += v[i];
+	return sum;
+}
+
+static int ascending(const void *a, const void *b)
+{
+	double x = *(const double *)a, y = *(const double *)b;
+
+	return x < y ? -1 : x > y;
+}
+
+static void hosts_note(const struct run *r, struct grid *g)
+{
+	uint32_t n = r->sc->n_hosts;
+	double *v = calloc(n, sizeof(*v));
+	char low[TEXT], mid[TEXT], high[TEXT], all[TEXT];
+
+	if (v == NULL)
+		return;
+	for (uint32_t i = 0; i < n; i++)
+		v[i] = report_host(r, i).tx_bps;
+	qsort(v, n, sizeof(*v), ascending);
+	grid_note(g,
+		  "the %d of %u hosts that moved most; sent by each of all: least %s, median %s, "
+		  "most %s, "
+		  "together %s Gb/s",
+		  MAX_ROWS, n, rate_text(v[0], low), rate_text(v[n / 2], mid),
+		  rate_text(v[n - 1], high), rate_text(sum_of(v, n), all));
+	free(v);
+}
+
+static void hosts_grid(const struct run *r, report_grid_fn *emit, FILE *out)
+{
+	uint32_t n = r->sc->n_hosts, shown = n > MAX_ROWS ? MAX_ROWS : n;
+	struct host_order *order = calloc(n + 1, sizeof(*order));
+	struct grid g;
+
+	if (order == NULL)
+		return;
+	grid_init(&g, "hosts (Gb/s: sent on the line; payload taken in order)",
+		  "host|sent|goodput|messages|CE in|CNP out|CNP in|PAUSE in|paused|PAUSE out|sent "
+		  "again|timeouts",
+		  1);
+	for (uint32_t i = 0; i < n; i++) {
+		struct host_row h = report_host(r, i);
+
+		order[i] = (struct host_order){i, h.tx_bps + h.goodput_bps};
+	}
+	if (shown < n) {
+		qsort(order, n, sizeof(*order), heaviest);
+		qsort(order, shown, sizeof(*order), by_number);
+		hosts_note(r, &g);
+	}
+	for (uint32_t i = 0; i < shown; i++) {
+		struct host_row h = report_host(r, order[i].host);
+
+		grid_row(&g);
+		grid_put(&g, "%s", r->sc->hosts[order[i].host].name);
+		host_cells(&g, &h, nic_stats_now(r->fabric->hosts[order[i].host].nic));
+	}
+	emit(&g, out);
+	grid_fini(&g);
+	free(order);
+}
+
+// ---- flows
+
+static void flows_grid(const struct run *r, report_grid_fn *emit, FILE *out)
+{
+	uint32_t n = r->sc->n_flows, shown = n > MAX_ROWS ? MAX_ROWS : n;
+	struct grid g;
+
+	grid_init(&g, "flows",
+		  "flow|connections|goodput Gb/s|finished|FCT p50|p99|max|slowdown p50|p99", 1);
+	for (uint32_t i = 0; i < shown; i++) {
+		struct flow_row f = report_flow(r, i);
+
+		grid_row(&g);
+		grid_put(&g, "%s", lab_flow_name(lab_flow_of(r->sc, i)));
+		put_count(&g, f.n_conns);
+		put_rate(&g, f.goodput_bps);
+		put_count(&g, f.n_done);
+		put_value(&g, EXPR_TIME, f.fct_p50);
+		put_value(&g, EXPR_TIME, f.fct_p99);
+		put_value(&g, EXPR_TIME, f.fct_max);
+		put_value(&g, EXPR_COUNT, f.slowdown_p50);
+		put_value(&g, EXPR_COUNT, f.slowdown_p99);
+	}
+	if (shown < n)
+		grid_note(&g, "and %u more, in report.json", n - shown);
+	emit(&g, out);
+	grid_fini(&g);
+}
+
+// ---- queues
+
+struct queue_order {
+	uint32_t sw;
+	uint16_t port, queue;
+	uint64_t bytes, weight;
+};
+
+static int more_queue(const void *a, const void *b)
+{
+	const struct queue_order *x = a, *y = b;
+
+	if (x->weight != y->weight)
+		return x->weight > y->weight ? -1 : 1;
+	return x < y ? -1 : 1;
+}
+
+static int queue_place(const void *a, const void *b)
+{
+	const struct queue_order *x = a, *y = b;
+
+	if (x->sw != y->sw)
+		return x->sw < y->sw ? -1 : 1;
+	if (x->port != y->port)
+		return x->port < y->port ? -1 : 1;
+	return x->queue < y->queue ? -1 : x->queue > y->queue;
+}
+
+// Whatever was lost, paused or marked stands before what only carried much.
+static uint64_t queue_weight(struct weir_switch *sw, unsigned port, unsigned q)
+{
+	const struct queue_counters *c = switch_queue_counters(sw, port, q);
+	uint64_t bytes = ctr_get(&c->tx_bytes);
+	bool special = ctr_get(&c->dropped_packets) +
+			       ctr_get(&switch_pg_counters(sw, port, q)->dropped_packets) +
+			       ctr_get(&switch_pfc_tx(sw, port)->stats[q].frames) +
+			       ctr_get(&switch_pfc_rx(sw, port)->stats[q].frames) !=
+		       0;
+
+	return bytes + (special ? UINT64_MAX / 2 : 0);
+}
+
+static uint32_t list_queues(const struct run *r, struct queue_order *list)
+{
+	uint32_t n = 0;
+
+	for (uint32_t i = 0; i < r->sc->n_switches; i++) {
+		struct weir_switch *sw = r->fabric->switches[i].sw;
+
+		for (unsigned port = 0; port < switch_policy(sw)->n_ports; port++)
+			for (unsigned q = 0; q < N_QUEUES; q++) {
+				uint64_t w = queue_weight(sw, port, q);
+
+				if (w != 0)
+					list[n++] = (struct queue_order){.sw = i,
+									 .port = (uint16_t)port,
+									 .queue = (uint16_t)q,
+									 .weight = w};
+			}
+	}
+	return n;
+}
+
+static uint64_t group_drops(struct weir_switch *sw, unsigned port, unsigned cls)
+{
+	uint64_t n = 0;
+
+	for (unsigned reason = 0; reason < N_DROP_REASONS; reason++)
+		n += ctr_get(&switch_drops(sw, port, cls, reason)->packets);
+	return n;
+}
+
+static void queue_cells(struct grid *g, const struct run *r, const struct queue_order *o)
+{
+	struct weir_switch *sw = r->fabric->switches[o->sw].sw;
+	const struct queue_counters *c = switch_queue_counters(sw, o->port, o->queue);
+	const struct pfc_class_stats *rx = &switch_pfc_rx(sw, o->port)->stats[o->queue];
+	const struct pfc_class_stats *tx = &switch_pfc_tx(sw, o->port)->stats[o->queue];
+	uint64_t packets = ctr_get(&c->tx_packets), marked = ctr_get(&c->ecn_marked);
+	double line = (double)(ctr_get(&c->tx_bytes) + 24 * packets) * 8e9 / (double)r->end_ns;
+	double speed = (double)switch_policy(sw)->ports[o->port].speed_bps;
+
+	grid_put(g, "%s.p%u.%u", r->sc->switches[o->sw].name, o->port + 1u, o->queue);
+	put_rate(g, line);
+	put_value(g, EXPR_SHARE, line / speed);
+	put_value(g, EXPR_BYTES, (double)gauge_get(&c->max_bytes));
+	put_count(g, marked);
+	put_value(g, EXPR_SHARE, packets == 0 ? 0 : (double)marked / (double)packets);
+	put_count(g, ctr_get(&tx->frames));
+	put_value(g, EXPR_TIME, metric_paused_ns(tx, r->end_ns));
+	put_count(g, ctr_get(&rx->frames));
+	put_value(g, EXPR_TIME, metric_paused_ns(rx, r->end_ns));
+	put_count(g, group_drops(sw, o->port, o->queue));
+}
+
+static void queues_grid(const struct run *r, report_grid_fn *emit, FILE *out)
+{
+	struct queue_order *list = calloc((size_t)r->sc->n_ports * N_QUEUES + 1, sizeof(*list));
+	uint32_t n, shown;
+	struct grid g;
+
+	if (list == NULL || r->end_ns == 0) {
+		free(list);
+		return;
+	}
+	n = list_queues(r, list);
+	shown = n > MAX_ROWS ? MAX_ROWS : n;
+	grid_init(
+		&g, "queues of switches (PAUSE: of the priority group with the same number)",
+		"queue|Gb/s|of line|longest|marked|share|PAUSE out|pausing|PAUSE in|paused|dropped",
+		1);
+	if (shown < n) {
+		qsort(list, n, sizeof(*list), more_queue);
+		qsort(list, shown, sizeof(*list), queue_place);
+		grid_note(&g, "the %u of %u queues with losses or pauses, or the most bytes", shown,
+			  n);
+	}
+	for (uint32_t i = 0; i < shown; i++) {
+		grid_row(&g);
+		queue_cells(&g, r, &list[i]);
+	}
+	emit(&g, out);
+	grid_fini(&g);
+	free(list);
+}
+
+// ---- expectations
+
+static void expectations_grid(const struct run *r, report_grid_fn *emit, FILE *out)
+{
+	struct grid g;
+
+	grid_init(&g, "expectations", "|expectation|expected|measured|tolerance", 5);
+	for (uint32_t i = 0; i < measure_n_expects(r->measure); i++) {
+		struct measure_verdict v = measure_expect(r->measure, i);
+
+		grid_row(&g);
+		grid_put(&g, "%s", report_word(&v));
+		grid_put(&g, "%s", v.source.text);
+		grid_put(&g, "%s", v.expected);
+		grid_put(&g, "%s", v.measured);
+		grid_put(&g, "%s", v.tolerance);
+	}
+	emit(&g, out);
+	grid_fini(&g);
+	grid_init(&g, "metrics", "metric|value", 1);
+	for (uint32_t i = 0; i < measure_n_asked(r->measure); i++) {
+		struct measure_verdict v = measure_asked(r->measure, i);
+
+		grid_row(&g);
+		grid_put(&g, "%s", v.source.text);
+		grid_put(&g, "%s", v.measured);
+	}
+	emit(&g, out);
+	grid_fini(&g);
+}
+
+void report_grids(const struct run *r, report_grid_fn *emit, FILE *out)
+{
+	hosts_grid(r, emit, out);
+	flows_grid(r, emit, out);
+	queues_grid(r, emit, out);
+	expectations_grid(r, emit, out);
+}
+
+// ---- head and foot
+
+void report_head(const struct run *r, FILE *out)
+{
+	char end[EXPR_VALUE_LEN], all[EXPR_VALUE_LEN];
+
+	expr_print(EXPR_TIME, (double)r->end_ns, end, sizeof(end));
+	expr_print(EXPR_TIME, (double)r->sc->duration_ns, all, sizeof(all));
+	fprintf(out, "%s: %s of virtual time, seed %" PRIu64 ", %u switches, %u hosts\n",
+		r->sc->name, end, r->sc->seed, r->sc->n_switches, r->sc->n_hosts);
+	if (r->broken_off)
+		fprintf(out,
+			"PARTIAL: broken off at %s of %s; expectations about later times are "
+			"open\n",
+			end, all);
+	if (r->fabric->out_of_memory)
+		fputs("INVALID: the fabric ran out of frames; nothing measured since is true\n",
+		      out);
+}
+
+static void losses(const struct run *r, FILE *out)
+{
+	const struct fabric_loss *l = &r->fabric->first_loss;
+	uint64_t n = report_lossless_drops(r);
+	char at[EXPR_VALUE_LEN];
+
+	if (n == 0) {
+		fputs("no frame of a lossless class was dropped\n", out);
+		return;
+	}
+	fprintf(out, "%" PRIu64 " frames of lossless classes were dropped", n);
+	expr_print(EXPR_TIME, (double)l->t_ns, at, sizeof(at));
+	if (l->seen)
+		fprintf(out, ", the first at switch %s, port p%u, class %u, at %s (%" PRIu64 " ns)",
+			r->sc->switches[l->sw].name, l->port + 1u, l->cls, at, l->t_ns);
+	fputc('\n', out);
+}
+
+void report_foot(const struct run *r, FILE *out)
+{
+	uint32_t n = measure_n_expects(r->measure), passed = 0, open = 0;
+	char text[256];
+
+	losses(r, out);
+	if (fabric_balanced(r->fabric, text, sizeof(text)))
+		fputs("balance: every frame is accounted for, on every switch and wire\n", out);
+	else
+		fprintf(out, "BALANCE: %s\n", text);
+	for (uint32_t i = 0; i < n; i++) {
+		struct measure_verdict v = measure_expect(r->measure, i);
+
+		passed += v.pass;
+		open += !v.known;
+	}
+	fprintf(out, "%s: %u of %u expectations hold", report_passed(r) ? "PASS" : "FAIL", passed,
+		n);
+	if (open != 0)
+		fprintf(out, ", %u open", open);
+	fputc('\n', out);
+}
+
+void report_table(const struct run *r, FILE *out)
+{
+	report_head(r, out);
+	report_grids(r, grid_print, out);
+	fputc('\n', out);
+	report_foot(r, out);
+}

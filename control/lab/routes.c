@@ -1,0 +1,186 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "control/lab/routes.h"
+
+#include <string.h>
+
+enum { UNREACHED = UINT16_MAX };
+
+// ---- the graph
+static const struct sc_end *other_end(const struct scenario *sc, const struct sc_port *p)
+{
+	return p->link == SC_NO_LINK ? NULL : &sc->links[p->link].end[1 - p->side];
+}
+
+static uint32_t root_of(uint32_t *parent, uint32_t i)
+{
+	while (parent[i] != i)
+		i = parent[i] = parent[parent[i]];
+	return i;
+}
+
+// Switches first, hosts behind them.
+static uint32_t vertex(const struct scenario *sc, const struct sc_end *e)
+{
+	return e->is_switch ? e->node : sc->n_switches + e->node;
+}
+
+void routes_islands(struct scenario *sc)
+{
+	uint32_t n = sc->n_switches + sc->n_hosts;
+	uint32_t *parent = arena_alloc(sc->arena, n * sizeof(*parent));
+
+	for (uint32_t i = 0; i < n; i++)
+		parent[i] = i;
+	for (uint32_t i = 0; i < sc->n_links; i++) {
+		const struct sc_link *l = &sc->links[i];
+
+		parent[root_of(parent, vertex(sc, &l->end[0]))] =
+			root_of(parent, vertex(sc, &l->end[1]));
+	}
+	for (uint32_t i = 0; i < sc->n_hosts; i++)
+		sc->hosts[i].island = root_of(parent, sc->n_switches + i);
+}
+
+bool routes_is_tree(const struct scenario *sc, uint32_t *link)
+{
+	uint32_t parent[SC_MAX_SWITCHES];
+
+	for (uint32_t i = 0; i < sc->n_switches; i++)
+		parent[i] = i;
+	for (uint32_t i = 0; i < sc->n_links; i++) {
+		const struct sc_link *l = &sc->links[i];
+		uint32_t a, b;
+
+		if (!l->end[0].is_switch || !l->end[1].is_switch)
+			continue;
+		a = root_of(parent, l->end[0].node);
+		b = root_of(parent, l->end[1].node);
+		if (a == b) {
+			*link = i;
+			return false;
+		}
+		parent[a] = b;
+	}
+	return true;
+}
+
+// Hops of every switch to one of them; breadth first.
+static void measure_hops(const struct scenario *sc, uint32_t to, uint16_t *hops)
+{
+	uint32_t queue[SC_MAX_SWITCHES], head = 0, tail = 0;
+
+	for (uint32_t i = 0; i < sc->n_switches; i++)
+		hops[i] = UNREACHED;
+	hops[to] = 0;
+	queue[tail++] = to;
+	for (; head != tail; head++) {
+		const struct sc_switch *sw = &sc->switches[queue[head]];
+
+		for (uint32_t p = 0; p < sw->n_ports; p++) {
+			const struct sc_end *e = other_end(sc, &sw->ports[p]);
+
+			if (e == NULL || !e->is_switch || hops[e->node] != UNREACHED)
+				continue;
+			hops[e->node] = (uint16_t)(hops[queue[head]] + 1);
+			queue[tail++] = e->node;
+		}
+	}
+}
+
+void routes_derive(const struct scenario *sc, struct routes *out)
+{
+	uint32_t n = sc->n_switches;
+
+	out->sc = sc;
+	out->hops = arena_alloc(sc->arena, (size_t)n * n * sizeof(out->hops[0]));
+	for (uint32_t to = 0; to < n; to++)
+		measure_hops(sc, to, &out->hops[(size_t)to * n]);
+}
+
+int routes_edge(const struct scenario *sc, uint32_t host)
+{
+	const struct sc_link *l = &sc->links[sc->hosts[host].link];
+
+	for (unsigned i = 0; i < 2; i++)
+		if (l->end[i].is_switch)
+			return (int)l->end[i].node;
+	return -1;
+}
+
+static const struct sc_route *given(const struct scenario *sc, uint32_t sw, uint32_t host)
+{
+	const struct sc_switch *s = &sc->switches[sw];
+
+	// The last one that names the host counts.
+	for (uint32_t r = s->n_routes; r-- > 0;)
+		if (s->routes[r].host == host)
+			return &s->routes[r];
+	return NULL;
+}
+
+static struct way shortest(const struct routes *r, uint32_t sw, uint32_t edge)
+{
+	const struct sc_switch *s = &r->sc->switches[sw];
+	const uint16_t *hops = &r->hops[(size_t)edge * r->sc->n_switches];
+	struct way w = {0};
+
+	for (uint32_t p = 0; p < s->n_ports && w.n < MAX_NEXTHOPS; p++) {
+		const struct sc_end *e = other_end(r->sc, &s->ports[p]);
+
+		if (e != NULL && e->is_switch && hops[sw] != UNREACHED &&
+		    hops[e->node] + 1 == hops[sw])
+			w.ports[w.n++] = (uint8_t)p;
+	}
+	return w;
+}
+
+struct way routes_way(const struct routes *r, uint32_t sw, uint32_t host)
+{
+	const struct sc_link *l = &r->sc->links[r->sc->hosts[host].link];
+	const struct sc_route *route = given(r->sc, sw, host);
+	int edge = routes_edge(r->sc, host);
+	struct way w = {0};
+
+	if (route != NULL) {
+		w.n = route->n_ports;
+		memcpy(w.ports, route->ports, route->n_ports);
+	} else if (edge == (int)sw) {
+		w.n = 1;
+		w.ports[0] = (uint8_t)l->end[l->end[0].is_switch ? 0 : 1].port;
+	} else if (edge >= 0) {
+		w = shortest(r, sw, (uint32_t)edge);
+	}
+	return w;
+}
+
+// ---- addresses
+void routes_port_mac(uint32_t sw, uint32_t port, uint8_t mac[6])
+{
+	const uint8_t m[6] = {2, 1, (uint8_t)(sw >> 8), (uint8_t)sw, 0, (uint8_t)port};
+
+	memcpy(mac, m, sizeof(m));
+}
+
+static void end_mac(const struct scenario *sc, const struct sc_end *e, uint8_t mac[6])
+{
+	if (e->is_switch)
+		routes_port_mac(e->node, e->port, mac);
+	else
+		memcpy(mac, sc->hosts[e->node].mac, 6);
+}
+
+void routes_peer_mac(const struct scenario *sc, uint32_t sw, uint32_t port, uint8_t mac[6])
+{
+	end_mac(sc, other_end(sc, &sc->switches[sw].ports[port]), mac);
+}
+
+void routes_first_hop_mac(const struct scenario *sc, uint32_t from, uint32_t to, uint8_t mac[6])
+{
+	const struct sc_link *l = &sc->links[sc->hosts[from].link];
+	unsigned side = !l->end[0].is_switch && l->end[0].node == from ? 0 : 1;
+
+	if (sc->routed && l->end[1 - side].is_switch)
+		end_mac(sc, &l->end[1 - side], mac);
+	else
+		memcpy(mac, sc->hosts[to].mac, 6);
+}

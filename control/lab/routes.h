@@ -1,0 +1,38 @@
+// SPDX-License-Identifier: Apache-2.0
+// Ways through a fabric: which hosts can reach each other, whether the switches form a tree, and
+// host routes by shortest paths with every equal way (the graph of switches, all links alike).
+// Pure, over the links of a scenario.
+#pragma once
+
+#include "control/config/routes.h"
+#include "control/lab/scenario.h"
+
+// Numbers the islands: sets sc_host.island.
+void routes_islands(struct scenario *sc);
+
+// Whether the switches form no loop. False: *link closes one.
+bool routes_is_tree(const struct scenario *sc, uint32_t *link);
+
+// Distances of all switches, in the arena of the scenario.
+struct routes {
+	const struct scenario *sc;
+	uint16_t *hops; // from switch to switch
+};
+void routes_derive(const struct scenario *sc, struct routes *out);
+
+// The ports of a switch by which frames leave for a host: all equal ways. n 0: there is none.
+struct way {
+	unsigned n;
+	uint8_t ports[MAX_NEXTHOPS];
+};
+struct way routes_way(const struct routes *r, uint32_t sw, uint32_t host);
+
+// The switch a host is linked to, or -1.
+int routes_edge(const struct scenario *sc, uint32_t host);
+
+// MAC of port `port` of switch `sw`; the frames of a link's other end are sent to it.
+void routes_port_mac(uint32_t sw, uint32_t port, uint8_t mac[6]);
+// MAC of whoever is at the other end of a switch's port.
+void routes_peer_mac(const struct scenario *sc, uint32_t sw, uint32_t port, uint8_t mac[6]);
+// MAC to which frames of a host for another are addressed.
+void routes_first_hop_mac(const struct scenario *sc, uint32_t from, uint32_t to, uint8_t mac[6]);

@@ -1,0 +1,310 @@
+// SPDX-License-Identifier: Apache-2.0
+// One scenario from file to report, with a progress line on a terminal and an orderly end by
+// signal.
+#include <errno.h>
+#include <inttypes.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/resource.h>
+#include <sys/stat.h>
+#include <sys/wait.h>
+#include <time.h>
+#include <unistd.h>
+
+#include <json-c/json.h>
+
+#include "control/lab/fabric.h"
+#include "control/lab/lab.h"
+#include "control/lab/measure.h"
+#include "control/lab/report.h"
+#include "control/lab/traffic.h"
+
+#define NS_PER_S 1000000000ull
+
+enum {
+	SLICES = 10000, // of the duration, at most that many pieces
+	LEAST_SLICE_NS = 1000,
+	PROGRESS_NS = 200000000,
+};
+
+// The stop flag.
+static volatile sig_atomic_t stop_asked;
+
+static void on_signal(int sig)
+{
+	(void)sig;
+	stop_asked = 1;
+}
+
+static uint64_t clock_ns(clockid_t id)
+{
+	struct timespec t;
+
+	clock_gettime(id, &t);
+	return (uint64_t)t.tv_sec * NS_PER_S + (uint64_t)t.tv_nsec;
+}
+
+static uint64_t wall_ns(void)
+{
+	return clock_ns(CLOCK_MONOTONIC);
+}
+
+static void catch_signals(void)
+{
+	const struct sigaction sa = {.sa_handler = on_signal};
+
+	sigaction(SIGINT, &sa, NULL);
+	sigaction(SIGTERM, &sa, NULL);
+}
+
+// ---- lines for people, on stderr
+static int told(struct diags *d)
+{
+	for (unsigned i = 0; i < d->n; i++)
+		fprintf(stderr, "%s\n", d->lines[i]);
+	diags_fini(d);
+	return LAB_MISUSED;
+}
+
+static int no_memory(const char *file)
+{
+	fprintf(stderr, "weir-lab: %s: there is not enough memory for this fabric\n", file);
+	return LAB_FAILED;
+}
+
+struct progress {
+	bool on;
+	uint64_t start_ns, shown_ns;
+};
+
+static void show_progress(struct progress *p, const struct run *r)
+{
+	const struct vclock *c = &r->fabric->clock;
+	uint64_t now = wall_ns(), spent = now - p->start_ns, total = r->sc->duration_ns;
+	double seconds = (double)spent / 1e9, part = (double)c->now_ns / (double)total;
+
+	if (!p->on || now - p->shown_ns < PROGRESS_NS || seconds <= 0 || part <= 0)
+		return;
+	p->shown_ns = now;
+	fprintf(stderr, "\r%s: %.3f of %.3f ms, %.2f M events/s, %.2f M hops/s, %.0f s left \033[K",
+		r->sc->name, (double)c->now_ns / 1e6, (double)total / 1e6,
+		(double)c->n_events / seconds / 1e6, (double)fabric_hops(r->fabric) / seconds / 1e6,
+		seconds / part - seconds);
+	fflush(stderr);
+}
+
+static void end_progress(const struct progress *p)
+{
+	if (p->on && p->shown_ns != 0)
+		fputs("\r\033[K", stderr);
+}
+
+static void print_speed(const struct run *r)
+{
+	const struct vclock *c = &r->fabric->clock;
+	double busy = (double)r->busy_ns / 1e9 + 1e-9;
+	uint64_t hops = fabric_hops(r->fabric);
+	struct rusage u;
+
+	getrusage(RUSAGE_SELF, &u);
+	fprintf(stderr,
+		"%s: %.3f ms in %.2f s, %.2f s of processor time: %" PRIu64
+		" packet-hops (%.2f M/s), %" PRIu64 " events (%.2f M/s), peak memory %ld MB\n",
+		r->sc->name, (double)r->end_ns / 1e6, (double)r->wall_ns / 1e9, busy, hops,
+		(double)hops / busy / 1e6, c->n_events, (double)c->n_events / busy / 1e6,
+		u.ru_maxrss / 1024);
+}
+
+// ---- one run
+static int loop(struct run *r, const struct run_options *o)
+{
+	uint64_t duration = r->sc->duration_ns, slice = duration / SLICES, t = 0;
+	struct progress p = {.on = !o->quiet && isatty(STDERR_FILENO), .start_ns = wall_ns()};
+	uint64_t busy = clock_ns(CLOCK_PROCESS_CPUTIME_ID);
+	int err = 0;
+
+	if (slice < LEAST_SLICE_NS)
+		slice = LEAST_SLICE_NS;
+	while (err == 0 && t < duration && !stop_asked) {
+		t = duration - t > slice ? t + slice : duration;
+		err = fabric_run_until(r->fabric, t);
+		show_progress(&p, r);
+	}
+	end_progress(&p);
+	r->end_ns = t;
+	r->broken_off = t < duration;
+	r->wall_ns = wall_ns() - p.start_ns;
+	r->busy_ns = clock_ns(CLOCK_PROCESS_CPUTIME_ID) - busy;
+	return err;
+}
+
+static int publish(const struct run *r, const struct run_options *o)
+{
+	int err = 0;
+
+	if (o->json) {
+		struct json_object *j = report_json(r);
+
+		puts(json_object_to_json_string_ext(j, JSON_C_TO_STRING_PRETTY |
+							       JSON_C_TO_STRING_NOSLASHESCAPE));
+		json_object_put(j);
+	} else {
+		report_table(r, stdout);
+	}
+	fflush(stdout);
+	if (o->out != NULL)
+		err = report_files(r, o->out);
+	if (err != 0)
+		fprintf(stderr, "weir-lab: %s: cannot write the report: %s\n", o->out,
+			strerror(-err));
+	if (!o->quiet)
+		print_speed(r);
+	return err == 0 && report_passed(r) ? LAB_DONE : LAB_FAILED;
+}
+
+// Everything that can be wrong without running, with its place. 0, LAB_*.
+static int prepare(struct run *r, const struct run_options *o, struct diags *d)
+{
+	struct diag_sink s = {.file = r->sc->file, .document = "scenario"};
+	struct fabric_hooks hooks;
+	int err = traffic_create(r->sc, &r->traffic);
+
+	if (err != 0)
+		return no_memory(r->sc->file);
+	traffic_hooks(r->traffic, &hooks);
+	err = fabric_create(r->sc, &hooks, &r->fabric, d);
+	if (err == -EINVAL)
+		return LAB_MISUSED;
+	if (err != 0)
+		return no_memory(r->sc->file);
+	err = traffic_check(r->traffic, r->fabric, &s);
+	err |= measure_create(r->sc, &r->measure, &s);
+	for (unsigned i = 0; r->measure != NULL && i < o->n_metrics; i++)
+		err |= measure_ask(r->measure, o->metrics[i], &s);
+	diag_finish(&s, d);
+	return err == 0 ? LAB_DONE : LAB_MISUSED;
+}
+
+static int play(struct run *r, const struct run_options *o)
+{
+	int err = traffic_start(r->traffic, r->fabric);
+
+	if (err == 0)
+		err = measure_start(r->measure, r->fabric, r->traffic);
+	if (err == 0)
+		err = loop(r, o);
+	if (err == 0)
+		err = measure_finish(r->measure, r->end_ns);
+	if (err == -ENOSPC)
+		fprintf(stderr, "weir-lab: %s: a NIC has no queue pair left\n", r->sc->file);
+	else if (err != 0)
+		return no_memory(r->sc->file);
+	return err != 0 ? LAB_FAILED : publish(r, o);
+}
+
+int lab_run_file(const char *file, const struct sc_set *sets, unsigned n_sets,
+		 const struct run_options *o)
+{
+	struct scenario *sc = NULL;
+	struct run r = {0};
+	struct diags d = {0};
+	int code;
+
+	if (scenario_load(file, sets, n_sets, &sc, &d) != 0)
+		return told(&d);
+	r.sc = sc;
+	code = prepare(&r, o, &d);
+	told(&d); // warnings, too
+	if (code == LAB_DONE)
+		code = play(&r, o);
+	measure_destroy(r.measure);
+	traffic_destroy(r.traffic);
+	fabric_destroy(r.fabric);
+	scenario_destroy(sc);
+	return code;
+}
+
+// ---- commands
+
+// "runs/incast" of "conf/lab/incast.yaml" where --out is "runs".
+static void folder_of_run(const char *out, const char *file, char *path, size_t len)
+{
+	const char *slash = strrchr(file, '/'), *name = slash == NULL ? file : slash + 1;
+
+	snprintf(path, len, "%s/%.*s", out, (int)strcspn(name, "."), name);
+}
+
+// DPDK starts once a process, with memory for one fabric: each of several runs has its own.
+static int run_apart(const struct lab_args *a, const char *file, const struct run_options *o)
+{
+	struct run_options own = *o;
+	char path[4096];
+	int status = 0;
+	pid_t child;
+
+	if (o->out != NULL) {
+		(void)mkdir(o->out, 0777); // what is wrong with it is told when files are written
+		folder_of_run(o->out, file, path, sizeof(path));
+		own.out = path;
+	}
+	fflush(stdout);
+	child = fork();
+	if (child == 0) {
+		int code = lab_run_file(file, a->sets, a->n_sets, &own);
+
+		fflush(stdout);
+		_exit(code);
+	}
+	while (child > 0 && waitpid(child, &status, 0) < 0 && errno == EINTR)
+		if (stop_asked)
+			kill(child, SIGTERM);
+	if (child > 0 && WIFEXITED(status))
+		return WEXITSTATUS(status);
+	fprintf(stderr, "weir-lab: %s: the run did not end by itself\n", file);
+	return LAB_FAILED;
+}
+
+int lab_run(const struct lab_args *a)
+{
+	const struct run_options o = {.json = a->json,
+				      .quiet = a->quiet,
+				      .out = a->out,
+				      .metrics = a->metrics,
+				      .n_metrics = a->n_metrics};
+	int worst = LAB_DONE;
+
+	catch_signals();
+	if (a->n_files == 1)
+		return lab_run_file(a->files[0], a->sets, a->n_sets, &o);
+	for (unsigned i = 0; i < a->n_files && !stop_asked; i++) {
+		int code = run_apart(a, a->files[i], &o);
+
+		worst = code > worst ? code : worst;
+	}
+	return stop_asked && worst == LAB_DONE ? LAB_FAILED : worst;
+}
+
+int lab_check(const struct lab_args *a)
+{
+	int worst = LAB_DONE;
+
+	for (unsigned i = 0; i < a->n_files; i++) {
+		struct scenario *sc = NULL;
+		struct diags d = {0};
+		int err = scenario_load(a->files[i], a->sets, a->n_sets, &sc, &d);
+
+		if (err == 0)
+			err = fabric_check(sc, &d);
+		told(&d);
+		if (err != 0)
+			worst = LAB_MISUSED;
+		else
+			printf("%s: %s: %u switches, %u hosts, %u links, %u flows: ready to run\n",
+			       a->files[i], sc->name, sc->n_switches, sc->n_hosts, sc->n_links,
+			       sc->n_flows);
+		scenario_destroy(sc);
+	}
+	return worst;
+}

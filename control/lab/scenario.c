@@ -1,0 +1,337 @@
+// SPDX-License-Identifier: Apache-2.0
+// From a file to struct scenario: YAML, --set edits, rows, then the parts in the order in which
+// they name each other. Every part speaks of its mistakes, whatever the others said.
+#include "control/lab/scenario.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "control/config/model.h"
+#include "control/lab/measure.h"
+#include "control/lab/routes.h"
+#include "control/lab/scenario_int.h"
+#include "control/lab/traffic.h"
+
+enum { FORWARD_AUTO, FORWARD_BRIDGE, FORWARD_ROUTE }; // words of `forwarding`
+
+const char *sc_time(struct arena *a, uint64_t ns)
+{
+	char text[32];
+
+	unit_print(UNIT_TIME, (int64_t)ns, text, sizeof(text));
+	return arena_printf(a, "%s", text);
+}
+
+// ---- values of the whole
+static void take_values(struct sc_builder *b)
+{
+	const struct sc_keys *k = &b->k;
+	struct scenario *sc = b->sc;
+
+	sc->name = k->name.text != NULL ? k->name.text : "";
+	sc->description = k->description.text != NULL ? k->description.text : "";
+	sc->duration_ns = (uint64_t)k->duration.n;
+	sc->sample_ns = (uint64_t)k->sample.n;
+	sc->seed = (uint64_t)k->seed.n;
+	sc->connect_by_cm = k->connect.n != 0;
+	sc->record_every_ns = k->record.map.given ? (uint64_t)k->record.every.n : 0;
+}
+
+static void take_lines(struct sc_builder *b, const struct cfg_words *w, struct sc_text **out,
+		       uint32_t *n)
+{
+	*out = arena_alloc(b->r.arena, w->n * sizeof(**out));
+	for (unsigned i = 0; i < w->n; i++)
+		(*out)[i] = (struct sc_text){w->items[i].text, w->items[i].at,
+					     arena_printf(b->r.arena, "%s[%u]", w->map.path, i)};
+	*n = w->n;
+}
+
+// ---- switches
+static void check_policy(struct sc_builder *b, uint32_t i)
+{
+	const struct cfg_val *own = &b->switch_keys[i].policy, *all = &b->k.policy;
+	const struct cfg_val *v = own->given ? own : all;
+	struct sc_switch *sw = &b->sc->switches[i];
+
+	if (v->text != NULL)
+		sw->policy_file = sc_relative(b, v->text);
+	else if (!v->given)
+		sc_report(b, b->k.map.at, "policy",
+			  "is required: the policy file that the switches run");
+}
+
+static void give_seed(struct sc_builder *b, uint32_t i)
+{
+	const struct cfg_val *given = &b->switch_keys[i].ecmp_seed;
+	struct sc_switch *sw = &b->sc->switches[i];
+
+	sw->ecmp_seed =
+		(uint32_t)(given->given
+				   ? (uint64_t)given->n
+				   : scenario_seed(b->sc,
+						   arena_printf(b->r.arena, "ecmp.%s", sw->name),
+						   0));
+}
+
+static bool is_linked(const struct sc_switch *sw)
+{
+	for (uint32_t p = 0; p < sw->n_ports; p++)
+		if (sw->ports[p].link != SC_NO_LINK)
+			return true;
+	return false;
+}
+
+static void finish_switches(struct sc_builder *b)
+{
+	struct scenario *sc = b->sc;
+
+	for (uint32_t i = 0; i < sc->n_switches; i++) {
+		struct sc_switch *sw = &sc->switches[i];
+
+		check_policy(b, i);
+		give_seed(b, i);
+		if (!is_linked(sw) && b->sound)
+			sc_report(b, sw->at, arena_printf(b->r.arena, "switches.%s", sw->name),
+				  "has no link");
+		sw->first_port = sc->n_ports;
+		sc->n_ports += sw->n_ports;
+	}
+}
+
+// Ports of a route's `via`, or none after a report.
+static const uint8_t *route_ports(struct sc_builder *b, const struct sc_switch *sw,
+				  const struct sc_route_keys *k)
+{
+	uint8_t *ports = arena_alloc(b->r.arena, k->via.n);
+	bool ok = k->via.n != 0;
+
+	if (k->via.n > MAX_NEXTHOPS) {
+		sc_report(b, k->via.map.at, k->via.map.path, "at most %d ports are possible",
+			  MAX_NEXTHOPS);
+		return NULL;
+	}
+	for (unsigned i = 0; i < k->via.n; i++) {
+		const struct cfg_val *v = &k->via.items[i];
+		int p = sc_port_number(v->text) - 1;
+
+		ports[i] = (uint8_t)p;
+		if (p >= 0 && (uint32_t)p < sw->n_ports && sw->ports[p].link != SC_NO_LINK)
+			continue;
+		sc_report(b, v->at, k->via.map.path, "%s has no linked port %s", sw->name,
+			  schema_shown(b->r.arena, v->text));
+		ok = false;
+	}
+	return ok ? ports : NULL;
+}
+
+static void add_routes(struct sc_builder *b, uint32_t sw, const struct sc_route_keys *k,
+		       uint32_t *hosts)
+{
+	const struct sc_text_at to = {k->to.text, k->to.at,
+				      arena_printf(b->r.arena, "%s.to", k->map.path)};
+	struct sc_switch *s = &b->sc->switches[sw];
+	const uint8_t *ports = route_ports(b, s, k);
+	unsigned n = k->to.text == NULL ? 0 : scenario_pick_hosts(b->sc, b->r.sink, &to, hosts);
+	struct sc_route *all = arena_alloc(b->r.arena, (s->n_routes + n) * sizeof(*all));
+
+	if (ports == NULL)
+		return;
+	for (uint32_t i = 0; i < s->n_routes; i++)
+		all[i] = s->routes[i];
+	for (unsigned i = 0; i < n; i++)
+		all[s->n_routes++] = (struct sc_route){k->map.at, hosts[i], k->via.n, ports};
+	s->routes = all;
+}
+
+static void take_routes(struct sc_builder *b)
+{
+	uint32_t *hosts = arena_alloc(b->r.arena, b->sc->n_hosts * sizeof(*hosts));
+
+	for (uint32_t i = 0; i < b->sc->n_switches; i++) {
+		const struct sc_switch_keys *k = &b->switch_keys[i];
+		const struct sc_route_keys *items = k->routes.items;
+
+		for (unsigned r = 0; r < k->routes.n; r++)
+			add_routes(b, i, &items[r], hosts);
+		if (k->routes.n != 0 && b->k.forwarding.n == FORWARD_BRIDGE)
+			sc_report(b, k->routes.map.at, k->routes.map.path,
+				  "the switches bridge: routes need forwarding: route");
+		b->sc->routed |= k->routes.n != 0;
+	}
+}
+
+// ---- forwarding
+static void choose_forwarding(struct sc_builder *b)
+{
+	struct scenario *sc = b->sc;
+	uint32_t link = 0;
+	bool tree = routes_is_tree(sc, &link);
+
+	if (b->k.forwarding.n == FORWARD_BRIDGE && !tree)
+		sc_report(b, b->k.forwarding.at, "forwarding",
+			  "the link %s closes a loop, in which bridged frames would circle: use "
+			  "forwarding: route",
+			  sc->links[link].name);
+	sc->routed = sc->routed || b->k.forwarding.n == FORWARD_ROUTE ||
+		     (b->k.forwarding.n == FORWARD_AUTO && !tree);
+}
+
+// ---- hosts
+static void finish_host(struct sc_builder *b, uint32_t i)
+{
+	struct scenario *sc = b->sc;
+	struct sc_host *h = &sc->hosts[i];
+	const struct sc_host_keys *k = &b->host_keys[i];
+	const char *path = arena_printf(b->r.arena, "hosts.%s", h->name);
+
+	nic_config_default(&h->nic);
+	if (h->link == SC_NO_LINK) {
+		// Where a link could not be made, it may have been this one's.
+		if (b->sound)
+			sc_report(b, h->at, path, "has no link: a host needs one");
+		b->unlinked = true;
+		return;
+	}
+	h->nic.speed_bps = sc->links[h->link].speed_bps;
+	nic_keys_apply(&k->nic, &h->nic, b->r.sink);
+	h->nic.ip = h->ip;
+	h->nic.seed = scenario_seed(sc, "nic", i);
+	h->nic.listen = true;
+}
+
+static void check_hosts(struct sc_builder *b)
+{
+	struct scenario *sc = b->sc;
+
+	for (uint32_t i = 0; i < sc->n_hosts; i++)
+		finish_host(b, i);
+	if (sc->n_hosts == 0 && b->r.sink->n_errors == 0)
+		sc_report(b, b->k.map.at, "hosts", "is required: there is nobody to talk");
+}
+
+// ---- the whole
+static void build(struct sc_builder *b)
+{
+	struct scenario *sc = b->sc;
+	unsigned mistakes = b->r.sink->n_errors;
+
+	take_values(b);
+	sc->switches = arena_alloc(b->r.arena, SC_MAX_SWITCHES * sizeof(sc->switches[0]));
+	sc->hosts = arena_alloc(b->r.arena, SC_MAX_HOSTS * sizeof(sc->hosts[0]));
+	sc->links = arena_alloc(b->r.arena, SC_MAX_LINKS * sizeof(sc->links[0]));
+	sc_build_topology(b);
+	sc_define_nodes(b);
+	sc_fill_nodes(b);
+	sc_build_links(b);
+	b->sound = b->r.sink->n_errors == mistakes;
+	finish_switches(b);
+	take_routes(b);
+	choose_forwarding(b);
+	routes_islands(sc);
+	b->sound = b->r.sink->n_errors == mistakes;
+	check_hosts(b);
+	sc->flows = b->k.flows.items;
+	sc->n_flows = b->k.flows.n;
+	if (traffic_resolve(sc, b->r.sink) != 0)
+		sc->n_flows = 0;
+	sc_build_faults(b);
+	take_lines(b, &b->k.record.what, &sc->records, &sc->n_records);
+	take_lines(b, &b->k.expect, &sc->expects, &sc->n_expects);
+}
+
+static const char *folder_of(struct arena *a, const char *path)
+{
+	const char *slash = strrchr(path, '/');
+
+	return slash == NULL ? "" : arena_text(a, path, (size_t)(slash - path) + 1);
+}
+
+static void read_tree(struct sc_builder *b, const struct sc_input *in)
+{
+	struct node *root = node_parse(b->r.arena, in->text, in->len, b->r.sink);
+
+	if (root == NULL)
+		return;
+	for (unsigned i = 0; i < in->n_sets; i++)
+		sc_apply_set(b->r.arena, b->r.sink, root, &in->sets[i]);
+	schema_defaults(&sc_root_schema, &b->k);
+	schema_fill(&b->r, &sc_root_schema, root, &b->k, "");
+	build(b);
+}
+
+// Expectations are parsed again when they are measured; here for their mistakes.
+static void check_measures(struct scenario *sc, struct diag_sink *s)
+{
+	struct measure *m = NULL;
+
+	if (measure_create(sc, &m, s) == 0)
+		measure_destroy(m);
+}
+
+static struct scenario *scenario_new(const char *path)
+{
+	struct arena *a = calloc(1, sizeof(*a));
+	struct scenario *sc;
+
+	if (a == NULL)
+		abort();
+	sc = arena_alloc(a, sizeof(*sc));
+	sc->arena = a;
+	sc->file = arena_text(a, path, strlen(path));
+	return sc;
+}
+
+int scenario_parse(const struct sc_input *in, struct scenario **out, struct diags *d)
+{
+	struct scenario *sc = scenario_new(in->path);
+	struct diag_sink s = {.file = sc->file, .document = "scenario"};
+	struct sc_builder b = {
+		.sc = sc, .r = {sc->arena, &s}, .folder = folder_of(sc->arena, in->path)};
+	int err;
+
+	read_tree(&b, in);
+	check_measures(sc, &s);
+	err = s.n_errors == 0 ? 0 : -EINVAL;
+	diag_finish(&s, d);
+	// Else they are compiled when the fabric is made; here so that their mistakes are told, too.
+	if (err != 0 && b.sound && !b.unlinked)
+		err = fabric_check(sc, d) == 0 ? err : -EINVAL;
+	if (err != 0)
+		scenario_destroy(sc);
+	else
+		*out = sc;
+	return err;
+}
+
+int scenario_load(const char *path, const struct sc_set *sets, unsigned n_sets,
+		  struct scenario **out, struct diags *d)
+{
+	struct sc_input in = {.path = path, .sets = sets, .n_sets = n_sets};
+	struct diag_sink s = {.file = path};
+	char *text = NULL;
+	int err = config_read_file(path, &text, &in.len);
+
+	if (err != 0) {
+		diag_add(&s, DIAG_ERROR, (struct cfg_pos){0}, NULL, "cannot open: %s",
+			 strerror(-err));
+		diag_finish(&s, d);
+		return -EINVAL;
+	}
+	in.text = text;
+	err = scenario_parse(&in, out, d);
+	free(text);
+	return err;
+}
+
+void scenario_destroy(struct scenario *sc)
+{
+	struct arena *a;
+
+	if (sc == NULL)
+		return;
+	a = sc->arena;
+	arena_fini(a);
+	free(a);
+}

@@ -1,0 +1,178 @@
+// SPDX-License-Identifier: Apache-2.0
+// A scenario file as structs: who is there, how they are joined, what they do, what goes wrong,
+// what is recorded and what must hold. Names and ranges are expanded, places in the file are kept.
+// Loading reports every mistake in one pass as `file:line:column: key.path: what is wrong`; nothing
+// runs before a scenario is whole. Immutable afterwards.
+//
+//   file + --set edits -> tree (control/config/node.h) -> rows -> struct scenario -> fabric.h
+#pragma once
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "control/config/config.h"
+#include "control/config/diag.h"
+#include "control/config/node.h"
+#include "drivers/nic/nic.h"
+#include "drivers/wire/wire.h"
+
+enum { SC_MAX_SWITCHES = 512, SC_MAX_HOSTS = 4096, SC_MAX_LINKS = 8192 };
+
+enum { SC_NO_LINK = UINT32_MAX };
+
+struct sc_port {
+	uint32_t link; // SC_NO_LINK: nothing is plugged in
+	uint8_t side; // of the link: its end[side] is this port
+};
+
+// A route that the file gives: frames to a host leave by one of these ports.
+struct sc_route {
+	struct cfg_pos at;
+	uint32_t host;
+	uint32_t n_ports;
+	const uint8_t *ports; // 0-based
+};
+
+struct sc_switch {
+	const char *name; // 12 characters at most
+	struct cfg_pos at;
+	uint32_t n_ports; // named p1, p2, ...
+	uint32_t first_port; // of all switch ports of the scenario, for tables by port
+	struct sc_port *ports;
+	const char *policy_file; // as found from the scenario's folder
+	// Keys laid over the policy file, in this order, after the scenario's own.
+	uint32_t n_overrides;
+	const struct node **overrides;
+	uint32_t ecmp_seed;
+	uint32_t n_routes; // besides, or instead of, those that are derived
+	struct sc_route *routes;
+};
+
+struct sc_host {
+	const char *name;
+	struct cfg_pos at;
+	struct nic_config nic; // all but ops, drv, pool, facts, hooks
+	uint32_t ip; // host order
+	uint8_t mac[6];
+	uint32_t link; // index; a host has one
+	uint32_t island; // hosts of one island can reach each other
+};
+
+// One end of a link: a host, or port `port` (0-based) of a switch.
+struct sc_end {
+	bool is_switch;
+	uint32_t node, port;
+};
+
+struct sc_link {
+	struct sc_end end[2];
+	struct cfg_pos at;
+	const char *name; // "h1-s1.p1"
+	uint64_t speed_bps;
+	uint64_t cable_cm; // headroom follows from it
+	uint64_t delay_ns; // of the cable, or as given
+};
+
+enum sc_fault_kind {
+	SC_PAUSE_STORM, // host: {class, for, quanta, every}
+	SC_LINK_DOWN, // link: {for}
+	SC_LINK_LOSSY, // link or from: {rate | every_nth, for}
+	SC_LINK_SLOW, // link: {speed, for}
+	SC_SLOW_RECEIVER, // host: {rate, loopback, for}
+	SC_DEAF, // host: {for}
+	SC_TX_OFF, // switch port: {class, for}
+	SC_RELOAD, // switch: {override}: a new policy, live
+	N_SC_FAULTS,
+};
+
+struct sc_fault {
+	uint8_t kind; // enum sc_fault_kind
+	struct cfg_pos at;
+	uint64_t at_ns, for_ns; // UINT64_MAX: for good
+	struct sc_end target; // host or switch port
+	uint32_t link; // of link faults
+	bool one_way; // of link faults: only frames that leave by target
+	int cls; // -1: all
+	uint64_t rate_bps; // SLOW (0: as it is), SLOW_RECEIVER
+	uint64_t loopback_bps; // SLOW_RECEIVER
+	int64_t delay_ns; // SLOW; negative: as it is
+	struct wire_loss loss;
+	struct storm_params storm;
+	const char *policy_file; // RELOAD: NULL: the switch's
+	const struct node *override; // RELOAD: laid over what the switch started with
+};
+
+// A line of `expect:` or of `record.what:`, parsed by expr.h.
+struct sc_text {
+	const char *text;
+	struct cfg_pos at;
+	const char *path; // "expect[2]"
+};
+
+struct lab_flow; // traffic.h
+
+struct scenario {
+	const char *file, *name, *description;
+	uint64_t duration_ns, seed;
+	uint64_t sample_ns; // of queue lengths for quantiles
+	bool routed; // switches route by host routes; else they bridge a tree
+	bool connect_by_cm; // connections on the wire; else out of band
+	uint64_t record_every_ns; // 0: no series
+	uint32_t n_switches, n_hosts, n_links, n_flows, n_faults, n_records, n_expects;
+	uint32_t n_ports; // of all switches
+	struct sc_switch *switches;
+	struct sc_host *hosts;
+	struct sc_link *links;
+	struct lab_flow *flows;
+	struct sc_fault *faults;
+	struct sc_text *records, *expects;
+	const struct node *override; // of all switches, before their own
+	struct arena *arena;
+};
+
+struct sc_set {
+	const char *path, *value; // "duration", "5ms"; "flows[0].size"; "policy.profiles.roce..."
+};
+
+// sets: of --set, in order. seed: of --seed, NULL: the file's. 0, -EINVAL with *d filled.
+__attribute__((warn_unused_result)) int scenario_load(const char *path, const struct sc_set *sets,
+						      unsigned n_sets, struct scenario **out,
+						      struct diags *d);
+// The same from a text; path: where other files are seen from, and for messages.
+struct sc_input {
+	const char *path, *text;
+	size_t len;
+	const struct sc_set *sets;
+	unsigned n_sets;
+};
+__attribute__((warn_unused_result)) int scenario_parse(const struct sc_input *in,
+						       struct scenario **out, struct diags *d);
+void scenario_destroy(struct scenario *sc); // NULL is fine
+
+// Index by name, or -1.
+int scenario_host(const struct scenario *sc, const char *name);
+int scenario_switch(const struct scenario *sc, const char *name);
+
+// Index of a switch's port by its name "p3", or -1.
+int scenario_port(const struct scenario *sc, uint32_t sw, const char *name);
+
+// Whether a name matches a pattern: a name, ranges h[1-8], or * for any run of characters.
+bool scenario_matches(const char *pattern, const char *name);
+
+// Hosts whose names match a pattern. Appends indices in the order of names in the file; returns how
+// many. max: room of idx; n_hosts is always enough.
+unsigned scenario_match_hosts(const struct scenario *sc, const char *pattern, uint32_t *idx,
+			      unsigned max);
+
+// The same for a value of the file, which must name hosts: what does not is reported at its place,
+// with the nearest name. 0: reported.
+struct sc_text_at {
+	const char *text;
+	struct cfg_pos at;
+	const char *path; // "flows[0].from"
+};
+unsigned scenario_pick_hosts(const struct scenario *sc, struct diag_sink *s,
+			     const struct sc_text_at *v, uint32_t *idx);
+
+// Seeds are split by who needs one, so that a new consumer changes nothing for the others.
+uint64_t scenario_seed(const struct scenario *sc, const char *consumer, uint32_t index);

@@ -1,0 +1,369 @@
+// SPDX-License-Identifier: Apache-2.0
+// `faults:`: what goes wrong, at which host, cable, port or switch, when, and for how long.
+#include <assert.h>
+#include <string.h>
+
+#include "control/lab/scenario_int.h"
+
+#define N(rows) (sizeof(rows) / sizeof((rows)[0]))
+#define SCHEMA(id, table)                                                                          \
+	static const struct cfg_schema id = {table, N(table), sizeof(struct kind_keys)}
+
+#define SECONDS(n) ((n)*1000000000ll)
+
+enum { NAME_LEN = 63, PPM = 1000000, PPB_PER_PPM = 1000, QUANTUM_BITS = 512 };
+
+// One struct for all kinds; each kind has rows for what it uses.
+struct kind_keys {
+	struct cfg_map map;
+	struct cfg_val for_ns, cls, quanta, every, silent, rate, every_nth, longer_than, control,
+		speed, delay, loopback, buffer, xoff, xon, policy;
+	struct cfg_set classes;
+	const struct node *override;
+};
+
+enum target { TARGET_HOST, TARGET_LINK, TARGET_PORT, TARGET_SWITCH, N_TARGETS };
+
+struct fault_keys {
+	struct cfg_map map;
+	struct cfg_val at, target[N_TARGETS], from;
+	struct kind_keys kind[N_SC_FAULTS];
+};
+
+#define AT(f) .off = offsetof(struct kind_keys, f)
+#define FOR                                                                                        \
+	{                                                                                          \
+		"for", CFG_NUMBER, .unit = UNIT_TIME, AT(for_ns), .min = 1, .max = SECONDS(3600),  \
+				   .dflt = -1, .dflt_text = "for good",                            \
+				   .help = "how long it lasts"                                     \
+	}
+
+static const struct cfg_row storm_rows[] = {
+	{"class", CFG_SET, AT(classes), .max = 7, .required = true,
+	 .help = "one, or several [3, 4]"},
+	FOR,
+	{"quanta", CFG_NUMBER, .unit = UNIT_COUNT, AT(quanta), .min = 1, .max = 65535,
+	 .dflt = 65535, .dflt_text = "65535", .help = "of each PAUSE, in 512 bit times"},
+	{"every", CFG_NUMBER, .unit = UNIT_TIME, AT(every), .min = 100, .max = SECONDS(1),
+	 .dflt = -1, .dflt_text = "half the time of the quanta", .help = "from PAUSE to PAUSE"},
+	{"silent_end", CFG_SWITCH, AT(silent), .dflt_text = "off",
+	 .help = "no XON at the end: the last PAUSE runs out"},
+};
+SCHEMA(storm_schema, storm_rows);
+
+static const struct cfg_row down_rows[] = {FOR};
+SCHEMA(down_schema, down_rows);
+
+static const struct cfg_row lossy_rows[] = {
+	FOR,
+	{"rate", CFG_NUMBER, .unit = UNIT_PERCENT, AT(rate), .max = PPM, .dflt_text = "none",
+	 .help = "share of the frames that is lost by chance"},
+	{"every_nth", CFG_NUMBER, .unit = UNIT_COUNT, AT(every_nth), .min = 1, .max = 1 << 30,
+	 .dflt_text = "none", .help = "every nth frame is lost"},
+	{"longer_than", CFG_NUMBER, .unit = UNIT_BYTES, AT(longer_than), .max = 65535,
+	 .dflt_text = "0", .help = "only frames of more bytes can be lost: data, not ACKs"},
+	{"control", CFG_SWITCH, AT(control), .dflt_text = "off",
+	 .help = "MAC control frames can be lost, too"},
+};
+SCHEMA(lossy_schema, lossy_rows);
+
+static const struct cfg_row slow_rows[] = {
+	FOR,
+	{"speed", CFG_NUMBER, .unit = UNIT_RATE, AT(speed), .min = 1000000, .max = 800000000000ll,
+	 .dflt_text = "the link's", .help = "line rate meanwhile; nobody is told"},
+	{"delay", CFG_NUMBER, .unit = UNIT_TIME, AT(delay), .max = SECONDS(1), .dflt = -1,
+	 .dflt_text = "the link's", .help = "propagation meanwhile, one way"},
+};
+SCHEMA(slow_schema, slow_rows);
+
+static const struct cfg_row receiver_rows[] = {
+	FOR,
+	{"rate", CFG_NUMBER, .unit = UNIT_RATE, AT(rate), .min = 1000, .max = 800000000000ll,
+	 .required = true, .help = "at which its host takes received frames"},
+	{"loopback", CFG_NUMBER, .unit = UNIT_RATE, AT(loopback), .max = 800000000000ll,
+	 .dflt_text = "0", .help = "of that rate, taken by traffic of the host to itself"},
+};
+SCHEMA(receiver_schema, receiver_rows);
+
+static const struct cfg_row deaf_rows[] = {FOR};
+SCHEMA(deaf_schema, deaf_rows);
+
+static const struct cfg_row tx_off_rows[] = {
+	FOR,
+	{"class", CFG_NUMBER, .unit = UNIT_COUNT, AT(cls), .max = 7, .dflt = -1,
+	 .dflt_text = "the port", .help = "only this queue"},
+};
+SCHEMA(tx_off_schema, tx_off_rows);
+
+static const struct cfg_row reload_rows[] = {
+	{"policy", CFG_LINE, AT(policy), .max = 255, .dflt_text = "the switch's",
+	 .help = "another policy file"},
+	{"override", CFG_NODE, AT(override), .dflt_text = "none",
+	 .help = "laid over the policy, after what the switch started with"},
+};
+SCHEMA(reload_schema, reload_rows);
+
+// ---- the table of kinds
+static const struct {
+	const char *key;
+	enum target target;
+} kinds[N_SC_FAULTS] = {
+	[SC_PAUSE_STORM] = {"pause_storm", TARGET_HOST},
+	[SC_LINK_DOWN] = {"link_down", TARGET_LINK},
+	[SC_LINK_LOSSY] = {"link_lossy", TARGET_LINK},
+	[SC_LINK_SLOW] = {"link_slow", TARGET_LINK},
+	[SC_SLOW_RECEIVER] = {"slow_receiver", TARGET_HOST},
+	[SC_DEAF] = {"deaf", TARGET_HOST},
+	[SC_TX_OFF] = {"tx_off", TARGET_PORT},
+	[SC_RELOAD] = {"reload", TARGET_SWITCH},
+};
+
+static const char *const target_keys[N_TARGETS] = {[TARGET_HOST] = "host",
+						   [TARGET_LINK] = "link",
+						   [TARGET_PORT] = "port",
+						   [TARGET_SWITCH] = "switch"};
+
+#undef AT
+#define AT(f) .off = offsetof(struct fault_keys, f)
+#define TARGET(k, id, text)                                                                        \
+	{                                                                                          \
+		k, CFG_TEXT, AT(target[id]), .max = NAME_LEN, .dflt_text = "as the fault needs",   \
+					     .help = text                                          \
+	}
+#define KIND(k, id, s, text)                                                                       \
+	{                                                                                          \
+		k, CFG_MAP, AT(kind[id]), .sub = &(s), .dflt_text = "one of these", .help = text   \
+	}
+
+static const struct cfg_row fault_rows[] = {
+	{"at", CFG_NUMBER, .unit = UNIT_TIME, AT(at), .max = SECONDS(3600), .required = true,
+	 .help = "when it begins"},
+	TARGET("host", TARGET_HOST, "the host it strikes"),
+	TARGET("link", TARGET_LINK, "the cable, by either end: h1, or s1.p3; both directions"),
+	{"from", CFG_TEXT, AT(from), .max = NAME_LEN, .dflt_text = "both directions",
+	 .help = "in place of `link`: only frames that leave by this end"},
+	TARGET("port", TARGET_PORT, "the port, s1.p3"),
+	TARGET("switch", TARGET_SWITCH, "the switch"),
+	KIND("pause_storm", SC_PAUSE_STORM, storm_schema, "host: its NIC sends PAUSE without need"),
+	KIND("link_down", SC_LINK_DOWN, down_schema, "link: it is cut"),
+	KIND("link_lossy", SC_LINK_LOSSY, lossy_schema, "link, or from: it loses frames"),
+	KIND("link_slow", SC_LINK_SLOW, slow_schema, "link: it is slower or longer"),
+	KIND("slow_receiver", SC_SLOW_RECEIVER, receiver_schema,
+	     "host: it takes frames slowly, and its NIC pauses"),
+	KIND("deaf", SC_DEAF, deaf_schema, "host: its NIC does not obey PAUSE"),
+	KIND("tx_off", SC_TX_OFF, tx_off_schema, "port: it, or one of its queues, sends nothing"),
+	KIND("reload", SC_RELOAD, reload_schema, "switch: another policy, live"),
+};
+const struct cfg_schema sc_fault_schema = {fault_rows, N(fault_rows), sizeof(struct fault_keys)};
+
+// ---- from keys to faults
+struct fault_reader {
+	struct sc_builder *b;
+	const struct fault_keys *k;
+	const struct kind_keys *kind;
+	struct sc_fault *f;
+};
+
+static const char *sub_path(const struct fault_reader *r, const char *key)
+{
+	return arena_printf(r->b->r.arena, "%s.%s", r->k->map.path, key);
+}
+
+static bool find_kind(struct fault_reader *r)
+{
+	int found = -1;
+
+	for (unsigned i = 0; i < N_SC_FAULTS; i++) {
+		if (!r->k->kind[i].map.given)
+			continue;
+		if (found >= 0) {
+			sc_report(r->b, r->k->kind[i].map.at, sub_path(r, kinds[i].key),
+				  "the entry is about %s already: one fault an entry",
+				  kinds[found].key);
+			return false;
+		}
+		found = (int)i;
+	}
+	if (found < 0) {
+		sc_report(r->b, r->k->map.at, r->k->map.path,
+			  "says nothing of what goes wrong: pause_storm, link_down, ...");
+		return false;
+	}
+	r->f->kind = (uint8_t)found;
+	r->kind = &r->k->kind[found];
+	return true;
+}
+
+// The value that names the target: the kind's own key, `from` in place of a link; others are
+// refused.
+static const struct cfg_val *find_target(struct fault_reader *r, const char **key)
+{
+	enum target t = kinds[r->f->kind].target;
+	const struct cfg_val *v = &r->k->target[t];
+
+	*key = target_keys[t];
+	for (unsigned i = 0; i < N_TARGETS; i++)
+		if (i != t && r->k->target[i].given)
+			sc_report(r->b, r->k->target[i].at, sub_path(r, target_keys[i]),
+				  "%s strikes a %s", kinds[r->f->kind].key, target_keys[t]);
+	if (r->k->from.given && (v->given || t != TARGET_LINK)) {
+		sc_report(r->b, r->k->from.at, sub_path(r, "from"), "%s",
+			  t == TARGET_LINK ? "link and from exclude each other"
+					   : "only link faults have a direction");
+		return NULL;
+	}
+	if (r->k->from.given) {
+		*key = "from";
+		r->f->one_way = true;
+		return &r->k->from;
+	}
+	if (v->given)
+		return v;
+	sc_report(r->b, r->k->map.at, r->k->map.path, "%s needs the %s it strikes",
+		  kinds[r->f->kind].key, target_keys[t]);
+	return NULL;
+}
+
+static bool find_switch(struct fault_reader *r, const struct sc_text_at *v)
+{
+	int i = scenario_switch(r->b->sc, v->text);
+
+	r->f->target = (struct sc_end){true, (uint32_t)i, 0};
+	if (i < 0)
+		sc_report(r->b, v->at, v->path, "there is no switch %s: %s",
+			  schema_shown(r->b->r.arena, v->text),
+			  sc_known_switches(r->b->sc, r->b->r.arena, v->text));
+	return i >= 0;
+}
+
+static uint32_t link_of(const struct scenario *sc, const struct sc_end *e)
+{
+	if (!e->is_switch)
+		return sc->hosts[e->node].link;
+	return e->port < sc->switches[e->node].n_ports ? sc->switches[e->node].ports[e->port].link
+						       : SC_NO_LINK;
+}
+
+static bool resolve_target(struct fault_reader *r)
+{
+	enum target t = kinds[r->f->kind].target;
+	const struct scenario *sc = r->b->sc;
+	const char *key;
+	const struct cfg_val *v = find_target(r, &key);
+	struct sc_text_at where;
+
+	if (v == NULL || v->bad)
+		return false;
+	where = (struct sc_text_at){v->text, v->at, sub_path(r, key)};
+	if (t == TARGET_SWITCH)
+		return find_switch(r, &where);
+	if (!sc_parse_end(r->b, &where, &r->f->target))
+		return false;
+	r->f->link = link_of(sc, &r->f->target);
+	if (r->f->target.is_switch && t == TARGET_HOST)
+		sc_report(r->b, v->at, where.path, "%s is no host", v->text);
+	else if (!r->f->target.is_switch && t == TARGET_PORT)
+		sc_report(r->b, v->at, where.path, "%s is no port of a switch", v->text);
+	else if (r->f->target.is_switch &&
+		 r->f->target.port >= sc->switches[r->f->target.node].n_ports)
+		sc_report(r->b, v->at, where.path, "%s: the switch has %u ports", v->text,
+			  sc->switches[r->f->target.node].n_ports);
+	else if (t == TARGET_LINK && r->f->link == SC_NO_LINK)
+		sc_report(r->b, v->at, where.path, "%s has no link", v->text);
+	else
+		return t != TARGET_HOST || r->f->link != SC_NO_LINK; // which is told of the host
+	return false;
+}
+
+static void fill_storm(struct fault_reader *r)
+{
+	const struct kind_keys *k = r->kind;
+	uint64_t speed = r->b->sc->links[r->f->link].speed_bps;
+	uint64_t quanta_ns = (uint64_t)k->quanta.n * QUANTUM_BITS * 1000000000u / speed;
+
+	r->f->storm = (struct storm_params){
+		.classes = (uint8_t)k->classes.bits[0],
+		.quanta = (uint16_t)k->quanta.n,
+		.start_ns = r->f->at_ns,
+		.every_ns = k->every.n >= 0 ? (uint64_t)k->every.n : quanta_ns / 2 + 1,
+		.for_ns = r->f->for_ns,
+		.silent_end = k->silent.n != 0,
+	};
+}
+
+static void fill_loss(struct fault_reader *r)
+{
+	const struct kind_keys *k = r->kind;
+
+	if (!k->rate.given && !k->every_nth.given)
+		sc_report(r->b, k->map.at, k->map.path, "give a rate or every_nth");
+	r->f->loss = (struct wire_loss){
+		.chance_ppb = (uint32_t)k->rate.n * PPB_PER_PPM,
+		.every_nth = (uint32_t)k->every_nth.n,
+		.longer_than_bytes = (uint32_t)k->longer_than.n,
+		.spares_control = !k->control.n,
+		.seed = scenario_seed(r->b->sc, "loss", (uint32_t)(r->f - r->b->sc->faults)),
+	};
+}
+
+static void fill_reload(struct fault_reader *r)
+{
+	const struct kind_keys *k = r->kind;
+
+	if (k->policy.text != NULL)
+		r->f->policy_file = sc_relative(r->b, k->policy.text);
+	if (k->override != NULL && k->override->kind != NODE_MAP)
+		sc_report(r->b, k->override->at,
+			  arena_printf(r->b->r.arena, "%s.override", k->map.path),
+			  "expected a map");
+	else
+		r->f->override = k->override;
+	if (!k->policy.given && k->override == NULL)
+		sc_report(r->b, k->map.at, k->map.path, "give a policy or an override");
+}
+
+static void fill_values(struct fault_reader *r)
+{
+	const struct kind_keys *k = r->kind;
+	struct sc_fault *f = r->f;
+
+	f->rate_bps = (uint64_t)(f->kind == SC_LINK_SLOW ? k->speed.n : k->rate.n);
+	f->loopback_bps = (uint64_t)k->loopback.n;
+	f->delay_ns = k->delay.n;
+	f->cls = (int)k->cls.n;
+	if (f->kind == SC_PAUSE_STORM)
+		fill_storm(r);
+	else if (f->kind == SC_LINK_LOSSY)
+		fill_loss(r);
+	else if (f->kind == SC_RELOAD)
+		fill_reload(r);
+	if (f->kind == SC_SLOW_RECEIVER && k->rate.given && f->loopback_bps >= f->rate_bps)
+		sc_report(r->b, k->map.at, k->map.path, "loopback leaves nothing of the rate");
+	if (f->kind == SC_LINK_SLOW && !k->speed.given && !k->delay.given)
+		sc_report(r->b, k->map.at, k->map.path, "give a speed or a delay");
+}
+
+static void add_fault(struct sc_builder *b, const struct fault_keys *k)
+{
+	struct scenario *sc = b->sc;
+	struct fault_reader r = {.b = b, .k = k, .f = &sc->faults[sc->n_faults]};
+
+	*r.f = (struct sc_fault){.at = k->map.at, .at_ns = (uint64_t)k->at.n, .link = SC_NO_LINK};
+	if (!find_kind(&r) || !resolve_target(&r))
+		return;
+	r.f->for_ns = r.kind->for_ns.n > 0 ? (uint64_t)r.kind->for_ns.n : UINT64_MAX;
+	if (k->at.given && !k->at.bad && sc->duration_ns != 0 && r.f->at_ns >= sc->duration_ns)
+		sc_report(b, k->at.at, sub_path(&r, "at"), "%s is not within the duration",
+			  sc_time(b->r.arena, r.f->at_ns));
+	fill_values(&r);
+	sc->n_faults++;
+}
+
+void sc_build_faults(struct sc_builder *b)
+{
+	const struct fault_keys *items = b->k.faults.items;
+
+	b->sc->faults = arena_alloc(b->r.arena, b->k.faults.n * sizeof(b->sc->faults[0]));
+	for (unsigned i = 0; i < b->k.faults.n; i++)
+		add_fault(b, &items[i]);
+}

@@ -1,0 +1,122 @@
+// SPDX-License-Identifier: Apache-2.0
+// A scenario while it is read: what the rows fill, and the struct scenario that grows from it.
+// Private to scenario*.c and topology.c; everything here lives in the scenario's arena.
+#pragma once
+
+#include "control/config/schema.h"
+#include "control/lab/nic_keys.h"
+#include "control/lab/scenario.h"
+
+enum { SC_NAME_LEN = 12, SC_DEFAULT_CABLE_CM = 500 };
+
+// ---- what the rows fill
+struct sc_switch_keys {
+	struct cfg_map map;
+	struct cfg_val ports, policy, ecmp_seed;
+	const struct node *override;
+	struct cfg_list routes;
+};
+
+struct sc_route_keys {
+	struct cfg_map map;
+	struct cfg_val to;
+	struct cfg_words via;
+};
+
+struct sc_host_keys {
+	struct cfg_map map;
+	struct nic_keys nic;
+};
+
+struct sc_link_keys {
+	struct cfg_map map;
+	struct cfg_words between;
+	struct cfg_val speed, length, delay;
+};
+
+// One struct for all kinds of topology; each kind has rows for what it uses.
+struct sc_shape {
+	struct cfg_map map;
+	struct cfg_val hosts, switches, leaves, spines, pods, tors, hosts_each;
+	struct cfg_val host_speed, fabric_speed, spine_speed;
+	struct cfg_val host_length, fabric_length, spine_length;
+};
+
+enum sc_topology { TOPOLOGY_STAR, TOPOLOGY_LEAF_SPINE, TOPOLOGY_CLOS, TOPOLOGY_RING, N_TOPOLOGIES };
+
+struct sc_topology_keys {
+	struct cfg_map map;
+	struct sc_shape shape[N_TOPOLOGIES];
+};
+
+struct sc_record_keys {
+	struct cfg_map map;
+	struct cfg_val every;
+	struct cfg_words what;
+};
+
+struct sc_keys {
+	struct cfg_map map;
+	struct cfg_val name, description, duration, seed, sample, policy, forwarding, connect;
+	struct sc_topology_keys topology;
+	const struct node *switches, *hosts, *override;
+	struct cfg_list links, flows, faults;
+	struct sc_record_keys record;
+	struct cfg_words expect;
+};
+
+extern const struct cfg_schema sc_root_schema; // scenario_rows.c
+extern const struct cfg_schema sc_switch_schema, sc_host_schema;
+extern const struct cfg_schema sc_topology_schema; // topology.c
+extern const struct cfg_schema sc_fault_schema; // scenario_faults.c
+
+// ---- the scenario that grows
+struct sc_builder {
+	struct scenario *sc;
+	struct cfg_reader r;
+	struct sc_keys k;
+	struct sc_switch_keys *switch_keys;
+	struct sc_host_keys *host_keys;
+	const char *folder; // of the file, with its slash
+	bool sound; // switches and links are as the file says
+	bool unlinked; // some host has no link
+};
+
+__attribute__((format(printf, 4, 5))) void sc_report(struct sc_builder *b, struct cfg_pos at,
+						     const char *path, const char *fmt, ...);
+
+// A path of the file as seen from here.
+const char *sc_relative(struct sc_builder *b, const char *path);
+
+// Adds one, or reports that there are too many or that the name cannot be used. Index or -1.
+int sc_add_switch(struct sc_builder *b, const char *name, struct cfg_pos at, const char *path);
+int sc_add_host(struct sc_builder *b, const char *name, struct cfg_pos at, const char *path);
+
+struct sc_cable {
+	uint64_t speed_bps, cable_cm;
+	int64_t delay_ns; // negative: from the length
+};
+// Both ends must be free; reports what is not.
+void sc_add_link(struct sc_builder *b, const struct sc_end end[2], const struct sc_cable *c,
+		 const struct sc_text_at *where);
+const char *sc_end_name(struct sc_builder *b, const struct sc_end *e); // "h1", "s1.p2"
+
+// "h1" or "s1.p2". False: reported.
+bool sc_parse_end(struct sc_builder *b, const struct sc_text_at *v, struct sc_end *out);
+// The nearest name as "did you mean X?", or those there are.
+const char *sc_known_hosts(const struct scenario *sc, struct arena *a, const char *text);
+const char *sc_known_switches(const struct scenario *sc, struct arena *a, const char *text);
+int sc_port_number(const char *name); // the N of "pN", or -1
+const char *sc_time(struct arena *a, uint64_t ns); // "5ms"
+
+// scenario_build.c, in this order; the topology comes first.
+void sc_define_nodes(struct sc_builder *b); // switches and hosts by name
+void sc_fill_nodes(struct sc_builder *b); // their settings
+void sc_build_links(struct sc_builder *b);
+
+void sc_build_topology(struct sc_builder *b); // topology.c: switches, hosts and links
+void sc_build_faults(struct sc_builder *b); // scenario_faults.c
+
+// scenario_set.c: one --set edit of the tree. Mistakes are reported as of the option.
+bool sc_apply_set(struct arena *a, struct diag_sink *s, struct node *root,
+		  const struct sc_set *set);

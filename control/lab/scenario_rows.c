@@ -1,0 +1,118 @@
+// SPDX-License-Identifier: Apache-2.0
+// The keys of a scenario file, as rows (control/config/schema.h).
+#include <assert.h>
+
+#include "control/lab/scenario_int.h"
+#include "control/lab/traffic.h"
+
+#define N(rows) (sizeof(rows) / sizeof((rows)[0]))
+#define AT(s, f) .off = offsetof(struct s, f)
+#define SCHEMA(id, table, type)                                                                    \
+	const struct cfg_schema id = {table, N(table), sizeof(struct type)};                       \
+	static_assert(N(table) <= CFG_MAX_ROWS, "the engine keeps one position per row")
+
+#define GIGA(n) ((n)*1000000000ll)
+#define SECONDS(n) ((n)*1000000000ll)
+#define KM(n) ((n)*100000ll)
+
+enum { NAME_LEN = 63, TEXT_LEN = 8000, PATH_LEN = 255, MAX_ITEMS = 4096 };
+
+static const char *const forwarding_words[] = {"auto", "bridge", "route", NULL};
+static const char *const connect_words[] = {"direct", "cm", NULL};
+
+// ---- switches and hosts
+static const struct cfg_row route_rows[] = {
+	{"to", CFG_TEXT, AT(sc_route_keys, to), .required = true, .max = NAME_LEN,
+	 .help = "hosts: a name, a range h[1-8], or a pattern"},
+	{"via", CFG_WORDS, AT(sc_route_keys, via), .required = true, .max = NAME_LEN,
+	 .help = "ports of the switch, [p1, p2]; flows spread over several"},
+};
+static SCHEMA(route_schema, route_rows, sc_route_keys);
+
+static const struct cfg_row switch_rows[] = {
+	{"ports", CFG_NUMBER, .unit = UNIT_COUNT, AT(sc_switch_keys, ports), .min = 1,
+	 .max = POLICY_MAX_PORTS, .dflt_text = "as linked",
+	 .help = "number of ports; those without a link are down, but their reserves count"},
+	{"policy", CFG_LINE, AT(sc_switch_keys, policy), .max = PATH_LEN,
+	 .dflt_text = "the scenario's", .help = "policy file of this switch"},
+	{"override", CFG_NODE, AT(sc_switch_keys, override), .dflt_text = "none",
+	 .help = "keys of the policy, laid over the file for this switch; `~` removes a key"},
+	{"ecmp_seed", CFG_NUMBER, .unit = UNIT_COUNT, AT(sc_switch_keys, ecmp_seed),
+	 .max = UINT32_MAX, .dflt_text = "from seed and name",
+	 .help = "what its hash of flows over equal ways starts with"},
+	{"routes", CFG_LIST, AT(sc_switch_keys, routes), .sub = &route_schema, .max = MAX_ITEMS,
+	 .dflt_text = "shortest paths",
+	 .help = "routes in place of those that are derived, for the hosts named"},
+};
+SCHEMA(sc_switch_schema, switch_rows, sc_switch_keys);
+
+static const struct cfg_row host_rows[] = {
+	{"nic", CFG_MAP, AT(sc_host_keys, nic), .sub = &nic_keys_schema, .dflt_text = "defaults",
+	 .help = "its network card"},
+};
+SCHEMA(sc_host_schema, host_rows, sc_host_keys);
+
+static const struct cfg_row link_rows[] = {
+	{"between", CFG_WORDS, AT(sc_link_keys, between), .required = true, .max = PATH_LEN,
+	 .help = "two ends, [h1, s1.p1]; ranges make several links, end by end"},
+	{"speed", CFG_NUMBER, .unit = UNIT_RATE, AT(sc_link_keys, speed), .min = 1000000,
+	 .max = GIGA(800), .required = true, .help = "line rate"},
+	{"length", CFG_NUMBER, .unit = UNIT_LENGTH, AT(sc_link_keys, length), .max = KM(100),
+	 .dflt = SC_DEFAULT_CABLE_CM, .dflt_text = "5m",
+	 .help = "of the cable, for delay and headroom"},
+	{"delay", CFG_NUMBER, .unit = UNIT_TIME, AT(sc_link_keys, delay), .max = 505000, .dflt = -1,
+	 .dflt_text = "of the length",
+	 .help = "propagation, one way; headroom then follows from it, not from the length"},
+};
+static SCHEMA(link_schema, link_rows, sc_link_keys);
+
+// ---- the whole
+static const struct cfg_row record_rows[] = {
+	{"every", CFG_NUMBER, .unit = UNIT_TIME, AT(sc_record_keys, every), .min = 100,
+	 .max = SECONDS(1), .dflt = 10000, .dflt_text = "10us", .help = "from row to row"},
+	{"what", CFG_LINES, AT(sc_record_keys, what), .required = true, .max = PATH_LEN,
+	 .help = "columns: rate(h1), queue(s1.p3.3), pauses(s1), ..."},
+};
+static SCHEMA(record_schema, record_rows, sc_record_keys);
+
+static const struct cfg_row root_rows[] = {
+	{"scenario", CFG_NAME, AT(sc_keys, name), .required = true, .max = NAME_LEN,
+	 .help = "its name"},
+	{"description", CFG_LINE, AT(sc_keys, description), .max = TEXT_LEN, .dflt_text = "none",
+	 .help = "what it shows, and where its figures come from; goes into the report"},
+	{"duration", CFG_NUMBER, .unit = UNIT_TIME, AT(sc_keys, duration), .min = 1,
+	 .max = SECONDS(3600), .required = true, .help = "virtual time that is run"},
+	{"seed", CFG_NUMBER, .unit = UNIT_COUNT, AT(sc_keys, seed), .max = INT64_MAX, .dflt = 1,
+	 .dflt_text = "1", .help = "of all chance; the same seed gives the same bytes"},
+	{"sample", CFG_NUMBER, .unit = UNIT_TIME, AT(sc_keys, sample), .min = 100,
+	 .max = SECONDS(1), .dflt = 10000, .dflt_text = "10us",
+	 .help = "how often queue lengths are read for means and quantiles"},
+	{"policy", CFG_LINE, AT(sc_keys, policy), .max = PATH_LEN, .dflt_text = "the switches'",
+	 .help = "policy file of all switches, the very file that runs live; seen from this file"},
+	{"override", CFG_NODE, AT(sc_keys, override), .dflt_text = "none",
+	 .help = "keys of the policy, laid over the file for all switches; `~` removes a key"},
+	{"topology", CFG_MAP, AT(sc_keys, topology), .sub = &sc_topology_schema,
+	 .dflt_text = "none", .help = "a known one, by its numbers"},
+	{"switches", CFG_NODE, AT(sc_keys, switches), .dflt_text = "the topology's",
+	 .help = "switches by name or range; a pattern such as \"*\" adds to those there are"},
+	{"hosts", CFG_NODE, AT(sc_keys, hosts), .dflt_text = "the topology's",
+	 .help = "hosts by name or range; a pattern such as \"h*\" adds to those there are"},
+	{"links", CFG_LIST, AT(sc_keys, links), .sub = &link_schema, .max = MAX_ITEMS,
+	 .dflt_text = "the topology's", .help = "cables"},
+	{"forwarding", CFG_WORD, AT(sc_keys, forwarding), .words = forwarding_words,
+	 .dflt_text = "auto",
+	 .help = "bridge: by address, a tree only; route: by shortest paths, flows spread over "
+		 "equal "
+		 "ones; auto: bridge a tree, route anything else"},
+	{"connect", CFG_WORD, AT(sc_keys, connect), .words = connect_words, .dflt_text = "direct",
+	 .help = "cm: connections are made by frames on the wire; direct: they are there"},
+	{"flows", CFG_LIST, AT(sc_keys, flows), .sub = &lab_flow_schema, .max = MAX_ITEMS,
+	 .dflt_text = "none", .help = "who sends what to whom"},
+	{"faults", CFG_LIST, AT(sc_keys, faults), .sub = &sc_fault_schema, .max = MAX_ITEMS,
+	 .dflt_text = "none", .help = "what goes wrong, and when"},
+	{"record", CFG_MAP, AT(sc_keys, record), .sub = &record_schema, .dflt_text = "nothing",
+	 .help = "time series"},
+	{"expect", CFG_LINES, AT(sc_keys, expect), .max = TEXT_LEN, .dflt_text = "nothing",
+	 .help = "what must hold; the run fails where it does not"},
+};
+SCHEMA(sc_root_schema, root_rows, sc_keys);

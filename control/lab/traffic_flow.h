@@ -1,0 +1,60 @@
+// SPDX-License-Identifier: Apache-2.0
+// One item of `flows:` as structs: what the user wrote, and what traffic_resolve made of it. The
+// rows are in traffic_rows.c. Private to traffic*.c, storage.c and ideal.c.
+#pragma once
+
+#include "control/config/schema.h"
+#include "control/lab/cdf.h"
+#include "control/lab/storage.h"
+#include "control/lab/traffic.h"
+#include "dataplane/rng.h"
+
+struct lab_storage_keys {
+	struct cfg_map map;
+	struct cfg_val reads, small, large, chunk, credits, request, reply;
+};
+
+enum size_kind { SIZE_UNLIMITED, SIZE_FIXED, SIZE_CDF };
+
+struct lab_flow {
+	struct cfg_map map;
+	struct cfg_val name, pattern, pairs, cls, op, size, count, depth, qps, rate, interval,
+		start, stop, jitter, mtu, cc, load, idle, fan, request, think;
+	struct cfg_words from, to;
+	struct lab_storage_keys storage;
+
+	// Resolved.
+	const char *label;
+	uint32_t *src, *dst; // hosts, in the file's order, each once
+	uint32_t n_src, n_dst;
+	enum size_kind size_kind;
+	uint32_t n_bytes; // SIZE_FIXED
+	struct cdf sizes; // SIZE_CDF
+	struct storage_params store;
+	uint16_t payload; // of a packet; 0: as much as fits, set by traffic_check
+};
+
+static inline enum lab_pattern flow_pattern(const struct lab_flow *f)
+{
+	return (enum lab_pattern)f->pattern.n;
+}
+
+// Connections that are there from the start and never close.
+static inline bool flow_standing(const struct lab_flow *f)
+{
+	return f->pattern.n <= PATTERN_ALL_TO_ALL;
+}
+
+// The time from which on nothing is posted.
+static inline uint64_t flow_stop_ns(const struct lab_flow *f)
+{
+	return f->stop.n < 0 ? UINT64_MAX : (uint64_t)f->stop.n;
+}
+
+// The next size of a message.
+uint32_t flow_draw_size(const struct lab_flow *f, struct rng *r);
+
+// Calls fn for each pair of hosts that a standing flow connects, in the order of its rows, until
+// fn returns something else than 0; returns that.
+typedef int flow_pair_fn(void *arg, uint32_t src, uint32_t dst);
+int flow_each_pair(const struct lab_flow *f, flow_pair_fn *fn, void *arg);

@@ -1,0 +1,173 @@
+// SPDX-License-Identifier: Apache-2.0
+// Inside traffic: what its files share. traffic.c keeps the books and takes the NICs' hooks,
+// traffic_lane.c is connections, traffic_standing.c streams and rounds, traffic_client.c hosts
+// that begin operations by themselves, traffic_service.c what a server does about them.
+//
+//   lab_flow --> run --+-- lanes that stand                       each, incast, all-to-all
+//                      +-- sources (a host of `from`)              poisson, request, storage
+//                            +-- pairs (a host of `to`) -- lanes
+//
+//   op: one message or operation under way; each of its messages carries op and step as its tag.
+#pragma once
+
+#include <sys/queue.h>
+
+#include "control/lab/ideal.h"
+#include "control/lab/traffic_flow.h"
+#include "control/lab/workload.h"
+
+enum { LANE_RETRY_NS = 10000 };
+
+enum lane_state { LANE_CLOSED, LANE_IDLE, LANE_BUSY, LANE_DYING };
+
+struct lane_post {
+	uint64_t tag;
+	uint32_t n_bytes;
+};
+
+// Messages that the NIC has no room for, oldest first.
+struct lane_queue {
+	struct lane_post *ring;
+	uint32_t head, n, size; // size: a power of two
+};
+
+// A connection: a row of traffic_conn, and what is under way on it.
+struct lane {
+	struct traffic_conn pub;
+	struct run *run;
+	uint8_t op; // enum req_op
+	uint8_t state; // enum lane_state
+	bool retrying;
+	uint32_t n_out; // messages the NIC has
+	struct lane_queue queue;
+	uint64_t closed_bytes; // acknowledged before it was closed
+	uint64_t n_begun; // standing: messages
+	// Of a pair.
+	struct pair *pair;
+	TAILQ_ENTRY(lane) age; // among idle lanes of the source, oldest first; or in `dying`
+	TAILQ_ENTRY(lane) spare; // poisson: idle or closed lanes of the pair
+};
+TAILQ_HEAD(lanes, lane);
+
+struct op {
+	uint32_t index, generation;
+	uint32_t src, dst, n_bytes;
+	uint32_t moved; // storage: bytes that were posted
+	uint8_t waits; // for these steps, before it is done
+	bool is_read;
+	uint64_t posted_ns, first_tx_ns, last_tx_ns;
+	struct run *run;
+	struct pair *pair;
+	STAILQ_ENTRY(op) next;
+};
+STAILQ_HEAD(ops, op);
+
+enum lane_kind { LANE_REQUEST, LANE_ANSWER, LANE_WRITE, LANE_READ, N_LANE_KINDS };
+
+// A client and one of its servers.
+struct pair {
+	struct source *source;
+	uint32_t dst; // host
+	struct lane **lanes; // service: [kind][qp], made when first used
+	uint32_t turn; // service: of the queue pairs
+	uint32_t credits_used;
+	struct ops waiting; // storage: for a credit
+	struct lanes idle, closed; // poisson
+};
+
+// A host that begins operations.
+struct source {
+	struct run *run;
+	uint32_t host, self; // self: its index in `to`, n_dst: not there
+	struct rng rng;
+	struct arrivals arrivals;
+	uint64_t n_begun;
+	struct pair **pairs; // by index in `to`; made when first used
+	struct lanes idle;
+	uint32_t n_idle;
+	struct ops waiting; // for a queue pair
+	bool retrying;
+};
+
+// A flow at work.
+struct run {
+	struct traffic *t;
+	const struct lab_flow *f;
+	uint32_t index;
+	uint64_t seed;
+	struct rng rng; // of rounds and standing connections
+	struct lane **lanes; // standing
+	uint32_t n_lanes;
+	uint32_t *round_starts, n_groups; // rounds take one group of lanes after the other
+	uint32_t *order; // incast with `fan`: room for drawing
+	uint64_t n_rounds;
+	uint32_t left; // of the round, where rounds follow one another
+	struct source *sources;
+};
+
+enum step { STEP_REQUEST, STEP_ANSWER, STEP_DATA };
+#define STEP_BIT(step) (1u << (step))
+
+// What a pattern does; op is NULL when it is over already.
+struct behaviour {
+	int (*start)(struct run *r);
+	void (*done)(struct lane *l, struct op *op, enum step step, const struct nic_done *d);
+	void (*served)(struct op *op, enum step step, uint64_t now_ns);
+};
+extern const struct behaviour behave_standing, behave_poisson, behave_request, behave_storage;
+
+enum { OPS_PER_BLOCK = 256, DONE_PER_BLOCK = 4096, TRAFFIC_NO_HOST = UINT32_MAX };
+
+struct traffic {
+	const struct scenario *sc;
+	struct fabric *f;
+	struct run *runs;
+	struct lane **lanes; // all, in the order of traffic_conn
+	uint32_t n_lanes, lanes_room;
+	struct lane ***by_id; // [host][id of the NIC]
+	uint32_t *by_id_room;
+	struct op **op_blocks;
+	uint32_t n_op_blocks;
+	struct ops free_ops;
+	uint64_t n_open;
+	struct traffic_done **done_blocks;
+	uint64_t n_done;
+	uint32_t done_room; // blocks
+	uint32_t in_hook; // the host whose NIC is calling; TRAFFIC_NO_HOST
+	struct lanes dying;
+	struct ideal *ideal;
+};
+
+static inline uint64_t traffic_now(const struct traffic *t)
+{
+	return t->f->clock.now_ns;
+}
+
+// ---- traffic.c
+// Memory has run out: the run's numbers are not to be trusted, and it says so.
+void traffic_give_up(struct traffic *t);
+// Calls fn at t_ns or, if that is past, now.
+void traffic_at(struct traffic *t, uint64_t t_ns, vclock_fn *fn, void *arg);
+struct op *op_begin(struct run *r, uint32_t src, uint32_t dst, uint32_t n_bytes); // NULL: no memory
+void op_finish(struct op *op); // it is done now; keeps its record
+uint64_t op_tag(const struct op *op, enum step step);
+
+// ---- traffic_lane.c
+// A row that is not connected yet. NULL: no memory.
+struct lane *lane_add(struct run *r, uint32_t src, uint32_t dst, enum req_op op);
+// Connects it. f: NULL, or what to stream without end. 0, -ENOSPC, -ENOMEM, -EINVAL.
+__attribute__((warn_unused_result)) int lane_open(struct lane *l, const struct nic_flow *stream);
+// Posts on a connection, after what waits there.
+void lane_post(struct lane *l, struct op *op, enum step step, uint32_t n_bytes);
+void lane_done(struct lane *l); // a message of it is complete: posts what waits, rests
+void lane_free(struct lane *l);
+
+// ---- traffic_client.c
+int client_start(struct run *r);
+// Of a pair's lanes of a kind the one whose turn it is, connected. NULL: no queue pair is left.
+struct lane *pair_lane(struct pair *p, enum lane_kind kind);
+void source_continue(struct op *op); // posts its first message as soon as there is a queue pair
+void source_finish(struct op *op); // and begins the next of a closed loop
+
+// ---- traffic_service.c
+bool service_go(struct op *op); // false: no queue pair is left

@@ -1,0 +1,117 @@
+// SPDX-License-Identifier: Apache-2.0
+// weir-lab(1), from its tables of commands and options, and docs/scenarios.md, from the rows of a
+// scenario file.
+#include <string.h>
+
+#include "control/config/schema_doc.h"
+#include "control/lab/lab.h"
+#include "control/lab/scenario_int.h"
+#include "control/manual/pages.h"
+#include "control/manual/roff.h"
+
+enum { TAG_LEN = 128, TEXT_LEN = 512 };
+
+// ---- weir-lab(1)
+static void options(FILE *out)
+{
+	for (size_t i = 0; i < lab_n_options; i++) {
+		const struct lab_option *o = &lab_options[i];
+		char tag[TAG_LEN], text[TEXT_LEN];
+		const char *sep = " Of";
+
+		snprintf(tag, sizeof(tag), "--%s%s%s", o->name, o->value != NULL ? " " : "",
+			 o->value != NULL ? o->value : "");
+		snprintf(text, sizeof(text), "%s.", o->help);
+		for (size_t c = 0; c < lab_n_commands; c++)
+			if (o->commands & lab_commands[c].options) {
+				size_t len = strlen(text);
+
+				snprintf(text + len, sizeof(text) - len, "%s %s", sep,
+					 lab_commands[c].name);
+				sep = ",";
+			}
+		strncat(text, ".", sizeof(text) - strlen(text) - 1);
+		roff_item(out, tag, text);
+	}
+}
+
+int page_weir_lab(FILE *out, const char *docs)
+{
+	char exits[TEXT_LEN];
+
+	(void)docs;
+	roff_head(out, "weir-lab", 1, "whole lossless fabrics on a virtual clock");
+	roff_section(out, "SYNOPSIS");
+	for (size_t i = 0; i < lab_n_commands; i++)
+		roff_lines(out, lab_commands[i].usage);
+	roff_section(out, "DESCRIPTION");
+	roff_text(out, lab_summary);
+	roff_section(out, "COMMANDS");
+	for (size_t i = 0; i < lab_n_commands; i++)
+		roff_item(out, lab_commands[i].name, lab_commands[i].help);
+	roff_section(out, "OPTIONS");
+	options(out);
+	roff_section(out, "EXIT STATUS");
+	snprintf(exits, sizeof(exits), "%s.", lab_exit);
+	roff_text(out, exits);
+	fputc('\n', out);
+	roff_see_also(out, "weir(8), weir-host(1), weir-policy(5); scenarios.md has the keys of a\n"
+			   "scenario file, scenario-functions.md what it can expect.\n");
+	return 0;
+}
+
+// ---- scenarios.md
+static const char head[] =
+	"# Scenario files\n"
+	"\n"
+	"Generated from the rows of `control/lab`; do not edit. A scenario is one YAML document:\n"
+	"`weir-lab check FILE` reports every mistake in one pass as `file:line:column: key: "
+	"text`,\n"
+	"`weir-lab run FILE` runs it. [scenario-functions.md](scenario-functions.md) has what "
+	"`record` and\n"
+	"`expect` can say; `conf/lab/first.yaml` shows every kind of key.\n"
+	"\n"
+	"* Units are those of a policy file: `100KB`, `10us`, `40G`, `5m`, `50%`.\n"
+	"* Ranges expand in names: `h[1-3]` is h1, h2, h3. The ends of `between` expand side by "
+	"side.\n"
+	"  `*` stands for any run of characters. A later entry of `hosts` or `switches` adds to "
+	"what\n"
+	"  earlier ones say of the same node.\n"
+	"* Ports of a switch are p1, p2, ... A port takes the settings of the policy's port of the "
+	"same\n"
+	"  name, else of its last port; its speed and cable are the link's, and so is its "
+	"headroom. The\n"
+	"  policy's `fdb`, `routes`, `neighbours`, addresses and number of workers are not used.\n"
+	"* `override` is laid over the policy file key by key: maps merge, anything else replaces, "
+	"`~`\n"
+	"  removes the key. Mistakes are told where they stand.\n"
+	"* `--set a.b[2].c=value` changes the file before it is read; `policy.X` is `override.X`. "
+	"Keys\n"
+	"  that hold a dot are quoted: `--set 'hosts.\"h[1-3]\".nic.cc=none'`.\n"
+	"* Hosts have the addresses 10.0.0.1, 10.0.0.2, ... in the order of the file. Switches "
+	"bridge\n"
+	"  where their links form a tree, and then know every host; else they route by shortest "
+	"paths,\n"
+	"  and flows spread over equal ones.\n"
+	"* Names that a topology gives: hosts h1, h2, ...; star: s1; leaf-spine: leaves l1, ..., "
+	"spines\n"
+	"  s1, ...; clos: ToRs t1, ..., leaves l1, ..., spines s1, ...; ring: s1, .... The ports "
+	"of a\n"
+	"  switch are its hosts first, then the tier below, then the tier above; of a ring: hosts, "
+	"the\n"
+	"  next switch, the one before.\n"
+	"* A fault lasts from `at` for `for`; a reload stays.\n"
+	"* The same file and seed give the same bytes of JSON, CSV and plots.\n"
+	"\n"
+	"| key | value | default | meaning |\n"
+	"| --- | --- | --- | --- |\n";
+
+int page_scenarios(FILE *out, const char *docs)
+{
+	(void)docs;
+	fputs(head, out);
+	schema_print(&sc_root_schema, "", false, out);
+	schema_print(&sc_switch_schema, "switches.NAME.", false, out);
+	schema_print(&sc_host_schema, "hosts.NAME.", false, out);
+	return 0;
+}

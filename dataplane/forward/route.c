@@ -1,0 +1,243 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "dataplane/forward/route.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <string.h>
+
+#include <rte_fib.h>
+#include <rte_fib6.h>
+#include <rte_malloc.h>
+
+static_assert(ROUTE_CACHE_SLOTS == 1 << 10, "route_slot takes ten bits");
+
+enum { NAME_LEN = 32, TBL8_OF_V6 = 13, NH_2B_MAX = (1 << 15) - 1, TBL8_MAX = 1 << 18 };
+
+// How many prefixes a family has, and how many of them are longer than the flat part.
+struct census {
+	uint32_t n, beyond_24;
+};
+
+static struct census census_of(const struct policy_routes *r, uint8_t family)
+{
+	struct census c = {0};
+
+	for (uint32_t i = 0; i < r->n_prefixes; i++) {
+		const struct policy_addr *to = &r->prefixes[i].to;
+
+		if (to->family != family || to->len == 0)
+			continue;
+		c.n++;
+		c.beyond_24 += to->len > 24;
+	}
+	return c;
+}
+
+static bool small_numbers(const struct policy_routes *r, uint32_t n_tbl8)
+{
+	return r->n_groups < NH_2B_MAX && n_tbl8 < NH_2B_MAX;
+}
+
+// ---- IPv4
+
+static struct rte_fib *fib4_make(const char *name, const struct policy_routes *r,
+				 struct census c, bool flat)
+{
+	struct rte_fib_conf conf = {.type = flat ? RTE_FIB_DIR24_8 : RTE_FIB_DUMMY,
+				    .max_routes = (int)c.n + 1};
+	uint32_t n_tbl8 = c.beyond_24 + 1 < TBL8_MAX ? c.beyond_24 + 1 : TBL8_MAX;
+	struct rte_fib *fib;
+
+	if (flat) {
+		conf.dir24_8.nh_sz = small_numbers(r, n_tbl8) ? RTE_FIB_DIR24_8_2B
+							      : RTE_FIB_DIR24_8_4B;
+		conf.dir24_8.num_tbl8 = n_tbl8;
+	}
+	fib = rte_fib_create(name, SOCKET_ID_ANY, &conf);
+	for (uint32_t i = 0; fib != NULL && i < r->n_prefixes; i++) {
+		const struct policy_prefix *p = &r->prefixes[i];
+
+		if (p->to.family != FAMILY_V4 || p->to.len == 0)
+			continue;
+		if (rte_fib_add(fib, be32_get(p->to.ip), p->to.len, p->group + 1) != 0) {
+			rte_fib_free(fib);
+			fib = NULL;
+		}
+	}
+	return fib;
+}
+
+static int make_v4(struct route_table *t, const char *name, const struct policy_routes *r)
+{
+	struct census c = census_of(r, FAMILY_V4);
+	char fib_name[NAME_LEN];
+
+	if (c.n == 0)
+		return 0;
+	snprintf(fib_name, sizeof(fib_name), "%.24s-r4", name);
+	t->flat_v4 = c.n >= ROUTE_FLAT_FROM && !r->compact;
+	if (t->flat_v4)
+		t->v4 = fib4_make(fib_name, r, c, true);
+	if (t->v4 == NULL) {
+		t->flat_v4 = false;
+		t->v4 = fib4_make(fib_name, r, c, false);
+	}
+	return t->v4 == NULL ? -ENOMEM : 0;
+}
+
+// ---- IPv6
+
+static struct rte_fib6 *fib6_make(const char *name, const struct policy_routes *r,
+				  struct census c, bool flat)
+{
+	struct rte_fib6_conf conf = {.type = flat ? RTE_FIB6_TRIE : RTE_FIB6_DUMMY,
+				     .max_routes = (int)c.n + 1};
+	uint64_t n_tbl8 = (uint64_t)c.beyond_24 * TBL8_OF_V6 + 1;
+	struct rte_fib6 *fib;
+
+	if (flat) {
+		conf.trie.num_tbl8 = (uint32_t)(n_tbl8 < TBL8_MAX ? n_tbl8 : TBL8_MAX);
+		conf.trie.nh_sz = small_numbers(r, conf.trie.num_tbl8) ? RTE_FIB6_TRIE_2B
+								       : RTE_FIB6_TRIE_4B;
+	}
+	fib = rte_fib6_create(name, SOCKET_ID_ANY, &conf);
+	for (uint32_t i = 0; fib != NULL && i < r->n_prefixes; i++) {
+		const struct policy_prefix *p = &r->prefixes[i];
+
+		if (p->to.family != FAMILY_V6 || p->to.len == 0)
+			continue;
+		if (rte_fib6_add(fib, p->to.ip, p->to.len, p->group + 1) != 0) {
+			rte_fib6_free(fib);
+			fib = NULL;
+		}
+	}
+	return fib;
+}
+
+static int make_v6(struct route_table *t, const char *name, const struct policy_routes *r)
+{
+	struct census c = census_of(r, FAMILY_V6);
+	char fib_name[NAME_LEN];
+
+	if (c.n == 0)
+		return 0;
+	snprintf(fib_name, sizeof(fib_name), "%.24s-r6", name);
+	t->flat_v6 = c.n >= ROUTE_FLAT_FROM && !r->compact;
+	if (t->flat_v6)
+		t->v6 = fib6_make(fib_name, r, c, true);
+	if (t->v6 == NULL) {
+		t->flat_v6 = false;
+		t->v6 = fib6_make(fib_name, r, c, false);
+	}
+	return t->v6 == NULL ? -ENOMEM : 0;
+}
+
+// ---- the table
+
+// Before any neighbour is known.
+static uint64_t first_adj(const struct policy_nexthop *h)
+{
+	switch ((enum nexthop_kind)h->kind) {
+	case NEXTHOP_GIVEN: return adj_of(ADJ_KNOWN, h->port, h->mac);
+	case NEXTHOP_GATEWAY: return adj_of(ADJ_UNKNOWN, h->port, NULL);
+	case NEXTHOP_LINK: return adj_of(ADJ_LINK, h->port, NULL);
+	case NEXTHOP_SELF: return adj_of(ADJ_SELF, h->port, NULL);
+	}
+	return adj_of(ADJ_NO_ROUTE, 0, NULL);
+}
+
+static void find_defaults(struct route_table *t, const struct policy_routes *r)
+{
+	for (uint32_t i = 0; i < r->n_prefixes; i++) {
+		if (r->prefixes[i].to.len != 0)
+			continue;
+		if (r->prefixes[i].to.family == FAMILY_V4)
+			t->default_v4 = r->prefixes[i].group + 1;
+		else
+			t->default_v6 = r->prefixes[i].group + 1;
+	}
+}
+
+int route_table_create(const char *name, const struct policy *pol, struct route_table **out)
+{
+	const struct policy_routes *r = &pol->routes;
+	struct route_table *t =
+		rte_zmalloc("routes", sizeof(*t) + r->n_nexthops * sizeof(t->adj[0]), 64);
+
+	if (t == NULL)
+		return -ENOMEM;
+	t->groups = r->groups;
+	t->flow_seed = flow_seed(r->ecmp_seed);
+	t->flow_qp = r->ecmp_by == ECMP_5TUPLE_QP;
+	t->n_adj = r->n_nexthops;
+	for (uint32_t i = 0; i < r->n_nexthops; i++)
+		atomic_init(&t->adj[i], first_adj(&r->nexthops[i]));
+	find_defaults(t, r);
+	if (make_v4(t, name, r) != 0 || make_v6(t, name, r) != 0) {
+		route_table_destroy(t);
+		return -ENOMEM;
+	}
+	*out = t;
+	return 0;
+}
+
+void route_table_destroy(struct route_table *t)
+{
+	if (t == NULL)
+		return;
+	rte_fib_free(t->v4);
+	rte_fib6_free(t->v6);
+	rte_free(t);
+}
+
+bool route_table_update(struct route_table *t, const struct policy *pol,
+			const struct neighbours *n, const struct policy_addr *a)
+{
+	bool changed = false;
+
+	for (uint32_t i = 0; i < t->n_adj; i++) {
+		const struct policy_nexthop *h = &pol->routes.nexthops[i];
+		uint64_t adj;
+
+		if (h->kind != NEXTHOP_GATEWAY ||
+		    (a != NULL && !ip_key_same(ip_key_of(a), ip_key_of(&h->addr))))
+			continue;
+		adj = neighbours_lookup(n, h->port, ip_key_of(&h->addr));
+		changed |= adj != route_adj(t, i);
+		atomic_store_explicit(&t->adj[i], adj, memory_order_relaxed);
+	}
+	return changed;
+}
+
+uint32_t route_lookup_v4(const struct route_table *t, uint32_t ip)
+{
+	uint64_t group = 0;
+
+	if (t->v4 != NULL)
+		rte_fib_lookup_bulk(t->v4, &ip, &group, 1);
+	return group != 0 ? (uint32_t)group : t->default_v4;
+}
+
+uint32_t route_lookup_v6(const struct route_table *t, const uint8_t *ip)
+{
+	uint8_t ips[1][RTE_FIB6_IPV6_ADDR_SIZE];
+	uint64_t group = 0;
+
+	memcpy(ips[0], ip, sizeof(ips[0]));
+	if (t->v6 != NULL)
+		rte_fib6_lookup_bulk(t->v6, ips, &group, 1);
+	return group != 0 ? (uint32_t)group : t->default_v6;
+}
+
+void route_cache_renew(struct route_cache *c, uint64_t policy_version, uint32_t neighbours_version)
+{
+	if (c->policy_version == policy_version && c->neighbours_version == neighbours_version &&
+	    c->epoch != 0)
+		return;
+	c->policy_version = policy_version;
+	c->neighbours_version = neighbours_version;
+	if (++c->epoch != 0)
+		return;
+	memset(c->slots, 0, sizeof(c->slots)); // four thousand million changes later
+	c->epoch = 1;
+}

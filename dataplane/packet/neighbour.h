@@ -1,0 +1,34 @@
+// SPDX-License-Identifier: Apache-2.0
+// ARP (RFC 826, RFC 5227) and neighbour solicitations and advertisements (RFC 4861, over Ethernet
+// RFC 2464) as one message: somebody asks who has an address, or says that it has it. Reads and
+// writes whole frames, and believes nothing: lengths, checksum, hop limit and options are checked.
+// Pure; any thread. Whom to answer, and what to keep, is decided elsewhere (control/daemon).
+#pragma once
+
+#include <stdbool.h>
+#include <stdint.h>
+
+enum { NEIGHBOUR_MSG_MAX = 86, NEIGHBOUR_MSG_MIN = 60 };
+
+struct neighbour_msg {
+	uint8_t family; // 4: ARP, 6: neighbour discovery
+	bool request; // asks for target; else: says that `sender` is at sender_mac
+	bool has_mac; // sender_mac is told; always in ARP
+	bool solicited; // answer: somebody had asked (ARP: it is addressed to one station)
+	bool overrides; // answer: replaces what is known (ARP: always)
+	uint8_t sender_mac[6];
+	// Network order, IPv4 in the first four bytes. sender is zero in a probe for duplicates.
+	// The target of an answer is who asked, zero where nobody did: then it goes to all.
+	uint8_t sender[16], target[16];
+	// Where to send it. Zero: everybody who may have the target.
+	uint8_t to_mac[6];
+	// Read: who sent the frame, which is not sender_mac where a proxy answers.
+	uint8_t from_mac[6];
+};
+
+// frame: untagged. False when it is no such message, or is one that must be ignored.
+bool neighbour_parse(const uint8_t *frame, uint32_t len, struct neighbour_msg *out);
+
+// sender_mac, sender and target say it all; writes up to NEIGHBOUR_MSG_MAX bytes and returns how
+// many. What is sent comes from sender_mac, and an advertisement says that a router speaks.
+uint16_t neighbour_build(uint8_t *out, const struct neighbour_msg *m);

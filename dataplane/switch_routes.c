@@ -1,0 +1,221 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "dataplane/switch_routes.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <string.h>
+
+#include <rte_malloc.h>
+
+#include "dataplane/switch_impl.h"
+
+enum { NAME_LEN = 64, RING_FRAMES = 256, RING_ASKS = 1024, RING_COMPACT = 32 };
+
+static_assert(sizeof(struct neighbour_frame) % 4 == 0, "a ring element is whole words");
+static_assert(sizeof(struct neighbour_ask) % 4 == 0, "a ring element is whole words");
+
+// ---- what routing needs beside the policy: made with the first policy that routes
+
+static struct rte_ring *ring(const struct weir_switch *sw, const char *kind, unsigned worker,
+			     unsigned elem, bool compact)
+{
+	unsigned n = elem == sizeof(struct neighbour_ask) ? RING_ASKS : RING_FRAMES;
+	char name[NAME_LEN];
+
+	snprintf(name, sizeof(name), "%.12s-%s%u", sw->policy_mem->name, kind, worker);
+	return rte_ring_create_elem(name, elem, compact ? RING_COMPACT : n, SOCKET_ID_ANY,
+				    RING_F_SP_ENQ | RING_F_SC_DEQ);
+}
+
+static void l3_free(struct worker_l3 *l)
+{
+	if (l == NULL)
+		return;
+	rte_ring_free(l->asks);
+	rte_ring_free(l->punts);
+	rte_ring_free(l->sends);
+	rte_free(l);
+}
+
+static int l3_create(const struct weir_switch *sw, unsigned worker, bool compact,
+		     struct worker_l3 **out)
+{
+	struct worker_l3 *l = rte_zmalloc("l3", sizeof(*l), 64);
+
+	if (l == NULL)
+		return -ENOMEM;
+	l->neighbours = &sw->neighbours;
+	l->asks = ring(sw, "as", worker, sizeof(struct neighbour_ask), compact);
+	l->punts = ring(sw, "pu", worker, sizeof(struct neighbour_frame), compact);
+	l->sends = ring(sw, "se", worker, sizeof(struct neighbour_frame), compact);
+	if (l->asks == NULL || l->punts == NULL || l->sends == NULL) {
+		l3_free(l);
+		return -ENOMEM;
+	}
+	*out = l;
+	return 0;
+}
+
+static int begin_routing(struct weir_switch *sw, bool compact)
+{
+	char name[NAME_LEN];
+	int err = 0;
+
+	if (sw->neighbours.hash != NULL)
+		return 0;
+	snprintf(name, sizeof(name), "%.20s-nb", sw->policy_mem->name);
+	err = neighbours_init(&sw->neighbours, name,
+			      compact ? NEIGHBOURS_COMPACT : NEIGHBOURS_MAX, sw->qsbr);
+	// A worker looks at it once it has a policy that routes.
+	for (unsigned i = 0; err == 0 && i < sw->n_workers; i++)
+		err = l3_create(sw, i, compact, &sw->workers[i]->l3);
+	if (err != 0)
+		routes_destroy(sw);
+	return err == 0 ? 0 : -ENOMEM;
+}
+
+void routes_destroy(struct weir_switch *sw)
+{
+	for (unsigned i = 0; i < sw->n_workers && sw->workers[i] != NULL; i++) {
+		l3_free(sw->workers[i]->l3);
+		sw->workers[i]->l3 = NULL;
+	}
+	neighbours_fini(&sw->neighbours);
+}
+
+// ---- tables
+
+int switch_prepare(struct weir_switch *sw, struct policy *p)
+{
+	char name[NAME_LEN];
+	int err;
+
+	if (!p->routes.any || p->table != NULL)
+		return 0;
+	err = begin_routing(sw, p->routes.compact);
+	if (err != 0)
+		return err;
+	snprintf(name, sizeof(name), "%.12s%u", p->name, sw->n_tables++);
+	return route_table_create(name, p, &p->table);
+}
+
+void switch_unprepare(struct policy *p)
+{
+	route_table_destroy(p->table);
+	p->table = NULL;
+}
+
+static void learn_static(struct weir_switch *sw, const struct policy *p)
+{
+	const struct policy_routes *r = &p->routes;
+
+	for (uint32_t i = 0; i < r->n_neighbours; i++)
+		// Refused only where the table is full; the frames are then dropped and counted.
+		(void)neighbours_set(&sw->neighbours, r->neighbours[i].port, &r->neighbours[i].addr,
+				     r->neighbours[i].mac);
+}
+
+void routes_before_publish(struct weir_switch *sw, struct policy *p)
+{
+	for (unsigned i = 0; i < sw->n_ports; i++)
+		if (p->ports[i].routed)
+			fdb_flush_port(&sw->fdb, (uint8_t)i);
+	if (p->table == NULL && switch_prepare(sw, p) != 0)
+		return;
+	if (p->table == NULL)
+		return;
+	learn_static(sw, p);
+	(void)route_table_update(p->table, p, &sw->neighbours, NULL);
+	neighbours_changed(&sw->neighbours);
+}
+
+void routes_retire(struct weir_switch *sw, struct policy *old, uint64_t token)
+{
+	if (old->table == NULL)
+		return;
+	old->table->token = token;
+	old->table->next = sw->retired_tables;
+	sw->retired_tables = old->table;
+}
+
+void routes_control(struct weir_switch *sw)
+{
+	struct route_table **at = &sw->retired_tables;
+
+	while (*at != NULL) {
+		struct route_table *t = *at;
+
+		if (!switch_grace_over(sw, t->token)) {
+			at = &t->next;
+			continue;
+		}
+		*at = t->next;
+		route_table_destroy(t);
+	}
+}
+
+void routes_free_retired(struct weir_switch *sw)
+{
+	while (sw->retired_tables != NULL) {
+		struct route_table *t = sw->retired_tables;
+
+		sw->retired_tables = t->next;
+		route_table_destroy(t);
+	}
+}
+
+const char *switch_table_kind(const struct weir_switch *sw, uint8_t family)
+{
+	const struct route_table *t = sw->policy_mem->table;
+
+	if (t == NULL)
+		return NULL;
+	return (family == FAMILY_V4 ? t->flat_v4 : t->flat_v6) ? "flat" : "tree";
+}
+
+// ---- neighbours
+
+int switch_set_neighbour(struct weir_switch *sw, uint8_t port, const struct policy_addr *a,
+			 const uint8_t *mac)
+{
+	const struct policy *p = sw->policy_mem;
+	int err;
+
+	if (sw->neighbours.hash == NULL)
+		return -ENOSPC;
+	err = neighbours_set(&sw->neighbours, port, a, mac);
+	if (p->table != NULL)
+		(void)route_table_update(p->table, p, &sw->neighbours, a);
+	neighbours_changed(&sw->neighbours);
+	return err;
+}
+
+bool switch_next_neighbour_frame(struct weir_switch *sw, struct neighbour_frame *out)
+{
+	for (unsigned i = 0; i < sw->n_workers; i++) {
+		struct worker_l3 *l = sw->workers[i]->l3;
+
+		if (l != NULL && rte_ring_sc_dequeue_elem(l->punts, out, sizeof(*out)) == 0)
+			return true;
+	}
+	return false;
+}
+
+bool switch_next_ask(struct weir_switch *sw, struct neighbour_ask *out)
+{
+	for (unsigned i = 0; i < sw->n_workers; i++) {
+		struct worker_l3 *l = sw->workers[i]->l3;
+
+		if (l != NULL && rte_ring_sc_dequeue_elem(l->asks, out, sizeof(*out)) == 0)
+			return true;
+	}
+	return false;
+}
+
+bool switch_send(struct weir_switch *sw, const struct neighbour_frame *f)
+{
+	struct worker_l3 *l = sw->workers[sw->owner[f->port]]->l3;
+
+	return l != NULL && rte_ring_sp_enqueue_elem(l->sends, (void *)(uintptr_t)f,
+						     sizeof(*f)) == 0;
+}

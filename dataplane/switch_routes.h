@@ -1,0 +1,50 @@
+// SPDX-License-Identifier: Apache-2.0
+// Routing as control sees it: route tables are made before a policy is published and go at the end
+// of its grace; neighbours are set one by one; ARP and neighbour discovery that arrived on routed
+// ports are read, and such frames are sent. Who is asked when is control's business
+// (control/daemon/resolver.h). Called by the control thread only.
+#pragma once
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "dataplane/policy.h"
+
+struct weir_switch;
+
+// Makes the route table of a policy that is to be published, if it needs one. -ENOMEM: there is no
+// memory for it; the policy cannot run.
+__attribute__((warn_unused_result)) int switch_prepare(struct weir_switch *sw, struct policy *p);
+// Undoes that for a policy that will not be published after all.
+void switch_unprepare(struct policy *p);
+
+// What a neighbour's frame may be: ARP, or a solicitation or advertisement with a few options.
+enum { NEIGHBOUR_FRAME_MAX = 252 };
+struct neighbour_frame {
+	uint8_t port;
+	uint8_t spare;
+	uint16_t len;
+	uint8_t bytes[NEIGHBOUR_FRAME_MAX]; // untagged
+};
+
+// An address on a port's link that a frame wanted to go to and that is not known.
+struct neighbour_ask {
+	struct policy_addr addr;
+	uint8_t port;
+	uint8_t spare;
+};
+
+// Next frame that arrived, and next address that was wanted, since; false: none.
+bool switch_next_neighbour_frame(struct weir_switch *sw, struct neighbour_frame *out);
+bool switch_next_ask(struct weir_switch *sw, struct neighbour_ask *out);
+
+// Sends a frame by its port, through the queue of its class. False: too many are on their way.
+bool switch_send(struct weir_switch *sw, const struct neighbour_frame *f);
+
+// From now on frames to this address of the port's link have this MAC address; NULL: are dropped.
+// 0, or -ENOSPC.
+int switch_set_neighbour(struct weir_switch *sw, uint8_t port, const struct policy_addr *a,
+			 const uint8_t *mac);
+
+// Flat or tree, for who wants to know (4 and 6); NULL: no table.
+const char *switch_table_kind(const struct weir_switch *sw, uint8_t family);

@@ -1,0 +1,387 @@
+// SPDX-License-Identifier: Apache-2.0
+// Routed ports: longest prefix, ECMP, next hop, TTL, MAC addresses. Runs on the worker that owns
+// the port of arrival; the frames go on as bridged ones do. ARP and neighbour discovery go to
+// control, and what control wants sent comes from it.
+#include <string.h>
+
+#include "dataplane/forward/bridge.h"
+#include "dataplane/forward/route.h"
+#include "dataplane/packet/edit.h"
+#include "dataplane/switch_impl.h"
+
+#define likely(x) __builtin_expect(!!(x), 1)
+
+enum { SEND_BURST = 8, TPID_8021Q = 0x8100 };
+
+// One port's burst on its way through the router.
+struct router {
+	struct worker *w;
+	struct worker_l3 *l3;
+	const struct policy *pol;
+	const struct route_table *table;
+	uint64_t mac; // the router's on this port, as fdb_key
+	unsigned port;
+};
+
+// ---- what control is told
+
+// True: it was not told of this destination within the last tenth of a second.
+static bool ask_due(struct router *r, struct ip_key dst)
+{
+	unsigned at = (unsigned)((dst.lo ^ dst.hi) * 0x9e3779b97f4a7c15u >> 58);
+	bool again = r->l3->asked[at].t_ns != 0 && ip_key_same(r->l3->asked[at].dst, dst) &&
+		     r->w->now_ns - r->l3->asked[at].t_ns < ASK_AGAIN_NS;
+
+	static_assert(ASKED_SLOTS == 1 << 6, "a slot by six bits");
+	if (again)
+		return false;
+	r->l3->asked[at].dst = dst;
+	r->l3->asked[at].t_ns = r->w->now_ns;
+	return true;
+}
+
+static void ask(struct router *r, uint8_t port, const struct policy_addr *a)
+{
+	const struct neighbour_ask rec = {.addr = *a, .port = port};
+
+	// A full ring tells no more than another frame a little later will.
+	(void)rte_ring_sp_enqueue_elem(r->l3->asks, (void *)(uintptr_t)&rec, sizeof(rec));
+}
+
+static struct policy_addr addr_of(const uint8_t *l3, uint8_t kind)
+{
+	struct policy_addr a = {.family = kind == PKT_IPV4 ? FAMILY_V4 : FAMILY_V6};
+
+	a.len = kind == PKT_IPV4 ? 32 : 128;
+	memcpy(a.ip, l3 + (kind == PKT_IPV4 ? 16 : 24), kind == PKT_IPV4 ? 4 : 16);
+	return a;
+}
+
+static uint32_t group_of(const struct router *r, const uint8_t *l3, uint8_t kind)
+{
+	return kind == PKT_IPV4 ? route_lookup_v4(r->table, be32_get(l3 + 16))
+				: route_lookup_v6(r->table, l3 + 24);
+}
+
+// Asks for the next hops of the frame that are not known: of a group for all of them, so that one
+// which has come back takes its share again.
+static void ask_for(struct router *r, const uint8_t *l3, uint8_t kind, struct ip_key dst)
+{
+	struct policy_addr to = addr_of(l3, kind);
+	uint32_t group;
+
+	if (!ask_due(r, dst))
+		return;
+	group = group_of(r, l3, kind);
+	for (uint32_t i = 0; group != 0 && i < r->table->groups[group - 1].n; i++) {
+		uint32_t hop = r->table->groups[group - 1].first + i;
+		const struct policy_nexthop *h = &r->pol->routes.nexthops[hop];
+
+		if (h->kind == NEXTHOP_GATEWAY &&
+		    adj_state(route_adj(r->table, hop)) == ADJ_UNKNOWN)
+			ask(r, h->port, &h->addr);
+		else if (h->kind == NEXTHOP_LINK)
+			ask(r, h->port, &to);
+	}
+}
+
+// Takes the frame in, and shows control what it says. Tags are left out.
+static void punt(struct router *r, const struct frame *f, const struct pkt_info *pkt)
+{
+	const uint8_t *eth = rte_pktmbuf_mtod(f->m, const uint8_t *);
+	struct port_rt *p = worker_port(r->w, r->port);
+	unsigned tags = pkt->l3_off - ETH_HLEN_;
+	struct neighbour_frame rec = {.port = (uint8_t)r->port, .len = (uint16_t)(f->len - tags)};
+
+	ctr_inc(&p->c.neighbour_frames);
+	if (rec.len <= sizeof(rec.bytes) && f->len <= f->m->data_len) {
+		memcpy(rec.bytes, eth, 2 * ETH_ALEN_);
+		memcpy(rec.bytes + 2 * ETH_ALEN_, eth + 2 * ETH_ALEN_ + tags,
+		       rec.len - 2u * ETH_ALEN_);
+	}
+	if (rec.len > sizeof(rec.bytes) || f->len > f->m->data_len ||
+	    rte_ring_sp_enqueue_elem(r->l3->punts, &rec, sizeof(rec)) != 0)
+		ctr_inc(&p->c.neighbour_frames_lost);
+	ctr_inc(&p->c.consumed);
+	rte_pktmbuf_free(f->m);
+}
+
+static bool refuse(struct router *r, struct frame *f, enum drop_reason reason)
+{
+	worker_drop(r->w, r->port, f, reason);
+	return false;
+}
+
+static bool is_neighbour_frame(const struct frame *f, const struct pkt_info *pkt)
+{
+	const uint8_t *eth = rte_pktmbuf_mtod(f->m, const uint8_t *);
+
+	return pkt->ether_type == ETYPE_ARP || is_nd(eth, f->m->data_len, pkt);
+}
+
+// Addressed to a group, to another station, or not IP.
+static bool not_for_router(struct router *r, struct frame *f, const struct pkt_info *pkt, bool ours)
+{
+	if ((ours || pkt->group_dst) && is_neighbour_frame(f, pkt))
+		punt(r, f, pkt);
+	else
+		refuse(r, f, ours && pkt->bad_l3 ? DROP_BAD_L3 : DROP_NOT_FOR_ROUTER);
+	return false;
+}
+
+// ---- the way
+
+static bool usable(const struct router *r, uint64_t adj)
+{
+	enum adj_state s = adj_state(adj);
+
+	return (s == ADJ_KNOWN || s == ADJ_LINK) &&
+	       !atomic_load_explicit(&r->w->sw->want.down[adj_port(adj)], memory_order_relaxed);
+}
+
+// The flow's own next hop cannot take it: another one does, by the same hash, and the flows of the
+// others stay where they are. Where none can, the first choice says why.
+static uint64_t pick_other(const struct router *r, const struct policy_group *g, uint64_t hash,
+			   uint64_t own)
+{
+	uint32_t n = 0, k;
+
+	for (uint32_t i = 0; i < g->n; i++)
+		n += usable(r, route_adj(r->table, g->first + i));
+	if (n == 0)
+		return own;
+	k = flow_pick(flow_end(hash + 1), n);
+	for (uint32_t i = 0; i < g->n; i++) {
+		uint64_t adj = route_adj(r->table, g->first + i);
+
+		if (usable(r, adj) && k-- == 0)
+			return adj;
+	}
+	return own;
+}
+
+static uint64_t pick(struct router *r, const struct frame *f, const struct pkt_info *pkt,
+		     uint32_t group)
+{
+	const struct policy_group *g = &r->table->groups[group];
+	uint64_t hash = flow_hash(r->table->flow_seed, rte_pktmbuf_mtod(f->m, const uint8_t *),
+				  f->m->data_len, pkt, r->table->flow_qp);
+	uint64_t adj = route_adj(r->table, g->first + flow_pick(hash, g->n));
+
+	return likely(usable(r, adj)) ? adj : pick_other(r, g, hash, adj);
+}
+
+static uint64_t find(const struct router *r, const uint8_t *l3, uint8_t kind, struct ip_key dst)
+{
+	uint32_t group = group_of(r, l3, kind);
+	uint64_t adj;
+
+	if (group == 0)
+		return adj_of(ADJ_NO_ROUTE, 0, NULL);
+	if (r->table->groups[group - 1].n > 1)
+		return adj_many(group - 1);
+	adj = route_adj(r->table, r->table->groups[group - 1].first);
+	return adj_state(adj) == ADJ_LINK ? neighbours_lookup(r->l3->neighbours, adj_port(adj), dst)
+					  : adj;
+}
+
+static inline uint64_t adjacency(struct router *r, const uint8_t *l3, uint8_t kind,
+				 struct ip_key dst)
+{
+	struct route_slot *s = route_slot(&r->l3->cache, dst);
+
+	if (likely(s->epoch == r->l3->cache.epoch && ip_key_same(s->dst, dst)))
+		return s->adj;
+	*s = (struct route_slot){.dst = dst, .adj = find(r, l3, kind, dst),
+				 .epoch = r->l3->cache.epoch};
+	return s->adj;
+}
+
+static inline uint64_t resolve_many(struct router *r, const struct frame *f,
+				    const struct pkt_info *pkt, uint64_t adj, struct ip_key dst)
+{
+	const uint8_t *l3 = rte_pktmbuf_mtod(f->m, const uint8_t *) + pkt->l3_off;
+	uint64_t own = pick(r, f, pkt, adj_group(adj));
+
+	if (adj_state(own) == ADJ_LINK)
+		own = neighbours_lookup(r->l3->neighbours, adj_port(own), dst);
+	if (unlikely(adj_state(own) != ADJ_KNOWN))
+		ask_for(r, l3, pkt->kind, dst);
+	return own;
+}
+
+// ---- the frame
+
+// Header and destination hold: *dst is set. Else the reason to drop it.
+static inline enum drop_reason read_header(const uint8_t *l3, uint8_t kind, struct ip_key *dst,
+					   bool *from_station)
+{
+	if (kind == PKT_IPV4) {
+		uint32_t to = be32_get(l3 + 16);
+
+		if (unlikely(!ipv4_csum_holds(l3)))
+			return DROP_BAD_L3;
+		*dst = ip_key_v4(to);
+		*from_station = ipv4_routable(be32_get(l3 + 12));
+		return likely(ipv4_routable(to)) ? N_DROP_REASONS : DROP_MARTIAN;
+	}
+	*dst = ip_key_v6(l3 + 24);
+	*from_station = ipv6_routable(ip_key_v6(l3 + 8));
+	return likely(ipv6_routable(*dst)) ? N_DROP_REASONS : DROP_MARTIAN;
+}
+
+// The one tag a routed port takes is a priority tag, which ends here. False: dropped.
+static bool untag(struct router *r, struct frame *f, const struct pkt_info *pkt)
+{
+	const uint8_t *eth = rte_pktmbuf_mtod(f->m, const uint8_t *);
+	int grown;
+
+	if (pkt->n_tags != 1 || be16_get(eth + 2 * ETH_ALEN_) != TPID_8021Q ||
+	    (pkt->tci & TCI_VID_MASK) != 0)
+		return refuse(r, f, DROP_VLAN_INGRESS);
+	grown = bridge_edit_tag(f->m, TAG_POP, 0, 0);
+	f->len = (uint16_t)(f->len + grown);
+	f->l3_off = ETH_HLEN_;
+	return true;
+}
+
+static inline void leave_by(const struct router *r, struct frame *f, uint64_t adj)
+{
+	const struct policy_port *out = &r->pol->ports[adj_port(adj)];
+	uint8_t *eth = rte_pktmbuf_mtod(f->m, uint8_t *);
+
+	be64_put(eth, adj); // two bytes more than the address, which the next one covers
+	memcpy(eth + ETH_ALEN_, out->mac, ETH_ALEN_);
+	edit_hop(eth + f->l3_off, f->kind);
+	if (unlikely(out->edits) && out->classify.remark_dscp[f->cls] != REMARK_NONE)
+		edit_dscp(eth + f->l3_off, f->kind, out->classify.remark_dscp[f->cls]);
+	f->out_port = adj_port(adj);
+	f->queue = out->classify.class_to_queue[f->cls];
+}
+
+// Of frames for the switch itself only neighbour discovery is its business here.
+static bool to_router(struct router *r, struct frame *f, const struct pkt_info *pkt)
+{
+	if (is_neighbour_frame(f, pkt))
+		punt(r, f, pkt);
+	else
+		refuse(r, f, DROP_TO_ROUTER);
+	return false;
+}
+
+static bool no_way(struct router *r, struct frame *f, uint64_t adj, struct ip_key dst)
+{
+	const uint8_t *l3 = rte_pktmbuf_mtod(f->m, const uint8_t *) + f->l3_off;
+
+	if (adj_state(adj) == ADJ_NO_ROUTE)
+		return refuse(r, f, DROP_NO_ROUTE);
+	ask_for(r, l3, f->kind, dst);
+	return refuse(r, f, DROP_NO_NEIGHBOUR);
+}
+
+static inline bool route_frame(struct router *r, struct frame *f, const struct pkt_info *pkt)
+{
+	const uint8_t *eth = rte_pktmbuf_mtod(f->m, const uint8_t *), *l3 = eth + f->l3_off;
+	bool ours = fdb_key_in_frame(eth, 0) == r->mac, from_station;
+	enum drop_reason reason;
+	struct ip_key dst;
+	uint64_t adj;
+
+	if (unlikely(!ours || f->kind == PKT_OTHER))
+		return not_for_router(r, f, pkt, ours);
+	reason = read_header(l3, f->kind, &dst, &from_station);
+	if (unlikely(reason != N_DROP_REASONS))
+		return refuse(r, f, reason);
+	adj = adjacency(r, l3, f->kind, dst);
+	if (unlikely(adj_state(adj) == ADJ_SELF))
+		return to_router(r, f, pkt);
+	if (unlikely(!from_station))
+		return refuse(r, f, DROP_MARTIAN);
+	if (unlikely(l3[f->kind == PKT_IPV4 ? 8 : 7] <= 1))
+		return refuse(r, f, DROP_TTL_EXPIRED);
+	if (adj_state(adj) == ADJ_MANY)
+		adj = resolve_many(r, f, pkt, adj, dst);
+	if (unlikely(adj_state(adj) != ADJ_KNOWN))
+		return no_way(r, f, adj, dst);
+	if (unlikely(f->len - f->l3_off > (int)r->pol->ports[adj_port(adj)].mtu))
+		return refuse(r, f, DROP_EGRESS_MTU);
+	if (unlikely(pkt->n_tags != 0) && !untag(r, f, pkt))
+		return false;
+	leave_by(r, f, adj);
+	return true;
+}
+
+unsigned route_burst(struct worker *w, struct frame *frames, const struct pkt_info *pkts,
+		     unsigned n)
+{
+	struct router r = {.w = w, .l3 = w->l3, .pol = w->pol, .table = w->pol->table};
+	unsigned kept = 0;
+
+	if (n == 0)
+		return 0;
+	r.port = frames[0].in_port;
+	r.mac = fdb_key(w->pol->ports[r.port].mac, 0);
+	if (r.table != NULL)
+		route_cache_renew(&r.l3->cache, w->policy_version,
+				  atomic_load_explicit(&r.l3->neighbours->version,
+						       memory_order_acquire));
+	for (unsigned i = 0; i < n; i++) {
+		if (unlikely(r.table == NULL)) {
+			refuse(&r, &frames[i], DROP_NO_ROUTE);
+			continue;
+		}
+		if (!route_frame(&r, &frames[i], &pkts[i]))
+			continue;
+		if (kept != i)
+			frames[kept] = frames[i];
+		kept++;
+	}
+	return kept;
+}
+
+// ---- frames of control
+
+// A frame of the switch's own is charged as if it had arrived on the port it leaves by.
+static void send_one(struct worker *w, const struct neighbour_frame *rec)
+{
+	const struct policy_port *pp = &w->pol->ports[rec->port];
+	struct frame f = {.arrival_ns = w->now_ns, .in_port = rec->port, .out_port = rec->port,
+			  .len = rec->len, .kind = PKT_OTHER};
+	struct pkt_info pkt;
+	uint8_t *data;
+
+	ctr_inc(&worker_port(w, rec->port)->c.generated);
+	atomic_thread_fence(memory_order_release); // begun before it ends
+	f.m = rte_pktmbuf_alloc(w->sw->pool);
+	data = f.m == NULL ? NULL : (uint8_t *)rte_pktmbuf_append(f.m, rec->len);
+	if (data == NULL || !parse(rec->bytes, rec->len, &pkt)) {
+		f.cls = pp->classify.default_class;
+		worker_drop(w, rec->port, &f, DROP_NO_MBUF);
+		return;
+	}
+	memcpy(data, rec->bytes, rec->len);
+	f.kind = pkt.kind == PKT_IPV6 ? PKT_IPV6 : PKT_OTHER;
+	f.ecn = f.kind == PKT_OTHER ? ECN_NOT_ECT : pkt.ecn;
+	f.l3_off = pkt.l3_off;
+	f.cls = classify(&pp->classify, &pkt).cls;
+	f.pg = pp->classify.class_to_pg[f.cls];
+	f.queue = pp->classify.class_to_queue[f.cls];
+	f.cells = (uint16_t)cells_of(&w->pol->cell, f.len);
+	if (account_admit(w, &f))
+		egress_enqueue(w, &f, 1);
+}
+
+void route_send(struct worker *w)
+{
+	struct neighbour_frame frames[SEND_BURST];
+	unsigned n = rte_ring_sc_dequeue_burst_elem(w->l3->sends, frames, sizeof(frames[0]),
+						    SEND_BURST, NULL);
+
+	if (n == 0)
+		return;
+	w->busy = true;
+	account_claim(w, n);
+	for (unsigned i = 0; i < n; i++)
+		send_one(w, &frames[i]);
+	account_done(w);
+}

@@ -1,0 +1,427 @@
+// SPDX-License-Identifier: Apache-2.0
+// Whole fabrics from scenario files: the same seed gives the same run, faults act at their
+// instants, a reload takes hold while frames move, losses are told by switch, port, class and time,
+// and every frame is accounted for at every look.
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdio.h>
+#include <unistd.h>
+
+#include <cmocka.h>
+
+#include "tests/lab/fabric/rig.h"
+
+#define US 1000ull
+#define MS 1000000ull
+
+enum { S1, RECEIVER_PORT = 2, RECEIVER = 2 };
+
+static uint64_t digest_of(const char *file, const struct sc_set *sets, uint64_t until_ns,
+			  uint64_t slice_ns)
+{
+	struct rig r;
+	uint64_t h;
+
+	rig_make(&r, file, sets);
+	for (uint64_t t = 0; t < until_ns; t += slice_ns)
+		rig_run(&r, t + slice_ns);
+	h = rig_digest(&r);
+	rig_free(&r);
+	return h;
+}
+
+static struct wire_counts sent_by_port(const struct rig *r, uint32_t sw, uint32_t port)
+{
+	const struct sc_port *p = &r->sc->switches[sw].ports[port];
+
+	return wire_counts(wire_end(r->f->links[p->link].wire, p->side));
+}
+
+static struct wire_counts sent_by_host(const struct rig *r, uint32_t host)
+{
+	const struct sc_link *l = &r->sc->links[r->sc->hosts[host].link];
+
+	return wire_counts(
+		wire_end(r->f->links[r->sc->hosts[host].link].wire, l->end[0].is_switch ? 1 : 0));
+}
+
+// ---- determinism
+static void the_same_seed_gives_the_same_run_in_any_slices(void **state)
+{
+	const struct sc_set other[] = {{"seed", "2"}, {NULL, NULL}};
+	uint64_t first = digest_of("pair.yaml", NULL, 2 * MS, 2 * MS);
+
+	(void)state;
+	assert_true(first == digest_of("pair.yaml", NULL, 2 * MS, 2 * MS));
+	assert_true(first == digest_of("pair.yaml", NULL, 2 * MS, 7 * US) ||
+		    2 * MS % (7 * US) != 0);
+	assert_true(first == digest_of("pair.yaml", NULL, 2 * MS, 10 * US));
+	assert_true(first != digest_of("pair.yaml", other, 2 * MS, 2 * MS));
+}
+
+static void a_routed_fabric_repeats_too_and_its_ecmp_follows_the_seed(void **state)
+{
+	const struct sc_set other[] = {{"switches", "{\"*\": {ecmp_seed: 99}}"}, {NULL, NULL}};
+	uint64_t first = digest_of("ring.yaml", NULL, MS, MS);
+
+	(void)state;
+	assert_true(first == digest_of("ring.yaml", NULL, MS, MS));
+	assert_true(first != digest_of("ring.yaml", other, MS, MS));
+}
+
+// ---- the world
+static void a_bridged_fabric_floods_nothing(void **state)
+{
+	struct rig r;
+
+	(void)state;
+	rig_make(&r, "pair.yaml", NULL);
+	rig_run(&r, MS);
+	assert_int_equal(switch_balance(r.f->switches[S1].sw).replicated, 0);
+	assert_true(nic_stats_now(r.f->hosts[RECEIVER].nic)->cls[3].goodput_bytes > 1000000);
+	rig_free(&r);
+}
+
+// Cells of the ingress pool that the switch has at its start.
+static uint64_t ingress_pool(const struct sc_set *sets)
+{
+	struct rig r;
+	uint64_t cells;
+
+	rig_make(&r, "pair.yaml", sets);
+	cells = switch_pool(r.f->switches[S1].sw, POOL_INGRESS).size;
+	rig_free(&r);
+	return cells;
+}
+
+static void a_port_without_a_link_is_down_and_its_reserves_count(void **state)
+{
+	const struct sc_set fewer[] = {{"switches.s1.ports", "3"}, {NULL, NULL}};
+	struct rig r;
+
+	(void)state;
+	assert_true(ingress_pool(NULL) < ingress_pool(fewer));
+	rig_make(&r, "pair.yaml", NULL);
+	rig_run(&r, 10 * US);
+	assert_int_equal(r.f->switches[S1].policy->n_ports, 4);
+	assert_false(switch_link_up(r.f->switches[S1].sw, 3));
+	assert_true(switch_link_up(r.f->switches[S1].sw, 2));
+	rig_free(&r);
+}
+
+static uint32_t headroom_bytes(const struct rig *r)
+{
+	const struct policy *p = r->f->switches[S1].policy;
+
+	assert_string_equal(p->name, "s1");
+	assert_string_equal(p->ports[1].name, "p2");
+	return p->ports[1].pg[3].xoff_cells * 256;
+}
+
+static void the_policy_runs_with_the_speed_and_cable_of_the_link(void **state)
+{
+	const struct sc_set longer[] = {
+		{"links[0].length", "2km"}, {"links[0].speed", "100G"}, {NULL, NULL}};
+	struct rig r;
+	uint32_t near;
+
+	(void)state;
+	rig_make(&r, "pair.yaml", NULL);
+	assert_int_equal(r.f->switches[S1].policy->ports[1].speed_bps, 40000000000);
+	near = headroom_bytes(&r);
+	rig_free(&r);
+	rig_make(&r, "pair.yaml", longer);
+	assert_int_equal(r.f->switches[S1].policy->ports[1].speed_bps, 100000000000);
+	assert_true(headroom_bytes(&r) > near + 252000); // 2 * 2 km at 100 Gb/s
+	rig_free(&r);
+}
+
+static void every_flow_of_a_routed_fabric_arrives(void **state)
+{
+	struct rig r;
+
+	(void)state;
+	rig_make(&r, "ring.yaml", NULL);
+	assert_true(r.sc->routed);
+	rig_run(&r, 2 * MS);
+	for (uint32_t h = 0; h < r.sc->n_hosts; h++) {
+		const struct nic_stats *s = nic_stats_now(r.f->hosts[h].nic);
+
+		assert_true(s->messages_served >= 7); // one from each other host at least
+		assert_int_equal(s->retransmissions, 0);
+	}
+	rig_free(&r);
+}
+
+static void connections_can_be_made_on_the_wire(void **state)
+{
+	const struct sc_set cm[] = {{"connect", "cm"}, {NULL, NULL}};
+	struct rig r;
+
+	(void)state;
+	rig_make(&r, "ring.yaml", cm);
+	rig_run(&r, 2 * MS);
+	assert_true(nic_stats_now(r.f->hosts[0].nic)->connections_accepted > 0);
+	assert_true(nic_stats_now(r.f->hosts[0].nic)->messages_served > 0);
+	rig_free(&r);
+}
+
+// ---- faults
+static void a_storm_pauses_from_its_first_to_its_last_instant(void **state)
+{
+	const struct sc_set storm[] = {{"faults[0]",
+					"{at: 500us, host: h3, pause_storm: {class: 3, "
+					"for: 300us}}"},
+				       {NULL, NULL}};
+	const struct pfc_rx_state *rx;
+	struct rig r;
+	uint64_t sent;
+
+	(void)state;
+	rig_make(&r, "pair.yaml", storm);
+	rx = switch_pfc_rx(r.f->switches[S1].sw, RECEIVER_PORT);
+	rig_run(&r, 500 * US - 1);
+	sent = nic_stats_now(r.f->hosts[RECEIVER].nic)->tx_frames;
+	assert_int_equal(ctr_get(&rx->stats[3].frames), 0);
+	// A 64 B frame and its overhead take 17 ns at 40 Gb/s, the cable 26.
+	rig_run(&r, 500 * US + 18 + 26 + 17);
+	assert_int_equal(ctr_get(&rx->stats[3].frames), 1);
+	assert_true(nic_stats_now(r.f->hosts[RECEIVER].nic)->tx_frames > sent);
+	assert_true(switch_queue_paused(r.f->switches[S1].sw, RECEIVER_PORT, 3));
+	rig_run(&r, 800 * US - 1);
+	assert_true(switch_queue_paused(r.f->switches[S1].sw, RECEIVER_PORT, 3));
+	rig_run(&r, 801 * US);
+	assert_false(switch_queue_paused(r.f->switches[S1].sw, RECEIVER_PORT, 3));
+	assert_int_equal(r.f->first_loss.count, 0);
+	rig_free(&r);
+}
+
+static void a_cut_link_loses_frames_from_the_cut_to_the_repair(void **state)
+{
+	const struct sc_set cut[] = {
+		{"faults[0]", "{at: 400us, link: h1, link_down: {for: 100us}}"}, {NULL, NULL}};
+	struct rig r;
+	uint64_t delivered;
+
+	(void)state;
+	rig_make(&r, "pair.yaml", cut);
+	rig_run(&r, 400 * US - 1);
+	assert_int_equal(sent_by_host(&r, 0).lost[WIRE_LOST_CUT], 0);
+	assert_true(switch_link_up(r.f->switches[S1].sw, 0));
+	rig_run(&r, 400 * US);
+	delivered = sent_by_host(&r, 0).delivered;
+	assert_false(switch_link_up(r.f->switches[S1].sw, 0)); // seen at once
+	rig_run(&r, 500 * US - 1);
+	assert_true(sent_by_host(&r, 0).lost[WIRE_LOST_CUT] > 0);
+	assert_int_equal(sent_by_host(&r, 0).delivered, delivered);
+	rig_run(&r, 500 * US);
+	assert_true(switch_link_up(r.f->switches[S1].sw, 0));
+	rig_run(&r, 4 * MS);
+	assert_true(sent_by_host(&r, 0).delivered > delivered);
+	assert_int_equal(r.f->first_loss.count, 0); // a link's business, no lossless drop
+	rig_free(&r);
+}
+
+static void a_lossy_direction_loses_only_what_leaves_there(void **state)
+{
+	const struct sc_set lossy[] = {{"faults[0]", "{at: 100us, from: s1.p3, link_lossy: "
+						     "{every_nth: 100, longer_than: 500B}}"},
+				       {NULL, NULL}};
+	struct rig r;
+
+	(void)state;
+	rig_make(&r, "pair.yaml", lossy);
+	rig_run(&r, 100 * US - 1);
+	assert_int_equal(sent_by_port(&r, S1, 2).lost[WIRE_LOST_FAULT], 0);
+	rig_run(&r, 2 * MS);
+	assert_true(sent_by_port(&r, S1, 2).lost[WIRE_LOST_FAULT] > 5);
+	assert_int_equal(sent_by_host(&r, RECEIVER).lost[WIRE_LOST_FAULT], 0);
+	assert_true(nic_stats_now(r.f->hosts[0].nic)->retransmissions > 0);
+	rig_free(&r);
+}
+
+static void a_lossy_link_loses_both_ways_by_chance(void **state)
+{
+	const struct sc_set lossy[] = {
+		{"faults[0]", "{at: 0us, link: s1.p3, link_lossy: {rate: 10%}}"}, {NULL, NULL}};
+	struct rig r;
+
+	(void)state;
+	rig_make(&r, "pair.yaml", lossy);
+	rig_run(&r, 2 * MS);
+	assert_true(sent_by_port(&r, S1, 2).lost[WIRE_LOST_FAULT] > 0);
+	assert_true(sent_by_host(&r, RECEIVER).lost[WIRE_LOST_FAULT] > 0);
+	rig_free(&r);
+}
+
+static void a_slow_link_is_slow_meanwhile_and_then_as_before(void **state)
+{
+	const struct sc_set slow[] = {{"faults[0]",
+				       "{at: 100us, link: s1.p3, link_slow: {speed: 1G, "
+				       "for: 400us}}"},
+				      {NULL, NULL}};
+	struct rig r;
+	uint64_t before, slowed, after;
+
+	(void)state;
+	rig_make(&r, "pair.yaml", slow);
+	rig_run(&r, 100 * US - 1);
+	before = sent_by_port(&r, S1, 2).bytes;
+	rig_run(&r, 500 * US - 1);
+	slowed = sent_by_port(&r, S1, 2).bytes - before;
+	rig_run(&r, 900 * US - 1);
+	after = sent_by_port(&r, S1, 2).bytes - before - slowed;
+	assert_in_range(slowed, 45000, 51100); // 400 us at 1 Gb/s, less gaps
+	assert_true(after > 5 * slowed);
+	rig_free(&r);
+}
+
+static void a_slow_receiver_pauses_the_switch_until_it_is_well(void **state)
+{
+	const struct sc_set slow[] = {{"faults[0]",
+				       "{at: 0us, host: h3, slow_receiver: {rate: 2G, for: "
+				       "500us}}"},
+				      {NULL, NULL}};
+	const struct pfc_rx_state *rx;
+	uint64_t good;
+	struct rig r;
+
+	(void)state;
+	rig_make(&r, "pair.yaml", slow);
+	rx = switch_pfc_rx(r.f->switches[S1].sw, RECEIVER_PORT);
+	assert_int_equal(fabric_run_until(r.f, 500 * US - 1), 0);
+	assert_true(ctr_get(&rx->stats[3].frames) > 0);
+	good = nic_stats_now(r.f->hosts[RECEIVER].nic)->cls[3].goodput_bytes;
+	assert_true(good < 140000); // 500 us at 2 Gb/s: 125 kB
+	rig_run(&r, 2 * MS);
+	assert_true(nic_stats_now(r.f->hosts[RECEIVER].nic)->cls[3].goodput_bytes > 10 * good);
+	rig_free(&r);
+}
+
+static void tx_off_stops_a_queue_and_its_end_starts_it(void **state)
+{
+	const struct sc_set off[] = {{"faults[0]",
+				      "{at: 200us, port: s1.p3, tx_off: {class: 3, for: "
+				      "100us}}"},
+				     {NULL, NULL}};
+	struct rig r;
+	uint64_t sent;
+
+	(void)state;
+	rig_make(&r, "pair.yaml", off);
+	rig_run(&r, 201 * US);
+	sent = ctr_get(&switch_queue_counters(r.f->switches[S1].sw, 2, 3)->tx_packets);
+	rig_run(&r, 300 * US - 1);
+	assert_int_equal(ctr_get(&switch_queue_counters(r.f->switches[S1].sw, 2, 3)->tx_packets),
+			 sent);
+	rig_run(&r, 302 * US);
+	assert_true(ctr_get(&switch_queue_counters(r.f->switches[S1].sw, 2, 3)->tx_packets) > sent);
+	rig_free(&r);
+}
+
+static void a_deaf_host_overruns_the_headroom_and_the_drop_is_told_exactly(void **state)
+{
+	const struct sc_set deaf[] = {{"hosts", "{\"h[1-3]\": {nic: {cc: none, deaf: on}}}"},
+				      {"faults[0]", "{at: 100us, port: s1.p3, tx_off: {}}"},
+				      {"policy.switch.buffer.size", "1MB"},
+				      {NULL, NULL}};
+	struct rig r;
+
+	(void)state;
+	rig_make(&r, "pair.yaml", deaf);
+	rig_run(&r, 100 * US);
+	assert_false(r.f->first_loss.seen);
+	rig_run(&r, 2 * MS);
+	assert_true(r.f->first_loss.seen);
+	assert_int_equal(r.f->first_loss.sw, S1);
+	assert_true(r.f->first_loss.port < 2);
+	assert_int_equal(r.f->first_loss.cls, 3);
+	// Two ports at 40 Gb/s have filled what 1 MB leaves to them, and fill it twice as fast now.
+	assert_in_range(r.f->first_loss.t_ns, 100 * US, 130 * US);
+	assert_true(rig_drops(&r, S1, DROP_HEADROOM) > 0);
+	rig_free(&r);
+}
+
+// ---- reload
+static void a_reload_takes_hold_while_frames_move(void **state)
+{
+	const struct sc_set reload[] = {
+		{"hosts", "{\"h[1-3]\": {nic: {cc: none}}}"},
+		{"policy.profiles.roce.classes.3.wred", "~"},
+		{"faults[0]",
+		 "{at: 500us, switch: s1, reload: {override: {profiles: {roce: {classes: {3: "
+		 "{wred: {ecn: on, kmin: 5KB, kmax: 200KB, pmax: 1%}}}}}}}}"},
+		{"faults[1]",
+		 "{at: 501us, switch: s1, reload: {override: {profiles: {roce: {classes: {3: "
+		 "{wred: {ecn: on, kmin: 6KB, kmax: 200KB, pmax: 1%}}}}}}}}"},
+		{NULL, NULL}};
+	const struct queue_counters *q;
+	uint64_t packets;
+	struct rig r;
+
+	(void)state;
+	rig_make(&r, "pair.yaml", reload);
+	q = switch_queue_counters(r.f->switches[S1].sw, 2, 3);
+	rig_run(&r, 500 * US - 1);
+	assert_int_equal(ctr_get(&q->ecn_marked), 0);
+	assert_true(gauge_get(&q->length_bytes) > 200000);
+	packets = ctr_get(&q->tx_packets);
+	rig_run(&r, 600 * US);
+	assert_true(ctr_get(&q->ecn_marked) > 300); // every frame: the queue is beyond kmax
+	assert_true(ctr_get(&q->tx_packets) > packets);
+	assert_int_equal(r.f->first_loss.count, 0);
+	rig_run(&r, 3 * MS);
+	assert_null(r.f->switches[S1].retired); // nobody reads the old ones any more
+	assert_int_equal(switch_policy(r.f->switches[S1].sw)->version, 3);
+	rig_free(&r);
+}
+
+// ---- routes
+static void a_loop_that_the_file_asks_for_wears_the_frames_out(void **state)
+{
+	const struct sc_set loop[] = {
+		{"flows", "[{from: h1, to: h5, class: 3, size: 20KB, count: 1}]"},
+		{"switches",
+		 "{s1: {routes: [{to: h5, via: p3}]}, s2: {routes: [{to: h5, via: p4}]}}"},
+		{NULL, NULL}};
+	uint64_t expired;
+	struct rig r;
+
+	(void)state;
+	rig_make(&r, "ring.yaml", loop);
+	rig_run(&r, 500 * US);
+	expired = rig_drops(&r, 0, DROP_TTL_EXPIRED) + rig_drops(&r, 1, DROP_TTL_EXPIRED);
+	assert_true(expired > 0);
+	assert_int_equal(nic_stats_now(r.f->hosts[4].nic)->messages_served, 0);
+	rig_free(&r);
+}
+
+int main(int argc, char **argv)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(the_same_seed_gives_the_same_run_in_any_slices),
+		cmocka_unit_test(a_routed_fabric_repeats_too_and_its_ecmp_follows_the_seed),
+		cmocka_unit_test(a_bridged_fabric_floods_nothing),
+		cmocka_unit_test(a_port_without_a_link_is_down_and_its_reserves_count),
+		cmocka_unit_test(the_policy_runs_with_the_speed_and_cable_of_the_link),
+		cmocka_unit_test(every_flow_of_a_routed_fabric_arrives),
+		cmocka_unit_test(connections_can_be_made_on_the_wire),
+		cmocka_unit_test(a_storm_pauses_from_its_first_to_its_last_instant),
+		cmocka_unit_test(a_cut_link_loses_frames_from_the_cut_to_the_repair),
+		cmocka_unit_test(a_lossy_direction_loses_only_what_leaves_there),
+		cmocka_unit_test(a_lossy_link_loses_both_ways_by_chance),
+		cmocka_unit_test(a_slow_link_is_slow_meanwhile_and_then_as_before),
+		cmocka_unit_test(a_slow_receiver_pauses_the_switch_until_it_is_well),
+		cmocka_unit_test(tx_off_stops_a_queue_and_its_end_starts_it),
+		cmocka_unit_test(a_deaf_host_overruns_the_headroom_and_the_drop_is_told_exactly),
+		cmocka_unit_test(a_reload_takes_hold_while_frames_move),
+		cmocka_unit_test(a_loop_that_the_file_asks_for_wears_the_frames_out),
+	};
+	char dir[4096];
+
+	snprintf(dir, sizeof(dir), "%s/tests/lab/fabric", argc > 1 ? argv[1] : ".");
+	if (chdir(dir) != 0)
+		return 1;
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}

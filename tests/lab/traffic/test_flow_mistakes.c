@@ -1,0 +1,218 @@
+// SPDX-License-Identifier: Apache-2.0
+// What is wrong with `flows:` is told in one pass, at its place, before anything runs.
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <unistd.h>
+
+#include <cmocka.h>
+
+#include "world.h"
+
+static const char *root;
+
+// The item of the list stands in line 6, its first key in column 5.
+static const struct {
+	const char *flow, *says;
+} rows[] = {
+	{"{from: h1, to: h9}",
+	 "6:20: flows[0].to: there is no host h9: did you mean h1?\n"},
+	{"{from: \"x*\", to: h2}",
+	 "6:12: flows[0].from: no host is named x*: there are h1, h2, h3, h4\n"},
+	{"{from: h1}",
+	 "6:5: flows[0]: h1 would send to itself only: name another host in `to`\n"},
+	{"{to: h1}",
+	 "6:5: flows[0].from: is required\n"},
+	{"{from: h1, to: h1}",
+	 "6:5: flows[0].to: h1 would send to itself only: name another host in `to`\n"},
+	{"{from: \"h[1-2]\", to: \"h[1-2]\"}",
+	 "(runs)\n"},
+	{"{from: \"h[1-2]\", to: h3, pairs: on}",
+	 "6:37: flows[0].pairs: 2 hosts in `from` cannot be paired with 1 in `to`\n"},
+	{"{from: h1, to: h2, clas: 3}",
+	 "6:24: flows[0].clas: unknown key: did you mean class?\n"},
+	{"{from: h1, to: h2, class: 8}",
+	 "6:31: flows[0].class: 8 is above the maximum 7\n"},
+	{"{from: h1, to: h2, class: 5}",
+	 "(runs)\n"
+	 "test:6:31: warning: flows[0].class: its frames carry DSCP 40, which s1 "
+	 "takes for class 0\n"},
+	{"{from: h1, to: h2, depth: 129, size: 64KB}",
+	 "6:31: flows[0].depth: 129 is above the maximum 128\n"},
+	{"{from: h1, to: h2, size: 0}",
+	 "6:30: flows[0].size: 0: a message has 1 B to 1 GiB\n"},
+	{"{from: h1, to: h2, size: 2GB}",
+	 "6:30: flows[0].size: 2GB: a message has 1 B to 1 GiB\n"},
+	{"{from: h1, to: h2, size: 64XB}",
+	 "6:30: flows[0].size: \"64XB\": expected a size such as 150KB (B KB MB GB "
+	 "KiB MiB GiB)\n"},
+	{"{from: h1, to: h2, size: websurch}",
+	 "6:30: flows[0].size: \"websurch\" is neither a size such as 64KB, nor "
+	 "unlimited, nor a distribution: there is no /tmp/sizes/websurch.cdf\n"},
+	{"{from: h1, to: h2, size: missing.cdf}",
+	 "6:30: flows[0].size: /tmp/missing.cdf: cannot read: No such file or "
+	 "directory\n"},
+	{"{from: h1, to: h2, size: /proc/self/mem/x.cdf}",
+	 "6:30: flows[0].size: /proc/self/mem/x.cdf: cannot read: Not a directory\n"},
+	{"{from: h1, to: h2, size: ./}",
+	 "6:30: flows[0].size: /tmp/./: cannot read: Is a directory\n"},
+	{"{from: h1, to: h2, count: 5, depth: 2, interval: 1us}",
+	 "6:31: flows[0].count: says nothing of an endless stream: give a size\n"
+	 "6:41: flows[0].depth: says nothing of an endless stream: give a size\n"
+	 "6:54: flows[0].interval: says nothing of an endless stream: give a size\n"},
+	{"{from: h1, to: h2, size: 1KB, load: 30%, fan: 2, request: 5, think: 1us, "
+	 "idle: 2}",
+	 "6:41: flows[0].load: is for poisson, request and storage: leave it out of "
+	 "pattern each\n"
+	 "6:51: flows[0].fan: is for incast: leave it out of pattern each\n"
+	 "6:63: flows[0].request: is for request: leave it out of pattern each\n"
+	 "6:73: flows[0].think: is for request and storage: leave it out of pattern "
+	 "each\n"
+	 "6:84: flows[0].idle: is for poisson, request and storage: leave it out of "
+	 "pattern each\n"},
+	{"{from: h1, to: h2, start: 5us, stop: 5us}",
+	 "6:42: flows[0].stop: is not after start\n"},
+	{"{from: h1, to: h2, mtu: 1441}",
+	 "test:6:29: flows[0].mtu: packets of 1441 B need an IP MTU of 1501, and "
+	 "s1.p1 has 1500: at most 1440 B fit\n"},
+	{"{from: h1, to: h2, mtu: 5000}",
+	 "6:29: flows[0].mtu: 5000 is above the maximum 4096B\n"},
+	{"{from: h1, to: h2, rate: 5%}",
+	 "6:30: flows[0].rate: \"5%\": expected a rate such as 40G (bps K M G), or "
+	 "line\n"},
+	{"{pattern: poisson, from: h1, to: h2}",
+	 "6:5: flows[0].size: pattern poisson needs a size, or a distribution such as "
+	 "websearch\n"
+	 "6:5: flows[0].load: pattern poisson needs a load such as 30%\n"},
+	{"{pattern: poisson, from: h1, to: h2, size: 1KB, load: 101%}",
+	 "6:59: flows[0].load: 101% is above the maximum 100%\n"},
+	{"{pattern: poisson, from: h1, to: h2, size: 1KB, load: 0%}",
+	 "6:59: flows[0].load: 0% is below the minimum 0.0001%\n"},
+	{"{pattern: poisson, from: h1, to: h2, size: 1KB, load: 10%, depth: 3, qps: "
+	 "2, interval: 1us}",
+	 "6:71: flows[0].depth: is for each, request and storage: leave it out of "
+	 "pattern poisson\n"
+	 "6:79: flows[0].qps: is as many as there are messages under way: leave it "
+	 "out of pattern poisson\n"
+	 "6:92: flows[0].interval: is for each, incast and all-to-all: leave it out "
+	 "of pattern poisson\n"},
+	{"{pattern: request, from: h1, to: h2, size: 1KB, op: read}",
+	 "6:57: flows[0].op: an answer is a send or a write\n"},
+	{"{pattern: request, from: h1, to: h2, size: 1KB, load: 10%, depth: 3}",
+	 "6:71: flows[0].depth: is of a closed loop: leave out `load` or `depth`\n"},
+	{"{pattern: storage, from: h1, to: h2, op: send}",
+	 "6:5: flows[0].size: pattern storage needs a size, or a distribution such as "
+	 "websearch\n"
+	 "6:46: flows[0].op: is chosen by size: leave it out of pattern storage\n"},
+	{"{pattern: storage, from: h1, to: h2, size: 1KB, storage: {small: 64KB, "
+	 "large: 4KB, credits: 0}}",
+	 "6:62: flows[0].storage: small is above large\n"
+	 "6:97: flows[0].storage.credits: 0 is below the minimum 1\n"},
+	{"{from: h1, to: h2, storage: {reads: 5%}}",
+	 "6:33: flows[0].storage: is for storage: leave it out of pattern each\n"},
+	{"{pattern: incast, from: \"h[1-2]\", to: h3, size: 1KB, fan: 3}",
+	 "6:63: flows[0].fan: 3 of 2 hosts cannot be drawn\n"},
+	{"{pattern: incats, from: h1, to: h2}",
+	 "6:15: flows[0].pattern: \"incats\": did you mean incast?\n"},
+	{"{name: a, from: h1, to: h2}\n"
+	 "  - {name: a, from: h1, to: h2}",
+	 "7:12: flows[1].name: two flows are called a\n"},
+	{"{name: f2, from: h1, to: h2}\n"
+	 "  - {from: h1, to: h2}",
+	 "6:12: flows[0].name: two flows are called f2\n"},
+	{"{from: h1, to: [h2, h3], qps: 1024}\n"
+	 "  - {from: h1, to: [h2, h4], qps: 1024}\n"
+	 "  - {from: h3, to: h1}",
+	 "4:18: h1: its flows need 4097 connections, and a NIC has at most 4096\n"},
+	{"{pattern: poisson, from: h1, to: h2, size: 1KB, load: 10%, qps: 2}",
+	 "6:69: flows[0].qps: is as many as there are messages under way: leave it "
+	 "out of pattern poisson\n"},
+	{"{pattern: all-to-all, from: \"h*\", pairs: on, storage: off}",
+	 "6:46: flows[0].pairs: is for each: leave it out of pattern all-to-all\n"
+	 "6:59: flows[0].storage: expected a map of reads, small, large, chunk, "
+	 "credits, request, reply, found a single value\n"
+	 "6:59: flows[0].storage: is for storage: leave it out of pattern all-to-all\n"},
+	{"{from: h1, to: h2, size: [1, 2]}",
+	 "6:30: flows[0].size: expected a single value, found a list\n"},
+};
+
+static void mistakes_of_flows_are_told_at_their_place(void **state)
+{
+	(void)state;
+	for (unsigned i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
+		char yaml[1024], *got;
+
+		snprintf(yaml, sizeof(yaml),
+			 "topology: {star: {hosts: 4, speed: 10G}}\nflows:\n  - %s\n",
+			 rows[i].flow);
+		got = world_mistakes(root, yaml);
+		assert_string_equal(got, rows[i].says);
+		free(got);
+	}
+}
+
+static void a_distribution_that_is_wrong_is_told_with_its_own_line(void **state)
+{
+	char path[] = "/tmp/weir-sizes-XXXXXX", yaml[512], *got, want[512];
+	FILE *f = fdopen(mkstemp(path), "w");
+
+	(void)state;
+	assert_non_null(f);
+	fputs("# sizes\n1000 0.5\n900 1\n", f);
+	fclose(f);
+	snprintf(yaml, sizeof(yaml), "topology: {star: {hosts: 4, speed: 10G}}\nflows:\n"
+		 "  - {pattern: poisson, from: h1, to: h2, load: 1%%, size: %s}\n", path);
+	got = world_mistakes(root, yaml);
+	unlink(path);
+	snprintf(want, sizeof(want), "3:1: sizes must rise from line to line\n");
+	assert_string_equal(got, want);
+	free(got);
+}
+
+static void hosts_without_a_way_between_them_cannot_talk(void **state)
+{
+	char *got = world_mistakes(
+		root, "switches: {s1: {ports: 2}, s2: {ports: 2}}\n"
+		      "hosts: {\"h[1-4]\": {}}\n"
+		      "links:\n"
+		      "  - {between: [\"h[1-2]\", \"s1.p[1-2]\"], speed: 10G}\n"
+		      "  - {between: [\"h[3-4]\", \"s2.p[1-2]\"], speed: 10G}\n"
+		      "flows:\n  - {from: h1, to: h2}\n  - {from: h1, to: [h2, h3]}\n");
+
+	(void)state;
+	assert_string_equal(got,
+			    "11:5: flows[1]: h1 cannot reach h3: no way of links joins them\n");
+	free(got);
+}
+
+static void some_things_cannot_be_had_on_the_wire(void **state)
+{
+	char *got = world_mistakes(root, "connect: cm\ntopology: {star: {hosts: 4, speed: 10G}}\n"
+					 "flows:\n"
+					 "  - {from: h1, to: h2, mtu: 1000}\n"
+					 "  - {pattern: request, from: h1, to: h2, size: 5}\n");
+
+	(void)state;
+	assert_string_equal(got,
+			    "7:29: flows[0].mtu: on the wire a path MTU is 256, 512, 1024, 2048 "
+			    "or 4096: leave out `connect: cm` for others\n"
+			    "8:15: flows[1].pattern: request needs connections out of band: leave "
+			    "out `connect: cm`\n");
+	free(got);
+}
+
+int main(int argc, char **argv)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(mistakes_of_flows_are_told_at_their_place),
+		cmocka_unit_test(a_distribution_that_is_wrong_is_told_with_its_own_line),
+		cmocka_unit_test(hosts_without_a_way_between_them_cannot_talk),
+		cmocka_unit_test(some_things_cannot_be_had_on_the_wire),
+	};
+
+	root = argc > 1 ? argv[1] : ".";
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}

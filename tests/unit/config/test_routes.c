@@ -1,0 +1,265 @@
+// SPDX-License-Identifier: Apache-2.0
+// Routes from the file, or from a program, to the lists of the policy.
+#include <arpa/inet.h>
+#include <errno.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#include "control/config/config.h"
+#include "control/config/routes.h"
+
+static struct config *parsed(const char *text)
+{
+	struct config *c = NULL;
+	struct diags d = {0};
+	int err = config_parse("t", text, strlen(text), &c, &d);
+
+	for (unsigned i = 0; i < d.n; i++)
+		print_message("%s\n", d.lines[i]);
+	assert_int_equal(err, 0);
+	diags_fini(&d);
+	return c;
+}
+
+static struct policy *compiled(const struct config *c)
+{
+	struct policy *p = NULL;
+	struct diags d = {0};
+
+	assert_int_equal(config_compile(c, NULL, &p, &d), 0);
+	diags_fini(&d);
+	return p;
+}
+
+static struct policy_addr addr(const char *text, uint8_t len)
+{
+	bool v6 = strchr(text, ':') != NULL;
+	struct policy_addr a = {.family = v6 ? FAMILY_V6 : FAMILY_V4, .len = len};
+
+	assert_int_equal(inet_pton(v6 ? AF_INET6 : AF_INET, text, a.ip), 1);
+	return a;
+}
+
+// "10.0.1.2@p1 ..." as the next hops of a prefix; "link@", "self@", "given@" for the other kinds.
+static const char *hops_to(const struct policy *p, const char *prefix, uint8_t len)
+{
+	static const char *const kinds[] = {[NEXTHOP_GIVEN] = "given", [NEXTHOP_LINK] = "link",
+					    [NEXTHOP_SELF] = "self"};
+	struct policy_addr to = addr(prefix, len);
+	static char out[512];
+	size_t n = 0;
+
+	out[0] = '\0';
+	for (uint32_t i = 0; i < p->routes.n_prefixes; i++) {
+		const struct policy_group *g = &p->routes.groups[p->routes.prefixes[i].group];
+
+		if (memcmp(&p->routes.prefixes[i].to, &to, sizeof(to)) != 0)
+			continue;
+		for (uint32_t k = 0; k < g->n; k++) {
+			const struct policy_nexthop *h = &p->routes.nexthops[g->first + k];
+			char ip[INET6_ADDRSTRLEN];
+
+			inet_ntop(h->addr.family == FAMILY_V6 ? AF_INET6 : AF_INET, h->addr.ip, ip,
+				  sizeof(ip));
+			n += (size_t)snprintf(out + n, sizeof(out) - n, "%s%s@%s", n ? " " : "",
+					      h->kind == NEXTHOP_GATEWAY ? ip : kinds[h->kind],
+					      p->ports[h->port].name);
+		}
+	}
+	return out;
+}
+
+static const char file[] =
+	"switch: {name: one}\n"
+	"ports:\n"
+	"  - {name: p1, device: \"xdp:e1\", speed: 1G, ip: [10.0.1.1/24, \"fd00:1::1/64\"]}\n"
+	"  - {name: p2, device: \"xdp:e2\", speed: 1G, ip: [10.0.1.129/25, 10.0.2.0/31]}\n"
+	"  - {name: \"p[3-4]\", device: \"xdp:e[3-4]\", speed: 1G, ip: \"10.0.[3-4].1/32\"}\n"
+	"  - {name: p5, device: \"xdp:e5\", speed: 1G}\n"
+	"routes:\n"
+	"  - {to: default, via: 10.0.1.2}\n"
+	"  - {to: \"default\", via: \"fd00:1::2\"}\n"
+	"  - {to: 10.9.0.0/16, via: [10.0.1.2, 10.0.1.130, 10.0.2.1]}\n"
+	"  - {to: 10.8.0.0/16, via: [10.0.1.2, 10.0.1.130, 10.0.2.1]}\n"
+	"  - {to: 10.7.0.1, via: p2}\n"
+	"  - {to: 10.6.0.0/16, via: 192.0.2.1}\n"
+	"neighbours:\n"
+	"  - {ip: 192.0.2.1, mac: \"02:00:00:00:00:09\", port: p3}\n"
+	"  - {ip: 10.0.1.131, mac: \"02:00:00:00:00:0a\"}\n";
+
+static void a_file_becomes_prefixes_and_next_hops(void **state)
+{
+	static const struct {
+		const char *prefix;
+		uint8_t len;
+		const char *hops;
+	} rows[] = {
+		{"0.0.0.0", 0, "10.0.1.2@p1"},
+		{"::", 0, "fd00:1::2@p1"},
+		{"10.9.0.0", 16, "10.0.1.2@p1 10.0.1.130@p2 10.0.2.1@p2"}, // longest subnet decides
+		{"10.7.0.1", 32, "link@p2"},
+		{"10.6.0.0", 16, "192.0.2.1@p3"},
+		{"10.0.1.0", 24, "link@p1"},
+		{"10.0.1.128", 25, "link@p2"},
+		{"10.0.1.1", 32, "self@p1"},
+		{"10.0.1.0", 32, "self@p1"},
+		{"10.0.1.255", 32, "self@p1"}, // both subnets end there: once
+		{"10.0.1.128", 32, "self@p2"},
+		{"fd00:1::", 64, "link@p1"},
+		{"fd00:1::1", 128, "self@p1"},
+		{"fd00:1::", 128, "self@p1"}, // any router of the subnet
+		{"fd00:1::ffff:ffff:ffff:ffff", 128, ""}, // a station as others
+		{"10.0.2.0", 31, "link@p2"},
+		{"10.0.2.0", 32, "self@p2"}, // of two stations neither means all
+		{"10.0.2.1", 32, ""},
+		{"10.0.3.1", 32, "self@p3"},
+		{"10.0.4.1", 32, "self@p4"},
+	};
+	struct config *c = parsed(file);
+	struct policy *p = compiled(c);
+
+	(void)state;
+	for (unsigned i = 0; i < sizeof(rows) / sizeof(rows[0]); i++)
+		assert_string_equal(hops_to(p, rows[i].prefix, rows[i].len), rows[i].hops);
+	assert_true(p->ports[0].routed && p->ports[3].routed && !p->ports[4].routed);
+	assert_int_equal(p->routes.n_neighbours, 2);
+	assert_int_equal(p->routes.neighbours[1].port, 1);
+	assert_false(p->routes.compact);
+	policy_destroy(p);
+	config_destroy(c);
+}
+
+static void equal_groups_are_one(void **state)
+{
+	struct config *c = parsed(file);
+	struct policy *p = compiled(c);
+	uint32_t group[2] = {0, 1};
+
+	(void)state;
+	for (uint32_t i = 0; i < p->routes.n_prefixes; i++)
+		for (unsigned k = 0; k < 2; k++) {
+			struct policy_addr to = addr(k ? "10.8.0.0" : "10.9.0.0", 16);
+
+			if (memcmp(&p->routes.prefixes[i].to, &to, sizeof(to)) == 0)
+				group[k] = p->routes.prefixes[i].group;
+		}
+	assert_int_equal(group[0], group[1]);
+	policy_destroy(p);
+	config_destroy(c);
+}
+
+static uint64_t seed_of(const char *text)
+{
+	struct config *c = parsed(text);
+	struct policy *p = compiled(c);
+	uint64_t seed = p->routes.ecmp_seed;
+
+	policy_destroy(p);
+	config_destroy(c);
+	return seed;
+}
+
+static void the_seed_is_made_of_the_name_unless_given(void **state)
+{
+#define PORT "ports: [{name: p, device: \"xdp:e\", speed: 1G, ip: 10.0.0.1/24}]\n"
+	(void)state;
+	assert_true(seed_of("switch: {name: a}\n" PORT) != seed_of("switch: {name: b}\n" PORT));
+	assert_true(seed_of("switch: {name: a}\n" PORT) == seed_of("switch: {name: a}\n" PORT));
+	assert_int_equal(seed_of("switch: {ecmp: {seed: 0}}\n" PORT), 0);
+	assert_int_equal(seed_of("switch: {ecmp: {seed: 7}}\n" PORT), 7);
+#undef PORT
+}
+
+static const char bare[] =
+	"ports: [{name: \"p[1-4]\", device: \"wire:[1-4]\", speed: 1G}]\n";
+
+static struct config *routed(void)
+{
+	struct config *c = parsed(bare);
+
+	for (unsigned i = 0; i < 3; i++)
+		config_set_routed(c, i, true);
+	return c;
+}
+
+static void a_program_sets_a_hundred_thousand_host_routes(void **state)
+{
+	enum { N = 100000, GROUPS = 50 };
+	static struct config_route r[N];
+	static struct policy_nexthop hops[GROUPS][2];
+	struct config *c = routed();
+	struct policy *p;
+
+	(void)state;
+	for (unsigned i = 0; i < GROUPS; i++)
+		for (unsigned k = 0; k < 2; k++)
+			hops[i][k] = (struct policy_nexthop){.kind = NEXTHOP_GIVEN,
+							     .port = (uint8_t)k,
+							     .mac = {2, 0, 0, 0, (uint8_t)i, 1}};
+	for (uint32_t i = 0; i < N; i++)
+		r[i] = (struct config_route){
+			.to = {FAMILY_V4, 32,
+			       {10, (uint8_t)(i >> 16), (uint8_t)(i >> 8), (uint8_t)i}},
+			.n_nexthops = 2, .nexthops = hops[i * GROUPS / N]};
+	assert_int_equal(config_set_routes(c, r, N), 0);
+	config_set_ecmp(c, 5, ECMP_5TUPLE_QP);
+	memset(hops, 0xff, sizeof(hops)); // they were copied
+	p = compiled(c);
+	assert_int_equal(p->routes.n_prefixes, N);
+	assert_int_equal(p->routes.n_groups, GROUPS);
+	assert_int_equal(p->routes.n_nexthops, 2 * GROUPS);
+	assert_true(p->routes.compact);
+	assert_int_equal(p->routes.ecmp_seed, 5);
+	assert_int_equal(p->routes.ecmp_by, ECMP_5TUPLE_QP);
+	assert_string_equal(hops_to(p, "10.1.0.0", 32), "given@p1 given@p2");
+	policy_destroy(p);
+	config_destroy(c);
+}
+
+static void routes_that_are_none_are_refused(void **state)
+{
+	static const struct policy_nexthop ok = {.kind = NEXTHOP_GIVEN, .mac = {2}};
+	static const struct policy_nexthop no_port = {.kind = NEXTHOP_GIVEN, .port = 4};
+	static const struct policy_nexthop bridged = {.kind = NEXTHOP_GIVEN, .port = 3};
+	static const struct policy_nexthop self = {.kind = NEXTHOP_SELF};
+	static const struct policy_nexthop v6 = {.kind = NEXTHOP_GATEWAY,
+						 .addr = {.family = FAMILY_V6}};
+	const struct policy_addr net = addr("10.9.0.0", 16);
+	const struct config_route rows[] = {
+		{net, 1, &no_port}, {net, 1, &bridged}, {net, 1, &self}, {net, 1, &v6},
+		{net, 0, &ok}, {net, MAX_NEXTHOPS + 1, &ok},
+		{addr("10.9.0.1", 16), 1, &ok}, {addr("10.9.0.0", 33), 1, &ok},
+		{{.family = 5}, 1, &ok},
+	};
+	const struct config_route twice[] = {{net, 1, &ok}, {addr("10.8.0.0", 16), 1, &ok},
+					     {net, 1, &ok}};
+	struct config *c = routed();
+
+	(void)state;
+	for (unsigned i = 0; i < sizeof(rows) / sizeof(rows[0]); i++)
+		assert_int_equal(config_set_routes(c, &rows[i], 1), -EINVAL);
+	assert_int_equal(config_set_routes(c, twice, 3), -EINVAL);
+	assert_int_equal(config_set_routes(c, twice, 2), 0);
+	assert_int_equal(config_set_routes(c, NULL, 0), 0);
+	config_destroy(c);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(a_file_becomes_prefixes_and_next_hops),
+		cmocka_unit_test(equal_groups_are_one),
+		cmocka_unit_test(the_seed_is_made_of_the_name_unless_given),
+		cmocka_unit_test(a_program_sets_a_hundred_thousand_host_routes),
+		cmocka_unit_test(routes_that_are_none_are_refused),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,189 @@
+#!/usr/bin/python3
+# SPDX-License-Identifier: Apache-2.0
+"""Judges what weir-lab leaves behind: the same bytes from the same scenario, files that other
+programs can read and that agree with each other, verdicts and exit codes, partial reports, sweeps.
+judge_report.py WEIR_LAB SOURCE_ROOT"""
+import csv
+import json
+import os
+import pty
+import signal
+import subprocess
+import sys
+import tempfile
+import xml.etree.ElementTree as xml
+
+TIMEOUT_S = 120
+
+
+def must(ok, why):
+    if not ok:
+        print(f'judge_report: {why}')
+        sys.exit(1)
+
+
+class Lab:
+    def __init__(self, program, root, folder):
+        self.program, self.folder = program, folder
+        here = os.path.join(root, 'tests/unit/lab/windows.yaml')
+        with open(here, encoding='utf-8') as f:
+            self.text = f.read().replace('../../../conf', os.path.join(root, 'conf'))
+        self.scenario = self.write('windows.yaml', self.text)
+
+    def write(self, name, text):
+        path = os.path.join(self.folder, name)
+        with open(path, 'w', encoding='utf-8') as f:
+            f.write(text)
+        return path
+
+    def path(self, *names):
+        return os.path.join(self.folder, *names)
+
+    def run(self, *args, code=0):
+        p = subprocess.run([self.program, *args], capture_output=True, text=True, timeout=TIMEOUT_S)
+        must(p.returncode == code, f'{args}: code {p.returncode}, not {code}\n{p.stdout}{p.stderr}')
+        return p
+
+    # Runs until the program shows progress on its terminal, then asks it to stop.
+    def stopped(self, *args):
+        ours, theirs = pty.openpty()
+        p = subprocess.Popen([self.program, *args], stdout=subprocess.PIPE, stderr=theirs,
+                             text=True)
+        os.close(theirs)
+        os.read(ours, 1)
+        p.send_signal(signal.SIGINT)
+        out, _ = p.communicate(timeout=TIMEOUT_S)
+        os.close(ours)
+        return p.returncode, out
+
+
+def read(path):
+    with open(path, 'rb') as f:
+        return f.read()
+
+
+def same_bytes(lab):
+    a = lab.run('run', '--json', '--quiet', '--out', lab.path('a'), lab.scenario)
+    b = lab.run('run', '--json', '--quiet', '--out', lab.path('b'), lab.scenario)
+    files = sorted(os.listdir(lab.path('a')))
+    must(a.stdout == b.stdout, 'two runs print different reports')
+    must(files == sorted(os.listdir(lab.path('b'))), 'two runs leave different files')
+    for f in files:
+        must(read(lab.path('a', f)) == read(lab.path('b', f)), f'two runs differ in {f}')
+    must(read(lab.path('a', 'report.json')).decode() == a.stdout,
+         'report.json is not what --json prints')
+    lab.run('run', '--quiet', '--seed', '8', '--out', lab.path('c'), lab.scenario)
+    must(read(lab.path('a', 'series.csv')) != read(lab.path('c', 'series.csv')),
+         'another seed differs nowhere')
+    return files
+
+
+def well_formed(lab, files):
+    must({'report.json', 'report.html', 'series.csv', 'flows.csv', 'fct.svg', 'slowdown.svg',
+          'series-rate.svg',
+          'series-bytes.svg', 'series-share.svg', 'series-time.svg'} <= set(files),
+         f'files: {files}')
+    for f in files:
+        if f.endswith(('.svg', '.html')):
+            xml.fromstring(read(lab.path('a', f)).decode().replace('<!DOCTYPE html>', ''))
+    page = read(lab.path('a', 'report.html')).decode()
+    must(page.count('<svg') == sum(f.endswith('.svg') for f in files), 'the page lacks plots')
+    must('<script' not in page and 'href' not in page and 'src=' not in page,
+         'the page is not self-contained')
+
+
+def numbers_agree(lab):
+    report = json.loads(read(lab.path('a', 'report.json')))
+    hosts = {h['name']: h for h in report['hosts']}
+    with open(lab.path('a', 'series.csv'), encoding='utf-8', newline='') as f:
+        rows = list(csv.DictReader(f))
+    with open(lab.path('a', 'flows.csv'), encoding='utf-8', newline='') as f:
+        flows = list(csv.DictReader(f))
+    must([int(r['time_ns']) for r in rows] == list(range(100000, 4000001, 100000)),
+         'times of the series')
+    must(list(rows[0])[1:4] == ['rate(h1) bps', 'rate(h2) bps', 'queue(s1.p3.3, max) bytes'],
+         'columns')
+    must(sum(int(r['messages(rpc)']) for r in rows) == len(flows) ==
+         report['flows'][1]['operations'] ==
+         hosts['h2']['messages_completed'], 'operations are counted differently')
+    sent = sum(float(r['rate(h1) bps']) for r in rows) / len(rows)
+    must(abs(sent - hosts['h1']['tx_bps']) <= 1, f'rate of h1: {sent} and {hosts["h1"]["tx_bps"]}')
+    must(max(int(r['queue(s1.p3.3, max) bytes']) for r in rows) <=
+         next(q for q in report['switches'][0]['queues'] if q['port'] == 'p3' and q['queue'] ==
+              3)['max_bytes'],
+         'the longest queue')
+    must(all(int(f['fct_ns']) == int(f['done_ns']) - int(f['posted_ns']) >=
+             int(f['ideal_ns']) for f in flows),
+         'times of operations')
+    must(report['passed'] and report['balanced'] and report['complete'] and
+         report['lossless_drops'] == 0 and
+         all(e['passed'] and e['known'] for e in report['expectations']), 'the verdict')
+    balance = report['switches'][0]['balance']
+    must(balance['received'] + balance['generated'] + balance['replicated'] ==
+         balance['transmitted'] + balance['consumed'] + balance['dropped'] + balance['queued'],
+         'the balance')
+
+
+def verdicts(lab):
+    bad = lab.write('bad.yaml', lab.text + '  - rate(h1) within 1% of 1G\n')
+    p = lab.run('run', '--quiet', bad, code=1)
+    line = next(x for x in p.stdout.split('\n') if x.startswith('FAIL  rate(h1)'))
+    must(line.split()[-3:] == ['1G', '40G', '+-1%'], f'the failing line: {line}')
+    must(p.stdout.rstrip().split('\n')[-1].startswith('FAIL: 19 of 20'), 'the last line')
+    p = lab.run('run', '--quiet', '--metric', 'rate(h3)', lab.scenario)
+    must('rate(h3)' in p.stdout and '\nmetrics\n' in p.stdout, 'no metric in the table')
+    p = lab.run('run', lab.write('wrong.yaml', lab.text + '  - rat(h1) > 5G\n'), code=2)
+    place = f'wrong.yaml:{lab.text.count(chr(10)) + 1}:5: expect[19]: '
+    must(p.stdout == '' and
+         p.stderr.rstrip().endswith(place + 'there is no function rat: did you mean rate?'),
+         f'the mistake: {p.stderr}')
+    p = lab.run('run', '--metric', 'rate(h9)', lab.scenario, code=2)
+    must('did you mean h1?' in p.stderr, f'the mistake: {p.stderr}')
+    for f in ('rate(', 'jain(', 'fct('):
+        must('\n  ' + f in lab.run('help', 'functions').stdout, f'no help about {f}')
+
+
+def partial(lab):
+    code, out = lab.stopped('run', '--set=duration=1000s', lab.scenario)
+    must(code == 1 and 'PARTIAL: broken off at' in out, f'a run that was stopped: {code}\n{out}')
+    must('\nopen  ' in out and ' open\n' in out, f'no expectation is open\n{out}')
+    must('\nFAIL  ' not in out, f'an expectation failed that is open\n{out}')
+
+
+def sweep(lab):
+    plain = lab.text[:lab.text.index('expect:')] + 'expect:\n  - rate(h1) > 0\n'
+    path = lab.write('plain.yaml', plain)
+    p = lab.run('sweep', path, '--vary', 'duration=3ms,2ms,x', '--vary', 'flows[0].class=3,0',
+                '--metric',
+                'rate(h1)', '--jobs', '2', '--out', lab.path('s'), code=1)
+    must(p.stdout.count('PASS') == 4 and p.stdout.count('ERROR') == 2, f'the table: {p.stdout}')
+    must('expected a time such as 10us' in p.stdout, f'the reason: {p.stdout}')
+    with open(lab.path('s', 'sweep.csv'), encoding='utf-8', newline='') as f:
+        rows = list(csv.DictReader(f))
+    must([(r['duration'], r['flows[0].class']) for r in rows] ==
+         [(d, c) for d in ('3ms', '2ms', 'x') for c in ('3', '0')], 'the order of the runs')
+    alone = json.loads(lab.run('run', '--json', '--quiet', '--set=duration=2ms', '--metric',
+                               'rate(h1)', path).stdout)
+    must(float(rows[2]['rate(h1) bps']) == alone['metrics'][0]['value'],
+         'a run of the sweep is not as alone')
+    for f in ('sweep-1.svg', 'sweep-2.svg', 'sweep.html'):
+        xml.fromstring(read(lab.path('s', f)).decode().replace('<!DOCTYPE html>', ''))
+    lab.run('sweep', path, code=2)
+    code, out = lab.stopped('sweep', lab.scenario, '--vary', 'duration=1000s,1001s,1002s',
+                            '--jobs', '2')
+    must(code == 1 and out.count('not run') >= 1, f'a sweep that was stopped: {code}\n{out}')
+
+
+def main(program, root):
+    with tempfile.TemporaryDirectory() as folder:
+        lab = Lab(os.path.abspath(program), os.path.abspath(root), folder)
+        well_formed(lab, same_bytes(lab))
+        numbers_agree(lab)
+        verdicts(lab)
+        partial(lab)
+        sweep(lab)
+    print('reports judged')
+
+
+if __name__ == '__main__':
+    main(sys.argv[1], sys.argv[2])

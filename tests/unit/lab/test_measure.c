@@ -1,0 +1,244 @@
+// SPDX-License-Identifier: Apache-2.0
+// Statistics of samples, times of pauses, steps of axes, tables and the values of a sweep: what
+// measuring and reporting decide without a fabric.
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#include "control/lab/measure_leaf.h"
+#include "control/lab/report_grid.h"
+#include "control/lab/svg.h"
+#include "control/lab/sweep.h"
+
+#define N(a) (sizeof(a) / sizeof((a)[0]))
+
+static struct expr_stat stat_of(const char *text)
+{
+	struct expr_stat s = {0};
+
+	assert_true(expr_stat_parse(text, &s));
+	return s;
+}
+
+static void samples_have_exact_statistics(void **state)
+{
+	static const struct {
+		const char *stat;
+		double v;
+	} rows[] = {
+		{"mean", 50.5}, {"min", 1},  {"max", 100},  {"now", 37},    {"p50", 50},
+		{"p90", 90},	{"p99", 99}, {"p999", 100}, {"p99.9", 100}, {"p1", 1},
+		{"p00", 1},	{"p01", 1},  {"p02", 2},
+	};
+	struct sample_set s = {0};
+
+	(void)state;
+	assert_true(sample_set_stat(&s, stat_of("mean")) != sample_set_stat(&s, stat_of("mean")));
+	// 1 to 100 in another order: 37 and 100 have no common divisor; the last one is 37 * 101 %
+	// 100.
+	for (int i = 2; i <= 101; i++)
+		assert_int_equal(sample_set_add(&s, 37 * i % 100 == 0 ? 100 : 37 * i % 100, true),
+				 0);
+	for (size_t i = 0; i < N(rows); i++)
+		if (sample_set_stat(&s, stat_of(rows[i].stat)) != rows[i].v)
+			fail_msg("%s: %g", rows[i].stat,
+				 sample_set_stat(&s, stat_of(rows[i].stat)));
+	sample_set_clear(&s);
+	assert_int_equal(s.n, 0);
+	assert_int_equal(sample_set_add(&s, 5, true), 0);
+	assert_true(sample_set_stat(&s, stat_of("max")) == 5);
+	assert_true(sample_set_stat(&s, stat_of("p50")) == 5);
+	free(s.runs);
+}
+
+static void equal_samples_in_a_row_are_kept_once(void **state)
+{
+	struct sample_set s = {0};
+
+	(void)state;
+	for (int i = 0; i < 1000; i++)
+		assert_int_equal(sample_set_add(&s, i < 900 ? 0 : 7, true), 0);
+	assert_int_equal(s.n_runs, 2);
+	assert_true(sample_set_stat(&s, stat_of("p90")) == 0);
+	assert_true(sample_set_stat(&s, stat_of("p91")) == 7);
+	assert_true(sample_set_stat(&s, stat_of("mean")) == 0.7);
+	free(s.runs);
+}
+
+static void quantiles_are_the_nearest_rank(void **state)
+{
+	static const double v[] = {10, 20, 30, 40};
+	static const struct {
+		uint32_t ppm;
+		double v;
+	} rows[] = {{0, 10}, {250000, 10}, {250001, 20}, {500000, 20}, {990000, 40}, {1000000, 40}};
+
+	(void)state;
+	for (size_t i = 0; i < N(rows); i++)
+		if (metric_quantile(v, 4, rows[i].ppm) != rows[i].v)
+			fail_msg("%u: %g", rows[i].ppm, metric_quantile(v, 4, rows[i].ppm));
+	assert_true(metric_quantile(v, 0, 500000) != metric_quantile(v, 0, 500000));
+}
+
+static void a_pause_that_lasts_counts_as_far_as_it_went(void **state)
+{
+	struct pfc_class_stats s = {0};
+
+	(void)state;
+	ctr_add(&s.duration_ns, 1000);
+	assert_true(metric_paused_ns(&s, 9000) == 1000);
+	gauge_set(&s.since_ns, 5000);
+	gauge_set(&s.until_ns, 8000);
+	assert_true(metric_paused_ns(&s, 6000) == 2000);
+	assert_true(metric_paused_ns(&s, 9000) == 4000);
+}
+
+static void axes_step_by_1_2_or_5(void **state)
+{
+	static const struct {
+		double lo, hi, step;
+	} rows[] = {{0, 8, 1},	   {0, 40, 5},	  {0, 41, 10},	    {0, 16, 2},
+		    {0, 1e9, 2e8}, {0, 0.5, 0.1}, {0.98, 1, 0.005}, {5, 5, 1}};
+
+	(void)state;
+	for (size_t i = 0; i < N(rows); i++) {
+		double step = svg_step(rows[i].lo, rows[i].hi, 8);
+
+		if (step / rows[i].step > 1.0001 || step / rows[i].step < 0.9999)
+			fail_msg("%g to %g: %g", rows[i].lo, rows[i].hi, step);
+	}
+}
+
+static void tables_leave_empty_columns_out(void **state)
+{
+	char *text = NULL;
+	size_t len = 0;
+	FILE *out = open_memstream(&text, &len);
+	struct grid g;
+
+	(void)state;
+	grid_init(&g, "ports", "port|rate|drops|pauses", 1);
+	grid_print(&g, out);
+	grid_row(&g);
+	grid_put(&g, "%s", "s1.p1");
+	grid_put(&g, "%d", 40);
+	grid_put(&g, "%s", "");
+	grid_put(&g, "%d", 7);
+	grid_row(&g);
+	grid_put(&g, "%s", "leaf<1>");
+	grid_put(&g, "%s", "5.25");
+	grid_note(&g, "%d more", 3);
+	grid_print(&g, out);
+	grid_html(&g, out);
+	fclose(out);
+	assert_string_equal(
+		text,
+		"\nports\n"
+		"port     rate  pauses\n"
+		"s1.p1      40       7\n"
+		"leaf<1>  5.25\n"
+		"3 more\n"
+		"<h2>ports</h2>\n<table>\n"
+		"<tr><th>port</th><th class=\"n\">rate</th><th class=\"n\">pauses</th></tr>\n"
+		"<tr><td>s1.p1</td><td class=\"n\">40</td><td class=\"n\">7</td></tr>\n"
+		"<tr><td>leaf&lt;1&gt;</td><td class=\"n\">5.25</td><td class=\"n\"></td></tr>\n"
+		"</table>\n<p>3 more</p>\n");
+	free(text);
+	grid_fini(&g);
+}
+
+static void varied_values_part_at_commas_outside_brackets(void **state)
+{
+	static const struct {
+		const char *text, *key, *values; // separated by ' '; NULL: refused
+	} rows[] = {
+		{"kmin=5KB,20KB", "kmin", "5KB 20KB"},
+		{"duration=1ms", "duration", "1ms"},
+		{"a.b[2].c={x: 1,y: 2},{x:3}", "a.b[2].c", "{x: 1,y: 2} {x:3}"},
+		{"e='a,b',c", "e", "'a,b' c"},
+		{"kmin", NULL, NULL},
+		{"=5", NULL, NULL},
+		{"kmin=", NULL, NULL},
+		{"kmin=5,,6", NULL, NULL},
+		{"kmin=5,", NULL, NULL},
+	};
+
+	(void)state;
+	for (size_t i = 0; i < N(rows); i++) {
+		struct arena a = {0};
+		struct sweep_vary v;
+		const char *all = "";
+		bool ok = sweep_parse_vary(&a, rows[i].text, &v);
+
+		if (ok != (rows[i].key != NULL))
+			fail_msg("%s", rows[i].text);
+		for (uint32_t k = 0; ok && k < v.n; k++)
+			all = arena_printf(&a, "%s%s%s", all, k == 0 ? "" : " ", v.values[k]);
+		if (ok) {
+			assert_string_equal(v.key, rows[i].key);
+			assert_string_equal(all, rows[i].values);
+		}
+		arena_fini(&a);
+	}
+}
+
+static void combinations_count_like_digits(void **state)
+{
+	static const uint32_t want[][2] = {{0, 0}, {0, 1}, {0, 2}, {1, 0}, {1, 1}, {1, 2}};
+	struct sweep_vary varies[] = {{.key = "a", .n = 2}, {.key = "b", .n = 3}};
+	struct sweep s = {.varies = varies, .n_varies = 2, .n_points = 6};
+
+	(void)state;
+	for (uint32_t i = 0; i < 6; i++) {
+		assert_int_equal(sweep_index(&s, i, 0), want[i][0]);
+		assert_int_equal(sweep_index(&s, i, 1), want[i][1]);
+	}
+}
+
+static void what_a_run_printed_is_taken_or_left(void **state)
+{
+	struct arena a = {0};
+	struct sweep s = {.arena = &a};
+	struct sweep_point p = {0};
+
+	(void)state;
+	sweep_take(&s, &p, "");
+	sweep_take(&s, &p, "not JSON");
+	sweep_take(&s, &p, "{}");
+	assert_int_equal(p.n_values, 0);
+	sweep_take(&s, &p,
+		   "{\"passed\": true, \"expectations\": [{\"expectation\": \"x == 1\", \"unit\": "
+		   "\"bps\","
+		   "\"value\": 2.5, \"passed\": false}], \"metrics\": [{\"metric\": \"y\", "
+		   "\"value\": null}]}");
+	assert_true(p.passed);
+	assert_int_equal(p.n_values, 2);
+	assert_string_equal(p.values[0].name, "x == 1");
+	assert_string_equal(p.values[0].unit, "bps");
+	assert_true(p.values[0].value == 2.5 && p.values[0].judged && !p.values[0].passed);
+	assert_true(p.values[1].value != p.values[1].value && !p.values[1].judged);
+	arena_fini(&a);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(samples_have_exact_statistics),
+		cmocka_unit_test(equal_samples_in_a_row_are_kept_once),
+		cmocka_unit_test(quantiles_are_the_nearest_rank),
+		cmocka_unit_test(a_pause_that_lasts_counts_as_far_as_it_went),
+		cmocka_unit_test(axes_step_by_1_2_or_5),
+		cmocka_unit_test(tables_leave_empty_columns_out),
+		cmocka_unit_test(varied_values_part_at_commas_outside_brackets),
+		cmocka_unit_test(combinations_count_like_digits),
+		cmocka_unit_test(what_a_run_printed_is_taken_or_left),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}

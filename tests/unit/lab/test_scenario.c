@@ -1,0 +1,309 @@
+// SPDX-License-Identifier: Apache-2.0
+// Scenario files: every bad/NAME.yaml must produce exactly the lines of bad/NAME.expect; --set
+// edits a tree before it is read; names, ranges and patterns; seeds.
+#include <dirent.h>
+#include <errno.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include <cmocka.h>
+
+#include "control/lab/fabric.h"
+#include "control/lab/scenario.h"
+
+enum { LEAST_FIXTURES = 20, TEXT_LEN = 1 << 16 };
+
+static char *slurp(const char *path)
+{
+	FILE *f = fopen(path, "r");
+	char *text = calloc(1, TEXT_LEN);
+
+	if (f == NULL)
+		fail_msg("%s is missing", path);
+	(void)!fread(text, 1, TEXT_LEN - 1, f);
+	fclose(f);
+	return text;
+}
+
+// What loading a file says, all lines as one text. sets end with a NULL path.
+static char *reported(const char *path, const struct sc_set *sets)
+{
+	struct diags d = {0};
+	struct scenario *sc = NULL;
+	char *text = calloc(1, TEXT_LEN), *end = text;
+	unsigned n_sets = 0;
+	int err;
+
+	while (sets != NULL && sets[n_sets].path != NULL)
+		n_sets++;
+	err = scenario_load(path, sets, n_sets, &sc, &d);
+	if (err == 0)
+		err = fabric_check(sc, &d);
+	for (unsigned i = 0; i < d.n; i++)
+		end += sprintf(end, "%s\n", d.lines[i]);
+	assert_int_equal(err, d.n_errors == 0 ? 0 : -EINVAL);
+	scenario_destroy(sc);
+	diags_fini(&d);
+	return text;
+}
+
+static void every_mistake_has_its_exact_text_and_place(void **state)
+{
+	DIR *dir = opendir(".");
+	struct dirent *e;
+	unsigned n = 0;
+
+	(void)state;
+	assert_non_null(dir);
+	while ((e = readdir(dir)) != NULL) {
+		size_t len = strlen(e->d_name);
+		char *want, *got, expect[300];
+
+		if (len <= 5 || strcmp(e->d_name + len - 5, ".yaml") != 0)
+			continue;
+		snprintf(expect, sizeof(expect), "%.*s.expect", (int)len - 5, e->d_name);
+		want = slurp(expect);
+		got = reported(e->d_name, NULL);
+		assert_string_equal(got, want);
+		assert_true(*want != '\0');
+		free(got);
+		free(want);
+		n++;
+	}
+	closedir(dir);
+	assert_in_range(n, LEAST_FIXTURES, 1000);
+}
+
+static void a_file_that_cannot_be_read_is_reported(void **state)
+{
+	char *got = reported("nowhere/at-all.yaml", NULL);
+
+	(void)state;
+	assert_string_equal(got, "nowhere/at-all.yaml: cannot open: No such file or directory\n");
+	free(got);
+}
+
+// ---- --set
+#define BASE "../good/base.yaml"
+
+static struct scenario *load(const char *path, const struct sc_set *sets, unsigned n)
+{
+	struct diags d = {0};
+	struct scenario *sc = NULL;
+	int err = scenario_load(path, sets, n, &sc, &d);
+
+	for (unsigned i = 0; i < d.n; i++)
+		print_message("%s\n", d.lines[i]);
+	assert_int_equal(err, 0);
+	diags_fini(&d);
+	return sc;
+}
+
+static void a_set_changes_adds_and_removes_what_the_file_says(void **state)
+{
+	const struct sc_set sets[] = {
+		{"duration", "7ms"},
+		{"links[0].speed", "100G"},
+		{"hosts.h[1-2].nic.cc", "connectx"},
+		{"hosts.h1.nic.window", "77"},
+		{"hosts.\"h[2-2]\".nic.window", "78"},
+		{"faults[0]", "{at: 3us, host: h2, deaf: {for: 5us}}"},
+		{"faults[1]", "{at: 4us, link: s1.p1, link_down: {}}"},
+		{"record.every", "20us"},
+		{"expect[1]", "rate(h1) >= 1G"},
+		{"policy.switch.buffer.size", "9MB"},
+		{"seed", "42"},
+	};
+	struct scenario *sc = load(BASE, sets, sizeof(sets) / sizeof(sets[0]));
+
+	(void)state;
+	assert_int_equal(sc->duration_ns, 7000000);
+	assert_int_equal(sc->links[0].speed_bps, 100000000000);
+	assert_int_equal(sc->links[1].speed_bps, 100000000000);
+	assert_int_equal(sc->hosts[0].nic.cc.flavour, CC_CONNECTX);
+	assert_int_equal(sc->hosts[1].nic.cc.flavour, CC_CONNECTX);
+	assert_int_equal(sc->hosts[0].nic.window, 77);
+	assert_int_equal(sc->hosts[1].nic.window, 78);
+	assert_int_equal(sc->n_faults, 2);
+	assert_int_equal(sc->faults[0].kind, SC_DEAF);
+	assert_int_equal(sc->faults[0].at_ns, 3000);
+	assert_int_equal(sc->faults[0].for_ns, 5000);
+	assert_int_equal(sc->faults[1].kind, SC_LINK_DOWN);
+	assert_int_equal(sc->faults[1].link, 0);
+	assert_true(sc->faults[1].for_ns == UINT64_MAX);
+	assert_int_equal(sc->record_every_ns, 20000);
+	assert_int_equal(sc->n_expects, 2);
+	assert_string_equal(sc->expects[1].text, "rate(h1) >= 1G");
+	assert_int_equal(sc->seed, 42);
+	scenario_destroy(sc);
+}
+
+static void the_last_of_two_sets_counts(void **state)
+{
+	const struct sc_set sets[] = {{"seed", "5"}, {"seed", "6"}};
+	struct scenario *sc = load(BASE, sets, 2);
+
+	(void)state;
+	assert_int_equal(sc->seed, 6);
+	scenario_destroy(sc);
+}
+
+static void a_wrong_set_says_which_one(void **state)
+{
+	static const struct {
+		struct sc_set set;
+		const char *want;
+	} rows[] = {
+		{{"duration", "5x"},
+		 "--set 'duration=5x': duration: \"5x\": expected a time such as 10us (ns us ms "
+		 "s)\n"},
+		{{"durations", "5ms"},
+		 "--set 'durations=5ms': durations: unknown key: did you mean duration?\n"},
+		{{"links[3].speed", "1G"},
+		 "--set 'links[3].speed=1G': the list has 1 entries: the next is [1]\n"},
+		{{"links[x].speed", "1G"}, "--set 'links[x].speed=1G': an index is written [0]\n"},
+		{{"links.speed", "1G"},
+		 "--set 'links.speed=1G': links is a list and has no keys\n"},
+		{{"duration[0]", "1"}, "--set 'duration[0]=1': there is no list to take [0] of\n"},
+		{{"duration.x", "1"},
+		 "--set 'duration.x=1': duration is a single value and has no keys\n"},
+		{{"hosts.\"h1", "1"}, "--set 'hosts.\"h1=1': the quote in the key is not closed\n"},
+		{{"hosts..nic", "1"},
+		 "--set 'hosts..nic=1': a key is missing: write a.b[2].c=value\n"},
+		{{"duration", "["},
+		 "--set 'duration=[': the value is no YAML: quote it as in a file\n"},
+		{{"policy.switch.bufer.size", "1MB"},
+		 "--set 'policy.switch.bufer.size=1MB': switch.bufer: unknown key: did you mean "
+		 "buffer?\n"
+		 "../good/base.yaml:5:12: switches.s1: s1 cannot run on this policy with its 2 "
+		 "ports\n"},
+		{{"expect[0]", "jian(rate(h*)) >= 1"},
+		 "--set 'expect[0]=jian(rate(h*)) >= 1': expect[0]: there is no function jian: did "
+		 "you "
+		 "mean jain?\n"},
+	};
+
+	(void)state;
+	for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
+		const struct sc_set sets[] = {rows[i].set, {NULL, NULL}};
+		char *got = reported(BASE, sets);
+
+		assert_string_equal(got, rows[i].want);
+		free(got);
+	}
+}
+
+// ---- names
+static void patterns_match_names_ranges_and_stars(void **state)
+{
+	static const struct {
+		const char *pattern, *name;
+		bool match;
+	} rows[] = {
+		{"h1", "h1", true},	   {"h1", "h12", false},	   {"h*", "h12", true},
+		{"*", "anything", true},   {"h[1-8]", "h8", true},	   {"h[1-8]", "h9", false},
+		{"h[1-8]", "h18", false},  {"h[1-8]", "h", false},	   {"h[1-20]", "h18", true},
+		{"h[1,3]", "h3", true},	   {"h[1,3]", "h2", false},	   {"h[1-8]", "h01", false},
+		{"h[01-08]", "h01", true}, {"h[01-08]", "h1", false},	   {"*[1-2]", "tor2", true},
+		{"*[1-2]", "tor3", false}, {"p[1-2]h[3-4]", "p1h4", true}, {"h[1", "h1", false},
+		{"a*b*c", "aXbYc", true},  {"a*b*c", "aXbY", false},	   {"", "", true},
+	};
+
+	(void)state;
+	for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++)
+		if (scenario_matches(rows[i].pattern, rows[i].name) != rows[i].match)
+			fail_msg("%s and %s", rows[i].pattern, rows[i].name);
+}
+
+static void later_entries_add_to_what_earlier_ones_say_of_a_host(void **state)
+{
+	struct scenario *sc = load("../good/patterns.yaml", NULL, 0);
+
+	(void)state;
+	assert_int_equal(sc->n_hosts, 4);
+	assert_int_equal(sc->hosts[0].nic.cc.flavour, CC_PAPER);
+	assert_int_equal(sc->hosts[3].nic.cc.flavour, CC_NONE);
+	assert_int_equal(sc->hosts[0].nic.window, 100);
+	assert_int_equal(sc->hosts[3].nic.window, 200);
+	assert_int_equal(sc->switches[0].n_overrides, 2);
+	assert_int_equal(sc->switches[0].n_ports, 6);
+	assert_int_equal(sc->switches[0].ports[5].link, SC_NO_LINK);
+	assert_int_equal(sc->switches[0].ecmp_seed, 77);
+	scenario_destroy(sc);
+}
+
+static void hosts_have_addresses_by_their_order(void **state)
+{
+	static const uint8_t mac[6] = {2, 0, 0, 0, 0, 1};
+	struct scenario *sc = load(BASE, NULL, 0);
+
+	(void)state;
+	assert_string_equal(sc->hosts[1].name, "h2");
+	assert_int_equal(sc->hosts[1].ip, 0x0a000002);
+	assert_memory_equal(sc->hosts[1].mac, mac, 6);
+	assert_int_equal(scenario_host(sc, "h2"), 1);
+	assert_int_equal(scenario_host(sc, "h3"), -1);
+	assert_int_equal(scenario_port(sc, 0, "p2"), 1);
+	assert_int_equal(scenario_port(sc, 0, "p3"), -1);
+	assert_int_equal(scenario_port(sc, 0, "p02"), -1);
+	scenario_destroy(sc);
+}
+
+static void a_cable_is_as_long_as_its_delay(void **state)
+{
+	const struct sc_set sets[] = {{"links[0]", "{between: [\"h[1-2]\", "
+						   "\"s1.p[1-2]\"], speed: 40G, delay: 50us}"}};
+	struct scenario *sc = load(BASE, sets, 1);
+
+	(void)state;
+	assert_int_equal(sc->links[0].delay_ns, 50000);
+	assert_int_equal(sc->links[0].cable_cm, 990000); // 9.9 km at 1.98e8 m/s
+	scenario_destroy(sc);
+	sc = load(BASE, NULL, 0);
+	assert_int_equal(sc->links[0].cable_cm, 500);
+	assert_int_equal(sc->links[0].delay_ns, 26); // 5 m, rounded up
+	scenario_destroy(sc);
+}
+
+static void seeds_differ_by_consumer_index_and_scenario(void **state)
+{
+	const struct sc_set other[] = {{"seed", "2"}};
+	struct scenario *a = load(BASE, NULL, 0), *b = load(BASE, other, 1);
+	const uint64_t nic0 = scenario_seed(a, "nic", 0);
+
+	(void)state;
+	assert_true(nic0 == scenario_seed(a, "nic", 0));
+	assert_true(nic0 != scenario_seed(a, "nic", 1));
+	assert_true(nic0 != scenario_seed(a, "cin", 0));
+	assert_true(nic0 != scenario_seed(b, "nic", 0));
+	scenario_destroy(a);
+	scenario_destroy(b);
+}
+
+int main(int argc, char **argv)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(every_mistake_has_its_exact_text_and_place),
+		cmocka_unit_test(a_file_that_cannot_be_read_is_reported),
+		cmocka_unit_test(a_set_changes_adds_and_removes_what_the_file_says),
+		cmocka_unit_test(the_last_of_two_sets_counts),
+		cmocka_unit_test(a_wrong_set_says_which_one),
+		cmocka_unit_test(patterns_match_names_ranges_and_stars),
+		cmocka_unit_test(later_entries_add_to_what_earlier_ones_say_of_a_host),
+		cmocka_unit_test(hosts_have_addresses_by_their_order),
+		cmocka_unit_test(a_cable_is_as_long_as_its_delay),
+		cmocka_unit_test(seeds_differ_by_consumer_index_and_scenario),
+	};
+	char dir[4096];
+
+	snprintf(dir, sizeof(dir), "%s/tests/unit/lab/bad", argc > 1 ? argv[1] : ".");
+	if (chdir(dir) != 0)
+		return 1;
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
