@@ -295,7 +295,8 @@ int scenario_parse(const struct sc_input *in, struct scenario **out, struct diag
 	check_measures(sc, &s);
 	err = s.n_errors == 0 ? 0 : -EINVAL;
 	diag_finish(&s, d);
-	// Else they are compiled when the fabric is made; here so that their mistakes are told, too.
+	// Else they are compiled when the fabric is made; here so that their mistakes are told,
+	// too.
 	if (err != 0 && b.sound && !b.unlinked)
 		err = fabric_check(sc, d) == 0 ? err : -EINVAL;
 	if (err != 0)

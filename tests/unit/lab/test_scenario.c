@@ -80,6 +80,34 @@ static void every_mistake_has_its_exact_text_and_place(void **state)
 	assert_in_range(n, LEAST_FIXTURES, 1000);
 }
 
+// Their policies, too; what they expect is the lab suite's to see.
+static void every_sample_scenario_can_run(void **state)
+{
+	const char *folder = "../../../../conf/lab";
+	DIR *dir = opendir(folder);
+	struct dirent *e;
+	unsigned n = 0;
+
+	(void)state;
+	assert_non_null(dir);
+	while ((e = readdir(dir)) != NULL) {
+		size_t len = strlen(e->d_name);
+		char path[300], *got;
+
+		if (len <= 5 || strcmp(e->d_name + len - 5, ".yaml") != 0)
+			continue;
+		snprintf(path, sizeof(path), "%s/%.200s", folder, e->d_name);
+		got = reported(path, NULL);
+		for (char *line = strtok(got, "\n"); line != NULL; line = strtok(NULL, "\n"))
+			if (strstr(line, ": warning: ") == NULL)
+				fail_msg("%s", line);
+		free(got);
+		n++;
+	}
+	closedir(dir);
+	assert_true(n > 0);
+}
+
 static void a_file_that_cannot_be_read_is_reported(void **state)
 {
 	char *got = reported("nowhere/at-all.yaml", NULL);
@@ -290,6 +318,7 @@ int main(int argc, char **argv)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(every_mistake_has_its_exact_text_and_place),
+		cmocka_unit_test(every_sample_scenario_can_run),
 		cmocka_unit_test(a_file_that_cannot_be_read_is_reported),
 		cmocka_unit_test(a_set_changes_adds_and_removes_what_the_file_says),
 		cmocka_unit_test(the_last_of_two_sets_counts),
