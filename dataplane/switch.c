@@ -408,7 +408,8 @@ static unsigned control_rx_missed(struct weir_switch *sw, uint64_t now_ns, struc
 unsigned switch_control_step(struct weir_switch *sw, uint64_t now_ns, struct event *events,
 			     unsigned n)
 {
-	bool poll_drivers = sw->link_polled_ns == 0 || now_ns - sw->link_polled_ns >= sw->link_poll_ns;
+	bool poll_drivers =
+		sw->link_polled_ns == 0 || now_ns - sw->link_polled_ns >= sw->link_poll_ns;
 	unsigned k;
 
 	control_static(sw);

@@ -199,8 +199,8 @@ int live_pool_create(const char *name, uint32_t n_frames, uint32_t max_frame,
 
 // ---- ports
 
-// Poll loops share their cores where time is scaled: what they may be late by without losing rate is
-// not cut below a microsecond of the model, 5 KB at 40 Gb/s, which is S microseconds here.
+// Poll loops share their cores where time is scaled: what they may be late by without losing rate
+// is not cut below a microsecond of the model, 5 KB at 40 Gb/s, which is S microseconds here.
 static void slow_down(struct port_facts *facts, uint32_t time_scale)
 {
 	uint32_t model_ns = facts->shaper_burst_ns / time_scale;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Configuration as rows: one row per key makes parsing, ranges, units, defaults, error texts and
-// the manual (docs.c). The engine walks a YAML tree with a schema, fills plain structs and
+// the manual (schema_doc.h). The engine walks a YAML tree with a schema, fills plain structs and
 // reports every mistake it meets; it never stops at the first. Control thread only. Rules between
 // keys are not its business: see check.c.
 #pragma once

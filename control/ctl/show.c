@@ -228,8 +228,8 @@ static void print_ports(FILE *out, struct json_object *data, const struct show_w
 		scale = number(clock, "time_scale");
 	if (scale > 1)
 		fprintf(out,
-			"time scale %llu: speeds, rates and times are the model's, the machine moves "
-			"1/%llu of it\n",
+			"time scale %llu: speeds, rates and times are the model's, the machine "
+			"moves 1/%llu of it\n",
 			(unsigned long long)scale, (unsigned long long)scale);
 }
 

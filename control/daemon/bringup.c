@@ -357,8 +357,8 @@ static int start_workers(struct daemon *d)
 		return failed("cannot start the workers: %s", strerror(-err));
 	print_ports(d);
 	if (how.time_scale > 1)
-		printf("time scale %u: speeds, rates and times are the model's, and every peer must "
-		       "have the same scale\n",
+		printf("time scale %u: speeds, rates and times are the model's, and every peer "
+		       "must have the same scale\n",
 		       how.time_scale);
 	puts("ready");
 	fflush(stdout);

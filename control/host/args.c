@@ -69,7 +69,7 @@ static const struct arg args[] = {
 	{"rate", ARG_RATE_OR_LINE, UNIT_RATE, AT(rate), 1000, 1000000000000, 0, "RATE",
 	 "pace of each queue pair, link overhead included, or line (default)"},
 	{"post-every", ARG_UNIT, UNIT_TIME, AT(post_every_ns), 1, HOUR_NS, 0, "T",
-	 "post a message so often per queue pair, --depth at most in flight, in place of one after the "
+	 "post a message so often per queue pair, --depth at most in flight, not one after the "
 	 "other"},
 	{"depth", ARG_UNIT, UNIT_COUNT, AT(depth), 1, REQ_MAX_MSGS, 4, "N",
 	 "messages in flight per queue pair (default 4)"},
@@ -80,9 +80,9 @@ static const struct arg args[] = {
 	{"speed", ARG_UNIT, UNIT_RATE, AT(speed), 1000000, 1000000000000, 0, "RATE",
 	 "line rate (default: the link's, 1G where it has none)"},
 	{"time-scale", ARG_UNIT, UNIT_COUNT, AT(time_scale), 1, TIME_SCALE_MAX, 1, "S",
-	 "live in model time, S times slower than real time, as the switch does (default 1): speeds, "
-	 "rates, times and the report are the model's; --retry, --drain, --interval and --burst stay "
-	 "real"},
+	 "live in model time, S times slower than real time, as the switch does (default 1): "
+	 "speeds, rates, times and the report are the model's; --retry, --drain, --interval and "
+	 "--burst stay real"},
 	{"burst", ARG_UNIT, UNIT_TIME, AT(burst_ns), 1, 100000000, 0, "T",
 	 "lateness of the poll loop that costs no rate (default: the port's)"},
 	{"cc", ARG_CC, 0, 0, 0, 0, 0, "NAME",
@@ -91,8 +91,8 @@ static const struct arg args[] = {
 	{"cc-set", ARG_CC_SET, 0, 0, 0, 0, 0, "KEY=VALUE",
 	 "one parameter of it, such as g=1/256, n=50us or rmin=1M; may be given several times"},
 	{"rto", ARG_UNIT, UNIT_TIME, AT(rto_ns), 1000, HOUR_NS, 0, "T",
-	 "retransmission timer (default 100ms of real time, as polls on shared cores stall, and 1ms "
-	 "of model time at least)"},
+	 "retransmission timer (default 100ms of real time, as polls on shared cores stall, "
+	 "and 1ms of model time at least)"},
 	{"retry", ARG_UNIT, UNIT_TIME, AT(retry_ns), 1000, HOUR_NS, 100000000, "T",
 	 "between tries of ARP and connection management (default 100ms)"},
 	{"drain", ARG_UNIT, UNIT_TIME, AT(drain_ns), 1000, HOUR_NS, 5000000000, "T",

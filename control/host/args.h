@@ -24,7 +24,8 @@ struct host_args {
 	int64_t time_scale, qps, count, seed, mtu, depth, window, quanta, rx_ring; // counts
 	int64_t size; // bytes
 	int64_t rate, speed; // bits per second; rate 0: line, speed 0: the link's
-	// Nanoseconds of model time (control/model_time.h), also where real time was given; 0: not given.
+	// Nanoseconds of model time (control/model_time.h), also where real time was given. 0: not
+	// given.
 	int64_t time_ns, rto_ns, retry_ns, interval_ns, every_ns, for_ns, drain_ns, burst_ns,
 		post_every_ns;
 	struct cc_config cc;

@@ -18,7 +18,7 @@ const struct lab_option lab_options[] = {
 	 "write report.json, CSV, SVG plots and report.html there"},
 	{"json", NULL, LAB_RUN | LAB_SWEEP | LAB_FLUID, "report as JSON"},
 	{"quiet", NULL, LAB_RUN | LAB_SWEEP, "no progress line, no speed line"},
-	{"help", NULL, LAB_RUN | LAB_CHECK | LAB_SWEEP | LAB_FLUID, "print this"},
+	{"help", NULL, LAB_RUN | LAB_CHECK | LAB_SWEEP | LAB_FLUID | LAB_COMPLETION, "print this"},
 };
 const size_t lab_n_options = sizeof(lab_options) / sizeof(lab_options[0]);
 
@@ -137,7 +137,7 @@ bool lab_parse(const struct lab_command *c, int argc, char **argv, struct lab_ar
 		else
 			out->files[out->n_files++] = argv[i];
 	}
-	if (ok && !out->help && out->n_files == 0)
+	if (ok && !out->help && out->n_files == 0 && c->options != LAB_COMPLETION)
 		ok = complain(c, "no scenario file is named", "");
 	return ok;
 }

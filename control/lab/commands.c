@@ -14,5 +14,7 @@ const struct lab_command lab_commands[] = {
 	{"fluid", "weir-lab fluid FILE [options]",
 	 "DCQCN's fluid model of a scenario's busiest port, beside its packet run", LAB_FLUID,
 	 lab_fluid},
+	{"completion", "weir-lab completion bash",
+	 "for your shell: source <(weir-lab completion bash)", LAB_COMPLETION, lab_completion},
 };
 const size_t lab_n_commands = sizeof(lab_commands) / sizeof(lab_commands[0]);

@@ -102,9 +102,6 @@ const char *expr_number(const char *text, double *v, enum expr_unit *unit, const
 // A short text with four digits: "9.812G", "125.3KB", "12.4us", "0.92%", "17"; "no value" for NaN.
 void expr_print(enum expr_unit unit, double v, char *out, uint32_t len);
 
-// True when name fits a pattern of letters, * for any run of characters and [1-3,7] for numbers.
-bool expr_name_fits(const char *pattern, const char *name);
-
 // ---- expr_select.c
 // The objects that a text names among those that fn is about; false with *why made in the arena.
 bool expr_select(struct expr_set *s, const struct expr_func *fn, const char *text,

@@ -91,6 +91,9 @@ static const struct expr_func funcs[] = {
 	 "messages posted"},
 	{"cc_rate", BY_SAMPLE, EXPR_RATE, METRIC_CC_RATE, 0, TAKES_STAT, WHO_EVERYBODY, F, "FLOW",
 	 "what the reaction point allows, the mean over the flow's connections"},
+	{"alpha", BY_SAMPLE, EXPR_SHARE, METRIC_ALPHA, 0, TAKES_STAT, WHO_EVERYBODY, F, "FLOW",
+	 "the reaction point's estimate of congestion, 1 before the first CNP; the mean over the "
+	 "flow's connections"},
 	{"fct", BY_OPERATION, EXPR_TIME, METRIC_FCT, 0, TAKES_STAT | TAKES_SIZE, WHO_SENDS,
 	 H | F | ALL_H, "[X]", "completion time: from posting to the last ACK"},
 	{"slowdown", BY_OPERATION, EXPR_COUNT, METRIC_SLOWDOWN, 0, TAKES_STAT | TAKES_SIZE,
@@ -194,16 +197,16 @@ static const char general[] =
 	"happens at that instant; at the end of the run after everything. A frame counts when its "
 	"transmission begins.\n"
 	"\n"
-	"queue, pg, headroom, pool and cc_rate are sampled every `sample` of the scenario (1us) "
+	"queue, pg, headroom, pool, cc_rate and alpha are sampled every `sample` of the scenario, "
 	"from `from` on, before `to`. Behind X may stand what is asked of the samples, or of the "
 	"operations of fct and the like: mean (if none is given), min, max, now (the last), p50, "
 	"p90, p99, p999 or any pNN.N: the least value that this share of all does not exceed. An "
 	"operation belongs to the window in which it finished; `size < 100KB` or `size >= 1MB` "
 	"picks some.\n"
 	"\n"
-	"Of flows whose connections come and go (poisson, request, storage) goodput, messages and "
-	"times of operations are known, but not rate and CNPs. The bytes of a connection are "
-	"counted, not its packets: its rate takes all of them for full ones.\n"
+	"The rate of a service (request, storage) is that of all its messages, in both directions. "
+	"Of a READ flow the data are counted where they are sent, at the host that is asked; with "
+	"`connect: cm`, where nobody knows both ends, only the requests are.\n"
 	"\n"
 	"In `expect:` stands one comparison: == != < <= > >=, `A within 5% of B`, `A within 10KB "
 	"of B`, `A between B and C`. A comparison of a list holds when it holds for each value. A "

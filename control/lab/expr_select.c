@@ -5,6 +5,7 @@
 
 #include "control/config/schema.h"
 #include "control/lab/expr.h"
+#include "control/lab/scenario.h"
 
 enum { ANY = -1, N_CLS = 8, MAX_OBJECTS = 65536, MAX_NAME = 256 };
 
@@ -53,7 +54,7 @@ static bool class_fits(const char *pattern, int cls)
 {
 	char digit[2] = {(char)('0' + cls), '\0'};
 
-	return expr_name_fits(pattern, digit);
+	return scenario_matches(pattern, digit);
 }
 
 static void add_hosts(struct selection *sel, const struct parts *p)
@@ -63,7 +64,7 @@ static void add_hosts(struct selection *sel, const struct parts *p)
 	if (p->port != NULL || p->conn != NULL)
 		return;
 	for (uint32_t i = 0; i < names->n_hosts; i++) {
-		if (!expr_name_fits(p->node, names->hosts[i]))
+		if (!scenario_matches(p->node, names->hosts[i]))
 			continue;
 		if (p->cls == NULL)
 			add(sel, (struct expr_object){.kind = OBJ_HOST,
@@ -104,7 +105,7 @@ static void add_flows(struct selection *sel, const struct parts *p)
 		struct expr_object o = {
 			.kind = OBJ_FLOW, .cls = ANY, .node = i, .name = names->flows[i]};
 
-		if (!expr_name_fits(p->node, names->flows[i]))
+		if (!scenario_matches(p->node, names->flows[i]))
 			continue;
 		if (p->conn != NULL) {
 			o.kind = OBJ_CONN;
@@ -143,7 +144,7 @@ static void add_switches(struct selection *sel, const struct parts *p)
 	if (p->conn != NULL || (p->cls != NULL && p->port == NULL))
 		return;
 	for (o.node = 0; o.node < names->n_switches; o.node++) {
-		if (!expr_name_fits(p->node, names->switches[o.node]))
+		if (!scenario_matches(p->node, names->switches[o.node]))
 			continue;
 		o.name = names->switches[o.node];
 		o.kind = p->port == NULL ? OBJ_SWITCH : OBJ_PORT;
@@ -153,7 +154,7 @@ static void add_switches(struct selection *sel, const struct parts *p)
 			snprintf(number, sizeof(number), "%u", i + 1);
 			o.port = (uint16_t)i;
 			o.name = names->switches[o.node];
-			if (expr_name_fits(p->port, number))
+			if (scenario_matches(p->port, number))
 				add_port(sel, p, o);
 		}
 	}

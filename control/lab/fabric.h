@@ -26,7 +26,7 @@ struct fabric_switch {
 	struct policy *policy;
 	struct weir_switch *sw;
 	struct observe *observe; // made on demand for the report
-	struct actor *actors; // one per worker
+	struct actor actor; // all its workers
 	struct fabric *fabric;
 	struct policy *retired; // until grace_token is over
 	struct config *retired_config;
@@ -57,6 +57,7 @@ struct fabric {
 	struct fabric_link *links;
 	struct wire **loose; // of ports without a link, by port of the scenario; NULL: linked
 	struct fabric_fault *faults;
+	uint32_t n_faults_begun;
 	struct fabric_hooks hooks;
 	uint64_t n_events; // alarms: lossless drops seen, with the first of them below
 	struct fabric_loss {
@@ -77,6 +78,9 @@ void fabric_destroy(struct fabric *f); // NULL is fine
 
 // Everything up to and including t_ns. 0 or -ENOMEM.
 __attribute__((warn_unused_result)) int fabric_run_until(struct fabric *f, uint64_t t_ns);
+
+// Control takes in what the switches told since it last looked; at the end of a run, however early.
+void fabric_look(struct fabric *f);
 
 // Compiles the policies only: what can be wrong without making anything. 0 or -EINVAL.
 __attribute__((warn_unused_result)) int fabric_check(const struct scenario *sc, struct diags *d);

@@ -9,13 +9,9 @@
 struct fabric_fault {
 	struct fabric *f;
 	const struct sc_fault *sc;
+	bool on;
+	uint32_t turn; // of those that have begun
 };
-
-static void poke_switch(struct fabric_switch *s)
-{
-	for (unsigned i = 0; i < switch_n_workers(s->sw); i++)
-		actor_poke(&s->actors[i]);
-}
 
 static struct wire_end *leaving_by(const struct fabric *f, const struct sc_fault *sc)
 {
@@ -43,7 +39,7 @@ static void link_down(struct fabric *f, const struct sc_fault *sc, bool on)
 		if (l->end[i].is_switch) {
 			switch_links_changed(f->switches[l->end[i].node].sw);
 			fabric_control(f, l->end[i].node);
-			poke_switch(&f->switches[l->end[i].node]);
+			actor_poke(&f->switches[l->end[i].node].actor);
 		}
 }
 
@@ -96,7 +92,7 @@ static void tx_off(struct fabric *f, const struct sc_fault *sc, bool on)
 	struct fabric_switch *s = &f->switches[sc->target.node];
 
 	(void)switch_set_tx(s->sw, sc->target.port, sc->cls, !on);
-	poke_switch(s);
+	actor_poke(&s->actor);
 }
 
 // Another policy, live. It stays: what a reload brings is not taken back.
@@ -123,7 +119,7 @@ static void reload(struct fabric *f, const struct sc_fault *sc, bool on)
 	if (switch_prepare(s->sw, p) != 0)
 		f->out_of_memory = true;
 	switch_publish(s->sw, p, &s->retired, &s->grace_token);
-	poke_switch(s);
+	actor_poke(&s->actor);
 }
 
 static void (*const act[N_SC_FAULTS])(struct fabric *f, const struct sc_fault *sc, bool on) = {
@@ -147,20 +143,64 @@ void fabric_retire(struct fabric_switch *s)
 	s->retired_config = NULL;
 }
 
+// ---- faults over faults
+
+static bool same_end(const struct sc_end *a, const struct sc_end *b)
+{
+	return a->is_switch == b->is_switch && a->node == b->node && a->port == b->port;
+}
+
+// Whether two faults change the same thing.
+static bool meet(const struct sc_fault *a, const struct sc_fault *b)
+{
+	if (a->kind != b->kind)
+		return false;
+	if (a->kind == SC_LINK_DOWN || a->kind == SC_LINK_LOSSY || a->kind == SC_LINK_SLOW)
+		return a->link == b->link &&
+		       (!a->one_way || !b->one_way || same_end(&a->target, &b->target));
+	return same_end(&a->target, &b->target) && a->cls == b->cls;
+}
+
+// Of the faults that still stand over what x changed, the next in order of their beginnings.
+static struct fabric_fault *next_under(struct fabric_fault *x, uint32_t after)
+{
+	struct fabric *f = x->f;
+	struct fabric_fault *next = NULL;
+
+	for (uint32_t i = 0; i < f->sc->n_faults; i++) {
+		struct fabric_fault *y = &f->faults[i];
+
+		if (y->on && y->turn > after && meet(x->sc, y->sc) &&
+		    (next == NULL || y->turn < next->turn))
+			next = y;
+	}
+	return next;
+}
+
 static void begin(void *arg, uint64_t now_ns)
 {
 	struct fabric_fault *x = arg;
 
 	(void)now_ns;
+	x->on = true;
+	x->turn = ++x->f->n_faults_begun;
 	act[x->sc->kind](x->f, x->sc, true);
 }
 
+// The latest of those that are left counts again: a link that was cut twice is up when both cuts
+// are over.
 static void end(void *arg, uint64_t now_ns)
 {
-	struct fabric_fault *x = arg;
+	struct fabric_fault *x = arg, *y;
 
 	(void)now_ns;
+	x->on = false;
+	y = next_under(x, 0);
+	if (x->sc->kind == SC_LINK_DOWN && y != NULL)
+		return;
 	act[x->sc->kind](x->f, x->sc, false);
+	for (; y != NULL; y = next_under(x, y->turn))
+		act[y->sc->kind](y->f, y->sc, true);
 }
 
 int fabric_faults(struct fabric *f)
@@ -171,13 +211,15 @@ int fabric_faults(struct fabric *f)
 	f->faults = calloc(sc->n_faults + 1, sizeof(f->faults[0]));
 	if (f->faults == NULL)
 		return -ENOMEM;
+	// At one instant ends come before beginnings.
 	for (uint32_t i = 0; i < sc->n_faults && err == 0; i++) {
 		const struct sc_fault *x = &sc->faults[i];
 
-		f->faults[i] = (struct fabric_fault){f, x};
-		err = vclock_at(&f->clock, x->at_ns, begin, &f->faults[i]);
-		if (err == 0 && x->for_ns < UINT64_MAX - x->at_ns)
+		f->faults[i] = (struct fabric_fault){.f = f, .sc = x};
+		if (x->for_ns < UINT64_MAX - x->at_ns)
 			err = vclock_at(&f->clock, x->at_ns + x->for_ns, end, &f->faults[i]);
 	}
+	for (uint32_t i = 0; i < sc->n_faults && err == 0; i++)
+		err = vclock_at(&f->clock, sc->faults[i].at_ns, begin, &f->faults[i]);
 	return err;
 }

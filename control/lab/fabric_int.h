@@ -5,7 +5,8 @@
 #include "control/lab/fabric.h"
 
 enum {
-	// Bytes stored of a frame: headers are all that anybody reads (nic_config.snap).
+	// Bytes stored of a frame, unless whole ones are asked for: headers are all that the
+	// switches read (nic_config.snap).
 	FABRIC_SNAP = 128,
 };
 

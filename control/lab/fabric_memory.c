@@ -15,9 +15,11 @@
 #include <rte_mempool.h>
 
 #include "control/lab/fabric_int.h"
+#include "dataplane/fifo.h"
 
 enum {
 	CM_ROOM = 384, // frames of connection management are stored whole
+	WHOLE_ROOM = 9216 + 22, // of any MTU
 	MIN_FRAME = 64 + 24, // bytes that the shortest frame takes on a line
 	NIC_FRAMES = 64, // of one NIC: what it builds in a loop
 	DEFAULT_RX_BUFFER = 256 << 10,
@@ -189,13 +191,23 @@ static uint64_t count_frames(const struct fabric *f)
 }
 
 // ---- DPDK
+
+// Every worker has descriptors for all frames of the switch, and rings for as many to all others.
+static uint64_t queues_kb(const struct policy *p)
+{
+	uint32_t n = switch_max_frames(p);
+	uint64_t ring = (uint64_t)rte_align32pow2(n + 1) * sizeof(struct frame);
+
+	return p->n_workers * ((uint64_t)n * DESCRIPTOR_BYTES + (p->n_workers - 1) * ring) / 1024;
+}
+
 static uint64_t heap_mb(const struct fabric *f)
 {
 	uint64_t kb = BASE_MB * 1024;
 
 	for (uint32_t i = 0; i < f->sc->n_switches; i++)
 		kb += SWITCH_KB + f->switches[i].policy->n_ports * PORT_KB +
-		      (uint64_t)switch_max_frames(f->switches[i].policy) * DESCRIPTOR_BYTES / 1024;
+		      queues_kb(f->switches[i].policy);
 	return kb / 1024 > LEAST_MB ? kb / 1024 : LEAST_MB;
 }
 
@@ -227,9 +239,16 @@ static int start_eal(uint64_t mb)
 	return sched_setaffinity(0, sizeof(allowed), &allowed) == 0 ? 0 : -errno;
 }
 
+static uint16_t frame_room(const struct scenario *sc)
+{
+	if (sc->whole_frames)
+		return WHOLE_ROOM;
+	return sc->connect_by_cm ? CM_ROOM : FABRIC_SNAP;
+}
+
 static int make_pool(struct fabric *f, uint32_t n)
 {
-	const uint16_t room = RTE_PKTMBUF_HEADROOM + (f->sc->connect_by_cm ? CM_ROOM : FABRIC_SNAP);
+	const uint16_t room = RTE_PKTMBUF_HEADROOM + frame_room(f->sc);
 	struct rte_pktmbuf_pool_private priv = {.mbuf_data_room_size = room};
 	struct lifo *l;
 

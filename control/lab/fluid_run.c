@@ -401,6 +401,15 @@ static int write_json(struct json_object *o, const char *dir)
 	return report_finish(out);
 }
 
+static int write_files(const struct fluid_job *j, struct json_object *o, const char *dir)
+{
+	int err = write_json(o, dir);
+
+	if (err == 0)
+		err = write_plot(j, dir, "queue.svg", false);
+	return err != 0 ? err : write_plot(j, dir, "rate.svg", true);
+}
+
 static int publish(const struct fluid_job *j, const struct lab_args *a)
 {
 	struct json_object *o = to_json(j);
@@ -410,15 +419,13 @@ static int publish(const struct fluid_job *j, const struct lab_args *a)
 		puts(json_object_to_json_string_ext(o, JSON_C_TO_STRING_PRETTY));
 	else
 		print_table(j);
-	if (a->out != NULL &&
-	    (report_folder(a->out) != 0 || write_json(o, a->out) != 0 ||
-	     write_plot(j, a->out, "queue.svg", false) != 0 ||
-	     write_plot(j, a->out, "rate.svg", true) != 0)) {
-		perror(a->out);
-		err = LAB_FAILED;
-	}
+	if (a->out != NULL)
+		err = write_files(j, o, a->out);
+	if (err != 0)
+		fprintf(stderr, "weir-lab fluid: %s: cannot write the report: %s\n", a->out,
+			strerror(-err));
 	json_object_put(o);
-	return err;
+	return err != 0 ? LAB_FAILED : LAB_DONE;
 }
 
 // ---- the command
@@ -465,6 +472,8 @@ int lab_fluid(const struct lab_args *a)
 	if (scenario_load(a->files[0], a->sets, a->n_sets, &j->sc, &d) == 0)
 		code = prepare(j, &d);
 	print_diags(&d);
+	if (code == LAB_DONE && !lab_can_write(a->out))
+		code = LAB_MISUSED;
 	if (code == LAB_DONE)
 		code = run_fluid(j);
 	if (code == LAB_DONE)

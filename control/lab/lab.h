@@ -23,13 +23,20 @@ struct lab_args {
 	bool json, quiet, help;
 };
 
+// In `usage` the word behind the command's is what completion offers there: FILE, or as it is.
 struct lab_command {
 	const char *name, *usage, *help;
 	unsigned options; // bits of enum lab_command_bit: those of which it knows
 	int (*run)(const struct lab_args *a);
 };
 
-enum lab_command_bit { LAB_RUN = 1, LAB_CHECK = 2, LAB_SWEEP = 4, LAB_FLUID = 8 };
+enum lab_command_bit {
+	LAB_RUN = 1,
+	LAB_CHECK = 2,
+	LAB_SWEEP = 4,
+	LAB_FLUID = 8,
+	LAB_COMPLETION = 16, // the only one without a scenario
+};
 
 struct lab_option {
 	const char *name, *value; // value NULL: a flag
@@ -48,8 +55,16 @@ bool lab_parse(const struct lab_command *c, int argc, char **argv, struct lab_ar
 void lab_args_fini(struct lab_args *a);
 
 // run.c
+// The exit code of a program whose output has to be whole: 1 in place of 0 where it is not.
+int lab_finish(int code);
+// Whether files can be put into the folder of --out, which is made if need be; asked before anything
+// runs. NULL: nobody wants any. False: the complaint is printed.
+bool lab_can_write(const char *out);
 int lab_run(const struct lab_args *a);
 int lab_check(const struct lab_args *a);
+
+// completion.c: a script for bash
+int lab_completion(const struct lab_args *a);
 
 // Loads, runs and reports one scenario. stop: looked at while it runs; NULL: runs to the end.
 struct run_options {

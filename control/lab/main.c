@@ -56,15 +56,15 @@ int main(int argc, char **argv)
 
 	if (argc == 3 && strcmp(argv[1], "help") == 0 && strcmp(argv[2], "functions") == 0) {
 		expr_func_help(stdout);
-		return LAB_DONE;
+		return lab_finish(LAB_DONE);
 	}
 	if (argc >= 2 && (strcmp(argv[1], "--help") == 0 || strcmp(argv[1], "help") == 0)) {
 		print_help(stdout);
-		return LAB_DONE;
+		return lab_finish(LAB_DONE);
 	}
 	if (argc >= 2 && strcmp(argv[1], "--version") == 0) {
 		puts("weir-lab " WEIR_VERSION);
-		return LAB_DONE;
+		return lab_finish(LAB_DONE);
 	}
 	if (c == NULL) {
 		if (argc >= 2)
@@ -81,5 +81,5 @@ int main(int argc, char **argv)
 		code = c->run(&a);
 	}
 	lab_args_fini(&a);
-	return code;
+	return lab_finish(code);
 }

@@ -17,6 +17,8 @@ static double no_value(void)
 
 int sample_set_add(struct sample_set *s, double v, bool keep)
 {
+	if (v != v)
+		return 0; // there was nothing to read
 	s->min = s->n == 0 || v < s->min ? v : s->min;
 	s->max = s->n == 0 || v > s->max ? v : s->max;
 	s->sum += v;

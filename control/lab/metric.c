@@ -7,7 +7,6 @@
 #include "control/lab/traffic_flow.h" // whom a flow joins
 #include "dataplane/qos/pg.h"
 #include "dataplane/qos/shaper.h"
-#include "drivers/nic/roce_build.h"
 
 enum { LINE_BYTES = LINK_OVERHEAD_BYTES, PPM = 1000000 };
 
@@ -168,48 +167,77 @@ static double host_metric(const struct metric_world *w, enum metric m, uint32_t 
 
 // ---- connections
 
-// The NIC counts bytes of a queue pair, not packets: those of a stream are full ones.
-static uint64_t full_packets(const struct metric_world *w, const struct traffic_conn *c,
-			     uint64_t bytes)
+// What the reaction point says now, not a count.
+static bool is_state(enum metric m)
 {
-	uint32_t frame = ROCE_MIN_LEN + lab_flow_of(w->fabric->sc, c->flow)->payload;
-
-	return (bytes + frame - 1) / frame;
+	return m == METRIC_CC_RATE || m == METRIC_ALPHA;
 }
 
-// What a queue pair counted is gone when it is closed: only where none is do counters add up.
-static bool counts_last(const struct metric_world *w, enum metric m, const struct traffic_conn *c)
+// NaN: it is closed.
+static double conn_state(const struct metric_world *w, enum metric m, const struct traffic_conn *c)
 {
-	return m == METRIC_CC_RATE || flow_standing(lab_flow_of(w->fabric->sc, c->flow));
+	const struct sc_host *hosts = w->fabric->sc->hosts;
+	bool reversed = lab_flow_of(w->fabric->sc, c->flow)->op.n == REQ_READ;
+	struct nic_flow_status st;
+
+	if (c->id == TRAFFIC_NOT_OPEN)
+		return __builtin_nan("");
+	st = nic_flow_status(w->fabric->hosts[c->src].nic, c->id);
+	if (m == METRIC_ALPHA)
+		return (double)st.alpha_ppm / PPM;
+	return (double)(st.rate_bps != 0 ? st.rate_bps
+					 : hosts[reversed ? c->dst : c->src].nic.speed_bps);
+}
+
+static bool is_service(const struct metric_world *w, uint32_t conn)
+{
+	const struct traffic_conn *c = traffic_conn(w->traffic, conn);
+	enum lab_pattern pattern = flow_pattern(lab_flow_of(w->fabric->sc, c->flow));
+
+	return pattern == PATTERN_REQUEST || pattern == PATTERN_STORAGE;
 }
 
 static double conn_metric(const struct metric_world *w, enum metric m, uint32_t conn)
 {
-	const struct traffic_conn *c = traffic_conn(w->traffic, conn);
-	struct nic_flow_status st;
+	struct traffic_counts n;
 
-	if (m == METRIC_GOODPUT_BYTES)
-		return (double)traffic_conn_bytes(w->traffic, conn);
-	if (!counts_last(w, m, c))
+	if (is_state(m))
+		return conn_state(w, m, traffic_conn(w->traffic, conn));
+	// What a service posts are requests, answers and data, not its operations.
+	if (m == METRIC_POSTED && is_service(w, conn))
 		return __builtin_nan("");
-	if (c->id == TRAFFIC_NOT_OPEN)
-		return 0;
-	st = nic_flow_status(w->fabric->hosts[c->src].nic, c->id);
+	n = traffic_conn_counts(w->traffic, conn);
 	switch (m) {
+	case METRIC_GOODPUT_BYTES:
+		return (double)n.acked_bytes;
 	case METRIC_TX_LINE_BYTES:
-		return (double)(st.tx_bytes + LINE_BYTES * full_packets(w, c, st.tx_bytes));
+		return (double)(n.tx_bytes + LINE_BYTES * n.tx_packets);
 	case METRIC_TX_BYTES:
-		return (double)st.tx_bytes;
+		return (double)n.tx_bytes;
 	case METRIC_CNPS_RX:
-		return (double)st.cnps;
+		return (double)n.cnps;
 	case METRIC_MESSAGES:
-		return (double)st.completed;
-	case METRIC_POSTED:
-		return (double)st.posted;
+		return (double)n.completed;
 	default:
-		return (double)(st.rate_bps != 0 ? st.rate_bps
-						 : w->fabric->sc->hosts[c->src].nic.speed_bps);
+		return (double)n.posted;
 	}
+}
+
+// The mean over the connections that are open.
+static double flow_state(const struct metric_world *w, enum metric m, const struct metric_flow *f)
+{
+	double sum = 0;
+	uint32_t n = 0;
+
+	for (uint32_t i = 0; i < f->n; i++) {
+		double v = conn_metric(w, m, f->conns[i]);
+
+		if (v != v)
+			continue;
+		sum += v;
+		n++;
+	}
+	return n == 0 ? __builtin_nan("") : sum / n;
 }
 
 static double flow_metric(const struct metric_world *w, enum metric m, const struct expr_object *o)
@@ -221,9 +249,11 @@ static double flow_metric(const struct metric_world *w, enum metric m, const str
 		return (double)f->n_done;
 	if (o->kind == OBJ_CONN)
 		return o->conn < f->n ? conn_metric(w, m, f->conns[o->conn]) : 0;
+	if (is_state(m))
+		return flow_state(w, m, f);
 	for (uint32_t i = 0; i < f->n; i++)
 		sum += conn_metric(w, m, f->conns[i]);
-	return m == METRIC_CC_RATE && f->n != 0 ? sum / f->n : sum;
+	return sum;
 }
 
 // ---- switches

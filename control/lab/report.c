@@ -87,7 +87,7 @@ struct flow_row report_flow(const struct run *r, uint32_t flow)
 	for (uint32_t i = 0; i < traffic_n_conns(r->traffic); i++)
 		if (traffic_conn(r->traffic, i)->flow == flow) {
 			row.n_conns++;
-			row.bytes += traffic_conn_bytes(r->traffic, i);
+			row.bytes += traffic_conn_counts(r->traffic, i).acked_bytes;
 		}
 	row.goodput_bps = per_second(row.bytes, r->end_ns);
 	v = report_operations(r, flow, METRIC_FCT, &n);

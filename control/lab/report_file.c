@@ -3,13 +3,26 @@
 
 #include <errno.h>
 #include <stdbool.h>
+#include <string.h>
 #include <sys/stat.h>
+#include <unistd.h>
 
 enum { PATH_LEN = 4096 };
 
 int report_folder(const char *dir)
 {
-	return mkdir(dir, 0777) != 0 && errno != EEXIST ? -errno : 0;
+	char path[PATH_LEN];
+
+	if ((size_t)snprintf(path, sizeof(path), "%s/.", dir) >= sizeof(path))
+		return -ENAMETOOLONG;
+	// Each folder on the way, too; what cannot be made is told by what lies below it.
+	for (char *slash = path; (slash = strchr(slash + 1, '/')) != NULL; *slash = '/') {
+		*slash = '\0';
+		mkdir(path, 0777);
+	}
+	if (mkdir(dir, 0777) != 0 && errno != EEXIST)
+		return -errno;
+	return access(path, W_OK | X_OK) != 0 ? -errno : 0;
 }
 
 FILE *report_create(const char *dir, const char *file)

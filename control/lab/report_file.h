@@ -4,7 +4,7 @@
 
 #include <stdio.h>
 
-// 0 when it is there, or was made; -errno.
+// 0 when it is there, or was made, and files can be put into it; -errno.
 __attribute__((warn_unused_result)) int report_folder(const char *dir);
 // NULL with errno.
 FILE *report_create(const char *dir, const char *file);

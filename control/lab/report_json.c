@@ -101,6 +101,8 @@ static void put_host(const struct run *r, uint32_t host, struct json_object *row
 	row_u64(row, "naks_received", s->naks_received);
 	row_u64(row, "out_of_sequence", s->out_of_sequence);
 	row_u64(row, "rx_dropped", s->rx_dropped);
+	row_u64(row, "payload_errors", s->payload_errors);
+	row_u64(row, "icrc_errors", s->icrc_errors);
 }
 
 static void put_times(struct json_object *row, const char *key, const struct flow_row *f)

@@ -7,8 +7,8 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/prctl.h>
 #include <sys/resource.h>
-#include <sys/stat.h>
 #include <sys/wait.h>
 #include <time.h>
 #include <unistd.h>
@@ -19,6 +19,7 @@
 #include "control/lab/lab.h"
 #include "control/lab/measure.h"
 #include "control/lab/report.h"
+#include "control/lab/report_file.h"
 #include "control/lab/traffic.h"
 
 #define NS_PER_S 1000000000ull
@@ -29,13 +30,16 @@ enum {
 	PROGRESS_NS = 200000000,
 };
 
-// The stop flag.
+// The stop flag, and who else is to be stopped: 0, nobody.
 static volatile sig_atomic_t stop_asked;
+static volatile pid_t running;
 
 static void on_signal(int sig)
 {
 	(void)sig;
 	stop_asked = 1;
+	if (running > 0)
+		kill(running, SIGTERM);
 }
 
 static uint64_t clock_ns(clockid_t id)
@@ -197,11 +201,22 @@ static int play(struct run *r, const struct run_options *o)
 		err = loop(r, o);
 	if (err == 0)
 		err = measure_finish(r->measure, r->end_ns);
+	fabric_look(r->fabric);
 	if (err == -ENOSPC)
 		fprintf(stderr, "weir-lab: %s: a NIC has no queue pair left\n", r->sc->file);
 	else if (err != 0)
 		return no_memory(r->sc->file);
 	return err != 0 ? LAB_FAILED : publish(r, o);
+}
+
+bool lab_can_write(const char *out)
+{
+	int err = out == NULL ? 0 : report_folder(out);
+
+	if (err != 0)
+		fprintf(stderr, "weir-lab: --out %s: cannot write there: %s\n", out,
+			strerror(-err));
+	return err == 0;
 }
 
 int lab_run_file(const char *file, const struct sc_set *sets, unsigned n_sets,
@@ -217,6 +232,8 @@ int lab_run_file(const char *file, const struct sc_set *sets, unsigned n_sets,
 	r.sc = sc;
 	code = prepare(&r, o, &d);
 	told(&d); // warnings, too
+	if (code == LAB_DONE && !lab_can_write(o->out))
+		code = LAB_MISUSED;
 	if (code == LAB_DONE)
 		code = play(&r, o);
 	measure_destroy(r.measure);
@@ -236,6 +253,14 @@ static void folder_of_run(const char *out, const char *file, char *path, size_t 
 	snprintf(path, len, "%s/%.*s", out, (int)strcspn(name, "."), name);
 }
 
+__attribute__((noreturn)) static void become_run(const struct lab_args *a, const char *file,
+						 const struct run_options *o)
+{
+	running = 0; // the parent's child is this one
+	prctl(PR_SET_PDEATHSIG, SIGTERM); // nobody stays behind one that was killed
+	_exit(lab_finish(lab_run_file(file, a->sets, a->n_sets, o)));
+}
+
 // DPDK starts once a process, with memory for one fabric: each of several runs has its own.
 static int run_apart(const struct lab_args *a, const char *file, const struct run_options *o)
 {
@@ -245,25 +270,55 @@ static int run_apart(const struct lab_args *a, const char *file, const struct ru
 	pid_t child;
 
 	if (o->out != NULL) {
-		(void)mkdir(o->out, 0777); // what is wrong with it is told when files are written
 		folder_of_run(o->out, file, path, sizeof(path));
 		own.out = path;
 	}
 	fflush(stdout);
 	child = fork();
-	if (child == 0) {
-		int code = lab_run_file(file, a->sets, a->n_sets, &own);
-
-		fflush(stdout);
-		_exit(code);
-	}
+	if (child == 0)
+		become_run(a, file, &own);
+	running = child;
+	if (child > 0 && stop_asked) // between the two lines above
+		kill(child, SIGTERM);
 	while (child > 0 && waitpid(child, &status, 0) < 0 && errno == EINTR)
-		if (stop_asked)
-			kill(child, SIGTERM);
+		;
+	running = 0;
 	if (child > 0 && WIFEXITED(status))
 		return WEXITSTATUS(status);
 	fprintf(stderr, "weir-lab: %s: the run did not end by itself\n", file);
 	return LAB_FAILED;
+}
+
+// Loads a scenario and its policies and says what is wrong; of one that is sound, so much as asked.
+static int check_file(const struct lab_args *a, const char *file, bool tell)
+{
+	struct scenario *sc = NULL;
+	struct diags d = {0};
+	int err = scenario_load(file, a->sets, a->n_sets, &sc, &d);
+
+	if (err == 0)
+		err = fabric_check(sc, &d);
+	if (err == 0 && tell)
+		printf("%s: %s: %u switches, %u hosts, %u links, %u flows: ready to run\n", file,
+		       sc->name, sc->n_switches, sc->n_hosts, sc->n_links, sc->n_flows);
+	scenario_destroy(sc);
+	if (err != 0 || tell)
+		told(&d);
+	else
+		diags_fini(&d); // its warnings come with the run
+	return err != 0 ? LAB_MISUSED : LAB_DONE;
+}
+
+static int check_files(const struct lab_args *a, bool tell)
+{
+	int worst = LAB_DONE;
+
+	for (unsigned i = 0; i < a->n_files; i++) {
+		int code = check_file(a, a->files[i], tell);
+
+		worst = code > worst ? code : worst;
+	}
+	return worst;
 }
 
 int lab_run(const struct lab_args *a)
@@ -278,6 +333,11 @@ int lab_run(const struct lab_args *a)
 	catch_signals();
 	if (a->n_files == 1)
 		return lab_run_file(a->files[0], a->sets, a->n_sets, &o);
+	worst = check_files(a, false);
+	if (worst == LAB_DONE && !lab_can_write(a->out))
+		worst = LAB_MISUSED;
+	if (worst != LAB_DONE)
+		return worst;
 	for (unsigned i = 0; i < a->n_files && !stop_asked; i++) {
 		int code = run_apart(a, a->files[i], &o);
 
@@ -288,23 +348,13 @@ int lab_run(const struct lab_args *a)
 
 int lab_check(const struct lab_args *a)
 {
-	int worst = LAB_DONE;
+	return check_files(a, true);
+}
 
-	for (unsigned i = 0; i < a->n_files; i++) {
-		struct scenario *sc = NULL;
-		struct diags d = {0};
-		int err = scenario_load(a->files[i], a->sets, a->n_sets, &sc, &d);
-
-		if (err == 0)
-			err = fabric_check(sc, &d);
-		told(&d);
-		if (err != 0)
-			worst = LAB_MISUSED;
-		else
-			printf("%s: %s: %u switches, %u hosts, %u links, %u flows: ready to run\n",
-			       a->files[i], sc->name, sc->n_switches, sc->n_hosts, sc->n_links,
-			       sc->n_flows);
-		scenario_destroy(sc);
-	}
-	return worst;
+int lab_finish(int code)
+{
+	if (fflush(stdout) == 0 && !ferror(stdout))
+		return code;
+	fprintf(stderr, "weir-lab: what was to be printed could not be written\n");
+	return code == LAB_DONE ? LAB_FAILED : code;
 }

@@ -35,6 +35,7 @@ static void take_values(struct sc_builder *b)
 	sc->sample_ns = (uint64_t)k->sample.n;
 	sc->seed = (uint64_t)k->seed.n;
 	sc->connect_by_cm = k->connect.n != 0;
+	sc->whole_frames = k->frames.n != 0;
 	sc->record_every_ns = k->record.map.given ? (uint64_t)k->record.every.n : 0;
 }
 

@@ -117,6 +117,7 @@ struct scenario {
 	uint64_t sample_ns; // of queue lengths for quantiles
 	bool routed; // switches route by host routes; else they bridge a tree
 	bool connect_by_cm; // connections on the wire; else out of band
+	bool whole_frames; // payload and iCRC are there and checked; else headers are all there is
 	uint64_t record_every_ns; // 0: no series
 	uint32_t n_switches, n_hosts, n_links, n_flows, n_faults, n_records, n_expects;
 	uint32_t n_ports; // of all switches

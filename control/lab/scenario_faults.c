@@ -359,6 +359,30 @@ static void add_fault(struct sc_builder *b, const struct fault_keys *k)
 	sc->n_faults++;
 }
 
+static uint64_t end_of(const struct sc_fault *f)
+{
+	return f->for_ns < UINT64_MAX - f->at_ns ? f->at_ns + f->for_ns : UINT64_MAX;
+}
+
+// A NIC has one storm at a time.
+static void check_storms(struct sc_builder *b)
+{
+	const struct sc_fault *all = b->sc->faults;
+
+	for (uint32_t i = 0; i < b->sc->n_faults; i++)
+		for (uint32_t k = 0; k < i && all[i].kind == SC_PAUSE_STORM; k++) {
+			if (all[k].kind != SC_PAUSE_STORM ||
+			    all[k].target.node != all[i].target.node ||
+			    all[i].at_ns >= end_of(&all[k]) || all[k].at_ns >= end_of(&all[i]))
+				continue;
+			sc_report(b, all[i].at, "faults",
+				  "the storm at %s is still going on: name all classes in one, "
+				  "or let the first end",
+				  sc_time(b->r.arena, all[k].at_ns));
+			break;
+		}
+}
+
 void sc_build_faults(struct sc_builder *b)
 {
 	const struct fault_keys *items = b->k.faults.items;
@@ -366,4 +390,5 @@ void sc_build_faults(struct sc_builder *b)
 	b->sc->faults = arena_alloc(b->r.arena, b->k.faults.n * sizeof(b->sc->faults[0]));
 	for (unsigned i = 0; i < b->k.faults.n; i++)
 		add_fault(b, &items[i]);
+	check_storms(b);
 }

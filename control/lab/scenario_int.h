@@ -58,6 +58,7 @@ struct sc_record_keys {
 struct sc_keys {
 	struct cfg_map map;
 	struct cfg_val name, description, duration, seed, sample, policy, forwarding, connect;
+	struct cfg_val frames;
 	struct sc_topology_keys topology;
 	const struct node *switches, *hosts, *override;
 	struct cfg_list links, flows, faults;

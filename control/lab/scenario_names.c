@@ -70,33 +70,46 @@ static bool range_holds(const char *inside, size_t len, const char *digits, size
 	       (range[0] != '0' || strspn(range, "0123456789") == n_digits);
 }
 
+// What lies up to the next star or the end, at the head of the name; what follows it, or NULL. A
+// range takes all digits there are.
+static const char *piece_fits(const char *pattern, const char *name)
+{
+	for (; *pattern != '\0' && *pattern != '*'; pattern++) {
+		const char *end = *pattern == '[' ? strchr(pattern, ']') : NULL;
+		size_t digits = strspn(name, "0123456789");
+
+		if (end == NULL) {
+			if (*pattern != *name++)
+				return NULL;
+			continue;
+		}
+		if (!range_holds(pattern + 1, (size_t)(end - pattern) - 1, name, digits))
+			return NULL;
+		name += digits;
+		pattern = end;
+	}
+	return name;
+}
+
+// Behind a star the first place where the next piece fits leaves the most for those after it, so
+// no place is tried twice. The last piece must reach the end.
 bool scenario_matches(const char *pattern, const char *name)
 {
-	for (;; pattern++, name++) {
-		const char *end;
-		size_t digits;
+	const char *rest = piece_fits(pattern, name);
 
-		if (*pattern == '*') {
-			for (;; name++) {
-				if (scenario_matches(pattern + 1, name))
-					return true;
-				if (*name == '\0')
-					return false;
-			}
+	for (pattern += strcspn(pattern, "*"); rest != NULL && *pattern == '*';) {
+		bool last;
+
+		pattern++;
+		last = pattern[strcspn(pattern, "*")] == '\0';
+		for (name = rest;; name++) {
+			rest = piece_fits(pattern, name);
+			if ((rest != NULL && (!last || *rest == '\0')) || *name == '\0')
+				break;
 		}
-		if (*pattern == '[') {
-			end = strchr(pattern, ']');
-			digits = strspn(name, "0123456789");
-			return end != NULL &&
-			       range_holds(pattern + 1, (size_t)(end - pattern) - 1, name,
-					   digits) &&
-			       scenario_matches(end + 1, name + digits);
-		}
-		if (*pattern != *name)
-			return false;
-		if (*pattern == '\0')
-			return true;
+		pattern += strcspn(pattern, "*");
 	}
+	return rest != NULL && *rest == '\0';
 }
 
 unsigned scenario_match_hosts(const struct scenario *sc, const char *pattern, uint32_t *idx,

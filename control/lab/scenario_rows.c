@@ -19,6 +19,7 @@ enum { NAME_LEN = 63, TEXT_LEN = 8000, PATH_LEN = 255, MAX_ITEMS = 4096 };
 
 static const char *const forwarding_words[] = {"auto", "bridge", "route", NULL};
 static const char *const connect_words[] = {"direct", "cm", NULL};
+static const char *const frames_words[] = {"headers", "whole", NULL};
 
 // ---- switches and hosts
 static const struct cfg_row route_rows[] = {
@@ -106,6 +107,9 @@ static const struct cfg_row root_rows[] = {
 		 "ones; auto: bridge a tree, route anything else"},
 	{"connect", CFG_WORD, AT(sc_keys, connect), .words = connect_words, .dflt_text = "direct",
 	 .help = "cm: connections are made by frames on the wire; direct: they are there"},
+	{"frames", CFG_WORD, AT(sc_keys, frames), .words = frames_words, .dflt_text = "headers",
+	 .help = "whole: payload is there, and checked where it arrives, as is the iCRC; headers: "
+		 "the rest of a frame is only counted"},
 	{"flows", CFG_LIST, AT(sc_keys, flows), .sub = &lab_flow_schema, .max = MAX_ITEMS,
 	 .dflt_text = "none", .help = "who sends what to whom"},
 	{"faults", CFG_LIST, AT(sc_keys, faults), .sub = &sc_fault_schema, .max = MAX_ITEMS,

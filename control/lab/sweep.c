@@ -50,7 +50,7 @@ bool sweep_parse_vary(struct arena *a, const char *text, struct sweep_vary *out)
 	for (s = eq + 1;; s = end + 1) {
 		end = value_end(s);
 		if (end == s || out->n == MAX_VALUES) {
-			fprintf(stderr, "weir-lab sweep: --vary %s: %s\n", text,
+			fprintf(stderr, "weir-lab sweep: --vary %s: %s\n", out->key,
 				end == s ? "a value is empty" : "too many values");
 			return false;
 		}
@@ -350,7 +350,7 @@ int lab_sweep(const struct lab_args *a)
 	bool stopped = false;
 	int code = LAB_MISUSED, err = 0;
 
-	if (take_varies(&s)) {
+	if (take_varies(&s) && lab_can_write(a->out)) {
 		code = run_all(&s, &stopped) ? verdict(&s) : LAB_FAILED;
 		if (a->json)
 			sweep_json(&s, stdout);

@@ -255,13 +255,13 @@ const struct traffic_conn *traffic_conn(const struct traffic *t, uint32_t i)
 	return &t->lanes[i]->pub;
 }
 
-uint64_t traffic_conn_bytes(const struct traffic *t, uint32_t i)
+struct traffic_counts traffic_conn_counts(const struct traffic *t, uint32_t i)
 {
 	const struct lane *l = t->lanes[i];
-	uint64_t n = l->closed_bytes;
+	struct traffic_counts n = l->closed;
 
 	if (l->pub.id != TRAFFIC_NOT_OPEN)
-		n += nic_flow_status(t->f->hosts[l->pub.src].nic, l->pub.id).acked_bytes;
+		lane_count(t, l, &n);
 	return n;
 }
 

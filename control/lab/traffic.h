@@ -59,8 +59,11 @@ void traffic_destroy(struct traffic *t); // NULL is fine
 
 uint32_t traffic_n_conns(const struct traffic *t);
 const struct traffic_conn *traffic_conn(const struct traffic *t, uint32_t i);
-// Payload acknowledged on all that was ever connected in this row.
-uint64_t traffic_conn_bytes(const struct traffic *t, uint32_t i);
+// Of all that was ever connected in this row: see struct nic_flow_status.
+struct traffic_counts {
+	uint64_t tx_packets, tx_bytes, acked_bytes, cnps, posted, completed;
+};
+struct traffic_counts traffic_conn_counts(const struct traffic *t, uint32_t i);
 uint64_t traffic_n_done(const struct traffic *t);
 const struct traffic_done *traffic_done(const struct traffic *t, uint64_t i); // in order of done_ns
 // Messages and operations begun and not done.

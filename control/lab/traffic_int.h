@@ -40,7 +40,7 @@ struct lane {
 	bool retrying;
 	uint32_t n_out; // messages the NIC has
 	struct lane_queue queue;
-	uint64_t closed_bytes; // acknowledged before it was closed
+	struct traffic_counts closed; // of what was connected before
 	uint64_t n_begun; // standing: messages
 	// Of a pair.
 	struct pair *pair;
@@ -160,6 +160,7 @@ __attribute__((warn_unused_result)) int lane_open(struct lane *l, const struct n
 // Posts on a connection, after what waits there.
 void lane_post(struct lane *l, struct op *op, enum step step, uint32_t n_bytes);
 void lane_done(struct lane *l); // a message of it is complete: posts what waits, rests
+void lane_count(const struct traffic *t, const struct lane *l, struct traffic_counts *to); // adds
 void lane_free(struct lane *l);
 
 // ---- traffic_client.c

@@ -173,11 +173,23 @@ void lane_post(struct lane *l, struct op *op, enum step step, uint32_t n_bytes)
 
 // ---- resting and closing
 
+void lane_count(const struct traffic *t, const struct lane *l, struct traffic_counts *to)
+{
+	struct nic_flow_status s = nic_flow_status(t->f->hosts[l->pub.src].nic, l->pub.id);
+
+	to->tx_packets += s.tx_packets;
+	to->tx_bytes += s.tx_bytes;
+	to->acked_bytes += s.acked_bytes;
+	to->cnps += s.cnps;
+	to->posted += s.posted;
+	to->completed += s.completed;
+}
+
 static void close_lane(struct traffic *t, struct lane *l)
 {
 	struct nic *nic = t->f->hosts[l->pub.src].nic;
 
-	l->closed_bytes += nic_flow_status(nic, l->pub.id).acked_bytes;
+	lane_count(t, l, &l->closed);
 	nic_flow_close(nic, l->pub.id);
 	nic_flow_forget(nic, l->pub.id);
 	t->by_id[l->pub.src][l->pub.id] = NULL;

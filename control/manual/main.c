@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Writes the generated pages of the manual, or says which of them are stale:
 //   manual --write DOCS | --check DOCS
-// docs/configuration.md must be fresh before (control/config/docs.c). Exit 0 done or fresh, 1
-// failed or stale, 2 misused.
+// Exit 0 done or fresh, 1 failed or stale, 2 misused.
 #include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -16,6 +15,7 @@ static const struct {
 	const char *file;
 	page_fn *fn;
 } pages[] = {
+	{"configuration.md", page_configuration}, // weir-policy(5) reads it
 	{"counters.md", page_counters},       {"man/weir.8", page_weir},
 	{"man/weirctl.1", page_weirctl},      {"man/weir-host.1", page_weir_host},
 	{"man/weir-policy.5", page_weir_policy},

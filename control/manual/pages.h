@@ -9,4 +9,4 @@
 typedef int page_fn(FILE *out, const char *docs);
 
 page_fn page_weir, page_weirctl, page_weir_host, page_weir_policy, page_counters;
-page_fn page_scenario_functions, page_scenarios, page_weir_lab;
+page_fn page_configuration, page_scenario_functions, page_scenarios, page_weir_lab;

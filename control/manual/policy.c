@@ -49,7 +49,7 @@ static void table_row(FILE *out, char *line)
 }
 
 // Said on top of this page in its own way.
-static const char made[] = "Generated from the schema by `config-docs`; do not edit. ";
+static const char made[] = "Generated from the schema by `scripts/docs`; do not edit. ";
 
 static void line_out(FILE *out, char *line, bool *in_table)
 {

@@ -2,9 +2,9 @@
 // What the operator sees of a running switch: every number once, as JSON rows with stable names.
 //
 // The counters of the dataplane only grow; a baseline kept here is what `clear counters` means, and
-// rates come from samples taken a few times a second. now_ns is real time throughout. Units: queue bytes are frame bytes, bytes of
+// rates come from samples taken a few times a second. Units: queue bytes are frame bytes, bytes of
 // priority groups and pools are cells times the cell size, durations are microseconds. The
-// control thread calls everything; nothing here changes the switch.
+// control thread calls everything, with real time as now_ns; nothing here changes the switch.
 #pragma once
 
 #include <stdint.h>

@@ -5,6 +5,8 @@
 
 #include "dataplane/packet/wire.h"
 
+enum { PPM = 1000000, ALPHA_BITS = 40 }; // alpha in so many bits fits 64 as millionths
+
 static bool flow_ok(const struct nic *nic, const struct nic_flow *f)
 {
 	return f->op <= REQ_READ && f->cls < NIC_CLASSES && mtu_fits(nic, f->mtu) &&
@@ -182,14 +184,22 @@ void nic_flow_set_rate(struct nic *nic, uint32_t id, uint64_t rate_bps)
 	qp_update(nic, &nic->qps[id]);
 }
 
+static uint32_t ppm_of(uint64_t alpha)
+{
+	return (uint32_t)((alpha >> (RP_ALPHA_Q - ALPHA_BITS)) * PPM >> ALPHA_BITS);
+}
+
 // Of a READ the data, and so the reaction point, is at the far end, where that is known.
-static void put_congestion(const struct nic *nic, const struct qp *qp, struct nic_flow_status *s)
+static void put_sender(const struct nic *nic, const struct qp *qp, struct nic_flow_status *s)
 {
 	if (qp->flow.op == REQ_READ && qp->far != NULL && qp->conn.state == CONN_UP) {
 		nic = qp->far;
 		qp = &nic->qps[qp->far_index];
 	}
+	s->tx_packets = qp->tx_packets;
+	s->tx_bytes = qp->tx_bytes;
 	s->cnps = qp->cc.cnps;
+	s->alpha_ppm = ppm_of(rp_alpha(&nic->cc.rp, &qp->cc.rp, nic->now_ns));
 	if (qp->cc.rp.rc_bps != nic->cc.rp.line_bps)
 		s->rate_bps = qp->cc.rp.rc_bps;
 }
@@ -211,11 +221,10 @@ struct nic_flow_status nic_flow_status(const struct nic *nic, uint32_t id)
 		.completed = qp->completed,
 		.qpn = qp->qpn,
 		.peer_qpn = qp->peer_qpn,
-		.tx_bytes = qp->tx_bytes,
 		.acked_bytes = qp->conn.initiator ? req_done_bytes(&qp->req) : 0,
 	};
 
-	put_congestion(nic, qp, &s);
+	put_sender(nic, qp, &s);
 	if (qp->req.failed) {
 		s.state = FLOW_REFUSED;
 		s.reason = qp->req.failed_syndrome;

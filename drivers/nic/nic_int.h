@@ -63,7 +63,7 @@ struct qp {
 	struct qp_cc cc;
 	struct nic_flow flow; // initiator
 	uint64_t posted, completed, next_post_ns;
-	uint64_t tx_bytes; // data frames
+	uint64_t tx_packets, tx_bytes; // data frames
 	// What was asked between two loops is given its time by the next one: a connection that is
 	// up, and messages from `stamped` on.
 	bool fresh;

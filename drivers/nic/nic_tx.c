@@ -197,6 +197,7 @@ static void commit(struct nic *nic, struct qp *qp, enum qp_send what, const stru
 	default:
 		req_sent(&qp->req, pkt, nic->now_ns);
 	}
+	qp->tx_packets++;
 	qp->tx_bytes += len;
 	count_data(nic, qp, len);
 	shaper_update(&qp->rate, &qp->pace, nic->now_ns);

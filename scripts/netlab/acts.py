@@ -62,6 +62,11 @@ def time_scale_of(policy):
     return int(found.group(1)) if found else 1
 
 
+def speeds_of(policy):
+    """Of the ports, one for each entry of the policy: the senders' and the receiver's."""
+    return re.findall(r"^  - {name: .* speed: (\w+)", policy, re.MULTILINE)
+
+
 def lossless_weights(policy):
     """Class -> weight of the lossless classes of a policy written like the sample."""
     found = re.findall(r"(\d):\n\s+lossless: true\n\s+schedule: \{dwrr: (\d+)\}", policy)

@@ -18,7 +18,7 @@ from meter import Meter
 from play import keep, model_time
 from switch import Host, Programs, Switch, pick
 from table import Screen
-from world import Failed, World, run, switch_name, sweep
+from world import Failed, QuickWorld, run, switch_name, sweep
 
 ROOT = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
 LAB = "control/lab/weir-lab"
@@ -28,22 +28,6 @@ LAB_SEEDS = range(1, 6)
 SAMPLE_EVERY_S = 0.02
 AFTER_S = 3 # the senders outlast the window by this much, and wait for the rest so long at most
 INTERRUPTED, MISUSED = 130, 2
-
-
-class QuickWorld(World):
-    """A world whose programs go before whatever else the machine does: its stalls are no physics.
-
-    They sleep most of the time. Where real-time scheduling is not allowed they run as others do.
-    """
-
-    def __init__(self, *args, **kw):
-        super().__init__(*args, **kw)
-        first = ["chrt", "--rr", "1"]
-        self.first = first if run(*first, "true", check=False).returncode == 0 else []
-
-    def inside(self, where, *cmd):
-        programs = cmd[0].startswith("/")
-        return super().inside(where, *(self.first if programs else []), *cmd)
 
 
 class Measure:
@@ -319,7 +303,8 @@ def show(screen, rows):
     screen.say(f"    {'measure':<32}{'live':>12}{'lab':>12}  tolerance")
     for r in rows:
         here, there, tolerance = r["texts"]
-        screen.say(f"  {'✓' if r['ok'] else '✗'} {r['measure']:<32}{here:>12}{there:>12}  {tolerance}")
+        mark = "✓" if r["ok"] else "✗"
+        screen.say(f"  {mark} {r['measure']:<32}{here:>12}{there:>12}  {tolerance}")
 
 
 def compare(args, programs, name, screen):

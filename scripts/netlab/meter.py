@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
 """Reads a running switch many times a second over its control socket.
 
-Queue lengths are sampled at random moments, whatever the switch does, so that their mean is that
-of the time and no pattern of the traffic can hide between the samples. Counters are read at the two ends
-of a window, with the moment at which the switch was asked.
+Queue lengths are sampled at random moments, whatever the switch does, so that their mean is that of
+the time and no pattern of the traffic can hide between the samples. Counters are read at the two
+ends of a window, with the moment at which the switch was asked.
 """
 import json
 import os
@@ -17,7 +17,7 @@ ANSWER_S = 10
 
 
 class Meter:
-    """One connection to the control socket of a switch; scale: model time is so many times slower."""
+    """A connection to the control socket of a switch; its model time is `scale` times slower."""
 
     def __init__(self, name, scale, seed=1):
         self.scale = scale

@@ -6,15 +6,18 @@ import subprocess
 import tempfile
 import time
 
-from acts import ACTS, SPEED, Result, lossless_weights, plan_of, policy_of, record, time_scale_of
+from acts import (ACTS, SPEED, Result, lossless_weights, plan_of, policy_of, record, speeds_of,
+                  time_scale_of)
 from switch import Host, Switch
 from table import live_table
-from world import Failed, World, switch_name
+from world import Failed, QuickWorld, switch_name
 
 SAMPLE_EVERY_S = 0.5
 DRAIN_S = 15 # for what is outstanding when posting ends
 RX_RING = "4096" # frames of a host's receive ring
 RECEIVER = "10.0.0.3"
+SCENARIO = os.path.join(os.path.dirname(os.path.abspath(__file__)), "virtual.yaml")
+FLOWS = 2 # of the scenario
 
 
 def sample(switch):
@@ -49,8 +52,28 @@ def model_time(real_s, scale):
     return f"{round(real_s * 1e9 / scale)}ns"
 
 
+def scenario_of(policy, plan):
+    """What is different in the scenario of an act: KEY=VALUE."""
+    scale = time_scale_of(policy)
+    nic = 'hosts."h[1-3]".nic'
+    values = {"sample": model_time(SAMPLE_EVERY_S, scale),
+              "duration": model_time(plan["seconds"] + DRAIN_S, scale),
+              f"{nic}.window": plan["window"],
+              f"{nic}.rto": model_time(plan["rto_ms"] / 1e3, scale)}
+    for i, speed in enumerate(speeds_of(policy)):
+        values[f"links[{i}].speed"] = speed
+    for i in range(FLOWS):
+        values.update({f"flows[{i}].{k}": plan[k] for k in ("depth", "size")})
+        values[f"flows[{i}].qps"] = plan["qps"] // FLOWS
+        values[f"flows[{i}].stop"] = model_time(plan["seconds"], scale)
+    return [f"{k}={v}" for k, v in values.items()]
+
+
 class Virtual:
-    """Acts on virtual wires: one program plays all of it, at its own speed."""
+    """Acts on virtual wires: one program plays all of it, at its own speed.
+
+    The scenario has a flow for each lossless class, and a link for each entry of the ports.
+    """
 
     def __init__(self, story, screen, sample_policy):
         self.story, self.screen = story, screen
@@ -65,10 +88,10 @@ class Virtual:
         return record(number, "virtual", result)
 
     def play(self, number, seconds=None):
-        policy = policy_of(number, self.policy, switch_name()).replace('"xdp:', '"wire:')
+        policy = policy_of(number, self.policy, switch_name())
         told = self.tell(policy, plan_of(number, seconds))
         result = Result(lossless_weights(policy))
-        result.samples, result.final = told["samples"] + [told["final"]], told["final"]
+        result.samples, result.final = told["samples"], told["samples"][-1]
         result.balance, result.switch_status = told["balance"], 0
         result.senders, result.receiver = told["senders"], told["receiver"]
         return result
@@ -77,9 +100,9 @@ class Virtual:
         with tempfile.NamedTemporaryFile("w", suffix=".yaml") as f:
             f.write(policy)
             f.flush()
-            done = subprocess.run([self.story, f.name, *(f"{k}={v}" for k, v in plan.items())],
-                                  stdin=subprocess.DEVNULL, stdout=subprocess.PIPE,
-                                  stderr=subprocess.PIPE, text=True)
+            sets = [f"policy={f.name}", *scenario_of(policy, plan)]
+            done = subprocess.run([self.story, SCENARIO, *sets], stdin=subprocess.DEVNULL,
+                                  stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
         if done.returncode != 0:
             raise Failed(f"{self.story} ended with status {done.returncode}\n{done.stderr.strip()}")
         return json.loads(done.stdout)
@@ -103,7 +126,7 @@ class Play:
     def act(self, number, seconds=None):
         """Returns the record of the act, its checks included."""
         self.screen.say(f"act {number}: {ACTS[number]['title']}")
-        with World(3) as world:
+        with QuickWorld(3) as world:
             try:
                 result = self.run(world, number, plan_of(number, seconds))
             finally:

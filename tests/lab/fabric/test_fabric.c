@@ -9,6 +9,7 @@
 #include <unistd.h>
 
 #include <cmocka.h>
+#include <rte_mbuf.h>
 
 #include "tests/lab/fabric/rig.h"
 
@@ -168,6 +169,47 @@ static void connections_can_be_made_on_the_wire(void **state)
 }
 
 // ---- faults
+// A bit of the last byte before the iCRC changes in every frame that is under way.
+static void damage(struct rte_mempool *pool, void *arg, void *obj, unsigned i)
+{
+	struct rte_mbuf *m = obj;
+
+	(void)pool;
+	(void)arg;
+	(void)i;
+	if (m->data_len > 64)
+		*rte_pktmbuf_mtod_offset(m, uint8_t *, m->data_len - 5) ^= 1;
+}
+
+static uint64_t damage_seen(const struct sc_set *sets)
+{
+	const struct nic_stats *s;
+	struct rig r;
+	uint64_t n;
+
+	rig_make(&r, "pair.yaml", sets);
+	rig_run(&r, MS);
+	s = nic_stats_now(r.f->hosts[RECEIVER].nic);
+	assert_true(s->rx_frames > 1000);
+	assert_int_equal(s->icrc_errors + s->payload_errors, 0);
+	rte_mempool_obj_iter(r.f->pool, damage, NULL);
+	rig_run(&r, 2 * MS);
+	n = nic_stats_now(r.f->hosts[RECEIVER].nic)->icrc_errors;
+	rig_free(&r);
+	return n;
+}
+
+static void only_whole_frames_are_checked_to_their_end(void **state)
+{
+	const struct sc_set whole[] = {{"frames", "whole"}, {NULL, NULL}};
+	uint64_t n = damage_seen(whole);
+
+	(void)state;
+	assert_true(n > 0);
+	assert_true(n < 1000);
+	assert_int_equal(damage_seen(NULL), 0);
+}
+
 static void a_storm_pauses_from_its_first_to_its_last_instant(void **state)
 {
 	const struct sc_set storm[] = {{"faults[0]",
@@ -407,6 +449,7 @@ int main(int argc, char **argv)
 		cmocka_unit_test(the_policy_runs_with_the_speed_and_cable_of_the_link),
 		cmocka_unit_test(every_flow_of_a_routed_fabric_arrives),
 		cmocka_unit_test(connections_can_be_made_on_the_wire),
+		cmocka_unit_test(only_whole_frames_are_checked_to_their_end),
 		cmocka_unit_test(a_storm_pauses_from_its_first_to_its_last_instant),
 		cmocka_unit_test(a_cut_link_loses_frames_from_the_cut_to_the_repair),
 		cmocka_unit_test(a_lossy_direction_loses_only_what_leaves_there),

@@ -11,7 +11,7 @@ import tempfile
 import time
 import unittest
 
-LAB, ROOT = sys.argv[1], sys.argv[2]
+LAB, ROOT = os.path.abspath(sys.argv[1]), sys.argv[2]
 FIRST = os.path.join(ROOT, "conf/lab/first.yaml")
 PAIR = os.path.join(ROOT, "tests/lab/fabric/pair.yaml")
 RING = os.path.join(ROOT, "tests/lab/fabric/ring.yaml")
@@ -54,7 +54,7 @@ class Program(unittest.TestCase):
     def test_misuse_is_exit_2_and_says_how_to_do_better(self):
         for args in [], ["walk"], ["run"], ["run", PAIR, "--sett", "a=b"], ["run", PAIR, "--set"], \
                 ["run", PAIR, "--set", "novalue"], ["run", PAIR, "--vary", "a=b"], \
-                ["run", PAIR, "--json=1"]:
+                ["run", PAIR, "--json=1"], ["completion"], ["completion", "zsh"]:
             done = lab(*args)
             self.assertEqual(done.returncode, 2, args)
             self.assertIn("weir-lab", done.stderr, args)
@@ -67,6 +67,29 @@ class Program(unittest.TestCase):
             self.assertIn(option, done.stdout)
         self.assertNotIn("--vary", done.stdout)
         self.assertEqual(lab("--help").returncode, 0)
+
+    def test_bash_completes_commands_files_and_options(self):
+        script = 'source <("$1" completion bash); shift; COMP_WORDS=("$@"); ' \
+                 'COMP_CWORD=$(($# - 1)); _weir_lab; printf "%s\\n" "${COMPREPLY[@]}"'
+
+        def complete(*words):
+            return subprocess.run(["bash", "-c", script, "bash", LAB, LAB, *words], text=True,
+                                  capture_output=True, cwd=os.path.join(ROOT, "conf"),
+                                  check=True).stdout.split()
+
+        for words, found in [(["sw"], ["sweep"]),
+                             (["run", "--s"], ["--set", "--seed"]),
+                             (["check", "--"], ["--set", "--help"]),
+                             (["run", "lab/first"], ["lab/first.yaml"]),
+                             (["run", "lab/first.yaml", "--json", "lab/firs"], ["lab/first.yaml"]),
+                             (["run", "--out", "lab"], ["lab"]),
+                             (["run", "--out", "=", "lab"], ["lab"]),
+                             (["run", "--seed", ""], []),
+                             (["completion", ""], ["bash"]),
+                             (["completion", "bash", ""], []),
+                             (["help", "f"], ["functions"])]:
+            self.assertEqual(complete(*words), found, words)
+        self.assertIn("lab.yaml", complete("fluid", "lab"))
 
     def test_check_loads_and_runs_nothing(self):
         done = lab("check", FIRST, RING)
@@ -96,6 +119,77 @@ class Program(unittest.TestCase):
             self.assertLess(done.stdout.index("pair:"), done.stdout.index("ring:"))
             self.assertEqual(lab("run", PAIR, RING, "--quiet", "--set", "expect=[rate(h1) == 1G]")
                              .returncode, 1)
+
+    def test_of_several_files_none_runs_before_all_are_sound(self):
+        with tempfile.TemporaryDirectory() as top:
+            done = lab("run", PAIR, os.path.join(top, "nowhere.yaml"))
+            self.assertEqual(done.returncode, 2)
+            self.assertEqual(done.stdout, "")
+            self.assertIn("nowhere.yaml: cannot open", done.stderr)
+
+    def test_output_that_cannot_be_written_is_no_success(self):
+        for args in ["run", PAIR], ["run", PAIR, "--json"], ["run", PAIR, RING], ["check", PAIR], \
+                ["sweep", PAIR, "--vary", "seed=1,2"], ["help", "functions"], ["--help"]:
+            with open("/dev/full", "w", encoding="utf-8") as full:
+                done = subprocess.run([LAB, *args], stdout=full, stderr=subprocess.PIPE, text=True,
+                                      check=False, timeout=120)
+            self.assertEqual(done.returncode, 1, args)
+            self.assertIn("could not be written", done.stderr, args)
+
+    def test_a_folder_without_room_for_files_is_told_before_the_run(self):
+        for args in ["run", PAIR], ["run", PAIR, RING], ["sweep", PAIR, "--vary", "seed=1,2"], \
+                ["fluid", FIRST]:
+            done = lab(*args, "--set", "duration=1000s", "--out", PAIR)
+            self.assertEqual(done.returncode, 2, args)
+            self.assertEqual(done.stdout, "", args)
+            self.assertIn("cannot write there: Not a directory", done.stderr, args)
+
+    def test_switches_of_many_workers_and_frames_find_memory(self):
+        done = lab("run", PAIR, "--quiet", "--set", "duration=50us", "--set",
+                   "policy.switch={workers: 8, buffer: {size: 64MB, cell: 64B}}")
+        self.assertEqual(done.returncode, 0, done.stderr)
+
+    def test_frames_cross_from_worker_to_worker_at_once(self):
+        for workers in 1, 2, 3:
+            done = lab("run", PAIR, "--quiet", "--set", f"policy.switch.workers={workers}", "--set",
+                       "flows=[{from: h1, to: h2, size: 64KB}]", "--set", "duration=50ms", "--set",
+                       "expect=['fct(f1, max) < 15us', 'goodput(h2) > 35G', timeouts == 0]")
+            self.assertEqual(done.returncode, 0, done.stdout)
+
+    def test_a_lossless_drop_names_switch_port_class_and_time_however_late(self):
+        done = lab("run", PAIR, "--quiet", "--set", "duration=900us", "--set",
+                   "policy.profiles.roce.classes.3.ingress.alpha=1/256", "--set",
+                   "policy.profiles.roce.classes.3.ingress.min=0B", "--set", "hosts.h1.nic.deaf=on")
+        self.assertEqual(done.returncode, 1)
+        self.assertRegex(done.stdout, r"lossless classes were dropped, the first at switch s1, "
+                                      r"port p1, class 3, at [0-9.]+us \([0-9]+ ns\)")
+
+    def test_a_fault_that_ends_leaves_those_that_still_stand(self):
+        done = lab("run", PAIR, "--quiet", "--set", "duration=4ms", "--set", "faults=["
+                   "{at: 500us, link: h1, link_down: {for: 1500us}},"
+                   "{at: 800us, link: h1, link_down: {for: 100us}},"
+                   "{at: 500us, host: h3, slow_receiver: {rate: 100M}},"
+                   "{at: 600us, host: h3, slow_receiver: {rate: 40G, for: 100us}},"
+                   "{at: 3ms, link: h1, link_slow: {speed: 1G, for: 500us}},"
+                   "{at: 2500us, link: h1, link_slow: {speed: 2G, for: 500us}}]",
+                   "--set", "flows=[{from: h1, to: h2}, {from: h2, to: h3}]", "--set", "expect=["
+                   "'goodput(h2, 950us, 2ms) == 0', 'rate(h1, 2600us, 3ms) within 5% of 2G',"
+                   "'rate(h1, 3010us, 3500us) within 5% of 1G', lossless_drops == 0,"
+                   "'goodput(h2, 400us, 500us) > 30G', 'goodput(h3, 2600us, 4ms) < 110M']")
+        self.assertEqual(done.returncode, 0, done.stdout)
+
+    def test_a_signal_ends_a_run_of_several_files_and_its_child(self):
+        run = subprocess.Popen([LAB, "run", PAIR, RING, "--set", "duration=1000s"],
+                               stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+        children = pathlib.Path(f"/proc/{run.pid}/task/{run.pid}/children")
+        while not children.read_text() or ticks(int(children.read_text())) < 20:
+            time.sleep(0.02)
+        child = int(children.read_text())
+        run.terminate()
+        out, err = run.communicate(timeout=60)
+        self.assertEqual(run.returncode, 1, err)
+        self.assertEqual(out.count("broken off"), 1)
+        self.assertFalse(os.path.exists(f"/proc/{child}"))
 
     def test_a_signal_ends_a_run_with_a_partial_report(self):
         for sig in signal.SIGINT, signal.SIGTERM:

@@ -292,6 +292,27 @@ static void status_counts_bytes(void **state)
 	s = nic_flow_status(p.nic[0], id);
 	assert_int_equal(s.acked_bytes, 1 << 20);
 	assert_int_equal(s.tx_bytes, (1 << 20) + 1024 * 58 + 16);
+	assert_int_equal(s.tx_packets, 1024);
+	pair_down(&p);
+}
+
+// An answer has an AETH in its first and last packet.
+static void status_of_a_read_counts_the_data_at_the_far_end(void **state)
+{
+	struct nic_flow_status s;
+	struct told told;
+	struct pair p;
+	uint32_t id;
+
+	(void)state;
+	up(&p, &told, 0);
+	id = pair_connect(&p, 0, (struct nic_flow){.op = REQ_READ, .cls = 3, .msg_bytes = 10240,
+						   .n_messages = 1});
+	pair_run(&p, 1000000);
+	s = nic_flow_status(p.nic[0], id);
+	assert_int_equal(s.acked_bytes, 10240);
+	assert_int_equal(s.tx_packets, 10);
+	assert_int_equal(s.tx_bytes, 10240 + 10 * 58 + 2 * 4);
 	pair_down(&p);
 }
 
@@ -423,6 +444,7 @@ int main(void)
 		cmocka_unit_test(hooks_may_post),
 		cmocka_unit_test(hooks_may_close_and_connect),
 		cmocka_unit_test(status_counts_bytes),
+		cmocka_unit_test(status_of_a_read_counts_the_data_at_the_far_end),
 		cmocka_unit_test(closing_frees_both_ends_without_a_word),
 		cmocka_unit_test(frames_of_a_closed_connection_find_nobody),
 		cmocka_unit_test(frames_without_payload_behave_as_whole_ones),

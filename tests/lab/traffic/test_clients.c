@@ -43,7 +43,7 @@ static uint64_t bytes_in_rows(const struct world *w)
 	uint64_t n = 0;
 
 	for (uint32_t i = 0; i < traffic_n_conns(w->t); i++)
-		n += traffic_conn_bytes(w->t, i);
+		n += traffic_conn_counts(w->t, i).acked_bytes;
 	return n;
 }
 

@@ -123,7 +123,7 @@ static void every_queue_pair_has_a_row_and_its_bytes(void **state)
 		assert_int_equal(c->src, i < 4 ? 0 : 3);
 		assert_int_equal(c->dst, i < 2 ? 1 : i < 4 ? 2 : 0);
 		assert_int_equal(c->cls, i < 4 ? 3 : 0);
-		assert_int_equal(traffic_conn_bytes(w.t, i), i < 4 ? 10000 : 70);
+		assert_int_equal(traffic_conn_counts(w.t, i).acked_bytes, i < 4 ? 10000 : 70);
 	}
 	assert_string_equal(lab_flow_name(lab_flow_of(w.sc, 0)), "f1");
 	assert_string_equal(lab_flow_name(lab_flow_of(w.sc, 1)), "back");
@@ -192,13 +192,13 @@ static void a_stream_fills_the_line_until_it_is_stopped(void **state)
 	assert_int_equal(s.tx_frames, 0);
 	world_run(&w, 1100000);
 	// 1106 B of 10G for each 1024 B of payload; every 16 packets are acknowledged.
-	bytes = traffic_conn_bytes(w.t, 0);
+	bytes = traffic_conn_counts(w.t, 0).acked_bytes;
 	assert_in_range(bytes, 1000000 * 1024 / (1106 * 8 / 10) - 2 * 16 * 1024,
 			1000000 * 1024 / (1106 * 8 / 10));
 	world_run(&w, 2000000);
 	// The message under way is finished: 128 packets at most.
-	assert_in_range(traffic_conn_bytes(w.t, 0), bytes, bytes + 140 * 1024);
-	assert_int_equal(traffic_conn_bytes(w.t, 0) % (128 * 1024), 0);
+	assert_in_range(traffic_conn_counts(w.t, 0).acked_bytes, bytes, bytes + 140 * 1024);
+	assert_int_equal(traffic_conn_counts(w.t, 0).acked_bytes % (128 * 1024), 0);
 	assert_int_equal(traffic_n_done(w.t), 0);
 	world_destroy(&w);
 }
@@ -211,7 +211,7 @@ static void a_paced_stream_keeps_its_rate(void **state)
 	make(&w, "  - {from: h1, to: h2, rate: 2G, mtu: 1024, op: send}\n");
 	world_run(&w, 10000000);
 	// 20 Mb in packets of 1106 B.
-	assert_in_range(traffic_conn_bytes(w.t, 0), 2250000, 2500000ull * 1024 / 1106 + 4096);
+	assert_in_range(traffic_conn_counts(w.t, 0).acked_bytes, 2250000, 2500000ull * 1024 / 1106 + 4096);
 	world_destroy(&w);
 }
 
@@ -252,7 +252,7 @@ static void connections_made_on_the_wire_carry_the_same(void **state)
 	assert_non_null(strstr(got, "h1 > h2 1000 B: posted 0, done "));
 	assert_true(traffic_n_done(w.t) > 20);
 	assert_int_equal(traffic_n_open(w.t), 0);
-	assert_true(traffic_conn_bytes(w.t, 1) > 2000000);
+	assert_true(traffic_conn_counts(w.t, 1).acked_bytes > 2000000);
 	free(got);
 	world_destroy(&w);
 }

@@ -32,6 +32,8 @@ ECT0, CE = 2, 3
 # takes one that begins like `08 00 00 00` for an IP packet, so none is short enough to do so with
 # its padding.
 TSHARK = ["tshark", "-n", "-o", "ip.check_checksum:TRUE", "--disable-protocol", "rpcordma"]
+# As conf/lab.yaml: 40 Gb/s and its times, five hundred times slower.
+SLOWED = ["--time-scale", "500", "--speed", "40G"]
 WARNINGS = '_ws.malformed || _ws.expert.severity >= "Warning"'
 
 
@@ -50,7 +52,7 @@ def capture(world, i):
 
 def hosts(world, programs, *commands):
     """Runs an endpoint per (link, words...) side by side until all have ended."""
-    started = [Host(world, programs, i, f"host{i}", "--speed", "80M", "--rto", "2s", *words)
+    started = [Host(world, programs, i, f"host{i}", *SLOWED, "--rto", "4ms", *words)
                for i, *words in commands]
     for h in started:
         status = h.process.wait(40)
@@ -60,14 +62,14 @@ def hosts(world, programs, *commands):
 
 def traffic(world, programs):
     to = ["--to", "10.0.0.3"]
-    congested = [*to, "--time", "1s", "--qps", "4", "--depth", "32", "--drain", "20s"]
+    congested = [*to, "--time", "2ms", "--qps", "4", "--depth", "32", "--drain", "20s"]
     hosts(world, programs, (1, *congested, "--class", "3,5"), (2, *congested, "--class", "3,5"))
     lossy = hosts(world, programs, (1, *congested, "--class", "0"), (2, *congested, "--class", "0"))
     for words in (["send", "--size", "5000"], ["send", "--size", "7"], ["write", "--size", "5"],
                   ["read", "--size", "9000"], ["read", "--size", "6"]):
         hosts(world, programs, (1, *to, "--count", "20", "--class", "3", "--op", *words),
               (2, *to, "--count", "20", "--class", "5", "--mtu", "256", "--op", *words))
-    hosts(world, programs, (1, "--storm", "--class", "3", "--for", "20ms"))
+    hosts(world, programs, (1, "--storm", "--class", "3", "--for", "40us"))
     want(sum(r["naks_received"] for r in lossy) > 0, "a lossy class makes NAKs")
 
 
@@ -79,7 +81,7 @@ def record():
     with World(len(HOSTS), tapped=True) as world:
         captures = {i: capture(world, i) for i in HOSTS}
         switch = Switch(world, programs, switch_name(), policy)
-        listener = Host(world, programs, 3, "listener", "--listen", "--speed", "80M").ready()
+        listener = Host(world, programs, 3, "listener", "--listen", *SLOWED).ready()
         traffic(world, programs)
         time.sleep(0.5)
         listener.process.stop()

@@ -114,38 +114,6 @@ static void quantities_print_as_people_write_them(void **state)
 	}
 }
 
-static void names_fit_patterns(void **state)
-{
-	static const struct {
-		const char *pattern, *name;
-		bool fits;
-	} rows[] = {
-		{"h1", "h1", true},
-		{"h1", "h10", false},
-		{"h*", "h", true},
-		{"h*", "h10", true},
-		{"*1", "h1", true},
-		{"*1", "h10", false},
-		{"h*0*", "h10", true},
-		{"h[1-3]", "h3", true},
-		{"h[1-3]", "h4", false},
-		{"h[1-3]", "h10", false},
-		{"h[1,10]", "h10", true},
-		{"h[9-12]x", "h11x", true},
-		{"h[9-12]x", "h11", false},
-		{"h[", "h[", true},
-		{"[1-2].p[3]", "1.p3", true},
-		{"", "", true},
-		{"**", "abc", true},
-		{"h[1-3]", "hx", false},
-	};
-
-	(void)state;
-	for (size_t i = 0; i < N(rows); i++)
-		if (expr_name_fits(rows[i].pattern, rows[i].name) != rows[i].fits)
-			fail_msg("\"%s\" and \"%s\"", rows[i].pattern, rows[i].name);
-}
-
 static void values_follow_arithmetic(void **state)
 {
 	static const struct {
@@ -425,7 +393,6 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(numbers_carry_units),
 		cmocka_unit_test(quantities_print_as_people_write_them),
-		cmocka_unit_test(names_fit_patterns),
 		cmocka_unit_test(values_follow_arithmetic),
 		cmocka_unit_test(comparisons_hold_at_their_bounds),
 		cmocka_unit_test(a_list_without_values_fulfils_nothing),

@@ -241,12 +241,33 @@ static void patterns_match_names_ranges_and_stars(void **state)
 		{"h[01-08]", "h01", true}, {"h[01-08]", "h1", false},	   {"*[1-2]", "tor2", true},
 		{"*[1-2]", "tor3", false}, {"p[1-2]h[3-4]", "p1h4", true}, {"h[1", "h1", false},
 		{"a*b*c", "aXbYc", true},  {"a*b*c", "aXbY", false},	   {"", "", true},
+		{"h*", "h", true},	   {"*1", "h10", false},	   {"h*0*", "h10", true},
+		{"**", "abc", true},	   {"h[9-12]x", "h11x", true},	   {"h[9-12]x", "h11", false},
+		{"[1-2].p[3]", "1.p3", true}, {"h[1-3]", "hx", false},	   {"h*[1-3]", "h24", false},
+		{"h*[21]", "h21", true},   {"*ab", "abab", true},	   {"*a*", "", false},
 	};
 
 	(void)state;
 	for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++)
 		if (scenario_matches(rows[i].pattern, rows[i].name) != rows[i].match)
 			fail_msg("%s and %s", rows[i].pattern, rows[i].name);
+}
+
+// By trying out what each star may stand for this would take for ever.
+static void a_pattern_of_many_stars_is_decided_at_once(void **state)
+{
+	char stars[200], name[64], pairs[200] = "";
+
+	(void)state;
+	memset(stars, '*', sizeof(stars));
+	snprintf(stars + 60, sizeof(stars) - 60, "b");
+	memset(name, 'a', sizeof(name) - 1);
+	name[sizeof(name) - 1] = '\0';
+	for (unsigned i = 0; i < 40; i++)
+		strcat(pairs, "*a");
+	assert_true(scenario_matches(pairs, name));
+	assert_false(scenario_matches(strcat(pairs, "*b"), name));
+	assert_false(scenario_matches(stars, name));
 }
 
 static void later_entries_add_to_what_earlier_ones_say_of_a_host(void **state)
@@ -324,6 +345,7 @@ int main(int argc, char **argv)
 		cmocka_unit_test(the_last_of_two_sets_counts),
 		cmocka_unit_test(a_wrong_set_says_which_one),
 		cmocka_unit_test(patterns_match_names_ranges_and_stars),
+		cmocka_unit_test(a_pattern_of_many_stars_is_decided_at_once),
 		cmocka_unit_test(later_entries_add_to_what_earlier_ones_say_of_a_host),
 		cmocka_unit_test(hosts_have_addresses_by_their_order),
 		cmocka_unit_test(a_cable_is_as_long_as_its_delay),

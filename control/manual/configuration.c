@@ -1,17 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
-// Writes docs/configuration.md from the rows of the schema: `config-docs > docs/configuration.md`.
-// With `--check FILE` it compares instead and exits 1 when the file is stale.
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
-
+// The page docs/configuration.md, from the rows of the schema of a policy file.
 #include "control/config/model.h"
 #include "control/config/schema_doc.h"
+#include "control/manual/pages.h"
 
 static const char head[] =
 	"# Policy file\n"
 	"\n"
-	"Generated from the schema by `config-docs`; do not edit. A policy is one YAML document:\n"
+	"Generated from the schema by `scripts/docs`; do not edit. A policy is one YAML document:\n"
 	"`weirctl check FILE` reports every mistake in one pass as `file:line:column: key: text`,\n"
 	"`weirctl plan FILE` prints every number derived from it.\n"
 	"\n"
@@ -51,37 +47,10 @@ static const char head[] =
 	"| key | value | default | applies | meaning |\n"
 	"| --- | --- | --- | --- | --- |\n";
 
-static bool same_as_file(const char *text, size_t len, const char *path)
+int page_configuration(FILE *out, const char *docs)
 {
-	FILE *f = fopen(path, "r");
-	char *have = malloc(len + 1);
-	bool same = f != NULL && have != NULL && fread(have, 1, len + 1, f) == len &&
-		    memcmp(have, text, len) == 0;
-
-	free(have);
-	if (f != NULL)
-		fclose(f);
-	return same;
-}
-
-int main(int argc, char **argv)
-{
-	char *text = NULL;
-	size_t len = 0;
-	FILE *out = open_memstream(&text, &len);
-	int rc = 0;
-
-	if (out == NULL)
-		return 1;
+	(void)docs;
 	fputs(head, out);
 	schema_print(&cfg_root_schema, "", true, out);
-	fclose(out);
-	if (argc == 3 && strcmp(argv[1], "--check") == 0)
-		rc = same_as_file(text, len, argv[2]) ? 0 : 1;
-	else
-		fwrite(text, 1, len, stdout);
-	if (rc != 0)
-		fprintf(stderr, "%s is stale: write it anew with config-docs\n", argv[2]);
-	free(text);
-	return rc;
+	return 0;
 }
