@@ -128,8 +128,8 @@ unsigned switch_control_step(struct weir_switch *sw, uint64_t now_ns, struct eve
 			     unsigned n);
 // How often it looks at links and at what drivers lost; 100 ms unless said.
 void switch_poll_drivers_every(struct weir_switch *sw, uint64_t every_ns);
-// The next step asks the drivers for their links, however short ago it did: for one who knows that a
-// link has changed.
+// The next step asks the drivers for their links, however short ago it did: for one who knows
+// that a link has changed.
 void switch_links_changed(struct weir_switch *sw);
 
 // Requests of control that the owner acknowledges after it has acted: *_done turns true.

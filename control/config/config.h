@@ -41,14 +41,15 @@ void config_destroy(struct config *c); // NULL is fine
 // policy of a live switch (overlay.c).
 struct node;
 struct config_overlay {
-	// Laid over the file's tree in this order: maps merge, anything else replaces, `~` removes the
-	// key. Mistakes in what they say are reported at their own place; `file` is where they stand.
+	// Laid over the file's tree in this order: maps merge, anything else replaces, `~` removes
+	// the key. Mistakes in what they say are reported at their own place; `file` is where they
+	// stand.
 	const struct node *const *maps;
 	unsigned n_maps;
 	const char *file;
-	// In place of the file's ports, `fdb`, `routes` and `neighbours`: ports p1, p2, ... Each has
-	// the settings of the file's port of that name, or of its last port, but this speed and
-	// cable, and no address.
+	// In place of the file's ports, `fdb`, `routes` and `neighbours`: ports p1, p2, ... Each
+	// has the settings of the file's port of that name, or of its last port, but this speed
+	// and cable, and no address.
 	const char *switch_name;
 	uint32_t ecmp_seed;
 	const struct config_overlay_port {

@@ -132,12 +132,8 @@ static bool reason_word(const char *word, int *out)
 
 static bool pool_word(const char *word, int *out)
 {
-	static const char *const pools[N_POOLS] = {[POOL_INGRESS] = "ingress",
-						   [POOL_HEADROOM] = "headroom",
-						   [POOL_EGRESS_LOSSY] = "egress_lossy"};
-
 	for (int i = 0; i < N_POOLS; i++)
-		if (strcmp(word, pools[i]) == 0) {
+		if (strcmp(word, pool_name[i]) == 0) {
 			*out = i;
 			return true;
 		}

@@ -323,8 +323,7 @@ bool fabric_balanced(const struct fabric *f, char *text, size_t len)
 {
 	for (uint32_t i = 0; i < f->sc->n_switches; i++) {
 		const struct balance b = switch_balance(f->switches[i].sw);
-		uint64_t begun = b.received + b.generated + b.replicated;
-		uint64_t ended = b.transmitted + b.consumed + b.dropped + b.queued;
+		uint64_t begun = balance_begun(&b), ended = balance_ended(&b);
 
 		if (begun == ended)
 			continue;

@@ -292,8 +292,8 @@ static void verdict(const struct fluid_job *j, char *out, size_t len)
 {
 	if (!j->point.found)
 		snprintf(out, len,
-			 "no fixed point: %" PRIu32 " flows would need %.2f %% of the frames marked, "
-			 "the curve ends at %.2f %%; the queue goes to kmax",
+			 "no fixed point: %" PRIu32 " flows would need %.2f %% of the frames "
+			 "marked, the curve ends at %.2f %%; the queue goes to kmax",
 			 j->n_flows, j->point.p * 100, j->p.pmax * 100);
 	else
 		snprintf(out, len, "phase margin %.0f degrees at %.0f Hz: the loop %s",

@@ -57,8 +57,8 @@ void lab_args_fini(struct lab_args *a);
 // run.c
 // The exit code of a program whose output has to be whole: 1 in place of 0 where it is not.
 int lab_finish(int code);
-// Whether files can be put into the folder of --out, which is made if need be; asked before anything
-// runs. NULL: nobody wants any. False: the complaint is printed.
+// Whether files can be put into the folder of --out, which is made if need be; asked before
+// anything runs. NULL: nobody wants any. False: the complaint is printed.
 bool lab_can_write(const char *out);
 int lab_run(const struct lab_args *a);
 int lab_check(const struct lab_args *a);

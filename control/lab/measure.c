@@ -312,6 +312,7 @@ static void on_sample(void *arg, uint64_t now_ns)
 {
 	struct measure *m = arg;
 
+	note(m, metric_world_refresh(&m->world)); // connections that came since
 	for (uint32_t i = 0; i < m->n_leaves && m->n_sampling != 0; i++)
 		if (m->leaves[i].open && measure_leaf_samples(&m->leaves[i]))
 			note(m, measure_leaf_sample(&m->leaves[i], &m->world));

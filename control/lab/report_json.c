@@ -8,6 +8,7 @@
 #include "control/lab/metric.h"
 #include "control/lab/report_rows.h"
 #include "control/observe/field.h"
+#include "control/observe/observe.h"
 
 enum { PFC_KEYS = 3 };
 
@@ -251,21 +252,6 @@ static void put_pools(struct weir_switch *sw, struct json_object *list)
 	}
 }
 
-static void put_balance(struct weir_switch *sw, struct json_object *out)
-{
-	struct balance b = switch_balance(sw);
-	struct json_object *row = json_object_new_object();
-
-	row_u64(row, "received", b.received);
-	row_u64(row, "generated", b.generated);
-	row_u64(row, "replicated", b.replicated);
-	row_u64(row, "transmitted", b.transmitted);
-	row_u64(row, "consumed", b.consumed);
-	row_u64(row, "dropped", b.dropped);
-	row_u64(row, "queued", b.queued);
-	json_object_object_add(out, "balance", row);
-}
-
 static void put_switch(const struct run *r, uint32_t i, struct json_object *row)
 {
 	struct weir_switch *sw = r->fabric->switches[i].sw;
@@ -288,7 +274,7 @@ static void put_switch(const struct run *r, uint32_t i, struct json_object *row)
 		put_drops(sw, port, drops);
 	}
 	put_pools(sw, list_in(row, "pools"));
-	put_balance(sw, row);
+	json_object_object_add(row, "balance", observe_balance(sw));
 }
 
 static void put_loss(const struct run *r, struct json_object *out)

@@ -32,7 +32,7 @@ enum {
 
 // The stop flag, and who else is to be stopped: 0, nobody.
 static volatile sig_atomic_t stop_asked;
-static volatile pid_t running;
+static volatile sig_atomic_t running; // its pid
 
 static void on_signal(int sig)
 {

@@ -279,7 +279,9 @@ static void fill_storm(struct fault_reader *r)
 {
 	const struct kind_keys *k = r->kind;
 	uint64_t speed = r->b->sc->links[r->f->link].speed_bps;
-	uint64_t quanta_ns = (uint64_t)k->quanta.n * QUANTUM_BITS * 1000000000u / speed;
+	// Of a link whose speed is wrong there is none, which is told of the link.
+	uint64_t quanta_ns =
+		speed == 0 ? 0 : (uint64_t)k->quanta.n * QUANTUM_BITS * 1000000000u / speed;
 
 	r->f->storm = (struct storm_params){
 		.classes = (uint8_t)k->classes.bits[0],

@@ -173,10 +173,11 @@ struct nic_flow_status {
 	uint64_t posted, completed; // messages
 	uint32_t qpn, peer_qpn;
 	uint64_t acked_bytes; // payload acknowledged in order
-	// Of the end that sends the data: of a READ the responder, where nic_connect made the connection.
+	// Of the end that sends the data: of a READ the responder, where nic_connect made the
+	// connection.
 	uint64_t tx_packets, tx_bytes; // data frames sent, retransmissions included
 	uint64_t rate_bps; // what the reaction point allows now; 0: the line
-	uint32_t alpha_ppm; // its estimate of congestion as of the last step; 1 before the first CNP
+	uint32_t alpha_ppm; // its estimate of congestion at the last step; 1 before any CNP
 	uint64_t cnps; // received
 };
 struct nic_flow_status nic_flow_status(const struct nic *nic, uint32_t id);

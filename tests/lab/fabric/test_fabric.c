@@ -47,6 +47,31 @@ static struct wire_counts sent_by_host(const struct rig *r, uint32_t host)
 		wire_end(r->f->links[r->sc->hosts[host].link].wire, l->end[0].is_switch ? 1 : 0));
 }
 
+// ---- workers
+
+// At one instant all workers of a switch have done what is to be done: how many they are is seen in
+// nothing that leaves.
+static void several_workers_send_what_one_sends(void **state)
+{
+	struct sc_set sets[] = {{"flows[0]", "{from: h2, to: h1, class: 3, size: 1KB}"},
+				{"policy.switch.workers", "1"},
+				{NULL, NULL}};
+	struct wire_counts sent[2];
+	struct rig r;
+
+	(void)state;
+	for (unsigned i = 0; i < 2; i++) {
+		sets[1].value = i == 0 ? "1" : "2";
+		rig_make(&r, "pair.yaml", sets);
+		rig_run(&r, 100 * US);
+		sent[i] = sent_by_port(&r, S1, 0);
+		rig_free(&r);
+	}
+	assert_in_range(sent[0].frames, 150, 200); // one in some 580 ns
+	assert_int_equal(sent[1].frames, sent[0].frames);
+	assert_int_equal(sent[1].bytes, sent[0].bytes);
+}
+
 // ---- determinism
 static void the_same_seed_gives_the_same_run_in_any_slices(void **state)
 {
@@ -265,6 +290,29 @@ static void a_cut_link_loses_frames_from_the_cut_to_the_repair(void **state)
 	rig_free(&r);
 }
 
+static void a_link_that_was_cut_twice_is_up_when_both_cuts_are_over(void **state)
+{
+	const struct sc_set cuts[] = {
+		{"faults[0]", "{at: 400us, link: h1, link_down: {for: 300us}}"},
+		{"faults[1]", "{at: 500us, link: h1, link_down: {for: 100us}}"},
+		{"faults[2]", "{at: 800us, link: h1, link_slow: {speed: 2G}}"},
+		{"faults[3]", "{at: 900us, link: h1, link_slow: {speed: 1G, for: 100us}}"},
+		{NULL, NULL}};
+	struct rig r;
+
+	(void)state;
+	rig_make(&r, "pair.yaml", cuts);
+	rig_run(&r, 700 * US - 1);
+	assert_false(switch_link_up(r.f->switches[S1].sw, 0));
+	rig_run(&r, 700 * US);
+	assert_true(switch_link_up(r.f->switches[S1].sw, 0));
+	rig_run(&r, 1000 * US - 1);
+	assert_int_equal(wire_speed(r.f->links[0].wire), 1000000000);
+	rig_run(&r, 1000 * US);
+	assert_int_equal(wire_speed(r.f->links[0].wire), 2000000000);
+	rig_free(&r);
+}
+
 static void a_lossy_direction_loses_only_what_leaves_there(void **state)
 {
 	const struct sc_set lossy[] = {{"faults[0]", "{at: 100us, from: s1.p3, link_lossy: "
@@ -442,6 +490,7 @@ static void a_loop_that_the_file_asks_for_wears_the_frames_out(void **state)
 int main(int argc, char **argv)
 {
 	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(several_workers_send_what_one_sends),
 		cmocka_unit_test(the_same_seed_gives_the_same_run_in_any_slices),
 		cmocka_unit_test(a_routed_fabric_repeats_too_and_its_ecmp_follows_the_seed),
 		cmocka_unit_test(a_bridged_fabric_floods_nothing),
@@ -452,6 +501,7 @@ int main(int argc, char **argv)
 		cmocka_unit_test(only_whole_frames_are_checked_to_their_end),
 		cmocka_unit_test(a_storm_pauses_from_its_first_to_its_last_instant),
 		cmocka_unit_test(a_cut_link_loses_frames_from_the_cut_to_the_repair),
+		cmocka_unit_test(a_link_that_was_cut_twice_is_up_when_both_cuts_are_over),
 		cmocka_unit_test(a_lossy_direction_loses_only_what_leaves_there),
 		cmocka_unit_test(a_lossy_link_loses_both_ways_by_chance),
 		cmocka_unit_test(a_slow_link_is_slow_meanwhile_and_then_as_before),

@@ -211,7 +211,8 @@ static void a_paced_stream_keeps_its_rate(void **state)
 	make(&w, "  - {from: h1, to: h2, rate: 2G, mtu: 1024, op: send}\n");
 	world_run(&w, 10000000);
 	// 20 Mb in packets of 1106 B.
-	assert_in_range(traffic_conn_counts(w.t, 0).acked_bytes, 2250000, 2500000ull * 1024 / 1106 + 4096);
+	assert_in_range(traffic_conn_counts(w.t, 0).acked_bytes, 2250000,
+			2500000ull * 1024 / 1106 + 4096);
 	world_destroy(&w);
 }
 

@@ -52,7 +52,7 @@ static const struct {
 	{"(rate(h1) > 0", AT(19) "expected )"},
 	{"jain > 0", AT(14) "jain needs a list: jain(rate(h*))"},
 	{"cnps(h1.3) > 0", AT(14) "h1.3 is a class of a host: cnps wants a host"},
-	{"alpha(web/0) > 0", AT(9) "there is no function alpha; see weir-lab help functions"},
+	{"gamma(web/0) > 0", AT(9) "there is no function gamma; see weir-lab help functions"},
 	{"rate(h1) == 5 & 6", AT(21) "a number cannot be compared with a rate"},
 };
 
