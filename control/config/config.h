@@ -21,6 +21,7 @@ struct config;
 // appends, so one list serves load and compile.
 struct diags {
 	char **lines;
+	bool *is_error; // of each line
 	// n counts warnings too; a warning's text begins "warning: " after the position.
 	unsigned n, n_errors;
 };

@@ -122,9 +122,11 @@ void diag_finish(struct diag_sink *s, struct diags *d)
 	if (s->n != 0) {
 		qsort(s->entries, s->n, sizeof(*s->entries), by_position);
 		d->lines = grown(d->lines, d->n + s->n, sizeof(*d->lines));
+		d->is_error = grown(d->is_error, d->n + s->n, sizeof(*d->is_error));
 	}
 	for (unsigned i = 0; i < s->n; i++) {
-		d->n_errors += s->entries[i].level == DIAG_ERROR;
+		d->is_error[d->n] = s->entries[i].level == DIAG_ERROR;
+		d->n_errors += d->is_error[d->n];
 		d->lines[d->n++] = s->entries[i].line;
 	}
 	free(s->entries);
@@ -137,5 +139,6 @@ void diags_fini(struct diags *d)
 	for (unsigned i = 0; i < d->n; i++)
 		free(d->lines[i]);
 	free(d->lines);
+	free(d->is_error);
 	*d = (struct diags){0};
 }

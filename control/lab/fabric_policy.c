@@ -256,10 +256,11 @@ static void drop_repeated(struct diags *d, unsigned first)
 		for (unsigned k = first; k < kept && !seen; k++)
 			seen = strcmp(d->lines[k], d->lines[i]) == 0;
 		if (!seen) {
+			d->is_error[kept] = d->is_error[i];
 			d->lines[kept++] = d->lines[i];
 			continue;
 		}
-		d->n_errors -= strstr(d->lines[i], ": warning: ") == NULL;
+		d->n_errors -= d->is_error[i];
 		free(d->lines[i]);
 	}
 	d->n = kept;

@@ -135,6 +135,15 @@ int measure_create(const struct scenario *sc, struct measure **out, struct diag_
 	return 0;
 }
 
+// As many values as a leaf may have; how many connections a flow has is known when they are made.
+static uint32_t most_of_leaf(const void *arg, uint32_t leaf)
+{
+	const struct expr_leaf *l = ((const struct measure *)arg)->set.leaves[leaf];
+	const struct expr_object *first = l->objects;
+
+	return first->kind == OBJ_CONN && first->conn == UINT32_MAX ? UINT32_MAX : l->n_objects;
+}
+
 int measure_ask(struct measure *m, const char *text, struct diag_sink *s)
 {
 	struct sc_text source = {.text = arena_text(&m->arena, text, strlen(text)),
@@ -154,6 +163,14 @@ int measure_ask(struct measure *m, const char *text, struct diag_sink *s)
 	s->file = file;
 	if (t->e == NULL)
 		return -EINVAL;
+	if (expr_n(t->e, &(struct expr_env){.n = most_of_leaf, .arg = m}) > 1) {
+		s->file = text;
+		diag_add(s, DIAG_ERROR, source.at, source.path,
+			 "is a list, and a metric is one value: take its sum, mean, min, max, jain "
+			 "or count");
+		s->file = file;
+		return -EINVAL;
+	}
 	m->n_asked++;
 	return 0;
 }

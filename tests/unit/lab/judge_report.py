@@ -139,6 +139,9 @@ def verdicts(lab):
          f'the mistake: {p.stderr}')
     p = lab.run('run', '--metric', 'rate(h9)', lab.scenario, code=2)
     must('did you mean h1?' in p.stderr, f'the mistake: {p.stderr}')
+    p = lab.run('run', '--metric', 'rate(h*) / 2', lab.scenario, code=2)
+    must('is a list' in p.stderr and p.stdout == '', f'a list as a metric: {p.stderr}')
+    lab.run('run', '--quiet', '--metric', 'max(rate(h*)) / 2', lab.scenario)
     for f in ('rate(', 'jain(', 'fct('):
         must('\n  ' + f in lab.run('help', 'functions').stdout, f'no help about {f}')
 
