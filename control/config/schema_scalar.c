@@ -231,17 +231,25 @@ static bool alpha(struct cfg_reader *r, const struct cfg_row *row, const struct 
 	return true;
 }
 
-static bool text(struct cfg_reader *r, const struct cfg_row *row, const struct node *n,
-		 struct cfg_val *v, const char *path)
+static bool fits(struct cfg_reader *r, const struct cfg_row *row, const struct node *n, size_t len,
+		 const char *path)
 {
-	size_t len = strlen(n->text);
-
 	if (len == 0)
 		return refuse(r, n, path, "is empty");
 	if (len > (size_t)row->max)
 		return refuse(
 			r, n, path,
 			arena_printf(r->arena, "is longer than %" PRId64 " characters", row->max));
+	return true;
+}
+
+static bool text(struct cfg_reader *r, const struct cfg_row *row, const struct node *n,
+		 struct cfg_val *v, const char *path)
+{
+	size_t len = strlen(n->text);
+
+	if (!fits(r, row, n, len, path))
+		return false;
 	for (size_t i = 0; i < len; i++)
 		if ((unsigned char)n->text[i] <= 0x20 || (unsigned char)n->text[i] >= 0x7f)
 			return refuse(r, n, path, "holds a space or a character outside ASCII");
@@ -254,12 +262,8 @@ static bool line(struct cfg_reader *r, const struct cfg_row *row, const struct n
 {
 	size_t len = strlen(n->text);
 
-	if (len == 0)
-		return refuse(r, n, path, "is empty");
-	if (len > (size_t)row->max)
-		return refuse(
-			r, n, path,
-			arena_printf(r->arena, "is longer than %" PRId64 " characters", row->max));
+	if (!fits(r, row, n, len, path))
+		return false;
 	for (size_t i = 0; i < len; i++)
 		if (((unsigned char)n->text[i] < 0x20 && n->text[i] != '\n') ||
 		    n->text[i] == 0x7f)
