@@ -37,6 +37,9 @@
 	X(WRED, "wred", true, "not ECN-capable, and chosen by WRED")                               \
 	X(PORT_DOWN, "port-down", false,                                                           \
 	  "queued for, or received from, a port whose link is down")                               \
+	X(WATCHDOG, "watchdog", false,                                                             \
+	  "of a class whose PFC watchdog found a storm, or that an operator discards "             \
+	  "(watchdog drop-all)")                                                                   \
 	X(NO_MBUF, "no-mbuf", true, "no memory for a flood copy")                                  \
 	X(SHUTDOWN, "shutdown", false, "still queued when the switch was stopped")
 

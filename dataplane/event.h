@@ -9,6 +9,15 @@
 	X(XOFF, "pfc-xoff", "a priority group entered XOFF and PAUSE was due")                     \
 	X(XON, "pfc-xon", "a priority group left XOFF")                                            \
 	X(LOSSLESS_DROP, "lossless-drop", "a frame of a lossless class was dropped")               \
+	X(STORM, "pfc-storm", "the watchdog found a PFC storm; the class is in recovery")           \
+	X(STORM_OVER, "pfc-storm-over", "the storm is over; the class obeys and sends PFC again")  \
+	X(STORM_LIMIT, "pfc-storm-limit",                                                          \
+	  "too many storms: PFC of the class is off, or the port is down, until an operator "      \
+	  "recovers it")                                                                           \
+	X(STORM_RECOVERED, "pfc-recovered", "an operator ended a storm or an escalation")          \
+	X(DROP_ALL, "watchdog-drop-all", "an operator turned drop-all on or off")                  \
+	X(PFC_RATE_UP, "pfc-rate-high", "PFC frames per second rose above the warning threshold")  \
+	X(PFC_RATE_DOWN, "pfc-rate-normal", "PFC frames per second fell below it again")           \
 	X(LINK_UP, "link-up", "the port's link came up")                                           \
 	X(LINK_DOWN, "link-down", "the port's link went down; its queues were flushed")            \
 	X(RX_MISSED, "rx-missed", "the receive ring of a port with lossless classes overflowed")   \
@@ -32,8 +41,12 @@ struct event {
 	uint16_t type; // enum event_type
 	uint8_t port; // index in the policy
 	uint8_t cls; // class or PG, 0xff where none applies
-	uint32_t a; // XOFF, XON: shared cells; LOSSLESS_DROP: enum drop_reason
-	uint64_t b; // LOSSLESS_DROP: frame length; MAC_*: address in the low 48 bits
+	// XOFF, XON: shared cells; LOSSLESS_DROP: enum drop_reason; STORM, STORM_LIMIT: action or
+	// `then` (qos/watchdog.h); PFC_RATE_*: 0 in, 1 out; DROP_ALL: 1 on
+	uint32_t a;
+	// XOFF: cause_pack(); LOSSLESS_DROP: frame length; MAC_*: address in the low 48 bits; STORM:
+	// measured ns; STORM_OVER: ns in recovery; STORM_LIMIT: storms; PFC_RATE_*: frames per second
+	uint64_t b;
 };
 
 struct event_info {

@@ -24,12 +24,12 @@ struct frame {
 	uint16_t cells; // as charged on arrival
 	uint8_t in_port, pg; // whose account it is charged to
 	uint8_t out_port, queue;
-	uint8_t cls, color;
+	uint8_t cls, color; // as it arrived; drops at ingress count under cls
 	uint8_t kind, ecn; // enum pkt_kind, enum ecn
 	uint8_t l3_off;
 	bool marked; // CE was set here
 	bool at_egress; // dropped beyond the hand-over: `queue` is where
-	uint8_t spare;
+	uint8_t out_cls; // the class it leaves in: cls, unless the guard gave it another
 };
 static_assert(sizeof(struct frame) == 32, "two descriptors to a cache line");
 

@@ -11,10 +11,13 @@
 
 #include "dataplane/packet/classify.h"
 #include "dataplane/qos/egress.h"
+#include "dataplane/qos/guard.h"
 #include "dataplane/qos/pfc.h"
+#include "dataplane/qos/pfc_rate.h"
 #include "dataplane/qos/pg.h"
 #include "dataplane/qos/sched.h"
 #include "dataplane/qos/shaper.h"
+#include "dataplane/qos/watchdog.h"
 #include "dataplane/qos/wred.h"
 
 enum {
@@ -110,6 +113,9 @@ struct policy_port {
 	struct sched_params sched;
 	struct shaper_params shaper; // the port's speed, link overhead counted by the caller
 	struct pfc_params pfc;
+	struct pfc_warning_params pfc_warning;
+	struct watchdog_params watchdog;
+	struct guard_params guard;
 	struct policy_vlan vlan;
 	bool routed; // forwards by IP address and is no port of the bridge
 	uint8_t mac[6]; // of a routed port: the router's there
@@ -136,6 +142,8 @@ struct policy {
 	bool vlan_aware; // false: one transparent bridge, tags pass unchanged
 	uint64_t vlan_exists[N_VLANS / 64];
 	uint64_t flood_off[N_VLANS / 64]; // unknown unicast is dropped in these VLANs
+	char (*guard_groups)[POLICY_NAME_LEN]; // names; a port's group g is [g - 1]
+	uint32_t n_guard_groups;
 	uint32_t n_fdb;
 	struct policy_fdb_entry *fdb; // static entries
 	struct policy_routes routes;

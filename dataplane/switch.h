@@ -17,6 +17,7 @@
 #include "dataplane/event.h"
 #include "dataplane/policy.h"
 #include "dataplane/port.h"
+#include "dataplane/qos/cause.h"
 
 struct rte_mempool;
 struct tap;
@@ -165,6 +166,43 @@ struct pool_use {
 	uint64_t size, used, max; // cells; max is a sum of the workers' watermarks
 };
 struct pool_use switch_pool(const struct weir_switch *sw, enum pool_id pool);
+
+// ---- storms (qos/watchdog.h) and their causes
+
+// Counters and state of the class's watchdog at this port. Those of classes that are not watched
+// are at rest.
+const struct watchdog_class *switch_watchdog(const struct weir_switch *sw, unsigned port,
+					     unsigned cls);
+
+enum watchdog_status {
+	WATCHDOG_OFF, // the class is not watched
+	WATCHDOG_OPERATIONAL,
+	WATCHDOG_IN_STORM,
+	WATCHDOG_IS_PFC_OFF, // escalated: neither obeys nor sends PFC
+	WATCHDOG_IS_PORT_DOWN, // escalated: the port is kept down
+	WATCHDOG_DROPS_ALL, // by drop-all
+};
+enum watchdog_status switch_watchdog_status(const struct weir_switch *sw, unsigned port,
+					    unsigned cls);
+
+// Requests: the class, in a storm or escalated, obeys and sends PFC again; a port that was taken
+// down comes up. -EINVAL in *err where there is nothing to recover (the request is then 0).
+uint64_t switch_watchdog_recover(struct weir_switch *sw, unsigned port, unsigned cls, int *err);
+// All lossless classes of all ports are discarded, arriving and queued, and neither obey nor send
+// PFC, until it is off.
+uint64_t switch_watchdog_drop_all(struct weir_switch *sw, bool on);
+bool switch_watchdog_drops_all(const struct weir_switch *sw);
+
+// Frames that rule i of the port's guard remapped.
+uint64_t switch_guard_remapped(const struct weir_switch *sw, unsigned port, unsigned rule);
+
+// Why the group's last PAUSE was sent. CAUSE_NONE: none was.
+struct pause_cause switch_pause_cause(const struct weir_switch *sw, unsigned port, unsigned pg);
+// The same question now, from the cells as they lie: the queue that holds most of the group's.
+struct pause_cause switch_cause_now(const struct weir_switch *sw, unsigned port, unsigned pg);
+// Cells of (in_port, pg) that wait in queue q of a port.
+uint32_t switch_held_cells(const struct weir_switch *sw, unsigned port, unsigned q,
+			   unsigned in_port, unsigned pg);
 
 struct fdb_row {
 	uint8_t mac[6];

@@ -66,12 +66,26 @@ struct __rte_cache_aligned port_rt {
 	struct pfc_tx_state pfc_tx;
 	struct frame held[BURST]; // left the queue, refused by the driver
 	struct queue_counters queue[N_QUEUES];
+	// Cells by account and queue, [in_port * N_PGS + pg]: what a PAUSE of that group waits for.
+	_Atomic uint32_t (*held_cells)[N_QUEUES];
+	// the watchdog (worker_watchdog.c): bitmaps of classes
+	uint8_t stormed; // in recovery, whatever the action
+	uint8_t unprotected; // neither obey nor send PFC: most of those, and all that control wants
+	uint8_t discarded; // of the unprotected: their frames are dropped
+	uint8_t pfc_off; // control wants them unprotected
+	bool drop_all; // control wants all lossless classes discarded
+	uint64_t recover_seen; // wanted.recover as last acted upon
+	uint64_t waiting_ns[N_QUEUES]; // when the queue became non-empty
+	uint64_t sent_ns[N_QUEUES]; // when a frame last left it while it was paused
+	struct watchdog_class watchdog[N_CLASSES];
 	// ingress
 	struct pg_state pg[N_PGS];
 	gauge_t skid_used; // cells
 	struct pg_counters pg_counters[N_PGS];
 	struct port_counters c;
 	struct drop_counters drops[N_CLASSES][N_DROP_REASONS];
+	struct cause_record cause[N_PGS];
+	ctr_t remapped[GUARD_MAX_RULES];
 	uint64_t seen_released[MAX_WORKERS][N_PGS]; // of other workers' releases, already settled
 };
 
@@ -147,7 +161,10 @@ struct __rte_cache_aligned wanted {
 	_Atomic uint32_t watermark_epoch;
 	_Atomic(struct tap *) tap;
 	_Atomic uint16_t tx_off[POLICY_MAX_PORTS];
-	_Atomic bool down[POLICY_MAX_PORTS]; // links, as control polled them
+	_Atomic bool down[POLICY_MAX_PORTS]; // links, as control polled them, or ports it took down
+	_Atomic uint8_t pfc_off[POLICY_MAX_PORTS]; // bitmaps of classes
+	_Atomic uint64_t recover[POLICY_MAX_PORTS]; // a byte a class, which grows with each request
+	_Atomic bool drop_all;
 };
 
 struct weir_switch {

@@ -362,7 +362,7 @@ static void receive(struct worker *w, unsigned port, struct rte_mbuf *m, struct 
 	b->bytes += f->len;
 	k = classify(&pp->classify, pkt);
 	hints(p, &pp->classify, pkt, k.cls);
-	f->cls = k.cls;
+	f->cls = f->out_cls = k.cls;
 	f->color = k.color;
 	f->kind = pkt->kind == PKT_IPV4 || pkt->kind == PKT_IPV6 ? pkt->kind : PKT_OTHER;
 	f->ecn = f->kind == PKT_OTHER ? ECN_NOT_ECT : pkt->ecn;

@@ -363,7 +363,7 @@ static void send_one(struct worker *w, const struct neighbour_frame *rec)
 	f.kind = pkt.kind == PKT_IPV6 ? PKT_IPV6 : PKT_OTHER;
 	f.ecn = f.kind == PKT_OTHER ? ECN_NOT_ECT : pkt.ecn;
 	f.l3_off = pkt.l3_off;
-	f.cls = classify(&pp->classify, &pkt).cls;
+	f.cls = f.out_cls = classify(&pp->classify, &pkt).cls;
 	f.pg = pp->classify.class_to_pg[f.cls];
 	f.queue = pp->classify.class_to_queue[f.cls];
 	f.cells = (uint16_t)cells_of(&w->pol->cell, f.len);
