@@ -27,3 +27,55 @@ void fifo_pool_fini(struct fifo_pool *pool)
 	rte_free(pool->memory);
 	*pool = (struct fifo_pool){0};
 }
+
+static void give_back(struct fifo_pool *pool, struct fifo_chunk *c)
+{
+	c->next = pool->free;
+	pool->free = c;
+}
+
+const struct frame *fifo_sift_look(struct fifo_pool *pool, struct fifo_sift *s)
+{
+	struct fifo_chunk *c = s->read;
+
+	if (s->read_i == FIFO_CHUNK_FRAMES) {
+		s->read = c->next;
+		s->read_i = 0;
+		if (c != s->write) {
+			s->write->next = s->read;
+			give_back(pool, c);
+		}
+	}
+	return &s->read->frames[s->read_i];
+}
+
+void fifo_sift_keep(struct fifo_sift *s)
+{
+	if (s->write_i == FIFO_CHUNK_FRAMES) {
+		s->write = s->write->next;
+		s->write_i = 0;
+	}
+	s->write->frames[s->write_i++] = s->read->frames[s->read_i++];
+}
+
+void fifo_sift_take(struct fifo *f, struct fifo_sift *s, struct frame *out)
+{
+	*out = s->read->frames[s->read_i++];
+	f->n--;
+}
+
+void fifo_sift_end(struct fifo_pool *pool, struct fifo *f, const struct fifo_sift *s)
+{
+	if (s->read != s->write)
+		give_back(pool, s->read);
+	if (f->n != 0) {
+		f->tail = s->write;
+		f->tail->next = NULL;
+		f->tail_i = s->write_i;
+		return;
+	}
+	if (s->write != NULL)
+		give_back(pool, s->write);
+	f->head = f->tail = NULL;
+	f->head_i = 0;
+}

@@ -10,7 +10,9 @@
 
 #include <assert.h>
 #include <stdbool.h>
+#include <stddef.h>
 #include <stdint.h>
+#include <string.h>
 
 #include <rte_prefetch.h>
 
@@ -32,6 +34,14 @@ struct frame {
 	uint8_t out_cls; // the class it leaves in: cls, unless the guard gave it another
 };
 static_assert(sizeof(struct frame) == 32, "two descriptors to a cache line");
+
+// Charged to the same account, and bound for the same queue: four bytes that are compared at once.
+static inline bool frames_alike(const struct frame *a, const struct frame *b)
+{
+	static_assert(offsetof(struct frame, queue) == offsetof(struct frame, in_port) + 3,
+		      "in_port, pg, out_port, queue");
+	return memcmp(&a->in_port, &b->in_port, 4) == 0;
+}
 
 enum { FIFO_CHUNK_FRAMES = 63 };
 
@@ -106,3 +116,30 @@ static inline void fifo_pop(struct fifo_pool *pool, struct fifo *f, struct frame
 	c->next = pool->free;
 	pool->free = c;
 }
+
+// ---- some frames out of the middle
+
+// Looks at each frame of a queue, in order, and takes some out; the others close up. It may be left
+// and gone on with later: until it has ended frames may be pushed, but neither head nor pop be used.
+struct fifo_sift {
+	struct fifo_chunk *read, *write; // write is read, or the chunk before it
+	uint16_t read_i, write_i; // next to look at; where the next one is kept
+};
+
+static inline void fifo_sift_begin(const struct fifo *f, struct fifo_sift *s)
+{
+	s->read = s->write = f->head;
+	s->read_i = s->write_i = f->head_i;
+}
+
+// No frame is left to look at: the sift is to be ended.
+static inline bool fifo_sift_over(const struct fifo *f, const struct fifo_sift *s)
+{
+	return s->read == f->tail && (s->read == NULL || s->read_i == f->tail_i);
+}
+
+// The next frame; only where it is not over. It must be kept or taken.
+const struct frame *fifo_sift_look(struct fifo_pool *pool, struct fifo_sift *s);
+void fifo_sift_keep(struct fifo_sift *s);
+void fifo_sift_take(struct fifo *f, struct fifo_sift *s, struct frame *out);
+void fifo_sift_end(struct fifo_pool *pool, struct fifo *f, const struct fifo_sift *s);

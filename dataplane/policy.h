@@ -106,7 +106,7 @@ struct policy_port {
 	uint32_t tx_ring_bytes; // limit for data in the driver's transmit ring
 	uint32_t skid_cells; // receive ring + burst + hand-off, beyond the buffer
 	uint32_t skid_frame_cells; // charged for each frame there: one of full size
-	bool edits; // frames that leave here may change: VLANs, or a remark
+	bool edits; // frames that leave here may change: VLANs, a remark, or the guard
 	struct classify_params classify;
 	struct pg_params pg[N_PGS];
 	struct policy_queue queue[N_QUEUES];

@@ -132,7 +132,16 @@ static int port_create(struct weir_switch *sw, unsigned port)
 		p->tx_burst = BURST;
 	p->up = true;
 	early_pause_init(p);
-	return 0;
+	p->held_cells = rte_zmalloc("held_cells",
+				    sw->n_ports * N_PGS * sizeof(p->held_cells[0]), 64);
+	return p->held_cells != NULL ? 0 : -ENOMEM;
+}
+
+static void port_destroy(struct port_rt *p)
+{
+	if (p != NULL)
+		rte_free(p->held_cells);
+	rte_free(p);
 }
 
 // The addresses of a policy enter the table before its first frame is looked up. Where the table is
@@ -282,8 +291,9 @@ void switch_destroy(struct weir_switch *sw)
 	for (unsigned i = 0; i < sw->n_workers; i++)
 		worker_destroy(sw->workers[i]);
 	for (unsigned i = 0; sw->rt != NULL && i < sw->n_ports; i++)
-		rte_free(sw->rt[i]);
+		port_destroy(sw->rt[i]);
 	fdb_fini(&sw->fdb);
+	storms_free(sw);
 	rte_free(sw->qsbr);
 	rte_free(sw->owner);
 	rte_free(sw->rt);
@@ -304,6 +314,7 @@ void switch_publish(struct weir_switch *sw, struct policy *policy, struct policy
 	routes_retire(sw, *old, *token);
 	sw->static_token = *token;
 	sw->static_stale = true;
+	storms_new_policy(sw);
 }
 
 bool switch_grace_over(const struct weir_switch *sw, uint64_t token)
@@ -363,7 +374,7 @@ static unsigned control_age(struct weir_switch *sw, uint64_t now_ns, struct even
 	return aged;
 }
 
-static void request(struct weir_switch *sw)
+void control_request(struct weir_switch *sw)
 {
 	atomic_fetch_add_explicit(&sw->want.seq, 1, memory_order_release);
 }
@@ -374,14 +385,8 @@ static void control_links(struct weir_switch *sw, uint64_t now_ns)
 		return;
 	sw->link_polled_ns = now_ns;
 	for (unsigned i = 0; i < sw->n_ports; i++) {
-		bool down = !sw->ports[i].ops->link_up(sw->ports[i].drv);
-
-		if (down == atomic_load(&sw->want.down[i]))
-			continue;
-		atomic_store(&sw->want.down[i], down);
-		request(sw);
-		if (down)
-			fdb_flush_port(&sw->fdb, (uint8_t)i);
+		sw->storms.link_down[i] = !sw->ports[i].ops->link_up(sw->ports[i].drv);
+		control_port_down(sw, i);
 	}
 }
 
@@ -410,7 +415,7 @@ unsigned switch_control_step(struct weir_switch *sw, uint64_t now_ns, struct eve
 {
 	bool poll_drivers =
 		sw->link_polled_ns == 0 || now_ns - sw->link_polled_ns >= sw->link_poll_ns;
-	unsigned k;
+	unsigned k, of_workers;
 
 	control_static(sw);
 	routes_control(sw);
@@ -419,10 +424,13 @@ unsigned switch_control_step(struct weir_switch *sw, uint64_t now_ns, struct eve
 	k += control_age(sw, now_ns, events + k, n - k);
 	if (poll_drivers)
 		k += control_rx_missed(sw, now_ns, events + k, n - k);
+	of_workers = k;
 	for (unsigned i = 0; i < sw->n_workers; i++)
 		k += rte_ring_sc_dequeue_burst_elem(sw->workers[i]->events, events + k,
 						    sizeof(events[0]), n - k, NULL);
-	return k;
+	storms_pass(sw, events + of_workers, k - of_workers);
+	storms_rates(sw, now_ns);
+	return k + storms_say(sw, now_ns, events + k, n - k);
 }
 
 void switch_poll_drivers_every(struct weir_switch *sw, uint64_t every_ns)
@@ -441,28 +449,28 @@ uint64_t switch_set_tx(struct weir_switch *sw, unsigned port, int queue, bool on
 	uint16_t off = atomic_load(&sw->want.tx_off[port]);
 
 	atomic_store(&sw->want.tx_off[port], (uint16_t)(on ? off & (uint16_t)~bit : off | bit));
-	request(sw);
+	control_request(sw);
 	return atomic_load(&sw->want.seq);
 }
 
 uint64_t switch_hold_admission(struct weir_switch *sw, bool hold)
 {
 	atomic_store(&sw->want.hold, hold);
-	request(sw);
+	control_request(sw);
 	return atomic_load(&sw->want.seq);
 }
 
 uint64_t switch_set_tap(struct weir_switch *sw, struct tap *tap)
 {
 	atomic_store(&sw->want.tap, tap);
-	request(sw);
+	control_request(sw);
 	return atomic_load(&sw->want.seq);
 }
 
 uint64_t switch_clear_watermarks(struct weir_switch *sw)
 {
 	atomic_fetch_add(&sw->want.watermark_epoch, 1);
-	request(sw);
+	control_request(sw);
 	return atomic_load(&sw->want.seq);
 }
 
@@ -473,4 +481,9 @@ bool switch_request_done(const struct weir_switch *sw, uint64_t request_seq)
 		    request_seq)
 			return false;
 	return true;
+}
+
+bool switch_requests_done(const struct weir_switch *sw)
+{
+	return switch_request_done(sw, atomic_load(&sw->want.seq));
 }

@@ -141,6 +141,9 @@ uint64_t switch_clear_watermarks(struct weir_switch *sw);
 // destroyed once the request is done.
 uint64_t switch_set_tap(struct weir_switch *sw, struct tap *tap);
 bool switch_request_done(const struct weir_switch *sw, uint64_t request);
+// All that control wants has been taken over, also what a control step asked for by itself. On a
+// virtual clock the workers must be stepped for that.
+bool switch_requests_done(const struct weir_switch *sw);
 bool switch_tx_enabled(const struct weir_switch *sw, unsigned port, int queue);
 bool switch_link_up(const struct weir_switch *sw, unsigned port);
 

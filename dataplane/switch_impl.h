@@ -39,6 +39,7 @@ enum {
 	EVENT_RING = 4096,
 	LEARN_RING = 4096,
 	FDB_MAX = 16384,
+	OWN_EVENTS = 256,
 	TX_OFF_PORT = 1 << 8, // in tx_off, beside one bit per queue
 	RX_GUARD_CHECK_FRAMES = BURST,
 };
@@ -54,6 +55,11 @@ struct __rte_cache_aligned port_rt {
 	uint16_t tx_off; // bitmap of queues, TX_OFF_PORT
 	uint16_t n_held;
 	uint16_t tx_burst; // 1..BURST
+	// The watchdog's word (worker_watchdog.c), bitmaps of classes; all are 0 nearly always.
+	uint8_t stormed; // in recovery, whatever the action
+	uint8_t unprotected; // neither obey nor send PFC: most of those, and all that control wants
+	uint8_t discarded; // of the unprotected: their frames are dropped
+	uint8_t sifting; // queues that are not served until discarded frames are out of them
 	uint32_t head_len[N_QUEUES]; // of each queue's first frame
 	struct shaper_state shaper;
 	struct sched_state sched;
@@ -68,26 +74,36 @@ struct __rte_cache_aligned port_rt {
 	struct queue_counters queue[N_QUEUES];
 	// Cells by account and queue, [in_port * N_PGS + pg]: what a PAUSE of that group waits for.
 	_Atomic uint32_t (*held_cells)[N_QUEUES];
-	// the watchdog (worker_watchdog.c): bitmaps of classes
-	uint8_t stormed; // in recovery, whatever the action
-	uint8_t unprotected; // neither obey nor send PFC: most of those, and all that control wants
-	uint8_t discarded; // of the unprotected: their frames are dropped
+	// the rest of the watchdog: bitmaps of classes
+	uint8_t watched;
 	uint8_t pfc_off; // control wants them unprotected
 	bool drop_all; // control wants all lossless classes discarded
 	uint64_t recover_seen; // wanted.recover as last acted upon
 	uint64_t waiting_ns[N_QUEUES]; // when the queue became non-empty
 	uint64_t sent_ns[N_QUEUES]; // when a frame last left it while it was paused
+	struct fifo_sift sift; // of the queue in sift_begun
+	uint8_t sift_begun, sift_again; // bitmaps of queues, of those in sifting
 	struct watchdog_class watchdog[N_CLASSES];
 	// ingress
+	uint8_t excused_pgs; // in XOFF since before their class obeyed PFC again
 	struct pg_state pg[N_PGS];
 	gauge_t skid_used; // cells
 	struct pg_counters pg_counters[N_PGS];
 	struct port_counters c;
 	struct drop_counters drops[N_CLASSES][N_DROP_REASONS];
 	struct cause_record cause[N_PGS];
+	struct {
+		uint8_t port, queue;
+	} xoff_by[N_PGS]; // where the frame was going with which the group entered XOFF
 	ctr_t remapped[GUARD_MAX_RULES];
 	uint64_t seen_released[MAX_WORKERS][N_PGS]; // of other workers' releases, already settled
 };
+
+// A priority group of a port, as an index.
+static inline unsigned account_index(unsigned in_port, unsigned pg)
+{
+	return in_port * N_PGS + pg;
+}
 
 // Cells of another worker's priority groups that this worker let go; monotone.
 struct released {
@@ -167,6 +183,22 @@ struct __rte_cache_aligned wanted {
 	_Atomic bool drop_all;
 };
 
+struct storm_port;
+struct storm_rates;
+
+// Control's side of the watchdog (switch_watchdog.c); only control touches it.
+struct storms {
+	bool link_down[POLICY_MAX_PORTS]; // as polled
+	uint8_t taken_down[POLICY_MAX_PORTS]; // bitmap of classes for whose sake the port is down
+	struct storm_port *port[POLICY_MAX_PORTS]; // NULL: no storm yet
+	struct storm_rates *rates[POLICY_MAX_PORTS]; // NULL: no early warning yet
+	uint64_t rates_ns; // when they were last looked at
+	uint64_t lost_seen; // events that workers had lost by then
+	struct event own[OWN_EVENTS]; // for the next step to give out
+	uint32_t n_own;
+	uint64_t own_lost;
+};
+
 struct weir_switch {
 	_Atomic(const struct policy *) policy;
 	struct policy *policy_mem; // what control must free
@@ -188,6 +220,7 @@ struct weir_switch {
 	uint64_t static_token;
 	uint64_t link_polled_ns, link_poll_ns;
 	uint64_t rx_missed[POLICY_MAX_PORTS]; // as last reported
+	struct storms storms;
 };
 
 static inline struct port_rt *worker_port(const struct worker *w, unsigned port)
@@ -226,9 +259,24 @@ static inline uint64_t account_pfc(struct worker *w, unsigned port)
 	return account_pfc_now(w, port);
 }
 
+// ---- worker_cause.c
+// The queue that holds most of a group; CAUSE_NONE where none holds any. at_hand, if not NULL: a
+// frame of it that is on its way to its queue. Of workers and of control: pol is what they go by.
+struct pause_cause cause_search(const struct weir_switch *sw, const struct policy *pol,
+				unsigned account, const struct frame *at_hand);
+// The group of f enters XOFF with it. Returns the cause, packed.
+uint64_t cause_of_xoff(struct worker *w, const struct frame *f);
+// A PFC frame has left: keeps the causes of what it pauses.
+void cause_of_pauses(struct worker *w, unsigned port, const struct pfc_times *times);
+
 // ---- worker_ingress.c
 // Receives one burst of a port and admits it. True when there may be more.
 bool ingress_poll(struct worker *w, unsigned port);
+// The deadlock guard, once out_port is known: a frame that turns back gets class and queue by the
+// rule that is returned. NULL: it stays as it is.
+const struct guard_rule *ingress_guard(const struct worker *w, struct frame *f, uint8_t dscp);
+// Writes the DSCP with which the frame leaves: the rule's, which is counted here, or the port's.
+void ingress_edit_dscp(struct worker *w, struct frame *f, const struct guard_rule *turned);
 
 // ---- worker_route.c
 // Forwards frames of one routed port by their IP addresses; those that know their way stay, in
@@ -244,6 +292,21 @@ void routes_retire(struct weir_switch *sw, struct policy *old, uint64_t token);
 void routes_control(struct weir_switch *sw); // frees what no worker reads any more
 void routes_free_retired(struct weir_switch *sw);
 void routes_destroy(struct weir_switch *sw);
+
+// ---- switch.c
+// Something in `want` has changed.
+void control_request(struct weir_switch *sw);
+
+// ---- switch_watchdog.c: parts of switch_control_step, in this order
+// A port is down when its link is, or when an escalation took it down.
+void control_port_down(struct weir_switch *sw, unsigned port);
+// Records of workers pass: counts storms, escalates.
+void storms_pass(struct weir_switch *sw, const struct event *events, unsigned n);
+void storms_rates(struct weir_switch *sw, uint64_t now_ns);
+// Gives out what control itself has to say. Returns how many.
+unsigned storms_say(struct weir_switch *sw, uint64_t now_ns, struct event *events, unsigned n);
+void storms_new_policy(struct weir_switch *sw);
+void storms_free(struct weir_switch *sw);
 
 // ---- worker_pause.c
 // The driver's early PFC words (port.h): those of today are old news.
@@ -261,6 +324,46 @@ static inline void early_pause_poll(struct worker *w, unsigned port)
 void early_pause_forget(struct port_rt *p);
 // Words of classes that a new policy makes lossless are old news too.
 void early_pause_new_policy(struct port_rt *p, uint8_t lossless);
+
+// ---- worker_watchdog.c
+// What follows for the port from its classes in a storm, the policy's action and control's wishes
+// (p->pfc_off, p->drop_all, p->up): to be called after any of them has changed.
+void watchdog_recompute(struct worker *w, unsigned port);
+// Ends a storm of the class at once, if there is one.
+void watchdog_recover(struct worker *w, unsigned port, unsigned cls);
+// Admission was held, and is so no more.
+void watchdog_after_hold(struct worker *w, unsigned port);
+// Finds storms and their ends; pauses that have run out must have ended.
+void watchdog_look(struct worker *w, unsigned port);
+static inline void watchdog_poll(struct worker *w, unsigned port)
+{
+	const struct port_rt *p = worker_port(w, port);
+
+	if (unlikely(((p->pfc_rx.paused & p->watched) | p->stormed) != 0) && !w->hold)
+		watchdog_look(w, port);
+}
+// When the port is to be looked at for its sake.
+uint64_t watchdog_wake_ns(const struct worker *w, unsigned port);
+static inline uint64_t watchdog_wake(const struct worker *w, unsigned port)
+{
+	const struct port_rt *p = worker_port(w, port);
+
+	if (((p->pfc_rx.paused & p->watched) | p->stormed | p->sifting) == 0)
+		return UINT64_MAX;
+	return watchdog_wake_ns(w, port);
+}
+// A PFC frame was received; only while the port has a storm.
+void watchdog_hear(struct worker *w, unsigned port, const struct pfc_times *times);
+// What befell frames of the port's stormed classes; only while it has a storm.
+void watchdog_sent(struct port_rt *p, const struct frame *frames, unsigned n);
+void watchdog_not_sent(struct port_rt *p, const struct frame *f);
+void watchdog_admitted(struct port_rt *p, const struct frame *frames, unsigned n);
+void watchdog_not_admitted(struct port_rt *p, const struct frame *f);
+// Whether a lossless frame that found no headroom was lost by the watchdog's order.
+static inline bool watchdog_ordered(const struct port_rt *p, const struct frame *f)
+{
+	return (p->unprotected >> f->cls | p->excused_pgs >> f->pg) & 1;
+}
 
 // ---- worker_egress.c
 // Admission, WRED and the queue; drops what may not enter. The frames are spent.

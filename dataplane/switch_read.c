@@ -184,7 +184,7 @@ void switch_fdb_walk(struct weir_switch *sw, uint64_t now_ns,
 
 uint64_t switch_events_lost(const struct weir_switch *sw)
 {
-	uint64_t n = 0;
+	uint64_t n = sw->storms.own_lost;
 
 	for (unsigned i = 0; i < sw->n_workers; i++)
 		n += ctr_get(&sw->workers[i]->events_lost);

@@ -20,7 +20,8 @@ void worker_tap(struct worker *w, enum tap_direction direction, unsigned port,
 {
 	bool queued = direction == TAP_OUT || (direction == TAP_DROP && f->at_egress);
 	struct tap_meta meta = {.port = (uint8_t)port, .direction = (uint8_t)direction,
-				.cls = f->cls, .queue = f->queue, .has_queue = queued,
+				.cls = queued ? f->out_cls : f->cls, .queue = f->queue,
+				.has_queue = queued,
 				.marked = f->marked, .reason = (uint8_t)reason};
 
 	if (!tap_wants(w->tap, port) || f->m == NULL)
@@ -36,13 +37,14 @@ void worker_tap(struct worker *w, enum tap_direction direction, unsigned port,
 
 void worker_drop(struct worker *w, unsigned port, const struct frame *f, enum drop_reason reason)
 {
-	struct drop_counters *d = &worker_port(w, port)->drops[f->cls][reason];
-	bool lossless = w->pol->ports[port].classify.lossless >> f->cls & 1;
+	unsigned cls = f->at_egress ? f->out_cls : f->cls;
+	struct drop_counters *d = &worker_port(w, port)->drops[cls][reason];
+	bool lossless = w->pol->ports[port].classify.lossless >> cls & 1;
 
 	ctr_inc(&d->packets);
 	ctr_add(&d->bytes, f->len);
 	if (lossless && drop_info[reason].loss)
-		worker_event(w, EVENT_LOSSLESS_DROP, port, f->cls, reason, f->len);
+		worker_event(w, EVENT_LOSSLESS_DROP, port, cls, reason, f->len);
 	if (unlikely(w->tap != NULL))
 		worker_tap(w, TAP_DROP, port, f, reason);
 	rte_pktmbuf_free(f->m); // NULL where a copy could not be made
@@ -83,7 +85,29 @@ static void link_change(struct worker *w, unsigned port, bool up)
 		pfc_rx_clear(&p->pfc_rx, 0, w->now_ns);
 		pfc_tx_clear(&p->pfc_tx, w->now_ns);
 	}
+	watchdog_recompute(w, port);
 	worker_event(w, up ? EVENT_LINK_UP : EVENT_LINK_DOWN, port, 0xff, 0, 0);
+}
+
+// What control wants of the port's watchdog.
+static void take_storm_orders(struct worker *w, unsigned port)
+{
+	const struct wanted *want = &w->sw->want;
+	struct port_rt *p = worker_port(w, port);
+	uint8_t pfc_off = atomic_load_explicit(&want->pfc_off[port], memory_order_relaxed);
+	bool drop_all = atomic_load_explicit(&want->drop_all, memory_order_relaxed);
+	uint64_t recover = atomic_load_explicit(&want->recover[port], memory_order_relaxed);
+	uint64_t asked = recover ^ p->recover_seen; // by byte, one a class
+
+	p->recover_seen = recover;
+	for (unsigned cls = 0; asked != 0; cls++, asked >>= 8)
+		if ((asked & 0xff) != 0)
+			watchdog_recover(w, port, cls);
+	if (pfc_off == p->pfc_off && drop_all == p->drop_all)
+		return;
+	p->pfc_off = pfc_off;
+	p->drop_all = drop_all;
+	watchdog_recompute(w, port);
 }
 
 // Takes over what control wants since the last loop. Returns the request to acknowledge.
@@ -91,6 +115,7 @@ static uint64_t take_requests(struct worker *w)
 {
 	struct wanted *want = &w->sw->want;
 	uint64_t seq = atomic_load_explicit(&want->seq, memory_order_acquire);
+	bool held = w->hold;
 	uint32_t epoch;
 
 	if (seq == w->request_seen)
@@ -111,6 +136,9 @@ static uint64_t take_requests(struct worker *w)
 			atomic_load_explicit(&want->tx_off[port], memory_order_relaxed);
 		link_change(w, port,
 			    !atomic_load_explicit(&want->down[port], memory_order_relaxed));
+		take_storm_orders(w, port);
+		if (held && !w->hold)
+			watchdog_after_hold(w, port);
 	}
 	return seq;
 }
@@ -176,6 +204,7 @@ static void take_policy(struct worker *w)
 
 		pfc_rx_clear(&p->pfc_rx, pol->ports[port].pfc.rx, w->now_ns);
 		pfc_tx_new_params(&pol->ports[port].pfc, &p->pfc_tx, w->now_ns);
+		watchdog_recompute(w, port);
 		early_pause_new_policy(p, pol->ports[port].pfc.lossless);
 	}
 }
@@ -232,6 +261,7 @@ static void finish_all(struct worker *w)
 
 	while (port_walk_next(&due, &port)) {
 		w->wake_ns[port] = earlier(w->serve_ns[port], account_pfc(w, port));
+		w->wake_ns[port] = earlier(w->wake_ns[port], watchdog_wake(w, port));
 		if (w->wake_ns[port] != UINT64_MAX)
 			port_set_add(&w->timed, port);
 		else

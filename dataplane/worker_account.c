@@ -70,7 +70,7 @@ void account_release(struct worker *w, unsigned in_port, unsigned pg, uint32_t c
 		release_own(w, in_port, pg, cells);
 		return;
 	}
-	ctr_add(&w->released->cells[in_port * N_PGS + pg], cells);
+	ctr_add(&w->released->cells[account_index(in_port, pg)], cells);
 	// Readers that see `any` grow also see the cells.
 	atomic_store_explicit(&w->released->any, ctr_get(&w->released->any) + cells,
 			      memory_order_release);
@@ -89,7 +89,7 @@ static void settle_from(struct worker *w, unsigned other)
 		struct port_rt *p = worker_port(w, port);
 
 		for (unsigned pg = 0; pg < N_PGS; pg++) {
-			uint64_t total = ctr_get(&r->cells[port * N_PGS + pg]);
+			uint64_t total = ctr_get(&r->cells[account_index(port, pg)]);
 			uint64_t cells = total - p->seen_released[other][pg];
 
 			p->seen_released[other][pg] = total;
@@ -146,6 +146,7 @@ static void leave_xoff(struct worker *w, unsigned port, unsigned pg)
 
 	atomic_store_explicit(&p->pg[pg].xoff, false, memory_order_relaxed);
 	p->xoff_pgs &= (uint8_t)~(1u << pg);
+	p->excused_pgs &= p->xoff_pgs;
 	if (p->xoff_pgs == 0)
 		port_set_remove(&w->xoff, port);
 	port_set_add(&w->due, port); // its XON is
@@ -222,6 +223,8 @@ static void drop_arrival(struct worker *w, const struct frame *f, enum drop_reas
 
 	ctr_inc(&c->dropped_packets);
 	ctr_add(&c->dropped_bytes, f->len);
+	if (unlikely(worker_port(w, f->in_port)->stormed != 0))
+		watchdog_not_admitted(worker_port(w, f->in_port), f);
 	worker_drop(w, f->in_port, f, reason);
 }
 
@@ -246,6 +249,14 @@ bool account_admit_alike(struct worker *w, const struct frame *first, uint32_t c
 	return true;
 }
 
+// Headroom is for what still arrives after PAUSE. A class whose peer is sent none would fill it, and
+// so take it from the other classes of its group, and from itself when it obeys again.
+static void no_headroom(struct pg_decision *d)
+{
+	if (d->verdict == PG_HEADROOM || d->verdict == PG_SKID)
+		d->verdict = PG_DROP_HEADROOM;
+}
+
 bool account_admit(struct worker *w, struct frame *f)
 {
 	const struct policy_port *pp = &w->pol->ports[f->in_port];
@@ -256,18 +267,23 @@ bool account_admit(struct worker *w, struct frame *f)
 	struct pg_decision d = pg_decide(&pp->pg[f->pg], pg, &pools, skid != 0 ? f->cells : 0,
 					 f->cells);
 
+	if (unlikely(p->unprotected >> f->cls & 1))
+		no_headroom(&d);
 	if (d.verdict == PG_SKID)
 		f->cells = (uint16_t)skid;
 	account(w, p, pg_charge(pg, d, f->cells));
 	if (d.enter_xoff) {
 		p->xoff_pgs |= (uint8_t)(1u << f->pg);
 		port_set_add(&w->xoff, f->in_port);
-		worker_event(w, EVENT_XOFF, f->in_port, f->pg, (uint32_t)gauge_get(&pg->shared), 0);
+		worker_event(w, EVENT_XOFF, f->in_port, f->pg, (uint32_t)gauge_get(&pg->shared),
+			     cause_of_xoff(w, f));
 	}
 	if (d.verdict == PG_DROP_POOL)
 		drop_arrival(w, f, DROP_INGRESS_POOL);
 	else if (d.verdict == PG_DROP_HEADROOM)
-		drop_arrival(w, f, DROP_HEADROOM);
+		drop_arrival(w, f, watchdog_ordered(p, f) ? DROP_WATCHDOG : DROP_HEADROOM);
+	else if (unlikely(p->stormed != 0))
+		watchdog_admitted(p, f, 1);
 	return d.verdict != PG_DROP_POOL && d.verdict != PG_DROP_HEADROOM;
 }
 
@@ -281,7 +297,7 @@ static uint8_t classes_to_pause(const struct policy_port *pp, const struct port_
 		for (unsigned c = 0; c < N_CLASSES; c++)
 			if (p->xoff_pgs >> pp->classify.class_to_pg[c] & 1)
 				want |= (uint8_t)(1u << c);
-	return want & pp->pfc.lossless;
+	return want & pp->pfc.lossless & (uint8_t)~p->unprotected;
 }
 
 // The frame itself is the driver's already.
@@ -337,6 +353,7 @@ uint64_t account_pfc_now(struct worker *w, unsigned port)
 			return p->driver_wakes ? UINT64_MAX : w->now_ns;
 		}
 		pfc_tx_sent(params, &p->pfc_tx, &times, w->now_ns);
+		cause_of_pauses(w, port, &times);
 	}
 	return pfc_tx_next(&p->pfc_tx);
 }

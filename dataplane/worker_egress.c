@@ -19,6 +19,25 @@ struct tx_batch {
 	struct frame frames[BURST];
 };
 
+// ---- what the queues hold of each account
+
+static inline void held_add(struct port_rt *p, const struct frame *f, uint32_t cells)
+{
+	_Atomic uint32_t *held = &p->held_cells[account_index(f->in_port, f->pg)][f->queue];
+
+	atomic_store_explicit(held,
+			      atomic_load_explicit(held, memory_order_relaxed) + cells,
+			      memory_order_relaxed);
+}
+
+// Cells of frames such as f are free.
+static inline void let_go(struct worker *w, struct port_rt *p, const struct frame *f,
+			  uint32_t cells)
+{
+	held_add(p, f, 0u - cells);
+	account_release(w, f->in_port, f->pg, cells);
+}
+
 // ---- into the queue
 
 static void mark_ce(struct frame *f)
@@ -30,12 +49,15 @@ static void mark_ce(struct frame *f)
 
 static void queue_drop(struct worker *w, struct frame *f, enum drop_reason reason)
 {
-	struct queue_counters *qc = &worker_port(w, f->out_port)->queue[f->queue];
+	struct port_rt *p = worker_port(w, f->out_port);
+	struct queue_counters *qc = &p->queue[f->queue];
 
 	f->at_egress = true;
 	ctr_inc(&qc->dropped_packets);
 	ctr_add(&qc->dropped_bytes, f->len);
-	account_release(w, f->in_port, f->pg, f->cells);
+	if (unlikely(p->stormed != 0))
+		watchdog_not_sent(p, f);
+	let_go(w, p, f, f->cells);
 	worker_drop(w, f->out_port, f, reason);
 }
 
@@ -74,6 +96,7 @@ static void grown(struct worker *w, const struct frame *f, unsigned n, uint32_t 
 	if (p->fifo[q].n == n) {
 		p->head_len[q] = fifo_head(&p->fifo[q])->len;
 		p->backlog |= (uint8_t)(1u << q);
+		p->waiting_ns[q] = w->now_ns;
 	}
 	gauge_set(&qc->length_packets, p->fifo[q].n);
 	gauge_set(&qc->length_bytes, gauge_get(&qc->length_bytes) + bytes);
@@ -89,6 +112,10 @@ static void enqueue_one(struct worker *w, struct frame *f)
 
 	if (!p->up) {
 		queue_drop(w, f, DROP_PORT_DOWN);
+		return;
+	}
+	if (unlikely(p->discarded >> f->out_cls & 1)) {
+		queue_drop(w, f, DROP_WATCHDOG);
 		return;
 	}
 	v = egress_decide(&pq->egress, &p->egress[f->queue],
@@ -127,7 +154,7 @@ static bool enqueue_alike(struct worker *w, struct frame *frames, unsigned n, ui
 	uint32_t bytes = 0;
 	unsigned i;
 
-	if (!p->up || wred_acts_at_enqueue(&pq->wred) ||
+	if (!p->up || p->discarded != 0 || wred_acts_at_enqueue(&pq->wred) ||
 	    !egress_decide_alike(&pq->egress, &p->egress[q], pool, cells, &v))
 		return false;
 	slot_add(w, POOL_EGRESS_LOSSY, egress_charge(&p->egress[q], v, cells));
@@ -147,9 +174,9 @@ void egress_enqueue(struct worker *w, struct frame *frames, unsigned n)
 	for (unsigned i = 0; i < n; i = next) {
 		uint32_t cells = 0;
 
-		for (next = i; next < n && frames[next].out_port == frames[i].out_port &&
-			       frames[next].queue == frames[i].queue; next++)
+		for (next = i; next < n && frames_alike(&frames[next], &frames[i]); next++)
 			cells += frames[next].cells;
+		held_add(worker_port(w, frames[i].out_port), &frames[i], cells);
 		if (enqueue_alike(w, &frames[i], next - i, cells))
 			continue;
 		for (unsigned k = i; k < next; k++)
@@ -205,8 +232,7 @@ struct run {
 
 static bool continues(const struct frame *a, const struct frame *b)
 {
-	return a->queue == b->queue && a->in_port == b->in_port && a->pg == b->pg &&
-	       a->arrival_ns == b->arrival_ns;
+	return frames_alike(a, b) && a->arrival_ns == b->arrival_ns;
 }
 
 // The frames are the driver's now: their cells are free.
@@ -222,7 +248,7 @@ static void sent(struct worker *w, struct port_rt *p, const struct run *r)
 	ctr_add(&qc->residence[residence_bucket(residence)], r->n);
 	gauge_max(&qc->residence_max_ns, residence);
 	slot_add(w, POOL_EGRESS_LOSSY, -(int64_t)egress_release(&p->egress[f->queue], r->cells));
-	account_release(w, f->in_port, f->pg, r->cells);
+	let_go(w, p, f, r->cells);
 }
 
 static void sent_all(struct worker *w, struct port_rt *p, const struct frame *frames, uint16_t n)
@@ -231,6 +257,8 @@ static void sent_all(struct worker *w, struct port_rt *p, const struct frame *fr
 	uint64_t bytes = 0;
 
 	ctr_add(&p->c.transmitted, n);
+	if (unlikely(p->stormed != 0))
+		watchdog_sent(p, frames, n);
 	for (uint16_t i = 0; i < n; i++) {
 		const struct frame *f = &frames[i];
 
@@ -287,12 +315,18 @@ static void flush(struct worker *w, struct port_rt *p, struct tx_batch *b)
 static bool retry_held(struct worker *w, struct port_rt *p)
 {
 	struct tx_batch b;
+	uint16_t left;
 
 	if (p->n_held == 0)
 		return true;
 	b.n = p->n_held;
 	memcpy(b.frames, p->held, p->n_held * sizeof(p->held[0]));
+	left = b.n;
 	send_batch(w, p, &b);
+	// Nothing else leaves a queue that is paused.
+	left = (uint16_t)(left - p->n_held);
+	for (uint16_t i = 0; unlikely(p->pfc_rx.paused != 0) && i < left; i++)
+		p->sent_ns[b.frames[i].queue] = w->now_ns;
 	return p->n_held == 0;
 }
 
@@ -349,7 +383,7 @@ static uint64_t serve_ready(struct worker *w, unsigned port, struct tx_batch *b)
 {
 	const struct policy_port *pp = &w->pol->ports[port];
 	struct port_rt *p = worker_port(w, port);
-	uint8_t blocked = paused_queues(pp, p) | (uint8_t)p->tx_off;
+	uint8_t blocked = paused_queues(pp, p) | (uint8_t)p->tx_off | p->sifting;
 	uint8_t ready;
 
 	while ((ready = p->backlog & (uint8_t)~blocked) != 0) {
@@ -371,6 +405,80 @@ static uint64_t serve_ready(struct worker *w, unsigned port, struct tx_batch *b)
 	return UINT64_MAX;
 }
 
+// ---- frames of classes that are discarded
+
+// Frames that one loop looks at to discard them: other ports want to be served too.
+enum { SIFT_FRAMES = 256 };
+
+static bool sift_over(const struct port_rt *p, unsigned q)
+{
+	return fifo_sift_over(&p->fifo[q], &p->sift);
+}
+
+static void sift_end(struct worker *w, struct port_rt *p, unsigned q)
+{
+	uint8_t bit = (uint8_t)(1u << q);
+
+	fifo_sift_end(&w->chunks, &p->fifo[q], &p->sift);
+	p->sift_begun = 0;
+	if (!(p->sift_again & bit))
+		p->sifting &= (uint8_t)~bit;
+	p->sift_again &= (uint8_t)~bit;
+	shrunk(p, q, gauge_get(&p->queue[q].length_bytes));
+}
+
+// The frame that is looked at leaves queue q.
+static void sift_out(struct worker *w, struct port_rt *p, unsigned q)
+{
+	struct queue_counters *qc = &p->queue[q];
+	struct frame f;
+
+	fifo_sift_take(&p->fifo[q], &p->sift, &f);
+	gauge_set(&qc->length_packets, p->fifo[q].n);
+	gauge_set(&qc->length_bytes, gauge_get(&qc->length_bytes) - f.len);
+	no_longer_queued(p, 1);
+	slot_add(w, POOL_EGRESS_LOSSY, -(int64_t)egress_release(&p->egress[q], f.cells));
+	queue_drop(w, &f, DROP_WATCHDOG);
+}
+
+// Takes frames of discarded classes out of the queues that are to be sifted, one queue at a time;
+// the others stay, in order. While it goes on nothing is taken from the queue's head.
+static void discard_queued(struct worker *w, struct port_rt *p)
+{
+	unsigned q = (unsigned)__builtin_ctz(p->sift_begun != 0 ? p->sift_begun : p->sifting);
+	struct fifo *fifo = &p->fifo[q];
+
+	if (p->sift_begun == 0)
+		fifo_sift_begin(fifo, &p->sift);
+	p->sift_begun = (uint8_t)(1u << q);
+	w->busy = true;
+	for (unsigned n = 0; n < SIFT_FRAMES && !sift_over(p, q); n++) {
+		const struct frame *f = fifo_sift_look(&w->chunks, &p->sift);
+
+		if (p->discarded >> f->out_cls & 1)
+			sift_out(w, p, q);
+		else
+			fifo_sift_keep(&p->sift);
+	}
+	if (sift_over(p, q))
+		sift_end(w, p, q);
+}
+
+// What was not yet looked at stays.
+static void stop_sifting(struct worker *w, struct port_rt *p)
+{
+	unsigned q = (unsigned)__builtin_ctz(p->sift_begun | 1u << N_QUEUES);
+
+	p->sifting = p->sift_again = 0;
+	if (q == N_QUEUES)
+		return;
+	while (!sift_over(p, q)) {
+		fifo_sift_look(&w->chunks, &p->sift);
+		fifo_sift_keep(&p->sift);
+	}
+	sift_end(w, p, q);
+}
+
 static uint64_t earlier(uint64_t a, uint64_t b)
 {
 	return a < b ? a : b;
@@ -387,6 +495,9 @@ uint64_t egress_serve(struct worker *w, unsigned port)
 	// While admission is held no refresh of a PAUSE can be heard: those that stand stay.
 	if (!w->hold)
 		pfc_rx_expire(&p->pfc_rx, w->now_ns);
+	watchdog_poll(w, port);
+	if (unlikely(p->sifting != 0))
+		discard_queued(w, p);
 	if ((p->tx_off & TX_OFF_PORT) || (p->backlog == 0 && p->n_held == 0))
 		return UINT64_MAX;
 	if (!retry_held(w, p))
@@ -404,6 +515,7 @@ void egress_flush(struct worker *w, unsigned port, enum drop_reason reason)
 	struct port_rt *p = worker_port(w, port);
 	struct frame f;
 
+	stop_sifting(w, p);
 	for (uint16_t i = 0; i < p->n_held; i++) {
 		f = p->held[i];
 		no_longer_queued(p, 1);

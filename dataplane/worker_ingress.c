@@ -40,6 +40,8 @@ static void mac_control(struct worker *w, unsigned port, struct rte_mbuf *m)
 			pfc_rx_frame_seen(&w->pol->ports[port].pfc, &p->pfc_rx, &times);
 		else
 			pfc_rx_frame(&w->pol->ports[port].pfc, &p->pfc_rx, &times, w->now_ns);
+		if (unlikely(p->stormed != 0) && !p->early_pause)
+			watchdog_hear(w, port, &times);
 		break;
 	case MAC_CTRL_PAUSE_8023X:
 		ctr_inc(&p->c.pause_8023x);
@@ -75,17 +77,44 @@ static bool control_frame(struct worker *w, unsigned port, struct rte_mbuf *m,
 
 // ---- forwarding
 
+const struct guard_rule *ingress_guard(const struct worker *w, struct frame *f, uint8_t dscp)
+{
+	const struct policy_port *out = &w->pol->ports[f->out_port];
+	const struct guard_rule *r = NULL;
+
+	if (f->kind != PKT_OTHER)
+		r = guard_match(&w->pol->ports[f->in_port].guard, &out->guard, dscp);
+	if (r != NULL) {
+		f->out_cls = r->to_class;
+		f->queue = out->classify.class_to_queue[r->to_class];
+	}
+	return r;
+}
+
+void ingress_edit_dscp(struct worker *w, struct frame *f, const struct guard_rule *turned)
+{
+	const struct guard_rule *rules = w->pol->ports[f->in_port].guard.rules;
+	uint8_t dscp = w->pol->ports[f->out_port].classify.remark_dscp[f->out_cls];
+
+	if (turned != NULL) {
+		dscp = turned->to_dscp;
+		ctr_inc(&worker_port(w, f->in_port)->remapped[turned - rules]);
+	}
+	if (dscp != REMARK_NONE && f->kind != PKT_OTHER)
+		edit_dscp(rte_pktmbuf_mtod(f->m, uint8_t *) + f->l3_off, f->kind, dscp);
+}
+
 // The changes a frame needs to leave by its port: tag, PCP and DSCP. Done here while the header is
 // in the cache. False: the frame does not fit and was dropped.
 static bool prepare(struct worker *w, struct frame *f, unsigned vid, bool tagged,
 		    const struct pkt_info *pkt)
 {
 	const struct policy_port *out = &w->pol->ports[f->out_port];
-	const struct classify_params *c = &out->classify;
-	uint8_t pcp = c->remark_pcp[f->cls] != REMARK_NONE ? c->remark_pcp[f->cls] : f->cls;
+	const struct guard_rule *turned = ingress_guard(w, f, pkt->dscp);
+	uint8_t remark = out->classify.remark_pcp[f->out_cls];
+	uint8_t pcp = remark != REMARK_NONE ? remark : f->out_cls;
 	enum tag_edit edit = bridge_tag_edit(w->pol, f->out_port, vid, tagged, pkt);
 	int grown = bridge_apply_tag(f->m, edit, vid, pcp);
-	uint8_t *frame;
 
 	if (grown == INT32_MIN || f->len + grown > (int)out->max_frame) {
 		worker_drop(w, f->in_port, f, DROP_EGRESS_MTU);
@@ -93,11 +122,9 @@ static bool prepare(struct worker *w, struct frame *f, unsigned vid, bool tagged
 	}
 	f->len = (uint16_t)(f->len + grown);
 	f->l3_off = (uint8_t)(f->l3_off + grown);
-	frame = rte_pktmbuf_mtod(f->m, uint8_t *);
-	if (c->remark_pcp[f->cls] != REMARK_NONE && pkt->n_tags != 0 && edit != TAG_POP)
-		edit_pcp(frame, pcp);
-	if (c->remark_dscp[f->cls] != REMARK_NONE && f->kind != PKT_OTHER)
-		edit_dscp(frame + f->l3_off, f->kind, c->remark_dscp[f->cls]);
+	if (remark != REMARK_NONE && pkt->n_tags != 0 && edit != TAG_POP)
+		edit_pcp(rte_pktmbuf_mtod(f->m, uint8_t *), pcp);
+	ingress_edit_dscp(w, f, turned);
 	return true;
 }
 
@@ -137,8 +164,7 @@ static struct alike alike(struct frame *f, unsigned n, uint32_t most)
 	for (; a.n < n; a.n++) {
 		const struct frame *next = &f[a.n];
 
-		if (next->pg != f->pg || next->out_port != f->out_port || next->queue != f->queue ||
-		    a.cells + next->cells > most)
+		if (!frames_alike(next, f) || a.cells + next->cells > most)
 			break;
 		a.cells += next->cells;
 		if (next->cells < a.least)
@@ -149,8 +175,12 @@ static struct alike alike(struct frame *f, unsigned n, uint32_t most)
 
 static bool admit_alike(struct worker *w, const struct alike *a)
 {
+	struct port_rt *p = worker_port(w, a->first->in_port);
+
 	if (!account_admit_alike(w, a->first, a->cells, a->least))
 		return false;
+	if (unlikely(p->stormed != 0))
+		watchdog_admitted(p, a->first, a->n);
 	hand_over(w, a->first, a->n);
 	return true;
 }
@@ -337,6 +367,16 @@ static void receive_bad(struct worker *w, struct frame *f, struct burst *b)
 		    f->m->pkt_len < ETH_HLEN_ ? DROP_RX_RUNT : DROP_RX_OVERSIZE);
 }
 
+// A frame of a class whose frames are discarded at this port.
+static void refuse(struct worker *w, unsigned port, const struct frame *f)
+{
+	struct port_rt *p = worker_port(w, port);
+
+	if (p->stormed != 0)
+		watchdog_not_admitted(p, f);
+	worker_drop(w, port, f, DROP_WATCHDOG);
+}
+
 static void receive(struct worker *w, unsigned port, struct rte_mbuf *m, struct burst *b)
 {
 	const struct policy_port *pp = &w->pol->ports[port];
@@ -373,6 +413,8 @@ static void receive(struct worker *w, unsigned port, struct rte_mbuf *m, struct 
 	ctr_add(&p->pg_counters[f->pg].rx_bytes, f->len);
 	if (unlikely(!p->up))
 		worker_drop(w, port, f, DROP_PORT_DOWN);
+	else if (unlikely(p->discarded >> k.cls & 1))
+		refuse(w, port, f);
 	else if (unlikely(!fdb_key_is_station(fdb_key_in_frame(eth + ETH_ALEN_, 0))))
 		worker_drop(w, port, f, DROP_BAD_SOURCE);
 	else

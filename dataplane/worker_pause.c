@@ -39,6 +39,8 @@ static void act(struct worker *w, unsigned port, unsigned c, const struct port_p
 
 	times.quanta[c] = word->quanta;
 	pfc_rx_frame(params, &p->pfc_rx, &times, w->now_ns);
+	if (unlikely(p->stormed != 0))
+		watchdog_hear(w, port, &times);
 	ctr_add(&p->pfc_rx.stats[c].frames, n - 1);
 	ctr_add(&p->c.early_pauses, n);
 	p->pause_seq[c] = word->seq;

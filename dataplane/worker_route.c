@@ -245,7 +245,8 @@ static bool untag(struct router *r, struct frame *f, const struct pkt_info *pkt)
 	return true;
 }
 
-static inline void leave_by(const struct router *r, struct frame *f, uint64_t adj)
+static inline void leave_by(const struct router *r, struct frame *f, const struct pkt_info *pkt,
+			    uint64_t adj)
 {
 	const struct policy_port *out = &r->pol->ports[adj_port(adj)];
 	uint8_t *eth = rte_pktmbuf_mtod(f->m, uint8_t *);
@@ -253,10 +254,10 @@ static inline void leave_by(const struct router *r, struct frame *f, uint64_t ad
 	be64_put(eth, adj); // two bytes more than the address, which the next one covers
 	memcpy(eth + ETH_ALEN_, out->mac, ETH_ALEN_);
 	edit_hop(eth + f->l3_off, f->kind);
-	if (unlikely(out->edits) && out->classify.remark_dscp[f->cls] != REMARK_NONE)
-		edit_dscp(eth + f->l3_off, f->kind, out->classify.remark_dscp[f->cls]);
 	f->out_port = adj_port(adj);
 	f->queue = out->classify.class_to_queue[f->cls];
+	if (unlikely(out->edits))
+		ingress_edit_dscp(r->w, f, ingress_guard(r->w, f, pkt->dscp));
 }
 
 // Of frames for the switch itself only neighbour discovery is its business here.
@@ -307,7 +308,7 @@ static inline bool route_frame(struct router *r, struct frame *f, const struct p
 		return refuse(r, f, DROP_EGRESS_MTU);
 	if (unlikely(pkt->n_tags != 0) && !untag(r, f, pkt))
 		return false;
-	leave_by(r, f, adj);
+	leave_by(r, f, pkt, adj);
 	return true;
 }
 

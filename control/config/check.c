@@ -7,6 +7,8 @@
 #include <string.h>
 #include <strings.h>
 
+#include "control/config/watchdogs.h"
+
 enum { DSCP_CNP = 48, PATH_LEN = 256 };
 
 void check_report(struct diag_sink *s, enum diag_level level, const struct cfg_map *m,
@@ -464,7 +466,7 @@ static void keep_makes_sense(const struct config *c, struct diag_sink *s)
 static void (*const policy_rules[])(const struct config *, struct diag_sink *) = {
 	port_names_are_unique, devices_are_unique, port_overrides_make_sense, vlan_ids_are_unique,
 	port_vlans_make_sense, fdb_makes_sense,	   fdb_addresses_are_unique,  worker_cores_are_few,
-	keep_makes_sense,
+	keep_makes_sense,      watchdogs_check,
 };
 
 void config_check(const struct config *c, struct diag_sink *s)

@@ -8,6 +8,8 @@
 #include <string.h>
 
 #include "control/config/check.h"
+#include "control/config/guards.h"
+#include "control/config/watchdogs.h"
 
 // A worker takes at most this many frames in one burst beyond what the ring holds.
 enum { BURST_FRAMES = 64, PPM = 1000000, NS_PER_S = 1000000000 };
@@ -76,8 +78,7 @@ static struct shaper_params queue_shaper(const struct cfg_val *rate, uint64_t bu
 	return shaper_of((uint64_t)rate->n, two_frames_ns > burst_ns ? two_frames_ns : burst_ns);
 }
 
-static void compile_sched(const struct cfg_profile *p, uint64_t burst_ns,
-			  struct policy_port *out)
+static void compile_sched(const struct cfg_profile *p, uint64_t burst_ns, struct policy_port *out)
 {
 	uint32_t weights[N_QUEUES];
 	uint8_t strict = 0;
@@ -265,6 +266,8 @@ int compile_policy(const struct config *c, const struct port_facts *facts,
 	compile_groups_and_queues(&k);
 	compile_forwarding(&k);
 	compile_routes(&k);
+	compile_watchdogs(&k);
+	compile_guards(&k);
 	ok = s.n_errors == 0;
 	diag_finish(&s, d);
 	if (!ok) {
@@ -286,6 +289,7 @@ void policy_destroy(struct policy *p)
 	if (p == NULL)
 		return;
 	free(p->fdb);
+	free(p->guard_groups);
 	compile_routes_free(&p->routes);
 	free(p);
 }

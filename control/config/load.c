@@ -10,6 +10,7 @@
 
 #include "control/config/check.h"
 #include "control/config/expand.h"
+#include "control/config/guards.h"
 #include "control/config/model.h"
 #include "control/config/resolve_routes.h"
 
@@ -171,6 +172,7 @@ int config_read_tree(struct config *c, const struct node *root, struct diag_sink
 		schema_fill(&r, &cfg_root_schema, root, &c->root, "");
 		expand_ports(c, s);
 		routes_resolve(c, s);
+		guards_resolve(c, s);
 		config_check(c, s);
 	}
 	ok = s->n_errors == 0;

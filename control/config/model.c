@@ -1,17 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "control/config/model.h"
 
-#include <assert.h>
 #include <stdio.h>
 #include <string.h>
 
+#include "control/config/model_storm.h"
+#include "control/config/rows.h"
 #include "control/model_time.h"
-
-#define N(rows) (sizeof(rows) / sizeof((rows)[0]))
-#define AT(s, f) .off = offsetof(struct s, f)
-#define SCHEMA(id, table, type)                                                                    \
-	const struct cfg_schema id = {table, N(table), sizeof(struct type)};                       \
-	static_assert(N(table) <= CFG_MAX_ROWS, "the engine keeps one position per row")
 
 #define KB(n) ((n)*1000ll)
 #define MB(n) ((n)*1000000ll)
@@ -21,8 +16,13 @@
 #define KM(n) ((n)*100000ll)
 #define PERCENT(n) ((n)*10000ll)
 
-enum { MAX_MTU = 9216, MAX_VID = 4094, DEVICE_LEN = 63, IP_LEN = 127,
-       NAME_LEN = POLICY_NAME_LEN - 1 };
+enum {
+	MAX_MTU = 9216,
+	MAX_VID = 4094,
+	DEVICE_LEN = 63,
+	IP_LEN = 127,
+	NAME_LEN = POLICY_NAME_LEN - 1
+};
 
 static const char *const trust_words[] = {"dscp", "pcp", "port", NULL};
 static const char *const color_words[] = {"green", "yellow", "red", NULL};
@@ -32,6 +32,7 @@ static const char *const above_words[] = {"pmax", "all", NULL};
 static const char *const mark_words[] = {"enqueue", "dequeue", NULL};
 static const char *const ecmp_words[] = {"5tuple", "5tuple+qp", NULL};
 static const char *const not_ect_words[] = {"pass", "drop", NULL};
+static const char *const off_words[] = {"off", NULL};
 
 // ---- headroom, ingress, egress
 static const struct cfg_row headroom_rows[] = {
@@ -211,8 +212,20 @@ static const struct cfg_row pfc_rows[] = {
 	 .help = "send PAUSE, in lossless classes"},
 	{"quanta", CFG_NUMBER, .unit = UNIT_COUNT, AT(cfg_pfc, quanta), .min = 1, .max = 65535,
 	 .dflt = 65535, .dflt_text = "65535", .help = "time a PAUSE asks for, in 512 bit times"},
+	{"warning", CFG_MAP, .sub = &cfg_pfc_warning_schema, AT(cfg_pfc, warning),
+	 .dflt_text = "none",
+	 .help = "early warning: one event when the rate of the last second rises above the limit, "
+		 "one when it is below 7/8 of it again, a second apart at least"},
 };
 static SCHEMA(pfc_schema, pfc_rows, cfg_pfc);
+
+static const struct cfg_row profile_watchdog_scalar = {"watchdog", CFG_SWITCH,
+						       AT(cfg_profile, watchdog.on)};
+static const struct cfg_row port_watchdog_scalar = {"watchdog", CFG_SWITCH,
+						    AT(cfg_port, watchdog.on)};
+
+static const struct cfg_row port_guard_scalar = {"guard", CFG_WORD, AT(cfg_port, guard.off),
+						 .words = off_words};
 
 static const struct cfg_row profile_rows[] = {
 	{"trust", CFG_WORD, AT(cfg_profile, trust), .words = trust_words, .dflt_text = "dscp",
@@ -232,6 +245,12 @@ static const struct cfg_row profile_rows[] = {
 	 .help = "rewrites PCP and DSCP on the way out"},
 	{"pfc", CFG_MAP, .sub = &pfc_schema, AT(cfg_profile, pfc), .dflt_text = "defaults",
 	 .help = "priority flow control of the lossless classes"},
+	{"watchdog", CFG_MAP, .sub = &cfg_watchdog_schema, AT(cfg_profile, watchdog),
+	 .scalar = &profile_watchdog_scalar, .dflt_text = "off",
+	 .help = "ends pauses that are storms, in lossless classes that obey PFC; `on` or `{}`: "
+		 "with these defaults"},
+	{"guard", CFG_MAP, .sub = &cfg_guard_schema, AT(cfg_profile, guard), .dflt_text = "none",
+	 .help = "deadlock guard: frames that turn back get another class"},
 	{"classes", CFG_CLASSES, .sub = &class_schema, AT(cfg_profile, classes),
 	 .dflt_text = "lossy, DWRR 1", .help = "classes 0 to 7; those not named keep defaults"},
 };
@@ -288,6 +307,12 @@ static const struct cfg_row port_rows[] = {
 	{"ip", CFG_WORDS, AT(cfg_port, ip), .max = IP_LEN, .dflt_text = "none: the port bridges",
 	 .help = "addresses with the length of their prefix, [10.0.1.1/24, \"fd00:1::1/64\"]: the "
 		 "port then routes and is no part of the bridge; ranges expand with the name"},
+	{"watchdog", CFG_MAP, .sub = &cfg_port_watchdog_schema, AT(cfg_port, watchdog),
+	 .scalar = &port_watchdog_scalar, .dflt_text = "the profile's",
+	 .help = "`on`, `off`, or keys that go over the profile's one by one"},
+	{"guard", CFG_MAP, .sub = &cfg_port_guard_schema, AT(cfg_port, guard),
+	 .scalar = &port_guard_scalar, .dflt_text = "the profile's",
+	 .help = "`off`, or keys that go over the profile's one by one"},
 	{"classes", CFG_CLASSES, .sub = &port_class_schema, AT(cfg_port, classes),
 	 .dflt_text = "none", .help = "overrides of the profile's classes on this port"},
 };

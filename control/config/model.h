@@ -85,9 +85,41 @@ struct cfg_remark {
 	struct cfg_lookup pcp, dscp;
 };
 
+struct cfg_pfc_warning {
+	struct cfg_map map;
+	struct cfg_val in, out;
+};
+
 struct cfg_pfc {
 	struct cfg_map map;
 	struct cfg_val rx, tx, quanta;
+	struct cfg_pfc_warning warning;
+};
+
+struct cfg_watchdog_limit {
+	struct cfg_map map;
+	struct cfg_val count, window, then;
+};
+
+// A port's goes over its profile's key by key: see watchdogs.h.
+struct cfg_watchdog {
+	struct cfg_map map;
+	struct cfg_val on; // a scalar in place of the map
+	struct cfg_val mode, action, detect, restore;
+	struct cfg_watchdog_limit limit;
+};
+
+struct cfg_guard_rule {
+	struct cfg_map map;
+	struct cfg_val dscp, to_class, to_dscp;
+};
+
+// A port's goes over its profile's key by key: see guards.h.
+struct cfg_guard {
+	struct cfg_map map;
+	struct cfg_val off; // a scalar in place of the map
+	struct cfg_val group;
+	struct cfg_list remap;
 };
 
 struct cfg_profile {
@@ -96,6 +128,8 @@ struct cfg_profile {
 	struct cfg_lookup dscp_to_class, pcp_to_class, dscp_to_color, class_to_queue, class_to_pg;
 	struct cfg_remark remark;
 	struct cfg_pfc pfc;
+	struct cfg_watchdog watchdog;
+	struct cfg_guard guard;
 	struct cfg_class classes[N_CLASSES];
 };
 
@@ -115,6 +149,8 @@ struct cfg_port {
 	struct cfg_val name, device, speed, mtu, cable, profile, default_class, rx_guard, tx_ring;
 	struct cfg_port_vlan vlan;
 	struct cfg_words keep, ip;
+	struct cfg_watchdog watchdog;
+	struct cfg_guard guard;
 	struct cfg_port_class classes[N_CLASSES];
 };
 
@@ -156,6 +192,16 @@ struct config_port {
 	bool routed;
 	const struct policy_addr *addrs;
 	unsigned n_addrs;
+	unsigned group; // of the guard, 1..; 0: in none
+};
+
+// Ports that share a guard.
+struct config_group {
+	const char *name;
+	const struct cfg_list *remap; // as the first port that has rules gives them, or NULL
+	unsigned remap_port; // that port
+	const struct cfg_guard_rule *rules; // those of remap that can be read
+	unsigned n_rules;
 };
 
 // What routes.c makes of the file, or a program sets.
@@ -176,6 +222,8 @@ struct config {
 	const struct cfg_profile *builtin; // every class lossy DWRR 1
 	struct config_port ports[POLICY_MAX_PORTS];
 	unsigned n_ports;
+	struct config_group groups[POLICY_MAX_PORTS];
+	unsigned n_groups;
 	struct config_routes routes;
 };
 

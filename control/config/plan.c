@@ -5,6 +5,7 @@
 #include <json-c/json.h>
 
 #include "control/config/compile.h"
+#include "control/config/plan_storm.h"
 
 enum { BAD = 2 };
 
@@ -176,6 +177,7 @@ static struct json_object *ports_json(const struct policy *p)
 		add_u64(o, "mtu_bytes", p->ports[i].mtu);
 		add_u64(o, "max_frame_bytes", p->ports[i].max_frame);
 		add_u64(o, "tx_ring_bytes", p->ports[i].tx_ring_bytes);
+		plan_storm_port_json(&p->ports[i], o);
 		json_object_array_add(list, o);
 	}
 	return list;
@@ -222,6 +224,7 @@ static void plan_json(const struct config *c, const struct policy *p, FILE *out)
 	json_object_object_add(o, "ports", ports_json(p));
 	json_object_object_add(o, "pgs", pgs);
 	json_object_object_add(o, "pools", list);
+	json_object_object_add(o, "guards", plan_guards_json(p));
 	fprintf(out, "%s\n",
 		json_object_to_json_string_ext(o, JSON_C_TO_STRING_PRETTY |
 							  JSON_C_TO_STRING_NOSLASHESCAPE));
@@ -276,6 +279,7 @@ static void plan_text(const struct config *c, const struct policy *p, FILE *out)
 		"classes,\n"
 		"           F the ingress pool\n",
 		p->n_ports);
+	plan_storm_text(p, out);
 }
 
 int plan_print(const struct config *c, bool json, FILE *out)

@@ -5,10 +5,11 @@ const char ctl_summary[] = "Looks at, and steers, a running switch.";
 const char ctl_exit_text[] = "0 done, 1 failed, 2 misused.";
 
 static const struct command commands[] = {
-	{"show", cmd_show, "show KIND [PORT] [--all] [--explain] [--follow] [--json]",
+	{"show", cmd_show, "show KIND [PORT] [--all] [--explain] [--follow] [--why] [--json]",
 	 "Prints what the switch knows, of one port or of all. With --all also what is idle or\n"
 	 "has not happened, with --explain what each reason of a drop means, with --follow\n"
-	 "events as they happen, until interrupted. KIND is one of\n", show_help},
+	 "events as they happen, until interrupted, with --why (show pfc) the cause of each\n"
+	 "pause. KIND is one of\n", show_help},
 	{"watch", cmd_watch, "watch [PORT] [--interval SECONDS] [--count N]",
 	 "Shows ports, busy queues, pauses and drops live, until interrupted or N times.\n"},
 	{"check", cmd_check, "check FILE [--json]",
@@ -24,6 +25,11 @@ static const struct command commands[] = {
 	{"set", cmd_set, "set port PORT tx on|off\nset queue PORT QUEUE tx on|off",
 	 "Stops or starts sending of data; queues keep filling.\n"
 	 "It returns once no more data leaves.\n"},
+	{"watchdog", cmd_watchdog, "watchdog recover PORT CLASS\nwatchdog drop-all on|off",
+	 "recover ends a storm, or what too many of them have led to, at once: the class obeys\n"
+	 "and sends PFC again, and a port that was taken down comes up. With drop-all on, all\n"
+	 "lossless classes of all ports are discarded and neither obey nor send PFC, until it\n"
+	 "is off.\n"},
 	{"clear", cmd_clear, "clear watermarks|counters",
 	 "Restarts the watermarks, or lets all counters count from here. Either restarts the\n"
 	 "longest times of `show latency`.\n"},
@@ -53,6 +59,7 @@ static const struct ctl_option options[] = {
 	{"all", 'a', false, NULL, "show: also what is idle or has not happened"},
 	{"explain", 'e', false, NULL, "show drops: what each reason means"},
 	{"follow", 'F', false, NULL, "show events: go on as they happen"},
+	{"why", 'w', false, NULL, "show pfc: why each sender is, or was last, paused"},
 	{"hold", 'H', false, NULL, "quiesce: admission stays stopped until resume"},
 	{"interval", 'i', false, "SECONDS", "watch: time between two updates (default 1)"},
 	{"count", 'n', false, "N", "watch: updates, capture: frames before it ends"},

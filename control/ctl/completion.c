@@ -128,7 +128,7 @@ static const char functions[] =
 	"\t\tcase $one in\n"
 	"\t\tKIND) echo \"$_weirctl_kinds\" ;;\n"
 	"\t\tPORT) \"${COMP_WORDS[0]}\" \"${at[@]}\" completion ports 2>/dev/null ;;\n"
-	"\t\tQUEUE) echo 0 1 2 3 4 5 6 7 ;;\n"
+	"\t\tQUEUE | CLASS) echo 0 1 2 3 4 5 6 7 ;;\n"
 	"\t\tFILE) compgen -f -- \"$cur\" ;;\n"
 	"\t\t*[A-Z]*) ;;\n"
 	"\t\t*) echo \"$one\" ;;\n"

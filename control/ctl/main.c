@@ -141,6 +141,7 @@ int main(int argc, char **argv)
 		case 'a': c.all = true; break;
 		case 'e': c.explain = true; break;
 		case 'F': c.follow = true; break;
+		case 'w': c.why = true; break;
 		case 'i':
 			if (!parse_interval(optarg, &c.interval_s))
 				return misused("--interval is from 0.05 to 3600 seconds, "

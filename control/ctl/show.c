@@ -5,6 +5,7 @@
 
 #include <json-c/json.h>
 
+#include "control/ctl/show_storms.h"
 #include "control/ctl/table.h"
 
 enum { N_PRIOS = 8 };
@@ -47,8 +48,12 @@ static const struct column pause_times[] = {
 	{"Port", "port", UNIT_TEXT},           {"Class", "class", UNIT_COUNT},
 	{"RX_PAUSED", "rx_pause_duration_us", UNIT_US},
 	{"RX_TIMES", "rx_pause_transition", UNIT_COUNT},
+	{"RX_LONGEST", "rx_pause_longest_us", UNIT_US},
+	{"RX_CHANGE", "rx_pause_last_change_us", UNIT_US},
 	{"TX_PAUSED", "tx_pause_duration_us", UNIT_US},
 	{"TX_TIMES", "tx_pause_transition", UNIT_COUNT},
+	{"TX_LONGEST", "tx_pause_longest_us", UNIT_US},
+	{"TX_CHANGE", "tx_pause_last_change_us", UNIT_US},
 	{"XOFF", "xoff", UNIT_YES},
 };
 static const struct column queue_marks[] = {
@@ -112,6 +117,11 @@ static const struct column latency[] = {
 	{"Port", "port", UNIT_TEXT}, {"Queue", "queue", UNIT_COUNT}, {"Class", "class", UNIT_COUNT},
 	{"Frames", "packets", UNIT_COUNT}, {"p50", "p50_ns", UNIT_NS}, {"p99", "p99_ns", UNIT_NS},
 	{"Max", "max_ns", UNIT_NS},
+};
+static const struct column guard[] = {
+	{"Port", "port", UNIT_TEXT}, {"Group", "group", UNIT_TEXT}, {"DSCP", "dscp", UNIT_COUNT},
+	{"To class", "to_class", UNIT_COUNT}, {"To DSCP", "to_dscp", UNIT_COUNT},
+	{"Frames", "packets", UNIT_COUNT},
 };
 static const struct column balance[] = {
 	{"Received", "received", UNIT_COUNT},   {"Generated", "generated", UNIT_COUNT},
@@ -212,6 +222,18 @@ static void print_pfc(FILE *out, struct json_object *data, const struct show_wis
 	print_pfc_grid(out, rows, "Port Tx", "tx_pause");
 	fputc('\n', out);
 	table_print(out, rows, COLUMNS(pause_times), NULL);
+}
+
+static void show_watchdog(FILE *out, struct json_object *data, const struct show_wish *wish)
+{
+	(void)wish;
+	print_watchdog(out, data);
+}
+
+static void show_causes(FILE *out, struct json_object *data, const struct show_wish *wish)
+{
+	(void)wish;
+	print_causes(out, data);
 }
 
 // The table does not tell that its units are not the machine's.
@@ -344,6 +366,12 @@ static const struct kind {
 	{"queues", "length, counters and rates of the egress queues", NULL,
 	 {{"queues", COLUMNS(queues), busy_queue, "idle queues"}}},
 	{"pfc", "PAUSE frames and times by class (also: show pfc counters)", print_pfc, {{0}}},
+	{"watchdog", "PFC storms by port and class, and what is done about them", show_watchdog,
+	 {{0}}},
+	{"causes", "why the peers of ports are paused, or were last (also: show pfc --why)",
+	 show_causes, {{0}}},
+	{"guard", "frames that turned back inside a group of ports, by rule", NULL,
+	 {{"guard", COLUMNS(guard), NULL, NULL}}},
 	{"buffers", "use of the buffer by priority group and pool, XOFF and XON", NULL,
 	 {{"pgs", COLUMNS(pgs), busy_pg, "idle priority groups"},
 	  {"pools", COLUMNS(pools), NULL, NULL}}},

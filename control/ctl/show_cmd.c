@@ -109,6 +109,8 @@ static int check_options(const struct ctl *c, const char *what)
 		return misused("--follow goes with show events");
 	if (c->explain && strcmp(what, "drops") != 0)
 		return misused("--explain goes with show drops");
+	if (c->why && strcmp(what, "pfc") != 0)
+		return misused("--why goes with show pfc");
 	return CTL_DONE;
 }
 
@@ -129,7 +131,7 @@ static int show_once(const struct ctl *c, const char *what, const char *port)
 
 int cmd_show(const struct ctl *c, int argc, char **argv)
 {
-	static const char *const later[] = {"flows", "ipcc", "watchdog"};
+	static const char *const later[] = {"flows", "ipcc"};
 	const char *what = argc > 0 ? argv[0] : NULL;
 	int at = 1;
 
@@ -149,5 +151,7 @@ int cmd_show(const struct ctl *c, int argc, char **argv)
 		return misused("show %s takes one port at most", what);
 	if (check_options(c, what) != CTL_DONE)
 		return CTL_MISUSED;
+	if (c->why)
+		what = "causes";
 	return (c->follow ? follow(c, argv[at]) : show_once(c, what, argv[at]));
 }

@@ -61,6 +61,7 @@ void cell_format(char out[CELL_LEN], enum unit unit, struct json_object *v)
 	case UNIT_COUNT: format_count(out, json_object_get_uint64(v)); break;
 	case UNIT_BYTES: format_scaled(out, (double)json_object_get_uint64(v), bytes, 6); break;
 	case UNIT_BPS: format_scaled(out, (double)json_object_get_uint64(v), bps, 5); break;
+	case UNIT_MS: format_scaled(out, (double)json_object_get_uint64(v), ns + 2, 2); break;
 	case UNIT_US: format_scaled(out, (double)json_object_get_uint64(v), ns + 1, 3); break;
 	case UNIT_NS: format_scaled(out, (double)json_object_get_uint64(v), ns, 4); break;
 	case UNIT_YES: strcpy(out, json_object_get_boolean(v) ? "yes" : "no"); break;

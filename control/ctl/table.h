@@ -13,6 +13,7 @@ enum unit {
 	UNIT_COUNT, // 1,234
 	UNIT_BYTES, // 12.0 KB
 	UNIT_BPS, // 1.00 Gb/s
+	UNIT_MS, // 100 ms
 	UNIT_US, // 1.50 ms
 	UNIT_NS,
 	UNIT_YES, // yes, no

@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
-// The live screen: ports, busy queues, pauses and drops, again and again. On a terminal it uses the
+// The live screen: storms, ports, busy queues, pauses and drops, again and again. On a terminal it uses the
 // alternate screen and gives the old one back; elsewhere it prints one block per update.
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 #include <time.h>
 #include <unistd.h>
 
@@ -12,6 +13,7 @@
 #include "control/ctl/client.h"
 #include "control/ctl/ctl.h"
 #include "control/ctl/show.h"
+#include "control/ctl/show_storms.h"
 
 static volatile sig_atomic_t stopped; // written by the handler only
 
@@ -21,9 +23,9 @@ static void on_stop(int sig)
 	stopped = 1;
 }
 
-static int print_block(struct client *cl, FILE *out, const char *port)
+static int print_block(struct client *cl, FILE *out, const char *port, bool screen)
 {
-	static const char *const parts[] = {"ports", "queues", "pfc", "drops"};
+	static const char *const parts[] = {"watchdog", "ports", "queues", "pfc", "drops"};
 	const struct show_wish wish = {.all = port != NULL};
 
 	for (size_t i = 0; i < sizeof(parts) / sizeof(parts[0]); i++) {
@@ -35,8 +37,12 @@ static int print_block(struct client *cl, FILE *out, const char *port)
 		data = client_ask(cl, req);
 		if (data == NULL)
 			return CTL_FAILED;
-		show_tables(out, parts[i], data, &wish);
-		fputc('\n', out);
+		if (strcmp(parts[i], "watchdog") == 0) {
+			print_alarms(out, data, screen);
+		} else {
+			show_tables(out, parts[i], data, &wish);
+			fputc('\n', out);
+		}
 		json_object_put(data);
 	}
 	return CTL_DONE;
@@ -60,7 +66,7 @@ static int watch_loop(const struct ctl *c, struct client *cl, const char *port, 
 
 		if (out == NULL)
 			return CTL_FAILED;
-		status = print_block(cl, out, port);
+		status = print_block(cl, out, port, screen);
 		fclose(out);
 		if (status == CTL_DONE && !stopped) {
 			// Home, then clear what is below: no flicker between two updates.

@@ -13,6 +13,7 @@
 #include <json-c/json.h>
 
 #include "dataplane/drop.h"
+#include "dataplane/qos/cause.h"
 
 enum { WINDOW_NS = 1000000000, TIME_LEN = 32 };
 
@@ -43,9 +44,74 @@ static void add_u64(struct json_object *row, const char *key, uint64_t v)
 	json_object_object_add(row, key, json_object_new_uint64(v));
 }
 
+static void add_text(struct json_object *row, const char *key, const char *v)
+{
+	json_object_object_add(row, key, json_object_new_string(v));
+}
+
 static void detail_cells(const struct eventlog *l, const struct event *e, struct json_object *row)
 {
 	add_u64(row, "shared_bytes", (uint64_t)e->a * l->policy->cell.bytes);
+}
+
+// What held the group's buffer as it entered XOFF (qos/cause.h).
+static void detail_cause(const struct eventlog *l, const struct event *e, struct json_object *row)
+{
+	struct pause_cause c = cause_unpack(e->t_ns, e->b);
+
+	detail_cells(l, e, row);
+	if (c.kind != CAUSE_QUEUE || c.out_port >= l->policy->n_ports)
+		return;
+	add_text(row, "cause_port", l->policy->ports[c.out_port].name);
+	add_u64(row, "cause_class", c.cls);
+	add_u64(row, "held_bytes", (uint64_t)c.held_cells * l->policy->cell.bytes);
+	json_object_object_add(row, "cause_paused", json_object_new_boolean(c.paused));
+}
+
+static void add_word(struct json_object *row, const char *key, const char *const *words,
+		     unsigned n, unsigned i)
+{
+	add_text(row, key, i < n ? words[i] : "?");
+}
+
+static void detail_storm(const struct eventlog *l, const struct event *e, struct json_object *row)
+{
+	static const char *const action[] = {
+		[WATCHDOG_DROP] = "drop", [WATCHDOG_FORWARD] = "forward",
+		[WATCHDOG_ALERT] = "alert"};
+
+	(void)l;
+	add_word(row, "action", action, sizeof(action) / sizeof(action[0]), e->a);
+	add_u64(row, "measured_us", e->b / 1000);
+}
+
+static void detail_over(const struct eventlog *l, const struct event *e, struct json_object *row)
+{
+	(void)l;
+	add_u64(row, "storm_us", e->b / 1000);
+}
+
+static void detail_limit(const struct eventlog *l, const struct event *e, struct json_object *row)
+{
+	static const char *const then[] = {
+		[WATCHDOG_PFC_OFF] = "pfc-off", [WATCHDOG_PORT_DOWN] = "port-down"};
+
+	(void)l;
+	add_word(row, "then", then, sizeof(then) / sizeof(then[0]), e->a);
+	add_u64(row, "storms", e->b);
+}
+
+static void detail_on(const struct eventlog *l, const struct event *e, struct json_object *row)
+{
+	(void)l;
+	add_text(row, "drop_all", e->a != 0 ? "on" : "off");
+}
+
+static void detail_rate(const struct eventlog *l, const struct event *e, struct json_object *row)
+{
+	(void)l;
+	add_text(row, "direction", e->a != 0 ? "out" : "in");
+	add_u64(row, "frames_per_s", e->b);
 }
 
 static void detail_drop(const struct eventlog *l, const struct event *e, struct json_object *row)
@@ -107,9 +173,16 @@ static const struct {
 	const char *severity;
 	detail_fn *detail;
 } shape[] = {
-	[EVENT_XOFF] = {"info", detail_cells},
+	[EVENT_XOFF] = {"info", detail_cause},
 	[EVENT_XON] = {"info", detail_cells},
 	[EVENT_LOSSLESS_DROP] = {"alarm", detail_drop},
+	[EVENT_STORM] = {"alarm", detail_storm},
+	[EVENT_STORM_OVER] = {"info", detail_over},
+	[EVENT_STORM_LIMIT] = {"alarm", detail_limit},
+	[EVENT_STORM_RECOVERED] = {"info", detail_none},
+	[EVENT_DROP_ALL] = {"warning", detail_on},
+	[EVENT_PFC_RATE_UP] = {"warning", detail_rate},
+	[EVENT_PFC_RATE_DOWN] = {"info", detail_rate},
 	[EVENT_LINK_UP] = {"info", detail_none},
 	[EVENT_LINK_DOWN] = {"warning", detail_none},
 	[EVENT_RX_MISSED] = {"alarm", detail_missed},

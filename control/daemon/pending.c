@@ -48,7 +48,8 @@ static bool goal_reached(const struct pending *p, const struct weir_switch *sw)
 	case PENDING_QUIESCE: return switch_at_rest(sw);
 	case PENDING_NONE:
 	case PENDING_RELOAD:
-	case PENDING_WATERMARKS: break;
+	case PENDING_WATERMARKS:
+	case PENDING_WATCHDOG: break;
 	}
 	return true;
 }

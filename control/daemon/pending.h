@@ -3,7 +3,7 @@
 // control loop; time is an argument. Called by the control thread only.
 //
 //   set_tx off:  [owner acknowledged] -> [what the driver held then has left]   -> done
-//   set_tx on, clear watermarks:  [owner acknowledged]                          -> done
+//   set_tx on, clear watermarks, watchdog:  [owner acknowledged]                -> done
 //   quiesce:     [owner acknowledged] -> [nothing queued, or REST_NS is over]   -> done
 #pragma once
 
@@ -19,6 +19,7 @@ enum pending_kind {
 	PENDING_NONE,
 	PENDING_TX,
 	PENDING_WATERMARKS,
+	PENDING_WATCHDOG,
 	PENDING_QUIESCE,
 	PENDING_RELOAD,
 };

@@ -229,6 +229,75 @@ static void on_quiesce(struct requests *r, unsigned client, struct json_object *
 	p->hold = true_in(req, "hold");
 }
 
+// ---- storms
+
+// The lossless classes of a port, as "3 5".
+static const char *lossless_text(uint8_t classes, char out[2 * N_CLASSES + 1])
+{
+	size_t at = 0;
+
+	out[0] = '\0';
+	for (unsigned c = 0; c < N_CLASSES; c++)
+		if (classes >> c & 1)
+			at += (size_t)snprintf(out + at, 2 * N_CLASSES + 1 - at, "%s%u",
+					       at > 0 ? " " : "", c);
+	return out;
+}
+
+static void nothing_to_recover(struct requests *r, unsigned client, unsigned port, unsigned cls)
+{
+	const struct policy_port *pp = &switch_policy(r->env.sw)->ports[port];
+	char classes[2 * N_CLASSES + 1];
+
+	if (!(pp->classify.lossless >> cls & 1) && pp->classify.lossless == 0)
+		answer_error(r, client, "class %u of %s is lossy, as all its classes are", cls,
+			     pp->name);
+	else if (!(pp->classify.lossless >> cls & 1))
+		answer_error(r, client, "class %u of %s is lossy; its lossless classes are: %s",
+			     cls, pp->name, lossless_text(pp->classify.lossless, classes));
+	else if (switch_watchdog_drops_all(r->env.sw))
+		answer_error(r, client, "class %u of %s is in no storm of its own; drop-all is on, "
+					"and ends with: weirctl watchdog drop-all off",
+			     cls, pp->name);
+	else
+		answer_error(r, client, "class %u of %s is in no storm and not escalated: there is "
+					"nothing to recover", cls, pp->name);
+}
+
+static void on_watchdog_recover(struct requests *r, unsigned client, struct json_object *req)
+{
+	struct json_object *v = NULL;
+	int port = port_of(r, client, req), cls, err = 0;
+	uint64_t request;
+
+	if (port == NO_SUCH_PORT)
+		return;
+	cls = json_object_object_get_ex(req, "class", &v) ? json_object_get_int(v) : -1;
+	if (port == OBSERVE_ALL_PORTS || !json_object_is_type(v, json_type_int) || cls < 0 ||
+	    cls >= N_CLASSES) {
+		answer_error(r, client, "watchdog_recover needs a port and a class from 0 to 7");
+		return;
+	}
+	request = switch_watchdog_recover(r->env.sw, (unsigned)port, (unsigned)cls, &err);
+	if (err != 0)
+		nothing_to_recover(r, client, (unsigned)port, (unsigned)cls);
+	else
+		pending_start(&r->pending[client], PENDING_WATCHDOG, request, r->now_ns);
+}
+
+static void on_watchdog_drop_all(struct requests *r, unsigned client, struct json_object *req)
+{
+	struct json_object *v = NULL;
+
+	if (!json_object_object_get_ex(req, "on", &v) ||
+	    !json_object_is_type(v, json_type_boolean)) {
+		answer_error(r, client, "watchdog_drop_all needs \"on\": true or false");
+		return;
+	}
+	pending_start(&r->pending[client], PENDING_WATCHDOG,
+		      switch_watchdog_drop_all(r->env.sw, json_object_get_boolean(v)), r->now_ns);
+}
+
 static bool quiescing(const struct requests *r)
 {
 	for (unsigned i = 0; i < SERVER_MAX_CLIENTS; i++)
@@ -307,7 +376,8 @@ static const struct {
 	{"capture-stop", on_capture_stop},
 	{"show", on_show},       {"set_tx", on_set_tx}, {"clear", on_clear},
 	{"quiesce", on_quiesce}, {"resume", on_resume}, {"reload", on_reload},
-	{"metrics", on_metrics},
+	{"metrics", on_metrics}, {"watchdog_recover", on_watchdog_recover},
+	{"watchdog_drop_all", on_watchdog_drop_all},
 };
 
 static void on_line(void *arg, unsigned client, const char *line, uint64_t now_ns)

@@ -6,6 +6,7 @@
 //   {"cmd": "metrics"}                                     data: {"text": page for Prometheus}
 //   {"cmd": "set_tx", "port": "p1", "queue": 3, "on": false}   queue absent: the whole port
 //   {"cmd": "clear", "what": "counters"}                   or "watermarks"
+//   {"cmd": "watchdog_recover", "port": "p1", "class": 3}, {"cmd": "watchdog_drop_all", "on": true}
 //   {"cmd": "quiesce", "hold": false}, {"cmd": "resume"}
 //   {"cmd": "reload", "file": "/etc/weir.yaml"}   file absent: the one that runs; an absolute path
 //      -> data {"reloaded": true, "file", "changed": [keys], "warnings": [lines]}
@@ -14,8 +15,8 @@
 //      keys and answers are in docs/capture.md
 //   -> {"ok": true, "data": {...}} or {"ok": false, "error": "one sentence"}
 //
-// What a worker must act upon first (TX-enable, quiesce, watermarks, reload) is answered once it
-// has. All writes to a running switch pass here. Called by the control thread only; now_ns is real
+// What a worker must act upon first (TX-enable, quiesce, watermarks, watchdog, reload) is answered
+// once it has. All writes to a running switch pass here. Called by the control thread only; now_ns is real
 // time.
 #pragma once
 

@@ -18,6 +18,7 @@
 enum arg_type {
 	ARG_TEXT,
 	ARG_IP,
+	ARG_IPS,
 	ARG_FLAG,
 	ARG_UNIT,
 	ARG_RATE_OR_LINE,
@@ -50,12 +51,12 @@ static const struct arg args[] = {
 	 "own IPv4 address"},
 	{"listen", ARG_FLAG, 0, AT(listen), 0, 0, 0, NULL,
 	 "accept connections until --time or SIGTERM"},
-	{"to", ARG_IP, 0, AT(to), 0, 0, 0, "ADDR",
-	 "send to this address"},
+	{"to", ARG_IPS, 0, 0, 0, 0, 0, "LIST",
+	 "send to this address, or to several that the queue pairs are spread over"},
 	{"storm", ARG_FLAG, 0, AT(storm), 0, 0, 0, NULL,
 	 "send PAUSE frames of --class instead"},
 	{"qps", ARG_UNIT, UNIT_COUNT, AT(qps), 1, NIC_MAX_QPS, 0, "N",
-	 "queue pairs (sender: default 1; listener: at most, default 1024)"},
+	 "queue pairs (sender: default 1 for each address; listener: at most, default 1024)"},
 	{"class", ARG_CLASSES, 0, 0, 0, 0, 0, "LIST",
 	 "class 0..7 of the queue pairs, or several they are spread over (default 3)"},
 	{"op", ARG_OP, 0, AT(op), 0, 0, 0, "OP",
@@ -102,6 +103,9 @@ static const struct arg args[] = {
 	 "ignore PFC"},
 	{"quanta", ARG_UNIT, UNIT_COUNT, AT(quanta), 0, 65535, 65535, "N",
 	 "storm: time in each PAUSE (default 65535)"},
+	{"storm-at", ARG_UNIT, UNIT_TIME, AT(storm_at_ns), 1, HOUR_NS * 24, 0, "T",
+	 "listener or sender: go mad after this long, and send PAUSE frames of --class beside all "
+	 "else, as --quanta, --every, --for and --no-xon say"},
 	{"every", ARG_UNIT, UNIT_TIME, AT(every_ns), 1000, HOUR_NS, 0, "T",
 	 "storm: between PAUSE frames (default half of what one lasts)"},
 	{"for", ARG_UNIT, UNIT_TIME, AT(for_ns), 1000, HOUR_NS * 24, 0, "T",
@@ -150,6 +154,25 @@ static int parse_ip(const struct arg *row, const char *text, uint32_t *out, char
 			   text);
 	*out = ntohl(in.s_addr);
 	return 0;
+}
+
+static int parse_ips(const struct arg *row, const char *text, struct host_args *a, char *err)
+{
+	char one[INET_ADDRSTRLEN + 1];
+
+	for (a->n_to = 0;;) {
+		size_t len = strcspn(text, ",");
+
+		if (a->n_to == HOST_MAX_TO)
+			return bad(err, "--%s: at most %u addresses are possible", row->name,
+				   HOST_MAX_TO);
+		snprintf(one, sizeof(one), "%.*s", (int)len, text);
+		if (parse_ip(row, one, &a->to[a->n_to++], err) != 0)
+			return -EINVAL;
+		if (text[len] == '\0')
+			return 0;
+		text += len + 1;
+	}
 }
 
 static int parse_unit(const struct arg *row, const char *text, int64_t *out, char *err)
@@ -214,6 +237,8 @@ static int parse_value(const struct arg *row, const char *text, struct host_args
 		return 0;
 	case ARG_IP:
 		return parse_ip(row, text, field(a, row), err);
+	case ARG_IPS:
+		return parse_ips(row, text, a, err);
 	case ARG_RATE_OR_LINE:
 		if (strcmp(text, "line") == 0)
 			return 0;
@@ -276,13 +301,18 @@ static int check_role(struct host_args *a, char *err)
 	if (!live_device_valid(a->device))
 		return bad(err, "--device: \"%s\" is none of xdp:IFACE, pci:BDF, vdev:ARGS",
 			   a->device);
-	if (a->listen + a->storm + (a->to != 0) != 1)
+	if (a->listen + a->storm + (a->n_to != 0) != 1)
 		return bad(err, "say what to do: one of --listen, --to ADDR, --storm");
 	a->role = a->listen ? HOST_LISTEN : (a->storm ? HOST_STORM : HOST_SEND);
+	if (a->role == HOST_STORM && a->storm_at_ns != 0)
+		return bad(err, "--storm-at goes with --listen or --to; --storm begins at once");
 	if (a->role != HOST_STORM && a->ip == 0)
 		return bad(err, "--ip is missing: the endpoint's own IPv4 address");
-	if (a->role == HOST_SEND && a->ip == a->to)
-		return bad(err, "--to is the endpoint's own address");
+	for (unsigned i = 0; i < a->n_to; i++)
+		if (a->ip == a->to[i])
+			return bad(err, "--to is the endpoint's own address");
+	if (a->role == HOST_SEND && a->qps != 0 && a->qps < a->n_to)
+		return bad(err, "--qps: %" PRId64 " are fewer than the addresses of --to", a->qps);
 	return 0;
 }
 
@@ -305,7 +335,7 @@ static int check(struct host_args *a, char *err)
 		if (cc_args_set(a->cc_sets[i], &a->cc, err, HOST_ARGS_ERR) != 0)
 			return -EINVAL;
 	if (a->qps == 0)
-		a->qps = a->role == HOST_LISTEN ? 1024 : 1;
+		a->qps = a->role == HOST_LISTEN ? 1024 : (a->n_to != 0 ? a->n_to : 1);
 	if (a->role == HOST_SEND && a->time_ns == 0 && a->count == 0)
 		a->time_ns = model(a, 10 * SECOND_NS);
 	if (a->rto_ns == 0 && (a->rto_ns = model(a, STALL_NS)) < RTO_LEAST_NS)

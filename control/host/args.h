@@ -9,13 +9,15 @@
 
 #include "drivers/nic/dcqcn.h"
 
-enum { HOST_MAX_CLASSES = 8, HOST_ARGS_ERR = 256, HOST_MAX_CC_SETS = 32 };
+enum { HOST_MAX_CLASSES = 8, HOST_MAX_TO = 8, HOST_ARGS_ERR = 256, HOST_MAX_CC_SETS = 32 };
 
 enum host_role { HOST_LISTEN, HOST_SEND, HOST_STORM };
 
 struct host_args {
 	const char *device;
-	uint32_t ip, to; // host order; 0: not given
+	uint32_t ip; // host order; 0: not given
+	uint32_t to[HOST_MAX_TO]; // host order
+	uint8_t n_to;
 	bool listen, storm, deaf, busy, json, no_xon, no_verify, help;
 	uint8_t role; // enum host_role
 	uint8_t op; // enum req_op
@@ -27,7 +29,7 @@ struct host_args {
 	// Nanoseconds of model time (control/model_time.h), also where real time was given. 0: not
 	// given.
 	int64_t time_ns, rto_ns, retry_ns, interval_ns, every_ns, for_ns, drain_ns, burst_ns,
-		post_every_ns;
+		post_every_ns, storm_at_ns;
 	struct cc_config cc;
 	uint8_t n_cc_sets;
 	const char *cc_sets[HOST_MAX_CC_SETS]; // as given, until all of the line is read
@@ -41,6 +43,18 @@ __attribute__((warn_unused_result)) int host_args_parse(int argc, char *const *a
 							char err[HOST_ARGS_ERR]);
 
 void host_args_help(FILE *out);
+
+// Where and in which class queue pair i of a sender goes: to every address in the first class, then
+// to every address in the next.
+static inline uint32_t host_to(const struct host_args *a, uint32_t i)
+{
+	return a->to[i % a->n_to];
+}
+
+static inline uint8_t host_class(const struct host_args *a, uint32_t i)
+{
+	return a->classes[i / a->n_to % a->n_classes];
+}
 
 // The same for the manual page. False behind the last row.
 struct host_arg_text {

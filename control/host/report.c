@@ -216,6 +216,7 @@ static struct json_object *peers_json(const struct view *v)
 static struct json_object *flows_json(const struct view *v)
 {
 	struct json_object *list = json_object_new_array();
+	char ip[INET_ADDRSTRLEN];
 
 	for (uint32_t i = 0; i < v->h->n_flows; i++) {
 		struct nic_flow_status s = nic_flow_status(v->h->nic, v->h->flows[i]);
@@ -223,7 +224,8 @@ static struct json_object *flows_json(const struct view *v)
 
 		put_u64(o, "qp", s.qpn);
 		put_u64(o, "peer_qp", s.peer_qpn);
-		put_u64(o, "class", v->h->args->classes[i % v->h->args->n_classes]);
+		put_text(o, "to", ip_text(host_to(v->h->args, i), ip));
+		put_u64(o, "class", host_class(v->h->args, i));
 		put_u64(o, "messages_posted", s.posted);
 		put_u64(o, "messages_completed", s.completed);
 		put_u64(o, "cnps", s.cnps);

@@ -130,9 +130,9 @@ static bool storm_over(const struct host *h)
 	return nic_storm_over(h->nic);
 }
 
-static const char *peer_text(const struct host *h, char text[INET_ADDRSTRLEN])
+static const char *peer_text(const struct host *h, uint32_t i, char text[INET_ADDRSTRLEN])
 {
-	struct in_addr in = {.s_addr = htonl(h->args->to)};
+	struct in_addr in = {.s_addr = htonl(host_to(h->args, i))};
 
 	return inet_ntop(AF_INET, &in, text, INET_ADDRSTRLEN);
 }
@@ -152,12 +152,12 @@ static const char *reject_text(uint16_t reason)
 }
 
 // Says why a flow is not up; false when it is.
-static bool flow_error(struct host *h, uint32_t id)
+static bool flow_error(struct host *h, uint32_t i)
 {
-	struct nic_flow_status s = nic_flow_status(h->nic, id);
+	struct nic_flow_status s = nic_flow_status(h->nic, h->flows[i]);
 	char ip[INET_ADDRSTRLEN];
 
-	peer_text(h, ip);
+	peer_text(h, i, ip);
 	switch ((enum nic_flow_state)s.state) {
 	case FLOW_CONNECTING:
 		snprintf(h->error, sizeof(h->error),
@@ -186,7 +186,7 @@ static bool flow_error(struct host *h, uint32_t id)
 static bool any_error(struct host *h)
 {
 	for (uint32_t i = 0; i < h->n_flows; i++)
-		if (flow_error(h, h->flows[i]))
+		if (flow_error(h, i))
 			return true;
 	return false;
 }
@@ -198,9 +198,9 @@ static int add_flows(struct host *h)
 
 	for (int64_t i = 0; i < a->qps; i++) {
 		const struct nic_flow f = {
-			.dst_ip = a->to,
+			.dst_ip = host_to(a, (uint32_t)i),
 			.op = a->op,
-			.cls = a->classes[i % a->n_classes],
+			.cls = host_class(a, (uint32_t)i),
 			.mtu = (uint16_t)a->mtu,
 			.msg_bytes = (uint32_t)a->size,
 			.depth = (uint32_t)a->depth,
@@ -243,6 +243,38 @@ static void report_unfinished(struct host *h)
 		 missing, n, first);
 }
 
+// What --class, --quanta, --every, --for and --no-xon say.
+static struct storm_params storm_of(const struct host *h, uint64_t start_ns)
+{
+	const struct host_args *a = h->args;
+	uint64_t half_life_ns = pfc_quanta_ns(h->speed_bps, (uint16_t)a->quanta) / 2;
+	struct storm_params p = {
+		.quanta = (uint16_t)a->quanta,
+		.start_ns = start_ns,
+		.every_ns = a->every_ns != 0 ? (uint64_t)a->every_ns : half_life_ns,
+		.for_ns = a->for_ns != 0 ? (uint64_t)a->for_ns : UINT64_MAX,
+		.silent_end = a->no_xon,
+	};
+
+	// A storm of XON has no lifetime to go by.
+	if (p.every_ns == 0)
+		p.every_ns = model_span_ns(scale(h), LOOK_NS);
+	for (unsigned i = 0; i < a->n_classes; i++)
+		p.classes |= (uint8_t)(1u << a->classes[i]);
+	return p;
+}
+
+// Of a listener or a sender, beside all else it does.
+static void storm_later(struct host *h)
+{
+	struct storm_params p;
+
+	if (h->args->storm_at_ns == 0)
+		return;
+	p = storm_of(h, now(h) + (uint64_t)h->args->storm_at_ns);
+	nic_storm_start(h->nic, &p);
+}
+
 static int run_sender(struct host *h)
 {
 	const struct host_args *a = h->args;
@@ -256,6 +288,7 @@ static int run_sender(struct host *h)
 		return rc;
 	}
 	h->start_ns = now(h);
+	storm_later(h);
 	drive(h, a->time_ns != 0 ? h->start_ns + (uint64_t)a->time_ns : UINT64_MAX, posted);
 	for (uint32_t i = 0; i < h->n_flows; i++)
 		nic_flow_stop(h->nic, h->flows[i]);
@@ -275,6 +308,7 @@ static int run_sender(struct host *h)
 static int run_listener(struct host *h)
 {
 	h->start_ns = now(h);
+	storm_later(h);
 	drive(h, h->args->time_ns != 0 ? h->start_ns + (uint64_t)h->args->time_ns : UINT64_MAX,
 	      stopped);
 	h->end_ns = now(h);
@@ -283,21 +317,8 @@ static int run_listener(struct host *h)
 
 static int run_storm(struct host *h)
 {
-	const struct host_args *a = h->args;
-	uint64_t half_life_ns = pfc_quanta_ns(h->speed_bps, (uint16_t)a->quanta) / 2;
-	struct storm_params p = {
-		.quanta = (uint16_t)a->quanta,
-		.start_ns = now(h),
-		.every_ns = a->every_ns != 0 ? (uint64_t)a->every_ns : half_life_ns,
-		.for_ns = a->for_ns != 0 ? (uint64_t)a->for_ns : UINT64_MAX,
-		.silent_end = a->no_xon,
-	};
+	struct storm_params p = storm_of(h, now(h));
 
-	// A storm of XON has no lifetime to go by.
-	if (p.every_ns == 0)
-		p.every_ns = model_span_ns(scale(h), LOOK_NS);
-	for (unsigned i = 0; i < a->n_classes; i++)
-		p.classes |= (uint8_t)(1u << a->classes[i]);
 	h->start_ns = p.start_ns;
 	nic_storm_start(h->nic, &p);
 	drive(h, UINT64_MAX, storm_over);

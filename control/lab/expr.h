@@ -52,6 +52,7 @@ struct expr_leaf {
 	int reason; // enum drop_reason, -1: all
 	int pool; // enum pool_id
 	uint32_t size_min, size_max; // of operations, both inclusive
+	uint32_t number; // which one, from 1
 };
 
 struct expr;

@@ -24,7 +24,7 @@ static struct expr_leaf *new_leaf(struct expr_set *s, const struct expr_func *fn
 	}
 	leaf = arena_alloc(s->arena, sizeof(*leaf));
 	*leaf = (struct expr_leaf){
-		.fn = fn, .to_ns = UINT64_MAX, .reason = -1, .pool = -1, .size_max = UINT32_MAX};
+		.fn = fn, .to_ns = UINT64_MAX, .reason = -1, .pool = -1, .size_max = UINT32_MAX, .number = 1};
 	s->leaves[s->n_leaves++] = leaf;
 	return leaf;
 }
@@ -140,6 +140,39 @@ static bool pool_word(const char *word, int *out)
 	return false;
 }
 
+// A whole number without a unit: which one is meant.
+static bool number_word(const char *word, uint32_t *out)
+{
+	uint32_t v = 0;
+
+	for (; isdigit((unsigned char)*word) && v < 100000000; word++)
+		v = v * 10 + (uint32_t)(*word - '0');
+	if (*word != '\0' || v == 0)
+		return false;
+	*out = v;
+	return true;
+}
+
+// A further object, which belongs to those there are.
+static bool more_objects(struct parser *ps, const char *word, const char *where,
+			 struct expr_leaf *leaf)
+{
+	struct expr_leaf own = {0};
+	struct expr_object *all;
+	const char *why;
+
+	if (!expr_select(ps->s, leaf->fn, word, &own, &why)) {
+		ps->failed |= ps->s->names->incomplete;
+		return parser_wrong(ps, where, "%s", why) != NULL;
+	}
+	all = arena_alloc(ps->s->arena, (leaf->n_objects + own.n_objects) * sizeof(*all));
+	memcpy(all, leaf->objects, leaf->n_objects * sizeof(*all));
+	memcpy(all + leaf->n_objects, own.objects, own.n_objects * sizeof(*all));
+	leaf->objects = all;
+	leaf->n_objects += own.n_objects;
+	return true;
+}
+
 // An argument behind the object.
 static bool option(struct parser *ps, struct expr_leaf *leaf)
 {
@@ -147,6 +180,8 @@ static bool option(struct parser *ps, struct expr_leaf *leaf)
 	char word[MAX_WORD];
 	const char *where = raw_argument(ps, word);
 
+	if (fn->takes & TAKES_NUMBER && !leaf->windowed && number_word(word, &leaf->number))
+		return true;
 	if (isdigit((unsigned char)word[0]))
 		return window(ps, word, where, leaf);
 	if (leaf->windowed)
@@ -157,12 +192,15 @@ static bool option(struct parser *ps, struct expr_leaf *leaf)
 	    (fn->takes & TAKES_POOL && pool_word(word, &leaf->pool)) ||
 	    (fn->takes & TAKES_STAT && expr_stat_parse(word, &leaf->stat)))
 		return true;
+	if (fn->takes & TAKES_MORE)
+		return more_objects(ps, word, where, leaf);
 	return parser_wrong(
-		       ps, where, "%s means nothing to %s: it takes %s%s%s%s%s", word, fn->name,
+		       ps, where, "%s means nothing to %s: it takes %s%s%s%s%s%s", word, fn->name,
 		       fn->takes & TAKES_POOL ? "ingress, headroom or egress_lossy, " : "",
 		       fn->takes & TAKES_STAT ? "mean, min, max, now, p50, p99, " : "",
 		       fn->takes & TAKES_SIZE ? "size < BYTES, " : "",
 		       fn->takes & TAKES_REASON ? "the reason of a drop as in counters.md, " : "",
+		       fn->takes & TAKES_NUMBER ? "a number from 1, " : "",
 		       "and a window of two times") != NULL;
 }
 

@@ -32,6 +32,9 @@ enum expr_method {
 	BY_LINE, // the rate by the port's speed
 	BY_SAMPLE, // of values sampled in the window: mean, or as asked
 	BY_OPERATION, // of the operations that finished in the window
+	BY_NOW, // what is at the end of the window
+	BY_SET, // of all its objects together: what was found in the window (chain.h)
+	BY_STORM, // of what the watchdogs said (storm_log.h)
 	BY_LIST, // of the values of its arguments
 };
 
@@ -60,12 +63,30 @@ enum metric {
 	METRIC_NAKS,
 	METRIC_MESSAGES,
 	METRIC_POSTED,
+	METRIC_STORMS,
+	METRIC_STORMS_RESTORED,
+	METRIC_STORM_TX,
+	METRIC_STORM_TX_DROPS,
+	METRIC_STORM_RX,
+	METRIC_STORM_RX_DROPS,
+	METRIC_REMAPPED,
 	METRIC_QUEUE_BYTES,
 	METRIC_PG_BYTES,
 	METRIC_HEADROOM_BYTES,
 	METRIC_POOL_BYTES,
 	METRIC_CC_RATE,
 	METRIC_ALPHA,
+	METRIC_FRAMES_QUEUED,
+	METRIC_FRAMES_ON_WIRES,
+	METRIC_STUCK,
+	METRIC_CAUSES,
+	METRIC_DEADLOCKS,
+	METRIC_CYCLIC,
+	METRIC_ROOTED,
+	METRIC_CYCLE,
+	METRIC_DETECTED_AT,
+	METRIC_RESTORED_AT,
+	METRIC_ESCALATED,
 	METRIC_FCT,
 	METRIC_SLOWDOWN,
 	METRIC_WAIT,
@@ -86,7 +107,14 @@ struct expr_stat {
 	uint32_t ppm; // of a quantile, in millionths
 };
 
-enum expr_takes { TAKES_STAT = 1, TAKES_SIZE = 2, TAKES_REASON = 4, TAKES_POOL = 8 };
+enum expr_takes {
+	TAKES_STAT = 1,
+	TAKES_SIZE = 2,
+	TAKES_REASON = 4,
+	TAKES_POOL = 8,
+	TAKES_MORE = 16, // further objects
+	TAKES_NUMBER = 32, // which one, from 1
+};
 enum expr_who { WHO_EVERYBODY, WHO_SENDS, WHO_RECEIVES }; // of hosts named by *
 
 struct expr_func {

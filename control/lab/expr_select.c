@@ -256,6 +256,9 @@ static const char *mistake(struct expr_set *s, const struct expr_func *fn, const
 	const char *shown = schema_shown(s->arena, text), *near;
 	char node[MAX_NAME];
 
+	if ((fn->kinds & (OBJ_BIT(OBJ_ALL_HOSTS) - 1)) == 0)
+		return arena_printf(s->arena, "%s is about the whole fabric and takes no names",
+				    fn->name);
 	if (sel->found != 0)
 		return arena_printf(s->arena, "%s is a %s: %s wants %s", shown,
 				    kind_named(sel->found), fn->name, wanted_kinds(s->arena, fn));

@@ -7,6 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "control/lab/chain_fabric.h"
 #include "control/lab/fabric_int.h"
 #include "control/observe/observe.h"
 #include "dataplane/worker.h"
@@ -55,6 +56,18 @@ static void note_loss(struct fabric *f, uint32_t sw, const struct event *e)
 	l->count++;
 }
 
+static void note_storms(struct fabric *f, uint32_t sw)
+{
+	struct fabric_switch *s = &f->switches[sw];
+	uint64_t lost = switch_events_lost(s->sw);
+
+	if (s->events_lost != lost)
+		storm_log_catch_up(&f->storms, sw, s->sw);
+	s->events_lost = lost;
+	if (f->storms.short_of_memory)
+		f->out_of_memory = true;
+}
+
 void fabric_control(struct fabric *f, uint32_t i)
 {
 	struct fabric_switch *s = &f->switches[i];
@@ -63,9 +76,14 @@ void fabric_control(struct fabric *f, uint32_t i)
 
 	do {
 		n = switch_control_step(s->sw, f->clock.now_ns, events, EVENTS_A_CALL);
-		for (unsigned k = 0; k < n; k++)
+		for (unsigned k = 0; k < n; k++) {
 			note_loss(f, i, &events[k]);
+			storm_log_event(&f->storms, i, &events[k]);
+		}
 	} while (n == EVENTS_A_CALL);
+	note_storms(f, i);
+	if (!switch_requests_done(s->sw))
+		actor_poke(&s->actor);
 	fabric_retire(s);
 }
 
@@ -80,6 +98,7 @@ static void control(void *arg, uint64_t now_ns)
 	struct fabric *f = arg;
 
 	fabric_look(f);
+	chain_fabric_look(f);
 	if (vclock_at(&f->clock, now_ns + CONTROL_EVERY_NS, control, f) != 0)
 		f->out_of_memory = true;
 }
@@ -187,7 +206,9 @@ static struct fabric *fabric_new(const struct scenario *sc)
 	f->hosts = calloc(sc->n_hosts + 1, sizeof(f->hosts[0]));
 	f->links = calloc(sc->n_links + 1, sizeof(f->links[0]));
 	f->loose = calloc(sc->n_ports + 1, sizeof(f->loose[0]));
-	if (f->switches == NULL || f->hosts == NULL || f->links == NULL || f->loose == NULL) {
+	f->chain = chain_fabric_create(sc);
+	if (f->switches == NULL || f->hosts == NULL || f->links == NULL || f->loose == NULL ||
+	    f->chain == NULL) {
 		fabric_destroy(f);
 		return NULL;
 	}
@@ -268,6 +289,8 @@ void fabric_destroy(struct fabric *f)
 		wire_destroy(f->links[i].wire);
 	for (uint32_t i = 0; f->loose != NULL && i < f->sc->n_ports; i++)
 		wire_destroy(f->loose[i]);
+	chain_fabric_destroy(f->chain);
+	storm_log_fini(&f->storms);
 	fabric_memory_free(f);
 	vclock_fini(&f->clock);
 	free(f->faults);

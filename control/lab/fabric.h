@@ -6,6 +6,7 @@
 
 #include "control/lab/routes.h"
 #include "control/lab/scenario.h"
+#include "control/lab/storm_log.h"
 #include "dataplane/switch.h"
 #include "drivers/nic/nic.h"
 #include "drivers/wire/vclock.h"
@@ -31,6 +32,7 @@ struct fabric_switch {
 	struct policy *retired; // until grace_token is over
 	struct config *retired_config;
 	uint64_t grace_token;
+	uint64_t events_lost; // as last seen
 };
 
 struct fabric_host {
@@ -46,6 +48,7 @@ struct fabric_link {
 };
 
 struct fabric_fault; // fabric_faults.c
+struct chain_fabric; // chain_fabric.h
 
 struct fabric {
 	const struct scenario *sc;
@@ -58,6 +61,8 @@ struct fabric {
 	struct wire **loose; // of ports without a link, by port of the scenario; NULL: linked
 	struct fabric_fault *faults;
 	uint32_t n_faults_begun;
+	struct chain_fabric *chain; // why it stands still
+	struct storm_log storms;
 	struct fabric_hooks hooks;
 	uint64_t n_events; // alarms: lossless drops seen, with the first of them below
 	struct fabric_loss {

@@ -122,6 +122,26 @@ static void reload(struct fabric *f, const struct sc_fault *sc, bool on)
 	actor_poke(&s->actor);
 }
 
+static void drop_all(struct fabric *f, const struct sc_fault *sc, bool on)
+{
+	struct fabric_switch *s = &f->switches[sc->target.node];
+
+	(void)switch_watchdog_drop_all(s->sw, on);
+	actor_poke(&s->actor);
+}
+
+// Where there is nothing to recover, an operator is told so; here it changes nothing.
+static void recover(struct fabric *f, const struct sc_fault *sc, bool on)
+{
+	struct fabric_switch *s = &f->switches[sc->target.node];
+	int err = 0;
+
+	if (!on)
+		return;
+	(void)switch_watchdog_recover(s->sw, sc->target.port, (unsigned)sc->cls, &err);
+	actor_poke(&s->actor);
+}
+
 static void (*const act[N_SC_FAULTS])(struct fabric *f, const struct sc_fault *sc, bool on) = {
 	[SC_PAUSE_STORM] = storm,
 	[SC_LINK_DOWN] = link_down,
@@ -131,6 +151,8 @@ static void (*const act[N_SC_FAULTS])(struct fabric *f, const struct sc_fault *s
 	[SC_DEAF] = deaf,
 	[SC_TX_OFF] = tx_off,
 	[SC_RELOAD] = reload,
+	[SC_DROP_ALL] = drop_all,
+	[SC_RECOVER] = recover,
 };
 
 void fabric_retire(struct fabric_switch *s)

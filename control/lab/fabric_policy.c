@@ -78,6 +78,7 @@ static int load(const struct fabric *f, uint32_t sw, const struct sc_fault *relo
 struct route_maker {
 	const struct fabric *f;
 	uint32_t sw;
+	const struct sc_fault *reload; // NULL: as the switch starts
 	struct config_route *routes;
 	struct policy_nexthop *nexthops;
 	uint32_t n_nexthops;
@@ -117,13 +118,20 @@ static struct policy_addr host_route(uint32_t ip)
 		{(uint8_t)(ip >> 24), (uint8_t)(ip >> 16), (uint8_t)(ip >> 8), (uint8_t)ip}};
 }
 
+static struct way way_to(const struct route_maker *m, uint32_t host)
+{
+	if (m->reload == NULL)
+		return routes_way(&m->f->routes, m->sw, host);
+	return routes_way_with(&m->f->routes, m->sw, host, m->reload->routes, m->reload->n_routes);
+}
+
 static uint32_t make_routes(struct route_maker *m)
 {
 	const struct scenario *sc = m->f->sc;
 	uint32_t n = 0;
 
 	for (uint32_t h = 0; h < sc->n_hosts; h++) {
-		struct way w = routes_way(&m->f->routes, m->sw, h);
+		struct way w = way_to(m, h);
 		struct config_route *r = &m->routes[n];
 
 		if (w.n == 0)
@@ -137,10 +145,11 @@ static uint32_t make_routes(struct route_maker *m)
 	return n;
 }
 
-static int route(const struct fabric *f, uint32_t sw, struct config *c)
+static int route(const struct fabric *f, uint32_t sw, const struct sc_fault *reload,
+		 struct config *c)
 {
 	const struct scenario *sc = f->sc;
-	struct route_maker m = {.f = f, .sw = sw};
+	struct route_maker m = {.f = f, .sw = sw, .reload = reload};
 	int err = -ENOMEM;
 
 	for (uint32_t p = 0; p < sc->switches[sw].n_ports; p++)
@@ -192,14 +201,11 @@ static int compile(const struct fabric *f, uint32_t sw, struct config *c, struct
 		   struct diags *d)
 {
 	struct port_facts facts[POLICY_MAX_PORTS];
-	int err = 0;
+	int err;
 
 	for (uint32_t p = 0; p < f->sc->switches[sw].n_ports; p++)
 		facts[p] = fabric_port(f, sw, p).facts;
-	if (f->sc->routed)
-		err = route(f, sw, c);
-	if (err == 0)
-		err = config_compile(c, facts, out, d);
+	err = config_compile(c, facts, out, d);
 	if (err == 0 && !f->sc->routed)
 		err = bridge(f, sw, *out);
 	return err;
@@ -233,6 +239,8 @@ int fabric_policy(const struct fabric *f, uint32_t sw, const struct sc_fault *re
 
 	if (err == 0 && reload != NULL)
 		err = config_check_reload(f->switches[sw].config, c, d);
+	if (err == 0 && f->sc->routed)
+		err = route(f, sw, reload, c);
 	if (err == 0)
 		err = compile(f, sw, c, policy, d);
 	if (err != 0) {

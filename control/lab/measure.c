@@ -141,6 +141,8 @@ static uint32_t most_of_leaf(const void *arg, uint32_t leaf)
 	const struct expr_leaf *l = ((const struct measure *)arg)->set.leaves[leaf];
 	const struct expr_object *first = l->objects;
 
+	if (l->fn->method == BY_SET)
+		return 1;
 	return first->kind == OBJ_CONN && first->conn == UINT32_MAX ? UINT32_MAX : l->n_objects;
 }
 
@@ -241,7 +243,7 @@ static const char *column_name(struct measure *m, const struct text *t, uint32_t
 {
 	const struct measure_leaf *l = &m->leaves[expr_leaves(t->e).first];
 
-	if (t->e->op == EX_LEAF)
+	if (t->e->op == EX_LEAF && l->leaf->fn->method != BY_SET)
 		return leaf_column(m, t->source.text, &l->objects[i]);
 	if (n > 1 && l->n == n)
 		return arena_printf(&m->arena, "%s: %s", t->source.text, l->objects[i].name);
@@ -439,8 +441,10 @@ int measure_finish(struct measure *m, uint64_t end_ns)
 	if (m->n_columns != 0 && m->sc->record_every_ns != 0 &&
 	    (m->n_rows == 0 || m->row_ns[m->n_rows - 1] < end_ns))
 		end_row(m, end_ns);
-	for (uint32_t i = m->n_recorded; i < m->n_leaves; i++)
+	for (uint32_t i = m->n_recorded; i < m->n_leaves; i++) {
 		close_leaf(m, i, end_ns);
+		measure_leaf_settle(&m->leaves[i], &m->world);
+	}
 	return m->err;
 }
 

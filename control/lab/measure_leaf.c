@@ -108,7 +108,7 @@ static int add_object(struct measure_leaf *l, const struct expr_object *o,
 	uint32_t n = conns_of(o, w);
 
 	for (uint32_t i = 0; i < n; i++) {
-		struct expr_object *to = &l->objects[l->n];
+		struct expr_object *to = &l->objects[l->n_objects];
 		const char *slash = strrchr(o->name, '/');
 
 		*to = *o;
@@ -125,7 +125,7 @@ static int add_object(struct measure_leaf *l, const struct expr_object *o,
 		}
 		if (to->name == NULL)
 			return -ENOMEM;
-		l->n++;
+		l->n = ++l->n_objects;
 	}
 	return 0;
 }
@@ -144,6 +144,8 @@ int measure_leaf_bind(struct measure_leaf *l, const struct expr_leaf *leaf,
 	for (uint32_t i = 0; i < leaf->n_objects; i++)
 		if (wanted(l, &leaf->objects[i], w) && add_object(l, &leaf->objects[i], w) != 0)
 			return -ENOMEM;
+	if (leaf->fn->method == BY_SET)
+		l->n = 1;
 	l->first = calloc(l->n + 1, sizeof(*l->first));
 	l->first_per = calloc(l->n + 1, sizeof(*l->first_per));
 	l->values = calloc(l->n + 1, sizeof(*l->values));
@@ -155,10 +157,10 @@ int measure_leaf_bind(struct measure_leaf *l, const struct expr_leaf *leaf,
 
 void measure_leaf_fini(struct measure_leaf *l)
 {
-	for (uint32_t i = 0; i < l->n; i++) {
+	for (uint32_t i = 0; i < l->n_objects; i++)
 		free((void *)(uintptr_t)l->objects[i].name);
-		free(l->samples == NULL ? NULL : l->samples[i].runs);
-	}
+	for (uint32_t i = 0; i < l->n && l->samples != NULL; i++)
+		free(l->samples[i].runs);
 	free(l->objects);
 	free(l->first);
 	free(l->first_per);
@@ -253,6 +255,19 @@ static int operated(struct measure_leaf *l, const struct metric_world *w, uint32
 	return err;
 }
 
+static double at_the_end(const struct measure_leaf *l, const struct metric_world *w, uint32_t i)
+{
+	const struct expr_func *fn = l->leaf->fn;
+	// The end of the run is after everything.
+	uint64_t to_ns = l->leaf->to_ns < w->fabric->sc->duration_ns ? l->to_ns : UINT64_MAX;
+
+	if (fn->method == BY_SET)
+		return metric_found(w, fn->metric, l->objects, l->n_objects, l->from_ns);
+	if (fn->method == BY_STORM)
+		return metric_storm(w, l->leaf, &l->objects[i], l->from_ns, to_ns);
+	return metric_read(w, l->leaf, fn->metric, &l->objects[i]);
+}
+
 int measure_leaf_close(struct measure_leaf *l, const struct metric_world *w, uint64_t now_ns)
 {
 	int err = 0;
@@ -265,8 +280,18 @@ int measure_leaf_close(struct measure_leaf *l, const struct metric_world *w, uin
 			l->values[i] = counted(l, w, i);
 		else if (l->leaf->fn->method == BY_SAMPLE)
 			err = sampled(l, w, i);
-		else
+		else if (l->leaf->fn->method == BY_OPERATION)
 			err = operated(l, w, i);
+		else
+			l->values[i] = at_the_end(l, w, i);
 	}
 	return err;
+}
+
+void measure_leaf_settle(struct measure_leaf *l, const struct metric_world *w)
+{
+	if (!l->closed || l->leaf->fn->method != BY_STORM)
+		return;
+	for (uint32_t i = 0; i < l->n; i++)
+		l->values[i] = at_the_end(l, w, i);
 }

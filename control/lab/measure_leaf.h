@@ -26,7 +26,8 @@ struct sample_set {
 struct measure_leaf {
 	const struct expr_leaf *leaf;
 	struct expr_object *objects; // those that it is about, now that all are known
-	uint32_t n;
+	uint32_t n; // values: one for each object, or one for all of them
+	uint32_t n_objects;
 	bool open, closed;
 	uint64_t from_ns, to_ns; // of the window at hand
 	double *first, *first_per; // counters at from_ns
@@ -47,6 +48,9 @@ __attribute__((warn_unused_result)) int measure_leaf_sample(struct measure_leaf 
 							    const struct metric_world *w);
 __attribute__((warn_unused_result)) int
 measure_leaf_close(struct measure_leaf *l, const struct metric_world *w, uint64_t now_ns);
+
+// Once more at the end of the run: control hears of storms a little later than they happen.
+void measure_leaf_settle(struct measure_leaf *l, const struct metric_world *w);
 
 static inline bool measure_leaf_samples(const struct measure_leaf *l)
 {

@@ -4,6 +4,7 @@
 #include <errno.h>
 #include <stdlib.h>
 
+#include "control/lab/chain_fabric.h"
 #include "control/lab/traffic_flow.h" // whom a flow joins
 #include "dataplane/qos/pg.h"
 #include "dataplane/qos/shaper.h"
@@ -301,9 +302,15 @@ static double spot_metric(const struct spot *at, enum metric m)
 				  is_pfc_rx(m) ? &switch_pfc_rx(at->sw, at->port)->stats[at->cls]
 					       : &switch_pfc_tx(at->sw, at->port)->stats[at->cls],
 				  at->w->fabric->clock.now_ns);
+	if (m >= METRIC_STORMS && m <= METRIC_REMAPPED)
+		return metric_watchdog(at->sw, m, at->port, at->cls);
 	switch (m) {
 	case METRIC_TX_LINE_BYTES:
 		return (double)(ctr_get(&q->tx_bytes) + LINE_BYTES * ctr_get(&q->tx_packets));
+	case METRIC_RX_PACKETS:
+		return (double)ctr_get(&pg->rx_packets);
+	case METRIC_FRAMES_QUEUED:
+		return (double)gauge_get(&q->length_packets);
 	case METRIC_TX_BYTES:
 		return (double)ctr_get(&q->tx_bytes);
 	case METRIC_TX_PACKETS:
@@ -322,6 +329,17 @@ static double spot_metric(const struct spot *at, enum metric m)
 	}
 }
 
+static double stuck(const struct spot *at, const struct expr_object *o)
+{
+	uint32_t sw = 0;
+
+	while (at->w->fabric->switches[sw].sw != at->sw)
+		sw++;
+	return chain_fabric_stuck(at->w->fabric, sw,
+				  o->kind == OBJ_PORT || o->kind == OBJ_QUEUE ? o->port : -1,
+				  o->cls);
+}
+
 static double switch_metric(struct spot *at, enum metric m, const struct expr_object *o)
 {
 	unsigned n_ports = switch_policy(at->sw)->n_ports;
@@ -330,6 +348,8 @@ static double switch_metric(struct spot *at, enum metric m, const struct expr_ob
 		first == 0 && o->kind != OBJ_PORT && o->kind != OBJ_QUEUE ? n_ports : first + 1u;
 	double sum = 0;
 
+	if (m == METRIC_STUCK)
+		return stuck(at, o);
 	if (m == METRIC_POOL_BYTES)
 		return (double)(switch_pool(at->sw, (enum pool_id)at->leaf->pool).used *
 				switch_policy(at->sw)->cell.bytes);
@@ -338,6 +358,16 @@ static double switch_metric(struct spot *at, enum metric m, const struct expr_ob
 			if (o->cls < 0 || at->cls == (unsigned)o->cls)
 				sum += spot_metric(at, m);
 	return sum;
+}
+
+static double frames_on_wires(const struct fabric *f)
+{
+	uint64_t n = 0;
+
+	for (uint32_t i = 0; i < f->sc->n_links; i++)
+		for (unsigned side = 0; side < 2; side++)
+			n += wire_counts(wire_end(f->links[i].wire, side)).in_flight;
+	return (double)n;
 }
 
 double metric_read(const struct metric_world *w, const struct expr_leaf *leaf, enum metric m,
@@ -358,6 +388,8 @@ double metric_read(const struct metric_world *w, const struct expr_leaf *leaf, e
 			sum += host_metric(w, m, i, -1);
 		return sum;
 	case OBJ_ALL_SWITCHES:
+		if (m == METRIC_FRAMES_ON_WIRES)
+			return frames_on_wires(w->fabric);
 		for (uint32_t i = 0; i < w->fabric->sc->n_switches; i++) {
 			at.sw = w->fabric->switches[i].sw;
 			sum += switch_metric(&at, m, o);

@@ -35,6 +35,17 @@ __attribute__((warn_unused_result)) int metric_world_refresh(struct metric_world
 double metric_read(const struct metric_world *w, const struct expr_leaf *leaf, enum metric m,
 		   const struct expr_object *o);
 
+// m of several objects together: what was found from from_ns to this instant (chain.h).
+double metric_found(const struct metric_world *w, enum metric m, const struct expr_object *objects,
+		    uint32_t n, uint64_t from_ns);
+
+// m of o by what the watchdogs said from from_ns to before to_ns, as far as control has heard.
+double metric_storm(const struct metric_world *w, const struct expr_leaf *leaf,
+		    const struct expr_object *o, uint64_t from_ns, uint64_t to_ns);
+
+// Of one class at one port of a switch, for metric_read: counters of watchdog and guard.
+double metric_watchdog(const struct weir_switch *sw, enum metric m, unsigned port, unsigned cls);
+
 // Bits per second of the line that o stands at.
 double metric_speed(const struct metric_world *w, const struct expr_object *o);
 

@@ -311,6 +311,7 @@ struct json_object *report_json(const struct run *r)
 	row_bool(out, "balanced", fabric_balanced(r->fabric, text, sizeof(text)));
 	row_u64(out, "packet_hops", fabric_hops(r->fabric));
 	put_loss(r, out);
+	report_why_json(r, out);
 	put_verdicts(r, out);
 	list = list_in(out, "hosts");
 	for (uint32_t i = 0; i < r->sc->n_hosts; i++)

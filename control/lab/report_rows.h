@@ -40,6 +40,11 @@ void report_foot(const struct run *r, FILE *out); // losses, balance, verdict
 typedef void report_grid_fn(const struct grid *g, FILE *out);
 void report_grids(const struct run *r, report_grid_fn *emit, FILE *out);
 
+// ---- why (report_why.c)
+void report_why(const struct run *r, report_grid_fn *emit, FILE *out);
+void report_why_line(const struct run *r, FILE *out); // of the foot, where nothing was found
+void report_why_json(const struct run *r, struct json_object *out);
+
 // ---- plots
 // Calls emit with each plot of the run and the name of its file.
 typedef int report_plot_fn(void *arg, const char *file, const struct svg_plot *p);

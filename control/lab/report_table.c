@@ -337,6 +337,7 @@ void report_grids(const struct run *r, report_grid_fn *emit, FILE *out)
 	hosts_grid(r, emit, out);
 	flows_grid(r, emit, out);
 	queues_grid(r, emit, out);
+	report_why(r, emit, out);
 	expectations_grid(r, emit, out);
 }
 
@@ -383,6 +384,7 @@ void report_foot(const struct run *r, FILE *out)
 	uint32_t n = measure_n_expects(r->measure), passed = 0, open = 0;
 	char text[256];
 
+	report_why_line(r, out);
 	losses(r, out);
 	if (fabric_balanced(r->fabric, text, sizeof(text)))
 		fputs("balance: every frame is accounted for, on every switch and wire\n", out);

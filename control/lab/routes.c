@@ -107,14 +107,12 @@ int routes_edge(const struct scenario *sc, uint32_t host)
 	return -1;
 }
 
-static const struct sc_route *given(const struct scenario *sc, uint32_t sw, uint32_t host)
+// The last one that names the host counts.
+static const struct sc_route *given(const struct sc_route *routes, uint32_t n, uint32_t host)
 {
-	const struct sc_switch *s = &sc->switches[sw];
-
-	// The last one that names the host counts.
-	for (uint32_t r = s->n_routes; r-- > 0;)
-		if (s->routes[r].host == host)
-			return &s->routes[r];
+	for (uint32_t r = n; r-- > 0;)
+		if (routes[r].host == host)
+			return &routes[r];
 	return NULL;
 }
 
@@ -136,11 +134,20 @@ static struct way shortest(const struct routes *r, uint32_t sw, uint32_t edge)
 
 struct way routes_way(const struct routes *r, uint32_t sw, uint32_t host)
 {
+	return routes_way_with(r, sw, host, NULL, 0);
+}
+
+struct way routes_way_with(const struct routes *r, uint32_t sw, uint32_t host,
+			   const struct sc_route *more, uint32_t n)
+{
+	const struct sc_switch *s = &r->sc->switches[sw];
 	const struct sc_link *l = &r->sc->links[r->sc->hosts[host].link];
-	const struct sc_route *route = given(r->sc, sw, host);
+	const struct sc_route *route = given(more, n, host);
 	int edge = routes_edge(r->sc, host);
 	struct way w = {0};
 
+	if (route == NULL)
+		route = given(s->routes, s->n_routes, host);
 	if (route != NULL) {
 		w.n = route->n_ports;
 		memcpy(w.ports, route->ports, route->n_ports);

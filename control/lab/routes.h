@@ -26,6 +26,9 @@ struct way {
 	uint8_t ports[MAX_NEXTHOPS];
 };
 struct way routes_way(const struct routes *r, uint32_t sw, uint32_t host);
+// The same where n further routes are given, which count before those of the switch.
+struct way routes_way_with(const struct routes *r, uint32_t sw, uint32_t host,
+			   const struct sc_route *more, uint32_t n);
 
 // The switch a host is linked to, or -1.
 int routes_edge(const struct scenario *sc, uint32_t host);

@@ -199,9 +199,10 @@ static int play(struct run *r, const struct run_options *o)
 		err = measure_start(r->measure, r->fabric, r->traffic);
 	if (err == 0)
 		err = loop(r, o);
+	// What the switches told last belongs to the numbers.
+	fabric_look(r->fabric);
 	if (err == 0)
 		err = measure_finish(r->measure, r->end_ns);
-	fabric_look(r->fabric);
 	if (err == -ENOSPC)
 		fprintf(stderr, "weir-lab: %s: a NIC has no queue pair left\n", r->sc->file);
 	else if (err != 0)

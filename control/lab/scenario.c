@@ -13,8 +13,6 @@
 #include "control/lab/scenario_int.h"
 #include "control/lab/traffic.h"
 
-enum { FORWARD_AUTO, FORWARD_BRIDGE, FORWARD_ROUTE }; // words of `forwarding`
-
 const char *sc_time(struct arena *a, uint64_t ns)
 {
 	char text[32];
@@ -33,6 +31,7 @@ static void take_values(struct sc_builder *b)
 	sc->description = k->description.text != NULL ? k->description.text : "";
 	sc->duration_ns = (uint64_t)k->duration.n;
 	sc->sample_ns = (uint64_t)k->sample.n;
+	sc->stuck_ns = (uint64_t)k->stuck.n;
 	sc->seed = (uint64_t)k->seed.n;
 	sc->connect_by_cm = k->connect.n != 0;
 	sc->whole_frames = k->frames.n != 0;
@@ -101,68 +100,6 @@ static void finish_switches(struct sc_builder *b)
 	}
 }
 
-// Ports of a route's `via`, or none after a report.
-static const uint8_t *route_ports(struct sc_builder *b, const struct sc_switch *sw,
-				  const struct sc_route_keys *k)
-{
-	uint8_t *ports = arena_alloc(b->r.arena, k->via.n);
-	bool ok = k->via.n != 0;
-
-	if (k->via.n > MAX_NEXTHOPS) {
-		sc_report(b, k->via.map.at, k->via.map.path, "at most %d ports are possible",
-			  MAX_NEXTHOPS);
-		return NULL;
-	}
-	for (unsigned i = 0; i < k->via.n; i++) {
-		const struct cfg_val *v = &k->via.items[i];
-		int p = sc_port_number(v->text) - 1;
-
-		ports[i] = (uint8_t)p;
-		if (p >= 0 && (uint32_t)p < sw->n_ports && sw->ports[p].link != SC_NO_LINK)
-			continue;
-		sc_report(b, v->at, k->via.map.path, "%s has no linked port %s", sw->name,
-			  schema_shown(b->r.arena, v->text));
-		ok = false;
-	}
-	return ok ? ports : NULL;
-}
-
-static void add_routes(struct sc_builder *b, uint32_t sw, const struct sc_route_keys *k,
-		       uint32_t *hosts)
-{
-	const struct sc_text_at to = {k->to.text, k->to.at,
-				      arena_printf(b->r.arena, "%s.to", k->map.path)};
-	struct sc_switch *s = &b->sc->switches[sw];
-	const uint8_t *ports = route_ports(b, s, k);
-	unsigned n = k->to.text == NULL ? 0 : scenario_pick_hosts(b->sc, b->r.sink, &to, hosts);
-	struct sc_route *all = arena_alloc(b->r.arena, (s->n_routes + n) * sizeof(*all));
-
-	if (ports == NULL)
-		return;
-	for (uint32_t i = 0; i < s->n_routes; i++)
-		all[i] = s->routes[i];
-	for (unsigned i = 0; i < n; i++)
-		all[s->n_routes++] = (struct sc_route){k->map.at, hosts[i], k->via.n, ports};
-	s->routes = all;
-}
-
-static void take_routes(struct sc_builder *b)
-{
-	uint32_t *hosts = arena_alloc(b->r.arena, b->sc->n_hosts * sizeof(*hosts));
-
-	for (uint32_t i = 0; i < b->sc->n_switches; i++) {
-		const struct sc_switch_keys *k = &b->switch_keys[i];
-		const struct sc_route_keys *items = k->routes.items;
-
-		for (unsigned r = 0; r < k->routes.n; r++)
-			add_routes(b, i, &items[r], hosts);
-		if (k->routes.n != 0 && b->k.forwarding.n == FORWARD_BRIDGE)
-			sc_report(b, k->routes.map.at, k->routes.map.path,
-				  "the switches bridge: routes need forwarding: route");
-		b->sc->routed |= k->routes.n != 0;
-	}
-}
-
 // ---- forwarding
 static void choose_forwarding(struct sc_builder *b)
 {
@@ -228,7 +165,7 @@ static void build(struct sc_builder *b)
 	sc_build_links(b);
 	b->sound = b->r.sink->n_errors == mistakes;
 	finish_switches(b);
-	take_routes(b);
+	sc_build_routes(b);
 	choose_forwarding(b);
 	routes_islands(sc);
 	b->sound = b->r.sink->n_errors == mistakes;

@@ -16,7 +16,7 @@
 #include "drivers/nic/nic.h"
 #include "drivers/wire/wire.h"
 
-enum { SC_MAX_SWITCHES = 512, SC_MAX_HOSTS = 4096, SC_MAX_LINKS = 8192 };
+enum { SC_MAX_SWITCHES = 512, SC_MAX_HOSTS = 4096, SC_MAX_LINKS = 8192, SC_MAX_FAULTS = 65536 };
 
 enum { SC_NO_LINK = UINT32_MAX };
 
@@ -74,14 +74,16 @@ struct sc_link {
 };
 
 enum sc_fault_kind {
-	SC_PAUSE_STORM, // host: {class, for, quanta, every}
+	SC_PAUSE_STORM, // host: {class, for, quanta, every, burst, period}
 	SC_LINK_DOWN, // link: {for}
 	SC_LINK_LOSSY, // link or from: {rate | every_nth, for}
 	SC_LINK_SLOW, // link: {speed, for}
 	SC_SLOW_RECEIVER, // host: {rate, loopback, for}
 	SC_DEAF, // host: {for}
 	SC_TX_OFF, // switch port: {class, for}
-	SC_RELOAD, // switch: {override}: a new policy, live
+	SC_RELOAD, // switch: {override, routes}: a new policy, live
+	SC_DROP_ALL, // switch: {for}
+	SC_RECOVER, // switch port: {class}
 	N_SC_FAULTS,
 };
 
@@ -100,6 +102,8 @@ struct sc_fault {
 	struct storm_params storm;
 	const char *policy_file; // RELOAD: NULL: the switch's
 	const struct node *override; // RELOAD: laid over what the switch started with
+	uint32_t n_routes; // RELOAD: before those that the switch started with
+	const struct sc_route *routes;
 };
 
 // A line of `expect:` or of `record.what:`, parsed by expr.h.
@@ -115,6 +119,7 @@ struct scenario {
 	const char *file, *name, *description;
 	uint64_t duration_ns, seed;
 	uint64_t sample_ns; // of queue lengths for quantiles
+	uint64_t stuck_ns; // how long a cycle stands still before it is a deadlock; 0: by its links
 	bool routed; // switches route by host routes; else they bridge a tree
 	bool connect_by_cm; // connections on the wire; else out of band
 	bool whole_frames; // payload and iCRC are there and checked; else headers are all there is

@@ -11,14 +11,15 @@
 
 #define SECONDS(n) ((n)*1000000000ll)
 
-enum { NAME_LEN = 63, PPM = 1000000, PPB_PER_PPM = 1000, QUANTUM_BITS = 512 };
+enum { MAX_ROUTES = 4096, NAME_LEN = 63, PPM = 1000000, PPB_PER_PPM = 1000, QUANTUM_BITS = 512 };
 
 // One struct for all kinds; each kind has rows for what it uses.
 struct kind_keys {
 	struct cfg_map map;
 	struct cfg_val for_ns, cls, quanta, every, silent, rate, every_nth, longer_than, control,
-		speed, delay, loopback, buffer, xoff, xon, policy;
+		speed, delay, loopback, policy, burst, period, count;
 	struct cfg_set classes;
+	struct cfg_list routes;
 	const struct node *override;
 };
 
@@ -42,12 +43,19 @@ static const struct cfg_row storm_rows[] = {
 	{"class", CFG_SET, AT(classes), .max = 7, .required = true,
 	 .help = "one, or several [3, 4]"},
 	FOR,
-	{"quanta", CFG_NUMBER, .unit = UNIT_COUNT, AT(quanta), .min = 1, .max = 65535,
-	 .dflt = 65535, .dflt_text = "65535", .help = "of each PAUSE, in 512 bit times"},
+	{"quanta", CFG_NUMBER, .unit = UNIT_COUNT, AT(quanta), .max = 65535, .dflt = 65535,
+	 .dflt_text = "65535",
+	 .help = "of each PAUSE, in 512 bit times; 0: a storm of XON, which needs `every`"},
 	{"every", CFG_NUMBER, .unit = UNIT_TIME, AT(every), .min = 100, .max = SECONDS(1),
 	 .dflt = -1, .dflt_text = "half the time of the quanta", .help = "from PAUSE to PAUSE"},
 	{"silent_end", CFG_SWITCH, AT(silent), .dflt_text = "off",
 	 .help = "no XON at the end: the last PAUSE runs out"},
+	{"burst", CFG_NUMBER, .unit = UNIT_TIME, AT(burst), .min = 100, .max = SECONDS(3600),
+	 .dflt_text = "without a break", .help = "it pauses for so long in every `period`"},
+	{"period", CFG_NUMBER, .unit = UNIT_TIME, AT(period), .min = 200, .max = SECONDS(3600),
+	 .dflt_text = "none", .help = "from the beginning of a burst to that of the next"},
+	{"count", CFG_NUMBER, .unit = UNIT_COUNT, AT(count), .min = 1, .max = 1000000,
+	 .dflt_text = "as `for` allows", .help = "number of bursts"},
 };
 SCHEMA(storm_schema, storm_rows);
 
@@ -99,9 +107,21 @@ static const struct cfg_row reload_rows[] = {
 	{"policy", CFG_LINE, AT(policy), .max = 255, .dflt_text = "the switch's",
 	 .help = "another policy file"},
 	{"override", CFG_NODE, AT(override), .dflt_text = "none",
-	 .help = "laid over the policy, after what the switch started with"},
+	 .help = "laid over the policy, after what the switch started with; {}: as it started"},
+	{"routes", CFG_LIST, AT(routes), .sub = &sc_route_schema, .max = MAX_ROUTES,
+	 .dflt_text = "those that it started with",
+	 .help = "routes in place of those that it started with, for the hosts named"},
 };
 SCHEMA(reload_schema, reload_rows);
+
+static const struct cfg_row drop_all_rows[] = {FOR};
+SCHEMA(drop_all_schema, drop_all_rows);
+
+static const struct cfg_row recover_rows[] = {
+	{"class", CFG_NUMBER, .unit = UNIT_COUNT, AT(cls), .max = 7, .required = true,
+	 .help = "whose storm, or escalation, is to end"},
+};
+SCHEMA(recover_schema, recover_rows);
 
 // ---- the table of kinds
 static const struct {
@@ -116,6 +136,8 @@ static const struct {
 	[SC_DEAF] = {"deaf", TARGET_HOST},
 	[SC_TX_OFF] = {"tx_off", TARGET_PORT},
 	[SC_RELOAD] = {"reload", TARGET_SWITCH},
+	[SC_DROP_ALL] = {"drop_all", TARGET_SWITCH},
+	[SC_RECOVER] = {"recover", TARGET_PORT},
 };
 
 static const char *const target_keys[N_TARGETS] = {[TARGET_HOST] = "host",
@@ -138,7 +160,7 @@ static const char *const target_keys[N_TARGETS] = {[TARGET_HOST] = "host",
 static const struct cfg_row fault_rows[] = {
 	{"at", CFG_NUMBER, .unit = UNIT_TIME, AT(at), .max = SECONDS(3600), .required = true,
 	 .help = "when it begins"},
-	TARGET("host", TARGET_HOST, "the host it strikes"),
+	TARGET("host", TARGET_HOST, "the host it strikes, or hosts: a range h[1-8], a pattern"),
 	TARGET("link", TARGET_LINK, "the cable, by either end: h1, or s1.p3; both directions"),
 	{"from", CFG_TEXT, AT(from), .max = NAME_LEN, .dflt_text = "both directions",
 	 .help = "in place of `link`: only frames that leave by this end"},
@@ -153,6 +175,10 @@ static const struct cfg_row fault_rows[] = {
 	KIND("deaf", SC_DEAF, deaf_schema, "host: its NIC does not obey PAUSE"),
 	KIND("tx_off", SC_TX_OFF, tx_off_schema, "port: it, or one of its queues, sends nothing"),
 	KIND("reload", SC_RELOAD, reload_schema, "switch: another policy, live"),
+	KIND("drop_all", SC_DROP_ALL, drop_all_schema,
+	     "switch: it discards all lossless classes, as `weirctl watchdog drop-all on` does"),
+	KIND("recover", SC_RECOVER, recover_schema,
+	     "port: as `weirctl watchdog recover` does for a class"),
 };
 const struct cfg_schema sc_fault_schema = {fault_rows, N(fault_rows), sizeof(struct fault_keys)};
 
@@ -161,7 +187,8 @@ struct fault_reader {
 	struct sc_builder *b;
 	const struct fault_keys *k;
 	const struct kind_keys *kind;
-	struct sc_fault *f;
+	struct sc_fault *f; // of the first that it strikes
+	uint32_t *hosts, n_hosts; // all of them, where a pattern names several
 };
 
 static const char *sub_path(const struct fault_reader *r, const char *key)
@@ -244,6 +271,24 @@ static uint32_t link_of(const struct scenario *sc, const struct sc_end *e)
 						       : SC_NO_LINK;
 }
 
+// A pattern names hosts; the first one that has a link stands for them.
+static bool find_hosts(struct fault_reader *r, const struct sc_text_at *v)
+{
+	const struct scenario *sc = r->b->sc;
+	uint32_t n;
+
+	r->hosts = arena_alloc(r->b->r.arena, (sc->n_hosts + 1) * sizeof(*r->hosts));
+	n = scenario_pick_hosts(sc, r->b->r.sink, v, r->hosts);
+	for (uint32_t i = 0; i < n; i++)
+		if (sc->hosts[r->hosts[i]].link != SC_NO_LINK)
+			r->hosts[r->n_hosts++] = r->hosts[i];
+	if (r->n_hosts == 0)
+		return false;
+	r->f->target = (struct sc_end){.node = r->hosts[0]};
+	r->f->link = sc->hosts[r->hosts[0]].link;
+	return true;
+}
+
 static bool resolve_target(struct fault_reader *r)
 {
 	enum target t = kinds[r->f->kind].target;
@@ -257,6 +302,8 @@ static bool resolve_target(struct fault_reader *r)
 	where = (struct sc_text_at){v->text, v->at, sub_path(r, key)};
 	if (t == TARGET_SWITCH)
 		return find_switch(r, &where);
+	if (t == TARGET_HOST && strpbrk(v->text, "*[") != NULL)
+		return find_hosts(r, &where);
 	if (!sc_parse_end(r->b, &where, &r->f->target))
 		return false;
 	r->f->link = link_of(sc, &r->f->target);
@@ -275,6 +322,38 @@ static bool resolve_target(struct fault_reader *r)
 	return false;
 }
 
+// What is wrong with a storm, whoever's it is.
+static void check_storm(const struct fault_reader *r)
+{
+	const struct kind_keys *k = r->kind;
+	struct sc_builder *b = r->b;
+
+	if (k->quanta.n == 0 && !k->every.given)
+		sc_report(b, k->quanta.at, sub_path(r, "pause_storm.quanta"),
+			  "a storm of XON has no time of its own: say every");
+	if (k->burst.given != k->period.given)
+		sc_report(b, k->map.at, k->map.path, "burst and period need each other");
+	else if (k->burst.given && !k->burst.bad && !k->period.bad && k->burst.n >= k->period.n)
+		sc_report(b, k->burst.at, sub_path(r, "pause_storm.burst"),
+			  "%s leaves no break in a period of %s",
+			  sc_time(b->r.arena, (uint64_t)k->burst.n),
+			  sc_time(b->r.arena, (uint64_t)k->period.n));
+	if (k->count.given && !k->burst.given)
+		sc_report(b, k->count.at, sub_path(r, "pause_storm.count"), "there are no bursts");
+	else if (k->count.given && k->for_ns.given)
+		sc_report(b, k->count.at, sub_path(r, "pause_storm.count"),
+			  "for and count exclude each other");
+}
+
+static uint64_t storm_length(const struct fault_reader *r)
+{
+	const struct kind_keys *k = r->kind;
+
+	if (!k->count.given || k->count.bad)
+		return r->f->for_ns;
+	return (uint64_t)(k->count.n - 1) * (uint64_t)k->period.n + (uint64_t)k->burst.n;
+}
+
 static void fill_storm(struct fault_reader *r)
 {
 	const struct kind_keys *k = r->kind;
@@ -289,6 +368,8 @@ static void fill_storm(struct fault_reader *r)
 		.start_ns = r->f->at_ns,
 		.every_ns = k->every.n >= 0 ? (uint64_t)k->every.n : quanta_ns / 2 + 1,
 		.for_ns = r->f->for_ns,
+		.burst_ns = (uint64_t)k->burst.n,
+		.period_ns = (uint64_t)k->period.n,
 		.silent_end = k->silent.n != 0,
 	};
 }
@@ -304,8 +385,20 @@ static void fill_loss(struct fault_reader *r)
 		.every_nth = (uint32_t)k->every_nth.n,
 		.longer_than_bytes = (uint32_t)k->longer_than.n,
 		.spares_control = !k->control.n,
-		.seed = scenario_seed(r->b->sc, "loss", (uint32_t)(r->f - r->b->sc->faults)),
+		.seed = scenario_seed(r->b->sc, "loss", r->b->sc->n_faults),
 	};
+}
+
+static void fill_routes(struct fault_reader *r)
+{
+	const struct kind_keys *k = r->kind;
+	struct sc_route_list l = sc_read_routes(r->b, r->f->target.node, &k->routes);
+
+	r->f->routes = l.routes;
+	r->f->n_routes = l.n;
+	if (k->routes.map.given && !r->b->sc->routed)
+		sc_report(r->b, k->routes.map.at, k->routes.map.path,
+			  "the switches bridge: routes need forwarding: route");
 }
 
 static void fill_reload(struct fault_reader *r)
@@ -320,8 +413,9 @@ static void fill_reload(struct fault_reader *r)
 			  "expected a map");
 	else
 		r->f->override = k->override;
-	if (!k->policy.given && k->override == NULL)
-		sc_report(r->b, k->map.at, k->map.path, "give a policy or an override");
+	if (!k->policy.given && k->override == NULL && !k->routes.map.given)
+		sc_report(r->b, k->map.at, k->map.path, "give a policy, an override or routes");
+	fill_routes(r);
 }
 
 static void fill_values(struct fault_reader *r)
@@ -333,32 +427,70 @@ static void fill_values(struct fault_reader *r)
 	f->loopback_bps = (uint64_t)k->loopback.n;
 	f->delay_ns = k->delay.n;
 	f->cls = (int)k->cls.n;
-	if (f->kind == SC_PAUSE_STORM)
+	if (f->kind == SC_PAUSE_STORM) {
+		check_storm(r);
+		f->for_ns = storm_length(r);
 		fill_storm(r);
-	else if (f->kind == SC_LINK_LOSSY)
+	} else if (f->kind == SC_LINK_LOSSY) {
 		fill_loss(r);
-	else if (f->kind == SC_RELOAD)
+	} else if (f->kind == SC_RELOAD) {
 		fill_reload(r);
+	}
 	if (f->kind == SC_SLOW_RECEIVER && k->rate.given && f->loopback_bps >= f->rate_bps)
 		sc_report(r->b, k->map.at, k->map.path, "loopback leaves nothing of the rate");
 	if (f->kind == SC_LINK_SLOW && !k->speed.given && !k->delay.given)
 		sc_report(r->b, k->map.at, k->map.path, "give a speed or a delay");
 }
 
-static void add_fault(struct sc_builder *b, const struct fault_keys *k)
+static void push(struct sc_builder *b, const struct sc_fault *f, uint32_t *room)
 {
 	struct scenario *sc = b->sc;
-	struct fault_reader r = {.b = b, .k = k, .f = &sc->faults[sc->n_faults]};
+	struct sc_fault *more;
 
-	*r.f = (struct sc_fault){.at = k->map.at, .at_ns = (uint64_t)k->at.n, .link = SC_NO_LINK};
+	if (sc->n_faults == *room) {
+		*room *= 2;
+		more = arena_alloc(b->r.arena, *room * sizeof(*more));
+		memcpy(more, sc->faults, sc->n_faults * sizeof(*more));
+		sc->faults = more;
+	}
+	sc->faults[sc->n_faults++] = *f;
+}
+
+// The same for each of several hosts, but what follows from its link.
+static void push_all(struct fault_reader *r, uint32_t *room)
+{
+	const struct scenario *sc = r->b->sc;
+
+	if (sc->n_faults + r->n_hosts >= SC_MAX_FAULTS) {
+		sc_report(r->b, r->f->at, r->k->map.path, "there are more than %d faults",
+			  SC_MAX_FAULTS);
+		return;
+	}
+	if (r->n_hosts == 0)
+		push(r->b, r->f, room);
+	for (uint32_t i = 0; i < r->n_hosts; i++) {
+		r->f->target.node = r->hosts[i];
+		r->f->link = sc->hosts[r->hosts[i]].link;
+		if (r->f->kind == SC_PAUSE_STORM)
+			fill_storm(r);
+		push(r->b, r->f, room);
+	}
+}
+
+static void add_fault(struct sc_builder *b, const struct fault_keys *k, uint32_t *room)
+{
+	const struct scenario *sc = b->sc;
+	struct sc_fault f = {.at = k->map.at, .at_ns = (uint64_t)k->at.n, .link = SC_NO_LINK};
+	struct fault_reader r = {.b = b, .k = k, .f = &f};
+
 	if (!find_kind(&r) || !resolve_target(&r))
 		return;
-	r.f->for_ns = r.kind->for_ns.n > 0 ? (uint64_t)r.kind->for_ns.n : UINT64_MAX;
-	if (k->at.given && !k->at.bad && sc->duration_ns != 0 && r.f->at_ns >= sc->duration_ns)
+	f.for_ns = r.kind->for_ns.n > 0 ? (uint64_t)r.kind->for_ns.n : UINT64_MAX;
+	if (k->at.given && !k->at.bad && sc->duration_ns != 0 && f.at_ns >= sc->duration_ns)
 		sc_report(b, k->at.at, sub_path(&r, "at"), "%s is not within the duration",
-			  sc_time(b->r.arena, r.f->at_ns));
+			  sc_time(b->r.arena, f.at_ns));
 	fill_values(&r);
-	sc->n_faults++;
+	push_all(&r, room);
 }
 
 static uint64_t end_of(const struct sc_fault *f)
@@ -366,31 +498,47 @@ static uint64_t end_of(const struct sc_fault *f)
 	return f->for_ns < UINT64_MAX - f->at_ns ? f->at_ns + f->for_ns : UINT64_MAX;
 }
 
-// A NIC has one storm at a time.
+static bool overlap(const struct sc_fault *a, const struct sc_fault *b)
+{
+	return a->at_ns < end_of(b) && b->at_ns < end_of(a);
+}
+
+// A NIC has one storm at a time. before[i]: the host's storm in front of storm i, from 1; 0: none.
 static void check_storms(struct sc_builder *b)
 {
-	const struct sc_fault *all = b->sc->faults;
+	const struct sc_fault *all = b->sc->faults, *told = NULL;
+	uint32_t n = b->sc->n_faults;
+	uint32_t *before = arena_alloc(b->r.arena, (n + 1) * sizeof(*before));
+	uint32_t *last = arena_alloc(b->r.arena, (b->sc->n_hosts + 1) * sizeof(*last));
 
-	for (uint32_t i = 0; i < b->sc->n_faults; i++)
-		for (uint32_t k = 0; k < i && all[i].kind == SC_PAUSE_STORM; k++) {
-			if (all[k].kind != SC_PAUSE_STORM ||
-			    all[k].target.node != all[i].target.node ||
-			    all[i].at_ns >= end_of(&all[k]) || all[k].at_ns >= end_of(&all[i]))
-				continue;
-			sc_report(b, all[i].at, "faults",
-				  "the storm at %s is still going on: name all classes in one, "
-				  "or let the first end",
-				  sc_time(b->r.arena, all[k].at_ns));
-			break;
-		}
+	for (uint32_t i = 0; i < n; i++) {
+		uint32_t k;
+
+		if (all[i].kind != SC_PAUSE_STORM)
+			continue;
+		k = before[i] = last[all[i].target.node];
+		last[all[i].target.node] = i + 1;
+		while (k != 0 && !overlap(&all[i], &all[k - 1]))
+			k = before[k - 1];
+		// Of several hosts that one entry names the first is told.
+		if (k == 0 || (told != NULL && told->at.line == all[i].at.line &&
+			       told->at.column == all[i].at.column))
+			continue;
+		told = &all[i];
+		sc_report(b, all[i].at, "faults",
+			  "the storm at %s is still going on: name all classes in one, "
+			  "or let the first end",
+			  sc_time(b->r.arena, all[k - 1].at_ns));
+	}
 }
 
 void sc_build_faults(struct sc_builder *b)
 {
 	const struct fault_keys *items = b->k.faults.items;
+	uint32_t room = b->k.faults.n + 1;
 
-	b->sc->faults = arena_alloc(b->r.arena, b->k.faults.n * sizeof(b->sc->faults[0]));
+	b->sc->faults = arena_alloc(b->r.arena, room * sizeof(b->sc->faults[0]));
 	for (unsigned i = 0; i < b->k.faults.n; i++)
-		add_fault(b, &items[i]);
+		add_fault(b, &items[i], &room);
 	check_storms(b);
 }

@@ -8,6 +8,7 @@
 #include "control/lab/scenario.h"
 
 enum { SC_NAME_LEN = 12, SC_DEFAULT_CABLE_CM = 500 };
+enum { FORWARD_AUTO, FORWARD_BRIDGE, FORWARD_ROUTE }; // words of `forwarding`
 
 // ---- what the rows fill
 struct sc_switch_keys {
@@ -57,7 +58,7 @@ struct sc_record_keys {
 
 struct sc_keys {
 	struct cfg_map map;
-	struct cfg_val name, description, duration, seed, sample, policy, forwarding, connect;
+	struct cfg_val name, description, duration, seed, sample, stuck, policy, forwarding, connect;
 	struct cfg_val frames;
 	struct sc_topology_keys topology;
 	const struct node *switches, *hosts, *override;
@@ -70,6 +71,7 @@ extern const struct cfg_schema sc_root_schema; // scenario_rows.c
 extern const struct cfg_schema sc_switch_schema, sc_host_schema;
 extern const struct cfg_schema sc_topology_schema; // topology.c
 extern const struct cfg_schema sc_fault_schema; // scenario_faults.c
+extern const struct cfg_schema sc_route_schema; // scenario_routes.c
 
 // ---- the scenario that grows
 struct sc_builder {
@@ -92,6 +94,14 @@ const char *sc_relative(struct sc_builder *b, const char *path);
 // Adds one, or reports that there are too many or that the name cannot be used. Index or -1.
 int sc_add_switch(struct sc_builder *b, const char *name, struct cfg_pos at, const char *path);
 int sc_add_host(struct sc_builder *b, const char *name, struct cfg_pos at, const char *path);
+
+// The routes of a list of sc_route_keys, for a switch.
+struct sc_route_list {
+	struct sc_route *routes;
+	uint32_t n;
+};
+struct sc_route_list sc_read_routes(struct sc_builder *b, uint32_t sw,
+				    const struct cfg_list *list); // scenario_routes.c
 
 struct sc_cable {
 	uint64_t speed_bps, cable_cm;
@@ -116,6 +126,7 @@ void sc_fill_nodes(struct sc_builder *b); // their settings
 void sc_build_links(struct sc_builder *b);
 
 void sc_build_topology(struct sc_builder *b); // topology.c: switches, hosts and links
+void sc_build_routes(struct sc_builder *b); // scenario_routes.c: those that switches are given
 void sc_build_faults(struct sc_builder *b); // scenario_faults.c
 
 // scenario_set.c: one --set edit of the tree. Mistakes are reported as of the option.

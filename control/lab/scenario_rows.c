@@ -22,14 +22,6 @@ static const char *const connect_words[] = {"direct", "cm", NULL};
 static const char *const frames_words[] = {"headers", "whole", NULL};
 
 // ---- switches and hosts
-static const struct cfg_row route_rows[] = {
-	{"to", CFG_TEXT, AT(sc_route_keys, to), .required = true, .max = NAME_LEN,
-	 .help = "hosts: a name, a range h[1-8], or a pattern"},
-	{"via", CFG_WORDS, AT(sc_route_keys, via), .required = true, .max = NAME_LEN,
-	 .help = "ports of the switch, [p1, p2]; flows spread over several"},
-};
-static SCHEMA(route_schema, route_rows, sc_route_keys);
-
 static const struct cfg_row switch_rows[] = {
 	{"ports", CFG_NUMBER, .unit = UNIT_COUNT, AT(sc_switch_keys, ports), .min = 1,
 	 .max = POLICY_MAX_PORTS, .dflt_text = "as linked",
@@ -41,7 +33,7 @@ static const struct cfg_row switch_rows[] = {
 	{"ecmp_seed", CFG_NUMBER, .unit = UNIT_COUNT, AT(sc_switch_keys, ecmp_seed),
 	 .max = UINT32_MAX, .dflt_text = "from seed and name",
 	 .help = "what its hash of flows over equal ways starts with"},
-	{"routes", CFG_LIST, AT(sc_switch_keys, routes), .sub = &route_schema, .max = MAX_ITEMS,
+	{"routes", CFG_LIST, AT(sc_switch_keys, routes), .sub = &sc_route_schema, .max = MAX_ITEMS,
 	 .dflt_text = "shortest paths",
 	 .help = "routes in place of those that are derived, for the hosts named"},
 };
@@ -88,6 +80,10 @@ static const struct cfg_row root_rows[] = {
 	{"sample", CFG_NUMBER, .unit = UNIT_TIME, AT(sc_keys, sample), .min = 100,
 	 .max = SECONDS(1), .dflt = 10000, .dflt_text = "10us",
 	 .help = "how often queue lengths are read for means and quantiles"},
+	{"stuck_after", CFG_NUMBER, .unit = UNIT_TIME, AT(sc_keys, stuck), .min = 1000000,
+	 .max = SECONDS(3600), .dflt_text = "twice the longest PAUSE",
+	 .help = "a cycle of paused queues is a deadlock when none of them has sent anything for so "
+		 "long; looked at once a millisecond"},
 	{"policy", CFG_LINE, AT(sc_keys, policy), .max = PATH_LEN, .dflt_text = "the switches'",
 	 .help = "policy file of all switches, the very file that runs live; seen from this file"},
 	{"override", CFG_NODE, AT(sc_keys, override), .dflt_text = "none",

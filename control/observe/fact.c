@@ -14,6 +14,7 @@
 #define PG_STATE(m) offsetof(struct pg_state, m)
 #define DROP(m) offsetof(struct drop_counters, m)
 #define WORKER(m) offsetof(struct worker_counters, m)
+#define WATCHDOG(m) offsetof(struct watchdog_class, m)
 #define NONE FACT_COMPUTED
 
 #define ROW_PORT {"port", FACT_ID, NONE, "port of the policy file"}
@@ -91,10 +92,94 @@ static const struct fact pfc[] = {
 	{"rx_pause", FACT_COUNTER, NONE, "PFC frames received that enable the class, XON included"},
 	{"rx_pause_duration_us", FACT_COUNTER, NONE, "time the peer kept the class paused"},
 	{"rx_pause_transition", FACT_COUNTER, NONE, "times the peer's pause of the class began"},
+	{"rx_pause_longest_us", FACT_GAUGE, NONE,
+	 "longest pause of the class by the peer since the start, without a break"},
+	{"rx_pause_last_change_us", FACT_GAUGE, NONE,
+	 "time since the peer's pause of the class last began or ended; null: never"},
 	{"tx_pause", FACT_COUNTER, NONE, "PFC frames sent that enable the class, XON included"},
 	{"tx_pause_duration_us", FACT_COUNTER, NONE, "time the switch kept the peer paused"},
 	{"tx_pause_transition", FACT_COUNTER, NONE, "times the switch's pause of the class began"},
+	{"tx_pause_longest_us", FACT_GAUGE, NONE,
+	 "longest pause of the class by the switch since the start, without a break"},
+	{"tx_pause_last_change_us", FACT_GAUGE, NONE,
+	 "time since the switch's pause of the class last began or ended; null: never"},
 	{"xoff", FACT_YES, NONE, "the priority group of the class is in XOFF"},
+};
+
+static const struct fact watchdog[] = {
+	ROW_PORT,
+	{"class", FACT_ID, NONE, "class, which is the PFC priority"},
+	{"status", FACT_TEXT, NONE,
+	 "off (not watched), operational, stormed, pfc-off and port-down (too many storms, until "
+	 "weirctl watchdog recover), drop-all (by an operator)"},
+	{"stormed", FACT_YES, NONE, "a storm lasts"},
+	{"mode", FACT_TEXT, NONE,
+	 "what a storm is: xoff (paused without a break), progress (paused, and nothing of the "
+	 "queue was sent); null where the class is not watched, as action and limit_then"},
+	{"action", FACT_TEXT, NONE, "what happens in a storm: drop, forward or alert"},
+	{"detect_ms", FACT_GAUGE, NONE, "how long until it is a storm; 0: not watched"},
+	{"restore_ms", FACT_GAUGE, NONE, "how long until it is over"},
+	{"limit_count", FACT_GAUGE, NONE, "storms within the window that escalate; 0: never"},
+	{"limit_window_ms", FACT_GAUGE, NONE, "the window"},
+	{"limit_then", FACT_TEXT, NONE, "what an escalation does: pfc-off or port-down"},
+	{"detected", FACT_COUNTER, WATCHDOG(detected), "storms found"},
+	{"restored", FACT_COUNTER, WATCHDOG(restored), "storms that are over"},
+	{"tx_ok", FACT_COUNTER, WATCHDOG(total.tx_ok), "frames of the class sent during storms"},
+	{"tx_dropped", FACT_COUNTER, WATCHDOG(total.tx_dropped),
+	 "frames of the class that were to leave and were dropped during storms"},
+	{"rx_ok", FACT_COUNTER, WATCHDOG(total.rx_ok),
+	 "frames of the class that arrived here during storms and were admitted"},
+	{"rx_dropped", FACT_COUNTER, WATCHDOG(total.rx_dropped),
+	 "frames of the class that arrived here and were dropped during storms"},
+	{"tx_ok_last", FACT_GAUGE, WATCHDOG(last.tx_ok),
+	 "tx_ok of the present or last storm; likewise the next three"},
+	{"tx_dropped_last", FACT_GAUGE, WATCHDOG(last.tx_dropped), "see tx_ok_last"},
+	{"rx_ok_last", FACT_GAUGE, WATCHDOG(last.rx_ok), "see tx_ok_last"},
+	{"rx_dropped_last", FACT_GAUGE, WATCHDOG(last.rx_dropped), "see tx_ok_last"},
+	{"last_measured_us", FACT_GAUGE, NONE,
+	 "how long the last storm had lasted when it was found: detect, and what the worker came "
+	 "late"},
+	{"storm_us", FACT_GAUGE, NONE, "time since the present storm was found; 0: there is none"},
+	{"longest_storm_us", FACT_GAUGE, NONE,
+	 "longest time from the finding of a storm to its end, since the start"},
+};
+
+static const struct fact guard[] = {
+	ROW_PORT,
+	{"dscp", FACT_ID, NONE, "DSCP of the frames of the rule, as they arrive"},
+	{"group", FACT_LABEL, NONE, "group of the port"},
+	{"to_class", FACT_LABEL, NONE, "class in which they leave"},
+	{"to_dscp", FACT_LABEL, NONE, "DSCP with which they leave"},
+	{"packets", FACT_COUNTER, NONE,
+	 "frames that arrived at this port and turned back into its group"},
+};
+
+static const struct fact causes[] = {
+	ROW_PORT,
+	{"class", FACT_ID, NONE, "class whose sender, the port's peer, was paused"},
+	{"now", FACT_YES, NONE, "it is paused now; else the row is about the last time"},
+	{"xoff", FACT_YES, NONE, "the priority group of the class is in XOFF"},
+	{"pause_us", FACT_GAUGE, NONE, "how long the present pause has lasted; 0: there is none"},
+	{"last_pause_us", FACT_GAUGE, NONE, "time since the last PAUSE was sent"},
+	{"kind", FACT_TEXT, NONE,
+	 "queue (an egress queue holds the group's buffer), receive-ring (the worker was late), "
+	 "none (of the present XOFF nothing is known yet)"},
+	{"cause_port", FACT_TEXT, NONE,
+	 "where the queue leaves that holds most of the group's buffer; null without a queue, as "
+	 "the next two"},
+	{"cause_class", FACT_GAUGE, NONE,
+	 "class of that queue: one that is paused, if there is one"},
+	{"cause_queue", FACT_GAUGE, NONE, "that queue"},
+	{"held_bytes", FACT_GAUGE, NONE, "buffer of the group in that queue"},
+	{"paused", FACT_YES, NONE, "that queue is itself paused by its peer"},
+	{"cause_paused_us", FACT_GAUGE, NONE, "for how long it has been, now"},
+	{"chain", FACT_TEXT, NONE,
+	 "PORT:CLASS of this row, of its cause, of the cause's cause and so on, as far as this "
+	 "switch sees"},
+	{"ends", FACT_TEXT, NONE,
+	 "where the chain ends: peer (what is behind the last port paused it), congestion (more "
+	 "is offered to it than it sends), loop (it comes back to a port it has passed), tx-off "
+	 "(an operator stopped it), receive-ring, gone (the moment has passed)"},
 };
 
 static const struct fact pgs[] = {
@@ -314,6 +399,12 @@ const struct fact_list fact_lists[] = {
 	[FACTS_NEIGHBOUR_TOTALS] = {"neighbours", "totals", NULL, true,
 				    "Neighbour resolution since the start", LIST(neighbour_totals)},
 	[FACTS_EVENTS] = {"events", "events", NULL, false, "Events", LIST(events)},
+	[FACTS_WATCHDOG] = {"watchdog", "watchdog", "weir_watchdog", false,
+			    "PFC watchdog: storms by port and class", LIST(watchdog)},
+	[FACTS_GUARD] = {"guard", "guard", "weir_guard", false,
+			 "Deadlock guard: frames that turned back, by rule", LIST(guard)},
+	[FACTS_CAUSES] = {"causes", "causes", NULL, false,
+			  "Why the peers of ports are, or were last, paused", LIST(causes)},
 };
 static_assert(sizeof(fact_lists) / sizeof(fact_lists[0]) == N_FACT_LISTS, "a row for each list");
 
@@ -337,6 +428,8 @@ static bool ends_in(const char *text, const char *end)
 
 unsigned fact_per_unit(const struct fact *f)
 {
+	if (ends_in(f->key, "_ms"))
+		return 1000;
 	if (ends_in(f->key, "_us"))
 		return 1000000;
 	return ends_in(f->key, "_ns") ? 1000000000 : 1;

@@ -5,8 +5,8 @@
 // any thread.
 //
 // The Prometheus name is the list's prefix and the key: `weir_port` and `rx_packets` give
-// weir_port_rx_packets_total. Times are seconds there (`_us` and `_ns` become `_seconds`), counters
-// end in _total, identity and labels become labels.
+// weir_port_rx_packets_total. Times are seconds there (`_ms`, `_us` and `_ns` become `_seconds`),
+// counters end in _total, identity and labels become labels.
 #pragma once
 
 #include <stdbool.h>
@@ -51,6 +51,7 @@ enum {
 	FACTS_DROP_TOTAL, FACTS_DROP_REASONS, FACTS_CONTROL, FACTS_HINTS, FACTS_WORKERS,
 	FACTS_BALANCE, FACTS_QUEUE_MARKS, FACTS_PG_MARKS, FACTS_POOL_MARKS, FACTS_FDB, FACTS_EVENTS,
 	FACTS_STEERING, FACTS_ROUTES, FACTS_NEIGHBOURS, FACTS_NEIGHBOUR_TOTALS,
+	FACTS_WATCHDOG, FACTS_GUARD, FACTS_CAUSES,
 	N_FACT_LISTS,
 };
 
@@ -74,6 +75,6 @@ enum { METRIC_NAME_LEN = 96 };
 // "weir_port_rx_packets_total" for a row that is a metric; false for one that is none.
 bool fact_metric(const struct fact_list *l, const struct fact *f, char out[METRIC_NAME_LEN]);
 
-// 1 for counts and bytes, 1000000 for a key in microseconds, 1000000000 in nanoseconds: what the
-// value is divided by in Prometheus.
+// 1 for counts and bytes, 1000 for a key in milliseconds, 1000000 in microseconds, 1000000000 in
+// nanoseconds: what the value is divided by in Prometheus.
 unsigned fact_per_unit(const struct fact *f);

@@ -16,7 +16,8 @@ static const struct {
 	{"ports", show_ports},           {"queues", show_queues}, {"pfc", show_pfc},
 	{"buffers", show_buffers},       {"drops", show_drops},   {"control", show_control},
 	{"watermarks", show_watermarks}, {"hints", show_hints},   {"balance", show_balance},
-	{"latency", show_latency},       {"fdb", show_fdb},     {"workers", show_workers},
+	{"latency", show_latency},       {"fdb", show_fdb},       {"workers", show_workers},
+	{"watchdog", show_watchdog},     {"guard", show_guard},   {"causes", show_causes},
 };
 
 int observe_create(struct weir_switch *sw, struct observe **out)
@@ -124,6 +125,7 @@ static void clear_port(struct observe *o, unsigned port, uint64_t now_ns)
 		for (unsigned dir = 0; dir < N_PFC_DIRS; dir++)
 			b->pfc[dir][cls] = pfc_counts_now(o, port, dir, cls, now_ns);
 	}
+	storms_take_baseline(o, port, b);
 	b->pfc_ignored_lossy = ctr_get(&rx->ignored_lossy);
 	b->pfc_empty_vector = ctr_get(&rx->empty_vector);
 	sp->ops->stats(sp->drv, &b->drv);

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // The inside of observe, shared by its builders of rows (traffic.c, latency.c, buffers.c, rest.c,
-// workers.c).
+// workers.c, storms.c, causes.c).
 #pragma once
 
 #include "control/model_time.h"
@@ -27,6 +27,8 @@ struct port_baseline {
 	struct drop_counters drops[N_CLASSES][N_DROP_REASONS];
 	struct pfc_counts pfc[N_PFC_DIRS][N_CLASSES];
 	uint64_t pfc_ignored_lossy, pfc_empty_vector;
+	struct watchdog_class watchdog[N_CLASSES];
+	uint64_t remapped[GUARD_MAX_RULES];
 	struct port_drv_stats drv;
 	struct port_steering steering;
 };
@@ -95,6 +97,13 @@ show_fn show_drops, show_control, show_hints, show_balance, show_fdb;
 
 // workers.c
 show_fn show_workers;
+
+// storms.c
+show_fn show_watchdog, show_guard;
+void storms_take_baseline(const struct observe *o, unsigned port, struct port_baseline *b);
+
+// causes.c
+show_fn show_causes;
 
 static inline const char *port_name(const struct observe *o, unsigned port)
 {

@@ -62,11 +62,14 @@ static void labels(FILE *out, const struct fact_list *l, struct json_object *row
 // In the unit of Prometheus, exactly: 1500 us are 0.001500.
 static void number(FILE *out, uint64_t v, unsigned per_unit)
 {
-	if (per_unit == 1)
+	int digits = 0;
+
+	for (unsigned u = per_unit; u > 1; u /= 10)
+		digits++;
+	if (digits == 0)
 		fprintf(out, "%" PRIu64, v);
 	else
-		fprintf(out, "%" PRIu64 ".%0*" PRIu64, v / per_unit, per_unit == 1000000 ? 6 : 9,
-			v % per_unit);
+		fprintf(out, "%" PRIu64 ".%0*" PRIu64, v / per_unit, digits, v % per_unit);
 }
 
 static void sample(FILE *out, const struct fact_list *l, const struct fact *f, const char *name,

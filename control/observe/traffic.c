@@ -125,13 +125,39 @@ static struct pfc_counts pfc_since_clear(const struct show *s, unsigned port, en
 	return c;
 }
 
+// Longest pause since the start, the one that lasts as far as it has gone, and how long ago one
+// last began or ended; null: never.
+static void pfc_times_row(const struct show *s, const struct pfc_class_stats *st,
+			  const char *longest_key, const char *change_key,
+			  struct json_object *row)
+{
+	uint64_t longest = gauge_get(&st->longest_ns), changed = gauge_get(&st->last_change_ns);
+	uint64_t since = gauge_get(&st->since_ns), until = gauge_get(&st->until_ns);
+
+	if (until > s->now_ns)
+		until = s->now_ns;
+	if (since != 0 && until > since && until - since > longest)
+		longest = until - since;
+	row_u64(row, longest_key, longest / 1000);
+	if (changed == 0)
+		json_object_object_add(row, change_key, NULL);
+	else
+		row_u64(row, change_key, s->now_ns > changed ? (s->now_ns - changed) / 1000 : 0);
+}
+
 static void pfc_row(const struct show *s, unsigned port, unsigned cls, struct json_object *list)
 {
 	static const struct {
-		const char *frames, *duration, *transitions;
+		const char *frames, *duration, *transitions, *longest, *change;
 	} key[N_PFC_DIRS] = {
-		[PFC_RX] = {"rx_pause", "rx_pause_duration_us", "rx_pause_transition"},
-		[PFC_TX] = {"tx_pause", "tx_pause_duration_us", "tx_pause_transition"},
+		[PFC_RX] = {"rx_pause", "rx_pause_duration_us", "rx_pause_transition",
+			    "rx_pause_longest_us", "rx_pause_last_change_us"},
+		[PFC_TX] = {"tx_pause", "tx_pause_duration_us", "tx_pause_transition",
+			    "tx_pause_longest_us", "tx_pause_last_change_us"},
+	};
+	const struct pfc_class_stats *st[N_PFC_DIRS] = {
+		[PFC_RX] = &switch_pfc_rx(s->o->sw, port)->stats[cls],
+		[PFC_TX] = &switch_pfc_tx(s->o->sw, port)->stats[cls],
 	};
 	const struct classify_params *cp = &policy_of(s->o)->ports[port].classify;
 	struct pfc_counts c[N_PFC_DIRS];
@@ -149,6 +175,7 @@ static void pfc_row(const struct show *s, unsigned port, unsigned cls, struct js
 		row_u64(row, key[dir].frames, c[dir].frames);
 		row_u64(row, key[dir].duration, c[dir].duration_ns / 1000);
 		row_u64(row, key[dir].transitions, c[dir].transitions);
+		pfc_times_row(s, st[dir], key[dir].longest, key[dir].change, row);
 	}
 	row_bool(row, "xoff", pg_in_xoff(switch_pg_state(s->o->sw, port, cp->class_to_pg[cls])));
 }

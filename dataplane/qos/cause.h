@@ -9,6 +9,7 @@
 #include <stdint.h>
 
 #include "dataplane/counter.h"
+#include "dataplane/packet/classify.h"
 
 enum cause_kind {
 	CAUSE_NONE, // no PAUSE of the group was sent yet
@@ -48,3 +49,13 @@ static inline struct pause_cause cause_unpack(uint64_t t_ns, uint64_t packed)
 		.cls = (uint8_t)packed,
 	};
 }
+
+// Looks at the queues of one port: held, the cells of the group in each. Called port by port, in
+// order, from a cause of kind CAUSE_NONE on; of queues that hold equally many the first wins.
+void cause_offer(struct pause_cause *c, unsigned port, const uint32_t held[N_QUEUES]);
+
+// Says of the queue found whether it is paused and which of its classes waits: the lowest that is
+// paused, else the lowest lossless one, else the lowest. paused, lossless: bitmaps of the classes of
+// c->out_port.
+void cause_name_class(struct pause_cause *c, const uint8_t class_to_queue[N_CLASSES],
+		      uint8_t paused, uint8_t lossless);

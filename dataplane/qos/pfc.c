@@ -23,13 +23,18 @@ static void stats_pause(struct pfc_class_stats *st, bool was_paused, uint64_t no
 	if (!was_paused) {
 		ctr_inc(&st->transitions);
 		gauge_set(&st->since_ns, now_ns);
+		gauge_set(&st->last_change_ns, now_ns);
 	}
 	gauge_set(&st->until_ns, until_ns);
 }
 
 static void stats_end(struct pfc_class_stats *st, uint64_t end_ns)
 {
-	ctr_add(&st->duration_ns, end_ns - gauge_get(&st->since_ns));
+	uint64_t lasted_ns = end_ns - gauge_get(&st->since_ns);
+
+	ctr_add(&st->duration_ns, lasted_ns);
+	gauge_max(&st->longest_ns, lasted_ns);
+	gauge_set(&st->last_change_ns, end_ns);
 	gauge_set(&st->since_ns, 0);
 	gauge_set(&st->until_ns, 0);
 }
@@ -42,8 +47,10 @@ static void rx_class(const struct pfc_params *p, struct pfc_rx_state *s, unsigne
 	ctr_inc(&s->stats[c].frames);
 	if (!(p->rx & bit))
 		return;
+	s->until_ns[c] = quanta == 0 ? 0 : now_ns + pfc_quanta_ns(p->speed_bps, quanta);
+	if (s->deaf & bit)
+		return;
 	if (quanta != 0) {
-		s->until_ns[c] = now_ns + pfc_quanta_ns(p->speed_bps, quanta);
 		stats_pause(&s->stats[c], s->paused & bit, now_ns, s->until_ns[c]);
 		s->paused |= bit;
 	} else if (s->paused & bit) {
@@ -96,14 +103,39 @@ uint64_t pfc_rx_next(const struct pfc_rx_state *s)
 	return next;
 }
 
-void pfc_rx_clear(struct pfc_rx_state *s, uint8_t keep, uint64_t now_ns)
+// Pauses of these classes end now, those that nobody let expire when they ran out.
+static void rx_end(struct pfc_rx_state *s, uint8_t classes, uint64_t now_ns)
 {
-	pfc_rx_expire(s, now_ns);
-	for (uint8_t left = s->paused & (uint8_t)~keep; left != 0; left &= (uint8_t)(left - 1)) {
+	for (uint8_t left = s->paused & classes; left != 0; left &= (uint8_t)(left - 1)) {
 		unsigned c = (unsigned)__builtin_ctz(left);
 
 		s->paused &= (uint8_t)~(1u << c);
-		stats_end(&s->stats[c], now_ns);
+		stats_end(&s->stats[c], now_ns < s->until_ns[c] ? now_ns : s->until_ns[c]);
+	}
+}
+
+void pfc_rx_clear(struct pfc_rx_state *s, uint8_t keep, uint64_t now_ns)
+{
+	pfc_rx_expire(s, now_ns);
+	rx_end(s, (uint8_t)~keep, now_ns);
+	for (unsigned c = 0; c < N_CLASSES; c++)
+		if (!(keep >> c & 1))
+			s->until_ns[c] = 0;
+}
+
+void pfc_rx_deafen(struct pfc_rx_state *s, uint8_t deaf, uint64_t now_ns)
+{
+	uint8_t hear = s->deaf & (uint8_t)~deaf;
+
+	s->deaf = deaf;
+	rx_end(s, deaf, now_ns);
+	for (; hear != 0; hear &= (uint8_t)(hear - 1)) {
+		unsigned c = (unsigned)__builtin_ctz(hear);
+
+		if (now_ns >= s->until_ns[c])
+			continue;
+		stats_pause(&s->stats[c], false, now_ns, s->until_ns[c]);
+		s->paused |= (uint8_t)(1u << c);
 	}
 }
 

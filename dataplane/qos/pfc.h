@@ -13,6 +13,9 @@
 //      +-----------------+                       +-----------------------+
 //
 // A quantum is 512 bit times at the port's speed; L is the lifetime quanta * 512 / speed.
+//
+// A class may be deaf, as in the recovery from a storm: PAUSE frames are counted and remembered, and
+// do not pause. When it hears again it obeys what is left of the last one.
 #pragma once
 
 #include <stdbool.h>
@@ -39,11 +42,14 @@ struct pfc_class_stats {
 	ctr_t transitions; // from running to paused
 	gauge_t since_ns; // start of the present pause; 0: not paused
 	gauge_t until_ns; // its end as known now
+	gauge_t longest_ns; // of the finished pauses
+	gauge_t last_change_ns; // when a pause last began or ended; 0: never
 };
 
 struct pfc_rx_state {
 	uint8_t paused; // bitmap of classes
-	uint64_t until_ns[N_CLASSES];
+	uint8_t deaf; // classes that are not paused whatever the peer says
+	uint64_t until_ns[N_CLASSES]; // how far the peer's last word reaches; 0: it was XON
 	struct pfc_class_stats stats[N_CLASSES];
 	ctr_t ignored_lossy, empty_vector;
 };
@@ -77,7 +83,12 @@ void pfc_rx_expire(struct pfc_rx_state *s, uint64_t now_ns);
 // When the next pause runs out; UINT64_MAX if none stands.
 uint64_t pfc_rx_next(const struct pfc_rx_state *s);
 
-// Ends every pause, as when the link goes down or a policy drops the class from `keep`.
+// From now on these classes are deaf. Pauses of those that were not end; of those that hear again
+// the peer's last PAUSE is obeyed as long as it lasts. Others stay as they are.
+void pfc_rx_deafen(struct pfc_rx_state *s, uint8_t deaf, uint64_t now_ns);
+
+// Ends every pause and forgets what the peer said last, as when the link goes down or a policy drops
+// the class from `keep`.
 void pfc_rx_clear(struct pfc_rx_state *s, uint8_t keep, uint64_t now_ns);
 
 // Fills *f with the classes that change or are due for refresh; false if no frame is needed.

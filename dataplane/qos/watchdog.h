@@ -19,6 +19,10 @@
 // virtual clock, late by no more than the longest loop gap live. An empty queue has no clock in
 // progress mode. It knows nothing of schedulers: a queue that waits for a strict one, or is
 // TX-disabled, is not paused. It does not decide what a recovery does to frames.
+//
+// A pause lasts from its PAUSE to its end, that instant not included: one that runs out, or is
+// answered by XON, exactly at clock + detect is no storm. Its caller therefore lets pauses end
+// before it asks.
 #pragma once
 
 #include <stdbool.h>

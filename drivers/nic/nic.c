@@ -498,6 +498,20 @@ void nic_storm_stop(struct nic *nic, uint64_t now_ns)
 	storm_stop(&nic->storm, now_ns);
 }
 
+// A storm that is over may have left a PAUSE that still lasts; a slow receiver takes its own back.
+enum nic_pausing nic_pausing(const struct nic *nic, unsigned cls, uint64_t *since_ns)
+{
+	const struct storm *s = &nic->storm;
+	bool stormed = (s->p.classes >> cls & 1) && nic->now_ns >= s->p.start_ns;
+
+	*since_ns = 0;
+	if (stormed && (!nic_storm_over(nic) || !(nic->slow.paused >> cls & 1))) {
+		*since_ns = s->p.start_ns;
+		return NIC_PAUSES_BY_STORM;
+	}
+	return nic->slow.paused >> cls & 1 ? NIC_PAUSES_SLOWLY : NIC_PAUSES_NOT;
+}
+
 bool nic_storm_over(const struct nic *nic)
 {
 	return nic->storm.next_ns == UINT64_MAX;

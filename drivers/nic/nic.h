@@ -192,6 +192,10 @@ void nic_storm_start(struct nic *nic, const struct storm_params *p);
 void nic_storm_stop(struct nic *nic, uint64_t now_ns);
 bool nic_storm_over(const struct nic *nic);
 
+// For whose sake the NIC's last PAUSE of a class was sent; *since_ns: when the storm began.
+enum nic_pausing { NIC_PAUSES_NOT, NIC_PAUSES_BY_STORM, NIC_PAUSES_SLOWLY };
+enum nic_pausing nic_pausing(const struct nic *nic, unsigned cls, uint64_t *since_ns);
+
 // ---- numbers
 // Data: SEND, WRITE, READ request and READ response; acknowledgements and management are apart.
 struct nic_class_stats {

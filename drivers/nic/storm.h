@@ -4,6 +4,9 @@
 // it.
 //
 //   PAUSE at start, start + every, start + 2 every, ... before start + for; XON at start + for
+//
+// In bursts it does so from start on for `burst`, again from start + period on, and so forth until
+// start + for. A storm of XON is one whose quanta are 0.
 #pragma once
 
 #include <stdbool.h>
@@ -17,11 +20,13 @@ struct storm_params {
 	uint64_t start_ns;
 	uint64_t every_ns; // not 0
 	uint64_t for_ns; // UINT64_MAX: for ever
+	uint64_t burst_ns, period_ns; // burst < period; 0: without a break
 	bool silent_end; // no XON: the last PAUSE runs out by itself
 };
 
 struct storm {
 	struct storm_params p;
+	uint64_t from_ns; // when the present burst began
 	uint64_t next_ns; // UINT64_MAX: over
 };
 

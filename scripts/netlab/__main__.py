@@ -8,6 +8,7 @@ import sys
 
 from acts import ACTS
 from play import Play, Virtual
+from storm import TITLES, StormPlay
 from switch import Programs
 from table import Screen, report
 from world import PREFIX, Failed, run, sweep
@@ -25,9 +26,12 @@ def options():
         "network namespaces of its own, else on virtual wires.")
     p.add_argument("--seconds", type=int, metavar="N", help="how long the senders post in each act")
     p.add_argument("--act", type=int, action="append", choices=sorted(ACTS),
-                   help="only this act; may be given several times")
+                   help="only this act (with --storm 1 or 2); may be given several times")
     p.add_argument("--json", metavar="FILE", help="also write all figures to FILE")
     p.add_argument("--keep-logs", metavar="DIR", help="keep what each program printed")
+    p.add_argument("--storm", action="store_true",
+                   help="another story, in two acts: a receiver pauses for ever, without a PFC "
+                   "watchdog and with one; live only")
     p.add_argument("--virtual", action="store_true", help="virtual wires, even as root")
     p.add_argument("--no-setup", action="store_true", help="the machine and build/ are ready")
     p.add_argument("--build", metavar="DIR", default=os.path.join(ROOT, "build"),
@@ -35,6 +39,8 @@ def options():
     args = p.parse_args()
     if args.seconds is not None and not 1 <= args.seconds <= 3600:
         p.error("--seconds is from 1 to 3600")
+    if args.storm and (args.seconds or args.virtual or 3 in (args.act or [])):
+        p.error("--storm has acts 1 and 2, of a fixed length, on live ports")
     return args
 
 
@@ -60,6 +66,17 @@ def player(args, screen):
     return Play(Programs(args.build), screen, sample, args.keep_logs)
 
 
+def storm_player(args, screen):
+    why = why_not_live()
+    if why:
+        raise Failed(f"--storm runs on live ports only, and {why}; conf/lab has scenarios of "
+                     "storms for weir-lab")
+    for name in sweep():
+        screen.say(f"removed {name}, left behind by a run that was killed")
+    return StormPlay(Programs(args.build), screen, os.path.join(ROOT, "conf/storm.yaml"),
+                     args.keep_logs)
+
+
 STOPPERS = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
 
 
@@ -77,8 +94,12 @@ def main():
     try:
         if args.keep_logs:
             os.makedirs(args.keep_logs, exist_ok=True)
-        play = player(args, screen)
-        acts = [play.act(n, args.seconds) for n in args.act or sorted(ACTS)]
+        if args.storm:
+            play = storm_player(args, screen)
+            acts = [play.act(n) for n in args.act or sorted(TITLES)]
+        else:
+            play = player(args, screen)
+            acts = [play.act(n, args.seconds) for n in args.act or sorted(ACTS)]
         ok = report(screen, acts)
         if args.json:
             with open(args.json, "w") as f:

@@ -338,6 +338,27 @@ void bench_pause(struct bench *b, unsigned from, uint8_t enable, uint16_t quanta
 	bench_send_raw(b, from, frame, sizeof(frame));
 }
 
+static void storm_goes_on(void *arg, uint64_t now_ns)
+{
+	struct bench_host *h = arg;
+
+	bench_pause(h->bench, (unsigned)(h - h->bench->host), h->storm_enable, h->storm_quanta);
+	vtimer_set(&h->storm, now_ns + h->storm_every_ns);
+}
+
+void bench_storm(struct bench *b, unsigned from, uint8_t enable, uint16_t quanta,
+		 uint64_t every_ns)
+{
+	struct bench_host *h = &b->host[from];
+
+	h->storm_enable = enable;
+	h->storm_quanta = quanta;
+	h->storm_every_ns = every_ns;
+	vtimer_cancel(&h->storm);
+	if (every_ns != 0)
+		storm_goes_on(h, b->clock.now_ns);
+}
+
 // ---- the bench
 
 static uint64_t switch_step(void *arg, uint64_t now_ns)
@@ -371,6 +392,7 @@ static void open_host(struct bench *b, unsigned i, uint64_t speed_bps, uint64_t 
 	assert_int_equal(wire_create(&b->clock, &wc, &h->wire), 0);
 	h->end = wire_end(h->wire, 1);
 	actor_init(&h->actor, &b->clock, host_step, h);
+	vtimer_init(&h->storm, &b->clock, storm_goes_on, h);
 	wire_end_attach(wire_end(h->wire, 0), &b->actor);
 	wire_end_attach(h->end, &h->actor);
 }
@@ -403,6 +425,12 @@ static void open_ports(struct bench *b, const struct config *c, const struct ben
 	}
 }
 
+static void adjust(struct bench *b)
+{
+	if (b->adjust != NULL)
+		b->adjust(b->policy, b->adjust_arg);
+}
+
 struct bench *bench_open_with(const char *yaml, const struct bench_opts *o)
 {
 	struct bench *b = calloc(1, sizeof(*b));
@@ -413,6 +441,8 @@ struct bench *bench_open_with(const char *yaml, const struct bench_opts *o)
 	assert_non_null(b);
 	b->pool_frames = rte_mempool_avail_count(pool);
 	b->delay_ns = o->delay_ns;
+	b->adjust = o->adjust;
+	b->adjust_arg = o->adjust_arg;
 	vclock_init(&b->clock);
 	assert_int_equal(vclock_run_until(&b->clock, START_NS), 0);
 	actor_init(&b->actor, &b->clock, switch_step, b);
@@ -422,6 +452,7 @@ struct bench *bench_open_with(const char *yaml, const struct bench_opts *o)
 	for (unsigned i = 0; i < b->n_ports; i++)
 		facts[i] = ports[i].facts;
 	b->policy = compile(c, facts);
+	adjust(b);
 	config_destroy(c);
 	// A test that failed leaves its switch behind; the next one must not share its names.
 	snprintf(b->policy->name, sizeof(b->policy->name), "lab%u", n_opened++);
@@ -458,9 +489,32 @@ static void check_balance(const struct bench *b)
 			 x.transmitted + x.consumed + x.dropped + x.queued);
 }
 
+static uint64_t held_of(const struct bench *b, unsigned in_port, unsigned pg)
+{
+	uint64_t cells = 0;
+
+	for (unsigned port = 0; port < b->n_ports; port++)
+		for (unsigned q = 0; q < N_QUEUES; q++)
+			cells += switch_held_cells(b->sw, port, q, in_port, pg);
+	return cells;
+}
+
+void bench_check_held(const struct bench *b)
+{
+	for (unsigned port = 0; port < b->n_ports; port++)
+		for (unsigned pg = 0; pg < N_PGS; pg++) {
+			uint64_t used = pg_used(switch_pg_state(b->sw, port, pg));
+
+			if (held_of(b, port, pg) != used)
+				fail_msg("queues hold %lu cells of group %u of port %u, charged"
+					 " are %lu", held_of(b, port, pg), pg, port + 1, used);
+		}
+}
+
 void bench_close(struct bench *b)
 {
 	check_balance(b);
+	bench_check_held(b);
 	switch_destroy(b->sw);
 	for (unsigned i = 0; i < b->n_ports; i++)
 		close_host(&b->host[i]);
@@ -480,6 +534,8 @@ void bench_control(struct bench *b)
 	b->n_events += switch_control_step(b->sw, b->clock.now_ns, b->events + b->n_events,
 					   (unsigned)(sizeof(b->events) / sizeof(b->events[0])) -
 						   b->n_events);
+	if (!switch_requests_done(b->sw))
+		actor_poke(&b->actor);
 }
 
 void bench_publish(struct bench *b, const char *yaml)
@@ -492,6 +548,7 @@ void bench_publish(struct bench *b, const char *yaml)
 	for (unsigned i = 0; i < b->n_ports; i++)
 		facts[i] = switch_port(b->sw, i)->facts;
 	b->policy = compile(c, facts);
+	adjust(b);
 	config_destroy(c);
 	switch_publish(b->sw, b->policy, &old, &token);
 	actor_poke(&b->actor);

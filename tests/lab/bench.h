@@ -62,6 +62,11 @@ struct bench_host {
 	void *source_arg;
 	struct bench_frame pending;
 	bool has_pending;
+	// a storm: the same PFC frame again and again
+	struct vtimer storm;
+	uint64_t storm_every_ns;
+	uint8_t storm_enable;
+	uint16_t storm_quanta;
 };
 
 struct bench {
@@ -74,6 +79,8 @@ struct bench {
 	unsigned pool_frames; // free when the bench was opened
 	void (*after_step)(struct bench *b); // each time the workers have stepped; may be NULL
 	void *after_step_arg;
+	void (*adjust)(struct policy *p, void *arg); // as in bench_opts
+	void *adjust_arg;
 	struct bench_host host[BENCH_MAX_PORTS];
 	struct event events[4096];
 	unsigned n_events;
@@ -95,14 +102,20 @@ struct bench_opts {
 	// Not 0: ports pretend to have a receive ring of so many frames, whose depth can be read.
 	// They then have skid and a guard, as a port of a software driver has.
 	uint32_t rx_ring;
+	// What no policy file says is set here, in each policy before it runs; may be NULL.
+	void (*adjust)(struct policy *p, void *arg);
+	void *adjust_arg;
 	bool polled; // the wires do not tell the worker which port something happened to
 };
 struct bench *bench_open_with(const char *yaml, const struct bench_opts *o);
-// Asserts conservation, and that the pool is full again. Frames still queued are flushed first.
+// Asserts conservation, bench_check_held, and that the pool is full again. Frames still queued are
+// flushed first.
 void bench_close(struct bench *b);
+// Asserts that each priority group is charged with what the queues hold of it, to the cell.
+void bench_check_held(const struct bench *b);
 
 void bench_run(struct bench *b, uint64_t for_ns);
-void bench_control(struct bench *b); // one step of the control thread
+void bench_control(struct bench *b); // one step of the control thread; what it asks for is done next
 // Replaces the policy by a new snapshot.
 void bench_publish(struct bench *b, const char *yaml);
 
@@ -115,6 +128,10 @@ void bench_send_raw(struct bench *b, unsigned from, const void *data, uint16_t l
 void bench_inject(struct bench *b, unsigned from, const struct bench_frame *f, unsigned n);
 // A PFC frame from the host.
 void bench_pause(struct bench *b, unsigned from, uint8_t enable, uint16_t quanta);
+
+// The same now and every so often, until it is called with every_ns 0.
+void bench_storm(struct bench *b, unsigned from, uint8_t enable, uint16_t quanta,
+		 uint64_t every_ns);
 
 void bench_tx(struct bench *b, unsigned port, int queue, bool on); // acknowledged on return
 

@@ -3,6 +3,10 @@
 
 #include "dataplane/qos/shaper.h"
 
+// Every queue for every group: too much to be read after each step. Between several workers some
+// is on its way; they are looked at in the end.
+enum { STEPS_PER_HELD_CHECK = 16 };
+
 static void check_pool(struct schedule *s, enum pool_id pool, uint64_t groups)
 {
 	struct pool_use u = switch_pool(s->b->sw, pool);
@@ -134,4 +138,6 @@ void schedule_after_step(struct bench *b)
 	check_pool(s, POOL_INGRESS, shared);
 	check_pool(s, POOL_HEADROOM, headroom);
 	check_pool(s, POOL_EGRESS_LOSSY, 0);
+	if (s->steps++ % STEPS_PER_HELD_CHECK == 0 && switch_n_workers(b->sw) == 1)
+		bench_check_held(b);
 }

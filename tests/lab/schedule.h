@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// A random schedule while it runs (test_random.c), and what must hold after each step of the
+// A random schedule while it runs (test_random.c, test_storms.c), and what must hold after each step of the
 // workers: accounts that agree, pools and headroom within their sizes, pauses that neither lapse
 // nor stay, and no lossless frame lost where that was promised. Exact, because everything runs in
 // one thread on the virtual clock. Fails the test by cmocka's assertions.
@@ -24,9 +24,14 @@ struct schedule {
 	struct bench *b;
 	struct schedule_totals *totals;
 	uint64_t control_ns; // control's clock runs ahead, so that it polls links each time
+	uint64_t steps;
+	const char *yaml; // of the policy that runs
+	unsigned pace_ns; // time that passes at once, at most; ten times as much now and then
+	void (*on_event)(struct schedule *s, const struct event *e); // may be NULL
 	bool silent; // sources stop
 	bool held;
 	bool quiet[SCHEDULE_PORTS]; // this host sends nothing for a while
+	uint32_t may_send[SCHEDULE_PORTS]; // frames, before somebody allows more; UINT32_MAX: any
 	uint8_t exempt[SCHEDULE_PORTS]; // groups whose overrun would be legal
 	// as after the step before
 	uint64_t lost[SCHEDULE_PORTS][N_CLASSES];

@@ -209,6 +209,22 @@ def t_all_mistakes_are_told_and_nothing_changes(sw, file):
             (False, ["/nonexistent.yaml: cannot open: No such file or directory"]), "JSON")
 
 
+def t_a_bad_watchdog_is_refused_and_the_old_one_stays(sw, file):
+    def watchdog(text):
+        return f"    watchdog: {text}\n"
+
+    want("keys changed" in file.reload(more=watchdog("{detect: 200ms, action: alert}")), "added")
+    before = show("config")
+    for key, value, why in (
+            ("detect", "40ms", "40ms is below the minimum 100ms"),
+            ("detect", "400a", '"400a": expected a time such as 10us (ns us ms s)'),
+            ("action", "invalid", '"invalid": expected one of drop, forward, alert')):
+        want_eq(file.refused(more=watchdog(f"{{{key}: {value}}}")),
+                [f"{file.path}:12:24: profiles.default.watchdog.{key}: {why}"], value)
+    want_eq(show("config"), before, "what runs")
+    file.reload()
+
+
 def t_restart_only_keys_are_refused_by_name(sw, file):
     before = show("config")
     lines = file.refused(workers="2", buffer="5MB", device="x[1-2]")

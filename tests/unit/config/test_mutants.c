@@ -74,6 +74,10 @@ static const char *const tokens[] = {
 	"auto",
 	"oversubscription: 100",
 	"min: 100%",
+	"watchdog: off",
+	"limit: {count: 256, window: 86400s}",
+	"guard: {group: g}",
+	"{dscp: 18, to_class: 3, to_dscp: 26}",
 };
 
 static size_t insert(char *text, size_t len, size_t at, const char *what, size_t n)
@@ -160,24 +164,32 @@ static bool try(const char *text, size_t len)
 	return err == 0;
 }
 
-static void damaged_policies_are_loaded_or_refused(void **state)
+static size_t sample(const char *name, char text[MAX_TEXT])
 {
-	char sample[MAX_TEXT], text[MAX_TEXT], path[4096];
-	uint64_t seed = 0x9e3779b97f4a7c15ull;
-	unsigned good = 0;
-	size_t sample_len;
+	char path[4096];
+	size_t len;
 	FILE *f;
 
-	(void)state;
-	snprintf(path, sizeof(path), "%s/conf/roce.yaml", root);
+	snprintf(path, sizeof(path), "%s/conf/%s.yaml", root, name);
 	f = fopen(path, "r");
 	assert_non_null(f);
-	sample_len = fread(sample, 1, sizeof(sample), f);
+	len = fread(text, 1, MAX_TEXT, f);
 	fclose(f);
-	for (unsigned i = 0; i < n_mutants; i++) {
-		size_t len = sample_len;
+	return len;
+}
 
-		memcpy(text, sample, len);
+static void damaged_policies_are_loaded_or_refused(void **state)
+{
+	char samples[2][MAX_TEXT], text[MAX_TEXT];
+	size_t sample_len[2] = {sample("roce", samples[0]), sample("guard", samples[1])};
+	uint64_t seed = 0x9e3779b97f4a7c15ull;
+	unsigned good = 0;
+
+	(void)state;
+	for (unsigned i = 0; i < n_mutants; i++) {
+		size_t len = sample_len[i % 2];
+
+		memcpy(text, samples[i % 2], len);
 		for (uint64_t n = 1 + next(&seed) % 6; n > 0; n--)
 			len = mutate(text, len, &seed);
 		good += try(text, len);

@@ -73,13 +73,37 @@ static const char base[] =
 	"      5: {schedule: {dwrr: 9}}\n";
 
 // Routing, which goes beside bridging but not on the same port.
-static const char router[] =
-	"switch: {ecmp: {hash: 5tuple, seed: 1}}\n"
+static const char router[] = "switch: {ecmp: {hash: 5tuple, seed: 1}}\n"
+			     "ports:\n"
+			     "  - {name: r1, device: \"xdp:r1\", speed: 1G, ip: [10.0.1.1/24]}\n"
+			     "  - {name: r2, device: \"xdp:r2\", speed: 1G, ip: 10.0.2.1/24}\n"
+			     "routes: [{to: 10.9.0.0/16, via: 10.0.1.2}]\n"
+			     "neighbours: [{ip: 10.0.2.7, mac: \"02:00:00:00:00:07\", port: r2}]\n";
+
+// Watchdog and guard, of a port over those of its profile.
+static const char guarded[] =
 	"ports:\n"
-	"  - {name: r1, device: \"xdp:r1\", speed: 1G, ip: [10.0.1.1/24]}\n"
-	"  - {name: r2, device: \"xdp:r2\", speed: 1G, ip: 10.0.2.1/24}\n"
-	"routes: [{to: 10.9.0.0/16, via: 10.0.1.2}]\n"
-	"neighbours: [{ip: 10.0.2.7, mac: \"02:00:00:00:00:07\", port: r2}]\n";
+	"  - {name: g1, device: \"xdp:g1\", speed: 1G, profile: q}\n"
+	"  - name: g2\n"
+	"    device: \"xdp:g2\"\n"
+	"    speed: 1G\n"
+	"    profile: q\n"
+	"    watchdog: {mode: xoff, action: alert, detect: 101ms, restore: 102ms,\n"
+	"               limit: {count: 29, window: 21s, then: port_down}}\n"
+	"    guard: {group: ups, remap: [{dscp: 26, to_class: 2, to_dscp: 18}]}\n"
+	"profiles:\n"
+	"  q:\n"
+	"    pfc: {warning: {in: 900, out: 800}}\n"
+	"    watchdog: {action: forward, detect: 103ms, restore: 104ms,\n"
+	"               limit: {count: 28, window: 22s, then: pfc_off}}\n"
+	"    guard: {group: others, remap: [{dscp: 27, to_class: 1, to_dscp: 8}]}\n"
+	"    classes: {3: {lossless: on}}\n"
+	"  r: {watchdog: off, classes: {3: {lossless: on}}}\n";
+
+#define WP "ports[1].watchdog."
+#define WQ "profiles.q.watchdog."
+#define GP "ports[1].guard."
+#define GQ "profiles.q.guard."
 
 #define IN3 "ports[0].classes.3.ingress."
 #define HR4 "ports[0].classes.4.ingress.headroom."
@@ -194,6 +218,37 @@ static const struct change changes[] = {
 	{"ip: 10.0.2.7", "ip: 10.0.2.8", " neighbours[0].ip", NULL},
 	{"00:00:07\"", "00:00:08\"", " neighbours[0].mac", NULL},
 	{"\", port: r2}", "\"}", " neighbours[0].port", NULL},
+	{"name: g1,", "name: g1, watchdog: on,", " ports[0].watchdog", NULL},
+	{"name: g1,", "name: g1, watchdog: off,", " ports[0].watchdog", NULL},
+	{"mode: xoff", "mode: progress", " " WP "mode", NULL},
+	{"action: alert", "action: drop", " " WP "action", NULL},
+	{"detect: 101ms", "detect: 111ms", " " WP "detect", NULL},
+	{"restore: 102ms", "restore: 112ms", " " WP "restore", NULL},
+	{"count: 29", "count: 19", " " WP "limit.count", NULL},
+	{"window: 21s", "window: 31s", " " WP "limit.window", NULL},
+	{"then: port_down", "then: pfc_off", " " WP "limit.then", NULL},
+	{"name: g1,", "name: g1, guard: off,", " ports[0].guard", NULL},
+	{"group: ups", "group: downs", " " GP "group", NULL},
+	{"dscp: 26, to", "dscp: 28, to", " " GP "remap[0].dscp", NULL},
+	{"to_class: 2, to_dscp: 18", "to_class: 0, to_dscp: 0",
+	 " " GP "remap[0].to_class " GP "remap[0].to_dscp", NULL},
+	{"to_dscp: 18}", "to_dscp: 18}, {dscp: 28, to_class: 2, to_dscp: 18}", " " GP "remap",
+	 NULL},
+	{"in: 900", "in: 901", " profiles.q.pfc.warning.in", NULL},
+	{"out: 800", "out: 0", " profiles.q.pfc.warning.out", NULL},
+	{"watchdog: {action: forward,", "watchdog: {mode: xoff, action: forward,", " " WQ "mode",
+	 NULL},
+	{"action: forward", "action: drop", " " WQ "action", NULL},
+	{"detect: 103ms", "detect: 113ms", " " WQ "detect", NULL},
+	{"restore: 104ms", "restore: 114ms", " " WQ "restore", NULL},
+	{"count: 28", "count: 18", " " WQ "limit.count", NULL},
+	{"window: 22s", "window: 32s", " " WQ "limit.window", NULL},
+	{"then: pfc_off", "then: port_down", " " WQ "limit.then", NULL},
+	{"r: {watchdog: off,", "r: {watchdog: on,", " profiles.r.watchdog", NULL},
+	{"group: others", "group: more", " " GQ "group", NULL},
+	{"dscp: 27, to", "dscp: 29, to", " " GQ "remap[0].dscp", NULL},
+	{"to_class: 1, to_dscp: 8", "to_class: 0, to_dscp: 0",
+	 " " GQ "remap[0].to_class " GQ "remap[0].to_dscp", NULL},
 };
 
 enum { N_CHANGES = sizeof(changes) / sizeof(changes[0]), TEXT_LEN = 8192 };
@@ -214,7 +269,12 @@ static struct config *parsed(const char *text)
 // The text that a change is made in.
 static const char *base_of(const char *old)
 {
-	return strstr(base, old) != NULL ? base : router;
+	const char *const all[] = {base, router, guarded};
+
+	for (unsigned i = 0; i < 2; i++)
+		if (strstr(all[i], old) != NULL)
+			return all[i];
+	return guarded;
 }
 
 static struct config *edited(const char *old, const char *new)
@@ -299,7 +359,7 @@ static void generalise(const char *key, size_t len, char *out)
 			out[n++] = key[i];
 	}
 	out[n] = '\0';
-	if (strncmp(out, "profiles.q", 10) == 0)
+	if (strncmp(out, "profiles.q", 10) == 0 || strncmp(out, "profiles.r", 10) == 0)
 		memmove(out + 8, out + 10, strlen(out + 10) + 1);
 }
 
@@ -355,14 +415,17 @@ static void ports_stay_the_same_in_the_same_order(void **state)
 	static const struct {
 		const char *name, *device, *lines[3];
 	} rows[] = {
-		{"\"p[2-3]\"", "\"xdp:e[1-2]\"",
+		{"\"p[2-3]\"",
+		 "\"xdp:e[1-2]\"",
 		 {"t:8:11: ports[0].name: p2 is port 1 here and port 2 of the running switch: the "
 		  "order of ports changes only by a restart",
 		  "t:8:11: ports[0].name: changes only by a restart"}},
-		{"\"p[1-3]\"", "\"xdp:e[1-3]\"",
+		{"\"p[1-3]\"",
+		 "\"xdp:e[1-3]\"",
 		 {"t:8:3: ports: 2 ports run and 3 are given: ports come and go only by a "
 		  "restart"}},
-		{"\"p[1-2]\"", "\"xdp:e[2-3]\"",
+		{"\"p[1-2]\"",
+		 "\"xdp:e[2-3]\"",
 		 {"t:9:13: ports[0].device: changes only by a restart"}},
 	};
 	struct config *running = parsed(base);
@@ -376,8 +439,8 @@ static void ports_stay_the_same_in_the_same_order(void **state)
 		unsigned n = 0;
 
 		snprintf(text, sizeof(text), "%.*s  - name: %s\n    device: %s\n%s",
-			 (int)(strstr(base, "  - name") - base), base, rows[i].name,
-			 rows[i].device, rest);
+			 (int)(strstr(base, "  - name") - base), base, rows[i].name, rows[i].device,
+			 rest);
 		next = parsed(text);
 		assert_int_equal(config_check_reload(running, next, &d), -EINVAL);
 		for (; n < d.n && rows[i].lines[n] != NULL; n++)

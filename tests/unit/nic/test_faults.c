@@ -12,6 +12,7 @@
 #include "dataplane/packet/parse.h"
 #include "dataplane/packet/wire.h"
 #include "drivers/nic/guard.h"
+#include "drivers/nic/storm.h"
 #include "drivers/nic/requester.h"
 #include "drivers/nic/responder.h"
 #include "drivers/nic/rxbuf.h"
@@ -157,6 +158,91 @@ static void guard_of_no_limit_allows_all(void **state)
 	(void)state;
 	for (unsigned i = 0; i < 1000; i++)
 		assert_true(guard_allows(&g, 0, 40000000000, &f, i * 100000));
+}
+
+// ---- storms
+
+// What a storm says up to a time, one frame a word: 'P' or 'X' and when; looked at each nanosecond
+// but in the gap, as a NIC without room is.
+static const char *said(const struct storm_params *p, uint64_t until_ns, uint64_t gap_from,
+			uint64_t gap_to)
+{
+	static char text[400];
+	char *end = text;
+	struct storm s;
+
+	*text = '\0';
+	storm_start(&s, p);
+	for (uint64_t t = 0; t < until_ns; t++) {
+		struct pfc_times f;
+
+		if ((t >= gap_from && t < gap_to) || !storm_due(&s, t, &f))
+			continue;
+		assert_int_equal(f.enable, p->classes);
+		assert_int_equal(f.quanta[5], 0);
+		end += sprintf(end, "%c%u ", f.quanta[3] != 0 ? 'P' : 'X', (unsigned)t);
+		storm_sent(&s, t);
+	}
+	return text;
+}
+
+static void storms_pause_at_exact_instants(void **state)
+{
+	static const struct {
+		struct storm_params p;
+		uint64_t gap_from, gap_to;
+		const char *want;
+	} rows[] = {
+		{{8, 9, 100, 20, 50, 0, 0, false}, 0, 0, "P100 P120 P140 X150 "},
+		{{8, 9, 100, 20, 50, 0, 0, true}, 0, 0, "P100 P120 P140 "},
+		{{8, 0, 100, 20, 50, 0, 0, false}, 0, 0, "X100 X120 X140 X150 "},
+		// Bursts of 30 in each 100.
+		{{8, 9, 100, 20, 230, 30, 100, false}, 0, 0,
+		 "P100 P120 X130 P200 P220 X230 P300 P320 X330 "},
+		{{8, 9, 100, 20, 230, 30, 100, true}, 0, 0, "P100 P120 P200 P220 P300 P320 "},
+		{{8, 0, 100, 20, 130, 30, 100, false}, 0, 0,
+		 "X100 X120 X130 X200 X220 X230 "},
+		// The end cuts a burst short, or falls between two.
+		{{8, 9, 100, 20, 110, 30, 100, false}, 0, 0, "P100 P120 X130 P200 X210 "},
+		{{8, 9, 100, 20, 170, 30, 100, false}, 0, 0, "P100 P120 X130 P200 P220 X230 "},
+		{{8, 9, 100, 20, 200, 30, 100, false}, 0, 0, "P100 P120 X130 P200 P220 X230 "},
+		// What was missed is not made up for, but an XON is said before the next burst.
+		{{8, 9, 100, 20, 330, 30, 100, false}, 110, 222, "P100 X222 P223 X230 "
+								 "P300 P320 X330 P400 P420 X430 "},
+		{{8, 9, 100, 20, 230, 30, 100, false}, 125, 290, "P100 P120 X290 P300 P320 X330 "},
+	};
+
+	(void)state;
+	for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++)
+		assert_string_equal(said(&rows[i].p, 600, rows[i].gap_from, rows[i].gap_to),
+				    rows[i].want);
+}
+
+static void a_storm_that_is_stopped_takes_its_pause_back_once(void **state)
+{
+	static const struct {
+		uint64_t stop_ns;
+		bool xon;
+	} rows[] = {{115, true}, {150, false}, {210, true}, {235, false}};
+	const struct storm_params p = {8, 9, 100, 20, UINT64_MAX, 30, 100, false};
+
+	(void)state;
+	for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
+		struct pfc_times f;
+		struct storm s;
+
+		storm_start(&s, &p);
+		for (uint64_t t = 0; t < rows[i].stop_ns; t++)
+			if (storm_due(&s, t, &f))
+				storm_sent(&s, t);
+		storm_stop(&s, rows[i].stop_ns);
+		assert_int_equal(storm_due(&s, rows[i].stop_ns, &f), rows[i].xon);
+		if (rows[i].xon) {
+			assert_int_equal(f.quanta[3], 0);
+			storm_sent(&s, rows[i].stop_ns);
+		}
+		assert_true(s.next_ns == UINT64_MAX);
+	}
 }
 
 // ---- starting over
@@ -404,6 +490,8 @@ int main(void)
 		cmocka_unit_test(guard_trips_after_pauses_without_a_break),
 		cmocka_unit_test(guard_forgives_breaks),
 		cmocka_unit_test(guard_of_no_limit_allows_all),
+		cmocka_unit_test(storms_pause_at_exact_instants),
+		cmocka_unit_test(a_storm_that_is_stopped_takes_its_pause_back_once),
 		cmocka_unit_test(nak_throws_its_message_back_to_the_first_packet),
 		cmocka_unit_test(timer_throws_the_message_back_too),
 		cmocka_unit_test(fence_waits_for_the_message_before),

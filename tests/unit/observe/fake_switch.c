@@ -42,8 +42,18 @@ struct weir_switch *fake_switch_create(void)
 			p->ports[i].classify.class_to_queue[c] = c;
 			p->ports[i].classify.class_to_pg[c] = c;
 		}
+		p->ports[i].watchdog = (struct watchdog_params){
+			.classes = 1 << 3, .mode = WATCHDOG_PROGRESS, .action = WATCHDOG_FORWARD,
+			.then = WATCHDOG_PORT_DOWN, .detect_ns = 100000000,
+			.restore_ns = 200000000, .limit_count = 30, .limit_window_ns = 20000000000};
+		sw->port[i].status[3] = WATCHDOG_OPERATIONAL;
 		sw->sp[i] = (struct switch_port){.ops = &ops, .drv = &sw->port[i]};
 	}
+	strcpy(sw->guard_group[0], "up");
+	p->guard_groups = sw->guard_group;
+	p->n_guard_groups = 1;
+	p->ports[0].guard = (struct guard_params){
+		.group = 1, .n_rules = 1, .rules = {{.dscp = 26, .to_class = 4, .to_dscp = 34}}};
 	return sw;
 }
 
@@ -162,6 +172,38 @@ void switch_fdb_walk(struct weir_switch *sw, uint64_t now_ns,
 uint64_t switch_events_lost(const struct weir_switch *sw)
 {
 	return sw->events_lost;
+}
+
+const struct watchdog_class *switch_watchdog(const struct weir_switch *sw, unsigned port,
+					     unsigned cls)
+{
+	return &sw->port[port].watchdog[cls];
+}
+
+enum watchdog_status switch_watchdog_status(const struct weir_switch *sw, unsigned port,
+					    unsigned cls)
+{
+	return sw->port[port].status[cls];
+}
+
+bool switch_watchdog_drops_all(const struct weir_switch *sw)
+{
+	return sw->drops_all;
+}
+
+uint64_t switch_guard_remapped(const struct weir_switch *sw, unsigned port, unsigned rule)
+{
+	return sw->port[port].remapped[rule];
+}
+
+struct pause_cause switch_pause_cause(const struct weir_switch *sw, unsigned port, unsigned pg)
+{
+	return sw->port[port].last[pg];
+}
+
+struct pause_cause switch_cause_now(const struct weir_switch *sw, unsigned port, unsigned pg)
+{
+	return sw->port[port].now[pg];
 }
 
 // As in dataplane/switch.c.

@@ -18,6 +18,10 @@ struct fake_port {
 	struct pfc_rx_state pfc_rx;
 	struct pfc_tx_state pfc_tx;
 	struct port_drv_stats drv;
+	struct watchdog_class watchdog[N_CLASSES];
+	enum watchdog_status status[N_CLASSES];
+	struct pause_cause last[N_PGS], now[N_PGS]; // causes
+	uint64_t remapped[GUARD_MAX_RULES];
 };
 
 struct weir_switch {
@@ -27,8 +31,10 @@ struct weir_switch {
 	struct worker_counters worker[FAKE_WORKERS];
 	struct balance balance;
 	uint64_t events_lost;
+	bool drops_all;
+	char guard_group[1][POLICY_NAME_LEN]; // "up"
 };
 
-// Ports p1 and p2 in a switch sw1; class 3 is lossless. To be freed with fake_switch_destroy.
+// Ports p1 and p2 in a switch sw1; class 3 is lossless and watched; p1 has a guard rule. To be freed with fake_switch_destroy.
 struct weir_switch *fake_switch_create(void);
 void fake_switch_destroy(struct weir_switch *sw);

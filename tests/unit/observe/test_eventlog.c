@@ -13,6 +13,7 @@
 
 #include "control/daemon/eventlog.h"
 #include "dataplane/drop.h"
+#include "dataplane/qos/cause.h"
 
 enum { SECOND = 1000000000, TEXT_LEN = 65536 };
 
@@ -94,6 +95,69 @@ static void a_line_says_port_class_and_details(void **state)
 	assert_non_null(strstr(text(b), "port=p1 class=3 shared_bytes=1024\n"));
 }
 
+static void xoff_says_what_held_the_buffer(void **state)
+{
+	struct bench *b = *state;
+	const struct pause_cause queue = {.kind = CAUSE_QUEUE, .out_port = 1, .queue = 3, .cls = 4,
+					  .paused = true, .held_cells = 1000};
+	const struct pause_cause ring = {.kind = CAUSE_RX_RING}, far = {.kind = CAUSE_QUEUE,
+									 .out_port = 99};
+	struct event e = {.type = EVENT_XOFF, .port = 0, .cls = 3, .a = 4};
+
+	e.b = cause_pack(&queue);
+	eventlog_add(b->log, &e, SECOND);
+	assert_non_null(strstr(text(b), "port=p1 class=3 shared_bytes=1024 cause_port=p2 "
+					"cause_class=4 held_bytes=256000 cause_paused=true\n"));
+	e.b = cause_pack(&ring);
+	eventlog_add(b->log, &e, SECOND);
+	assert_non_null(strstr(text(b), "shared_bytes=1024\n"));
+	e.b = cause_pack(&far);
+	eventlog_add(b->log, &e, SECOND); // of a port that is none: no crash, no name
+	assert_int_equal(n_lines(b), 3);
+}
+
+static void storms_are_told_with_action_and_times(void **state)
+{
+	static const struct {
+		struct event e;
+		const char *text;
+	} rows[] = {
+		{{.type = EVENT_STORM, .port = 1, .cls = 3, .a = WATCHDOG_DROP, .b = 100250999},
+		 " alarm pfc-storm: the watchdog found a PFC storm; the class is in recovery "
+		 "port=p2 class=3 action=drop measured_us=100250\n"},
+		{{.type = EVENT_STORM, .port = 1, .cls = 3, .a = WATCHDOG_FORWARD, .b = 1000},
+		 "action=forward measured_us=1\n"},
+		{{.type = EVENT_STORM, .port = 1, .cls = 3, .a = WATCHDOG_ALERT, .b = 1000},
+		 "action=alert measured_us=1\n"},
+		{{.type = EVENT_STORM, .port = 1, .cls = 3, .a = 77, .b = 1000}, "action=? "},
+		{{.type = EVENT_STORM_OVER, .port = 1, .cls = 3, .b = 2000000},
+		 " info pfc-storm-over: the storm is over; the class obeys and sends PFC again "
+		 "port=p2 class=3 storm_us=2000\n"},
+		{{.type = EVENT_STORM_LIMIT, .port = 0, .cls = 5, .a = WATCHDOG_PORT_DOWN, .b = 30},
+		 "port=p1 class=5 then=port-down storms=30\n"},
+		{{.type = EVENT_STORM_LIMIT, .port = 0, .cls = 5, .a = WATCHDOG_PFC_OFF, .b = 3},
+		 "then=pfc-off storms=3\n"},
+		{{.type = EVENT_STORM_RECOVERED, .port = 0, .cls = 5},
+		 " info pfc-recovered: an operator ended a storm or an escalation port=p1 "
+		 "class=5\n"},
+		{{.type = EVENT_DROP_ALL, .port = 0xff, .cls = 0xff, .a = 1},
+		 "turned drop-all on or off drop_all=on\n"},
+		{{.type = EVENT_DROP_ALL, .port = 0xff, .cls = 0xff, .a = 0}, "drop_all=off\n"},
+		{{.type = EVENT_PFC_RATE_UP, .port = 0, .cls = 3, .a = 0, .b = 1200},
+		 " warning pfc-rate-high: PFC frames per second rose above the warning threshold "
+		 "port=p1 class=3 direction=in frames_per_s=1200\n"},
+		{{.type = EVENT_PFC_RATE_DOWN, .port = 0, .cls = 3, .a = 1, .b = 700},
+		 "port=p1 class=3 direction=out frames_per_s=700\n"},
+	};
+	struct bench *b = *state;
+
+	for (unsigned i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
+		eventlog_add(b->log, &rows[i].e, (i + 1ull) * SECOND);
+		if (strstr(text(b), rows[i].text) == NULL)
+			fail_msg("\"%s\" is not in\n%s", rows[i].text, text(b));
+	}
+}
+
 static void a_flood_of_one_type_is_counted_and_told_after_the_second(void **state)
 {
 	struct bench *b = *state;
@@ -169,6 +233,8 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test_setup_teardown(a_line_says_port_class_and_details, begin, end),
+		cmocka_unit_test_setup_teardown(xoff_says_what_held_the_buffer, begin, end),
+		cmocka_unit_test_setup_teardown(storms_are_told_with_action_and_times, begin, end),
 		cmocka_unit_test_setup_teardown(
 			a_flood_of_one_type_is_counted_and_told_after_the_second, begin, end),
 		cmocka_unit_test_setup_teardown(the_last_thousand_are_kept_written_or_not, begin,

@@ -101,6 +101,7 @@ static void every_key_shown_has_a_row_and_every_row_is_shown(void **state)
 
 	ctr_add(&b->sw->port[0].drops[3][DROP_WRED].packets, 1);
 	ctr_add(&b->sw->port[0].queue[3].residence[0], 1);
+	b->sw->port[0].last[3] = (struct pause_cause){.t_ns = 1, .kind = CAUSE_QUEUE, .cls = 3};
 	for (unsigned i = 0; i < N_FACT_LISTS; i++) {
 		const struct fact_list *l = &fact_lists[i];
 		struct json_object *data = observe_show(b->o, l->what, OBSERVE_ALL_PORTS, SECOND);

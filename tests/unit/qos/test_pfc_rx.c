@@ -215,6 +215,130 @@ static void clear_ends_pauses_except_those_to_keep(void **state)
 	assert_int_equal(ctr_get(&s.stats[3].duration_ns), 9 * 512);
 }
 
+static void the_books_of_a_pause_have_total_longest_number_and_last_change(void **state)
+{
+	struct pfc_params p = params(SPEED);
+	struct pfc_rx_state s = {0};
+	const struct pfc_class_stats *st = &s.stats[3];
+
+	(void)state;
+	receive(&p, &s, one(3, 0), 50); // runs already
+	assert_int_equal(gauge_get(&st->last_change_ns), 0);
+	receive(&p, &s, one(3, 2), 1000); // until 2,024
+	assert_int_equal(gauge_get(&st->last_change_ns), 1000);
+	receive(&p, &s, one(3, 4), 1500); // until 3,548
+	assert_int_equal(gauge_get(&st->last_change_ns), 1000);
+	assert_int_equal(gauge_get(&st->longest_ns), 0); // finished ones only
+	pfc_rx_expire(&s, 9000); // seen late
+	assert_int_equal(gauge_get(&st->last_change_ns), 3548);
+	assert_int_equal(gauge_get(&st->longest_ns), 2548);
+	receive(&p, &s, one(3, 65535), 10000);
+	receive(&p, &s, one(3, 0), 12547);
+	assert_int_equal(gauge_get(&st->longest_ns), 2548);
+	assert_int_equal(gauge_get(&st->last_change_ns), 12547);
+	receive(&p, &s, one(3, 65535), 20000);
+	receive(&p, &s, one(3, 0), 22549);
+	assert_int_equal(gauge_get(&st->longest_ns), 2549);
+	assert_int_equal(ctr_get(&st->duration_ns), 2548 + 2547 + 2549);
+	assert_int_equal(ctr_get(&st->transitions), 3);
+}
+
+static void a_deaf_class_hears_and_does_not_pause(void **state)
+{
+	struct pfc_params p = params(SPEED);
+	struct pfc_rx_state s = {0};
+	const struct pfc_class_stats *st = &s.stats[3];
+
+	(void)state;
+	receive(&p, &s, (struct pfc_times){.enable = 0x28, .quanta = {[3] = 9, [5] = 9}}, 1000);
+	pfc_rx_deafen(&s, 0x08, 1600); // both until 5,608
+	assert_int_equal(s.paused, 0x20);
+	assert_int_equal(ctr_get(&st->duration_ns), 600);
+	assert_int_equal(gauge_get(&st->since_ns), 0);
+	assert_int_equal(gauge_get(&st->until_ns), 0);
+	assert_int_equal(gauge_get(&st->last_change_ns), 1600);
+	receive(&p, &s, one(3, 20), 2000);
+	receive(&p, &s, one(3, 0), 2100);
+	receive(&p, &s, one(3, 20), 2200);
+	assert_int_equal(s.paused, 0x20);
+	assert_int_equal(ctr_get(&st->frames), 4);
+	assert_int_equal(ctr_get(&st->transitions), 1);
+	assert_int_equal(ctr_get(&st->duration_ns), 600);
+	assert_int_equal(pfc_rx_next(&s), 5608); // of class 5
+	pfc_rx_deafen(&s, 0x08, 5608); // no news
+	assert_int_equal(s.paused, 0x20);
+}
+
+static void a_class_that_hears_again_obeys_what_is_left_of_the_last_pause(void **state)
+{
+	static const struct {
+		uint16_t quanta[2]; // of PAUSE at 1,000 and, deaf, at 2,000; 0xffff: none
+		uint64_t hears_ns, until_ns; // 0: runs
+	} rows[] = {
+		{{10, 0xffff}, 3000, 6120}, // the one that stood before
+		{{10, 0xffff}, 6119, 6120},
+		{{10, 0xffff}, 6120, 0}, // ran out meanwhile
+		{{10, 20}, 3000, 12240},
+		{{10, 1}, 2511, 2512}, // a shorter one is the last word too
+		{{10, 1}, 2512, 0},
+		{{10, 0}, 2001, 0}, // so is XON
+		{{0xffff, 20}, 3000, 12240},
+		{{0xffff, 0}, 3000, 0},
+		{{0xffff, 0xffff}, 3000, 0},
+	};
+	struct pfc_params p = params(SPEED);
+
+	(void)state;
+	for (size_t i = 0; i < ARRAY_SIZE(rows); i++) {
+		struct pfc_rx_state s = {0};
+		uint64_t before;
+
+		if (rows[i].quanta[0] != 0xffff)
+			receive(&p, &s, one(3, rows[i].quanta[0]), 1000);
+		pfc_rx_deafen(&s, 0x08, 1500);
+		if (rows[i].quanta[1] != 0xffff)
+			receive(&p, &s, one(3, rows[i].quanta[1]), 2000);
+		assert_row(i, s.paused, 0);
+		before = ctr_get(&s.stats[3].duration_ns);
+		pfc_rx_deafen(&s, 0, rows[i].hears_ns);
+		assert_row(i, s.paused, rows[i].until_ns != 0 ? 0x08 : 0);
+		assert_row(i, gauge_get(&s.stats[3].until_ns), rows[i].until_ns);
+		pfc_rx_expire(&s, 100000);
+		assert_row(i, s.paused, 0);
+		assert_row(i, ctr_get(&s.stats[3].duration_ns) - before,
+			   rows[i].until_ns != 0 ? rows[i].until_ns - rows[i].hears_ns : 0);
+	}
+}
+
+static void what_was_cleared_is_not_remembered(void **state)
+{
+	struct pfc_params p = params(SPEED);
+	struct pfc_rx_state s = {0};
+
+	(void)state;
+	receive(&p, &s, (struct pfc_times){.enable = 0x28, .quanta = {[3] = 99, [5] = 99}}, 100);
+	pfc_rx_deafen(&s, 0x28, 200);
+	pfc_rx_clear(&s, 0x20, 300); // the policy's word: class 3 obeys no longer
+	pfc_rx_deafen(&s, 0, 400);
+	assert_int_equal(s.paused, 0x20);
+	pfc_rx_clear(&s, 0, 500);
+	pfc_rx_deafen(&s, 0x20, 600);
+	pfc_rx_deafen(&s, 0, 700);
+	assert_int_equal(s.paused, 0);
+}
+
+static void a_pause_that_ran_out_unseen_ends_where_it_ran_out(void **state)
+{
+	struct pfc_params p = params(SPEED);
+	struct pfc_rx_state s = {0};
+
+	(void)state;
+	receive(&p, &s, one(3, 1), 1000); // until 1,512
+	pfc_rx_deafen(&s, 0x08, 90000);
+	assert_int_equal(ctr_get(&s.stats[3].duration_ns), 512);
+	assert_int_equal(gauge_get(&s.stats[3].last_change_ns), 1512);
+}
+
 // The sum of durations against a nanosecond-by-nanosecond count of what a queue would feel.
 static void durations_sum_exactly_over_random_frames(void **state)
 {
@@ -258,6 +382,11 @@ int main(void)
 		cmocka_unit_test(what_must_be_ignored_is_counted_as_what_it_is),
 		cmocka_unit_test(a_class_that_does_not_obey_counts_but_runs),
 		cmocka_unit_test(clear_ends_pauses_except_those_to_keep),
+		cmocka_unit_test(the_books_of_a_pause_have_total_longest_number_and_last_change),
+		cmocka_unit_test(a_deaf_class_hears_and_does_not_pause),
+		cmocka_unit_test(a_class_that_hears_again_obeys_what_is_left_of_the_last_pause),
+		cmocka_unit_test(what_was_cleared_is_not_remembered),
+		cmocka_unit_test(a_pause_that_ran_out_unseen_ends_where_it_ran_out),
 		cmocka_unit_test(durations_sum_exactly_over_random_frames),
 	};
 

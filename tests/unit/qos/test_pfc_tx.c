@@ -80,6 +80,8 @@ static void xon_is_time_zero_with_the_bit_set(void **state)
 	assert_int_equal(loop(&p, &s, 0, 701).enable, 0); // once
 	assert_int_equal(ctr_get(&s.stats[3].frames), 2);
 	assert_int_equal(ctr_get(&s.stats[3].duration_ns), 600);
+	assert_int_equal(gauge_get(&s.stats[3].longest_ns), 600);
+	assert_int_equal(gauge_get(&s.stats[3].last_change_ns), 700);
 	assert_int_equal(ctr_get(&s.stats[3].transitions), 1);
 }
 

@@ -1,0 +1,488 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "control/config/guards.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "control/config/check.h"
+
+// ---- groups
+static const struct cfg_guard *own_guard(const struct config_port *p)
+{
+	return &p->item->guard;
+}
+
+// The port's guard or its profile's, whichever names the group; NULL: the port is in none.
+static const struct cfg_guard *named_by(const struct config_port *p)
+{
+	if (own_guard(p)->off.given)
+		return NULL;
+	if (own_guard(p)->group.given)
+		return own_guard(p);
+	return p->profile->guard.group.given ? &p->profile->guard : NULL;
+}
+
+static const struct cfg_list *remap_of(const struct config_port *p)
+{
+	if (own_guard(p)->remap.map.given)
+		return &own_guard(p)->remap;
+	return p->profile->guard.remap.map.given ? &p->profile->guard.remap : NULL;
+}
+
+static unsigned group_named(struct config *c, const char *name)
+{
+	for (unsigned g = 0; g < c->n_groups; g++)
+		if (strcmp(c->groups[g].name, name) == 0)
+			return g + 1;
+	c->groups[c->n_groups++].name = name;
+	return c->n_groups;
+}
+
+static bool readable(const struct cfg_guard_rule *r)
+{
+	const struct cfg_val *v[] = {&r->dscp, &r->to_class, &r->to_dscp};
+
+	for (unsigned i = 0; i < 3; i++)
+		if (!v[i]->given || v[i]->bad)
+			return false;
+	return true;
+}
+
+static void take_rules(struct config *c, struct config_group *g, const struct cfg_list *remap)
+{
+	const struct cfg_guard_rule *items = remap->items;
+	struct cfg_guard_rule *out = arena_alloc(&c->arena, (remap->n + 1) * sizeof(*out));
+
+	g->remap = remap;
+	g->rules = out;
+	for (unsigned i = 0; i < remap->n; i++)
+		if (readable(&items[i]))
+			out[g->n_rules++] = items[i];
+}
+
+static void find_groups(struct config *c)
+{
+	for (unsigned i = 0; i < c->n_ports; i++) {
+		const struct cfg_guard *by = named_by(&c->ports[i]);
+		const struct cfg_list *remap = remap_of(&c->ports[i]);
+		struct config_group *g;
+
+		if (by == NULL || by->group.bad)
+			continue;
+		c->ports[i].group = group_named(c, by->group.text);
+		g = &c->groups[c->ports[i].group - 1];
+		if (remap == NULL || g->remap != NULL)
+			continue;
+		g->remap_port = i;
+		take_rules(c, g, remap);
+	}
+}
+
+// ---- rules about ports
+static bool same_rule(const struct cfg_guard_rule *a, const struct cfg_guard_rule *b)
+{
+	return a->dscp.n == b->dscp.n && a->to_class.n == b->to_class.n &&
+	       a->to_dscp.n == b->to_dscp.n;
+}
+
+static bool has_rule(const struct cfg_list *l, const struct cfg_guard_rule *r)
+{
+	const struct cfg_guard_rule *items = l->items;
+
+	for (unsigned i = 0; i < l->n; i++)
+		if (same_rule(&items[i], r))
+			return true;
+	return false;
+}
+
+static bool same_rules(const struct cfg_list *a, const struct cfg_list *b)
+{
+	const struct cfg_guard_rule *items = a->items;
+
+	for (unsigned i = 0; i < a->n; i++)
+		if (!has_rule(b, &items[i]))
+			return false;
+	return a->n == b->n;
+}
+
+static void ports_have_the_groups_rules(const struct config *c, struct diag_sink *s)
+{
+	for (unsigned i = 0; i < c->n_ports; i++) {
+		const struct config_port *p = &c->ports[i];
+		const struct config_group *g = &c->groups[p->group == 0 ? 0 : p->group - 1];
+		const struct cfg_list *own = remap_of(p);
+
+		if (p->group == 0 || own == NULL || same_rules(own, g->remap))
+			continue;
+		check_report(s, DIAG_ERROR,
+			     own == &p->item->guard.remap ? &p->item->guard.map
+							  : &p->profile->guard.map,
+			     "remap", own->map.at,
+			     "port %s has other rules than port %s (line %u), and both are in group"
+			     " %s: give all its ports the same",
+			     p->name, c->ports[g->remap_port].name, g->remap->map.at.line, g->name);
+	}
+}
+
+static void groups_have_rules(const struct config *c, struct diag_sink *s)
+{
+	for (unsigned i = 0; i < c->n_ports; i++) {
+		const struct config_port *p = &c->ports[i];
+		const struct cfg_guard *by = named_by(p);
+
+		if (p->group == 0)
+			continue;
+		if (c->groups[p->group - 1].remap == NULL || c->groups[p->group - 1].remap->n == 0)
+			check_report(s, DIAG_ERROR, &by->map, "remap", by->map.at,
+				     "no port of group %s gives rules: give remap to one of them",
+				     by->group.text);
+	}
+}
+
+static unsigned ports_in(const struct config *c, unsigned group, const struct cfg_profile *profile)
+{
+	unsigned n = 0;
+
+	for (unsigned i = 0; i < c->n_ports; i++)
+		n += (group == 0 ? c->ports[i].group != 0 : c->ports[i].group == group) &&
+		     (profile == NULL || c->ports[i].profile == profile);
+	return n;
+}
+
+static void groups_have_ports(const struct config *c, struct diag_sink *s)
+{
+	for (unsigned i = 0; i < c->n_ports; i++) {
+		const struct config_port *p = &c->ports[i];
+		const struct cfg_guard *by = named_by(p);
+
+		if (p->group != 0 && ports_in(c, p->group, NULL) == 1)
+			check_report(s, DIAG_WARNING, &by->map, "group", by->group.at,
+				     "%s has only port %s: a frame turns back there only if it is"
+				     " routed out by the port it came in by",
+				     by->group.text, p->name);
+	}
+}
+
+static void guards_name_a_group(const struct config *c, struct diag_sink *s)
+{
+	for (unsigned i = 0; i < c->n_ports; i++) {
+		const struct config_port *p = &c->ports[i];
+		const struct cfg_guard *profiles = &p->profile->guard;
+
+		if (named_by(p) != NULL || own_guard(p)->off.given)
+			continue;
+		if (own_guard(p)->map.given)
+			check_report(s, DIAG_ERROR, &own_guard(p)->map, "group",
+				     own_guard(p)->map.at,
+				     "is required: frames turn back between the ports of a group");
+		else if (profiles->map.given && ports_in(c, 0, p->profile) == 0)
+			check_report(s, DIAG_WARNING, &profiles->map, "", profiles->map.at,
+				     "guards nothing: no port of profile %s is in a group",
+				     p->profile->map.name);
+	}
+}
+
+static void guarded_ports_trust_dscp(const struct config *c, struct diag_sink *s)
+{
+	static const char *const trusted[] = {
+		[TRUST_DSCP] = "dscp", [TRUST_PCP] = "pcp", [TRUST_PORT] = "port"};
+
+	for (unsigned i = 0; i < c->n_ports; i++) {
+		const struct config_port *p = &c->ports[i];
+		const struct cfg_val *trust = &p->profile->trust;
+
+		if (p->group != 0 && !trust->bad && trust->n != TRUST_DSCP)
+			check_report(s, DIAG_ERROR, &named_by(p)->map, "group",
+				     named_by(p)->group.at,
+				     "a guard goes by DSCP, and profile %s of port %s trusts %s:"
+				     " set trust: dscp there",
+				     p->profile->map.name, p->name, trusted[trust->n]);
+	}
+}
+
+// ---- rules about rules
+static const struct cfg_guard_rule *rule_for(const struct config_group *g, int64_t dscp)
+{
+	for (unsigned i = 0; i < g->n_rules; i++)
+		if (g->rules[i].dscp.n == dscp)
+			return &g->rules[i];
+	return NULL;
+}
+
+static void a_dscp_has_one_rule(const struct config_group *g, struct diag_sink *s)
+{
+	for (unsigned i = 0; i < g->n_rules; i++) {
+		const struct cfg_guard_rule *r = &g->rules[i], *first = rule_for(g, r->dscp.n);
+
+		if (first != r)
+			check_report(s, DIAG_ERROR, &r->map, "dscp", r->dscp.at,
+				     "DSCP %u has a rule already, on line %u: keep one",
+				     (unsigned)r->dscp.n, first->dscp.at.line);
+	}
+}
+
+// The next of the group's ports at or after i that has another profile than those before it: all
+// that rules ask of a port is in its profile. NULL: there is none.
+static const struct config_port *next_profile(const struct config *c, unsigned group, unsigned *i)
+{
+	for (; *i < c->n_ports; (*i)++) {
+		const struct config_port *p = &c->ports[*i];
+		bool seen = p->group != group;
+
+		for (unsigned k = 0; k < *i && !seen; k++)
+			seen = c->ports[k].group == group && c->ports[k].profile == p->profile;
+		if (!seen) {
+			(*i)++;
+			return p;
+		}
+	}
+	return NULL;
+}
+
+static bool lossless(const struct cfg_profile *p, unsigned cls)
+{
+	return p->classes[cls].lossless.n != 0;
+}
+
+// The first port of the group where the class is lossless, or NULL.
+static const struct config_port *lossless_on(const struct config *c, unsigned group, unsigned cls)
+{
+	const struct config_port *p;
+
+	for (unsigned i = 0; (p = next_profile(c, group, &i)) != NULL;)
+		if (lossless(p->profile, cls))
+			return p;
+	return NULL;
+}
+
+static bool dscps_are_of_their_classes(const struct config *c, unsigned group, struct diag_sink *s)
+{
+	const struct config_group *g = &c->groups[group - 1];
+	const struct config_port *p;
+	bool ok = true;
+
+	for (unsigned i = 0; (p = next_profile(c, group, &i)) != NULL;)
+		for (unsigned n = 0; n < g->n_rules; n++) {
+			const struct cfg_guard_rule *r = &g->rules[n];
+			unsigned cls = cfg_dscp_class(p->profile, (unsigned)r->to_dscp.n);
+
+			if (cls == r->to_class.n)
+				continue;
+			ok = false;
+			check_report(
+				s, DIAG_ERROR, &r->map, "to_dscp", r->to_dscp.at,
+				"DSCP %u is class %u on port %s (profile %s), not class %u: the"
+				" next switch would take it for that, use a DSCP of class %u",
+				(unsigned)r->to_dscp.n, cls, p->name, p->profile->map.name,
+				(unsigned)r->to_class.n, (unsigned)r->to_class.n);
+		}
+	return ok;
+}
+
+static void rules_are_for_lossless_classes(const struct config *c, unsigned group,
+					   struct diag_sink *s)
+{
+	const struct config_group *g = &c->groups[group - 1];
+
+	for (unsigned n = 0; n < g->n_rules; n++) {
+		unsigned dscp = (unsigned)g->rules[n].dscp.n;
+		const struct config_port *p, *first = NULL;
+		bool needed = false;
+
+		for (unsigned i = 0; (p = next_profile(c, group, &i)) != NULL;) {
+			first = first == NULL ? p : first;
+			needed |= lossless(p->profile, cfg_dscp_class(p->profile, dscp));
+		}
+		if (!needed && first != NULL)
+			check_report(s, DIAG_WARNING, &g->rules[n].map, "dscp", g->rules[n].dscp.at,
+				     "DSCP %u is class %u, which is lossy: no PAUSE follows it, and"
+				     " the rule is not needed",
+				     dscp, cfg_dscp_class(first->profile, dscp));
+	}
+}
+
+static void chains_end_lossy(const struct config *c, unsigned group, struct diag_sink *s)
+{
+	const struct config_group *g = &c->groups[group - 1];
+
+	for (unsigned n = 0; n < g->n_rules; n++) {
+		const struct cfg_guard_rule *r = &g->rules[n];
+		const struct config_port *p = lossless_on(c, group, (unsigned)r->to_class.n);
+
+		if (p != NULL && rule_for(g, r->to_dscp.n) == NULL)
+			check_report(s, DIAG_ERROR, &r->map, "to_class", r->to_class.at,
+				     "the chain ends in class %u, which is lossless on port %s: end"
+				     " it in a lossy class, or give DSCP %u a rule too",
+				     (unsigned)r->to_class.n, p->name, (unsigned)r->to_dscp.n);
+	}
+}
+
+// The circle that r's DSCP is on, as "26 -> 34 -> 26", where r is its first rule of the file.
+static const char *circle_from(struct config *c, const struct config_group *g,
+			       const struct cfg_guard_rule *r)
+{
+	const char *text = arena_printf(&c->arena, "%u", (unsigned)r->dscp.n);
+	const struct cfg_guard_rule *at = r;
+
+	for (unsigned n = 0; n < g->n_rules && at != NULL && at >= r; n++) {
+		text = arena_printf(&c->arena, "%s -> %u", text, (unsigned)at->to_dscp.n);
+		if (at->to_dscp.n == r->dscp.n)
+			return text;
+		at = rule_for(g, at->to_dscp.n);
+	}
+	return NULL;
+}
+
+static bool chains_end(struct config *c, unsigned group, struct diag_sink *s)
+{
+	const struct config_group *g = &c->groups[group - 1];
+	bool ok = true;
+
+	for (unsigned n = 0; n < g->n_rules; n++) {
+		const struct cfg_guard_rule *r = &g->rules[n];
+		const char *circle = rule_for(g, r->dscp.n) == r ? circle_from(c, g, r) : NULL;
+
+		if (circle == NULL)
+			continue;
+		ok = false;
+		check_report(s, DIAG_ERROR, &r->map, "dscp", r->dscp.at,
+			     "the chain never ends: DSCP %s", circle);
+	}
+	return ok;
+}
+
+// From class to class, where both are lossless.
+static void edges(const struct config *c, unsigned group, uint8_t to[N_CLASSES])
+{
+	const struct config_group *g = &c->groups[group - 1];
+	const struct config_port *p;
+
+	for (unsigned i = 0; (p = next_profile(c, group, &i)) != NULL;)
+		for (unsigned n = 0; n < g->n_rules; n++) {
+			const struct cfg_guard_rule *r = &g->rules[n];
+			unsigned cls = cfg_dscp_class(p->profile, (unsigned)r->dscp.n);
+
+			if (lossless(p->profile, cls) &&
+			    lossless_on(c, group, (unsigned)r->to_class.n) != NULL)
+				to[cls] |= (uint8_t)(1u << r->to_class.n);
+		}
+}
+
+// The classes on a way between two, as " -> 4 -> 3"; NULL: there is none. Classes of `seen` are not
+// passed again.
+static const char *way(struct config *c, const uint8_t to[N_CLASSES], unsigned from, unsigned end,
+		       uint8_t *seen)
+{
+	*seen |= (uint8_t)(1u << from);
+	if (to[from] >> end & 1)
+		return arena_printf(&c->arena, " -> %u", end);
+	for (unsigned next = 0; next < N_CLASSES; next++) {
+		const char *rest;
+
+		if (!(to[from] >> next & 1) || (*seen >> next & 1))
+			continue;
+		rest = way(c, to, next, end, seen);
+		if (rest != NULL)
+			return arena_printf(&c->arena, " -> %u%s", next, rest);
+	}
+	return NULL;
+}
+
+// Chains that end can still lead round: 26 (class 3) to 34 (class 4), and 35 (class 4) to 27 (3).
+static void classes_do_not_return(struct config *c, unsigned group, struct diag_sink *s)
+{
+	const struct config_group *g = &c->groups[group - 1];
+	const struct config_port *p;
+	uint8_t to[N_CLASSES] = {0};
+
+	edges(c, group, to);
+	for (unsigned n = 0; n < g->n_rules; n++)
+		for (unsigned i = 0; (p = next_profile(c, group, &i)) != NULL;) {
+			const struct cfg_guard_rule *r = &g->rules[n];
+			unsigned cls = cfg_dscp_class(p->profile, (unsigned)r->dscp.n);
+			uint8_t seen = 0;
+			const char *round = way(c, to, cls, cls, &seen);
+
+			if (round == NULL)
+				continue;
+			check_report(
+				s, DIAG_ERROR, &r->map, "to_class", r->to_class.at,
+				"the rules lead back to lossless class %u (%u%s), so pauses can"
+				" still form a loop: let every rule lead to a class not passed"
+				" before",
+				cls, cls, round);
+			return; // once is enough
+		}
+}
+
+void guards_resolve(struct config *c, struct diag_sink *s)
+{
+	find_groups(c);
+	guards_name_a_group(c, s);
+	guarded_ports_trust_dscp(c, s);
+	groups_have_rules(c, s);
+	groups_have_ports(c, s);
+	ports_have_the_groups_rules(c, s);
+	for (unsigned group = 1; group <= c->n_groups; group++) {
+		bool ends = chains_end(c, group, s);
+		bool fits = dscps_are_of_their_classes(c, group, s);
+
+		a_dscp_has_one_rule(&c->groups[group - 1], s);
+		rules_are_for_lossless_classes(c, group, s);
+		chains_end_lossy(c, group, s);
+		if (ends && fits)
+			classes_do_not_return(c, group, s);
+	}
+}
+
+// ---- compile
+static void compile_guard(const struct config *c, unsigned group, struct guard_params *out)
+{
+	const struct config_group *g;
+
+	memset(out->rule_of_dscp, GUARD_NO_RULE, sizeof(out->rule_of_dscp));
+	out->group = (uint8_t)group;
+	if (group == 0)
+		return;
+	g = &c->groups[group - 1];
+	for (unsigned i = 0; i < g->n_rules; i++) {
+		const struct cfg_guard_rule *r = &g->rules[i];
+
+		out->rule_of_dscp[r->dscp.n] = (uint8_t)i;
+		out->rules[i] = (struct guard_rule){(uint8_t)r->dscp.n, (uint8_t)r->to_class.n,
+						    (uint8_t)r->to_dscp.n};
+	}
+	out->n_rules = (uint8_t)g->n_rules;
+}
+
+void compile_guards(struct compiler *k)
+{
+	struct policy *p = k->p;
+
+	for (unsigned i = 0; i < p->n_ports; i++) {
+		compile_guard(k->c, k->c->ports[i].group, &p->ports[i].guard);
+		if (p->ports[i].guard.group != 0)
+			p->ports[i].edits = true;
+	}
+	if (k->c->n_groups == 0)
+		return;
+	p->guard_groups = calloc(k->c->n_groups, sizeof(p->guard_groups[0]));
+	if (p->guard_groups == NULL)
+		return;
+	for (unsigned g = 0; g < k->c->n_groups; g++)
+		snprintf(p->guard_groups[g], POLICY_NAME_LEN, "%s", k->c->groups[g].name);
+	p->n_guard_groups = k->c->n_groups;
+}
+
+unsigned guard_chain(const struct guard_params *g, uint8_t dscp, uint8_t out[GUARD_CHAIN_MAX])
+{
+	unsigned n = 0;
+
+	out[n++] = dscp;
+	while (n < GUARD_CHAIN_MAX && g->rule_of_dscp[dscp & 63] != GUARD_NO_RULE) {
+		dscp = g->rules[g->rule_of_dscp[dscp & 63]].to_dscp;
+		out[n++] = dscp;
+	}
+	return n;
+}

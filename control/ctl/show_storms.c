@@ -1,0 +1,285 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "control/ctl/show_storms.h"
+
+#include <inttypes.h>
+#include <stdbool.h>
+#include <stdint.h>
+#include <string.h>
+
+#include <json-c/json.h>
+
+#include "control/ctl/table.h"
+
+#define COLUMNS(c) c, sizeof(c) / sizeof((c)[0])
+
+static const char *text(struct json_object *row, const char *key)
+{
+	struct json_object *v;
+
+	if (!json_object_object_get_ex(row, key, &v) || v == NULL)
+		return "-";
+	return json_object_get_string(v);
+}
+
+static uint64_t number(struct json_object *row, const char *key)
+{
+	struct json_object *v;
+
+	return json_object_object_get_ex(row, key, &v) ? json_object_get_uint64(v) : 0;
+}
+
+static bool yes(struct json_object *row, const char *key)
+{
+	struct json_object *v;
+
+	return json_object_object_get_ex(row, key, &v) && json_object_get_boolean(v);
+}
+
+static void value(char out[CELL_LEN], enum unit unit, struct json_object *row, const char *key)
+{
+	struct json_object *v = NULL;
+
+	json_object_object_get_ex(row, key, &v);
+	cell_format(out, unit, v);
+}
+
+static bool is(struct json_object *row, const char *key, const char *word)
+{
+	return strcmp(text(row, key), word) == 0;
+}
+
+// ---- the watchdog
+
+// "12/3" of two counters.
+static void add_pair(struct json_object *to, const char *key, struct json_object *row,
+		     const char *a, const char *b)
+{
+	char one[CELL_LEN];
+
+	snprintf(one, sizeof(one), "%" PRIu64 "/%" PRIu64, number(row, a), number(row, b));
+	json_object_object_add(to, key, json_object_new_string(one));
+}
+
+static struct json_object *stats_line(struct json_object *row)
+{
+	struct json_object *line = json_object_new_object();
+	char queue[CELL_LEN];
+
+	snprintf(queue, sizeof(queue), "%s:%" PRIu64, text(row, "port"), number(row, "class"));
+	json_object_object_add(line, "queue", json_object_new_string(queue));
+	json_object_object_add(line, "status", json_object_new_string(text(row, "status")));
+	add_pair(line, "storms", row, "detected", "restored");
+	add_pair(line, "tx", row, "tx_ok", "tx_dropped");
+	add_pair(line, "rx", row, "rx_ok", "rx_dropped");
+	add_pair(line, "tx_last", row, "tx_ok_last", "tx_dropped_last");
+	add_pair(line, "rx_last", row, "rx_ok_last", "rx_dropped_last");
+	return line;
+}
+
+static void print_stats(FILE *out, struct json_object *rows)
+{
+	static const struct column cols[] = {
+		{"QUEUE", "queue", UNIT_TEXT},
+		{"STATUS", "status", UNIT_TEXT},
+		{"STORM DETECTED/RESTORED", "storms", UNIT_TEXT},
+		{"TX OK/DROP", "tx", UNIT_TEXT},
+		{"RX OK/DROP", "rx", UNIT_TEXT},
+		{"TX LAST OK/DROP", "tx_last", UNIT_TEXT},
+		{"RX LAST OK/DROP", "rx_last", UNIT_TEXT},
+	};
+	struct json_object *lines = json_object_new_array();
+
+	for (size_t i = 0; i < json_object_array_length(rows); i++)
+		json_object_array_add(lines, stats_line(json_object_array_get_idx(rows, i)));
+	table_print(out, lines, COLUMNS(cols), NULL);
+	json_object_put(lines);
+}
+
+static const struct column settings[] = {
+	{"Port", "port", UNIT_TEXT},           {"Class", "class", UNIT_COUNT},
+	{"Mode", "mode", UNIT_TEXT},           {"Action", "action", UNIT_TEXT},
+	{"Detect", "detect_ms", UNIT_MS},      {"Restore", "restore_ms", UNIT_MS},
+	{"Limit", "limit_count", UNIT_COUNT},  {"Within", "limit_window_ms", UNIT_MS},
+	{"Then", "limit_then", UNIT_TEXT},     {"Measured", "last_measured_us", UNIT_US},
+	{"Storm lasts", "storm_us", UNIT_US},  {"Longest storm", "longest_storm_us", UNIT_US},
+};
+
+void print_watchdog(FILE *out, struct json_object *data)
+{
+	struct json_object *rows;
+
+	if (!json_object_object_get_ex(data, "watchdog", &rows))
+		return;
+	if (yes(data, "drop_all"))
+		fputs("DROP-ALL is on: frames of all lossless classes are discarded, until "
+		      "weirctl watchdog drop-all off\n\n", out);
+	if (json_object_array_length(rows) == 0) {
+		fputs("no class is watched: the policy has no watchdog for a lossless class that "
+		      "obeys PFC\n", out);
+		return;
+	}
+	print_stats(out, rows);
+	fputc('\n', out);
+	table_print(out, rows, COLUMNS(settings), NULL);
+}
+
+static void print_alarm(FILE *out, struct json_object *row)
+{
+	const char *status = text(row, "status");
+	char lasts[CELL_LEN];
+
+	value(lasts, UNIT_US, row, "storm_us");
+	if (strcmp(status, "stormed") == 0)
+		fprintf(out, "STORM  %s class %" PRIu64 " for %s: its peer pauses it, action %s",
+			text(row, "port"), number(row, "class"), lasts, text(row, "action"));
+	else
+		fprintf(out, "%s  %s class %" PRIu64 ": until weirctl watchdog recover %s %" PRIu64,
+			strcmp(status, "pfc-off") == 0 ? "PFC-OFF" : "PORT-DOWN",
+			text(row, "port"), number(row, "class"), text(row, "port"),
+			number(row, "class"));
+}
+
+static bool alarming(struct json_object *row)
+{
+	return is(row, "status", "stormed") || is(row, "status", "pfc-off") ||
+	       is(row, "status", "port-down");
+}
+
+void print_alarms(FILE *out, struct json_object *data, int bold)
+{
+	const char *on = bold ? "\033[1;7m" : "", *off = bold ? "\033[0m" : "";
+	struct json_object *rows;
+	unsigned n = 0;
+
+	if (yes(data, "drop_all")) {
+		fprintf(out, "%sDROP-ALL  all lossless classes are discarded: until weirctl "
+			     "watchdog drop-all off%s\n", on, off);
+		n++;
+	}
+	if (json_object_object_get_ex(data, "watchdog", &rows))
+		for (size_t i = 0; i < json_object_array_length(rows); i++) {
+			struct json_object *row = json_object_array_get_idx(rows, i);
+
+			if (!alarming(row))
+				continue;
+			fputs(on, out);
+			print_alarm(out, row);
+			fprintf(out, "%s\n", off);
+			n++;
+		}
+	if (n > 0)
+		fputc('\n', out);
+}
+
+// ---- causes
+
+// "p1 class 3 has paused its sender for 1.20 ms" or "... paused its sender, last 5.0 s ago".
+static void say_what(FILE *out, struct json_object *row)
+{
+	char time[CELL_LEN];
+
+	fprintf(out, "%s class %" PRIu64, text(row, "port"), number(row, "class"));
+	if (yes(row, "now") && number(row, "pause_us") > 0) {
+		value(time, UNIT_US, row, "pause_us");
+		fprintf(out, " has paused its sender for %s", time);
+	} else if (yes(row, "now")) {
+		fputs(" is in XOFF", out);
+	} else {
+		value(time, UNIT_US, row, "last_pause_us");
+		fprintf(out, " last paused its sender %s ago", time);
+	}
+}
+
+static void say_cause(FILE *out, struct json_object *row)
+{
+	char held[CELL_LEN];
+
+	if (is(row, "kind", "receive-ring")) {
+		fputs(" because its receive ring was filling: the worker came late", out);
+		return;
+	}
+	if (!is(row, "kind", "queue")) {
+		fputs("; what held its buffer is gone", out);
+		return;
+	}
+	value(held, UNIT_BYTES, row, "held_bytes");
+	fprintf(out, " because %s class %" PRIu64 " %s %s of it", text(row, "cause_port"),
+		number(row, "cause_class"), yes(row, "now") ? "holds" : "held", held);
+}
+
+// The last place of the chain, as "p3 class 3".
+static void last_place(struct json_object *row, char out[CELL_LEN])
+{
+	struct json_object *chain;
+	const char *word, *colon;
+	size_t n;
+
+	snprintf(out, CELL_LEN, "-");
+	if (!json_object_object_get_ex(row, "chain", &chain) ||
+	    (n = json_object_array_length(chain)) == 0)
+		return;
+	word = json_object_get_string(json_object_array_get_idx(chain, n - 1));
+	colon = strrchr(word, ':');
+	if (colon != NULL)
+		snprintf(out, CELL_LEN, "%.*s class %s", (int)(colon - word), word, colon + 1);
+}
+
+static void say_state(FILE *out, struct json_object *row)
+{
+	char time[CELL_LEN];
+
+	if (!is(row, "kind", "queue"))
+		return;
+	if (is(row, "ends", "tx-off") && !yes(row, "paused")) {
+		fprintf(out, ", and an operator has stopped %s", text(row, "cause_port"));
+	} else if (!yes(row, "paused")) {
+		fprintf(out, "; %s %s not paused: more %s offered to it than it %s send",
+			text(row, "cause_port"), yes(row, "now") ? "is" : "was",
+			yes(row, "now") ? "is" : "was", yes(row, "now") ? "can" : "could");
+	} else if (yes(row, "now") && number(row, "cause_paused_us") > 0) {
+		value(time, UNIT_US, row, "cause_paused_us");
+		fprintf(out, ", and %s is itself paused by its peer, for %s",
+			text(row, "cause_port"), time);
+	} else {
+		fprintf(out, ", and %s %s itself paused by its peer", text(row, "cause_port"),
+			yes(row, "now") ? "is" : "was");
+	}
+}
+
+static void say_end(FILE *out, struct json_object *row)
+{
+	struct json_object *chain;
+	char last[CELL_LEN], all[CELL_LEN];
+	bool more = json_object_object_get_ex(row, "chain", &chain) &&
+		    json_object_array_length(chain) > 2;
+
+	last_place(row, last);
+	value(all, UNIT_LIST, row, "chain");
+	if (more)
+		fprintf(out, "    chain: %s\n", all);
+	if (is(row, "ends", "peer"))
+		fprintf(out, "    the root is behind %s: look at its peer\n", last);
+	else if (is(row, "ends", "loop"))
+		fprintf(out, "    the chain comes back to %s: a deadlock, if it lasts\n", last);
+	else if (more && is(row, "ends", "congestion"))
+		fprintf(out, "    the root is here: %s is congested\n", last);
+}
+
+void print_causes(FILE *out, struct json_object *data)
+{
+	struct json_object *rows;
+
+	if (!json_object_object_get_ex(data, "causes", &rows))
+		return;
+	if (json_object_array_length(rows) == 0)
+		fputs("no PAUSE was sent\n", out);
+	for (size_t i = 0; i < json_object_array_length(rows); i++) {
+		struct json_object *row = json_object_array_get_idx(rows, i);
+
+		say_what(out, row);
+		say_cause(out, row);
+		say_state(out, row);
+		fputc('\n', out);
+		say_end(out, row);
+	}
+}

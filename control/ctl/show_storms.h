@@ -1,0 +1,15 @@
+// SPDX-License-Identifier: Apache-2.0
+// How storms and the causes of PAUSE look to people: the table of the watchdog in the shape that
+// SONiC's `show pfcwd stats` has, and a sentence for each paused sender. Pure but for printing.
+#pragma once
+
+#include <stdio.h>
+
+struct json_object;
+
+void print_watchdog(FILE *out, struct json_object *data);
+void print_causes(FILE *out, struct json_object *data);
+
+// A line for each class whose watchdog is at work, or for drop-all; nothing on ordinary days.
+// bold: for a terminal.
+void print_alarms(FILE *out, struct json_object *data, int bold);

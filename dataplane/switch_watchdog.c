@@ -1,0 +1,334 @@
+// SPDX-License-Identifier: Apache-2.0
+// The control thread's side of the watchdog: it counts the storms that workers report, escalates
+// when there are too many, warns of high PFC rates, and passes on what operators ask for. The
+// owners of the ports detect, recover and discard (worker_watchdog.c).
+//
+// Storms are counted as their records pass, at the time they say. Where records were lost (a full
+// ring), the counters of the watchdogs tell how many; those count at the last change of the class's
+// state, the nearest time that is known. A record that comes after it was counted in this way says
+// nothing new.
+//
+// An escalation is the operator's business from then on: it outlasts reloads, whatever they say of
+// the watchdog, until `recover`. Only a class that is no longer lossless leaves it by itself, for it
+// has no PFC that could be off.
+#include <errno.h>
+#include <string.h>
+
+#include <rte_malloc.h>
+
+#include "dataplane/switch_impl.h"
+
+enum { RATES_EVERY_NS = 100000000 };
+
+// Of one port; made with its first storm.
+struct storm_port {
+	uint64_t counted[N_CLASSES]; // storms that escalation knows of
+	struct watchdog_limit *limit[N_CLASSES]; // NULL: no storm since one could escalate
+};
+
+// Of one port; made when its policy first warns.
+struct storm_rates {
+	struct pfc_rate in[N_CLASSES], out[N_CLASSES];
+};
+
+// ---- records of control's own
+
+static void say(struct weir_switch *sw, enum event_type type, unsigned port, unsigned cls,
+		uint32_t a, uint64_t b)
+{
+	struct storms *s = &sw->storms;
+
+	if (s->n_own == OWN_EVENTS) {
+		s->own_lost++;
+		return;
+	}
+	s->own[s->n_own++] = (struct event){.type = (uint16_t)type, .port = (uint8_t)port,
+					    .cls = (uint8_t)cls, .a = a, .b = b};
+}
+
+unsigned storms_say(struct weir_switch *sw, uint64_t now_ns, struct event *events, unsigned n)
+{
+	struct storms *s = &sw->storms;
+	unsigned k = s->n_own < n ? s->n_own : n;
+
+	for (unsigned i = 0; i < k; i++) {
+		events[i] = s->own[i];
+		events[i].t_ns = now_ns;
+	}
+	s->n_own -= k;
+	memmove(s->own, s->own + k, s->n_own * sizeof(s->own[0]));
+	return k;
+}
+
+// ---- escalation
+
+void control_port_down(struct weir_switch *sw, unsigned port)
+{
+	bool down = sw->storms.link_down[port] || sw->storms.taken_down[port] != 0;
+
+	if (down == atomic_load(&sw->want.down[port]))
+		return;
+	atomic_store(&sw->want.down[port], down);
+	control_request(sw);
+	if (down)
+		fdb_flush_port(&sw->fdb, (uint8_t)port);
+}
+
+static void want_pfc_off(struct weir_switch *sw, unsigned port, uint8_t classes)
+{
+	if (classes == atomic_load(&sw->want.pfc_off[port]))
+		return;
+	atomic_store(&sw->want.pfc_off[port], classes);
+	control_request(sw);
+}
+
+static bool escalated(const struct weir_switch *sw, unsigned port, unsigned cls)
+{
+	return (atomic_load(&sw->want.pfc_off[port]) | sw->storms.taken_down[port]) >> cls & 1;
+}
+
+static void escalate(struct weir_switch *sw, unsigned port, unsigned cls)
+{
+	const struct watchdog_params *wp = &sw->policy_mem->ports[port].watchdog;
+	uint8_t bit = (uint8_t)(1u << cls);
+
+	if (wp->then == WATCHDOG_PORT_DOWN) {
+		sw->storms.taken_down[port] |= bit;
+		control_port_down(sw, port);
+	} else {
+		want_pfc_off(sw, port, atomic_load(&sw->want.pfc_off[port]) | bit);
+	}
+	say(sw, EVENT_STORM_LIMIT, port, cls, wp->then, wp->limit_count);
+}
+
+static void *made(void *memory, size_t size)
+{
+	return memory != NULL ? memory : rte_zmalloc("storms", size, 64);
+}
+
+// Without memory the storm is not counted: the watchdog itself needs none.
+static void count_storm(struct weir_switch *sw, unsigned port, unsigned cls, uint64_t t_ns)
+{
+	const struct watchdog_params *wp = &sw->policy_mem->ports[port].watchdog;
+	struct storm_port *sp = sw->storms.port[port];
+
+	sp->counted[cls]++;
+	if (wp->limit_count == 0 || !(wp->classes >> cls & 1) || escalated(sw, port, cls))
+		return;
+	sp->limit[cls] = made(sp->limit[cls], sizeof(*sp->limit[cls]));
+	if (sp->limit[cls] != NULL && watchdog_limit_storm(wp, sp->limit[cls], t_ns))
+		escalate(sw, port, cls);
+}
+
+static bool know_port(struct weir_switch *sw, unsigned port)
+{
+	sw->storms.port[port] = made(sw->storms.port[port], sizeof(struct storm_port));
+	return sw->storms.port[port] != NULL;
+}
+
+static uint64_t not_counted(const struct weir_switch *sw, unsigned port, unsigned cls)
+{
+	return ctr_get(&sw->rt[port]->watchdog[cls].detected) - sw->storms.port[port]->counted[cls];
+}
+
+static void count_lost(struct weir_switch *sw, unsigned port)
+{
+	uint64_t detected = 0;
+
+	for (unsigned c = 0; c < N_CLASSES; c++)
+		detected += ctr_get(&sw->rt[port]->watchdog[c].detected);
+	if (detected == 0 || !know_port(sw, port))
+		return;
+	for (unsigned c = 0; c < N_CLASSES; c++)
+		for (uint64_t n = not_counted(sw, port, c); n != 0; n--)
+			count_storm(sw, port, c,
+				    gauge_get(&sw->rt[port]->watchdog[c].since_ns));
+}
+
+static uint64_t lost_by_workers(const struct weir_switch *sw)
+{
+	uint64_t n = 0;
+
+	for (unsigned i = 0; i < sw->n_workers; i++)
+		n += ctr_get(&sw->workers[i]->events_lost);
+	return n;
+}
+
+void storms_pass(struct weir_switch *sw, const struct event *events, unsigned n)
+{
+	uint64_t lost = lost_by_workers(sw);
+
+	for (unsigned i = 0; i < n; i++) {
+		const struct event *e = &events[i];
+
+		if (e->type == EVENT_STORM && know_port(sw, e->port) &&
+		    not_counted(sw, e->port, e->cls) != 0)
+			count_storm(sw, e->port, e->cls, e->t_ns);
+	}
+	if (lost == sw->storms.lost_seen)
+		return;
+	sw->storms.lost_seen = lost;
+	for (unsigned port = 0; port < sw->n_ports; port++)
+		count_lost(sw, port);
+}
+
+// ---- early warning
+
+static void look_at_rate(struct weir_switch *sw, unsigned port, unsigned cls, bool out,
+			 uint64_t now_ns)
+{
+	const struct policy_port *pp = &sw->policy_mem->ports[port];
+	const struct port_rt *p = sw->rt[port];
+	const struct pfc_class_stats *st = out ? &p->pfc_tx.stats[cls] : &p->pfc_rx.stats[cls];
+	struct storm_rates *rates = sw->storms.rates[port];
+	struct pfc_rate *r = out ? &rates->out[cls] : &rates->in[cls];
+	uint32_t threshold = out ? pp->pfc_warning.out_pps : pp->pfc_warning.in_pps;
+	enum pfc_rate_verdict v;
+	uint64_t pps;
+
+	if (!(pp->classify.lossless >> cls & 1))
+		threshold = 0;
+	v = pfc_rate_look(r, threshold, ctr_get(&st->frames), now_ns, &pps);
+	if (v != PFC_RATE_SAME)
+		say(sw, v == PFC_RATE_UP ? EVENT_PFC_RATE_UP : EVENT_PFC_RATE_DOWN, port, cls, out,
+		    pps);
+}
+
+static void look_at_rates(struct weir_switch *sw, unsigned port, uint64_t now_ns)
+{
+	const struct pfc_warning_params *wp = &sw->policy_mem->ports[port].pfc_warning;
+
+	if (wp->in_pps == 0 && wp->out_pps == 0 && sw->storms.rates[port] == NULL)
+		return;
+	sw->storms.rates[port] = made(sw->storms.rates[port], sizeof(struct storm_rates));
+	if (sw->storms.rates[port] == NULL)
+		return; // and again with the next look
+	for (unsigned c = 0; c < N_CLASSES; c++) {
+		look_at_rate(sw, port, c, false, now_ns);
+		look_at_rate(sw, port, c, true, now_ns);
+	}
+}
+
+void storms_rates(struct weir_switch *sw, uint64_t now_ns)
+{
+	if (sw->storms.rates_ns != 0 && now_ns - sw->storms.rates_ns < RATES_EVERY_NS)
+		return;
+	sw->storms.rates_ns = now_ns;
+	for (unsigned port = 0; port < sw->n_ports; port++)
+		look_at_rates(sw, port, now_ns);
+}
+
+// ---- what operators ask for, and reloads
+
+static void forget_storms(struct weir_switch *sw, unsigned port, unsigned cls)
+{
+	struct storm_port *sp = sw->storms.port[port];
+
+	if (sp != NULL && sp->limit[cls] != NULL)
+		sp->limit[cls]->n = 0;
+}
+
+static void end_escalations(struct weir_switch *sw, unsigned port, uint8_t classes)
+{
+	sw->storms.taken_down[port] &= (uint8_t)~classes;
+	control_port_down(sw, port);
+	want_pfc_off(sw, port, atomic_load(&sw->want.pfc_off[port]) & (uint8_t)~classes);
+}
+
+void storms_new_policy(struct weir_switch *sw)
+{
+	for (unsigned port = 0; port < sw->n_ports; port++) {
+		uint8_t lossy = (uint8_t)~sw->policy_mem->ports[port].classify.lossless;
+
+		for (unsigned c = 0; c < N_CLASSES; c++)
+			if ((lossy >> c & 1) && escalated(sw, port, c))
+				say(sw, EVENT_STORM_RECOVERED, port, c, 0, 0);
+		end_escalations(sw, port, lossy);
+	}
+}
+
+static bool in_storm(const struct weir_switch *sw, unsigned port, unsigned cls)
+{
+	return watchdog_stormed(&sw->rt[port]->watchdog[cls]);
+}
+
+// The class's byte grows; it never carries into its neighbour's.
+static void want_recovered(struct weir_switch *sw, unsigned port, unsigned cls)
+{
+	uint64_t bytes = atomic_load(&sw->want.recover[port]), mask = 0xffull << 8 * cls;
+
+	atomic_store(&sw->want.recover[port],
+		     (bytes & ~mask) | ((bytes + (1ull << 8 * cls)) & mask));
+	control_request(sw);
+}
+
+uint64_t switch_watchdog_recover(struct weir_switch *sw, unsigned port, unsigned cls, int *err)
+{
+	bool stormed, was_escalated;
+
+	*err = -EINVAL;
+	if (port >= sw->n_ports || cls >= N_CLASSES)
+		return 0;
+	stormed = in_storm(sw, port, cls);
+	was_escalated = escalated(sw, port, cls);
+	if (!stormed && !was_escalated)
+		return 0;
+	*err = 0;
+	if (stormed)
+		want_recovered(sw, port, cls);
+	end_escalations(sw, port, (uint8_t)(1u << cls));
+	forget_storms(sw, port, cls);
+	say(sw, EVENT_STORM_RECOVERED, port, cls, 0, 0);
+	return atomic_load(&sw->want.seq);
+}
+
+uint64_t switch_watchdog_drop_all(struct weir_switch *sw, bool on)
+{
+	if (on != atomic_load(&sw->want.drop_all)) {
+		atomic_store(&sw->want.drop_all, on);
+		say(sw, EVENT_DROP_ALL, 0xff, 0xff, on, 0);
+		control_request(sw);
+	}
+	return atomic_load(&sw->want.seq);
+}
+
+bool switch_watchdog_drops_all(const struct weir_switch *sw)
+{
+	return atomic_load_explicit(&sw->want.drop_all, memory_order_relaxed);
+}
+
+// ---- read
+
+const struct watchdog_class *switch_watchdog(const struct weir_switch *sw, unsigned port,
+					     unsigned cls)
+{
+	return &sw->rt[port]->watchdog[cls];
+}
+
+enum watchdog_status switch_watchdog_status(const struct weir_switch *sw, unsigned port,
+					    unsigned cls)
+{
+	const struct policy_port *pp = &sw->policy_mem->ports[port];
+
+	if (sw->storms.taken_down[port] >> cls & 1)
+		return WATCHDOG_IS_PORT_DOWN;
+	if (switch_watchdog_drops_all(sw) && (pp->classify.lossless >> cls & 1))
+		return WATCHDOG_DROPS_ALL;
+	if (escalated(sw, port, cls))
+		return WATCHDOG_IS_PFC_OFF;
+	if (in_storm(sw, port, cls))
+		return WATCHDOG_IN_STORM;
+	return pp->watchdog.classes >> cls & 1 ? WATCHDOG_OPERATIONAL : WATCHDOG_OFF;
+}
+
+void storms_free(struct weir_switch *sw)
+{
+	for (unsigned port = 0; port < sw->n_ports; port++) {
+		struct storm_port *sp = sw->storms.port[port];
+
+		for (unsigned c = 0; sp != NULL && c < N_CLASSES; c++)
+			rte_free(sp->limit[c]);
+		rte_free(sp);
+		rte_free(sw->storms.rates[port]);
+	}
+}

@@ -1,0 +1,280 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "tests/lab/schedule_events.h"
+
+#include <string.h>
+
+enum { EVENTS_OUT = 256, CONTROL_NS = 100000000 };
+
+static bool traffic(struct bench_host *h, struct bench_frame *out)
+{
+	struct schedule *s = h->source_arg;
+	unsigned port = (unsigned)(h - h->bench->host);
+	bool copies;
+
+	if (s->silent || s->quiet[port] || s->may_send[port] == 0)
+		return false;
+	s->may_send[port] -= s->may_send[port] != UINT32_MAX;
+	copies = pick(s, 30) == 0;
+	*out = (struct bench_frame){
+		.to = pick(s, 4) == 0 ? pick(s, SCHEDULE_PORTS) : SCHEDULE_PORTS - 1,
+		.dscp = (uint8_t)pick(s, 64),
+		.ecn = (uint8_t)pick(s, 4),
+		.len = (uint16_t)(SCHEDULE_MIN_LEN + pick(s, pick(s, 2) ? 1430 : 200)),
+		.tagged = pick(s, 10) == 0,
+		.vid = 7,
+		.ipv6 = pick(s, 3) == 0,
+		.broadcast = copies && pick(s, 2),
+	};
+	if (copies && !out->broadcast)
+		out->to = SCHEDULE_PORTS; // nobody
+	if (copies && s->conf.promise)
+		out->dscp &= 7;
+	return true;
+}
+
+static void check_balance(const struct schedule *s)
+{
+	struct balance x = switch_balance(s->b->sw);
+
+	assert_int_equal(x.received + x.generated + x.replicated,
+			 x.transmitted + x.consumed + x.dropped + x.queued);
+}
+
+void schedule_open(struct schedule *s, const struct bench_opts *o)
+{
+	struct bench_opts opts = *o;
+
+	opts.delay_ns = s->conf.delay_ns;
+	opts.rx_ring = s->conf.rx_ring;
+	s->yaml = schedule_policy(&s->conf, &s->rng, true);
+	s->b = bench_open_with(s->yaml, &opts);
+	s->control_ns = s->b->clock.now_ns;
+	s->b->after_step = schedule_after_step;
+	s->b->after_step_arg = s;
+	for (unsigned p = 0; p < SCHEDULE_PORTS; p++) {
+		struct bench_host *h = &s->b->host[p];
+
+		h->source = traffic;
+		h->source_arg = s;
+		if (!s->conf.promise && pick(s, 3) == 0)
+			h->obey_after_ns = UINT64_MAX;
+		actor_poke(&h->actor);
+	}
+}
+
+// ---- events
+
+void schedule_settle(struct schedule *s)
+{
+	actor_poke(&s->b->actor);
+	bench_run(s->b, 1);
+}
+
+void time_passes(struct schedule *s)
+{
+	bench_run(s->b, pick(s, pick(s, 16) == 0 ? 10 * s->pace_ns : s->pace_ns));
+}
+
+void schedule_control(struct schedule *s)
+{
+	struct event events[EVENTS_OUT];
+	unsigned n;
+
+	s->control_ns += CONTROL_NS;
+	n = switch_control_step(s->b->sw, s->control_ns, events, EVENTS_OUT);
+	for (unsigned i = 0; i < n && s->on_event != NULL; i++)
+		s->on_event(s, &events[i]);
+	schedule_settle(s);
+}
+
+void host_pauses(struct schedule *s)
+{
+	bench_pause(s->b, pick(s, SCHEDULE_PORTS), (uint8_t)rng_next(&s->rng),
+		    (uint16_t)pick(s, pick(s, 2) ? 65536 : 300));
+}
+
+void host_resumes(struct schedule *s)
+{
+	bench_pause(s->b, pick(s, SCHEDULE_PORTS), 0xff, 0);
+}
+
+void host_is_heard_or_not(struct schedule *s)
+{
+	unsigned p = pick(s, SCHEDULE_PORTS);
+
+	s->quiet[p] = !s->quiet[p];
+	actor_poke(&s->b->host[p].actor);
+}
+
+void host_sends_nonsense(struct schedule *s)
+{
+	uint8_t junk[128];
+
+	for (unsigned i = 0; i < sizeof(junk); i++)
+		junk[i] = (uint8_t)rng_next(&s->rng);
+	if (pick(s, 2))
+		memcpy(junk, (uint8_t[]){1, 0x80, 0xc2, 0, 0, 1, 2, 0, 0, 0, 0, 1, 0x88, 8}, 14);
+	else
+		junk[0] &= 0xfe; // to one unknown host
+	bench_send_raw(s->b, pick(s, SCHEDULE_PORTS), junk, (uint16_t)(1 + pick(s, 127)));
+}
+
+void tx_goes_off_or_on(struct schedule *s)
+{
+	bench_tx(s->b, pick(s, SCHEDULE_PORTS), pick(s, 2) ? -1 : (int)pick(s, 8), pick(s, 2));
+}
+
+// Control hears of it before the host does anything else.
+void schedule_set_link(struct schedule *s, unsigned port, bool up)
+{
+	struct bench_host *h = &s->b->host[port];
+
+	if (wire_ops.link_up(h->end) == up)
+		return;
+	wire_set_up(h->wire, up);
+	memset(h->pause_until_ns, 0, sizeof(h->pause_until_ns));
+	schedule_control(s);
+	if (up)
+		schedule_exempt_occupied_groups(s, port);
+	actor_poke(&h->actor);
+}
+
+void link_goes_down_or_up(struct schedule *s)
+{
+	schedule_set_link(s, pick(s, SCHEDULE_PORTS), pick(s, 3) != 0);
+}
+
+void schedule_publish(struct schedule *s, const char *yaml)
+{
+	struct classify_params before = s->b->policy->ports[0].classify;
+	uint8_t exempt[SCHEDULE_PORTS];
+
+	memcpy(exempt, s->exempt, sizeof(exempt));
+	schedule_forget_losses(s);
+	for (unsigned p = 0; p < SCHEDULE_PORTS; p++)
+		schedule_exempt_occupied_groups(s, p);
+	for (unsigned p = 0; p < SCHEDULE_PORTS; p++)
+		s->b->host[p].pfc_speed_bps = s->b->policy->ports[p].speed_bps;
+	s->yaml = yaml;
+	bench_publish(s->b, yaml);
+	for (unsigned p = 0; p < SCHEDULE_PORTS; p++)
+		if (s->b->policy->ports[p].speed_bps < s->b->host[p].pfc_speed_bps)
+			s->b->host[p].pfc_speed_bps = 0;
+	if (memcmp(&before, &s->b->policy->ports[0].classify, sizeof(before)) == 0)
+		for (unsigned p = 0; p < SCHEDULE_PORTS; p++)
+			s->exempt[p] &= exempt[p];
+}
+
+void policy_is_replaced(struct schedule *s)
+{
+	schedule_publish(s, schedule_policy(&s->conf, &s->rng, false));
+}
+
+void schedule_hold(struct schedule *s, bool on)
+{
+	s->held = on;
+	switch_hold_admission(s->b->sw, on);
+	schedule_settle(s);
+}
+
+void admission_is_held_or_resumed(struct schedule *s)
+{
+	if (s->conf.rx_ring != 0 || !s->conf.promise)
+		schedule_hold(s, !s->held && pick(s, 2));
+}
+
+void watermarks_are_cleared(struct schedule *s)
+{
+	switch_clear_watermarks(s->b->sw);
+	schedule_settle(s);
+}
+
+void schedule_happen(struct schedule *s, const struct schedule_event *events, unsigned n)
+{
+	unsigned total = 0, at;
+
+	for (unsigned i = 0; i < n; i++)
+		total += events[i].weight;
+	at = pick(s, total);
+	for (unsigned i = 0; i < n; i++) {
+		if (at < events[i].weight) {
+			events[i].happen(s);
+			break;
+		}
+		at -= events[i].weight;
+	}
+	check_balance(s);
+	// The hosts' records are not looked at before the end.
+	for (unsigned p = 0; p < SCHEDULE_PORTS; p++)
+		s->b->host[p].n_rx = s->b->host[p].n_pfc = 0;
+}
+
+// ---- the end
+
+void schedule_everything_on(struct schedule *s)
+{
+	s->silent = true;
+	schedule_hold(s, false);
+	for (unsigned p = 0; p < SCHEDULE_PORTS; p++) {
+		schedule_set_link(s, p, true);
+		bench_tx(s->b, p, -1, true);
+		for (int q = 0; q < N_QUEUES; q++)
+			bench_tx(s->b, p, q, true);
+	}
+	// The longest pause, and the whole buffer through the slowest port, take less.
+	bench_run(s->b, 2000000000);
+	schedule_control(s);
+}
+
+void schedule_nothing_is_left(const struct schedule *s)
+{
+	const struct weir_switch *sw = s->b->sw;
+
+	for (unsigned p = 0; p < SCHEDULE_PORTS; p++) {
+		for (unsigned g = 0; g < N_PGS; g++) {
+			assert_int_equal(pg_used(switch_pg_state(sw, p, g)), 0);
+			assert_false(pg_in_xoff(switch_pg_state(sw, p, g)));
+			assert_int_equal(
+				gauge_get(&switch_queue_counters(sw, p, g)->length_bytes), 0);
+			assert_false(switch_queue_paused(sw, p, g));
+		}
+		assert_int_equal(switch_skid_used(sw, p), 0);
+		assert_int_equal(switch_pfc_tx(sw, p)->paused, 0);
+		assert_int_equal(switch_pfc_rx(sw, p)->paused, 0);
+		assert_int_equal(gauge_get(&switch_port_counters(sw, p)->rx_guard), 0);
+		assert_int_equal(s->b->host[p].q_head, s->b->host[p].q_tail);
+	}
+	for (unsigned pool = 0; pool < N_POOLS; pool++)
+		assert_int_equal(switch_pool(sw, pool).used, 0);
+	assert_int_equal(switch_balance(sw).queued, 0);
+}
+
+static void probe(struct schedule *s, uint8_t dscp)
+{
+	struct bench_frame f = {.dscp = dscp, .ecn = 1, .len = 100};
+
+	for (unsigned from = 0; from < SCHEDULE_PORTS; from++) {
+		for (f.to = 0; f.to < SCHEDULE_PORTS; f.to++) {
+			struct bench_host *h = &s->b->host[f.to];
+
+			if (f.to == from)
+				continue;
+			h->n_rx = 0;
+			bench_send(s->b, from, &f);
+			bench_run(s->b, 100000000);
+			if (h->n_rx != 1)
+				fail_msg("a frame of DSCP %u from %u to %u does not arrive", dscp,
+					 from + 1, f.to + 1);
+		}
+	}
+}
+
+void schedule_frames_cross(struct schedule *s)
+{
+	const struct classify_params *c = &s->b->policy->ports[0].classify;
+
+	probe(s, 0);
+	for (uint8_t dscp = 8; s->conf.promise && dscp < 64; dscp += 8)
+		if (c->lossless >> c->dscp_to_class[dscp] & 1)
+			probe(s, dscp);
+}

@@ -1,0 +1,307 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "tests/lab/storm_schedule.h"
+
+#include <string.h>
+
+#include "dataplane/qos/shaper.h"
+
+void storm_adjust(struct policy *p, void *arg)
+{
+	const struct storm_schedule *x = arg;
+
+	for (unsigned port = 0; port < SCHEDULE_PORTS; port++) {
+		struct policy_port *pp = &p->ports[port];
+
+		pp->watchdog = x->watchdog[port];
+		pp->watchdog.classes = x->watched[port] ? pp->pfc.lossless & pp->pfc.rx : 0;
+		pp->pfc_warning = x->warning;
+	}
+}
+
+// ---- escalation
+
+static void forget(struct storm_class *c)
+{
+	c->n_storms = 0;
+	c->escalated = c->expect_record = false;
+}
+
+static bool too_many(const struct watchdog_params *wp, const struct storm_class *c)
+{
+	unsigned n = 0;
+
+	for (unsigned i = 0; i < c->n_storms && i < STORM_LIMIT_MAX; i++)
+		n += c->storm_ns[(c->n_storms - 1) % STORM_LIMIT_MAX] - c->storm_ns[i] <=
+		     wp->limit_window_ns;
+	return n >= wp->limit_count;
+}
+
+static void model_storm(struct storm_schedule *x, const struct event *e)
+{
+	const struct watchdog_params *wp = &x->s.b->policy->ports[e->port].watchdog;
+	struct storm_class *c = &x->at[e->port][e->cls];
+
+	if (wp->limit_count == 0 || !(wp->classes >> e->cls & 1) || c->escalated)
+		return;
+	c->storm_ns[c->n_storms++ % STORM_LIMIT_MAX] = e->t_ns;
+	if (!too_many(wp, c))
+		return;
+	forget(c);
+	c->escalated = c->expect_record = true;
+	x->totals->escalated++;
+}
+
+void storm_on_event(struct schedule *s, const struct event *e)
+{
+	struct storm_schedule *x = (struct storm_schedule *)s;
+	struct storm_class *c = &x->at[e->port % SCHEDULE_PORTS][e->cls % N_CLASSES];
+
+	x->storm_records += e->type == EVENT_STORM;
+	x->over_records += e->type == EVENT_STORM_OVER;
+	if (x->lost_events != 0)
+		return;
+	if (e->type == EVENT_STORM)
+		model_storm(x, e);
+	if (e->type != EVENT_STORM_LIMIT)
+		return;
+	assert_true(c->expect_record);
+	c->expect_record = false;
+}
+
+static bool shows_escalation(const struct storm_schedule *x, unsigned port, unsigned cls)
+{
+	enum watchdog_status st = switch_watchdog_status(x->s.b->sw, port, cls);
+
+	return st == WATCHDOG_IS_PFC_OFF || st == WATCHDOG_IS_PORT_DOWN;
+}
+
+void storm_check_escalations(struct storm_schedule *x)
+{
+	x->lost_events = switch_events_lost(x->s.b->sw);
+	for (unsigned p = 0; p < SCHEDULE_PORTS && x->lost_events == 0; p++) {
+		for (unsigned c = 0; c < N_CLASSES; c++) {
+			assert_false(x->at[p][c].expect_record);
+			if (!x->drops_all)
+				assert_int_equal(shows_escalation(x, p, c),
+						 x->at[p][c].escalated);
+		}
+	}
+}
+
+void storm_new_policy(struct storm_schedule *x)
+{
+	x->disturbed_ns = x->s.b->clock.now_ns;
+	for (unsigned p = 0; p < SCHEDULE_PORTS; p++)
+		for (unsigned c = 0; c < N_CLASSES; c++)
+			if (!(x->s.b->policy->ports[p].classify.lossless >> c & 1))
+				x->at[p][c].escalated = false;
+}
+
+void storm_recover(struct storm_schedule *x, unsigned port, unsigned cls)
+{
+	struct storm_class *c = &x->at[port][cls];
+	bool stormed = watchdog_stormed(switch_watchdog(x->s.b->sw, port, cls));
+	int err;
+
+	(void)switch_watchdog_recover(x->s.b->sw, port, cls, &err);
+	if (x->lost_events == 0)
+		assert_int_equal(err == 0, stormed || c->escalated);
+	if (err != 0)
+		return;
+	x->totals->recovered++;
+	x->disturbed_ns = x->s.b->clock.now_ns;
+	forget(c);
+	schedule_settle(&x->s);
+}
+
+// ---- after each step
+
+// The class neither obeys nor sends PFC.
+static bool unprotected(const struct storm_schedule *x, unsigned port, unsigned cls)
+{
+	const struct policy_port *pp = &x->s.b->policy->ports[port];
+
+	switch (switch_watchdog_status(x->s.b->sw, port, cls)) {
+	case WATCHDOG_DROPS_ALL:
+	case WATCHDOG_IS_PFC_OFF:
+		return true;
+	case WATCHDOG_IN_STORM:
+		return pp->watchdog.action != WATCHDOG_ALERT;
+	default:
+		return false;
+	}
+}
+
+// Storms begin and end to the nanosecond, unless somebody intervened.
+static void check_times(struct storm_schedule *x, unsigned port, unsigned cls)
+{
+	const struct watchdog_params *wp = &x->s.b->policy->ports[port].watchdog;
+	const struct watchdog_class *w = switch_watchdog(x->s.b->sw, port, cls);
+	struct storm_class *c = &x->at[port][cls];
+	uint64_t now = x->s.b->clock.now_ns, from = c->began_ns;
+
+	if (ctr_get(&w->restored) != c->restored && x->disturbed_ns <= c->began_ns) {
+		if (wp->mode == WATCHDOG_PROGRESS && gauge_get(&w->last_pause_ns) > from)
+			from = gauge_get(&w->last_pause_ns);
+		assert_int_equal(now - from, wp->restore_ns);
+		x->totals->exact++;
+	}
+	c->restored = ctr_get(&w->restored);
+	if (ctr_get(&w->detected) == c->detected)
+		return;
+	assert_int_equal(ctr_get(&w->detected), c->detected + 1);
+	assert_int_equal(gauge_get(&w->since_ns), now);
+	assert_true(gauge_get(&w->measured_ns) >= wp->detect_ns);
+	if (x->disturbed_ns <= now - gauge_get(&w->measured_ns))
+		assert_int_equal(gauge_get(&w->measured_ns), wp->detect_ns);
+	c->detected = ctr_get(&w->detected);
+	c->began_ns = now;
+	x->totals->storms++;
+}
+
+// An XON that is owed waits for the frame on the wire, and takes its time.
+static void check_pfc(struct storm_schedule *x, unsigned port, unsigned cls)
+{
+	const struct bench *b = x->s.b;
+	struct storm_class *c = &x->at[port][cls];
+	const struct pfc_class_stats *tx = &switch_pfc_tx(b->sw, port)->stats[cls];
+	uint64_t sent = ctr_get(&tx->frames), now = b->clock.now_ns;
+	uint64_t soon = (SCHEDULE_MAX_LEN + 8 + PFC_FRAME_LEN + 2 * LINK_OVERHEAD_BYTES) * 8000ull /
+				x->s.conf.speed_mbps[port] + 2;
+	bool paused_by_us = gauge_get(&tx->since_ns) != 0;
+
+	assert_int_equal(gauge_get(&switch_pfc_rx(b->sw, port)->stats[cls].since_ns), 0);
+	if (!c->unprotected) {
+		c->unprotected_ns = now;
+		c->owes_xon = paused_by_us;
+	} else if (sent != c->pfc_sent) {
+		if (!c->owes_xon || paused_by_us || sent != c->pfc_sent + 1)
+			fail_msg("PFC for class %u of port %u, which is unprotected", cls, port + 1);
+		c->owes_xon = false;
+	}
+	if (!paused_by_us)
+		c->owes_xon = false;
+	if (c->owes_xon && now > c->unprotected_ns + soon)
+		fail_msg("no XON for class %u of port %u", cls, port + 1);
+}
+
+static void check_discarded(struct storm_schedule *x, unsigned port, unsigned cls, bool unprot)
+{
+	struct storm_class *c = &x->at[port][cls];
+	const struct drop_counters *d = switch_drops(x->s.b->sw, port, cls, DROP_WATCHDOG);
+	uint64_t n = ctr_get(&d->packets) - c->discarded;
+	bool xoff = pg_in_xoff(switch_pg_state(x->s.b->sw, port, cls));
+
+	if (n != 0 && !c->unprotected && !unprot && !c->excused)
+		fail_msg("port %u discards %lu frames of class %u, and nobody ordered it",
+			 port + 1, n, cls);
+	x->totals->excused += n != 0 && !c->unprotected && !unprot;
+	x->totals->discarded += n;
+	c->discarded += n;
+	c->excused = xoff && (c->excused || (c->unprotected && !unprot));
+}
+
+static uint64_t filtered(const struct storm_schedule *x, unsigned port, unsigned cls)
+{
+	static const enum drop_reason reasons[] = {DROP_BAD_SOURCE, DROP_VLAN_INGRESS,
+						   DROP_NO_EGRESS, DROP_HAIRPIN, DROP_EGRESS_MTU};
+	uint64_t n = 0;
+
+	for (size_t i = 0; i < sizeof(reasons) / sizeof(reasons[0]); i++)
+		n += ctr_get(&switch_drops(x->s.b->sw, port, cls, reasons[i])->packets);
+	return n;
+}
+
+static struct storm_frames by_storm(const struct watchdog_frames *f)
+{
+	return (struct storm_frames){ctr_get(&f->tx_ok), ctr_get(&f->tx_dropped),
+				     ctr_get(&f->rx_ok), ctr_get(&f->rx_dropped)};
+}
+
+// Class, queue and group have the same number here. What arrived is not told from what was
+// admitted: rx_ok has both.
+static struct storm_frames by_queue(const struct storm_schedule *x, unsigned port, unsigned cls)
+{
+	const struct queue_counters *q = switch_queue_counters(x->s.b->sw, port, cls);
+	const struct pg_counters *g = switch_pg_counters(x->s.b->sw, port, cls);
+
+	return (struct storm_frames){ctr_get(&q->tx_packets), ctr_get(&q->dropped_packets),
+				     ctr_get(&g->rx_packets) - filtered(x, port, cls), 0};
+}
+
+// Frames offered = ok + dropped, in every step of a storm. Copies of one frame are several, hence
+// arrivals are compared only where nothing lossless is copied.
+static void check_frames(struct storm_schedule *x, unsigned port, unsigned cls, bool same_storm)
+{
+	const struct watchdog_class *w = switch_watchdog(x->s.b->sw, port, cls);
+	struct storm_class *c = &x->at[port][cls];
+	struct storm_frames storm = by_storm(&w->total), last = by_storm(&w->last);
+	struct storm_frames frames = by_queue(x, port, cls);
+
+	if (same_storm) {
+		assert_int_equal(storm.tx_ok - c->storm.tx_ok, frames.tx_ok - c->frames.tx_ok);
+		assert_int_equal(storm.tx_dropped - c->storm.tx_dropped,
+				 frames.tx_dropped - c->frames.tx_dropped);
+		if (x->s.conf.promise)
+			assert_int_equal(storm.rx_ok + storm.rx_dropped - c->storm.rx_ok -
+						 c->storm.rx_dropped,
+					 frames.rx_ok - c->frames.rx_ok);
+	} else if (!c->stormed && !watchdog_stormed(w) && ctr_get(&w->detected) == c->detected) {
+		assert_memory_equal(&storm, &c->storm, sizeof(storm));
+	}
+	assert_true(last.tx_ok <= storm.tx_ok && last.tx_dropped <= storm.tx_dropped &&
+		    last.rx_ok <= storm.rx_ok && last.rx_dropped <= storm.rx_dropped);
+	c->storm = storm;
+	c->frames = frames;
+}
+
+static void check_class(struct storm_schedule *x, unsigned port, unsigned cls)
+{
+	const struct weir_switch *sw = x->s.b->sw;
+	const struct policy_port *pp = &x->s.b->policy->ports[port];
+	const struct watchdog_class *w = switch_watchdog(sw, port, cls);
+	struct storm_class *c = &x->at[port][cls];
+	bool stormed = watchdog_stormed(w), unprot = unprotected(x, port, cls);
+
+	if (stormed)
+		assert_true((pp->watchdog.classes >> cls & 1) && switch_link_up(sw, port) &&
+			    !x->drops_all && !shows_escalation(x, port, cls));
+	check_frames(x, port, cls,
+		     stormed && c->stormed && ctr_get(&w->detected) == c->detected);
+	check_times(x, port, cls);
+	if (unprot)
+		check_pfc(x, port, cls);
+	check_discarded(x, port, cls, unprot);
+	c->pfc_sent = ctr_get(&switch_pfc_tx(sw, port)->stats[cls].frames);
+	c->unprotected = unprot;
+	c->stormed = stormed;
+}
+
+// A port that an escalation took down, or that came up again, is a link that did: its host forgets
+// what it was told, and what is in the group's headroom may be joined by as much again.
+static void follow_link(struct storm_schedule *x, unsigned port)
+{
+	struct bench_host *h = &x->s.b->host[port];
+	bool up = switch_link_up(x->s.b->sw, port);
+
+	if (up == x->was_up[port])
+		return;
+	x->was_up[port] = up;
+	x->disturbed_ns = x->s.b->clock.now_ns;
+	memset(h->pause_until_ns, 0, sizeof(h->pause_until_ns));
+	if (up)
+		schedule_exempt_occupied_groups(&x->s, port);
+	actor_poke(&h->actor);
+}
+
+void storm_after_step(struct bench *b)
+{
+	struct storm_schedule *x = b->after_step_arg;
+
+	for (unsigned port = 0; port < SCHEDULE_PORTS; port++)
+		follow_link(x, port);
+	schedule_after_step(b);
+	for (unsigned port = 0; port < SCHEDULE_PORTS; port++)
+		for (unsigned cls = 0; cls < N_CLASSES; cls++)
+			check_class(x, port, cls);
+}
