@@ -10,9 +10,7 @@
 
 #include <assert.h>
 #include <stdbool.h>
-#include <stddef.h>
 #include <stdint.h>
-#include <string.h>
 
 #include <rte_prefetch.h>
 
@@ -34,14 +32,6 @@ struct frame {
 	uint8_t out_cls; // the class it leaves in: cls, unless the guard gave it another
 };
 static_assert(sizeof(struct frame) == 32, "two descriptors to a cache line");
-
-// Charged to the same account, and bound for the same queue: four bytes that are compared at once.
-static inline bool frames_alike(const struct frame *a, const struct frame *b)
-{
-	static_assert(offsetof(struct frame, queue) == offsetof(struct frame, in_port) + 3,
-		      "in_port, pg, out_port, queue");
-	return memcmp(&a->in_port, &b->in_port, 4) == 0;
-}
 
 enum { FIFO_CHUNK_FRAMES = 63 };
 
@@ -120,7 +110,7 @@ static inline void fifo_pop(struct fifo_pool *pool, struct fifo *f, struct frame
 // ---- some frames out of the middle
 
 // Looks at each frame of a queue, in order, and takes some out; the others close up. It may be left
-// and gone on with later: until it has ended frames may be pushed, but neither head nor pop be used.
+// and gone on with later: until it has ended frames may be pushed, but there is no head to pop.
 struct fifo_sift {
 	struct fifo_chunk *read, *write; // write is read, or the chunk before it
 	uint16_t read_i, write_i; // next to look at; where the next one is kept

@@ -269,14 +269,16 @@ uint64_t cause_of_xoff(struct worker *w, const struct frame *f);
 // A PFC frame has left: keeps the causes of what it pauses.
 void cause_of_pauses(struct worker *w, unsigned port, const struct pfc_times *times);
 
+// ---- worker_guard.c
+// The port of departure is known, and in a group: a frame that turns back gets class and queue by
+// the rule that is returned. NULL: it stays as it is.
+const struct guard_rule *guard_turn(const struct worker *w, struct frame *f, uint8_t dscp);
+// Counts the frame under its rule. Returns the DSCP that it gets.
+uint8_t guard_turned(struct worker *w, const struct frame *f, const struct guard_rule *r);
+
 // ---- worker_ingress.c
 // Receives one burst of a port and admits it. True when there may be more.
 bool ingress_poll(struct worker *w, unsigned port);
-// The deadlock guard, once out_port is known: a frame that turns back gets class and queue by the
-// rule that is returned. NULL: it stays as it is.
-const struct guard_rule *ingress_guard(const struct worker *w, struct frame *f, uint8_t dscp);
-// Writes the DSCP with which the frame leaves: the rule's, which is counted here, or the port's.
-void ingress_edit_dscp(struct worker *w, struct frame *f, const struct guard_rule *turned);
 
 // ---- worker_route.c
 // Forwards frames of one routed port by their IP addresses; those that know their way stay, in
@@ -339,7 +341,7 @@ static inline void watchdog_poll(struct worker *w, unsigned port)
 {
 	const struct port_rt *p = worker_port(w, port);
 
-	if (unlikely(((p->pfc_rx.paused & p->watched) | p->stormed) != 0) && !w->hold)
+	if (unlikely((p->pfc_rx.paused | p->stormed) != 0) && !w->hold)
 		watchdog_look(w, port);
 }
 // When the port is to be looked at for its sake.
@@ -348,7 +350,7 @@ static inline uint64_t watchdog_wake(const struct worker *w, unsigned port)
 {
 	const struct port_rt *p = worker_port(w, port);
 
-	if (((p->pfc_rx.paused & p->watched) | p->stormed | p->sifting) == 0)
+	if ((p->pfc_rx.paused | p->stormed | p->sifting) == 0)
 		return UINT64_MAX;
 	return watchdog_wake_ns(w, port);
 }
@@ -368,6 +370,8 @@ static inline bool watchdog_ordered(const struct port_rt *p, const struct frame 
 // ---- worker_egress.c
 // Admission, WRED and the queue; drops what may not enter. The frames are spent.
 void egress_enqueue(struct worker *w, struct frame *frames, unsigned n);
+// The same for frames of one account and one queue, with all their cells.
+void egress_enqueue_alike(struct worker *w, struct frame *frames, unsigned n, uint32_t cells);
 // Serves a port until it is idle, paused, shaped or full. Returns when it next has something to do.
 uint64_t egress_serve(struct worker *w, unsigned port);
 // Drops all that waits for a port.

@@ -249,8 +249,8 @@ bool account_admit_alike(struct worker *w, const struct frame *first, uint32_t c
 	return true;
 }
 
-// Headroom is for what still arrives after PAUSE. A class whose peer is sent none would fill it, and
-// so take it from the other classes of its group, and from itself when it obeys again.
+// Headroom is for what still arrives after PAUSE. A class whose peer is sent none would fill it,
+// and so take it from the other classes of its group, and from itself for when PAUSE is sent again.
 static void no_headroom(struct pg_decision *d)
 {
 	if (d->verdict == PG_HEADROOM || d->verdict == PG_SKID)

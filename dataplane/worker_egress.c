@@ -167,6 +167,22 @@ static bool enqueue_alike(struct worker *w, struct frame *frames, unsigned n, ui
 	return true;
 }
 
+// Of one account, and bound for one queue.
+static bool alike(const struct frame *a, const struct frame *b)
+{
+	return a->out_port == b->out_port && a->queue == b->queue && a->pg == b->pg &&
+	       a->in_port == b->in_port;
+}
+
+void egress_enqueue_alike(struct worker *w, struct frame *frames, unsigned n, uint32_t cells)
+{
+	held_add(worker_port(w, frames->out_port), frames, cells);
+	if (enqueue_alike(w, frames, n, cells))
+		return;
+	for (unsigned i = 0; i < n; i++)
+		enqueue_one(w, &frames[i]);
+}
+
 void egress_enqueue(struct worker *w, struct frame *frames, unsigned n)
 {
 	unsigned next;
@@ -174,13 +190,9 @@ void egress_enqueue(struct worker *w, struct frame *frames, unsigned n)
 	for (unsigned i = 0; i < n; i = next) {
 		uint32_t cells = 0;
 
-		for (next = i; next < n && frames_alike(&frames[next], &frames[i]); next++)
+		for (next = i; next < n && alike(&frames[next], &frames[i]); next++)
 			cells += frames[next].cells;
-		held_add(worker_port(w, frames[i].out_port), &frames[i], cells);
-		if (enqueue_alike(w, &frames[i], next - i, cells))
-			continue;
-		for (unsigned k = i; k < next; k++)
-			enqueue_one(w, &frames[k]);
+		egress_enqueue_alike(w, &frames[i], next - i, cells);
 	}
 }
 
@@ -232,7 +244,8 @@ struct run {
 
 static bool continues(const struct frame *a, const struct frame *b)
 {
-	return frames_alike(a, b) && a->arrival_ns == b->arrival_ns;
+	return a->queue == b->queue && a->in_port == b->in_port && a->pg == b->pg &&
+	       a->arrival_ns == b->arrival_ns;
 }
 
 // The frames are the driver's now: their cells are free.

@@ -77,44 +77,20 @@ static bool control_frame(struct worker *w, unsigned port, struct rte_mbuf *m,
 
 // ---- forwarding
 
-const struct guard_rule *ingress_guard(const struct worker *w, struct frame *f, uint8_t dscp)
-{
-	const struct policy_port *out = &w->pol->ports[f->out_port];
-	const struct guard_rule *r = NULL;
-
-	if (f->kind != PKT_OTHER)
-		r = guard_match(&w->pol->ports[f->in_port].guard, &out->guard, dscp);
-	if (r != NULL) {
-		f->out_cls = r->to_class;
-		f->queue = out->classify.class_to_queue[r->to_class];
-	}
-	return r;
-}
-
-void ingress_edit_dscp(struct worker *w, struct frame *f, const struct guard_rule *turned)
-{
-	const struct guard_rule *rules = w->pol->ports[f->in_port].guard.rules;
-	uint8_t dscp = w->pol->ports[f->out_port].classify.remark_dscp[f->out_cls];
-
-	if (turned != NULL) {
-		dscp = turned->to_dscp;
-		ctr_inc(&worker_port(w, f->in_port)->remapped[turned - rules]);
-	}
-	if (dscp != REMARK_NONE && f->kind != PKT_OTHER)
-		edit_dscp(rte_pktmbuf_mtod(f->m, uint8_t *) + f->l3_off, f->kind, dscp);
-}
-
 // The changes a frame needs to leave by its port: tag, PCP and DSCP. Done here while the header is
 // in the cache. False: the frame does not fit and was dropped.
 static bool prepare(struct worker *w, struct frame *f, unsigned vid, bool tagged,
 		    const struct pkt_info *pkt)
 {
 	const struct policy_port *out = &w->pol->ports[f->out_port];
-	const struct guard_rule *turned = ingress_guard(w, f, pkt->dscp);
-	uint8_t remark = out->classify.remark_pcp[f->out_cls];
+	const struct classify_params *c = &out->classify;
+	const struct guard_rule *turned =
+		out->guard.group != 0 ? guard_turn(w, f, pkt->dscp) : NULL;
+	uint8_t remark = c->remark_pcp[f->out_cls], dscp = c->remark_dscp[f->out_cls];
 	uint8_t pcp = remark != REMARK_NONE ? remark : f->out_cls;
 	enum tag_edit edit = bridge_tag_edit(w->pol, f->out_port, vid, tagged, pkt);
 	int grown = bridge_apply_tag(f->m, edit, vid, pcp);
+	uint8_t *frame;
 
 	if (grown == INT32_MIN || f->len + grown > (int)out->max_frame) {
 		worker_drop(w, f->in_port, f, DROP_EGRESS_MTU);
@@ -122,19 +98,23 @@ static bool prepare(struct worker *w, struct frame *f, unsigned vid, bool tagged
 	}
 	f->len = (uint16_t)(f->len + grown);
 	f->l3_off = (uint8_t)(f->l3_off + grown);
+	frame = rte_pktmbuf_mtod(f->m, uint8_t *);
 	if (remark != REMARK_NONE && pkt->n_tags != 0 && edit != TAG_POP)
-		edit_pcp(rte_pktmbuf_mtod(f->m, uint8_t *), pcp);
-	ingress_edit_dscp(w, f, turned);
+		edit_pcp(frame, pcp);
+	if (turned != NULL)
+		dscp = guard_turned(w, f, turned);
+	if (dscp != REMARK_NONE && f->kind != PKT_OTHER)
+		edit_dscp(frame + f->l3_off, f->kind, dscp);
 	return true;
 }
 
-// Gives frames to the owner of their egress port.
-static void hand_over(struct worker *w, struct frame *frames, unsigned n)
+// Gives frames that are alike, with all their cells, to the owner of their egress port.
+static void hand_over(struct worker *w, struct frame *frames, unsigned n, uint32_t cells)
 {
 	unsigned to = w->sw->owner[frames[0].out_port];
 
 	if (to == w->id) {
-		egress_enqueue(w, frames, n);
+		egress_enqueue_alike(w, frames, n, cells);
 		return;
 	}
 	// Counted first: a reader must not see them taken and not handed.
@@ -164,7 +144,8 @@ static struct alike alike(struct frame *f, unsigned n, uint32_t most)
 	for (; a.n < n; a.n++) {
 		const struct frame *next = &f[a.n];
 
-		if (!frames_alike(next, f) || a.cells + next->cells > most)
+		if (next->pg != f->pg || next->out_port != f->out_port || next->queue != f->queue ||
+		    a.cells + next->cells > most)
 			break;
 		a.cells += next->cells;
 		if (next->cells < a.least)
@@ -181,7 +162,7 @@ static bool admit_alike(struct worker *w, const struct alike *a)
 		return false;
 	if (unlikely(p->stormed != 0))
 		watchdog_admitted(p, a->first, a->n);
-	hand_over(w, a->first, a->n);
+	hand_over(w, a->first, a->n, a->cells);
 	return true;
 }
 
@@ -203,7 +184,7 @@ static void admit(struct worker *w, struct burst *b)
 		}
 		for (unsigned k = 0; k < a.n; k++)
 			if (account_admit(w, &a.first[k]))
-				hand_over(w, &a.first[k], 1);
+				hand_over(w, &a.first[k], 1, a.first[k].cells);
 	}
 	b->n_out = 0;
 }
@@ -224,7 +205,7 @@ static void deliver(struct worker *w, struct frame *f, unsigned vid, bool tagged
 		    const struct pkt_info *pkt)
 {
 	if (make_ready(w, f, vid, tagged, pkt) && account_admit(w, f))
-		hand_over(w, f, 1);
+		hand_over(w, f, 1, f->cells);
 }
 
 static bool may_flood_to(const struct worker *w, unsigned port, unsigned in_port, unsigned vid)

@@ -245,6 +245,19 @@ static bool untag(struct router *r, struct frame *f, const struct pkt_info *pkt)
 	return true;
 }
 
+// Where the port has its own word, or the guard.
+static void edit_out_dscp(const struct router *r, struct frame *f, uint8_t *l3, uint8_t dscp)
+{
+	const struct policy_port *out = &r->pol->ports[f->out_port];
+	const struct guard_rule *turned =
+		out->guard.group != 0 ? guard_turn(r->w, f, dscp) : NULL;
+
+	dscp = turned != NULL ? guard_turned(r->w, f, turned)
+			      : out->classify.remark_dscp[f->out_cls];
+	if (dscp != REMARK_NONE)
+		edit_dscp(l3, f->kind, dscp);
+}
+
 static inline void leave_by(const struct router *r, struct frame *f, const struct pkt_info *pkt,
 			    uint64_t adj)
 {
@@ -257,7 +270,7 @@ static inline void leave_by(const struct router *r, struct frame *f, const struc
 	f->out_port = adj_port(adj);
 	f->queue = out->classify.class_to_queue[f->cls];
 	if (unlikely(out->edits))
-		ingress_edit_dscp(r->w, f, ingress_guard(r->w, f, pkt->dscp));
+		edit_out_dscp(r, f, eth + f->l3_off, pkt->dscp);
 }
 
 // Of frames for the switch itself only neighbour discovery is its business here.

@@ -154,9 +154,11 @@ static void sift(const struct policy_port *pp, struct port_rt *p, uint8_t classe
 }
 
 // Groups that are in XOFF while their class begins to obey PFC again: their peer was told to go on
-// while they were full, so what finds no room before the next XON is lost for the storm's sake.
+// while they were full, so what finds no room before the next XON is lost for the storm's sake. Not
+// where its PAUSE stands: then all of it happened in one loop.
 static void excuse(const struct policy_port *pp, struct port_rt *p, uint8_t classes)
 {
+	classes &= (uint8_t)~p->pfc_tx.paused;
 	for (; classes != 0; classes &= (uint8_t)(classes - 1))
 		p->excused_pgs |= p->xoff_pgs &
 				  (uint8_t)(1u << pp->classify.class_to_pg[__builtin_ctz(classes)]);

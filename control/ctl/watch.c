@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The live screen: storms, ports, busy queues, pauses and drops, again and again. On a terminal it uses the
-// alternate screen and gives the old one back; elsewhere it prints one block per update.
+// The live screen: storms, ports, busy queues, pauses and drops, again and again. On a terminal it
+// uses the alternate screen and gives the old one back; elsewhere it prints one block per update.
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>

@@ -16,8 +16,8 @@
 //   -> {"ok": true, "data": {...}} or {"ok": false, "error": "one sentence"}
 //
 // What a worker must act upon first (TX-enable, quiesce, watermarks, watchdog, reload) is answered
-// once it has. All writes to a running switch pass here. Called by the control thread only; now_ns is real
-// time.
+// once it has. All writes to a running switch pass here. Called by the control thread only; now_ns
+// is real time.
 #pragma once
 
 #include <stdint.h>

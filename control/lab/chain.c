@@ -68,7 +68,7 @@ static void turn(struct chain_queue *q, uint32_t n)
 static struct chain_finding *add(struct chain *c, const struct chain_finding *f)
 {
 	if (c->n == CHAIN_MAX_FINDINGS) {
-		c->short_of_memory = true;
+		c->left_out++;
 		return NULL;
 	}
 	if (c->n == c->cap) {
@@ -314,8 +314,7 @@ void chain_rank(const struct chain *c, uint32_t *order)
 	for (uint32_t i = 0; i < c->n; i++) {
 		uint32_t k = i;
 
-		for (; k > 0 &&
-		       c->findings[order[k - 1]].longest_ns < c->findings[i].longest_ns;
+		for (; k > 0 && c->findings[order[k - 1]].longest_ns < c->findings[i].longest_ns;
 		     k--)
 			order[k] = order[k - 1];
 		order[k] = i;

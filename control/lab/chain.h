@@ -77,6 +77,7 @@ struct chain {
 	struct chain_finding *findings; // in the order in which they were found
 	uint32_t n, cap;
 	uint64_t look, now_ns;
+	uint64_t left_out; // times that something was found beyond CHAIN_MAX_FINDINGS
 	bool short_of_memory; // something was found that could not be kept
 };
 

@@ -85,8 +85,7 @@ static void look_at_pauses(const struct fabric *f, uint32_t sw)
 			continue;
 		for (unsigned c = 0; c < N_CLASSES; c++)
 			if (is_paused(f->switches[sw].sw, p, c))
-				look_at_queue(f,
-					      (struct chain_queue){sw, (uint8_t)p, (uint8_t)c});
+				look_at_queue(f, (struct chain_queue){sw, (uint8_t)p, (uint8_t)c});
 	}
 }
 
@@ -108,9 +107,8 @@ uint32_t chain_fabric_stuck(const struct fabric *f, uint32_t sw, int port, int c
 			uint64_t since =
 				still_since(f, (struct chain_queue){sw, (uint8_t)p, (uint8_t)k});
 
-			n += (port < 0 || (uint32_t)port == p) &&
-			     (cls < 0 || (unsigned)cls == k) && since <= c->now_ns &&
-			     c->now_ns - since >= c->stuck_ns;
+			n += (port < 0 || (uint32_t)port == p) && (cls < 0 || (unsigned)cls == k) &&
+			     since <= c->now_ns && c->now_ns - since >= c->stuck_ns;
 		}
 	return n;
 }

@@ -7,7 +7,7 @@
 #include "dataplane/drop.h"
 #include "dataplane/switch.h"
 
-enum { MAX_WORD = 256 };
+enum { MAX_WORD = 256, MAX_TOGETHER = 8192 };
 
 static struct expr_leaf *new_leaf(struct expr_set *s, const struct expr_func *fn)
 {
@@ -23,8 +23,12 @@ static struct expr_leaf *new_leaf(struct expr_set *s, const struct expr_func *fn
 		s->cap = cap;
 	}
 	leaf = arena_alloc(s->arena, sizeof(*leaf));
-	*leaf = (struct expr_leaf){
-		.fn = fn, .to_ns = UINT64_MAX, .reason = -1, .pool = -1, .size_max = UINT32_MAX, .number = 1};
+	*leaf = (struct expr_leaf){.fn = fn,
+				   .to_ns = UINT64_MAX,
+				   .reason = -1,
+				   .pool = -1,
+				   .size_max = UINT32_MAX,
+				   .number = 1};
 	s->leaves[s->n_leaves++] = leaf;
 	return leaf;
 }
@@ -165,6 +169,8 @@ static bool more_objects(struct parser *ps, const char *word, const char *where,
 		ps->failed |= ps->s->names->incomplete;
 		return parser_wrong(ps, where, "%s", why) != NULL;
 	}
+	if (leaf->n_objects + own.n_objects > MAX_TOGETHER)
+		return parser_wrong(ps, where, "these are too many names") != NULL;
 	all = arena_alloc(ps->s->arena, (leaf->n_objects + own.n_objects) * sizeof(*all));
 	memcpy(all, leaf->objects, leaf->n_objects * sizeof(*all));
 	memcpy(all + leaf->n_objects, own.objects, own.n_objects * sizeof(*all));

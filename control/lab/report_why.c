@@ -63,7 +63,10 @@ static void finding_cells(struct grid *g, const struct run *r, const struct chai
 
 	grid_put(g, "%s", what_of(f));
 	grid_put(g, "%s", text == NULL ? "" : text);
-	put_time(g, f->longest_ns);
+	if (f->longest_ns == 0)
+		grid_put(g, "%s", "<1ms"); // one look saw it
+	else
+		put_time(g, f->longest_ns);
 	grid_put(g, "%" PRIu32, f->times);
 	put_time(g, f->first_ns);
 	put_time(g, f->last_ns);
@@ -84,7 +87,8 @@ static void findings_grid(const struct run *r, report_grid_fn *emit, FILE *out)
 		finding_cells(&g, r, &c->findings[order[i]]);
 	}
 	if (shown < c->n)
-		grid_note(&g, "and %u more, in report.json", c->n - shown);
+		grid_note(&g, "and %u more, in report.json%s", c->n - shown,
+			  c->left_out == 0 ? "" : "; others were too many to be kept");
 	emit(&g, out);
 	grid_fini(&g);
 	free(order);
@@ -176,9 +180,10 @@ static void storms_grid(const struct run *r, report_grid_fn *emit, FILE *out)
 {
 	struct storm_rows rows = {.n = 0};
 
-	grid_init(&rows.g, "storms (watchdogs; frames: of the class while it was stormed)",
-		  "queue|detected|restored|escalated|first at|longest|sent|dropped|received|dropped",
-		  1);
+	grid_init(
+		&rows.g, "storms (watchdogs; frames: of the class while it was stormed)",
+		"queue|detected|restored|escalated|first at|longest|sent|dropped|received|dropped",
+		1);
 	each_storm(r, storm_row, &rows);
 	if (rows.n > MAX_ROWS)
 		grid_note(&rows.g, "and %u more, in report.json", rows.n - MAX_ROWS);

@@ -8,10 +8,10 @@
 enum { NAME_LEN = 63 };
 
 static const struct cfg_row route_rows[] = {
-	{"to", CFG_TEXT, .off = offsetof(struct sc_route_keys, to), .required = true, .max = NAME_LEN,
-	 .help = "hosts: a name, a range h[1-8], or a pattern"},
-	{"via", CFG_WORDS, .off = offsetof(struct sc_route_keys, via), .required = true, .max = NAME_LEN,
-	 .help = "ports of the switch, [p1, p2]; flows spread over several"},
+	{"to", CFG_TEXT, .off = offsetof(struct sc_route_keys, to), .required = true,
+	 .max = NAME_LEN, .help = "hosts: a name, a range h[1-8], or a pattern"},
+	{"via", CFG_WORDS, .off = offsetof(struct sc_route_keys, via), .required = true,
+	 .max = NAME_LEN, .help = "ports of the switch, [p1, p2]; flows spread over several"},
 };
 const struct cfg_schema sc_route_schema = {route_rows, sizeof(route_rows) / sizeof(route_rows[0]),
 					   sizeof(struct sc_route_keys)};

@@ -82,7 +82,8 @@ static const struct cfg_row root_rows[] = {
 	 .help = "how often queue lengths are read for means and quantiles"},
 	{"stuck_after", CFG_NUMBER, .unit = UNIT_TIME, AT(sc_keys, stuck), .min = 1000000,
 	 .max = SECONDS(3600), .dflt_text = "twice the longest PAUSE",
-	 .help = "a cycle of paused queues is a deadlock when none of them has sent anything for so "
+	 .help = "a cycle of paused queues is a deadlock when none of them has sent anything for "
+		 "so "
 		 "long; looked at once a millisecond"},
 	{"policy", CFG_LINE, AT(sc_keys, policy), .max = PATH_LEN, .dflt_text = "the switches'",
 	 .help = "policy file of all switches, the very file that runs live; seen from this file"},

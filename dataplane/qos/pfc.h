@@ -14,8 +14,8 @@
 //
 // A quantum is 512 bit times at the port's speed; L is the lifetime quanta * 512 / speed.
 //
-// A class may be deaf, as in the recovery from a storm: PAUSE frames are counted and remembered, and
-// do not pause. When it hears again it obeys what is left of the last one.
+// A class may be deaf, as in the recovery from a storm: PAUSE frames are counted and remembered,
+// and do not pause. When it hears again it obeys what is left of the last one.
 #pragma once
 
 #include <stdbool.h>
@@ -87,8 +87,8 @@ uint64_t pfc_rx_next(const struct pfc_rx_state *s);
 // the peer's last PAUSE is obeyed as long as it lasts. Others stay as they are.
 void pfc_rx_deafen(struct pfc_rx_state *s, uint8_t deaf, uint64_t now_ns);
 
-// Ends every pause and forgets what the peer said last, as when the link goes down or a policy drops
-// the class from `keep`.
+// Ends every pause and forgets what the peer said last, as when the link goes down or a policy
+// drops the class from `keep`.
 void pfc_rx_clear(struct pfc_rx_state *s, uint8_t keep, uint64_t now_ns);
 
 // Fills *f with the classes that change or are due for refresh; false if no frame is needed.

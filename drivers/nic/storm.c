@@ -16,16 +16,17 @@ static uint64_t burst_end(const struct storm *s)
 	return s->from_ns + s->p.burst_ns;
 }
 
-// This burst is over, and what it had to say is said.
+// This burst is over, and what it had to say is said. Those that are over meanwhile are left out.
 static void next_burst(struct storm *s, uint64_t now_ns)
 {
-	uint64_t end = end_of(s), periods;
+	uint64_t end = end_of(s), periods = 1;
 
 	s->next_ns = UINT64_MAX;
 	if (s->p.period_ns == 0 || end - s->from_ns <= s->p.period_ns)
 		return;
-	periods = (now_ns - s->from_ns) / s->p.period_ns;
-	s->from_ns += s->p.period_ns * (periods == 0 ? 1 : periods);
+	if (now_ns - s->from_ns >= s->p.burst_ns)
+		periods += (now_ns - s->from_ns - s->p.burst_ns) / s->p.period_ns;
+	s->from_ns += s->p.period_ns * periods;
 	if (s->from_ns < end)
 		s->next_ns = s->from_ns;
 }

@@ -246,8 +246,8 @@ class StormPlay:
             r.storm = (s["t"], s["t"] + STORM_S - 2 * SAMPLE_EVERY_S)
         if mad and r.mid is None and s["t"] > r.storm[0] + STORM_S / 2:
             r.mid = switch.show("causes")
-            self.tell(f"weirctl -s {switch.name} show pfc --why", switch.ctl("show", "pfc", "--why"))
-            self.tell(f"weirctl -s {switch.name} show watchdog", switch.ctl("show", "watchdog"))
+            for words in (["show", "pfc", "--why"], ["show", "watchdog"]):
+                self.tell(f"weirctl -s {switch.name} {' '.join(words)}", switch.ctl(*words))
 
     def tell(self, command, text):
         self.screen.say(f"\n  $ {command}")

@@ -16,8 +16,10 @@ static const uint64_t speeds[] = {1000000, 80000000, 1000000000, 10000000000, 25
 // One direction as it should be: a class is paused while now < until.
 struct model {
 	uint64_t from[N], until[N];
-	uint64_t duration[N], transitions[N], frames[N];
+	uint64_t duration[N], transitions[N], frames[N], longest[N], change[N];
 	uint64_t lossy, empty;
+	uint8_t deaf;
+	uint64_t word[N]; // how far the last one reaches
 };
 
 struct run {
@@ -31,7 +33,12 @@ struct run {
 // Counts a pause of the model as finished.
 static void model_end(struct model *m, unsigned c, uint64_t at)
 {
-	m->duration[c] += (at < m->until[c] ? at : m->until[c]) - m->from[c];
+	uint64_t end = at < m->until[c] ? at : m->until[c];
+
+	m->duration[c] += end - m->from[c];
+	m->change[c] = end;
+	if (end - m->from[c] > m->longest[c])
+		m->longest[c] = end - m->from[c];
 	m->from[c] = m->until[c] = 0;
 }
 
@@ -45,7 +52,7 @@ static void model_expire(struct model *m, uint64_t now)
 static void model_pause(struct model *m, unsigned c, uint64_t now, uint64_t until)
 {
 	if (m->until[c] == 0) {
-		m->from[c] = now;
+		m->from[c] = m->change[c] = now;
 		m->transitions[c]++;
 	}
 	m->until[c] = until;
@@ -66,9 +73,13 @@ static void model_frame(struct run *r, const struct pfc_times *f)
 		m->frames[c]++;
 		if (!(r->p.rx >> c & 1))
 			continue;
+		m->word[c] = f->quanta[c] == 0
+				     ? 0
+				     : r->now + pfc_quanta_ns(r->p.speed_bps, f->quanta[c]);
+		if (m->deaf >> c & 1)
+			continue;
 		if (f->quanta[c] != 0)
-			model_pause(m, c, r->now,
-				    r->now + pfc_quanta_ns(r->p.speed_bps, f->quanta[c]));
+			model_pause(m, c, r->now, m->word[c]);
 		else if (m->until[c] != 0)
 			model_end(m, c, r->now);
 	}
@@ -82,6 +93,8 @@ static void same(const struct model *m, const struct pfc_class_stats *st, uint8_
 		FUZZ_CHECK(ctr_get(&st[c].transitions) == m->transitions[c]);
 		FUZZ_CHECK(ctr_get(&st[c].duration_ns) == m->duration[c]);
 		FUZZ_CHECK(gauge_get(&st[c].since_ns) == m->from[c]);
+		FUZZ_CHECK(gauge_get(&st[c].longest_ns) == m->longest[c]);
+		FUZZ_CHECK(gauge_get(&st[c].last_change_ns) == m->change[c]);
 	}
 }
 
@@ -91,6 +104,7 @@ static void check_rx(const struct run *r)
 
 	same(&r->mrx, r->rx.stats, r->rx.paused);
 	FUZZ_CHECK((r->rx.paused & ~(r->p.rx & r->p.lossless)) == 0);
+	FUZZ_CHECK((r->rx.paused & r->rx.deaf) == 0);
 	FUZZ_CHECK(ctr_get(&r->rx.ignored_lossy) == r->mrx.lossy);
 	FUZZ_CHECK(ctr_get(&r->rx.empty_vector) == r->mrx.empty);
 	for (unsigned c = 0; c < N; c++)
@@ -151,6 +165,22 @@ static void clear_rx(struct run *r, uint8_t keep)
 	for (unsigned c = 0; c < N; c++)
 		if (r->mrx.until[c] != 0 && !(keep >> c & 1))
 			model_end(&r->mrx, c, r->now);
+	for (unsigned c = 0; c < N; c++)
+		r->mrx.word[c] = keep >> c & 1 ? r->mrx.word[c] : 0;
+}
+
+static void deafen(struct run *r, uint8_t deaf)
+{
+	struct model *m = &r->mrx;
+
+	pfc_rx_deafen(&r->rx, deaf, r->now);
+	for (unsigned c = 0; c < N; c++) {
+		if (deaf >> c & 1 && m->until[c] != 0)
+			model_end(m, c, r->now);
+		if (m->deaf >> c & 1 && !(deaf >> c & 1) && r->now < m->word[c])
+			model_pause(m, c, r->now, m->word[c]);
+	}
+	m->deaf = deaf;
 }
 
 // What the switch wants; the driver takes the frame or does not.
@@ -206,7 +236,7 @@ static void step(struct run *r, struct fuzz_in *in)
 	case 4: clear_tx(r); break;
 	case 5:
 	case 6: send(r, fuzz_u8(in), op & 0x80); break;
-	default: break; // time only
+	default: deafen(r, op & 0x80 ? fuzz_u8(in) : r->mrx.deaf); break; // or time only
 	}
 	pfc_rx_expire(&r->rx, r->now);
 	model_expire(&r->mrx, r->now);

@@ -123,7 +123,8 @@ void schedule_after_step(struct bench *b)
 		uint64_t skid = 0;
 
 		check_losses(s, p);
-		if (s->conf.promise)
+		// What a port said before it was taken down may still arrive.
+		if (s->conf.promise && switch_link_up(b->sw, p))
 			check_pauses(s, p);
 		for (unsigned g = 0; g < N_PGS; g++) {
 			const struct pg_state *pg = switch_pg_state(b->sw, p, g);

@@ -81,9 +81,11 @@ void schedule_control(struct schedule *s)
 	unsigned n;
 
 	s->control_ns += CONTROL_NS;
-	n = switch_control_step(s->b->sw, s->control_ns, events, EVENTS_OUT);
-	for (unsigned i = 0; i < n && s->on_event != NULL; i++)
-		s->on_event(s, &events[i]);
+	do {
+		n = switch_control_step(s->b->sw, s->control_ns, events, EVENTS_OUT);
+		for (unsigned i = 0; i < n && s->on_event != NULL; i++)
+			s->on_event(s, &events[i]);
+	} while (n == EVENTS_OUT);
 	schedule_settle(s);
 }
 

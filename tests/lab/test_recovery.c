@@ -1,96 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-// What the recovery from a storm does to frames and to PFC, and what is left of it: conformance rows
-// W2 and W3. When a storm is found is in test_watchdog.c.
+// What the recovery from a storm does to frames and to PFC: conformance row W2. When a storm is
+// found is in test_watchdog.c, what is left of it in test_residue.c.
 #include "tests/lab/lab_yaml.h"
-#include "tests/lab/storm_bench.h"
-
-// A frame of 1000 bytes has 4 cells: 25 of them fill the shared 100 cells of a group, 29 its
-// headroom.
-enum { FULL = 25, HEADROOM = 29, REFRESH_NS = 300000, US = 1000 };
-
-static struct storm_setup setup(enum watchdog_action action)
-{
-	struct storm_setup s = storm_setup(WATCHDOG_PFC_OFF);
-
-	s.watchdog.action = (uint8_t)action;
-	s.watchdog.limit_count = 0;
-	return s;
-}
-
-static const struct watchdog_class *class_3(const struct bench *b)
-{
-	return switch_watchdog(b->sw, 2, 3);
-}
-
-static uint64_t dropped(const struct bench *b, enum drop_reason reason)
-{
-	return ctr_get(&switch_drops(b->sw, 2, 3, reason)->packets);
-}
-
-static void expect_frames(const struct watchdog_frames *f, uint64_t tx_ok, uint64_t tx_dropped,
-			  uint64_t rx_ok, uint64_t rx_dropped)
-{
-	assert_int_equal(ctr_get(&f->tx_ok), tx_ok);
-	assert_int_equal(ctr_get(&f->tx_dropped), tx_dropped);
-	assert_int_equal(ctr_get(&f->rx_ok), rx_ok);
-	assert_int_equal(ctr_get(&f->rx_dropped), rx_dropped);
-}
-
-// The last PFC frame that host 2 got.
-static void expect_pfc(const struct bench *b, uint64_t left_ns, uint8_t enable, uint16_t quanta)
-{
-	const struct bench_host *h = &b->host[2];
-	struct pfc_times t = bench_pfc_times(&h->pfc[h->n_pfc - 1]);
-
-	assert_int_equal(h->pfc[h->n_pfc - 1].t_ns, left_ns + bench_wire_ns(b, 2, PFC_FRAME_LEN));
-	assert_int_equal(t.enable, enable);
-	assert_int_equal(t.quanta[3], quanta);
-}
-
-static void expect_at_rest(struct bench *b)
-{
-	bench_storm(b, 2, BIT3 | BIT5, 0, MS);
-	bench_storm(b, 2, 0, 0, 0);
-	for (unsigned q = 0; q < N_QUEUES; q++)
-		bench_tx(b, 0, (int)q, true);
-	bench_run(b, 20 * MS);
-	for (unsigned i = 0; i < 3; i++)
-		for (unsigned c = 0; c < N_CLASSES; c++) {
-			assert_int_equal(gauge_get(&switch_pfc_rx(b->sw, i)->stats[c].since_ns), 0);
-			assert_int_equal(gauge_get(&switch_pfc_tx(b->sw, i)->stats[c].since_ns), 0);
-			assert_false(watchdog_stormed(switch_watchdog(b->sw, i, c)));
-			assert_int_equal(pg_used(switch_pg_state(b->sw, i, c)), 0);
-		}
-	for (unsigned i = 0; i < 3; i++)
-		for (unsigned c = 3; c <= 5; c++)
-			expect_delivered(b, i, (i + 1) % 3, c, 10, 10);
-	assert_int_equal(bench_drops(b, DROP_HEADROOM), 0);
-}
-
-// Before the storm the group (port 2, class 3) is in XOFF: what it sent to host 0 stands there. Host
-// 2 obeys no PAUSE.
-static void stand_in_xoff(struct bench *b, unsigned n)
-{
-	b->host[2].obey_after_ns = UINT64_MAX;
-	bench_tx(b, 0, 3, false);
-	send(b, 2, 0, 3, n);
-	assert_int_equal(pg_in_xoff(switch_pg_state(b->sw, 2, 3)), n > FULL);
-}
-
-// Runs up to the instant of detection, that not included. Before it 20 frames of class 3 wait for
-// host 2. Returns the instant.
-static uint64_t storm_comes(struct bench *b)
-{
-	uint64_t found = pause_ns(b) + DETECT_NS;
-
-	bench_storm(b, 2, BIT3, 65535, REFRESH_NS);
-	bench_run(b, 10 * US);
-	send(b, 0, 2, 3, 20);
-	expect_delivered(b, 0, 2, 5, 20, 20);
-	run_until(b, found - 1);
-	assert_int_equal(gauge_get(&switch_queue_counters(b->sw, 2, 3)->length_packets), 20);
-	return found;
-}
+#include "tests/lab/recovery.h"
 
 static void others_are_undisturbed(struct bench *b)
 {
@@ -103,7 +15,7 @@ static void others_are_undisturbed(struct bench *b)
 
 static void w2_drop_discards_what_waits_and_what_arrives_both_ways(void **state)
 {
-	struct storm_setup s = setup(WATCHDOG_DROP);
+	struct storm_setup s = recovery_setup(WATCHDOG_DROP);
 	struct bench *b = storm_open(&s);
 	uint64_t found;
 
@@ -133,7 +45,7 @@ static void w2_drop_discards_what_waits_and_what_arrives_both_ways(void **state)
 
 static void w2_forward_sends_what_waits_and_what_arrives_both_ways(void **state)
 {
-	struct storm_setup s = setup(WATCHDOG_FORWARD);
+	struct storm_setup s = recovery_setup(WATCHDOG_FORWARD);
 	struct bench *b = storm_open(&s);
 	uint32_t before;
 	uint64_t found;
@@ -158,7 +70,7 @@ static void w2_forward_sends_what_waits_and_what_arrives_both_ways(void **state)
 
 static void w2_alert_changes_nothing(void **state)
 {
-	struct storm_setup s = setup(WATCHDOG_ALERT);
+	struct storm_setup s = recovery_setup(WATCHDOG_ALERT);
 	struct bench *b = storm_open(&s);
 	uint32_t n_pfc, before;
 	uint64_t found;
@@ -192,7 +104,7 @@ static void w2_a_pause_of_ours_gets_one_xon_then_silence_then_pause_again(void *
 {
 	(void)state;
 	for (unsigned action = WATCHDOG_DROP; action <= WATCHDOG_FORWARD; action++) {
-		struct storm_setup s = setup(action);
+		struct storm_setup s = recovery_setup(action);
 		struct bench *b = storm_open(&s);
 		uint32_t n_pfc;
 		uint64_t found;
@@ -220,7 +132,7 @@ static void w2_a_pause_of_ours_gets_one_xon_then_silence_then_pause_again(void *
 
 static void w2_a_group_that_fills_in_recovery_pauses_nobody_until_the_end(void **state)
 {
-	struct storm_setup s = setup(WATCHDOG_FORWARD);
+	struct storm_setup s = recovery_setup(WATCHDOG_FORWARD);
 	struct bench *b = storm_open(&s);
 	uint64_t found;
 
@@ -248,7 +160,7 @@ static void w2_a_group_that_fills_in_recovery_pauses_nobody_until_the_end(void *
 // watchdog's doing, up to the next XON. Then it is an alarm again.
 static void w2_what_overruns_a_group_that_was_told_to_go_on_is_no_alarm(void **state)
 {
-	struct storm_setup s = setup(WATCHDOG_FORWARD);
+	struct storm_setup s = recovery_setup(WATCHDOG_FORWARD);
 	struct bench *b = storm_open(&s);
 	uint64_t found;
 
@@ -270,7 +182,7 @@ static void w2_what_overruns_a_group_that_was_told_to_go_on_is_no_alarm(void **s
 
 static void w2_the_guard_of_the_receive_ring_names_no_class_in_recovery(void **state)
 {
-	struct storm_setup s = setup(WATCHDOG_FORWARD);
+	struct storm_setup s = recovery_setup(WATCHDOG_FORWARD);
 	struct bench *b = storm_open(&s);
 	uint64_t found;
 
@@ -296,7 +208,7 @@ static void w2_the_guard_of_the_receive_ring_names_no_class_in_recovery(void **s
 static const char *shared_yaml(void)
 {
 	return lab_yaml(3, "10G", "", "    class_to_queue: {5: 3}\n    class_to_pg: {5: 3}\n",
-			"      3: {lossless: true, ingress: {min: 0, static: 1MB, headroom: 30KB}}\n"
+			"      3: {lossless: true, ingress: {static: 1MB, headroom: 30KB}}\n"
 			"      5: {lossless: true}\n");
 }
 
@@ -321,7 +233,7 @@ static void expect_odd(const struct bench *b, uint32_t from, unsigned n)
 
 static void w2_of_a_shared_queue_only_the_class_is_dropped_and_order_stays(void **state)
 {
-	struct storm_setup s = setup(WATCHDOG_DROP);
+	struct storm_setup s = recovery_setup(WATCHDOG_DROP);
 	struct bench *b = storm_open_with(shared_yaml(), &s);
 	uint64_t found = pause_ns(b) + DETECT_NS;
 
@@ -342,7 +254,7 @@ static void w2_of_a_shared_queue_only_the_class_is_dropped_and_order_stays(void 
 
 static void w2_a_shared_queue_stays_paused_while_another_class_of_it_is(void **state)
 {
-	struct storm_setup s = setup(WATCHDOG_DROP);
+	struct storm_setup s = recovery_setup(WATCHDOG_DROP);
 	struct bench *b;
 	uint64_t found;
 
@@ -369,19 +281,19 @@ static void w2_a_shared_queue_stays_paused_while_another_class_of_it_is(void **s
 	bench_close(b);
 }
 
-static void w2_a_class_in_recovery_takes_no_headroom_from_another_of_its_group(void **state)
+static void w2_a_class_in_recovery_takes_no_headroom_from_its_group(void **state)
 {
-	struct storm_setup s = setup(WATCHDOG_FORWARD);
+	struct storm_setup s = recovery_setup(WATCHDOG_FORWARD);
 	struct bench *b;
 	uint64_t found;
 
 	(void)state;
 	s.watchdog.classes = BIT3;
-	b = storm_open_with(
-		lab_yaml(3, "10G", "", "    class_to_pg: {5: 3}\n",
-			 "      3: {lossless: true, ingress: {min: 0, static: 25600, headroom: 30KB}}\n"
-			 "      5: {lossless: true}\n"),
-		&s);
+	b = storm_open_with(lab_yaml(3, "10G", "", "    class_to_pg: {5: 3}\n",
+				     "      3: {lossless: true, ingress: {min: 0, static: 25600, "
+				     "headroom: 30KB}}\n"
+				     "      5: {lossless: true}\n"),
+			    &s);
 	stand_in_xoff(b, 0);
 	bench_tx(b, 0, 5, false);
 	found = storm_comes(b);
@@ -420,7 +332,7 @@ static void w2_other_classes_of_a_busy_port_keep_their_rate(void **state)
 {
 	(void)state;
 	for (unsigned action = WATCHDOG_DROP; action <= WATCHDOG_ALERT; action++) {
-		struct storm_setup s = setup(action);
+		struct storm_setup s = recovery_setup(action);
 		struct bench *b = storm_open(&s);
 		unsigned before;
 
@@ -451,7 +363,7 @@ int main(void)
 		cmocka_unit_test(w2_the_guard_of_the_receive_ring_names_no_class_in_recovery),
 		cmocka_unit_test(w2_of_a_shared_queue_only_the_class_is_dropped_and_order_stays),
 		cmocka_unit_test(w2_a_shared_queue_stays_paused_while_another_class_of_it_is),
-		cmocka_unit_test(w2_a_class_in_recovery_takes_no_headroom_from_another_of_its_group),
+		cmocka_unit_test(w2_a_class_in_recovery_takes_no_headroom_from_its_group),
 		cmocka_unit_test(w2_other_classes_of_a_busy_port_keep_their_rate),
 	};
 

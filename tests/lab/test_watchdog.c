@@ -67,8 +67,7 @@ static void w1_xoff_finds_and_restores_at_the_predicted_nanosecond(void **state)
 	bench_close(b);
 }
 
-static void w1_progress_counts_from_the_frame_that_waits_and_restores_after_the_last_pause(
-	void **state)
+static void w1_progress_counts_from_the_frame_that_waits_to_the_last_pause(void **state)
 {
 	struct storm_setup s = setup(WATCHDOG_PROGRESS, WATCHDOG_DROP);
 	struct bench *b = storm_open(&s);
@@ -282,7 +281,7 @@ static void w3_a_storm_of_xon_is_none(void **state)
 	}
 }
 
-static void w3_a_storm_on_an_empty_queue_fires_with_xoff_and_not_with_progress(void **state)
+static void w3_an_empty_queue_storms_with_xoff_and_not_with_progress(void **state)
 {
 	(void)state;
 	for (unsigned mode = WATCHDOG_XOFF; mode <= WATCHDOG_PROGRESS; mode++) {
@@ -343,6 +342,33 @@ static void no_storm_is_found_while_admission_is_held_and_the_clock_starts_anew(
 	bench_close(b);
 }
 
+static void no_storm_ends_while_admission_is_held(void **state)
+{
+	(void)state;
+	for (unsigned mode = WATCHDOG_XOFF; mode <= WATCHDOG_PROGRESS; mode++) {
+		struct storm_setup s = setup(mode, WATCHDOG_DROP);
+		struct bench *b = storm_open(&s);
+		uint64_t found, freed;
+
+		let_one_wait(b);
+		found = pause_ns(b) + DETECT_NS;
+		bench_pause(b, 2, BIT3, 65535);
+		run_until(b, found + RESTORE_NS / 2);
+		switch_hold_admission(b->sw, true);
+		actor_poke(&b->actor);
+		bench_run(b, 5 * RESTORE_NS);
+		assert_true(watchdog_stormed(of_class(b, 3)));
+		freed = b->clock.now_ns;
+		switch_hold_admission(b->sw, false);
+		actor_poke(&b->actor);
+		bench_run(b, 10 * US);
+		bench_control(b);
+		expect_event(b, EVENT_STORM_OVER, 0, freed, freed - found);
+		assert_int_equal(n_of(b, EVENT_STORM), 1);
+		bench_close(b);
+	}
+}
+
 // ---- everywhere
 
 // n storms, from the time of the first.
@@ -361,7 +387,7 @@ static void expect_storms_of(const struct bench *b, unsigned port, unsigned cls,
 	assert_int_equal(n, 0);
 }
 
-static void w3_all_ports_and_classes_storm_and_each_is_found_and_restored_at_its_time(void **state)
+static void w3_where_all_ports_storm_each_is_found_and_restored_at_its_time(void **state)
 {
 	struct storm_setup s = setup(WATCHDOG_XOFF, WATCHDOG_DROP);
 	struct bench *b = storm_open(&s);
@@ -399,19 +425,20 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(w1_xoff_finds_and_restores_at_the_predicted_nanosecond),
 		cmocka_unit_test(
-			w1_progress_counts_from_the_frame_that_waits_and_restores_after_the_last_pause),
+			w1_progress_counts_from_the_frame_that_waits_to_the_last_pause),
 		cmocka_unit_test(xon_frames_do_not_prolong_a_recovery),
 		cmocka_unit_test(w1_a_pause_that_ends_in_the_instant_of_detection_is_no_storm),
 		cmocka_unit_test(w1_bursts_of_half_the_time_never_fire_and_lose_nothing),
 		cmocka_unit_test(w3_a_strict_class_that_takes_the_whole_line_is_no_storm),
 		cmocka_unit_test(w3_a_queue_or_port_that_is_switched_off_is_no_storm),
 		cmocka_unit_test(w3_a_storm_of_xon_is_none),
-		cmocka_unit_test(w3_a_storm_on_an_empty_queue_fires_with_xoff_and_not_with_progress),
+		cmocka_unit_test(w3_an_empty_queue_storms_with_xoff_and_not_with_progress),
 		cmocka_unit_test(classes_that_are_not_watched_have_no_storms),
 		cmocka_unit_test(
 			no_storm_is_found_while_admission_is_held_and_the_clock_starts_anew),
+		cmocka_unit_test(no_storm_ends_while_admission_is_held),
 		cmocka_unit_test(
-			w3_all_ports_and_classes_storm_and_each_is_found_and_restored_at_its_time),
+			w3_where_all_ports_storm_each_is_found_and_restored_at_its_time),
 	};
 
 	return cmocka_run_group_tests_name("watchdog", tests, bench_eal, NULL);

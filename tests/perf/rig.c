@@ -120,6 +120,8 @@ char *rig_policy_text(const struct rig_conf *conf)
 	for (unsigned i = 0; i < conf->n_ports && conf->next_hops == 0; i++)
 		put_hosts(f, i, conf->n_macs);
 	fputs(profile, f);
+	if (conf->profile_key != NULL)
+		fprintf(f, "    %s\n", conf->profile_key);
 	return fclose(f) == 0 ? text : NULL;
 }
 

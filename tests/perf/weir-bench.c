@@ -37,6 +37,7 @@ static const char usage[] =
 	"  --queue KIND         shallow, standing, or both (both)\n"
 	"  --standing N         frames that stand in each egress queue (16384)\n"
 	"  --rounds N           rounds of a case (400), each --round-us N long (2000)\n"
+	"  --key 'KEY: VALUE'   one more key of the policy's profile, such as 'watchdog: on'\n"
 	"  --split              driver and dataplane apart, in a case of its own\n"
 	"  --stages             the stages of the dataplane one by one\n"
 	"  --traffic DIR        keep the pcap files of the traffic there\n"
@@ -48,7 +49,7 @@ static const char usage[] =
 // ---- options
 
 enum { OPT_FRAME = 256, OPT_FLOWS, OPT_MACS, OPT_ROUTE, OPT_WORKERS, OPT_CPUS, OPT_QUEUE,
-       OPT_STANDING,
+       OPT_STANDING, OPT_KEY,
        OPT_ROUNDS, OPT_ROUND_US, OPT_SPLIT, OPT_STAGES, OPT_TRAFFIC, OPT_ONLY_TRAFFIC, OPT_DEVICE,
        OPT_JSON, OPT_HELP };
 
@@ -61,6 +62,7 @@ static const struct option longs[] = {
 	{"queue", required_argument, NULL, OPT_QUEUE},
 	{"route", required_argument, NULL, OPT_ROUTE},
 	{"standing", required_argument, NULL, OPT_STANDING},
+	{"key", required_argument, NULL, OPT_KEY},
 	{"rounds", required_argument, NULL, OPT_ROUNDS},
 	{"round-us", required_argument, NULL, OPT_ROUND_US},
 	{"split", no_argument, NULL, OPT_SPLIT},
@@ -140,6 +142,7 @@ static bool option(int opt, struct options *o)
 		o->traffic.routed = true;
 		return number(optarg, 1, 64, &o->rig.next_hops);
 	case OPT_STANDING: return number(optarg, 1, 65536, &o->rig.standing);
+	case OPT_KEY: o->rig.profile_key = optarg; return true;
 	case OPT_ROUNDS: return number(optarg, 1, 100000, &o->n_rounds);
 	case OPT_ROUND_US: return number(optarg, 1, 1000000, &o->round_us);
 	case OPT_SPLIT: o->split = true; return true;

@@ -177,6 +177,33 @@ def sweep(lab):
     must(code == 1 and out.count('not run') >= 1, f'a sweep that was stopped: {code}\n{out}')
 
 
+def why(lab, root):
+    with open(os.path.join(root, 'tests/unit/lab/storms.yaml'), encoding='utf-8') as f:
+        text = f.read().replace('../../../conf', os.path.join(root, 'conf'))
+    path = lab.write('storms.yaml', text)
+    p = lab.run('run', '--quiet', '--out', lab.path('w'), path)
+    report = json.loads(read(lab.path('w', 'report.json')))
+    must(len(report['why']) == 1 and len(report['storms']) == 1, f'why: {report["why"]}')
+    cause, storm = report['why'][0], report['storms'][0]
+    must((cause['kind'], cause['reason'], cause['host'], cause['class'], cause['times'],
+          cause['at_the_end']) == ('root', 'storm', 'h2', 3, 2, False), f'the cause: {cause}')
+    must(cause['queues'] == [{'switch': 's1', 'port': 'p2', 'class': 3}], 'its queues')
+    must(50e6 < cause['first_ns'] < cause['last_ns'] <= 501e6 and
+         50e6 < cause['longest_ns'] < 60e6, f'its times: {cause}')
+    must((storm['switch'], storm['port'], storm['class'], storm['detected'], storm['restored'],
+          storm['escalated']) == ('s1', 'p2', 3, 2, 2, 1), f'the storm: {storm}')
+    drops = [d for d in report['switches'][0]['drops'] if d['reason'] == 'watchdog']
+    must(sum(d['packets'] for d in drops) == storm['tx_dropped'] + storm['rx_dropped'] > 0,
+         'what the storm cost')
+    line = next(x for x in p.stdout.split('\n') if x.startswith('storm '))
+    must(cause['chain'] == 's1.p2.3 <- host h2 (storm since 50ms)' and cause['chain'] in line,
+         f'the line: {line}')
+    page = read(lab.path('w', 'report.html')).decode()
+    must('s1.p2.3 &lt;- host h2' in page, 'the page does not say why')
+    healthy = json.loads(lab.run('run', '--json', '--quiet', lab.scenario).stdout)
+    must(healthy['why'] == [] and healthy['storms'] == [], 'a healthy run has a cause')
+
+
 def main(program, root):
     with tempfile.TemporaryDirectory() as folder:
         lab = Lab(os.path.abspath(program), os.path.abspath(root), folder)
@@ -185,6 +212,7 @@ def main(program, root):
         verdicts(lab)
         partial(lab)
         sweep(lab)
+        why(lab, root)
     print('reports judged')
 
 

@@ -10,6 +10,7 @@
 #include <cmocka.h>
 
 #include "control/lab/chain.h"
+#include "control/lab/storm_log.h"
 
 #define MS 1000000ull
 
@@ -45,10 +46,8 @@ static struct chain_pause by_queue(uint32_t i)
 
 static struct chain_pause by_host(uint32_t host, enum chain_reason reason, uint64_t since_ns)
 {
-	return (struct chain_pause){.by = CHAIN_BY_HOST,
-				    .host = host,
-				    .reason = (uint8_t)reason,
-				    .since_ns = since_ns};
+	return (struct chain_pause){
+		.by = CHAIN_BY_HOST, .host = host, .reason = (uint8_t)reason, .since_ns = since_ns};
 }
 
 // One look with walks from n queues.
@@ -243,8 +242,8 @@ static void a_deadlock_that_comes_again_is_counted_again(void **state)
 
 static void a_deadlock_is_known_by_exactly_its_switches(void **state)
 {
-	static const uint32_t from[] = {2}, all[] = {4, 2, 3}, less[] = {2, 3}, more[] = {1, 2, 3, 4},
-			      others[] = {2, 3, 5};
+	static const uint32_t from[] = {2}, all[] = {4, 2, 3}, less[] = {2, 3},
+			      more[] = {1, 2, 3, 4}, others[] = {2, 3, 5};
 	struct world w = {0};
 	struct chain c;
 
@@ -298,6 +297,53 @@ static void a_queue_that_waits_for_itself_is_a_cycle(void **state)
 	chain_fini(&c);
 }
 
+// ---- the log of storms
+
+static void tell(struct storm_log *l, uint32_t sw, uint8_t cls, enum event_type type, uint64_t t_ns)
+{
+	storm_log_event(
+		l, sw,
+		&(struct event){.t_ns = t_ns, .type = (uint16_t)type, .port = 2, .cls = cls});
+}
+
+static void storms_are_numbered_by_time_whoever_told_first(void **state)
+{
+	static const struct {
+		struct storm_pick p;
+		uint64_t count, nth[3];
+	} rows[] = {
+		{{UINT32_MAX, -1, -1, STORM_DETECTED, 0, UINT64_MAX}, 5, {10, 20, 20}},
+		{{1, -1, -1, STORM_DETECTED, 0, UINT64_MAX}, 3, {10, 20, 40}},
+		{{1, 2, 4, STORM_DETECTED, 0, UINT64_MAX}, 1, {10, 0, 0}},
+		{{1, 3, -1, STORM_DETECTED, 0, UINT64_MAX}, 0, {0, 0, 0}},
+		{{UINT32_MAX, -1, -1, STORM_DETECTED, 20, 40}, 3, {20, 20, 30}},
+		{{UINT32_MAX, -1, -1, STORM_RESTORED, 0, UINT64_MAX}, 1, {25, 0, 0}},
+		{{0, -1, -1, STORM_ESCALATED, 0, UINT64_MAX}, 1, {26, 0, 0}},
+	};
+	struct storm_log l = {0};
+
+	(void)state;
+	tell(&l, 0, 3, EVENT_STORM, 20);
+	tell(&l, 0, 3, EVENT_STORM_OVER, 25);
+	tell(&l, 0, 3, EVENT_STORM_LIMIT, 26);
+	tell(&l, 0, 3, EVENT_XOFF, 27);
+	tell(&l, 0, 3, EVENT_STORM, 30);
+	tell(&l, 1, 4, EVENT_STORM, 10);
+	tell(&l, 1, 3, EVENT_STORM, 20);
+	tell(&l, 1, 3, EVENT_STORM, 40);
+	for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
+		assert_int_equal(storm_log_count(&l, &rows[i].p), rows[i].count);
+		for (uint64_t n = 1; n <= 3; n++) {
+			uint64_t t_ns = 0;
+
+			assert_int_equal(storm_log_nth(&l, &rows[i].p, n, &t_ns),
+					 n <= rows[i].count);
+			assert_int_equal(t_ns, rows[i].nth[n - 1]);
+		}
+	}
+	storm_log_fini(&l);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -313,6 +359,7 @@ int main(void)
 		cmocka_unit_test(a_deadlock_is_known_by_exactly_its_switches),
 		cmocka_unit_test(two_cycles_are_two_deadlocks_and_the_longer_comes_first),
 		cmocka_unit_test(a_queue_that_waits_for_itself_is_a_cycle),
+		cmocka_unit_test(storms_are_numbered_by_time_whoever_told_first),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -267,6 +267,13 @@ static void arguments_are_understood(void **state)
 		{"fct(flow:*)", OBJ_FLOW, 3, 0, 0, -1, "both"},
 		{"pauses", OBJ_ALL_SWITCHES, 1, 0, 0, -1, "all"},
 		{"cnps", OBJ_ALL_HOSTS, 1, 0, 0, -1, "all"},
+		{"deadlocks", OBJ_ALL_SWITCHES, 1, 0, 0, -1, "all"},
+		{"causes()", OBJ_ALL_SWITCHES, 1, 0, 0, -1, "all"},
+		{"cycle(leaf-2, s1)", OBJ_SWITCH, 2, 1, 0, -1, "s1"},
+		{"cycle(*)", OBJ_SWITCH, 2, 0, 0, -1, "leaf-2"},
+		{"rooted", OBJ_ALL_HOSTS, 1, 0, 0, -1, "all"},
+		{"rooted(h3, h[1-2], 1ms, 2ms)", OBJ_HOST, 3, 2, 0, -1, "h2"},
+		{"storm_detected_at(s1.p3.3, 2)", OBJ_QUEUE, 1, 0, 2, 3, "s1.p3.3"},
 	};
 
 	(void)state;
@@ -317,6 +324,33 @@ static void options_are_understood(void **state)
 	assert_int_equal(f.set.leaves[3]->size_min, 10);
 	assert_int_equal(f.set.leaves[4]->to_ns, 1000000);
 	fixture_fini(&f);
+}
+
+static void a_number_says_which_one(void **state)
+{
+	static const struct {
+		const char *text;
+		uint32_t number;
+		uint64_t from_ns;
+	} rows[] = {
+		{"storm_detected_at(s1)", 1, 0},
+		{"storm_detected_at(s1, 12)", 12, 0},
+		{"storm_restored_at(s1.p1.3, 3, 1ms, 5ms)", 3, 1000000},
+		{"storm_restored_at(s1.p1.3, 1ms, 5ms)", 1, 1000000},
+		{"storm_restored_at(s1.p1.3, 0, 5ms)", 1, 0}, // there is no 0th
+	};
+
+	(void)state;
+	for (size_t i = 0; i < N(rows); i++) {
+		struct fixture f;
+
+		fixture_init(&f);
+		if (parse_text(&f, rows[i].text, EXPR_VALUE) == NULL)
+			fail_msg("%s", f.diags.lines[0]);
+		assert_int_equal(f.set.leaves[0]->number, rows[i].number);
+		assert_int_equal(f.set.leaves[0]->from_ns, rows[i].from_ns);
+		fixture_fini(&f);
+	}
 }
 
 static void a_window_of_a_list_is_for_what_has_none(void **state)
@@ -398,6 +432,7 @@ int main(void)
 		cmocka_unit_test(a_list_without_values_fulfils_nothing),
 		cmocka_unit_test(arguments_are_understood),
 		cmocka_unit_test(options_are_understood),
+		cmocka_unit_test(a_number_says_which_one),
 		cmocka_unit_test(a_window_of_a_list_is_for_what_has_none),
 		cmocka_unit_test(statistics_have_names),
 		cmocka_unit_test(every_function_is_in_the_manual),

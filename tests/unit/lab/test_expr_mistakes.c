@@ -53,6 +53,15 @@ static const struct {
 	{"jain > 0", AT(14) "jain needs a list: jain(rate(h*))"},
 	{"cnps(h1.3) > 0", AT(14) "h1.3 is a class of a host: cnps wants a host"},
 	{"gamma(web/0) > 0", AT(9) "there is no function gamma; see weir-lab help functions"},
+	{"deadlocks(s1) > 0", AT(19) "deadlocks is about the whole fabric and takes no names"},
+	{"cycle(s1, h1) > 0", AT(19) "h1 is a host: cycle wants a switch"},
+	{"cycle(s1, s9) > 0", AT(19) "there is no s9: did you mean s1?"},
+	{"cycle > 0", AT(9) "cycle needs to know of what: cycle(SWITCH, ...)"},
+	{"cycle(s1, 1ms, 2ms, leaf-2) > 0", AT(29) "the window is the last of all arguments"},
+	{"storm_detected_at(s1, max) > 0",
+	 AT(31) "max means nothing to storm_detected_at: it takes a number from 1, and a window of "
+		"two times"},
+	{"storms(s1, 2) > 0", AT(20) "a window is two times, such as 10ms, 20ms: 2 is none"},
 	{"rate(h1) == 5 & 6", AT(21) "a number cannot be compared with a rate"},
 };
 

@@ -35,6 +35,7 @@ struct weir_switch {
 	char guard_group[1][POLICY_NAME_LEN]; // "up"
 };
 
-// Ports p1 and p2 in a switch sw1; class 3 is lossless and watched; p1 has a guard rule. To be freed with fake_switch_destroy.
+// Ports p1 and p2 in a switch sw1; class 3 is lossless and watched; p1 has a guard rule. To be
+// freed with fake_switch_destroy.
 struct weir_switch *fake_switch_create(void);
 void fake_switch_destroy(struct weir_switch *sw);

@@ -1,0 +1,102 @@
+#!/usr/bin/python3
+# SPDX-License-Identifier: Apache-2.0
+"""`scripts/run --storm`: both acts hold their checks, one act that does not is told, and nothing is
+left behind.
+
+usage: test_story.py BUILD_DIR
+"""
+import json
+import os
+import subprocess
+import sys
+import tempfile
+
+sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "live"))
+import live # noqa: E402
+from live import want # noqa: E402
+
+import storm # noqa: E402: the path is set by live
+
+BUILD = os.path.abspath(sys.argv[1])
+RUN = os.path.join(live.ROOT, "scripts", "run")
+
+
+def command(*args):
+    return subprocess.run([RUN, "--no-setup", "--build", BUILD, *args], stdin=subprocess.DEVNULL,
+                          stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True)
+
+
+def left_behind():
+    return [n for folder in ("/run/netns", "/run/weir") if os.path.isdir(folder)
+            for n in os.listdir(folder) if n.startswith("weirlab")]
+
+
+def both_acts_hold_and_nothing_is_left_behind():
+    with tempfile.NamedTemporaryFile("r", suffix=".json") as f:
+        done = command("--storm", "--json", f.name)
+        want(done.returncode == 0, done.stdout)
+        record = json.load(f)
+    want([a["act"] for a in record["acts"]] == [1, 2], "two acts")
+    want(record["ok"] and all(c["ok"] for a in record["acts"] for c in a["checks"]), done.stdout)
+    want("because p3 class 3 holds" in done.stdout and "stormed" in done.stdout, done.stdout)
+    want(left_behind() == [], f"left behind: {left_behind()}")
+
+
+def every_check_can_fail():
+    """Of an act without a storm, none that is about the storm holds."""
+    def sample(t):
+        queues = [{"port": p, "queue": q, "tx_bytes": int(t * 1e6)} for p in ("p1", "p2", "p3")
+                  for q in (0, 3)]
+        return {"t": t, "queues": queues}
+
+    r = storm.Result()
+    r.samples, r.storm = [sample(t / 4) for t in range(60)], (5, 9)
+    r.mid = {"causes": []}
+    dog = {"port": "p3", "class": 3, "detected": 0, "restored": 0, "last_measured_us": 0,
+           "longest_storm_us": 0, "tx_dropped": 0, "rx_dropped": 0}
+    r.final = {"watchdog": [dog], "gap_ms": 1, "drops": [
+        {"packets": 1, "lossless": True, "reason": "headroom-overrun"}],
+        "pfc": [{"port": "p3", "class": 3, "tx_pause": 1, "tx_pause_duration_us": 10**7}]}
+    r.balance = {"received": 1, "generated": 0, "replicated": 0, "transmitted": 0, "consumed": 0,
+                 "dropped": 0, "queued": 0}
+    r.sender = {"messages_posted": 1, "messages_completed": 0, "error": None}
+    still = [check for check in (storm.stands_still, storm.cause_is_named, storm.one_storm,
+                                 storm.only_the_watchdog_dropped, storm.silent,
+                                 storm.nobody_paused, storm.no_lossless_drop, storm.balanced,
+                                 storm.messages_complete) if check(r)[0]]
+    want(not still, f"these hold: {still}")
+    want(storm.victim_kept(r)[0] and storm.goes_on(r)[0], "an even rate is kept")
+    for s in r.samples:
+        if s["t"] > 5:
+            s["queues"] = [dict(q, tx_bytes=5 * 10**6) for q in s["queues"]]
+    still = [check for check in (storm.victim_kept, storm.other_class_kept, storm.goes_on)
+             if check(r)[0]]
+    want(not still, f"these hold though nothing moves: {still}")
+
+
+def options_that_do_not_go_with_it_are_refused():
+    for args in (["--act", "3"], ["--seconds", "3"], ["--virtual"]):
+        done = command("--storm", *args)
+        want(done.returncode == 2, f"{args}: exit status {done.returncode}")
+
+
+def a_host_that_goes_mad_is_told_how_or_refused():
+    host = os.path.join(BUILD, "control/host/weir-host")
+    own = ["--device", "xdp:nowhere", "--ip", "10.0.0.1"]
+    for args, says in (
+            (["--device", "xdp:nowhere", "--storm", "--storm-at", "1s"], "--listen or --to"),
+            ([*own, "--to", "10.0.0.2,10.0.0.3", "--qps", "1"], "fewer than the addresses"),
+            ([*own, "--to", "10.0.0.2,"], "is not an IPv4 address"),
+            ([*own, "--to", "10.0.0.2,10.0.0.1"], "the endpoint's own address"),
+            ([*own, "--to", ",".join(f"10.0.1.{i}" for i in range(1, 10))], "at most 8")):
+        done = subprocess.run([host, *args], stdin=subprocess.DEVNULL, text=True,
+                              stdout=subprocess.PIPE, stderr=subprocess.STDOUT)
+        want(done.returncode == 2 and says in done.stdout, f"{args}: {done.stdout}")
+
+
+live.need_root()
+if left_behind():
+    live.skip(f"another lab runs on this machine: {left_behind()}")
+sys.exit(live.run_tests([options_that_do_not_go_with_it_are_refused, every_check_can_fail,
+                         a_host_that_goes_mad_is_told_how_or_refused,
+                         both_acts_hold_and_nothing_is_left_behind]))
