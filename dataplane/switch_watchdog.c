@@ -9,7 +9,7 @@
 // nothing new.
 //
 // An escalation is the operator's business from then on: it outlasts reloads, whatever they say of
-// the watchdog, until `recover`. Only a class that is no longer lossless leaves it by itself, for it
+// the watchdog, until `recover`. Only a class that is no longer lossless leaves it by itself: it
 // has no PFC that could be off.
 #include <errno.h>
 #include <string.h>

@@ -61,12 +61,17 @@ static const char *const requests[] = {
 	"{\"cmd\":\"%s\"}\n",
 	"[1,2]\n",
 	"\n",
+	"{\"cmd\":\"watchdog_recover\",\"port\":\"p1\",\"class\":3}\n",
+	"{\"cmd\":\"watchdog_recover\",\"port\":\"p2\",\"class\":\"%s\"}\n",
+	"{\"cmd\":\"watchdog_drop_all\",\"on\":true}\n",
+	"{\"cmd\":\"watchdog_drop_all\",\"on\":false}\n",
+	"{\"cmd\":\"watchdog_drop_all\",\"on\":\"%s\"}\n",
 };
 
 static const char *const words[] = {
 	"ports", "queues", "pfc", "buffers", "watermarks", "drops", "control", "hints", "balance",
 	"fdb", "latency", "config", "events", "workers", "wrong", "", "\\u0000", "\\ud800",
-	"a\\\"b",
+	"a\\\"b", "watchdog", "guard", "causes",
 };
 
 // ---- the clients

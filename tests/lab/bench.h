@@ -115,7 +115,8 @@ void bench_close(struct bench *b);
 void bench_check_held(const struct bench *b);
 
 void bench_run(struct bench *b, uint64_t for_ns);
-void bench_control(struct bench *b); // one step of the control thread; what it asks for is done next
+// One step of the control thread; the workers do next what it asks for.
+void bench_control(struct bench *b);
 // Replaces the policy by a new snapshot.
 void bench_publish(struct bench *b, const char *yaml);
 

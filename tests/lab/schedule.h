@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-// A random schedule while it runs (test_random.c, test_storms.c), and what must hold after each step of the
-// workers: accounts that agree, pools and headroom within their sizes, pauses that neither lapse
-// nor stay, and no lossless frame lost where that was promised. Exact, because everything runs in
-// one thread on the virtual clock. Fails the test by cmocka's assertions.
+// A random schedule while it runs (test_random.c, test_storms.c), and what must hold after each
+// step of the workers: accounts that agree, pools and headroom within their sizes, pauses that
+// neither lapse nor stay, and no lossless frame lost where that was promised. Exact, because
+// everything runs in one thread on the virtual clock. Fails the test by cmocka's assertions.
 #pragma once
 
 #include <stdbool.h>

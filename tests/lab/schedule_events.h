@@ -15,7 +15,7 @@ static inline unsigned pick(struct schedule *s, unsigned n)
 	return rng_next(&s->rng) % n;
 }
 
-// The bench with a policy and hosts for s->conf, which has been drawn. o: what else there is to say.
+// The bench with a policy and hosts for s->conf, which has been drawn. o: whatever else there is.
 void schedule_open(struct schedule *s, const struct bench_opts *o);
 // One of n events happens; then the balance is exact.
 void schedule_happen(struct schedule *s, const struct schedule_event *events, unsigned n);

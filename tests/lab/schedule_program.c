@@ -100,12 +100,13 @@ static bool parse_args(struct schedule_program *p, int argc, char **argv)
 
 		if (strcmp(argv[i], "--bisect") == 0)
 			p->bisect = true;
+		else if (strcmp(argv[i], "--seeds") == 0 && parse_seeds(p, value))
+			i++;
 		else if (strcmp(argv[i], "--events") == 0 && atoi(value) > 0 && ++i)
 			p->n_events = (unsigned)atoi(value);
 		else if (strcmp(argv[i], "--workers") == 0 && atoi(value) > 0 && ++i)
 			p->n_workers = (unsigned)atoi(value);
-		else if (strcmp(argv[i], "--seeds") == 0 ? !parse_seeds(p, i + 1 < argc ? argv[++i] : "")
-							 : !parse_seeds(p, argv[i]))
+		else if (!parse_seeds(p, argv[i]))
 			return false;
 	}
 	return true;

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// A bench with a watchdog at each port, for the tests of what control does about storms: three ports
-// of 10 Gb/s, classes 3 and 5 lossless. Host 2 makes the storms. Times are short, 1 ms, for a
-// virtual clock does not care.
+// A bench with a watchdog at each port, for the tests of what control does about storms: three
+// ports of 10 Gb/s, classes 3 and 5 lossless. Host 2 makes the storms. Times are short, 1 ms, for
+// a virtual clock does not care.
 #pragma once
 
 #include "tests/lab/bench.h"
@@ -13,7 +13,7 @@ enum {
 	RESTORE_NS = MS,
 	WINDOW_NS = 20 * MS,
 	LIMIT = 3,
-	SHORT_QUANTA = 29297, // 1.5 ms at 10 Gb/s: a storm that is over before the class is restored
+	SHORT_QUANTA = 29297, // 1.5 ms at 10 Gb/s: over before the class is restored
 	BIT3 = 1 << 3,
 	BIT5 = 1 << 5,
 };

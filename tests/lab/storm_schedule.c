@@ -179,7 +179,7 @@ static void check_pfc(struct storm_schedule *x, unsigned port, unsigned cls)
 		c->owes_xon = paused_by_us;
 	} else if (sent != c->pfc_sent) {
 		if (!c->owes_xon || paused_by_us || sent != c->pfc_sent + 1)
-			fail_msg("PFC for class %u of port %u, which is unprotected", cls, port + 1);
+			fail_msg("PFC for unprotected class %u of port %u", cls, port + 1);
 		c->owes_xon = false;
 	}
 	if (!paused_by_us)

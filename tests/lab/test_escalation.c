@@ -1,11 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
-// Too many storms within a window turn PFC of the class off or take the port down, until an operator
-// recovers it.
+// Too many storms within a window turn PFC of the class off or take the port down, until an
+// operator recovers it.
 #include "tests/lab/storm_bench.h"
 
 // ---- when
 
-static struct bench *three_storms(struct storm_setup *s, uint64_t third_after_ns, uint64_t at_ns[LIMIT])
+static struct bench *three_storms(struct storm_setup *s, uint64_t third_after_ns,
+				  uint64_t at_ns[LIMIT])
 {
 	const uint64_t after_ns[LIMIT] = {0, 5 * MS, third_after_ns};
 	struct bench *b = storm_open(s);

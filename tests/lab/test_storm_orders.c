@@ -246,7 +246,8 @@ static void high_rates_of_sent_pfc_are_told(void **state)
 	do {
 		next_tenth(b);
 		sent[++i] = ctr_get(&tx->frames);
-		assert_int_equal(n_of(b, EVENT_PFC_RATE_DOWN), (sent[i] - sent[i - 10]) * 8 < 4000 - 500);
+		assert_int_equal(n_of(b, EVENT_PFC_RATE_DOWN),
+				 (sent[i] - sent[i - 10]) * 8 < 500 * 7);
 	} while (n_of(b, EVENT_PFC_RATE_DOWN) == 0 && i < 30);
 	expect_warning(b, EVENT_PFC_RATE_DOWN, true, sent[i] - sent[i - 10]);
 	bench_close(b);

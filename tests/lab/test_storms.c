@@ -1,15 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
 // Random schedules of PFC storms on the virtual wire: hosts that pause without end, in bursts
 // shorter than detection, or with XON only; meanwhile traffic, reloads, other actions, modes, times
-// and limits, watchdogs that are taken away, classes that turn lossy, links down and up, TX-disable,
-// held admission, drop-all, recovery by operators.
+// and limits, watchdogs that are taken away, classes that turn lossy, links down and up,
+// TX-disable, held admission, drop-all, recovery by operators.
 //
 // However it goes, besides what test_random.c asks: each storm begins and ends at the nanosecond
-// that the policy says, a class in recovery gets one XON at most and obeys nobody, the counters of a
-// storm agree with those of its queue and group, control escalates exactly when a plain list of
-// storms says so, and no lossless frame is dropped that the watchdog did not order. In the end, when
-// all storms have stopped and all was recovered, nothing is paused either way, nothing is in use,
-// and a frame of each lossless class crosses between any two hosts.
+// that the policy says, a class in recovery gets one XON at most and obeys nobody, the counters of
+// a storm agree with those of its queue and group, control escalates exactly when a plain list of
+// storms says so, and no lossless frame is dropped that the watchdog did not order. In the end,
+// when all storms have stopped and all was recovered, nothing is paused either way, nothing is in
+// use, and a frame of each lossless class crosses between any two hosts.
 //
 // In half of the schedules the times are those of policy files, on slow links; in the others they
 // are some microseconds. Three quarters carry the promise of test_random.c (hosts obey PFC), with

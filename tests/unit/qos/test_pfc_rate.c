@@ -44,8 +44,8 @@ static void the_rate_is_what_came_in_the_last_second(void **state)
 	}
 }
 
-// After some seconds of a frame each millisecond the rate is that, give or take what one look brings:
-// tenths end with the first look after them. Whole seconds are exact.
+// After some seconds of a frame each millisecond the rate is that, give or take what one look
+// brings: tenths end with the first look after them. Whole seconds are exact.
 static void the_rate_does_not_depend_on_how_often_it_is_looked_at(void **state)
 {
 	static const uint64_t ticks[] = {1, 7, 30, 100, 250, 1000, 3000};
@@ -109,8 +109,7 @@ static void warnings_are_a_second_apart(void **state)
 	(void)state;
 	assert_int_equal(look(&c, 100, 100, 101), PFC_RATE_UP);
 	up_ns = c.now_ns;
-	// Every second tick: as high as it gets, or nothing at all. The burst itself leaves the rate
-	// after a second.
+	// The burst leaves the rate after a second, and is told no earlier.
 	for (unsigned i = 0; i < 9; i++)
 		assert_int_equal(look(&c, 100, 100, 0), PFC_RATE_SAME);
 	assert_int_equal(c.pps, 101);

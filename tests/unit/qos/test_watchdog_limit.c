@@ -19,7 +19,7 @@ static void the_storm_that_fills_the_window_escalates(void **state)
 	} rows[] = {
 		{3, 20 * s, {1 * s, 2 * s, 3 * s}, 0x4},
 		{3, 20 * s, {1 * s, 2 * s}, 0},
-		// The window that ends with the third one: both ends are in it, a nanosecond more is not.
+		// The window ends with the third one. Both ends are in it, one more ns is not.
 		{3, 20 * s, {1 * s, 2 * s, 21 * s}, 0x4},
 		{3, 20 * s, {1 * s, 2 * s, 21 * s + 1}, 0},
 		// The oldest is forgotten, one later storm fills the window of the others.
