@@ -11,6 +11,7 @@
 #include <assert.h>
 #include <stdbool.h>
 #include <stdint.h>
+#include <string.h>
 
 #include <rte_prefetch.h>
 
@@ -57,27 +58,51 @@ __attribute__((warn_unused_result)) int fifo_pool_init(struct fifo_pool *pool, u
 						       uint32_t n_fifos);
 void fifo_pool_fini(struct fifo_pool *pool);
 
+// Room for one frame behind the last.
+static inline bool fifo_has_room(struct fifo_pool *pool, struct fifo *f)
+{
+	struct fifo_chunk *c = pool->free;
+
+	if (f->tail != NULL && f->tail_i != FIFO_CHUNK_FRAMES)
+		return true;
+	if (c == NULL)
+		return false;
+	pool->free = c->next;
+	c->next = NULL;
+	if (f->tail != NULL) {
+		f->tail->next = c;
+	} else {
+		f->head = c;
+		f->head_i = 0;
+	}
+	f->tail = c;
+	f->tail_i = 0;
+	return true;
+}
+
 static inline bool fifo_push(struct fifo_pool *pool, struct fifo *f, const struct frame *fr)
 {
-	if (f->tail == NULL || f->tail_i == FIFO_CHUNK_FRAMES) {
-		struct fifo_chunk *c = pool->free;
-
-		if (c == NULL)
-			return false;
-		pool->free = c->next;
-		c->next = NULL;
-		if (f->tail != NULL) {
-			f->tail->next = c;
-		} else {
-			f->head = c;
-			f->head_i = 0;
-		}
-		f->tail = c;
-		f->tail_i = 0;
-	}
+	if (!fifo_has_room(pool, f))
+		return false;
 	f->tail->frames[f->tail_i++] = *fr;
 	f->n++;
 	return true;
+}
+
+// The same for n frames, a chunk at a time. Returns how many found room.
+static inline unsigned fifo_push_all(struct fifo_pool *pool, struct fifo *f,
+				     const struct frame *frames, unsigned n)
+{
+	unsigned done = 0, k;
+
+	for (; done < n && fifo_has_room(pool, f); done += k) {
+		k = FIFO_CHUNK_FRAMES - f->tail_i;
+		k = k < n - done ? k : n - done;
+		memcpy(&f->tail->frames[f->tail_i], &frames[done], k * sizeof(*frames));
+		f->tail_i = (uint16_t)(f->tail_i + k);
+		f->n += k;
+	}
+	return done;
 }
 
 // The first frame; only when f->n > 0.

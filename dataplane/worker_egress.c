@@ -152,17 +152,18 @@ static bool enqueue_alike(struct worker *w, struct frame *frames, unsigned n, ui
 	uint64_t pool = pool_free(w, POOL_EGRESS_LOSSY, w->pol->buffer.egress_lossy_cells);
 	enum egress_verdict v;
 	uint32_t bytes = 0;
-	unsigned i;
+	unsigned pushed;
 
 	if (!p->up || p->discarded != 0 || wred_acts_at_enqueue(&pq->wred) ||
 	    !egress_decide_alike(&pq->egress, &p->egress[q], pool, cells, &v))
 		return false;
 	slot_add(w, POOL_EGRESS_LOSSY, egress_charge(&p->egress[q], v, cells));
-	for (i = 0; i < n && fifo_push(&w->chunks, &p->fifo[q], &frames[i]); i++)
+	pushed = fifo_push_all(&w->chunks, &p->fifo[q], frames, n);
+	for (unsigned i = 0; i < pushed; i++)
 		bytes += frames[i].len;
-	if (i != 0)
-		grown(w, frames, i, bytes);
-	for (; unlikely(i < n); i++)
+	if (pushed != 0)
+		grown(w, frames, pushed, bytes);
+	for (unsigned i = pushed; unlikely(i < n); i++)
 		unqueue(w, &frames[i]);
 	return true;
 }

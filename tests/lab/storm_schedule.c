@@ -130,6 +130,8 @@ static bool unprotected(const struct storm_schedule *x, unsigned port, unsigned 
 		return true;
 	case WATCHDOG_IN_STORM:
 		return pp->watchdog.action != WATCHDOG_ALERT;
+	case WATCHDOG_IS_PORT_DOWN:
+		return x->drops_all;
 	default:
 		return false;
 	}
@@ -261,6 +263,37 @@ static void check_frames(struct storm_schedule *x, unsigned port, unsigned cls, 
 	c->frames = frames;
 }
 
+// The neighbour's last PAUSE is obeyed as long as it lasts, also if it came during the storm.
+static void check_obeys(const struct storm_schedule *x, unsigned port, unsigned cls)
+{
+	const struct pfc_rx_state *rx = switch_pfc_rx(x->s.b->sw, port);
+
+	if (rx->until_ns[cls] > x->s.b->clock.now_ns)
+		assert_true(rx->paused >> cls & 1);
+}
+
+// What is discarded is gone at once, and takes nothing that is kept for classes with PFC.
+static void check_room(struct storm_schedule *x, unsigned port, unsigned cls, bool unprot)
+{
+	const struct weir_switch *sw = x->s.b->sw;
+	const struct watchdog_params *wp = &x->s.b->policy->ports[port].watchdog;
+	struct storm_class *c = &x->at[port][cls];
+	uint64_t headroom = gauge_get(&switch_pg_state(sw, port, cls)->headroom);
+	enum watchdog_status st = switch_watchdog_status(sw, port, cls);
+
+	if (c->unprotected && unprot)
+		assert_true(headroom <= c->headroom);
+	c->headroom = headroom;
+	if (st != WATCHDOG_DROPS_ALL &&
+	    (st != WATCHDOG_IN_STORM || wp->action != WATCHDOG_DROP))
+		c->discarded_ns = 0;
+	else if (c->discarded_ns == 0)
+		c->discarded_ns = x->s.b->clock.now_ns;
+	else if (c->discarded_ns < x->s.b->clock.now_ns)
+		assert_int_equal(
+			gauge_get(&switch_queue_counters(sw, port, cls)->length_packets), 0);
+}
+
 static void check_class(struct storm_schedule *x, unsigned port, unsigned cls)
 {
 	const struct weir_switch *sw = x->s.b->sw;
@@ -277,6 +310,9 @@ static void check_class(struct storm_schedule *x, unsigned port, unsigned cls)
 	check_times(x, port, cls);
 	if (unprot)
 		check_pfc(x, port, cls);
+	else
+		check_obeys(x, port, cls);
+	check_room(x, port, cls, unprot);
 	check_discarded(x, port, cls, unprot);
 	// The ring was filled without a guard, as when a class turns lossless (test_random.c).
 	if (c->unprotected && !unprot && x->s.held)

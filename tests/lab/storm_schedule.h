@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 // A random schedule with PFC storms (test_storms.c), and what must hold after each step of the
 // workers besides what schedule.h checks: storms begin and end at the nanosecond that the policy
-// says, an unprotected class neither obeys PFC nor gets any but the one XON it is owed, the storm's
-// counters agree with those of queue and group, and frames are discarded only where an order for it
-// stands. What control escalates is predicted by a plain list of storms. Judged from outside, by
+// says, an unprotected class neither obeys PFC nor gets any but the one XON it is owed and takes no
+// headroom, any other obeys what its neighbour said last, even if that was during the storm; the
+// storm's counters agree with those of queue and group; frames are discarded only where an order for
+// it stands, and then all of them. What control escalates is predicted by a plain list of storms. Judged from outside, by
 // what any user of switch.h can read.
 #pragma once
 
@@ -35,6 +36,8 @@ struct storm_class {
 	uint64_t unprotected_ns; // since when
 	bool owes_xon; // it was paused by us when that began
 	uint64_t discarded; // frames, reason watchdog
+	uint64_t discarded_ns; // since when its frames are; 0: they are not
+	uint64_t headroom; // cells of its group
 	bool excused; // its group was in XOFF when the class began to obey again
 	struct storm_frames storm, frames;
 	// the model of escalation
