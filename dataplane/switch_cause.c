@@ -16,7 +16,7 @@ struct pause_cause switch_pause_cause(const struct weir_switch *sw, unsigned por
 
 struct pause_cause switch_cause_now(const struct weir_switch *sw, unsigned port, unsigned pg)
 {
-	return cause_search(sw, sw->policy_mem, account_index(port, pg), NULL);
+	return cause_search(sw, sw->policy_mem, 0, account_index(port, pg), NULL);
 }
 
 uint32_t switch_held_cells(const struct weir_switch *sw, unsigned port, unsigned q,

@@ -260,10 +260,11 @@ static inline uint64_t account_pfc(struct worker *w, unsigned port)
 }
 
 // ---- worker_cause.c
-// The queue that holds most of a group; CAUSE_NONE where none holds any. at_hand, if not NULL: a
-// frame of it that is on its way to its queue. Of workers and of control: pol is what they go by.
+// The queue that holds most of a group; CAUSE_NONE where none holds any. Pauses that last no longer
+// than till at_ns are over. at_hand, if not NULL: a frame of it that is on its way to its queue. Of
+// workers and of control: pol is what they go by.
 struct pause_cause cause_search(const struct weir_switch *sw, const struct policy *pol,
-				unsigned account, const struct frame *at_hand);
+				uint64_t at_ns, unsigned account, const struct frame *at_hand);
 // The group of f enters XOFF with it. Returns the cause, packed.
 uint64_t cause_of_xoff(struct worker *w, const struct frame *f);
 // A PFC frame has left: keeps the causes of what it pauses.

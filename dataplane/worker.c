@@ -38,11 +38,14 @@ void worker_tap(struct worker *w, enum tap_direction direction, unsigned port,
 void worker_drop(struct worker *w, unsigned port, const struct frame *f, enum drop_reason reason)
 {
 	unsigned cls = f->at_egress ? f->out_cls : f->cls;
-	struct drop_counters *d = &worker_port(w, port)->drops[cls][reason];
+	struct port_rt *p = worker_port(w, port);
+	struct drop_counters *d = &p->drops[cls][reason];
 	bool lossless = w->pol->ports[port].classify.lossless >> cls & 1;
 
 	ctr_inc(&d->packets);
 	ctr_add(&d->bytes, f->len);
+	if (unlikely(p->stormed != 0) && !f->at_egress)
+		watchdog_not_admitted(p, f);
 	if (lossless && drop_info[reason].loss)
 		worker_event(w, EVENT_LOSSLESS_DROP, port, cls, reason, f->len);
 	if (unlikely(w->tap != NULL))

@@ -223,8 +223,6 @@ static void drop_arrival(struct worker *w, const struct frame *f, enum drop_reas
 
 	ctr_inc(&c->dropped_packets);
 	ctr_add(&c->dropped_bytes, f->len);
-	if (unlikely(worker_port(w, f->in_port)->stormed != 0))
-		watchdog_not_admitted(worker_port(w, f->in_port), f);
 	worker_drop(w, f->in_port, f, reason);
 }
 

@@ -4,12 +4,13 @@
 // of arrival, once per PAUSE; the queues are other workers' too, and are read word by word.
 #include "dataplane/switch_impl.h"
 
-static uint8_t paused_classes(const struct port_rt *p)
+// A pause that nothing waits for may have run out unnoticed.
+static uint8_t paused_classes(const struct port_rt *p, uint64_t at_ns)
 {
 	uint8_t paused = 0;
 
 	for (unsigned cls = 0; cls < N_CLASSES; cls++)
-		if (gauge_get(&p->pfc_rx.stats[cls].until_ns) != 0)
+		if (gauge_get(&p->pfc_rx.stats[cls].until_ns) > at_ns)
 			paused |= (uint8_t)(1u << cls);
 	return paused;
 }
@@ -26,30 +27,38 @@ static void offer_port(struct pause_cause *c, const struct port_rt *out, unsigne
 	cause_offer(c, port, held);
 }
 
-static void name_class(const struct weir_switch *sw, const struct policy *pol,
+static void name_class(const struct weir_switch *sw, const struct policy *pol, uint64_t at_ns,
 		       struct pause_cause *c)
 {
 	const struct classify_params *k = &pol->ports[c->out_port].classify;
+	uint8_t paused = paused_classes(sw->rt[c->out_port], at_ns);
 
-	cause_name_class(c, k->class_to_queue, paused_classes(sw->rt[c->out_port]), k->lossless);
+	cause_name_class(c, k->class_to_queue, paused, k->lossless);
 }
 
 struct pause_cause cause_search(const struct weir_switch *sw, const struct policy *pol,
-				unsigned account, const struct frame *at_hand)
+				uint64_t at_ns, unsigned account, const struct frame *at_hand)
 {
 	struct pause_cause c = {.kind = CAUSE_NONE};
 
 	for (unsigned port = 0; port < sw->n_ports; port++)
 		offer_port(&c, sw->rt[port], port, account, at_hand);
 	if (c.kind != CAUSE_NONE)
-		name_class(sw, pol, &c);
+		name_class(sw, pol, at_ns, &c);
 	return c;
+}
+
+// While admission is held pauses stand although they have run out.
+static uint64_t pauses_at(const struct worker *w)
+{
+	return w->hold ? 0 : w->now_ns;
 }
 
 uint64_t cause_of_xoff(struct worker *w, const struct frame *f)
 {
 	struct port_rt *p = worker_port(w, f->in_port);
-	struct pause_cause c = cause_search(w->sw, w->pol, account_index(f->in_port, f->pg), f);
+	struct pause_cause c = cause_search(w->sw, w->pol, pauses_at(w),
+					    account_index(f->in_port, f->pg), f);
 
 	p->xoff_by[f->pg].port = f->out_port;
 	p->xoff_by[f->pg].queue = f->queue;
@@ -61,14 +70,15 @@ uint64_t cause_of_xoff(struct worker *w, const struct frame *f)
 static struct pause_cause cause_of_group(const struct worker *w, unsigned port, unsigned pg)
 {
 	const struct port_rt *p = worker_port(w, port);
-	struct pause_cause c = cause_search(w->sw, w->pol, account_index(port, pg), NULL);
+	struct pause_cause c =
+		cause_search(w->sw, w->pol, pauses_at(w), account_index(port, pg), NULL);
 
 	if (c.kind != CAUSE_NONE)
 		return c;
 	c.kind = CAUSE_QUEUE;
 	c.out_port = p->xoff_by[pg].port;
 	c.queue = p->xoff_by[pg].queue;
-	name_class(w->sw, w->pol, &c);
+	name_class(w->sw, w->pol, pauses_at(w), &c);
 	return c;
 }
 

@@ -498,6 +498,13 @@ static uint64_t earlier(uint64_t a, uint64_t b)
 	return a < b ? a : b;
 }
 
+// When the first pause of a port where frames wait runs out. Also where they wait for something
+// else too: who asks why is not to be told of a pause that is over.
+static uint64_t pause_end(const struct worker *w, const struct port_rt *p)
+{
+	return p->backlog == 0 || w->hold ? UINT64_MAX : pfc_rx_next(&p->pfc_rx);
+}
+
 uint64_t egress_serve(struct worker *w, unsigned port)
 {
 	const struct policy_port *pp = &w->pol->ports[port];
@@ -513,15 +520,15 @@ uint64_t egress_serve(struct worker *w, unsigned port)
 	if (unlikely(p->sifting != 0))
 		discard_queued(w, p);
 	if ((p->tx_off & TX_OFF_PORT) || (p->backlog == 0 && p->n_held == 0))
-		return UINT64_MAX;
+		return pause_end(w, p);
 	if (!retry_held(w, p))
-		return room_retry(w, p);
+		return earlier(room_retry(w, p), pause_end(w, p));
 	shaper_update(&pp->shaper, &p->shaper, w->now_ns);
 	b.n = b.n_committed = 0; // not the frames, which would cost more than sending one
 	b.room = p->ops->tx_room(p->drv);
 	wake = serve_ready(w, port, &b);
 	send_batch(w, p, &b);
-	return p->backlog == 0 || w->hold ? wake : earlier(wake, pfc_rx_next(&p->pfc_rx));
+	return earlier(wake, pause_end(w, p));
 }
 
 void egress_flush(struct worker *w, unsigned port, enum drop_reason reason)

@@ -348,16 +348,6 @@ static void receive_bad(struct worker *w, struct frame *f, struct burst *b)
 		    f->m->pkt_len < ETH_HLEN_ ? DROP_RX_RUNT : DROP_RX_OVERSIZE);
 }
 
-// A frame of a class whose frames are discarded at this port.
-static void refuse(struct worker *w, unsigned port, const struct frame *f)
-{
-	struct port_rt *p = worker_port(w, port);
-
-	if (p->stormed != 0)
-		watchdog_not_admitted(p, f);
-	worker_drop(w, port, f, DROP_WATCHDOG);
-}
-
 static void receive(struct worker *w, unsigned port, struct rte_mbuf *m, struct burst *b)
 {
 	const struct policy_port *pp = &w->pol->ports[port];
@@ -395,7 +385,7 @@ static void receive(struct worker *w, unsigned port, struct rte_mbuf *m, struct 
 	if (unlikely(!p->up))
 		worker_drop(w, port, f, DROP_PORT_DOWN);
 	else if (unlikely(p->discarded >> k.cls & 1))
-		refuse(w, port, f);
+		worker_drop(w, port, f, DROP_WATCHDOG);
 	else if (unlikely(!fdb_key_is_station(fdb_key_in_frame(eth + ETH_ALEN_, 0))))
 		worker_drop(w, port, f, DROP_BAD_SOURCE);
 	else

@@ -55,7 +55,7 @@ static inline struct pause_cause cause_unpack(uint64_t t_ns, uint64_t packed)
 void cause_offer(struct pause_cause *c, unsigned port, const uint32_t held[N_QUEUES]);
 
 // Says of the queue found whether it is paused and which of its classes waits: the lowest that is
-// paused, else the lowest lossless one, else the lowest. paused, lossless: bitmaps of the classes of
-// c->out_port.
+// paused, else the lowest lossless one, else the lowest. paused, lossless: bitmaps of the classes
+// of c->out_port.
 void cause_name_class(struct pause_cause *c, const uint8_t class_to_queue[N_CLASSES],
 		      uint8_t paused, uint8_t lossless);

@@ -504,10 +504,11 @@ void bench_check_held(const struct bench *b)
 	for (unsigned port = 0; port < b->n_ports; port++)
 		for (unsigned pg = 0; pg < N_PGS; pg++) {
 			uint64_t used = pg_used(switch_pg_state(b->sw, port, pg));
+			uint64_t held = held_of(b, port, pg);
 
-			if (held_of(b, port, pg) != used)
+			if (held > used || (held < used && switch_n_workers(b->sw) == 1))
 				fail_msg("queues hold %lu cells of group %u of port %u, charged"
-					 " are %lu", held_of(b, port, pg), pg, port + 1, used);
+					 " are %lu", held, pg, port + 1, used);
 		}
 }
 

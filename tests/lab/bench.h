@@ -111,7 +111,8 @@ struct bench *bench_open_with(const char *yaml, const struct bench_opts *o);
 // Asserts conservation, bench_check_held, and that the pool is full again. Frames still queued are
 // flushed first.
 void bench_close(struct bench *b);
-// Asserts that each priority group is charged with what the queues hold of it, to the cell.
+// Asserts that each priority group is charged with what the queues hold of it, to the cell. With
+// several workers it may be charged with more: what is on its way to a queue, or back.
 void bench_check_held(const struct bench *b);
 
 void bench_run(struct bench *b, uint64_t for_ns);

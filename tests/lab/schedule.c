@@ -3,8 +3,7 @@
 
 #include "dataplane/qos/shaper.h"
 
-// Every queue for every group: too much to be read after each step. Between several workers some
-// is on its way; they are looked at in the end.
+// Every queue for every group: too much to be read after each step.
 enum { STEPS_PER_HELD_CHECK = 16 };
 
 static void check_pool(struct schedule *s, enum pool_id pool, uint64_t groups)
@@ -139,6 +138,6 @@ void schedule_after_step(struct bench *b)
 	check_pool(s, POOL_INGRESS, shared);
 	check_pool(s, POOL_HEADROOM, headroom);
 	check_pool(s, POOL_EGRESS_LOSSY, 0);
-	if (s->steps++ % STEPS_PER_HELD_CHECK == 0 && switch_n_workers(b->sw) == 1)
+	if (s->steps++ % STEPS_PER_HELD_CHECK == 0)
 		bench_check_held(b);
 }

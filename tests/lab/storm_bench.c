@@ -5,19 +5,22 @@
 
 #include "tests/lab/lab_yaml.h"
 
-#define LOSSLESS_5                                                                                 \
-	"      5: {lossless: true, ingress: {min: 0, static: 25600, headroom: 30KB}}\n"
-#define LOSSLESS_3                                                                                 \
-	"      3: {lossless: true, ingress: {min: 0, static: 25600, headroom: 30KB}}\n"
+const char *storm_yaml_of(uint8_t lossless)
+{
+	char classes[512] = "";
+	size_t n = 0;
+
+	for (unsigned c = 0; c < N_CLASSES; c++)
+		if (lossless >> c & 1)
+			n += (size_t)snprintf(classes + n, sizeof(classes) - n,
+					      "      %u: {lossless: true, ingress: {min: 0, "
+					      "static: 25600, headroom: 30KB}}\n", c);
+	return lab_yaml(3, "10G", "", "", classes);
+}
 
 const char *storm_yaml(void)
 {
-	return lab_yaml(3, "10G", "", "", LOSSLESS_3 LOSSLESS_5);
-}
-
-const char *storm_yaml_only_5(void)
-{
-	return lab_yaml(3, "10G", "", "", LOSSLESS_5);
+	return storm_yaml_of(BIT3 | BIT5);
 }
 
 static void adjust(struct policy *p, void *arg)

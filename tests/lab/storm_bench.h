@@ -15,10 +15,12 @@ enum {
 	LIMIT = 3,
 	SHORT_QUANTA = 29297, // 1.5 ms at 10 Gb/s: over before the class is restored
 	BIT3 = 1 << 3,
+	BIT4 = 1 << 4,
 	BIT5 = 1 << 5,
 };
 
-// Of every port. What is changed here later, the next policy has.
+// Of every port, for those of the classes that are lossless. What is changed here later, the next
+// policy has.
 struct storm_setup {
 	struct watchdog_params watchdog;
 	struct pfc_warning_params warning;
@@ -26,9 +28,9 @@ struct storm_setup {
 
 // Mode xoff, action drop.
 struct storm_setup storm_setup(enum watchdog_then then);
-// Policies of the bench: with both classes lossless, and with class 5 alone.
-const char *storm_yaml(void);
-const char *storm_yaml_only_5(void);
+// A policy of the bench where these classes are lossless.
+const char *storm_yaml_of(uint8_t lossless);
+const char *storm_yaml(void); // 3 and 5
 struct bench *storm_open(struct storm_setup *s);
 // The same with another policy.
 struct bench *storm_open_with(const char *yaml, struct storm_setup *s);

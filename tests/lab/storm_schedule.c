@@ -209,17 +209,6 @@ static void check_discarded(struct storm_schedule *x, unsigned port, unsigned cl
 	c->excused = xoff && (c->excused || (was && !unprot));
 }
 
-static uint64_t filtered(const struct storm_schedule *x, unsigned port, unsigned cls)
-{
-	static const enum drop_reason reasons[] = {DROP_BAD_SOURCE, DROP_VLAN_INGRESS,
-						   DROP_NO_EGRESS, DROP_HAIRPIN, DROP_EGRESS_MTU};
-	uint64_t n = 0;
-
-	for (size_t i = 0; i < sizeof(reasons) / sizeof(reasons[0]); i++)
-		n += ctr_get(&switch_drops(x->s.b->sw, port, cls, reasons[i])->packets);
-	return n;
-}
-
 static struct storm_frames by_storm(const struct watchdog_frames *f)
 {
 	return (struct storm_frames){ctr_get(&f->tx_ok), ctr_get(&f->tx_dropped),
@@ -234,7 +223,7 @@ static struct storm_frames by_queue(const struct storm_schedule *x, unsigned por
 	const struct pg_counters *g = switch_pg_counters(x->s.b->sw, port, cls);
 
 	return (struct storm_frames){ctr_get(&q->tx_packets), ctr_get(&q->dropped_packets),
-				     ctr_get(&g->rx_packets) - filtered(x, port, cls), 0};
+				     ctr_get(&g->rx_packets), 0};
 }
 
 // Frames offered = ok + dropped, in every step of a storm. Copies of one frame are several, hence

@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 // A random schedule with PFC storms (test_storms.c), and what must hold after each step of the
-// workers besides what schedule.h checks: storms begin and end at the nanosecond that the policy
-// says, an unprotected class neither obeys PFC nor gets any but the one XON it is owed and takes no
-// headroom, any other obeys what its neighbour said last, even if that was during the storm; the
-// storm's counters agree with those of queue and group; frames are discarded only where an order for
-// it stands, and then all of them. What control escalates is predicted by a plain list of storms. Judged from outside, by
-// what any user of switch.h can read.
+// workers besides what schedule.h checks. Storms begin and end at the nanosecond that the policy
+// says. An unprotected class neither obeys PFC nor gets any but the one XON it is owed, and takes
+// no headroom; any other obeys what its neighbour said last, even if that was during the storm.
+// The storm's counters agree with those of queue and group. Frames are discarded only where an
+// order for it stands, and then all of them. What control escalates is predicted by a plain list of
+// storms. Judged from outside, by what any user of switch.h can read.
 #pragma once
 
 #include "drivers/wire/vclock.h"

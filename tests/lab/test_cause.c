@@ -243,6 +243,26 @@ static void each_refresh_records_what_is_true_by_then(void **state)
 	bench_close(b);
 }
 
+// Nobody was woken at its end, because nothing waited for it.
+static void a_pause_that_ran_out_over_an_empty_queue_pauses_nothing(void **state)
+{
+	struct bench *b = bench_open(
+		lab_yaml(PORTS, "10G", "", "", "      3: {lossless: true, ingress: {min: 0, "
+						   "static: 0, headroom: 10KB}}\n"),
+		0);
+	struct pause_cause c;
+
+	(void)state;
+	bench_pause(b, OUT, 1 << 3, 100); // 5120 ns
+	bench_run(b, 20000);
+	bench_inject(b, IN, &to_out, 1);
+	c = cause_unpack(0, last_xoff(b)->b);
+	expect_queue(&c, OUT, 3, false);
+	c = switch_pause_cause(b->sw, IN, 3);
+	expect_queue(&c, OUT, 3, false);
+	bench_close(b);
+}
+
 static void an_xon_records_nothing(void **state)
 {
 	struct bench *b = open_bench();
@@ -322,8 +342,8 @@ static void a_group_in_xoff_is_named_by_its_queue_although_the_ring_is_full_too(
 static void the_first_frame_alone_can_be_the_cause(void **state)
 {
 	struct bench *b = bench_open(
-		lab_yaml(PORTS, "10G", "", "",
-			 "      3: {lossless: true, ingress: {min: 0, static: 0, headroom: 10KB}}\n"),
+		lab_yaml(PORTS, "10G", "", "", "      3: {lossless: true, ingress: {min: 0, "
+						   "static: 0, headroom: 10KB}}\n"),
 		0);
 	struct pause_cause c;
 
@@ -349,6 +369,7 @@ int main(void)
 		cmocka_unit_test(of_equals_the_lower_port_is_named_however_they_filled),
 		cmocka_unit_test(frames_of_others_in_a_queue_say_nothing),
 		cmocka_unit_test(each_refresh_records_what_is_true_by_then),
+		cmocka_unit_test(a_pause_that_ran_out_over_an_empty_queue_pauses_nothing),
 		cmocka_unit_test(an_xon_records_nothing),
 		cmocka_unit_test(the_receive_ring_alone_is_named_as_such),
 		cmocka_unit_test(

@@ -373,7 +373,7 @@ static void a_class_that_turns_lossy_leaves_its_escalation(void **state)
 		struct storm_setup s = storm_setup(thens[i]);
 		struct bench *b = storm_open_escalated(&s);
 
-		bench_publish(b, storm_yaml_only_5());
+		bench_publish(b, storm_yaml_of(BIT5));
 		control(b);
 		expect_status(b, 2, 3, WATCHDOG_OFF);
 		expect_nothing_to_recover(b, 2, 3);

@@ -91,7 +91,8 @@ static void a_frame_that_turns_back_leaves_by_its_rule_and_no_other_frame_is_tou
 		{UP1, UP2, TURNED, LAST, 2, 4, 1, true},  {FAR, FAR2, DSCP, TURNED, 4, 3, 0, false},
 		{UP1, DOWN, DSCP, DSCP, 3, 3, 2, false}, // down
 		{DOWN, UP1, DSCP, DSCP, 3, 3, 2, false}, // up
-		{UP1, FAR, DSCP, DSCP, 3, 3, 2, false},	  {FAR2, UP3, TURNED, TURNED, 4, 4, 2, true},
+		{UP1, FAR, DSCP, DSCP, 3, 3, 2, false},
+		{FAR2, UP3, TURNED, TURNED, 4, 4, 2, true},
 		{UP1, UP2, LAST, LAST, 2, 2, 2, false}, // the chain has ended
 		{UP1, UP2, 0, 0, 0, 0, 2, false},	  {UP1, UP2, 27, 27, 0, 0, 2, true},
 	};

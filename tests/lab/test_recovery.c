@@ -68,6 +68,30 @@ static void w2_forward_sends_what_waits_and_what_arrives_both_ways(void **state)
 	bench_close(b);
 }
 
+// Offered = ok + dropped, whatever the reason: here to the host they come from, and from
+// an address that no station can have.
+static void w2_what_arrives_and_finds_no_way_out_is_counted_as_dropped(void **state)
+{
+	struct storm_setup s = recovery_setup(WATCHDOG_FORWARD);
+	struct bench *b = storm_open(&s);
+	uint8_t from_a_group[64];
+	const struct bench_frame f = {.to = 0, .dscp = 24, .len = sizeof(from_a_group)};
+
+	(void)state;
+	run_until(b, storm_comes(b));
+	send(b, 2, 0, 3, 5);
+	send(b, 2, 2, 3, 3);
+	bench_build(from_a_group, 2, &f);
+	from_a_group[6] |= 1;
+	bench_send_raw(b, 2, from_a_group, sizeof(from_a_group));
+	bench_run(b, 10 * US);
+	assert_int_equal(bench_drops(b, DROP_HAIRPIN), 3);
+	assert_int_equal(bench_drops(b, DROP_BAD_SOURCE), 1);
+	expect_frames(&class_3(b)->last, 20, 0, 5, 3 + 1);
+	expect_at_rest(b);
+	bench_close(b);
+}
+
 static void w2_alert_changes_nothing(void **state)
 {
 	struct storm_setup s = recovery_setup(WATCHDOG_ALERT);
@@ -356,6 +380,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(w2_drop_discards_what_waits_and_what_arrives_both_ways),
 		cmocka_unit_test(w2_forward_sends_what_waits_and_what_arrives_both_ways),
+		cmocka_unit_test(w2_what_arrives_and_finds_no_way_out_is_counted_as_dropped),
 		cmocka_unit_test(w2_alert_changes_nothing),
 		cmocka_unit_test(w2_a_pause_of_ours_gets_one_xon_then_silence_then_pause_again),
 		cmocka_unit_test(w2_a_group_that_fills_in_recovery_pauses_nobody_until_the_end),

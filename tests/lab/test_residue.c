@@ -76,7 +76,7 @@ static void w3_a_policy_that_does_not_watch_ends_the_storm_as_restored(void **st
 		if (obeys)
 			s.watchdog.classes = 0;
 		bench_publish(b, obeys	    ? storm_yaml()
-				 : i / 2 == 1 ? storm_yaml_only_5()
+				 : i / 2 == 1 ? storm_yaml_of(BIT5)
 					      : lab_yaml(3, "10G", "", "    pfc: {rx: off}\n",
 							 "      3: {lossless: true}\n"
 							 "      5: {lossless: true}\n"));

@@ -85,14 +85,14 @@ static void hand_over(struct peers *p, unsigned port, struct rte_mbuf *m)
 		rte_pktmbuf_free(m);
 }
 
-static void send_pause(struct peers *p, unsigned port)
+static void send_pause(struct peers *p, unsigned port, uint16_t quanta)
 {
 	struct rte_mbuf *m = rte_pktmbuf_alloc(p->pool);
 	struct pfc_times t = {.enable = 1 << 3 | 1 << 5};
 
 	if (m == NULL)
 		return;
-	t.quanta[3] = (uint16_t)pick(p, 1000);
+	t.quanta[3] = quanta;
 	pfc_frame_build((uint8_t *)rte_pktmbuf_append(m, PFC_FRAME_LEN),
 			(uint8_t[]){2, 0, 0, 0, 0, (uint8_t)(port + 1)}, &t);
 	hand_over(p, port, m);
@@ -134,14 +134,17 @@ static void *run(void *arg)
 
 	while (!atomic_load_explicit(&p->stop, memory_order_relaxed)) {
 		bool silent = atomic_load_explicit(&p->silent, memory_order_relaxed);
+		unsigned storming = atomic_load_explicit(&p->storming, memory_order_relaxed);
 
 		for (unsigned port = 0; port < PEERS_PORTS; port++) {
 			take(p, port);
 			see_link(p, port);
 			for (unsigned i = 0; i < FRAMES_A_TURN && !silent; i++)
 				send_data(p, port);
-			if (!silent && pick(p, 200) == 0)
-				send_pause(p, port);
+			if (!silent && (storming >> port & 1))
+				send_pause(p, port, UINT16_MAX);
+			else if (!silent && pick(p, 200) == 0)
+				send_pause(p, port, (uint16_t)pick(p, 1000));
 		}
 		atomic_store_explicit(&p->is_silent, silent, memory_order_release);
 		sched_yield();

@@ -21,6 +21,7 @@ struct peers {
 	struct rte_mempool *pool;
 	_Atomic bool stop, silent, deaf; // deaf: PFC is not obeyed
 	_Atomic uint32_t link_epoch[PEERS_PORTS]; // grows when a link went down: forget pauses
+	_Atomic uint8_t storming; // bitmap of ports that pause class 3 in every turn
 
 	pthread_t thread;
 	struct rng rng;

@@ -25,6 +25,7 @@
 
 enum {
 	ROUNDS = 300,
+	STORM_ROUNDS = 60,
 	POOL_FRAMES = 16383,
 	FLAPPING = PEERS_PORTS - 1, // the port whose link goes down and up
 	CONTROL_NS = 100000000,
@@ -56,6 +57,7 @@ struct rig {
 	_Atomic bool stop;
 	uint64_t control_ns;
 	struct observe *observe;
+	struct watchdog_params watchdog; // of every port; a file cannot say such short times
 };
 
 static uint64_t now_ns(void)
@@ -114,6 +116,10 @@ static struct policy *compile(const struct rig *r, const char *yaml)
 	}
 	config_destroy(c);
 	diags_fini(&d);
+	for (unsigned i = 0; i < PEERS_PORTS; i++) {
+		p->ports[i].watchdog = r->watchdog;
+		p->ports[i].watchdog.classes = r->watchdog.detect_ns != 0 ? p->ports[i].pfc.rx : 0;
+	}
 	return p;
 }
 
@@ -320,6 +326,7 @@ static void read_all(struct rig *r)
 	static const char *const kinds[] = {
 		"ports", "queues",  "pfc",     "buffers", "watermarks", "drops",
 		"hints", "balance", "control", "fdb",     "latency",    "workers",
+		"watchdog", "guard", "causes",
 	};
 	unsigned rows = 0;
 
@@ -427,6 +434,81 @@ static void control_may_do_anything_while_workers_run(void **state)
 	rig_close(r);
 }
 
+// ---- storms
+
+static uint64_t storms(const struct weir_switch *sw)
+{
+	uint64_t n = 0;
+
+	for (unsigned p = 0; p < PEERS_PORTS; p++)
+		n += ctr_get(&switch_watchdog(sw, p, 3)->detected);
+	return n;
+}
+
+// Or so many that there will be no more.
+static bool stormed(const struct rig *r, uint64_t n)
+{
+	bool escalated = false;
+
+	for (unsigned p = 0; p < PEERS_PORTS; p++)
+		escalated |= switch_watchdog_status(r->sw, p, 3) == WATCHDOG_IS_PFC_OFF;
+	return escalated || storms(r->sw) >= n;
+}
+
+static void recover_all(struct rig *r)
+{
+	int err;
+
+	for (unsigned p = 0; p < PEERS_PORTS; p++)
+		await(r, acknowledged, switch_watchdog_recover(r->sw, p, 3, &err));
+}
+
+// Only the port that flaps goes down: what waits out a lost link is told apart below.
+static void storm_round(struct rig *r, unsigned i)
+{
+	r->watchdog.action = (uint8_t)(i % 3);
+	r->watchdog.mode = (uint8_t)(i / 3 % 2);
+	r->watchdog.limit_count = i % 5 == 0 ? 3 : 0;
+	atomic_store(&r->peers.storming, (uint8_t)(1u << FLAPPING | 1u << i % PEERS_PORTS));
+	await(r, acknowledged, switch_watchdog_drop_all(r->sw, false));
+	publish(r, policy_text(r->n_workers, i, "auto", class_variants[i % 3]));
+	recover_all(r);
+	await(r, stormed, storms(r->sw) + 3);
+	time_passes(r);
+	read_all(r);
+	if (i % 4 == 1)
+		flap(r);
+	if (i % 4 == 3)
+		await(r, acknowledged, switch_watchdog_drop_all(r->sw, true));
+	read_all(r);
+}
+
+static void storms_are_found_and_end_while_workers_run(void **state)
+{
+	struct rig *r = rig_open(policy_text(bench_workers(), 0, "auto", class_variants[0]));
+
+	(void)state;
+	r->watchdog = (struct watchdog_params){
+		.detect_ns = 200000, .restore_ns = 300000, .limit_window_ns = UINT64_MAX};
+	rig_start(r);
+	for (unsigned i = 0; i < STORM_ROUNDS; i++)
+		storm_round(r, i);
+	await(r, acknowledged, switch_watchdog_drop_all(r->sw, false));
+	atomic_store(&r->peers.silent, true);
+	await(r, taken_in, 0);
+	recover_all(r);
+	await(r, drained, 0);
+	all_is_accounted_for(r);
+	for (unsigned p = 0; p < FLAPPING; p++)
+		assert_int_equal(ctr_get(&switch_drops(r->sw, p, 3, DROP_HEADROOM)->packets), 0);
+	for (unsigned p = 0; p < PEERS_PORTS; p++)
+		for (unsigned a = 0; a < PEERS_PORTS * N_PGS * N_QUEUES; a++)
+			assert_int_equal(switch_held_cells(r->sw, p, a % N_QUEUES,
+							   a / N_QUEUES / N_PGS,
+							   a / N_QUEUES % N_PGS), 0);
+	rig_close(r);
+}
+
 // ---- workers that fill the same pools at the same time
 
 static uint64_t overruns(const struct weir_switch *sw)
@@ -492,6 +574,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(control_may_do_anything_while_workers_run),
+		cmocka_unit_test(storms_are_found_and_end_while_workers_run),
 		cmocka_unit_test(pools_keep_their_size_when_workers_race_for_them),
 	};
 
