@@ -9,7 +9,7 @@
 	X(XOFF, "pfc-xoff", "a priority group entered XOFF and PAUSE was due")                     \
 	X(XON, "pfc-xon", "a priority group left XOFF")                                            \
 	X(LOSSLESS_DROP, "lossless-drop", "a frame of a lossless class was dropped")               \
-	X(STORM, "pfc-storm", "the watchdog found a PFC storm; the class is in recovery")           \
+	X(STORM, "pfc-storm", "the watchdog found a PFC storm; the class is in recovery")          \
 	X(STORM_OVER, "pfc-storm-over", "the storm is over; the class obeys and sends PFC again")  \
 	X(STORM_LIMIT, "pfc-storm-limit",                                                          \
 	  "too many storms: PFC of the class is off, or the port is down, until an operator "      \
@@ -44,8 +44,9 @@ struct event {
 	// XOFF, XON: shared cells; LOSSLESS_DROP: enum drop_reason; STORM, STORM_LIMIT: action or
 	// `then` (qos/watchdog.h); PFC_RATE_*: 0 in, 1 out; DROP_ALL: 1 on
 	uint32_t a;
-	// XOFF: cause_pack(); LOSSLESS_DROP: frame length; MAC_*: address in the low 48 bits; STORM:
-	// measured ns; STORM_OVER: ns in recovery; STORM_LIMIT: storms; PFC_RATE_*: frames per second
+	// XOFF: cause_pack(); LOSSLESS_DROP: frame length; MAC_*: address in the low 48 bits;
+	// STORM: measured ns; STORM_OVER: ns in recovery; STORM_LIMIT: storms; PFC_RATE_*: frames
+	// per second
 	uint64_t b;
 };
 

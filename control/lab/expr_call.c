@@ -157,7 +157,16 @@ static bool number_word(const char *word, uint32_t *out)
 	return true;
 }
 
-// A further object, which belongs to those there are.
+static bool is_among(const struct expr_object *all, uint32_t n, const struct expr_object *o)
+{
+	for (uint32_t i = 0; i < n; i++)
+		if (all[i].kind == o->kind && all[i].node == o->node && all[i].port == o->port &&
+		    all[i].cls == o->cls && all[i].conn == o->conn)
+			return true;
+	return false;
+}
+
+// A further object, which belongs to those there are. One that is named again is not another.
 static bool more_objects(struct parser *ps, const char *word, const char *where,
 			 struct expr_leaf *leaf)
 {
@@ -173,9 +182,10 @@ static bool more_objects(struct parser *ps, const char *word, const char *where,
 		return parser_wrong(ps, where, "these are too many names") != NULL;
 	all = arena_alloc(ps->s->arena, (leaf->n_objects + own.n_objects) * sizeof(*all));
 	memcpy(all, leaf->objects, leaf->n_objects * sizeof(*all));
-	memcpy(all + leaf->n_objects, own.objects, own.n_objects * sizeof(*all));
 	leaf->objects = all;
-	leaf->n_objects += own.n_objects;
+	for (uint32_t i = 0; i < own.n_objects; i++)
+		if (!is_among(all, leaf->n_objects, &own.objects[i]))
+			all[leaf->n_objects++] = own.objects[i];
 	return true;
 }
 

@@ -52,8 +52,8 @@ struct watchdog_params {
 
 enum watchdog_state_id { WATCHDOG_WATCHING, WATCHDOG_STORMED };
 
-// What has happened to frames of the class. tx: of the queue it leaves by; rx: that arrived here, and
-// copies of those, as each is admitted or dropped for itself. Dropped: whatever the reason.
+// What has happened to frames of the class. tx: of the queue it leaves by; rx: that arrived here,
+// and copies of those, as each is admitted or dropped for itself. Dropped: whatever the reason.
 struct watchdog_frames {
 	ctr_t tx_ok, tx_dropped, rx_ok, rx_dropped;
 };

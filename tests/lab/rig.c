@@ -47,6 +47,8 @@ static uint16_t port_tx(void *drv, struct rte_mbuf **pkts, uint16_t n)
 {
 	struct port *p = drv;
 
+	if (p->refuses)
+		return 0;
 	for (uint16_t i = 0; i < n; i++) {
 		port_send(p, pkts[i]);
 		rte_pktmbuf_free(pkts[i]);

@@ -19,7 +19,7 @@ struct port {
 	struct rte_mbuf *waiting[MOST];
 	unsigned n_waiting;
 	int32_t room; // bytes
-	bool sees_pfc, down;
+	bool sees_pfc, down, refuses; // refuses: whatever room it says there is
 	struct port_pause word[N_CLASSES];
 	struct sent sent[KEPT];
 	unsigned n_sent, n_pfc, most_at_once;

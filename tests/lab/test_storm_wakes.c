@@ -22,6 +22,7 @@ struct world {
 	struct bench *b;
 	struct rng rng;
 	struct storm_setup s;
+	uint8_t beside_4; // the class whose queue and group class 4 shares
 	bool dense, drops_all, held;
 };
 
@@ -51,6 +52,7 @@ static void draw_watchdog(struct world *w)
 	p->restore_ns = 2 * US + pick(w, 9000);
 	p->limit_count = pick(w, 3) == 0 ? 3 + pick(w, 5) : 0;
 	p->limit_window_ns = 50 * US;
+	w->beside_4 = (uint8_t)(3 + pick(w, 3));
 }
 
 static void orders(struct world *w)
@@ -61,8 +63,9 @@ static void orders(struct world *w)
 	switch (pick(w, 6)) {
 	case 0:
 		draw_watchdog(w);
-		bench_publish(w->b, lab_yaml(3, pick(w, 2) ? "10G" : "5G", "",
-					     pick(w, 2) ? "    pfc: {quanta: 500}\n" : "", classes));
+		bench_publish(w->b,
+			      lab_yaml(3, pick(w, 2) ? "10G" : "5G", "",
+				       pick(w, 2) ? "    pfc: {quanta: 500}\n" : "", classes));
 		break;
 	case 1:
 		bench_tx(w->b, 2, pick(w, 2) ? 3 : -1, pick(w, 2));
@@ -137,7 +140,6 @@ static void take(struct world *w, struct seen *s)
 	memcpy(s->events, b->events, sizeof(b->events));
 }
 
-// Class 4 shares the queue and the group of class 3.
 static void adjust(struct policy *p, void *arg)
 {
 	const struct world *w = arg;
@@ -145,7 +147,8 @@ static void adjust(struct policy *p, void *arg)
 	for (uint32_t i = 0; i < p->n_ports; i++) {
 		p->ports[i].watchdog = w->s.watchdog;
 		p->ports[i].watchdog.classes = p->ports[i].pfc.rx;
-		p->ports[i].classify.class_to_queue[4] = p->ports[i].classify.class_to_pg[4] = 3;
+		p->ports[i].classify.class_to_queue[4] = w->beside_4;
+		p->ports[i].classify.class_to_pg[4] = w->beside_4;
 	}
 }
 

@@ -196,6 +196,79 @@ static void a_second_class_of_the_queue_is_discarded_from_its_beginning(void **s
 	rig_close(r);
 }
 
+// ---- a driver that refuses
+
+static uint64_t pfc_sent(const struct rig *r)
+{
+	return ctr_get(&switch_pfc_tx(r->sw, OUT)->stats[3].frames);
+}
+
+// Frames of class 3 that came in by OUT wait for port 0 until their group is in XOFF.
+static void fill_group(struct rig *r)
+{
+	const struct bench_frame f = {.to = 0, .dscp = 24, .len = 1400};
+
+	r->port[0].room = 0;
+	while (!pg_in_xoff(switch_pg_state(r->sw, OUT, 3))) {
+		rig_arrive(r, OUT, &f);
+		rig_step(r);
+	}
+}
+
+static void an_xon_that_the_driver_refuses_leaves_once_as_soon_as_it_is_taken(void **state)
+{
+	struct rig *r = open_rig("xoff", "forward");
+	struct port *out = &r->port[OUT];
+
+	(void)state;
+	word(r, 3, QUANTA);
+	rig_stand(r, 3, 200, 3);
+	fill_group(r);
+	assert_int_equal(out->n_pfc, 1);
+	paused_for(r, 3, DETECT_NS);
+	out->n_pfc = 0;
+	out->refuses = true;
+	for (unsigned i = 0; i < 5; i++)
+		rig_step(r);
+	assert_true(watchdog_stormed(class_3(r)));
+	assert_true(ctr_get(&switch_pfc_tx(r->sw, OUT)->retries) >= 5);
+	assert_int_equal(ctr_get(&class_3(r)->last.tx_ok), 0);
+	out->refuses = false;
+	for (unsigned i = 0; i < 5; i++)
+		rig_step(r);
+	assert_int_equal(out->n_pfc, 1); // the class's, and nobody else's
+	assert_int_equal(switch_pfc_tx(r->sw, OUT)->paused, 1 << 5);
+	assert_int_equal(ctr_get(&class_3(r)->last.tx_ok), 3);
+	r->port[0].room = AMPLE;
+	rig_close(r);
+}
+
+// The end comes first: the peer is paused as it was, and hears nothing of it.
+static void an_xon_that_was_refused_until_the_storm_was_over_does_not_leave(void **state)
+{
+	struct rig *r = open_rig("xoff", "forward");
+	uint64_t sent;
+
+	(void)state;
+	word(r, 3, QUANTA);
+	rig_stand(r, 3, 200, 3);
+	fill_group(r);
+	paused_for(r, 3, DETECT_NS);
+	sent = pfc_sent(r);
+	r->port[OUT].refuses = true;
+	rig_step(r);
+	assert_true(watchdog_stormed(class_3(r)));
+	r->now_ns += RESTORE_NS;
+	rig_step(r);
+	assert_false(watchdog_stormed(class_3(r)));
+	r->port[OUT].refuses = false;
+	rig_step(r);
+	rig_step(r);
+	assert_int_equal(pfc_sent(r), sent + 1); // a refresh
+	assert_true(switch_pfc_tx(r->sw, OUT)->paused & 1 << 3);
+	rig_close(r);
+}
+
 // ---- PFC that is seen early
 
 static void words_make_and_prolong_a_storm_and_the_frames_behind_them_do_not(void **state)
@@ -240,6 +313,10 @@ int main(void)
 		cmocka_unit_test(what_was_not_discarded_when_the_storm_ends_is_sent_in_order),
 		cmocka_unit_test(a_link_that_goes_down_in_the_middle_of_discarding_takes_all),
 		cmocka_unit_test(a_second_class_of_the_queue_is_discarded_from_its_beginning),
+		cmocka_unit_test(
+			an_xon_that_the_driver_refuses_leaves_once_as_soon_as_it_is_taken),
+		cmocka_unit_test(
+			an_xon_that_was_refused_until_the_storm_was_over_does_not_leave),
 		cmocka_unit_test(
 			words_make_and_prolong_a_storm_and_the_frames_behind_them_do_not),
 	};

@@ -273,6 +273,7 @@ static void arguments_are_understood(void **state)
 		{"cycle(*)", OBJ_SWITCH, 2, 0, 0, -1, "leaf-2"},
 		{"rooted", OBJ_ALL_HOSTS, 1, 0, 0, -1, "all"},
 		{"rooted(h3, h[1-2], 1ms, 2ms)", OBJ_HOST, 3, 2, 0, -1, "h2"},
+		{"rooted(h3, h[1-3], h1)", OBJ_HOST, 3, 2, 0, -1, "h2"}, // each once
 		{"storm_detected_at(s1.p3.3, 2)", OBJ_QUEUE, 1, 0, 2, 3, "s1.p3.3"},
 	};
 
