@@ -85,7 +85,7 @@ struct __rte_cache_aligned port_rt {
 	uint8_t sift_begun, sift_again; // bitmaps of queues, of those in sifting
 	struct watchdog_class watchdog[N_CLASSES];
 	// ingress
-	uint8_t excused_pgs; // in XOFF since before their class obeyed PFC again
+	uint8_t excused_pgs; // they or the receive ring are full since before PFC was on again
 	struct pg_state pg[N_PGS];
 	gauge_t skid_used; // cells
 	struct pg_counters pg_counters[N_PGS];
@@ -362,6 +362,12 @@ void watchdog_sent(struct port_rt *p, const struct frame *frames, unsigned n);
 void watchdog_not_sent(struct port_rt *p, const struct frame *f);
 void watchdog_admitted(struct port_rt *p, const struct frame *frames, unsigned n);
 void watchdog_not_admitted(struct port_rt *p, const struct frame *f);
+// The excuse ends when group and receive ring have both had room.
+static inline void watchdog_excuse_ends(struct port_rt *p)
+{
+	if (!p->guard)
+		p->excused_pgs &= p->xoff_pgs;
+}
 // Whether a lossless frame that found no headroom was lost by the watchdog's order.
 static inline bool watchdog_ordered(const struct port_rt *p, const struct frame *f)
 {

@@ -146,7 +146,7 @@ static void leave_xoff(struct worker *w, unsigned port, unsigned pg)
 
 	atomic_store_explicit(&p->pg[pg].xoff, false, memory_order_relaxed);
 	p->xoff_pgs &= (uint8_t)~(1u << pg);
-	p->excused_pgs &= p->xoff_pgs;
+	watchdog_excuse_ends(p);
 	if (p->xoff_pgs == 0)
 		port_set_remove(&w->xoff, port);
 	port_set_add(&w->due, port); // its XON is

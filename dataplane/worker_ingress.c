@@ -401,6 +401,7 @@ static void rx_guard(struct worker *w, unsigned port)
 
 	if (pp->rx_guard_on == 0) {
 		p->guard = false; // also what an earlier policy set
+		watchdog_excuse_ends(p);
 		gauge_set(&p->c.rx_guard, 0);
 		return;
 	}
@@ -412,6 +413,7 @@ static void rx_guard(struct worker *w, unsigned port)
 		p->guard = true;
 	else if (p->guard && (uint32_t)depth < pp->rx_guard_off)
 		p->guard = false;
+	watchdog_excuse_ends(p);
 	gauge_set(&p->c.rx_guard, p->guard);
 }
 

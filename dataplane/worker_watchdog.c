@@ -153,14 +153,17 @@ static void sift(const struct policy_port *pp, struct port_rt *p, uint8_t classe
 	p->sift_again |= queues & p->sift_begun;
 }
 
-// Groups that are in XOFF while their class begins to obey PFC again: their peer was told to go on
-// while they were full, so what finds no room before the next XON is lost for the storm's sake. Not
-// where its PAUSE stands: then all of it happened in one loop.
+// Groups that are in XOFF while their class begins to obey PFC again, or all of them while the
+// receive ring is full: their peer was told to go on meanwhile, so what finds no room before ring
+// and group have had some is lost for the storm's sake. Not where its PAUSE stands: then all of it
+// happened in one loop.
 static void excuse(const struct policy_port *pp, struct port_rt *p, uint8_t classes)
 {
+	uint8_t full = p->guard ? 0xff : p->xoff_pgs;
+
 	classes &= (uint8_t)~p->pfc_tx.paused;
 	for (; classes != 0; classes &= (uint8_t)(classes - 1))
-		p->excused_pgs |= p->xoff_pgs &
+		p->excused_pgs |= full &
 				  (uint8_t)(1u << pp->classify.class_to_pg[__builtin_ctz(classes)]);
 }
 

@@ -198,7 +198,8 @@ static void check_discarded(struct storm_schedule *x, unsigned port, unsigned cl
 	bool was = c->unprotected || (c->stormed && !unprot && wp->action != WATCHDOG_ALERT);
 	const struct drop_counters *d = switch_drops(x->s.b->sw, port, cls, DROP_WATCHDOG);
 	uint64_t n = ctr_get(&d->packets) - c->discarded;
-	bool xoff = pg_in_xoff(switch_pg_state(x->s.b->sw, port, cls));
+	bool full = pg_in_xoff(switch_pg_state(x->s.b->sw, port, cls)) ||
+		    gauge_get(&switch_port_counters(x->s.b->sw, port)->rx_guard) != 0;
 
 	if (n != 0 && !was && !unprot && !c->excused)
 		fail_msg("port %u discards %lu frames of class %u, and nobody ordered it",
@@ -206,7 +207,7 @@ static void check_discarded(struct storm_schedule *x, unsigned port, unsigned cl
 	x->totals->excused += n != 0 && !was && !unprot;
 	x->totals->discarded += n;
 	c->discarded += n;
-	c->excused = xoff && (c->excused || (was && !unprot));
+	c->excused = full && (c->excused || (was && !unprot));
 }
 
 static struct storm_frames by_storm(const struct watchdog_frames *f)
@@ -303,9 +304,6 @@ static void check_class(struct storm_schedule *x, unsigned port, unsigned cls)
 		check_obeys(x, port, cls);
 	check_room(x, port, cls, unprot);
 	check_discarded(x, port, cls, unprot);
-	// The ring was filled without a guard, as when a class turns lossless (test_random.c).
-	if (c->unprotected && !unprot && x->s.held)
-		x->s.exempt[port] |= (uint8_t)(1u << cls);
 	c->pfc_sent = ctr_get(&switch_pfc_tx(sw, port)->stats[cls].frames);
 	c->unprotected = unprot;
 	c->stormed = stormed;

@@ -38,7 +38,7 @@ struct storm_class {
 	uint64_t discarded; // frames, reason watchdog
 	uint64_t discarded_ns; // since when its frames are; 0: they are not
 	uint64_t headroom; // cells of its group
-	bool excused; // its group was in XOFF when the class began to obey again
+	bool excused; // its group or the ring was full when the class began to obey again
 	struct storm_frames storm, frames;
 	// the model of escalation
 	uint64_t storm_ns[STORM_LIMIT_MAX];

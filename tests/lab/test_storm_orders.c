@@ -164,6 +164,48 @@ static void an_escalation_under_drop_all_can_be_recovered(void **state)
 	bench_close(b);
 }
 
+static void hold(struct bench *b, bool on)
+{
+	(void)switch_hold_admission(b->sw, on);
+	actor_poke(&b->actor);
+	bench_run(b, 1);
+}
+
+// Nobody told the sender to stop while the ring filled, so what does not fit afterwards is the
+// order's doing. What a sender without PFC loses later is an alarm again.
+static void what_filled_the_ring_under_drop_all_is_no_alarm(void **state)
+{
+	const struct bench_opts o = {.seed = 1, .rx_ring = 64};
+	struct bench *b = bench_open_with(storm_yaml(), &o);
+	uint64_t given_up;
+
+	(void)state;
+	bench_tx(b, 0, -1, false);
+	hold(b, true);
+	drop_all(b, true);
+	send(b, 2, 0, 3, 600);
+	assert_int_equal(b->host[2].n_pfc, 0);
+	drop_all(b, false);
+	assert_int_equal(gauge_get(&switch_port_counters(b->sw, 2)->rx_guard), 1);
+	hold(b, false);
+	bench_run(b, 10000);
+	given_up = bench_drops(b, DROP_WATCHDOG);
+	assert_true(given_up > 400);
+	assert_int_equal(bench_drops(b, DROP_HEADROOM), 0);
+	bench_tx(b, 0, -1, true);
+	bench_run(b, 5 * MS);
+	assert_int_equal(b->host[0].n_rx, 600 - given_up);
+	control(b);
+	assert_int_equal(n_of(b, EVENT_LOSSLESS_DROP), 0);
+
+	b->host[2].obey_after_ns = UINT64_MAX;
+	bench_tx(b, 0, -1, false);
+	send(b, 2, 0, 3, 600);
+	assert_int_equal(bench_drops(b, DROP_WATCHDOG), given_up);
+	assert_true(bench_drops(b, DROP_HEADROOM) > 0);
+	bench_close(b);
+}
+
 // ---- early warning
 
 // To the next tenth of a second since the bench opened, where control looks.
@@ -285,6 +327,7 @@ int main(void)
 		cmocka_unit_test(drop_all_discards_what_is_lossless_and_only_that),
 		cmocka_unit_test(drop_all_leaves_nobody_paused),
 		cmocka_unit_test(an_escalation_under_drop_all_can_be_recovered),
+		cmocka_unit_test(what_filled_the_ring_under_drop_all_is_no_alarm),
 		cmocka_unit_test(high_rates_of_received_pfc_are_told_once_and_so_is_their_end),
 		cmocka_unit_test(high_rates_of_sent_pfc_are_told),
 		cmocka_unit_test(a_warning_ends_with_the_policy_that_wanted_it),

@@ -445,14 +445,20 @@ static uint64_t storms(const struct weir_switch *sw)
 	return n;
 }
 
-// Or so many that there will be no more.
+// As many as asked for, or all that there will be: under `progress` a storm lasts as long as its
+// peer goes on, and one that escalated is none any more.
 static bool stormed(const struct rig *r, uint64_t n)
 {
-	bool escalated = false;
+	unsigned storming = atomic_load(&r->peers.storming);
+	bool escalated = false, all = true;
 
-	for (unsigned p = 0; p < PEERS_PORTS; p++)
-		escalated |= switch_watchdog_status(r->sw, p, 3) == WATCHDOG_IS_PFC_OFF;
-	return escalated || storms(r->sw) >= n;
+	for (unsigned p = 0; p < PEERS_PORTS; p++) {
+		enum watchdog_status status = switch_watchdog_status(r->sw, p, 3);
+
+		escalated |= status == WATCHDOG_IS_PFC_OFF;
+		all &= status == WATCHDOG_IN_STORM || !(storming >> p & 1);
+	}
+	return escalated || (all && r->watchdog.mode == WATCHDOG_PROGRESS) || storms(r->sw) >= n;
 }
 
 static void recover_all(struct rig *r)
