@@ -1,75 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 // What the operator sees of storms: rows of the watchdog, of the guard, and the chain of causes.
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdlib.h>
 #include <string.h>
 
-#include <cmocka.h>
-#include <json-c/json.h>
-
 #include "control/ctl/show_storms.h"
-#include "control/observe/observe.h"
-#include "tests/unit/observe/fake_switch.h"
+#include "tests/unit/observe/rows.h"
 
 enum { SECOND = 1000000000, MS = 1000000 };
-
-struct bench {
-	struct weir_switch *sw;
-	struct observe *o;
-};
-
-static int begin(void **state)
-{
-	struct bench *b = calloc(1, sizeof(*b));
-
-	b->sw = fake_switch_create();
-	*state = b;
-	return observe_create(b->sw, &b->o);
-}
-
-static int end(void **state)
-{
-	struct bench *b = *state;
-
-	observe_destroy(b->o);
-	fake_switch_destroy(b->sw);
-	free(b);
-	return 0;
-}
-
-static struct json_object *rows_of(struct json_object *data, const char *name)
-{
-	struct json_object *rows;
-
-	assert_true(json_object_object_get_ex(data, name, &rows));
-	return rows;
-}
-
-static struct json_object *row_of(struct json_object *data, const char *name, size_t i)
-{
-	struct json_object *r = json_object_array_get_idx(rows_of(data, name), i);
-
-	assert_non_null(r);
-	return r;
-}
-
-static uint64_t number(struct json_object *r, const char *key)
-{
-	struct json_object *v;
-
-	assert_true(json_object_object_get_ex(r, key, &v));
-	return json_object_get_uint64(v);
-}
-
-static const char *text(struct json_object *r, const char *key)
-{
-	struct json_object *v;
-
-	assert_true(json_object_object_get_ex(r, key, &v));
-	return json_object_get_string(v);
-}
 
 // What a person reads of an answer.
 static char *printed(void (*fn)(FILE *out, struct json_object *data), struct json_object *data)
@@ -130,8 +66,8 @@ static void a_row_of_the_watchdog_has_state_settings_and_counters(void **state)
 
 	storm(b);
 	data = observe_show(b->o, "watchdog", 1, 2ull * SECOND + 100 * MS);
-	assert_int_equal(json_object_array_length(rows_of(data, "watchdog")), 1);
-	r = row_of(data, "watchdog", 0);
+	assert_int_equal(json_object_array_length(list(data, "watchdog")), 1);
+	r = row(data, "watchdog", 0);
 	assert_string_equal(text(r, "port"), "p2");
 	assert_string_equal(text(r, "status"), "stormed");
 	assert_string_equal(text(r, "stormed"), "true");
@@ -143,7 +79,7 @@ static void a_row_of_the_watchdog_has_state_settings_and_counters(void **state)
 			fail_msg("%s is %s", want[i].key, text(r, want[i].key));
 	json_object_put(data);
 	data = observe_show(b->o, "watchdog", 1, 3ull * SECOND); // the storm that lasts counts
-	assert_int_equal(number(row_of(data, "watchdog", 0), "longest_storm_us"), 1000000);
+	assert_int_equal(number(row(data, "watchdog", 0), "longest_storm_us"), 1000000);
 	json_object_put(data);
 }
 
@@ -156,14 +92,14 @@ static void a_clear_restarts_the_counters_and_not_the_last_storm(void **state)
 	observe_clear(b->o, 2ull * SECOND);
 	ctr_add(&b->sw->port[1].watchdog[3].total.tx_dropped, 5);
 	data = observe_show(b->o, "watchdog", 1, 2ull * SECOND);
-	r = row_of(data, "watchdog", 0);
+	r = row(data, "watchdog", 0);
 	assert_int_equal(number(r, "detected"), 0);
 	assert_int_equal(number(r, "rx_ok"), 0);
 	assert_int_equal(number(r, "tx_dropped"), 5);
 	assert_int_equal(number(r, "tx_dropped_last"), 2);
 	json_object_put(data);
 	data = observe_rows(b->o, "watchdog", 1, OBSERVE_RAW, 2ull * SECOND);
-	assert_int_equal(number(row_of(data, "watchdog", 0), "detected"), 2);
+	assert_int_equal(number(row(data, "watchdog", 0), "detected"), 2);
 	json_object_put(data);
 }
 
@@ -177,18 +113,18 @@ static void classes_without_a_watchdog_are_shown_on_request_or_after_a_storm(voi
 		b->sw->policy->ports[port].watchdog = (struct watchdog_params){0};
 	}
 	data = observe_show(b->o, "watchdog", OBSERVE_ALL_PORTS, SECOND);
-	assert_int_equal(json_object_array_length(rows_of(data, "watchdog")), 0);
+	assert_int_equal(json_object_array_length(list(data, "watchdog")), 0);
 	json_object_put(data);
 	data = observe_rows(b->o, "watchdog", OBSERVE_ALL_PORTS, OBSERVE_ALL_ROWS, SECOND);
-	assert_int_equal(json_object_array_length(rows_of(data, "watchdog")), 2); // class 3 of each
-	r = row_of(data, "watchdog", 0);
+	assert_int_equal(json_object_array_length(list(data, "watchdog")), 2); // class 3 of each
+	r = row(data, "watchdog", 0);
 	assert_string_equal(text(r, "status"), "off");
 	assert_null(text(r, "action"));
 	assert_int_equal(number(r, "detect_ms"), 0);
 	json_object_put(data);
 	ctr_inc(&b->sw->port[1].watchdog[3].detected);
 	data = observe_show(b->o, "watchdog", OBSERVE_ALL_PORTS, SECOND);
-	assert_string_equal(text(row_of(data, "watchdog", 0), "port"), "p2");
+	assert_string_equal(text(row(data, "watchdog", 0), "port"), "p2");
 	json_object_put(data);
 }
 
@@ -254,8 +190,8 @@ static void the_guard_counts_by_port_and_rule_from_the_clear(void **state)
 	observe_clear(b->o, SECOND);
 	b->sw->port[0].remapped[0] = 107;
 	data = observe_show(b->o, "guard", OBSERVE_ALL_PORTS, SECOND);
-	assert_int_equal(json_object_array_length(rows_of(data, "guard")), 1);
-	r = row_of(data, "guard", 0);
+	assert_int_equal(json_object_array_length(list(data, "guard")), 1);
+	r = row(data, "guard", 0);
 	assert_string_equal(text(r, "port"), "p1");
 	assert_string_equal(text(r, "group"), "up");
 	assert_int_equal(number(r, "dscp"), 26);
@@ -298,7 +234,7 @@ static void a_queue_that_is_not_paused_is_congestion_and_the_root_is_here(void *
 	assert_string_equal(out, "p1 class 3 has paused its sender for 5.00 ms because p2 class 3 "
 				 "holds 409.6 KB of it; p2 is not paused: more is offered to it "
 				 "than it can send\n");
-	r = row_of(data, "causes", 0);
+	r = row(data, "causes", 0);
 	assert_string_equal(text(r, "ends"), "congestion");
 	assert_int_equal(number(r, "held_bytes"), 409600);
 	assert_int_equal(number(r, "pause_us"), 5000);
@@ -322,7 +258,7 @@ static void a_queue_that_is_paused_names_the_port_behind_which_the_root_is(void 
 				 "holds 409.6 KB of it, and p2 is itself paused by its peer, for "
 				 "3.20 ms\n"
 				 "    the root is behind p2 class 3: look at its peer\n");
-	r = row_of(data, "causes", 0);
+	r = row(data, "causes", 0);
 	assert_string_equal(text(r, "ends"), "peer");
 	assert_string_equal(text(r, "chain"), "[ \"p1:3\", \"p2:3\" ]");
 	assert_int_equal(number(r, "cause_paused_us"), 3200);
@@ -344,8 +280,8 @@ static void a_chain_goes_on_through_a_peer_that_this_switch_has_paused(void **st
 	c.out_port = 0;
 	xoff(b, 1, c, SECOND);
 	out = why(b, SECOND + MS, &data);
-	assert_string_equal(text(row_of(data, "causes", 0), "ends"), "loop");
-	assert_string_equal(text(row_of(data, "causes", 0), "chain"),
+	assert_string_equal(text(row(data, "causes", 0), "ends"), "loop");
+	assert_string_equal(text(row(data, "causes", 0), "chain"),
 			    "[ \"p1:3\", \"p2:3\", \"p1:3\" ]");
 	want_line(out, "    chain: p1:3 p2:3 p1:3\n"
 		       "    the chain comes back to p1 class 3: a deadlock, if it lasts\n");
@@ -354,7 +290,7 @@ static void a_chain_goes_on_through_a_peer_that_this_switch_has_paused(void **st
 	c.paused = false;
 	xoff(b, 1, c, SECOND);
 	out = why(b, SECOND + MS, &data);
-	assert_string_equal(text(row_of(data, "causes", 0), "ends"), "congestion");
+	assert_string_equal(text(row(data, "causes", 0), "ends"), "congestion");
 	want_line(out, "    chain: p1:3 p2:3 p1:3\n"
 		       "    the root is here: p1 class 3 is congested\n");
 	free(out);
@@ -377,9 +313,9 @@ static void what_is_over_is_told_in_the_past_and_not_followed(void **state)
 	want_line(out, "p1 class 3 last paused its sender 2.00 s ago because p2 class 3 held "
 		       "409.6 KB of it, and p2 was itself paused by its peer\n"
 		       "    the root is behind p2 class 3: look at its peer\n");
-	assert_string_equal(text(row_of(data, "causes", 0), "chain"), "[ \"p1:3\", \"p2:3\" ]");
-	assert_string_equal(text(row_of(data, "causes", 0), "now"), "false");
-	assert_int_equal(number(row_of(data, "causes", 0), "cause_paused_us"), 0);
+	assert_string_equal(text(row(data, "causes", 0), "chain"), "[ \"p1:3\", \"p2:3\" ]");
+	assert_string_equal(text(row(data, "causes", 0), "now"), "false");
+	assert_int_equal(number(row(data, "causes", 0), "cause_paused_us"), 0);
 	free(out);
 	json_object_put(data);
 }
@@ -396,14 +332,14 @@ static void the_receive_ring_and_an_operator_are_causes_too(void **state)
 	out = why(b, SECOND + MS, &data);
 	assert_string_equal(out, "p1 class 3 has paused its sender for 1.00 ms because its receive "
 				 "ring was filling: the worker came late\n");
-	assert_string_equal(text(row_of(data, "causes", 0), "ends"), "receive-ring");
-	assert_null(text(row_of(data, "causes", 0), "cause_port"));
+	assert_string_equal(text(row(data, "causes", 0), "ends"), "receive-ring");
+	assert_null(text(row(data, "causes", 0), "cause_port"));
 	free(out);
 	json_object_put(data);
 	c.queue = 7; // of p2: the fake has it TX-disabled
 	xoff(b, 0, c, SECOND);
 	out = why(b, SECOND + MS, &data);
-	assert_string_equal(text(row_of(data, "causes", 0), "ends"), "tx-off");
+	assert_string_equal(text(row(data, "causes", 0), "ends"), "tx-off");
 	want_line(out, ", and an operator has stopped p2\n");
 	free(out);
 	json_object_put(data);
@@ -431,7 +367,7 @@ static void the_longest_pause_and_the_last_change_are_shown_by_direction(void **
 	gauge_set(&rx->longest_ns, 7 * MS);
 	gauge_set(&rx->last_change_ns, SECOND);
 	data = observe_show(b->o, "pfc", 0, SECOND + 3 * MS);
-	r = row_of(data, "pfc", 0);
+	r = row(data, "pfc", 0);
 	assert_int_equal(number(r, "rx_pause_longest_us"), 7000);
 	assert_int_equal(number(r, "rx_pause_last_change_us"), 3000);
 	assert_int_equal(number(r, "tx_pause_longest_us"), 0);
@@ -440,7 +376,7 @@ static void the_longest_pause_and_the_last_change_are_shown_by_direction(void **
 	gauge_set(&rx->since_ns, SECOND);
 	gauge_set(&rx->until_ns, SECOND + 9 * MS);
 	data = observe_show(b->o, "pfc", 0, SECOND + 8 * MS); // the present one is longer
-	assert_int_equal(number(row_of(data, "pfc", 0), "rx_pause_longest_us"), 8000);
+	assert_int_equal(number(row(data, "pfc", 0), "rx_pause_longest_us"), 8000);
 	json_object_put(data);
 }
 
