@@ -104,6 +104,24 @@ static const struct column settings[] = {
 	{"Storm lasts", "storm_us", UNIT_US},  {"Longest storm", "longest_storm_us", UNIT_US},
 };
 
+// Classes that drop-all discards are in the table of storms though nobody watches them.
+static void print_settings(FILE *out, struct json_object *rows)
+{
+	struct json_object *watched = json_object_new_array();
+
+	for (size_t i = 0; i < json_object_array_length(rows); i++) {
+		struct json_object *row = json_object_array_get_idx(rows, i);
+
+		if (!is(row, "mode", "-"))
+			json_object_array_add(watched, json_object_get(row));
+	}
+	if (json_object_array_length(watched) != 0) {
+		fputc('\n', out);
+		table_print(out, watched, COLUMNS(settings), NULL);
+	}
+	json_object_put(watched);
+}
+
 void print_watchdog(FILE *out, struct json_object *data)
 {
 	struct json_object *rows;
@@ -115,12 +133,11 @@ void print_watchdog(FILE *out, struct json_object *data)
 		      "weirctl watchdog drop-all off\n\n", out);
 	if (json_object_array_length(rows) == 0) {
 		fputs("no class is watched: the policy has no watchdog for a lossless class that "
-		      "obeys PFC\n", out);
+		      "obeys PFC (`watchdog: on` in a profile is the least)\n", out);
 		return;
 	}
 	print_stats(out, rows);
-	fputc('\n', out);
-	table_print(out, rows, COLUMNS(settings), NULL);
+	print_settings(out, rows);
 }
 
 static void print_alarm(FILE *out, struct json_object *row)

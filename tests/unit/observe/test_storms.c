@@ -154,6 +154,25 @@ static void people_see_the_storm_as_sonic_shows_it(void **state)
 	json_object_put(data);
 }
 
+static void settings_are_shown_of_watched_classes_only(void **state)
+{
+	struct bench *b = *state;
+	struct json_object *data;
+	char *out;
+
+	for (unsigned port = 0; port < 2; port++) {
+		b->sw->port[port].status[3] = WATCHDOG_DROPS_ALL;
+		b->sw->policy->ports[port].watchdog = (struct watchdog_params){0};
+	}
+	b->sw->drops_all = true;
+	data = observe_show(b->o, "watchdog", OBSERVE_ALL_PORTS, SECOND);
+	out = printed(print_watchdog, data);
+	want_line(out, "\np2:3   drop-all");
+	assert_null(strstr(out, "Detect"));
+	free(out);
+	json_object_put(data);
+}
+
 static void plain_alarms(FILE *out, struct json_object *data)
 {
 	print_alarms(out, data, 0);
@@ -389,6 +408,7 @@ int main(void)
 		T(a_clear_restarts_the_counters_and_not_the_last_storm),
 		T(classes_without_a_watchdog_are_shown_on_request_or_after_a_storm),
 		T(people_see_the_storm_as_sonic_shows_it),
+		T(settings_are_shown_of_watched_classes_only),
 		T(the_live_screen_has_a_line_for_each_class_in_trouble_only),
 		T(the_guard_counts_by_port_and_rule_from_the_clear),
 		T(a_queue_that_is_not_paused_is_congestion_and_the_root_is_here),
