@@ -18,6 +18,12 @@
 	X(DROP_ALL, "watchdog-drop-all", "an operator turned drop-all on or off")                  \
 	X(PFC_RATE_UP, "pfc-rate-high", "PFC frames per second rose above the warning threshold")  \
 	X(PFC_RATE_DOWN, "pfc-rate-normal", "PFC frames per second fell below it again")           \
+	X(PAIR_DROPPED, "pair-dropped",                                                            \
+	  "what passed contradicts a flow's pair: it is learnt anew (at most one a second)")       \
+	X(FLOWS_FULL, "flows-full",                                                                \
+	  "no room for another RoCEv2 flow; it is forwarded all the same (at most one a second)")  \
+	X(CNP_CAP, "cnp-cap",                                                                      \
+	  "notifications were left out: too many by one port (at most one a second)")              \
 	X(LINK_UP, "link-up", "the port's link came up")                                           \
 	X(LINK_DOWN, "link-down", "the port's link went down; its queues were flushed")            \
 	X(RX_MISSED, "rx-missed", "the receive ring of a port with lossless classes overflowed")   \
@@ -46,7 +52,8 @@ struct event {
 	uint32_t a;
 	// XOFF: cause_pack(); LOSSLESS_DROP: frame length; MAC_*: address in the low 48 bits;
 	// STORM: measured ns; STORM_OVER: ns in recovery; STORM_LIMIT: storms; PFC_RATE_*: frames
-	// per second
+	// per second;
+	// PAIR_DROPPED, FLOWS_FULL, CNP_CAP: how many since the last such event
 	uint64_t b;
 };
 

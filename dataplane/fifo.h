@@ -28,8 +28,11 @@ struct frame {
 	uint8_t cls, color; // as it arrived; drops at ingress count under cls
 	uint8_t kind, ecn; // enum pkt_kind, enum ecn
 	uint8_t l3_off;
-	bool marked; // CE was set here
-	bool at_egress; // dropped beyond the hand-over: `queue` is where
+	bool marked : 1; // CE was set here
+	bool at_egress : 1; // dropped beyond the hand-over: `queue` is where
+	bool own : 1; // made by the switch: never marked
+	bool answer : 1; // RoCEv2 that pairing wants to hear of, where it leaves
+	uint8_t spare;
 	uint8_t out_cls; // the class it leaves in: cls, unless the guard gave it another
 };
 static_assert(sizeof(struct frame) == 32, "two descriptors to a cache line");

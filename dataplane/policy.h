@@ -19,6 +19,8 @@
 #include "dataplane/qos/shaper.h"
 #include "dataplane/qos/watchdog.h"
 #include "dataplane/qos/wred.h"
+#include "dataplane/roce/ipcc.h"
+#include "dataplane/roce/pairing.h"
 
 enum {
 	POLICY_MAX_PORTS = 128,
@@ -31,6 +33,7 @@ enum {
 struct policy_queue {
 	struct egress_params egress;
 	struct wred_params wred; // `enabled` false: tail drop only
+	struct ipcc_params ipcc; // `enabled` false: sends no notifications
 };
 
 struct policy_vlan {
@@ -116,6 +119,7 @@ struct policy_port {
 	struct pfc_warning_params pfc_warning;
 	struct watchdog_params watchdog;
 	struct guard_params guard;
+	struct cnp_params cnp; // of CNPs that leave here
 	struct policy_vlan vlan;
 	bool routed; // forwards by IP address and is no port of the bridge
 	uint8_t mac[6]; // of a routed port: the router's there
@@ -146,6 +150,10 @@ struct policy {
 	uint32_t n_guard_groups;
 	uint32_t n_fdb;
 	struct policy_fdb_entry *fdb; // static entries
+	struct flow_params flows; // of the switch; `max` is a restart-only key
+	struct pair_params pairing;
+	uint32_t n_pairs;
+	struct known_pair *pairs; // by hand
 	struct policy_routes routes;
 	struct route_table *table; // made of routes by the switch that runs the policy, and its own
 	struct policy_port ports[]; // n_ports

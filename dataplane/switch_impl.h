@@ -13,6 +13,11 @@
 //   neighbours, adj words  control                       workers (forward/neighbours.h, route.h)
 //   ask, punt rings        their worker                  control
 //   send ring              control                       its worker
+//   flow shard of a worker that worker                   control; others: pair, told, rate of a flow
+//   note ring a -> b       worker a (congested queue)    worker b (owns the flow)
+//   pair orders            control                       its worker
+//   CNP records            their worker                  control
+//   feed and IPCC state    owner of the queue            control: struct ipcc_counters
 #pragma once
 
 #include <rte_mbuf.h>
@@ -25,7 +30,9 @@
 #include "dataplane/port_set.h"
 #include "dataplane/forward/route.h"
 #include "dataplane/rng.h"
+#include "dataplane/roce/feed.h"
 #include "dataplane/switch.h"
+#include "dataplane/switch_flows.h"
 #include "dataplane/switch_routes.h"
 #include "dataplane/tap.h"
 
@@ -40,6 +47,9 @@ enum {
 	LEARN_RING = 4096,
 	FDB_MAX = 16384,
 	OWN_EVENTS = 256,
+	NOTE_RING = 1024,
+	CNP_RECORDS = 4096,
+	PAIR_ORDERS = 1024,
 	TX_OFF_PORT = 1 << 8, // in tx_off, beside one bit per queue
 	RX_GUARD_CHECK_FRAMES = BURST,
 };
@@ -84,6 +94,9 @@ struct __rte_cache_aligned port_rt {
 	struct fifo_sift sift; // of the queue in sift_begun
 	uint8_t sift_begun, sift_again; // bitmaps of queues, of those in sifting
 	struct watchdog_class watchdog[N_CLASSES];
+	// Notifications (worker_ipcc.c). Made by control before a policy first wants them, kept.
+	uint8_t ipcc_queues; // bitmap, of the policy at hand; 0 nearly always
+	_Atomic(struct ipcc_rt *) ipcc[N_QUEUES];
 	// ingress
 	uint8_t excused_pgs; // they or the receive ring are full since before PFC was on again
 	struct pg_state pg[N_PGS];
@@ -96,6 +109,8 @@ struct __rte_cache_aligned port_rt {
 		uint8_t port, queue;
 	} xoff_by[N_PGS]; // where the frame was going with which the group entered XOFF
 	ctr_t remapped[GUARD_MAX_RULES];
+	struct port_flow_counters flows;
+	struct cnp_bucket cnps; // that leave by this port
 	uint64_t seen_released[MAX_WORKERS][N_PGS]; // of other workers' releases, already settled
 };
 
@@ -122,6 +137,29 @@ struct worker_l3 {
 		uint64_t t_ns;
 	} asked[ASKED_SLOTS]; // destinations that control has just been told of
 	struct route_cache cache;
+};
+
+// The flows that enter by a worker's ports.
+struct worker_flows {
+	struct flow_table table;
+	struct pairing *pairing;
+	struct rte_ring *orders; // of struct known_pair, from control
+	struct rte_ring *records; // of struct cnp_record, to control
+	ctr_t records_lost;
+	uint64_t dropped_seen, refused_seen, capped_seen, said_ns; // for events
+};
+
+// A flow of another worker is to be told.
+struct ipcc_note {
+	uint32_t flow, generation;
+	struct cnp_record why; // complete but for key, sender_qp, source and left_by
+};
+
+// A queue that sends notifications.
+struct ipcc_rt {
+	struct ipcc_state state;
+	struct feed feed;
+	struct ipcc_counters c;
 };
 
 struct __rte_cache_aligned worker {
@@ -151,6 +189,8 @@ struct __rte_cache_aligned worker {
 	struct fifo_pool chunks;
 	struct fdb_cache *fdb_cache;
 	struct worker_l3 *l3; // NULL: no policy has routed yet
+	struct worker_flows *flows; // NULL: no flow table
+	struct rte_ring *notes[MAX_WORKERS]; // to each other worker; NULL without flow tables
 	struct released *released;
 	struct rte_ring *events, *learn;
 	struct rte_ring *out[MAX_WORKERS]; // hand-off to each other worker
@@ -276,6 +316,42 @@ void cause_of_pauses(struct worker *w, unsigned port, const struct pfc_times *ti
 const struct guard_rule *guard_turn(const struct worker *w, struct frame *f, uint8_t dscp);
 // Counts the frame under its rule. Returns the DSCP that it gets.
 uint8_t guard_turned(struct worker *w, const struct frame *f, const struct guard_rule *r);
+
+// ---- worker_flows.c
+// The flow of a frame as an id in the shard of its port of arrival's owner, kept in the mbuf. Only
+// where there is a flow table; FLOW_NONE: none.
+static inline uint32_t frame_flow(const struct frame *f)
+{
+	return f->m->hash.rss;
+}
+
+static inline struct worker_flows *flows_of_port(const struct weir_switch *sw, unsigned port)
+{
+	return sw->workers[sw->owner[port]]->flows;
+}
+
+// Finds or makes the flows of a burst of one port, counts, and tells pairing. Sets frame_flow of
+// all of them, and `answer` of those that pairing wants to hear of.
+void flows_burst(struct worker *w, struct frame *frames, const struct pkt_info *pkts, unsigned n);
+// These know their way out.
+void flows_went(struct worker *w, const struct frame *frames, unsigned n);
+// A frame marked `answer` leaves by a port of this worker's.
+void flows_hear(struct worker *w, const struct frame *f);
+// Once per loop: ageing, what control has to say, events.
+void flows_tick(struct worker *w);
+
+// ---- worker_ipcc.c
+// Frames of one queue that sends notifications have entered it.
+void ipcc_fed(struct worker *w, const struct frame *frames, unsigned n);
+// Looks at the port's IPCC queues; once per loop where p->ipcc_queues is not 0.
+void ipcc_look(struct worker *w, unsigned port);
+// When the port is to be looked at for its sake.
+uint64_t ipcc_wake(const struct worker *w, unsigned port);
+// Sends the CNPs that other workers ask for.
+void ipcc_take_notes(struct worker *w);
+void ipcc_new_policy(struct worker *w, unsigned port);
+// The frame's flow has just been told: it is not to be marked as well.
+bool ipcc_spares(const struct worker *w, const struct frame *f);
 
 // ---- worker_ingress.c
 // Receives one burst of a port and admits it. True when there may be more.

@@ -12,7 +12,7 @@
 #include "control/host/cc_args.h"
 #include "control/model_time.h"
 #include "drivers/live.h"
-#include "drivers/nic/cm.h"
+#include "dataplane/packet/cm.h"
 #include "drivers/nic/nic.h"
 
 enum arg_type {

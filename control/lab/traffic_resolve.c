@@ -9,7 +9,7 @@
 #include <string.h>
 
 #include "control/lab/traffic_flow.h"
-#include "drivers/nic/cm.h"
+#include "dataplane/packet/cm.h"
 #include "drivers/nic/requester.h"
 
 // Where sizes/NAME.cdf are found beside the scenario's own folder.

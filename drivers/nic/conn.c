@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "drivers/nic/conn.h"
 
-#include "drivers/nic/cm.h"
+#include "dataplane/packet/cm.h"
 
 void conn_init(struct conn *c, bool initiator, uint32_t local_id, uint64_t tid, uint64_t retry_ns)
 {

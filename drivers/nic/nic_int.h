@@ -8,7 +8,7 @@
 #include "dataplane/packet/parse.h"
 #include "dataplane/qos/shaper.h"
 #include "dataplane/rng.h"
-#include "drivers/nic/cm.h"
+#include "dataplane/packet/cm.h"
 #include "drivers/nic/conn.h"
 #include "drivers/nic/guard.h"
 #include "drivers/nic/nic.h"

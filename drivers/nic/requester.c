@@ -4,7 +4,7 @@
 #include <assert.h>
 
 #include "dataplane/packet/wire.h"
-#include "drivers/nic/psn.h"
+#include "dataplane/packet/psn.h"
 
 static_assert((REQ_MAX_MSGS & (REQ_MAX_MSGS - 1)) == 0, "the ring index is masked");
 

@@ -4,7 +4,7 @@
 #include <string.h>
 
 #include "dataplane/packet/wire.h"
-#include "drivers/nic/psn.h"
+#include "dataplane/packet/psn.h"
 
 void resp_init(struct responder *r, const struct resp_params *p, const struct resp_memory *m)
 {

@@ -12,10 +12,10 @@
 #include "dataplane/packet/wire.h"
 #include "dataplane/rng.h"
 #include "drivers/nic/arp.h"
-#include "drivers/nic/cm.h"
+#include "dataplane/packet/cm.h"
 #include "drivers/nic/hist.h"
 #include "drivers/nic/payload.h"
-#include "drivers/nic/psn.h"
+#include "dataplane/packet/psn.h"
 #include "drivers/nic/roce_build.h"
 #include "drivers/nic/timers.h"
 

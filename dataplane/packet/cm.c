@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "drivers/nic/cm.h"
+#include "dataplane/packet/cm.h"
 
 #include <string.h>
 

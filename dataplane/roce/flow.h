@@ -1,0 +1,183 @@
+// SPDX-License-Identifier: Apache-2.0
+// The RoCEv2 flows that enter the switch by one worker's ports: one entry per (source, destination,
+// destination queue pair), made by the first data frame, and what the middle of the network sees of
+// a flow: packets, PSN gaps (loss upstream), rewinds (go-back-N), CE marks, NAKs and CNPs that came
+// back, its way through the switch. Pure; memory is the caller's. One writer: the worker that owns
+// the flow's port of arrival. Control reads at any time, one word at a time; an entry that is
+// replaced while it is read is told by its generation.
+//
+//   packet      made or found           PSN              counted
+//   next        psn == expected         expected + 1     -
+//   gap         psn after it            psn + 1          gaps, gap_packets
+//   rewind      psn before it           psn + 1          rewinds; `highest` stays
+//
+// An entry that was idle for `age` is gone, whoever finds it first: ageing itself, a packet of the
+// same key (which begins it anew), or a new flow that needs its place. A full table refuses new
+// flows and counts them; entries that live are never put out by new ones, so that a flood of
+// made-up addresses cannot harm flows that were there before.
+#pragma once
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "dataplane/counter.h"
+#include "dataplane/packet/psn.h"
+#include "dataplane/roce/flow_map.h"
+
+struct pkt_info;
+
+enum { FLOW_MAX = 1 << 20, FLOW_NO_PORT = 0xff, FLOW_TIME_SHIFT = 10 };
+
+struct flow_params {
+	uint32_t max; // entries of the switch, shared out over its workers; 0: no table
+	uint64_t age_ns; // idle for so long: gone; 0: 3 s
+};
+
+enum flow_kind { FLOW_DATA, FLOW_READ_REQUESTS, FLOW_READ_RESPONSES, FLOW_DATAGRAM };
+
+// Why a flow has the peer it has, in order of trust.
+enum pair_source { PAIR_NONE, PAIR_STATIC, PAIR_CM, PAIR_READ, PAIR_ACK, PAIR_CNP, N_PAIR_SOURCES };
+
+// Why a flow that fed a queue above its threshold was sent no CNP, last time it was asked.
+#define CNP_SILENCES(X)                                                                            \
+	X(NONE, "none", "nothing stands in the way")                                               \
+	X(UNPAIRED, "unpaired", "the sender's queue pair is not known for certain")                \
+	X(GAP, "gap", "it was told less than min_gap ago")                                         \
+	X(COVERED, "covered", "larger flows of the queue already cover the excess")                \
+	X(QUOTA, "quota", "the quadrant's limit (few, many) was used up")                          \
+	X(PORT_CAP, "port-cap", "too many CNPs leave by the flow's port")                          \
+	X(DATAGRAM, "datagram", "no connected queue pair: it has no rate to cut")                  \
+	X(NO_ROOM, "no-room", "no memory for the frame, or the note was lost")
+
+enum cnp_silence {
+#define X(id, name, help) CNP_SILENT_##id,
+	CNP_SILENCES(X)
+#undef X
+	N_CNP_SILENCES,
+};
+
+// Four cache lines. The first is all that a packet of a known flow writes, with `way` read.
+struct __attribute__((aligned(64))) flow {
+	// ---- each packet
+	struct flow_key key; // while the entry lives
+	ctr_t packets, bytes; // frame bytes
+	// Low 24 bits: the PSN expected next. High 32 bits: when it was last seen, ns >> 10.
+	gauge_t last;
+	// ---- its way, its peer, and what a CNP must say: read each packet, written when it changes
+	gauge_t way; // flow_way()
+	gauge_t pair; // flow_pair()
+	gauge_t cnp_ns; // when it was last sent a CNP; 0: never
+	gauge_t marked_ns; // when this switch last marked it; written by the egress owner
+	ctr_t ce; // packets that arrived CE
+	uint8_t src_mac[6], dst_mac[6]; // of its latest frame that told something new
+	uint16_t tci, pkey;
+	uint16_t udp_sport;
+	bool tagged;
+	uint8_t peer_hint; // pairing's own
+	uint32_t generation; // of the entry: grows each time it is begun anew
+	// ---- now and then
+	ctr_t gaps, gap_packets, rewinds, naks, cnps_seen, cnps_sent;
+	gauge_t first_ns;
+	gauge_t silence; // enum cnp_silence of the last time, CNP_SILENT_NONE: it was sent one
+	// ---- the owner's own: pairing (pairing.h) and IPCC (ipcc.h)
+	ctr_t silences; // how often it fed a queue above kmin and was sent none
+	uint32_t highest; // highest PSN that was sent, or may have been (READ requests)
+	uint32_t psn_before, psn_now; // `highest` at the last two turns of turn_ns
+	uint32_t addresses; // index in the pairing's table, FLOW_NONE
+	uint32_t next, prev; // others between the same addresses
+	uint32_t reverse; // index of the reverse queue pair it is paired with, or FLOW_NONE
+	uint16_t slot; // its bit in the memory of eliminations
+	uint16_t cut_q16; // what a CNP cuts, as learnt; 0: not yet
+	uint64_t turn_ns;
+	uint64_t told_bps; // rate when it was last told
+};
+static_assert(sizeof(struct flow) <= 320, "a million of them are a third of a gigabyte");
+
+struct flow_table {
+	struct flow *flows; // n of them
+	struct flow_map map;
+	uint32_t n, n_used;
+	uint32_t free; // first of a list through `next`
+	uint64_t age_ns;
+	uint32_t age_cursor;
+	uint64_t aged_ns; // when the cursor last moved
+	ctr_t refused, made, aged;
+	gauge_t used;
+};
+
+size_t flow_table_bytes(uint32_t n);
+void flow_table_init(struct flow_table *t, void *mem, uint32_t n, uint64_t age_ns, uint32_t seed);
+
+static inline uint64_t flow_pack_last(uint32_t psn, uint64_t now_ns)
+{
+	return (now_ns >> FLOW_TIME_SHIFT) << 32 | psn;
+}
+
+struct flow_way {
+	uint8_t in_port, out_port, queue, cls; // out_port FLOW_NO_PORT: flooded, or not yet known
+	uint8_t kind; // enum flow_kind
+};
+
+static inline uint64_t flow_pack_way(struct flow_way w)
+{
+	return (uint64_t)w.in_port | (uint64_t)w.out_port << 8 | (uint64_t)w.queue << 16 |
+	       (uint64_t)w.cls << 24 | (uint64_t)w.kind << 32;
+}
+
+static inline struct flow_way flow_way_of(uint64_t v)
+{
+	return (struct flow_way){(uint8_t)v, (uint8_t)(v >> 8), (uint8_t)(v >> 16),
+				 (uint8_t)(v >> 24), (uint8_t)(v >> 32)};
+}
+
+struct flow_pair {
+	uint8_t source; // enum pair_source; PAIR_NONE: unpaired
+	uint32_t qp; // the sender's
+};
+
+static inline uint64_t flow_pack_pair(struct flow_pair p)
+{
+	return (uint64_t)p.source << 32 | p.qp;
+}
+
+static inline struct flow_pair flow_pair_of(uint64_t v)
+{
+	return (struct flow_pair){(uint8_t)(v >> 32), (uint32_t)v & 0xffffff};
+}
+
+// What a frame of a flow says.
+struct flow_packet {
+	uint32_t psn;
+	uint32_t n_psns; // used up: 1, or what a READ request's answer may need at most
+	uint16_t len;
+	bool ce;
+};
+
+enum flow_news { FLOW_AS_BEFORE, FLOW_BEGUN, FLOW_JUMPED };
+
+// The entry of the key, or a new one; FLOW_NONE: refused, counted. *news: FLOW_BEGUN when it was
+// made, or made anew. An entry that is begun has only its key and generation; `gone` is called for
+// the one whose place it takes, if that was still in the table.
+struct flow_hooks {
+	void (*gone)(void *arg, uint32_t id);
+	void *arg;
+};
+uint32_t flow_take(struct flow_table *t, const struct flow_key *k, uint32_t hash, uint64_t now_ns,
+		   const struct flow_hooks *hooks, enum flow_news *news);
+
+// The entry of the key that lives, or FLOW_NONE. Makes nothing.
+uint32_t flow_find(const struct flow_table *t, const struct flow_key *k, uint64_t now_ns);
+
+// Counts a packet. FLOW_JUMPED: its PSN is so far from the last one that it belongs to another life
+// of the queue pair (FLOW_JUMP ahead, or rewound behind what pairing knows as acknowledged).
+enum { FLOW_JUMP = 1 << 16 };
+enum flow_news flow_count(struct flow *f, const struct flow_packet *p, uint64_t now_ns);
+
+// Looks at a few entries, as many as the time since the last call asks for and at most n; those
+// that are old are told and freed.
+void flow_age(struct flow_table *t, uint64_t now_ns, unsigned n, const struct flow_hooks *hooks);
+
+static inline uint64_t flow_seen_ns(const struct flow *f)
+{
+	return gauge_get(&f->last) >> 32 << FLOW_TIME_SHIFT;
+}

@@ -1,0 +1,114 @@
+// SPDX-License-Identifier: Apache-2.0
+// How many notifications a congested queue calls for, and which flows get them (In-network Proactive
+// Congestion Control as H3C's IPCC and Huawei's NPCC describe it; the switch sends the CNP that
+// DCQCN's notification point would send a round trip later). Pure: length, time, and the flows that
+// fed the queue go in, a list goes out. The owner of the queue calls it (worker_ipcc.c); the owner
+// of each flow keeps its gap and sends the frame.
+//
+// A queue is looked at when its length crosses kmin upwards and every `interval` while above it:
+// occupancy r = len / kmax, trend d = len - len_before.
+//
+//                    shallow (r < deep)     deep
+//   growing, d > 0   FEW                    MANY
+//   else             NONE                   FEW
+//
+//   excess = max(0, d / dt + (len - kmin) / drain)            [bytes/s], dt: since the last look
+//   (bytes in - bytes out is how much the length changed)
+//
+// Flows are walked from the largest; each one told is expected to cut rate * cut, and the walk ends
+// when that covers the excess, or the quadrant's limit is reached. Where the excess is 0 a FEW
+// quadrant still tells one. A flow told less than min_gap ago has its cut under way: it counts as
+// covered and is not told again. A flow without a pair can't be told and covers nothing.
+#pragma once
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "dataplane/roce/flow.h"
+
+struct ipcc_params {
+	bool enabled;
+	bool cut_learnt; // else cut_q16 for every flow
+	uint16_t cut_q16; // share of its rate that a CNP takes off; 2^16 is all
+	uint16_t few, many;
+	uint32_t deep_q16; // of kmax
+	uint64_t interval_ns, drain_ns, min_gap_ns;
+	uint64_t spare_ns; // so long after a CNP the flow's frames are not marked; 0: they are
+	uint32_t kmin_bytes, kmax_bytes; // of the queue's WRED curve
+};
+
+// Of a profile: what its CNPs look like, and how many may leave by one port.
+struct cnp_params {
+	uint8_t dscp, cls;
+	uint32_t max_per_ms; // leaving by one port
+	uint32_t burst; // at once
+};
+
+enum ipcc_quadrant { IPCC_NONE, IPCC_FEW_GROWING, IPCC_FEW_SHRINKING, IPCC_MANY, N_QUADRANTS };
+extern const char *const ipcc_quadrant_name[N_QUADRANTS]; // "none", "few, growing", ...
+
+enum ipcc_quadrant ipcc_quadrant(const struct ipcc_params *p, uint32_t len, int64_t trend);
+
+// dt_ns > 0.
+uint64_t ipcc_excess_bps(const struct ipcc_params *p, uint32_t len, int64_t trend, uint64_t dt_ns);
+
+// A flow that fed the queue, as the chooser needs it.
+struct ipcc_flow {
+	uint64_t bps; // as it fed the queue
+	uint64_t told_ns; // 0: never
+	uint16_t cut_q16; // learnt; 0: not yet
+	bool paired;
+	bool datagram;
+	uint8_t verdict; // out: enum cnp_silence, CNP_SILENT_NONE: tell it
+};
+
+// flows: n of them, from the largest. Sets each one's verdict, returns how many are to be told.
+unsigned ipcc_choose(const struct ipcc_params *p, enum ipcc_quadrant q, uint64_t excess_bps,
+		     struct ipcc_flow *flows, unsigned n, uint64_t now_ns);
+
+// What a CNP has cut, by the flow's rates before and after: moves the estimate by a quarter.
+uint16_t ipcc_learn_cut(uint16_t cut_q16, uint64_t before_bps, uint64_t after_bps);
+
+// ---- the queue's memory between two looks
+struct ipcc_state {
+	bool above; // kmin
+	bool muted; // it is, or was in this interval, paused
+	uint32_t len_before;
+	uint64_t looked_ns; // last look, or when it was below or muted last
+};
+
+struct ipcc_look {
+	enum ipcc_quadrant quadrant;
+	uint32_t len;
+	int64_t trend;
+	uint64_t dt_ns, excess_bps;
+};
+
+// Whether the queue is to be looked at now, which is then taken as done; *out says what was seen.
+// len: bytes now; paused: nothing may leave it at this moment by the peer's (or an operator's) will.
+bool ipcc_look_due(const struct ipcc_params *p, struct ipcc_state *s, uint32_t len, bool paused,
+		   uint64_t now_ns, struct ipcc_look *out);
+// When it is to be asked again if nothing else happens; UINT64_MAX: when the queue has changed.
+uint64_t ipcc_next(const struct ipcc_params *p, const struct ipcc_state *s);
+
+// ---- CNPs per port: a bucket that fills with time
+struct cnp_bucket {
+	uint64_t at_ns;
+	uint64_t credit; // CNPs << 20
+};
+bool cnp_bucket_take(const struct cnp_params *p, struct cnp_bucket *b, uint64_t now_ns);
+
+// ---- what is kept of each CNP, so that it can be explained
+struct cnp_record {
+	uint64_t t_ns;
+	struct flow_key key; // of the flow
+	uint32_t sender_qp;
+	uint8_t source; // enum pair_source
+	uint8_t left_by; // port
+	uint8_t port, queue; // congested
+	uint8_t quadrant;
+	uint16_t rank, told; // it was the rank-th largest (from 1) of so many told at that look
+	uint32_t len_bytes, kmin_bytes, kmax_bytes;
+	int64_t trend_bytes;
+	uint64_t dt_ns, excess_bps, flow_bps, queue_bps; // queue_bps: all that fed it
+};

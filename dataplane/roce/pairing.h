@@ -1,0 +1,122 @@
+// SPDX-License-Identifier: Apache-2.0
+// Whose queue pair is it? A data frame names the receiver's queue pair; a CNP needs the sender's.
+// This module learns which belongs to which from what passes the switch, and says how it knows. It
+// would rather not know than be wrong: a flow without a pair is never sent a CNP. Pure; memory is
+// the caller's. Called by the worker that owns the flow's port of arrival, to which all answers
+// come, since they leave by that port.
+//
+//   source   what is seen                                                     trust
+//   static   an operator said so                                              as said
+//   cm       REQ and REP (or RTU) of connection management, both ways         exact
+//   read     a READ request's PSN is that of its first response               exact
+//   ack      ACKs and NAKs: elimination by causality, then k matches          certain if complete
+//   cnp      the receiver's CNP while the flow is being marked                a match, never more
+//
+//                   data frame                  one candidate left,
+//   (no entry) ------------------> [unpaired] ------------------------> [paired: source]
+//                                     ^  |  ACKs eliminate                     |
+//                                     |  v                                     |
+//                                  [candidates(n)]                             |
+//                                     ^                                        |
+//                                     +----------------------------------------+
+//                    contradiction: PSN jump, ACK of what was never sent, DREQ,
+//                    another queue pair that can only belong to this flow, age
+//
+// Causality. An ACK to queue pair q for PSN p cannot belong to a flow that has not sent p yet: q is
+// not that flow's, for good (`eliminated`). A p within what the flow sent lately counts for it; a
+// fresh p far behind (FLOW_JUMP) eliminates; another p says nothing. q is paired with the sole flow
+// that is left, after k matches, and one flow has one q. That is certain as long as every flow
+// between the two addresses is in the table. Where one was refused, or where ACKs may come another
+// way than data went (routed ports), it is not: then ACKs alone do not pair, unless the UDP source
+// port is the one that Linux derives from both queue pairs.
+//
+// An answer counts only if it came in by the port the flow leaves by: others are forged, or of
+// another path.
+#pragma once
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "dataplane/counter.h"
+#include "dataplane/packet/roce.h"
+#include "dataplane/roce/flow.h"
+
+struct cm_msg;
+
+enum {
+	PAIR_MATCHES = 3, // k
+	PAIR_TESTS = 8, // flows that one ACK is held against; the next one goes on behind them
+	PAIR_MAX_BETWEEN = 1024, // flows and reverse queue pairs between two addresses
+	PAIR_LATELY_NS = 10000000, // PSNs sent within one to two of these count as a match
+	PAIR_KNOWN_AGE_S = 30, // connections that CM told of, without a frame
+};
+
+struct pair_params {
+	uint8_t matches; // k; 0: PAIR_MATCHES
+	uint8_t sources; // bitmap of enum pair_source that may pair
+};
+
+// The connection as a frame, or an operator, tells it: data goes under `key` (KEY_KNOWN), CNPs to
+// qp.
+struct known_pair {
+	struct flow_key key;
+	uint32_t qp;
+	uint8_t source; // PAIR_STATIC, PAIR_CM
+};
+
+struct pairing_counters {
+	ctr_t paired[N_PAIR_SOURCES]; // how often
+	ctr_t dropped_jump, dropped_ack, dropped_rival, dropped_dreq, dropped_age, dropped_static;
+	ctr_t wrong_port; // answers that came in by another port than the flow leaves by
+	ctr_t eliminations, matches;
+	ctr_t crowded; // more flows or queue pairs between two addresses than are followed
+	ctr_t cm_seen, cm_refused; // management messages; those that contradict or have no room
+	gauge_t n_paired; // flows now
+};
+
+// An answer on its way back to the sender of a flow: its addresses are the flow's swapped.
+struct pair_answer {
+	const struct roce_msg *msg;
+	const uint8_t *l3; // of the answer
+	uint8_t kind; // enum pkt_kind
+	uint8_t in_port; // where it came in
+	uint16_t udp_sport;
+	bool one_way; // data and answers can only pass here (both ports are bridged)
+};
+
+struct pairing; // pairing.c
+
+size_t pairing_bytes(uint32_t n_flows);
+// flows: the shard's. Aligned memory of pairing_bytes, zeroed.
+struct pairing *pairing_init(void *mem, struct flow_table *flows, uint32_t seed);
+void pairing_set_params(struct pairing *p, const struct pair_params *params);
+const struct pairing_counters *pairing_counters(const struct pairing *p);
+
+// A flow was begun: `way` and the fields of a CNP are set. Flows of datagrams are not told.
+void pairing_flow_begun(struct pairing *p, uint32_t id, uint64_t now_ns);
+// It is about to leave the table.
+void pairing_flow_gone(struct pairing *p, uint32_t id);
+// Its PSN jumped: whoever had the queue pair is gone.
+void pairing_flow_jumped(struct pairing *p, uint32_t id, uint64_t now_ns);
+// A first read response of the flow passed, in the direction of its data.
+void pairing_read_response(struct pairing *p, uint32_t id, const struct roce_msg *m,
+			   uint64_t now_ns);
+
+// ACK, NAK, CNP or READ request that leaves by one of the worker's ports.
+void pairing_answer(struct pairing *p, const struct pair_answer *a, uint64_t now_ns);
+
+// A management message that enters (arrives true) or leaves by one of the worker's ports. Both are
+// told of each where they are the same worker's. port: by which it enters or leaves.
+void pairing_management(struct pairing *p, const struct pair_answer *a, bool arrives, uint8_t port,
+			uint64_t now_ns);
+
+// An operator's word; it replaces whatever was known. qp FLOW_NONE: forget the pair of the key,
+// whatever its source. False: no room.
+bool pairing_tell(struct pairing *p, const struct known_pair *k, uint64_t now_ns);
+
+// ---- for those who look (control; racy, a number of the moment)
+// Reverse queue pairs between the flow's addresses that could still be its own: 0 unknown, 1 under
+// examination, n ambiguous.
+uint32_t pairing_candidates(const struct pairing *p, uint32_t id);
+// Why it is unpaired, in a few words: "no answer seen", "3 candidates", "UDP source port", ...
+const char *pairing_reason(const struct pairing *p, uint32_t id);

@@ -1,0 +1,84 @@
+// SPDX-License-Identifier: Apache-2.0
+// What control asks a switch about RoCEv2 flows, their pairs and the notifications that it sent.
+// Control thread only. Rows are read while workers write them: each number is true, the row as a
+// whole is of one flow (its generation is checked), sums are exact at rest.
+#pragma once
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "dataplane/roce/flow.h"
+#include "dataplane/roce/ipcc.h"
+#include "dataplane/roce/pairing.h"
+
+struct weir_switch;
+
+struct flow_row {
+	struct flow_key key;
+	struct flow_way way;
+	struct flow_pair pair;
+	uint64_t packets, bytes, gaps, gap_packets, rewinds, ce, naks, cnps_seen, cnps_sent;
+	uint64_t silences; // looks at which it fed a queue above kmin and was sent no CNP
+	uint8_t silence; // enum cnp_silence, of the last of them
+	uint64_t first_ns, seen_ns, cnp_ns;
+	uint32_t psn; // expected next
+	uint16_t udp_sport;
+	// Of flows without a pair.
+	uint32_t candidates;
+	const char *reason;
+};
+
+// Calls fn for every flow that lives; it may return false to end the walk. why: candidates and
+// reason are worked out, which costs a look at every queue pair between two addresses.
+void switch_flows_walk(struct weir_switch *sw, uint64_t now_ns, bool why,
+		       bool (*fn)(void *arg, const struct flow_row *row), void *arg);
+
+struct flow_totals {
+	uint64_t max, used, made, aged, refused;
+	struct {
+		uint64_t paired[N_PAIR_SOURCES];
+		uint64_t dropped_jump, dropped_ack, dropped_rival, dropped_dreq, dropped_age,
+			dropped_static;
+		uint64_t wrong_port, eliminations, matches, crowded, cm_seen, cm_refused, n_paired;
+	} pairing;
+};
+void switch_flow_totals(const struct weir_switch *sw, struct flow_totals *out);
+
+// Of flows that entered by a port: loss and congestion as the middle of the network sees them.
+struct port_flow_counters {
+	ctr_t gaps, gap_packets, rewinds, ce; // of data that entered here
+	ctr_t naks, cnps_seen; // that left here, on their way to the sender
+	ctr_t cnps_sent, cnps_capped; // by the switch, that left here; left out for the cap
+};
+const struct port_flow_counters *switch_port_flows(const struct weir_switch *sw, unsigned port);
+
+// An IPCC queue. Written by its owner.
+struct ipcc_counters {
+	ctr_t looks[N_QUADRANTS];
+	ctr_t muted; // looks that were left out: the queue was paused
+	ctr_t told; // flows chosen, also those whose owner then sent none
+	ctr_t silences[N_CNP_SILENCES]; // flows that were not
+	ctr_t spared; // frames that were not marked because their flow had just been told
+	gauge_t len_bytes, kmax_bytes, excess_bps, quadrant; // at the last look
+	_Atomic int64_t trend_bytes;
+	gauge_t looked_ns;
+};
+// NULL: the queue sends no notifications, now or ever.
+const struct ipcc_counters *switch_ipcc(const struct weir_switch *sw, unsigned port,
+					unsigned queue);
+
+// CNPs that were sent since the last call, in order of each worker. Returns how many.
+unsigned switch_cnp_records(struct weir_switch *sw, struct cnp_record *out, unsigned n);
+uint64_t switch_cnp_records_lost(const struct weir_switch *sw);
+
+// An operator's word, to all workers: k->qp FLOW_NONE forgets. 0, -ENOTSUP (no flow table),
+// -EAGAIN (too many at once).
+int switch_pair_tell(struct weir_switch *sw, const struct known_pair *k);
+
+// ---- parts of create, publish, destroy
+int flows_create(struct weir_switch *sw); // -ENOMEM
+// Memory for queues that the policy gives IPCC, before it is published. -ENOMEM: not to be.
+int flows_prepare(struct weir_switch *sw, const struct policy *p);
+// Pairs by hand: those of the policy are told, those it no longer has are forgotten.
+void flows_published(struct weir_switch *sw, const struct policy *old);
+void flows_destroy(struct weir_switch *sw);
