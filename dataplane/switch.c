@@ -39,8 +39,8 @@ uint32_t switch_max_frames(const struct policy *policy)
 
 // ---- create and destroy
 
-static struct rte_ring *ring_create(const struct weir_switch *sw, const char *kind, unsigned from,
-				    unsigned to, unsigned elem, uint32_t n)
+struct rte_ring *switch_ring(const struct weir_switch *sw, const char *kind, unsigned from,
+			     unsigned to, unsigned elem, uint32_t n)
 {
 	char name[NAME_LEN];
 
@@ -51,14 +51,14 @@ static struct rte_ring *ring_create(const struct weir_switch *sw, const char *ki
 
 static int worker_rings(struct weir_switch *sw, struct worker *w)
 {
-	w->events = ring_create(sw, "ev", w->id, 0, sizeof(struct event), EVENT_RING);
-	w->learn = ring_create(sw, "ln", w->id, 0, sizeof(struct learn_record), LEARN_RING);
+	w->events = switch_ring(sw, "ev", w->id, 0, sizeof(struct event), EVENT_RING);
+	w->learn = switch_ring(sw, "ln", w->id, 0, sizeof(struct learn_record), LEARN_RING);
 	if (w->events == NULL || w->learn == NULL)
 		return -ENOMEM;
 	for (unsigned to = 0; to < sw->n_workers; to++) {
 		if (to == w->id)
 			continue;
-		w->out[to] = ring_create(sw, "ho", w->id, to, sizeof(struct frame),
+		w->out[to] = switch_ring(sw, "ho", w->id, to, sizeof(struct frame),
 					 switch_max_frames(sw->policy_mem));
 		if (w->out[to] == NULL)
 			return -ENOMEM;
@@ -139,8 +139,10 @@ static int port_create(struct weir_switch *sw, unsigned port)
 
 static void port_destroy(struct port_rt *p)
 {
-	if (p != NULL)
+	if (p != NULL) {
+		flows_free_ipcc(p);
 		rte_free(p->held_cells);
+	}
 	rte_free(p);
 }
 
@@ -242,10 +244,13 @@ int switch_create(struct policy *policy, const struct switch_port *ports, struct
 		err = worker_create(sw, i, seed);
 	if (err == 0)
 		err = tables_create(sw);
+	if (err == 0)
+		err = flows_create(sw);
 	if (err != 0) {
 		switch_destroy(sw);
 		return err;
 	}
+	flows_published(sw, NULL);
 	*out = sw;
 	return 0;
 }
@@ -288,6 +293,7 @@ void switch_destroy(struct weir_switch *sw)
 	switch_unprepare(sw->policy_mem);
 	routes_free_retired(sw);
 	routes_destroy(sw);
+	flows_destroy(sw);
 	for (unsigned i = 0; i < sw->n_workers; i++)
 		worker_destroy(sw->workers[i]);
 	for (unsigned i = 0; sw->rt != NULL && i < sw->n_ports; i++)
@@ -315,6 +321,7 @@ void switch_publish(struct weir_switch *sw, struct policy *policy, struct policy
 	sw->static_token = *token;
 	sw->static_stale = true;
 	storms_new_policy(sw);
+	flows_published(sw, *old);
 }
 
 bool switch_grace_over(const struct weir_switch *sw, uint64_t token)
@@ -419,6 +426,7 @@ unsigned switch_control_step(struct weir_switch *sw, uint64_t now_ns, struct eve
 
 	control_static(sw);
 	routes_control(sw);
+	flows_control(sw);
 	control_links(sw, now_ns);
 	k = control_learn(sw, now_ns, events, n);
 	k += control_age(sw, now_ns, events + k, n - k);

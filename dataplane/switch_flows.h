@@ -11,6 +11,7 @@
 #include "dataplane/roce/ipcc.h"
 #include "dataplane/roce/pairing.h"
 
+struct policy;
 struct weir_switch;
 
 struct flow_row {
@@ -32,6 +33,18 @@ struct flow_row {
 // reason are worked out, which costs a look at every queue pair between two addresses.
 void switch_flows_walk(struct weir_switch *sw, uint64_t now_ns, bool why,
 		       bool (*fn)(void *arg, const struct flow_row *row), void *arg);
+
+// The same in steps, for a caller that must not take long: a flow stays at its place, where another
+// may follow it.
+struct flows_look {
+	uint64_t now_ns;
+	uint32_t first, n; // places to look at
+	bool why;
+	void (*fn)(void *arg, uint32_t place, const struct flow_row *row);
+	void *arg;
+};
+void switch_flows_look(struct weir_switch *sw, const struct flows_look *look);
+uint32_t switch_flows_places(const struct weir_switch *sw); // 0: no flow table
 
 struct flow_totals {
 	uint64_t max, used, made, aged, refused;

@@ -146,12 +146,15 @@ struct worker_flows {
 	struct rte_ring *orders; // of struct known_pair, from control
 	struct rte_ring *records; // of struct cnp_record, to control
 	ctr_t records_lost;
+	uint64_t policy_version; // as last acted upon
+	void *table_mem, *pairing_mem; // for destroy
 	uint64_t dropped_seen, refused_seen, capped_seen, said_ns; // for events
 };
 
-// A flow of another worker is to be told.
+// What the owner of a queue has to say about a flow of another worker's.
 struct ipcc_note {
 	uint32_t flow, generation;
+	uint8_t verdict; // enum cnp_silence; CNP_SILENT_NONE: it is to be told
 	struct cnp_record why; // complete but for key, sender_qp, source and left_by
 };
 
@@ -190,6 +193,7 @@ struct __rte_cache_aligned worker {
 	struct fdb_cache *fdb_cache;
 	struct worker_l3 *l3; // NULL: no policy has routed yet
 	struct worker_flows *flows; // NULL: no flow table
+	bool ipcc; // some port of the switch has a queue that sends notifications
 	struct rte_ring *notes[MAX_WORKERS]; // to each other worker; NULL without flow tables
 	struct released *released;
 	struct rte_ring *events, *learn;
@@ -221,6 +225,12 @@ struct __rte_cache_aligned wanted {
 	_Atomic uint8_t pfc_off[POLICY_MAX_PORTS]; // bitmaps of classes
 	_Atomic uint64_t recover[POLICY_MAX_PORTS]; // a byte a class, which grows with each request
 	_Atomic bool drop_all;
+};
+
+// What control has to say about pairs and had no room for yet.
+struct pair_orders {
+	struct known_pair *pairs; // n of them, from `next` on
+	uint32_t n, next;
 };
 
 struct storm_port;
@@ -261,6 +271,7 @@ struct weir_switch {
 	uint64_t link_polled_ns, link_poll_ns;
 	uint64_t rx_missed[POLICY_MAX_PORTS]; // as last reported
 	struct storms storms;
+	struct pair_orders orders;
 };
 
 static inline struct port_rt *worker_port(const struct worker *w, unsigned port)
@@ -343,15 +354,26 @@ void flows_tick(struct worker *w);
 // ---- worker_ipcc.c
 // Frames of one queue that sends notifications have entered it.
 void ipcc_fed(struct worker *w, const struct frame *frames, unsigned n);
-// Looks at the port's IPCC queues; once per loop where p->ipcc_queues is not 0.
-void ipcc_look(struct worker *w, unsigned port);
+// Sends the CNPs that other workers ask for, and looks at the queues of the ports that are due;
+// between what enters the queues and what leaves them.
+void ipcc_run_now(struct worker *w);
+static inline void ipcc_run(struct worker *w)
+{
+	if (unlikely(w->ipcc))
+		ipcc_run_now(w);
+}
 // When the port is to be looked at for its sake.
-uint64_t ipcc_wake(const struct worker *w, unsigned port);
-// Sends the CNPs that other workers ask for.
-void ipcc_take_notes(struct worker *w);
-void ipcc_new_policy(struct worker *w, unsigned port);
+uint64_t ipcc_wake_ns(const struct worker *w, unsigned port);
+static inline uint64_t ipcc_wake(const struct worker *w, unsigned port)
+{
+	return worker_port(w, port)->ipcc_queues == 0 ? UINT64_MAX : ipcc_wake_ns(w, port);
+}
+void ipcc_new_policy(struct worker *w);
 // The frame's flow has just been told: it is not to be marked as well.
 bool ipcc_spares(const struct worker *w, const struct frame *f);
+
+// ---- switch_flows_ipcc.c
+void flows_free_ipcc(struct port_rt *p);
 
 // ---- worker_ingress.c
 // Receives one burst of a port and admits it. True when there may be more.
@@ -372,7 +394,13 @@ void routes_control(struct weir_switch *sw); // frees what no worker reads any m
 void routes_free_retired(struct weir_switch *sw);
 void routes_destroy(struct weir_switch *sw);
 
+// ---- switch_flows.c
+void flows_control(struct weir_switch *sw); // says what there was no room for
+
 // ---- switch.c
+// A ring of n elements with one writer and one reader, or NULL.
+struct rte_ring *switch_ring(const struct weir_switch *sw, const char *kind, unsigned from,
+			     unsigned to, unsigned elem, uint32_t n);
 // Something in `want` has changed.
 void control_request(struct weir_switch *sw);
 
@@ -457,6 +485,9 @@ void egress_enqueue(struct worker *w, struct frame *frames, unsigned n);
 void egress_enqueue_alike(struct worker *w, struct frame *frames, unsigned n, uint32_t cells);
 // Serves a port until it is idle, paused, shaped or full. Returns when it next has something to do.
 uint64_t egress_serve(struct worker *w, unsigned port);
+// Queues, as a bitmap, that nothing may leave now, or that are in a storm. Ends pauses that have run
+// out.
+uint8_t egress_still(struct worker *w, unsigned port);
 // Drops all that waits for a port.
 void egress_flush(struct worker *w, unsigned port, enum drop_reason reason);
 

@@ -90,8 +90,9 @@ int switch_prepare(struct weir_switch *sw, struct policy *p)
 	char name[NAME_LEN];
 	int err;
 
-	if (!p->routes.any || p->table != NULL)
-		return 0;
+	err = flows_prepare(sw, p);
+	if (err != 0 || !p->routes.any || p->table != NULL)
+		return err;
 	err = begin_routing(sw, p->routes.compact);
 	if (err != 0)
 		return err;

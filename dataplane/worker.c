@@ -162,6 +162,13 @@ static bool shares_a_pool(const struct worker *w, const struct frame *frames, un
 	return false;
 }
 
+static void hear_answers(struct worker *w, const struct frame *frames, unsigned n)
+{
+	for (unsigned i = 0; i < n; i++)
+		if (frames[i].answer)
+			flows_hear(w, &frames[i]);
+}
+
 static uint64_t take_over(struct worker *w)
 {
 	struct frame frames[BURST];
@@ -183,6 +190,8 @@ static uint64_t take_over(struct worker *w)
 		// Out of one account before into the next: a reader must not see a frame in both.
 		ctr_add(&w->taken, n);
 		atomic_thread_fence(memory_order_release);
+		if (w->flows != NULL)
+			hear_answers(w, frames, n);
 		egress_enqueue(w, frames, n);
 		account_done(w);
 	}
@@ -210,6 +219,7 @@ static void take_policy(struct worker *w)
 		watchdog_recompute(w, port);
 		early_pause_new_policy(p, pol->ports[port].pfc.lossless);
 	}
+	ipcc_new_policy(w);
 }
 
 static uint64_t receive_all(struct worker *w)
@@ -265,6 +275,7 @@ static void finish_all(struct worker *w)
 	while (port_walk_next(&due, &port)) {
 		w->wake_ns[port] = earlier(w->serve_ns[port], account_pfc(w, port));
 		w->wake_ns[port] = earlier(w->wake_ns[port], watchdog_wake(w, port));
+		w->wake_ns[port] = earlier(w->wake_ns[port], ipcc_wake(w, port));
 		if (w->wake_ns[port] != UINT64_MAX)
 			port_set_add(&w->timed, port);
 		else
@@ -325,10 +336,13 @@ uint64_t worker_step(struct worker *w, uint64_t now_ns)
 	find_due(w);
 	take_policy(w);
 	request = take_requests(w);
+	if (w->flows != NULL)
+		flows_tick(w);
 	wake = receive_all(w);
 	wake = earlier(wake, take_over(w));
 	if (w->pol->routes.any && w->l3 != NULL && !w->hold)
 		route_send(w);
+	ipcc_run(w);
 	serve_all(w);
 	account_settle(w);
 	finish_all(w);

@@ -40,11 +40,22 @@ static inline void let_go(struct worker *w, struct port_rt *p, const struct fram
 
 // ---- into the queue
 
-static void mark_ce(struct frame *f)
+// Not what the switch itself sends, and not what its own notification has just said.
+static bool may_mark(const struct worker *w, const struct frame *f)
+{
+	return !f->own && (w->flows == NULL || !ipcc_spares(w, f));
+}
+
+static void mark_ce(struct worker *w, struct frame *f)
 {
 	edit_ecn_ce(rte_pktmbuf_mtod(f->m, uint8_t *) + f->l3_off, f->kind);
 	f->ecn = ECN_CE;
 	f->marked = true;
+	if (w->flows != NULL && frame_flow(f) != FLOW_NONE) {
+		struct worker_flows *flows = flows_of_port(w->sw, f->in_port);
+
+		gauge_set(&flows->table.flows[frame_flow(f)].marked_ns, w->now_ns);
+	}
 }
 
 static void queue_drop(struct worker *w, struct frame *f, enum drop_reason reason)
@@ -74,10 +85,12 @@ static bool wred_enqueue(struct worker *w, struct frame *f)
 	len = wred_average(params, &p->wred[f->queue], (uint32_t)gauge_get(&qc->length_bytes));
 	switch (wred_decide(params, len, f->color, f->ecn, rng_next(&w->rng))) {
 	case WRED_DROP:
-		return false;
+		return f->own;
 	case WRED_MARK:
-		mark_ce(f);
-		ctr_inc(&qc->ecn_marked);
+		if (may_mark(w, f)) {
+			mark_ce(w, f);
+			ctr_inc(&qc->ecn_marked);
+		}
 		break;
 	case WRED_PASS:
 		break;
@@ -102,6 +115,8 @@ static void grown(struct worker *w, const struct frame *f, unsigned n, uint32_t 
 	gauge_set(&qc->length_bytes, gauge_get(&qc->length_bytes) + bytes);
 	gauge_max(&qc->max_bytes, gauge_get(&qc->length_bytes));
 	gauge_set(&p->c.queued, gauge_get(&p->c.queued) + n);
+	if (unlikely(p->ipcc_queues >> q & 1))
+		ipcc_fed(w, f, n);
 }
 
 static void enqueue_one(struct worker *w, struct frame *f)
@@ -199,11 +214,11 @@ void egress_enqueue(struct worker *w, struct frame *frames, unsigned n)
 
 // ---- out of the queue
 
-static uint8_t paused_queues(const struct policy_port *pp, const struct port_rt *p)
+static uint8_t queues_of(const struct policy_port *pp, uint8_t classes)
 {
 	uint8_t queues = 0;
 
-	for (uint8_t left = p->pfc_rx.paused; left != 0; left &= (uint8_t)(left - 1))
+	for (uint8_t left = classes; left != 0; left &= (uint8_t)(left - 1))
 		queues |= (uint8_t)(1u << pp->classify.class_to_queue[__builtin_ctz(left)]);
 	return queues;
 }
@@ -230,9 +245,10 @@ static void mark_at_dequeue(struct worker *w, const struct policy_queue *pq, str
 	if (!pq->wred.enabled || wred_decides_at_enqueue(&pq->wred, f->ecn))
 		return;
 	len = wred_average(&pq->wred, &p->wred[f->queue], len);
-	if (wred_decide(&pq->wred, len, f->color, f->ecn, rng_next(&w->rng)) != WRED_MARK)
+	if (wred_decide(&pq->wred, len, f->color, f->ecn, rng_next(&w->rng)) != WRED_MARK ||
+	    !may_mark(w, f))
 		return;
-	mark_ce(f);
+	mark_ce(w, f);
 	ctr_inc(&p->queue[f->queue].ecn_marked);
 }
 
@@ -397,7 +413,7 @@ static uint64_t serve_ready(struct worker *w, unsigned port, struct tx_batch *b)
 {
 	const struct policy_port *pp = &w->pol->ports[port];
 	struct port_rt *p = worker_port(w, port);
-	uint8_t blocked = paused_queues(pp, p) | (uint8_t)p->tx_off | p->sifting;
+	uint8_t blocked = queues_of(pp, p->pfc_rx.paused) | (uint8_t)p->tx_off | p->sifting;
 	uint8_t ready;
 
 	while ((ready = p->backlog & (uint8_t)~blocked) != 0) {
@@ -505,6 +521,27 @@ static uint64_t pause_end(const struct worker *w, const struct port_rt *p)
 	return p->backlog == 0 || w->hold ? UINT64_MAX : pfc_rx_next(&p->pfc_rx);
 }
 
+// What of the peer's pauses and of storms holds now.
+static void look_at_pauses(struct worker *w, unsigned port)
+{
+	early_pause_poll(w, port);
+	// While admission is held no refresh of a PAUSE can be heard: those that stand stay.
+	if (!w->hold)
+		pfc_rx_expire(&worker_port(w, port)->pfc_rx, w->now_ns);
+	watchdog_poll(w, port);
+}
+
+uint8_t egress_still(struct worker *w, unsigned port)
+{
+	const struct policy_port *pp = &w->pol->ports[port];
+	const struct port_rt *p = worker_port(w, port);
+
+	look_at_pauses(w, port);
+	if (!p->up || (p->tx_off & TX_OFF_PORT))
+		return UINT8_MAX;
+	return queues_of(pp, p->pfc_rx.paused | p->stormed) | (uint8_t)p->tx_off | p->sifting;
+}
+
 uint64_t egress_serve(struct worker *w, unsigned port)
 {
 	const struct policy_port *pp = &w->pol->ports[port];
@@ -512,11 +549,7 @@ uint64_t egress_serve(struct worker *w, unsigned port)
 	struct tx_batch b;
 	uint64_t wake;
 
-	early_pause_poll(w, port);
-	// While admission is held no refresh of a PAUSE can be heard: those that stand stay.
-	if (!w->hold)
-		pfc_rx_expire(&p->pfc_rx, w->now_ns);
-	watchdog_poll(w, port);
+	look_at_pauses(w, port);
 	if (unlikely(p->sifting != 0))
 		discard_queued(w, p);
 	if ((p->tx_off & TX_OFF_PORT) || (p->backlog == 0 && p->n_held == 0))

@@ -173,6 +173,8 @@ static void admit(struct worker *w, struct burst *b)
 {
 	struct alike a, in_min;
 
+	if (w->flows != NULL)
+		flows_went(w, b->frames, b->n_out);
 	for (unsigned i = 0; i < b->n_out; i += a.n) {
 		a = alike(&b->frames[i], b->n_out - i, UINT32_MAX);
 		if (admit_alike(w, &a))
@@ -233,6 +235,8 @@ static void flood(struct worker *w, struct frame *f, unsigned vid, bool tagged,
 	struct port_rt *p = worker_port(w, f->in_port);
 	unsigned first = POLICY_MAX_PORTS;
 
+	f->m->hash.rss = FLOW_NONE; // of copies no flow is known, and they are no answers
+	f->answer = false;
 	account_claim(w, 1); // each copy is charged before the next is made
 	for (unsigned port = 0; port < w->sw->n_ports; port++) {
 		struct frame copy = *f;
@@ -246,10 +250,12 @@ static void flood(struct worker *w, struct frame *f, unsigned vid, bool tagged,
 		ctr_inc(&p->c.replicated);
 		copy.m = copy_of(w, f->m);
 		copy.out_port = (uint8_t)port;
-		if (copy.m == NULL)
+		if (copy.m == NULL) {
 			worker_drop(w, f->in_port, &copy, DROP_NO_MBUF);
-		else
-			deliver(w, &copy, vid, tagged, pkt);
+			continue;
+		}
+		copy.m->hash.rss = FLOW_NONE;
+		deliver(w, &copy, vid, tagged, pkt);
 	}
 	if (first == POLICY_MAX_PORTS) {
 		worker_drop(w, f->in_port, f, DROP_NO_EGRESS);
@@ -438,6 +444,8 @@ static void receive_burst(struct worker *w, unsigned port, struct rte_mbuf **pkt
 			rte_prefetch0(rte_pktmbuf_mtod(pkts[i + PREFETCH_AHEAD], void *));
 		receive(w, port, pkts[i], &b);
 	}
+	if (w->flows != NULL)
+		flows_burst(w, b.frames, b.pkts, b.n_in);
 	if (w->pol->ports[port].routed)
 		b.n_out = (uint16_t)route_burst(w, b.frames, b.pkts, b.n_in);
 	else

@@ -374,6 +374,7 @@ static void send_one(struct worker *w, const struct neighbour_frame *rec)
 		return;
 	}
 	memcpy(data, rec->bytes, rec->len);
+	f.m->hash.rss = FLOW_NONE;
 	f.kind = pkt.kind == PKT_IPV6 ? PKT_IPV6 : PKT_OTHER;
 	f.ecn = f.kind == PKT_OTHER ? ECN_NOT_ECT : pkt.ecn;
 	f.l3_off = pkt.l3_off;

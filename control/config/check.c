@@ -7,6 +7,7 @@
 #include <string.h>
 #include <strings.h>
 
+#include "control/config/ipcc.h"
 #include "control/config/watchdogs.h"
 
 enum { DSCP_CNP = 48, PATH_LEN = 256 };
@@ -28,7 +29,8 @@ void check_report(struct diag_sink *s, enum diag_level level, const struct cfg_m
 bool check_gives_queue(const struct cfg_class *c)
 {
 	return c->schedule.map.given || c->schedule.strict.given || c->min_rate.given ||
-	       c->max_rate.given || c->egress.map.given || c->wred.map.given;
+	       c->max_rate.given || c->egress.map.given || c->wred.map.given ||
+	       c->ipcc.map.given || c->ipcc.on.given;
 }
 
 static bool gives_pg(const struct cfg_class *c)
@@ -118,8 +120,8 @@ static void shared_settings_are_given_once(const struct cfg_profile *p, struct d
 		if (check_gives_queue(c) && q != (int)cls)
 			check_report(
 				s, DIAG_ERROR, &c->map, "", c->map.at,
-				"queue %u takes schedule, rates, egress and wred from class %d:"
-				" give them once",
+				"queue %u takes schedule, rates, egress, wred and ipcc from class"
+				" %d: give them once",
 				queue, q);
 	}
 }
@@ -238,9 +240,9 @@ static void wred_has_an_effect(const struct cfg_profile *p, struct diag_sink *s)
 		const struct cfg_class *c = &p->classes[cls];
 		bool drops = c->wred.not_ect.given ? c->wred.not_ect.n != 0 : !c->lossless.n;
 
-		if (c->wred.map.given && !c->wred.ecn.n && !drops)
+		if (c->wred.map.given && !c->wred.ecn.n && !drops && !ipcc_is_on(c))
 			check_report(s, DIAG_WARNING, &c->map, "wred", c->wred.map.at,
-				     "neither marks nor drops: set ecn: on or not_ect: drop");
+				     "neither marks nor drops: set ecn: on, not_ect: drop or ipcc: on");
 	}
 }
 
@@ -466,7 +468,7 @@ static void keep_makes_sense(const struct config *c, struct diag_sink *s)
 static void (*const policy_rules[])(const struct config *, struct diag_sink *) = {
 	port_names_are_unique, devices_are_unique, port_overrides_make_sense, vlan_ids_are_unique,
 	port_vlans_make_sense, fdb_makes_sense,	   fdb_addresses_are_unique,  worker_cores_are_few,
-	keep_makes_sense,      watchdogs_check,
+	keep_makes_sense,      watchdogs_check,	   ipcc_check,
 };
 
 void config_check(const struct config *c, struct diag_sink *s)

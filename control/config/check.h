@@ -17,4 +17,4 @@ __attribute__((format(printf, 6, 7))) void check_report(struct diag_sink *s, enu
 // maps to it; -1 where no class does.
 int check_class_of_pg(const struct cfg_profile *p, unsigned pg);
 int check_class_of_queue(const struct cfg_profile *p, unsigned queue);
-bool check_gives_queue(const struct cfg_class *c); // schedule, rates, egress or wred
+bool check_gives_queue(const struct cfg_class *c); // schedule, rates, egress, wred, ipcc

@@ -9,6 +9,7 @@
 
 #include "control/config/check.h"
 #include "control/config/guards.h"
+#include "control/config/ipcc.h"
 #include "control/config/watchdogs.h"
 
 // A worker takes at most this many frames in one burst beyond what the ring holds.
@@ -268,6 +269,7 @@ int compile_policy(const struct config *c, const struct port_facts *facts,
 	compile_routes(&k);
 	compile_watchdogs(&k);
 	compile_guards(&k);
+	compile_ipcc(&k);
 	ok = s.n_errors == 0;
 	diag_finish(&s, d);
 	if (!ok) {
@@ -290,6 +292,7 @@ void policy_destroy(struct policy *p)
 		return;
 	free(p->fdb);
 	free(p->guard_groups);
+	free(p->pairs);
 	compile_routes_free(&p->routes);
 	free(p);
 }

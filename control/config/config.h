@@ -85,6 +85,15 @@ __attribute__((warn_unused_result)) int config_compile(const struct config *c,
 						       struct policy **out, struct diags *d);
 void policy_destroy(struct policy *p);
 
+// For many switches in one process, before the first of them is created: where the file does not
+// say how many flows (`switch.flows.max`), the table is small if the file speaks of flows, pairs or
+// IPCC at all, and else there is none.
+enum { CONFIG_FEW_FLOWS = 4096 };
+void config_small_flows(const struct config *c, struct policy *p);
+// Memory of the flow table and of IPCC: of as many queues as have it, or as there are ports if these
+// are more, since a reload can turn it on.
+uint64_t config_flow_bytes(const struct policy *p);
+
 // 0, or -EINVAL with *d naming every restart-only key that `next` changes against the running
 // policy.
 __attribute__((warn_unused_result)) int

@@ -4,6 +4,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "control/config/model_ipcc.h"
 #include "control/config/model_storm.h"
 #include "control/config/rows.h"
 #include "control/model_time.h"
@@ -176,6 +177,8 @@ static SCHEMA(schedule_schema, schedule_rows, cfg_schedule);
 static const struct cfg_row schedule_scalar = {"schedule", CFG_WORD, AT(cfg_class, schedule.strict),
 					       .words = strict_words};
 
+static const struct cfg_row ipcc_scalar = {"ipcc", CFG_SWITCH, AT(cfg_class, ipcc.on)};
+
 static const struct cfg_row class_rows[] = {
 	{"lossless", CFG_SWITCH, AT(cfg_class, lossless), .dflt_text = "off",
 	 .help = "protected by PFC"},
@@ -192,6 +195,10 @@ static const struct cfg_row class_rows[] = {
 	 .help = "the queue"},
 	{"wred", CFG_MAP, .sub = &wred_schema, AT(cfg_class, wred), .dflt_text = "tail drop",
 	 .help = "early drop and ECN marking of the queue"},
+	{"ipcc", CFG_MAP, .sub = &cfg_ipcc_schema, AT(cfg_class, ipcc), .scalar = &ipcc_scalar,
+	 .dflt_text = "off",
+	 .help = "the switch sends CNPs for the queue when it is longer than kmin of its `wred`, "
+		 "which is needed, whether that marks or not; `on` or `{}`: with these defaults"},
 };
 static SCHEMA(class_schema, class_rows, cfg_class);
 
@@ -251,6 +258,8 @@ static const struct cfg_row profile_rows[] = {
 		 "with these defaults"},
 	{"guard", CFG_MAP, .sub = &cfg_guard_schema, AT(cfg_profile, guard), .dflt_text = "none",
 	 .help = "deadlock guard: frames that turn back get another class"},
+	{"cnp", CFG_MAP, .sub = &cfg_cnp_schema, AT(cfg_profile, cnp), .dflt_text = "defaults",
+	 .help = "CNPs of the switch that leave by these ports"},
 	{"classes", CFG_CLASSES, .sub = &class_schema, AT(cfg_profile, classes),
 	 .dflt_text = "lossy, DWRR 1", .help = "classes 0 to 7; those not named keep defaults"},
 };
@@ -388,6 +397,9 @@ static const struct cfg_row workers_scalar = {
 	"workers", CFG_NUMBER, CFG_RESTART, .unit = UNIT_COUNT, AT(cfg_switch, workers.count),
 	.min = 1,  .max = 64,  .dflt = 1};
 
+static const struct cfg_row flows_scalar = {"flows", CFG_SWITCH, CFG_RESTART,
+					    AT(cfg_switch, flows.on), .dflt = 1};
+
 static const struct cfg_row switch_rows[] = {
 	{"name", CFG_NAME, CFG_RESTART, AT(cfg_switch, name), .max = NAME_LEN, .dflt_text = "weir",
 	 .help = "names the control socket"},
@@ -405,6 +417,11 @@ static const struct cfg_row switch_rows[] = {
 		 "the physics of fast links; every peer must use the same"},
 	{"ecmp", CFG_MAP, .sub = &ecmp_schema, AT(cfg_switch, ecmp), .dflt_text = "defaults",
 	 .help = "how flows spread over equal next hops"},
+	{"flows", CFG_MAP, CFG_RESTART, .sub = &cfg_flows_schema, AT(cfg_switch, flows),
+	 .scalar = &flows_scalar, .dflt_text = "on",
+	 .help = "the table of RoCEv2 flows; `off`: none"},
+	{"pairing", CFG_MAP, .sub = &cfg_pairing_schema, AT(cfg_switch, pairing),
+	 .dflt_text = "defaults", .help = "how the queue pair of a flow's sender is found"},
 };
 static SCHEMA(switch_schema, switch_rows, cfg_switch);
 
@@ -421,6 +438,8 @@ static const struct cfg_row root_rows[] = {
 	 .dflt_text = "none", .help = "static routes, beside the subnets of the ports"},
 	{"neighbours", CFG_LIST, .sub = &neighbour_schema, AT(cfg_root, neighbours), .max = 4096,
 	 .dflt_text = "none", .help = "static neighbours: their MAC address is not asked for"},
+	{"pairs", CFG_LIST, .sub = &cfg_pair_schema, AT(cfg_root, pairs), .max = CFG_MAX_PAIRS,
+	 .dflt_text = "none", .help = "queue pairs of flows that are known beforehand"},
 	{"profiles", CFG_TABLE, .sub = &cfg_profile_schema, AT(cfg_root, profiles), .max = 64,
 	 .dflt_text = "none", .help = "QoS profiles by name"},
 };

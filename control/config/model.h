@@ -28,12 +28,26 @@ struct cfg_ecmp {
 	struct cfg_val hash, seed;
 };
 
+struct cfg_flows {
+	struct cfg_map map;
+	struct cfg_val on; // a scalar in place of the map
+	struct cfg_val max, age;
+};
+
+struct cfg_pairing {
+	struct cfg_map map;
+	struct cfg_val matches;
+	struct cfg_words sources; // index of pair_source_words
+};
+
 struct cfg_switch {
 	struct cfg_map map;
 	struct cfg_val name, mac_age, time_scale;
 	struct cfg_workers workers;
 	struct cfg_buffer buffer;
 	struct cfg_ecmp ecmp;
+	struct cfg_flows flows;
+	struct cfg_pairing pairing;
 };
 
 struct cfg_headroom {
@@ -65,6 +79,13 @@ struct cfg_wred {
 	struct cfg_curve curve[N_COLORS]; // green is filled by the keys of wred itself
 };
 
+struct cfg_ipcc {
+	struct cfg_map map;
+	struct cfg_val on; // a scalar in place of the map
+	struct cfg_val interval, deep, few, many, drain, min_gap, spare;
+	struct cfg_val cut; // CFG_WORD_VALUE: learnt
+};
+
 struct cfg_schedule {
 	struct cfg_map map;
 	struct cfg_val strict, dwrr; // strict.given: strict
@@ -77,6 +98,7 @@ struct cfg_class {
 	struct cfg_ingress ingress;
 	struct cfg_egress egress;
 	struct cfg_wred wred;
+	struct cfg_ipcc ipcc;
 };
 
 struct cfg_remark {
@@ -122,6 +144,11 @@ struct cfg_guard {
 	struct cfg_list remap;
 };
 
+struct cfg_cnp {
+	struct cfg_map map;
+	struct cfg_val dscp, cls, max_rate, burst;
+};
+
 struct cfg_profile {
 	struct cfg_map map;
 	struct cfg_val trust;
@@ -130,6 +157,7 @@ struct cfg_profile {
 	struct cfg_pfc pfc;
 	struct cfg_watchdog watchdog;
 	struct cfg_guard guard;
+	struct cfg_cnp cnp;
 	struct cfg_class classes[N_CLASSES];
 };
 
@@ -175,10 +203,15 @@ struct cfg_neighbour {
 	struct cfg_val ip, mac, port;
 };
 
+struct cfg_pair {
+	struct cfg_map map;
+	struct cfg_val from, to, qp, sender_qp;
+};
+
 struct cfg_root {
 	struct cfg_map map;
 	struct cfg_switch sw;
-	struct cfg_list ports, vlans, fdb, routes, neighbours, profiles;
+	struct cfg_list ports, vlans, fdb, routes, neighbours, pairs, profiles;
 };
 
 extern const struct cfg_schema cfg_root_schema;

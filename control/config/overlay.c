@@ -241,6 +241,8 @@ static int read_once(const struct reading *r, bool lab_ports, struct config **ou
 
 	if (root != NULL && root->kind == NODE_MAP) {
 		default_workers(&c->arena, root);
+		if (lab_ports)
+			drop_key(root, "pairs"); // of that machine's hosts
 		for (unsigned i = 0; i < r->o->n_maps; i++)
 			overlay_merge(&c->arena, root, r->o->maps[i], file);
 		if (lab_ports)

@@ -5,6 +5,7 @@
 #include <json-c/json.h>
 
 #include "control/config/compile.h"
+#include "control/config/plan_ipcc.h"
 #include "control/config/plan_storm.h"
 
 enum { BAD = 2 };
@@ -178,6 +179,7 @@ static struct json_object *ports_json(const struct policy *p)
 		add_u64(o, "max_frame_bytes", p->ports[i].max_frame);
 		add_u64(o, "tx_ring_bytes", p->ports[i].tx_ring_bytes);
 		plan_storm_port_json(&p->ports[i], o);
+		plan_ipcc_port_json(&p->ports[i], o);
 		json_object_array_add(list, o);
 	}
 	return list;
@@ -225,6 +227,8 @@ static void plan_json(const struct config *c, const struct policy *p, FILE *out)
 	json_object_object_add(o, "pgs", pgs);
 	json_object_object_add(o, "pools", list);
 	json_object_object_add(o, "guards", plan_guards_json(p));
+	json_object_object_add(o, "flows", plan_flows_json(p));
+	json_object_object_add(o, "ipcc", plan_ipcc_json(p));
 	fprintf(out, "%s\n",
 		json_object_to_json_string_ext(o, JSON_C_TO_STRING_PRETTY |
 							  JSON_C_TO_STRING_NOSLASHESCAPE));
@@ -280,6 +284,7 @@ static void plan_text(const struct config *c, const struct policy *p, FILE *out)
 		"           F the ingress pool\n",
 		p->n_ports);
 	plan_storm_text(p, out);
+	plan_ipcc_text(p, out);
 }
 
 int plan_print(const struct config *c, bool json, FILE *out)

@@ -48,7 +48,7 @@ static bool same_words(const struct cfg_words *a, const struct cfg_words *b)
 	if (a->n != b->n)
 		return false;
 	for (unsigned i = 0; i < a->n; i++)
-		if (!same_text(a->items[i].text, b->items[i].text))
+		if (!same_scalar(&a->items[i], &b->items[i]))
 			return false;
 	return true;
 }

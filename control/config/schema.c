@@ -280,8 +280,11 @@ static void add_word(struct cfg_reader *r, const struct cfg_row *row, const stru
 		     struct cfg_words *w, const char *path)
 {
 	const struct cfg_row one = {.key = row->key,
-				    .type = row->type == CFG_LINES ? CFG_LINE : CFG_TEXT,
-				    .max = row->max};
+				    .type = row->words != NULL	     ? CFG_WORD
+					    : row->type == CFG_LINES ? CFG_LINE
+								     : CFG_TEXT,
+				    .max = row->max,
+				    .words = row->words};
 
 	if (n->kind != NODE_SCALAR)
 		report_kind(r, n, path, "a single value");

@@ -98,7 +98,7 @@ struct cfg_row {
 		dflt;
 	const char *percent_of; // NUMBER: may also be a share of this
 	const char *word; // NUMBER: may also be this word, stored as CFG_WORD_VALUE
-	const char *const *words; // WORD, and values of a LOOKUP; ends with NULL
+	const char *const *words; // WORD, values of a LOOKUP, WORDS of few; ends with NULL
 	unsigned n_keys; // LOOKUP
 	bool has_default; // LOOKUP: the key `default` sets what is not named
 	const struct cfg_schema *sub;

@@ -27,7 +27,7 @@ static void print_value(const struct cfg_row *row, FILE *out)
 	static const char *const unit_names[] = {
 		[UNIT_BYTES] = "size",	  [UNIT_RATE] = "rate",	    [UNIT_TIME] = "time",
 		[UNIT_LENGTH] = "length", [UNIT_PERCENT] = "share", [UNIT_COUNT] = "number",
-		[UNIT_RATIO] = "ratio",
+		[UNIT_QP] = "number",	  [UNIT_RATIO] = "ratio",
 	};
 	static const char *const type_names[N_CFG_TYPES] = {
 		[CFG_SWITCH] = "on, off",
@@ -52,6 +52,8 @@ static void print_value(const struct cfg_row *row, FILE *out)
 		print_limits(row, unit_names[row->unit], out);
 	else if (row->type == CFG_WORD)
 		print_words(row->words, out);
+	else if (row->type == CFG_WORDS && row->words != NULL)
+		fputs("list of ", out), print_words(row->words, out);
 	else if (row->type == CFG_SET)
 		fprintf(out, "list of %" PRId64 "..%" PRId64, row->min, row->max);
 	else if (row->type == CFG_LOOKUP && row->words == NULL)

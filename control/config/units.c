@@ -4,6 +4,7 @@
 #include <ctype.h>
 #include <inttypes.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "dataplane/qos/pg.h"
@@ -37,6 +38,7 @@ static const struct {
 	[UNIT_LENGTH] = {{{"km", 100000}, {"m", 100}}, 0, "expected a length such as 5m (m km)"},
 	[UNIT_PERCENT] = {{{"%", PPM / 100}}, 0, "expected a percentage such as 50%"},
 	[UNIT_COUNT] = {{{"", 1}}, 1, "expected a whole number"},
+	[UNIT_QP] = {{{"", 1}}, 1, "expected a number such as 18 or 0x12"},
 	[UNIT_RATIO] = {{{"", PPM}}, PPM, "expected a number such as 1 or 1.5"},
 };
 
@@ -79,6 +81,20 @@ static int64_t factor_of(enum unit_kind kind, const char *name)
 	return 0;
 }
 
+static bool parse_hex(const char *digits, int64_t *out, const char **why)
+{
+	enum { MOST_DIGITS = 15 };
+	size_t n = strspn(digits, "0123456789abcdefABCDEF");
+
+	if (n == 0 || digits[n] != '\0')
+		return false;
+	*why = "is too large";
+	if (n > MOST_DIGITS)
+		return false;
+	*out = (int64_t)strtoull(digits, NULL, 16);
+	return true;
+}
+
 bool unit_parse(enum unit_kind kind, const char *text, int64_t *out, const char **why)
 {
 	struct number n;
@@ -87,7 +103,9 @@ bool unit_parse(enum unit_kind kind, const char *text, int64_t *out, const char 
 	__int128_t v;
 
 	*why = units[kind].expected;
-	if (rest == NULL || (kind == UNIT_COUNT && n.scale != 1))
+	if (kind == UNIT_QP && text[0] == '0' && (text[1] == 'x' || text[1] == 'X'))
+		return parse_hex(text + 2, out, why);
+	if (rest == NULL || ((kind == UNIT_COUNT || kind == UNIT_QP) && n.scale != 1))
 		return false;
 	if (*rest == ' ' && rest[1] != '\0')
 		rest++;

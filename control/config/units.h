@@ -14,6 +14,7 @@ enum unit_kind {
 	UNIT_LENGTH, // m km, in centimetres
 	UNIT_PERCENT, // %, in millionths
 	UNIT_COUNT, // a whole number
+	UNIT_QP, // a whole number, also hexadecimal
 	UNIT_RATIO, // a number without unit, in millionths
 };
 

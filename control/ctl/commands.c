@@ -5,11 +5,14 @@ const char ctl_summary[] = "Looks at, and steers, a running switch.";
 const char ctl_exit_text[] = "0 done, 1 failed, 2 misused.";
 
 static const struct command commands[] = {
-	{"show", cmd_show, "show KIND [PORT] [--all] [--explain] [--follow] [--why] [--json]",
+	{"show", cmd_show,
+	 "show KIND [PORT] [--all] [--explain] [--follow] [--why] [--unpaired] [--limit N] "
+	 "[--count N] [--json]",
 	 "Prints what the switch knows, of one port or of all. With --all also what is idle or\n"
 	 "has not happened, with --explain what each reason of a drop means, with --follow\n"
 	 "events as they happen, until interrupted, with --why (show pfc) the cause of each\n"
-	 "pause. KIND is one of\n", show_help},
+	 "pause, with --unpaired (show flows) the flows whose sender's queue pair is not known,\n"
+	 "and why. KIND is one of\n", show_help},
 	{"watch", cmd_watch, "watch [PORT] [--interval SECONDS] [--count N]",
 	 "Shows ports, busy queues, pauses and drops live, until interrupted or N times.\n"},
 	{"check", cmd_check, "check FILE [--json]",
@@ -30,6 +33,10 @@ static const struct command commands[] = {
 	 "and sends PFC again, and a port that was taken down comes up. With drop-all on, all\n"
 	 "lossless classes of all ports are discarded and neither obey nor send PFC, until it\n"
 	 "is off.\n"},
+	{"flow", cmd_flow, "flow add FROM TO QP SENDER_QP\nflow del FROM TO QP",
+	 "add says which queue pair of the sender (address FROM) the flow to queue pair QP of TO\n"
+	 "belongs to, until del, or until the frames contradict it; del forgets what is known of\n"
+	 "it, however it was learnt. Numbers as 18 or 0x12: `show flows` has addresses and QP.\n"},
 	{"clear", cmd_clear, "clear watermarks|counters",
 	 "Restarts the watermarks, or lets all counters count from here. Either restarts the\n"
 	 "longest times of `show latency`.\n"},
@@ -60,9 +67,11 @@ static const struct ctl_option options[] = {
 	{"explain", 'e', false, NULL, "show drops: what each reason means"},
 	{"follow", 'F', false, NULL, "show events: go on as they happen"},
 	{"why", 'w', false, NULL, "show pfc: why each sender is, or was last, paused"},
+	{"unpaired", 'U', false, NULL, "show flows: those whose sender's queue pair is unknown"},
+	{"limit", 'L', false, "N", "show flows: at most so many (default 50, up to 1,000)"},
 	{"hold", 'H', false, NULL, "quiesce: admission stays stopped until resume"},
 	{"interval", 'i', false, "SECONDS", "watch: time between two updates (default 1)"},
-	{"count", 'n', false, "N", "watch: updates, capture: frames before it ends"},
+	{"count", 'n', false, "N", "watch: updates, capture: frames before it ends, show cnps: the last N"},
 	{"filter", 'f', false, "EXPRESSION", "capture: what tcpdump takes, as one word"},
 	{"only", 'o', false, "KIND", "capture: only drops, marked or pfc"},
 	{"last", 'l', false, "N", "capture: keep the last N frames, write them at the end"},

@@ -18,16 +18,18 @@ struct ctl {
 	const char *name; // of the switch; NULL: not said
 	bool json;
 	bool hold; // quiesce --hold
-	bool all, explain, follow, why; // show
+	bool all, explain, follow, why, unpaired; // show
+	unsigned limit; // show flows; 0: not said
 	double interval_s; // watch
-	unsigned count; // watch: updates, capture: frames before it ends; 0: until interrupted
+	// watch: updates, capture: frames before it ends; 0: until interrupted. show cnps: how many
+	unsigned count;
 	struct capture_words capture;
 };
 
 typedef int ctl_fn(const struct ctl *c, int argc, char **argv);
 
 ctl_fn cmd_show, cmd_watch, cmd_check, cmd_plan, cmd_set, cmd_clear, cmd_quiesce, cmd_resume,
-	cmd_reload, cmd_capture, cmd_metrics, cmd_completion, cmd_watchdog;
+	cmd_reload, cmd_capture, cmd_metrics, cmd_completion, cmd_watchdog, cmd_flow;
 
 extern const char ctl_try_help[];
 

@@ -142,6 +142,11 @@ int main(int argc, char **argv)
 		case 'e': c.explain = true; break;
 		case 'F': c.follow = true; break;
 		case 'w': c.why = true; break;
+		case 'U': c.unpaired = true; break;
+		case 'L':
+			if (!parse_count(optarg, &c.limit))
+				return misused("--limit is a number from 1, not \"%s\"", optarg);
+			break;
 		case 'i':
 			if (!parse_interval(optarg, &c.interval_s))
 				return misused("--interval is from 0.05 to 3600 seconds, "

@@ -5,6 +5,7 @@
 
 #include <json-c/json.h>
 
+#include "control/ctl/show_flows.h"
 #include "control/ctl/show_storms.h"
 #include "control/ctl/table.h"
 
@@ -236,6 +237,23 @@ static void show_causes(FILE *out, struct json_object *data, const struct show_w
 	print_causes(out, data);
 }
 
+static void show_flows(FILE *out, struct json_object *data, const struct show_wish *wish)
+{
+	print_flows(out, data, wish->unpaired);
+}
+
+static void show_ipcc(FILE *out, struct json_object *data, const struct show_wish *wish)
+{
+	(void)wish;
+	print_ipcc(out, data);
+}
+
+static void show_cnps(FILE *out, struct json_object *data, const struct show_wish *wish)
+{
+	(void)wish;
+	print_cnps(out, data);
+}
+
 // The table does not tell that its units are not the machine's.
 static void print_ports(FILE *out, struct json_object *data, const struct show_wish *wish)
 {
@@ -370,6 +388,11 @@ static const struct kind {
 	 {{0}}},
 	{"causes", "why the peers of ports are paused, or were last (also: show pfc --why)",
 	 show_causes, {{0}}},
+	{"flows", "RoCEv2 flows, the fastest first: way, loss, marks, and the sender's queue pair",
+	 show_flows, {{0}}},
+	{"ipcc", "notifications by congested queue, and what the switch knows of flows", show_ipcc,
+	 {{0}}},
+	{"cnps", "the notifications that the switch sent, each with its reasons", show_cnps, {{0}}},
 	{"guard", "frames that turned back inside a group of ports, by rule", NULL,
 	 {{"guard", COLUMNS(guard), NULL, NULL}}},
 	{"buffers", "use of the buffer by priority group and pool, XOFF and XON", NULL,

@@ -10,6 +10,7 @@ struct json_object;
 struct show_wish {
 	bool all; // rows without any activity too
 	bool explain; // drops: what each reason means
+	bool unpaired; // flows: only those, and why
 };
 
 // what: a kind of the daemon's `show`. False: no such kind.

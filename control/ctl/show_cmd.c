@@ -12,7 +12,7 @@
 #include "control/ctl/ctl.h"
 #include "control/ctl/show.h"
 
-enum { FOLLOW_MS = 200 };
+enum { FOLLOW_MS = 200, FLOWS_MAX = 1000, CNPS = 50 };
 
 static volatile sig_atomic_t stopped; // written by the handler only
 
@@ -43,6 +43,16 @@ static const char *all_kinds(void)
 	return text;
 }
 
+static void add_flow_keys(const struct ctl *c, struct json_object *req)
+{
+	unsigned limit = c->all ? FLOWS_MAX : c->limit;
+
+	if (c->unpaired)
+		json_object_object_add(req, "unpaired", json_object_new_boolean(1));
+	if (limit > 0)
+		json_object_object_add(req, "limit", json_object_new_int64(limit));
+}
+
 static struct json_object *request(const struct ctl *c, const char *what, const char *port)
 {
 	struct json_object *req = request_of("show", "what", what);
@@ -51,6 +61,11 @@ static struct json_object *request(const struct ctl *c, const char *what, const 
 		json_object_object_add(req, "port", json_object_new_string(port));
 	if (c->all)
 		json_object_object_add(req, "all", json_object_new_boolean(1));
+	if (strcmp(what, "flows") == 0)
+		add_flow_keys(c, req);
+	if (strcmp(what, "cnps") == 0 && !c->all)
+		json_object_object_add(req, "count",
+				       json_object_new_int64(c->count > 0 ? c->count : CNPS));
 	return req;
 }
 
@@ -111,12 +126,17 @@ static int check_options(const struct ctl *c, const char *what)
 		return misused("--explain goes with show drops");
 	if (c->why && strcmp(what, "pfc") != 0)
 		return misused("--why goes with show pfc");
+	if ((c->unpaired || c->limit > 0) && strcmp(what, "flows") != 0)
+		return misused("--%s goes with show flows", c->unpaired ? "unpaired" : "limit");
+	if (c->limit > FLOWS_MAX)
+		return misused("--limit is a number from 1 to %d", FLOWS_MAX);
 	return CTL_DONE;
 }
 
 static int show_once(const struct ctl *c, const char *what, const char *port)
 {
-	struct show_wish wish = {.all = c->all || port != NULL, .explain = c->explain};
+	struct show_wish wish = {.all = c->all || port != NULL, .explain = c->explain,
+				 .unpaired = c->unpaired};
 	struct json_object *data = client_request(c->name, request(c, what, port));
 
 	if (data == NULL)
@@ -131,18 +151,11 @@ static int show_once(const struct ctl *c, const char *what, const char *port)
 
 int cmd_show(const struct ctl *c, int argc, char **argv)
 {
-	static const char *const later[] = {"flows", "ipcc"};
 	const char *what = argc > 0 ? argv[0] : NULL;
 	int at = 1;
 
 	if (what == NULL)
 		return misused("show what? One of: %s", all_kinds());
-	for (size_t i = 0; i < sizeof(later) / sizeof(later[0]); i++) {
-		if (strcmp(later[i], what) == 0) {
-			fprintf(stderr, "show %s is not built yet\n", what);
-			return CTL_FAILED;
-		}
-	}
 	if (!show_exists(what))
 		return misused("cannot show \"%s\"; one of: %s", what, all_kinds());
 	if (strcmp(what, "pfc") == 0 && argc > 1 && strcmp(argv[1], "counters") == 0)

@@ -70,6 +70,9 @@ void cell_format(char out[CELL_LEN], enum unit unit, struct json_object *v)
 	case UNIT_PERCENT:
 		snprintf(out, CELL_LEN, "%" PRIu64 " %%", json_object_get_uint64(v));
 		break;
+	case UNIT_HEX:
+		snprintf(out, CELL_LEN, "0x%" PRIx64, json_object_get_uint64(v));
+		break;
 	case UNIT_LIST: format_list(out, v); break;
 	}
 }

@@ -20,6 +20,7 @@ enum unit {
 	UNIT_UP, // up, down
 	UNIT_ON, // on, off
 	UNIT_PERCENT,
+	UNIT_HEX, // 0x1a2b, as queue pairs are written
 	UNIT_LIST, // words with blanks between
 };
 

@@ -116,6 +116,7 @@ static int start_eal(struct daemon *d, const struct policy *plan, uint32_t n_fra
 		.worker_cpus = plan->n_worker_cores > 0 ? cpus : NULL,
 		.n_workers = n,
 		.mem_bytes = live_pool_bytes(n_frames, largest_frame(d->config)) + TABLES_BYTES +
+			     config_flow_bytes(plan) +
 			     (uint64_t)n_frames * FRAME_RECORD_BYTES * n * n,
 		.extra = d->opt->eal,
 		.n_extra = d->opt->n_eal,
@@ -257,6 +258,7 @@ static void drop_control(struct daemon *d)
 	requests_destroy(d->requests);
 	resolver_destroy(d->resolver);
 	reload_destroy(d->reload);
+	cnplog_destroy(d->cnps);
 	eventlog_destroy(d->log);
 	observe_destroy(d->observe);
 }
@@ -268,11 +270,12 @@ static int open_control(struct daemon *d)
 	int fd;
 
 	if (observe_create(d->sw, &d->observe) != 0 || eventlog_create(d->policy, &d->log) != 0 ||
-	    reload_create(d, &d->reload) != 0 || resolver_create(d->sw, 0, &d->resolver) != 0)
+	    cnplog_create(&d->cnps) != 0 || reload_create(d, &d->reload) != 0 || resolver_create(d->sw, 0, &d->resolver) != 0)
 		return failed("out of memory");
 	observe_set_time_scale(d->observe, config_time_scale(d->config));
 	env.observe = d->observe;
 	env.log = d->log;
+	env.cnps = d->cnps;
 	env.reload = d->reload;
 	env.resolver = d->resolver;
 	fd = rundir_listen(&d->rundir, err, sizeof(err));

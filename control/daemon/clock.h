@@ -6,6 +6,7 @@
 #pragma once
 
 #include <stdint.h>
+#include <time.h>
 
 #include <rte_cycles.h>
 
@@ -32,4 +33,13 @@ static inline uint64_t clock_now_ns(const struct tsc_clock *c)
 	uint64_t elapsed = t > c->start_tsc ? t - c->start_tsc : 0;
 
 	return CLOCK_START_NS + (uint64_t)(((wide)elapsed * c->ns_per_tsc_q32) >> 32);
+}
+
+// The time of day, since 1970.
+static inline uint64_t wall_now_ns(void)
+{
+	struct timespec t;
+
+	clock_gettime(CLOCK_REALTIME, &t);
+	return (uint64_t)t.tv_sec * 1000000000 + (uint64_t)t.tv_nsec;
 }

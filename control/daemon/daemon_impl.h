@@ -5,6 +5,7 @@
 
 #include "control/config/config.h"
 #include "control/daemon/clock.h"
+#include "control/daemon/cnplog.h"
 #include "control/daemon/eventlog.h"
 #include "control/daemon/metrics.h"
 #include "control/daemon/options.h"
@@ -28,6 +29,7 @@ struct daemon {
 	struct weir_switch *sw;
 	struct observe *observe;
 	struct eventlog *log;
+	struct cnplog *cnps;
 	struct reload *reload;
 	struct resolver *resolver;
 	struct requests *requests;

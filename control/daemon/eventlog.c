@@ -122,6 +122,13 @@ static void detail_drop(const struct eventlog *l, const struct event *e, struct 
 	add_u64(row, "frame_bytes", e->b);
 }
 
+// How many since the last such event.
+static void detail_many(const struct eventlog *l, const struct event *e, struct json_object *row)
+{
+	(void)l;
+	add_u64(row, "count", e->b);
+}
+
 static void detail_missed(const struct eventlog *l, const struct event *e, struct json_object *row)
 {
 	(void)l;
@@ -183,6 +190,9 @@ static const struct {
 	[EVENT_DROP_ALL] = {"warning", detail_on},
 	[EVENT_PFC_RATE_UP] = {"warning", detail_rate},
 	[EVENT_PFC_RATE_DOWN] = {"info", detail_rate},
+	[EVENT_PAIR_DROPPED] = {"warning", detail_many},
+	[EVENT_FLOWS_FULL] = {"warning", detail_many},
+	[EVENT_CNP_CAP] = {"warning", detail_many},
 	[EVENT_LINK_UP] = {"info", detail_none},
 	[EVENT_LINK_DOWN] = {"warning", detail_none},
 	[EVENT_RX_MISSED] = {"alarm", detail_missed},

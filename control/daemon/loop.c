@@ -49,6 +49,7 @@ static void control_once(struct daemon *d, uint64_t now_ns)
 	for (unsigned i = 0; i < n; i++)
 		eventlog_add(d->log, &events[i], now_ns);
 	eventlog_tick(d->log, now_ns);
+	cnplog_poll(d->cnps, d->sw, wall_now_ns());
 	observe_sample(d->observe, now_ns);
 	reload_poll(d->reload, now_ns);
 	resolver_poll(d->resolver, now_ns);

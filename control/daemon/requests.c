@@ -6,12 +6,14 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
 #include <unistd.h>
 
 #include <json-c/json.h>
 
 #include "control/daemon/capture.h"
+#include "control/daemon/clock.h"
+#include "control/daemon/flow_request.h"
+#include "control/daemon/json_in.h"
 #include "control/daemon/metrics.h"
 #include "control/daemon/pending.h"
 #include "control/daemon/reload_request.h"
@@ -27,6 +29,7 @@ struct requests {
 	uint64_t now_ns;
 	struct pending pending[SERVER_MAX_CLIENTS];
 	struct reload_request reload[SERVER_MAX_CLIENTS];
+	struct flow_requests flows;
 };
 
 // ---- answers
@@ -64,35 +67,11 @@ __attribute__((format(printf, 3, 4))) static void answer_error(struct requests *
 
 // ---- reading a request
 
-static const char *text_of(struct json_object *req, const char *key)
-{
-	struct json_object *v;
-
-	if (!json_object_object_get_ex(req, key, &v) ||
-	    !json_object_is_type(v, json_type_string))
-		return NULL;
-	return json_object_get_string(v);
-}
-
-static bool true_in(struct json_object *req, const char *key)
-{
-	struct json_object *v;
-
-	return json_object_object_get_ex(req, key, &v) && json_object_get_boolean(v);
-}
-
-static uint64_t count_in(struct json_object *req, const char *key)
-{
-	struct json_object *v;
-
-	return json_object_object_get_ex(req, key, &v) ? json_object_get_uint64(v) : 0;
-}
-
 // The port's index, OBSERVE_ALL_PORTS when none is named, or NO_SUCH_PORT after an error answer.
 static int port_of(struct requests *r, unsigned client, struct json_object *req)
 {
 	const struct policy *pol = switch_policy(r->env.sw);
-	const char *name = text_of(req, "port");
+	const char *name = text_in(req, "port");
 	char names[ERROR_LEN / 2] = "";
 	size_t at = 0;
 
@@ -134,20 +113,44 @@ static struct json_object *events_data(const struct requests *r, int port, uint6
 	return out;
 }
 
+static struct json_object *cnps_data(const struct requests *r, int port, uint64_t count)
+{
+	struct cnplog_wish wish = {.port = port,
+				   .count = count < UINT32_MAX ? (uint32_t)count : UINT32_MAX};
+
+	return cnplog_rows(r->env.cnps, r->env.sw, &wish);
+}
+
+static void on_show_flows(struct requests *r, unsigned client, struct json_object *req, int port)
+{
+	const char *wrong = flow_requests_add(&r->flows, client, req, port);
+
+	if (wrong != NULL)
+		answer_error(r, client, "%s", wrong);
+	else
+		r->pending[client].kind = PENDING_FLOWS;
+}
+
 static void on_show(struct requests *r, unsigned client, struct json_object *req)
 {
-	const char *what = text_of(req, "what");
+	const char *what = text_in(req, "what");
 	struct json_object *data;
 	int port = port_of(r, client, req);
 
 	if (port == NO_SUCH_PORT)
 		return;
+	if (what != NULL && strcmp(what, "flows") == 0) {
+		on_show_flows(r, client, req, port);
+		return;
+	}
 	if (what == NULL)
 		data = NULL;
 	else if (strcmp(what, "config") == 0)
 		data = config_data(r);
 	else if (strcmp(what, "events") == 0)
 		data = events_data(r, port, count_in(req, "since"));
+	else if (strcmp(what, "cnps") == 0)
+		data = cnps_data(r, port, count_in(req, "count"));
 	else if (strcmp(what, "routes") == 0)
 		data = resolver_routes(r->env.resolver, r->env.sw, port);
 	else if (strcmp(what, "neighbours") == 0)
@@ -208,7 +211,7 @@ static void on_set_tx(struct requests *r, unsigned client, struct json_object *r
 
 static void on_clear(struct requests *r, unsigned client, struct json_object *req)
 {
-	const char *what = text_of(req, "what");
+	const char *what = text_in(req, "what");
 
 	if (what != NULL && strcmp(what, "counters") == 0) {
 		observe_clear(r->env.observe, r->now_ns);
@@ -322,7 +325,7 @@ static void on_resume(struct requests *r, unsigned client, struct json_object *r
 
 static void on_reload(struct requests *r, unsigned client, struct json_object *req)
 {
-	switch (reload_request_init(&r->reload[client], text_of(req, "file"), r->now_ns)) {
+	switch (reload_request_init(&r->reload[client], text_in(req, "file"), r->now_ns)) {
 	case 0: r->pending[client].kind = PENDING_RELOAD; break;
 	case -EINVAL: answer_error(r, client, "the file of a reload is an absolute path"); break;
 	default: answer_error(r, client, "out of memory"); break;
@@ -330,14 +333,6 @@ static void on_reload(struct requests *r, unsigned client, struct json_object *r
 }
 
 // ---- captures: control/daemon/capture.h answers for itself
-
-static uint64_t wall_ns(void)
-{
-	struct timespec t;
-
-	clock_gettime(CLOCK_REALTIME, &t);
-	return (uint64_t)t.tv_sec * 1000000000 + (uint64_t)t.tv_nsec;
-}
 
 static void capture_ok(void *arg, unsigned client, struct json_object *data)
 {
@@ -368,6 +363,28 @@ static void on_capture_stop(struct requests *r, unsigned client, struct json_obj
 	capture_stop(r->capture, client, req);
 }
 
+// ---- pairs by hand
+
+static void tell_pair(struct requests *r, unsigned client, struct json_object *req, bool add)
+{
+	const char *wrong = flow_request_tell(r->env.sw, req, add);
+
+	if (wrong != NULL)
+		answer_error(r, client, "%s", wrong);
+	else
+		answer_ok(r, client, NULL);
+}
+
+static void on_flow_add(struct requests *r, unsigned client, struct json_object *req)
+{
+	tell_pair(r, client, req, true);
+}
+
+static void on_flow_del(struct requests *r, unsigned client, struct json_object *req)
+{
+	tell_pair(r, client, req, false);
+}
+
 static const struct {
 	const char *cmd;
 	request_fn *fn;
@@ -378,13 +395,14 @@ static const struct {
 	{"quiesce", on_quiesce}, {"resume", on_resume}, {"reload", on_reload},
 	{"metrics", on_metrics}, {"watchdog_recover", on_watchdog_recover},
 	{"watchdog_drop_all", on_watchdog_drop_all},
+	{"flow_add", on_flow_add}, {"flow_del", on_flow_del},
 };
 
 static void on_line(void *arg, unsigned client, const char *line, uint64_t now_ns)
 {
 	struct requests *r = arg;
 	struct json_object *req = json_tokener_parse(line);
-	const char *cmd = text_of(req, "cmd");
+	const char *cmd = text_in(req, "cmd");
 	size_t i = 0;
 
 	r->now_ns = now_ns;
@@ -407,6 +425,7 @@ static void on_gone(void *arg, unsigned client)
 
 	r->pending[client].kind = PENDING_NONE;
 	reload_request_fini(&r->reload[client]);
+	flow_requests_gone(&r->flows, client);
 	capture_gone(r->capture, client);
 	if (quiesce)
 		resume_unless_wanted(r);
@@ -485,10 +504,33 @@ static void step_reload(struct requests *r, unsigned client)
 					"5 s; nothing was changed by this one");
 }
 
+static void step_flows(struct requests *r, unsigned client)
+{
+	uint64_t model_ns = model_time_ns(r->env.time_scale, r->now_ns);
+	enum pending_verdict v = flow_requests_step(&r->flows, client, r->env.sw,
+						    (struct scan_time){r->now_ns, model_ns});
+	struct json_object *data;
+
+	if (v == PENDING_WAIT)
+		return;
+	r->pending[client].kind = PENDING_NONE;
+	if (v == PENDING_TIMEOUT) {
+		answer_error(r, client, "out of memory");
+		return;
+	}
+	data = observe_show(r->env.observe, "flows", OBSERVE_ALL_PORTS, r->now_ns);
+	flow_requests_emit(&r->flows, client, r->env.sw, model_ns, data);
+	answer_ok(r, client, data);
+}
+
 static void step_pending(struct requests *r, unsigned client)
 {
 	if (r->pending[client].kind == PENDING_RELOAD) {
 		step_reload(r, client);
+		return;
+	}
+	if (r->pending[client].kind == PENDING_FLOWS) {
+		step_flows(r, client);
 		return;
 	}
 	switch (pending_step(&r->pending[client], r->env.sw, r->now_ns)) {
@@ -514,7 +556,7 @@ int requests_create(const struct requests_env *env, int listen_fd, struct reques
 	struct requests *r = calloc(1, sizeof(*r));
 	const struct capture_answers answers = {.arg = r, .ok = capture_ok,
 						.error = capture_error};
-	const struct capture_times times = {.wall_ns = wall_ns, .time_scale = env->time_scale};
+	const struct capture_times times = {.wall_ns = wall_now_ns, .time_scale = env->time_scale};
 	int err;
 
 	if (r == NULL || capture_create(env->sw, &times, &answers, &r->capture) != 0) {
@@ -539,6 +581,7 @@ void requests_destroy(struct requests *r)
 		return;
 	for (unsigned i = 0; i < SERVER_MAX_CLIENTS; i++)
 		reload_request_fini(&r->reload[i]);
+	flow_scan_fini(&r->flows.scan);
 	server_destroy(r->server);
 	capture_destroy(r->capture);
 	free(r);

@@ -2,11 +2,14 @@
 // The control protocol: one JSON object per line in, one per line out, over server.h.
 //
 //   {"cmd": "show", "what": "ports", "port": "p1"}         port may be absent or null: all
-//      with drops also "all": true, with events also "since": number of the last one known
+//      with drops also "all": true, with events also "since": number of the last one known,
+//      with flows also "limit": 50, "unpaired": true, with cnps also "count": the last so many
 //   {"cmd": "metrics"}                                     data: {"text": page for Prometheus}
 //   {"cmd": "set_tx", "port": "p1", "queue": 3, "on": false}   queue absent: the whole port
 //   {"cmd": "clear", "what": "counters"}                   or "watermarks"
 //   {"cmd": "watchdog_recover", "port": "p1", "class": 3}, {"cmd": "watchdog_drop_all", "on": true}
+//   {"cmd": "flow_add", "from": "10.0.0.1", "to": "10.0.0.2", "qp": 18, "sender_qp": 52}, and
+//   {"cmd": "flow_del", ...}: the same without sender_qp
 //   {"cmd": "quiesce", "hold": false}, {"cmd": "resume"}
 //   {"cmd": "reload", "file": "/etc/weir.yaml"}   file absent: the one that runs; an absolute path
 //      -> data {"reloaded": true, "file", "changed": [keys], "warnings": [lines]}
@@ -22,6 +25,7 @@
 
 #include <stdint.h>
 
+#include "control/daemon/cnplog.h"
 #include "control/daemon/eventlog.h"
 #include "control/daemon/reload.h"
 #include "control/daemon/resolver.h"
@@ -37,6 +41,7 @@ struct requests_env {
 	struct eventlog *log;
 	struct reload *reload;
 	const struct resolver *resolver;
+	const struct cnplog *cnps; // NULL: none is kept
 };
 
 // Serves on listen_fd, which it takes over, also on failure. 0 or -ENOMEM.

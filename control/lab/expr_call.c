@@ -5,6 +5,7 @@
 
 #include "control/lab/expr_parser.h"
 #include "dataplane/drop.h"
+#include "dataplane/roce/ipcc.h"
 #include "dataplane/switch.h"
 
 enum { MAX_WORD = 256, MAX_TOGETHER = 8192 };
@@ -28,7 +29,9 @@ static struct expr_leaf *new_leaf(struct expr_set *s, const struct expr_func *fn
 				   .reason = -1,
 				   .pool = -1,
 				   .size_max = UINT32_MAX,
-				   .number = 1};
+				   .number = 1,
+				   .source = -1,
+				   .quadrant = -1};
 	s->leaves[s->n_leaves++] = leaf;
 	return leaf;
 }
@@ -144,6 +147,23 @@ static bool pool_word(const char *word, int *out)
 	return false;
 }
 
+static const char *const source_words[N_PAIR_SOURCES] = {
+	[PAIR_NONE] = "none", [PAIR_STATIC] = "static", [PAIR_CM] = "cm",
+	[PAIR_READ] = "read", [PAIR_ACK] = "ack",	[PAIR_CNP] = "cnp"};
+static const char *const quadrant_words[N_QUADRANTS + 1] = {
+	[IPCC_NONE] = "none", [IPCC_FEW_GROWING] = "growing", [IPCC_FEW_SHRINKING] = "shrinking",
+	[IPCC_MANY] = "many", [N_QUADRANTS] = "muted"};
+
+static bool word_among(const char *const *words, int n, const char *word, int *out)
+{
+	for (int i = 0; i < n; i++)
+		if (strcmp(word, words[i]) == 0) {
+			*out = i;
+			return true;
+		}
+	return false;
+}
+
 // A whole number without a unit: which one is meant.
 static bool number_word(const char *word, uint32_t *out)
 {
@@ -206,17 +226,23 @@ static bool option(struct parser *ps, struct expr_leaf *leaf)
 		return size_limit(ps, word, where, leaf);
 	if ((fn->takes & TAKES_REASON && reason_word(word, &leaf->reason)) ||
 	    (fn->takes & TAKES_POOL && pool_word(word, &leaf->pool)) ||
+	    (fn->takes & TAKES_SOURCE &&
+	     word_among(source_words, N_PAIR_SOURCES, word, &leaf->source)) ||
+	    (fn->takes & TAKES_QUADRANT &&
+	     word_among(quadrant_words, N_QUADRANTS + 1, word, &leaf->quadrant)) ||
 	    (fn->takes & TAKES_STAT && expr_stat_parse(word, &leaf->stat)))
 		return true;
 	if (fn->takes & TAKES_MORE)
 		return more_objects(ps, word, where, leaf);
 	return parser_wrong(
-		       ps, where, "%s means nothing to %s: it takes %s%s%s%s%s%s", word, fn->name,
+		       ps, where, "%s means nothing to %s: it takes %s%s%s%s%s%s%s%s", word, fn->name,
 		       fn->takes & TAKES_POOL ? "ingress, headroom or egress_lossy, " : "",
 		       fn->takes & TAKES_STAT ? "mean, min, max, now, p50, p99, " : "",
 		       fn->takes & TAKES_SIZE ? "size < BYTES, " : "",
 		       fn->takes & TAKES_REASON ? "the reason of a drop as in counters.md, " : "",
 		       fn->takes & TAKES_NUMBER ? "a number from 1, " : "",
+		       fn->takes & TAKES_SOURCE ? "static, cm, read, ack, cnp, none, " : "",
+		       fn->takes & TAKES_QUADRANT ? "none, growing, shrinking, many, muted, " : "",
 		       "and a window of two times") != NULL;
 }
 
@@ -245,7 +271,11 @@ static bool objects(struct parser *ps, struct expr_leaf *leaf)
 	int number;
 	bool is_option = isdigit((unsigned char)word[0]) || strncmp(word, "size ", 5) == 0 ||
 			 (leaf->fn->takes & TAKES_STAT && expr_stat_parse(word, &stat)) ||
-			 (leaf->fn->takes & TAKES_REASON && reason_word(word, &number));
+			 (leaf->fn->takes & TAKES_REASON && reason_word(word, &number)) ||
+			 (leaf->fn->takes & TAKES_SOURCE &&
+			  word_among(source_words, N_PAIR_SOURCES, word, &number)) ||
+			 (leaf->fn->takes & TAKES_QUADRANT &&
+			  word_among(quadrant_words, N_QUADRANTS + 1, word, &number));
 
 	if (ps->failed)
 		return false;

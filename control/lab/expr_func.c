@@ -152,6 +152,44 @@ static const struct expr_func funcs[] = {
 	{"stuck", BY_NOW, EXPR_COUNT, METRIC_STUCK, 0, 0, WHO_EVERYBODY, S | P | Q | ALL_S, "[X]",
 	 "queues that are paused and not empty and have sent nothing for `stuck_after`, at the end "
 	 "of the window"},
+	{"cnps_sent", BY_COUNT, EXPR_COUNT, METRIC_CNPS_SWITCH, 0, 0, WHO_EVERYBODY,
+	 S | P | Q | ALL_S, "[X]", "notifications that switches sent because of a queue"},
+	{"wrong_cnps", BY_COUNT, EXPR_COUNT, METRIC_CNPS_WRONG, 0, 0, WHO_EVERYBODY,
+	 H | S | P | Q | ALL_S, "[X]",
+	 "of those the ones for a queue pair that was not the flow's when they were sent, which "
+	 "must not happen. Of a host: received for a queue pair that is not there, of another "
+	 "peer, or with another UDP source port than its data has, whoever sent them"},
+	{"cnp_looks", BY_COUNT, EXPR_COUNT, METRIC_CNP_LOOKS, 0, TAKES_QUADRANT, WHO_EVERYBODY,
+	 S | P | Q | ALL_S, "[X] [, none | growing | shrinking | many | muted]",
+	 "times that a queue above kmin was looked at, by what it looked like; muted: times that "
+	 "it was not, because it was paused"},
+	{"quadrant", BY_NOW, EXPR_COUNT, METRIC_QUADRANT, 0, 0, WHO_EVERYBODY, Q, "QUEUE",
+	 "what a queue looks like now: 0 not above kmin or paused, 1 shallow and shrinking, 2 "
+	 "shallow and growing, 3 deep and shrinking, 4 deep and growing"},
+	{"trend", BY_NOW, EXPR_BYTES, METRIC_TREND, 0, 0, WHO_EVERYBODY, Q, "QUEUE",
+	 "how much it had grown at the last look; 0 when it is not above kmin"},
+	{"excess", BY_NOW, EXPR_RATE, METRIC_EXCESS, 0, 0, WHO_EVERYBODY, Q, "QUEUE",
+	 "what its senders were to be slowed down by at the last look"},
+	{"paired_share", BY_SHARE, EXPR_SHARE, METRIC_PAIRED_BYTES, METRIC_FLOW_BYTES,
+	 TAKES_SOURCE, WHO_EVERYBODY, S | ALL_S, "[X] [, static | cm | read | ack | cnp | none]",
+	 "bytes of RoCEv2 data that came in while the sender's queue pair was known, as a share of "
+	 "all: flows are looked at every `sample`, and bytes count if the pair was known at both "
+	 "looks around them (static, cm and read: also at a flow's first)"},
+	{"paired", BY_NOW, EXPR_COUNT, METRIC_PAIRED, 0, TAKES_SOURCE, WHO_EVERYBODY, S | ALL_S,
+	 "[X] [, SOURCE]", "flows of data whose sender's queue pair is known at the end of the "
+	 "window"},
+	{"flows", BY_NOW, EXPR_COUNT, METRIC_FLOWS, 0, 0, WHO_EVERYBODY, S | ALL_S, "[X]",
+	 "flows of data in the flow table at the end of the window"},
+	{"pairings", BY_COUNT, EXPR_COUNT, METRIC_PAIRINGS, 0, TAKES_SOURCE, WHO_EVERYBODY,
+	 S | ALL_S, "[X] [, SOURCE]", "times that a flow's pair was learnt"},
+	{"pairs_dropped", BY_COUNT, EXPR_COUNT, METRIC_PAIRS_DROPPED, 0, 0, WHO_EVERYBODY,
+	 S | ALL_S, "[X]", "pairs that were given up: contradictions, age, the end of a connection"},
+	{"first_crossing_at", BY_WATCH, EXPR_TIME, METRIC_FIRST_CROSSING, 0, 0, WHO_EVERYBODY,
+	 S | P | Q, "X",
+	 "exact time at which a queue first rose above the kmin of its WRED curve in the window"},
+	{"first_cut_at", BY_WATCH, EXPR_TIME, METRIC_FIRST_CUT, 0, 0, WHO_SENDS, H | ALL_H, "[X]",
+	 "exact time at which a reaction point of the host, or without X of any, first lowered its "
+	 "rate in the window"},
 	{"jain", BY_LIST, EXPR_COUNT, METRIC_JAIN, 0, 0, 0, 0, "LIST",
 	 "Jain's fairness index: 1 when all are equal, 1/n when one has everything"},
 	{"sum", BY_LIST, EXPR_COUNT, METRIC_SUM, 0, 0, 0, 0, "LIST", "the sum"},

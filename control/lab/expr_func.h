@@ -35,6 +35,7 @@ enum expr_method {
 	BY_NOW, // what is at the end of the window
 	BY_SET, // of all its objects together: what was found in the window (chain.h)
 	BY_STORM, // of what the watchdogs said (storm_log.h)
+	BY_WATCH, // the instant at which it first happened in the window (watch.h)
 	BY_LIST, // of the values of its arguments
 };
 
@@ -70,6 +71,18 @@ enum metric {
 	METRIC_STORM_RX,
 	METRIC_STORM_RX_DROPS,
 	METRIC_REMAPPED,
+	METRIC_CNPS_SWITCH, // from here on: metric_cnp.c
+	METRIC_CNPS_WRONG,
+	METRIC_CNP_LOOKS,
+	METRIC_PAIRED_BYTES,
+	METRIC_FLOW_BYTES,
+	METRIC_PAIRINGS,
+	METRIC_PAIRS_DROPPED,
+	METRIC_PAIRED,
+	METRIC_FLOWS,
+	METRIC_QUADRANT,
+	METRIC_TREND,
+	METRIC_EXCESS, // the last of them
 	METRIC_QUEUE_BYTES,
 	METRIC_PG_BYTES,
 	METRIC_HEADROOM_BYTES,
@@ -87,6 +100,8 @@ enum metric {
 	METRIC_DETECTED_AT,
 	METRIC_RESTORED_AT,
 	METRIC_ESCALATED,
+	METRIC_FIRST_CROSSING,
+	METRIC_FIRST_CUT,
 	METRIC_FCT,
 	METRIC_SLOWDOWN,
 	METRIC_WAIT,
@@ -114,6 +129,8 @@ enum expr_takes {
 	TAKES_POOL = 8,
 	TAKES_MORE = 16, // further objects
 	TAKES_NUMBER = 32, // which one, from 1
+	TAKES_SOURCE = 64, // how a pair was learnt
+	TAKES_QUADRANT = 128,
 };
 enum expr_who { WHO_EVERYBODY, WHO_SENDS, WHO_RECEIVES }; // of hosts named by *
 
@@ -122,7 +139,7 @@ struct expr_func {
 	uint8_t method; // enum expr_method
 	uint8_t unit; // enum expr_unit
 	uint8_t metric, per; // enum metric; per: what BY_SHARE divides by
-	uint8_t takes; // enum expr_takes
+	uint8_t takes; // bits of enum expr_takes
 	uint8_t who; // enum expr_who
 	uint16_t kinds; // OBJ_BIT of each that it is about
 	const char *args, *help;

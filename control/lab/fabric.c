@@ -15,16 +15,10 @@
 enum { CONTROL_EVERY_NS = 1000000, EVENTS_A_CALL = 64, PASSES = 3 };
 
 // ---- actors
-static uint64_t worker_actor(void *arg, uint64_t now_ns)
-{
-	return worker_step(arg, now_ns);
-}
-
 // In fixed order. The second pass takes over and settles what the first handed and released between
 // workers; the third lets groups leave XOFF for which that made room.
-static uint64_t workers_actor(void *arg, uint64_t now_ns)
+static uint64_t step_workers(struct weir_switch *sw, uint64_t now_ns)
 {
-	struct weir_switch *sw = arg;
 	uint64_t wake = UINT64_MAX;
 
 	for (unsigned pass = 0; pass < PASSES; pass++) {
@@ -35,6 +29,21 @@ static uint64_t workers_actor(void *arg, uint64_t now_ns)
 			wake = t < wake ? t : wake;
 		}
 	}
+	return wake;
+}
+
+static uint64_t switch_actor(void *arg, uint64_t now_ns)
+{
+	struct fabric_switch *s = arg;
+	uint64_t wake = switch_n_workers(s->sw) == 1 ? worker_step(switch_worker(s->sw, 0), now_ns)
+						     : step_workers(s->sw, now_ns);
+	uint32_t i = (uint32_t)(s - s->fabric->switches);
+
+	// Looked at while everything is as it was when it happened.
+	if (s->policy->flows.max != 0)
+		cnp_judge_look(s->fabric, i);
+	if (!TAILQ_EMPTY(&s->crossings))
+		watch_switch_stepped(s->fabric, i);
 	return wake;
 }
 
@@ -142,10 +151,7 @@ static int make_switch(struct fabric *f, uint32_t i)
 	err = switch_create(s->policy, ports, f->pool, scenario_seed(f->sc, "switch", i), &s->sw);
 	if (err != 0)
 		return err;
-	if (switch_n_workers(s->sw) == 1)
-		actor_init(&s->actor, &f->clock, worker_actor, switch_worker(s->sw, 0));
-	else
-		actor_init(&s->actor, &f->clock, workers_actor, s->sw);
+	actor_init(&s->actor, &f->clock, switch_actor, s);
 	actor_poke(&s->actor);
 	for (uint32_t p = 0; p < s->policy->n_ports; p++)
 		wire_end_attach(ports[p].drv, &s->actor);
@@ -166,6 +172,13 @@ static void hook_served(void *arg, const struct nic_served *s)
 	h->fabric->hooks.served(h->fabric->hooks.arg, (uint32_t)(h - h->fabric->hosts), s);
 }
 
+static void hook_cut(void *arg, uint64_t now_ns)
+{
+	const struct fabric_host *h = arg;
+
+	watch_host_cut(h->fabric, (uint32_t)(h - h->fabric->hosts), now_ns);
+}
+
 static int make_host(struct fabric *f, uint32_t i)
 {
 	const struct sc_host *sc = &f->sc->hosts[i];
@@ -183,7 +196,7 @@ static int make_host(struct fabric *f, uint32_t i)
 	c.snap = f->sc->whole_frames ? 0 : FABRIC_SNAP;
 	c.verify = f->sc->whole_frames;
 	c.hooks = (struct nic_hooks){f->hooks.done != NULL ? hook_done : NULL,
-				     f->hooks.served != NULL ? hook_served : NULL, h};
+				     f->hooks.served != NULL ? hook_served : NULL, hook_cut, h};
 	h->sc = sc;
 	h->fabric = f;
 	if (nic_create(&c, &h->nic) != 0)
@@ -207,13 +220,18 @@ static struct fabric *fabric_new(const struct scenario *sc)
 	f->links = calloc(sc->n_links + 1, sizeof(f->links[0]));
 	f->loose = calloc(sc->n_ports + 1, sizeof(f->loose[0]));
 	f->chain = chain_fabric_create(sc);
+	f->cnps = cnp_judge_create(sc);
+	TAILQ_INIT(&f->cuts);
 	if (f->switches == NULL || f->hosts == NULL || f->links == NULL || f->loose == NULL ||
-	    f->chain == NULL) {
+	    f->chain == NULL || f->cnps == NULL) {
 		fabric_destroy(f);
 		return NULL;
 	}
-	for (uint32_t i = 0; i < sc->n_switches; i++)
+	for (uint32_t i = 0; i < sc->n_switches; i++) {
 		f->switches[i].sc = &sc->switches[i];
+		f->switches[i].fabric = f;
+		TAILQ_INIT(&f->switches[i].crossings);
+	}
 	routes_derive(sc, &f->routes);
 	return f;
 }
@@ -275,6 +293,7 @@ static void destroy_switch(struct fabric_switch *s)
 	policy_destroy(s->retired);
 	config_destroy(s->config);
 	config_destroy(s->retired_config);
+	flow_book_fini(&s->book);
 }
 
 void fabric_destroy(struct fabric *f)
@@ -290,6 +309,7 @@ void fabric_destroy(struct fabric *f)
 	for (uint32_t i = 0; f->loose != NULL && i < f->sc->n_ports; i++)
 		wire_destroy(f->loose[i]);
 	chain_fabric_destroy(f->chain);
+	cnp_judge_destroy(f->cnps);
 	storm_log_fini(&f->storms);
 	fabric_memory_free(f);
 	vclock_fini(&f->clock);

@@ -4,9 +4,12 @@
 // (traffic.h), numbers (measure.h) or reports.
 #pragma once
 
+#include "control/lab/cnp_judge.h"
+#include "control/lab/flow_book.h"
 #include "control/lab/routes.h"
 #include "control/lab/scenario.h"
 #include "control/lab/storm_log.h"
+#include "control/lab/watch.h"
 #include "dataplane/switch.h"
 #include "drivers/nic/nic.h"
 #include "drivers/wire/vclock.h"
@@ -33,6 +36,8 @@ struct fabric_switch {
 	struct config *retired_config;
 	uint64_t grace_token;
 	uint64_t events_lost; // as last seen
+	struct watches crossings; // who waits for a queue to rise
+	struct flow_book book;
 };
 
 struct fabric_host {
@@ -63,6 +68,8 @@ struct fabric {
 	uint32_t n_faults_begun;
 	struct chain_fabric *chain; // why it stands still
 	struct storm_log storms;
+	struct cnp_judge *cnps; // whether notifications were right
+	struct watches cuts; // who waits for a rate to be cut
 	struct fabric_hooks hooks;
 	uint64_t n_events; // alarms: lossless drops seen, with the first of them below
 	struct fabric_loss {

@@ -207,7 +207,8 @@ static uint64_t heap_mb(const struct fabric *f)
 
 	for (uint32_t i = 0; i < f->sc->n_switches; i++)
 		kb += SWITCH_KB + f->switches[i].policy->n_ports * PORT_KB +
-		      queues_kb(f->switches[i].policy);
+		      queues_kb(f->switches[i].policy) +
+		      config_flow_bytes(f->switches[i].policy) / 1024;
 	return kb / 1024 > LEAST_MB ? kb / 1024 : LEAST_MB;
 }
 

@@ -206,9 +206,33 @@ static int compile(const struct fabric *f, uint32_t sw, struct config *c, struct
 	for (uint32_t p = 0; p < f->sc->switches[sw].n_ports; p++)
 		facts[p] = fabric_port(f, sw, p).facts;
 	err = config_compile(c, facts, out, d);
+	if (err == 0)
+		config_small_flows(c, *out);
 	if (err == 0 && !f->sc->routed)
 		err = bridge(f, sw, *out);
 	return err;
+}
+
+// What a policy does not say of the flow table follows from what it says of IPCC, and a table is
+// made when the switch starts.
+static int same_table(const struct fabric *f, uint32_t sw, const struct sc_fault *reload,
+		      struct policy *p, struct diags *d)
+{
+	struct diag_sink sink = {.file = f->sc->file, .document = "scenario"};
+	const struct policy *running = f->switches[sw].policy;
+	char path[64];
+
+	if (reload == NULL || p->flows.max <= running->flows.max) {
+		p->flows.max = reload == NULL ? p->flows.max : running->flows.max;
+		return 0;
+	}
+	snprintf(path, sizeof(path), "faults[%u].reload", (unsigned)(reload - f->sc->faults));
+	diag_add(&sink, DIAG_ERROR, reload->at, path,
+		 "needs a flow table, and %s starts without one: give `switch: {flows: on}` from "
+		 "the start",
+		 f->sc->switches[sw].name);
+	diag_finish(&sink, d);
+	return -EINVAL;
 }
 
 static void told_for(const struct fabric *f, uint32_t sw, const struct sc_fault *reload,
@@ -243,6 +267,11 @@ int fabric_policy(const struct fabric *f, uint32_t sw, const struct sc_fault *re
 		err = route(f, sw, reload, c);
 	if (err == 0)
 		err = compile(f, sw, c, policy, d);
+	if (err == 0 && same_table(f, sw, reload, *policy, d) != 0) {
+		policy_destroy(*policy);
+		*policy = NULL;
+		err = -EINVAL;
+	}
 	if (err != 0) {
 		config_destroy(c);
 		told_for(f, sw, reload, d);

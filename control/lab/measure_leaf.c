@@ -150,7 +150,10 @@ int measure_leaf_bind(struct measure_leaf *l, const struct expr_leaf *leaf,
 	l->first_per = calloc(l->n + 1, sizeof(*l->first_per));
 	l->values = calloc(l->n + 1, sizeof(*l->values));
 	l->samples = calloc(l->n + 1, sizeof(*l->samples));
-	if (l->first == NULL || l->first_per == NULL || l->values == NULL || l->samples == NULL)
+	if (leaf->fn->method == BY_WATCH)
+		l->watches = calloc(l->n + 1, sizeof(*l->watches));
+	if (l->first == NULL || l->first_per == NULL || l->values == NULL || l->samples == NULL ||
+	    (leaf->fn->method == BY_WATCH && l->watches == NULL))
 		return -ENOMEM;
 	return 0;
 }
@@ -166,6 +169,7 @@ void measure_leaf_fini(struct measure_leaf *l)
 	free(l->first_per);
 	free(l->values);
 	free(l->samples);
+	free(l->watches);
 }
 
 // ---- windows
@@ -185,6 +189,8 @@ void measure_leaf_open(struct measure_leaf *l, const struct metric_world *w, uin
 	l->first_done = traffic_n_done(w->traffic);
 	for (uint32_t i = 0; i < l->n; i++) {
 		sample_set_clear(&l->samples[i]);
+		if (fn->method == BY_WATCH)
+			metric_watch(w, l->leaf, &l->objects[i], &l->watches[i]);
 		if (counts(l))
 			l->first[i] = metric_read(w, l->leaf, fn->metric, &l->objects[i]);
 		if (fn->method == BY_SHARE)
@@ -197,6 +203,11 @@ int measure_leaf_sample(struct measure_leaf *l, const struct metric_world *w)
 	bool keep = l->leaf->stat.kind == STAT_QUANTILE;
 	int err = 0;
 
+	if (l->leaf->fn->method == BY_SHARE) {
+		for (uint32_t i = 0; i < l->n; i++)
+			(void)metric_read(w, l->leaf, l->leaf->fn->metric, &l->objects[i]);
+		return 0;
+	}
 	for (uint32_t i = 0; i < l->n && err == 0; i++)
 		err = sample_set_add(&l->samples[i],
 				     metric_read(w, l->leaf, l->leaf->fn->metric, &l->objects[i]),
@@ -282,6 +293,8 @@ int measure_leaf_close(struct measure_leaf *l, const struct metric_world *w, uin
 			err = sampled(l, w, i);
 		else if (l->leaf->fn->method == BY_OPERATION)
 			err = operated(l, w, i);
+		else if (l->leaf->fn->method == BY_WATCH)
+			l->values[i] = metric_watched(w, l->leaf, &l->watches[i]);
 		else
 			l->values[i] = at_the_end(l, w, i);
 	}

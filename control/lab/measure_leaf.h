@@ -32,6 +32,7 @@ struct measure_leaf {
 	uint64_t from_ns, to_ns; // of the window at hand
 	double *first, *first_per; // counters at from_ns
 	struct sample_set *samples;
+	struct watch *watches; // BY_WATCH
 	uint64_t first_done; // operations that had finished before
 	double *values; // of each object, after close
 };
@@ -54,6 +55,9 @@ void measure_leaf_settle(struct measure_leaf *l, const struct metric_world *w);
 
 static inline bool measure_leaf_samples(const struct measure_leaf *l)
 {
+	// What a flow carried while it was paired is counted from sample to sample.
+	if (l->leaf->fn->metric == METRIC_PAIRED_BYTES)
+		return true;
 	return l->leaf->fn->method == BY_SAMPLE && l->leaf->stat.kind != STAT_NOW;
 }
 

@@ -119,6 +119,8 @@ static double host_class(enum metric m, const struct nic_class_stats *c)
 static double host_whole(enum metric m, const struct nic_stats *s)
 {
 	switch (m) {
+	case METRIC_CNPS_WRONG:
+		return (double)s->cnps_wrong;
 	case METRIC_DROPS:
 		return (double)s->rx_dropped;
 	case METRIC_CNPS_TX:
@@ -140,7 +142,8 @@ static double host_whole(enum metric m, const struct nic_stats *s)
 
 static bool is_host_whole(enum metric m)
 {
-	return m == METRIC_DROPS || (m >= METRIC_CNPS_TX && m <= METRIC_POSTED);
+	return m == METRIC_DROPS || m == METRIC_CNPS_WRONG ||
+	       (m >= METRIC_CNPS_TX && m <= METRIC_POSTED);
 }
 
 static double host_metric(const struct metric_world *w, enum metric m, uint32_t host, int cls)
@@ -376,6 +379,8 @@ double metric_read(const struct metric_world *w, const struct expr_leaf *leaf, e
 	struct spot at = {.w = w, .leaf = leaf};
 	double sum = 0;
 
+	if (metric_is_cnp(m) && o->kind >= OBJ_SWITCH && o->kind != OBJ_ALL_HOSTS)
+		return metric_cnp(w, leaf, m, o);
 	switch ((enum expr_object_kind)o->kind) {
 	case OBJ_HOST:
 	case OBJ_HOST_CLASS:

@@ -43,6 +43,17 @@ double metric_found(const struct metric_world *w, enum metric m, const struct ex
 double metric_storm(const struct metric_world *w, const struct expr_leaf *leaf,
 		    const struct expr_object *o, uint64_t from_ns, uint64_t to_ns);
 
+// m, of those that metric_cnp.c reads, of a switch, port or queue.
+bool metric_is_cnp(enum metric m);
+double metric_cnp(const struct metric_world *w, const struct expr_leaf *leaf, enum metric m,
+		  const struct expr_object *o);
+
+// Begins to watch for what the leaf wants to know of o, and ends it: when it was, NaN: never.
+void metric_watch(const struct metric_world *w, const struct expr_leaf *leaf,
+		  const struct expr_object *o, struct watch *to);
+double metric_watched(const struct metric_world *w, const struct expr_leaf *leaf,
+		      struct watch *from);
+
 // Of one class at one port of a switch, for metric_read: counters of watchdog and guard.
 double metric_watchdog(const struct weir_switch *sw, enum metric m, unsigned port, unsigned cls);
 

@@ -26,6 +26,10 @@ static const char *const flavour_words[] = {
 static const char *const np_words[] = {
 	[NP_NONE] = "none", [NP_WINDOW] = "window", [NP_GAP] = "gap", NULL};
 enum { GO_BACK_0, GO_BACK_N };
+static const char *const sport_words[] = {[NIC_SPORT_LINUX] = "linux",
+					  [NIC_SPORT_FIXED] = "fixed",
+					  [NIC_SPORT_RANDOM] = "random",
+					  NULL};
 static const char *const go_back_words[] = {[GO_BACK_0] = "0", [GO_BACK_N] = "n", NULL};
 
 // ---- cc
@@ -84,6 +88,9 @@ static const struct cfg_row nic_rows[] = {
 	 .help = "unacknowledged packets per queue pair"},
 	{"rto", CFG_NUMBER, .unit = UNIT_TIME, AT(nic_keys, rto), .min = 1000, .max = SECONDS(60),
 	 .dflt_text = "1ms", .help = "retransmission timer"},
+	{"udp_sport", CFG_WORD, AT(nic_keys, udp_sport), .words = sport_words, .dflt_text = "linux",
+	 .help = "UDP source port of a queue pair: derived from both numbers as Linux does, 49152 "
+		 "for all, or drawn"},
 	{"deaf", CFG_SWITCH, AT(nic_keys, deaf), .dflt_text = "off", .help = "ignores PFC"},
 	{"go_back", CFG_WORD, AT(nic_keys, go_back), .words = go_back_words, .dflt_text = "n",
 	 .help = "what is sent again after a loss: from the lost packet (n), or the message (0)"},
@@ -244,6 +251,7 @@ void nic_keys_apply(const struct nic_keys *k, struct nic_config *c, struct diag_
 		c->window = (uint32_t)k->window.n;
 	if (k->rto.given && !k->rto.bad)
 		c->rto_ns = (uint64_t)k->rto.n;
+	c->udp_sport = (uint8_t)k->udp_sport.n;
 	c->deaf = k->deaf.n != 0;
 	c->faults.go_back_0 = k->go_back.given && k->go_back.n == GO_BACK_0;
 	c->faults.fence = k->fence.n != 0;

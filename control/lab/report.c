@@ -78,9 +78,9 @@ double *report_operations(const struct run *r, uint32_t flow, enum metric m, uin
 	return v;
 }
 
-struct flow_row report_flow(const struct run *r, uint32_t flow)
+struct lab_flow_row report_flow(const struct run *r, uint32_t flow)
 {
-	struct flow_row row = {0};
+	struct lab_flow_row row = {0};
 	uint64_t n;
 	double *v;
 
@@ -121,11 +121,11 @@ const char *report_word(const struct measure_verdict *v)
 	return v->pass ? "PASS" : "FAIL";
 }
 
-// An experiment that is about loss says so: then its expectation decides.
-static bool speaks_of_loss(const struct run *r)
+// An experiment that is about loss, or wrong notifications, says so: then its expectation decides.
+static bool speaks_of(const struct run *r, const char *function)
 {
 	for (uint32_t i = 0; i < measure_n_expects(r->measure); i++)
-		if (strstr(measure_expect(r->measure, i).source.text, "lossless_drops") != NULL)
+		if (strstr(measure_expect(r->measure, i).source.text, function) != NULL)
 			return true;
 	return false;
 }
@@ -139,7 +139,8 @@ bool report_passed(const struct run *r)
 			return false;
 	return !r->broken_off && !r->fabric->out_of_memory &&
 	       fabric_balanced(r->fabric, text, sizeof(text)) &&
-	       (speaks_of_loss(r) || report_lossless_drops(r) == 0);
+	       (speaks_of(r, "lossless_drops") || report_lossless_drops(r) == 0) &&
+	       (speaks_of(r, "wrong_cnps") || report_wrong_cnps(r) == 0);
 }
 
 // ---- files

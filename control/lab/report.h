@@ -21,7 +21,8 @@ struct run {
 	uint64_t wall_ns, busy_ns; // real and processor time it took: for the speed line only
 };
 
-// Every expectation, the balances, no lossless drop that no expectation speaks of, memory enough.
+// Every expectation, the balances, no lossless drop and no wrong CNP that no expectation speaks of,
+// memory enough.
 bool report_passed(const struct run *r);
 void report_table(const struct run *r, FILE *out);
 struct json_object *report_json(const struct run *r);

@@ -92,6 +92,9 @@ static void put_host(const struct run *r, uint32_t host, struct json_object *row
 	row_u64(row, "ce_marked", h.ce_marked);
 	row_u64(row, "cnps_sent", s->cnps_sent);
 	row_u64(row, "cnps_received", s->cnps_received);
+	row_u64(row, "cnps_wrong", s->cnps_wrong);
+	row_u64(row, "cnps_late", s->cnps_late);
+	row_u64(row, "rate_cuts", s->rate_cuts);
 	row_u64(row, "rx_pause", h.rx_pause);
 	row_u64(row, "rx_pause_duration_us", h.rx_pause_duration_us);
 	row_u64(row, "tx_pause", h.tx_pause);
@@ -106,7 +109,7 @@ static void put_host(const struct run *r, uint32_t host, struct json_object *row
 	row_u64(row, "icrc_errors", s->icrc_errors);
 }
 
-static void put_times(struct json_object *row, const char *key, const struct flow_row *f)
+static void put_times(struct json_object *row, const char *key, const struct lab_flow_row *f)
 {
 	struct json_object *o = json_object_new_object();
 
@@ -122,7 +125,7 @@ static void put_times(struct json_object *row, const char *key, const struct flo
 
 static void put_flow(const struct run *r, uint32_t flow, struct json_object *row)
 {
-	struct flow_row f = report_flow(r, flow);
+	struct lab_flow_row f = report_flow(r, flow);
 
 	row_text(row, "name", lab_flow_name(lab_flow_of(r->sc, flow)));
 	row_u64(row, "connections", f.n_conns);
@@ -312,6 +315,7 @@ struct json_object *report_json(const struct run *r)
 	row_u64(out, "packet_hops", fabric_hops(r->fabric));
 	put_loss(r, out);
 	report_why_json(r, out);
+	report_cnps_json(r, out);
 	put_verdicts(r, out);
 	list = list_in(out, "hosts");
 	for (uint32_t i = 0; i < r->sc->n_hosts; i++)

@@ -14,13 +14,13 @@ struct host_row {
 };
 struct host_row report_host(const struct run *r, uint32_t host);
 
-struct flow_row {
+struct lab_flow_row {
 	uint32_t n_conns;
 	uint64_t n_done, bytes; // operations finished; payload acknowledged
 	double goodput_bps;
 	double fct_p50, fct_p99, fct_max, slowdown_p50, slowdown_p99; // NaN: none finished
 };
-struct flow_row report_flow(const struct run *r, uint32_t flow);
+struct lab_flow_row report_flow(const struct run *r, uint32_t flow);
 
 // Sorted values of the operations of a flow (UINT32_MAX: of all), for the caller to free; NULL:
 // none.
@@ -44,6 +44,13 @@ void report_grids(const struct run *r, report_grid_fn *emit, FILE *out);
 void report_why(const struct run *r, report_grid_fn *emit, FILE *out);
 void report_why_line(const struct run *r, FILE *out); // of the foot, where nothing was found
 void report_why_json(const struct run *r, struct json_object *out);
+
+// ---- notifications (report_cnps.c)
+// CNPs of switches that were wrong, that hosts refused, or that could not be checked.
+uint64_t report_wrong_cnps(const struct run *r);
+void report_cnps(const struct run *r, report_grid_fn *emit, FILE *out);
+void report_cnps_line(const struct run *r, FILE *out); // of the foot, where any were sent
+void report_cnps_json(const struct run *r, struct json_object *out);
 
 // ---- plots
 // Calls emit with each plot of the run and the name of its file.

@@ -156,7 +156,7 @@ static void flows_grid(const struct run *r, report_grid_fn *emit, FILE *out)
 	grid_init(&g, "flows",
 		  "flow|connections|goodput Gb/s|finished|FCT p50|p99|max|slowdown p50|p99", 1);
 	for (uint32_t i = 0; i < shown; i++) {
-		struct flow_row f = report_flow(r, i);
+		struct lab_flow_row f = report_flow(r, i);
 
 		grid_row(&g);
 		grid_put(&g, "%s", lab_flow_name(lab_flow_of(r->sc, i)));
@@ -337,6 +337,7 @@ void report_grids(const struct run *r, report_grid_fn *emit, FILE *out)
 	hosts_grid(r, emit, out);
 	flows_grid(r, emit, out);
 	queues_grid(r, emit, out);
+	report_cnps(r, emit, out);
 	report_why(r, emit, out);
 	expectations_grid(r, emit, out);
 }
@@ -386,6 +387,7 @@ void report_foot(const struct run *r, FILE *out)
 
 	report_why_line(r, out);
 	losses(r, out);
+	report_cnps_line(r, out);
 	if (fabric_balanced(r->fabric, text, sizeof(text)))
 		fputs("balance: every frame is accounted for, on every switch and wire\n", out);
 	else

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // `faults:`: what goes wrong, at which host, cable, port or switch, when, and for how long.
 #include <assert.h>
+#include <inttypes.h>
 #include <string.h>
 
 #include "control/lab/scenario_int.h"
@@ -16,8 +17,8 @@ enum { MAX_ROUTES = 4096, NAME_LEN = 63, PPM = 1000000, PPB_PER_PPM = 1000, QUAN
 // One struct for all kinds; each kind has rows for what it uses.
 struct kind_keys {
 	struct cfg_map map;
-	struct cfg_val for_ns, cls, quanta, every, silent, rate, every_nth, longer_than, control,
-		speed, delay, loopback, policy, burst, period, count;
+	struct cfg_val for_ns, cls, quanta, every, silent, rate, every_nth, longer_than,
+		shorter_than, control, speed, delay, loopback, policy, burst, period, count;
 	struct cfg_set classes;
 	struct cfg_list routes;
 	const struct node *override;
@@ -70,6 +71,9 @@ static const struct cfg_row lossy_rows[] = {
 	 .dflt_text = "none", .help = "every nth frame is lost"},
 	{"longer_than", CFG_NUMBER, .unit = UNIT_BYTES, AT(longer_than), .max = 65535,
 	 .dflt_text = "0", .help = "only frames of more bytes can be lost: data, not ACKs"},
+	{"shorter_than", CFG_NUMBER, .unit = UNIT_BYTES, AT(shorter_than), .min = 1,
+	 .max = 65535, .dflt_text = "any",
+	 .help = "only frames of fewer bytes can be lost: ACKs (62 B) and CNPs (74 B), not data"},
 	{"control", CFG_SWITCH, AT(control), .dflt_text = "off",
 	 .help = "MAC control frames can be lost, too"},
 };
@@ -380,10 +384,15 @@ static void fill_loss(struct fault_reader *r)
 
 	if (!k->rate.given && !k->every_nth.given)
 		sc_report(r->b, k->map.at, k->map.path, "give a rate or every_nth");
+	if (k->shorter_than.n > 0 && k->shorter_than.n <= k->longer_than.n + 1)
+		sc_report(r->b, k->map.at, k->map.path,
+			  "no frame is longer than %" PRId64 " B and shorter than %" PRId64 " B",
+			  k->longer_than.n, k->shorter_than.n);
 	r->f->loss = (struct wire_loss){
 		.chance_ppb = (uint32_t)k->rate.n * PPB_PER_PPM,
 		.every_nth = (uint32_t)k->every_nth.n,
 		.longer_than_bytes = (uint32_t)k->longer_than.n,
+		.shorter_than_bytes = (uint32_t)k->shorter_than.n,
 		.spares_control = !k->control.n,
 		.seed = scenario_seed(r->b->sc, "loss", r->b->sc->n_faults),
 	};

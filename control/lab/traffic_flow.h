@@ -16,12 +16,19 @@ struct lab_storage_keys {
 
 enum size_kind { SIZE_UNLIMITED, SIZE_FIXED, SIZE_CDF };
 
+struct lab_reuse_keys {
+	struct cfg_map map;
+	struct cfg_val after, crossed, pause;
+};
+
 struct lab_flow {
 	struct cfg_map map;
 	struct cfg_val name, pattern, pairs, cls, op, size, count, depth, qps, rate, interval,
-		start, stop, jitter, mtu, cc, load, idle, fan, request, think;
+		start, stop, jitter, mtu, cc, load, idle, fan, request, think, first_psn,
+		ack_every;
 	struct cfg_words from, to;
 	struct lab_storage_keys storage;
+	struct lab_reuse_keys reuse;
 
 	// Resolved.
 	const char *label;

@@ -7,6 +7,8 @@
 //                      +-- sources (a host of `from`)              poisson, request, storage
 //                            +-- pairs (a host of `to`) -- lanes
 //
+//   traffic_reuse.c closes standing lanes and opens them on the same numbers.
+//
 //   op: one message or operation under way; each of its messages carries op and step as its tag.
 #pragma once
 
@@ -42,6 +44,13 @@ struct lane {
 	struct lane_queue queue;
 	struct traffic_counts closed; // of what was connected before
 	uint64_t n_begun; // standing: messages
+	// Of a flow that is opened anew on the same numbers.
+	struct {
+		uint32_t qpn, peer_qpn; // 0: any
+		uint64_t n_begun; // messages since it was opened
+		bool waits; // for a partner to cross with
+		uint64_t since_ns; // when that began
+	} reuse;
 	// Of a pair.
 	struct pair *pair;
 	TAILQ_ENTRY(lane) age; // among idle lanes of the source, oldest first; or in `dying`
@@ -161,7 +170,16 @@ __attribute__((warn_unused_result)) int lane_open(struct lane *l, const struct n
 void lane_post(struct lane *l, struct op *op, enum step step, uint32_t n_bytes);
 void lane_done(struct lane *l); // a message of it is complete: posts what waits, rests
 void lane_count(const struct traffic *t, const struct lane *l, struct traffic_counts *to); // adds
+void lane_close(struct traffic *t, struct lane *l); // not while its NIC is calling
 void lane_free(struct lane *l);
+
+// ---- traffic_reuse.c
+bool lane_used_up(const struct lane *l); // it has had its messages, and is to be opened anew
+void lane_reuse(struct lane *l); // all its messages are complete
+
+// ---- traffic_standing.c
+// Goes on posting on a connection that was opened anew.
+void standing_continue(struct lane *l, uint64_t now_ns);
 
 // ---- traffic_client.c
 int client_start(struct run *r);

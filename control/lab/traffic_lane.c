@@ -86,7 +86,10 @@ int lane_open(struct lane *l, const struct nic_flow *stream)
 	nf.mtu = f->payload;
 	nf.rate_bps = f->rate.n > 0 ? (uint64_t)f->rate.n : 0;
 	nf.cc_off = f->cc.n == 0;
-	nf.first_psn = NIC_RANDOM_PSN;
+	nf.first_psn = f->first_psn.n < 0 ? NIC_RANDOM_PSN : (uint32_t)f->first_psn.n;
+	nf.ack_every = (uint16_t)f->ack_every.n;
+	nf.qpn = l->reuse.qpn;
+	nf.peer_qpn = l->reuse.peer_qpn;
 	err = connect_lane(t, l, &nf, &id);
 	if (err != 0)
 		return err;
@@ -185,7 +188,7 @@ void lane_count(const struct traffic *t, const struct lane *l, struct traffic_co
 	to->completed += s.completed;
 }
 
-static void close_lane(struct traffic *t, struct lane *l)
+void lane_close(struct traffic *t, struct lane *l)
 {
 	struct nic *nic = t->f->hosts[l->pub.src].nic;
 
@@ -208,7 +211,7 @@ static void close_dying(void *arg, uint64_t now_ns)
 	(void)now_ns;
 	while ((l = TAILQ_FIRST(&t->dying)) != NULL) {
 		TAILQ_REMOVE(&t->dying, l, age);
-		close_lane(t, l);
+		lane_close(t, l);
 	}
 }
 
@@ -245,6 +248,10 @@ void lane_done(struct lane *l)
 {
 	l->n_out--;
 	flush(l);
-	if (l->n_out == 0 && l->queue.n == 0 && l->pair != NULL)
+	if (l->n_out != 0 || l->queue.n != 0)
+		return;
+	if (l->pair != NULL)
 		rest(l);
+	else if (lane_used_up(l))
+		lane_reuse(l);
 }

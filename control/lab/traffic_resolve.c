@@ -240,6 +240,26 @@ static void check_keys(struct resolver *r)
 		      "is for storage: leave it out of pattern %s", pattern_name[r->f->pattern.n]);
 }
 
+static void check_reuse(struct resolver *r)
+{
+	const struct lab_flow *f = r->f;
+	struct cfg_pos at = f->reuse.map.given ? f->reuse.map.at : f->reuse.after.at;
+
+	if (!f->reuse.map.given && !f->reuse.after.given)
+		return;
+	if (f->pattern.n != PATTERN_EACH)
+		wrong(r, at, "reuse", "is for each: leave it out of pattern %s",
+		      pattern_name[f->pattern.n]);
+	else if (f->size_kind == SIZE_UNLIMITED && !f->size.bad)
+		wrong(r, at, "reuse", "says nothing of an endless stream: give a size");
+	if (r->sc->connect_by_cm)
+		wrong(r, at, "reuse",
+		      "needs connections out of band: leave out `connect: cm`");
+	if (f->reuse.crossed.n != 0 && f->qps.n < 2)
+		wrong(r, f->reuse.crossed.at, "reuse.crossed",
+		      "two connections can change places: give `qps` of 2 at least");
+}
+
 static void check_rules(struct resolver *r)
 {
 	struct lab_flow *f = r->f;
@@ -267,6 +287,7 @@ static void check_rules(struct resolver *r)
 		wrong(r, f->mtu.at, "mtu",
 		      "on the wire a path MTU is 256, 512, 1024, 2048 or 4096: leave out "
 		      "`connect: cm` for others");
+	check_reuse(r);
 	if (f->storage.small.n > f->storage.large.n)
 		wrong(r, f->storage.map.at, "storage", "small is above large");
 }

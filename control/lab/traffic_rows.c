@@ -3,9 +3,11 @@
 #include <assert.h>
 
 #include "control/lab/traffic_flow.h"
+#include "drivers/nic/requester.h"
 
 #define N(rows) (sizeof(rows) / sizeof((rows)[0]))
 #define FLOW(f) .off = offsetof(struct lab_flow, f)
+#define REUSE(f) .off = offsetof(struct lab_reuse_keys, f)
 #define STORE(f) .off = offsetof(struct lab_storage_keys, f)
 #define KB(n) ((n)*1000ll)
 #define MB(n) ((n)*1000000ll)
@@ -18,6 +20,7 @@ enum {
 	NAME_LEN = 31,
 	TEXT_LEN = 255,
 	MAX_COUNT = 1000000000,
+	MAX_PSN = (1 << 24) - 1,
 	MIN_PAYLOAD = 16,
 	MAX_PAYLOAD = 4096
 };
@@ -48,6 +51,26 @@ static const struct cfg_row storage_rows[] = {
 };
 static const struct cfg_schema storage_schema = {storage_rows, N(storage_rows),
 						 sizeof(struct lab_storage_keys)};
+
+static const struct cfg_row reuse_rows[] = {
+	{"after", CFG_NUMBER, .unit = UNIT_COUNT, REUSE(after), .min = 1, .max = MAX_COUNT,
+	 .required = true, .help = "messages of a connection until it is closed"},
+	{"crossed", CFG_SWITCH, REUSE(crossed), .dflt_text = "off",
+	 .help = "two connections between the same hosts change places at the receiver: a queue "
+		 "pair of the sender gets another one of the receiver"},
+	{"pause", CFG_NUMBER, .unit = UNIT_TIME, REUSE(pause), .max = SECONDS(10), .dflt = 10000,
+	 .dflt_text = "10us",
+	 .help = "until it is opened anew; longer than frames are under way"},
+};
+static const struct cfg_schema reuse_schema = {reuse_rows, N(reuse_rows),
+					       sizeof(struct lab_reuse_keys)};
+static const struct cfg_row reuse_scalar = {"reuse",
+					    CFG_NUMBER,
+					    .unit = UNIT_COUNT,
+					    .off = offsetof(struct lab_flow, reuse.after),
+					    .min = 1,
+					    .max = MAX_COUNT,
+					    .dflt_text = "never"};
 
 static const struct cfg_row flow_rows[] = {
 	{"name", CFG_NAME, FLOW(name), .max = NAME_LEN, .dflt_text = "f1, f2, ...",
@@ -107,6 +130,16 @@ static const struct cfg_row flow_rows[] = {
 	 .dflt_text = "64B", .help = "size of a request, a SEND"},
 	{"think", CFG_NUMBER, .unit = UNIT_TIME, FLOW(think), .max = SECONDS(10), .dflt_text = "0",
 	 .help = "what the server takes before it answers"},
+	{"first_psn", CFG_NUMBER, .unit = UNIT_COUNT, FLOW(first_psn), .max = MAX_PSN,
+	 .dflt = CFG_WORD_VALUE, .word = "random", .dflt_text = "random",
+	 .help = "PSN that each connection begins with"},
+	{"ack_every", CFG_NUMBER, .unit = UNIT_COUNT, FLOW(ack_every), .min = 1,
+	 .max = REQ_MAX_ACK_EVERY, .dflt = REQ_ACK_EVERY, .dflt_text = "16",
+	 .help = "packets per ACK; the last packet of a message always gets one"},
+	{"reuse", CFG_MAP, FLOW(reuse), .sub = &reuse_schema, .scalar = &reuse_scalar,
+	 .dflt_text = "never",
+	 .help = "each, with a size: connections are closed after so many messages and opened "
+		 "anew on the same queue pair numbers"},
 	{"storage", CFG_MAP, FLOW(storage), .sub = &storage_schema, .dflt_text = "defaults",
 	 .help = "modes of transfer of the storage pattern"},
 };

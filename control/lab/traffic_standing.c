@@ -30,6 +30,7 @@ static void fire(struct lane *l)
 	if (op == NULL)
 		return;
 	l->n_begun++;
+	l->reuse.n_begun++;
 	lane_post(l, op, STEP_REQUEST, op->n_bytes);
 }
 
@@ -37,7 +38,8 @@ static bool may_fire(const struct lane *l)
 {
 	const struct lab_flow *f = l->run->f;
 
-	return !over(l->run) && (f->count.n < 0 || l->n_begun < (uint64_t)f->count.n);
+	return !over(l->run) && !lane_used_up(l) &&
+	       (f->count.n < 0 || l->n_begun < (uint64_t)f->count.n);
 }
 
 static void fire_later(void *arg, uint64_t now_ns)
@@ -48,10 +50,15 @@ static void fire_later(void *arg, uint64_t now_ns)
 	if (!may_fire(l))
 		return;
 	fire(l);
-	if (f->interval.n > 0)
+	if (f->interval.n > 0 && may_fire(l))
 		traffic_at(l->run->t, now_ns + (uint64_t)f->interval.n, fire_later, l);
 	for (int64_t i = 1; f->interval.n <= 0 && i < f->depth.n && may_fire(l); i++)
 		fire(l);
+}
+
+void standing_continue(struct lane *l, uint64_t now_ns)
+{
+	fire_later(l, now_ns);
 }
 
 // ---- rounds
@@ -147,6 +154,8 @@ static struct nic_flow stream_of(struct run *r, uint32_t src)
 
 	if (packets < STREAM_PACKETS)
 		packets = STREAM_PACKETS;
+	if (packets < (uint32_t)r->f->ack_every.n)
+		packets = (uint32_t)r->f->ack_every.n;
 	return (struct nic_flow){
 		.msg_bytes = packets * r->f->payload,
 		.start_ns = (uint64_t)r->f->start.n +

@@ -5,6 +5,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "control/observe/fact_flows.h"
 #include "dataplane/qos/pg.h"
 #include "dataplane/switch.h"
 
@@ -405,6 +406,17 @@ const struct fact_list fact_lists[] = {
 			 "Deadlock guard: frames that turned back, by rule", LIST(guard)},
 	[FACTS_CAUSES] = {"causes", "causes", NULL, false,
 			  "Why the peers of ports are, or were last, paused", LIST(causes)},
+	[FACTS_IPCC] = {"ipcc", "ipcc", "weir_ipcc", false,
+			"Notifications from the switch, by congested queue", LIST(ipcc)},
+	[FACTS_FLOW_PORTS] = {"ipcc", "flow_ports", "weir_flow_port", false,
+			      "RoCEv2 flows, by the port where they enter", LIST(flow_ports)},
+	[FACTS_FLOW_TABLE] = {"flows", "flow_table", "weir_flows", true,
+			      "The table of RoCEv2 flows", LIST(flow_table)},
+	[FACTS_PAIRING] = {"flows", "pairing", "weir_pairing", true,
+			   "Which queue pair belongs to a flow's sender", LIST(pairing)},
+	[FACTS_FLOWS] = {"flows", "flows", NULL, false, "RoCEv2 flows", LIST(flows)},
+	[FACTS_CNPS] = {"cnps", "cnps", NULL, false,
+			"Notifications that the switch sent, each with its reasons", LIST(cnps)},
 };
 static_assert(sizeof(fact_lists) / sizeof(fact_lists[0]) == N_FACT_LISTS, "a row for each list");
 

@@ -29,7 +29,7 @@ enum fact_kind {
 struct fact {
 	const char *key;
 	enum fact_kind kind;
-	size_t off; // of a ctr_t or gauge_t, or FACT_COMPUTED
+	size_t off; // of a ctr_t or gauge_t (or of a sum of them), or FACT_COMPUTED
 	const char *help;
 	const char *label; // FACT_ID: its name among labels where that is not the key
 };
@@ -52,6 +52,7 @@ enum {
 	FACTS_BALANCE, FACTS_QUEUE_MARKS, FACTS_PG_MARKS, FACTS_POOL_MARKS, FACTS_FDB, FACTS_EVENTS,
 	FACTS_STEERING, FACTS_ROUTES, FACTS_NEIGHBOURS, FACTS_NEIGHBOUR_TOTALS,
 	FACTS_WATCHDOG, FACTS_GUARD, FACTS_CAUSES,
+	FACTS_IPCC, FACTS_FLOW_PORTS, FACTS_FLOW_TABLE, FACTS_PAIRING, FACTS_FLOWS, FACTS_CNPS,
 	N_FACT_LISTS,
 };
 

@@ -18,6 +18,7 @@ static const struct {
 	{"watermarks", show_watermarks}, {"hints", show_hints},   {"balance", show_balance},
 	{"latency", show_latency},       {"fdb", show_fdb},       {"workers", show_workers},
 	{"watchdog", show_watchdog},     {"guard", show_guard},   {"causes", show_causes},
+	{"ipcc", show_ipcc},             {"flows", show_flow_sums},
 };
 
 int observe_create(struct weir_switch *sw, struct observe **out)
@@ -126,6 +127,7 @@ static void clear_port(struct observe *o, unsigned port, uint64_t now_ns)
 			b->pfc[dir][cls] = pfc_counts_now(o, port, dir, cls, now_ns);
 	}
 	storms_take_baseline(o, port, b);
+	flows_take_baseline(o, port, b);
 	b->pfc_ignored_lossy = ctr_get(&rx->ignored_lossy);
 	b->pfc_empty_vector = ctr_get(&rx->empty_vector);
 	sp->ops->stats(sp->drv, &b->drv);
@@ -139,6 +141,7 @@ void observe_clear(struct observe *o, uint64_t now_ns)
 	for (unsigned i = 0; i < switch_n_workers(o->sw); i++)
 		facts_take_baseline(&fact_lists[FACTS_WORKERS], switch_worker_counters(o->sw, i),
 				    &o->worker_base[i]);
+	switch_flow_totals(o->sw, &o->flow_base);
 }
 
 struct json_object *observe_show(struct observe *o, const char *what, int port, uint64_t now_ns)

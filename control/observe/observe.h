@@ -35,7 +35,7 @@ void observe_clear(struct observe *o, uint64_t now_ns);
 
 // The rows of one kind: {"ports": [...]}, {"queues": [...]}, {"pgs": [...], "pools": [...]}, ...
 // what: ports queues pfc buffers watermarks drops control hints balance fdb latency workers
-// watchdog guard causes; their keys are the rows of fact.h.
+// watchdog guard causes ipcc flows (their sums only); their keys are the rows of fact.h.
 // NULL when there is no such kind. port: its index or OBSERVE_ALL_PORTS.
 struct json_object *observe_show(struct observe *o, const char *what, int port, uint64_t now_ns);
 

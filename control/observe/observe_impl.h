@@ -1,12 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 // The inside of observe, shared by its builders of rows (traffic.c, latency.c, buffers.c, rest.c,
-// workers.c, storms.c, causes.c).
+// workers.c, storms.c, causes.c, flows.c).
 #pragma once
 
 #include "control/model_time.h"
 #include "control/observe/field.h"
 #include "control/observe/observe.h"
 #include "control/observe/rate.h"
+#include "dataplane/switch_flows.h"
 
 enum pfc_dir { PFC_RX, PFC_TX, N_PFC_DIRS };
 
@@ -29,6 +30,8 @@ struct port_baseline {
 	uint64_t pfc_ignored_lossy, pfc_empty_vector;
 	struct watchdog_class watchdog[N_CLASSES];
 	uint64_t remapped[GUARD_MAX_RULES];
+	struct ipcc_counters ipcc[N_QUEUES];
+	struct port_flow_counters flows;
 	struct port_drv_stats drv;
 	struct port_steering steering;
 };
@@ -49,6 +52,7 @@ struct observe {
 	struct port_baseline *zero; // the start, for readers that ignore clears
 	struct worker_counters *worker_base; // by worker
 	struct worker_counters worker_zero;
+	struct flow_totals flow_base;
 	struct rate_clock clock;
 	struct port_rates *rates; // by port
 	struct worker_rates *worker_rates; // by worker
@@ -104,6 +108,11 @@ void storms_take_baseline(const struct observe *o, unsigned port, struct port_ba
 
 // causes.c
 show_fn show_causes;
+
+// flows.c
+show_fn show_ipcc;
+show_fn show_flow_sums; // of `show flows` and `show ipcc`
+void flows_take_baseline(const struct observe *o, unsigned port, struct port_baseline *b);
 
 static inline const char *port_name(const struct observe *o, unsigned port)
 {

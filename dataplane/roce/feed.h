@@ -1,40 +1,65 @@
 // SPDX-License-Identifier: Apache-2.0
-// Which flows fed a queue, and how much, in the current interval and the one before. One per IPCC
-// queue, written by the queue's owner. A small hash table that is emptied by counting time, not by
-// writing; flows that find no room in it are summed up as `others`. Pure.
+// Which flows fed a queue, how much, and how its length changed meanwhile, in the current turn and
+// the one before. One per IPCC queue, written by the queue's owner. A small hash table that is
+// emptied by counting turns, not by writing; flows that find no room in it are summed up as
+// `others`. Pure.
+//
+// A turn ends with each look at the queue (roce/ipcc.h). While the queue is short, and nobody
+// looks, it ends with the first frame that comes an interval or more after it began; where nothing
+// came for longer than that all is forgotten instead: what was fed then says nothing any more.
 #pragma once
 
+#include <stdbool.h>
 #include <stdint.h>
 
 enum { FEED_SLOTS = 512, FEED_PROBES = 8 };
 
 struct feed_slot {
 	uint64_t flow; // owner of the shard << 32 | id
-	uint32_t turn; // of `now`
+	uint32_t turn; // of `now`; 0: never used
 	uint32_t now, before; // bytes
 };
 
 struct feed {
-	uint32_t turn; // from 1
-	uint32_t n; // slots used in this turn or the one before
+	uint32_t turn; // from 2, so that no unused slot seems to be of the turn before
 	uint64_t began_ns; // of this turn
 	uint64_t length_ns; // of the turn before; 0: none
-	uint32_t others_now, others_before;
+	uint64_t bytes_now, bytes_before; // of all that fed the queue, whatever it was
+	uint32_t len_now, len_before; // of the queue, as each turn began
+	// Slots that were fed, by turn: even and odd ones.
+	uint16_t n_fed[2];
+	uint16_t fed[2][FEED_SLOTS];
 	struct feed_slot slot[FEED_SLOTS];
 };
 
-void feed_init(struct feed *f, uint64_t now_ns);
+// len_bytes, here and below: of the queue at that moment.
+void feed_init(struct feed *f, uint32_t len_bytes, uint64_t now_ns);
+// No look is due: ends the turn that has lasted for an interval or longer.
+void feed_tick(struct feed *f, uint32_t len_bytes, uint64_t interval_ns, uint64_t now_ns);
 void feed_add(struct feed *f, uint64_t flow, uint32_t bytes);
+// Of no flow.
+void feed_add_other(struct feed *f, uint32_t bytes);
 // A turn ends here and the next begins.
-void feed_turn(struct feed *f, uint64_t now_ns);
-// Forgets all: what was fed before says nothing any more.
-void feed_forget(struct feed *f, uint64_t now_ns);
+void feed_turn(struct feed *f, uint32_t len_bytes, uint64_t now_ns);
+// Forgets all.
+void feed_forget(struct feed *f, uint32_t len_bytes, uint64_t now_ns);
+
+// What is looked at: this turn, and with it the turn before where this one is younger than least_ns.
+struct feed_window {
+	bool both; // turns
+	bool whole; // it is at least least_ns long
+	uint64_t dt_ns; // its length, but no less than least_ns
+	uint32_t len_before; // of the queue when it began
+	uint64_t bps; // all that fed the queue: frame bits per second
+};
+struct feed_window feed_window(const struct feed *f, uint64_t now_ns, uint64_t least_ns);
 
 struct feed_flow {
 	uint64_t flow;
-	uint64_t bps; // frame bits per second over the time looked at
+	uint64_t bytes;
+	uint64_t bps; // frame bits per second over the window
 };
-// The largest flows of this turn, with the turn before where this one is younger than least_ns, in
-// descending order (ties: lower flow first). Returns how many, at most n.
-unsigned feed_largest(const struct feed *f, uint64_t now_ns, uint64_t least_ns,
-		      struct feed_flow *out, unsigned n);
+// The largest flows of the window in descending order (ties: lower flow first). Returns how many, at
+// most n.
+unsigned feed_largest(const struct feed *f, const struct feed_window *w, struct feed_flow *out,
+		      unsigned n);

@@ -17,6 +17,7 @@
 // made-up addresses cannot harm flows that were there before.
 #pragma once
 
+#include <assert.h>
 #include <stdbool.h>
 #include <stdint.h>
 
@@ -26,7 +27,15 @@
 
 struct pkt_info;
 
-enum { FLOW_MAX = 1 << 20, FLOW_NO_PORT = 0xff, FLOW_TIME_SHIFT = 10 };
+enum {
+	FLOW_MAX = 1 << 20,
+	FLOW_NO_PORT = 0xff,
+	// Of `last`: PSN, two bits, and the time.
+	FLOW_TIME_SHIFT = 12, // ns in a unit
+	FLOW_SKIPS = 1 << 24, // PSNs up to `highest` + 1 may be skipped: READ used them, or not
+	FLOW_OPEN = 1 << 25, // `highest` is a guess: the next request will tell
+	FLOW_TIME_BIT = 26,
+};
 
 struct flow_params {
 	uint32_t max; // entries of the switch, shared out over its workers; 0: no table
@@ -61,7 +70,7 @@ struct __attribute__((aligned(64))) flow {
 	// ---- each packet
 	struct flow_key key; // while the entry lives
 	ctr_t packets, bytes; // frame bytes
-	// Low 24 bits: the PSN expected next. High 32 bits: when it was last seen, ns >> 10.
+	// The PSN expected next, and when it was last seen: flow_pack_last().
 	gauge_t last;
 	// ---- its way, its peer, and what a CNP must say: read each packet, written when it changes
 	gauge_t way; // flow_way()
@@ -74,17 +83,20 @@ struct __attribute__((aligned(64))) flow {
 	uint16_t udp_sport;
 	bool tagged;
 	uint8_t peer_hint; // pairing's own
-	uint32_t generation; // of the entry: grows each time it is begun anew
+	uint32_t highest; // highest PSN that was sent, or may have been (READ requests)
 	// ---- now and then
 	ctr_t gaps, gap_packets, rewinds, naks, cnps_seen, cnps_sent;
 	gauge_t first_ns;
 	gauge_t silence; // enum cnp_silence of the last time, CNP_SILENT_NONE: it was sent one
 	// ---- the owner's own: pairing (pairing.h) and IPCC (ipcc.h)
 	ctr_t silences; // how often it fed a queue above kmin and was sent none
-	uint32_t highest; // highest PSN that was sent, or may have been (READ requests)
+	uint32_t generation; // of the entry: flow_generation()
+	uint32_t acked; // pairing's: highest PSN acknowledged to its pair; FLOW_NONE: none yet
+	uint32_t opened; // where FLOW_OPEN: PSN of the READ request
 	uint32_t psn_before, psn_now; // `highest` at the last two turns of turn_ns
 	uint32_t addresses; // index in the pairing's table, FLOW_NONE
-	uint32_t next, prev; // others between the same addresses
+	uint32_t next; // of those that are free
+	uint32_t oldest; // pairing's: PSNs before it were not sent in this life of the queue pair
 	uint32_t reverse; // index of the reverse queue pair it is paired with, or FLOW_NONE
 	uint16_t slot; // its bit in the memory of eliminations
 	uint16_t cut_q16; // what a CNP cuts, as learnt; 0: not yet
@@ -99,8 +111,8 @@ struct flow_table {
 	uint32_t n, n_used;
 	uint32_t free; // first of a list through `next`
 	uint64_t age_ns;
-	uint32_t age_cursor;
-	uint64_t aged_ns; // when the cursor last moved
+	uint32_t age_cursor; // the entry that ageing looks at next
+	uint64_t sweep_ns; // when the cursor was at 0; 0: ageing has not begun
 	ctr_t refused, made, aged;
 	gauge_t used;
 };
@@ -108,9 +120,29 @@ struct flow_table {
 size_t flow_table_bytes(uint32_t n);
 void flow_table_init(struct flow_table *t, void *mem, uint32_t n, uint64_t age_ns, uint32_t seed);
 
-static inline uint64_t flow_pack_last(uint32_t psn, uint64_t now_ns)
+// flags: FLOW_SKIPS, FLOW_OPEN
+static inline uint64_t flow_pack_last(uint32_t psn, uint32_t flags, uint64_t now_ns)
 {
-	return (now_ns >> FLOW_TIME_SHIFT) << 32 | psn;
+	return (now_ns >> FLOW_TIME_SHIFT) << FLOW_TIME_BIT | flags | psn;
+}
+
+static inline uint32_t flow_expected(uint64_t last)
+{
+	return (uint32_t)last & PSN_MASK;
+}
+
+// Grows by two each time the entry is begun anew or let go; odd while that is being done. Whoever
+// reads the entry from another thread reads it before and after, and has one flow where it is the
+// same even number.
+static inline uint32_t flow_generation(const struct flow *f)
+{
+	return __atomic_load_n(&f->generation, __ATOMIC_ACQUIRE);
+}
+
+// A PSN that was sent for certain, and nothing but PSNs of READ requests behind it.
+static inline uint32_t flow_surely_sent(const struct flow *f)
+{
+	return gauge_get(&f->last) & FLOW_OPEN ? f->opened : f->highest;
 }
 
 struct flow_way {
@@ -148,9 +180,13 @@ static inline struct flow_pair flow_pair_of(uint64_t v)
 // What a frame of a flow says.
 struct flow_packet {
 	uint32_t psn;
-	uint32_t n_psns; // used up: 1, or what a READ request's answer may need at most
+	// Used up: 1, or what a READ request's answer may need at most: all of them up to that are
+	// then as good as the next. 0: the frame's PSN is of another space (a response among
+	// requests), or there is none: only packet and bytes are counted.
+	uint32_t n_psns;
 	uint16_t len;
 	bool ce;
+	bool may_skip; // a first response: other requests may have used PSNs before it
 };
 
 enum flow_news { FLOW_AS_BEFORE, FLOW_BEGUN, FLOW_JUMPED };
@@ -172,12 +208,24 @@ uint32_t flow_find(const struct flow_table *t, const struct flow_key *k, uint64_
 // of the queue pair (FLOW_JUMP ahead, or rewound behind what pairing knows as acknowledged).
 enum { FLOW_JUMP = 1 << 16 };
 enum flow_news flow_count(struct flow *f, const struct flow_packet *p, uint64_t now_ns);
+// Its PSNs begin anew with this packet, which is counted already: the flow was of another kind.
+void flow_restart(struct flow *f, const struct flow_packet *p, uint64_t now_ns);
 
-// Looks at a few entries, as many as the time since the last call asks for and at most n; those
-// that are old are told and freed.
+// Entry i of n is looked at i / n of `age` after each sweep began; freed, and told, if it was old by
+// then. So it does not matter how often this is called. At most n entries in one call; those that
+// are left wait for the next one.
 void flow_age(struct flow_table *t, uint64_t now_ns, unsigned n, const struct flow_hooks *hooks);
 
-static inline uint64_t flow_seen_ns(const struct flow *f)
+void flow_table_set_age(struct flow_table *t, uint64_t age_ns, uint64_t now_ns);
+
+// When a flow was last seen. Its time wraps after 13 days, and flows do not live half as long.
+static inline uint64_t flow_seen_ns(const struct flow *f, uint64_t now_ns)
 {
-	return gauge_get(&f->last) >> 32 << FLOW_TIME_SHIFT;
+	uint64_t unit = now_ns >> FLOW_TIME_SHIFT, seen = gauge_get(&f->last) >> FLOW_TIME_BIT;
+	uint64_t ago = ((unit - seen) << FLOW_TIME_BIT) >> FLOW_TIME_BIT;
+
+	// A little ahead: another thread's clock.
+	if (ago >> (63 - FLOW_TIME_BIT) != 0)
+		return now_ns;
+	return (unit - ago) << FLOW_TIME_SHIFT;
 }

@@ -29,7 +29,9 @@ enum flow_key_kind {
 	KEY_KNOWN, // queue pair: the receiver's; pairs told by CM or an operator
 };
 
-enum { FLOW_NONE = (int)0xffffffff, FLOW_BUCKET_SLOTS = 8 };
+#define FLOW_NONE UINT32_MAX // no such element
+
+enum { FLOW_BUCKET_SLOTS = 8 };
 
 struct flow_bucket {
 	uint32_t tag[FLOW_BUCKET_SLOTS]; // hash; 0: free
@@ -42,18 +44,20 @@ struct flow_map {
 	uint32_t n; // keys in it
 	uint32_t stride; // of the elements
 	const uint8_t *elements; // each begins with its struct flow_key
-	uint32_t seed; // so that nobody outside can choose keys of one bucket
+	uint64_t seed; // so that nobody outside can choose keys of one bucket
 };
 
 // Bytes of buckets for up to n keys.
 size_t flow_map_bytes(uint32_t n);
-// buckets: zeroed.
+// buckets: zeroed, on a cache line of their own. `seed` is the caller's to set, and not touched.
 void flow_map_init(struct flow_map *m, void *buckets, uint32_t n, const void *elements,
 		   uint32_t stride);
 
 uint32_t flow_hash_of(const struct flow_map *m, const struct flow_key *k); // never 0
 // The element's index, or FLOW_NONE.
 uint32_t flow_map_find(const struct flow_map *m, const struct flow_key *k, uint32_t hash);
+// The element that a find will nearly always compare first, so that it can be fetched ahead.
+uint32_t flow_map_guess(const struct flow_map *m, uint32_t hash);
 // The key must not be there; element `index` must hold it. False: no room.
 bool flow_map_add(struct flow_map *m, uint32_t hash, uint32_t index);
 void flow_map_remove(struct flow_map *m, uint32_t hash, uint32_t index);

@@ -5,14 +5,15 @@
 // fed the queue go in, a list goes out. The owner of the queue calls it (worker_ipcc.c); the owner
 // of each flow keeps its gap and sends the frame.
 //
-// A queue is looked at when its length crosses kmin upwards and every `interval` while above it:
-// occupancy r = len / kmax, trend d = len - len_before.
+// A queue is looked at when its length crosses kmin upwards and every `interval` while above it, but
+// never sooner than an interval after the last look: occupancy r = len / kmax, trend d = len -
+// len_before.
 //
 //                    shallow (r < deep)     deep
 //   growing, d > 0   FEW                    MANY
 //   else             NONE                   FEW
 //
-//   excess = max(0, d / dt + (len - kmin) / drain)            [bytes/s], dt: since the last look
+//   excess = max(0, d / dt + (len - kmin) / drain)            dt: since len_before
 //   (bytes in - bytes out is how much the length changed)
 //
 // Flows are walked from the largest; each one told is expected to cut rate * cut, and the walk ends
@@ -49,7 +50,7 @@ extern const char *const ipcc_quadrant_name[N_QUADRANTS]; // "none", "few, growi
 
 enum ipcc_quadrant ipcc_quadrant(const struct ipcc_params *p, uint32_t len, int64_t trend);
 
-// dt_ns > 0.
+// In bits per second, as rates are. dt_ns > 0.
 uint64_t ipcc_excess_bps(const struct ipcc_params *p, uint32_t len, int64_t trend, uint64_t dt_ns);
 
 // A flow that fed the queue, as the chooser needs it.
@@ -66,36 +67,39 @@ struct ipcc_flow {
 unsigned ipcc_choose(const struct ipcc_params *p, enum ipcc_quadrant q, uint64_t excess_bps,
 		     struct ipcc_flow *flows, unsigned n, uint64_t now_ns);
 
-// What a CNP has cut, by the flow's rates before and after: moves the estimate by a quarter.
+// What a CNP has cut, by the flow's rates before and after: moves the estimate (0: none yet) by a
+// quarter of what it is wrong. Never 0.
 uint16_t ipcc_learn_cut(uint16_t cut_q16, uint64_t before_bps, uint64_t after_bps);
 
-// ---- the queue's memory between two looks
+// ---- when a queue is looked at
+
 struct ipcc_state {
-	bool above; // kmin
-	bool muted; // it is, or was in this interval, paused
-	uint32_t len_before;
-	uint64_t looked_ns; // last look, or when it was below or muted last
+	bool muted; // frames stood in it while it was paused, and so they do still
+	uint64_t next_ns; // no look before
 };
 
-struct ipcc_look {
-	enum ipcc_quadrant quadrant;
-	uint32_t len;
-	int64_t trend;
-	uint64_t dt_ns, excess_bps;
+enum ipcc_due {
+	IPCC_NOT_DUE,
+	IPCC_DUE, // look now
+	IPCC_MUTED, // a look would be due, but the queue is paused: its flows are victims
+	IPCC_FREED, // the pause is over; what was seen until now says nothing about the flows
 };
 
-// Whether the queue is to be looked at now, which is then taken as done; *out says what was seen.
-// len: bytes now; paused: nothing may leave it at this moment by the peer's (or an operator's) will.
-bool ipcc_look_due(const struct ipcc_params *p, struct ipcc_state *s, uint32_t len, bool paused,
-		   uint64_t now_ns, struct ipcc_look *out);
-// When it is to be asked again if nothing else happens; UINT64_MAX: when the queue has changed.
-uint64_t ipcc_next(const struct ipcc_params *p, const struct ipcc_state *s);
+// Whether the queue is to be looked at now, which is then taken as done. len: bytes now; paused:
+// nothing may leave it at this moment by the peer's (or an operator's) will. It does not matter how
+// often it is asked, as long as it is asked when the queue has grown, when a pause began or ended,
+// and at ipcc_next.
+enum ipcc_due ipcc_look_due(const struct ipcc_params *p, struct ipcc_state *s, uint32_t len,
+			    bool paused, uint64_t now_ns);
+// When it is to be asked again if the queue stays as it is; UINT64_MAX: not before it has changed.
+uint64_t ipcc_next(const struct ipcc_params *p, const struct ipcc_state *s, uint32_t len);
 
 // ---- CNPs per port: a bucket that fills with time
 struct cnp_bucket {
-	uint64_t at_ns;
+	uint64_t at_ns; // 0: not used yet, full
 	uint64_t credit; // CNPs << 20
 };
+// False: no more for now.
 bool cnp_bucket_take(const struct cnp_params *p, struct cnp_bucket *b, uint64_t now_ns);
 
 // ---- what is kept of each CNP, so that it can be explained

@@ -92,8 +92,11 @@ struct pairing *pairing_init(void *mem, struct flow_table *flows, uint32_t seed)
 void pairing_set_params(struct pairing *p, const struct pair_params *params);
 const struct pairing_counters *pairing_counters(const struct pairing *p);
 
-// A flow was begun: `way` and the fields of a CNP are set. Flows of datagrams are not told.
+// A flow was begun: `way` and the fields of a CNP are set, its first packet is counted. Flows of
+// datagrams are told too: they have no pair, but a CNP may be for one of them.
 void pairing_flow_begun(struct pairing *p, uint32_t id, uint64_t now_ns);
+// A packet whose flow the table had no room for: between its addresses not all flows are known.
+void pairing_flow_refused(struct pairing *p, const struct flow_key *k, uint64_t now_ns);
 // It is about to leave the table.
 void pairing_flow_gone(struct pairing *p, uint32_t id);
 // Its PSN jumped: whoever had the queue pair is gone.

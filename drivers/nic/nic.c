@@ -178,66 +178,6 @@ struct qp *qp_by_number(struct nic *nic, uint32_t n, uint32_t (*number)(const st
 	return &nic->qps[i];
 }
 
-// A random number whose low bits are the queue pair's index, at least 2: 0 and 1 are management's.
-static uint32_t number_for(struct nic *nic, uint32_t index, uint32_t mask)
-{
-	uint32_t n;
-
-	do
-		n = ((rng_next(&nic->rng) & ~nic->qp_mask) | index) & mask;
-	while (n < 2);
-	return n;
-}
-
-struct qp *qp_alloc(struct nic *nic)
-{
-	struct qp *qp;
-	uint32_t i;
-
-	if (nic->n_free_qps != 0)
-		i = nic->free_qps[--nic->n_free_qps];
-	else if (nic->n_used_qps != nic->cfg.max_qps)
-		i = nic->n_used_qps++;
-	else
-		return NULL;
-	qp = &nic->qps[i];
-	*qp = (struct qp){
-		.qpn = number_for(nic, i, BTH_PSN_MASK),
-		.msgs = qp->msgs,
-		.n_msgs = qp->n_msgs,
-		.reads = qp->reads,
-	};
-	qp->own_psn = rng_next(&nic->rng) & BTH_PSN_MASK;
-	qp->conn.local_id = number_for(nic, i, UINT32_MAX);
-	qp->conn.tid = rng_next64(&nic->rng);
-	qp_cc_init(nic, qp);
-	return qp;
-}
-
-// A slot that is still in a ready ring comes free when its turn is over.
-static void slot_free(struct nic *nic, const struct qp *qp)
-{
-	if (!qp->queued)
-		nic->free_qps[nic->n_free_qps++] = (uint16_t)qp_index(nic, qp);
-}
-
-void qp_free(struct nic *nic, struct qp *qp)
-{
-	qp->conn.state = CONN_FREE;
-	qp_cc_free(nic, qp);
-	timers_set(&nic->timers, qp_index(nic, qp), UINT64_MAX);
-	slot_free(nic, qp);
-}
-
-void qp_unqueued(struct nic *nic, struct qp *qp)
-{
-	qp->queued = false;
-	if (qp->conn.state == CONN_FREE)
-		slot_free(nic, qp);
-	else
-		qp_update(nic, qp);
-}
-
 bool qp_message_room(struct qp *qp)
 {
 	uint32_t n = qp->n_msgs == 0 ? NIC_FIRST_MSGS : qp->n_msgs * 2;

@@ -55,6 +55,7 @@ struct nic_served;
 struct nic_hooks {
 	void (*done)(void *arg, const struct nic_done *d); // a message of an initiator is complete
 	void (*served)(void *arg, const struct nic_served *s); // a SEND or WRITE arrived whole
+	void (*cut)(void *arg, uint64_t now_ns); // a reaction point lowered its rate
 	void *arg;
 };
 
@@ -75,6 +76,10 @@ struct nic_served {
 	uint64_t now_ns;
 };
 
+// The UDP source port of a queue pair's frames: as Linux derives it from both numbers, 49152 for
+// all, or drawn by each end for itself.
+enum nic_sport { NIC_SPORT_LINUX, NIC_SPORT_FIXED, NIC_SPORT_RANDOM, N_NIC_SPORTS };
+
 struct nic_config {
 	const struct port_ops *ops;
 	void *drv;
@@ -91,6 +96,7 @@ struct nic_config {
 	bool listen; // accept connections
 	bool deaf; // PFC is counted and not obeyed
 	bool verify; // compare received payload with what it must be
+	uint8_t udp_sport; // enum nic_sport
 	uint16_t snap; // bytes stored of a data frame, at least ROCE_MAX_HEADERS; 0: all of it
 	struct cc_config cc; // dcqcn.h
 	struct nic_faults faults;
@@ -120,7 +126,11 @@ struct nic_flow {
 	uint64_t interval_ns; // from message to message; 0: one follows the other
 	uint64_t rate_bps; // pacing of the queue pair, link overhead included; 0: line rate
 	uint64_t start_ns;
-	uint32_t first_psn; // of both directions; NIC_RANDOM_PSN
+	uint32_t first_psn; // of the initiator's packets; NIC_RANDOM_PSN
+	uint16_t ack_every; // packets per ACK within a message, up to REQ_MAX_ACK_EVERY; 0: 16
+	// nic_connect: queue pair numbers of both ends, as those of a connection that was closed.
+	// 0: any.
+	uint32_t qpn, peer_qpn;
 	bool cc_off; // CNPs do not slow it; with nic_connect at both ends
 };
 
@@ -133,7 +143,8 @@ __attribute__((warn_unused_result)) int nic_flow_add(struct nic *nic, const stru
 // The same without a word on the wire, for a world that knows both ends: the queue pairs of both
 // NICs are up at once, the initiator's at `nic`, which must be stepped afterwards. Both NICs must
 // live until the flow is closed. 0, -EINVAL (as above, f->dst_ip is not the responder's address, or
-// one does not know the other's: nic_peer_set on both), -ENOSPC (one has no queue pair left).
+// one does not know the other's: nic_peer_set on both), -ENOSPC (one has no queue pair left, or that
+// with the number asked for is in use).
 __attribute__((warn_unused_result)) int nic_connect(struct nic *nic, const struct nic_flow *f,
 						    struct nic *responder, uint32_t *id);
 
@@ -182,6 +193,12 @@ struct nic_flow_status {
 };
 struct nic_flow_status nic_flow_status(const struct nic *nic, uint32_t id);
 
+// Whether queue pair qpn of this NIC is, now, the one joined with queue pair peer_qpn of the other
+// address. LATE: it was, and nobody has its number since.
+enum nic_pair { NIC_PAIR_WRONG, NIC_PAIR_LATE, NIC_PAIR_RIGHT };
+enum nic_pair nic_pair_now(const struct nic *nic, uint32_t qpn, uint32_t peer_ip,
+			   uint32_t peer_qpn);
+
 // ---- storms and faults
 // From now on; the storm guard is as if it had never acted. 0, -EINVAL (loopback leaves no rate, or
 // the bytes are not xon <= xoff < buffer), -ENOMEM. The NIC must be stepped afterwards.
@@ -215,6 +232,10 @@ struct nic_stats {
 	uint64_t messages_served; // as responder
 	uint64_t icrc_errors, payload_errors, malformed, ignored, unknown_qp;
 	uint64_t cnps_received, cnps_sent; // as reaction and as notification point
+	// CNPs that were not obeyed: for a queue pair that there is not, of another peer, or with
+	// another UDP source port than that of its data. Late: the queue pair was there, before.
+	uint64_t cnps_wrong, cnps_late;
+	uint64_t rate_cuts; // times that a reaction point lowered its rate
 	uint64_t rx_dropped; // slow receiver: its buffer was full
 	uint64_t rx_buffer_max_bytes; // of it, the most that waited
 	uint64_t storm_guard_trips;

@@ -69,8 +69,14 @@ void qp_repace(struct nic *nic, struct qp *qp)
 // After anything that may have moved RC.
 static void repace_if(struct nic *nic, struct qp *qp, uint64_t rc_before)
 {
-	if (qp->cc.rp.rc_bps != rc_before)
-		qp_repace(nic, qp);
+	if (qp->cc.rp.rc_bps == rc_before)
+		return;
+	if (qp->cc.rp.rc_bps < rc_before) {
+		nic->stats.rate_cuts++;
+		if (nic->cfg.hooks.cut != NULL)
+			nic->cfg.hooks.cut(nic->cfg.hooks.arg, nic->now_ns);
+	}
+	qp_repace(nic, qp);
 }
 
 void qp_cc_sent(struct nic *nic, struct qp *qp, uint32_t len)

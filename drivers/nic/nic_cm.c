@@ -121,7 +121,7 @@ void cm_accept(struct nic *nic, struct qp *qp, const struct cm_msg *m, uint16_t 
 	qp->mtu = m->mtu;
 	qp->tos = m->tos;
 	qp->cls = m->tos >> 5;
-	qp->udp_sport = roce_udp_sport(qp->qpn, m->qpn);
+	qp->udp_sport = qp_udp_sport(nic, qp);
 	qp->last_rx_ns = nic->now_ns;
 	conn_init(&qp->conn, false, qp->conn.local_id, m->tid, nic->cfg.retry_ns);
 	qp->conn.remote_id = m->local_id;
@@ -155,10 +155,10 @@ static void on_req(struct nic *nic, const struct cm_msg *m, const struct roce_ad
 		qp_free(nic, qp);
 		qp = NULL;
 	}
-	qp = qp_alloc(nic);
+	qp = qp_alloc(nic, 0);
 	if (qp == NULL) {
 		free_stalest(nic);
-		qp = qp_alloc(nic);
+		qp = qp_alloc(nic, 0);
 	}
 	if (qp == NULL) {
 		reject(nic, from, m, CM_REJ_NO_QP);
@@ -176,6 +176,7 @@ void cm_establish(struct nic *nic, struct qp *qp, const struct cm_msg *m)
 		.go_back_0 = nic->cfg.faults.go_back_0,
 		.fence = nic->cfg.faults.fence && qp->flow.op == REQ_SEND,
 		.mtu = qp->mtu,
+		.ack_every = qp->flow.ack_every,
 		.window = nic->cfg.window,
 		.rto_ns = nic->cfg.rto_ns,
 		.first_psn = qp->own_psn,
@@ -188,7 +189,7 @@ void cm_establish(struct nic *nic, struct qp *qp, const struct cm_msg *m)
 	qp->conn.remote_id = m->local_id;
 	qp->peer_qpn = m->qpn;
 	qp->peer_psn = m->psn;
-	qp->udp_sport = roce_udp_sport(qp->qpn, m->qpn);
+	qp->udp_sport = qp_udp_sport(nic, qp);
 	qp_init_req(nic, qp, &p);
 	if (qp->next_post_ns < nic->now_ns)
 		qp->next_post_ns = nic->now_ns;

@@ -11,12 +11,13 @@ static bool flow_ok(const struct nic *nic, const struct nic_flow *f)
 {
 	return f->op <= REQ_READ && f->cls < NIC_CLASSES && mtu_fits(nic, f->mtu) &&
 	       f->msg_bytes <= REQ_MAX_MSG_BYTES && f->depth <= REQ_MAX_MSGS &&
+	       f->ack_every <= REQ_MAX_ACK_EVERY &&
 	       (f->first_psn == NIC_RANDOM_PSN || f->first_psn <= BTH_PSN_MASK);
 }
 
 static struct qp *open_flow(struct nic *nic, const struct nic_flow *f, int peer)
 {
-	struct qp *qp = peer < 0 ? NULL : qp_alloc(nic);
+	struct qp *qp = peer < 0 ? NULL : qp_alloc(nic, f->qpn);
 
 	if (qp == NULL)
 		return NULL;
@@ -112,7 +113,7 @@ int nic_connect(struct nic *nic, const struct nic_flow *f, struct nic *responder
 	qp = open_flow(nic, f, peer);
 	if (qp == NULL)
 		return -ENOSPC;
-	to = qp_alloc(responder);
+	to = qp_alloc(responder, f->peer_qpn);
 	if (to == NULL) {
 		qp_free(nic, qp);
 		return -ENOSPC;

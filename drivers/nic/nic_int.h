@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Inside the NIC: what its files share. nic.c owns queue pairs, timers and the loop;
-// nic_flow.c is what the owner asks of flows; nic_rx.c takes frames in; nic_tx.c chooses, builds
+// nic_flow.c is what the owner asks of flows; nic_life.c gives queue pairs their slots and numbers;
+// nic_rx.c takes frames in; nic_tx.c chooses, builds
 // and hands out frames; nic_cm.c opens and closes connections; nic_cc.c is congestion control;
 // nic_slow.c lets frames wait where the receiver is slow.
 #pragma once
@@ -46,6 +47,13 @@ struct qp_cc {
 	uint64_t cnps; // received
 };
 
+// What names a connection, of the one that had the slot before.
+struct qp_life {
+	uint32_t qpn, peer_qpn;
+	uint16_t peer; // index
+	uint16_t udp_sport;
+};
+
 struct qp {
 	struct conn conn;
 	uint32_t qpn, peer_qpn;
@@ -71,6 +79,7 @@ struct qp {
 	// The other end, where the connection was made by nic_connect.
 	struct nic *far;
 	uint32_t far_index;
+	struct qp_life before;
 	struct requester req; // initiator
 	struct responder resp; // responder
 	// Stay with the slot when it is used again.
@@ -154,9 +163,6 @@ struct nic {
 // sending, sets its timer.
 void qp_update(struct nic *nic, struct qp *qp);
 struct qp *qp_by_number(struct nic *nic, uint32_t n, uint32_t (*number)(const struct qp *));
-struct qp *qp_alloc(struct nic *nic);
-void qp_free(struct nic *nic, struct qp *qp);
-void qp_unqueued(struct nic *nic, struct qp *qp); // it was taken out of the ready ring
 // Room for one more message; false: there is none.
 bool qp_message_room(struct qp *qp);
 // The requester and the responder of a queue pair begin.
@@ -191,6 +197,17 @@ static inline void ready_pop(const struct nic *nic, struct ready *r)
 // What a queue pair would send now.
 enum qp_send { QP_NOTHING, QP_LATER, QP_CM, QP_ANSWER, QP_REQUEST };
 enum qp_send qp_next_send(const struct nic *nic, const struct qp *qp);
+
+// ---- nic_life.c
+struct roce_pkt;
+struct roce_addr;
+struct qp *qp_alloc(struct nic *nic, uint32_t qpn); // qpn 0: any. NULL: there is none
+void qp_free(struct nic *nic, struct qp *qp);
+void qp_unqueued(struct nic *nic, struct qp *qp); // it was taken out of the ready ring
+uint16_t qp_udp_sport(struct nic *nic, const struct qp *qp); // by its numbers, or drawn
+// Whether a CNP is for a queue pair that there is, from its peer, as its data's port says; else it
+// is counted.
+bool nic_cnp_fits(struct nic *nic, const struct roce_pkt *pkt, const struct roce_addr *from);
 
 // ---- nic_cc.c
 int nic_cc_init(struct nic *nic); // 0, -EINVAL, -ENOMEM
@@ -234,8 +251,6 @@ struct rte_mbuf *slow_next(struct nic *nic);
 uint64_t slow_send(struct nic *nic);
 
 // ---- nic_cm.c
-struct roce_pkt;
-struct roce_addr;
 void nic_on_cm(struct nic *nic, const struct roce_pkt *pkt, const struct roce_addr *from);
 void cm_fill(const struct nic *nic, const struct qp *qp, struct cm_msg *m);
 // What a REQ makes of a new queue pair, and what the REP to it makes of the initiator's.

@@ -124,6 +124,8 @@ static void on_qp(struct nic *nic, const struct roce_pkt *pkt, const struct roce
 	struct qp *qp = qp_by_number(nic, pkt->dest_qp, qp_qpn);
 	uint8_t kind = roce_op_of(pkt->opcode)->kind;
 
+	if (kind == ROCE_NOTIFY && !nic_cnp_fits(nic, pkt, from))
+		qp = NULL;
 	if (qp == NULL || nic->peers[qp->peer].pub.ip != from->src_ip) {
 		nic->stats.unknown_qp++;
 		return;

@@ -11,6 +11,8 @@ static_assert((REQ_MAX_MSGS & (REQ_MAX_MSGS - 1)) == 0, "the ring index is maske
 void req_init(struct requester *r, const struct req_params *p, const struct req_memory *m)
 {
 	*r = (struct requester){.p = *p, .m = *m};
+	if (p->ack_every == 0)
+		r->p.ack_every = REQ_ACK_EVERY;
 }
 
 void req_move(struct requester *r, struct req_msg *msgs, uint32_t n_msgs)
@@ -92,7 +94,7 @@ void req_peek(const struct requester *r, struct roce_pkt *pkt, uint64_t *offset)
 	}
 	pkt->opcode = data_opcode(r->p.op, k == 0, last);
 	pkt->payload_len = last ? m->n_bytes - k * r->p.mtu : r->p.mtu;
-	pkt->ack_req = last || (r->nxt + 1) % REQ_ACK_EVERY == 0 ||
+	pkt->ack_req = last || (uint32_t)(r->nxt + 1) % r->p.ack_every == 0 ||
 		       r->nxt + 1 - r->una == r->p.window;
 	pkt->va = r->p.va + m->offset;
 	pkt->rkey = r->p.rkey;

@@ -29,7 +29,8 @@
 
 enum {
 	REQ_MAX_MSGS = 128, // outstanding messages; a power of two
-	REQ_ACK_EVERY = 16, // packets per AckReq within a message
+	REQ_ACK_EVERY = 16, // packets per AckReq within a message, if nothing else is said
+	REQ_MAX_ACK_EVERY = 256,
 	REQ_MAX_READS = 16, // outstanding READ requests, the responder's resources
 	REQ_MAX_MSG_BYTES = 1 << 30,
 };
@@ -40,6 +41,7 @@ struct req_params {
 	uint8_t op; // enum req_op
 	bool go_back_0, fence;
 	uint16_t mtu; // path MTU
+	uint16_t ack_every; // packets per AckReq within a message; 0: REQ_ACK_EVERY
 	uint32_t window; // unacknowledged packets
 	uint64_t rto_ns;
 	uint32_t first_psn;

@@ -230,7 +230,8 @@ static bool is_lost(struct line *l, const struct rte_mbuf *m)
 
 	if (loss->chance_ppb == 0 && loss->every_nth == 0)
 		return false;
-	if (m->pkt_len <= loss->longer_than_bytes || (loss->spares_control && is_control(m)))
+	if (m->pkt_len <= loss->longer_than_bytes || (loss->spares_control && is_control(m)) ||
+	    (loss->shorter_than_bytes != 0 && m->pkt_len >= loss->shorter_than_bytes))
 		return false;
 	l->n_eligible++;
 	by_chance = (uint64_t)rng_next(&l->rng) * WIRE_CERTAIN_PPB >> 32 < loss->chance_ppb;

@@ -58,6 +58,7 @@ struct wire_loss {
 	uint32_t chance_ppb; // out of a billion; 0: chance picks none
 	uint32_t every_nth; // the nth eligible frame from now on, the 2nth, ...; 0: none
 	uint32_t longer_than_bytes; // only frames of more bytes are eligible
+	uint32_t shorter_than_bytes; // and of fewer; 0: of any length
 	bool spares_control; // MAC control is not
 	uint64_t seed; // of the chance
 };

@@ -66,12 +66,18 @@ static const char *const requests[] = {
 	"{\"cmd\":\"watchdog_drop_all\",\"on\":true}\n",
 	"{\"cmd\":\"watchdog_drop_all\",\"on\":false}\n",
 	"{\"cmd\":\"watchdog_drop_all\",\"on\":\"%s\"}\n",
+	"{\"cmd\":\"show\",\"what\":\"flows\",\"limit\":1,\"unpaired\":true}\n",
+	"{\"cmd\":\"show\",\"what\":\"flows\",\"limit\":\"%s\"}\n",
+	"{\"cmd\":\"show\",\"what\":\"cnps\",\"count\":3}\n",
+	"{\"cmd\":\"flow_add\",\"from\":\"10.0.0.1\",\"to\":\"10.0.0.2\",\"qp\":18,"
+	"\"sender_qp\":52}\n",
+	"{\"cmd\":\"flow_del\",\"from\":\"10.0.0.1\",\"to\":\"%s\",\"qp\":18}\n",
 };
 
 static const char *const words[] = {
 	"ports", "queues", "pfc", "buffers", "watermarks", "drops", "control", "hints", "balance",
 	"fdb", "latency", "config", "events", "workers", "wrong", "", "\\u0000", "\\ud800",
-	"a\\\"b", "watchdog", "guard", "causes",
+	"a\\\"b", "watchdog", "guard", "causes", "flows", "ipcc", "cnps",
 };
 
 // ---- the clients

@@ -66,6 +66,7 @@ static struct policy *compile(const struct config *c, const struct port_facts *f
 		print_diags(&d);
 		fail_msg("the policy does not compile");
 	}
+	config_small_flows(c, p);
 	diags_fini(&d);
 	if (p->n_workers == 1)
 		p->n_workers = bench_workers();

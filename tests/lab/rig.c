@@ -103,6 +103,7 @@ struct policy *rig_compile(const struct rig *r, const char *yaml)
 	if (config_parse("bursts.yaml", yaml, strlen(yaml), &c, &d) != 0 ||
 	    config_compile(c, r->facts, &p, &d) != 0)
 		fail_msg("%s", d.n != 0 ? d.lines[0] : "the policy does not compile");
+	config_small_flows(c, p);
 	config_destroy(c);
 	diags_fini(&d);
 	return p;

@@ -113,6 +113,7 @@ static int make_policy(struct lab *l, const struct port_facts *facts)
 		free(text);
 		return report_diags(&d);
 	}
+	config_small_flows(l->config, l->policy);
 	free(text);
 	diags_fini(&d);
 	return 0;

@@ -114,6 +114,7 @@ static struct policy *compile(const struct rig *r, const char *yaml)
 			print_error("%s\n", d.lines[i]);
 		fail();
 	}
+	config_small_flows(c, p);
 	config_destroy(c);
 	diags_fini(&d);
 	for (unsigned i = 0; i < PEERS_PORTS; i++) {

@@ -97,6 +97,7 @@ static void make_switch(struct world *w, unsigned gbps)
 	}
 	if (config_compile(w->config, facts, &w->policy, &d) != 0)
 		fail_msg("%s", d.lines[0]);
+	config_small_flows(w->config, w->policy);
 	diags_fini(&d);
 	assert_int_equal(switch_create(w->policy, ports, pool, 1, &w->sw), 0);
 	actor_init(&w->sw_actor, &w->clock, switch_actor, w->sw);

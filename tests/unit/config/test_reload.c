@@ -82,6 +82,7 @@ static const char router[] = "switch: {ecmp: {hash: 5tuple, seed: 1}}\n"
 
 // Watchdog and guard, of a port over those of its profile.
 static const char guarded[] =
+	"switch: {flows: off}\n"
 	"ports:\n"
 	"  - {name: g1, device: \"xdp:g1\", speed: 1G, profile: q}\n"
 	"  - name: g2\n"
@@ -99,6 +100,29 @@ static const char guarded[] =
 	"    guard: {group: others, remap: [{dscp: 27, to_class: 1, to_dscp: 8}]}\n"
 	"    classes: {3: {lossless: on}}\n"
 	"  r: {watchdog: off, classes: {3: {lossless: on}}}\n";
+
+// Flow table, pairing and notifications.
+static const char notifying[] =
+	"switch:\n"
+	"  flows: {max: 5000, age: 4s}\n"
+	"  pairing: {matches: 5, sources: [cm, ack]}\n"
+	"ports:\n"
+	"  - {name: n1, device: \"xdp:n1\", speed: 1G, profile: q}\n"
+	"pairs:\n"
+	"  - {from: 10.0.0.1, to: 10.0.0.2, qp: 0x12, sender_qp: 52}\n"
+	"profiles:\n"
+	"  q:\n"
+	"    cnp: {dscp: 49, class: 7, max_rate: 700, burst: 65}\n"
+	"    classes:\n"
+	"      2:\n"
+	"        wred: {kmin: 31KB, kmax: 32KB, pmax: 1%}\n"
+	"        ipcc: off\n"
+	"      3:\n"
+	"        wred: {kmin: 33KB, kmax: 34KB, pmax: 1%}\n"
+	"        ipcc: {interval: 6us, deep: 51%, few: 3, many: 66, cut: 52%, drain: 53us,\n"
+	"               min_gap: 12us, spare: 13us}\n";
+
+#define I3 "profiles.q.classes.3.ipcc."
 
 #define WP "ports[1].watchdog."
 #define WQ "profiles.q.watchdog."
@@ -249,6 +273,41 @@ static const struct change changes[] = {
 	{"dscp: 27, to", "dscp: 29, to", " " GQ "remap[0].dscp", NULL},
 	{"to_class: 1, to_dscp: 8", "to_class: 0, to_dscp: 0",
 	 " " GQ "remap[0].to_class " GQ "remap[0].to_dscp", NULL},
+	{"max: 5000", "max: 5001", " switch.flows.max",
+	 "t:2:16: switch.flows.max: changes only by a restart"},
+	{"max: 5000, ", "", " switch.flows.max",
+	 "t:2:10: switch.flows.max: changes only by a restart"},
+	{"{flows: off}", "{flows: on}", " switch.flows",
+	 "t:1:17: switch.flows: changes only by a restart"},
+	{"{flows: off}", "{flows: {}}", " switch.flows",
+	 "t:1:17: switch.flows: changes only by a restart"},
+	{"{flows: off}", "{}", " switch.flows",
+	 "t:1:9: switch.flows: changes only by a restart"},
+	{"age: 4s", "age: 5s", " switch.flows.age", NULL},
+	{"matches: 5", "matches: 6", " switch.pairing.matches", NULL},
+	{"[cm, ack]", "[cm, cnp]", " switch.pairing.sources", NULL},
+	{"[cm, ack]", "[ack, cm, read]", " switch.pairing.sources", NULL},
+	{"from: 10.0.0.1", "from: 10.0.0.3", " pairs[0].from", NULL},
+	{"to: 10.0.0.2", "to: 10.0.0.4", " pairs[0].to", NULL},
+	{"qp: 0x12", "qp: 0x13", " pairs[0].qp", NULL},
+	{"qp: 0x12", "qp: 18", "", NULL},
+	{"sender_qp: 52", "sender_qp: 53", " pairs[0].sender_qp", NULL},
+	{"sender_qp: 52}",
+	 "sender_qp: 52}\n  - {from: 10.0.0.1, to: 10.0.0.2, qp: 2, sender_qp: 2}", " pairs",
+	 NULL},
+	{"dscp: 49", "dscp: 50", " profiles.q.cnp.dscp", NULL},
+	{"class: 7, max", "class: 5, max", " profiles.q.cnp.class", NULL},
+	{"max_rate: 700", "max_rate: 701", " profiles.q.cnp.max_rate", NULL},
+	{"burst: 65", "burst: 66", " profiles.q.cnp.burst", NULL},
+	{"ipcc: off", "ipcc: on", " profiles.q.classes.2.ipcc", NULL},
+	{"interval: 6us", "interval: 7us", " " I3 "interval", NULL},
+	{"deep: 51%", "deep: 52%", " " I3 "deep", NULL},
+	{"few: 3", "few: 4", " " I3 "few", NULL},
+	{"many: 66", "many: 67", " " I3 "many", NULL},
+	{"cut: 52%", "cut: learnt", " " I3 "cut", NULL},
+	{"drain: 53us", "drain: 54us", " " I3 "drain", NULL},
+	{"min_gap: 12us", "min_gap: 0us", " " I3 "min_gap", NULL},
+	{"spare: 13us", "spare: 14us", " " I3 "spare", NULL},
 };
 
 enum { N_CHANGES = sizeof(changes) / sizeof(changes[0]), TEXT_LEN = 8192 };
@@ -269,12 +328,12 @@ static struct config *parsed(const char *text)
 // The text that a change is made in.
 static const char *base_of(const char *old)
 {
-	const char *const all[] = {base, router, guarded};
+	const char *const all[] = {base, router, guarded, notifying};
 
-	for (unsigned i = 0; i < 2; i++)
+	for (unsigned i = 0; i < 3; i++)
 		if (strstr(all[i], old) != NULL)
 			return all[i];
-	return guarded;
+	return notifying;
 }
 
 static struct config *edited(const char *old, const char *new)

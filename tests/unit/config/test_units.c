@@ -58,6 +58,18 @@ static void units_are_exact(void **state)
 		{UNIT_COUNT, "4.2", -1},
 		{UNIT_COUNT, "4.0", -1},
 		{UNIT_COUNT, "0x10", -1},
+		{UNIT_QP, "42", 42},
+		{UNIT_QP, "0x10", 16},
+		{UNIT_QP, "0XfFfFfF", 0xffffff},
+		{UNIT_QP, "010", 10},
+		{UNIT_QP, "0x7fffffffffffff", 0x7fffffffffffff},
+		{UNIT_QP, "0x1000000000000000", -1},
+		{UNIT_QP, "0x", -1},
+		{UNIT_QP, "0x 1", -1},
+		{UNIT_QP, "0x1g", -1},
+		{UNIT_QP, "0x-1", -1},
+		{UNIT_QP, "1.0", -1},
+		{UNIT_QP, "ff", -1},
 		{UNIT_RATIO, "1.5", 1500000},
 	};
 

@@ -62,6 +62,16 @@ static const struct {
 	 AT(31) "max means nothing to storm_detected_at: it takes a number from 1, and a window of "
 		"two times"},
 	{"storms(s1, 2) > 0", AT(20) "a window is two times, such as 10ms, 20ms: 2 is none"},
+	{"cnp_looks(s1, few) > 0",
+	 AT(23) "few means nothing to cnp_looks: it takes none, growing, shrinking, many, muted, "
+		"and a window of two times"},
+	{"paired_share(s1, acks) > 0",
+	 AT(26) "acks means nothing to paired_share: it takes static, cm, read, ack, cnp, none, "
+		"and a window of two times"},
+	{"cnps_sent(h1) > 0", AT(19) "h1 is a host: cnps_sent wants a switch, a port or a queue"},
+	{"first_crossing_at > 0", AT(9) "first_crossing_at needs to know of what: "
+					"first_crossing_at(X)"},
+	{"quadrant(s1.p1) > 0", AT(18) "s1.p1 is a port: quadrant wants a queue"},
 	{"rate(h1) == 5 & 6", AT(21) "a number cannot be compared with a rate"},
 };
 

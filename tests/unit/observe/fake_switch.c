@@ -59,6 +59,7 @@ struct weir_switch *fake_switch_create(void)
 
 void fake_switch_destroy(struct weir_switch *sw)
 {
+	free(sw->flows.rows);
 	free(sw->policy);
 	free(sw);
 }
@@ -204,6 +205,67 @@ struct pause_cause switch_pause_cause(const struct weir_switch *sw, unsigned por
 struct pause_cause switch_cause_now(const struct weir_switch *sw, unsigned port, unsigned pg)
 {
 	return sw->port[port].now[pg];
+}
+
+// ---- flows
+
+const struct ipcc_counters *switch_ipcc(const struct weir_switch *sw, unsigned port, unsigned queue)
+{
+	return sw->port[port].notifies[queue] ? &sw->port[port].ipcc[queue] : NULL;
+}
+
+const struct port_flow_counters *switch_port_flows(const struct weir_switch *sw, unsigned port)
+{
+	return &sw->port[port].flows;
+}
+
+void switch_flow_totals(const struct weir_switch *sw, struct flow_totals *out)
+{
+	*out = sw->flows.totals;
+}
+
+uint32_t switch_flows_places(const struct weir_switch *sw)
+{
+	return sw->flows.n;
+}
+
+void switch_flows_look(struct weir_switch *sw, const struct flows_look *look)
+{
+	struct fake_flows *f = &sw->flows;
+
+	if (look->n > f->most_at_once)
+		f->most_at_once = look->n;
+	for (uint32_t i = look->first; i < look->first + look->n && i < f->n; i++) {
+		struct flow_row row = f->rows[i];
+
+		if (row.key.w[4] == 0)
+			continue;
+		f->whys += look->why;
+		row.reason = look->why ? row.reason : NULL;
+		look->fn(look->arg, i, &row);
+	}
+}
+
+unsigned switch_cnp_records(struct weir_switch *sw, struct cnp_record *out, unsigned n)
+{
+	struct fake_flows *f = &sw->flows;
+
+	n = n < f->n_records ? n : f->n_records;
+	memcpy(out, f->records, n * sizeof(out[0]));
+	f->n_records -= n;
+	memmove(f->records, f->records + n, f->n_records * sizeof(out[0]));
+	return n;
+}
+
+uint64_t switch_cnp_records_lost(const struct weir_switch *sw)
+{
+	return sw->flows.records_lost;
+}
+
+int switch_pair_tell(struct weir_switch *sw, const struct known_pair *k)
+{
+	sw->flows.told = *k;
+	return sw->flows.tell_err;
 }
 
 // As in dataplane/switch.c.

@@ -6,6 +6,7 @@
 #include "dataplane/qos/pfc.h"
 #include "dataplane/qos/pg.h"
 #include "dataplane/switch.h"
+#include "dataplane/switch_flows.h"
 
 enum { FAKE_PORTS = 2, FAKE_WORKERS = 2 };
 
@@ -22,6 +23,25 @@ struct fake_port {
 	enum watchdog_status status[N_CLASSES];
 	struct pause_cause last[N_PGS], now[N_PGS]; // causes
 	uint64_t remapped[GUARD_MAX_RULES];
+	bool notifies[N_QUEUES]; // ipcc says something of the queue
+	struct ipcc_counters ipcc[N_QUEUES];
+	struct port_flow_counters flows;
+};
+
+enum { FAKE_RECORDS = 64 };
+
+// The flow table: a row for each place, without a kind of address where no flow lives.
+struct fake_flows {
+	struct flow_row *rows;
+	uint32_t n;
+	uint32_t most_at_once; // places of one look
+	unsigned whys; // rows whose reason was asked for
+	struct flow_totals totals;
+	struct cnp_record records[FAKE_RECORDS]; // that nobody has taken
+	unsigned n_records;
+	uint64_t records_lost;
+	struct known_pair told;
+	int tell_err;
 };
 
 struct weir_switch {
@@ -33,6 +53,7 @@ struct weir_switch {
 	uint64_t events_lost;
 	bool drops_all;
 	char guard_group[1][POLICY_NAME_LEN]; // "up"
+	struct fake_flows flows;
 };
 
 // Ports p1 and p2 in a switch sw1; class 3 is lossless and watched; p1 has a guard rule. To be

@@ -7,10 +7,12 @@
 #include <stdarg.h>
 #include <stddef.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include <cmocka.h>
 #include <json-c/json.h>
 
+#include "control/observe/fact.h"
 #include "control/observe/observe.h"
 #include "tests/unit/observe/fake_switch.h"
 
@@ -68,4 +70,28 @@ static inline const char *text(struct json_object *r, const char *key)
 
 	assert_true(json_object_object_get_ex(r, key, &v));
 	return json_object_get_string(v);
+}
+
+// ---- keys and facts
+
+static inline bool is_fact(const struct fact_list *l, const char *key)
+{
+	for (size_t i = 0; i < l->n; i++)
+		if (strcmp(l->rows[i].key, key) == 0)
+			return true;
+	return false;
+}
+
+// Each key of the row is a fact of the list, and each fact is a key.
+static inline void compare_keys(const struct fact_list *l, struct json_object *r)
+{
+	json_object_object_foreach(r, key, v) {
+		(void)v;
+		if (!is_fact(l, key))
+			fail_msg("%s.%s is shown and has no row in the tables", l->list, key);
+	}
+	for (size_t i = 0; i < l->n; i++)
+		if (!json_object_object_get_ex(r, l->rows[i].key, NULL))
+			fail_msg("%s.%s has a row in the tables and is not shown", l->list,
+				 l->rows[i].key);
 }

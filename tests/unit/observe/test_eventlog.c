@@ -158,6 +158,31 @@ static void storms_are_told_with_action_and_times(void **state)
 	}
 }
 
+static void flows_and_their_notifications_are_told_with_how_many(void **state)
+{
+	static const struct {
+		struct event e;
+		const char *text;
+	} rows[] = {
+		{{.type = EVENT_PAIR_DROPPED, .port = 0xff, .cls = 0xff, .b = 3},
+		 " warning pair-dropped: what passed contradicts a flow's pair: it is learnt anew "
+		 "(at most one a second) count=3\n"},
+		{{.type = EVENT_FLOWS_FULL, .port = 0xff, .cls = 0xff, .b = 1000000},
+		 " warning flows-full: no room for another RoCEv2 flow; it is forwarded all the "
+		 "same (at most one a second) count=1000000\n"},
+		{{.type = EVENT_CNP_CAP, .port = 1, .cls = 0xff, .b = 7},
+		 " warning cnp-cap: notifications were left out: too many by one port (at most "
+		 "one a second) port=p2 count=7\n"},
+	};
+	struct bench *b = *state;
+
+	for (unsigned i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
+		eventlog_add(b->log, &rows[i].e, (i + 1ull) * SECOND);
+		if (strstr(text(b), rows[i].text) == NULL)
+			fail_msg("\"%s\" is not in\n%s", rows[i].text, text(b));
+	}
+}
+
 static void a_flood_of_one_type_is_counted_and_told_after_the_second(void **state)
 {
 	struct bench *b = *state;
@@ -235,6 +260,7 @@ int main(void)
 		cmocka_unit_test_setup_teardown(a_line_says_port_class_and_details, begin, end),
 		cmocka_unit_test_setup_teardown(xoff_says_what_held_the_buffer, begin, end),
 		cmocka_unit_test_setup_teardown(storms_are_told_with_action_and_times, begin, end),
+		cmocka_unit_test_setup_teardown(flows_and_their_notifications_are_told_with_how_many, begin, end),
 		cmocka_unit_test_setup_teardown(
 			a_flood_of_one_type_is_counted_and_told_after_the_second, begin, end),
 		cmocka_unit_test_setup_teardown(the_last_thousand_are_kept_written_or_not, begin,

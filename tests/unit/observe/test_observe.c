@@ -10,27 +10,6 @@ enum { SECOND = 1000000000 };
 
 // ---- keys
 
-static bool is_fact(const struct fact_list *l, const char *key)
-{
-	for (size_t i = 0; i < l->n; i++)
-		if (strcmp(l->rows[i].key, key) == 0)
-			return true;
-	return false;
-}
-
-static void compare_keys(const struct fact_list *l, struct json_object *r)
-{
-	json_object_object_foreach(r, key, v) {
-		(void)v;
-		if (!is_fact(l, key))
-			fail_msg("%s.%s is shown and has no row in the tables", l->list, key);
-	}
-	for (size_t i = 0; i < l->n; i++)
-		if (!json_object_object_get_ex(r, l->rows[i].key, NULL))
-			fail_msg("%s.%s has a row in the tables and is not shown", l->list,
-				 l->rows[i].key);
-}
-
 static void every_key_shown_has_a_row_and_every_row_is_shown(void **state)
 {
 	struct bench *b = *state;
@@ -38,6 +17,7 @@ static void every_key_shown_has_a_row_and_every_row_is_shown(void **state)
 	ctr_add(&b->sw->port[0].drops[3][DROP_WRED].packets, 1);
 	ctr_add(&b->sw->port[0].queue[3].residence[0], 1);
 	b->sw->port[0].last[3] = (struct pause_cause){.t_ns = 1, .kind = CAUSE_QUEUE, .cls = 3};
+	b->sw->port[0].notifies[3] = true;
 	for (unsigned i = 0; i < N_FACT_LISTS; i++) {
 		const struct fact_list *l = &fact_lists[i];
 		struct json_object *data = observe_show(b->o, l->what, OBSERVE_ALL_PORTS, SECOND);
@@ -46,6 +26,10 @@ static void every_key_shown_has_a_row_and_every_row_is_shown(void **state)
 		if (i == FACTS_EVENTS || i == FACTS_ROUTES || i == FACTS_NEIGHBOURS ||
 		    i == FACTS_NEIGHBOUR_TOTALS) {
 			assert_null(data);
+			continue;
+		}
+		if (i == FACTS_FLOWS || i == FACTS_CNPS) { // see test_flows
+			json_object_put(data);
 			continue;
 		}
 		compare_keys(l, l->single ? list(data, l->list) : row(data, l->list, 0));

@@ -1,0 +1,500 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "control/config/ipcc.h"
+
+#include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "control/config/addr.h"
+#include "control/config/check.h"
+#include "dataplane/roce/feed.h"
+
+enum {
+	PPM = 1000000,
+	Q16 = 1 << 16,
+	NUMBER_LEN = 32,
+	// Bytes that are taken beside table and feeds, at most.
+	QUEUE_BYTES = 1 << 10,
+	WORKER_BYTES = 1 << 20, // rings from and to control
+	NOTES_BYTES = 256 << 10, // ring to each other worker
+};
+
+static const uint64_t NS_PER_S = 1000000000;
+
+bool ipcc_is_on(const struct cfg_class *c)
+{
+	return c->ipcc.on.given ? c->ipcc.on.n != 0 : c->ipcc.map.given;
+}
+
+static bool has_ipcc(const struct cfg_profile *p)
+{
+	for (unsigned cls = 0; cls < N_CLASSES; cls++)
+		if (ipcc_is_on(&p->classes[cls]))
+			return true;
+	return false;
+}
+
+// Of a port that runs, or 0 where none has it.
+static const struct cfg_profile *any_ipcc(const struct config *c)
+{
+	for (unsigned i = 0; i < c->n_ports; i++)
+		if (has_ipcc(c->ports[i].profile))
+			return c->ports[i].profile;
+	return NULL;
+}
+
+static bool has_table(const struct config *c)
+{
+	return c->root.sw.flows.on.n != 0 && c->root.sw.flows.max.n != 0;
+}
+
+static uint8_t sources_of(const struct cfg_pairing *p)
+{
+	uint8_t set = 0;
+
+	for (unsigned i = 0; i < p->sources.n; i++)
+		set |= (uint8_t)(1u << (PAIR_STATIC + p->sources.items[i].n));
+	for (unsigned i = PAIR_STATIC; !p->sources.map.given && i < N_PAIR_SOURCES; i++)
+		set |= (uint8_t)(1u << i);
+	return set;
+}
+
+// ---- rules of one class
+static struct cfg_pos class_at(const struct cfg_ipcc *i)
+{
+	return i->on.given ? i->on.at : i->map.at;
+}
+
+static void needs_curve_and_table(const struct config *c, const struct cfg_class *cls,
+				  struct diag_sink *s)
+{
+	struct cfg_pos at = class_at(&cls->ipcc);
+
+	if (!cls->wred.map.given)
+		check_report(s, DIAG_ERROR, &cls->map, "ipcc", at,
+			     "compares the queue with kmin and kmax of wred, and this class has"
+			     " none: give wred here, with ecn: off if nothing is to be marked");
+	if (!has_table(c))
+		check_report(s, DIAG_ERROR, &cls->map, "ipcc", at,
+			     "finds the senders in the flow table, which is off: remove"
+			     " switch.flows, or give it a max above 0");
+	else if (sources_of(&c->root.sw.pairing) == 0)
+		check_report(s, DIAG_WARNING, &cls->map, "ipcc", at,
+			     "never sends anything: switch.pairing.sources is empty");
+}
+
+static void few_is_not_above_many(const struct cfg_ipcc *i, struct diag_sink *s)
+{
+	if (i->few.n > i->many.n && !i->few.bad && !i->many.bad)
+		check_report(s, DIAG_ERROR, &i->map, "few", i->few.given ? i->few.at : i->many.at,
+			     "%u is above many %u", (unsigned)i->few.n, (unsigned)i->many.n);
+}
+
+static void check_class(const struct config *c, const struct cfg_class *cls, struct diag_sink *s)
+{
+	few_is_not_above_many(&cls->ipcc, s);
+	if (ipcc_is_on(cls))
+		needs_curve_and_table(c, cls, s);
+}
+
+// ---- rules of the class in which CNPs leave
+// Who is told of a profile's CNPs: the key that says the class, or the profile. Of the built-in one
+// that is the port which has it.
+struct speaker {
+	const struct cfg_map *owner;
+	const char *key;
+	struct cfg_pos at;
+};
+
+static struct speaker speaker_of(const struct config *c, const struct cfg_profile *p)
+{
+	if (p->cnp.cls.given)
+		return (struct speaker){&p->cnp.map, "class", p->cnp.cls.at};
+	if (p->cnp.map.given)
+		return (struct speaker){&p->map, "cnp", p->cnp.map.at};
+	for (unsigned i = 0; p == c->builtin && i < c->n_ports; i++)
+		if (c->ports[i].profile == p)
+			return (struct speaker){&c->ports[i].item->map, "profile",
+						c->ports[i].item->profile.given
+							? c->ports[i].item->profile.at
+							: c->ports[i].item->map.at};
+	return (struct speaker){&p->map, "", p->map.at};
+}
+
+static void cnp_class_is_fast(const struct cfg_profile *p, const struct speaker *who,
+			      struct diag_sink *s)
+{
+	unsigned cls = (unsigned)p->cnp.cls.n;
+	int q = check_class_of_queue(p, cfg_mapped(&p->class_to_queue, cls));
+	const struct cfg_class *queue = &p->classes[q];
+
+	if (p->classes[cls].lossless.n) {
+		check_report(s, DIAG_ERROR, who->owner, who->key, who->at,
+			     "CNPs of the switch leave here in class %u, and a lossless class can be"
+			     " paused by the congestion they report: choose a lossy one",
+			     cls);
+		return;
+	}
+	if (!queue->schedule.strict.given)
+		check_report(s, DIAG_WARNING, who->owner, who->key, who->at,
+			     "CNPs of the switch leave here in class %u, which is not strict: they"
+			     " wait behind the congestion they report",
+			     cls);
+	if (queue->wred.map.given)
+		check_report(s, DIAG_WARNING, who->owner, who->key, who->at,
+			     "CNPs of the switch leave here in class %u, whose wred counts them and"
+			     " drops those of others",
+			     cls);
+}
+
+static void cnp_dscp_lasts(const struct cfg_profile *p, const struct speaker *who,
+			   struct diag_sink *s)
+{
+	unsigned cls = (unsigned)p->cnp.cls.n, dscp = (unsigned)p->cnp.dscp.n;
+	unsigned as_classified = cfg_dscp_class(p, dscp);
+
+	if (p->remark.dscp.set >> cls & 1 && p->remark.dscp.v[cls] != dscp)
+		check_report(s, DIAG_WARNING, who->owner, who->key, who->at,
+			     "remark gives frames of class %u DSCP %u: those of receivers, not the"
+			     " CNPs of the switch, which keep DSCP %u",
+			     cls, p->remark.dscp.v[cls], dscp);
+	if (p->trust.n == TRUST_DSCP && as_classified != cls)
+		check_report(s, DIAG_WARNING, who->owner, who->key, who->at,
+			     "CNPs of the switch leave in class %u with DSCP %u, which means class"
+			     " %u to a switch like this one",
+			     cls, dscp, as_classified);
+}
+
+static bool profile_runs(const struct config *c, const struct cfg_profile *p)
+{
+	for (unsigned i = 0; i < c->n_ports; i++)
+		if (c->ports[i].profile == p)
+			return true;
+	return false;
+}
+
+static void check_cnp(const struct config *c, const struct cfg_profile *p, bool sends,
+		      struct diag_sink *s)
+{
+	struct speaker who = speaker_of(c, p);
+
+	// Whoever gives it means it; else it matters where CNPs can leave.
+	if (!p->cnp.map.given && (!sends || !profile_runs(c, p)))
+		return;
+	if (p->cnp.cls.bad)
+		return;
+	cnp_class_is_fast(p, &who, s);
+	cnp_dscp_lasts(p, &who, s);
+}
+
+// ---- rules of the switch
+static void table_goes_round(const struct config *c, struct diag_sink *s)
+{
+	const struct cfg_flows *f = &c->root.sw.flows;
+
+	if (f->on.n != 0 && f->max.n != 0 && f->max.n < config_n_workers(c))
+		check_report(s, DIAG_ERROR, &f->map, "max", f->max.at,
+			     "%u flows do not go round %u workers: give at least one to each",
+			     (unsigned)f->max.n, config_n_workers(c));
+}
+
+static void sources_are_given_once(const struct config *c, struct diag_sink *s)
+{
+	const struct cfg_pairing *p = &c->root.sw.pairing;
+
+	for (unsigned i = 0; i < p->sources.n; i++)
+		for (unsigned j = 0; j < i; j++)
+			if (p->sources.items[i].n == p->sources.items[j].n) {
+				check_report(s, DIAG_ERROR, &p->map, "sources",
+					     p->sources.items[i].at, "names a source twice");
+				break;
+			}
+}
+
+static void keys_have_an_effect(const struct config *c, struct diag_sink *s)
+{
+	const struct cfg_pairing *p = &c->root.sw.pairing;
+	const struct cfg_list *pairs = &c->root.pairs;
+
+	if (p->map.given && !has_table(c))
+		check_report(s, DIAG_WARNING, &p->map, "", p->map.at,
+			     "means nothing: switch.flows is off");
+	if (pairs->n == 0)
+		return;
+	if (!has_table(c))
+		check_report(s, DIAG_WARNING, &pairs->map, "", pairs->map.at,
+			     "means nothing: switch.flows is off");
+	else if (!(sources_of(p) >> PAIR_STATIC & 1))
+		check_report(s, DIAG_WARNING, &pairs->map, "", pairs->map.at,
+			     "means nothing: switch.pairing.sources does not name static");
+}
+
+// ---- pairs by hand
+// Link-local addresses are fine here: RoCEv2 is spoken between them too.
+static bool is_host(const struct policy_addr *a)
+{
+	static const uint8_t zero[15];
+
+	if (a->family == FAMILY_V4)
+		return addr_is_station(a);
+	return a->ip[0] != 0xff && (memcmp(a->ip, zero, sizeof(zero)) != 0 || a->ip[15] > 1);
+}
+
+static bool pair_addr(const struct cfg_val *v, struct policy_addr *out)
+{
+	return v->text != NULL && addr_parse(v->text, out) && strchr(v->text, '/') == NULL &&
+	       is_host(out);
+}
+
+static bool host_makes_sense(const struct cfg_map *pair, const char *key, const struct cfg_val *v,
+			     struct policy_addr *out, struct diag_sink *s)
+{
+	if (pair_addr(v, out))
+		return true;
+	if (v->text != NULL)
+		check_report(s, DIAG_ERROR, pair, key, v->at,
+			     "\"%s\": expected the address of one host, such as 10.0.0.1", v->text);
+	return false;
+}
+
+struct addresses {
+	struct policy_addr from, to;
+};
+
+static bool addresses_make_sense(const struct cfg_pair *p, struct addresses *a, struct diag_sink *s)
+{
+	bool ok = host_makes_sense(&p->map, "from", &p->from, &a->from, s);
+
+	ok = host_makes_sense(&p->map, "to", &p->to, &a->to, s) && ok;
+	if (!ok)
+		return false;
+	if (a->from.family != a->to.family)
+		check_report(s, DIAG_ERROR, &p->map, "to", p->to.at,
+			     "%s is not of the same family as %s", p->to.text, p->from.text);
+	else if (addr_same(&a->from, &a->to))
+		check_report(s, DIAG_ERROR, &p->map, "to", p->to.at,
+			     "a flow goes from one host to another: %s is both", p->to.text);
+	else
+		return true;
+	return false;
+}
+
+// One queue pair has one peer.
+static void contradictions(const struct cfg_pair *all, const struct addresses *a, unsigned i,
+			   struct diag_sink *s)
+{
+	const struct cfg_pair *p = &all[i];
+
+	for (unsigned j = 0; j < i; j++) {
+		if (a[j].from.family != a[i].from.family || !addr_same(&a[j].from, &a[i].from) ||
+		    !addr_same(&a[j].to, &a[i].to))
+			continue;
+		if (p->qp.n == all[j].qp.n) {
+			check_report(s, DIAG_ERROR, &p->map, "qp", p->qp.at,
+				     "the flow from %s to %s, queue pair 0x%" PRIx64
+				     ", is given twice, first on line %u",
+				     p->from.text, p->to.text, (uint64_t)p->qp.n,
+				     all[j].map.at.line);
+			return;
+		}
+		if (p->sender_qp.n == all[j].sender_qp.n) {
+			check_report(s, DIAG_ERROR, &p->map, "sender_qp", p->sender_qp.at,
+				     "queue pair 0x%" PRIx64 " of %s already sends to 0x%" PRIx64
+				     " of %s, as line %u says: one queue pair has one peer",
+				     (uint64_t)p->sender_qp.n, p->from.text, (uint64_t)all[j].qp.n,
+				     p->to.text, all[j].map.at.line);
+			return;
+		}
+	}
+}
+
+static void pairs_make_sense(const struct config *c, struct diag_sink *s)
+{
+	const struct cfg_pair *all = c->root.pairs.items;
+	unsigned n = c->root.pairs.n;
+	struct addresses *a = calloc(n + 1, sizeof(*a));
+
+	for (unsigned i = 0; a != NULL && i < n; i++) {
+		if (!addresses_make_sense(&all[i], &a[i], s))
+			a[i] = (struct addresses){0}; // of no family
+		else if (!all[i].qp.bad && !all[i].sender_qp.bad && all[i].qp.given &&
+			 all[i].sender_qp.given)
+			contradictions(all, a, i, s);
+	}
+	free(a);
+}
+
+void ipcc_check(const struct config *c, struct diag_sink *s)
+{
+	const struct cfg_profile *p = c->root.profiles.items;
+	bool sends = any_ipcc(c) != NULL;
+
+	for (unsigned i = 0; i < c->root.profiles.n; i++) {
+		for (unsigned cls = 0; cls < N_CLASSES; cls++)
+			check_class(c, &p[i].classes[cls], s);
+		check_cnp(c, &p[i], sends, s);
+	}
+	check_cnp(c, c->builtin, sends, s);
+	table_goes_round(c, s);
+	sources_are_given_once(c, s);
+	pairs_make_sense(c, s);
+	keys_have_an_effect(c, s);
+}
+
+// ---- compile
+static void compile_pairs(struct compiler *k)
+{
+	const struct cfg_pair *p = k->c->root.pairs.items;
+	unsigned n = has_table(k->c) ? k->c->root.pairs.n : 0;
+
+	if (n == 0)
+		return;
+	k->p->pairs = calloc(n, sizeof(*k->p->pairs));
+	for (unsigned i = 0; k->p->pairs != NULL && i < n; i++) {
+		struct addresses a;
+
+		// The check has refused what is no address.
+		if (pair_addr(&p[i].from, &a.from) && pair_addr(&p[i].to, &a.to))
+			k->p->pairs[k->p->n_pairs++] =
+				(struct known_pair){
+					.key = flow_key_of(a.from.family == FAMILY_V6, a.from.ip,
+							   a.to.ip, (uint32_t)p[i].qp.n, KEY_KNOWN),
+					.qp = (uint32_t)p[i].sender_qp.n,
+					.source = PAIR_STATIC};
+	}
+}
+
+static void compile_switch(struct compiler *k)
+{
+	const struct cfg_switch *sw = &k->c->root.sw;
+
+	k->p->flows = (struct flow_params){.max = has_table(k->c) ? (uint32_t)sw->flows.max.n : 0,
+					   .age_ns = (uint64_t)sw->flows.age.n};
+	k->p->pairing = (struct pair_params){.matches = (uint8_t)sw->pairing.matches.n,
+					     .sources = sources_of(&sw->pairing)};
+}
+
+static uint32_t q16_of(const struct cfg_val *share)
+{
+	return (uint32_t)((uint64_t)share->n * Q16 / PPM);
+}
+
+static void queue_has_quadrants(struct compiler *k, const struct cfg_class *c,
+				const struct ipcc_params *out)
+{
+	uint64_t deep = (uint64_t)out->kmax_bytes * out->deep_q16 / Q16;
+	char share[NUMBER_LEN];
+
+	unit_print(UNIT_PERCENT, c->ipcc.deep.n, share, sizeof(share));
+	if (out->kmax_bytes == 0)
+		check_report(k->s, DIAG_ERROR, &c->map, "ipcc", class_at(&c->ipcc),
+			     "needs a kmax above 0");
+	else if (deep <= out->kmin_bytes)
+		check_report(k->s, DIAG_WARNING, &c->map, "ipcc", class_at(&c->ipcc),
+			     "calls the queue deep from %" PRIu64 " B, %s of kmax %u B, and looks at"
+			     " it only above kmin %u B: it is never shallow",
+			     deep, share, out->kmax_bytes, out->kmin_bytes);
+}
+
+// Between two looks a queue that holds its length still grows and shrinks by a frame.
+static void interval_holds_a_frame(struct compiler *k, const struct cfg_class *c,
+				   const struct policy_port *p)
+{
+	const struct cfg_ipcc *i = &c->ipcc;
+	uint64_t frame_ns = p->max_frame * 8 * NS_PER_S / p->speed_bps;
+	char interval[NUMBER_LEN], speed[NUMBER_LEN], least[NUMBER_LEN];
+
+	if ((uint64_t)i->interval.n >= frame_ns)
+		return;
+	unit_print(UNIT_TIME, i->interval.n, interval, sizeof(interval));
+	unit_print(UNIT_RATE, (int64_t)p->speed_bps, speed, sizeof(speed));
+	unit_print(UNIT_TIME, (int64_t)(frame_ns / 1000 + 1) * 1000, least, sizeof(least));
+	check_report(k->s, DIAG_WARNING, &c->map, "ipcc.interval",
+		     i->interval.given ? i->interval.at : class_at(i),
+		     "%s is less than a frame of %u B takes at %s: the trend is that of single"
+		     " frames, at least %s is needed",
+		     interval, p->max_frame, speed, least);
+}
+
+static void compile_queue(struct compiler *k, const struct cfg_class *c, struct policy_queue *q)
+{
+	const struct cfg_ipcc *i = &c->ipcc;
+	const struct wred_curve *curve = &q->wred.curve[GREEN];
+	bool learnt = i->cut.n == CFG_WORD_VALUE;
+	uint32_t cut = learnt ? Q16 / 2 : q16_of(&i->cut);
+
+	q->ipcc = (struct ipcc_params){
+		.enabled = true,
+		.cut_learnt = learnt,
+		.cut_q16 = (uint16_t)(cut < Q16 ? cut : Q16 - 1),
+		.few = (uint16_t)i->few.n,
+		.many = (uint16_t)i->many.n,
+		.deep_q16 = q16_of(&i->deep),
+		.interval_ns = (uint64_t)i->interval.n,
+		.drain_ns = (uint64_t)i->drain.n,
+		.min_gap_ns = (uint64_t)i->min_gap.n,
+		.spare_ns = (uint64_t)i->spare.n,
+		.kmin_bytes = curve->kmin_bytes,
+		.kmax_bytes = curve->kmax_bytes,
+	};
+	queue_has_quadrants(k, c, &q->ipcc);
+}
+
+static void compile_port(struct compiler *k, unsigned i)
+{
+	const struct cfg_profile *p = k->c->ports[i].profile;
+	struct policy_port *out = &k->p->ports[i];
+
+	out->cnp = (struct cnp_params){.dscp = (uint8_t)p->cnp.dscp.n,
+				       .cls = (uint8_t)p->cnp.cls.n,
+				       .max_per_ms = (uint32_t)p->cnp.max_rate.n,
+				       .burst = (uint32_t)p->cnp.burst.n};
+	for (unsigned q = 0; q < N_QUEUES; q++) {
+		int cls = check_class_of_queue(p, q);
+
+		if (cls < 0 || !ipcc_is_on(&p->classes[cls]))
+			continue;
+		compile_queue(k, &p->classes[cls], &out->queue[q]);
+		interval_holds_a_frame(k, &p->classes[cls], out);
+	}
+}
+
+void compile_ipcc(struct compiler *k)
+{
+	compile_switch(k);
+	compile_pairs(k);
+	for (unsigned i = 0; i < k->c->n_ports; i++)
+		compile_port(k, i);
+}
+
+// ---- many switches in one process
+void config_small_flows(const struct config *c, struct policy *p)
+{
+	const struct cfg_flows *f = &c->root.sw.flows;
+	bool asked = f->map.given || f->on.given || c->root.pairs.n != 0 || any_ipcc(c) != NULL;
+
+	if (p->flows.max != 0 && !f->max.given)
+		p->flows.max = asked ? CONFIG_FEW_FLOWS : 0;
+}
+
+static unsigned n_notifying(const struct policy *p)
+{
+	unsigned n = 0;
+
+	for (unsigned i = 0; i < p->n_ports; i++)
+		for (unsigned q = 0; q < N_QUEUES; q++)
+			n += p->ports[i].queue[q].ipcc.enabled;
+	return n;
+}
+
+uint64_t config_flow_bytes(const struct policy *p)
+{
+	unsigned n = n_notifying(p), queues = n > p->n_ports ? n : p->n_ports;
+	uint32_t workers = p->n_workers, shard = (p->flows.max + workers - 1) / workers;
+	uint64_t of_worker = flow_table_bytes(shard) + pairing_bytes(shard) + WORKER_BYTES +
+			     (uint64_t)(workers - 1) * NOTES_BYTES;
+
+	if (p->flows.max == 0)
+		return 0;
+	return workers * of_worker + (uint64_t)queues * (sizeof(struct feed) + QUEUE_BYTES);
+}

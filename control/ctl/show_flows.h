@@ -1,0 +1,13 @@
+// SPDX-License-Identifier: Apache-2.0
+// How flows, the notifications that the switch sends them, and what it knows of their queue pairs look
+// to people. Pure but for printing.
+#pragma once
+
+#include <stdbool.h>
+#include <stdio.h>
+
+struct json_object;
+
+void print_flows(FILE *out, struct json_object *data, bool unpaired);
+void print_ipcc(FILE *out, struct json_object *data);
+void print_cnps(FILE *out, struct json_object *data);

@@ -1,0 +1,109 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "control/daemon/cnplog.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <time.h>
+
+#include <json-c/json.h>
+
+#include "control/observe/field.h"
+#include "control/observe/flow_rows.h"
+#include "dataplane/switch.h"
+#include "dataplane/switch_flows.h"
+
+enum { AT_ONCE = 256, NS = 1000000000, TIME_LEN = 32 };
+
+struct kept {
+	struct cnp_record c;
+	uint64_t wall_ns; // when control took it
+};
+
+struct cnplog {
+	uint64_t total; // the next one's place is total % CNPLOG_KEPT
+	struct kept kept[CNPLOG_KEPT];
+};
+
+int cnplog_create(struct cnplog **out)
+{
+	struct cnplog *l = calloc(1, sizeof(*l));
+
+	if (l == NULL)
+		return -ENOMEM;
+	*out = l;
+	return 0;
+}
+
+void cnplog_destroy(struct cnplog *l)
+{
+	free(l);
+}
+
+// No more than are kept, so that a flood of CNPs does not hold the control thread up.
+void cnplog_poll(struct cnplog *l, struct weir_switch *sw, uint64_t wall_ns)
+{
+	struct cnp_record at_once[AT_ONCE];
+	unsigned n, all = 0;
+
+	do {
+		n = switch_cnp_records(sw, at_once, AT_ONCE);
+		for (unsigned i = 0; i < n; i++)
+			l->kept[l->total++ % CNPLOG_KEPT] = (struct kept){at_once[i], wall_ns};
+		all += n;
+	} while (n == AT_ONCE && all < CNPLOG_KEPT);
+}
+
+static void emit_time(struct json_object *row, uint64_t wall_ns)
+{
+	time_t s = (time_t)(wall_ns / NS);
+	char text[TIME_LEN];
+	struct tm tm;
+	size_t n;
+
+	gmtime_r(&s, &tm);
+	n = strftime(text, sizeof(text), "%Y-%m-%dT%H:%M:%S", &tm);
+	snprintf(text + n, sizeof(text) - n, ".%06uZ", (unsigned)(wall_ns % NS / 1000));
+	row_text(row, "time", text);
+}
+
+static bool wanted(const struct kept *k, int port)
+{
+	return port < 0 || k->c.port == port || k->c.left_by == port;
+}
+
+// The first of the last `count` that are wanted.
+static uint64_t first_of(const struct cnplog *l, const struct cnplog_wish *wish)
+{
+	uint64_t oldest = l->total > CNPLOG_KEPT ? l->total - CNPLOG_KEPT : 0, at = l->total;
+	uint32_t n = 0;
+
+	while (at > oldest && (wish->count == 0 || n < wish->count)) {
+		at--;
+		n += wanted(&l->kept[at % CNPLOG_KEPT], wish->port);
+	}
+	return at;
+}
+
+struct json_object *cnplog_rows(const struct cnplog *l, const struct weir_switch *sw,
+				const struct cnplog_wish *wish)
+{
+	struct json_object *out = json_object_new_object(), *list = list_in(out, "cnps");
+	uint64_t total = l != NULL ? l->total : 0;
+
+	for (uint64_t i = l != NULL ? first_of(l, wish) : 0; i < total; i++) {
+		const struct kept *k = &l->kept[i % CNPLOG_KEPT];
+		struct json_object *row;
+
+		if (!wanted(k, wish->port))
+			continue;
+		row = row_in(list);
+		row_u64(row, "seq", i + 1);
+		emit_time(row, k->wall_ns);
+		cnp_row_emit(row, &k->c, switch_policy(sw));
+	}
+	row_u64(out, "total", total);
+	row_u64(out, "kept", total < CNPLOG_KEPT ? total : CNPLOG_KEPT);
+	row_u64(out, "lost", switch_cnp_records_lost(sw));
+	return out;
+}

@@ -1,0 +1,320 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "dataplane/roce/flow.h"
+
+#include <stddef.h>
+#include <string.h>
+
+enum { DEFAULT_AGE_S = 3 };
+
+#define likely(x) __builtin_expect(!!(x), 1)
+#define unlikely(x) __builtin_expect(!!(x), 0)
+
+static_assert(sizeof(struct flow) == 256, "four cache lines");
+static_assert(offsetof(struct flow, way) == 64, "what a packet writes is in the first of them");
+static_assert(offsetof(struct flow, gaps) == 128, "what it reads besides is in the second");
+
+size_t flow_table_bytes(uint32_t n)
+{
+	return n * sizeof(struct flow) + flow_map_bytes(n);
+}
+
+void flow_table_init(struct flow_table *t, void *mem, uint32_t n, uint64_t age_ns, uint32_t seed)
+{
+	memset(t, 0, sizeof(*t));
+	t->flows = mem;
+	t->n = n;
+	t->free = FLOW_NONE;
+	t->map.seed = seed;
+	flow_map_init(&t->map, t->flows + n, n, t->flows, sizeof(t->flows[0]));
+	flow_table_set_age(t, age_ns, 0);
+}
+
+void flow_table_set_age(struct flow_table *t, uint64_t age_ns, uint64_t now_ns)
+{
+	age_ns = age_ns != 0 ? age_ns : DEFAULT_AGE_S * 1000000000ull;
+	if (age_ns == t->age_ns)
+		return;
+	t->age_ns = age_ns;
+	if (t->sweep_ns == 0)
+		return;
+	// The cursor stays: what it has passed was looked at in this sweep.
+	t->sweep_ns = now_ns - t->age_cursor * age_ns / t->n;
+}
+
+// ---- entries come and go
+
+static inline bool is_old(const struct flow_table *t, const struct flow *f, uint64_t now_ns)
+{
+	return now_ns - flow_seen_ns(f, now_ns) >= t->age_ns;
+}
+
+// Readers on other threads see an odd generation from here to change_ends.
+static void change_begins(struct flow *f)
+{
+	__atomic_store_n(&f->generation, f->generation + 1, __ATOMIC_RELAXED);
+	atomic_thread_fence(memory_order_release);
+}
+
+static void change_ends(struct flow *f)
+{
+	__atomic_store_n(&f->generation, f->generation + 1, __ATOMIC_RELEASE);
+}
+
+// A word at a time, since control may be reading.
+static void key_set(struct flow *f, const struct flow_key *k)
+{
+	for (unsigned i = 0; i < sizeof(k->w) / sizeof(k->w[0]); i++)
+		__atomic_store_n(&f->key.w[i], k->w[i], __ATOMIC_RELAXED);
+}
+
+static void clear(struct flow *f)
+{
+	ctr_t *const counters[] = {&f->packets, &f->bytes, &f->last, &f->way, &f->pair, &f->cnp_ns,
+				   &f->marked_ns, &f->ce, &f->gaps, &f->gap_packets, &f->rewinds,
+				   &f->naks, &f->cnps_seen, &f->cnps_sent, &f->first_ns,
+				   &f->silence, &f->silences};
+	const struct flow_key none = {{0}};
+
+	key_set(f, &none);
+	for (unsigned i = 0; i < sizeof(counters) / sizeof(counters[0]); i++)
+		gauge_set(counters[i], 0);
+	memset(f->src_mac, 0, sizeof(f->src_mac));
+	memset(f->dst_mac, 0, sizeof(f->dst_mac));
+	f->tci = f->pkey = 0;
+	__atomic_store_n(&f->udp_sport, 0, __ATOMIC_RELAXED);
+	f->tagged = false;
+	f->peer_hint = 0;
+	f->highest = f->opened = f->oldest = f->psn_before = f->psn_now = 0;
+	f->slot = 0;
+	__atomic_store_n(&f->cut_q16, 0, __ATOMIC_RELAXED); // read by other workers
+	f->turn_ns = f->told_bps = 0;
+	f->addresses = f->reverse = f->next = f->acked = FLOW_NONE;
+}
+
+static void begin(struct flow_table *t, uint32_t id, const struct flow_key *k, uint64_t now_ns)
+{
+	struct flow *f = &t->flows[id];
+
+	change_begins(f);
+	clear(f);
+	key_set(f, k);
+	gauge_set(&f->first_ns, now_ns);
+	gauge_set(&f->last, flow_pack_last(0, 0, now_ns));
+	change_ends(f);
+	ctr_inc(&t->made);
+}
+
+static void is_gone(struct flow_table *t, uint32_t id, const struct flow_hooks *hooks)
+{
+	if (hooks != NULL && hooks->gone != NULL)
+		hooks->gone(hooks->arg, id);
+	ctr_inc(&t->aged);
+}
+
+static void let_go(struct flow_table *t, uint32_t id, const struct flow_hooks *hooks)
+{
+	struct flow *f = &t->flows[id];
+
+	is_gone(t, id, hooks);
+	flow_map_remove(&t->map, flow_hash_of(&t->map, &f->key), id);
+	change_begins(f);
+	clear(f);
+	change_ends(f);
+	f->next = t->free;
+	t->free = id;
+	gauge_set(&t->used, gauge_get(&t->used) - 1);
+}
+
+// A place that no flow has, or FLOW_NONE. Places that were never used come last: a table that is
+// mostly empty stays in few pages.
+static uint32_t free_place(const struct flow_table *t)
+{
+	if (t->free != FLOW_NONE)
+		return t->free;
+	return t->n_used < t->n ? t->n_used : FLOW_NONE;
+}
+
+static void take_place(struct flow_table *t, uint32_t id)
+{
+	if (id == t->free)
+		t->free = t->flows[id].next;
+	else
+		__atomic_store_n(&t->n_used, t->n_used + 1, __ATOMIC_RELAXED);
+	gauge_set(&t->used, gauge_get(&t->used) + 1);
+}
+
+static uint32_t make(struct flow_table *t, const struct flow_key *k, uint32_t hash,
+		     uint64_t now_ns)
+{
+	uint32_t id = free_place(t);
+
+	// The map reads no key of an entry that is added.
+	if (id == FLOW_NONE || !flow_map_add(&t->map, hash, id)) {
+		ctr_inc(&t->refused);
+		return FLOW_NONE;
+	}
+	take_place(t, id);
+	begin(t, id, k, now_ns);
+	return id;
+}
+
+uint32_t flow_take(struct flow_table *t, const struct flow_key *k, uint32_t hash, uint64_t now_ns,
+		   const struct flow_hooks *hooks, enum flow_news *news)
+{
+	uint32_t id = flow_map_find(&t->map, k, hash);
+
+	*news = FLOW_AS_BEFORE;
+	if (id != FLOW_NONE && !is_old(t, &t->flows[id], now_ns))
+		return id;
+	*news = FLOW_BEGUN;
+	if (id != FLOW_NONE) {
+		is_gone(t, id, hooks);
+		begin(t, id, k, now_ns);
+		return id;
+	}
+	// Whoever should have made room by now does so before a flow is refused.
+	if (free_place(t) == FLOW_NONE)
+		flow_age(t, now_ns, UINT32_MAX, hooks);
+	return make(t, k, hash, now_ns);
+}
+
+uint32_t flow_find(const struct flow_table *t, const struct flow_key *k, uint64_t now_ns)
+{
+	uint32_t id = flow_map_find(&t->map, k, flow_hash_of(&t->map, k));
+
+	return id == FLOW_NONE || is_old(t, &t->flows[id], now_ns) ? FLOW_NONE : id;
+}
+
+// ---- packets
+
+// The newest that the queue pair has sent. A READ request's answer uses up PSNs, nobody but the next
+// request says how many; until then all that are possible count as sent.
+static inline uint32_t at_front(struct flow *f, const struct flow_packet *p)
+{
+	f->highest = psn_add(p->psn, p->n_psns - 1);
+	if (likely(p->n_psns == 1))
+		return 0;
+	f->opened = p->psn;
+	return FLOW_OPEN | FLOW_SKIPS;
+}
+
+// The first of this life of the queue pair.
+static void start_at(struct flow *f, const struct flow_packet *p, uint64_t now_ns)
+{
+	gauge_set(&f->last, flow_pack_last(psn_add(p->psn, 1), at_front(f, p), now_ns));
+}
+
+// Another life of the queue pair: not even 64 K lost packets lie between. Nor does a requester go
+// back behind what it knows as delivered.
+static bool jumped(const struct flow *f, uint32_t psn, int32_t ahead)
+{
+	if (ahead >= FLOW_JUMP || ahead <= -FLOW_JUMP)
+		return true;
+	return ahead < 0 && f->acked != FLOW_NONE && psn_diff(psn, f->acked) <= 0;
+}
+
+// A PSN that is not the one expected. What lies between is not missing where it was used up by READ
+// requests, or by requests of the other side.
+static enum flow_news out_of_order(struct flow *f, const struct flow_packet *p, int32_t ahead)
+{
+	bool skips = gauge_get(&f->last) & FLOW_SKIPS;
+
+	if (jumped(f, p->psn, ahead))
+		return FLOW_JUMPED;
+	if (ahead < 0) {
+		ctr_inc(&f->rewinds);
+	} else if (!p->may_skip && !(skips && psn_diff(p->psn, f->highest) <= 1)) {
+		ctr_inc(&f->gaps);
+		ctr_add(&f->gap_packets, (uint64_t)ahead);
+	}
+	return FLOW_AS_BEFORE;
+}
+
+// Counted, and no word of its PSN.
+static void seen(struct flow *f, uint64_t last, uint64_t now_ns)
+{
+	const uint32_t kept = (1u << FLOW_TIME_BIT) - 1;
+
+	gauge_set(&f->last, flow_pack_last((uint32_t)last & kept, 0, now_ns));
+}
+
+enum flow_news flow_count(struct flow *f, const struct flow_packet *p, uint64_t now_ns)
+{
+	uint64_t last = gauge_get(&f->last), before = ctr_get(&f->packets);
+	int32_t ahead = psn_diff(p->psn, flow_expected(last));
+	uint32_t flags = last & FLOW_OPEN;
+
+	gauge_set(&f->packets, before + 1);
+	ctr_add(&f->bytes, p->len);
+	if (unlikely(p->ce))
+		ctr_inc(&f->ce);
+	if (unlikely(p->n_psns == 0)) {
+		seen(f, last, now_ns);
+		return FLOW_AS_BEFORE;
+	}
+	if (unlikely(before == 0)) {
+		start_at(f, p, now_ns);
+		return FLOW_AS_BEFORE;
+	}
+	if (unlikely(ahead != 0) && out_of_order(f, p, ahead) == FLOW_JUMPED) {
+		start_at(f, p, now_ns);
+		return FLOW_JUMPED;
+	}
+	if (likely(psn_diff(p->psn, flags != 0 ? f->opened : f->highest) > 0))
+		flags = at_front(f, p);
+	else if (p->n_psns > 1)
+		flags |= FLOW_SKIPS;
+	gauge_set(&f->last, flow_pack_last(psn_add(p->psn, 1), flags, now_ns));
+	return FLOW_AS_BEFORE;
+}
+
+void flow_restart(struct flow *f, const struct flow_packet *p, uint64_t now_ns)
+{
+	start_at(f, p, now_ns);
+}
+
+// ---- age
+
+// When the sweep at hand looks at the entry at the cursor.
+static inline uint64_t due_ns(const struct flow_table *t)
+{
+	return t->sweep_ns + t->age_cursor * t->age_ns / t->n;
+}
+
+// Whether it was old by then; it may have been seen since, by somebody who was earlier.
+static bool was_old(const struct flow_table *t, const struct flow *f, uint64_t then_ns,
+		    uint64_t now_ns)
+{
+	uint64_t seen_ns = flow_seen_ns(f, now_ns);
+
+	return seen_ns <= then_ns && then_ns - seen_ns >= t->age_ns;
+}
+
+static void look_at_cursor(struct flow_table *t, uint64_t now_ns, const struct flow_hooks *hooks)
+{
+	struct flow *f = &t->flows[t->age_cursor];
+
+	if (f->key.w[4] != 0 && was_old(t, f, due_ns(t), now_ns))
+		let_go(t, t->age_cursor, hooks);
+	if (++t->age_cursor != t->n)
+		return;
+	t->age_cursor = 0;
+	t->sweep_ns += t->age_ns;
+}
+
+void flow_age(struct flow_table *t, uint64_t now_ns, unsigned n, const struct flow_hooks *hooks)
+{
+	uint64_t sweeps;
+
+	if (t->sweep_ns == 0) {
+		t->sweep_ns = now_ns;
+		return;
+	}
+	// Of several sweeps that are due the last whole one finds all that the others would.
+	sweeps = now_ns > t->sweep_ns ? (now_ns - t->sweep_ns) / t->age_ns : 0;
+	if (sweeps > 2)
+		t->sweep_ns += (sweeps - 2) * t->age_ns;
+	for (; n != 0 && due_ns(t) <= now_ns; n--)
+		look_at_cursor(t, now_ns, hooks);
+	__builtin_prefetch(&t->flows[t->age_cursor]);
+}

@@ -1,0 +1,199 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "dataplane/roce/flow_map.h"
+
+#include <string.h>
+
+#include "dataplane/packet/wire.h"
+
+// Half full at most: a bucket then holds its eight keys with few exceptions, so that nearly every
+// key is in the first of its two buckets.
+enum { KEYS_PER_BUCKET = FLOW_BUCKET_SLOTS / 2 };
+
+static uint32_t n_buckets(uint32_t n)
+{
+	uint32_t b = 2;
+
+	while (b < (n + KEYS_PER_BUCKET - 1) / KEYS_PER_BUCKET)
+		b *= 2;
+	return b;
+}
+
+size_t flow_map_bytes(uint32_t n)
+{
+	static_assert(sizeof(struct flow_bucket) == 64, "one cache line");
+	return n_buckets(n) * sizeof(struct flow_bucket);
+}
+
+void flow_map_init(struct flow_map *m, void *buckets, uint32_t n, const void *elements,
+		   uint32_t stride)
+{
+	m->buckets = buckets;
+	m->mask = n_buckets(n) - 1;
+	m->n = 0;
+	m->elements = elements;
+	m->stride = stride;
+}
+
+// Both halves of the product of two words: each bit of either moves half of the result.
+static inline uint64_t mixed(uint64_t a, uint64_t b)
+{
+	unsigned __int128 p = (unsigned __int128)a * b;
+
+	return (uint64_t)p ^ (uint64_t)(p >> 64);
+}
+
+uint32_t flow_hash_of(const struct flow_map *m, const struct flow_key *k)
+{
+	const uint64_t odd1 = 0x9e3779b97f4a7c15, odd2 = 0xd1b54a32d192ed03;
+	uint64_t seed = mixed(m->seed ^ odd2, odd1), h = mixed(k->w[0] ^ seed, k->w[4] ^ odd1);
+	uint32_t hash;
+
+	if (flow_key_is_v6(k))
+		h ^= mixed(k->w[1] ^ seed ^ odd2, k->w[2] ^ odd1) +
+		     mixed(k->w[3] ^ seed, h ^ odd2);
+	hash = (uint32_t)(mixed(h ^ seed, odd2) >> 16);
+	return hash != 0 ? hash : 1;
+}
+
+// The other bucket of a hash. What it is added to is odd, so it is never the first one, and the
+// same again leads back.
+static inline uint32_t other(const struct flow_map *m, uint32_t hash, uint32_t bucket)
+{
+	return (bucket ^ (hash * 0x85ebca6bu >> 8 | 1)) & m->mask;
+}
+
+// A bit for each slot with the tag. No branch: where the key is cannot be foreseen.
+static inline unsigned slots_with(const struct flow_bucket *b, uint32_t tag)
+{
+	unsigned found = 0;
+
+	for (unsigned i = 0; i < FLOW_BUCKET_SLOTS; i++)
+		found |= (unsigned)(b->tag[i] == tag) << i;
+	return found;
+}
+
+static inline const struct flow_key *key_of(const struct flow_map *m, uint32_t index)
+{
+	return (const void *)(m->elements + (size_t)index * m->stride);
+}
+
+static uint32_t find_in(const struct flow_map *m, const struct flow_bucket *b,
+			const struct flow_key *k, uint32_t hash)
+{
+	for (unsigned found = slots_with(b, hash); found != 0; found &= found - 1) {
+		uint32_t index = b->index[__builtin_ctz(found)];
+
+		if (flow_key_same(key_of(m, index), k))
+			return index;
+	}
+	return FLOW_NONE;
+}
+
+uint32_t flow_map_find(const struct flow_map *m, const struct flow_key *k, uint32_t hash)
+{
+	uint32_t bucket = hash & m->mask;
+	uint32_t index = find_in(m, &m->buckets[bucket], k, hash);
+
+	if (index != FLOW_NONE)
+		return index;
+	return find_in(m, &m->buckets[other(m, hash, bucket)], k, hash);
+}
+
+uint32_t flow_map_guess(const struct flow_map *m, uint32_t hash)
+{
+	const struct flow_bucket *b = &m->buckets[hash & m->mask];
+	unsigned found = slots_with(b, hash);
+
+	return found != 0 ? b->index[__builtin_ctz(found)] : FLOW_NONE;
+}
+
+static bool put(struct flow_bucket *b, uint32_t hash, uint32_t index)
+{
+	unsigned free = slots_with(b, 0);
+	unsigned at;
+
+	if (free == 0)
+		return false;
+	at = (unsigned)__builtin_ctz(free);
+	b->tag[at] = hash;
+	b->index[at] = index;
+	return true;
+}
+
+// Moves one key of a full bucket to its other one. False: none has room there.
+static bool make_room(struct flow_map *m, uint32_t bucket)
+{
+	struct flow_bucket *b = &m->buckets[bucket];
+
+	for (unsigned i = 0; i < FLOW_BUCKET_SLOTS; i++) {
+		struct flow_bucket *to = &m->buckets[other(m, b->tag[i], bucket)];
+
+		if (!put(to, b->tag[i], b->index[i]))
+			continue;
+		b->tag[i] = 0;
+		return true;
+	}
+	return false;
+}
+
+bool flow_map_add(struct flow_map *m, uint32_t hash, uint32_t index)
+{
+	uint32_t first = hash & m->mask, second = other(m, hash, first);
+
+	if (put(&m->buckets[first], hash, index) || put(&m->buckets[second], hash, index)) {
+		m->n++;
+		return true;
+	}
+	if (make_room(m, first))
+		put(&m->buckets[first], hash, index);
+	else if (make_room(m, second))
+		put(&m->buckets[second], hash, index);
+	else
+		return false;
+	m->n++;
+	return true;
+}
+
+void flow_map_remove(struct flow_map *m, uint32_t hash, uint32_t index)
+{
+	uint32_t bucket = hash & m->mask;
+
+	for (unsigned turn = 0; turn < 2; turn++, bucket = other(m, hash, bucket)) {
+		struct flow_bucket *b = &m->buckets[bucket];
+
+		for (unsigned found = slots_with(b, hash); found != 0; found &= found - 1) {
+			unsigned at = (unsigned)__builtin_ctz(found);
+
+			if (b->index[at] != index)
+				continue;
+			b->tag[at] = 0;
+			m->n--;
+			return;
+		}
+	}
+}
+
+struct flow_key flow_key_of(bool v6, const uint8_t src[16], const uint8_t dst[16], uint32_t qp,
+			    enum flow_key_kind kind)
+{
+	if (!v6)
+		return flow_key_v4(be32_get(src), be32_get(dst), qp, kind);
+	return (struct flow_key){{be64_get(src), be64_get(src + 8), be64_get(dst),
+				  be64_get(dst + 8), qp | 6ull << 24 | (uint64_t)kind << 32}};
+}
+
+unsigned flow_key_addresses(const struct flow_key *k, uint8_t src[16], uint8_t dst[16])
+{
+	memset(src, 0, 16);
+	memset(dst, 0, 16);
+	if (!flow_key_is_v6(k)) {
+		be32_put(src, (uint32_t)(k->w[0] >> 32));
+		be32_put(dst, (uint32_t)k->w[0]);
+		return 4;
+	}
+	for (unsigned i = 0; i < 2; i++) {
+		be64_put(src + 8 * i, k->w[i]);
+		be64_put(dst + 8 * i, k->w[2 + i]);
+	}
+	return 6;
+}

@@ -1,0 +1,163 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "dataplane/roce/ipcc.h"
+
+enum {
+	NS_PER_S = 1000000000,
+	NS_PER_MS = 1000000,
+	BITS = 8,
+	HALF_Q16 = 1 << 15,
+	LEAST_CUT_Q16 = 1 << 10, // a 64th: a flow that seems not to react at all still counts
+	MOST_CUT_Q16 = UINT16_MAX,
+	CREDIT_SHIFT = 20,
+};
+
+const char *const ipcc_quadrant_name[N_QUADRANTS] = {
+	[IPCC_NONE] = "none",
+	[IPCC_FEW_GROWING] = "few, growing",
+	[IPCC_FEW_SHRINKING] = "few, shrinking",
+	[IPCC_MANY] = "many",
+};
+
+// ---- how many
+
+enum ipcc_quadrant ipcc_quadrant(const struct ipcc_params *p, uint32_t len, int64_t trend)
+{
+	bool deep = (uint64_t)len << 16 >= (uint64_t)p->deep_q16 * p->kmax_bytes;
+
+	if (trend > 0)
+		return deep ? IPCC_MANY : IPCC_FEW_GROWING;
+	return deep ? IPCC_FEW_SHRINKING : IPCC_NONE;
+}
+
+uint64_t ipcc_excess_bps(const struct ipcc_params *p, uint32_t len, int64_t trend, uint64_t dt_ns)
+{
+	int64_t above = (int64_t)len - p->kmin_bytes;
+	int64_t drain_ns = p->drain_ns == 0 ? 1 : (int64_t)p->drain_ns;
+	// 2^32 bytes times 10^9 fit.
+	int64_t excess = trend * NS_PER_S / (int64_t)dt_ns + above * NS_PER_S / drain_ns;
+
+	if (excess <= 0)
+		return 0;
+	return excess > INT64_MAX / BITS ? INT64_MAX : (uint64_t)excess * BITS;
+}
+
+// ---- to whom
+
+static unsigned limit_of(const struct ipcc_params *p, enum ipcc_quadrant q)
+{
+	switch (q) {
+	case IPCC_FEW_GROWING:
+	case IPCC_FEW_SHRINKING:
+		return p->few;
+	case IPCC_MANY:
+		return p->many;
+	default:
+		return 0;
+	}
+}
+
+// What the flow would slow down by.
+static uint64_t cut_of(const struct ipcc_params *p, const struct ipcc_flow *f)
+{
+	uint64_t cut = p->cut_learnt && f->cut_q16 != 0 ? f->cut_q16 : p->cut_q16;
+
+	return (f->bps >> 16) * cut + ((f->bps & 0xffff) * cut >> 16);
+}
+
+static bool told_lately(const struct ipcc_params *p, const struct ipcc_flow *f, uint64_t now_ns)
+{
+	// Another worker's clock may be a little ahead of ours.
+	return f->told_ns != 0 && (now_ns < f->told_ns || now_ns - f->told_ns < p->min_gap_ns);
+}
+
+unsigned ipcc_choose(const struct ipcc_params *p, enum ipcc_quadrant q, uint64_t excess_bps,
+		     struct ipcc_flow *flows, unsigned n, uint64_t now_ns)
+{
+	bool few = q == IPCC_FEW_GROWING || q == IPCC_FEW_SHRINKING;
+	// A FEW quadrant tells one where there is no excess: any cut covers this.
+	uint64_t want = few && excess_bps == 0 ? 1 : excess_bps, covered = 0;
+	unsigned told = 0, limit = limit_of(p, q);
+
+	for (unsigned i = 0; i < n; i++) {
+		struct ipcc_flow *f = &flows[i];
+
+		if (f->datagram) {
+			f->verdict = CNP_SILENT_DATAGRAM;
+		} else if (!f->paired) {
+			f->verdict = CNP_SILENT_UNPAIRED;
+		} else if (told_lately(p, f, now_ns)) {
+			f->verdict = CNP_SILENT_GAP;
+			covered += cut_of(p, f);
+		} else if (covered >= want) {
+			f->verdict = CNP_SILENT_COVERED;
+		} else if (told == limit) {
+			f->verdict = CNP_SILENT_QUOTA;
+		} else {
+			f->verdict = CNP_SILENT_NONE;
+			covered += cut_of(p, f);
+			told++;
+		}
+	}
+	return told;
+}
+
+uint16_t ipcc_learn_cut(uint16_t cut_q16, uint64_t before_bps, uint64_t after_bps)
+{
+	int64_t cut = cut_q16 != 0 ? cut_q16 : HALF_Q16, seen = 0;
+
+	if (before_bps > after_bps)
+		seen = (int64_t)((before_bps - after_bps) / ((before_bps >> 16) + 1));
+	cut += (seen - cut) / 4;
+	if (cut < LEAST_CUT_Q16)
+		return LEAST_CUT_Q16;
+	return cut > MOST_CUT_Q16 ? MOST_CUT_Q16 : (uint16_t)cut;
+}
+
+// ---- when
+
+enum ipcc_due ipcc_look_due(const struct ipcc_params *p, struct ipcc_state *s, uint32_t len,
+			    bool paused, uint64_t now_ns)
+{
+	bool look = len > p->kmin_bytes && now_ns >= s->next_ns;
+
+	// An empty queue has no victims; so a pause that ends while nothing waits, which nobody is
+	// woken for, leaves no trace.
+	if (s->muted && (!paused || len == 0)) {
+		s->muted = false;
+		s->next_ns = now_ns + p->interval_ns;
+		return IPCC_FREED;
+	}
+	s->muted = paused && len != 0;
+	if (!look)
+		return IPCC_NOT_DUE;
+	s->next_ns = now_ns + p->interval_ns;
+	return s->muted ? IPCC_MUTED : IPCC_DUE;
+}
+
+uint64_t ipcc_next(const struct ipcc_params *p, const struct ipcc_state *s, uint32_t len)
+{
+	return len > p->kmin_bytes ? s->next_ns : UINT64_MAX;
+}
+
+// ---- CNPs per port
+
+bool cnp_bucket_take(const struct cnp_params *p, struct cnp_bucket *b, uint64_t now_ns)
+{
+	uint64_t full = (uint64_t)p->burst << CREDIT_SHIFT, one = 1ull << CREDIT_SHIFT;
+	uint64_t since_ns = now_ns - b->at_ns;
+	// What fills the bucket from empty; beyond that the product below is not taken.
+	uint64_t all_ns = p->max_per_ms == 0 ? UINT64_MAX
+					     : (uint64_t)p->burst * NS_PER_MS / p->max_per_ms;
+
+	if (b->at_ns == 0 || since_ns > all_ns)
+		b->credit = full;
+	else
+		b->credit += ((since_ns * p->max_per_ms) << CREDIT_SHIFT) / NS_PER_MS;
+	if (b->credit > full)
+		b->credit = full;
+	b->at_ns = now_ns;
+	if (b->credit < one)
+		return false;
+	b->credit -= one;
+	return true;
+}

@@ -1,0 +1,275 @@
+// SPDX-License-Identifier: Apache-2.0
+// What the files of pairing share. Nobody else includes it.
+//
+// Three tables beside the flows, each under its own map:
+//   addresses   two addresses and the flows between them, each with a slot of its own
+//   reverses    queue pairs that answers go to; each remembers the slots of flows it cannot be of
+//   knowns      pairs told by connection management or an operator, looked up when a flow begins
+//
+// Slots. A bit of a reverse queue pair says "not the flow in this slot". A slot that is given to
+// another flow, or to another life of one, means something else from then on: `seq` of the addresses
+// counts such gifts, the last few are listed, and a reverse queue pair that comes by clears the
+// bits that were given since, or all of them.
+//
+// Words that control reads are written by relaxed stores (put32, put64), by the owner alone.
+#pragma once
+
+#include <stddef.h>
+
+#include "dataplane/roce/pairing.h"
+
+enum {
+	FEW_SLOTS = 8, // between two addresses without a block
+	SOME_SLOTS = 64, // with one word of bits
+	SLOT_WORDS = PAIR_MAX_BETWEEN / 64,
+	NO_SLOT = 0xffff,
+	DATAGRAM_SLOT = 0xfffe, // of a flow that is only counted
+	GIFTS = 16,
+	STAMPS_MIN = 256,
+	BEHIND_MIN = 3, // answers in a row that are older than what was answered before
+	READ_MATCHES = 2,
+	PSN_SPAN = 1 << 22, // PSNs behind the highest that an old flow may have sent
+	PAST_SPAN = 1 << 12, // and ahead of the first, where it may have had a life before
+	CE_NS = 1000000, // a CNP follows a mark within this
+};
+
+// Why a flow has no pair: what the owner found last.
+#define PAIR_REASONS(X)                                                                            \
+	X(NO_ANSWER, "no answer seen")                                                             \
+	X(SEVERAL, "several candidates")                                                           \
+	X(MATCHING, "answers are being matched")                                                   \
+	X(NOT_LATELY, "answers do not follow its packets")                                         \
+	X(BLIND, "not all flows between the two hosts are known")                                  \
+	X(CROWDED, "too many flows between the two hosts")                                         \
+	X(OTHER_WAY, "answers may go another way, and the UDP source port does not tell")          \
+	X(WRONG_PORT, "answers come from another port than it leaves by")                          \
+	X(SOURCE_OFF, "what was seen is no source that may pair")                                  \
+	X(CONTRADICTION, "its pair was dropped: a contradiction")                                  \
+	X(LIFE, "its pair was dropped: the queue pair began anew")                                 \
+	X(CLOSED, "its connection was closed")                                                     \
+	X(TOLD, "an operator said to forget it")                                                   \
+	X(NO_ROOM, "no memory for its addresses or queue pairs")                                   \
+	X(DATAGRAM, "datagrams have no pair")
+
+enum pair_reason {
+#define X(id, text) WHY_##id,
+	PAIR_REASONS(X)
+#undef X
+	N_PAIR_REASONS,
+};
+
+// peer_hint of a flow: a reason in the low bits.
+enum { HINT_REASON = 0x1f, HINT_PAST = 0x20 };
+
+struct addresses {
+	struct flow_key key; // KEY_ADDRESSES
+	uint64_t used, open; // slots, where there are no more than 64
+	uint32_t ids[FEW_SLOTS]; // flows by slot, where there are no more than 8
+	uint32_t block; // else; in `some` or `many`
+	uint32_t seq; // gifts
+	uint16_t gift[GIFTS];
+	uint16_t n_slots; // 8, 64, 1024
+	uint16_t at; // where the search for a free slot goes on
+	uint32_t n_flows, n_homeless, n_datagrams; // homeless: those without a slot
+	uint32_t n_reverses, first; // a list through `next`
+	uint8_t out_port; // of the latest flow that was looked at
+};
+
+struct some_slots {
+	uint32_t ids[SOME_SLOTS];
+};
+struct many_slots {
+	uint32_t ids[PAIR_MAX_BETWEEN];
+	uint64_t used[SLOT_WORDS], open[SLOT_WORDS];
+};
+struct out_block {
+	uint64_t out[SLOT_WORDS];
+};
+
+struct reverse {
+	struct flow_key key; // KEY_REVERSE
+	uint64_t out; // slots 0..63 that it is not of
+	uint64_t seen_ns;
+	uint32_t block; // more bits, else FLOW_NONE
+	uint32_t flow; // it is paired with, else FLOW_NONE
+	uint32_t addresses, next, prev;
+	uint32_t seq; // of the addresses when it was last looked at
+	uint32_t last, back; // PSN: highest answered, latest of those behind it
+	uint32_t asked; // PSN: latest READ request
+	uint16_t cursor;
+	uint8_t matches, cnps, behind, asked_matches;
+	bool has_last, has_asked, live;
+};
+
+struct known {
+	struct flow_key key; // KEY_KNOWN
+	uint32_t qp, psn; // psn: what the flow begins with, or was about to send
+	uint64_t seen_ns;
+	uint8_t source, in_port, out_port; // FLOW_NO_PORT: not known
+	bool live;
+};
+
+// A connection being made: messages of the side that asked (a) and of the other (b).
+struct talk {
+	struct flow_key key; // addresses a to b, id of a
+	uint32_t qp[2], psn[2], id[2];
+	uint64_t seen_ns;
+	uint8_t port[2]; // where the message of each came in
+	bool has[2], live;
+};
+
+// A PSN that READ requests asked for and that was not answered yet.
+struct ask {
+	struct flow_key key; // addresses as of the responses, PSN, port
+	uint32_t qp; // that asked first
+	uint32_t n; // how often
+	uint64_t seen_ns;
+	uint16_t udp_sport;
+	bool several; // queue pairs asked
+	bool one_way, live;
+};
+
+// Which elements of a table are in use, and where ageing is.
+struct pool {
+	struct flow_map map;
+	uint32_t n, n_used, cursor;
+	uint32_t n_free, *free; // a stack
+};
+
+struct pairing {
+	struct flow_table *flows;
+	struct pair_params params;
+	struct pairing_counters count;
+	struct pool addresses, reverses, knowns, talks, asks;
+	struct addresses *address;
+	struct reverse *reverse;
+	struct known *known;
+	struct talk *talk;
+	struct ask *ask;
+	struct some_slots *some;
+	struct many_slots *many;
+	struct out_block *block;
+	struct pool somes, manys, blocks; // without maps
+	uint32_t stamp_mask;
+	uint64_t *blind_until; // by hash of addresses: not all flows are known
+	uint64_t *reads_until; // the same: not all READ requests
+	uint64_t *past_until; // by hash of a flow: it had a life before
+	uint64_t *outside; // by hash of addresses: flows that the table of addresses had no room for
+	uint64_t now_ns; // of the latest call
+};
+
+static inline void put32(uint32_t *at, uint32_t v)
+{
+	__atomic_store_n(at, v, __ATOMIC_RELAXED);
+}
+
+static inline uint32_t look32(const uint32_t *at)
+{
+	return __atomic_load_n(at, __ATOMIC_RELAXED);
+}
+
+static inline void put64(uint64_t *at, uint64_t v)
+{
+	__atomic_store_n(at, v, __ATOMIC_RELAXED);
+}
+
+static inline uint64_t look64(const uint64_t *at)
+{
+	return __atomic_load_n(at, __ATOMIC_RELAXED);
+}
+
+static inline struct flow *flow_at(const struct pairing *p, uint32_t id)
+{
+	return &p->flows->flows[id];
+}
+
+static inline void why(struct flow *f, enum pair_reason reason)
+{
+	__atomic_store_n(&f->peer_hint, (uint8_t)((f->peer_hint & ~HINT_REASON) | reason),
+			 __ATOMIC_RELAXED);
+}
+
+static inline struct flow_way way_of(const struct flow *f)
+{
+	return flow_way_of(gauge_get(&f->way));
+}
+
+static inline struct flow_pair pair_of(const struct flow *f)
+{
+	return flow_pair_of(gauge_get(&f->pair));
+}
+
+// ---- pairing_table.c
+size_t pairing_tables(struct pairing *p, void *mem, uint32_t n_flows, uint32_t seed);
+// Looks at a few entries that may be old.
+void pairing_age(struct pairing *p);
+
+// k: any key with these addresses, that way round.
+uint32_t addresses_find(const struct pairing *p, const struct flow_key *k);
+// A flow has come, or begins another life: whatever was known of it holds no more.
+void addresses_join(struct pairing *p, uint32_t id);
+void addresses_leave(struct pairing *p, uint32_t id);
+void addresses_anew(struct pairing *p, uint32_t id);
+// Whether the flow in the slot may be paired.
+void slot_open(struct pairing *p, const struct flow *f, bool open);
+unsigned slot_words(const struct addresses *a);
+uint64_t open_word(const struct pairing *p, const struct addresses *a, unsigned w);
+uint64_t used_word(const struct pairing *p, const struct addresses *a, unsigned w);
+uint32_t slot_flow(const struct pairing *p, const struct addresses *a, unsigned slot);
+
+uint32_t reverse_find(const struct pairing *p, const struct flow_key *k);
+// Found or made; FLOW_NONE: no room.
+uint32_t reverse_take(struct pairing *p, const struct flow_key *k, uint32_t addresses);
+// Forgets what it was told.
+void reverse_renew(struct pairing *p, struct reverse *r);
+// Takes notice of slots given since.
+void reverse_sync(struct pairing *p, struct reverse *r);
+uint64_t out_word(const struct pairing *p, const struct reverse *r, unsigned w);
+// For control: the slot was not given to another since.
+bool is_ruled_out(const struct pairing *p, const struct reverse *r, unsigned slot);
+void rule_out(struct pairing *p, struct reverse *r, unsigned slot);
+
+// Found or made.
+uint32_t known_take(struct pairing *p, const struct flow_key *k);
+uint32_t known_find(const struct pairing *p, const struct flow_key *k);
+void known_free(struct pairing *p, uint32_t index);
+struct talk *talk_take(struct pairing *p, const struct flow_key *k);
+struct talk *talk_find(struct pairing *p, const struct flow_key *k);
+struct ask *ask_take(struct pairing *p, const struct flow_key *k);
+struct ask *ask_find(struct pairing *p, const struct flow_key *k);
+void ask_free(struct pairing *p, struct ask *ask);
+
+// What is not known of two addresses, or a flow, for as long as flows live.
+void stamp(struct pairing *p, uint64_t *stamps, const struct flow_key *k, uint64_t for_ns);
+bool is_stamped(const struct pairing *p, const uint64_t *stamps, const struct flow_key *k);
+// Not every flow between two addresses is in their table.
+bool is_blind(const struct pairing *p, const struct addresses *a);
+
+// ---- pairing.c
+// From now on CNPs of the flow go to qp. Whoever else has one of both loses it. False: somebody
+// whose word weighs more says otherwise.
+bool pair_set(struct pairing *p, uint32_t id, uint32_t qp, enum pair_source source);
+void pair_drop(struct pairing *p, uint32_t id, ctr_t *counter, enum pair_reason reason);
+// Every connection between two queue pairs has two directions. Replaces what was known of either.
+bool known_set(struct pairing *p, const struct known *k);
+// The pair of the key and what is known of it, if it is with qp (FLOW_NONE: with any).
+void known_forget(struct pairing *p, const struct flow_key *k, uint32_t qp, ctr_t *counter,
+		  enum pair_reason reason);
+
+// ---- pairing_answer.c
+// What an answer says of queue pair r, whose addresses are a.
+struct evidence {
+	const struct pair_answer *answer;
+	uint32_t psn;
+	bool (*may_be)(const struct evidence *e, const struct flow *f, bool *match);
+	enum pair_source source;
+};
+void hear_ack(struct pairing *p, const struct pair_answer *a, const struct flow_key *back);
+void hear_cnp(struct pairing *p, const struct pair_answer *a, const struct flow_key *back);
+
+// ---- pairing_read.c
+void hear_read_request(struct pairing *p, const struct pair_answer *a,
+		       const struct flow_key *back);
+
+// ---- pairing_cm.c
+void hear_management(struct pairing *p, const struct pair_answer *a, uint8_t port, bool arrives);

@@ -1,0 +1,324 @@
+// SPDX-License-Identifier: Apache-2.0
+// Control's side of the flow tables: their memory, what is in them, and an operator's word about
+// pairs.
+#include "dataplane/switch_flows.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <rte_malloc.h>
+
+#include "dataplane/switch_impl.h"
+
+enum {
+	READ_TRIES = 4, // of an entry that changes while it is read
+	FLOW_ALIGN = 256, // an entry's first two lines are then one pair of lines
+};
+
+// ---- create and destroy
+
+static int shard_rings(struct weir_switch *sw, struct worker *w)
+{
+	struct worker_flows *wf = w->flows;
+
+	wf->orders = switch_ring(sw, "po", w->id, 0, sizeof(struct known_pair), PAIR_ORDERS);
+	wf->records = switch_ring(sw, "cr", w->id, 0, sizeof(struct cnp_record), CNP_RECORDS);
+	if (wf->orders == NULL || wf->records == NULL)
+		return -ENOMEM;
+	for (unsigned to = 0; to < sw->n_workers; to++) {
+		if (to == w->id)
+			continue;
+		w->notes[to] = switch_ring(sw, "nt", w->id, to, sizeof(struct ipcc_note),
+					   NOTE_RING);
+		if (w->notes[to] == NULL)
+			return -ENOMEM;
+	}
+	return 0;
+}
+
+static int shard_create(struct weir_switch *sw, struct worker *w, uint32_t n)
+{
+	struct rng luck = w->rng; // a copy: what else is drawn does not depend on the table
+	uint32_t seed = (uint32_t)rng_next(&luck);
+	struct worker_flows *wf = rte_zmalloc("flows", sizeof(*wf), 64);
+
+	w->flows = wf;
+	if (wf == NULL)
+		return -ENOMEM;
+	wf->table_mem = rte_zmalloc("flow_table", flow_table_bytes(n), FLOW_ALIGN);
+	wf->pairing_mem = rte_zmalloc("pairing", pairing_bytes(n), 64);
+	if (wf->table_mem == NULL || wf->pairing_mem == NULL)
+		return -ENOMEM;
+	flow_table_init(&wf->table, wf->table_mem, n, sw->policy_mem->flows.age_ns, seed);
+	wf->pairing = pairing_init(wf->pairing_mem, &wf->table, seed ^ 0x5bd1e995);
+	return shard_rings(sw, w);
+}
+
+int flows_create(struct weir_switch *sw)
+{
+	uint32_t max = sw->policy_mem->flows.max;
+	int err = 0;
+
+	max = max < FLOW_MAX ? max : FLOW_MAX;
+	for (unsigned i = 0; err == 0 && max != 0 && i < sw->n_workers; i++)
+		err = shard_create(sw, sw->workers[i], (max + sw->n_workers - 1) / sw->n_workers);
+	return err;
+}
+
+void flows_destroy(struct weir_switch *sw)
+{
+	free(sw->orders.pairs);
+	sw->orders.pairs = NULL;
+	for (unsigned i = 0; i < sw->n_workers && sw->workers[i] != NULL; i++) {
+		struct worker *w = sw->workers[i];
+
+		for (unsigned to = 0; to < sw->n_workers; to++)
+			rte_ring_free(w->notes[to]);
+		if (w->flows == NULL)
+			continue;
+		rte_ring_free(w->flows->orders);
+		rte_ring_free(w->flows->records);
+		rte_free(w->flows->pairing_mem);
+		rte_free(w->flows->table_mem);
+		rte_free(w->flows);
+		w->flows = NULL;
+	}
+}
+
+static bool has_table(const struct weir_switch *sw)
+{
+	return sw->workers[0]->flows != NULL;
+}
+
+// ---- pairs by hand
+
+static bool room_for_orders(const struct weir_switch *sw)
+{
+	for (unsigned i = 0; i < sw->n_workers; i++)
+		if (rte_ring_free_count(sw->workers[i]->flows->orders) == 0)
+			return false;
+	return true;
+}
+
+// Every worker is told: any of them may own a flow's port.
+static void order(struct weir_switch *sw, const struct known_pair *k)
+{
+	for (unsigned i = 0; i < sw->n_workers; i++)
+		rte_ring_sp_enqueue_elem(sw->workers[i]->flows->orders,
+					 (void *)(uintptr_t)k, sizeof(*k));
+}
+
+void flows_control(struct weir_switch *sw)
+{
+	struct pair_orders *o = &sw->orders;
+
+	while (o->next < o->n && room_for_orders(sw))
+		order(sw, &o->pairs[o->next++]);
+}
+
+int switch_pair_tell(struct weir_switch *sw, const struct known_pair *k)
+{
+	if (!has_table(sw))
+		return -ENOTSUP;
+	flows_control(sw);
+	if (sw->orders.next < sw->orders.n || !room_for_orders(sw))
+		return -EAGAIN;
+	order(sw, k);
+	return 0;
+}
+
+static bool names(const struct policy *p, const struct flow_key *key)
+{
+	for (uint32_t i = 0; i < p->n_pairs; i++)
+		if (flow_key_same(&p->pairs[i].key, key))
+			return true;
+	return false;
+}
+
+// What control still has to say of a policy before is said first, unless there is no memory for it.
+static bool make_room(struct pair_orders *o, uint32_t n)
+{
+	struct known_pair *grown;
+
+	if (o->next != 0) {
+		memmove(o->pairs, o->pairs + o->next, (o->n - o->next) * sizeof(o->pairs[0]));
+		o->n -= o->next;
+		o->next = 0;
+	}
+	grown = realloc(o->pairs, (o->n + n + 1) * sizeof(o->pairs[0]));
+	if (grown != NULL)
+		o->pairs = grown;
+	return grown != NULL;
+}
+
+void flows_published(struct weir_switch *sw, const struct policy *old)
+{
+	const struct policy *now = sw->policy_mem;
+	struct pair_orders *o = &sw->orders;
+	uint32_t n_old = old != NULL ? old->n_pairs : 0;
+
+	if (!has_table(sw) || n_old + now->n_pairs == 0 || !make_room(o, n_old + now->n_pairs))
+		return;
+	for (uint32_t i = 0; i < n_old; i++) {
+		if (names(now, &old->pairs[i].key))
+			continue;
+		o->pairs[o->n] = old->pairs[i];
+		o->pairs[o->n++].qp = FLOW_NONE;
+	}
+	for (uint32_t i = 0; i < now->n_pairs; i++)
+		o->pairs[o->n++] = now->pairs[i];
+	flows_control(sw);
+}
+
+// ---- what is in the tables
+
+// Copies the numbers of an entry. False: nobody lives there.
+static bool copy(const struct flow *f, uint64_t now_ns, struct flow_row *out)
+{
+	uint64_t last = gauge_get(&f->last);
+
+	for (unsigned i = 0; i < sizeof(f->key.w) / sizeof(f->key.w[0]); i++)
+		out->key.w[i] = __atomic_load_n(&f->key.w[i], __ATOMIC_RELAXED);
+	out->way = flow_way_of(gauge_get(&f->way));
+	out->pair = flow_pair_of(gauge_get(&f->pair));
+	out->packets = ctr_get(&f->packets);
+	out->bytes = ctr_get(&f->bytes);
+	out->gaps = ctr_get(&f->gaps);
+	out->gap_packets = ctr_get(&f->gap_packets);
+	out->rewinds = ctr_get(&f->rewinds);
+	out->ce = ctr_get(&f->ce);
+	out->naks = ctr_get(&f->naks);
+	out->cnps_seen = ctr_get(&f->cnps_seen);
+	out->cnps_sent = ctr_get(&f->cnps_sent);
+	out->silences = ctr_get(&f->silences);
+	out->silence = (uint8_t)gauge_get(&f->silence);
+	out->first_ns = gauge_get(&f->first_ns);
+	out->seen_ns = flow_seen_ns(f, now_ns);
+	out->cnp_ns = gauge_get(&f->cnp_ns);
+	out->psn = flow_expected(last);
+	out->udp_sport = __atomic_load_n(&f->udp_sport, __ATOMIC_RELAXED);
+	// Seen while now_ns was read.
+	out->seen_ns = out->seen_ns > out->first_ns ? out->seen_ns : out->first_ns;
+	return out->key.w[4] != 0 && out->packets != 0;
+}
+
+// The entry as one flow's. False: there is none, or it changes all the time.
+static bool read_entry(const struct flow *f, uint64_t now_ns, struct flow_row *out)
+{
+	for (unsigned i = 0; i < READ_TRIES; i++) {
+		uint32_t before = flow_generation(f);
+		bool lives;
+
+		*out = (struct flow_row){.reason = ""};
+		lives = copy(f, now_ns, out);
+		atomic_thread_fence(memory_order_acquire);
+		if (before == __atomic_load_n(&f->generation, __ATOMIC_RELAXED) && before % 2 == 0)
+			return lives;
+	}
+	return false;
+}
+
+static bool row_of(const struct worker_flows *wf, uint32_t id, uint64_t now_ns, bool why,
+		   struct flow_row *out)
+{
+	if (!read_entry(&wf->table.flows[id], now_ns, out))
+		return false;
+	if (now_ns > out->seen_ns &&
+	    now_ns - out->seen_ns >= __atomic_load_n(&wf->table.age_ns, __ATOMIC_RELAXED))
+		return false;
+	if (!why || out->pair.source != PAIR_NONE)
+		return true;
+	if (out->way.kind == FLOW_DATAGRAM) {
+		out->reason = "datagram";
+		return true;
+	}
+	out->candidates = pairing_candidates(wf->pairing, id);
+	out->reason = pairing_reason(wf->pairing, id);
+	return true;
+}
+
+// Places of a shard that were ever used.
+static uint32_t used_places(const struct worker_flows *wf)
+{
+	return __atomic_load_n(&wf->table.n_used, __ATOMIC_RELAXED);
+}
+
+void switch_flows_walk(struct weir_switch *sw, uint64_t now_ns, bool why,
+		       bool (*fn)(void *arg, const struct flow_row *row), void *arg)
+{
+	struct flow_row row;
+
+	for (unsigned i = 0; i < sw->n_workers; i++) {
+		const struct worker_flows *wf = sw->workers[i]->flows;
+
+		for (uint32_t id = 0; wf != NULL && id < used_places(wf); id++)
+			if (row_of(wf, id, now_ns, why, &row) && !fn(arg, &row))
+				return;
+	}
+}
+
+uint32_t switch_flows_places(const struct weir_switch *sw)
+{
+	uint32_t n = 0;
+
+	for (unsigned i = 0; has_table(sw) && i < sw->n_workers; i++)
+		n += sw->workers[i]->flows->table.n;
+	return n;
+}
+
+void switch_flows_look(struct weir_switch *sw, const struct flows_look *look)
+{
+	uint32_t base = 0, end = look->first + look->n;
+	struct flow_row row;
+
+	for (unsigned i = 0; has_table(sw) && i < sw->n_workers; i++) {
+		const struct worker_flows *wf = sw->workers[i]->flows;
+		uint32_t used = used_places(wf);
+		uint32_t id = look->first > base ? look->first - base : 0;
+
+		for (; id < used && base + id < end; id++)
+			if (row_of(wf, id, look->now_ns, look->why, &row))
+				look->fn(look->arg, base + id, &row);
+		base += wf->table.n;
+	}
+}
+
+static void add_pairing(struct flow_totals *out, const struct pairing_counters *c)
+{
+	for (unsigned s = 0; s < N_PAIR_SOURCES; s++)
+		out->pairing.paired[s] += ctr_get(&c->paired[s]);
+	out->pairing.dropped_jump += ctr_get(&c->dropped_jump);
+	out->pairing.dropped_ack += ctr_get(&c->dropped_ack);
+	out->pairing.dropped_rival += ctr_get(&c->dropped_rival);
+	out->pairing.dropped_dreq += ctr_get(&c->dropped_dreq);
+	out->pairing.dropped_age += ctr_get(&c->dropped_age);
+	out->pairing.dropped_static += ctr_get(&c->dropped_static);
+	out->pairing.wrong_port += ctr_get(&c->wrong_port);
+	out->pairing.eliminations += ctr_get(&c->eliminations);
+	out->pairing.matches += ctr_get(&c->matches);
+	out->pairing.crowded += ctr_get(&c->crowded);
+	out->pairing.cm_seen += ctr_get(&c->cm_seen);
+	out->pairing.cm_refused += ctr_get(&c->cm_refused);
+	out->pairing.n_paired += gauge_get(&c->n_paired);
+}
+
+void switch_flow_totals(const struct weir_switch *sw, struct flow_totals *out)
+{
+	memset(out, 0, sizeof(*out));
+	for (unsigned i = 0; has_table(sw) && i < sw->n_workers; i++) {
+		const struct worker_flows *wf = sw->workers[i]->flows;
+
+		out->max += wf->table.n;
+		out->used += gauge_get(&wf->table.used);
+		out->made += ctr_get(&wf->table.made);
+		out->aged += ctr_get(&wf->table.aged);
+		out->refused += ctr_get(&wf->table.refused);
+		add_pairing(out, pairing_counters(wf->pairing));
+	}
+}
+
+const struct port_flow_counters *switch_port_flows(const struct weir_switch *sw, unsigned port)
+{
+	return &sw->rt[port]->flows;
+}

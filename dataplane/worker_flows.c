@@ -1,0 +1,474 @@
+// SPDX-License-Identifier: Apache-2.0
+// RoCEv2 flows on their way through the loop (roce/flow.h, roce/pairing.h): found or made in a burst
+// that was received, given their way once forwarding has found it, answers heard where they leave.
+// Runs on the worker that owns the port of arrival; answers on the one that owns the port of
+// departure, which owns the flows they answer.
+#include <string.h>
+
+#include "dataplane/packet/wire.h"
+#include "dataplane/switch_impl.h"
+
+enum {
+	AGE_PER_LOOP = 64, // entries
+	ORDERS_PER_LOOP = 16,
+	SAY_EVERY_NS = 1000000000,
+	READ_PSN_BYTES = 256, // the smallest path MTU: more PSNs no answer needs
+	READ_PSNS_MAX = 1 << 22, // serial arithmetic ends at 2^23
+};
+
+#define likely(x) __builtin_expect(!!(x), 1)
+
+// Kinds are worn down to the one that tells most: PSNs of a flow are those of its requests as soon
+// as it has any.
+enum { KIND_UNKNOWN = 0xff };
+
+// A frame of a flow, between the stages of a burst.
+struct member {
+	struct flow_key key;
+	uint32_t hash;
+	uint32_t guess; // what the entry's index may be
+	uint8_t frame; // of the burst
+	uint8_t role; // enum roce_role
+	bool again; // the same flow as the member before
+};
+
+struct members {
+	unsigned n;
+	struct member m[BURST];
+};
+
+// ---- pairing is told
+
+static void gone(void *arg, uint32_t id)
+{
+	struct worker_flows *wf = arg;
+	const struct flow *f = &wf->table.flows[id];
+
+	if (flow_way_of(gauge_get(&f->way)).kind != FLOW_DATAGRAM)
+		pairing_flow_gone(wf->pairing, id);
+}
+
+static struct flow_hooks hooks_of(struct worker_flows *wf)
+{
+	return (struct flow_hooks){.gone = gone, .arg = wf};
+}
+
+static struct pair_answer answer_of(const struct worker *w, const struct frame *f,
+				    const struct pkt_info *pkt, const struct roce_msg *msg)
+{
+	return (struct pair_answer){
+		.msg = msg,
+		.l3 = rte_pktmbuf_mtod(f->m, const uint8_t *) + pkt->l3_off,
+		.kind = pkt->kind,
+		.in_port = f->in_port,
+		.udp_sport = pkt->udp_sport,
+		.one_way = !w->pol->ports[f->in_port].routed,
+	};
+}
+
+static void hear_arrival(struct worker *w, struct frame *f, const struct pkt_info *pkt)
+{
+	const uint8_t *bytes = rte_pktmbuf_mtod(f->m, const uint8_t *);
+	struct pair_answer a;
+	struct roce_msg msg;
+
+	if (!roce_msg_read(bytes, f->m->data_len, pkt, &msg))
+		return;
+	a = answer_of(w, f, pkt, &msg);
+	pairing_management(w->flows->pairing, &a, true, f->in_port, w->now_ns);
+}
+
+// ---- the stages of a burst
+
+static const uint8_t kind_of_role[] = {
+	[ROCE_ROLE_OTHER] = KIND_UNKNOWN,
+	[ROCE_ROLE_DATA] = FLOW_DATA,
+	[ROCE_ROLE_READ_REQUEST] = FLOW_READ_REQUESTS,
+	[ROCE_ROLE_READ_RESPONSE] = FLOW_READ_RESPONSES,
+	[ROCE_ROLE_ACK] = KIND_UNKNOWN,
+	[ROCE_ROLE_NAK] = KIND_UNKNOWN,
+	[ROCE_ROLE_CNP] = KIND_UNKNOWN,
+	[ROCE_ROLE_MANAGEMENT] = KIND_UNKNOWN,
+	[ROCE_ROLE_DATAGRAM] = FLOW_DATAGRAM,
+};
+
+static inline struct flow_key key_of(const uint8_t *l3, const struct pkt_info *pkt)
+{
+	if (likely(pkt->kind == PKT_IPV4))
+		return flow_key_v4(be32_get(l3 + 12), be32_get(l3 + 16), pkt->bth_dest_qp,
+				   KEY_FLOW);
+	return flow_key_of(true, l3 + 8, l3 + 24, pkt->bth_dest_qp, KEY_FLOW);
+}
+
+// What the frame is to flows. Its bucket is on its way to the cache.
+static inline void sort_frame(struct worker *w, struct frame *f, const struct pkt_info *pkt,
+			      struct members *all)
+{
+	struct member *m = &all->m[all->n];
+	enum roce_role role = roce_role(pkt->bth_opcode, pkt->bth_dest_qp);
+
+	m->role = (uint8_t)role;
+	if (role == ROCE_ROLE_MANAGEMENT)
+		hear_arrival(w, f, pkt);
+	f->answer = role == ROCE_ROLE_ACK || role == ROCE_ROLE_CNP || role == ROCE_ROLE_MANAGEMENT ||
+		    role == ROCE_ROLE_READ_REQUEST;
+	if (kind_of_role[role] == KIND_UNKNOWN)
+		return;
+	m->key = key_of(rte_pktmbuf_mtod(f->m, const uint8_t *) + pkt->l3_off, pkt);
+	m->again = all->n != 0 && flow_key_same(&m->key, &m[-1].key);
+	if (!m->again) {
+		m->hash = flow_hash_of(&w->flows->table.map, &m->key);
+		flow_map_prefetch(&w->flows->table.map, m->hash);
+	}
+	all->n++;
+}
+
+static void sort_all(struct worker *w, struct frame *frames, const struct pkt_info *pkts,
+		     unsigned n, struct members *all)
+{
+	all->n = 0;
+	for (unsigned i = 0; i < n; i++) {
+		frames[i].m->hash.rss = FLOW_NONE;
+		all->m[all->n].frame = (uint8_t)i;
+		if (pkts[i].roce)
+			sort_frame(w, &frames[i], &pkts[i], all);
+	}
+}
+
+static void guess_all(const struct flow_table *t, struct members *all)
+{
+	for (unsigned i = 0; i < all->n; i++) {
+		struct member *m = &all->m[i];
+		const struct flow *f;
+
+		if (m->again)
+			continue;
+		m->guess = flow_map_guess(&t->map, m->hash);
+		if (m->guess == FLOW_NONE)
+			continue;
+		f = &t->flows[m->guess];
+		__builtin_prefetch(f, 1);
+		__builtin_prefetch(&f->way, 1);
+	}
+}
+
+// Only what a CNP must say, and so seldom that it is compared first.
+static inline void keep_headers(struct flow *fl, const uint8_t *eth, const struct pkt_info *pkt)
+{
+	const struct bth_hdr *bth = (const void *)(eth + pkt->l4_off + sizeof(struct udp_hdr));
+	bool tagged = pkt->n_tags != 0;
+	uint16_t pkey = be16_get(&bth->pkey);
+
+	if (likely(memcmp(fl->dst_mac, eth, 6) == 0 && memcmp(fl->src_mac, eth + 6, 6) == 0 &&
+		   fl->udp_sport == pkt->udp_sport && fl->tci == pkt->tci && fl->pkey == pkey &&
+		   fl->tagged == tagged))
+		return;
+	memcpy(fl->dst_mac, eth, sizeof(fl->dst_mac));
+	memcpy(fl->src_mac, eth + 6, sizeof(fl->src_mac));
+	__atomic_store_n(&fl->udp_sport, pkt->udp_sport, __ATOMIC_RELAXED);
+	fl->tci = pkt->tci;
+	fl->pkey = pkey;
+	fl->tagged = tagged;
+}
+
+// PSNs that a READ request uses up at most.
+static uint32_t read_psns(const struct frame *f, const struct pkt_info *pkt)
+{
+	struct roce_msg msg;
+	uint32_t n;
+
+	if (!roce_msg_read(rte_pktmbuf_mtod(f->m, const uint8_t *), f->m->data_len, pkt, &msg))
+		return 1;
+	n = msg.read_bytes / READ_PSN_BYTES + (msg.read_bytes % READ_PSN_BYTES != 0);
+	n = n < READ_PSNS_MAX ? n : READ_PSNS_MAX;
+	return n != 0 ? n : 1;
+}
+
+static bool is_first_response(const struct pkt_info *pkt)
+{
+	uint8_t op = pkt->bth_opcode & ROCE_OPERATION_MASK;
+
+	return op == RC_READ_RESPONSE_FIRST || op == RC_READ_RESPONSE_ONLY;
+}
+
+// A place that only requests have, by the worth of what a kind tells of PSNs.
+static inline bool tells_more(uint8_t kind, uint8_t than)
+{
+	static const uint8_t worth[] = {
+		[FLOW_DATAGRAM] = 0,
+		[FLOW_READ_RESPONSES] = 1,
+		[FLOW_READ_REQUESTS] = 2,
+		[FLOW_DATA] = 3,
+	};
+
+	return worth[kind] > worth[than];
+}
+
+static inline bool is_request(uint8_t kind)
+{
+	return kind == FLOW_DATA || kind == FLOW_READ_REQUESTS;
+}
+
+static void set_way(struct flow *fl, struct flow_way way)
+{
+	gauge_set(&fl->way, flow_pack_way(way));
+}
+
+// The flow was thought to be of a kind whose PSNs are of another space: to pairing it begins now.
+static void change_kind(struct worker *w, uint32_t id, uint8_t kind, const struct flow_packet *p)
+{
+	struct flow *fl = &w->flows->table.flows[id];
+	struct flow_way way = flow_way_of(gauge_get(&fl->way));
+	uint8_t before = way.kind;
+
+	if (before == FLOW_READ_REQUESTS || before == FLOW_DATA) {
+		way.kind = kind; // the same space
+		set_way(fl, way);
+		return;
+	}
+	if (before != FLOW_DATAGRAM)
+		pairing_flow_gone(w->flows->pairing, id);
+	way.kind = kind;
+	set_way(fl, way);
+	flow_restart(fl, p, w->now_ns);
+	pairing_flow_begun(w->flows->pairing, id, w->now_ns);
+}
+
+static void begun(struct worker *w, uint32_t id, const struct frame *f, uint8_t kind)
+{
+	set_way(&w->flows->table.flows[id],
+		(struct flow_way){.in_port = f->in_port, .out_port = FLOW_NO_PORT, .cls = f->cls,
+				  .kind = kind});
+	if (kind != FLOW_DATAGRAM)
+		pairing_flow_begun(w->flows->pairing, id, w->now_ns);
+}
+
+// Counts of the flow that grew are the port's as well.
+static enum flow_news count_odd(struct worker *w, unsigned port, struct flow *fl,
+				const struct flow_packet *p)
+{
+	struct port_flow_counters *c = &worker_port(w, port)->flows;
+	uint64_t gaps = ctr_get(&fl->gaps), packets = ctr_get(&fl->gap_packets);
+	uint64_t rewinds = ctr_get(&fl->rewinds);
+	enum flow_news news = flow_count(fl, p, w->now_ns);
+
+	ctr_add(&c->gaps, ctr_get(&fl->gaps) - gaps);
+	ctr_add(&c->gap_packets, ctr_get(&fl->gap_packets) - packets);
+	ctr_add(&c->rewinds, ctr_get(&fl->rewinds) - rewinds);
+	if (p->ce)
+		ctr_inc(&c->ce);
+	return news;
+}
+
+static void read_response(struct worker *w, uint32_t id, const struct frame *f,
+			  const struct pkt_info *pkt)
+{
+	struct roce_msg msg;
+
+	if (roce_msg_read(rte_pktmbuf_mtod(f->m, const uint8_t *), f->m->data_len, pkt, &msg))
+		pairing_read_response(w->flows->pairing, id, &msg, w->now_ns);
+}
+
+// Anything but the next frame of a known flow's own kind.
+static void count_slowly(struct worker *w, uint32_t id, const struct member *m,
+			 const struct frame *f, const struct pkt_info *pkt)
+{
+	struct flow *fl = &w->flows->table.flows[id];
+	uint8_t kind = kind_of_role[m->role];
+	uint8_t known = flow_way_of(gauge_get(&fl->way)).kind;
+	bool same = kind == known || (is_request(kind) && is_request(known));
+	struct flow_packet p = {.psn = pkt->bth_psn, .n_psns = 1, .len = f->len,
+				.ce = f->ecn == ECN_CE};
+
+	if (m->role == ROCE_ROLE_READ_REQUEST)
+		p.n_psns = read_psns(f, pkt);
+	p.may_skip = m->role == ROCE_ROLE_READ_RESPONSE && is_first_response(pkt);
+	if (tells_more(kind, known))
+		change_kind(w, id, kind, &p);
+	if (!same || kind == FLOW_DATAGRAM)
+		p.n_psns = 0;
+	if (count_odd(w, f->in_port, fl, &p) == FLOW_JUMPED && known != FLOW_DATAGRAM)
+		pairing_flow_jumped(w->flows->pairing, id, w->now_ns);
+	if (p.may_skip)
+		read_response(w, id, f, pkt);
+}
+
+static inline void count(struct worker *w, uint32_t id, const struct member *m,
+			 const struct frame *f, const struct pkt_info *pkt)
+{
+	struct flow *fl = &w->flows->table.flows[id];
+	const struct flow_packet p = {.psn = pkt->bth_psn, .n_psns = 1, .len = f->len};
+	const struct flow_way way = flow_way_of(gauge_get(&fl->way));
+
+	keep_headers(fl, rte_pktmbuf_mtod(f->m, const uint8_t *), pkt);
+	if (likely(m->role == ROCE_ROLE_DATA && way.kind == FLOW_DATA && f->ecn != ECN_CE &&
+		   flow_expected(gauge_get(&fl->last)) == p.psn))
+		flow_count(fl, &p, w->now_ns);
+	else
+		count_slowly(w, id, m, f, pkt);
+}
+
+static inline uint32_t entry_of(struct worker *w, const struct member *m, enum flow_news *news)
+{
+	struct flow_table *t = &w->flows->table;
+	struct flow_hooks hooks;
+
+	*news = FLOW_AS_BEFORE;
+	if (likely(m->guess != FLOW_NONE && flow_key_same(&t->flows[m->guess].key, &m->key) &&
+		   w->now_ns - flow_seen_ns(&t->flows[m->guess], w->now_ns) < t->age_ns))
+		return m->guess;
+	hooks = hooks_of(w->flows);
+	return flow_take(t, &m->key, m->hash, w->now_ns, &hooks, news);
+}
+
+static void count_all(struct worker *w, struct frame *frames, const struct pkt_info *pkts,
+		      const struct members *all)
+{
+	uint32_t id = FLOW_NONE;
+
+	for (unsigned i = 0; i < all->n; i++) {
+		const struct member *m = &all->m[i];
+		struct frame *f = &frames[m->frame];
+		enum flow_news news = FLOW_AS_BEFORE;
+
+		if (!m->again)
+			id = entry_of(w, m, &news);
+		if (unlikely(id == FLOW_NONE))
+			continue;
+		f->m->hash.rss = id;
+		if (unlikely(news == FLOW_BEGUN))
+			begun(w, id, f, kind_of_role[m->role]);
+		count(w, id, m, f, &pkts[m->frame]);
+	}
+}
+
+void flows_burst(struct worker *w, struct frame *frames, const struct pkt_info *pkts, unsigned n)
+{
+	struct members all;
+
+	sort_all(w, frames, pkts, n, &all);
+	guess_all(&w->flows->table, &all);
+	count_all(w, frames, pkts, &all);
+}
+
+// ---- the way out
+
+void flows_went(struct worker *w, const struct frame *frames, unsigned n)
+{
+	struct flow *flows = w->flows->table.flows;
+
+	for (unsigned i = 0; i < n; i++) {
+		const struct frame *f = &frames[i];
+		uint32_t id = frame_flow(f);
+		struct flow_way way = {.in_port = f->in_port, .out_port = f->out_port,
+				       .queue = f->queue, .cls = f->cls};
+		uint64_t before;
+
+		if (unlikely(f->answer) && w->sw->owner[f->out_port] == w->id)
+			flows_hear(w, f);
+		if (id == FLOW_NONE)
+			continue;
+		before = gauge_get(&flows[id].way);
+		way.kind = flow_way_of(before).kind;
+		if (unlikely(flow_pack_way(way) != before))
+			set_way(&flows[id], way);
+	}
+}
+
+void flows_hear(struct worker *w, const struct frame *f)
+{
+	const uint8_t *bytes = rte_pktmbuf_mtod(f->m, const uint8_t *);
+	struct port_flow_counters *c = &worker_port(w, f->out_port)->flows;
+	struct pair_answer a;
+	struct pkt_info pkt;
+	struct roce_msg msg;
+
+	if (w->flows == NULL || !parse(bytes, f->m->pkt_len, &pkt) || !pkt.roce ||
+	    !roce_msg_read(bytes, f->m->data_len, &pkt, &msg))
+		return;
+	a = answer_of(w, f, &pkt, &msg);
+	a.one_way = a.one_way && !w->pol->ports[f->out_port].routed;
+	if (msg.role == ROCE_ROLE_MANAGEMENT) {
+		pairing_management(w->flows->pairing, &a, false, f->out_port, w->now_ns);
+		return;
+	}
+	if (msg.role == ROCE_ROLE_NAK)
+		ctr_inc(&c->naks);
+	else if (msg.role == ROCE_ROLE_CNP)
+		ctr_inc(&c->cnps_seen);
+	pairing_answer(w->flows->pairing, &a, w->now_ns);
+}
+
+// ---- once per loop
+
+static void take_orders(struct worker *w)
+{
+	struct known_pair orders[ORDERS_PER_LOOP];
+	unsigned n = rte_ring_sc_dequeue_burst_elem(w->flows->orders, orders, sizeof(orders[0]),
+						    ORDERS_PER_LOOP, NULL);
+
+	for (unsigned i = 0; i < n; i++)
+		pairing_tell(w->flows->pairing, &orders[i], w->now_ns);
+}
+
+static uint64_t pairs_dropped(const struct worker_flows *wf)
+{
+	const struct pairing_counters *c = pairing_counters(wf->pairing);
+
+	return ctr_get(&c->dropped_jump) + ctr_get(&c->dropped_ack) + ctr_get(&c->dropped_rival) +
+	       ctr_get(&c->dropped_dreq);
+}
+
+static uint64_t cnps_capped(const struct worker *w)
+{
+	uint64_t n = 0;
+
+	for (unsigned i = 0; i < w->n_owned; i++)
+		n += ctr_get(&worker_port(w, w->owned[i])->flows.cnps_capped);
+	return n;
+}
+
+// What happened since the last event, as one event a second.
+static void say_events(struct worker *w)
+{
+	struct worker_flows *wf = w->flows;
+	const struct {
+		enum event_type type;
+		uint64_t now, *seen;
+	} all[] = {
+		{EVENT_PAIR_DROPPED, pairs_dropped(wf), &wf->dropped_seen},
+		{EVENT_FLOWS_FULL, ctr_get(&wf->table.refused), &wf->refused_seen},
+		{EVENT_CNP_CAP, cnps_capped(w), &wf->capped_seen},
+	};
+
+	if (wf->said_ns != 0 && w->now_ns - wf->said_ns < SAY_EVERY_NS)
+		return;
+	for (unsigned i = 0; i < sizeof(all) / sizeof(all[0]); i++) {
+		if (all[i].now == *all[i].seen)
+			continue;
+		worker_event(w, all[i].type, 0xff, 0xff, 0, all[i].now - *all[i].seen);
+		*all[i].seen = all[i].now;
+		wf->said_ns = w->now_ns;
+	}
+}
+
+static void take_policy(struct worker *w)
+{
+	struct worker_flows *wf = w->flows;
+
+	wf->policy_version = w->policy_version;
+	flow_table_set_age(&wf->table, w->pol->flows.age_ns, w->now_ns);
+	pairing_set_params(wf->pairing, &w->pol->pairing);
+}
+
+void flows_tick(struct worker *w)
+{
+	struct worker_flows *wf = w->flows;
+	struct flow_hooks hooks = hooks_of(wf);
+
+	if (unlikely(wf->policy_version != w->policy_version))
+		take_policy(w);
+	take_orders(w);
+	flow_age(&wf->table, w->now_ns, AGE_PER_LOOP, &hooks);
+	say_events(w);
+}

@@ -1,0 +1,456 @@
+// SPDX-License-Identifier: Apache-2.0
+// Notifications by the switch (roce/ipcc.h): who feeds a queue, when it is looked at, who is told.
+// The owner of the queue looks and chooses. The owner of the flow, to whom its pair, its gap and
+// the port that the CNP leaves by belong, decides again and sends.
+//
+// What a queue's owner reads of another worker's flow (pair, last CNP, learnt cut) is one word each,
+// perhaps a moment old: a note that it sends for it names the generation of the entry, and the
+// flow's owner believes nothing else.
+#include "dataplane/packet/cnp.h"
+#include "dataplane/packet/wire.h"
+#include "dataplane/switch_impl.h"
+
+enum { LEARN_GAPS = 4 }; // a rate so many gaps after a CNP still shows what that has cut
+
+// One queue at the moment of a look.
+struct view {
+	const struct ipcc_params *params;
+	struct ipcc_rt *rt;
+	struct feed_window window;
+	struct cnp_record why; // of every flow that is told
+	unsigned n;
+	struct feed_flow fed[FEED_SLOTS];
+	struct ipcc_flow flows[FEED_SLOTS];
+	uint32_t generation[FEED_SLOTS];
+};
+
+static struct ipcc_rt *ipcc_of(const struct port_rt *p, unsigned q)
+{
+	return atomic_load_explicit(&p->ipcc[q], memory_order_acquire);
+}
+
+static const struct ipcc_params *params_of(const struct worker *w, unsigned port, unsigned q)
+{
+	return &w->pol->ports[port].queue[q].ipcc;
+}
+
+static uint32_t length_of(const struct port_rt *p, unsigned q)
+{
+	return (uint32_t)gauge_get(&p->queue[q].length_bytes);
+}
+
+// ---- a flow, wherever it is kept
+
+static uint64_t ref_of(const struct worker *w, const struct frame *f)
+{
+	return (uint64_t)w->sw->owner[f->in_port] << 32 | frame_flow(f);
+}
+
+static unsigned owner_of(uint64_t ref)
+{
+	return (unsigned)(ref >> 32);
+}
+
+static struct flow *flow_at(const struct worker *w, uint64_t ref)
+{
+	return &w->sw->workers[owner_of(ref)]->flows->table.flows[(uint32_t)ref];
+}
+
+static bool is_datagram(const struct flow *f)
+{
+	return flow_way_of(gauge_get(&f->way)).kind == FLOW_DATAGRAM;
+}
+
+static struct ipcc_flow read_flow(const struct flow *f, uint64_t bps)
+{
+	return (struct ipcc_flow){
+		.bps = bps,
+		.told_ns = gauge_get(&f->cnp_ns),
+		.cut_q16 = __atomic_load_n(&f->cut_q16, __ATOMIC_RELAXED),
+		.paired = flow_pair_of(gauge_get(&f->pair)).source != PAIR_NONE,
+		.datagram = is_datagram(f),
+	};
+}
+
+// ---- sending, by the flow's owner
+
+static void cnp_of(const struct worker *w, const struct flow *f, uint32_t qp, struct cnp *c)
+{
+	const struct policy_port *pp = &w->pol->ports[flow_way_of(gauge_get(&f->way)).in_port];
+	uint8_t remark = pp->classify.remark_pcp[pp->cnp.cls];
+	unsigned pcp = remark != REMARK_NONE ? remark : pp->cnp.cls;
+
+	*c = (struct cnp){.tagged = f->tagged, .dscp = pp->cnp.dscp, .udp_sport = f->udp_sport,
+			  .pkey = f->pkey, .dest_qp = qp};
+	memcpy(c->src_mac, f->dst_mac, sizeof(c->src_mac));
+	memcpy(c->dst_mac, f->src_mac, sizeof(c->dst_mac));
+	c->tci = (uint16_t)((f->tci & (TCI_VID_MASK | TCI_DEI)) | pcp << TCI_PCP_SHIFT);
+	// In the name of the receiver.
+	c->v6 = flow_key_addresses(&f->key, c->dst_ip, c->src_ip) == 6;
+}
+
+// False: it was dropped, and is counted as that.
+static bool send_frame(struct worker *w, unsigned port, const struct cnp *c)
+{
+	const struct policy_port *pp = &w->pol->ports[port];
+	struct frame f = {.arrival_ns = w->now_ns, .in_port = (uint8_t)port, .own = true,
+			  .out_port = (uint8_t)port, .kind = c->v6 ? PKT_IPV6 : PKT_IPV4,
+			  .ecn = ECN_ECT0, .cls = pp->cnp.cls, .out_cls = pp->cnp.cls};
+	uint8_t bytes[CNP_MAX_LEN];
+	uint8_t *data;
+
+	f.len = (uint16_t)cnp_build(bytes, c);
+	f.l3_off = (uint8_t)(ETH_HLEN_ + (c->tagged ? sizeof(struct vlan_hdr) : 0));
+	ctr_inc(&worker_port(w, port)->c.generated);
+	atomic_thread_fence(memory_order_release); // begun before it ends
+	f.m = rte_pktmbuf_alloc(w->sw->pool);
+	data = f.m == NULL ? NULL : (uint8_t *)rte_pktmbuf_append(f.m, f.len);
+	if (data == NULL) {
+		worker_drop(w, port, &f, DROP_NO_MBUF);
+		return false;
+	}
+	memcpy(data, bytes, f.len);
+	f.m->hash.rss = FLOW_NONE;
+	f.pg = pp->classify.class_to_pg[f.cls];
+	f.queue = pp->classify.class_to_queue[f.cls];
+	f.cells = (uint16_t)cells_of(&w->pol->cell, f.len);
+	account_claim(w, 1);
+	if (!account_admit(w, &f)) {
+		account_done(w);
+		return false;
+	}
+	egress_enqueue(w, &f, 1);
+	account_done(w);
+	w->busy = true;
+	return true;
+}
+
+static void keep_record(struct worker *w, const struct flow *f, const struct cnp_record *why,
+			struct flow_pair pair, unsigned port)
+{
+	struct cnp_record r = *why;
+
+	r.t_ns = w->now_ns;
+	r.key = f->key;
+	r.sender_qp = pair.qp;
+	r.source = pair.source;
+	r.left_by = (uint8_t)port;
+	if (rte_ring_sp_enqueue_elem(w->flows->records, &r, sizeof(r)) != 0)
+		ctr_inc(&w->flows->records_lost);
+}
+
+// What the CNP before has cut, if that can still be seen; and what there is to be cut now, if it
+// was measured over a whole interval.
+static void learn(const struct worker *w, struct flow *f, const struct cnp_record *why,
+		  const struct ipcc_params *p)
+{
+	uint64_t since_ns = w->now_ns - gauge_get(&f->cnp_ns);
+	bool whole = why->dt_ns >= p->interval_ns;
+
+	if (f->told_bps != 0 && whole && since_ns <= LEARN_GAPS * p->min_gap_ns)
+		__atomic_store_n(&f->cut_q16, ipcc_learn_cut(f->cut_q16, f->told_bps, why->flow_bps),
+				 __ATOMIC_RELAXED);
+	f->told_bps = whole ? why->flow_bps : 0;
+}
+
+// The flow is to be told. Returns what stands in the way, CNP_SILENT_NONE: it was.
+static enum cnp_silence send_cnp(struct worker *w, struct flow *f, const struct cnp_record *why)
+{
+	const struct ipcc_params *p = params_of(w, why->port, why->queue);
+	struct flow_pair pair = flow_pair_of(gauge_get(&f->pair));
+	unsigned port = flow_way_of(gauge_get(&f->way)).in_port;
+	struct port_rt *out = worker_port(w, port);
+	uint64_t told_ns = gauge_get(&f->cnp_ns);
+	struct cnp c;
+
+	if (is_datagram(f))
+		return CNP_SILENT_DATAGRAM;
+	if (pair.source == PAIR_NONE)
+		return CNP_SILENT_UNPAIRED;
+	if (told_ns != 0 && w->now_ns - told_ns < p->min_gap_ns)
+		return CNP_SILENT_GAP;
+	if (!p->enabled || !out->up)
+		return CNP_SILENT_NO_ROOM;
+	if (!cnp_bucket_take(&w->pol->ports[port].cnp, &out->cnps, w->now_ns)) {
+		ctr_inc(&out->flows.cnps_capped);
+		return CNP_SILENT_PORT_CAP;
+	}
+	cnp_of(w, f, pair.qp, &c);
+	if (!send_frame(w, port, &c))
+		return CNP_SILENT_NO_ROOM;
+	ctr_inc(&out->flows.cnps_sent);
+	ctr_inc(&f->cnps_sent);
+	learn(w, f, why, p);
+	gauge_set(&f->cnp_ns, w->now_ns);
+	keep_record(w, f, why, pair, port);
+	return CNP_SILENT_NONE;
+}
+
+// verdict: the chooser's.
+static void flow_judged(struct worker *w, struct flow *f, enum cnp_silence verdict,
+			const struct cnp_record *why)
+{
+	if (verdict == CNP_SILENT_NONE)
+		verdict = send_cnp(w, f, why);
+	if (verdict != CNP_SILENT_NONE)
+		ctr_inc(&f->silences);
+	gauge_set(&f->silence, verdict);
+}
+
+// ---- notes
+
+// The flow is another worker's. Why it is silent is told only where that is news: of those that are
+// not chosen there may be many at each look.
+static void send_note(struct worker *w, const struct view *l, unsigned i)
+{
+	uint64_t ref = l->fed[i].flow;
+	uint8_t verdict = l->flows[i].verdict;
+	struct ipcc_note note = {.flow = (uint32_t)ref, .generation = l->generation[i],
+				 .verdict = verdict, .why = l->why};
+
+	if (verdict != CNP_SILENT_NONE && gauge_get(&flow_at(w, ref)->silence) == verdict)
+		return;
+	if (rte_ring_sp_enqueue_elem(w->notes[owner_of(ref)], &note, sizeof(note)) != 0 &&
+	    verdict == CNP_SILENT_NONE)
+		ctr_inc(&l->rt->c.silences[CNP_SILENT_NO_ROOM]);
+}
+
+static void take_note(struct worker *w, const struct ipcc_note *note)
+{
+	const struct ipcc_params *p = params_of(w, note->why.port, note->why.queue);
+	struct flow *f = &w->flows->table.flows[note->flow];
+	uint64_t late_ns = p->interval_ns > p->min_gap_ns ? p->interval_ns : p->min_gap_ns;
+
+	// Gone, or another one. Or it has waited so long that the queue has been looked at again.
+	if (flow_generation(f) != note->generation || w->now_ns > note->why.t_ns + late_ns)
+		return;
+	flow_judged(w, f, note->verdict, &note->why);
+}
+
+static void take_notes_of(struct worker *w, struct rte_ring *notes)
+{
+	struct ipcc_note note;
+
+	for (unsigned i = 0; i < NOTE_RING; i++) {
+		if (rte_ring_sc_dequeue_elem(notes, &note, sizeof(note)) != 0)
+			return;
+		take_note(w, &note);
+	}
+}
+
+static void take_notes(struct worker *w)
+{
+	for (unsigned from = 0; from < w->sw->n_workers; from++) {
+		struct rte_ring *notes = w->sw->workers[from]->notes[w->id];
+
+		if (from != w->id && notes != NULL)
+			take_notes_of(w, notes);
+	}
+}
+
+// ---- looking, by the queue's owner
+
+void ipcc_fed(struct worker *w, const struct frame *frames, unsigned n)
+{
+	const struct port_rt *p = worker_port(w, frames->out_port);
+	const struct ipcc_params *params = params_of(w, frames->out_port, frames->queue);
+	struct feed *feed = &ipcc_of(p, frames->queue)->feed;
+	uint32_t before = length_of(p, frames->queue);
+
+	for (unsigned i = 0; i < n; i++)
+		before -= frames[i].len;
+	// Above kmin a turn ends with each look.
+	if (before <= params->kmin_bytes)
+		feed_tick(feed, before, params->interval_ns, w->now_ns);
+	for (unsigned i = 0; i < n; i++) {
+		if (frames[i].own || frame_flow(&frames[i]) == FLOW_NONE)
+			feed_add_other(feed, frames[i].len);
+		else
+			feed_add(feed, ref_of(w, &frames[i]), frames[i].len);
+	}
+}
+
+static void publish(struct ipcc_counters *c, const struct cnp_record *why)
+{
+	ctr_inc(&c->looks[why->quadrant]);
+	gauge_set(&c->len_bytes, why->len_bytes);
+	gauge_set(&c->kmax_bytes, why->kmax_bytes);
+	gauge_set(&c->excess_bps, why->excess_bps);
+	gauge_set(&c->quadrant, why->quadrant);
+	atomic_store_explicit(&c->trend_bytes, why->trend_bytes, memory_order_relaxed);
+	gauge_set(&c->looked_ns, why->t_ns);
+}
+
+static void observe(struct worker *w, struct view *l, uint32_t len)
+{
+	const struct ipcc_params *p = l->params;
+	struct cnp_record *why = &l->why;
+
+	l->window = feed_window(&l->rt->feed, w->now_ns, p->interval_ns);
+	why->t_ns = w->now_ns;
+	why->len_bytes = len;
+	why->kmin_bytes = p->kmin_bytes;
+	why->kmax_bytes = p->kmax_bytes;
+	why->trend_bytes = (int64_t)len - l->window.len_before;
+	why->dt_ns = l->window.dt_ns;
+	why->queue_bps = l->window.bps;
+	why->quadrant = (uint8_t)ipcc_quadrant(p, len, why->trend_bytes);
+	why->excess_bps = ipcc_excess_bps(p, len, why->trend_bytes, why->dt_ns);
+	publish(&l->rt->c, why);
+}
+
+static void choose(struct worker *w, struct view *l)
+{
+	l->n = feed_largest(&l->rt->feed, &l->window, l->fed, FEED_SLOTS);
+	for (unsigned i = 0; i < l->n; i++) {
+		const struct flow *f = flow_at(w, l->fed[i].flow);
+
+		l->generation[i] = flow_generation(f);
+		l->flows[i] = read_flow(f, l->fed[i].bps);
+	}
+	l->why.told = (uint16_t)ipcc_choose(l->params, l->why.quadrant, l->why.excess_bps, l->flows,
+					    l->n, w->now_ns);
+}
+
+static void tell(struct worker *w, struct view *l)
+{
+	struct ipcc_counters *c = &l->rt->c;
+
+	ctr_add(&c->told, l->why.told);
+	for (unsigned i = 0; i < l->n; i++) {
+		uint64_t ref = l->fed[i].flow;
+		uint8_t verdict = l->flows[i].verdict;
+
+		if (verdict != CNP_SILENT_NONE)
+			ctr_inc(&c->silences[verdict]);
+		l->why.rank = (uint16_t)(i + 1);
+		l->why.flow_bps = l->fed[i].bps;
+		if (owner_of(ref) == w->id)
+			flow_judged(w, flow_at(w, ref), verdict, &l->why);
+		else
+			send_note(w, l, i);
+	}
+}
+
+// A quadrant in which nobody is told does not ask who it would have been.
+static void look_at(struct worker *w, unsigned port, unsigned q, uint32_t len)
+{
+	struct view l;
+
+	l.params = params_of(w, port, q);
+	l.rt = ipcc_of(worker_port(w, port), q);
+	l.why = (struct cnp_record){.port = (uint8_t)port, .queue = (uint8_t)q};
+	observe(w, &l, len);
+	if (l.why.quadrant == IPCC_NONE)
+		return;
+	choose(w, &l);
+	tell(w, &l);
+}
+
+static void look(struct worker *w, unsigned port)
+{
+	const struct port_rt *p = worker_port(w, port);
+	uint8_t still = egress_still(w, port);
+
+	for (unsigned left = p->ipcc_queues; left != 0; left &= left - 1) {
+		unsigned q = (unsigned)__builtin_ctz(left);
+		struct ipcc_rt *rt = ipcc_of(p, q);
+		uint32_t len = length_of(p, q);
+
+		switch (ipcc_look_due(params_of(w, port, q), &rt->state, len, still >> q & 1,
+				      w->now_ns)) {
+		case IPCC_NOT_DUE:
+			break;
+		case IPCC_DUE:
+			look_at(w, port, q, len);
+			feed_turn(&rt->feed, len, w->now_ns);
+			break;
+		case IPCC_MUTED:
+			ctr_inc(&rt->c.muted);
+			feed_forget(&rt->feed, len, w->now_ns);
+			break;
+		case IPCC_FREED:
+			feed_forget(&rt->feed, len, w->now_ns);
+			break;
+		}
+	}
+}
+
+uint64_t ipcc_wake_ns(const struct worker *w, unsigned port)
+{
+	const struct port_rt *p = worker_port(w, port);
+	uint64_t wake = UINT64_MAX;
+
+	for (unsigned left = p->ipcc_queues; left != 0; left &= left - 1) {
+		unsigned q = (unsigned)__builtin_ctz(left);
+		uint64_t t = ipcc_next(params_of(w, port, q), &ipcc_of(p, q)->state,
+				       length_of(p, q));
+
+		wake = t < wake ? t : wake;
+	}
+	return wake;
+}
+
+void ipcc_run_now(struct worker *w)
+{
+	struct port_walk due = port_set_walk(&w->due);
+	unsigned port;
+
+	take_notes(w);
+	while (port_walk_next(&due, &port))
+		if (worker_port(w, port)->ipcc_queues != 0)
+			look(w, port);
+}
+
+bool ipcc_spares(const struct worker *w, const struct frame *f)
+{
+	const struct ipcc_params *p = params_of(w, f->out_port, f->queue);
+	uint64_t told_ns;
+
+	if (!p->enabled || p->spare_ns == 0 || frame_flow(f) == FLOW_NONE)
+		return false;
+	told_ns = gauge_get(&flow_at(w, ref_of(w, f))->cnp_ns);
+	// Another worker's clock may be a little ahead of ours.
+	if (told_ns == 0 || (w->now_ns > told_ns && w->now_ns - told_ns >= p->spare_ns))
+		return false;
+	ctr_inc(&ipcc_of(worker_port(w, f->out_port), f->queue)->c.spared);
+	return true;
+}
+
+// ---- a new policy
+
+static uint8_t queues_of(const struct worker *w, unsigned port)
+{
+	uint8_t queues = 0;
+
+	for (unsigned q = 0; w->flows != NULL && q < N_QUEUES; q++)
+		if (params_of(w, port, q)->enabled && ipcc_of(worker_port(w, port), q) != NULL)
+			queues |= (uint8_t)(1u << q);
+	return queues;
+}
+
+// A queue begins to send notifications: its first look is in an interval, when there is something
+// to be seen.
+static void begin(struct worker *w, unsigned port, unsigned q)
+{
+	struct port_rt *p = worker_port(w, port);
+	struct ipcc_rt *rt = ipcc_of(p, q);
+
+	rt->state = (struct ipcc_state){.next_ns = w->now_ns + params_of(w, port, q)->interval_ns};
+	feed_init(&rt->feed, length_of(p, q), w->now_ns);
+}
+
+void ipcc_new_policy(struct worker *w)
+{
+	w->ipcc = false;
+	for (unsigned port = 0; port < w->sw->n_ports; port++)
+		w->ipcc |= queues_of(w, port) != 0;
+	for (unsigned i = 0; i < w->n_owned; i++) {
+		struct port_rt *p = worker_port(w, w->owned[i]);
+		uint8_t queues = queues_of(w, w->owned[i]);
+
+		for (unsigned left = queues & ~p->ipcc_queues; left != 0; left &= left - 1)
+			begin(w, w->owned[i], (unsigned)__builtin_ctz(left));
+		p->ipcc_queues = queues;
+	}
+}

@@ -1,0 +1,680 @@
+// SPDX-License-Identifier: Apache-2.0
+// What the operator sees of RoCEv2 flows, of their queue pairs, and of the CNPs that the switch sends.
+#include <errno.h>
+#include <string.h>
+
+#include "control/ctl/show_flows.h"
+#include "control/daemon/cnplog.h"
+#include "control/daemon/flow_request.h"
+#include "tests/unit/observe/rows.h"
+
+enum { SECOND = 1000000000, MS = 1000000, PLACES = 3 * SCAN_STEP + 7 };
+
+static void want_line(char *out, const char *line)
+{
+	if (strstr(out, line) == NULL)
+		fail_msg("\"%s\" is not in\n%s", line, out);
+}
+
+static char *printed(void (*fn)(FILE *out, struct json_object *data), struct json_object *data)
+{
+	char *out = NULL;
+	size_t len;
+	FILE *f = open_memstream(&out, &len);
+
+	fn(f, data);
+	fclose(f);
+	return out;
+}
+
+static void plain_flows(FILE *out, struct json_object *data)
+{
+	print_flows(out, data, false);
+}
+
+static void unpaired_flows(FILE *out, struct json_object *data)
+{
+	print_flows(out, data, true);
+}
+
+// ---- the table
+
+static void make_places(struct bench *b, uint32_t n)
+{
+	b->sw->flows.rows = calloc(n, sizeof(b->sw->flows.rows[0]));
+	b->sw->flows.n = n;
+	b->sw->flows.totals.max = n;
+}
+
+// A flow of 10.0.0.1 to 10.0.0.2, whose queue pair is its place and 0x100.
+static struct flow_row *flow_at(struct bench *b, uint32_t place, uint64_t bytes)
+{
+	struct flow_row *r = &b->sw->flows.rows[place];
+
+	*r = (struct flow_row){
+		.key = flow_key_v4(0x0a000001, 0x0a000002, place + 0x100, KEY_FLOW),
+		.way = {.in_port = 0, .out_port = 1, .queue = 3, .cls = 3, .kind = FLOW_DATA},
+		.pair = {.source = PAIR_CM, .qp = 0x34}, .packets = bytes / 1000, .bytes = bytes,
+		.first_ns = SECOND, .seen_ns = 2ull * SECOND};
+	return r;
+}
+
+static const struct flow_wish all = {.port = -1, .limit = SCAN_LIMIT};
+
+// Turns of the control loop, 1 ms each, until a scan that began at 2 s is done. hook: after the first
+// look.
+static struct json_object *scanned(struct bench *b, const struct flow_wish *wish,
+				   void (*hook)(struct bench *b))
+{
+	struct json_object *data = observe_show(b->o, "flows", OBSERVE_ALL_PORTS, 2ull * SECOND);
+	struct scan_time now = {2ull * SECOND, 2ull * SECOND};
+	struct flow_scan s;
+	bool hooked = false;
+
+	assert_int_equal(flow_scan_start(&s, b->sw, wish), 0);
+	while (!flow_scan_step(&s, b->sw, now)) {
+		if (s.at == s.n_places && !hooked && hook != NULL)
+			hook(b);
+		hooked |= s.at == s.n_places;
+		now.real_ns += MS;
+		now.model_ns += MS;
+		assert_true(now.real_ns < 3ull * SECOND);
+	}
+	flow_scan_emit(&s, b->sw, now.model_ns, data);
+	flow_scan_fini(&s);
+	return data;
+}
+
+static void two_flows_go_on(struct bench *b)
+{
+	flow_at(b, 5, 1000000 + 12500000); // 12.5 MB in 100 ms: 1 Gb/s
+	flow_at(b, PLACES - 1, 9000000 + 1250000);
+}
+
+static void a_rate_is_what_a_flow_sent_between_two_looks(void **state)
+{
+	struct bench *b = *state;
+	struct json_object *data;
+
+	make_places(b, PLACES);
+	flow_at(b, 5, 1000000);
+	flow_at(b, PLACES - 1, 9000000);
+	flow_at(b, 9, 5000);
+	data = scanned(b, &all, two_flows_go_on);
+	assert_int_equal(json_object_array_length(list(data, "flows")), 3);
+	assert_int_equal(number(row(data, "flows", 0), "rate_bps"), 1000000000);
+	assert_int_equal(number(row(data, "flows", 0), "qp"), 0x105);
+	assert_int_equal(number(row(data, "flows", 1), "rate_bps"), 100000000);
+	assert_int_equal(number(row(data, "flows", 2), "rate_bps"), 0);
+	json_object_put(data);
+}
+
+static void a_look_at_many_flows_takes_several_turns(void **state)
+{
+	struct bench *b = *state;
+	struct json_object *data;
+
+	make_places(b, PLACES);
+	for (uint32_t i = 0; i < PLACES; i++)
+		flow_at(b, i, i);
+	data = scanned(b, &all, NULL);
+	assert_int_equal(b->sw->flows.most_at_once, SCAN_STEP);
+	assert_int_equal(number(data, "all"), PLACES);
+	assert_int_equal(number(data, "left_out"), PLACES - SCAN_LIMIT);
+	assert_int_equal(json_object_array_length(list(data, "flows")), SCAN_LIMIT);
+	assert_int_equal(b->sw->flows.whys, SCAN_LIMIT); // of those that are shown
+	for (unsigned i = 0; i < SCAN_LIMIT; i++) // as fast as each other: by bytes
+		assert_int_equal(number(row(data, "flows", i), "bytes"), PLACES - 1 - i);
+	json_object_put(data);
+}
+
+static void another_flow_takes_the_place(struct bench *b)
+{
+	flow_at(b, 5, 12500000)->first_ns = 2ull * SECOND + MS;
+	b->sw->flows.rows[6] = (struct flow_row){0};
+}
+
+static void a_flow_that_began_between_the_looks_began_with_nothing(void **state)
+{
+	struct bench *b = *state;
+	struct json_object *data;
+
+	make_places(b, 10);
+	flow_at(b, 5, 900);
+	flow_at(b, 6, 900);
+	data = scanned(b, &all, another_flow_takes_the_place);
+	assert_int_equal(json_object_array_length(list(data, "flows")), 1);
+	assert_int_equal(number(row(data, "flows", 0), "rate_bps"), 1000000000);
+	json_object_put(data);
+}
+
+// Between the second look and the rows.
+static void a_flow_that_left_its_place_is_not_mistaken_for_the_next(void **state)
+{
+	struct bench *b = *state;
+	struct json_object *data = json_object_new_object();
+	struct scan_time now = {2ull * SECOND, 2ull * SECOND};
+	struct flow_scan s;
+
+	make_places(b, 10);
+	flow_at(b, 5, 900);
+	assert_int_equal(flow_scan_start(&s, b->sw, &all), 0);
+	while (!flow_scan_step(&s, b->sw, now))
+		now.real_ns += 50 * MS;
+	flow_at(b, 5, 10)->first_ns = 3ull * SECOND;
+	flow_scan_emit(&s, b->sw, now.model_ns, data);
+	flow_scan_fini(&s);
+	assert_int_equal(json_object_array_length(list(data, "flows")), 0);
+	assert_int_equal(number(data, "left_out"), 1);
+	json_object_put(data);
+}
+
+static void a_wish_selects_by_port_and_pair(void **state)
+{
+	struct bench *b = *state;
+	struct flow_wish wish = all;
+	struct json_object *data;
+
+	make_places(b, 10);
+	flow_at(b, 1, 100);
+	flow_at(b, 2, 100)->way.in_port = 1;
+	flow_at(b, 3, 100)->pair = (struct flow_pair){0};
+	b->sw->flows.rows[2].way.out_port = FLOW_NO_PORT;
+	wish.port = 0;
+	data = scanned(b, &wish, NULL);
+	assert_int_equal(number(data, "matching"), 2);
+	json_object_put(data);
+	wish = (struct flow_wish){.port = -1, .unpaired = true, .limit = 1};
+	data = scanned(b, &wish, NULL);
+	assert_int_equal(number(data, "all"), 3);
+	assert_int_equal(number(data, "unpaired"), 1);
+	assert_int_equal(number(row(data, "flows", 0), "qp"), 0x103);
+	json_object_put(data);
+}
+
+// ---- rows
+
+static void a_paired_flow_shows_its_way_and_both_queue_pairs(void **state)
+{
+	static const struct {
+		const char *key, *text;
+	} want[] = {
+		{"key", "10.0.0.1 10.0.0.2 0x105"}, {"from", "10.0.0.1"}, {"to", "10.0.0.2"},
+		{"qp", "261"}, {"kind", "data"}, {"in_port", "p1"}, {"out_port", "p2"},
+		{"queue", "3"}, {"class", "3"}, {"state", "paired"}, {"sender_qp", "52"},
+		{"source", "cm"}, {"gap_packets", "7"}, {"rewinds", "2"}, {"cnps_sent", "4"},
+		{"silences", "12"}, {"silence", "gap"}, {"lasts_us", "1100000"},
+		{"idle_us", "100000"}, {"cnp_us", "1000"},
+	};
+	struct bench *b = *state;
+	struct json_object *data;
+	struct flow_row *f;
+	char *out;
+
+	make_places(b, 10);
+	f = flow_at(b, 5, 9000);
+	f->gap_packets = 7;
+	f->rewinds = 2;
+	f->cnps_sent = 4;
+	f->silences = 12;
+	f->silence = CNP_SILENT_GAP;
+	f->cnp_ns = 2ull * SECOND + 99 * MS;
+	data = scanned(b, &all, NULL);
+	compare_keys(&fact_lists[FACTS_FLOWS], row(data, "flows", 0));
+	for (size_t i = 0; i < sizeof(want) / sizeof(want[0]); i++)
+		assert_string_equal(text(row(data, "flows", 0), want[i].key), want[i].text);
+	assert_null(text(row(data, "flows", 0), "reason"));
+	out = printed(plain_flows, data);
+	want_line(out, "10.0.0.1  10.0.0.2  0x105       0x34  cm      p1  p2       3  0 b/s       9"
+		       "     7        2   0         0         4  12, gap\n");
+	want_line(out, "1 flows, room for 10; 0 unpaired\n");
+	free(out);
+	json_object_put(data);
+}
+
+static void an_unpaired_flow_says_why(void **state)
+{
+	struct flow_wish wish = {.port = -1, .unpaired = true, .limit = 1};
+	struct bench *b = *state;
+	struct json_object *data;
+	struct flow_row *f;
+	char *out;
+
+	make_places(b, 10);
+	for (uint32_t i = 0; i < 2; i++) {
+		f = flow_at(b, i, 9000);
+		f->pair = (struct flow_pair){0};
+		f->candidates = 3;
+		f->reason = "3 candidates";
+	}
+	data = scanned(b, &wish, NULL);
+	assert_null(text(row(data, "flows", 0), "sender_qp"));
+	assert_string_equal(text(row(data, "flows", 0), "source"), "none");
+	assert_int_equal(number(row(data, "flows", 0), "candidates"), 3);
+	out = printed(unpaired_flows, data);
+	want_line(out, "9           3  3 candidates\n(1 more are not shown; --limit N");
+	want_line(out, "2 flows, room for 10; 2 unpaired\n");
+	free(out);
+	out = printed(plain_flows, data);
+	want_line(out, "0x100          -  none ");
+	want_line(out, "2 unpaired (show flows --unpaired says why)\n");
+	free(out);
+	json_object_put(data);
+}
+
+static void a_flow_of_ipv6_that_is_flooded(void **state)
+{
+	static const uint8_t from[16] = {0x20, 1, 0xd, 0xb8, [15] = 1}, to[16] = {0xfd, [15] = 2};
+	struct bench *b = *state;
+	struct json_object *data;
+	struct flow_row *f;
+
+	make_places(b, 1);
+	f = flow_at(b, 0, 10);
+	f->key = flow_key_of(true, from, to, 0xabcdef, KEY_FLOW);
+	f->way.out_port = FLOW_NO_PORT;
+	data = scanned(b, &all, NULL);
+	assert_string_equal(text(row(data, "flows", 0), "key"), "2001:db8::1 fd00::2 0xabcdef");
+	assert_null(text(row(data, "flows", 0), "out_port"));
+	json_object_put(data);
+}
+
+static void a_table_without_flows_says_how_to_get_one(void **state)
+{
+	struct flow_wish wish = {.port = 1, .limit = 1};
+	struct bench *b = *state;
+	struct json_object *data = scanned(b, &all, NULL);
+	char *out = printed(plain_flows, data);
+
+	want_line(out, "no flow table: the policy has `switch.flows: off`");
+	free(out);
+	json_object_put(data);
+	make_places(b, 4);
+	data = scanned(b, &all, NULL);
+	out = printed(plain_flows, data);
+	want_line(out, "no RoCEv2 flow: none has sent data lately");
+	free(out);
+	json_object_put(data);
+	flow_at(b, 1, 100)->way.out_port = FLOW_NO_PORT;
+	data = scanned(b, &wish, NULL);
+	out = printed(plain_flows, data);
+	want_line(out, "none of 1 flows enters or leaves there\n");
+	free(out);
+	out = printed(unpaired_flows, data);
+	want_line(out, "all 1 flows are paired\n");
+	free(out);
+	json_object_put(data);
+}
+
+// ---- notifications by queue
+
+static void notify(struct bench *b)
+{
+	struct ipcc_counters *c = &b->sw->port[1].ipcc[3];
+	struct ipcc_params *p = &b->sw->policy->ports[1].queue[3].ipcc;
+
+	b->sw->port[1].notifies[3] = true;
+	*p = (struct ipcc_params){.enabled = true, .kmin_bytes = 5000, .kmax_bytes = 200000};
+	gauge_set(&b->sw->port[1].queue[3].length_bytes, 70000);
+	gauge_set(&c->len_bytes, 60000);
+	gauge_set(&c->excess_bps, 3000000000);
+	gauge_set(&c->quadrant, IPCC_FEW_GROWING);
+	gauge_set(&c->looked_ns, 2ull * SECOND - 3000);
+	atomic_store(&c->trend_bytes, -4200);
+	ctr_add(&c->looks[IPCC_NONE], 1);
+	ctr_add(&c->looks[IPCC_FEW_GROWING], 2);
+	ctr_add(&c->looks[IPCC_FEW_SHRINKING], 3);
+	ctr_add(&c->looks[IPCC_MANY], 4);
+	ctr_add(&c->muted, 5);
+	ctr_add(&c->told, 6);
+	ctr_add(&c->spared, 7);
+	for (unsigned i = 1; i < N_CNP_SILENCES; i++)
+		ctr_add(&c->silences[i], 10 + i);
+	ctr_add(&b->sw->port[1].flows.gap_packets, 21);
+	ctr_add(&b->sw->port[1].flows.cnps_capped, 22);
+	b->sw->flows.totals.made = 30;
+	b->sw->flows.totals.used = 31;
+	b->sw->flows.totals.pairing.paired[PAIR_ACK] = 32;
+	b->sw->flows.totals.pairing.dropped_rival = 33;
+	b->sw->flows.totals.pairing.n_paired = 34;
+}
+
+static void a_queue_that_notifies_shows_its_last_look_and_all_decisions(void **state)
+{
+	static const struct {
+		const char *key;
+		uint64_t v;
+	} want[] = {
+		{"queue", 3}, {"class", 3}, {"length_bytes", 70000}, {"kmin_bytes", 5000},
+		{"kmax_bytes", 200000}, {"look_bytes", 60000}, {"excess_bps", 3000000000},
+		{"look_age_us", 3}, {"looks_none", 1}, {"looks_few_growing", 2},
+		{"looks_few_shrinking", 3}, {"looks_many", 4}, {"muted", 5}, {"told", 6},
+		{"spared", 7}, {"silent_unpaired", 10 + CNP_SILENT_UNPAIRED},
+		{"silent_gap", 10 + CNP_SILENT_GAP}, {"silent_covered", 10 + CNP_SILENT_COVERED},
+		{"silent_quota", 10 + CNP_SILENT_QUOTA},
+		{"silent_port_cap", 10 + CNP_SILENT_PORT_CAP},
+		{"silent_datagram", 10 + CNP_SILENT_DATAGRAM},
+		{"silent_no_room", 10 + CNP_SILENT_NO_ROOM},
+	};
+	struct bench *b = *state;
+	struct json_object *data, *r;
+	char *out;
+
+	notify(b);
+	data = observe_show(b->o, "ipcc", OBSERVE_ALL_PORTS, 2ull * SECOND);
+	assert_int_equal(json_object_array_length(list(data, "ipcc")), 1);
+	r = row(data, "ipcc", 0);
+	assert_string_equal(text(r, "port"), "p2");
+	assert_string_equal(text(r, "quadrant"), ipcc_quadrant_name[IPCC_FEW_GROWING]);
+	assert_string_equal(text(r, "trend_bytes"), "-4200");
+	for (size_t i = 0; i < sizeof(want) / sizeof(want[0]); i++)
+		if (number(r, want[i].key) != want[i].v)
+			fail_msg("%s is %s", want[i].key, text(r, want[i].key));
+	assert_int_equal(number(row(data, "flow_ports", 1), "gap_packets"), 21);
+	assert_int_equal(number(row(data, "flow_ports", 1), "cnps_capped"), 22);
+	assert_int_equal(number(list(data, "flow_table"), "made"), 30);
+	assert_int_equal(number(list(data, "pairing"), "paired_ack"), 32);
+	assert_int_equal(number(list(data, "pairing"), "dropped_rival"), 33);
+	out = printed(print_ipcc, data);
+	want_line(out, "3 us  60.0 KB  -4.20 KB  3.00 Gb/s  few, growing\n");
+	want_line(out, "unpaired 11, gap 12, covered 13, quota 14, port_cap 15, datagram 16, "
+		       "no_room 17\n");
+	want_line(out, "pairs made: static 0, cm 0, read 0, ack 32, cnp 0\n");
+	want_line(out, "pairs dropped: jump 0, ack 0, rival 33, dreq 0, age 0, static 0\n");
+	free(out);
+	json_object_put(data);
+}
+
+static void a_clear_restarts_what_counts_and_not_what_is(void **state)
+{
+	struct bench *b = *state;
+	struct json_object *data, *r;
+
+	notify(b);
+	observe_clear(b->o, 2ull * SECOND);
+	ctr_add(&b->sw->port[1].ipcc[3].told, 1);
+	b->sw->flows.totals.made++;
+	data = observe_show(b->o, "ipcc", 1, 2ull * SECOND);
+	r = row(data, "ipcc", 0);
+	assert_int_equal(number(r, "told"), 1);
+	assert_int_equal(number(r, "looks_many"), 0);
+	assert_int_equal(number(r, "silent_gap"), 0);
+	assert_int_equal(number(r, "look_bytes"), 60000);
+	assert_int_equal(number(row(data, "flow_ports", 0), "gap_packets"), 0);
+	assert_int_equal(number(list(data, "flow_table"), "made"), 1);
+	assert_int_equal(number(list(data, "flow_table"), "used"), 31);
+	assert_int_equal(number(list(data, "pairing"), "paired"), 34);
+	assert_int_equal(number(list(data, "pairing"), "paired_ack"), 0);
+	json_object_put(data);
+	data = observe_rows(b->o, "ipcc", 1, OBSERVE_RAW, 2ull * SECOND);
+	assert_int_equal(number(row(data, "ipcc", 0), "told"), 7);
+	assert_int_equal(number(list(data, "flow_table"), "made"), 31);
+	json_object_put(data);
+}
+
+static void a_queue_that_was_never_looked_at_shows_no_quadrant(void **state)
+{
+	struct bench *b = *state;
+	struct json_object *data;
+	char *out;
+
+	b->sw->port[0].notifies[3] = true;
+	data = observe_show(b->o, "ipcc", OBSERVE_ALL_PORTS, SECOND);
+	assert_null(text(row(data, "ipcc", 0), "quadrant"));
+	assert_null(text(row(data, "ipcc", 0), "look_age_us"));
+	json_object_put(data);
+	b->sw->port[0].notifies[3] = false;
+	data = observe_show(b->o, "ipcc", OBSERVE_ALL_PORTS, SECOND);
+	assert_int_equal(json_object_array_length(list(data, "ipcc")), 0);
+	out = printed(print_ipcc, data);
+	want_line(out, "no queue sends notifications: give a class that has `wred` the line "
+		       "`ipcc: on`\n");
+	free(out);
+	json_object_put(data);
+}
+
+// ---- CNPs
+
+static struct cnp_record record(uint32_t qp)
+{
+	return (struct cnp_record){
+		.t_ns = 3ull * SECOND, .key = flow_key_v4(0x0a000001, 0x0a000002, qp, KEY_FLOW),
+		.sender_qp = 0x34, .source = PAIR_ACK, .left_by = 0, .port = 1, .queue = 3,
+		.quadrant = IPCC_MANY, .rank = 2, .told = 5, .len_bytes = 150000,
+		.kmin_bytes = 5000, .kmax_bytes = 200000, .trend_bytes = 4200, .dt_ns = 5000,
+		.excess_bps = 3000000000, .flow_bps = 10000000000, .queue_bps = 40000000000};
+}
+
+static void take(struct bench *b, struct cnplog *l, const struct cnp_record *c)
+{
+	b->sw->flows.records[0] = *c;
+	b->sw->flows.n_records = 1;
+	cnplog_poll(l, b->sw, 1700000000123456789);
+}
+
+static void a_cnp_is_explained_in_one_row(void **state)
+{
+	static const struct {
+		const char *key, *text;
+	} want[] = {
+		{"seq", "1"}, {"time", "2023-11-14T22:13:20.123456Z"}, {"t_ns", "3000000000"},
+		{"key", "10.0.0.1 10.0.0.2 0x12"}, {"sender_qp", "52"}, {"source", "ack"},
+		{"left_by", "p1"}, {"port", "p2"}, {"queue", "3"}, {"length_bytes", "150000"},
+		{"kmin_bytes", "5000"}, {"kmax_bytes", "200000"}, {"trend_bytes", "4200"},
+		{"dt_ns", "5000"}, {"excess_bps", "3000000000"}, {"flow_bps", "10000000000"},
+		{"queue_bps", "40000000000"}, {"share_percent", "25"}, {"rank", "2"},
+		{"told", "5"},
+	};
+	struct cnplog_wish wish = {.port = -1};
+	struct bench *b = *state;
+	struct cnp_record c = record(0x12);
+	struct json_object *data;
+	struct cnplog *l;
+	char *out;
+
+	assert_int_equal(cnplog_create(&l), 0);
+	take(b, l, &c);
+	b->sw->flows.records_lost = 3;
+	data = cnplog_rows(l, b->sw, &wish);
+	compare_keys(&fact_lists[FACTS_CNPS], row(data, "cnps", 0));
+	for (size_t i = 0; i < sizeof(want) / sizeof(want[0]); i++)
+		assert_string_equal(text(row(data, "cnps", 0), want[i].key), want[i].text);
+	assert_string_equal(text(row(data, "cnps", 0), "quadrant"), ipcc_quadrant_name[IPCC_MANY]);
+	out = printed(print_cnps, data);
+	want_line(out, "22:13:20.123456Z  10.0.0.1 10.0.0.2 0x12       0x34  ack     p1       p2:3"
+		       "   150.0 KB     75 %  +4.20 KB  ");
+	want_line(out, "3.00 Gb/s  2/5   10.0 Gb/s   25 %\n");
+	want_line(out, "1 of 1 that are kept; 1 were sent since the start\n3 more came too fast");
+	free(out);
+	json_object_put(data);
+	cnplog_destroy(l);
+}
+
+static void the_last_thousands_are_kept_and_found_by_port_and_count(void **state)
+{
+	struct bench *b = *state;
+	struct json_object *data;
+	struct cnplog *l;
+
+	assert_int_equal(cnplog_create(&l), 0);
+	for (uint32_t i = 0; i < CNPLOG_KEPT + 10; i++) {
+		struct cnp_record c = record(2 + i);
+
+		c.port = i % 1000 == 999 ? 0 : 1;
+		c.left_by = 1;
+		take(b, l, &c);
+	}
+	data = cnplog_rows(l, b->sw, &(struct cnplog_wish){.port = -1});
+	assert_int_equal(json_object_array_length(list(data, "cnps")), CNPLOG_KEPT);
+	assert_int_equal(number(data, "total"), CNPLOG_KEPT + 10);
+	assert_int_equal(number(data, "kept"), CNPLOG_KEPT);
+	assert_int_equal(number(row(data, "cnps", 0), "seq"), 11);
+	assert_int_equal(number(row(data, "cnps", 0), "qp"), 2 + 10);
+	json_object_put(data);
+	data = cnplog_rows(l, b->sw, &(struct cnplog_wish){.port = 0, .count = 2});
+	assert_int_equal(json_object_array_length(list(data, "cnps")), 2);
+	assert_int_equal(number(row(data, "cnps", 0), "seq"), 3000);
+	assert_int_equal(number(row(data, "cnps", 1), "seq"), 4000);
+	json_object_put(data);
+	cnplog_destroy(l);
+}
+
+static void all_that_the_workers_have_recorded_is_taken_at_once(void **state)
+{
+	struct bench *b = *state;
+	struct json_object *data;
+	struct cnplog *l;
+
+	assert_int_equal(cnplog_create(&l), 0);
+	for (unsigned i = 0; i < FAKE_RECORDS; i++)
+		b->sw->flows.records[i] = record(i + 2);
+	b->sw->flows.n_records = FAKE_RECORDS;
+	cnplog_poll(l, b->sw, 0);
+	assert_int_equal(b->sw->flows.n_records, 0);
+	data = cnplog_rows(l, b->sw, &(struct cnplog_wish){.port = -1, .count = 1});
+	assert_int_equal(number(row(data, "cnps", 0), "seq"), FAKE_RECORDS);
+	json_object_put(data);
+	cnplog_destroy(l);
+}
+
+static void where_no_cnp_was_sent_the_next_question_is_named(void **state)
+{
+	struct bench *b = *state;
+	struct json_object *data = cnplog_rows(NULL, b->sw, &(struct cnplog_wish){.port = -1});
+	char *out = printed(print_cnps, data);
+
+	want_line(out, "the switch has sent no CNP; show ipcc says where it would, and why not\n");
+	free(out);
+	json_object_put(data);
+}
+
+// ---- requests
+
+static void flows_are_looked_at_for_one_client_at_a_time(void **state)
+{
+	struct bench *b = *state;
+	struct scan_time now = {SECOND, SECOND};
+	struct flow_requests f = {0};
+	struct json_object *req = json_tokener_parse("{\"limit\": 3, \"unpaired\": true}");
+
+	make_places(b, 10);
+	assert_null(flow_requests_add(&f, 2, req, -1));
+	assert_null(flow_requests_add(&f, 7, req, -1));
+	assert_int_equal(f.wish[2].limit, 3);
+	assert_true(f.wish[2].unpaired);
+	for (unsigned i = 0; i < 2; i++, now.real_ns += 2 * SCAN_GAP_NS) {
+		assert_int_equal(flow_requests_step(&f, 2, b->sw, now), i == 0 ? PENDING_WAIT
+									       : PENDING_DONE);
+		assert_int_equal(flow_requests_step(&f, 7, b->sw, now), PENDING_WAIT);
+	}
+	flow_requests_gone(&f, 7); // it was not its turn
+	flow_requests_gone(&f, 2); // it left without its answer
+	assert_int_equal(flow_requests_step(&f, 7, b->sw, now), PENDING_WAIT);
+	assert_int_equal(f.busy, 8);
+	flow_requests_gone(&f, 7);
+	json_object_put(req);
+}
+
+static void a_limit_is_a_number_within_reason(void **state)
+{
+	static const struct {
+		const char *req;
+		bool good;
+	} rows[] = {
+		{"{}", true}, {"{\"limit\": 1000}", true}, {"{\"limit\": 1001}", false},
+		{"{\"limit\": 0}", false}, {"{\"limit\": -1}", false}, {"{\"limit\": \"5\"}", false},
+		{"{\"limit\": 1e99}", false}, {"{\"limit\": null}", false},
+	};
+	struct flow_requests f = {0};
+
+	(void)state;
+	for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
+		struct json_object *req = json_tokener_parse(rows[i].req);
+
+		if ((flow_requests_add(&f, 0, req, -1) == NULL) != rows[i].good)
+			fail_msg("%s", rows[i].req);
+		json_object_put(req);
+	}
+	assert_int_equal(SCAN_LIMIT_MAX, 1000); // as the complaint says
+}
+
+static void a_pair_by_hand_is_told_or_refused_in_a_sentence(void **state)
+{
+	static const struct {
+		const char *req, *wrong;
+		bool add;
+	} rows[] = {
+		{"{\"from\":\"10.0.0.1\",\"to\":\"10.0.0.2\",\"qp\":18,\"sender_qp\":52}", NULL, true},
+		{"{\"from\":\"fd00::1\",\"to\":\"fd00::2\",\"qp\":18}", NULL, false},
+		{"{\"from\":\"10.0.0.1\",\"to\":\"10.0.0.2\",\"qp\":18}", "a queue pair is", true},
+		{"{\"from\":\"10.0.0.1\",\"to\":\"10.0.0.2\",\"qp\":1}", "a queue pair is", false},
+		{"{\"from\":\"10.0.0.1\",\"to\":\"10.0.0.2\",\"qp\":16777216}", "a queue pair", false},
+		{"{\"from\":\"10.0.0.1\",\"to\":\"10.0.0.2\",\"qp\":\"18\"}", "a queue pair", false},
+		{"{\"from\":\"10.0.0.1\",\"to\":\"fd00::2\",\"qp\":18}", "both IPv4", false},
+		{"{\"from\":\"10.0.0.1/8\",\"to\":\"10.0.0.2\",\"qp\":18}", "addresses of", false},
+		{"{\"from\":\"10.0.0.1\",\"to\":\"224.0.0.2\",\"qp\":18}", "addresses of", false},
+		{"{\"from\":7,\"to\":\"10.0.0.2\",\"qp\":18}", "addresses of", false},
+		{"{}", "addresses of", true},
+	};
+	struct bench *b = *state;
+
+	for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
+		struct json_object *req = json_tokener_parse(rows[i].req);
+		const char *wrong = flow_request_tell(b->sw, req, rows[i].add);
+
+		if ((wrong == NULL) != (rows[i].wrong == NULL) ||
+		    (wrong != NULL && strstr(wrong, rows[i].wrong) == NULL))
+			fail_msg("%s: %s", rows[i].req, wrong != NULL ? wrong : "taken");
+		json_object_put(req);
+	}
+	assert_int_equal(b->sw->flows.told.qp, (uint32_t)FLOW_NONE); // the last one was a del
+	assert_int_equal(b->sw->flows.told.source, PAIR_STATIC);
+	assert_true(flow_key_is_v6(&b->sw->flows.told.key));
+}
+
+static void a_switch_without_a_table_says_so(void **state)
+{
+	static const char text_[] = "{\"from\":\"10.0.0.1\",\"to\":\"10.0.0.2\",\"qp\":18,"
+				    "\"sender_qp\":52}";
+	struct bench *b = *state;
+	struct json_object *req = json_tokener_parse(text_);
+	struct flow_key want = flow_key_v4(0x0a000001, 0x0a000002, 18, KEY_KNOWN);
+
+	b->sw->flows.tell_err = -ENOTSUP;
+	assert_non_null(strstr(flow_request_tell(b->sw, req, true), "there is no flow table"));
+	b->sw->flows.tell_err = -EAGAIN;
+	assert_non_null(strstr(flow_request_tell(b->sw, req, true), "try again"));
+	assert_true(flow_key_same(&b->sw->flows.told.key, &want));
+	assert_int_equal(b->sw->flows.told.qp, 52);
+	json_object_put(req);
+}
+
+#define T(name) cmocka_unit_test_setup_teardown(name, begin, end)
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		T(a_rate_is_what_a_flow_sent_between_two_looks),
+		T(a_look_at_many_flows_takes_several_turns),
+		T(a_flow_that_began_between_the_looks_began_with_nothing),
+		T(a_flow_that_left_its_place_is_not_mistaken_for_the_next),
+		T(a_wish_selects_by_port_and_pair),
+		T(a_paired_flow_shows_its_way_and_both_queue_pairs),
+		T(an_unpaired_flow_says_why),
+		T(a_flow_of_ipv6_that_is_flooded),
+		T(a_table_without_flows_says_how_to_get_one),
+		T(a_queue_that_notifies_shows_its_last_look_and_all_decisions),
+		T(a_clear_restarts_what_counts_and_not_what_is),
+		T(a_queue_that_was_never_looked_at_shows_no_quadrant),
+		T(a_cnp_is_explained_in_one_row),
+		T(the_last_thousands_are_kept_and_found_by_port_and_count),
+		T(all_that_the_workers_have_recorded_is_taken_at_once),
+		T(where_no_cnp_was_sent_the_next_question_is_named),
+		T(flows_are_looked_at_for_one_client_at_a_time),
+		T(a_limit_is_a_number_within_reason),
+		T(a_pair_by_hand_is_told_or_refused_in_a_sentence),
+		T(a_switch_without_a_table_says_so),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
