@@ -6,7 +6,8 @@
 
 #include "dataplane/switch_impl.h"
 
-// A worker may read the pointer as soon as it is there; it uses it with the policy that asks for it.
+// A worker may read the pointer as soon as it is there; it uses it with the policy that asks for
+// it.
 static int prepare_queue(struct port_rt *p, unsigned q)
 {
 	struct ipcc_rt *rt;

@@ -13,7 +13,7 @@
 //   neighbours, adj words  control                       workers (forward/neighbours.h, route.h)
 //   ask, punt rings        their worker                  control
 //   send ring              control                       its worker
-//   flow shard of a worker that worker                   control; others: pair, told, rate of a flow
+//   flow shard of a worker that worker                   control; others: pair, told, rate of one
 //   note ring a -> b       worker a (congested queue)    worker b (owns the flow)
 //   pair orders            control                       its worker
 //   CNP records            their worker                  control
@@ -485,8 +485,8 @@ void egress_enqueue(struct worker *w, struct frame *frames, unsigned n);
 void egress_enqueue_alike(struct worker *w, struct frame *frames, unsigned n, uint32_t cells);
 // Serves a port until it is idle, paused, shaped or full. Returns when it next has something to do.
 uint64_t egress_serve(struct worker *w, unsigned port);
-// Queues, as a bitmap, that nothing may leave now, or that are in a storm. Ends pauses that have run
-// out.
+// Queues, as a bitmap, that nothing may leave now, or that are in a storm. Ends pauses that have
+// run out.
 uint8_t egress_still(struct worker *w, unsigned port);
 // Drops all that waits for a port.
 void egress_flush(struct worker *w, unsigned port, enum drop_reason reason);

@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
-// RoCEv2 flows on their way through the loop (roce/flow.h, roce/pairing.h): found or made in a burst
-// that was received, given their way once forwarding has found it, answers heard where they leave.
-// Runs on the worker that owns the port of arrival; answers on the one that owns the port of
+// RoCEv2 flows on their way through the loop (roce/flow.h, roce/pairing.h): found or made in a
+// burst that was received, given their way once forwarding has found it, answers heard where they
+// leave. Runs on the worker that owns the port of arrival; answers on the one that owns the port of
 // departure, which owns the flows they answer.
+#include <stddef.h>
 #include <string.h>
 
 #include "dataplane/packet/wire.h"
@@ -18,9 +19,7 @@ enum {
 
 #define likely(x) __builtin_expect(!!(x), 1)
 
-// Kinds are worn down to the one that tells most: PSNs of a flow are those of its requests as soon
-// as it has any.
-enum { KIND_UNKNOWN = 0xff };
+enum { KIND_UNKNOWN = 0xff }; // no flow's
 
 // A frame of a flow, between the stages of a burst.
 struct member {
@@ -42,10 +41,8 @@ struct members {
 static void gone(void *arg, uint32_t id)
 {
 	struct worker_flows *wf = arg;
-	const struct flow *f = &wf->table.flows[id];
 
-	if (flow_way_of(gauge_get(&f->way)).kind != FLOW_DATAGRAM)
-		pairing_flow_gone(wf->pairing, id);
+	pairing_flow_gone(wf->pairing, id);
 }
 
 static struct flow_hooks hooks_of(struct worker_flows *wf)
@@ -92,34 +89,42 @@ static const uint8_t kind_of_role[] = {
 	[ROCE_ROLE_DATAGRAM] = FLOW_DATAGRAM,
 };
 
-static inline struct flow_key key_of(const uint8_t *l3, const struct pkt_info *pkt)
+static __attribute__((noinline)) struct flow_key key_v6(const uint8_t *l3, uint32_t qp)
 {
-	if (likely(pkt->kind == PKT_IPV4))
-		return flow_key_v4(be32_get(l3 + 12), be32_get(l3 + 16), pkt->bth_dest_qp,
-				   KEY_FLOW);
-	return flow_key_of(true, l3 + 8, l3 + 24, pkt->bth_dest_qp, KEY_FLOW);
+	return flow_key_of(true, l3 + 8, l3 + 24, qp, KEY_FLOW);
+}
+
+// Frames that are not just data. False: no flow's.
+static bool sort_rare(struct worker *w, struct frame *f, const struct pkt_info *pkt,
+		      enum roce_role role)
+{
+	if (role == ROCE_ROLE_MANAGEMENT)
+		hear_arrival(w, f, pkt);
+	f->answer = role == ROCE_ROLE_ACK || role == ROCE_ROLE_CNP ||
+		    role == ROCE_ROLE_MANAGEMENT || role == ROCE_ROLE_READ_REQUEST;
+	return kind_of_role[role] != KIND_UNKNOWN;
 }
 
 // What the frame is to flows. Its bucket is on its way to the cache.
 static inline void sort_frame(struct worker *w, struct frame *f, const struct pkt_info *pkt,
 			      struct members *all)
 {
+	const uint8_t *l3 = rte_pktmbuf_mtod(f->m, const uint8_t *) + pkt->l3_off;
 	struct member *m = &all->m[all->n];
 	enum roce_role role = roce_role(pkt->bth_opcode, pkt->bth_dest_qp);
 
 	m->role = (uint8_t)role;
-	if (role == ROCE_ROLE_MANAGEMENT)
-		hear_arrival(w, f, pkt);
-	f->answer = role == ROCE_ROLE_ACK || role == ROCE_ROLE_CNP || role == ROCE_ROLE_MANAGEMENT ||
-		    role == ROCE_ROLE_READ_REQUEST;
-	if (kind_of_role[role] == KIND_UNKNOWN)
+	if (unlikely(role != ROCE_ROLE_DATA) && !sort_rare(w, f, pkt, role))
 		return;
-	m->key = key_of(rte_pktmbuf_mtod(f->m, const uint8_t *) + pkt->l3_off, pkt);
-	m->again = all->n != 0 && flow_key_same(&m->key, &m[-1].key);
-	if (!m->again) {
-		m->hash = flow_hash_of(&w->flows->table.map, &m->key);
+	if (likely(pkt->kind == PKT_IPV4))
+		m->key = flow_key_v4(be32_get(l3 + 12), be32_get(l3 + 16), pkt->bth_dest_qp,
+				     KEY_FLOW);
+	else
+		m->key = key_v6(l3, pkt->bth_dest_qp);
+	m->hash = flow_hash_of(&w->flows->table.map, &m->key);
+	m->again = all->n != 0 && m->hash == m[-1].hash && flow_key_same(&m->key, &m[-1].key);
+	if (!m->again)
 		flow_map_prefetch(&w->flows->table.map, m->hash);
-	}
 	all->n++;
 }
 
@@ -152,23 +157,39 @@ static void guess_all(const struct flow_table *t, struct members *all)
 	}
 }
 
-// Only what a CNP must say, and so seldom that it is compared first.
-static inline void keep_headers(struct flow *fl, const uint8_t *eth, const struct pkt_info *pkt)
+static inline uint64_t word_at(const uint8_t *p)
 {
-	const struct bth_hdr *bth = (const void *)(eth + pkt->l4_off + sizeof(struct udp_hdr));
-	bool tagged = pkt->n_tags != 0;
-	uint16_t pkey = be16_get(&bth->pkey);
+	uint64_t v;
 
-	if (likely(memcmp(fl->dst_mac, eth, 6) == 0 && memcmp(fl->src_mac, eth + 6, 6) == 0 &&
-		   fl->udp_sport == pkt->udp_sport && fl->tci == pkt->tci && fl->pkey == pkey &&
-		   fl->tagged == tagged))
-		return;
+	memcpy(&v, p, sizeof(v));
+	return v;
+}
+
+static void take_headers(struct flow *fl, const uint8_t *eth, const struct pkt_info *pkt,
+			 uint16_t pkey)
+{
 	memcpy(fl->dst_mac, eth, sizeof(fl->dst_mac));
 	memcpy(fl->src_mac, eth + 6, sizeof(fl->src_mac));
 	__atomic_store_n(&fl->udp_sport, pkt->udp_sport, __ATOMIC_RELAXED);
 	fl->tci = pkt->tci;
 	fl->pkey = pkey;
-	fl->tagged = tagged;
+	fl->tagged = pkt->n_tags != 0;
+}
+
+// What a CNP must say. It changes so seldom that it is compared first: the line stays clean.
+static inline void keep_headers(struct flow *fl, const uint8_t *eth, const struct pkt_info *pkt)
+{
+	const struct bth_hdr *bth = (const void *)(eth + pkt->l4_off + sizeof(struct udp_hdr));
+	uint16_t pkey = be16_get(&bth->pkey);
+	uint64_t macs = (word_at(fl->dst_mac) ^ word_at(eth)) |
+			(word_at(fl->dst_mac + 4) ^ word_at(eth + 4));
+	unsigned rest = (unsigned)(fl->udp_sport ^ pkt->udp_sport) |
+			(unsigned)(fl->tci ^ pkt->tci) | (unsigned)(fl->pkey ^ pkey);
+
+	static_assert(offsetof(struct flow, src_mac) == offsetof(struct flow, dst_mac) + 6,
+		      "as in a frame");
+	if (unlikely((macs | rest) != 0 || fl->tagged != (pkt->n_tags != 0)))
+		take_headers(fl, eth, pkt, pkey);
 }
 
 // PSNs that a READ request uses up at most.
@@ -191,7 +212,8 @@ static bool is_first_response(const struct pkt_info *pkt)
 	return op == RC_READ_RESPONSE_FIRST || op == RC_READ_RESPONSE_ONLY;
 }
 
-// A place that only requests have, by the worth of what a kind tells of PSNs.
+// A flow is of the kind of its frames that tells most: its PSNs are those of requests as soon as it
+// has any.
 static inline bool tells_more(uint8_t kind, uint8_t than)
 {
 	static const uint8_t worth[] = {
@@ -226,21 +248,11 @@ static void change_kind(struct worker *w, uint32_t id, uint8_t kind, const struc
 		set_way(fl, way);
 		return;
 	}
-	if (before != FLOW_DATAGRAM)
-		pairing_flow_gone(w->flows->pairing, id);
+	pairing_flow_gone(w->flows->pairing, id);
 	way.kind = kind;
 	set_way(fl, way);
 	flow_restart(fl, p, w->now_ns);
 	pairing_flow_begun(w->flows->pairing, id, w->now_ns);
-}
-
-static void begun(struct worker *w, uint32_t id, const struct frame *f, uint8_t kind)
-{
-	set_way(&w->flows->table.flows[id],
-		(struct flow_way){.in_port = f->in_port, .out_port = FLOW_NO_PORT, .cls = f->cls,
-				  .kind = kind});
-	if (kind != FLOW_DATAGRAM)
-		pairing_flow_begun(w->flows->pairing, id, w->now_ns);
 }
 
 // Counts of the flow that grew are the port's as well.
@@ -258,15 +270,6 @@ static enum flow_news count_odd(struct worker *w, unsigned port, struct flow *fl
 	if (p->ce)
 		ctr_inc(&c->ce);
 	return news;
-}
-
-static void read_response(struct worker *w, uint32_t id, const struct frame *f,
-			  const struct pkt_info *pkt)
-{
-	struct roce_msg msg;
-
-	if (roce_msg_read(rte_pktmbuf_mtod(f->m, const uint8_t *), f->m->data_len, pkt, &msg))
-		pairing_read_response(w->flows->pairing, id, &msg, w->now_ns);
 }
 
 // Anything but the next frame of a known flow's own kind.
@@ -287,9 +290,32 @@ static void count_slowly(struct worker *w, uint32_t id, const struct member *m,
 		change_kind(w, id, kind, &p);
 	if (!same || kind == FLOW_DATAGRAM)
 		p.n_psns = 0;
-	if (count_odd(w, f->in_port, fl, &p) == FLOW_JUMPED && known != FLOW_DATAGRAM)
+	if (count_odd(w, f->in_port, fl, &p) >= FLOW_BROKEN && known != FLOW_DATAGRAM)
 		pairing_flow_jumped(w->flows->pairing, id, w->now_ns);
-	if (p.may_skip)
+}
+
+static void read_response(struct worker *w, uint32_t id, const struct frame *f,
+			  const struct pkt_info *pkt)
+{
+	struct roce_msg msg;
+
+	if (is_first_response(pkt) &&
+	    roce_msg_read(rte_pktmbuf_mtod(f->m, const uint8_t *), f->m->data_len, pkt, &msg))
+		pairing_read_response(w->flows->pairing, id, &msg, w->now_ns);
+}
+
+// The frame's entry is a new one.
+static void begin(struct worker *w, uint32_t id, const struct member *m, const struct frame *f,
+		  const struct pkt_info *pkt)
+{
+	struct flow *fl = &w->flows->table.flows[id];
+
+	set_way(fl, (struct flow_way){.in_port = f->in_port, .out_port = FLOW_NO_PORT,
+				      .cls = f->cls, .kind = kind_of_role[m->role]});
+	keep_headers(fl, rte_pktmbuf_mtod(f->m, const uint8_t *), pkt);
+	count_slowly(w, id, m, f, pkt);
+	pairing_flow_begun(w->flows->pairing, id, w->now_ns);
+	if (m->role == ROCE_ROLE_READ_RESPONSE)
 		read_response(w, id, f, pkt);
 }
 
@@ -297,48 +323,60 @@ static inline void count(struct worker *w, uint32_t id, const struct member *m,
 			 const struct frame *f, const struct pkt_info *pkt)
 {
 	struct flow *fl = &w->flows->table.flows[id];
-	const struct flow_packet p = {.psn = pkt->bth_psn, .n_psns = 1, .len = f->len};
-	const struct flow_way way = flow_way_of(gauge_get(&fl->way));
 
 	keep_headers(fl, rte_pktmbuf_mtod(f->m, const uint8_t *), pkt);
-	if (likely(m->role == ROCE_ROLE_DATA && way.kind == FLOW_DATA && f->ecn != ECN_CE &&
-		   flow_expected(gauge_get(&fl->last)) == p.psn))
-		flow_count(fl, &p, w->now_ns);
-	else
-		count_slowly(w, id, m, f, pkt);
+	if (likely(m->role == ROCE_ROLE_DATA && f->ecn != ECN_CE &&
+		   flow_way_of(gauge_get(&fl->way)).kind == FLOW_DATA &&
+		   flow_count_next(fl, pkt->bth_psn, f->len, w->now_ns)))
+		return;
+	count_slowly(w, id, m, f, pkt);
+	if (m->role == ROCE_ROLE_READ_RESPONSE)
+		read_response(w, id, f, pkt);
 }
 
-static inline uint32_t entry_of(struct worker *w, const struct member *m, enum flow_news *news)
+// Anything but a frame of the flow that its hash promised. Returns the flow, or FLOW_NONE.
+static uint32_t find_slowly(struct worker *w, const struct member *m, const struct frame *f,
+			    const struct pkt_info *pkt)
 {
-	struct flow_table *t = &w->flows->table;
-	struct flow_hooks hooks;
+	struct worker_flows *wf = w->flows;
+	struct flow_hooks hooks = hooks_of(wf);
+	enum flow_news news;
+	uint32_t id = flow_take(&wf->table, &m->key, m->hash, w->now_ns, &hooks, &news);
 
-	*news = FLOW_AS_BEFORE;
-	if (likely(m->guess != FLOW_NONE && flow_key_same(&t->flows[m->guess].key, &m->key) &&
-		   w->now_ns - flow_seen_ns(&t->flows[m->guess], w->now_ns) < t->age_ns))
-		return m->guess;
-	hooks = hooks_of(w->flows);
-	return flow_take(t, &m->key, m->hash, w->now_ns, &hooks, news);
+	if (id == FLOW_NONE)
+		pairing_flow_refused(wf->pairing, &m->key, w->now_ns);
+	else if (news == FLOW_BEGUN)
+		begin(w, id, m, f, pkt);
+	else
+		count(w, id, m, f, pkt);
+	return id;
+}
+
+static inline bool is_as_guessed(const struct flow_table *t, const struct member *m,
+				 uint64_t now_ns)
+{
+	return m->guess != FLOW_NONE && flow_key_same(&t->flows[m->guess].key, &m->key) &&
+	       flow_lives(t, &t->flows[m->guess], now_ns);
 }
 
 static void count_all(struct worker *w, struct frame *frames, const struct pkt_info *pkts,
 		      const struct members *all)
 {
+	const struct flow_table *t = &w->flows->table;
 	uint32_t id = FLOW_NONE;
 
 	for (unsigned i = 0; i < all->n; i++) {
 		const struct member *m = &all->m[i];
 		struct frame *f = &frames[m->frame];
-		enum flow_news news = FLOW_AS_BEFORE;
+		bool known = m->again ? id != FLOW_NONE : is_as_guessed(t, m, w->now_ns);
 
 		if (!m->again)
-			id = entry_of(w, m, &news);
-		if (unlikely(id == FLOW_NONE))
-			continue;
+			id = m->guess;
+		if (likely(known))
+			count(w, id, m, f, &pkts[m->frame]);
+		else
+			id = find_slowly(w, m, f, &pkts[m->frame]);
 		f->m->hash.rss = id;
-		if (unlikely(news == FLOW_BEGUN))
-			begun(w, id, f, kind_of_role[m->role]);
-		count(w, id, m, f, &pkts[m->frame]);
 	}
 }
 
@@ -370,8 +408,11 @@ void flows_went(struct worker *w, const struct frame *frames, unsigned n)
 			continue;
 		before = gauge_get(&flows[id].way);
 		way.kind = flow_way_of(before).kind;
-		if (unlikely(flow_pack_way(way) != before))
-			set_way(&flows[id], way);
+		if (likely(flow_pack_way(way) == before))
+			continue;
+		set_way(&flows[id], way);
+		if (flow_way_of(before).out_port != f->out_port)
+			pairing_flow_way(w->flows->pairing, id, w->now_ns);
 	}
 }
 
@@ -387,6 +428,7 @@ void flows_hear(struct worker *w, const struct frame *f)
 	    !roce_msg_read(bytes, f->m->data_len, &pkt, &msg))
 		return;
 	a = answer_of(w, f, &pkt, &msg);
+	a.left_by = f->out_port;
 	a.one_way = a.one_way && !w->pol->ports[f->out_port].routed;
 	if (msg.role == ROCE_ROLE_MANAGEMENT) {
 		pairing_management(w->flows->pairing, &a, false, f->out_port, w->now_ns);
@@ -411,12 +453,12 @@ static void take_orders(struct worker *w)
 		pairing_tell(w->flows->pairing, &orders[i], w->now_ns);
 }
 
+// By contradictions; who says goodbye, falls idle or is told away contradicts nothing.
 static uint64_t pairs_dropped(const struct worker_flows *wf)
 {
 	const struct pairing_counters *c = pairing_counters(wf->pairing);
 
-	return ctr_get(&c->dropped_jump) + ctr_get(&c->dropped_ack) + ctr_get(&c->dropped_rival) +
-	       ctr_get(&c->dropped_dreq);
+	return ctr_get(&c->dropped_jump) + ctr_get(&c->dropped_ack) + ctr_get(&c->dropped_rival);
 }
 
 static uint64_t cnps_capped(const struct worker *w)

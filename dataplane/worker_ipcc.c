@@ -3,9 +3,9 @@
 // The owner of the queue looks and chooses. The owner of the flow, to whom its pair, its gap and
 // the port that the CNP leaves by belong, decides again and sends.
 //
-// What a queue's owner reads of another worker's flow (pair, last CNP, learnt cut) is one word each,
-// perhaps a moment old: a note that it sends for it names the generation of the entry, and the
-// flow's owner believes nothing else.
+// What a queue's owner reads of another worker's flow (pair, last CNP, learnt cut) is one word
+// each, perhaps a moment old: a note that it sends for it names the generation of the entry, and
+// the flow's owner believes nothing else.
 #include "dataplane/packet/cnp.h"
 #include "dataplane/packet/wire.h"
 #include "dataplane/switch_impl.h"
@@ -80,8 +80,11 @@ static void cnp_of(const struct worker *w, const struct flow *f, uint32_t qp, st
 	uint8_t remark = pp->classify.remark_pcp[pp->cnp.cls];
 	unsigned pcp = remark != REMARK_NONE ? remark : pp->cnp.cls;
 
-	*c = (struct cnp){.tagged = f->tagged, .dscp = pp->cnp.dscp, .udp_sport = f->udp_sport,
-			  .pkey = f->pkey, .dest_qp = qp};
+	*c = (struct cnp){.tagged = f->tagged,
+			  .dscp = pp->cnp.dscp,
+			  .udp_sport = f->udp_sport,
+			  .pkey = f->pkey,
+			  .dest_qp = qp};
 	memcpy(c->src_mac, f->dst_mac, sizeof(c->src_mac));
 	memcpy(c->dst_mac, f->src_mac, sizeof(c->dst_mac));
 	c->tci = (uint16_t)((f->tci & (TCI_VID_MASK | TCI_DEI)) | pcp << TCI_PCP_SHIFT);
@@ -93,9 +96,14 @@ static void cnp_of(const struct worker *w, const struct flow *f, uint32_t qp, st
 static bool send_frame(struct worker *w, unsigned port, const struct cnp *c)
 {
 	const struct policy_port *pp = &w->pol->ports[port];
-	struct frame f = {.arrival_ns = w->now_ns, .in_port = (uint8_t)port, .own = true,
-			  .out_port = (uint8_t)port, .kind = c->v6 ? PKT_IPV6 : PKT_IPV4,
-			  .ecn = ECN_ECT0, .cls = pp->cnp.cls, .out_cls = pp->cnp.cls};
+	struct frame f = {.arrival_ns = w->now_ns,
+			  .in_port = (uint8_t)port,
+			  .own = true,
+			  .out_port = (uint8_t)port,
+			  .kind = c->v6 ? PKT_IPV6 : PKT_IPV4,
+			  .ecn = ECN_ECT0,
+			  .cls = pp->cnp.cls,
+			  .out_cls = pp->cnp.cls};
 	uint8_t bytes[CNP_MAX_LEN];
 	uint8_t *data;
 
@@ -145,12 +153,12 @@ static void learn(const struct worker *w, struct flow *f, const struct cnp_recor
 		  const struct ipcc_params *p)
 {
 	uint64_t since_ns = w->now_ns - gauge_get(&f->cnp_ns);
-	bool whole = why->dt_ns >= p->interval_ns;
+	uint16_t cut_q16 = f->cut_q16;
 
-	if (f->told_bps != 0 && whole && since_ns <= LEARN_GAPS * p->min_gap_ns)
-		__atomic_store_n(&f->cut_q16, ipcc_learn_cut(f->cut_q16, f->told_bps, why->flow_bps),
-				 __ATOMIC_RELAXED);
-	f->told_bps = whole ? why->flow_bps : 0;
+	if (f->told_bps != 0 && why->whole && since_ns <= LEARN_GAPS * p->min_gap_ns)
+		cut_q16 = ipcc_learn_cut(cut_q16, f->told_bps, why->flow_bps);
+	__atomic_store_n(&f->cut_q16, cut_q16, __ATOMIC_RELAXED);
+	f->told_bps = why->whole ? why->flow_bps : 0;
 }
 
 // The flow is to be told. Returns what stands in the way, CNP_SILENT_NONE: it was.
@@ -205,8 +213,10 @@ static void send_note(struct worker *w, const struct view *l, unsigned i)
 {
 	uint64_t ref = l->fed[i].flow;
 	uint8_t verdict = l->flows[i].verdict;
-	struct ipcc_note note = {.flow = (uint32_t)ref, .generation = l->generation[i],
-				 .verdict = verdict, .why = l->why};
+	struct ipcc_note note = {.flow = (uint32_t)ref,
+				 .generation = l->generation[i],
+				 .verdict = verdict,
+				 .why = l->why};
 
 	if (verdict != CNP_SILENT_NONE && gauge_get(&flow_at(w, ref)->silence) == verdict)
 		return;
@@ -293,6 +303,7 @@ static void observe(struct worker *w, struct view *l, uint32_t len)
 	why->kmax_bytes = p->kmax_bytes;
 	why->trend_bytes = (int64_t)len - l->window.len_before;
 	why->dt_ns = l->window.dt_ns;
+	why->whole = l->window.whole;
 	why->queue_bps = l->window.bps;
 	why->quadrant = (uint8_t)ipcc_quadrant(p, len, why->trend_bytes);
 	why->excess_bps = ipcc_excess_bps(p, len, why->trend_bytes, why->dt_ns);
@@ -383,8 +394,8 @@ uint64_t ipcc_wake_ns(const struct worker *w, unsigned port)
 
 	for (unsigned left = p->ipcc_queues; left != 0; left &= left - 1) {
 		unsigned q = (unsigned)__builtin_ctz(left);
-		uint64_t t = ipcc_next(params_of(w, port, q), &ipcc_of(p, q)->state,
-				       length_of(p, q));
+		uint64_t t =
+			ipcc_next(params_of(w, port, q), &ipcc_of(p, q)->state, length_of(p, q));
 
 		wake = t < wake ? t : wake;
 	}

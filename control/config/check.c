@@ -29,8 +29,8 @@ void check_report(struct diag_sink *s, enum diag_level level, const struct cfg_m
 bool check_gives_queue(const struct cfg_class *c)
 {
 	return c->schedule.map.given || c->schedule.strict.given || c->min_rate.given ||
-	       c->max_rate.given || c->egress.map.given || c->wred.map.given ||
-	       c->ipcc.map.given || c->ipcc.on.given;
+	       c->max_rate.given || c->egress.map.given || c->wred.map.given || c->ipcc.map.given ||
+	       c->ipcc.on.given;
 }
 
 static bool gives_pg(const struct cfg_class *c)
@@ -241,8 +241,9 @@ static void wred_has_an_effect(const struct cfg_profile *p, struct diag_sink *s)
 		bool drops = c->wred.not_ect.given ? c->wred.not_ect.n != 0 : !c->lossless.n;
 
 		if (c->wred.map.given && !c->wred.ecn.n && !drops && !ipcc_is_on(c))
-			check_report(s, DIAG_WARNING, &c->map, "wred", c->wred.map.at,
-				     "neither marks nor drops: set ecn: on, not_ect: drop or ipcc: on");
+			check_report(
+				s, DIAG_WARNING, &c->map, "wred", c->wred.map.at,
+				"neither marks nor drops: set ecn: on, not_ect: drop or ipcc: on");
 	}
 }
 
@@ -466,9 +467,17 @@ static void keep_makes_sense(const struct config *c, struct diag_sink *s)
 }
 
 static void (*const policy_rules[])(const struct config *, struct diag_sink *) = {
-	port_names_are_unique, devices_are_unique, port_overrides_make_sense, vlan_ids_are_unique,
-	port_vlans_make_sense, fdb_makes_sense,	   fdb_addresses_are_unique,  worker_cores_are_few,
-	keep_makes_sense,      watchdogs_check,	   ipcc_check,
+	port_names_are_unique,
+	devices_are_unique,
+	port_overrides_make_sense,
+	vlan_ids_are_unique,
+	port_vlans_make_sense,
+	fdb_makes_sense,
+	fdb_addresses_are_unique,
+	worker_cores_are_few,
+	keep_makes_sense,
+	watchdogs_check,
+	ipcc_check,
 };
 
 void config_check(const struct config *c, struct diag_sink *s)

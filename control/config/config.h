@@ -55,7 +55,7 @@ struct config_overlay {
 	uint32_t ecmp_seed;
 	const struct config_overlay_port {
 		uint64_t speed_bps, cable_cm;
-	} *ports;
+	} * ports;
 	unsigned n_ports;
 };
 __attribute__((warn_unused_result)) int config_load_overlay(const char *path,
@@ -90,8 +90,8 @@ void policy_destroy(struct policy *p);
 // IPCC at all, and else there is none.
 enum { CONFIG_FEW_FLOWS = 4096 };
 void config_small_flows(const struct config *c, struct policy *p);
-// Memory of the flow table and of IPCC: of as many queues as have it, or as there are ports if these
-// are more, since a reload can turn it on.
+// Memory of the flow table and of IPCC on as many queues as have it, or as there are ports if these
+// are more: a reload can turn it on.
 uint64_t config_flow_bytes(const struct policy *p);
 
 // 0, or -EINVAL with *d naming every restart-only key that `next` changes against the running

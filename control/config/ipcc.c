@@ -129,10 +129,11 @@ static void cnp_class_is_fast(const struct cfg_profile *p, const struct speaker 
 	const struct cfg_class *queue = &p->classes[q];
 
 	if (p->classes[cls].lossless.n) {
-		check_report(s, DIAG_ERROR, who->owner, who->key, who->at,
-			     "CNPs of the switch leave here in class %u, and a lossless class can be"
-			     " paused by the congestion they report: choose a lossy one",
-			     cls);
+		check_report(
+			s, DIAG_ERROR, who->owner, who->key, who->at,
+			"CNPs of the switch leave here in class %u, and a lossless class can be"
+			" paused by the congestion they report: choose a lossy one",
+			cls);
 		return;
 	}
 	if (!queue->schedule.strict.given)
@@ -355,12 +356,11 @@ static void compile_pairs(struct compiler *k)
 
 		// The check has refused what is no address.
 		if (pair_addr(&p[i].from, &a.from) && pair_addr(&p[i].to, &a.to))
-			k->p->pairs[k->p->n_pairs++] =
-				(struct known_pair){
-					.key = flow_key_of(a.from.family == FAMILY_V6, a.from.ip,
-							   a.to.ip, (uint32_t)p[i].qp.n, KEY_KNOWN),
-					.qp = (uint32_t)p[i].sender_qp.n,
-					.source = PAIR_STATIC};
+			k->p->pairs[k->p->n_pairs++] = (struct known_pair){
+				.key = flow_key_of(a.from.family == FAMILY_V6, a.from.ip, a.to.ip,
+						   (uint32_t)p[i].qp.n, KEY_KNOWN),
+				.qp = (uint32_t)p[i].sender_qp.n,
+				.source = PAIR_STATIC};
 	}
 }
 
@@ -391,7 +391,8 @@ static void queue_has_quadrants(struct compiler *k, const struct cfg_class *c,
 			     "needs a kmax above 0");
 	else if (deep <= out->kmin_bytes)
 		check_report(k->s, DIAG_WARNING, &c->map, "ipcc", class_at(&c->ipcc),
-			     "calls the queue deep from %" PRIu64 " B, %s of kmax %u B, and looks at"
+			     "calls the queue deep from %" PRIu64
+			     " B, %s of kmax %u B, and looks at"
 			     " it only above kmin %u B: it is never shallow",
 			     deep, share, out->kmax_bytes, out->kmin_bytes);
 }

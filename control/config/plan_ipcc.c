@@ -92,8 +92,8 @@ static void flows_text(const struct policy *p, FILE *out)
 
 static void cnp_text(const struct policy *p, FILE *out)
 {
-	fprintf(out, "\n%-8s %5s %5s %10s %7s  CNPs of the switch that leave here\n", "cnp",
-		"dscp", "class", "per_ms", "burst");
+	fprintf(out, "\n%-8s %5s %5s %10s %7s  CNPs of the switch that leave here\n", "cnp", "dscp",
+		"class", "per_ms", "burst");
 	for (unsigned i = 0; i < p->n_ports; i++) {
 		const struct cnp_params *c = &p->ports[i].cnp;
 

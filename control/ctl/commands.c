@@ -35,7 +35,7 @@ static const struct command commands[] = {
 	 "is off.\n"},
 	{"flow", cmd_flow, "flow add FROM TO QP SENDER_QP\nflow del FROM TO QP",
 	 "add says which queue pair of the sender (address FROM) the flow to queue pair QP of TO\n"
-	 "belongs to, until del, or until the frames contradict it; del forgets what is known of\n"
+	 "belongs to; it is believed, whatever passes, until del. del forgets what is known of\n"
 	 "it, however it was learnt. Numbers as 18 or 0x12: `show flows` has addresses and QP.\n"},
 	{"clear", cmd_clear, "clear watermarks|counters",
 	 "Restarts the watermarks, or lets all counters count from here. Either restarts the\n"
@@ -71,7 +71,8 @@ static const struct ctl_option options[] = {
 	{"limit", 'L', false, "N", "show flows: at most so many (default 50, up to 1,000)"},
 	{"hold", 'H', false, NULL, "quiesce: admission stays stopped until resume"},
 	{"interval", 'i', false, "SECONDS", "watch: time between two updates (default 1)"},
-	{"count", 'n', false, "N", "watch: updates, capture: frames before it ends, show cnps: the last N"},
+	{"count", 'n', false, "N",
+	 "watch: updates, capture: frames before it ends, show cnps: the last N"},
 	{"filter", 'f', false, "EXPRESSION", "capture: what tcpdump takes, as one word"},
 	{"only", 'o', false, "KIND", "capture: only drops, marked or pfc"},
 	{"last", 'l', false, "N", "capture: keep the last N frames, write them at the end"},

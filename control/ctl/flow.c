@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The command `flow`: an operator says which queue pair belongs to a flow's sender, or takes it back.
+// The command `flow`: an operator says which queue pair belongs to a flow's sender, or takes it
+// back.
 #include <stdlib.h>
 #include <string.h>
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// How flows, the notifications that the switch sends them, and what it knows of their queue pairs look
-// to people. Pure but for printing.
+// How flows look to people, and the notifications that the switch sends them. Pure but for
+// printing.
 #pragma once
 
 #include <stdbool.h>

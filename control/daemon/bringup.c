@@ -270,7 +270,8 @@ static int open_control(struct daemon *d)
 	int fd;
 
 	if (observe_create(d->sw, &d->observe) != 0 || eventlog_create(d->policy, &d->log) != 0 ||
-	    cnplog_create(&d->cnps) != 0 || reload_create(d, &d->reload) != 0 || resolver_create(d->sw, 0, &d->resolver) != 0)
+	    cnplog_create(&d->cnps) != 0 || reload_create(d, &d->reload) != 0 ||
+	    resolver_create(d->sw, 0, &d->resolver) != 0)
 		return failed("out of memory");
 	observe_set_time_scale(d->observe, config_time_scale(d->config));
 	env.observe = d->observe;

@@ -14,7 +14,7 @@ struct json_object;
 struct weir_switch;
 
 enum {
-	SCAN_STEP = 16384, // places a turn: some two milliseconds where all hold a flow
+	SCAN_STEP = 8192, // places a turn: a millisecond or less where all hold a flow
 	SCAN_GAP_NS = 100000000, // of real time
 	SCAN_LIMIT = 50, // rows where nobody says how many
 	SCAN_LIMIT_MAX = 1000,
@@ -63,7 +63,7 @@ void flow_scan_fini(struct flow_scan *s); // at any time; at rest again
 // A turn of it. True: both looks are done.
 bool flow_scan_step(struct flow_scan *s, struct weir_switch *sw, struct scan_time now);
 
-// Adds "flows", the largest first, and how many there are: "all", "unpaired" of those, "matching" the
-// wish, and "left_out" of those.
+// Adds "flows", the largest first, and how many there are: "all", "unpaired" of those, "matching"
+// the wish, and "left_out" of those.
 void flow_scan_emit(const struct flow_scan *s, struct weir_switch *sw, uint64_t model_ns,
 		    struct json_object *out);

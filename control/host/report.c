@@ -30,6 +30,8 @@ static const struct number numbers[] = {
 	N(acks_sent, "ACKs sent"),
 	N(acks_received, "ACKs received"),
 	N(cnps_received, "CNPs received"),
+	N(cnps_wrong, "CNPs for no queue pair of its own"),
+	N(cnps_late, "CNPs for a queue pair that was closed"),
 	N(cnps_sent, "CNPs sent"),
 	N(icrc_errors, "frames with a wrong iCRC"),
 	N(payload_errors, "packets with wrong payload"),

@@ -150,9 +150,11 @@ static bool pool_word(const char *word, int *out)
 static const char *const source_words[N_PAIR_SOURCES] = {
 	[PAIR_NONE] = "none", [PAIR_STATIC] = "static", [PAIR_CM] = "cm",
 	[PAIR_READ] = "read", [PAIR_ACK] = "ack",	[PAIR_CNP] = "cnp"};
-static const char *const quadrant_words[N_QUADRANTS + 1] = {
-	[IPCC_NONE] = "none", [IPCC_FEW_GROWING] = "growing", [IPCC_FEW_SHRINKING] = "shrinking",
-	[IPCC_MANY] = "many", [N_QUADRANTS] = "muted"};
+static const char *const quadrant_words[N_QUADRANTS + 1] = {[IPCC_NONE] = "none",
+							    [IPCC_FEW_GROWING] = "growing",
+							    [IPCC_FEW_SHRINKING] = "shrinking",
+							    [IPCC_MANY] = "many",
+							    [N_QUADRANTS] = "muted"};
 
 static bool word_among(const char *const *words, int n, const char *word, int *out)
 {
@@ -235,7 +237,8 @@ static bool option(struct parser *ps, struct expr_leaf *leaf)
 	if (fn->takes & TAKES_MORE)
 		return more_objects(ps, word, where, leaf);
 	return parser_wrong(
-		       ps, where, "%s means nothing to %s: it takes %s%s%s%s%s%s%s%s", word, fn->name,
+		       ps, where, "%s means nothing to %s: it takes %s%s%s%s%s%s%s%s", word,
+		       fn->name,
 		       fn->takes & TAKES_POOL ? "ingress, headroom or egress_lossy, " : "",
 		       fn->takes & TAKES_STAT ? "mean, min, max, now, p50, p99, " : "",
 		       fn->takes & TAKES_SIZE ? "size < BYTES, " : "",

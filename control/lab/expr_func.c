@@ -170,20 +170,22 @@ static const struct expr_func funcs[] = {
 	 "how much it had grown at the last look; 0 when it is not above kmin"},
 	{"excess", BY_NOW, EXPR_RATE, METRIC_EXCESS, 0, 0, WHO_EVERYBODY, Q, "QUEUE",
 	 "what its senders were to be slowed down by at the last look"},
-	{"paired_share", BY_SHARE, EXPR_SHARE, METRIC_PAIRED_BYTES, METRIC_FLOW_BYTES,
-	 TAKES_SOURCE, WHO_EVERYBODY, S | ALL_S, "[X] [, static | cm | read | ack | cnp | none]",
+	{"paired_share", BY_SHARE, EXPR_SHARE, METRIC_PAIRED_BYTES, METRIC_FLOW_BYTES, TAKES_SOURCE,
+	 WHO_EVERYBODY, S | ALL_S, "[X] [, static | cm | read | ack | cnp | none]",
 	 "bytes of RoCEv2 data that came in while the sender's queue pair was known, as a share of "
 	 "all: flows are looked at every `sample`, and bytes count if the pair was known at both "
 	 "looks around them (static, cm and read: also at a flow's first)"},
 	{"paired", BY_NOW, EXPR_COUNT, METRIC_PAIRED, 0, TAKES_SOURCE, WHO_EVERYBODY, S | ALL_S,
-	 "[X] [, SOURCE]", "flows of data whose sender's queue pair is known at the end of the "
+	 "[X] [, SOURCE]",
+	 "flows of data whose sender's queue pair is known at the end of the "
 	 "window"},
 	{"flows", BY_NOW, EXPR_COUNT, METRIC_FLOWS, 0, 0, WHO_EVERYBODY, S | ALL_S, "[X]",
 	 "flows of data in the flow table at the end of the window"},
 	{"pairings", BY_COUNT, EXPR_COUNT, METRIC_PAIRINGS, 0, TAKES_SOURCE, WHO_EVERYBODY,
 	 S | ALL_S, "[X] [, SOURCE]", "times that a flow's pair was learnt"},
 	{"pairs_dropped", BY_COUNT, EXPR_COUNT, METRIC_PAIRS_DROPPED, 0, 0, WHO_EVERYBODY,
-	 S | ALL_S, "[X]", "pairs that were given up: contradictions, age, the end of a connection"},
+	 S | ALL_S, "[X]",
+	 "pairs that were given up: contradictions, age, the end of a connection"},
 	{"first_crossing_at", BY_WATCH, EXPR_TIME, METRIC_FIRST_CROSSING, 0, 0, WHO_EVERYBODY,
 	 S | P | Q, "X",
 	 "exact time at which a queue first rose above the kmin of its WRED curve in the window"},

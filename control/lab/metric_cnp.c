@@ -52,18 +52,16 @@ static void tally(void *arg, uint32_t place, const struct flow_row *r)
 	(void)place;
 	if (r->way.kind != FLOW_DATA && r->way.kind != FLOW_READ_RESPONSES)
 		return;
-	t->n += t->all || (t->source < 0 ? r->pair.source != PAIR_NONE
-					 : r->pair.source == t->source);
+	t->n += t->all ||
+		(t->source < 0 ? r->pair.source != PAIR_NONE : r->pair.source == t->source);
 }
 
 static double flows_now(const struct fabric *f, uint32_t sw, enum metric m, int source)
 {
 	struct weir_switch *s = f->switches[sw].sw;
 	struct tally t = {.source = source, .all = m == METRIC_FLOWS};
-	const struct flows_look look = {.now_ns = f->clock.now_ns,
-					.n = switch_flows_places(s),
-					.fn = tally,
-					.arg = &t};
+	const struct flows_look look = {
+		.now_ns = f->clock.now_ns, .n = switch_flows_places(s), .fn = tally, .arg = &t};
 
 	if (look.n != 0)
 		switch_flows_look(s, &look);

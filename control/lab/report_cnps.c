@@ -219,8 +219,7 @@ void report_cnps_line(const struct run *r, FILE *out)
 			"theirs\n",
 			refused);
 	if (lost != 0)
-		fprintf(out,
-			"WRONG: %" PRIu64 " notifications of switches could not be checked\n",
+		fprintf(out, "WRONG: %" PRIu64 " notifications of switches could not be checked\n",
 			lost);
 }
 

@@ -24,8 +24,7 @@ struct lab_reuse_keys {
 struct lab_flow {
 	struct cfg_map map;
 	struct cfg_val name, pattern, pairs, cls, op, size, count, depth, qps, rate, interval,
-		start, stop, jitter, mtu, cc, load, idle, fan, request, think, first_psn,
-		ack_every;
+		start, stop, jitter, mtu, cc, load, idle, fan, request, think, first_psn, ack_every;
 	struct cfg_words from, to;
 	struct lab_storage_keys storage;
 	struct lab_reuse_keys reuse;

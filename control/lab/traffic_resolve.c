@@ -64,8 +64,8 @@ struct resolver {
 	uint8_t *pooled; // by host: more come and go
 };
 
-__attribute__((format(printf, 4, 5))) static void
-wrong(struct resolver *r, struct cfg_pos at, const char *key, const char *fmt, ...)
+__attribute__((format(printf, 4, 5))) static void wrong(struct resolver *r, struct cfg_pos at,
+							const char *key, const char *fmt, ...)
 {
 	char text[256], path[96];
 	va_list ap;
@@ -253,8 +253,7 @@ static void check_reuse(struct resolver *r)
 	else if (f->size_kind == SIZE_UNLIMITED && !f->size.bad)
 		wrong(r, at, "reuse", "says nothing of an endless stream: give a size");
 	if (r->sc->connect_by_cm)
-		wrong(r, at, "reuse",
-		      "needs connections out of band: leave out `connect: cm`");
+		wrong(r, at, "reuse", "needs connections out of band: leave out `connect: cm`");
 	if (f->reuse.crossed.n != 0 && f->qps.n < 2)
 		wrong(r, f->reuse.crossed.at, "reuse.crossed",
 		      "two connections can change places: give `qps` of 2 at least");

@@ -59,8 +59,7 @@ static const struct cfg_row reuse_rows[] = {
 	 .help = "two connections between the same hosts change places at the receiver: a queue "
 		 "pair of the sender gets another one of the receiver"},
 	{"pause", CFG_NUMBER, .unit = UNIT_TIME, REUSE(pause), .max = SECONDS(10), .dflt = 10000,
-	 .dflt_text = "10us",
-	 .help = "until it is opened anew; longer than frames are under way"},
+	 .dflt_text = "10us", .help = "until it is opened anew; longer than frames are under way"},
 };
 static const struct cfg_schema reuse_schema = {reuse_rows, N(reuse_rows),
 					       sizeof(struct lab_reuse_keys)};

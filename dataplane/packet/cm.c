@@ -140,17 +140,15 @@ static bool parse_rep(const uint8_t *mad, struct cm_msg *m)
 {
 	const uint8_t *priv = mad + AT_REP_PRIVATE;
 
-	m->qpn = be24_get(mad + AT_REP_QPN);
-	m->psn = be24_get(mad + AT_REP_PSN);
 	m->rkey = be32_get(priv + 4);
 	m->va = be64_get(priv + 8);
 	m->region_bytes = be64_get(priv + 16);
 	return be32_get(priv) == PRIVATE_MARK;
 }
 
-bool cm_parse(const uint8_t *mad, uint32_t len, struct cm_msg *m)
+bool cm_read(const uint8_t *mad, uint32_t len, struct cm_msg *m)
 {
-	if (len < CM_MAD_LEN || mad[0] != MAD_VERSION || mad[1] != CM_CLASS ||
+	if (len < CM_READ_LEN || mad[0] != MAD_VERSION || mad[1] != CM_CLASS ||
 	    mad[2] != CM_CLASS_VERSION || mad[3] != MAD_METHOD_SEND)
 		return false;
 	*m = (struct cm_msg){
@@ -164,13 +162,11 @@ bool cm_parse(const uint8_t *mad, uint32_t len, struct cm_msg *m)
 		m->remote_id = 0;
 		m->qpn = be24_get(mad + AT_REQ_QPN);
 		m->psn = be24_get(mad + AT_REQ_PSN);
-		m->mtu = cm_mtu_of(mad[AT_REQ_MTU] >> 4);
-		m->tos = mad[AT_REQ_TOS];
-		m->src_ip = be32_get(mad + AT_REQ_LOCAL_GID + 12);
-		m->dst_ip = be32_get(mad + AT_REQ_REMOTE_GID + 12);
-		return m->mtu != 0;
+		return true;
 	case CM_REP:
-		return parse_rep(mad, m);
+		m->qpn = be24_get(mad + AT_REP_QPN);
+		m->psn = be24_get(mad + AT_REP_PSN);
+		return true;
 	case CM_DREQ:
 		m->qpn = be24_get(mad + AT_DREQ_QPN);
 		return true;
@@ -183,4 +179,19 @@ bool cm_parse(const uint8_t *mad, uint32_t len, struct cm_msg *m)
 	default:
 		return false;
 	}
+}
+
+bool cm_parse(const uint8_t *mad, uint32_t len, struct cm_msg *m)
+{
+	if (len < CM_MAD_LEN || !cm_read(mad, len, m))
+		return false;
+	if (m->attr == CM_REP)
+		return parse_rep(mad, m);
+	if (m->attr != CM_REQ)
+		return true;
+	m->mtu = cm_mtu_of(mad[AT_REQ_MTU] >> 4);
+	m->tos = mad[AT_REQ_TOS];
+	m->src_ip = be32_get(mad + AT_REQ_LOCAL_GID + 12);
+	m->dst_ip = be32_get(mad + AT_REQ_REMOTE_GID + 12);
+	return m->mtu != 0;
 }

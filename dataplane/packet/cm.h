@@ -10,6 +10,7 @@
 
 enum {
 	CM_MAD_LEN = 256,
+	CM_READ_LEN = 72, // as far as cm_read looks
 	CM_QP = 1,
 	CM_QKEY = (int)0x80010000,
 };
@@ -40,6 +41,10 @@ struct cm_msg {
 };
 
 void cm_build(uint8_t mad[CM_MAD_LEN], const struct cm_msg *m);
+
+// What every implementation says in the same place: the message, its ids, queue pair and PSN; all
+// else stays 0. For whoever only listens. len: what is stored of it. False: no such message.
+bool cm_read(const uint8_t *mad, uint32_t len, struct cm_msg *m);
 
 // False when it is no connection management message this endpoint understands.
 bool cm_parse(const uint8_t *mad, uint32_t len, struct cm_msg *m);

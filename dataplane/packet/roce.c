@@ -6,51 +6,50 @@
 
 #include "dataplane/packet/wire.h"
 
-enum { UC = 0x20, UD = 0x60, XRC = 0xa0, XRC_HDR_LEN = 4, QP_MANAGEMENT = 1 };
+enum { RC = 0x00, UC = 0x20, XRC = 0xa0, XRC_HDR_LEN = 4 };
 
-// By operation, of the connected transports: RC, UC, and XRC. FLUSH and ATOMIC WRITE are of later
-// editions of the specification; they use up PSNs as the others do.
-static const uint8_t connected[32] = {
-	[RC_SEND_FIRST] = ROCE_ROLE_DATA,
-	[RC_SEND_MIDDLE] = ROCE_ROLE_DATA,
-	[RC_SEND_LAST] = ROCE_ROLE_DATA,
-	[RC_SEND_LAST_IMM] = ROCE_ROLE_DATA,
-	[RC_SEND_ONLY] = ROCE_ROLE_DATA,
-	[RC_SEND_ONLY_IMM] = ROCE_ROLE_DATA,
-	[RC_WRITE_FIRST] = ROCE_ROLE_DATA,
-	[RC_WRITE_MIDDLE] = ROCE_ROLE_DATA,
-	[RC_WRITE_LAST] = ROCE_ROLE_DATA,
-	[RC_WRITE_LAST_IMM] = ROCE_ROLE_DATA,
-	[RC_WRITE_ONLY] = ROCE_ROLE_DATA,
-	[RC_WRITE_ONLY_IMM] = ROCE_ROLE_DATA,
-	[RC_READ_REQUEST] = ROCE_ROLE_READ_REQUEST,
-	[RC_READ_RESPONSE_FIRST] = ROCE_ROLE_READ_RESPONSE,
-	[RC_READ_RESPONSE_MIDDLE] = ROCE_ROLE_READ_RESPONSE,
-	[RC_READ_RESPONSE_LAST] = ROCE_ROLE_READ_RESPONSE,
-	[RC_READ_RESPONSE_ONLY] = ROCE_ROLE_READ_RESPONSE,
-	[RC_ACK] = ROCE_ROLE_ACK,
-	[RC_ATOMIC_ACK] = ROCE_ROLE_ACK,
-	[RC_COMPARE_SWAP] = ROCE_ROLE_DATA,
-	[RC_FETCH_ADD] = ROCE_ROLE_DATA,
-	[RC_SEND_LAST_INVALIDATE] = ROCE_ROLE_DATA,
-	[RC_SEND_ONLY_INVALIDATE] = ROCE_ROLE_DATA,
-	[0x1c] = ROCE_ROLE_DATA, // FLUSH
-	[0x1d] = ROCE_ROLE_DATA, // ATOMIC WRITE
+// SEND and WRITE, which all connected transports have.
+#define SEND_AND_WRITE(transport)                                                                  \
+	[(transport) | RC_SEND_FIRST] = ROCE_ROLE_DATA,                                            \
+	[(transport) | RC_SEND_MIDDLE] = ROCE_ROLE_DATA,                                           \
+	[(transport) | RC_SEND_LAST] = ROCE_ROLE_DATA,                                             \
+	[(transport) | RC_SEND_LAST_IMM] = ROCE_ROLE_DATA,                                         \
+	[(transport) | RC_SEND_ONLY] = ROCE_ROLE_DATA,                                             \
+	[(transport) | RC_SEND_ONLY_IMM] = ROCE_ROLE_DATA,                                         \
+	[(transport) | RC_WRITE_FIRST] = ROCE_ROLE_DATA,                                           \
+	[(transport) | RC_WRITE_MIDDLE] = ROCE_ROLE_DATA,                                          \
+	[(transport) | RC_WRITE_LAST] = ROCE_ROLE_DATA,                                            \
+	[(transport) | RC_WRITE_LAST_IMM] = ROCE_ROLE_DATA,                                        \
+	[(transport) | RC_WRITE_ONLY] = ROCE_ROLE_DATA,                                            \
+	[(transport) | RC_WRITE_ONLY_IMM] = ROCE_ROLE_DATA
+
+// READ, atomics and answers, which the reliable ones have. FLUSH (0x1c) and ATOMIC WRITE (0x1d) are
+// of later editions of the specification; they use up PSNs as the others do.
+#define READ_AND_MORE(transport)                                                                   \
+	[(transport) | RC_READ_REQUEST] = ROCE_ROLE_READ_REQUEST,                                  \
+	[(transport) | RC_READ_RESPONSE_FIRST] = ROCE_ROLE_READ_RESPONSE,                          \
+	[(transport) | RC_READ_RESPONSE_MIDDLE] = ROCE_ROLE_READ_RESPONSE,                         \
+	[(transport) | RC_READ_RESPONSE_LAST] = ROCE_ROLE_READ_RESPONSE,                           \
+	[(transport) | RC_READ_RESPONSE_ONLY] = ROCE_ROLE_READ_RESPONSE,                           \
+	[(transport) | RC_ACK] = ROCE_ROLE_ACK,                                                    \
+	[(transport) | RC_ATOMIC_ACK] = ROCE_ROLE_ACK,                                             \
+	[(transport) | RC_COMPARE_SWAP] = ROCE_ROLE_DATA,                                          \
+	[(transport) | RC_FETCH_ADD] = ROCE_ROLE_DATA,                                             \
+	[(transport) | RC_SEND_LAST_INVALIDATE] = ROCE_ROLE_DATA,                                  \
+	[(transport) | RC_SEND_ONLY_INVALIDATE] = ROCE_ROLE_DATA,                                  \
+	[(transport) | 0x1c] = ROCE_ROLE_DATA,                                                     \
+	[(transport) | 0x1d] = ROCE_ROLE_DATA
+
+const uint8_t roce_role_of_opcode[256] = {
+	SEND_AND_WRITE(RC),
+	READ_AND_MORE(RC),
+	SEND_AND_WRITE(UC),
+	SEND_AND_WRITE(XRC),
+	READ_AND_MORE(XRC),
+	[UD_SEND_ONLY] = ROCE_ROLE_DATAGRAM,
+	[UD_SEND_ONLY_IMM] = ROCE_ROLE_DATAGRAM,
+	[ROCE_CNP] = ROCE_ROLE_CNP,
 };
-
-enum roce_role roce_role(uint8_t opcode, uint32_t dest_qp)
-{
-	uint8_t transport = opcode & ROCE_TRANSPORT_MASK;
-	uint8_t role = connected[opcode & ROCE_OPERATION_MASK];
-
-	if (transport == 0 || transport == XRC)
-		return role;
-	if (transport == UC) // has no answers of its own
-		return role == ROCE_ROLE_DATA ? role : ROCE_ROLE_OTHER;
-	if (opcode == UD_SEND_ONLY || opcode == UD_SEND_ONLY_IMM)
-		return dest_qp == QP_MANAGEMENT ? ROCE_ROLE_MANAGEMENT : ROCE_ROLE_DATAGRAM;
-	return opcode == ROCE_CNP ? ROCE_ROLE_CNP : ROCE_ROLE_OTHER;
-}
 
 static void read_aeth(const uint8_t *ext, struct roce_msg *out)
 {

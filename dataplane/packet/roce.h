@@ -36,8 +36,15 @@ struct roce_msg {
 	uint32_t mad_len;
 };
 
-// The role is known from the opcode alone.
-enum roce_role roce_role(uint8_t opcode, uint32_t dest_qp);
+extern const uint8_t roce_role_of_opcode[256]; // ROCE_ROLE_DATAGRAM: also management
+
+// The role is known from the opcode alone, but for management.
+static inline enum roce_role roce_role(uint8_t opcode, uint32_t dest_qp)
+{
+	enum roce_role role = (enum roce_role)roce_role_of_opcode[opcode];
+
+	return role == ROCE_ROLE_DATAGRAM && dest_qp == 1 ? ROCE_ROLE_MANAGEMENT : role;
+}
 
 // frame: of which `stored` bytes are there; pkt: what parse said, with pkt->roce. False when an
 // extension header that the opcode promises is not there.

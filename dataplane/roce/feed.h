@@ -44,7 +44,8 @@ void feed_turn(struct feed *f, uint32_t len_bytes, uint64_t now_ns);
 // Forgets all.
 void feed_forget(struct feed *f, uint32_t len_bytes, uint64_t now_ns);
 
-// What is looked at: this turn, and with it the turn before where this one is younger than least_ns.
+// What is looked at: this turn, and with it the turn before where this one is younger than
+// least_ns.
 struct feed_window {
 	bool both; // turns
 	bool whole; // it is at least least_ns long
@@ -59,7 +60,7 @@ struct feed_flow {
 	uint64_t bytes;
 	uint64_t bps; // frame bits per second over the window
 };
-// The largest flows of the window in descending order (ties: lower flow first). Returns how many, at
-// most n.
+// The largest flows of the window in descending order (ties: lower flow first). Returns how many,
+// at most n.
 unsigned feed_largest(const struct feed *f, const struct feed_window *w, struct feed_flow *out,
 		      unsigned n);

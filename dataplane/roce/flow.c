@@ -39,14 +39,10 @@ void flow_table_set_age(struct flow_table *t, uint64_t age_ns, uint64_t now_ns)
 		return;
 	// The cursor stays: what it has passed was looked at in this sweep.
 	t->sweep_ns = now_ns - t->age_cursor * age_ns / t->n;
+	t->look_ns = now_ns;
 }
 
 // ---- entries come and go
-
-static inline bool is_old(const struct flow_table *t, const struct flow *f, uint64_t now_ns)
-{
-	return now_ns - flow_seen_ns(f, now_ns) >= t->age_ns;
-}
 
 // Readers on other threads see an odd generation from here to change_ends.
 static void change_begins(struct flow *f)
@@ -164,7 +160,7 @@ uint32_t flow_take(struct flow_table *t, const struct flow_key *k, uint32_t hash
 	uint32_t id = flow_map_find(&t->map, k, hash);
 
 	*news = FLOW_AS_BEFORE;
-	if (id != FLOW_NONE && !is_old(t, &t->flows[id], now_ns))
+	if (id != FLOW_NONE && flow_lives(t, &t->flows[id], now_ns))
 		return id;
 	*news = FLOW_BEGUN;
 	if (id != FLOW_NONE) {
@@ -182,13 +178,13 @@ uint32_t flow_find(const struct flow_table *t, const struct flow_key *k, uint64_
 {
 	uint32_t id = flow_map_find(&t->map, k, flow_hash_of(&t->map, k));
 
-	return id == FLOW_NONE || is_old(t, &t->flows[id], now_ns) ? FLOW_NONE : id;
+	return id != FLOW_NONE && flow_lives(t, &t->flows[id], now_ns) ? id : FLOW_NONE;
 }
 
 // ---- packets
 
-// The newest that the queue pair has sent. A READ request's answer uses up PSNs, nobody but the next
-// request says how many; until then all that are possible count as sent.
+// The newest that the queue pair has sent. A READ request's answer uses up PSNs, and nobody but the
+// next request says how many; until then all that are possible count as sent.
 static inline uint32_t at_front(struct flow *f, const struct flow_packet *p)
 {
 	f->highest = psn_add(p->psn, p->n_psns - 1);
@@ -201,6 +197,7 @@ static inline uint32_t at_front(struct flow *f, const struct flow_packet *p)
 // The first of this life of the queue pair.
 static void start_at(struct flow *f, const struct flow_packet *p, uint64_t now_ns)
 {
+	f->oldest = p->psn;
 	gauge_set(&f->last, flow_pack_last(psn_add(p->psn, 1), at_front(f, p), now_ns));
 }
 
@@ -213,6 +210,14 @@ static bool jumped(const struct flow *f, uint32_t psn, int32_t ahead)
 	return ahead < 0 && f->acked != FLOW_NONE && psn_diff(psn, f->acked) <= 0;
 }
 
+// Also close by, where no packet is under way that could be missing or asked for again.
+static bool may_be_another(const struct flow *f, uint32_t psn, int32_t ahead)
+{
+	if (f->acked == FLOW_NONE)
+		return true;
+	return ahead > 0 && psn_diff(psn, f->acked) == ahead + 1;
+}
+
 // A PSN that is not the one expected. What lies between is not missing where it was used up by READ
 // requests, or by requests of the other side.
 static enum flow_news out_of_order(struct flow *f, const struct flow_packet *p, int32_t ahead)
@@ -221,13 +226,15 @@ static enum flow_news out_of_order(struct flow *f, const struct flow_packet *p, 
 
 	if (jumped(f, p->psn, ahead))
 		return FLOW_JUMPED;
+	if (ahead > 0 && (p->may_skip || (skips && psn_diff(p->psn, f->highest) <= 1)))
+		return FLOW_AS_BEFORE;
 	if (ahead < 0) {
 		ctr_inc(&f->rewinds);
-	} else if (!p->may_skip && !(skips && psn_diff(p->psn, f->highest) <= 1)) {
+	} else {
 		ctr_inc(&f->gaps);
 		ctr_add(&f->gap_packets, (uint64_t)ahead);
 	}
-	return FLOW_AS_BEFORE;
+	return may_be_another(f, p->psn, ahead) ? FLOW_BROKEN : FLOW_AS_BEFORE;
 }
 
 // Counted, and no word of its PSN.
@@ -242,6 +249,7 @@ enum flow_news flow_count(struct flow *f, const struct flow_packet *p, uint64_t 
 {
 	uint64_t last = gauge_get(&f->last), before = ctr_get(&f->packets);
 	int32_t ahead = psn_diff(p->psn, flow_expected(last));
+	enum flow_news news = FLOW_AS_BEFORE;
 	uint32_t flags = last & FLOW_OPEN;
 
 	gauge_set(&f->packets, before + 1);
@@ -256,7 +264,9 @@ enum flow_news flow_count(struct flow *f, const struct flow_packet *p, uint64_t 
 		start_at(f, p, now_ns);
 		return FLOW_AS_BEFORE;
 	}
-	if (unlikely(ahead != 0) && out_of_order(f, p, ahead) == FLOW_JUMPED) {
+	if (unlikely(ahead != 0))
+		news = out_of_order(f, p, ahead);
+	if (unlikely(news == FLOW_JUMPED)) {
 		start_at(f, p, now_ns);
 		return FLOW_JUMPED;
 	}
@@ -265,7 +275,7 @@ enum flow_news flow_count(struct flow *f, const struct flow_packet *p, uint64_t 
 	else if (p->n_psns > 1)
 		flags |= FLOW_SKIPS;
 	gauge_set(&f->last, flow_pack_last(psn_add(p->psn, 1), flags, now_ns));
-	return FLOW_AS_BEFORE;
+	return news;
 }
 
 void flow_restart(struct flow *f, const struct flow_packet *p, uint64_t now_ns)
@@ -274,12 +284,6 @@ void flow_restart(struct flow *f, const struct flow_packet *p, uint64_t now_ns)
 }
 
 // ---- age
-
-// When the sweep at hand looks at the entry at the cursor.
-static inline uint64_t due_ns(const struct flow_table *t)
-{
-	return t->sweep_ns + t->age_cursor * t->age_ns / t->n;
-}
 
 // Whether it was old by then; it may have been seen since, by somebody who was earlier.
 static bool was_old(const struct flow_table *t, const struct flow *f, uint64_t then_ns,
@@ -294,27 +298,34 @@ static void look_at_cursor(struct flow_table *t, uint64_t now_ns, const struct f
 {
 	struct flow *f = &t->flows[t->age_cursor];
 
-	if (f->key.w[4] != 0 && was_old(t, f, due_ns(t), now_ns))
+	if (f->key.w[4] != 0 && was_old(t, f, t->look_ns, now_ns))
 		let_go(t, t->age_cursor, hooks);
-	if (++t->age_cursor != t->n)
+	if (++t->age_cursor == t->n) {
+		t->age_cursor = 0;
+		t->sweep_ns += t->age_ns;
+	}
+	t->look_ns = t->sweep_ns + t->age_cursor * t->age_ns / t->n;
+	__builtin_prefetch(&t->flows[t->age_cursor]);
+}
+
+// Of several sweeps that are due the last whole one finds all that the others would.
+static void skip_sweeps(struct flow_table *t, uint64_t now_ns)
+{
+	uint64_t sweeps = (now_ns - t->sweep_ns) / t->age_ns;
+
+	if (sweeps <= 2)
 		return;
-	t->age_cursor = 0;
-	t->sweep_ns += t->age_ns;
+	t->sweep_ns += (sweeps - 2) * t->age_ns;
+	t->look_ns += (sweeps - 2) * t->age_ns;
 }
 
 void flow_age(struct flow_table *t, uint64_t now_ns, unsigned n, const struct flow_hooks *hooks)
 {
-	uint64_t sweeps;
-
-	if (t->sweep_ns == 0) {
-		t->sweep_ns = now_ns;
+	if (likely(t->sweep_ns != 0 && now_ns < t->look_ns))
 		return;
-	}
-	// Of several sweeps that are due the last whole one finds all that the others would.
-	sweeps = now_ns > t->sweep_ns ? (now_ns - t->sweep_ns) / t->age_ns : 0;
-	if (sweeps > 2)
-		t->sweep_ns += (sweeps - 2) * t->age_ns;
-	for (; n != 0 && due_ns(t) <= now_ns; n--)
+	if (t->sweep_ns == 0)
+		t->sweep_ns = t->look_ns = now_ns;
+	skip_sweeps(t, now_ns);
+	for (; n != 0 && t->look_ns <= now_ns; n--)
 		look_at_cursor(t, now_ns, hooks);
-	__builtin_prefetch(&t->flows[t->age_cursor]);
 }

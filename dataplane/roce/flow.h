@@ -11,10 +11,10 @@
 //   gap         psn after it            psn + 1          gaps, gap_packets
 //   rewind      psn before it           psn + 1          rewinds; `highest` stays
 //
-// An entry that was idle for `age` is gone, whoever finds it first: ageing itself, a packet of the
-// same key (which begins it anew), or a new flow that needs its place. A full table refuses new
-// flows and counts them; entries that live are never put out by new ones, so that a flood of
-// made-up addresses cannot harm flows that were there before.
+// An entry that was idle for `age` is gone: nobody is shown it, and a packet of the same key begins
+// it anew. Its place is free for others when ageing passes by, which it does once in `age`. A full
+// table refuses new flows and counts them; entries that live are never put out by new ones, so that
+// a flood of made-up addresses cannot harm flows that were there before.
 #pragma once
 
 #include <assert.h>
@@ -72,13 +72,13 @@ struct __attribute__((aligned(64))) flow {
 	ctr_t packets, bytes; // frame bytes
 	// The PSN expected next, and when it was last seen: flow_pack_last().
 	gauge_t last;
-	// ---- its way, its peer, and what a CNP must say: read each packet, written when it changes
+	// ---- its way, its peer, what a CNP must say: read each packet, written when it changes
 	gauge_t way; // flow_way()
 	gauge_t pair; // flow_pair()
 	gauge_t cnp_ns; // when it was last sent a CNP; 0: never
 	gauge_t marked_ns; // when this switch last marked it; written by the egress owner
 	ctr_t ce; // packets that arrived CE
-	uint8_t src_mac[6], dst_mac[6]; // of its latest frame that told something new
+	uint8_t dst_mac[6], src_mac[6]; // of its latest frame that told something new
 	uint16_t tci, pkey;
 	uint16_t udp_sport;
 	bool tagged;
@@ -113,6 +113,7 @@ struct flow_table {
 	uint64_t age_ns;
 	uint32_t age_cursor; // the entry that ageing looks at next
 	uint64_t sweep_ns; // when the cursor was at 0; 0: ageing has not begun
+	uint64_t look_ns; // when the cursor's entry is due
 	ctr_t refused, made, aged;
 	gauge_t used;
 };
@@ -189,7 +190,9 @@ struct flow_packet {
 	bool may_skip; // a first response: other requests may have used PSNs before it
 };
 
-enum flow_news { FLOW_AS_BEFORE, FLOW_BEGUN, FLOW_JUMPED };
+// FLOW_BROKEN: a gap or rewind that another life of the queue pair could have made as well: no
+// pair, or nothing under way. Pairing is told of it as of a jump.
+enum flow_news { FLOW_AS_BEFORE, FLOW_BEGUN, FLOW_BROKEN, FLOW_JUMPED };
 
 // The entry of the key, or a new one; FLOW_NONE: refused, counted. *news: FLOW_BEGUN when it was
 // made, or made anew. An entry that is begun has only its key and generation; `gone` is called for
@@ -204,20 +207,6 @@ uint32_t flow_take(struct flow_table *t, const struct flow_key *k, uint32_t hash
 // The entry of the key that lives, or FLOW_NONE. Makes nothing.
 uint32_t flow_find(const struct flow_table *t, const struct flow_key *k, uint64_t now_ns);
 
-// Counts a packet. FLOW_JUMPED: its PSN is so far from the last one that it belongs to another life
-// of the queue pair (FLOW_JUMP ahead, or rewound behind what pairing knows as acknowledged).
-enum { FLOW_JUMP = 1 << 16 };
-enum flow_news flow_count(struct flow *f, const struct flow_packet *p, uint64_t now_ns);
-// Its PSNs begin anew with this packet, which is counted already: the flow was of another kind.
-void flow_restart(struct flow *f, const struct flow_packet *p, uint64_t now_ns);
-
-// Entry i of n is looked at i / n of `age` after each sweep began; freed, and told, if it was old by
-// then. So it does not matter how often this is called. At most n entries in one call; those that
-// are left wait for the next one.
-void flow_age(struct flow_table *t, uint64_t now_ns, unsigned n, const struct flow_hooks *hooks);
-
-void flow_table_set_age(struct flow_table *t, uint64_t age_ns, uint64_t now_ns);
-
 // When a flow was last seen. Its time wraps after 13 days, and flows do not live half as long.
 static inline uint64_t flow_seen_ns(const struct flow *f, uint64_t now_ns)
 {
@@ -229,3 +218,38 @@ static inline uint64_t flow_seen_ns(const struct flow *f, uint64_t now_ns)
 		return now_ns;
 	return (unit - ago) << FLOW_TIME_SHIFT;
 }
+
+static inline bool flow_lives(const struct flow_table *t, const struct flow *f, uint64_t now_ns)
+{
+	return now_ns - flow_seen_ns(f, now_ns) < t->age_ns;
+}
+
+// Counts a packet. FLOW_JUMPED: its PSN is so far from the last one that it belongs to another life
+// of the queue pair (FLOW_JUMP ahead, or rewound behind what pairing knows as acknowledged).
+enum { FLOW_JUMP = 1 << 16 };
+enum flow_news flow_count(struct flow *f, const struct flow_packet *p, uint64_t now_ns);
+// The same for nearly all: true when the packet is the next of a flow that has no gap open, and was
+// counted.
+static inline bool flow_count_next(struct flow *f, uint32_t psn, uint16_t len, uint64_t now_ns)
+{
+	const uint64_t low = ((uint64_t)1 << FLOW_TIME_BIT) - 1;
+	uint64_t packets = ctr_get(&f->packets);
+
+	if (__builtin_expect((gauge_get(&f->last) & low) != psn || packets == 0, false))
+		return false;
+	gauge_set(&f->packets, packets + 1);
+	ctr_add(&f->bytes, len);
+	gauge_set(&f->last, flow_pack_last(psn_add(psn, 1), 0, now_ns));
+	if (__builtin_expect(psn_diff(psn, f->highest) > 0, true))
+		f->highest = psn;
+	return true;
+}
+// Its PSNs begin anew with this packet, which is counted already: the flow was of another kind.
+void flow_restart(struct flow *f, const struct flow_packet *p, uint64_t now_ns);
+
+// Entry i of n is looked at i / n of `age` after each sweep began; freed, and told, if it was old
+// by then. So it does not matter how often this is called. At most n entries in one call; those
+// that are left wait for the next one.
+void flow_age(struct flow_table *t, uint64_t now_ns, unsigned n, const struct flow_hooks *hooks);
+
+void flow_table_set_age(struct flow_table *t, uint64_t age_ns, uint64_t now_ns);

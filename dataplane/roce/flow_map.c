@@ -34,42 +34,11 @@ void flow_map_init(struct flow_map *m, void *buckets, uint32_t n, const void *el
 	m->stride = stride;
 }
 
-// Both halves of the product of two words: each bit of either moves half of the result.
-static inline uint64_t mixed(uint64_t a, uint64_t b)
-{
-	unsigned __int128 p = (unsigned __int128)a * b;
-
-	return (uint64_t)p ^ (uint64_t)(p >> 64);
-}
-
-uint32_t flow_hash_of(const struct flow_map *m, const struct flow_key *k)
-{
-	const uint64_t odd1 = 0x9e3779b97f4a7c15, odd2 = 0xd1b54a32d192ed03;
-	uint64_t seed = mixed(m->seed ^ odd2, odd1), h = mixed(k->w[0] ^ seed, k->w[4] ^ odd1);
-	uint32_t hash;
-
-	if (flow_key_is_v6(k))
-		h ^= mixed(k->w[1] ^ seed ^ odd2, k->w[2] ^ odd1) +
-		     mixed(k->w[3] ^ seed, h ^ odd2);
-	hash = (uint32_t)(mixed(h ^ seed, odd2) >> 16);
-	return hash != 0 ? hash : 1;
-}
-
 // The other bucket of a hash. What it is added to is odd, so it is never the first one, and the
 // same again leads back.
 static inline uint32_t other(const struct flow_map *m, uint32_t hash, uint32_t bucket)
 {
 	return (bucket ^ (hash * 0x85ebca6bu >> 8 | 1)) & m->mask;
-}
-
-// A bit for each slot with the tag. No branch: where the key is cannot be foreseen.
-static inline unsigned slots_with(const struct flow_bucket *b, uint32_t tag)
-{
-	unsigned found = 0;
-
-	for (unsigned i = 0; i < FLOW_BUCKET_SLOTS; i++)
-		found |= (unsigned)(b->tag[i] == tag) << i;
-	return found;
 }
 
 static inline const struct flow_key *key_of(const struct flow_map *m, uint32_t index)
@@ -80,7 +49,7 @@ static inline const struct flow_key *key_of(const struct flow_map *m, uint32_t i
 static uint32_t find_in(const struct flow_map *m, const struct flow_bucket *b,
 			const struct flow_key *k, uint32_t hash)
 {
-	for (unsigned found = slots_with(b, hash); found != 0; found &= found - 1) {
+	for (unsigned found = flow_bucket_slots(b, hash); found != 0; found &= found - 1) {
 		uint32_t index = b->index[__builtin_ctz(found)];
 
 		if (flow_key_same(key_of(m, index), k))
@@ -99,17 +68,9 @@ uint32_t flow_map_find(const struct flow_map *m, const struct flow_key *k, uint3
 	return find_in(m, &m->buckets[other(m, hash, bucket)], k, hash);
 }
 
-uint32_t flow_map_guess(const struct flow_map *m, uint32_t hash)
-{
-	const struct flow_bucket *b = &m->buckets[hash & m->mask];
-	unsigned found = slots_with(b, hash);
-
-	return found != 0 ? b->index[__builtin_ctz(found)] : FLOW_NONE;
-}
-
 static bool put(struct flow_bucket *b, uint32_t hash, uint32_t index)
 {
-	unsigned free = slots_with(b, 0);
+	unsigned free = flow_bucket_slots(b, 0);
 	unsigned at;
 
 	if (free == 0)
@@ -161,7 +122,7 @@ void flow_map_remove(struct flow_map *m, uint32_t hash, uint32_t index)
 	for (unsigned turn = 0; turn < 2; turn++, bucket = other(m, hash, bucket)) {
 		struct flow_bucket *b = &m->buckets[bucket];
 
-		for (unsigned found = slots_with(b, hash); found != 0; found &= found - 1) {
+		for (unsigned found = flow_bucket_slots(b, hash); found != 0; found &= found - 1) {
 			unsigned at = (unsigned)__builtin_ctz(found);
 
 			if (b->index[at] != index)

@@ -13,6 +13,10 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#ifdef __SSE2__
+#include <emmintrin.h>
+#endif
+
 // Addresses and queue pair of one direction.
 //   IPv4: w[0] = source << 32 | destination (host order), w[1..3] = 0
 //   IPv6: w[0..1] source, w[2..3] destination, as be64_get reads them
@@ -53,11 +57,8 @@ size_t flow_map_bytes(uint32_t n);
 void flow_map_init(struct flow_map *m, void *buckets, uint32_t n, const void *elements,
 		   uint32_t stride);
 
-uint32_t flow_hash_of(const struct flow_map *m, const struct flow_key *k); // never 0
 // The element's index, or FLOW_NONE.
 uint32_t flow_map_find(const struct flow_map *m, const struct flow_key *k, uint32_t hash);
-// The element that a find will nearly always compare first, so that it can be fetched ahead.
-uint32_t flow_map_guess(const struct flow_map *m, uint32_t hash);
 // The key must not be there; element `index` must hold it. False: no room.
 bool flow_map_add(struct flow_map *m, uint32_t hash, uint32_t index);
 void flow_map_remove(struct flow_map *m, uint32_t hash, uint32_t index);
@@ -65,6 +66,43 @@ void flow_map_remove(struct flow_map *m, uint32_t hash, uint32_t index);
 static inline void flow_map_prefetch(const struct flow_map *m, uint32_t hash)
 {
 	__builtin_prefetch(&m->buckets[hash & m->mask]);
+}
+
+// A bit for each slot with the tag. No branch: where a key is cannot be foreseen.
+static inline unsigned flow_bucket_slots(const struct flow_bucket *b, uint32_t tag)
+{
+#ifdef __SSE2__
+	const __m128i t = _mm_set1_epi32((int)tag);
+	const __m128i *at = (const void *)b->tag;
+	__m128i low = _mm_cmpeq_epi32(_mm_load_si128(at), t);
+	__m128i high = _mm_cmpeq_epi32(_mm_load_si128(at + 1), t);
+	__m128i both = _mm_packs_epi32(low, high);
+
+	return (unsigned)_mm_movemask_epi8(_mm_packs_epi16(both, both)) & 0xff;
+#else
+	unsigned found = 0;
+
+	for (unsigned i = 0; i < FLOW_BUCKET_SLOTS; i++)
+		found |= (unsigned)(b->tag[i] == tag) << i;
+	return found;
+#endif
+}
+
+// The element that a find will nearly always compare first, so that it can be fetched ahead.
+static inline uint32_t flow_map_guess(const struct flow_map *m, uint32_t hash)
+{
+	const struct flow_bucket *b = &m->buckets[hash & m->mask];
+	unsigned found = flow_bucket_slots(b, hash);
+
+	return found != 0 ? b->index[__builtin_ctz(found)] : FLOW_NONE;
+}
+
+// Both halves of the product of two words: each bit of either moves half of the result.
+static inline uint64_t flow_mixed(uint64_t a, uint64_t b)
+{
+	unsigned __int128 p = (unsigned __int128)a * b;
+
+	return (uint64_t)p ^ (uint64_t)(p >> 64);
 }
 
 static inline bool flow_key_same(const struct flow_key *a, const struct flow_key *b)
@@ -94,6 +132,20 @@ static inline uint32_t flow_key_qp(const struct flow_key *k)
 static inline bool flow_key_is_v6(const struct flow_key *k)
 {
 	return (k->w[4] >> 24 & 0xff) == 6;
+}
+
+// Never 0.
+static inline uint32_t flow_hash_of(const struct flow_map *m, const struct flow_key *k)
+{
+	const uint64_t odd1 = 0x9e3779b97f4a7c15, odd2 = 0xd1b54a32d192ed03;
+	uint64_t seed = m->seed, h = flow_mixed(k->w[0] ^ seed ^ odd2, k->w[4] ^ odd1);
+	uint32_t hash;
+
+	if (__builtin_expect(flow_key_is_v6(k), false))
+		h ^= flow_mixed(k->w[1] ^ seed, k->w[2] ^ odd1) +
+		     flow_mixed(k->w[3] ^ seed, h ^ odd2);
+	hash = (uint32_t)(flow_mixed(h ^ seed, odd2) >> 16);
+	return hash != 0 ? hash : 1;
 }
 
 // The same addresses under another queue pair and kind.

@@ -146,8 +146,8 @@ bool cnp_bucket_take(const struct cnp_params *p, struct cnp_bucket *b, uint64_t 
 	uint64_t full = (uint64_t)p->burst << CREDIT_SHIFT, one = 1ull << CREDIT_SHIFT;
 	uint64_t since_ns = now_ns - b->at_ns;
 	// What fills the bucket from empty; beyond that the product below is not taken.
-	uint64_t all_ns = p->max_per_ms == 0 ? UINT64_MAX
-					     : (uint64_t)p->burst * NS_PER_MS / p->max_per_ms;
+	uint64_t all_ns =
+		p->max_per_ms == 0 ? UINT64_MAX : (uint64_t)p->burst * NS_PER_MS / p->max_per_ms;
 
 	if (b->at_ns == 0 || since_ns > all_ns)
 		b->credit = full;

@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
-// How many notifications a congested queue calls for, and which flows get them (In-network Proactive
+// How many notifications a congested queue calls for, and which flows get them (Proactive
 // Congestion Control as H3C's IPCC and Huawei's NPCC describe it; the switch sends the CNP that
 // DCQCN's notification point would send a round trip later). Pure: length, time, and the flows that
 // fed the queue go in, a list goes out. The owner of the queue calls it (worker_ipcc.c); the owner
 // of each flow keeps its gap and sends the frame.
 //
-// A queue is looked at when its length crosses kmin upwards and every `interval` while above it, but
-// never sooner than an interval after the last look: occupancy r = len / kmax, trend d = len -
+// A queue is looked at when its length crosses kmin upwards and every `interval` while above it,
+// but never sooner than an interval after the last look: occupancy r = len / kmax, trend d = len -
 // len_before.
 //
 //                    shallow (r < deep)     deep
@@ -111,6 +111,7 @@ struct cnp_record {
 	uint8_t left_by; // port
 	uint8_t port, queue; // congested
 	uint8_t quadrant;
+	bool whole; // the rates are of an interval or longer; else the queue was idle before
 	uint16_t rank, told; // it was the rank-th largest (from 1) of so many told at that look
 	uint32_t len_bytes, kmin_bytes, kmax_bytes;
 	int64_t trend_bytes;

@@ -80,6 +80,7 @@ struct pair_answer {
 	const uint8_t *l3; // of the answer
 	uint8_t kind; // enum pkt_kind
 	uint8_t in_port; // where it came in
+	uint8_t left_by; // where it leaves, which is where the flow it answers comes in
 	uint16_t udp_sport;
 	bool one_way; // data and answers can only pass here (both ports are bridged)
 };
@@ -95,6 +96,8 @@ const struct pairing_counters *pairing_counters(const struct pairing *p);
 // A flow was begun: `way` and the fields of a CNP are set, its first packet is counted. Flows of
 // datagrams are told too: they have no pair, but a CNP may be for one of them.
 void pairing_flow_begun(struct pairing *p, uint32_t id, uint64_t now_ns);
+// Its way was found, or changed.
+void pairing_flow_way(struct pairing *p, uint32_t id, uint64_t now_ns);
 // A packet whose flow the table had no room for: between its addresses not all flows are known.
 void pairing_flow_refused(struct pairing *p, const struct flow_key *k, uint64_t now_ns);
 // It is about to leave the table.

@@ -29,6 +29,8 @@ enum {
 	BEHIND_MIN = 3, // answers in a row that are older than what was answered before
 	READ_MATCHES = 2,
 	PSN_SPAN = 1 << 22, // PSNs behind the highest that an old flow may have sent
+	PAIR_SKIPS = 256, // flows that one ACK passes by unasked
+	PAST_AGES = 20,
 	PAST_SPAN = 1 << 12, // and ahead of the first, where it may have had a life before
 	CE_NS = 1000000, // a CNP follows a mark within this
 };
@@ -59,7 +61,7 @@ enum pair_reason {
 };
 
 // peer_hint of a flow: a reason in the low bits.
-enum { HINT_REASON = 0x1f, HINT_PAST = 0x20 };
+enum { HINT_REASON = 0x1f, HINT_PAST = 0x20, HINT_READ_WAITS = 0x40 };
 
 struct addresses {
 	struct flow_key key; // KEY_ADDRESSES
@@ -75,11 +77,12 @@ struct addresses {
 	uint8_t out_port; // of the latest flow that was looked at
 };
 
+// sent: `highest` of the flow when it was last asked; it has sent no less since.
 struct some_slots {
-	uint32_t ids[SOME_SLOTS];
+	uint32_t ids[SOME_SLOTS], sent[SOME_SLOTS];
 };
 struct many_slots {
-	uint32_t ids[PAIR_MAX_BETWEEN];
+	uint32_t ids[PAIR_MAX_BETWEEN], sent[PAIR_MAX_BETWEEN];
 	uint64_t used[SLOT_WORDS], open[SLOT_WORDS];
 };
 struct out_block {
@@ -125,6 +128,7 @@ struct ask {
 	uint32_t n; // how often
 	uint64_t seen_ns;
 	uint16_t udp_sport;
+	uint8_t left_by; // the port that the requests left by
 	bool several; // queue pairs asked
 	bool one_way, live;
 };
@@ -185,7 +189,7 @@ static inline struct flow *flow_at(const struct pairing *p, uint32_t id)
 
 static inline void why(struct flow *f, enum pair_reason reason)
 {
-	__atomic_store_n(&f->peer_hint, (uint8_t)((f->peer_hint & ~HINT_REASON) | reason),
+	__atomic_store_n(&f->peer_hint, (uint8_t)((f->peer_hint & (0xff - HINT_REASON)) | reason),
 			 __ATOMIC_RELAXED);
 }
 
@@ -200,10 +204,37 @@ static inline struct flow_pair pair_of(const struct flow *f)
 }
 
 // ---- pairing_table.c
+uint32_t pool_take(struct pool *pool); // FLOW_NONE: none is free
+void pool_give(struct pool *pool, uint32_t index);
+uint32_t table_find(const struct pool *pool, const struct flow_key *k);
+uint32_t table_add(struct pool *pool, const struct flow_key *k);
+void table_remove(struct pool *pool, const struct flow_key *k, uint32_t index);
 size_t pairing_tables(struct pairing *p, void *mem, uint32_t n_flows, uint32_t seed);
 // Looks at a few entries that may be old.
 void pairing_age(struct pairing *p);
 
+// Found or made.
+uint32_t known_take(struct pairing *p, const struct flow_key *k);
+uint32_t known_find(const struct pairing *p, const struct flow_key *k);
+void known_free(struct pairing *p, uint32_t index);
+struct talk *talk_take(struct pairing *p, const struct flow_key *k);
+struct talk *talk_find(struct pairing *p, const struct flow_key *k);
+struct ask *ask_take(struct pairing *p, const struct flow_key *k);
+struct ask *ask_find(struct pairing *p, const struct flow_key *k);
+void ask_free(struct pairing *p, struct ask *ask);
+
+// What is not known, for as long as flows live: all flows, all READ requests between two addresses.
+void blind(struct pairing *p, const struct flow_key *k);
+bool is_blind(const struct pairing *p, const struct flow_key *k);
+void reads_blind(struct pairing *p, const struct flow_key *k);
+bool is_reads_blind(const struct pairing *p, const struct flow_key *k);
+// A flow left the table with packets that may be unanswered: it may come back to send them again.
+void set_past(struct pairing *p, const struct flow_key *k);
+bool has_past(const struct pairing *p, const struct flow_key *k);
+
+uint32_t addresses_stamp(const struct pairing *p, const struct flow_key *k); // of `outside`
+
+// ---- pairing_slots.c
 // k: any key with these addresses, that way round.
 uint32_t addresses_find(const struct pairing *p, const struct flow_key *k);
 // A flow has come, or begins another life: whatever was known of it holds no more.
@@ -216,6 +247,8 @@ unsigned slot_words(const struct addresses *a);
 uint64_t open_word(const struct pairing *p, const struct addresses *a, unsigned w);
 uint64_t used_word(const struct pairing *p, const struct addresses *a, unsigned w);
 uint32_t slot_flow(const struct pairing *p, const struct addresses *a, unsigned slot);
+// What the flow in the slot has sent at least; NULL where there are few slots.
+uint32_t *slot_sent(const struct pairing *p, const struct addresses *a, unsigned slot);
 
 uint32_t reverse_find(const struct pairing *p, const struct flow_key *k);
 // Found or made; FLOW_NONE: no room.
@@ -229,27 +262,15 @@ uint64_t out_word(const struct pairing *p, const struct reverse *r, unsigned w);
 bool is_ruled_out(const struct pairing *p, const struct reverse *r, unsigned slot);
 void rule_out(struct pairing *p, struct reverse *r, unsigned slot);
 
-// Found or made.
-uint32_t known_take(struct pairing *p, const struct flow_key *k);
-uint32_t known_find(const struct pairing *p, const struct flow_key *k);
-void known_free(struct pairing *p, uint32_t index);
-struct talk *talk_take(struct pairing *p, const struct flow_key *k);
-struct talk *talk_find(struct pairing *p, const struct flow_key *k);
-struct ask *ask_take(struct pairing *p, const struct flow_key *k);
-struct ask *ask_find(struct pairing *p, const struct flow_key *k);
-void ask_free(struct pairing *p, struct ask *ask);
-
-// What is not known of two addresses, or a flow, for as long as flows live.
-void stamp(struct pairing *p, uint64_t *stamps, const struct flow_key *k, uint64_t for_ns);
-bool is_stamped(const struct pairing *p, const uint64_t *stamps, const struct flow_key *k);
-// Not every flow between two addresses is in their table.
-bool is_blind(const struct pairing *p, const struct addresses *a);
+void reverse_drop(struct pairing *p, uint32_t index);
 
 // ---- pairing.c
 // From now on CNPs of the flow go to qp. Whoever else has one of both loses it. False: somebody
 // whose word weighs more says otherwise.
 bool pair_set(struct pairing *p, uint32_t id, uint32_t qp, enum pair_source source);
 void pair_drop(struct pairing *p, uint32_t id, ctr_t *counter, enum pair_reason reason);
+// What told of it was wrong, or is out of date.
+void pair_contradicted(struct pairing *p, uint32_t id, ctr_t *counter);
 // Every connection between two queue pairs has two directions. Replaces what was known of either.
 bool known_set(struct pairing *p, const struct known *k);
 // The pair of the key and what is known of it, if it is with qp (FLOW_NONE: with any).
@@ -257,19 +278,36 @@ void known_forget(struct pairing *p, const struct flow_key *k, uint32_t qp, ctr_
 		  enum pair_reason reason);
 
 // ---- pairing_answer.c
-// What an answer says of queue pair r, whose addresses are a.
-struct evidence {
+// What remains of a reverse queue pair's candidates once some of them were held against an answer.
+enum verdict { SAYS_NOTHING, RULES_OUT, MATCHES };
+struct question {
 	const struct pair_answer *answer;
 	uint32_t psn;
-	bool (*may_be)(const struct evidence *e, const struct flow *f, bool *match);
-	enum pair_source source;
+	uint32_t before; // READ: PSN of the request before
+	bool fresh;
+	enum verdict (*ask)(struct pairing *p, const struct question *q, struct flow *f);
 };
+struct findings {
+	unsigned n; // candidates left
+	unsigned n_matched; // of them, as far as they were asked
+	unsigned slot; // of one of them
+};
+struct findings weigh(struct pairing *p, struct reverse *r, const struct question *q);
+// The queue pair an answer goes to; NULL: nothing is known of its addresses, or no room.
+struct reverse *reverse_heard(struct pairing *p, const struct pair_answer *a,
+			      const struct flow_key *back);
+// By the ports, as far as they are known.
+bool on_its_way(struct pairing *p, const struct pair_answer *a, const struct flow *f);
+// Says why not.
+bool may_pair(struct pairing *p, const struct pair_answer *a, struct flow *f,
+	      enum pair_source source);
 void hear_ack(struct pairing *p, const struct pair_answer *a, const struct flow_key *back);
 void hear_cnp(struct pairing *p, const struct pair_answer *a, const struct flow_key *back);
 
 // ---- pairing_read.c
 void hear_read_request(struct pairing *p, const struct pair_answer *a,
 		       const struct flow_key *back);
+void read_answered(struct pairing *p, uint32_t id, uint32_t psn);
 
 // ---- pairing_cm.c
-void hear_management(struct pairing *p, const struct pair_answer *a, uint8_t port, bool arrives);
+void hear_management(struct pairing *p, const struct pair_answer *a);

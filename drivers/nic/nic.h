@@ -143,8 +143,8 @@ __attribute__((warn_unused_result)) int nic_flow_add(struct nic *nic, const stru
 // The same without a word on the wire, for a world that knows both ends: the queue pairs of both
 // NICs are up at once, the initiator's at `nic`, which must be stepped afterwards. Both NICs must
 // live until the flow is closed. 0, -EINVAL (as above, f->dst_ip is not the responder's address, or
-// one does not know the other's: nic_peer_set on both), -ENOSPC (one has no queue pair left, or that
-// with the number asked for is in use).
+// one does not know the other's: nic_peer_set on both), -ENOSPC (one has no queue pair left, or the
+// number asked for is in use).
 __attribute__((warn_unused_result)) int nic_connect(struct nic *nic, const struct nic_flow *f,
 						    struct nic *responder, uint32_t *id);
 

@@ -118,7 +118,8 @@ static bool is_over(const struct qp *qp)
 static bool joins(const struct nic *nic, const struct qp_life *l, uint32_t qpn, uint32_t peer_ip,
 		  uint32_t peer_qpn)
 {
-	return qpn != 0 && l->qpn == qpn && l->peer_qpn == peer_qpn && nic->peers[l->peer].pub.ip == peer_ip;
+	return qpn != 0 && l->qpn == qpn && l->peer_qpn == peer_qpn &&
+	       nic->peers[l->peer].pub.ip == peer_ip;
 }
 
 enum nic_pair nic_pair_now(const struct nic *nic, uint32_t qpn, uint32_t peer_ip, uint32_t peer_qpn)

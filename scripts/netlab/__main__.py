@@ -7,6 +7,7 @@ import signal
 import sys
 
 from acts import ACTS
+from ipcc import TITLES as IPCC_TITLES, IpccPlay
 from play import Play, Virtual
 from storm import TITLES, StormPlay
 from switch import Programs
@@ -26,12 +27,16 @@ def options():
         "network namespaces of its own, else on virtual wires.")
     p.add_argument("--seconds", type=int, metavar="N", help="how long the senders post in each act")
     p.add_argument("--act", type=int, action="append", choices=sorted(ACTS),
-                   help="only this act (with --storm 1 or 2); may be given several times")
+                   help="only this act (with --storm 1 or 2, with --ipcc none); may be given "
+                   "several times")
     p.add_argument("--json", metavar="FILE", help="also write all figures to FILE")
     p.add_argument("--keep-logs", metavar="DIR", help="keep what each program printed")
     p.add_argument("--storm", action="store_true",
                    help="another story, in two acts: a receiver pauses for ever, without a PFC "
                    "watchdog and with one; live only")
+    p.add_argument("--ipcc", action="store_true",
+                   help="another story, in two acts: senders crowd a receiver, and are told by ECN "
+                   "alone, or by the switch; live only")
     p.add_argument("--virtual", action="store_true", help="virtual wires, even as root")
     p.add_argument("--no-setup", action="store_true", help="the machine and build/ are ready")
     p.add_argument("--build", metavar="DIR", default=os.path.join(ROOT, "build"),
@@ -41,6 +46,8 @@ def options():
         p.error("--seconds is from 1 to 3600")
     if args.storm and (args.seconds or args.virtual or 3 in (args.act or [])):
         p.error("--storm has acts 1 and 2, of a fixed length, on live ports")
+    if args.ipcc and (args.seconds or args.virtual or args.act or args.storm):
+        p.error("--ipcc has two acts, of a fixed length, on live ports")
     return args
 
 
@@ -66,15 +73,21 @@ def player(args, screen):
     return Play(Programs(args.build), screen, sample, args.keep_logs)
 
 
-def storm_player(args, screen):
+STORIES = { # option: player, policy, titles of its acts
+    "storm": (StormPlay, "conf/storm.yaml", TITLES),
+    "ipcc": (IpccPlay, "conf/compare-equilibrium.yaml", IPCC_TITLES),
+}
+
+
+def story_player(name, args, screen):
+    player_of, policy, _ = STORIES[name]
     why = why_not_live()
     if why:
-        raise Failed(f"--storm runs on live ports only, and {why}; conf/lab has scenarios of "
-                     "storms for weir-lab")
-    for name in sweep():
-        screen.say(f"removed {name}, left behind by a run that was killed")
-    return StormPlay(Programs(args.build), screen, os.path.join(ROOT, "conf/storm.yaml"),
-                     args.keep_logs)
+        raise Failed(f"--{name} runs on live ports only, and {why}; conf/lab has scenarios for "
+                     "weir-lab")
+    for gone in sweep():
+        screen.say(f"removed {gone}, left behind by a run that was killed")
+    return player_of(Programs(args.build), screen, os.path.join(ROOT, policy), args.keep_logs)
 
 
 STOPPERS = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
@@ -94,9 +107,10 @@ def main():
     try:
         if args.keep_logs:
             os.makedirs(args.keep_logs, exist_ok=True)
-        if args.storm:
-            play = storm_player(args, screen)
-            acts = [play.act(n) for n in args.act or sorted(TITLES)]
+        story = next((s for s in STORIES if getattr(args, s)), None)
+        if story:
+            play = story_player(story, args, screen)
+            acts = [play.act(n) for n in args.act or sorted(STORIES[story][2])]
         else:
             play = player(args, screen)
             acts = [play.act(n, args.seconds) for n in args.act or sorted(ACTS)]

@@ -34,8 +34,8 @@ class Switch:
     def ctl(self, *args):
         return run(self.programs.weirctl, "-s", self.name, *args).stdout
 
-    def show(self, what):
-        return json.loads(self.ctl("show", what, "--json"))
+    def show(self, what, *words):
+        return json.loads(self.ctl("show", what, *words, "--json"))
 
     def quiesce(self):
         """Stops admission for good; the balance of all frames."""

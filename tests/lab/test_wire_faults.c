@@ -225,6 +225,8 @@ static void only_frames_that_are_eligible_are_counted_and_lost(void **state)
 		{{.every_nth = 2, .spares_control = true}, 64, false, 2},
 		{{.every_nth = 2, .longer_than_bytes = 64}, 64, false, 0},
 		{{.every_nth = 2, .longer_than_bytes = 63}, 64, false, 2},
+		{{.every_nth = 2, .shorter_than_bytes = 64}, 64, false, 0},
+		{{.every_nth = 2, .shorter_than_bytes = 65}, 64, false, 2},
 	};
 
 	(void)state;

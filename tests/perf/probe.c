@@ -4,7 +4,10 @@
 #include <stddef.h>
 
 #include <rte_cycles.h>
+#include <rte_mbuf.h>
 
+#include "dataplane/packet/parse.h"
+#include "dataplane/packet/wire.h"
 #include "dataplane/switch.h"
 
 static bool sender_is_paused(const struct probe *p)
@@ -74,6 +77,47 @@ static bool probe_link_up(void *drv)
 	const struct probe *p = drv;
 
 	return p->real->link_up(p->drv);
+}
+
+// ---- many flows
+
+// A step that visits all numbers below a power of two in an order that no prefetcher knows.
+enum { QP_STEP = 0x9e3779b1 & 0xffffff, QP_FIRST = 0x100000 };
+
+static void make_member(struct probe *p, struct rte_mbuf *m)
+{
+	uint8_t *bytes = rte_pktmbuf_mtod(m, uint8_t *);
+	struct bth_hdr *bth = (void *)(bytes + ETH_HLEN_ + sizeof(struct ipv4_hdr) +
+				       sizeof(struct udp_hdr));
+	uint64_t k = p->n_spread++;
+
+	be24_put(&bth->dest_qp, QP_FIRST + ((uint32_t)k * QP_STEP & (p->spread - 1)));
+	be24_put(&bth->psn, (uint32_t)(k / p->spread));
+}
+
+// The driver has just copied the frames: they are at hand.
+static uint16_t spread_rx(void *drv, struct rte_mbuf **pkts, uint16_t n)
+{
+	struct probe *p = drv;
+
+	n = p->real->rx(p->drv, pkts, n);
+	for (uint16_t i = 0; i < n; i++)
+		make_member(p, pkts[i]);
+	return n;
+}
+
+static uint16_t plain_tx(void *drv, struct rte_mbuf **pkts, uint16_t n)
+{
+	const struct probe *p = drv;
+
+	return p->real->tx(p->drv, pkts, n);
+}
+
+void probe_spread(struct probe *p, uint32_t queue_pairs)
+{
+	p->ops.rx = spread_rx;
+	p->ops.tx = plain_tx;
+	p->spread = queue_pairs;
 }
 
 void probe_init(struct probe *p, const struct port_ops *real, void *drv, unsigned port)

@@ -11,6 +11,8 @@ TARGETS = [
     ("1w/74B/16f/standing", "cycles", 260, "<="),
     ("1w/1024B/16f/shallow", "switch_to_74B", 1.15, "<="),
     ("2w/74B/16f/shallow", "speedup", 1.3, ">="),
+    ("flows/64K", "table", 60, "<="),
+    ("flows/1024K", "table", 100, "<="),
     ("xdp/veth", "ratio_io", 1.2, "<="),
     ("start/3 ports", "first_frame_s", 2, "<="),
     ("start/32 ports", "first_frame_s", 2, "<="),
@@ -20,6 +22,7 @@ HOW = {"<=": operator.le, ">=": operator.ge}
 WORDS = {
     "cycles": "cycles/packet", "switch_to_74B": "switch cycles, to those at 74 B",
     "speedup": "rate, to that of one worker", "ratio_io": "busy cycles, to testpmd io",
+    "table": "cycles/packet more with a flow table",
     "first_frame_s": "s to the first frame", "memory_mib": "MiB of memory",
 }
 PACKET_COLUMNS = [
@@ -40,9 +43,14 @@ START_COLUMNS = [
     ("first frame s", "first_frame_s", "{:.2f}"), ("resident MiB", "rss_mib", "{:.0f}"),
     ("hugepages MiB", "huge_mib", "{:.0f}"), ("in all MiB", "memory_mib", "{:.0f}"),
 ]
+FLOWS_COLUMNS = [
+    ("row", "key", "{}"), ("without", "off", "{:.0f}"), ("with", "on", "{:.0f}"),
+    ("flow table", "table", "{:.0f}"),
+]
 STAGE_COLUMNS = [("stage", "stage", "{}"), ("cycles", "cycles", "{:.1f}")]
 SECTIONS = [
     ("packet", "Weir on two endless net_pcap ports, cycles per packet", PACKET_COLUMNS),
+    ("flows", "a flow table, cycles per packet of 74 B", FLOWS_COLUMNS),
     ("xdp", "AF_XDP on veth, busy cycles per packet, medians", XDP_COLUMNS),
     ("start", "start and memory", START_COLUMNS),
     ("stage", "stages alone, cycles per packet at 74 B", STAGE_COLUMNS),

@@ -10,6 +10,7 @@
 #include <rte_mempool.h>
 
 #include "control/config/config.h"
+#include "dataplane/roce/pairing.h"
 #include "tests/perf/traffic.h"
 
 enum {
@@ -47,8 +48,9 @@ static uint32_t buffer_mb(const struct rig_conf *c)
 
 static void put_head(FILE *f, const struct rig_conf *c)
 {
-	fprintf(f, "switch: {name: bench, workers: %u, buffer: {size: %uMB, cell: %uB}}\nports:\n",
+	fprintf(f, "switch: {name: bench, workers: %u, buffer: {size: %uMB, cell: %uB}, ",
 		c->n_workers, buffer_mb(c), CELL_BYTES);
+	fprintf(f, "flows: {max: %u}}\nports:\n", c->flow_table);
 	for (unsigned i = 0; i < c->n_ports; i++) {
 		fprintf(f, "  - {name: p%u, device: \"%s\", speed: 400G, profile: bench", i,
 			c->devices[i]);
@@ -203,6 +205,8 @@ static int make_memory(struct rig *r)
 		return err;
 	eal.mem_bytes = live_pool_bytes(n_frames, max_frame) + TABLES_BYTES +
 			(uint64_t)n_frames * FRAME_RECORD_BYTES * c->n_workers * c->n_workers;
+	if (c->flow_table != 0)
+		eal.mem_bytes += flow_table_bytes(c->flow_table) + pairing_bytes(c->flow_table);
 	err = live_eal_init("weir-bench", &eal, &text);
 	if (err == 0)
 		err = live_pool_create("frames", n_frames, max_frame, &r->pool, &text);
@@ -276,6 +280,8 @@ int rig_new_switch(struct rig *r, enum rig_probe probe)
 		struct probe *between = &r->probes[i];
 
 		probe_init(between, p->ops, p->drv, i);
+		if (probe == RIG_SPREAD)
+			probe_spread(between, r->conf->spread);
 		sp[i] = (struct switch_port){.ops = p->ops, .drv = p->drv, .facts = p->facts};
 		if (probe != RIG_BARE) {
 			sp[i].ops = &between->ops;

@@ -23,6 +23,8 @@ struct rig_conf {
 	uint32_t next_hops; // of each route; 0: the switch bridges
 	uint32_t standing; // frames that shall fit into each egress queue without XOFF
 	const char *profile_key; // of the policy's profile, with its value; NULL: nothing more
+	uint32_t flow_table; // entries; 0: the switch has none
+	uint32_t spread; // queue pairs that each port's frames are spread over; 0: as they are
 	uint32_t driver_frames; // that all drivers together keep for good, beside their rings
 };
 
@@ -47,7 +49,7 @@ char *rig_policy_text(const struct rig_conf *conf);
 __attribute__((warn_unused_result)) int rig_open(struct rig *r, const struct rig_conf *conf);
 void rig_close(struct rig *r); // also after a failed rig_open
 
-enum rig_probe { RIG_BARE, RIG_TIMED, RIG_OBEYING };
+enum rig_probe { RIG_BARE, RIG_TIMED, RIG_OBEYING, RIG_SPREAD };
 
 // A fresh switch in place of the one before. 0 or -errno, after the reason was printed.
 __attribute__((warn_unused_result)) int rig_new_switch(struct rig *r, enum rig_probe probe);

@@ -18,6 +18,7 @@
 #include "tests/perf/traffic.h"
 
 enum { EXIT_FAILED = 1, EXIT_MISUSED = 2, PATH_LEN = 256, WARM_UP_ROUNDS = 3 };
+enum { SLOW_MPPS = 2 }; // whatever is measured, more packets a microsecond make flows
 
 struct options {
 	struct rig_conf rig;
@@ -38,6 +39,9 @@ static const char usage[] =
 	"  --standing N         frames that stand in each egress queue (16384)\n"
 	"  --rounds N           rounds of a case (400), each --round-us N long (2000)\n"
 	"  --key 'KEY: VALUE'   one more key of the policy's profile, such as 'watchdog: on'\n"
+	"  --flow-table N       entries of the flow table, up to 1048576 (0: none)\n"
+	"  --spread N           so many queue pairs a port, a power of two, in random order, with\n"
+	"                       PSNs that follow, whatever the frames say\n"
 	"  --split              driver and dataplane apart, in a case of its own\n"
 	"  --stages             the stages of the dataplane one by one\n"
 	"  --traffic DIR        keep the pcap files of the traffic there\n"
@@ -49,7 +53,7 @@ static const char usage[] =
 // ---- options
 
 enum { OPT_FRAME = 256, OPT_FLOWS, OPT_MACS, OPT_ROUTE, OPT_WORKERS, OPT_CPUS, OPT_QUEUE,
-       OPT_STANDING, OPT_KEY,
+       OPT_STANDING, OPT_KEY, OPT_FLOW_TABLE, OPT_SPREAD,
        OPT_ROUNDS, OPT_ROUND_US, OPT_SPLIT, OPT_STAGES, OPT_TRAFFIC, OPT_ONLY_TRAFFIC, OPT_DEVICE,
        OPT_JSON, OPT_HELP };
 
@@ -63,6 +67,8 @@ static const struct option longs[] = {
 	{"route", required_argument, NULL, OPT_ROUTE},
 	{"standing", required_argument, NULL, OPT_STANDING},
 	{"key", required_argument, NULL, OPT_KEY},
+	{"flow-table", required_argument, NULL, OPT_FLOW_TABLE},
+	{"spread", required_argument, NULL, OPT_SPREAD},
 	{"rounds", required_argument, NULL, OPT_ROUNDS},
 	{"round-us", required_argument, NULL, OPT_ROUND_US},
 	{"split", no_argument, NULL, OPT_SPLIT},
@@ -86,6 +92,16 @@ static bool number(const char *text, uint32_t min, uint32_t max, uint32_t *out)
 	}
 	*out = (uint32_t)v;
 	return true;
+}
+
+static bool power_of_two(const char *text, uint32_t max, uint32_t *out)
+{
+	if (!number(text, 1, max, out))
+		return false;
+	if ((*out & (*out - 1)) == 0)
+		return true;
+	fprintf(stderr, "weir-bench: %s is no power of two\n", text);
+	return false;
 }
 
 static bool cpus(const char *text, struct rig_conf *c)
@@ -142,6 +158,8 @@ static bool option(int opt, struct options *o)
 		o->traffic.routed = true;
 		return number(optarg, 1, 64, &o->rig.next_hops);
 	case OPT_STANDING: return number(optarg, 1, 65536, &o->rig.standing);
+	case OPT_FLOW_TABLE: return number(optarg, 0, FLOW_MAX, &o->rig.flow_table);
+	case OPT_SPREAD: return power_of_two(optarg, FLOW_MAX, &o->rig.spread);
 	case OPT_KEY: o->rig.profile_key = optarg; return true;
 	case OPT_ROUNDS: return number(optarg, 1, 100000, &o->n_rounds);
 	case OPT_ROUND_US: return number(optarg, 1, 1000000, &o->round_us);
@@ -296,24 +314,31 @@ static bool better(const struct round *a, const struct round *b)
 					  (double)b->cycles * (double)a->packets;
 }
 
+// Until every flow there is has been seen.
+static unsigned warm_up_rounds(const struct options *o)
+{
+	return WARM_UP_ROUNDS + o->rig.spread * o->rig.n_ports / (o->round_us * SLOW_MPPS);
+}
+
 // With several workers one may fall behind while the kernel runs something else: its queues are
 // emptied between rounds, so that a round begins as the one before.
 static int rounds(struct rig *r, const struct options *o, struct outcome *out)
 {
 	struct ranks v = {.all = calloc(3 * o->n_rounds, sizeof(double))};
 	struct round best = {0};
+	unsigned warm_up = warm_up_rounds(o);
 	int err = v.all == NULL ? -ENOMEM : 0;
 
 	v.busy = v.all + o->n_rounds;
 	v.calm = v.busy + o->n_rounds;
-	for (unsigned i = 0; i < o->n_rounds + WARM_UP_ROUNDS && err == 0; i++) {
+	for (unsigned i = 0; i < o->n_rounds + warm_up && err == 0; i++) {
 		struct round round = measure_round(r, o->round_us * 1000ull);
 
 		if (o->rig.n_workers > 1 && out->standing == 0)
 			err = measure_drain(r);
-		if (i + 1 == WARM_UP_ROUNDS)
+		if (i + 1 == warm_up)
 			out->marked = measure_marked(r);
-		if (i < WARM_UP_ROUNDS || round.packets == 0)
+		if (i < warm_up || round.packets == 0)
 			continue;
 		keep_round(out, &v, &round);
 		if (better(&round, &best))
@@ -414,7 +439,9 @@ static int report(const struct options *o, const struct outcome *c, json_object 
 
 static int all_cases(struct rig *r, const struct options *o, json_object *all)
 {
-	enum rig_probe plain = o->rig.n_workers > 1 ? RIG_OBEYING : RIG_BARE;
+	enum rig_probe plain = o->rig.spread != 0     ? RIG_SPREAD
+			       : o->rig.n_workers > 1 ? RIG_OBEYING
+						      : RIG_BARE;
 	struct {
 		bool wanted;
 		enum rig_probe probe;

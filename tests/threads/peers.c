@@ -6,7 +6,11 @@
 
 #include <rte_mbuf.h>
 
-enum { FRAMES_A_TURN = 8, TAKEN_AT_ONCE = 64, ROAMER = 0xee };
+#include "dataplane/packet/parse.h"
+#include "dataplane/packet/wire.h"
+#include "dataplane/switch_flows.h"
+
+enum { FRAMES_A_TURN = 8, TAKEN_AT_ONCE = 64, ROAMER = 0xee, FLOWS = 200, FIRST_SPORT = 50000 };
 
 static unsigned pick(struct peers *p, unsigned n)
 {
@@ -98,6 +102,45 @@ static void send_pause(struct peers *p, unsigned port, uint16_t quanta)
 	hand_over(p, port, m);
 }
 
+// Makes a RoCEv2 frame of it. The number that tells its order is where the BTH begins: a SEND First
+// as long as it is small. UDP port and queue pair say the same, so that control can tell a row of
+// one flow from one of two.
+static void make_roce(struct peers *p, uint8_t *d, uint32_t seq)
+{
+	uint32_t flow = pick(p, FLOWS);
+	uint8_t *bth = d + 42;
+
+	if (seq >> 24 != 0)
+		return;
+	be16_put(d + 34, (uint16_t)(FIRST_SPORT + flow));
+	be16_put(d + 36, ROCE_UDP_PORT);
+	be24_put(bth + 5, flow);
+	be24_put(bth + 9, pick(p, 8) == 0 ? seq : 0);
+}
+
+static bool check_row(void *arg, const struct flow_row *row)
+{
+	uint64_t *n = arg;
+
+	assert_int_equal(row->udp_sport, FIRST_SPORT + flow_key_qp(&row->key));
+	assert_int_equal(row->key.w[1] | row->key.w[2] | row->key.w[3], 0);
+	assert_in_range(row->bytes, 64 * row->packets, 600 * row->packets);
+	assert_true(row->first_ns <= row->seen_ns);
+	++*n;
+	return true;
+}
+
+uint64_t peers_check_flows(struct weir_switch *sw, uint64_t now_ns)
+{
+	struct flow_totals t;
+	uint64_t n = 0;
+
+	switch_flows_walk(sw, now_ns, true, check_row, &n);
+	switch_flow_totals(sw, &t);
+	assert_true(n <= t.max);
+	return t.made;
+}
+
 static void send_data(struct peers *p, unsigned port)
 {
 	static const uint8_t dscps[] = {0, 8, 24, 24, 40, 26};
@@ -121,6 +164,8 @@ static void send_data(struct peers *p, unsigned port)
 		return;
 	d = rte_pktmbuf_mtod(m, uint8_t *);
 	rte_pktmbuf_append(m, bench_build(d, port, &f));
+	if (f.dscp == 24)
+		make_roce(p, d, f.seq);
 	if (to_roamer)
 		d[5] = (uint8_t)(ROAMER + pick(p, 4));
 	if (roams)

@@ -55,7 +55,7 @@ struct rig {
 	unsigned n_workers, pool_frames;
 	pthread_t workers[8];
 	_Atomic bool stop;
-	uint64_t control_ns;
+	uint64_t control_ns, flows_made;
 	struct observe *observe;
 	struct watchdog_params watchdog; // of every port; a file cannot say such short times
 };
@@ -77,8 +77,8 @@ static const char *policy_text(unsigned n_workers, unsigned variant, const char 
 	static char text[4096];
 	int n = snprintf(
 		text, sizeof(text),
-		"switch: {name: lab, workers: %u, mac_age: 20s, buffer: {size: 1500KB, "
-		"headroom_pool: %s}}\n"
+		"switch: {name: lab, workers: %u, mac_age: 20s, flows: {max: 64, age: 1ms}, "
+		"buffer: {size: 1500KB, headroom_pool: %s}}\n"
 		"ports:\n  - {name: \"p[1-%u]\", device: \"wire:w[1-%u]\", speed: %s, "
 		"profile: x}\n"
 		"profiles:\n  x:\n    dscp_to_color: {26: %s}\n    classes:\n%sfdb:\n",
@@ -342,6 +342,7 @@ static void read_all(struct rig *r)
 		for (unsigned q = 0; q < N_QUEUES; q++)
 			rows += switch_queue_paused(r->sw, p, q) + switch_skid_used(r->sw, p) != 0;
 	switch_fdb_walk(r->sw, r->control_ns, count_row, &rows);
+	r->flows_made = peers_check_flows(r->sw, now_ns());
 }
 
 static void one_round(struct rig *r, unsigned i)
@@ -430,6 +431,7 @@ static void control_may_do_anything_while_workers_run(void **state)
 		      ctr_get(&r->peers.received), ctr_get(&r->peers.pfc));
 	assert_true(ctr_get(&r->peers.sent) > 10000);
 	assert_true(ctr_get(&r->peers.pfc) > 10);
+	assert_true(r->flows_made > 200); // places had several flows one after the other
 	for (unsigned w = 0; w < r->n_workers; w++)
 		assert_true(ctr_get(&switch_worker_counters(r->sw, w)->busy_loops) > 0);
 	rig_close(r);

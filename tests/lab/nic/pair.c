@@ -4,6 +4,7 @@
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
+#include <string.h>
 
 #include <cmocka.h>
 #include <rte_eal.h>
@@ -57,6 +58,9 @@ static uint16_t end_rx(void *drv, struct rte_mbuf **pkts, uint16_t n)
 			if (p->tap != NULL)
 				p->tap(p->tap_arg, e->side, p->clock.now_ns, pkts[i]->data_len,
 				       pkts[i]->pkt_len);
+			if (p->frame_tap != NULL)
+				p->frame_tap(p->tap_arg, e->side,
+					     rte_pktmbuf_mtod(pkts[i], const uint8_t *));
 			if (lose(e, pkts[i]))
 				rte_pktmbuf_free(pkts[i]);
 			else
@@ -87,7 +91,7 @@ static uint64_t step(void *arg, uint64_t now_ns)
 	return nic_step(arg, now_ns);
 }
 
-static void mac_of(unsigned side, uint8_t mac[6])
+void pair_mac(unsigned side, uint8_t mac[6])
 {
 	for (unsigned i = 0; i < 6; i++)
 		mac[i] = (uint8_t)(i == 0 ? 2 : (i == 5 ? side + 1 : 0));
@@ -98,8 +102,8 @@ static void nic_up(struct pair *p, const struct pair_conf *conf, unsigned i)
 	uint8_t mac[6], other[6];
 	struct nic_config c;
 
-	mac_of(i, mac);
-	mac_of(1 - i, other);
+	pair_mac(i, mac);
+	pair_mac(1 - i, other);
 	p->end[i] = (struct pair_end){.pair = p, .wire = wire_end(p->wire, i), .side = i};
 	nic_config_default(&c);
 	c.ops = &ops;
@@ -114,6 +118,9 @@ static void nic_up(struct pair *p, const struct pair_conf *conf, unsigned i)
 	c.snap = conf->whole ? 0 : PAIR_SNAP;
 	c.faults = conf->faults[i];
 	c.hooks = conf->hooks[i];
+	c.udp_sport = conf->udp_sport;
+	if (conf->cc != NULL)
+		c.cc = cc_preset_find(conf->cc)->config;
 	assert_int_equal(nic_create(&c, &p->nic[i]), 0);
 	assert_int_equal(nic_peer_set(p->nic[i], i == 0 ? PAIR_IP1 : PAIR_IP0, other), 0);
 	actor_init(&p->actor[i], &p->clock, step, p->nic[i]);
@@ -144,6 +151,15 @@ void pair_down(struct pair *p)
 void pair_poke(struct pair *p, unsigned side)
 {
 	actor_poke(&p->actor[side]);
+}
+
+void pair_inject(struct pair *p, unsigned to, const uint8_t *frame, uint32_t len)
+{
+	struct rte_mbuf *m = rte_pktmbuf_alloc(pool(false));
+
+	assert_non_null(m);
+	memcpy(rte_pktmbuf_append(m, (uint16_t)len), frame, len);
+	assert_int_equal(wire_ops.tx(p->end[1 - to].wire, &m, 1), 1);
 }
 
 void pair_run(struct pair *p, uint64_t until_ns)

@@ -301,21 +301,21 @@ static void a_cut_is_a_share_or_learnt(void **state)
 // 100 KB are 390 cells of 256 B: 99,840 B.
 static void thresholds_are_those_of_the_green_curve_once_resolved(void **state)
 {
-	struct policy *p = policy_of(
-		"ports:\n"
-		"  - {name: a, device: \"wire:a\", speed: 40G, profile: q}\n"
-		"  - {name: b, device: \"wire:b\", speed: 40G, profile: r}\n"
-		"profiles:\n"
-		"  q:\n"
-		"    class_to_queue: {4: 2}\n"
-		"    classes:\n"
-		"      4:\n"
-		"        egress: {static: 100KB}\n"
-		"        wred: {kmin: 10%, kmax: 50%, pmax: 1%, yellow: {kmin: 1, kmax: 2, pmax: 1%},\n"
-		"               red: {kmin: 3, kmax: 4, pmax: 1%}}\n"
-		"        ipcc: on\n"
-		"      " STRICT6 "\n"
-		"  r: {classes: {2: {" WRED "}, " STRICT6 "}}\n");
+	struct policy *p = policy_of("ports:\n"
+				     "  - {name: a, device: \"wire:a\", speed: 40G, profile: q}\n"
+				     "  - {name: b, device: \"wire:b\", speed: 40G, profile: r}\n"
+				     "profiles:\n"
+				     "  q:\n"
+				     "    class_to_queue: {4: 2}\n"
+				     "    classes:\n"
+				     "      4:\n"
+				     "        egress: {static: 100KB}\n"
+				     "        wred: {kmin: 10%, kmax: 50%, pmax: 1%, yellow: "
+				     "{kmin: 1, kmax: 2, pmax: 1%},\n"
+				     "               red: {kmin: 3, kmax: 4, pmax: 1%}}\n"
+				     "        ipcc: on\n"
+				     "      " STRICT6 "\n"
+				     "  r: {classes: {2: {" WRED "}, " STRICT6 "}}\n");
 	const struct ipcc_params *i = &p->ports[0].queue[2].ipcc;
 
 	(void)state;
@@ -329,14 +329,13 @@ static void thresholds_are_those_of_the_green_curve_once_resolved(void **state)
 
 static void cnps_look_as_the_profile_of_the_port_says(void **state)
 {
-	struct policy *p = policy_of(
-		"ports:\n"
-		"  - {name: a, device: \"wire:a\", speed: 40G, profile: q}\n"
-		"  - {name: b, device: \"wire:b\", speed: 40G, profile: r}\n"
-		"profiles:\n"
-		"  q: {cnp: {dscp: 40, class: 5, max_rate: 1, burst: 65536},\n"
-		"      classes: {5: {schedule: strict}}}\n"
-		"  r: {classes: {3: {ipcc: on, " WRED "}, " STRICT6 "}}\n");
+	struct policy *p = policy_of("ports:\n"
+				     "  - {name: a, device: \"wire:a\", speed: 40G, profile: q}\n"
+				     "  - {name: b, device: \"wire:b\", speed: 40G, profile: r}\n"
+				     "profiles:\n"
+				     "  q: {cnp: {dscp: 40, class: 5, max_rate: 1, burst: 65536},\n"
+				     "      classes: {5: {schedule: strict}}}\n"
+				     "  r: {classes: {3: {ipcc: on, " WRED "}, " STRICT6 "}}\n");
 
 	(void)state;
 	assert_int_equal(p->ports[0].cnp.dscp, 40);
@@ -408,8 +407,8 @@ static void many_switches_have_small_tables_or_none(void **state)
 		 CONFIG_FEW_FLOWS},
 		{"", "profiles: {q: {classes: {3: {ipcc: on, " WRED "}, " STRICT6 "}}}",
 		 CONFIG_FEW_FLOWS},
-		{"flows: {max: 9}", "profiles: {q: {classes: {3: {ipcc: on, " WRED "}, " STRICT6 "}}}",
-		 9},
+		{"flows: {max: 9}",
+		 "profiles: {q: {classes: {3: {ipcc: on, " WRED "}, " STRICT6 "}}}", 9},
 		{"", "profiles: {q: {classes: {3: {ipcc: off, " WRED "}, " STRICT6 "}}}", 0},
 		{"", "profiles: {q: {}, r: {classes: {3: {ipcc: on, " WRED "}, " STRICT6 "}}}", 0},
 	};
@@ -484,7 +483,8 @@ static struct policy *under(const char *file, const char *map)
 static void a_scenario_turns_ipcc_on_and_off_and_changes_it_key_by_key(void **state)
 {
 	struct ipcc_params want = defaults;
-	struct policy *p = under("conf/roce.yaml", "{profiles: {roce: {classes: {3: {ipcc: on}}}}}");
+	struct policy *p =
+		under("conf/roce.yaml", "{profiles: {roce: {classes: {3: {ipcc: on}}}}}");
 
 	(void)state;
 	want.kmin_bytes = 150000;

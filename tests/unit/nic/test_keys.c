@@ -134,6 +134,9 @@ static void the_rest_of_a_nic_is_read(void **state)
 	assert_int_equal(c.faults.rx_buffer_bytes, 1 << 20);
 	assert_int_equal(c.faults.rx_xoff_bytes, 1 << 19);
 	assert_int_equal(c.faults.rx_xon_bytes, 0);
+	assert_int_equal(c.udp_sport, NIC_SPORT_LINUX);
+	c = good("{udp_sport: random}");
+	assert_int_equal(c.udp_sport, NIC_SPORT_RANDOM);
 	c = good("{go_back: n}");
 	assert_false(c.deaf || c.faults.go_back_0 || c.faults.fence);
 	assert_int_equal(c.window, 8192);

@@ -78,6 +78,20 @@ static void every_sixteenth_packet_asks_for_an_answer(void **state)
 		assert_int_equal(send(0).ack_req, i % 16 == 0 || i == 40);
 }
 
+static void as_many_packets_as_said_share_an_answer(void **state)
+{
+	static const uint16_t every[] = {1, 3, 16, 256};
+
+	(void)state;
+	for (unsigned k = 0; k < sizeof(every) / sizeof(every[0]); k++) {
+		start(REQ_WRITE, 0xfffffe, 1000);
+		r.p.ack_every = every[k];
+		assert_true(req_post(&r, 300 * 1024, 0, 0));
+		for (unsigned i = 1; i <= 300; i++)
+			assert_int_equal(send(0).ack_req, i % every[k] == 0 || i == 300);
+	}
+}
+
 static void window_closes_with_a_packet_that_asks(void **state)
 {
 	(void)state;
@@ -270,6 +284,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(message_is_cut_into_first_middle_last),
 		cmocka_unit_test(every_sixteenth_packet_asks_for_an_answer),
+		cmocka_unit_test(as_many_packets_as_said_share_an_answer),
 		cmocka_unit_test(window_closes_with_a_packet_that_asks),
 		cmocka_unit_test(nak_goes_back_to_its_psn_and_acks_those_before),
 		cmocka_unit_test(answers_to_what_was_never_sent_are_ignored),

@@ -6,6 +6,7 @@
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -70,6 +71,27 @@ static inline const char *text(struct json_object *r, const char *key)
 
 	assert_true(json_object_object_get_ex(r, key, &v));
 	return json_object_get_string(v);
+}
+
+// ---- tables
+
+static inline void want_line(char *out, const char *line)
+{
+	if (strstr(out, line) == NULL)
+		fail_msg("\"%s\" is not in\n%s", line, out);
+}
+
+// What a person reads of an answer.
+static inline char *printed(void (*fn)(FILE *out, struct json_object *data),
+			    struct json_object *data)
+{
+	char *out = NULL;
+	size_t len;
+	FILE *f = open_memstream(&out, &len);
+
+	fn(f, data);
+	fclose(f);
+	return out;
 }
 
 // ---- keys and facts

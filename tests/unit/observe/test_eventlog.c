@@ -260,7 +260,8 @@ int main(void)
 		cmocka_unit_test_setup_teardown(a_line_says_port_class_and_details, begin, end),
 		cmocka_unit_test_setup_teardown(xoff_says_what_held_the_buffer, begin, end),
 		cmocka_unit_test_setup_teardown(storms_are_told_with_action_and_times, begin, end),
-		cmocka_unit_test_setup_teardown(flows_and_their_notifications_are_told_with_how_many, begin, end),
+		cmocka_unit_test_setup_teardown(
+			flows_and_their_notifications_are_told_with_how_many, begin, end),
 		cmocka_unit_test_setup_teardown(
 			a_flood_of_one_type_is_counted_and_told_after_the_second, begin, end),
 		cmocka_unit_test_setup_teardown(the_last_thousand_are_kept_written_or_not, begin,

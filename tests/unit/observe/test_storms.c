@@ -7,24 +7,6 @@
 
 enum { SECOND = 1000000000, MS = 1000000 };
 
-// What a person reads of an answer.
-static char *printed(void (*fn)(FILE *out, struct json_object *data), struct json_object *data)
-{
-	char *out = NULL;
-	size_t len;
-	FILE *f = open_memstream(&out, &len);
-
-	fn(f, data);
-	fclose(f);
-	return out;
-}
-
-static void want_line(char *out, const char *line)
-{
-	if (strstr(out, line) == NULL)
-		fail_msg("\"%s\" is not in\n%s", line, out);
-}
-
 // ---- the watchdog
 
 // 100.25 ms to the finding, of two storms the second lasts.

@@ -80,59 +80,59 @@ struct step {
 	bool may_skip;
 };
 
+static const struct {
+	const char *what;
+	struct step steps[8]; // up to n = 0
+	uint64_t gaps, gap_packets, rewinds;
+	uint32_t expected, highest, surely;
+	unsigned jumps;
+} psn_rows[] = {
+	{"one after the other", {{7, 1}, {8, 1}, {9, 1}}, 0, 0, 0, 10, 9, 9, 0},
+	{"over the wrap", {{WRAP - 1, 1}, {0, 1}, {1, 1}}, 0, 0, 0, 2, 1, 1, 0},
+	{"one is missing", {{7, 1}, {9, 1}}, 1, 1, 0, 10, 9, 9, 0},
+	{"five are missing, twice", {{7, 1}, {13, 1}, {19, 1}}, 2, 10, 0, 20, 19, 19, 0},
+	{"missing over the wrap", {{WRAP - 2, 1}, {1, 1}}, 1, 2, 0, 2, 1, 1, 0},
+	{"the first says nothing", {{WRAP / 2, 1}}, 0, 0, 0, WRAP / 2 + 1, WRAP / 2,
+	 WRAP / 2, 0},
+	{"go-back-N", {{7, 1}, {8, 1}, {9, 1}, {7, 1}, {8, 1}}, 0, 0, 1, 9, 9, 9, 0},
+	{"and on", {{7, 1}, {8, 1}, {7, 1}, {8, 1}, {9, 1}}, 0, 0, 1, 10, 9, 9, 0},
+	{"back over the wrap", {{WRAP - 1, 1}, {0, 1}, {WRAP - 1, 1}}, 0, 0, 1, 0, 0, 0, 0},
+	{"the same again", {{7, 1}, {7, 1}, {7, 1}}, 0, 0, 2, 8, 7, 7, 0},
+	{"a jump is another life", {{7, 1}, {8 + FLOW_JUMP, 1}}, 0, 0, 0, 9 + FLOW_JUMP,
+	 8 + FLOW_JUMP, 8 + FLOW_JUMP, 1},
+	{"nearly a jump", {{7, 1}, {7 + FLOW_JUMP, 1}}, 1, FLOW_JUMP - 1, 0, 8 + FLOW_JUMP,
+	 7 + FLOW_JUMP, 7 + FLOW_JUMP, 0},
+	{"a jump back", {{FLOW_JUMP + 100, 1}, {101, 1}}, 0, 0, 0, 102, 101, 101, 1},
+	{"nearly a jump back", {{FLOW_JUMP + 100, 1}, {102, 1}}, 0, 0, 1, 103,
+	 FLOW_JUMP + 100, FLOW_JUMP + 100, 0},
+	{"READ opens what may be sent", {{7, 1}, {8, 16}}, 0, 0, 0, 9, 23, 8, 0},
+	{"the next request closes it", {{8, 16}, {12, 1}}, 0, 0, 0, 13, 12, 12, 0},
+	{"at the end of it", {{8, 16}, {24, 1}}, 0, 0, 0, 25, 24, 24, 0},
+	{"beyond it is a gap", {{8, 16}, {25, 1}}, 1, 16, 0, 26, 25, 25, 0},
+	{"READ after READ", {{8, 16}, {12, 4}, {13, 4}}, 0, 0, 0, 14, 16, 13, 0},
+	{"READ again adds nothing", {{8, 4}, {12, 1}, {8, 4}, {12, 1}}, 0, 0, 1, 13, 12, 12,
+	 0},
+	{"what is sent again before it leaves it open", {{8, 1}, {9, 16}, {8, 1}, {9, 16}},
+	 0, 0, 1, 10, 24, 9, 0},
+	{"and closes with a new one", {{8, 1}, {9, 16}, {8, 1}, {9, 16}, {11, 1}}, 0, 0, 1,
+	 12, 11, 11, 0},
+	{"responses may skip", {{7, 1, true}, {8, 1}, {20, 1, true}, {21, 1}}, 0, 0, 0, 22,
+	 21, 21, 0},
+	{"but not within", {{7, 1, true}, {9, 1}}, 1, 1, 0, 10, 9, 9, 0},
+};
+
 static void psns_are_followed(void **state)
 {
-	static const struct {
-		const char *what;
-		struct step steps[8]; // up to n = 0
-		uint64_t gaps, gap_packets, rewinds;
-		uint32_t expected, highest, surely;
-		unsigned jumps;
-	} t[] = {
-		{"one after the other", {{7, 1}, {8, 1}, {9, 1}}, 0, 0, 0, 10, 9, 9, 0},
-		{"over the wrap", {{WRAP - 1, 1}, {0, 1}, {1, 1}}, 0, 0, 0, 2, 1, 1, 0},
-		{"one is missing", {{7, 1}, {9, 1}}, 1, 1, 0, 10, 9, 9, 0},
-		{"five are missing, twice", {{7, 1}, {13, 1}, {19, 1}}, 2, 10, 0, 20, 19, 19, 0},
-		{"missing over the wrap", {{WRAP - 2, 1}, {1, 1}}, 1, 2, 0, 2, 1, 1, 0},
-		{"the first says nothing", {{WRAP / 2, 1}}, 0, 0, 0, WRAP / 2 + 1, WRAP / 2,
-		 WRAP / 2, 0},
-		{"go-back-N", {{7, 1}, {8, 1}, {9, 1}, {7, 1}, {8, 1}}, 0, 0, 1, 9, 9, 9, 0},
-		{"and on", {{7, 1}, {8, 1}, {7, 1}, {8, 1}, {9, 1}}, 0, 0, 1, 10, 9, 9, 0},
-		{"back over the wrap", {{WRAP - 1, 1}, {0, 1}, {WRAP - 1, 1}}, 0, 0, 1, 0, 0, 0, 0},
-		{"the same again", {{7, 1}, {7, 1}, {7, 1}}, 0, 0, 2, 8, 7, 7, 0},
-		{"a jump is another life", {{7, 1}, {8 + FLOW_JUMP, 1}}, 0, 0, 0, 9 + FLOW_JUMP,
-		 8 + FLOW_JUMP, 8 + FLOW_JUMP, 1},
-		{"nearly a jump", {{7, 1}, {7 + FLOW_JUMP, 1}}, 1, FLOW_JUMP - 1, 0, 8 + FLOW_JUMP,
-		 7 + FLOW_JUMP, 7 + FLOW_JUMP, 0},
-		{"a jump back", {{FLOW_JUMP + 100, 1}, {101, 1}}, 0, 0, 0, 102, 101, 101, 1},
-		{"nearly a jump back", {{FLOW_JUMP + 100, 1}, {102, 1}}, 0, 0, 1, 103,
-		 FLOW_JUMP + 100, FLOW_JUMP + 100, 0},
-		{"READ opens what may be sent", {{7, 1}, {8, 16}}, 0, 0, 0, 9, 23, 8, 0},
-		{"the next request closes it", {{8, 16}, {12, 1}}, 0, 0, 0, 13, 12, 12, 0},
-		{"at the end of it", {{8, 16}, {24, 1}}, 0, 0, 0, 25, 24, 24, 0},
-		{"beyond it is a gap", {{8, 16}, {25, 1}}, 1, 16, 0, 26, 25, 25, 0},
-		{"READ after READ", {{8, 16}, {12, 4}, {13, 4}}, 0, 0, 0, 14, 16, 13, 0},
-		{"READ again adds nothing", {{8, 4}, {12, 1}, {8, 4}, {12, 1}}, 0, 0, 1, 13, 12, 12,
-		 0},
-		{"what is sent again before it leaves it open", {{8, 1}, {9, 16}, {8, 1}, {9, 16}},
-		 0, 0, 1, 10, 24, 9, 0},
-		{"and closes with a new one", {{8, 1}, {9, 16}, {8, 1}, {9, 16}, {11, 1}}, 0, 0, 1,
-		 12, 11, 11, 0},
-		{"responses may skip", {{7, 1, true}, {8, 1}, {20, 1, true}, {21, 1}}, 0, 0, 0, 22,
-		 21, 21, 0},
-		{"but not within", {{7, 1, true}, {9, 1}}, 1, 1, 0, 10, 9, 9, 0},
-	};
-
 	(void)state;
-	for (size_t i = 0; i < sizeof(t) / sizeof(t[0]); i++) {
+	for (size_t i = 0; i < sizeof(psn_rows) / sizeof(psn_rows[0]); i++) {
 		struct fixture *x = open_table(4, 0);
 		enum flow_news news;
 		struct flow *f = &x->t.flows[take(x, 5, START_NS, &news)];
 		unsigned jumps = 0, n = 0;
 
-		print_message("%s\n", t[i].what);
-		for (; n < 8 && t[i].steps[n].n != 0; n++) {
-			const struct step *s = &t[i].steps[n];
+		print_message("%s\n", psn_rows[i].what);
+		for (; n < 8 && psn_rows[i].steps[n].n != 0; n++) {
+			const struct step *s = &psn_rows[i].steps[n];
 			const struct flow_packet p = {.psn = s->psn, .n_psns = s->n, .len = 100,
 						      .may_skip = s->may_skip};
 
@@ -140,13 +140,13 @@ static void psns_are_followed(void **state)
 		}
 		assert_int_equal(ctr_get(&f->packets), n);
 		assert_int_equal(ctr_get(&f->bytes), 100 * n);
-		assert_int_equal(ctr_get(&f->gaps), t[i].gaps);
-		assert_int_equal(ctr_get(&f->gap_packets), t[i].gap_packets);
-		assert_int_equal(ctr_get(&f->rewinds), t[i].rewinds);
-		assert_int_equal(flow_expected(gauge_get(&f->last)), t[i].expected);
-		assert_int_equal(f->highest, t[i].highest);
-		assert_int_equal(flow_surely_sent(f), t[i].surely);
-		assert_int_equal(jumps, t[i].jumps);
+		assert_int_equal(ctr_get(&f->gaps), psn_rows[i].gaps);
+		assert_int_equal(ctr_get(&f->gap_packets), psn_rows[i].gap_packets);
+		assert_int_equal(ctr_get(&f->rewinds), psn_rows[i].rewinds);
+		assert_int_equal(flow_expected(gauge_get(&f->last)), psn_rows[i].expected);
+		assert_int_equal(f->highest, psn_rows[i].highest);
+		assert_int_equal(flow_surely_sent(f), psn_rows[i].surely);
+		assert_int_equal(jumps, psn_rows[i].jumps);
 		close_table(x);
 	}
 }

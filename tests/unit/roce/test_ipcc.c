@@ -377,7 +377,8 @@ static void a_bucket_gives_its_burst_and_then_its_rate(void **state)
 		{5000, true}, {5000, true}, {5000, true}, {5000, false}, {5999, false},
 		{6001, true}, {6002, false}, {7002, true},
 		{7502, false}, {8003, true}, // asking takes nothing
-		{100000, true}, {100000, true}, {100000, true}, {100000, false}, // no more than full
+		// no more than full
+		{100000, true}, {100000, true}, {100000, true}, {100000, false},
 	};
 
 	(void)state;

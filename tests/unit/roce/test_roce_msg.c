@@ -177,7 +177,8 @@ static void a_management_message_is_as_long_as_is_stored_and_said(void **state)
 {
 	static const struct {
 		uint32_t mad, cut, want; // bytes; how many of the frame's last are not stored
-	} t[] = {{256, 0, 256}, {256, 4, 256}, {256, 5, 255}, {256, 256, 4}, {0, 0, 0}, {10, 3, 10}};
+	} t[] = {{256, 0, 256}, {256, 4, 256}, {256, 5, 255},
+		 {256, 256, 4}, {0, 0, 0},     {10, 3, 10}};
 	uint8_t frame[LEN];
 	struct pkt_info pkt;
 	struct roce_msg got;

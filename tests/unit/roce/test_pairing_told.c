@@ -1,0 +1,391 @@
+// SPDX-License-Identifier: Apache-2.0
+// Pairs that are told: by an operator, by connection management, by READ requests.
+#include "tests/unit/roce/pairing_bench.h"
+
+// ---- an operator
+
+static void an_operators_word_holds_until_he_takes_it_back(void **state)
+{
+	const struct flow_key k = flow_key_v4(A.ip, B.ip, Q, KEY_FLOW);
+	struct known_pair told = {.key = k, .qp = 0x99, .source = PAIR_STATIC};
+	struct bench b;
+	uint32_t id;
+
+	(void)state;
+	bench_open(&b, 64, 0, 1);
+	assert_true(pairing_tell(b.p, &told, b.now_ns));
+	id = data(&b, Q, 0);
+	assert_pair(&b, id, PAIR_STATIC, 0x99);
+	talk(&b, Q, SENDER, 1, 20);
+	data(&b, Q, 5000000);
+	ack(&b, 0x99, 7000000);
+	assert_pair(&b, id, PAIR_STATIC, 0x99);
+	told.qp = 0x98;
+	assert_true(pairing_tell(b.p, &told, b.now_ns));
+	assert_pair(&b, id, PAIR_STATIC, 0x98);
+	told.qp = FLOW_NONE;
+	assert_true(pairing_tell(b.p, &told, b.now_ns));
+	assert_reason(&b, id, "an operator said to forget it");
+	assert_int_equal(count_of(&b, dropped_static), 1);
+	talk(&b, Q, SENDER, 5000001, 5);
+	assert_pair(&b, id, PAIR_ACK, SENDER);
+	// Also of a flow that is there already, and over what was learnt.
+	told.qp = 0x97;
+	assert_true(pairing_tell(b.p, &told, b.now_ns));
+	assert_pair(&b, id, PAIR_STATIC, 0x97);
+	bench_close(&b);
+}
+
+static void a_mistaken_operator_misleads_no_other_flow(void **state)
+{
+	struct known_pair told = {.key = flow_key_v4(A.ip, B.ip, Q, KEY_FLOW), .qp = 0x99,
+				  .source = PAIR_STATIC};
+	struct bench b;
+	uint32_t other;
+
+	(void)state;
+	bench_open(&b, 64, 0, 1);
+	pairing_tell(b.p, &told, b.now_ns);
+	// In truth Q's is SENDER. OTHER_Q has sent all that is acknowledged to it.
+	other = data(&b, OTHER_Q, 0);
+	for (uint32_t psn = 1; psn < 50; psn++)
+		data(&b, OTHER_Q, psn);
+	talk(&b, Q, SENDER, 0, 20);
+	assert_pair(&b, other, PAIR_NONE, 0);
+	bench_close(&b);
+}
+
+// ---- READ
+
+static void read_request(struct bench *b, uint32_t qp, uint32_t psn, uint8_t port)
+{
+	struct answer a = {.from = B, .to = A, .qp = qp, .psn = psn, .role = ROCE_ROLE_READ_REQUEST};
+
+	a.from.port = port;
+	bench_answer(b, &a);
+}
+
+static uint32_t response(struct bench *b, uint32_t qp, uint32_t psn, bool first)
+{
+	const struct data d = {.from = A, .to = B, .qp = qp, .psn = psn, .first = first,
+			       .kind = FLOW_READ_RESPONSES};
+
+	return bench_data(b, &d);
+}
+
+static void the_first_response_pairs_with_the_request_of_its_psn(void **state)
+{
+	struct bench b;
+	uint32_t id;
+
+	(void)state;
+	bench_open(&b, 64, 0, 1);
+	read_request(&b, OTHER_SENDER, 500, B.port);
+	read_request(&b, SENDER, 100, B.port);
+	id = response(&b, Q, 100, true);
+	assert_pair(&b, id, PAIR_READ, SENDER);
+	response(&b, Q, 101, false);
+	assert_pair(&b, response(&b, OTHER_Q, 500, true), PAIR_READ, OTHER_SENDER);
+	bench_close(&b);
+}
+
+static void a_psn_that_several_asked_for_pairs_nobody(void **state)
+{
+	struct bench b;
+	uint32_t one, two;
+
+	(void)state;
+	bench_open(&b, 64, 0, 1);
+	read_request(&b, SENDER, 0, B.port);
+	read_request(&b, OTHER_SENDER, 0, B.port);
+	one = response(&b, Q, 0, true);
+	two = response(&b, OTHER_Q, 0, true);
+	assert_pair(&b, one, PAIR_NONE, 0);
+	assert_pair(&b, two, PAIR_NONE, 0);
+	// From here on they differ.
+	read_request(&b, SENDER, 1, B.port);
+	response(&b, Q, 1, true);
+	assert_pair(&b, one, PAIR_READ, SENDER);
+	read_request(&b, OTHER_SENDER, 1, B.port);
+	response(&b, OTHER_Q, 1, true);
+	assert_pair(&b, two, PAIR_READ, OTHER_SENDER);
+	bench_close(&b);
+}
+
+static void requests_from_another_port_neither_pair_nor_confuse(void **state)
+{
+	struct bench b;
+	uint32_t id;
+
+	(void)state;
+	bench_open(&b, 64, 0, 1);
+	read_request(&b, OTHER_SENDER, 100, 7);
+	id = response(&b, Q, 100, true);
+	assert_pair(&b, id, PAIR_NONE, 0);
+	read_request(&b, OTHER_SENDER, 101, 7);
+	read_request(&b, SENDER, 101, B.port);
+	response(&b, Q, 101, true);
+	assert_pair(&b, id, PAIR_READ, SENDER);
+	bench_close(&b);
+}
+
+// All in step, so that no PSN is ever asked for by one alone.
+static void who_has_answered_what_is_asked_for_only_now_is_ruled_out(void **state)
+{
+	struct bench b;
+	uint32_t one, two;
+
+	(void)state;
+	bench_open(&b, 64, 0, 1);
+	read_request(&b, SENDER, 0, B.port);
+	read_request(&b, OTHER_SENDER, 0, B.port);
+	one = response(&b, Q, 0, true);
+	for (uint32_t psn = 1; psn < 8; psn++) {
+		read_request(&b, SENDER, psn, B.port);
+		one = response(&b, Q, psn, true);
+		two = response(&b, OTHER_Q, psn - 1, true);
+		read_request(&b, OTHER_SENDER, psn, B.port);
+	}
+	assert_pair(&b, one, PAIR_READ, SENDER);
+	assert_true(bench_pair(&b, two).source == PAIR_NONE ||
+		    bench_pair(&b, two).qp == OTHER_SENDER);
+	bench_close(&b);
+}
+
+// ---- connection management
+
+static struct cm_msg req(uint32_t id, uint32_t qpn, uint32_t psn)
+{
+	return (struct cm_msg){.attr = CM_REQ, .local_id = id, .qpn = qpn, .psn = psn, .mtu = 1024};
+}
+
+static struct cm_msg rep(uint32_t id, uint32_t remote_id, uint32_t qpn, uint32_t psn)
+{
+	return (struct cm_msg){.attr = CM_REP, .local_id = id, .remote_id = remote_id, .qpn = qpn,
+			       .psn = psn};
+}
+
+// A asks, B agrees.
+static void connect(struct bench *b, uint32_t id, uint32_t sender, uint32_t qp, uint32_t psn)
+{
+	const struct cm_msg q = req(id, sender, psn), p = rep(id + 1000, id, qp, 7);
+
+	bench_cm(b, A, B, &q);
+	bench_cm(b, B, A, &p);
+}
+
+static void cm_pairs_both_directions_at_the_first_packet(void **state)
+{
+	const struct data back = {.from = B, .to = A, .qp = SENDER, .psn = 7};
+	struct bench b;
+
+	(void)state;
+	bench_open(&b, 64, 0, 1);
+	connect(&b, 1, SENDER, Q, 500);
+	assert_pair(&b, data(&b, Q, 500), PAIR_CM, SENDER);
+	assert_pair(&b, bench_data(&b, &back), PAIR_CM, Q);
+	assert_pair(&b, talk(&b, Q, SENDER, 501, 50), PAIR_CM, SENDER);
+	bench_close(&b);
+}
+
+static void messages_may_come_twice_late_or_of_any_implementation(void **state)
+{
+	const struct cm_msg q = req(1, SENDER, 500), p = rep(1001, 1, Q, 7);
+	const struct cm_msg rtu = {.attr = CM_RTU, .local_id = 1, .remote_id = 1001};
+	struct answer foreign = {.from = B, .to = A, .role = ROCE_ROLE_MANAGEMENT};
+	struct bench b;
+	uint32_t id;
+
+	(void)state;
+	bench_open(&b, 64, 0, 1);
+	cm_build(foreign.mad, &p);
+	memset(foreign.mad + 60, 0xa5, CM_MAD_LEN - 60); // private data that says nothing to us
+	bench_answer(&b, &foreign);
+	bench_cm(&b, A, B, &q);
+	bench_cm(&b, A, B, &q);
+	bench_answer(&b, &foreign);
+	bench_cm(&b, A, B, &rtu);
+	id = data(&b, Q, 500);
+	assert_pair(&b, id, PAIR_CM, SENDER);
+	bench_answer(&b, &foreign);
+	bench_cm(&b, A, B, &q);
+	assert_pair(&b, id, PAIR_CM, SENDER);
+	assert_int_equal(count_of(&b, cm_refused), 0);
+	assert_int_equal(count_of(&b, paired[PAIR_CM]), 1);
+	assert_int_equal(count_of(&b, cm_seen), 7);
+	bench_close(&b);
+}
+
+static void a_second_connection_replaces_the_first(void **state)
+{
+	struct bench b;
+	uint32_t id;
+
+	(void)state;
+	bench_open(&b, 64, 0, 1);
+	connect(&b, 1, SENDER, Q, 500);
+	id = talk(&b, Q, SENDER, 500, 5);
+	connect(&b, 2, OTHER_SENDER, Q, 9000000);
+	assert_pair(&b, id, PAIR_NONE, 0); // its packets are of the old one
+	data(&b, Q, 9000000);
+	assert_pair(&b, id, PAIR_CM, OTHER_SENDER);
+	assert_pair(&b, talk(&b, Q, OTHER_SENDER, 9000001, 5), PAIR_CM, OTHER_SENDER);
+	// SENDER is somebody else's now.
+	connect(&b, 3, SENDER, OTHER_Q, 0);
+	assert_pair(&b, data(&b, OTHER_Q, 0), PAIR_CM, SENDER);
+	bench_close(&b);
+}
+
+static void the_end_of_a_connection_ends_its_pairs(void **state)
+{
+	static const struct {
+		const char *what;
+		bool by_b;
+		uint32_t local_id, remote_id;
+		uint16_t attr;
+		uint8_t port;
+		bool ends;
+	} t[] = {
+		{"DREQ of A", false, 1, 1001, CM_DREQ, 1, true},
+		{"DREQ of B", true, 1001, 1, CM_DREQ, 2, true},
+		{"DREP of B", true, 1001, 1, CM_DREP, 2, true},
+		{"REJ of A", false, 1, 1001, CM_REJ, 1, true},
+		{"DREQ from another port", false, 1, 1001, CM_DREQ, 7, false},
+		{"RTU", false, 1, 1001, CM_RTU, 1, false},
+		{"DREQ of nobody's ids", false, 55, 66, CM_DREQ, 7, false},
+		{"DREQ whose beginning was not seen", false, 55, 66, CM_DREQ, 1, true},
+	};
+
+	(void)state;
+	for (unsigned i = 0; i < sizeof(t) / sizeof(t[0]); i++) {
+		const struct cm_msg m = {.attr = t[i].attr, .local_id = t[i].local_id,
+					 .remote_id = t[i].remote_id, .qpn = t[i].by_b ? SENDER : Q};
+		struct end from = t[i].by_b ? B : A;
+		struct bench b;
+		uint32_t id;
+
+		print_message("%s\n", t[i].what);
+		bench_open(&b, 64, 0, 1);
+		connect(&b, 1, SENDER, Q, 500);
+		id = data(&b, Q, 500);
+		from.port = t[i].port;
+		bench_cm(&b, from, t[i].by_b ? A : B, &m);
+		assert_pair(&b, id, t[i].ends ? PAIR_NONE : PAIR_CM, SENDER);
+		assert_int_equal(count_of(&b, dropped_dreq), t[i].ends);
+		bench_close(&b);
+	}
+}
+
+static void dreq_drops_what_was_learnt_otherwise(void **state)
+{
+	const struct cm_msg m = {.attr = CM_DREQ, .local_id = 5, .remote_id = 6, .qpn = Q};
+	struct bench b;
+	uint32_t id;
+
+	(void)state;
+	bench_open(&b, 64, 0, 1);
+	id = talk(&b, Q, SENDER, 0, 5);
+	bench_cm(&b, A, B, &m);
+	assert_reason(&b, id, "its connection was closed");
+	assert_int_equal(count_of(&b, dropped_dreq), 1);
+	bench_close(&b);
+}
+
+static void messages_from_elsewhere_pair_nobody(void **state)
+{
+	static const struct {
+		const char *what;
+		uint8_t req_port, rep_port;
+		bool first; // before the true ones
+	} t[] = {
+		{"both, first", 7, 7, true},   {"both, later", 7, 7, false},
+		{"REP, first", 1, 7, true},    {"REP, later", 1, 7, false},
+		{"REQ, first", 7, 2, true},    {"REQ, later", 7, 2, false},
+	};
+
+	(void)state;
+	for (unsigned i = 0; i < sizeof(t) / sizeof(t[0]); i++) {
+		const struct cm_msg q = req(9, 0x66, 500), p = rep(10, 9, Q, 7);
+		const struct end from = {.ip = A.ip, .port = t[i].req_port};
+		const struct end to = {.ip = B.ip, .port = t[i].rep_port};
+		struct bench b;
+		uint32_t id;
+
+		print_message("%s\n", t[i].what);
+		bench_open(&b, 64, 0, 1);
+		if (!t[i].first)
+			connect(&b, 1, SENDER, Q, 500);
+		bench_cm(&b, from, B, &q);
+		bench_cm(&b, to, A, &p);
+		id = data(&b, Q, 500);
+		assert_pair(&b, id, t[i].first ? PAIR_NONE : PAIR_CM, SENDER);
+		bench_cm(&b, from, B, &q);
+		bench_cm(&b, to, A, &p);
+		assert_pair(&b, id, t[i].first ? PAIR_NONE : PAIR_CM, SENDER);
+		assert_true(count_of(&b, cm_refused) > 0);
+		talk(&b, Q, SENDER, 501, 5);
+		assert_int_equal(bench_pair(&b, id).qp, SENDER);
+		bench_close(&b);
+	}
+}
+
+static void what_cm_told_outlives_the_flow_for_a_while(void **state)
+{
+	struct bench b;
+
+	(void)state;
+	bench_open(&b, 64, 10 * MS, 1);
+	connect(&b, 1, SENDER, Q, 500);
+	talk(&b, Q, SENDER, 500, 5);
+	b.now_ns += 11 * MS;
+	assert_pair(&b, data(&b, Q, 505), PAIR_CM, SENDER);
+	b.now_ns += 11 * MS;
+	// Another life, of which nothing was heard.
+	assert_pair(&b, data(&b, Q, 9000000), PAIR_NONE, 0);
+	b.now_ns += 31000ull * MS;
+	for (unsigned i = 0; i < 200; i++)
+		ack(&b, SENDER, 9000000);
+	assert_pair(&b, data(&b, Q, 505), PAIR_NONE, 0);
+	bench_close(&b);
+}
+
+static void short_or_strange_messages_are_not_read(void **state)
+{
+	struct cm_msg m;
+	uint8_t mad[CM_MAD_LEN];
+	const struct cm_msg q = req(1, SENDER, 500);
+
+	(void)state;
+	cm_build(mad, &q);
+	for (uint32_t len = 0; len <= CM_MAD_LEN; len++)
+		assert_int_equal(cm_read(mad, len, &m), len >= CM_READ_LEN);
+	assert_int_equal(m.qpn, SENDER);
+	assert_int_equal(m.psn, 500);
+	for (unsigned at = 0; at < 4; at++) {
+		mad[at] ^= 0x40;
+		assert_false(cm_read(mad, sizeof(mad), &m));
+		mad[at] ^= 0x40;
+	}
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(an_operators_word_holds_until_he_takes_it_back),
+		cmocka_unit_test(a_mistaken_operator_misleads_no_other_flow),
+		cmocka_unit_test(the_first_response_pairs_with_the_request_of_its_psn),
+		cmocka_unit_test(a_psn_that_several_asked_for_pairs_nobody),
+		cmocka_unit_test(requests_from_another_port_neither_pair_nor_confuse),
+		cmocka_unit_test(who_has_answered_what_is_asked_for_only_now_is_ruled_out),
+		cmocka_unit_test(cm_pairs_both_directions_at_the_first_packet),
+		cmocka_unit_test(messages_may_come_twice_late_or_of_any_implementation),
+		cmocka_unit_test(a_second_connection_replaces_the_first),
+		cmocka_unit_test(the_end_of_a_connection_ends_its_pairs),
+		cmocka_unit_test(dreq_drops_what_was_learnt_otherwise),
+		cmocka_unit_test(messages_from_elsewhere_pair_nobody),
+		cmocka_unit_test(what_cm_told_outlives_the_flow_for_a_while),
+		cmocka_unit_test(short_or_strange_messages_are_not_read),
+	};
+
+	return cmocka_run_group_tests_name("pairing_told", tests, NULL, NULL);
+}
