@@ -95,18 +95,24 @@ static bool has_table(const struct weir_switch *sw)
 
 static bool room_for_orders(const struct weir_switch *sw)
 {
-	for (unsigned i = 0; i < sw->n_workers; i++)
-		if (rte_ring_free_count(sw->workers[i]->flows->orders) == 0)
+	for (unsigned i = 0; i < sw->n_workers; i++) {
+		const struct worker_flows *wf = sw->workers[i]->flows;
+
+		if (wf->orders_put - ctr_get(&wf->orders_taken) >= PAIR_ORDERS)
 			return false;
+	}
 	return true;
 }
 
 // Every worker is told: any of them may own a flow's port.
 static void order(struct weir_switch *sw, const struct known_pair *k)
 {
-	for (unsigned i = 0; i < sw->n_workers; i++)
-		rte_ring_sp_enqueue_elem(sw->workers[i]->flows->orders,
-					 (void *)(uintptr_t)k, sizeof(*k));
+	for (unsigned i = 0; i < sw->n_workers; i++) {
+		struct worker_flows *wf = sw->workers[i]->flows;
+
+		wf->orders_put += rte_ring_sp_enqueue_elem(wf->orders, (void *)(uintptr_t)k,
+							   sizeof(*k)) == 0;
+	}
 }
 
 void flows_control(struct weir_switch *sw)

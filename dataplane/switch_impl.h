@@ -144,6 +144,8 @@ struct worker_flows {
 	struct flow_table table;
 	struct pairing *pairing;
 	struct rte_ring *orders; // of struct known_pair, from control
+	uint64_t orders_put; // control's
+	ctr_t orders_taken;
 	struct rte_ring *records; // of struct cnp_record, to control
 	ctr_t records_lost;
 	uint64_t policy_version; // as last acted upon

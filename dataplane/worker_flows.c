@@ -22,7 +22,7 @@ enum {
 enum { KIND_UNKNOWN = 0xff }; // no flow's
 
 // A frame of a flow, between the stages of a burst.
-struct member {
+struct __attribute__((aligned(64))) member {
 	struct flow_key key;
 	uint32_t hash;
 	uint32_t guess; // what the entry's index may be
@@ -105,41 +105,48 @@ static bool sort_rare(struct worker *w, struct frame *f, const struct pkt_info *
 	return kind_of_role[role] != KIND_UNKNOWN;
 }
 
-// What the frame is to flows. Its bucket is on its way to the cache.
-static inline void sort_frame(struct worker *w, struct frame *f, const struct pkt_info *pkt,
-			      struct members *all)
+static inline void set_key(struct member *m, const struct frame *f, const struct pkt_info *pkt)
 {
 	const uint8_t *l3 = rte_pktmbuf_mtod(f->m, const uint8_t *) + pkt->l3_off;
-	struct member *m = &all->m[all->n];
-	enum roce_role role = roce_role(pkt->bth_opcode, pkt->bth_dest_qp);
 
-	m->role = (uint8_t)role;
-	if (unlikely(role != ROCE_ROLE_DATA) && !sort_rare(w, f, pkt, role))
-		return;
 	if (likely(pkt->kind == PKT_IPV4))
 		m->key = flow_key_v4(be32_get(l3 + 12), be32_get(l3 + 16), pkt->bth_dest_qp,
 				     KEY_FLOW);
 	else
 		m->key = key_v6(l3, pkt->bth_dest_qp);
-	m->hash = flow_hash_of(&w->flows->table.map, &m->key);
-	m->again = all->n != 0 && m->hash == m[-1].hash && flow_key_same(&m->key, &m[-1].key);
-	if (!m->again)
-		flow_map_prefetch(&w->flows->table.map, m->hash);
-	all->n++;
 }
 
+// What the frames are to flows. Their buckets are on their way to the cache.
 static void sort_all(struct worker *w, struct frame *frames, const struct pkt_info *pkts,
 		     unsigned n, struct members *all)
 {
-	all->n = 0;
+	const struct flow_map map = w->flows->table.map; // what is written below is not in it
+	struct member *m = all->m;
+
 	for (unsigned i = 0; i < n; i++) {
-		frames[i].m->hash.rss = FLOW_NONE;
-		all->m[all->n].frame = (uint8_t)i;
-		if (pkts[i].roce)
-			sort_frame(w, &frames[i], &pkts[i], all);
+		struct frame *f = &frames[i];
+		const struct pkt_info *pkt = &pkts[i];
+		enum roce_role role;
+
+		f->m->hash.rss = FLOW_NONE;
+		if (!pkt->roce)
+			continue;
+		role = roce_role(pkt->bth_opcode, pkt->bth_dest_qp);
+		if (unlikely(role != ROCE_ROLE_DATA) && !sort_rare(w, f, pkt, role))
+			continue;
+		m->role = (uint8_t)role;
+		m->frame = (uint8_t)i;
+		set_key(m, f, pkt);
+		m->hash = flow_hash_of(&map, &m->key);
+		m->again = m != all->m && m->hash == m[-1].hash &&
+			   flow_key_same(&m->key, &m[-1].key);
+		flow_map_prefetch(&map, m->hash);
+		m++;
 	}
+	all->n = (unsigned)(m - all->m);
 }
 
+// Which entries they will be. Those are on their way to the cache then.
 static void guess_all(const struct flow_table *t, struct members *all)
 {
 	for (unsigned i = 0; i < all->n; i++) {
@@ -153,7 +160,7 @@ static void guess_all(const struct flow_table *t, struct members *all)
 			continue;
 		f = &t->flows[m->guess];
 		__builtin_prefetch(f, 1);
-		__builtin_prefetch(&f->way, 1);
+		__builtin_prefetch(&f->way, 1, 1); // not all fit into the nearest cache
 	}
 }
 
@@ -334,21 +341,21 @@ static inline void count(struct worker *w, uint32_t id, const struct member *m,
 		read_response(w, id, f, pkt);
 }
 
-// Anything but a frame of the flow that its hash promised. Returns the flow, or FLOW_NONE.
-static uint32_t find_slowly(struct worker *w, const struct member *m, const struct frame *f,
-			    const struct pkt_info *pkt)
+// Anything but a frame of the flow that its hash promised. *counted: it is the first of a new one.
+static __attribute__((noinline)) uint32_t find_slowly(struct worker *w, const struct member *m,
+						      const struct frame *f,
+						      const struct pkt_info *pkt, bool *counted)
 {
 	struct worker_flows *wf = w->flows;
 	struct flow_hooks hooks = hooks_of(wf);
 	enum flow_news news;
 	uint32_t id = flow_take(&wf->table, &m->key, m->hash, w->now_ns, &hooks, &news);
 
+	*counted = id != FLOW_NONE && news == FLOW_BEGUN;
 	if (id == FLOW_NONE)
 		pairing_flow_refused(wf->pairing, &m->key, w->now_ns);
 	else if (news == FLOW_BEGUN)
 		begin(w, id, m, f, pkt);
-	else
-		count(w, id, m, f, pkt);
 	return id;
 }
 
@@ -368,15 +375,17 @@ static void count_all(struct worker *w, struct frame *frames, const struct pkt_i
 	for (unsigned i = 0; i < all->n; i++) {
 		const struct member *m = &all->m[i];
 		struct frame *f = &frames[m->frame];
+		const struct pkt_info *pkt = &pkts[m->frame];
 		bool known = m->again ? id != FLOW_NONE : is_as_guessed(t, m, w->now_ns);
+		bool counted = false;
 
 		if (!m->again)
 			id = m->guess;
-		if (likely(known))
-			count(w, id, m, f, &pkts[m->frame]);
-		else
-			id = find_slowly(w, m, f, &pkts[m->frame]);
+		if (unlikely(!known))
+			id = find_slowly(w, m, f, pkt, &counted);
 		f->m->hash.rss = id;
+		if (likely(!counted && id != FLOW_NONE))
+			count(w, id, m, f, pkt);
 	}
 }
 
@@ -449,6 +458,8 @@ static void take_orders(struct worker *w)
 	unsigned n = rte_ring_sc_dequeue_burst_elem(w->flows->orders, orders, sizeof(orders[0]),
 						    ORDERS_PER_LOOP, NULL);
 
+	if (n != 0)
+		ctr_add(&w->flows->orders_taken, n);
 	for (unsigned i = 0; i < n; i++)
 		pairing_tell(w->flows->pairing, &orders[i], w->now_ns);
 }

@@ -10,7 +10,10 @@
 #include "dataplane/packet/wire.h"
 #include "dataplane/switch_impl.h"
 
-enum { LEARN_GAPS = 4 }; // a rate so many gaps after a CNP still shows what that has cut
+enum {
+	LEARN_GAPS = 4, // a rate so many gaps after a CNP still shows what that has cut
+	LATE_NOTE = 16, // intervals or gaps: a worker that stood still tells nobody of old times
+};
 
 // One queue at the moment of a look.
 struct view {
@@ -231,8 +234,9 @@ static void take_note(struct worker *w, const struct ipcc_note *note)
 	struct flow *f = &w->flows->table.flows[note->flow];
 	uint64_t late_ns = p->interval_ns > p->min_gap_ns ? p->interval_ns : p->min_gap_ns;
 
-	// Gone, or another one. Or it has waited so long that the queue has been looked at again.
-	if (flow_generation(f) != note->generation || w->now_ns > note->why.t_ns + late_ns)
+	// Gone, or another one. Or the queue has long been looked at again.
+	if (flow_generation(f) != note->generation ||
+	    w->now_ns > note->why.t_ns + LATE_NOTE * late_ns)
 		return;
 	flow_judged(w, f, note->verdict, &note->why);
 }

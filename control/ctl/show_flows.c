@@ -56,8 +56,9 @@ static const struct column cnps[] = {
 	{"Left by", "left_by", UNIT_TEXT},       {"Queue", "place", UNIT_TEXT},
 	{"Length", "length_bytes", UNIT_BYTES},  {"Of kmax", "filled", UNIT_PERCENT},
 	{"Trend", "trend", UNIT_TEXT},           {"Quadrant", "quadrant", UNIT_TEXT},
-	{"Excess", "excess_bps", UNIT_BPS},      {"Rank", "rank_of", UNIT_TEXT},
-	{"Flow sent", "flow_bps", UNIT_BPS},     {"Share", "share_percent", UNIT_PERCENT},
+	{"Excess", "excess_bps", UNIT_BPS},      {"Told", "told", UNIT_COUNT},
+	{"Rank", "rank", UNIT_COUNT},            {"Flow sent", "flow_bps", UNIT_BPS},
+	{"Share", "share_percent", UNIT_PERCENT},
 };
 
 // ---- reading rows
@@ -270,9 +271,6 @@ static void put_cnp_cells(struct json_object *row)
 	put(row, "at", cell);
 	snprintf(cell, sizeof(cell), "%s:%" PRIu64, text(row, "port"), number(row, "queue"));
 	put(row, "place", cell);
-	snprintf(cell, sizeof(cell), "%" PRIu64 "/%" PRIu64, number(row, "rank"),
-		 number(row, "told"));
-	put(row, "rank_of", cell);
 	json_object_object_add(row, "filled",
 			       json_object_new_uint64(kmax == 0 ? 0 : number(row, "length_bytes") *
 									      100 / kmax));

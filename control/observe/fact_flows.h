@@ -180,6 +180,7 @@ static const struct fact cnps[] = {
 	{"queue_bps", FACT_GAUGE, FACT_COMPUTED, "what all its flows sent"},
 	{"flow_bps", FACT_GAUGE, FACT_COMPUTED, "what this flow sent"},
 	{"share_percent", FACT_DERIVED, FACT_COMPUTED, "flow_bps of queue_bps"},
-	{"rank", FACT_GAUGE, FACT_COMPUTED, "it was the rank-th largest, from 1"},
-	{"told", FACT_GAUGE, FACT_COMPUTED, "of so many that were told at that look"},
+	{"rank", FACT_GAUGE, FACT_COMPUTED,
+	 "it was the rank-th largest of those that fed the queue, from 1"},
+	{"told", FACT_GAUGE, FACT_COMPUTED, "so many were told at that look"},
 };

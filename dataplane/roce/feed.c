@@ -142,9 +142,19 @@ struct feed_window feed_window(const struct feed *f, uint64_t now_ns, uint64_t l
 	return w;
 }
 
+// Each bit of both counts for each bit of it.
+static uint64_t lot_of(uint32_t turn, uint64_t flow)
+{
+	uint64_t x = flow ^ (uint64_t)turn * 0x9e3779b97f4a7c15u;
+
+	x = (x ^ x >> 30) * 0xbf58476d1ce4e5b9u;
+	x = (x ^ x >> 27) * 0x94d049bb133111ebu;
+	return x ^ x >> 31;
+}
+
 static bool larger(const struct feed_flow *a, const struct feed_flow *b)
 {
-	return a->bytes != b->bytes ? a->bytes > b->bytes : a->flow < b->flow;
+	return a->bytes != b->bytes ? a->bytes > b->bytes : a->lot > b->lot;
 }
 
 // Puts out[i] where it belongs in a heap of n with the smallest on top.
@@ -201,14 +211,18 @@ unsigned feed_largest(const struct feed *f, const struct feed_window *w, struct 
 		const struct feed_slot *s = &f->slot[f->fed[odd][i]];
 		uint64_t bytes = s->now + (w->both ? (uint64_t)s->before : 0);
 
-		k = keep(out, k, n, &(struct feed_flow){.flow = s->flow, .bytes = bytes});
+		k = keep(out, k, n,
+			 &(struct feed_flow){.flow = s->flow, .bytes = bytes,
+					     .lot = lot_of(f->turn, s->flow)});
 	}
 	for (unsigned i = 0; w->both && i < f->n_fed[!odd]; i++) {
 		const struct feed_slot *s = &f->slot[f->fed[!odd][i]];
 
 		// Those that were fed again in this turn are counted above.
 		if (s->turn == f->turn - 1)
-			k = keep(out, k, n, &(struct feed_flow){.flow = s->flow, .bytes = s->now});
+			k = keep(out, k, n,
+				 &(struct feed_flow){.flow = s->flow, .bytes = s->now,
+						     .lot = lot_of(f->turn, s->flow)});
 	}
 	sort(out, k);
 	for (unsigned i = 0; i < k; i++)

@@ -59,8 +59,10 @@ struct feed_flow {
 	uint64_t flow;
 	uint64_t bytes;
 	uint64_t bps; // frame bits per second over the window
+	uint64_t lot; // drawn anew in each turn, and never that of two flows
 };
-// The largest flows of the window in descending order (ties: lower flow first). Returns how many,
-// at most n.
+// The largest flows of the window in descending order, equal ones by lot: where many flows share a
+// queue each feeds it a frame in a turn, or none, and any other order would single some out for
+// good. Returns how many, at most n.
 unsigned feed_largest(const struct feed *f, const struct feed_window *w, struct feed_flow *out,
 		      unsigned n);

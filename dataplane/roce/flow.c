@@ -79,12 +79,14 @@ static void clear(struct flow *f)
 	f->tci = f->pkey = 0;
 	__atomic_store_n(&f->udp_sport, 0, __ATOMIC_RELAXED);
 	f->tagged = false;
-	f->peer_hint = 0;
 	f->highest = f->opened = f->oldest = f->psn_before = f->psn_now = 0;
-	f->slot = 0;
-	__atomic_store_n(&f->cut_q16, 0, __ATOMIC_RELAXED); // read by other workers
+	// Control and other workers look at these.
+	__atomic_store_n(&f->peer_hint, 0, __ATOMIC_RELAXED);
+	__atomic_store_n(&f->slot, 0, __ATOMIC_RELAXED);
+	__atomic_store_n(&f->cut_q16, 0, __ATOMIC_RELAXED);
+	__atomic_store_n(&f->addresses, FLOW_NONE, __ATOMIC_RELAXED);
 	f->turn_ns = f->told_bps = 0;
-	f->addresses = f->reverse = f->next = f->acked = FLOW_NONE;
+	f->reverse = f->next = f->acked = FLOW_NONE;
 }
 
 static void begin(struct flow_table *t, uint32_t id, const struct flow_key *k, uint64_t now_ns)
@@ -201,12 +203,16 @@ static void start_at(struct flow *f, const struct flow_packet *p, uint64_t now_n
 	gauge_set(&f->last, flow_pack_last(psn_add(p->psn, 1), at_front(f, p), now_ns));
 }
 
-// Another life of the queue pair: not even 64 K lost packets lie between. Nor does a requester go
-// back behind what it knows as delivered.
-static bool jumped(const struct flow *f, uint32_t psn, int32_t ahead)
+// Another life of the queue pair: not even 64 K lost packets lie between.
+static bool is_far(int32_t ahead)
 {
-	if (ahead >= FLOW_JUMP || ahead <= -FLOW_JUMP)
-		return true;
+	return ahead >= FLOW_JUMP || ahead <= -FLOW_JUMP;
+}
+
+// A requester does not go back behind what it knows as delivered. But answers may be lost on their
+// way to it, so `highest` stays.
+static bool is_behind(const struct flow *f, uint32_t psn, int32_t ahead)
+{
 	return ahead < 0 && f->acked != FLOW_NONE && psn_diff(psn, f->acked) <= 0;
 }
 
@@ -224,7 +230,7 @@ static enum flow_news out_of_order(struct flow *f, const struct flow_packet *p, 
 {
 	bool skips = gauge_get(&f->last) & FLOW_SKIPS;
 
-	if (jumped(f, p->psn, ahead))
+	if (is_far(ahead))
 		return FLOW_JUMPED;
 	if (ahead > 0 && (p->may_skip || (skips && psn_diff(p->psn, f->highest) <= 1)))
 		return FLOW_AS_BEFORE;
@@ -234,6 +240,8 @@ static enum flow_news out_of_order(struct flow *f, const struct flow_packet *p, 
 		ctr_inc(&f->gaps);
 		ctr_add(&f->gap_packets, (uint64_t)ahead);
 	}
+	if (is_behind(f, p->psn, ahead))
+		return FLOW_JUMPED;
 	return may_be_another(f, p->psn, ahead) ? FLOW_BROKEN : FLOW_AS_BEFORE;
 }
 
@@ -266,7 +274,7 @@ enum flow_news flow_count(struct flow *f, const struct flow_packet *p, uint64_t 
 	}
 	if (unlikely(ahead != 0))
 		news = out_of_order(f, p, ahead);
-	if (unlikely(news == FLOW_JUMPED)) {
+	if (unlikely(news == FLOW_JUMPED && is_far(ahead))) {
 		start_at(f, p, now_ns);
 		return FLOW_JUMPED;
 	}

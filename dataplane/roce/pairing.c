@@ -163,7 +163,9 @@ static bool same_way(const struct known *k, struct flow_way way)
 	return k->in_port == way.in_port && k->out_port == way.out_port;
 }
 
-static void known_apply(struct pairing *p, uint32_t id)
+// A flow begins, or another life of it, with the PSN. After a while only he goes on where he stopped
+// for whom the connection was made.
+static void known_apply(struct pairing *p, uint32_t id, uint32_t psn)
 {
 	struct flow *f = flow_at(p, id);
 	const struct flow_key key = flow_key_with(f->key, flow_key_qp(&f->key), KEY_KNOWN);
@@ -176,15 +178,27 @@ static void known_apply(struct pairing *p, uint32_t id)
 		pair_set(p, id, k->qp, PAIR_STATIC);
 		return;
 	}
-	if (way_of(f).out_port == FLOW_NO_PORT || ctr_get(&f->packets) == 0)
+	if (way_of(f).out_port == FLOW_NO_PORT)
 		return;
-	if (!same_way(k, way_of(f)) || !near(psn_add(flow_expected(gauge_get(&f->last)), PSN_MASK),
-					     k->psn)) {
+	if (!same_way(k, way_of(f)) || !(k->fresh ? near(psn, k->psn) : psn == k->psn)) {
 		ctr_inc(&p->count.cm_refused);
 		return;
 	}
+	k->fresh = false;
 	k->seen_ns = p->now_ns;
 	pair_set(p, id, k->qp, PAIR_CM);
+}
+
+// The flow lives: what comes next of it is of another connection.
+static void known_apply_now(struct pairing *p, uint32_t id, const struct known *k)
+{
+	struct flow *f = flow_at(p, id);
+
+	if (!(p->params.sources >> k->source & 1) ||
+	    (k->source == PAIR_CM && way_of(f).out_port == FLOW_NO_PORT))
+		return;
+	if (pair_set(p, id, k->qp, k->source) && k->source == PAIR_CM)
+		f->acked = f->highest;
 }
 
 void known_forget(struct pairing *p, const struct flow_key *k, uint32_t qp, ctr_t *counter,
@@ -254,10 +268,10 @@ bool known_set(struct pairing *p, const struct known *k)
 	if (index == FLOW_NONE)
 		return false;
 	p->known[index] = *k;
-	p->known[index].live = true;
+	p->known[index].live = p->known[index].fresh = true;
 	p->known[index].seen_ns = p->now_ns;
 	if (id != FLOW_NONE)
-		known_apply(p, id);
+		known_apply_now(p, id, k);
 	return true;
 }
 
@@ -288,7 +302,7 @@ void pairing_flow_begun(struct pairing *p, uint32_t id, uint64_t now_ns)
 	addresses_join(p, id);
 	if (has_past(p, &f->key))
 		__atomic_store_n(&f->peer_hint, f->peer_hint | HINT_PAST, __ATOMIC_RELAXED);
-	known_apply(p, id);
+	known_apply(p, id, f->oldest);
 }
 
 void pairing_flow_way(struct pairing *p, uint32_t id, uint64_t now_ns)
@@ -297,7 +311,7 @@ void pairing_flow_way(struct pairing *p, uint32_t id, uint64_t now_ns)
 
 	p->now_ns = now_ns;
 	if (pair_of(f).source == PAIR_NONE)
-		known_apply(p, id);
+		known_apply(p, id, f->oldest);
 	if (!(f->peer_hint & HINT_READ_WAITS))
 		return;
 	__atomic_store_n(&f->peer_hint, f->peer_hint & ~HINT_READ_WAITS, __ATOMIC_RELAXED);
@@ -341,14 +355,17 @@ void pairing_flow_gone(struct pairing *p, uint32_t id)
 	addresses_leave(p, id);
 }
 
-// Connection management said where it would begin.
+// Connection management said that it would begin there.
 static bool was_announced(struct pairing *p, const struct flow *f, uint32_t psn)
 {
 	const struct flow_key key = flow_key_with(f->key, flow_key_qp(&f->key), KEY_KNOWN);
 	uint32_t index = known_find(p, &key);
+	struct known *k = &p->known[index];
 
-	return index != FLOW_NONE && p->known[index].qp == pair_of(f).qp &&
-	       near(psn, p->known[index].psn);
+	if (index == FLOW_NONE || k->qp != pair_of(f).qp || !k->fresh || !near(psn, k->psn))
+		return false;
+	k->fresh = false;
+	return true;
 }
 
 // True: the pair stands all the same.
@@ -356,14 +373,11 @@ static bool outlives_jump(struct pairing *p, struct flow *f, uint32_t psn, bool 
 {
 	uint8_t source = pair_of(f).source;
 
-	if (source == PAIR_STATIC)
-		return true;
 	if (source != PAIR_CM)
-		return false;
-	if (another_life && !was_announced(p, f, psn))
-		return false;
-	if (another_life)
-		f->acked = psn_add(psn, PSN_MASK);
+		return source == PAIR_STATIC;
+	if (!was_announced(p, f, psn))
+		return !another_life;
+	f->acked = psn_add(psn, PSN_MASK);
 	return true;
 }
 
@@ -371,7 +385,8 @@ void pairing_flow_jumped(struct pairing *p, uint32_t id, uint64_t now_ns)
 {
 	struct flow *f = flow_at(p, id);
 	uint32_t psn = psn_add(flow_expected(gauge_get(&f->last)), PSN_MASK);
-	bool another_life = f->oldest == psn;
+	bool another_life = f->oldest == psn ||
+			    (f->acked != FLOW_NONE && psn_diff(psn, f->acked) <= 0);
 	const struct flow_key key = flow_key_with(f->key, flow_key_qp(&f->key), KEY_KNOWN);
 
 	p->now_ns = now_ns;
@@ -386,7 +401,7 @@ void pairing_flow_jumped(struct pairing *p, uint32_t id, uint64_t now_ns)
 		known_forget(p, &key, pair_of(f).qp, &p->count.dropped_jump, WHY_LIFE);
 	else
 		pair_drop(p, id, &p->count.dropped_jump, WHY_LIFE);
-	known_apply(p, id);
+	known_apply(p, id, psn);
 }
 
 // ---- what passes

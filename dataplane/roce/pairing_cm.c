@@ -63,12 +63,14 @@ static void offered(struct pairing *p, struct talk *t, unsigned side, const stru
 		ended(p, t);
 		t->has[1 - side] = t->has[1 - side] && side == 1;
 	}
+	t->seen_ns = p->now_ns;
+	if (t->has[side] && t->qp[side] == m->qpn && t->psn[side] == m->psn)
+		return; // again
 	t->qp[side] = m->qpn;
 	t->psn[side] = m->psn;
 	t->id[side] = m->local_id;
 	t->port[side] = port;
 	t->has[side] = true;
-	t->seen_ns = p->now_ns;
 	if (t->has[0] && t->has[1])
 		agreed(p, t);
 }

@@ -27,7 +27,6 @@ enum {
 	GIFTS = 16,
 	STAMPS_MIN = 256,
 	BEHIND_MIN = 3, // answers in a row that are older than what was answered before
-	READ_MATCHES = 2,
 	PSN_SPAN = 1 << 22, // PSNs behind the highest that an old flow may have sent
 	PAIR_SKIPS = 256, // flows that one ACK passes by unasked
 	PAST_AGES = 20,
@@ -98,10 +97,9 @@ struct reverse {
 	uint32_t addresses, next, prev;
 	uint32_t seq; // of the addresses when it was last looked at
 	uint32_t last, back; // PSN: highest answered, latest of those behind it
-	uint32_t asked; // PSN: latest READ request
 	uint16_t cursor;
-	uint8_t matches, cnps, behind, asked_matches;
-	bool has_last, has_asked, live;
+	uint8_t matches, cnps, behind;
+	bool has_last, live;
 };
 
 struct known {
@@ -109,6 +107,7 @@ struct known {
 	uint32_t qp, psn; // psn: what the flow begins with, or was about to send
 	uint64_t seen_ns;
 	uint8_t source, in_port, out_port; // FLOW_NO_PORT: not known
+	bool fresh; // no packet of the connection was seen
 	bool live;
 };
 
@@ -283,7 +282,6 @@ enum verdict { SAYS_NOTHING, RULES_OUT, MATCHES };
 struct question {
 	const struct pair_answer *answer;
 	uint32_t psn;
-	uint32_t before; // READ: PSN of the request before
 	bool fresh;
 	enum verdict (*ask)(struct pairing *p, const struct question *q, struct flow *f);
 };

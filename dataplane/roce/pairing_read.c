@@ -2,6 +2,10 @@
 #include "dataplane/roce/pairing_impl.h"
 
 // ---- PSNs that were asked for
+//
+// Where several queue pairs asked for one PSN nobody is paired by it. That a flow has answered
+// further than to what somebody asks for only now proves nothing: the request may be repeated from
+// its middle.
 
 // One for each port by which requests come: nobody else can confuse what is asked for there.
 static struct flow_key ask_key(const struct flow_key *addresses, uint32_t psn, uint8_t port)
@@ -12,7 +16,7 @@ static struct flow_key ask_key(const struct flow_key *addresses, uint32_t psn, u
 	return k;
 }
 
-static void remember(struct pairing *p, const struct pair_answer *a, const struct flow_key *back)
+void hear_read_request(struct pairing *p, const struct pair_answer *a, const struct flow_key *back)
 {
 	const struct flow_key key = ask_key(back, a->msg->psn, a->in_port);
 	struct ask *ask = ask_take(p, &key);
@@ -30,59 +34,6 @@ static void remember(struct pairing *p, const struct pair_answer *a, const struc
 	ask->several = ask->several || ask->qp != a->msg->dest_qp;
 	ask->n++;
 	ask->seen_ns = p->now_ns;
-}
-
-// ---- elimination: a flow that has answered further than to what is asked for only now
-
-static enum verdict ask_read(struct pairing *p, const struct question *q, struct flow *f)
-{
-	if (!on_its_way(p, q->answer, f) || way_of(f).kind != FLOW_READ_RESPONSES || !q->fresh)
-		return SAYS_NOTHING;
-	if (psn_diff(f->highest, q->psn) >= 0 && psn_diff(f->highest, q->psn) < FLOW_JUMP)
-		return RULES_OUT;
-	if (psn_diff(f->highest, q->before) < 0)
-		return SAYS_NOTHING;
-	ctr_inc(&p->count.matches);
-	return MATCHES;
-}
-
-static void eliminate(struct pairing *p, struct reverse *r, const struct pair_answer *a)
-{
-	const uint32_t psn = a->msg->psn;
-	const struct question q = {
-		.answer = a,
-		.psn = psn,
-		.before = r->asked,
-		.fresh = r->has_asked && psn_diff(psn, r->asked) > 0,
-		.ask = ask_read,
-	};
-	struct findings found;
-	struct flow *f;
-
-	reverse_sync(p, r);
-	r->asked = psn;
-	r->has_asked = true;
-	if (!q.fresh)
-		return;
-	found = weigh(p, r, &q);
-	if (found.n != 1 || found.n_matched != 1)
-		return;
-	r->asked_matches = (uint8_t)(r->asked_matches + (r->asked_matches != UINT8_MAX));
-	f = flow_at(p, slot_flow(p, &p->address[r->addresses], found.slot));
-	if (r->asked_matches >= READ_MATCHES && may_pair(p, a, f, PAIR_READ))
-		pair_set(p, (uint32_t)(f - p->flows->flows), a->msg->dest_qp, PAIR_READ);
-}
-
-void hear_read_request(struct pairing *p, const struct pair_answer *a, const struct flow_key *back)
-{
-	struct reverse *r;
-
-	remember(p, a, back);
-	if (addresses_find(p, back) == FLOW_NONE)
-		return;
-	r = reverse_heard(p, a, back);
-	if (r != NULL && r->flow == FLOW_NONE)
-		eliminate(p, r, a);
 }
 
 // ---- the first response carries the PSN of the request

@@ -283,8 +283,8 @@ void reverse_renew(struct pairing *p, struct reverse *r)
 	block_give(p, r);
 	put64(&r->out, 0);
 	put32(&r->seq, p->address[r->addresses].seq);
-	r->matches = r->cnps = r->behind = r->asked_matches = 0;
-	r->has_last = r->has_asked = false;
+	r->matches = r->cnps = r->behind = 0;
+	r->has_last = false;
 	r->cursor = 0;
 }
 
@@ -393,7 +393,7 @@ void reverse_sync(struct pairing *p, struct reverse *r)
 	for (uint32_t i = r->seq; n <= GIFTS && i != a->seq; i++)
 		forget_slot(p, r, a->gift[i % GIFTS]);
 	// What matched all flows that were left then need not match those that came since.
-	r->matches = r->cnps = r->asked_matches = 0;
+	r->matches = r->cnps = 0;
 	put32(&r->seq, a->seq);
 }
 

@@ -210,7 +210,9 @@ static void open_control(struct fuzz_daemon *f)
 	FUZZ_CHECK(eventlog_create(d->policy, &d->log) == 0);
 	FUZZ_CHECK(reload_create(d, &d->reload) == 0);
 	env.observe = d->observe;
+	FUZZ_CHECK(cnplog_create(&d->cnps) == 0);
 	env.log = d->log;
+	env.cnps = d->cnps;
 	env.reload = d->reload;
 	FUZZ_CHECK(requests_create(&env, listen_control(), &d->requests) == 0);
 	at.len = name_of((struct sockaddr_un *)(void *)&at.addr, "http");
@@ -245,6 +247,7 @@ void fuzz_daemon_close(struct fuzz_daemon *f)
 	FUZZ_CHECK(balance_begun(&b) == balance_ended(&b));
 	switch_destroy(d->sw);
 	reload_destroy(d->reload);
+	cnplog_destroy(d->cnps);
 	eventlog_destroy(d->log);
 	observe_destroy(d->observe);
 	policy_destroy(d->policy);
@@ -275,6 +278,7 @@ static void control_step(struct fuzz_daemon *f)
 	for (unsigned i = 0; i < n; i++)
 		eventlog_add(d->log, &events[i], f->now_ns);
 	eventlog_tick(d->log, f->now_ns);
+	cnplog_poll(d->cnps, d->sw, f->now_ns);
 	observe_sample(d->observe, f->now_ns);
 	reload_poll(d->reload, f->now_ns);
 	requests_poll(d->requests, 0, f->now_ns);

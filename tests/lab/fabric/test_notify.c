@@ -283,6 +283,59 @@ static void bytes_count_by_the_pair_that_their_flow_has(void **state)
 	rig_free(&r);
 }
 
+struct one_flow {
+	uint32_t qp;
+	uint64_t bytes;
+};
+
+static void take_bytes(void *arg, uint32_t place, const struct flow_row *r)
+{
+	struct one_flow *f = arg;
+
+	(void)place;
+	if (flow_key_qp(&r->key) == f->qp)
+		f->bytes = r->bytes;
+}
+
+static uint64_t bytes_of(struct rig *r, uint32_t qp)
+{
+	struct one_flow f = {.qp = qp};
+	struct flows_look rows = {.now_ns = r->f->clock.now_ns, .fn = take_bytes, .arg = &f};
+
+	rows.n = switch_flows_places(r->f->switches[S1].sw);
+	switch_flows_look(r->f->switches[S1].sw, &rows);
+	return f.bytes;
+}
+
+// A pair that is learnt between two looks counts from the later one on.
+static void bytes_before_a_pair_is_known_are_not_paired(void **state)
+{
+	struct numbers n = numbers_of("notify.yaml");
+	struct known_pair pair = {.qp = n.qpn[0], .source = PAIR_STATIC};
+	struct flow_book book = {0};
+	struct weir_switch *sw;
+	uint64_t known;
+	struct rig r;
+
+	(void)state;
+	make(&r, "[]");
+	sw = r.f->switches[S1].sw;
+	rig_run(&r, 100 * US);
+	flow_book_look(&book, sw, 100 * US);
+	pair.key = flow_key_v4(0x0a000001 + n.src[0], 0x0a000004, n.peer_qpn[0], KEY_KNOWN);
+	assert_int_equal(switch_pair_tell(sw, &pair), 0);
+	rig_run(&r, 200 * US);
+	flow_book_look(&book, sw, 200 * US);
+	assert_int_equal(book.bytes[PAIR_STATIC], 0);
+	known = bytes_of(&r, n.peer_qpn[0]);
+	rig_run(&r, 1 * MS);
+	flow_book_look(&book, sw, 1 * MS);
+	assert_true(bytes_of(&r, n.peer_qpn[0]) > known);
+	assert_int_equal(book.bytes[PAIR_STATIC], bytes_of(&r, n.peer_qpn[0]) - known);
+	flow_book_fini(&book);
+	rig_free(&r);
+}
+
 int main(int argc, char **argv)
 {
 	char dir[4096];
@@ -293,6 +346,7 @@ int main(int argc, char **argv)
 		cmocka_unit_test(a_queue_that_rises_is_seen_at_its_instant),
 		cmocka_unit_test(the_first_cut_of_a_rate_is_seen),
 		cmocka_unit_test(bytes_count_by_the_pair_that_their_flow_has),
+		cmocka_unit_test(bytes_before_a_pair_is_known_are_not_paired),
 	};
 
 	snprintf(dir, sizeof(dir), "%s/tests/lab/fabric", argc > 1 ? argv[1] : ".");

@@ -111,6 +111,7 @@ struct answer {
 	uint32_t qp, psn;
 	uint16_t sport;
 	uint8_t role; // enum roce_role
+	uint32_t read_bytes;
 	bool routed;
 	uint8_t mad[CM_MAD_LEN];
 };
@@ -119,7 +120,7 @@ static inline void bench_answer(struct bench *b, const struct answer *an)
 {
 	struct ipv4_hdr ip = {0};
 	const struct roce_msg msg = {.role = an->role, .dest_qp = an->qp, .psn = an->psn,
-				     .mad = an->mad, .mad_len = sizeof(an->mad)};
+				     .read_bytes = an->read_bytes, .mad = an->mad, .mad_len = sizeof(an->mad)};
 	const struct pair_answer a = {.msg = &msg, .l3 = (const uint8_t *)&ip, .kind = PKT_IPV4,
 				      .in_port = an->from.port, .left_by = an->to.port,
 				      .udp_sport = an->sport, .one_way = !an->routed};

@@ -17,13 +17,13 @@ static unsigned largest(uint64_t now_ns, struct feed_flow *out, unsigned n)
 	return feed_largest(&feed, &w, out, n);
 }
 
-static void flows_come_from_the_largest_and_equal_ones_by_number(void **state)
+static void flows_come_from_the_largest_and_equal_ones_by_lot(void **state)
 {
 	static const struct {
 		uint64_t flow;
 		uint32_t bytes;
 	} in[] = {{5, 100}, {9, 3000}, {1ull << 32 | 5, 3000}, {7, 100}, {3, 2000}, {9, 1}};
-	static const uint64_t want[] = {9, 1ull << 32 | 5, 3, 5, 7};
+	static const uint64_t want[] = {9, 1ull << 32 | 5, 3};
 	struct feed_flow out[8];
 
 	(void)state;
@@ -33,6 +33,8 @@ static void flows_come_from_the_largest_and_equal_ones_by_number(void **state)
 	assert_int_equal(largest(INTERVAL, out, 8), 5);
 	for (size_t i = 0; i < ARRAY_SIZE(want); i++)
 		assert_row(i, out[i].flow, want[i]);
+	assert_int_equal(out[3].flow + out[4].flow, 5 + 7);
+	assert_true(out[3].lot > out[4].lot);
 	assert_int_equal(out[0].bytes, 3001);
 	// 3001 bytes in 5 us
 	assert_int_equal(out[0].bps, 3001ull * 8 * 1000000000 / INTERVAL);
@@ -42,6 +44,29 @@ static void flows_come_from_the_largest_and_equal_ones_by_number(void **state)
 
 		assert_int_equal(largest(INTERVAL, some, n), n);
 		assert_memory_equal(some, out, n * sizeof(*out));
+	}
+}
+
+// Nobody is told before the others for ever because of where its entry lies.
+static void equal_flows_are_as_often_the_first(void **state)
+{
+	enum { EQUAL = 8, TURNS = 8000 };
+	unsigned first[EQUAL] = {0}, second[EQUAL] = {0};
+	struct feed_flow out[2];
+
+	(void)state;
+	feed_init(&feed, 0, 0);
+	for (uint64_t now_ns = INTERVAL; now_ns <= TURNS * (uint64_t)INTERVAL; now_ns += INTERVAL) {
+		for (unsigned i = 0; i < EQUAL; i++)
+			feed_add(&feed, i, 1000);
+		assert_int_equal(largest(now_ns, out, 2), 2);
+		first[out[0].flow]++;
+		second[out[1].flow]++;
+		feed_turn(&feed, 0, now_ns);
+	}
+	for (unsigned i = 0; i < EQUAL; i++) {
+		assert_in_range(first[i], TURNS / EQUAL * 9 / 10, TURNS / EQUAL * 11 / 10);
+		assert_in_range(second[i], TURNS / EQUAL * 9 / 10, TURNS / EQUAL * 11 / 10);
 	}
 }
 
@@ -226,15 +251,14 @@ static int by_size(const void *a, const void *b)
 {
 	const struct feed_flow *x = a, *y = b;
 
-	if (x->bytes != y->bytes)
-		return x->bytes < y->bytes ? 1 : -1;
-	return x->flow < y->flow ? -1 : 1;
+	return (x->bytes < y->bytes) - (x->bytes > y->bytes);
 }
 
 static void agree(const struct model *m, uint64_t now_ns)
 {
 	struct feed_window w = feed_window(&feed, now_ns, INTERVAL);
 	struct feed_flow want[FLOWS], got[FLOWS];
+	uint64_t seen = 0;
 	unsigned n = 0;
 
 	for (unsigned i = 0; i < FLOWS; i++) {
@@ -246,9 +270,15 @@ static void agree(const struct model *m, uint64_t now_ns)
 	qsort(want, n, sizeof(*want), by_size);
 	assert_int_equal(feed_largest(&feed, &w, got, FLOWS), n);
 	for (unsigned i = 0; i < n; i++) {
-		assert_int_equal(got[i].flow, want[i].flow);
+		uint64_t flow = got[i].flow;
+
 		assert_int_equal(got[i].bytes, want[i].bytes);
+		assert_int_equal(got[i].bytes, m->now[flow] + (w.both ? m->before[flow] : 0));
+		assert_true(i == 0 || got[i - 1].bytes > got[i].bytes ||
+			    got[i - 1].lot > got[i].lot);
+		seen |= 1ull << flow;
 	}
+	assert_int_equal(__builtin_popcountll(seen), n);
 }
 
 static void random_feeds_agree_with_a_plain_model(void **state)
@@ -283,7 +313,8 @@ static void random_feeds_agree_with_a_plain_model(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(flows_come_from_the_largest_and_equal_ones_by_number),
+		cmocka_unit_test(flows_come_from_the_largest_and_equal_ones_by_lot),
+		cmocka_unit_test(equal_flows_are_as_often_the_first),
 		cmocka_unit_test(a_young_turn_is_looked_at_with_the_one_before),
 		cmocka_unit_test(a_window_is_no_shorter_than_least),
 		cmocka_unit_test(two_turns_later_a_flow_is_forgotten),

@@ -482,72 +482,6 @@ static void answers_of_no_flow_blind_their_addresses(void **state)
 	bench_close(&b);
 }
 
-// ---- CNP
-
-static void a_cnp_pairs_the_only_flow_while_it_is_marked(void **state)
-{
-	struct answer a = {.from = B, .to = A, .qp = SENDER, .role = ROCE_ROLE_CNP};
-	struct bench b;
-	uint32_t id;
-
-	(void)state;
-	bench_open(&b, 64, 0, 1);
-	id = data(&b, Q, 0);
-	for (unsigned i = 0; i < 5; i++)
-		bench_answer(&b, &a);
-	assert_pair(&b, id, PAIR_NONE, 0);
-	gauge_set(&b.t.flows[id].marked_ns, b.now_ns);
-	b.now_ns += MS + 1;
-	for (unsigned i = 0; i < 5; i++)
-		bench_answer(&b, &a);
-	assert_pair(&b, id, PAIR_NONE, 0);
-	gauge_set(&b.t.flows[id].marked_ns, b.now_ns);
-	bench_answer(&b, &a);
-	bench_answer(&b, &a);
-	assert_pair(&b, id, PAIR_NONE, 0);
-	bench_answer(&b, &a);
-	assert_pair(&b, id, PAIR_CNP, SENDER);
-	bench_close(&b);
-}
-
-static void a_cnp_rules_nobody_out(void **state)
-{
-	struct answer a = {.from = B, .to = A, .qp = SENDER, .role = ROCE_ROLE_CNP};
-	struct bench b;
-	uint32_t id;
-
-	(void)state;
-	bench_open(&b, 64, 0, 1);
-	data(&b, OTHER_Q, 0);
-	id = data(&b, Q, 0);
-	for (unsigned i = 0; i < 20; i++) {
-		gauge_set(&b.t.flows[id].marked_ns, b.now_ns);
-		bench_answer(&b, &a);
-	}
-	assert_pair(&b, id, PAIR_NONE, 0);
-	assert_int_equal(count_of(&b, eliminations), 0);
-	bench_close(&b);
-}
-
-static void a_cnp_may_be_for_a_datagram(void **state)
-{
-	struct answer a = {.from = B, .to = A, .qp = SENDER, .role = ROCE_ROLE_CNP};
-	struct data d = {.from = A, .to = B, .qp = 99, .kind = FLOW_DATAGRAM};
-	struct bench b;
-	uint32_t id;
-
-	(void)state;
-	bench_open(&b, 64, 0, 1);
-	assert_reason(&b, bench_data(&b, &d), "datagrams have no pair");
-	id = data(&b, Q, 0);
-	for (unsigned i = 0; i < 20; i++) {
-		gauge_set(&b.t.flows[id].marked_ns, b.now_ns);
-		bench_answer(&b, &a);
-	}
-	assert_pair(&b, id, PAIR_NONE, 0);
-	bench_close(&b);
-}
-
 // ---- what floods cannot do
 
 static void made_up_flows_and_answers_leave_pairs_alone(void **state)
@@ -625,9 +559,6 @@ int main(void)
 		cmocka_unit_test(more_flows_than_are_followed_blind_their_addresses),
 		cmocka_unit_test(any_number_of_flows_between_two_hosts_is_told_apart),
 		cmocka_unit_test(answers_of_no_flow_blind_their_addresses),
-		cmocka_unit_test(a_cnp_pairs_the_only_flow_while_it_is_marked),
-		cmocka_unit_test(a_cnp_rules_nobody_out),
-		cmocka_unit_test(a_cnp_may_be_for_a_datagram),
 		cmocka_unit_test(made_up_flows_and_answers_leave_pairs_alone),
 		cmocka_unit_test(tables_are_free_again_when_all_is_over),
 	};

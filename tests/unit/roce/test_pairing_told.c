@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Pairs that are told: by an operator, by connection management, by READ requests.
+// Pairs that are told: by an operator, by connection management, by READ requests, by CNPs.
 #include "tests/unit/roce/pairing_bench.h"
 
 // ---- an operator
@@ -129,26 +129,83 @@ static void requests_from_another_port_neither_pair_nor_confuse(void **state)
 	bench_close(&b);
 }
 
-// All in step, so that no PSN is ever asked for by one alone.
-static void who_has_answered_what_is_asked_for_only_now_is_ruled_out(void **state)
+static void requests_that_were_forgotten_leave_reads_unpaired(void **state)
 {
 	struct bench b;
-	uint32_t one, two;
+
+	(void)state;
+	bench_open(&b, 64, 10 * MS, 1);
+	response(&b, Q, 5, true);
+	for (uint32_t psn = 0; psn < 5000; psn++)
+		read_request(&b, OTHER_SENDER, 1000 + psn, B.port);
+	read_request(&b, SENDER, 7, B.port); // there is no room for it
+	assert_pair(&b, response(&b, Q, 1000, true), PAIR_NONE, 0);
+	bench_close(&b);
+}
+
+// ---- CNP
+
+static void a_cnp_pairs_the_only_flow_while_it_is_marked(void **state)
+{
+	struct answer a = {.from = B, .to = A, .qp = SENDER, .role = ROCE_ROLE_CNP};
+	struct bench b;
+	uint32_t id;
 
 	(void)state;
 	bench_open(&b, 64, 0, 1);
-	read_request(&b, SENDER, 0, B.port);
-	read_request(&b, OTHER_SENDER, 0, B.port);
-	one = response(&b, Q, 0, true);
-	for (uint32_t psn = 1; psn < 8; psn++) {
-		read_request(&b, SENDER, psn, B.port);
-		one = response(&b, Q, psn, true);
-		two = response(&b, OTHER_Q, psn - 1, true);
-		read_request(&b, OTHER_SENDER, psn, B.port);
+	id = data(&b, Q, 0);
+	for (unsigned i = 0; i < 5; i++)
+		bench_answer(&b, &a);
+	assert_pair(&b, id, PAIR_NONE, 0);
+	gauge_set(&b.t.flows[id].marked_ns, b.now_ns);
+	b.now_ns += MS + 1;
+	for (unsigned i = 0; i < 5; i++)
+		bench_answer(&b, &a);
+	assert_pair(&b, id, PAIR_NONE, 0);
+	gauge_set(&b.t.flows[id].marked_ns, b.now_ns);
+	bench_answer(&b, &a);
+	bench_answer(&b, &a);
+	assert_pair(&b, id, PAIR_NONE, 0);
+	bench_answer(&b, &a);
+	assert_pair(&b, id, PAIR_CNP, SENDER);
+	bench_close(&b);
+}
+
+static void a_cnp_rules_nobody_out(void **state)
+{
+	struct answer a = {.from = B, .to = A, .qp = SENDER, .role = ROCE_ROLE_CNP};
+	struct bench b;
+	uint32_t id;
+
+	(void)state;
+	bench_open(&b, 64, 0, 1);
+	data(&b, OTHER_Q, 0);
+	id = data(&b, Q, 0);
+	for (unsigned i = 0; i < 20; i++) {
+		gauge_set(&b.t.flows[id].marked_ns, b.now_ns);
+		bench_answer(&b, &a);
 	}
-	assert_pair(&b, one, PAIR_READ, SENDER);
-	assert_true(bench_pair(&b, two).source == PAIR_NONE ||
-		    bench_pair(&b, two).qp == OTHER_SENDER);
+	assert_pair(&b, id, PAIR_NONE, 0);
+	assert_int_equal(count_of(&b, eliminations), 0);
+	bench_close(&b);
+}
+
+static void a_cnp_may_be_for_a_datagram(void **state)
+{
+	struct answer a = {.from = B, .to = A, .qp = SENDER, .role = ROCE_ROLE_CNP};
+	struct data d = {.from = A, .to = B, .qp = 99, .kind = FLOW_DATAGRAM};
+	struct bench b;
+	uint32_t id;
+
+	(void)state;
+	bench_open(&b, 64, 0, 1);
+	assert_reason(&b, bench_data(&b, &d), "datagrams have no pair");
+	id = data(&b, Q, 0);
+	for (unsigned i = 0; i < 20; i++) {
+		gauge_set(&b.t.flows[id].marked_ns, b.now_ns);
+		bench_answer(&b, &a);
+	}
+	assert_pair(&b, id, PAIR_NONE, 0);
 	bench_close(&b);
 }
 
@@ -166,7 +223,7 @@ static struct cm_msg rep(uint32_t id, uint32_t remote_id, uint32_t qpn, uint32_t
 }
 
 // A asks, B agrees.
-static void connect(struct bench *b, uint32_t id, uint32_t sender, uint32_t qp, uint32_t psn)
+static void connect_by_cm(struct bench *b, uint32_t id, uint32_t sender, uint32_t qp, uint32_t psn)
 {
 	const struct cm_msg q = req(id, sender, psn), p = rep(id + 1000, id, qp, 7);
 
@@ -181,7 +238,7 @@ static void cm_pairs_both_directions_at_the_first_packet(void **state)
 
 	(void)state;
 	bench_open(&b, 64, 0, 1);
-	connect(&b, 1, SENDER, Q, 500);
+	connect_by_cm(&b, 1, SENDER, Q, 500);
 	assert_pair(&b, data(&b, Q, 500), PAIR_CM, SENDER);
 	assert_pair(&b, bench_data(&b, &back), PAIR_CM, Q);
 	assert_pair(&b, talk(&b, Q, SENDER, 501, 50), PAIR_CM, SENDER);
@@ -223,15 +280,15 @@ static void a_second_connection_replaces_the_first(void **state)
 
 	(void)state;
 	bench_open(&b, 64, 0, 1);
-	connect(&b, 1, SENDER, Q, 500);
+	connect_by_cm(&b, 1, SENDER, Q, 500);
 	id = talk(&b, Q, SENDER, 500, 5);
-	connect(&b, 2, OTHER_SENDER, Q, 9000000);
-	assert_pair(&b, id, PAIR_NONE, 0); // its packets are of the old one
+	connect_by_cm(&b, 2, OTHER_SENDER, Q, 9000000);
+	assert_pair(&b, id, PAIR_CM, OTHER_SENDER);
 	data(&b, Q, 9000000);
 	assert_pair(&b, id, PAIR_CM, OTHER_SENDER);
 	assert_pair(&b, talk(&b, Q, OTHER_SENDER, 9000001, 5), PAIR_CM, OTHER_SENDER);
 	// SENDER is somebody else's now.
-	connect(&b, 3, SENDER, OTHER_Q, 0);
+	connect_by_cm(&b, 3, SENDER, OTHER_Q, 0);
 	assert_pair(&b, data(&b, OTHER_Q, 0), PAIR_CM, SENDER);
 	bench_close(&b);
 }
@@ -266,7 +323,7 @@ static void the_end_of_a_connection_ends_its_pairs(void **state)
 
 		print_message("%s\n", t[i].what);
 		bench_open(&b, 64, 0, 1);
-		connect(&b, 1, SENDER, Q, 500);
+		connect_by_cm(&b, 1, SENDER, Q, 500);
 		id = data(&b, Q, 500);
 		from.port = t[i].port;
 		bench_cm(&b, from, t[i].by_b ? A : B, &m);
@@ -314,7 +371,7 @@ static void messages_from_elsewhere_pair_nobody(void **state)
 		print_message("%s\n", t[i].what);
 		bench_open(&b, 64, 0, 1);
 		if (!t[i].first)
-			connect(&b, 1, SENDER, Q, 500);
+			connect_by_cm(&b, 1, SENDER, Q, 500);
 		bench_cm(&b, from, B, &q);
 		bench_cm(&b, to, A, &p);
 		id = data(&b, Q, 500);
@@ -335,7 +392,7 @@ static void what_cm_told_outlives_the_flow_for_a_while(void **state)
 
 	(void)state;
 	bench_open(&b, 64, 10 * MS, 1);
-	connect(&b, 1, SENDER, Q, 500);
+	connect_by_cm(&b, 1, SENDER, Q, 500);
 	talk(&b, Q, SENDER, 500, 5);
 	b.now_ns += 11 * MS;
 	assert_pair(&b, data(&b, Q, 505), PAIR_CM, SENDER);
@@ -346,6 +403,26 @@ static void what_cm_told_outlives_the_flow_for_a_while(void **state)
 	for (unsigned i = 0; i < 200; i++)
 		ack(&b, SENDER, 9000000);
 	assert_pair(&b, data(&b, Q, 505), PAIR_NONE, 0);
+	bench_close(&b);
+}
+
+static void only_the_connection_that_cm_told_of_goes_on(void **state)
+{
+	struct bench b;
+
+	(void)state;
+	bench_open(&b, 64, 10 * MS, 1);
+	connect_by_cm(&b, 1, SENDER, Q, 500);
+	talk(&b, Q, SENDER, 500, 5);
+	b.now_ns += 11 * MS;
+	// Begins where that one began, but nobody announced it.
+	assert_pair(&b, data(&b, Q, 500), PAIR_NONE, 0);
+	bench_close(&b);
+	bench_open(&b, 64, 10 * MS, 1);
+	connect_by_cm(&b, 1, SENDER, Q, 500);
+	talk(&b, Q, SENDER, 500, 5);
+	assert_pair(&b, data(&b, Q, 500), PAIR_NONE, 0);
+	assert_int_equal(count_of(&b, dropped_jump), 1);
 	bench_close(&b);
 }
 
@@ -371,12 +448,14 @@ static void short_or_strange_messages_are_not_read(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(a_cnp_pairs_the_only_flow_while_it_is_marked),
+		cmocka_unit_test(a_cnp_rules_nobody_out),
+		cmocka_unit_test(a_cnp_may_be_for_a_datagram),
 		cmocka_unit_test(an_operators_word_holds_until_he_takes_it_back),
 		cmocka_unit_test(a_mistaken_operator_misleads_no_other_flow),
 		cmocka_unit_test(the_first_response_pairs_with_the_request_of_its_psn),
 		cmocka_unit_test(a_psn_that_several_asked_for_pairs_nobody),
 		cmocka_unit_test(requests_from_another_port_neither_pair_nor_confuse),
-		cmocka_unit_test(who_has_answered_what_is_asked_for_only_now_is_ruled_out),
 		cmocka_unit_test(cm_pairs_both_directions_at_the_first_packet),
 		cmocka_unit_test(messages_may_come_twice_late_or_of_any_implementation),
 		cmocka_unit_test(a_second_connection_replaces_the_first),
@@ -384,6 +463,8 @@ int main(void)
 		cmocka_unit_test(dreq_drops_what_was_learnt_otherwise),
 		cmocka_unit_test(messages_from_elsewhere_pair_nobody),
 		cmocka_unit_test(what_cm_told_outlives_the_flow_for_a_while),
+		cmocka_unit_test(requests_that_were_forgotten_leave_reads_unpaired),
+		cmocka_unit_test(only_the_connection_that_cm_told_of_goes_on),
 		cmocka_unit_test(short_or_strange_messages_are_not_read),
 	};
 
