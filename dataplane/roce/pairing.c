@@ -163,8 +163,8 @@ static bool same_way(const struct known *k, struct flow_way way)
 	return k->in_port == way.in_port && k->out_port == way.out_port;
 }
 
-// A flow begins, or another life of it, with the PSN. After a while only he goes on where he stopped
-// for whom the connection was made.
+// A flow begins, or another life of it, with the PSN: that of a connection that is new, or the next
+// of one that was idle.
 static void known_apply(struct pairing *p, uint32_t id, uint32_t psn)
 {
 	struct flow *f = flow_at(p, id);

@@ -88,7 +88,8 @@ bool may_pair(struct pairing *p, const struct pair_answer *a, struct flow *f,
 
 // Flows in a word of slots that the queue pair may be of. paired: those that have a pair, not
 // those that have none.
-static uint64_t candidates(const struct pairing *p, const struct reverse *r, unsigned w, bool paired)
+static uint64_t candidates(const struct pairing *p, const struct reverse *r, unsigned w,
+			   bool paired)
 {
 	const struct addresses *a = &p->address[r->addresses];
 	uint64_t open = open_word(p, a, w);
@@ -131,7 +132,8 @@ static void ask_one(struct pairing *p, struct reverse *r, struct look *l, unsign
 }
 
 // Asks the flows of a word; stops, with the cursor there, when enough were asked.
-static void ask_word(struct pairing *p, struct reverse *r, struct look *l, unsigned w, uint64_t mask)
+static void ask_word(struct pairing *p, struct reverse *r, struct look *l, unsigned w,
+		     uint64_t mask)
 {
 	uint64_t bits = candidates(p, r, w, l->paired) & mask;
 

@@ -52,9 +52,24 @@ static bool says_other(const struct talk *t, unsigned side, const struct cm_msg 
 	return t->has[side] && (t->qp[side] != m->qpn || t->id[side] != m->local_id);
 }
 
-static void offered(struct pairing *p, struct talk *t, unsigned side, const struct cm_msg *m,
-		    uint8_t port)
+// The sender of a message uses his queue pair for a new connection: what was known of data to it is
+// of an old one. port: where the message came in.
+static void supersede(struct pairing *p, const struct flow_key *addresses, uint32_t qp, uint8_t port)
 {
+	const struct flow_key key = flow_key_back(*addresses, qp, KEY_KNOWN);
+	uint32_t index = known_find(p, &key);
+
+	if (index != FLOW_NONE && p->known[index].source == PAIR_CM &&
+	    p->known[index].out_port == port)
+		known_forget(p, &key, p->known[index].qp, &p->count.dropped_rival, WHY_LIFE);
+}
+
+// addresses: from this side to the other.
+static void offered(struct pairing *p, const struct flow_key *addresses, struct talk *t,
+		    const struct cm_msg *m, uint8_t port)
+{
+	unsigned side = m->attr == CM_REP;
+
 	if (t->has[side] && t->port[side] != port) {
 		ctr_inc(&p->count.cm_refused);
 		return;
@@ -73,6 +88,8 @@ static void offered(struct pairing *p, struct talk *t, unsigned side, const stru
 	t->has[side] = true;
 	if (t->has[0] && t->has[1])
 		agreed(p, t);
+	else
+		supersede(p, addresses, m->qpn, port);
 }
 
 // The talk that a message of either side belongs to, and that side.
@@ -120,28 +137,35 @@ static void closed(struct pairing *p, const struct flow_key *addresses, const st
 	known_forget(p, &key, FLOW_NONE, &p->count.dropped_dreq, WHY_CLOSED);
 }
 
+static void hear_offer(struct pairing *p, const struct flow_key *addresses, const struct cm_msg *m,
+		       uint8_t port)
+{
+	const struct flow_key back = flow_key_back(*addresses, 0, KEY_KNOWN);
+	const struct flow_key key = m->attr == CM_REQ ? talk_key(addresses, m->local_id)
+						      : talk_key(&back, m->remote_id);
+	struct talk *t = talk_take(p, &key);
+
+	if (t != NULL) {
+		offered(p, addresses, t, m, port);
+		return;
+	}
+	ctr_inc(&p->count.cm_refused);
+	supersede(p, addresses, m->qpn, port);
+}
+
 void hear_management(struct pairing *p, const struct pair_answer *a)
 {
 	uint8_t src[16], dst[16];
-	struct flow_key addresses, key;
+	struct flow_key addresses;
 	struct cm_msg m;
-	struct talk *t;
 
 	if (a->msg->mad == NULL || !cm_read(a->msg->mad, a->msg->mad_len, &m))
 		return;
 	ctr_inc(&p->count.cm_seen);
 	roce_addresses(a->l3, a->kind, src, dst);
 	addresses = flow_key_of(a->kind == PKT_IPV6, src, dst, 0, KEY_KNOWN);
-	if (m.attr == CM_REQ || m.attr == CM_REP) {
-		if (m.attr == CM_REP)
-			addresses = flow_key_back(addresses, 0, KEY_KNOWN);
-		key = talk_key(&addresses, m.attr == CM_REQ ? m.local_id : m.remote_id);
-		t = talk_take(p, &key);
-		if (t != NULL)
-			offered(p, t, m.attr == CM_REP, &m, a->in_port);
-		else
-			ctr_inc(&p->count.cm_refused);
-	} else if (m.attr != CM_RTU) {
+	if (m.attr == CM_REQ || m.attr == CM_REP)
+		hear_offer(p, &addresses, &m, a->in_port);
+	else if (m.attr != CM_RTU)
 		closed(p, &addresses, &m, a->in_port);
-	}
 }

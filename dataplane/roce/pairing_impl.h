@@ -7,9 +7,9 @@
 //   knowns      pairs told by connection management or an operator, looked up when a flow begins
 //
 // Slots. A bit of a reverse queue pair says "not the flow in this slot". A slot that is given to
-// another flow, or to another life of one, means something else from then on: `seq` of the addresses
-// counts such gifts, the last few are listed, and a reverse queue pair that comes by clears the
-// bits that were given since, or all of them.
+// another flow, or to another life of one, means something else from then on: `seq` of the
+// addresses counts such gifts, the last few are listed, and a reverse queue pair that comes by
+// clears the bits that were given since, or all of them.
 //
 // Words that control reads are written by relaxed stores (put32, put64), by the owner alone.
 #pragma once
@@ -157,7 +157,7 @@ struct pairing {
 	uint64_t *blind_until; // by hash of addresses: not all flows are known
 	uint64_t *reads_until; // the same: not all READ requests
 	uint64_t *past_until; // by hash of a flow: it had a life before
-	uint64_t *outside; // by hash of addresses: flows that the table of addresses had no room for
+	uint64_t *outside; // the same: flows for whose addresses there was no room
 	uint64_t now_ns; // of the latest call
 };
 

@@ -7,6 +7,8 @@
 //   input: 6 bytes of choices, N_MAPS bytes of class maps, the frame
 #include "tests/fuzz/fuzz.h"
 
+#include <stdlib.h>
+
 #include <rte_mbuf.h>
 
 #include "dataplane/forward/bridge.h"
@@ -15,8 +17,9 @@
 #include "dataplane/packet/edit.h"
 #include "dataplane/packet/icrc.h"
 #include "dataplane/packet/neighbour.h"
+#include "dataplane/packet/roce.h"
 
-enum { MAX_FRAME = 9600, ROOM = 32, N_MAPS = 33 };
+enum { MAX_FRAME = 9600, ROOM = 32, N_MAPS = 33, ROCE_HEADERS = 8 + 12 + 20 + 4 };
 
 struct choices {
 	uint8_t pcp, dscp, trust, push_pcp;
@@ -256,6 +259,24 @@ static void check_neighbour(const uint8_t *frame, uint32_t len)
 	FUZZ_CHECK(memcmp(again.target, m.target, 16) == 0);
 }
 
+// What is not stored is not read, wherever the frame was cut off.
+static void check_roce(const uint8_t *frame, uint32_t len, const struct pkt_info *p)
+{
+	uint32_t most = p->l4_off + ROCE_HEADERS;
+
+	for (uint32_t stored = p->l4_off; stored <= len && stored <= most; stored++) {
+		uint8_t *copy = malloc(stored);
+		struct roce_msg m;
+
+		FUZZ_CHECK(copy != NULL);
+		memcpy(copy, frame, stored);
+		if (roce_msg_read(copy, stored, p, &m))
+			FUZZ_CHECK(m.mad == NULL || (m.mad > copy && m.mad_len <= stored &&
+						     m.mad + m.mad_len <= copy + stored));
+		free(copy);
+	}
+}
+
 int LLVMFuzzerInitialize(int *argc, char ***argv)
 {
 	(void)argc;
@@ -279,8 +300,10 @@ static void check_frame(uint8_t *frame, uint32_t len, struct fuzz_in *maps,
 		check_ip_edit(frame, len, &p, c->dscp);
 	if (is_ip(&p))
 		check_hop(frame, len, &p, c->mend);
-	if (p.roce)
+	if (p.roce) {
 		check_icrc(frame, len, &p);
+		check_roce(frame, len, &p);
+	}
 	(void)is_nd(frame, len, &p);
 	check_neighbour(frame, len);
 	if (p.n_tags != 0)

@@ -53,8 +53,8 @@ static const char *policy(const struct run *r, unsigned which)
 {
 	static char text[4096];
 	int n = snprintf(text, sizeof(text),
-			 "switch: {name: lab, workers: %u, buffer: {size: 400KB, cell: 256B%s}}\n"
-			 "ports:\n",
+			 "switch: {name: lab, workers: %u, flows: {max: 16, age: 1ms}, "
+			 "buffer: {size: 400KB, cell: 256B%s}}\nports:\n",
 			 r->n_workers, which == 3 ? ", oversubscription: 2" : "");
 
 	for (unsigned i = 1; i <= r->n_ports; i++)

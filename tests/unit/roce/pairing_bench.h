@@ -120,7 +120,8 @@ static inline void bench_answer(struct bench *b, const struct answer *an)
 {
 	struct ipv4_hdr ip = {0};
 	const struct roce_msg msg = {.role = an->role, .dest_qp = an->qp, .psn = an->psn,
-				     .read_bytes = an->read_bytes, .mad = an->mad, .mad_len = sizeof(an->mad)};
+				     .read_bytes = an->read_bytes, .mad = an->mad,
+				     .mad_len = sizeof(an->mad)};
 	const struct pair_answer a = {.msg = &msg, .l3 = (const uint8_t *)&ip, .kind = PKT_IPV4,
 				      .in_port = an->from.port, .left_by = an->to.port,
 				      .udp_sport = an->sport, .one_way = !an->routed};
@@ -182,7 +183,8 @@ static inline uint32_t talk(struct bench *b, uint32_t qp, uint32_t sender, uint3
 	return id;
 }
 
-static inline void assert_pair(const struct bench *b, uint32_t id, enum pair_source source, uint32_t qp)
+static inline void assert_pair(const struct bench *b, uint32_t id, enum pair_source source,
+			       uint32_t qp)
 {
 	assert_int_equal(bench_pair(b, id).source, source);
 	assert_int_equal(bench_pair(b, id).qp, source == PAIR_NONE ? 0 : qp);

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Connections with their packets and answers on the way, as one switch sees them, and the truth about
-// who is connected with whom. What goes wrong, and how often, is the test's to say.
+// Connections with their packets and answers on the way, as one switch sees them, and the truth
+// about who is connected with whom. What goes wrong, and how often, is the test's to say.
 #pragma once
 
 #include "dataplane/rng.h"
@@ -323,8 +323,9 @@ static void send_some(struct world *w, uint32_t i)
 {
 	struct conn *c = &w->conns[i];
 	unsigned n = w->lock_step ? 4 : 1 + below(w, c->speed);
+	uint64_t timeout_ns = (1 + w->n_conns / 8) * (uint64_t)TIMEOUT_NS;
 
-	if (c->una < c->top && w->b.now_ns - c->moved_ns > (1 + w->n_conns / 8) * (uint64_t)TIMEOUT_NS) {
+	if (c->una < c->top && w->b.now_ns - c->moved_ns > timeout_ns) {
 		c->next = c->asked = c->una;
 		c->moved_ns = w->b.now_ns;
 	}

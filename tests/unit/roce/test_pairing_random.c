@@ -20,44 +20,57 @@
 static void forge_cm(struct world *w, uint32_t pair)
 {
 	struct end from = w->from[pair], to = w->to[pair];
-	uint32_t qp = w->conns[below(w, w->n_conns)].qp;
-	struct cm_msg m = {.attr = CM_REQ, .local_id = below(w, 4), .qpn = below(w, 64), .mtu = 1024};
+	struct cm_msg m = {.attr = CM_REQ, .mtu = 1024};
 
 	from.port = to.port = 200;
 	if (chance(w, 512))
 		from.port = w->from[pair].port;
-	if (chance(w, 512))
-		m.qpn = w->conns[below(w, w->n_conns)].peer;
+	m.local_id = below(w, 4);
+	m.qpn = chance(w, 512) ? below(w, 64) : w->conns[below(w, w->n_conns)].peer;
 	bench_cm(&w->b, from, w->to[pair], &m);
-	m = (struct cm_msg){.attr = CM_REP, .local_id = 7, .remote_id = m.local_id, .qpn = qp,
-			    .psn = below(w, PSN_MASK)};
+	m = (struct cm_msg){.attr = CM_REP, .local_id = 7, .remote_id = m.local_id};
+	m.qpn = w->conns[below(w, w->n_conns)].qp;
+	m.psn = below(w, PSN_MASK);
 	bench_cm(&w->b, to, w->from[pair], &m);
+}
+
+// Addresses that nobody has.
+static void forge_flow(struct world *w)
+{
+	struct data d = {.to = w->to[0], .kind = FLOW_DATA};
+
+	d.from.ip = 0xac100000 + below(w, 1 << 16);
+	d.qp = below(w, MAX_QP);
+	bench_data(&w->b, &d);
+}
+
+static void forge_answers(struct world *w, const struct conn *c)
+{
+	static const uint8_t roles[] = {ROCE_ROLE_ACK, ROCE_ROLE_ACK, ROCE_ROLE_CNP,
+					ROCE_ROLE_READ_REQUEST};
+	struct answer a = {.from = w->to[c->pair], .to = w->from[c->pair], .qp = c->peer,
+			   .routed = w->routed[c->pair]};
+
+	a.from.port = 201;
+	a.role = roles[below(w, 4)];
+	if (chance(w, 512))
+		a.qp = below(w, 64);
+	a.psn = psn_add(c->start, c->seen_top + below(w, 32));
+	for (unsigned n = below(w, 8); n != 0; n--, a.psn = psn_add(a.psn, 1))
+		bench_answer(&w->b, &a);
 }
 
 static void forge(struct world *w)
 {
 	const struct conn *c = &w->conns[below(w, w->n_conns)];
-	struct answer a = {.from = w->to[c->pair], .to = w->from[c->pair],
-			   .qp = chance(w, 512) ? c->peer : below(w, 64),
-			   .psn = psn_add(c->start, c->seen_top + below(w, 32)),
-			   .role = chance(w, 600)	 ? ROCE_ROLE_ACK
-				   : chance(w, 500) ? ROCE_ROLE_CNP
-						    : ROCE_ROLE_READ_REQUEST,
-			   .routed = w->routed[c->pair]};
-	struct data d = {.from = w->from[c->pair], .to = w->to[c->pair], .kind = FLOW_DATA};
+	uint32_t what = below(w, 10);
 
-	if (chance(w, 200)) {
+	if (what < 2)
 		forge_cm(w, c->pair);
-	} else if (chance(w, 100)) {
-		// Addresses that nobody has.
-		d.from.ip = 0xac100000 + below(w, 1 << 16);
-		d.qp = below(w, MAX_QP);
-		bench_data(&w->b, &d);
-	} else {
-		a.from.port = 201;
-		for (unsigned n = below(w, 8); n != 0; n--, a.psn = psn_add(a.psn, 1))
-			bench_answer(&w->b, &a);
-	}
+	else if (what < 3)
+		forge_flow(w);
+	else
+		forge_answers(w, c);
 	check_all(w);
 }
 
@@ -107,9 +120,9 @@ static void step(struct world *w, uint32_t i)
 	struct conn *c = &w->conns[i];
 
 	if (c->open && chance(w, w->close)) {
-		const struct cm_msg dreq = {.attr = CM_DREQ, .local_id = c->qp << 8 | (c->life & 0xff),
-					    .remote_id = ~(c->qp << 8 | (c->life & 0xff)),
-					    .qpn = c->qp};
+		uint32_t cm_id = c->qp << 8 | (c->life & 0xff);
+		const struct cm_msg dreq = {.attr = CM_DREQ, .local_id = cm_id,
+					    .remote_id = ~cm_id, .qpn = c->qp};
 
 		c->open = false;
 		c->idle_ns = w->b.now_ns;

@@ -59,7 +59,8 @@ static void a_mistaken_operator_misleads_no_other_flow(void **state)
 
 static void read_request(struct bench *b, uint32_t qp, uint32_t psn, uint8_t port)
 {
-	struct answer a = {.from = B, .to = A, .qp = qp, .psn = psn, .role = ROCE_ROLE_READ_REQUEST};
+	struct answer a = {.from = B, .to = A, .qp = qp, .psn = psn,
+			   .role = ROCE_ROLE_READ_REQUEST};
 
 	a.from.port = port;
 	bench_answer(b, &a);
@@ -293,6 +294,24 @@ static void a_second_connection_replaces_the_first(void **state)
 	bench_close(&b);
 }
 
+// The rest of the second connection is lost, or there is no room for it.
+static void a_new_connection_of_a_queue_pair_ends_what_was_known_of_it(void **state)
+{
+	const struct cm_msg p = rep(2002, 2, Q, 7);
+	struct bench b;
+	uint32_t id;
+
+	(void)state;
+	bench_open(&b, 64, 10 * MS, 1);
+	connect_by_cm(&b, 1, SENDER, Q, 500);
+	id = talk(&b, Q, SENDER, 500, 5);
+	bench_cm(&b, B, A, &p);
+	assert_pair(&b, id, PAIR_NONE, 0);
+	b.now_ns += 11 * MS;
+	assert_pair(&b, data(&b, Q, 505), PAIR_NONE, 0);
+	bench_close(&b);
+}
+
 static void the_end_of_a_connection_ends_its_pairs(void **state)
 {
 	static const struct {
@@ -316,7 +335,8 @@ static void the_end_of_a_connection_ends_its_pairs(void **state)
 	(void)state;
 	for (unsigned i = 0; i < sizeof(t) / sizeof(t[0]); i++) {
 		const struct cm_msg m = {.attr = t[i].attr, .local_id = t[i].local_id,
-					 .remote_id = t[i].remote_id, .qpn = t[i].by_b ? SENDER : Q};
+					 .remote_id = t[i].remote_id,
+					 .qpn = t[i].by_b ? SENDER : Q};
 		struct end from = t[i].by_b ? B : A;
 		struct bench b;
 		uint32_t id;
@@ -459,6 +479,7 @@ int main(void)
 		cmocka_unit_test(cm_pairs_both_directions_at_the_first_packet),
 		cmocka_unit_test(messages_may_come_twice_late_or_of_any_implementation),
 		cmocka_unit_test(a_second_connection_replaces_the_first),
+		cmocka_unit_test(a_new_connection_of_a_queue_pair_ends_what_was_known_of_it),
 		cmocka_unit_test(the_end_of_a_connection_ends_its_pairs),
 		cmocka_unit_test(dreq_drops_what_was_learnt_otherwise),
 		cmocka_unit_test(messages_from_elsewhere_pair_nobody),
