@@ -5,6 +5,8 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/random.h>
+#include <unistd.h>
 
 #include <rte_lcore.h>
 #include <rte_mempool.h>
@@ -16,9 +18,18 @@ enum {
 	ERR_LEN = 256,
 	TABLES_BYTES = 64 << 20, // forwarding table, rings, counters
 	FRAME_RECORD_BYTES = 64, // what a queue and a hand-off ring keep per frame
-	SEED = 1,
 	DRIVERS_EVERY_NS = 100000000, // links and losses are looked at; a matter of people
 };
+
+// Nobody outside is to know which flows share a bucket. Where there is no luck to be had, any will do.
+static uint64_t any_seed(void)
+{
+	uint64_t seed = 1;
+
+	if (getrandom(&seed, sizeof(seed), GRND_NONBLOCK) != (ssize_t)sizeof(seed))
+		seed = (uint64_t)getpid();
+	return seed;
+}
 
 __attribute__((format(printf, 1, 2))) static int failed(const char *fmt, ...)
 {
@@ -243,7 +254,7 @@ static int make_switch(struct daemon *d)
 	for (unsigned i = 0; i < d->n_open; i++)
 		sp[i] = (struct switch_port){.ops = d->ports[i].ops, .drv = d->ports[i].drv,
 					     .facts = d->ports[i].facts};
-	err = switch_create(d->policy, sp, d->pool, SEED, &d->sw);
+	err = switch_create(d->policy, sp, d->pool, any_seed(), &d->sw);
 	free(sp);
 	if (err != 0)
 		return failed("cannot make the switch: %s; is there enough memory (hugepages)?",

@@ -4,7 +4,7 @@
 #include <stddef.h>
 #include <string.h>
 
-enum { DEFAULT_AGE_S = 3 };
+enum { DEFAULT_AGE_S = 3, FEW_MISSING = 64 };
 
 #define likely(x) __builtin_expect(!!(x), 1)
 #define unlikely(x) __builtin_expect(!!(x), 0)
@@ -216,10 +216,11 @@ static bool is_behind(const struct flow *f, uint32_t psn, int32_t ahead)
 	return ahead < 0 && f->acked != FLOW_NONE && psn_diff(psn, f->acked) <= 0;
 }
 
-// Also close by, where no packet is under way that could be missing or asked for again.
+// Also close by, where no packet is under way that could be missing or asked for again, or where
+// more than a few are missing.
 static bool may_be_another(const struct flow *f, uint32_t psn, int32_t ahead)
 {
-	if (f->acked == FLOW_NONE)
+	if (f->acked == FLOW_NONE || ahead > FEW_MISSING)
 		return true;
 	return ahead > 0 && psn_diff(psn, f->acked) == ahead + 1;
 }

@@ -191,7 +191,7 @@ struct flow_packet {
 };
 
 // FLOW_BROKEN: a gap or rewind that another life of the queue pair could have made as well: no
-// pair, or nothing under way. Pairing is told of it as of a jump.
+// pair, nothing under way, or more than 64 packets missing. Pairing is told of it as of a jump.
 enum flow_news { FLOW_AS_BEFORE, FLOW_BEGUN, FLOW_BROKEN, FLOW_JUMPED };
 
 // The entry of the key, or a new one; FLOW_NONE: refused, counted. *news: FLOW_BEGUN when it was

@@ -378,6 +378,8 @@ static bool outlives_jump(struct pairing *p, struct flow *f, uint32_t psn, bool 
 	if (!was_announced(p, f, psn))
 		return !another_life;
 	f->acked = psn_add(psn, PSN_MASK);
+	if (f->reverse != FLOW_NONE)
+		reverse_renew(p, &p->reverse[f->reverse]);
 	return true;
 }
 

@@ -8,7 +8,7 @@
 //   source   what is seen                                                     trust
 //   static   an operator said so                                              as said
 //   cm       REQ and REP (or RTU) of connection management, both ways         exact
-//   read     a READ request's PSN is that of its first response               exact
+//   read     a READ request's PSN is that of its first response               exact if it is alone
 //   ack      ACKs and NAKs: elimination by causality, then k matches          certain if complete
 //   cnp      the receiver's CNP while the flow is being marked                a match, never more
 //
@@ -22,16 +22,44 @@
 //                    contradiction: PSN jump, ACK of what was never sent, DREQ,
 //                    another queue pair that can only belong to this flow, age
 //
-// Causality. An ACK to queue pair q for PSN p cannot belong to a flow that has not sent p yet: q is
-// not that flow's, for good (`eliminated`). A p within what the flow sent lately counts for it; a
-// fresh p far behind (FLOW_JUMP) eliminates; another p says nothing. q is paired with the sole flow
-// that is left, after k matches, and one flow has one q. That is certain as long as every flow
-// between the two addresses is in the table. Where one was refused, or where ACKs may come another
-// way than data went (routed ports), it is not: then ACKs alone do not pair, unless the UDP source
-// port is the one that Linux derives from both queue pairs.
+// Causality. An ACK to queue pair q for PSN p cannot belong to a flow that has not sent p in this
+// life of its queue pair: q is not that flow's (`eliminated`). Nor to one whose life began more
+// than FLOW_JUMP behind p. A p among what the flow sent lately is a match. q is paired with the
+// sole flow that is left, after k matches; flows that have a pair are no candidates, except where
+// it is an operator's. That is certain as long as every flow between the two addresses is in the
+// table. Where one was refused, has left it unanswered, or has no slot, or where an ACK fits no
+// flow at all, it is not, for as long as flows live: ACKs do not pair there. The same where answers
+// may come another way than data went (routed ports), unless the UDP source port of both is the one
+// that Linux derives from both queue pairs.
 //
-// An answer counts only if it came in by the port the flow leaves by: others are forged, or of
-// another path.
+// READ. The first response has the PSN of its request. Where one queue pair alone asked for that
+// PSN they are a pair; where several did, the next PSN decides, or the one after it.
+//
+// CM. Messages count for flows that enter and leave by the ports the messages of both sides came in
+// by. A connection that is new starts where its messages say; one that was idle goes on where it
+// was.
+//
+// An answer counts only if it came in by the port the flow leaves by, and leaves by the port the
+// flow came in by: others are forged, or of another path.
+//
+// Another life. A gap or rewind of a flow without a pair may be another connection's: whatever was
+// ruled out of it is void. Of a flow with a pair only what no requester does in one life: see
+// flow.h.
+//
+// What nobody in the middle can tell, and so may be told wrong until the next answer comes:
+//   - a forger behind the very port of the receiver, or of the sender, who does what they would do;
+//   - a queue pair used anew before its time wait is over, with packets or answers of its former
+//     life still under way;
+//   - one whose new life begins with the very PSN that was due next, or among those under way or up
+//     to 64 ahead of them: one in 2^24 times so many, where PSNs start at random;
+//   - addresses that mean different hosts in different VLANs; a host whose frames enter by two
+//     bridged ports at once; bridged ports with routers behind them, which split what two hosts
+//     send.
+//
+// Every call does a bounded amount of work, whatever is sent: at most PAIR_TESTS flows are looked
+// at for an ACK (of up to 256 more one word is), 16 words of bits are gone through where there are
+// more than 64 flows between two addresses, and one old entry of each table is looked for. Tables
+// that are full leave flows unpaired.
 #pragma once
 
 #include <stdbool.h>

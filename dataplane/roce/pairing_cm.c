@@ -54,7 +54,8 @@ static bool says_other(const struct talk *t, unsigned side, const struct cm_msg 
 
 // The sender of a message uses his queue pair for a new connection: what was known of data to it is
 // of an old one. port: where the message came in.
-static void supersede(struct pairing *p, const struct flow_key *addresses, uint32_t qp, uint8_t port)
+static void supersede(struct pairing *p, const struct flow_key *addresses, uint32_t qp,
+		      uint8_t port)
 {
 	const struct flow_key key = flow_key_back(*addresses, qp, KEY_KNOWN);
 	uint32_t index = known_find(p, &key);

@@ -11,12 +11,11 @@ WRONG_PAIR = "policy.pairs=[{from: 10.0.0.1, to: 10.0.0.9, qp: 0xe3140, sender_q
 
 # Scenario, what is changed, expectations that must fail then (among others).
 CASES = (
-    ("ipcc-incast", (IPCC.format("ipcc", "off")),
+    ("ipcc-incast", (IPCC.format("ipcc", "off"), IPCC.format("both", "off")),
      ("queue(s1.p35.3, max) <= 0.5 * queue(s1.p33.3, max)", "cnps_sent(s1.p35.3) > 0",
       "3 * (min(first_cut_at(h[17-24])) - first_crossing_at(s1.p35.3)) <= "
-      "min(first_cut_at(h[1-8])) - first_crossing_at(s1.p33.3)")),
-    ("ipcc-incast", (IPCC.format("both", "off"),),
-     ("queue(s1.p36.3, max) <= 0.5 * queue(s1.p33.3, max)",
+      "min(first_cut_at(h[1-8])) - first_crossing_at(s1.p33.3)",
+      "queue(s1.p36.3, max) <= 0.5 * queue(s1.p33.3, max)",
       "3 * (min(first_cut_at(h[25-32])) - first_crossing_at(s1.p36.3)) <= "
       "min(first_cut_at(h[1-8])) - first_crossing_at(s1.p33.3)")),
     ("ipcc-incast", (IPCC.format("ipcc", "{few: 64, cut: 1%}"),

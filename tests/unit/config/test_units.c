@@ -12,75 +12,75 @@
 #include "control/config/expand.h"
 #include "control/config/units.h"
 
+static const struct {
+	enum unit_kind kind;
+	const char *text;
+	int64_t n; // -1: refused
+} texts[] = {
+	{UNIT_BYTES, "1500", 1500},
+	{UNIT_BYTES, "12MB", 12000000},
+	{UNIT_BYTES, "12MiB", 12582912},
+	{UNIT_BYTES, "0.8KiB", 819},
+	{UNIT_BYTES, "1.5KB", 1500},
+	{UNIT_BYTES, "2 GB", 2000000000},
+	{UNIT_BYTES, "1GiB", 1073741824},
+	{UNIT_BYTES, "3B", 3},
+	{UNIT_BYTES, "1kb", -1},
+	{UNIT_BYTES, "1 ", -1},
+	{UNIT_BYTES, "", -1},
+	{UNIT_BYTES, ".5KB", -1},
+	{UNIT_BYTES, "5.KB", -1},
+	{UNIT_BYTES, "-1", -1},
+	{UNIT_BYTES, "1.2.3", -1},
+	{UNIT_BYTES, "9000000000GB", -1},
+	{UNIT_BYTES, "99999999999999999999999", -1},
+	{UNIT_RATE, "40G", 40000000000},
+	{UNIT_RATE, "2.5G", 2500000000},
+	{UNIT_RATE, "9600bps", 9600},
+	{UNIT_RATE, "1K", 1000},
+	{UNIT_RATE, "40Gb", -1},
+	{UNIT_TIME, "10us", 10000},
+	{UNIT_TIME, "300s", 300000000000},
+	{UNIT_TIME, "1.5ms", 1500000},
+	{UNIT_TIME, "5", -1},
+	{UNIT_TIME, "0", 0},
+	{UNIT_TIME, "400a", -1},
+	{UNIT_LENGTH, "5m", 500},
+	{UNIT_LENGTH, "2km", 200000},
+	{UNIT_LENGTH, "0.5m", 50},
+	{UNIT_LENGTH, "5", -1},
+	{UNIT_PERCENT, "100%", 1000000},
+	{UNIT_PERCENT, "0.01%", 100},
+	{UNIT_PERCENT, "1", -1},
+	{UNIT_COUNT, "42", 42},
+	{UNIT_COUNT, "4.2", -1},
+	{UNIT_COUNT, "4.0", -1},
+	{UNIT_COUNT, "0x10", -1},
+	{UNIT_QP, "42", 42},
+	{UNIT_QP, "0x10", 16},
+	{UNIT_QP, "0XfFfFfF", 0xffffff},
+	{UNIT_QP, "010", 10},
+	{UNIT_QP, "0x7fffffffffffff", 0x7fffffffffffff},
+	{UNIT_QP, "0x1000000000000000", -1},
+	{UNIT_QP, "0x", -1},
+	{UNIT_QP, "0x 1", -1},
+	{UNIT_QP, "0x1g", -1},
+	{UNIT_QP, "0x-1", -1},
+	{UNIT_QP, "1.0", -1},
+	{UNIT_QP, "ff", -1},
+	{UNIT_RATIO, "1.5", 1500000},
+};
+
 static void units_are_exact(void **state)
 {
-	static const struct {
-		enum unit_kind kind;
-		const char *text;
-		int64_t n; // -1: refused
-	} rows[] = {
-		{UNIT_BYTES, "1500", 1500},
-		{UNIT_BYTES, "12MB", 12000000},
-		{UNIT_BYTES, "12MiB", 12582912},
-		{UNIT_BYTES, "0.8KiB", 819},
-		{UNIT_BYTES, "1.5KB", 1500},
-		{UNIT_BYTES, "2 GB", 2000000000},
-		{UNIT_BYTES, "1GiB", 1073741824},
-		{UNIT_BYTES, "3B", 3},
-		{UNIT_BYTES, "1kb", -1},
-		{UNIT_BYTES, "1 ", -1},
-		{UNIT_BYTES, "", -1},
-		{UNIT_BYTES, ".5KB", -1},
-		{UNIT_BYTES, "5.KB", -1},
-		{UNIT_BYTES, "-1", -1},
-		{UNIT_BYTES, "1.2.3", -1},
-		{UNIT_BYTES, "9000000000GB", -1},
-		{UNIT_BYTES, "99999999999999999999999", -1},
-		{UNIT_RATE, "40G", 40000000000},
-		{UNIT_RATE, "2.5G", 2500000000},
-		{UNIT_RATE, "9600bps", 9600},
-		{UNIT_RATE, "1K", 1000},
-		{UNIT_RATE, "40Gb", -1},
-		{UNIT_TIME, "10us", 10000},
-		{UNIT_TIME, "300s", 300000000000},
-		{UNIT_TIME, "1.5ms", 1500000},
-		{UNIT_TIME, "5", -1},
-		{UNIT_TIME, "0", 0},
-		{UNIT_TIME, "400a", -1},
-		{UNIT_LENGTH, "5m", 500},
-		{UNIT_LENGTH, "2km", 200000},
-		{UNIT_LENGTH, "0.5m", 50},
-		{UNIT_LENGTH, "5", -1},
-		{UNIT_PERCENT, "100%", 1000000},
-		{UNIT_PERCENT, "0.01%", 100},
-		{UNIT_PERCENT, "1", -1},
-		{UNIT_COUNT, "42", 42},
-		{UNIT_COUNT, "4.2", -1},
-		{UNIT_COUNT, "4.0", -1},
-		{UNIT_COUNT, "0x10", -1},
-		{UNIT_QP, "42", 42},
-		{UNIT_QP, "0x10", 16},
-		{UNIT_QP, "0XfFfFfF", 0xffffff},
-		{UNIT_QP, "010", 10},
-		{UNIT_QP, "0x7fffffffffffff", 0x7fffffffffffff},
-		{UNIT_QP, "0x1000000000000000", -1},
-		{UNIT_QP, "0x", -1},
-		{UNIT_QP, "0x 1", -1},
-		{UNIT_QP, "0x1g", -1},
-		{UNIT_QP, "0x-1", -1},
-		{UNIT_QP, "1.0", -1},
-		{UNIT_QP, "ff", -1},
-		{UNIT_RATIO, "1.5", 1500000},
-	};
-
 	(void)state;
-	for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
+	for (size_t i = 0; i < sizeof(texts) / sizeof(texts[0]); i++) {
 		int64_t n = -1;
 		const char *why = NULL;
-		bool ok = unit_parse(rows[i].kind, rows[i].text, &n, &why);
+		bool ok = unit_parse(texts[i].kind, texts[i].text, &n, &why);
 
-		if (ok != (rows[i].n >= 0) || n != rows[i].n)
-			fail_msg("row %zu, \"%s\": %d %" PRId64, i, rows[i].text, ok, n);
+		if (ok != (texts[i].n >= 0) || n != texts[i].n)
+			fail_msg("row %zu, \"%s\": %d %" PRId64, i, texts[i].text, ok, n);
 	}
 }
 

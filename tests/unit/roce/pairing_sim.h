@@ -248,9 +248,11 @@ static bool nobody_could_tell(const struct world *w, const struct conn *c, uint3
 	ahead = psn_diff(psn, flow_expected(gauge_get(&f->last)));
 	if (ahead == 0)
 		return true;
-	if (f->acked == FLOW_NONE || psn_diff(psn, f->acked) <= 0)
+	if (f->acked == FLOW_NONE || ahead > 64)
 		return false;
-	return ahead < 0 || (ahead < FLOW_JUMP && psn_diff(psn, f->acked) != ahead + 1);
+	if (ahead > 0)
+		return psn_diff(psn, f->acked) != ahead + 1;
+	return psn_diff(psn, f->acked) > 0;
 }
 
 static void see_data(struct world *w, struct conn *c, uint64_t packet)
