@@ -350,6 +350,11 @@ void flows_burst(struct worker *w, struct frame *frames, const struct pkt_info *
 void flows_went(struct worker *w, const struct frame *frames, unsigned n);
 // A frame marked `answer` leaves by a port of this worker's.
 void flows_hear(struct worker *w, const struct frame *f);
+// Of those, a READ request.
+static inline bool flows_asks(const struct pkt_info *pkt)
+{
+	return roce_role_of_opcode[pkt->bth_opcode] == ROCE_ROLE_READ_REQUEST;
+}
 // Once per loop: ageing, what control has to say, events.
 void flows_tick(struct worker *w);
 

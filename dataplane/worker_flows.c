@@ -13,6 +13,7 @@ enum {
 	AGE_PER_LOOP = 64, // entries
 	ORDERS_PER_LOOP = 16,
 	SAY_EVERY_NS = 1000000000,
+	MOVED_NS = 10000000, // a flow that was silent for so long may come by another port
 	READ_PSN_BYTES = 256, // the smallest path MTU: more PSNs no answer needs
 	READ_PSNS_MAX = 1 << 22, // serial arithmetic ends at 2^23
 };
@@ -359,6 +360,29 @@ static __attribute__((noinline)) uint32_t find_slowly(struct worker *w, const st
 	return id;
 }
 
+static inline bool is_elsewhere(const struct worker *w, uint32_t id, const struct frame *f)
+{
+	return flow_way_of(gauge_get(&w->flows->table.flows[id].way)).in_port != f->in_port;
+}
+
+// A frame in the name of a flow that comes in by another port. Anybody can send it, so it says
+// nothing of the flow and is none's; unless the sender has moved: then the flow begins anew.
+static __attribute__((noinline)) uint32_t find_moved(struct worker *w, uint32_t id,
+						     const struct member *m, const struct frame *f,
+						     const struct pkt_info *pkt)
+{
+	struct worker_flows *wf = w->flows;
+	struct flow_hooks hooks = hooks_of(wf);
+
+	if (w->now_ns - flow_seen_ns(&wf->table.flows[id], w->now_ns) < MOVED_NS) {
+		pairing_flow_elsewhere(wf->pairing, &m->key, w->now_ns);
+		return FLOW_NONE;
+	}
+	flow_begin_anew(&wf->table, id, w->now_ns, &hooks);
+	begin(w, id, m, f, pkt);
+	return id;
+}
+
 static inline bool is_as_guessed(const struct flow_table *t, const struct member *m,
 				 uint64_t now_ns)
 {
@@ -383,6 +407,10 @@ static void count_all(struct worker *w, struct frame *frames, const struct pkt_i
 			id = m->guess;
 		if (unlikely(!known))
 			id = find_slowly(w, m, f, pkt, &counted);
+		if (unlikely(id != FLOW_NONE && is_elsewhere(w, id, f))) {
+			id = find_moved(w, id, m, f, pkt);
+			counted = true;
+		}
 		f->m->hash.rss = id;
 		if (likely(!counted && id != FLOW_NONE))
 			count(w, id, m, f, pkt);
@@ -399,6 +427,20 @@ void flows_burst(struct worker *w, struct frame *frames, const struct pkt_info *
 }
 
 // ---- the way out
+
+// The flow's way was found, or is another one.
+static void went(struct worker *w, uint32_t id, struct flow_way way)
+{
+	struct flow *fl = &w->flows->table.flows[id];
+	uint8_t before = flow_way_of(gauge_get(&fl->way)).out_port;
+
+	set_way(fl, way);
+	if (before == way.out_port)
+		return;
+	if (before != FLOW_NO_PORT)
+		pairing_flow_turned(w->flows->pairing, id, w->now_ns);
+	pairing_flow_way(w->flows->pairing, id, w->now_ns);
+}
 
 void flows_went(struct worker *w, const struct frame *frames, unsigned n)
 {
@@ -419,9 +461,7 @@ void flows_went(struct worker *w, const struct frame *frames, unsigned n)
 		way.kind = flow_way_of(before).kind;
 		if (likely(flow_pack_way(way) == before))
 			continue;
-		set_way(&flows[id], way);
-		if (flow_way_of(before).out_port != f->out_port)
-			pairing_flow_way(w->flows->pairing, id, w->now_ns);
+		went(w, id, way);
 	}
 }
 

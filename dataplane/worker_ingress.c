@@ -206,7 +206,11 @@ static bool make_ready(struct worker *w, struct frame *f, unsigned vid, bool tag
 static void deliver(struct worker *w, struct frame *f, unsigned vid, bool tagged,
 		    const struct pkt_info *pkt)
 {
-	if (make_ready(w, f, vid, tagged, pkt) && account_admit(w, f))
+	if (!make_ready(w, f, vid, tagged, pkt))
+		return;
+	if (unlikely(f->answer) && w->sw->owner[f->out_port] == w->id)
+		flows_hear(w, f);
+	if (account_admit(w, f))
 		hand_over(w, f, 1, f->cells);
 }
 
@@ -235,8 +239,10 @@ static void flood(struct worker *w, struct frame *f, unsigned vid, bool tagged,
 	struct port_rt *p = worker_port(w, f->in_port);
 	unsigned first = POLICY_MAX_PORTS;
 
-	f->m->hash.rss = FLOW_NONE; // of copies no flow is known, and they are no answers
-	f->answer = false;
+	// Of copies no flow is known, and they are no answers; but each may be what a READ's response
+	// answers, and that must not seem to answer another.
+	f->m->hash.rss = FLOW_NONE;
+	f->answer = f->answer && flows_asks(pkt);
 	account_claim(w, 1); // each copy is charged before the next is made
 	for (unsigned port = 0; port < w->sw->n_ports; port++) {
 		struct frame copy = *f;

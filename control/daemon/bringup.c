@@ -21,7 +21,8 @@ enum {
 	DRIVERS_EVERY_NS = 100000000, // links and losses are looked at; a matter of people
 };
 
-// Nobody outside is to know which flows share a bucket. Where there is no luck to be had, any will do.
+// Nobody outside is to know which flows share a bucket. Where there is no chance to be had, any
+// number will do.
 static uint64_t any_seed(void)
 {
 	uint64_t seed = 1;

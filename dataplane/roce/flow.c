@@ -176,6 +176,15 @@ uint32_t flow_take(struct flow_table *t, const struct flow_key *k, uint32_t hash
 	return make(t, k, hash, now_ns);
 }
 
+void flow_begin_anew(struct flow_table *t, uint32_t id, uint64_t now_ns,
+		     const struct flow_hooks *hooks)
+{
+	const struct flow_key k = t->flows[id].key;
+
+	is_gone(t, id, hooks);
+	begin(t, id, &k, now_ns);
+}
+
 uint32_t flow_find(const struct flow_table *t, const struct flow_key *k, uint64_t now_ns)
 {
 	uint32_t id = flow_map_find(&t->map, k, flow_hash_of(&t->map, k));

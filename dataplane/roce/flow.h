@@ -204,6 +204,10 @@ struct flow_hooks {
 uint32_t flow_take(struct flow_table *t, const struct flow_key *k, uint32_t hash, uint64_t now_ns,
 		   const struct flow_hooks *hooks, enum flow_news *news);
 
+// The entry, which lives, is begun anew for the same key: FLOW_BEGUN.
+void flow_begin_anew(struct flow_table *t, uint32_t id, uint64_t now_ns,
+		     const struct flow_hooks *hooks);
+
 // The entry of the key that lives, or FLOW_NONE. Makes nothing.
 uint32_t flow_find(const struct flow_table *t, const struct flow_key *k, uint64_t now_ns);
 

@@ -131,6 +131,9 @@ bool pair_set(struct pairing *p, uint32_t id, uint32_t qp, enum pair_source sour
 		return true;
 	if (f->addresses != FLOW_NONE)
 		reverse = reverse_take(p, &key, f->addresses);
+	// Whose answers are not followed, his end is not seen.
+	if (reverse == FLOW_NONE && source != PAIR_STATIC)
+		return false;
 	if (pair.source != PAIR_NONE && pair.qp == qp)
 		unpair(p, f);
 	if (!make_way(p, id, reverse, source))
@@ -150,11 +153,12 @@ static uint32_t flow_of(const struct pairing *p, const struct flow_key *k)
 	return flow_map_find(&p->flows->map, &key, flow_hash_of(&p->flows->map, &key));
 }
 
-static bool near(uint32_t a, uint32_t b)
+// The first packets may be missing.
+static bool begins_at(uint32_t psn, uint32_t announced)
 {
-	int32_t d = psn_diff(a, b);
+	int32_t d = psn_diff(psn, announced);
 
-	return d > -FLOW_JUMP && d < FLOW_JUMP;
+	return d >= 0 && d < FEW_PSNS;
 }
 
 // Whether the messages of CM came the way that the flow and its answers go.
@@ -180,7 +184,7 @@ static void known_apply(struct pairing *p, uint32_t id, uint32_t psn)
 	}
 	if (way_of(f).out_port == FLOW_NO_PORT)
 		return;
-	if (!same_way(k, way_of(f)) || !(k->fresh ? near(psn, k->psn) : psn == k->psn)) {
+	if (!same_way(k, way_of(f)) || !(k->fresh ? begins_at(psn, k->psn) : psn == k->psn)) {
 		ctr_inc(&p->count.cm_refused);
 		return;
 	}
@@ -318,10 +322,26 @@ void pairing_flow_way(struct pairing *p, uint32_t id, uint64_t now_ns)
 	read_answered(p, id, f->psn_now);
 }
 
+void pairing_flow_turned(struct pairing *p, uint32_t id, uint64_t now_ns)
+{
+	struct flow *f = flow_at(p, id);
+
+	p->now_ns = now_ns;
+	blind(p, &f->key);
+	if (pair_of(f).source == PAIR_NONE)
+		addresses_anew(p, id);
+}
+
 void pairing_flow_refused(struct pairing *p, const struct flow_key *k, uint64_t now_ns)
 {
 	p->now_ns = now_ns;
 	blind(p, k);
+}
+
+void pairing_flow_elsewhere(struct pairing *p, const struct flow_key *k, uint64_t now_ns)
+{
+	pairing_flow_refused(p, k, now_ns);
+	ctr_inc(&p->count.wrong_port);
 }
 
 // Where it stops, a connection that CM told of goes on.
@@ -362,7 +382,7 @@ static bool was_announced(struct pairing *p, const struct flow *f, uint32_t psn)
 	uint32_t index = known_find(p, &key);
 	struct known *k = &p->known[index];
 
-	if (index == FLOW_NONE || k->qp != pair_of(f).qp || !k->fresh || !near(psn, k->psn))
+	if (index == FLOW_NONE || k->qp != pair_of(f).qp || !k->fresh || !begins_at(psn, k->psn))
 		return false;
 	k->fresh = false;
 	return true;

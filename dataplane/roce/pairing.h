@@ -52,6 +52,8 @@
 //     life still under way;
 //   - one whose new life begins with the very PSN that was due next, or among those under way or up
 //     to 64 ahead of them: one in 2^24 times so many, where PSNs start at random;
+//   - a connection of which no CM message passed here, where one before it was announced to begin
+//     with the same PSN, and never did;
 //   - addresses that mean different hosts in different VLANs; a host whose frames enter by two
 //     bridged ports at once; bridged ports with routers behind them, which split what two hosts
 //     send.
@@ -95,7 +97,9 @@ struct known_pair {
 struct pairing_counters {
 	ctr_t paired[N_PAIR_SOURCES]; // how often
 	ctr_t dropped_jump, dropped_ack, dropped_rival, dropped_dreq, dropped_age, dropped_static;
-	ctr_t wrong_port; // answers that came in by another port than the flow leaves by
+	// Answers that came in by another port than the flow leaves by, data by another than it
+	// comes in by.
+	ctr_t wrong_port;
 	ctr_t eliminations, matches;
 	ctr_t crowded; // more flows or queue pairs between two addresses than are followed
 	ctr_t cm_seen, cm_refused; // management messages; those that contradict or have no room
@@ -126,6 +130,12 @@ const struct pairing_counters *pairing_counters(const struct pairing *p);
 void pairing_flow_begun(struct pairing *p, uint32_t id, uint64_t now_ns);
 // Its way was found, or changed.
 void pairing_flow_way(struct pairing *p, uint32_t id, uint64_t now_ns);
+// It leaves by another port than before, which is told first: whoever answered there may not have
+// been the receiver.
+void pairing_flow_turned(struct pairing *p, uint32_t id, uint64_t now_ns);
+// A packet of a flow that came in by another port than the flow does. It is nobody's: as a refused
+// one, and counted as wrong_port.
+void pairing_flow_elsewhere(struct pairing *p, const struct flow_key *k, uint64_t now_ns);
 // A packet whose flow the table had no room for: between its addresses not all flows are known.
 void pairing_flow_refused(struct pairing *p, const struct flow_key *k, uint64_t now_ns);
 // It is about to leave the table.

@@ -52,17 +52,34 @@ static bool says_other(const struct talk *t, unsigned side, const struct cm_msg 
 	return t->has[side] && (t->qp[side] != m->qpn || t->id[side] != m->local_id);
 }
 
-// The sender of a message uses his queue pair for a new connection: what was known of data to it is
-// of an old one. port: where the message came in.
+// However it was learnt.
+static void drop_flow(struct pairing *p, const struct flow_key *k, uint8_t out_port)
+{
+	const struct flow_key key = flow_key_with(*k, flow_key_qp(k), KEY_FLOW);
+	uint32_t id = flow_map_find(&p->flows->map, &key, flow_hash_of(&p->flows->map, &key));
+
+	if (id != FLOW_NONE && way_of(flow_at(p, id)).out_port == out_port &&
+	    pair_of(flow_at(p, id)).source > PAIR_STATIC)
+		pair_drop(p, id, &p->count.dropped_rival, WHY_LIFE);
+}
+
+// The sender of a message uses his queue pair for a new connection: what was known of data to it,
+// or from it, is of an old one. port: where the message came in.
 static void supersede(struct pairing *p, const struct flow_key *addresses, uint32_t qp,
 		      uint8_t port)
 {
 	const struct flow_key key = flow_key_back(*addresses, qp, KEY_KNOWN);
-	uint32_t index = known_find(p, &key);
+	uint32_t index = known_find(p, &key), other;
+	struct flow_key mirror;
 
-	if (index != FLOW_NONE && p->known[index].source == PAIR_CM &&
-	    p->known[index].out_port == port)
-		known_forget(p, &key, p->known[index].qp, &p->count.dropped_rival, WHY_LIFE);
+	drop_flow(p, &key, port);
+	if (index == FLOW_NONE || p->known[index].source != PAIR_CM ||
+	    p->known[index].out_port != port)
+		return;
+	other = p->known[index].qp;
+	mirror = flow_key_back(key, other, KEY_KNOWN);
+	known_forget(p, &key, other, &p->count.dropped_rival, WHY_LIFE);
+	known_forget(p, &mirror, qp, &p->count.dropped_rival, WHY_LIFE);
 }
 
 // addresses: from this side to the other.

@@ -26,6 +26,7 @@ enum {
 	DATAGRAM_SLOT = 0xfffe, // of a flow that is only counted
 	GIFTS = 16,
 	STAMPS_MIN = 256,
+	FEW_PSNS = 64,
 	BEHIND_MIN = 3, // answers in a row that are older than what was answered before
 	PSN_SPAN = 1 << 22, // PSNs behind the highest that an old flow may have sent
 	PAIR_SKIPS = 256, // flows that one ACK passes by unasked

@@ -1,7 +1,7 @@
 #!/usr/bin/python3
 # SPDX-License-Identifier: Apache-2.0
-"""What the scenarios of notifications by the switch expect can fail: each is run with one thing taken
-away or turned round, and must miss just that."""
+"""What scenarios of notifications expect can fail: each is run with one thing taken away or turned
+round, and must miss just that."""
 import can_fail
 
 IPCC = "policy.profiles.{}.classes.3.ipcc={}"

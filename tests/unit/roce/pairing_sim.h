@@ -183,8 +183,7 @@ static void say_cm(struct world *w, const struct conn *c)
 
 	if (!late && !chance(w, w->loss_acks))
 		bench_cm(&w->b, from, to, &req);
-	if (chance(w, w->loss_acks))
-		return;
+	// It is sent again until it has come.
 	w->truth[c->pair][c->qp] = c->peer;
 	bench_cm(&w->b, to, from, &rep);
 	if (late || chance(w, w->twice))

@@ -99,10 +99,10 @@ static void a_psn_that_several_asked_for_pairs_nobody(void **state)
 	bench_open(&b, 64, 0, 1);
 	read_request(&b, SENDER, 0, B.port);
 	read_request(&b, OTHER_SENDER, 0, B.port);
-	one = response(&b, Q, 0, true);
 	two = response(&b, OTHER_Q, 0, true);
-	assert_pair(&b, one, PAIR_NONE, 0);
 	assert_pair(&b, two, PAIR_NONE, 0);
+	one = response(&b, Q, 0, true);
+	assert_pair(&b, one, PAIR_NONE, 0);
 	// From here on they differ.
 	read_request(&b, SENDER, 1, B.port);
 	response(&b, Q, 1, true);
