@@ -239,8 +239,8 @@ static void flood(struct worker *w, struct frame *f, unsigned vid, bool tagged,
 	struct port_rt *p = worker_port(w, f->in_port);
 	unsigned first = POLICY_MAX_PORTS;
 
-	// Of copies no flow is known, and they are no answers; but each may be what a READ's response
-	// answers, and that must not seem to answer another.
+	// Of copies no flow is known, and they are no answers; but each may be the READ request
+	// that a response is for, which must not seem to be for another.
 	f->m->hash.rss = FLOW_NONE;
 	f->answer = f->answer && flows_asks(pkt);
 	account_claim(w, 1); // each copy is charged before the next is made

@@ -64,13 +64,21 @@ static bool is_datagram(const struct flow *f)
 	return flow_way_of(gauge_get(&f->way)).kind == FLOW_DATAGRAM;
 }
 
-static struct ipcc_flow read_flow(const struct flow *f, uint64_t bps)
+// The sources that may pair hold for pairs that were learnt before as well.
+static bool may_use(const struct worker *w, struct flow_pair pair)
+{
+	uint8_t sources = w->pol->pairing.sources;
+
+	return pair.source != PAIR_NONE && (sources == 0 || (sources >> pair.source & 1));
+}
+
+static struct ipcc_flow read_flow(const struct worker *w, const struct flow *f, uint64_t bps)
 {
 	return (struct ipcc_flow){
 		.bps = bps,
 		.told_ns = gauge_get(&f->cnp_ns),
 		.cut_q16 = __atomic_load_n(&f->cut_q16, __ATOMIC_RELAXED),
-		.paired = flow_pair_of(gauge_get(&f->pair)).source != PAIR_NONE,
+		.paired = may_use(w, flow_pair_of(gauge_get(&f->pair))),
 		.datagram = is_datagram(f),
 	};
 }
@@ -176,7 +184,7 @@ static enum cnp_silence send_cnp(struct worker *w, struct flow *f, const struct 
 
 	if (is_datagram(f))
 		return CNP_SILENT_DATAGRAM;
-	if (pair.source == PAIR_NONE)
+	if (!may_use(w, pair))
 		return CNP_SILENT_UNPAIRED;
 	if (told_ns != 0 && w->now_ns - told_ns < p->min_gap_ns)
 		return CNP_SILENT_GAP;
@@ -321,7 +329,7 @@ static void choose(struct worker *w, struct view *l)
 		const struct flow *f = flow_at(w, l->fed[i].flow);
 
 		l->generation[i] = flow_generation(f);
-		l->flows[i] = read_flow(f, l->fed[i].bps);
+		l->flows[i] = read_flow(w, f, l->fed[i].bps);
 	}
 	l->why.told = (uint16_t)ipcc_choose(l->params, l->why.quadrant, l->why.excess_bps, l->flows,
 					    l->n, w->now_ns);

@@ -372,6 +372,8 @@ static void compile_switch(struct compiler *k)
 					   .age_ns = (uint64_t)sw->flows.age.n};
 	k->p->pairing = (struct pair_params){.matches = (uint8_t)sw->pairing.matches.n,
 					     .sources = sources_of(&sw->pairing)};
+	if (k->p->pairing.sources == 0) // none, and not: as it likes
+		k->p->pairing.sources = 1u << PAIR_NONE;
 }
 
 static uint32_t q16_of(const struct cfg_val *share)

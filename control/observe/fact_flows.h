@@ -106,7 +106,8 @@ static const struct fact pairing[] = {
 	{"dropped_static", FACT_COUNTER, FLOWS(pairing.dropped_static),
 	 "pairs dropped by an operator's word"},
 	{"wrong_port", FACT_COUNTER, FLOWS(pairing.wrong_port),
-	 "answers that came in by another port than their flow leaves by: not believed"},
+	 "answers that came in by another port than their flow leaves by, and data by another than"
+	 " it comes in by: not believed"},
 	{"eliminations", FACT_COUNTER, FLOWS(pairing.eliminations),
 	 "times an ACK ruled out a flow for a queue pair"},
 	{"matches", FACT_COUNTER, FLOWS(pairing.matches), "times an ACK spoke for a flow"},

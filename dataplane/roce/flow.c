@@ -4,7 +4,11 @@
 #include <stddef.h>
 #include <string.h>
 
-enum { DEFAULT_AGE_S = 3, FEW_MISSING = 64 };
+enum {
+	DEFAULT_AGE_S = 3,
+	FEW_MISSING = 64,
+	AGE_WHEN_FULL = 256, // entries that a flow without room may cost
+};
 
 #define likely(x) __builtin_expect(!!(x), 1)
 #define unlikely(x) __builtin_expect(!!(x), 0)
@@ -170,9 +174,10 @@ uint32_t flow_take(struct flow_table *t, const struct flow_key *k, uint32_t hash
 		begin(t, id, k, now_ns);
 		return id;
 	}
-	// Whoever should have made room by now does so before a flow is refused.
+	// Whoever should have made room by now does so before a flow is refused; not all, if many
+	// should have.
 	if (free_place(t) == FLOW_NONE)
-		flow_age(t, now_ns, UINT32_MAX, hooks);
+		flow_age(t, now_ns, AGE_WHEN_FULL, hooks);
 	return make(t, k, hash, now_ns);
 }
 

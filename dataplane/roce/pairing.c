@@ -239,16 +239,19 @@ void pair_contradicted(struct pairing *p, uint32_t id, ctr_t *counter)
 // seldom move.
 static bool contradicts(const struct known *is, const struct known *k)
 {
-	if (is->source != k->source)
-		return is->source < k->source;
 	return is->in_port != k->in_port || is->out_port != k->out_port;
 }
 
-static bool may_come_by(const struct known *k, const struct flow *f)
+// is: what is known, or NULL. f: the flow, or NULL; if there is one its way decides.
+static bool may_replace(const struct known *is, const struct known *k, const struct flow *f)
 {
-	struct flow_way way = way_of(f);
-
-	return k->source == PAIR_STATIC || way.out_port == FLOW_NO_PORT || same_way(k, way);
+	if (is != NULL && is->source < k->source)
+		return false;
+	if (k->source == PAIR_STATIC)
+		return true;
+	if (f != NULL && way_of(f).out_port != FLOW_NO_PORT)
+		return same_way(k, way_of(f));
+	return is == NULL || !contradicts(is, k);
 }
 
 bool known_set(struct pairing *p, const struct known *k)
@@ -257,8 +260,8 @@ bool known_set(struct pairing *p, const struct known *k)
 	uint32_t old = index == FLOW_NONE ? FLOW_NONE : p->known[index].qp;
 	struct flow_key mirror;
 
-	if ((index != FLOW_NONE && contradicts(&p->known[index], k)) ||
-	    (id != FLOW_NONE && !may_come_by(k, flow_at(p, id))))
+	if (!may_replace(index != FLOW_NONE ? &p->known[index] : NULL, k,
+			 id != FLOW_NONE ? flow_at(p, id) : NULL))
 		return false;
 	if (index != FLOW_NONE && old != k->qp) {
 		mirror = flow_key_back(k->key, old, KEY_KNOWN);

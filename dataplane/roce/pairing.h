@@ -83,7 +83,7 @@ enum {
 
 struct pair_params {
 	uint8_t matches; // k; 0: PAIR_MATCHES
-	uint8_t sources; // bitmap of enum pair_source that may pair
+	uint8_t sources; // bitmap of enum pair_source that may pair; 0: all, 1 << PAIR_NONE: none
 };
 
 // The connection as a frame, or an operator, tells it: data goes under `key` (KEY_KNOWN), CNPs to

@@ -27,6 +27,15 @@ static bool any_leaves_by(struct pairing *p, struct addresses *a, uint8_t port)
 	return a->out_port == port;
 }
 
+// A NIC with one port for all would in time have one that fits a queue pair by chance.
+static void note_sport(struct addresses *between, const struct pair_answer *a)
+{
+	if (between->sport == a->udp_sport && between->sport_qp != a->msg->dest_qp)
+		between->shared_sport = a->udp_sport;
+	between->sport = a->udp_sport;
+	between->sport_qp = a->msg->dest_qp;
+}
+
 struct reverse *reverse_heard(struct pairing *p, const struct pair_answer *a,
 			      const struct flow_key *back)
 {
@@ -45,6 +54,8 @@ struct reverse *reverse_heard(struct pairing *p, const struct pair_answer *a,
 	if (index == FLOW_NONE)
 		return NULL;
 	p->reverse[index].seen_ns = p->now_ns;
+	if (!a->one_way)
+		note_sport(&p->address[p->reverse[index].addresses], a);
 	return &p->reverse[index];
 }
 
@@ -77,7 +88,8 @@ bool may_pair(struct pairing *p, const struct pair_answer *a, struct flow *f,
 		why(f, WHY_CROWDED);
 	else if (is_blind(p, &f->key))
 		why(f, WHY_BLIND);
-	else if (!a->one_way && !sport_tells(f, a->msg->dest_qp, a->udp_sport))
+	else if (!a->one_way && (between->shared_sport == a->udp_sport ||
+				 !sport_tells(f, a->msg->dest_qp, a->udp_sport)))
 		why(f, WHY_OTHER_WAY);
 	else
 		return true;

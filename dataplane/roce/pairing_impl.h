@@ -75,6 +75,10 @@ struct addresses {
 	uint32_t n_flows, n_homeless, n_datagrams; // homeless: those without a slot
 	uint32_t n_reverses, first; // a list through `next`
 	uint8_t out_port; // of the latest flow that was looked at
+	// Where answers may go another way: UDP source port of the latest, and the queue pair it
+	// went to; one that answers to several had, and so is derived from none of them.
+	uint16_t sport, shared_sport;
+	uint32_t sport_qp;
 };
 
 // sent: `highest` of the flow when it was last asked; it has sent no less since.

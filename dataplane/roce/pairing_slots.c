@@ -197,6 +197,7 @@ static uint32_t addresses_take(struct pairing *p, const struct flow_key *k)
 	p->address[index].n_flows = p->address[index].n_homeless = 0;
 	p->address[index].n_datagrams = p->address[index].n_reverses = 0;
 	p->address[index].out_port = FLOW_NO_PORT;
+	p->address[index].sport = p->address[index].shared_sport = 0;
 	put32(&p->address[index].first, FLOW_NONE);
 	return index;
 }

@@ -280,6 +280,32 @@ static void ipcc_comes_and_goes_with_the_policy_under_load(void **state)
 	free(off);
 }
 
+// By what may pair no more nobody is told, though it is known from before.
+static void pairs_of_a_source_that_was_turned_off_are_not_used(void **state)
+{
+	static const char from[] = "switch: {name: lab,", to[] = "pairing: {sources: [cm]},";
+	char *on = strdup(ipcc_yaml(&(struct ipcc_policy){.ipcc = "on"}));
+	char *off = malloc(strlen(on) + sizeof(to));
+	struct bench *b = bench_open(on, 0);
+	unsigned n;
+
+	(void)state;
+	assert_int_equal(strncmp(on, from, strlen(from)), 0);
+	sprintf(off, "%s%s%s", from, to, on + strlen(from));
+	ipcc_incast(b, 2, 800);
+	bench_run(b, 100 * US);
+	assert_true(ipcc_cnps(b, 0) + ipcc_cnps(b, 1) >= 10);
+	bench_publish(b, off);
+	bench_run(b, 5 * US); // what is on its way
+	n = ipcc_cnps(b, 0) + ipcc_cnps(b, 1);
+	bench_run(b, 100 * US);
+	assert_int_equal(ipcc_cnps(b, 0) + ipcc_cnps(b, 1), n);
+	assert_true(ctr_get(&ipcc_counters(b)->silences[CNP_SILENT_UNPAIRED]) > 10);
+	bench_close(b);
+	free(on);
+	free(off);
+}
+
 // ---- wake-ups
 
 static void run_world(bool polled, struct ipcc_seen *out)
@@ -338,6 +364,7 @@ int main(void)
 		cmocka_unit_test(marking_changes_nothing_about_notifications),
 		cmocka_unit_test(frames_of_a_flow_just_told_are_spared),
 		cmocka_unit_test(ipcc_comes_and_goes_with_the_policy_under_load),
+		cmocka_unit_test(pairs_of_a_source_that_was_turned_off_are_not_used),
 		cmocka_unit_test(looking_where_something_happened_equals_looking_everywhere),
 	};
 

@@ -165,7 +165,7 @@ static void sources_are_a_set(void **state)
 		{"[cm]", 1 << PAIR_CM},
 		{"ack", 1 << PAIR_ACK},
 		{"[read]", 1 << PAIR_READ},
-		{"[]", 0},
+		{"[]", 1 << PAIR_NONE},
 	};
 
 	(void)state;

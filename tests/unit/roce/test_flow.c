@@ -227,6 +227,21 @@ static void a_flow_lives_until_it_was_idle_for_its_age(void **state)
 	close_table(x);
 }
 
+static void a_flow_without_room_costs_no_sweep_of_a_large_table(void **state)
+{
+	enum { N = 4096 };
+	struct fixture *x = open_table(N, SECOND_NS);
+
+	(void)state;
+	flow_age(&x->t, START_NS, N, &x->hooks);
+	for (uint32_t qp = 0; qp < N; qp++)
+		hear(x, qp, START_NS);
+	hear(x, N, START_NS + 10 * (uint64_t)SECOND_NS);
+	assert_in_range(x->n_gone, 1, 256);
+	assert_int_equal(ctr_get(&x->t.refused), 0);
+	close_table(x);
+}
+
 static void a_full_table_refuses_new_flows_and_keeps_those_that_live(void **state)
 {
 	enum { N = 64 };
@@ -360,6 +375,7 @@ int main(void)
 		cmocka_unit_test(a_frame_whose_psn_is_of_another_space_is_only_counted),
 		cmocka_unit_test(a_flow_lives_until_it_was_idle_for_its_age),
 		cmocka_unit_test(a_full_table_refuses_new_flows_and_keeps_those_that_live),
+		cmocka_unit_test(a_flow_without_room_costs_no_sweep_of_a_large_table),
 		cmocka_unit_test(ageing_does_not_depend_on_how_often_it_is_called),
 		cmocka_unit_test(one_call_of_ageing_looks_at_no_more_entries_than_it_may),
 		cmocka_unit_test(another_age_holds_at_once),

@@ -60,6 +60,9 @@ static void a_source_that_is_off_pairs_nobody(void **state)
 	pairing_set_params(b.p, &params);
 	id = talk(&b, Q, SENDER, 0, 20);
 	assert_reason(&b, id, "what was seen is no source that may pair");
+	pairing_set_params(b.p, &(const struct pair_params){.sources = 1 << PAIR_NONE});
+	id = talk(&b, Q, SENDER, 20, 20);
+	assert_reason(&b, id, "what was seen is no source that may pair");
 	bench_close(&b);
 }
 
@@ -392,6 +395,29 @@ static void on_routed_ports_the_udp_source_port_must_tell(void **state)
 	}
 }
 
+// By chance it is the one that Linux would give the flow and somebody else's queue pair, whose own
+// flow goes another way. The flow's own answers give it away.
+static void a_udp_source_port_that_all_have_tells_nothing(void **state)
+{
+	struct data d = {.from = A, .to = B, .qp = 329, .sport = 58766};
+	struct answer own = {.from = B, .to = A, .qp = SENDER, .sport = 58766,
+			     .role = ROCE_ROLE_ACK, .routed = true};
+	struct answer other = own;
+	struct bench b;
+	uint32_t id = 0;
+
+	(void)state;
+	other.qp = 328;
+	bench_open(&b, 64, 0, 1);
+	for (; d.psn < 20; d.psn++, own.psn++, other.psn++) {
+		id = bench_data(&b, &d);
+		bench_answer(&b, &own);
+		bench_answer(&b, &other);
+	}
+	assert_reason(&b, id, "answers may go another way, and the UDP source port does not tell");
+	bench_close(&b);
+}
+
 static void a_refused_flow_blinds_its_addresses_until_it_would_have_aged(void **state)
 {
 	struct bench b;
@@ -556,6 +582,7 @@ int main(void)
 		cmocka_unit_test(
 			answers_that_leave_by_another_port_than_data_came_in_by_are_no_evidence),
 		cmocka_unit_test(on_routed_ports_the_udp_source_port_must_tell),
+		cmocka_unit_test(a_udp_source_port_that_all_have_tells_nothing),
 		cmocka_unit_test(a_refused_flow_blinds_its_addresses_until_it_would_have_aged),
 		cmocka_unit_test(more_flows_than_are_followed_blind_their_addresses),
 		cmocka_unit_test(any_number_of_flows_between_two_hosts_is_told_apart),
