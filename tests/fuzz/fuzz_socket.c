@@ -69,8 +69,8 @@ static const char *const requests[] = {
 	"{\"cmd\":\"show\",\"what\":\"flows\",\"limit\":1,\"unpaired\":true}\n",
 	"{\"cmd\":\"show\",\"what\":\"flows\",\"limit\":\"%s\"}\n",
 	"{\"cmd\":\"show\",\"what\":\"cnps\",\"count\":3}\n",
-	"{\"cmd\":\"flow_add\",\"from\":\"10.0.0.1\",\"to\":\"10.0.0.2\",\"qp\":18,"
-	"\"sender_qp\":52}\n",
+	("{\"cmd\":\"flow_add\",\"from\":\"10.0.0.1\",\"to\":\"10.0.0.2\",\"qp\":18,"
+	 "\"sender_qp\":52}\n"),
 	"{\"cmd\":\"flow_del\",\"from\":\"10.0.0.1\",\"to\":\"%s\",\"qp\":18}\n",
 };
 

@@ -336,7 +336,8 @@ def t_a_congested_lossless_class_asks_its_sender_to_pause(sw):
         pg = row(show("buffers")["pgs"], port="p1", **{"class": 3})
     finally:
         ctl("set", "queue", "p3", "3", "tx", "on")
-    want(r["xoff"] and r["tx_pause"] >= 1 and r["tx_pause_transition"] == 1, f"PAUSE was sent: {r}")
+    # On a machine that stalled the receive ring may have paused the sender before the group did.
+    want(r["xoff"] and r["tx_pause"] >= 1 and r["tx_pause_transition"] >= 1, f"PAUSE was sent: {r}")
     want(pg["shared_bytes"] + pg["min_bytes"] >= pg["xoff_at_bytes"] * 0.99, f"XOFF at: {pg}")
     want(pg["headroom_bytes"] + pg["skid_bytes"] > 0, f"frames after XOFF: {pg}")
     events = [e["event"] for e in show("events", "p1")["events"]]
