@@ -54,6 +54,23 @@ static bool read_msg(const uint8_t *frame, uint32_t len, uint32_t stored, struct
 	return said;
 }
 
+// Field by field: what lies between them has no value.
+static void same(const struct roce_msg *got, const struct roce_msg *want)
+{
+	assert_int_equal(got->role, want->role);
+	assert_int_equal(got->opcode, want->opcode);
+	assert_int_equal(got->syndrome, want->syndrome);
+	assert_int_equal(got->has_aeth, want->has_aeth);
+	assert_int_equal(got->first, want->first);
+	assert_int_equal(got->pkey, want->pkey);
+	assert_int_equal(got->dest_qp, want->dest_qp);
+	assert_int_equal(got->psn, want->psn);
+	assert_int_equal(got->read_bytes, want->read_bytes);
+	assert_int_equal(got->src_qp, want->src_qp);
+	assert_ptr_equal(got->mad, want->mad);
+	assert_int_equal(got->mad_len, want->mad_len);
+}
+
 static void roles_follow_the_opcode(void **state)
 {
 	static const struct {
@@ -138,10 +155,10 @@ static void extension_headers_are_read_where_they_are_whole(void **state)
 		want.psn = 0x777777;
 		want.pkey = 0x8123;
 		assert_true(read_msg(frame, len, len, &got));
-		assert_memory_equal(&got, &want, sizeof(got));
+		same(&got, &want);
 		// Stored as far as the header goes, and no further.
 		assert_true(read_msg(frame, len, EXT + t[i].ext, &got));
-		assert_memory_equal(&got, &want, sizeof(got));
+		same(&got, &want);
 		for (uint32_t stored = 0; stored < EXT + t[i].ext; stored++)
 			assert_false(read_msg(frame, len, stored, &got));
 		// All stored, but UDP ends before it: what follows is not the message's.
