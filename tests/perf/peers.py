@@ -103,18 +103,22 @@ class Ovs:
                         f"--unixctl={self.folder}/vs.ctl"], env=self.env)
 
     def ask(self, method):
-        """One call over ovs-vswitchd's control socket (JSON-RPC)."""
+        """One call over ovs-vswitchd's control socket (JSON-RPC). None: it refused.
+
+        So it does while it starts: the socket is there before all its commands are.
+        """
         with socket.socket(socket.AF_UNIX) as s:
             s.settimeout(10)
             s.connect(f"{self.folder}/vs.ctl")
             s.sendall(json.dumps({"method": method, "params": [], "id": 0}).encode())
             text = ""
-            while True:
-                text += s.recv(65536).decode()
+            while more := s.recv(65536).decode():
+                text += more
                 try:
-                    return json.loads(text)["result"]
+                    return json.loads(text).get("result")
                 except ValueError:
                     continue
+        raise ConnectionError("ovs-vswitchd closed its control socket")
 
     def sample(self):
         """(busy cycles, packets) of the poll-mode thread, None before it runs."""
