@@ -186,9 +186,10 @@ static bool copy(const struct flow *f, uint64_t now_ns, struct flow_row *out)
 
 	for (unsigned i = 0; i < sizeof(f->key.w) / sizeof(f->key.w[0]); i++)
 		out->key.w[i] = __atomic_load_n(&f->key.w[i], __ATOMIC_RELAXED);
+	out->key.w[4] = flow_key_last(&out->key); // without the seal
 	out->way = flow_way_of(gauge_get(&f->way));
 	out->pair = flow_pair_of(gauge_get(&f->pair));
-	out->packets = ctr_get(&f->packets);
+	out->packets = flow_packets(f);
 	out->bytes = ctr_get(&f->bytes);
 	out->gaps = ctr_get(&f->gaps);
 	out->gap_packets = ctr_get(&f->gap_packets);

@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "dataplane/packet/wire.h"
+#include "dataplane/roce/flow_seal.h"
 #include "dataplane/switch_impl.h"
 
 enum {
@@ -24,7 +25,7 @@ enum { KIND_UNKNOWN = 0xff }; // no flow's
 
 // A frame of a flow, between the stages of a burst.
 struct __attribute__((aligned(64))) member {
-	struct flow_key key;
+	struct flow_key key; // sealed
 	uint32_t hash;
 	uint32_t guess; // what the entry's index may be
 	uint8_t frame; // of the burst
@@ -117,6 +118,41 @@ static inline void set_key(struct member *m, const struct frame *f, const struct
 		m->key = key_v6(l3, pkt->bth_dest_qp);
 }
 
+static inline uint64_t word_at(const uint8_t *p)
+{
+	uint64_t v;
+
+	memcpy(&v, p, sizeof(v));
+	return v;
+}
+
+static inline uint16_t pkey_of(const uint8_t *eth, const struct pkt_info *pkt)
+{
+	const struct bth_hdr *bth = (const void *)(eth + pkt->l4_off + sizeof(struct udp_hdr));
+
+	return be16_get(&bth->pkey);
+}
+
+// Of data that nothing happened to; of other frames one that fits no flow.
+static inline uint32_t seal_for(const struct flow_map *map, const struct member *m,
+				const struct frame *f, const struct pkt_info *pkt)
+{
+	const uint8_t *eth = rte_pktmbuf_mtod(f->m, const uint8_t *);
+	struct seal_facts facts = {
+		.macs = {word_at(eth), word_at(eth + 4)},
+		.udp_sport = pkt->udp_sport,
+		.tci = pkt->tci,
+		.pkey = pkey_of(eth, pkt),
+		.n_tags = pkt->n_tags,
+		.cls = f->cls,
+		.in_port = f->in_port,
+	};
+
+	if (unlikely(m->role != ROCE_ROLE_DATA || f->ecn == ECN_CE))
+		return SEAL_NEVER;
+	return seal_of(map->seed, &facts);
+}
+
 // What the frames are to flows. Their buckets are on their way to the cache.
 static void sort_all(struct worker *w, struct frame *frames, const struct pkt_info *pkts,
 		     unsigned n, struct members *all)
@@ -140,7 +176,8 @@ static void sort_all(struct worker *w, struct frame *frames, const struct pkt_in
 		set_key(m, f, pkt);
 		m->hash = flow_hash_of(&map, &m->key);
 		m->again = m != all->m && m->hash == m[-1].hash &&
-			   flow_key_same(&m->key, &m[-1].key);
+			   flow_key_alike(&m->key, &m[-1].key, map.spare);
+		m->key = seal_key(m->key, seal_for(&map, m, f, pkt));
 		flow_map_prefetch(&map, m->hash);
 		m++;
 	}
@@ -152,25 +189,13 @@ static void guess_all(const struct flow_table *t, struct members *all)
 {
 	for (unsigned i = 0; i < all->n; i++) {
 		struct member *m = &all->m[i];
-		const struct flow *f;
 
 		if (m->again)
 			continue;
 		m->guess = flow_map_guess(&t->map, m->hash);
-		if (m->guess == FLOW_NONE)
-			continue;
-		f = &t->flows[m->guess];
-		__builtin_prefetch(f, 1);
-		__builtin_prefetch(&f->way, 1, 1); // not all fit into the nearest cache
+		if (m->guess != FLOW_NONE)
+			__builtin_prefetch(&t->flows[m->guess], 1);
 	}
-}
-
-static inline uint64_t word_at(const uint8_t *p)
-{
-	uint64_t v;
-
-	memcpy(&v, p, sizeof(v));
-	return v;
 }
 
 static void take_headers(struct flow *fl, const uint8_t *eth, const struct pkt_info *pkt,
@@ -182,13 +207,13 @@ static void take_headers(struct flow *fl, const uint8_t *eth, const struct pkt_i
 	fl->tci = pkt->tci;
 	fl->pkey = pkey;
 	fl->tagged = pkt->n_tags != 0;
+	seal_open(fl);
 }
 
 // What a CNP must say. It changes so seldom that it is compared first: the line stays clean.
-static inline void keep_headers(struct flow *fl, const uint8_t *eth, const struct pkt_info *pkt)
+static void keep_headers(struct flow *fl, const uint8_t *eth, const struct pkt_info *pkt)
 {
-	const struct bth_hdr *bth = (const void *)(eth + pkt->l4_off + sizeof(struct udp_hdr));
-	uint16_t pkey = be16_get(&bth->pkey);
+	uint16_t pkey = pkey_of(eth, pkt);
 	uint64_t macs = (word_at(fl->dst_mac) ^ word_at(eth)) |
 			(word_at(fl->dst_mac + 4) ^ word_at(eth + 4));
 	unsigned rest = (unsigned)(fl->udp_sport ^ pkt->udp_sport) |
@@ -242,6 +267,7 @@ static inline bool is_request(uint8_t kind)
 static void set_way(struct flow *fl, struct flow_way way)
 {
 	gauge_set(&fl->way, flow_pack_way(way));
+	seal_open_departure(fl);
 }
 
 // The flow was thought to be of a kind whose PSNs are of another space: to pairing it begins now.
@@ -327,49 +353,10 @@ static void begin(struct worker *w, uint32_t id, const struct member *m, const s
 		read_response(w, id, f, pkt);
 }
 
-static inline void count(struct worker *w, uint32_t id, const struct member *m,
-			 const struct frame *f, const struct pkt_info *pkt)
-{
-	struct flow *fl = &w->flows->table.flows[id];
-
-	keep_headers(fl, rte_pktmbuf_mtod(f->m, const uint8_t *), pkt);
-	if (likely(m->role == ROCE_ROLE_DATA && f->ecn != ECN_CE &&
-		   flow_way_of(gauge_get(&fl->way)).kind == FLOW_DATA &&
-		   flow_count_next(fl, pkt->bth_psn, f->len, w->now_ns)))
-		return;
-	count_slowly(w, id, m, f, pkt);
-	if (m->role == ROCE_ROLE_READ_RESPONSE)
-		read_response(w, id, f, pkt);
-}
-
-// Anything but a frame of the flow that its hash promised. *counted: it is the first of a new one.
-static __attribute__((noinline)) uint32_t find_slowly(struct worker *w, const struct member *m,
-						      const struct frame *f,
-						      const struct pkt_info *pkt, bool *counted)
-{
-	struct worker_flows *wf = w->flows;
-	struct flow_hooks hooks = hooks_of(wf);
-	enum flow_news news;
-	uint32_t id = flow_take(&wf->table, &m->key, m->hash, w->now_ns, &hooks, &news);
-
-	*counted = id != FLOW_NONE && news == FLOW_BEGUN;
-	if (id == FLOW_NONE)
-		pairing_flow_refused(wf->pairing, &m->key, w->now_ns);
-	else if (news == FLOW_BEGUN)
-		begin(w, id, m, f, pkt);
-	return id;
-}
-
-static inline bool is_elsewhere(const struct worker *w, uint32_t id, const struct frame *f)
-{
-	return flow_way_of(gauge_get(&w->flows->table.flows[id].way)).in_port != f->in_port;
-}
-
 // A frame in the name of a flow that comes in by another port. Anybody can send it, so it says
 // nothing of the flow and is none's; unless the sender has moved: then the flow begins anew.
-static __attribute__((noinline)) uint32_t find_moved(struct worker *w, uint32_t id,
-						     const struct member *m, const struct frame *f,
-						     const struct pkt_info *pkt)
+static uint32_t take_moved(struct worker *w, uint32_t id, const struct member *m,
+			   const struct frame *f, const struct pkt_info *pkt)
 {
 	struct worker_flows *wf = w->flows;
 	struct flow_hooks hooks = hooks_of(wf);
@@ -383,11 +370,51 @@ static __attribute__((noinline)) uint32_t find_moved(struct worker *w, uint32_t 
 	return id;
 }
 
-static inline bool is_as_guessed(const struct flow_table *t, const struct member *m,
-				 uint64_t now_ns)
+// The flow that the frame is counted to, or FLOW_NONE.
+static uint32_t take(struct worker *w, const struct member *m, const struct frame *f,
+		     const struct pkt_info *pkt)
 {
-	return m->guess != FLOW_NONE && flow_key_same(&t->flows[m->guess].key, &m->key) &&
-	       flow_lives(t, &t->flows[m->guess], now_ns);
+	struct worker_flows *wf = w->flows;
+	struct flow_hooks hooks = hooks_of(wf);
+	enum flow_news news;
+	uint32_t id = flow_take(&wf->table, &m->key, m->hash, w->now_ns, &hooks, &news);
+
+	if (id == FLOW_NONE) {
+		pairing_flow_refused(wf->pairing, &m->key, w->now_ns);
+		return FLOW_NONE;
+	}
+	if (news == FLOW_BEGUN) {
+		begin(w, id, m, f, pkt);
+		return id;
+	}
+	if (flow_way_of(gauge_get(&wf->table.flows[id].way)).in_port != f->in_port)
+		return take_moved(w, id, m, f, pkt);
+	keep_headers(&wf->table.flows[id], rte_pktmbuf_mtod(f->m, const uint8_t *), pkt);
+	count_slowly(w, id, m, f, pkt);
+	if (m->role == ROCE_ROLE_READ_RESPONSE)
+		read_response(w, id, f, pkt);
+	return id;
+}
+
+// Anything but the next plain frame of a flow that is as its seal says.
+static __attribute__((noinline)) uint32_t take_closely(struct worker *w, const struct member *m,
+						       const struct frame *f,
+						       const struct pkt_info *pkt)
+{
+	uint32_t id = take(w, m, f, pkt), seal = key_seal(&m->key);
+
+	if (id != FLOW_NONE && seal != SEAL_NEVER)
+		seal_close(&w->flows->table.flows[id], seal);
+	return id;
+}
+
+static inline bool count_next(const struct flow_table *t, uint32_t id, const struct member *m,
+			      const struct frame *f, uint32_t psn, uint64_t now_ns)
+{
+	struct flow *fl = &t->flows[id];
+
+	return seal_unbroken(fl, &m->key) && flow_lives(t, fl, now_ns) &&
+	       flow_count_next(fl, psn, f->len, now_ns);
 }
 
 static void count_all(struct worker *w, struct frame *frames, const struct pkt_info *pkts,
@@ -400,20 +427,13 @@ static void count_all(struct worker *w, struct frame *frames, const struct pkt_i
 		const struct member *m = &all->m[i];
 		struct frame *f = &frames[m->frame];
 		const struct pkt_info *pkt = &pkts[m->frame];
-		bool known = m->again ? id != FLOW_NONE : is_as_guessed(t, m, w->now_ns);
-		bool counted = false;
 
 		if (!m->again)
 			id = m->guess;
-		if (unlikely(!known))
-			id = find_slowly(w, m, f, pkt, &counted);
-		if (unlikely(id != FLOW_NONE && is_elsewhere(w, id, f))) {
-			id = find_moved(w, id, m, f, pkt);
-			counted = true;
-		}
+		if (unlikely(id == FLOW_NONE ||
+			     !count_next(t, id, m, f, pkt->bth_psn, w->now_ns)))
+			id = take_closely(w, m, f, pkt);
 		f->m->hash.rss = id;
-		if (likely(!counted && id != FLOW_NONE))
-			count(w, id, m, f, pkt);
 	}
 }
 
@@ -428,40 +448,35 @@ void flows_burst(struct worker *w, struct frame *frames, const struct pkt_info *
 
 // ---- the way out
 
-// The flow's way was found, or is another one.
-static void went(struct worker *w, uint32_t id, struct flow_way way)
+// The flow's way was found, or may be another one.
+static __attribute__((noinline)) void went(struct worker *w, uint32_t id, const struct frame *f)
 {
 	struct flow *fl = &w->flows->table.flows[id];
-	uint8_t before = flow_way_of(gauge_get(&fl->way)).out_port;
+	struct flow_way before = flow_way_of(gauge_get(&fl->way));
 
-	set_way(fl, way);
-	if (before == way.out_port)
+	set_way(fl, (struct flow_way){.in_port = f->in_port, .out_port = f->out_port,
+				      .queue = f->queue, .cls = f->cls, .kind = before.kind});
+	seal_close_departure(fl, seal_departure(f->out_port, f->queue));
+	if (before.out_port == f->out_port)
 		return;
-	if (before != FLOW_NO_PORT)
+	if (before.out_port != FLOW_NO_PORT)
 		pairing_flow_turned(w->flows->pairing, id, w->now_ns);
 	pairing_flow_way(w->flows->pairing, id, w->now_ns);
 }
 
 void flows_went(struct worker *w, const struct frame *frames, unsigned n)
 {
-	struct flow *flows = w->flows->table.flows;
+	const struct flow *flows = w->flows->table.flows;
 
 	for (unsigned i = 0; i < n; i++) {
 		const struct frame *f = &frames[i];
 		uint32_t id = frame_flow(f);
-		struct flow_way way = {.in_port = f->in_port, .out_port = f->out_port,
-				       .queue = f->queue, .cls = f->cls};
-		uint64_t before;
 
 		if (unlikely(f->answer) && w->sw->owner[f->out_port] == w->id)
 			flows_hear(w, f);
-		if (id == FLOW_NONE)
-			continue;
-		before = gauge_get(&flows[id].way);
-		way.kind = flow_way_of(before).kind;
-		if (likely(flow_pack_way(way) == before))
-			continue;
-		went(w, id, way);
+		if (id != FLOW_NONE &&
+		    unlikely(!seal_departed(&flows[id], seal_departure(f->out_port, f->queue))))
+			went(w, id, f);
 	}
 }
 

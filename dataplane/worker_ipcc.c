@@ -8,6 +8,7 @@
 // the flow's owner believes nothing else.
 #include "dataplane/packet/cnp.h"
 #include "dataplane/packet/wire.h"
+#include "dataplane/roce/flow_seal.h"
 #include "dataplane/switch_impl.h"
 
 enum {
@@ -150,7 +151,7 @@ static void keep_record(struct worker *w, const struct flow *f, const struct cnp
 	struct cnp_record r = *why;
 
 	r.t_ns = w->now_ns;
-	r.key = f->key;
+	r.key = seal_key(f->key, 0);
 	r.sender_qp = pair.qp;
 	r.source = pair.source;
 	r.left_by = (uint8_t)port;

@@ -14,8 +14,8 @@ enum {
 #define unlikely(x) __builtin_expect(!!(x), 0)
 
 static_assert(sizeof(struct flow) == 256, "four cache lines");
-static_assert(offsetof(struct flow, way) == 64, "what a packet writes is in the first of them");
-static_assert(offsetof(struct flow, gaps) == 128, "what it reads besides is in the second");
+static_assert(offsetof(struct flow, way) == 64, "the next packet needs no more than the first");
+static_assert(offsetof(struct flow, gaps) == 128, "what it may change besides is in the second");
 
 size_t flow_table_bytes(uint32_t n)
 {
@@ -29,6 +29,7 @@ void flow_table_init(struct flow_table *t, void *mem, uint32_t n, uint64_t age_n
 	t->n = n;
 	t->free = FLOW_NONE;
 	t->map.seed = seed;
+	t->map.spare = UINT64_MAX << FLOW_KEY_BITS;
 	flow_map_init(&t->map, t->flows + n, n, t->flows, sizeof(t->flows[0]));
 	flow_table_set_age(t, age_ns, 0);
 }
@@ -60,11 +61,12 @@ static void change_ends(struct flow *f)
 	__atomic_store_n(&f->generation, f->generation + 1, __ATOMIC_RELEASE);
 }
 
-// A word at a time, since control may be reading.
+// A word at a time, since control may be reading. Without a seal.
 static void key_set(struct flow *f, const struct flow_key *k)
 {
-	for (unsigned i = 0; i < sizeof(k->w) / sizeof(k->w[0]); i++)
+	for (unsigned i = 0; i < 4; i++)
 		__atomic_store_n(&f->key.w[i], k->w[i], __ATOMIC_RELAXED);
+	__atomic_store_n(&f->key.w[4], flow_key_last(k), __ATOMIC_RELAXED);
 }
 
 static void clear(struct flow *f)
@@ -101,7 +103,7 @@ static void begin(struct flow_table *t, uint32_t id, const struct flow_key *k, u
 	clear(f);
 	key_set(f, k);
 	gauge_set(&f->first_ns, now_ns);
-	gauge_set(&f->last, flow_pack_last(0, 0, now_ns));
+	gauge_set(&f->last, flow_pack_last(0, FLOW_APART, now_ns)); // `highest` is 0
 	change_ends(f);
 	ctr_inc(&t->made);
 }
@@ -201,7 +203,7 @@ uint32_t flow_find(const struct flow_table *t, const struct flow_key *k, uint64_
 
 // The newest that the queue pair has sent. A READ request's answer uses up PSNs, and nobody but the
 // next request says how many; until then all that are possible count as sent.
-static inline uint32_t at_front(struct flow *f, const struct flow_packet *p)
+static uint32_t at_front(struct flow *f, const struct flow_packet *p)
 {
 	f->highest = psn_add(p->psn, p->n_psns - 1);
 	if (likely(p->n_psns == 1))
@@ -210,11 +212,20 @@ static inline uint32_t at_front(struct flow *f, const struct flow_packet *p)
 	return FLOW_OPEN | FLOW_SKIPS;
 }
 
+// Expects the PSN after this one.
+static void expect_next(struct flow *f, const struct flow_packet *p, uint32_t flags,
+			uint64_t now_ns)
+{
+	if (f->highest != p->psn)
+		flags |= FLOW_APART;
+	gauge_set(&f->last, flow_pack_last(psn_add(p->psn, 1), flags, now_ns));
+}
+
 // The first of this life of the queue pair.
 static void start_at(struct flow *f, const struct flow_packet *p, uint64_t now_ns)
 {
 	f->oldest = p->psn;
-	gauge_set(&f->last, flow_pack_last(psn_add(p->psn, 1), at_front(f, p), now_ns));
+	expect_next(f, p, at_front(f, p), now_ns);
 }
 
 // Another life of the queue pair: not even 64 K lost packets lie between.
@@ -270,13 +281,14 @@ static void seen(struct flow *f, uint64_t last, uint64_t now_ns)
 
 enum flow_news flow_count(struct flow *f, const struct flow_packet *p, uint64_t now_ns)
 {
-	uint64_t last = gauge_get(&f->last), before = ctr_get(&f->packets);
+	uint64_t last = gauge_get(&f->last), before = flow_packets(f);
 	int32_t ahead = psn_diff(p->psn, flow_expected(last));
 	enum flow_news news = FLOW_AS_BEFORE;
 	uint32_t flags = last & FLOW_OPEN;
 
-	gauge_set(&f->packets, before + 1);
+	ctr_inc(&f->packets);
 	ctr_add(&f->bytes, p->len);
+	f->highest = flow_highest(f);
 	if (unlikely(p->ce))
 		ctr_inc(&f->ce);
 	if (unlikely(p->n_psns == 0)) {
@@ -297,7 +309,7 @@ enum flow_news flow_count(struct flow *f, const struct flow_packet *p, uint64_t 
 		flags = at_front(f, p);
 	else if (p->n_psns > 1)
 		flags |= FLOW_SKIPS;
-	gauge_set(&f->last, flow_pack_last(psn_add(p->psn, 1), flags, now_ns));
+	expect_next(f, p, flags, now_ns);
 	return news;
 }
 

@@ -30,11 +30,14 @@ struct pkt_info;
 enum {
 	FLOW_MAX = 1 << 20,
 	FLOW_NO_PORT = 0xff,
+	FLOW_KEY_BITS = 34, // of a key's last word; the others are a seal's (flow_seal.h)
 	// Of `last`: PSN, two bits, and the time.
 	FLOW_TIME_SHIFT = 12, // ns in a unit
 	FLOW_SKIPS = 1 << 24, // PSNs up to `highest` + 1 may be skipped: READ used them, or not
 	FLOW_OPEN = 1 << 25, // `highest` is a guess: the next request will tell
-	FLOW_TIME_BIT = 26,
+	FLOW_APART = 1 << 26, // `highest` is not the one before the PSN expected
+	FLOW_TIME_BIT = 27,
+	FLOW_DEPARTURE_BIT = 48, // of `packets`; below it the count
 };
 
 struct flow_params {
@@ -65,14 +68,16 @@ enum cnp_silence {
 	N_CNP_SILENCES,
 };
 
-// Four cache lines. The first is all that a packet of a known flow writes, with `way` read.
+// Four cache lines. The first is all that the next packet of a known flow reads or writes: what the
+// others say of its headers and its way is sealed there (flow_seal.h).
 struct __attribute__((aligned(64))) flow {
 	// ---- each packet
-	struct flow_key key; // while the entry lives
-	ctr_t packets, bytes; // frame bytes
+	struct flow_key key; // while the entry lives; in its spare bits the seal of the arrival
+	ctr_t packets; // flow_packets(); above the count the seal of the departure
+	ctr_t bytes; // of frames
 	// The PSN expected next, and when it was last seen: flow_pack_last().
 	gauge_t last;
-	// ---- its way, its peer, what a CNP must say: read each packet, written when it changes
+	// ---- its way, its peer, what a CNP must say: read and written when that changes
 	gauge_t way; // flow_way()
 	gauge_t pair; // flow_pair()
 	gauge_t cnp_ns; // when it was last sent a CNP; 0: never
@@ -83,7 +88,7 @@ struct __attribute__((aligned(64))) flow {
 	uint16_t udp_sport;
 	bool tagged;
 	uint8_t peer_hint; // pairing's own
-	uint32_t highest; // highest PSN that was sent, or may have been (READ requests)
+	uint32_t highest; // where FLOW_APART: flow_highest()
 	// ---- now and then
 	ctr_t gaps, gap_packets, rewinds, naks, cnps_seen, cnps_sent;
 	gauge_t first_ns;
@@ -121,7 +126,7 @@ struct flow_table {
 size_t flow_table_bytes(uint32_t n);
 void flow_table_init(struct flow_table *t, void *mem, uint32_t n, uint64_t age_ns, uint32_t seed);
 
-// flags: FLOW_SKIPS, FLOW_OPEN
+// flags: FLOW_SKIPS, FLOW_OPEN, FLOW_APART
 static inline uint64_t flow_pack_last(uint32_t psn, uint32_t flags, uint64_t now_ns)
 {
 	return (now_ns >> FLOW_TIME_SHIFT) << FLOW_TIME_BIT | flags | psn;
@@ -140,10 +145,29 @@ static inline uint32_t flow_generation(const struct flow *f)
 	return __atomic_load_n(&f->generation, __ATOMIC_ACQUIRE);
 }
 
+// The last word of an entry's key without the seal.
+static inline uint64_t flow_key_last(const struct flow_key *k)
+{
+	return k->w[4] & (((uint64_t)1 << FLOW_KEY_BITS) - 1);
+}
+
+static inline uint64_t flow_packets(const struct flow *f)
+{
+	return ctr_get(&f->packets) & (((uint64_t)1 << FLOW_DEPARTURE_BIT) - 1);
+}
+
+// Highest PSN that was sent, or may have been (READ requests). 0: none was.
+static inline uint32_t flow_highest(const struct flow *f)
+{
+	uint64_t last = gauge_get(&f->last);
+
+	return last & FLOW_APART ? f->highest : psn_add(flow_expected(last), PSN_MASK);
+}
+
 // A PSN that was sent for certain, and nothing but PSNs of READ requests behind it.
 static inline uint32_t flow_surely_sent(const struct flow *f)
 {
-	return gauge_get(&f->last) & FLOW_OPEN ? f->opened : f->highest;
+	return gauge_get(&f->last) & FLOW_OPEN ? f->opened : flow_highest(f);
 }
 
 struct flow_way {
@@ -232,20 +256,17 @@ static inline bool flow_lives(const struct flow_table *t, const struct flow *f, 
 // of the queue pair (FLOW_JUMP ahead, or rewound behind what pairing knows as acknowledged).
 enum { FLOW_JUMP = 1 << 16 };
 enum flow_news flow_count(struct flow *f, const struct flow_packet *p, uint64_t now_ns);
-// The same for nearly all: true when the packet is the next of a flow that has no gap open, and was
-// counted.
+// The same for nearly all: true when the packet is the next of a flow that is at its front, and was
+// counted. The flow has packets.
 static inline bool flow_count_next(struct flow *f, uint32_t psn, uint16_t len, uint64_t now_ns)
 {
 	const uint64_t low = ((uint64_t)1 << FLOW_TIME_BIT) - 1;
-	uint64_t packets = ctr_get(&f->packets);
 
-	if (__builtin_expect((gauge_get(&f->last) & low) != psn || packets == 0, false))
+	if (__builtin_expect((gauge_get(&f->last) & low) != psn, false))
 		return false;
-	gauge_set(&f->packets, packets + 1);
+	ctr_inc(&f->packets);
 	ctr_add(&f->bytes, len);
 	gauge_set(&f->last, flow_pack_last(psn_add(psn, 1), 0, now_ns));
-	if (__builtin_expect(psn_diff(psn, f->highest) > 0, true))
-		f->highest = psn;
 	return true;
 }
 // Its PSNs begin anew with this packet, which is counted already: the flow was of another kind.

@@ -52,7 +52,7 @@ static uint32_t find_in(const struct flow_map *m, const struct flow_bucket *b,
 	for (unsigned found = flow_bucket_slots(b, hash); found != 0; found &= found - 1) {
 		uint32_t index = b->index[__builtin_ctz(found)];
 
-		if (flow_key_same(key_of(m, index), k))
+		if (flow_key_alike(key_of(m, index), k, m->spare))
 			return index;
 	}
 	return FLOW_NONE;

@@ -49,11 +49,13 @@ struct flow_map {
 	uint32_t stride; // of the elements
 	const uint8_t *elements; // each begins with its struct flow_key
 	uint64_t seed; // so that nobody outside can choose keys of one bucket
+	uint64_t spare; // bits of w[4] that are no key: an element keeps there what it likes
 };
 
 // Bytes of buckets for up to n keys.
 size_t flow_map_bytes(uint32_t n);
-// buckets: zeroed, on a cache line of their own. `seed` is the caller's to set, and not touched.
+// buckets: zeroed, on a cache line of their own. `seed` and `spare` are the caller's to set: they
+// are not touched.
 void flow_map_init(struct flow_map *m, void *buckets, uint32_t n, const void *elements,
 		   uint32_t stride);
 
@@ -105,10 +107,17 @@ static inline uint64_t flow_mixed(uint64_t a, uint64_t b)
 	return (uint64_t)p ^ (uint64_t)(p >> 64);
 }
 
-static inline bool flow_key_same(const struct flow_key *a, const struct flow_key *b)
+// spare: bits of w[4] that do not count.
+static inline bool flow_key_alike(const struct flow_key *a, const struct flow_key *b,
+				  uint64_t spare)
 {
 	return ((a->w[0] ^ b->w[0]) | (a->w[1] ^ b->w[1]) | (a->w[2] ^ b->w[2]) |
-		(a->w[3] ^ b->w[3]) | (a->w[4] ^ b->w[4])) == 0;
+		(a->w[3] ^ b->w[3]) | ((a->w[4] ^ b->w[4]) & ~spare)) == 0;
+}
+
+static inline bool flow_key_same(const struct flow_key *a, const struct flow_key *b)
+{
+	return flow_key_alike(a, b, 0);
 }
 
 static inline struct flow_key flow_key_v4(uint32_t src, uint32_t dst, uint32_t qp,
@@ -138,7 +147,8 @@ static inline bool flow_key_is_v6(const struct flow_key *k)
 static inline uint32_t flow_hash_of(const struct flow_map *m, const struct flow_key *k)
 {
 	const uint64_t odd1 = 0x9e3779b97f4a7c15, odd2 = 0xd1b54a32d192ed03;
-	uint64_t seed = m->seed, h = flow_mixed(k->w[0] ^ seed ^ odd2, k->w[4] ^ odd1);
+	uint64_t seed = m->seed, last = k->w[4] & ~m->spare;
+	uint64_t h = flow_mixed(k->w[0] ^ seed ^ odd2, last ^ odd1);
 	uint32_t hash;
 
 	if (__builtin_expect(flow_key_is_v6(k), false))

@@ -202,7 +202,7 @@ static void known_apply_now(struct pairing *p, uint32_t id, const struct known *
 	    (k->source == PAIR_CM && way_of(f).out_port == FLOW_NO_PORT))
 		return;
 	if (pair_set(p, id, k->qp, k->source) && k->source == PAIR_CM)
-		f->acked = f->highest;
+		f->acked = flow_highest(f);
 }
 
 void known_forget(struct pairing *p, const struct flow_key *k, uint32_t qp, ctr_t *counter,
@@ -362,7 +362,7 @@ static void keep_known(struct pairing *p, const struct flow *f)
 void pairing_flow_gone(struct pairing *p, uint32_t id)
 {
 	struct flow *f = flow_at(p, id);
-	bool all_answered = f->acked != FLOW_NONE && f->acked == f->highest;
+	bool all_answered = f->acked != FLOW_NONE && f->acked == flow_highest(f);
 	uint8_t kind = way_of(f).kind;
 
 	if (pair_of(f).source == PAIR_CM)

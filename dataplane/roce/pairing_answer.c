@@ -212,12 +212,12 @@ static void turn(struct pairing *p, struct flow *f)
 		return;
 	// Serial numbers of long ago mean something else by now.
 	if (f->turn_ns != 0 && age_ns > 10 * PAIR_LATELY_NS &&
-	    ctr_get(&f->packets) + ctr_get(&f->gap_packets) > PSN_SPAN)
-		f->oldest = psn_add(f->highest, (uint64_t)-PSN_SPAN);
-	if (psn_diff(f->highest, f->oldest) > PSN_SPAN)
-		f->oldest = psn_add(f->highest, (uint64_t)-PSN_SPAN);
+	    flow_packets(f) + ctr_get(&f->gap_packets) > PSN_SPAN)
+		f->oldest = psn_add(flow_highest(f), (uint64_t)-PSN_SPAN);
+	if (psn_diff(flow_highest(f), f->oldest) > PSN_SPAN)
+		f->oldest = psn_add(flow_highest(f), (uint64_t)-PSN_SPAN);
 	f->psn_before = f->psn_now;
-	f->psn_now = f->highest;
+	f->psn_now = flow_highest(f);
 	f->turn_ns = p->now_ns;
 }
 
@@ -234,7 +234,7 @@ static bool is_past(struct flow *f)
 
 static bool is_beyond(const struct flow *f, uint32_t psn)
 {
-	return psn_diff(psn, flow_surely_sent(f)) > 0 && psn_diff(psn, f->highest) > 0;
+	return psn_diff(psn, flow_surely_sent(f)) > 0 && psn_diff(psn, flow_highest(f)) > 0;
 }
 
 static bool is_before(const struct flow *f, uint32_t psn)

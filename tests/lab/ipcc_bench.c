@@ -107,7 +107,7 @@ static uint8_t *put_l2(uint8_t *out, const struct ipcc_data *d)
 	memcpy(out, (uint8_t[]){2, 0, 0, 0, 0, (uint8_t)(d->to + 1)}, 6);
 	if (d->routed)
 		memcpy(out, (uint8_t[]){2, 0, 0, 0, 1, (uint8_t)(d->from + 1)}, 6);
-	memcpy(out + 6, (uint8_t[]){2, 0, 0, 0, 0, (uint8_t)(d->from + 1)}, 6);
+	memcpy(out + 6, (uint8_t[]){2, 0, 0, d->adapter, 0, (uint8_t)(d->from + 1)}, 6);
 	if (d->tagged) {
 		be16_put(at, ETYPE_VLAN);
 		be16_put(at + 2, d->tci);

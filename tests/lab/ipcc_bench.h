@@ -48,6 +48,7 @@ struct ipcc_data {
 	uint8_t opcode; // 0: SEND first
 	uint16_t sport, pkey; // 0: 49152 + qp, 0xffff
 	bool routed; // to the MAC address of the switch's port
+	uint8_t adapter; // byte 3 of the sender's MAC address
 };
 // Returns its length. The iCRC is right.
 uint16_t ipcc_build(uint8_t *out, const struct ipcc_data *d);

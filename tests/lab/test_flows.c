@@ -11,81 +11,17 @@
 #include "dataplane/packet/wire.h"
 #include "dataplane/switch_flows.h"
 #include "tests/lab/lab_yaml.h"
+#include "tests/lab/roce_frame.h"
 #include "tests/lab/router.h"
 
-enum { MS = 1000000, CE_DSCP = 24, KEPT = 64 };
+enum { MS = 1000000, KEPT = 64 };
 
 // ---- frames
-
-struct roce {
-	unsigned from, to; // ports of the hosts
-	bool v6, tagged;
-	uint8_t opcode, ecn;
-	uint8_t syndrome; // of an AETH
-	uint32_t qp, psn, read_bytes;
-	uint16_t sport, payload;
-};
-
-static uint8_t *put_ip(uint8_t *p, const struct roce *r, uint32_t udp_len)
-{
-	uint8_t tos = (uint8_t)(CE_DSCP << 2 | r->ecn);
-	struct ipv6_hdr *v6 = (void *)p;
-	struct ipv4_hdr *v4 = (void *)p;
-
-	if (r->v6) {
-		be32_put(&v6->vtc_flow, 6u << 28 | (uint32_t)tos << 20);
-		be16_put(&v6->payload_len, (uint16_t)udp_len);
-		v6->next = IP_PROTO_UDP;
-		v6->hop_limit = 64;
-		v6->src[0] = v6->dst[0] = 0xfd;
-		v6->src[15] = (uint8_t)(r->from + 1);
-		v6->dst[15] = (uint8_t)(r->to + 1);
-		return p + sizeof(*v6);
-	}
-	v4->ver_ihl = 0x45;
-	v4->tos = tos;
-	be16_put(&v4->total_len, (uint16_t)(sizeof(*v4) + udp_len));
-	v4->ttl = 64;
-	v4->proto = IP_PROTO_UDP;
-	be32_put(&v4->src, 0x0a000001 + r->from);
-	be32_put(&v4->dst, 0x0a000001 + r->to);
-	be16_put(&v4->csum, router_csum(p, sizeof(*v4)));
-	return p + sizeof(*v4);
-}
-
-static uint16_t build(uint8_t out[FRAME_MAX], const struct roce *r)
-{
-	uint32_t udp_len = 8 + 12 + 16 + r->payload + 4;
-	struct bth_hdr *bth;
-	uint8_t *p = out + 12;
-
-	memset(out, 0, FRAME_MAX);
-	memcpy(out, (uint8_t[]){2, 0, 0, 0, 0, (uint8_t)(r->to + 1)}, 6);
-	memcpy(out + 6, (uint8_t[]){2, 0, 0, 0, 0, (uint8_t)(r->from + 1)}, 6);
-	if (r->tagged) {
-		be16_put(p, ETYPE_VLAN);
-		be16_put(p + 2, 3 << TCI_PCP_SHIFT);
-		p += 4;
-	}
-	be16_put(p, r->v6 ? ETYPE_IPV6 : ETYPE_IPV4);
-	p = put_ip(p + 2, r, udp_len);
-	be16_put(p, r->sport != 0 ? r->sport : 50000);
-	be16_put(p + 2, ROCE_UDP_PORT);
-	be16_put(p + 4, (uint16_t)udp_len);
-	bth = (void *)(p + 8);
-	bth->opcode = r->opcode;
-	be16_put(&bth->pkey, BTH_PKEY_DEFAULT);
-	be24_put(&bth->dest_qp, r->qp);
-	be24_put(&bth->psn, r->psn);
-	bth[1].opcode = r->syndrome; // where an AETH begins
-	be32_put((uint8_t *)(bth + 1) + 12, r->read_bytes);
-	return (uint16_t)(p + udp_len - out);
-}
 
 static void send_one(struct bench *b, const struct roce *r)
 {
 	uint8_t bytes[FRAME_MAX];
-	uint16_t len = build(bytes, r);
+	uint16_t len = roce_build(bytes, r);
 
 	bench_send_raw(b, r->from, bytes, len);
 	bench_run(b, 5000);
@@ -204,13 +140,58 @@ static void a_data_frame_makes_an_entry_that_knows_its_way(void **state)
 		assert_int_equal(row.way.queue, 3);
 		assert_int_equal(row.way.kind, t[i].kind);
 		assert_int_equal(row.packets, 3);
-		assert_int_equal(row.bytes, 3 * build(bytes, r));
+		assert_int_equal(row.bytes, 3 * roce_build(bytes, r));
 		assert_int_equal(row.udp_sport, r->sport != 0 ? r->sport : 50000);
 		assert_int_equal(row.pair.source, PAIR_NONE);
 		assert_true(row.reason[0] != 0);
 		assert_true(row.first_ns <= row.seen_ns && row.seen_ns <= b->clock.now_ns);
 	}
 	assert_int_equal(row_of(b, 0x11).psn, 10);
+	bench_close(b);
+}
+
+static void an_entry_follows_its_flow_to_another_class(void **state)
+{
+	struct bench *b = open(16);
+	struct roce r = {.from = 0, .to = 2, .opcode = RC_SEND_ONLY, .qp = 0x11};
+	static const uint8_t dscp[] = {24, 8, 24, 0}, cls[] = {3, 1, 3, 3};
+
+	(void)state;
+	for (unsigned i = 0; i < sizeof(dscp); i++, r.psn += 3) {
+		struct flow_row row;
+
+		r.dscp = dscp[i];
+		send_n(b, r, 3);
+		row = row_of(b, r.qp);
+		assert_int_equal(row.way.cls, cls[i]);
+		assert_int_equal(row.way.queue, cls[i]);
+		assert_int_equal(row.packets, 3 * (i + 1));
+		assert_int_equal(row.gaps + row.rewinds, 0);
+	}
+	bench_close(b);
+}
+
+static void headers_are_those_of_the_latest_frame_of_any_kind(void **state)
+{
+	static const struct roce t[] = {
+		{.opcode = RC_SEND_ONLY, .sport = 50001},
+		{.opcode = RC_READ_REQUEST, .read_bytes = 256, .sport = 50002},
+		{.opcode = RC_SEND_ONLY, .sport = 50001},
+		{.opcode = RC_SEND_ONLY, .sport = 50003, .ecn = ECN_CE},
+		{.opcode = RC_SEND_ONLY, .sport = 50001},
+	};
+	struct bench *b = open(16);
+
+	(void)state;
+	for (unsigned i = 0; i < sizeof(t) / sizeof(t[0]); i++) {
+		struct roce r = t[i];
+
+		r.to = 2;
+		r.qp = 0x11;
+		r.psn = i;
+		send_one(b, &r);
+		assert_int_equal(row_of(b, 0x11).udp_sport, r.sport);
+	}
 	bench_close(b);
 }
 
@@ -550,6 +531,8 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(a_data_frame_makes_an_entry_that_knows_its_way),
+		cmocka_unit_test(an_entry_follows_its_flow_to_another_class),
+		cmocka_unit_test(headers_are_those_of_the_latest_frame_of_any_kind),
 		cmocka_unit_test(answers_and_other_frames_make_none),
 		cmocka_unit_test(loss_and_congestion_are_seen_per_flow_and_port),
 		cmocka_unit_test(responses_among_requests_are_counted_and_not_followed),

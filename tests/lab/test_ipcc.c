@@ -94,6 +94,37 @@ static void a_sender_gets_a_cnp_in_the_name_of_the_receiver(void **state)
 	}
 }
 
+static void a_cnp_says_what_the_latest_frames_said(void **state)
+{
+	static const struct ipcc_data lives[] = {
+		{.to = IPCC_TO, .qp = IPCC_QP},
+		{.to = IPCC_TO, .qp = IPCC_QP, .sport = 50000},
+		{.to = IPCC_TO, .qp = IPCC_QP, .sport = 50000, .adapter = 9},
+		{.to = IPCC_TO, .qp = IPCC_QP, .adapter = 9, .pkey = 0x8002},
+		{.to = IPCC_TO, .qp = IPCC_QP, .adapter = 9, .tagged = true, .tci = 3 << 13},
+		{.to = IPCC_TO, .qp = IPCC_QP, .adapter = 9, .tagged = true, .tci = 3 << 13 | 7},
+		{.to = IPCC_TO, .qp = IPCC_QP},
+	};
+	struct bench *b = open_with("on");
+	struct ipcc_cnp c;
+
+	(void)state;
+	for (unsigned i = 0; i < sizeof(lives) / sizeof(lives[0]); i++) {
+		struct ipcc_data d = lives[i], other = {.from = 1, .to = IPCC_TO, .qp = IPCC_QP};
+		unsigned before = ipcc_cnps(b, 0);
+
+		d.psn = other.psn = i * 40;
+		ipcc_send(b, &d, 40);
+		ipcc_send(b, &other, 40);
+		ipcc_settle(b);
+		assert_true(ipcc_cnps(b, 0) > before);
+		assert_true(ipcc_cnp(b, 0, ipcc_cnps(b, 0) - 1, &c));
+		check_shape(&d, &c);
+	}
+	ipcc_explain(b, &seen);
+	bench_close(b);
+}
+
 // The first one is on the line while the frame that took the queue over kmin is hardly in.
 static void the_first_cnp_leaves_when_the_queue_crosses_kmin(void **state)
 {
@@ -441,6 +472,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(a_sender_gets_a_cnp_in_the_name_of_the_receiver),
+		cmocka_unit_test(a_cnp_says_what_the_latest_frames_said),
 		cmocka_unit_test(the_first_cnp_leaves_when_the_queue_crosses_kmin),
 		cmocka_unit_test(the_class_and_dscp_of_cnps_are_those_of_the_port_they_leave_by),
 		cmocka_unit_test(few_are_told_while_the_queue_is_shallow_and_many_when_it_is_deep),

@@ -1,0 +1,105 @@
+// SPDX-License-Identifier: Apache-2.0
+// Seals of a flow's entry: short signs, on the line that each packet touches anyway, that its
+// other lines still say what they should. A frame that arrives with the key and the seal of its
+// flow has that flow's port of arrival, class and headers, so none of them need be read; one that
+// leaves with the other seal goes the way that is known. With many flows that is one line from
+// beyond the cache instead of two.
+//
+//   arrival (spare bits of the key)      1 | port 7 bits | 22 bits of a hash: MAC addresses, VLAN
+//                                        tag, source port, P_Key, class
+//   departure (above count of packets)   1 | queue 7 bits | port 8 bits
+//
+// The ports are whole: that a frame came by another port is always seen. Of other changes to a
+// sealed flow's headers one in four million is not, until the next; the hash is seeded, so nobody
+// can bring it about. Owner's; the value 0 seals nothing.
+#pragma once
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "dataplane/roce/flow.h"
+
+enum {
+	SEAL_HASH_BITS = 22,
+	SEAL_PORT_BITS = 7,
+	SEAL_CLOSED = 1 << (SEAL_HASH_BITS + SEAL_PORT_BITS),
+	// No entry is ever sealed with it, so that a frame which has it is looked at closely.
+	SEAL_NEVER = 1,
+};
+
+static_assert(SEAL_HASH_BITS + SEAL_PORT_BITS + 1 == 64 - FLOW_KEY_BITS, "all that is spare");
+
+struct seal_facts {
+	uint64_t macs[2]; // bytes 0 to 7 and 4 to 11 of the frame
+	uint16_t udp_sport, tci, pkey;
+	uint8_t n_tags, cls, in_port;
+};
+
+static inline uint32_t seal_of(uint64_t seed, const struct seal_facts *s)
+{
+	const uint64_t odd1 = 0x9e3779b97f4a7c15, odd2 = 0xd1b54a32d192ed03;
+	uint64_t rest = s->udp_sport | (uint64_t)s->tci << 16 | (uint64_t)s->pkey << 32 |
+			(uint64_t)s->n_tags << 48 | (uint64_t)s->cls << 56;
+	uint64_t h = flow_mixed(s->macs[0] ^ seed * odd1, s->macs[1] ^ odd2);
+
+	h = flow_mixed(h ^ rest, seed * odd2 ^ odd1);
+	return SEAL_CLOSED | (uint32_t)s->in_port << SEAL_HASH_BITS |
+	       (uint32_t)(h >> (64 - SEAL_HASH_BITS));
+}
+
+static inline struct flow_key seal_key(struct flow_key k, uint32_t seal)
+{
+	k.w[4] = flow_key_last(&k) | (uint64_t)seal << FLOW_KEY_BITS;
+	return k;
+}
+
+static inline uint32_t key_seal(const struct flow_key *k)
+{
+	return (uint32_t)(k->w[4] >> FLOW_KEY_BITS);
+}
+
+// Key and seal. A frame's key is sealed by seal_key.
+static inline bool seal_unbroken(const struct flow *f, const struct flow_key *frame)
+{
+	const struct flow_key *k = &f->key;
+
+	return ((k->w[0] ^ frame->w[0]) | (k->w[1] ^ frame->w[1]) | (k->w[2] ^ frame->w[2]) |
+		(k->w[3] ^ frame->w[3]) | (k->w[4] ^ frame->w[4])) == 0;
+}
+
+// The departure is to be looked at anew.
+static inline void seal_open_departure(struct flow *f)
+{
+	gauge_set(&f->packets, flow_packets(f));
+}
+
+// Whatever a seal says of has changed, or will.
+static inline void seal_open(struct flow *f)
+{
+	__atomic_store_n(&f->key.w[4], flow_key_last(&f->key), __ATOMIC_RELAXED);
+	seal_open_departure(f);
+}
+
+// The other lines say what this seal stands for.
+static inline void seal_close(struct flow *f, uint32_t seal)
+{
+	if (key_seal(&f->key) == seal)
+		return;
+	seal_open(f);
+	__atomic_store_n(&f->key.w[4], seal_key(f->key, seal).w[4], __ATOMIC_RELAXED);
+}
+
+static inline uint64_t seal_departure(uint8_t out_port, uint8_t queue)
+{
+	return ((uint64_t)1 << 15 | (uint64_t)queue << 8 | out_port) << FLOW_DEPARTURE_BIT;
+}
+
+static inline bool seal_departed(const struct flow *f, uint64_t departure)
+{
+	return (ctr_get(&f->packets) & ~(((uint64_t)1 << FLOW_DEPARTURE_BIT) - 1)) == departure;
+}
+
+static inline void seal_close_departure(struct flow *f, uint64_t departure)
+{
+	gauge_set(&f->packets, flow_packets(f) | departure);
+}
