@@ -81,7 +81,7 @@ void traffic_frame(const struct traffic *t, unsigned from, unsigned to, uint32_t
 	be16_put(&udp->sport, (uint16_t)(SPORT_FIRST + i % SPORTS));
 	be16_put(&udp->dport, ROCE_UDP_PORT);
 	be16_put(&udp->len, (uint16_t)(l3_bytes - sizeof(*ip)));
-	bth->opcode = RC_SEND_ONLY;
+	bth->opcode = t->responses ? RC_READ_RESPONSE_MIDDLE : RC_SEND_ONLY;
 	bth->flags = BTH_MIG;
 	be16_put(&bth->pkey, BTH_PKEY_DEFAULT);
 	be24_put(&bth->dest_qp, 0x100 + i);

@@ -22,6 +22,7 @@ struct traffic {
 	uint32_t frame_bytes; // without FCS, TRAFFIC_MIN_FRAME..TRAFFIC_MAX_FRAME
 	uint32_t n_flows; // distinct frames of a port
 	uint32_t n_macs; // hosts behind each port
+	bool responses; // the middle of READ responses, else SENDs
 	bool routed; // to the MAC address of the port they arrive at
 };
 

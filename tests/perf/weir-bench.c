@@ -42,6 +42,7 @@ static const char usage[] =
 	"  --flow-table N       entries of the flow table, up to 1048576 (0: none)\n"
 	"  --spread N           so many queue pairs a port, a power of two, in random order, with\n"
 	"                       PSNs that follow, whatever the frames say\n"
+	"  --responses          frames are READ responses, else SENDs\n"
 	"  --split              driver and dataplane apart, in a case of its own\n"
 	"  --stages             the stages of the dataplane one by one\n"
 	"  --traffic DIR        keep the pcap files of the traffic there\n"
@@ -53,7 +54,7 @@ static const char usage[] =
 // ---- options
 
 enum { OPT_FRAME = 256, OPT_FLOWS, OPT_MACS, OPT_ROUTE, OPT_WORKERS, OPT_CPUS, OPT_QUEUE,
-       OPT_STANDING, OPT_KEY, OPT_FLOW_TABLE, OPT_SPREAD,
+       OPT_STANDING, OPT_KEY, OPT_FLOW_TABLE, OPT_SPREAD, OPT_RESPONSES,
        OPT_ROUNDS, OPT_ROUND_US, OPT_SPLIT, OPT_STAGES, OPT_TRAFFIC, OPT_ONLY_TRAFFIC, OPT_DEVICE,
        OPT_JSON, OPT_HELP };
 
@@ -71,6 +72,7 @@ static const struct option longs[] = {
 	{"spread", required_argument, NULL, OPT_SPREAD},
 	{"rounds", required_argument, NULL, OPT_ROUNDS},
 	{"round-us", required_argument, NULL, OPT_ROUND_US},
+	{"responses", no_argument, NULL, OPT_RESPONSES},
 	{"split", no_argument, NULL, OPT_SPLIT},
 	{"stages", no_argument, NULL, OPT_STAGES},
 	{"traffic", required_argument, NULL, OPT_TRAFFIC},
@@ -160,6 +162,7 @@ static bool option(int opt, struct options *o)
 	case OPT_STANDING: return number(optarg, 1, 65536, &o->rig.standing);
 	case OPT_FLOW_TABLE: return number(optarg, 0, FLOW_MAX, &o->rig.flow_table);
 	case OPT_SPREAD: return power_of_two(optarg, FLOW_MAX, &o->rig.spread);
+	case OPT_RESPONSES: o->traffic.responses = true; return true;
 	case OPT_KEY: o->rig.profile_key = optarg; return true;
 	case OPT_ROUNDS: return number(optarg, 1, 100000, &o->n_rounds);
 	case OPT_ROUND_US: return number(optarg, 1, 1000000, &o->round_us);
