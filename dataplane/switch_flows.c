@@ -62,7 +62,8 @@ int flows_create(struct weir_switch *sw)
 
 	max = max < FLOW_MAX ? max : FLOW_MAX;
 	for (unsigned i = 0; err == 0 && max != 0 && i < sw->n_workers; i++)
-		err = shard_create(sw, sw->workers[i], (max + sw->n_workers - 1) / sw->n_workers);
+		err = shard_create(sw, sw->workers[i],
+				   (max + sw->n_workers - 1 - i) / sw->n_workers);
 	return err;
 }
 

@@ -3,10 +3,9 @@
 // burst that was received, given their way once forwarding has found it, answers heard where they
 // leave. Runs on the worker that owns the port of arrival; answers on the one that owns the port of
 // departure, which owns the flows they answer.
-#include <stddef.h>
 #include <string.h>
 
-#include "dataplane/packet/wire.h"
+#include "dataplane/packet/tags.h"
 #include "dataplane/roce/flow_seal.h"
 #include "dataplane/switch_impl.h"
 
@@ -133,24 +132,38 @@ static inline uint16_t pkey_of(const uint8_t *eth, const struct pkt_info *pkt)
 	return be16_get(&bth->pkey);
 }
 
-// Of data that nothing happened to; of other frames one that fits no flow.
+static bool is_first_response(const struct pkt_info *pkt)
+{
+	uint8_t op = pkt->bth_opcode & ROCE_OPERATION_MASK;
+
+	return op == RC_READ_RESPONSE_FIRST || op == RC_READ_RESPONSE_ONLY;
+}
+
+// All that it tells is its PSN. The first response to a READ request tells its flow's peer.
+static inline bool is_plain(const struct member *m, const struct frame *f,
+			    const struct pkt_info *pkt)
+{
+	if (unlikely(f->ecn == ECN_CE))
+		return false;
+	return likely(m->role == ROCE_ROLE_DATA) ||
+	       (m->role == ROCE_ROLE_READ_RESPONSE && !is_first_response(pkt));
+}
+
+// Of a plain frame; of others one that fits no flow.
 static inline uint32_t seal_for(const struct flow_map *map, const struct member *m,
 				const struct frame *f, const struct pkt_info *pkt)
 {
 	const uint8_t *eth = rte_pktmbuf_mtod(f->m, const uint8_t *);
 	struct seal_facts facts = {
-		.macs = {word_at(eth), word_at(eth + 4)},
+		.eth = {word_at(eth), word_at(eth + 6)},
+		.tci = pkt->tci, .inner_tag = pkt->inner_tag,
 		.udp_sport = pkt->udp_sport,
-		.tci = pkt->tci,
 		.pkey = pkey_of(eth, pkt),
-		.n_tags = pkt->n_tags,
-		.cls = f->cls,
+		.kind = kind_of_role[m->role],
 		.in_port = f->in_port,
 	};
 
-	if (unlikely(m->role != ROCE_ROLE_DATA || f->ecn == ECN_CE))
-		return SEAL_NEVER;
-	return seal_of(map->seed, &facts);
+	return is_plain(m, f, pkt) ? seal_of(map->seed, &facts) : SEAL_NEVER;
 }
 
 // What the frames are to flows. Their buckets are on their way to the cache.
@@ -198,31 +211,31 @@ static void guess_all(const struct flow_table *t, struct members *all)
 	}
 }
 
-static void take_headers(struct flow *fl, const uint8_t *eth, const struct pkt_info *pkt,
-			 uint16_t pkey)
+static void take_headers(struct flow *fl, const uint8_t *eth, const struct pkt_info *pkt)
 {
 	memcpy(fl->dst_mac, eth, sizeof(fl->dst_mac));
 	memcpy(fl->src_mac, eth + 6, sizeof(fl->src_mac));
 	__atomic_store_n(&fl->udp_sport, pkt->udp_sport, __ATOMIC_RELAXED);
 	fl->tci = pkt->tci;
-	fl->pkey = pkey;
-	fl->tagged = pkt->n_tags != 0;
+	fl->pkey = pkey_of(eth, pkt);
+	fl->tags = tag_kinds(eth, pkt->n_tags);
+	fl->inner_tci = (uint16_t)pkt->inner_tag;
 	seal_open(fl);
 }
 
 // What a CNP must say. It changes so seldom that it is compared first: the line stays clean.
 static void keep_headers(struct flow *fl, const uint8_t *eth, const struct pkt_info *pkt)
 {
-	uint16_t pkey = pkey_of(eth, pkt);
 	uint64_t macs = (word_at(fl->dst_mac) ^ word_at(eth)) |
 			(word_at(fl->dst_mac + 4) ^ word_at(eth + 4));
 	unsigned rest = (unsigned)(fl->udp_sport ^ pkt->udp_sport) |
-			(unsigned)(fl->tci ^ pkt->tci) | (unsigned)(fl->pkey ^ pkey);
+			(unsigned)(fl->tci ^ pkt->tci) | (unsigned)(fl->pkey ^ pkey_of(eth, pkt)) |
+			(unsigned)(fl->tags ^ tag_kinds(eth, pkt->n_tags));
 
-	static_assert(offsetof(struct flow, src_mac) == offsetof(struct flow, dst_mac) + 6,
-		      "as in a frame");
-	if (unlikely((macs | rest) != 0 || fl->tagged != (pkt->n_tags != 0)))
-		take_headers(fl, eth, pkt, pkey);
+	if (unlikely(pkt->n_tags > 1))
+		rest |= (unsigned)(fl->inner_tci ^ (uint16_t)pkt->inner_tag);
+	if (unlikely((macs | rest) != 0))
+		take_headers(fl, eth, pkt);
 }
 
 // PSNs that a READ request uses up at most.
@@ -236,13 +249,6 @@ static uint32_t read_psns(const struct frame *f, const struct pkt_info *pkt)
 	n = msg.read_bytes / READ_PSN_BYTES + (msg.read_bytes % READ_PSN_BYTES != 0);
 	n = n < READ_PSNS_MAX ? n : READ_PSNS_MAX;
 	return n != 0 ? n : 1;
-}
-
-static bool is_first_response(const struct pkt_info *pkt)
-{
-	uint8_t op = pkt->bth_opcode & ROCE_OPERATION_MASK;
-
-	return op == RC_READ_RESPONSE_FIRST || op == RC_READ_RESPONSE_ONLY;
 }
 
 // A flow is of the kind of its frames that tells most: its PSNs are those of requests as soon as it
@@ -267,7 +273,6 @@ static inline bool is_request(uint8_t kind)
 static void set_way(struct flow *fl, struct flow_way way)
 {
 	gauge_set(&fl->way, flow_pack_way(way));
-	seal_open_departure(fl);
 }
 
 // The flow was thought to be of a kind whose PSNs are of another space: to pairing it begins now.
@@ -402,9 +407,14 @@ static __attribute__((noinline)) uint32_t take_closely(struct worker *w, const s
 						       const struct pkt_info *pkt)
 {
 	uint32_t id = take(w, m, f, pkt), seal = key_seal(&m->key);
+	struct flow *fl;
 
-	if (id != FLOW_NONE && seal != SEAL_NEVER)
-		seal_close(&w->flows->table.flows[id], seal);
+	if (id == FLOW_NONE || seal == SEAL_NEVER)
+		return id;
+	fl = &w->flows->table.flows[id];
+	// A response of a queue pair that has requests of its own is none of their PSNs.
+	if (flow_way_of(gauge_get(&fl->way)).kind == kind_of_role[m->role])
+		seal_close(fl, seal);
 	return id;
 }
 
@@ -448,6 +458,14 @@ void flows_burst(struct worker *w, struct frame *frames, const struct pkt_info *
 
 // ---- the way out
 
+static_assert((int)POLICY_MAX_PORTS <= 1 << SEAL_PORT_BITS && N_CLASSES <= 16 && N_QUEUES <= 8,
+	      "seals have room for them");
+
+static inline uint64_t departure_of(const struct frame *f)
+{
+	return seal_departure(f->out_port, f->queue, f->cls);
+}
+
 // The flow's way was found, or may be another one.
 static __attribute__((noinline)) void went(struct worker *w, uint32_t id, const struct frame *f)
 {
@@ -456,7 +474,7 @@ static __attribute__((noinline)) void went(struct worker *w, uint32_t id, const 
 
 	set_way(fl, (struct flow_way){.in_port = f->in_port, .out_port = f->out_port,
 				      .queue = f->queue, .cls = f->cls, .kind = before.kind});
-	seal_close_departure(fl, seal_departure(f->out_port, f->queue));
+	seal_close_departure(fl, departure_of(f));
 	if (before.out_port == f->out_port)
 		return;
 	if (before.out_port != FLOW_NO_PORT)
@@ -474,8 +492,7 @@ void flows_went(struct worker *w, const struct frame *frames, unsigned n)
 
 		if (unlikely(f->answer) && w->sw->owner[f->out_port] == w->id)
 			flows_hear(w, f);
-		if (id != FLOW_NONE &&
-		    unlikely(!seal_departed(&flows[id], seal_departure(f->out_port, f->queue))))
+		if (id != FLOW_NONE && unlikely(!seal_departed(&flows[id], departure_of(f))))
 			went(w, id, f);
 	}
 }

@@ -7,7 +7,7 @@
 // each, perhaps a moment old: a note that it sends for it names the generation of the entry, and
 // the flow's owner believes nothing else.
 #include "dataplane/packet/cnp.h"
-#include "dataplane/packet/wire.h"
+#include "dataplane/packet/tags.h"
 #include "dataplane/roce/flow_seal.h"
 #include "dataplane/switch_impl.h"
 
@@ -86,20 +86,33 @@ static struct ipcc_flow read_flow(const struct worker *w, const struct flow *f, 
 
 // ---- sending, by the flow's owner
 
+// Those of the latest data frame. The PCP is that of the class in each of them: where a service tag
+// ends, the customer tag alone says on that the CNP need not wait behind data.
+static void tag_like(struct cnp *c, const struct flow *f, unsigned pcp)
+{
+	const uint16_t tci[CNP_MAX_TAGS] = {f->tci, f->inner_tci};
+
+	static_assert(CNP_MAX_TAGS == (int)PARSE_MAX_TAGS, "all that a flow may have");
+	for (; c->n_tags < CNP_MAX_TAGS && tag_tpid(f->tags, c->n_tags) != 0; c->n_tags++)
+		c->tags[c->n_tags] = (struct cnp_tag){
+			tag_tpid(f->tags, c->n_tags),
+			(uint16_t)((tci[c->n_tags] & (TCI_VID_MASK | TCI_DEI)) |
+				   pcp << TCI_PCP_SHIFT)};
+}
+
 static void cnp_of(const struct worker *w, const struct flow *f, uint32_t qp, struct cnp *c)
 {
 	const struct policy_port *pp = &w->pol->ports[flow_way_of(gauge_get(&f->way)).in_port];
 	uint8_t remark = pp->classify.remark_pcp[pp->cnp.cls];
 	unsigned pcp = remark != REMARK_NONE ? remark : pp->cnp.cls;
 
-	*c = (struct cnp){.tagged = f->tagged,
-			  .dscp = pp->cnp.dscp,
+	*c = (struct cnp){.dscp = pp->cnp.dscp,
 			  .udp_sport = f->udp_sport,
 			  .pkey = f->pkey,
 			  .dest_qp = qp};
 	memcpy(c->src_mac, f->dst_mac, sizeof(c->src_mac));
 	memcpy(c->dst_mac, f->src_mac, sizeof(c->dst_mac));
-	c->tci = (uint16_t)((f->tci & (TCI_VID_MASK | TCI_DEI)) | pcp << TCI_PCP_SHIFT);
+	tag_like(c, f, pcp);
 	// In the name of the receiver.
 	c->v6 = flow_key_addresses(&f->key, c->dst_ip, c->src_ip) == 6;
 }
@@ -120,7 +133,7 @@ static bool send_frame(struct worker *w, unsigned port, const struct cnp *c)
 	uint8_t *data;
 
 	f.len = (uint16_t)cnp_build(bytes, c);
-	f.l3_off = (uint8_t)(ETH_HLEN_ + (c->tagged ? sizeof(struct vlan_hdr) : 0));
+	f.l3_off = (uint8_t)(ETH_HLEN_ + c->n_tags * sizeof(struct vlan_hdr));
 	ctr_inc(&worker_port(w, port)->c.generated);
 	atomic_thread_fence(memory_order_release); // begun before it ends
 	f.m = rte_pktmbuf_alloc(w->sw->pool);

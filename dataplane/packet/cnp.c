@@ -13,18 +13,16 @@ static uint8_t *put_ethernet(uint8_t *out, const struct cnp *c)
 {
 	uint16_t type = c->v6 ? ETYPE_IPV6 : ETYPE_IPV4;
 	struct eth_hdr *eth = (void *)out;
-	struct vlan_hdr *tag = (void *)(eth + 1);
+	uint8_t *at = eth->type.b;
 
 	memcpy(eth->dst, c->dst_mac, sizeof(eth->dst));
 	memcpy(eth->src, c->src_mac, sizeof(eth->src));
-	if (!c->tagged) {
-		be16_put(&eth->type, type);
-		return out + sizeof(*eth);
+	for (unsigned i = 0; i < c->n_tags; i++, at += sizeof(struct vlan_hdr)) {
+		be16_put(at, c->tags[i].tpid);
+		be16_put(at + 2, c->tags[i].tci);
 	}
-	be16_put(&eth->type, ETYPE_VLAN);
-	be16_put(&tag->tci, c->tci);
-	be16_put(&tag->type, type);
-	return out + sizeof(*eth) + sizeof(*tag);
+	be16_put(at, type);
+	return at + 2;
 }
 
 static uint16_t ipv4_csum(const struct ipv4_hdr *ip)

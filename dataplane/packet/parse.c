@@ -46,6 +46,8 @@ static void parse_tags(const uint8_t *frame, uint32_t len, struct pkt_info *out)
 
 		if (out->n_tags++ == 0)
 			out->tci = be16_get(&tag->tci);
+		else
+			out->inner_tag = (uint32_t)out->ether_type << 16 | be16_get(&tag->tci);
 		out->ether_type = be16_get(&tag->type);
 		out->l3_off = (uint8_t)(out->l3_off + sizeof(*tag));
 	}

@@ -43,13 +43,14 @@ struct pkt_info {
 	bool bad_l3; // EtherType said IP, the header did not hold: treated as PKT_OTHER
 	bool roce_data; // of those, roce_is_data
 	uint8_t bth_opcode;
+	bool bth_ack_req;
 	uint16_t tci; // outermost tag, host order; 0 when untagged
 	uint16_t ether_type; // after the tags; a TPID where a third tag follows or a tag is cut off
 	uint16_t l4_off; // of the transport header; 0 if none, or a UDP header that is not whole
 	uint16_t udp_sport, udp_dport; // 0 without UDP
 	uint32_t bth_dest_qp;
 	uint32_t bth_psn;
-	bool bth_ack_req;
+	uint32_t inner_tag; // TPID and TCI of the second tag, host order; 0: there is none
 };
 
 // Everything that congestion is about: all opcodes but ACK, atomic ACK and RESYNC (of any

@@ -16,6 +16,8 @@ enum {
 static_assert(sizeof(struct flow) == 256, "four cache lines");
 static_assert(offsetof(struct flow, way) == 64, "the next packet needs no more than the first");
 static_assert(offsetof(struct flow, gaps) == 128, "what it may change besides is in the second");
+static_assert(offsetof(struct flow, src_mac) == offsetof(struct flow, dst_mac) + 6,
+	      "as in a frame, and compared so");
 
 size_t flow_table_bytes(uint32_t n)
 {
@@ -84,7 +86,7 @@ static void clear(struct flow *f)
 	memset(f->dst_mac, 0, sizeof(f->dst_mac));
 	f->tci = f->pkey = 0;
 	__atomic_store_n(&f->udp_sport, 0, __ATOMIC_RELAXED);
-	f->tagged = false;
+	f->tags = 0;
 	f->highest = f->opened = f->oldest = f->psn_before = f->psn_now = 0;
 	// Control and other workers look at these.
 	__atomic_store_n(&f->peer_hint, 0, __ATOMIC_RELAXED);
@@ -92,7 +94,8 @@ static void clear(struct flow *f)
 	__atomic_store_n(&f->cut_q16, 0, __ATOMIC_RELAXED);
 	__atomic_store_n(&f->addresses, FLOW_NONE, __ATOMIC_RELAXED);
 	f->turn_ns = f->told_bps = 0;
-	f->reverse = f->next = f->acked = FLOW_NONE;
+	f->inner_tci = 0;
+	f->reverse = f->acked = FLOW_NONE;
 }
 
 static void begin(struct flow_table *t, uint32_t id, const struct flow_key *k, uint64_t now_ns)

@@ -31,7 +31,7 @@ enum {
 	FLOW_MAX = 1 << 20,
 	FLOW_NO_PORT = 0xff,
 	FLOW_KEY_BITS = 34, // of a key's last word; the others are a seal's (flow_seal.h)
-	// Of `last`: PSN, two bits, and the time.
+	// Of `last`: PSN, three bits, and the time.
 	FLOW_TIME_SHIFT = 12, // ns in a unit
 	FLOW_SKIPS = 1 << 24, // PSNs up to `highest` + 1 may be skipped: READ used them, or not
 	FLOW_OPEN = 1 << 25, // `highest` is a guess: the next request will tell
@@ -86,7 +86,7 @@ struct __attribute__((aligned(64))) flow {
 	uint8_t dst_mac[6], src_mac[6]; // of its latest frame that told something new
 	uint16_t tci, pkey;
 	uint16_t udp_sport;
-	bool tagged;
+	uint8_t tags; // kinds of its VLAN tags: packet/tags.h
 	uint8_t peer_hint; // pairing's own
 	uint32_t highest; // where FLOW_APART: flow_highest()
 	// ---- now and then
@@ -100,7 +100,10 @@ struct __attribute__((aligned(64))) flow {
 	uint32_t opened; // where FLOW_OPEN: PSN of the READ request
 	uint32_t psn_before, psn_now; // `highest` at the last two turns of turn_ns
 	uint32_t addresses; // index in the pairing's table, FLOW_NONE
-	uint32_t next; // of those that are free
+	union {
+		uint32_t next; // of those that are free
+		uint16_t inner_tci; // of those that live, where there are two tags
+	};
 	uint32_t oldest; // pairing's: PSNs before it were not sent in this life of the queue pair
 	uint32_t reverse; // index of the reverse queue pair it is paired with, or FLOW_NONE
 	uint16_t slot; // its bit in the memory of eliminations
@@ -235,7 +238,7 @@ void flow_begin_anew(struct flow_table *t, uint32_t id, uint64_t now_ns,
 // The entry of the key that lives, or FLOW_NONE. Makes nothing.
 uint32_t flow_find(const struct flow_table *t, const struct flow_key *k, uint64_t now_ns);
 
-// When a flow was last seen. Its time wraps after 13 days, and flows do not live half as long.
+// When a flow was last seen. Its time wraps after 6.5 days, and flows do not live half as long.
 static inline uint64_t flow_seen_ns(const struct flow *f, uint64_t now_ns)
 {
 	uint64_t unit = now_ns >> FLOW_TIME_SHIFT, seen = gauge_get(&f->last) >> FLOW_TIME_BIT;

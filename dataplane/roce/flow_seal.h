@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 // Seals of a flow's entry: short signs, on the line that each packet touches anyway, that its
 // other lines still say what they should. A frame that arrives with the key and the seal of its
-// flow has that flow's port of arrival, class and headers, so none of them need be read; one that
+// flow has that flow's port of arrival, kind and headers, so none of them need be read; one that
 // leaves with the other seal goes the way that is known. With many flows that is one line from
 // beyond the cache instead of two.
 //
 //   arrival (spare bits of the key)      1 | port 7 bits | 22 bits of a hash: MAC addresses, VLAN
-//                                        tag, source port, P_Key, class
-//   departure (above count of packets)   1 | queue 7 bits | port 8 bits
+//                                        tags, source port, P_Key, kind
+//   departure (above count of packets)   1 | class 4 bits | queue 3 bits | port 8 bits
 //
 // The ports are whole: that a frame came by another port is always seen. Of other changes to a
 // sealed flow's headers one in four million is not, until the next; the hash is seeded, so nobody
@@ -30,19 +30,20 @@ enum {
 static_assert(SEAL_HASH_BITS + SEAL_PORT_BITS + 1 == 64 - FLOW_KEY_BITS, "all that is spare");
 
 struct seal_facts {
-	uint64_t macs[2]; // bytes 0 to 7 and 4 to 11 of the frame
+	uint64_t eth[2]; // bytes 0 to 7 and 6 to 13 of the frame: the first TPID, or EtherType, too
+	uint32_t inner_tag; // pkt_info's
 	uint16_t udp_sport, tci, pkey;
-	uint8_t n_tags, cls, in_port;
+	uint8_t kind, in_port; // kind: enum flow_kind
 };
 
 static inline uint32_t seal_of(uint64_t seed, const struct seal_facts *s)
 {
 	const uint64_t odd1 = 0x9e3779b97f4a7c15, odd2 = 0xd1b54a32d192ed03;
 	uint64_t rest = s->udp_sport | (uint64_t)s->tci << 16 | (uint64_t)s->pkey << 32 |
-			(uint64_t)s->n_tags << 48 | (uint64_t)s->cls << 56;
-	uint64_t h = flow_mixed(s->macs[0] ^ seed * odd1, s->macs[1] ^ odd2);
+			(uint64_t)s->kind << 48;
+	uint64_t h = flow_mixed(s->eth[0] ^ seed * odd1, s->eth[1] ^ odd2);
 
-	h = flow_mixed(h ^ rest, seed * odd2 ^ odd1);
+	h = flow_mixed(h ^ rest, (seed * odd2 ^ odd1) + s->inner_tag);
 	return SEAL_CLOSED | (uint32_t)s->in_port << SEAL_HASH_BITS |
 	       (uint32_t)(h >> (64 - SEAL_HASH_BITS));
 }
@@ -61,37 +62,26 @@ static inline uint32_t key_seal(const struct flow_key *k)
 // Key and seal. A frame's key is sealed by seal_key.
 static inline bool seal_unbroken(const struct flow *f, const struct flow_key *frame)
 {
-	const struct flow_key *k = &f->key;
-
-	return ((k->w[0] ^ frame->w[0]) | (k->w[1] ^ frame->w[1]) | (k->w[2] ^ frame->w[2]) |
-		(k->w[3] ^ frame->w[3]) | (k->w[4] ^ frame->w[4])) == 0;
-}
-
-// The departure is to be looked at anew.
-static inline void seal_open_departure(struct flow *f)
-{
-	gauge_set(&f->packets, flow_packets(f));
-}
-
-// Whatever a seal says of has changed, or will.
-static inline void seal_open(struct flow *f)
-{
-	__atomic_store_n(&f->key.w[4], flow_key_last(&f->key), __ATOMIC_RELAXED);
-	seal_open_departure(f);
+	return flow_key_same(&f->key, frame);
 }
 
 // The other lines say what this seal stands for.
 static inline void seal_close(struct flow *f, uint32_t seal)
 {
-	if (key_seal(&f->key) == seal)
-		return;
-	seal_open(f);
 	__atomic_store_n(&f->key.w[4], seal_key(f->key, seal).w[4], __ATOMIC_RELAXED);
 }
 
-static inline uint64_t seal_departure(uint8_t out_port, uint8_t queue)
+// What a seal stood for has changed.
+static inline void seal_open(struct flow *f)
 {
-	return ((uint64_t)1 << 15 | (uint64_t)queue << 8 | out_port) << FLOW_DEPARTURE_BIT;
+	seal_close(f, 0);
+}
+
+// Classes may share a queue, so both are in it.
+static inline uint64_t seal_departure(uint8_t out_port, uint8_t queue, uint8_t cls)
+{
+	return ((uint64_t)1 << 15 | (uint64_t)cls << 11 | (uint64_t)queue << 8 | out_port)
+	       << FLOW_DEPARTURE_BIT;
 }
 
 static inline bool seal_departed(const struct flow *f, uint64_t departure)

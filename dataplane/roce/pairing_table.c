@@ -161,14 +161,22 @@ bool is_reads_blind(const struct pairing *p, const struct flow_key *k)
 	return p->reads_until[addresses_stamp(p, k)] > p->now_ns;
 }
 
+// Of a flow, whose entry may be sealed.
+static uint32_t past_stamp(const struct pairing *p, const struct flow_key *k)
+{
+	const struct flow_key key = flow_key_with(*k, flow_key_qp(k), KEY_FLOW);
+
+	return stamp_of(p, &key);
+}
+
 void set_past(struct pairing *p, const struct flow_key *k)
 {
-	p->past_until[stamp_of(p, k)] = p->now_ns + PAST_AGES * p->flows->age_ns;
+	p->past_until[past_stamp(p, k)] = p->now_ns + PAST_AGES * p->flows->age_ns;
 }
 
 bool has_past(const struct pairing *p, const struct flow_key *k)
 {
-	return p->past_until[stamp_of(p, k)] > p->now_ns;
+	return p->past_until[past_stamp(p, k)] > p->now_ns;
 }
 
 // ---- what was told, being told, and asked for

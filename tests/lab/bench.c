@@ -134,6 +134,8 @@ static void host_receive(struct bench_host *h, uint64_t now_ns)
 			host_pfc(h, &h->pfc[h->n_pfc - 1]);
 		} else {
 			record(&h->rx, &h->n_rx, &h->rx_capacity, m, now_ns);
+			if (h->on_rx != NULL)
+				h->on_rx(h, eth, (uint16_t)m->pkt_len);
 		}
 		rte_pktmbuf_free(m);
 	}
@@ -144,7 +146,10 @@ static struct rte_mbuf *make(unsigned from, const struct bench_frame *f)
 	struct rte_mbuf *m = rte_pktmbuf_alloc(pool);
 
 	assert_non_null(m);
-	rte_pktmbuf_append(m, bench_build(rte_pktmbuf_mtod(m, uint8_t *), from, f));
+	if (f->raw != NULL)
+		memcpy(rte_pktmbuf_append(m, f->len), f->raw, f->len);
+	else
+		rte_pktmbuf_append(m, bench_build(rte_pktmbuf_mtod(m, uint8_t *), from, f));
 	return m;
 }
 

@@ -36,6 +36,7 @@ struct bench_frame {
 	bool broadcast;
 	uint16_t ether_type; // not 0: not IP
 	uint32_t seq; // in the payload
+	const uint8_t *raw; // not NULL: len bytes that are the frame, whose class is that of dscp
 };
 
 struct bench_host {
@@ -60,6 +61,8 @@ struct bench_host {
 	// an endless sender: fn makes the next frame; false ends it
 	bool (*source)(struct bench_host *h, struct bench_frame *out);
 	void *source_arg;
+	// Told of all that arrives but MAC control; may be NULL.
+	void (*on_rx)(struct bench_host *h, const uint8_t *frame, uint16_t len);
 	struct bench_frame pending;
 	bool has_pending;
 	// a storm: the same PFC frame again and again

@@ -108,9 +108,9 @@ static uint8_t *put_l2(uint8_t *out, const struct ipcc_data *d)
 	if (d->routed)
 		memcpy(out, (uint8_t[]){2, 0, 0, 0, 1, (uint8_t)(d->from + 1)}, 6);
 	memcpy(out + 6, (uint8_t[]){2, 0, 0, d->adapter, 0, (uint8_t)(d->from + 1)}, 6);
-	if (d->tagged) {
-		be16_put(at, ETYPE_VLAN);
-		be16_put(at + 2, d->tci);
+	for (unsigned i = 0; i < 2 && d->tags[i].tpid != 0; i++) {
+		be16_put(at, d->tags[i].tpid);
+		be16_put(at + 2, d->tags[i].tci);
 		at += 4;
 	}
 	be16_put(at, d->v6 ? ETYPE_IPV6 : ETYPE_IPV4);
@@ -236,8 +236,7 @@ static int by_time(const void *a, const void *b)
 	return (int)x->rank - y->rank;
 }
 
-// What the record says follows from the policy of its queue.
-static void check_record(const struct bench *b, const struct cnp_record *r)
+void ipcc_check_record(const struct bench *b, const struct cnp_record *r)
 {
 	const struct ipcc_params *p = &b->policy->ports[r->port].queue[r->queue].ipcc;
 
@@ -251,7 +250,6 @@ static void check_record(const struct bench *b, const struct cnp_record *r)
 	assert_true(r->dt_ns >= p->interval_ns);
 	assert_int_equal(r->excess_bps, ipcc_excess_bps(p, r->len_bytes, r->trend_bytes, r->dt_ns));
 	assert_true(r->flow_bps > 0 && r->flow_bps <= r->queue_bps);
-	assert_int_equal(r->sender_qp, flow_key_qp(&r->key) + IPCC_SENDER_QP);
 	assert_true(r->source != PAIR_NONE && r->source < N_PAIR_SOURCES);
 }
 
@@ -284,7 +282,8 @@ void ipcc_explain(struct bench *b, struct ipcc_seen *seen)
 		const struct cnp_record *r = &seen->records[i];
 		struct ipcc_cnp c;
 
-		check_record(b, r);
+		ipcc_check_record(b, r);
+		assert_int_equal(r->sender_qp, flow_key_qp(&r->key) + IPCC_SENDER_QP);
 		assert_true(ipcc_cnp(b, r->left_by, taken[r->left_by]++, &c));
 		check_cnp(&c, r);
 	}

@@ -39,12 +39,16 @@ const char *ipcc_pairs(uint32_t first, unsigned n);
 // The bench with this policy, and the first interval, which has no look, behind it.
 struct bench *ipcc_open(const struct ipcc_policy *p);
 
+struct ipcc_tag {
+	uint16_t tpid, tci; // TPID 0: none
+};
+
 struct ipcc_data {
 	unsigned from, to; // ports
 	uint32_t qp, psn;
 	uint16_t len; // 0: IPCC_FRAME
-	bool v6, tagged;
-	uint16_t tci;
+	bool v6;
+	struct ipcc_tag tags[2]; // the outermost first
 	uint8_t opcode; // 0: SEND first
 	uint16_t sport, pkey; // 0: 49152 + qp, 0xffff
 	bool routed; // to the MAC address of the switch's port
@@ -71,6 +75,9 @@ struct ipcc_cnp {
 // The nth one of the host; false: there is none.
 bool ipcc_cnp(const struct bench *b, unsigned host, unsigned nth, struct ipcc_cnp *out);
 unsigned ipcc_cnps(const struct bench *b, unsigned host);
+
+// What the record says follows from the policy of its queue, which must still be that of its time.
+void ipcc_check_record(const struct bench *b, const struct cnp_record *r);
 
 struct ipcc_seen {
 	struct cnp_record records[IPCC_MAX_RECORDS]; // by time

@@ -5,7 +5,7 @@
 
 enum { EVENTS_OUT = 256, CONTROL_NS = 100000000 };
 
-static bool traffic(struct bench_host *h, struct bench_frame *out)
+bool schedule_traffic(struct bench_host *h, struct bench_frame *out)
 {
 	struct schedule *s = h->source_arg;
 	unsigned port = (unsigned)(h - h->bench->host);
@@ -54,7 +54,7 @@ void schedule_open(struct schedule *s, const struct bench_opts *o)
 	for (unsigned p = 0; p < SCHEDULE_PORTS; p++) {
 		struct bench_host *h = &s->b->host[p];
 
-		h->source = traffic;
+		h->source = schedule_traffic;
 		h->source_arg = s;
 		if (!s->conf.promise && pick(s, 3) == 0)
 			h->obey_after_ns = UINT64_MAX;

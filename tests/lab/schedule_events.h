@@ -27,6 +27,9 @@ void schedule_set_link(struct schedule *s, unsigned port, bool up);
 void schedule_hold(struct schedule *s, bool on);
 void schedule_publish(struct schedule *s, const char *yaml);
 
+// What hosts send by themselves: the next frame of the schedule at h->source_arg.
+bool schedule_traffic(struct bench_host *h, struct bench_frame *out);
+
 // Events.
 void time_passes(struct schedule *s);
 void host_pauses(struct schedule *s);

@@ -182,9 +182,29 @@ static void draw_ports(struct text *t, const struct schedule_conf *c, struct rng
 		t->full_speed &= speed == c->speed_mbps[p];
 		add(t,
 		    "  - {name: p%u, device: \"wire:w%u\", speed: %uM, mtu: 1500, cable: %um, "
-		    "profile: %s, rx_guard: %s}\n",
+		    "profile: %s, rx_guard: %s",
 		    p + 1, p + 1, speed, (unsigned)(c->delay_ns / 5 + 1),
 		    !c->promise && pick(rng, 4) == 0 ? "y" : "x", PICK(rng, guards));
+		if (c->routed)
+			add(t, ", ip: [\"10.0.%u.1/24\", \"fd00:%u::1/64\"]", p + 1, p + 1);
+		add(t, "}\n");
+	}
+}
+
+// Where hosts are.
+static void add_stations(struct text *t, const struct schedule_conf *c)
+{
+	if (c->learned && !c->routed)
+		return;
+	add(t, c->routed ? "neighbours:\n" : "fdb:\n");
+	for (unsigned p = 1; p <= SCHEDULE_PORTS; p++) {
+		if (!c->routed)
+			add(t, "  - {mac: \"02:00:00:00:00:%02x\", port: p%u}\n", p, p);
+		else
+			add(t,
+			    "  - {ip: 10.0.%u.2, mac: \"02:00:00:00:00:%02x\"}\n"
+			    "  - {ip: \"fd00:%u::2\", mac: \"02:00:00:00:00:%02x\"}\n",
+			    p, p, p, p);
 	}
 }
 
@@ -200,11 +220,7 @@ const char *schedule_policy(const struct schedule_conf *c, struct rng *rng, bool
 	    !c->promise && pick(rng, 3) == 0 ? ", oversubscription: 3" : "");
 	add(&t, "ports:\n");
 	draw_ports(&t, c, rng, first);
-	if (!c->learned) {
-		add(&t, "fdb:\n");
-		for (unsigned p = 1; p <= SCHEDULE_PORTS; p++)
-			add(&t, "  - {mac: \"02:00:00:00:00:%02x\", port: p%u}\n", p, p);
-	}
+	add_stations(&t, c);
 	add(&t, "profiles:\n");
 	draw_profile(&t, c, rng, "x");
 	draw_profile(&t, c, rng, "y");

@@ -19,6 +19,7 @@ enum { SCHEDULE_PORTS = 5, SCHEDULE_MIN_LEN = 80, SCHEDULE_MAX_LEN = 1514 };
 struct schedule_conf {
 	bool promise;
 	bool learned; // no static addresses
+	bool routed; // ports with the addresses 10.0.(port + 1).1/24, fd00:(port + 1)::1/64
 	unsigned n_workers;
 	uint64_t delay_ns; // of every wire
 	uint32_t rx_ring; // of every port; 0: wires without one

@@ -30,16 +30,39 @@ static const struct ipcc_data shapes[] = {
 	{.to = IPCC_TO, .qp = IPCC_QP, .v6 = true},
 	{.to = IPCC_TO,
 	 .qp = IPCC_QP,
-	 .tagged = true,
-	 .tci = 3 << 13 | 77,
+	 .tags = {{ETYPE_VLAN, 3 << 13 | 77}},
 	 .sport = 4791,
 	 .pkey = 0x8002},
-	{.to = IPCC_TO, .qp = IPCC_QP, .v6 = true, .tagged = true, .tci = 0x1000 | 4094},
+	{.to = IPCC_TO, .qp = IPCC_QP, .v6 = true, .tags = {{ETYPE_VLAN, 0x1000 | 4094}}},
+	{.to = IPCC_TO, .qp = IPCC_QP, .tags = {{ETYPE_QINQ, 0x3000 | 100}}},
+	{.to = IPCC_TO, .qp = IPCC_QP, .v6 = true, .tags = {{ETYPE_QINQ_OLD, 100}}},
+	// of a provider
+	{.to = IPCC_TO,
+	 .qp = IPCC_QP,
+	 .tags = {{ETYPE_QINQ, 0x3000 | 100}, {ETYPE_VLAN, 3 << 13 | 77}}},
+	{.to = IPCC_TO,
+	 .qp = IPCC_QP,
+	 .v6 = true,
+	 .tags = {{ETYPE_QINQ, 100}, {ETYPE_VLAN, 0x7000 | 4094}}},
+	{.to = IPCC_TO, .qp = IPCC_QP, .tags = {{ETYPE_VLAN, 5}, {ETYPE_VLAN, 0}}},
+	{.to = IPCC_TO, .qp = IPCC_QP, .tags = {{ETYPE_QINQ_OLD, 5}, {ETYPE_QINQ, 6}}, .v6 = true},
 	{.to = IPCC_TO, .qp = IPCC_QP, .routed = true},
 	{.to = IPCC_TO, .qp = IPCC_QP, .routed = true, .v6 = true},
 	// a priority tag
-	{.to = IPCC_TO, .qp = IPCC_QP, .routed = true, .tagged = true, .tci = 3 << 13},
+	{.to = IPCC_TO, .qp = IPCC_QP, .routed = true, .tags = {{ETYPE_VLAN, 3 << 13}}},
 };
+
+// Those of the data frame, all with the PCP of the class of CNPs.
+static void check_tags(const struct ipcc_data *d, const struct ipcc_cnp *c, unsigned n, uint8_t pcp)
+{
+	const uint8_t *at = c->rx->data + 12;
+
+	assert_int_equal(c->info.n_tags, n);
+	for (unsigned i = 0; i < n; i++, at += 4) {
+		assert_int_equal(be16_get(at), d->tags[i].tpid);
+		assert_int_equal(be16_get(at + 2), (d->tags[i].tci & 0x1fff) | pcp << 13);
+	}
+}
 
 static void check_shape(const struct ipcc_data *d, const struct ipcc_cnp *c)
 {
@@ -49,12 +72,10 @@ static void check_shape(const struct ipcc_data *d, const struct ipcc_cnp *c)
 
 	assert_true(parse(data, ipcc_build(data, d), &info));
 	bth = cnp + c->info.l4_off + 8;
-	assert_int_equal(c->rx->len, (d->v6 ? 94 : 74) + (d->tagged ? 4 : 0));
+	assert_int_equal(c->rx->len, (d->v6 ? 94 : 74) + 4 * info.n_tags);
 	assert_memory_equal(cnp, data + 6, 6);
 	assert_memory_equal(cnp + 6, data, 6);
-	assert_int_equal(c->info.n_tags, d->tagged);
-	if (d->tagged)
-		assert_int_equal(c->info.tci, (d->tci & 0x1fff) | 6 << 13);
+	check_tags(d, c, info.n_tags, 6);
 	assert_int_equal(c->info.kind, d->v6 ? PKT_IPV6 : PKT_IPV4);
 	assert_int_equal(c->info.dscp, 48);
 	assert_int_equal(c->info.ecn, ECN_ECT0);
@@ -101,8 +122,17 @@ static void a_cnp_says_what_the_latest_frames_said(void **state)
 		{.to = IPCC_TO, .qp = IPCC_QP, .sport = 50000},
 		{.to = IPCC_TO, .qp = IPCC_QP, .sport = 50000, .adapter = 9},
 		{.to = IPCC_TO, .qp = IPCC_QP, .adapter = 9, .pkey = 0x8002},
-		{.to = IPCC_TO, .qp = IPCC_QP, .adapter = 9, .tagged = true, .tci = 3 << 13},
-		{.to = IPCC_TO, .qp = IPCC_QP, .adapter = 9, .tagged = true, .tci = 3 << 13 | 7},
+		{.to = IPCC_TO, .qp = IPCC_QP, .adapter = 9, .pkey = 0x8003},
+		{.to = IPCC_TO, .qp = IPCC_QP, .adapter = 9, .tags = {{ETYPE_VLAN, 3 << 13}}},
+		{.to = IPCC_TO, .qp = IPCC_QP, .adapter = 9, .tags = {{ETYPE_VLAN, 3 << 13 | 7}}},
+		{.to = IPCC_TO, .qp = IPCC_QP},
+		{.to = IPCC_TO, .qp = IPCC_QP, .tags = {{ETYPE_VLAN, 7}, {ETYPE_VLAN, 8}}},
+		{.to = IPCC_TO, .qp = IPCC_QP, .tags = {{ETYPE_QINQ, 7}, {ETYPE_VLAN, 8}}},
+		{.to = IPCC_TO, .qp = IPCC_QP, .tags = {{ETYPE_QINQ, 7}, {ETYPE_VLAN, 9}}},
+		{.to = IPCC_TO, .qp = IPCC_QP, .tags = {{ETYPE_QINQ, 7}, {ETYPE_QINQ, 9}}},
+		{.to = IPCC_TO, .qp = IPCC_QP, .tags = {{ETYPE_QINQ, 7}}},
+		{.to = IPCC_TO, .qp = IPCC_QP, .tags = {{ETYPE_VLAN, 7}}},
+		{.to = IPCC_TO, .qp = IPCC_QP, .tags = {{ETYPE_VLAN, 7}, {ETYPE_QINQ, 9}}},
 		{.to = IPCC_TO, .qp = IPCC_QP},
 	};
 	struct bench *b = open_with("on");
@@ -153,7 +183,9 @@ static void the_class_and_dscp_of_cnps_are_those_of_the_port_they_leave_by(void 
 		.ipcc = "on",
 		.keys = "    cnp: {dscp: 41, class: 5}\n    remark: {pcp: {5: 2}}\n",
 		.classes = "      5: {schedule: strict}\n"});
-	struct ipcc_data d = {.to = IPCC_TO, .qp = IPCC_QP, .tagged = true, .tci = 3 << 13 | 5};
+	struct ipcc_data d = {.to = IPCC_TO,
+			      .qp = IPCC_QP,
+			      .tags = {{ETYPE_QINQ, 3 << 13 | 5}, {ETYPE_VLAN, 4 << 13 | 6}}};
 	struct ipcc_cnp c;
 
 	(void)state;
@@ -164,7 +196,7 @@ static void the_class_and_dscp_of_cnps_are_those_of_the_port_they_leave_by(void 
 	ipcc_explain(b, &seen);
 	assert_true(ipcc_cnp(b, 0, 0, &c));
 	assert_int_equal(c.info.dscp, 41);
-	assert_int_equal(c.info.tci, 2 << 13 | 5);
+	check_tags(&d, &c, 2, 2);
 	assert_int_equal(ctr_get(&switch_queue_counters(b->sw, 0, 5)->tx_packets), ipcc_cnps(b, 0));
 	bench_close(b);
 }

@@ -50,6 +50,7 @@ static void every_field_of_a_roce_frame_is_found(void **state)
 		assert_int_equal(p.kind, s->v6 ? PKT_IPV6 : PKT_IPV4);
 		assert_int_equal(p.n_tags, s->n_tags);
 		assert_int_equal(p.tci, s->tci[0]);
+		assert_int_equal(p.inner_tag, s->n_tags == 2 ? 0x81000000 + s->tci[1] : 0);
 		assert_int_equal(p.ether_type, s->v6 ? 0x86dd : 0x0800);
 		assert_int_equal(p.l3_off, l3);
 		assert_int_equal(p.dscp, s->tos >> 2);
@@ -213,14 +214,16 @@ static void tags_are_stepped_over_up_to_two(void **state)
 		uint8_t n, want_tags;
 		uint16_t want_type;
 		uint8_t want_kind;
+		uint32_t want_inner;
 	} rows[] = {
-		{{0x8100}, 1, 1, 0x0800, PKT_IPV4},
-		{{0x88a8}, 1, 1, 0x0800, PKT_IPV4},
-		{{0x9100}, 1, 1, 0x0800, PKT_IPV4},
-		{{0x88a8, 0x8100}, 2, 2, 0x0800, PKT_IPV4},
-		{{0x9100, 0x8100}, 2, 2, 0x0800, PKT_IPV4},
-		{{0x8100, 0x8100}, 2, 2, 0x0800, PKT_IPV4},
-		{{0x88a8, 0x8100, 0x8100}, 3, 2, 0x8100, PKT_OTHER},
+		{{0x8100}, 1, 1, 0x0800, PKT_IPV4, 0},
+		{{0x88a8}, 1, 1, 0x0800, PKT_IPV4, 0},
+		{{0x9100}, 1, 1, 0x0800, PKT_IPV4, 0},
+		{{0x88a8, 0x8100}, 2, 2, 0x0800, PKT_IPV4, 0x8100a124},
+		{{0x9100, 0x88a8}, 2, 2, 0x0800, PKT_IPV4, 0x88a8a124},
+		{{0x8100, 0x9100}, 2, 2, 0x0800, PKT_IPV4, 0x9100a124},
+		{{0x8100, 0x8100}, 2, 2, 0x0800, PKT_IPV4, 0x8100a124},
+		{{0x88a8, 0x8100, 0x8100}, 3, 2, 0x8100, PKT_OTHER, 0x8100a124},
 	};
 
 	(void)state;
@@ -238,6 +241,7 @@ static void tags_are_stepped_over_up_to_two(void **state)
 
 		assert_int_equal(p.n_tags, rows[i].want_tags);
 		assert_int_equal(p.tci, 0xa123);
+		assert_int_equal(p.inner_tag, rows[i].want_inner);
 		assert_int_equal(p.ether_type, rows[i].want_type);
 		assert_int_equal(p.kind, rows[i].want_kind);
 		assert_int_equal(p.l3_off, 14 + 4 * rows[i].want_tags);

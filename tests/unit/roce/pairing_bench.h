@@ -14,6 +14,7 @@
 
 #include "dataplane/packet/cm.h"
 #include "dataplane/packet/wire.h"
+#include "dataplane/roce/flow_seal.h"
 #include "dataplane/roce/pairing.h"
 
 struct bench {
@@ -103,6 +104,9 @@ static inline uint32_t bench_data(struct bench *b, const struct data *d)
 		gauge_set(&f->way, flow_pack_way(way));
 		pairing_flow_way(b->p, id, b->now_ns);
 	}
+	if (d->kind == FLOW_DATA && !d->ce)
+		seal_close(f, SEAL_CLOSED | d->sport);
+	seal_close_departure(f, seal_departure(d->to.port, 0, 0));
 	return id;
 }
 

@@ -96,7 +96,8 @@ static size_t put(uint8_t *at, size_t n, const char *hex)
 }
 
 struct shape {
-	bool v6, tagged;
+	bool v6;
+	struct cnp_tag tags[2]; // TPID 0: none
 	const char *l2, *l3; // in hex
 	size_t masked[12]; // bytes of the packet that count as ones; 0 ends them
 	uint8_t half; // of byte 0, for IPv6
@@ -106,26 +107,41 @@ static const char l4_hex[] = "d00d 12b7 0028 0000" // UDP
 			     "81 00 8001 40 abcdef 00 000000" // BTH
 			     "00000000 00000000 00000000 00000000";
 
+#define V4 "45 c6 003c 0000 4000 40 11 4daf c0000201 c6336407", {1, 8, 10, 11, 26, 27, 32}, 0
+#define V6                                                                                         \
+	"6c 60 0000 0028 11 40 20010db8000000000000000000000001 20010db8000000010000000000000002", \
+		{1, 2, 3, 7, 46, 47, 52}, 0x0f
+
 static const struct shape shapes[] = {
-	{false, false, "0a0000000001 020000000002 0800",
-	 "45 c6 003c 0000 4000 40 11 4daf c0000201 c6336407", {1, 8, 10, 11, 26, 27, 32}, 0},
-	{false, true, "0a0000000001 020000000002 8100 cabc 0800",
-	 "45 c6 003c 0000 4000 40 11 4daf c0000201 c6336407", {1, 8, 10, 11, 26, 27, 32}, 0},
-	{true, false, "0a0000000001 020000000002 86dd",
-	 "6c 60 0000 0028 11 40 20010db8000000000000000000000001 20010db8000000010000000000000002",
-	 {1, 2, 3, 7, 46, 47, 52}, 0x0f},
-	{true, true, "0a0000000001 020000000002 8100 cabc 86dd",
-	 "6c 60 0000 0028 11 40 20010db8000000000000000000000001 20010db8000000010000000000000002",
-	 {1, 2, 3, 7, 46, 47, 52}, 0x0f},
+	{false, {{0}}, "0a0000000001 020000000002 0800", V4},
+	{false, {{0x8100, 0xcabc}}, "0a0000000001 020000000002 8100 cabc 0800", V4},
+	{false, {{0x88a8, 0xcabc}}, "0a0000000001 020000000002 88a8 cabc 0800", V4},
+	{false, {{0x88a8, 0xdabc}, {0x8100, 0xc123}},
+	 "0a0000000001 020000000002 88a8 dabc 8100 c123 0800", V4},
+	{false, {{0x8100, 0xcabc}, {0x8100, 0xd000}},
+	 "0a0000000001 020000000002 8100 cabc 8100 d000 0800", V4},
+	{true, {{0}}, "0a0000000001 020000000002 86dd", V6},
+	{true, {{0x8100, 0xcabc}}, "0a0000000001 020000000002 8100 cabc 86dd", V6},
+	{true, {{0x9100, 0xcabc}}, "0a0000000001 020000000002 9100 cabc 86dd", V6},
+	{true, {{0x88a8, 0xcabc}, {0x8100, 0xd123}},
+	 "0a0000000001 020000000002 88a8 cabc 8100 d123 86dd", V6},
+	{true, {{0x9100, 0xc001}, {0x88a8, 0xcfff}},
+	 "0a0000000001 020000000002 9100 c001 88a8 cfff 86dd", V6},
 };
+
+static unsigned n_tags(const struct shape *s)
+{
+	return s->tags[0].tpid == 0 ? 0 : s->tags[1].tpid == 0 ? 1 : 2;
+}
 
 static struct cnp cnp_of(const struct shape *s)
 {
 	struct cnp c = {.dst_mac = {0x0a, 0, 0, 0, 0, 1}, .src_mac = {2, 0, 0, 0, 0, 2},
-			.tagged = s->tagged, .tci = 0xcabc, .v6 = s->v6, .dscp = 49,
+			.n_tags = (uint8_t)n_tags(s), .v6 = s->v6, .dscp = 49,
 			.udp_sport = 0xd00d, .pkey = 0x8001, .dest_qp = 0xabcdef,
 			.src_ip = {192, 0, 2, 1}, .dst_ip = {198, 51, 100, 7}};
 
+	memcpy(c.tags, s->tags, sizeof(c.tags));
 	if (s->v6) {
 		memcpy(c.src_ip, (uint8_t[16]){0x20, 1, 0x0d, 0xb8, [15] = 1}, 16);
 		memcpy(c.dst_ip, (uint8_t[16]){0x20, 1, 0x0d, 0xb8, [7] = 1, [15] = 2}, 16);
@@ -158,7 +174,7 @@ static void every_shape_is_its_layout_with_its_icrc(void **state)
 		for (unsigned b = 0; b < 4; b++)
 			want[n++] = (uint8_t)(crc >> 8 * b);
 		assert_row(i, cnp_build(got, &c), n);
-		assert_int_equal(n, (s->v6 ? CNP_LEN_V6 : CNP_LEN_V4) + (s->tagged ? 4 : 0));
+		assert_int_equal(n, (s->v6 ? CNP_LEN_V6 : CNP_LEN_V4) + 4 * n_tags(s));
 		assert_memory_equal(got, want, n);
 	}
 }
@@ -180,8 +196,8 @@ static void the_switch_parses_what_it_sends_as_a_cnp(void **state)
 		assert_row(i, info.dscp, 49);
 		assert_row(i, info.ecn, ECN_ECT0);
 		assert_row(i, info.udp_sport, 0xd00d);
-		assert_row(i, info.n_tags, shapes[i].tagged);
-		assert_row(i, info.tci, shapes[i].tagged ? 0xcabc : 0);
+		assert_row(i, info.n_tags, n_tags(&shapes[i]));
+		assert_row(i, info.tci, shapes[i].tags[0].tci);
 	}
 }
 

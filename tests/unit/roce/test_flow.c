@@ -349,7 +349,7 @@ static void another_age_holds_at_once(void **state)
 	close_table(x);
 }
 
-// Its time has 38 bits of 4 us: it wraps after 13 days.
+// Its time has 37 bits of 4 us: it wraps after 6.5 days.
 static void time_may_wrap(void **state)
 {
 	struct fixture *x = open_table(16, SECOND_NS);

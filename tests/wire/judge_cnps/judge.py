@@ -17,14 +17,15 @@ try:
     from scapy.contrib.roce import BTH, CNPPadding
     from scapy.layers.inet import IP, UDP
     from scapy.layers.inet6 import IPv6
-    from scapy.layers.l2 import Dot1Q, Ether
+    from scapy.layers.l2 import Dot1AD, Dot1Q, Ether
     from scapy.utils import rdpcap
 except ImportError:
     print("scapy is not installed")
     sys.exit(77)
 
-SHAPES = 8  # of write_cnps.c, two senders each
+SHAPES = 14  # of write_cnps.c, two senders each
 CNP, SENDER_QP, DSCP, PCP = 0x81, 0x1000, 48, 6
+SERVICE, CUSTOMER = 0x88a8, 0x8100
 TSHARK = ["tshark", "-n", "-o", "ip.check_checksum:TRUE",
           "-o", "udp.ignore_ipv6_zero_checksum:TRUE"]
 
@@ -44,18 +45,27 @@ def ip_of(frame):
     return frame[IP] if IP in frame else frame[IPv6]
 
 
+def tags_of(frame):
+    """(TPID, tag) of each, the outermost first."""
+    out, at = [], frame[Ether]
+    while isinstance(at.payload, (Dot1Q, Dot1AD)):
+        out.append((at.type, at.payload))
+        at = at.payload
+    return out
+
+
 def outer(frame):
-    """Addresses, tag, ports: what a CNP has from its data frame, the other way round."""
-    ip, tag = ip_of(frame), frame[Dot1Q] if Dot1Q in frame else None
+    """Addresses, tags, ports: what a CNP has from its data frame, the other way round."""
+    ip = ip_of(frame)
     return {"version": ip.version, "macs": (frame[Ether].dst, frame[Ether].src),
-            "ips": (ip.dst, ip.src), "vid": tag and tag.vlan, "dei": tag and tag.id,
+            "ips": (ip.dst, ip.src), "tags": [(t, tag.vlan, tag.id) for t, tag in tags_of(frame)],
             "sport": frame[UDP].sport, "dport": frame[UDP].dport, "pkey": frame[BTH].pkey}
 
 
 def of_cnp(frame):
     ip, bth, v4 = ip_of(frame), frame[BTH], IP in frame
     out = {"tos": ip.tos if v4 else ip.tc, "ttl": ip.ttl if v4 else ip.hlim,
-           "pcp": frame[Dot1Q].prio if Dot1Q in frame else None, "qp": bth.dqpn,
+           "pcps": [tag.prio for _, tag in tags_of(frame)], "qp": bth.dqpn,
            "udp": (frame[UDP].len, frame[UDP].chksum), "becn": bth.becn, "fecn": bth.fecn,
            "flags": (bth.solicited, bth.migreq, bth.padcount, bth.version, bth.ackreq, bth.psn),
            "reserved": (bth.resv6, bth.resv7), "padding": bytes(frame[CNPPadding])[:16],
@@ -65,11 +75,11 @@ def of_cnp(frame):
 
 
 def wanted(data):
-    v4, tag = IP in data, Dot1Q in data
-    return {"tos": DSCP << 2 | 2, "ttl": 64, "pcp": PCP if tag else None,
+    v4, n_tags = IP in data, len(tags_of(data))
+    return {"tos": DSCP << 2 | 2, "ttl": 64, "pcps": [PCP] * n_tags,
             "qp": data[BTH].dqpn + SENDER_QP, "udp": (40, 0), "becn": 1, "fecn": 0,
             "flags": (0, 0, 0, 0, 0, 0), "reserved": (0, 0), "padding": bytes(16),
-            "length": (74 if v4 else 94) + (4 if tag else 0),
+            "length": (74 if v4 else 94) + 4 * n_tags,
             "odd": (0, "DF", 0) if v4 else (0,)}
 
 
@@ -113,6 +123,21 @@ def judge_fields(frames):
     return counts
 
 
+def tags_by_tshark(pcap):
+    """Of each CNP: VLAN IDs and PCPs of its service tags and of its customer tags."""
+    fields = ["ieee8021ad.id", "ieee8021ad.priority", "vlan.id", "vlan.priority"]
+    lines = tshark(pcap, "-Y", f"infiniband.bth.opcode == {CNP}", "-T", "fields",
+                   *[a for f in fields for a in ("-e", f)])
+    return [[[int(v, 0) for v in field.split(",") if v] for field in line.split("\t")]
+            for line in lines]
+
+
+def tags_by_scapy(frame):
+    of = {tpid: [tag for t, tag in tags_of(frame) if t == tpid] for tpid in (SERVICE, CUSTOMER)}
+    return [[getattr(tag, what) for tag in of[tpid]]
+            for tpid in (SERVICE, CUSTOMER) for what in ("vlan", "prio")]
+
+
 def spoil(pcap, to):
     """A copy in which one bit of the destination queue pair of each frame is wrong."""
     b, at = bytearray(pcap.read_bytes()), 24
@@ -142,6 +167,8 @@ def main():
                      "-e", "infiniband.bth.destqp")
         expect("queue pairs as tshark reads them", [int(q, 0) for q in qps],
                [f[BTH].dqpn for f in cnps])
+        expect("tags as tshark reads them", tags_by_tshark(pcap), [tags_by_scapy(f) for f in cnps])
+        expect("numbers of tags", {len(tags_of(f)) for f in cnps}, {0, 1, 2})
 
         spoil(pcap, spoilt)
         found = [f for f in rdpcap(str(spoilt)) if f[BTH].opcode == CNP and icrc_is_wrong(f)]

@@ -7,19 +7,27 @@
 #include <stdio.h>
 #include <stdlib.h>
 
+#include "dataplane/packet/wire.h"
 #include "tests/lab/ipcc_bench.h"
 
+enum { C_TAG = ETYPE_VLAN, S_TAG = ETYPE_QINQ };
 enum { TO = 2, FRAMES = 60, PCAP_MAGIC_NS = (int)0xa1b23c4d, LINKTYPE_ETHERNET = 1 };
 
 static const struct ipcc_data flows[] = {
 	{.to = TO, .qp = 1000},
 	{.to = TO, .qp = 1001, .v6 = true, .sport = 4791},
-	{.to = TO, .qp = 1002, .tagged = true, .tci = 3 << 13 | 77, .pkey = 0x8002},
-	{.to = TO, .qp = 1003, .v6 = true, .tagged = true, .tci = 0x1000 | 4094, .sport = 65535},
+	{.to = TO, .qp = 1002, .tags = {{C_TAG, 3 << 13 | 77}}, .pkey = 0x8002},
+	{.to = TO, .qp = 1003, .v6 = true, .tags = {{C_TAG, 0x1000 | 4094}}, .sport = 65535},
+	{.to = TO, .qp = 1000, .tags = {{S_TAG, 0x3000 | 100}}},
+	{.to = TO, .qp = 1001, .v6 = true, .tags = {{S_TAG, 3 << 13 | 100}}},
+	{.to = TO, .qp = 1002, .tags = {{S_TAG, 3 << 13 | 100}, {C_TAG, 0x7000 | 77}}},
+	{.to = TO, .qp = 1003, .v6 = true, .tags = {{S_TAG, 0x1000 | 100}, {C_TAG, 4094}}},
+	{.to = TO, .qp = 1000, .tags = {{C_TAG, 5}, {C_TAG, 0}}},
+	{.to = TO, .qp = 1001, .v6 = true, .tags = {{C_TAG, 5}, {C_TAG, 6}}},
 	{.to = TO, .qp = 1000, .routed = true},
 	{.to = TO, .qp = 1001, .routed = true, .v6 = true, .pkey = 0x1234},
-	{.to = TO, .qp = 1002, .routed = true, .tagged = true, .tci = 3 << 13},
-	{.to = TO, .qp = 1003, .routed = true, .tagged = true, .tci = 3 << 13, .v6 = true},
+	{.to = TO, .qp = 1002, .routed = true, .tags = {{C_TAG, 3 << 13}}},
+	{.to = TO, .qp = 1003, .routed = true, .tags = {{C_TAG, 3 << 13}}, .v6 = true},
 };
 
 static void put(FILE *out, const void *p, size_t n)
