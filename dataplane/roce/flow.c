@@ -13,7 +13,7 @@ enum {
 #define likely(x) __builtin_expect(!!(x), 1)
 #define unlikely(x) __builtin_expect(!!(x), 0)
 
-static_assert(sizeof(struct flow) == 256, "four cache lines");
+static_assert(sizeof(struct flow) == 320, "five cache lines");
 static_assert(offsetof(struct flow, way) == 64, "the next packet needs no more than the first");
 static_assert(offsetof(struct flow, gaps) == 128, "what it may change besides is in the second");
 static_assert(offsetof(struct flow, src_mac) == offsetof(struct flow, dst_mac) + 6,

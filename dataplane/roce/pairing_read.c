@@ -70,6 +70,14 @@ static void read_pairs(struct pairing *p, uint32_t id, const struct ask *ask)
 	pair_set(p, id, ask->qp, PAIR_READ);
 }
 
+// The request found no room. PSNs of responses among a flow's own requests tell nothing, so nobody
+// would notice that its queue pair is another connection's by now.
+static void may_be_anothers(struct pairing *p, uint32_t id)
+{
+	if (pair_of(flow_at(p, id)).source > PAIR_STATIC)
+		pair_contradicted(p, id, &p->count.dropped_rival);
+}
+
 void read_answered(struct pairing *p, uint32_t id, uint32_t psn)
 {
 	struct flow *f = flow_at(p, id);
@@ -77,8 +85,11 @@ void read_answered(struct pairing *p, uint32_t id, uint32_t psn)
 	const struct flow_key key = ask_key(&f->key, psn, way.out_port);
 	struct ask *ask = ask_find(p, &key);
 
-	if (ask == NULL)
+	if (ask == NULL) {
+		if (way.kind != FLOW_READ_RESPONSES && is_reads_blind(p, &f->key))
+			may_be_anothers(p, id);
 		return;
+	}
 	if (!ask->several && ask->left_by == way.in_port) {
 		if (pair_of(f).source != PAIR_NONE)
 			read_confirms(p, id, ask, psn);

@@ -144,6 +144,30 @@ static void requests_that_were_forgotten_leave_reads_unpaired(void **state)
 	bench_close(&b);
 }
 
+// PSNs of responses tell nothing of a flow that has sent requests. So where the request for one is
+// not known the queue pair may be another connection's.
+static void a_response_that_nobody_knows_of_may_be_of_another_life(void **state)
+{
+	const struct roce_msg first = {.role = ROCE_ROLE_READ_RESPONSE, .first = true,
+				       .dest_qp = Q, .psn = 7};
+	struct bench b;
+	uint32_t id;
+
+	(void)state;
+	bench_open(&b, 64, 0, 1);
+	id = talk(&b, Q, SENDER, 0, 5);
+	assert_pair(&b, id, PAIR_ACK, SENDER);
+	// As long as all requests are known there is another way.
+	pairing_read_response(b.p, id, &first, b.now_ns);
+	assert_pair(&b, id, PAIR_ACK, SENDER);
+	for (uint32_t psn = 0; psn < 5000; psn++)
+		read_request(&b, OTHER_SENDER, 1000 + psn, B.port);
+	read_request(&b, OTHER_SENDER, 7, B.port); // there is no room for it
+	pairing_read_response(b.p, id, &first, b.now_ns);
+	assert_pair(&b, id, PAIR_NONE, 0);
+	bench_close(&b);
+}
+
 // ---- CNP
 
 static void a_cnp_pairs_the_only_flow_while_it_is_marked(void **state)
@@ -485,6 +509,7 @@ int main(void)
 		cmocka_unit_test(messages_from_elsewhere_pair_nobody),
 		cmocka_unit_test(what_cm_told_outlives_the_flow_for_a_while),
 		cmocka_unit_test(requests_that_were_forgotten_leave_reads_unpaired),
+		cmocka_unit_test(a_response_that_nobody_knows_of_may_be_of_another_life),
 		cmocka_unit_test(only_the_connection_that_cm_told_of_goes_on),
 		cmocka_unit_test(short_or_strange_messages_are_not_read),
 	};
