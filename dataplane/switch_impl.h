@@ -346,6 +346,12 @@ static inline struct worker_flows *flows_of_port(const struct weir_switch *sw, u
 // Finds or makes the flows of a burst of one port, counts, and tells pairing. Sets frame_flow of
 // all of them, and `answer` of those that pairing wants to hear of.
 void flows_burst(struct worker *w, struct frame *frames, const struct pkt_info *pkts, unsigned n);
+// ---- worker_flows_out.c
+// What a flow that is gone means to pairing.
+struct flow_hooks flows_hooks(struct worker_flows *wf);
+// What pairing wants to know of a frame that arrived, beyond what it says.
+struct pair_answer flows_answer(const struct worker *w, const struct frame *f,
+				const struct pkt_info *pkt, const struct roce_msg *msg);
 // These know their way out.
 void flows_went(struct worker *w, const struct frame *frames, unsigned n);
 // A frame marked `answer` leaves by a port of this worker's.

@@ -24,9 +24,11 @@ import time
 
 NETNS = "/run/netns"
 SOCKETS = "/run/weir"
+RUNTIMES = "/var/run/dpdk"  # of DPDK; a switch that was killed leaves its own there
 PREFIX = "weirlab"
 OURS = re.compile(rf"^{PREFIX}-(\d+)-\w+$")
 OUR_SOCKET = re.compile(rf"^{PREFIX}(\d+)\.\w+$")
+OUR_RUNTIME = re.compile(rf"^weir-{PREFIX}(\d+)$")
 PR_SET_PDEATHSIG = 1
 LIBC = ctypes.CDLL(None, use_errno=True)
 
@@ -83,6 +85,8 @@ def sweep():
         delete(name)
     for name in orphans(names_in(SOCKETS), OUR_SOCKET):
         os.unlink(os.path.join(SOCKETS, name))
+    for name in orphans(names_in(RUNTIMES), OUR_RUNTIME):
+        shutil.rmtree(os.path.join(RUNTIMES, name), ignore_errors=True)
     for name in orphans(names_in(tempfile.gettempdir()), OURS):
         shutil.rmtree(os.path.join(tempfile.gettempdir(), name), ignore_errors=True)
     return gone
@@ -243,6 +247,7 @@ class World:
         for name in names_in(SOCKETS):  # of a switch that had to be killed
             if name.startswith(f"{switch_name()}."):
                 os.unlink(os.path.join(SOCKETS, name))
+        shutil.rmtree(os.path.join(RUNTIMES, f"weir-{switch_name()}"), ignore_errors=True)
         if self.logs:
             shutil.rmtree(self.logs, ignore_errors=True)
 

@@ -14,7 +14,7 @@ import tempfile
 
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "live"))
 import live # noqa: E402
-from live import want # noqa: E402
+from live import left_behind, want # noqa: E402
 
 import ipcc # noqa: E402: the path is set by live
 
@@ -26,11 +26,6 @@ RECORDS = {} # act: what it left
 def command(*args):
     return subprocess.run([RUN, "--no-setup", "--build", BUILD, *args], stdin=subprocess.DEVNULL,
                           stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True)
-
-
-def left_behind():
-    return [n for folder in ("/run/netns", "/run/weir") if os.path.isdir(folder)
-            for n in os.listdir(folder) if n.startswith("weirlab")]
 
 
 def both_acts_hold_and_nothing_is_left_behind():
@@ -45,7 +40,8 @@ def both_acts_hold_and_nothing_is_left_behind():
     for name in ("every CNP of the switch arrived, at every sender", "the queue is shorter",
                  "its peak is lower"):
         print(f"        {name}: {figures[name]}")
-    want(left_behind() == [], f"left behind: {left_behind()}")
+    left = left_behind(live.RUNTIMES)
+    want(left == [], f"left behind: {left}")
 
 
 def result_of(record):

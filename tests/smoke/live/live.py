@@ -8,6 +8,7 @@ sys.dont_write_bytecode = True
 ROOT = os.path.dirname(os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__)))))
 sys.path.insert(0, os.path.join(ROOT, "scripts", "netlab"))
 
+RUNTIMES = "/var/run/dpdk"
 SKIPPED = 77
 
 
@@ -30,6 +31,12 @@ def need_root(*programs):
     if run("ip", "netns", "add", probe, check=False).returncode != 0:
         skip("no network namespace can be made here")
     run("ip", "netns", "del", probe)
+
+
+def left_behind(*also):
+    """What programs of the lab have made, or left when they were killed; also: more folders."""
+    return [n for folder in ("/run/netns", "/run/weir", *also) if os.path.isdir(folder)
+            for n in os.listdir(folder) if "weirlab" in n]
 
 
 def want(condition, text):

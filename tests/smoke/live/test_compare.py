@@ -13,7 +13,7 @@ import sys
 import tempfile
 
 import live
-from live import want
+from live import left_behind, want
 
 import compare # noqa: E402
 from switch import Programs # noqa: E402
@@ -29,11 +29,6 @@ def command(*args):
                           stderr=subprocess.STDOUT)
 
 
-def left_behind():
-    return [n for folder in ("/run/netns", "/run/weir") if os.path.isdir(folder)
-            for n in os.listdir(folder) if n.startswith("weirlab")]
-
-
 def holds(name, *args):
     with tempfile.NamedTemporaryFile("r", suffix=".json") as f:
         done = command(name, "--json", f.name, *args)
@@ -42,7 +37,8 @@ def holds(name, *args):
     want(found["ok"] is True, done.stdout)
     for r in found["experiments"][0]["rows"]:
         print(f"        {r['measure']}: live {r['live']:.5g}, lab {r['lab']:.5g}")
-    want(left_behind() == [], f"left behind: {left_behind()}")
+    left = left_behind(live.RUNTIMES)
+    want(left == [], f"left behind: {left}")
 
 
 def equilibrium_agrees():

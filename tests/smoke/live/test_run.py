@@ -26,8 +26,7 @@ def command(*args):
 
 def left_behind():
     """Namespaces, files and processes of the lab that exist now."""
-    names = [n for folder in ("/run/netns", "/run/weir", tempfile.gettempdir())
-             if os.path.isdir(folder) for n in os.listdir(folder) if n.startswith("weirlab")]
+    names = live.left_behind(live.RUNTIMES, tempfile.gettempdir())
     return names + [text for _, text in programs()]
 
 
@@ -119,8 +118,8 @@ def bad_options_are_refused():
 
 
 live.need_root()
-if left_behind():
-    live.skip(f"another lab runs on this machine: {left_behind()}")
+if live.left_behind():
+    live.skip(f"another lab runs on this machine: {live.left_behind()}")
 sys.exit(live.run_tests([
     bad_options_are_refused,
     all_acts_hold_and_nothing_is_left_behind,

@@ -13,7 +13,7 @@ import tempfile
 
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "live"))
 import live # noqa: E402
-from live import want # noqa: E402
+from live import left_behind, want # noqa: E402
 
 import storm # noqa: E402: the path is set by live
 
@@ -26,11 +26,6 @@ def command(*args):
                           stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True)
 
 
-def left_behind():
-    return [n for folder in ("/run/netns", "/run/weir") if os.path.isdir(folder)
-            for n in os.listdir(folder) if n.startswith("weirlab")]
-
-
 def both_acts_hold_and_nothing_is_left_behind():
     with tempfile.NamedTemporaryFile("r", suffix=".json") as f:
         done = command("--storm", "--json", f.name)
@@ -39,7 +34,8 @@ def both_acts_hold_and_nothing_is_left_behind():
     want([a["act"] for a in record["acts"]] == [1, 2], "two acts")
     want(record["ok"] and all(c["ok"] for a in record["acts"] for c in a["checks"]), done.stdout)
     want("because p3 class 3 holds" in done.stdout and "stormed" in done.stdout, done.stdout)
-    want(left_behind() == [], f"left behind: {left_behind()}")
+    left = left_behind(live.RUNTIMES)
+    want(left == [], f"left behind: {left}")
 
 
 def every_check_can_fail():
