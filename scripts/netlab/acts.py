@@ -194,12 +194,16 @@ def marks_arrived(r):
             f"{count(r.marks())} marked")
 
 
-def balanced(r):
-    b = r.balance
+def at_rest(b, status):
+    """Whether a switch that ended with this balance and status has lost sight of no frame."""
     begun = b["received"] + b["generated"] + b["replicated"]
     ended = b["transmitted"] + b["consumed"] + b["dropped"] + b["queued"]
-    return (begun == ended and b["queued"] == 0 and r.switch_status == 0,
+    return (begun == ended and b["queued"] == 0 and status == 0,
             f"{count(begun)} began, {count(ended)} ended, {count(b['queued'])} queued")
+
+
+def balanced(r):
+    return at_rest(r.balance, r.switch_status)
 
 
 def frames_lost(r):

@@ -12,7 +12,7 @@ passes the links is captured there, and judged by scapy and tshark.
 import statistics
 import time
 
-from acts import time_scale_of
+from acts import at_rest, time_scale_of
 from cnps import Capture, need_judges, tshark_against, wrong_with
 from meter import Meter
 from play import keep, model_time
@@ -193,11 +193,7 @@ def no_drop(r, _):
 
 
 def balanced(r, _):
-    b = r.balance
-    begun = b["received"] + b["generated"] + b["replicated"]
-    ended = b["transmitted"] + b["consumed"] + b["dropped"] + b["queued"]
-    return (begun == ended and b["queued"] == 0 and r.status == 0,
-            f"{count(begun)} began, {count(ended)} ended, {count(b['queued'])} queued")
+    return at_rest(r.balance, r.status)
 
 
 EVERYWHERE = [

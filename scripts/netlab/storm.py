@@ -11,6 +11,7 @@ with h3, and shares the port p1, and its buffer, with what does.
 import json
 import time
 
+from acts import at_rest
 from play import keep
 from switch import Host, Switch, pick
 from table import BOLD, DIM, count, kb
@@ -166,11 +167,7 @@ def messages_complete(r):
 
 
 def balanced(r):
-    b = r.balance
-    begun = b["received"] + b["generated"] + b["replicated"]
-    ended = b["transmitted"] + b["consumed"] + b["dropped"] + b["queued"]
-    return (begun == ended and b["queued"] == 0 and r.status == 0,
-            f"{count(begun)} began, {count(ended)} ended, {count(b['queued'])} queued")
+    return at_rest(r.balance, r.status)
 
 
 EVERYWHERE = [
