@@ -89,7 +89,7 @@ static __always_inline __u16 be16(const __u8 *at)
 
 // A queue has one NAPI context, so nobody else writes; only the generic hook runs on the CPU of
 // whoever sends, where two frames may be here at once. If all tries fail that many newer ones
-// have been stored, and only the count lacks this one.
+// have been stored; this one is then only counted.
 static __always_inline void store_pause(__u64 *word, __u16 quanta)
 {
 	__u64 old = *word; // a guess that the exchange checks
@@ -102,6 +102,7 @@ static __always_inline void store_pause(__u64 *word, __u16 quanta)
 			return;
 		old = seen;
 	}
+	__sync_fetch_and_add(word, 1);
 }
 
 // An untagged frame of the MAC control EtherType, whatever its addresses. Of the reserved high byte

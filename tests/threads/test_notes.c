@@ -263,6 +263,7 @@ static bool all_were_told(const struct rig *r, uint64_t n)
 static bool is_empty(const struct rig *r, uint64_t n)
 {
 	struct balance x;
+	uint64_t got = 0;
 
 	if (!atomic_load_explicit(&r->is_silent, memory_order_acquire))
 		return false;
@@ -270,8 +271,11 @@ static bool is_empty(const struct rig *r, uint64_t n)
 		if (ctr_get(&r->ports[port].in_put) != ctr_get(&r->ports[port].in_got) ||
 		    ctr_get(&r->ports[port].out_put) != ctr_get(&r->ports[port].out_got))
 			return false;
+	for (unsigned port = 0; port < IPCC_PORTS; port++)
+		got += ctr_get(&r->ports[port].in_got);
+	// What a worker has taken out of a ring is not `received` yet.
 	x = switch_balance(r->sw);
-	return x.queued == n && ctr_get(&r->cnps) == sent(r) &&
+	return x.received == got && x.queued == n && ctr_get(&r->cnps) == sent(r) &&
 	       x.received + x.generated + x.replicated == x.transmitted + x.consumed + x.dropped;
 }
 
