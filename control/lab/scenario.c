@@ -221,11 +221,15 @@ static struct scenario *scenario_new(const char *path)
 	return sc;
 }
 
-// The key may be there and hold nothing that is a path.
-static bool have_policies(const struct scenario *sc)
+// What a fabric cannot be made without may be missing where there are mistakes: a key `policy` that
+// holds no path, a link whose `speed` is misspelt.
+static bool is_whole(const struct scenario *sc)
 {
 	for (uint32_t i = 0; i < sc->n_switches; i++)
 		if (sc->switches[i].policy_file == NULL)
+			return false;
+	for (uint32_t i = 0; i < sc->n_links; i++)
+		if (sc->links[i].speed_bps == 0)
 			return false;
 	return true;
 }
@@ -244,7 +248,7 @@ int scenario_parse(const struct sc_input *in, struct scenario **out, struct diag
 	diag_finish(&s, d);
 	// Else they are compiled when the fabric is made; here so that their mistakes are told,
 	// too.
-	if (err != 0 && b.sound && !b.unlinked && have_policies(sc))
+	if (err != 0 && b.sound && !b.unlinked && is_whole(sc))
 		err = fabric_check(sc, d) == 0 ? err : -EINVAL;
 	if (err != 0)
 		scenario_destroy(sc);
