@@ -126,6 +126,8 @@ static void fill_list(struct cfg_reader *r, const struct cfg_row *row, const str
 			 "%u entries: at most %" PRId64 " are possible", n->n, row->max);
 		return;
 	}
+	// Where the key was given before, for a pattern that fits as well, the later list counts.
+	list->n = 0;
 	list->items = arena_alloc(r->arena, n->n * row->sub->size);
 	for (const struct node *v = n->first; v != NULL; v = v->next) {
 		void *item = (char *)list->items + list->n * row->sub->size;
@@ -163,6 +165,7 @@ static void fill_table(struct cfg_reader *r, const struct cfg_row *row, const st
 			 "%u entries: at most %" PRId64 " are possible", n->n, row->max);
 		return;
 	}
+	t->n = 0;
 	t->items = arena_alloc(r->arena, n->n * row->sub->size);
 	for (const struct node *v = n->first; v != NULL; v = v->next) {
 		const char *p = sub_path(r, path, v->key);
@@ -302,6 +305,7 @@ static void fill_words(struct cfg_reader *r, const struct cfg_row *row, const st
 		report_kind(r, n, path, "a list");
 		return;
 	}
+	w->n = 0; // likewise
 	w->items = arena_alloc(r->arena, (n->kind == NODE_LIST ? n->n : 1) * sizeof(*w->items));
 	if (n->kind == NODE_SCALAR)
 		add_word(r, row, n, w, path);

@@ -176,6 +176,23 @@ static void a_route_of_the_file_replaces_the_derived_one(void **state)
 	scenario_destroy(sc);
 }
 
+static void of_two_lists_of_routes_for_a_switch_the_later_counts(void **state)
+{
+	const struct sc_set sets[] = {
+		{"topology", "{ring: {switches: 4, hosts_per_switch: 2, host_speed: 40G}}"},
+		{"switches", "{\"s*\": {routes: [{to: \"h[5-6]\", via: p3}, {to: h8, via: p3}]},"
+			     " s1: {routes: [{to: \"h[3-4]\", via: [p3, p4]}]}}"}};
+	struct diags d = {0};
+	struct scenario *sc = NULL;
+
+	(void)state;
+	assert_int_equal(scenario_load("bare.yaml", sets, 2, &sc, &d), 0);
+	assert_int_equal(sc->switches[0].n_routes, 2); // to h3 and h4
+	assert_int_equal(sc->switches[0].routes[1].n_ports, 2);
+	assert_int_equal(sc->switches[1].n_routes, 3);
+	scenario_destroy(sc);
+}
+
 static void macs_name_switch_and_port_and_the_first_hop_is_the_router(void **state)
 {
 	static const uint8_t port[6] = {2, 1, 0, 1, 0, 2}, second[6] = {2, 0, 0, 0, 0, 1};
@@ -221,6 +238,7 @@ int main(int argc, char **argv)
 		cmocka_unit_test(a_clos_has_pods_of_tors_and_leaves_below_its_spines),
 		cmocka_unit_test(a_ring_goes_the_shorter_way_round_or_both),
 		cmocka_unit_test(a_route_of_the_file_replaces_the_derived_one),
+		cmocka_unit_test(of_two_lists_of_routes_for_a_switch_the_later_counts),
 		cmocka_unit_test(macs_name_switch_and_port_and_the_first_hop_is_the_router),
 		cmocka_unit_test(islands_are_hosts_that_reach_each_other),
 	};
