@@ -12,7 +12,7 @@ from play import Play, Virtual
 from storm import TITLES, StormPlay
 from switch import Programs
 from table import Screen, report
-from world import PREFIX, Failed, run, sweep
+from world import PREFIX, Failed, run, switch_name
 
 ROOT = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
 STORY = "tests/lab/weir-story"
@@ -55,10 +55,14 @@ def why_not_live():
     """A reason why live ports are out of reach; empty when they are not."""
     if os.geteuid() != 0:
         return "this user is not root"
-    probe = f"{PREFIX}-{os.getpid()}-probe"
+    probe = f"{PREFIX}-probe"
     made = run("ip", "netns", "add", probe, check=False)
     run("ip", "netns", "del", probe, check=False)
     return f"no network namespace can be made: {made.stderr.strip()}" if made.returncode else ""
+
+
+def announce(screen):
+    screen.say(f"From another window: weirctl -s {switch_name()} show pfc")
 
 
 def player(args, screen):
@@ -68,8 +72,7 @@ def player(args, screen):
     if why:
         screen.say(f"On virtual wires, not on live ports: {why}.")
         return Virtual(os.path.join(args.build, STORY), screen, sample)
-    for name in sweep():
-        screen.say(f"removed {name}, left behind by a run that was killed")
+    announce(screen)
     return Play(Programs(args.build), screen, sample, args.keep_logs)
 
 
@@ -85,8 +88,7 @@ def story_player(name, args, screen):
     if why:
         raise Failed(f"--{name} runs on live ports only, and {why}; conf/lab has scenarios for "
                      "weir-lab")
-    for gone in sweep():
-        screen.say(f"removed {gone}, left behind by a run that was killed")
+    announce(screen)
     return player_of(Programs(args.build), screen, os.path.join(ROOT, policy), args.keep_logs)
 
 

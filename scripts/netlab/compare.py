@@ -18,7 +18,7 @@ from meter import Meter
 from play import keep, model_time
 from switch import Host, Programs, Switch, pick
 from table import Screen
-from world import Failed, QuickWorld, run, switch_name, sweep
+from world import Failed, QuickWorld, run, switch_name
 
 ROOT = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
 LAB = "control/lab/weir-lab"
@@ -337,8 +337,6 @@ def main():
     try:
         if args.keep_logs:
             os.makedirs(args.keep_logs, exist_ok=True)
-        for gone in sweep():
-            screen.say(f"removed {gone}, left behind by a run that was killed")
         programs = Programs(args.build)
         found = [compare(args, programs, name, screen)
                  for name in args.experiment or list(EXPERIMENTS)]

@@ -1,36 +1,29 @@
 # SPDX-License-Identifier: Apache-2.0
 """Network namespaces, the veth links between them, and processes inside: made, watched, removed.
 
-    weirlab-<pid>-sw: sw1 sw2 sw3 ...    the switch's side of every link
-                       |   |   |
-    weirlab-<pid>-h1: e1   |   |         one namespace per host
-    weirlab-<pid>-h2:     e2   |
-    weirlab-<pid>-h3:         e3
+    weirlab-sw: sw1 sw2 sw3 ...    the switch's side of every link
+                 |   |   |
+    weirlab-h1: e1   |   |         one namespace per host
+    weirlab-h2:     e2   |
+    weirlab-h3:         e3
 
 A tapped world has a namespace in the middle of each link, since a frame between two AF_XDP sockets
-is seen by no capture: sw1 - s1 (weirlab-<pid>-tap) t1 - e1, and all of it passes t1.
+is seen by no capture: sw1 - s1 (weirlab-tap) t1 - e1, and all of it passes t1.
 
-The namespaces carry the pid of the program that made them. Whatever way that program ends they go:
-at its end, or, when it was killed, at the start of the next one. Nothing else is touched.
+It wants scripts/contain around it: whatever way a program ends, the namespaces go with it, and no
+other program sees them.
 """
-import ctypes
 import os
-import re
 import shutil
 import signal
 import subprocess
+import sys
 import tempfile
 import time
 
 NETNS = "/run/netns"
 SOCKETS = "/run/weir"
-RUNTIMES = "/var/run/dpdk"  # of DPDK; a switch that was killed leaves its own there
 PREFIX = "weirlab"
-OURS = re.compile(rf"^{PREFIX}-(\d+)-\w+$")
-OUR_SOCKET = re.compile(rf"^{PREFIX}(\d+)\.\w+$")
-OUR_RUNTIME = re.compile(rf"^weir-{PREFIX}(\d+)$")
-PR_SET_PDEATHSIG = 1
-LIBC = ctypes.CDLL(None, use_errno=True)
 
 
 class Failed(Exception):
@@ -50,55 +43,22 @@ def run(*cmd, check=True, timeout=60, **kw):
     return done
 
 
-def owner_lives(pid):
-    """True while the program that made the namespaces runs; a reused pid does not count."""
-    try:
-        with open(f"/proc/{pid}/cmdline", "rb") as f:
-            return b"python" in f.read()
-    except OSError:
-        return False
-
-
-def delete(name):
-    for pid in run("ip", "netns", "pids", name, check=False).stdout.split():
-        try:
-            os.kill(int(pid), signal.SIGKILL)
-        except OSError:
-            pass
-    run("ip", "netns", "del", name, check=False)
-
-
-def orphans(names, pattern):
-    """Those of the names that carry the pid of a program that is gone."""
-    found = [(name, pattern.match(name)) for name in names]
-    return [name for name, m in found if m and not owner_lives(int(m.group(1)))]
-
-
 def names_in(folder):
     return sorted(os.listdir(folder)) if os.path.isdir(folder) else []
 
 
-def sweep():
-    """Removes what killed programs left behind. Returns the names of the namespaces."""
-    gone = orphans(names_in(NETNS), OURS)
-    for name in gone:
-        delete(name)
-    for name in orphans(names_in(SOCKETS), OUR_SOCKET):
-        os.unlink(os.path.join(SOCKETS, name))
-    for name in orphans(names_in(RUNTIMES), OUR_RUNTIME):
-        shutil.rmtree(os.path.join(RUNTIMES, name), ignore_errors=True)
-    for name in orphans(names_in(tempfile.gettempdir()), OURS):
-        shutil.rmtree(os.path.join(tempfile.gettempdir(), name), ignore_errors=True)
-    return gone
+def run_tag():
+    """The name of this run among all runs."""
+    tag = os.environ.get("WEIR_CONTAINED")
+    if not tag:
+        raise Failed("network namespaces are made inside scripts/contain only: "
+                     f"scripts/contain {' '.join(sys.orig_argv)}")
+    return tag
 
 
 def switch_name():
-    """A name for a switch of this program; sweep() knows its socket."""
-    return f"{PREFIX}{os.getpid()}"
-
-
-def die_with_parent():
-    LIBC.prctl(PR_SET_PDEATHSIG, signal.SIGKILL)
+    """A name for a switch of this run; scripts/contain removes its socket."""
+    return f"{PREFIX}{run_tag()}"
 
 
 class Process:
@@ -110,8 +70,7 @@ class Process:
         self.err_path = os.path.join(world.logs, f"{name}.err")
         with open(self.out_path, "w") as out, open(self.err_path, "w") as err:
             self.p = subprocess.Popen(world.inside(where, *cmd), stdin=subprocess.DEVNULL,
-                                      stdout=out, stderr=err, preexec_fn=die_with_parent,
-                                      start_new_session=True)
+                                      stdout=out, stderr=err, start_new_session=True)
 
     def out(self):
         with open(self.out_path, errors="replace") as f:
@@ -166,12 +125,12 @@ class World:
 
     def __init__(self, n_hosts, mtu=1500, ipv6=False, tapped=False):
         self.n_hosts, self.mtu, self.ipv6, self.tapped = n_hosts, mtu, ipv6, tapped
-        self.id = f"{PREFIX}-{os.getpid()}"
+        self.id = PREFIX
         self.processes = []
         self.logs = None
 
     def __enter__(self):
-        sweep()
+        run_tag()
         self.logs = tempfile.mkdtemp(prefix=f"{self.id}-")
         try:
             self.build()
@@ -243,11 +202,7 @@ class World:
             p.kill()
         for name in names_in(NETNS):
             if name.startswith(f"{self.id}-"):
-                delete(name)
-        for name in names_in(SOCKETS):  # of a switch that had to be killed
-            if name.startswith(f"{switch_name()}."):
-                os.unlink(os.path.join(SOCKETS, name))
-        shutil.rmtree(os.path.join(RUNTIMES, f"weir-{switch_name()}"), ignore_errors=True)
+                run("ip", "netns", "del", name, check=False)
         if self.logs:
             shutil.rmtree(self.logs, ignore_errors=True)
 

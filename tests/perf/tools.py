@@ -11,7 +11,7 @@ HERE = os.path.dirname(os.path.abspath(__file__))
 ROOT = os.path.dirname(os.path.dirname(HERE))
 sys.path.insert(0, os.path.join(ROOT, "scripts", "netlab"))
 
-from world import Failed, die_with_parent, run # noqa: E402: the path is set above
+from world import Failed, run # noqa: E402: the path is set above
 
 HUGE_MB = 2
 
@@ -62,7 +62,7 @@ class Program:
         self.log = log
         with open(log, "w") as out:
             self.p = subprocess.Popen(cmd, stdin=subprocess.PIPE, stdout=out, text=True, cwd=cwd,
-                                      stderr=subprocess.STDOUT, preexec_fn=die_with_parent,
+                                      stderr=subprocess.STDOUT,
                                       env={**os.environ, **(env or {})})
 
     def __enter__(self):

@@ -27,7 +27,7 @@ from play import Play, sample  # noqa: E402
 from policies import LIVE, REFUSED, text_of  # noqa: E402
 from switch import Host, Programs, Switch  # noqa: E402
 from table import Screen, count  # noqa: E402
-from world import Failed, World, run, sweep, switch_name  # noqa: E402
+from world import Failed, World, run, switch_name  # noqa: E402
 
 FLOW = os.path.join(ROOT, "tests", "smoke", "reload", "flow.py")
 SKIPPED = 77
@@ -337,7 +337,6 @@ def main():
     for s in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
         signal.signal(s, on_signal)
     try:
-        sweep()
         with World(5) as world:
             result = soak(args, screen, world)
             rows = report(screen, result)

@@ -11,7 +11,7 @@ import tempfile
 import time
 
 WEIR, WEIRCTL = sys.argv[1:3]
-ID = f"wd{os.getpid() % 100000}"
+ID = "wd"
 NAME = ID
 SOCK = f"/run/weir/{NAME}.sock"
 HOSTS = 3

@@ -13,7 +13,7 @@ import struct
 import subprocess
 import time
 
-TAG = f"wd{os.getpid()}"
+TAG = "wd"
 LIBC = ctypes.CDLL(None, use_errno=True)
 CLONE_NEWNET = 0x40000000
 SOL_PACKET, PACKET_AUXDATA = 263, 8

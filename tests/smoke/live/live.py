@@ -27,14 +27,14 @@ def need_root(*programs):
     for program in ("ip", "ethtool", "nsenter", *programs):
         if not shutil.which(program):
             skip(f"{program} is not installed")
-    probe = f"weirlab-{os.getpid()}-probe"
+    probe = "weirlab-probe"
     if run("ip", "netns", "add", probe, check=False).returncode != 0:
         skip("no network namespace can be made here")
     run("ip", "netns", "del", probe)
 
 
 def left_behind(*also):
-    """What programs of the lab have made, or left when they were killed; also: more folders."""
+    """What programs of the lab have made in this containment; also: more folders."""
     return [n for folder in ("/run/netns", "/run/weir", *also) if os.path.isdir(folder)
             for n in os.listdir(folder) if "weirlab" in n]
 

@@ -16,7 +16,7 @@ import time
 import traceback
 
 WEIR, PORTLOOP = sys.argv[1:3]
-ID = f"ws{os.getpid() % 100000}"
+ID = "ws"
 SW, MID = f"{ID}s", f"{ID}m"
 SHAPES = ["rocev2_smallest", "rocev2_largest", "vlan", "lldp", "pfc"]
 TESTS = []
