@@ -1,0 +1,300 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Builds and runs the suites of meson. See `scripts/test --help`.
+
+Tests that want the machine for themselves (is_parallel: false, the live ones) run one after the
+other in a lane of their own. The other tests fill the processors at the same time, at the lowest
+priority, so that the live tests are hardly disturbed.
+"""
+import argparse
+import json
+import os
+import subprocess
+import sys
+import threading
+import time
+
+ROOT = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
+SUITES = ["unit", "wire", "threads", "lab", "smoke", "perf"]
+GATE = ["unit", "wire", "threads", "lab", "smoke"]
+LIVE = {"smoke", "perf"}
+BEYOND = "long"  # the suite of tests that the gate leaves out
+PASSED = {"OK", "EXPECTEDFAIL"}
+TELL_EVERY_S = 10
+SLOWEST, TAIL = 10, 60  # lines that are shown: slow tests, output of one that failed
+SHOWN_OF_A_BUILD = 60
+LOWEST = ["nice", "-n", "19"]
+
+SANITIZERS = {
+    "asan": {"ASAN_OPTIONS": "detect_stack_use_after_return=1:strict_string_checks=1",
+             "LSAN_OPTIONS": f"suppressions={ROOT}/tests/lsan.supp:print_suppressions=0",
+             "UBSAN_OPTIONS": "halt_on_error=1:print_stacktrace=1"},
+    "tsan": {"TSAN_OPTIONS": "halt_on_error=1"},
+}
+
+
+def say(text):
+    print(f"test: {text}", flush=True)
+
+
+# ---- builds
+
+class Build:
+    """A build directory. Sanitizers make gcc see warnings where there are none, so werror is not
+    for them; with -O1 and -g1 they build in half the time and run as fast."""
+
+    KINDS = {
+        "gcc": ("build", {}, [], []),
+        "clang": ("build-clang", {"CC": "clang"}, ["-Ddebug=false"], []),
+        "asan": ("build-asan", {}, ["-Db_sanitize=address,undefined", "-Db_lundef=false",
+                                    "-Doptimization=1", "-Dc_args=-g1"], []),
+        # What runs in one thread cannot race, so only the suite with threads is built.
+        "tsan": ("build-tsan", {}, ["-Db_sanitize=thread", "-Db_lundef=false"],
+                 ["tests/threads/threads", "tests/threads/notes", "tests/threads/race"]),
+    }
+
+    def __init__(self, kind, werror):
+        self.kind = kind
+        self.dir, self.env, self.options, self.targets = self.KINDS[kind]
+        if werror and kind not in SANITIZERS:
+            self.options = [*self.options, "-Dwerror=true"]
+
+    def command(self, *cmd):
+        """False, with the end of what was printed, when the command fails."""
+        done = subprocess.run(cmd, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, text=True,
+                              stderr=subprocess.STDOUT, env={**os.environ, **self.env})
+        lines = [x for x in done.stdout.splitlines() if not x.startswith("[")]
+        if done.returncode:
+            print("\n".join(lines[-SHOWN_OF_A_BUILD:]))
+            say(f"the build in {self.dir}/ failed")
+        elif cmd[0] == "ninja" and self.kind not in SANITIZERS:
+            for i, line in enumerate(lines):
+                if "warning:" in line:
+                    print("\n".join(lines[i:i + 3]))
+        return done.returncode == 0
+
+    def make(self):
+        say(f"building {self.dir}/")
+        there = os.path.exists(f"{self.dir}/build.ninja")
+        return (self.command("meson", "configure" if there else "setup", self.dir, *self.options)
+                and self.command("ninja", "-C", self.dir, *self.targets))
+
+
+# ---- tests
+
+class Lane:
+    """One run of `meson test`."""
+
+    def __init__(self, build, suites, beyond, options=()):
+        self.build, self.suites, self.beyond, self.options = build, suites, beyond, options
+        self.name = f"testlog-{'-'.join(suites)}"
+        self.log = f"{build.dir}/meson-logs/{self.name}.json"
+        self.error = ""
+        if os.path.exists(self.log):
+            os.unlink(self.log)
+        self.wanted = {name: suite for name, suite in self.select()}
+
+    def select(self):
+        """(test, suite) of those that this lane runs."""
+        out = subprocess.run(("meson", "introspect", "--tests", self.build.dir), text=True,
+                             check=True, stdout=subprocess.PIPE).stdout
+        for test in json.loads(out):
+            labels = [s.rsplit(":", 1)[-1] for s in test["suite"]]
+            suite = next((s for s in labels if s in self.suites), None)
+            if suite and self.beyond in (None, BEYOND in labels):
+                yield test["name"], suite
+
+    def run(self):
+        if not self.wanted:
+            return
+        live = bool(LIVE & set(self.suites))
+        prefix = [] if live else LOWEST
+        if live and os.geteuid() and not subprocess.run(["sudo", "-n", "true"],
+                                                        capture_output=True).returncode:
+            prefix = ["sudo", "-n"]
+        if self.build.kind == "tsan" and not subprocess.run(["setarch", "-R", "true"]).returncode:
+            prefix += ["setarch", "-R"]  # a kernel that spreads mappings far is in the way
+        done = subprocess.run(
+            [*prefix, "meson", "test", "-C", self.build.dir, "--no-rebuild", "--logbase", self.name,
+             *(["--num-processes", "1"] if live else []), *self.options, *self.wanted],
+            stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True,
+            env={**os.environ, **SANITIZERS.get(self.build.kind, {})})
+        if len(self.results()) != len(self.wanted):
+            self.error = done.stdout[-3000:]
+
+    def results(self):
+        """What has ended so far."""
+        try:
+            with open(self.log) as f:
+                rows = [json.loads(line) for line in f if line.endswith("\n")]
+        except FileNotFoundError:
+            return []
+        for row in rows:
+            row["name"] = row["name"].split(" / ")[-1]
+        return rows
+
+
+def failed(row):
+    return row["result"] not in PASSED and row["result"] != "SKIP"
+
+
+class Progress:
+    """One line that is drawn again on a terminal, one every ten seconds elsewhere."""
+
+    def __init__(self, lanes):
+        self.lanes, self.began, self.told, self.seen = lanes, time.monotonic(), 0, set()
+        self.terminal = sys.stdout.isatty()
+
+    def text(self, rows):
+        of = sum(len(lane.wanted) for lane in self.lanes)
+        bad = sum(map(failed, rows))
+        return (f"test: {len(rows)} of {of} done, {bad} failed, "
+                f"{time.monotonic() - self.began:.0f} s")
+
+    def look(self):
+        rows = [r for lane in self.lanes for r in lane.results()]
+        for r in rows:
+            if failed(r) and r["name"] not in self.seen:
+                self.seen.add(r["name"])
+                print(f"{self.clear()}test: FAILED: {r['name']}", flush=True)
+        if self.terminal:
+            print(f"{self.clear()}{self.text(rows)}", end="", flush=True)
+        elif (now := time.monotonic()) - self.told >= TELL_EVERY_S:
+            self.told = now
+            print(self.text(rows), flush=True)
+
+    def clear(self):
+        return "\r\033[K" if self.terminal else ""
+
+
+def run_lanes(lanes):
+    threads = [threading.Thread(target=lane.run) for lane in lanes]
+    for t in threads:
+        t.start()
+    progress = Progress(lanes)
+    while any(t.is_alive() for t in threads):
+        progress.look()
+        time.sleep(0.5)
+    print(progress.clear(), end="")
+
+
+# ---- what is said at the end
+
+def reason(row):
+    """The last line that a skipped test printed."""
+    lines = [x for x in (row.get("stdout", "") + row.get("stderr", "")).split("\n") if x.strip()]
+    return lines[-1].strip() if lines else "it gave no reason"
+
+
+def show_failure(row):
+    print(f"  failed: {row['name']} ({row['result'].lower()})")
+    out = [x for key in ("stdout", "stderr") for x in row.get(key, "").split("\n") if x.strip()]
+    for line in out[-TAIL:]:
+        print(f"    | {line}")
+
+
+def show_suite(label, rows):
+    bad, skipped = [r for r in rows if failed(r)], [r for r in rows if r["result"] == "SKIP"]
+    counts = len(rows) - len(bad) - len(skipped), len(bad), len(skipped)
+    took = sum(r.get("duration", 0) for r in rows)
+    print("{}: {} passed, {} failed, {} skipped, {:.1f} s".format(label, *counts, took))
+    for r in skipped:
+        print(f"  skipped: {r['name']}: {reason(r)}")
+    for r in bad:
+        show_failure(r)
+    return counts
+
+
+def show(lanes):
+    """A line for each suite, and the failures. Returns (passed, failed, skipped) of each."""
+    counts = []
+    for lane in lanes:
+        rows = lane.results()
+        for suite in lane.suites:
+            mine = [r for r in rows if lane.wanted.get(r["name"]) == suite]
+            if mine:
+                counts.append(show_suite(f"{lane.build.kind} {suite}", mine))
+        if lane.error:
+            print(lane.error)
+            say(f"only {len(rows)} of {len(lane.wanted)} tests of {lane.build.kind} ran")
+            counts.append((0, len(lane.wanted) - len(rows), 0))
+    return counts
+
+
+def show_slowest(lanes):
+    rows = sorted((r for lane in lanes for r in lane.results()), key=lambda r: -r["duration"])
+    print("slowest:")
+    for r in rows[:SLOWEST]:
+        print(f"  {r['duration']:6.1f} s  {r['name']}")
+
+
+# ---- modes
+
+def lanes_of(build, suites, beyond, options=()):
+    """beyond: True only what the gate leaves out, False only the gate, None both."""
+    parts = [[s for s in suites if (s in LIVE) == live] for live in (False, True)]
+    return [Lane(build, part, beyond, options) for part in parts if part]
+
+
+def tests(build, suites, beyond, options=()):
+    if not build.make():
+        return [(0, 1, 0)]
+    lanes = lanes_of(build, suites, beyond, options)
+    run_lanes(lanes)
+    counts = show(lanes)
+    show_slowest(lanes)
+    return counts
+
+
+def mutants(names):
+    done = subprocess.run(["/usr/bin/python3", "-B", "scripts/mutants", *names])
+    return [(int(done.returncode == 0), int(done.returncode != 0), 0)]
+
+
+def options():
+    p = argparse.ArgumentParser(
+        prog="scripts/test", formatter_class=argparse.RawDescriptionHelpFormatter,
+        description="Builds and runs tests. Without an option: the gate, which every change passes.",
+        epilog="Suites: " + ", ".join(SUITES) + ". Live tests (smoke, perf) want root.")
+    p.add_argument("--all", action="store_true", help="the gate, and all that it leaves out")
+    p.add_argument("--rest", action="store_true", help="only what the gate leaves out")
+    p.add_argument("--suite", action="append", choices=SUITES, default=[], metavar="NAME",
+                   help="the whole of this suite; may be given several times. perf compares rates "
+                   "and wants a quiet machine, so only --suite perf runs it")
+    p.add_argument("--clang", action="store_true", help="with clang, in build-clang/; all but live")
+    p.add_argument("--asan", action="store_true",
+                   help="AddressSanitizer and UBSan, in build-asan/; all but live")
+    p.add_argument("--tsan", action="store_true", help="ThreadSanitizer, in build-tsan/; threads")
+    p.add_argument("--mutants", nargs="*", metavar="NAME",
+                   help="break the code on purpose; a test must go red each time")
+    p.add_argument("--no-setup", action="store_true", help="the packages are installed")
+    p.add_argument("--werror", action="store_true", help="compiler warnings are errors")
+    p.add_argument("--tally", metavar="FILE", help='also append "passed failed skipped" to FILE')
+    return p.parse_args()
+
+
+def main():
+    args = options()
+    os.chdir(ROOT)
+    counts = []
+    others = [k for k in ("clang", "asan", "tsan") if getattr(args, k)]
+    suites = args.suite or GATE
+    if not others and args.mutants is None:
+        beyond = None if args.all or args.suite else args.rest
+        counts += tests(Build("gcc", args.werror), suites, beyond)
+    for kind in others:
+        offered = ["threads"] if kind == "tsan" else [s for s in GATE if s not in LIVE]
+        slow = {"asan": "6", "tsan": "10"}.get(kind, "1")
+        counts += tests(Build(kind, args.werror), [s for s in suites if s in offered], None,
+                        ["--timeout-multiplier", slow])
+    if args.mutants is not None:
+        counts += mutants(args.mutants)
+    passed, bad, skipped = (sum(c[i] for c in counts) for i in range(3))
+    if args.tally:
+        with open(args.tally, "a") as f:
+            f.write(f"{passed} {bad} {skipped}\n")
+    print(f"{passed} passed, {bad} failed, {skipped} skipped")
+    return 0 if passed and not bad else 1
+
+
+if __name__ == "__main__":
+    sys.exit(main())
