@@ -75,8 +75,11 @@ class Build:
     def make(self):
         say(f"building {self.dir}/")
         there = os.path.exists(f"{self.dir}/build.ninja")
-        return (self.command("meson", "configure" if there else "setup", self.dir, *self.options)
-                and self.command("ninja", "-C", self.dir, *self.targets))
+        if not there or self.options:
+            verb = "configure" if there else "setup"
+            if not self.command("meson", verb, self.dir, *self.options):
+                return False
+        return self.command("ninja", "-C", self.dir, *self.targets)
 
 
 # ---- tests
@@ -253,7 +256,7 @@ def mutants(names):
 def options():
     p = argparse.ArgumentParser(
         prog="scripts/test", formatter_class=argparse.RawDescriptionHelpFormatter,
-        description="Builds and runs tests. Without an option: the gate, which every change passes.",
+        description="Builds and runs tests. Without an option: the gate for every change.",
         epilog="Suites: " + ", ".join(SUITES) + ". Live tests (smoke, perf) want root.")
     p.add_argument("--all", action="store_true", help="the gate, and all that it leaves out")
     p.add_argument("--rest", action="store_true", help="only what the gate leaves out")
