@@ -2,6 +2,7 @@
 #include "tests/perf/traffic.h"
 
 #include <errno.h>
+#include <limits.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -13,7 +14,6 @@ enum {
 	ECT0 = 2,
 	SPORT_FIRST = 49152,
 	SPORTS = 16384,
-	PATH_LEN = 256,
 	HEADERS = sizeof(struct eth_hdr) + sizeof(struct ipv4_hdr) + sizeof(struct udp_hdr) +
 		  sizeof(struct bth_hdr),
 };
@@ -119,19 +119,15 @@ static int write_frames(FILE *f, const struct traffic *t, unsigned port)
 	return 0;
 }
 
-void traffic_path(const char *dir, unsigned port, char *out, size_t len)
-{
-	snprintf(out, len, "%s/p%u.pcap", dir, port);
-}
-
 int traffic_write(const struct traffic *t, unsigned n_ports, const char *dir)
 {
 	for (unsigned port = 0; port < n_ports; port++) {
-		char path[PATH_LEN];
+		char path[PATH_MAX];
 		FILE *f;
 		int err;
 
-		traffic_path(dir, port, path, sizeof(path));
+		if (snprintf(path, sizeof(path), "%s/p%u.pcap", dir, port) >= PATH_MAX)
+			return -ENAMETOOLONG;
 		f = fopen(path, "we");
 		if (f == NULL)
 			return -errno;

@@ -38,6 +38,3 @@ void traffic_frame(const struct traffic *t, unsigned from, unsigned to, uint32_t
 // One file DIR/pN.pcap for each port N; port N sends to N ^ 1. 0 or -errno.
 __attribute__((warn_unused_result)) int traffic_write(const struct traffic *t, unsigned n_ports,
 						      const char *dir);
-
-// Path of a port's file.
-void traffic_path(const char *dir, unsigned port, char *out, size_t len);

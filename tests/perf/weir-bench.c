@@ -16,15 +16,16 @@
 #include "tests/perf/rig.h"
 #include "tests/perf/stages.h"
 #include "tests/perf/traffic.h"
+#include "tests/temporary.h"
 
-enum { EXIT_FAILED = 1, EXIT_MISUSED = 2, PATH_LEN = 256, WARM_UP_ROUNDS = 3 };
+enum { EXIT_FAILED = 1, EXIT_MISUSED = 2, WARM_UP_ROUNDS = 3 };
 enum { SLOW_MPPS = 2 }; // whatever is measured, more packets a microsecond make flows
 
 struct options {
 	struct rig_conf rig;
 	struct traffic traffic;
-	char dir[PATH_LEN]; // of the traffic
-	bool keep_dir, only_traffic, shallow, standing, split, stages, json;
+	const char *dir; // of the traffic; NULL: a temporary one
+	bool only_traffic, shallow, standing, split, stages, json;
 	unsigned n_rounds, round_us;
 };
 
@@ -171,10 +172,7 @@ static bool option(int opt, struct options *o)
 	case OPT_ONLY_TRAFFIC: o->only_traffic = true; return true;
 	case OPT_JSON: o->json = true; return true;
 	case OPT_DEVICE: return device(optarg, &o->rig);
-	case OPT_TRAFFIC:
-		snprintf(o->dir, sizeof(o->dir), "%s", optarg);
-		o->keep_dir = true;
-		return true;
+	case OPT_TRAFFIC: o->dir = optarg; return true;
 	default: return false;
 	}
 }
@@ -211,29 +209,13 @@ static int make_traffic(struct options *o)
 {
 	int err;
 
-	if (!o->keep_dir) {
-		snprintf(o->dir, sizeof(o->dir), "/tmp/weir-bench.XXXXXX");
-		if (mkdtemp(o->dir) == NULL)
-			return -errno;
-	}
+	if (o->dir == NULL)
+		o->dir = temporary_folder();
 	err = traffic_write(&o->traffic, 2, o->dir);
 	if (err != 0)
 		fprintf(stderr, "weir-bench: cannot write traffic into %s: %s\n", o->dir,
 			strerror(-err));
 	return err;
-}
-
-static void forget_traffic(const struct options *o)
-{
-	char path[PATH_LEN + 16];
-
-	if (o->keep_dir || o->dir[0] == '\0')
-		return;
-	for (unsigned i = 0; i < 2; i++) {
-		traffic_path(o->dir, i, path, sizeof(path));
-		(void)unlink(path);
-	}
-	(void)rmdir(o->dir);
 }
 
 // A policy's device names are short, so the folder is entered rather than named.
@@ -507,7 +489,5 @@ int main(int argc, char **argv)
 
 	if (status >= 0)
 		return status;
-	status = bench(&o) == 0 ? 0 : EXIT_FAILED;
-	forget_traffic(&o);
-	return status;
+	return bench(&o) == 0 ? 0 : EXIT_FAILED;
 }

@@ -6,10 +6,10 @@
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
-#include <unistd.h>
 
 #include <cmocka.h>
 
+#include "tests/temporary.h"
 #include "world.h"
 
 static const char *root;
@@ -70,14 +70,14 @@ static const struct {
 	 "KiB MiB GiB)\n"},
 	{"{from: h1, to: h2, size: websurch}",
 	 "6:30: flows[0].size: \"websurch\" is neither a size such as 64KB, nor "
-	 "unlimited, nor a distribution: there is no /tmp/sizes/websurch.cdf\n"},
+	 "unlimited, nor a distribution: there is no ./sizes/websurch.cdf\n"},
 	{"{from: h1, to: h2, size: missing.cdf}",
-	 "6:30: flows[0].size: /tmp/missing.cdf: cannot read: No such file or "
+	 "6:30: flows[0].size: ./missing.cdf: cannot read: No such file or "
 	 "directory\n"},
 	{"{from: h1, to: h2, size: /proc/self/mem/x.cdf}",
 	 "6:30: flows[0].size: /proc/self/mem/x.cdf: cannot read: Not a directory\n"},
 	{"{from: h1, to: h2, size: ./}",
-	 "6:30: flows[0].size: /tmp/./: cannot read: Is a directory\n"},
+	 "6:30: flows[0].size: ././: cannot read: Is a directory\n"},
 	{"{from: h1, to: h2, count: 5, depth: 2, interval: 1us}",
 	 "6:31: flows[0].count: says nothing of an endless stream: give a size\n"
 	 "6:41: flows[0].depth: says nothing of an endless stream: give a size\n"
@@ -175,19 +175,14 @@ static void mistakes_of_flows_are_told_at_their_place(void **state)
 
 static void a_distribution_that_is_wrong_is_told_with_its_own_line(void **state)
 {
-	char path[] = "/tmp/weir-sizes-XXXXXX", yaml[512], *got, want[512];
-	FILE *f = fdopen(mkstemp(path), "w");
+	char path[PATH_MAX], *got;
 
 	(void)state;
-	assert_non_null(f);
-	fputs("# sizes\n1000 0.5\n900 1\n", f);
-	fclose(f);
-	snprintf(yaml, sizeof(yaml), "topology: {star: {hosts: 4, speed: 10G}}\nflows:\n"
-		 "  - {pattern: poisson, from: h1, to: h2, load: 1%%, size: %s}\n", path);
-	got = world_mistakes(root, yaml);
-	unlink(path);
-	snprintf(want, sizeof(want), "3:1: sizes must rise from line to line\n");
-	assert_string_equal(got, want);
+	temporary_file(path, "sizes.cdf", "# sizes\n1000 0.5\n900 1\n");
+	got = world_mistakes(
+		root, "topology: {star: {hosts: 4, speed: 10G}}\nflows:\n"
+		      "  - {pattern: poisson, from: h1, to: h2, load: 1%, size: sizes.cdf}\n");
+	assert_string_equal(got, "3:1: sizes must rise from line to line\n");
 	free(got);
 }
 

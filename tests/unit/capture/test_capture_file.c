@@ -9,13 +9,12 @@
 
 #include <cmocka.h>
 
-#include <unistd.h>
-
 #include <json-c/json.h>
 
 #include "control/ctl/capture_file.h"
 #include "dataplane/drop.h"
 #include "dataplane/tap.h"
+#include "tests/temporary.h"
 
 static const char started_text[] =
 	"{\"switch\": \"lab\", \"snaplen\": 100, \"started_ns\": 1000, \"ports\": ["
@@ -106,13 +105,11 @@ static void all_frames_are_written_or_only_the_last(void **state)
 
 	(void)state;
 	for (size_t i = 0; i < sizeof(row) / sizeof(row[0]); i++) {
-		char path[] = "capture_file_XXXXXX", order[32];
-		int fd = mkstemp(path);
+		char path[PATH_MAX], order[32];
 		struct capture_file *f;
 		uint64_t written;
 
-		assert_true(fd >= 0);
-		close(fd);
+		temporary_file(path, "capture.pcapng", "");
 		f = capture_file_open(path, started, row[i].last, NULL);
 		assert_non_null(f);
 		for (unsigned k = 0; k < 5; k++) {
@@ -129,7 +126,6 @@ static void all_frames_are_written_or_only_the_last(void **state)
 		assert_int_equal(written, row[i].written);
 		order_of(path, order);
 		assert_string_equal(order, row[i].order);
-		unlink(path);
 	}
 	json_object_put(counts);
 	json_object_put(started);

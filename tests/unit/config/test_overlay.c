@@ -9,12 +9,12 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <unistd.h>
 
 #include <cmocka.h>
 
 #include "control/config/model.h"
 #include "control/config/overlay.h"
+#include "tests/temporary.h"
 
 static const char policy[] =
 	"switch: {name: live, workers: 2, buffer: {size: 12MB}}\n"
@@ -32,19 +32,6 @@ static const struct config_overlay_port lab_ports[] = {
 
 enum { N_LAB_PORTS = sizeof(lab_ports) / sizeof(lab_ports[0]), TEXT_LEN = 4096 };
 
-static const char *path(void)
-{
-	static char name[64];
-	FILE *f;
-
-	snprintf(name, sizeof(name), "/tmp/weir-overlay-%d.yaml", (int)getpid());
-	f = fopen(name, "w");
-	assert_non_null(f);
-	fputs(policy, f);
-	fclose(f);
-	return name;
-}
-
 // Loads the policy under maps written as YAML; NULL ends them. The messages go to said.
 static struct config *under(const char *const *maps, char *said)
 {
@@ -58,9 +45,10 @@ static struct config *under(const char *const *maps, char *said)
 				   .n_ports = N_LAB_PORTS};
 	struct config *c = NULL;
 	struct diags d = {0};
-	const char *file = path();
+	char file[PATH_MAX];
 	int err;
 
+	temporary_file(file, "policy.yaml", policy);
 	for (; maps[o.n_maps] != NULL; o.n_maps++) {
 		nodes[o.n_maps] = node_parse(&a, maps[o.n_maps], strlen(maps[o.n_maps]), &s);
 		assert_non_null(nodes[o.n_maps]);
@@ -80,7 +68,6 @@ static struct config *under(const char *const *maps, char *said)
 	assert_int_equal(err, c == NULL ? -EINVAL : 0);
 	diags_fini(&d);
 	arena_fini(&a);
-	unlink(file);
 	return c;
 }
 

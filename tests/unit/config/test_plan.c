@@ -14,6 +14,7 @@
 #include <json-c/json.h>
 
 #include "control/config/plan.h"
+#include "tests/temporary.h"
 
 static struct config *load(const char *path)
 {
@@ -189,19 +190,15 @@ static void ecn_verdict_changes_at_the_bound(void **state)
 
 static void check_passes_ports_whose_link_decides_the_speed(void **state)
 {
-	char path[] = "/tmp/weir-plan-XXXXXX", *text;
-	int fd = mkstemp(path), rc;
-	static const char policy[] = "ports: [{name: a, device: \"pci:0000:3b:00.0\"}]\n";
+	char path[PATH_MAX], *text;
+	int rc;
 
 	(void)state;
-	assert_true(fd >= 0);
-	assert_int_equal(write(fd, policy, sizeof(policy) - 1), sizeof(policy) - 1);
-	close(fd);
+	temporary_file(path, "policy.yaml", "ports: [{name: a, device: \"pci:0000:3b:00.0\"}]\n");
 	text = printed(NULL, path, true, &rc);
 	assert_int_equal(rc, 0);
 	assert_non_null(strstr(text, "is the link's: the headroom of a is known when it opens"));
 	free(text);
-	unlink(path);
 }
 
 int main(int argc, char **argv)

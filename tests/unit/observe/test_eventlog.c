@@ -6,6 +6,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
 #include <unistd.h>
 
 #include <cmocka.h>
@@ -21,7 +22,7 @@ struct bench {
 	struct policy *policy;
 	struct eventlog *log;
 	int stderr_fd; // the real one
-	FILE *captured;
+	int captured_fd; // of memory
 };
 
 static int begin(void **state)
@@ -34,10 +35,10 @@ static int begin(void **state)
 	strcpy(b->policy->name, "sw1");
 	strcpy(b->policy->ports[0].name, "p1");
 	strcpy(b->policy->ports[1].name, "p2");
-	b->captured = tmpfile();
+	b->captured_fd = memfd_create("stderr", MFD_CLOEXEC);
 	fflush(stderr);
 	b->stderr_fd = dup(STDERR_FILENO);
-	dup2(fileno(b->captured), STDERR_FILENO);
+	dup2(b->captured_fd, STDERR_FILENO);
 	*state = b;
 	return eventlog_create(b->policy, &b->log);
 }
@@ -49,7 +50,7 @@ static int end(void **state)
 	fflush(stderr);
 	dup2(b->stderr_fd, STDERR_FILENO);
 	close(b->stderr_fd);
-	fclose(b->captured);
+	close(b->captured_fd);
 	eventlog_destroy(b->log);
 	free(b->policy);
 	free(b);
@@ -62,7 +63,7 @@ static const char *text(const struct bench *b)
 	ssize_t n;
 
 	fflush(stderr);
-	n = pread(fileno(b->captured), buf, sizeof(buf) - 1, 0);
+	n = pread(b->captured_fd, buf, sizeof(buf) - 1, 0);
 	buf[n > 0 ? n : 0] = '\0';
 	return buf;
 }
