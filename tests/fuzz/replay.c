@@ -3,6 +3,8 @@
 // compiler, and a way to repeat a finding under a debugger.
 //
 //   replay_TARGET FOLDER|FILE...
+//
+// Exit 1 when an input cannot be read, or when no input ran.
 #include <dirent.h>
 #include <sys/stat.h>
 
@@ -67,6 +69,7 @@ int main(int argc, char **argv)
 	}
 	LLVMFuzzerInitialize(&argc, &argv);
 	for (int i = 1; i < argc; i++) {
+		unsigned before = n_run;
 		struct stat st;
 
 		if (stat(argv[i], &st) != 0) {
@@ -75,7 +78,8 @@ int main(int argc, char **argv)
 		} else {
 			rc |= S_ISDIR(st.st_mode) ? run_folder(argv[i]) : run_file(argv[i]);
 		}
+		printf("%u inputs of %s\n", n_run - before, argv[i]);
 	}
-	printf("%u inputs\n", n_run);
+	printf("%u inputs ran\n", n_run);
 	return rc != 0 || n_run == 0;
 }
