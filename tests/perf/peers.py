@@ -45,15 +45,26 @@ def testpmd(log, command, windows, window_s=WINDOW_S, prefix=()):
     """Cycles of the forwarding function per packet sent; empty polls do not count. What it received
     and could not send it drops: a program that may not drop is compared with what was sent."""
     with Program(log, [*prefix, *command]) as program:
-        program.wait_for("testpmd> ", "the start of testpmd")
-        time.sleep(0.2)
-        for _ in range(windows + 1):
+        def ask(pause_s):
             program.say("show fwd stats all")
-            time.sleep(window_s)
+            time.sleep(pause_s)
+
+        def samples():
+            return [(int(c), int(n)) for n, c in TOTAL.findall(program.said())]
+
+        def forwards():
+            ask(0.2)
+            return any(n for _, n in samples())
+
+        program.wait_for("testpmd> ", "the start of testpmd")
+        program.wait_for(forwards, "forwarding by testpmd")
+        before = len(samples())
+        for _ in range(windows + 1):
+            ask(window_s)
         program.say("quit")
         program.p.wait(30)
-        samples = [(int(c), int(n)) for n, c in TOTAL.findall(program.said())]
-    return per_packet(samples[:windows + 1])
+        found = samples()
+    return per_packet(found[before:][:windows + 1])
 
 
 # ---- Open vSwitch

@@ -4,6 +4,7 @@ import operator
 import re
 
 MARKS = ("<!-- figures: scripts/bench --markdown -->", "<!-- end of figures -->")
+AGAINST_MARKS = ("<!-- figures: scripts/bench --against-build -->", MARKS[1])
 
 # Row, figure, limit, how. All are ratios or cycles of one run.
 TARGETS = [
@@ -48,8 +49,14 @@ FLOWS_COLUMNS = [
     ("row", "key", "{}"), ("without", "off", "{:.0f}"), ("with", "on", "{:.0f}"),
     ("flow table", "table", "{:.0f}"),
 ]
+AGAINST_COLUMNS = [
+    ("row", "key", "{}"), ("this", "this", "{:.1f}"), ("other", "other", "{:.1f}"),
+    ("this/other", "ratio", "{:.4f}"), ("from", "low", "{:.4f}"), ("to", "high", "{:.4f}"),
+    ("turns", "turns", "{}"), ("verdict", "verdict", "{}"),
+]
 STAGE_COLUMNS = [("stage", "stage", "{}"), ("cycles", "cycles", "{:.1f}")]
 SECTIONS = [
+    ("against", "this build against the other, cycles per packet", AGAINST_COLUMNS),
     ("packet", "Weir on two endless net_pcap ports, cycles per packet", PACKET_COLUMNS),
     ("flows", "a flow table, cycles per packet of 74 B", FLOWS_COLUMNS),
     ("xdp", "AF_XDP on veth, busy cycles per packet, medians", XDP_COLUMNS),
@@ -144,11 +151,11 @@ def markdown(result):
     return "\n".join(out)
 
 
-def into_file(path, result):
+def into_file(path, result, marks=MARKS):
     """Puts the tables between the marks of a Markdown file. False: there are none."""
     with open(path) as f:
-        before, begin, rest = f.read().partition(MARKS[0])
-    _, end, after = rest.partition(MARKS[1])
+        before, begin, rest = f.read().partition(marks[0])
+    _, end, after = rest.partition(marks[1])
     if not begin or not end:
         return False
     with open(path, "w") as f:

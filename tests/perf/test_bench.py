@@ -6,6 +6,7 @@ usage: test_bench.py BUILD_DIR
 """
 import json
 import os
+import re
 import shutil
 import sys
 import tempfile
@@ -14,6 +15,7 @@ sys.dont_write_bytecode = True
 HERE = os.path.dirname(os.path.abspath(__file__))
 ROOT = os.path.dirname(os.path.dirname(HERE))
 sys.path.insert(0, os.path.join(ROOT, "tests", "smoke", "live"))
+sys.path.insert(1, HERE)
 
 import live # noqa: E402: the path is set above
 from live import want # noqa: E402
@@ -67,6 +69,95 @@ def a_name_that_no_row_has_is_a_mistake():
     want("--list" in done.stderr, done.stderr)
 
 
+# ---- --against-build
+
+FAKE_NINJA = """\
+rule link
+  command = sh link.sh $out
+build tests/perf/weir-bench: link
+"""
+FAKE_LINK = """\
+cat >$1 <<'end'
+%s
+end
+chmod +x $1
+"""
+
+
+def fake_build(folder, program, link=FAKE_LINK):
+    """A build directory whose weir-bench is a shell script."""
+    os.makedirs(os.path.join(folder, "tests", "perf"))
+    for name, text in (("build.ninja", FAKE_NINJA), ("link.sh", link % program)):
+        with open(os.path.join(folder, name), "w") as f:
+            f.write(text)
+    run("sh", "link.sh", "tests/perf/weir-bench", cwd=folder)
+    return folder
+
+
+def files_in(folder):
+    return {os.path.join(base, name): os.stat(os.path.join(base, name)).st_mtime_ns
+            for base, _, names in os.walk(folder) for name in names}
+
+
+def two_builds_run_in_turns_and_stay_as_they_are():
+    with tempfile.TemporaryDirectory() as folder:
+        other = shutil.copytree(sys.argv[1], os.path.join(folder, "other"), symlinks=True,
+                                ignore=lambda path, names: [n for n in names if n == "meson-logs"])
+        before = files_in(sys.argv[1]), files_in(other)
+        done, found = bench("--against-build", other, "--only", "^1w/74B/16f$|^flows/32$",
+                            "--turns", "4")
+        want((files_in(sys.argv[1]), files_in(other)) == before, "a build directory was changed")
+    rows = {row["key"]: row for row in found["rows"]}
+    want(list(rows) == ["1w/74B/16f/shallow", "1w/74B/16f/standing", "flows/32"], f"{list(rows)}")
+    for row in rows.values():
+        want(row["turns"] == 4 and row["layouts"] == 12, f"{row}")
+        want([layout for layout, _, _ in row["runs"]] == list(range(12)), f"{row['runs']}")
+        want(20 < row["low"] / row["high"] * min(row["this"], row["other"]), f"{row}")
+        want(row["verdict"] in ("faster", "slower", "same", "undecided"), f"{row}")
+        want(re.search(rf"{row['key']} .* {row['verdict']}$", done.stdout, re.M), done.stdout)
+
+
+def each_layout_has_the_same_functions_in_another_order():
+    import layouts
+    with tempfile.TemporaryDirectory() as folder:
+        it = layouts.Layouts("this build", sys.argv[1], os.path.join(folder, "A"))
+        it.command.remove("-s")
+        found = [[line.split()[-1] for line in run("nm", "-n", path).stdout.splitlines()
+                  if " t " in line.lower()]
+                 for path in (f"{sys.argv[1]}/tests/perf/weir-bench", it.path(0), it.path(1))]
+    ours = [[n for n in names if n.startswith(("fdb_", "wred_", "pg_", "worker_"))]
+            for names in found]
+    want(len(ours[0]) > 20 and sorted(ours[0]) == sorted(ours[1]) == sorted(ours[2]), f"{ours}")
+    want(ours[0] != ours[1] != ours[2] != ours[0], "two layouts have the same order")
+
+
+def rows_that_an_older_build_does_not_know_are_skipped_by_name():
+    with tempfile.TemporaryDirectory() as folder:
+        older = fake_build(f"{folder}/older",
+                           "echo \"$0: unrecognized option '--spread'\" >&2; exit 2")
+        done, found = bench("--against-build", older, "--only", "^flows/32$")
+    want(found["rows"] == [], f"{found['rows']}")
+    want("flows/32: weir-bench of the other build says: unrecognized option '--spread'" in
+         done.stdout, done.stdout)
+
+
+def a_build_that_cannot_be_linked_anew_is_an_error():
+    with tempfile.TemporaryDirectory() as folder:
+        broken = fake_build(f"{folder}/broken", "exit 0")
+        with open(f"{broken}/link.sh", "w") as f:
+            f.write("echo no such object >&2; exit 1")
+        done, _ = bench("--against-build", broken, "--only", "^flows/32$", status=1)
+    want("other build cannot be linked anew: no such object" in done.stderr, done.stderr)
+
+
+def a_wrong_directory_to_compare_with_is_a_mistake():
+    for wrong in ("/nonexistent", HERE):
+        done, _ = bench("--against-build", wrong, status=2)
+        want(f"{wrong} is no build directory" in done.stderr, done.stderr)
+    for few in (["--layouts", "2"], ["--turns", "1"]):
+        bench("--against-build", sys.argv[1], *few, status=2)
+
+
 live.need_root()
 from world import run # noqa: E402: the path is set by live
 
@@ -75,4 +166,9 @@ sys.exit(live.run_tests([
     two_workers_lose_nothing_though_all_traffic_crosses,
     a_daemon_of_three_ports_starts_and_its_memory_is_read,
     a_name_that_no_row_has_is_a_mistake,
+    two_builds_run_in_turns_and_stay_as_they_are,
+    each_layout_has_the_same_functions_in_another_order,
+    rows_that_an_older_build_does_not_know_are_skipped_by_name,
+    a_build_that_cannot_be_linked_anew_is_an_error,
+    a_wrong_directory_to_compare_with_is_a_mistake,
 ]))
