@@ -49,18 +49,13 @@ def above():
     return found
 
 
-def free_hugepages():
-    with open("/proc/meminfo") as f:
-        return next((line.split()[1] for line in f if line.startswith("HugePages_Free")), "0")
-
-
 def files(tmp):
     return sorted(os.path.join(place, name) for place in (*PLACES, tmp) if os.path.isdir(place)
                   for name in os.listdir(place))
 
 
 def everything(tmp):
-    return files(tmp), [line for _, line in processes()], free_hugepages()
+    return files(tmp), [line for _, line in processes()]
 
 
 def in_the_end(read, expected, what, seconds=10):
