@@ -263,9 +263,10 @@ def options():
     p.add_argument("--suite", action="append", choices=SUITES, default=[], metavar="NAME",
                    help="the whole of this suite; may be given several times. perf compares rates "
                    "and wants a quiet machine, so only --suite perf runs it")
-    p.add_argument("--clang", action="store_true", help="with clang, in build-clang/; all but live")
+    p.add_argument("--clang", action="store_true",
+                   help="the gate with clang, in build-clang/; all but live")
     p.add_argument("--asan", action="store_true",
-                   help="AddressSanitizer and UBSan, in build-asan/; all but live")
+                   help="the gate with AddressSanitizer and UBSan, in build-asan/; all but live")
     p.add_argument("--tsan", action="store_true", help="ThreadSanitizer, in build-tsan/; threads")
     p.add_argument("--mutants", nargs="*", metavar="NAME",
                    help="break the code on purpose; a test must go red each time")
@@ -287,7 +288,8 @@ def main():
     for kind in others:
         offered = ["threads"] if kind == "tsan" else [s for s in GATE if s not in LIVE]
         slow = {"asan": "6", "tsan": "10"}.get(kind, "1")
-        counts += tests(Build(kind, args.werror), [s for s in suites if s in offered], None,
+        counts += tests(Build(kind, args.werror), [s for s in suites if s in offered],
+                        None if args.all or args.suite else args.rest,
                         ["--timeout-multiplier", slow])
     if args.mutants is not None:
         counts += mutants(args.mutants)
