@@ -13,6 +13,11 @@
 	  "longer than the port's frame limit, or in several segments")                            \
 	X(BAD_SOURCE, "bad-source", false, "source address is a group address or zero")            \
 	X(VLAN_INGRESS, "vlan-ingress", false, "the port is not a member of the frame's VLAN")     \
+	X(VLAN_EGRESS, "vlan-egress", false,                                                       \
+	  "the port sends the VLAN untagged, and behind the tag stands another 802.1Q tag or a "   \
+	  "link-local protocol")                                                                   \
+	X(TAGGED_CONTROL, "tagged-mac-control", false,                                             \
+	  "MAC control (PFC, PAUSE) behind a VLAN tag")                                            \
 	X(NO_EGRESS, "no-egress", false, "no other port may carry the frame")                      \
 	X(HAIRPIN, "hairpin", false, "the destination lives on the port the frame came from")      \
 	X(NOT_FOR_ROUTER, "not-for-router", false,                                                 \

@@ -39,6 +39,7 @@ struct policy_queue {
 struct policy_vlan {
 	uint64_t tagged[N_VLANS / 64]; // bit per VID: the port carries it tagged
 	uint16_t untagged; // VID of untagged frames in both directions; 0: refuses untagged frames
+	bool trunk; // takes frames with a VID; else only untagged and priority-tagged frames
 };
 
 // ---- routing

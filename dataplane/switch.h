@@ -57,7 +57,7 @@ struct port_counters {
 	ctr_t generated; // PFC frames made here
 	ctr_t replicated; // flood copies beyond the first, made from this port's arrivals
 	ctr_t consumed; // control frames taken in here
-	ctr_t pfc_malformed, pause_8023x, lldp, other_control;
+	ctr_t pfc_malformed, pfc_misaddressed, pause_8023x, lldp, other_control;
 	ctr_t roce_in_lossy_class, roce_not_ect, bad_l3;
 	ctr_t neighbour_frames; // ARP and neighbour discovery that a routed port gave to control
 	ctr_t neighbour_frames_lost; // of those, that control had no room for

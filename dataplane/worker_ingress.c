@@ -43,6 +43,9 @@ static void mac_control(struct worker *w, unsigned port, struct rte_mbuf *m)
 		if (unlikely(p->stormed != 0) && !p->early_pause)
 			watchdog_hear(w, port, &times);
 		break;
+	case MAC_CTRL_PFC_MISADDRESSED:
+		ctr_inc(&p->c.pfc_misaddressed);
+		break;
 	case MAC_CTRL_PAUSE_8023X:
 		ctr_inc(&p->c.pause_8023x);
 		break;
@@ -56,16 +59,30 @@ static void mac_control(struct worker *w, unsigned port, struct rte_mbuf *m)
 	consume(p, m);
 }
 
-// MAC control wherever it is addressed, and all link-local groups, end here.
-static bool control_frame(struct worker *w, unsigned port, struct rte_mbuf *m,
-			  const struct pkt_info *pkt, struct burst *b)
+// Drops a frame that no class was found for.
+static void refuse(struct worker *w, struct frame *f, struct burst *b, enum drop_reason why)
 {
-	struct port_rt *p = worker_port(w, port);
+	b->packets++;
+	b->bytes += f->m->pkt_len;
+	f->cls = w->pol->ports[f->in_port].classify.default_class;
+	worker_drop(w, f->in_port, f, why);
+}
+
+// MAC control wherever it is addressed, and all link-local groups, end here. MAC control behind a
+// tag would be PFC for the neighbour of a port that takes the tag off.
+static bool control_frame(struct worker *w, struct frame *f, const struct pkt_info *pkt,
+			  struct burst *b)
+{
+	struct port_rt *p = worker_port(w, f->in_port);
+	struct rte_mbuf *m = f->m;
 
 	if (!pkt->link_local_dst && pkt->kind != PKT_MAC_CONTROL)
 		return false;
-	if (pkt->kind == PKT_MAC_CONTROL && pkt->n_tags == 0) {
-		mac_control(w, port, m);
+	if (pkt->kind == PKT_MAC_CONTROL) {
+		if (pkt->n_tags == 0)
+			mac_control(w, f->in_port, m);
+		else
+			refuse(w, f, b, DROP_TAGGED_CONTROL);
 		return true;
 	}
 	b->packets++;
@@ -89,9 +106,14 @@ static bool prepare(struct worker *w, struct frame *f, unsigned vid, bool tagged
 	uint8_t remark = c->remark_pcp[f->out_cls], dscp = c->remark_dscp[f->out_cls];
 	uint8_t pcp = remark != REMARK_NONE ? remark : f->out_cls;
 	enum tag_edit edit = bridge_tag_edit(w->pol, f->out_port, vid, tagged, pkt);
-	int grown = bridge_apply_tag(f->m, edit, vid, pcp);
+	int grown;
 	uint8_t *frame;
 
+	if (edit == TAG_POP && !bridge_may_pop(pkt)) {
+		worker_drop(w, f->in_port, f, DROP_VLAN_EGRESS);
+		return false;
+	}
+	grown = bridge_apply_tag(f->m, edit, vid, pcp);
 	if (grown == INT32_MIN || f->len + grown > (int)out->max_frame) {
 		worker_drop(w, f->in_port, f, DROP_EGRESS_MTU);
 		return false;
@@ -351,15 +373,6 @@ static void tap_in(struct worker *w, const struct frame *f, const struct pkt_inf
 	worker_tap(w, TAP_IN, f->in_port, &seen, 0);
 }
 
-static void receive_bad(struct worker *w, struct frame *f, struct burst *b)
-{
-	b->packets++;
-	b->bytes += f->m->pkt_len;
-	f->cls = w->pol->ports[f->in_port].classify.default_class;
-	worker_drop(w, f->in_port, f,
-		    f->m->pkt_len < ETH_HLEN_ ? DROP_RX_RUNT : DROP_RX_OVERSIZE);
-}
-
 static void receive(struct worker *w, unsigned port, struct rte_mbuf *m, struct burst *b)
 {
 	const struct policy_port *pp = &w->pol->ports[port];
@@ -376,10 +389,10 @@ static void receive(struct worker *w, unsigned port, struct rte_mbuf *m, struct 
 	if (unlikely(w->tap != NULL))
 		tap_in(w, f, good ? pkt : NULL);
 	if (unlikely(!good)) {
-		receive_bad(w, f, b);
+		refuse(w, f, b, m->pkt_len < ETH_HLEN_ ? DROP_RX_RUNT : DROP_RX_OVERSIZE);
 		return;
 	}
-	if (control_frame(w, port, m, pkt, b))
+	if (control_frame(w, f, pkt, b))
 		return;
 	b->packets++;
 	b->bytes += f->len;

@@ -202,6 +202,7 @@ static void compile_vlans(struct compiler *k)
 
 		out->untagged = cfg_untagged(item);
 		memcpy(out->tagged, item->vlan.tagged.bits, sizeof(out->tagged));
+		out->trunk = item->vlan.tagged.n != 0;
 		for (unsigned w = 0; p->vlan_aware && w < N_VLANS / 64; w++)
 			p->vlan_exists[w] |= out->tagged[w];
 		if (p->vlan_aware && out->untagged != 0)

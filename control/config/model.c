@@ -269,7 +269,8 @@ SCHEMA(cfg_profile_schema, profile_rows, cfg_profile);
 static const struct cfg_row port_vlan_rows[] = {
 	{"untagged", CFG_NUMBER, .unit = UNIT_COUNT, AT(cfg_port_vlan, untagged), .min = 1,
 	 .max = MAX_VID, .dflt = 1, .word = "none", .dflt_text = "1",
-	 .help = "VLAN of untagged frames, both ways; `none` refuses them"},
+	 .help = "VLAN of untagged frames, both ways; `none` refuses them. A port without "
+		 "`tagged` takes no frame with a VLAN ID"},
 	{"tagged", CFG_SET, AT(cfg_port_vlan, tagged), .min = 1, .max = MAX_VID,
 	 .dflt_text = "none", .help = "VLANs the port carries tagged, [20, 30-39]"},
 };

@@ -87,6 +87,7 @@ static const struct column workers[] = {
 static const struct column control[] = {
 	{"Port", "port", UNIT_TEXT},           {"PFC_LOSSY", "pfc_ignored_lossy", UNIT_COUNT},
 	{"PFC_EMPTY", "pfc_empty_vector", UNIT_COUNT}, {"PFC_BAD", "pfc_malformed", UNIT_COUNT},
+	{"PFC_OTHER_DST", "pfc_misaddressed", UNIT_COUNT},
 	{"PAUSE_8023X", "pause_8023x", UNIT_COUNT}, {"LLDP", "lldp", UNIT_COUNT},
 	{"Other", "other", UNIT_COUNT}, {"ARP_ND", "neighbour_frames", UNIT_COUNT},
 	{"ARP_ND_LOST", "neighbour_frames_lost", UNIT_COUNT},

@@ -243,6 +243,8 @@ static const struct fact control[] = {
 	{"lldp", FACT_COUNTER, NONE, "LLDP frames"},
 	{"pfc_malformed", FACT_COUNTER, PORT(pfc_malformed),
 	 "MAC control frames that are truncated or have an unknown opcode"},
+	{"pfc_misaddressed", FACT_COUNTER, PORT(pfc_misaddressed),
+	 "PFC frames to another address than 01:80:c2:00:00:01, which are ignored"},
 	{"pause_8023x", FACT_COUNTER, PORT(pause_8023x), "global PAUSE frames, which are ignored"},
 	{"other", FACT_COUNTER, PORT(other_control), "other link-local frames, taken in"},
 	{"neighbour_frames", FACT_COUNTER, PORT(neighbour_frames),

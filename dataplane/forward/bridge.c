@@ -5,6 +5,8 @@
 
 #include <rte_mbuf.h>
 
+#include "dataplane/packet/wire.h"
+
 enum { TPID_OFF = 12, TAG_LEN = 4, VID_MASK = 0xfff, TPID_8021Q = 0x8100, SHORTEST_FRAME = 60 };
 
 int bridge_classify_vid(const struct policy *pol, unsigned in_port, const uint8_t *frame,
@@ -18,7 +20,17 @@ int bridge_classify_vid(const struct policy *pol, unsigned in_port, const uint8_
 	vid = *tagged ? pkt->tci & VID_MASK : 0;
 	if (vid == 0)
 		return v->untagged != 0 ? v->untagged : -1;
+	if (!v->trunk) // "Admit Only Untagged and Priority-tagged frames", 802.1Q 6.9
+		return -1;
 	return vid == v->untagged || vlan_bit(v->tagged, vid) ? (int)vid : -1;
+}
+
+bool bridge_may_pop(const struct pkt_info *pkt)
+{
+	if (pkt->n_tags > 1)
+		return pkt->inner_tag >> 16 != TPID_8021Q;
+	return pkt->ether_type != ETYPE_LLDP && pkt->ether_type != ETYPE_SLOW &&
+	       pkt->ether_type != ETYPE_EAPOL;
 }
 
 enum tag_edit bridge_vlan_edit(const struct policy *pol, unsigned out_port, unsigned vid,

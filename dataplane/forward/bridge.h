@@ -23,6 +23,11 @@ int bridge_classify_vid(const struct policy *pol, unsigned in_port, const uint8_
 enum tag_edit bridge_vlan_edit(const struct policy *pol, unsigned out_port, unsigned vid,
 			       bool tagged, const struct pkt_info *pkt);
 
+// Whether a frame may leave without its outer tag. A second 802.1Q tag would put the frame into a
+// VLAN of the sender's choice at the next switch (VLAN hopping). A protocol that ends at its link
+// (LLDP, 802.3 slow protocols, 802.1X) would seem to come from this switch.
+bool bridge_may_pop(const struct pkt_info *pkt);
+
 // Applies a tag change; pcp is used by TAG_PUSH. Returns the change in length, or
 // INT32_MIN when the mbuf has no headroom.
 int bridge_edit_tag(struct rte_mbuf *m, enum tag_edit edit, unsigned vid, uint8_t pcp);

@@ -37,6 +37,16 @@ static inline bool is_tpid(uint16_t type)
 	return type == ETYPE_VLAN || type == ETYPE_QINQ || type == ETYPE_QINQ_OLD;
 }
 
+// Whether MAC control follows any number of further tags from off on. The walk ends with the frame.
+static bool hides_mac_control(const uint8_t *frame, uint32_t len, uint32_t off, uint16_t type)
+{
+	enum { TAG = sizeof(struct vlan_hdr) };
+
+	for (; is_tpid(type) && len - off >= TAG; off += TAG)
+		type = be16_get(&((const struct vlan_hdr *)(frame + off))->type);
+	return type == ETYPE_MAC_CONTROL;
+}
+
 // Steps over up to PARSE_MAX_TAGS tags; a tag that is cut off stays the frame's EtherType.
 static void parse_tags(const uint8_t *frame, uint32_t len, struct pkt_info *out)
 {
@@ -51,6 +61,8 @@ static void parse_tags(const uint8_t *frame, uint32_t len, struct pkt_info *out)
 		out->ether_type = be16_get(&tag->type);
 		out->l3_off = (uint8_t)(out->l3_off + sizeof(*tag));
 	}
+	if (hides_mac_control(frame, len, out->l3_off, out->ether_type))
+		out->kind = PKT_MAC_CONTROL;
 }
 
 static inline void parse_bth(const uint8_t *l4, struct pkt_info *out)
@@ -200,7 +212,7 @@ bool parse(const uint8_t *frame, uint32_t len, struct pkt_info *out)
 		out->bad_l3 = !parse_ipv4(frame, len, out);
 	else if (out->ether_type == ETYPE_IPV6)
 		out->bad_l3 = !parse_ipv6(frame, len, out);
-	else if (out->ether_type == ETYPE_MAC_CONTROL && out->n_tags == 0)
+	else if (out->ether_type == ETYPE_MAC_CONTROL)
 		out->kind = PKT_MAC_CONTROL;
 	else if (out->ether_type == ETYPE_LLDP)
 		out->kind = PKT_LLDP;

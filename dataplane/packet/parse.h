@@ -23,7 +23,7 @@ enum pkt_kind {
 	PKT_OTHER, // forwarded by address; class by PCP or port
 	PKT_IPV4,
 	PKT_IPV6,
-	PKT_MAC_CONTROL, // EtherType 0x8808 untagged: MAC control never has a tag (802.3 clause 31)
+	PKT_MAC_CONTROL, // EtherType 0x8808, also behind tags, which 802.3 clause 31 does not allow
 	PKT_LLDP, // EtherType 0x88cc
 };
 

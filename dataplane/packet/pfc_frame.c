@@ -34,6 +34,8 @@ enum mac_ctrl mac_ctrl_parse(const uint8_t *frame, uint32_t len, struct pfc_time
 	}
 	if (len < sizeof(*h))
 		return MAC_CTRL_MALFORMED;
+	if (memcmp(h->eth.dst, mac_control_dst, sizeof(h->eth.dst)) != 0)
+		return MAC_CTRL_PFC_MISADDRESSED;
 	out->enable = h->vector.b[1];
 	for (unsigned c = 0; c < 8; c++)
 		out->quanta[c] = be16_get(&h->quanta[c]);

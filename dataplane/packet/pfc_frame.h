@@ -21,12 +21,15 @@ struct pfc_times {
 
 enum mac_ctrl {
 	MAC_CTRL_PFC,
+	MAC_CTRL_PFC_MISADDRESSED, // to another address than 01:80:c2:00:00:01: never obeyed
 	MAC_CTRL_PAUSE_8023X, // global pause: never obeyed
 	MAC_CTRL_MALFORMED, // truncated
 	MAC_CTRL_OTHER, // another opcode
 };
 
 // frame: a whole untagged frame of EtherType 0x8808, len bytes. *out is filled for MAC_CTRL_PFC.
+// PFC has one destination, 01:80:c2:00:00:01 (802.3 31D.1), which no bridge forwards. So PFC to
+// that address comes from the neighbour itself; PFC to another address may come from anywhere.
 enum mac_ctrl mac_ctrl_parse(const uint8_t *frame, uint32_t len, struct pfc_times *out);
 
 // Writes PFC_FRAME_LEN bytes to out.

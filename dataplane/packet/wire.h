@@ -99,6 +99,8 @@ enum ether_type {
 	ETYPE_VLAN = 0x8100, // 802.1Q customer tag
 	ETYPE_IPV6 = 0x86dd,
 	ETYPE_MAC_CONTROL = 0x8808,
+	ETYPE_SLOW = 0x8809, // LACP and other slow protocols
+	ETYPE_EAPOL = 0x888e, // 802.1X
 	ETYPE_QINQ = 0x88a8, // 802.1ad service tag
 	ETYPE_LLDP = 0x88cc,
 	ETYPE_QINQ_OLD = 0x9100, // service tag of equipment older than 802.1ad

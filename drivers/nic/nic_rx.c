@@ -211,7 +211,7 @@ static void on_frame(struct nic *nic, const struct rte_mbuf *m)
 		nic->stats.malformed++;
 		return;
 	}
-	if (info.kind == PKT_MAC_CONTROL)
+	if (info.kind == PKT_MAC_CONTROL && info.n_tags == 0)
 		on_mac_control(nic, frame, len);
 	else if (info.n_tags != 0)
 		nic->stats.ignored++;

@@ -105,14 +105,22 @@ static __always_inline void store_pause(__u64 *word, __u16 quanta)
 	__sync_fetch_and_add(word, 1);
 }
 
-// An untagged frame of the MAC control EtherType, whatever its addresses. Of the reserved high byte
-// of the vector nothing is asked, as on the way through the ring.
+// 01:80:c2:00:00:01, which no bridge forwards: such a frame comes from the neighbour itself.
+static __always_inline int to_mac_control(const __u8 *data)
+{
+	return data[0] == 0x01 && data[1] == 0x80 && data[2] == 0xc2 && data[3] == 0x00 &&
+	       data[4] == 0x00 && data[5] == 0x01;
+}
+
+// Takes an untagged PFC frame, as mac_ctrl_parse() does with the frame from the ring. The reserved
+// high byte of the vector is not checked.
 static __always_inline void take_pfc(const __u8 *data, const __u8 *end)
 {
 	__u32 zero = 0;
 	struct weir_xdp_pause *p;
 
-	if (data + PFC_MIN_LEN > end || be16(data + TYPE_OFF) != ETH_P_PAUSE ||
+	if (data + PFC_MIN_LEN > end || !to_mac_control(data) ||
+	    be16(data + TYPE_OFF) != ETH_P_PAUSE ||
 	    be16(data + PFC_OPCODE_OFF) != PFC_OPCODE)
 		return;
 	p = bpf_map_lookup_elem(&weir_pause, &zero);

@@ -117,6 +117,8 @@ static void check_rx(const struct run *r)
 }
 
 // A frame from the wire. It need not be PFC.
+static const uint8_t mac_control[] = {0x01, 0x80, 0xc2, 0, 0, 0x01};
+
 static void receive(struct run *r, struct fuzz_in *in)
 {
 	size_t n = fuzz_u8(in) % 80;
@@ -125,14 +127,19 @@ static void receive(struct run *r, struct fuzz_in *in)
 	struct pfc_times f = {0};
 	unsigned opcode = n >= 16 ? (unsigned)frame[14] << 8 | frame[15] : 0;
 	enum mac_ctrl kind;
+	bool ours;
 
 	if (n >= 16 && frame[14] == 0xff) {
 		frame[14] = 1; // the opcode, which chance alone would seldom give
 		frame[15] = 1;
 		opcode = MAC_CTRL_OPCODE_PFC;
 	}
+	if (n >= 16 && frame[0] == 0xff)
+		memcpy(frame, mac_control, sizeof(mac_control));
+	ours = n >= 6 && memcmp(frame, mac_control, sizeof(mac_control)) == 0;
 	kind = mac_ctrl_parse(frame, (uint32_t)n, &f);
-	FUZZ_CHECK((kind == MAC_CTRL_PFC) == (opcode == MAC_CTRL_OPCODE_PFC && n >= 34));
+	FUZZ_CHECK((kind == MAC_CTRL_PFC) == (ours && opcode == MAC_CTRL_OPCODE_PFC && n >= 34));
+	FUZZ_CHECK(kind != MAC_CTRL_PFC_MISADDRESSED || (!ours && n >= 34));
 	FUZZ_CHECK(kind != MAC_CTRL_PAUSE_8023X || (opcode == MAC_CTRL_OPCODE_PAUSE && n >= 18));
 	if (kind == MAC_CTRL_PFC) {
 		pfc_rx_frame(&r->p, &r->rx, &f, r->now);

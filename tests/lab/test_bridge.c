@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // VLAN-aware bridging of a whole switch: learning, ageing, flooding, tags, and what is never
 // forwarded.
+#include "dataplane/packet/pfc_frame.h"
 #include "tests/lab/bench.h"
 
 #include <stdio.h>
@@ -237,6 +238,87 @@ static void vlans_are_kept_apart_and_tags_follow_the_port(void **state)
 	bench_close(b);
 }
 
+// A frame of `from` to everybody, with these tags in front of an EtherType and its payload.
+static void send_tagged(struct bench *b, unsigned from, const uint16_t *tags, unsigned n,
+			uint16_t type)
+{
+	static const struct pfc_times times = {.enable = 0xff, .quanta = {[3] = 0xffff}};
+	uint8_t f[128] = {0}, pfc[PFC_FRAME_LEN];
+	uint8_t *p = f + 12;
+
+	pfc_frame_build(pfc, (uint8_t[]){2, 0, 0, 0, 0, 1}, &times);
+	memset(f, 0xff, 6);
+	memcpy(f + 6, pfc + 6, 6);
+	for (unsigned i = 0; i < n; i++, p += 4)
+		memcpy(p, (uint8_t[]){0x81, 0, (uint8_t)(tags[i] >> 8), (uint8_t)tags[i]}, 4);
+	memcpy(p, pfc + 12, sizeof(pfc) - 12);
+	p[0] = (uint8_t)(type >> 8);
+	p[1] = (uint8_t)type;
+	bench_send_raw(b, from, f, (uint16_t)(p - f + (int)sizeof(pfc) - 12));
+	settle(b);
+}
+
+// The port that takes the tag off would send a valid PFC frame with the times of a stranger.
+static void pfc_behind_a_tag_ends_here(void **state)
+{
+	static const uint16_t priority[] = {3 << 13, 3 << 13, 3 << 13, 3 << 13};
+	static const uint16_t own[] = {20};
+	struct bench *b = bench_open(vlans, 0), *plain = bench_open(transparent, 0);
+
+	(void)state;
+	for (unsigned n = 1; n <= 4; n++) {
+		send_tagged(b, 0, priority, n, 0x8808);
+		send_tagged(plain, 0, priority, n, 0x8808);
+	}
+	send_tagged(b, 2, own, 1, 0x8808);
+	expect_rx(b, 0, 0, 0, 0);
+	expect_rx(plain, 0, 0, 0, 0);
+	assert_int_equal(bench_drops(b, DROP_TAGGED_CONTROL), 5);
+	assert_int_equal(bench_drops(plain, DROP_TAGGED_CONTROL), 4);
+	bench_close(b);
+	bench_close(plain);
+}
+
+// Outer tag of the own VLAN, inner tag of another one: without the outer tag the next switch would
+// take the frame for one of the other VLAN.
+static void two_tags_are_no_way_into_another_vlan(void **state)
+{
+	static const uint16_t own[] = {10, 20}, priority[] = {0, 20}, trunk[] = {20, 30};
+	struct bench *b = bench_open(vlans, 0);
+
+	(void)state;
+	send_tagged(b, 0, own, 2, 0x88b5); // an access port takes no frame with a VID
+	send_tagged(b, 0, own, 1, 0x88b5);
+	assert_int_equal(bench_drops(b, DROP_VLAN_INGRESS), 2);
+	expect_rx(b, 0, 0, 0, 0);
+	send_tagged(b, 0, priority, 1, 0x88b5);
+	expect_rx(b, 0, 1, 1, 0);
+	send_tagged(b, 0, priority, 2, 0x88b5); // p2 would take the tag off, p3 sets its VID
+	expect_rx(b, 0, 1, 2, 0);
+	assert_int_equal(bench_drops(b, DROP_VLAN_EGRESS), 1);
+	send_tagged(b, 2, trunk, 2, 0x88b5);
+	expect_rx(b, 0, 1, 2, 0);
+	assert_int_equal(bench_drops(b, DROP_VLAN_EGRESS), 2);
+	bench_close(b);
+}
+
+static void a_tag_that_goes_uncovers_no_protocol_of_the_link(void **state)
+{
+	static const uint16_t types[] = {0x88cc, 0x8809, 0x888e};
+	static const uint16_t vid[] = {20};
+	struct bench *b = bench_open(vlans, 0);
+
+	(void)state;
+	for (unsigned i = 0; i < 3; i++) {
+		send_tagged(b, 2, vid, 1, types[i]);
+		expect_rx(b, 0, 0, 0, 0);
+		assert_int_equal(bench_drops(b, DROP_VLAN_EGRESS), i + 1);
+	}
+	send_tagged(b, 2, vid, 1, 0x88b5);
+	expect_rx(b, 0, 0, 0, 1);
+	bench_close(b);
+}
+
 static void a_shortest_frame_is_padded_when_its_tag_goes(void **state)
 {
 	struct bench *b = bench_open(vlans, 0);
@@ -398,6 +480,9 @@ int main(void)
 		cmocka_unit_test(link_local_frames_are_consumed_and_counted),
 		cmocka_unit_test(garbage_is_dropped_by_reason),
 		cmocka_unit_test(vlans_are_kept_apart_and_tags_follow_the_port),
+		cmocka_unit_test(pfc_behind_a_tag_ends_here),
+		cmocka_unit_test(two_tags_are_no_way_into_another_vlan),
+		cmocka_unit_test(a_tag_that_goes_uncovers_no_protocol_of_the_link),
 		cmocka_unit_test(a_shortest_frame_is_padded_when_its_tag_goes),
 		cmocka_unit_test(filtering_is_no_loss_of_a_lossless_class),
 		cmocka_unit_test(the_same_address_may_live_in_two_vlans),

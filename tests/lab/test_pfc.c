@@ -116,8 +116,17 @@ static void p2_what_is_no_valid_pause_is_ignored_and_counted(void **state)
 	bench_send_raw(b, 2, f, PFC_MIN_RX_LEN - 1);
 	assert_true(leaves_at_once(b));
 	assert_int_equal(ctr_get(&c->pfc_malformed), 1);
+
+	pfc_frame_build(f, (uint8_t[]){2, 0, 0, 0, 0, 3}, &t);
+	for (unsigned i = 0; i < 6; i++) { // to any other address, which bridges forward
+		f[i] ^= 0x04;
+		bench_send_raw(b, 2, f, sizeof(f));
+		assert_true(leaves_at_once(b));
+		f[i] ^= 0x04;
+	}
+	assert_int_equal(ctr_get(&c->pfc_misaddressed), 6);
 	assert_int_equal(ctr_get(&rx->stats[3].frames), 0);
-	assert_int_equal(ctr_get(&c->consumed), 5);
+	assert_int_equal(ctr_get(&c->consumed), 11);
 	assert_int_equal(ctr_get(&c->rx_packets), 0);
 
 	// Unpadded, from the zero address: honoured.

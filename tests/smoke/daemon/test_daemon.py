@@ -33,8 +33,8 @@ KEYS = {
                        "skid_bytes max_shared_bytes max_headroom_bytes xoff_at_bytes xon_at_bytes "
                        "dropped_packets",
                 "pools": "name size_bytes used_bytes max_bytes"},
-    "control": {"control": "port pfc_ignored_lossy pfc_empty_vector pfc_malformed pause_8023x "
-                           "lldp other"},
+    "control": {"control": "port pfc_ignored_lossy pfc_empty_vector pfc_malformed "
+                           "pfc_misaddressed pause_8023x lldp other"},
     "hints": {"hints": "port roce_in_lossy_class roce_not_ect"},
     "fdb": {"fdb": "mac vlan port static age_s"},
     "drops": {"drops": "port class reason packets bytes lossless"},

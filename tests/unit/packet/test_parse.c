@@ -286,7 +286,7 @@ static void control_frames_are_known_by_ether_type(void **state)
 		uint16_t type;
 		uint8_t n_tags, kind;
 	} rows[] = {
-		{0x8808, 0, PKT_MAC_CONTROL}, {0x8808, 1, PKT_OTHER}, {0x88cc, 0, PKT_LLDP},
+		{0x8808, 0, PKT_MAC_CONTROL}, {0x8808, 1, PKT_MAC_CONTROL}, {0x88cc, 0, PKT_LLDP},
 		{0x88cc, 1, PKT_LLDP},	      {0x0806, 0, PKT_OTHER}, {0x0026, 0, PKT_OTHER},
 	};
 
@@ -301,6 +301,27 @@ static void control_frames_are_known_by_ether_type(void **state)
 		assert_int_equal(p.ether_type, rows[i].type);
 		assert_int_equal(p.l3_off, off);
 		assert_false(p.bad_l3);
+	}
+}
+
+// Behind more tags than the parser steps over, too: another switch may take tags off.
+static void mac_control_is_found_behind_any_number_of_tags(void **state)
+{
+	static const uint16_t tpids[] = {0x8100, 0x88a8, 0x9100};
+	uint8_t f[128] = {2, 0, 0, 0, 0, 1, 2, 0, 0, 0, 0, 2};
+
+	(void)state;
+	for (uint32_t n = 0; n <= 20; n++) {
+		uint32_t type_at = 12 + 4 * n;
+
+		for (uint32_t i = 0; i < n; i++)
+			be16_put((struct be16 *)(f + 12 + 4 * i), tpids[i % N(tpids)]);
+		be16_put((struct be16 *)(f + type_at), 0x8808);
+		assert_int_equal(parsed(f, type_at + 2).kind, PKT_MAC_CONTROL);
+		if (n != 0) // cut off
+			assert_int_equal(parsed(f, type_at + 1).kind, PKT_OTHER);
+		be16_put((struct be16 *)(f + type_at), 0x8807);
+		assert_int_equal(parsed(f, type_at + 2).kind, PKT_OTHER);
 	}
 }
 
@@ -515,6 +536,7 @@ int main(void)
 		cmocka_unit_test(tags_are_stepped_over_up_to_two),
 		cmocka_unit_test(destination_addresses_are_told_apart),
 		cmocka_unit_test(control_frames_are_known_by_ether_type),
+		cmocka_unit_test(mac_control_is_found_behind_any_number_of_tags),
 		cmocka_unit_test(only_the_first_fragment_has_a_transport),
 		cmocka_unit_test(other_transports_have_an_offset_and_no_ports),
 		cmocka_unit_test(udp_to_another_port_is_not_roce),
