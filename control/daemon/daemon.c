@@ -1,7 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "control/daemon/daemon.h"
 
+#include <stdio.h>
+#include <string.h>
+
 #include "control/daemon/daemon_impl.h"
+#include "control/daemon/outlet.h"
 
 int daemon_run(const struct options *opt)
 {
@@ -9,12 +13,18 @@ int daemon_run(const struct options *opt)
 	int status;
 
 	signals_install();
+	status = outlet_open();
+	if (status != 0) {
+		fprintf(stderr, "weir: cannot make pipes for its output: %s\n", strerror(-status));
+		return EXIT_FAILED;
+	}
 	status = bring_up(&d);
-	if (status != 0)
-		return status;
-	run_loop(&d);
-	drain(&d);
-	status = report_balance(&d);
-	take_down(&d);
+	if (status == 0) {
+		run_loop(&d);
+		drain(&d);
+		status = report_balance(&d);
+		take_down(&d);
+	}
+	outlet_close();
 	return status;
 }

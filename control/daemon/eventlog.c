@@ -12,10 +12,11 @@
 
 #include <json-c/json.h>
 
+#include "control/daemon/outlet.h"
 #include "dataplane/drop.h"
 #include "dataplane/qos/cause.h"
 
-enum { WINDOW_NS = 1000000000, TIME_LEN = 32 };
+enum { WINDOW_NS = 1000000000, TIME_LEN = 32, LINE_MAX_LEN = 1024 };
 
 struct kept {
 	struct event e;
@@ -228,18 +229,46 @@ static void add_place(const struct eventlog *l, const struct event *e, struct js
 	shape[e->type].detail(l, e, row);
 }
 
+struct line {
+	char text[LINE_MAX_LEN];
+};
+
+static FILE *begin_line(struct line *line)
+{
+	FILE *out = fmemopen(line->text, sizeof(line->text) - 1, "w");
+
+	return out != NULL ? out : stderr;
+}
+
+// A line that is too long ends early.
+static void end_line(FILE *out, struct line *line)
+{
+	size_t len;
+
+	if (out == stderr) {
+		fputc('\n', out);
+		return;
+	}
+	fclose(out);
+	len = strnlen(line->text, sizeof(line->text) - 1);
+	line->text[len] = '\n';
+	outlet_line(line->text, len + 1);
+}
+
 static void write_line(const struct eventlog *l, const struct kept *k)
 {
 	struct json_object *tail = json_object_new_object();
 	char time[TIME_LEN];
+	struct line line;
+	FILE *out = begin_line(&line);
 
 	format_time(time, &k->wall);
 	add_place(l, &k->e, tail);
-	fprintf(stderr, "%s %s %s %s: %s", time, l->policy->name, shape[k->e.type].severity,
+	fprintf(out, "%s %s %s %s: %s", time, l->policy->name, shape[k->e.type].severity,
 		event_info[k->e.type].name, event_info[k->e.type].help);
 	json_object_object_foreach(tail, key, v)
-		fprintf(stderr, " %s=%s", key, json_object_get_string(v));
-	fputc('\n', stderr);
+		fprintf(out, " %s=%s", key, json_object_get_string(v));
+	end_line(out, &line);
 	json_object_put(tail);
 }
 
@@ -247,15 +276,17 @@ void log_line(const char *fmt, ...)
 {
 	struct timespec wall;
 	char time[TIME_LEN];
+	struct line line;
+	FILE *out = begin_line(&line);
 	va_list ap;
 
 	clock_gettime(CLOCK_REALTIME, &wall);
 	format_time(time, &wall);
-	fprintf(stderr, "%s ", time);
+	fprintf(out, "%s ", time);
 	va_start(ap, fmt);
-	vfprintf(stderr, fmt, ap);
+	vfprintf(out, fmt, ap);
 	va_end(ap);
-	fputc('\n', stderr);
+	end_line(out, &line);
 }
 
 int eventlog_create(const struct policy *policy, struct eventlog **out)

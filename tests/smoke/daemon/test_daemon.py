@@ -7,6 +7,7 @@ usage: test_daemon.py WEIR WEIRCTL [NAME-OF-A-TEST ...]
 Needs root; exits 77 without. Each test is one sentence of behaviour; they run in the order written,
 against one running switch where they take it as an argument. Leaves nothing behind.
 """
+import fcntl
 import glob
 import json
 import os
@@ -365,6 +366,33 @@ def t_a_killed_switch_starts_again(sw, policy):
     want_eq(glob.glob(f"/run/weir/{NAME}.*"), [], "files in /run/weir")
 
 
+def t_control_goes_on_while_nobody_reads_its_output():
+    policy = write_policy(POLICY)
+    out, full = os.pipe()
+    fcntl.fcntl(full, fcntl.F_SETPIPE_SZ, 4096)
+    sw = subprocess.Popen([*ns("s"), WEIR, "-c", policy], stdout=full, stderr=full)
+    os.close(full)
+    try:
+        eventually(lambda: ctl("show", "ports", check=False).returncode == 0, "an answer")
+        with open(policy, "w") as f:
+            f.write(POLICY.replace("alpha: 1", "alfa: 1").replace("mtu: 1500", "mtu: 1"))
+        for _ in range(200): # each writes a line for each mistake
+            sw.send_signal(signal.SIGHUP)
+            time.sleep(0.01)
+        began = time.monotonic()
+        want(row(show("ports")["ports"], name="p1")["up"], "port p1")
+        want(time.monotonic() - began < 2, "an answer takes long")
+        sw.terminate()
+        want_eq(sw.wait(5), 0, "exit")
+        text = os.read(out, 1 << 16).decode()
+        want("ready" in text, text)
+    finally:
+        sw.kill()
+        sw.wait()
+        os.close(out)
+        os.unlink(policy)
+
+
 def t_two_workers_on_named_cores_balance_too(policy):
     two = write_policy(POLICY.replace("workers: 1", "workers: [0, 1]"))
     sw = Switch(two)
@@ -457,6 +485,7 @@ def main():
             if failed:
                 print(sw.text(sw.out) + sw.text(sw.err)[-4000:])
         run(failed, only, t_two_workers_on_named_cores_balance_too, policy)
+        run(failed, only, t_control_goes_on_while_nobody_reads_its_output)
         run(failed, only, t_a_stopped_switch_accounts_for_what_it_could_not_send, policy)
     os.unlink(policy)
     print(f"{len(failed)} failed" if failed else "all passed")
