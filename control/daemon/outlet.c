@@ -138,7 +138,7 @@ void outlet_close(void)
 		if (pthread_timedjoin_np(s->thread, NULL, &end) == 0)
 			close(s->in);
 		else
-			pthread_detach(s->thread); // it waits for a reader, and ends with the process
+			pthread_detach(s->thread); // waits for a reader; ends with the process
 	}
 }
 
@@ -158,7 +158,8 @@ void outlet_line(const char *line, size_t len)
 
 	if (unsaid > 0) {
 		int n = snprintf(text, sizeof(text),
-				 "weir: standard error was not read: lines lost=%" PRIu64 "\n", unsaid);
+				 "weir: standard error was not read: lines lost=%" PRIu64 "\n",
+				 unsaid);
 
 		if (put(text, (size_t)n))
 			unsaid = 0;

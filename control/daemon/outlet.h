@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Standard output and standard error that never make the caller wait. A reader may stop reading: a
-// pager, a terminal under Ctrl-S, a log collector that hangs. The control thread must not stop then.
+// pager, a terminal under Ctrl-S, a log collector that hangs. The control thread goes on then.
 //
 // Descriptors 1 and 2 become pipes of this process, whose write ends do not block. A thread for
 // each passes the bytes on to the descriptor as it was. A pipe holds OUTLET_BYTES; a line that
