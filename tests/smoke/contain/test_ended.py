@@ -173,6 +173,18 @@ def a_run_beside_is_untouched():
             want(run.p.wait(ENDS_S) == 128 + signal.SIGTERM, f"exit status {run.p.returncode}")
 
 
+def an_installation_ends_first():
+    with tempfile.TemporaryDirectory() as folder:
+        installer = shutil.copy("/bin/sleep", f"{folder}/dpkg")
+        began = time.monotonic()
+        run = Run(folder, os.devnull, f"{ROOT}/scripts/contain", "sh", "-c",
+                  f"{installer} 2 & sleep 600")
+        run.wait_for(runs(installer), "the installation")
+        run.p.terminate()
+        want(run.p.wait(ENDS_S) == 143, f"exit status {run.p.returncode}")
+        want(2 <= time.monotonic() - began < 20, "it ended before the installation, or never")
+
+
 def what_a_command_leaves_is_named():
     for left in ("ip netns add forgotten", "sleep 600 &"):
         done = subprocess.run([f"{ROOT}/scripts/contain", "sh", "-c", left], text=True,
@@ -183,5 +195,5 @@ def what_a_command_leaves_is_named():
 
 live.need_root("dpdk-testpmd")
 ABOVE = above()
-sys.exit(live.run_tests([what_a_command_leaves_is_named, a_run_beside_is_untouched,
-                         runs_that_are_ended_leave_nothing]))
+sys.exit(live.run_tests([what_a_command_leaves_is_named, an_installation_ends_first,
+                         a_run_beside_is_untouched, runs_that_are_ended_leave_nothing]))

@@ -38,10 +38,12 @@ def words(loop, port=0):
 def a_pfc_frame_is_known_by_class_and_still_received():
     with Wire("a", "ea") as a, Wire("b", "eb") as b, Loop("xdp:swa", "xdp:swb") as loop:
         equal(words(loop), [(0, 0)] * 8, "before")
-        for sent in (pfc({3: 0xFFFF, 5: 258}), pfc({3: 0}, size=60), pfc({0: 1}, dst=b"\2" * 6)):
+        to_a_station, to_a_group = b"\2" * 6, b"\1\x80\xc2\0\0\2" # no address of PFC
+        for sent in (pfc({3: 0xFFFF, 5: 258}), pfc({3: 0}, size=60), pfc({0: 1}, dst=to_a_station),
+                     pfc({1: 1}, dst=to_a_group)):
             a.send(sent)
             equal(b.recv(2), sent, "the frame")
-        equal(words(loop), [(1, 1), (0, 0), (0, 0), (2, 0), (0, 0), (1, 258), (0, 0), (0, 0)],
+        equal(words(loop), [(0, 0), (0, 0), (0, 0), (2, 0), (0, 0), (1, 258), (0, 0), (0, 0)],
               "the words of the port")
         equal(words(loop, 1), [(0, 0)] * 8, "the words of the other port")
 
