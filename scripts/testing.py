@@ -8,6 +8,7 @@ priority, so that the live tests are hardly disturbed.
 import argparse
 import json
 import os
+import shutil
 import subprocess
 import sys
 import threading
@@ -60,6 +61,9 @@ class Build:
 
     def command(self, *cmd):
         """False, with the end of what was printed, when the command fails."""
+        if not shutil.which(cmd[0]):
+            say(f"cannot build: {cmd[0]} is missing; run scripts/setup as root")
+            return False
         done = subprocess.run(cmd, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, text=True,
                               stderr=subprocess.STDOUT, env={**os.environ, **self.env})
         lines = [x for x in done.stdout.splitlines() if not x.startswith("[")]
@@ -91,7 +95,7 @@ class Lane:
         self.build, self.suites, self.beyond, self.options = build, suites, beyond, options
         self.name = f"testlog-{'-'.join(suites)}"
         self.log = f"{build.dir}/meson-logs/{self.name}.json"
-        self.error = ""
+        self.error = "meson test was not started"
         if os.path.exists(self.log):
             os.unlink(self.log)
         self.wanted = {name: suite for name, suite in self.select()}
@@ -111,8 +115,8 @@ class Lane:
             return
         live = bool(LIVE & set(self.suites))
         prefix = [] if live else LOWEST
-        if live and os.geteuid() and not subprocess.run(["sudo", "-n", "true"],
-                                                        capture_output=True).returncode:
+        if live and os.geteuid() and shutil.which("sudo") and not subprocess.run(
+                ["sudo", "-n", "true"], capture_output=True).returncode:
             prefix = ["sudo", "-n"]
         if self.build.kind == "tsan" and not subprocess.run(["setarch", "-R", "true"]).returncode:
             prefix += ["setarch", "-R"]  # a kernel that spreads mappings far is in the way
@@ -121,8 +125,7 @@ class Lane:
              *(["--num-processes", "1"] if live else []), *self.options, *self.wanted],
             stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True,
             env={**os.environ, **SANITIZERS.get(self.build.kind, {})})
-        if len(self.results()) != len(self.wanted):
-            self.error = done.stdout[-3000:]
+        self.error = done.stdout[-3000:]
 
     def results(self):
         """What has ended so far."""
@@ -216,7 +219,7 @@ def show(lanes):
             mine = [r for r in rows if lane.wanted.get(r["name"]) == suite]
             if mine:
                 counts.append(show_suite(f"{lane.build.kind} {suite}", mine))
-        if lane.error:
+        if len(rows) != len(lane.wanted):
             print(lane.error)
             say(f"only {len(rows)} of {len(lane.wanted)} tests of {lane.build.kind} ran")
             counts.append((0, len(lane.wanted) - len(rows), 0))

@@ -59,16 +59,21 @@ static void *pass_on(void *arg)
 	return NULL;
 }
 
-// The message of assert() and of rte_panic() waits in the pipe when the process ends.
+// The message of assert() and of rte_panic() waits in the pipe, or in the thread, when the process
+// ends. A reader that stands still has OUTLET_LAST_MS.
 static void on_abort(int sig)
 {
+	const struct timespec last = {.tv_nsec = OUTLET_LAST_MS * 1000000};
 	char bytes[CHUNK];
 	ssize_t n;
 
+	nanosleep(&last, NULL); // the thread passes on what it has
 	for (unsigned i = 0; i < n_open; i++) {
 		(void)fcntl(streams[i].in, F_SETFL, O_NONBLOCK);
 		while ((n = read(streams[i].in, bytes, sizeof(bytes))) > 0)
-			if (write(streams[i].out, bytes, (size_t)n) < 0)
+			if (poll(&(struct pollfd){.fd = streams[i].out, .events = POLLOUT}, 1,
+				 OUTLET_LAST_MS) <= 0 ||
+			    write(streams[i].out, bytes, (size_t)n) < 0)
 				break;
 	}
 	(void)signal(sig, SIG_DFL);

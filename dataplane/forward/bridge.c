@@ -29,7 +29,8 @@ bool bridge_may_pop(const struct pkt_info *pkt)
 {
 	if (pkt->n_tags > 1)
 		return pkt->inner_tag >> 16 != TPID_8021Q;
-	return pkt->ether_type != ETYPE_LLDP && pkt->ether_type != ETYPE_SLOW &&
+	return pkt->ether_type != TPID_8021Q && // a second tag that is cut off
+	       pkt->ether_type != ETYPE_LLDP && pkt->ether_type != ETYPE_SLOW &&
 	       pkt->ether_type != ETYPE_EAPOL;
 }
 
