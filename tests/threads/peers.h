@@ -36,6 +36,7 @@ struct peers {
 __attribute__((warn_unused_result)) int peers_start(struct peers *p);
 void peers_stop(struct peers *p);
 
-// Control: every row of the flow table is of one of their flows. Returns how many were made.
+// Control: every row of the flow table is of one of their flows. At rest, when no frame is under
+// way, its packets and bytes agree too. Returns how many were made.
 struct weir_switch;
-uint64_t peers_check_flows(struct weir_switch *sw, uint64_t now_ns);
+uint64_t peers_check_flows(struct weir_switch *sw, uint64_t now_ns, bool at_rest);

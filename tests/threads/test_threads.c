@@ -342,7 +342,7 @@ static void read_all(struct rig *r)
 		for (unsigned q = 0; q < N_QUEUES; q++)
 			rows += switch_queue_paused(r->sw, p, q) + switch_skid_used(r->sw, p) != 0;
 	switch_fdb_walk(r->sw, r->control_ns, count_row, &rows);
-	r->flows_made = peers_check_flows(r->sw, now_ns());
+	r->flows_made = peers_check_flows(r->sw, now_ns(), false);
 }
 
 static void one_round(struct rig *r, unsigned i)
@@ -411,6 +411,7 @@ static void all_is_accounted_for(struct rig *r)
 	for (unsigned p = 0; p < PEERS_PORTS; p++)
 		assert_int_equal(switch_skid_used(r->sw, p), 0);
 	assert_int_equal(ctr_get(&r->peers.out_of_order), 0);
+	peers_check_flows(r->sw, now_ns(), true);
 }
 
 static void control_may_do_anything_while_workers_run(void **state)
