@@ -135,8 +135,9 @@ def rows_that_an_older_build_does_not_know_are_skipped_by_name():
     with tempfile.TemporaryDirectory() as folder:
         older = fake_build(f"{folder}/older",
                            "echo \"$0: unrecognized option '--spread'\" >&2; exit 2")
-        done, found = bench("--against-build", older, "--only", "^flows/32$")
+        done, found = bench("--against-build", older, "--only", "^flows/32$", status=1)
     want(found["rows"] == [], f"{found['rows']}")
+    want("bench: no row was compared" in done.stderr, done.stderr)
     want("flows/32: weir-bench of the other build says: unrecognized option '--spread'" in
          done.stdout, done.stdout)
 
