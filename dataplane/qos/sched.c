@@ -4,16 +4,18 @@
 void sched_params_init(struct sched_params *p, uint8_t strict, const uint32_t weights[N_QUEUES],
 		       uint32_t max_frame)
 {
-	uint32_t most = 1;
+	uint32_t most = 1, base;
 
 	p->strict = strict;
 	p->max_frame = max_frame;
 	for (unsigned q = 0; q < N_QUEUES; q++)
 		if (!(strict >> q & 1) && weights[q] > most)
 			most = weights[q];
+	// Frames are short where the MTU is. The least weight is still a byte.
+	base = max_frame > most ? max_frame : most;
 	for (unsigned q = 0; q < N_QUEUES; q++)
 		p->quantum_bytes[q] =
-			strict >> q & 1 ? 0 : (uint32_t)((uint64_t)max_frame * weights[q] / most);
+			strict >> q & 1 ? 0 : (uint32_t)((uint64_t)base * weights[q] / most);
 }
 
 static int highest(uint8_t bits)

@@ -255,6 +255,19 @@ static void new_weights_take_effect_without_a_restart(void **state)
 	expect_shares(&b, after);
 }
 
+static void the_least_weight_has_a_quantum_where_frames_are_short(void **state)
+{
+	static const uint32_t weights[N_QUEUES] = {1, 900, 1, 1, 1, 1, 1, 1};
+	struct sched_bench b;
+
+	(void)state;
+	sched_bench_init(&b, 0, weights, 622, 600, 600);
+	b.ready = 0x03;
+	for (unsigned i = 0; i < 9010; i++)
+		assert_int_not_equal(sched_bench_send(&b), -1);
+	assert_int_equal(b.frames[0], 10);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -270,6 +283,7 @@ int main(void)
 		cmocka_unit_test(rounds_in_vain_are_skipped_and_no_more),
 		cmocka_unit_test(a_frame_beyond_the_frame_limit_still_leaves),
 		cmocka_unit_test(new_weights_take_effect_without_a_restart),
+		cmocka_unit_test(the_least_weight_has_a_quantum_where_frames_are_short),
 	};
 
 	return cmocka_run_group_tests_name("sched", tests, NULL, NULL);
