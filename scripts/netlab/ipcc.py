@@ -29,6 +29,7 @@ WARM_S, END_S = 1.5, 5.5 # of the sending: from here on rates are steady, and al
 SAMPLE_S, LINE_S, SHOW_AT_S = 0.02, 1, 2.5
 SHORTER, LOWER = 0.8, 0.75 # mean and peak of the queue, of those with ECN only
 KEPT = 0.9 # of the throughput
+LINE_USED = "the line is used as well" # which a busy machine decides
 
 # conf/compare-equilibrium.yaml has three ports.
 EDITS = [("p[1-3]", "p[1-4]"), ("sw[1-3]", "sw[1-4]"),
@@ -213,7 +214,7 @@ CHECKS = {
         ("tshark has nothing against any", tshark_agrees),
         ("the queue is shorter", shorter),
         ("its peak is lower", peak_lower),
-        ("the line is used as well", as_fast)] + EVERYWHERE,
+        (LINE_USED, as_fast)] + EVERYWHERE,
 }
 
 
