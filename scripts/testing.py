@@ -23,6 +23,7 @@ PASSED = {"OK", "EXPECTEDFAIL"}
 TELL_EVERY_S = 10
 SLOWEST, TAIL = 10, 60  # lines that are shown: slow tests, output of one that failed
 SHOWN_OF_A_BUILD = 60
+AGAIN = 3  # live tests that may fail and are run again; more is no disturbance
 LOWEST = ["nice", "-n", "19"]
 
 SANITIZERS = {
@@ -91,14 +92,19 @@ class Build:
 class Lane:
     """One run of `meson test`."""
 
-    def __init__(self, build, suites, beyond, options=()):
+    def __init__(self, build, suites, beyond, options=(), again=False):
         self.build, self.suites, self.beyond, self.options = build, suites, beyond, options
+        self.live = bool(LIVE & set(suites))
+        self.again = again and self.live
         self.name = f"testlog-{'-'.join(suites)}"
-        self.log = f"{build.dir}/meson-logs/{self.name}.json"
         self.error = "meson test was not started"
-        if os.path.exists(self.log):
-            os.unlink(self.log)
+        for name in (self.name, self.name + "-again"):
+            if os.path.exists(self.log(name)):
+                os.unlink(self.log(name))
         self.wanted = {name: suite for name, suite in self.select()}
+
+    def log(self, name):
+        return f"{self.build.dir}/meson-logs/{name}.json"
 
     def select(self):
         """(test, suite) of those that this lane runs."""
@@ -113,30 +119,43 @@ class Lane:
     def run(self):
         if not self.wanted:
             return
-        live = bool(LIVE & set(self.suites))
-        prefix = [] if live else LOWEST
-        if live and os.geteuid() and shutil.which("sudo") and not subprocess.run(
+        self.meson(self.name, self.wanted)
+        wrong = [r["name"] for r in self.results() if failed(r)]
+        if self.again and 0 < len(wrong) <= AGAIN:
+            self.meson(self.name + "-again", wrong)
+
+    def meson(self, log, names):
+        prefix = [] if self.live else LOWEST
+        if self.live and os.geteuid() and shutil.which("sudo") and not subprocess.run(
                 ["sudo", "-n", "true"], capture_output=True).returncode:
             prefix = ["sudo", "-n"]
         if self.build.kind == "tsan" and not subprocess.run(["setarch", "-R", "true"]).returncode:
             prefix += ["setarch", "-R"]  # a kernel that spreads mappings far is in the way
         done = subprocess.run(
-            [*prefix, "meson", "test", "-C", self.build.dir, "--no-rebuild", "--logbase", self.name,
-             *(["--num-processes", "1"] if live else []), *self.options, *self.wanted],
+            [*prefix, "meson", "test", "-C", self.build.dir, "--no-rebuild", "--logbase", log,
+             *(["--num-processes", "1"] if self.live else []), *self.options, *names],
             stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True,
             env={**os.environ, **SANITIZERS.get(self.build.kind, {})})
         self.error = done.stdout[-3000:]
 
     def results(self):
-        """What has ended so far."""
+        """What has ended so far: of a test that ran again the second run, and `first`, the row of
+        the first one."""
+        rows = {}
+        for name in (self.name, self.name + "-again"):
+            for row in self.rows(name):
+                row["name"] = row["name"].split(" / ")[-1]
+                if row["name"] in rows:
+                    row["first"] = rows[row["name"]]
+                rows[row["name"]] = row
+        return list(rows.values())
+
+    def rows(self, name):
         try:
-            with open(self.log) as f:
-                rows = [json.loads(line) for line in f if line.endswith("\n")]
+            with open(self.log(name)) as f:
+                return [json.loads(line) for line in f if line.endswith("\n")]
         except FileNotFoundError:
             return []
-        for row in rows:
-            row["name"] = row["name"].split(" / ")[-1]
-        return rows
 
 
 def failed(row):
@@ -191,8 +210,8 @@ def reason(row):
     return lines[-1].strip() if lines else "it gave no reason"
 
 
-def show_failure(row):
-    print(f"  failed: {row['name']} ({row['result'].lower()})")
+def show_failure(row, word="failed"):
+    print(f"  {word}: {row['name']} ({row['result'].lower()})")
     out = [x for key in ("stdout", "stderr") for x in row.get(key, "").split("\n") if x.strip()]
     for line in out[-TAIL:]:
         print(f"    | {line}")
@@ -207,6 +226,9 @@ def show_suite(label, rows):
         print(f"  skipped: {r['name']}: {reason(r)}")
     for r in bad:
         show_failure(r)
+    for r in rows:
+        if "first" in r and not failed(r):
+            show_failure(r["first"], "unsteady, failed once and passed once")
     return counts
 
 
@@ -235,16 +257,16 @@ def show_slowest(lanes):
 
 # ---- modes
 
-def lanes_of(build, suites, beyond, options=()):
+def lanes_of(build, suites, beyond, options=(), again=False):
     """beyond: True only what the gate leaves out, False only the gate, None both."""
     parts = [[s for s in suites if (s in LIVE) == live] for live in (False, True)]
-    return [Lane(build, part, beyond, options) for part in parts if part]
+    return [Lane(build, part, beyond, options, again) for part in parts if part]
 
 
-def tests(build, suites, beyond, options=()):
+def tests(build, suites, beyond, options=(), again=False):
     if not build.make():
         return [(0, 1, 0)]
-    lanes = lanes_of(build, suites, beyond, options)
+    lanes = lanes_of(build, suites, beyond, options, again)
     run_lanes(lanes)
     counts = show(lanes)
     show_slowest(lanes)
@@ -273,6 +295,9 @@ def options():
     p.add_argument("--tsan", action="store_true", help="ThreadSanitizer, in build-tsan/; threads")
     p.add_argument("--mutants", nargs="*", metavar="NAME",
                    help="break the code on purpose; a test must go red each time")
+    p.add_argument("--again", action="store_true",
+                   help=f"run a live test that failed once more, unless more than {AGAIN} failed. "
+                   "For machines shared with others. Its first failure is shown as `unsteady`")
     p.add_argument("--no-setup", action="store_true", help="the packages are installed")
     p.add_argument("--werror", action="store_true", help="compiler warnings are errors")
     p.add_argument("--tally", metavar="FILE", help='also append "passed failed skipped" to FILE')
@@ -287,7 +312,7 @@ def main():
     suites = args.suite or GATE
     if not others and args.mutants is None:
         beyond = None if args.all or args.suite else args.rest
-        counts += tests(Build("gcc", args.werror), suites, beyond)
+        counts += tests(Build("gcc", args.werror), suites, beyond, again=args.again)
     for kind in others:
         offered = ["threads"] if kind == "tsan" else [s for s in GATE if s not in LIVE]
         slow = {"asan": "6", "tsan": "10"}.get(kind, "1")

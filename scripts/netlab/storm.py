@@ -24,6 +24,8 @@ LINE_EVERY = 2 # samples
 SETTLE_S = 1 # of the storm, until the buffer is full
 DRAIN_S = 15
 KEPT = 0.95 # of its rate: what a flow counts as untouched
+OTHER_KEPT, VICTIM_KEPT = "class 0 keeps its rate", "class 3 to the other receiver keeps its rate"
+RATES = {OTHER_KEPT, VICTIM_KEPT} # a busy machine slows the sender in one half of an act
 DETECT_MS, RESTORE_MS = 100, 400
 # A PAUSE lasts 210 ms and is said again after half of that: a stalled program ends no storm.
 STORM = ["--storm-at", f"{BEFORE_S}s", "--for", f"{STORM_S}s", "--quanta", "32768", "--class", "3"]
@@ -171,7 +173,7 @@ def balanced(r):
 
 
 EVERYWHERE = [
-    ("class 0 keeps its rate", other_class_kept),
+    (OTHER_KEPT, other_class_kept),
     ("no frame of a lossless class was lost unasked", no_lossless_drop),
     ("the receiver is served again afterwards", goes_on),
     ("every message completed in the end", messages_complete),
