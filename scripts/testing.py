@@ -15,7 +15,7 @@ import threading
 import time
 
 ROOT = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
-SUITES = ["unit", "wire", "threads", "lab", "smoke", "perf"]
+SUITES = ["unit", "wire", "threads", "lab", "smoke", "perf", "large"]
 GATE = ["unit", "wire", "threads", "lab", "smoke"]
 LIVE = {"smoke", "perf"}
 BEYOND = "long"  # the suite of tests that the gate leaves out
