@@ -19,6 +19,9 @@
 	X(TAGGED_CONTROL, "tagged-mac-control", false,                                             \
 	  "MAC control (PFC, PAUSE) behind a VLAN tag")                                            \
 	X(NO_EGRESS, "no-egress", false, "no other port may carry the frame")                      \
+	X(LOSSLESS_UNKNOWN, "lossless-unknown", false,                                             \
+	  "to an unknown address or to a group, in a lossless class that is not flooded: enter "   \
+	  "the address into fdb, let the station send first, or set flood: on")                    \
 	X(HAIRPIN, "hairpin", false, "the destination lives on the port the frame came from")      \
 	X(NOT_FOR_ROUTER, "not-for-router", false,                                                 \
 	  "on a routed port, and neither IP to the router's MAC address, ARP nor neighbour "       \

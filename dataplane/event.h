@@ -30,6 +30,10 @@
 	X(MAC_LEARNED, "mac-learned", "an address was learned")                                    \
 	X(MAC_MOVED, "mac-moved", "an address moved to another port")                              \
 	X(MAC_AGED, "mac-aged", "an address was forgotten")                                        \
+	X(LOSSLESS_UNKNOWN, "lossless-unknown",                                                    \
+	  "a frame of a lossless class that is not flooded went to an address that is not "        \
+	  "known, or to a group: enter it into fdb, let the station send first, or set flood: "    \
+	  "on (at most one a second and port)")                                                    \
 	X(FDB_FULL, "fdb-full", "no room for another address; frames to it are flooded")           \
 	X(TX_SET, "tx-set", "an operator changed TX-enable of a port or queue")                    \
 	X(RELOADED, "reload", "all workers run on a new policy")                                   \

@@ -20,7 +20,7 @@ struct rte_mbuf;
 // A frame on its way through the switch. Also what crosses a hand-off ring.
 struct frame {
 	struct rte_mbuf *m;
-	uint64_t arrival_ns;
+	uint64_t arrival_ns; // of one of several copies: its record (replica.h)
 	uint16_t len; // bytes as it will leave
 	uint16_t cells; // as charged on arrival
 	uint8_t in_port, pg; // whose account it is charged to

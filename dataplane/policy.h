@@ -110,6 +110,7 @@ struct policy_port {
 	uint32_t tx_ring_bytes; // limit for data in the driver's transmit ring
 	uint32_t skid_cells; // receive ring + burst + hand-off, beyond the buffer
 	uint32_t skid_frame_cells; // charged for each frame there: one of full size
+	uint8_t no_flood; // bitmap of classes whose frames are not flooded when they arrive here
 	bool edits; // frames that leave here may change: VLANs, a remark, or the guard
 	struct classify_params classify;
 	struct pg_params pg[N_PGS];
@@ -143,6 +144,7 @@ struct policy {
 	uint16_t worker_cores[64];
 	struct cell_size cell;
 	struct buffer_params buffer;
+	uint32_t copy_frames; // memory for copies of lossless frames that arrive after a PAUSE
 	uint32_t mac_age_s;
 	bool vlan_aware; // false: one transparent bridge, tags pass unchanged
 	uint64_t vlan_exists[N_VLANS / 64];

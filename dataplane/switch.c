@@ -29,7 +29,7 @@ uint64_t residence_bucket_max(unsigned b)
 
 uint32_t switch_max_frames(const struct policy *policy)
 {
-	uint64_t n = policy->buffer.total_cells;
+	uint64_t n = (uint64_t)policy->buffer.total_cells + policy->copy_frames;
 
 	for (uint32_t i = 0; i < policy->n_ports; i++)
 		n += policy->ports[i].skid_cells / policy->ports[i].skid_frame_cells + BURST +
@@ -236,6 +236,7 @@ int switch_create(struct policy *policy, const struct switch_port *ports, struct
 	sw->pool = pool;
 	sw->n_ports = policy->n_ports;
 	sw->link_poll_ns = LINK_POLL_NS;
+	sw->copy_frames = policy->copy_frames;
 	sw->n_workers = policy->n_workers;
 	err = arrays_create(sw, ports);
 	for (unsigned i = 0; err == 0 && i < sw->n_ports; i++)
@@ -261,8 +262,10 @@ static void drain_handoff(struct worker *w)
 
 	for (unsigned to = 0; to < w->sw->n_workers; to++)
 		while (w->out[to] != NULL &&
-		       rte_ring_sc_dequeue_elem(w->out[to], &f, sizeof(f)) == 0)
+		       rte_ring_sc_dequeue_elem(w->out[to], &f, sizeof(f)) == 0) {
+			flood_release(w, &f, f.cells);
 			rte_pktmbuf_free(f.m);
+		}
 }
 
 static void unwatch(const struct worker *w)

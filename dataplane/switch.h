@@ -58,7 +58,7 @@ struct port_counters {
 	ctr_t replicated; // flood copies beyond the first, made from this port's arrivals
 	ctr_t consumed; // control frames taken in here
 	ctr_t pfc_malformed, pfc_misaddressed, pause_8023x, lldp, other_control;
-	ctr_t roce_in_lossy_class, roce_not_ect, bad_l3;
+	ctr_t roce_in_lossy_class, roce_not_ect, lossless_unknown, bad_l3;
 	ctr_t neighbour_frames; // ARP and neighbour discovery that a routed port gave to control
 	ctr_t neighbour_frames_lost; // of those, that control had no room for
 	ctr_t early_pauses; // PFC frames that acted before they were received, one per class
@@ -203,6 +203,10 @@ uint64_t switch_guard_remapped(const struct weir_switch *sw, unsigned port, unsi
 struct pause_cause switch_pause_cause(const struct weir_switch *sw, unsigned port, unsigned pg);
 // The same question now, from the cells as they lie: the queue that holds most of the group's.
 struct pause_cause switch_cause_now(const struct weir_switch *sw, unsigned port, unsigned pg);
+// Frames of the pool that copies of replicated frames take, beyond one a frame.
+uint32_t switch_copies(const struct weir_switch *sw);
+// As many may be taken by lossless frames when the buffer is full; fixed when it was created.
+uint32_t switch_copy_frames(const struct weir_switch *sw);
 // Cells of (in_port, pg) that wait in queue q of a port.
 uint32_t switch_held_cells(const struct weir_switch *sw, unsigned port, unsigned q,
 			   unsigned in_port, unsigned pg);

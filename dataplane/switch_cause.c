@@ -19,6 +19,16 @@ struct pause_cause switch_cause_now(const struct weir_switch *sw, unsigned port,
 	return cause_search(sw, sw->policy_mem, 0, account_index(port, pg), NULL);
 }
 
+uint32_t switch_copies(const struct weir_switch *sw)
+{
+	return atomic_load_explicit(&sw->copies, memory_order_relaxed);
+}
+
+uint32_t switch_copy_frames(const struct weir_switch *sw)
+{
+	return sw->copy_frames;
+}
+
 uint32_t switch_held_cells(const struct weir_switch *sw, unsigned port, unsigned q,
 			   unsigned in_port, unsigned pg)
 {

@@ -29,6 +29,7 @@
 #include "dataplane/forward/fdb.h"
 #include "dataplane/port_set.h"
 #include "dataplane/forward/route.h"
+#include "dataplane/replica.h"
 #include "dataplane/rng.h"
 #include "dataplane/roce/feed.h"
 #include "dataplane/switch.h"
@@ -108,6 +109,7 @@ struct __rte_cache_aligned port_rt {
 	struct {
 		uint8_t port, queue;
 	} xoff_by[N_PGS]; // where the frame was going with which the group entered XOFF
+	uint64_t unknown_said_ns; // when the last event of a frame that was not flooded was made
 	ctr_t remapped[GUARD_MAX_RULES];
 	struct port_flow_counters flows;
 	struct cnp_bucket cnps; // that leave by this port
@@ -274,6 +276,8 @@ struct weir_switch {
 	uint64_t rx_missed[POLICY_MAX_PORTS]; // as last reported
 	struct storms storms;
 	struct pair_orders orders;
+	uint32_t copy_frames; // frames of the pool for copies, beyond those of the buffer
+	_Atomic uint32_t copies __rte_cache_aligned; // and records, of replicated frames
 };
 
 static inline struct port_rt *worker_port(const struct worker *w, unsigned port)
@@ -289,6 +293,8 @@ void account_claim(struct worker *w, unsigned n);
 void account_done(struct worker *w);
 // Charges the frame, or drops it. True: the frame may go on.
 bool account_admit(struct worker *w, struct frame *f);
+// The same for a frame that is replicated: n frames of the pool for its copies are counted already.
+bool account_admit_replicated(struct worker *w, struct frame *f, unsigned n);
 // Charges frames of one group at once: cells in all, `least` of the smallest. False: nothing was
 // done, they must be admitted one by one.
 bool account_admit_alike(struct worker *w, const struct frame *first, uint32_t cells,
@@ -391,6 +397,30 @@ void flows_free_ipcc(struct port_rt *p);
 // ---- worker_ingress.c
 // Receives one burst of a port and admits it. True when there may be more.
 bool ingress_poll(struct worker *w, unsigned port);
+// What the frame needs to leave by its port. False: the frame does not fit and was dropped.
+bool ingress_make_ready(struct worker *w, struct frame *f, unsigned vid, bool tagged,
+			const struct pkt_info *pkt);
+// Gives frames that are alike, with all their cells, to the owner of their egress port.
+void ingress_hand_over(struct worker *w, struct frame *frames, unsigned n, uint32_t cells);
+
+// ---- worker_flood.c
+// Sends a frame to every other port that may carry it. The frame ends in queues or as a drop.
+void flood(struct worker *w, struct frame *f, unsigned vid, bool tagged,
+	   const struct pkt_info *pkt);
+// Drops a frame whose class is not flooded.
+void flood_refuse(struct worker *w, const struct frame *f, unsigned vid);
+// One of several copies has left or was dropped. The last one gives the frame's cells back.
+void flood_copy_gone(struct worker *w, const struct frame *f);
+// When the frame of a copy arrived.
+uint64_t flood_arrival_ns(const struct frame *f);
+// Cells of frames such as f, which left or were dropped after they were charged, are free.
+static inline void flood_release(struct worker *w, const struct frame *f, uint32_t cells)
+{
+	if (unlikely(frame_replicated(f)))
+		flood_copy_gone(w, f);
+	else
+		account_release(w, f->in_port, f->pg, cells);
+}
 
 // ---- worker_route.c
 // Forwards frames of one routed port by their IP addresses; those that know their way stay, in

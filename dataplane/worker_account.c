@@ -32,6 +32,7 @@ static void read_others(struct worker *w)
 		}
 		w->others_used[pool] = used;
 	}
+	w->others_used[POOL_INGRESS] += atomic_load_explicit(&w->sw->copies, memory_order_relaxed);
 }
 
 static inline struct pg_pools pools_now(const struct worker *w)
@@ -169,7 +170,7 @@ void account_settle(struct worker *w)
 {
 	struct port_walk xoff = port_set_walk(&w->xoff);
 	bool any = !port_set_empty(&w->xoff);
-	uint64_t ingress_free;
+	struct pg_pools pools;
 	unsigned port;
 
 	// The books of others are another core's cache lines: not read twice in a loop but for XON.
@@ -177,9 +178,13 @@ void account_settle(struct worker *w)
 		account_refresh(w);
 	if (!any)
 		return;
-	ingress_free = pools_now(w).ingress_free;
+	pools = pools_now(w);
+	// The memory for copies that arrive after a PAUSE is measured for one PAUSE.
+	if (pools.ingress_free == 0 &&
+	    atomic_load_explicit(&w->sw->copies, memory_order_relaxed) != 0)
+		return;
 	while (port_walk_next(&xoff, &port))
-		leave_xoff_where_due(w, port, ingress_free);
+		leave_xoff_where_due(w, port, pools.ingress_free);
 }
 
 // XOFF is a lossless group's state. One that a new policy made lossy takes arrivals again at once,
@@ -255,18 +260,20 @@ static void no_headroom(struct pg_decision *d)
 		d->verdict = PG_DROP_HEADROOM;
 }
 
-bool account_admit(struct worker *w, struct frame *f)
+// memory: false where the pool has no frame left for the frame's copies.
+static inline bool admit(struct worker *w, struct frame *f, struct pg_pools pools, bool memory)
 {
 	const struct policy_port *pp = &w->pol->ports[f->in_port];
 	struct port_rt *p = worker_port(w, f->in_port);
 	struct pg_state *pg = &p->pg[f->pg];
-	struct pg_pools pools = pools_now(w);
 	uint32_t skid = skid_cells(pp, p);
 	struct pg_decision d = pg_decide(&pp->pg[f->pg], pg, &pools, skid != 0 ? f->cells : 0,
 					 f->cells);
 
 	if (unlikely(p->unprotected >> f->cls & 1))
 		no_headroom(&d);
+	if (!memory && d.verdict != PG_DROP_POOL)
+		d.verdict = PG_DROP_HEADROOM;
 	if (d.verdict == PG_SKID)
 		f->cells = (uint16_t)skid;
 	account(w, p, pg_charge(pg, d, f->cells));
@@ -278,11 +285,35 @@ bool account_admit(struct worker *w, struct frame *f)
 	}
 	if (d.verdict == PG_DROP_POOL)
 		drop_arrival(w, f, DROP_INGRESS_POOL);
+	else if (!memory)
+		drop_arrival(w, f, DROP_NO_MBUF);
 	else if (d.verdict == PG_DROP_HEADROOM)
 		drop_arrival(w, f, watchdog_ordered(p, f) ? DROP_WATCHDOG : DROP_HEADROOM);
 	else if (unlikely(p->stormed != 0))
 		watchdog_admitted(p, f, 1);
 	return d.verdict != PG_DROP_POOL && d.verdict != PG_DROP_HEADROOM;
+}
+
+bool account_admit(struct worker *w, struct frame *f)
+{
+	return admit(w, f, pools_now(w), true);
+}
+
+// The copies lie in cells that are free. Where too few are free, a lossy frame is dropped, and a
+// lossless group enters XOFF; then the copies lie in memory beyond the buffer.
+bool account_admit_replicated(struct worker *w, struct frame *f, unsigned n)
+{
+	const struct buffer_params *b = &w->pol->buffer;
+	struct pg_pools pools = pools_now(w);
+	uint64_t used = w->others_used[POOL_INGRESS] + gauge_get(&w->slots[POOL_INGRESS].used);
+
+	if (f->cells <= pools.ingress_free) {
+		pools.ingress_free += n; // its own copies do not lower its threshold
+		return admit(w, f, pools, true);
+	}
+	pools.ingress_free = 0;
+	pools.overfull = true;
+	return admit(w, f, pools, used <= b->ingress_pool_cells + w->sw->copy_frames);
 }
 
 // ---- PFC out

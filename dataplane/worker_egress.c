@@ -35,7 +35,7 @@ static inline void let_go(struct worker *w, struct port_rt *p, const struct fram
 			  uint32_t cells)
 {
 	held_add(p, f, 0u - cells);
-	account_release(w, f->in_port, f->pg, cells);
+	flood_release(w, f, cells);
 }
 
 // ---- into the queue
@@ -270,9 +270,12 @@ static void sent(struct worker *w, struct port_rt *p, const struct run *r)
 {
 	const struct frame *f = r->first;
 	struct queue_counters *qc = &p->queue[f->queue];
-	// The ingress owner may have read its clock after this loop began.
-	uint64_t residence = w->now_ns > f->arrival_ns ? w->now_ns - f->arrival_ns : 0;
+	uint64_t arrival_ns = f->arrival_ns, residence;
 
+	if (unlikely(frame_replicated(f)))
+		arrival_ns = flood_arrival_ns(f);
+	// The ingress owner may have read its clock after this loop began.
+	residence = w->now_ns > arrival_ns ? w->now_ns - arrival_ns : 0;
 	ctr_add(&qc->tx_packets, r->n);
 	ctr_add(&qc->tx_bytes, r->bytes);
 	ctr_add(&qc->residence[residence_bucket(residence)], r->n);

@@ -130,8 +130,7 @@ static bool prepare(struct worker *w, struct frame *f, unsigned vid, bool tagged
 	return true;
 }
 
-// Gives frames that are alike, with all their cells, to the owner of their egress port.
-static void hand_over(struct worker *w, struct frame *frames, unsigned n, uint32_t cells)
+void ingress_hand_over(struct worker *w, struct frame *frames, unsigned n, uint32_t cells)
 {
 	unsigned to = w->sw->owner[frames[0].out_port];
 
@@ -146,7 +145,7 @@ static void hand_over(struct worker *w, struct frame *frames, unsigned n, uint32
 		return;
 	ctr_add(&w->taken, n); // frames of its own: none is lost from the balance
 	for (unsigned i = 0; i < n; i++) {
-		account_release(w, frames[i].in_port, frames[i].pg, frames[i].cells);
+		flood_release(w, &frames[i], frames[i].cells);
 		worker_drop(w, frames[i].in_port, &frames[i], DROP_NO_MBUF);
 	}
 }
@@ -184,7 +183,7 @@ static bool admit_alike(struct worker *w, const struct alike *a)
 		return false;
 	if (unlikely(p->stormed != 0))
 		watchdog_admitted(p, a->first, a->n);
-	hand_over(w, a->first, a->n, a->cells);
+	ingress_hand_over(w, a->first, a->n, a->cells);
 	return true;
 }
 
@@ -208,13 +207,13 @@ static void admit(struct worker *w, struct burst *b)
 		}
 		for (unsigned k = 0; k < a.n; k++)
 			if (account_admit(w, &a.first[k]))
-				hand_over(w, &a.first[k], 1, a.first[k].cells);
+				ingress_hand_over(w, &a.first[k], 1, a.first[k].cells);
 	}
 	b->n_out = 0;
 }
 
-static bool make_ready(struct worker *w, struct frame *f, unsigned vid, bool tagged,
-		       const struct pkt_info *pkt)
+bool ingress_make_ready(struct worker *w, struct frame *f, unsigned vid, bool tagged,
+			const struct pkt_info *pkt)
 {
 	const struct policy_port *out = &w->pol->ports[f->out_port];
 
@@ -222,75 +221,6 @@ static bool make_ready(struct worker *w, struct frame *f, unsigned vid, bool tag
 	if (!out->edits && f->len <= out->max_frame)
 		return true;
 	return prepare(w, f, vid, tagged, pkt);
-}
-
-// One copy for one port, at once. The frame ends in a queue or as a drop.
-static void deliver(struct worker *w, struct frame *f, unsigned vid, bool tagged,
-		    const struct pkt_info *pkt)
-{
-	if (!make_ready(w, f, vid, tagged, pkt))
-		return;
-	if (unlikely(f->answer) && w->sw->owner[f->out_port] == w->id)
-		flows_hear(w, f);
-	if (account_admit(w, f))
-		hand_over(w, f, 1, f->cells);
-}
-
-static bool may_flood_to(const struct worker *w, unsigned port, unsigned in_port, unsigned vid)
-{
-	return port != in_port && !w->pol->ports[port].routed &&
-	       !atomic_load_explicit(&w->sw->want.down[port], memory_order_relaxed) &&
-	       bridge_member(w->pol, port, vid);
-}
-
-// Of a frame whose payload is not stored (the lab's) there is less to copy than its length says.
-static struct rte_mbuf *copy_of(const struct worker *w, const struct rte_mbuf *m)
-{
-	struct rte_mbuf *copy = rte_pktmbuf_copy(m, w->sw->pool, 0, m->data_len);
-
-	if (copy != NULL)
-		copy->pkt_len = m->pkt_len;
-	return copy;
-}
-
-// Every other member port gets a frame of its own: drivers that share the pool cannot send clones.
-// The copies are made before the original is edited; it leaves by the first port.
-static void flood(struct worker *w, struct frame *f, unsigned vid, bool tagged,
-		  const struct pkt_info *pkt)
-{
-	struct port_rt *p = worker_port(w, f->in_port);
-	unsigned first = POLICY_MAX_PORTS;
-
-	// Of copies no flow is known, and they are no answers; but each may be the READ request
-	// that a response is for, which must not seem to be for another.
-	f->m->hash.rss = FLOW_NONE;
-	f->answer = f->answer && flows_asks(pkt);
-	account_claim(w, 1); // each copy is charged before the next is made
-	for (unsigned port = 0; port < w->sw->n_ports; port++) {
-		struct frame copy = *f;
-
-		if (!may_flood_to(w, port, f->in_port, vid))
-			continue;
-		if (first == POLICY_MAX_PORTS) {
-			first = port;
-			continue;
-		}
-		ctr_inc(&p->c.replicated);
-		copy.m = copy_of(w, f->m);
-		copy.out_port = (uint8_t)port;
-		if (copy.m == NULL) {
-			worker_drop(w, f->in_port, &copy, DROP_NO_MBUF);
-			continue;
-		}
-		copy.m->hash.rss = FLOW_NONE;
-		deliver(w, &copy, vid, tagged, pkt);
-	}
-	if (first == POLICY_MAX_PORTS) {
-		worker_drop(w, f->in_port, f, DROP_NO_EGRESS);
-		return;
-	}
-	f->out_port = (uint8_t)first;
-	deliver(w, f, vid, tagged, pkt);
 }
 
 static void learn(struct worker *w, unsigned port, uint64_t key)
@@ -323,9 +253,14 @@ static bool forward(struct worker *w, struct burst *b, struct frame *f, const st
 		worker_drop(w, f->in_port, f, DROP_HAIRPIN);
 	} else if (port != FDB_NO_PORT && bridge_member(w->pol, port, (unsigned)vid)) {
 		f->out_port = port;
-		return make_ready(w, f, (unsigned)vid, tagged, pkt);
+		return ingress_make_ready(w, f, (unsigned)vid, tagged, pkt);
 	} else if (!pkt->group_dst && vlan_bit(w->pol->flood_off, (unsigned)vid)) {
 		worker_drop(w, f->in_port, f, DROP_NO_EGRESS);
+	} else if (w->pol->ports[f->in_port].no_flood >> f->cls & 1) {
+		if (port == FDB_NO_PORT)
+			flood_refuse(w, f, (unsigned)vid);
+		else // known, at a port that is in the VLAN no more
+			worker_drop(w, f->in_port, f, DROP_NO_EGRESS);
 	} else {
 		admit(w, b); // frames that came before go before
 		flood(w, f, (unsigned)vid, tagged, pkt);

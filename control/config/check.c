@@ -7,6 +7,7 @@
 #include <string.h>
 #include <strings.h>
 
+#include "control/config/flood.h"
 #include "control/config/ipcc.h"
 #include "control/config/watchdogs.h"
 
@@ -258,6 +259,7 @@ static void (*const profile_rules[])(const struct cfg_profile *, struct diag_sin
 	alpha_or_static,
 	rates_make_sense,
 	wred_has_an_effect,
+	flood_check,
 };
 
 // ---- rules of the whole policy

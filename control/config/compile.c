@@ -8,6 +8,7 @@
 #include <string.h>
 
 #include "control/config/check.h"
+#include "control/config/flood.h"
 #include "control/config/guards.h"
 #include "control/config/ipcc.h"
 #include "control/config/watchdogs.h"
@@ -268,6 +269,7 @@ int compile_policy(const struct config *c, const struct port_facts *facts,
 	compile_groups_and_queues(&k);
 	compile_forwarding(&k);
 	compile_routes(&k);
+	compile_flood(&k);
 	compile_watchdogs(&k);
 	compile_guards(&k);
 	compile_ipcc(&k);

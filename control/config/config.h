@@ -94,6 +94,10 @@ void config_small_flows(const struct config *c, struct policy *p);
 // are more: a reload can turn it on.
 uint64_t config_flow_bytes(const struct policy *p);
 
+// A line about lossless classes that are not flooded, written to out (FLOOD_NOTE_LEN); NULL: none.
+enum { FLOOD_NOTE_LEN = 160 };
+const char *config_flood_note(const struct policy *p, char *out, size_t out_len);
+
 // 0, or -EINVAL with *d naming every restart-only key that `next` changes against the running
 // policy.
 __attribute__((warn_unused_result)) int

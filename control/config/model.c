@@ -182,6 +182,9 @@ static const struct cfg_row ipcc_scalar = {"ipcc", CFG_SWITCH, AT(cfg_class, ipc
 static const struct cfg_row class_rows[] = {
 	{"lossless", CFG_SWITCH, AT(cfg_class, lossless), .dflt_text = "off",
 	 .help = "protected by PFC"},
+	{"flood", CFG_SWITCH, AT(cfg_class, flood), .dflt_text = "on (lossless: off)",
+	 .help = "frames to unknown addresses and to groups leave by all ports; off: they are "
+		 "dropped as lossless-unknown; only a lossless class can be off"},
 	{"schedule", CFG_MAP, .sub = &schedule_schema, AT(cfg_class, schedule),
 	 .scalar = &schedule_scalar, .dflt_text = "{dwrr: 1}",
 	 .help = "`strict` or `{dwrr: WEIGHT}`"},

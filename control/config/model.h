@@ -93,7 +93,7 @@ struct cfg_schedule {
 
 struct cfg_class {
 	struct cfg_map map;
-	struct cfg_val lossless, min_rate, max_rate;
+	struct cfg_val lossless, flood, min_rate, max_rate;
 	struct cfg_schedule schedule;
 	struct cfg_ingress ingress;
 	struct cfg_egress egress;

@@ -101,6 +101,7 @@ static const struct column steering[] = {
 static const struct column hints[] = {
 	{"Port", "port", UNIT_TEXT}, {"RoCE in lossy class", "roce_in_lossy_class", UNIT_COUNT},
 	{"RoCE Not-ECT", "roce_not_ect", UNIT_COUNT},
+	{"Lossless to unknown address", "lossless_unknown", UNIT_COUNT},
 };
 static const struct column fdb[] = {
 	{"Vlan", "vlan", UNIT_COUNT}, {"MacAddress", "mac", UNIT_TEXT}, {"Port", "port", UNIT_TEXT},

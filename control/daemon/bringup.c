@@ -360,6 +360,7 @@ static int start_workers(struct daemon *d)
 	const struct pollers_how how = {.busy_poll = d->opt->busy_poll,
 					.time_scale = config_time_scale(d->config)};
 	unsigned n = switch_n_workers(d->sw);
+	char note[FLOOD_NOTE_LEN];
 	int err;
 
 	for (unsigned i = 0; i < n; i++)
@@ -372,6 +373,8 @@ static int start_workers(struct daemon *d)
 	if (err != 0)
 		return failed("cannot start the workers: %s", strerror(-err));
 	print_ports(d);
+	if (config_flood_note(d->policy, note, sizeof(note)) != NULL)
+		print_notes("", note);
 	if (how.time_scale > 1)
 		printf("time scale %u: speeds, rates and times are the model's, and every peer "
 		       "must have the same scale\n",

@@ -149,6 +149,16 @@ static void detail_mac(const struct eventlog *l, const struct event *e, struct j
 	add_u64(row, "vlan", e->a);
 }
 
+static void detail_unknown(const struct eventlog *l, const struct event *e,
+			   struct json_object *row)
+{
+	detail_mac(l, e, row);
+	json_object_object_add(
+		row, "hint",
+		json_object_new_string("not flooded, as the class is lossless: enter the address "
+				       "into fdb, let the station send first, or set flood: on"));
+}
+
 static void detail_tx(const struct eventlog *l, const struct event *e, struct json_object *row)
 {
 	(void)l;
@@ -200,6 +210,7 @@ static const struct {
 	[EVENT_MAC_LEARNED] = {"info", detail_mac},
 	[EVENT_MAC_MOVED] = {"warning", detail_mac},
 	[EVENT_MAC_AGED] = {"info", detail_mac},
+	[EVENT_LOSSLESS_UNKNOWN] = {"warning", detail_unknown},
 	[EVENT_FDB_FULL] = {"warning", detail_mac},
 	[EVENT_TX_SET] = {"info", detail_tx},
 	[EVENT_RELOADED] = {"info", detail_changes},

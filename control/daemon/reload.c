@@ -121,6 +121,11 @@ static int candidate_make(struct reload *r, const char *path, struct candidate *
 		say(said, path, "out of memory");
 	if (err != 0 || compiled != 0)
 		return err != 0 ? err : compiled;
+	if (c->policy->copy_frames > switch_copy_frames(d->sw)) {
+		say(said, path, "classes: flood: on in a lossless class needs memory for more "
+				"copies than there was at the start: restart weir");
+		return -EINVAL;
+	}
 	err = switch_prepare(d->sw, c->policy);
 	if (err != 0)
 		say(said, path, "routes: there is no memory for their table; give fewer routes, or "

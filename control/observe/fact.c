@@ -269,6 +269,9 @@ static const struct fact hints[] = {
 	 "RoCEv2 frames that the policy puts into a lossy class"},
 	{"roce_not_ect", FACT_COUNTER, PORT(roce_not_ect),
 	 "RoCEv2 data frames whose sender is not ECN-capable"},
+	{"lossless_unknown", FACT_COUNTER, PORT(lossless_unknown),
+	 "frames to unknown addresses in a lossless class that is not flooded, dropped: enter the "
+	 "address into fdb, let the station send first, or set flood: on in the class"},
 };
 
 static const struct fact workers[] = {

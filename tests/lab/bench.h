@@ -115,7 +115,9 @@ struct bench *bench_open_with(const char *yaml, const struct bench_opts *o);
 // flushed first.
 void bench_close(struct bench *b);
 // Asserts that each priority group is charged with what the queues hold of it, to the cell. With
-// several workers it may be charged with more: what is on its way to a queue, or back.
+// several workers it may be charged with more: what is on its way to a queue, or back. A replicated
+// frame is held by several ports and charged once: no port holds more than is charged, and all
+// ports together hold at least as much.
 void bench_check_held(const struct bench *b);
 
 void bench_run(struct bench *b, uint64_t for_ns);

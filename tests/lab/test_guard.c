@@ -45,7 +45,7 @@ static struct bench *open_bench(const char *more)
 		 "%s"
 		 "    classes:\n"
 		 "      2: {egress: {static: 20KB}}\n"
-		 "      3: {lossless: true, ingress: {static: 40KB, headroom: 20KB}}\n"
+		 "      3: {lossless: true, flood: on, ingress: {static: 40KB, headroom: 20KB}}\n"
 		 "      4: {lossless: true, ingress: {static: 40KB, headroom: 20KB}}\n",
 		 more);
 	return bench_open(text, 0);

@@ -68,6 +68,7 @@ static const char base[] =
 	"        ingress: {min: 3KB, alpha: 4, xon: 1KB, xon_offset: 18KB, headroom: auto}\n"
 	"      4:\n"
 	"        lossless: on\n"
+	"        flood: off\n"
 	"        ingress: {headroom: {lossless_mtu: 1499, small_frames: 99%, mac_phy: 819,\n"
 	"                             peer_response: 7KB}}\n"
 	"      5: {schedule: {dwrr: 9}}\n";
@@ -224,6 +225,7 @@ static const struct change changes[] = {
 	{"pmax: 12%", "pmax: 9%", " " Q2 "wred.red.pmax", NULL},
 	{"5: {schedule: {dwrr: 9}}", "5: {lossless: on, schedule: {dwrr: 9}}",
 	 " profiles.q.classes.5.lossless", NULL},
+	{"        flood: off\n", "        flood: on\n", " profiles.q.classes.4.flood", NULL},
 	{"min: 3KB", "min: 4KB", " " Q3 "ingress.min", NULL},
 	{"alpha: 4", "static: 1MB", " " Q3 "ingress.alpha " Q3 "ingress.static", NULL},
 	{"xon: 1KB", "xon: 2KB", " " Q3 "ingress.xon", NULL},

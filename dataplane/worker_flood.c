@@ -1,0 +1,187 @@
+// SPDX-License-Identifier: Apache-2.0
+// Flooding: a frame whose destination is a group or is not known leaves by every other port that
+// may carry it. Its priority group is charged once (replica.h). Runs on the worker that owns the
+// port of arrival; copies end on the workers that own their ports of departure.
+#include "dataplane/forward/bridge.h"
+#include "dataplane/switch_impl.h"
+
+enum { SAY_AGAIN_NS = 1000000000 };
+
+// ---- memory of copies
+
+// One worker keeps the sum as it goes; several look at it once per burst, and here.
+//
+// Copies are counted before the pool is looked at: of two workers at least one sees the other's.
+static void copies_add(struct worker *w, unsigned n)
+{
+	atomic_fetch_add_explicit(&w->sw->copies, n, memory_order_relaxed);
+	if (w->sw->n_workers == 1) {
+		w->others_used[POOL_INGRESS] += n;
+		return;
+	}
+	atomic_thread_fence(memory_order_seq_cst);
+	account_refresh(w);
+}
+
+static void copies_remove(struct worker *w, unsigned n)
+{
+	atomic_fetch_sub_explicit(&w->sw->copies, n, memory_order_relaxed);
+	if (w->sw->n_workers == 1)
+		w->others_used[POOL_INGRESS] -= n;
+}
+
+// ---- records
+
+static struct rte_mbuf *record_mbuf(const struct frame *f)
+{
+	return (struct rte_mbuf *)(uintptr_t)(f->arrival_ns & ~FRAME_REPLICATED);
+}
+
+static struct replica *record_of(const struct frame *f)
+{
+	return rte_pktmbuf_mtod(record_mbuf(f), struct replica *);
+}
+
+// False: there is no memory.
+static bool record_make(struct worker *w, struct frame *f, unsigned n)
+{
+	struct rte_mbuf *m = rte_pktmbuf_alloc(w->sw->pool);
+	struct replica *r;
+
+	if (m == NULL)
+		return false;
+	r = rte_pktmbuf_mtod(m, struct replica *);
+	r->cells = f->cells;
+	r->arrival_ns = f->arrival_ns;
+	atomic_init(&r->left, n);
+	f->arrival_ns = (uintptr_t)m | FRAME_REPLICATED;
+	return true;
+}
+
+uint64_t flood_arrival_ns(const struct frame *f)
+{
+	return record_of(f)->arrival_ns;
+}
+
+void flood_copy_gone(struct worker *w, const struct frame *f)
+{
+	struct replica *r = record_of(f);
+
+	copies_remove(w, 1);
+	if (atomic_fetch_sub_explicit(&r->left, 1, memory_order_acq_rel) != 1)
+		return;
+	account_release(w, f->in_port, f->pg, r->cells);
+	rte_pktmbuf_free(record_mbuf(f));
+}
+
+// ---- copies
+
+static bool may_flood_to(const struct worker *w, unsigned port, unsigned in_port, unsigned vid)
+{
+	return port != in_port && !w->pol->ports[port].routed &&
+	       !atomic_load_explicit(&w->sw->want.down[port], memory_order_relaxed) &&
+	       bridge_member(w->pol, port, vid);
+}
+
+static unsigned ports_of(const struct worker *w, const struct frame *f, unsigned vid,
+			 uint8_t ports[POLICY_MAX_PORTS])
+{
+	unsigned n = 0;
+
+	for (unsigned port = 0; port < w->sw->n_ports; port++)
+		if (may_flood_to(w, port, f->in_port, vid))
+			ports[n++] = (uint8_t)port;
+	return n;
+}
+
+static void leave(struct worker *w, struct frame *f)
+{
+	if (unlikely(f->answer) && w->sw->owner[f->out_port] == w->id)
+		flows_hear(w, f);
+	ingress_hand_over(w, f, 1, f->cells);
+}
+
+// Of a frame whose payload is not stored (the lab's) there is less to copy than its length says.
+static struct rte_mbuf *copy_of(const struct worker *w, const struct rte_mbuf *m)
+{
+	struct rte_mbuf *copy = rte_pktmbuf_copy(m, w->sw->pool, 0, m->data_len);
+
+	if (copy != NULL) {
+		copy->pkt_len = m->pkt_len;
+		copy->hash.rss = FLOW_NONE;
+	}
+	return copy;
+}
+
+// One copy of a frame that was charged. The frame is edited for its port here.
+static void deliver(struct worker *w, struct frame *f, unsigned vid, bool tagged,
+		    const struct pkt_info *pkt)
+{
+	if (f->m == NULL)
+		worker_drop(w, f->in_port, f, DROP_NO_MBUF);
+	else if (ingress_make_ready(w, f, vid, tagged, pkt))
+		return leave(w, f);
+	flood_copy_gone(w, f);
+}
+
+// Every port gets a frame of its own: drivers that share the pool cannot send clones. The copies
+// are made before the original is edited; the original leaves by the first port.
+static void replicate(struct worker *w, struct frame *f, const uint8_t *ports, unsigned n,
+		      unsigned vid, bool tagged, const struct pkt_info *pkt)
+{
+	copies_add(w, n); // a record, and copies beyond the first
+	if (!account_admit_replicated(w, f, n)) {
+		copies_remove(w, n);
+		return;
+	}
+	if (!record_make(w, f, n)) {
+		copies_remove(w, n);
+		account_release(w, f->in_port, f->pg, f->cells);
+		worker_drop(w, f->in_port, f, DROP_NO_MBUF);
+		return;
+	}
+	for (unsigned i = 1; i < n; i++) {
+		struct frame copy = *f;
+
+		ctr_inc(&worker_port(w, f->in_port)->c.replicated);
+		copy.m = copy_of(w, f->m);
+		copy.out_port = ports[i];
+		deliver(w, &copy, vid, tagged, pkt);
+	}
+	deliver(w, f, vid, tagged, pkt);
+}
+
+void flood_refuse(struct worker *w, const struct frame *f, unsigned vid)
+{
+	uint64_t mac = fdb_key_in_frame(rte_pktmbuf_mtod(f->m, const uint8_t *), 0) >> 16;
+	struct port_rt *p = worker_port(w, f->in_port);
+
+	ctr_inc(&p->c.lossless_unknown);
+	if (p->unknown_said_ns == 0 || w->now_ns - p->unknown_said_ns >= SAY_AGAIN_NS) {
+		p->unknown_said_ns = w->now_ns;
+		worker_event(w, EVENT_LOSSLESS_UNKNOWN, f->in_port, f->cls, vid, mac);
+	}
+	worker_drop(w, f->in_port, f, DROP_LOSSLESS_UNKNOWN);
+}
+
+void flood(struct worker *w, struct frame *f, unsigned vid, bool tagged,
+	   const struct pkt_info *pkt)
+{
+	uint8_t ports[POLICY_MAX_PORTS];
+	unsigned n = ports_of(w, f, vid, ports);
+
+	if (n == 0) {
+		worker_drop(w, f->in_port, f, DROP_NO_EGRESS);
+		return;
+	}
+	// Of copies no flow is known, and they are no answers; but each may be the READ request
+	// that a response is for, which must not seem to be for another.
+	f->m->hash.rss = FLOW_NONE;
+	f->answer = f->answer && flows_asks(pkt);
+	f->out_port = ports[0];
+	f->queue = w->pol->ports[ports[0]].classify.class_to_queue[f->cls]; // for the cause
+	if (n > 1)
+		replicate(w, f, ports, n, vid, tagged, pkt);
+	else if (ingress_make_ready(w, f, vid, tagged, pkt) && account_admit(w, f))
+		leave(w, f);
+}

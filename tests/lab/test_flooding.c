@@ -1,0 +1,334 @@
+// SPDX-License-Identifier: Apache-2.0
+// Flooding and lossless classes: a replicated frame is charged once, and released with its last
+// copy. So headroom that is planned for one frame is enough for a flooded one. A lossless class
+// that is not flooded drops frames to unknown addresses, and only those.
+#include "tests/lab/bench.h"
+#include "tests/lab/lab_yaml.h"
+
+enum { UNKNOWN = 30, PROPAGATION_NS = 1500, PAUSES = 20, PAUSE_EVERY_NS = 500000 };
+
+struct load {
+	uint16_t len;
+	bool broadcast, known;
+};
+
+static bool endless(struct bench_host *h, struct bench_frame *out)
+{
+	const struct load *l = h->source_arg;
+
+	*out = (struct bench_frame){.to = l->known ? 1 : UNKNOWN, .dscp = 24, .len = l->len,
+				    .broadcast = l->broadcast};
+	return true;
+}
+
+static struct bench *open_switch(unsigned n_ports, const char *flood)
+{
+	char classes[128];
+
+	snprintf(classes, sizeof(classes),
+		 "      3: {lossless: true, ingress: {headroom: auto}%s}\n", flood);
+	return bench_open(lab_yaml(n_ports, "10G", ", cable: 300m", "", classes), PROPAGATION_NS);
+}
+
+// Host 1 sends without end, all others pause the class again and again, and all obey PFC at once.
+static struct bench *under_pauses(unsigned n_ports, const char *flood, struct load *l)
+{
+	struct bench *b = open_switch(n_ports, flood);
+
+	b->host[0].source = endless;
+	b->host[0].source_arg = l;
+	actor_poke(&b->host[0].actor);
+	for (unsigned k = 0; k < PAUSES; k++) {
+		for (unsigned i = 1; i < n_ports; i++)
+			bench_pause(b, i, 1 << 3, 3000);
+		bench_run(b, PAUSE_EVERY_NS);
+	}
+	return b;
+}
+
+static void flooded_lossless_frames_do_not_overrun_headroom(void **state)
+{
+	static const unsigned ports[] = {4, 8, 16};
+	struct load loads[] = {
+		{.len = 64}, {.len = 300}, {.len = 1500}, {.len = 64, .broadcast = true}};
+
+	(void)state;
+	for (unsigned p = 0; p < 3; p++)
+		for (unsigned l = 0; l < sizeof(loads) / sizeof(loads[0]); l++) {
+			struct bench *b = under_pauses(ports[p], ", flood: on", &loads[l]);
+			const struct port_counters *c = switch_port_counters(b->sw, 0);
+
+			assert_int_equal(bench_drops(b, DROP_HEADROOM), 0);
+			assert_int_equal(bench_drops(b, DROP_NO_MBUF), 0);
+			assert_int_equal(bench_drops(b, DROP_LOSSLESS_UNKNOWN), 0);
+			assert_true(ctr_get(&switch_pfc_tx(b->sw, 0)->stats[3].transitions) > 10);
+			assert_int_equal(ctr_get(&c->replicated),
+					 ctr_get(&c->received) * (ports[p] - 2));
+			bench_close(b);
+		}
+}
+
+static void a_lossless_class_is_not_flooded_by_default(void **state)
+{
+	static const unsigned ports[] = {4, 16};
+	struct load loads[] = {{.len = 64}, {.len = 1500, .broadcast = true}};
+
+	(void)state;
+	for (unsigned p = 0; p < 2; p++)
+		for (unsigned l = 0; l < 2; l++) {
+			struct bench *b = under_pauses(ports[p], "", &loads[l]);
+			const struct port_counters *c = switch_port_counters(b->sw, 0);
+
+			assert_int_equal(bench_drops(b, DROP_HEADROOM), 0);
+			assert_int_equal(bench_drops(b, DROP_LOSSLESS_UNKNOWN),
+					 ctr_get(&c->received));
+			assert_int_equal(ctr_get(&c->lossless_unknown), ctr_get(&c->received));
+			assert_int_equal(ctr_get(&c->replicated), 0);
+			bench_close(b);
+		}
+}
+
+static void a_known_address_is_never_refused(void **state)
+{
+	struct load l = {.len = 300, .known = true};
+	struct bench *b = under_pauses(4, "", &l);
+
+	(void)state;
+	assert_int_equal(bench_drops(b, DROP_HEADROOM), 0);
+	assert_int_equal(bench_drops(b, DROP_LOSSLESS_UNKNOWN), 0);
+	bench_close(b);
+}
+
+// A switch that learns, class 3 lossless and not flooded.
+static const char learning[] =
+	"switch: {name: lab}\n"
+	"ports:\n  - {name: \"p[1-4]\", device: \"wire:w[1-4]\", speed: 10G, profile: x}\n"
+	"profiles: {x: {classes: {3: {lossless: on}}}}\n";
+
+static unsigned events_of(const struct bench *b, enum event_type type, const struct event **last)
+{
+	unsigned n = 0;
+
+	for (unsigned i = 0; i < b->n_events; i++)
+		if (b->events[i].type == type) {
+			n++;
+			*last = &b->events[i];
+		}
+	return n;
+}
+
+static void a_frame_that_is_refused_still_teaches_its_source(void **state)
+{
+	struct bench *b = bench_open(learning, 0);
+	struct bench_frame f = {.to = 1, .dscp = 24, .len = 100};
+	const struct event *e = NULL;
+
+	(void)state;
+	bench_inject(b, 0, &f, 3);
+	bench_control(b);
+	assert_int_equal(bench_drops(b, DROP_LOSSLESS_UNKNOWN), 3);
+	assert_int_equal(b->host[1].n_rx, 0);
+	assert_int_equal(events_of(b, EVENT_LOSSLESS_DROP, &e), 0);
+	assert_int_equal(events_of(b, EVENT_LOSSLESS_UNKNOWN, &e), 1);
+	assert_int_equal(e->port, 0);
+	assert_int_equal(e->cls, 3);
+	assert_int_equal(e->b, 0x020000000002);
+	f.to = 0;
+	bench_inject(b, 1, &f, 1); // host 1 is known by now, and so is host 2 soon
+	bench_run(b, 10000);
+	bench_control(b);
+	assert_int_equal(b->host[0].n_rx, 1);
+	f.to = 1;
+	bench_inject(b, 0, &f, 1);
+	bench_run(b, 10000);
+	assert_int_equal(b->host[1].n_rx, 1);
+	assert_int_equal(bench_drops(b, DROP_LOSSLESS_UNKNOWN), 3);
+	bench_run(b, 1000000000);
+	f.to = 2;
+	bench_inject(b, 0, &f, 2);
+	bench_control(b);
+	assert_int_equal(events_of(b, EVENT_LOSSLESS_UNKNOWN, &e), 2); // one a second
+	f.dscp = 0;
+	bench_inject(b, 0, &f, 1); // a lossy class is flooded
+	bench_run(b, 10000);
+	assert_int_equal(b->host[2].n_rx, 1);
+	bench_close(b);
+}
+
+static uint64_t charged(const struct bench *b)
+{
+	return pg_used(switch_pg_state(b->sw, 0, 3)) + pg_used(switch_pg_state(b->sw, 0, 0));
+}
+
+// Whatever ends the copies, and in whatever order.
+static void the_charge_lasts_until_the_last_copy_is_gone(void **state)
+{
+	struct bench *b = open_switch(4, ", flood: on");
+	struct bench_frame f = {.to = UNKNOWN, .dscp = 24, .len = 600};
+
+	(void)state;
+	for (unsigned port = 1; port < 4; port++)
+		bench_tx(b, port, -1, false);
+	bench_inject(b, 0, &f, 10);
+	assert_int_equal(charged(b), 10 * 3);
+	assert_int_equal(switch_copies(b->sw), 30);
+	bench_tx(b, 2, -1, true);
+	bench_run(b, 100000);
+	assert_int_equal(b->host[2].n_rx, 10);
+	assert_int_equal(charged(b), 10 * 3);
+	assert_int_equal(switch_copies(b->sw), 20);
+	wire_set_up(b->host[1].wire, false);
+	bench_run(b, 200000000);
+	bench_control(b);
+	bench_run(b, 100000);
+	assert_int_equal(bench_drops(b, DROP_PORT_DOWN), 10);
+	assert_int_equal(charged(b), 10 * 3);
+	bench_check_held(b);
+	bench_tx(b, 3, -1, true);
+	bench_run(b, 100000);
+	assert_int_equal(b->host[3].n_rx, 10);
+	assert_int_equal(charged(b), 0);
+	assert_int_equal(switch_copies(b->sw), 0);
+	// How long a copy has waited is known to its record.
+	assert_in_range(gauge_get(&switch_queue_counters(b->sw, 3, 3)->residence_max_ns), 200000000,
+			300000000);
+	bench_close(b);
+}
+
+// Tail drop at one port, a frame that is too long at another, in a lossy class.
+static void copies_that_are_dropped_hold_nothing(void **state)
+{
+	static const char yaml[] =
+		"switch: {name: lab}\n"
+		"ports:\n"
+		"  - {name: p1, device: \"wire:a\", speed: 10G, mtu: 3000, profile: x}\n"
+		"  - {name: p2, device: \"wire:d\", speed: 10G, mtu: 3000, profile: x}\n"
+		"  - {name: p3, device: \"wire:b\", speed: 10G, mtu: 1500, profile: x}\n"
+		"  - {name: p4, device: \"wire:c\", speed: 10G, mtu: 3000, profile: x}\n"
+		"profiles: {x: {classes: {0: {egress: {static: 5KB}}}}}\n";
+	struct bench *b = bench_open(yaml, 0);
+	struct bench_frame f = {.broadcast = true, .len = 2000};
+
+	(void)state;
+	bench_tx(b, 1, -1, false);
+	bench_inject(b, 0, &f, 10); // 8 cells each; 19 cells fit into the queue
+	bench_run(b, 10000);
+	assert_int_equal(bench_drops(b, DROP_EGRESS_MTU), 10);
+	assert_int_equal(bench_drops(b, DROP_EGRESS_TAIL), 8);
+	assert_int_equal(b->host[3].n_rx, 10);
+	assert_int_equal(charged(b), 2 * 8);
+	assert_int_equal(switch_copies(b->sw), 2);
+	bench_tx(b, 1, -1, true);
+	bench_run(b, 10000);
+	assert_int_equal(charged(b), 0);
+	assert_int_equal(switch_copies(b->sw), 0);
+	bench_close(b);
+}
+
+// The pool of frames has one for each cell: a storm of broadcasts must leave those of other frames.
+static void copies_never_take_more_frames_than_there_are_cells(void **state)
+{
+	struct bench *b = bench_open(
+		lab_yaml(16, "10G", "", "", "      0: {egress: {static: 4MB}}\n"), 0);
+	struct bench_frame f = {.broadcast = true, .len = 64};
+	uint32_t cells = b->policy->buffer.ingress_pool_cells;
+
+	(void)state;
+	for (unsigned port = 1; port < 16; port++)
+		bench_tx(b, port, -1, false);
+	bench_inject(b, 0, &f, cells / 16 - 1);
+	assert_int_equal(bench_drops(b, DROP_INGRESS_POOL), 0);
+	bench_inject(b, 0, &f, 100);
+	assert_true(bench_drops(b, DROP_INGRESS_POOL) >= 99);
+	assert_true(switch_balance(b->sw).queued <= cells);
+	assert_int_equal(switch_copies(b->sw), 15 * charged(b));
+	bench_close(b);
+}
+
+static void let_a_frame_out(struct bench *b, unsigned first)
+{
+	for (unsigned port = first; port < 4; port++) {
+		bench_tx(b, port, -1, true);
+		bench_run(b, 1);
+		bench_tx(b, port, -1, false);
+	}
+	bench_run(b, 1000);
+}
+
+// Two ports fill the pool with copies. The first one's group could leave XOFF by its own threshold.
+static void no_group_leaves_xoff_while_copies_fill_the_pool(void **state)
+{
+	struct bench *b = bench_open(
+		lab_yaml(4, "10G", "", "", "      3: {lossless: true, flood: on, ingress: {static: "
+					   "3MB, headroom: 20KB}}\n"),
+		0);
+	struct bench_frame f = {.to = UNKNOWN, .dscp = 24, .len = 64};
+	const struct pg_state *pg = switch_pg_state(b->sw, 0, 3);
+	uint64_t in_pool;
+
+	(void)state;
+	for (unsigned port = 0; port < 4; port++)
+		bench_tx(b, port, -1, false);
+	while (!pg_in_xoff(pg))
+		bench_inject(b, 0, &f, 1);
+	bench_inject(b, 1, &f, 30);
+	assert_true(pg_in_xoff(switch_pg_state(b->sw, 1, 3)));
+	assert_int_equal(gauge_get(&pg->headroom), 1);
+	let_a_frame_out(b, 1);
+	assert_int_equal(gauge_get(&pg->headroom), 0);
+	in_pool = switch_pool(b->sw, POOL_INGRESS).used + switch_copies(b->sw);
+	assert_true(in_pool > b->policy->buffer.ingress_pool_cells);
+	assert_true(pg_in_xoff(pg));
+	for (unsigned k = 0; k < 31; k++)
+		let_a_frame_out(b, 1);
+	assert_false(pg_in_xoff(pg));
+	assert_int_equal(bench_drops(b, DROP_NO_MBUF), 0);
+	bench_close(b);
+}
+
+// The address is known, but its port has left the VLAN: it is not unknown.
+static void an_address_in_another_vlan_is_not_unknown(void **state)
+{
+	static const char yaml[] =
+		"switch: {name: lab}\n"
+		"vlans: [{id: 1}, {id: 2}]\n"
+		"ports:\n"
+		"  - {name: \"p[1-2]\", device: \"wire:w[1-2]\", speed: 10G, profile: x}\n"
+		"  - {name: p3, device: \"wire:w3\", speed: 10G, profile: x,\n"
+		"     vlan: {untagged: %u}}\n"
+		"profiles: {x: {classes: {3: {lossless: on}}}}\n";
+	struct bench_frame f = {.to = 0, .len = 100};
+	char text[512];
+	struct bench *b;
+
+	(void)state;
+	snprintf(text, sizeof(text), yaml, 1);
+	b = bench_open(text, 0);
+	bench_inject(b, 2, &f, 1);
+	bench_control(b);
+	snprintf(text, sizeof(text), yaml, 2);
+	bench_publish(b, text);
+	f.to = 2;
+	f.dscp = 24;
+	bench_inject(b, 0, &f, 1);
+	assert_int_equal(bench_drops(b, DROP_LOSSLESS_UNKNOWN), 0);
+	assert_int_equal(bench_drops(b, DROP_NO_EGRESS), 1);
+	bench_close(b);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(flooded_lossless_frames_do_not_overrun_headroom),
+		cmocka_unit_test(a_lossless_class_is_not_flooded_by_default),
+		cmocka_unit_test(a_known_address_is_never_refused),
+		cmocka_unit_test(a_frame_that_is_refused_still_teaches_its_source),
+		cmocka_unit_test(the_charge_lasts_until_the_last_copy_is_gone),
+		cmocka_unit_test(copies_that_are_dropped_hold_nothing),
+		cmocka_unit_test(copies_never_take_more_frames_than_there_are_cells),
+		cmocka_unit_test(no_group_leaves_xoff_while_copies_fill_the_pool),
+		cmocka_unit_test(an_address_in_another_vlan_is_not_unknown),
+	};
+
+	return cmocka_run_group_tests_name("lab_flooding", tests, bench_eal, NULL);
+}

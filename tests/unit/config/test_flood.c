@@ -1,0 +1,104 @@
+// SPDX-License-Identifier: Apache-2.0
+// Which classes are flooded, the memory that their copies need, and the line that says so.
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#include "control/config/config.h"
+
+static void print_all(const struct diags *d)
+{
+	for (unsigned i = 0; i < d->n; i++)
+		print_message("%s\n", d->lines[i]);
+}
+
+static struct policy *compile_with(struct config *c, const struct port_facts *facts)
+{
+	struct policy *p = NULL;
+	struct diags d = {0};
+
+	if (config_compile(c, facts, &p, &d) != 0 || d.n != 0) {
+		print_all(&d);
+		fail();
+	}
+	diags_fini(&d);
+	return p;
+}
+
+static struct config *parsed(const char *text)
+{
+	struct config *c = NULL;
+	struct diags d = {0};
+
+	if (config_parse("t", text, strlen(text), &c, &d) != 0) {
+		print_all(&d);
+		fail();
+	}
+	diags_fini(&d);
+	return c;
+}
+
+static struct policy *policy_of(const char *text)
+{
+	struct config *c = parsed(text);
+	struct policy *p = compile_with(c, NULL);
+
+	config_destroy(c);
+	return p;
+}
+
+static void lossless_classes_are_flooded_where_the_file_says_so(void **state)
+{
+	static const char text[] =
+		"switch: {buffer: {size: 1MB}}\n"
+		"ports:\n"
+		"  - {name: \"p[1-4]\", device: \"xdp:e[1-4]\", speed: 1G, profile: a}\n"
+		"  - {name: r1, device: \"xdp:r1\", speed: 1G, profile: a, ip: 10.0.1.1/24}\n"
+		"profiles: {a: {classes: {3: {lossless: on}, 5: {lossless: on, flood: %s,\n"
+		"  ingress: {headroom: 2560}}}}}\n";
+	struct port_facts facts[5] = {0};
+	char note[FLOOD_NOTE_LEN], yaml[512];
+	struct config *c;
+	struct policy *p;
+
+	(void)state;
+	snprintf(yaml, sizeof(yaml), text, "on");
+	p = policy_of(yaml);
+	assert_int_equal(p->ports[0].no_flood, 1 << 3);
+	// 10 cells of headroom at each of 4 bridged ports; a record and two copies each.
+	assert_int_equal(p->copy_frames, 4 * 10 * 3);
+	assert_string_equal(config_flood_note(p, note, sizeof(note)),
+			    "not flooded, being lossless: class 3; frames to unknown addresses are "
+			    "dropped there (lossless-unknown)");
+	policy_destroy(p);
+	for (unsigned i = 0; i < 5; i++)
+		facts[i] = (struct port_facts){.rx_ring = 100, .pfc_tx = true, .pfc_rx = true};
+	c = parsed(yaml);
+	p = compile_with(c, facts);
+	assert_int_equal(p->copy_frames, 4 * (10 + 164) * 3); // the ring and a burst as well
+	policy_destroy(p);
+	config_destroy(c);
+	snprintf(yaml, sizeof(yaml), text, "off");
+	p = policy_of(yaml);
+	assert_int_equal(p->ports[0].no_flood, 1 << 3 | 1 << 5);
+	assert_int_equal(p->copy_frames, 0);
+	policy_destroy(p);
+	p = policy_of("ports: [{name: p1, device: \"xdp:e1\", speed: 1G}]\n");
+	assert_int_equal(p->ports[0].no_flood, 0);
+	assert_null(config_flood_note(p, note, sizeof(note)));
+	policy_destroy(p);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(lossless_classes_are_flooded_where_the_file_says_so),
+	};
+
+	return cmocka_run_group_tests_name("config_flood", tests, NULL, NULL);
+}
