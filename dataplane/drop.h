@@ -12,6 +12,8 @@
 	X(RX_OVERSIZE, "rx-oversize", false,                                                       \
 	  "longer than the port's frame limit, or in several segments")                            \
 	X(BAD_SOURCE, "bad-source", false, "source address is a group address or zero")            \
+	X(STICKY, "sticky-mac", false,                                                             \
+	  "the source address lives at a sticky port, and the frame came in by another port")      \
 	X(VLAN_INGRESS, "vlan-ingress", false, "the port is not a member of the frame's VLAN")     \
 	X(VLAN_EGRESS, "vlan-egress", false,                                                       \
 	  "the port sends the VLAN untagged, and behind the tag stands another 802.1Q tag or a "   \

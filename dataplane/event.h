@@ -29,12 +29,30 @@
 	X(RX_MISSED, "rx-missed", "the receive ring of a port with lossless classes overflowed")   \
 	X(MAC_LEARNED, "mac-learned", "an address was learned")                                    \
 	X(MAC_MOVED, "mac-moved", "an address moved to another port")                              \
-	X(MAC_AGED, "mac-aged", "an address was forgotten")                                        \
+	X(MAC_AGED, "mac-aged", "an address was forgotten: no frame came from it")                 \
 	X(LOSSLESS_UNKNOWN, "lossless-unknown",                                                    \
 	  "a frame of a lossless class that is not flooded went to an address that is not "        \
 	  "known, or to a group: enter it into fdb, let the station send first, or set flood: "    \
 	  "on (at most one a second and port)")                                                    \
-	X(FDB_FULL, "fdb-full", "no room for another address; frames to it are flooded")           \
+	X(MAC_EVICTED, "mac-evicted",                                                              \
+	  "an address was forgotten for a new one: the port has more than its share or limit "     \
+	  "(mac_limit) (at most one a second)")                                                    \
+	X(MAC_FLAPPING, "mac-flapping",                                                            \
+	  "an address moved to and fro and is pinned to its older port; if another station uses "  \
+	  "it, set `sticky: true` for the port or a static `fdb` entry (at most one a second)")    \
+	X(MAC_STICKY, "mac-sticky",                                                                \
+	  "frames with an address of a sticky port came in by another port, and were dropped (at " \
+	  "most one a second)")                                                                    \
+	X(FDB_FULL, "fdb-full",                                                                    \
+	  "the table of addresses is full: new ones take the place of the oldest of the port "     \
+	  "that is furthest above its share")                                                      \
+	X(FDB_ROOM, "fdb-room", "the table of addresses has room again")                           \
+	X(NEIGHBOUR_MAC, "neighbour-mac-changed",                                                  \
+	  "a next hop has another MAC address; if that is not the station's doing, give it a "     \
+	  "static entry in `neighbours` (at most one a second and port)")                          \
+	X(PORT_GONE, "interface-gone",                                                             \
+	  "the port's interface does not exist any more; if it is made again, restart weir to "    \
+	  "use it")                                                                                \
 	X(TX_SET, "tx-set", "an operator changed TX-enable of a port or queue")                    \
 	X(RELOADED, "reload", "all workers run on a new policy")                                   \
 	X(RELOAD_FAILED, "reload-failed", "a new policy was refused; nothing has changed")
@@ -52,9 +70,11 @@ struct event {
 	uint8_t port; // index in the policy
 	uint8_t cls; // class or PG, 0xff where none applies
 	// XOFF, XON: shared cells; LOSSLESS_DROP: enum drop_reason; STORM, STORM_LIMIT: action or
-	// `then` (qos/watchdog.h); PFC_RATE_*: 0 in, 1 out; DROP_ALL: 1 on
+	// `then` (qos/watchdog.h); PFC_RATE_*: 0 in, 1 out; DROP_ALL: 1 on; MAC_*: event_mac_a();
+	// NEIGHBOUR_MAC: an IPv4 address, or the last 32 bits of an IPv6 address
 	uint32_t a;
-	// XOFF: cause_pack(); LOSSLESS_DROP: frame length; MAC_*: address in the low 48 bits;
+	// XOFF: cause_pack(); LOSSLESS_DROP: frame length; MAC_*: event_mac_b(); FDB_*: addresses;
+	// NEIGHBOUR_MAC: the new address in the low 48 bits, and bit 48 for IPv6;
 	// STORM: measured ns; STORM_OVER: ns in recovery; STORM_LIMIT: storms; PFC_RATE_*: frames
 	// per second;
 	// PAIR_DROPPED, FLOWS_FULL, CNP_CAP: how many since the last such event
@@ -68,3 +88,32 @@ struct event_info {
 
 // Indexed by enum event_type.
 extern const struct event_info event_info[N_EVENT_TYPES];
+
+// Records of MAC addresses: VLAN, the other port (0xff: none), the address in the low 48 bits, and
+// how many further addresses the record stands for.
+enum { EVENT_MAC_MORE_MAX = 0xffff };
+
+static inline uint32_t event_mac_a(uint16_t vid, uint8_t other)
+{
+	return vid | (uint32_t)(other == 0xff ? 0 : other + 1u) << 16;
+}
+
+static inline uint16_t event_mac_vid(uint32_t a)
+{
+	return (uint16_t)a;
+}
+
+static inline uint8_t event_mac_other(uint32_t a)
+{
+	return (uint8_t)((a >> 16) - 1);
+}
+
+static inline uint64_t event_mac_b(uint64_t mac, uint32_t more)
+{
+	return mac | (uint64_t)(more < EVENT_MAC_MORE_MAX ? more : EVENT_MAC_MORE_MAX) << 48;
+}
+
+static inline uint32_t event_mac_more(uint64_t b)
+{
+	return (uint32_t)(b >> 48);
+}

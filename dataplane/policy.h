@@ -9,6 +9,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+#include "dataplane/forward/mac_move.h"
 #include "dataplane/packet/classify.h"
 #include "dataplane/qos/egress.h"
 #include "dataplane/qos/guard.h"
@@ -123,6 +124,8 @@ struct policy_port {
 	struct guard_params guard;
 	struct cnp_params cnp; // of CNPs that leave here
 	struct policy_vlan vlan;
+	bool sticky; // addresses that live here do not move to other ports
+	uint32_t mac_limit; // learned addresses at most; 0: what the table has room for
 	bool routed; // forwards by IP address and is no port of the bridge
 	uint8_t mac[6]; // of a routed port: the router's there
 	uint8_t n_addrs;
@@ -146,6 +149,7 @@ struct policy {
 	struct buffer_params buffer;
 	uint32_t copy_frames; // memory for copies of lossless frames that arrive after a PAUSE
 	uint32_t mac_age_s;
+	struct mac_move_params mac_move;
 	bool vlan_aware; // false: one transparent bridge, tags pass unchanged
 	uint64_t vlan_exists[N_VLANS / 64];
 	uint64_t flood_off[N_VLANS / 64]; // unknown unicast is dropped in these VLANs

@@ -61,6 +61,8 @@ struct port_ops {
 	// ---- control thread
 	void (*stats)(void *drv, struct port_drv_stats *out);
 	bool (*link_up)(void *drv);
+	// The device does not exist any more, and never again for this port. NULL: cannot happen.
+	bool (*gone)(void *drv);
 	// Fills up to n rows about frames that did not come through the ring, and returns how many.
 	// Name and order of a driver's rows stay the same. NULL: the driver has none.
 	unsigned (*reasons)(void *drv, struct port_reason *out, unsigned n);

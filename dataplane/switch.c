@@ -158,7 +158,8 @@ static bool learn_static(struct weir_switch *sw, const struct policy *pol)
 		const struct policy_fdb_entry *e = &pol->fdb[i];
 
 		if (!pol->ports[e->port].routed)
-			all &= fdb_learn(&sw->fdb, fdb_key(e->mac, e->vid), e->port, true, 0) >= 0;
+			all &= fdb_learn(&sw->fdb, fdb_key(e->mac, e->vid), e->port, true, 0,
+					 NULL) >= 0;
 	}
 	if (!all)
 		fdb_flush_learnt(&sw->fdb);
@@ -192,7 +193,9 @@ static int tables_create(struct weir_switch *sw)
 		rte_rcu_qsbr_thread_online(sw->qsbr, i);
 	}
 	snprintf(name, sizeof(name), "%.20s-fdb", pol->name);
-	err = fdb_init(&sw->fdb, name, FDB_MAX, sw->qsbr);
+	err = fdb_init(&sw->fdb, name, FDB_MAX, sw->hash_seed, sw->qsbr);
+	if (err == 0)
+		learn_new_policy(sw);
 	if (err == 0 && !learn_static(sw, pol))
 		err = -ENOSPC;
 	if (err == 0)
@@ -222,6 +225,15 @@ static int arrays_create(struct weir_switch *sw, const struct switch_port *ports
 	return 0;
 }
 
+// Of the tables whose keys neighbours choose. The workers' generators start at seed, seed + 1, ...
+static uint32_t hash_seed(uint64_t seed)
+{
+	struct rng rng;
+
+	rng_init(&rng, ~seed);
+	return rng_next(&rng);
+}
+
 int switch_create(struct policy *policy, const struct switch_port *ports, struct rte_mempool *pool,
 		  uint64_t seed, struct weir_switch **out)
 {
@@ -238,6 +250,7 @@ int switch_create(struct policy *policy, const struct switch_port *ports, struct
 	sw->link_poll_ns = LINK_POLL_NS;
 	sw->copy_frames = policy->copy_frames;
 	sw->n_workers = policy->n_workers;
+	sw->hash_seed = hash_seed(seed);
 	err = arrays_create(sw, ports);
 	for (unsigned i = 0; err == 0 && i < sw->n_ports; i++)
 		err = port_create(sw, i);
@@ -316,6 +329,7 @@ void switch_publish(struct weir_switch *sw, struct policy *policy, struct policy
 	*old = sw->policy_mem;
 	sw->policy_mem = policy;
 	policy->version = (*old)->version + 1;
+	learn_new_policy(sw);
 	sw->static_due = !learn_static(sw, policy);
 	routes_before_publish(sw, policy);
 	atomic_store_explicit(&sw->policy, policy, memory_order_release);
@@ -334,59 +348,20 @@ bool switch_grace_over(const struct weir_switch *sw, uint64_t token)
 
 // ---- control's side
 
-static bool announce_mac(struct event *e, enum event_type type, uint64_t now_ns, uint64_t key,
-			 uint8_t port)
-{
-	*e = (struct event){.t_ns = now_ns, .type = (uint16_t)type, .port = port, .cls = 0xff,
-			    .a = (uint32_t)(key & 0xffff), .b = key >> 16};
-	return true;
-}
-
-static unsigned control_learn(struct weir_switch *sw, uint64_t now_ns, struct event *events,
-			      unsigned n)
-{
-	struct learn_record rec;
-	unsigned k = 0;
-
-	for (unsigned i = 0; i < sw->n_workers; i++) {
-		while (k < n && rte_ring_sc_dequeue_elem(sw->workers[i]->learn, &rec,
-							 sizeof(rec)) == 0) {
-			uint32_t count = sw->fdb.count;
-			int moved;
-
-			// Reported before its port went down and was flushed.
-			// Or before it became a routed one.
-			if (!switch_link_up(sw, (unsigned)rec.port) ||
-			    sw->policy_mem->ports[rec.port].routed)
-				continue;
-			moved = fdb_learn(&sw->fdb, rec.key, (uint8_t)rec.port, false, now_ns);
-			if (moved == -ENOSPC)
-				k += announce_mac(&events[k], EVENT_FDB_FULL, now_ns, rec.key,
-						  (uint8_t)rec.port);
-			else if (moved == 1 || sw->fdb.count != count)
-				k += announce_mac(&events[k],
-						  moved == 1 ? EVENT_MAC_MOVED : EVENT_MAC_LEARNED,
-						  now_ns, rec.key, (uint8_t)rec.port);
-		}
-	}
-	return k;
-}
-
-static unsigned control_age(struct weir_switch *sw, uint64_t now_ns, struct event *events,
-			    unsigned n)
-{
-	uint64_t keys[64];
-	uint64_t age_ns = sw->policy_mem->mac_age_s * 1000000000ull;
-	unsigned aged = fdb_age(&sw->fdb, now_ns, age_ns, keys, n < 64 ? n : 64);
-
-	for (unsigned i = 0; i < aged; i++)
-		announce_mac(&events[i], EVENT_MAC_AGED, now_ns, keys[i], 0xff);
-	return aged;
-}
-
 void control_request(struct weir_switch *sw)
 {
 	atomic_fetch_add_explicit(&sw->want.seq, 1, memory_order_release);
+}
+
+// Says once that the device of a port is gone. Only a port without a link is asked.
+static void control_gone(struct weir_switch *sw, unsigned port)
+{
+	const struct switch_port *p = &sw->ports[port];
+	bool gone = sw->storms.link_down[port] && p->ops->gone != NULL && p->ops->gone(p->drv);
+
+	if (gone && !sw->port_gone[port])
+		switch_say(sw, EVENT_PORT_GONE, port, 0, 0);
+	sw->port_gone[port] = gone;
 }
 
 static void control_links(struct weir_switch *sw, uint64_t now_ns)
@@ -397,6 +372,7 @@ static void control_links(struct weir_switch *sw, uint64_t now_ns)
 	for (unsigned i = 0; i < sw->n_ports; i++) {
 		sw->storms.link_down[i] = !sw->ports[i].ops->link_up(sw->ports[i].drv);
 		control_port_down(sw, i);
+		control_gone(sw, i);
 	}
 }
 
@@ -420,28 +396,46 @@ static unsigned control_rx_missed(struct weir_switch *sw, uint64_t now_ns, struc
 	return k;
 }
 
+// The workers share the room there is, each from what those before it left.
+static unsigned control_events(struct weir_switch *sw, struct event *events, unsigned n)
+{
+	unsigned k = 0;
+
+	for (unsigned i = 0; i < sw->n_workers; i++) {
+		unsigned left = sw->n_workers - i, share = (n - k + left - 1) / left;
+
+		k += rte_ring_sc_dequeue_burst_elem(sw->workers[i]->events, events + k,
+						    sizeof(events[0]), share, NULL);
+	}
+	return k;
+}
+
+// Each source of records has a share of the room, and what the sources before it have left. So no
+// flood of one kind silences another.
 unsigned switch_control_step(struct weir_switch *sw, uint64_t now_ns, struct event *events,
 			     unsigned n)
 {
 	bool poll_drivers =
 		sw->link_polled_ns == 0 || now_ns - sw->link_polled_ns >= sw->link_poll_ns;
-	unsigned k, of_workers;
+	unsigned share = n / 8, k;
 
 	control_static(sw);
 	routes_control(sw);
 	flows_control(sw);
 	control_links(sw, now_ns);
-	k = control_learn(sw, now_ns, events, n);
-	k += control_age(sw, now_ns, events + k, n - k);
-	if (poll_drivers)
-		k += control_rx_missed(sw, now_ns, events + k, n - k);
-	of_workers = k;
-	for (unsigned i = 0; i < sw->n_workers; i++)
-		k += rte_ring_sc_dequeue_burst_elem(sw->workers[i]->events, events + k,
-						    sizeof(events[0]), n - k, NULL);
-	storms_pass(sw, events + of_workers, k - of_workers);
+	k = control_events(sw, events, n - 4 * share);
+	storms_pass(sw);
 	storms_rates(sw, now_ns);
-	return k + storms_say(sw, now_ns, events + k, n - k);
+	k += storms_say(sw, now_ns, events + k, n - 3 * share - k);
+	if (poll_drivers)
+		k += control_rx_missed(sw, now_ns, events + k, n - 2 * share - k);
+	k += learn_control(sw, now_ns, events + k, n - share - k);
+	return k + learn_age(sw, now_ns, events + k, n - k);
+}
+
+void switch_say(struct weir_switch *sw, enum event_type type, unsigned port, uint32_t a, uint64_t b)
+{
+	control_say(sw, type, port, 0xff, a, b);
 }
 
 void switch_poll_drivers_every(struct weir_switch *sw, uint64_t every_ns)

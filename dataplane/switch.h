@@ -19,6 +19,7 @@
 #include "dataplane/port.h"
 #include "dataplane/qos/cause.h"
 
+struct fdb_port;
 struct rte_mempool;
 struct tap;
 struct weir_switch;
@@ -127,6 +128,9 @@ bool switch_grace_over(const struct weir_switch *sw, uint64_t token);
 // Once per few milliseconds: learns and ages addresses, polls links. events: up to n records out.
 unsigned switch_control_step(struct weir_switch *sw, uint64_t now_ns, struct event *events,
 			     unsigned n);
+// A record of control's own about a port, for the next step to give out.
+void switch_say(struct weir_switch *sw, enum event_type type, unsigned port, uint32_t a,
+		uint64_t b);
 // How often it looks at links and at what drivers lost; 100 ms unless said.
 void switch_poll_drivers_every(struct weir_switch *sw, uint64_t every_ns);
 // The next step asks the drivers for their links, however short ago it did: for one who knows
@@ -221,4 +225,6 @@ struct fdb_row {
 // Calls fn for every address known.
 void switch_fdb_walk(struct weir_switch *sw, uint64_t now_ns,
 		     void (*fn)(void *arg, const struct fdb_row *row), void *arg);
+// Addresses of a port: counts, share and limit (forward/fdb.h).
+const struct fdb_port *switch_fdb_port(const struct weir_switch *sw, unsigned port);
 uint64_t switch_events_lost(const struct weir_switch *sw);

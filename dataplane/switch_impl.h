@@ -10,6 +10,7 @@
 //   handoff ring a -> b    worker a                      worker b
 //   learn, event rings     their worker                  control
 //   fdb                    control                       workers (forward/fdb.h)
+//   learning.taken         control                       workers
 //   neighbours, adj words  control                       workers (forward/neighbours.h, route.h)
 //   ask, punt rings        their worker                  control
 //   send ring              control                       its worker
@@ -34,6 +35,7 @@
 #include "dataplane/roce/feed.h"
 #include "dataplane/switch.h"
 #include "dataplane/switch_flows.h"
+#include "dataplane/switch_learn.h"
 #include "dataplane/switch_routes.h"
 #include "dataplane/tap.h"
 
@@ -94,6 +96,8 @@ struct __rte_cache_aligned port_rt {
 	uint64_t sent_ns[N_QUEUES]; // when a frame last left it while it was paused
 	struct fifo_sift sift; // of the queue in sift_begun
 	uint8_t sift_begun, sift_again; // bitmaps of queues, of those in sifting
+	ctr_t reports; // of source addresses, put into the learn ring
+	ctr_t storms; // detected so far, of all classes
 	struct watchdog_class watchdog[N_CLASSES];
 	// Notifications (worker_ipcc.c). Made by control before a policy first wants them, kept.
 	uint8_t ipcc_queues; // bitmap, of the policy at hand; 0 nearly always
@@ -214,11 +218,6 @@ struct __rte_cache_aligned worker {
 	struct pool_slot slots[N_POOLS];
 };
 
-struct learn_record {
-	uint64_t key;
-	uint64_t port;
-};
-
 struct __rte_cache_aligned wanted {
 	_Atomic uint64_t seq; // grows with each request
 	_Atomic bool hold;
@@ -247,7 +246,6 @@ struct storms {
 	struct storm_port *port[POLICY_MAX_PORTS]; // NULL: no storm yet
 	struct storm_rates *rates[POLICY_MAX_PORTS]; // NULL: no early warning yet
 	uint64_t rates_ns; // when they were last looked at
-	uint64_t lost_seen; // events that workers had lost by then
 	struct event own[OWN_EVENTS]; // for the next step to give out
 	uint32_t n_own;
 	uint64_t own_lost;
@@ -273,9 +271,12 @@ struct weir_switch {
 	bool static_stale; // those of the policy before go at the end of its grace
 	uint64_t static_token;
 	uint64_t link_polled_ns, link_poll_ns;
+	bool port_gone[POLICY_MAX_PORTS]; // and it was said
 	uint64_t rx_missed[POLICY_MAX_PORTS]; // as last reported
 	struct storms storms;
+	struct learning learning;
 	struct pair_orders orders;
+	uint32_t hash_seed; // of tables whose keys neighbours choose
 	uint32_t copy_frames; // frames of the pool for copies, beyond those of the buffer
 	_Atomic uint32_t copies __rte_cache_aligned; // and records, of replicated frames
 };
@@ -450,9 +451,12 @@ void control_request(struct weir_switch *sw);
 // ---- switch_watchdog.c: parts of switch_control_step, in this order
 // A port is down when its link is, or when an escalation took it down.
 void control_port_down(struct weir_switch *sw, unsigned port);
-// Records of workers pass: counts storms, escalates.
-void storms_pass(struct weir_switch *sw, const struct event *events, unsigned n);
+// Reads the watchdogs' counters: counts storms, escalates. No record of a worker is needed.
+void storms_pass(struct weir_switch *sw);
 void storms_rates(struct weir_switch *sw, uint64_t now_ns);
+// A record of control's own, for storms_say to give out.
+void control_say(struct weir_switch *sw, enum event_type type, unsigned port, unsigned cls,
+		 uint32_t a, uint64_t b);
 // Gives out what control itself has to say. Returns how many.
 unsigned storms_say(struct weir_switch *sw, uint64_t now_ns, struct event *events, unsigned n);
 void storms_new_policy(struct weir_switch *sw);

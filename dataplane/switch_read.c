@@ -182,6 +182,11 @@ void switch_fdb_walk(struct weir_switch *sw, uint64_t now_ns,
 	}
 }
 
+const struct fdb_port *switch_fdb_port(const struct weir_switch *sw, unsigned port)
+{
+	return &sw->fdb.port[port];
+}
+
 uint64_t switch_events_lost(const struct weir_switch *sw)
 {
 	uint64_t n = sw->storms.own_lost;

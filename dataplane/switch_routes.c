@@ -65,7 +65,8 @@ static int begin_routing(struct weir_switch *sw, bool compact)
 		return 0;
 	snprintf(name, sizeof(name), "%.20s-nb", sw->policy_mem->name);
 	err = neighbours_init(&sw->neighbours, name,
-			      compact ? NEIGHBOURS_COMPACT : NEIGHBOURS_MAX, sw->qsbr);
+			      compact ? NEIGHBOURS_COMPACT : NEIGHBOURS_MAX, sw->hash_seed,
+			      sw->qsbr);
 	// A worker looks at it once it has a policy that routes.
 	for (unsigned i = 0; err == 0 && i < sw->n_workers; i++)
 		err = l3_create(sw, i, compact, &sw->workers[i]->l3);

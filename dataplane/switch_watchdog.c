@@ -3,10 +3,8 @@
 // when there are too many, warns of high PFC rates, and passes on what operators ask for. The
 // owners of the ports detect, recover and discard (worker_watchdog.c).
 //
-// Storms are counted as their records pass, at the time they say. Where records were lost (a full
-// ring), the counters of the watchdogs tell how many; those count at the last change of the class's
-// state, the nearest time that is known. A record that comes after it was counted in this way says
-// nothing new.
+// Control reads the watchdogs' counters in each turn. The records of storms are for the log only.
+// An escalation comes at the same storm whether a record is late, lost, or has no room.
 //
 // An escalation is the operator's business from then on: it outlasts reloads, whatever they say of
 // the watchdog, until `recover`. Only a class that is no longer lossless leaves it by itself: it
@@ -22,7 +20,7 @@ enum { RATES_EVERY_NS = 100000000 };
 
 // Of one port; made with its first storm.
 struct storm_port {
-	uint64_t counted[N_CLASSES]; // storms that escalation knows of
+	uint64_t counted[N_CLASSES], all_counted; // storms that escalation knows of
 	struct watchdog_limit *limit[N_CLASSES]; // NULL: no storm since one could escalate
 };
 
@@ -33,8 +31,8 @@ struct storm_rates {
 
 // ---- records of control's own
 
-static void say(struct weir_switch *sw, enum event_type type, unsigned port, unsigned cls,
-		uint32_t a, uint64_t b)
+void control_say(struct weir_switch *sw, enum event_type type, unsigned port, unsigned cls,
+		 uint32_t a, uint64_t b)
 {
 	struct storms *s = &sw->storms;
 
@@ -98,7 +96,7 @@ static void escalate(struct weir_switch *sw, unsigned port, unsigned cls)
 	} else {
 		want_pfc_off(sw, port, atomic_load(&sw->want.pfc_off[port]) | bit);
 	}
-	say(sw, EVENT_STORM_LIMIT, port, cls, wp->then, wp->limit_count);
+	control_say(sw, EVENT_STORM_LIMIT, port, cls, wp->then, wp->limit_count);
 }
 
 static void *made(void *memory, size_t size)
@@ -113,6 +111,7 @@ static void count_storm(struct weir_switch *sw, unsigned port, unsigned cls, uin
 	struct storm_port *sp = sw->storms.port[port];
 
 	sp->counted[cls]++;
+	sp->all_counted++;
 	if (wp->limit_count == 0 || !(wp->classes >> cls & 1) || escalated(sw, port, cls))
 		return;
 	sp->limit[cls] = made(sp->limit[cls], sizeof(*sp->limit[cls]));
@@ -126,50 +125,28 @@ static bool know_port(struct weir_switch *sw, unsigned port)
 	return sw->storms.port[port] != NULL;
 }
 
-static uint64_t not_counted(const struct weir_switch *sw, unsigned port, unsigned cls)
+static void count_new(struct weir_switch *sw, unsigned port)
 {
-	return ctr_get(&sw->rt[port]->watchdog[cls].detected) - sw->storms.port[port]->counted[cls];
-}
+	const struct storm_port *sp = sw->storms.port[port];
 
-static void count_lost(struct weir_switch *sw, unsigned port)
-{
-	uint64_t detected = 0;
+	for (unsigned c = 0; c < N_CLASSES; c++) {
+		const struct watchdog_class *w = &sw->rt[port]->watchdog[c];
+		uint64_t detected = ctr_get(&w->detected);
 
-	for (unsigned c = 0; c < N_CLASSES; c++)
-		detected += ctr_get(&sw->rt[port]->watchdog[c].detected);
-	if (detected == 0 || !know_port(sw, port))
-		return;
-	for (unsigned c = 0; c < N_CLASSES; c++)
-		for (uint64_t n = not_counted(sw, port, c); n != 0; n--)
-			count_storm(sw, port, c,
-				    gauge_get(&sw->rt[port]->watchdog[c].since_ns));
-}
-
-static uint64_t lost_by_workers(const struct weir_switch *sw)
-{
-	uint64_t n = 0;
-
-	for (unsigned i = 0; i < sw->n_workers; i++)
-		n += ctr_get(&sw->workers[i]->events_lost);
-	return n;
-}
-
-void storms_pass(struct weir_switch *sw, const struct event *events, unsigned n)
-{
-	uint64_t lost = lost_by_workers(sw);
-
-	for (unsigned i = 0; i < n; i++) {
-		const struct event *e = &events[i];
-
-		if (e->type == EVENT_STORM && know_port(sw, e->port) &&
-		    not_counted(sw, e->port, e->cls) != 0)
-			count_storm(sw, e->port, e->cls, e->t_ns);
+		while (sp->counted[c] != detected)
+			count_storm(sw, port, c, watchdog_detected_ns(w, sp->counted[c]));
 	}
-	if (lost == sw->storms.lost_seen)
-		return;
-	sw->storms.lost_seen = lost;
-	for (unsigned port = 0; port < sw->n_ports; port++)
-		count_lost(sw, port);
+}
+
+void storms_pass(struct weir_switch *sw)
+{
+	for (unsigned port = 0; port < sw->n_ports; port++) {
+		uint64_t detected = ctr_get(&sw->rt[port]->storms);
+
+		if (detected != 0 && know_port(sw, port) &&
+		    sw->storms.port[port]->all_counted != detected)
+			count_new(sw, port);
+	}
 }
 
 // ---- early warning
@@ -190,8 +167,8 @@ static void look_at_rate(struct weir_switch *sw, unsigned port, unsigned cls, bo
 		threshold = 0;
 	v = pfc_rate_look(r, threshold, ctr_get(&st->frames), now_ns, &pps);
 	if (v != PFC_RATE_SAME)
-		say(sw, v == PFC_RATE_UP ? EVENT_PFC_RATE_UP : EVENT_PFC_RATE_DOWN, port, cls, out,
-		    pps);
+		control_say(sw, v == PFC_RATE_UP ? EVENT_PFC_RATE_UP : EVENT_PFC_RATE_DOWN, port,
+			    cls, out, pps);
 }
 
 static void look_at_rates(struct weir_switch *sw, unsigned port, uint64_t now_ns)
@@ -242,7 +219,7 @@ void storms_new_policy(struct weir_switch *sw)
 
 		for (unsigned c = 0; c < N_CLASSES; c++)
 			if ((lossy >> c & 1) && escalated(sw, port, c))
-				say(sw, EVENT_STORM_RECOVERED, port, c, 0, 0);
+				control_say(sw, EVENT_STORM_RECOVERED, port, c, 0, 0);
 		end_escalations(sw, port, lossy);
 	}
 }
@@ -278,7 +255,7 @@ uint64_t switch_watchdog_recover(struct weir_switch *sw, unsigned port, unsigned
 		want_recovered(sw, port, cls);
 	end_escalations(sw, port, (uint8_t)(1u << cls));
 	forget_storms(sw, port, cls);
-	say(sw, EVENT_STORM_RECOVERED, port, cls, 0, 0);
+	control_say(sw, EVENT_STORM_RECOVERED, port, cls, 0, 0);
 	return atomic_load(&sw->want.seq);
 }
 
@@ -286,7 +263,7 @@ uint64_t switch_watchdog_drop_all(struct weir_switch *sw, bool on)
 {
 	if (on != atomic_load(&sw->want.drop_all)) {
 		atomic_store(&sw->want.drop_all, on);
-		say(sw, EVENT_DROP_ALL, 0xff, 0xff, on, 0);
+		control_say(sw, EVENT_DROP_ALL, 0xff, 0xff, on, 0);
 		control_request(sw);
 	}
 	return atomic_load(&sw->want.seq);

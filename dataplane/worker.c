@@ -5,13 +5,22 @@
 
 enum { LATE_LOOP_NS = 1000000 };
 
+// A quarter of the ring is for rare records: a burst of drops, XOFF and XON leaves it free.
+static bool event_has_room(const struct worker *w, enum event_type type)
+{
+	bool frequent = type == EVENT_LOSSLESS_DROP || type == EVENT_XOFF || type == EVENT_XON;
+
+	return !frequent || rte_ring_free_count(w->events) > EVENT_RING / 4;
+}
+
 void worker_event(struct worker *w, enum event_type type, unsigned port, unsigned cls, uint32_t a,
 		  uint64_t b)
 {
 	struct event e = {.t_ns = w->now_ns, .type = (uint16_t)type, .port = (uint8_t)port,
 			  .cls = (uint8_t)cls, .a = a, .b = b};
 
-	if (rte_ring_sp_enqueue_elem(w->events, &e, sizeof(e)) != 0)
+	if (!event_has_room(w, type) ||
+	    rte_ring_sp_enqueue_elem(w->events, &e, sizeof(e)) != 0)
 		ctr_inc(&w->events_lost);
 }
 

@@ -223,14 +223,13 @@ bool ingress_make_ready(struct worker *w, struct frame *f, unsigned vid, bool ta
 	return prepare(w, f, vid, tagged, pkt);
 }
 
-static void learn(struct worker *w, unsigned port, uint64_t key)
+// False: the source address may not be used at the port.
+static bool learn(struct worker *w, unsigned port, uint64_t key)
 {
-	struct learn_record rec = {.key = key, .port = port};
+	uint8_t lives_at;
 
-	if (!fdb_source(&w->sw->fdb, w->fdb_cache, key, (uint8_t)port, w->now_ns))
-		return;
-	if (rte_ring_sp_enqueue_elem(w->learn, &rec, sizeof(rec)) != 0)
-		fdb_source_unreported(w->fdb_cache, key);
+	return !fdb_source(&w->sw->fdb, w->fdb_cache, key, (uint8_t)port, w->now_ns, &lives_at) ||
+	       learn_report(w, port, key, lives_at);
 }
 
 // What the bridge says of a frame: it knows its way out, or has found an end.
@@ -245,7 +244,10 @@ static bool forward(struct worker *w, struct burst *b, struct frame *f, const st
 		worker_drop(w, f->in_port, f, DROP_VLAN_INGRESS);
 		return false;
 	}
-	learn(w, f->in_port, fdb_key_in_frame(eth + ETH_ALEN_, (uint16_t)vid));
+	if (!learn(w, f->in_port, fdb_key_in_frame(eth + ETH_ALEN_, (uint16_t)vid))) {
+		worker_drop(w, f->in_port, f, DROP_STICKY);
+		return false;
+	}
 	port = pkt->group_dst ? FDB_NO_PORT
 			      : fdb_lookup(&w->sw->fdb, w->fdb_cache,
 					   fdb_key_in_frame(eth, (uint16_t)vid));

@@ -28,6 +28,7 @@ static void enter(struct worker *w, unsigned port, unsigned cls, const struct wa
 	struct watchdog_class *c = &p->watchdog[cls];
 
 	watchdog_enter(params, c, look, w->now_ns);
+	ctr_inc(&p->storms);
 	p->stormed |= (uint8_t)(1u << cls);
 	worker_event(w, EVENT_STORM, port, cls, params->action, gauge_get(&c->measured_ns));
 }

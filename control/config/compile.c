@@ -161,6 +161,8 @@ static void compile_port(struct compiler *k, unsigned i)
 	out->skid_frame_cells = cells_of(&k->p->cell, out->max_frame);
 	if (f != NULL && f->rx_ring != 0)
 		out->skid_cells = (f->rx_ring + BURST_FRAMES) * out->skid_frame_cells;
+	out->mac_limit = (uint32_t)item->mac_limit.n;
+	out->sticky = item->sticky.n != 0;
 	compile_rx_guard(item, f, out);
 	compile_classify(port, &out->classify);
 	out->edits = cfg_vlan_aware(k->c) || remarks(&out->classify);
@@ -251,6 +253,8 @@ static void compile_switch(struct compiler *k)
 	memcpy(p->worker_cores, sw->workers.cores.ordered, sizeof(p->worker_cores));
 	p->cell = cell_size_of((uint32_t)sw->buffer.cell.n);
 	p->mac_age_s = (uint32_t)(sw->mac_age.n / NS_PER_S);
+	p->mac_move.limit = (uint32_t)sw->mac_move_limit.n;
+	p->mac_move.hold_ns = (uint64_t)sw->mac_move_hold.n;
 }
 
 int compile_policy(const struct config *c, const struct port_facts *facts,

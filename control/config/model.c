@@ -302,6 +302,14 @@ static const struct cfg_row port_rows[] = {
 	 .help = "built-in `default`: every class lossy, DWRR 1"},
 	{"vlan", CFG_MAP, .sub = &port_vlan_schema, AT(cfg_port, vlan), .dflt_text = "untagged 1",
 	 .help = "VLAN membership"},
+	{"mac_limit", CFG_NUMBER, .unit = UNIT_COUNT, AT(cfg_port, mac_limit), .max = 16384,
+	 .dflt_text = "0: the table's room",
+	 .help = "learned addresses of the port at most; a further one takes the place of the "
+		 "port's oldest. Without it a port may use what the others leave of the table, and "
+		 "each port has an equal share that no other port takes"},
+	{"sticky", CFG_SWITCH, AT(cfg_port, sticky), .dflt_text = "off",
+	 .help = "addresses of the port do not move while they live: frames with such a source "
+		 "that come in by another port are dropped"},
 	{"default_class", CFG_NUMBER, .unit = UNIT_COUNT, AT(cfg_port, default_class), .max = 7,
 	 .dflt_text = "0", .help = "class of frames that carry nothing trusted"},
 	{"rx_guard", CFG_NUMBER, .unit = UNIT_PERCENT, AT(cfg_port, rx_guard), .max = PERCENT(100),
@@ -415,6 +423,13 @@ static const struct cfg_row switch_rows[] = {
 	{"mac_age", CFG_NUMBER, .unit = UNIT_TIME, AT(cfg_switch, mac_age), .min = SECONDS(1),
 	 .max = SECONDS(1000000), .dflt = SECONDS(300), .dflt_text = "300s",
 	 .help = "learned addresses are forgotten after this"},
+	{"mac_move_limit", CFG_NUMBER, .unit = UNIT_COUNT, AT(cfg_switch, mac_move_limit),
+	 .max = MAC_MOVE_LIMIT_MAX, .dflt = 5, .dflt_text = "5",
+	 .help = "a learned address that moves more often within 10 s is pinned to its older port; "
+		 "0: never"},
+	{"mac_move_hold", CFG_NUMBER, .unit = UNIT_TIME, AT(cfg_switch, mac_move_hold),
+	 .min = SECONDS(1), .max = SECONDS(1000000), .dflt = SECONDS(60), .dflt_text = "60s",
+	 .help = "how long the address stays pinned"},
 	{"time_scale", CFG_NUMBER, CFG_RESTART, .unit = UNIT_COUNT, AT(cfg_switch, time_scale),
 	 .min = 1, .max = TIME_SCALE_MAX, .dflt = 1, .dflt_text = "1",
 	 .help = "S: model time passes S times slower than real time, so that a slow machine shows "

@@ -42,7 +42,7 @@ struct cfg_pairing {
 
 struct cfg_switch {
 	struct cfg_map map;
-	struct cfg_val name, mac_age, time_scale;
+	struct cfg_val name, mac_age, mac_move_limit, mac_move_hold, time_scale;
 	struct cfg_workers workers;
 	struct cfg_buffer buffer;
 	struct cfg_ecmp ecmp;
@@ -175,6 +175,7 @@ struct cfg_port_vlan {
 struct cfg_port {
 	struct cfg_map map;
 	struct cfg_val name, device, speed, mtu, cable, profile, default_class, rx_guard, tx_ring;
+	struct cfg_val mac_limit, sticky;
 	struct cfg_port_vlan vlan;
 	struct cfg_words keep, ip;
 	struct cfg_watchdog watchdog;

@@ -107,6 +107,13 @@ static const struct column fdb[] = {
 	{"Vlan", "vlan", UNIT_COUNT}, {"MacAddress", "mac", UNIT_TEXT}, {"Port", "port", UNIT_TEXT},
 	{"Static", "static", UNIT_YES}, {"Age (s)", "age_s", UNIT_COUNT},
 };
+static const struct column fdb_ports[] = {
+	{"Port", "port", UNIT_TEXT}, {"Learned", "learned", UNIT_COUNT},
+	{"Share", "share", UNIT_COUNT}, {"Limit", "limit", UNIT_COUNT},
+	{"Added", "added", UNIT_COUNT}, {"Moved", "moved", UNIT_COUNT},
+	{"Evicted", "evicted", UNIT_COUNT}, {"Refused", "refused", UNIT_COUNT},
+	{"Held", "held", UNIT_COUNT},
+};
 static const struct column routes[] = {
 	{"To", "to", UNIT_TEXT}, {"Via", "via", UNIT_TEXT}, {"Port", "port", UNIT_TEXT},
 	{"MacAddress", "mac", UNIT_TEXT}, {"State", "state", UNIT_TEXT},
@@ -405,12 +412,14 @@ static const struct kind {
 	  {"pgs", COLUMNS(pg_marks), busy_mark, "idle priority groups"},
 	  {"pools", COLUMNS(pool_marks), NULL, NULL}}},
 	{"drops", "dropped frames by port, class and reason", print_drops, {{0}}},
-	{"fdb", "addresses and where they live", NULL, {{"fdb", COLUMNS(fdb), NULL, NULL}}},
+	{"fdb", "addresses and where they live, and how many by port", NULL,
+	 {{"fdb", COLUMNS(fdb), NULL, NULL}, {"fdb_ports", COLUMNS(fdb_ports), NULL, NULL}}},
 	{"routes", "where destinations are reached", NULL,
 	 {{"routes", COLUMNS(routes), other_than_self, "addresses of the switch itself"}}},
 	{"neighbours", "MAC addresses of stations on the links of routed ports", NULL,
 	 {{"neighbours", COLUMNS(neighbours), NULL, NULL}}},
-	{"events", "what happened, the last thousand", print_events, {{0}}},
+	{"events", "what happened, the last thousand, and the last 200 of each kind of alarm",
+	 print_events, {{0}}},
 	{"config", "the policy file as it was loaded", print_config, {{0}}},
 	{"control", "control frames that were taken in", NULL,
 	 {{"control", COLUMNS(control), NULL, NULL},

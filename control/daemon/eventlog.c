@@ -21,6 +21,12 @@ enum { WINDOW_NS = 1000000000, TIME_LEN = 32, LINE_MAX_LEN = 1024 };
 struct kept {
 	struct event e;
 	struct timespec wall;
+	uint64_t seq; // from 1 on
+};
+
+struct ring {
+	struct kept *kept; // `size` of them
+	unsigned size, n, next;
 };
 
 struct limit {
@@ -32,8 +38,10 @@ struct eventlog {
 	const struct policy *policy;
 	struct limit limit[N_EVENT_TYPES];
 	uint64_t count[N_EVENT_TYPES], total; // since the start
-	unsigned n, next;
-	struct kept kept[EVENTLOG_KEPT];
+	// Each type of alarm has a ring of its own; all lesser events share the ring behind these.
+	struct ring ring[N_EVENT_TYPES + 1];
+	struct kept lesser[EVENTLOG_KEPT];
+	struct kept alarms[N_EVENT_TYPES][EVENTLOG_ALARMS];
 };
 
 // ---- what the numbers of a record mean, per type
@@ -136,17 +144,44 @@ static void detail_missed(const struct eventlog *l, const struct event *e, struc
 	add_u64(row, "packets", e->b);
 }
 
+// The other port: where the address came from, or where it may not go.
 static void detail_mac(const struct eventlog *l, const struct event *e, struct json_object *row)
 {
+	uint8_t other = event_mac_other(e->a);
 	char mac[18];
 	unsigned at = 0;
 
-	(void)l;
 	for (int shift = 40; shift >= 0; shift -= 8)
 		at += (unsigned)snprintf(mac + at, sizeof(mac) - at, "%02x%s",
 					 (unsigned)(e->b >> shift & 0xff), shift > 0 ? ":" : "");
 	json_object_object_add(row, "mac", json_object_new_string(mac));
-	add_u64(row, "vlan", e->a);
+	add_u64(row, "vlan", event_mac_vid(e->a));
+	if (other < l->policy->n_ports)
+		add_text(row, "other_port", l->policy->ports[other].name);
+	if (event_mac_more(e->b) != 0)
+		add_u64(row, "more", event_mac_more(e->b));
+}
+
+static void detail_neighbour(const struct eventlog *l, const struct event *e,
+			     struct json_object *row)
+{
+	const struct event mac = {.b = e->b & 0xffffffffffff};
+	char ip[40];
+
+	if (e->b >> 48 != 0)
+		snprintf(ip, sizeof(ip), "...:%x:%x", e->a >> 16, e->a & 0xffff);
+	else
+		snprintf(ip, sizeof(ip), "%u.%u.%u.%u", e->a >> 24, e->a >> 16 & 0xff,
+			 e->a >> 8 & 0xff, e->a & 0xff);
+	add_text(row, "ip", ip);
+	detail_mac(l, &mac, row);
+	json_object_object_del(row, "vlan");
+}
+
+static void detail_fdb(const struct eventlog *l, const struct event *e, struct json_object *row)
+{
+	(void)l;
+	add_u64(row, "addresses", e->b);
 }
 
 static void detail_unknown(const struct eventlog *l, const struct event *e,
@@ -211,7 +246,13 @@ static const struct {
 	[EVENT_MAC_MOVED] = {"warning", detail_mac},
 	[EVENT_MAC_AGED] = {"info", detail_mac},
 	[EVENT_LOSSLESS_UNKNOWN] = {"warning", detail_unknown},
-	[EVENT_FDB_FULL] = {"warning", detail_mac},
+	[EVENT_MAC_EVICTED] = {"warning", detail_mac},
+	[EVENT_MAC_FLAPPING] = {"alarm", detail_mac},
+	[EVENT_MAC_STICKY] = {"alarm", detail_mac},
+	[EVENT_FDB_FULL] = {"warning", detail_fdb},
+	[EVENT_FDB_ROOM] = {"info", detail_fdb},
+	[EVENT_NEIGHBOUR_MAC] = {"warning", detail_neighbour},
+	[EVENT_PORT_GONE] = {"alarm", detail_none},
 	[EVENT_TX_SET] = {"info", detail_tx},
 	[EVENT_RELOADED] = {"info", detail_changes},
 	[EVENT_RELOAD_FAILED] = {"warning", detail_mistakes},
@@ -307,6 +348,9 @@ int eventlog_create(const struct policy *policy, struct eventlog **out)
 	if (l == NULL)
 		return -ENOMEM;
 	l->policy = policy;
+	for (unsigned type = 0; type < N_EVENT_TYPES; type++)
+		l->ring[type] = (struct ring){.kept = l->alarms[type], .size = EVENTLOG_ALARMS};
+	l->ring[N_EVENT_TYPES] = (struct ring){.kept = l->lesser, .size = EVENTLOG_KEPT};
 	*out = l;
 	return 0;
 }
@@ -337,20 +381,32 @@ void eventlog_tick(struct eventlog *l, uint64_t now_ns)
 		limit_roll(l, type, &l->limit[type], now_ns);
 }
 
+static struct kept *keep(struct ring *r)
+{
+	struct kept *k = &r->kept[r->next];
+
+	r->next = (r->next + 1) % r->size;
+	r->n += r->n < r->size;
+	return k;
+}
+
+static struct ring *ring_of(struct eventlog *l, unsigned type)
+{
+	return &l->ring[strcmp(shape[type].severity, "alarm") == 0 ? type : N_EVENT_TYPES];
+}
+
 void eventlog_add(struct eventlog *l, const struct event *e, uint64_t now_ns)
 {
-	struct kept *k = &l->kept[l->next];
+	struct kept *k;
 	struct limit *lim;
 
 	if (e->type >= N_EVENT_TYPES)
 		return;
+	k = keep(ring_of(l, e->type));
 	k->e = *e;
+	k->seq = ++l->total;
 	clock_gettime(CLOCK_REALTIME, &k->wall);
-	l->next = (l->next + 1) % EVENTLOG_KEPT;
 	l->count[e->type]++;
-	l->total++;
-	if (l->n < EVENTLOG_KEPT)
-		l->n++;
 	lim = &l->limit[e->type];
 	limit_roll(l, e->type, lim, now_ns);
 	if (lim->written < LOG_BURST) {
@@ -371,31 +427,50 @@ uint64_t eventlog_count(const struct eventlog *l, enum event_type type)
 	return l->count[type];
 }
 
+// Takes the oldest event that is left in all rings; NULL: none is. taken: how many of each ring.
+static const struct kept *oldest(const struct eventlog *l, unsigned taken[N_EVENT_TYPES + 1])
+{
+	const struct kept *found = NULL;
+	unsigned of = 0;
+
+	for (unsigned i = 0; i <= N_EVENT_TYPES; i++) {
+		const struct ring *r = &l->ring[i];
+		const struct kept *k = &r->kept[(r->next + r->size - r->n + taken[i]) % r->size];
+
+		if (taken[i] < r->n && (found == NULL || k->seq < found->seq)) {
+			found = k;
+			of = i;
+		}
+	}
+	taken[of] += found != NULL;
+	return found;
+}
+
+static struct json_object *row_of(const struct eventlog *l, const struct kept *k)
+{
+	const struct event_info *info = &event_info[k->e.type];
+	struct json_object *row = json_object_new_object();
+	char time[TIME_LEN];
+
+	add_u64(row, "seq", k->seq);
+	format_time(time, &k->wall);
+	add_text(row, "time", time);
+	add_u64(row, "t_ns", k->e.t_ns);
+	add_text(row, "event", info->name);
+	add_text(row, "severity", shape[k->e.type].severity);
+	add_text(row, "text", info->help);
+	add_place(l, &k->e, row);
+	return row;
+}
+
 struct json_object *eventlog_rows(const struct eventlog *l, int port, uint64_t since)
 {
 	struct json_object *list = json_object_new_array();
+	unsigned taken[N_EVENT_TYPES + 1] = {0};
+	const struct kept *k;
 
-	for (unsigned i = 0; i < l->n; i++) {
-		unsigned at = (l->next + EVENTLOG_KEPT - l->n + i) % EVENTLOG_KEPT;
-		uint64_t seq = l->total - l->n + i + 1;
-		const struct kept *k = &l->kept[at];
-		const struct event_info *info = &event_info[k->e.type];
-		struct json_object *row;
-		char time[TIME_LEN];
-
-		if (seq <= since || (port >= 0 && k->e.port != port))
-			continue;
-		row = json_object_new_object();
-		add_u64(row, "seq", seq);
-		format_time(time, &k->wall);
-		json_object_object_add(row, "time", json_object_new_string(time));
-		add_u64(row, "t_ns", k->e.t_ns);
-		json_object_object_add(row, "event", json_object_new_string(info->name));
-		json_object_object_add(row, "severity",
-				       json_object_new_string(shape[k->e.type].severity));
-		json_object_object_add(row, "text", json_object_new_string(info->help));
-		add_place(l, &k->e, row);
-		json_object_array_add(list, row);
-	}
+	while ((k = oldest(l, taken)) != NULL)
+		if (k->seq > since && (port < 0 || k->e.port == port))
+			json_object_array_add(list, row_of(l, k));
 	return list;
 }

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Events of the workers and of control as people read them: one line each on standard error,
-// rate-limited per type, and the last thousand kept for `weirctl show events`.
+// rate-limited per type. The last ones are kept for `weirctl show events`: EVENTLOG_ALARMS of each
+// type of alarm, and EVENTLOG_KEPT of all others. No flood of other events pushes an alarm out.
 //
 // A type may write LOG_BURST lines a second; what comes beyond is counted and told at the end of
 // that second (suppressed=N). All are kept, written or not. Called by the control thread only.
@@ -14,7 +15,7 @@
 struct json_object;
 struct eventlog;
 
-enum { EVENTLOG_KEPT = 1000, LOG_BURST = 10 };
+enum { EVENTLOG_KEPT = 1000, EVENTLOG_ALARMS = 200, LOG_BURST = 10 };
 
 // TX_SET as control reports it: a is 1 for on, b the queue plus one, 0 for the whole port.
 // RELOADED: a is the number of keys that differ; RELOAD_FAILED: a is the number of mistakes.

@@ -219,6 +219,12 @@ void neighbour_want(struct neighbour_table *t, uint8_t port, const struct policy
 static void heard_other(struct neighbour_table *t, struct neighbour *n, const uint8_t *mac,
 			bool answer, uint64_t now_ns)
 {
+	static const uint8_t none[sizeof(n->mac)];
+	bool changed = memcmp(n->mac, none, sizeof(none)) != 0 &&
+		       memcmp(n->mac, mac, sizeof(n->mac)) != 0;
+
+	if (changed && t->ops->changed != NULL)
+		t->ops->changed(t->arg, n->port, &n->addr, mac, now_ns);
 	set_mac(t, n, mac);
 	enter(t, n, answer ? NEIGHBOUR_REACHABLE : NEIGHBOUR_STALE, now_ns);
 }

@@ -59,6 +59,9 @@ struct neighbour_ops {
 	void (*probe)(void *arg, uint8_t port, const struct policy_addr *a, const uint8_t *mac);
 	// What the workers shall use; NULL: nothing.
 	void (*set)(void *arg, uint8_t port, const struct policy_addr *a, const uint8_t *mac);
+	// A neighbour whose MAC address was known says that it has another; may be NULL.
+	void (*changed)(void *arg, uint8_t port, const struct policy_addr *a, const uint8_t *mac,
+			uint64_t now_ns);
 };
 
 struct neighbour_stats {

@@ -8,11 +8,12 @@
 #include "control/daemon/neighbour_table.h"
 #include "control/daemon/resolver_impl.h"
 #include "dataplane/packet/neighbour.h"
+#include "dataplane/packet/wire.h"
 #include "dataplane/switch_routes.h"
 
 // Frames and questions that one control loop takes in; what comes faster waits, or is lost and
 // counted by the workers.
-enum { TAKEN_A_LOOP = 512 };
+enum { TAKEN_A_LOOP = 512, CHANGED_EVERY_NS = 1000000000 };
 
 // ---- addresses of the switch
 
@@ -101,6 +102,21 @@ static void on_set(void *arg, uint8_t port, const struct policy_addr *a, const u
 
 	if (switch_set_neighbour(r->sw, port, a, mac) != 0)
 		r->no_room++;
+}
+
+static void on_changed(void *arg, uint8_t port, const struct policy_addr *a, const uint8_t *mac,
+		       uint64_t now_ns)
+{
+	struct resolver *r = arg;
+	bool v6 = a->family == FAMILY_V6;
+	uint64_t b = v6 ? 1ull << 48 : 0;
+
+	if (r->changed_ns[port] != 0 && now_ns - r->changed_ns[port] < CHANGED_EVERY_NS)
+		return;
+	r->changed_ns[port] = now_ns;
+	for (unsigned i = 0; i < 6; i++)
+		b |= (uint64_t)mac[i] << (40 - 8 * i);
+	switch_say(r->sw, EVENT_NEIGHBOUR_MAC, port, be32_get(a->ip + (v6 ? 12 : 0)), b);
 }
 
 static void answer(struct resolver *r, uint8_t port, const struct neighbour_msg *q)
@@ -202,7 +218,8 @@ void resolver_new_policy(struct resolver *r, uint64_t now_ns)
 
 int resolver_create(struct weir_switch *sw, uint64_t now_ns, struct resolver **out)
 {
-	static const struct neighbour_ops ops = {.probe = on_probe, .set = on_set};
+	static const struct neighbour_ops ops = {.probe = on_probe, .set = on_set,
+						 .changed = on_changed};
 	struct resolver *r = calloc(1, sizeof(*r));
 
 	if (r == NULL)

@@ -4,6 +4,8 @@
 
 #include <stdint.h>
 
+#include "dataplane/policy.h"
+
 struct neighbour_table;
 struct weir_switch;
 
@@ -12,5 +14,6 @@ struct resolver {
 	struct neighbour_table *table;
 	uint64_t malformed; // frames that are no ARP and no neighbour discovery after all
 	uint64_t unsent; // frames that found no room on their way to a worker
+	uint64_t changed_ns[POLICY_MAX_PORTS]; // when a changed MAC address was last said; 0: never
 	uint64_t no_room; // neighbours that the workers' table had no room for
 };

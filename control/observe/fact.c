@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "control/observe/fact_flows.h"
+#include "dataplane/forward/fdb.h"
 #include "dataplane/qos/pg.h"
 #include "dataplane/switch.h"
 
@@ -15,6 +16,7 @@
 #define PG_STATE(m) offsetof(struct pg_state, m)
 #define DROP(m) offsetof(struct drop_counters, m)
 #define WORKER(m) offsetof(struct worker_counters, m)
+#define FDB_PORT(m) offsetof(struct fdb_port_counters, m)
 #define WATCHDOG(m) offsetof(struct watchdog_class, m)
 #define NONE FACT_COMPUTED
 
@@ -323,6 +325,21 @@ static const struct fact fdb[] = {
 	{"age_s", FACT_GAUGE, NONE, "seconds since a frame came from it"},
 };
 
+static const struct fact fdb_ports[] = {
+	ROW_PORT,
+	{"learned", FACT_GAUGE, FDB_PORT(learnt), "learned addresses that live here now"},
+	{"share", FACT_GAUGE, NONE, "learned addresses that no other port takes the place of"},
+	{"limit", FACT_GAUGE, NONE, "learned addresses at most"},
+	{"added", FACT_COUNTER, FDB_PORT(added), "new addresses learned here"},
+	{"moved", FACT_COUNTER, FDB_PORT(moved), "addresses that moved here from another port"},
+	{"evicted", FACT_COUNTER, FDB_PORT(evicted),
+	 "addresses forgotten for new ones, because the port had more than its share or limit"},
+	{"refused", FACT_COUNTER, FDB_PORT(refused),
+	 "reports of new addresses for which the table had no place"},
+	{"held", FACT_COUNTER, FDB_PORT(held),
+	 "reports that a pinned or sticky address of another port came in here; it did not move"},
+};
+
 static const struct fact routes[] = {
 	{"to", FACT_ID, NONE, "prefix; an address without a length is one station"},
 	{"via", FACT_ID, NONE,
@@ -398,6 +415,8 @@ const struct fact_list fact_lists[] = {
 	[FACTS_POOL_MARKS] = {"watermarks", "pools", NULL, false, "Watermarks of pools",
 			      LIST(pool_marks)},
 	[FACTS_FDB] = {"fdb", "fdb", NULL, false, "Addresses", LIST(fdb)},
+	[FACTS_FDB_PORTS] = {"fdb", "fdb_ports", "weir_fdb_port", false, "Addresses by port",
+			     LIST(fdb_ports)},
 	[FACTS_ROUTES] = {"routes", "routes", NULL, false, "Routes, a row for each next hop",
 			  LIST(routes)},
 	[FACTS_NEIGHBOURS] = {"neighbours", "neighbours", NULL, false,

@@ -128,6 +128,8 @@ static void clear_port(struct observe *o, unsigned port, uint64_t now_ns)
 	}
 	storms_take_baseline(o, port, b);
 	flows_take_baseline(o, port, b);
+	facts_take_baseline(&fact_lists[FACTS_FDB_PORTS], &switch_fdb_port(o->sw, port)->c,
+			    &b->fdb);
 	b->pfc_ignored_lossy = ctr_get(&rx->ignored_lossy);
 	b->pfc_empty_vector = ctr_get(&rx->empty_vector);
 	sp->ops->stats(sp->drv, &b->drv);

@@ -7,6 +7,7 @@
 #include "control/observe/field.h"
 #include "control/observe/observe.h"
 #include "control/observe/rate.h"
+#include "dataplane/forward/fdb.h"
 #include "dataplane/switch_flows.h"
 
 enum pfc_dir { PFC_RX, PFC_TX, N_PFC_DIRS };
@@ -32,6 +33,7 @@ struct port_baseline {
 	uint64_t remapped[GUARD_MAX_RULES];
 	struct ipcc_counters ipcc[N_QUEUES];
 	struct port_flow_counters flows;
+	struct fdb_port_counters fdb;
 	struct port_drv_stats drv;
 	struct port_steering steering;
 };

@@ -153,11 +153,27 @@ static void fdb_row_out(void *arg, const struct fdb_row *r)
 	row_u64(row, "age_s", r->is_static ? 0 : r->age_ns / 1000000000u);
 }
 
+static void fdb_port_row(const struct show *s, unsigned port, struct json_object *list)
+{
+	const struct fdb_port *p = switch_fdb_port(s->o->sw, port);
+	const struct fact_list *facts = &fact_lists[FACTS_FDB_PORTS];
+	struct json_object *row = row_in(list);
+
+	row_text(row, "port", port_name(s->o, port));
+	row_u64(row, "share", p->share);
+	row_u64(row, "limit", p->limit);
+	facts_emit_gauges(row, facts, &p->c, 1);
+	facts_emit_counters(row, facts, &p->c, &baseline(s, port)->fdb);
+}
+
 void show_fdb(const struct show *s, struct json_object *out)
 {
 	struct fdb_show f = {.s = s, .list = list_in(out, "fdb")};
+	struct json_object *ports = list_in(out, "fdb_ports");
 
 	switch_fdb_walk(s->o->sw, s->now_ns, fdb_row_out, &f);
+	for (unsigned port = s->first; port < s->last; port++)
+		fdb_port_row(s, port, ports);
 }
 
 // ---- the balance

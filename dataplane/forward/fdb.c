@@ -4,36 +4,46 @@
 #include <errno.h>
 #include <rte_errno.h>
 #include <rte_hash.h>
-#include <rte_hash_crc.h>
+#include <rte_jhash.h>
 #include <rte_malloc.h>
 #include <rte_rcu_qsbr.h>
 
 enum {
 	AGE_SLOTS_A_CALL = 512,
+	SECOND_CHANCES = 8, // addresses in use that one eviction passes over
+	FDB_NONE = UINT32_MAX,
 };
 
-int fdb_init(struct fdb *f, const char *name, uint32_t max, struct rte_rcu_qsbr *qsbr)
+int fdb_init(struct fdb *f, const char *name, uint32_t max, uint32_t seed,
+	     struct rte_rcu_qsbr *qsbr)
 {
 	struct rte_hash_parameters hp = {
 		.name = name,
-		.entries = max,
+		.entries = max + FDB_SPARE,
 		.key_len = sizeof(uint64_t),
-		.hash_func = rte_hash_crc,
+		.hash_func = rte_jhash,
+		.hash_func_init_val = seed,
 		.socket_id = SOCKET_ID_ANY,
-		.extra_flag = RTE_HASH_EXTRA_FLAGS_RW_CONCURRENCY_LF,
+		.extra_flag = RTE_HASH_EXTRA_FLAGS_RW_CONCURRENCY_LF |
+			      RTE_HASH_EXTRA_FLAGS_EXT_TABLE,
 	};
 	struct rte_hash_rcu_config rcu = {.v = qsbr, .mode = RTE_HASH_QSBR_MODE_DQ};
 
 	f->hash = rte_hash_create(&hp);
 	if (f->hash == NULL)
 		return -rte_errno;
+	f->max = max;
 	f->capacity = (uint32_t)rte_hash_max_key_id(f->hash) + 1;
 	f->entries = rte_zmalloc("fdb", f->capacity * sizeof(f->entries[0]), 64);
 	if (f->entries == NULL || rte_hash_rcu_qsbr_add(f->hash, &rcu) != 0) {
 		fdb_fini(f);
 		return -ENOMEM;
 	}
-	atomic_store(&f->version, 1); // no zeroed cache slot is valid
+	for (unsigned i = 0; i < FDB_VERSIONS; i++)
+		atomic_store(&f->version[i], 1); // no zeroed cache slot is valid
+	for (unsigned i = 0; i < FDB_MAX_PORTS; i++)
+		f->port[i] = (struct fdb_port){.oldest = FDB_NONE, .newest = FDB_NONE,
+					       .limit = max};
 	return 0;
 }
 
@@ -45,36 +55,172 @@ void fdb_fini(struct fdb *f)
 	f->entries = NULL;
 }
 
-static void changed(struct fdb *f)
+static void changed(struct fdb *f, uint64_t key)
 {
-	atomic_fetch_add_explicit(&f->version, 1, memory_order_release);
+	atomic_fetch_add_explicit(&f->version[fdb_slot(key) % FDB_VERSIONS], 1,
+				  memory_order_release);
 }
 
-int fdb_learn(struct fdb *f, uint64_t key, uint8_t port, bool is_static, uint64_t now_ns)
+// ---- the learnt addresses of a port, oldest first
+
+static void enlist(struct fdb *f, struct fdb_entry *e, uint64_t now_ns)
+{
+	struct fdb_port *p = &f->port[e->port];
+	uint32_t pos = (uint32_t)(e - f->entries);
+
+	e->listed_ns = now_ns;
+	e->older = p->newest;
+	e->newer = FDB_NONE;
+	if (p->newest != FDB_NONE)
+		f->entries[p->newest].newer = pos;
+	else
+		p->oldest = pos;
+	p->newest = pos;
+	gauge_set(&p->c.learnt, gauge_get(&p->c.learnt) + 1);
+}
+
+static void delist(struct fdb *f, const struct fdb_entry *e)
+{
+	struct fdb_port *p = &f->port[e->port];
+
+	if (e->older != FDB_NONE)
+		f->entries[e->older].newer = e->newer;
+	else
+		p->oldest = e->newer;
+	if (e->newer != FDB_NONE)
+		f->entries[e->newer].older = e->older;
+	else
+		p->newest = e->older;
+	gauge_set(&p->c.learnt, gauge_get(&p->c.learnt) - 1);
+}
+
+// Forgets the oldest address of the port. An address that was used since it was listed becomes the
+// newest instead, a few times.
+static struct fdb_evicted evict(struct fdb *f, uint8_t port)
+{
+	struct fdb_port *p = &f->port[port];
+	struct fdb_evicted gone = {.port = port};
+
+	for (unsigned i = 0; i < SECOND_CHANCES; i++) {
+		struct fdb_entry *e = &f->entries[p->oldest];
+		uint64_t seen_ns = gauge_get(&e->seen_ns);
+
+		if (seen_ns <= e->listed_ns)
+			break;
+		delist(f, e);
+		enlist(f, e, seen_ns);
+	}
+	gone.key = f->entries[p->oldest].key;
+	fdb_forget(f, gone.key);
+	ctr_inc(&p->c.evicted);
+	return gone;
+}
+
+// The port that is furthest above its share, were `port` to have one address more.
+static uint8_t greediest(const struct fdb *f, uint8_t port)
+{
+	int64_t most = INT64_MIN;
+	uint8_t found = port;
+
+	for (unsigned i = 0; i < FDB_MAX_PORTS; i++) {
+		const struct fdb_port *p = &f->port[i];
+		int64_t above = (int64_t)gauge_get(&p->c.learnt) - p->share + (i == port);
+
+		if (p->oldest != FDB_NONE && above > most) {
+			most = above;
+			found = (uint8_t)i;
+		}
+	}
+	return found;
+}
+
+// Makes room for another address of the port. A new one needs a place in the table as well.
+static struct fdb_evicted make_room(struct fdb *f, uint8_t port, bool is_new, bool is_static)
+{
+	const struct fdb_port *p = &f->port[port];
+	uint8_t from = port;
+
+	if (!is_static && p->oldest != FDB_NONE && gauge_get(&p->c.learnt) >= p->limit)
+		return evict(f, port);
+	if (!is_new || f->count < f->max)
+		return (struct fdb_evicted){0};
+	from = greediest(f, port);
+	if (f->port[from].oldest == FDB_NONE)
+		return (struct fdb_evicted){0};
+	return evict(f, from);
+}
+
+void fdb_set_port(struct fdb *f, uint8_t port, uint32_t limit, uint32_t share)
+{
+	struct fdb_port *p = &f->port[port];
+
+	p->limit = limit;
+	p->share = share;
+	while (gauge_get(&p->c.learnt) > limit)
+		(void)evict(f, port);
+}
+
+// ---- the table
+
+struct fdb_entry *fdb_find(struct fdb *f, uint64_t key)
 {
 	int32_t pos = rte_hash_lookup(f->hash, &key);
-	bool known = pos >= 0;
-	bool moved = known && f->entries[pos].port != port;
-	struct fdb_entry *e;
 
-	if (known && f->entries[pos].is_static && !is_static)
+	return pos < 0 ? NULL : &f->entries[pos];
+}
+
+// A place for a new address, or for an address at its new port.
+static struct fdb_entry *place(struct fdb *f, uint64_t key, uint8_t port)
+{
+	if (rte_hash_add_key_data(f->hash, &key, (void *)(uintptr_t)port) != 0)
+		return NULL;
+	return fdb_find(f, key);
+}
+
+static bool full_of_static(const struct fdb *f, bool is_static)
+{
+	return !is_static && f->count >= f->max;
+}
+
+int fdb_learn(struct fdb *f, uint64_t key, uint8_t port, bool is_static, uint64_t now_ns,
+	      struct fdb_evicted *evicted)
+{
+	struct fdb_entry *e = fdb_find(f, key);
+	bool is_new = e == NULL, moved = !is_new && e->port != port;
+	struct fdb_evicted gone = {0};
+
+	if (evicted != NULL)
+		*evicted = gone;
+	if (!is_new && e->is_static && !is_static)
 		return -EEXIST;
-	if (!known || moved) {
-		int err = rte_hash_add_key_data(f->hash, &key, (void *)(uintptr_t)port);
-
-		if (err != 0)
+	if (is_new || moved) {
+		gone = make_room(f, port, is_new, is_static);
+		if (evicted != NULL)
+			*evicted = gone;
+		e = is_new && full_of_static(f, is_static) ? NULL : place(f, key, port);
+		if (e == NULL) {
+			ctr_inc(&f->port[port].c.refused);
 			return -ENOSPC;
-		pos = rte_hash_lookup(f->hash, &key);
-		f->count += !known;
+		}
 	}
-	e = &f->entries[pos];
+	if (!is_new && !e->is_static)
+		delist(f, e);
+	if (is_new) {
+		e->move = (struct mac_move){.since_ns = now_ns};
+		f->count++;
+	}
 	e->key = key;
 	e->port = port;
 	e->is_static = is_static;
 	e->named = is_static;
 	e->used = true;
 	gauge_set(&e->seen_ns, now_ns);
-	changed(f);
+	if (!is_static)
+		enlist(f, e, now_ns);
+	ctr_add(&f->port[port].c.added, is_new && !is_static);
+	ctr_add(&f->port[port].c.moved, moved);
+	if (is_new || moved)
+		changed(f, key);
 	return moved;
 }
 
@@ -84,9 +230,11 @@ void fdb_forget(struct fdb *f, uint64_t key)
 
 	if (pos < 0)
 		return;
+	if (!f->entries[pos].is_static)
+		delist(f, &f->entries[pos]);
 	f->entries[pos].used = false;
 	f->count--;
-	changed(f);
+	changed(f, key);
 }
 
 unsigned fdb_age(struct fdb *f, uint64_t now_ns, uint64_t age_ns, uint64_t *keys, unsigned n)
@@ -122,27 +270,23 @@ void fdb_end_static(struct fdb *f)
 	}
 }
 
-void fdb_flush_learnt(struct fdb *f)
-{
-	for (uint32_t i = 0; i < f->capacity; i++)
-		if (f->entries[i].used && !f->entries[i].is_static)
-			fdb_forget(f, f->entries[i].key);
-}
-
 void fdb_flush_port(struct fdb *f, uint8_t port)
 {
-	for (uint32_t i = 0; i < f->capacity; i++) {
-		const struct fdb_entry *e = &f->entries[i];
+	while (f->port[port].oldest != FDB_NONE)
+		fdb_forget(f, f->entries[f->port[port].oldest].key);
+}
 
-		if (e->used && !e->is_static && e->port == port)
-			fdb_forget(f, e->key);
-	}
+void fdb_flush_learnt(struct fdb *f)
+{
+	for (unsigned port = 0; port < FDB_MAX_PORTS; port++)
+		fdb_flush_port(f, (uint8_t)port);
 }
 
 uint8_t fdb_lookup_table(const struct fdb *f, struct fdb_cache *c, uint64_t key)
 {
-	struct fdb_cache_slot *s = &c->dst[fdb_slot(key)];
-	uint32_t version = atomic_load_explicit(&f->version, memory_order_acquire);
+	unsigned slot = fdb_slot(key);
+	struct fdb_cache_slot *s = &c->dst[slot];
+	uint32_t version = fdb_version(f, slot);
 	void *data;
 
 	s->port = rte_hash_lookup_data(f->hash, &key, &data) < 0 ? FDB_NO_PORT
@@ -153,7 +297,7 @@ uint8_t fdb_lookup_table(const struct fdb *f, struct fdb_cache *c, uint64_t key)
 }
 
 bool fdb_source_table(const struct fdb *f, struct fdb_cache *c, uint64_t key, uint8_t port,
-		      uint64_t now_ns)
+		      uint64_t now_ns, uint8_t *lives_at)
 {
 	struct fdb_cache_slot *s = &c->src[fdb_slot(key)];
 	int32_t pos;
@@ -161,13 +305,14 @@ bool fdb_source_table(const struct fdb *f, struct fdb_cache *c, uint64_t key, ui
 
 	*s = (struct fdb_cache_slot){.key = key, .port = port, .checked_ns = now_ns};
 	pos = rte_hash_lookup_data(f->hash, &key, &data);
-	if (pos < 0 || (uint8_t)(uintptr_t)data != port)
+	*lives_at = pos < 0 ? FDB_NO_PORT : (uint8_t)(uintptr_t)data;
+	if (*lives_at != port)
 		return true;
 	gauge_set(&f->entries[pos].seen_ns, now_ns);
 	return false;
 }
 
-void fdb_source_unreported(struct fdb_cache *c, uint64_t key)
+void fdb_source_forget(struct fdb_cache *c, uint64_t key)
 {
 	c->src[fdb_slot(key)].key = 0;
 }

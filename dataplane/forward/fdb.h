@@ -6,6 +6,14 @@
 // in the hash's data pointer, published together with the key. `seen_ns` of an entry is written by
 // the worker that owns the address's port and read by control for ageing; while an address moves
 // two workers may write it, and either value is right.
+//
+// No port can take the places of the others. Each bridged port has a share of the table, and may
+// use more while nobody needs it. In a full table a new address takes the place of the oldest
+// address of the port that is furthest above its share. A port at its limit loses its own oldest
+// address. The oldest is the first learned that its station has not used since.
+//
+// The hash is keyed with a seed that no neighbour knows, and chains what does not fit into a
+// bucket: addresses that are chosen to collide find a place like any other.
 #pragma once
 
 #include <stdbool.h>
@@ -13,31 +21,55 @@
 #include <string.h>
 
 #include "dataplane/counter.h"
+#include "dataplane/forward/mac_move.h"
 
 struct rte_hash;
 struct rte_rcu_qsbr;
 
 enum {
 	FDB_CACHE_SLOTS = 1024,
+	FDB_VERSIONS = 64,
 	FDB_NO_PORT = 0xff,
+	FDB_MAX_PORTS = 128,
+	FDB_SPARE = 2048, // places of addresses that were forgotten, until no worker reads them
 	SOURCE_RECHECK_NS = 100000000, // a known source is confirmed ten times a second
 };
 
 struct fdb_entry {
 	gauge_t seen_ns;
 	uint64_t key; // control's copy, for walking
+	uint64_t listed_ns; // when it became the newest of its port's list
+	uint32_t older, newer; // learnt: its neighbours in that list, by position
+	struct mac_move move;
 	uint8_t port;
 	bool is_static, used;
 	bool named; // static, and learnt since fdb_begin_static
+};
+
+// Of one port. Control writes; anybody may read the counters.
+struct fdb_port_counters {
+	gauge_t learnt; // addresses now, without static ones
+	ctr_t added, evicted, moved; // addresses: new here, forgotten for a newer one, moved here
+	ctr_t refused; // reports of new addresses that found no place
+	ctr_t held; // reports that an address of another port came in here, and it stayed there
+};
+
+struct fdb_port {
+	uint32_t oldest, newest; // positions of its learnt addresses; FDB_NONE
+	uint32_t limit, share;
+	struct fdb_port_counters c;
 };
 
 struct fdb {
 	struct rte_hash *hash;
 	struct fdb_entry *entries; // by hash position
 	uint32_t capacity; // positions
-	uint32_t count;
-	_Atomic uint32_t version; // grows with every change; validates the workers' caches
+	uint32_t max, count; // addresses
 	uint32_t age_cursor;
+	// Grow with every change of an address; validate the workers' caches. Each stands for a
+	// part of the addresses, so that a flood of new ones leaves most of a cache valid.
+	_Atomic uint32_t version[FDB_VERSIONS];
+	struct fdb_port port[FDB_MAX_PORTS];
 };
 
 // A worker's own memory of recent answers.
@@ -74,14 +106,26 @@ static inline bool fdb_key_is_station(uint64_t key)
 	return key >> 16 != 0 && !(key >> 56 & 1);
 }
 
-// name: unique in the process. 0 or -errno.
+// name: unique in the process. seed: of the hash. No port has a limit or a share yet. 0 or -errno.
 __attribute__((warn_unused_result)) int fdb_init(struct fdb *f, const char *name, uint32_t max,
-						 struct rte_rcu_qsbr *qsbr);
+						 uint32_t seed, struct rte_rcu_qsbr *qsbr);
 void fdb_fini(struct fdb *f);
 
+// Control: what the port may have at most, and what nobody takes from it. Learnt addresses beyond
+// the limit are forgotten.
+void fdb_set_port(struct fdb *f, uint8_t port, uint32_t limit, uint32_t share);
+
 // Control: learns or moves an address. 1: moved, 0: new or refreshed, -ENOSPC: full, -EEXIST:
-// a static entry stands in the way.
-int fdb_learn(struct fdb *f, uint64_t key, uint8_t port, bool is_static, uint64_t now_ns);
+// a static entry stands in the way. *evicted, if not NULL: the address that was forgotten for it,
+// or 0, and its port.
+struct fdb_evicted {
+	uint64_t key;
+	uint8_t port;
+};
+int fdb_learn(struct fdb *f, uint64_t key, uint8_t port, bool is_static, uint64_t now_ns,
+	      struct fdb_evicted *evicted);
+// Control: what is known of an address, or NULL.
+struct fdb_entry *fdb_find(struct fdb *f, uint64_t key);
 void fdb_forget(struct fdb *f, uint64_t key);
 // Control: static entries that are not learnt again between these two are forgotten. In between
 // every address keeps its port, or moves.
@@ -98,32 +142,40 @@ static inline unsigned fdb_slot(uint64_t key)
 	return (unsigned)((key * 0x9e3779b97f4a7c15u) >> 54) % FDB_CACHE_SLOTS;
 }
 
+// Validates a slot of a cache. A change of an address raises the version of the one slot that can
+// hold the address.
+static inline uint32_t fdb_version(const struct fdb *f, unsigned slot)
+{
+	return atomic_load_explicit(&f->version[slot % FDB_VERSIONS], memory_order_acquire);
+}
+
 // Where the cache does not know, or not any more.
 uint8_t fdb_lookup_table(const struct fdb *f, struct fdb_cache *c, uint64_t key);
 bool fdb_source_table(const struct fdb *f, struct fdb_cache *c, uint64_t key, uint8_t port,
-		      uint64_t now_ns);
+		      uint64_t now_ns, uint8_t *lives_at);
 
 // Worker: the port of an address, or FDB_NO_PORT.
 static inline uint8_t fdb_lookup(const struct fdb *f, struct fdb_cache *c, uint64_t key)
 {
-	const struct fdb_cache_slot *s = &c->dst[fdb_slot(key)];
+	unsigned slot = fdb_slot(key);
+	const struct fdb_cache_slot *s = &c->dst[slot];
 
-	if (s->key == key &&
-	    s->version == atomic_load_explicit(&f->version, memory_order_acquire))
+	if (s->key == key && s->version == fdb_version(f, slot))
 		return s->port;
 	return fdb_lookup_table(f, c, key);
 }
 
-// Worker: an address was the source of a frame on `port`. True when control must hear of it.
+// Worker: an address was the source of a frame on `port`. True when control must hear of it, and
+// *lives_at is then the port of the address, or FDB_NO_PORT.
 static inline bool fdb_source(const struct fdb *f, struct fdb_cache *c, uint64_t key, uint8_t port,
-			      uint64_t now_ns)
+			      uint64_t now_ns, uint8_t *lives_at)
 {
 	const struct fdb_cache_slot *s = &c->src[fdb_slot(key)];
 
 	if (s->key == key && s->port == port && now_ns - s->checked_ns < SOURCE_RECHECK_NS)
 		return false;
-	return fdb_source_table(f, c, key, port, now_ns);
+	return fdb_source_table(f, c, key, port, now_ns, lives_at);
 }
 
-// Worker: the report that fdb_source asked for could not be delivered; ask again next time.
-void fdb_source_unreported(struct fdb_cache *c, uint64_t key);
+// Worker: what fdb_source said holds for this frame only; the table is asked again for the next.
+void fdb_source_forget(struct fdb_cache *c, uint64_t key);

@@ -4,23 +4,25 @@
 #include <errno.h>
 #include <rte_errno.h>
 #include <rte_hash.h>
-#include <rte_hash_crc.h>
+#include <rte_jhash.h>
 
 struct ip_key ip_key_of(const struct policy_addr *a)
 {
 	return a->family == FAMILY_V4 ? ip_key_v4(be32_get(a->ip)) : ip_key_v6(a->ip);
 }
 
-int neighbours_init(struct neighbours *n, const char *name, uint32_t max,
+int neighbours_init(struct neighbours *n, const char *name, uint32_t max, uint32_t seed,
 		    struct rte_rcu_qsbr *qsbr)
 {
 	struct rte_hash_parameters hp = {
 		.name = name,
 		.entries = max,
 		.key_len = sizeof(struct neighbour_key),
-		.hash_func = rte_hash_crc,
+		.hash_func = rte_jhash,
+		.hash_func_init_val = seed,
 		.socket_id = SOCKET_ID_ANY,
-		.extra_flag = RTE_HASH_EXTRA_FLAGS_RW_CONCURRENCY_LF,
+		.extra_flag = RTE_HASH_EXTRA_FLAGS_RW_CONCURRENCY_LF |
+			      RTE_HASH_EXTRA_FLAGS_EXT_TABLE,
 	};
 	struct rte_hash_rcu_config rcu = {.v = qsbr, .mode = RTE_HASH_QSBR_MODE_DQ};
 

@@ -4,7 +4,8 @@
 //
 // Writer: the control thread only. Readers: workers, without locks (rte_hash, lock-free readers;
 // freed slots wait for QSBR). The answer is one word and travels in the hash's data pointer.
-// `version` grows with every change and validates what workers remember.
+// `version` grows with every change and validates what workers remember. The hash is keyed with a
+// seed that no neighbour knows, and chains what does not fit into a bucket.
 #pragma once
 
 #include <stdatomic.h>
@@ -76,9 +77,10 @@ struct neighbours {
 
 struct ip_key ip_key_of(const struct policy_addr *a);
 
-// name: unique in the process. 0 or -errno.
+// name: unique in the process. seed: of the hash. 0 or -errno.
 __attribute__((warn_unused_result)) int neighbours_init(struct neighbours *n, const char *name,
-							uint32_t max, struct rte_rcu_qsbr *qsbr);
+							uint32_t max, uint32_t seed,
+							struct rte_rcu_qsbr *qsbr);
 void neighbours_fini(struct neighbours *n);
 
 // Control: mac NULL: the neighbour is not known any more. 0, or -ENOSPC.

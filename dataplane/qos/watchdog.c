@@ -67,6 +67,8 @@ void watchdog_enter(const struct watchdog_params *p, struct watchdog_class *c,
 	gauge_set(&c->last_pause_ns, 0);
 	frames_clear(&c->last);
 	gauge_set(&c->since_ns, now_ns);
+	gauge_set(&c->detected_ns[ctr_get(&c->detected) % WATCHDOG_RECENT], now_ns);
+	atomic_thread_fence(memory_order_release); // who sees the count sees the time
 	ctr_inc(&c->detected);
 	gauge_set(&c->state, WATCHDOG_STORMED);
 }
@@ -76,4 +78,14 @@ void watchdog_leave(struct watchdog_class *c, uint64_t now_ns)
 	gauge_max(&c->storm_longest_ns, now_ns - gauge_get(&c->since_ns));
 	ctr_inc(&c->restored);
 	watchdog_arm(c, now_ns);
+}
+
+uint64_t watchdog_detected_ns(const struct watchdog_class *c, uint64_t n)
+{
+	uint64_t detected = ctr_get(&c->detected);
+
+	atomic_thread_fence(memory_order_acquire);
+	if (detected > WATCHDOG_RECENT && n < detected - WATCHDOG_RECENT)
+		n = detected - WATCHDOG_RECENT;
+	return gauge_get(&c->detected_ns[n % WATCHDOG_RECENT]);
 }

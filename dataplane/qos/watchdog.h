@@ -37,6 +37,7 @@ enum watchdog_then { WATCHDOG_PFC_OFF, WATCHDOG_PORT_DOWN };
 
 enum {
 	WATCHDOG_LIMIT_MAX = 256, // storms counted for escalation
+	WATCHDOG_RECENT = 64, // storms whose time of detection is kept
 };
 
 // Of one port; the same for all its watched classes.
@@ -65,6 +66,7 @@ struct watchdog_class {
 	gauge_t last_pause_ns; // arrival of the last PAUSE of the class heard in recovery
 	gauge_t armed_ns; // no pause counts from before
 	ctr_t detected, restored;
+	gauge_t detected_ns[WATCHDOG_RECENT]; // of storm n, counted from 0, at n % WATCHDOG_RECENT
 	gauge_t measured_ns; // clock to detection, of the last storm
 	gauge_t storm_longest_ns; // detection to restoration
 	struct watchdog_frames total, last; // in all storms; in the present or last one
@@ -101,6 +103,10 @@ static inline void watchdog_heard(struct watchdog_class *c, uint64_t now_ns)
 {
 	gauge_set(&c->last_pause_ns, now_ns);
 }
+
+// When storm n of the class was detected; n counts from 0 and is below `detected`. Control may call
+// it. Where the time is no longer kept the answer is the oldest time that is.
+uint64_t watchdog_detected_ns(const struct watchdog_class *c, uint64_t n);
 
 static inline bool watchdog_stormed(const struct watchdog_class *c)
 {

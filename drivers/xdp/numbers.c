@@ -112,6 +112,14 @@ void xdp_stats(void *drv, struct port_drv_stats *out)
 		out->rx_to_kernel += now.prog[kind];
 }
 
+bool xdp_gone(void *drv)
+{
+	const struct xdp_port *p = drv;
+	struct netdev_state state;
+
+	return netdev_read(&p->dev, &state) == -ENODEV;
+}
+
 bool xdp_link_up(void *drv)
 {
 	const struct xdp_port *p = drv;

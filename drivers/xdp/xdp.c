@@ -549,5 +549,6 @@ const struct port_ops xdp_ops = {
 	.pause = xdp_pause,
 	.stats = xdp_stats,
 	.link_up = xdp_link_up,
+	.gone = xdp_gone,
 	.reasons = xdp_reasons,
 };

@@ -95,4 +95,5 @@ bool xdp_pause(void *drv, unsigned cls, struct port_pause *out);
 // numbers.c
 void xdp_stats(void *drv, struct port_drv_stats *out);
 bool xdp_link_up(void *drv);
+bool xdp_gone(void *drv);
 unsigned xdp_reasons(void *drv, struct port_reason *out, unsigned n);

@@ -85,7 +85,7 @@ void schedule_control(struct schedule *s)
 		n = switch_control_step(s->b->sw, s->control_ns, events, EVENTS_OUT);
 		for (unsigned i = 0; i < n && s->on_event != NULL; i++)
 			s->on_event(s, &events[i]);
-	} while (n == EVENTS_OUT);
+	} while (n != 0);
 	schedule_settle(s);
 }
 

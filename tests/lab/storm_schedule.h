@@ -43,7 +43,8 @@ struct storm_class {
 	// the model of escalation
 	uint64_t storm_ns[STORM_LIMIT_MAX];
 	unsigned n_storms;
-	bool escalated, expect_record;
+	bool escalated;
+	int records_due; // of escalations; 0 whenever control has said all
 };
 
 struct storm_totals {

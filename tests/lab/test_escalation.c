@@ -122,7 +122,8 @@ static void fill_the_event_ring(struct bench *b)
 	assert_true(switch_events_lost(b->sw) > 0);
 }
 
-static void storms_whose_records_were_lost_count(void **state)
+// A burst of drops fills the ring of the worker, but not the part that is for storms.
+static void a_burst_of_drops_leaves_room_for_the_records_of_storms(void **state)
 {
 	struct storm_setup s = storm_setup(WATCHDOG_PFC_OFF);
 	struct bench *b = storm_open(&s);
@@ -131,20 +132,37 @@ static void storms_whose_records_were_lost_count(void **state)
 	b->n_events = 0;
 	fill_the_event_ring(b);
 	storms(b, BIT3, LIMIT);
-	assert_int_equal(ctr_get(&switch_watchdog(b->sw, 2, 3)->detected), LIMIT);
-	control(b);
-	assert_int_equal(n_of(b, EVENT_STORM), 0);
-	expect_status(b, 2, 3, WATCHDOG_IS_PFC_OFF);
-	// All that had room in the step before were the records of the drops.
-	assert_int_equal(n_of(b, EVENT_STORM_LIMIT), 0);
-	b->n_events = 0;
 	control(b);
 	assert_int_equal(n_of(b, EVENT_STORM_LIMIT), 1);
+	expect_status(b, 2, 3, WATCHDOG_IS_PFC_OFF);
+	for (unsigned i = 0; i < 4 && n_of(b, EVENT_STORM) == 0; i++) {
+		b->n_events = 0;
+		control(b); // the drops are before them in the ring
+	}
+	assert_int_equal(n_of(b, EVENT_STORM), LIMIT);
 	bench_close(b);
 }
 
-// Loss is noticed while records of storms still wait: they are counted by the counters, and not
-// again when they pass.
+// Control has room for one record a turn, and that is of something before the storms.
+static void storms_whose_records_nobody_has_seen_count(void **state)
+{
+	struct storm_setup s = storm_setup(WATCHDOG_PFC_OFF);
+	struct bench *b = storm_open(&s);
+	struct event one;
+
+	(void)state;
+	fill_the_event_ring(b);
+	storms(b, BIT3, LIMIT - 1);
+	assert_int_equal(switch_control_step(b->sw, b->clock.now_ns, &one, 1), 1);
+	assert_int_not_equal(one.type, EVENT_STORM);
+	expect_status(b, 2, 3, WATCHDOG_OPERATIONAL);
+	storms(b, BIT3, 1);
+	assert_int_equal(switch_control_step(b->sw, b->clock.now_ns, &one, 1), 1);
+	expect_status(b, 2, 3, WATCHDOG_IS_PFC_OFF);
+	bench_close(b);
+}
+
+// Records of storms pass after the storms were counted.
 static void no_storm_is_counted_twice(void **state)
 {
 	struct storm_setup s = storm_setup(WATCHDOG_PFC_OFF);
@@ -397,7 +415,8 @@ int main(void)
 		cmocka_unit_test(a_storm_that_comes_a_nanosecond_later_does_not),
 		cmocka_unit_test(each_class_is_counted_for_itself_and_one_storm_less_is_no_reason),
 		cmocka_unit_test(a_limit_of_zero_never_escalates),
-		cmocka_unit_test(storms_whose_records_were_lost_count),
+		cmocka_unit_test(a_burst_of_drops_leaves_room_for_the_records_of_storms),
+		cmocka_unit_test(storms_whose_records_nobody_has_seen_count),
 		cmocka_unit_test(no_storm_is_counted_twice),
 		cmocka_unit_test(with_pfc_off_a_class_neither_obeys_nor_sends),
 		cmocka_unit_test(a_class_that_is_recovered_obeys_and_sends_again),

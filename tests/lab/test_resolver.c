@@ -24,11 +24,19 @@ static void turn(struct world *w, unsigned loops)
 {
 	for (unsigned i = 0; i < loops; i++) {
 		bench_control(w->b);
-		w->b->n_events = 0;
 		resolver_poll(w->r, w->b->clock.now_ns);
 		actor_poke(&w->b->actor);
 		bench_run(w->b, LOOP_NS);
 	}
+}
+
+static unsigned n_changed(const struct world *w)
+{
+	unsigned n = 0;
+
+	for (unsigned i = 0; i < w->b->n_events; i++)
+		n += w->b->events[i].type == EVENT_NEIGHBOUR_MAC;
+	return n;
 }
 
 static struct world begin(const char *yaml)
@@ -204,6 +212,32 @@ static void what_may_not_be_claimed_is_ignored(void **state)
 	end(&w);
 }
 
+// The next hop of a route: its first address is news to nobody, another one is said.
+static void a_next_hop_with_another_mac_address_is_said(void **state)
+{
+	struct world w = begin(routes);
+	struct neighbour_msg m = answer_of(P6, "10.0.6.77", "10.0.6.1");
+	const struct event *e = w.b->events;
+
+	(void)state;
+	for (unsigned i = 0; i < 2; i++) {
+		tell(&w, P6, &m);
+		assert_int_equal(n_changed(&w), 0);
+	}
+	m.sender_mac[5] = 0x66;
+	for (unsigned i = 0; i < 3; i++) { // again and again: one record a second
+		tell(&w, P6, &m);
+		m.sender_mac[5]++;
+	}
+	assert_int_equal(n_changed(&w), 1);
+	for (; e->type != EVENT_NEIGHBOUR_MAC; e++)
+		;
+	assert_int_equal(e->port, P6);
+	assert_int_equal(e->a, 0x0a00064d);
+	assert_int_equal(e->b, 0x020000000066ull);
+	end(&w);
+}
+
 static void a_reload_takes_gateways_and_neighbours_with_it(void **state)
 {
 	static const char other[] = "routes: [{to: 10.7.0.0/16, via: 10.0.5.77}]\n";
@@ -268,6 +302,7 @@ int main(void)
 		cmocka_unit_test(a_gateway_is_asked_for_before_any_frame_needs_it),
 		cmocka_unit_test(a_frame_to_an_unknown_station_makes_control_ask),
 		cmocka_unit_test(what_may_not_be_claimed_is_ignored),
+		cmocka_unit_test(a_next_hop_with_another_mac_address_is_said),
 		cmocka_unit_test(a_reload_takes_gateways_and_neighbours_with_it),
 		cmocka_unit_test(every_fact_of_routes_and_neighbours_is_shown),
 	};

@@ -68,10 +68,13 @@ static void do_classify(struct stages *s)
 
 static void do_fdb(struct stages *s)
 {
+	uint8_t lives_at;
+
 	for (unsigned i = 0; i < N_FRAMES; i++) {
 		const struct bench_frame *f = &s->frames[i];
 
-		s->sink += fdb_source(&s->fdb, s->cache, f->src_key, IN_PORT, s->now_ns);
+		s->sink += fdb_source(&s->fdb, s->cache, f->src_key, IN_PORT, s->now_ns,
+				      &lives_at);
 		s->sink += fdb_lookup(&s->fdb, s->cache, f->dst_key);
 	}
 }
@@ -181,14 +184,15 @@ static int make_fdb(struct stages *s, const struct traffic *t)
 	s->qsbr = rte_zmalloc(NULL, rte_rcu_qsbr_get_memsize(1), 64);
 	if (s->qsbr == NULL || rte_rcu_qsbr_init(s->qsbr, 1) != 0)
 		return -ENOMEM;
-	if (fdb_init(&s->fdb, "bench-stages", FDB_ROOM, s->qsbr) != 0)
+	if (fdb_init(&s->fdb, "bench-stages", FDB_ROOM, 1, s->qsbr) != 0)
 		return -ENOMEM;
 	for (unsigned port = 0; port < 2; port++) {
 		for (uint32_t h = 0; h < t->n_macs; h++) {
 			uint8_t mac[6];
 
 			traffic_mac(port, h, mac);
-			if (fdb_learn(&s->fdb, fdb_key(mac, 0), (uint8_t)port, true, s->now_ns) < 0)
+			if (fdb_learn(&s->fdb, fdb_key(mac, 0), (uint8_t)port, true, s->now_ns,
+				      NULL) < 0)
 				return -ENOSPC;
 		}
 	}

@@ -170,6 +170,11 @@ void switch_fdb_walk(struct weir_switch *sw, uint64_t now_ns,
 	fn(arg, &row);
 }
 
+const struct fdb_port *switch_fdb_port(const struct weir_switch *sw, unsigned port)
+{
+	return &sw->port[port].fdb;
+}
+
 uint64_t switch_events_lost(const struct weir_switch *sw)
 {
 	return sw->events_lost;

@@ -3,6 +3,7 @@
 // two workers. No DPDK.
 #pragma once
 
+#include "dataplane/forward/fdb.h"
 #include "dataplane/qos/pfc.h"
 #include "dataplane/qos/pg.h"
 #include "dataplane/switch.h"
@@ -26,6 +27,7 @@ struct fake_port {
 	bool notifies[N_QUEUES]; // ipcc says something of the queue
 	struct ipcc_counters ipcc[N_QUEUES];
 	struct port_flow_counters flows;
+	struct fdb_port fdb;
 };
 
 enum { FAKE_RECORDS = 64 };

@@ -226,6 +226,74 @@ static void the_last_thousand_are_kept_written_or_not(void **state)
 	json_object_put(rows);
 }
 
+// Of an event of this type that is kept; -1: none is.
+static int64_t t_ns_of(const struct bench *b, const char *name)
+{
+	struct json_object *rows = eventlog_rows(b->log, -1, 0), *v;
+	int64_t last_seq = 0, found = -1;
+
+	for (size_t i = 0; i < json_object_array_length(rows); i++) {
+		struct json_object *row = json_object_array_get_idx(rows, i);
+
+		json_object_object_get_ex(row, "seq", &v);
+		assert_true(json_object_get_int64(v) > last_seq);
+		last_seq = json_object_get_int64(v);
+		json_object_object_get_ex(row, "event", &v);
+		if (strcmp(json_object_get_string(v), name) != 0)
+			continue;
+		json_object_object_get_ex(row, "t_ns", &v);
+		found = json_object_get_int64(v);
+	}
+	json_object_put(rows);
+	return found;
+}
+
+static void no_flood_of_other_events_pushes_an_alarm_out(void **state)
+{
+	struct bench *b = *state;
+	const struct event storm = {.t_ns = 77, .type = EVENT_STORM, .port = 1, .cls = 3};
+	const struct event first = {.t_ns = 5, .type = EVENT_LINK_UP};
+	const struct event flood[] = {{.type = EVENT_MAC_LEARNED, .cls = 0xff},
+				      {.type = EVENT_LOSSLESS_DROP, .cls = 3},
+				      {.type = EVENT_XOFF, .cls = 3}};
+
+	eventlog_add(b->log, &first, SECOND);
+	eventlog_add(b->log, &storm, SECOND);
+	assert_int_equal(t_ns_of(b, "link-up"), 5);
+	for (unsigned i = 0; i < 3 * (EVENTLOG_KEPT + EVENTLOG_ALARMS); i++)
+		eventlog_add(b->log, &flood[i % 3], SECOND);
+	assert_int_equal(t_ns_of(b, "pfc-storm"), 77);
+	assert_int_equal(t_ns_of(b, "link-up"), -1);
+}
+
+static void addresses_are_told_with_the_other_port_and_how_many(void **state)
+{
+	static const struct {
+		struct event e;
+		const char *text;
+	} rows[] = {
+		{{.type = EVENT_MAC_LEARNED, .port = 0, .cls = 0xff,
+		  .a = 10, .b = 0x02000000000aull | 41ull << 48},
+		 "port=p1 mac=02:00:00:00:00:0a vlan=10 more=41\n"},
+		{{.type = EVENT_MAC_FLAPPING, .port = 1, .cls = 0xff, .a = 1 << 16,
+		  .b = 0x020000000003ull},
+		 " port=p2 mac=02:00:00:00:00:03 vlan=0 other_port=p1\n"},
+		{{.type = EVENT_FDB_FULL, .port = 0xff, .cls = 0xff, .b = 16384},
+		 " addresses=16384\n"},
+	};
+	struct bench *b = *state;
+
+	assert_int_equal(event_mac_a(10, 0xff), 10);
+	assert_int_equal(event_mac_a(0, 0), 1 << 16);
+	assert_int_equal(event_mac_b(0x02000000000aull, 41), rows[0].e.b);
+	assert_int_equal(event_mac_more(event_mac_b(0, 70000)), EVENT_MAC_MORE_MAX);
+	for (unsigned i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
+		eventlog_add(b->log, &rows[i].e, (i + 1ull) * SECOND);
+		if (strstr(text(b), rows[i].text) == NULL)
+			fail_msg("\"%s\" is not in\n%s", rows[i].text, text(b));
+	}
+}
+
 static void events_are_numbered_so_that_a_reader_asks_for_new_ones_only(void **state)
 {
 	struct bench *b = *state;
@@ -269,6 +337,10 @@ int main(void)
 						end),
 		cmocka_unit_test_setup_teardown(
 			events_are_numbered_so_that_a_reader_asks_for_new_ones_only, begin, end),
+		cmocka_unit_test_setup_teardown(no_flood_of_other_events_pushes_an_alarm_out,
+						begin, end),
+		cmocka_unit_test_setup_teardown(
+			addresses_are_told_with_the_other_port_and_how_many, begin, end),
 		cmocka_unit_test_setup_teardown(an_unknown_type_is_ignored, begin, end),
 	};
 

@@ -1,0 +1,200 @@
+// SPDX-License-Identifier: Apache-2.0
+// The control thread's side of the address table: it learns what workers report, moves and ages
+// addresses, and says so. A neighbour can make as many reports as it can send frames. So a turn
+// takes a bounded number of them, and a port makes at most one record of each kind a turn: the
+// first address in full, and how many followed.
+#include "dataplane/switch_impl.h"
+
+enum {
+	LEARN_A_TURN = 1024, // reports of each worker
+	AGE_A_TURN = 64, // addresses
+	ROOM_PART = 16, // a table that was full has room again when a 16th of it is free
+};
+
+static const struct {
+	enum event_type type;
+	uint64_t every_ns; // between two records of one port
+} kinds[N_MAC_NOTICES] = {
+	[MAC_NOTICE_LEARNED] = {EVENT_MAC_LEARNED, 0},
+	[MAC_NOTICE_MOVED] = {EVENT_MAC_MOVED, 0},
+	[MAC_NOTICE_EVICTED] = {EVENT_MAC_EVICTED, 1000000000},
+	[MAC_NOTICE_FLAPPING] = {EVENT_MAC_FLAPPING, 1000000000},
+	[MAC_NOTICE_STICKY] = {EVENT_MAC_STICKY, 1000000000},
+};
+
+// ---- records
+
+static void announce(struct event *e, enum event_type type, uint64_t now_ns, unsigned port,
+		     const struct mac_notice *n)
+{
+	*e = (struct event){.t_ns = now_ns, .type = (uint16_t)type, .port = (uint8_t)port,
+			    .cls = 0xff, .a = event_mac_a((uint16_t)(n->key & 0xffff), n->other),
+			    .b = event_mac_b(n->key >> 16, n->n - 1)};
+}
+
+static void note(struct weir_switch *sw, enum mac_notice_kind kind, unsigned port, uint64_t key,
+		 uint8_t other)
+{
+	struct mac_notice *n = &sw->learning.notice[kind][port];
+
+	if (n->n++ == 0) {
+		n->key = key;
+		n->other = other;
+	}
+	sw->learning.noted = true;
+}
+
+static bool is_due(const struct mac_notice *n, enum mac_notice_kind kind, uint64_t now_ns)
+{
+	return n->n != 0 && (n->said_ns == 0 || now_ns - n->said_ns >= kinds[kind].every_ns);
+}
+
+// The ports take turns at the room that there is.
+static unsigned say_notices(struct weir_switch *sw, uint64_t now_ns, struct event *events,
+			    unsigned n)
+{
+	struct learning *l = &sw->learning;
+	bool left = false;
+	unsigned k = 0;
+
+	for (unsigned i = 0; l->noted && i < N_MAC_NOTICES * sw->n_ports; i++) {
+		unsigned at = (l->next + i) % (N_MAC_NOTICES * sw->n_ports);
+		unsigned kind = at % N_MAC_NOTICES, port = at / N_MAC_NOTICES;
+		struct mac_notice *m = &l->notice[kind][port];
+
+		if (k < n && is_due(m, kind, now_ns)) {
+			announce(&events[k++], kinds[kind].type, now_ns, port, m);
+			*m = (struct mac_notice){.said_ns = now_ns};
+			if (k == n)
+				l->next = at + 1;
+		}
+		left |= m->n != 0;
+	}
+	l->noted = left;
+	return k;
+}
+
+// Once when the table becomes full, and once when it has room again.
+static void say_full(struct weir_switch *sw)
+{
+	const struct fdb *f = &sw->fdb;
+	struct learning *l = &sw->learning;
+
+	if (!l->full && f->count >= f->max) {
+		l->full = true;
+		control_say(sw, EVENT_FDB_FULL, 0xff, 0xff, 0, f->count);
+	} else if (l->full && f->count < f->max - f->max / ROOM_PART) {
+		l->full = false;
+		control_say(sw, EVENT_FDB_ROOM, 0xff, 0xff, 0, f->count);
+	}
+}
+
+// ---- what workers report
+
+static void place(struct weir_switch *sw, uint64_t key, uint8_t port, uint8_t from,
+		  uint64_t now_ns)
+{
+	struct fdb_evicted gone;
+	int moved = fdb_learn(&sw->fdb, key, port, false, now_ns, &gone);
+
+	if (gone.key != 0)
+		note(sw, MAC_NOTICE_EVICTED, gone.port, gone.key, FDB_NO_PORT);
+	if (moved >= 0 && from != port)
+		note(sw, moved ? MAC_NOTICE_MOVED : MAC_NOTICE_LEARNED, port, key, from);
+}
+
+static void move(struct weir_switch *sw, struct fdb_entry *e, uint8_t port, uint64_t now_ns)
+{
+	uint8_t from = e->port, home = port;
+
+	switch (mac_move_decide(&sw->policy_mem->mac_move, &e->move, from, port, now_ns, &home)) {
+	case MAC_MOVE:
+		place(sw, e->key, port, from, now_ns);
+		break;
+	case MAC_PIN:
+		note(sw, MAC_NOTICE_FLAPPING, home, e->key, home == port ? from : port);
+		if (home != from)
+			place(sw, e->key, home, from, now_ns);
+		break;
+	case MAC_STAY:
+		ctr_inc(&sw->fdb.port[port].c.held);
+		break;
+	}
+}
+
+static void learn(struct weir_switch *sw, uint64_t key, uint8_t port, uint64_t now_ns)
+{
+	struct fdb_entry *e = fdb_find(&sw->fdb, key);
+
+	if (e == NULL) {
+		place(sw, key, port, FDB_NO_PORT, now_ns);
+	} else if (e->port == port) {
+		place(sw, key, port, port, now_ns);
+	} else if (sw->policy_mem->ports[e->port].sticky) {
+		ctr_inc(&sw->fdb.port[port].c.held);
+		note(sw, MAC_NOTICE_STICKY, port, key, e->port);
+	} else if (!e->is_static) {
+		move(sw, e, port, now_ns);
+	}
+}
+
+static void learn_of(struct weir_switch *sw, struct worker *w, uint64_t now_ns)
+{
+	struct learn_record rec;
+
+	for (unsigned i = 0; i < LEARN_A_TURN; i++) {
+		if (rte_ring_sc_dequeue_elem(w->learn, &rec, sizeof(rec)) != 0)
+			break;
+		ctr_inc(&sw->learning.taken[rec.port]);
+		// Reported before its port went down and was flushed.
+		// Or before it became a routed one.
+		if (switch_link_up(sw, (unsigned)rec.port) &&
+		    !sw->policy_mem->ports[rec.port].routed)
+			learn(sw, rec.key, (uint8_t)rec.port, now_ns);
+	}
+}
+
+unsigned learn_control(struct weir_switch *sw, uint64_t now_ns, struct event *events, unsigned n)
+{
+	for (unsigned i = 0; i < sw->n_workers; i++)
+		learn_of(sw, sw->workers[i], now_ns);
+	say_full(sw);
+	return say_notices(sw, now_ns, events, n);
+}
+
+unsigned learn_age(struct weir_switch *sw, uint64_t now_ns, struct event *events, unsigned n)
+{
+	struct mac_notice *aged = &sw->learning.aged;
+	uint64_t age_ns = sw->policy_mem->mac_age_s * 1000000000ull;
+	uint64_t keys[AGE_A_TURN];
+	unsigned k = fdb_age(&sw->fdb, now_ns, age_ns, keys, AGE_A_TURN);
+
+	if (aged->n == 0)
+		aged->key = keys[0];
+	aged->n += k;
+	if (aged->n == 0 || n == 0)
+		return 0;
+	aged->other = FDB_NO_PORT;
+	announce(&events[0], EVENT_MAC_AGED, now_ns, 0xff, aged);
+	aged->n = 0;
+	return 1;
+}
+
+// ---- policies
+
+void learn_new_policy(struct weir_switch *sw)
+{
+	const struct policy *pol = sw->policy_mem;
+	uint32_t bridged = 0;
+
+	for (unsigned i = 0; i < pol->n_ports; i++)
+		bridged += !pol->ports[i].routed;
+	for (unsigned i = 0; i < pol->n_ports; i++) {
+		uint32_t limit = pol->ports[i].mac_limit;
+
+		if (limit == 0 || limit > sw->fdb.max)
+			limit = sw->fdb.max;
+		fdb_set_port(&sw->fdb, (uint8_t)i, limit,
+			     pol->ports[i].routed ? 0 : sw->fdb.max / bridged);
+	}
+}
