@@ -146,9 +146,9 @@ static void port_destroy(struct port_rt *p)
 	rte_free(p);
 }
 
-// The addresses of a policy enter the table before its first frame is looked up. Where the table is
-// full the learnt ones make room, which takes until the workers have let go of them: false, to be
-// called again.
+// The addresses of a policy enter the table before its first frame is looked up. In a full table
+// learnt addresses make room. The places of more than FDB_SPARE of them are free only when no
+// worker reads them any more: false, to be called again.
 static bool learn_static(struct weir_switch *sw, const struct policy *pol)
 {
 	bool all = true;
@@ -161,8 +161,6 @@ static bool learn_static(struct weir_switch *sw, const struct policy *pol)
 			all &= fdb_learn(&sw->fdb, fdb_key(e->mac, e->vid), e->port, true, 0,
 					 NULL) >= 0;
 	}
-	if (!all)
-		fdb_flush_learnt(&sw->fdb);
 	return all;
 }
 

@@ -169,7 +169,7 @@ unsigned learn_age(struct weir_switch *sw, uint64_t now_ns, struct event *events
 	uint64_t keys[AGE_A_TURN];
 	unsigned k = fdb_age(&sw->fdb, now_ns, age_ns, keys, AGE_A_TURN);
 
-	if (aged->n == 0)
+	if (aged->n == 0 && k != 0)
 		aged->key = keys[0];
 	aged->n += k;
 	if (aged->n == 0 || n == 0)

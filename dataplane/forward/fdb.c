@@ -276,12 +276,6 @@ void fdb_flush_port(struct fdb *f, uint8_t port)
 		fdb_forget(f, f->entries[f->port[port].oldest].key);
 }
 
-void fdb_flush_learnt(struct fdb *f)
-{
-	for (unsigned port = 0; port < FDB_MAX_PORTS; port++)
-		fdb_flush_port(f, (uint8_t)port);
-}
-
 uint8_t fdb_lookup_table(const struct fdb *f, struct fdb_cache *c, uint64_t key)
 {
 	unsigned slot = fdb_slot(key);

@@ -133,9 +133,8 @@ void fdb_begin_static(struct fdb *f);
 void fdb_end_static(struct fdb *f);
 // Control: drops up to n entries older than age_ns, a few hundred slots a call. Returns how many.
 unsigned fdb_age(struct fdb *f, uint64_t now_ns, uint64_t age_ns, uint64_t *keys, unsigned n);
-// Control: drops all learnt entries of a port, or of all.
+// Control: drops all learnt entries of a port.
 void fdb_flush_port(struct fdb *f, uint8_t port);
-void fdb_flush_learnt(struct fdb *f);
 
 static inline unsigned fdb_slot(uint64_t key)
 {
