@@ -26,6 +26,15 @@
 	  "notifications were left out: too many by one port (at most one a second)")              \
 	X(LINK_UP, "link-up", "the port's link came up")                                           \
 	X(LINK_DOWN, "link-down", "the port's link went down; its queues were flushed")            \
+	X(WORKER_STALLED, "worker-stalled",                                                        \
+	  "a worker stands still: its ports neither receive nor send")                             \
+	X(WORKER_RECOVERED, "worker-recovered", "a worker that stood still moves again")           \
+	X(STANDIN_PAUSED, "stand-in-paused",                                                       \
+	  "the stand-in paused the peer of a port because its worker stood still")                 \
+	X(STANDIN_GAVE_UP, "stand-in-gave-up",                                                     \
+	  "a worker has stood still for 10 s: its peers are paused no longer")                     \
+	X(STANDIN_ENDED, "stand-in-ended",                                                         \
+	  "the stand-in has ended: no PAUSE while a worker stands still, until a restart")         \
 	X(RX_MISSED, "rx-missed", "the receive ring of a port with lossless classes overflowed")   \
 	X(MAC_LEARNED, "mac-learned", "an address was learned")                                    \
 	X(MAC_MOVED, "mac-moved", "an address moved to another port")                              \
@@ -71,13 +80,15 @@ struct event {
 	uint8_t cls; // class or PG, 0xff where none applies
 	// XOFF, XON: shared cells; LOSSLESS_DROP: enum drop_reason; STORM, STORM_LIMIT: action or
 	// `then` (qos/watchdog.h); PFC_RATE_*: 0 in, 1 out; DROP_ALL: 1 on; MAC_*: event_mac_a();
-	// NEIGHBOUR_MAC: an IPv4 address, or the last 32 bits of an IPv6 address
+	// NEIGHBOUR_MAC: an IPv4 address, or the last 32 bits of an IPv6 address;
+	// WORKER_*, STANDIN_*: the worker
 	uint32_t a;
 	// XOFF: cause_pack(); LOSSLESS_DROP: frame length; MAC_*: event_mac_b(); FDB_*: addresses;
 	// NEIGHBOUR_MAC: the new address in the low 48 bits, and bit 48 for IPv6;
 	// STORM: measured ns; STORM_OVER: ns in recovery; STORM_LIMIT: storms; PFC_RATE_*: frames
 	// per second;
-	// PAIR_DROPPED, FLOWS_FULL, CNP_CAP: how many since the last such event
+	// PAIR_DROPPED, FLOWS_FULL, CNP_CAP: how many since the last such event; WORKER_*: ns that
+	// it stood still; STANDIN_PAUSED: PFC frames
 	uint64_t b;
 };
 

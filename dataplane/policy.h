@@ -138,6 +138,12 @@ struct policy_fdb_entry {
 	uint8_t port;
 };
 
+// What control does about a worker that stands still. Real time; 0: nothing.
+struct stall_params {
+	uint64_t pause_after_ns; // the stand-in pauses the peers of its ports
+	uint64_t alarm_after_ns; // an event says so
+};
+
 struct policy {
 	char name[POLICY_NAME_LEN];
 	uint64_t version; // of a running switch, set as it is published; 0 before
@@ -150,6 +156,7 @@ struct policy {
 	uint32_t copy_frames; // memory for copies of lossless frames that arrive after a PAUSE
 	uint32_t mac_age_s;
 	struct mac_move_params mac_move;
+	struct stall_params stall;
 	bool vlan_aware; // false: one transparent bridge, tags pass unchanged
 	uint64_t vlan_exists[N_VLANS / 64];
 	uint64_t flood_off[N_VLANS / 64]; // unknown unicast is dropped in these VLANs

@@ -13,6 +13,7 @@ enum live_known { LIVE_UNKNOWN, LIVE_NO, LIVE_YES };
 
 struct live_info {
 	char driver[LIVE_DRIVER_LEN]; // "" where it is not told
+	int ifindex; // of the kernel's interface that the device is; 0: it is none
 	uint32_t mtu; // as it is set now; 0: not told
 	uint32_t mtu_max; // largest IP MTU that a port on it can carry; 0: not told
 	uint32_t rx_queues; // 0: not told

@@ -241,6 +241,11 @@ void compile_forwarding(struct compiler *k)
 }
 
 // ---- the whole
+static uint64_t off_or_ns(const struct cfg_val *v)
+{
+	return v->n == CFG_WORD_VALUE ? 0 : (uint64_t)v->n;
+}
+
 static void compile_switch(struct compiler *k)
 {
 	const struct cfg_switch *sw = &k->c->root.sw;
@@ -255,6 +260,8 @@ static void compile_switch(struct compiler *k)
 	p->mac_age_s = (uint32_t)(sw->mac_age.n / NS_PER_S);
 	p->mac_move.limit = (uint32_t)sw->mac_move_limit.n;
 	p->mac_move.hold_ns = (uint64_t)sw->mac_move_hold.n;
+	p->stall.pause_after_ns = off_or_ns(&sw->stall.pause_after);
+	p->stall.alarm_after_ns = off_or_ns(&sw->stall.alarm_after);
 }
 
 int compile_policy(const struct config *c, const struct port_facts *facts,

@@ -69,6 +69,7 @@ struct config_port_open {
 	uint64_t speed_bps; // 0: the link's
 	uint32_t mtu, max_frame;
 	uint32_t tx_ring_bytes;
+	uint32_t rx_ring; // frames; 0: the driver's own
 	struct keep keep; // for live_conf and, on a reload, live_set_keep()
 };
 unsigned config_n_ports(const struct config *c);

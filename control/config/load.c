@@ -269,6 +269,7 @@ struct config_port_open config_port(const struct config *c, unsigned i)
 		.mtu = (uint32_t)p->mtu.n,
 		.max_frame = cfg_max_frame(p),
 		.tx_ring_bytes = (uint32_t)p->tx_ring.n,
+		.rx_ring = (uint32_t)p->rx_ring.n,
 		.keep = cfg_keep(p, NULL),
 	};
 }

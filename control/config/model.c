@@ -13,6 +13,7 @@
 #define MB(n) ((n)*1000000ll)
 #define GB(n) ((n)*1000000000ll)
 #define GIGA(n) ((n)*1000000000ll)
+#define MS(n) ((n)*1000000ll)
 #define SECONDS(n) ((n)*1000000000ll)
 #define KM(n) ((n)*100000ll)
 #define PERCENT(n) ((n)*10000ll)
@@ -318,6 +319,9 @@ static const struct cfg_row port_rows[] = {
 	{"tx_ring", CFG_NUMBER, CFG_RESTART, .unit = UNIT_BYTES, AT(cfg_port, tx_ring),
 	 .max = MB(16), .dflt = 8192, .dflt_text = "8KiB",
 	 .help = "data the transmit ring may hold beyond the frame on the wire"},
+	{"rx_ring", CFG_NUMBER, CFG_RESTART, .unit = UNIT_COUNT, AT(cfg_port, rx_ring), .min = 64,
+	 .max = 32768, .dflt_text = "the driver's, 2048 of `xdp:`",
+	 .help = "frames the receive ring holds; a power of two"},
 	{"keep", CFG_WORDS, AT(cfg_port, keep), .max = DEVICE_LEN, .dflt_text = "[lldp]",
 	 .help = "frames for the host's stack, of `xdp:` ports only: `lldp`, `lacp`, `arp`, "
 		 "`icmp`, `tcp/PORT`, `udp/PORT` (from or to that port number). All but the first "
@@ -405,6 +409,17 @@ static const struct cfg_row buffer_rows[] = {
 };
 static SCHEMA(buffer_schema, buffer_rows, cfg_buffer);
 
+static const struct cfg_row stall_rows[] = {
+	{"pause_after", CFG_NUMBER, .unit = UNIT_TIME, AT(cfg_stall, pause_after), .min = MS(1),
+	 .max = SECONDS(1), .dflt = MS(10), .word = "off", .dflt_text = "10ms",
+	 .help = "the stand-in pauses the lossless classes of the worker's peers; `off`: nobody "
+		 "does"},
+	{"alarm_after", CFG_NUMBER, .unit = UNIT_TIME, AT(cfg_stall, alarm_after), .min = MS(10),
+	 .max = SECONDS(60), .dflt = MS(100), .word = "off", .dflt_text = "100ms",
+	 .help = "the event `worker-stalled`; `off`: none"},
+};
+static SCHEMA(stall_schema, stall_rows, cfg_stall);
+
 static const struct cfg_row workers_scalar = {
 	"workers", CFG_NUMBER, CFG_RESTART, .unit = UNIT_COUNT, AT(cfg_switch, workers.count),
 	.min = 1,  .max = 64,  .dflt = 1};
@@ -441,6 +456,8 @@ static const struct cfg_row switch_rows[] = {
 	 .help = "the table of RoCEv2 flows; `off`: none"},
 	{"pairing", CFG_MAP, .sub = &cfg_pairing_schema, AT(cfg_switch, pairing),
 	 .dflt_text = "defaults", .help = "how the queue pair of a flow's sender is found"},
+	{"stall", CFG_MAP, .sub = &stall_schema, AT(cfg_switch, stall), .dflt_text = "defaults",
+	 .help = "what follows when a worker stands still for so long, in real time"},
 };
 static SCHEMA(switch_schema, switch_rows, cfg_switch);
 

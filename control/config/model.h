@@ -40,6 +40,11 @@ struct cfg_pairing {
 	struct cfg_words sources; // index of pair_source_words
 };
 
+struct cfg_stall {
+	struct cfg_map map;
+	struct cfg_val pause_after, alarm_after; // CFG_WORD_VALUE: off
+};
+
 struct cfg_switch {
 	struct cfg_map map;
 	struct cfg_val name, mac_age, mac_move_limit, mac_move_hold, time_scale;
@@ -48,6 +53,7 @@ struct cfg_switch {
 	struct cfg_ecmp ecmp;
 	struct cfg_flows flows;
 	struct cfg_pairing pairing;
+	struct cfg_stall stall;
 };
 
 struct cfg_headroom {
@@ -175,7 +181,7 @@ struct cfg_port_vlan {
 struct cfg_port {
 	struct cfg_map map;
 	struct cfg_val name, device, speed, mtu, cable, profile, default_class, rx_guard, tx_ring;
-	struct cfg_val mac_limit, sticky;
+	struct cfg_val rx_ring, mac_limit, sticky;
 	struct cfg_port_vlan vlan;
 	struct cfg_words keep, ip;
 	struct cfg_watchdog watchdog;

@@ -6,6 +6,7 @@
 
 #include "control/config/compile.h"
 #include "control/config/plan_ipcc.h"
+#include "control/config/plan_stall.h"
 #include "control/config/plan_storm.h"
 
 enum { BAD = 2 };
@@ -165,7 +166,7 @@ static void pg_json(const struct plan_pg *g, void *list)
 	json_object_array_add(list, o);
 }
 
-static struct json_object *ports_json(const struct policy *p)
+static struct json_object *ports_json(const struct config *c, const struct policy *p)
 {
 	struct json_object *list = json_object_new_array();
 
@@ -180,6 +181,7 @@ static struct json_object *ports_json(const struct policy *p)
 		add_u64(o, "tx_ring_bytes", p->ports[i].tx_ring_bytes);
 		plan_storm_port_json(&p->ports[i], o);
 		plan_ipcc_port_json(&p->ports[i], o);
+		plan_stall_port_json(c, p, i, o);
 		json_object_array_add(list, o);
 	}
 	return list;
@@ -223,7 +225,7 @@ static void plan_json(const struct config *c, const struct policy *p, FILE *out)
 	each_pg(c, p, pg_json, pgs);
 	add_text(o, "name", p->name);
 	add_u64(o, "cell_bytes", p->cell.bytes);
-	json_object_object_add(o, "ports", ports_json(p));
+	json_object_object_add(o, "ports", ports_json(c, p));
 	json_object_object_add(o, "pgs", pgs);
 	json_object_object_add(o, "pools", list);
 	json_object_object_add(o, "guards", plan_guards_json(p));
@@ -284,6 +286,7 @@ static void plan_text(const struct config *c, const struct policy *p, FILE *out)
 		"           F the ingress pool\n",
 		p->n_ports);
 	plan_storm_text(p, out);
+	plan_stall_text(c, p, out);
 	plan_ipcc_text(p, out);
 }
 

@@ -21,7 +21,7 @@ static const struct column ports[] = {
 	{"RX_MISS", "rx_missed", UNIT_COUNT},  {"TX_OK", "tx_packets", UNIT_COUNT},
 	{"TX_BPS", "tx_bps", UNIT_BPS},        {"TX_ERR", "tx_errors", UNIT_COUNT},
 	{"PFC_RX", "pfc_rx", UNIT_YES},        {"PFC_TX", "pfc_tx", UNIT_YES},
-	{"RX_GUARD", "rx_guard_possible", UNIT_YES},
+	{"RX_GUARD", "rx_guard_possible", UNIT_YES}, {"If_stalled", "when_stalled", UNIT_TEXT},
 };
 static const struct column queues[] = {
 	{"Port", "port", UNIT_TEXT},           {"Queue", "queue", UNIT_COUNT},
@@ -82,7 +82,8 @@ static const struct column workers[] = {
 	{"Worker", "worker", UNIT_COUNT},   {"Core", "core", UNIT_COUNT},
 	{"Loops", "loops", UNIT_COUNT},     {"Loops/s", "loops_per_s", UNIT_COUNT},
 	{"Busy", "busy_percent", UNIT_PERCENT}, {"Late", "late_loops", UNIT_COUNT},
-	{"Longest gap", "gap_max_ns", UNIT_NS}, {"Ports", "ports", UNIT_LIST},
+	{"Longest gap", "gap_max_ns", UNIT_NS}, {"Stalls", "stalls", UNIT_COUNT},
+	{"Stalled", "stalled_ns", UNIT_NS},     {"Ports", "ports", UNIT_LIST},
 };
 static const struct column control[] = {
 	{"Port", "port", UNIT_TEXT},           {"PFC_LOSSY", "pfc_ignored_lossy", UNIT_COUNT},

@@ -92,7 +92,7 @@ static int plan_before_ports(const struct daemon *d, struct policy **plan)
 		facts[i] = (struct port_facts){
 			.speed_bps = p.speed_bps != 0 ? p.speed_bps : 1000000000,
 			.max_frame = p.max_frame,
-			.rx_ring = live_device_frames(p.device, p.tx_ring_bytes, 0),
+			.rx_ring = live_device_frames(p.device, p.tx_ring_bytes, p.rx_ring),
 			.tx_ring_bytes = p.tx_ring_bytes,
 			.rx_depth_readable = true,
 			.pfc_rx = true,
@@ -159,7 +159,7 @@ static int make_memory(struct daemon *d)
 	for (unsigned i = 0; i < config_n_ports(d->config); i++) {
 		struct config_port_open p = config_port(d->config, i);
 
-		n_frames += live_device_frames(p.device, p.tx_ring_bytes, 0);
+		n_frames += live_device_frames(p.device, p.tx_ring_bytes, p.rx_ring);
 	}
 	err = start_eal(d, plan, n_frames);
 	policy_destroy(plan);
@@ -188,7 +188,8 @@ static int open_port(struct daemon *d, unsigned i)
 {
 	struct config_port_open p = config_port(d->config, i);
 	struct live_conf conf = {.pool = d->pool, .max_frame = p.max_frame, .mtu = p.mtu,
-				 .tx_ring_bytes = p.tx_ring_bytes, .keep = &p.keep,
+				 .tx_ring_bytes = p.tx_ring_bytes, .rx_ring = p.rx_ring,
+				 .keep = &p.keep,
 				 .time_scale = config_time_scale(d->config)};
 	struct live_text text = {0};
 
@@ -286,6 +287,7 @@ static int open_control(struct daemon *d)
 	    resolver_create(d->sw, 0, &d->resolver) != 0)
 		return failed("out of memory");
 	observe_set_time_scale(d->observe, config_time_scale(d->config));
+	observe_set_standin(d->observe, stall_standin(d->stall));
 	env.observe = d->observe;
 	env.log = d->log;
 	env.cnps = d->cnps;
@@ -358,7 +360,8 @@ static void print_ports(const struct daemon *d)
 static int start_workers(struct daemon *d)
 {
 	const struct pollers_how how = {.busy_poll = d->opt->busy_poll,
-					.time_scale = config_time_scale(d->config)};
+					.time_scale = config_time_scale(d->config),
+					.standin = stall_standin(d->stall)->shared};
 	unsigned n = switch_n_workers(d->sw);
 	char note[FLOOD_NOTE_LEN];
 	int err;
@@ -372,6 +375,7 @@ static int start_workers(struct daemon *d)
 	err = pollers_start(d->sw, &d->clock, &how, &d->pollers);
 	if (err != 0)
 		return failed("cannot start the workers: %s", strerror(-err));
+	stall_arm(d->stall);
 	print_ports(d);
 	if (config_flood_note(d->policy, note, sizeof(note)) != NULL)
 		print_notes("", note);
@@ -382,6 +386,11 @@ static int start_workers(struct daemon *d)
 	puts("ready");
 	fflush(stdout);
 	return 0;
+}
+
+static int start_standin(struct daemon *d)
+{
+	return stall_create(d, &d->stall) != 0 ? failed("out of memory") : 0;
 }
 
 static int take_name(struct daemon *d)
@@ -398,6 +407,11 @@ static void down_policy_file(struct daemon *d)
 {
 	config_destroy(d->config);
 	free(d->policy_text);
+}
+
+static void down_standin(struct daemon *d)
+{
+	stall_destroy(d->stall);
 }
 
 static void down_name(struct daemon *d)
@@ -424,6 +438,7 @@ static void down_switch(struct daemon *d)
 
 static void down_workers(struct daemon *d)
 {
+	stall_disarm(d->stall);
 	pollers_stop(d->pollers);
 }
 
@@ -431,11 +446,11 @@ static const struct {
 	int (*up)(struct daemon *d);
 	void (*down)(struct daemon *d);
 } rungs[] = {
-	{load_policy, down_policy_file}, {take_name, down_name},
-	{make_memory, down_memory},      {open_ports, close_ports},
-	{compile_policy, down_policy},   {make_switch, down_switch},
-	{make_control, drop_control},    {open_views, close_views},
-	{start_workers, down_workers},
+	{load_policy, down_policy_file}, {start_standin, down_standin},
+	{take_name, down_name},          {make_memory, down_memory},
+	{open_ports, close_ports},       {compile_policy, down_policy},
+	{make_switch, down_switch},      {make_control, drop_control},
+	{open_views, close_views},       {start_workers, down_workers},
 };
 
 enum { N_RUNGS = sizeof(rungs) / sizeof(rungs[0]) };

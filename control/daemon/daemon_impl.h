@@ -14,6 +14,7 @@
 #include "control/daemon/requests.h"
 #include "control/daemon/resolver.h"
 #include "control/daemon/rundir.h"
+#include "control/daemon/stall.h"
 #include "control/observe/observe.h"
 #include "drivers/live.h"
 
@@ -31,6 +32,7 @@ struct daemon {
 	struct eventlog *log;
 	struct cnplog *cnps;
 	struct reload *reload;
+	struct stall *stall;
 	struct resolver *resolver;
 	struct requests *requests;
 	struct metrics *metrics; // NULL: not served

@@ -215,6 +215,30 @@ static void detail_mistakes(const struct eventlog *l, const struct event *e,
 	add_u64(row, "mistakes", e->a);
 }
 
+// The worker, and the ports that are its own (switch_create).
+static void add_worker(const struct eventlog *l, const struct event *e, struct json_object *row)
+{
+	struct json_object *ports = json_object_new_array();
+
+	add_u64(row, "worker", e->a);
+	for (unsigned i = e->a; i < l->policy->n_ports; i += l->policy->n_workers)
+		json_object_array_add(ports, json_object_new_string(l->policy->ports[i].name));
+	json_object_object_add(row, "ports", ports);
+}
+
+static void detail_stall(const struct eventlog *l, const struct event *e, struct json_object *row)
+{
+	add_worker(l, e, row);
+	add_u64(row, "stood_still_us", e->b / 1000);
+}
+
+static void detail_standin(const struct eventlog *l, const struct event *e, struct json_object *row)
+{
+	(void)l;
+	add_u64(row, "worker", e->a);
+	add_u64(row, "frames", e->b);
+}
+
 static void detail_none(const struct eventlog *l, const struct event *e, struct json_object *row)
 {
 	(void)l;
@@ -241,6 +265,11 @@ static const struct {
 	[EVENT_CNP_CAP] = {"warning", detail_many},
 	[EVENT_LINK_UP] = {"info", detail_none},
 	[EVENT_LINK_DOWN] = {"warning", detail_none},
+	[EVENT_WORKER_STALLED] = {"alarm", detail_stall},
+	[EVENT_WORKER_RECOVERED] = {"info", detail_stall},
+	[EVENT_STANDIN_PAUSED] = {"warning", detail_standin},
+	[EVENT_STANDIN_GAVE_UP] = {"alarm", add_worker},
+	[EVENT_STANDIN_ENDED] = {"alarm", detail_none},
 	[EVENT_RX_MISSED] = {"alarm", detail_missed},
 	[EVENT_MAC_LEARNED] = {"info", detail_mac},
 	[EVENT_MAC_MOVED] = {"warning", detail_mac},

@@ -51,6 +51,7 @@ static void control_once(struct daemon *d, uint64_t now_ns)
 	eventlog_tick(d->log, now_ns);
 	cnplog_poll(d->cnps, d->sw, wall_now_ns());
 	observe_sample(d->observe, now_ns);
+	stall_poll(d->stall, now_ns);
 	reload_poll(d->reload, now_ns);
 	resolver_poll(d->resolver, now_ns);
 }
@@ -86,6 +87,7 @@ void drain(struct daemon *d)
 			break;
 		nanosleep(&pause, NULL);
 	} while (stop.n < 2 && now_ns < end_ns);
+	stall_disarm(d->stall);
 	pollers_stop(d->pollers);
 	d->pollers = NULL;
 	control_once(d, clock_now_ns(&d->clock));

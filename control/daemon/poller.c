@@ -28,6 +28,8 @@ struct poller {
 	unsigned id, n_ports; // policies come and go, the number of ports stays
 	uint32_t time_scale;
 	bool busy_poll;
+	struct heartbeat *beat;
+	const struct heartbeat_limits *limits;
 	uint64_t moved; // frames in and out of our ports when last looked
 	uint64_t moved_at_ns; // real time
 };
@@ -80,8 +82,11 @@ static int poller_main(void *arg)
 		uint64_t t = clock_now_ns(p->clock);
 		uint64_t now_ns, wake_ns;
 
-		if (t > real_ns)
+		heartbeat_begin(p->beat);
+		if (t > real_ns) {
+			heartbeat_gap(p->beat, p->limits, real_ns != 0 ? t - real_ns : 0);
 			real_ns = t;
+		}
 		now_ns = model_time_ns(p->time_scale, real_ns);
 		wake_ns = worker_step(p->w, now_ns);
 		if (p->busy_poll || ++loops % LOOPS_PER_LOOK != 0)
@@ -109,6 +114,8 @@ int pollers_start(struct weir_switch *sw, const struct tsc_clock *clock,
 					    .stop = &all->stop, .id = i,
 					    .busy_poll = how->busy_poll,
 					    .time_scale = how->time_scale,
+					    .beat = &how->standin->workers[i].beat,
+					    .limits = &how->standin->limits,
 					    .n_ports = switch_policy(sw)->n_ports};
 		err = rte_eal_remote_launch(poller_main, &all->p[i], live_worker_lcore(i));
 		if (err != 0) {

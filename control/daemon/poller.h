@@ -11,12 +11,14 @@
 
 #include "control/daemon/clock.h"
 #include "dataplane/switch.h"
+#include "drivers/standin/standin.h"
 
 struct pollers;
 
 struct pollers_how {
 	bool busy_poll;
 	uint32_t time_scale; // S: model time passes S times slower than real time
+	struct standin_shared *standin; // for the workers' heartbeats
 };
 
 // Starts all workers of sw. 0 or -errno.

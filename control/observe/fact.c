@@ -53,6 +53,11 @@ static const struct fact ports[] = {
 	{"pfc_tx", FACT_YES, NONE, "PFC frames of the switch reach the peer"},
 	{"rx_guard", FACT_YES, NONE, "the receive ring is so full that the peer is paused"},
 	{"rx_guard_possible", FACT_YES, NONE, "the driver can tell how full the receive ring is"},
+	{"pfc_standin_sent", FACT_COUNTER, NONE,
+	 "PFC frames of the stand-in, sent while the port's worker stood still; no other counter "
+	 "has them"},
+	{"when_stalled", FACT_TEXT, NONE,
+	 "what the peer gets while the port's worker stands still"},
 };
 
 static const struct fact clock_facts[] = {
@@ -288,6 +293,11 @@ static const struct fact workers[] = {
 	 "turns that began more than a millisecond after the one before"},
 	{"gap_max_ns", FACT_GAUGE, WORKER(gap_max_ns),
 	 "longest time between two turns since the last clear watermarks"},
+	{"stalls", FACT_COUNTER, NONE, "gaps between two turns of stall.alarm_after or more"},
+	{"stalled_ns", FACT_COUNTER, NONE, "sum of those"},
+	{"stand_in_gaps", FACT_COUNTER, NONE,
+	 "gaps of stall.pause_after or more: the stand-in may have paused the peers"},
+	{"stand_ins", FACT_COUNTER, NONE, "times that the stand-in began to send PFC"},
 };
 
 static const struct fact balance[] = {

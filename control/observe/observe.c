@@ -35,8 +35,9 @@ int observe_create(struct weir_switch *sw, struct observe **out)
 	o->rates = calloc(n_ports, sizeof(*o->rates));
 	o->worker_base = calloc(n_workers, sizeof(*o->worker_base));
 	o->worker_rates = calloc(n_workers, sizeof(*o->worker_rates));
+	o->stall_base = calloc(n_workers, sizeof(*o->stall_base));
 	if (o->base == NULL || o->zero == NULL || o->rates == NULL || o->worker_base == NULL ||
-	    o->worker_rates == NULL) {
+	    o->worker_rates == NULL || o->stall_base == NULL) {
 		observe_destroy(o);
 		return -ENOMEM;
 	}
@@ -53,7 +54,13 @@ void observe_destroy(struct observe *o)
 	free(o->rates);
 	free(o->worker_base);
 	free(o->worker_rates);
+	free(o->stall_base);
 	free(o);
+}
+
+void observe_set_standin(struct observe *o, const struct standin *standin)
+{
+	o->standin = standin;
 }
 
 void observe_set_time_scale(struct observe *o, uint32_t time_scale)
@@ -134,15 +141,18 @@ static void clear_port(struct observe *o, unsigned port, uint64_t now_ns)
 	b->pfc_empty_vector = ctr_get(&rx->empty_vector);
 	sp->ops->stats(sp->drv, &b->drv);
 	steering_read(o, port, &b->steering);
+	b->standin_sent = standin_sent(o, port);
 }
 
 void observe_clear(struct observe *o, uint64_t now_ns)
 {
 	for (unsigned port = 0; port < policy_of(o)->n_ports; port++)
 		clear_port(o, port, model_time_ns(o->time_scale, now_ns));
-	for (unsigned i = 0; i < switch_n_workers(o->sw); i++)
+	for (unsigned i = 0; i < switch_n_workers(o->sw); i++) {
 		facts_take_baseline(&fact_lists[FACTS_WORKERS], switch_worker_counters(o->sw, i),
 				    &o->worker_base[i]);
+		o->stall_base[i] = stall_counts_now(o, i);
+	}
 	switch_flow_totals(o->sw, &o->flow_base);
 }
 

@@ -21,6 +21,10 @@ __attribute__((warn_unused_result)) int observe_create(struct weir_switch *sw,
 						       struct observe **out);
 void observe_destroy(struct observe *o); // NULL is fine
 
+// What pauses the peers of workers that stand still. NULL, as at the start: nothing.
+struct standin;
+void observe_set_standin(struct observe *o, const struct standin *standin);
+
 // The switch lives in model time, S times slower than the now_ns of all calls here
 // (control/model_time.h): rates and times are the model's then. 1 unless set.
 void observe_set_time_scale(struct observe *o, uint32_t time_scale);

@@ -36,6 +36,7 @@ struct port_baseline {
 	struct fdb_port_counters fdb;
 	struct port_drv_stats drv;
 	struct port_steering steering;
+	uint64_t standin_sent;
 };
 
 struct port_rates {
@@ -47,13 +48,20 @@ struct worker_rates {
 	struct rate_series loops, busy_loops;
 };
 
+// Of a worker's heartbeat, and of the stand-in for it.
+struct stall_counts {
+	uint64_t stalls, stalled_ns, late, episodes;
+};
+
 struct observe {
 	struct weir_switch *sw;
+	const struct standin *standin; // NULL: there is none
 	uint32_t time_scale;
 	struct port_baseline *base; // by port
 	struct port_baseline *zero; // the start, for readers that ignore clears
 	struct worker_counters *worker_base; // by worker
 	struct worker_counters worker_zero;
+	struct stall_counts *stall_base; // by worker
 	struct flow_totals flow_base;
 	struct rate_clock clock;
 	struct port_rates *rates; // by port
@@ -103,6 +111,12 @@ show_fn show_drops, show_control, show_hints, show_balance, show_fdb;
 
 // workers.c
 show_fn show_workers;
+
+// stalls.c
+struct stall_counts stall_counts_now(const struct observe *o, unsigned worker);
+uint64_t standin_sent(const struct observe *o, unsigned port);
+void emit_worker_stalls(const struct show *s, unsigned worker, struct json_object *row);
+void emit_port_stalls(const struct show *s, unsigned port, struct json_object *row);
 
 // storms.c
 show_fn show_watchdog, show_guard;

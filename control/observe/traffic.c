@@ -51,6 +51,7 @@ static void port_row(const struct show *s, unsigned port, struct json_object *ro
 	row_bool(row, "pfc_tx", sp->facts.pfc_tx);
 	row_bool(row, "rx_guard", gauge_get(&c->rx_guard) != 0);
 	row_bool(row, "rx_guard_possible", sp->facts.rx_depth_readable);
+	emit_port_stalls(s, port, row);
 }
 
 void show_ports(const struct show *s, struct json_object *out)

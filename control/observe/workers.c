@@ -39,6 +39,7 @@ static void worker_row(const struct show *s, unsigned i, struct json_object *row
 	add_ports(o, i, row);
 	facts_emit_counters(row, &fact_lists[FACTS_WORKERS], c, base);
 	facts_emit_gauges(row, &fact_lists[FACTS_WORKERS], c, 1);
+	emit_worker_stalls(s, i, row);
 	row_u64(row, "loops_per_s", loops);
 	row_u64(row, "busy_percent", loops != 0 ? 100 * busy / loops : 0);
 }

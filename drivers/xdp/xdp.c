@@ -490,6 +490,7 @@ static void describe(const struct netdev *d, struct live_info *out)
 	const struct driver_trait *t = traits_of(d->driver);
 
 	*out = (struct live_info){
+		.ifindex = d->ifindex,
 		.mtu = d->mtu,
 		.mtu_max = xdp_max_frame() - TAGGED_OVERHEAD,
 		.rx_queues = d->rx_queues,

@@ -201,6 +201,42 @@ static void check_passes_ports_whose_link_decides_the_speed(void **state)
 	free(text);
 }
 
+// 10 Gb/s for 12.5 ms are 15.6 MB, 1 Gb/s a tenth of that.
+static void plan_says_where_a_ring_is_too_small_for_a_stall(void **state)
+{
+	const char *policy =
+		"ports:\n"
+		"  - {name: a, device: \"xdp:a\", speed: 1G, profile: q}\n"
+		"  - {name: b, device: \"xdp:b\", speed: 10G, profile: q}\n"
+		"  - {name: c, device: \"xdp:c\", speed: 10G, profile: q, rx_ring: 16384}\n"
+		"  - {name: d, device: \"vdev:net_tap0\", speed: 1G, profile: q}\n"
+		"  - {name: e, device: \"xdp:e\", speed: 10G}\n"
+		"  - {name: f, device: \"xdp:f\", speed: 100G, profile: q}\n"
+		"  - {name: g, device: \"xdp:g\", speed: 400G, profile: q}\n"
+		"profiles: {q: {classes: {3: {lossless: on}}}}\n";
+	struct diags d = {0};
+	struct config *c = NULL;
+	char *text;
+	int rc;
+
+	(void)state;
+	assert_int_equal(config_parse("t", policy, strlen(policy), &c, &d), 0);
+	diags_fini(&d);
+	text = printed(c, NULL, false, &rc);
+	assert_int_equal(rc, 0);
+	assert_non_null(strstr(text, "a               10ms     2048"));
+	assert_non_null(strstr(text, "744  holds\n"));
+	assert_non_null(strstr(text, "TOO SMALL, frames are lost: rx_ring: 16384, or "
+				     "switch.stall.pause_after: 2ms\n"));
+	assert_non_null(strstr(text, "c               10ms    16384"));
+	assert_non_null(strstr(text, "no kernel interface\n"));
+	assert_non_null(strstr(text, "rx_ring: 32768 and switch.stall.pause_after: 3ms\n"));
+	assert_non_null(strstr(text, "and no ring is large enough\n"));
+	assert_null(strstr(text, "\ne               10ms"));
+	free(text);
+	config_destroy(c);
+}
+
 int main(int argc, char **argv)
 {
 	const struct CMUnitTest tests[] = {
@@ -208,6 +244,7 @@ int main(int argc, char **argv)
 		cmocka_unit_test(check_says_ok_in_one_line),
 		cmocka_unit_test(check_reports_as_json),
 		cmocka_unit_test(plan_of_the_sample_is_exact),
+		cmocka_unit_test(plan_says_where_a_ring_is_too_small_for_a_stall),
 		cmocka_unit_test(ecn_verdict_changes_at_the_bound),
 		cmocka_unit_test(check_passes_ports_whose_link_decides_the_speed),
 	};

@@ -23,6 +23,7 @@ static const char base[] =
 	"  buffer: {size: 12MB, cell: 256B, headroom_pool: auto, oversubscription: 1,"
 	"           egress_lossy: 100%}\n"
 	"  time_scale: 3\n"
+	"  stall: {pause_after: 10ms, alarm_after: 100ms}\n"
 	"ports:\n"
 	"  - name: \"p[1-2]\"\n"
 	"    device: \"xdp:e[1-2]\"\n"
@@ -33,6 +34,7 @@ static const char base[] =
 	"    default_class: 0\n"
 	"    rx_guard: 50%\n"
 	"    tx_ring: 8KiB\n"
+	"    rx_ring: 1024\n"
 	"    keep: [lldp]\n"
 	"    vlan: {untagged: 1, tagged: [20]}\n"
 	"    classes: {3: {ingress: {min: 1KB, alpha: 1/2, headroom: auto, mru: 1000,\n"
@@ -163,7 +165,7 @@ static const struct change changes[] = {
 	{"egress_lossy: 100%", "egress_lossy: 1000000B", " switch.buffer.egress_lossy", NULL},
 	{"\"p[1-2]\"", "\"p[2-3]\"", " ports[0].name", NULL},
 	{"\"xdp:e[1-2]\"", "\"xdp:f[1-2]\"", " ports[0].device",
-	 "t:9:13: ports[0].device: changes only by a restart"},
+	 "t:10:13: ports[0].device: changes only by a restart"},
 	{"speed: 1G", "speed: 2G", " ports[0].speed", NULL},
 	{"mtu: 1500\n", "mtu: 1400\n", " ports[0].mtu", NULL},
 	{"cable: 5m", "cable: 7m", " ports[0].cable", NULL},
@@ -173,7 +175,11 @@ static const struct change changes[] = {
 	{"default_class: 0", "default_class: 0\n    sticky: on", " ports[0].sticky", NULL},
 	{"rx_guard: 50%", "rx_guard: off", " ports[0].rx_guard", NULL},
 	{"tx_ring: 8KiB", "tx_ring: 9KiB", " ports[0].tx_ring",
-	 "t:16:14: ports[0].tx_ring: changes only by a restart"},
+	 "t:17:14: ports[0].tx_ring: changes only by a restart"},
+	{"rx_ring: 1024", "rx_ring: 2048", " ports[0].rx_ring",
+	 "t:18:14: ports[0].rx_ring: changes only by a restart"},
+	{"pause_after: 10ms", "pause_after: off", " switch.stall.pause_after", NULL},
+	{"alarm_after: 100ms", "alarm_after: 1s", " switch.stall.alarm_after", NULL},
 	{"keep: [lldp]", "keep: [lldp, arp]", " ports[0].keep", NULL},
 	{"untagged: 1", "untagged: 2", " ports[0].vlan.untagged", NULL},
 	{"tagged: [20]", "tagged: [20, 30]", " ports[0].vlan.tagged", NULL},
@@ -482,16 +488,16 @@ static void ports_stay_the_same_in_the_same_order(void **state)
 	} rows[] = {
 		{"\"p[2-3]\"",
 		 "\"xdp:e[1-2]\"",
-		 {"t:8:11: ports[0].name: p2 is port 1 here and port 2 of the running switch: the "
+		 {"t:9:11: ports[0].name: p2 is port 1 here and port 2 of the running switch: the "
 		  "order of ports changes only by a restart",
-		  "t:8:11: ports[0].name: changes only by a restart"}},
+		  "t:9:11: ports[0].name: changes only by a restart"}},
 		{"\"p[1-3]\"",
 		 "\"xdp:e[1-3]\"",
-		 {"t:8:3: ports: 2 ports run and 3 are given: ports come and go only by a "
+		 {"t:9:3: ports: 2 ports run and 3 are given: ports come and go only by a "
 		  "restart"}},
 		{"\"p[1-2]\"",
 		 "\"xdp:e[2-3]\"",
-		 {"t:9:13: ports[0].device: changes only by a restart"}},
+		 {"t:10:13: ports[0].device: changes only by a restart"}},
 	};
 	struct config *running = parsed(base);
 
@@ -539,7 +545,8 @@ static void all_refusals_are_told_at_once_in_file_order(void **state)
 {
 	struct config *a = parsed(base);
 	struct config *b = parsed("switch: {workers: 3, buffer: {cell: 64B}}\n"
-				  "ports: [{name: p1, device: \"xdp:x\", tx_ring: 1KiB}]\n");
+				  "ports: [{name: p1, device: \"xdp:x\", tx_ring: 1KiB, "
+				  "rx_ring: 1024}]\n");
 	static const char *const want[] = {
 		"t:1:9: switch.name: changes only by a restart",
 		"t:1:9: switch.time_scale: changes only by a restart",

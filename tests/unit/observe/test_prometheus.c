@@ -92,7 +92,7 @@ static void label_values_are_escaped(void **state)
 	size_t len;
 	FILE *f;
 
-	HAS(b, "weir_port_info{port=\"p1\",device=\"xdp:a\\\"b\\\\\"} 1");
+	HAS(b, "weir_port_info{port=\"p1\",device=\"xdp:a\\\"b\\\\\",when_stalled=\"no PFC\"} 1");
 	f = open_memstream(&out, &len);
 	prometheus_label(f, "a\nb\"c\\d{}=,");
 	fclose(f);

@@ -1,0 +1,220 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "control/daemon/stall.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "control/daemon/daemon_impl.h"
+#include "drivers/standin/standin.h"
+
+enum {
+	ORDERS_EVERY_NS = 100000000,
+	SAY_EVERY_NS = 1000000000,
+	LOOPS_ON = 2, // a worker writes the length of a stall in the loop after it
+};
+
+static_assert((int)STANDIN_MAX_PORTS >= (int)POLICY_MAX_PORTS, "a place for each port");
+
+// What was last seen of a worker.
+struct seen {
+	uint64_t beats, at_ns; // at_ns: when `beats` was first seen
+	uint64_t stalls, stalled_ns;
+	uint64_t told_beats; // while a stall is told and not over; 0: none
+	uint64_t told_ns; // the beginning of that stall
+	bool gave_up;
+};
+
+struct stall {
+	struct daemon *d;
+	struct standin standin;
+	bool armed;
+	uint64_t version; // of the policy that the orders are made of
+	uint64_t orders_ns, said_ns;
+	struct seen seen[STANDIN_MAX_WORKERS];
+	uint64_t sent[STANDIN_MAX_PORTS];
+};
+
+int stall_create(struct daemon *d, struct stall **out)
+{
+	struct stall *s = calloc(1, sizeof(*s));
+	int err;
+
+	if (s == NULL)
+		return -ENOMEM;
+	s->d = d;
+	err = standin_start(&s->standin);
+	if (s->standin.shared == NULL) {
+		free(s);
+		return -ENOMEM;
+	}
+	if (err != 0)
+		printf("note: no stand-in (%s): no PAUSE while a worker stands still\n",
+		       strerror(-err));
+	*out = s;
+	return 0;
+}
+
+void stall_destroy(struct stall *s)
+{
+	if (s == NULL)
+		return;
+	standin_stop(&s->standin);
+	free(s);
+}
+
+struct standin *stall_standin(struct stall *s)
+{
+	return &s->standin;
+}
+
+// ---- orders
+
+static uint64_t limit_of(uint64_t ns)
+{
+	return ns != 0 ? ns : UINT64_MAX;
+}
+
+// Classes for which the switch itself would send PFC now.
+static uint8_t classes_of(const struct stall *s, unsigned port)
+{
+	const struct pfc_params *p = &s->d->policy->ports[port].pfc;
+	uint8_t classes = p->tx & p->lossless;
+
+	if (!switch_port(s->d->sw, port)->facts.pfc_tx)
+		return 0;
+	for (unsigned c = 0; c < N_CLASSES; c++)
+		if (switch_watchdog_status(s->d->sw, port, c) > WATCHDOG_OPERATIONAL)
+			classes &= (uint8_t)~(1u << c);
+	return classes;
+}
+
+static void give_orders(struct stall *s, uint64_t now_ns)
+{
+	const struct policy *policy = s->d->policy;
+	struct standin_shared *shared = s->standin.shared;
+
+	for (unsigned i = 0; i < policy->n_ports; i++) {
+		const struct pfc_params *p = &policy->ports[i].pfc;
+		struct standin_order o = standin_order(classes_of(s, i), p->speed_bps,
+						       p->lifetime_ns / 2,
+						       config_time_scale(s->d->config));
+
+		gauge_set(&shared->ports[i].order,
+			  shared->ports[i].ifindex != 0 ? standin_pack(o) : 0);
+	}
+	gauge_set(&shared->limits.late_ns, limit_of(policy->stall.pause_after_ns));
+	gauge_set(&shared->limits.stall_ns, limit_of(policy->stall.alarm_after_ns));
+	gauge_set(&shared->pause_after_ns, policy->stall.pause_after_ns);
+	s->version = policy->version;
+	s->orders_ns = now_ns;
+}
+
+void stall_arm(struct stall *s)
+{
+	const struct daemon *d = s->d;
+
+	for (unsigned i = 0; i < d->n_open; i++) {
+		struct standin_port *p = &s->standin.shared->ports[i];
+		struct live_info info = {0};
+
+		live_info(&d->ports[i], &info);
+		p->ifindex = info.ifindex;
+		p->worker = (uint8_t)switch_port_owner(d->sw, i);
+		memcpy(p->mac, d->ports[i].facts.mac, sizeof(p->mac));
+	}
+	atomic_thread_fence(memory_order_release); // before the orders
+	s->armed = true;
+	give_orders(s, 0);
+}
+
+void stall_disarm(struct stall *s)
+{
+	s->armed = false;
+	gauge_set(&s->standin.shared->pause_after_ns, 0);
+}
+
+// ---- events
+
+static void tell(struct stall *s, enum event_type type, unsigned port, unsigned worker, uint64_t b,
+		 uint64_t now_ns)
+{
+	const struct event e = {.t_ns = model_time_ns(config_time_scale(s->d->config), now_ns),
+				.type = (uint16_t)type, .port = (uint8_t)port, .cls = 0xff,
+				.a = worker, .b = b};
+
+	eventlog_add(s->d->log, &e, now_ns);
+}
+
+// It moves again: told, or found out only now.
+static void is_over(struct stall *s, unsigned i, uint64_t stalls, uint64_t now_ns)
+{
+	const struct heartbeat *beat = &s->standin.shared->workers[i].beat;
+	struct seen *w = &s->seen[i];
+	uint64_t length_ns = ctr_get(&beat->stalled_ns) - w->stalled_ns;
+
+	if (stalls == w->stalls)
+		length_ns = now_ns - w->told_ns;
+	if (w->told_beats == 0)
+		tell(s, EVENT_WORKER_STALLED, 0xff, i, length_ns, now_ns);
+	tell(s, EVENT_WORKER_RECOVERED, 0xff, i, length_ns, now_ns);
+	w->told_beats = 0;
+	w->stalls = stalls;
+	w->stalled_ns = ctr_get(&beat->stalled_ns);
+}
+
+static void look_at_worker(struct stall *s, unsigned i, uint64_t now_ns)
+{
+	const struct standin_worker *shared = &s->standin.shared->workers[i];
+	uint64_t beats = atomic_load_explicit(&shared->beat.beats, memory_order_acquire);
+	uint64_t stalls = ctr_get(&shared->beat.stalls);
+	uint64_t alarm_ns = limit_of(s->d->policy->stall.alarm_after_ns);
+	bool gave_up = gauge_get(&shared->gave_up) != 0;
+	struct seen *w = &s->seen[i];
+
+	if (beats != w->beats) {
+		w->beats = beats;
+		w->at_ns = now_ns;
+	}
+	if (w->told_beats == 0 && beats != 0 && now_ns - w->at_ns >= alarm_ns) {
+		w->told_beats = beats;
+		w->told_ns = w->at_ns;
+		tell(s, EVENT_WORKER_STALLED, 0xff, i, now_ns - w->at_ns, now_ns);
+	}
+	if (w->told_beats != 0 ? beats - w->told_beats >= LOOPS_ON : stalls != w->stalls)
+		is_over(s, i, stalls, now_ns);
+	if (gave_up && !w->gave_up)
+		tell(s, EVENT_STANDIN_GAVE_UP, 0xff, i, 0, now_ns);
+	w->gave_up = gave_up;
+}
+
+static void tell_sent(struct stall *s, uint64_t now_ns)
+{
+	if (now_ns - s->said_ns < SAY_EVERY_NS)
+		return;
+	for (unsigned i = 0; i < s->d->policy->n_ports; i++) {
+		const struct standin_port *p = &s->standin.shared->ports[i];
+		uint64_t sent = ctr_get(&p->sent);
+
+		if (sent == s->sent[i])
+			continue;
+		tell(s, EVENT_STANDIN_PAUSED, i, p->worker, sent - s->sent[i], now_ns);
+		s->sent[i] = sent;
+		s->said_ns = now_ns;
+	}
+}
+
+void stall_poll(struct stall *s, uint64_t now_ns)
+{
+	if (!s->armed)
+		return;
+	for (unsigned i = 0; i < s->d->policy->n_workers; i++)
+		look_at_worker(s, i, now_ns);
+	tell_sent(s, now_ns);
+	if (s->version != s->d->policy->version || now_ns - s->orders_ns >= ORDERS_EVERY_NS) {
+		give_orders(s, now_ns);
+		if (standin_lost(&s->standin))
+			tell(s, EVENT_STANDIN_ENDED, 0xff, 0, 0, now_ns);
+	}
+}

@@ -1,0 +1,277 @@
+#!/usr/bin/python3
+# SPDX-License-Identifier: Apache-2.0
+"""Workers that stand still, live: the stand-in pauses the peers, no lossless frame is lost, and
+events say so. SIGSTOP stops the whole switch; ptrace stops one of two workers. tshark judges the
+PFC frames of the stand-in.
+
+usage: test_stall.py BUILD_DIR [TEST...]
+       WEIR_HEALTHY_S: seconds of the healthy run, 60 unless set
+"""
+import contextlib
+import ctypes
+import json
+import os
+import signal
+import subprocess
+import sys
+import time
+
+sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "live"))
+import live # noqa: E402
+from live import want # noqa: E402
+
+SPEED = "80M"
+AGE_MS = 10
+POLICY = """\
+switch: {name: %s, workers: 2, buffer: {size: 12MB}, stall: {pause_after: %s}}
+ports: [{name: "p[1-4]", device: "xdp:sw[1-4]", speed: %s, mtu: 1500, profile: roce}]
+profiles:
+  roce:
+    classes:
+      3: {lossless: true, ingress: {alpha: 1}}
+"""
+# Two flows: p1 to p3 is worker 0's alone, p2 to p4 worker 1's.
+FLOWS = ((1, 3), (2, 4))
+# More may be under way than a receive ring holds: no window keeps frames from being lost.
+OPEN_LOOP = ("--size", "1MB", "--depth", "32", "--window", "16384")
+PTRACE_SEIZE, PTRACE_INTERRUPT, PTRACE_DETACH = 0x4206, 0x4207, 17
+WALL = 0x40000000
+LIBC = ctypes.CDLL(None, use_errno=True)
+
+
+def ptrace(request, tid):
+    LIBC.ptrace.argtypes = [ctypes.c_long, ctypes.c_long, ctypes.c_void_p, ctypes.c_void_p]
+    if LIBC.ptrace(request, tid, None, None) != 0:
+        error = ctypes.get_errno()
+        raise OSError(error, f"ptrace {request:#x} of {tid}: {os.strerror(error)}")
+
+
+def child_named(pid, name):
+    """The process id of weir inside nsenter is weir's own; its stand-in is its only child."""
+    with open(f"/proc/{pid}/task/{pid}/children") as f:
+        for child in map(int, f.read().split()):
+            with open(f"/proc/{child}/comm") as comm:
+                if comm.read().strip() == name:
+                    return child
+    return None
+
+
+def worker_threads(pid):
+    """Thread ids of the workers, in their order."""
+    names = {}
+    for tid in os.listdir(f"/proc/{pid}/task"):
+        with open(f"/proc/{pid}/task/{tid}/comm") as f:
+            names[f.read().strip()] = int(tid)
+    return [tid for name, tid in sorted(names.items()) if "worker" in name]
+
+
+class Bench:
+    """The switch, two flows through it, and what both say."""
+
+    def __init__(self, world, pause_after=f"{AGE_MS}ms"):
+        self.world = world
+        self.switch = Switch(world, PROGRAMS, switch_name(),
+                             POLICY % (switch_name(), pause_after, SPEED))
+        self.pid = self.switch.process.p.pid
+        self.hosts, self.senders = [], []
+
+    def flows(self, seconds):
+        for src, dst in FLOWS:
+            self.hosts.append(Host(self.world, PROGRAMS, dst, f"listener{dst}", "--listen",
+                                   "--speed", SPEED).ready())
+        for src, dst in FLOWS:
+            self.senders.append(Host(self.world, PROGRAMS, src, f"sender{src}", "--to",
+                                     f"10.0.0.{dst}", "--time", f"{seconds}s", "--class", "3",
+                                     "--rate", "40M", "--speed", SPEED, "--qps", "1", "--rto",
+                                     "20s", "--drain", "30s", *OPEN_LOOP))
+
+    def events(self, name):
+        return [e for e in self.switch.show("events")["events"] if e["event"] == name]
+
+    def port(self, i):
+        return pick(self.switch.show("ports")["ports"], name=f"p{i}")
+
+    def worker(self, i):
+        return pick(self.switch.show("workers")["workers"], worker=i)
+
+    def finish(self, seconds):
+        """The senders' reports."""
+        for s in self.senders:
+            status = s.process.wait(seconds + 60)
+            want(status == 0, f"{s.name} ended with {status}\n{s.process.said()}")
+        return [s.report() for s in self.senders]
+
+    def nothing_lost(self, reports):
+        for r in reports:
+            want(r["retransmissions"] == 0 and r["naks_received"] == 0,
+                 f"{r['retransmissions']} frames sent again, {r['naks_received']} NAKs")
+        missed = {p["name"]: p["rx_missed"] for p in self.switch.show("ports")["ports"]}
+        want(not any(missed.values()), f"frames that receive rings lost: {missed}")
+        drops = [d for d in self.switch.show("drops")["drops"] if d["lossless"]]
+        want(sum(d["packets"] for d in drops) == 0, f"lossless drops: {drops}")
+
+    def end(self):
+        for h in self.hosts:
+            h.process.stop()
+        want(self.switch.stop() == 0, f"the balance\n{self.switch.process.said()}")
+
+
+@contextlib.contextmanager
+def bench(tapped=False, **kw):
+    with World(4, tapped=tapped) as world:
+        yield Bench(world, **kw)
+
+
+# ---- tests
+
+def nothing_is_lost_while_the_whole_switch_is_stopped():
+    with bench() as b:
+        b.flows(10)
+        time.sleep(3)
+        os.kill(b.pid, signal.SIGSTOP)
+        time.sleep(4)
+        os.kill(b.pid, signal.SIGCONT)
+        reports = b.finish(10)
+        b.nothing_lost(reports)
+        for w in (0, 1):
+            told = [e for e in b.events("worker-recovered") if e["worker"] == w]
+            longest = max((e["stood_still_us"] for e in told), default=0)
+            want(3.9e6 < longest < 6e6, f"worker {w} recovered: {told}")
+            want([e for e in b.events("worker-stalled") if e["worker"] == w], "and stalled before")
+            row = b.worker(w)
+            want(row["stalls"] > 0 and row["stalled_ns"] > 3.9e9 and row["stand_ins"] > 0,
+                 f"the worker's row: {row}")
+        for i in (1, 2, 3, 4):
+            p = b.port(i)
+            want(p["pfc_standin_sent"] > 2000, f"a frame each millisecond: {p}")
+            want(p["when_stalled"] == "PAUSE", f"{p['when_stalled']}")
+        want(b.events("stand-in-paused"), "an event of the stand-in")
+        b.end()
+
+
+def frames_are_lost_without_the_stand_in():
+    """What the others are green for: the same flows, and nobody who pauses."""
+    with bench(pause_after="off") as b:
+        b.flows(10)
+        time.sleep(3)
+        os.kill(b.pid, signal.SIGSTOP)
+        time.sleep(4)
+        os.kill(b.pid, signal.SIGCONT)
+        b.finish(10)
+        missed = sum(p["rx_missed"] for p in b.switch.show("ports")["ports"])
+        want(missed > 1000, f"{missed} frames lost")
+        want(b.port(1)["when_stalled"] == "no PAUSE: off" and
+             b.port(1)["pfc_standin_sent"] == 0, "it is off")
+        want(b.events("worker-recovered"), "the alarm does not need the stand-in")
+        b.end()
+
+
+def one_worker_stands_still_and_the_other_goes_on():
+    with bench() as b:
+        b.flows(10)
+        time.sleep(3)
+        tid = worker_threads(b.pid)[0]
+        before = b.port(4)["tx_packets"], b.port(2)["pfc_standin_sent"]
+        ptrace(PTRACE_SEIZE, tid)
+        ptrace(PTRACE_INTERRUPT, tid)
+        os.waitpid(tid, WALL)
+        time.sleep(3)
+        stalled = [e for e in b.events("worker-stalled") if e["worker"] == 0]
+        row, still = b.port(1), b.worker(0)["loops_per_s"]
+        moved = b.port(4)["tx_packets"] - before[0]
+        ptrace(PTRACE_DETACH, tid)
+        want(stalled and stalled[-1]["ports"] == ["p1", "p3"], f"told while it lasts: {stalled}")
+        want(still == 0 and row["pfc_standin_sent"] > 1500, f"the stand-in is at work: {row}")
+        want(moved > 3000, f"the other worker moved {moved} frames")
+        b.nothing_lost(b.finish(10))
+        recovered = [e for e in b.events("worker-recovered") if e["worker"] == 0]
+        want(any(2.9e6 < e["stood_still_us"] < 4.5e6 for e in recovered), f"{recovered}")
+        b.end()
+
+
+def it_pauses_only_beside_a_gap_of_the_loop():
+    seconds = int(os.environ.get("WEIR_HEALTHY_S", "60"))
+    with bench() as b:
+        b.flows(seconds)
+        reports = b.finish(seconds)
+        rows = [b.worker(w) for w in (0, 1)]
+        for row in rows:
+            want(row["stand_ins"] <= row["stand_in_gaps"],
+                 f"{row['stand_ins']} times for {row['stand_in_gaps']} gaps of {AGE_MS} ms")
+            if row["gap_max_ns"] < AGE_MS * 1e6:
+                want(row["stand_ins"] == 0, f"without a gap: {row}")
+        sent = sum(p["pfc_standin_sent"] for p in b.switch.show("ports")["ports"])
+        print(f"        {seconds} s: {sent} frames of the stand-in, longest gap "
+              f"{max(r['gap_max_ns'] for r in rows) / 1e6:.1f} ms, gaps of {AGE_MS} ms: "
+              f"{sum(r['stand_in_gaps'] for r in rows)}", flush=True)
+        b.nothing_lost(reports)
+        b.end()
+
+
+def tshark_reads_its_frames():
+    with bench(tapped=True) as b:
+        path = os.path.join(b.world.logs, "pfc.pcap")
+        os.kill(b.pid, signal.SIGSTOP)
+        time.sleep(0.2)
+        dump = b.world.spawn("tap", "tcpdump", "tcpdump", "-i", "t1", "-w", path, "-U", "-Z",
+                             "root")
+        time.sleep(1.5)
+        dump.stop()
+        os.kill(b.pid, signal.SIGCONT)
+        fields = ["eth.dst", "eth.src", "frame.len", "macc.opcode", "macc.cbfc.enbv",
+                  "macc.cbfc.pause_time.c3", "_ws.malformed"]
+        words = [w for f in fields for w in ("-e", f)]
+        out = subprocess.run(["tshark", "-r", path, "-T", "fields", *words], check=True, text=True,
+                             capture_output=True, timeout=60).stdout
+        rows = [line.split("\t") for line in out.splitlines()]
+        want(len(rows) > 300, f"{len(rows)} frames in about 1.3 s")
+        mac = json.loads(b.world.run("sw", "ip", "-j", "link", "show", "sw1").stdout)[0]["address"]
+        for dst, src, length, opcode, vector, quanta, malformed in rows:
+            want(dst == "01:80:c2:00:00:01" and src == mac and length == "60", f"{dst} {src}")
+            want(int(opcode, 16) == 0x0101 and int(vector, 16) == 1 << 3 and not malformed,
+                 f"{opcode} {vector} {malformed}")
+            want(int(quanta) > 0, "it never says XON")
+        b.end()
+
+
+def it_ends_with_the_switch():
+    with bench() as b:
+        pid = child_named(b.pid, "weir-stand-in")
+        want(pid is not None, "the stand-in is a child of the switch")
+        with open(f"/proc/{pid}/status") as f:
+            status = dict(line.rstrip("\n").split(":\t", 1) for line in f if ":\t" in line)
+        want(int(status["CapEff"], 16) == 0 and int(status["CapPrm"], 16) == 0,
+             f"it has no capability: {status['CapEff']}")
+        want(status["NoNewPrivs"] == "1" and status["Uid"].split()[1] != "0", f"{status['Uid']}")
+        links = [os.readlink(f"/proc/{pid}/fd/{fd}") for fd in os.listdir(f"/proc/{pid}/fd")]
+        foreign = [x for x in links if x != "/dev/null" and not x.startswith(("socket:", "pipe:"))]
+        want(len(links) == 5 and not foreign, f"its files: {links}")
+        os.kill(b.pid, signal.SIGSTOP)
+        time.sleep(0.2)
+        os.kill(b.pid, signal.SIGKILL)
+        end = time.monotonic() + 1
+        while os.path.exists(f"/proc/{pid}") and time.monotonic() < end:
+            time.sleep(0.01)
+        want(not os.path.exists(f"/proc/{pid}"), "the stand-in is gone within a second")
+    with bench() as b:
+        pid = child_named(b.pid, "weir-stand-in")
+        os.kill(pid, signal.SIGKILL)
+        time.sleep(0.5)
+        want(b.events("stand-in-ended"), "its end is told")
+        want(b.port(1)["when_stalled"] == "no PAUSE: no stand-in", f"{b.port(1)}")
+        b.end()
+
+
+TESTS = [nothing_is_lost_while_the_whole_switch_is_stopped, frames_are_lost_without_the_stand_in,
+         one_worker_stands_still_and_the_other_goes_on, it_pauses_only_beside_a_gap_of_the_loop,
+         tshark_reads_its_frames, it_ends_with_the_switch]
+
+if __name__ == "__main__":
+    if len(sys.argv) < 2 or sys.argv[1].startswith("-"):
+        print(__doc__)
+        sys.exit(0 if "--help" in sys.argv else 2)
+    from switch import Host, Programs, Switch, pick
+    from world import World, switch_name
+    live.need_root("tshark", "tcpdump")
+    PROGRAMS = Programs(sys.argv[1])
+    sys.exit(live.run_tests(TESTS))
