@@ -51,6 +51,7 @@ static int shard_create(struct weir_switch *sw, struct worker *w, uint32_t n)
 	if (wf->table_mem == NULL || wf->pairing_mem == NULL)
 		return -ENOMEM;
 	flow_table_init(&wf->table, wf->table_mem, n, sw->policy_mem->flows.age_ns, seed);
+	flow_table_set_ports(&wf->table, w->n_owned);
 	wf->pairing = pairing_init(wf->pairing_mem, &wf->table, seed ^ 0x5bd1e995);
 	return shard_rings(sw, w);
 }
@@ -322,8 +323,17 @@ void switch_flow_totals(const struct weir_switch *sw, struct flow_totals *out)
 		out->made += ctr_get(&wf->table.made);
 		out->aged += ctr_get(&wf->table.aged);
 		out->refused += ctr_get(&wf->table.refused);
+		out->evicted += ctr_get(&wf->table.evicted);
 		add_pairing(out, pairing_counters(wf->pairing));
 	}
+}
+
+const struct flow_port *switch_flow_port(const struct weir_switch *sw, unsigned port)
+{
+	static const struct flow_port none;
+	const struct worker_flows *wf = flows_of_port(sw, port);
+
+	return wf != NULL ? &wf->table.ports[port] : &none;
 }
 
 const struct port_flow_counters *switch_port_flows(const struct weir_switch *sw, unsigned port)

@@ -47,7 +47,7 @@ void switch_flows_look(struct weir_switch *sw, const struct flows_look *look);
 uint32_t switch_flows_places(const struct weir_switch *sw); // 0: no flow table
 
 struct flow_totals {
-	uint64_t max, used, made, aged, refused;
+	uint64_t max, used, made, aged, evicted, refused;
 	struct {
 		uint64_t paired[N_PAIR_SOURCES];
 		uint64_t dropped_jump, dropped_ack, dropped_rival, dropped_dreq, dropped_age,
@@ -63,6 +63,8 @@ struct port_flow_counters {
 	ctr_t naks, cnps_seen; // that left here, on their way to the sender
 	ctr_t cnps_sent, cnps_capped; // by the switch, that left here; left out for the cap
 };
+// Room in the flow table. Zeros where there is no table.
+const struct flow_port *switch_flow_port(const struct weir_switch *sw, unsigned port);
 const struct port_flow_counters *switch_port_flows(const struct weir_switch *sw, unsigned port);
 
 // An IPCC queue. Written by its owner.

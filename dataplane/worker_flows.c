@@ -339,7 +339,7 @@ static uint32_t take_moved(struct worker *w, uint32_t id, const struct member *m
 		pairing_flow_elsewhere(wf->pairing, &m->key, w->now_ns);
 		return FLOW_NONE;
 	}
-	flow_begin_anew(&wf->table, id, w->now_ns, &hooks);
+	flow_begin_anew(&wf->table, id, (struct flow_arrival){w->now_ns, f->in_port}, &hooks);
 	begin(w, id, m, f, pkt);
 	return id;
 }
@@ -351,7 +351,8 @@ static uint32_t take(struct worker *w, const struct member *m, const struct fram
 	struct worker_flows *wf = w->flows;
 	struct flow_hooks hooks = flows_hooks(wf);
 	enum flow_news news;
-	uint32_t id = flow_take(&wf->table, &m->key, m->hash, w->now_ns, &hooks, &news);
+	uint32_t id = flow_take(&wf->table, &m->key, m->hash,
+				(struct flow_arrival){w->now_ns, f->in_port}, &hooks, &news);
 
 	if (id == FLOW_NONE) {
 		pairing_flow_refused(wf->pairing, &m->key, w->now_ns);

@@ -21,9 +21,17 @@ static void gone(void *arg, uint32_t id)
 	pairing_flow_gone(wf->pairing, id);
 }
 
+// It lives, and is followed no longer: as one that was refused.
+static void evicted(void *arg, const struct flow_key *k, uint64_t now_ns)
+{
+	struct worker_flows *wf = arg;
+
+	pairing_flow_refused(wf->pairing, k, now_ns);
+}
+
 struct flow_hooks flows_hooks(struct worker_flows *wf)
 {
-	return (struct flow_hooks){.gone = gone, .arg = wf};
+	return (struct flow_hooks){.gone = gone, .evicted = evicted, .arg = wf};
 }
 
 struct pair_answer flows_answer(const struct worker *w, const struct frame *f,
@@ -41,6 +49,7 @@ struct pair_answer flows_answer(const struct worker *w, const struct frame *f,
 
 // ---- the way out
 
+static_assert((int)POLICY_MAX_PORTS <= (int)FLOW_PORTS, "each port of arrival has its share");
 static_assert((int)POLICY_MAX_PORTS <= 1 << SEAL_PORT_BITS && N_CLASSES <= 16 && N_QUEUES <= 8,
 	      "seals have room for them");
 

@@ -44,7 +44,9 @@ static const struct column decisions[] = {
 	{"Spared", "spared", UNIT_COUNT},        {"Not told because", "silences", UNIT_TEXT},
 };
 static const struct column ports[] = {
-	{"Port", "port", UNIT_TEXT},             {"Gaps", "gaps", UNIT_COUNT},
+	{"Port", "port", UNIT_TEXT},             {"Flows", "flows_used", UNIT_COUNT},
+	{"Refused", "flows_refused", UNIT_COUNT}, {"Evicted", "flows_evicted", UNIT_COUNT},
+	{"Gaps", "gaps", UNIT_COUNT},
 	{"Lost", "gap_packets", UNIT_COUNT},     {"Rewinds", "rewinds", UNIT_COUNT},
 	{"CE", "ce", UNIT_COUNT},                {"NAK", "naks", UNIT_COUNT},
 	{"CNP_SEEN", "cnps_seen", UNIT_COUNT},   {"CNP_SENT", "cnps_sent", UNIT_COUNT},

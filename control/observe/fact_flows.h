@@ -60,6 +60,13 @@ static_assert(N_QUADRANTS == 4, "a row for each quadrant");
 
 static const struct fact flow_ports[] = {
 	{"port", FACT_ID, FACT_COMPUTED, "port of the policy file"},
+	{"flows_used", FACT_GAUGE, FACT_COMPUTED, "places in the table of flows that entered here"},
+	{"flows_refused", FACT_COUNTER, FACT_COMPUTED,
+	 "new flows that entered here and found no room: the table was full, and the port had its "
+	 "share"},
+	{"flows_evicted", FACT_COUNTER, FACT_COMPUTED,
+	 "flows that entered here, above the port's share, and lost their place to one of a port "
+	 "below its share"},
 	{"gaps", FACT_COUNTER, FLOW_PORT(gaps),
 	 "gaps in the PSNs of flows that entered here: frames were lost before the switch"},
 	{"gap_packets", FACT_COUNTER, FLOW_PORT(gap_packets), "frames missing in them"},
@@ -77,6 +84,8 @@ static const struct fact flow_table[] = {
 	{"used", FACT_GAUGE, FLOWS(used), "flows in it"},
 	{"made", FACT_COUNTER, FLOWS(made), "flows that began"},
 	{"aged", FACT_COUNTER, FLOWS(aged), "flows forgotten because they were idle"},
+	{"evicted", FACT_COUNTER, FLOWS(evicted),
+	 "flows of ports above their share that lost their place to one of a port below its share"},
 	{"refused", FACT_COUNTER, FLOWS(refused),
 	 "frames of flows that found no room: forwarded, and not followed"},
 };

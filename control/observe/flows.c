@@ -87,11 +87,16 @@ static void ipcc_row(const struct show *s, unsigned port, unsigned q, struct jso
 
 static void flow_port_row(const struct show *s, unsigned port, struct json_object *list)
 {
+	const struct flow_port *room = switch_flow_port(s->o->sw, port);
+	const struct port_baseline *base = baseline(s, port);
 	struct json_object *row = row_in(list);
 
 	row_text(row, "port", port_name(s->o, port));
+	row_u64(row, "flows_used", gauge_get(&room->used));
+	row_u64(row, "flows_refused", ctr_get(&room->refused) - base->flows_refused);
+	row_u64(row, "flows_evicted", ctr_get(&room->evicted) - base->flows_evicted);
 	facts_emit_counters(row, &fact_lists[FACTS_FLOW_PORTS], switch_port_flows(s->o->sw, port),
-			    &baseline(s, port)->flows);
+			    &base->flows);
 }
 
 void show_ipcc(const struct show *s, struct json_object *out)
@@ -118,4 +123,6 @@ void flows_take_baseline(const struct observe *o, unsigned port, struct port_bas
 	}
 	facts_take_baseline(&fact_lists[FACTS_FLOW_PORTS], switch_port_flows(o->sw, port),
 			    &b->flows);
+	b->flows_refused = ctr_get(&switch_flow_port(o->sw, port)->refused);
+	b->flows_evicted = ctr_get(&switch_flow_port(o->sw, port)->evicted);
 }

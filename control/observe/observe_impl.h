@@ -34,6 +34,7 @@ struct port_baseline {
 	struct ipcc_counters ipcc[N_QUEUES];
 	struct port_flow_counters flows;
 	struct fdb_port_counters fdb;
+	uint64_t flows_refused, flows_evicted;
 	struct port_drv_stats drv;
 	struct port_steering steering;
 	uint64_t standin_sent;

@@ -8,6 +8,7 @@ enum {
 	DEFAULT_AGE_S = 3,
 	FEW_MISSING = 64,
 	AGE_WHEN_FULL = 256, // entries that a flow without room may cost
+	EVICT_LOOKS = 32, // and those among which the idlest is looked for
 };
 
 #define likely(x) __builtin_expect(!!(x), 1)
@@ -30,10 +31,16 @@ void flow_table_init(struct flow_table *t, void *mem, uint32_t n, uint64_t age_n
 	t->flows = mem;
 	t->n = n;
 	t->free = FLOW_NONE;
+	t->share = n;
 	t->map.seed = seed;
 	t->map.spare = UINT64_MAX << FLOW_KEY_BITS;
 	flow_map_init(&t->map, t->flows + n, n, t->flows, sizeof(t->flows[0]));
 	flow_table_set_age(t, age_ns, 0);
+}
+
+void flow_table_set_ports(struct flow_table *t, uint32_t n_ports)
+{
+	t->share = n_ports > 1 ? t->n / n_ports : t->n;
 }
 
 void flow_table_set_age(struct flow_table *t, uint64_t age_ns, uint64_t now_ns)
@@ -98,24 +105,37 @@ static void clear(struct flow *f)
 	f->reverse = f->acked = FLOW_NONE;
 }
 
-static void begin(struct flow_table *t, uint32_t id, const struct flow_key *k, uint64_t now_ns)
+static struct flow_port *port_of(struct flow_table *t, const struct flow *f)
 {
+	return &t->ports[flow_way_of(gauge_get(&f->way)).in_port % FLOW_PORTS];
+}
+
+static void begin(struct flow_table *t, uint32_t id, const struct flow_key *k,
+		  struct flow_arrival at)
+{
+	struct flow_way way = {.in_port = at.port, .out_port = FLOW_NO_PORT};
 	struct flow *f = &t->flows[id];
+	struct flow_port *p;
 
 	change_begins(f);
 	clear(f);
 	key_set(f, k);
-	gauge_set(&f->first_ns, now_ns);
-	gauge_set(&f->last, flow_pack_last(0, FLOW_APART, now_ns)); // `highest` is 0
+	gauge_set(&f->way, flow_pack_way(way));
+	gauge_set(&f->first_ns, at.now_ns);
+	gauge_set(&f->last, flow_pack_last(0, FLOW_APART, at.now_ns)); // `highest` is 0
 	change_ends(f);
+	p = port_of(t, f);
+	gauge_set(&p->used, gauge_get(&p->used) + 1);
 	ctr_inc(&t->made);
 }
 
 static void is_gone(struct flow_table *t, uint32_t id, const struct flow_hooks *hooks)
 {
+	struct flow_port *p = port_of(t, &t->flows[id]);
+
 	if (hooks != NULL && hooks->gone != NULL)
 		hooks->gone(hooks->arg, id);
-	ctr_inc(&t->aged);
+	gauge_set(&p->used, gauge_get(&p->used) - 1);
 }
 
 static void let_go(struct flow_table *t, uint32_t id, const struct flow_hooks *hooks)
@@ -151,48 +171,97 @@ static void take_place(struct flow_table *t, uint32_t id)
 }
 
 static uint32_t make(struct flow_table *t, const struct flow_key *k, uint32_t hash,
-		     uint64_t now_ns)
+		     struct flow_arrival at)
 {
 	uint32_t id = free_place(t);
 
 	// The map reads no key of an entry that is added.
 	if (id == FLOW_NONE || !flow_map_add(&t->map, hash, id)) {
 		ctr_inc(&t->refused);
+		ctr_inc(&t->ports[at.port % FLOW_PORTS].refused);
 		return FLOW_NONE;
 	}
 	take_place(t, id);
-	begin(t, id, k, now_ns);
+	begin(t, id, k, at);
 	return id;
 }
 
-uint32_t flow_take(struct flow_table *t, const struct flow_key *k, uint32_t hash, uint64_t now_ns,
-		   const struct flow_hooks *hooks, enum flow_news *news)
+// The idlest of the next few entries that are of ports above their share, or FLOW_NONE. All places
+// are taken.
+static uint32_t idlest_above_share(struct flow_table *t, uint64_t now_ns)
+{
+	uint32_t found = FLOW_NONE;
+	uint64_t found_ns = UINT64_MAX;
+
+	for (unsigned i = 0; i < EVICT_LOOKS; i++) {
+		const struct flow *f = &t->flows[t->evict_cursor];
+		uint64_t seen_ns = flow_seen_ns(f, now_ns);
+
+		if (gauge_get(&port_of(t, f)->used) > t->share && seen_ns < found_ns) {
+			found = t->evict_cursor;
+			found_ns = seen_ns;
+		}
+		if (++t->evict_cursor == t->n)
+			t->evict_cursor = 0;
+	}
+	return found;
+}
+
+// Makes room for a flow of a port below its share.
+static void evict(struct flow_table *t, struct flow_arrival at, const struct flow_hooks *hooks)
+{
+	uint32_t id = FLOW_NONE;
+	struct flow_key k;
+
+	if (gauge_get(&t->ports[at.port % FLOW_PORTS].used) < t->share)
+		id = idlest_above_share(t, at.now_ns);
+	if (id == FLOW_NONE)
+		return;
+	k = t->flows[id].key;
+	ctr_inc(&t->evicted);
+	ctr_inc(&port_of(t, &t->flows[id])->evicted);
+	let_go(t, id, hooks);
+	if (hooks != NULL && hooks->evicted != NULL)
+		hooks->evicted(hooks->arg, &k, at.now_ns);
+}
+
+// Whoever should have made room by now does so before a flow is refused; not all, if many should
+// have.
+static void make_room(struct flow_table *t, struct flow_arrival at, const struct flow_hooks *hooks)
+{
+	flow_age(t, at.now_ns, AGE_WHEN_FULL, hooks);
+	if (free_place(t) == FLOW_NONE)
+		evict(t, at, hooks);
+}
+
+uint32_t flow_take(struct flow_table *t, const struct flow_key *k, uint32_t hash,
+		   struct flow_arrival at, const struct flow_hooks *hooks, enum flow_news *news)
 {
 	uint32_t id = flow_map_find(&t->map, k, hash);
 
 	*news = FLOW_AS_BEFORE;
-	if (id != FLOW_NONE && flow_lives(t, &t->flows[id], now_ns))
+	if (id != FLOW_NONE && flow_lives(t, &t->flows[id], at.now_ns))
 		return id;
 	*news = FLOW_BEGUN;
 	if (id != FLOW_NONE) {
 		is_gone(t, id, hooks);
-		begin(t, id, k, now_ns);
+		ctr_inc(&t->aged);
+		begin(t, id, k, at);
 		return id;
 	}
-	// Whoever should have made room by now does so before a flow is refused; not all, if many
-	// should have.
 	if (free_place(t) == FLOW_NONE)
-		flow_age(t, now_ns, AGE_WHEN_FULL, hooks);
-	return make(t, k, hash, now_ns);
+		make_room(t, at, hooks);
+	return make(t, k, hash, at);
 }
 
-void flow_begin_anew(struct flow_table *t, uint32_t id, uint64_t now_ns,
+void flow_begin_anew(struct flow_table *t, uint32_t id, struct flow_arrival at,
 		     const struct flow_hooks *hooks)
 {
 	const struct flow_key k = t->flows[id].key;
 
 	is_gone(t, id, hooks);
-	begin(t, id, &k, now_ns);
+	ctr_inc(&t->aged);
+	begin(t, id, &k, at);
 }
 
 uint32_t flow_find(const struct flow_table *t, const struct flow_key *k, uint64_t now_ns)
@@ -336,8 +405,10 @@ static void look_at_cursor(struct flow_table *t, uint64_t now_ns, const struct f
 {
 	struct flow *f = &t->flows[t->age_cursor];
 
-	if (f->key.w[4] != 0 && was_old(t, f, t->look_ns, now_ns))
+	if (f->key.w[4] != 0 && was_old(t, f, t->look_ns, now_ns)) {
 		let_go(t, t->age_cursor, hooks);
+		ctr_inc(&t->aged);
+	}
 	if (++t->age_cursor == t->n) {
 		t->age_cursor = 0;
 		t->sweep_ns += t->age_ns;

@@ -12,9 +12,12 @@
 //   rewind      psn before it           psn + 1          rewinds; `highest` stays
 //
 // An entry that was idle for `age` is gone: nobody is shown it, and a packet of the same key begins
-// it anew. Its place is free for others when ageing passes by, which it does once in `age`. A full
-// table refuses new flows and counts them; entries that live are never put out by new ones, so that
-// a flood of made-up addresses cannot harm flows that were there before.
+// it anew. Its place is free for others when ageing passes by, which it does once in `age`.
+//
+// Each port of arrival has a share of the table. A port may use more while there is room. In a
+// full table a new flow of a port below its share takes the place of a flow of a port above its
+// share. A new flow of any other port is refused. So a flood of made-up queue pairs takes no place
+// from ports within their share, and none from older flows of its own port.
 #pragma once
 
 #include <assert.h>
@@ -30,6 +33,7 @@ struct pkt_info;
 enum {
 	FLOW_MAX = 1 << 20,
 	FLOW_NO_PORT = 0xff,
+	FLOW_PORTS = 128,
 	FLOW_KEY_BITS = 34, // of a key's last word; the others are a seal's (flow_seal.h)
 	// Of `last`: PSN, three bits, and the time.
 	FLOW_TIME_SHIFT = 12, // ns in a unit
@@ -116,6 +120,13 @@ struct __attribute__((aligned(64))) flow {
 };
 static_assert(sizeof(struct flow) <= 320, "a million of them are a third of a gigabyte");
 
+// Of one port of arrival.
+struct flow_port {
+	gauge_t used; // entries
+	ctr_t refused; // new flows that found no room
+	ctr_t evicted; // flows that lost their place to one of a port below its share
+};
+
 struct flow_table {
 	struct flow *flows; // n of them
 	struct flow_map map;
@@ -125,12 +136,17 @@ struct flow_table {
 	uint32_t age_cursor; // the entry that ageing looks at next
 	uint64_t sweep_ns; // when the cursor was at 0; 0: ageing has not begun
 	uint64_t look_ns; // when the cursor's entry is due
-	ctr_t refused, made, aged;
+	ctr_t refused, made, aged, evicted;
 	gauge_t used;
+	uint32_t share; // of a port
+	uint32_t evict_cursor; // the entry that an eviction looks at first
+	struct flow_port ports[FLOW_PORTS];
 };
 
 size_t flow_table_bytes(uint32_t n);
 void flow_table_init(struct flow_table *t, void *mem, uint32_t n, uint64_t age_ns, uint32_t seed);
+// So many ports share it; one unless said.
+void flow_table_set_ports(struct flow_table *t, uint32_t n_ports);
 
 // flags: FLOW_SKIPS, FLOW_OPEN, FLOW_APART
 static inline uint64_t flow_pack_last(uint32_t psn, uint32_t flags, uint64_t now_ns)
@@ -225,17 +241,23 @@ struct flow_packet {
 enum flow_news { FLOW_AS_BEFORE, FLOW_BEGUN, FLOW_BROKEN, FLOW_JUMPED };
 
 // The entry of the key, or a new one; FLOW_NONE: refused, counted. *news: FLOW_BEGUN when it was
-// made, or made anew. An entry that is begun has only its key and generation; `gone` is called for
-// the one whose place it takes, if that was still in the table.
+// made, or made anew. An entry that is begun has only its key, its generation and its port of
+// arrival. `gone` is called for the one whose place it takes, if that was still in the table.
+// `evicted` is called after it where that one lives.
 struct flow_hooks {
 	void (*gone)(void *arg, uint32_t id);
+	void (*evicted)(void *arg, const struct flow_key *k, uint64_t now_ns);
 	void *arg;
 };
-uint32_t flow_take(struct flow_table *t, const struct flow_key *k, uint32_t hash, uint64_t now_ns,
-		   const struct flow_hooks *hooks, enum flow_news *news);
+struct flow_arrival {
+	uint64_t now_ns;
+	uint8_t port;
+};
+uint32_t flow_take(struct flow_table *t, const struct flow_key *k, uint32_t hash,
+		   struct flow_arrival at, const struct flow_hooks *hooks, enum flow_news *news);
 
 // The entry, which lives, is begun anew for the same key: FLOW_BEGUN.
-void flow_begin_anew(struct flow_table *t, uint32_t id, uint64_t now_ns,
+void flow_begin_anew(struct flow_table *t, uint32_t id, struct flow_arrival at,
 		     const struct flow_hooks *hooks);
 
 // The entry of the key that lives, or FLOW_NONE. Makes nothing.

@@ -108,7 +108,7 @@ struct roce_host {
 };
 
 struct roce_totals {
-	uint64_t cnps, by_source[N_PAIR_SOURCES], capped, muted, refused, dropped, aged;
+	uint64_t cnps, by_source[N_PAIR_SOURCES], capped, muted, refused, dropped, aged, evicted;
 	uint64_t reused, forged, swaps, rows, paired_rows, vanished;
 };
 

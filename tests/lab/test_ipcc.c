@@ -358,6 +358,56 @@ static void no_more_cnps_leave_by_a_port_than_its_cap(void **state)
 
 // Of ports 1 and 3, which another worker owns than the queue's: both workers' flows are told at the
 // same moment, and know why when they are not.
+static void small_table(struct policy *p, void *arg)
+{
+	(void)arg;
+	p->flows.max = 64 * p->n_workers;
+}
+
+// CNPs that the senders at ports 0 and 1 get, after n_flood new queue pairs of ports 2 and 3. With
+// two workers each flood shares a table with one of the senders.
+static unsigned cnps_after_a_flood(unsigned n_flood)
+{
+	const struct bench_opts o = {.seed = 1, .adjust = small_table};
+	struct bench *b = bench_open_with(ipcc_yaml(&(struct ipcc_policy){.ipcc = "on"}), &o);
+	unsigned told;
+
+	memset(&seen, 0, sizeof(seen));
+	bench_run(b, 20 * US);
+	for (unsigned i = 0; i < n_flood; i++)
+		for (unsigned from = 2; from < 4; from++) {
+			const struct ipcc_data d = {.from = from, .to = 5 - from, .qp = 50000 + i,
+						    .len = 100};
+
+			ipcc_send(b, &d, 1);
+		}
+	ipcc_settle(b);
+	ipcc_incast(b, 2, 60);
+	ipcc_settle(b);
+	ipcc_explain(b, &seen);
+	told = ipcc_cnps(b, 0) + ipcc_cnps(b, 1);
+	if (n_flood != 0) {
+		uint64_t evicted = 0;
+
+		for (unsigned port = 2; port < 4; port++) {
+			evicted += ctr_get(&switch_flow_port(b->sw, port)->evicted);
+			assert_true(ctr_get(&switch_flow_port(b->sw, port)->refused) > 0);
+		}
+		assert_int_equal(evicted, 2);
+	}
+	bench_close(b);
+	return told;
+}
+
+static void a_flood_of_new_queue_pairs_takes_no_cnp_from_other_ports(void **state)
+{
+	unsigned before = cnps_after_a_flood(0);
+
+	(void)state;
+	assert_true(before > 0);
+	assert_int_equal(cnps_after_a_flood(300), before);
+}
+
 static void flows_of_another_worker_are_told_by_a_note(void **state)
 {
 	const struct bench_opts o = {.seed = 1, .adjust = two_workers};
@@ -511,6 +561,7 @@ int main(void)
 		cmocka_unit_test(the_largest_flow_is_told_first),
 		cmocka_unit_test(a_flow_is_told_once_a_gap),
 		cmocka_unit_test(no_more_cnps_leave_by_a_port_than_its_cap),
+		cmocka_unit_test(a_flood_of_new_queue_pairs_takes_no_cnp_from_other_ports),
 		cmocka_unit_test(flows_of_another_worker_are_told_by_a_note),
 		cmocka_unit_test(a_cut_is_learnt_from_what_cnps_did),
 		cmocka_unit_test(records_without_room_are_counted),

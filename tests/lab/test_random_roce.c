@@ -326,6 +326,7 @@ static void count(const struct roce_schedule *x)
 	switch_flow_totals(sw, &t);
 	n->refused += t.refused;
 	n->aged += t.aged;
+	n->evicted += t.evicted;
 	n->dropped += t.pairing.dropped_jump + t.pairing.dropped_ack + t.pairing.dropped_rival;
 	for (unsigned p = 0; p < SCHEDULE_PORTS; p++) {
 		seen.frames += ctr_get(&switch_port_counters(sw, p)->received);
@@ -375,19 +376,20 @@ static void finish(struct schedule_program *p)
 		      "%lu queue pairs with new peers, %lu lies, %lu swaps\n"
 		      "%lu CNPs: static %lu, cm %lu, read %lu, ack %lu, cnp %lu; %lu capped, %lu "
 		      "looks muted, %lu lost with a link\n"
-		      "%lu flows aged, %lu refused, %lu pairs dropped; lossless frames lost: %lu "
-		      "without a promise, %lu exempt\n",
+		      "%lu flows aged, %lu evicted, %lu refused, %lu pairs dropped; lossless "
+		      "frames lost: %lu without a promise, %lu exempt\n",
 		      p->to - p->from + 1, seen.events, seen.frames, n->rows, n->paired_rows,
 		      n->reused, n->forged, n->swaps, n->cnps, n->by_source[PAIR_STATIC],
 		      n->by_source[PAIR_CM], n->by_source[PAIR_READ], n->by_source[PAIR_ACK],
-		      n->by_source[PAIR_CNP], n->capped, n->muted, n->vanished, n->aged,
+		      n->by_source[PAIR_CNP], n->capped, n->muted, n->vanished, n->aged, n->evicted,
 		      n->refused, n->dropped, seen.lost_without_promise, seen.lost_exempt);
 	if (!p->as_in_the_suite)
 		return;
 	for (unsigned source = PAIR_STATIC; source < PAIR_CNP; source++)
 		assert_true(n->by_source[source] > 20);
 	assert_true(n->cnps > 1000 && n->capped > 100 && n->muted > 100);
-	assert_true(n->refused > 100 && n->dropped > 20 && n->aged > 20);
+	assert_true(n->refused > 100 && n->evicted > 10 && n->dropped > 20 &&
+		    n->aged > 20);
 	assert_true(n->reused > 20 && n->forged > 500 && n->swaps > 0);
 }
 

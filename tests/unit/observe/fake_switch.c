@@ -219,6 +219,11 @@ const struct ipcc_counters *switch_ipcc(const struct weir_switch *sw, unsigned p
 	return sw->port[port].notifies[queue] ? &sw->port[port].ipcc[queue] : NULL;
 }
 
+const struct flow_port *switch_flow_port(const struct weir_switch *sw, unsigned port)
+{
+	return &sw->port[port].flow_port;
+}
+
 const struct port_flow_counters *switch_port_flows(const struct weir_switch *sw, unsigned port)
 {
 	return &sw->port[port].flows;

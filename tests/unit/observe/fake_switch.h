@@ -28,6 +28,7 @@ struct fake_port {
 	struct ipcc_counters ipcc[N_QUEUES];
 	struct port_flow_counters flows;
 	struct fdb_port fdb;
+	struct flow_port flow_port;
 };
 
 enum { FAKE_RECORDS = 64 };

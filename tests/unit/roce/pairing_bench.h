@@ -82,7 +82,9 @@ static inline uint32_t bench_data(struct bench *b, const struct data *d)
 	struct flow_key k = flow_key_v4(d->from.ip, d->to.ip, d->qp, KEY_FLOW);
 	struct flow_way way = {.in_port = d->from.port, .out_port = FLOW_NO_PORT, .kind = d->kind};
 	enum flow_news news, more;
-	uint32_t id = flow_take(&b->t, &k, flow_hash_of(&b->t.map, &k), b->now_ns, &hooks, &news);
+	uint32_t id = flow_take(&b->t, &k, flow_hash_of(&b->t.map, &k),
+				(struct flow_arrival){b->now_ns, d->from.port}, &hooks,
+				&news);
 	struct flow *f = &b->t.flows[id];
 
 	if (id == FLOW_NONE) {

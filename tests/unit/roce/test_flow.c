@@ -16,7 +16,7 @@ struct fixture {
 	struct flow_table t;
 	void *mem;
 	uint32_t gone[KEPT];
-	unsigned n_gone;
+	unsigned n_gone, n_evicted;
 	struct flow_hooks hooks;
 };
 
@@ -49,21 +49,32 @@ static void close_table(struct fixture *x)
 	free(x);
 }
 
-static uint32_t take(struct fixture *x, uint32_t qp, uint64_t now_ns, enum flow_news *news)
+static uint32_t take_at(struct fixture *x, uint32_t qp, struct flow_arrival at,
+			enum flow_news *news)
 {
 	struct flow_key k = flow_key_v4(0x0a000001, 0x0a000002, qp, KEY_FLOW);
 
-	return flow_take(&x->t, &k, flow_hash_of(&x->t.map, &k), now_ns, &x->hooks, news);
+	return flow_take(&x->t, &k, flow_hash_of(&x->t.map, &k), at, &x->hooks, news);
+}
+
+static uint32_t take(struct fixture *x, uint32_t qp, uint64_t now_ns, enum flow_news *news)
+{
+	return take_at(x, qp, (struct flow_arrival){now_ns, 0}, news);
+}
+
+static void hear_at(struct fixture *x, uint32_t qp, uint8_t port, uint64_t now_ns)
+{
+	const struct flow_packet p = {.psn = 1, .n_psns = 1, .len = 100};
+	enum flow_news news;
+	uint32_t id = take_at(x, qp, (struct flow_arrival){now_ns, port}, &news);
+
+	if (id != FLOW_NONE)
+		flow_count(&x->t.flows[id], &p, now_ns);
 }
 
 static void hear(struct fixture *x, uint32_t qp, uint64_t now_ns)
 {
-	const struct flow_packet p = {.psn = 1, .n_psns = 1, .len = 100};
-	enum flow_news news;
-	uint32_t id = take(x, qp, now_ns, &news);
-
-	if (id != FLOW_NONE)
-		flow_count(&x->t.flows[id], &p, now_ns);
+	hear_at(x, qp, 0, now_ns);
 }
 
 static bool lives(const struct fixture *x, uint32_t qp, uint64_t now_ns)
@@ -270,6 +281,102 @@ static void a_full_table_refuses_new_flows_and_keeps_those_that_live(void **stat
 	close_table(x);
 }
 
+// ---- shares
+
+static uint64_t used(const struct fixture *x, unsigned port)
+{
+	return gauge_get(&x->t.ports[port].used);
+}
+
+static void on_evicted(void *arg, const struct flow_key *k, uint64_t now_ns)
+{
+	struct fixture *x = arg;
+
+	assert_int_equal(flow_map_find(&x->t.map, k, flow_hash_of(&x->t.map, k)), FLOW_NONE);
+	assert_true(now_ns >= START_NS);
+	x->n_evicted++;
+}
+
+// A flood of port 0, and flows of port 1 that begin before and after.
+static void a_flood_of_one_port_leaves_the_others_their_share(void **state)
+{
+	enum { N = 64, SHARE = N / 4, BEFORE = 5, FLOOD = 1000 };
+	struct fixture *x = open_table(N, SECOND_NS);
+	uint64_t now_ns = START_NS;
+
+	(void)state;
+	flow_table_set_ports(&x->t, 4);
+	x->hooks.evicted = on_evicted;
+	flow_age(&x->t, START_NS, N, &x->hooks);
+	for (uint32_t qp = 0; qp < BEFORE; qp++)
+		hear_at(x, qp, 1, now_ns);
+	for (uint32_t qp = 0; qp < FLOOD; qp++)
+		hear_at(x, 10000 + qp, 0, now_ns += 5000);
+	assert_int_equal(used(x, 0), N - BEFORE); // free room is anybody's
+	assert_int_equal(ctr_get(&x->t.ports[0].refused), FLOOD - (N - BEFORE));
+	assert_int_equal(x->n_evicted, 0);
+	for (uint32_t qp = BEFORE; qp < SHARE + 10; qp++)
+		hear_at(x, qp, 1, now_ns += 5000);
+	assert_int_equal(used(x, 1), SHARE);
+	assert_int_equal(used(x, 0), N - SHARE);
+	for (uint32_t qp = 0; qp < SHARE + 10; qp++)
+		assert_int_equal(lives(x, qp, now_ns), qp < SHARE);
+	assert_int_equal(ctr_get(&x->t.ports[0].evicted), SHARE - BEFORE);
+	assert_int_equal(x->n_evicted, SHARE - BEFORE);
+	assert_int_equal(ctr_get(&x->t.ports[1].refused), 10);
+	assert_int_equal(ctr_get(&x->t.ports[1].evicted), 0);
+	// Still no flow of the flood takes a place of port 1.
+	for (uint32_t qp = 0; qp < FLOOD; qp++)
+		hear_at(x, 20000 + qp, 0, now_ns += 500);
+	assert_int_equal(used(x, 1), SHARE);
+	assert_int_equal(gauge_get(&x->t.used), N);
+	assert_int_equal(x->t.map.n, N);
+	assert_int_equal(ctr_get(&x->t.made) - ctr_get(&x->t.aged) - x->n_evicted, N);
+	close_table(x);
+}
+
+// The idlest of those looked at goes; here all are.
+static void the_idlest_flow_of_the_flood_loses_its_place(void **state)
+{
+	enum { N = 16 };
+	struct fixture *x = open_table(N, SECOND_NS);
+
+	(void)state;
+	flow_table_set_ports(&x->t, 2);
+	flow_age(&x->t, START_NS, N, &x->hooks);
+	for (uint32_t qp = 0; qp < N; qp++)
+		hear_at(x, qp, 0, START_NS + 10000 * (qp == 7 ? 0 : 1 + qp));
+	hear_at(x, 100, 1, START_NS + 1000000);
+	for (uint32_t qp = 0; qp < N; qp++)
+		assert_int_equal(lives(x, qp, START_NS + 1000000), qp != 7);
+	assert_true(lives(x, 100, START_NS + 1000000));
+	close_table(x);
+}
+
+// A place is its port's whatever became of the flow: aged, begun anew, moved.
+static void the_use_of_ports_sums_up_to_the_tables(void **state)
+{
+	enum { N = 64, FLOWS = 90, STEPS = 5000 };
+	struct fixture *x = open_table(N, SECOND_NS / 10);
+	uint64_t now_ns = START_NS;
+
+	(void)state;
+	flow_table_set_ports(&x->t, 3);
+	flow_age(&x->t, START_NS, N, &x->hooks);
+	for (unsigned s = 0; s < STEPS; s++) {
+		uint32_t qp = s * s % FLOWS;
+
+		hear_at(x, qp, (uint8_t)(qp % 3 + (s / 1000) % 2), now_ns += 1000000);
+		flow_age(&x->t, now_ns, 8, &x->hooks);
+		assert_int_equal(used(x, 0) + used(x, 1) + used(x, 2) + used(x, 3),
+				 gauge_get(&x->t.used));
+	}
+	flow_age(&x->t, now_ns + 10ull * SECOND_NS, 10 * N, &x->hooks);
+	for (unsigned p = 0; p < 4; p++)
+		assert_int_equal(used(x, p), 0);
+	close_table(x);
+}
+
 // However often it is called, and with whatever bound, once it has caught up the same flows are
 // left and the same are gone.
 static void ageing_does_not_depend_on_how_often_it_is_called(void **state)
@@ -375,6 +482,9 @@ int main(void)
 		cmocka_unit_test(a_frame_whose_psn_is_of_another_space_is_only_counted),
 		cmocka_unit_test(a_flow_lives_until_it_was_idle_for_its_age),
 		cmocka_unit_test(a_full_table_refuses_new_flows_and_keeps_those_that_live),
+		cmocka_unit_test(a_flood_of_one_port_leaves_the_others_their_share),
+		cmocka_unit_test(the_idlest_flow_of_the_flood_loses_its_place),
+		cmocka_unit_test(the_use_of_ports_sums_up_to_the_tables),
 		cmocka_unit_test(a_flow_without_room_costs_no_sweep_of_a_large_table),
 		cmocka_unit_test(ageing_does_not_depend_on_how_often_it_is_called),
 		cmocka_unit_test(one_call_of_ageing_looks_at_no_more_entries_than_it_may),

@@ -130,7 +130,8 @@ static void a_sealed_entry_is_found_by_its_key_and_begins_anew_without_a_seal(vo
 	assert_non_null(mem);
 	memset(mem, 0, flow_table_bytes(8));
 	flow_table_init(&t, mem, 8, 0, SEED);
-	id = flow_take(&t, &key, flow_hash_of(&t.map, &key), START_NS, NULL, &news);
+	id = flow_take(&t, &key, flow_hash_of(&t.map, &key),
+		       (struct flow_arrival){START_NS, 0}, NULL, &news);
 	assert_int_equal(news, FLOW_BEGUN);
 	flow_count(&t.flows[id], &p, START_NS);
 	seal_close(&t.flows[id], seal_of(SEED, &facts));
@@ -145,7 +146,7 @@ static void a_sealed_entry_is_found_by_its_key_and_begins_anew_without_a_seal(vo
 	assert_int_equal(flow_packets(&t.flows[id]), 2);
 	assert_true(seal_departed(&t.flows[id], seal_departure(3, 4, 4)));
 	assert_int_equal(flow_highest(&t.flows[id]), 10);
-	flow_begin_anew(&t, id, START_NS, NULL);
+	flow_begin_anew(&t, id, (struct flow_arrival){START_NS, 0}, NULL);
 	assert_true(flow_key_same(&t.flows[id].key, &key));
 	assert_false(seal_departed(&t.flows[id], seal_departure(3, 4, 4)));
 	assert_int_equal(flow_packets(&t.flows[id]), 0);
