@@ -76,6 +76,7 @@ static void worker_destroy(struct worker *w)
 	rte_ring_free(w->learn);
 	rte_free(w->released);
 	rte_free(w->fdb_cache);
+	rte_free(w->heard);
 	fifo_pool_fini(&w->chunks);
 	rte_free(w);
 }
@@ -110,7 +111,8 @@ static int worker_create(struct weir_switch *sw, unsigned id, uint64_t seed)
 	w->fdb_cache = rte_zmalloc("fdb_cache", sizeof(*w->fdb_cache), 64);
 	w->released = rte_zmalloc("released",
 				  sizeof(*w->released) + sw->n_ports * N_PGS * sizeof(ctr_t), 64);
-	if (w->fdb_cache == NULL || w->released == NULL)
+	w->heard = rte_zmalloc("heard", HEARD_SLOTS * sizeof(*w->heard), 64);
+	if (w->fdb_cache == NULL || w->heard == NULL || w->released == NULL)
 		return -ENOMEM;
 	if (fifo_pool_init(&w->chunks, switch_max_frames(sw->policy_mem), n_owned * N_QUEUES) != 0)
 		return -ENOMEM;

@@ -199,6 +199,7 @@ struct __rte_cache_aligned worker {
 	struct rng rng;
 	struct fifo_pool chunks;
 	struct fdb_cache *fdb_cache;
+	struct heard *heard; // HEARD_SLOTS
 	struct worker_l3 *l3; // NULL: no policy has routed yet
 	struct worker_flows *flows; // NULL: no flow table
 	bool ipcc; // some port of the switch has a queue that sends notifications
@@ -216,6 +217,13 @@ struct __rte_cache_aligned worker {
 	// Cells of each pool that the burst at hand may still charge; read by all other workers.
 	gauge_t claimed __rte_cache_aligned;
 	struct pool_slot slots[N_POOLS];
+};
+
+// An address that a worker has just reported to control; one writer.
+enum { HEARD_SLOTS = 256, HEARD_NS = 50000000 };
+struct heard {
+	_Atomic uint64_t key; // 0 while the slot changes
+	_Atomic uint64_t t_ns, port;
 };
 
 struct __rte_cache_aligned wanted {
@@ -408,8 +416,11 @@ void ingress_hand_over(struct worker *w, struct frame *frames, unsigned n, uint3
 // Sends a frame to every other port that may carry it. The frame ends in queues or as a drop.
 void flood(struct worker *w, struct frame *f, unsigned vid, bool tagged,
 	   const struct pkt_info *pkt);
-// Drops a frame whose class is not flooded.
-void flood_refuse(struct worker *w, const struct frame *f, unsigned vid);
+// The worker has reported an address to control.
+void flood_note_heard(struct worker *w, uint64_t key, unsigned port);
+// A frame whose class is not flooded, to an address that is not in the table. False: some worker
+// has just reported the address, and the frame goes to its port, f->out_port. Else it was dropped.
+bool flood_refused(struct worker *w, struct frame *f, unsigned vid, bool group);
 // One of several copies has left or was dropped. The last one gives the frame's cells back.
 void flood_copy_gone(struct worker *w, const struct frame *f);
 // When the frame of a copy arrived.

@@ -261,7 +261,8 @@ static void no_headroom(struct pg_decision *d)
 }
 
 // memory: false where the pool has no frame left for the frame's copies.
-static inline bool admit(struct worker *w, struct frame *f, struct pg_pools pools, bool memory)
+static inline __attribute__((always_inline)) bool admit(struct worker *w, struct frame *f,
+							struct pg_pools pools, bool memory)
 {
 	const struct policy_port *pp = &w->pol->ports[f->in_port];
 	struct port_rt *p = worker_port(w, f->in_port);

@@ -2,6 +2,8 @@
 // Flooding: a frame whose destination is a group or is not known leaves by every other port that
 // may carry it. Its priority group is charged once (replica.h). Runs on the worker that owns the
 // port of arrival; copies end on the workers that own their ports of departure.
+#include <rte_hash_crc.h>
+
 #include "dataplane/forward/bridge.h"
 #include "dataplane/switch_impl.h"
 
@@ -151,18 +153,66 @@ static void replicate(struct worker *w, struct frame *f, const uint8_t *ports, u
 	deliver(w, f, vid, tagged, pkt);
 }
 
-void flood_refuse(struct worker *w, const struct frame *f, unsigned vid)
+// ---- frames that are not flooded
+
+void flood_note_heard(struct worker *w, uint64_t key, unsigned port)
 {
-	uint64_t mac = fdb_key_in_frame(rte_pktmbuf_mtod(f->m, const uint8_t *), 0) >> 16;
+	struct heard *h = &w->heard[rte_hash_crc_8byte(key, 0) % HEARD_SLOTS];
+
+	atomic_store_explicit(&h->key, 0, memory_order_relaxed);
+	atomic_thread_fence(memory_order_release);
+	atomic_store_explicit(&h->t_ns, w->now_ns, memory_order_relaxed);
+	atomic_store_explicit(&h->port, port, memory_order_relaxed);
+	atomic_store_explicit(&h->key, key, memory_order_release);
+}
+
+// False also where the slot changes meanwhile.
+static bool heard_by(const struct worker *other, uint64_t key, uint64_t now_ns, unsigned *port)
+{
+	struct heard *h = &other->heard[rte_hash_crc_8byte(key, 0) % HEARD_SLOTS];
+	uint64_t t_ns;
+
+	if (atomic_load_explicit(&h->key, memory_order_acquire) != key)
+		return false;
+	t_ns = atomic_load_explicit(&h->t_ns, memory_order_relaxed);
+	*port = (unsigned)atomic_load_explicit(&h->port, memory_order_relaxed);
+	atomic_thread_fence(memory_order_acquire);
+	return atomic_load_explicit(&h->key, memory_order_relaxed) == key &&
+	       now_ns < t_ns + HEARD_NS;
+}
+
+// Control enters an address milliseconds after a station has spoken, and an answer to ARP is
+// followed at once by the first lossless frame.
+static bool is_heard(const struct worker *w, struct frame *f, uint64_t key, unsigned vid)
+{
+	unsigned port;
+
+	for (unsigned i = 0; i < w->sw->n_workers; i++)
+		if (heard_by(w->sw->workers[i], key, w->now_ns, &port) &&
+		    may_flood_to(w, port, f->in_port, vid)) {
+			f->out_port = (uint8_t)port;
+			return true;
+		}
+	return false;
+}
+
+bool flood_refused(struct worker *w, struct frame *f, unsigned vid, bool group)
+{
+	uint64_t key = fdb_key_in_frame(rte_pktmbuf_mtod(f->m, const uint8_t *), (uint16_t)vid);
 	struct port_rt *p = worker_port(w, f->in_port);
 
+	if (!group && is_heard(w, f, key, vid))
+		return false;
 	ctr_inc(&p->c.lossless_unknown);
 	if (p->unknown_said_ns == 0 || w->now_ns - p->unknown_said_ns >= SAY_AGAIN_NS) {
 		p->unknown_said_ns = w->now_ns;
-		worker_event(w, EVENT_LOSSLESS_UNKNOWN, f->in_port, f->cls, vid, mac);
+		worker_event(w, EVENT_LOSSLESS_UNKNOWN, f->in_port, f->cls, vid, key >> 16);
 	}
 	worker_drop(w, f->in_port, f, DROP_LOSSLESS_UNKNOWN);
+	return true;
 }
+
+// ---- flooding
 
 void flood(struct worker *w, struct frame *f, unsigned vid, bool tagged,
 	   const struct pkt_info *pkt)

@@ -212,8 +212,8 @@ static void admit(struct worker *w, struct burst *b)
 	b->n_out = 0;
 }
 
-bool ingress_make_ready(struct worker *w, struct frame *f, unsigned vid, bool tagged,
-			const struct pkt_info *pkt)
+static inline bool make_ready(struct worker *w, struct frame *f, unsigned vid, bool tagged,
+			      const struct pkt_info *pkt)
 {
 	const struct policy_port *out = &w->pol->ports[f->out_port];
 
@@ -221,6 +221,12 @@ bool ingress_make_ready(struct worker *w, struct frame *f, unsigned vid, bool ta
 	if (!out->edits && f->len <= out->max_frame)
 		return true;
 	return prepare(w, f, vid, tagged, pkt);
+}
+
+bool ingress_make_ready(struct worker *w, struct frame *f, unsigned vid, bool tagged,
+			const struct pkt_info *pkt)
+{
+	return make_ready(w, f, vid, tagged, pkt);
 }
 
 // False: the source address may not be used at the port.
@@ -255,14 +261,15 @@ static bool forward(struct worker *w, struct burst *b, struct frame *f, const st
 		worker_drop(w, f->in_port, f, DROP_HAIRPIN);
 	} else if (port != FDB_NO_PORT && bridge_member(w->pol, port, (unsigned)vid)) {
 		f->out_port = port;
-		return ingress_make_ready(w, f, (unsigned)vid, tagged, pkt);
+		return make_ready(w, f, (unsigned)vid, tagged, pkt);
 	} else if (!pkt->group_dst && vlan_bit(w->pol->flood_off, (unsigned)vid)) {
 		worker_drop(w, f->in_port, f, DROP_NO_EGRESS);
 	} else if (w->pol->ports[f->in_port].no_flood >> f->cls & 1) {
 		if (port == FDB_NO_PORT)
-			flood_refuse(w, f, (unsigned)vid);
-		else // known, at a port that is in the VLAN no more
-			worker_drop(w, f->in_port, f, DROP_NO_EGRESS);
+			return !flood_refused(w, f, (unsigned)vid, pkt->group_dst) &&
+			       ingress_make_ready(w, f, (unsigned)vid, tagged, pkt);
+		// Known, at a port that is in the VLAN no more.
+		worker_drop(w, f->in_port, f, DROP_NO_EGRESS);
 	} else {
 		admit(w, b); // frames that came before go before
 		flood(w, f, (unsigned)vid, tagged, pkt);

@@ -17,10 +17,12 @@ bool learn_report(struct worker *w, unsigned port, uint64_t key, uint8_t lives_a
 	bool refused = lives_at != FDB_NO_PORT && w->pol->ports[lives_at].sticky;
 	struct learn_record rec = {.key = key, .port = port};
 
-	if (has_room(w, port) && rte_ring_sp_enqueue_elem(w->learn, &rec, sizeof(rec)) == 0)
+	if (has_room(w, port) && rte_ring_sp_enqueue_elem(w->learn, &rec, sizeof(rec)) == 0) {
 		ctr_inc(&worker_port(w, port)->reports);
-	else
+		flood_note_heard(w, key, port);
+	} else {
 		fdb_source_forget(w->fdb_cache, key); // reported with its next frame
+	}
 	if (refused)
 		fdb_source_forget(w->fdb_cache, key); // each frame is refused
 	return !refused;

@@ -277,7 +277,7 @@ uint16_t bench_build(uint8_t *out, unsigned from, const struct bench_frame *f)
 	memcpy(out, (uint8_t[]){2, 0, 0, 0, 0, (uint8_t)(f->to + 1)}, 6);
 	if (f->broadcast)
 		memset(out, 0xff, 6);
-	memcpy(out + 6, (uint8_t[]){2, 0, 0, 0, 0, (uint8_t)(from + 1)}, 6);
+	memcpy(out + 6, (uint8_t[]){2, 0, 0, 0, 0, f->as != 0 ? f->as : (uint8_t)(from + 1)}, 6);
 	if (f->tagged) {
 		put16(p, 0x8100);
 		put16(p + 2, (unsigned)f->pcp << 13 | f->vid);

@@ -34,6 +34,7 @@ struct bench_frame {
 	uint16_t vid;
 	bool ipv6;
 	bool broadcast;
+	uint8_t as; // not 0: the last byte of its source address
 	uint16_t ether_type; // not 0: not IP
 	uint32_t seq; // in the payload
 	const uint8_t *raw; // not NULL: len bytes that are the frame, whose class is that of dscp

@@ -138,6 +138,7 @@ void schedule_after_step(struct bench *b)
 	check_pool(s, POOL_INGRESS, shared);
 	check_pool(s, POOL_HEADROOM, headroom);
 	check_pool(s, POOL_EGRESS_LOSSY, 0);
+	schedule_check_refused(s);
 	if (s->steps++ % STEPS_PER_HELD_CHECK == 0)
 		bench_check_held(b);
 }

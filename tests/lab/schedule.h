@@ -16,6 +16,7 @@
 struct schedule_totals {
 	uint64_t events, frames, pauses;
 	uint64_t lost_without_promise, lost_exempt; // of lossless classes
+	uint64_t refused, copies; // lossless frames to unknown addresses; of flooded frames
 };
 
 struct schedule {
@@ -30,9 +31,14 @@ struct schedule {
 	void (*on_event)(struct schedule *s, const struct event *e); // may be NULL
 	bool silent; // sources stop
 	bool held;
+	bool link_falls; // in this step of control
 	bool quiet[SCHEDULE_PORTS]; // this host sends nothing for a while
 	uint32_t may_send[SCHEDULE_PORTS]; // frames, before somebody allows more; UINT32_MAX: any
 	uint8_t exempt[SCHEDULE_PORTS]; // groups whose overrun would be legal
+	// Stations that the switch knows since known_ns (schedule_flood.h).
+	bool known[SCHEDULE_PORTS];
+	uint64_t known_ns[SCHEDULE_PORTS];
+	struct tap *tap; // NULL: drops are not looked at
 	// as after the step before
 	uint64_t lost[SCHEDULE_PORTS][N_CLASSES];
 	uint64_t pool_before[N_POOLS];
@@ -45,6 +51,12 @@ void schedule_after_step(struct bench *b);
 
 // Before a reload: losses of classes that were lossy until now are not judged by the next policy.
 void schedule_forget_losses(struct schedule *s);
+
+// After a step of control, and after a step of the workers (schedule_flood.c).
+void schedule_known(struct schedule *s, bool link_down);
+void schedule_check_refused(struct schedule *s);
+// All hosts are known again.
+void schedule_announce(struct schedule *s);
 
 // What is on its way to these groups has not been stopped by the pause that stands.
 void schedule_exempt_occupied_groups(struct schedule *s, unsigned port);

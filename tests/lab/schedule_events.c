@@ -27,8 +27,6 @@ bool schedule_traffic(struct bench_host *h, struct bench_frame *out)
 	};
 	if (copies && !out->broadcast)
 		out->to = SCHEDULE_PORTS; // nobody
-	if (copies && s->conf.promise)
-		out->dscp &= 7;
 	return true;
 }
 
@@ -87,6 +85,8 @@ void schedule_control(struct schedule *s)
 			s->on_event(s, &events[i]);
 	} while (n != 0);
 	schedule_settle(s);
+	if (s->tap != NULL)
+		schedule_known(s, s->link_falls);
 }
 
 void host_pauses(struct schedule *s)
@@ -135,7 +135,9 @@ void schedule_set_link(struct schedule *s, unsigned port, bool up)
 		return;
 	wire_set_up(h->wire, up);
 	memset(h->pause_until_ns, 0, sizeof(h->pause_until_ns));
+	s->link_falls = !up;
 	schedule_control(s);
+	s->link_falls = false;
 	if (up)
 		schedule_exempt_occupied_groups(s, port);
 	actor_poke(&h->actor);
@@ -275,6 +277,8 @@ void schedule_frames_cross(struct schedule *s)
 {
 	const struct classify_params *c = &s->b->policy->ports[0].classify;
 
+	if (s->tap != NULL)
+		schedule_announce(s);
 	probe(s, 0);
 	for (uint8_t dscp = 8; s->conf.promise && dscp < 64; dscp += 8)
 		if (c->lossless >> c->dscp_to_class[dscp] & 1)

@@ -12,7 +12,7 @@ enum { PFC_LINK_BYTES = 84, LINK_OVERHEAD = 24, TAGS = 8 };
 struct text {
 	bool full_speed; // every port at the speed of its wire
 	size_t n;
-	char at[8192];
+	char at[16384];
 };
 
 static unsigned pick(struct rng *rng, unsigned n)
@@ -44,7 +44,11 @@ void schedule_conf_draw(struct schedule_conf *c, struct rng *rng)
 		.buffer_kb = PICK(rng, buffers_kb),
 		.cell_bytes = PICK(rng, cells),
 	};
-	c->learned = !c->promise && pick(rng, 2);
+	if (SCHEDULE_PORTS > 5)
+		c->buffer_kb = 6000;
+	c->learned = pick(rng, 2);
+	c->full = c->learned && pick(rng, 24) == 0;
+	c->flood = pick(rng, 2);
 	for (unsigned p = 0; p < SCHEDULE_PORTS; p++)
 		c->speed_mbps[p] = PICK(rng, speeds);
 }
@@ -119,8 +123,8 @@ static void draw_lossless(struct text *t, const struct schedule_conf *c, struct 
 	static const char *const offsets[] = {"", ", xon_offset: 0", ", xon_offset: 4KB",
 					      ", xon: 2KB, xon_offset: 100%"};
 
-	add(t, "      %u: {lossless: true, ingress: {min: %s, %s%s", cls, PICK(rng, mins),
-	    PICK(rng, thresholds), PICK(rng, offsets));
+	add(t, "      %u: {lossless: true, flood: %s, ingress: {min: %s, %s%s", cls,
+	    c->flood ? "on" : "off", PICK(rng, mins), PICK(rng, thresholds), PICK(rng, offsets));
 	draw_headroom(t, c, rng);
 	add(t, "}");
 	draw_wred(t, c, rng, true);

@@ -3,9 +3,9 @@
 // schedule; everything else is drawn anew for each reload. One thread; reads no clock.
 //
 // A schedule with a promise draws only policies under which a neighbour that obeys PFC loses
-// nothing: one profile for all ports, PFC on, headroom for all that is on a wire of this length,
-// no lossless frame of a kind that is copied (DSCP 0 to 7 stay in lossy class 0). The others also
-// draw headroom that is too small, PFC switched off, profiles that differ between ports, VLANs.
+// nothing: one profile for all ports, PFC on, headroom for all that is on a wire of this length.
+// Lossless classes are flooded, or are not. The others also draw headroom that is too small, PFC
+// switched off, profiles that differ between ports, VLANs.
 #pragma once
 
 #include <stdbool.h>
@@ -14,11 +14,21 @@
 
 #include "dataplane/rng.h"
 
-enum { SCHEDULE_PORTS = 5, SCHEDULE_MIN_LEN = 80, SCHEDULE_MAX_LEN = 1514 };
+#ifndef SCHEDULE_N_PORTS
+#define SCHEDULE_N_PORTS 5
+#endif
+
+enum { SCHEDULE_PORTS = SCHEDULE_N_PORTS, SCHEDULE_MIN_LEN = 80, SCHEDULE_MAX_LEN = 1514 };
+
+// A daemon refuses a reload that needs more memory for copies (policy.h). Here all policies have
+// the same: too little is a loss (no-mbuf), and fails a schedule with a promise.
+enum { SCHEDULE_COPY_FRAMES = 6000 * SCHEDULE_PORTS };
 
 struct schedule_conf {
 	bool promise;
 	bool learned; // no static addresses
+	bool full; // of learned: the table has no room
+	bool flood; // lossless classes are flooded
 	bool routed; // ports with the addresses 10.0.(port + 1).1/24, fd00:(port + 1)::1/64
 	unsigned n_workers;
 	uint64_t delay_ns; // of every wire

@@ -9,6 +9,7 @@ void storm_adjust(struct policy *p, void *arg)
 {
 	const struct storm_schedule *x = arg;
 
+	p->copy_frames = SCHEDULE_COPY_FRAMES;
 	for (unsigned port = 0; port < SCHEDULE_PORTS; port++) {
 		struct policy_port *pp = &p->ports[port];
 
@@ -228,8 +229,8 @@ static struct storm_frames by_queue(const struct storm_schedule *x, unsigned por
 				     ctr_get(&g->rx_packets), 0};
 }
 
-// Frames offered = ok + dropped, in every step of a storm. Copies of one frame are several, hence
-// arrivals are compared only where nothing lossless is copied.
+// Frames offered = ok + dropped, in every step of a storm. A flooded frame arrives once; without a
+// promise its copies may be too long for a port, and are dropped each.
 static void check_frames(struct storm_schedule *x, unsigned port, unsigned cls, bool same_storm)
 {
 	const struct watchdog_class *w = switch_watchdog(x->s.b->sw, port, cls);

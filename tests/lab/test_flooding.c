@@ -155,6 +155,28 @@ static void a_frame_that_is_refused_still_teaches_its_source(void **state)
 	bench_close(b);
 }
 
+// Control has not looked yet. Not to the port itself, not when the link is down, not for ever.
+static void an_address_that_was_just_heard_is_not_unknown(void **state)
+{
+	struct bench *b = bench_open(learning, 0);
+	struct bench_frame f = {.broadcast = true, .len = 100};
+
+	(void)state;
+	bench_inject(b, 1, &f, 1);
+	f = (struct bench_frame){.to = 1, .dscp = 24, .len = 100};
+	bench_inject(b, 0, &f, 2);
+	bench_run(b, 10000);
+	assert_int_equal(bench_drops(b, DROP_LOSSLESS_UNKNOWN), 0);
+	assert_int_equal(b->host[1].n_rx, 2);
+	assert_int_equal(b->host[2].n_rx, 1); // the broadcast
+	bench_inject(b, 1, &f, 1);
+	assert_int_equal(bench_drops(b, DROP_LOSSLESS_UNKNOWN), 1);
+	bench_run(b, 60000000);
+	bench_inject(b, 0, &f, 1);
+	assert_int_equal(bench_drops(b, DROP_LOSSLESS_UNKNOWN), 2);
+	bench_close(b);
+}
+
 static uint64_t charged(const struct bench *b)
 {
 	return pg_used(switch_pg_state(b->sw, 0, 3)) + pg_used(switch_pg_state(b->sw, 0, 0));
@@ -323,6 +345,7 @@ int main(void)
 		cmocka_unit_test(a_lossless_class_is_not_flooded_by_default),
 		cmocka_unit_test(a_known_address_is_never_refused),
 		cmocka_unit_test(a_frame_that_is_refused_still_teaches_its_source),
+		cmocka_unit_test(an_address_that_was_just_heard_is_not_unknown),
 		cmocka_unit_test(the_charge_lasts_until_the_last_copy_is_gone),
 		cmocka_unit_test(copies_that_are_dropped_hold_nothing),
 		cmocka_unit_test(copies_never_take_more_frames_than_there_are_cells),

@@ -17,9 +17,11 @@
 //   - what waits unseen in a receive ring: admission is held only where the ring's depth can be
 //     read, so that the guard pauses the senders; and a class that turns lossless while it is held
 //     is exempt as above, for the ring was filled without a guard.
+// Frames to unknown addresses, and to groups, are dropped where their lossless class is not flooded
+// (reason lossless-unknown, no alarm): never one whose destination is known (schedule_flood.h).
 // A reload that changes a port's speed keeps the promise: a PFC frame may be on its way meanwhile,
 // so the host counts quanta at the slower of the speeds before and after.
-#include "tests/lab/schedule_events.h"
+#include "tests/lab/schedule_flood.h"
 #include "tests/lab/schedule_program.h"
 
 #include <string.h>
@@ -32,7 +34,7 @@ static const struct schedule_event events[] = {
 	{12, time_passes},	  {3, host_pauses},	      {1, host_resumes},
 	{2, host_is_heard_or_not}, {1, host_sends_nonsense},  {3, tx_goes_off_or_on},
 	{1, link_goes_down_or_up}, {2, policy_is_replaced},   {2, admission_is_held_or_resumed},
-	{1, schedule_control},	  {1, watermarks_are_cleared},
+	{1, schedule_control},	  {1, watermarks_are_cleared}, {1, host_speaks_as_another},
 };
 
 static void count(const struct schedule *s)
@@ -46,10 +48,16 @@ static void count(const struct schedule *s)
 	}
 }
 
+static void memory_for_copies(struct policy *p, void *arg)
+{
+	(void)arg;
+	p->copy_frames = SCHEDULE_COPY_FRAMES;
+}
+
 static void run_schedule(struct schedule_program *p, uint64_t seed)
 {
 	struct schedule s = {.totals = &seen, .pace_ns = PACE_NS};
-	const struct bench_opts o = {.seed = seed};
+	const struct bench_opts o = {.seed = seed, .adjust = memory_for_copies};
 
 	rng_init(&s.rng, seed);
 	schedule_conf_draw(&s.conf, &s.rng);
@@ -57,26 +65,31 @@ static void run_schedule(struct schedule_program *p, uint64_t seed)
 		s.conf.n_workers = p->n_workers;
 	memset(s.may_send, 0xff, sizeof(s.may_send));
 	schedule_open(&s, &o);
+	schedule_flood_open(&s);
 	for (unsigned i = 0; i < p->n_events; i++)
 		schedule_happen(&s, events, sizeof(events) / sizeof(events[0]));
 	schedule_everything_on(&s);
 	schedule_nothing_is_left(&s);
 	schedule_frames_cross(&s);
 	count(&s);
+	schedule_flood_count(&s);
 	seen.events += p->n_events;
 	bench_close(s.b);
+	schedule_flood_close(&s);
 }
 
 static void finish(struct schedule_program *p)
 {
 	print_message("%lu schedules, %lu events, %lu frames, %lu pauses; lossless frames lost: "
-		      "%lu without a promise, %lu exempt\n",
+		      "%lu without a promise, %lu exempt; %lu copies, %lu frames to unknown "
+		      "addresses refused\n",
 		      p->to - p->from + 1, seen.events, seen.frames, seen.pauses,
-		      seen.lost_without_promise, seen.lost_exempt);
+		      seen.lost_without_promise, seen.lost_exempt, seen.copies, seen.refused);
 	if (!p->as_in_the_suite)
 		return;
 	assert_true(seen.pauses > 200);
 	assert_true(seen.lost_without_promise > 100);
+	assert_true(seen.refused > 100 && seen.copies > 1000);
 }
 
 int main(int argc, char **argv)

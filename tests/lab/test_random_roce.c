@@ -114,6 +114,7 @@ static void adjust(struct policy *p, void *arg)
 {
 	const struct roce_schedule *x = arg;
 
+	p->copy_frames = SCHEDULE_COPY_FRAMES;
 	p->flows = (struct flow_params){.max = x->flows_max, .age_ns = x->age_ns};
 	p->pairing = x->pairing;
 	put_pairs(x, p);
@@ -286,7 +287,8 @@ static void draw_conf(struct roce_schedule *x, const struct schedule_program *p)
 	if (p->n_workers != 0)
 		s->conf.n_workers = p->n_workers;
 	s->conf.routed = pick(s, 4) == 0;
-	s->conf.learned &= !s->conf.routed;
+	s->conf.learned &= !s->conf.routed && !s->conf.promise;
+	s->conf.flood |= s->conf.promise;
 	x->rough = pick(s, 2);
 	x->flows_max = PICK(s, maxes);
 	x->forger = pick(s, 2) ? pick(s, ROCE_HOSTS) : ROCE_HOSTS;

@@ -1,0 +1,167 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "tests/lab/schedule_flood.h"
+
+#include <string.h>
+
+#include "dataplane/tap.h"
+
+enum {
+	SNAPLEN = 16,
+	RECORDS = 1 << 17, // more than a port that goes down can drop at once
+	TABLE = 16384, // addresses that the switch can learn
+	AT_ONCE = 2000, // fewer than a worker can report
+	MAC_AGE_NS = 1000000000,
+};
+
+static int host_of(const uint8_t *mac)
+{
+	static const uint8_t prefix[5] = {2, 0, 0, 0, 0};
+
+	if (memcmp(mac, prefix, sizeof(prefix)) != 0 || mac[5] == 0 || mac[5] > SCHEDULE_PORTS)
+		return -1;
+	return mac[5] - 1;
+}
+
+// ---- what is known
+
+static void listed(void *arg, const struct fdb_row *row)
+{
+	bool *in_table = arg;
+	int host = host_of(row->mac);
+
+	if (host >= 0)
+		in_table[host] = true;
+}
+
+// The table changes only in steps of control. It forgets no station before its time, unless a link
+// went down.
+void schedule_known(struct schedule *s, bool link_down)
+{
+	bool in_table[SCHEDULE_PORTS] = {false};
+
+	switch_fdb_walk(s->b->sw, s->control_ns, listed, in_table);
+	for (unsigned h = 0; h < SCHEDULE_PORTS; h++) {
+		if (!s->conf.learned)
+			assert_true(in_table[h]);
+		if (s->known[h] && !in_table[h] && !link_down &&
+		    s->control_ns - s->known_ns[h] < MAC_AGE_NS)
+			fail_msg("host %u was forgotten", h + 1);
+		if (!s->known[h] && in_table[h])
+			s->known_ns[h] = s->control_ns;
+		s->known[h] = in_table[h];
+	}
+}
+
+// ---- what is dropped
+
+static void judge(struct schedule *s, const struct tap_record *r)
+{
+	int host = host_of(r->data);
+
+	if (r->meta.direction != TAP_DROP || r->meta.reason != DROP_LOSSLESS_UNKNOWN)
+		return;
+	s->totals->refused++;
+	if (s->conf.flood)
+		fail_msg("a class that is flooded refused a frame");
+	if (!(s->b->policy->ports[r->meta.port].classify.lossless >> r->meta.cls & 1))
+		fail_msg("lossy class %u refused a frame", r->meta.cls);
+	if (host >= 0 && s->known[host])
+		fail_msg("a frame to host %d, which is known, was refused at port %u", host + 1,
+			 r->meta.port + 1);
+}
+
+void schedule_check_refused(struct schedule *s)
+{
+	const struct tap_record *records[64];
+	unsigned n;
+
+	if (s->tap == NULL)
+		return;
+	for (unsigned w = 0; w < switch_n_workers(s->b->sw); w++)
+		while ((n = tap_read(s->tap, w, records, 64)) != 0) {
+			for (unsigned i = 0; i < n; i++)
+				judge(s, records[i]);
+			tap_release(s->tap, w, n);
+		}
+	assert_int_equal(tap_lost(s->tap), 0);
+}
+
+// ---- a table without room
+
+// To the sender's own address, so that none of them leaves.
+static void made_up(struct schedule *s, uint32_t n)
+{
+	uint8_t frame[64] = {2, 0, 0, 0, 0, 1, 6, 0};
+
+	memcpy(frame + 8, &n, sizeof(n));
+	frame[12] = 0x88;
+	frame[13] = 0xb5;
+	bench_send_raw(s->b, 0, frame, sizeof(frame));
+}
+
+static void fill_table(struct schedule *s)
+{
+	s->silent = true;
+	for (uint32_t n = 0; n < TABLE + AT_ONCE; n += AT_ONCE) {
+		for (uint32_t i = 0; i < AT_ONCE; i++)
+			made_up(s, n + i);
+		bench_run(s->b, 2000000);
+		schedule_control(s);
+	}
+	s->silent = false;
+	for (unsigned p = 0; p < SCHEDULE_PORTS; p++)
+		actor_poke(&s->b->host[p].actor);
+}
+
+void schedule_announce(struct schedule *s)
+{
+	struct bench_frame f = {.broadcast = true, .len = 100};
+
+	// All that was learned is forgotten, 64 addresses a step.
+	for (unsigned i = 0; s->conf.full && i < 2 * TABLE / 64; i++)
+		schedule_control(s);
+	for (unsigned p = 0; p < SCHEDULE_PORTS; p++)
+		bench_send(s->b, p, &f);
+	bench_run(s->b, 100000000);
+	schedule_control(s);
+	for (unsigned p = 0; p < SCHEDULE_PORTS; p++)
+		assert_true(s->known[p]);
+}
+
+// ----
+
+void host_speaks_as_another(struct schedule *s)
+{
+	unsigned port = pick(s, SCHEDULE_PORTS);
+	struct bench_frame f = {.to = pick(s, SCHEDULE_PORTS + 1), .dscp = (uint8_t)pick(s, 64),
+				.len = 100, .as = (uint8_t)(1 + pick(s, SCHEDULE_PORTS))};
+
+	if (s->conf.learned)
+		bench_send(s->b, port, &f);
+}
+
+void schedule_flood_open(struct schedule *s)
+{
+	struct tap_params p = {.n_workers = switch_n_workers(s->b->sw), .n_records = RECORDS,
+			       .snaplen = SNAPLEN};
+
+	memset(p.ports, 0xff, sizeof(p.ports));
+	schedule_known(s, false);
+	if (s->conf.full)
+		fill_table(s);
+	assert_int_equal(tap_create(&p, &s->tap), 0);
+	switch_set_tap(s->b->sw, s->tap);
+	schedule_settle(s);
+}
+
+void schedule_flood_count(struct schedule *s)
+{
+	for (unsigned p = 0; p < SCHEDULE_PORTS; p++)
+		s->totals->copies += ctr_get(&switch_port_counters(s->b->sw, p)->replicated);
+}
+
+void schedule_flood_close(struct schedule *s)
+{
+	tap_destroy(s->tap);
+	s->tap = NULL;
+}
