@@ -12,6 +12,7 @@
 #include <rte_mempool.h>
 
 #include "control/daemon/daemon_impl.h"
+#include "control/daemon/signals.h"
 #include "control/daemon/telemetry.h"
 
 enum {
@@ -118,6 +119,17 @@ static uint32_t largest_frame(const struct config *c)
 	return largest;
 }
 
+// As root EAL makes its directory here. The telemetry socket is the only file in it.
+static void remove_eal_dir_at_end(const char *prefix)
+{
+	char path[SIGNALS_PATH_LEN];
+
+	snprintf(path, sizeof(path), "/var/run/dpdk/%s", prefix);
+	signals_remove_at_end(path);
+	snprintf(path, sizeof(path), "/var/run/dpdk/%s/dpdk_telemetry.v2", prefix);
+	signals_remove_at_end(path);
+}
+
 static int start_eal(struct daemon *d, const struct policy *plan, uint32_t n_frames)
 {
 	unsigned n = plan->n_workers;
@@ -136,6 +148,7 @@ static int start_eal(struct daemon *d, const struct policy *plan, uint32_t n_fra
 	};
 
 	telemetry_prefix(config_name(d->config), prefix);
+	remove_eal_dir_at_end(prefix);
 	for (uint32_t i = 0; i < plan->n_worker_cores && i < 64; i++)
 		cpus[i] = plan->worker_cores[i];
 	for (unsigned i = 0; i < config_n_ports(d->config); i++)
@@ -371,6 +384,7 @@ static int start_workers(struct daemon *d)
 			return failed("the EAL arguments leave no lcore %u for worker %u; leave "
 				      "out -l and -c, switch.workers names the cores",
 				      live_worker_lcore(i), i);
+	signals_ready();
 	clock_start(&d->clock);
 	err = pollers_start(d->sw, &d->clock, &how, &d->pollers);
 	if (err != 0)
@@ -399,6 +413,8 @@ static int take_name(struct daemon *d)
 
 	if (rundir_take(&d->rundir, config_name(d->config), err, sizeof(err)) != 0)
 		return failed("%s", err);
+	signals_remove_at_end(d->rundir.lock_path);
+	signals_remove_at_end(d->rundir.sock_path);
 	return 0;
 }
 
@@ -416,12 +432,15 @@ static void down_standin(struct daemon *d)
 
 static void down_name(struct daemon *d)
 {
+	signals_forget_files();
 	rundir_release(&d->rundir);
 }
 
+// The frame pool ends with the process. DPDK writes zeros over memory that it frees, which takes
+// half a second for 2 GB.
 static void down_memory(struct daemon *d)
 {
-	rte_mempool_free(d->pool);
+	(void)d;
 	telemetry_remove_dir();
 	live_eal_fini();
 }

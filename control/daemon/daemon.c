@@ -6,6 +6,7 @@
 
 #include "control/daemon/daemon_impl.h"
 #include "control/daemon/outlet.h"
+#include "control/daemon/signals.h"
 
 int daemon_run(const struct options *opt)
 {

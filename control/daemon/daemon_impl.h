@@ -52,7 +52,6 @@ __attribute__((warn_unused_result)) int compile_for_ports(const struct daemon *d
 							  struct diags *diags);
 
 // loop.c
-void signals_install(void);
 void run_loop(struct daemon *d); // until the first signal to stop
 void drain(struct daemon *d); // stops admission and the workers; a second signal cuts it short
 int report_balance(const struct daemon *d); // the exit status

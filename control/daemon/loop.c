@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // The control thread's loop, and the way to rest when the operator says stop.
 #include <inttypes.h>
-#include <signal.h>
 #include <stdio.h>
 #include <time.h>
 #include <unistd.h>
@@ -10,34 +9,10 @@
 
 #include "control/daemon/daemon_impl.h"
 #include "control/daemon/pending.h"
+#include "control/daemon/signals.h"
 #include "control/daemon/telemetry.h"
-#include "control/stop.h"
 
-enum { LOOP_MS = 3, EVENTS_PER_LOOP = 256, DRAIN_NS = 2000000000 };
-
-// Requests to stop, and whether a SIGHUP waits. Written by the handler only, but for the reset of
-// hup by the loop.
-static struct stop_requests stop;
-static volatile sig_atomic_t hup;
-
-static void on_signal(int sig)
-{
-	if (sig == SIGHUP)
-		hup = 1;
-	else if (stop_asked(&stop) > 2)
-		_exit(EXIT_FAILED);
-}
-
-void signals_install(void)
-{
-	static const int caught[] = {SIGTERM, SIGINT, SIGHUP};
-	struct sigaction sa = {.sa_handler = on_signal};
-
-	for (size_t i = 0; i < sizeof(caught) / sizeof(caught[0]); i++)
-		sigaction(caught[i], &sa, NULL);
-	sa.sa_handler = SIG_IGN;
-	sigaction(SIGPIPE, &sa, NULL);
-}
+enum { LOOP_MS = 3, EVENTS_PER_LOOP = 256, DRAIN_NS = 500000000 };
 
 // now_ns is real time, as for all that control waits for; the switch is told model time.
 static void control_once(struct daemon *d, uint64_t now_ns)
@@ -58,18 +33,19 @@ static void control_once(struct daemon *d, uint64_t now_ns)
 
 void run_loop(struct daemon *d)
 {
-	while (stop.n == 0) {
+	bool hup = false;
+
+	while (signals_stops() == 0) {
 		uint64_t now_ns = clock_now_ns(&d->clock);
 
 		control_once(d, now_ns);
 		requests_poll(d->requests, LOOP_MS, now_ns);
 		metrics_poll(d->metrics, now_ns);
 		telemetry_poll(now_ns);
-		// Cleared first: a signal that comes while the file is read asks for another go.
-		if (hup) {
-			hup = 0;
-			hup = reload_on_signal(d->reload, now_ns) ? hup : 1;
-		}
+		// Taken first: a signal that comes while the file is read asks for another go.
+		hup |= signals_take_hup();
+		if (hup)
+			hup = !reload_on_signal(d->reload, now_ns);
 	}
 }
 
@@ -86,7 +62,7 @@ void drain(struct daemon *d)
 		if (switch_request_done(d->sw, request) && switch_at_rest(d->sw))
 			break;
 		nanosleep(&pause, NULL);
-	} while (stop.n < 2 && now_ns < end_ns);
+	} while (signals_stops() < 2 && now_ns < end_ns);
 	stall_disarm(d->stall);
 	pollers_stop(d->pollers);
 	d->pollers = NULL;

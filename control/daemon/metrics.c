@@ -9,9 +9,10 @@
 #include <unistd.h>
 
 #include "control/daemon/http.h"
+#include "control/daemon/outlet.h"
 #include "control/observe/prometheus.h"
 
-enum { HEAD_LEN = 256, MS_NS = 1000000, DRAIN_READS = 4 };
+enum { HEAD_LEN = 256, MS_NS = 1000000, DRAIN_READS = 4, BACKLOG = 128 };
 
 static const char path[] = "/metrics";
 static const char type_text[] = "text/plain; charset=utf-8";
@@ -37,7 +38,8 @@ struct metrics {
 
 char *metrics_page(struct observe *o, const struct eventlog *log, uint64_t now_ns, size_t *len)
 {
-	struct prometheus_about about = {.version = WEIR_VERSION};
+	struct prometheus_about about = {.version = WEIR_VERSION,
+					 .log_lost = outlet_lost()};
 
 	for (unsigned i = 0; i < N_EVENT_TYPES; i++)
 		about.events[i] = eventlog_count(log, i);
@@ -53,7 +55,7 @@ static int listen_at(const struct endpoint *at)
 		return -errno;
 	setsockopt(fd, SOL_SOCKET, SO_REUSEADDR, &on, sizeof(on));
 	if (bind(fd, (const struct sockaddr *)&at->addr, at->len) == 0 &&
-	    listen(fd, METRICS_MAX_CLIENTS) == 0)
+	    listen(fd, BACKLOG) == 0)
 		return fd;
 	code = errno;
 	close(fd);
@@ -168,19 +170,46 @@ static void client_send(struct client *c)
 		client_close(c);
 }
 
-// While all places are taken others wait in the kernel's queue; none is taken for longer than the
-// timeout.
+// Who goes first: a client whose request is incomplete, then one that has held its place for long
+// without reading its answer. Among equals the oldest goes.
+static bool goes_before(const struct client *a, const struct client *b)
+{
+	if ((a->out == NULL) != (b->out == NULL))
+		return a->out == NULL;
+	return a->since_ns < b->since_ns;
+}
+
+// A free place, or the place of a client that may be cut off now. NULL: all read their answers.
+static struct client *place(struct metrics *m, uint64_t now_ns)
+{
+	struct client *first = &m->clients[0];
+
+	for (unsigned i = 0; i < METRICS_MAX_CLIENTS; i++) {
+		struct client *c = &m->clients[i];
+
+		if (c->fd < 0)
+			return c;
+		if (goes_before(c, first))
+			first = c;
+	}
+	if (first->out != NULL && now_ns - first->since_ns < (uint64_t)METRICS_READ_MS * MS_NS)
+		return NULL;
+	return first;
+}
+
+// Others wait in the kernel's queue. A turn takes half of the places at most, so each client has
+// two turns at least.
 static void accept_clients(struct metrics *m, uint64_t now_ns)
 {
-	for (unsigned i = 0; i < METRICS_MAX_CLIENTS; i++) {
-		int fd;
+	for (unsigned i = 0; i < METRICS_MAX_CLIENTS / 2; i++) {
+		struct client *c = place(m, now_ns);
+		int fd = c != NULL ? accept4(m->fd, NULL, NULL, SOCK_NONBLOCK | SOCK_CLOEXEC) : -1;
 
-		if (m->clients[i].fd >= 0)
-			continue;
-		fd = accept4(m->fd, NULL, NULL, SOCK_NONBLOCK | SOCK_CLOEXEC);
 		if (fd < 0)
 			return;
-		m->clients[i] = (struct client){.fd = fd, .since_ns = now_ns};
+		if (c->fd >= 0)
+			client_close(c);
+		*c = (struct client){.fd = fd, .since_ns = now_ns};
 	}
 }
 

@@ -7,9 +7,11 @@
 #include <poll.h>
 #include <pthread.h>
 #include <signal.h>
+#include <stdatomic.h>
 #include <stdbool.h>
 #include <stdio.h>
 #include <string.h>
+#include <sys/ioctl.h>
 #include <time.h>
 #include <unistd.h>
 
@@ -20,6 +22,7 @@ struct stream {
 	int out; // the descriptor as it was
 	int in; // the read end of the pipe
 	pthread_t thread;
+	atomic_bool passing; // the thread may hold bytes
 };
 
 // The descriptors of a process, and therefore of the file: the handler of SIGABRT needs them.
@@ -48,34 +51,52 @@ static bool write_all(int fd, const char *bytes, size_t len)
 // Goes on reading without a reader of its own: the pipe must not fill up for that reason.
 static void *pass_on(void *arg)
 {
-	const struct stream *s = arg;
+	struct stream *s = arg;
+	struct pollfd some = {.fd = s->in, .events = POLLIN};
 	char bytes[CHUNK];
 	bool wanted = true;
 	ssize_t n;
 
-	while ((n = read(s->in, bytes, sizeof(bytes))) > 0 || (n < 0 && errno == EINTR))
+	do {
+		atomic_store(&s->passing, false);
+		poll(&some, 1, -1);
+		atomic_store(&s->passing, true);
+		n = read(s->in, bytes, sizeof(bytes));
 		if (n > 0 && wanted)
 			wanted = write_all(s->out, bytes, (size_t)n);
+	} while (n > 0 || (n < 0 && errno == EINTR));
+	atomic_store(&s->passing, false);
 	return NULL;
 }
 
+// The order matters: the thread says that it may hold bytes before it takes them from the pipe.
+static bool waits(struct stream *s)
+{
+	int bytes = 0;
+
+	return (ioctl(s->in, FIONREAD, &bytes) == 0 && bytes > 0) || atomic_load(&s->passing);
+}
+
+void outlet_last(void)
+{
+	const struct timespec turn = {.tv_nsec = 1000000};
+
+	for (unsigned ms = 0; ms < OUTLET_LAST_MS; ms++) {
+		bool any = false;
+
+		for (unsigned i = 0; i < n_open; i++)
+			any |= waits(&streams[i]);
+		if (!any)
+			return;
+		nanosleep(&turn, NULL);
+	}
+}
+
 // The message of assert() and of rte_panic() waits in the pipe, or in the thread, when the process
-// ends. A reader that stands still has OUTLET_LAST_MS.
+// ends.
 static void on_abort(int sig)
 {
-	const struct timespec last = {.tv_nsec = OUTLET_LAST_MS * 1000000};
-	char bytes[CHUNK];
-	ssize_t n;
-
-	nanosleep(&last, NULL); // the thread passes on what it has
-	for (unsigned i = 0; i < n_open; i++) {
-		(void)fcntl(streams[i].in, F_SETFL, O_NONBLOCK);
-		while ((n = read(streams[i].in, bytes, sizeof(bytes))) > 0)
-			if (poll(&(struct pollfd){.fd = streams[i].out, .events = POLLOUT}, 1,
-				 OUTLET_LAST_MS) <= 0 ||
-			    write(streams[i].out, bytes, (size_t)n) < 0)
-				break;
-	}
+	outlet_last();
 	(void)signal(sig, SIG_DFL);
 	(void)raise(sig);
 }

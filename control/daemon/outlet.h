@@ -23,6 +23,10 @@ __attribute__((warn_unused_result)) int outlet_open(void);
 // reader has not taken by then are lost.
 void outlet_close(void);
 
+// Gives the bytes in both pipes OUTLET_LAST_MS to leave. For handlers of signals that end the
+// process.
+void outlet_last(void);
+
 // Writes a line to standard error, whole or not at all. len: with the newline, at most 4096.
 void outlet_line(const char *line, size_t len);
 

@@ -80,7 +80,7 @@ int rundir_listen(const struct rundir *r, char *err, unsigned err_len)
 	mask = umask(0177);
 	bound = bind(fd, (const struct sockaddr *)&at, sizeof(at));
 	umask(mask);
-	if (bound != 0 || listen(fd, 16) != 0) {
+	if (bound != 0 || listen(fd, SOMAXCONN) != 0) {
 		int code = errno;
 
 		close(fd);

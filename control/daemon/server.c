@@ -18,7 +18,7 @@ struct client {
 	uint32_t n_in;
 	size_t out_len, out_sent;
 	char *out; // NULL: nothing to send
-	uint64_t out_since_ns; // last time some of it went
+	uint64_t moved_ns; // last time a byte came or went
 	char in[SERVER_LINE_MAX];
 };
 
@@ -47,12 +47,23 @@ int server_create(int listen_fd, const struct server_ops *ops, void *arg, struct
 	return 0;
 }
 
+// The kernel resets a connection that ends with unread bytes, and the answer is lost. The client
+// cannot send more after the shutdown, so the loop ends.
+static void drain(struct client *c)
+{
+	shutdown(c->fd, SHUT_RD);
+	while (recv(c->fd, c->in, sizeof(c->in), MSG_DONTWAIT) > 0)
+		continue;
+}
+
 static void client_close(struct server *s, unsigned i)
 {
 	struct client *c = &s->clients[i];
 
 	if (c->fd < 0)
 		return;
+	if (c->closing)
+		drain(c);
 	close(c->fd);
 	c->fd = -1;
 	free(c->out);
@@ -83,7 +94,7 @@ static void client_send(struct server *s, unsigned i)
 	}
 	if (n > 0) {
 		c->out_sent += (size_t)n;
-		c->out_since_ns = s->now_ns;
+		c->moved_ns = s->now_ns;
 	}
 	if (c->out_sent < c->out_len)
 		return;
@@ -110,7 +121,7 @@ void server_reply(struct server *s, unsigned i, const char *text)
 	c->out[len] = '\n';
 	c->out_len = len + 1;
 	c->out_sent = 0;
-	c->out_since_ns = s->now_ns;
+	c->moved_ns = s->now_ns;
 	client_send(s, i);
 }
 
@@ -151,26 +162,46 @@ static void client_read(struct server *s, unsigned i)
 	}
 	if (n > 0) {
 		c->n_in += (uint32_t)n;
+		c->moved_ns = s->now_ns;
 		client_lines(s, i);
 	}
+}
+
+// A free place. When there is none, the longest idle client goes. SERVER_MAX_CLIENTS: none is idle.
+static unsigned make_room(struct server *s)
+{
+	unsigned longest = SERVER_MAX_CLIENTS;
+
+	for (unsigned i = 0; i < SERVER_MAX_CLIENTS; i++) {
+		const struct client *c = &s->clients[i];
+
+		if (c->fd < 0)
+			return i;
+		if (c->owes_answer || c->out != NULL)
+			continue;
+		if (longest == SERVER_MAX_CLIENTS || c->moved_ns < s->clients[longest].moved_ns)
+			longest = i;
+	}
+	if (longest < SERVER_MAX_CLIENTS)
+		client_close(s, longest);
+	return longest;
 }
 
 static void accept_client(struct server *s)
 {
 	static const char busy[] = "{\"ok\": false, \"error\": \"too many clients\"}\n";
 	int fd = accept4(s->fd, NULL, NULL, SOCK_NONBLOCK | SOCK_CLOEXEC);
-	unsigned i = 0;
+	unsigned i;
 
 	if (fd < 0)
 		return;
-	while (i < SERVER_MAX_CLIENTS && s->clients[i].fd >= 0)
-		i++;
+	i = make_room(s);
 	if (i == SERVER_MAX_CLIENTS) {
 		(void)!send(fd, busy, sizeof(busy) - 1, MSG_NOSIGNAL);
 		close(fd);
 		return;
 	}
-	s->clients[i] = (struct client){.fd = fd};
+	s->clients[i] = (struct client){.fd = fd, .moved_ns = s->now_ns};
 }
 
 static short client_wants(const struct client *c)
@@ -192,7 +223,7 @@ static void client_serve(struct server *s, unsigned i, short events)
 		client_send(s, i);
 	else if (events & (POLLIN | POLLHUP | POLLERR) && c->out == NULL)
 		client_read(s, i);
-	if (c->fd >= 0 && c->out != NULL && s->now_ns - c->out_since_ns > timeout_ns)
+	if (c->fd >= 0 && c->out != NULL && s->now_ns - c->moved_ns > timeout_ns)
 		client_close(s, i);
 	else if (c->fd >= 0 && c->n_in > 0)
 		client_lines(s, i);

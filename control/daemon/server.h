@@ -4,7 +4,8 @@
 //
 // Nothing a client does blocks the control thread or makes it hold memory without bound: a line
 // has a longest length, a client has one request at a time, one that does not read its answer
-// is dropped, and there is a largest number of clients. Called by the control thread only.
+// is dropped, and there is a largest number of clients. A client beyond that number takes the place
+// of the one that has been idle for longest. Called by the control thread only.
 #pragma once
 
 #include <stdint.h>

@@ -69,7 +69,10 @@ static inline const char *fact_label(const struct fact *f)
 struct fact_metric_row {
 	const char *name, *type, *help;
 };
-enum { METRIC_INFO, METRIC_EVENTS, METRIC_EVENTS_LOST, METRIC_RESIDENCE, N_FACT_METRICS };
+enum {
+	METRIC_INFO, METRIC_EVENTS, METRIC_EVENTS_LOST, METRIC_LOG_LOST, METRIC_RESIDENCE,
+	N_FACT_METRICS,
+};
 extern const struct fact_metric_row fact_metrics[N_FACT_METRICS];
 
 enum { METRIC_NAME_LEN = 96 };

@@ -205,6 +205,8 @@ static void about_lines(FILE *out, const struct weir_switch *sw,
 			about->events[i]);
 	extra_head(out, METRIC_EVENTS_LOST);
 	fprintf(out, "weir_events_lost_total %" PRIu64 "\n", switch_events_lost(sw));
+	extra_head(out, METRIC_LOG_LOST);
+	fprintf(out, "weir_log_lost_total %" PRIu64 "\n", about->log_lost);
 }
 
 static void lists(FILE *out, struct observe *o, uint64_t now_ns)

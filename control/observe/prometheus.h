@@ -21,6 +21,7 @@ struct json_object;
 struct prometheus_about {
 	const char *version;
 	uint64_t events[N_EVENT_TYPES]; // since the start
+	uint64_t log_lost; // lines of standard error, likewise
 };
 
 enum { RESIDENCE_LE_FIRST = 8, RESIDENCE_LE_LAST = 34 }; // buckets from 2^8 ns to 2^34 ns

@@ -267,6 +267,7 @@ def t_the_control_socket_survives_hostile_clients(sw):
         s = socket.socket(socket.AF_UNIX)
         s.settimeout(5)
         s.connect(SOCK)
+        time.sleep(0.01)  # taken from the listen queue
         if data:
             s.sendall(data)
         return s
@@ -284,6 +285,7 @@ def t_the_control_socket_survives_hostile_clients(sw):
                  b'{"cmd":"set_tx","port":"p1","queue":"3"}\n', b'{"cmd":"clear"}\n'):
         want(error(data), f"refused: {data[:40]!r}")
     want(b"too long" in answer(b"x" * 10000), "a line without end is refused")
+    want(b"too long" in answer(b"x" * 100000), "the answer comes before the reset")
     two = client(b'{"cmd":"show","what":"ports"}\n{"cmd":"show","what":"pfc"}\n').makefile()
     want("ports" in two.readline() and "pfc" in two.readline(), "two requests in one go")
     half = [client(b'{"cmd":"sh') for _ in range(8)]
@@ -291,9 +293,10 @@ def t_the_control_socket_survives_hostile_clients(sw):
     gone = client(b'{"cmd":"quiesce"}\n')
     gone.close()
     want(ctl("show", "ports", check=False).returncode == 0, "others are served")
-    many = [client(b"") for _ in range(12)]
+    many = [client(b"") for _ in range(40)]
     time.sleep(0.1)
     want(ping(1, 2), "frames pass all the while")
+    want(ctl("show", "ports", check=False).returncode == 0, "idle clients make room")
     for s in half + many + [greedy]:
         s.close()
     time.sleep(0.1)
@@ -425,8 +428,8 @@ def t_a_stopped_switch_accounts_for_what_it_could_not_send(policy):
         sw.p.send_signal(signal.SIGINT)
         time.sleep(0.02)  # timeout(1) sends a signal to the process and to its group
         want_eq(sw.stop(signal.SIGINT), 0, "exit")
-        want(time.monotonic() - t0 > 1.5, "an echo of the signal does not cut the drain short")
-        want(time.monotonic() - t0 < 4, "it gives up after two seconds")
+        want(time.monotonic() - t0 > 0.45, "an echo of the signal does not cut the drain short")
+        want(time.monotonic() - t0 < 1.5, "it gives up after half a second")
     finally:
         sw.p.kill()
         sw.p.wait()

@@ -18,9 +18,10 @@
 
 #include "control/daemon/http.h"
 #include "control/daemon/metrics.h"
+#include "control/daemon/outlet.h"
 #include "control/observe/prometheus.h"
 
-enum { TEXT_LEN = 65536, MS = 1000000, BIG_PAGE = 8 << 20 };
+enum { TEXT_LEN = 65536, MS = 1000000, BIG_PAGE = 8 << 20, LOST = 7, STRANGERS = 40 };
 
 struct bench {
 	struct metrics *m;
@@ -37,8 +38,8 @@ char *prometheus_page(struct observe *o, const struct prometheus_about *about, u
 	char *text = calloc(1, page_bytes + 32);
 
 	(void)o;
-	(void)about;
 	(void)now_ns;
+	assert_int_equal(about->log_lost, LOST);
 	*len = (size_t)snprintf(text, 32, "page %u\n", ++pages_made);
 	if (page_bytes > *len) {
 		memset(text + *len, '#', page_bytes - *len);
@@ -52,6 +53,11 @@ uint64_t eventlog_count(const struct eventlog *l, enum event_type type)
 	(void)l;
 	(void)type;
 	return 0;
+}
+
+uint64_t outlet_lost(void)
+{
+	return LOST;
 }
 
 static int begin(void **state)
@@ -199,49 +205,106 @@ static void who_says_nothing_is_let_go_after_the_timeout(void **state)
 	assert_string_equal(all(b, fd), "");
 }
 
-// Seven others come later and hold the other places, so that only this one's can become free.
+static void send_request(int fd)
+{
+	say(fd, "GET /metrics HTTP/1.1\r\n\r\n", 25);
+}
+
+static void steps(struct bench *b, unsigned n)
+{
+	while (n-- > 0)
+		step(b);
+}
+
+// Reads what the kernel still holds. The server does nothing meanwhile.
+static bool closed(int fd)
+{
+	struct pollfd p = {.fd = fd, .events = POLLIN};
+	char bytes[4096];
+	ssize_t n = 1;
+
+	while (n > 0 && poll(&p, 1, 50) == 1)
+		n = recv(fd, bytes, sizeof(bytes), 0);
+	return n <= 0;
+}
+
 static void who_does_not_read_is_let_go_after_the_timeout(void **state)
 {
 	struct bench *b = *state;
-	int idle[METRICS_MAX_CLIENTS - 1], deaf = dial(b), late;
+	int deaf = dial(b);
 
 	page_bytes = BIG_PAGE;
-	say(deaf, "GET /metrics HTTP/1.1\r\n\r\n", 25);
-	for (int i = 0; i < 20; i++)
-		step(b);
-	page_bytes = 0;
-	b->now_ns += (uint64_t)METRICS_TIMEOUT_MS * MS / 2;
-	for (unsigned i = 0; i < METRICS_MAX_CLIENTS - 1; i++) {
-		idle[i] = dial(b);
-		step(b);
-	}
-	late = dial(b);
-	say(late, "GET /metrics HTTP/1.1\r\n\r\n", 25);
-	assert_null(all(b, late));
-	b->now_ns += (uint64_t)METRICS_TIMEOUT_MS * MS / 2 + 1;
-	assert_non_null(strstr(all(b, late), "page 2\n"));
-	for (unsigned i = 0; i < METRICS_MAX_CLIENTS - 1; i++)
-		close(idle[i]);
+	send_request(deaf);
+	steps(b, 20);
+	b->now_ns += (uint64_t)METRICS_TIMEOUT_MS * MS;
+	step(b);
+	assert_false(closed(deaf));
+	step(b); // the kernel has room again
+	b->now_ns += 1;
+	step(b);
+	assert_true(closed(deaf));
 	close(deaf);
 }
 
-static void more_clients_than_places_wait_for_one(void **state)
+static void who_does_not_read_keeps_a_place_from_others_for_a_while(void **state)
 {
 	struct bench *b = *state;
-	int idle[METRICS_MAX_CLIENTS], late;
+	int deaf[METRICS_MAX_CLIENTS], late;
 
+	page_bytes = BIG_PAGE;
 	for (unsigned i = 0; i < METRICS_MAX_CLIENTS; i++) {
-		idle[i] = dial(b);
+		deaf[i] = dial(b);
+		send_request(deaf[i]);
+		steps(b, 3);
+		b->now_ns += MS;
+	}
+	late = dial(b);
+	send_request(late);
+	b->now_ns += (uint64_t)(METRICS_READ_MS - METRICS_MAX_CLIENTS) * MS - 1;
+	page_bytes = 0;
+	assert_null(all(b, late));
+	b->now_ns += 1;
+	assert_non_null(strstr(all(b, late), "page 2\n"));
+	for (unsigned i = 0; i < METRICS_MAX_CLIENTS; i++) {
+		assert_int_equal(closed(deaf[i]), i == 0);
+		close(deaf[i]);
+	}
+}
+
+static void the_oldest_incomplete_request_makes_room(void **state)
+{
+	struct bench *b = *state;
+	int stranger[STRANGERS], late;
+
+	for (unsigned i = 0; i < STRANGERS; i++) {
+		stranger[i] = dial(b);
+		say(stranger[i], "GET /met", 8);
+		b->now_ns += MS;
 		step(b);
 	}
 	late = dial(b);
-	say(late, "GET /metrics HTTP/1.1\r\n\r\n", 25);
-	assert_null(all(b, late));
-	close(idle[3]);
+	send_request(late);
 	assert_non_null(strstr(all(b, late), "page 1\n"));
-	for (unsigned i = 0; i < METRICS_MAX_CLIENTS; i++)
-		if (i != 3)
-			close(idle[i]);
+	for (unsigned i = 0; i < STRANGERS; i++) {
+		assert_int_equal(closed(stranger[i]), i <= STRANGERS - METRICS_MAX_CLIENTS);
+		close(stranger[i]);
+	}
+}
+
+// Strangers that come all at once cut nobody off who was taken in the same turn.
+static void who_is_taken_has_two_turns_to_ask(void **state)
+{
+	struct bench *b = *state;
+	int late = dial(b), stranger[STRANGERS];
+
+	for (unsigned i = 0; i < STRANGERS; i++)
+		stranger[i] = dial(b);
+	step(b);
+	send_request(late);
+	step(b);
+	assert_non_null(strstr(all(b, late), "page 1\n"));
+	for (unsigned i = 0; i < STRANGERS; i++)
+		close(stranger[i]);
 }
 
 static void a_page_is_made_ten_times_a_second_at_most(void **state)
@@ -275,7 +338,9 @@ int main(void)
 		T(a_request_without_end_is_cut_off),
 		T(who_says_nothing_is_let_go_after_the_timeout),
 		T(who_does_not_read_is_let_go_after_the_timeout),
-		T(more_clients_than_places_wait_for_one),
+		T(who_does_not_read_keeps_a_place_from_others_for_a_while),
+		T(the_oldest_incomplete_request_makes_room),
+		T(who_is_taken_has_two_turns_to_ask),
 		T(a_page_is_made_ten_times_a_second_at_most),
 		T(two_servers_cannot_share_a_port),
 	};

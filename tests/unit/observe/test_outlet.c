@@ -10,13 +10,14 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 #include <cmocka.h>
 
 #include "control/daemon/outlet.h"
 
-enum { LINES = 100000, PAUSE_MS = 500 };
+enum { LINES = 100000, PAUSE_MS = 500, LAST = 3000 };
 
 struct reader {
 	int err; // standard error as it was
@@ -144,12 +145,39 @@ static void everything_arrives_where_it_is_read(void **state)
 	forget(&r);
 }
 
+// A process that a signal ends calls nothing else. The reader begins late, so most of the lines
+// still wait in the pipes by then.
+static void the_last_lines_of_a_process_get_out(void **state)
+{
+	struct reader r = stand_still();
+	uint64_t told = 0;
+	pid_t child;
+
+	(void)state;
+	fflush(stdout);
+	child = fork();
+	if (child == 0) {
+		if (outlet_open() != 0)
+			_exit(1);
+		for (unsigned i = 1; i <= LAST; i++)
+			say(i);
+		outlet_last();
+		_exit(0);
+	}
+	usleep(OUTLET_LAST_MS / 3 * 1000);
+	go_on(&r);
+	assert_int_equal(waitpid(child, NULL, 0), child);
+	assert_int_equal(check_lines(&r, &told), LAST);
+	forget(&r);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(lines_that_nobody_reads_are_lost_and_counted),
 		cmocka_unit_test(everything_arrives_where_it_is_read),
 		cmocka_unit_test(an_end_waits_for_no_reader),
+		cmocka_unit_test(the_last_lines_of_a_process_get_out),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

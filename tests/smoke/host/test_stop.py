@@ -1,0 +1,149 @@
+#!/usr/bin/python3
+# SPDX-License-Identifier: Apache-2.0
+"""SIGTERM ends `weir` within a second, whatever it does, and leaves no file behind.
+
+usage: test_stop.py [-h] WEIR WEIRCTL
+
+Needs root; exits 77 without. The ports are DPDK devices of one process, without namespaces.
+"""
+import argparse
+import fcntl
+import glob
+import os
+import select
+import signal
+import subprocess
+import sys
+import tempfile
+import time
+
+SECOND = 1.0
+NAME = "stop"
+# One mbuf a cell: a pool that takes seconds to fill on ordinary pages.
+LARGE, SMALL = "192MB", "2MB"
+POLICY = """\
+switch: {name: %s, buffer: {size: %s}}
+ports:
+  - {name: "p[1-2]", device: "vdev:net_ring[1-2]", speed: 1G, mtu: 1500}
+"""
+
+
+class Failed(Exception):
+    """An expectation does not hold."""
+
+
+def want(condition, text):
+    if not condition:
+        raise Failed(text)
+
+
+def left_behind():
+    return glob.glob(f"/run/weir/{NAME}.*") + glob.glob(f"/run/dpdk/weir-{NAME}")
+
+
+class Daemon:
+    """One `weir` whose output goes to a pipe that nobody needs to read."""
+
+    def __init__(self, weir, size):
+        self.policy = tempfile.NamedTemporaryFile("w", suffix=".yaml")
+        self.policy.write(POLICY % (NAME, size))
+        self.policy.flush()
+        self.out, end = os.pipe()
+        fcntl.fcntl(end, fcntl.F_SETPIPE_SZ, 4096)
+        self.began = time.monotonic()
+        self.p = subprocess.Popen([weir, "-c", self.policy.name, "--", "--no-huge"], stdout=end,
+                                  stderr=subprocess.STDOUT)
+        os.close(end)
+        self.text = ""
+
+    def __enter__(self):
+        return self
+
+    def __exit__(self, *exc):
+        self.p.kill()
+        self.p.wait()
+        os.close(self.out)
+        self.policy.close()
+
+    def read(self, seconds):
+        if select.select([self.out], [], [], seconds)[0]:
+            self.text += os.read(self.out, 65536).decode()
+        return self.text
+
+    def ready(self):
+        end = time.monotonic() + 60
+        while "\nready\n" not in self.read(0.1):
+            want(self.p.poll() is None and time.monotonic() < end, f"not ready: {self.text}")
+        return time.monotonic() - self.began
+
+    def stop(self, text):
+        """Its exit status, and how long it took."""
+        began = time.monotonic()
+        self.p.send_signal(signal.SIGTERM)
+        try:
+            status = self.p.wait(30)
+        except subprocess.TimeoutExpired:
+            raise Failed(f"{text}: still runs after 30 s") from None
+        took = time.monotonic() - began
+        print(f"    {text}: exit {status} after {took:.2f} s", flush=True)
+        want(took < SECOND, f"{text}: took {took:.2f} s")
+        want(not left_behind(), f"{text}: left {left_behind()}")
+        return status
+
+
+def while_it_climbs_up(args):
+    with Daemon(args.weir, LARGE) as d:
+        whole = d.ready()
+        want(d.stop("in operation, with much memory") == 0, "exit")
+        want("balance holds" in d.read(0.1), d.text)
+    # The first step is the start of the process itself, before a handler is there.
+    for part in range(1, 9):
+        with Daemon(args.weir, LARGE) as d:
+            time.sleep(whole * part / 10)
+            status = d.stop(f"after {whole * part / 10:.2f} of {whole:.2f} s")
+            want(status == 0, f"exit {status}: {d.read(0.1)}")
+            want("told to stop before it was ready" in d.read(0.1), d.text)
+
+
+def with_unread_output(args):
+    with Daemon(args.weir, SMALL) as d:
+        d.ready()
+        with open(d.policy.name, "w") as f:
+            f.write("mistakes: [\n")
+        end = time.monotonic() + 30
+        while time.monotonic() < end: # until the pipes of the process are full as well
+            d.p.send_signal(signal.SIGHUP)
+            time.sleep(0.005)
+            r = subprocess.run([args.weirctl, "-s", NAME, "metrics"], stdout=subprocess.PIPE,
+                               text=True, check=True)
+            if "\nweir_log_lost_total 0\n" not in r.stdout:
+                break
+        want("\nweir_log_lost_total " in r.stdout, "no metric")
+        want("\nweir_log_lost_total 0\n" not in r.stdout, "no line was lost")
+        want(d.stop("with unread output") == 0, "exit")
+
+
+TESTS = [while_it_climbs_up, with_unread_output]
+
+
+def main():
+    p = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    p.add_argument("weir")
+    p.add_argument("weirctl")
+    args = p.parse_args()
+    if os.geteuid() != 0:
+        print("needs root")
+        return 77
+    failed = 0
+    for test in TESTS:
+        name = test.__name__.replace("_", " ")
+        try:
+            test(args)
+            print(f"ok   {name}", flush=True)
+        except Failed as e:
+            failed += 1
+            print(f"FAIL {name}: {e}", flush=True)
+    return failed > 0
+
+
+sys.exit(main())
