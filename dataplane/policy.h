@@ -177,3 +177,16 @@ static inline bool vlan_bit(const uint64_t *set, unsigned vid)
 {
 	return set[vid / 64] >> (vid % 64) & 1;
 }
+
+// Frames of a port that a worker holds in its hands: a burst, and PFC.
+enum { POLICY_PORT_FRAMES = 36 };
+
+// Frames of the largest kind that the switch itself can hold.
+static inline uint32_t policy_max_frames(const struct policy *p)
+{
+	uint64_t n = (uint64_t)p->buffer.total_cells + p->copy_frames;
+
+	for (uint32_t i = 0; i < p->n_ports; i++)
+		n += p->ports[i].skid_cells / p->ports[i].skid_frame_cells + POLICY_PORT_FRAMES;
+	return (uint32_t)n;
+}

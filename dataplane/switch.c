@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "dataplane/switch.h"
 
+#include <assert.h>
 #include <errno.h>
 #include <stdio.h>
 #include <string.h>
@@ -9,6 +10,9 @@
 #include <rte_errno.h>
 
 #include "dataplane/switch_impl.h"
+
+static_assert((int)POLICY_PORT_FRAMES == BURST + MAX_CONTROL_FRAMES,
+	      "policy_max_frames counts what a worker holds");
 
 enum { LINK_POLL_NS = 100000000, NAME_LEN = 64 };
 
@@ -29,12 +33,7 @@ uint64_t residence_bucket_max(unsigned b)
 
 uint32_t switch_max_frames(const struct policy *policy)
 {
-	uint64_t n = (uint64_t)policy->buffer.total_cells + policy->copy_frames;
-
-	for (uint32_t i = 0; i < policy->n_ports; i++)
-		n += policy->ports[i].skid_cells / policy->ports[i].skid_frame_cells + BURST +
-		     MAX_CONTROL_FRAMES;
-	return (uint32_t)n;
+	return policy_max_frames(policy);
 }
 
 // ---- create and destroy

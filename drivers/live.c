@@ -12,22 +12,22 @@
 #include <rte_mempool.h>
 
 #include "drivers/ethdev/ethdev.h"
+#include "drivers/live_size.h"
 #include "drivers/xdp/xdp.h"
 
 enum {
-	CACHE_FRAMES = 256, // per lcore; the mempool lets a cache grow to one and a half of it
-	CACHE_HELD = CACHE_FRAMES + CACHE_FRAMES / 2,
-	LCORES_RESERVED = 9, // in live_pool_bytes(); live_eal_init() adds for each worker
-	ELEMENT_OVERHEAD = 192, // header, trailer and share of the pool's ring, beside the mbuf
-	BURST_FRAMES = 128, // in a worker's hands between two rings
 	TAGGED_OVERHEAD = 22,
 	NOTE_MAX = 512, // what a driver may say about one port
 	MODEL_BURST_NS = 1000,
-	DATA_ROOM_MIN = RTE_MBUF_DEFAULT_BUF_SIZE,
 };
 
 static_assert((int)NOTE_MAX == (int)XDP_NOTE_LEN && (int)NOTE_MAX == (int)ETHDEV_NOTE_LEN,
 	      "one buffer serves every driver's notes");
+
+static_assert(sizeof(struct rte_mbuf) == LIVE_MBUF_BYTES &&
+		      (int)RTE_MBUF_DEFAULT_BUF_SIZE == (int)LIVE_DATA_ROOM_MIN &&
+		      (int)RTE_MAX_MEMZONE == (int)LIVE_MEMZONES,
+	      "live_size.h says what DPDK says");
 
 struct opening {
 	const char *rest; // the device string after its kind
@@ -81,11 +81,6 @@ static int probe_xdp(const char *rest, struct live_info *out, char *err)
 	return xdp_probe(rest, out, err, LIVE_TEXT_LEN);
 }
 
-static uint32_t frames_xdp(uint32_t tx_ring_bytes, uint32_t rx_ring)
-{
-	return xdp_rx_ring(rx_ring) + xdp_tx_ring(tx_ring_bytes);
-}
-
 static void close_ethdev(void *drv)
 {
 	ethdev_close(drv);
@@ -119,13 +114,12 @@ static int open_ethdev(struct opening *o)
 static const struct kind {
 	const char *prefix;
 	bool pci;
-	uint32_t (*frames)(uint32_t tx_ring_bytes, uint32_t rx_ring);
 	int (*open)(struct opening *o);
 	int (*probe)(const char *rest, struct live_info *out, char *err); // or NULL
 } kinds[] = {
-	{"xdp:", false, frames_xdp, open_xdp, probe_xdp},
-	{"pci:", true, ethdev_frames, open_ethdev, NULL},
-	{"vdev:", false, ethdev_frames, open_ethdev, NULL},
+	{"xdp:", false, open_xdp, probe_xdp},
+	{"pci:", true, open_ethdev, NULL},
+	{"vdev:", false, open_ethdev, NULL},
 };
 
 static const struct kind *kind_of(const char *device)
@@ -153,30 +147,10 @@ bool live_device_is_pci(const char *device)
 
 // ---- the pool
 
-// AF_XDP leaves more room before the frame than a PMD does, so its need covers both.
-uint32_t live_data_room(uint32_t max_frame)
-{
-	return RTE_MAX(xdp_data_room(max_frame), (uint32_t)DATA_ROOM_MIN);
-}
-
-uint64_t live_pool_bytes(uint32_t n_frames, uint32_t max_frame)
-{
-	uint64_t element = live_data_room(max_frame) + sizeof(struct rte_mbuf) + ELEMENT_OVERHEAD;
-
-	return ((uint64_t)n_frames + LCORES_RESERVED * CACHE_HELD) * element * 33 / 32;
-}
-
-uint32_t live_device_frames(const char *device, uint32_t tx_ring_bytes, uint32_t rx_ring)
-{
-	const struct kind *k = kind_of(device);
-
-	return k == NULL ? 0 : k->frames(tx_ring_bytes, rx_ring) + BURST_FRAMES;
-}
-
 int live_pool_create(const char *name, uint32_t n_frames, uint32_t max_frame,
 		     struct rte_mempool **out, struct live_text *text)
 {
-	uint32_t n = n_frames + rte_lcore_count() * CACHE_HELD;
+	uint32_t n = n_frames + rte_lcore_count() * LIVE_CACHE_HELD;
 	uint32_t room = live_data_room(max_frame);
 	struct rte_mempool *pool;
 
@@ -185,7 +159,7 @@ int live_pool_create(const char *name, uint32_t n_frames, uint32_t max_frame,
 			 max_frame);
 		return -EMSGSIZE;
 	}
-	pool = rte_pktmbuf_pool_create(name, n, CACHE_FRAMES, 0, (uint16_t)room, SOCKET_ID_ANY);
+	pool = rte_pktmbuf_pool_create(name, n, LIVE_CACHE_FRAMES, 0, (uint16_t)room, SOCKET_ID_ANY);
 	if (pool == NULL) {
 		snprintf(text->err, sizeof(text->err),
 			 "no memory for %u frames of %u bytes (%s); a smaller switch.buffer.size "

@@ -71,6 +71,9 @@ static inline unsigned live_worker_lcore(unsigned worker)
 // of max_frame bytes into it. Legal for any max_frame up to 65000.
 uint32_t live_data_room(uint32_t max_frame);
 
+// Memory of one frame, its mbuf included.
+uint32_t live_frame_bytes(uint32_t max_frame);
+
 // Memory that a pool of n_frames takes, rounded up generously.
 uint64_t live_pool_bytes(uint32_t n_frames, uint32_t max_frame);
 

@@ -12,16 +12,18 @@
 #include <dirent.h>
 #include <fcntl.h>
 #include <sys/file.h>
+#include <sys/resource.h>
 #include <unistd.h>
 
 #include <rte_eal.h>
 #include <rte_errno.h>
 #include <rte_lcore.h>
 
+#include "drivers/live_size.h"
+
 enum {
 	MB = 1 << 20,
-	EAL_MB = 24, // what EAL and its libraries take for themselves
-	WORKER_MB = 2, // and what a worker's cache of frames may hold
+	FILES_SPARE = 32, // open beside those of hugepages as EAL starts
 	ARGS_MAX = 64,
 	LCORES_LEN = 4096,
 	SHORT_LEN = 32,
@@ -149,36 +151,90 @@ static uint64_t free_hugepage_bytes(void)
 	return sum;
 }
 
-// On normal pages the mempool lets no element cross a page: one per page, up to twice the memory.
-static void normal_pages(struct args *a, uint64_t need_mb)
+// The kernel's own estimate of what can be had without swapping.
+static uint64_t available_bytes(void)
 {
-	arg(a, "--no-huge");
-	arg(a, "--no-shconf");
-	snprintf(a->mem_mb, sizeof(a->mem_mb), "%" PRIu64, 2 * need_mb);
+	uint64_t kib = 0;
+	char line[128];
+	FILE *f = fopen("/proc/meminfo", "re");
+
+	if (f == NULL)
+		return UINT64_MAX;
+	while (fgets(line, sizeof(line), f) != NULL)
+		if (sscanf(line, "MemAvailable: %" SCNu64, &kib) == 1)
+			break;
+	fclose(f);
+	return kib * 1024;
 }
 
-static void choose_memory(struct args *a, const struct live_eal_conf *conf, bool no_huge,
-			  struct live_text *text)
+static uint64_t nr_hugepages_for(uint64_t need_mb)
 {
-	uint64_t need_mb = (conf->mem_bytes + MB - 1) / MB + EAL_MB +
-			   (uint64_t)WORKER_MB * conf->n_workers;
-	uint64_t free_mb = free_hugepage_bytes() / MB;
+	return read_number("/proc/sys/vm/nr_hugepages") + need_mb / 2 + 1;
+}
 
-	if (!no_huge && free_mb >= need_mb) {
+// On normal pages the mempool lets no element cross a page: one per page, up to twice the memory.
+static int normal_pages(struct args *a, uint64_t need_mb, uint64_t free_mb, struct live_text *text)
+{
+	uint64_t available_mb = available_bytes() / MB;
+
+	if (LIVE_NORMAL_PAGES * need_mb > available_mb) {
+		snprintf(text->err, sizeof(text->err),
+			 "not enough memory: %" PRIu64 " MB of hugepages are needed and %" PRIu64
+			 " MB are free; ordinary pages would take %" PRIu64 " MB of %" PRIu64
+			 " MB; make switch.buffer.size smaller or switch.buffer.cell larger, or "
+			 "get hugepages with `echo %" PRIu64 " > /proc/sys/vm/nr_hugepages`",
+			 need_mb, free_mb, LIVE_NORMAL_PAGES * need_mb, available_mb,
+			 nr_hugepages_for(need_mb));
+		return -ENOMEM;
+	}
+	arg(a, "--no-huge");
+	arg(a, "--no-shconf");
+	snprintf(a->mem_mb, sizeof(a->mem_mb), "%" PRIu64, LIVE_NORMAL_PAGES * need_mb);
+	return 0;
+}
+
+// EAL keeps a file open for each hugepage, and says "Cannot allocate memory" where it may not.
+static int files_for(uint64_t need_mb, struct live_text *text)
+{
+	uint64_t need = need_mb / 2 + FILES_SPARE;
+	struct rlimit files;
+
+	if (getrlimit(RLIMIT_NOFILE, &files) != 0 || files.rlim_cur >= need)
+		return 0;
+	snprintf(text->err, sizeof(text->err),
+		 "%" PRIu64 " files may be open, and DPDK opens one for each of %" PRIu64
+		 " hugepages; `ulimit -n %" PRIu64 "` allows them",
+		 (uint64_t)files.rlim_cur, need_mb / 2, need);
+	return -EMFILE;
+}
+
+static int choose_memory(struct args *a, const struct live_eal_conf *conf, bool no_huge,
+			 struct live_text *text)
+{
+	uint64_t need_mb = (conf->mem_bytes + MB - 1) / MB + LIVE_EAL_MB +
+			   (uint64_t)LIVE_WORKER_MB * conf->n_workers;
+	uint64_t free_mb = free_hugepage_bytes() / MB;
+	bool huge = !no_huge && free_mb >= need_mb;
+	int rc = 0;
+
+	if (huge)
+		rc = files_for(need_mb, text);
+	if (huge) {
 		arg(a, "--in-memory");
 		snprintf(a->mem_mb, sizeof(a->mem_mb), "%" PRIu64, need_mb);
 	} else {
-		normal_pages(a, need_mb);
+		rc = normal_pages(a, need_mb, free_mb, text);
 	}
 	arg(a, "-m");
 	arg(a, a->mem_mb);
-	if (no_huge || free_mb >= need_mb)
-		return;
+	if (no_huge || huge || rc != 0)
+		return rc;
 	say(text->note,
 	    "running on normal pages: %" PRIu64 " MB of hugepages are needed and %" PRIu64
 	    " MB are free; memory-bound work takes 65-90 %% longer; `echo %" PRIu64
 	    " > /proc/sys/vm/nr_hugepages` before the start sets them\n",
-	    need_mb, free_mb, read_number("/proc/sys/vm/nr_hugepages") + need_mb / 2 + 1);
+	    need_mb, free_mb, nr_hugepages_for(need_mb));
+	return 0;
 }
 
 // ---- the user's own arguments
@@ -210,8 +266,8 @@ static int build_args(struct args *a, const char *prog, const struct live_eal_co
 		arg(a, "--lcores");
 		arg(a, a->lcores);
 	}
-	if (!has_extra(conf, memory_args))
-		choose_memory(a, conf, has_extra(conf, no_huge_args), text);
+	if (rc == 0 && !has_extra(conf, memory_args))
+		rc = choose_memory(a, conf, has_extra(conf, no_huge_args), text);
 	// An allow list with no NIC in it: devices are plugged in one by one when ports open.
 	if (!has_extra(conf, pci_args)) {
 		arg(a, conf->pci ? "-a" : "--no-pci");

@@ -1,10 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "control/config/plan.h"
 
+#include <errno.h>
 #include <inttypes.h>
 #include <json-c/json.h>
 
 #include "control/config/compile.h"
+#include "control/config/memory.h"
 #include "control/config/plan_ipcc.h"
 #include "control/config/plan_stall.h"
 #include "control/config/plan_storm.h"
@@ -47,24 +49,56 @@ static unsigned n_lossless(const struct policy *p)
 	return n;
 }
 
+static uint64_t whole_mb(uint64_t bytes)
+{
+	return (bytes + (1 << 20) - 1) >> 20;
+}
+
+// The memory of the policy on live ports. An error where no machine could hold it.
+static int check_memory(const struct config *c, struct memory_plan *out, struct diags *d)
+{
+	struct diag_sink s = {.file = c->file};
+	struct diags said = {0};
+	struct policy *p = NULL;
+	char why[MEMORY_WHY_LEN];
+	int err = memory_compile(c, &p, &said);
+	bool fits = true;
+
+	diags_fini(&said); // said already, or due to facts that only the devices know
+	if (err == 0) {
+		*out = memory_plan(c, p);
+		fits = memory_fits_dpdk(out, p, why);
+	}
+	if (!fits)
+		diag_add(&s, DIAG_ERROR, c->root.sw.workers.count.at, "switch.workers", "%s", why);
+	diag_finish(&s, d);
+	policy_destroy(p);
+	return fits ? 0 : -EINVAL;
+}
+
 int check_print(const char *path, bool json, FILE *out)
 {
 	struct diags d = {0};
 	struct config *c = NULL;
 	struct policy *p = NULL;
+	struct memory_plan memory = {0};
 	int err = config_load(path, &c, &d);
 
 	if (err == 0)
 		err = compile_policy(c, NULL, LEAST_SPEED_BPS, &p, &d);
+	if (err == 0)
+		err = check_memory(c, &memory, &d);
 	if (json)
 		print_check_json(path, err == 0, &d, out);
 	else
 		print_lines(&d, stderr);
 	if (!json && err == 0)
-		fprintf(out, "%s: ok (%u port%s, %u lossless group%s, %" PRIu64 " B of headroom)\n",
+		fprintf(out, "%s: ok (%u port%s, %u lossless group%s, %" PRIu64 " B of headroom, %" PRIu64
+			" MB of hugepages)\n",
 			path, p->n_ports, p->n_ports == 1 ? "" : "s", n_lossless(p),
 			n_lossless(p) == 1 ? "" : "s",
-			(uint64_t)p->buffer.headroom_pool_cells * p->cell.bytes);
+			(uint64_t)p->buffer.headroom_pool_cells * p->cell.bytes,
+			whole_mb(memory.huge_bytes));
 	policy_destroy(p);
 	config_destroy(c);
 	diags_fini(&d);
@@ -208,7 +242,23 @@ static void pools(const struct policy *p, struct pool_line out[N_POOLS])
 	out[4] = (struct pool_line){"egress_lossy", b->egress_lossy_cells * cell};
 }
 
-static void plan_json(const struct config *c, const struct policy *p, FILE *out)
+static void memory_json(const struct memory_plan *m, struct json_object *out)
+{
+	struct json_object *o = json_object_new_object();
+
+	add_u64(o, "frames", m->n_frames);
+	add_u64(o, "frame_bytes", m->frame_bytes);
+	add_u64(o, "pool_bytes", m->pool_bytes);
+	add_u64(o, "record_bytes", m->record_bytes);
+	add_u64(o, "table_bytes", m->table_bytes);
+	add_u64(o, "flow_bytes", m->flow_bytes);
+	add_u64(o, "hugepage_bytes", m->huge_bytes);
+	add_u64(o, "ordinary_page_bytes", m->normal_bytes);
+	json_object_object_add(out, "memory", o);
+}
+
+static void plan_json(const struct config *c, const struct policy *p, const struct memory_plan *m,
+		      FILE *out)
 {
 	struct json_object *o = json_object_new_object();
 	struct json_object *pgs = json_object_new_array(), *list = json_object_new_array();
@@ -228,6 +278,7 @@ static void plan_json(const struct config *c, const struct policy *p, FILE *out)
 	json_object_object_add(o, "ports", ports_json(c, p));
 	json_object_object_add(o, "pgs", pgs);
 	json_object_object_add(o, "pools", list);
+	memory_json(m, o);
 	json_object_object_add(o, "guards", plan_guards_json(p));
 	json_object_object_add(o, "flows", plan_flows_json(p));
 	json_object_object_add(o, "ipcc", plan_ipcc_json(p));
@@ -255,7 +306,22 @@ static void pg_text(const struct plan_pg *g, void *file)
 		g->headroom_holds ? "" : ", headroom below what is in flight");
 }
 
-static void plan_text(const struct config *c, const struct policy *p, FILE *out)
+static void memory_text(const struct memory_plan *m, FILE *out)
+{
+	fprintf(out,
+		"\nmemory of live ports: %" PRIu64 " MB of hugepages, or up to %" PRIu64
+		" MB of ordinary pages\n"
+		"  frames       %6" PRIu64 " MB: %u of %u B, one for each cell and those in rings\n"
+		"  records      %6" PRIu64 " MB: what queues and rings keep of each frame\n"
+		"  tables       %6" PRIu64 " MB\n"
+		"  flows        %6" PRIu64 " MB\n",
+		whole_mb(m->huge_bytes), whole_mb(m->normal_bytes), whole_mb(m->pool_bytes),
+		m->n_frames, m->frame_bytes, whole_mb(m->record_bytes), whole_mb(m->table_bytes),
+		whole_mb(m->flow_bytes));
+}
+
+static void plan_text(const struct config *c, const struct policy *p, const struct memory_plan *m,
+		      FILE *out)
 {
 	struct pool_line lines[N_POOLS];
 
@@ -285,6 +351,7 @@ static void plan_text(const struct config *c, const struct policy *p, FILE *out)
 		"classes,\n"
 		"           F the ingress pool\n",
 		p->n_ports);
+	memory_text(m, out);
 	plan_storm_text(p, out);
 	plan_stall_text(c, p, out);
 	plan_ipcc_text(p, out);
@@ -294,16 +361,21 @@ int plan_print(const struct config *c, bool json, FILE *out)
 {
 	struct diags d = {0};
 	struct policy *p = NULL;
+	struct memory_plan memory = {0};
 	int err = config_compile(c, NULL, &p, &d);
 
+	if (err == 0)
+		err = check_memory(c, &memory, &d);
 	print_lines(&d, stderr);
 	diags_fini(&d);
-	if (err != 0)
+	if (err != 0) {
+		policy_destroy(p);
 		return BAD;
+	}
 	if (json)
-		plan_json(c, p, out);
+		plan_json(c, p, &memory, out);
 	else
-		plan_text(c, p, out);
+		plan_text(c, p, &memory, out);
 	policy_destroy(p);
 	return 0;
 }

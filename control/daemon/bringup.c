@@ -11,14 +11,14 @@
 #include <rte_lcore.h>
 #include <rte_mempool.h>
 
+#include "control/config/memory.h"
 #include "control/daemon/daemon_impl.h"
+#include "control/daemon/limits.h"
 #include "control/daemon/signals.h"
 #include "control/daemon/telemetry.h"
 
 enum {
 	ERR_LEN = 256,
-	TABLES_BYTES = 64 << 20, // forwarding table, rings, counters
-	FRAME_RECORD_BYTES = 64, // what a queue and a hand-off ring keep per frame
 	DRIVERS_EVERY_NS = 100000000, // links and losses are looked at; a matter of people
 };
 
@@ -80,43 +80,16 @@ static int load_policy(struct daemon *d)
 // This plan is made with facts that need at least as many frames; the real one is compiled later.
 static int plan_before_ports(const struct daemon *d, struct policy **plan)
 {
-	unsigned n = config_n_ports(d->config);
-	struct port_facts *facts = calloc(n, sizeof(*facts));
 	struct diags diags = {0};
-	int err;
+	int err = memory_compile(d->config, plan, &diags);
 
-	if (facts == NULL)
+	if (err == -ENOMEM)
 		return failed("out of memory");
-	for (unsigned i = 0; i < n; i++) {
-		struct config_port_open p = config_port(d->config, i);
-
-		facts[i] = (struct port_facts){
-			.speed_bps = p.speed_bps != 0 ? p.speed_bps : 1000000000,
-			.max_frame = p.max_frame,
-			.rx_ring = live_device_frames(p.device, p.tx_ring_bytes, p.rx_ring),
-			.tx_ring_bytes = p.tx_ring_bytes,
-			.rx_depth_readable = true,
-			.pfc_rx = true,
-			.pfc_tx = true,
-		};
-	}
-	err = config_compile(d->config, facts, plan, &diags);
-	free(facts);
 	if (err != 0)
 		print_diags(&diags);
 	else
 		diags_fini(&diags); // the same are said again about the real plan
 	return err != 0 ? EXIT_MISUSED : 0;
-}
-
-static uint32_t largest_frame(const struct config *c)
-{
-	uint32_t largest = 0;
-
-	for (unsigned i = 0; i < config_n_ports(c); i++)
-		if (config_port(c, i).max_frame > largest)
-			largest = config_port(c, i).max_frame;
-	return largest;
 }
 
 // As root EAL makes its directory here. The telemetry socket is the only file in it.
@@ -130,7 +103,7 @@ static void remove_eal_dir_at_end(const char *prefix)
 	signals_remove_at_end(path);
 }
 
-static int start_eal(struct daemon *d, const struct policy *plan, uint32_t n_frames)
+static int start_eal(struct daemon *d, const struct policy *plan, const struct memory_plan *memory)
 {
 	unsigned n = plan->n_workers;
 	int cpus[64] = {0};
@@ -139,9 +112,7 @@ static int start_eal(struct daemon *d, const struct policy *plan, uint32_t n_fra
 	struct live_eal_conf conf = {
 		.worker_cpus = plan->n_worker_cores > 0 ? cpus : NULL,
 		.n_workers = n,
-		.mem_bytes = live_pool_bytes(n_frames, largest_frame(d->config)) + TABLES_BYTES +
-			     config_flow_bytes(plan) +
-			     (uint64_t)n_frames * FRAME_RECORD_BYTES * n * n,
+		.mem_bytes = memory->total_bytes,
 		.extra = d->opt->eal,
 		.n_extra = d->opt->n_eal,
 		.file_prefix = prefix,
@@ -162,23 +133,24 @@ static int start_eal(struct daemon *d, const struct policy *plan, uint32_t n_fra
 static int make_memory(struct daemon *d)
 {
 	struct live_text text = {0};
+	struct memory_plan memory;
 	struct policy *plan;
-	uint32_t n_frames;
+	char why[MEMORY_WHY_LEN];
 	int err = plan_before_ports(d, &plan);
 
 	if (err != 0)
 		return err;
-	n_frames = switch_max_frames(plan);
-	for (unsigned i = 0; i < config_n_ports(d->config); i++) {
-		struct config_port_open p = config_port(d->config, i);
-
-		n_frames += live_device_frames(p.device, p.tx_ring_bytes, p.rx_ring);
-	}
-	err = start_eal(d, plan, n_frames);
+	memory = memory_plan(d->config, plan);
+	if (!memory_fits_dpdk(&memory, plan, why))
+		err = failed("switch.workers: %s", why);
+	else if (limits_raise(memory.huge_bytes, config_n_ports(d->config), why, sizeof(why)) != 0)
+		err = failed("%s", why);
+	else
+		err = start_eal(d, plan, &memory);
 	policy_destroy(plan);
 	if (err != 0)
 		return err;
-	if (live_pool_create("frames", n_frames, largest_frame(d->config), &d->pool, &text) != 0) {
+	if (live_pool_create("frames", memory.n_frames, memory.max_frame, &d->pool, &text) != 0) {
 		telemetry_remove_dir();
 		live_eal_fini();
 		return failed("%s", text.err);

@@ -18,11 +18,6 @@
 #include "drivers/ethdev/inflight.h"
 
 enum {
-	RX_RING_DEFAULT = 1024,
-	TX_RING_MIN = 64,
-	TX_RING_MAX = 512,
-	TX_BYTES_PER_DESC = 128,
-	TX_BYTES_DEFAULT = 8192,
 	TX_CONTROL_SPARE = 8, // descriptors only MAC control frames may use
 	MAC_CONTROL = 0x8808,
 	SHAPER_BURST_NS = 100000,
@@ -98,27 +93,6 @@ __attribute__((format(printf, 2, 3))) static void note(const struct opening *o, 
 	va_end(args);
 }
 
-static uint16_t tx_ring(uint32_t tx_ring_bytes)
-{
-	uint32_t n = (tx_ring_bytes != 0 ? tx_ring_bytes : TX_BYTES_DEFAULT) / TX_BYTES_PER_DESC;
-
-	n = RTE_MIN(RTE_MAX(n, (uint32_t)TX_RING_MIN), (uint32_t)TX_RING_MAX);
-	return (uint16_t)rte_align32pow2(n);
-}
-
-static uint16_t rx_ring(uint32_t conf)
-{
-	uint32_t n = conf != 0 ? RTE_MIN(conf, 32768u) : RX_RING_DEFAULT;
-
-	return (uint16_t)rte_align32pow2(n);
-}
-
-// Twice: drivers raise a count to what they need, and hold completed frames until they clean up.
-uint32_t ethdev_frames(uint32_t tx_ring_bytes, uint32_t rx_conf)
-{
-	return 2u * (rx_ring(rx_conf) + (uint32_t)tx_ring(tx_ring_bytes));
-}
-
 // ---- plugging in
 
 static int fit_devargs(struct opening *o)
@@ -179,7 +153,7 @@ static int setup_tx(struct opening *o, uint16_t n)
 static int setup_queues(struct opening *o)
 {
 	struct ethdev_port *p = o->port;
-	uint16_t n_rx = rx_ring(o->conf->rx_ring), n_tx = tx_ring(o->conf->tx_ring_bytes);
+	uint16_t n_rx = ethdev_rx_ring(o->conf->rx_ring), n_tx = ethdev_tx_ring(o->conf->tx_ring_bytes);
 	int socket = rte_eth_dev_socket_id(p->id);
 	int rc = rte_eth_dev_adjust_nb_rx_tx_desc(p->id, &n_rx, &n_tx);
 
@@ -332,7 +306,7 @@ int ethdev_open(const struct ethdev_conf *conf, struct ethdev_port **out, struct
 	if (o.port == NULL)
 		return refuse(&o, -ENOMEM, "%s: out of memory", o.name);
 	o.port->max_frame = conf->max_frame;
-	o.port->tx_limit_bytes = conf->tx_ring_bytes != 0 ? conf->tx_ring_bytes : TX_BYTES_DEFAULT;
+	o.port->tx_limit_bytes = conf->tx_ring_bytes != 0 ? conf->tx_ring_bytes : ETHDEV_TX_BYTES_DEFAULT;
 	rc = fit_devargs(&o);
 	if (rc == 0)
 		rc = probe(&o);

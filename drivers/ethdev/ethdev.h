@@ -20,7 +20,7 @@
 struct ethdev_port;
 struct rte_mempool;
 
-enum { ETHDEV_NOTE_LEN = 512 };
+enum { ETHDEV_NOTE_LEN = 512, ETHDEV_TX_BYTES_DEFAULT = 8192 };
 
 struct ethdev_conf {
 	const char *devargs; // "0000:3b:00.0[,args]" or "net_tap0,iface=tap0"
@@ -32,6 +32,9 @@ struct ethdev_conf {
 };
 
 // Frames its rings may hold at most.
+// Descriptors that a configured value (0: default) comes to.
+uint16_t ethdev_tx_ring(uint32_t tx_ring_bytes);
+uint16_t ethdev_rx_ring(uint32_t conf);
 uint32_t ethdev_frames(uint32_t tx_ring_bytes, uint32_t rx_ring);
 
 // notes: a buffer of ETHDEV_NOTE_LEN for sentences the user should see, each ended by '\n'. On

@@ -73,34 +73,12 @@ __attribute__((format(printf, 2, 3))) static void note(char *notes, const char *
 
 // ---- sizes
 
-uint32_t xdp_data_room(uint32_t max_frame)
-{
-	return XDP_FRAME_ROOM + RTE_ALIGN_CEIL(max_frame + XDP_FRAME_SLACK, XDP_FRAME_STEP);
-}
-
 uint32_t xdp_max_frame(void)
 {
 	uint32_t room = KERNEL_PAGE - POOL_HEADER - (uint32_t)sizeof(struct rte_mbuf) -
 			XDP_FRAME_ROOM;
 
 	return RTE_ALIGN_FLOOR(room, XDP_FRAME_STEP) - XDP_FRAME_SLACK;
-}
-
-uint32_t xdp_rx_ring(uint32_t conf)
-{
-	uint32_t n = conf == 0 ? XDP_RX_RING_DEFAULT : conf;
-
-	n = RTE_MIN(RTE_MAX(n, (uint32_t)XDP_RX_RING_MIN), (uint32_t)XDP_RX_RING_MAX);
-	return rte_align32pow2(n);
-}
-
-// Room for the configured bytes in the shortest frames that matter, and for MAC control beside.
-uint32_t xdp_tx_ring(uint32_t tx_ring_bytes)
-{
-	uint32_t bytes = tx_ring_bytes == 0 ? XDP_TX_RING_BYTES_DEFAULT : tx_ring_bytes;
-	uint32_t n = RTE_MIN(bytes, 1u << 20) / RTE_ETHER_MIN_LEN + 2 * XDP_TX_CONTROL_SPARE;
-
-	return rte_align32pow2(n);
 }
 
 // ---- what an interface and a pool must be like

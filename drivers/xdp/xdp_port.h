@@ -17,12 +17,10 @@
 #include "drivers/xdp/attach.h"
 #include "drivers/xdp/copies.h"
 #include "drivers/xdp/netdev.h"
+#include "drivers/xdp/xdp.h"
 
 // An element is at least this long, the kernel's smallest buffer: a slot holds one start at most.
 enum { XDP_SLOT_LOG2 = 11 };
-
-// Descriptors of the transmit ring that only MAC control frames may use.
-enum { XDP_TX_CONTROL_SPARE = 32 };
 
 struct xdp_port {
 	// ---- owner worker

@@ -13,6 +13,7 @@
 #include <cmocka.h>
 #include <json-c/json.h>
 
+#include "control/config/memory.h"
 #include "control/config/plan.h"
 #include "tests/temporary.h"
 
@@ -77,7 +78,8 @@ static void check_says_ok_in_one_line(void **state)
 
 	(void)state;
 	assert_string_equal(
-		text, "conf/roce.yaml: ok (3 ports, 3 lossless groups, 36864 B of headroom)\n");
+		text, "conf/roce.yaml: ok (3 ports, 3 lossless groups, 36864 B of headroom, "
+		      "295 MB of hugepages)\n");
 	free(text);
 }
 
@@ -237,6 +239,73 @@ static void plan_says_where_a_ring_is_too_small_for_a_stall(void **state)
 	config_destroy(c);
 }
 
+static struct memory_plan memory_of(const char *text)
+{
+	struct memory_plan m;
+	struct policy *p = NULL;
+	struct config *c = NULL;
+	struct diags d = {0};
+
+	assert_int_equal(config_parse("t", text, strlen(text), &c, &d), 0);
+	assert_int_equal(memory_compile(c, &p, &d), 0);
+	m = memory_plan(c, p);
+	policy_destroy(p);
+	config_destroy(c);
+	diags_fini(&d);
+	return m;
+}
+
+#define ONE_PORT(sw)                                                                               \
+	"switch: {name: m" sw "}\nports:\n"                                                        \
+	"  - {name: p1, device: \"xdp:a\", mtu: 1500, speed: 1G}\n"
+
+// A cell is an mbuf of 2,176 bytes of buffer, 128 of its own and 192 of the pool's.
+static void memory_grows_with_cells_workers_and_flows(void **state)
+{
+	struct memory_plan small = memory_of(ONE_PORT(", buffer: {size: 1MB}"));
+	struct memory_plan large = memory_of(ONE_PORT(", buffer: {size: 1GB}"));
+	struct memory_plan coarse = memory_of(ONE_PORT(", buffer: {size: 1GB, cell: 4KB}"));
+	struct memory_plan two = memory_of(ONE_PORT(", workers: 2, buffer: {size: 1MB}"));
+	struct memory_plan flows = memory_of(ONE_PORT(", flows: off, buffer: {size: 1MB}"));
+
+	(void)state;
+	assert_int_equal(small.frame_bytes, 2176 + 128 + 192);
+	assert_int_equal(large.n_frames - small.n_frames, 3906250 - 3906);
+	assert_true(large.pool_bytes > 9600000000 && large.huge_bytes > large.pool_bytes);
+	assert_true(coarse.huge_bytes < large.huge_bytes / 10);
+	assert_int_equal(two.record_bytes, 4 * small.record_bytes);
+	assert_int_equal(flows.flow_bytes, 0);
+	assert_int_equal(small.total_bytes - flows.total_bytes, small.flow_bytes);
+	assert_int_equal(small.normal_bytes, 2 * small.huge_bytes);
+}
+
+static void check_refuses_workers_that_dpdk_has_no_memory_areas_for(void **state)
+{
+	const struct {
+		const char *policy;
+		int rc;
+	} rows[] = {
+		{ONE_PORT(", workers: 64"), 2},
+		{ONE_PORT(", workers: 34"), 0},
+		{ONE_PORT(", workers: 36"), 2},
+		{ONE_PORT(", workers: 36, flows: off"), 0},
+		{ONE_PORT(", workers: 64, flows: off"), 2},
+	};
+
+	(void)state;
+	for (unsigned i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
+		char path[PATH_MAX], *text;
+		int rc;
+
+		temporary_file(path, "policy.yaml", rows[i].policy);
+		text = printed(NULL, path, true, &rc);
+		assert_int_equal(rc, rows[i].rc);
+		if (rc != 0)
+			assert_non_null(strstr(text, "use fewer workers"));
+		free(text);
+	}
+}
+
 int main(int argc, char **argv)
 {
 	const struct CMUnitTest tests[] = {
@@ -247,6 +316,8 @@ int main(int argc, char **argv)
 		cmocka_unit_test(plan_says_where_a_ring_is_too_small_for_a_stall),
 		cmocka_unit_test(ecn_verdict_changes_at_the_bound),
 		cmocka_unit_test(check_passes_ports_whose_link_decides_the_speed),
+		cmocka_unit_test(memory_grows_with_cells_workers_and_flows),
+		cmocka_unit_test(check_refuses_workers_that_dpdk_has_no_memory_areas_for),
 	};
 
 	if (argc != 2 || chdir(argv[1]) != 0) {

@@ -1,0 +1,102 @@
+#!/usr/bin/python3
+# SPDX-License-Identifier: Apache-2.0
+"""A switch that the machine cannot hold is refused with one sentence that names the cure.
+
+usage: test_limits.py [-h] WEIR WEIRCTL
+
+Needs root; exits 77 without.
+"""
+import argparse
+import os
+import resource
+import subprocess
+import sys
+import tempfile
+
+POLICY = """\
+switch: {name: limits, %s}
+ports:
+  - {name: p1, device: "vdev:net_ring1", speed: 1G, mtu: 1500}
+"""
+
+
+class Failed(Exception):
+    """An expectation does not hold."""
+
+
+def want(condition, text):
+    if not condition:
+        raise Failed(text)
+
+
+def available_mb():
+    with open("/proc/meminfo") as f:
+        return next(int(l.split()[1]) for l in f if l.startswith("MemAvailable")) // 1024
+
+
+def run(program, *args, switch, seconds=20, **kw):
+    """Exit status and output; a switch that runs is stopped."""
+    with tempfile.NamedTemporaryFile("w", suffix=".yaml") as policy:
+        policy.write(POLICY % switch)
+        policy.flush()
+        p = subprocess.Popen([program, *args, policy.name], stdout=subprocess.PIPE,
+                             stderr=subprocess.STDOUT, text=True, **kw)
+        lines = []
+        for line in p.stdout:
+            lines.append(line)
+            if line == "ready\n":
+                p.terminate()
+        return p.wait(seconds), "".join(lines)
+
+
+def more_memory_than_is_free_is_refused(args):
+    size = "buffer: {size: 1GB, cell: 32B}" # 150 GB of ordinary pages
+    want(available_mb() < 150000, "the machine is too large for this test")
+    status, text = run(args.weir, "-c", switch=size)
+    want(status == 1, f"exit {status}: {text}")
+    want(text.startswith("weir: not enough memory: ") and text.count("\n") == 1, text)
+    for cure in ("switch.buffer.size smaller", "switch.buffer.cell larger", "nr_hugepages"):
+        want(cure in text, text)
+
+
+def more_workers_than_dpdk_holds_are_refused(args):
+    for program, words, at in ((args.weirctl, ["check"], 2), (args.weir, ["-c"], 1)):
+        status, text = run(program, *words, switch="workers: 64")
+        want(status == at and "64 workers need" in text and "fewer workers" in text, text)
+
+
+def a_low_limit_of_open_files_is_raised_or_named(args):
+    def lower():
+        resource.setrlimit(resource.RLIMIT_NOFILE, (20, 20))
+
+    status, text = run(args.weir, "-c", switch="buffer: {size: 1MB}", preexec_fn=lower)
+    want("Cannot allocate memory" not in text, text)
+    # Without CAP_SYS_RESOURCE nobody may raise it.
+    want((status == 0 and "\nready\n" in text) or (status == 1 and "`ulimit -n 272`" in text), text)
+
+
+TESTS = [more_memory_than_is_free_is_refused, more_workers_than_dpdk_holds_are_refused,
+         a_low_limit_of_open_files_is_raised_or_named]
+
+
+def main():
+    p = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    p.add_argument("weir")
+    p.add_argument("weirctl")
+    args = p.parse_args()
+    if os.geteuid() != 0:
+        print("needs root")
+        return 77
+    failed = 0
+    for test in TESTS:
+        name = test.__name__.replace("_", " ")
+        try:
+            test(args)
+            print(f"ok   {name}", flush=True)
+        except Failed as e:
+            failed += 1
+            print(f"FAIL {name}: {e}", flush=True)
+    return failed > 0
+
+
+sys.exit(main())
