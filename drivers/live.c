@@ -64,6 +64,7 @@ static int open_xdp(struct opening *o)
 		.tx_ring_bytes = o->conf->tx_ring_bytes,
 		.rx_ring = o->conf->rx_ring,
 		.keep = o->conf->keep != NULL ? *o->conf->keep : keep_default(),
+		.take_over = o->conf->take_over,
 	};
 	struct xdp_port *p = NULL;
 	int rc = xdp_open(&conf, &p, &o->port->facts, o->notes, o->err, LIVE_TEXT_LEN);
@@ -159,7 +160,8 @@ int live_pool_create(const char *name, uint32_t n_frames, uint32_t max_frame,
 			 max_frame);
 		return -EMSGSIZE;
 	}
-	pool = rte_pktmbuf_pool_create(name, n, LIVE_CACHE_FRAMES, 0, (uint16_t)room, SOCKET_ID_ANY);
+	pool = rte_pktmbuf_pool_create(name, n, LIVE_CACHE_FRAMES, 0, (uint16_t)room,
+				       SOCKET_ID_ANY);
 	if (pool == NULL) {
 		snprintf(text->err, sizeof(text->err),
 			 "no memory for %u frames of %u bytes (%s); a smaller switch.buffer.size "

@@ -97,6 +97,7 @@ struct live_conf {
 	uint32_t rx_ring; // frames it should hold, rounded up to a power of two; 0: default
 	uint32_t time_scale; // the facts' times are model time: divided by this; 0: 1
 	const struct keep *keep; // what goes to the host's stack; NULL: LLDP. "xdp:" devices only
+	bool take_over; // also where the host has addresses on it. "xdp:" devices only
 };
 
 // Copy ops, drv and facts into a struct switch_port. facts.speed_bps is 0 where the link has no

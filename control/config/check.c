@@ -409,21 +409,43 @@ static void fdb_makes_sense(const struct config *c, struct diag_sink *s)
 		fdb_rule(c, &f[i], s);
 }
 
+struct fdb_place {
+	const struct cfg_fdb *f;
+	uint16_t vid;
+};
+
+static int fdb_order(const void *a, const void *b)
+{
+	const struct fdb_place *x = a, *y = b;
+	int mac = strcasecmp(x->f->mac.text, y->f->mac.text);
+
+	if (mac != 0)
+		return mac;
+	if (x->vid != y->vid)
+		return x->vid < y->vid ? -1 : 1;
+	return x->f < y->f ? -1 : 1;
+}
+
 static void fdb_addresses_are_unique(const struct config *c, struct diag_sink *s)
 {
 	const struct cfg_fdb *f = c->root.fdb.items;
+	struct fdb_place *sorted = calloc(c->root.fdb.n + 1, sizeof(*sorted));
+	unsigned n = 0;
 
-	for (unsigned i = 0; i < c->root.fdb.n; i++)
-		for (unsigned j = 0; j < i; j++) {
-			if (f[i].mac.text == NULL || f[j].mac.text == NULL ||
-			    strcasecmp(f[i].mac.text, f[j].mac.text) != 0 ||
-			    f[i].port.text == NULL || f[j].port.text == NULL ||
-			    cfg_fdb_vid(c, &f[i]) != cfg_fdb_vid(c, &f[j]))
-				continue;
-			check_report(s, DIAG_ERROR, &f[i].map, "mac", f[i].mac.at,
-				     "%s is given twice", f[i].mac.text);
-			break;
-		}
+	for (unsigned i = 0; sorted != NULL && i < c->root.fdb.n; i++)
+		if (f[i].mac.text != NULL && f[i].port.text != NULL)
+			sorted[n++] = (struct fdb_place){&f[i], cfg_fdb_vid(c, &f[i])};
+	if (n > 1)
+		qsort(sorted, n, sizeof(*sorted), fdb_order);
+	for (unsigned i = 1; i < n; i++) {
+		const struct cfg_fdb *twice = sorted[i].f;
+
+		if (strcasecmp(sorted[i - 1].f->mac.text, twice->mac.text) == 0 &&
+		    sorted[i - 1].vid == sorted[i].vid)
+			check_report(s, DIAG_ERROR, &twice->map, "mac", twice->mac.at,
+				     "%s is given twice", twice->mac.text);
+	}
+	free(sorted);
 }
 
 static void worker_cores_are_few(const struct config *c, struct diag_sink *s)
@@ -468,6 +490,17 @@ static void keep_makes_sense(const struct config *c, struct diag_sink *s)
 	}
 }
 
+// Files of the switch and of DPDK carry its name.
+static void name_can_be_a_file(const struct config *c, struct diag_sink *s)
+{
+	const struct cfg_val *name = &c->root.sw.name;
+
+	if (name->text != NULL && name->text[0] == '.')
+		check_report(s, DIAG_ERROR, &c->root.sw.map, "name", name->at,
+			     "\"%s\" cannot be a file name: begin it with a letter or a digit",
+			     name->text);
+}
+
 static void (*const policy_rules[])(const struct config *, struct diag_sink *) = {
 	port_names_are_unique,
 	devices_are_unique,
@@ -477,6 +510,7 @@ static void (*const policy_rules[])(const struct config *, struct diag_sink *) =
 	fdb_makes_sense,
 	fdb_addresses_are_unique,
 	worker_cores_are_few,
+	name_can_be_a_file,
 	keep_makes_sense,
 	watchdogs_check,
 	ipcc_check,

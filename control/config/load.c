@@ -271,6 +271,7 @@ struct config_port_open config_port(const struct config *c, unsigned i)
 		.tx_ring_bytes = (uint32_t)p->tx_ring.n,
 		.rx_ring = (uint32_t)p->rx_ring.n,
 		.keep = cfg_keep(p, NULL),
+		.take_over = p->take_over.n != 0,
 	};
 }
 

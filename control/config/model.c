@@ -329,6 +329,10 @@ static const struct cfg_row port_rows[] = {
 		 "frames to other stations are the switch's to forward; ARP and, with `icmp`, IPv6 "
 		 "neighbour discovery to a group go both ways. Up to two VLAN tags are looked "
 		 "through"},
+	{"take_over", CFG_SWITCH, AT(cfg_port, take_over), .dflt_text = "off",
+	 .help = "on: starts also where the host has addresses or the default route on an `xdp:` "
+		 "device, and takes them out of use; not needed where `keep` leaves IP to the "
+		 "host"},
 	{"ip", CFG_WORDS, AT(cfg_port, ip), .max = IP_LEN, .dflt_text = "none: the port bridges",
 	 .help = "addresses with the length of their prefix, [10.0.1.1/24, \"fd00:1::1/64\"]: the "
 		 "port then routes and is no part of the bridge; ranges expand with the name"},
@@ -468,7 +472,7 @@ static const struct cfg_row root_rows[] = {
 	 .max = POLICY_MAX_PORTS, .help = "the ports; at most 128 after ranges are expanded"},
 	{"vlans", CFG_LIST, .sub = &vlan_schema, AT(cfg_root, vlans), .max = MAX_VID,
 	 .dflt_text = "one bridge", .help = "absent: one bridge of all ports, tags pass unchanged"},
-	{"fdb", CFG_LIST, .sub = &fdb_schema, AT(cfg_root, fdb), .max = 4096, .dflt_text = "none",
+	{"fdb", CFG_LIST, .sub = &fdb_schema, AT(cfg_root, fdb), .max = 16384, .dflt_text = "none",
 	 .help = "static addresses"},
 	{"routes", CFG_LIST, .sub = &route_schema, AT(cfg_root, routes), .max = 16384,
 	 .dflt_text = "none", .help = "static routes, beside the subnets of the ports"},

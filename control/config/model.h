@@ -181,7 +181,7 @@ struct cfg_port_vlan {
 struct cfg_port {
 	struct cfg_map map;
 	struct cfg_val name, device, speed, mtu, cable, profile, default_class, rx_guard, tx_ring;
-	struct cfg_val rx_ring, mac_limit, sticky;
+	struct cfg_val rx_ring, mac_limit, sticky, take_over;
 	struct cfg_port_vlan vlan;
 	struct cfg_words keep, ip;
 	struct cfg_watchdog watchdog;

@@ -203,7 +203,7 @@ struct node *node_parse(struct arena *a, const char *text, size_t len, struct di
 
 	if (len > NODE_MAX_BYTES) {
 		diag_add(s, DIAG_ERROR, (struct cfg_pos){1, 1}, "YAML",
-			 "the file is larger than 1 MiB: this is no %s", document(s));
+			 "the file is larger than 4 MiB: this is no %s", document(s));
 		return NULL;
 	}
 	if (!yaml_parser_initialize(&p)) {

@@ -9,7 +9,7 @@
 #include "control/config/arena.h"
 #include "control/config/diag.h"
 
-enum { NODE_MAX_BYTES = 1 << 20, NODE_MAX_DEPTH = 16, NODE_MAX_NODES = 50000 };
+enum { NODE_MAX_BYTES = 4 << 20, NODE_MAX_DEPTH = 16, NODE_MAX_NODES = 200000 };
 
 enum node_kind { NODE_SCALAR, NODE_MAP, NODE_LIST };
 

@@ -93,8 +93,9 @@ int check_print(const char *path, bool json, FILE *out)
 	else
 		print_lines(&d, stderr);
 	if (!json && err == 0)
-		fprintf(out, "%s: ok (%u port%s, %u lossless group%s, %" PRIu64 " B of headroom, %" PRIu64
-			" MB of hugepages)\n",
+		fprintf(out,
+			"%s: ok (%u port%s, %u lossless group%s, %" PRIu64 " B of headroom, "
+			"%" PRIu64 " MB of hugepages)\n",
 			path, p->n_ports, p->n_ports == 1 ? "" : "s", n_lossless(p),
 			n_lossless(p) == 1 ? "" : "s",
 			(uint64_t)p->buffer.headroom_pool_cells * p->cell.bytes,

@@ -2,6 +2,7 @@
 #include "control/ctl/capture_file.h"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <inttypes.h>
 #include <stdarg.h>
 #include <stdio.h>
@@ -194,7 +195,10 @@ static void release(struct capture_file *f)
 
 static FILE *stream_of(const char *path)
 {
-	FILE *out = strcmp(path, "-") == 0 ? stdout : fopen(path, "we");
+	bool standard = strcmp(path, "-") == 0;
+	// Payload of others: a file that is made here is for its owner alone.
+	int fd = standard ? -1 : open(path, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0600);
+	FILE *out = standard ? stdout : fd >= 0 ? fdopen(fd, "w") : NULL;
 
 	if (out != NULL)
 		setvbuf(out, NULL, _IOFBF, BUFFER_BYTES);

@@ -9,6 +9,7 @@
 
 #include "control/ctl/commands.h"
 #include "control/ctl/ctl.h"
+#include "control/standard_fds.h"
 
 enum { MAX_OPTIONS = 32 };
 
@@ -131,6 +132,7 @@ int main(int argc, char **argv)
 	bool help = false;
 	int opt;
 
+	standard_fds_open();
 	getopt_rows(longs, shorts);
 	argv[0] = (char[]){"weirctl"}; // how getopt begins its complaints
 	while ((opt = getopt_long(argc, argv, shorts, longs, NULL)) != -1) {

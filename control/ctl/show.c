@@ -71,7 +71,7 @@ static const struct column pool_marks[] = {
 };
 static const struct column drops[] = {
 	{"Port", "port", UNIT_TEXT},        {"Class", "class", UNIT_COUNT},
-	{"Lossless", "lossless", UNIT_YES}, {"Frames", "packets", UNIT_COUNT},
+	{"Alarm", "lossless", UNIT_YES}, {"Frames", "packets", UNIT_COUNT},
 	{"Bytes", "bytes", UNIT_BYTES},     {"Reason", "reason", UNIT_TEXT},
 };
 static const struct column drop_reasons[] = {
@@ -356,7 +356,7 @@ static void print_drop_total(FILE *out, struct json_object *total)
 	cell_format(bytes, UNIT_BYTES, v);
 	json_object_object_get_ex(total, "lossless_packets", &v);
 	cell_format(alarm, UNIT_COUNT, v);
-	fprintf(out, "total: %s frames, %s; of lossless classes: %s\n", frames, bytes, alarm);
+	fprintf(out, "total: %s frames, %s; of them an alarm: %s\n", frames, bytes, alarm);
 }
 
 static void print_drops(FILE *out, struct json_object *data, const struct show_wish *wish)

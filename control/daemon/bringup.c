@@ -13,7 +13,8 @@
 
 #include "control/config/memory.h"
 #include "control/daemon/daemon_impl.h"
-#include "control/daemon/limits.h"
+#include "control/daemon/privileges.h"
+#include "control/daemon/rlimits.h"
 #include "control/daemon/signals.h"
 #include "control/daemon/telemetry.h"
 
@@ -175,6 +176,7 @@ static int open_port(struct daemon *d, unsigned i)
 	struct live_conf conf = {.pool = d->pool, .max_frame = p.max_frame, .mtu = p.mtu,
 				 .tx_ring_bytes = p.tx_ring_bytes, .rx_ring = p.rx_ring,
 				 .keep = &p.keep,
+				 .take_over = p.take_over,
 				 .time_scale = config_time_scale(d->config)};
 	struct live_text text = {0};
 
@@ -379,6 +381,15 @@ static int start_standin(struct daemon *d)
 	return stall_create(d, &d->stall) != 0 ? failed("out of memory") : 0;
 }
 
+static int give_up_privileges(struct daemon *d)
+{
+	char err[ERR_LEN];
+
+	if (!d->opt->keep_privileges && privileges_give_up(err, sizeof(err)) != 0)
+		return failed("%s", err);
+	return 0;
+}
+
 static int take_name(struct daemon *d)
 {
 	char err[ERR_LEN];
@@ -427,6 +438,11 @@ static void down_switch(struct daemon *d)
 	switch_destroy(d->sw);
 }
 
+static void down_nothing(struct daemon *d)
+{
+	(void)d;
+}
+
 static void down_workers(struct daemon *d)
 {
 	stall_disarm(d->stall);
@@ -437,11 +453,12 @@ static const struct {
 	int (*up)(struct daemon *d);
 	void (*down)(struct daemon *d);
 } rungs[] = {
-	{load_policy, down_policy_file}, {start_standin, down_standin},
-	{take_name, down_name},          {make_memory, down_memory},
-	{open_ports, close_ports},       {compile_policy, down_policy},
-	{make_switch, down_switch},      {make_control, drop_control},
-	{open_views, close_views},       {start_workers, down_workers},
+	{load_policy, down_policy_file},    {start_standin, down_standin},
+	{take_name, down_name},             {make_memory, down_memory},
+	{open_ports, close_ports},          {compile_policy, down_policy},
+	{make_switch, down_switch},         {make_control, drop_control},
+	{open_views, close_views},          {give_up_privileges, down_nothing},
+	{start_workers, down_workers},
 };
 
 enum { N_RUNGS = sizeof(rungs) / sizeof(rungs[0]) };

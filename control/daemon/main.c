@@ -1,11 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "control/daemon/daemon.h"
 #include "control/daemon/selftest.h"
+#include "control/standard_fds.h"
 
 int main(int argc, char **argv)
 {
 	struct options opt = {0};
 
+	standard_fds_open();
 	switch (options_parse(argc, argv, &opt)) {
 	case OPTIONS_DONE: return 0;
 	case OPTIONS_MISUSED: return 2;

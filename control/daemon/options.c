@@ -14,13 +14,15 @@ static const struct option_row rows[] = {
 	{"selftest", 's', false, "PORT [PORT]",
 	 "say what one or two devices can do, such as xdp:eth1, and exit"},
 	{"json", 'j', false, NULL, "print the balance at the end as JSON"},
+	{"keep-privileges", 'k', false, NULL,
+	 "keep all capabilities; else CAP_NET_ADMIN, CAP_NET_RAW and CAP_BPF stay"},
 	{"help", 'h', true, NULL, "this text"},
 	{"version", 'V', true, NULL, "the version"},
 };
 enum { N_ROWS = sizeof(rows) / sizeof(rows[0]) };
 
 const char options_usage[] = "weir -c FILE [--busy-poll] [--metrics [ADDR:]PORT] [--json] "
-			     "[-- EAL arguments]\n"
+			     "[--keep-privileges] [-- EAL arguments]\n"
 			     "       weir --selftest PORT [PORT] [--json] [-- EAL arguments]";
 const char options_summary[] =
 	"Runs one switch as the policy file says, in the foreground, until SIGTERM or SIGINT.\n"
@@ -153,6 +155,7 @@ enum options_verdict options_parse(int argc, char **argv, struct options *out)
 		case 'c': out->policy_path = optarg; break;
 		case 'j': out->json = true; break;
 		case 'b': out->busy_poll = true; break;
+		case 'k': out->keep_privileges = true; break;
 		case 's':
 			if (!add_port(out, optarg))
 				return misused();

@@ -14,6 +14,7 @@ struct options {
 	const char *policy_path;
 	bool json; // the balance at exit as JSON
 	bool busy_poll; // workers never sleep
+	bool keep_privileges;
 	bool metrics_on;
 	struct endpoint metrics; // where the page of metrics is served
 	const char *ports[OPTIONS_PORTS_MAX]; // to test in place of running a switch

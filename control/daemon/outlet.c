@@ -15,6 +15,8 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "control/daemon/privileges.h"
+
 enum { STREAMS = 2, CHUNK = 4096 };
 
 struct stream {
@@ -117,8 +119,9 @@ static int stream_open(struct stream *s, int fd)
 	s->in = ends[0];
 	(void)fcntl(ends[1], F_SETPIPE_SZ, OUTLET_BYTES); // a refusal leaves 64 KiB
 	(void)fcntl(ends[1], F_SETFL, O_NONBLOCK);
-	// The thread takes no signal: a signal is for the control thread.
+	// Signals are for the control thread, but for the one that each thread must take.
 	sigfillset(&all);
+	sigdelset(&all, PRIVILEGES_SIGNAL);
 	pthread_sigmask(SIG_SETMASK, &all, &before);
 	err = pthread_create(&s->thread, NULL, pass_on, s);
 	pthread_sigmask(SIG_SETMASK, &before, NULL);

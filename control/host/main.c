@@ -8,6 +8,7 @@
 #include <rte_mempool.h>
 
 #include "control/host/host.h"
+#include "control/standard_fds.h"
 
 enum {
 	DEFAULT_SPEED_BPS = 1000000000,
@@ -55,7 +56,8 @@ static int open_port(struct host *h, struct rte_mempool **pool, struct live_text
 	uint32_t frames = live_device_frames(a->device, 0, (uint32_t)a->rx_ring) + OWN_FRAMES;
 	struct live_conf conf = {.max_frame = max_frame, .mtu = ip_mtu(a),
 				 .rx_ring = (uint32_t)a->rx_ring,
-				 .time_scale = (uint32_t)a->time_scale};
+				 .time_scale = (uint32_t)a->time_scale,
+				 .take_over = true}; // an endpoint has the interface for itself
 	const struct live_eal_conf eal = {.pci = live_device_is_pci(a->device),
 					  .mem_bytes = live_pool_bytes(frames, max_frame),
 					  .extra = a->eal, .n_extra = a->n_eal};
@@ -167,6 +169,7 @@ int main(int argc, char **argv)
 	struct host_args args;
 	char err[HOST_ARGS_ERR];
 
+	standard_fds_open();
 	if (host_args_parse(argc, argv, &args, err) != 0) {
 		say(err);
 		return EXIT_MISUSED;

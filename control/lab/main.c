@@ -5,6 +5,7 @@
 
 #include "control/lab/expr_func.h"
 #include "control/lab/lab.h"
+#include "control/standard_fds.h"
 
 static void print_options(const struct lab_command *c, FILE *out)
 {
@@ -54,6 +55,7 @@ int main(int argc, char **argv)
 	struct lab_args a;
 	int code;
 
+	standard_fds_open();
 	if (argc == 3 && strcmp(argv[1], "help") == 0 && strcmp(argv[2], "functions") == 0) {
 		expr_func_help(stdout);
 		return lab_finish(LAB_DONE);

@@ -52,7 +52,7 @@ static const char head[] =
 	"Its CNPs leave by the\n"
 	"  port by which the sender's flow comes in, as the profile of that port says in `cnp`.\n"
 	"* VLANs named by a port exist even if `vlans` does not list them; `check` warns of them.\n"
-	"* Anchors, aliases and tags of YAML are refused. A file has at most 1 MiB.\n"
+	"* Anchors, aliases and tags of YAML are refused. A file has at most 4 MiB.\n"
 	"* *live*: a reload applies it. *restart*: a reload that changes it is refused.\n"
 	"\n"
 	"Refused across keys: kmin above kmax; lossless and lossy classes in one queue or group; "

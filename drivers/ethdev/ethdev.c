@@ -153,7 +153,8 @@ static int setup_tx(struct opening *o, uint16_t n)
 static int setup_queues(struct opening *o)
 {
 	struct ethdev_port *p = o->port;
-	uint16_t n_rx = ethdev_rx_ring(o->conf->rx_ring), n_tx = ethdev_tx_ring(o->conf->tx_ring_bytes);
+	uint16_t n_rx = ethdev_rx_ring(o->conf->rx_ring);
+	uint16_t n_tx = ethdev_tx_ring(o->conf->tx_ring_bytes);
 	int socket = rte_eth_dev_socket_id(p->id);
 	int rc = rte_eth_dev_adjust_nb_rx_tx_desc(p->id, &n_rx, &n_tx);
 
@@ -306,7 +307,8 @@ int ethdev_open(const struct ethdev_conf *conf, struct ethdev_port **out, struct
 	if (o.port == NULL)
 		return refuse(&o, -ENOMEM, "%s: out of memory", o.name);
 	o.port->max_frame = conf->max_frame;
-	o.port->tx_limit_bytes = conf->tx_ring_bytes != 0 ? conf->tx_ring_bytes : ETHDEV_TX_BYTES_DEFAULT;
+	o.port->tx_limit_bytes =
+		conf->tx_ring_bytes != 0 ? conf->tx_ring_bytes : ETHDEV_TX_BYTES_DEFAULT;
 	rc = fit_devargs(&o);
 	if (rc == 0)
 		rc = probe(&o);

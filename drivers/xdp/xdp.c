@@ -15,6 +15,7 @@
 #include <rte_ether.h>
 #include <rte_mempool.h>
 
+#include "drivers/xdp/host_use.h"
 #include "drivers/xdp/weir_xdp.h"
 #include "drivers/xdp/xdp_port.h"
 
@@ -432,6 +433,22 @@ static int open_steps(struct xdp_port *p, const struct xdp_conf *conf, char *not
 	return rc;
 }
 
+// A host that keeps ARP, ICMP or ports for itself means to go on using the interface.
+static int refuse_host_use(const struct xdp_conf *conf, char *err, size_t err_len)
+{
+	const unsigned not_ip = 1u << WEIR_KEEP_LLDP | 1u << WEIR_KEEP_LACP;
+	char used[XDP_NOTE_LEN / 2];
+
+	if (conf->take_over || (conf->keep.kinds & ~not_ip) != 0 ||
+	    !host_uses(conf->ifname, used, sizeof(used)))
+		return 0;
+	snprintf(err, err_len,
+		 "%s: the host uses it (%s) and would lose it: remove these, leave frames to the "
+		 "host with `keep`, or write `take_over: on` at the port",
+		 conf->ifname, used);
+	return -EBUSY;
+}
+
 int xdp_open(const struct xdp_conf *conf, struct xdp_port **out, struct port_facts *facts,
 	     char *notes, char *err, size_t err_len)
 {
@@ -446,7 +463,9 @@ int xdp_open(const struct xdp_conf *conf, struct xdp_port **out, struct port_fac
 	snprintf(err, err_len, "%s: out of memory", conf->ifname); // for calls with nothing to say
 	p->attach = (struct xdp_attach){.link_fd = -1};
 	p->copies.fd = -1;
-	rc = netdev_open(&p->dev, conf->ifname, err, err_len);
+	rc = refuse_host_use(conf, err, err_len);
+	if (rc == 0)
+		rc = netdev_open(&p->dev, conf->ifname, err, err_len);
 	if (rc == 0)
 		rc = open_steps(p, conf, notes, err, err_len);
 	if (rc != 0) {

@@ -20,6 +20,7 @@
 // between two veths at MTU 1500: 0.78 of testpmd's rate without this, 0.97 with it.
 #pragma once
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
@@ -51,6 +52,7 @@ struct xdp_conf {
 	uint32_t tx_ring_bytes; // 0: 8 KiB
 	uint32_t rx_ring; // frames; 0: 2048
 	struct keep keep; // what goes to the host's stack
+	bool take_over; // also from a host that uses the interface
 };
 
 // Bytes of mbuf buffer for frames up to max_frame, and the longest frame that fits any pool.

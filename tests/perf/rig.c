@@ -219,7 +219,8 @@ static int open_ports(struct rig *r)
 	for (unsigned i = 0; i < r->conf->n_ports; i++) {
 		struct config_port_open p = config_port(r->config, i);
 		struct live_conf conf = {.pool = r->pool, .max_frame = p.max_frame, .mtu = p.mtu,
-					 .tx_ring_bytes = p.tx_ring_bytes, .keep = &p.keep};
+					 .tx_ring_bytes = p.tx_ring_bytes, .keep = &p.keep,
+					 .take_over = true};
 		struct live_text text = {0};
 		int err = live_open(p.device, &conf, &r->ports[i], &text);
 

@@ -306,6 +306,7 @@ static void options(struct loop *l, int argc, char **argv)
 	int c;
 
 	l->conf.max_frame = 1522;
+	l->conf.take_over = true;
 	while ((c = getopt(argc, argv, "+f:k:m:r:t:")) != -1) {
 		uint32_t v = (uint32_t)strtoul(optarg != NULL ? optarg : "0", NULL, 10);
 

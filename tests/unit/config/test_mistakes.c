@@ -114,13 +114,13 @@ static void refuses(const char *text, size_t len, const char *line)
 
 static void large_and_deep_files_are_refused_quickly(void **state)
 {
-	size_t n = 3 << 20;
+	size_t n = 5 << 20;
 	char *text = malloc(n);
 
 	(void)state;
 	memset(text, ' ', n);
-	refuses(text, n, "f:1:1: YAML: the file is larger than 1 MiB: this is no policy");
-	n = 1 << 20;
+	refuses(text, n, "f:1:1: YAML: the file is larger than 4 MiB: this is no policy");
+	n = 4 << 20;
 	memset(text, '[', n);
 	refuses(text, n, "f:1:17: YAML: maps and lists are nested too deeply");
 	for (size_t i = 0; i < n; i += 2)
@@ -129,13 +129,13 @@ static void large_and_deep_files_are_refused_quickly(void **state)
 	memset(text, 'a', n);
 	for (size_t i = 0; i < n; i += 4)
 		memcpy(text + i, "a: \n", 4);
-	refuses(text, n, "f:25000:3: YAML: the file holds more values than any policy needs");
+	refuses(text, n, "f:100000:3: YAML: the file holds more values than any policy needs");
 	memset(text, ',', n);
 	memcpy(text, "ports: [a", 9);
 	for (size_t i = 9; i + 2 < n; i += 2)
 		memcpy(text + i, ",a", 2);
 	text[n - 1] = ']';
-	refuses(text, n, "f:1:100003: YAML: the file holds more values than any policy needs");
+	refuses(text, n, "f:1:400003: YAML: the file holds more values than any policy needs");
 	free(text);
 }
 

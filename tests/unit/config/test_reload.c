@@ -33,6 +33,7 @@ static const char base[] =
 	"    profile: q\n"
 	"    default_class: 0\n"
 	"    rx_guard: 50%\n"
+	"    take_over: off\n"
 	"    tx_ring: 8KiB\n"
 	"    rx_ring: 1024\n"
 	"    keep: [lldp]\n"
@@ -174,10 +175,11 @@ static const struct change changes[] = {
 	{"default_class: 0", "default_class: 0\n    mac_limit: 9", " ports[0].mac_limit", NULL},
 	{"default_class: 0", "default_class: 0\n    sticky: on", " ports[0].sticky", NULL},
 	{"rx_guard: 50%", "rx_guard: off", " ports[0].rx_guard", NULL},
+	{"take_over: off", "take_over: on", " ports[0].take_over", NULL},
 	{"tx_ring: 8KiB", "tx_ring: 9KiB", " ports[0].tx_ring",
-	 "t:17:14: ports[0].tx_ring: changes only by a restart"},
+	 "t:18:14: ports[0].tx_ring: changes only by a restart"},
 	{"rx_ring: 1024", "rx_ring: 2048", " ports[0].rx_ring",
-	 "t:18:14: ports[0].rx_ring: changes only by a restart"},
+	 "t:19:14: ports[0].rx_ring: changes only by a restart"},
 	{"pause_after: 10ms", "pause_after: off", " switch.stall.pause_after", NULL},
 	{"alarm_after: 100ms", "alarm_after: 1s", " switch.stall.alarm_after", NULL},
 	{"keep: [lldp]", "keep: [lldp, arp]", " ports[0].keep", NULL},

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "control/daemon/limits.h"
+#include "control/daemon/rlimits.h"
 
 #include <errno.h>
 #include <inttypes.h>
