@@ -19,8 +19,8 @@ import time
 
 SECOND = 1.0
 NAME = "stop"
-# One mbuf a cell: a pool that takes seconds to fill on ordinary pages.
-LARGE, SMALL = "192MB", "2MB"
+# One mbuf a cell: the large pool takes a second to fill, and the kernel a part of it to free.
+LARGE, SMALL = "64MB", "2MB"
 POLICY = """\
 switch: {name: %s, buffer: {size: %s}}
 ports:
