@@ -9,6 +9,7 @@
 #include <rte_malloc.h>
 #include <rte_errno.h>
 
+#include "dataplane/policy_change.h"
 #include "dataplane/switch_impl.h"
 
 static_assert((int)POLICY_PORT_FRAMES == BURST + MAX_CONTROL_FRAMES,
@@ -329,6 +330,9 @@ void switch_publish(struct weir_switch *sw, struct policy *policy, struct policy
 	sw->policy_mem = policy;
 	policy->version = (*old)->version + 1;
 	learn_new_policy(sw);
+	for (unsigned i = 0; i < sw->n_ports; i++)
+		policy->ports[i].unpaused_pgs =
+			policy_change_unpaused(&(*old)->ports[i], &policy->ports[i]);
 	sw->static_due = !learn_static(sw, policy);
 	routes_before_publish(sw, policy);
 	atomic_store_explicit(&sw->policy, policy, memory_order_release);

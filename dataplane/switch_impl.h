@@ -236,6 +236,7 @@ struct __rte_cache_aligned wanted {
 	_Atomic uint8_t pfc_off[POLICY_MAX_PORTS]; // bitmaps of classes
 	_Atomic uint64_t recover[POLICY_MAX_PORTS]; // a byte a class, which grows with each request
 	_Atomic bool drop_all;
+	_Atomic uint8_t pause[POLICY_MAX_PORTS]; // bitmaps of classes, while the policy changes
 };
 
 // What control has to say about pairs and had no room for yet.
@@ -322,7 +323,7 @@ static inline uint64_t account_pfc(struct worker *w, unsigned port)
 {
 	const struct port_rt *p = worker_port(w, port);
 
-	if (p->xoff_pgs == 0 && !p->guard && p->pfc_tx.paused == 0)
+	if (p->xoff_pgs == 0 && !p->guard && (p->pfc_tx.paused | p->pfc_tx.asked) == 0)
 		return UINT64_MAX; // as nearly always
 	return account_pfc_now(w, port);
 }

@@ -149,6 +149,8 @@ static uint64_t take_requests(struct worker *w)
 		link_change(w, port,
 			    !atomic_load_explicit(&want->down[port], memory_order_relaxed));
 		take_storm_orders(w, port);
+		worker_port(w, port)->pfc_tx.asked =
+			atomic_load_explicit(&want->pause[port], memory_order_relaxed);
 		if (held && !w->hold)
 			watchdog_after_hold(w, port);
 	}

@@ -46,7 +46,11 @@ static inline struct pg_pools pools_now(const struct worker *w)
 	return (struct pg_pools){
 		.overfull = used > b->ingress_pool_cells + claims,
 		.ingress_free = pool_free(w, POOL_INGRESS, b->ingress_pool_cells),
-		.headroom_free = pool_free(w, POOL_HEADROOM, b->headroom_pool_cells),
+		// Where the pool covers every group, a group's own limit is enough. Another worker
+		// may still run on the policy before.
+		.headroom_free = w->headroom_covered
+					 ? UINT64_MAX
+					 : pool_free(w, POOL_HEADROOM, b->headroom_pool_cells),
 	};
 }
 
@@ -201,6 +205,20 @@ static void leave_xoff_where_lossy(struct worker *w, unsigned port)
 	}
 }
 
+// Headroom is for one response time. A group that gets frames which nothing has stopped begins with
+// empty headroom, and no group keeps more than the new policy gives it.
+static void keep_headroom(struct worker *w, unsigned port)
+{
+	const struct policy_port *pp = &w->pol->ports[port];
+	struct port_rt *p = worker_port(w, port);
+
+	for (unsigned pg = 0; pg < N_PGS; pg++) {
+		uint32_t keep = pp->unpaused_pgs >> pg & 1 ? 0 : pp->pg[pg].xoff_cells;
+
+		account(w, p, pg_keep_headroom(&p->pg[pg], keep));
+	}
+}
+
 void account_new_policy(struct worker *w)
 {
 	uint64_t headroom = 0;
@@ -209,8 +227,10 @@ void account_new_policy(struct worker *w)
 		for (unsigned pg = 0; pg < N_PGS; pg++)
 			headroom += w->pol->ports[port].pg[pg].xoff_cells;
 	w->headroom_covered = headroom <= w->pol->buffer.headroom_pool_cells;
-	for (unsigned i = 0; i < w->n_owned; i++)
+	for (unsigned i = 0; i < w->n_owned; i++) {
 		leave_xoff_where_lossy(w, w->owned[i]);
+		keep_headroom(w, w->owned[i]);
+	}
 }
 
 // Cells for a frame in the port's skid, 0 when it is full. There a frame counts as one of full
@@ -327,7 +347,7 @@ static uint8_t classes_to_pause(const struct policy_port *pp, const struct port_
 		for (unsigned c = 0; c < N_CLASSES; c++)
 			if (p->xoff_pgs >> pp->classify.class_to_pg[c] & 1)
 				want |= (uint8_t)(1u << c);
-	return want & pp->pfc.lossless & (uint8_t)~p->unprotected;
+	return ((want & pp->pfc.lossless) | p->pfc_tx.asked) & (uint8_t)~p->unprotected;
 }
 
 // The frame itself is the driver's already.

@@ -48,6 +48,15 @@ static void print_changes(const char *file, struct json_object *changed)
 		printf("  and %zu more\n", n - KEYS_SHOWN);
 }
 
+static void print_pause(struct json_object *data)
+{
+	struct json_object *paused = NULL, *text = NULL;
+
+	if (json_object_object_get_ex(data, "paused", &paused) &&
+	    json_object_object_get_ex(paused, "text", &text))
+		puts(json_object_get_string(text));
+}
+
 static int print_answer(const struct ctl *c, struct json_object *data)
 {
 	struct json_object *reloaded = NULL, *file = NULL;
@@ -60,6 +69,7 @@ static int print_answer(const struct ctl *c, struct json_object *data)
 		json_object_object_get_ex(data, "file", &file);
 		print_lines(stderr, "", list_in(data, "warnings"), SIZE_MAX);
 		print_changes(json_object_get_string(file), list_in(data, "changed"));
+		print_pause(data);
 	} else {
 		print_lines(stderr, "", list_in(data, "mistakes"), SIZE_MAX);
 		fputs("nothing was changed\n", stderr);

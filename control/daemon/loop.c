@@ -39,7 +39,8 @@ void run_loop(struct daemon *d)
 		uint64_t now_ns = clock_now_ns(&d->clock);
 
 		control_once(d, now_ns);
-		requests_poll(d->requests, LOOP_MS, now_ns);
+		requests_poll(d->requests, reload_in_haste(d->reload, now_ns) ? 0 : LOOP_MS,
+			      now_ns);
 		metrics_poll(d->metrics, now_ns);
 		telemetry_poll(now_ns);
 		// Taken first: a signal that comes while the file is read asks for another go.

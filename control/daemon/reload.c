@@ -2,6 +2,7 @@
 #include "control/daemon/reload.h"
 
 #include <errno.h>
+#include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -9,7 +10,18 @@
 
 #include "control/config/diag.h"
 #include "control/daemon/daemon_impl.h"
+#include "dataplane/switch_change.h"
 #include "dataplane/switch_routes.h"
+
+// The control thread does not rest for so long while classes are paused for a reload.
+static const uint64_t HASTE_NS = 100000000;
+
+// What a file became on its way to be published.
+struct candidate {
+	struct config *config;
+	struct policy *policy;
+	char *text;
+};
 
 struct reload {
 	struct daemon *d;
@@ -20,14 +32,22 @@ struct reload {
 	struct policy *retired, *kept;
 	uint64_t token; // of the grace of `retired`
 	unsigned n_changes;
+	struct candidate next; // while classes are paused for it; .policy NULL: none
+	char *next_path; // NULL: the file that runs
+	struct policy_change change; // the last one
+	uint64_t haste_end_ns;
+	bool by_signal; // who asked for it
 };
 
-// What a file became on its way to be published.
-struct candidate {
-	struct config *config;
-	struct policy *policy;
-	char *text;
-};
+
+static void candidate_fini(struct candidate *c)
+{
+	config_destroy(c->config);
+	if (c->policy != NULL)
+		switch_unprepare(c->policy);
+	policy_destroy(c->policy);
+	free(c->text);
+}
 
 void reload_report_fini(struct reload_report *out)
 {
@@ -50,9 +70,11 @@ void reload_destroy(struct reload *r)
 {
 	if (r == NULL)
 		return;
+	candidate_fini(&r->next);
 	policy_destroy(r->retired);
 	policy_destroy(r->kept);
 	free(r->path);
+	free(r->next_path);
 	free(r);
 }
 
@@ -68,19 +90,10 @@ const char *reload_text(const struct reload *r)
 
 bool reload_pending(const struct reload *r)
 {
-	return r->retired != NULL;
+	return r->next.policy != NULL || r->retired != NULL;
 }
 
 // ---- a candidate
-
-static void candidate_fini(struct candidate *c)
-{
-	config_destroy(c->config);
-	if (c->policy != NULL)
-		switch_unprepare(c->policy);
-	policy_destroy(c->policy);
-	free(c->text);
-}
 
 static void say(struct diags *said, const char *file, const char *what)
 {
@@ -175,19 +188,90 @@ static int set_keeps(struct daemon *d, const struct config *next, const char *fi
 	return -EIO;
 }
 
+static uint64_t now_in_model(const struct reload *r, uint64_t now_ns)
+{
+	return model_time_ns(config_time_scale(r->d->config), now_ns);
+}
+
 // Everybody who keeps a policy besides the workers is on this thread.
-static void publish(struct reload *r, struct candidate *c, uint64_t now_ns)
+static void publish(struct reload *r, uint64_t now_ns)
 {
 	struct daemon *d = r->d;
 
-	switch_publish(d->sw, c->policy, &r->retired, &r->token);
-	d->policy = c->policy;
+	switch_publish(d->sw, r->next.policy, &r->retired, &r->token);
+	d->policy = r->next.policy;
 	resolver_new_policy(d->resolver, now_ns);
 	eventlog_new_policy(d->log, d->policy);
 	config_destroy(d->config);
-	d->config = c->config;
+	d->config = r->next.config;
 	free(d->policy_text);
-	d->policy_text = c->text;
+	d->policy_text = r->next.text;
+	r->next = (struct candidate){0};
+	if (r->next_path == NULL)
+		return;
+	free(r->path);
+	r->path = r->next_path;
+	r->next_path = NULL;
+}
+
+static void log_pause(const struct reload *r)
+{
+	char text[RELOAD_PAUSE_LEN];
+
+	if (r->by_signal && reload_pause_text(r, text))
+		log_line("%s info reload: %s", r->d->policy->name, text);
+	if (r->by_signal && r->change.late)
+		log_line("%s warning reload: %s", r->d->policy->name, reload_late_text);
+}
+
+static void finish(struct reload *r, uint64_t now_ns)
+{
+	change_end(r->d->sw, &r->change);
+	policy_destroy(r->kept);
+	r->kept = r->retired;
+	r->retired = NULL;
+	tell(r, EVENT_RELOADED, r->n_changes, now_ns);
+	log_pause(r);
+}
+
+void reload_poll(struct reload *r, uint64_t now_ns)
+{
+	if (r->next.policy != NULL &&
+	    change_ready(r->d->sw, &r->change, now_in_model(r, now_ns)))
+		publish(r, now_ns);
+	if (r->retired != NULL && switch_grace_over(r->d->sw, r->token))
+		finish(r, now_ns);
+}
+
+bool reload_in_haste(const struct reload *r, uint64_t now_ns)
+{
+	return r->change.classes != 0 && reload_pending(r) && now_ns < r->haste_end_ns;
+}
+
+const char reload_late_text[] =
+	"some port sent no PAUSE within 1 s: frames of lossless classes may have been lost";
+
+bool reload_pause_text(const struct reload *r, char out[RELOAD_PAUSE_LEN])
+{
+	const struct policy_change *c = &r->change;
+	char classes[3 * N_CLASSES + 1] = "";
+	unsigned n = 0;
+
+	for (unsigned cls = 0; cls < N_CLASSES; cls++)
+		if (c->classes >> cls & 1)
+			snprintf(classes + strlen(classes), sizeof(classes) - strlen(classes),
+				 "%s%u", n++ == 0 ? "" : ", ", cls);
+	if (n != 0)
+		snprintf(out, RELOAD_PAUSE_LEN,
+			 "paused %s %s on %u %s for %" PRIu64 " us before the change",
+			 n == 1 ? "class" : "classes", classes, c->n_ports,
+			 c->n_ports == 1 ? "port" : "ports", (c->lasted_ns + 500) / 1000);
+	return n != 0;
+}
+
+const struct policy_change *reload_change(const struct reload *r)
+{
+	return &r->change;
 }
 
 enum reload_verdict reload_try(struct reload *r, const char *path, uint64_t now_ns,
@@ -210,22 +294,13 @@ enum reload_verdict reload_try(struct reload *r, const char *path, uint64_t now_
 	}
 	config_changes(r->d->config, c.config, &out->changes);
 	r->n_changes = out->changes.n;
-	publish(r, &c, now_ns);
-	if (new_path != NULL) {
-		free(r->path);
-		r->path = new_path;
-	}
-	return RELOAD_PUBLISHED;
-}
-
-void reload_poll(struct reload *r, uint64_t now_ns)
-{
-	if (!reload_pending(r) || !switch_grace_over(r->d->sw, r->token))
-		return;
-	policy_destroy(r->kept);
-	r->kept = r->retired;
-	r->retired = NULL;
-	tell(r, EVENT_RELOADED, r->n_changes, now_ns);
+	r->next = c;
+	r->next_path = new_path;
+	r->by_signal = false;
+	change_begin(r->d->sw, c.policy, now_in_model(r, now_ns), &r->change);
+	reload_poll(r, now_ns);
+	r->haste_end_ns = now_ns + HASTE_NS;
+	return RELOAD_BEGUN;
 }
 
 bool reload_on_signal(struct reload *r, uint64_t now_ns)
@@ -233,6 +308,8 @@ bool reload_on_signal(struct reload *r, uint64_t now_ns)
 	struct reload_report report = {0};
 	enum reload_verdict v = reload_try(r, NULL, now_ns, &report);
 
+	if (v == RELOAD_BEGUN)
+		r->by_signal = true;
 	for (unsigned i = 0; i < report.said.n; i++)
 		log_line("%s %s reload: %s", r->d->policy->name,
 			 v == RELOAD_REFUSED ? "error" : "warning", report.said.lines[i]);

@@ -1,10 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 // Live reload: a new policy file in place of the running one, all of it or nothing.
 //
-//   read -> schema and rules -> restart-only keys -> compile for the open ports -> publish
+//   read -> schema and rules -> restart-only keys -> compile for the open ports
 //        any mistake: told, and nothing has changed      |
 //                                                        v
-//   grace: every worker has finished the loop it was in -> taken over, acknowledged
+//   pause: classes that move are paused until their peers are silent (dataplane/switch_change.h)
+//                                                        |
+//                                                        v
+//   publish, grace: every worker has finished the loop it was in -> taken over, acknowledged
 //
 // A worker reads the policy pointer once per loop, so one loop never mixes two policies; frames
 // that wait keep their queue and account. Counters, addresses learnt, and ports stay. One reload
@@ -18,12 +21,13 @@
 #include "control/config/config.h"
 
 struct daemon;
+struct policy_change;
 struct reload;
 
 enum reload_verdict {
 	RELOAD_BUSY, // an earlier one is not taken over yet: nothing was looked at
 	RELOAD_REFUSED, // said holds the mistakes; nothing has changed
-	RELOAD_PUBLISHED, // reload_pending() until all workers run on it
+	RELOAD_BEGUN, // reload_pending() until all workers run on it
 };
 
 // Zeroed before, reload_report_fini after.
@@ -42,11 +46,20 @@ void reload_destroy(struct reload *r);
 enum reload_verdict reload_try(struct reload *r, const char *path, uint64_t now_ns,
 			       struct reload_report *out);
 bool reload_pending(const struct reload *r);
-// Once per control loop: notices that all workers have taken a policy over.
+// Once per control loop: publishes after a pause, and notices that all workers run on the policy.
 void reload_poll(struct reload *r, uint64_t now_ns);
+// Classes are paused for a reload: the control loop must not rest.
+bool reload_in_haste(const struct reload *r, uint64_t now_ns);
 
 // The reload that SIGHUP asks for: what there is to say goes to the log. False: busy, ask again.
 bool reload_on_signal(struct reload *r, uint64_t now_ns);
+
+// Of the last one that began.
+const struct policy_change *reload_change(const struct reload *r);
+enum { RELOAD_PAUSE_LEN = 128 };
+// What was paused for it, and for how long. False: nothing was.
+bool reload_pause_text(const struct reload *r, char out[RELOAD_PAUSE_LEN]);
+extern const char reload_late_text[];
 
 const char *reload_path(const struct reload *r); // of the file that runs
 const char *reload_text(const struct reload *r); // as it was when it was loaded

@@ -7,6 +7,9 @@
 
 #include <json-c/json.h>
 
+#include "dataplane/packet/classify.h"
+#include "dataplane/switch_change.h"
+
 // Longer than any stall of a worker that still lives, shorter than what weirctl waits.
 static const uint64_t TIMEOUT_NS = 5000000000;
 
@@ -57,10 +60,35 @@ static void attempt(struct reload_request *q, struct reload *r, uint64_t now_ns)
 	struct reload_report report = {0};
 	enum reload_verdict v = reload_try(r, q->path, now_ns, &report);
 
-	q->published = v == RELOAD_PUBLISHED;
+	q->published = v == RELOAD_BEGUN;
 	if (v != RELOAD_BUSY)
 		q->answer = answer_of(r, q->path, q->published, &report);
 	reload_report_fini(&report);
+}
+
+// How long the pause before the change was is known when the change is done.
+static void add_pause(struct json_object *answer, const struct reload *r)
+{
+	const struct policy_change *c = reload_change(r);
+	struct json_object *paused, *classes;
+	char text[RELOAD_PAUSE_LEN];
+
+	if (!reload_pause_text(r, text))
+		return;
+	paused = json_object_new_object();
+	classes = json_object_new_array();
+	for (unsigned cls = 0; cls < N_CLASSES; cls++)
+		if (c->classes >> cls & 1)
+			json_object_array_add(classes, json_object_new_int((int)cls));
+	json_object_object_add(paused, "classes", classes);
+	json_object_object_add(paused, "ports", json_object_new_int((int)c->n_ports));
+	json_object_object_add(paused, "for_us",
+			       json_object_new_int64((int64_t)(c->lasted_ns + 500) / 1000));
+	json_object_object_add(paused, "text", json_object_new_string(text));
+	json_object_object_add(answer, "paused", paused);
+	if (c->late)
+		json_object_array_add(json_object_object_get(answer, "warnings"),
+				      json_object_new_string(reload_late_text));
 }
 
 enum pending_verdict reload_request_step(struct reload_request *q, struct reload *r,
@@ -70,6 +98,8 @@ enum pending_verdict reload_request_step(struct reload_request *q, struct reload
 		attempt(q, r, now_ns);
 	if (q->answer == NULL || (q->published && reload_pending(r)))
 		return now_ns < q->deadline_ns ? PENDING_WAIT : PENDING_TIMEOUT;
+	if (q->published)
+		add_pause(q->answer, r);
 	*answer = q->answer;
 	q->answer = NULL;
 	return PENDING_DONE;

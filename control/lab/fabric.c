@@ -288,11 +288,10 @@ int fabric_check(const struct scenario *sc, struct diags *d)
 static void destroy_switch(struct fabric_switch *s)
 {
 	observe_destroy(s->observe);
+	fabric_reload_free(s); // the switch frees the tables of what it runs
 	switch_destroy(s->sw);
 	policy_destroy(s->policy);
-	policy_destroy(s->retired);
 	config_destroy(s->config);
-	config_destroy(s->retired_config);
 	flow_book_fini(&s->book);
 }
 

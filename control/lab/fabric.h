@@ -12,6 +12,7 @@
 #include "control/lab/watch.h"
 #include "dataplane/switch.h"
 #include "drivers/nic/nic.h"
+#include "dataplane/switch_change.h"
 #include "drivers/wire/vclock.h"
 #include "drivers/wire/wire.h"
 
@@ -32,6 +33,10 @@ struct fabric_switch {
 	struct observe *observe; // made on demand for the report
 	struct actor actor; // all its workers
 	struct fabric *fabric;
+	struct policy *next; // while classes are paused for it; NULL: no reload has begun
+	struct config *next_config;
+	const struct sc_fault *waiting; // a reload, until the one before is done
+	struct policy_change change;
 	struct policy *retired; // until grace_token is over
 	struct config *retired_config;
 	uint64_t grace_token;

@@ -4,7 +4,6 @@
 #include <stdlib.h>
 
 #include "control/lab/fabric_int.h"
-#include "dataplane/switch_routes.h"
 
 struct fabric_fault {
 	struct fabric *f;
@@ -98,28 +97,8 @@ static void tx_off(struct fabric *f, const struct sc_fault *sc, bool on)
 // Another policy, live. It stays: what a reload brings is not taken back.
 static void reload(struct fabric *f, const struct sc_fault *sc, bool on)
 {
-	struct fabric_switch *s = &f->switches[sc->target.node];
-	struct config *c = NULL;
-	struct policy *p = NULL;
-	struct diags d = {0};
-
-	if (!on)
-		return;
-	fabric_retire(s);
-	// It compiled before the run; only memory can be short now.
-	if (s->retired != NULL || fabric_policy(f, sc->target.node, sc, &c, &p, &d) != 0) {
-		f->out_of_memory = true;
-		diags_fini(&d);
-		return;
-	}
-	diags_fini(&d);
-	s->retired_config = s->config;
-	s->config = c;
-	s->policy = p;
-	if (switch_prepare(s->sw, p) != 0)
-		f->out_of_memory = true;
-	switch_publish(s->sw, p, &s->retired, &s->grace_token);
-	actor_poke(&s->actor);
+	if (on)
+		fabric_reload(f, sc);
 }
 
 static void drop_all(struct fabric *f, const struct sc_fault *sc, bool on)
@@ -154,16 +133,6 @@ static void (*const act[N_SC_FAULTS])(struct fabric *f, const struct sc_fault *s
 	[SC_DROP_ALL] = drop_all,
 	[SC_RECOVER] = recover,
 };
-
-void fabric_retire(struct fabric_switch *s)
-{
-	if (s->retired == NULL || !switch_grace_over(s->sw, s->grace_token))
-		return;
-	policy_destroy(s->retired);
-	config_destroy(s->retired_config);
-	s->retired = NULL;
-	s->retired_config = NULL;
-}
 
 // ---- faults over faults
 

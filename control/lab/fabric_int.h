@@ -31,5 +31,10 @@ void fabric_control(struct fabric *f, uint32_t sw); // control's side of a switc
 // ---- fabric_faults.c
 // Schedules every fault and its end. 0 or -ENOMEM.
 int fabric_faults(struct fabric *f);
+
+// ---- fabric_reload.c
+// Begins the reload of a scenario, once the one before is done.
+void fabric_reload(struct fabric *f, const struct sc_fault *sc);
 // Frees policies that no worker reads any more.
 void fabric_retire(struct fabric_switch *s);
+void fabric_reload_free(struct fabric_switch *s);

@@ -41,6 +41,11 @@ uint64_t headroom_xoff(const struct headroom_in *in)
 	return ceil_div(in->lossless_mtu + ceil_div(propagation * occupancy_ppm, PPM), KIB) * KIB;
 }
 
+uint64_t headroom_fill_ns(uint64_t bytes, uint64_t speed_bps)
+{
+	return (uint64_t)((__uint128_t)bytes * 8000000000ull / speed_bps) + 1;
+}
+
 uint64_t headroom_static_pfc(uint64_t buffer, unsigned n, unsigned k, uint64_t t_flight)
 {
 	uint64_t reserved = t_flight * k * n;

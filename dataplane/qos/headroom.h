@@ -29,6 +29,10 @@ uint32_t headroom_peer_response(uint64_t speed_bps);
 // Bytes; a multiple of 1024.
 uint64_t headroom_xoff(const struct headroom_in *in);
 
+// Time in which a link fills so many bytes of headroom: a peer that needs longer to obey a PAUSE
+// overruns the headroom in any case.
+uint64_t headroom_fill_ns(uint64_t bytes, uint64_t speed_bps);
+
 // The DCQCN bounds. n: ports of the switch, k: lossless classes, t_flight: headroom per group,
 // all in bytes; alpha as 2^alpha_log2. Results in bytes, rounded down.
 //   static:  t_pfc <= (B - k*n*t_f) / (k*n),  t_ecn < t_pfc / n

@@ -143,7 +143,7 @@ bool pfc_tx_due(const struct pfc_params *p, const struct pfc_tx_state *s, uint8_
 		uint64_t now_ns, struct pfc_times *f)
 {
 	*f = (struct pfc_times){0};
-	want &= p->tx & p->lossless;
+	want &= (p->tx & p->lossless) | s->asked;
 	for (uint8_t left = want | s->paused; left != 0; left &= (uint8_t)(left - 1)) {
 		unsigned c = (unsigned)__builtin_ctz(left);
 		uint8_t bit = (uint8_t)(1u << c);

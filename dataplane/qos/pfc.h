@@ -56,6 +56,7 @@ struct pfc_rx_state {
 
 struct pfc_tx_state {
 	uint8_t paused; // classes the peer was told to pause
+	uint8_t asked; // classes that control wants paused, whatever the parameters say
 	uint64_t refresh_ns[N_CLASSES]; // of those
 	uint64_t lifetime_ns, speed_bps; // as the parameters last said
 	struct pfc_class_stats stats[N_CLASSES];

@@ -15,6 +15,16 @@ struct pg_decision pg_overflow(const struct pg_params *p, const struct pg_state 
 	return d;
 }
 
+struct pg_delta pg_keep_headroom(struct pg_state *s, uint32_t keep)
+{
+	uint64_t have = gauge_get(&s->headroom), n = have > keep ? have - keep : 0;
+
+	gauge_set(&s->headroom, have - n);
+	gauge_set(&s->shared, gauge_get(&s->shared) + n);
+	gauge_max(&s->max_shared, gauge_get(&s->shared));
+	return (struct pg_delta){.ingress = (int64_t)n, .headroom = -(int64_t)n};
+}
+
 uint64_t pg_xon_at(const struct pg_params *p, uint64_t ingress_free)
 {
 	uint64_t t = threshold_cells(&p->shared, ingress_free);

@@ -187,6 +187,9 @@ static inline struct pg_delta pg_release(struct pg_state *s, uint32_t c)
 	return delta;
 }
 
+// Headroom beyond `keep` cells becomes shared memory: a new policy gives the group less.
+struct pg_delta pg_keep_headroom(struct pg_state *s, uint32_t keep);
+
 // Cells of min that an arrival may take now.
 static inline uint32_t pg_min_left(const struct pg_params *p, const struct pg_state *s)
 {

@@ -12,7 +12,7 @@
 #include "dataplane/qos/shaper.h"
 #include "dataplane/worker.h"
 
-enum { POOL_FRAMES = 65535, START_NS = 1000000 };
+enum { POOL_FRAMES = 65535, START_NS = 1000000, CHANGE_LOOK_NS = 500 };
 
 static struct rte_mempool *pool; // one per process: EAL starts once
 static unsigned n_opened;
@@ -222,93 +222,6 @@ static void enqueue(struct bench_host *h, struct rte_mbuf *m, uint8_t cls)
 
 // ---- frames
 
-static uint16_t checksum(const uint8_t *p, unsigned len)
-{
-	uint32_t sum = 0;
-
-	for (unsigned i = 0; i < len; i += 2)
-		sum += (uint32_t)(p[i] << 8 | p[i + 1]);
-	while (sum >> 16)
-		sum = (sum & 0xffff) + (sum >> 16);
-	return (uint16_t)~sum;
-}
-
-static void put16(uint8_t *p, unsigned v)
-{
-	p[0] = (uint8_t)(v >> 8);
-	p[1] = (uint8_t)v;
-}
-
-static uint8_t *build_ipv4(uint8_t *p, const struct bench_frame *f, unsigned len)
-{
-	memset(p, 0, 20);
-	p[0] = 0x45;
-	p[1] = (uint8_t)(f->dscp << 2 | f->ecn);
-	put16(p + 2, len);
-	p[6] = 0x40;
-	p[8] = 64;
-	p[9] = 17;
-	memcpy(p + 12, (uint8_t[]){10, 0, 0, 1, 10, 0, 0, 2}, 8);
-	put16(p + 10, checksum(p, 20));
-	return p + 20;
-}
-
-static uint8_t *build_ipv6(uint8_t *p, const struct bench_frame *f, unsigned len)
-{
-	unsigned tc = (unsigned)f->dscp << 2 | f->ecn;
-
-	memset(p, 0, 40);
-	p[0] = (uint8_t)(0x60 | tc >> 4);
-	p[1] = (uint8_t)(tc << 4);
-	put16(p + 4, len - 40);
-	p[6] = 17;
-	p[7] = 64;
-	p[8] = p[24] = 0xfd;
-	p[23] = 1;
-	p[39] = 2;
-	return p + 40;
-}
-
-uint16_t bench_build(uint8_t *out, unsigned from, const struct bench_frame *f)
-{
-	uint8_t *p = out + 12;
-	unsigned left;
-
-	memcpy(out, (uint8_t[]){2, 0, 0, 0, 0, (uint8_t)(f->to + 1)}, 6);
-	if (f->broadcast)
-		memset(out, 0xff, 6);
-	memcpy(out + 6, (uint8_t[]){2, 0, 0, 0, 0, f->as != 0 ? f->as : (uint8_t)(from + 1)}, 6);
-	if (f->tagged) {
-		put16(p, 0x8100);
-		put16(p + 2, (unsigned)f->pcp << 13 | f->vid);
-		p += 4;
-	}
-	put16(p, f->ether_type != 0 ? f->ether_type : f->ipv6 ? 0x86dd : 0x0800);
-	p += 2;
-	left = f->len - (unsigned)(p - out);
-	if (f->ether_type == 0) {
-		p = f->ipv6 ? build_ipv6(p, f, left) : build_ipv4(p, f, left);
-		left = f->len - (unsigned)(p - out);
-		put16(p, 5000);
-		put16(p + 2, 5001);
-		put16(p + 4, left);
-		put16(p + 6, 0);
-		p += 8;
-		left -= 8;
-	}
-	memset(p, 0x5a, left);
-	memcpy(p, &f->seq, sizeof(f->seq));
-	return f->len;
-}
-
-uint32_t bench_seq(const struct bench_rx *rx)
-{
-	uint32_t seq;
-
-	memcpy(&seq, rx->data + 14 + 20 + 8, sizeof(seq));
-	return seq;
-}
-
 void bench_send(struct bench *b, unsigned from, const struct bench_frame *f)
 {
 	enqueue(&b->host[from], make(from, f), (uint8_t)class_of(&b->host[from], f));
@@ -431,10 +344,10 @@ static void open_ports(struct bench *b, const struct config *c, const struct ben
 	}
 }
 
-static void adjust(struct bench *b)
+static void adjust(const struct bench *b, struct policy *p)
 {
 	if (b->adjust != NULL)
-		b->adjust(b->policy, b->adjust_arg);
+		b->adjust(p, b->adjust_arg);
 }
 
 struct bench *bench_open_with(const char *yaml, const struct bench_opts *o)
@@ -458,7 +371,7 @@ struct bench *bench_open_with(const char *yaml, const struct bench_opts *o)
 	for (unsigned i = 0; i < b->n_ports; i++)
 		facts[i] = ports[i].facts;
 	b->policy = compile(c, facts);
-	adjust(b);
+	adjust(b, b->policy);
 	config_destroy(c);
 	// A test that failed leaves its switch behind; the next one must not share its names.
 	snprintf(b->policy->name, sizeof(b->policy->name), "lab%u", n_opened++);
@@ -554,31 +467,44 @@ void bench_control(struct bench *b)
 		actor_poke(&b->actor);
 }
 
+static void step_workers(struct bench *b, uint64_t for_ns)
+{
+	actor_poke(&b->actor);
+	bench_run(b, for_ns);
+}
+
 void bench_publish(struct bench *b, const char *yaml)
 {
 	struct config *c = load(yaml);
 	struct port_facts facts[BENCH_MAX_PORTS];
-	struct policy *old;
+	struct policy *next, *old;
 	uint64_t token;
 
 	for (unsigned i = 0; i < b->n_ports; i++)
 		facts[i] = switch_port(b->sw, i)->facts;
-	b->policy = compile(c, facts);
-	adjust(b);
+	next = compile(c, facts);
+	adjust(b, next);
 	config_destroy(c);
-	switch_publish(b->sw, b->policy, &old, &token);
-	actor_poke(&b->actor);
-	bench_run(b, 1);
+	change_begin(b->sw, next, b->clock.now_ns, &b->change);
+	while (!change_ready(b->sw, &b->change, b->clock.now_ns))
+		step_workers(b, b->change.stage == CHANGE_PAUSING ? CHANGE_LOOK_NS : 1);
+	if (b->before_policy != NULL)
+		b->before_policy(b);
+	b->policy = next;
+	switch_publish(b->sw, next, &old, &token);
+	step_workers(b, 1);
 	assert_true(switch_grace_over(b->sw, token));
 	policy_destroy(old);
+	change_end(b->sw, &b->change);
+	if (b->change.classes != 0)
+		step_workers(b, 1);
 }
 
 void bench_tx(struct bench *b, unsigned port, int queue, bool on)
 {
 	uint64_t req = switch_set_tx(b->sw, port, queue, on);
 
-	actor_poke(&b->actor);
-	bench_run(b, 1);
+	step_workers(b, 1);
 	assert_true(switch_request_done(b->sw, req));
 }
 

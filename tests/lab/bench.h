@@ -14,6 +14,7 @@
 
 #include "dataplane/packet/pfc_frame.h"
 #include "dataplane/switch.h"
+#include "dataplane/switch_change.h"
 #include "drivers/wire/wire.h"
 
 enum { BENCH_MAX_PORTS = 32, BENCH_KEEP = 128 };
@@ -83,8 +84,10 @@ struct bench {
 	unsigned pool_frames; // free when the bench was opened
 	void (*after_step)(struct bench *b); // each time the workers have stepped; may be NULL
 	void *after_step_arg;
+	void (*before_policy)(struct bench *b); // as a new policy is published; may be NULL
 	void (*adjust)(struct policy *p, void *arg); // as in bench_opts
 	void *adjust_arg;
+	struct policy_change change; // the last one
 	struct bench_host host[BENCH_MAX_PORTS];
 	struct event events[4096];
 	unsigned n_events;
@@ -124,7 +127,7 @@ void bench_check_held(const struct bench *b);
 void bench_run(struct bench *b, uint64_t for_ns);
 // One step of the control thread; the workers do next what it asks for.
 void bench_control(struct bench *b);
-// Replaces the policy by a new snapshot.
+// Replaces the policy by a new snapshot. Time passes where classes move (switch_change.h).
 void bench_publish(struct bench *b, const char *yaml);
 
 // Writes a frame of the spec, from the host at port `from`. Returns its length.

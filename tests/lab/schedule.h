@@ -17,6 +17,8 @@ struct schedule_totals {
 	uint64_t events, frames, pauses;
 	uint64_t lost_without_promise, lost_exempt; // of lossless classes
 	uint64_t refused, copies; // lossless frames to unknown addresses; of flooded frames
+	uint64_t changes; // reloads that paused classes first
+	uint64_t group_ns, exempt_ns; // of lossless groups where there is a promise
 };
 
 struct schedule {
@@ -29,6 +31,7 @@ struct schedule {
 	const char *yaml; // of the policy that runs
 	unsigned pace_ns; // time that passes at once, at most; ten times as much now and then
 	void (*on_event)(struct schedule *s, const struct event *e); // may be NULL
+	void (*before_policy)(struct schedule *s); // as a new one is published; may be NULL
 	bool silent; // sources stop
 	bool held;
 	bool link_falls; // in this step of control
@@ -39,8 +42,10 @@ struct schedule {
 	bool known[SCHEDULE_PORTS];
 	uint64_t known_ns[SCHEDULE_PORTS];
 	struct tap *tap; // NULL: drops are not looked at
+	uint64_t counted_ns; // group_ns is up to date
 	// as after the step before
 	uint64_t lost[SCHEDULE_PORTS][N_CLASSES];
+	uint64_t policy_seen;
 	uint64_t pool_before[N_POOLS];
 	uint64_t headroom_before[SCHEDULE_PORTS][N_PGS];
 	uint64_t freed_ns[SCHEDULE_PORTS][N_CLASSES]; // when its XON left
@@ -57,6 +62,3 @@ void schedule_known(struct schedule *s, bool link_down);
 void schedule_check_refused(struct schedule *s);
 // All hosts are known again.
 void schedule_announce(struct schedule *s);
-
-// What is on its way to these groups has not been stopped by the pause that stands.
-void schedule_exempt_occupied_groups(struct schedule *s, unsigned port);

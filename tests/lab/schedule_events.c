@@ -138,8 +138,6 @@ void schedule_set_link(struct schedule *s, unsigned port, bool up)
 	s->link_falls = !up;
 	schedule_control(s);
 	s->link_falls = false;
-	if (up)
-		schedule_exempt_occupied_groups(s, port);
 	actor_poke(&h->actor);
 }
 
@@ -148,25 +146,33 @@ void link_goes_down_or_up(struct schedule *s)
 	schedule_set_link(s, pick(s, SCHEDULE_PORTS), pick(s, 3) != 0);
 }
 
+// A PFC frame may be under way while the speed changes.
+static void before_policy(struct bench *b)
+{
+	struct schedule *s = b->after_step_arg;
+
+	schedule_forget_losses(s);
+	if (s->before_policy != NULL)
+		s->before_policy(s);
+	for (unsigned p = 0; p < SCHEDULE_PORTS; p++)
+		b->host[p].pfc_speed_bps = b->policy->ports[p].speed_bps;
+}
+
 void schedule_publish(struct schedule *s, const char *yaml)
 {
-	struct classify_params before = s->b->policy->ports[0].classify;
-	uint8_t exempt[SCHEDULE_PORTS];
-
-	memcpy(exempt, s->exempt, sizeof(exempt));
-	schedule_forget_losses(s);
-	for (unsigned p = 0; p < SCHEDULE_PORTS; p++)
-		schedule_exempt_occupied_groups(s, p);
-	for (unsigned p = 0; p < SCHEDULE_PORTS; p++)
-		s->b->host[p].pfc_speed_bps = s->b->policy->ports[p].speed_bps;
 	s->yaml = yaml;
+	s->b->before_policy = before_policy;
 	bench_publish(s->b, yaml);
-	for (unsigned p = 0; p < SCHEDULE_PORTS; p++)
-		if (s->b->policy->ports[p].speed_bps < s->b->host[p].pfc_speed_bps)
+	assert_false(s->b->change.late);
+	s->totals->changes += s->b->change.classes != 0;
+	for (unsigned p = 0; p < SCHEDULE_PORTS; p++) {
+		const struct policy_port *pp = &s->b->policy->ports[p];
+
+		if (s->held)
+			s->exempt[p] |= pp->unpaused_pgs;
+		if (pp->speed_bps < s->b->host[p].pfc_speed_bps)
 			s->b->host[p].pfc_speed_bps = 0;
-	if (memcmp(&before, &s->b->policy->ports[0].classify, sizeof(before)) == 0)
-		for (unsigned p = 0; p < SCHEDULE_PORTS; p++)
-			s->exempt[p] &= exempt[p];
+	}
 }
 
 void policy_is_replaced(struct schedule *s)

@@ -155,12 +155,20 @@ static void draw_profile(struct text *t, const struct schedule_conf *c, struct r
 		"    dscp_to_class: {24-31: 5, 40-47: 3, 8-15: 2}\n",
 		"    dscp_to_class: {16-23: 3, 49-63: 5}\n",
 	};
+	static const char *const groups[] = {
+		"",
+		"    class_to_pg: {3: 5, 5: 3}\n",
+		"    class_to_pg: {2: 3, 3: 5, 5: 2}\n",
+	};
+	static const char *const queues[] = {"", "    class_to_queue: {3: 5, 5: 3}\n"};
 	static const uint8_t lossless_sets[] = {1 << 3, 1 << 3 | 1 << 5, 1 << 3 | 1 << 5,
 						1 << 5, 0, 1 << 2 | 1 << 3 | 1 << 5};
 	static const unsigned quanta[] = {65535, 4000, 300, 300};
 	uint8_t lossless = PICK(rng, lossless_sets);
 
 	add(t, "  %s:\n%s", name, PICK(rng, maps));
+	if (c->moves_groups)
+		add(t, "%s%s", PICK(rng, groups), PICK(rng, queues));
 	add(t, "    pfc: {quanta: %u%s%s}\n", PICK(rng, quanta),
 	    !c->promise && pick(rng, 4) == 0 ? ", rx: off" : "",
 	    !c->promise && pick(rng, 4) == 0 ? ", tx: off" : "");

@@ -26,6 +26,7 @@ enum { SCHEDULE_COPY_FRAMES = 6000 * SCHEDULE_PORTS };
 
 struct schedule_conf {
 	bool promise;
+	bool moves_groups; // policies differ in the groups and queues of classes
 	bool learned; // no static addresses
 	bool full; // of learned: the table has no room
 	bool flood; // lossless classes are flooded

@@ -312,7 +312,7 @@ static void check_class(struct storm_schedule *x, unsigned port, unsigned cls)
 }
 
 // A port that an escalation took down, or that came up again, is a link that did: its host forgets
-// what it was told, and what is in the group's headroom may be joined by as much again.
+// the pauses it was told.
 static void follow_link(struct storm_schedule *x, unsigned port)
 {
 	struct bench_host *h = &x->s.b->host[port];
@@ -323,8 +323,6 @@ static void follow_link(struct storm_schedule *x, unsigned port)
 	x->was_up[port] = up;
 	x->disturbed_ns = x->s.b->clock.now_ns;
 	memset(h->pause_until_ns, 0, sizeof(h->pause_until_ns));
-	if (up)
-		schedule_exempt_occupied_groups(&x->s, port);
 	actor_poke(&h->actor);
 }
 

@@ -391,10 +391,10 @@ static void a_group_in_xoff_that_turns_lossy_sends_xon_and_admits_again(void **s
 	assert_int_equal(bench_pfc_times(&h->pfc[1]).enable, 1 << 3);
 	assert_int_equal(bench_pfc_times(&h->pfc[1]).quanta[3], 0);
 	assert_int_equal(switch_pfc_tx(b->sw, 0)->paused, 0);
-	// Lossy now: the shared pool takes it, headroom stays as it was.
+	// Lossy now: the group keeps no headroom, and the shared pool has it all.
 	bench_inject(b, 0, &f, 1);
-	assert_int_equal(gauge_get(&pg->shared), shared + 6);
-	assert_int_equal(gauge_get(&pg->headroom), headroom);
+	assert_int_equal(gauge_get(&pg->shared), shared + headroom + 6);
+	assert_int_equal(gauge_get(&pg->headroom), 0);
 	for (unsigned r = 0; r < N_DROP_REASONS; r++)
 		assert_int_equal(bench_drops(b, r), 0);
 	bench_tx(b, 2, -1, true);

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // What a new policy does to a running switch besides its thresholds: static addresses follow the
-// file. That no frame is lost and the books stay right under any sequence of policies is the
-// business of test_random.c; of pauses, test_pfc.c.
+// file, and classes that move are paused before. That no frame is lost and the books stay right
+// under any sequence of policies is the business of test_random.c; of pauses, test_pfc.c.
 #include "tests/lab/bench.h"
 
 #include <stdio.h>
@@ -191,6 +191,139 @@ static void a_full_table_makes_room_for_static_addresses(void **state)
 	bench_close(b);
 }
 
+// ---- classes that move
+
+#define MOVE(more)                                                                                 \
+	"switch: {name: rl, buffer: {size: 1MB}}\n" \
+	"ports:\n  - {name: \"p[1-3]\", device: \"wire:w[1-3]\", speed: 10G, mtu: 1500}\n" \
+	"fdb: [" FDB("01", "p1") ", " FDB("02", "p2") ", " FDB("03", "p3") "]\n" \
+	"profiles:\n  default:\n" more                                                             \
+	"    classes:\n"                                                                           \
+	"      3: {lossless: true, ingress: {static: 9KB, headroom: 12KB}}\n"                      \
+	"      5: {lossless: true, ingress: {static: 9KB, headroom: 12KB}}\n"
+
+enum { WIRE_NS = 1500, BIT3 = 1 << 3, BIT5 = 1 << 5 };
+
+static const char still[] = MOVE("");
+static const char swapped[] = MOVE("    class_to_pg: {3: 5, 5: 3}\n");
+
+// Group 3 of port 1 in XOFF with its headroom full, as a PAUSE may leave it. The frames go to port
+// 3, which sends nothing.
+static void fill_group_3(struct bench *b)
+{
+	const struct pg_state *pg = switch_pg_state(b->sw, 0, 3);
+	uint8_t data[1500];
+	const struct bench_frame f = {.to = 2, .dscp = 24, .len = 1500};
+	uint16_t len = bench_build(data, 0, &f);
+
+	bench_tx(b, 2, -1, false);
+	while (gauge_get(&pg->headroom) + 6 <= b->policy->ports[0].pg[3].xoff_cells) {
+		bench_send_raw(b, 0, data, len);
+		bench_run(b, 10000);
+	}
+	assert_true(pg_in_xoff(pg));
+}
+
+static bool full_rate_to_host_2(struct bench_host *h, struct bench_frame *out)
+{
+	const uint8_t *dscp = h->source_arg;
+
+	*out = (struct bench_frame){.to = 1, .dscp = *dscp, .len = 1500};
+	return true;
+}
+
+// Frames of a DSCP arrive at full rate while group 3 is full, and the policy changes.
+static struct bench *change_under_way(const char *next, uint8_t *dscp)
+{
+	struct bench *b = bench_open(still, WIRE_NS);
+
+	fill_group_3(b);
+	b->host[0].source = full_rate_to_host_2;
+	b->host[0].source_arg = dscp;
+	actor_poke(&b->host[0].actor);
+	bench_run(b, 50000);
+	bench_publish(b, next);
+	bench_run(b, 50000);
+	for (unsigned r = 0; r < N_DROP_REASONS; r++)
+		assert_int_equal(bench_drops(b, r), 0);
+	return b;
+}
+
+static void frames_flow_again_and_nothing_is_lost(struct bench *b)
+{
+	uint32_t n_rx = b->host[1].n_rx;
+
+	bench_tx(b, 2, -1, true);
+	bench_run(b, 1000000);
+	assert_true(b->host[1].n_rx > n_rx + 500);
+	b->host[0].source = NULL;
+	bench_run(b, 1000000);
+	for (unsigned r = 0; r < N_DROP_REASONS; r++)
+		assert_int_equal(bench_drops(b, r), 0);
+	assert_int_equal(switch_pfc_tx(b->sw, 0)->paused, 0);
+	bench_close(b);
+}
+
+static void a_class_that_moves_into_a_full_group_is_paused_before(void **state)
+{
+	uint8_t dscp = 40;
+	struct bench *b = change_under_way(swapped, &dscp);
+
+	(void)state;
+	assert_int_equal(b->change.classes, BIT3 | BIT5);
+	assert_int_equal(b->change.n_ports, 3);
+	// As long as 12 KB take at 10 Gb/s, and not much longer.
+	assert_in_range(b->change.lasted_ns, 9600, 14000);
+	// Group 3 is still full, so class 5 stays paused; class 3 was let go.
+	assert_int_equal(switch_pfc_tx(b->sw, 0)->paused, BIT5);
+	assert_int_equal(ctr_get(&switch_pfc_tx(b->sw, 1)->stats[3].transitions), 1);
+	assert_int_equal(switch_pfc_tx(b->sw, 1)->paused, 0);
+	frames_flow_again_and_nothing_is_lost(b);
+}
+
+// Its frames under way were sent in a lossy class, which no PAUSE stops.
+static void a_dscp_that_turns_lossless_finds_empty_headroom(void **state)
+{
+	uint8_t dscp = 8;
+	struct bench *b = change_under_way(MOVE("    dscp_to_class: {8: 3}\n"), &dscp);
+
+	(void)state;
+	assert_int_equal(b->change.classes, BIT3);
+	assert_int_equal(b->policy->ports[0].unpaused_pgs, BIT3);
+	frames_flow_again_and_nothing_is_lost(b);
+}
+
+static void a_reload_that_moves_no_class_is_immediate(void **state)
+{
+	struct bench *b = bench_open(still, WIRE_NS);
+
+	(void)state;
+	fill_group_3(b);
+	bench_publish(b, MOVE("    pfc: {quanta: 30000}\n"));
+	assert_int_equal(b->change.classes, 0);
+	assert_int_equal(b->change.lasted_ns, 0);
+	assert_int_equal(ctr_get(&switch_pfc_tx(b->sw, 1)->stats[3].transitions), 0);
+	bench_tx(b, 2, -1, true);
+	bench_run(b, 1000000);
+	bench_close(b);
+}
+
+// A port without a link cannot be paused, and nothing arrives by it.
+static void a_port_that_is_down_does_not_keep_the_others_waiting(void **state)
+{
+	struct bench *b = bench_open(still, WIRE_NS);
+
+	(void)state;
+	wire_set_up(b->host[1].wire, false);
+	switch_links_changed(b->sw);
+	bench_control(b);
+	bench_run(b, 1000);
+	bench_publish(b, swapped);
+	assert_false(b->change.late);
+	assert_in_range(b->change.lasted_ns, 9600, 14000);
+	bench_close(b);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -199,6 +332,10 @@ int main(void)
 		cmocka_unit_test(addresses_of_the_policy_before_go_after_its_grace),
 		cmocka_unit_test(a_learnt_address_becomes_static_where_the_policy_says),
 		cmocka_unit_test(a_full_table_makes_room_for_static_addresses),
+		cmocka_unit_test(a_class_that_moves_into_a_full_group_is_paused_before),
+		cmocka_unit_test(a_dscp_that_turns_lossless_finds_empty_headroom),
+		cmocka_unit_test(a_reload_that_moves_no_class_is_immediate),
+		cmocka_unit_test(a_port_that_is_down_does_not_keep_the_others_waiting),
 	};
 
 	return cmocka_run_group_tests(tests, bench_eal, NULL);

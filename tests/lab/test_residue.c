@@ -69,7 +69,7 @@ static void w3_a_policy_that_does_not_watch_ends_the_storm_as_restored(void **st
 	for (unsigned i = 0; i < 6; i++) {
 		struct storm_setup s = recovery_setup(i % 2 ? WATCHDOG_DROP : WATCHDOG_FORWARD);
 		struct bench *b = storm_open(&s);
-		uint64_t found = in_mid_storm(b), now = b->clock.now_ns;
+		uint64_t found = in_mid_storm(b), now;
 		uint64_t until = found - DETECT_NS + 3 * REFRESH_NS + 3355392;
 		bool obeys = i / 2 == 0;
 
@@ -80,7 +80,8 @@ static void w3_a_policy_that_does_not_watch_ends_the_storm_as_restored(void **st
 					      : lab_yaml(3, "10G", "", "    pfc: {rx: off}\n",
 							 "      3: {lossless: true}\n"
 							 "      5: {lossless: true}\n"));
-		expect_over(b, 0, now, MID_NS);
+		now = b->change.began_ns + b->change.lasted_ns;
+		expect_over(b, 0, now, now - found);
 		// What is left of the peer's last word is obeyed, unless nothing is.
 		assert_int_equal(gauge_get(&switch_pfc_rx(b->sw, 2)->stats[3].since_ns),
 				 obeys ? now : 0);

@@ -82,9 +82,14 @@ static void draw_watchdogs(struct storm_schedule *x)
 						 pick(&x->s, 2) * pick(&x->s, 100)};
 }
 
-static void publish(struct schedule *s, const char *yaml)
+static void disturb(struct schedule *s)
 {
 	of(s)->disturbed_ns = s->b->clock.now_ns;
+}
+
+static void publish(struct schedule *s, const char *yaml)
+{
+	s->before_policy = disturb;
 	schedule_publish(s, yaml);
 	storm_new_policy(of(s));
 }

@@ -1,0 +1,44 @@
+// SPDX-License-Identifier: Apache-2.0
+// The change of a running switch from one policy to the next, without loss in lossless classes.
+// Called by the control thread; the caller publishes.
+//
+//   change_begin      the workers pause the classes that move (policy_change.h), if there are any
+//   change_ready      true: peers have obeyed, and the workers have taken in what was under way
+//   switch_publish    the workers take the next policy over
+//   change_end        after the grace: from now on a class is paused only where its group is full
+//
+// A class that the watchdog has in recovery is not paused. A peer that ignores PFC loses frames.
+#pragma once
+
+#include <stdbool.h>
+#include <stdint.h>
+
+struct policy;
+struct weir_switch;
+
+enum { CHANGE_MAX_WORKERS = 64 };
+
+enum change_stage {
+	CHANGE_READY,
+	CHANGE_PAUSING, // until each peer has had its response time
+	CHANGE_RECEIVING, // until the receive rings are empty of what came before
+	CHANGE_HANDING, // until the rings between workers are too
+};
+
+struct policy_change {
+	const struct policy *next;
+	enum change_stage stage;
+	uint8_t classes; // that are paused; 0: none moves
+	unsigned n_ports; // on so many ports
+	uint64_t began_ns;
+	uint64_t lasted_ns; // until the change was ready
+	bool late; // some port could not be paused in time
+	uint64_t request;
+	uint64_t loops[CHANGE_MAX_WORKERS]; // that each worker must have begun
+};
+
+void change_begin(struct weir_switch *sw, const struct policy *next, uint64_t now_ns,
+		  struct policy_change *c);
+// To be asked again and again, on a virtual clock after the workers have stepped.
+bool change_ready(struct weir_switch *sw, struct policy_change *c, uint64_t now_ns);
+void change_end(struct weir_switch *sw, const struct policy_change *c);
