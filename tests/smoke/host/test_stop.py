@@ -109,7 +109,7 @@ def with_unread_output(args):
     with Daemon(args.weir, SMALL) as d:
         d.ready()
         with open(d.policy.name, "w") as f:
-            f.write("mistakes: [\n")
+            f.write("".join(f"mistake_{i}: 1\n" for i in range(60))) # a line each
         end = time.monotonic() + 30
         while time.monotonic() < end: # until the pipes of the process are full as well
             d.p.send_signal(signal.SIGHUP)
