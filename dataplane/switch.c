@@ -11,6 +11,7 @@
 
 #include "dataplane/policy_change.h"
 #include "dataplane/switch_impl.h"
+#include "dataplane/worker_flood.h"
 
 static_assert((int)POLICY_PORT_FRAMES == BURST + MAX_CONTROL_FRAMES,
 	      "policy_max_frames counts what a worker holds");

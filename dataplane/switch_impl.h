@@ -219,13 +219,6 @@ struct __rte_cache_aligned worker {
 	struct pool_slot slots[N_POOLS];
 };
 
-// An address that a worker has just reported to control; one writer.
-enum { HEARD_SLOTS = 256, HEARD_NS = 50000000 };
-struct heard {
-	_Atomic uint64_t key; // 0 while the slot changes
-	_Atomic uint64_t t_ns, port;
-};
-
 struct __rte_cache_aligned wanted {
 	_Atomic uint64_t seq; // grows with each request
 	_Atomic bool hold;
@@ -412,28 +405,6 @@ bool ingress_make_ready(struct worker *w, struct frame *f, unsigned vid, bool ta
 			const struct pkt_info *pkt);
 // Gives frames that are alike, with all their cells, to the owner of their egress port.
 void ingress_hand_over(struct worker *w, struct frame *frames, unsigned n, uint32_t cells);
-
-// ---- worker_flood.c
-// Sends a frame to every other port that may carry it. The frame ends in queues or as a drop.
-void flood(struct worker *w, struct frame *f, unsigned vid, bool tagged,
-	   const struct pkt_info *pkt);
-// The worker has reported an address to control.
-void flood_note_heard(struct worker *w, uint64_t key, unsigned port);
-// A frame whose class is not flooded, to an address that is not in the table. False: some worker
-// has just reported the address, and the frame goes to its port, f->out_port. Else it was dropped.
-bool flood_refused(struct worker *w, struct frame *f, unsigned vid, bool group);
-// One of several copies has left or was dropped. The last one gives the frame's cells back.
-void flood_copy_gone(struct worker *w, const struct frame *f);
-// When the frame of a copy arrived.
-uint64_t flood_arrival_ns(const struct frame *f);
-// Cells of frames such as f, which left or were dropped after they were charged, are free.
-static inline void flood_release(struct worker *w, const struct frame *f, uint32_t cells)
-{
-	if (unlikely(frame_replicated(f)))
-		flood_copy_gone(w, f);
-	else
-		account_release(w, f->in_port, f->pg, cells);
-}
 
 // ---- worker_route.c
 // Forwards frames of one routed port by their IP addresses; those that know their way stay, in

@@ -5,6 +5,7 @@
 
 #include "dataplane/packet/edit.h"
 #include "dataplane/switch_impl.h"
+#include "dataplane/worker_flood.h"
 
 // How soon to look again at a driver that has no room and will not call.
 enum { ROOM_RETRY_NS = 1000 };

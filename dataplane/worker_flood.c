@@ -6,6 +6,7 @@
 
 #include "dataplane/forward/bridge.h"
 #include "dataplane/switch_impl.h"
+#include "dataplane/worker_flood.h"
 
 enum { SAY_AGAIN_NS = 1000000000 };
 

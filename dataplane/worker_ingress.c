@@ -7,6 +7,7 @@
 #include "dataplane/packet/edit.h"
 #include "dataplane/packet/pfc_frame.h"
 #include "dataplane/switch_impl.h"
+#include "dataplane/worker_flood.h"
 
 enum { PREFETCH_AHEAD = 8 };
 

@@ -3,6 +3,7 @@
 // reports the address to control (switch_learn.c), or refuses the frame. Each port has its own part
 // of the ring of reports, so a flood of new addresses at one port leaves room for the others.
 #include "dataplane/switch_impl.h"
+#include "dataplane/worker_flood.h"
 
 static bool has_room(const struct worker *w, unsigned port)
 {
