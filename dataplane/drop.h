@@ -36,6 +36,10 @@
 	X(NO_ROUTE, "no-route", false, "no route to the destination")                              \
 	X(NO_NEIGHBOUR, "no-neighbour", false,                                                     \
 	  "the MAC address of the next hop is not known (yet)")                                    \
+	X(COPP, "copp", false,                                                                     \
+	  "ARP or neighbour discovery beyond what the port may hand to control (key copp)")        \
+	X(STORM_CONTROL, "storm-control", false,                                                   \
+	  "broadcast, unknown unicast or multicast beyond the port's storm_control rate")          \
 	X(EGRESS_MTU, "egress-mtu", false, "longer than the frame limit of the egress port")       \
 	X(INGRESS_POOL, "ingress-pool", true,                                                      \
 	  "lossy priority group beyond its limit or the ingress pool")                             \

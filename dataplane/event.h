@@ -62,6 +62,22 @@
 	X(PORT_GONE, "interface-gone",                                                             \
 	  "the port's interface does not exist any more; if it is made again, restart weir to "    \
 	  "use it")                                                                                \
+	X(COPP, "copp-limit",                                                                      \
+	  "the port hands more ARP and neighbour discovery to control than its copp rate; the "    \
+	  "excess is dropped")                                                                     \
+	X(COPP_OVER, "copp-normal", "the port has kept its copp rate for five seconds")            \
+	X(STORM_CONTROL, "storm-control",                                                          \
+	  "the port exceeds its storm_control rate; the excess is dropped")                        \
+	X(STORM_CONTROL_OVER, "storm-control-over",                                                \
+	  "the port has kept its storm_control rate for five seconds")                             \
+	X(LOOP, "loop-detected",                                                                   \
+	  "a loop probe of one port came back on another port, or on the same one")                \
+	X(LOOP_OVER, "loop-over", "no loop probe has come back for five seconds")                  \
+	X(LOOP_RECOVERED, "loop-recovered",                                                        \
+	  "the port is up again: no loop probe came back for its recover time")                    \
+	X(NEXT_HOP_LOST, "next-hop-lost",                                                          \
+	  "a route's next hop does not answer; frames for it are dropped")                         \
+	X(NEXT_HOP_BACK, "next-hop-back", "a route's next hop answers again")                      \
 	X(TX_SET, "tx-set", "an operator changed TX-enable of a port or queue")                    \
 	X(RELOADED, "reload", "all workers run on a new policy")                                   \
 	X(RELOAD_FAILED, "reload-failed", "a new policy was refused; nothing has changed")
@@ -81,14 +97,17 @@ struct event {
 	// XOFF, XON: shared cells; LOSSLESS_DROP: enum drop_reason; STORM, STORM_LIMIT: action or
 	// `then` (qos/watchdog.h); PFC_RATE_*: 0 in, 1 out; DROP_ALL: 1 on; MAC_*: event_mac_a();
 	// NEIGHBOUR_MAC: an IPv4 address, or the last 32 bits of an IPv6 address;
-	// WORKER_*, STANDIN_*: the worker
+	// WORKER_*, STANDIN_*: the worker; COPP*, STORM_CONTROL*: enum limit_kind; LOOP: the port
+	// that sent the probe, VLAN << 16
 	uint32_t a;
 	// XOFF: cause_pack(); LOSSLESS_DROP: frame length; MAC_*: event_mac_b(); FDB_*: addresses;
 	// NEIGHBOUR_MAC: the new address in the low 48 bits, and bit 48 for IPv6;
 	// STORM: measured ns; STORM_OVER: ns in recovery; STORM_LIMIT: storms; PFC_RATE_*: frames
 	// per second;
 	// PAIR_DROPPED, FLOWS_FULL, CNP_CAP: how many since the last such event; WORKER_*: ns that
-	// it stood still; STANDIN_PAUSED: PFC frames
+	// it stood still; STANDIN_PAUSED: PFC frames;
+	// COPP*, STORM_CONTROL*: frames dropped since the limit was first exceeded; LOOP: 1 + the
+	// port that is taken down, 0: none
 	uint64_t b;
 };
 

@@ -16,6 +16,7 @@
 #include "dataplane/qos/pfc.h"
 #include "dataplane/qos/pfc_rate.h"
 #include "dataplane/qos/pg.h"
+#include "dataplane/qos/policer.h"
 #include "dataplane/qos/sched.h"
 #include "dataplane/qos/shaper.h"
 #include "dataplane/qos/watchdog.h"
@@ -99,6 +100,22 @@ struct policy_routes {
 	struct policy_neighbour *neighbours; // static ones
 };
 
+// ---- what a port may cost the others
+
+enum limit_kind {
+	LIMIT_COPP, // of each kind of frame that it hands to control
+	LIMIT_BROADCAST, // storm control
+	LIMIT_UNKNOWN_UNICAST,
+	LIMIT_MULTICAST,
+	N_LIMIT_KINDS,
+};
+
+struct loop_params {
+	bool on; // sends probes
+	bool port_down; // a port whose probe comes back is taken down
+	uint64_t recover_ns; // and comes up when none has come back for this long
+};
+
 struct route_table;
 
 struct policy_port {
@@ -132,6 +149,8 @@ struct policy_port {
 	// Groups that get frames no PAUSE could stop (policy_change.h); set as it is published.
 	uint8_t unpaused_pgs;
 	struct policy_addr addrs[MAX_PORT_ADDRS];
+	struct policer_params limit[N_LIMIT_KINDS];
+	struct loop_params loop;
 };
 
 struct policy_fdb_entry {
@@ -168,6 +187,8 @@ struct policy {
 	struct policy_fdb_entry *fdb; // static entries
 	struct flow_params flows; // of the switch; `max` is a restart-only key
 	struct pair_params pairing;
+	bool loop_detect; // some port sends probes
+	bool control_sends; // it does, or a port routes
 	uint32_t n_pairs;
 	struct known_pair *pairs; // by hand
 	struct policy_routes routes;

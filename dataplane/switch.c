@@ -214,7 +214,8 @@ static int arrays_create(struct weir_switch *sw, const struct switch_port *ports
 	sw->ports = rte_zmalloc("ports", sw->n_ports * sizeof(sw->ports[0]), 64);
 	sw->rt = rte_zmalloc("rt", sw->n_ports * sizeof(sw->rt[0]), 64);
 	sw->owner = rte_zmalloc("owner", sw->n_ports, 64);
-	if (sw->ports == NULL || sw->rt == NULL || sw->owner == NULL)
+	sw->limits = rte_zmalloc("limits", sw->n_ports * sizeof(sw->limits[0]), 64);
+	if (sw->ports == NULL || sw->rt == NULL || sw->owner == NULL || sw->limits == NULL)
 		return -ENOMEM;
 	memcpy(sw->ports, ports, sw->n_ports * sizeof(sw->ports[0]));
 	for (unsigned i = 0; i < sw->n_ports; i++) {
@@ -247,6 +248,7 @@ int switch_create(struct policy *policy, const struct switch_port *ports, struct
 	atomic_store(&sw->policy, policy);
 	sw->policy_mem = policy;
 	sw->pool = pool;
+	sw->seed = seed;
 	sw->n_ports = policy->n_ports;
 	sw->link_poll_ns = LINK_POLL_NS;
 	sw->copy_frames = policy->copy_frames;
@@ -310,6 +312,7 @@ void switch_destroy(struct weir_switch *sw)
 	switch_unprepare(sw->policy_mem);
 	routes_free_retired(sw);
 	routes_destroy(sw);
+	loops_free(sw);
 	flows_destroy(sw);
 	for (unsigned i = 0; i < sw->n_workers; i++)
 		worker_destroy(sw->workers[i]);
@@ -318,6 +321,7 @@ void switch_destroy(struct weir_switch *sw)
 	fdb_fini(&sw->fdb);
 	storms_free(sw);
 	rte_free(sw->qsbr);
+	rte_free(sw->limits);
 	rte_free(sw->owner);
 	rte_free(sw->rt);
 	rte_free(sw->ports);
@@ -427,7 +431,10 @@ unsigned switch_control_step(struct weir_switch *sw, uint64_t now_ns, struct eve
 	routes_control(sw);
 	flows_control(sw);
 	control_links(sw, now_ns);
-	k = control_events(sw, events, n - 4 * share);
+	// First: these are few, and a loop floods the records of addresses.
+	k = loops_control(sw, now_ns, events, n - 4 * share);
+	k += limits_look(sw, now_ns, events + k, n - 4 * share - k);
+	k += control_events(sw, events + k, n - 4 * share - k);
 	storms_pass(sw);
 	storms_rates(sw, now_ns);
 	k += storms_say(sw, now_ns, events + k, n - 3 * share - k);

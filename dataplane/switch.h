@@ -62,6 +62,8 @@ struct port_counters {
 	ctr_t roce_in_lossy_class, roce_not_ect, lossless_unknown, bad_l3;
 	ctr_t neighbour_frames; // ARP and neighbour discovery that a routed port gave to control
 	ctr_t neighbour_frames_lost; // of those, that control had no room for
+	ctr_t limited[N_LIMIT_KINDS]; // frames dropped beyond a rate of the policy
+	ctr_t loop_forged; // loop probes that this switch did not send; written by control
 	ctr_t early_pauses; // PFC frames that acted before they were received, one per class
 	gauge_t tx_pending_bytes; // in the driver
 	gauge_t rx_depth; // frames waiting in the driver when last seen
@@ -173,6 +175,19 @@ struct pool_use {
 	uint64_t size, used, max; // cells; max is a sum of the workers' watermarks
 };
 struct pool_use switch_pool(const struct weir_switch *sw, enum pool_id pool);
+
+// ---- loop detection
+
+enum loop_state {
+	LOOP_OFF, // the port sends no probes
+	LOOP_NONE,
+	LOOP_FOUND,
+	LOOP_PORT_DOWN, // the policy's action keeps the port down
+};
+enum loop_state switch_loop_state(const struct weir_switch *sw, unsigned port);
+// Numbers that no neighbour can guess, to be given before the workers start. Without such a source
+// the numbers follow from the seed.
+void switch_set_random(struct weir_switch *sw, uint64_t (*random)(void));
 
 // ---- storms (qos/watchdog.h) and their causes
 

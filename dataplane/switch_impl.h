@@ -12,8 +12,8 @@
 //   fdb                    control                       workers (forward/fdb.h)
 //   learning.taken         control                       workers
 //   neighbours, adj words  control                       workers (forward/neighbours.h, route.h)
-//   ask, punt rings        their worker                  control
-//   send ring              control                       its worker
+//   punt rings of a port   the port's owner              control
+//   send rings             control                       their worker
 //   flow shard of a worker that worker                   control; others: pair, told, rate of one
 //   note ring a -> b       worker a (congested queue)    worker b (owns the flow)
 //   pair orders            control                       its worker
@@ -28,6 +28,7 @@
 
 #include "dataplane/fifo.h"
 #include "dataplane/forward/fdb.h"
+#include "dataplane/port_limits.h"
 #include "dataplane/port_set.h"
 #include "dataplane/forward/route.h"
 #include "dataplane/replica.h"
@@ -117,6 +118,7 @@ struct __rte_cache_aligned port_rt {
 	ctr_t remapped[GUARD_MAX_RULES];
 	struct port_flow_counters flows;
 	struct cnp_bucket cnps; // that leave by this port
+	struct policer storm[N_LIMIT_KINDS], storm_bpdu;
 	uint64_t seen_released[MAX_WORKERS][N_PGS]; // of other workers' releases, already settled
 };
 
@@ -137,7 +139,8 @@ enum { ASKED_SLOTS = 64, ASK_AGAIN_NS = 100000000 };
 // What a worker needs to route; made with the first policy that does.
 struct worker_l3 {
 	const struct neighbours *neighbours;
-	struct rte_ring *asks, *punts, *sends;
+	struct rte_ring *sends[N_SEND_KINDS]; // by enum send_kind
+	struct punt_port *punt[POLICY_MAX_PORTS]; // of owned ports; NULL: never routed
 	struct {
 		struct ip_key dst;
 		uint64_t t_ns;
@@ -201,6 +204,7 @@ struct __rte_cache_aligned worker {
 	struct fdb_cache *fdb_cache;
 	struct heard *heard; // HEARD_SLOTS
 	struct worker_l3 *l3; // NULL: no policy has routed yet
+	struct worker_loop *loop; // NULL: no policy has asked for it yet
 	struct worker_flows *flows; // NULL: no flow table
 	bool ipcc; // some port of the switch has a queue that sends notifications
 	struct rte_ring *notes[MAX_WORKERS]; // to each other worker; NULL without flow tables
@@ -261,6 +265,7 @@ struct weir_switch {
 	struct fdb fdb;
 	struct neighbours neighbours;
 	struct route_table *retired_tables; // until the end of their grace
+	uint8_t punt_next[N_PUNT_KINDS]; // port that control asks first, in turn
 	uint32_t n_tables; // made so far, for their names
 	uint32_t n_ports, n_workers;
 	uint32_t frame_cells; // of the longest frame of any port
@@ -277,6 +282,11 @@ struct weir_switch {
 	uint64_t rx_missed[POLICY_MAX_PORTS]; // as last reported
 	struct storms storms;
 	struct learning learning;
+	struct limit_watch (*limits)[N_LIMIT_KINDS]; // by port
+	uint64_t limits_ns; // when they were last looked at
+	struct loops *loops; // NULL: no policy has asked for it yet
+	uint64_t (*random)(void); // NULL: numbers that follow from the seed
+	uint64_t seed;
 	struct pair_orders orders;
 	uint32_t hash_seed; // of tables whose keys neighbours choose
 	uint32_t copy_frames; // frames of the pool for copies, beyond those of the buffer
@@ -411,8 +421,9 @@ void ingress_hand_over(struct worker *w, struct frame *frames, unsigned n, uint3
 // order. Returns how many.
 unsigned route_burst(struct worker *w, struct frame *frames, const struct pkt_info *pkts,
 		     unsigned n);
-// Sends what control wants sent by the worker's routed ports.
-void route_send(struct worker *w);
+// ---- worker_send.c
+// Sends what control wants sent by the worker's ports; only where the policy says control_sends.
+void control_frames_send(struct worker *w);
 
 // ---- switch_routes.c
 void routes_before_publish(struct weir_switch *sw, struct policy *p);

@@ -9,31 +9,58 @@
 
 #include "dataplane/switch_impl.h"
 
-enum { NAME_LEN = 64, RING_FRAMES = 256, RING_ASKS = 1024, RING_COMPACT = 32 };
+enum { NAME_LEN = 64, RING_PUNTS = 256, RING_SENDS = 512, RING_COMPACT = 32 };
 
 static_assert(sizeof(struct neighbour_frame) % 4 == 0, "a ring element is whole words");
 static_assert(sizeof(struct neighbour_ask) % 4 == 0, "a ring element is whole words");
 
 // ---- what routing needs beside the policy: made with the first policy that routes
 
-static struct rte_ring *ring(const struct weir_switch *sw, const char *kind, unsigned worker,
-			     unsigned elem, bool compact)
+static struct rte_ring *ring(const struct weir_switch *sw, const char *what, unsigned id,
+			     unsigned kind, unsigned elem, unsigned n)
 {
-	unsigned n = elem == sizeof(struct neighbour_ask) ? RING_ASKS : RING_FRAMES;
 	char name[NAME_LEN];
 
-	snprintf(name, sizeof(name), "%.12s-%s%u", sw->policy_mem->name, kind, worker);
-	return rte_ring_create_elem(name, elem, compact ? RING_COMPACT : n, SOCKET_ID_ANY,
-				    RING_F_SP_ENQ | RING_F_SC_DEQ);
+	snprintf(name, sizeof(name), "%.12s-%s%u-%u", sw->policy_mem->name, what, id, kind);
+	return rte_ring_create_elem(name, elem, n, SOCKET_ID_ANY, RING_F_SP_ENQ | RING_F_SC_DEQ);
+}
+
+static void punt_free(struct punt_port *p)
+{
+	for (unsigned k = 0; p != NULL && k < N_PUNT_KINDS; k++)
+		rte_ring_free(p->ring[k]);
+	rte_free(p);
+}
+
+static int punt_create(const struct weir_switch *sw, unsigned port, bool compact,
+		       struct punt_port **out)
+{
+	struct punt_port *p = rte_zmalloc("punt", sizeof(*p), 64);
+	unsigned n = compact ? RING_COMPACT : RING_PUNTS;
+	bool all = p != NULL;
+
+	for (unsigned k = 0; p != NULL && k < N_PUNT_KINDS; k++) {
+		p->ring[k] = ring(sw, "pu", port, k,
+				  k == PUNT_ASK ? sizeof(struct neighbour_ask)
+						: sizeof(struct neighbour_frame), n);
+		all &= p->ring[k] != NULL;
+	}
+	if (!all) {
+		punt_free(p);
+		return -ENOMEM;
+	}
+	*out = p;
+	return 0;
 }
 
 static void l3_free(struct worker_l3 *l)
 {
 	if (l == NULL)
 		return;
-	rte_ring_free(l->asks);
-	rte_ring_free(l->punts);
-	rte_ring_free(l->sends);
+	for (unsigned k = 0; k < N_SEND_KINDS; k++)
+		rte_ring_free(l->sends[k]);
+	for (unsigned i = 0; i < POLICY_MAX_PORTS; i++)
+		punt_free(l->punt[i]);
 	rte_free(l);
 }
 
@@ -45,12 +72,13 @@ static int l3_create(const struct weir_switch *sw, unsigned worker, bool compact
 	if (l == NULL)
 		return -ENOMEM;
 	l->neighbours = &sw->neighbours;
-	l->asks = ring(sw, "as", worker, sizeof(struct neighbour_ask), compact);
-	l->punts = ring(sw, "pu", worker, sizeof(struct neighbour_frame), compact);
-	l->sends = ring(sw, "se", worker, sizeof(struct neighbour_frame), compact);
-	if (l->asks == NULL || l->punts == NULL || l->sends == NULL) {
-		l3_free(l);
-		return -ENOMEM;
+	for (unsigned k = 0; k < N_SEND_KINDS; k++) {
+		l->sends[k] = ring(sw, "se", worker, k, sizeof(struct neighbour_frame),
+				   compact ? RING_COMPACT : RING_SENDS);
+		if (l->sends[k] == NULL) {
+			l3_free(l);
+			return -ENOMEM;
+		}
 	}
 	*out = l;
 	return 0;
@@ -75,6 +103,20 @@ static int begin_routing(struct weir_switch *sw, bool compact)
 	return err == 0 ? 0 : -ENOMEM;
 }
 
+// A worker looks at a port's rings once it has a policy that routes by the port.
+static int begin_punting(struct weir_switch *sw, const struct policy *p)
+{
+	int err = 0;
+
+	for (unsigned i = 0; err == 0 && i < sw->n_ports; i++) {
+		struct punt_port **punt = &sw->workers[sw->owner[i]]->l3->punt[i];
+
+		if (p->ports[i].routed && *punt == NULL)
+			err = punt_create(sw, i, p->routes.compact, punt);
+	}
+	return err;
+}
+
 void routes_destroy(struct weir_switch *sw)
 {
 	for (unsigned i = 0; i < sw->n_workers && sw->workers[i] != NULL; i++) {
@@ -92,9 +134,13 @@ int switch_prepare(struct weir_switch *sw, struct policy *p)
 	int err;
 
 	err = flows_prepare(sw, p);
+	if (err == 0)
+		err = loops_prepare(sw, p);
 	if (err != 0 || !p->routes.any || p->table != NULL)
 		return err;
 	err = begin_routing(sw, p->routes.compact);
+	if (err == 0)
+		err = begin_punting(sw, p);
 	if (err != 0)
 		return err;
 	snprintf(name, sizeof(name), "%.12s%u", p->name, sw->n_tables++);
@@ -192,32 +238,37 @@ int switch_set_neighbour(struct weir_switch *sw, uint8_t port, const struct poli
 	return err;
 }
 
-bool switch_next_neighbour_frame(struct weir_switch *sw, struct neighbour_frame *out)
+// One record of this kind. The port after the one that had something is the first to be asked next.
+static bool next_punt(struct weir_switch *sw, enum punt_kind kind, void *out, unsigned elem)
 {
-	for (unsigned i = 0; i < sw->n_workers; i++) {
-		struct worker_l3 *l = sw->workers[i]->l3;
+	for (unsigned i = 0; i < sw->n_ports; i++) {
+		unsigned port = (sw->punt_next[kind] + i) % sw->n_ports;
+		struct worker_l3 *l = sw->workers[sw->owner[port]]->l3;
 
-		if (l != NULL && rte_ring_sc_dequeue_elem(l->punts, out, sizeof(*out)) == 0)
-			return true;
+		if (l == NULL || l->punt[port] == NULL ||
+		    rte_ring_sc_dequeue_elem(l->punt[port]->ring[kind], out, elem) != 0)
+			continue;
+		sw->punt_next[kind] = (uint8_t)((port + 1) % sw->n_ports);
+		return true;
 	}
 	return false;
+}
+
+bool switch_next_neighbour_frame(struct weir_switch *sw, struct neighbour_frame *out)
+{
+	return next_punt(sw, PUNT_ANSWER, out, sizeof(*out)) ||
+	       next_punt(sw, PUNT_REQUEST, out, sizeof(*out));
 }
 
 bool switch_next_ask(struct weir_switch *sw, struct neighbour_ask *out)
 {
-	for (unsigned i = 0; i < sw->n_workers; i++) {
-		struct worker_l3 *l = sw->workers[i]->l3;
-
-		if (l != NULL && rte_ring_sc_dequeue_elem(l->asks, out, sizeof(*out)) == 0)
-			return true;
-	}
-	return false;
+	return next_punt(sw, PUNT_ASK, out, sizeof(*out));
 }
 
-bool switch_send(struct weir_switch *sw, const struct neighbour_frame *f)
+bool switch_send(struct weir_switch *sw, const struct neighbour_frame *f, enum send_kind kind)
 {
 	struct worker_l3 *l = sw->workers[sw->owner[f->port]]->l3;
 
-	return l != NULL && rte_ring_sp_enqueue_elem(l->sends, (void *)(uintptr_t)f,
+	return l != NULL && rte_ring_sp_enqueue_elem(l->sends[kind], (void *)(uintptr_t)f,
 						     sizeof(*f)) == 0;
 }

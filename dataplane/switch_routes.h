@@ -34,12 +34,15 @@ struct neighbour_ask {
 	uint8_t spare;
 };
 
-// Next frame that arrived, and next address that was wanted, since; false: none.
+// Next frame that arrived, and next address that was wanted, since; false: none. Answers come
+// before requests, and the ports take turns.
 bool switch_next_neighbour_frame(struct weir_switch *sw, struct neighbour_frame *out);
 bool switch_next_ask(struct weir_switch *sw, struct neighbour_ask *out);
 
+// The worker sends all probes before the first answer.
+enum send_kind { SEND_PROBE, SEND_ANSWER, N_SEND_KINDS };
 // Sends a frame by its port, through the queue of its class. False: too many are on their way.
-bool switch_send(struct weir_switch *sw, const struct neighbour_frame *f);
+bool switch_send(struct weir_switch *sw, const struct neighbour_frame *f, enum send_kind kind);
 
 // From now on frames to this address of the port's link have this MAC address; NULL: are dropped.
 // 0, or -ENOSPC.

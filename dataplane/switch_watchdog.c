@@ -62,7 +62,8 @@ unsigned storms_say(struct weir_switch *sw, uint64_t now_ns, struct event *event
 
 void control_port_down(struct weir_switch *sw, unsigned port)
 {
-	bool down = sw->storms.link_down[port] || sw->storms.taken_down[port] != 0;
+	bool down = sw->storms.link_down[port] || sw->storms.taken_down[port] != 0 ||
+		    loops_hold(sw, port);
 
 	if (down == atomic_load(&sw->want.down[port]))
 		return;

@@ -351,8 +351,8 @@ uint64_t worker_step(struct worker *w, uint64_t now_ns)
 		flows_tick(w);
 	wake = receive_all(w);
 	wake = earlier(wake, take_over(w));
-	if (w->pol->routes.any && w->l3 != NULL && !w->hold)
-		route_send(w);
+	if (w->pol->control_sends && !w->hold)
+		control_frames_send(w);
 	ipcc_run(w);
 	serve_all(w);
 	account_settle(w);

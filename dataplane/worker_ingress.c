@@ -69,15 +69,27 @@ static void refuse(struct worker *w, struct frame *f, struct burst *b, enum drop
 	worker_drop(w, f->in_port, f, why);
 }
 
-// MAC control wherever it is addressed, and all link-local groups, end here. MAC control behind a
-// tag would be PFC for the neighbour of a port that takes the tag off.
+// No STP runs here, so a BPDU is the bridge's to forward. A router forwards none.
+static bool ends_here(struct worker *w, const struct frame *f, const struct pkt_info *pkt)
+{
+	switch ((enum reserved_dst)pkt->reserved_dst) {
+	case DST_STP: return w->pol->ports[f->in_port].routed;
+	case DST_LOOPBACK: return loop_heard(w, f, pkt);
+	case DST_LINK_LOCAL:
+	case DST_ORDINARY: break;
+	}
+	return true;
+}
+
+// MAC control wherever it is addressed, and link-local groups, end here. MAC control behind a tag
+// would be PFC for the neighbour of a port that takes the tag off.
 static bool control_frame(struct worker *w, struct frame *f, const struct pkt_info *pkt,
 			  struct burst *b)
 {
 	struct port_rt *p = worker_port(w, f->in_port);
 	struct rte_mbuf *m = f->m;
 
-	if (!pkt->link_local_dst && pkt->kind != PKT_MAC_CONTROL)
+	if (pkt->reserved_dst == DST_ORDINARY && pkt->kind != PKT_MAC_CONTROL)
 		return false;
 	if (pkt->kind == PKT_MAC_CONTROL) {
 		if (pkt->n_tags == 0)
@@ -86,6 +98,8 @@ static bool control_frame(struct worker *w, struct frame *f, const struct pkt_in
 			refuse(w, f, b, DROP_TAGGED_CONTROL);
 		return true;
 	}
+	if (!ends_here(w, f, pkt))
+		return false;
 	b->packets++;
 	b->bytes += m->pkt_len;
 	ctr_inc(pkt->kind == PKT_LLDP ? &p->c.lldp : &p->c.other_control);
@@ -271,6 +285,8 @@ static bool forward(struct worker *w, struct burst *b, struct frame *f, const st
 			       ingress_make_ready(w, f, (unsigned)vid, tagged, pkt);
 		// Known, at a port that is in the VLAN no more.
 		worker_drop(w, f->in_port, f, DROP_NO_EGRESS);
+	} else if (storm_control_drops(w, f, pkt)) {
+		worker_drop(w, f->in_port, f, DROP_STORM_CONTROL);
 	} else {
 		admit(w, b); // frames that came before go before
 		flood(w, f, (unsigned)vid, tagged, pkt);
@@ -312,7 +328,8 @@ static void tap_in(struct worker *w, const struct frame *f, const struct pkt_inf
 {
 	struct frame seen = *f;
 
-	seen.cls = pkt == NULL || pkt->kind == PKT_MAC_CONTROL || pkt->link_local_dst
+	seen.cls = pkt == NULL || pkt->kind == PKT_MAC_CONTROL ||
+				   pkt->reserved_dst == DST_LINK_LOCAL
 			   ? CLASS_NONE
 			   : classify(&w->pol->ports[f->in_port].classify, pkt).cls;
 	worker_tap(w, TAP_IN, f->in_port, &seen, 0);

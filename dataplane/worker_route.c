@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Routed ports: longest prefix, ECMP, next hop, TTL, MAC addresses. Runs on the worker that owns
 // the port of arrival; the frames go on as bridged ones do. ARP and neighbour discovery go to
-// control, and what control wants sent comes from it.
+// control (worker_punt.c).
 #include <string.h>
 
 #include "dataplane/forward/bridge.h"
@@ -11,7 +11,7 @@
 
 #define likely(x) __builtin_expect(!!(x), 1)
 
-enum { SEND_BURST = 8, TPID_8021Q = 0x8100 };
+enum { TPID_8021Q = 0x8100 };
 
 // One port's burst on its way through the router.
 struct router {
@@ -42,10 +42,7 @@ static bool ask_due(struct router *r, struct ip_key dst)
 
 static void ask(struct router *r, uint8_t port, const struct policy_addr *a)
 {
-	const struct neighbour_ask rec = {.addr = *a, .port = port};
-
-	// A full ring tells no more than another frame a little later will.
-	(void)rte_ring_sp_enqueue_elem(r->l3->asks, (void *)(uintptr_t)&rec, sizeof(rec));
+	punt_ask(r->w, r->port, &(struct neighbour_ask){.addr = *a, .port = port});
 }
 
 static struct policy_addr addr_of(const uint8_t *l3, uint8_t kind)
@@ -70,7 +67,7 @@ static void ask_for(struct router *r, const uint8_t *l3, uint8_t kind, struct ip
 	struct policy_addr to = addr_of(l3, kind);
 	uint32_t group;
 
-	if (!ask_due(r, dst))
+	if (!ask_due(r, dst) || !punt_may_ask(r->w, r->port))
 		return;
 	group = group_of(r, l3, kind);
 	for (uint32_t i = 0; group != 0 && i < r->table->groups[group - 1].n; i++) {
@@ -83,27 +80,6 @@ static void ask_for(struct router *r, const uint8_t *l3, uint8_t kind, struct ip
 		else if (h->kind == NEXTHOP_LINK)
 			ask(r, h->port, &to);
 	}
-}
-
-// Takes the frame in, and shows control what it says. Tags are left out.
-static void punt(struct router *r, const struct frame *f, const struct pkt_info *pkt)
-{
-	const uint8_t *eth = rte_pktmbuf_mtod(f->m, const uint8_t *);
-	struct port_rt *p = worker_port(r->w, r->port);
-	unsigned tags = pkt->l3_off - ETH_HLEN_;
-	struct neighbour_frame rec = {.port = (uint8_t)r->port, .len = (uint16_t)(f->len - tags)};
-
-	ctr_inc(&p->c.neighbour_frames);
-	if (rec.len <= sizeof(rec.bytes) && f->len <= f->m->data_len) {
-		memcpy(rec.bytes, eth, 2 * ETH_ALEN_);
-		memcpy(rec.bytes + 2 * ETH_ALEN_, eth + 2 * ETH_ALEN_ + tags,
-		       rec.len - 2u * ETH_ALEN_);
-	}
-	if (rec.len > sizeof(rec.bytes) || f->len > f->m->data_len ||
-	    rte_ring_sp_enqueue_elem(r->l3->punts, &rec, sizeof(rec)) != 0)
-		ctr_inc(&p->c.neighbour_frames_lost);
-	ctr_inc(&p->c.consumed);
-	rte_pktmbuf_free(f->m);
 }
 
 static bool refuse(struct router *r, struct frame *f, enum drop_reason reason)
@@ -123,7 +99,7 @@ static bool is_neighbour_frame(const struct frame *f, const struct pkt_info *pkt
 static bool not_for_router(struct router *r, struct frame *f, const struct pkt_info *pkt, bool ours)
 {
 	if ((ours || pkt->group_dst) && is_neighbour_frame(f, pkt))
-		punt(r, f, pkt);
+		punt_frame(r->w, f, pkt);
 	else
 		refuse(r, f, ours && pkt->bad_l3 ? DROP_BAD_L3 : DROP_NOT_FOR_ROUTER);
 	return false;
@@ -277,7 +253,7 @@ static inline void leave_by(const struct router *r, struct frame *f, const struc
 static bool to_router(struct router *r, struct frame *f, const struct pkt_info *pkt)
 {
 	if (is_neighbour_frame(f, pkt))
-		punt(r, f, pkt);
+		punt_frame(r->w, f, pkt);
 	else
 		refuse(r, f, DROP_TO_ROUTER);
 	return false;
@@ -351,52 +327,4 @@ unsigned route_burst(struct worker *w, struct frame *frames, const struct pkt_in
 		kept++;
 	}
 	return kept;
-}
-
-// ---- frames of control
-
-// A frame of the switch's own is charged as if it had arrived on the port it leaves by.
-static void send_one(struct worker *w, const struct neighbour_frame *rec)
-{
-	const struct policy_port *pp = &w->pol->ports[rec->port];
-	struct frame f = {.arrival_ns = w->now_ns, .in_port = rec->port, .out_port = rec->port,
-			  .len = rec->len, .kind = PKT_OTHER};
-	struct pkt_info pkt;
-	uint8_t *data;
-
-	ctr_inc(&worker_port(w, rec->port)->c.generated);
-	atomic_thread_fence(memory_order_release); // begun before it ends
-	f.m = rte_pktmbuf_alloc(w->sw->pool);
-	data = f.m == NULL ? NULL : (uint8_t *)rte_pktmbuf_append(f.m, rec->len);
-	if (data == NULL || !parse(rec->bytes, rec->len, &pkt)) {
-		f.cls = pp->classify.default_class;
-		worker_drop(w, rec->port, &f, DROP_NO_MBUF);
-		return;
-	}
-	memcpy(data, rec->bytes, rec->len);
-	f.m->hash.rss = FLOW_NONE;
-	f.kind = pkt.kind == PKT_IPV6 ? PKT_IPV6 : PKT_OTHER;
-	f.ecn = f.kind == PKT_OTHER ? ECN_NOT_ECT : pkt.ecn;
-	f.l3_off = pkt.l3_off;
-	f.cls = f.out_cls = classify(&pp->classify, &pkt).cls;
-	f.pg = pp->classify.class_to_pg[f.cls];
-	f.queue = pp->classify.class_to_queue[f.cls];
-	f.cells = (uint16_t)cells_of(&w->pol->cell, f.len);
-	if (account_admit(w, &f))
-		egress_enqueue(w, &f, 1);
-}
-
-void route_send(struct worker *w)
-{
-	struct neighbour_frame frames[SEND_BURST];
-	unsigned n = rte_ring_sc_dequeue_burst_elem(w->l3->sends, frames, sizeof(frames[0]),
-						    SEND_BURST, NULL);
-
-	if (n == 0)
-		return;
-	w->busy = true;
-	account_claim(w, n);
-	for (unsigned i = 0; i < n; i++)
-		send_one(w, &frames[i]);
-	account_done(w);
 }

@@ -52,6 +52,7 @@ static void compile_classify(const struct config_port *port, struct classify_par
 
 	out->trust = (uint8_t)p->trust.n;
 	out->default_class = (uint8_t)port->item->default_class.n;
+	out->control_class = out->default_class;
 	for (unsigned d = 0; d < 64; d++) {
 		out->dscp_to_class[d] = (uint8_t)cfg_dscp_class(p, d);
 		out->dscp_to_color[d] = p->dscp_to_color.v[d]; // 0 is green
@@ -60,6 +61,8 @@ static void compile_classify(const struct config_port *port, struct classify_par
 		const struct cfg_remark *r = &p->remark;
 
 		out->lossless |= (uint8_t)(p->classes[c].lossless.n ? 1u << c : 0);
+		if (!p->classes[c].lossless.n)
+			out->control_class = (uint8_t)c;
 		out->pcp_to_class[c] = (uint8_t)cfg_mapped(&p->pcp_to_class, c);
 		out->class_to_queue[c] = (uint8_t)cfg_mapped(&p->class_to_queue, c);
 		out->class_to_pg[c] = (uint8_t)cfg_mapped(&p->class_to_pg, c);
@@ -281,6 +284,7 @@ int compile_policy(const struct config *c, const struct port_facts *facts,
 	compile_forwarding(&k);
 	compile_routes(&k);
 	compile_flood(&k);
+	compile_limits(&k);
 	compile_watchdogs(&k);
 	compile_guards(&k);
 	compile_ipcc(&k);

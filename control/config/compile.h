@@ -25,6 +25,7 @@ void compile_pools(struct compiler *k); // min and headroom of every group, then
 void compile_groups_and_queues(struct compiler *k); // thresholds, WRED
 void compile_forwarding(struct compiler *k); // VLANs and static addresses
 void compile_routes(struct compiler *k); // prefixes, groups, next hops, neighbours
+void compile_limits(struct compiler *k); // rates of a port, loop detection
 void compile_routes_free(struct policy_routes *r);
 
 // Headroom of the group as configured or computed, in bytes; 0 for lossy groups.

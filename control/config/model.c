@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "control/config/model_ipcc.h"
+#include "control/config/model_limits.h"
 #include "control/config/model_storm.h"
 #include "control/config/rows.h"
 #include "control/model_time.h"
@@ -286,6 +287,9 @@ static const struct cfg_row port_class_rows[] = {
 };
 static SCHEMA(port_class_schema, port_class_rows, cfg_port_class);
 
+static const struct cfg_row loop_detect_scalar = {"loop_detect", CFG_SWITCH,
+						  AT(cfg_port, loop_detect.on)};
+
 static const struct cfg_row port_rows[] = {
 	{"name", CFG_TEXT, CFG_RESTART, true, AT(cfg_port, name), .max = DEVICE_LEN,
 	 .help = "a range such as p[1-3] makes several ports"},
@@ -336,6 +340,17 @@ static const struct cfg_row port_rows[] = {
 	{"ip", CFG_WORDS, AT(cfg_port, ip), .max = IP_LEN, .dflt_text = "none: the port bridges",
 	 .help = "addresses with the length of their prefix, [10.0.1.1/24, \"fd00:1::1/64\"]: the "
 		 "port then routes and is no part of the bridge; ranges expand with the name"},
+	{"copp", CFG_NUMBER, .unit = UNIT_COUNT, AT(cfg_port, copp), .min = 10, .max = 100000,
+	 .dflt = 1000, .dflt_text = "1000",
+	 .help = "control-plane policing of a routed port: ARP and neighbour discovery frames per "
+		 "second that it hands to control. Requests, answers and unknown destinations "
+		 "have this rate each, and a quarter of a second of it at once, at most 250"},
+	{"storm_control", CFG_MAP, .sub = &cfg_storm_control_schema, AT(cfg_port, storm_control),
+	 .dflt_text = "none", .help = "limits for frames of this port that are replicated"},
+	{"loop_detect", CFG_MAP, .sub = &cfg_loop_detect_schema, AT(cfg_port, loop_detect),
+	 .scalar = &loop_detect_scalar, .dflt_text = "off",
+	 .help = "sends a probe each second and looks for probes that come back; `on` or `{}`: "
+		 "with these defaults"},
 	{"watchdog", CFG_MAP, .sub = &cfg_port_watchdog_schema, AT(cfg_port, watchdog),
 	 .scalar = &port_watchdog_scalar, .dflt_text = "the profile's",
 	 .help = "`on`, `off`, or keys that go over the profile's one by one"},

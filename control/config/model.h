@@ -178,10 +178,24 @@ struct cfg_port_vlan {
 	struct cfg_set tagged;
 };
 
+struct cfg_storm_control {
+	struct cfg_map map;
+	struct cfg_val broadcast, unknown_unicast, multicast;
+};
+
+struct cfg_loop_detect {
+	struct cfg_map map;
+	struct cfg_val on; // a scalar in place of the map
+	struct cfg_val action, recover;
+};
+
 struct cfg_port {
 	struct cfg_map map;
 	struct cfg_val name, device, speed, mtu, cable, profile, default_class, rx_guard, tx_ring;
 	struct cfg_val rx_ring, mac_limit, sticky, take_over;
+	struct cfg_val copp;
+	struct cfg_storm_control storm_control;
+	struct cfg_loop_detect loop_detect;
 	struct cfg_port_vlan vlan;
 	struct cfg_words keep, ip;
 	struct cfg_watchdog watchdog;

@@ -17,6 +17,7 @@ static const struct column ports[] = {
 	{"Port", "name", UNIT_TEXT},           {"Device", "device", UNIT_TEXT},
 	{"Speed", "speed_bps", UNIT_BPS},      {"MTU", "mtu", UNIT_COUNT},
 	{"Oper", "up", UNIT_UP},               {"TX", "tx_enabled", UNIT_ON},
+	{"Loop", "looped", UNIT_YES},
 	{"RX_OK", "rx_packets", UNIT_COUNT},   {"RX_BPS", "rx_bps", UNIT_BPS},
 	{"RX_MISS", "rx_missed", UNIT_COUNT},  {"TX_OK", "tx_packets", UNIT_COUNT},
 	{"TX_BPS", "tx_bps", UNIT_BPS},        {"TX_ERR", "tx_errors", UNIT_COUNT},
@@ -103,6 +104,11 @@ static const struct column hints[] = {
 	{"Port", "port", UNIT_TEXT}, {"RoCE in lossy class", "roce_in_lossy_class", UNIT_COUNT},
 	{"RoCE Not-ECT", "roce_not_ect", UNIT_COUNT},
 	{"Lossless to unknown address", "lossless_unknown", UNIT_COUNT},
+	{"CoPP", "copp_dropped", UNIT_COUNT},
+	{"Loop forged", "loop_forged", UNIT_COUNT},
+	{"Storm broadcast", "storm_broadcast", UNIT_COUNT},
+	{"Storm unknown", "storm_unknown_unicast", UNIT_COUNT},
+	{"Storm multicast", "storm_multicast", UNIT_COUNT},
 };
 static const struct column fdb[] = {
 	{"Vlan", "vlan", UNIT_COUNT}, {"MacAddress", "mac", UNIT_TEXT}, {"Port", "port", UNIT_TEXT},

@@ -245,6 +245,8 @@ static int make_switch(struct daemon *d)
 					     .facts = d->ports[i].facts};
 	err = switch_create(d->policy, sp, d->pool, any_seed(), &d->sw);
 	free(sp);
+	if (err == 0)
+		switch_set_random(d->sw, any_seed);
 	if (err != 0)
 		return failed("cannot make the switch: %s; is there enough memory (hugepages)?",
 			      strerror(-err));
@@ -263,8 +265,16 @@ static void drop_control(struct daemon *d)
 	observe_destroy(d->observe);
 }
 
+static void log_next_hop(void *arg, const struct event *e, const char *ip)
+{
+	const struct daemon *d = arg;
+
+	eventlog_add_ip(d->log, e, ip, clock_now_ns(&d->clock));
+}
+
 static int open_control(struct daemon *d)
 {
+	const struct resolver_listener listener = {.say = log_next_hop, .arg = d};
 	struct requests_env env = {.sw = d->sw, .time_scale = config_time_scale(d->config)};
 	char err[ERR_LEN];
 	int fd;
@@ -273,6 +283,7 @@ static int open_control(struct daemon *d)
 	    cnplog_create(&d->cnps) != 0 || reload_create(d, &d->reload) != 0 ||
 	    resolver_create(d->sw, 0, &d->resolver) != 0)
 		return failed("out of memory");
+	resolver_listen(d->resolver, &listener);
 	observe_set_time_scale(d->observe, config_time_scale(d->config));
 	observe_set_standin(d->observe, stall_standin(d->stall));
 	env.observe = d->observe;

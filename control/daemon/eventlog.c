@@ -12,9 +12,11 @@
 
 #include <json-c/json.h>
 
+#include "control/config/addr.h"
 #include "control/daemon/outlet.h"
 #include "dataplane/drop.h"
 #include "dataplane/qos/cause.h"
+#include "dataplane/switch.h"
 
 enum { WINDOW_NS = 1000000000, TIME_LEN = 32, LINE_MAX_LEN = 1024 };
 
@@ -22,6 +24,7 @@ struct kept {
 	struct event e;
 	struct timespec wall;
 	uint64_t seq; // from 1 on
+	char ip[ADDR_TEXT_LEN]; // that the event is about; empty: none
 };
 
 struct ring {
@@ -136,6 +139,31 @@ static void detail_many(const struct eventlog *l, const struct event *e, struct 
 {
 	(void)l;
 	add_u64(row, "count", e->b);
+}
+
+static void detail_limited(const struct eventlog *l, const struct event *e, struct json_object *row)
+{
+	static const char *const kind[] = {
+		[LIMIT_COPP] = "copp", [LIMIT_BROADCAST] = "broadcast",
+		[LIMIT_UNKNOWN_UNICAST] = "unknown-unicast", [LIMIT_MULTICAST] = "multicast"};
+
+	add_word(row, "kind", kind, sizeof(kind) / sizeof(kind[0]), e->a);
+	detail_many(l, e, row);
+}
+
+static void add_port(const struct eventlog *l, struct json_object *row, const char *key,
+		     uint64_t port)
+{
+	add_text(row, key, port < l->policy->n_ports ? l->policy->ports[port].name : "?");
+}
+
+static void detail_loop(const struct eventlog *l, const struct event *e, struct json_object *row)
+{
+	add_port(l, row, "sent_by", e->a & 0xff);
+	if (e->a >> 16 != 0)
+		add_u64(row, "vlan", e->a >> 16);
+	if (e->b != 0)
+		add_port(l, row, "taken_down", e->b - 1);
 }
 
 static void detail_missed(const struct eventlog *l, const struct event *e, struct json_object *row)
@@ -282,6 +310,15 @@ static const struct {
 	[EVENT_FDB_ROOM] = {"info", detail_fdb},
 	[EVENT_NEIGHBOUR_MAC] = {"warning", detail_neighbour},
 	[EVENT_PORT_GONE] = {"alarm", detail_none},
+	[EVENT_COPP] = {"warning", detail_many},
+	[EVENT_COPP_OVER] = {"info", detail_many},
+	[EVENT_STORM_CONTROL] = {"warning", detail_limited},
+	[EVENT_STORM_CONTROL_OVER] = {"info", detail_limited},
+	[EVENT_LOOP] = {"alarm", detail_loop},
+	[EVENT_LOOP_OVER] = {"info", detail_none},
+	[EVENT_LOOP_RECOVERED] = {"info", detail_none},
+	[EVENT_NEXT_HOP_LOST] = {"warning", detail_none},
+	[EVENT_NEXT_HOP_BACK] = {"info", detail_none},
 	[EVENT_TX_SET] = {"info", detail_tx},
 	[EVENT_RELOADED] = {"info", detail_changes},
 	[EVENT_RELOAD_FAILED] = {"warning", detail_mistakes},
@@ -300,13 +337,17 @@ static void format_time(char out[TIME_LEN], const struct timespec *wall)
 	snprintf(out + n, TIME_LEN - n, ".%06uZ", (unsigned)(wall->tv_nsec / 1000) % 1000000u);
 }
 
-static void add_place(const struct eventlog *l, const struct event *e, struct json_object *row)
+static void add_place(const struct eventlog *l, const struct kept *k, struct json_object *row)
 {
+	const struct event *e = &k->e;
+
 	if (e->port < l->policy->n_ports)
 		json_object_object_add(row, "port",
 				       json_object_new_string(l->policy->ports[e->port].name));
 	if (e->cls < N_CLASSES)
 		add_u64(row, "class", e->cls);
+	if (k->ip[0] != '\0')
+		add_text(row, "ip", k->ip);
 	shape[e->type].detail(l, e, row);
 }
 
@@ -344,7 +385,7 @@ static void write_line(const struct eventlog *l, const struct kept *k)
 	FILE *out = begin_line(&line);
 
 	format_time(time, &k->wall);
-	add_place(l, &k->e, tail);
+	add_place(l, k, tail);
 	fprintf(out, "%s %s %s %s: %s", time, l->policy->name, shape[k->e.type].severity,
 		event_info[k->e.type].name, event_info[k->e.type].help);
 	json_object_object_foreach(tail, key, v)
@@ -426,6 +467,11 @@ static struct ring *ring_of(struct eventlog *l, unsigned type)
 
 void eventlog_add(struct eventlog *l, const struct event *e, uint64_t now_ns)
 {
+	eventlog_add_ip(l, e, "", now_ns);
+}
+
+void eventlog_add_ip(struct eventlog *l, const struct event *e, const char *ip, uint64_t now_ns)
+{
 	struct kept *k;
 	struct limit *lim;
 
@@ -434,6 +480,7 @@ void eventlog_add(struct eventlog *l, const struct event *e, uint64_t now_ns)
 	k = keep(ring_of(l, e->type));
 	k->e = *e;
 	k->seq = ++l->total;
+	snprintf(k->ip, sizeof(k->ip), "%s", ip);
 	clock_gettime(CLOCK_REALTIME, &k->wall);
 	l->count[e->type]++;
 	lim = &l->limit[e->type];
@@ -488,7 +535,7 @@ static struct json_object *row_of(const struct eventlog *l, const struct kept *k
 	add_text(row, "event", info->name);
 	add_text(row, "severity", shape[k->e.type].severity);
 	add_text(row, "text", info->help);
-	add_place(l, &k->e, row);
+	add_place(l, k, row);
 	return row;
 }
 

@@ -8,17 +8,23 @@
 
 enum { BUCKETS = 4096, NONE = UINT32_MAX, SLOTS_A_TICK = 1024 };
 enum { NAMED_STATIC = 1, NAMED_WANTED = 2 }; // by the new policy
+enum row_list { ROWS_NONE, ROWS_UNANSWERED, ROWS_KNOWN, N_ROW_LISTS };
+
+struct port_rows {
+	uint32_t oldest, newest, n;
+};
 
 struct neighbour_table {
 	const struct neighbour_ops *ops;
 	void *arg;
 	uint32_t bucket[BUCKETS];
 	uint32_t free; // chain of free slots
-	uint32_t n_incomplete;
+	uint32_t n_unanswered; // rows in the lists of that name
 	uint32_t cursor;
 	struct neighbour_stats stats;
 	struct neighbour slot[NEIGHBOUR_MAX];
 	uint8_t named[NEIGHBOUR_MAX]; // since neighbour_begin_policy
+	struct port_rows rows[POLICY_MAX_PORTS][N_ROW_LISTS];
 };
 
 const char *const neighbour_state_name[N_NEIGHBOUR_STATES] = {
@@ -53,15 +59,107 @@ static struct neighbour *lookup(struct neighbour_table *t, uint8_t port,
 	return NULL;
 }
 
+static bool in_use(const struct neighbour *n)
+{
+	return n->state == NEIGHBOUR_REACHABLE || n->state == NEIGHBOUR_STALE ||
+	       n->state == NEIGHBOUR_STATIC;
+}
+
+// ---- the rows of each port by age, of those that may be given up
+
+static void unlist(struct neighbour_table *t, struct neighbour *n)
+{
+	struct port_rows *rows = &t->rows[n->port][n->listed];
+
+	if (n->listed == ROWS_NONE)
+		return;
+	*(n->older == NONE ? &rows->oldest : &t->slot[n->older].newer) = n->newer;
+	*(n->newer == NONE ? &rows->newest : &t->slot[n->newer].older) = n->older;
+	rows->n--;
+	t->n_unanswered -= n->listed == ROWS_UNANSWERED;
+	n->listed = ROWS_NONE;
+}
+
+// The row is the newest of its port.
+static void list(struct neighbour_table *t, struct neighbour *n)
+{
+	uint32_t i = (uint32_t)(n - t->slot);
+	struct port_rows *rows;
+
+	unlist(t, n);
+	if (n->wanted || n->state == NEIGHBOUR_STATIC)
+		return;
+	n->listed = n->state == NEIGHBOUR_INCOMPLETE ? ROWS_UNANSWERED : ROWS_KNOWN;
+	t->n_unanswered += n->listed == ROWS_UNANSWERED;
+	rows = &t->rows[n->port][n->listed];
+	n->newer = NONE;
+	n->older = rows->newest;
+	*(rows->newest == NONE ? &rows->oldest : &t->slot[rows->newest].newer) = i;
+	rows->newest = i;
+	rows->n++;
+}
+
 static void enter(struct neighbour_table *t, struct neighbour *n, enum neighbour_state state,
 		  uint64_t now_ns)
 {
-	t->n_incomplete -= n->state == NEIGHBOUR_INCOMPLETE;
-	t->n_incomplete += state == NEIGHBOUR_INCOMPLETE;
 	n->state = (uint8_t)state;
 	n->probes = 0;
 	n->since_ns = now_ns;
 	n->due_ns = now_ns + (state == NEIGHBOUR_REACHABLE ? NEIGHBOUR_REACHABLE_NS : 0);
+	list(t, n);
+	if (n->lost && in_use(n)) {
+		n->lost = false;
+		t->ops->next_hop(t->arg, n->port, &n->addr, true);
+	}
+}
+
+static void forget(struct neighbour_table *t, struct neighbour *n)
+{
+	uint32_t *at = &t->bucket[bucket_of(n->port, &n->addr)];
+	uint32_t i = (uint32_t)(n - t->slot);
+
+	unlist(t, n);
+	while (*at != i)
+		at = &t->slot[*at].next;
+	*at = n->next;
+	*n = (struct neighbour){.next = t->free};
+	t->free = i;
+}
+
+static uint32_t held(const struct neighbour_table *t, unsigned port, bool known_too)
+{
+	return t->rows[port][ROWS_UNANSWERED].n + (known_too ? t->rows[port][ROWS_KNOWN].n : 0);
+}
+
+// The port with the most rows, this one where no other has more, gives up its oldest.
+static bool give_up_one(struct neighbour_table *t, unsigned port, bool known_too)
+{
+	unsigned most = port;
+	struct neighbour *n;
+	uint32_t i;
+
+	for (unsigned p = 0; p < POLICY_MAX_PORTS; p++)
+		if (held(t, p, known_too) > held(t, most, known_too))
+			most = p;
+	i = t->rows[most][ROWS_UNANSWERED].oldest;
+	if (i == NONE && known_too)
+		i = t->rows[most][ROWS_KNOWN].oldest;
+	if (i == NONE)
+		return false;
+	n = &t->slot[i];
+	if (in_use(n))
+		t->ops->set(t->arg, n->port, &n->addr, NULL);
+	forget(t, n);
+	t->stats.replaced++;
+	return true;
+}
+
+static bool make_room(struct neighbour_table *t, unsigned port, enum neighbour_state state)
+{
+	if (state == NEIGHBOUR_INCOMPLETE && t->n_unanswered >= NEIGHBOUR_MAX_INCOMPLETE &&
+	    !give_up_one(t, port, false))
+		return false;
+	return t->free != NONE || give_up_one(t, port, true);
 }
 
 // NULL: there is no room.
@@ -69,14 +167,14 @@ static struct neighbour *add(struct neighbour_table *t, uint8_t port, const stru
 			     enum neighbour_state state, uint64_t now_ns)
 {
 	uint32_t *bucket = &t->bucket[bucket_of(port, a)];
-	uint32_t i = t->free;
 	struct neighbour *n;
+	uint32_t i;
 
-	if (i == NONE ||
-	    (state == NEIGHBOUR_INCOMPLETE && t->n_incomplete >= NEIGHBOUR_MAX_INCOMPLETE)) {
+	if (!make_room(t, port, state)) {
 		t->stats.refused++;
 		return NULL;
 	}
+	i = t->free;
 	n = &t->slot[i];
 	t->free = n->next;
 	*n = (struct neighbour){.addr = *a, .port = port, .used = true, .next = *bucket,
@@ -86,25 +184,6 @@ static struct neighbour *add(struct neighbour_table *t, uint8_t port, const stru
 	t->named[i] = 0;
 	enter(t, n, state, now_ns);
 	return n;
-}
-
-static void forget(struct neighbour_table *t, struct neighbour *n)
-{
-	uint32_t *at = &t->bucket[bucket_of(n->port, &n->addr)];
-	uint32_t i = (uint32_t)(n - t->slot);
-
-	while (*at != i)
-		at = &t->slot[*at].next;
-	*at = n->next;
-	t->n_incomplete -= n->state == NEIGHBOUR_INCOMPLETE;
-	*n = (struct neighbour){.next = t->free};
-	t->free = i;
-}
-
-static bool in_use(const struct neighbour *n)
-{
-	return n->state == NEIGHBOUR_REACHABLE || n->state == NEIGHBOUR_STALE ||
-	       n->state == NEIGHBOUR_STATIC;
 }
 
 static void set_mac(struct neighbour_table *t, struct neighbour *n, const uint8_t *mac)
@@ -123,6 +202,9 @@ int neighbour_table_create(const struct neighbour_ops *ops, void *arg, struct ne
 	t->arg = arg;
 	for (unsigned i = 0; i < BUCKETS; i++)
 		t->bucket[i] = NONE;
+	for (unsigned i = 0; i < POLICY_MAX_PORTS; i++)
+		for (unsigned k = 0; k < N_ROW_LISTS; k++)
+			t->rows[i][k] = (struct port_rows){NONE, NONE, 0};
 	for (uint32_t i = 0; i < NEIGHBOUR_MAX; i++)
 		t->slot[i].next = i + 1 < NEIGHBOUR_MAX ? i + 1 : NONE;
 	*out = t;
@@ -152,6 +234,10 @@ static void fail(struct neighbour_table *t, struct neighbour *n, uint64_t now_ns
 	if (!n->wanted) {
 		forget(t, n);
 		return;
+	}
+	if (!n->lost) {
+		n->lost = true;
+		t->ops->next_hop(t->arg, n->port, &n->addr, false);
 	}
 	// One that was there a moment ago may be back with another address: ask everybody at once.
 	if (n->state == NEIGHBOUR_STALE) {
@@ -212,6 +298,7 @@ void neighbour_want(struct neighbour_table *t, uint8_t port, const struct policy
 	if (n == NULL || !as_route)
 		return;
 	n->wanted = true;
+	unlist(t, n);
 	t->named[n - t->slot] |= NAMED_WANTED;
 }
 
@@ -290,7 +377,10 @@ void neighbour_end_policy(struct neighbour_table *t,
 
 		if (!n->used)
 			continue;
-		n->wanted = t->named[i] & NAMED_WANTED;
+		if (n->wanted && !(t->named[i] & NAMED_WANTED)) {
+			n->wanted = n->lost = false;
+			list(t, n);
+		}
 		if (t->named[i] == 0 &&
 		    (n->state == NEIGHBOUR_FAILED || !keep(t->arg, n->port, &n->addr))) {
 			t->ops->set(t->arg, n->port, &n->addr, NULL);

@@ -13,8 +13,12 @@
 // A stale neighbour is used until its probes have failed. One that a route needs (a gateway) is
 // never forgotten: it is asked for from the start, and when it fails, again every 5 s. Static
 // neighbours hold whatever is heard. An address that asks for us becomes a neighbour, stale at
-// first, so that its claim is checked; nobody else becomes one unasked. What is asked for in vain
-// and what is heard can fill the table; then nobody new gets in, and that is counted.
+// first, so that its claim is checked; nobody else becomes one unasked.
+//
+// The table is shared fairly. A full table makes room for a new row: the port with the most rows
+// gives up its oldest row, and the new row's own port does so where no other port has more. So a
+// port keeps at least the table divided by the number of ports, whatever another port sends. Rows
+// of next hops and static rows are never given up. Unanswered rows are limited in the same way.
 #pragma once
 
 #include <stdbool.h>
@@ -47,11 +51,14 @@ struct neighbour {
 	uint8_t state; // enum neighbour_state
 	bool wanted; // a route needs it
 	bool used; // slot of the table
+	bool lost; // a next hop that was said to be lost
+	uint8_t listed; // enum row_list of neighbour_table.c
 	uint8_t probes; // sent in this state
 	uint8_t mac[6];
 	uint64_t due_ns; // of the next step
 	uint64_t since_ns; // in this state
 	uint32_t next; // of its chain
+	uint32_t older, newer; // rows of the same port
 };
 
 struct neighbour_ops {
@@ -62,10 +69,13 @@ struct neighbour_ops {
 	// A neighbour whose MAC address was known says that it has another; may be NULL.
 	void (*changed)(void *arg, uint8_t port, const struct policy_addr *a, const uint8_t *mac,
 			uint64_t now_ns);
+	// A next hop of a route does not answer; or it answers again.
+	void (*next_hop)(void *arg, uint8_t port, const struct policy_addr *a, bool answers);
 };
 
 struct neighbour_stats {
-	uint64_t refused; // for want of room
+	uint64_t refused; // for want of room: no row could be given up
+	uint64_t replaced; // given up for another row
 	uint64_t failed; // that did not answer
 };
 

@@ -5,8 +5,10 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "control/config/addr.h"
 #include "control/daemon/neighbour_table.h"
 #include "control/daemon/resolver_impl.h"
+#include "dataplane/event.h"
 #include "dataplane/packet/neighbour.h"
 #include "dataplane/packet/wire.h"
 #include "dataplane/switch_routes.h"
@@ -73,7 +75,7 @@ static void transmit(struct resolver *r, uint8_t port, const struct neighbour_ms
 	struct neighbour_frame f = {.port = port};
 
 	f.len = neighbour_build(f.bytes, m);
-	if (!switch_send(r->sw, &f))
+	if (!switch_send(r->sw, &f, m->request ? SEND_PROBE : SEND_ANSWER))
 		r->unsent++; // asked again by a timer, or by who wanted the answer
 }
 
@@ -117,6 +119,17 @@ static void on_changed(void *arg, uint8_t port, const struct policy_addr *a, con
 	for (unsigned i = 0; i < 6; i++)
 		b |= (uint64_t)mac[i] << (40 - 8 * i);
 	switch_say(r->sw, EVENT_NEIGHBOUR_MAC, port, be32_get(a->ip + (v6 ? 12 : 0)), b);
+}
+
+static void on_next_hop(void *arg, uint8_t port, const struct policy_addr *a, bool answers)
+{
+	const struct resolver *r = arg;
+	const struct event e = {.t_ns = r->now_ns, .port = port, .cls = 0xff,
+				.type = answers ? EVENT_NEXT_HOP_BACK : EVENT_NEXT_HOP_LOST};
+	char text[ADDR_TEXT_LEN];
+
+	if (r->listener.say != NULL)
+		r->listener.say(r->listener.arg, &e, addr_text(a, text));
 }
 
 static void answer(struct resolver *r, uint8_t port, const struct neighbour_msg *q)
@@ -179,6 +192,7 @@ void resolver_poll(struct resolver *r, uint64_t now_ns)
 
 	if (r == NULL || !switch_policy(r->sw)->routes.any)
 		return;
+	r->now_ns = now_ns;
 	for (unsigned i = 0; i < TAKEN_A_LOOP && switch_next_neighbour_frame(r->sw, &f); i++)
 		take_in(r, &f, now_ns);
 	for (unsigned i = 0; i < TAKEN_A_LOOP && switch_next_ask(r->sw, &ask); i++)
@@ -219,7 +233,8 @@ void resolver_new_policy(struct resolver *r, uint64_t now_ns)
 int resolver_create(struct weir_switch *sw, uint64_t now_ns, struct resolver **out)
 {
 	static const struct neighbour_ops ops = {.probe = on_probe, .set = on_set,
-						 .changed = on_changed};
+						 .changed = on_changed,
+						 .next_hop = on_next_hop};
 	struct resolver *r = calloc(1, sizeof(*r));
 
 	if (r == NULL)
@@ -232,6 +247,11 @@ int resolver_create(struct weir_switch *sw, uint64_t now_ns, struct resolver **o
 	resolver_new_policy(r, now_ns);
 	*out = r;
 	return 0;
+}
+
+void resolver_listen(struct resolver *r, const struct resolver_listener *listener)
+{
+	r->listener = *listener;
 }
 
 void resolver_destroy(struct resolver *r)

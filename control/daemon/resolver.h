@@ -17,6 +17,13 @@ __attribute__((warn_unused_result)) int resolver_create(struct weir_switch *sw, 
 							struct resolver **out);
 void resolver_destroy(struct resolver *r); // NULL is fine
 
+// Hears when a next hop of a route is lost or back; ip: its address.
+struct resolver_listener {
+	void (*say)(void *arg, const struct event *e, const char *ip);
+	void *arg;
+};
+void resolver_listen(struct resolver *r, const struct resolver_listener *listener);
+
 // The switch has another policy.
 void resolver_new_policy(struct resolver *r, uint64_t now_ns); // NULL is fine
 // Once per control loop.

@@ -101,6 +101,7 @@ static void totals(const struct resolver *r, struct json_object *out)
 
 	row_u64(row, "unanswered", s.failed);
 	row_u64(row, "refused", s.refused + r->no_room);
+	row_u64(row, "replaced", s.replaced);
 	row_u64(row, "malformed", r->malformed);
 	row_u64(row, "unsent", r->unsent);
 	json_object_object_add(out, "totals", row);

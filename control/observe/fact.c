@@ -31,6 +31,8 @@ static const struct fact ports[] = {
 	{"speed_bps", FACT_GAUGE, NONE, "speed the port is shaped to, bits per second"},
 	{"mtu", FACT_GAUGE, NONE, "IP MTU, bytes"},
 	{"up", FACT_YES, NONE, "the link is up"},
+	{"looped", FACT_YES, NONE, "a loop probe came back to this port, or from it to another"},
+	{"loop_down", FACT_YES, NONE, "loop detection keeps the port down"},
 	{"rx_packets", FACT_COUNTER, PORT(rx_packets), "frames received, MAC control not counted"},
 	{"rx_bytes", FACT_COUNTER, PORT(rx_bytes), "bytes of those, without FCS"},
 	{"tx_packets", FACT_COUNTER, PORT(tx_packets), "frames sent, PFC not counted"},
@@ -279,6 +281,16 @@ static const struct fact hints[] = {
 	{"lossless_unknown", FACT_COUNTER, PORT(lossless_unknown),
 	 "frames to unknown addresses in a lossless class that is not flooded, dropped: enter the "
 	 "address into fdb, let the station send first, or set flood: on in the class"},
+	{"copp_dropped", FACT_COUNTER, PORT(limited[LIMIT_COPP]),
+	 "ARP and neighbour discovery dropped beyond the port's copp rate"},
+	{"loop_forged", FACT_COUNTER, PORT(loop_forged),
+	 "loop probes in the name of this switch that it did not send just now; ignored"},
+	{"storm_broadcast", FACT_COUNTER, PORT(limited[LIMIT_BROADCAST]),
+	 "broadcast frames dropped beyond the port's storm_control rate"},
+	{"storm_unknown_unicast", FACT_COUNTER, PORT(limited[LIMIT_UNKNOWN_UNICAST]),
+	 "frames to unknown addresses dropped beyond the port's storm_control rate"},
+	{"storm_multicast", FACT_COUNTER, PORT(limited[LIMIT_MULTICAST]),
+	 "multicast frames dropped beyond the port's storm_control rate"},
 };
 
 static const struct fact workers[] = {
@@ -374,6 +386,8 @@ static const struct fact neighbours[] = {
 static const struct fact neighbour_totals[] = {
 	{"unanswered", FACT_COUNTER, NONE, "neighbours that three questions did not reach"},
 	{"refused", FACT_COUNTER, NONE, "neighbours that found no room in the table"},
+	{"replaced", FACT_COUNTER, NONE,
+	 "neighbours that a full table gave up for others, of the port with the most of them"},
 	{"malformed", FACT_COUNTER, NONE, "frames that were no ARP and no neighbour discovery"},
 	{"unsent", FACT_COUNTER, NONE, "questions and answers that found no room on their way"},
 };

@@ -29,6 +29,7 @@ static void port_row(const struct show *s, unsigned port, struct json_object *ro
 	const struct port_counters *c = switch_port_counters(o->sw, port);
 	const struct port_rates *r = &o->rates[port];
 	const struct port_baseline *b = baseline(s, port);
+	enum loop_state loop = switch_loop_state(o->sw, port);
 	struct port_drv_stats drv = {0};
 
 	sp->ops->stats(sp->drv, &drv);
@@ -37,6 +38,8 @@ static void port_row(const struct show *s, unsigned port, struct json_object *ro
 	row_u64(row, "speed_bps", pp->speed_bps);
 	row_u64(row, "mtu", pp->mtu);
 	row_bool(row, "up", switch_link_up(o->sw, port));
+	row_bool(row, "looped", loop == LOOP_FOUND || loop == LOOP_PORT_DOWN);
+	row_bool(row, "loop_down", loop == LOOP_PORT_DOWN);
 	facts_emit_counters(row, port_facts, c, &b->port);
 	facts_emit_gauges(row, port_facts, c, 1);
 	row_u64(row, "rx_missed", drv.rx_missed - b->drv.rx_missed);

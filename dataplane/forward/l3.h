@@ -153,3 +153,14 @@ static inline bool is_nd(const uint8_t *frame, uint32_t frame_len, const struct 
 	       pkt->l4_off < frame_len && ip->hop_limit == ND_HOPS &&
 	       (frame[pkt->l4_off] == ICMPV6_NS || frame[pkt->l4_off] == ICMPV6_NA);
 }
+
+// Of ARP and neighbour discovery: a reply or an advertisement, asked for or not.
+static inline bool is_neighbour_answer(const uint8_t *frame, uint32_t frame_len,
+				       const struct pkt_info *pkt)
+{
+	const struct arp_hdr *arp = (const void *)(frame + pkt->l3_off);
+
+	if (pkt->ether_type == ETYPE_ARP)
+		return frame_len >= pkt->l3_off + sizeof(*arp) && be16_get(&arp->op) == ARP_REPLY;
+	return is_nd(frame, frame_len, pkt) && frame[pkt->l4_off] == ICMPV6_NA;
+}

@@ -20,6 +20,7 @@ struct classify_params {
 	uint8_t trust; // enum trust
 	uint8_t default_class;
 	uint8_t lossless; // bitmap of classes
+	uint8_t control_class; // of BPDUs: the highest lossy class, the default one if none is
 	uint8_t dscp_to_class[64];
 	uint8_t dscp_to_color[64]; // enum color
 	uint8_t pcp_to_class[8];
@@ -36,6 +37,7 @@ struct classified {
 
 // trust dscp: IP frames by DSCP; other tagged frames by PCP; else the port's default class.
 // trust pcp: tagged frames by PCP; else the default class. trust port: the default class.
+// BPDUs have a class of their own: it is lossy, so a peer's PAUSE does not hold them.
 // Colour comes from the DSCP of IP frames, green otherwise.
 static inline struct classified classify(const struct classify_params *p,
 					 const struct pkt_info *pkt)
@@ -46,11 +48,11 @@ static inline struct classified classify(const struct classify_params *p,
 		.color = ip ? p->dscp_to_color[pkt->dscp] : (uint8_t)GREEN,
 	};
 
-	if (p->trust == TRUST_PORT)
-		return c;
 	if (p->trust == TRUST_DSCP && ip)
 		c.cls = p->dscp_to_class[pkt->dscp];
-	else if (pkt->n_tags > 0)
+	else if (pkt->reserved_dst == DST_STP)
+		c.cls = p->control_class;
+	else if (pkt->n_tags > 0 && p->trust != TRUST_PORT)
 		c.cls = p->pcp_to_class[pkt->tci >> TCI_PCP_SHIFT];
 	return c;
 }

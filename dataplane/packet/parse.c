@@ -26,10 +26,15 @@ bool roce_is_data(uint8_t bth_opcode)
 	return is_data(bth_opcode);
 }
 
-// 01:80:c2:00:00:00 to 0f, which no bridge forwards (802.1Q table 8-1).
-static inline bool is_link_local(const uint8_t *mac)
+// 802.1Q table 8-1. A bridge without STP forwards the first of the addresses, as Linux and
+// hardware do: the bridges around it then see the loops that lead through it.
+static enum reserved_dst reserved_dst(const uint8_t *mac)
 {
-	return be32_get(mac) == 0x0180c200 && (be16_get(mac + 4) & 0xfff0) == 0;
+	uint16_t tail = be16_get(mac + 4);
+
+	if (be32_get(mac) == 0x0180c200 && (tail & 0xfff0) == 0)
+		return tail == 0 ? DST_STP : DST_LINK_LOCAL;
+	return be32_get(mac) == 0xcf000000 && tail == 0 ? DST_LOOPBACK : DST_ORDINARY;
 }
 
 static inline bool is_tpid(uint16_t type)
@@ -204,7 +209,7 @@ bool parse(const uint8_t *frame, uint32_t len, struct pkt_info *out)
 		.ether_type = be16_get(&eth->type),
 	};
 	if (unlikely(out->group_dst))
-		out->link_local_dst = is_link_local(eth->dst);
+		out->reserved_dst = (uint8_t)reserved_dst(eth->dst);
 	if (unlikely(is_tpid(out->ether_type)))
 		parse_tags(frame, len, out);
 

@@ -27,6 +27,14 @@ enum pkt_kind {
 	PKT_LLDP, // EtherType 0x88cc
 };
 
+// Group addresses that are not plain multicast.
+enum reserved_dst {
+	DST_ORDINARY,
+	DST_LINK_LOCAL, // 01:80:c2:00:00:01-0f, which no bridge forwards
+	DST_STP, // 01:80:c2:00:00:00, the Bridge Group Address
+	DST_LOOPBACK, // cf:00:00:00:00:00, of the Configuration Testing Protocol
+};
+
 enum ecn { ECN_NOT_ECT = 0, ECN_ECT1 = 1, ECN_ECT0 = 2, ECN_CE = 3 };
 
 struct pkt_info {
@@ -37,7 +45,7 @@ struct pkt_info {
 	uint8_t ecn; // enum ecn, IP only
 	uint8_t ip_proto; // last header reached, also one that does not hold; 0: later fragment
 	bool group_dst; // destination address is multicast or broadcast
-	bool link_local_dst; // 01:80:c2:00:00:00-0f
+	uint8_t reserved_dst; // enum reserved_dst
 	bool fragment; // any fragment but the first; transport unknown
 	bool roce; // UDP to 4791 with a whole BTH; bth_ and roce_data hold only then
 	bool bad_l3; // EtherType said IP, the header did not hold: treated as PKT_OTHER

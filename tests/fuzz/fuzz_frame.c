@@ -43,7 +43,7 @@ static void check_sane(const struct pkt_info *p, uint32_t len)
 	FUZZ_CHECK(p->l4_off != 0 || (p->udp_sport == 0 && p->udp_dport == 0));
 	FUZZ_CHECK(!p->bad_l3 || p->kind == PKT_OTHER);
 	FUZZ_CHECK(!p->fragment || (p->l4_off == 0 && is_ip(p)));
-	FUZZ_CHECK(!p->link_local_dst || p->group_dst);
+	FUZZ_CHECK(p->reserved_dst == DST_ORDINARY || p->group_dst);
 	FUZZ_CHECK(p->n_tags != 0 || p->tci == 0);
 }
 
@@ -52,7 +52,7 @@ static bool same_info(const struct pkt_info *a, const struct pkt_info *b)
 {
 	return a->kind == b->kind && a->n_tags == b->n_tags && a->l3_off == b->l3_off &&
 	       a->dscp == b->dscp && a->ecn == b->ecn && a->ip_proto == b->ip_proto &&
-	       a->group_dst == b->group_dst && a->link_local_dst == b->link_local_dst &&
+	       a->group_dst == b->group_dst && a->reserved_dst == b->reserved_dst &&
 	       a->fragment == b->fragment && a->roce == b->roce && a->bad_l3 == b->bad_l3 &&
 	       a->bth_opcode == b->bth_opcode && a->tci == b->tci &&
 	       a->ether_type == b->ether_type && a->l4_off == b->l4_off &&

@@ -1,7 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 // Neighbour resolution of a whole switch: what control answers, asks and learns, on the wire.
-#include <json-c/json.h>
+#include <stdio.h>
 #include <string.h>
+
+#include <json-c/json.h>
 
 #include "control/daemon/resolver.h"
 #include "control/observe/fact.h"
@@ -260,6 +262,137 @@ static void a_reload_takes_gateways_and_neighbours_with_it(void **state)
 	end(&w);
 }
 
+// ---- a flood on one port
+
+enum { STATIONS = 100, SOURCES = 9000, FLOOD_A_TURN = 300 };
+
+static struct {
+	struct neighbour_msg asked[512];
+	unsigned n;
+} questions; // to the stations of P4, which answer late
+
+static void note_question(struct bench_host *h, const uint8_t *frame, uint16_t len)
+{
+	struct neighbour_msg m;
+
+	(void)h;
+	if (neighbour_parse(frame, len, &m) && m.request && questions.n < 512)
+		questions.asked[questions.n++] = m;
+}
+
+static void solicit(struct world *w, unsigned port, unsigned source)
+{
+	struct neighbour_msg m = host_msg(port, true, "fd00:3::", "fd00:3::1");
+	uint8_t frame[NEIGHBOUR_MSG_MAX];
+
+	be16_put(m.sender + 14, (uint16_t)(0x1000 + source));
+	m.sender_mac[3] = (uint8_t)(source >> 8);
+	m.sender_mac[4] = (uint8_t)source;
+	bench_send_raw(w->b, port, frame, neighbour_build(frame, &m));
+}
+
+static void answer_all(struct world *w)
+{
+	uint8_t frame[NEIGHBOUR_MSG_MAX];
+
+	for (unsigned i = 0; i < questions.n; i++) {
+		struct neighbour_msg *q = &questions.asked[i];
+		struct neighbour_msg m = {.family = q->family,
+					  .sender_mac = {2, 0, 0, 4, 0, q->target[3]}};
+
+		memcpy(m.sender, q->target, sizeof(m.sender));
+		memcpy(m.target, q->sender, sizeof(m.target));
+		memcpy(m.to_mac, q->sender_mac, sizeof(m.to_mac));
+		bench_send_raw(w->b, P4, frame, neighbour_build(frame, &m));
+	}
+	questions.n = 0;
+}
+
+// The flood comes first in each turn of control, and what it can fill is full when others speak.
+static void flooded_turns(struct world *w, unsigned loops, unsigned a_turn)
+{
+	static unsigned source;
+
+	for (unsigned i = 0; i < loops; i++) {
+		bench_control(w->b);
+		w->b->n_events = 0;
+		resolver_poll(w->r, w->b->clock.now_ns);
+		actor_poke(&w->b->actor);
+		for (unsigned k = 0; k < a_turn; k++)
+			solicit(w, P3, source++ % SOURCES);
+		bench_run(w->b, LOOP_NS / 3);
+		answer_all(w);
+		bench_run(w->b, LOOP_NS - LOOP_NS / 3);
+		w->b->host[P3].n_rx = w->b->host[P4].n_rx = w->b->host[P1].n_rx = 0;
+	}
+}
+
+static unsigned neighbours_in_state(struct world *w, unsigned port, const char *state)
+{
+	struct json_object *data = resolver_neighbours(w->r, w->b->sw, (int)port,
+						       w->b->clock.now_ns);
+	struct json_object *rows, *v;
+	unsigned n = 0;
+
+	assert_true(json_object_object_get_ex(data, "neighbours", &rows));
+	for (size_t i = 0; i < json_object_array_length(rows); i++) {
+		json_object_object_get_ex(json_object_array_get_idx(rows, i), "state", &v);
+		n += strcmp(json_object_get_string(v), state) == 0;
+	}
+	json_object_put(data);
+	return n;
+}
+
+static void send_to_stations(struct world *w)
+{
+	char dst[32];
+
+	for (unsigned i = 0; i < STATIONS; i++) {
+		snprintf(dst, sizeof(dst), "10.0.4.%u", 100 + i);
+		router_send(w->b, P1, &(struct router_packet){.src = "10.0.1.2", .dst = dst});
+	}
+	router_send(w->b, P1, &(struct router_packet){.src = "10.0.1.2", .dst = "10.7.0.1"});
+}
+
+static uint64_t port_drops(const struct world *w, unsigned port, enum drop_reason reason)
+{
+	uint64_t n = 0;
+
+	for (unsigned c = 0; c < N_CLASSES; c++)
+		n += ctr_get(&switch_drops(w->b->sw, port, c, reason)->packets);
+	return n;
+}
+
+// Solicitations from 9,000 sources on P3, faster than control looks; 100 stations and a next hop
+// on P4. The next hop is asked again after 30 s, in the middle of the flood.
+static void a_flood_on_one_port_takes_nothing_from_another(void **state)
+{
+	struct world w = begin("routes: [{to: 10.7.0.0/16, via: 10.0.4.77}]\n");
+	struct neighbour_msg told[TOLD], m = answer_of(P4, "10.0.4.77", "10.0.4.1");
+	uint64_t before;
+
+	(void)state;
+	assert_int_equal(heard(&w, P4, told), 1);
+	tell(&w, P4, &m);
+	w.b->host[P4].on_rx = note_question;
+	flooded_turns(&w, 100, FLOOD_A_TURN);
+	send_to_stations(&w);
+	flooded_turns(&w, 10, FLOOD_A_TURN);
+	assert_int_equal(neighbours_in_state(&w, P4, "reachable"), STATIONS + 1);
+	flooded_turns(&w, 28000 / 3, 0);
+	flooded_turns(&w, 5000 / 3, FLOOD_A_TURN);
+	assert_int_equal(neighbours_in_state(&w, P4, "reachable"), STATIONS + 1);
+	before = bench_drops(w.b, DROP_NO_NEIGHBOUR);
+	send_to_stations(&w);
+	bench_run(w.b, LOOP_NS);
+	assert_int_equal(w.b->host[P4].n_rx, STATIONS + 1);
+	assert_int_equal(bench_drops(w.b, DROP_NO_NEIGHBOUR), before);
+	assert_int_equal(ctr_get(&switch_port_counters(w.b->sw, P4)->neighbour_frames_lost), 0);
+	assert_int_equal(port_drops(&w, P4, DROP_COPP), 0);
+	assert_in_range(port_drops(&w, P3, DROP_COPP), 400000, 600000);
+	end(&w);
+}
+
 // ---- rows
 
 static void compare(struct json_object *data, unsigned list)
@@ -304,6 +437,7 @@ int main(void)
 		cmocka_unit_test(what_may_not_be_claimed_is_ignored),
 		cmocka_unit_test(a_next_hop_with_another_mac_address_is_said),
 		cmocka_unit_test(a_reload_takes_gateways_and_neighbours_with_it),
+		cmocka_unit_test(a_flood_on_one_port_takes_nothing_from_another),
 		cmocka_unit_test(every_fact_of_routes_and_neighbours_is_shown),
 	};
 

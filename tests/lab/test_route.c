@@ -334,7 +334,7 @@ static void arp_is_taken_in_and_what_control_sends_leaves(void **state)
 	assert_int_equal(router_received(b), 0);
 
 	memcpy(out.bytes, frame, 60);
-	assert_true(switch_send(b->sw, &out));
+	assert_true(switch_send(b->sw, &out, SEND_ANSWER));
 	actor_poke(&b->actor);
 	router_settle(b);
 	assert_int_equal(b->host[P5].n_rx, 1);
@@ -344,7 +344,8 @@ static void arp_is_taken_in_and_what_control_sends_leaves(void **state)
 	bench_close(b);
 }
 
-static void more_arp_than_control_takes_is_counted(void **state)
+// Control-plane policing: a burst of 250, then 1,000 a second; the excess is a drop of that port.
+static void more_arp_than_the_port_may_hand_to_control_is_dropped(void **state)
 {
 	struct bench *b = router_open(router_routes);
 	struct neighbour_frame got;
@@ -355,13 +356,133 @@ static void more_arp_than_control_takes_is_counted(void **state)
 		bench_send(b, P2,
 			   &(struct bench_frame){
 				   .broadcast = true, .len = 60, .ether_type = ETYPE_ARP});
-	router_settle(b);
+	bench_run(b, 50000);
 	while (switch_next_neighbour_frame(b->sw, &got))
 		n++;
+	assert_int_equal(n, 250);
 	assert_int_equal(ctr_get(&switch_port_counters(b->sw, P2)->neighbour_frames), 400);
-	assert_int_equal(ctr_get(&switch_port_counters(b->sw, P2)->neighbour_frames_lost), 400 - n);
-	assert_true(n > 0 && n < 400);
-	assert_int_equal(switch_balance(b->sw).consumed, 400);
+	assert_int_equal(ctr_get(&switch_port_counters(b->sw, P2)->neighbour_frames_lost), 0);
+	assert_int_equal(bench_drops(b, DROP_COPP), 150);
+	assert_int_equal(switch_balance(b->sw).consumed, 250);
+	bench_close(b);
+}
+
+static void expect_copp_event(struct bench *b, enum event_type type, uint64_t dropped)
+{
+	unsigned n = 0;
+
+	b->n_events = 0;
+	bench_control(b);
+	for (unsigned i = 0; i < b->n_events; i++) {
+		const struct event *e = &b->events[i];
+
+		if (e->type != EVENT_COPP && e->type != EVENT_COPP_OVER)
+			continue;
+		n++;
+		assert_int_equal(e->type, type);
+		assert_int_equal(e->port, P2);
+		assert_int_equal(e->b, dropped);
+	}
+	assert_int_equal(n, type == N_EVENT_TYPES ? 0 : 1);
+}
+
+static void a_port_beyond_its_copp_rate_is_told_of_once_and_when_it_is_over(void **state)
+{
+	struct bench *b = router_open(router_routes);
+	const struct bench_frame arp = {.broadcast = true, .len = 60, .ether_type = ETYPE_ARP};
+
+	(void)state;
+	for (unsigned i = 0; i < 300; i++)
+		bench_send(b, P2, &arp);
+	bench_run(b, 150000000);
+	expect_copp_event(b, EVENT_COPP, 50);
+	for (unsigned i = 0; i < 1000; i++)
+		bench_send(b, P2, &arp);
+	bench_run(b, 4900000000);
+	expect_copp_event(b, N_EVENT_TYPES, 0);
+	bench_run(b, 4900000000);
+	expect_copp_event(b, N_EVENT_TYPES, 0);
+	bench_run(b, 200000000);
+	expect_copp_event(b, EVENT_COPP_OVER, bench_drops(b, DROP_COPP));
+	for (unsigned i = 0; i < 251; i++)
+		bench_send(b, P2, &arp);
+	bench_run(b, 200000000);
+	expect_copp_event(b, EVENT_COPP, 1);
+	bench_close(b);
+}
+
+// Requests come first on the wire and fill their ring; answers are read before them. Two ports
+// take turns.
+static void answers_come_before_requests_and_ports_take_turns(void **state)
+{
+	struct bench *b = router_open(router_routes);
+	struct bench_frame arp = {.broadcast = true, .len = 60, .ether_type = ETYPE_ARP};
+	uint8_t frame[FRAME_MAX];
+	struct neighbour_frame got;
+	unsigned by_port[N_PORTS] = {0};
+
+	(void)state;
+	for (unsigned i = 0; i < 200; i++)
+		for (unsigned port = P2; port <= P3; port++) {
+			bench_build(frame, port, &arp);
+			be16_put(frame + 20, i < 180 ? ARP_REQUEST : ARP_REPLY);
+			bench_send_raw(b, port, frame, 60);
+		}
+	router_settle(b);
+	for (unsigned i = 0; i < 40; i++) {
+		assert_true(switch_next_neighbour_frame(b->sw, &got));
+		assert_int_equal(be16_get(got.bytes + 20), ARP_REPLY);
+	}
+	for (unsigned i = 0; i < 100; i++) {
+		assert_true(switch_next_neighbour_frame(b->sw, &got));
+		assert_int_equal(be16_get(got.bytes + 20), ARP_REQUEST);
+		by_port[got.port]++;
+	}
+	assert_int_equal(by_port[P2], 50);
+	assert_int_equal(by_port[P3], 50);
+	bench_close(b);
+}
+
+static void probes_leave_before_answers(void **state)
+{
+	struct bench *b = router_open(router_routes);
+	struct bench_frame arp = {.broadcast = true, .len = 60, .ether_type = ETYPE_ARP};
+	struct neighbour_frame out = {.port = P5, .len = 60};
+
+	(void)state;
+	bench_build(out.bytes, P5, &arp);
+	for (unsigned i = 0; i < 40; i++) {
+		out.bytes[21] = i < 20 ? ARP_REPLY : ARP_REQUEST;
+		assert_true(switch_send(b->sw, &out, i < 20 ? SEND_ANSWER : SEND_PROBE));
+	}
+	for (unsigned i = 0; i < 10; i++) { // a few in each loop
+		actor_poke(&b->actor);
+		router_settle(b);
+	}
+	assert_int_equal(b->host[P5].n_rx, 40);
+	for (unsigned i = 0; i < 40; i++)
+		assert_int_equal(b->host[P5].rx[i].data[21], i < 20 ? ARP_REQUEST : ARP_REPLY);
+	bench_close(b);
+}
+
+// Frames from one port to made-up stations of another make at most as many questions.
+static void a_scan_asks_no_faster_than_the_port_may(void **state)
+{
+	struct bench *b = router_open(router_routes);
+	struct neighbour_ask ask;
+	unsigned n = 0;
+	char dst[32];
+
+	(void)state;
+	for (unsigned i = 0; i < 1000; i++) {
+		snprintf(dst, sizeof(dst), "10.6.%u.%u", i / 250, i % 250);
+		router_send(b, P1, &(struct router_packet){.src = "10.0.1.2", .dst = dst});
+	}
+	bench_run(b, 200000);
+	while (switch_next_ask(b->sw, &ask))
+		n++;
+	assert_int_equal(n, 250);
+	assert_int_equal(bench_drops(b, DROP_NO_NEIGHBOUR), 1000);
 	bench_close(b);
 }
 
@@ -381,7 +502,11 @@ int main(void)
 		T(an_unknown_next_hop_is_asked_for_once_and_used_when_it_is_known),
 		T(a_host_on_the_link_is_asked_for_by_its_own_address),
 		T(arp_is_taken_in_and_what_control_sends_leaves),
-		T(more_arp_than_control_takes_is_counted),
+		T(more_arp_than_the_port_may_hand_to_control_is_dropped),
+		T(a_port_beyond_its_copp_rate_is_told_of_once_and_when_it_is_over),
+		T(answers_come_before_requests_and_ports_take_turns),
+		T(probes_leave_before_answers),
+		T(a_scan_asks_no_faster_than_the_port_may),
 	};
 
 	return cmocka_run_group_tests(tests, bench_eal, NULL);

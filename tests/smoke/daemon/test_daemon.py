@@ -36,7 +36,8 @@ KEYS = {
                 "pools": "name size_bytes used_bytes max_bytes"},
     "control": {"control": "port pfc_ignored_lossy pfc_empty_vector pfc_malformed "
                            "pfc_misaddressed pause_8023x lldp other"},
-    "hints": {"hints": "port roce_in_lossy_class roce_not_ect"},
+    "hints": {"hints": "port roce_in_lossy_class roce_not_ect copp_dropped loop_forged "
+                       "storm_broadcast storm_unknown_unicast storm_multicast"},
     "fdb": {"fdb": "mac vlan port static age_s"},
     "drops": {"drops": "port class reason packets bytes lossless"},
     "watermarks": {"queues": "port class max_bytes",

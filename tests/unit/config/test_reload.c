@@ -133,6 +133,7 @@ static const char notifying[] =
 #define GP "ports[1].guard."
 #define GQ "profiles.q.guard."
 
+#define ADD "default_class: 0\n"
 #define IN3 "ports[0].classes.3.ingress."
 #define HR4 "ports[0].classes.4.ingress.headroom."
 #define Q2 "profiles.q.classes.2."
@@ -176,6 +177,18 @@ static const struct change changes[] = {
 	{"default_class: 0", "default_class: 0\n    sticky: on", " ports[0].sticky", NULL},
 	{"rx_guard: 50%", "rx_guard: off", " ports[0].rx_guard", NULL},
 	{"take_over: off", "take_over: on", " ports[0].take_over", NULL},
+	{ADD, ADD "    copp: 500\n", " ports[0].copp", NULL},
+	{ADD, ADD "    storm_control: {broadcast: 9}\n",
+	 " ports[0].storm_control.broadcast ports[0].storm_control", NULL},
+	{ADD, ADD "    storm_control: {unknown_unicast: 9}\n",
+	 " ports[0].storm_control.unknown_unicast ports[0].storm_control", NULL},
+	{ADD, ADD "    storm_control: {multicast: 9}\n",
+	 " ports[0].storm_control.multicast ports[0].storm_control", NULL},
+	{ADD, ADD "    loop_detect: on\n", " ports[0].loop_detect", NULL},
+	{ADD, ADD "    loop_detect: {action: port_down}\n",
+	 " ports[0].loop_detect.action ports[0].loop_detect", NULL},
+	{ADD, ADD "    loop_detect: {recover: 9s}\n",
+	 " ports[0].loop_detect.recover ports[0].loop_detect", NULL},
 	{"tx_ring: 8KiB", "tx_ring: 9KiB", " ports[0].tx_ring",
 	 "t:18:14: ports[0].tx_ring: changes only by a restart"},
 	{"rx_ring: 1024", "rx_ring: 2048", " ports[0].rx_ring",

@@ -64,7 +64,8 @@ static void every_field_of_a_roce_frame_is_found(void **state)
 		assert_int_equal(p.bth_dest_qp, s->dest_qp);
 		assert_int_equal(p.bth_psn, s->psn);
 		assert_true(p.bth_ack_req);
-		assert_false(p.group_dst || p.link_local_dst || p.fragment || p.bad_l3);
+		assert_int_equal(p.reserved_dst, DST_ORDINARY);
+		assert_false(p.group_dst || p.fragment || p.bad_l3);
 	}
 }
 
@@ -254,18 +255,22 @@ static void destination_addresses_are_told_apart(void **state)
 {
 	static const struct {
 		uint8_t dst[6];
-		bool group, link_local;
+		bool group;
+		enum reserved_dst reserved;
 	} rows[] = {
-		{{0x02, 0, 0, 0, 0, 1}, false, false},
-		{{0xff, 0xff, 0xff, 0xff, 0xff, 0xff}, true, false},
-		{{0x01, 0x00, 0x5e, 0, 0, 1}, true, false},
-		{{0x01, 0x80, 0xc2, 0, 0, 0x00}, true, true},
-		{{0x01, 0x80, 0xc2, 0, 0, 0x01}, true, true},
-		{{0x01, 0x80, 0xc2, 0, 0, 0x0f}, true, true},
-		{{0x01, 0x80, 0xc2, 0, 0, 0x10}, true, false},
-		{{0x01, 0x80, 0xc2, 0, 1, 0x01}, true, false},
-		{{0x01, 0x80, 0xc3, 0, 0, 0x01}, true, false},
-		{{0x00, 0x80, 0xc2, 0, 0, 0x01}, false, false},
+		{{0x02, 0, 0, 0, 0, 1}, false, DST_ORDINARY},
+		{{0xff, 0xff, 0xff, 0xff, 0xff, 0xff}, true, DST_ORDINARY},
+		{{0x01, 0x00, 0x5e, 0, 0, 1}, true, DST_ORDINARY},
+		{{0x01, 0x80, 0xc2, 0, 0, 0x00}, true, DST_STP},
+		{{0x01, 0x80, 0xc2, 0, 0, 0x01}, true, DST_LINK_LOCAL},
+		{{0x01, 0x80, 0xc2, 0, 0, 0x0f}, true, DST_LINK_LOCAL},
+		{{0x01, 0x80, 0xc2, 0, 0, 0x10}, true, DST_ORDINARY},
+		{{0x01, 0x80, 0xc2, 0, 1, 0x01}, true, DST_ORDINARY},
+		{{0x01, 0x80, 0xc3, 0, 0, 0x01}, true, DST_ORDINARY},
+		{{0x01, 0x00, 0x0c, 0xcc, 0xcc, 0xcd}, true, DST_ORDINARY}, // PVST+
+		{{0xcf, 0, 0, 0, 0, 0}, true, DST_LOOPBACK},
+		{{0xcf, 0, 0, 0, 0, 1}, true, DST_ORDINARY},
+		{{0x00, 0x80, 0xc2, 0, 0, 0x01}, false, DST_ORDINARY},
 	};
 
 	(void)state;
@@ -276,7 +281,7 @@ static void destination_addresses_are_told_apart(void **state)
 		memcpy(f, rows[i].dst, 6);
 		struct pkt_info p = parsed(f, sizeof(f));
 		assert_int_equal(p.group_dst, rows[i].group);
-		assert_int_equal(p.link_local_dst, rows[i].link_local);
+		assert_int_equal(p.reserved_dst, rows[i].reserved);
 	}
 }
 

@@ -70,7 +70,7 @@ static void what_is_built_is_read_back_for_every_vector(void **state)
 		pfc_frame_build(f, mac, &in);
 		assert_true(parse(f, sizeof(f), &info));
 		assert_int_equal(info.kind, PKT_MAC_CONTROL);
-		assert_true(info.group_dst && info.link_local_dst);
+		assert_true(info.group_dst && info.reserved_dst == DST_LINK_LOCAL);
 		assert_int_equal(parsed(f, sizeof(f), &out), MAC_CTRL_PFC);
 		assert_int_equal(out.enable, in.enable);
 		assert_memory_equal(out.quanta, in.quanta, sizeof(in.quanta));

@@ -40,7 +40,7 @@ static void on_probe(void *arg, uint8_t port, const struct policy_addr *a, const
 {
 	struct log *l = arg;
 
-	assert_int_equal(port, PORT);
+	(void)port;
 	assert_int_equal(a->len, 32);
 	say(l, "ask", mac);
 	l->n_probes++;
@@ -56,9 +56,17 @@ static void on_set(void *arg, uint8_t port, const struct policy_addr *a, const u
 	l->n_sets++;
 }
 
+static void on_next_hop(void *arg, uint8_t port, const struct policy_addr *a, bool answers)
+{
+	assert_int_equal(port, PORT);
+	assert_int_equal(a->len, 32);
+	say(arg, answers ? "back" : "lost", NULL);
+}
+
 static struct neighbour_table *table(struct log *l)
 {
-	static const struct neighbour_ops ops = {on_probe, on_set};
+	static const struct neighbour_ops ops = {
+		.probe = on_probe, .set = on_set, .next_hop = on_next_hop};
 	struct neighbour_table *t = NULL;
 
 	*l = (struct log){0};
@@ -162,7 +170,7 @@ static void a_gateway_is_never_forgotten(void **state)
 	want(t, 1, true, 0);
 	for (unsigned i = 1; i <= 3; i++)
 		at(t, i * S);
-	expect(&l, " ask ask ask");
+	expect(&l, " ask ask ask lost");
 	assert_int_equal(state_of(t, 1), NEIGHBOUR_FAILED);
 	want(t, 1, false, 4 * S); // frames that want it do not hurry it
 	at(t, 8 * S - 1);
@@ -171,12 +179,12 @@ static void a_gateway_is_never_forgotten(void **state)
 	at(t, 13 * S);
 	expect(&l, " ask ask");
 	heard(t, 1, mac1, HEARD_ANSWER, 14 * S);
-	expect(&l, " set1");
+	expect(&l, " set1 back");
 	at(t, 44 * S);
 	at(t, 45 * S);
 	at(t, 46 * S);
 	at(t, 47 * S); // gone: whoever has the address now is asked at once
-	expect(&l, " ask1 ask1 ask1 unset ask");
+	expect(&l, " ask1 ask1 ask1 unset lost ask");
 	assert_int_equal(state_of(t, 1), NEIGHBOUR_INCOMPLETE);
 	neighbour_table_destroy(t);
 }
@@ -312,36 +320,119 @@ static void a_scan_of_the_subnet_is_bounded_and_leaves_room(void **state)
 	(void)state;
 	for (unsigned i = 0; i < n; i++)
 		want(t, i, false, 0);
-	assert_int_equal(l.n_probes, NEIGHBOUR_MAX_INCOMPLETE);
-	assert_int_equal(neighbour_stats(t).refused, n - NEIGHBOUR_MAX_INCOMPLETE);
+	assert_int_equal(neighbour_stats(t).replaced, n - NEIGHBOUR_MAX_INCOMPLETE);
+	assert_int_equal(state_of(t, 0), -1);
+	assert_int_equal(state_of(t, n - 1), NEIGHBOUR_INCOMPLETE);
 	heard(t, n + 1, mac1, HEARD_ASKING_US, 0); // somebody who is there gets in
 	assert_int_equal(state_of(t, n + 1), NEIGHBOUR_STALE);
 	for (unsigned i = 1; i <= 3; i++)
 		at(t, i * S);
 	assert_int_equal(neighbour_stats(t).failed, NEIGHBOUR_MAX_INCOMPLETE);
+	assert_int_equal(neighbour_stats(t).refused, 0);
 	l.n_probes = 0;
 	want(t, n, false, 4 * S);
 	assert_int_equal(l.n_probes, 1);
 	neighbour_table_destroy(t);
 }
 
-static void a_full_table_refuses_and_stays_whole(void **state)
+static unsigned rows_of(const struct neighbour_table *t, unsigned port)
+{
+	unsigned n = 0;
+
+	for (unsigned i = 0; i < NEIGHBOUR_MAX; i++) {
+		const struct neighbour *row = neighbour_at(t, i);
+
+		n += row != NULL && row->port == port;
+	}
+	return n;
+}
+
+static void claims(struct neighbour_table *t, uint8_t port, unsigned from, unsigned n)
+{
+	for (unsigned i = from; i < from + n; i++) {
+		struct policy_addr a = addr(i);
+
+		neighbour_heard(t, port, &a, mac1, HEARD_ASKING_US, true, 0);
+	}
+}
+
+static void a_full_table_gives_up_the_oldest_and_stays_whole(void **state)
 {
 	struct log l;
 	struct neighbour_table *t = table(&l);
-	unsigned n = 0;
 
 	(void)state;
-	for (unsigned i = 0; i < NEIGHBOUR_MAX + 100; i++)
-		heard(t, i, mac1, HEARD_ASKING_US, 0);
-	for (unsigned i = 0; i < NEIGHBOUR_MAX; i++)
-		n += neighbour_at(t, i) != NULL;
-	assert_int_equal(n, NEIGHBOUR_MAX);
-	assert_int_equal(neighbour_stats(t).refused, 100);
-	for (unsigned i = 0; i <= 3; i++)
+	claims(t, PORT, 0, NEIGHBOUR_MAX);
+	heard(t, 0, mac1, HEARD_ANSWER, 0); // confirmed: not the oldest any more
+	claims(t, PORT, NEIGHBOUR_MAX, 100);
+	assert_int_equal(rows_of(t, PORT), NEIGHBOUR_MAX);
+	assert_int_equal(neighbour_stats(t).replaced, 100);
+	assert_int_equal(neighbour_stats(t).refused, 0);
+	assert_int_equal(state_of(t, 0), NEIGHBOUR_REACHABLE);
+	assert_int_equal(state_of(t, 1), -1);
+	assert_int_equal(state_of(t, 100), -1);
+	assert_int_equal(state_of(t, 101), NEIGHBOUR_STALE);
+	for (unsigned i = 0; i <= 34; i++)
 		at(t, i * S);
-	for (unsigned i = 0; i < NEIGHBOUR_MAX; i++)
-		assert_null(neighbour_at(t, i));
+	assert_int_equal(rows_of(t, PORT), 0);
+	neighbour_table_destroy(t);
+}
+
+// Two ports flood. The third port and all ports together keep what the table is divided by.
+static void a_port_keeps_its_share_of_a_full_table(void **state)
+{
+	enum { OTHER = 5, QUIET = 7, SHARE = NEIGHBOUR_MAX / 3 };
+	struct log l;
+	struct neighbour_table *t = table(&l);
+
+	(void)state;
+	claims(t, PORT, 0, 2 * NEIGHBOUR_MAX);
+	claims(t, QUIET, 0, 200);
+	assert_int_equal(rows_of(t, QUIET), 200);
+	claims(t, OTHER, 0, 2 * NEIGHBOUR_MAX);
+	assert_int_equal(rows_of(t, QUIET), 200);
+	assert_in_range(rows_of(t, OTHER), (NEIGHBOUR_MAX - 200) / 2, NEIGHBOUR_MAX / 2);
+	claims(t, QUIET, 200, SHARE - 200);
+	claims(t, PORT, 0, NEIGHBOUR_MAX);
+	claims(t, OTHER, 0, NEIGHBOUR_MAX);
+	assert_int_equal(rows_of(t, QUIET), SHARE);
+	assert_int_equal(rows_of(t, PORT) + rows_of(t, OTHER) + SHARE, NEIGHBOUR_MAX);
+	assert_int_equal(neighbour_stats(t).refused, 0);
+	neighbour_table_destroy(t);
+}
+
+static void next_hops_and_static_rows_are_never_given_up(void **state)
+{
+	struct policy_addr s = addr(2);
+	struct log l;
+	struct neighbour_table *t = table(&l);
+
+	(void)state;
+	want(t, 1, true, 0);
+	heard(t, 1, mac1, HEARD_ANSWER, 0);
+	want(t, 3, true, 0);
+	neighbour_set_static(t, PORT, &s, mac1, 0);
+	claims(t, PORT, 10, 2 * NEIGHBOUR_MAX);
+	for (unsigned i = 0; i < 2 * NEIGHBOUR_MAX_INCOMPLETE; i++)
+		want(t, 20000 + i, false, 0);
+	assert_int_equal(state_of(t, 1), NEIGHBOUR_REACHABLE);
+	assert_int_equal(state_of(t, 2), NEIGHBOUR_STATIC);
+	assert_int_equal(state_of(t, 3), NEIGHBOUR_INCOMPLETE);
+	neighbour_table_destroy(t);
+}
+
+// More next hops than unanswered rows may be: a limit for strangers is none for routes.
+static void every_next_hop_is_asked_for(void **state)
+{
+	struct log l;
+	struct neighbour_table *t = table(&l);
+	unsigned n = 2 * NEIGHBOUR_MAX_INCOMPLETE;
+
+	(void)state;
+	for (unsigned i = 0; i < n; i++)
+		want(t, i, true, 0);
+	assert_int_equal(l.n_probes, n);
+	assert_int_equal(neighbour_stats(t).refused, 0);
 	neighbour_table_destroy(t);
 }
 
@@ -357,7 +448,10 @@ int main(void)
 		cmocka_unit_test(a_static_neighbour_believes_nobody),
 		cmocka_unit_test(a_new_policy_keeps_what_it_names_and_what_it_has_a_place_for),
 		cmocka_unit_test(a_scan_of_the_subnet_is_bounded_and_leaves_room),
-		cmocka_unit_test(a_full_table_refuses_and_stays_whole),
+		cmocka_unit_test(a_full_table_gives_up_the_oldest_and_stays_whole),
+		cmocka_unit_test(a_port_keeps_its_share_of_a_full_table),
+		cmocka_unit_test(next_hops_and_static_rows_are_never_given_up),
+		cmocka_unit_test(every_next_hop_is_asked_for),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

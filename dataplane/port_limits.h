@@ -1,0 +1,76 @@
+// SPDX-License-Identifier: Apache-2.0
+// What one port may cost the others: control-plane policing, storm control, loop detection. The
+// part of switch_impl.h that belongs to the modules of these names; the policy has the rates.
+#pragma once
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "dataplane/policy.h"
+
+struct event;
+struct frame;
+struct neighbour_ask;
+struct pkt_info;
+struct rte_ring;
+struct weir_switch;
+struct worker;
+
+// Control takes answers before requests, whatever comes first.
+enum punt_kind { PUNT_ANSWER, PUNT_REQUEST, PUNT_ASK, N_PUNT_KINDS };
+
+// The way from a routed port to control. Each port has its own rings and token buckets, so that a
+// flood on one port takes no room of another.
+struct punt_port {
+	struct rte_ring *ring[N_PUNT_KINDS]; // neighbour_frame; PUNT_ASK: neighbour_ask
+	struct policer policer[N_PUNT_KINDS]; // the port's owner's
+};
+
+// Loop detection; made with the first policy that asks for it (switch_loop.c).
+struct worker_loop {
+	uint64_t id; // of the switch, in its probes
+	struct rte_ring *sends; // of struct neighbour_frame, from control
+	struct rte_ring *heard; // of struct loop_echo, to control
+	struct policer policer[POLICY_MAX_PORTS]; // of probes that arrive
+};
+
+// A probe with this switch's id that arrived in the VLAN that it names.
+struct loop_echo {
+	uint64_t nonce;
+	uint32_t round;
+	uint16_t vid;
+	uint8_t from_port, in_port; // as the probe says; as it is
+};
+
+// Whether a port exceeds a rate, as control sees it (switch_limits.c).
+struct limit_watch {
+	uint64_t seen, before; // drops at the last look; before the limit was exceeded
+	uint64_t last_ns; // when a drop was last seen
+	bool exceeded;
+};
+
+// ---- worker_punt.c
+// Hands ARP or neighbour discovery of a routed port to control. The frame has ended.
+void punt_frame(struct worker *w, const struct frame *f, const struct pkt_info *pkt);
+// Whether the port may tell control of another destination.
+bool punt_may_ask(struct worker *w, unsigned port);
+// Tells control of an address that a frame from `port` wants.
+void punt_ask(struct worker *w, unsigned port, const struct neighbour_ask *ask);
+
+// ---- worker_storm_control.c
+// Whether a frame that is about to be replicated is beyond its port's rate.
+bool storm_control_drops(struct worker *w, const struct frame *f, const struct pkt_info *pkt);
+
+// ---- worker_loop.c, switch_loop.c
+// A frame to the group of the Configuration Testing Protocol. True: it is a probe of this switch
+// and ends here.
+bool loop_heard(struct worker *w, const struct frame *f, const struct pkt_info *pkt);
+int loops_prepare(struct weir_switch *sw, const struct policy *p);
+void loops_free(struct weir_switch *sw);
+// Once per control step. Writes up to n events.
+unsigned loops_control(struct weir_switch *sw, uint64_t now_ns, struct event *events, unsigned n);
+bool loops_hold(const struct weir_switch *sw, unsigned port); // down for the sake of a loop
+
+// ---- switch_limits.c
+// Tells when a port begins to exceed a rate, and when that is over. Writes up to n events.
+unsigned limits_look(struct weir_switch *sw, uint64_t now_ns, struct event *events, unsigned n);

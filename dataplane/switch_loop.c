@@ -1,0 +1,307 @@
+// SPDX-License-Identifier: Apache-2.0
+// Loop detection, control's side: each second each port of the bridge sends a probe in its untagged
+// VLAN, and one in each of some tagged VLANs in turn. A probe that comes back in its VLAN proves a
+// loop between the port that sent it and the port that received it.
+//
+// A stranger must not take a port of others down. So a probe counts only with the nonce that was
+// drawn for its port and its round, and only in this round or the next. Who knows the nonce is on
+// the link of that port and can loop it with a cable as well. Any other probe is counted as forged.
+//
+// A port that is held down still receives. Its time to recover begins again with each probe that
+// arrives there, so a port does not come up into a loop that is still there.
+#include <errno.h>
+#include <stdio.h>
+
+#include <rte_malloc.h>
+
+#include "dataplane/packet/loop_frame.h"
+#include "dataplane/switch_impl.h"
+
+enum { RING_SENDS = 512, RING_HEARD = 1024, TAGGED_A_ROUND = 16 };
+static const uint64_t PROBE_EVERY_NS = 1000000000, CALM_NS = 5000000000;
+
+struct loop_port {
+	uint64_t nonce[2]; // of this round and the one before, by round & 1
+	uint32_t round; // 0: none was sent yet
+	uint16_t next_vid; // tagged VLAN to be probed next
+	uint64_t due_ns;
+	struct port_set looped; // with these ports of a higher or the same number
+	uint64_t heard_ns; // when one of those loops was last seen
+	bool held; // down by the policy's action
+	uint64_t held_ns; // since it was taken down, or a probe last arrived there
+};
+
+struct loops {
+	uint64_t id;
+	struct rng rng;
+	struct loop_port port[];
+};
+
+// ---- made with the first policy that asks for it
+
+static void worker_free(struct worker_loop *l)
+{
+	if (l == NULL)
+		return;
+	rte_ring_free(l->sends);
+	rte_ring_free(l->heard);
+	rte_free(l);
+}
+
+static int worker_create(struct weir_switch *sw, struct worker *w)
+{
+	struct worker_loop *l = rte_zmalloc("loop", sizeof(*l), 64);
+
+	if (l == NULL)
+		return -ENOMEM;
+	l->id = sw->loops->id;
+	l->sends = switch_ring(sw, "ls", w->id, 0, sizeof(struct neighbour_frame), RING_SENDS);
+	l->heard = switch_ring(sw, "lh", w->id, 0, sizeof(struct loop_echo), RING_HEARD);
+	if (l->sends == NULL || l->heard == NULL) {
+		worker_free(l);
+		return -ENOMEM;
+	}
+	w->loop = l;
+	return 0;
+}
+
+static uint64_t draw(struct weir_switch *sw)
+{
+	return sw->random != NULL ? sw->random() : rng_next64(&sw->loops->rng);
+}
+
+int loops_prepare(struct weir_switch *sw, const struct policy *p)
+{
+	int err = 0;
+
+	if (!p->loop_detect || sw->loops != NULL)
+		return 0;
+	sw->loops = rte_zmalloc("loops",
+				sizeof(*sw->loops) + sw->n_ports * sizeof(sw->loops->port[0]), 64);
+	if (sw->loops == NULL)
+		return -ENOMEM;
+	rng_init(&sw->loops->rng, sw->seed);
+	sw->loops->id = draw(sw);
+	for (unsigned i = 0; err == 0 && i < sw->n_workers; i++)
+		err = worker_create(sw, sw->workers[i]);
+	if (err != 0)
+		loops_free(sw);
+	return err;
+}
+
+void loops_free(struct weir_switch *sw)
+{
+	for (unsigned i = 0; i < sw->n_workers && sw->workers[i] != NULL; i++) {
+		worker_free(sw->workers[i]->loop);
+		sw->workers[i]->loop = NULL;
+	}
+	rte_free(sw->loops);
+	sw->loops = NULL;
+}
+
+// ---- probes
+
+static void send(struct weir_switch *sw, unsigned port, uint16_t vid, bool tagged)
+{
+	const struct loop_port *lp = &sw->loops->port[port];
+	const struct loop_probe p = {
+		.id = sw->loops->id, .nonce = lp->nonce[lp->round & 1], .round = lp->round,
+		.vid = vid, .port = (uint8_t)port, .tagged = tagged,
+		.pcp = sw->policy_mem->ports[port].classify.control_class};
+	struct neighbour_frame f = {.port = (uint8_t)port};
+
+	f.len = loop_frame_build(f.bytes, sw->ports[port].facts.mac, &p);
+	// There is room: send_round has looked.
+	(void)rte_ring_sp_enqueue_elem(sw->workers[sw->owner[port]]->loop->sends, &f, sizeof(f));
+}
+
+static void send_tagged(struct weir_switch *sw, unsigned port)
+{
+	const struct policy_vlan *v = &sw->policy_mem->ports[port].vlan;
+	struct loop_port *lp = &sw->loops->port[port];
+	unsigned sent = 0;
+
+	for (unsigned i = 0; i < N_VLANS && sent < TAGGED_A_ROUND; i++) {
+		uint16_t vid = lp->next_vid;
+
+		lp->next_vid = (uint16_t)((vid + 1) % N_VLANS);
+		if (!vlan_bit(v->tagged, vid))
+			continue;
+		send(sw, port, vid, true);
+		sent++;
+	}
+}
+
+static bool sends(const struct weir_switch *sw, unsigned port)
+{
+	const struct policy_port *pp = &sw->policy_mem->ports[port];
+
+	return pp->loop.on && !pp->routed && !atomic_load(&sw->want.down[port]);
+}
+
+// False: nothing was sent.
+static bool send_round(struct weir_switch *sw, unsigned port, uint64_t now_ns)
+{
+	const struct policy_vlan *v = &sw->policy_mem->ports[port].vlan;
+	struct loop_port *lp = &sw->loops->port[port];
+
+	if (!sends(sw, port)) {
+		lp->due_ns = 0; // a link that comes up is probed at once
+		return false;
+	}
+	if (now_ns < lp->due_ns ||
+	    rte_ring_free_count(sw->workers[sw->owner[port]]->loop->sends) <= TAGGED_A_ROUND)
+		return false;
+	lp->due_ns = now_ns + PROBE_EVERY_NS;
+	lp->round++;
+	lp->nonce[lp->round & 1] = draw(sw);
+	if (!sw->policy_mem->vlan_aware)
+		send(sw, port, 0, false);
+	else if (v->untagged != 0)
+		send(sw, port, v->untagged, false);
+	if (sw->policy_mem->vlan_aware)
+		send_tagged(sw, port);
+	return true;
+}
+
+// ---- what has come back
+
+static bool is_ours(const struct weir_switch *sw, const struct loop_echo *e)
+{
+	const struct loop_port *lp;
+
+	if (e->from_port >= sw->n_ports || !sw->policy_mem->ports[e->from_port].loop.on)
+		return false;
+	lp = &sw->loops->port[e->from_port];
+	return e->round != 0 && (e->round == lp->round || e->round + 1 == lp->round) &&
+	       e->nonce == lp->nonce[e->round & 1];
+}
+
+static bool takes_down(const struct weir_switch *sw, unsigned port)
+{
+	return sw->policy_mem->ports[port].loop.on && sw->policy_mem->ports[port].loop.port_down;
+}
+
+// The one port that ends the loop: of two the second, so that probes of both ways agree. -1: none.
+static int victim(const struct weir_switch *sw, unsigned low, unsigned high)
+{
+	if (takes_down(sw, high))
+		return (int)high;
+	return takes_down(sw, low) ? (int)low : -1;
+}
+
+static void hold(struct weir_switch *sw, unsigned port, bool held, uint64_t now_ns)
+{
+	sw->loops->port[port].held = held;
+	sw->loops->port[port].held_ns = now_ns;
+	control_port_down(sw, port);
+}
+
+// True: *out is an event to be told.
+static bool come_back(struct weir_switch *sw, const struct loop_echo *e, uint64_t now_ns,
+		      struct event *out)
+{
+	unsigned low = e->from_port < e->in_port ? e->from_port : e->in_port;
+	unsigned high = e->from_port < e->in_port ? e->in_port : e->from_port;
+	struct loop_port *lp = &sw->loops->port[low];
+	bool news = (lp->looped.word[high / 64] >> high % 64 & 1) == 0;
+	int down = victim(sw, low, high);
+
+	port_set_add(&lp->looped, high);
+	lp->heard_ns = now_ns;
+	if (down >= 0) {
+		news |= !sw->loops->port[down].held;
+		hold(sw, (unsigned)down, true, now_ns);
+	}
+	*out = (struct event){.t_ns = now_ns, .type = EVENT_LOOP, .port = e->in_port, .cls = 0xff,
+			      .a = e->from_port | (uint32_t)e->vid << 16,
+			      .b = down < 0 ? 0 : (uint64_t)down + 1};
+	return news;
+}
+
+static unsigned look_at_worker(struct weir_switch *sw, struct worker_loop *l, uint64_t now_ns,
+			       struct event *events, unsigned n)
+{
+	struct loop_echo e;
+	unsigned k = 0;
+
+	while (k < n && rte_ring_sc_dequeue_elem(l->heard, &e, sizeof(e)) == 0) {
+		if (!is_ours(sw, &e))
+			ctr_inc(&sw->rt[e.in_port]->c.loop_forged);
+		else
+			k += come_back(sw, &e, now_ns, &events[k]);
+	}
+	return k;
+}
+
+// ---- what is over
+
+static unsigned look_at_port(struct weir_switch *sw, unsigned port, uint64_t now_ns,
+			     struct event *events, unsigned n)
+{
+	struct loop_port *lp = &sw->loops->port[port];
+	uint64_t recover_ns = sw->policy_mem->ports[port].loop.recover_ns;
+	struct event e = {.t_ns = now_ns, .port = (uint8_t)port, .cls = 0xff};
+	unsigned k = 0;
+
+	if (k < n && !port_set_empty(&lp->looped) && now_ns - lp->heard_ns >= CALM_NS) {
+		lp->looped = (struct port_set){{0}};
+		e.type = EVENT_LOOP_OVER;
+		events[k++] = e;
+	}
+	if (k < n && lp->held &&
+	    (!takes_down(sw, port) || now_ns - lp->held_ns >= recover_ns)) {
+		hold(sw, port, false, now_ns);
+		e.type = EVENT_LOOP_RECOVERED;
+		events[k++] = e;
+	}
+	return k;
+}
+
+unsigned loops_control(struct weir_switch *sw, uint64_t now_ns, struct event *events, unsigned n)
+{
+	bool sent = false;
+	unsigned k = 0;
+
+	if (sw->loops == NULL)
+		return 0;
+	for (unsigned i = 0; i < sw->n_workers; i++)
+		k += look_at_worker(sw, sw->workers[i]->loop, now_ns, events + k, n - k);
+	for (unsigned port = 0; port < sw->n_ports; port++) {
+		k += look_at_port(sw, port, now_ns, events + k, n - k);
+		sent |= send_round(sw, port, now_ns);
+	}
+	if (sent)
+		control_request(sw); // a worker on a virtual clock sleeps
+	return k;
+}
+
+bool loops_hold(const struct weir_switch *sw, unsigned port)
+{
+	return sw->loops != NULL && sw->loops->port[port].held;
+}
+
+enum loop_state switch_loop_state(const struct weir_switch *sw, unsigned port)
+{
+	if (loops_hold(sw, port))
+		return LOOP_PORT_DOWN;
+	if (!sw->policy_mem->ports[port].loop.on || sw->policy_mem->ports[port].routed)
+		return LOOP_OFF;
+	for (unsigned low = 0; low <= port; low++) {
+		const struct port_set *looped = &sw->loops->port[low].looped;
+
+		if ((low == port && !port_set_empty(looped)) ||
+		    (looped->word[port / 64] >> port % 64 & 1) != 0)
+			return LOOP_FOUND;
+	}
+	return LOOP_NONE;
+}
+
+void switch_set_random(struct weir_switch *sw, uint64_t (*random)(void))
+{
+	sw->random = random;
+	if (sw->loops != NULL)
+		sw->loops->id = draw(sw);
+	for (unsigned i = 0; sw->loops != NULL && i < sw->n_workers; i++)
+		sw->workers[i]->loop->id = sw->loops->id;
+}

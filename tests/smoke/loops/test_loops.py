@@ -1,0 +1,193 @@
+#!/usr/bin/python3
+# SPDX-License-Identifier: Apache-2.0
+"""Two cables from the switch to one Linux bridge: with STP one of them blocks, without STP loop
+detection takes a port down. A forged probe does nothing. A flood of ARP on one routed port leaves
+the next hop of another port alone.
+
+usage: test_loops.py BUILD_DIR [TEST...]
+"""
+import os
+import subprocess
+import sys
+import time
+
+HERE = os.path.dirname(os.path.abspath(__file__))
+sys.path.insert(0, os.path.join(HERE, "..", "live"))
+import live # noqa: E402
+from live import want # noqa: E402
+
+BRIDGED = """\
+switch: {name: %s, buffer: {size: 8MB}}
+ports:
+  - {name: "p[1-4]", device: "xdp:sw[1-4]", speed: 1G%s}
+"""
+ROUTED = """\
+switch: {name: %s, buffer: {size: 8MB}}
+ports:
+  - {name: "p[3-4]", device: "xdp:sw[3-4]", speed: 1G, ip: "10.[3-4].0.254/16"}
+routes: [{to: 10.9.0.0/16, via: 10.4.0.4}]
+"""
+ALARM = ", loop_detect: on"
+PORT_DOWN = ", loop_detect: {action: port_down, recover: 5s}"
+MARK = b"weir"
+
+# Runs in a host's namespace. Sends frames given as hex lines.
+SEND = """
+import socket, sys
+s = socket.socket(socket.AF_PACKET, socket.SOCK_RAW)
+s.bind((sys.argv[1], 0))
+for line in sys.stdin:
+    s.send(bytes.fromhex(line))
+"""
+
+
+def eventually(condition, text, seconds=20):
+    end = time.monotonic() + seconds
+    while not condition():
+        want(time.monotonic() < end, f"not within {seconds} s: {text}")
+        time.sleep(0.1)
+
+
+def send(world, host, device, frames):
+    subprocess.run(world.inside(host, sys.executable, "-c", SEND, device), check=True, text=True,
+                   input="\n".join(f.hex() for f in frames))
+
+
+def arp(last, target=b"\x0a\x03\x00\xfe"):
+    """A question from station `last` of 10.3.0.0/16."""
+    station = last.to_bytes(2, "big")
+    mac, ip = b"\x02\x00\x00\x03" + station, b"\x0a\x03" + station
+    body = bytes.fromhex("00010800060400 01".replace(" ", "")) + mac + ip + bytes(6) + target
+    return (b"\xff" * 6 + mac + b"\x08\x06" + body).ljust(60, b"\0")
+
+
+def ports(switch):
+    return {p["name"]: p for p in switch.show("ports")["ports"]}
+
+
+def events(switch, name):
+    return [e for e in switch.show("events")["events"] if e["event"] == name]
+
+
+def hint(switch, port, key):
+    return [h[key] for h in switch.show("hints")["hints"] if h["port"] == port][0]
+
+
+def two_cables(world, stp):
+    """e1 and e2 become ports of one bridge in h1."""
+    world.run("h2", "ip", "link", "set", "e2", "netns", world.ns("h1"))
+    world.run("h1", "ip", "link", "add", "br0", "type", "bridge", "stp_state", str(stp),
+              "forward_delay", "200" if stp else "0", "hello_time", "100")
+    for dev in ("e1", "e2", "br0"):
+        if dev != "br0":
+            world.run("h1", "ip", "link", "set", dev, "master", "br0")
+        world.run("h1", "ip", "link", "set", dev, "up")
+
+
+def states(world):
+    out = world.run("h1", "bridge", "link", "show").stdout
+    return sorted(line.split(" state ")[1].split()[0] for line in out.splitlines())
+
+
+def frames_in(switch, seconds):
+    """Frames that the switch receives at the two cables in this time."""
+    def total():
+        return sum(p["rx_packets"] for n, p in ports(switch).items() if n in ("p1", "p2"))
+    before = total()
+    time.sleep(seconds)
+    return total() - before
+
+
+def stp_finds_the_loop_through_the_switch():
+    with World(4) as world:
+        switch = Switch(world, PROGRAMS, switch_name(), BRIDGED % (switch_name(), ""))
+        two_cables(world, stp=1)
+        eventually(lambda: states(world) == ["blocking", "forwarding"],
+                   f"one of the two cables blocks: {states(world)}")
+        time.sleep(5) # twice forward_delay and more: a port that hears nothing forwards by now
+        want(states(world) == ["blocking", "forwarding"], f"and stays so: {states(world)}")
+        send(world, "h3", "e3", [arp(1)])
+        n = frames_in(switch, 3)
+        want(n < 50, f"one ARP broadcast does not circulate: {n} frames came back")
+        want(switch.stop() == 0, switch.process.said())
+
+
+def a_probe_that_comes_back_is_an_alarm_and_takes_the_port_down():
+    with World(4) as world:
+        switch = Switch(world, PROGRAMS, switch_name(), BRIDGED % (switch_name(), ALARM))
+        two_cables(world, stp=0)
+        eventually(lambda: events(switch, "loop-detected"), "the alarm")
+        e = events(switch, "loop-detected")[0]
+        want({e["port"], e["sent_by"]} == {"p1", "p2"} and e["severity"] == "alarm", f"{e}")
+        send(world, "h3", "e3", [arp(1)])
+        n = frames_in(switch, 1)
+        want(n > 1000, f"the alarm alone leaves the storm: {n} frames")
+        with open(switch.path, "w") as f:
+            f.write(BRIDGED % (switch_name(), PORT_DOWN))
+        switch.ctl("reload")
+        eventually(lambda: ports(switch)["p2"]["loop_down"], "p2 is taken down")
+        want(ports(switch)["p1"]["up"] and not ports(switch)["p2"]["up"], "p2 alone")
+        eventually(lambda: frames_in(switch, 1) < 50, "the storm ends")
+        world.run("h1", "ip", "link", "set", "e2", "nomaster")
+        eventually(lambda: ports(switch)["p2"]["up"], "p2 comes up when the loop has gone")
+        want(switch.stop() == 0, switch.process.said())
+
+
+def probes(world):
+    """What e3 hears in some seconds: the file, and the frames that are probes."""
+    path = os.path.join(world.logs, "probes.pcap")
+    dump = world.spawn("h3", "tcpdump", "tcpdump", "-i", "e3", "-w", path, "-U", "-Z", "root")
+    eventually(lambda: "listening on" in dump.err(), "tcpdump listens")
+    time.sleep(3)
+    dump.stop()
+    out = subprocess.run(["tshark", "-n", "-r", path, "-Y", "loop", "-T", "fields", "-e",
+                          "loop.function", "-e", "_ws.malformed", "-e", "_ws.expert.message",
+                          "-e", "eth.dst"], capture_output=True, text=True, check=True).stdout
+    want(out.splitlines()[:2] == ["1\t\t\tcf:00:00:00:00:00"] * 2, f"tshark says: {out}")
+    with open(path, "rb") as f:
+        data = f.read()
+    at = data.rindex(MARK) - 6 - 14
+    return data[at:at + 60]
+
+
+def a_forged_probe_takes_no_port_down():
+    with World(4) as world:
+        switch = Switch(world, PROGRAMS, switch_name(), BRIDGED % (switch_name(), PORT_DOWN))
+        heard = probes(world)
+        time.sleep(3) # the nonce of p3 itself holds for two rounds
+        for port in range(4): # byte 25 is the port; the nonce is that of p3
+            send(world, "h3", "e3", [heard[:25] + bytes([port]) + heard[26:]])
+        eventually(lambda: hint(switch, "p3", "loop_forged") == 4, "all four count as forged")
+        want(all(p["up"] for p in ports(switch).values()), "and all ports are up")
+        want(not events(switch, "loop-detected"), "without an alarm")
+        want(switch.stop() == 0, switch.process.said())
+
+
+def a_flood_of_arp_leaves_the_next_hop_of_another_port():
+    with World(4) as world:
+        world.run("h4", "ip", "addr", "add", "10.4.0.4/16", "dev", "e4")
+        switch = Switch(world, PROGRAMS, switch_name(), ROUTED % switch_name())
+
+        def hop():
+            return [r["state"] for r in switch.show("routes")["routes"] if "via" in r][0]
+        eventually(lambda: hop() == "reachable", "the next hop answers")
+        end = time.monotonic() + 40 # it is asked again after 30 s
+        while time.monotonic() < end:
+            send(world, "h3", "e3", [arp(256 + i) for i in range(9000)])
+            want(hop() in ("reachable", "stale"), f"the next hop is {hop()}")
+        want(not events(switch, "next-hop-lost"), "the next hop was never lost")
+        want([e["port"] for e in events(switch, "copp-limit")] == ["p3"], "one event, of p3")
+        want(hint(switch, "p3", "copp_dropped") > 10000, "the flood is dropped at p3")
+        want(hint(switch, "p4", "copp_dropped") == 0, "nothing of p4 is")
+        want(switch.stop() == 0, switch.process.said())
+
+
+live.need_root("bridge", "tcpdump", "tshark")
+from switch import Programs, Switch # noqa: E402: the path is set by live
+from world import World, switch_name # noqa: E402
+
+PROGRAMS = Programs(sys.argv[1])
+sys.exit(live.run_tests([stp_finds_the_loop_through_the_switch,
+                         a_probe_that_comes_back_is_an_alarm_and_takes_the_port_down,
+                         a_forged_probe_takes_no_port_down,
+                         a_flood_of_arp_leaves_the_next_hop_of_another_port]))
