@@ -1,12 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "tests/fuzz/daemon.h"
 
-#include <dirent.h>
+#include <errno.h>
 #include <fcntl.h>
 #include <netdb.h>
-#include <sys/socket.h>
-#include <sys/un.h>
-#include <time.h>
+#include <pthread.h>
 #include <unistd.h>
 
 #include <rte_eal.h>
@@ -15,9 +13,11 @@
 #include "control/daemon/daemon_impl.h"
 #include "dataplane/worker.h"
 #include "tests/fuzz/fuzz.h"
+#include "tests/fuzz/net.h"
+#include "tests/fuzz/world.h"
 
 enum { POOL = 4095, PORTS = 2, EVENTS = 64, PASSES = 3, START_NS = 1000000000,
-       MAX_RESTS = 10000, FRAME_LEN = 60 };
+       MAX_WORK = 20, FRAME_LEN = 60, WORLD_BYTES = 32 << 20 };
 
 // From the port without frames only the harness's own come.
 struct fuzz_port {
@@ -31,9 +31,11 @@ struct fuzz_daemon {
 	struct live_port ports[PORTS];
 	struct fuzz_port port[PORTS];
 	uint64_t now_ns;
-	int first_free_fd;
-	unsigned n_threads; // of the process before anybody came
 };
+
+static struct world *world;
+static struct fuzz_daemon *made; // in the world
+static int first_free_fd;
 
 static struct rte_mempool *pool;
 static FILE *nowhere;
@@ -105,73 +107,53 @@ static const struct port_ops ops = {
 	.tx_pending = port_pending, .stats = port_stats, .link_up = port_up,
 };
 
-// ---- sockets
-
-// The abstract name of this process; two kinds of server listen in it.
-static socklen_t name_of(struct sockaddr_un *a, const char *kind)
-{
-	int n;
-
-	*a = (struct sockaddr_un){.sun_family = AF_UNIX};
-	n = snprintf(a->sun_path + 1, sizeof(a->sun_path) - 1, "weir-fuzz-%s-%d", kind,
-		     (int)getpid());
-	return (socklen_t)(offsetof(struct sockaddr_un, sun_path) + 1 + (size_t)n);
-}
-
-static int connect_to(const char *kind)
-{
-	struct sockaddr_un a;
-	socklen_t len = name_of(&a, kind);
-	int fd = socket(AF_UNIX, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0);
-
-	FUZZ_CHECK(fd >= 0);
-	if (connect(fd, (const struct sockaddr *)&a, len) == 0)
-		return fd;
-	close(fd);
-	return -1;
-}
-
-int fuzz_daemon_connect(struct fuzz_daemon *d)
-{
-	(void)d;
-	return connect_to("control");
-}
-
-int fuzz_daemon_connect_http(struct fuzz_daemon *d)
-{
-	(void)d;
-	return connect_to("http");
-}
-
-static int listen_control(void)
-{
-	struct sockaddr_un a;
-	socklen_t len = name_of(&a, "control");
-	int fd = socket(AF_UNIX, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0);
-
-	FUZZ_CHECK(fd >= 0 && bind(fd, (const struct sockaddr *)&a, len) == 0);
-	FUZZ_CHECK(listen(fd, SERVER_MAX_CLIENTS) == 0);
-	return fd;
-}
+// ---- what an input must leave as it was
 
 static int lowest_free_fd(void)
 {
-	int fd = open("/dev/null", O_RDONLY | O_CLOEXEC);
+	int fd = fcntl(STDERR_FILENO, F_DUPFD_CLOEXEC, 0);
 
 	close(fd);
 	return fd;
 }
 
-static unsigned threads(void)
-{
-	DIR *dir = opendir("/proc/self/task");
-	unsigned n = 0;
+// ---- threads: their work is done at the next step, so each run is alike
 
-	FUZZ_CHECK(dir != NULL);
-	while (readdir(dir) != NULL)
-		n++;
-	closedir(dir);
-	return n;
+struct work {
+	void *(*fn)(void *arg);
+	void *arg;
+};
+
+static struct work waiting[MAX_WORK];
+static unsigned n_waiting;
+
+int __real_pthread_create(pthread_t *t, const pthread_attr_t *attr, void *(*fn)(void *), void *arg);
+int __wrap_pthread_create(pthread_t *t, const pthread_attr_t *attr, void *(*fn)(void *), void *arg);
+int __wrap_pthread_detach(pthread_t t);
+
+// The fuzzer's own threads, and EAL's, begin before the daemon is made.
+int __wrap_pthread_create(pthread_t *t, const pthread_attr_t *attr, void *(*fn)(void *), void *arg)
+{
+	if (made == NULL)
+		return __real_pthread_create(t, attr, fn, arg);
+	if (n_waiting == MAX_WORK)
+		return EAGAIN;
+	waiting[n_waiting++] = (struct work){fn, arg};
+	*t = pthread_self();
+	return 0;
+}
+
+int __wrap_pthread_detach(pthread_t t)
+{
+	(void)t;
+	return 0;
+}
+
+static void work(void)
+{
+	for (unsigned i = 0; i < n_waiting; i++)
+		(void)waiting[i].fn(waiting[i].arg);
+	n_waiting = 0;
 }
 
 // ---- up and down
@@ -203,7 +185,6 @@ static void open_switch(struct fuzz_daemon *f)
 static void open_control(struct fuzz_daemon *f)
 {
 	struct daemon *d = &f->d;
-	struct endpoint at = {0};
 	struct requests_env env = {.sw = d->sw};
 
 	FUZZ_CHECK(observe_create(d->sw, &d->observe) == 0);
@@ -214,18 +195,17 @@ static void open_control(struct fuzz_daemon *f)
 	env.log = d->log;
 	env.cnps = d->cnps;
 	env.reload = d->reload;
-	FUZZ_CHECK(requests_create(&env, listen_control(), &d->requests) == 0);
-	at.len = name_of((struct sockaddr_un *)(void *)&at.addr, "http");
-	FUZZ_CHECK(metrics_create(&at, d->observe, d->log, &d->metrics) == 0);
+	FUZZ_CHECK(requests_create(&env, net_listener(), &d->requests) == 0);
 }
 
-struct fuzz_daemon *fuzz_daemon_open(void)
+// Once; the daemon of each input begins as this one is now.
+static void make(void)
 {
-	struct fuzz_daemon *f = calloc(1, sizeof(*f));
+	struct fuzz_daemon *f;
 
+	world = world_begin(WORLD_BYTES);
+	f = calloc(1, sizeof(*f));
 	FUZZ_CHECK(f != NULL);
-	f->first_free_fd = lowest_free_fd();
-	f->n_threads = threads();
 	f->now_ns = START_NS;
 	f->opt.policy_path = FUZZ_FOLDER "/a.yaml";
 	f->d.opt = &f->opt;
@@ -233,7 +213,19 @@ struct fuzz_daemon *fuzz_daemon_open(void)
 	f->d.pool = pool;
 	open_switch(f);
 	open_control(f);
-	return f;
+	world_seal(world);
+	made = f;
+}
+
+struct fuzz_daemon *fuzz_daemon_open(void)
+{
+	if (made == NULL)
+		make();
+	else
+		(void)net_listener();
+	world_enter(world);
+	first_free_fd = lowest_free_fd();
+	return made;
 }
 
 void fuzz_daemon_close(struct fuzz_daemon *f)
@@ -241,7 +233,7 @@ void fuzz_daemon_close(struct fuzz_daemon *f)
 	struct daemon *d = &f->d;
 	struct balance b;
 
-	metrics_destroy(d->metrics);
+	work();
 	requests_destroy(d->requests);
 	b = switch_balance(d->sw);
 	FUZZ_CHECK(balance_begun(&b) == balance_ended(&b));
@@ -254,8 +246,9 @@ void fuzz_daemon_close(struct fuzz_daemon *f)
 	config_destroy(d->config);
 	free(d->policy_text);
 	FUZZ_CHECK(rte_mempool_avail_count(pool) == POOL);
-	FUZZ_CHECK(lowest_free_fd() == f->first_free_fd);
+	FUZZ_CHECK(net_n_open() == 0 && lowest_free_fd() == first_free_fd);
 	free(f);
+	world_end(world);
 }
 
 // ---- running
@@ -282,7 +275,6 @@ static void control_step(struct fuzz_daemon *f)
 	observe_sample(d->observe, f->now_ns);
 	reload_poll(d->reload, f->now_ns);
 	requests_poll(d->requests, 0, f->now_ns);
-	metrics_poll(d->metrics, f->now_ns);
 }
 
 void fuzz_daemon_step(struct fuzz_daemon *f, uint64_t for_ns, bool workers)
@@ -290,26 +282,17 @@ void fuzz_daemon_step(struct fuzz_daemon *f, uint64_t for_ns, bool workers)
 	FILE *err = stderr;
 
 	f->now_ns += for_ns;
+	work();
 	if (workers)
 		workers_step(f);
 	stderr = nowhere;
 	control_step(f);
-	rewind(nowhere);
 	stderr = err;
 }
 
 uint64_t fuzz_daemon_received(const struct fuzz_daemon *f)
 {
 	return switch_balance(f->d.sw).received;
-}
-
-void fuzz_daemon_settle(const struct fuzz_daemon *f)
-{
-	static const struct timespec rest = {.tv_nsec = 100000};
-
-	// The fuzzer's own threads may have begun meanwhile.
-	for (unsigned i = 0; i < MAX_RESTS && threads() > f->n_threads; i++)
-		nanosleep(&rest, NULL);
 }
 
 // A filter may name a host; the fuzzer's names are not to be asked for.

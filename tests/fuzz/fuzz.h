@@ -2,7 +2,8 @@
 // What all fuzz targets share: the two functions that libFuzzer calls, a reader that takes an input
 // apart and never ends, and a check that stops the process. The same target is linked with
 // libFuzzer (scripts/fuzz) and with replay.c (the unit suite). One thread. A target keeps nothing
-// from one input to the next, so that a finding repeats with its input alone.
+// from one input to the next, so that a finding repeats with its input alone. A target that is dear
+// to make is made once and restored (world.h).
 #pragma once
 
 #include <stdbool.h>

@@ -8,18 +8,16 @@
 //   input: operations: a verb, a client, and the bytes of the verb
 #include "tests/fuzz/fuzz.h"
 
-#include <sys/socket.h>
-#include <unistd.h>
-
 #include <json-c/json.h>
 
 #include "tests/fuzz/daemon.h"
+#include "tests/fuzz/net.h"
 
-enum { MAX_OPS = 200, CLIENTS = 20, ANSWER_MAX = 1 << 20 };
+enum { MAX_OPS = 200, CLIENTS = 20, ANSWER_MAX = 1 << 19 };
 
 // One end of a connection; what it has read and not judged yet.
 struct client {
-	int fd; // -1: none
+	struct net_conn *conn; // NULL: none
 	unsigned n_judged; // answers
 	size_t n;
 	char *text;
@@ -28,7 +26,6 @@ struct client {
 struct run {
 	struct fuzz_daemon *d;
 	struct client clients[CLIENTS];
-	bool captures; // somebody has asked for one
 	bool may_hold; // somebody may have asked for `quiesce --hold`
 };
 
@@ -95,26 +92,27 @@ static void judge(const char *line)
 
 static void client_close(struct client *c)
 {
-	if (c->fd >= 0)
-		close(c->fd);
+	if (c->conn != NULL)
+		net_close(c->conn);
 	free(c->text);
-	*c = (struct client){.fd = -1};
+	*c = (struct client){0};
 }
 
 // Reads what has come and judges the whole lines of it.
 static void client_read(struct client *c)
 {
 	char *end;
-	ssize_t n;
+	size_t room;
+	long n;
 
-	if (c->fd < 0)
+	if (c->conn == NULL)
 		return;
-	if (c->text == NULL)
-		c->text = malloc(ANSWER_MAX + 1);
+	room = net_waiting(c->conn);
+	if (room == 0)
+		return;
+	c->text = realloc(c->text, c->n + room + 1);
 	FUZZ_CHECK(c->text != NULL);
-	n = recv(c->fd, c->text + c->n, ANSWER_MAX - c->n, MSG_DONTWAIT);
-	if (n <= 0)
-		return;
+	n = net_read(c->conn, c->text + c->n, room);
 	c->n += (size_t)n;
 	c->text[c->n] = '\0';
 	FUZZ_CHECK(c->n < ANSWER_MAX && memchr(c->text, '\0', c->n) == NULL);
@@ -127,12 +125,12 @@ static void client_read(struct client *c)
 	}
 }
 
-static void client_send(struct run *r, struct client *c, const void *data, size_t len)
+static void client_send(struct client *c, const void *data, size_t len)
 {
-	if (c->fd < 0)
-		c->fd = fuzz_daemon_connect(r->d);
-	r->captures |= memmem(data, len, "capture", 7) != NULL;
-	(void)!send(c->fd, data, len, MSG_DONTWAIT | MSG_NOSIGNAL);
+	if (c->conn == NULL)
+		c->conn = net_connect();
+	if (c->conn != NULL)
+		net_write(c->conn, data, len);
 }
 
 // ---- operations
@@ -143,7 +141,7 @@ static void op_bytes(struct run *r, struct client *c, struct fuzz_in *in)
 	const uint8_t *at = fuzz_take(in, &n);
 
 	r->may_hold = true;
-	client_send(r, c, at, n);
+	client_send(c, at, n);
 }
 
 static void op_request(struct run *r, struct client *c, struct fuzz_in *in)
@@ -162,10 +160,10 @@ static void op_request(struct run *r, struct client *c, struct fuzz_in *in)
 				       word, hole + 2);
 	r->may_hold |= strstr(line, "hold") != NULL;
 	// Seldom only a part of it.
-	client_send(r, c, line, cut > 200 ? len * (cut - 200) / 56 : len);
+	client_send(c, line, cut > 200 ? len * (cut - 200) / 56 : len);
 }
 
-static void op_long(struct run *r, struct client *c, struct fuzz_in *in)
+static void op_long(struct client *c, struct fuzz_in *in)
 {
 	static const char *const openings[] = {"{\"cmd\":\"", "[", "{\"a\":", " "};
 	unsigned v = fuzz_u8(in);
@@ -177,8 +175,16 @@ static void op_long(struct run *r, struct client *c, struct fuzz_in *in)
 	for (size_t i = 0; i < n; i++)
 		line[i] = what[i % step];
 	line[n] = '\n';
-	client_send(r, c, line, n + (v >> 7));
+	client_send(c, line, n + (v >> 7));
 	free(line);
+}
+
+static void op_shut(struct client *c, bool write)
+{
+	if (c->conn != NULL && write)
+		net_shut_write(c->conn);
+	else if (c->conn != NULL)
+		net_shut_read(c->conn);
 }
 
 static void op(struct run *r, struct fuzz_in *in)
@@ -191,25 +197,22 @@ static void op(struct run *r, struct fuzz_in *in)
 	switch (v & 0xf) {
 	case 0:
 	case 1: op_bytes(r, c, in); break;
-	case 2: op_long(r, c, in); break;
+	case 2: op_long(c, in); break;
 	case 3: client_close(c); break;
 	case 4:
-		if (c->fd >= 0)
-			shutdown(c->fd, w & 0x80 ? SHUT_WR : SHUT_RD);
+		op_shut(c, w & 0x80);
 		break;
 	case 5:
 	case 6: client_read(c); break;
 	case 7: fuzz_daemon_step(r->d, waits_ns[w % 6], !(w & 0x80)); break;
 	case 8:
-		if (c->fd < 0)
-			c->fd = fuzz_daemon_connect(r->d);
+		if (c->conn == NULL)
+			c->conn = net_connect();
 		break;
 	default: op_request(r, c, in);
 	}
 	if (v & 0x10)
 		fuzz_daemon_step(r->d, 1000000, true);
-	if (r->captures)
-		fuzz_daemon_settle(r->d);
 }
 
 // What is asked of a daemon that all have left.
@@ -218,8 +221,8 @@ static void ask(struct run *r, const char *line)
 	struct client *c = &r->clients[0];
 	unsigned n = 0;
 
-	client_send(r, c, line, strlen(line));
-	FUZZ_CHECK(c->fd >= 0);
+	client_send(c, line, strlen(line));
+	FUZZ_CHECK(c->conn != NULL);
 	do {
 		fuzz_daemon_step(r->d, 1000000, true);
 		client_read(c);
@@ -247,8 +250,6 @@ static void end(struct run *r)
 	}
 	for (unsigned k = 0; k < CLIENTS; k++)
 		client_close(&r->clients[k]);
-	if (r->captures)
-		fuzz_daemon_settle(r->d);
 	for (unsigned i = 0; i < 4; i++)
 		fuzz_daemon_step(r->d, 3000000000, true);
 	FUZZ_CHECK(r->may_hold || takes_frames(r));
@@ -271,8 +272,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t len)
 	struct fuzz_in in = {data, len};
 	struct run r = {.d = fuzz_daemon_open()};
 
-	for (unsigned k = 0; k < CLIENTS; k++)
-		r.clients[k].fd = -1;
+	net_set_width(SIZE_MAX);
 	for (unsigned i = 0; i < MAX_OPS && in.left != 0; i++)
 		op(&r, &in);
 	end(&r);

@@ -8,13 +8,28 @@
 //   input: ports, workers, policy; then operations: a number and its bytes
 #include "tests/fuzz/fuzz.h"
 
+#include "control/config/config.h"
+#include "tests/fuzz/world.h"
 #include "tests/lab/bench.h"
 
-enum { MAX_OPS = 50, MAX_FRAMES = 400, LONGEST = 1600, HEADER = 100, N_POLICIES = 4, TX_PORT = 8 };
+enum { MAX_OPS = 50, MAX_FRAMES = 100, LONGEST = 1600, HEADER = 100, N_POLICIES = 4, TX_PORT = 8,
+       PORT_KB = 20, MAX_PUBLISHES = 3, LONGEST_BURST = 64, KINDS = 32, WORLD_BYTES = 16 << 20 };
+
+// A bench that runs one of the policies, and two snapshots of each policy: one may run while the
+// other is published. Each kind of bench is made when an input first asks for it.
+struct place {
+	struct world *world;
+	struct bench *b;
+	struct policy *spare[N_POLICIES][2];
+};
+
+static struct place places[KINDS];
 
 struct run {
 	struct bench *b;
-	unsigned n_ports, n_workers, n_frames;
+	struct place *place;
+	struct policy *first; // that ran when the input began
+	unsigned n_ports, n_workers, n_frames, n_publishes;
 	uint16_t off[8]; // queues of each port that were switched off; bit TX_PORT: all of it
 	bool honest; // nothing has happened that may cost a lossless frame
 };
@@ -22,21 +37,21 @@ struct run {
 static const char *const profiles[N_POLICIES] = {
 	// Two lossless classes, marking.
 	"    classes:\n"
-	"      3: {lossless: true, ingress: {alpha: 1/4}, wred: {ecn: on, kmin: 10KB, kmax: 40KB, "
+	"      3: {lossless: true, ingress: {alpha: 1/4}, wred: {ecn: on, kmin: 2KB, kmax: 8KB, "
 	"pmax: 20%}}\n"
 	"      5: {lossless: true, ingress: {min: 3KB, alpha: 1/16, xon_offset: 1KB}}\n"
-	"      6: {schedule: strict, max_rate: 2G}\n",
+	"      6: {schedule: strict, max_rate: 200M}\n",
 	// All lossy: tail drop, WRED by colour, DWRR.
 	"    dscp_to_color: {0-15: yellow, 40-47: red}\n"
 	"    classes:\n"
 	"      0: {schedule: {dwrr: 7}, egress: {min: 2KB, alpha: 1/8}}\n"
-	"      1: {egress: {static: 20KB}, wred: {ecn: on, kmin: 2KB, kmax: 15KB, pmax: 50%, "
-	"mark_at: enqueue, weight: 2, red: {kmin: 0, kmax: 4KB, pmax: 100%}}}\n"
-	"      5: {schedule: {dwrr: 900}, ingress: {static: 30KB}, min_rate: 100M}\n",
+	"      1: {egress: {static: 5KB}, wred: {ecn: on, kmin: 1KB, kmax: 4KB, pmax: 50%, "
+	"mark_at: enqueue, weight: 2, red: {kmin: 0, kmax: 2KB, pmax: 100%}}}\n"
+	"      5: {schedule: {dwrr: 900}, ingress: {static: 6KB}, min_rate: 10M}\n",
 	// VLANs and remarking; what a class is called changes on the way.
 	"    remark: {pcp: class, dscp: {3: 10, 0: 63}}\n"
 	"    classes:\n"
-	"      3: {lossless: true, wred: {ecn: on, kmin: 5KB, kmax: 5KB, pmax: 100%}}\n",
+	"      3: {lossless: true, wred: {ecn: on, kmin: 2KB, kmax: 2KB, pmax: 100%}}\n",
 	// Trust of tags, shared groups and queues, an oversubscribed headroom.
 	"    trust: pcp\n"
 	"    class_to_queue: {4: 3}\n"
@@ -45,21 +60,25 @@ static const char *const profiles[N_POLICIES] = {
 	"    classes:\n"
 	"      3: {lossless: true, ingress: {static: 4KB, xon: 1KB, headroom: 4KB}}\n"
 	"      4: {lossless: true}\n"
-	"      7: {schedule: strict, max_rate: 1G}\n",
+	"      7: {schedule: strict, max_rate: 100M}\n",
 };
 
-// Ports, buffer, cell and workers are the same in all, so that each may follow each.
+// Ports, buffer, cell and workers are the same in all, so that each may follow each. The links are
+// slow and the frames are short, so that a small buffer has room for headroom and a few frames
+// reach each limit.
 static const char *policy(const struct run *r, unsigned which)
 {
 	static char text[4096];
 	int n = snprintf(text, sizeof(text),
 			 "switch: {name: lab, workers: %u, flows: {max: 16, age: 1ms}, "
-			 "buffer: {size: 400KB, cell: 256B%s}}\nports:\n",
-			 r->n_workers, which == 3 ? ", oversubscription: 2" : "");
+			 "buffer: {size: %uKB, cell: 256B%s}}\nports:\n",
+			 r->n_workers, PORT_KB * r->n_ports,
+			 which == 3 ? ", oversubscription: 2" : "");
 
 	for (unsigned i = 1; i <= r->n_ports; i++)
 		n += snprintf(text + n, sizeof(text) - (size_t)n,
-			      "  - {name: p%u, device: \"wire:w%u\", speed: 10G, profile: x%s}\n",
+			      "  - {name: p%u, device: \"wire:w%u\", speed: 1G, mtu: 600, "
+			      "profile: x%s}\n",
 			      i, i, which != 2 ? "" : i % 2 ? ", vlan: {tagged: [2, 7]}"
 							 : ", vlan: {untagged: 2, tagged: [1]}");
 	n += snprintf(text + n, sizeof(text) - (size_t)n,
@@ -89,7 +108,7 @@ static void op_raw(struct run *r, unsigned port, struct fuzz_in *in)
 
 static void op_burst(struct run *r, unsigned port, struct fuzz_in *in)
 {
-	unsigned v = fuzz_u8(in), n = fuzz_u8(in);
+	unsigned v = fuzz_u8(in), n = fuzz_u8(in) % LONGEST_BURST;
 	struct bench_frame f = {
 		.to = v & 7,
 		.ecn = v >> 3 & 3,
@@ -100,7 +119,7 @@ static void op_burst(struct run *r, unsigned port, struct fuzz_in *in)
 	};
 
 	f.dscp = fuzz_u8(in) & 63;
-	f.len = (uint16_t)(80 + fuzz_u8(in) * 5);
+	f.len = (uint16_t)(80 + fuzz_u8(in) * 2);
 	f.vid = v & 0x80 ? fuzz_u8(in) & 7 : 0;
 	for (; n != 0 && r->n_frames < MAX_FRAMES; n--, r->n_frames++) {
 		f.seq = r->n_frames;
@@ -144,7 +163,11 @@ static void op_admission(struct run *r, unsigned v)
 
 static void op_publish(struct run *r, unsigned v)
 {
-	bench_publish(r->b, policy(r, v % N_POLICIES));
+	struct policy **spare = r->place->spare[v % N_POLICIES];
+
+	if (r->n_publishes++ >= MAX_PUBLISHES)
+		return;
+	(void)bench_publish_compiled(r->b, spare[spare[0] == r->b->policy]);
 	r->honest = false;
 }
 
@@ -230,18 +253,48 @@ int LLVMFuzzerInitialize(int *argc, char ***argv)
 	return 0;
 }
 
+static void make(struct run *r, struct place *p, unsigned which, uint64_t delay_ns)
+{
+	p->world = world_begin(WORLD_BYTES);
+	p->b = bench_open(policy(r, which), delay_ns);
+	for (unsigned i = 0; i < N_POLICIES; i++)
+		for (unsigned k = 0; k < 2; k++)
+			p->spare[i][k] = bench_compile(p->b, policy(r, i));
+	world_seal(p->world);
+}
+
+static void leave(struct run *r)
+{
+	const struct policy *running = r->b->policy;
+	struct policy *first = r->first;
+
+	bench_close(r->b);
+	if (first != running)
+		policy_destroy(first);
+	for (unsigned i = 0; i < N_POLICIES; i++)
+		for (unsigned k = 0; k < 2; k++)
+			if (r->place->spare[i][k] != running)
+				policy_destroy(r->place->spare[i][k]);
+	world_end(r->place->world);
+}
+
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t len)
 {
 	struct fuzz_in in = {data, len};
 	unsigned v = fuzz_u8(&in), which = v >> 4 & 3;
-	struct run r = {.n_ports = 2 + (v & 3), .n_workers = 1 + (v >> 2 & 1),
+	struct place *p = &places[(v & 1) | (v >> 2 & 1) << 1 | which << 2 | (v >> 7) << 4];
+	struct run r = {.n_ports = v & 1 ? 4 : 2, .n_workers = 1 + (v >> 2 & 1), .place = p,
 			.honest = which == 0 || which == 2};
 
-	r.b = bench_open(policy(&r, which), v & 0x80 ? 2000 : 0);
+	if (p->world == NULL)
+		make(&r, p, which, v & 0x80 ? 2000 : 0);
+	world_enter(p->world);
+	r.b = p->b;
+	r.first = r.b->policy;
 	for (unsigned i = 0; i < MAX_OPS && in.left != 0; i++)
 		op(&r, &in);
 	everything_on(&r);
 	nothing_is_left(&r);
-	bench_close(r.b);
+	leave(&r);
 	return 0;
 }

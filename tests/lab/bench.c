@@ -473,31 +473,43 @@ static void step_workers(struct bench *b, uint64_t for_ns)
 	bench_run(b, for_ns);
 }
 
-void bench_publish(struct bench *b, const char *yaml)
+struct policy *bench_compile(const struct bench *b, const char *yaml)
 {
 	struct config *c = load(yaml);
 	struct port_facts facts[BENCH_MAX_PORTS];
-	struct policy *next, *old;
-	uint64_t token;
+	struct policy *policy;
 
 	for (unsigned i = 0; i < b->n_ports; i++)
 		facts[i] = switch_port(b->sw, i)->facts;
-	next = compile(c, facts);
-	adjust(b, next);
+	policy = compile(c, facts);
+	adjust(b, policy);
 	config_destroy(c);
-	change_begin(b->sw, next, b->clock.now_ns, &b->change);
+	return policy;
+}
+
+struct policy *bench_publish_compiled(struct bench *b, struct policy *policy)
+{
+	struct policy *old;
+	uint64_t token;
+
+	change_begin(b->sw, policy, b->clock.now_ns, &b->change);
 	while (!change_ready(b->sw, &b->change, b->clock.now_ns))
 		step_workers(b, b->change.stage == CHANGE_PAUSING ? CHANGE_LOOK_NS : 1);
 	if (b->before_policy != NULL)
 		b->before_policy(b);
-	b->policy = next;
-	switch_publish(b->sw, next, &old, &token);
+	b->policy = policy;
+	switch_publish(b->sw, policy, &old, &token);
 	step_workers(b, 1);
 	assert_true(switch_grace_over(b->sw, token));
-	policy_destroy(old);
 	change_end(b->sw, &b->change);
 	if (b->change.classes != 0)
 		step_workers(b, 1);
+	return old;
+}
+
+void bench_publish(struct bench *b, const char *yaml)
+{
+	policy_destroy(bench_publish_compiled(b, bench_compile(b, yaml)));
 }
 
 void bench_tx(struct bench *b, unsigned port, int queue, bool on)

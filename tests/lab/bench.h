@@ -129,6 +129,9 @@ void bench_run(struct bench *b, uint64_t for_ns);
 void bench_control(struct bench *b);
 // Replaces the policy by a new snapshot. Time passes where classes move (switch_change.h).
 void bench_publish(struct bench *b, const char *yaml);
+// The same in two steps. The policy becomes the bench's; the old one becomes the caller's.
+struct policy *bench_compile(const struct bench *b, const char *yaml);
+struct policy *bench_publish_compiled(struct bench *b, struct policy *policy);
 
 // Writes a frame of the spec, from the host at port `from`. Returns its length.
 uint16_t bench_build(uint8_t *out, unsigned from, const struct bench_frame *f);
