@@ -3,7 +3,8 @@
 
 Classes 3 and 5 carry RoCEv2 and are lossless in all of them, since PFC tells their senders to stop.
 Class 2 carries numbered datagrams of a kernel host and turns lossless and lossy; class 1 carries
-TCP and is lossy. All frames have addresses from the file, so nothing is flooded.
+TCP and is lossy. All of these frames have addresses from the file, so none is flooded. Behind p6 is
+a hostile neighbour, which sends whatever it likes.
 """
 
 TEXT = """\
@@ -14,6 +15,7 @@ ports:
 rx_guard: %(rx_guard)s, profile: soak}
   - {name: p3, device: "xdp:sw3", speed: %(speed3)s, profile: soak}
   - {name: "p[4-5]", device: "xdp:sw[4-5]", speed: %(speed45)s, profile: soak}
+  - {name: p6, device: "xdp:sw6", speed: 40M, profile: soak}
 fdb:
   - {mac: "02:00:00:00:00:01", port: p1}
   - {mac: "02:00:00:00:00:02", port: p2}

@@ -4,6 +4,7 @@
     h1, h2 --40M--> h3     weir-host, classes 3 and 5: an incast, so PFC holds the senders
     h4 ----> h5            iperf3, TCP in class 1
     h5 ----> h4            numbered datagrams in class 2, which turns lossless and lossy
+    h6                     a hostile neighbour, which may cost the others nothing (--hostile)
 
 Nothing that is judged is a rate: a busy machine may be slow, it may not lose. At 40 Mb/s a receive
 ring of 2,048 frames takes in what arrives while the machine stalls for 400 ms.
@@ -29,6 +30,8 @@ from switch import Host, Programs, Switch  # noqa: E402
 from table import Screen, count  # noqa: E402
 from world import Failed, World, run, switch_name  # noqa: E402
 
+HOSTILE = os.path.join(ROOT, "tests", "soak", "hostile.py")
+HOSTILE_HOST, HOSTILE_PORT = "h6", "p6"
 FLOW = os.path.join(ROOT, "tests", "smoke", "reload", "flow.py")
 SKIPPED = 77
 DRAIN_S = 30
@@ -50,11 +53,15 @@ def options():
     p.add_argument("--minutes", type=float, default=10, metavar="N", help="default 10")
     p.add_argument("--every", type=float, default=1, metavar="SECONDS",
                    help="time between two reloads (default 1)")
+    p.add_argument("--hostile", type=int, default=5000, metavar="FRAMES",
+                   help="what the hostile neighbour sends per second (default 5000; 0: nothing)")
     p.add_argument("--json", metavar="FILE", help="also write all figures to FILE")
     p.add_argument("--no-setup", action="store_true", help="the machine and build/ are ready")
     p.add_argument("--build", metavar="DIR", default=os.path.join(ROOT, "build"),
                    help="where the programs are built (default build/)")
     args = p.parse_args()
+    if not 0 <= args.hostile <= 10**6:
+        p.error("--hostile is from 0 to 1000000")
     if not 0.05 <= args.minutes <= 10000 or not 0.01 <= args.every <= 60:
         p.error("--minutes is from 0.05 to 10000, --every from 0.01 to 60")
     return args
@@ -168,7 +175,9 @@ def rss_kb(pid):
 
 
 def drops_in(final, classes):
-    return sum(d["packets"] for d in final["drops"] if d["class"] in classes)
+    """Of all ports but the hostile one, which may lose what it sends."""
+    return sum(d["packets"] for d in final["drops"]
+               if d["class"] in classes and d["port"] != HOSTILE_PORT)
 
 
 def reloads_right(r):
@@ -182,6 +191,23 @@ def nothing_dropped(r):
     n = drops_in(r.final, PROTECTED)
     others = r.drops() - n
     return n == 0, f"{count(n)} drops; {count(others)} in the other classes"
+
+
+def all_arrived(r):
+    """Nobody else may send to the receiver in these classes; whatever else came was broadcast."""
+    through = sum(q["tx_packets"] for q in r.final["queues"]
+                  if q["port"] == "p3" and q["queue"] in PROTECTED)
+    left = sum(q["tx_packets"] for q in r.final["queues"] if q["port"] == "p3")
+    return (r.sent() == through and left == r.receiver["rx_frames"],
+            f"{count(r.sent())} sent, {count(through)} went through; {count(left)} frames of all "
+            f"kinds left, {count(r.receiver['rx_frames'])} arrived")
+
+
+def hostile_was_there(r):
+    if r.hostile is None:
+        return True, "none"
+    return (all(r.hostile.values()),
+            f"{count(sum(r.hostile.values()))} frames of {len(r.hostile)} kinds")
 
 
 def no_alarm(r):
@@ -226,13 +252,14 @@ CHECKS = [
     ("no frame of a class that stays lossless was dropped", nothing_dropped),
     ("no class dropped a frame while it was lossless", no_alarm),
     ("no receive ring ran over on any port", acts.rings_held),
-    ("sent - received on the RoCE wire is zero", acts.nothing_missed),
+    ("every RoCE frame that was sent arrived", all_arrived),
     ("every acknowledgement arrived", acts.answers_arrived),
     ("every message completed", acts.messages_complete),
     ("payload and iCRC intact at the receiver", acts.payload_intact),
     ("every numbered datagram arrived in order, or is a drop", flow_accounted),
     ("TCP went on", tcp_moved),
     ("there was something to survive", pfc_and_marks),
+    ("the hostile neighbour sent all that it knows", hostile_was_there),
     ("the balance of frames is exact at rest", acts.balanced),
     ("the buffer's books are empty at rest", books_empty),
     ("the daemon's memory does not grow", memory_flat),
@@ -280,6 +307,20 @@ def switch_pid(switch):
     return switch.process.p.pid
 
 
+def start_hostile(world, per_second):
+    if per_second == 0:
+        return None
+    return world.spawn(HOSTILE_HOST, "hostile", "/usr/bin/python3", "-B", HOSTILE, "e6",
+                       str(per_second)).wait_line("ready")
+
+
+def stop_hostile(hostile):
+    if hostile is None:
+        return None
+    hostile.stop()
+    return json.loads(hostile.out().splitlines()[-1])
+
+
 def finish(switch, receiver, senders, kernel, result):
     for s in senders:
         s.process.wait(2 * DRAIN_S)
@@ -291,7 +332,8 @@ def finish(switch, receiver, senders, kernel, result):
     result.senders = [s.report() for s in senders]
     result.receiver = receiver.report()
     result.switch_status = switch.stop()
-    result.alarms = [line for line in switch.process.err().splitlines() if " alarm " in line]
+    result.alarms = [line for line in switch.process.err().splitlines()
+                     if " alarm " in line and not re.search(rf"\b{HOSTILE_PORT}\b", line)]
 
 
 def soak(args, screen, world):
@@ -306,7 +348,9 @@ def soak(args, screen, world):
     for s in senders:
         s.ready()
     result.reloads = Reloads(switch, programs)
+    hostile = start_hostile(world, args.hostile)
     watch(args, screen, switch, senders, result.reloads, result, seconds)
+    result.hostile = stop_hostile(hostile)
     finish(switch, receiver, senders, kernel, result)
     return result
 
@@ -337,7 +381,7 @@ def main():
     for s in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
         signal.signal(s, on_signal)
     try:
-        with World(5) as world:
+        with World(6) as world:
             result = soak(args, screen, world)
             rows = report(screen, result)
         if args.json:
