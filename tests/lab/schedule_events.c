@@ -14,7 +14,7 @@ bool schedule_traffic(struct bench_host *h, struct bench_frame *out)
 	if (s->silent || s->quiet[port] || s->may_send[port] == 0)
 		return false;
 	s->may_send[port] -= s->may_send[port] != UINT32_MAX;
-	copies = pick(s, 30) == 0;
+	copies = pick(s, s->conf.copies_one_in) == 0;
 	*out = (struct bench_frame){
 		.to = pick(s, 4) == 0 ? pick(s, SCHEDULE_PORTS) : SCHEDULE_PORTS - 1,
 		.dscp = (uint8_t)pick(s, 64),

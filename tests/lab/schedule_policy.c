@@ -49,6 +49,7 @@ void schedule_conf_draw(struct schedule_conf *c, struct rng *rng)
 	c->learned = pick(rng, 2);
 	c->full = c->learned && pick(rng, 24) == 0;
 	c->flood = pick(rng, 2);
+	c->copies_one_in = SCHEDULE_PORTS > 5 && pick(rng, 2) ? 2 : 30;
 	for (unsigned p = 0; p < SCHEDULE_PORTS; p++)
 		c->speed_mbps[p] = PICK(rng, speeds);
 }
@@ -227,7 +228,8 @@ const char *schedule_policy(const struct schedule_conf *c, struct rng *rng, bool
 	t.n = 0;
 	t.full_speed = true;
 	add(&t,
-	    "switch: {name: lab, workers: %u, mac_age: 1s, buffer: {size: %uKB, cell: %uB%s}}\n",
+	    "switch: {name: lab, workers: %u, mac_age: 1s, mac_move_limit: 0,\n"
+	    "  buffer: {size: %uKB, cell: %uB%s}}\n",
 	    c->n_workers, c->buffer_kb, c->cell_bytes,
 	    !c->promise && pick(rng, 3) == 0 ? ", oversubscription: 3" : "");
 	add(&t, "ports:\n");
