@@ -11,7 +11,6 @@
 
 enum { N_PRIOS = 8 };
 
-#define COLUMNS(c) c, sizeof(c) / sizeof((c)[0])
 
 static const struct column ports[] = {
 	{"Port", "name", UNIT_TEXT},           {"Device", "device", UNIT_TEXT},

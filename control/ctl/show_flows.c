@@ -9,7 +9,6 @@
 
 #include "control/ctl/table.h"
 
-#define COLUMNS(c) c, sizeof(c) / sizeof((c)[0])
 
 static const struct column flows[] = {
 	{"From", "from", UNIT_TEXT},           {"To", "to", UNIT_TEXT},

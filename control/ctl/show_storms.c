@@ -10,7 +10,6 @@
 
 #include "control/ctl/table.h"
 
-#define COLUMNS(c) c, sizeof(c) / sizeof((c)[0])
 
 static const char *text(struct json_object *row, const char *key)
 {

@@ -30,7 +30,12 @@ struct column {
 	enum unit unit;
 };
 
-enum { TABLE_MAX_COLUMNS = 16, CELL_LEN = 160 };
+enum { TABLE_MAX_COLUMNS = 24, CELL_LEN = 160 };
+
+// An array of columns and how many there are. More than a table may have do not compile.
+#define COLUMNS(c)                                                                                 \
+	c, sizeof(c) / sizeof((c)[0]) +                                                            \
+		   0 * sizeof(char[sizeof(c) / sizeof((c)[0]) <= TABLE_MAX_COLUMNS ? 1 : -1])
 
 // Formats one value; "-" where v is NULL.
 void cell_format(char out[CELL_LEN], enum unit unit, struct json_object *v);
