@@ -38,9 +38,8 @@ struct schedule {
 	bool quiet[SCHEDULE_PORTS]; // this host sends nothing for a while
 	uint32_t may_send[SCHEDULE_PORTS]; // frames, before somebody allows more; UINT32_MAX: any
 	uint8_t exempt[SCHEDULE_PORTS]; // groups whose overrun would be legal
-	// Stations that the switch knows since known_ns (schedule_flood.h).
+	// Stations that the switch knows (schedule_flood.h).
 	bool known[SCHEDULE_PORTS];
-	uint64_t known_ns[SCHEDULE_PORTS];
 	struct tap *tap; // NULL: drops are not looked at
 	uint64_t counted_ns; // group_ns is up to date
 	// as after the step before
