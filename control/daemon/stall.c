@@ -11,7 +11,7 @@
 
 enum {
 	ORDERS_EVERY_NS = 100000000,
-	SAY_EVERY_NS = 1000000000,
+	SAY_EVERY_NS = 60000000000,
 	LOOPS_ON = 2, // a worker writes the length of a stall in the loop after it
 };
 

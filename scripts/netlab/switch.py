@@ -2,6 +2,7 @@
 """One running `weir` with its `weirctl`, and `weir-host` endpoints around it."""
 import json
 import os
+import re
 
 from world import Failed, run
 
@@ -20,6 +21,18 @@ class Programs:
             setattr(self, name.replace("-", "_"), full)
 
 
+def alone_with_pfc(policy):
+    """The policy without the stand-in, unless the policy has a word about it. Programs of a lab
+    share processors, so a worker stands still now and then. What is counted here is the PFC of the
+    switch itself."""
+    if "stall:" in policy:
+        return policy
+    off = "stall: {pause_after: off}"
+    return re.sub(r"^switch:( \{|\n)",
+                  lambda m: f"switch: {{{off}, " if m[1] == " {" else f"switch:\n  {off}\n",
+                  policy, count=1, flags=re.M)
+
+
 class Switch:
     """`weir` in the namespace of the switch; policy: its text."""
 
@@ -27,7 +40,7 @@ class Switch:
         self.world, self.programs, self.name = world, programs, name
         self.path = os.path.join(world.logs, f"{name}.yaml")
         with open(self.path, "w") as f:
-            f.write(policy)
+            f.write(alone_with_pfc(policy))
         self.process = world.spawn("sw", name, programs.weir, "-c", self.path)
         self.process.wait_line("ready")
 
