@@ -206,6 +206,9 @@ enum watchdog_status {
 };
 enum watchdog_status switch_watchdog_status(const struct weir_switch *sw, unsigned port,
 					    unsigned cls);
+// Whether the switch sends no PFC for the class because of a storm. It does in a storm that is only
+// told.
+bool switch_watchdog_recovers(const struct weir_switch *sw, unsigned port, unsigned cls);
 
 // Requests: the class, in a storm or escalated, obeys and sends PFC again; a port that was taken
 // down comes up. -EINVAL in *err where there is nothing to recover (the request is then 0).

@@ -4,9 +4,6 @@
 #include "dataplane/policy_change.h"
 #include "dataplane/switch_impl.h"
 
-// Longer than any headroom takes to fill, shorter than an operator waits.
-static const uint64_t LATE_NS = 1000000000;
-
 static_assert((int)CHANGE_MAX_WORKERS == (int)MAX_WORKERS, "each worker has its place");
 
 static void ask(struct weir_switch *sw, unsigned port, uint8_t classes)
@@ -15,11 +12,11 @@ static void ask(struct weir_switch *sw, unsigned port, uint8_t classes)
 }
 
 void change_begin(struct weir_switch *sw, const struct policy *next, uint64_t now_ns,
-		  struct policy_change *c)
+		  uint64_t late_ns, struct policy_change *c)
 {
 	const struct policy *old = sw->policy_mem;
 
-	*c = (struct policy_change){.next = next, .began_ns = now_ns};
+	*c = (struct policy_change){.next = next, .began_ns = now_ns, .late_ns = late_ns};
 	c->classes = policy_change_classes(old, next);
 	if (c->classes == 0)
 		return;
@@ -44,20 +41,6 @@ void change_end(struct weir_switch *sw, const struct policy_change *c)
 	control_request(sw);
 }
 
-// No PFC is sent for a class in recovery.
-static bool recovers(const struct weir_switch *sw, unsigned port, unsigned cls)
-{
-	switch (switch_watchdog_status(sw, port, cls)) {
-	case WATCHDOG_OFF:
-	case WATCHDOG_OPERATIONAL:
-		return false;
-	case WATCHDOG_IN_STORM:
-		return sw->policy_mem->ports[port].watchdog.action != WATCHDOG_ALERT;
-	default:
-		return true;
-	}
-}
-
 // Whether all that was sent before the port's pauses has arrived.
 static bool port_is_silent(const struct weir_switch *sw, const struct policy_change *c,
 			   unsigned port, uint64_t now_ns)
@@ -69,7 +52,7 @@ static bool port_is_silent(const struct weir_switch *sw, const struct policy_cha
 		unsigned cls = (unsigned)__builtin_ctz(left);
 		uint64_t since_ns = gauge_get(&sw->rt[port]->pfc_tx.stats[cls].since_ns);
 
-		if (recovers(sw, port, cls))
+		if (switch_watchdog_recovers(sw, port, cls))
 			continue;
 		if (since_ns == 0 || now_ns < since_ns + response_ns)
 			return false;
@@ -147,7 +130,7 @@ bool change_ready(struct weir_switch *sw, struct policy_change *c, uint64_t now_
 	if (c->stage == CHANGE_READY)
 		return true;
 	advance(sw, c, now_ns);
-	if (c->stage != CHANGE_READY && now_ns - c->began_ns >= LATE_NS) {
+	if (c->stage != CHANGE_READY && now_ns - c->began_ns >= c->late_ns) {
 		c->late = true;
 		c->stage = CHANGE_READY;
 	}

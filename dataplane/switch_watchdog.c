@@ -40,8 +40,8 @@ void control_say(struct weir_switch *sw, enum event_type type, unsigned port, un
 		s->own_lost++;
 		return;
 	}
-	s->own[s->n_own++] = (struct event){.type = (uint16_t)type, .port = (uint8_t)port,
-					    .cls = (uint8_t)cls, .a = a, .b = b};
+	s->own[s->n_own++] = (struct event){
+		.type = (uint16_t)type, .port = (uint8_t)port, .cls = (uint8_t)cls, .a = a, .b = b};
 }
 
 unsigned storms_say(struct weir_switch *sw, uint64_t now_ns, struct event *events, unsigned n)
@@ -297,6 +297,19 @@ enum watchdog_status switch_watchdog_status(const struct weir_switch *sw, unsign
 	if (in_storm(sw, port, cls))
 		return WATCHDOG_IN_STORM;
 	return pp->watchdog.classes >> cls & 1 ? WATCHDOG_OPERATIONAL : WATCHDOG_OFF;
+}
+
+bool switch_watchdog_recovers(const struct weir_switch *sw, unsigned port, unsigned cls)
+{
+	switch (switch_watchdog_status(sw, port, cls)) {
+	case WATCHDOG_OFF:
+	case WATCHDOG_OPERATIONAL:
+		return false;
+	case WATCHDOG_IN_STORM:
+		return sw->policy_mem->ports[port].watchdog.action != WATCHDOG_ALERT;
+	default:
+		return true;
+	}
 }
 
 void storms_free(struct weir_switch *sw)

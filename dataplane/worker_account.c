@@ -184,7 +184,7 @@ void account_settle(struct worker *w)
 		return;
 	pools = pools_now(w);
 	// The memory for copies that arrive after a PAUSE is measured for one PAUSE.
-	if (pools.ingress_free == 0 &&
+	if (pools.ingress_free == 0 && w->sw->copy_frames != 0 &&
 	    atomic_load_explicit(&w->sw->copies, memory_order_relaxed) != 0)
 		return;
 	while (port_walk_next(&xoff, &port))
@@ -320,14 +320,21 @@ bool account_admit(struct worker *w, struct frame *f)
 	return admit(w, f, pools_now(w), true);
 }
 
-// The copies lie in cells that are free. Where too few are free, a lossy frame is dropped, and a
-// lossless group enters XOFF; then the copies lie in memory beyond the buffer.
+// The copies lie in cells that are free. Lossy copies leave as many free as all copies take, so
+// that a port that does not drain has no more than a third of the pool full of them. Where too few
+// are free, a lossy frame is dropped, and a lossless group enters XOFF; then the copies lie in
+// memory beyond the buffer.
 bool account_admit_replicated(struct worker *w, struct frame *f, unsigned n)
 {
 	const struct buffer_params *b = &w->pol->buffer;
 	struct pg_pools pools = pools_now(w);
 	uint64_t used = w->others_used[POOL_INGRESS] + gauge_get(&w->slots[POOL_INGRESS].used);
 
+	if (!w->pol->ports[f->in_port].pg[f->pg].lossless &&
+	    atomic_load_explicit(&w->sw->copies, memory_order_relaxed) > pools.ingress_free) {
+		drop_arrival(w, f, DROP_INGRESS_POOL);
+		return false;
+	}
 	if (f->cells <= pools.ingress_free) {
 		pools.ingress_free += n; // its own copies do not lower its threshold
 		return admit(w, f, pools, true);

@@ -226,7 +226,8 @@ static void log_pause(const struct reload *r)
 
 static void finish(struct reload *r, uint64_t now_ns)
 {
-	change_end(r->d->sw, &r->change);
+	if (!r->change.late)
+		change_end(r->d->sw, &r->change);
 	policy_destroy(r->kept);
 	r->kept = r->retired;
 	r->retired = NULL;
@@ -237,8 +238,11 @@ static void finish(struct reload *r, uint64_t now_ns)
 void reload_poll(struct reload *r, uint64_t now_ns)
 {
 	if (r->next.policy != NULL &&
-	    change_ready(r->d->sw, &r->change, now_in_model(r, now_ns)))
+	    change_ready(r->d->sw, &r->change, now_in_model(r, now_ns))) {
 		publish(r, now_ns);
+		if (r->change.late)
+			change_end(r->d->sw, &r->change);
+	}
 	if (r->retired != NULL && switch_grace_over(r->d->sw, r->token))
 		finish(r, now_ns);
 }
@@ -297,7 +301,9 @@ enum reload_verdict reload_try(struct reload *r, const char *path, uint64_t now_
 	r->next = c;
 	r->next_path = new_path;
 	r->by_signal = false;
-	change_begin(r->d->sw, c.policy, now_in_model(r, now_ns), &r->change);
+	change_begin(r->d->sw, c.policy, now_in_model(r, now_ns),
+		     now_in_model(r, now_ns + CHANGE_LATE_NS) - now_in_model(r, now_ns),
+		     &r->change);
 	reload_poll(r, now_ns);
 	r->haste_end_ns = now_ns + HASTE_NS;
 	return RELOAD_BEGUN;

@@ -82,10 +82,10 @@ static uint8_t classes_of(const struct stall *s, unsigned port)
 	const struct pfc_params *p = &s->d->policy->ports[port].pfc;
 	uint8_t classes = p->tx & p->lossless;
 
-	if (!switch_port(s->d->sw, port)->facts.pfc_tx)
+	if (!switch_port(s->d->sw, port)->facts.pfc_tx || !switch_link_up(s->d->sw, port))
 		return 0;
 	for (unsigned c = 0; c < N_CLASSES; c++)
-		if (switch_watchdog_status(s->d->sw, port, c) > WATCHDOG_OPERATIONAL)
+		if (switch_watchdog_recovers(s->d->sw, port, c))
 			classes &= (uint8_t)~(1u << c);
 	return classes;
 }

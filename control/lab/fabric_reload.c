@@ -80,7 +80,7 @@ void fabric_reload(struct fabric *f, const struct sc_fault *sc)
 		return;
 	}
 	diags_fini(&d);
-	change_begin(s->sw, s->next, f->clock.now_ns, &s->change);
+	change_begin(s->sw, s->next, f->clock.now_ns, CHANGE_LATE_NS, &s->change);
 	publish_when_ready(s, f->clock.now_ns);
 }
 

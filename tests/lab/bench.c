@@ -492,7 +492,7 @@ struct policy *bench_publish_compiled(struct bench *b, struct policy *policy)
 	struct policy *old;
 	uint64_t token;
 
-	change_begin(b->sw, policy, b->clock.now_ns, &b->change);
+	change_begin(b->sw, policy, b->clock.now_ns, CHANGE_LATE_NS, &b->change);
 	while (!change_ready(b->sw, &b->change, b->clock.now_ns))
 		step_workers(b, b->change.stage == CHANGE_PAUSING ? CHANGE_LOOK_NS : 1);
 	if (b->before_policy != NULL)

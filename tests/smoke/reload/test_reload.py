@@ -34,7 +34,8 @@ PLAIN = {
 }
 LOSSY3 = "{schedule: {dwrr: 50}}"
 TEXT = """\
-switch: {name: %(name)s, stall: {pause_after: off}, workers: %(workers)s, buffer: {size: %(buffer)s}}
+switch: {name: %(name)s, stall: {pause_after: off}, workers: %(workers)s,
+         buffer: {size: %(buffer)s}}
 ports:
   - {name: "p[1-2]", device: "xdp:%(id)s%(device)s", speed: %(speed)s, mtu: %(mtu)s%(vlan)s}
   - {name: p3, device: "xdp:%(id)ss3", speed: %(speed3)s, mtu: %(mtu)s%(vlan3)s}

@@ -91,6 +91,11 @@ class Bench:
     def port(self, i):
         return pick(self.switch.show("ports")["ports"], name=f"p{i}")
 
+    def pauses_of(self, *ports):
+        """PFC frames that the worker itself has sent."""
+        return sum(row["tx_pause"] for row in self.switch.show("pfc")["pfc"]
+                   if row["port"] in {f"p{i}" for i in ports})
+
     def worker(self, i):
         return pick(self.switch.show("workers")["workers"], worker=i)
 
@@ -189,6 +194,34 @@ def one_worker_stands_still_and_the_other_goes_on():
         b.end()
 
 
+def a_reload_beside_it_pauses_the_other_ports_for_a_second_only():
+    """The pause before a change ends though the worker never takes the change over."""
+    with bench() as b:
+        b.flows(8)
+        time.sleep(1)
+        tid = worker_threads(b.pid)[0]
+        with open(b.switch.path) as f:
+            text = f.read()
+        with open(b.switch.path, "w") as f:
+            f.write(text.replace("      3: {", "      4: {lossless: true}\n      3: {"))
+        ptrace(PTRACE_SEIZE, tid)
+        ptrace(PTRACE_INTERRUPT, tid)
+        os.waitpid(tid, WALL)
+        try:
+            reload = subprocess.Popen([PROGRAMS.weirctl, "-s", b.switch.name, "reload"],
+                                      stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+            time.sleep(2)
+            at = b.pauses_of(2, 4)
+            time.sleep(1)
+            after = b.pauses_of(2, 4)
+        finally:
+            ptrace(PTRACE_DETACH, tid)
+        reload.wait()
+        want(after == at > 0, f"PFC frames of the other worker: {at}, a second later {after}")
+        b.finish(8)
+        b.end()
+
+
 def it_pauses_only_beside_a_gap_of_the_loop():
     seconds = int(os.environ.get("WEIR_HEALTHY_S", "60"))
     with bench() as b:
@@ -263,8 +296,9 @@ def it_ends_with_the_switch():
 
 
 TESTS = [nothing_is_lost_while_the_whole_switch_is_stopped, frames_are_lost_without_the_stand_in,
-         one_worker_stands_still_and_the_other_goes_on, it_pauses_only_beside_a_gap_of_the_loop,
-         tshark_reads_its_frames, it_ends_with_the_switch]
+         one_worker_stands_still_and_the_other_goes_on,
+         a_reload_beside_it_pauses_the_other_ports_for_a_second_only,
+         it_pauses_only_beside_a_gap_of_the_loop, tshark_reads_its_frames, it_ends_with_the_switch]
 
 if __name__ == "__main__":
     if len(sys.argv) < 2 or sys.argv[1].startswith("-"):
