@@ -97,8 +97,8 @@ static void expect_handing(struct weir_switch *sw, struct policy_change *c)
 		for (unsigned from = 0; from < sw->n_workers; from++) {
 			const struct rte_ring *r = sw->workers[from]->out[to];
 
-			if (r != NULL && rte_ring_count(r) > longest)
-				longest = rte_ring_count(r);
+			if (r != NULL && ring_waiting(r) > longest)
+				longest = ring_waiting(r);
 		}
 		expect_loops(sw, c, to, longest);
 	}

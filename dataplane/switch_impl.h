@@ -257,6 +257,15 @@ struct storms {
 	uint64_t own_lost;
 };
 
+// Elements in a ring of one producer and one consumer. As rte_ring_count(), which reads without an
+// atomic load what another thread writes.
+static inline unsigned ring_waiting(const struct rte_ring *r)
+{
+	return (__atomic_load_n(&r->prod.tail, __ATOMIC_RELAXED) -
+		__atomic_load_n(&r->cons.tail, __ATOMIC_RELAXED)) &
+	       r->mask;
+}
+
 struct weir_switch {
 	_Atomic(const struct policy *) policy;
 	struct policy *policy_mem; // what control must free

@@ -150,7 +150,8 @@ static bool send_round(struct weir_switch *sw, unsigned port, uint64_t now_ns)
 		return false;
 	}
 	if (now_ns < lp->due_ns ||
-	    rte_ring_free_count(sw->workers[sw->owner[port]]->loop->sends) <= TAGGED_A_ROUND)
+	    ring_waiting(sw->workers[sw->owner[port]]->loop->sends) + TAGGED_A_ROUND >=
+		    RING_SENDS - 1)
 		return false;
 	lp->due_ns = now_ns + PROBE_EVERY_NS;
 	lp->round++;

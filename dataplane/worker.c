@@ -10,7 +10,7 @@ static bool event_has_room(const struct worker *w, enum event_type type)
 {
 	bool frequent = type == EVENT_LOSSLESS_DROP || type == EVENT_XOFF || type == EVENT_XON;
 
-	return !frequent || rte_ring_free_count(w->events) > EVENT_RING / 4;
+	return !frequent || ring_waiting(w->events) < EVENT_RING - EVENT_RING / 4;
 }
 
 void worker_event(struct worker *w, enum event_type type, unsigned port, unsigned cls, uint32_t a,
