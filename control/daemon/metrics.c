@@ -170,8 +170,15 @@ static void client_send(struct client *c)
 		client_close(c);
 }
 
-// Who goes first: a client whose request is incomplete, then one that has held its place for long
-// without reading its answer. Among equals the oldest goes.
+static bool may_go(const struct client *c, uint64_t now_ns)
+{
+	uint64_t least_ms = c->out == NULL ? METRICS_ASK_MS : METRICS_READ_MS;
+
+	return now_ns - c->since_ns >= least_ms * MS_NS;
+}
+
+// Who goes first: a client whose request is incomplete, then a client that does not read its
+// answer. Among equals the oldest goes.
 static bool goes_before(const struct client *a, const struct client *b)
 {
 	if ((a->out == NULL) != (b->out == NULL))
@@ -179,21 +186,19 @@ static bool goes_before(const struct client *a, const struct client *b)
 	return a->since_ns < b->since_ns;
 }
 
-// A free place, or the place of a client that may be cut off now. NULL: all read their answers.
+// A free place, or the place of a client that may be cut off now. NULL: no client may.
 static struct client *place(struct metrics *m, uint64_t now_ns)
 {
-	struct client *first = &m->clients[0];
+	struct client *first = NULL;
 
 	for (unsigned i = 0; i < METRICS_MAX_CLIENTS; i++) {
 		struct client *c = &m->clients[i];
 
 		if (c->fd < 0)
 			return c;
-		if (goes_before(c, first))
+		if (may_go(c, now_ns) && (first == NULL || goes_before(c, first)))
 			first = c;
 	}
-	if (first->out != NULL && now_ns - first->since_ns < (uint64_t)METRICS_READ_MS * MS_NS)
-		return NULL;
 	return first;
 }
 

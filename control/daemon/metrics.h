@@ -5,9 +5,9 @@
 // Served from the control thread without ever blocking it. What a stranger can cost is bounded: so
 // many connections at once, so many bytes of request, so much time for both directions; the page
 // is made at most ten times a second, whoever asks. A connection beyond the number takes the place
-// of the oldest incomplete request, or of a client that has not read its answer for
-// METRICS_READ_MS. It changes nothing in the switch and reads no
-// more than the request line. Called by the control thread only.
+// of the oldest request that is incomplete after METRICS_ASK_MS, or of a client that has not read
+// its answer for METRICS_READ_MS; until then it waits in the backlog. It changes nothing in the
+// switch and reads no more than the request line. Called by the control thread only.
 #pragma once
 
 #include <stddef.h>
@@ -22,6 +22,7 @@ struct metrics;
 enum {
 	METRICS_MAX_CLIENTS = 8,
 	METRICS_TIMEOUT_MS = 5000, // from the connection to the last byte of the answer
+	METRICS_ASK_MS = 50, // a request has so long when others wait for its place
 	METRICS_READ_MS = 500, // an answer has so long when others wait for its place
 	METRICS_PAGE_MS = 100, // a page is handed out again for so long
 };

@@ -61,7 +61,8 @@ static void *pass_on(void *arg)
 
 	do {
 		atomic_store(&s->passing, false);
-		poll(&some, 1, -1);
+		while (poll(&some, 1, -1) < 0 && errno == EINTR)
+			continue;
 		atomic_store(&s->passing, true);
 		n = read(s->in, bytes, sizeof(bytes));
 		if (n > 0 && wanted)

@@ -145,7 +145,8 @@ static void client_lines(struct server *s, unsigned i)
 		c->owes_answer = true;
 		s->ops->line(s->arg, i, line, s->now_ns);
 	}
-	if (c->fd >= 0 && c->n_in == SERVER_LINE_MAX && memchr(c->in, '\n', c->n_in) == NULL) {
+	if (c->fd >= 0 && !c->closing && c->out == NULL && c->n_in == SERVER_LINE_MAX &&
+	    memchr(c->in, '\n', c->n_in) == NULL) {
 		c->closing = true;
 		server_reply(s, i, "{\"ok\": false, \"error\": \"the request is too long\"}");
 	}

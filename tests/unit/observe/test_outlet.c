@@ -1,9 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 // Output while the reader of standard error stands still, and when the reader goes on. A call that
 // waited would never return, and the test would run into its time limit.
+#include <dirent.h>
 #include <fcntl.h>
 #include <poll.h>
 #include <setjmp.h>
+#include <signal.h>
 #include <stdarg.h>
 #include <stddef.h>
 #include <stdint.h>
@@ -11,13 +13,15 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/wait.h>
+#include <time.h>
 #include <unistd.h>
 
 #include <cmocka.h>
 
 #include "control/daemon/outlet.h"
+#include "control/daemon/privileges.h"
 
-enum { LINES = 100000, PAUSE_MS = 500, LAST = 3000 };
+enum { LINES = 100000, PAUSE_MS = 500, LAST = 3000, SETTLE_MS = 50 };
 
 struct reader {
 	int err; // standard error as it was
@@ -171,12 +175,48 @@ static void the_last_lines_of_a_process_get_out(void **state)
 	forget(&r);
 }
 
+static void ignore(int sig)
+{
+	(void)sig;
+}
+
+// Each thread takes this signal. A thread that is interrupted in its wait waits again, and holds no
+// bytes.
+static void a_signal_leaves_the_threads_at_rest(void **state)
+{
+	const struct sigaction sa = {.sa_handler = ignore};
+	struct reader r = stand_still();
+	struct timespec begin, end;
+	struct dirent *task;
+	DIR *tasks;
+
+	(void)state;
+	assert_int_equal(sigaction(PRIVILEGES_SIGNAL, &sa, NULL), 0);
+	assert_int_equal(outlet_open(), 0);
+	usleep(SETTLE_MS * 1000);
+	tasks = opendir("/proc/self/task");
+	while ((task = readdir(tasks)) != NULL)
+		if (atoi(task->d_name) > 0)
+			assert_int_equal(tgkill(getpid(), atoi(task->d_name), PRIVILEGES_SIGNAL),
+					 0);
+	closedir(tasks);
+	usleep(SETTLE_MS * 1000);
+	clock_gettime(CLOCK_MONOTONIC, &begin);
+	outlet_last();
+	clock_gettime(CLOCK_MONOTONIC, &end);
+	outlet_close();
+	forget(&r);
+	assert_true((end.tv_sec - begin.tv_sec) * 1000 + (end.tv_nsec - begin.tv_nsec) / 1000000 <
+		    OUTLET_LAST_MS / 2);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(lines_that_nobody_reads_are_lost_and_counted),
 		cmocka_unit_test(everything_arrives_where_it_is_read),
 		cmocka_unit_test(an_end_waits_for_no_reader),
+		cmocka_unit_test(a_signal_leaves_the_threads_at_rest),
 		cmocka_unit_test(the_last_lines_of_a_process_get_out),
 	};
 
