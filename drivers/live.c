@@ -49,9 +49,9 @@ static void info_xdp(void *drv, struct live_info *out)
 	xdp_info(drv, out);
 }
 
-static int keep_xdp(void *drv, const struct keep *keep)
+static int keep_xdp(void *drv, const struct keep *keep, bool take_over, char *err)
 {
-	return xdp_set_keep(drv, keep);
+	return xdp_set_keep(drv, keep, take_over, err, LIVE_TEXT_LEN);
 }
 
 static int open_xdp(struct opening *o)
@@ -229,9 +229,11 @@ void live_info(const struct live_port *port, struct live_info *out)
 	port->info(port->drv, out);
 }
 
-int live_set_keep(const struct live_port *port, const struct keep *keep)
+int live_set_keep(const struct live_port *port, const struct keep *keep, bool take_over,
+		  struct live_text *text)
 {
-	return port->set_keep == NULL ? 0 : port->set_keep(port->drv, keep);
+	return port->set_keep == NULL ? 0
+				      : port->set_keep(port->drv, keep, take_over, text->err);
 }
 
 void live_close(struct live_port *port)

@@ -108,7 +108,8 @@ struct live_port {
 	struct port_facts facts;
 	void (*close)(void *drv); // live_close calls it
 	void (*info)(void *drv, struct live_info *out); // live_info calls it
-	int (*set_keep)(void *drv, const struct keep *keep); // or NULL; live_set_keep calls it
+	// Or NULL; live_set_keep calls it.
+	int (*set_keep)(void *drv, const struct keep *keep, bool take_over, char *err);
 };
 
 // True for the shapes listed on top; says nothing about whether the device exists.
@@ -127,9 +128,11 @@ __attribute__((warn_unused_result)) int live_probe(const char *device, struct li
 void live_info(const struct live_port *port, struct live_info *out);
 
 // Changes what goes to the host's stack while frames pass, as a reload may; no frame is lost by it.
-// Nothing happens where the device does not share its frames. 0 or -errno.
+// Nothing happens where the device does not share its frames. 0 or -errno with text->err. take_over
+// is as in live_conf: false refuses to cut off a host that uses the device.
 __attribute__((warn_unused_result)) int live_set_keep(const struct live_port *port,
-						      const struct keep *keep);
+						      const struct keep *keep, bool take_over,
+						      struct live_text *text);
 
 // The port's worker must have stopped. Frames in the rings go back to the pool. Clears *port, so
 // that it may be called again.

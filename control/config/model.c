@@ -334,9 +334,9 @@ static const struct cfg_row port_rows[] = {
 		 "neighbour discovery to a group go both ways. Up to two VLAN tags are looked "
 		 "through"},
 	{"take_over", CFG_SWITCH, AT(cfg_port, take_over), .dflt_text = "off",
-	 .help = "on: starts also where the host has addresses or the default route on an `xdp:` "
-		 "device, and takes them out of use; not needed where `keep` leaves IP to the "
-		 "host"},
+	 .help = "on: starts and reloads also where the host has addresses or the default route "
+		 "on an `xdp:` device, and takes them out of use; not needed where `keep` leaves "
+		 "IP to the host"},
 	{"ip", CFG_WORDS, AT(cfg_port, ip), .max = IP_LEN, .dflt_text = "none: the port bridges",
 	 .help = "addresses with the length of their prefix, [10.0.1.1/24, \"fd00:1::1/64\"]: the "
 		 "port then routes and is no part of the bridge; ranges expand with the name"},

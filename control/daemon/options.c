@@ -29,7 +29,8 @@ const char options_summary[] =
 	"Prints `ready` when frames are forwarded, and the balance of all frames at the end.\n"
 	"With --selftest no switch runs: a plain sentence for each check, ok, FAILED or cannot "
 	"tell.\n"
-	"Two ports joined by a cable or veth, or one with a plug, are also tested with frames.\n";
+	"Two ports joined by a cable or veth, or one with a plug, are also tested with frames.\n"
+	"The host's own addresses on the tested interfaces do not answer meanwhile.\n";
 const char options_notes[] =
 	"Events go to standard error. Control it with weirctl, through /run/weir/NAME.sock.\n";
 const char options_exit[] =

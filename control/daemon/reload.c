@@ -163,17 +163,16 @@ static void tell(struct reload *r, enum event_type type, unsigned n, uint64_t no
 static int set_keeps(struct daemon *d, const struct config *next, const char *file,
 		     struct diags *said)
 {
+	struct live_text text = {0};
 	unsigned i = 0;
 
 	for (; i < d->n_open; i++) {
 		const struct config_port_open p = config_port(next, i);
-		int err = live_set_keep(&d->ports[i], &p.keep);
-		char why[128];
+		char why[LIVE_TEXT_LEN + 64];
 
-		if (err == 0)
+		if (live_set_keep(&d->ports[i], &p.keep, p.take_over, &text) == 0)
 			continue;
-		snprintf(why, sizeof(why), "port %.31s: keep cannot be set: %.60s", p.name,
-			 strerror(-err));
+		snprintf(why, sizeof(why), "port %.31s: %s", p.name, text.err);
 		say(said, file, why);
 		break;
 	}
@@ -183,7 +182,7 @@ static int set_keeps(struct daemon *d, const struct config *next, const char *fi
 		const struct config_port_open p = config_port(d->config, i);
 
 		// It was in force a moment ago; there is nobody left to tell.
-		(void)!live_set_keep(&d->ports[i], &p.keep);
+		(void)!live_set_keep(&d->ports[i], &p.keep, true, &text);
 	}
 	return -EIO;
 }

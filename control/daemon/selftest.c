@@ -246,7 +246,8 @@ static void open_port(struct selftest *t, struct selftest_port *p)
 {
 	const struct keep nothing = {0};
 	const struct live_conf conf = {.pool = t->pool, .mtu = p->mtu, .keep = &nothing,
-				       .max_frame = p->mtu + FRAME_OVERHEAD_BYTES};
+				       .max_frame = p->mtu + FRAME_OVERHEAD_BYTES,
+				       .take_over = true}; // for as long as the test lasts
 	struct live_text text = {0};
 
 	if (live_open(p->device, &conf, &p->live, &text) != 0) {

@@ -3,6 +3,7 @@
 
 #include <arpa/inet.h>
 #include <ifaddrs.h>
+#include <net/if.h>
 #include <netinet/in.h>
 #include <stdint.h>
 #include <stdio.h>
@@ -15,11 +16,13 @@ static void add(char *text, size_t len, const char *what)
 	snprintf(text + at, len - at, "%s%s", at > 0 ? " and " : "", what);
 }
 
+// An address may have a label: "eth0:1".
 static bool counts(const struct ifaddrs *a, const char *ifname)
 {
 	const struct sockaddr_in6 *six = (const void *)a->ifa_addr;
 
-	if (a->ifa_addr == NULL || strcmp(a->ifa_name, ifname) != 0)
+	if (a->ifa_addr == NULL || strcspn(a->ifa_name, ":") != strlen(ifname) ||
+	    strncmp(a->ifa_name, ifname, strlen(ifname)) != 0)
 		return false;
 	if (a->ifa_addr->sa_family == AF_INET)
 		return true;
@@ -84,9 +87,13 @@ static bool any_line(const char *path, const char *ifname, bool (*fits)(const ch
 	return any;
 }
 
-bool host_uses(const char *ifname, char *text, size_t len)
+bool host_uses(unsigned ifindex, char *text, size_t len)
 {
+	char ifname[IF_NAMESIZE];
+
 	text[0] = '\0';
+	if (if_indextoname(ifindex, ifname) == NULL)
+		return false;
 	add_addresses(ifname, text, len);
 	if (any_line("/proc/net/route", ifname, is_default) ||
 	    any_line("/proc/net/ipv6_route", ifname, is_default_v6))

@@ -7,5 +7,5 @@
 #include <stddef.h>
 
 // True when the interface carries an address that is not link-local, or a default route; text says
-// which, such as "192.0.2.1 and the default route".
-bool host_uses(const char *ifname, char *text, size_t len);
+// which, such as "192.0.2.1 and the default route". An index, as an interface may have more names.
+bool host_uses(unsigned ifindex, char *text, size_t len);

@@ -2,6 +2,7 @@
 #include "drivers/xdp/xdp.h"
 
 #include <errno.h>
+#include <net/if.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -382,9 +383,9 @@ static void tx_least(struct xdp_port *p)
 	p->tx_empty_bytes = RTE_MAX(p->tx_limit_bytes, least);
 }
 
-static int keep_rules(struct xdp_port *p, const struct xdp_conf *conf, char *err, size_t err_len)
+static int put_keep(struct xdp_port *p, const struct keep *keep, char *err, size_t err_len)
 {
-	int rc = xdp_attach_keep(&p->attach, &conf->keep, p->dev.mac);
+	int rc = xdp_attach_keep(&p->attach, keep, p->dev.mac);
 
 	if (rc != 0)
 		snprintf(err, err_len, "%s: the kernel does not take the rules of keep: %s",
@@ -417,7 +418,7 @@ static int open_steps(struct xdp_port *p, const struct xdp_conf *conf, char *not
 	if (rc == 0)
 		rc = xdp_attach_load(&p->attach, err, err_len);
 	if (rc == 0)
-		rc = keep_rules(p, conf, err, err_len);
+		rc = put_keep(p, &conf->keep, err, err_len);
 	if (rc == 0)
 		rc = port_init(p, conf);
 	// On normal pages a buffer may straddle two that a NIC sees apart: the kernel has to copy.
@@ -434,18 +435,18 @@ static int open_steps(struct xdp_port *p, const struct xdp_conf *conf, char *not
 }
 
 // A host that keeps ARP, ICMP or ports for itself means to go on using the interface.
-static int refuse_host_use(const struct xdp_conf *conf, char *err, size_t err_len)
+static int refuse_host_use(unsigned ifindex, const char *ifname, const struct keep *keep, char *err,
+			   size_t err_len)
 {
 	const unsigned not_ip = 1u << WEIR_KEEP_LLDP | 1u << WEIR_KEEP_LACP;
 	char used[XDP_NOTE_LEN / 2];
 
-	if (conf->take_over || (conf->keep.kinds & ~not_ip) != 0 ||
-	    !host_uses(conf->ifname, used, sizeof(used)))
+	if ((keep->kinds & ~not_ip) != 0 || !host_uses(ifindex, used, sizeof(used)))
 		return 0;
 	snprintf(err, err_len,
 		 "%s: the host uses it (%s) and would lose it: remove these, leave frames to the "
 		 "host with `keep`, or write `take_over: on` at the port",
-		 conf->ifname, used);
+		 ifname, used);
 	return -EBUSY;
 }
 
@@ -463,7 +464,10 @@ int xdp_open(const struct xdp_conf *conf, struct xdp_port **out, struct port_fac
 	snprintf(err, err_len, "%s: out of memory", conf->ifname); // for calls with nothing to say
 	p->attach = (struct xdp_attach){.link_fd = -1};
 	p->copies.fd = -1;
-	rc = refuse_host_use(conf, err, err_len);
+	p->dev = (struct netdev){.ctl_fd = -1, .nl_fd = -1, .promisc_fd = -1};
+	rc = conf->take_over ? 0
+			     : refuse_host_use(if_nametoindex(conf->ifname), conf->ifname,
+					       &conf->keep, err, err_len);
 	if (rc == 0)
 		rc = netdev_open(&p->dev, conf->ifname, err, err_len);
 	if (rc == 0)
@@ -521,9 +525,14 @@ void xdp_info(const struct xdp_port *p, struct live_info *out)
 	out->zero_copy = yes_no(p->zero_copy);
 }
 
-int xdp_set_keep(struct xdp_port *p, const struct keep *keep)
+int xdp_set_keep(struct xdp_port *p, const struct keep *keep, bool take_over, char *err,
+		 size_t err_len)
 {
-	return xdp_attach_keep(&p->attach, keep, p->dev.mac);
+	int rc = take_over ? 0
+			   : refuse_host_use((unsigned)p->dev.ifindex, p->dev.name, keep, err,
+					     err_len);
+
+	return rc == 0 ? put_keep(p, keep, err, err_len) : rc;
 }
 
 void xdp_close(struct xdp_port *p)

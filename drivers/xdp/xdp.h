@@ -74,8 +74,10 @@ __attribute__((warn_unused_result)) int xdp_open(const struct xdp_conf *conf, st
 						 struct port_facts *facts, char *notes, char *err,
 						 size_t err_len);
 
-// What goes to the host's stack from now on. 0 or -errno; the rules before stand then.
-__attribute__((warn_unused_result)) int xdp_set_keep(struct xdp_port *p, const struct keep *keep);
+// What goes to the host's stack from now on. 0 or -errno with one sentence in err; the rules before
+// stand then. -EBUSY: the host uses the interface, keep leaves no IP to it, and take_over is false.
+__attribute__((warn_unused_result)) int xdp_set_keep(struct xdp_port *p, const struct keep *keep,
+						     bool take_over, char *err, size_t err_len);
 
 // The port's worker must have stopped. Frames with the kernel go back to the pool. NULL is fine.
 void xdp_close(struct xdp_port *p);

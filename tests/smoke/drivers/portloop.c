@@ -148,6 +148,7 @@ static void print_stats(const struct port *p)
 
 static void set_keep(const struct port *p, const char *words)
 {
+	struct live_text text = {0};
 	struct keep k = {0};
 	const char *why = "";
 	char word[16];
@@ -156,7 +157,7 @@ static void set_keep(const struct port *p, const char *words)
 	for (; rc == 0 && sscanf(words, "%15s%n", word, &used) == 1; words += used)
 		rc = keep_add(&k, word, &why) ? 0 : 1;
 	if (rc == 0)
-		rc = live_set_keep(&p->live, &k);
+		rc = live_set_keep(&p->live, &k, true, &text);
 	printf("rc=%d\n", rc);
 }
 

@@ -29,13 +29,13 @@ FLOW = os.path.join(HERE, "flow.py")
 WEIRCTL = os.path.abspath(sys.argv[2])
 PLAIN = {
     "workers": "1", "buffer": "4MB", "device": "s[1-2]", "speed": "1G", "speed3": "1G",
-    "mtu": "1500", "vlan": "", "vlan3": "", "weight0": "50", "weight1": "50",
+    "stall": "{pause_after: off}", "mtu": "1500", "vlan": "", "vlan3": "",
+    "weight0": "50", "weight1": "50",
     "class3": "{lossless: true, schedule: {dwrr: 50}, ingress: {alpha: 1}}", "more": "",
 }
 LOSSY3 = "{schedule: {dwrr: 50}}"
 TEXT = """\
-switch: {name: %(name)s, stall: {pause_after: off}, workers: %(workers)s,
-         buffer: {size: %(buffer)s}}
+switch: {name: %(name)s, stall: %(stall)s, workers: %(workers)s, buffer: {size: %(buffer)s}}
 ports:
   - {name: "p[1-2]", device: "xdp:%(id)s%(device)s", speed: %(speed)s, mtu: %(mtu)s%(vlan)s}
   - {name: p3, device: "xdp:%(id)ss3", speed: %(speed3)s, mtu: %(mtu)s%(vlan3)s}

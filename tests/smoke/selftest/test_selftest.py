@@ -146,6 +146,14 @@ def one_port_with_a_loop_tests_itself():
     equal([k[1] for k, v in found.items() if v[0] == "failed"], ["rx_depth"], "failed")
 
 
+@test
+def an_interface_with_an_address_is_tested():
+    with Joined():
+        sh("ip", "-n", SW, "addr", "add", "192.0.2.1/24", "dev", "sta")
+        found = findings("xdp:sta", "xdp:stb", status=0)
+        expect(found, "xdp:sta", "open", "ok", "native XDP")
+
+
 # ---- ports that are not
 
 @test
