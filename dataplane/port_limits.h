@@ -54,8 +54,8 @@ struct limit_watch {
 void punt_frame(struct worker *w, const struct frame *f, const struct pkt_info *pkt);
 // Whether the port may tell control of another destination.
 bool punt_may_ask(struct worker *w, unsigned port);
-// Tells control of an address that a frame from `port` wants.
-void punt_ask(struct worker *w, unsigned port, const struct neighbour_ask *ask);
+// Tells control of an address that a frame from `port` wants. False: the port's ring is full.
+bool punt_ask(struct worker *w, unsigned port, const struct neighbour_ask *ask);
 
 // ---- worker_storm_control.c
 // Whether a frame that is about to be replicated is beyond its port's rate.

@@ -134,17 +134,19 @@ struct released {
 	ctr_t cells[]; // [port * N_PGS + pg]
 };
 
+// A destination of which control was told.
 enum { ASKED_SLOTS = 64, ASK_AGAIN_NS = 100000000 };
+struct asked {
+	struct ip_key dst;
+	uint64_t t_ns; // 0: none
+};
 
 // What a worker needs to route; made with the first policy that does.
 struct worker_l3 {
 	const struct neighbours *neighbours;
 	struct rte_ring *sends[N_SEND_KINDS]; // by enum send_kind
 	struct punt_port *punt[POLICY_MAX_PORTS]; // of owned ports; NULL: never routed
-	struct {
-		struct ip_key dst;
-		uint64_t t_ns;
-	} asked[ASKED_SLOTS]; // destinations that control has just been told of
+	struct asked asked[ASKED_SLOTS];
 	struct route_cache cache;
 };
 

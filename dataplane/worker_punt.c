@@ -59,9 +59,8 @@ bool punt_may_ask(struct worker *w, unsigned port)
 	return may_punt(w, port, PUNT_ASK);
 }
 
-void punt_ask(struct worker *w, unsigned port, const struct neighbour_ask *ask)
+bool punt_ask(struct worker *w, unsigned port, const struct neighbour_ask *ask)
 {
-	// A full ring tells no more than another frame a little later will.
-	(void)rte_ring_sp_enqueue_elem(w->l3->punt[port]->ring[PUNT_ASK],
-				       (void *)(uintptr_t)ask, sizeof(*ask));
+	return rte_ring_sp_enqueue_elem(w->l3->punt[port]->ring[PUNT_ASK],
+					(void *)(uintptr_t)ask, sizeof(*ask)) == 0;
 }

@@ -25,24 +25,23 @@ struct router {
 
 // ---- what control is told
 
-// True: it was not told of this destination within the last tenth of a second.
-static bool ask_due(struct router *r, struct ip_key dst)
+static struct asked *asked_slot(const struct router *r, struct ip_key dst)
 {
-	unsigned at = (unsigned)((dst.lo ^ dst.hi) * 0x9e3779b97f4a7c15u >> 58);
-	bool again = r->l3->asked[at].t_ns != 0 && ip_key_same(r->l3->asked[at].dst, dst) &&
-		     r->w->now_ns - r->l3->asked[at].t_ns < ASK_AGAIN_NS;
-
 	static_assert(ASKED_SLOTS == 1 << 6, "a slot by six bits");
-	if (again)
-		return false;
-	r->l3->asked[at].dst = dst;
-	r->l3->asked[at].t_ns = r->w->now_ns;
-	return true;
+	return &r->l3->asked[(dst.lo ^ dst.hi) * 0x9e3779b97f4a7c15u >> 58];
 }
 
-static void ask(struct router *r, uint8_t port, const struct policy_addr *a)
+// False: control was told of this destination within the last tenth of a second.
+static bool ask_due(const struct router *r, const struct asked *slot, struct ip_key dst)
 {
-	punt_ask(r->w, r->port, &(struct neighbour_ask){.addr = *a, .port = port});
+	return slot->t_ns == 0 || !ip_key_same(slot->dst, dst) ||
+	       r->w->now_ns - slot->t_ns >= ASK_AGAIN_NS;
+}
+
+// False: the port's ring is full.
+static bool ask(struct router *r, uint8_t port, const struct policy_addr *a)
+{
+	return punt_ask(r->w, r->port, &(struct neighbour_ask){.addr = *a, .port = port});
 }
 
 static struct policy_addr addr_of(const uint8_t *l3, uint8_t kind)
@@ -61,13 +60,16 @@ static uint32_t group_of(const struct router *r, const uint8_t *l3, uint8_t kind
 }
 
 // Asks for the next hops of the frame that are not known: of a group for all of them, so that one
-// which has come back takes its share again.
+// which has come back takes its share again. The ports of a worker share the slots. A port writes a
+// slot only after control was told, so a port beyond its rate does not silence the other ports.
 static void ask_for(struct router *r, const uint8_t *l3, uint8_t kind, struct ip_key dst)
 {
 	struct policy_addr to = addr_of(l3, kind);
+	struct asked *slot = asked_slot(r, dst);
+	bool told = true;
 	uint32_t group;
 
-	if (!ask_due(r, dst) || !punt_may_ask(r->w, r->port))
+	if (!ask_due(r, slot, dst) || !punt_may_ask(r->w, r->port))
 		return;
 	group = group_of(r, l3, kind);
 	for (uint32_t i = 0; group != 0 && i < r->table->groups[group - 1].n; i++) {
@@ -76,10 +78,12 @@ static void ask_for(struct router *r, const uint8_t *l3, uint8_t kind, struct ip
 
 		if (h->kind == NEXTHOP_GATEWAY &&
 		    adj_state(route_adj(r->table, hop)) == ADJ_UNKNOWN)
-			ask(r, h->port, &h->addr);
+			told &= ask(r, h->port, &h->addr);
 		else if (h->kind == NEXTHOP_LINK)
-			ask(r, h->port, &to);
+			told &= ask(r, h->port, &to);
 	}
+	if (told)
+		*slot = (struct asked){.dst = dst, .t_ns = r->w->now_ns};
 }
 
 static bool refuse(struct router *r, struct frame *f, enum drop_reason reason)

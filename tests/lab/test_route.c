@@ -486,6 +486,64 @@ static void a_scan_asks_no_faster_than_the_port_may(void **state)
 	bench_close(b);
 }
 
+static unsigned asks_of_10_6_255_1(struct bench *b)
+{
+	struct neighbour_ask ask;
+	unsigned n = 0;
+
+	while (switch_next_ask(b->sw, &ask))
+		n += memcmp(ask.addr.ip, (uint8_t[]){10, 6, 255, 1}, 4) == 0;
+	return n;
+}
+
+// One port sends to a station, then another port does. Control is told for the second port's sake.
+static void expect_told_by_the_second_port(struct bench *b)
+{
+	router_send(b, P1, &(struct router_packet){.src = "10.0.1.2", .dst = "10.6.255.1"});
+	bench_run(b, 10000);
+	assert_int_equal(asks_of_10_6_255_1(b), 0);
+	router_send(b, P3, &(struct router_packet){.src = "10.0.3.2", .dst = "10.6.255.1"});
+	bench_run(b, 10000);
+	assert_int_equal(asks_of_10_6_255_1(b), 1);
+}
+
+static void a_port_beyond_its_rate_does_not_silence_another(void **state)
+{
+	struct bench *b = router_open(router_routes);
+	char dst[32];
+
+	(void)state;
+	for (unsigned i = 0; i < 260; i++) {
+		snprintf(dst, sizeof(dst), "10.6.%u.%u", i / 250, i % 250);
+		router_send(b, P1, &(struct router_packet){.src = "10.0.1.2", .dst = dst});
+	}
+	bench_run(b, 30000);
+	expect_told_by_the_second_port(b);
+	bench_close(b);
+}
+
+// 64 destinations with four unknown next hops each fill the ring of the port.
+static void a_port_whose_ring_is_full_does_not_silence_another(void **state)
+{
+	struct bench *b = router_open("routes:\n"
+				      "  - {to: 10.6.0.0/16, via: p2}\n"
+				      "  - {to: 10.8.0.0/16, via: [10.0.3.77, 10.0.4.77, "
+				      "10.0.5.77, 10.0.6.77]}\n");
+	char dst[32];
+
+	(void)state;
+	for (unsigned i = 0; i < 64; i++) {
+		snprintf(dst, sizeof(dst), "10.8.0.%u", i);
+		router_send(b, P1, &(struct router_packet){.src = "10.0.1.2", .dst = dst});
+	}
+	router_send(b, P1, &(struct router_packet){.src = "10.0.1.2", .dst = "10.6.255.1"});
+	bench_run(b, 30000);
+	router_send(b, P3, &(struct router_packet){.src = "10.0.3.2", .dst = "10.6.255.1"});
+	bench_run(b, 10000);
+	assert_int_equal(asks_of_10_6_255_1(b), 1);
+	bench_close(b);
+}
+
 #define T(f) cmocka_unit_test(f)
 
 int main(void)
@@ -507,6 +565,8 @@ int main(void)
 		T(answers_come_before_requests_and_ports_take_turns),
 		T(probes_leave_before_answers),
 		T(a_scan_asks_no_faster_than_the_port_may),
+		T(a_port_beyond_its_rate_does_not_silence_another),
+		T(a_port_whose_ring_is_full_does_not_silence_another),
 	};
 
 	return cmocka_run_group_tests(tests, bench_eal, NULL);
