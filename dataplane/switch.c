@@ -77,7 +77,6 @@ static void worker_destroy(struct worker *w)
 	rte_ring_free(w->learn);
 	rte_free(w->released);
 	rte_free(w->fdb_cache);
-	rte_free(w->heard);
 	fifo_pool_fini(&w->chunks);
 	rte_free(w);
 }
@@ -112,8 +111,7 @@ static int worker_create(struct weir_switch *sw, unsigned id, uint64_t seed)
 	w->fdb_cache = rte_zmalloc("fdb_cache", sizeof(*w->fdb_cache), 64);
 	w->released = rte_zmalloc("released",
 				  sizeof(*w->released) + sw->n_ports * N_PGS * sizeof(ctr_t), 64);
-	w->heard = rte_zmalloc("heard", HEARD_SLOTS * sizeof(*w->heard), 64);
-	if (w->fdb_cache == NULL || w->heard == NULL || w->released == NULL)
+	if (w->fdb_cache == NULL || w->released == NULL)
 		return -ENOMEM;
 	if (fifo_pool_init(&w->chunks, switch_max_frames(sw->policy_mem), n_owned * N_QUEUES) != 0)
 		return -ENOMEM;
@@ -215,7 +213,9 @@ static int arrays_create(struct weir_switch *sw, const struct switch_port *ports
 	sw->rt = rte_zmalloc("rt", sw->n_ports * sizeof(sw->rt[0]), 64);
 	sw->owner = rte_zmalloc("owner", sw->n_ports, 64);
 	sw->limits = rte_zmalloc("limits", sw->n_ports * sizeof(sw->limits[0]), 64);
-	if (sw->ports == NULL || sw->rt == NULL || sw->owner == NULL || sw->limits == NULL)
+	sw->heard = rte_zmalloc("heard", HEARD_SETS * sw->n_ports * sizeof(sw->heard[0]), 64);
+	if (sw->ports == NULL || sw->rt == NULL || sw->owner == NULL || sw->limits == NULL ||
+	    sw->heard == NULL)
 		return -ENOMEM;
 	memcpy(sw->ports, ports, sw->n_ports * sizeof(sw->ports[0]));
 	for (unsigned i = 0; i < sw->n_ports; i++) {
@@ -321,6 +321,7 @@ void switch_destroy(struct weir_switch *sw)
 	fdb_fini(&sw->fdb);
 	storms_free(sw);
 	rte_free(sw->qsbr);
+	rte_free(sw->heard);
 	rte_free(sw->limits);
 	rte_free(sw->owner);
 	rte_free(sw->rt);

@@ -10,6 +10,7 @@
 //   handoff ring a -> b    worker a                      worker b
 //   learn, event rings     their worker                  control
 //   fdb                    control                       workers (forward/fdb.h)
+//   heard[set][port]       the port's owner              workers (worker_flood.c)
 //   learning.taken         control                       workers
 //   neighbours, adj words  control                       workers (forward/neighbours.h, route.h)
 //   punt rings of a port   the port's owner              control
@@ -204,7 +205,6 @@ struct __rte_cache_aligned worker {
 	struct rng rng;
 	struct fifo_pool chunks;
 	struct fdb_cache *fdb_cache;
-	struct heard *heard; // HEARD_SLOTS
 	struct worker_l3 *l3; // NULL: no policy has routed yet
 	struct worker_loop *loop; // NULL: no policy has asked for it yet
 	struct worker_flows *flows; // NULL: no flow table
@@ -274,6 +274,7 @@ struct weir_switch {
 	struct rte_mempool *pool;
 	struct rte_rcu_qsbr *qsbr;
 	struct fdb fdb;
+	struct heard *heard; // [HEARD_SETS][n_ports], worker_flood.h
 	struct neighbours neighbours;
 	struct route_table *retired_tables; // until the end of their grace
 	uint8_t punt_next[N_PUNT_KINDS]; // port that control asks first, in turn

@@ -156,45 +156,50 @@ static void replicate(struct worker *w, struct frame *f, const uint8_t *ports, u
 
 // ---- frames that are not flooded
 
+static struct heard *heard_set(const struct weir_switch *sw, uint64_t key)
+{
+	return &sw->heard[rte_hash_crc_8byte(key, 0) % HEARD_SETS * sw->n_ports];
+}
+
 void flood_note_heard(struct worker *w, uint64_t key, unsigned port)
 {
-	struct heard *h = &w->heard[rte_hash_crc_8byte(key, 0) % HEARD_SLOTS];
+	struct heard *h = &heard_set(w->sw, key)[port];
 
 	atomic_store_explicit(&h->key, 0, memory_order_relaxed);
 	atomic_thread_fence(memory_order_release);
 	atomic_store_explicit(&h->t_ns, w->now_ns, memory_order_relaxed);
-	atomic_store_explicit(&h->port, port, memory_order_relaxed);
 	atomic_store_explicit(&h->key, key, memory_order_release);
 }
 
-// False also where the slot changes meanwhile.
-static bool heard_by(const struct worker *other, uint64_t key, uint64_t now_ns, unsigned *port)
+// When the port reported the address. 0: it did not, or the slot changes meanwhile.
+static uint64_t heard_ns(const struct heard *h, uint64_t key)
 {
-	struct heard *h = &other->heard[rte_hash_crc_8byte(key, 0) % HEARD_SLOTS];
 	uint64_t t_ns;
 
 	if (atomic_load_explicit(&h->key, memory_order_acquire) != key)
-		return false;
+		return 0;
 	t_ns = atomic_load_explicit(&h->t_ns, memory_order_relaxed);
-	*port = (unsigned)atomic_load_explicit(&h->port, memory_order_relaxed);
 	atomic_thread_fence(memory_order_acquire);
-	return atomic_load_explicit(&h->key, memory_order_relaxed) == key &&
-	       now_ns < t_ns + HEARD_NS;
+	return atomic_load_explicit(&h->key, memory_order_relaxed) == key ? t_ns : 0;
 }
 
 // Control enters an address milliseconds after a station has spoken, and an answer to ARP is
-// followed at once by the first lossless frame.
+// followed at once by the first lossless frame. Of several ports the latest counts.
 static bool is_heard(const struct worker *w, struct frame *f, uint64_t key, unsigned vid)
 {
-	unsigned port;
+	const struct heard *set = heard_set(w->sw, key);
+	uint64_t latest_ns = 0;
 
-	for (unsigned i = 0; i < w->sw->n_workers; i++)
-		if (heard_by(w->sw->workers[i], key, w->now_ns, &port) &&
+	for (unsigned port = 0; port < w->sw->n_ports; port++) {
+		uint64_t t_ns = heard_ns(&set[port], key);
+
+		if (t_ns > latest_ns && w->now_ns < t_ns + HEARD_NS &&
 		    may_flood_to(w, port, f->in_port, vid)) {
+			latest_ns = t_ns;
 			f->out_port = (uint8_t)port;
-			return true;
 		}
-	return false;
+	}
+	return latest_ns != 0;
 }
 
 bool flood_refused(struct worker *w, struct frame *f, unsigned vid, bool group)

@@ -4,11 +4,13 @@
 
 #include "dataplane/switch_impl.h"
 
-// An address that a worker has just reported to control; one writer.
-enum { HEARD_SLOTS = 256, HEARD_NS = 50000000 };
+// An address that a port's owner has just reported to control. The hash of the address selects a
+// set, and each port has one slot in each set. So a flood of addresses at one port overwrites slots
+// of that port only.
+enum { HEARD_SETS = 64, HEARD_NS = 50000000 };
 struct heard {
 	_Atomic uint64_t key; // 0 while the slot changes
-	_Atomic uint64_t t_ns, port;
+	_Atomic uint64_t t_ns;
 };
 
 // Sends a frame to every other port that may carry it. The frame ends in queues or as a drop.

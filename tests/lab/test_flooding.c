@@ -178,6 +178,55 @@ static void an_address_that_was_just_heard_is_not_unknown(void **state)
 	bench_close(b);
 }
 
+// A thousand new addresses at p3 are more than the switch remembers.
+static void a_flood_of_addresses_takes_no_address_that_another_port_just_heard(void **state)
+{
+	struct bench *b = bench_open(learning, 0);
+	struct bench_frame f = {.broadcast = true, .len = 100};
+	uint8_t frame[64];
+
+	(void)state;
+	bench_inject(b, 1, &f, 1);
+	bench_build(frame, 2, &(struct bench_frame){.to = UNKNOWN, .len = sizeof(frame)});
+	for (unsigned i = 0; i < 1000; i++) {
+		frame[9] = (uint8_t)(i >> 8);
+		frame[10] = (uint8_t)i;
+		bench_send_raw(b, 2, frame, sizeof(frame));
+	}
+	bench_run(b, 100000);
+	bench_inject(b, 3, &f, 1);
+	f = (struct bench_frame){.to = 1, .dscp = 24, .len = 100};
+	bench_inject(b, 0, &f, 1); // reported before the flood
+	f.to = 3;
+	bench_inject(b, 0, &f, 1); // and after it
+	bench_run(b, 10000);
+	assert_int_equal(bench_drops(b, DROP_LOSSLESS_UNKNOWN), 0);
+	bench_close(b);
+}
+
+// Two ports report the same address: the station has moved.
+static void of_two_ports_that_heard_an_address_the_latest_counts(void **state)
+{
+	(void)state;
+	for (unsigned first = 2; first < 4; first++) {
+		struct bench *b = bench_open(learning, 0);
+		struct bench_frame f = {.broadcast = true, .len = 100, .as = 77};
+		unsigned last = 5 - first;
+
+		bench_inject(b, first, &f, 1);
+		bench_run(b, 10000);
+		bench_inject(b, last, &f, 1);
+		bench_run(b, 10000);
+		b->host[first].n_rx = b->host[last].n_rx = 0;
+		f = (struct bench_frame){.to = 76, .dscp = 24, .len = 100};
+		bench_inject(b, 0, &f, 1);
+		bench_run(b, 10000);
+		assert_int_equal(b->host[first].n_rx, 0);
+		assert_int_equal(b->host[last].n_rx, 1);
+		bench_close(b);
+	}
+}
+
 static uint64_t charged(const struct bench *b)
 {
 	return pg_used(switch_pg_state(b->sw, 0, 3)) + pg_used(switch_pg_state(b->sw, 0, 0));
@@ -404,6 +453,9 @@ int main(void)
 		cmocka_unit_test(a_known_address_is_never_refused),
 		cmocka_unit_test(a_frame_that_is_refused_still_teaches_its_source),
 		cmocka_unit_test(an_address_that_was_just_heard_is_not_unknown),
+		cmocka_unit_test(
+			a_flood_of_addresses_takes_no_address_that_another_port_just_heard),
+		cmocka_unit_test(of_two_ports_that_heard_an_address_the_latest_counts),
 		cmocka_unit_test(the_charge_lasts_until_the_last_copy_is_gone),
 		cmocka_unit_test(copies_that_are_dropped_hold_nothing),
 		cmocka_unit_test(copies_never_take_more_frames_than_there_are_cells),
