@@ -103,15 +103,33 @@ static void place(struct weir_switch *sw, uint64_t key, uint8_t port, uint8_t fr
 		note(sw, moved ? MAC_NOTICE_MOVED : MAC_NOTICE_LEARNED, port, key, from);
 }
 
+// Whether addresses can be learned at the port.
+static bool learns(const struct weir_switch *sw, unsigned port)
+{
+	return switch_link_up(sw, port) && !sw->policy_mem->ports[port].routed;
+}
+
+// The port that the address is pinned to: no port that is down or routed.
+static uint8_t home_of(const struct weir_switch *sw, const struct fdb_entry *e, uint8_t port,
+		       uint64_t now_ns)
+{
+	bool usable[POLICY_MAX_PORTS] = {false};
+
+	for (unsigned i = 0; i < sw->n_ports; i++)
+		usable[i] = learns(sw, i);
+	return mac_move_home(&e->move, port, usable, now_ns);
+}
+
 static void move(struct weir_switch *sw, struct fdb_entry *e, uint8_t port, uint64_t now_ns)
 {
-	uint8_t from = e->port, home = port;
+	uint8_t from = e->port, home;
 
-	switch (mac_move_decide(&sw->policy_mem->mac_move, &e->move, from, port, now_ns, &home)) {
+	switch (mac_move_decide(&sw->policy_mem->mac_move, &e->move, from, now_ns)) {
 	case MAC_MOVE:
 		place(sw, e->key, port, from, now_ns);
 		break;
 	case MAC_PIN:
+		home = home_of(sw, e, port, now_ns);
 		note(sw, MAC_NOTICE_FLAPPING, home, e->key, home == port ? from : port);
 		if (home != from)
 			place(sw, e->key, home, from, now_ns);
@@ -148,8 +166,7 @@ static void learn_of(struct weir_switch *sw, struct worker *w, uint64_t now_ns)
 		ctr_inc(&sw->learning.taken[rec.port]);
 		// Reported before its port went down and was flushed.
 		// Or before it became a routed one.
-		if (switch_link_up(sw, (unsigned)rec.port) &&
-		    !sw->policy_mem->ports[rec.port].routed)
+		if (learns(sw, (unsigned)rec.port))
 			learn(sw, rec.key, (uint8_t)rec.port, now_ns);
 	}
 }

@@ -4,15 +4,20 @@
 // elsewhere. Switches call this MAC move limit or MAC flap damping. Pure; the control thread calls
 // it for each report of an address at another port than its own.
 //
-// The home is the port at which the address has lived longest without a break. Where the address
-// has left that port for good, as a virtual machine that migrated, the home is the port at which
-// the address lived when the moves began.
+// The home is chosen among the ports at which the address lived within the last ten seconds. Of
+// these ports the home is the port with the longest stay without a break. An earlier stay counts
+// for its port, even if the stay ended long ago. A port that a station has left for good, as a
+// virtual machine that migrated, is not among these ports.
+//
+// So the port of a thief becomes the home in two cases only. Either the thief held the address
+// without a break for longer than the station ever did. Or no frame of the station arrived for ten
+// seconds.
 #pragma once
 
 #include <stdbool.h>
 #include <stdint.h>
 
-enum { MAC_MOVE_LIMIT_MAX = 200 };
+enum { MAC_MOVE_LIMIT_MAX = 200, MAC_STAYS = 3 };
 #define MAC_MOVE_WINDOW_NS 10000000000ull
 
 struct mac_move_params {
@@ -20,24 +25,32 @@ struct mac_move_params {
 	uint64_t hold_ns;
 };
 
+// Of one port.
+struct mac_stay {
+	uint64_t longest_ns; // stay that has ended; 0: the slot is free
+	uint64_t left_ns; // when the address last left the port
+	uint8_t port;
+};
+
 // Of one address. All zero but since_ns when the address is new.
 struct mac_move {
 	uint64_t since_ns; // at its present port
 	uint64_t window_ns; // begin of the present window
 	uint64_t held_until_ns; // 0: not pinned
-	uint64_t longest_ns; // stay at `longest`
-	uint8_t longest; // port of the longest stay
-	uint8_t first; // port that the window's first move left
+	struct mac_stay stay[MAC_STAYS];
 	uint8_t n; // moves in the window
 };
 
 enum mac_move_verdict {
 	MAC_MOVE, // to the port that reported it
-	MAC_PIN, // to *home, and stays there
+	MAC_PIN, // to mac_move_home, and stays there
 	MAC_STAY, // pinned
 };
 
-// The address lives at port `from`, and a frame with it arrived at port `to`. Counts the move, and
-// sets *home where the verdict is MAC_PIN.
+// The address lives at port `from`, and a frame with it arrived at another port. Counts the move.
 enum mac_move_verdict mac_move_decide(const struct mac_move_params *p, struct mac_move *m,
-				      uint8_t from, uint8_t to, uint64_t now_ns, uint8_t *home);
+				      uint8_t from, uint64_t now_ns);
+
+// The home of an address whose verdict is MAC_PIN; `to` is the port that reported it. usable: by
+// port, whether an address may live there; `to` is usable.
+uint8_t mac_move_home(const struct mac_move *m, uint8_t to, const bool *usable, uint64_t now_ns);

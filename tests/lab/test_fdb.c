@@ -386,6 +386,39 @@ static void a_thief_gets_an_address_pinned_and_the_owner_keeps_its_traffic(void 
 	bench_close(b);
 }
 
+// The station moves from the port of its longest stay to p4, and a thief speaks. Then the first
+// port goes away. The address is pinned to p4, where it lived longer than at the thief's port.
+static void an_address_is_not_pinned_to_a_port_that_is_gone(void **state)
+{
+	(void)state;
+	for (unsigned routed = 0; routed < 2; routed++) {
+		struct bench *b = opened("", "", "");
+		struct heard h = {{0}, {{0}}};
+
+		speak(b, OWNER);
+		bench_run(b, 1000 * MS);
+		send_from(b, 3, 0x020000000003ull, SENDER);
+		turn(b, &h);
+		bench_run(b, 500 * MS);
+		if (routed) {
+			bench_publish(b, yaml("", "", ", ip: 10.0.0.1/24"));
+		} else {
+			wire_set_up(b->host[OWNER].wire, false);
+			switch_links_changed(b->sw);
+		}
+		turn(b, &h);
+		for (unsigned i = 0; i < 8; i++) {
+			send_from(b, i % 2 == 0 ? THIEF : 3, 0x020000000003ull, SENDER);
+			turn(b, &h);
+			bench_run(b, SOURCE_RECHECK_NS); // until its worker reports again
+		}
+		assert_int_equal(h.n[EVENT_MAC_FLAPPING], 1);
+		assert_int_equal(h.last[EVENT_MAC_FLAPPING].port, 3);
+		assert_true(known_at(b, 0x020000000003ull, 3));
+		bench_close(b);
+	}
+}
+
 static void a_pin_ends_after_its_time(void **state)
 {
 	struct bench *b = opened(", mac_move_hold: 2s", "", "");
@@ -456,6 +489,7 @@ int main(void)
 		cmocka_unit_test(a_new_address_leaves_the_caches_of_others_valid),
 		cmocka_unit_test(addresses_that_collide_by_crc_keep_nobody_out),
 		cmocka_unit_test(a_thief_gets_an_address_pinned_and_the_owner_keeps_its_traffic),
+		cmocka_unit_test(an_address_is_not_pinned_to_a_port_that_is_gone),
 		cmocka_unit_test(a_pin_ends_after_its_time),
 		cmocka_unit_test(a_limit_of_zero_lets_addresses_move),
 		cmocka_unit_test(an_address_of_a_sticky_port_does_not_move),
