@@ -39,7 +39,8 @@
 	X(COPP, "copp", false,                                                                     \
 	  "ARP or neighbour discovery beyond what the port may hand to control (key copp)")        \
 	X(STORM_CONTROL, "storm-control", false,                                                   \
-	  "broadcast, unknown unicast or multicast beyond the port's storm_control rate")          \
+	  "broadcast, unknown unicast or multicast beyond the port's storm_control rate, or "   \
+	  "BPDUs beyond 1,000 per second where multicast has none")                              \
 	X(EGRESS_MTU, "egress-mtu", false, "longer than the frame limit of the egress port")       \
 	X(INGRESS_POOL, "ingress-pool", true,                                                      \
 	  "lossy priority group beyond its limit or the ingress pool")                             \

@@ -67,7 +67,8 @@
 	  "excess is dropped")                                                                     \
 	X(COPP_OVER, "copp-normal", "the port has kept its copp rate for five seconds")            \
 	X(STORM_CONTROL, "storm-control",                                                          \
-	  "the port exceeds its storm_control rate; the excess is dropped")                        \
+	  "the port exceeds its storm_control rate, or the fixed rate of BPDUs; the excess is "    \
+	  "dropped")                                                                               \
 	X(STORM_CONTROL_OVER, "storm-control-over",                                                \
 	  "the port has kept its storm_control rate for five seconds")                             \
 	X(LOOP, "loop-detected",                                                                   \

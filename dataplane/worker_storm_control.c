@@ -1,9 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
 // Storm control: how many frames per second of a port are replicated. Only frames that are about to
 // be replicated are counted. BPDUs have a bucket of their own at the rate of multicast: a flood of
-// multicast must not take away the frames that would end a loop.
+// multicast must not take away the frames that would end a loop. A port without a rate for
+// multicast has a fixed rate for BPDUs: BPDUs leave in the highest lossy class of all ports.
 #include "dataplane/packet/wire.h"
 #include "dataplane/switch_impl.h"
+
+// A bridge sends at most ten BPDUs per second by a port (802.1Q, TxHoldCount).
+static const struct policer_params bpdu_default = { // 1,000 per second, 250 at once
+	.interval_ns = 1000000, .burst_ns = 250000000};
 
 static enum limit_kind kind_of(const struct frame *f, const struct pkt_info *pkt)
 {
@@ -19,9 +24,12 @@ bool storm_control_drops(struct worker *w, const struct frame *f, const struct p
 {
 	struct port_rt *p = worker_port(w, f->in_port);
 	enum limit_kind kind = kind_of(f, pkt);
-	struct policer *bucket = pkt->reserved_dst == DST_STP ? &p->storm_bpdu : &p->storm[kind];
+	const struct policer_params *rate = &w->pol->ports[f->in_port].limit[kind];
+	bool bpdu = pkt->reserved_dst == DST_STP;
 
-	if (policer_take(&w->pol->ports[f->in_port].limit[kind], bucket, w->now_ns))
+	if (bpdu && rate->interval_ns == 0)
+		rate = &bpdu_default;
+	if (policer_take(rate, bpdu ? &p->storm_bpdu : &p->storm[kind], w->now_ns))
 		return false;
 	ctr_inc(&p->c.limited[kind]);
 	return true;

@@ -21,7 +21,8 @@ static const struct cfg_row storm_rows[] = {
 	 .help = "the same for frames to addresses that the bridge does not know"},
 	{"multicast", CFG_NUMBER, .unit = UNIT_COUNT, AT(cfg_storm_control, multicast),
 	 .max = MAX_PPS, .dflt_text = "0: none",
-	 .help = "the same for multicast; BPDUs have this rate for themselves"},
+	 .help = "the same for multicast; BPDUs have this rate for themselves, and 1,000 per "
+		 "second where there is none"},
 };
 SCHEMA(cfg_storm_control_schema, storm_rows, cfg_storm_control);
 

@@ -290,7 +290,7 @@ static const struct fact hints[] = {
 	{"storm_unknown_unicast", FACT_COUNTER, PORT(limited[LIMIT_UNKNOWN_UNICAST]),
 	 "frames to unknown addresses dropped beyond the port's storm_control rate"},
 	{"storm_multicast", FACT_COUNTER, PORT(limited[LIMIT_MULTICAST]),
-	 "multicast frames dropped beyond the port's storm_control rate"},
+	 "multicast frames dropped beyond the port's storm_control rate, or BPDUs beyond theirs"},
 };
 
 static const struct fact workers[] = {

@@ -173,6 +173,28 @@ static void storm_control_limits_each_kind_on_its_own(void **state)
 	bench_close(b);
 }
 
+// 1,000 BPDUs per second and port, 250 at once. The rate takes no other multicast.
+static void bpdus_have_a_rate_where_multicast_has_none(void **state)
+{
+	static const uint8_t group[6] = {0x01, 0, 0x5e, 0, 0, 1};
+	struct bench *b = bench_open(policy("", ""), 0);
+
+	(void)state;
+	send_to_group(b, 0, stp, 1000);
+	assert_in_range(b->host[1].n_rx, 250, 251);
+	assert_in_range(ctr_get(&switch_port_counters(b->sw, 0)->limited[LIMIT_MULTICAST]), 749,
+			750);
+	assert_int_equal(bench_drops(b, DROP_STORM_CONTROL), 1000 - b->host[1].n_rx);
+	send_to_group(b, 2, stp, 200);
+	send_to_group(b, 0, group, 1000);
+	assert_in_range(b->host[1].n_rx, 1450, 1451);
+	b->host[1].n_rx = 0;
+	bench_run(b, SECOND);
+	send_to_group(b, 0, stp, 1000);
+	assert_in_range(b->host[1].n_rx, 250, 251);
+	bench_close(b);
+}
+
 // ---- loops
 
 // A bridge with two cables to the switch: what leaves by p1 comes in at p2, and the other way.
@@ -377,6 +399,7 @@ int main(void)
 		T(pvst_is_plain_multicast),
 		T(bpdus_stay_in_their_vlan_and_end_at_a_router),
 		T(storm_control_limits_each_kind_on_its_own),
+		T(bpdus_have_a_rate_where_multicast_has_none),
 		T(a_loop_is_an_alarm_that_names_both_ports),
 		T(port_down_stops_the_storm_and_the_port_recovers),
 		T(a_reload_without_the_action_brings_the_port_up),
