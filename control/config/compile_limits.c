@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What one port may cost the others: rates in frames per second as token buckets, and the probes
-// that look for loops.
+// Limits of each port: token buckets in frames per second, and the probes for loop detection.
 #include "control/config/check.h"
 #include "control/config/compile.h"
 #include "control/config/model_limits.h"

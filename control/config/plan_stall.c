@@ -15,7 +15,7 @@ __extension__ typedef unsigned __int128 wide;
 
 static const uint64_t BITS_NS = 8ull * 1000000000; // bit/s times ns in a byte
 
-// What the peer still sends after the PAUSE left, at worst.
+// The largest number of bytes that the peer sends after the PAUSE has left.
 static uint64_t flight_bytes(const struct config *c, const struct policy *p, unsigned port)
 {
 	const struct policy_port *pp = &p->ports[port];

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The part of the plan about workers that stand still: whether the receive ring of each port holds
-// what arrives until the stand-in's PAUSE acts (drivers/standin). Control thread only.
+// The part of the plan about workers that stand still. The receive ring of each port must hold all
+// frames until the PAUSE of the stand-in acts (drivers/standin). Control thread only.
 #pragma once
 
 #include <json-c/json.h>
@@ -8,7 +8,7 @@
 
 #include "control/config/model.h"
 
-// What arrives at a port from the last loop of its worker until the peer has stopped.
+// The frames of a port from the last loop of its worker until the peer has stopped.
 struct plan_stall {
 	bool interface; // the stand-in can send by the port
 	uint64_t bytes; // on the wire, with gaps and preambles

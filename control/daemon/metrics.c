@@ -177,8 +177,8 @@ static bool may_go(const struct client *c, uint64_t now_ns)
 	return now_ns - c->since_ns >= least_ms * MS_NS;
 }
 
-// Who goes first: a client whose request is incomplete, then a client that does not read its
-// answer. Among equals the oldest goes.
+// A client with an incomplete request goes first, then a client that does not read its answer.
+// Among equals the oldest goes.
 static bool goes_before(const struct client *a, const struct client *b)
 {
 	if ((a->out == NULL) != (b->out == NULL))

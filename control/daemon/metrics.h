@@ -2,12 +2,12 @@
 // The page of metrics for Prometheus, and a very small HTTP server that hands it out: GET /metrics,
 // one answer per connection.
 //
-// Served from the control thread without ever blocking it. What a stranger can cost is bounded: so
-// many connections at once, so many bytes of request, so much time for both directions; the page
-// is made at most ten times a second, whoever asks. A connection beyond the number takes the place
-// of the oldest request that is incomplete after METRICS_ASK_MS, or of a client that has not read
-// its answer for METRICS_READ_MS; until then it waits in the backlog. It changes nothing in the
-// switch and reads no more than the request line. Called by the control thread only.
+// The server never blocks the control thread. Connections, bytes of a request, and the time of each
+// direction are bounded. All clients share a page that is at most 100 ms old. A connection beyond
+// the number takes the place of the oldest request that is incomplete after METRICS_ASK_MS, or of
+// a client that has not read its answer for METRICS_READ_MS. Until then the connection waits in the
+// backlog. The server changes nothing in the switch and reads no more than the request line.
+// Called by the control thread only.
 #pragma once
 
 #include <stddef.h>

@@ -12,8 +12,8 @@
 //
 // A stale neighbour is used until its probes have failed. One that a route needs (a gateway) is
 // never forgotten: it is asked for from the start, and when it fails, again every 5 s. Static
-// neighbours hold whatever is heard. An address that asks for us becomes a neighbour, stale at
-// first, so that its claim is checked; nobody else becomes one unasked.
+// neighbours hold whatever is heard. An address that asks for us becomes a neighbour. The row is
+// stale at first, so the table checks the claim. Frames of other addresses make no row.
 //
 // The table is shared fairly. A full table makes room for a new row: the port with the most rows
 // gives up its oldest row, and the new row's own port does so where no other port has more. So a
@@ -66,7 +66,7 @@ struct neighbour_ops {
 	void (*probe)(void *arg, uint8_t port, const struct policy_addr *a, const uint8_t *mac);
 	// What the workers shall use; NULL: nothing.
 	void (*set)(void *arg, uint8_t port, const struct policy_addr *a, const uint8_t *mac);
-	// A neighbour whose MAC address was known says that it has another; may be NULL.
+	// A neighbour's MAC address has changed. May be NULL.
 	void (*changed)(void *arg, uint8_t port, const struct policy_addr *a, const uint8_t *mac,
 			uint64_t now_ns);
 	// A next hop of a route does not answer; or it answers again.

@@ -191,7 +191,7 @@ static void look_at_worker(struct stall *s, unsigned i, uint64_t now_ns)
 
 static void tell_sent(struct stall *s, uint64_t now_ns)
 {
-	if (now_ns - s->said_ns < SAY_EVERY_NS)
+	if (s->said_ns != 0 && now_ns - s->said_ns < SAY_EVERY_NS)
 		return;
 	for (unsigned i = 0; i < s->d->policy->n_ports; i++) {
 		const struct standin_port *p = &s->standin.shared->ports[i];

@@ -7,11 +7,11 @@
 #include <pthread.h>
 #include <unistd.h>
 
-#include <rte_eal.h>
 #include <rte_mbuf.h>
 
 #include "control/daemon/daemon_impl.h"
 #include "dataplane/worker.h"
+#include "tests/eal.h"
 #include "tests/fuzz/fuzz.h"
 #include "tests/fuzz/net.h"
 #include "tests/fuzz/world.h"
@@ -312,7 +312,7 @@ void fuzz_daemon_init(void)
 			       "--log-level=critical", "-m", "128", "-l", "0", NULL};
 
 	nowhere = fopen("/dev/null", "w");
-	FUZZ_CHECK(nowhere != NULL && rte_eal_init(10, args) >= 0);
+	FUZZ_CHECK(nowhere != NULL && eal_init_unbound(10, args) >= 0);
 	pool = rte_pktmbuf_pool_create("fuzz", POOL, 0, 0, 2048 + 128, SOCKET_ID_ANY);
 	FUZZ_CHECK(pool != NULL);
 }

@@ -6,9 +6,9 @@
 // windows of both state machines hold.
 //
 //   input: 4 bytes of configuration; then operations: a number and its bytes
+#include "tests/eal.h"
 #include "tests/fuzz/fuzz.h"
 
-#include <rte_eal.h>
 #include <rte_mbuf.h>
 
 #include "dataplane/packet/icrc.h"
@@ -503,7 +503,7 @@ int LLVMFuzzerInitialize(int *argc, char ***argv)
 
 	(void)argc;
 	(void)argv;
-	FUZZ_CHECK(rte_eal_init(10, args) >= 0);
+	FUZZ_CHECK(eal_init_unbound(10, args) >= 0);
 	pool = rte_pktmbuf_pool_create("fuzz", POOL, 0, 0, LONGEST + 128, SOCKET_ID_ANY);
 	FUZZ_CHECK(pool != NULL);
 	return 0;

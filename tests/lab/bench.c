@@ -5,12 +5,12 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include <rte_eal.h>
 #include <rte_mbuf.h>
 
 #include "control/config/config.h"
 #include "dataplane/qos/shaper.h"
 #include "dataplane/worker.h"
+#include "tests/eal.h"
 
 enum { POOL_FRAMES = 65535, START_NS = 1000000, CHANGE_LOOK_NS = 500 };
 
@@ -25,7 +25,7 @@ int bench_eal(void **state)
 	(void)state;
 	if (pool != NULL)
 		return 0;
-	if (rte_eal_init(10, argv) < 0)
+	if (eal_init_unbound(10, argv) < 0)
 		return -1;
 	pool = rte_pktmbuf_pool_create("bench", POOL_FRAMES, 0, 0, 4096 + 128, SOCKET_ID_ANY);
 	return pool == NULL ? -1 : 0;

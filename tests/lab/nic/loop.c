@@ -8,13 +8,13 @@
 #include <string.h>
 
 #include <cmocka.h>
-#include <rte_eal.h>
 #include <rte_mbuf.h>
 
 #include "dataplane/packet/parse.h"
 #include "dataplane/packet/wire.h"
 #include "dataplane/packet/edit.h"
 #include "dataplane/rng.h"
+#include "tests/eal.h"
 
 enum { IN_FLIGHT = 8192, REORDER_NS = 3000 };
 
@@ -42,7 +42,7 @@ static struct rte_mempool *pool(void)
 
 	if (p != NULL)
 		return p;
-	assert_true(rte_eal_init(8, argv) >= 0);
+	assert_true(eal_init_unbound(8, argv) >= 0);
 	p = rte_pktmbuf_pool_create("loop", LOOP_POOL, 0, 0, 4096 + 512, 0);
 	assert_non_null(p);
 	return p;

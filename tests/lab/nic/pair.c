@@ -7,10 +7,10 @@
 #include <string.h>
 
 #include <cmocka.h>
-#include <rte_eal.h>
 #include <rte_mbuf.h>
 
 #include "dataplane/packet/parse.h"
+#include "tests/eal.h"
 
 static struct rte_mempool *pool(bool whole)
 {
@@ -21,7 +21,7 @@ static struct rte_mempool *pool(bool whole)
 			(char[]){"96"},		    (char[]){"--log-level=4"}};
 
 	if (p[0] == NULL) {
-		assert_true(rte_eal_init(8, argv) >= 0);
+		assert_true(eal_init_unbound(8, argv) >= 0);
 		p[0] = rte_pktmbuf_pool_create("headers", PAIR_POOL, 0, 0,
 					       RTE_PKTMBUF_HEADROOM + PAIR_SNAP, 0);
 		p[1] = rte_pktmbuf_pool_create("whole", PAIR_POOL, 0, 0, 4096 + 512, 0);

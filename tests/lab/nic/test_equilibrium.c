@@ -10,7 +10,6 @@
 #include <string.h>
 
 #include <cmocka.h>
-#include <rte_eal.h>
 #include <rte_mbuf.h>
 
 #include "control/config/config.h"
@@ -18,6 +17,7 @@
 #include "dataplane/worker.h"
 #include "drivers/nic/nic.h"
 #include "drivers/wire/wire.h"
+#include "tests/eal.h"
 
 enum { MAX_SENDERS = 8, POOL = 32767, SNAP = 80, CLS = 3, CNP_CLS = 6, US = 1000, MS = 1000000 };
 
@@ -296,7 +296,7 @@ static int start(void **state)
 			(char[]){"256"},	    (char[]){"--log-level=4"}};
 
 	(void)state;
-	if (rte_eal_init(8, argv) < 0)
+	if (eal_init_unbound(8, argv) < 0)
 		return -1;
 	pool = rte_pktmbuf_pool_create("equilibrium", POOL, 0, 0, RTE_PKTMBUF_HEADROOM + SNAP,
 				       SOCKET_ID_ANY);

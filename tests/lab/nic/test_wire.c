@@ -6,11 +6,11 @@
 #include <stddef.h>
 
 #include <cmocka.h>
-#include <rte_eal.h>
 #include <rte_mbuf.h>
 
 #include "drivers/nic/nic.h"
 #include "drivers/wire/wire.h"
+#include "tests/eal.h"
 
 enum { POOL = 4095, N_FLOWS = 6 };
 static const uint64_t speed = 40000000000;
@@ -146,7 +146,7 @@ int main(void)
 			(char[]){"--no-pci"}, (char[]){"--no-telemetry"}, (char[]){"-m"},
 			(char[]){"64"}, (char[]){"--log-level=4"}};
 
-	if (rte_eal_init(8, argv) < 0)
+	if (eal_init_unbound(8, argv) < 0)
 		return 1;
 	pool = rte_pktmbuf_pool_create("wire", POOL, 0, 0, 4096 + 512, 0);
 	if (pool == NULL)

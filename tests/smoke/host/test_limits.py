@@ -6,27 +6,18 @@ usage: test_limits.py [-h] WEIR WEIRCTL
 
 Needs root; exits 77 without.
 """
-import argparse
-import os
 import resource
 import subprocess
 import sys
 import tempfile
+
+from harness import main, want
 
 POLICY = """\
 switch: {name: limits, %s}
 ports:
   - {name: p1, device: "vdev:net_ring1", speed: 1G, mtu: 1500}
 """
-
-
-class Failed(Exception):
-    """An expectation does not hold."""
-
-
-def want(condition, text):
-    if not condition:
-        raise Failed(text)
 
 
 def available_mb():
@@ -79,24 +70,4 @@ TESTS = [more_memory_than_is_free_is_refused, more_workers_than_dpdk_holds_are_r
          a_low_limit_of_open_files_is_raised_or_named]
 
 
-def main():
-    p = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    p.add_argument("weir")
-    p.add_argument("weirctl")
-    args = p.parse_args()
-    if os.geteuid() != 0:
-        print("needs root")
-        return 77
-    failed = 0
-    for test in TESTS:
-        name = test.__name__.replace("_", " ")
-        try:
-            test(args)
-            print(f"ok   {name}", flush=True)
-        except Failed as e:
-            failed += 1
-            print(f"FAIL {name}: {e}", flush=True)
-    return failed > 0
-
-
-sys.exit(main())
+sys.exit(main(__doc__, TESTS, "weir", "weirctl"))

@@ -6,7 +6,6 @@ usage: test_privileges.py [-h] WEIR WEIRCTL
 
 Needs root; exits 77 without. The interfaces are in a network namespace of the test.
 """
-import argparse
 import glob
 import json
 import os
@@ -16,6 +15,8 @@ import sys
 import tempfile
 import time
 
+from harness import Failed, programs, want
+
 SPACE, NAME = "priv", "priv"
 KEPT = 1 << 12 | 1 << 13 | 1 << 39 # NET_ADMIN, NET_RAW, BPF
 POLICY = """\
@@ -24,15 +25,6 @@ ports:
   - {name: p1, device: "xdp:pva", speed: 1G, mtu: 1500, keep: [%s]}
   - {name: p2, device: "xdp:pvc", speed: 1G, mtu: 1500}
 """
-
-
-class Failed(Exception):
-    """An expectation does not hold."""
-
-
-def want(condition, text):
-    if not condition:
-        raise Failed(text)
 
 
 def ip(*words):
@@ -153,12 +145,8 @@ def test(args):
 
 
 def main():
-    p = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    p.add_argument("weir")
-    p.add_argument("weirctl")
-    args = p.parse_args()
-    if os.geteuid() != 0:
-        print("needs root for namespaces and AF_XDP")
+    args = programs(__doc__, "weir", "weirctl")
+    if args is None:
         return 77
     subprocess.run(["ip", "netns", "add", SPACE], check=True)
     try:

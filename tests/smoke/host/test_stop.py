@@ -6,7 +6,6 @@ usage: test_stop.py [-h] WEIR WEIRCTL
 
 Needs root; exits 77 without. The ports are DPDK devices of one process, without namespaces.
 """
-import argparse
 import fcntl
 import glob
 import os
@@ -17,6 +16,8 @@ import sys
 import tempfile
 import time
 
+from harness import Failed, main, want
+
 SECOND = 1.0
 NAME = "stop"
 # One mbuf a cell: the large pool takes a second to fill, and the kernel a part of it to free.
@@ -26,15 +27,6 @@ switch: {name: %s, buffer: {size: %s}}
 ports:
   - {name: "p[1-2]", device: "vdev:net_ring[1-2]", speed: 1G, mtu: 1500}
 """
-
-
-class Failed(Exception):
-    """An expectation does not hold."""
-
-
-def want(condition, text):
-    if not condition:
-        raise Failed(text)
 
 
 def left_behind():
@@ -126,24 +118,4 @@ def with_unread_output(args):
 TESTS = [while_it_climbs_up, with_unread_output]
 
 
-def main():
-    p = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    p.add_argument("weir")
-    p.add_argument("weirctl")
-    args = p.parse_args()
-    if os.geteuid() != 0:
-        print("needs root")
-        return 77
-    failed = 0
-    for test in TESTS:
-        name = test.__name__.replace("_", " ")
-        try:
-            test(args)
-            print(f"ok   {name}", flush=True)
-        except Failed as e:
-            failed += 1
-            print(f"FAIL {name}: {e}", flush=True)
-    return failed > 0
-
-
-sys.exit(main())
+sys.exit(main(__doc__, TESTS, "weir", "weirctl"))

@@ -8,12 +8,12 @@ usage: test_take_over.py [-h] WEIR
 
 Needs root; exits 77 without. Each case has a network namespace of its own.
 """
-import argparse
-import os
 import signal
 import subprocess
 import sys
 import tempfile
+
+from harness import Failed, programs, want
 
 SPACE = "take"
 POLICY = """\
@@ -23,15 +23,6 @@ ports:
   - {name: p2, device: "xdp:tkc", speed: 1G, mtu: 1500}
 """
 WORDS = ("`keep`", "`take_over: on`")
-
-
-class Failed(Exception):
-    """An expectation does not hold."""
-
-
-def want(condition, text):
-    if not condition:
-        raise Failed(text)
 
 
 def ip(*words):
@@ -170,11 +161,8 @@ def run(test, weir):
 
 
 def main():
-    p = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    p.add_argument("weir")
-    args = p.parse_args()
-    if os.geteuid() != 0:
-        print("needs root for namespaces and AF_XDP")
+    args = programs(__doc__, "weir")
+    if args is None:
         return 77
     failed = [test for test in TESTS if not run(test, args.weir)]
     return len(failed) > 0

@@ -5,7 +5,7 @@ events say so. SIGSTOP stops the whole switch; ptrace stops one of two workers. 
 PFC frames of the stand-in.
 
 usage: test_stall.py BUILD_DIR [TEST...]
-       WEIR_HEALTHY_S: seconds of the healthy run, 60 unless set
+       WEIR_HEALTHY_S: seconds of the healthy run, 20 unless set
 """
 import contextlib
 import ctypes
@@ -223,7 +223,7 @@ def a_reload_beside_it_pauses_the_other_ports_for_a_second_only():
 
 
 def it_pauses_only_beside_a_gap_of_the_loop():
-    seconds = int(os.environ.get("WEIR_HEALTHY_S", "60"))
+    seconds = int(os.environ.get("WEIR_HEALTHY_S", "20"))
     with bench() as b:
         b.flows(seconds)
         reports = b.finish(seconds)
