@@ -18,6 +18,9 @@
 	X(DROP_ALL, "watchdog-drop-all", "an operator turned drop-all on or off")                  \
 	X(PFC_RATE_UP, "pfc-rate-high", "PFC frames per second rose above the warning threshold")  \
 	X(PFC_RATE_DOWN, "pfc-rate-normal", "PFC frames per second fell below it again")           \
+	X(PFC_PAUSED, "pfc-paused-long",                                                           \
+	  "the peer paused a class for nearly the whole last second, in one pause or in many")     \
+	X(PFC_PAUSED_OVER, "pfc-paused-normal", "the peer pauses the class for less than that")    \
 	X(PAIR_DROPPED, "pair-dropped",                                                            \
 	  "what passed contradicts a flow's pair: it is learnt anew (at most one a second)")       \
 	X(FLOWS_FULL, "flows-full",                                                                \
@@ -104,7 +107,7 @@ struct event {
 	// XOFF: cause_pack(); LOSSLESS_DROP: frame length; MAC_*: event_mac_b(); FDB_*: addresses;
 	// NEIGHBOUR_MAC: the new address in the low 48 bits, and bit 48 for IPv6;
 	// STORM: measured ns; STORM_OVER: ns in recovery; STORM_LIMIT: storms; PFC_RATE_*: frames
-	// per second;
+	// per second; PFC_PAUSED*: microseconds of the last second;
 	// PAIR_DROPPED, FLOWS_FULL, CNP_CAP: how many since the last such event; WORKER_*: ns that
 	// it stood still; STANDIN_PAUSED: PFC frames;
 	// COPP*, STORM_CONTROL*: frames dropped since the limit was first exceeded; LOOP: 1 + the

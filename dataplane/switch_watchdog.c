@@ -26,7 +26,8 @@ struct storm_port {
 
 // Of one port; made when its policy first warns.
 struct storm_rates {
-	struct pfc_rate in[N_CLASSES], out[N_CLASSES];
+	struct pfc_rate in[N_CLASSES], out[N_CLASSES], paused[N_CLASSES];
+	uint64_t paused_us[N_CLASSES]; // since the start, as last read
 };
 
 // ---- records of control's own
@@ -172,11 +173,36 @@ static void look_at_rate(struct weir_switch *sw, unsigned port, unsigned cls, bo
 			    cls, out, pps);
 }
 
+// The owner may end a pause between the two loads. Then its time is missing until the next look.
+static uint64_t paused_ns(const struct pfc_class_stats *st, uint64_t now_ns)
+{
+	uint64_t ended_ns = atomic_load_explicit(&st->duration_ns, memory_order_acquire);
+	uint64_t since_ns = gauge_get(&st->since_ns);
+
+	return ended_ns + (since_ns != 0 && now_ns > since_ns ? now_ns - since_ns : 0);
+}
+
+static void look_at_pauses(struct weir_switch *sw, unsigned port, unsigned cls, uint64_t now_ns)
+{
+	const struct policy_port *pp = &sw->policy_mem->ports[port];
+	struct storm_rates *rates = sw->storms.rates[port];
+	uint64_t us = paused_ns(&sw->rt[port]->pfc_rx.stats[cls], now_ns) / 1000, last_second;
+	uint32_t most = pp->classify.lossless >> cls & 1 ? pp->pfc_warning.paused_us : 0;
+	enum pfc_rate_verdict v;
+
+	if (us > rates->paused_us[cls])
+		rates->paused_us[cls] = us;
+	v = pfc_rate_look(&rates->paused[cls], most, rates->paused_us[cls], now_ns, &last_second);
+	if (v != PFC_RATE_SAME)
+		control_say(sw, v == PFC_RATE_UP ? EVENT_PFC_PAUSED : EVENT_PFC_PAUSED_OVER, port,
+			    cls, 0, last_second);
+}
+
 static void look_at_rates(struct weir_switch *sw, unsigned port, uint64_t now_ns)
 {
 	const struct pfc_warning_params *wp = &sw->policy_mem->ports[port].pfc_warning;
 
-	if (wp->in_pps == 0 && wp->out_pps == 0 && sw->storms.rates[port] == NULL)
+	if ((wp->in_pps | wp->out_pps | wp->paused_us) == 0 && sw->storms.rates[port] == NULL)
 		return;
 	sw->storms.rates[port] = made(sw->storms.rates[port], sizeof(struct storm_rates));
 	if (sw->storms.rates[port] == NULL)
@@ -184,6 +210,7 @@ static void look_at_rates(struct weir_switch *sw, unsigned port, uint64_t now_ns
 	for (unsigned c = 0; c < N_CLASSES; c++) {
 		look_at_rate(sw, port, c, false, now_ns);
 		look_at_rate(sw, port, c, true, now_ns);
+		look_at_pauses(sw, port, c, now_ns);
 	}
 }
 

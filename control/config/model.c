@@ -225,7 +225,7 @@ static const struct cfg_row pfc_rows[] = {
 	{"quanta", CFG_NUMBER, .unit = UNIT_COUNT, AT(cfg_pfc, quanta), .min = 1, .max = 65535,
 	 .dflt = 65535, .dflt_text = "65535", .help = "time a PAUSE asks for, in 512 bit times"},
 	{"warning", CFG_MAP, .sub = &cfg_pfc_warning_schema, AT(cfg_pfc, warning),
-	 .dflt_text = "none",
+	 .dflt_text = "of long pauses",
 	 .help = "early warning: one event when the rate of the last second rises above the limit, "
 		 "one when it is below 7/8 of it again, a second apart at least"},
 };

@@ -115,7 +115,7 @@ struct cfg_remark {
 
 struct cfg_pfc_warning {
 	struct cfg_map map;
-	struct cfg_val in, out;
+	struct cfg_val in, out, paused;
 };
 
 struct cfg_pfc {

@@ -23,6 +23,10 @@ static const struct cfg_row warning_rows[] = {
 	 .help = "PFC frames received per second, of one class, above which an event warns"},
 	{"out", CFG_NUMBER, .unit = UNIT_COUNT, AT(cfg_pfc_warning, out), .max = 10000000,
 	 .dflt_text = "0: none", .help = "the same for those sent"},
+	{"paused", CFG_NUMBER, .unit = UNIT_PERCENT, AT(cfg_pfc_warning, paused), .max = 1000000,
+	 .dflt = 950000, .dflt_text = "95%",
+	 .help = "the share of a second for which the peer pauses a class, above which an event "
+		 "warns; 0%: none"},
 };
 SCHEMA(cfg_pfc_warning_schema, warning_rows, cfg_pfc_warning);
 

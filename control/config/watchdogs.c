@@ -182,7 +182,9 @@ static void compile_watchdog(struct compiler *k, unsigned i)
 	struct watchdog_view v = watchdog_view(port->profile, port->item);
 	struct policy_port *out = &k->p->ports[i];
 
-	out->pfc_warning = (struct pfc_warning_params){(uint32_t)w->in.n, (uint32_t)w->out.n};
+	// A share in millionths is as many microseconds of a second.
+	out->pfc_warning = (struct pfc_warning_params){(uint32_t)w->in.n, (uint32_t)w->out.n,
+						       (uint32_t)w->paused.n};
 	if (!v.on)
 		return;
 	out->watchdog = (struct watchdog_params){

@@ -126,6 +126,12 @@ static void detail_rate(const struct eventlog *l, const struct event *e, struct 
 	add_u64(row, "frames_per_s", e->b);
 }
 
+static void detail_paused(const struct eventlog *l, const struct event *e, struct json_object *row)
+{
+	(void)l;
+	add_u64(row, "paused_us_per_s", e->b);
+}
+
 static void detail_drop(const struct eventlog *l, const struct event *e, struct json_object *row)
 {
 	(void)l;
@@ -288,6 +294,8 @@ static const struct {
 	[EVENT_DROP_ALL] = {"warning", detail_on},
 	[EVENT_PFC_RATE_UP] = {"warning", detail_rate},
 	[EVENT_PFC_RATE_DOWN] = {"info", detail_rate},
+	[EVENT_PFC_PAUSED] = {"warning", detail_paused},
+	[EVENT_PFC_PAUSED_OVER] = {"info", detail_paused},
 	[EVENT_PAIR_DROPPED] = {"warning", detail_many},
 	[EVENT_FLOWS_FULL] = {"warning", detail_many},
 	[EVENT_CNP_CAP] = {"warning", detail_many},

@@ -42,13 +42,18 @@ int fdb_init(struct fdb *f, const char *name, uint32_t max, uint32_t seed,
 	for (unsigned i = 0; i < FDB_VERSIONS; i++)
 		atomic_store(&f->version[i], 1); // no zeroed cache slot is valid
 	for (unsigned i = 0; i < FDB_MAX_PORTS; i++)
-		f->port[i] = (struct fdb_port){.oldest = FDB_NONE, .newest = FDB_NONE,
-					       .limit = max};
+		f->port[i] = (struct fdb_port){.limit = max};
 	return 0;
 }
 
 void fdb_fini(struct fdb *f)
 {
+	for (unsigned i = 0; i < FDB_MAX_PORTS * (FDB_VLANS / FDB_VLAN_BLOCK); i++) {
+		struct fdb_port *p = &f->port[i / (FDB_VLANS / FDB_VLAN_BLOCK)];
+
+		rte_free(p->vlans[i % (FDB_VLANS / FDB_VLAN_BLOCK)]);
+		p->vlans[i % (FDB_VLANS / FDB_VLAN_BLOCK)] = NULL;
+	}
 	rte_hash_free(f->hash);
 	rte_free(f->entries);
 	f->hash = NULL;
@@ -61,37 +66,90 @@ static void changed(struct fdb *f, uint64_t key)
 				  memory_order_release);
 }
 
-// ---- the learnt addresses of a port, oldest first
+// ---- the learnt addresses of a port and VLAN, oldest first
+
+static uint32_t vlan_of(uint64_t key)
+{
+	return key % FDB_VLANS;
+}
+
+// NULL: the VLAN has never had an address at this port.
+static struct fdb_vlan *list_of(const struct fdb_port *p, uint32_t vlan)
+{
+	struct fdb_vlan *block = p->vlans[vlan / FDB_VLAN_BLOCK];
+
+	return block == NULL ? NULL : &block[vlan % FDB_VLAN_BLOCK];
+}
+
+static uint32_t learnt_in(const struct fdb_port *p, uint32_t vlan)
+{
+	const struct fdb_vlan *v = list_of(p, vlan);
+
+	return v == NULL ? 0 : v->learnt;
+}
+
+// False: no memory.
+static bool make_list(struct fdb_port *p, uint32_t vlan)
+{
+	struct fdb_vlan **block = &p->vlans[vlan / FDB_VLAN_BLOCK];
+
+	if (*block != NULL)
+		return true;
+	*block = rte_malloc("fdb", FDB_VLAN_BLOCK * sizeof(**block), 64);
+	for (unsigned i = 0; *block != NULL && i < FDB_VLAN_BLOCK; i++)
+		(*block)[i] = (struct fdb_vlan){.oldest = FDB_NONE, .newest = FDB_NONE};
+	return *block != NULL;
+}
 
 static void enlist(struct fdb *f, struct fdb_entry *e, uint64_t now_ns)
 {
 	struct fdb_port *p = &f->port[e->port];
+	struct fdb_vlan *v = list_of(p, vlan_of(e->key));
 	uint32_t pos = (uint32_t)(e - f->entries);
 
 	e->listed_ns = now_ns;
-	e->older = p->newest;
+	e->older = v->newest;
 	e->newer = FDB_NONE;
-	if (p->newest != FDB_NONE)
-		f->entries[p->newest].newer = pos;
+	if (v->newest != FDB_NONE)
+		f->entries[v->newest].newer = pos;
 	else
-		p->oldest = pos;
-	p->newest = pos;
+		v->oldest = pos;
+	v->newest = pos;
+	p->n_vlans += v->learnt++ == 0;
+	if (v->learnt > learnt_in(p, p->fullest))
+		p->fullest = vlan_of(e->key);
 	gauge_set(&p->c.learnt, gauge_get(&p->c.learnt) + 1);
 }
 
 static void delist(struct fdb *f, const struct fdb_entry *e)
 {
 	struct fdb_port *p = &f->port[e->port];
+	struct fdb_vlan *v = list_of(p, vlan_of(e->key));
 
 	if (e->older != FDB_NONE)
 		f->entries[e->older].newer = e->newer;
 	else
-		p->oldest = e->newer;
+		v->oldest = e->newer;
 	if (e->newer != FDB_NONE)
 		f->entries[e->newer].older = e->older;
 	else
-		p->newest = e->older;
+		v->newest = e->older;
+	p->n_vlans -= --v->learnt == 0;
 	gauge_set(&p->c.learnt, gauge_get(&p->c.learnt) - 1);
+}
+
+// The list of the VLAN with the most addresses at a port that has some. What became the fullest
+// when addresses came may have lost some since; all VLANs are compared only when it has fewer than
+// a fair part.
+static struct fdb_vlan *fullest(struct fdb_port *p)
+{
+	uint64_t n = learnt_in(p, p->fullest);
+
+	if (n == 0 || (n + 1) * p->n_vlans < gauge_get(&p->c.learnt))
+		for (uint32_t vlan = 0; vlan < FDB_VLANS; vlan++)
+			if (learnt_in(p, vlan) > learnt_in(p, p->fullest))
+				p->fullest = vlan;
+	return list_of(p, p->fullest);
 }
 
 // Forgets the oldest address of the port. An address that was used since it was listed becomes the
@@ -100,9 +158,10 @@ static struct fdb_evicted evict(struct fdb *f, uint8_t port)
 {
 	struct fdb_port *p = &f->port[port];
 	struct fdb_evicted gone = {.port = port};
+	const struct fdb_vlan *v = fullest(p);
 
 	for (unsigned i = 0; i < SECOND_CHANCES; i++) {
-		struct fdb_entry *e = &f->entries[p->oldest];
+		struct fdb_entry *e = &f->entries[v->oldest];
 		uint64_t seen_ns = gauge_get(&e->seen_ns);
 
 		if (seen_ns <= e->listed_ns)
@@ -110,10 +169,15 @@ static struct fdb_evicted evict(struct fdb *f, uint8_t port)
 		delist(f, e);
 		enlist(f, e, seen_ns);
 	}
-	gone.key = f->entries[p->oldest].key;
+	gone.key = f->entries[v->oldest].key;
 	fdb_forget(f, gone.key);
 	ctr_inc(&p->c.evicted);
 	return gone;
+}
+
+static bool has_learnt(const struct fdb_port *p)
+{
+	return gauge_get(&p->c.learnt) != 0;
 }
 
 // The port that is furthest above its share, were `port` to have one address more.
@@ -126,7 +190,7 @@ static uint8_t greediest(const struct fdb *f, uint8_t port)
 		const struct fdb_port *p = &f->port[i];
 		int64_t above = (int64_t)gauge_get(&p->c.learnt) - p->share + (i == port);
 
-		if (p->oldest != FDB_NONE && above > most) {
+		if (has_learnt(p) && above > most) {
 			most = above;
 			found = (uint8_t)i;
 		}
@@ -140,12 +204,12 @@ static struct fdb_evicted make_room(struct fdb *f, uint8_t port, bool is_new, bo
 	const struct fdb_port *p = &f->port[port];
 	uint8_t from = port;
 
-	if (!is_static && p->oldest != FDB_NONE && gauge_get(&p->c.learnt) >= p->limit)
+	if (!is_static && has_learnt(p) && gauge_get(&p->c.learnt) >= p->limit)
 		return evict(f, port);
 	if (!is_new || f->count < f->max)
 		return (struct fdb_evicted){0};
 	from = greediest(f, port);
-	if (f->port[from].oldest == FDB_NONE)
+	if (!has_learnt(&f->port[from]))
 		return (struct fdb_evicted){0};
 	return evict(f, from);
 }
@@ -193,6 +257,10 @@ int fdb_learn(struct fdb *f, uint64_t key, uint8_t port, bool is_static, uint64_
 		*evicted = gone;
 	if (!is_new && e->is_static && !is_static)
 		return -EEXIST;
+	if (!is_static && !make_list(&f->port[port], vlan_of(key))) {
+		ctr_inc(&f->port[port].c.refused);
+		return -ENOSPC;
+	}
 	if (is_new || moved) {
 		gone = make_room(f, port, is_new, is_static);
 		if (evicted != NULL)
@@ -272,8 +340,10 @@ void fdb_end_static(struct fdb *f)
 
 void fdb_flush_port(struct fdb *f, uint8_t port)
 {
-	while (f->port[port].oldest != FDB_NONE)
-		fdb_forget(f, f->entries[f->port[port].oldest].key);
+	struct fdb_port *p = &f->port[port];
+
+	while (has_learnt(p))
+		fdb_forget(f, f->entries[fullest(p)->oldest].key);
 }
 
 uint8_t fdb_lookup_table(const struct fdb *f, struct fdb_cache *c, uint64_t key)

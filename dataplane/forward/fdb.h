@@ -10,7 +10,9 @@
 // No port can take the places of the others. Each bridged port has a share of the table, and may
 // use more while nobody needs it. In a full table a new address takes the place of the oldest
 // address of the port that is furthest above its share. A port at its limit loses its own oldest
-// address. The oldest is the first learned that its station has not used since.
+// address. In both cases the port's fullest VLAN loses it, so a flood in one VLAN of a trunk takes
+// no place from a VLAN with fewer addresses. The oldest is the first learned that its station has
+// not used since.
 //
 // The hash is keyed with a seed that no neighbour knows, and chains what does not fit into a
 // bucket: addresses that are chosen to collide find a place like any other.
@@ -31,6 +33,8 @@ enum {
 	FDB_VERSIONS = 64,
 	FDB_NO_PORT = 0xff,
 	FDB_MAX_PORTS = 128,
+	FDB_VLANS = 4096,
+	FDB_VLAN_BLOCK = 64,
 	FDB_SPARE = 2048, // places of addresses that were forgotten, until no worker reads them
 	SOURCE_RECHECK_NS = 100000000, // a known source is confirmed ten times a second
 };
@@ -38,8 +42,8 @@ enum {
 struct fdb_entry {
 	gauge_t seen_ns;
 	uint64_t key; // control's copy, for walking
-	uint64_t listed_ns; // when it became the newest of its port's list
-	uint32_t older, newer; // learnt: its neighbours in that list, by position
+	uint64_t listed_ns; // when it became the newest of its list
+	uint32_t older, newer; // learnt: its neighbours in its list, by position
 	struct mac_move move;
 	uint8_t port;
 	bool is_static, used;
@@ -54,8 +58,16 @@ struct fdb_port_counters {
 	ctr_t held; // reports that an address of another port came in here, and it stayed there
 };
 
+// The learnt addresses of one VLAN at one port.
+struct fdb_vlan {
+	uint32_t oldest, newest; // positions; FDB_NONE
+	uint32_t learnt;
+};
+
 struct fdb_port {
-	uint32_t oldest, newest; // positions of its learnt addresses; FDB_NONE
+	struct fdb_vlan *vlans[FDB_VLANS / FDB_VLAN_BLOCK]; // made when first needed
+	uint32_t n_vlans; // with learnt addresses
+	uint32_t fullest; // the VLAN with the most of them, or one with its fair part at least
 	uint32_t limit, share;
 	struct fdb_port_counters c;
 };

@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 // Early warning: PFC frames per second of one class of one port, in one direction, above a
-// threshold. One verdict on the way up and one on the way down, never two within a second
-// (hold-off), and the way down needs the rate below seven eighths of the threshold (hysteresis), so
-// that a rate at the threshold does not chatter. As H3C's "priority-flow-control early-warning".
-// Pure; control feeds it the counter it reads anyway, from every few milliseconds to once a second.
+// threshold, or the microseconds of each second for which the peer pauses the class. One verdict on
+// the way up and one on the way down, never two within a second (hold-off), and the way down needs
+// the rate below seven eighths of the threshold (hysteresis), so that a rate at the threshold does
+// not chatter. As H3C's "priority-flow-control early-warning". Pure; control feeds it the counter
+// it reads anyway, from every few milliseconds to once a second.
 #pragma once
 
 #include <stdbool.h>
@@ -11,6 +12,7 @@
 
 struct pfc_warning_params {
 	uint32_t in_pps, out_pps; // PFC frames per second; 0: no warning
+	uint32_t paused_us; // of each second, by the peer; 0: no warning
 };
 
 enum { PFC_RATE_SLOTS = 10 };

@@ -122,6 +122,13 @@ static void expect_unicast(struct bench *b, unsigned from, unsigned to, unsigned
 	assert_int_equal(others, 0);
 }
 
+static struct fdb *fdb_of(struct bench *b)
+{
+	const struct fdb_port *p0 = switch_fdb_port(b->sw, 0);
+
+	return (struct fdb *)(uintptr_t)((const char *)p0 - offsetof(struct fdb, port));
+}
+
 // ---- a flood of addresses
 
 static void a_flood_takes_no_place_of_a_station_of_another_port(void **state)
@@ -205,6 +212,56 @@ static void a_port_at_its_limit_loses_its_own_oldest_address(void **state)
 	bench_close(b);
 }
 
+static void learn_many(struct bench *b, uint32_t n, uint16_t vlan, unsigned port)
+{
+	for (uint32_t i = 0; i < n; i++) {
+		uint64_t key = 0x0200ull << 48 | (uint64_t)vlan << 40 | (uint64_t)i << 16 | vlan;
+
+		assert_in_range(fdb_learn(fdb_of(b), key, (uint8_t)port, false, 1000 + i, NULL), 0,
+				1);
+		if (i % 1000 == 0)
+			turn(b, NULL); // workers let go of what was forgotten
+	}
+}
+
+static uint32_t learnt(const struct fdb *f, unsigned port, uint16_t vlan)
+{
+	return f->port[port].vlans[vlan / FDB_VLAN_BLOCK][vlan % FDB_VLAN_BLOCK].learnt;
+}
+
+// On a trunk a flood in one VLAN takes the places of its own addresses.
+static void a_flood_in_one_vlan_takes_no_place_of_another(void **state)
+{
+	enum { LIMIT = 3000, FEW = 200, MANY = 20000 };
+	struct bench *b = opened("", "", "");
+	struct fdb *f = fdb_of(b);
+
+	(void)state;
+	fdb_set_port(f, THIEF, LIMIT, 4096);
+	learn_many(b, FEW, 1, THIEF);
+	learn_many(b, FEW, 4094, THIEF);
+	learn_many(b, MANY, 70, THIEF);
+	assert_int_equal(learnt(f, THIEF, 1), FEW);
+	assert_int_equal(learnt(f, THIEF, 4094), FEW);
+	assert_int_equal(learnt(f, THIEF, 70), LIMIT - 2 * FEW);
+	// The same in a table that is full, and at the port that is furthest above its share.
+	fdb_set_port(f, THIEF, f->max, 4096);
+	learn_many(b, MANY, 70, THIEF);
+	learn_many(b, MANY, 5, OWNER);
+	assert_int_equal(learnt(f, THIEF, 1), FEW);
+	assert_int_equal(learnt(f, THIEF, 4094), FEW);
+	// Once all have about as many, all of them lose some.
+	fdb_set_port(f, THIEF, 300, 4096);
+	assert_in_range(learnt(f, THIEF, 1), 99, 101);
+	assert_in_range(learnt(f, THIEF, 4094), 99, 101);
+	assert_in_range(learnt(f, THIEF, 70), 99, 101);
+	assert_int_equal(f->port[THIEF].n_vlans, 3);
+	fdb_flush_port(f, THIEF);
+	assert_int_equal(f->port[THIEF].n_vlans, 0);
+	assert_int_equal(gauge_get(&f->port[THIEF].c.learnt), 0);
+	bench_close(b);
+}
+
 // Control cannot learn as fast as reports come. Those of another port do not wait behind them.
 static void a_flood_of_reports_leaves_room_for_those_of_other_ports(void **state)
 {
@@ -227,13 +284,11 @@ static void a_flood_of_reports_leaves_room_for_those_of_other_ports(void **state
 static void a_new_address_leaves_the_caches_of_others_valid(void **state)
 {
 	struct bench *b = opened("", "", "");
-	struct fdb *f;
-	const struct fdb_port *p0 = switch_fdb_port(b->sw, 0);
+	struct fdb *f = fdb_of(b);
 	uint64_t mine = fdb_key((uint8_t[]){2, 0, 0, 0, 0, 1}, 0), other = mine;
 	uint32_t before;
 
 	(void)state;
-	f = (struct fdb *)(uintptr_t)((const char *)p0 - offsetof(struct fdb, port));
 	while (fdb_slot(other) % FDB_VERSIONS == fdb_slot(mine) % FDB_VERSIONS)
 		other += 1 << 16;
 	before = fdb_version(f, fdb_slot(mine));
@@ -485,6 +540,7 @@ int main(void)
 		cmocka_unit_test(a_flood_takes_no_place_of_a_station_of_another_port),
 		cmocka_unit_test(a_share_of_the_table_is_everybodys),
 		cmocka_unit_test(a_port_at_its_limit_loses_its_own_oldest_address),
+		cmocka_unit_test(a_flood_in_one_vlan_takes_no_place_of_another),
 		cmocka_unit_test(a_flood_of_reports_leaves_room_for_those_of_other_ports),
 		cmocka_unit_test(a_new_address_leaves_the_caches_of_others_valid),
 		cmocka_unit_test(addresses_that_collide_by_crc_keep_nobody_out),

@@ -297,6 +297,40 @@ static void high_rates_of_sent_pfc_are_told(void **state)
 	bench_close(b);
 }
 
+// Pauses all but a thousandth of each tenth of a second: no storm, and few frames.
+static void pauses_that_are_no_storm_are_told_by_their_share(void **state)
+{
+	struct storm_setup s = storm_setup(WATCHDOG_PFC_OFF);
+	const struct event *e;
+	struct bench *b;
+
+	(void)state;
+	s.watchdog.detect_ns = s.watchdog.restore_ns = 100 * MS;
+	s.warning.paused_us = 950000;
+	b = storm_open(&s);
+	for (unsigned i = 0; i < 25; i++) {
+		uint64_t from_ns = b->clock.now_ns;
+
+		for (unsigned ms = 0; ms < 99; ms += 3) { // a PAUSE lasts 3.36 ms
+			bench_pause(b, 2, BIT3, 65535);
+			run_until(b, from_ns + (ms + 3) * MS);
+		}
+		bench_pause(b, 2, BIT3, 0);
+		next_tenth(b);
+		assert_int_equal(n_of(b, EVENT_PFC_PAUSED), i >= 9);
+	}
+	assert_int_equal(n_of(b, EVENT_STORM), 0);
+	e = event(b, EVENT_PFC_PAUSED, 0);
+	assert_int_equal(e->port, 2);
+	assert_int_equal(e->cls, 3);
+	assert_in_range(e->b, 989000, 991000);
+	for (unsigned i = 0; i < 12; i++)
+		next_tenth(b);
+	assert_int_equal(n_of(b, EVENT_PFC_PAUSED), 1);
+	assert_int_equal(n_of(b, EVENT_PFC_PAUSED_OVER), 1);
+	bench_close(b);
+}
+
 static void a_warning_ends_with_the_policy_that_wanted_it(void **state)
 {
 	struct storm_setup s = storm_setup(WATCHDOG_PFC_OFF);
@@ -330,6 +364,7 @@ int main(void)
 		cmocka_unit_test(what_filled_the_ring_under_drop_all_is_no_alarm),
 		cmocka_unit_test(high_rates_of_received_pfc_are_told_once_and_so_is_their_end),
 		cmocka_unit_test(high_rates_of_sent_pfc_are_told),
+		cmocka_unit_test(pauses_that_are_no_storm_are_told_by_their_share),
 		cmocka_unit_test(a_warning_ends_with_the_policy_that_wanted_it),
 	};
 

@@ -98,7 +98,7 @@ static const char guarded[] =
 	"    guard: {group: ups, remap: [{dscp: 26, to_class: 2, to_dscp: 18}]}\n"
 	"profiles:\n"
 	"  q:\n"
-	"    pfc: {warning: {in: 900, out: 800}}\n"
+	"    pfc: {warning: {in: 900, out: 800, paused: 90%}}\n"
 	"    watchdog: {action: forward, detect: 103ms, restore: 104ms,\n"
 	"               limit: {count: 28, window: 22s, then: pfc_off}}\n"
 	"    guard: {group: others, remap: [{dscp: 27, to_class: 1, to_dscp: 8}]}\n"
@@ -287,6 +287,7 @@ static const struct change changes[] = {
 	 NULL},
 	{"in: 900", "in: 901", " profiles.q.pfc.warning.in", NULL},
 	{"out: 800", "out: 0", " profiles.q.pfc.warning.out", NULL},
+	{"paused: 90%", "paused: 0%", " profiles.q.pfc.warning.paused", NULL},
 	{"watchdog: {action: forward,", "watchdog: {mode: xoff, action: forward,", " " WQ "mode",
 	 NULL},
 	{"action: forward", "action: drop", " " WQ "action", NULL},

@@ -103,6 +103,7 @@ static void without_the_key_there_is_no_watchdog(void **state)
 	for (unsigned i = 0; i < 4; i++) {
 		expect_watchdog(&p->ports[i].watchdog, (struct watchdog_params){0});
 		assert_int_equal(p->ports[i].pfc_warning.in_pps, 0);
+		assert_int_equal(p->ports[i].pfc_warning.paused_us, 950000);
 		assert_int_equal(p->ports[i].pfc_warning.out_pps, 0);
 		assert_int_equal(p->ports[i].guard.group, 0);
 	}
@@ -216,13 +217,14 @@ static void early_warnings_reach_every_port_of_the_profile(void **state)
 	struct policy *p =
 		policy_of("ports:\n"
 			  "  - {name: \"a[1-2]\", device: \"wire:a[1-2]\", speed: 1G, profile: q}\n"
-			  "profiles: {q: {pfc: {warning: {in: 1000, out: 77}}, classes: {3: "
-			  "{lossless: on}}}}\n");
+			  "profiles: {q: {pfc: {warning: {in: 1000, out: 77, paused: 1.25%}}, "
+			  "classes: {3: {lossless: on}}}}\n");
 
 	(void)state;
 	for (unsigned i = 0; i < 2; i++) {
 		assert_int_equal(p->ports[i].pfc_warning.in_pps, 1000);
 		assert_int_equal(p->ports[i].pfc_warning.out_pps, 77);
+		assert_int_equal(p->ports[i].pfc_warning.paused_us, 12500);
 	}
 	policy_destroy(p);
 }

@@ -149,6 +149,9 @@ static void storms_are_told_with_action_and_times(void **state)
 		 "port=p1 class=3 direction=in frames_per_s=1200\n"},
 		{{.type = EVENT_PFC_RATE_DOWN, .port = 0, .cls = 3, .a = 1, .b = 700},
 		 "port=p1 class=3 direction=out frames_per_s=700\n"},
+		{{.type = EVENT_PFC_PAUSED, .port = 0, .cls = 3, .b = 990000},
+		 " warning pfc-paused-long: the peer paused a class for nearly the whole last "
+		 "second, in one pause or in many port=p1 class=3 paused_us_per_s=990000\n"},
 	};
 	struct bench *b = *state;
 
