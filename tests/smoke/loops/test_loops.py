@@ -1,8 +1,9 @@
 #!/usr/bin/python3
 # SPDX-License-Identifier: Apache-2.0
 """Two cables from the switch to one Linux bridge: with STP one of them blocks, without STP loop
-detection takes a port down. A forged probe does nothing. A flood of ARP on one routed port leaves
-the next hop of another port alone.
+detection takes a port down. A forged probe does nothing. A thief of addresses who also broadcasts
+takes nothing from a flow of others. A flood of ARP on one routed port leaves the next hop of
+another port alone.
 
 usage: test_loops.py BUILD_DIR [TEST...]
 """
@@ -38,6 +39,22 @@ s = socket.socket(socket.AF_PACKET, socket.SOCK_RAW)
 s.bind((sys.argv[1], 0))
 for line in sys.stdin:
     s.send(bytes.fromhex(line))
+"""
+
+
+# The same frame so many times a second, for so many seconds.
+PACED = """
+import socket, sys, time
+s = socket.socket(socket.AF_PACKET, socket.SOCK_RAW)
+s.bind((sys.argv[1], 0))
+frame, pps, seconds = bytes.fromhex(sys.argv[2]), int(sys.argv[3]), float(sys.argv[4])
+began, n = time.monotonic(), 0
+while n < pps * seconds:
+    if n <= (time.monotonic() - began) * pps:
+        s.send(frame)
+        n += 1
+    else:
+        time.sleep(0.001)
 """
 
 
@@ -182,6 +199,49 @@ def a_flood_of_arp_leaves_the_next_hop_of_another_port():
         want(switch.stop() == 0, switch.process.said())
 
 
+def station(host):
+    return bytes([2, 0, 0, 0, 1, host])
+
+
+def paced(world, host, source, to, pps, seconds):
+    frame = to + source + b"\x88\xb5" + bytes(46)
+    return world.spawn(f"h{host}", f"paced{host}", sys.executable, "-c", PACED, f"e{host}",
+                       frame.hex(), str(pps), str(seconds))
+
+
+def theft_and_broadcast_take_nothing_from_a_flow_of_others():
+    with World(4) as world:
+        switch = Switch(world, PROGRAMS, switch_name(),
+                        BRIDGED % (switch_name(), ", storm_control: {broadcast: 100}"))
+        owner = paced(world, 3, station(3), station(2), 100, 12)
+        eventually(lambda: ports(switch)["p3"]["rx_packets"] >= 20, "the owner is heard")
+        sender = paced(world, 2, station(2), station(3), 500, 11)
+        thief = paced(world, 1, station(3), station(9), 1000, 10)
+        eventually(lambda: events(switch, "mac-flapping"), "the alarm")
+        e = events(switch, "mac-flapping")[0]
+        want(e["port"] == "p3" and e["severity"] == "alarm", f"{e}")
+        before = ports(switch)
+        everybody = paced(world, 1, station(1), b"\xff" * 6, 5000, 4)
+        time.sleep(5)
+        after = ports(switch)
+
+        def more(port, key):
+            return after[port][key] - before[port][key]
+        # The thief's own frames and 100 broadcasts a second, with 25 at once, are flooded.
+        flooded = more("p4", "tx_packets")
+        sent = more("p2", "rx_packets")
+        want(sent > 2000 and more("p1", "rx_packets") > 20000, "all of them sent")
+        got = more("p3", "tx_packets") - flooded
+        want(got >= sent * 0.98, f"the owner got {got} of {sent} frames beside {flooded} flooded")
+        thiefs = more("p1", "rx_packets") - hint(switch, "p1", "storm_broadcast")
+        want(flooded <= thiefs + 50, f"{flooded} flooded, {thiefs} of them may be")
+        want(hint(switch, "p1", "storm_broadcast") > 18000, "the excess of broadcasts is dropped")
+        want(events(switch, "storm-control"), "and said")
+        for process in (owner, sender, thief, everybody):
+            process.stop()
+        want(switch.stop() == 0, switch.process.said())
+
+
 live.need_root("bridge", "tcpdump", "tshark")
 from switch import Programs, Switch # noqa: E402: the path is set by live
 from world import World, switch_name # noqa: E402
@@ -190,4 +250,5 @@ PROGRAMS = Programs(sys.argv[1])
 sys.exit(live.run_tests([stp_finds_the_loop_through_the_switch,
                          a_probe_that_comes_back_is_an_alarm_and_takes_the_port_down,
                          a_forged_probe_takes_no_port_down,
+                         theft_and_broadcast_take_nothing_from_a_flow_of_others,
                          a_flood_of_arp_leaves_the_next_hop_of_another_port]))
