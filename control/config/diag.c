@@ -67,6 +67,11 @@ static void put(struct diag_sink *s, enum diag_level level, struct cfg_pos at, c
 	s->n++;
 }
 
+bool diag_is_full(const struct diag_sink *s)
+{
+	return s->n > MAX_ENTRIES;
+}
+
 void diag_add(struct diag_sink *s, enum diag_level level, struct cfg_pos at, const char *path,
 	      const char *fmt, ...)
 {
@@ -75,7 +80,7 @@ void diag_add(struct diag_sink *s, enum diag_level level, struct cfg_pos at, con
 
 	if (level == DIAG_ERROR)
 		s->n_errors++;
-	if (s->n > MAX_ENTRIES)
+	if (diag_is_full(s))
 		return;
 	va_start(ap, fmt);
 	vsnprintf(text, sizeof(text), fmt, ap);

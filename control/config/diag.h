@@ -31,5 +31,8 @@ __attribute__((format(printf, 5, 6))) void diag_add(struct diag_sink *s, enum di
 						    struct cfg_pos at, const char *path,
 						    const char *fmt, ...);
 
+// Further messages are not kept.
+bool diag_is_full(const struct diag_sink *s);
+
 // Appends the sorted lines to *d and empties the sink.
 void diag_finish(struct diag_sink *s, struct diags *d);

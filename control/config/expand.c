@@ -8,6 +8,9 @@
 
 enum { MAX_TEXT = 256 };
 
+static const char too_long[] = "the text makes a name of more than 63 characters";
+_Static_assert(EXPAND_NAME_LEN == 63, "as the message says");
+
 // The numbers of one range and how wide they are written.
 static bool parse_range(const char *text, size_t len, struct cfg_set *set, int *width,
 			const char **why)
@@ -34,43 +37,75 @@ static bool parse_range(const char *text, size_t len, struct cfg_set *set, int *
 	return true;
 }
 
-// Appends the literal text and, where a range follows, its i-th number to every name.
-static void append(struct arena *a, struct expansion *out, const char *text, size_t len)
+// The names and how long each of them is so far.
+struct names {
+	struct expansion *out;
+	size_t len[EXPAND_MAX];
+};
+
+static bool append(struct names *names, unsigned i, const char *text, size_t len)
 {
-	for (unsigned i = 0; i < out->n; i++)
-		out->items[i] = arena_printf(a, "%s%.*s", out->items[i], (int)len, text);
+	if (names->len[i] + len > EXPAND_NAME_LEN)
+		return false;
+	memcpy(&names->out->items[i][names->len[i]], text, len);
+	names->len[i] += len;
+	names->out->items[i][names->len[i]] = '\0';
+	return true;
 }
 
-static void append_numbers(struct arena *a, struct expansion *out, const struct cfg_set *set,
-			   int width)
+static bool append_to_all(struct names *names, const char *text, size_t len)
 {
+	bool ok = true;
+
+	for (unsigned i = 0; i < names->out->n; i++)
+		ok = append(names, i, text, len) && ok;
+	return ok;
+}
+
+// Appends to each name its number of the range.
+static bool append_numbers(struct names *names, const struct cfg_set *set, int width)
+{
+	bool ok = true;
 	unsigned i = 0;
 
 	for (unsigned v = 0; v < CFG_SET_BITS; v++)
 		if (set->bits[v / 64] >> (v % 64) & 1) {
-			out->items[i] = arena_printf(a, "%s%0*u", out->items[i], width, v);
-			i++;
+			char number[MAX_TEXT];
+			int len = snprintf(number, sizeof(number), "%0*u", width, v);
+
+			ok = append(names, i++, number, (size_t)len) && ok;
 		}
+	return ok;
 }
 
-static bool add_range(struct arena *a, struct expansion *out, const struct cfg_set *set, int width,
-		      const char **why)
+static bool add_range(struct names *names, const struct cfg_set *set, int width, const char **why)
 {
+	struct expansion *out = names->out;
+
 	if (out->ranged && set->n != out->n) {
 		*why = "all ranges of one text must be of the same length";
 		return false;
 	}
-	for (unsigned i = 1; !out->ranged && i < set->n; i++)
-		out->items[i] = out->items[0];
+	for (unsigned i = 1; !out->ranged && i < set->n; i++) {
+		memcpy(out->items[i], out->items[0], sizeof(out->items[i]));
+		names->len[i] = names->len[0];
+	}
 	out->n = set->n;
 	out->ranged = true;
-	append_numbers(a, out, set, width);
+	if (!append_numbers(names, set, width)) {
+		*why = too_long;
+		return false;
+	}
 	return true;
 }
 
-bool expand(struct arena *a, const char *text, struct expansion *out, const char **why)
+bool expand(const char *text, struct expansion *out, const char **why)
 {
-	*out = (struct expansion){.items = {""}, .n = 1};
+	struct names names = {.out = out};
+
+	out->n = 1;
+	out->ranged = false;
+	out->items[0][0] = '\0';
 	if (strlen(text) >= MAX_TEXT) {
 		*why = "the text is too long";
 		return false;
@@ -81,7 +116,10 @@ bool expand(struct arena *a, const char *text, struct expansion *out, const char
 		const char *end;
 		int width;
 
-		append(a, out, text, literal);
+		if (!append_to_all(&names, text, literal)) {
+			*why = too_long;
+			return false;
+		}
 		text += literal;
 		if (*text == '\0')
 			return true;
@@ -91,7 +129,7 @@ bool expand(struct arena *a, const char *text, struct expansion *out, const char
 			return false;
 		}
 		if (!parse_range(text + 1, (size_t)(end - text - 1), &set, &width, why) ||
-		    !add_range(a, out, &set, width, why))
+		    !add_range(&names, &set, width, why))
 			return false;
 		text = end + 1;
 	}

@@ -69,6 +69,9 @@ static bool is_device(const char *text)
 	return false;
 }
 
+_Static_assert(sizeof(((struct policy_port *)0)->device) == EXPAND_NAME_LEN + 1,
+	       "expand() refuses a longer device");
+
 static void add_port(struct config *c, struct config_port p, struct diag_sink *s)
 {
 	const char *path = p.item->map.path;
@@ -82,10 +85,6 @@ static void add_port(struct config *c, struct config_port p, struct diag_sink *s
 			 arena_printf(&c->arena, "%s.device", path),
 			 "\"%s\": a device is xdp:INTERFACE, pci:ADDRESS or vdev:ARGUMENTS",
 			 schema_shown(&c->arena, p.device));
-	else if (strlen(p.device) >= sizeof(((struct policy_port *)0)->device))
-		diag_add(s, DIAG_ERROR, p.item->device.at,
-			 arena_printf(&c->arena, "%s.device", path),
-			 "\"%s\" is longer than 63 characters", schema_shown(&c->arena, p.device));
 	if (c->n_ports == POLICY_MAX_PORTS) {
 		diag_add(s, DIAG_ERROR, p.item->map.at, path, "more than %d ports",
 			 POLICY_MAX_PORTS);
@@ -101,7 +100,7 @@ static bool expand_key(struct config *c, const struct cfg_port *p, const struct 
 
 	if (v->text == NULL)
 		return false;
-	if (expand(&c->arena, v->text, out, &why))
+	if (expand(v->text, out, &why))
 		return true;
 	diag_add(s, DIAG_ERROR, v->at, arena_printf(&c->arena, "%s.%s", p->map.path, key),
 		 "\"%s\": %s", schema_shown(&c->arena, v->text), why);
@@ -126,8 +125,8 @@ static void expand_port(struct config *c, const struct cfg_port *p, struct diag_
 		return;
 	}
 	for (unsigned i = 0; i < names.n; i++) {
-		port.name = names.items[i];
-		port.device = devices.items[i];
+		port.name = arena_printf(&c->arena, "%s", names.items[i]);
+		port.device = arena_printf(&c->arena, "%s", devices.items[i]);
 		routes_port_addrs(c, &port, i, names.n, s);
 		add_port(c, port, s);
 	}

@@ -135,13 +135,13 @@ static void put_scalar(struct arena *a, struct node *map, const char *key, const
 	v->n = 0;
 }
 
-static bool names_port(struct arena *a, const struct node *item, const char *name)
+static bool names_port(const struct node *item, const char *name)
 {
 	const struct node *n = item->kind == NODE_MAP ? child(item, "name") : NULL;
 	struct expansion names;
 	const char *why;
 
-	if (n == NULL || n->kind != NODE_SCALAR || !expand(a, n->text, &names, &why))
+	if (n == NULL || n->kind != NODE_SCALAR || !expand(n->text, &names, &why))
 		return false;
 	for (unsigned i = 0; i < names.n; i++)
 		if (strcmp(names.items[i], name) == 0)
@@ -150,12 +150,12 @@ static bool names_port(struct arena *a, const struct node *item, const char *nam
 }
 
 // The item of the file's list whose settings a port of that name takes.
-static const struct node *template_of(struct arena *a, const struct node *ports, const char *name)
+static const struct node *template_of(const struct node *ports, const char *name)
 {
 	const struct node *last = NULL;
 
 	for (const struct node *v = ports->first; v != NULL; last = v, v = v->next)
-		if (names_port(a, v, name))
+		if (names_port(v, name))
 			return v;
 	return last;
 }
@@ -172,7 +172,7 @@ static struct node *lab_port(struct arena *a, const struct node *ports, unsigned
 			     const struct config_overlay_port *p)
 {
 	const char *name = arena_printf(a, "p%u", i + 1);
-	struct node *n = copied(a, template_of(a, ports, name), NULL);
+	struct node *n = copied(a, template_of(ports, name), NULL);
 
 	n->key = NULL;
 	put_scalar(a, n, "name", name);

@@ -23,13 +23,13 @@ static const char *what_is_wrong(const char *text, struct policy_addr *a)
 	return NULL;
 }
 
-static bool port_addr(struct config *c, const struct cfg_port *item, const struct cfg_val *v,
-		      unsigned i, unsigned n, struct policy_addr *out, struct diag_sink *s)
+static bool port_addr(const struct cfg_port *item, const struct cfg_val *v, unsigned i, unsigned n,
+		      struct policy_addr *out, struct diag_sink *s)
 {
 	struct expansion texts;
 	const char *why, *text;
 
-	if (!expand(&c->arena, v->text, &texts, &why)) {
+	if (!expand(v->text, &texts, &why)) {
 		check_report(s, DIAG_ERROR, &item->map, "ip", v->at, "\"%s\": %s", v->text, why);
 		return false;
 	}
@@ -66,7 +66,7 @@ void routes_port_addrs(struct config *c, struct config_port *port, unsigned i, u
 	}
 	addrs = arena_alloc(&c->arena, item->ip.n * sizeof(*addrs));
 	for (unsigned k = 0; k < item->ip.n; k++)
-		port->n_addrs += port_addr(c, item, &item->ip.items[k], i, n,
+		port->n_addrs += port_addr(item, &item->ip.items[k], i, n,
 					   &addrs[port->n_addrs], s);
 	port->addrs = addrs;
 }

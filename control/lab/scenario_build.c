@@ -44,10 +44,11 @@ static bool may_add(struct sc_builder *b, const struct sc_text_at *v, uint32_t n
 			  schema_shown(b->r.arena, v->text), SC_NAME_LEN);
 	else if (scenario_host(sc, v->text) >= 0 || scenario_switch(sc, v->text) >= 0)
 		sc_report(b, v->at, v->path, "there is another of the name %s", v->text);
-	else if (n == max)
-		sc_report(b, v->at, v->path, "there are more than %u of them", max);
-	else
+	else if (n < max)
 		return true;
+	else
+		sc_report(b, v->at, v->path, "there are more than %u of them", max);
+	b->too_many = n == max;
 	return false;
 }
 
@@ -212,7 +213,7 @@ static bool expand_ends(struct sc_builder *b, const struct sc_link_keys *k,
 		return false;
 	}
 	for (unsigned i = 0; i < 2; i++)
-		if (!expand(b->r.arena, k->between.items[i].text, &ends[i], &why)) {
+		if (!expand(k->between.items[i].text, &ends[i], &why)) {
 			sc_report(b, k->between.items[i].at, path, "\"%s\": %s",
 				  schema_shown(b->r.arena, k->between.items[i].text), why);
 			ok = false;
@@ -236,7 +237,7 @@ static void add_links(struct sc_builder *b, const struct sc_link_keys *k)
 	if (k->delay.given && k->length.given)
 		sc_report(b, k->delay.at, arena_printf(b->r.arena, "%s.delay", k->map.path),
 			  "the length gives the delay: leave one of them out");
-	for (unsigned i = 0; i < ends[0].n; i++) {
+	for (unsigned i = 0; i < ends[0].n && !diag_is_full(b->r.sink); i++) {
 		const struct cfg_val *items = k->between.items;
 		const struct sc_text_at v[2] = {{ends[0].items[i], items[0].at, path},
 						{ends[1].items[i], items[1].at, path}};
@@ -252,7 +253,7 @@ void sc_build_links(struct sc_builder *b)
 {
 	const struct sc_link_keys *items = b->k.links.items;
 
-	for (unsigned i = 0; i < b->k.links.n; i++)
+	for (unsigned i = 0; i < b->k.links.n && !diag_is_full(b->r.sink); i++)
 		add_links(b, &items[i]);
 }
 
@@ -271,9 +272,27 @@ static bool is_map(struct sc_builder *b, const struct node *n, const char *path)
 typedef int find_fn(const struct scenario *sc, const char *name);
 typedef int add_fn(struct sc_builder *b, const char *name, struct cfg_pos at, const char *path);
 
-static void define(struct sc_builder *b, const struct node *map, const char *path, find_fn *find,
+// The names of one key. The first name that cannot be used ends the key.
+static void define_each(struct sc_builder *b, const struct expansion *e, struct cfg_pos at,
+			const char *path, find_fn *find, add_fn *add)
+{
+	for (unsigned i = 0; i < e->n; i++)
+		// Those that are there already get further settings.
+		if (find(b->sc, e->items[i]) < 0 &&
+		    add(b, arena_printf(b->r.arena, "%s", e->items[i]), at, path) < 0)
+			return;
+}
+
+// False when the map names more than there can be, or has more mistakes than are shown.
+static bool define(struct sc_builder *b, const struct node *map, const char *path, find_fn *find,
 		   add_fn *add)
 {
+	if (map->n > SC_MAX_ENTRIES) {
+		sc_report(b, map->at, path, "%u entries: at most %d are possible", map->n,
+			  SC_MAX_ENTRIES);
+		return false;
+	}
+	b->too_many = false;
 	for (const struct node *v = map->first; v != NULL; v = v->next) {
 		const char *why, *p = arena_printf(b->r.arena, "%s.%s", path,
 						   schema_shown(b->r.arena, v->key->text));
@@ -281,23 +300,24 @@ static void define(struct sc_builder *b, const struct node *map, const char *pat
 
 		if (strchr(v->key->text, '*') != NULL)
 			continue;
-		if (!expand(b->r.arena, v->key->text, &e, &why)) {
+		if (expand(v->key->text, &e, &why))
+			define_each(b, &e, v->key->at, p, find, add);
+		else
 			sc_report(b, v->key->at, p, "%s", why);
-			continue;
-		}
-		for (unsigned i = 0; i < e.n; i++)
-			// Those that are there already get further settings.
-			if (find(b->sc, e.items[i]) < 0)
-				add(b, e.items[i], v->key->at, p);
+		if (b->too_many || diag_is_full(b->r.sink))
+			return false;
 	}
+	return true;
 }
 
 void sc_define_nodes(struct sc_builder *b)
 {
-	if (is_map(b, b->k.switches, "switches"))
-		define(b, b->k.switches, "switches", scenario_switch, sc_add_switch);
-	if (is_map(b, b->k.hosts, "hosts"))
-		define(b, b->k.hosts, "hosts", scenario_host, sc_add_host);
+	if (is_map(b, b->k.switches, "switches") &&
+	    !define(b, b->k.switches, "switches", scenario_switch, sc_add_switch))
+		b->k.switches = NULL; // no settings are read
+	if (is_map(b, b->k.hosts, "hosts") &&
+	    !define(b, b->k.hosts, "hosts", scenario_host, sc_add_host))
+		b->k.hosts = NULL;
 }
 
 static const struct node nothing = {.kind = NODE_MAP};

@@ -8,6 +8,7 @@
 #include "control/lab/scenario.h"
 
 enum { SC_NAME_LEN = 12, SC_DEFAULT_CABLE_CM = 500 };
+enum { SC_MAX_ENTRIES = 8192 }; // of the maps `switches` and `hosts`
 enum { FORWARD_AUTO, FORWARD_BRIDGE, FORWARD_ROUTE }; // words of `forwarding`
 
 // ---- what the rows fill
@@ -84,6 +85,7 @@ struct sc_builder {
 	const char *folder; // of the file, with its slash
 	bool sound; // switches and links are as the file says
 	bool unlinked; // some host has no link
+	bool too_many; // of the switches or hosts that are being defined: reported
 };
 
 __attribute__((format(printf, 4, 5))) void sc_report(struct sc_builder *b, struct cfg_pos at,

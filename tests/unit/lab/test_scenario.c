@@ -10,6 +10,8 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/resource.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 #include <cmocka.h>
@@ -304,6 +306,81 @@ static void hosts_have_addresses_by_their_order(void **state)
 	scenario_destroy(sc);
 }
 
+// ---- size
+
+enum { LARGE = 1 << 20, MOST_KIB = 256 << 10, MOST_SECONDS = 10 };
+
+struct large {
+	const char *head, *before, *after; // of a number: no two rows are equal
+	const char *want; // in one of the messages
+};
+
+static char *large_text(const struct large *l)
+{
+	char *text = calloc(1, LARGE + 1);
+	int n = snprintf(text, LARGE, "scenario: large\npolicy: x\nduration: 1ms\n%s\n", l->head);
+	const int row = (int)(strlen(l->before) + 5 + strlen(l->after));
+
+	for (unsigned i = 10000; n + row < LARGE; i++)
+		n += snprintf(text + n, (size_t)(LARGE - n), "%s%u%s", l->before, i, l->after);
+	return text;
+}
+
+// Ends the process with 0 when the text is refused as wanted.
+static void refuse_in_child(const char *text, const char *want)
+{
+	const struct sc_input in = {.path = "large.yaml", .text = text, .len = strlen(text)};
+	const struct rlimit cpu = {MOST_SECONDS, MOST_SECONDS};
+	struct diags d = {0};
+	struct scenario *sc = NULL;
+	bool said = false;
+
+	setrlimit(RLIMIT_CPU, &cpu);
+	if (scenario_parse(&in, &sc, &d) != -EINVAL)
+		_exit(1);
+	for (unsigned i = 0; i < d.n; i++)
+		said = said || strstr(d.lines[i], want) != NULL;
+	_exit(said ? 0 : 2);
+}
+
+#define RANGES4 "[0-127][0-127][0-127][0-127]"
+#define SPACES32 "                                "
+#define SPACES128 SPACES32 SPACES32 SPACES32 SPACES32
+#define RANGES32 RANGES4 RANGES4 RANGES4 RANGES4 RANGES4 RANGES4 RANGES4 RANGES4
+
+static void a_megabyte_of_ranges_is_refused_in_little_memory(void **state)
+{
+	static const char length[] = "the text makes a name of more than 63 characters";
+	static const char hosts[] = "there are more than 4096 of them";
+	static const char entries[] = "entries: at most 8192 are possible";
+	static const struct large rows[] = {
+		{"hosts:", "  \"" RANGES32, "\":\n", length},
+		{"switches:", "  \"" RANGES32, "\":\n", length},
+		{"links:", "- {between: [\"" RANGES32, "\", \"s1.p[0-127]\"], speed: 1G}\n",
+		 length},
+		{"hosts:", "  \"h[0-127]a", "\":\n", entries},
+		{"switches:", "  \"s[0-127]a", "\":\n", entries},
+		{"hosts:", "  \"h[0-127]a", "\":" SPACES128 "\n", hosts},
+	};
+
+	(void)state;
+	for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
+		char *text = large_text(&rows[i]);
+		struct rusage used;
+		int status;
+		pid_t child = fork();
+
+		if (child == 0)
+			refuse_in_child(text, rows[i].want);
+		free(text);
+		assert_int_equal(wait4(child, &status, 0, &used), child);
+		if (!WIFEXITED(status) || WEXITSTATUS(status) != 0)
+			fail_msg("row %zu ended with status %#x", i, (unsigned)status);
+		if (used.ru_maxrss > MOST_KIB)
+			fail_msg("row %zu took %ld KiB", i, used.ru_maxrss);
+	}
+}
+
 static void a_cable_is_as_long_as_its_delay(void **state)
 {
 	const struct sc_set sets[] = {{"links[0]", "{between: [\"h[1-2]\", "
@@ -347,6 +424,7 @@ int main(int argc, char **argv)
 		cmocka_unit_test(patterns_match_names_ranges_and_stars),
 		cmocka_unit_test(a_pattern_of_many_stars_is_decided_at_once),
 		cmocka_unit_test(later_entries_add_to_what_earlier_ones_say_of_a_host),
+		cmocka_unit_test(a_megabyte_of_ranges_is_refused_in_little_memory),
 		cmocka_unit_test(hosts_have_addresses_by_their_order),
 		cmocka_unit_test(a_cable_is_as_long_as_its_delay),
 		cmocka_unit_test(seeds_differ_by_consumer_index_and_scenario),
