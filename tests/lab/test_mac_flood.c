@@ -4,6 +4,8 @@
 #include "dataplane/forward/fdb.h"
 #include "tests/lab/storm_bench.h"
 
+#include <stdio.h>
+
 enum {
 	TURN_NS = 100000, // of control; a thousand addresses arrive meanwhile
 	TURN_EVENTS = 256, // records that the daemon takes in a turn
@@ -132,12 +134,73 @@ static void a_full_table_is_said_once(void **state)
 	bench_close(b);
 }
 
+// ---- a table of static addresses
+
+enum { FDB_PLACES = 16384 };
+
+// As many static addresses as there are places, all at p2.
+static struct bench *open_full_of_static(void)
+{
+	static const char ports[] =
+		"switch: {name: br}\n"
+		"ports: [{name: \"p[1-3]\", device: \"wire:w[1-3]\", speed: 10G}]\n"
+		"fdb:\n";
+	static char yaml[FDB_PLACES * 48 + sizeof(ports)];
+	size_t n = (size_t)snprintf(yaml, sizeof(yaml), "%s", ports);
+
+	for (unsigned i = 0; i < FDB_PLACES; i++)
+		n += (size_t)snprintf(yaml + n, sizeof(yaml) - n,
+				      "- {mac: \"02:01:00:00:%02x:%02x\", port: p2}\n", i >> 8,
+				      i & 0xff);
+	return bench_open(yaml, 0);
+}
+
+static void send_to_static(struct bench *b, unsigned host, unsigned i)
+{
+	uint8_t f[64];
+
+	bench_build(f, host, &(struct bench_frame){.to = 1, .len = sizeof(f)});
+	f[1] = 0x01;
+	f[2] = f[3] = 0;
+	f[4] = (uint8_t)(i >> 8);
+	f[5] = (uint8_t)i;
+	bench_send_raw(b, host, f, sizeof(f));
+}
+
+static void a_table_full_of_static_addresses_refuses_learned_ones(void **state)
+{
+	struct bench *b = open_full_of_static();
+	struct heard h = {{0}, 0, 0};
+
+	(void)state;
+	for (unsigned i = 0; i < FDB_PLACES; i += FDB_PLACES / 16)
+		send_to_static(b, 0, i);
+	turns(b, 2, &h);
+	for (unsigned port = 0; port < 3; port++) {
+		const struct fdb_port_counters *c = &switch_fdb_port(b->sw, port)->c;
+
+		assert_int_equal(gauge_get(&c->learnt), 0);
+		assert_int_equal(ctr_get(&c->evicted), 0);
+		assert_true(port == 0 ? ctr_get(&c->refused) > 0 : ctr_get(&c->refused) == 0);
+	}
+	assert_int_equal(h.n[EVENT_MAC_LEARNED], 0);
+	for (unsigned i = 0; i < FDB_PLACES; i++) {
+		send_to_static(b, 0, i);
+		bench_run(b, TURN_NS / 100);
+	}
+	turns(b, 1, &h);
+	assert_int_equal(b->host[1].n_rx, FDB_PLACES + 16);
+	assert_int_equal(b->host[2].n_rx, 0); // no frame was flooded
+	bench_close(b);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(storms_are_found_and_escalate_while_a_host_makes_up_addresses),
 		cmocka_unit_test(a_flood_makes_one_record_a_turn_that_says_how_many),
 		cmocka_unit_test(a_full_table_is_said_once),
+		cmocka_unit_test(a_table_full_of_static_addresses_refuses_learned_ones),
 	};
 
 	return cmocka_run_group_tests_name("mac flood", tests, bench_eal, NULL);
