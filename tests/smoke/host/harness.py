@@ -38,5 +38,5 @@ def main(doc, tests, *names):
             print(f"ok   {name}", flush=True)
         except Failed as e:
             failed += 1
-            print(f"FAIL {name}: {e}", flush=True)
+            print(f"FAIL {name}\n{e}", flush=True)
     return failed > 0
