@@ -2,10 +2,14 @@
 # SPDX-License-Identifier: Apache-2.0
 """SIGTERM ends `weir` within a second, whatever it does, and leaves no file behind.
 
+A worker that never returns keeps two SIGTERMs from ending `weir`; the third ends it.
+
 usage: test_stop.py [-h] WEIR WEIRCTL
 
 Needs root; exits 77 without. The ports are DPDK devices of one process, without namespaces.
 """
+import contextlib
+import ctypes
 import fcntl
 import glob
 import os
@@ -14,12 +18,16 @@ import signal
 import subprocess
 import sys
 import tempfile
+import threading
 import time
 
 from harness import Failed, main, want
 
 SECOND = 1.0
 NAME = "stop"
+APART = 0.3 # more than STOP_ECHO_NS
+PTRACE_INTERRUPT, PTRACE_SEIZE = 0x4207, 0x4206
+WALL = 0x40000000 # of waitpid: threads too
 # One mbuf a cell: the large pool takes a second to fill, and the kernel a part of it to free.
 LARGE, SMALL = "64MB", "2MB"
 POLICY = """\
@@ -115,7 +123,41 @@ def with_unread_output(args):
         want(d.stop("with unread output") == 0, "exit")
 
 
-TESTS = [while_it_climbs_up, with_unread_output]
+def worker_of(pid):
+    """The thread of the only worker."""
+    for path in glob.glob(f"/proc/{pid}/task/*/comm"):
+        with open(path) as f:
+            if "worker" in f.read():
+                return int(path.split("/")[4])
+    raise Failed(f"no worker in {glob.glob(f'/proc/{pid}/task/*')}")
+
+
+@contextlib.contextmanager
+def held(thread):
+    """The thread runs no instruction meanwhile; the other threads of its process go on."""
+    libc = ctypes.CDLL(None, use_errno=True)
+    for request in (PTRACE_SEIZE, PTRACE_INTERRUPT):
+        want(libc.ptrace(request, thread, None, None) == 0,
+             f"ptrace: {os.strerror(ctypes.get_errno())}")
+    os.waitpid(thread, WALL)
+    # The process ends only when its tracer has taken the end of the thread.
+    threading.Thread(target=os.waitpid, args=(thread, WALL), daemon=True).start()
+    yield
+
+
+def with_a_worker_that_never_returns(args):
+    with Daemon(args.weir, SMALL) as d:
+        d.ready()
+        with held(worker_of(d.p.pid)):
+            for i in range(2):
+                d.p.send_signal(signal.SIGTERM)
+                time.sleep(APART)
+                want(d.p.poll() is None, f"ended with {d.p.returncode} after {i + 1} SIGTERM")
+            status = d.stop("the third SIGTERM")
+            want(status == 1, f"exit {status}: {d.read(0.1)}")
+
+
+TESTS = [while_it_climbs_up, with_unread_output, with_a_worker_that_never_returns]
 
 
 sys.exit(main(__doc__, TESTS, "weir", "weirctl"))
