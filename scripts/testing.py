@@ -27,11 +27,13 @@ AGAIN = 3  # live tests that may fail and are run again; more is no disturbance
 LOWEST = ["nice", "-n", "19"]
 
 SANITIZERS = {
-    "asan": {"ASAN_OPTIONS": "detect_stack_use_after_return=1:strict_string_checks=1",
+    "asan": {"ASAN_OPTIONS": "strict_string_checks=1",
              "LSAN_OPTIONS": f"suppressions={ROOT}/tests/lsan.supp:print_suppressions=0",
              "UBSAN_OPTIONS": "halt_on_error=1:print_stacktrace=1"},
     "tsan": {"TSAN_OPTIONS": "halt_on_error=1"},
 }
+# With --all. It makes some tests twice as slow.
+THOROUGH = ":detect_stack_use_after_return=1"
 
 
 def say(text):
@@ -135,8 +137,14 @@ class Lane:
             [*prefix, "meson", "test", "-C", self.build.dir, "--no-rebuild", "--logbase", log,
              *(["--num-processes", "1"] if self.live else []), *self.options, *names],
             stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True,
-            env={**os.environ, **SANITIZERS.get(self.build.kind, {})})
+            env={**os.environ, **self.sanitizer()})
         self.error = done.stdout[-3000:]
+
+    def sanitizer(self):
+        env = dict(SANITIZERS.get(self.build.kind, {}))
+        if "ASAN_OPTIONS" in env and self.beyond is None:
+            env["ASAN_OPTIONS"] += THOROUGH
+        return env
 
     def results(self):
         """What has ended so far: of a test that ran again the second run, and `first`, the row of
