@@ -24,6 +24,8 @@ struct run {
 // Every expectation, the balances, no lossless drop and no wrong CNP that no expectation speaks of,
 // memory enough.
 bool report_passed(const struct run *r);
+// It has flows, and no frame was sent.
+bool report_idle(const struct run *r);
 void report_table(const struct run *r, FILE *out);
 struct json_object *report_json(const struct run *r);
 // Its text as it is printed and written, for the caller to free; NULL: no memory.

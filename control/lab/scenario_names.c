@@ -196,6 +196,37 @@ static unsigned range_size(const char *text)
 	return schema_parse_ranges(range, 0, CFG_SET_BITS - 1, &set, &why) ? set.n : 0;
 }
 
+// Where a number stands in "2-16,1", which holds it.
+static unsigned place_in(const char *inside, unsigned long number)
+{
+	unsigned before = 0;
+
+	for (;;) {
+		char *end;
+		unsigned long from = strtoul(inside, &end, 10);
+		unsigned long to = *end == '-' ? strtoul(end + 1, &end, 10) : from;
+
+		if (number >= from && number <= to)
+			return before + (unsigned)(number - from);
+		before += (unsigned)(to - from) + 1;
+		inside = end + 1;
+	}
+}
+
+// The hosts of one range, all there, in the order in which it is written.
+static void put_in_order(const struct scenario *sc, const char *text, uint32_t *idx, unsigned n)
+{
+	size_t prefix = strcspn(text, "[");
+	uint32_t *found = arena_alloc(sc->arena, n * sizeof(*found));
+
+	memcpy(found, idx, n * sizeof(*found));
+	for (unsigned i = 0; i < n; i++) {
+		const char *number = sc->hosts[found[i]].name + prefix;
+
+		idx[place_in(text + prefix + 1, strtoul(number, NULL, 10))] = found[i];
+	}
+}
+
 unsigned scenario_pick_hosts(const struct scenario *sc, struct diag_sink *s,
 			     const struct sc_text_at *v, uint32_t *idx)
 {
@@ -212,6 +243,8 @@ unsigned scenario_pick_hosts(const struct scenario *sc, struct diag_sink *s,
 		diag_add(s, DIAG_ERROR, v->at, v->path, "%s names %u hosts, of which %u are there",
 			 shown, range_size(v->text), n);
 		return 0;
+	} else if (range_size(v->text) == n) {
+		put_in_order(sc, v->text, idx, n);
 	}
 	return n;
 }

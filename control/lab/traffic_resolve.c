@@ -125,6 +125,21 @@ static void check_reach(struct resolver *r)
 	}
 }
 
+static void check_pairs(struct resolver *r)
+{
+	const struct lab_flow *f = r->f;
+
+	for (uint32_t i = 0; i < f->n_src; i++) {
+		if (f->src[i] != f->dst[i])
+			continue;
+		wrong(r, f->pairs.at, "pairs",
+		      "%s is paired with itself: a range keeps the order in which it is written, "
+		      "such as h[2-8,1]",
+		      r->sc->hosts[f->src[i]].name);
+		return;
+	}
+}
+
 static void resolve_hosts(struct resolver *r)
 {
 	struct lab_flow *f = r->f;
@@ -141,6 +156,8 @@ static void resolve_hosts(struct resolver *r)
 	if (f->pairs.n != 0 && f->n_src != f->n_dst)
 		wrong(r, f->pairs.at, "pairs",
 		      "%u hosts in `from` cannot be paired with %u in `to`", f->n_src, f->n_dst);
+	if (f->pairs.n != 0 && f->n_src == f->n_dst && f->pattern.n == PATTERN_EACH)
+		check_pairs(r);
 	if (f->n_src == 1 && f->n_dst == 1 && f->src[0] == f->dst[0])
 		wrong(r, f->map.at, f->to.map.given ? "to" : NULL,
 		      "%s would send to itself only: name another host in `to`",
@@ -264,12 +281,17 @@ static void check_rules(struct resolver *r)
 	struct lab_flow *f = r->f;
 	const struct cfg_val *endless[] = {&f->count, &f->depth, &f->interval, &f->fan};
 	static const char *const endless_key[] = {"count", "depth", "interval", "fan"};
+	char duration[32];
 
 	check_keys(r);
 	for (unsigned i = 0; f->size_kind == SIZE_UNLIMITED && !f->size.bad && i < 4; i++)
 		if (endless[i]->given && flow_standing(f))
 			wrong(r, endless[i]->at, endless_key[i],
 			      "says nothing of an endless stream: give a size");
+	unit_print(UNIT_TIME, (int64_t)r->sc->duration_ns, duration, sizeof(duration));
+	if (f->start.given && (uint64_t)f->start.n >= r->sc->duration_ns && r->sc->duration_ns != 0)
+		wrong(r, f->start.at, "start", "the run ends at %s, before this flow begins",
+		      duration);
 	if (f->stop.n >= 0 && f->stop.n <= f->start.n)
 		wrong(r, f->stop.at, "stop", "is not after start");
 	if (f->load.n >= 0 && f->depth.given && BIT(f->pattern.n) & SERVICE)

@@ -51,7 +51,32 @@ profiles:
 WARNING = "PFC can pause before ECN marks"
 
 
+# A message in some 17 minutes: in a millisecond none.
+IDLE = f"""
+scenario: idle
+policy: {ROOT}/conf/roce.yaml
+duration: 1ms
+switches: {{s1: {{ports: 2}}}}
+hosts: {{"h[1-2]": {{nic: {{speed: 10G}}}}}}
+links: [{{between: ["h[1-2]", "s1.p[1-2]"], speed: 10G, length: 5m}}]
+flows: [{{from: h1, to: h2, pattern: poisson, load: 0.0001%, size: 1GB}}]
+expect: [lossless_drops == 0]
+"""
+
+
 class Scenarios(unittest.TestCase):
+    def test_a_run_without_a_frame_fails(self):
+        with tempfile.TemporaryDirectory() as folder:
+            path = pathlib.Path(folder) / "idle.yaml"
+            path.write_text(IDLE)
+            done = lab("run", path, "--quiet")
+            self.assertEqual(done.returncode, 1, done.stdout + done.stderr)
+            self.assertIn("no frame was sent: no flow began before the end", done.stdout)
+            self.assertIn("FAIL: 1 of 1 expectations hold", done.stdout)
+            path.write_text(IDLE.replace("0.0001%", "90%").replace("1GB", "10KB"))
+            done = lab("run", path, "--quiet")
+            self.assertEqual(done.returncode, 0, done.stdout + done.stderr)
+
     def test_every_file_is_a_test(self):
         self.assertEqual(sorted(p.stem for p in SCENARIOS.glob("*.yaml")), sorted(NAMES))
 

@@ -32,6 +32,13 @@ static const struct {
 	 "(runs)\n"},
 	{"{from: \"h[1-2]\", to: h3, pairs: on}",
 	 "6:37: flows[0].pairs: 2 hosts in `from` cannot be paired with 1 in `to`\n"},
+	{"{from: \"h[1-3]\", to: \"h[2-3,1]\", pairs: on}",
+	 "(runs)\n"},
+	{"{from: \"h[1-3]\", to: \"h[2,1,3]\", pairs: on}",
+	 "6:45: flows[0].pairs: h3 is paired with itself: a range keeps the order in which it is "
+	 "written, such as h[2-8,1]\n"},
+	{"{from: h1, to: h2, start: 1s}",
+	 "6:31: flows[0].start: the run ends at 1s, before this flow begins\n"},
 	{"{from: h1, to: h2, clas: 3}",
 	 "6:24: flows[0].clas: unknown key: did you mean class?\n"},
 	{"{from: h1, to: h2, class: 8}",
