@@ -74,6 +74,11 @@
 	  "dropped")                                                                               \
 	X(STORM_CONTROL_OVER, "storm-control-over",                                                \
 	  "the port has kept its storm_control rate for five seconds")                             \
+	X(ROCE_LOSSY, "roce-in-lossy-class",                                                       \
+	  "RoCEv2 data comes in a lossy class: give its DSCP to a lossless class "                 \
+	  "(`dscp_to_class`), or let the senders use the DSCP of one")                             \
+	X(ROCE_LOSSY_OVER, "roce-in-lossy-class-over",                                             \
+	  "no RoCEv2 data has come in a lossy class for five seconds")                             \
 	X(LOOP, "loop-detected",                                                                   \
 	  "a loop probe of one port came back on another port, or on the same one")                \
 	X(LOOP_OVER, "loop-over", "no loop probe has come back for five seconds")                  \
@@ -101,8 +106,8 @@ struct event {
 	// XOFF, XON: shared cells; LOSSLESS_DROP: enum drop_reason; STORM, STORM_LIMIT: action or
 	// `then` (qos/watchdog.h); PFC_RATE_*: 0 in, 1 out; DROP_ALL: 1 on; MAC_*: event_mac_a();
 	// NEIGHBOUR_MAC: an IPv4 address, or the last 32 bits of an IPv6 address;
-	// WORKER_*, STANDIN_*: the worker; COPP*, STORM_CONTROL*: enum limit_kind; LOOP: the port
-	// that sent the probe, VLAN << 16
+	// WORKER_*, STANDIN_*: the worker; ROCE_LOSSY*: the DSCP of the latest frame;
+	// COPP*, STORM_CONTROL*: enum limit_kind; LOOP: the port that sent the probe, VLAN << 16
 	uint32_t a;
 	// XOFF: cause_pack(); LOSSLESS_DROP: frame length; MAC_*: event_mac_b(); FDB_*: addresses;
 	// NEIGHBOUR_MAC: the new address in the low 48 bits, and bit 48 for IPv6;
@@ -110,7 +115,8 @@ struct event {
 	// per second; PFC_PAUSED*: microseconds of the last second;
 	// PAIR_DROPPED, FLOWS_FULL, CNP_CAP: how many since the last such event; WORKER_*: ns that
 	// it stood still; STANDIN_PAUSED: PFC frames;
-	// COPP*, STORM_CONTROL*: frames dropped since the limit was first exceeded; LOOP: 1 + the
+	// COPP*, STORM_CONTROL*: frames dropped since the limit was first exceeded;
+	// ROCE_LOSSY*: frames since the first; LOOP: 1 + the
 	// port that is taken down, 0: none
 	uint64_t b;
 };

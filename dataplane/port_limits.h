@@ -42,10 +42,13 @@ struct loop_echo {
 	uint8_t from_port, in_port; // as the probe says; as it is
 };
 
-// Whether a port exceeds a rate, as control sees it (switch_limits.c).
+// What control watches at each port (switch_limits.c): what is dropped beyond a rate, by enum
+// limit_kind, and signs of a wrong configuration.
+enum { WATCH_ROCE_LOSSY = N_LIMIT_KINDS, N_WATCHED };
+
 struct limit_watch {
-	uint64_t seen, before; // drops at the last look; before the limit was exceeded
-	uint64_t last_ns; // when a drop was last seen
+	uint64_t seen, before; // frames at the last look; before it began
+	uint64_t last_ns; // when another was last seen
 	bool exceeded;
 };
 
@@ -72,5 +75,6 @@ unsigned loops_control(struct weir_switch *sw, uint64_t now_ns, struct event *ev
 bool loops_hold(const struct weir_switch *sw, unsigned port); // down for the sake of a loop
 
 // ---- switch_limits.c
-// Tells when a port begins to exceed a rate, and when that is over. Writes up to n events.
+// Tells when a port begins to exceed a rate or to show a wrong configuration, and when that is
+// over. Writes up to n events.
 unsigned limits_look(struct weir_switch *sw, uint64_t now_ns, struct event *events, unsigned n);

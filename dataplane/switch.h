@@ -59,6 +59,7 @@ struct port_counters {
 	ctr_t replicated; // flood copies beyond the first, made from this port's arrivals
 	ctr_t consumed; // control frames taken in here
 	ctr_t pfc_malformed, pfc_misaddressed, pause_8023x, lldp, other_control;
+	gauge_t roce_lossy_latest; // of the latest such frame: class, DSCP << 8
 	ctr_t roce_in_lossy_class, roce_not_ect, lossless_unknown, bad_l3;
 	ctr_t neighbour_frames; // ARP and neighbour discovery that a routed port gave to control
 	ctr_t neighbour_frames_lost; // of those, that control had no room for

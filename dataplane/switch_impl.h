@@ -294,7 +294,7 @@ struct weir_switch {
 	uint64_t rx_missed[POLICY_MAX_PORTS]; // as last reported
 	struct storms storms;
 	struct learning learning;
-	struct limit_watch (*limits)[N_LIMIT_KINDS]; // by port
+	struct limit_watch (*limits)[N_WATCHED]; // by port
 	uint64_t limits_ns; // when they were last looked at
 	struct loops *loops; // NULL: no policy has asked for it yet
 	uint64_t (*random)(void); // NULL: numbers that follow from the seed

@@ -1,20 +1,20 @@
 // SPDX-License-Identifier: Apache-2.0
-// Control's side of the rates that a port may exceed: the owner drops and counts, control reads the
-// counters and tells once that it began and once that it is over. A flood of drops makes no flood
-// of events, and nothing depends on a worker's event ring.
+// Control's side of the rates that a port may exceed, and of what should not come in at all: the
+// owner counts, control reads the counters and tells once that it began and once that it is over. A
+// flood of frames makes no flood of events, and nothing depends on a worker's event ring.
 #include "dataplane/switch_impl.h"
 
 enum { LOOK_EVERY_NS = 100000000 };
 static const uint64_t CALM_NS = 5000000000;
 
 // True: *e is to be told. An event that finds no room is told at the next look.
-static bool look(struct limit_watch *l, uint64_t drops, uint64_t now_ns, bool *began)
+static bool look(struct limit_watch *l, uint64_t frames, uint64_t now_ns, bool *began)
 {
-	if (drops != l->seen) {
+	if (frames != l->seen) {
 		*began = true;
 		if (!l->exceeded)
 			l->before = l->seen;
-		l->seen = drops;
+		l->seen = frames;
 		l->last_ns = now_ns;
 		if (l->exceeded)
 			return false;
@@ -27,16 +27,35 @@ static bool look(struct limit_watch *l, uint64_t drops, uint64_t now_ns, bool *b
 	return true;
 }
 
-static struct event event_of(const struct limit_watch *l, unsigned port, unsigned kind, bool began,
+// A switch without lossless classes has RoCE in lossy ones on purpose.
+static uint64_t counted(const struct weir_switch *sw, unsigned port, unsigned kind)
+{
+	const struct port_counters *c = &sw->rt[port]->c;
+
+	if (kind < N_LIMIT_KINDS)
+		return ctr_get(&c->limited[kind]);
+	return sw->policy_mem->ports[port].classify.lossless != 0 ? ctr_get(&c->roce_in_lossy_class)
+								  : 0;
+}
+
+static struct event event_of(const struct weir_switch *sw, unsigned port, unsigned kind, bool began,
 			     uint64_t now_ns)
 {
+	const struct limit_watch *l = &sw->limits[port][kind];
 	struct event e = {.t_ns = now_ns, .port = (uint8_t)port, .cls = 0xff, .a = kind,
 			  .b = l->seen - l->before};
 
-	if (kind == LIMIT_COPP)
+	if (kind == WATCH_ROCE_LOSSY) {
+		uint64_t latest = gauge_get(&sw->rt[port]->c.roce_lossy_latest);
+
+		e.type = began ? EVENT_ROCE_LOSSY : EVENT_ROCE_LOSSY_OVER;
+		e.a = (uint32_t)(latest >> 8);
+		e.cls = (uint8_t)latest;
+	} else if (kind == LIMIT_COPP) {
 		e.type = began ? EVENT_COPP : EVENT_COPP_OVER;
-	else
+	} else {
 		e.type = began ? EVENT_STORM_CONTROL : EVENT_STORM_CONTROL_OVER;
+	}
 	return e;
 }
 
@@ -47,13 +66,12 @@ unsigned limits_look(struct weir_switch *sw, uint64_t now_ns, struct event *even
 	if (sw->limits_ns != 0 && now_ns - sw->limits_ns < LOOK_EVERY_NS)
 		return 0;
 	sw->limits_ns = now_ns;
-	for (unsigned i = 0; i < sw->n_ports * N_LIMIT_KINDS && k < n; i++) {
-		unsigned port = i / N_LIMIT_KINDS, kind = i % N_LIMIT_KINDS;
-		struct limit_watch *l = &sw->limits[port][kind];
+	for (unsigned i = 0; i < sw->n_ports * N_WATCHED && k < n; i++) {
+		unsigned port = i / N_WATCHED, kind = i % N_WATCHED;
 		bool began;
 
-		if (look(l, ctr_get(&sw->rt[port]->c.limited[kind]), now_ns, &began))
-			events[k++] = event_of(l, port, kind, began, now_ns);
+		if (look(&sw->limits[port][kind], counted(sw, port, kind), now_ns, &began))
+			events[k++] = event_of(sw, port, kind, began, now_ns);
 	}
 	return k;
 }

@@ -318,8 +318,10 @@ static void hints(struct port_rt *p, const struct classify_params *c, const stru
 		ctr_inc(&p->c.bad_l3);
 	if (!pkt->roce || !pkt->roce_data)
 		return;
-	if (!(c->lossless >> cls & 1))
+	if (!(c->lossless >> cls & 1)) {
 		ctr_inc(&p->c.roce_in_lossy_class);
+		gauge_set(&p->c.roce_lossy_latest, (uint64_t)pkt->dscp << 8 | cls);
+	}
 	if (pkt->ecn == ECN_NOT_ECT)
 		ctr_inc(&p->c.roce_not_ect);
 }

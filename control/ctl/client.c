@@ -77,15 +77,21 @@ static const char *only_switch(char *buf, size_t len)
 	return NULL;
 }
 
+const char *client_find(char found[CLIENT_NAME_LEN])
+{
+	char path[128];
+
+	snprintf(path, sizeof(path), "%s/weir.sock", dir);
+	return answers(path) ? "weir" : only_switch(found, CLIENT_NAME_LEN);
+}
+
 int client_open(const char *name, struct client *out)
 {
-	char path[128], found[64];
+	char path[128], found[CLIENT_NAME_LEN];
 	int fd;
 
-	if (name == NULL) {
-		snprintf(path, sizeof(path), "%s/weir.sock", dir);
-		name = answers(path) ? "weir" : only_switch(found, sizeof(found));
-	}
+	if (name == NULL)
+		name = client_find(found);
 	if (name == NULL)
 		return -1;
 	snprintf(path, sizeof(path), "%s/%.64s.sock", dir, name);
@@ -99,8 +105,8 @@ int client_open(const char *name, struct client *out)
 			path);
 	else
 		fprintf(stderr,
-			"no switch named %s is running (no %s); start one with: weir -c FILE\n",
-			name, path);
+			"no switch named %s is running (%s %s); start one with: weir -c FILE\n",
+			name, fd == -ENOENT ? "no" : "nobody answers at", path);
 	return -1;
 }
 

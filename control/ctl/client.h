@@ -9,6 +9,12 @@ struct client {
 	int fd;
 };
 
+enum { CLIENT_NAME_LEN = 64 };
+
+// The switch that is meant when none is named: `weir`, or the only one that runs, or `weir` where
+// none does. NULL after a message if several run. The answer may be in `found`.
+const char *client_find(char found[CLIENT_NAME_LEN]);
+
 // name: the switch, or NULL for `weir`, or for the only one that runs. 0 or -1 after a message.
 __attribute__((warn_unused_result)) int client_open(const char *name, struct client *out);
 void client_close(struct client *c);

@@ -7,12 +7,13 @@ const char ctl_exit_text[] = "0 done, 1 failed, 2 misused.";
 static const struct command commands[] = {
 	{"show", cmd_show,
 	 "show KIND [PORT] [--all] [--explain] [--follow] [--why] [--unpaired] [--limit N] "
-	 "[--count N] [--json]",
+	 "[--count N] [--severity WORD] [--since TIME] [--json]",
 	 "Prints what the switch knows, of one port or of all. With --all also what is idle or\n"
 	 "has not happened, with --explain what each reason of a drop means, with --follow\n"
 	 "events as they happen, until interrupted, with --why (show pfc) the cause of each\n"
 	 "pause, with --unpaired (show flows) the flows whose sender's queue pair is not known,\n"
-	 "and why. KIND is one of\n", show_help},
+	 "and why. Of events --severity warning leaves the lesser out, --since 5m the older, and\n"
+	 "--count 20 all but the last. KIND is one of\n", show_help},
 	{"watch", cmd_watch, "watch [PORT] [--interval SECONDS] [--count N]",
 	 "Shows ports, busy queues, pauses and drops live, until interrupted or N times.\n"},
 	{"check", cmd_check, "check FILE [--json]",
@@ -24,27 +25,30 @@ static const struct command commands[] = {
 	{"reload", cmd_reload, "reload [FILE] [--json]",
 	 "Puts a policy file into force, without FILE the one that runs, read again. All of it\n"
 	 "or nothing: mistakes, and keys that only a restart can change, are printed, exit 2.\n"
-	 "No frame is lost and no counter starts again. Returns once all workers run on it.\n"},
+	 "No frame is lost and no counter starts again. Returns once all workers run on it.\n",
+	 .writes = true},
 	{"set", cmd_set, "set port PORT tx on|off\nset queue PORT QUEUE tx on|off",
 	 "Stops or starts sending of data; queues keep filling.\n"
-	 "It returns once no more data leaves.\n"},
+	 "It returns once no more data leaves.\n", .writes = true},
 	{"watchdog", cmd_watchdog, "watchdog recover PORT CLASS\nwatchdog drop-all on|off",
 	 "recover ends a storm, or what too many of them have led to, at once: the class obeys\n"
 	 "and sends PFC again, and a port that was taken down comes up. With drop-all on, all\n"
 	 "lossless classes of all ports are discarded and neither obey nor send PFC, until it\n"
-	 "is off.\n"},
+	 "is off.\n", .writes = true},
 	{"flow", cmd_flow, "flow add FROM TO QP SENDER_QP\nflow del FROM TO QP",
 	 "add says which queue pair of the sender (address FROM) the flow to queue pair QP of TO\n"
 	 "belongs to; it is believed, whatever passes, until del. del forgets what is known of\n"
-	 "it, however it was learnt. Numbers as 18 or 0x12: `show flows` has addresses and QP.\n"},
+	 "it, however it was learnt. Numbers as 18 or 0x12: `show flows` has addresses and QP.\n",
+	 .writes = true},
 	{"clear", cmd_clear, "clear watermarks|counters",
 	 "Restarts the watermarks, or lets all counters count from here. Either restarts the\n"
-	 "longest times of `show latency`.\n"},
+	 "longest times of `show latency`.\n", .writes = true},
 	{"quiesce", cmd_quiesce, "quiesce [--hold] [--json]",
 	 "Stops admission, waits up to 2 s until the switch is at rest, prints the balance\n"
 	 "and what is still queued. Admission goes on afterwards, with --hold only after\n"
-	 "`resume`.\n"},
-	{"resume", cmd_resume, "resume", "Lets frames in again after `quiesce --hold`.\n"},
+	 "`resume`.\n", .writes = true},
+	{"resume", cmd_resume, "resume", "Lets frames in again after `quiesce --hold`.\n",
+	 .writes = true},
 	{"metrics", cmd_metrics, "metrics",
 	 "Prints the page of metrics for Prometheus, counted since the start whatever was\n"
 	 "cleared. `weir --metrics PORT` serves the same over HTTP.\n"},
@@ -61,18 +65,20 @@ static const struct command commands[] = {
 
 static const struct ctl_option options[] = {
 	{"switch", 's', true, "NAME",
-	 "which switch, where several run (default: weir, or the only)"},
+	 "which switch, where several run (default: $WEIR_SWITCH, weir, or the only)"},
 	{"json", 'j', false, NULL, "for programs"},
 	{"all", 'a', false, NULL, "show: also what is idle or has not happened"},
 	{"explain", 'e', false, NULL, "show drops: what each reason means"},
 	{"follow", 'F', false, NULL, "show events: go on as they happen"},
 	{"why", 'w', false, NULL, "show pfc: why each sender is, or was last, paused"},
 	{"unpaired", 'U', false, NULL, "show flows: those whose sender's queue pair is unknown"},
+	{"severity", 'S', false, "WORD", "show events: info, warning or alarm, and what is graver"},
+	{"since", 'T', false, "TIME", "show events: of the last 30s, 5m, 2h"},
 	{"limit", 'L', false, "N", "show flows: at most so many (default 50, up to 1,000)"},
 	{"hold", 'H', false, NULL, "quiesce: admission stays stopped until resume"},
 	{"interval", 'i', false, "SECONDS", "watch: time between two updates (default 1)"},
 	{"count", 'n', false, "N",
-	 "watch: updates, capture: frames before it ends, show cnps: the last N"},
+	 "watch: updates, capture: frames before it ends, show cnps, events: the last N"},
 	{"filter", 'f', false, "EXPRESSION", "capture: what tcpdump takes, as one word"},
 	{"only", 'o', false, "KIND", "capture: only drops, marked or pfc"},
 	{"last", 'l', false, "N", "capture: keep the last N frames, write them at the end"},

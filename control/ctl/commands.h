@@ -17,6 +17,7 @@ struct command {
 	const char *usage;
 	const char *help; // whole sentences, lines of at most 80 columns
 	void (*more)(FILE *out); // NULL, or a list that goes on after the help
+	bool writes; // changes the switch
 };
 
 struct ctl_option {

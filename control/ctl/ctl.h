@@ -20,8 +20,10 @@ struct ctl {
 	bool hold; // quiesce --hold
 	bool all, explain, follow, why, unpaired; // show
 	unsigned limit; // show flows; 0: not said
+	const char *severity, *since; // show events; NULL: not said
 	double interval_s; // watch
-	// watch: updates, capture: frames before it ends; 0: until interrupted. show cnps: how many
+	// watch: updates, capture: frames before it ends; 0: until interrupted. show cnps, show
+	// events: how many
 	unsigned count;
 	struct capture_words capture;
 };

@@ -4,9 +4,12 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #include <json-c/json.h>
 
+#include "control/config/schema.h"
+#include "control/ctl/client.h"
 #include "control/ctl/commands.h"
 #include "control/ctl/ctl.h"
 #include "control/standard_fds.h"
@@ -63,22 +66,56 @@ static void print_help(const struct command *cmd)
 	printf("\nExit: %s\n", ctl_exit_text);
 }
 
+static const char *name_at(const void *commands, unsigned i)
+{
+	return ((const struct command_table *)commands)->rows[i].name;
+}
+
+// Who is at a terminal sees which switch was meant. A script must say it.
+static int write_to_the_only(const struct ctl *c, const struct command *cmd, int argc, char **argv)
+{
+	char found[CLIENT_NAME_LEN];
+	struct ctl named = *c;
+
+	if (!isatty(STDIN_FILENO))
+		return misused("%s changes a switch: name it with -s NAME, or set WEIR_SWITCH",
+			       cmd->name);
+	named.name = client_find(found);
+	if (named.name == NULL)
+		return CTL_FAILED;
+	fprintf(stderr, "weirctl: switch %s\n", named.name);
+	return cmd->fn(&named, argc, argv);
+}
+
 static int run(const struct ctl *c, bool help, int argc, char **argv)
 {
 	struct command_table commands = ctl_commands();
 	const struct command *cmd = NULL;
 
+	if (argc > 0 && strcmp(argv[0], "help") == 0) { // `help show` as `show --help`
+		help = true;
+		argc--;
+		argv++;
+	}
 	for (size_t i = 0; argc > 0 && i < commands.n; i++)
 		if (strcmp(commands.rows[i].name, argv[0]) == 0)
 			cmd = &commands.rows[i];
-	if (argc > 0 && cmd == NULL)
+	if (argc > 0 && cmd == NULL) {
+		const char *near =
+			schema_closest(argv[0], (unsigned)commands.n, name_at, &commands);
+
+		if (near != NULL)
+			return misused("no command \"%s\": did you mean %s?", argv[0], near);
 		return misused("no command \"%s\"", argv[0]);
+	}
 	if (help) {
 		print_help(cmd);
 		return CTL_DONE;
 	}
 	if (argc == 0)
 		return misused("no command");
+	if (cmd->writes && c->name == NULL)
+		return write_to_the_only(c, cmd, argc - 1, argv + 1);
 	return cmd->fn(c, argc - 1, argv + 1);
 }
 
@@ -149,6 +186,8 @@ int main(int argc, char **argv)
 			if (!parse_count(optarg, &c.limit))
 				return misused("--limit is a number from 1, not \"%s\"", optarg);
 			break;
+		case 'S': c.severity = optarg; break;
+		case 'T': c.since = optarg; break;
 		case 'i':
 			if (!parse_interval(optarg, &c.interval_s))
 				return misused("--interval is from 0.05 to 3600 seconds, "
@@ -169,5 +208,7 @@ int main(int argc, char **argv)
 		default: fputs(ctl_try_help, stderr); return CTL_MISUSED;
 		}
 	}
+	if (c.name == NULL)
+		c.name = getenv("WEIR_SWITCH");
 	return run(&c, help, argc - optind, argv + optind);
 }

@@ -324,14 +324,15 @@ void show_event(FILE *out, struct json_object *row)
 
 	for (size_t k = 0; k < sizeof(front) / sizeof(front[0]); k++)
 		if (json_object_object_get_ex(row, front[k], &v))
-			fprintf(out, "%s%s", json_object_get_string(v), k == 2 ? ": " : " ");
+			fprintf(out, "%s%s", json_object_get_string(v),
+				k == 2 ? ": " : k == 3 ? "" : " ");
 	json_object_object_foreach(row, key, value) {
 		size_t k = 0;
 
 		while (k < sizeof(left_out) / sizeof(left_out[0]) && strcmp(left_out[k], key) != 0)
 			k++;
 		if (k == sizeof(left_out) / sizeof(left_out[0]))
-			fprintf(out, "%s=%s ", key, json_object_get_string(value));
+			fprintf(out, " %s=%s", key, json_object_get_string(value));
 	}
 	fputc('\n', out);
 }
@@ -424,7 +425,8 @@ static const struct kind {
 	 {{"routes", COLUMNS(routes), other_than_self, "addresses of the switch itself"}}},
 	{"neighbours", "MAC addresses of stations on the links of routed ports", NULL,
 	 {{"neighbours", COLUMNS(neighbours), NULL, NULL}}},
-	{"events", "what happened, the last thousand, and the last 200 of each kind of alarm",
+	{"events", "what happened: the last 200 of each alarm, 1,000 warnings, 1,000 pauses and "
+		   "addresses, 1,000 others",
 	 print_events, {{0}}},
 	{"config", "the policy file as it was loaded", print_config, {{0}}},
 	{"control", "control frames that were taken in", NULL,

@@ -1,12 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
 // The command `show`: asks the switch for one kind and prints it, or follows its events.
 #include <signal.h>
+#include <stdint.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <time.h>
 
 #include <json-c/json.h>
 
+#include "control/config/schema.h"
 #include "control/ctl/client.h"
 #include "control/ctl/commands.h"
 #include "control/ctl/ctl.h"
@@ -43,6 +46,27 @@ static const char *all_kinds(void)
 	return text;
 }
 
+static const char *kind_at(const void *arg, unsigned i)
+{
+	const char *help;
+
+	(void)arg;
+	return show_kind(i, &help);
+}
+
+static int cannot_show(const char *what)
+{
+	unsigned n = 0;
+	const char *near;
+
+	while (kind_at(NULL, n) != NULL)
+		n++;
+	near = schema_closest(what, n, kind_at, NULL);
+	if (near != NULL)
+		return misused("cannot show \"%s\": did you mean %s?", what, near);
+	return misused("cannot show \"%s\"; one of: %s", what, all_kinds());
+}
+
 static void add_flow_keys(const struct ctl *c, struct json_object *req)
 {
 	unsigned limit = c->all ? FLOWS_MAX : c->limit;
@@ -69,7 +93,72 @@ static struct json_object *request(const struct ctl *c, const char *what, const 
 	return req;
 }
 
-// ---- events as they happen
+// ---- events
+
+static const char *const severities[] = {"info", "warning", "alarm"};
+enum { N_SEVERITIES = 3, WALL_LEN = 32 };
+
+static unsigned grade(const char *severity)
+{
+	unsigned i = 0;
+
+	while (i < N_SEVERITIES && strcmp(severities[i], severity) != 0)
+		i++;
+	return i;
+}
+
+// Seconds in "30s", "5m", "2h"; 0 where it is none of these.
+static unsigned long span_s(const char *text)
+{
+	char *end;
+	unsigned long n = strtoul(text, &end, 10);
+
+	if (text[0] < '0' || text[0] > '9' || n > UINT32_MAX || end[0] == '\0' || end[1] != '\0')
+		return 0;
+	return *end == 's' ? n : *end == 'm' ? 60 * n : *end == 'h' ? 3600 * n : 0;
+}
+
+static bool is_wanted(const struct ctl *c, struct json_object *row, const char *since)
+{
+	struct json_object *time, *severity;
+
+	// Times are as long as each other, and end in Z.
+	return json_object_object_get_ex(row, "time", &time) &&
+	       json_object_object_get_ex(row, "severity", &severity) &&
+	       strcmp(json_object_get_string(time), since) >= 0 &&
+	       (c->severity == NULL ||
+		grade(json_object_get_string(severity)) >= grade(c->severity));
+}
+
+// Leaves only the rows that were asked for.
+static void select_events(const struct ctl *c, struct json_object *data)
+{
+	struct json_object *rows, *wanted = json_object_new_array();
+	char since[WALL_LEN] = "";
+	size_t n, first;
+
+	if (c->since != NULL) {
+		time_t at = time(NULL) - (time_t)span_s(c->since);
+		struct tm tm;
+
+		strftime(since, sizeof(since), "%Y-%m-%dT%H:%M:%S", gmtime_r(&at, &tm));
+	}
+	if (!json_object_object_get_ex(data, "events", &rows)) {
+		json_object_put(wanted);
+		return;
+	}
+	for (size_t i = 0; i < json_object_array_length(rows); i++) {
+		struct json_object *row = json_object_array_get_idx(rows, i);
+
+		if (is_wanted(c, row, since))
+			json_object_array_add(wanted, json_object_get(row));
+	}
+	n = json_object_array_length(wanted);
+	first = c->count != 0 && n > c->count ? n - c->count : 0;
+	if (first != 0)
+		json_object_array_del_idx(wanted, 0, first);
+	json_object_object_add(data, "events", wanted);
+}
 
 static void print_new(const struct ctl *c, struct json_object *data, uint64_t *since)
 {
@@ -77,11 +166,14 @@ static void print_new(const struct ctl *c, struct json_object *data, uint64_t *s
 
 	if (!json_object_object_get_ex(data, "events", &rows))
 		return;
+	for (size_t i = 0; i < json_object_array_length(rows); i++)
+		if (json_object_object_get_ex(json_object_array_get_idx(rows, i), "seq", &seq))
+			*since = json_object_get_uint64(seq);
+	select_events(c, data);
+	json_object_object_get_ex(data, "events", &rows);
 	for (size_t i = 0; i < json_object_array_length(rows); i++) {
 		struct json_object *row = json_object_array_get_idx(rows, i);
 
-		if (json_object_object_get_ex(row, "seq", &seq))
-			*since = json_object_get_uint64(seq);
 		if (c->json)
 			puts(json_object_to_json_string_ext(row, JSON_C_TO_STRING_PLAIN));
 		else
@@ -122,6 +214,13 @@ static int check_options(const struct ctl *c, const char *what)
 {
 	if (c->follow && strcmp(what, "events") != 0)
 		return misused("--follow goes with show events");
+	if ((c->severity != NULL || c->since != NULL) && strcmp(what, "events") != 0)
+		return misused("--%s goes with show events",
+			       c->since != NULL ? "since" : "severity");
+	if (c->severity != NULL && grade(c->severity) == N_SEVERITIES)
+		return misused("--severity is info, warning or alarm, not \"%s\"", c->severity);
+	if (c->since != NULL && span_s(c->since) == 0)
+		return misused("--since is a time such as 30s, 5m or 2h, not \"%s\"", c->since);
 	if (c->explain && strcmp(what, "drops") != 0)
 		return misused("--explain goes with show drops");
 	if (c->why && strcmp(what, "pfc") != 0)
@@ -141,6 +240,8 @@ static int show_once(const struct ctl *c, const char *what, const char *port)
 
 	if (data == NULL)
 		return CTL_FAILED;
+	if (strcmp(what, "events") == 0)
+		select_events(c, data);
 	if (c->json)
 		print_json(data);
 	else
@@ -157,7 +258,7 @@ int cmd_show(const struct ctl *c, int argc, char **argv)
 	if (what == NULL)
 		return misused("show what? One of: %s", all_kinds());
 	if (!show_exists(what))
-		return misused("cannot show \"%s\"; one of: %s", what, all_kinds());
+		return cannot_show(what);
 	if (strcmp(what, "pfc") == 0 && argc > 1 && strcmp(argv[1], "counters") == 0)
 		at = 2;
 	if (argc > at + 1)

@@ -98,7 +98,7 @@ static const struct column settings[] = {
 	{"Port", "port", UNIT_TEXT},           {"Class", "class", UNIT_COUNT},
 	{"Mode", "mode", UNIT_TEXT},           {"Action", "action", UNIT_TEXT},
 	{"Detect", "detect_ms", UNIT_MS},      {"Restore", "restore_ms", UNIT_MS},
-	{"Limit", "limit_count", UNIT_COUNT},  {"Within", "limit_window_ms", UNIT_MS},
+	{"Limit", "limit_storms", UNIT_COUNT},  {"Within", "limit_window_ms", UNIT_MS},
 	{"Then", "limit_then", UNIT_TEXT},     {"Measured", "last_measured_us", UNIT_US},
 	{"Storm lasts", "storm_us", UNIT_US},  {"Longest storm", "longest_storm_us", UNIT_US},
 };

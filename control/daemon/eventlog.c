@@ -37,13 +37,15 @@ struct limit {
 	uint32_t written, suppressed; // in it
 };
 
+enum { RING_WARNINGS = N_EVENT_TYPES, RING_INFO, RING_ROUTINE, N_RINGS };
+
 struct eventlog {
 	const struct policy *policy;
 	struct limit limit[N_EVENT_TYPES];
 	uint64_t count[N_EVENT_TYPES], total; // since the start
-	// Each type of alarm has a ring of its own; all lesser events share the ring behind these.
-	struct ring ring[N_EVENT_TYPES + 1];
-	struct kept lesser[EVENTLOG_KEPT];
+	// Each type of alarm has a ring of its own; lesser events share those behind these.
+	struct ring ring[N_RINGS];
+	struct kept lesser[N_RINGS - N_EVENT_TYPES][EVENTLOG_KEPT];
 	struct kept alarms[N_EVENT_TYPES][EVENTLOG_ALARMS];
 };
 
@@ -154,6 +156,12 @@ static void detail_limited(const struct eventlog *l, const struct event *e, stru
 		[LIMIT_UNKNOWN_UNICAST] = "unknown-unicast", [LIMIT_MULTICAST] = "multicast"};
 
 	add_word(row, "kind", kind, sizeof(kind) / sizeof(kind[0]), e->a);
+	detail_many(l, e, row);
+}
+
+static void detail_dscp(const struct eventlog *l, const struct event *e, struct json_object *row)
+{
+	add_u64(row, "dscp", e->a);
 	detail_many(l, e, row);
 }
 
@@ -322,6 +330,8 @@ static const struct {
 	[EVENT_COPP_OVER] = {"info", detail_many},
 	[EVENT_STORM_CONTROL] = {"warning", detail_limited},
 	[EVENT_STORM_CONTROL_OVER] = {"info", detail_limited},
+	[EVENT_ROCE_LOSSY] = {"warning", detail_dscp},
+	[EVENT_ROCE_LOSSY_OVER] = {"info", detail_dscp},
 	[EVENT_LOOP] = {"alarm", detail_loop},
 	[EVENT_LOOP_OVER] = {"info", detail_none},
 	[EVENT_LOOP_RECOVERED] = {"info", detail_none},
@@ -428,7 +438,9 @@ int eventlog_create(const struct policy *policy, struct eventlog **out)
 	l->policy = policy;
 	for (unsigned type = 0; type < N_EVENT_TYPES; type++)
 		l->ring[type] = (struct ring){.kept = l->alarms[type], .size = EVENTLOG_ALARMS};
-	l->ring[N_EVENT_TYPES] = (struct ring){.kept = l->lesser, .size = EVENTLOG_KEPT};
+	for (unsigned i = N_EVENT_TYPES; i < N_RINGS; i++)
+		l->ring[i] = (struct ring){.kept = l->lesser[i - N_EVENT_TYPES],
+					   .size = EVENTLOG_KEPT};
 	*out = l;
 	return 0;
 }
@@ -468,9 +480,20 @@ static struct kept *keep(struct ring *r)
 	return k;
 }
 
+// Each pause of an incast is an event, and each new station is one.
+static bool is_routine(unsigned type)
+{
+	return type == EVENT_XOFF || type == EVENT_XON || type == EVENT_MAC_LEARNED ||
+	       type == EVENT_MAC_AGED;
+}
+
 static struct ring *ring_of(struct eventlog *l, unsigned type)
 {
-	return &l->ring[strcmp(shape[type].severity, "alarm") == 0 ? type : N_EVENT_TYPES];
+	if (strcmp(shape[type].severity, "alarm") == 0)
+		return &l->ring[type];
+	if (strcmp(shape[type].severity, "warning") == 0)
+		return &l->ring[RING_WARNINGS];
+	return &l->ring[is_routine(type) ? RING_ROUTINE : RING_INFO];
 }
 
 void eventlog_add(struct eventlog *l, const struct event *e, uint64_t now_ns)
@@ -512,12 +535,12 @@ uint64_t eventlog_count(const struct eventlog *l, enum event_type type)
 }
 
 // Takes the oldest event that is left in all rings; NULL: none is. taken: how many of each ring.
-static const struct kept *oldest(const struct eventlog *l, unsigned taken[N_EVENT_TYPES + 1])
+static const struct kept *oldest(const struct eventlog *l, unsigned taken[N_RINGS])
 {
 	const struct kept *found = NULL;
 	unsigned of = 0;
 
-	for (unsigned i = 0; i <= N_EVENT_TYPES; i++) {
+	for (unsigned i = 0; i < N_RINGS; i++) {
 		const struct ring *r = &l->ring[i];
 		const struct kept *k = &r->kept[(r->next + r->size - r->n + taken[i]) % r->size];
 
@@ -550,7 +573,7 @@ static struct json_object *row_of(const struct eventlog *l, const struct kept *k
 struct json_object *eventlog_rows(const struct eventlog *l, int port, uint64_t since)
 {
 	struct json_object *list = json_object_new_array();
-	unsigned taken[N_EVENT_TYPES + 1] = {0};
+	unsigned taken[N_RINGS] = {0};
 	const struct kept *k;
 
 	while ((k = oldest(l, taken)) != NULL)

@@ -6,6 +6,7 @@
 #include <inttypes.h>
 #include <stdarg.h>
 #include <stddef.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "control/config/units.h"
@@ -23,6 +24,7 @@ enum arg_type {
 	ARG_UNIT,
 	ARG_RATE_OR_LINE,
 	ARG_CLASSES,
+	ARG_DSCPS,
 	ARG_OP,
 	ARG_CC,
 	ARG_CC_SET,
@@ -59,6 +61,8 @@ static const struct arg args[] = {
 	 "queue pairs (sender: default 1 for each address; listener: at most, default 1024)"},
 	{"class", ARG_CLASSES, 0, 0, 0, 0, 0, "LIST",
 	 "class 0..7 of the queue pairs, or several they are spread over (default 3)"},
+	{"dscp", ARG_DSCPS, 0, 0, 0, 0, 0, "LIST",
+	 "DSCP 0..63 of each --class, at sender and listener alike (default 8 * class)"},
 	{"op", ARG_OP, 0, AT(op), 0, 0, 0, "OP",
 	 "write (default), send or read"},
 	{"size", ARG_UNIT, UNIT_BYTES, AT(size), 0, REQ_MAX_MSG_BYTES, 65536, "BYTES",
@@ -208,6 +212,24 @@ static int parse_classes(const struct arg *row, const char *text, struct host_ar
 	}
 }
 
+static int parse_dscps(const struct arg *row, const char *text, struct host_args *a, char *err)
+{
+	a->n_dscps = 0;
+	for (const char *at = text;; at++) {
+		char *end;
+		unsigned long v = strtoul(at, &end, 10);
+
+		if (*at < '0' || *at > '9' || v >= NIC_DSCPS || (*end != ',' && *end != '\0') ||
+		    a->n_dscps == HOST_MAX_CLASSES)
+			return bad(err, "--%s: \"%s\" is not a DSCP 0..63 or a list such as 26,34",
+				   row->name, text);
+		a->dscps[a->n_dscps++] = (uint8_t)v;
+		if (*end == '\0')
+			return 0;
+		at = end;
+	}
+}
+
 static int parse_op(const struct arg *row, const char *text, uint8_t *out, char *err)
 {
 	static const char *const names[] = {
@@ -247,6 +269,8 @@ static int parse_value(const struct arg *row, const char *text, struct host_args
 		return parse_unit(row, text, field(a, row), err);
 	case ARG_CLASSES:
 		return parse_classes(row, text, a, err);
+	case ARG_DSCPS:
+		return parse_dscps(row, text, a, err);
 	case ARG_OP:
 		return parse_op(row, text, field(a, row), err);
 	case ARG_CC:
@@ -308,6 +332,9 @@ static int check_role(struct host_args *a, char *err)
 		return bad(err, "--storm-at goes with --listen or --to; --storm begins at once");
 	if (a->role != HOST_STORM && a->ip == 0)
 		return bad(err, "--ip is missing: the endpoint's own IPv4 address");
+	if (a->n_dscps != 0 && a->n_dscps != a->n_classes)
+		return bad(err, "--dscp: %u for %u classes: give one for each of --class",
+			   a->n_dscps, a->n_classes);
 	for (unsigned i = 0; i < a->n_to; i++)
 		if (a->ip == a->to[i])
 			return bad(err, "--to is the endpoint's own address");

@@ -23,6 +23,8 @@ struct host_args {
 	uint8_t op; // enum req_op
 	uint8_t n_classes;
 	uint8_t classes[HOST_MAX_CLASSES];
+	uint8_t n_dscps; // 0: 8 * class each
+	uint8_t dscps[HOST_MAX_CLASSES];
 	int64_t time_scale, qps, count, seed, mtu, depth, window, quanta, rx_ring; // counts
 	int64_t size; // bytes
 	int64_t rate, speed; // bits per second; rate 0: line, speed 0: the link's
@@ -54,6 +56,12 @@ static inline uint32_t host_to(const struct host_args *a, uint32_t i)
 static inline uint8_t host_class(const struct host_args *a, uint32_t i)
 {
 	return a->classes[i / a->n_to % a->n_classes];
+}
+
+static inline uint8_t host_dscp(const struct host_args *a, uint32_t i)
+{
+	return a->n_dscps != 0 ? a->dscps[i / a->n_to % a->n_classes]
+			       : (uint8_t)(8 * host_class(a, i));
 }
 
 // The same for the manual page. False behind the last row.

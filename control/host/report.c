@@ -228,6 +228,7 @@ static struct json_object *flows_json(const struct view *v)
 		put_u64(o, "peer_qp", s.peer_qpn);
 		put_text(o, "to", ip_text(host_to(v->h->args, i), ip));
 		put_u64(o, "class", host_class(v->h->args, i));
+		put_u64(o, "dscp", host_dscp(v->h->args, i));
 		put_u64(o, "messages_posted", s.posted);
 		put_u64(o, "messages_completed", s.completed);
 		put_u64(o, "cnps", s.cnps);

@@ -201,6 +201,8 @@ static int add_flows(struct host *h)
 			.dst_ip = host_to(a, (uint32_t)i),
 			.op = a->op,
 			.cls = host_class(a, (uint32_t)i),
+			.has_dscp = true,
+			.dscp = host_dscp(a, (uint32_t)i),
 			.mtu = (uint16_t)a->mtu,
 			.msg_bytes = (uint32_t)a->size,
 			.depth = (uint32_t)a->depth,

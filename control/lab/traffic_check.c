@@ -58,10 +58,10 @@ static void check_packets(const struct fabric *fabric, struct lab_flow *f,
 			 (int)n->mtu - IP_EXTRA);
 }
 
-// Frames of class c carry DSCP 8 * c. A policy may map them elsewhere, which is seldom meant.
+// A policy may map a flow's DSCP to another class, which is seldom meant.
 static void check_class(const struct fabric *fabric, const struct lab_flow *f, struct diag_sink *s)
 {
-	uint8_t dscp = (uint8_t)(8 * f->cls.n);
+	uint8_t dscp = flow_dscp(f);
 
 	for (uint32_t i = 0; i < fabric->sc->n_switches; i++) {
 		const struct policy *p = fabric->switches[i].policy;
@@ -75,8 +75,9 @@ static void check_class(const struct fabric *fabric, const struct lab_flow *f, s
 				continue;
 			diag_add(s, DIAG_WARNING, f->cls.given ? f->cls.at : f->map.at,
 				 arena_printf(fabric->sc->arena, "%s.class", f->map.path),
-				 "its frames carry DSCP %u, which %s takes for class %u", dscp,
-				 fabric->sc->switches[i].name, cls);
+				 "its frames carry DSCP %u, which %s takes for class %u: give the "
+				 "flow a `dscp` of class %u", dscp,
+				 fabric->sc->switches[i].name, cls, (unsigned)f->cls.n);
 			return;
 		}
 	}

@@ -83,6 +83,8 @@ int lane_open(struct lane *l, const struct nic_flow *stream)
 	nf.dst_ip = t->sc->hosts[l->pub.dst].ip;
 	nf.op = l->op;
 	nf.cls = l->pub.cls;
+	nf.has_dscp = true;
+	nf.dscp = flow_dscp(f);
 	nf.mtu = f->payload;
 	nf.rate_bps = f->rate.n > 0 ? (uint64_t)f->rate.n : 0;
 	nf.cc_off = f->cc.n == 0;

@@ -62,6 +62,7 @@ struct resolver {
 	uint32_t *found; // room for all hosts
 	uint32_t *qps; // by host: queue pairs that stand
 	uint8_t *pooled; // by host: more come and go
+	const struct lab_flow *by_dscp[NIC_DSCPS]; // the first that sends it
 };
 
 __attribute__((format(printf, 4, 5))) static void wrong(struct resolver *r, struct cfg_pos at,
@@ -399,6 +400,21 @@ static void check_names(struct resolver *r)
 	}
 }
 
+// All NICs take a DSCP for the same class.
+static void claim_dscp(struct resolver *r)
+{
+	const struct lab_flow *f = r->f, **first = &r->by_dscp[flow_dscp(f)];
+
+	if (*first != NULL && (*first)->cls.n != f->cls.n)
+		wrong(r, place(f, f->dscp.given ? &f->dscp : &f->cls), "dscp",
+		      "DSCP %u is class %u in flow %s: give this flow another", flow_dscp(f),
+		      (unsigned)(*first)->cls.n, (*first)->label);
+	if (*first == NULL)
+		*first = f;
+	for (uint32_t i = 0; i < r->sc->n_hosts; i++)
+		r->sc->hosts[i].nic.class_of_dscp[flow_dscp(f)] = (uint8_t)f->cls.n;
+}
+
 static void resolve_one(struct resolver *r, uint32_t i)
 {
 	struct lab_flow *f = r->f = lab_flow_at(r->sc, i);
@@ -408,6 +424,7 @@ static void resolve_one(struct resolver *r, uint32_t i)
 	if (f->mtu.n > 0)
 		f->payload = (uint16_t)f->mtu.n;
 	resolve_storage(f);
+	claim_dscp(r);
 	resolve_hosts(r);
 	resolve_size(r);
 	check_rules(r);

@@ -129,7 +129,7 @@ static const struct fact watchdog[] = {
 	{"action", FACT_TEXT, NONE, "what happens in a storm: drop, forward or alert"},
 	{"detect_ms", FACT_GAUGE, NONE, "how long until it is a storm; 0: not watched"},
 	{"restore_ms", FACT_GAUGE, NONE, "how long until it is over"},
-	{"limit_count", FACT_GAUGE, NONE, "storms within the window that escalate; 0: never"},
+	{"limit_storms", FACT_GAUGE, NONE, "storms within the window that escalate; 0: never"},
 	{"limit_window_ms", FACT_GAUGE, NONE, "the window"},
 	{"limit_then", FACT_TEXT, NONE, "what an escalation does: pfc-off or port-down"},
 	{"detected", FACT_COUNTER, WATCHDOG(detected), "storms found"},

@@ -35,7 +35,7 @@ static void emit_params(const struct watchdog_params *p, bool watched, struct js
 	}
 	row_u64(row, "detect_ms", watched ? p->detect_ns / 1000000 : 0);
 	row_u64(row, "restore_ms", watched ? p->restore_ns / 1000000 : 0);
-	row_u64(row, "limit_count", watched ? p->limit_count : 0);
+	row_u64(row, "limit_storms", watched ? p->limit_count : 0);
 	row_u64(row, "limit_window_ms", watched ? p->limit_window_ns / 1000000 : 0);
 }
 

@@ -14,6 +14,7 @@
 #include <rte_mbuf.h>
 
 #include "dataplane/counter.h"
+#include "drivers/checksums.h"
 #include "drivers/ethdev/af_packet.h"
 #include "drivers/ethdev/inflight.h"
 
@@ -29,6 +30,7 @@ struct ethdev_port {
 	// ---- owner worker
 	uint16_t id;
 	bool tx_readable; // inflight is kept
+	bool finish; // checksums that the sender left unfinished
 	uint32_t max_frame;
 	uint32_t tx_limit_bytes;
 	struct inflight inflight;
@@ -238,6 +240,7 @@ static void pfc_facts(const struct opening *o, struct port_facts *facts)
 	const char *driver = o->info.driver_name;
 
 	o->port->is_vdev = o->is_vdev;
+	o->port->finish = strcmp(driver, "net_af_packet") == 0;
 	facts->pfc_tx = t->pfc_tx;
 	facts->pfc_rx = t->pfc_rx == PFC_RX_YES ||
 			(t->pfc_rx == PFC_RX_ASK && forward_mac_control(o->port->id));
@@ -366,6 +369,8 @@ static uint16_t ethdev_rx(void *drv, struct rte_mbuf **pkts, uint16_t n)
 		rte_pktmbuf_free(pkts[i]);
 		ctr_add(&p->rx_bad, 1);
 	}
+	if (p->finish)
+		(void)checksums_finish(pkts, kept);
 	return kept;
 }
 

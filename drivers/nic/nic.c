@@ -19,6 +19,8 @@ void nic_config_default(struct nic_config *c)
 		.retry_ns = 1000000,
 		.seed = 1,
 	};
+	for (unsigned d = 0; d < NIC_DSCPS; d++)
+		c->class_of_dscp[d] = (uint8_t)(d / (NIC_DSCPS / NIC_CLASSES));
 }
 
 static bool config_ok(const struct nic_config *c)

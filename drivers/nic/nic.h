@@ -9,7 +9,8 @@
 // See requester.h, responder.h, conn.h, dcqcn.h and storm.h for the state machines.
 //
 //   flow        what a queue pair of the initiator is told to do: messages of one size to one peer
-//   class       traffic class and PFC priority 0..7; frames carry DSCP 8 * class and ECT(0)
+//   class       traffic class and PFC priority 0..7; frames carry ECT(0) and the flow's DSCP,
+//               8 * class unless it names another; class_of_dscp tells the class of what arrives
 //   stop/close  a stopped flow posts nothing more; a closed one has taken its connection down
 #pragma once
 
@@ -27,7 +28,7 @@
 struct rte_mempool;
 struct nic;
 
-enum { NIC_CLASSES = 8, NIC_MAX_QPS = 4096, NIC_MAX_WINDOW = 1 << 20 };
+enum { NIC_CLASSES = 8, NIC_DSCPS = 64, NIC_MAX_QPS = 4096, NIC_MAX_WINDOW = 1 << 20 };
 #define NIC_RANDOM_PSN UINT32_MAX
 
 // What a host may do badly, all off when zero.
@@ -97,13 +98,14 @@ struct nic_config {
 	bool deaf; // PFC is counted and not obeyed
 	bool verify; // compare received payload with what it must be
 	uint8_t udp_sport; // enum nic_sport
+	uint8_t class_of_dscp[NIC_DSCPS]; // of received frames and of CNPs
 	uint16_t snap; // bytes stored of a data frame, at least ROCE_MAX_HEADERS; 0: all of it
 	struct cc_config cc; // dcqcn.h
 	struct nic_faults faults;
 	struct nic_hooks hooks;
 };
 
-// window 8192, rto 1 ms, retry 1 ms, 64 queue pairs and peers.
+// window 8192, rto 1 ms, retry 1 ms, 64 queue pairs and peers; DSCP 8 * c to 8 * c + 7 are class c.
 void nic_config_default(struct nic_config *c);
 
 __attribute__((warn_unused_result)) int nic_create(const struct nic_config *c, struct nic **out);
@@ -118,6 +120,8 @@ struct nic_flow {
 	uint32_t dst_ip; // host order
 	uint8_t op; // enum req_op
 	uint8_t cls;
+	bool has_dscp; // else 8 * cls
+	uint8_t dscp;
 	uint16_t mtu; // path MTU: 256, 512, 1024, 2048 or 4096; nic_connect takes any that fits
 	uint32_t msg_bytes;
 	uint32_t depth; // messages in flight, 1..REQ_MAX_MSGS; 0: the most

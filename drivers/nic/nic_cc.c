@@ -9,7 +9,7 @@
 
 #include "dataplane/packet/wire.h"
 
-enum { PACE_FRAMES = 2, NANOS = 1000000000, DSCP_SHIFT = 2, DSCP_PER_CLASS = 8 };
+enum { PACE_FRAMES = 2, NANOS = 1000000000, DSCP_SHIFT = 2 };
 
 int nic_cc_init(struct nic *nic)
 {
@@ -21,7 +21,7 @@ int nic_cc_init(struct nic *nic)
 		.rp = rp_params_of(c, nic->cfg.speed_bps),
 		.np = np_params_of(c),
 		.gate = {.every_ns = c->cnp_every_ns},
-		.cnp_cls = (uint8_t)(c->cnp_dscp / DSCP_PER_CLASS),
+		.cnp_cls = nic->cfg.class_of_dscp[c->cnp_dscp],
 		.due.ring = calloc(nic->cfg.max_qps, sizeof(*nic->cc.due.ring)),
 	};
 	return nic->cc.due.ring == NULL ? -ENOMEM : 0;

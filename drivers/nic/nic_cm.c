@@ -120,7 +120,7 @@ void cm_accept(struct nic *nic, struct qp *qp, const struct cm_msg *m, uint16_t 
 	qp->peer_psn = m->psn;
 	qp->mtu = m->mtu;
 	qp->tos = m->tos;
-	qp->cls = m->tos >> 5;
+	qp->cls = nic->cfg.class_of_dscp[m->tos >> 2];
 	qp->udp_sport = qp_udp_sport(nic, qp);
 	qp->last_rx_ns = nic->now_ns;
 	conn_init(&qp->conn, false, qp->conn.local_id, m->tid, nic->cfg.retry_ns);

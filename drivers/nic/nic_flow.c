@@ -9,7 +9,8 @@ enum { PPM = 1000000, ALPHA_BITS = 40 }; // alpha in so many bits fits 64 as mil
 
 static bool flow_ok(const struct nic *nic, const struct nic_flow *f)
 {
-	return f->op <= REQ_READ && f->cls < NIC_CLASSES && mtu_fits(nic, f->mtu) &&
+	return f->op <= REQ_READ && f->cls < NIC_CLASSES && f->dscp < NIC_DSCPS &&
+	       mtu_fits(nic, f->mtu) &&
 	       f->msg_bytes <= REQ_MAX_MSG_BYTES && f->depth <= REQ_MAX_MSGS &&
 	       f->ack_every <= REQ_MAX_ACK_EVERY &&
 	       (f->first_psn == NIC_RANDOM_PSN || f->first_psn <= BTH_PSN_MASK);
@@ -26,7 +27,7 @@ static struct qp *open_flow(struct nic *nic, const struct nic_flow *f, int peer)
 	if (f->depth == 0)
 		qp->flow.depth = REQ_MAX_MSGS;
 	qp->cls = f->cls;
-	qp->tos = (uint8_t)(f->cls << 5 | ECN_ECT0);
+	qp->tos = (uint8_t)((f->has_dscp ? f->dscp : f->cls << 3) << 2 | ECN_ECT0);
 	qp->mtu = f->mtu;
 	qp->next_post_ns = f->start_ns;
 	if (f->first_psn != NIC_RANDOM_PSN)

@@ -65,14 +65,14 @@ void slow_fini(struct slow *s)
 }
 
 // What a PFC frame would pause; MAC control itself never waits.
-static unsigned class_of(const struct rte_mbuf *m)
+static unsigned class_of(const struct nic *nic, const struct rte_mbuf *m)
 {
 	const struct eth_hdr *eth = rte_pktmbuf_mtod(m, const struct eth_hdr *);
 	const struct ipv4_hdr *ip = (const struct ipv4_hdr *)(eth + 1);
 
 	if (m->data_len < sizeof(*eth) + sizeof(*ip) || be16_get(&eth->type) != ETYPE_IPV4)
 		return 0;
-	return ip->tos >> 5;
+	return nic->cfg.class_of_dscp[ip->tos >> 2];
 }
 
 static bool is_mac_control(const struct rte_mbuf *m)
@@ -88,7 +88,8 @@ bool slow_take(struct nic *nic, struct rte_mbuf *m)
 
 	if (!s->on || is_mac_control(m))
 		return false;
-	if (s->n == s->size || !rxbuf_add(&s->p, &s->b, m->pkt_len, class_of(m), nic->now_ns)) {
+	if (s->n == s->size ||
+	    !rxbuf_add(&s->p, &s->b, m->pkt_len, class_of(nic, m), nic->now_ns)) {
 		nic->stats.rx_dropped++;
 		rte_pktmbuf_free(m);
 		return true;

@@ -16,7 +16,7 @@ struct numbers {
 	struct xdp_statistics xsk;
 	struct netdev_state dev; // since the port was opened
 	uint64_t prog[WEIR_XDP_N_COUNTS];
-	uint64_t copies_lost;
+	uint64_t copies_lost, finished;
 };
 
 static void read_numbers(struct xdp_port *p, struct numbers *n)
@@ -32,6 +32,7 @@ static void read_numbers(struct xdp_port *p, struct numbers *n)
 	for (uint32_t i = 0; i < WEIR_XDP_N_COUNTS; i++)
 		n->prog[i] = xdp_attach_count(&p->attach, i);
 	n->copies_lost = copies_lost(&p->copies);
+	n->finished = ctr_get(&p->finished);
 }
 
 // ---- by reason
@@ -51,6 +52,9 @@ static const struct reason {
 	{"kept_udp", "UDP frames given to the host's stack", false, PROG(WEIR_KEEP_UDP)},
 	{"pfc_early", "PFC frames whose times were known before they were received", false,
 	 PROG(WEIR_XDP_PFC)},
+	{"sums_finished",
+	 "TCP and UDP checksums that a virtual sender left unfinished, and that were finished",
+	 false, offsetof(struct numbers, finished)},
 	{"other_queue", "frames lost on a receive queue that is not polled; one queue is", true,
 	 PROG(WEIR_XDP_OTHER_QUEUE)},
 	{"no_socket", "frames lost because the socket was not bound", true,

@@ -9,6 +9,7 @@
 #include <rte_mempool.h>
 #include <rte_prefetch.h>
 
+#include "drivers/checksums.h"
 #include "drivers/xdp/weir_xdp.h"
 
 enum {
@@ -72,6 +73,8 @@ uint16_t xdp_rx(void *drv, struct rte_mbuf **pkts, uint16_t n)
 		fill_frame(p, pkts[i], d);
 		xdp_disown(p, xsk_umem__extract_addr(d->addr));
 	}
+	if (p->finish && got > 0)
+		ctr_add(&p->finished, checksums_finish(pkts, got));
 	if (got > 0)
 		xsk_ring_cons__release(&p->rx, got);
 	p->fill_debt += got;

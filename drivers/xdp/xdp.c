@@ -39,8 +39,10 @@ static const struct driver_trait {
 	bool has_rate; // its link speed is real
 	bool pfc_rx, pfc_tx;
 	bool wants_no_flow_control; // for pfc_rx
+	bool unfinished; // the kernel behind it hands frames over as they lie in memory
 } driver_traits[] = {
-	{"veth", false, true, true},	   {"tun", false, true, true},
+	{"veth", false, true, true, .unfinished = true},
+	{"tun", false, true, true, .unfinished = true},
 	{"virtio_net", false, true, true}, {"ena", false, true, true},
 	{"hv_netvsc", false, true, true},  {"vmxnet3", false, true, true},
 	{"igb", true, true, true, true},   {"igc", true, true, true, true},
@@ -369,6 +371,7 @@ static int port_init(struct xdp_port *p, const struct xdp_conf *conf)
 						     : XDP_TX_RING_BYTES_DEFAULT;
 	p->tx_size = xdp_tx_ring(p->tx_limit_bytes);
 	p->pause = p->attach.pause;
+	p->finish = traits_of(p->dev.driver)->unfinished;
 	p->owned = calloc((p->base_len >> XDP_SLOT_LOG2 >> 6) + 1, sizeof(*p->owned));
 	return p->owned == NULL ? -ENOMEM : 0;
 }

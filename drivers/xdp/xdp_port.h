@@ -39,10 +39,11 @@ struct xdp_port {
 	uint32_t tx_empty_bytes; // what an empty ring takes: tx_limit_bytes or the driver's least
 	uint32_t tx_size;
 	uint32_t max_frame;
+	bool finish; // checksums that the sender left unfinished
 	int fd;
 	const struct weir_xdp_pause *pause; // owned by attach
 	struct xdp_copies copies;
-	ctr_t tx_errors;
+	ctr_t tx_errors, finished;
 
 	// ---- control
 	struct xsk_umem *umem;

@@ -123,8 +123,9 @@ class Process:
 class World:
     """The namespaces and links of n hosts around one switch. Use it in a `with` block."""
 
-    def __init__(self, n_hosts, mtu=1500, ipv6=False, tapped=False):
+    def __init__(self, n_hosts, mtu=1500, ipv6=False, tapped=False, offloads=False):
         self.n_hosts, self.mtu, self.ipv6, self.tapped = n_hosts, mtu, ipv6, tapped
+        self.offloads = offloads # as the kernel makes a veth
         self.id = PREFIX
         self.processes = []
         self.logs = None
@@ -186,9 +187,10 @@ class World:
         run("ip", "link", "add", ends[1], "netns", self.ns(ends[0]), "type", "veth",
             "peer", "name", ends[3], "netns", self.ns(ends[2]))
         for where, dev in (ends[:2], ends[2:]):
-            # AF_XDP sees a frame as it is in memory: checksums finished, tags in place, not merged.
-            self.run(where, "ethtool", "-K", dev, "tx", "off", "txvlan", "off", "rxvlan", "off",
-                     "tso", "off", "gso", "off", "gro", "off", check=False)
+            # AF_XDP sees a frame as it is in memory: tags in place, not merged.
+            if not self.offloads:
+                self.run(where, "ethtool", "-K", dev, "tx", "off", "txvlan", "off", "rxvlan",
+                         "off", "tso", "off", "gso", "off", "gro", "off", check=False)
             self.run(where, "ip", "link", "set", dev, "mtu", str(self.mtu), "up")
 
     def join(self, where, into, out):

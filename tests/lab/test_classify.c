@@ -159,6 +159,58 @@ static void roce_in_a_lossy_class_and_not_ect_is_hinted(void **state)
 	bench_close(b);
 }
 
+static void expect_hint(struct bench *b, enum event_type type, unsigned dscp, uint64_t frames)
+{
+	b->n_events = 0;
+	bench_control(b);
+	assert_int_equal(b->n_events, type != N_EVENT_TYPES);
+	if (type == N_EVENT_TYPES)
+		return;
+	assert_int_equal(b->events[0].type, type);
+	assert_int_equal(b->events[0].port, 0);
+	assert_int_equal(b->events[0].cls, 1); // an eighth of it
+	assert_int_equal(b->events[0].a, dscp);
+	assert_int_equal(b->events[0].b, frames);
+}
+
+// Once when it begins, once when it is over; and not at all where no class is lossless.
+static void roce_in_a_lossy_class_is_told_with_its_dscp(void **state)
+{
+	static const struct {
+		const char *classes;
+		bool told;
+	} rows[] = {{"      3: {lossless: true}\n", true}, {"      3: {}\n", false}};
+
+	(void)state;
+	for (unsigned r = 0; r < 2; r++) {
+		struct bench *b = bench_open(lab_yaml(2, "10G", "", "", rows[r].classes), 0);
+		enum event_type none = N_EVENT_TYPES;
+		uint8_t frame[128];
+		struct bench_frame f = {.to = 1, .dscp = 10, .len = 100};
+
+		bench_build(frame, 0, &f);
+		frame[36] = 4791 >> 8;
+		frame[37] = 4791 & 0xff;
+		frame[42] = 0x0a; // RC RDMA WRITE ONLY
+		bench_control(b);
+		for (unsigned i = 0; i < 7; i++)
+			bench_send_raw(b, 0, frame, 100);
+		bench_run(b, 150000000);
+		bench_control(b); // the address of the host
+		bench_run(b, 150000000);
+		b->n_events = 0;
+		bench_send_raw(b, 0, frame, 100);
+		bench_run(b, 4900000000);
+		expect_hint(b, none, 0, 0);
+		bench_run(b, 5200000000);
+		expect_hint(b, rows[r].told ? EVENT_ROCE_LOSSY_OVER : none, 10, 8);
+		bench_send_raw(b, 0, frame, 100);
+		bench_run(b, 150000000);
+		expect_hint(b, rows[r].told ? EVENT_ROCE_LOSSY : none, 10, 1);
+		bench_close(b);
+	}
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -169,6 +221,7 @@ int main(void)
 		cmocka_unit_test(queues_and_groups_can_be_mapped),
 		cmocka_unit_test(remark_writes_dscp_and_pcp_on_the_way_out),
 		cmocka_unit_test(roce_in_a_lossy_class_and_not_ect_is_hinted),
+		cmocka_unit_test(roce_in_a_lossy_class_is_told_with_its_dscp),
 	};
 
 	return cmocka_run_group_tests_name("classify", tests, bench_eal, NULL);

@@ -7,6 +7,7 @@
 
 #include <cmocka.h>
 
+#include "dataplane/packet/parse.h"
 #include "dataplane/packet/wire.h"
 #include "tests/lab/nic/loop.h"
 
@@ -204,6 +205,58 @@ static void ce_marks_are_counted_and_break_no_icrc(void **state)
 	loop_down(&l);
 }
 
+static void other_classes(unsigned side, struct nic_config *c)
+{
+	(void)side;
+	assert_int_equal(c->class_of_dscp[26], 3); // as by default
+	c->class_of_dscp[26] = 4;
+	c->class_of_dscp[0] = 5;
+}
+
+// Of all frames that are no connection management, a bit each.
+static void see_dscp(void *arg, unsigned from, uint64_t t_ns, const uint8_t *frame, uint32_t len)
+{
+	uint64_t *dscps = arg;
+	struct pkt_info info;
+
+	(void)from;
+	(void)t_ns;
+	if (parse(frame, len, &info) && info.roce && info.bth_opcode != UD_SEND_ONLY)
+		*dscps |= 1ull << (frame[info.l3_off + 1] >> 2);
+}
+
+// The class at both ends is that of the map, whatever the DSCP: of data, of READ responses too.
+static void a_flow_may_have_a_dscp_of_its_own(void **state)
+{
+	static const struct {
+		uint8_t cls, dscp;
+	} rows[] = {{4, 26}, {5, 0}};
+
+	(void)state;
+	for (unsigned i = 0; i < 4; i++) {
+		const struct nic_flow f = {.op = i & 1 ? REQ_READ : REQ_WRITE,
+					   .cls = rows[i / 2].cls, .has_dscp = true,
+					   .dscp = rows[i / 2].dscp, .msg_bytes = 4096,
+					   .n_messages = 100, .mtu = 1024,
+					   .first_psn = NIC_RANDOM_PSN};
+		unsigned to = i & 1 ? 0 : 1; // who gets the data
+		uint64_t dscps = 0;
+		struct nic_stats s;
+		uint32_t id;
+		struct loop l;
+
+		loop_up(&l, 1, other_classes);
+		l.tap = see_dscp;
+		l.tap_arg = &dscps;
+		add_flows(&l, &f, 1, &id);
+		assert_true(loop_finish(&l, &id, 1, second));
+		s = loop_stats(&l, to);
+		assert_int_equal(s.cls[f.cls].rx_packets, 400);
+		assert_int_equal(dscps, 1ull << f.dscp);
+		loop_down(&l);
+	}
+}
+
 static void messages_by_interval_offer_their_rate(void **state)
 {
 	// 12.5 kB every 10 us are 10 Gb/s.
@@ -237,6 +290,7 @@ int main(void)
 		cmocka_unit_test(stepping_on_wake_ups_equals_stepping_every_nanosecond),
 		cmocka_unit_test(lost_tail_waits_for_the_timer),
 		cmocka_unit_test(ce_marks_are_counted_and_break_no_icrc),
+		cmocka_unit_test(a_flow_may_have_a_dscp_of_its_own),
 		cmocka_unit_test(messages_by_interval_offer_their_rate),
 	};
 

@@ -46,7 +46,13 @@ static const struct {
 	{"{from: h1, to: h2, class: 5}",
 	 "(runs)\n"
 	 "test:6:31: warning: flows[0].class: its frames carry DSCP 40, which s1 "
-	 "takes for class 0\n"},
+	 "takes for class 0: give the flow a `dscp` of class 5\n"},
+	{"{from: h1, to: h2, class: 3, dscp: 26}",
+	 "(runs)\n"},
+	{"{from: h1, to: h2, class: 3, dscp: 64}",
+	 "6:40: flows[0].dscp: 64 is above the maximum 63\n"},
+	{"{from: h1, to: h2, class: 3, dscp: 26}\n  - {from: h2, to: h1, class: 4, dscp: 26}",
+	 "7:40: flows[1].dscp: DSCP 26 is class 3 in flow f1: give this flow another\n"},
 	{"{from: h1, to: h2, first_psn: 16777216}",
 	 "6:35: flows[0].first_psn: 16777216 is above the maximum 16777215\n"},
 	{"{from: h1, to: h2, first_psn: 16777215, ack_every: 256}",

@@ -68,6 +68,28 @@ def t_help_and_version_need_no_root_and_no_switch():
         want(r.stderr.startswith("weirctl: ") and r.stdout == "", r.stderr + r.stdout)
 
 
+def t_weirctl_says_what_was_meant():
+    want_eq(sh(WEIRCTL, "help").stdout, sh(WEIRCTL, "--help").stdout, "help")
+    want_eq(sh(WEIRCTL, "help", "show").stdout, sh(WEIRCTL, "show", "--help").stdout, "help show")
+    want("did you mean show?" in sh(WEIRCTL, "shwo", check=False).stderr, "a command")
+    want("did you mean events?" in sh(WEIRCTL, "show", "evnts", check=False).stderr, "a kind")
+    for words in (["--severity", "loud"], ["--since", "5"], ["--since", "0s"], ["--since", "s"]):
+        r = ctl("show", "events", *words, check=False)
+        want_eq(r.returncode, 2, f"{words}")
+        want(words[0] in r.stderr, r.stderr)
+    want_eq(ctl("show", "ports", "--since", "5m", check=False).returncode, 2, "ports since")
+
+
+def t_a_script_that_changes_a_switch_must_name_it():
+    for words in (["reload"], ["clear", "counters"], ["set", "port", "p1", "tx", "off"],
+                  ["watchdog", "drop-all", "on"], ["quiesce"], ["resume"]):
+        r = sh(WEIRCTL, *words, check=False)
+        want_eq(r.returncode, 2, " ".join(words))
+        want("name it with -s NAME, or set WEIR_SWITCH" in r.stderr, r.stderr)
+    r = sh("env", f"WEIR_SWITCH={NAME}", WEIRCTL, "clear", "counters", check=False)
+    want(f"no switch named {NAME}" in r.stderr, r.stderr)
+
+
 def t_without_a_switch_weirctl_says_how_to_start_one():
     r = ctl("show", "ports", check=False)
     want_eq(r.returncode, 1, "exit")
@@ -197,6 +219,10 @@ def t_no_data_leaves_a_port_once_tx_off_has_answered(sw):
         flood.terminate()
         flood.wait()
     want(any(e["event"] == "tx-set" for e in show("events")["events"]), "an event tells it")
+    want(any(e["event"] == "tx-set" for e in show("events", "--since", "1m")["events"]), "since")
+    want_eq(len(show("events", "--count", "1")["events"]), 1, "the last")
+    graver = {e["severity"] for e in show("events", "--severity", "warning")["events"]}
+    want("info" not in graver, f"{graver}")
 
 
 def t_a_stopped_queue_leaves_the_other_queues_alone(sw):
@@ -440,6 +466,7 @@ def t_a_stopped_switch_accounts_for_what_it_could_not_send(policy):
 
 
 ALONE = [t_help_and_version_need_no_root_and_no_switch,
+         t_weirctl_says_what_was_meant, t_a_script_that_changes_a_switch_must_name_it,
          t_without_a_switch_weirctl_says_how_to_start_one,
          t_all_mistakes_of_a_policy_are_told_at_once_and_nothing_starts,
          t_a_missing_device_is_one_sentence_and_leaves_nothing]

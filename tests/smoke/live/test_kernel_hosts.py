@@ -1,10 +1,11 @@
 #!/usr/bin/python3
 # SPDX-License-Identifier: Apache-2.0
 """Plain Linux hosts talk through the switch: iperf3 over TCP and UDP, IPv4 and IPv6, two MTUs,
-and tagged over VLAN trunks.
+HTTP, with the offloads that a veth has and without, and tagged over VLAN trunks.
 
 usage: test_kernel_hosts.py BUILD_DIR
 """
+import filecmp
 import json
 import os
 import sys
@@ -16,6 +17,11 @@ from live import want
 TRUNK = os.path.join(os.path.dirname(os.path.abspath(__file__)), "trunk.py")
 LEAST_BPS = 20e6 # a link that works moves far more; a broken one moves nothing
 UDP_BPS = "20M"
+DOWNLOAD_BYTES = 8 << 20
+FETCH = """
+import sys, urllib.request
+open(sys.argv[2], "wb").write(urllib.request.urlopen(sys.argv[1], timeout=20).read())
+"""
 
 POLICY = """\
 switch: {name: %(name)s, buffer: {size: 12MB}}
@@ -91,8 +97,28 @@ def no_data_was_dropped_inside(switch):
     print(f"        receive rings missed {missed}")
 
 
-def hosts_with_mtu(mtu):
-    with World(2, mtu=mtu, ipv6=True) as world:
+def download(world, client, server, address):
+    """Over HTTP, of more than fits the sockets' buffers."""
+    folder = os.path.join(world.logs, "www")
+    os.mkdir(folder)
+    with open(os.path.join(folder, "file"), "wb") as f:
+        f.write(os.urandom(DOWNLOAD_BYTES))
+    world.spawn(server, "http", sys.executable, "-m", "http.server", "8080", "-d", folder)
+    got = os.path.join(world.logs, "got")
+    end = time.monotonic() + 20
+    while world.run(client, sys.executable, "-c", FETCH, f"http://{address}:8080/file", got,
+                    check=False, timeout=60).returncode:
+        want(time.monotonic() < end, "the file is downloaded within 20 s")
+    want(filecmp.cmp(os.path.join(folder, "file"), got, shallow=False), "and is whole")
+
+
+def finished(switch):
+    return sum(r["packets"] for r in switch.show("control")["steering"]
+               if r["reason"] == "sums_finished")
+
+
+def hosts_with_mtu(mtu, offloads):
+    with World(2, mtu=mtu, ipv6=True, offloads=offloads) as world:
         for i in (1, 2):
             address(world, i, f"e{i}", 9)
         policy = POLICY % {"name": switch_name(), "ports": 2, "mtu": mtu}
@@ -103,16 +129,20 @@ def hosts_with_mtu(mtu):
             tcp(world, "h1", "h2", to)
             tcp(world, "h1", "h2", to, "-R")
             udp(world, "h1", "h2", to, mtu - 48)
+        if offloads:
+            download(world, "h1", "h2", "10.9.0.2")
+        want((finished(switch) > 1000) == offloads,
+             f"{finished(switch)} checksums were left unfinished, offloads={offloads}")
         no_data_was_dropped_inside(switch)
         want(switch.stop() == 0, "weir accounts for every frame at its end")
 
 
-def tcp_and_udp_over_ipv4_and_ipv6_at_mtu_1500():
-    hosts_with_mtu(1500)
+def tcp_udp_and_http_with_the_offloads_that_a_veth_has():
+    hosts_with_mtu(1500, offloads=True)
 
 
 def tcp_and_udp_over_ipv4_and_ipv6_at_mtu_3000():
-    hosts_with_mtu(3000)
+    hosts_with_mtu(3000, offloads=False)
 
 
 def subinterfaces(world, i, vids):
@@ -165,7 +195,7 @@ from world import World, switch_name # noqa: E402
 
 PROGRAMS = Programs(sys.argv[1])
 sys.exit(live.run_tests([
-    tcp_and_udp_over_ipv4_and_ipv6_at_mtu_1500,
+    tcp_udp_and_http_with_the_offloads_that_a_veth_has,
     tcp_and_udp_over_ipv4_and_ipv6_at_mtu_3000,
     vlan_trunks_carry_their_vlans_and_no_others,
     a_bridge_without_vlans_passes_tags_unchanged,

@@ -251,21 +251,29 @@ static int64_t t_ns_of(const struct bench *b, const char *name)
 	return found;
 }
 
-static void no_flood_of_other_events_pushes_an_alarm_out(void **state)
+static void no_flood_of_lesser_events_pushes_an_event_out(void **state)
 {
 	struct bench *b = *state;
 	const struct event storm = {.t_ns = 77, .type = EVENT_STORM, .port = 1, .cls = 3};
+	const struct event down = {.t_ns = 6, .type = EVENT_LINK_DOWN};
 	const struct event first = {.t_ns = 5, .type = EVENT_LINK_UP};
 	const struct event flood[] = {{.type = EVENT_MAC_LEARNED, .cls = 0xff},
 				      {.type = EVENT_LOSSLESS_DROP, .cls = 3},
 				      {.type = EVENT_XOFF, .cls = 3}};
+	const struct event info = {.type = EVENT_RELOADED};
 
 	eventlog_add(b->log, &first, SECOND);
+	eventlog_add(b->log, &down, SECOND);
 	eventlog_add(b->log, &storm, SECOND);
 	assert_int_equal(t_ns_of(b, "link-up"), 5);
 	for (unsigned i = 0; i < 3 * (EVENTLOG_KEPT + EVENTLOG_ALARMS); i++)
 		eventlog_add(b->log, &flood[i % 3], SECOND);
 	assert_int_equal(t_ns_of(b, "pfc-storm"), 77);
+	assert_int_equal(t_ns_of(b, "link-down"), 6);
+	assert_int_equal(t_ns_of(b, "link-up"), 5);
+	for (unsigned i = 0; i < EVENTLOG_KEPT; i++)
+		eventlog_add(b->log, &info, SECOND);
+	assert_int_equal(t_ns_of(b, "link-down"), 6);
 	assert_int_equal(t_ns_of(b, "link-up"), -1);
 }
 
@@ -340,7 +348,7 @@ int main(void)
 						end),
 		cmocka_unit_test_setup_teardown(
 			events_are_numbered_so_that_a_reader_asks_for_new_ones_only, begin, end),
-		cmocka_unit_test_setup_teardown(no_flood_of_other_events_pushes_an_alarm_out,
+		cmocka_unit_test_setup_teardown(no_flood_of_lesser_events_pushes_an_event_out,
 						begin, end),
 		cmocka_unit_test_setup_teardown(
 			addresses_are_told_with_the_other_port_and_how_many, begin, end),

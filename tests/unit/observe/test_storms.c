@@ -37,7 +37,7 @@ static void a_row_of_the_watchdog_has_state_settings_and_counters(void **state)
 		const char *key;
 		uint64_t v;
 	} want[] = {
-		{"class", 3}, {"detect_ms", 100}, {"restore_ms", 200}, {"limit_count", 30},
+		{"class", 3}, {"detect_ms", 100}, {"restore_ms", 200}, {"limit_storms", 30},
 		{"limit_window_ms", 20000}, {"detected", 2}, {"restored", 1}, {"tx_ok", 10},
 		{"tx_dropped", 20}, {"rx_ok", 30}, {"rx_dropped", 40}, {"tx_ok_last", 1},
 		{"tx_dropped_last", 2}, {"rx_ok_last", 3}, {"rx_dropped_last", 4},
