@@ -42,8 +42,8 @@ struct loop_echo {
 	uint8_t from_port, in_port; // as the probe says; as it is
 };
 
-// What control watches at each port (switch_limits.c): what is dropped beyond a rate, by enum
-// limit_kind, and signs of a wrong configuration.
+// Control watches at each port (switch_limits.c) the drops beyond a rate, by enum limit_kind, and
+// signs of a wrong configuration.
 enum { WATCH_ROCE_LOSSY = N_LIMIT_KINDS, N_WATCHED };
 
 struct limit_watch {

@@ -138,9 +138,8 @@ static void delist(struct fdb *f, const struct fdb_entry *e)
 	gauge_set(&p->c.learnt, gauge_get(&p->c.learnt) - 1);
 }
 
-// The list of the VLAN with the most addresses at a port that has some. What became the fullest
-// when addresses came may have lost some since; all VLANs are compared only when it has fewer than
-// a fair part.
+// The list of the fullest VLAN of a port that has learnt addresses. The remembered VLAN may have
+// lost some of them since. All VLANs are compared only when it has fewer than a fair part.
 static struct fdb_vlan *fullest(struct fdb_port *p)
 {
 	uint64_t n = learnt_in(p, p->fullest);

@@ -44,8 +44,11 @@ void schedule_conf_draw(struct schedule_conf *c, struct rng *rng)
 		.buffer_kb = PICK(rng, buffers_kb),
 		.cell_bytes = PICK(rng, cells),
 	};
-	if (SCHEDULE_PORTS > 5)
+	// Frames for all cells and copies: no more than the bench has.
+	if (SCHEDULE_PORTS > 5) {
 		c->buffer_kb = 6000;
+		c->cell_bytes = c->cell_bytes < 256 ? 192 : 256;
+	}
 	c->learned = pick(rng, 2);
 	c->full = c->learned && pick(rng, 24) == 0;
 	c->flood = pick(rng, 2);

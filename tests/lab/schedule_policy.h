@@ -22,7 +22,7 @@ enum { SCHEDULE_PORTS = SCHEDULE_N_PORTS, SCHEDULE_MIN_LEN = 80, SCHEDULE_MAX_LE
 
 // A daemon refuses a reload that needs more memory for copies (policy.h). Here all policies have
 // the same: too little is a loss (no-mbuf), and fails a schedule with a promise.
-enum { SCHEDULE_COPY_FRAMES = 6000 * SCHEDULE_PORTS };
+enum { SCHEDULE_COPY_FRAMES = (SCHEDULE_PORTS > 5 ? 1500 : 6000) * SCHEDULE_PORTS };
 
 struct schedule_conf {
 	bool promise;

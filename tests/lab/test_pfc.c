@@ -404,6 +404,27 @@ static void a_group_in_xoff_that_turns_lossy_sends_xon_and_admits_again(void **s
 	bench_close(b);
 }
 
+// Also where it holds more than the new policy allows a lossy group.
+static void a_group_that_turns_lossy_above_its_limit_leaves_xoff(void **state)
+{
+	struct bench *b = bench_open(lab_yaml(3, "10G", "", "", TWO_LOSSLESS), 0);
+	const struct pg_state *pg = switch_pg_state(b->sw, 0, 3);
+	const struct bench_host *h = &b->host[0];
+
+	(void)state;
+	bench_tx(b, 2, -1, false);
+	congest(b, 0, 24);
+	assert_true(pg_in_xoff(pg));
+	bench_publish(b, lab_yaml(3, "10G", "", "", "      3: {ingress: {static: 4KB}}\n"
+							 "      5: {lossless: true}\n"));
+	assert_true(gauge_get(&pg->shared) * 256 > 4000);
+	assert_false(pg_in_xoff(pg));
+	bench_run(b, 1000);
+	assert_int_equal(bench_pfc_times(&h->pfc[h->n_pfc - 1]).quanta[3], 0);
+	assert_int_equal(switch_pfc_tx(b->sw, 0)->paused, 0);
+	bench_close(b);
+}
+
 // Nobody remembers a pause over a lost link: neither the host nor the switch, although it would
 // have had to be refreshed much later (at 10 Mb/s a PAUSE lives for 3 s).
 static void a_link_that_comes_back_is_paused_anew(void **state)
@@ -465,6 +486,7 @@ int main(void)
 		cmocka_unit_test(pfc_switched_off_sends_none_and_obeys_none),
 		cmocka_unit_test(a_policy_that_stops_obeying_ends_the_pause),
 		cmocka_unit_test(a_group_in_xoff_that_turns_lossy_sends_xon_and_admits_again),
+		cmocka_unit_test(a_group_that_turns_lossy_above_its_limit_leaves_xoff),
 		cmocka_unit_test(a_link_that_comes_back_is_paused_anew),
 		cmocka_unit_test(a_policy_without_guard_ends_the_guards_pause),
 	};

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Checksums that a virtual sender left unfinished. What is expected is DPDK's sum over the whole.
+// Checksums that a virtual sender left unfinished. DPDK's sum over the whole is the expected one.
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -178,7 +178,7 @@ static void a_whole_sum_that_looks_unfinished_stays_the_same(void **state)
 	assert_int_equal(get_sum(&f), pseudo);
 }
 
-// An IPv6 datagram whose sum is zero carries ones (RFC 8200 8.1).
+// A sum of zero becomes ones in an IPv6 datagram (RFC 8200 8.1).
 static void a_datagrams_sum_is_never_zero(void **state)
 {
 	struct frame f;
