@@ -210,5 +210,7 @@ int main(int argc, char **argv)
 	}
 	if (c.name == NULL)
 		c.name = getenv("WEIR_SWITCH");
+	if (c.name != NULL && *c.name == '\0')
+		c.name = NULL;
 	return run(&c, help, argc - optind, argv + optind);
 }

@@ -130,8 +130,8 @@ static bool is_wanted(const struct ctl *c, struct json_object *row, const char *
 		grade(json_object_get_string(severity)) >= grade(c->severity));
 }
 
-// Leaves only the rows that were asked for.
-static void select_events(const struct ctl *c, struct json_object *data)
+// Leaves only the rows that were asked for, the last `count` of them; 0: all.
+static void select_events(const struct ctl *c, struct json_object *data, unsigned count)
 {
 	struct json_object *rows, *wanted = json_object_new_array();
 	char since[WALL_LEN] = "";
@@ -154,13 +154,14 @@ static void select_events(const struct ctl *c, struct json_object *data)
 			json_object_array_add(wanted, json_object_get(row));
 	}
 	n = json_object_array_length(wanted);
-	first = c->count != 0 && n > c->count ? n - c->count : 0;
+	first = count != 0 && n > count ? n - count : 0;
 	if (first != 0)
 		json_object_array_del_idx(wanted, 0, first);
 	json_object_object_add(data, "events", wanted);
 }
 
-static void print_new(const struct ctl *c, struct json_object *data, uint64_t *since)
+static void print_new(const struct ctl *c, struct json_object *data, uint64_t *since,
+		      unsigned count)
 {
 	struct json_object *rows, *seq;
 
@@ -169,7 +170,7 @@ static void print_new(const struct ctl *c, struct json_object *data, uint64_t *s
 	for (size_t i = 0; i < json_object_array_length(rows); i++)
 		if (json_object_object_get_ex(json_object_array_get_idx(rows, i), "seq", &seq))
 			*since = json_object_get_uint64(seq);
-	select_events(c, data);
+	select_events(c, data, count);
 	json_object_object_get_ex(data, "events", &rows);
 	for (size_t i = 0; i < json_object_array_length(rows); i++) {
 		struct json_object *row = json_object_array_get_idx(rows, i);
@@ -186,6 +187,7 @@ static int follow(const struct ctl *c, const char *port)
 {
 	static const struct timespec pause = {.tv_nsec = FOLLOW_MS * 1000000};
 	struct sigaction sa = {.sa_handler = on_stop};
+	unsigned count = c->count;
 	uint64_t since = 0;
 	struct client cl;
 
@@ -200,7 +202,8 @@ static int follow(const struct ctl *c, const char *port)
 		data = client_ask(&cl, req);
 		if (data == NULL)
 			break;
-		print_new(c, data, &since);
+		print_new(c, data, &since, count);
+		count = 0; // what comes from here on is never left out
 		json_object_put(data);
 		nanosleep(&pause, NULL); // a signal ends it, and the loop with it
 	}
@@ -241,7 +244,7 @@ static int show_once(const struct ctl *c, const char *what, const char *port)
 	if (data == NULL)
 		return CTL_FAILED;
 	if (strcmp(what, "events") == 0)
-		select_events(c, data);
+		select_events(c, data, c->count);
 	if (c->json)
 		print_json(data);
 	else

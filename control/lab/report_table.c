@@ -399,7 +399,7 @@ void report_foot(const struct run *r, FILE *out)
 		open += !v.known;
 	}
 	if (report_idle(r))
-		fputs("no frame was sent: no flow began before the end of the run\n", out);
+		fputs("no frame was sent: the run shows nothing\n", out);
 	fprintf(out, "%s: %u of %u expectations hold", report_passed(r) ? "PASS" : "FAIL", passed,
 		n);
 	if (open != 0)

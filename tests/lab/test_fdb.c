@@ -220,7 +220,7 @@ static void learn_many(struct bench *b, uint32_t n, uint16_t vlan, unsigned port
 		assert_in_range(fdb_learn(fdb_of(b), key, (uint8_t)port, false, 1000 + i, NULL), 0,
 				1);
 		if (i % 1000 == 0)
-			turn(b, NULL); // workers let go of what was forgotten
+			turn(b, NULL); // workers release forgotten places
 	}
 }
 
