@@ -11,7 +11,7 @@
 
 struct rte_mbuf;
 
-enum { PORT_ROOM_ANY = INT32_MAX };
+enum { PORT_ROOM_ANY = INT32_MAX, PORT_WAIT_FDS = 2 };
 
 // PFC as a driver may see it before the frame reaches the ring (an XDP program). `seq` grows with
 // each PFC frame that enables the class; `quanta` is its time, `speed`-relative as on the wire.
@@ -66,6 +66,9 @@ struct port_ops {
 	// Fills up to n rows about frames that did not come through the ring, and returns how many.
 	// Name and order of a driver's rows stay the same. NULL: the driver has none.
 	unsigned (*reasons)(void *drv, struct port_reason *out, unsigned n);
+	// Writes up to PORT_WAIT_FDS descriptors that poll(2) reports as readable while a received
+	// frame waits, and returns how many. NULL, or 0: only rx() can see a frame.
+	unsigned (*wait_fds)(void *drv, int *fds);
 };
 
 // What control learns when it opens a port.

@@ -77,6 +77,7 @@ unsigned config_n_ports(const struct config *c);
 struct config_port_open config_port(const struct config *c, unsigned i);
 const char *config_name(const struct config *c); // switch.name
 unsigned config_n_workers(const struct config *c);
+bool config_busy_poll(const struct config *c);
 uint32_t config_time_scale(const struct config *c); // of the live clock (control/model_time.h)
 
 // facts: one per port, or NULL for a plan without devices (no skid, speed as configured, and

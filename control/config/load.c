@@ -286,6 +286,11 @@ unsigned config_n_workers(const struct config *c)
 	return w->cores.n != 0 ? w->cores.n : (unsigned)w->count.n;
 }
 
+bool config_busy_poll(const struct config *c)
+{
+	return c->root.sw.poll.n != 0;
+}
+
 uint32_t config_time_scale(const struct config *c)
 {
 	return (uint32_t)c->root.sw.time_scale.n;

@@ -33,6 +33,7 @@ static const char *const strict_words[] = {"strict", NULL};
 static const char *const class_words[] = {"class", NULL};
 static const char *const above_words[] = {"pmax", "all", NULL};
 static const char *const mark_words[] = {"enqueue", "dequeue", NULL};
+static const char *const poll_words[] = {"adaptive", "busy", NULL};
 static const char *const ecmp_words[] = {"5tuple", "5tuple+qp", NULL};
 static const char *const not_ect_words[] = {"pass", "drop", NULL};
 static const char *const off_words[] = {"off", NULL};
@@ -452,6 +453,10 @@ static const struct cfg_row switch_rows[] = {
 	{"workers", CFG_SET, CFG_RESTART, AT(cfg_switch, workers.cores), .max = 1023,
 	 .scalar = &workers_scalar, .dflt_text = "1",
 	 .help = "number of poll-mode cores, or a list of cores"},
+	{"poll", CFG_WORD, CFG_RESTART, AT(cfg_switch, poll), .words = poll_words,
+	 .dflt_text = "adaptive",
+	 .help = "`busy`: workers never rest. `adaptive`: a worker rests while no frame moves, and "
+		 "after 1 ms waits in the kernel for a frame where its ports are all `xdp:`"},
 	{"buffer", CFG_MAP, .sub = &buffer_schema, AT(cfg_switch, buffer), .dflt_text = "defaults",
 	 .help = "the shared buffer"},
 	{"mac_age", CFG_NUMBER, .unit = UNIT_TIME, AT(cfg_switch, mac_age), .min = SECONDS(1),

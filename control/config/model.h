@@ -47,7 +47,7 @@ struct cfg_stall {
 
 struct cfg_switch {
 	struct cfg_map map;
-	struct cfg_val name, mac_age, mac_move_limit, mac_move_hold, time_scale;
+	struct cfg_val name, mac_age, mac_move_limit, mac_move_hold, time_scale, poll;
 	struct cfg_workers workers;
 	struct cfg_buffer buffer;
 	struct cfg_ecmp ecmp;

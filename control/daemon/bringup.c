@@ -357,7 +357,8 @@ static void print_ports(const struct daemon *d)
 
 static int start_workers(struct daemon *d)
 {
-	const struct pollers_how how = {.busy_poll = d->opt->busy_poll,
+	bool busy = d->opt->busy_poll || config_busy_poll(d->config);
+	const struct pollers_how how = {.busy_poll = busy,
 					.time_scale = config_time_scale(d->config),
 					.standin = stall_standin(d->stall)->shared};
 	unsigned n = switch_n_workers(d->sw);

@@ -12,7 +12,13 @@
 #include "control/daemon/signals.h"
 #include "control/daemon/telemetry.h"
 
-enum { LOOP_MS = 3, EVENTS_PER_LOOP = 256, DRAIN_NS = 500000000 };
+enum { LOOP_MS = 3, IDLE_LOOP_MS = 10, EVENTS_PER_LOOP = 256, DRAIN_NS = 500000000 };
+static const uint64_t IDLE_AFTER_NS = 1000000000;
+
+// When a frame last moved.
+struct idle {
+	uint64_t moved, moved_at_ns;
+};
 
 // now_ns is real time, as for all that control waits for; the switch is told model time.
 static void control_once(struct daemon *d, uint64_t now_ns)
@@ -31,16 +37,32 @@ static void control_once(struct daemon *d, uint64_t now_ns)
 	resolver_poll(d->resolver, now_ns);
 }
 
+static int loop_ms(const struct daemon *d, struct idle *idle, uint64_t now_ns)
+{
+	uint64_t n = 0;
+
+	if (reload_in_haste(d->reload, now_ns))
+		return 0;
+	for (unsigned i = 0; i < d->n_open; i++) {
+		const struct port_counters *c = switch_port_counters(d->sw, i);
+
+		n += ctr_get(&c->received) + ctr_get(&c->transmitted);
+	}
+	if (n != idle->moved)
+		*idle = (struct idle){n, now_ns};
+	return now_ns - idle->moved_at_ns < IDLE_AFTER_NS ? LOOP_MS : IDLE_LOOP_MS;
+}
+
 void run_loop(struct daemon *d)
 {
+	struct idle idle = {.moved_at_ns = clock_now_ns(&d->clock)};
 	bool hup = false;
 
 	while (signals_stops() == 0) {
 		uint64_t now_ns = clock_now_ns(&d->clock);
 
 		control_once(d, now_ns);
-		requests_poll(d->requests, reload_in_haste(d->reload, now_ns) ? 0 : LOOP_MS,
-			      now_ns);
+		requests_poll(d->requests, loop_ms(d, &idle, now_ns), now_ns);
 		metrics_poll(d->metrics, now_ns);
 		telemetry_poll(now_ns);
 		// Taken first: a signal that comes while the file is read asks for another go.

@@ -2,9 +2,11 @@
 #include "control/daemon/poller.h"
 
 #include <errno.h>
+#include <poll.h>
 #include <stdatomic.h>
 #include <stdlib.h>
 #include <sys/prctl.h>
+#include <sys/socket.h>
 #include <time.h>
 
 #include <rte_launch.h>
@@ -18,7 +20,12 @@ enum {
 	REST_NS = 30000,
 	REST_MARGIN_NS = 60000, // what a rest takes at worst on a quiet machine
 	LOOPS_PER_LOOK = 2, // loops between two looks at the counters
+	BLOCK_AFTER_NS = 1000000,
+	BLOCK_NS = 4000000,
+	BLOCKS_PER_LATE = 3, // waits within the age at which the stand-in acts
 };
+
+static const struct timespec rest = {.tv_nsec = REST_NS};
 
 struct poller {
 	struct weir_switch *sw;
@@ -32,6 +39,9 @@ struct poller {
 	const struct heartbeat_limits *limits;
 	uint64_t moved; // frames in and out of our ports when last looked
 	uint64_t moved_at_ns; // real time
+	bool sending; // frames handed to a driver have not left
+	struct pollfd *fds; // of all our ports
+	unsigned n_fds; // 0: some port has none
 };
 
 struct pollers {
@@ -40,38 +50,68 @@ struct pollers {
 	struct poller p[];
 };
 
-static uint64_t frames_moved(const struct poller *p)
+static void look(struct poller *p, uint64_t real_ns)
 {
-	uint64_t n = 0;
+	uint64_t n = 0, pending = 0;
 
 	for (unsigned i = p->id; i < p->n_ports; i += switch_n_workers(p->sw)) {
 		const struct port_counters *c = switch_port_counters(p->sw, i);
 
 		n += ctr_get(&c->received) + ctr_get(&c->transmitted);
+		pending += gauge_get(&c->tx_pending_bytes);
 	}
-	return n;
+	p->sending = pending != 0;
+	if (n != p->moved) {
+		p->moved = n;
+		p->moved_at_ns = real_ns;
+	}
+}
+
+// A device that went down reports an error until somebody takes it.
+static void wait_for_frame(struct poller *p, uint64_t ns)
+{
+	const struct timespec limit = {.tv_nsec = (long)ns};
+	bool failed = false;
+
+	if (ppoll(p->fds, p->n_fds, &limit, NULL) <= 0)
+		return;
+	for (unsigned i = 0; i < p->n_fds; i++)
+		if ((p->fds[i].revents & ~POLLIN) != 0) {
+			int err;
+			socklen_t len = sizeof(err);
+
+			(void)getsockopt(p->fds[i].fd, SOL_SOCKET, SO_ERROR, &err, &len);
+			failed = true;
+		}
+	if (failed)
+		nanosleep(&rest, NULL);
 }
 
 // left_ns: until the worker has something to do. All in real time.
-static bool may_rest(struct poller *p, uint64_t real_ns, uint64_t left_ns)
+static void rest_if_idle(struct poller *p, uint64_t real_ns, uint64_t left_ns)
 {
-	uint64_t moved;
+	uint64_t longest = gauge_get(&p->limits->late_ns) / BLOCKS_PER_LATE;
 
 	if (left_ns < REST_MARGIN_NS) {
 		p->moved_at_ns = real_ns;
-		return false;
+		return;
 	}
-	moved = frames_moved(p);
-	if (moved != p->moved) {
-		p->moved = moved;
-		p->moved_at_ns = real_ns;
+	look(p, real_ns);
+	if (real_ns - p->moved_at_ns < REST_AFTER_NS)
+		return;
+	if (p->n_fds == 0 || p->sending || real_ns - p->moved_at_ns < BLOCK_AFTER_NS) {
+		nanosleep(&rest, NULL);
+		return;
 	}
-	return real_ns - p->moved_at_ns >= REST_AFTER_NS;
+	if (longest > BLOCK_NS)
+		longest = BLOCK_NS;
+	if (longest > left_ns - REST_MARGIN_NS)
+		longest = left_ns - REST_MARGIN_NS;
+	wait_for_frame(p, longest);
 }
 
 static int poller_main(void *arg)
 {
-	static const struct timespec rest = {.tv_nsec = REST_NS};
 	struct poller *p = arg;
 	uint64_t real_ns = 0;
 	unsigned loops = 0;
@@ -92,8 +132,28 @@ static int poller_main(void *arg)
 		if (p->busy_poll || ++loops % LOOPS_PER_LOOK != 0)
 			continue;
 		wake_ns = wake_ns > now_ns ? wake_ns - now_ns : 0;
-		if (may_rest(p, real_ns, real_span_ns(p->time_scale, wake_ns)))
-			nanosleep(&rest, NULL);
+		rest_if_idle(p, real_ns, real_span_ns(p->time_scale, wake_ns));
+	}
+	return 0;
+}
+
+// 0 or -ENOMEM.
+static int find_fds(struct poller *p)
+{
+	p->fds = calloc((size_t)p->n_ports * PORT_WAIT_FDS, sizeof(*p->fds));
+	if (p->fds == NULL)
+		return -ENOMEM;
+	for (unsigned i = p->id; i < p->n_ports; i += switch_n_workers(p->sw)) {
+		const struct switch_port *port = switch_port(p->sw, i);
+		int fds[PORT_WAIT_FDS];
+		unsigned n = port->ops->wait_fds == NULL ? 0 : port->ops->wait_fds(port->drv, fds);
+
+		if (n == 0) {
+			p->n_fds = 0;
+			break;
+		}
+		while (n-- > 0)
+			p->fds[p->n_fds++] = (struct pollfd){.fd = fds[n], .events = POLLIN};
 	}
 	return 0;
 }
@@ -117,7 +177,9 @@ int pollers_start(struct weir_switch *sw, const struct tsc_clock *clock,
 					    .beat = &how->standin->workers[i].beat,
 					    .limits = &how->standin->limits,
 					    .n_ports = switch_policy(sw)->n_ports};
-		err = rte_eal_remote_launch(poller_main, &all->p[i], live_worker_lcore(i));
+		err = find_fds(&all->p[i]);
+		if (err == 0)
+			err = rte_eal_remote_launch(poller_main, &all->p[i], live_worker_lcore(i));
 		if (err != 0) {
 			pollers_stop(all);
 			return err;
@@ -135,5 +197,7 @@ void pollers_stop(struct pollers *all)
 	atomic_store(&all->stop, true);
 	for (unsigned i = 0; i < all->n_started; i++)
 		rte_eal_wait_lcore(live_worker_lcore(i));
+	for (unsigned i = 0; i < all->n; i++)
+		free(all->p[i].fds);
 	free(all);
 }

@@ -3,8 +3,11 @@
 // moves. The control thread starts and stops them; each thread runs on an EAL lcore of its own.
 //
 //   A worker rests (some tens of microseconds) when for REST_AFTER_NS no frame came or went and
-//   nothing is due before the rest would end. Its receive ring covers the rest. With busy_poll
-//   it never rests. Rests are real time; workers are stepped in model time.
+//   nothing is due before the rest would end. Its receive ring covers the rest. After
+//   BLOCK_AFTER_NS it waits in poll(2) for a frame, if the drivers of all its ports can wait: the
+//   one system call that a worker's loop makes itself. The wait ends after BLOCK_NS at the latest,
+//   for what control asks of the worker, and before the stand-in takes the worker for stalled.
+//   With busy_poll a worker never rests. Rests are real time; workers are stepped in model time.
 #pragma once
 
 #include <stdbool.h>

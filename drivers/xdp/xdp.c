@@ -550,6 +550,17 @@ void xdp_close(struct xdp_port *p)
 	free(p);
 }
 
+static unsigned wait_fds(void *drv, int *fds)
+{
+	const struct xdp_port *p = drv;
+
+	fds[0] = p->fd;
+	if (p->copies.ring == NULL)
+		return 1;
+	fds[1] = p->copies.fd;
+	return 2;
+}
+
 const struct port_ops xdp_ops = {
 	.rx = xdp_rx,
 	.rx_depth = xdp_rx_depth,
@@ -561,4 +572,5 @@ const struct port_ops xdp_ops = {
 	.link_up = xdp_link_up,
 	.gone = xdp_gone,
 	.reasons = xdp_reasons,
+	.wait_fds = wait_fds,
 };

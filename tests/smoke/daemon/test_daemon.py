@@ -465,6 +465,28 @@ def t_a_stopped_switch_accounts_for_what_it_could_not_send(policy):
     want(any(w["port"] == "p2" for w in b["waiting"]), str(b))
 
 
+def waits_per_s(sw, seconds=0.5):
+    """How often the worker gave its processor away by itself."""
+    for task in os.listdir(f"/proc/{sw.p.pid}/task"):
+        path = f"/proc/{sw.p.pid}/task/{task}"
+        with open(f"{path}/comm") as f:
+            if f.read().strip() == "rte-worker-1":
+                break
+    counts = []
+    for pause in (seconds, 0):
+        with open(f"{path}/status") as f:
+            counts += [int(line.split()[1]) for line in f if line.startswith("voluntary")]
+        time.sleep(pause)
+    return (counts[1] - counts[0]) / seconds
+
+
+def t_an_idle_worker_waits_in_the_kernel(sw):
+    # Every 4 ms at most, where a worker that sleeps gets to thousands.
+    seen = [waits_per_s(sw) for _ in range(4)] # a frame may have come in one
+    want(min(seen) < 1000, f"an idle worker slept and woke up so often a second: {seen}")
+    want(ping(1, 2), "a frame ends the wait")
+
+
 ALONE = [t_help_and_version_need_no_root_and_no_switch,
          t_weirctl_says_what_was_meant, t_a_script_that_changes_a_switch_must_name_it,
          t_without_a_switch_weirctl_says_how_to_start_one,
@@ -477,7 +499,7 @@ LIVE = [t_hosts_reach_each_other_and_tcp_fills_the_link, t_every_json_name_is_th
         t_cleared_counters_and_watermarks_start_again,
         t_pauses_of_the_peer_are_counted_and_timed,
         t_a_congested_lossless_class_asks_its_sender_to_pause,
-        t_a_receive_ring_that_overflows_is_an_alarm,
+        t_a_receive_ring_that_overflows_is_an_alarm, t_an_idle_worker_waits_in_the_kernel,
         t_the_control_socket_survives_hostile_clients]
 
 

@@ -152,6 +152,8 @@ static const struct change changes[] = {
 	 "t:3:12: switch.workers: changes only by a restart"},
 	{"workers: 1", "workers: [1]", " switch.workers",
 	 "t:3:12: switch.workers: changes only by a restart"},
+	{"300s\n", "300s\n  poll: busy\n", " switch.poll",
+	 "t:5:9: switch.poll: changes only by a restart"},
 	{"300s", "301s", " switch.mac_age", NULL},
 	{"300s\n", "300s\n  mac_move_limit: 6\n", " switch.mac_move_limit", NULL},
 	{"300s\n", "300s\n  mac_move_hold: 10s\n", " switch.mac_move_hold", NULL},
