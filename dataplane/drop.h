@@ -29,15 +29,17 @@
 	  "on a routed port, and neither IP to the router's MAC address, ARP nor neighbour "       \
 	  "discovery")                                                                             \
 	X(TO_ROUTER, "to-router", false,                                                           \
-	  "to an address of the switch itself, which answers only ARP and neighbour discovery")    \
+	  "to an address of the switch itself, which answers only ARP, neighbour discovery "       \
+	  "and ping")                                                                              \
 	X(BAD_L3, "bad-l3", false, "IP header that does not hold, or its checksum is wrong")       \
 	X(MARTIAN, "martian", false, "from or to an IP address that no router may forward")        \
 	X(TTL_EXPIRED, "ttl-expired", false, "TTL or hop limit used up")                           \
 	X(NO_ROUTE, "no-route", false, "no route to the destination")                              \
 	X(NO_NEIGHBOUR, "no-neighbour", false,                                                     \
-	  "the MAC address of the next hop is not known (yet)")                                    \
+	  "the MAC address of the next hop did not become known while the frame waited")           \
 	X(COPP, "copp", false,                                                                     \
-	  "ARP or neighbour discovery beyond what the port may hand to control (key copp)")        \
+	  "ARP, neighbour discovery, ping of the router or an expired TTL beyond what the "        \
+	  "port may ask of it (key copp)")                                                         \
 	X(STORM_CONTROL, "storm-control", false,                                                   \
 	  "broadcast, unknown unicast or multicast beyond the port's storm_control rate, or "   \
 	  "BPDUs beyond 1,000 per second where multicast has none")                              \

@@ -201,8 +201,9 @@ static inline bool vlan_bit(const uint64_t *set, unsigned vid)
 	return set[vid / 64] >> (vid % 64) & 1;
 }
 
-// Frames of a port that a worker holds in its hands: a burst, and PFC.
-enum { POLICY_PORT_FRAMES = 36 };
+// Frames of a port that a worker holds in its hands: a burst, and PFC. Of a routed port also those
+// that wait for the MAC address of their next hop.
+enum { POLICY_PORT_FRAMES = 36, POLICY_PORT_WAITING = 8 };
 
 // Frames of the largest kind that the switch itself can hold.
 static inline uint32_t policy_max_frames(const struct policy *p)
@@ -210,6 +211,7 @@ static inline uint32_t policy_max_frames(const struct policy *p)
 	uint64_t n = (uint64_t)p->buffer.total_cells + p->copy_frames;
 
 	for (uint32_t i = 0; i < p->n_ports; i++)
-		n += p->ports[i].skid_cells / p->ports[i].skid_frame_cells + POLICY_PORT_FRAMES;
+		n += p->ports[i].skid_cells / p->ports[i].skid_frame_cells + POLICY_PORT_FRAMES +
+		     (p->ports[i].routed ? POLICY_PORT_WAITING : 0);
 	return (uint32_t)n;
 }

@@ -6,6 +6,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+#include "dataplane/drop.h"
 #include "dataplane/policy.h"
 
 struct event;
@@ -23,7 +24,8 @@ enum punt_kind { PUNT_ANSWER, PUNT_REQUEST, PUNT_ASK, N_PUNT_KINDS };
 // flood on one port takes no room of another.
 struct punt_port {
 	struct rte_ring *ring[N_PUNT_KINDS]; // neighbour_frame; PUNT_ASK: neighbour_ask
-	struct policer policer[N_PUNT_KINDS]; // the port's owner's
+	// The port's owner's.
+	struct policer policer[N_PUNT_KINDS], icmp;
 };
 
 // Loop detection; made with the first policy that asks for it (switch_loop.c).
@@ -59,6 +61,12 @@ void punt_frame(struct worker *w, const struct frame *f, const struct pkt_info *
 bool punt_may_ask(struct worker *w, unsigned port);
 // Tells control of an address that a frame from `port` wants. False: the port's ring is full.
 bool punt_ask(struct worker *w, unsigned port, const struct neighbour_ask *ask);
+
+// ---- worker_icmp.c
+// Makes the answer to an echo request of the frame itself. Else the reason to drop the frame.
+enum drop_reason icmp_answer(struct worker *w, struct frame *f, const struct pkt_info *pkt);
+// Makes a Time Exceeded message of the frame itself. Else the reason to drop the frame.
+enum drop_reason icmp_time_exceeded(struct worker *w, struct frame *f, const struct pkt_info *pkt);
 
 // ---- worker_storm_control.c
 // Whether a frame that is about to be replicated is beyond its port's rate.

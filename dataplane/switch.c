@@ -306,6 +306,7 @@ void switch_destroy(struct weir_switch *sw)
 		w->pol = sw->policy_mem;
 		unwatch(w);
 		w->tap = NULL;
+		waiting_end(w);
 		for (unsigned k = 0; k < w->n_owned; k++)
 			egress_flush(w, w->owned[k], DROP_SHUTDOWN);
 	}

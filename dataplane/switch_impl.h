@@ -38,6 +38,7 @@
 #include "dataplane/switch.h"
 #include "dataplane/switch_flows.h"
 #include "dataplane/switch_learn.h"
+#include "dataplane/waiting.h"
 #include "dataplane/switch_routes.h"
 #include "dataplane/tap.h"
 
@@ -149,6 +150,7 @@ struct worker_l3 {
 	struct punt_port *punt[POLICY_MAX_PORTS]; // of owned ports; NULL: never routed
 	struct asked asked[ASKED_SLOTS];
 	struct route_cache cache;
+	struct waiting_room waiting;
 };
 
 // The flows that enter by a worker's ports.

@@ -349,6 +349,9 @@ uint64_t worker_step(struct worker *w, uint64_t now_ns)
 	request = take_requests(w);
 	if (w->flows != NULL)
 		flows_tick(w);
+	// Before what arrives now: frames of a flow stay in order.
+	if (w->l3 != NULL && w->l3->waiting.n != 0)
+		waiting_step(w);
 	wake = receive_all(w);
 	wake = earlier(wake, take_over(w));
 	if (w->pol->control_sends && !w->hold)
@@ -358,6 +361,8 @@ uint64_t worker_step(struct worker *w, uint64_t now_ns)
 	account_settle(w);
 	finish_all(w);
 	wake = earlier(wake, next_wake(w));
+	if (w->l3 != NULL)
+		wake = earlier(wake, waiting_wake(&w->l3->waiting));
 	ctr_add(&w->c.busy_loops, w->busy);
 	rte_rcu_qsbr_quiescent(w->sw->qsbr, w->id);
 	if (request != ctr_get(&w->request_done))

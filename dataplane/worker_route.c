@@ -21,6 +21,7 @@ struct router {
 	const struct route_table *table;
 	uint64_t mac; // the router's on this port, as fdb_key
 	unsigned port;
+	bool again, waits; // the frame has waited already; it waits on
 };
 
 // ---- what control is told
@@ -253,24 +254,40 @@ static inline void leave_by(const struct router *r, struct frame *f, const struc
 		edit_out_dscp(r, f, eth + f->l3_off, pkt->dscp);
 }
 
-// Of frames for the switch itself only neighbour discovery is its business here.
-static bool to_router(struct router *r, struct frame *f, const struct pkt_info *pkt)
+// The frame becomes an answer to its sender, or ends here.
+static bool answer(struct router *r, struct frame *f, const struct pkt_info *pkt,
+		   enum drop_reason (*turn)(struct worker *w, struct frame *f,
+					    const struct pkt_info *pkt))
 {
-	if (is_neighbour_frame(f, pkt))
-		punt_frame(r->w, f, pkt);
-	else
-		refuse(r, f, DROP_TO_ROUTER);
-	return false;
+	enum drop_reason why;
+
+	if (pkt->n_tags != 0 && !untag(r, f, pkt))
+		return false;
+	why = turn(r->w, f, pkt);
+	return why == N_DROP_REASONS || refuse(r, f, why);
 }
 
-static bool no_way(struct router *r, struct frame *f, uint64_t adj, struct ip_key dst)
+// Of frames for the switch itself neighbour discovery and ping are its business here.
+static bool to_router(struct router *r, struct frame *f, const struct pkt_info *pkt,
+		      bool from_station)
+{
+	if (is_neighbour_frame(f, pkt)) {
+		punt_frame(r->w, f, pkt);
+		return false;
+	}
+	return from_station ? answer(r, f, pkt, icmp_answer) : refuse(r, f, DROP_TO_ROUTER);
+}
+
+static bool no_way(struct router *r, struct frame *f, const struct pkt_info *pkt, uint64_t adj,
+		   struct ip_key dst)
 {
 	const uint8_t *l3 = rte_pktmbuf_mtod(f->m, const uint8_t *) + f->l3_off;
 
 	if (adj_state(adj) == ADJ_NO_ROUTE)
 		return refuse(r, f, DROP_NO_ROUTE);
 	ask_for(r, l3, f->kind, dst);
-	return refuse(r, f, DROP_NO_NEIGHBOUR);
+	r->waits = r->again || waiting_add(r->w, f, pkt);
+	return !r->waits && refuse(r, f, DROP_NO_NEIGHBOUR);
 }
 
 static inline bool route_frame(struct router *r, struct frame *f, const struct pkt_info *pkt)
@@ -288,15 +305,15 @@ static inline bool route_frame(struct router *r, struct frame *f, const struct p
 		return refuse(r, f, reason);
 	adj = adjacency(r, l3, f->kind, dst);
 	if (unlikely(adj_state(adj) == ADJ_SELF))
-		return to_router(r, f, pkt);
+		return to_router(r, f, pkt, from_station);
 	if (unlikely(!from_station))
 		return refuse(r, f, DROP_MARTIAN);
 	if (unlikely(l3[f->kind == PKT_IPV4 ? 8 : 7] <= 1))
-		return refuse(r, f, DROP_TTL_EXPIRED);
+		return answer(r, f, pkt, icmp_time_exceeded);
 	if (adj_state(adj) == ADJ_MANY)
 		adj = resolve_many(r, f, pkt, adj, dst);
 	if (unlikely(adj_state(adj) != ADJ_KNOWN))
-		return no_way(r, f, adj, dst);
+		return no_way(r, f, pkt, adj, dst);
 	if (unlikely(f->len - f->l3_off > (int)r->pol->ports[adj_port(adj)].mtu))
 		return refuse(r, f, DROP_EGRESS_MTU);
 	if (unlikely(pkt->n_tags != 0) && !untag(r, f, pkt))
@@ -305,20 +322,38 @@ static inline bool route_frame(struct router *r, struct frame *f, const struct p
 	return true;
 }
 
-unsigned route_burst(struct worker *w, struct frame *frames, const struct pkt_info *pkts,
-		     unsigned n)
+static struct router router_of(struct worker *w, unsigned port)
 {
 	struct router r = {.w = w, .l3 = w->l3, .pol = w->pol, .table = w->pol->table};
-	unsigned kept = 0;
 
-	if (n == 0)
-		return 0;
-	r.port = frames[0].in_port;
-	r.mac = fdb_key(w->pol->ports[r.port].mac, 0);
+	r.port = port;
+	r.mac = fdb_key(w->pol->ports[port].mac, 0);
 	if (r.table != NULL)
 		route_cache_renew(&r.l3->cache, w->policy_version,
 				  atomic_load_explicit(&r.l3->neighbours->version,
 						       memory_order_acquire));
+	return r;
+}
+
+enum route_outcome route_again(struct worker *w, struct frame *f, const struct pkt_info *pkt)
+{
+	struct router r = router_of(w, f->in_port);
+
+	r.again = true;
+	if (route_frame(&r, f, pkt))
+		return ROUTE_GOES;
+	return r.waits ? ROUTE_WAITS : ROUTE_ENDED;
+}
+
+unsigned route_burst(struct worker *w, struct frame *frames, const struct pkt_info *pkts,
+		     unsigned n)
+{
+	struct router r;
+	unsigned kept = 0;
+
+	if (n == 0)
+		return 0;
+	r = router_of(w, frames[0].in_port);
 	for (unsigned i = 0; i < n; i++) {
 		if (unlikely(r.table == NULL)) {
 			refuse(&r, &frames[i], DROP_NO_ROUTE);

@@ -344,8 +344,9 @@ static const struct cfg_row port_rows[] = {
 	{"copp", CFG_NUMBER, .unit = UNIT_COUNT, AT(cfg_port, copp), .min = 10, .max = 100000,
 	 .dflt = 1000, .dflt_text = "1000",
 	 .help = "control-plane policing of a routed port: ARP and neighbour discovery frames per "
-		 "second that it hands to control. Requests, answers and unknown destinations "
-		 "have this rate each, and a quarter of a second of it at once, at most 250"},
+		 "second that it hands to control. Requests, answers, unknown destinations and "
+		 "ICMP answers of the switch have this rate each, and a quarter of a second of it "
+		 "at once, at most 250"},
 	{"storm_control", CFG_MAP, .sub = &cfg_storm_control_schema, AT(cfg_port, storm_control),
 	 .dflt_text = "none", .help = "limits for frames of this port that are replicated"},
 	{"loop_detect", CFG_MAP, .sub = &cfg_loop_detect_schema, AT(cfg_port, loop_detect),

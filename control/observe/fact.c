@@ -282,7 +282,7 @@ static const struct fact hints[] = {
 	 "frames to unknown addresses in a lossless class that is not flooded, dropped: enter the "
 	 "address into fdb, let the station send first, or set flood: on in the class"},
 	{"copp_dropped", FACT_COUNTER, PORT(limited[LIMIT_COPP]),
-	 "ARP and neighbour discovery dropped beyond the port's copp rate"},
+	 "ARP, neighbour discovery and ICMP for the switch dropped beyond the port's copp rate"},
 	{"loop_forged", FACT_COUNTER, PORT(loop_forged),
 	 "loop probes in the name of this switch that it did not send just now; ignored"},
 	{"storm_broadcast", FACT_COUNTER, PORT(limited[LIMIT_BROADCAST]),

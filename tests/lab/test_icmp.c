@@ -1,0 +1,260 @@
+// SPDX-License-Identifier: Apache-2.0
+// ICMP of the router: what is answered, how, and how often. Every frame is compared byte by byte.
+#include "tests/lab/router.h"
+
+#include <netinet/icmp6.h>
+#include <netinet/ip_icmp.h>
+#include <string.h>
+
+#include "dataplane/packet/wire.h"
+#include "dataplane/switch_routes.h"
+
+enum { ICMP = 1, ICMP6 = 58, TCP = 6, ECHO = ICMP_ECHO << 8, ECHO6 = ICMP6_ECHO_REQUEST << 8 };
+
+static bool is_v6(const uint8_t *eth)
+{
+	return eth[12] == 0x86;
+}
+
+static unsigned header_len(const uint8_t *eth)
+{
+	return is_v6(eth) ? 40 : (eth[14] & 0xfu) * 4;
+}
+
+// Over the message and, in IPv6, the pseudo header.
+static uint16_t icmp_csum(const uint8_t *eth)
+{
+	uint8_t all[FRAME_MAX + 40] = {0};
+	const uint8_t *ip = eth + 14;
+	unsigned hlen = header_len(eth), n = be16_get(ip + (is_v6(eth) ? 4 : 2));
+
+	if (!is_v6(eth)) {
+		n -= hlen;
+		memcpy(all, ip + hlen, n);
+		return router_csum(all, n + n % 2);
+	}
+	memcpy(all, ip + 8, 32);
+	be16_put(all + 34, (uint16_t)n);
+	all[39] = ICMP6;
+	memcpy(all + 40, ip + hlen, n);
+	return router_csum(all, 40 + n + n % 2);
+}
+
+// A message of ICMP with a right checksum, untagged.
+static uint16_t build_icmp(uint8_t *out, const struct router_packet *k)
+{
+	uint16_t len = router_build(out, P1, k);
+	uint8_t *csum = out + 14 + header_len(out) + 2;
+
+	for (unsigned i = 14 + header_len(out) + 8; i < len; i++)
+		out[i] = (uint8_t)i;
+	be16_put(csum, 0);
+	be16_put(csum, icmp_csum(out));
+	return len;
+}
+
+static const struct bench_rx *last_at(const struct bench *b, unsigned port)
+{
+	assert_true(b->host[port].n_rx > 0);
+	return &b->host[port].rx[b->host[port].n_rx - 1];
+}
+
+static void an_echo_request_to_the_router_is_answered(void **state)
+{
+	static const struct router_packet rows[] = {
+		{.src = "10.0.1.2", .dst = "10.0.1.1", .proto = ICMP, .sport = ECHO},
+		{.src = "10.0.1.2", .dst = "10.0.6.1", .proto = ICMP, .sport = ECHO, .ttl = 1},
+		{.src = "10.0.1.2", .dst = "10.0.1.1", .proto = ICMP, .sport = ECHO, .len = 1514},
+		{.src = "10.0.1.2", .dst = "10.0.1.1", .proto = ICMP, .sport = ECHO, .len = 61},
+		{.src = "10.0.1.2", .dst = "10.0.1.1", .proto = ICMP, .sport = ECHO,
+		 .options = true},
+		{.src = "fd00:1::2", .dst = "fd00:1::1", .proto = ICMP6, .sport = ECHO6},
+		{.src = "fd00:1::2", .dst = "fd00:2::1", .proto = ICMP6, .sport = ECHO6, .ttl = 1},
+	};
+	struct bench *b = router_open(router_routes);
+
+	(void)state;
+	for (unsigned i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
+		uint8_t sent[FRAME_MAX], want[FRAME_MAX];
+		uint16_t len = build_icmp(sent, &rows[i]);
+		bool v6 = is_v6(sent);
+		unsigned hlen = header_len(sent), addr = v6 ? 16 : 4, src = 14 + (v6 ? 8 : 12);
+
+		bench_send_raw(b, P1, sent, len);
+		router_settle(b);
+		assert_int_equal(b->host[P1].n_rx, i + 1);
+		memcpy(want, sent, len);
+		memcpy(want, sent + 6, 6);
+		memcpy(want + 6, sent, 6);
+		memcpy(want + src, sent + src + addr, addr);
+		memcpy(want + src + addr, sent + src, addr);
+		want[14 + (v6 ? 7 : 8)] = 64;
+		if (!v6) {
+			be16_put(want + 24, 0);
+			be16_put(want + 24, router_csum(want + 14, hlen));
+		}
+		want[14 + hlen] = v6 ? ICMP6_ECHO_REPLY : ICMP_ECHOREPLY;
+		be16_put(want + 14 + hlen + 2, 0);
+		be16_put(want + 14 + hlen + 2, icmp_csum(want));
+		assert_int_equal(last_at(b, P1)->len, len);
+		assert_memory_equal(last_at(b, P1)->data, want,
+				    len < BENCH_KEEP ? len : BENCH_KEEP);
+	}
+	bench_close(b);
+}
+
+static void a_priority_tag_of_a_ping_ends_at_the_router(void **state)
+{
+	struct bench *b = router_open(router_routes);
+
+	(void)state;
+	router_send(b, P1,
+		    &(struct router_packet){.src = "10.0.1.2", .dst = "10.0.1.1", .proto = ICMP,
+					    .sport = ECHO, .tag = 0x6000});
+	router_settle(b);
+	assert_int_equal(last_at(b, P1)->len, 96);
+	assert_int_equal(be16_get(last_at(b, P1)->data + 12), 0x0800);
+	assert_int_equal(last_at(b, P1)->data[34], ICMP_ECHOREPLY);
+	bench_close(b);
+}
+
+static void what_must_not_be_answered_is_dropped(void **state)
+{
+	static const struct {
+		struct router_packet p;
+		enum drop_reason reason;
+	} rows[] = {
+		// To a subnet's broadcast address, another code, a reply, a fragment, another
+		// protocol, the other family's ICMP, no whole header.
+		{{.src = "10.0.1.2", .dst = "10.0.2.255", .proto = ICMP, .sport = ECHO},
+		 DROP_TO_ROUTER},
+		{{.src = "10.0.1.2", .dst = "10.0.2.0", .proto = ICMP, .sport = ECHO},
+		 DROP_TO_ROUTER},
+		{{.src = "fd00:1::2", .dst = "fd00:2::", .proto = ICMP6, .sport = ECHO6},
+		 DROP_TO_ROUTER},
+		{{.src = "10.0.1.2", .dst = "10.0.1.1", .proto = ICMP, .sport = ECHO | 1},
+		 DROP_TO_ROUTER},
+		{{.src = "10.0.1.2", .dst = "10.0.1.1", .proto = ICMP}, DROP_TO_ROUTER},
+		{{.src = "10.0.1.2", .dst = "10.0.1.1", .proto = ICMP, .sport = ECHO,
+		  .frag = 0x2000},
+		 DROP_TO_ROUTER},
+		{{.src = "10.0.1.2", .dst = "10.0.1.1", .proto = ICMP, .sport = ECHO, .frag = 1},
+		 DROP_TO_ROUTER},
+		{{.src = "10.0.1.2", .dst = "10.0.1.1", .proto = TCP, .sport = ECHO},
+		 DROP_TO_ROUTER},
+		{{.src = "10.0.1.2", .dst = "10.0.1.1", .proto = ICMP6, .sport = ECHO6},
+		 DROP_TO_ROUTER},
+		{{.src = "10.0.1.2", .dst = "10.0.1.1", .proto = ICMP, .sport = ECHO, .len = 41},
+		 DROP_TO_ROUTER},
+		// Expired: a later fragment, an error message, an answer.
+		{{.src = "10.0.1.2", .dst = "10.9.0.1", .ttl = 1, .frag = 1}, DROP_TTL_EXPIRED},
+		{{.src = "10.0.1.2", .dst = "10.9.0.1", .ttl = 1, .proto = ICMP,
+		  .sport = ICMP_TIME_EXCEEDED << 8},
+		 DROP_TTL_EXPIRED},
+		{{.src = "fd00:1::2", .dst = "fd00:9::1", .ttl = 1, .proto = ICMP6,
+		  .sport = ICMP6_DST_UNREACH << 8},
+		 DROP_TTL_EXPIRED},
+		// From nobody.
+		{{.src = "127.0.0.1", .dst = "10.0.1.1", .proto = ICMP, .sport = ECHO},
+		 DROP_TO_ROUTER},
+		{{.src = "127.0.0.1", .dst = "10.9.0.1", .ttl = 1}, DROP_MARTIAN},
+	};
+	struct bench *b = router_open(router_routes);
+
+	(void)state;
+	for (unsigned i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
+		uint64_t before = bench_drops(b, rows[i].reason);
+
+		router_send(b, P1, &rows[i].p);
+		router_settle(b);
+		if (bench_drops(b, rows[i].reason) != before + 1)
+			fail_msg("row %u is not counted as %s", i, drop_info[rows[i].reason].name);
+	}
+	assert_int_equal(router_received(b), 0);
+	bench_close(b);
+}
+
+static void the_sender_of_an_expired_frame_learns_where(void **state)
+{
+	static const struct {
+		struct router_packet p;
+		const char *from;
+		unsigned quoted;
+	} rows[] = {
+		{{.src = "10.0.1.2", .dst = "10.9.0.1", .ttl = 1}, "10.0.1.1", 86},
+		{{.src = "10.0.1.2", .dst = "10.9.0.1", .ttl = 1, .len = 1514}, "10.0.1.1", 548},
+		{{.src = "10.4.4.4", .dst = "10.9.0.1", .ttl = 1, .qp = 5}, "10.0.1.1", 86},
+		{{.src = "10.0.1.2", .dst = "10.9.0.1", .ttl = 1, .proto = ICMP, .sport = ECHO},
+		 "10.0.1.1", 86},
+		{{.src = "fd00:1::2", .dst = "fd00:9::1", .ttl = 1, .len = 80}, "fd00:1::1", 66},
+		{{.src = "fd00:1::2", .dst = "fd00:9::1", .ttl = 1, .len = 1514}, "fd00:1::1",
+		 1232},
+	};
+	struct bench *b = router_open(router_routes);
+
+	(void)state;
+	for (unsigned i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
+		uint8_t sent[FRAME_MAX], ip[16];
+		uint16_t len = router_build(sent, P1, &rows[i].p);
+		bool v6 = is_v6(sent);
+		unsigned addr = v6 ? 16 : 4, src = 14 + (v6 ? 8 : 12), hlen = v6 ? 40 : 20;
+		const uint8_t *got;
+
+		bench_send_raw(b, P1, sent, len);
+		router_settle(b);
+		assert_int_equal(b->host[P1].n_rx, i + 1);
+		assert_int_equal(last_at(b, P1)->len, 14 + hlen + 8 + rows[i].quoted);
+		got = last_at(b, P1)->data;
+		assert_memory_equal(got, sent + 6, 6);
+		assert_memory_equal(got + 6, sent, 6);
+		router_ip(rows[i].from, ip);
+		assert_memory_equal(got + src, ip, addr);
+		assert_memory_equal(got + src + addr, sent + src, addr);
+		assert_int_equal(got[14 + (v6 ? 7 : 8)], 64);
+		assert_int_equal(got[14 + hlen], v6 ? ICMP6_TIME_EXCEEDED : ICMP_TIME_EXCEEDED);
+		assert_int_equal(got[14 + hlen + 1], 0);
+		if (!v6)
+			assert_int_equal(router_csum(got + 14, 20), 0);
+		if (last_at(b, P1)->len <= BENCH_KEEP) {
+			assert_int_equal(icmp_csum(got), 0);
+			assert_memory_equal(got + 14 + hlen + 8, sent + 14, rows[i].quoted);
+		}
+	}
+	assert_int_equal(router_received(b), sizeof(rows) / sizeof(rows[0]));
+	bench_close(b);
+}
+
+// 250 at once, then 1,000 a second; ARP has a rate of its own.
+static void a_flood_of_pings_is_policed_and_leaves_arp_alone(void **state)
+{
+	struct bench *b = router_open(router_routes);
+	struct neighbour_frame got;
+
+	(void)state;
+	for (unsigned i = 0; i < 400; i++)
+		router_send(b, P1,
+			    &(struct router_packet){.src = "10.0.1.2", .dst = "10.0.1.1",
+						    .proto = ICMP, .sport = ECHO});
+	bench_send(b, P1,
+		   &(struct bench_frame){.broadcast = true, .len = 60, .ether_type = ETYPE_ARP});
+	bench_run(b, 50000);
+	assert_int_equal(b->host[P1].n_rx, 250);
+	assert_int_equal(bench_drops(b, DROP_COPP), 150);
+	assert_true(switch_next_neighbour_frame(b->sw, &got));
+	bench_close(b);
+}
+
+#define T(f) cmocka_unit_test(f)
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		T(an_echo_request_to_the_router_is_answered),
+		T(a_priority_tag_of_a_ping_ends_at_the_router),
+		T(what_must_not_be_answered_is_dropped),
+		T(the_sender_of_an_expired_frame_learns_where),
+		T(a_flood_of_pings_is_policed_and_leaves_arp_alone),
+	};
+
+	return cmocka_run_group_tests(tests, bench_eal, NULL);
+}
