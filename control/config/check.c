@@ -99,7 +99,7 @@ static void lossless_and_lossy_do_not_mix(const struct cfg_profile *p, struct di
 				continue;
 			check_report(s, DIAG_ERROR, &p->classes[a % N_CLASSES].map, "lossless",
 				     v->at,
-				     "%s %u also carries class %u, which is lossy: map one of"
+				     "%s %u also carries class %u, which is lossy" CURE "map one of"
 				     " them elsewhere",
 				     what[a / N_CLASSES], cfg_mapped(l, b), b);
 		}
@@ -115,14 +115,14 @@ static void shared_settings_are_given_once(const struct cfg_profile *p, struct d
 
 		if (gives_pg(c) && g != (int)cls)
 			check_report(s, DIAG_ERROR, &c->map, "ingress", c->ingress.map.at,
-				     "priority group %u takes its settings from class %d: give them"
-				     " once",
+				     "priority group %u takes its settings from class %d"
+				     CURE "give them once",
 				     pg, g);
 		if (check_gives_queue(c) && q != (int)cls)
 			check_report(
 				s, DIAG_ERROR, &c->map, "", c->map.at,
 				"queue %u takes schedule, rates, egress, wred and ipcc from class"
-				" %d: give them once",
+				" %d" CURE "give them once",
 				queue, q);
 	}
 }
@@ -166,7 +166,7 @@ static void lossless_class_has_no_egress_limit(const struct cfg_profile *p, stru
 			check_report(
 				s, DIAG_ERROR, &c->map, "egress", c->egress.map.at,
 				"a lossless queue is never limited here, its senders are held at"
-				" the ingress: remove egress");
+				" the ingress" CURE "remove egress");
 	}
 }
 
@@ -185,17 +185,24 @@ static void refuse_pfc_keys(const struct cfg_ingress *in, struct diag_sink *s)
 	for (unsigned i = 0; i < sizeof(keys) / sizeof(keys[0]); i++)
 		if (keys[i].v->given)
 			check_report(s, DIAG_ERROR, &in->map, keys[i].key, keys[i].v->at,
-				     "means nothing in a lossy class: set lossless: true or remove"
-				     " it");
+				     "means nothing in a lossy class"
+				     CURE "set lossless: true or remove it");
 	if (in->headroom.map.given)
 		check_report(s, DIAG_ERROR, &in->map, "headroom", in->headroom.map.at,
-			     "means nothing in a lossy class: set lossless: true or remove it");
+			     "means nothing in a lossy class"
+			     CURE "set lossless: true or remove it");
+}
+
+// A mistake in the class may be what keeps the class lossy.
+static bool is_meant_lossy(const struct cfg_class *c, const struct diag_sink *s)
+{
+	return !c->lossless.n && !(c->map.given && diag_has_error(s, c->map.path));
 }
 
 static void lossy_class_has_no_pfc_keys(const struct cfg_profile *p, struct diag_sink *s)
 {
 	for (unsigned cls = 0; cls < N_CLASSES; cls++)
-		if (!p->classes[cls].lossless.n)
+		if (is_meant_lossy(&p->classes[cls], s))
 			refuse_pfc_keys(&p->classes[cls].ingress, s);
 }
 
@@ -204,7 +211,7 @@ static void refuse_both(const struct cfg_map *m, const struct cfg_val *alpha,
 {
 	if (alpha->given && fixed->given)
 		check_report(s, DIAG_ERROR, m, "static", fixed->at,
-			     "alpha and static exclude each other: keep one");
+			     "alpha and static exclude each other" CURE "keep one");
 }
 
 static void alpha_or_static(const struct cfg_profile *p, struct diag_sink *s)
@@ -225,7 +232,7 @@ static void rates_make_sense(const struct cfg_profile *p, struct diag_sink *s)
 
 		if (c->min_rate.n != 0 && c->schedule.strict.given)
 			check_report(s, DIAG_ERROR, &c->map, "min_rate", c->min_rate.at,
-				     "a strict queue comes first anyway: remove min_rate");
+				     "a strict queue comes first anyway" CURE "remove min_rate");
 		if (c->max_rate.n == 0 || c->min_rate.n <= c->max_rate.n)
 			continue;
 		unit_print(UNIT_RATE, c->min_rate.n, min, sizeof(min));
@@ -244,7 +251,8 @@ static void wred_has_an_effect(const struct cfg_profile *p, struct diag_sink *s)
 		if (c->wred.map.given && !c->wred.ecn.n && !drops && !ipcc_is_on(c))
 			check_report(
 				s, DIAG_WARNING, &c->map, "wred", c->wred.map.at,
-				"neither marks nor drops: set ecn: on, not_ect: drop or ipcc: on");
+				"neither marks nor drops"
+				CURE "set ecn: on, not_ect: drop or ipcc: on");
 	}
 }
 
@@ -290,9 +298,9 @@ static void override_rules(const struct config_port *port, unsigned cls, struct 
 	unsigned pg = cfg_mapped(&p->class_to_pg, cls);
 
 	refuse_both(&in->map, &in->alpha, &in->static_limit, s);
-	if (!p->classes[cls].lossless.n)
+	if (is_meant_lossy(&p->classes[cls], s))
 		refuse_pfc_keys(in, s);
-	else if (in->headroom.fixed.n == 0)
+	else if (p->classes[cls].lossless.n && in->headroom.fixed.n == 0)
 		check_report(
 			s, DIAG_ERROR, &in->map, "headroom", in->headroom.fixed.at,
 			"0 leaves no room for what arrives after a PAUSE: a lossless class needs"
@@ -301,8 +309,8 @@ static void override_rules(const struct config_port *port, unsigned cls, struct 
 		if (cfg_mapped(&p->class_to_pg, other) == pg &&
 		    port->item->classes[other].ingress.map.given)
 			check_report(s, DIAG_ERROR, &in->map, "", in->map.at,
-				     "priority group %u takes its settings from class %u: give them"
-				     " once",
+				     "priority group %u takes its settings from class %u"
+				     CURE "give them once",
 				     pg, other);
 }
 
@@ -395,7 +403,7 @@ static void fdb_rule(const struct config *c, const struct cfg_fdb *f, struct dia
 		return;
 	else if (!cfg_vlan_aware(c))
 		check_report(s, DIAG_ERROR, &f->map, "vlan", f->vlan.at,
-			     "this policy has no VLANs: remove it or give vlans");
+			     "this policy has no VLANs" CURE "remove it or give vlans");
 	else if (cfg_untagged(p) != f->vlan.n && !cfg_set_has(&p->vlan.tagged, (unsigned)f->vlan.n))
 		check_report(s, DIAG_ERROR, &f->map, "vlan", f->vlan.at,
 			     "port %s is not in VLAN %u", f->port.text, (unsigned)f->vlan.n);
@@ -485,7 +493,7 @@ static void keep_makes_sense(const struct config *c, struct diag_sink *s)
 		if (p[i].keep.map.given && device != NULL && strncmp(device, "xdp:", 4) != 0)
 			check_report(s, DIAG_ERROR, &p[i].map, "keep", p[i].keep.map.at,
 				     "only an xdp: device shares its frames with the host's stack,"
-				     " not %s: leave keep out",
+				     " not %s" CURE "leave keep out",
 				     device);
 	}
 }
@@ -497,7 +505,8 @@ static void name_can_be_a_file(const struct config *c, struct diag_sink *s)
 
 	if (name->text != NULL && name->text[0] == '.')
 		check_report(s, DIAG_ERROR, &c->root.sw.map, "name", name->at,
-			     "\"%s\" cannot be a file name: begin it with a letter or a digit",
+			     "\"%s\" cannot be a file name"
+			     CURE "begin it with a letter or a digit",
 			     name->text);
 }
 

@@ -165,7 +165,7 @@ static uint64_t headroom_pool(struct compiler *k, const struct reserved *r)
 	if (cells < r->largest_xoff)
 		check_report(k->s, DIAG_ERROR, &b->map, "headroom_pool", b->headroom_pool.at,
 			     "%" PRIu64 " B do not hold the headroom of one group, %" PRIu64
-			     " B (port %s, priority group %u): enlarge it or use auto",
+			     " B (port %s, priority group %u)" CURE "enlarge it or use auto",
 			     in_bytes(k, cells), in_bytes(k, r->largest_xoff),
 			     k->p->ports[r->largest_port].name, r->largest_pg);
 	return cells;
@@ -202,8 +202,8 @@ void compile_pools(struct compiler *k)
 		check_report(
 			k->s, DIAG_ERROR, &m, "size", pos_or(&b->size, &m),
 			"a buffer of %" PRIu64 " B does not hold %" PRIu64 " B of min and %" PRIu64
-			" B of headroom and leave a shared pool: enlarge it, shorten the cables, or"
-			" raise oversubscription",
+			" B of headroom and leave a shared pool"
+			CURE "enlarge it, shorten the cables, or raise oversubscription",
 			in_bytes(k, total), in_bytes(k, r.min), in_bytes(k, pool));
 		return;
 	}

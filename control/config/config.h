@@ -17,13 +17,23 @@
 
 struct config;
 
-// Messages in file order, one line each, ready to print. Zeroed by the caller; each call below
-// appends, so one list serves load and compile.
+// A mistake or a warning, for programs. All texts belong to the struct.
+struct diag_message {
+	char *file, *key, *text, *hint; // key and hint may be NULL
+	uint32_t line, column; // 0: no place in the file
+	bool is_error;
+};
+
+// Messages in file order. Zeroed by the caller; each call below appends, so one list serves load
+// and compile.
 struct diags {
+	// Ready to print. A warning's text begins "warning: " after the position. Repeats of one
+	// message share the line of the first.
 	char **lines;
 	bool *is_error; // of each line
-	// n counts warnings too; a warning's text begins "warning: " after the position.
-	unsigned n, n_errors;
+	unsigned n; // lines
+	struct diag_message *messages; // with every repeat
+	unsigned n_messages, n_errors;
 };
 void diags_fini(struct diags *d);
 

@@ -7,13 +7,14 @@
 #include <string.h>
 
 // A file with more mistakes than this is not a policy; more lines help nobody.
-enum { MAX_ENTRIES = 1000, TEXT_LEN = 1024 };
+enum { MAX_ENTRIES = 1000, TEXT_LEN = 1024, MAX_PLACES = 8 };
 
 struct diag_entry {
 	struct cfg_pos at;
 	unsigned seq; // keeps the order of messages at one place
 	enum diag_level level;
-	char *line;
+	bool repeats; // an earlier entry's line speaks for this one
+	char *path, *text, *cure; // path and cure may be NULL
 };
 
 static void *grown(void *p, size_t n, size_t size)
@@ -24,22 +25,6 @@ static void *grown(void *p, size_t n, size_t size)
 		abort();
 	}
 	return p;
-}
-
-static char *copied(const char *text)
-{
-	size_t n = strlen(text) + 1;
-
-	return memcpy(grown(NULL, n, 1), text, n);
-}
-
-static bool known(const struct diag_sink *s, struct cfg_pos at, const char *line)
-{
-	for (unsigned i = 0; i < s->n; i++)
-		if (s->entries[i].at.line == at.line && s->entries[i].at.column == at.column &&
-		    strcmp(s->entries[i].line, line) == 0)
-			return true;
-	return false;
 }
 
 // ASCII's control characters, and Unicode's U+0080 to U+009F, which terminals obey too.
@@ -53,18 +38,71 @@ static void mask_controls(char *line)
 	}
 }
 
-static void put(struct diag_sink *s, enum diag_level level, struct cfg_pos at, char *line)
+static char *copied(const char *text)
 {
-	mask_controls(line);
-	if (known(s, at, line))
+	size_t n;
+
+	if (text == NULL)
+		return NULL;
+	n = strlen(text) + 1;
+	return memcpy(grown(NULL, n, 1), text, n);
+}
+
+static char *masked(const char *text)
+{
+	char *copy = copied(text);
+
+	if (copy != NULL)
+		mask_controls(copy);
+	return copy;
+}
+
+static bool same(const char *a, const char *b)
+{
+	return a == b || (a != NULL && b != NULL && strcmp(a, b) == 0);
+}
+
+static bool same_message(const struct diag_entry *a, const struct diag_entry *b)
+{
+	return a->level == b->level && same(a->text, b->text) && same(a->cure, b->cure);
+}
+
+static bool known(const struct diag_sink *s, const struct diag_entry *e)
+{
+	for (unsigned i = 0; i < s->n; i++)
+		if (s->entries[i].at.line == e->at.line &&
+		    s->entries[i].at.column == e->at.column &&
+		    same(s->entries[i].path, e->path) && same_message(&s->entries[i], e))
+			return true;
+	return false;
+}
+
+static void entry_fini(struct diag_entry *e)
+{
+	free(e->path);
+	free(e->text);
+	free(e->cure);
+}
+
+static void put(struct diag_sink *s, enum diag_level level, struct cfg_pos at, const char *path,
+		char *text)
+{
+	char *cure = strrchr(text, CURE[0]);
+	struct diag_entry e = {.at = at, .seq = s->n, .level = level, .path = masked(path)};
+
+	if (cure != NULL)
+		*cure++ = '\0';
+	e.text = masked(text);
+	e.cure = masked(cure);
+	if (known(s, &e)) {
+		entry_fini(&e);
 		return;
+	}
 	if (s->n == s->cap) {
 		s->cap = s->cap == 0 ? 16 : s->cap * 2;
 		s->entries = grown(s->entries, s->cap, sizeof(*s->entries));
 	}
-	s->entries[s->n] =
-		(struct diag_entry){.at = at, .seq = s->n, .level = level, .line = copied(line)};
-	s->n++;
+	s->entries[s->n++] = e;
 }
 
 bool diag_is_full(const struct diag_sink *s)
@@ -75,7 +113,7 @@ bool diag_is_full(const struct diag_sink *s)
 void diag_add(struct diag_sink *s, enum diag_level level, struct cfg_pos at, const char *path,
 	      const char *fmt, ...)
 {
-	char text[TEXT_LEN], line[TEXT_LEN + 512], where[32] = "";
+	char text[TEXT_LEN];
 	va_list ap;
 
 	if (level == DIAG_ERROR)
@@ -86,23 +124,31 @@ void diag_add(struct diag_sink *s, enum diag_level level, struct cfg_pos at, con
 	vsnprintf(text, sizeof(text), fmt, ap);
 	va_end(ap);
 	if (s->n == MAX_ENTRIES) {
-		at = (struct cfg_pos){UINT32_MAX, 0};
-		snprintf(line, sizeof(line), "%.200s: more mistakes than these are not shown",
-			 s->file);
-		put(s, DIAG_ERROR, at, line);
+		snprintf(text, sizeof(text), "more mistakes than these are not shown");
+		put(s, DIAG_ERROR, (struct cfg_pos){UINT32_MAX, 0}, NULL, text);
 		return;
 	}
 	if (path != NULL && *path == '\0')
 		path = s->document != NULL ? s->document : "policy"; // the document itself
-	if (at.line != 0 && at.column != 0)
-		snprintf(where, sizeof(where), "%u:%u:", at.line, at.column);
-	snprintf(line, sizeof(line), "%.200s:%s %s%.250s%s%s",
-		 at.file != NULL ? at.file : s->file, where,
-		 level == DIAG_WARNING ? "warning: " : "", path == NULL ? "" : path,
-		 path == NULL ? "" : ": ", text);
-	put(s, level, at, line);
+	put(s, level, at, path, text);
 }
 
+bool diag_has_error(const struct diag_sink *s, const char *path)
+{
+	size_t len = strlen(path);
+
+	for (unsigned i = 0; i < s->n; i++) {
+		const struct diag_entry *e = &s->entries[i];
+
+		if (e->level == DIAG_ERROR && e->path != NULL &&
+		    strncmp(e->path, path, len) == 0 &&
+		    (e->path[len] == '\0' || e->path[len] == '.'))
+			return true;
+	}
+	return false;
+}
+
+// ---- order
 static const char *file_of(const struct diag_entry *e)
 {
 	return e->at.file != NULL ? e->at.file : "";
@@ -122,18 +168,117 @@ static int by_position(const void *a, const void *b)
 	return x->seq < y->seq ? -1 : 1;
 }
 
+// ---- repeats
+static const char *last_key(const char *path)
+{
+	const char *dot = path == NULL ? NULL : strrchr(path, '.');
+
+	return dot != NULL ? dot : path;
+}
+
+static bool is_repeat(const struct diag_entry *first, const struct diag_entry *e)
+{
+	return same_message(first, e) && same(file_of(first), file_of(e)) &&
+	       same(last_key(first->path), last_key(e->path));
+}
+
+struct text {
+	char *at;
+	size_t len, size;
+};
+
+__attribute__((format(printf, 2, 3))) static void append(struct text *t, const char *fmt, ...)
+{
+	va_list ap;
+	int n;
+
+	va_start(ap, fmt);
+	n = vsnprintf(t->at + t->len, t->size - t->len, fmt, ap);
+	va_end(ap);
+	t->len += (size_t)n < t->size - t->len ? (size_t)n : t->size - t->len - 1;
+}
+
+// "(and 4 more: lines 7, 8, 9, 10)": the entries after `first` that say the same.
+static void append_repeats(struct text *t, struct diag_sink *s, unsigned first)
+{
+	uint32_t lines[MAX_PLACES], last = s->entries[first].at.line;
+	unsigned n = 0, n_lines = 0;
+
+	for (unsigned i = first + 1; i < s->n; i++) {
+		struct diag_entry *e = &s->entries[i];
+
+		if (e->repeats || !is_repeat(&s->entries[first], e))
+			continue;
+		e->repeats = true;
+		n++;
+		if (e->at.line == last)
+			continue;
+		last = e->at.line;
+		if (n_lines < MAX_PLACES)
+			lines[n_lines] = last;
+		n_lines++;
+	}
+	if (n == 0)
+		return;
+	append(t, " (and %u more", n);
+	for (unsigned i = 0; i < n_lines && i < MAX_PLACES; i++)
+		append(t, "%s%u", i > 0 ? ", " : n_lines > 1 ? ": lines " : ": line ", lines[i]);
+	append(t, "%s)", n_lines > MAX_PLACES ? ", ..." : "");
+}
+
+static char *line_of(struct diag_sink *s, unsigned i)
+{
+	const struct diag_entry *e = &s->entries[i];
+	char line[2 * TEXT_LEN];
+	struct text t = {line, 0, sizeof(line)};
+
+	append(&t, "%.200s:", e->at.file != NULL ? e->at.file : s->file);
+	if (e->at.line != 0 && e->at.column != 0)
+		append(&t, "%u:%u:", e->at.line, e->at.column);
+	append(&t, " %s", e->level == DIAG_WARNING ? "warning: " : "");
+	if (e->path != NULL)
+		append(&t, "%.250s: ", e->path);
+	append(&t, "%s", e->text);
+	if (e->cure != NULL)
+		append(&t, ": %s", e->cure);
+	append_repeats(&t, s, i);
+	mask_controls(line); // of the file's name
+	return copied(line);
+}
+
+// ---- the end
+static void add_message(struct diags *d, const struct diag_sink *s, struct diag_entry *e)
+{
+	bool somewhere = e->at.line != 0 && e->at.column != 0;
+
+	d->messages[d->n_messages++] = (struct diag_message){
+		.file = masked(e->at.file != NULL ? e->at.file : s->file),
+		.line = somewhere ? e->at.line : 0,
+		.column = e->at.column,
+		.key = e->path,
+		.text = e->text,
+		.hint = e->cure,
+		.is_error = e->level == DIAG_ERROR,
+	};
+	d->n_errors += e->level == DIAG_ERROR;
+}
+
 void diag_finish(struct diag_sink *s, struct diags *d)
 {
 	if (s->n != 0) {
 		qsort(s->entries, s->n, sizeof(*s->entries), by_position);
 		d->lines = grown(d->lines, d->n + s->n, sizeof(*d->lines));
 		d->is_error = grown(d->is_error, d->n + s->n, sizeof(*d->is_error));
+		d->messages = grown(d->messages, d->n_messages + s->n, sizeof(*d->messages));
 	}
 	for (unsigned i = 0; i < s->n; i++) {
+		if (s->entries[i].repeats)
+			continue;
 		d->is_error[d->n] = s->entries[i].level == DIAG_ERROR;
-		d->n_errors += d->is_error[d->n];
-		d->lines[d->n++] = s->entries[i].line;
+		d->lines[d->n++] = line_of(s, i);
 	}
+	for (unsigned i = 0; i < s->n; i++)
+		add_message(d, s, &s->entries[i]);
 	free(s->entries);
 	s->entries = NULL;
 	s->n = s->cap = s->n_errors = 0;
@@ -143,7 +288,16 @@ void diags_fini(struct diags *d)
 {
 	for (unsigned i = 0; i < d->n; i++)
 		free(d->lines[i]);
+	for (unsigned i = 0; i < d->n_messages; i++) {
+		struct diag_message *m = &d->messages[i];
+
+		free(m->file);
+		free(m->key);
+		free(m->text);
+		free(m->hint);
+	}
 	free(d->lines);
 	free(d->is_error);
+	free(d->messages);
 	*d = (struct diags){0};
 }

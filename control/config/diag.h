@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Collects what is wrong with a policy file: positions in, `file:line:column: key.path: text` lines
-// in file order out. Control thread only. Does not print.
+// in file order out, and the same in parts for programs. Control thread only. Does not print.
 #pragma once
 
 #include <stdbool.h>
@@ -25,6 +25,10 @@ struct diag_sink {
 
 enum diag_level { DIAG_ERROR, DIAG_WARNING };
 
+// Stands between the reason and the cure in a text: "is above kmax" CURE "lower it". Lines show
+// ": " in its place.
+#define CURE "\x1f"
+
 // path may be NULL. Control characters of the text are shown as '?', so that a file cannot write to
 // the terminal. The same message at the same place is kept once.
 __attribute__((format(printf, 5, 6))) void diag_add(struct diag_sink *s, enum diag_level level,
@@ -34,5 +38,9 @@ __attribute__((format(printf, 5, 6))) void diag_add(struct diag_sink *s, enum di
 // Further messages are not kept.
 bool diag_is_full(const struct diag_sink *s);
 
-// Appends the sorted lines to *d and empties the sink.
+// True where the map at this path, or a key inside, has a mistake already.
+bool diag_has_error(const struct diag_sink *s, const char *path);
+
+// Appends the sorted lines to *d and empties the sink. A message that differs from an earlier one
+// only in its place, and has the same last key, adds its line number to the line of that one.
 void diag_finish(struct diag_sink *s, struct diags *d);

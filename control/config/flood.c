@@ -18,8 +18,8 @@ void flood_check(const struct cfg_profile *p, struct diag_sink *s)
 
 		if (!flood_is_on(c) && !c->lossless.n)
 			check_report(s, DIAG_ERROR, &c->map, "flood", c->flood.at,
-				     "a lossy class is always flooded, it also carries ARP: remove"
-				     " it, or use vlans[].flood for unknown unicast");
+				     "a lossy class is always flooded, it also carries ARP"
+				     CURE "remove it, or use vlans[].flood for unknown unicast");
 	}
 }
 

@@ -120,7 +120,7 @@ static void ports_have_the_groups_rules(const struct config *c, struct diag_sink
 							  : &p->profile->guard.map,
 			     "remap", own->map.at,
 			     "port %s has other rules than port %s (line %u), and both are in group"
-			     " %s: give all its ports the same",
+			     " %s" CURE "give all its ports the same",
 			     p->name, c->ports[g->remap_port].name, g->remap->map.at.line, g->name);
 	}
 }
@@ -135,7 +135,8 @@ static void groups_have_rules(const struct config *c, struct diag_sink *s)
 			continue;
 		if (c->groups[p->group - 1].remap == NULL || c->groups[p->group - 1].remap->n == 0)
 			check_report(s, DIAG_ERROR, &by->map, "remap", by->map.at,
-				     "no port of group %s gives rules: give remap to one of them",
+				     "no port of group %s gives rules"
+				     CURE "give remap to one of them",
 				     by->group.text);
 	}
 }
@@ -217,7 +218,7 @@ static void a_dscp_has_one_rule(const struct config_group *g, struct diag_sink *
 
 		if (first != r)
 			check_report(s, DIAG_ERROR, &r->map, "dscp", r->dscp.at,
-				     "DSCP %u has a rule already, on line %u: keep one",
+				     "DSCP %u has a rule already, on line %u" CURE "keep one",
 				     (unsigned)r->dscp.n, first->dscp.at.line);
 	}
 }
@@ -312,8 +313,8 @@ static void chains_end_lossy(const struct config *c, unsigned group, struct diag
 
 		if (p != NULL && rule_for(g, r->to_dscp.n) == NULL)
 			check_report(s, DIAG_ERROR, &r->map, "to_class", r->to_class.at,
-				     "the chain ends in class %u, which is lossless on port %s: end"
-				     " it in a lossy class, or give DSCP %u a rule too",
+				     "the chain ends in class %u, which is lossless on port %s"
+				     CURE "end it in a lossy class, or give DSCP %u a rule too",
 				     (unsigned)r->to_class.n, p->name, (unsigned)r->to_dscp.n);
 	}
 }
@@ -409,8 +410,8 @@ static void classes_do_not_return(struct config *c, unsigned group, struct diag_
 			check_report(
 				s, DIAG_ERROR, &r->map, "to_class", r->to_class.at,
 				"the rules lead back to lossless class %u (%u%s), so pauses can"
-				" still form a loop: let every rule lead to a class not passed"
-				" before",
+				" still form a loop"
+				CURE "let every rule lead to a class not passed before",
 				cls, cls, round);
 			return; // once is enough
 		}

@@ -73,10 +73,11 @@ static void needs_curve_and_table(const struct config *c, const struct cfg_class
 	if (!cls->wred.map.given)
 		check_report(s, DIAG_ERROR, &cls->map, "ipcc", at,
 			     "compares the queue with kmin and kmax of wred, and this class has"
-			     " none: give wred here, with ecn: off if nothing is to be marked");
+			     " none"
+			     CURE "give wred here, with ecn: off if nothing is to be marked");
 	if (!has_table(c))
 		check_report(s, DIAG_ERROR, &cls->map, "ipcc", at,
-			     "finds the senders in the flow table, which is off: remove"
+			     "finds the senders in the flow table, which is off" CURE "remove"
 			     " switch.flows, or give it a max above 0");
 	else if (sources_of(&c->root.sw.pairing) == 0)
 		check_report(s, DIAG_WARNING, &cls->map, "ipcc", at,
@@ -132,7 +133,7 @@ static void cnp_class_is_fast(const struct cfg_profile *p, const struct speaker 
 		check_report(
 			s, DIAG_ERROR, who->owner, who->key, who->at,
 			"CNPs of the switch leave here in class %u, and a lossless class can be"
-			" paused by the congestion they report: choose a lossy one",
+			" paused by the congestion they report" CURE "choose a lossy one",
 			cls);
 		return;
 	}
@@ -195,7 +196,7 @@ static void table_goes_round(const struct config *c, struct diag_sink *s)
 
 	if (f->on.n != 0 && f->max.n != 0 && f->max.n < config_n_workers(c))
 		check_report(s, DIAG_ERROR, &f->map, "max", f->max.at,
-			     "%u flows do not go round %u workers: give at least one to each",
+			     "%u flows do not go round %u workers" CURE "give at least one to each",
 			     (unsigned)f->max.n, config_n_workers(c));
 }
 

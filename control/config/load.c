@@ -46,7 +46,7 @@ static const struct cfg_profile *resolve_profile(struct config *c, const struct 
 		return c->builtin;
 	near = schema_closest(name, c->root.profiles.n, profile_name, c);
 	diag_add(s, DIAG_ERROR, p->profile.at, arena_printf(&c->arena, "%s.profile", p->map.path),
-		 "there is no profile %s%s%s%s", name, near != NULL ? ": did you mean " : "",
+		 "there is no profile %s%s%s%s", name, near != NULL ? CURE "did you mean " : "",
 		 near != NULL ? near : "", near != NULL ? "?" : "");
 	return c->builtin;
 }
@@ -139,7 +139,8 @@ static void expand_ports(struct config *c, struct diag_sink *s)
 	for (unsigned i = 0; i < c->root.ports.n; i++)
 		expand_port(c, &items[i], s);
 	if (c->root.ports.map.given && c->n_ports == 0 && s->n_errors == 0)
-		diag_add(s, DIAG_ERROR, c->root.ports.map.at, "ports", "is empty: name the ports");
+		diag_add(s, DIAG_ERROR, c->root.ports.map.at, "ports",
+			 "is empty" CURE "name the ports");
 }
 
 struct config *config_new(const char *name)

@@ -178,7 +178,8 @@ static const struct cfg_row schedule_rows[] = {
 static SCHEMA(schedule_schema, schedule_rows, cfg_schedule);
 
 static const struct cfg_row schedule_scalar = {"schedule", CFG_WORD, AT(cfg_class, schedule.strict),
-					       .words = strict_words};
+					       .words = strict_words,
+					       .expected = "strict or {dwrr: WEIGHT}"};
 
 static const struct cfg_row ipcc_scalar = {"ipcc", CFG_SWITCH, AT(cfg_class, ipcc.on)};
 

@@ -122,14 +122,15 @@ static bool on_event(struct reader *r, const yaml_event_t *e)
 {
 	if (has_extras(e))
 		return refuse(r, e->start_mark,
-			      "anchors (&), aliases (*) and tags (!) are not supported: write the "
+			      "anchors (&), aliases (*) and tags (!) are not supported"
+			      CURE "write the "
 			      "value out, in quotes if it begins with such a character");
 	switch (e->type) {
 	case YAML_DOCUMENT_START_EVENT:
 		return !r->done ||
 		       refuse(r, e->start_mark,
 			      arena_printf(r->arena,
-					   "a %s is one document: remove what follows '---'",
+					   "a %s is one document" CURE "remove what follows '---'",
 					   document(r->sink)));
 	case YAML_SCALAR_EVENT:
 		return on_scalar(r, e);
@@ -163,13 +164,54 @@ static struct cfg_pos pos_at_offset(const char *text, size_t len, size_t offset)
 	return p;
 }
 
+// The first tab that indents a line, or a column of 0.
+static struct cfg_pos indenting_tab(const char *text, size_t len, uint32_t line)
+{
+	struct cfg_pos p = {1, 1};
+	bool indent = true;
+
+	for (size_t i = 0; i < len && p.line <= line; i++, p.column++) {
+		if (text[i] == '\n') {
+			p = (struct cfg_pos){p.line + 1, 0};
+			indent = true;
+		} else if (p.line == line && indent && text[i] == '\t') {
+			return p;
+		} else if (text[i] != ' ' && text[i] != '-') {
+			indent = false;
+		}
+	}
+	return (struct cfg_pos){0, 0};
+}
+
+// The parser names the place of the bracket that is open where the problem is.
+static bool report_bracket(struct reader *r, const yaml_parser_t *p)
+{
+	bool map = p->context != NULL && strcmp(p->context, "while parsing a flow mapping") == 0;
+	bool list = p->context != NULL && strcmp(p->context, "while parsing a flow sequence") == 0;
+	struct cfg_pos open = pos_of(p->context_mark);
+
+	if (!map && !list)
+		return false;
+	diag_add(r->sink, DIAG_ERROR, pos_of(p->problem_mark), "YAML",
+		 "the %c of %u:%u is not closed, or a comma is missing here" CURE
+		 "close it with %c",
+		 map ? '{' : '[', open.line, open.column, map ? '}' : ']');
+	return true;
+}
+
 static void report_syntax(struct reader *r, const yaml_parser_t *p, const char *text, size_t len)
 {
 	const char *problem = p->problem == NULL ? "not readable" : p->problem;
+	struct cfg_pos tab = indenting_tab(text, len, pos_of(p->problem_mark).line);
 
 	if (p->error == YAML_READER_ERROR)
 		diag_add(r->sink, DIAG_ERROR, pos_at_offset(text, len, p->problem_offset), "YAML",
 			 "%s: the file must be UTF-8 text", problem);
+	else if (tab.line != 0)
+		diag_add(r->sink, DIAG_ERROR, tab, "YAML",
+			 "tabs are not allowed" CURE "indent with spaces");
+	else if (report_bracket(r, p))
+		return;
 	else if (p->context != NULL)
 		diag_add(r->sink, DIAG_ERROR, pos_of(p->problem_mark), "YAML", "%s, %s", problem,
 			 p->context);

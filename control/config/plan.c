@@ -5,6 +5,7 @@
 #include <inttypes.h>
 #include <json-c/json.h>
 
+#include "control/config/advice.h"
 #include "control/config/compile.h"
 #include "control/config/memory.h"
 #include "control/config/plan_ipcc.h"
@@ -18,21 +19,52 @@ enum { BAD = 2 };
 static const uint64_t LEAST_SPEED_BPS = 1000000000;
 
 // ---- check
+struct check_verdict {
+	bool ok, strict;
+	unsigned n_errors, n_warnings;
+};
+
 static void print_lines(const struct diags *d, FILE *to)
 {
 	for (unsigned i = 0; i < d->n; i++)
 		fprintf(to, "%s\n", d->lines[i]);
 }
 
-static void print_check_json(const char *path, bool ok, const struct diags *d, FILE *out)
+static struct json_object *text_or_null(const char *text)
+{
+	return text == NULL ? NULL : json_object_new_string(text);
+}
+
+static struct json_object *place_or_null(uint32_t n)
+{
+	return n == 0 ? NULL : json_object_new_int64(n);
+}
+
+static struct json_object *message_json(const struct diag_message *m, bool strict)
+{
+	struct json_object *o = json_object_new_object();
+	bool error = m->is_error || strict;
+
+	json_object_object_add(o, "file", text_or_null(m->file));
+	json_object_object_add(o, "line", place_or_null(m->line));
+	json_object_object_add(o, "column", place_or_null(m->column));
+	json_object_object_add(o, "key", text_or_null(m->key));
+	json_object_object_add(o, "severity", text_or_null(error ? "error" : "warning"));
+	json_object_object_add(o, "text", text_or_null(m->text));
+	json_object_object_add(o, "hint", text_or_null(m->hint));
+	return o;
+}
+
+static void print_check_json(const char *path, const struct check_verdict *v,
+			     const struct diags *d, FILE *out)
 {
 	struct json_object *o = json_object_new_object(), *list = json_object_new_array();
 
-	for (unsigned i = 0; i < d->n; i++)
-		json_object_array_add(list, json_object_new_string(d->lines[i]));
+	for (unsigned i = 0; i < d->n_messages; i++)
+		json_object_array_add(list, message_json(&d->messages[i], v->strict));
 	json_object_object_add(o, "file", json_object_new_string(path));
-	json_object_object_add(o, "ok", json_object_new_boolean(ok));
-	json_object_object_add(o, "errors", json_object_new_int((int)d->n_errors));
+	json_object_object_add(o, "ok", json_object_new_boolean(v->ok));
+	json_object_object_add(o, "errors", json_object_new_int((int)v->n_errors));
 	json_object_object_add(o, "messages", list);
 	fprintf(out, "%s\n",
 		json_object_to_json_string_ext(o, JSON_C_TO_STRING_PRETTY |
@@ -76,8 +108,33 @@ static int check_memory(const struct config *c, struct memory_plan *out, struct 
 	return fits ? 0 : -EINVAL;
 }
 
-int check_print(const char *path, bool json, FILE *out)
+static struct check_verdict judge(bool loads, bool strict, const struct diags *d)
 {
+	unsigned n_warnings = d->n_messages - d->n_errors;
+
+	return (struct check_verdict){
+		.ok = loads && !(strict && n_warnings > 0),
+		.strict = strict,
+		.n_errors = strict ? d->n_messages : d->n_errors,
+		.n_warnings = n_warnings,
+	};
+}
+
+static void print_ok(const char *path, const struct policy *p, const struct memory_plan *memory,
+		     FILE *out)
+{
+	fprintf(out,
+		"%s: ok (%u port%s, %u lossless group%s, %" PRIu64 " B of headroom, "
+		"%" PRIu64 " MB of hugepages)\n",
+		path, p->n_ports, p->n_ports == 1 ? "" : "s", n_lossless(p),
+		n_lossless(p) == 1 ? "" : "s",
+		(uint64_t)p->buffer.headroom_pool_cells * p->cell.bytes,
+		whole_mb(memory->huge_bytes));
+}
+
+int check_print(const char *path, bool json, bool strict, FILE *out)
+{
+	struct check_verdict v;
 	struct diags d = {0};
 	struct config *c = NULL;
 	struct policy *p = NULL;
@@ -88,22 +145,22 @@ int check_print(const char *path, bool json, FILE *out)
 		err = compile_policy(c, NULL, LEAST_SPEED_BPS, &p, &d);
 	if (err == 0)
 		err = check_memory(c, &memory, &d);
+	if (err == 0)
+		advice_add(c, NULL, p, advice_processors(), &d);
+	v = judge(err == 0, strict, &d);
 	if (json)
-		print_check_json(path, err == 0, &d, out);
+		print_check_json(path, &v, &d, out);
 	else
 		print_lines(&d, stderr);
-	if (!json && err == 0)
-		fprintf(out,
-			"%s: ok (%u port%s, %u lossless group%s, %" PRIu64 " B of headroom, "
-			"%" PRIu64 " MB of hugepages)\n",
-			path, p->n_ports, p->n_ports == 1 ? "" : "s", n_lossless(p),
-			n_lossless(p) == 1 ? "" : "s",
-			(uint64_t)p->buffer.headroom_pool_cells * p->cell.bytes,
-			whole_mb(memory.huge_bytes));
+	if (!json && v.ok)
+		print_ok(path, p, &memory, out);
+	else if (!json && err == 0)
+		fprintf(stderr, "%s: %u warning%s, and --strict takes them as mistakes\n", path,
+			v.n_warnings, v.n_warnings == 1 ? "" : "s");
 	policy_destroy(p);
 	config_destroy(c);
 	diags_fini(&d);
-	return err == 0 ? 0 : BAD;
+	return v.ok ? 0 : BAD;
 }
 
 // ---- plan

@@ -9,8 +9,8 @@
 #include "control/config/config.h"
 
 // Mistakes and warnings to stderr (with json: all in one object on out), or "FILE: ok (3 ports,
-// ...)". 0: the policy can be loaded; 2: it cannot.
-int check_print(const char *path, bool json, FILE *out);
+// ...)". 0: the policy can be loaded; 2: it cannot, or with strict it has a warning.
+int check_print(const char *path, bool json, bool strict, FILE *out);
 
 // Every derived number and whether it holds. 0, or 2 where the policy cannot be compiled: then
 // the reasons are on stderr.

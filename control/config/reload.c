@@ -312,15 +312,27 @@ static bool known(const struct config_changes *c, const char *path)
 	return false;
 }
 
-static void list_change(void *arg, const struct cfg_row *row, const char *path, struct cfg_pos at,
+// "ports[1] (b1).speed" without the name: programs read the list.
+static void drop_name(const char *path, char out[PATH_LEN])
+{
+	const char *name = strstr(path, " ("), *end = strrchr(path, ')');
+
+	if (name != NULL && end != NULL)
+		join(out, "%.*s%s", (int)(name - path), path, end + 1);
+	else
+		join(out, "%s", path);
+}
+
+static void list_change(void *arg, const struct cfg_row *row, const char *named, struct cfg_pos at,
 			bool value)
 {
 	struct config_changes *c = arg;
-	char **keys;
+	char path[PATH_LEN], **keys;
 
 	(void)row;
 	(void)at;
 	(void)value;
+	drop_name(named, path);
 	if (known(c, path)) // of another port of the same range
 		return;
 	keys = realloc(c->keys, (c->n + 1) * sizeof(*keys));

@@ -19,7 +19,7 @@ static const char *what_is_wrong(const char *text, struct policy_addr *a)
 	if (!addr_is_station(a))
 		return "is no address that one station can have";
 	if (addr_is_edge(a))
-		return "means the whole subnet: give the switch an address inside it";
+		return "means the whole subnet" CURE "give the switch an address inside it";
 	return NULL;
 }
 
@@ -35,7 +35,8 @@ static bool port_addr(const struct cfg_port *item, const struct cfg_val *v, unsi
 	}
 	if (texts.n != n) {
 		check_report(s, DIAG_ERROR, &item->map, "ip", v->at,
-			     "%s cannot be the addresses of %u ports: use a range such as in name",
+			     "%s cannot be the addresses of %u ports"
+			     CURE "use a range such as in name",
 			     v->text, n);
 		return false;
 	}
@@ -183,12 +184,12 @@ static void routed_port_makes_sense(const struct config *c, unsigned port, struc
 	keeps_nothing_to_route(item, s);
 	if (item->vlan.map.given)
 		check_report(s, DIAG_ERROR, &item->map, "vlan", item->vlan.map.at,
-			     "a port with ip routes and is in no VLAN: remove one of them");
+			     "a port with ip routes and is in no VLAN" CURE "remove one of them");
 	for (unsigned i = 0; i < c->root.fdb.n; i++)
 		if (f[i].port.text != NULL && strcmp(f[i].port.text, c->ports[port].name) == 0)
 			check_report(s, DIAG_ERROR, &f[i].map, "port", f[i].port.at,
-				     "port %s has ip and does not bridge: name the address under "
-				     "neighbours",
+				     "port %s has ip and does not bridge"
+				     CURE "name the address under neighbours",
 				     c->ports[port].name);
 }
 
@@ -250,7 +251,7 @@ static int neighbour_port(const struct config *c, const struct cfg_neighbour *n,
 	}
 	if (named < 0 && subnet < 0)
 		check_report(s, DIAG_ERROR, &n->map, "ip", n->ip.at,
-			     "%s is in no subnet of a port: name its port", n->ip.text);
+			     "%s is in no subnet of a port" CURE "name its port", n->ip.text);
 	else if (named >= 0 && subnet >= 0 && named != subnet)
 		check_report(s, DIAG_ERROR, &n->map, "port", n->port.at,
 			     "%s is in the subnet of port %s", n->ip.text, c->ports[subnet].name);
@@ -337,7 +338,8 @@ static bool via_addr(const struct config *c, const struct cfg_route *r, const st
 		return refuse_via(r, v, "is an address of the switch itself", s);
 	if (port < 0)
 		return refuse_via(r, v,
-				  "is in no subnet of a port: give a port an ip in its subnet, or "
+				  "is in no subnet of a port"
+				  CURE "give a port an ip in its subnet, or "
 				  "name it under neighbours",
 				  s);
 	*out = (struct policy_nexthop){.kind = NEXTHOP_GATEWAY, .port = (uint8_t)port, .addr = *a};
@@ -378,7 +380,7 @@ static bool parse_to(const struct cfg_route *r, struct policy_addr *to, struct d
 	if (addr_same(&base, to))
 		return true;
 	check_report(s, DIAG_ERROR, &r->map, "to", r->to.at,
-		     "%s has bits beyond its length: did you mean %s?", r->to.text,
+		     "%s has bits beyond its length" CURE "did you mean %s?", r->to.text,
 		     addr_text(&base, text));
 	return false;
 }
@@ -445,7 +447,8 @@ static void prefixes_differ(const struct config *c, struct written *all, unsigne
 
 		if (i > 0 && addr_cmp(&all[i - 1].route->to, to) == 0)
 			check_report(s, DIAG_ERROR, &item->map, "to", item->to.at,
-				     "there are two routes to %s: give all next hops in one via",
+				     "there are two routes to %s"
+				     CURE "give all next hops in one via",
 				     addr_text(to, text));
 		while (k < n_own && addr_cmp(&own[k].to, to) < 0)
 			k++;

@@ -9,6 +9,7 @@
 #include <string.h>
 
 #include "control/config/schema_scalar.h"
+#include "control/config/sonic.h"
 
 static struct cfg_map *map_at(void *base)
 {
@@ -53,14 +54,21 @@ static const char *all_keys(struct arena *a, const struct cfg_schema *s)
 }
 
 static void report_unknown_key(struct cfg_reader *r, const struct cfg_schema *s,
-			       const struct node *key, const char *path)
+			       const struct node *value, const char *path)
 {
+	const struct node *key = value->key;
 	const char *near = schema_closest(key->text, s->n, row_key, s);
+	const char *translated = sonic_translate(r->arena, s, value);
 
+	if (translated != NULL) {
+		diag_add(r->sink, DIAG_ERROR, key->at, path, "unknown key" CURE "%s", translated);
+		return;
+	}
 	if (near != NULL)
-		diag_add(r->sink, DIAG_ERROR, key->at, path, "unknown key: did you mean %s?", near);
+		diag_add(r->sink, DIAG_ERROR, key->at, path,
+			 "unknown key" CURE "did you mean %s?", near);
 	else
-		diag_add(r->sink, DIAG_ERROR, key->at, path, "unknown key: known here are %s",
+		diag_add(r->sink, DIAG_ERROR, key->at, path, "unknown key" CURE "known here are %s",
 			 all_keys(r->arena, s));
 }
 
@@ -100,7 +108,7 @@ static void fill_classes(struct cfg_reader *r, const struct cfg_row *row, const 
 
 		if (k[0] < '0' || k[0] > '7' || k[1] != '\0') {
 			diag_add(r->sink, DIAG_ERROR, v->key->at, p,
-				 "unknown class: classes are 0 to 7");
+				 "unknown class" CURE "classes are 0 to 7");
 			continue;
 		}
 		m = map_at((char *)member(base, row) + (size_t)(k[0] - '0') * row->sub->size);
@@ -109,6 +117,17 @@ static void fill_classes(struct cfg_reader *r, const struct cfg_row *row, const 
 		else
 			schema_fill(r, row->sub, v, m, p);
 	}
+}
+
+// "ports[1] (b1)": a reader knows the name, not the number.
+static const char *item_path(struct cfg_reader *r, const struct node *n, const char *path,
+			     unsigned i)
+{
+	for (const struct node *v = n->kind == NODE_MAP ? n->first : NULL; v != NULL; v = v->next)
+		if (strcmp(v->key->text, "name") == 0 && v->kind == NODE_SCALAR && *v->text != '\0')
+			return arena_printf(r->arena, "%s[%u] (%s)", path, i,
+					    schema_shown(r->arena, v->text));
+	return arena_printf(r->arena, "%s[%u]", path, i);
 }
 
 static void fill_list(struct cfg_reader *r, const struct cfg_row *row, const struct node *n,
@@ -133,7 +152,7 @@ static void fill_list(struct cfg_reader *r, const struct cfg_row *row, const str
 		void *item = (char *)list->items + list->n * row->sub->size;
 
 		schema_defaults(row->sub, item);
-		schema_fill(r, row->sub, v, item, arena_printf(r->arena, "%s[%u]", path, list->n));
+		schema_fill(r, row->sub, v, item, item_path(r, v, path, list->n));
 		list->n++;
 	}
 }
@@ -365,6 +384,34 @@ static int row_index(const struct cfg_schema *s, const char *key)
 	return -1;
 }
 
+// In {tagged: 10,20} YAML reads 20 as a key without a value. first: 10, of `row`.
+static bool goes_on(const struct cfg_schema *s, const struct cfg_row *row,
+		    const struct node *first)
+{
+	const struct node *n = first->next;
+
+	if (n == NULL || n->kind != NODE_SCALAR || *n->text != '\0' ||
+	    n->key->at.line != first->at.line || row_index(s, n->key->text) >= 0)
+		return false;
+	return row->type == CFG_WORDS ||
+	       (row->type == CFG_SET && isdigit((unsigned char)*n->key->text));
+}
+
+// Returns the last value of the list.
+static const struct node *report_bare_list(struct cfg_reader *r, const struct cfg_schema *s,
+					   const struct cfg_row *row, const struct node *first,
+					   const char *path)
+{
+	const struct node *last = first;
+	const char *list = first->text;
+
+	for (; goes_on(s, row, last); last = last->next)
+		list = arena_printf(r->arena, "%s, %s", list, last->next->key->text);
+	diag_add(r->sink, DIAG_ERROR, first->at, sub_path(r, path, first->key),
+		 "a list needs brackets" CURE "[%s]", schema_shown(r->arena, list));
+	return last;
+}
+
 void schema_fill(struct cfg_reader *r, const struct cfg_schema *s, const struct node *n, void *base,
 		 const char *path)
 {
@@ -385,12 +432,14 @@ void schema_fill(struct cfg_reader *r, const struct cfg_schema *s, const struct 
 		int i = row_index(s, v->key->text);
 
 		if (i < 0) {
-			report_unknown_key(r, s, v->key, p);
+			report_unknown_key(r, s, v, p);
 		} else if (first[i].line != 0) {
 			report_twice(r, v->key, p, first[i]);
 		} else {
 			first[i] = v->key->at;
 			fill_row(r, &s->rows[i], v, base, p);
+			if (v->kind == NODE_SCALAR && goes_on(s, &s->rows[i], v))
+				v = report_bare_list(r, s, &s->rows[i], v, path);
 		}
 	}
 	for (unsigned i = 0; i < s->n; i++)

@@ -103,6 +103,7 @@ struct cfg_row {
 	bool has_default; // LOOKUP: the key `default` sets what is not named
 	const struct cfg_schema *sub;
 	const struct cfg_row *scalar; // what a scalar in place of a map, set or lookup means
+	const char *expected; // WORD: in place of the words in a message
 	const char *dflt_text, *help; // for people
 };
 

@@ -168,6 +168,13 @@ static bool number(struct cfg_reader *r, const struct cfg_row *row, const struct
 		v->n = CFG_WORD_VALUE;
 		return true;
 	}
+	if (row->unit == UNIT_COUNT && len > 0 && n->text[len - 1] == '%')
+		return refuse(r, n, path,
+			      arena_printf(r->arena,
+					   "%s is a whole number, not a percentage" CURE
+					   "write %.*s",
+					   row->key, (int)len - 1,
+					   schema_shown(r->arena, n->text)));
 	if (!unit_parse(percent ? UNIT_PERCENT : row->unit, n->text, &value, &why)) {
 		if (row->word != NULL)
 			why = arena_printf(r->arena, "%s, or %s", why, row->word);
@@ -203,6 +210,8 @@ static bool word(struct cfg_reader *r, const struct cfg_row *row, const struct n
 	near = schema_closest(n->text, i, word_at, row->words);
 	if (near != NULL)
 		return refuse(r, n, path, arena_printf(r->arena, "did you mean %s?", near));
+	if (row->expected != NULL)
+		all = row->expected;
 	return refuse(r, n, path,
 		      arena_printf(r->arena, "expected %s%s", i > 1 ? "one of " : "", all));
 }

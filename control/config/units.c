@@ -71,6 +71,39 @@ static const char *parse_number(const char *s, struct number *n)
 	return s;
 }
 
+static bool is_one_of(const char *text, const char *const *words)
+{
+	for (; *words != NULL; words++)
+		if (strcmp(text, *words) == 0)
+			return true;
+	return false;
+}
+
+// Other spellings: 1Gbps, 1Gbit/s, 1Gb and 1kbps of rates, 1kB of sizes. Returns the unit's own
+// name, or NULL with *why where bits are mixed up with bytes.
+static const char *own_name(enum unit_kind kind, const char *name, const char **why)
+{
+	static const char *const bits[] = {"bps", "b/s", "bit/s", "bit", "b", NULL};
+	bool prefix = strchr("kKmMgG", *name) != NULL;
+	bool of_bits = is_one_of(name + prefix, bits);
+
+	if (kind == UNIT_BYTES && strcmp(name, "kB") == 0)
+		return "KB";
+	if (kind == UNIT_BYTES && of_bits)
+		*why = "is unclear, b is a bit and B a byte: a size is in bytes, such as 150KB";
+	if (kind == UNIT_RATE && strchr(name, 'B') != NULL)
+		*why = "is in bytes: a rate is in bits per second, and 1GB/s is 8G";
+	if (kind != UNIT_RATE || !(of_bits || strcmp(name, "k") == 0))
+		return NULL;
+	switch (*name) {
+	case 'k':
+	case 'K': return "K";
+	case 'M': return "M";
+	case 'G': return "G";
+	default: return name[0] == 'b' && strchr(name, 's') != NULL ? "bps" : NULL;
+	}
+}
+
 static int64_t factor_of(enum unit_kind kind, const char *name)
 {
 	if (*name == '\0')
@@ -110,6 +143,10 @@ bool unit_parse(enum unit_kind kind, const char *text, int64_t *out, const char 
 	if (*rest == ' ' && rest[1] != '\0')
 		rest++;
 	factor = factor_of(kind, rest);
+	if (factor == 0 && *rest != '\0' && (rest = own_name(kind, rest, why)) != NULL)
+		factor = factor_of(kind, rest);
+	if (rest == NULL)
+		return false;
 	// Nothing is nothing in any unit.
 	if (factor == 0 && *rest == '\0' && n.whole == 0 && n.decimals == 0)
 		factor = 1;

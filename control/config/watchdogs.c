@@ -69,10 +69,12 @@ static bool any_lossless(const struct cfg_profile *p)
 static void there_is_something_to_watch(const struct watchdog_view *v, const struct cfg_profile *p,
 					struct diag_sink *s)
 {
+	if (!any_lossless(p) && diag_has_error(s, p->map.path))
+		return; // the mistake may be what keeps a class lossy
 	if (!any_lossless(p))
 		check_report(s, DIAG_ERROR, v->owner, "watchdog", v->at,
-			     "watches lossless classes, and profile %s has none: set lossless: true"
-			     " or remove it",
+			     "watches lossless classes, and profile %s has none"
+			     CURE "set lossless: true or remove it",
 			     p->map.name);
 	else if (!p->pfc.rx.n)
 		check_report(s, DIAG_WARNING, v->owner, "watchdog", v->at,
@@ -95,7 +97,7 @@ static void limit_can_be_reached(const struct watchdog_view *v, const struct sou
 	check_report(
 		s, DIAG_WARNING, from->owner, "watchdog.limit", limit->given ? limit->at : v->at,
 		"is never reached: %u storms take %s at least with this detect and restore, and"
-		" the window is %s: make it longer, or say count: 0",
+		" the window is %s" CURE "make it longer, or say count: 0",
 		(unsigned)v->count.v->n, takes, window);
 }
 

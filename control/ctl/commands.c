@@ -16,8 +16,10 @@ static const struct command commands[] = {
 	 "--count 20 all but the last. KIND is one of\n", show_help},
 	{"watch", cmd_watch, "watch [PORT] [--interval SECONDS] [--count N]",
 	 "Shows ports, busy queues, pauses and drops live, until interrupted or N times.\n"},
-	{"check", cmd_check, "check FILE [--json]",
-	 "Checks a policy file: all mistakes in one pass, exit 2 if there are any.\n"
+	{"check", cmd_check, "check FILE [--strict] [--json]",
+	 "Checks a policy file: all mistakes in one pass, exit 2 if there are any. Warnings name\n"
+	 "what loads but cannot mean what it says; with --strict they are mistakes too. --json\n"
+	 "gives each message as file, line, column, key, severity, text and hint.\n"
 	 "Needs no daemon.\n"},
 	{"plan", cmd_plan, "plan FILE [--json]",
 	 "Prints every number that follows from a policy file.\n"
@@ -75,6 +77,7 @@ static const struct ctl_option options[] = {
 	{"severity", 'S', false, "WORD", "show events: info, warning or alarm, and what is graver"},
 	{"since", 'T', false, "TIME", "show events: of the last 30s, 5m, 2h"},
 	{"limit", 'L', false, "N", "show flows: at most so many (default 50, up to 1,000)"},
+	{"strict", 'R', false, NULL, "check: warnings are mistakes"},
 	{"hold", 'H', false, NULL, "quiesce: admission stays stopped until resume"},
 	{"interval", 'i', false, "SECONDS", "watch: time between two updates (default 1)"},
 	{"count", 'n', false, "N",

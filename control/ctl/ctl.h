@@ -18,6 +18,7 @@ struct ctl {
 	const char *name; // of the switch; NULL: not said
 	bool json;
 	bool hold; // quiesce --hold
+	bool strict; // check --strict
 	bool all, explain, follow, why, unpaired; // show
 	unsigned limit; // show flows; 0: not said
 	const char *severity, *since; // show events; NULL: not said

@@ -177,6 +177,7 @@ int main(int argc, char **argv)
 		case 's': c.name = optarg; break;
 		case 'j': c.json = true; break;
 		case 'H': c.hold = true; break;
+		case 'R': c.strict = true; break;
 		case 'a': c.all = true; break;
 		case 'e': c.explain = true; break;
 		case 'F': c.follow = true; break;

@@ -9,7 +9,7 @@ int cmd_check(const struct ctl *c, int argc, char **argv)
 {
 	if (argc != 1)
 		return misused("check takes one FILE");
-	return check_print(argv[0], c->json, stdout);
+	return check_print(argv[0], c->json, c->strict, stdout);
 }
 
 int cmd_plan(const struct ctl *c, int argc, char **argv)

@@ -11,6 +11,7 @@
 #include <rte_lcore.h>
 #include <rte_mempool.h>
 
+#include "control/config/advice.h"
 #include "control/config/memory.h"
 #include "control/daemon/daemon_impl.h"
 #include "control/daemon/privileges.h"
@@ -216,6 +217,8 @@ int compile_for_ports(const struct daemon *d, const struct config *c, struct pol
 	for (unsigned i = 0; i < d->n_open; i++)
 		facts[i] = d->ports[i].facts;
 	err = config_compile(c, facts, out, diags);
+	if (err == 0)
+		advice_add(c, facts, *out, advice_processors(), diags);
 	free(facts);
 	return err;
 }

@@ -30,7 +30,7 @@ static void check_lines(const struct diags *d)
 		for (; *c != '\0'; c++)
 			FUZZ_CHECK((unsigned char)*c >= 0x20 && *c != 0x7f);
 	}
-	FUZZ_CHECK(d->n_errors <= d->n);
+	FUZZ_CHECK(d->n <= d->n_messages && d->n_errors <= d->n_messages);
 }
 
 static void check_ends(const struct scenario *sc, uint32_t link)

@@ -7,6 +7,7 @@
 
 #include <errno.h>
 
+#include "control/config/advice.h"
 #include "control/config/compile.h"
 #include "control/config/config.h"
 #include "control/config/plan.h"
@@ -63,7 +64,13 @@ static void check_lines(const struct diags *d, const char *text, size_t len)
 		column = c;
 	}
 	// The word may also stand in a key or a value.
-	FUZZ_CHECK(d->n_errors <= d->n && n_errors <= d->n_errors);
+	FUZZ_CHECK(d->n <= d->n_messages && n_errors <= d->n_errors);
+	FUZZ_CHECK(d->n_errors <= d->n_messages);
+	for (unsigned i = 0; i < d->n_messages; i++) {
+		FUZZ_CHECK(printable(d->messages[i].text));
+		FUZZ_CHECK(d->messages[i].key == NULL || printable(d->messages[i].key));
+		FUZZ_CHECK(d->messages[i].hint == NULL || printable(d->messages[i].hint));
+	}
 }
 
 static void check_queue(const struct policy_queue *q)
@@ -166,6 +173,11 @@ static void check_compile(const struct config *c, const char *text, size_t len)
 	check_lines(&d, text, len);
 	if (p != NULL)
 		check_policy(p);
+	diags_fini(&d);
+	if (p != NULL)
+		advice_add(c, kind == kinds ? NULL : facts, p, 1, &d);
+	FUZZ_CHECK(d.n_errors == 0);
+	check_lines(&d, text, len);
 	policy_destroy(p);
 	diags_fini(&d);
 }

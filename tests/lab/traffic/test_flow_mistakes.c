@@ -151,10 +151,10 @@ static const struct {
 	 "6:15: flows[0].pattern: \"incats\": did you mean incast?\n"},
 	{"{name: a, from: h1, to: h2}\n"
 	 "  - {name: a, from: h1, to: h2}",
-	 "7:12: flows[1].name: two flows are called a\n"},
+	 "7:12: flows[1] (a).name: two flows are called a\n"},
 	{"{name: f2, from: h1, to: h2}\n"
 	 "  - {from: h1, to: h2}",
-	 "6:12: flows[0].name: two flows are called f2\n"},
+	 "6:12: flows[0] (f2).name: two flows are called f2\n"},
 	{"{from: h1, to: [h2, h3], qps: 1024}\n"
 	 "  - {from: h1, to: [h2, h4], qps: 1024}\n"
 	 "  - {from: h3, to: h1}",

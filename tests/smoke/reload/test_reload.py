@@ -180,8 +180,8 @@ def t_warnings_are_told_and_do_no_harm(sw, file):
     file.put(more="vlans: [{id: 10}]\n", vlan=", vlan: {untagged: 10}",
              vlan3=", vlan: {untagged: 20}")
     r = ctl("reload")
-    want(re.search(r"policy\.yaml:\d+:\d+: warning: ports\[1\]\.vlan\.untagged: VLAN 20", r.stderr),
-         r.stderr)
+    want(re.search(r"policy\.yaml:\d+:\d+: warning: ports\[1\] \(p3\)\.vlan\.untagged: VLAN 20",
+                   r.stderr), r.stderr)
     want("keys changed" in r.stdout, r.stdout)
     file.reload()
 
@@ -197,8 +197,8 @@ def t_all_mistakes_are_told_and_nothing_changes(sw, file):
         lines = file.refused(weight0="1001", speed="1X", class3="{losless: true}")
         file.put()
         time.sleep(0.3)
-    want_eq([re.sub(r".*policy\.yaml:(\d+):\d+: ([\w.\[\]]+): .*", r"\1 \2", l) for l in lines],
-            ["3 ports[0].speed", "9 profiles.default.classes.0.schedule.dwrr",
+    want_eq([re.sub(r".*policy\.yaml:(\d+):\d+: ([^:]+): .*", r"\1 \2", l) for l in lines],
+            ["3 ports[0] (p[1-2]).speed", "9 profiles.default.classes.0.schedule.dwrr",
              "11 profiles.default.classes.3.losless"], "mistakes in file order")
     flow.want_all(500)
     want_eq((show("config"), show("buffers", "p1")["pgs"][3]["xoff_at_bytes"]), before,
@@ -232,12 +232,12 @@ def t_restart_only_keys_are_refused_by_name(sw, file):
     want_eq([re.sub(r".*policy\.yaml:\d+:\d+: ", "", l) for l in lines],
             ["switch.workers: changes only by a restart",
              "switch.buffer.size: changes only by a restart",
-             "ports[0].device: changes only by a restart"], "refused")
+             "ports[0] (p[1-2]).device: changes only by a restart"], "refused")
     lines = file.refused(mtu="3000")
     want_eq([re.sub(r".*policy\.yaml:\d+:\d+: ", "", l) for l in lines],
-            [f"ports[{i}].mtu: MTU 3000 needs frames of 3022 B, but xdp:{ID}s{p} was opened for "
-             "at most 1522 B: 1500 is the largest MTU until a restart"
-             for i, p in ((0, 1), (0, 2), (1, 3))], "a larger MTU")
+            [f"ports[{i}] ({name}).mtu: MTU 3000 needs frames of 3022 B, but xdp:{ID}s{p} was "
+             "opened for at most 1522 B: 1500 is the largest MTU until a restart"
+             for i, name, p in ((0, "p[1-2]", 1), (0, "p[1-2]", 2), (1, "p3", 3))], "a larger MTU")
     lines = file.refused(more="fdb: [{mac: \"02:00:00:00:00:99\", port: p9}]\n", buffer="5MB")
     want("fdb[0].port: there is no port p9" in lines[0], str(lines))
     file.put()

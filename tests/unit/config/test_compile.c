@@ -338,13 +338,12 @@ static void what_the_device_cannot_do_is_said(void **state)
 		       "profiles: {q: {classes: {3: {lossless: on}}}}\n");
 	const struct port_facts facts[] = {{.max_frame = 3400, .pfc_tx = true}, {.pfc_rx = true}};
 	static const char *const want[] = {
-		"t:2:23: warning: ports[0].device: xdp:a does not deliver PFC frames: the switch "
-		"cannot"
-		" obey them",
-		"t:2:37: ports[0].mtu: MTU 4200 needs frames of 4222 B, but xdp:a was opened for "
-		"at most 3400 B: 3378 is the largest MTU until a restart",
-		"t:3:5: ports[1].speed: is required because the link of b has none",
-		"t:3:23: warning: ports[1].device: xdp:b cannot send PFC frames: its lossless "
+		"t:2:23: warning: ports[0] (a).device: xdp:a does not deliver PFC frames: the"
+		" switch cannot obey them",
+		"t:2:37: ports[0] (a).mtu: MTU 4200 needs frames of 4222 B, but xdp:a was opened"
+		" for at most 3400 B: 3378 is the largest MTU until a restart",
+		"t:3:5: ports[1] (b).speed: is required because the link of b has none",
+		"t:3:23: warning: ports[1] (b).device: xdp:b cannot send PFC frames: its lossless "
 		"classes can"
 		" lose frames",
 	};
@@ -473,9 +472,9 @@ static void restart_only_keys_are_refused_by_name(void **state)
 		{"switch: {name: b}\nports: [{name: a, device: \"xdp:a\", speed: 1G}]\n",
 		 "t:1:16: switch.name: changes only by a restart"},
 		{"ports: [{name: a, device: \"xdp:b\", speed: 1G}]\n",
-		 "t:1:27: ports[0].device: changes only by a restart"},
+		 "t:1:27: ports[0] (a).device: changes only by a restart"},
 		{"ports: [{name: b, device: \"xdp:a\", speed: 1G}]\n",
-		 "t:1:16: ports[0].name: changes only by a restart"},
+		 "t:1:16: ports[0] (b).name: changes only by a restart"},
 		{"ports: [{name: a, device: \"xdp:a\", speed: 1G}, {name: b, device: \"xdp:b\", "
 		 "speed: 1G}]\n",
 		 "t:1:8: ports: 1 ports run and 2 are given: ports come and go only by a restart"},

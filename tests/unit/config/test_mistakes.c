@@ -3,6 +3,7 @@
 // All mistakes of a file are reported in one pass.
 #include <dirent.h>
 #include <errno.h>
+#include <limits.h>
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -14,6 +15,7 @@
 
 #include <cmocka.h>
 
+#include "control/config/advice.h"
 #include "control/config/config.h"
 
 enum { LEAST_FIXTURES = 63 };
@@ -41,6 +43,8 @@ static char *reported(const char *path, int *err)
 	*err = config_load(path, &c, &d);
 	if (*err == 0)
 		*err = config_compile(c, NULL, &p, &d);
+	if (*err == 0)
+		advice_add(c, NULL, p, UINT_MAX, &d);
 	for (unsigned i = 0; i < d.n; i++)
 		end += sprintf(end, "%s\n", d.lines[i]);
 	assert_int_equal(*err, d.n_errors == 0 ? 0 : -EINVAL);
@@ -164,10 +168,12 @@ static void messages_carry_no_control_characters(void **state)
 
 	(void)state;
 	refuses(text, sizeof(text) - 1,
-		"f:2:12: ports[0].name: \"?[2Jp\" holds a space or a character outside ASCII");
+		"f:2:12: ports[0] (?[2Jp).name: \"?[2Jp\" holds a space or a character"
+		" outside ASCII");
 	// U+009B introduces a control sequence as ESC [ does.
 	refuses(csi, sizeof(csi) - 1,
-		"f:2:12: ports[0].name: \"??2Jp\" holds a space or a character outside ASCII");
+		"f:2:12: ports[0] (??2Jp).name: \"??2Jp\" holds a space or a character"
+		" outside ASCII");
 }
 
 int main(int argc, char **argv)

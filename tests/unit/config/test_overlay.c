@@ -180,7 +180,7 @@ static void the_ports_of_the_file_are_checked_though_the_lab_has_others(void **s
 		(const char *const[]){"ports: [{name: p1, device: nowhere, speed: 1G}]", NULL},
 		said));
 	assert_string_equal(said, "policy:5:40: fdb[0].port: there is no port up\n"
-				  "lab.yaml:1:28: ports[0].device: \"nowhere\": a device is "
+				  "lab.yaml:1:28: ports[0] (p1).device: \"nowhere\": a device is "
 				  "xdp:INTERFACE, pci:ADDRESS or vdev:ARGUMENTS\n");
 }
 

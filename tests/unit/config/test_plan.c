@@ -34,7 +34,7 @@ static char *printed(const struct config *c, const char *path, bool json, int *r
 	size_t len = 0;
 	FILE *f = open_memstream(&text, &len);
 
-	*rc = c != NULL ? plan_print(c, json, f) : check_print(path, json, f);
+	*rc = c != NULL ? plan_print(c, json, f) : check_print(path, json, false, f);
 	fclose(f);
 	return text;
 }
@@ -58,6 +58,9 @@ static void every_shipped_policy_passes_check_and_plan(void **state)
 		text = printed(NULL, path, false, &rc);
 		assert_int_equal(rc, 0);
 		assert_non_null(strstr(text, ": ok ("));
+		free(text);
+		text = printed(NULL, path, true, &rc);
+		assert_null(strstr(text, "severity")); // no warning either
 		free(text);
 		c = load(path);
 		text = printed(c, NULL, false, &rc);
@@ -100,6 +103,13 @@ static struct json_object *element(struct json_object *o, const char *list, size
 	return json_object_array_get_idx(l, i);
 }
 
+static void expect_message(struct json_object *o, size_t i, const char *text)
+{
+	assert_string_equal(json_object_to_json_string_ext(element(o, "messages", i),
+							   JSON_C_TO_STRING_NOSLASHESCAPE),
+			    text);
+}
+
 static void check_reports_as_json(void **state)
 {
 	int rc;
@@ -111,13 +121,70 @@ static void check_reports_as_json(void **state)
 	assert_non_null(o);
 	assert_int_equal(number(o, "ok"), 0);
 	assert_int_equal(number(o, "errors"), 8);
-	assert_string_equal(
-		json_object_get_string(
-			json_object_array_get_idx(json_object_object_get(o, "messages"), 0)),
-		"tests/unit/config/bad/many_mistakes.yaml:3:24: switch.buffer.cel: unknown"
-		" key: did you mean cell?");
+	expect_message(o, 0,
+		       "{\"file\":\"tests/unit/config/bad/many_mistakes.yaml\",\"line\":3,"
+		       "\"column\":24,\"key\":\"switch.buffer.cel\",\"severity\":\"error\","
+		       "\"text\":\"unknown key\",\"hint\":\"did you mean cell?\"}");
 	json_object_put(o);
 	free(text);
+}
+
+// Where the text has one line for several places.
+static void json_lists_each_place(void **state)
+{
+	int rc;
+	char *text = printed(NULL, "tests/unit/config/bad/repeated.yaml", true, &rc);
+	struct json_object *o = json_tokener_parse(text);
+
+	(void)state;
+	assert_int_equal(rc, 2);
+	assert_int_equal(number(o, "errors"), 18);
+	assert_int_equal(json_object_array_length(json_object_object_get(o, "messages")), 18);
+	assert_int_equal(number(element(o, "messages", 1), "line"), 3);
+	json_object_put(o);
+	free(text);
+	text = printed(NULL, "no-such-file.yaml", true, &rc);
+	o = json_tokener_parse(text);
+	expect_message(o, 0,
+		       "{\"file\":\"no-such-file.yaml\",\"line\":null,\"column\":null,"
+		       "\"key\":null,\"severity\":\"error\","
+		       "\"text\":\"cannot open: No such file or directory\",\"hint\":null}");
+	json_object_put(o);
+	free(text);
+}
+
+static void strict_takes_warnings_as_mistakes(void **state)
+{
+	static const struct {
+		bool strict;
+		int rc;
+		unsigned errors;
+		const char *severity;
+	} rows[] = {{false, 0, 0, "warning"}, {true, 2, 1, "error"}};
+
+	(void)state;
+	for (size_t i = 0; i < 2; i++) {
+		char path[PATH_MAX], *text = NULL;
+		size_t len = 0;
+		FILE *f = open_memstream(&text, &len);
+		struct json_object *o, *m;
+
+		temporary_file(path, "policy.yaml",
+			       "ports: [{name: a, device: \"xdp:a\", speed: 1G}]\n"
+			       "profiles: {q: {}}\n");
+		assert_int_equal(check_print(path, true, rows[i].strict, f), rows[i].rc);
+		fclose(f);
+		o = json_tokener_parse(text);
+		m = element(o, "messages", 0);
+		assert_int_equal(number(o, "ok"), rows[i].rc == 0);
+		assert_int_equal(number(o, "errors"), rows[i].errors);
+		assert_string_equal(json_object_get_string(json_object_object_get(m, "severity")),
+				    rows[i].severity);
+		assert_string_equal(json_object_get_string(json_object_object_get(m, "text")),
+				    "no port uses this profile");
+		json_object_put(o);
+		free(text);
+	}
 }
 
 static void plan_of_the_sample_is_exact(void **state)
@@ -312,6 +379,8 @@ int main(int argc, char **argv)
 		cmocka_unit_test(every_shipped_policy_passes_check_and_plan),
 		cmocka_unit_test(check_says_ok_in_one_line),
 		cmocka_unit_test(check_reports_as_json),
+		cmocka_unit_test(json_lists_each_place),
+		cmocka_unit_test(strict_takes_warnings_as_mistakes),
 		cmocka_unit_test(plan_of_the_sample_is_exact),
 		cmocka_unit_test(plan_says_where_a_ring_is_too_small_for_a_stall),
 		cmocka_unit_test(ecn_verdict_changes_at_the_bound),

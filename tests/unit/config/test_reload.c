@@ -169,7 +169,7 @@ static const struct change changes[] = {
 	{"egress_lossy: 100%", "egress_lossy: 1000000B", " switch.buffer.egress_lossy", NULL},
 	{"\"p[1-2]\"", "\"p[2-3]\"", " ports[0].name", NULL},
 	{"\"xdp:e[1-2]\"", "\"xdp:f[1-2]\"", " ports[0].device",
-	 "t:10:13: ports[0].device: changes only by a restart"},
+	 "t:10:13: ports[0] (p[1-2]).device: changes only by a restart"},
 	{"speed: 1G", "speed: 2G", " ports[0].speed", NULL},
 	{"mtu: 1500\n", "mtu: 1400\n", " ports[0].mtu", NULL},
 	{"cable: 5m", "cable: 7m", " ports[0].cable", NULL},
@@ -192,9 +192,9 @@ static const struct change changes[] = {
 	{ADD, ADD "    loop_detect: {recover: 9s}\n",
 	 " ports[0].loop_detect.recover ports[0].loop_detect", NULL},
 	{"tx_ring: 8KiB", "tx_ring: 9KiB", " ports[0].tx_ring",
-	 "t:18:14: ports[0].tx_ring: changes only by a restart"},
+	 "t:18:14: ports[0] (p[1-2]).tx_ring: changes only by a restart"},
 	{"rx_ring: 1024", "rx_ring: 2048", " ports[0].rx_ring",
-	 "t:19:14: ports[0].rx_ring: changes only by a restart"},
+	 "t:19:14: ports[0] (p[1-2]).rx_ring: changes only by a restart"},
 	{"pause_after: 10ms", "pause_after: off", " switch.stall.pause_after", NULL},
 	{"alarm_after: 100ms", "alarm_after: 1s", " switch.stall.alarm_after", NULL},
 	{"keep: [lldp]", "keep: [lldp, arp]", " ports[0].keep", NULL},
@@ -506,16 +506,16 @@ static void ports_stay_the_same_in_the_same_order(void **state)
 	} rows[] = {
 		{"\"p[2-3]\"",
 		 "\"xdp:e[1-2]\"",
-		 {"t:9:11: ports[0].name: p2 is port 1 here and port 2 of the running switch: the "
-		  "order of ports changes only by a restart",
-		  "t:9:11: ports[0].name: changes only by a restart"}},
+		 {"t:9:11: ports[0] (p[2-3]).name: p2 is port 1 here and port 2 of the"
+		  " running switch: the order of ports changes only by a restart",
+		  "t:9:11: ports[0] (p[2-3]).name: changes only by a restart"}},
 		{"\"p[1-3]\"",
 		 "\"xdp:e[1-3]\"",
 		 {"t:9:3: ports: 2 ports run and 3 are given: ports come and go only by a "
 		  "restart"}},
 		{"\"p[1-2]\"",
 		 "\"xdp:e[2-3]\"",
-		 {"t:10:13: ports[0].device: changes only by a restart"}},
+		 {"t:10:13: ports[0] (p[1-2]).device: changes only by a restart"}},
 	};
 	struct config *running = parsed(base);
 
@@ -571,8 +571,8 @@ static void all_refusals_are_told_at_once_in_file_order(void **state)
 		"t:1:19: switch.workers: changes only by a restart",
 		"t:1:37: switch.buffer.cell: changes only by a restart",
 		"t:2:8: ports: 2 ports run and 1 are given: ports come and go only by a restart",
-		"t:2:28: ports[0].device: changes only by a restart",
-		"t:2:46: ports[0].tx_ring: changes only by a restart",
+		"t:2:28: ports[0] (p1).device: changes only by a restart",
+		"t:2:46: ports[0] (p1).tx_ring: changes only by a restart",
 	};
 	struct diags d = {0};
 

@@ -25,7 +25,10 @@ static const struct {
 	{UNIT_BYTES, "2 GB", 2000000000},
 	{UNIT_BYTES, "1GiB", 1073741824},
 	{UNIT_BYTES, "3B", 3},
+	{UNIT_BYTES, "100kB", 100000},
 	{UNIT_BYTES, "1kb", -1},
+	{UNIT_BYTES, "1Mbit", -1},
+	{UNIT_BYTES, "1k", -1},
 	{UNIT_BYTES, "1 ", -1},
 	{UNIT_BYTES, "", -1},
 	{UNIT_BYTES, ".5KB", -1},
@@ -38,7 +41,20 @@ static const struct {
 	{UNIT_RATE, "2.5G", 2500000000},
 	{UNIT_RATE, "9600bps", 9600},
 	{UNIT_RATE, "1K", 1000},
-	{UNIT_RATE, "40Gb", -1},
+	{UNIT_RATE, "40Gb", 40000000000},
+	{UNIT_RATE, "1Gbps", 1000000000},
+	{UNIT_RATE, "1.5 Gbit", 1500000000},
+	{UNIT_RATE, "1Gbit/s", 1000000000},
+	{UNIT_RATE, "1Gb/s", 1000000000},
+	{UNIT_RATE, "10kbps", 10000},
+	{UNIT_RATE, "10k", 10000},
+	{UNIT_RATE, "9600b/s", 9600},
+	{UNIT_RATE, "1GB/s", -1},
+	{UNIT_RATE, "1GBps", -1},
+	{UNIT_RATE, "1g", -1},
+	{UNIT_RATE, "1mbps", -1},
+	{UNIT_RATE, "1Gx", -1},
+	{UNIT_RATE, "9600b", -1},
 	{UNIT_TIME, "10us", 10000},
 	{UNIT_TIME, "300s", 300000000000},
 	{UNIT_TIME, "1.5ms", 1500000},
@@ -81,6 +97,32 @@ static void units_are_exact(void **state)
 
 		if (ok != (texts[i].n >= 0) || n != texts[i].n)
 			fail_msg("row %zu, \"%s\": %d %" PRId64, i, texts[i].text, ok, n);
+	}
+}
+
+static void bits_are_no_bytes(void **state)
+{
+	static const struct {
+		enum unit_kind kind;
+		const char *text, *why;
+	} rows[] = {
+		{UNIT_BYTES, "100kb",
+		 "is unclear, b is a bit and B a byte: a size is in bytes, such as 150KB"},
+		{UNIT_BYTES, "12mb",
+		 "is unclear, b is a bit and B a byte: a size is in bytes, such as 150KB"},
+		{UNIT_BYTES, "12 apart", "expected a size such as 150KB (B KB MB GB KiB MiB GiB)"},
+		{UNIT_RATE, "1GB/s",
+		 "is in bytes: a rate is in bits per second, and 1GB/s is 8G"},
+		{UNIT_RATE, "1GG", "expected a rate such as 40G (bps K M G)"},
+	};
+
+	(void)state;
+	for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
+		const char *why = NULL;
+		int64_t n;
+
+		assert_false(unit_parse(rows[i].kind, rows[i].text, &n, &why));
+		assert_string_equal(why, rows[i].why);
 	}
 }
 
@@ -207,6 +249,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(units_are_exact),
+		cmocka_unit_test(bits_are_no_bytes),
 		cmocka_unit_test(alpha_is_a_power_of_two),
 		cmocka_unit_test(numbers_print_in_the_shortest_exact_unit),
 		cmocka_unit_test(ranges_in_names_expand),
