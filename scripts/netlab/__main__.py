@@ -9,10 +9,11 @@ import sys
 from acts import ACTS
 from ipcc import TITLES as IPCC_TITLES, IpccPlay
 from play import Play, Virtual
+from screen import Screen
 from storm import TITLES, StormPlay
-from switch import Programs
-from table import Screen, report
-from world import PREFIX, Failed, run, switch_name
+from switch import PROGRAMS, Programs
+from table import report, second_window
+from world import PREFIX, Failed, StoryName, run, sockets_are_private
 
 ROOT = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
 STORY = "tests/lab/weir-story"
@@ -61,35 +62,51 @@ def why_not_live():
     return f"no network namespace can be made: {made.stderr.strip()}" if made.returncode else ""
 
 
-def announce(screen):
-    screen.say(f"From another window: weirctl -s {switch_name()} show pfc")
-
-
-def player(args, screen):
-    """Live where that can be, else virtual, and why."""
-    sample = os.path.join(ROOT, "conf/lab.yaml")
-    why = "asked for by --virtual" if args.virtual else why_not_live()
-    if why:
-        screen.say(f"On virtual wires, not on live ports: {why}.")
-        return Virtual(os.path.join(args.build, STORY), screen, sample)
-    announce(screen)
-    return Play(Programs(args.build), screen, sample, args.keep_logs)
-
-
-STORIES = { # option: player, policy, titles of its acts
-    "storm": (StormPlay, "conf/storm.yaml", TITLES),
-    "ipcc": (IpccPlay, "conf/compare-equilibrium.yaml", IPCC_TITLES),
+STORIES = { # option: player, policy, acts, what else there is to read and to run
+    "main": (Play, "conf/lab.yaml", ACTS,
+             ["docs/first-light.md explains each column and each check.",
+              "scripts/run --storm: a receiver pauses for ever (as root).",
+              "scripts/run --ipcc: the switch itself slows the senders down (as root)."]),
+    "storm": (StormPlay, "conf/storm.yaml", TITLES,
+              ["docs/storms.md explains storms, deadlocks and the watchdog.",
+               "conf/storm.yaml is the policy; its key `watchdog` is what act 2 adds.",
+               "scripts/run --ipcc: the switch itself slows the senders down."]),
+    "ipcc": (IpccPlay, "conf/compare-equilibrium.yaml", IPCC_TITLES,
+             ["docs/ipcc.md explains when the switch notifies which sender.",
+              "conf/ipcc.yaml is a policy with `ipcc: on`.",
+              "scripts/run --storm: a receiver pauses for ever."]),
 }
 
 
-def story_player(name, args, screen):
-    player_of, policy, _ = STORIES[name]
-    why = why_not_live()
-    if why:
-        raise Failed(f"--{name} runs on live ports only, and {why}; conf/lab has scenarios for "
+def announce(args, screen, name):
+    weirctl = os.path.join(args.build, PROGRAMS["weirctl"])
+    inside = os.path.relpath(weirctl, ROOT)
+    second_window(screen, weirctl if inside.startswith("..") else inside, name,
+                  sockets_are_private())
+
+
+def tell(args, screen):
+    """Plays a story, live where that can be. Returns whether all checks hold, and the records."""
+    story = "storm" if args.storm else "ipcc" if args.ipcc else "main"
+    policy = os.path.join(ROOT, STORIES[story][1])
+    why = "asked for by --virtual" if args.virtual else why_not_live()
+    if why and story != "main":
+        raise Failed(f"--{story} runs on live ports only, and {why}; conf/lab has scenarios for "
                      "weir-lab")
-    announce(screen)
-    return player_of(Programs(args.build), screen, os.path.join(ROOT, policy), args.keep_logs)
+    if why:
+        screen.say(f"On virtual wires, not on live ports: {why}.")
+        return played(args, screen, story, Virtual(os.path.join(args.build, STORY), screen, policy))
+    with StoryName() as name:
+        announce(args, screen, name)
+        play = STORIES[story][0](Programs(args.build), screen, policy, name, args.keep_logs)
+        return played(args, screen, story, play)
+
+
+def played(args, screen, story, play):
+    _, _, acts, read_on = STORIES[story]
+    words = [args.seconds] if story == "main" else []
+    records = [play.act(n, *words) for n in args.act or sorted(acts)]
+    return report(screen, records, play.seen(records), read_on), records
 
 
 STOPPERS = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
@@ -109,21 +126,16 @@ def main():
     try:
         if args.keep_logs:
             os.makedirs(args.keep_logs, exist_ok=True)
-        story = next((s for s in STORIES if getattr(args, s)), None)
-        if story:
-            play = story_player(story, args, screen)
-            acts = [play.act(n) for n in args.act or sorted(STORIES[story][2])]
-        else:
-            play = player(args, screen)
-            acts = [play.act(n, args.seconds) for n in args.act or sorted(ACTS)]
-        ok = report(screen, acts)
+        ok, acts = tell(args, screen)
         if args.json:
             with open(args.json, "w") as f:
                 json.dump({"ok": ok, "acts": acts}, f, indent=1)
     except (Failed, OSError) as e:
+        screen.clear_status()
         print(f"run: {e}", file=sys.stderr)
         return 1
     except KeyboardInterrupt:
+        screen.clear_status()
         print("run: stopped; everything it made is removed", file=sys.stderr)
         return INTERRUPTED
     return 0 if ok else 1

@@ -20,19 +20,38 @@ LARGEST_FRAME = 1536 # bytes that a frame of 1,522 takes in cells of 256
 BACKLOG = 20000 # bytes that make a queue count as waiting
 SHARE_TOLERANCE = 0.02
 
+PICTURE = """
+  h1 --40G-- p1 [      ]
+                [ weir ] p3 --{}-- h3    {}
+  h2 --40G-- p2 [      ]
+"""
+BOTTLENECK = PICTURE.format("40G", "p3 is the bottleneck")
+
 # Seconds and milliseconds of the clock on the wall; the policy's time scale makes them model time.
 ACTS = {
     1: {"title": "two senders, one receiver, two lossless classes, PFC on",
+        "picture": BOTTLENECK, "short": "with PFC",
+        "text": ["h1 and h2 send to h3, in the lossless classes 3 and 5: twice the rate of p3.",
+                 "The buffer fills up, and the switch pauses h1 and h2 before it is full.",
+                 "Watch `PFC sent` of p1 and p2 grow, while `dropped` stays empty."],
         "edits": [],
         # More in flight than the buffer holds, and patience for what waits in it.
         "senders": {"seconds": 8, "qps": 4, "depth": 16, "window": 1024, "size": 65536,
                     "rto_ms": 3000}},
     2: {"title": "the same without PFC",
+        "picture": BOTTLENECK, "short": "without PFC",
+        "text": ["h1 and h2 send as before, but the switch sends no PAUSE.",
+                 "The buffer overflows, and the senders send again what was lost.",
+                 "Watch `dropped` of p1 and p2. STILL marks a sender that waits for its timer."],
         "edits": [(PFC_ON, PFC_OFF)],
         # Enough in flight to fill the buffer and what the receive rings add to it.
         "senders": {"seconds": 4, "qps": 4, "depth": 32, "window": 4096, "size": 65536,
                     "rto_ms": 1500}},
     3: {"title": "the same with PFC, and a receiver that is fast enough",
+        "picture": PICTURE.format("200G", "no bottleneck"), "short": "fast receiver",
+        "text": ["h1 and h2 send to h3 again. Now p3 is five times as fast as each sender.",
+                 "The queues stay short, so nothing is paused, marked or dropped.",
+                 "Watch `marked`, `PFC sent` and `dropped` stay empty."],
         "edits": [(P3_SLOW, P3_FAST)],
         # 32 KB in flight per class at most: less than any threshold, however late somebody runs.
         "senders": {"seconds": 5, "qps": 2, "depth": 1, "window": 1024, "size": 16384,
@@ -278,6 +297,17 @@ def record(act, world, result):
     return {"act": act, "title": ACTS[act]["title"], "world": world, "checks": judge(act, result),
             "balance": result.balance, "switch": result.final, "senders": result.senders,
             "receiver": result.receiver}
+
+
+def seen(acts):
+    """A line for each act: its losses, its PAUSEs, its longest queue."""
+    for act in acts:
+        final = act["switch"]
+        pauses = sum(p["tx_pause"] + p["rx_pause"] for p in final["pfc"])
+        yield (f"act {act['act']}, {ACTS[act['act']]['short']}: "
+               f"{count(sum(d['packets'] for d in final['drops']))} frames dropped, "
+               f"{count(pauses)} PFC frames, longest queue "
+               f"{kb(max(q['max_bytes'] for q in final['queues']))}")
 
 
 def judge(act, result):

@@ -16,8 +16,8 @@ import sys
 from acts import time_scale_of
 from meter import Meter
 from play import keep, model_time
+from screen import Screen
 from switch import Host, Programs, Switch, pick
-from table import Screen
 from world import Failed, QuickWorld, run, switch_name
 
 ROOT = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))

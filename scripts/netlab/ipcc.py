@@ -1,10 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """scripts/run --ipcc: three senders crowd a receiver, and are told by ECN alone, or by the switch.
 
-    h1 ---- p1 [      ]
-    h2 ---- p2 [ weir ] p4 ---- h4   receives
-    h3 ---- p3 [      ]
-
 All have DCQCN and begin at line rate. In the first act the switch marks frames, and the receiver
 sends CNPs. In the second one the switch sends CNPs itself, as well, from the same thresholds. What
 passes the links is captured there, and judged by scapy and tshark.
@@ -16,9 +12,10 @@ from acts import at_rest, time_scale_of
 from cnps import Capture, need_judges, tshark_against, wrong_with
 from meter import Meter
 from play import keep, model_time
+from screen import BOLD, DIM, GREEN
 from switch import Host, Switch, pick
-from table import BOLD, DIM, count, kb
-from world import Failed, QuickWorld, switch_name
+from table import aligned, count, kb, scene, show_checks
+from world import Failed, QuickWorld
 
 SENDERS, RECEIVER = (1, 2, 3), 4
 QPS = 2 # of each sender
@@ -36,8 +33,29 @@ EDITS = [("p[1-3]", "p[1-4]"), ("sw[1-3]", "sw[1-4]"),
          ('"02:00:00:00:00:03", port: p3}\n',
           '"02:00:00:00:00:03", port: p3}\n  - {mac: "02:00:00:00:00:04", port: p4}\n')]
 WRED = "mark_at: dequeue}\n"
-TITLES = {1: "frames are marked, and the receiver tells the senders",
-          2: "the switch tells the senders itself"}
+TITLES = {1: "frames are marked, and the receiver notifies the senders",
+          2: "the switch notifies the senders itself"}
+PICTURE = """
+  h1 --40G-- p1 [      ]
+  h2 --40G-- p2 [ weir ] p4 --40G-- h4   p4 is the bottleneck
+  h3 --40G-- p3 [      ]
+"""
+TEXTS = {
+    1: ["h1, h2 and h3 send to h4 at line rate, three times as much as p4 can send.",
+        "The switch marks frames (ECN). For a mark, h4 sends a notification (CNP) back.",
+        "Watch `peak of p4`, the longest queue until then. Times are model times."],
+    2: ["The same senders. Now the switch has `ipcc: on`, so it sends CNPs itself.",
+        "No CNP has to wait until a mark has crossed the queue.",
+        "Watch `peak of p4` beside the same moment of act 1."],
+}
+WIDTHS = (10, 13, 13, 13, 19)
+HEADS = ("  model", "CNPs of h4", "peak of p4", "in act 1", "CNPs of the switch")
+COLUMNS = {1: 3, 2: 5} # of these, in each act
+FLOW_WIDTHS = (12, 10, 11, 10, 14, 12, 10)
+FLOW_HEADS = ("  from", "to", "sender QP", "known by", "model Gb/s", "CNPs of h4", "of weir")
+CNP_WIDTHS = (12, 11, 10, 12, 12, 10, 11)
+CNP_HEADS = ("  CNP to", "sender QP", "queue KB", "kmin KB", "grown by KB", "share", "notified")
+CNPS_SHOWN, BAR = 4, 30
 
 
 def policy_of(act, text, name):
@@ -56,6 +74,7 @@ class Result:
     """What an act left."""
 
     def __init__(self):
+        self.peaks = {} # second: the longest queue until then
         self.samples = [] # {"t": real seconds since data came, "length": of the crowded queue}
         self.window = None # counters at its two ends
         self.flows = None # while all send
@@ -173,8 +192,8 @@ def tshark_agrees(r, _):
 
 def shorter(r, ecn):
     share = r.queue() / max(ecn.queue(), 1)
-    return (share <= SHORTER, f"mean {kb(r.queue())}, with ECN only {kb(ecn.queue())}: "
-            f"{share:.0%}")
+    return (share <= SHORTER, f"mean {r.queue() / 1e3:.1f} KB, with ECN only "
+            f"{ecn.queue() / 1e3:.1f} KB: {share:.0%}")
 
 
 def peak_lower(r, ecn):
@@ -219,8 +238,9 @@ CHECKS = {
 
 
 class IpccPlay:
-    def __init__(self, programs, screen, sample_policy, logs=None):
-        self.programs, self.screen, self.logs = programs, screen, logs
+    def __init__(self, programs, screen, sample_policy, name, logs=None):
+        self.programs, self.screen, self.name, self.logs = programs, screen, name, logs
+        self.results = {}
         self.ecn = None # the first act, which the second is held against
         with open(sample_policy) as f:
             self.policy = f.read()
@@ -228,7 +248,7 @@ class IpccPlay:
 
     def act(self, number):
         """Returns the record of the act, its checks included."""
-        self.screen.say(f"act {number}: {TITLES[number]}")
+        scene(self.screen, number, len(TITLES), TITLES[number], PICTURE, TEXTS[number])
         with QuickWorld(RECEIVER, tapped=True) as world:
             try:
                 r = self.run(world, number)
@@ -236,19 +256,31 @@ class IpccPlay:
                 if self.logs:
                     keep(self.logs, world, number)
         self.ecn = self.ecn or r
+        self.results[number] = r
         checks = [{"check": name, "ok": bool(ok), "figures": text}
                   for name, (ok, text) in ((n, fn(r, self.ecn)) for n, fn in CHECKS[number])]
+        show_checks(self.screen, checks)
         return {"act": number, "title": TITLES[number], "world": "live", "checks": checks,
                 "balance": r.balance, "switch": r.final, "cnps": r.cnps,
                 "senders": list(r.senders.values()), "receiver": r.receiver, "status": r.status,
                 "samples": r.samples, "flows": r.flows,
                 "flows_end": r.flows_end, "window": r.window}
 
+    def seen(self, _):
+        """The peaks side by side, and how far they are apart."""
+        most = max(r.peak() for r in self.results.values())
+        for number, r in self.results.items():
+            yield (f"act {number}, longest queue of p4: {kb(r.peak()):>8}  "
+                   f"{'#' * max(1, round(BAR * r.peak() / most))}")
+        one, two = self.results[1], self.results[2]
+        yield (f"The peak is {one.peak() / max(two.peak(), 1):.1f} times lower. p4 carried "
+               f"{one.out_bps() / 1e9:.1f} and {two.out_bps() / 1e9:.1f} model Gb/s.")
+
     def run(self, world, number):
         r = Result()
-        policy = policy_of(number, self.policy, switch_name())
+        policy = policy_of(number, self.policy, self.name)
         scale = time_scale_of(policy)
-        switch = Switch(world, self.programs, switch_name(), policy)
+        switch = Switch(world, self.programs, self.name, policy)
         capture = Capture(world, (*SENDERS, RECEIVER))
         words = ["--cc", "dcqcn", "--speed", "40G", "--rx-ring", "4096", "--time-scale", str(scale)]
         receiver = Host(world, self.programs, RECEIVER, "receiver", "--listen", *words).ready()
@@ -258,13 +290,13 @@ class IpccPlay:
                            *words) for i in SENDERS}
         for s in senders.values():
             s.ready()
-        self.watch(switch, scale, r)
+        self.watch(switch, scale, r, number)
         self.finish(switch, senders, receiver, r)
         r.links = capture.stop()
         r.against = "".join(tshark_against(p) for p in capture.paths.values())
         return r
 
-    def watch(self, switch, scale, r):
+    def watch(self, switch, scale, r, number):
         with Meter(switch.name, scale) as meter:
             start = meter.wait_for_data([f"p{i}" for i in SENDERS]) * scale
             ends, line_at = [], LINE_S
@@ -274,31 +306,52 @@ class IpccPlay:
                 length = pick(meter.show("queues")["queues"], port=PORT, queue=3)["length_bytes"]
                 r.samples.append({"t": t, "length": length})
                 if t >= line_at:
-                    self.line(meter, r, t, line_at)
+                    self.line(meter.show("queues")["queues"], meter.show("ipcc")["flow_ports"], r,
+                              number, line_at)
                     line_at += LINE_S
+                self.screen.status(f"  act {number} of {len(TITLES)}, {t:.0f} of {SENDING_S} s")
                 if t >= SHOW_AT_S and r.flows is None:
                     self.look(switch, r)
                 time.sleep(meter.rng.uniform(0, 2 * SAMPLE_S))
             r.window = (*ends, meter.counters())
 
-    def line(self, meter, r, t, n):
-        if n == LINE_S:
-            self.screen.say(self.screen.paint(
-                f"           {'queue of ' + PORT + ', mean':>20}{'CNPs of the switch':>22}", BOLD))
-        lengths = [s["length"] for s in r.samples if s["t"] > t - LINE_S]
-        told = sum(p["cnps_sent"] for p in meter.show("ipcc")["flow_ports"])
-        self.screen.say(self.screen.paint(f"  {t:5.1f} ms  ", DIM) +
-                        f"{kb(statistics.mean(lengths)):>20}{count(told):>22}")
+    def line(self, queues, flow_ports, r, number, second):
+        """The peak until now, beside that of the first act until the same second."""
+        r.peaks[second] = pick(queues, port=PORT, queue=3)["max_bytes"]
+        if second == LINE_S:
+            heads = aligned(HEADS, WIDTHS, 1)[:COLUMNS[number]]
+            self.screen.row([(c, BOLD) for c in heads])
+        before = kb(self.ecn.peaks[second]) if self.ecn and second in self.ecn.peaks else "-"
+        theirs, ours = (sum(p[k] for p in flow_ports) for k in ("cnps_seen", "cnps_sent"))
+        cells = aligned((f"  {second:3.1f} ms", count(theirs), kb(r.peaks[second]), before,
+                         count(ours)), WIDTHS, 1)[:COLUMNS[number]]
+        self.screen.row(list(zip(cells, (DIM, None, BOLD, None, GREEN))))
 
     def look(self, switch, r):
         """What an operator sees in the middle."""
         r.flows = switch.show("flows")["flows"]
-        self.tell(switch, "show", "flows")
+        self.show_flows(switch.name, r.flows)
 
-    def tell(self, switch, *words):
-        self.screen.say(f"\n  $ weirctl -s {switch.name} {' '.join(words)}")
-        for line in switch.ctl(*words).rstrip().splitlines():
-            self.screen.say(f"  {line}")
+    def show_flows(self, name, flows):
+        rows = [(f"  {f['from']}", f["to"], hex(f["sender_qp"] or 0), f["source"],
+                 f"{f['rate_bps'] / 1e9:.1f}", count(f["cnps_seen"]), count(f["cnps_sent"]))
+                for f in flows]
+        self.tell(f"weirctl -s {name} show flows", FLOW_HEADS, rows, FLOW_WIDTHS)
+
+    def show_cnps(self, name, cnps):
+        """The longest queues among the CNPs that the switch explains."""
+        cnps = sorted(cnps, key=lambda c: c["length_bytes"], reverse=True)[:CNPS_SHOWN]
+        rows = [(f"  {c['from']}", hex(c["sender_qp"]), f"{c['length_bytes'] / 1e3:.1f}",
+                 f"{c['kmin_bytes'] / 1e3:.1f}", f"{c['trend_bytes'] / 1e3:+.1f}",
+                 f"{c['share_percent']} %", c["told"]) for c in cnps]
+        self.tell(f"weirctl -s {name} show cnps --all", CNP_HEADS, rows, CNP_WIDTHS)
+
+    def tell(self, command, heads, rows, widths):
+        """Some columns of what a command shows."""
+        self.screen.say(f"\n  $ {command}        (some of its columns)")
+        self.screen.row([(c, BOLD) for c in aligned(heads, widths)])
+        for r in rows:
+            self.screen.row(aligned(r, widths))
         self.screen.say()
 
     def finish(self, switch, senders, receiver, r):
@@ -312,8 +365,7 @@ class IpccPlay:
         r.cnps = switch.show("cnps", "--all")
         r.flows_end = switch.show("flows")["flows"]
         if r.cnps["cnps"]:
-            self.tell(switch, "show", "cnps", "--count", "6")
-            self.tell(switch, "show", "ipcc", PORT)
+            self.show_cnps(switch.name, r.cnps["cnps"])
         receiver.process.stop()
         r.receiver = receiver.report()
         r.senders = {i: s.report() for i, s in senders.items()}

@@ -6,11 +6,12 @@ import subprocess
 import tempfile
 import time
 
-from acts import (ACTS, SPEED, Result, lossless_weights, plan_of, policy_of, record, speeds_of,
-                  time_scale_of)
+import acts
+from acts import (ACTS, RECEIVER_PORT, SPEED, Result, lossless_weights, plan_of, policy_of, record,
+                  speeds_of, time_scale_of)
 from switch import Host, Switch
-from table import live_table
-from world import Failed, QuickWorld, switch_name
+from table import at_rest, live_table, scene, show_checks
+from world import Failed, QuickWorld
 
 SAMPLE_EVERY_S = 0.5
 DRAIN_S = 15 # for what is outstanding when posting ends
@@ -28,9 +29,10 @@ def sample(switch):
     return {"t": now / out["clock"]["time_scale"], **out}
 
 
-def times(model_s, real_s=None):
-    model = f"{model_s * 1e3:4.1f} ms of model time"
-    return model if real_s is None else f"{real_s:4.1f} s, {model}"
+def progress(act, real_s, seconds, model_s):
+    ends = f"{min(real_s, seconds):.0f} of {seconds} s" if real_s <= seconds else "the rest arrives"
+    return (f"act {act} of {len(ACTS)}, {ends}: {model_s * 1e3:.1f} ms of model time; "
+            "Gb/s are the model's")
 
 
 def keep(logs, world, act):
@@ -42,9 +44,38 @@ def keep(logs, world, act):
             f.write(data)
 
 
-def draw(screen, result, text, last=False):
-    now, before = result.samples[-1], result.samples[-2]
-    screen.draw(live_table(screen, text, now, before, sorted(result.weights)), last)
+def draw(screen, result, text, at=-1, sending=True, last=False):
+    """The table of one sample, and of what has happened since the sample before."""
+    now, before = result.samples[at], result.samples[at - 1]
+    screen.draw(live_table(text, now, before, sorted(result.weights), RECEIVER_PORT, sending), last)
+
+
+def busiest(samples):
+    """The sample at whose end most had been dropped, paused or, for want of both, sent."""
+    def happened(i):
+        then, now = ([sum(d["packets"] for d in s["drops"]), sum(p["tx_pause"] for p in s["pfc"]),
+                      sum(q["tx_bytes"] for q in s["queues"])] for s in samples[i - 1:i + 1])
+        return [b - a for a, b in zip(then, now)]
+
+    return max(range(1, len(samples)), key=happened)
+
+
+class Acts:
+    """What the acts on live ports and those on virtual wires share."""
+
+    def begin(self, number):
+        act = ACTS[number]
+        scene(self.screen, number, len(ACTS), act["title"], act["picture"], act["text"])
+
+    def end(self, number, world, result):
+        """The record of the act, its checks included."""
+        act = record(number, world, result)
+        show_checks(self.screen, act["checks"])
+        return act
+
+    @staticmethod
+    def seen(played):
+        return acts.seen(played)
 
 
 def model_time(real_s, scale):
@@ -69,7 +100,7 @@ def scenario_of(policy, plan):
     return [f"{k}={v}" for k, v in values.items()]
 
 
-class Virtual:
+class Virtual(Acts):
     """Acts on virtual wires: one program plays all of it, at its own speed.
 
     The scenario has a flow for each lossless class, and a link for each entry of the ports.
@@ -82,13 +113,14 @@ class Virtual:
 
     def act(self, number, seconds=None):
         """Returns the record of the act, its checks included."""
-        self.screen.say(f"act {number}: {ACTS[number]['title']}")
+        self.begin(number)
         result = self.play(number, seconds)
-        self.show(result)
-        return record(number, "virtual", result)
+        self.show(number, result)
+        at_rest(self.screen, result.balance)
+        return self.end(number, "virtual", result)
 
     def play(self, number, seconds=None):
-        policy = policy_of(number, self.policy, switch_name())
+        policy = policy_of(number, self.policy, "lab")
         told = self.tell(policy, plan_of(number, seconds))
         result = Result(lossless_weights(policy))
         result.samples, result.final = told["samples"], told["samples"][-1]
@@ -107,37 +139,35 @@ class Virtual:
             raise Failed(f"{self.story} ended with status {done.returncode}\n{done.stderr.strip()}")
         return json.loads(done.stdout)
 
-    def show(self, result):
-        """The table as it stood in the middle, while all were sending, and at rest."""
-        samples = result.samples
-        middle = len(samples) // 3
-        for i, last in ((max(middle, 1), False), (len(samples) - 1, True)):
-            text = times(samples[i]["t"]) + ", at rest" * last
-            self.screen.draw(live_table(self.screen, text, samples[i], samples[i - 1],
-                                        sorted(result.weights)), last=True)
+    def show(self, number, result):
+        """The table of the moment at which most happened."""
+        at = busiest(result.samples)
+        text = (f"act {number} of {len(ACTS)}, the busiest millisecond: until "
+                f"{result.samples[at]['t'] * 1e3:.1f} ms of model time")
+        draw(self.screen, result, text, at, last=True)
 
 
-class Play:
-    def __init__(self, programs, screen, sample_policy, logs=None):
-        self.programs, self.screen, self.logs = programs, screen, logs
+class Play(Acts):
+    def __init__(self, programs, screen, sample_policy, name, logs=None):
+        self.programs, self.screen, self.name, self.logs = programs, screen, name, logs
         with open(sample_policy) as f:
             self.policy = f.read()
 
     def act(self, number, seconds=None):
         """Returns the record of the act, its checks included."""
-        self.screen.say(f"act {number}: {ACTS[number]['title']}")
+        self.begin(number)
         with QuickWorld(3) as world:
             try:
                 result = self.run(world, number, plan_of(number, seconds))
             finally:
                 if self.logs:
                     keep(self.logs, world, number)
-        return record(number, "live", result)
+        return self.end(number, "live", result)
 
     def run(self, world, number, plan):
-        policy = policy_of(number, self.policy, switch_name())
+        policy = policy_of(number, self.policy, self.name)
         result = Result(lossless_weights(policy))
-        switch = Switch(world, self.programs, switch_name(), policy)
+        switch = Switch(world, self.programs, self.name, policy)
         scale = time_scale_of(policy)
         options = ["--speed", SPEED, "--rx-ring", RX_RING, "--time-scale", str(scale)]
         receiver = Host(world, self.programs, 3, "receiver", "--listen", *options).ready()
@@ -150,11 +180,11 @@ class Play:
                           for w in (f"--{k}", str(plan[k])))) for i in (1, 2)]
         for s in senders:
             s.ready()
-        self.watch(switch, senders, result, plan["seconds"])
+        self.watch(switch, senders, result, number, plan["seconds"])
         self.finish(switch, receiver, senders, result)
         return result
 
-    def watch(self, switch, senders, result, seconds):
+    def watch(self, switch, senders, result, number, seconds):
         """Samples until the senders have ended, which they do by themselves."""
         start = time.monotonic()
         limit = start + seconds + DRAIN_S + 15
@@ -162,8 +192,8 @@ class Play:
         while any(s.process.running() for s in senders) and time.monotonic() < limit:
             time.sleep(SAMPLE_EVERY_S)
             result.samples.append(sample(switch))
-            t = result.samples[-1]["t"] - result.samples[0]["t"]
-            draw(self.screen, result, times(t, time.monotonic() - start))
+            t, model_s = time.monotonic() - start, result.samples[-1]["t"] - result.samples[0]["t"]
+            draw(self.screen, result, progress(number, t, seconds, model_s), sending=t < seconds)
         for s in senders:
             s.process.wait(1)
 
@@ -173,7 +203,7 @@ class Play:
         result.balance = switch.quiesce()
         result.final = sample(switch)
         result.samples.append(result.final)
-        draw(self.screen, result, "at rest", last=True)
+        at_rest(self.screen, result.balance)
         receiver.process.stop()
         result.senders = [s.report() for s in senders]
         result.receiver = receiver.report()

@@ -1,10 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """scripts/run --storm: a receiver goes mad and pauses for ever, without a watchdog and with one.
 
-    h1 ---- p1 [      ] p2 ---- h2   takes what it gets
-               [ weir ]
-               [      ] p3 ---- h3   takes what it gets, then pauses class 3 for some seconds
-
 h1 sends to h2 and to h3, in the lossless class 3 and in class 0. What goes to h2 has nothing to do
 with h3, and shares the port p1, and its buffer, with what does.
 """
@@ -13,14 +9,16 @@ import time
 
 from acts import at_rest
 from play import keep
+from screen import ALARM, BOLD, DIM, YELLOW
 from switch import Host, Switch, pick
-from table import BOLD, DIM, count, kb
-from world import Failed, QuickWorld, switch_name
+from table import aligned, count, kb, scene, show_checks
+from world import Failed, QuickWorld
 
 SPEED = "80M"
 SAMPLE_EVERY_S = 0.25
 BEFORE_S, STORM_S, AFTER_S = 3, 4, 3
-LINE_EVERY = 2 # samples
+LINE_EVERY = 3 # samples
+OVER_S = 0.5 # without a PAUSE: what h3 said last is over
 SETTLE_S = 1 # of the storm, until the buffer is full
 DRAIN_S = 15
 KEPT = 0.95 # of its rate: what a flow counts as untouched
@@ -54,10 +52,24 @@ def policy_of(act, text, name):
     return text
 
 
+PICTURE = """
+  h1 --80M-- p1 [      ] p2 --80M-- h2   a healthy receiver
+                [ weir ]
+                [      ] p3 --80M-- h3   pauses class 3 for 4 s
+"""
+SHORT = {1: "no watchdog", 2: "watchdog"}
+TEXTS = {
+    1: [f"h1 sends to h2 and h3. After {BEFORE_S} s h3 begins to pause its port, for {STORM_S} s.",
+        "h2 stays healthy. But the frames for h3 fill the buffer that both flows share.",
+        "Watch `class 3 to h2`. The rates are real Mb/s; nothing is stretched here."],
+    2: [f"The same traffic and the same storm of {STORM_S} s. Now p3 has a PFC watchdog.",
+        f"A pause of {DETECT_MS} ms without an end is a storm: the watchdog drops what waits.",
+        "Watch `class 3 to h2` keep its rate while the watchdog says STORMED."],
+}
 FLOWS = (("p2", 3), ("p3", 3), ("p2", 0)) # of the table: port and class
-HEAD = "         " + "".join(f"{h:>16}" for h in ("class 3 to h2", "class 3 to h3",
-                                                    "class 0 to h2"))
-HEAD += "".join(f"{h:>15}" for h in ("p1 pauses h1", "h3 pauses p3", "watchdog of p3"))
+WIDTHS = (8, 14, 14, 14, 8, 8, 13)
+HEADS = (("  real", "class 3 to h2", "class 3 to h3", "class 0 to h2", "p1", "h3", "watchdog"),
+         ("  time", "Mb/s", "Mb/s", "Mb/s", "pauses", "pauses", "of p3"))
 
 
 class Result:
@@ -85,8 +97,12 @@ class Result:
         during = self.sent(port, cls, self.at(self.storm[0]), self.at(self.storm[1]))
         return during / max(before, 1e-9)
 
-    def dog(self):
-        return pick(self.final["watchdog"], port="p3", **{"class": 3})
+    def dog(self, sample=None):
+        return pick((sample or self.final)["watchdog"], port="p3", **{"class": 3})
+
+    def cause(self):
+        """Why p1 paused h1 in the middle of the storm."""
+        return pick(self.mid["causes"], port="p1", **{"class": 3})
 
 
 # ---- checks: each returns (holds, figures)
@@ -106,7 +122,7 @@ def stands_still(r):
 
 
 def cause_is_named(r):
-    row = pick(r.mid["causes"], port="p1", **{"class": 3})
+    row = r.cause()
     return (row.get("cause_port") == "p3" and row["paused"] and row["ends"] == "peer",
             f"{kb(row.get('held_bytes', 0))} of p1 wait at {row.get('cause_port')}; the chain "
             f"{' '.join(row.get('chain', []))} ends at a {row.get('ends')}")
@@ -190,51 +206,133 @@ CHECKS = {
 }
 
 
+class Narrator:
+    """Shows the samples of an act, and says what begins and what is over."""
+
+    def __init__(self, screen, act):
+        self.screen, self.act = screen, act
+        self.samples = [] # with the seconds since the act began
+        self.said = set()
+        self.paused_at = None # when h3 paused last
+
+    def head(self):
+        for line in HEADS:
+            self.screen.row([(c, BOLD) for c in aligned(line, WIDTHS, 1)])
+
+    def take(self, r, t):
+        """The latest sample of the act."""
+        self.samples.append((t, r.samples[-1]))
+        self.happened(r, t)
+        if len(self.samples) > LINE_EVERY and len(self.samples) % LINE_EVERY == 1:
+            self.line(r, *self.samples[-1 - LINE_EVERY], *self.samples[-1])
+        self.screen.status(f"  act {self.act} of {len(TITLES)}, {t:.0f} of "
+                           f"{BEFORE_S + STORM_S + AFTER_S} s")
+
+    def happened(self, r, t):
+        dog, (_, before) = r.dog(r.samples[-1]), self.samples[max(len(self.samples) - 2, 0)]
+        if grew(before, r.samples[-1], "p3", "rx_pause"):
+            self.paused_at = t
+            self.say("storm", t, "h3 begins to pause class 3 at p3, and does not stop.", ALARM)
+        if grew(before, r.samples[-1], "p1", "tx_pause_duration_us"):
+            self.say("p1", t, "the buffer is full of frames for h3, so p1 pauses h1. h1 can now "
+                     "send class 3 to nobody, not to h2 either." if self.act == 1 else
+                     "p1 pauses h1 for a moment.", YELLOW)
+        if dog.get("detected"):
+            self.say("dog", t, f"the watchdog has found the storm after "
+                     f"{dog['last_measured_us'] / 1e3:.1f} ms. It drops the frames for h3 and "
+                     "ignores its pauses.", ALARM)
+        if dog.get("restored"):
+            self.say("over", t, "the storm is over. The watchdog has restored class 3 of p3, "
+                     f"after {count(dog['tx_dropped'] + dog['rx_dropped'])} dropped frames.")
+        if self.act == 1 and self.paused_at is not None and t > self.paused_at + OVER_S:
+            self.say("over", t, "h3 pauses no longer. Class 3 flows again.")
+
+    def say(self, what, t, text, colour=None):
+        """Each sentence once."""
+        if what not in self.said:
+            self.said.add(what)
+            self.screen.say(f"  {t:4.1f} s: {text}", colour, indent=10)
+
+    def line(self, r, t0, a, t, b):
+        """What happened between two samples."""
+        rates = [r.sent(p, c, a, b) * 8 / 1e6 for p, c in FLOWS]
+        still = [not x and t < BEFORE_S + STORM_S + AFTER_S for x in rates]
+        texts = [f"STILL {x:.1f}" if s else f"{x:.1f}" for x, s in zip(rates, still)]
+        p1, h3 = (grew(a, b, p, key) for p, key in (("p1", "tx_pause_duration_us"),
+                                                    ("p3", "rx_pause")))
+        dog = r.dog(b).get("status", "none")
+        stormed = dog == "stormed"
+        cells = aligned((f"  {t:4.1f} s", *texts, "yes" if p1 else "-", "yes" if h3 else "-",
+                         dog.upper() if stormed else dog), WIDTHS, 1)
+        colours = [DIM, *(ALARM if s else None for s in still), YELLOW if p1 else None,
+                   ALARM if h3 else None, ALARM if stormed else None]
+        self.screen.row(list(zip(cells, colours)))
+
+
+def grew(a, b, port, key):
+    before, now = (pick(s["pfc"], port=port, **{"class": 3})[key] for s in (a, b))
+    return now > before
+
+
 class StormPlay:
-    def __init__(self, programs, screen, sample_policy, logs=None):
-        self.programs, self.screen, self.logs = programs, screen, logs
+    def __init__(self, programs, screen, sample_policy, name, logs=None):
+        self.programs, self.screen, self.name, self.logs = programs, screen, name, logs
+        self.results = {}
         with open(sample_policy) as f:
             self.policy = f.read()
 
     def act(self, number):
         """Returns the record of the act, its checks included."""
-        self.screen.say(f"act {number}: {TITLES[number]}")
+        scene(self.screen, number, len(TITLES), TITLES[number], PICTURE, TEXTS[number])
         with QuickWorld(3) as world:
             try:
                 r = self.run(world, number)
             finally:
                 if self.logs:
                     keep(self.logs, world, number)
+        self.results[number] = r
         checks = [{"check": name, "ok": bool(ok), "figures": text}
                   for name, (ok, text) in ((n, fn(r)) for n, fn in CHECKS[number])]
+        show_checks(self.screen, checks)
         return {"act": number, "title": TITLES[number], "world": "live", "checks": checks,
                 "balance": r.balance, "switch": r.final, "sender": r.sender}
 
+    def seen(self, _):
+        """A line for each act, and a line about both."""
+        for number, r in self.results.items():
+            dog = r.dog()
+            end = (f"{count(dog['tx_dropped'] + dog['rx_dropped'])} frames for h3 dropped"
+                   if number == 2 else f"{r.cause().get('cause_port')} named as the cause")
+            yield (f"act {number}, {SHORT[number]}: class 3 to h2 kept {r.kept('p2', 3):.0%} "
+                   f"of its rate; {end}")
+        kept = " and ".join(f"{r.kept('p2', 0):.0%}" for r in self.results.values())
+        yield f"Class 0 to h2 kept {kept}: PFC pauses one class, not the link."
+
     def run(self, world, number):
         r = Result()
-        switch = Switch(world, self.programs, switch_name(),
-                        policy_of(number, self.policy, switch_name()))
+        switch = Switch(world, self.programs, self.name,
+                        policy_of(number, self.policy, self.name))
         listeners = [Host(world, self.programs, 2, "receiver", "--listen", *HOST).ready(),
                      Host(world, self.programs, 3, "storm", "--listen", *STORM, *HOST).ready()]
         sender = Host(world, self.programs, 1, "sender", *SENDER, *HOST).ready()
-        self.watch(switch, sender, r)
+        self.watch(switch, sender, r, Narrator(self.screen, number))
         self.finish(switch, sender, listeners, r)
         if number == 2:
-            self.tell(f"weirctl -s {switch.name} show events",
-                      "\n".join(line for line in r.final["events"] if " pfc-storm" in line))
+            self.tell(switch, ["show", "events"],
+                      [line for line in r.final["events"] if " pfc-storm" in line])
         return r
 
-    def watch(self, switch, sender, r):
+    def watch(self, switch, sender, r, narrator):
         start = time.monotonic()
         limit = start + BEFORE_S + STORM_S + AFTER_S + DRAIN_S
-        self.screen.say(self.screen.paint(HEAD, BOLD))
+        narrator.head()
         while sender.process.running() and time.monotonic() < limit:
             s = {"t": time.monotonic()}
             for what in ("queues", "pfc", "watchdog"):
                 s.update(switch.show(what))
             r.samples.append(s)
+            narrator.take(r, s["t"] - start)
             self.look(switch, r, s)
-            self.line(r, s["t"] - start)
             time.sleep(SAMPLE_EVERY_S)
         sender.process.wait(1)
 
@@ -245,31 +343,14 @@ class StormPlay:
             r.storm = (s["t"], s["t"] + STORM_S - 2 * SAMPLE_EVERY_S)
         if mad and r.mid is None and s["t"] > r.storm[0] + STORM_S / 2:
             r.mid = switch.show("causes")
-            for words in (["show", "pfc", "--why"], ["show", "watchdog"]):
-                self.tell(f"weirctl -s {switch.name} {' '.join(words)}", switch.ctl(*words))
+            words = ["show", "pfc", "--why"]
+            self.tell(switch, words, switch.ctl(*words).rstrip().splitlines())
 
-    def tell(self, command, text):
-        self.screen.say(f"\n  $ {command}")
-        for line in text.rstrip().splitlines():
+    def tell(self, switch, words, lines):
+        self.screen.say(f"\n  $ weirctl -s {switch.name} {' '.join(words)}")
+        for line in lines:
             self.screen.say(f"  {line}")
         self.screen.say()
-
-    def line(self, r, t):
-        """Every other sample as a line: what happened since the one before."""
-        if len(r.samples) < LINE_EVERY + 1 or len(r.samples) % LINE_EVERY == 0:
-            return
-        a, b = r.samples[-1 - LINE_EVERY], r.samples[-1]
-        rates = "".join(f"{r.sent(p, c, a, b) * 8 / 1e6:11.1f} Mb/s" for p, c in FLOWS)
-        paused = [self.grew(a, b, p, key) for p, key in (("p1", "tx_pause_duration_us"),
-                                                         ("p3", "rx_pause"))]
-        dog = pick(b["watchdog"], port="p3", **{"class": 3}).get("status", "none")
-        self.screen.say(self.screen.paint(f"  {t:4.1f} s ", DIM) + rates +
-                        "".join(f"{'yes' if x else '-':>15}" for x in paused) + f"{dog:>15}")
-
-    @staticmethod
-    def grew(a, b, port, key):
-        before, now = (pick(s["pfc"], port=port, **{"class": 3})[key] for s in (a, b))
-        return now > before
 
     def finish(self, switch, sender, listeners, r):
         time.sleep(0.5)

@@ -1,14 +1,13 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The live table, drawn in place on a terminal and in blocks elsewhere, and the final report."""
-import sys
-import time
-
+"""What the stories show: the scene of an act, the live table, the checks, and the end."""
+from screen import ALARM, BOLD, DIM, GREEN, YELLOW, wrapped
 from switch import pick
 
-BLOCK_EVERY_S = 2
-BOLD, DIM, RED, GREEN, PLAIN = "\033[1m", "\033[2m", "\033[31m", "\033[32m", "\033[0m"
-HEAD = (f"  {'port':<5}{'class':<6}{'in Gb/s':>9}{'out Gb/s':>10}{'buffer KB':>11}{'queue KB':>10}"
-        f"{'ECN marks':>11}{'PFC sent':>10}{'PFC rcvd':>10}{'drops':>9}")
+NAME_COLUMNS = 52 # of a check
+WIDTHS = (7, 6, 5, 8, 9, 10, 9, 8, 9, 8) # of the live table
+HEADS = ("  port", "class", "now", "in Gb/s", "out Gb/s", "buffer KB", "queue KB", "marked",
+         "PFC sent", "dropped")
+MILLION = 10 ** 6
 
 
 def count(n):
@@ -19,74 +18,138 @@ def kb(n):
     return f"{n / 1000:,.0f} KB"
 
 
-class Screen:
-    def __init__(self, out=sys.stdout):
-        self.out = out
-        self.tty = out.isatty()
-        self.drawn = 0
-        self.block_at = 0
+def aligned(texts, widths, left=2):
+    """Cells as wide as their columns; the first `left` of them begin at the left."""
+    return [f"{t:<{w}}" if i < left else f"{t:>{w}}"
+            for i, (t, w) in enumerate(zip(texts, widths))]
 
-    def paint(self, text, colour):
-        return f"{colour}{text}{PLAIN}" if self.tty else text
 
-    def say(self, text=""):
-        """A line that stays; what was drawn before it stays too."""
-        self.drawn = 0
-        print(text, file=self.out, flush=True)
+def scene(screen, act, of, title, picture, text):
+    """What an act is about, before it begins."""
+    screen.say()
+    screen.say(f"act {act} of {of}: {title}", BOLD)
+    screen.say()
+    for line in picture.strip("\n").splitlines():
+        screen.row(line)
+    screen.say()
+    for sentence in text:
+        screen.say(f"  {sentence}")
+    screen.say()
 
-    def draw(self, lines, last=False):
-        """Replaces what was drawn last; where that cannot be, prints every other second or so."""
-        if not self.tty:
-            now = time.monotonic()
-            if now < self.block_at and not last:
-                return
-            self.block_at = now + BLOCK_EVERY_S
-        elif self.drawn:
-            self.out.write(f"\033[{self.drawn}A")
-        for line in lines:
-            self.out.write(f"{line}\033[K\n" if self.tty else line + "\n")
-        self.out.flush()
-        self.drawn = 0 if last else len(lines)
+
+def second_window(screen, weirctl, switch, private):
+    """The command that shows the same switch, from another terminal."""
+    if private:
+        screen.say("A second window cannot reach this switch: an outer scripts/contain hides it.")
+        return
+    screen.say("In a second window, in this folder, while an act runs:")
+    screen.command(f"{weirctl} -s {switch} show pfc")
+
+
+# ---- the live table
 
 
 def drops_of(sample, port, cls):
     return sum(d["packets"] for d in sample["drops"] if d["port"] == port and d["class"] == cls)
 
 
-def live_row(now, before, seconds, port, cls):
-    """One line: rates since the sample before, levels now, counts since the start."""
-    pg, pg0 = (pick(s["pgs"], port=port, **{"class": cls}) for s in (now, before))
-    q, q0 = (pick(s["queues"], port=port, **{"class": cls}) for s in (now, before))
-    pfc = pick(now["pfc"], port=port, **{"class": cls})
-    into = (pg["rx_bytes"] - pg0["rx_bytes"]) * 8 / seconds / 1e9
-    out = (q["tx_bytes"] - q0["tx_bytes"]) * 8 / seconds / 1e9
-    held = sum(pg[k] for k in ("shared_bytes", "headroom_bytes", "skid_bytes")) / 1e3
-    length = q["length_bytes"] / 1e3
-    return (f"  {port:<5}{cls:<6}{into:>9.1f}{out:>10.1f}{held:>11.0f}{length:>10.0f}"
-            f"{count(q['ecn_marked']):>11}{count(pfc.get('tx_pause', 0)):>10}"
-            f"{count(pfc.get('rx_pause', 0)):>10}{count(drops_of(now, port, cls)):>9}")
+def rate(gbps):
+    text = f"{gbps:.1f}"
+    return "-" if text == "0.0" else text
 
 
-def live_table(screen, text, now, before, classes):
-    seconds = max(now["t"] - before["t"], 1e-9)
-    lines = [screen.paint(f"  {text}", DIM), screen.paint(HEAD, BOLD)]
+def short(n):
+    """A count that fits its column; nothing counted is a dash."""
+    if n == 0:
+        return "-"
+    return count(n) if n < MILLION else f"{n / MILLION:,.1f}M"
+
+
+class LiveRow:
+    """A class at a port: rates since the sample before, levels now, counts since the start."""
+
+    def __init__(self, now, before, port, cls):
+        seconds = max(now["t"] - before["t"], 1e-9)
+        self.port, self.cls = port, cls
+        pg, pg0 = (pick(s["pgs"], port=port, **{"class": cls}) for s in (now, before))
+        q, q0 = (pick(s["queues"], port=port, **{"class": cls}) for s in (now, before))
+        pfc, pfc0 = (pick(s["pfc"], port=port, **{"class": cls}) for s in (now, before))
+        self.into = (pg["rx_bytes"] - pg0["rx_bytes"]) * 8 / seconds / 1e9
+        self.out = (q["tx_bytes"] - q0["tx_bytes"]) * 8 / seconds / 1e9
+        self.held = sum(pg[k] for k in ("shared_bytes", "headroom_bytes", "skid_bytes")) / 1e3
+        self.length = q["length_bytes"] / 1e3
+        self.marked, self.marks = q["ecn_marked"], q["ecn_marked"] - q0["ecn_marked"]
+        self.pauses = pfc.get("tx_pause", 0)
+        self.pausing = self.pauses > pfc0.get("tx_pause", 0)
+        self.drops = drops_of(now, port, cls)
+        self.losing = self.drops > drops_of(before, port, cls)
+
+    def cells(self, receiver, sending):
+        """All classes of the table are lossless, so each drop is an alarm."""
+        rates = [rate(self.into), rate(self.out)]
+        carries = int(self.port == receiver) # frames leave there, and enter at the others
+        still = sending and rates[carries] == "-"
+        if still:
+            rates[carries] = "0.0"
+        word, colour = next((w for w in ((("LOSS", ALARM), self.losing), (("STILL", ALARM), still),
+                                         (("PAUSE", YELLOW), self.pausing),
+                                         (("marks", None), self.marks)) if w[1]), (("", None),))[0]
+        texts = aligned((f"  {self.port}", self.cls, word, *rates, short(round(self.held)),
+                         short(round(self.length)), short(self.marked), short(self.pauses),
+                         short(self.drops)), WIDTHS, 3)
+        colours = [None, None, colour] + [None] * 7
+        if still:
+            colours[3 + carries] = ALARM
+        if self.drops:
+            colours[9] = ALARM
+        return list(zip(texts, colours))
+
+
+def live_table(text, now, before, classes, receiver, sending):
+    lines = [[(f"  {text}", DIM)],
+             [(c, BOLD) for c in aligned(HEADS, WIDTHS, 3)]]
     for port in sorted({q["port"] for q in now["queues"]}):
-        lines += [live_row(now, before, seconds, port, c) for c in classes]
+        lines += [LiveRow(now, before, port, c).cells(receiver, sending) for c in classes]
     return lines
 
 
-def report(screen, acts):
-    """Every check of every act with its figures. Returns whether all hold."""
-    held = total = 0
+# ---- the end
+
+
+def at_rest(screen, balance):
+    queued = balance["queued"]
+    screen.say(f"  at rest: {count(queued) if queued else 'no'} frames wait in the switch",
+               ALARM if queued else DIM)
+
+
+def show_checks(screen, checks):
+    """Every check of an act, with its figures beside it or below it."""
     screen.say()
-    for act in acts:
-        screen.say(screen.paint(f"act {act['act']}: {act['title']}", BOLD))
-        for c in act["checks"]:
-            mark = screen.paint("✓", GREEN) if c["ok"] else screen.paint("✗", RED)
-            screen.say(f"  {mark} {c['check']:<52} {c['figures']}")
-            held += c["ok"]
-            total += 1
+    for c in checks:
+        mark, colour = ("✓", GREEN) if c["ok"] else ("✗", ALARM)
+        rest = f" {c['check']:<{NAME_COLUMNS}} {c['figures']}"
+        if len(rest) + 3 <= screen.size()[0]:
+            screen.row(["  ", (mark, colour), rest])
+            continue
+        name, *more = wrapped(c["check"], screen.size()[0] - 4)
+        screen.row(["  ", (mark, colour), f" {name}"])
+        for line in more:
+            screen.row(f"    {line}")
+        screen.say(f"      {c['figures']}", None if c["ok"] else ALARM)
+
+
+def report(screen, acts, seen, read_on):
+    """How many checks hold, what was seen, and where to go next. Returns whether all hold."""
+    checks = [c["ok"] for act in acts for c in act["checks"]]
+    held, total = sum(checks), len(checks)
     screen.say()
-    verdict = f"{held} of {total} checks hold"
-    screen.say(screen.paint(verdict, GREEN if held == total else RED))
+    screen.say(f"{held} of {total} checks hold", GREEN if held == total else ALARM)
+    screen.say()
+    screen.say("What you saw", BOLD)
+    for line in seen:
+        screen.say(f"  {line}", indent=4)
+    screen.say()
+    screen.say("Where to go next", BOLD)
+    for line in read_on:
+        screen.say(f"  {line}", indent=4)
     return held == total and total > 0

@@ -24,6 +24,7 @@ import time
 NETNS = "/run/netns"
 SOCKETS = "/run/weir"
 PREFIX = "weirlab"
+STORY = "story"
 
 
 class Failed(Exception):
@@ -59,6 +60,40 @@ def run_tag():
 def switch_name():
     """A name for a switch of this run; scripts/contain removes its socket."""
     return f"{PREFIX}{run_tag()}"
+
+
+class StoryName:
+    """The name of a story's switch: `story`, unless another switch has that name.
+
+    The file /run/weir/story.run holds the tag of the run that has the name. scripts/contain removes
+    the file and the socket of a run that was killed.
+    """
+
+    def __enter__(self):
+        self.claim = os.path.join(SOCKETS, f"{STORY}.run")
+        os.makedirs(SOCKETS, mode=0o755, exist_ok=True)
+        try:
+            with open(self.claim, "x") as f:
+                f.write(run_tag())
+        except FileExistsError:
+            self.claim = None
+        if self.claim and os.path.exists(os.path.join(SOCKETS, f"{STORY}.lock")):
+            os.unlink(self.claim)
+            self.claim = None
+        return STORY if self.claim else switch_name()
+
+    def __exit__(self, *exc):
+        """Removes the files of a switch that was killed, and the claim last."""
+        for end in ("sock", "lock", "run") if self.claim else ():
+            try:
+                os.unlink(os.path.join(SOCKETS, f"{STORY}.{end}"))
+            except FileNotFoundError:
+                pass
+
+
+def sockets_are_private():
+    """Whether a second window sees other sockets than this run."""
+    return os.path.ismount(SOCKETS)
 
 
 class Process:

@@ -14,7 +14,7 @@ sys.path.insert(0, os.path.join(ROOT, "scripts", "netlab"))
 
 from acts import ACTS, P3_FAST, P3_SLOW, PFC_OFF, PFC_ON, judge, lossless_weights # noqa: E402
 from play import Virtual # noqa: E402
-from table import Screen # noqa: E402
+from screen import Screen # noqa: E402
 
 STORY = os.path.join(sys.argv[1], "tests/lab/weir-story")
 SAMPLE = os.path.join(ROOT, "conf/lab.yaml")

@@ -26,8 +26,9 @@ for folder in (("scripts", "netlab"), ("tests", "soak")):
 import acts  # noqa: E402
 from play import Play, sample  # noqa: E402
 from policies import LIVE, REFUSED, text_of  # noqa: E402
+from screen import Screen  # noqa: E402
 from switch import Host, Programs, Switch  # noqa: E402
-from table import Screen, count  # noqa: E402
+from table import count  # noqa: E402
 from world import Failed, World, run, switch_name  # noqa: E402
 
 HOSTILE = os.path.join(ROOT, "tests", "soak", "hostile.py")

@@ -13,11 +13,13 @@ import subprocess
 import sys
 import tempfile
 
-sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "live"))
+HERE = os.path.dirname(os.path.abspath(__file__))
+sys.path[:0] = [os.path.join(HERE, *where) for where in (("..", "live"), ("..", "..", "lab"))]
 import live # noqa: E402
 from live import left_behind, want # noqa: E402
 
 import ipcc # noqa: E402: the path is set by live
+from readable import on_terminal, too_wide, zero_tables # noqa: E402
 
 BUILD = os.path.abspath(sys.argv[1])
 RATES = sys.argv[2:] == ["rates"]
@@ -32,14 +34,18 @@ def command(*args):
 
 def both_acts_hold_and_nothing_is_left_behind():
     with tempfile.NamedTemporaryFile("r", suffix=".json") as f:
-        done = command("--ipcc", "--json", f.name)
+        status, shown = on_terminal([RUN, "--no-setup", "--build", BUILD, "--ipcc", "--json",
+                                     f.name], 80, 24)
         text = f.read()
-    want(text, done.stdout)
+    want(text, shown)
     record = json.loads(text)
     want([a["act"] for a in record["acts"]] == [1, 2], "two acts")
     missed = [c["check"] for a in record["acts"] for c in a["checks"] if not c["ok"]]
-    want(missed == [] or not RATES and missed == [ipcc.LINE_USED], done.stdout)
-    want(record["ok"] == (missed == []) == (done.returncode == 0), "what is missed is told")
+    want(missed == [] or not RATES and missed == [ipcc.LINE_USED], shown)
+    want(record["ok"] == (missed == []) == (status == 0), "what is missed is told")
+    want(not too_wide(shown, 80) and not zero_tables(shown), shown)
+    peaks = [f"longest queue of p4: {ipcc.kb(result_of(a).peak()):>8}" for a in record["acts"]]
+    want(all(p in shown for p in peaks), f"{peaks}\n{shown}")
     RECORDS.update({a["act"]: a for a in record["acts"]})
     figures = {c["check"]: c["figures"] for c in record["acts"][1]["checks"]}
     for name in ("every CNP of the switch arrived, at every sender", "the queue is shorter",

@@ -36,7 +36,7 @@ def need_root(*programs):
 def left_behind(*also):
     """What programs of the lab have made in this containment; also: more folders."""
     return [n for folder in ("/run/netns", "/run/weir", *also) if os.path.isdir(folder)
-            for n in os.listdir(folder) if "weirlab" in n]
+            for n in os.listdir(folder) if "weirlab" in n or n.startswith("story.")]
 
 
 def want(condition, text):

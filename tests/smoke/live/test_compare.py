@@ -16,8 +16,8 @@ import live
 from live import left_behind, want
 
 import compare # noqa: E402
+from screen import Screen # noqa: E402
 from switch import Programs # noqa: E402
-from table import Screen # noqa: E402
 
 BUILD = os.path.abspath(sys.argv[1])
 COMPARE = os.path.join(live.ROOT, "scripts", "compare")

@@ -12,11 +12,13 @@ import subprocess
 import sys
 import tempfile
 
-sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "live"))
+HERE = os.path.dirname(os.path.abspath(__file__))
+sys.path[:0] = [os.path.join(HERE, *where) for where in (("..", "live"), ("..", "..", "lab"))]
 import live # noqa: E402
 from live import left_behind, want # noqa: E402
 
 import storm # noqa: E402: the path is set by live
+from readable import on_terminal, too_wide, zero_tables # noqa: E402
 
 BUILD = os.path.abspath(sys.argv[1])
 RATES = sys.argv[2:] == ["rates"]
@@ -36,15 +38,20 @@ def nearly(check):
 
 def both_acts_hold_and_nothing_is_left_behind():
     with tempfile.NamedTemporaryFile("r", suffix=".json") as f:
-        done = command("--storm", "--json", f.name)
+        status, shown = on_terminal([RUN, "--no-setup", "--build", BUILD, "--storm", "--json",
+                                     f.name], 80, 24)
         text = f.read()
-    want(text, done.stdout)
+    want(text, shown)
     record = json.loads(text)
     want([a["act"] for a in record["acts"]] == [1, 2], "two acts")
     missed = [c for a in record["acts"] for c in a["checks"] if not c["ok"]]
-    want(all(nearly(c) for c in missed) and not (RATES and missed), done.stdout)
-    want(record["ok"] == (missed == []) == (done.returncode == 0), "what is missed is told")
-    want("because p3 class 3 holds" in done.stdout and "stormed" in done.stdout, done.stdout)
+    want(all(nearly(c) for c in missed) and not (RATES and missed), shown)
+    want(record["ok"] == (missed == []) == (status == 0), "what is missed is told")
+    want(not too_wide(shown, 80) and not zero_tables(shown), shown)
+    said = " ".join(shown.split())
+    for text in ("p3 class 3 holds", "h3 begins to pause", "STILL 0.0", "h3 pauses no longer",
+                 "the watchdog has found the storm", "STORMED", "the storm is over"):
+        want(text in said, f"nothing says {text!r}\n{shown}")
     left = left_behind(live.RUNTIMES)
     want(left == [], f"left behind: {left}")
 
