@@ -306,7 +306,7 @@ def seen(acts):
         pauses = sum(p["tx_pause"] + p["rx_pause"] for p in final["pfc"])
         yield (f"act {act['act']}, {ACTS[act['act']]['short']}: "
                f"{count(sum(d['packets'] for d in final['drops']))} frames dropped, "
-               f"{count(pauses)} PFC frames, longest queue "
+               f"{count(pauses)} PFC frames, queue up to "
                f"{kb(max(q['max_bytes'] for q in final['queues']))}")
 
 

@@ -50,14 +50,16 @@ def draw(screen, result, text, at=-1, sending=True, last=False):
     screen.draw(live_table(text, now, before, sorted(result.weights), RECEIVER_PORT, sending), last)
 
 
-def busiest(samples):
-    """The sample at whose end most had been dropped, paused or, for want of both, sent."""
-    def happened(i):
-        then, now = ([sum(d["packets"] for d in s["drops"]), sum(p["tx_pause"] for p in s["pfc"]),
-                      sum(q["tx_bytes"] for q in s["queues"])] for s in samples[i - 1:i + 1])
-        return [b - a for a, b in zip(then, now)]
+def happened(samples, i):
+    """Drops, PFC frames and bytes between a sample and the one before."""
+    then, now = ([sum(d["packets"] for d in s["drops"]), sum(p["tx_pause"] for p in s["pfc"]),
+                  sum(q["tx_bytes"] for q in s["queues"])] for s in (samples[i - 1], samples[i]))
+    return [b - a for a, b in zip(then, now)]
 
-    return max(range(1, len(samples)), key=happened)
+
+def busiest(samples):
+    """The sample before which most was dropped; without drops paused; without PFC sent."""
+    return max(range(1, len(samples)), key=lambda i: happened(samples, i))
 
 
 class Acts:
@@ -66,6 +68,14 @@ class Acts:
     def begin(self, number):
         act = ACTS[number]
         scene(self.screen, number, len(ACTS), act["title"], act["picture"], act["text"])
+
+    def show_busiest(self, number, result):
+        """The table that stays on the screen."""
+        at = busiest(result.samples)
+        model_s = result.samples[at]["t"] - result.samples[0]["t"]
+        text = (f"act {number} of {len(ACTS)}, its busiest moment: before {model_s * 1e3:.1f} ms "
+                "of model time")
+        draw(self.screen, result, text, at, last=True)
 
     def end(self, number, world, result):
         """The record of the act, its checks included."""
@@ -115,7 +125,7 @@ class Virtual(Acts):
         """Returns the record of the act, its checks included."""
         self.begin(number)
         result = self.play(number, seconds)
-        self.show(number, result)
+        self.show_busiest(number, result)
         at_rest(self.screen, result.balance)
         return self.end(number, "virtual", result)
 
@@ -138,13 +148,6 @@ class Virtual(Acts):
         if done.returncode != 0:
             raise Failed(f"{self.story} ended with status {done.returncode}\n{done.stderr.strip()}")
         return json.loads(done.stdout)
-
-    def show(self, number, result):
-        """The table of the moment at which most happened."""
-        at = busiest(result.samples)
-        text = (f"act {number} of {len(ACTS)}, the busiest millisecond: until "
-                f"{result.samples[at]['t'] * 1e3:.1f} ms of model time")
-        draw(self.screen, result, text, at, last=True)
 
 
 class Play(Acts):
@@ -193,7 +196,10 @@ class Play(Acts):
             time.sleep(SAMPLE_EVERY_S)
             result.samples.append(sample(switch))
             t, model_s = time.monotonic() - start, result.samples[-1]["t"] - result.samples[0]["t"]
-            draw(self.screen, result, progress(number, t, seconds, model_s), sending=t < seconds)
+            if t < seconds or any(happened(result.samples, -1)):
+                draw(self.screen, result, progress(number, t, seconds, model_s),
+                     sending=t < seconds)
+        self.show_busiest(number, result)
         for s in senders:
             s.process.wait(1)
 

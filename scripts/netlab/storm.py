@@ -37,7 +37,7 @@ EDITS = [("speed: 1G", f"speed: {SPEED}"), ("size: 12MB", "size: 1MB"),
          ("kmin: 150KB, kmax: 1500KB", "kmin: 50KB, kmax: 400KB"),
          ("    pfc:\n", "    pfc:\n      quanta: 8192\n"),
          ("restore: 100ms ", f"restore: {RESTORE_MS}ms ")]
-TITLES = {1: "a receiver pauses for ever, and no watchdog looks on",
+TITLES = {1: "a receiver pauses for ever, without a watchdog",
           2: "the same with a PFC watchdog"}
 
 
@@ -302,7 +302,8 @@ class StormPlay:
         for number, r in self.results.items():
             dog = r.dog()
             end = (f"{count(dog['tx_dropped'] + dog['rx_dropped'])} frames for h3 dropped"
-                   if number == 2 else f"{r.cause().get('cause_port')} named as the cause")
+                   if number == 2 else
+                   f"{r.cause().get('cause_port', 'no port')} named as the cause")
             yield (f"act {number}, {SHORT[number]}: class 3 to h2 kept {r.kept('p2', 3):.0%} "
                    f"of its rate; {end}")
         kept = " and ".join(f"{r.kept('p2', 0):.0%}" for r in self.results.values())

@@ -42,7 +42,7 @@ def second_window(screen, weirctl, switch, private):
     if private:
         screen.say("A second window cannot reach this switch: an outer scripts/contain hides it.")
         return
-    screen.say("In a second window, in this folder, while an act runs:")
+    screen.say("As root in a second window, in this folder, while an act runs:")
     screen.command(f"{weirctl} -s {switch} show pfc")
 
 

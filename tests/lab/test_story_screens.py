@@ -204,6 +204,14 @@ def a_story_says_what_happens():
             want(sentence in text, f"{name} does not say {sentence!r}\n{text}")
 
 
+def no_column_is_lost_at_80():
+    for name, last in (("live", ("dropped",)), ("storm", ("watchdog", "of p3")),
+                       ("ipcc", ("CNPs of the switch", "of weir", "notified"))):
+        lines = [line.rstrip() for line in lines_of(at(80, 24, name))]
+        for word in last:
+            want(any(line.endswith(word) for line in lines), f"{name} has no column {word}")
+
+
 def act_2_shows_its_losses_and_both_peaks_are_side_by_side():
     text = in_pipe("virtual")
     lost = [line for line in lines_of(text.split("act 2 of 3")[2]) if " LOSS " in line]
@@ -260,6 +268,7 @@ with tempfile.TemporaryDirectory() as folder:
     STATUS = live.run_tests([what_cannot_be_read_is_found, every_line_fits_every_terminal,
                              a_pipe_gets_plain_lines, no_colour_is_no_colour,
                              an_alarm_has_a_colour_and_a_word, a_story_says_what_happens,
+                             no_column_is_lost_at_80,
                              act_2_shows_its_losses_and_both_peaks_are_side_by_side,
                              the_live_table_is_drawn_in_place_where_it_fits])
 sys.exit(STATUS)
