@@ -96,13 +96,18 @@ def while_it_climbs_up(args):
         whole = d.ready()
         want(d.stop("in operation, with much memory") == 0, "exit")
         want("balance holds" in d.read(0.1), d.text)
-    # The first step is the start of the process itself, before a handler is there.
+    # The first step is the start of the process itself, before a handler is there. A start may be
+    # quicker than the one that was measured, so the last signals may find a switch in operation.
+    early = 0
     for part in range(1, 9):
         with Daemon(args.weir, LARGE) as d:
             time.sleep(whole * part / 10)
             status = d.stop(f"after {whole * part / 10:.2f} of {whole:.2f} s")
             want(status == 0, f"exit {status}: {d.read(0.1)}")
-            want("told to stop before it was ready" in d.read(0.1), d.text)
+            d.read(0.1)
+            early += "told to stop before it was ready" in d.text
+            want("told to stop before it was ready" in d.text or "balance holds" in d.text, d.text)
+    want(early >= 4, f"only {early} signals came before the switch was ready")
 
 
 def with_unread_output(args):
