@@ -114,6 +114,19 @@ static inline const struct frame *fifo_head(const struct fifo *f)
 	return &f->head->frames[f->head_i];
 }
 
+// The chunk at the head is spent, or holds the last frame that was.
+static inline void fifo_drop_chunk(struct fifo_pool *pool, struct fifo *f)
+{
+	struct fifo_chunk *c = f->head;
+
+	f->head = c->next;
+	f->head_i = 0;
+	if (f->head == NULL)
+		f->tail = NULL;
+	c->next = pool->free;
+	pool->free = c;
+}
+
 // Removes the first frame; only when f->n > 0.
 static inline void fifo_pop(struct fifo_pool *pool, struct fifo *f, struct frame *out)
 {
@@ -126,13 +139,26 @@ static inline void fifo_pop(struct fifo_pool *pool, struct fifo *f, struct frame
 			rte_prefetch0(c->frames[f->head_i + 4].m);
 		return;
 	}
-	// The chunk is spent, or holds the last frame that was.
-	f->head = c->next;
-	f->head_i = 0;
-	if (f->head == NULL)
-		f->tail = NULL;
-	c->next = pool->free;
-	pool->free = c;
+	fifo_drop_chunk(pool, f);
+}
+
+// How many frames lie side by side from the head on.
+static inline unsigned fifo_side_by_side(const struct fifo *f)
+{
+	unsigned there = FIFO_CHUNK_FRAMES - f->head_i;
+
+	return f->n < there ? f->n : there;
+}
+
+// Removes the first n frames, which lie side by side; only when n > 0.
+static inline void fifo_pop_all(struct fifo_pool *pool, struct fifo *f, struct frame *out,
+				unsigned n)
+{
+	memcpy(out, fifo_head(f), n * sizeof(*out));
+	f->head_i = (uint16_t)(f->head_i + n);
+	f->n -= n;
+	if (f->n == 0 || f->head_i == FIFO_CHUNK_FRAMES)
+		fifo_drop_chunk(pool, f);
 }
 
 // ---- some frames out of the middle

@@ -243,7 +243,7 @@ static void shrunk(struct port_rt *p, unsigned q, uint64_t len)
 static void mark_at_dequeue(struct worker *w, const struct policy_queue *pq, struct port_rt *p,
 			    struct frame *f, uint32_t len)
 {
-	if (!pq->wred.enabled || wred_decides_at_enqueue(&pq->wred, f->ecn))
+	if (!wred_acts_at_dequeue(&pq->wred) || wred_decides_at_enqueue(&pq->wred, f->ecn))
 		return;
 	len = wred_average(&pq->wred, &p->wred[f->queue], len);
 	if (wred_decide(&pq->wred, len, f->color, f->ecn, rng_next(&w->rng)) != WRED_MARK ||
@@ -370,17 +370,30 @@ static void tap_out(struct worker *w, struct port_rt *p, const struct frame *f, 
 	worker_tap(w, TAP_OUT, f->out_port, f, 0);
 }
 
-// Whether the next frame of the queue whose turn it is may follow the last one at once.
-static bool goes_on(const struct policy_port *pp, const struct port_rt *p, unsigned q,
-		    uint8_t ready, const struct tx_batch *b)
+// How many frames of queue q leave as one run, and their bytes in all. The first may leave. The
+// next ones may while a DWRR turn lasts in which no other queue has priority. Charges the shaper.
+static unsigned run_of(const struct policy_port *pp, struct port_rt *p, unsigned q, uint8_t ready,
+		       const struct tx_batch *b, uint32_t *bytes)
 {
-	uint32_t len;
+	const struct frame *head = fifo_head(&p->fifo[q]);
+	int64_t left = RTE_MIN(p->sched.deficit[q], (int64_t)b->room);
+	unsigned most = fifo_side_by_side(&p->fifo[q]), n = 0;
+	struct shaper_state shaper = p->shaper;
+	uint32_t sum = 0;
 
-	if (p->fifo[q].n == 0 || b->n_committed == BURST || b->n == p->tx_burst)
-		return false;
-	len = fifo_head(&p->fifo[q])->len;
-	return (int32_t)len <= b->room && shaper_ready(&pp->shaper, &p->shaper) &&
-	       sched_turn_lasts(&pp->sched, &p->sched, ready, len);
+	most = RTE_MIN(most, (unsigned)(BURST - b->n_committed));
+	most = RTE_MIN(most, (unsigned)(p->tx_burst - b->n));
+	if (p->sched.turn != q || !sched_turn_lasts(&pp->sched, &p->sched, ready, head->len))
+		most = 1;
+	do {
+		rte_prefetch0(head[n].m);
+		sum += head[n].len;
+		shaper_charge(&pp->shaper, &shaper, head[n].len + LINK_OVERHEAD_BYTES);
+		n++;
+	} while (n < most && sum + head[n].len <= left && shaper_ready(&pp->shaper, &shaper));
+	p->shaper = shaper;
+	*bytes = sum;
+	return n;
 }
 
 // Moves the first frame of queue q, and those that may follow at once, into the batch.
@@ -388,23 +401,31 @@ static void commit(struct worker *w, unsigned port, unsigned q, uint8_t ready, s
 {
 	const struct policy_port *pp = &w->pol->ports[port];
 	struct port_rt *p = worker_port(w, port);
+	const struct wred_params *wred = &pp->queue[q].wred;
 	uint64_t len = gauge_get(&p->queue[q].length_bytes);
+	struct frame *f = &b->frames[b->n];
+	uint32_t bytes;
+	unsigned n = run_of(pp, p, q, ready, b, &bytes);
 
-	do {
-		struct frame *f = &b->frames[b->n++];
-
-		b->n_committed++;
-		fifo_pop(&w->chunks, &p->fifo[q], f);
-		// Spent before the queue is seen empty: that resets the deficit.
-		sched_commit(&pp->sched, &p->sched, q, f->len);
+	fifo_pop_all(&w->chunks, &p->fifo[q], f, n);
+	b->n = (uint16_t)(b->n + n);
+	b->n_committed = (uint16_t)(b->n_committed + n);
+	b->room -= (int32_t)bytes;
+	// Spent before the queue is seen empty: that resets the deficit.
+	sched_commit(&pp->sched, &p->sched, q, bytes);
+	shrunk(p, q, len - bytes);
+	if (w->tap == NULL && !wred_acts_at_dequeue(wred))
+		return;
+	if (w->tap == NULL && wred_passes_all(wred, len)) {
+		rng_skip(&w->rng, n); // one for each frame, whether or not a mark is possible
+		return;
+	}
+	for (unsigned i = 0; i < n; i++, f++) {
 		len -= f->len;
-		shaper_charge(&pp->shaper, &p->shaper, f->len + LINK_OVERHEAD_BYTES);
 		mark_at_dequeue(w, &pp->queue[q], p, f, (uint32_t)len);
 		if (unlikely(w->tap != NULL))
 			tap_out(w, p, f, len);
-		b->room -= f->len;
-	} while (goes_on(pp, p, q, ready, b));
-	shrunk(p, q, len);
+	}
 }
 
 static uint64_t room_retry(const struct worker *w, const struct port_rt *p)

@@ -57,6 +57,23 @@ static inline bool wred_acts_at_enqueue(const struct wred_params *p)
 	return p->enabled && (!p->mark_at_dequeue || p->not_ect_drop);
 }
 
+// Whether frames may have their fate decided as they leave.
+static inline bool wred_acts_at_dequeue(const struct wred_params *p)
+{
+	return p->enabled && p->mark_at_dequeue;
+}
+
+// Whether every frame passes where wred_acts_at_dequeue, as long as the queue holds at most
+// len_bytes.
+static inline bool wred_passes_all(const struct wred_params *p, uint64_t len_bytes)
+{
+	uint32_t kmin = UINT32_MAX;
+
+	for (unsigned color = 0; color < N_COLORS; color++)
+		kmin = p->curve[color].kmin_bytes < kmin ? p->curve[color].kmin_bytes : kmin;
+	return !p->not_ect_drop && p->weight == 0 && len_bytes <= kmin;
+}
+
 // kmin <= kmax in bytes, pmax in millionths (1,000,000 = 100 %).
 struct wred_curve wred_curve_of(uint32_t kmin_bytes, uint32_t kmax_bytes, uint32_t pmax_ppm);
 

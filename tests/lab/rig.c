@@ -40,7 +40,8 @@ static void port_send(struct port *p, const struct rte_mbuf *m)
 	p->room -= (int32_t)m->pkt_len;
 	assert_true(p->n_sent < KEPT);
 	p->sent[p->n_sent++] = (struct sent){.len = (uint16_t)m->pkt_len, .from = rx.data[11],
-					     .cls = rx.data[15] >> 5, .seq = bench_seq(&rx)};
+					     .cls = rx.data[15] >> 5, .ecn = rx.data[15] & 3,
+					     .seq = bench_seq(&rx)};
 }
 
 static uint16_t port_tx(void *drv, struct rte_mbuf **pkts, uint16_t n)

@@ -11,7 +11,7 @@ enum { PORTS = 3, OUT = PORTS - 1, MOST = 32, KEPT = 8192, START_NS = 1000000, A
 
 struct sent {
 	uint16_t len;
-	uint8_t from, cls;
+	uint8_t from, cls, ecn;
 	uint32_t seq;
 };
 

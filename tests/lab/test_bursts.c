@@ -59,7 +59,7 @@ static struct bench_frame some_frame(struct rng *rng, const struct bench_frame *
 {
 	static const uint8_t dscps[] = {24, 24, 0, 8}; // classes 3, 0 and 1
 	static const uint16_t lens[] = {64, 256, 257, 700, 1514};
-	struct bench_frame f = {.to = OUT, .dscp = last->dscp,
+	struct bench_frame f = {.to = OUT, .dscp = last->dscp, .ecn = rng_next(rng) % 4,
 				.len = lens[rng_next(rng) % 5]};
 
 	if (rng_next(rng) % 8 == 0 || last->len == 0)
@@ -259,6 +259,69 @@ static void a_strict_class_breaks_into_a_turn(void **state)
 	rig_close(r);
 }
 
+// How classes leave: by turns of several frames, by rate, strict; with marks of every kind.
+static const char *const departures[] = {
+	"      3: {lossless: true, schedule: {dwrr: 3}, wred: {ecn: on, kmin: 20KB, kmax: 60KB,"
+	" pmax: 50%, mark_at: dequeue}}\n"
+	"      0: {schedule: {dwrr: 1}, wred: {ecn: on, kmin: 5KB, kmax: 30KB, pmax: 20%,"
+	" weight: 3, mark_at: dequeue}}\n"
+	"      1: {schedule: {dwrr: 2}}\n",
+	"      3: {lossless: true, schedule: {dwrr: 3}, wred: {ecn: on, kmin: 30KB, kmax: 31KB,"
+	" pmax: 100%, mark_at: dequeue}}\n"
+	"      0: {schedule: {dwrr: 1}, wred: {ecn: on, kmin: 5KB, kmax: 50KB, pmax: 50%,"
+	" not_ect: drop, mark_at: dequeue}}\n"
+	"      1: {schedule: strict}\n",
+	"      3: {lossless: true, schedule: {dwrr: 1}, wred: {ecn: on, kmin: 9KB, kmax: 40KB,"
+	" pmax: 30%, mark_at: enqueue}}\n"
+	"      0: {schedule: {dwrr: 1}, max_rate: 400M}\n"
+	"      1: {schedule: {dwrr: 4}, min_rate: 400M}\n",
+};
+
+static uint64_t marked(const struct rig *r)
+{
+	uint64_t n = 0;
+
+	for (unsigned q = 0; q < N_QUEUES; q++)
+		n += ctr_get(&switch_queue_counters(r->sw, OUT, q)->ecn_marked);
+	return n;
+}
+
+// A driver that takes one frame at a time forms no runs.
+static void a_burst_leaves_as_its_frames_one_by_one(void **state)
+{
+	static const unsigned n_departures = sizeof(departures) / sizeof(departures[0]);
+	const struct port_facts many = {.shaper_burst_ns = 100000};
+	const struct port_facts one = {.shaper_burst_ns = 100000, .tx_burst = 1};
+	struct rng rng;
+
+	(void)state;
+	rng_init(&rng, 12);
+	for (unsigned i = 0; i < 4 * n_departures; i++) {
+		const char *yaml = rig_small_buffer(departures[i % n_departures]);
+		struct rig *at_once = rig_open(yaml, &many, false);
+		struct rig *one_by_one = rig_open(yaml, &one, false);
+
+		rig_tx(at_once, false);
+		rig_tx(one_by_one, false);
+		for (unsigned n = 0; n < ROUNDS; n++) {
+			one_burst(at_once, one_by_one, &rng);
+			if (rng_next(&rng) % 3 != 0)
+				continue;
+			some_leave(at_once, one_by_one, &rng);
+			expect_same(at_once, one_by_one);
+		}
+		assert_memory_equal(at_once->port[OUT].sent, one_by_one->port[OUT].sent,
+				    at_once->port[OUT].n_sent * sizeof(struct sent));
+		assert_true(marked(at_once) > 10);
+		assert_int_equal(marked(at_once), marked(one_by_one));
+		assert_true(at_once->port[OUT].most_at_once > 10);
+		drain(at_once);
+		drain(one_by_one);
+		rig_close(at_once);
+		rig_close(one_by_one);
+	}
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -268,6 +331,7 @@ int main(void)
 		cmocka_unit_test(the_speed_of_a_port_holds_however_much_its_driver_takes),
 		cmocka_unit_test(queues_take_turns_within_a_burst),
 		cmocka_unit_test(a_strict_class_breaks_into_a_turn),
+		cmocka_unit_test(a_burst_leaves_as_its_frames_one_by_one),
 	};
 
 	return cmocka_run_group_tests_name("bursts", tests, bench_eal, NULL);
