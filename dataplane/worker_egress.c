@@ -243,7 +243,7 @@ static void shrunk(struct port_rt *p, unsigned q, uint64_t len)
 static void mark_at_dequeue(struct worker *w, const struct policy_queue *pq, struct port_rt *p,
 			    struct frame *f, uint32_t len)
 {
-	if (!wred_acts_at_dequeue(&pq->wred) || wred_decides_at_enqueue(&pq->wred, f->ecn))
+	if (wred_drops(&pq->wred, f->ecn))
 		return;
 	len = wred_average(&pq->wred, &p->wred[f->queue], len);
 	if (wred_decide(&pq->wred, len, f->color, f->ecn, rng_next(&w->rng)) != WRED_MARK ||
@@ -404,6 +404,7 @@ static void commit(struct worker *w, unsigned port, unsigned q, uint8_t ready, s
 	const struct wred_params *wred = &pp->queue[q].wred;
 	uint64_t len = gauge_get(&p->queue[q].length_bytes);
 	struct frame *f = &b->frames[b->n];
+	bool marks = wred_acts_at_dequeue(wred);
 	uint32_t bytes;
 	unsigned n = run_of(pp, p, q, ready, b, &bytes);
 
@@ -414,15 +415,16 @@ static void commit(struct worker *w, unsigned port, unsigned q, uint8_t ready, s
 	// Spent before the queue is seen empty: that resets the deficit.
 	sched_commit(&pp->sched, &p->sched, q, bytes);
 	shrunk(p, q, len - bytes);
-	if (w->tap == NULL && !wred_acts_at_dequeue(wred))
-		return;
-	if (w->tap == NULL && wred_passes_all(wred, len)) {
+	if (marks && wred_passes_all(wred, len)) {
 		rng_skip(&w->rng, n); // one for each frame, whether or not a mark is possible
-		return;
+		marks = false;
 	}
+	if (!marks && w->tap == NULL)
+		return;
 	for (unsigned i = 0; i < n; i++, f++) {
 		len -= f->len;
-		mark_at_dequeue(w, &pp->queue[q], p, f, (uint32_t)len);
+		if (marks)
+			mark_at_dequeue(w, &pp->queue[q], p, f, (uint32_t)len);
 		if (unlikely(w->tap != NULL))
 			tap_out(w, p, f, len);
 	}

@@ -45,10 +45,16 @@ struct wred_state {
 
 enum wred_verdict { WRED_PASS, WRED_MARK, WRED_DROP };
 
+// Whether the queue drops frames such as this one in place of a mark. That is decided on arrival.
+static inline bool wred_drops(const struct wred_params *p, enum ecn ecn)
+{
+	return p->not_ect_drop && (!p->ecn || ecn == ECN_NOT_ECT);
+}
+
 // Whether a frame is dropped, marked or passed on arrival; else it is marked or not as it leaves.
 static inline bool wred_decides_at_enqueue(const struct wred_params *p, enum ecn ecn)
 {
-	return !p->mark_at_dequeue || (p->not_ect_drop && (!p->ecn || ecn == ECN_NOT_ECT));
+	return !p->mark_at_dequeue || wred_drops(p, ecn);
 }
 
 // Whether any frame at all has its fate decided on arrival.
