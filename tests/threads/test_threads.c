@@ -24,7 +24,11 @@
 #include "dataplane/worker.h"
 
 enum {
+#ifdef __SANITIZE_THREAD__ // some ten times as slow
+	ROUNDS = 100,
+#else
 	ROUNDS = 300,
+#endif
 	STORM_ROUNDS = 60,
 	POOL_FRAMES = 16383,
 	FLAPPING = PEERS_PORTS - 1, // the port whose link goes down and up
