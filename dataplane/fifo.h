@@ -150,11 +150,9 @@ static inline unsigned fifo_side_by_side(const struct fifo *f)
 	return f->n < there ? f->n : there;
 }
 
-// Removes the first n frames, which lie side by side; only when n > 0.
-static inline void fifo_pop_all(struct fifo_pool *pool, struct fifo *f, struct frame *out,
-				unsigned n)
+// Removes the first n frames, which lie side by side and were copied; only when n > 0.
+static inline void fifo_advance(struct fifo_pool *pool, struct fifo *f, unsigned n)
 {
-	memcpy(out, fifo_head(f), n * sizeof(*out));
 	f->head_i = (uint16_t)(f->head_i + n);
 	f->n -= n;
 	if (f->n == 0 || f->head_i == FIFO_CHUNK_FRAMES)

@@ -7,8 +7,10 @@
 #include "dataplane/switch_impl.h"
 #include "dataplane/worker_flood.h"
 
-// How soon to look again at a driver that has no room and will not call.
-enum { ROOM_RETRY_NS = 1000 };
+enum {
+	ROOM_RETRY_NS = 1000, // how soon to look again at a driver without room that will not call
+	LOOK_AHEAD = 5, // frames behind the head whose buffers are fetched: long ones leave alone
+};
 
 // Frames on their way from the queues to the driver.
 struct tx_batch {
@@ -370,14 +372,25 @@ static void tap_out(struct worker *w, struct port_rt *p, const struct frame *f, 
 	worker_tap(w, TAP_OUT, f->out_port, f, 0);
 }
 
-// How many frames of queue q leave as one run, and their bytes in all. The first may leave. The
-// next ones may while a DWRR turn lasts in which no other queue has priority. Charges the shaper.
+// Brings the buffer of a frame that stood long closer: what the driver reads, and for a mark the
+// headers, which lie there unless the frame was given a tag.
+static inline void fetch(const struct rte_mbuf *m, bool headers)
+{
+	rte_prefetch0(m);
+	if (headers)
+		rte_prefetch0((const uint8_t *)m + sizeof(*m) + RTE_PKTMBUF_HEADROOM);
+}
+
+// Copies the frames of queue q that leave as one run behind the batch; returns how many, and their
+// bytes in all. The first may leave. The next ones may while a DWRR turn lasts in which no other
+// queue has priority. Charges the shaper.
 static unsigned run_of(const struct policy_port *pp, struct port_rt *p, unsigned q, uint8_t ready,
-		       const struct tx_batch *b, uint32_t *bytes)
+		       struct tx_batch *b, uint32_t *bytes)
 {
 	const struct frame *head = fifo_head(&p->fifo[q]);
 	int64_t left = RTE_MIN(p->sched.deficit[q], (int64_t)b->room);
-	unsigned most = fifo_side_by_side(&p->fifo[q]), n = 0;
+	unsigned there = fifo_side_by_side(&p->fifo[q]), most = there, n = 0;
+	bool marks = wred_acts_at_dequeue(&pp->queue[q].wred);
 	struct shaper_state shaper = p->shaper;
 	uint32_t sum = 0;
 
@@ -386,7 +399,9 @@ static unsigned run_of(const struct policy_port *pp, struct port_rt *p, unsigned
 	if (p->sched.turn != q || !sched_turn_lasts(&pp->sched, &p->sched, ready, head->len))
 		most = 1;
 	do {
-		rte_prefetch0(head[n].m);
+		if (n + LOOK_AHEAD < there)
+			fetch(head[n + LOOK_AHEAD].m, marks);
+		b->frames[b->n + n] = head[n];
 		sum += head[n].len;
 		shaper_charge(&pp->shaper, &shaper, head[n].len + LINK_OVERHEAD_BYTES);
 		n++;
@@ -408,7 +423,7 @@ static void commit(struct worker *w, unsigned port, unsigned q, uint8_t ready, s
 	uint32_t bytes;
 	unsigned n = run_of(pp, p, q, ready, b, &bytes);
 
-	fifo_pop_all(&w->chunks, &p->fifo[q], f, n);
+	fifo_advance(&w->chunks, &p->fifo[q], n);
 	b->n = (uint16_t)(b->n + n);
 	b->n_committed = (uint16_t)(b->n_committed + n);
 	b->room -= (int32_t)bytes;
