@@ -30,7 +30,7 @@ static inline uint32_t rng_next(struct rng *r)
 	return (uint32_t)(rng_next64(r) >> 32);
 }
 
-// As n numbers that nobody looks at.
+// The state is the same as after n calls of rng_next().
 static inline void rng_skip(struct rng *r, unsigned n)
 {
 	r->state += n * 0x9e3779b97f4a7c15u;
