@@ -63,8 +63,11 @@
 	  "a next hop has another MAC address; if that is not the station's doing, give it a "     \
 	  "static entry in `neighbours` (at most one a second and port)")                          \
 	X(PORT_GONE, "interface-gone",                                                             \
-	  "the port's interface does not exist any more; if it is made again, restart weir to "    \
-	  "use it")                                                                                \
+	  "the port's interface does not exist any more; the port uses it again when it is made")  \
+	X(PORT_BACK, "interface-back", "the port's interface exists again, and the port uses it")  \
+	X(PORT_REFUSED, "interface-refused",                                                       \
+	  "the port's interface exists again, and the port cannot use it; the log says why, and "  \
+	  "weir tries again twice a second")                                                       \
 	X(COPP, "copp-limit",                                                                      \
 	  "the port hands more ARP and neighbour discovery to control than its copp rate; the "    \
 	  "excess is dropped")                                                                     \

@@ -61,13 +61,14 @@ struct port_ops {
 	// ---- control thread
 	void (*stats)(void *drv, struct port_drv_stats *out);
 	bool (*link_up)(void *drv);
-	// The device does not exist any more, and never again for this port. NULL: cannot happen.
+	// The device does not exist, and never again for this driver. NULL: cannot happen.
 	bool (*gone)(void *drv);
 	// Fills up to n rows about frames that did not come through the ring, and returns how many.
 	// Name and order of a driver's rows stay the same. NULL: the driver has none.
 	unsigned (*reasons)(void *drv, struct port_reason *out, unsigned n);
 	// Writes up to PORT_WAIT_FDS descriptors that poll(2) reports as readable while a received
-	// frame waits, and returns how many. NULL, or 0: only rx() can see a frame.
+	// frame waits, and returns how many; 0: none can come. NULL: only rx() can see a frame.
+	// Also called by the owner worker.
 	unsigned (*wait_fds)(void *drv, int *fds);
 };
 

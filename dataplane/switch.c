@@ -125,14 +125,8 @@ static int port_create(struct weir_switch *sw, unsigned port)
 	sw->rt[port] = p;
 	if (p == NULL)
 		return -ENOMEM;
-	p->ops = sw->ports[port].ops;
-	p->drv = sw->ports[port].drv;
-	p->driver_wakes = sw->ports[port].facts.wakes;
-	p->tx_burst = sw->ports[port].facts.tx_burst;
-	if (p->tx_burst == 0 || p->tx_burst > BURST)
-		p->tx_burst = BURST;
 	p->up = true;
-	early_pause_init(p);
+	device_bind(p, &sw->ports[port]);
 	p->held_cells = rte_zmalloc("held_cells",
 				    sw->n_ports * N_PGS * sizeof(p->held_cells[0]), 64);
 	return p->held_cells != NULL ? 0 : -ENOMEM;
@@ -220,6 +214,7 @@ static int arrays_create(struct weir_switch *sw, const struct switch_port *ports
 	memcpy(sw->ports, ports, sw->n_ports * sizeof(sw->ports[0]));
 	for (unsigned i = 0; i < sw->n_ports; i++) {
 		sw->owner[i] = (uint8_t)(i % sw->n_workers);
+		sw->port_gone[i] = device_is_gone(&ports[i]);
 		if (pol->ports[i].max_frame > max_frame)
 			max_frame = pol->ports[i].max_frame;
 	}
@@ -321,6 +316,7 @@ void switch_destroy(struct weir_switch *sw)
 		port_destroy(sw->rt[i]);
 	fdb_fini(&sw->fdb);
 	storms_free(sw);
+	devices_free(sw);
 	rte_free(sw->qsbr);
 	rte_free(sw->heard);
 	rte_free(sw->limits);
@@ -366,8 +362,7 @@ void control_request(struct weir_switch *sw)
 // Says once that the device of a port is gone. Only a port without a link is asked.
 static void control_gone(struct weir_switch *sw, unsigned port)
 {
-	const struct switch_port *p = &sw->ports[port];
-	bool gone = sw->storms.link_down[port] && p->ops->gone != NULL && p->ops->gone(p->drv);
+	bool gone = sw->storms.link_down[port] && device_is_gone(&sw->ports[port]);
 
 	if (gone && !sw->port_gone[port])
 		switch_say(sw, EVENT_PORT_GONE, port, 0, 0);
@@ -394,7 +389,7 @@ static unsigned control_rx_missed(struct weir_switch *sw, uint64_t now_ns, struc
 	for (unsigned i = 0; i < sw->n_ports && k < n; i++) {
 		struct port_drv_stats st = {0};
 
-		sw->ports[i].ops->stats(sw->ports[i].drv, &st);
+		switch_drv_stats(sw, i, &st);
 		if (st.rx_missed == sw->rx_missed[i])
 			continue;
 		if (sw->policy_mem->ports[i].classify.lossless != 0)

@@ -148,11 +148,19 @@ uint64_t switch_clear_watermarks(struct weir_switch *sw);
 // destroyed once the request is done.
 uint64_t switch_set_tap(struct weir_switch *sw, struct tap *tap);
 bool switch_request_done(const struct weir_switch *sw, uint64_t request);
+// Gives a port another device. Call switch_device_replaced() until it returns true, and not again.
+// Until then the driver of `next` and the driver before must live, and the port may not get a third
+// device. Neither driver may have port_ops.watch. 0 or -ENOMEM.
+__attribute__((warn_unused_result)) int switch_replace_device(struct weir_switch *sw, unsigned port,
+							      const struct switch_port *next);
+bool switch_device_replaced(struct weir_switch *sw, unsigned port);
 // All that control wants has been taken over, also what a control step asked for by itself. On a
 // virtual clock the workers must be stepped for that.
 bool switch_requests_done(const struct weir_switch *sw);
 bool switch_tx_enabled(const struct weir_switch *sw, unsigned port, int queue);
 bool switch_link_up(const struct weir_switch *sw, unsigned port);
+// The port's device does not exist. Updated with the links, and when a device is replaced.
+bool switch_device_gone(const struct weir_switch *sw, unsigned port);
 
 // ---- numbers
 struct balance switch_balance(const struct weir_switch *sw);
@@ -247,3 +255,7 @@ void switch_fdb_walk(struct weir_switch *sw, uint64_t now_ns,
 // Addresses of a port: counts, share and limit (forward/fdb.h).
 const struct fdb_port *switch_fdb_port(const struct weir_switch *sw, unsigned port);
 uint64_t switch_events_lost(const struct weir_switch *sw);
+// What the drivers of a port have counted: of the present device and of those before it.
+void switch_drv_stats(const struct weir_switch *sw, unsigned port, struct port_drv_stats *out);
+unsigned switch_drv_reasons(const struct weir_switch *sw, unsigned port, struct port_reason *out,
+			    unsigned n);

@@ -5,6 +5,7 @@
 //   policy pointer         control (release)             workers (acquire, once per loop)
 //   wanted (requests)      control, then seq (release)   workers (acquire seq, once per loop)
 //   port_rt                the port's owner              control, relaxed, one word at a time
+//   device of a port       control (release)             the port's owner (acquire)
 //   slots of a worker      that worker                   all workers, control
 //   released[w]            worker w                      ingress owners (acquire)
 //   handoff ring a -> b    worker a                      worker b
@@ -64,6 +65,7 @@ enum {
 struct __rte_cache_aligned port_rt {
 	const struct port_ops *ops;
 	void *drv;
+	const struct switch_port *device; // as last taken over; NULL: the first is still there
 	uint8_t backlog; // bitmap of queues that hold a frame
 	uint8_t xoff_pgs; // bitmap of groups in XOFF
 	bool up, guard, driver_wakes;
@@ -105,6 +107,7 @@ struct __rte_cache_aligned port_rt {
 	// Notifications (worker_ipcc.c). Made by control before a policy first wants them, kept.
 	uint8_t ipcc_queues; // bitmap, of the policy at hand; 0 nearly always
 	_Atomic(struct ipcc_rt *) ipcc[N_QUEUES];
+	uint8_t mac[6]; // of the device
 	// ingress
 	uint8_t excused_pgs; // they or the receive ring are full since before PFC was on again
 	struct pg_state pg[N_PGS];
@@ -189,6 +192,7 @@ struct __rte_cache_aligned worker {
 	uint64_t now_ns;
 	uint64_t request_seen;
 	uint32_t watermark_epoch;
+	uint32_t n_devices_taken;
 	bool busy; // this loop moved a frame
 	bool refreshed; // this loop has read what others hold and released
 	bool hold; // admission is stopped
@@ -238,6 +242,8 @@ struct __rte_cache_aligned wanted {
 	_Atomic uint64_t recover[POLICY_MAX_PORTS]; // a byte a class, which grows with each request
 	_Atomic bool drop_all;
 	_Atomic uint8_t pause[POLICY_MAX_PORTS]; // bitmaps of classes, while the policy changes
+	// Devices to take over; NULL: the first is still there.
+	_Atomic(const struct switch_port *) device[POLICY_MAX_PORTS];
 };
 
 // What control has to say about pairs and had no room for yet.
@@ -246,6 +252,7 @@ struct pair_orders {
 	uint32_t n, next;
 };
 
+struct device;
 struct storm_port;
 struct storm_rates;
 
@@ -293,6 +300,7 @@ struct weir_switch {
 	uint64_t static_token;
 	uint64_t link_polled_ns, link_poll_ns;
 	bool port_gone[POLICY_MAX_PORTS]; // and it was said
+	struct device *device[POLICY_MAX_PORTS]; // switch_device.c; NULL: never replaced
 	uint64_t rx_missed[POLICY_MAX_PORTS]; // as last reported
 	struct storms storms;
 	struct learning learning;
@@ -456,6 +464,10 @@ struct rte_ring *switch_ring(const struct weir_switch *sw, const char *kind, uns
 // Something in `want` has changed.
 void control_request(struct weir_switch *sw);
 
+// ---- switch_device.c
+void devices_free(struct weir_switch *sw);
+bool device_is_gone(const struct switch_port *p);
+
 // ---- switch_watchdog.c: parts of switch_control_step, in this order
 // A port is down when its link is, or when an escalation took it down.
 void control_port_down(struct weir_switch *sw, unsigned port);
@@ -469,6 +481,21 @@ void control_say(struct weir_switch *sw, enum event_type type, unsigned port, un
 unsigned storms_say(struct weir_switch *sw, uint64_t now_ns, struct event *events, unsigned n);
 void storms_new_policy(struct weir_switch *sw);
 void storms_free(struct weir_switch *sw);
+
+// ---- worker_device.c
+// The port uses this device from now on.
+void device_bind(struct port_rt *p, const struct switch_port *device);
+// Control wants another device for the port.
+static inline bool device_waits(const struct worker *w, unsigned port)
+{
+	const struct switch_port *d =
+		atomic_load_explicit(&w->sw->want.device[port], memory_order_relaxed);
+
+	return d != worker_port(w, port)->device;
+}
+// Takes the device over. The port is down, so no frame waits for the device before. link_change()
+// ignores the early PFC words from before the port comes up.
+void device_take(struct worker *w, unsigned port);
 
 // ---- worker_pause.c
 // The driver's early PFC words (port.h): those of today are old news.

@@ -146,6 +146,10 @@ static uint64_t take_requests(struct worker *w)
 
 		worker_port(w, port)->tx_off =
 			atomic_load_explicit(&want->tx_off[port], memory_order_relaxed);
+		if (unlikely(device_waits(w, port))) {
+			link_change(w, port, false);
+			device_take(w, port);
+		}
 		link_change(w, port,
 			    !atomic_load_explicit(&want->down[port], memory_order_relaxed));
 		take_storm_orders(w, port);

@@ -365,7 +365,7 @@ static void tap_pfc(struct worker *w, unsigned port, const struct pfc_times *tim
 
 	if (!tap_wants(w->tap, port))
 		return;
-	pfc_frame_build(data, w->sw->ports[port].facts.mac, times);
+	pfc_frame_build(data, worker_port(w, port)->mac, times);
 	tap_bytes(w->tap, w->id, w->now_ns, data, sizeof(data), &meta);
 }
 
@@ -377,8 +377,7 @@ static bool send_pfc(struct worker *w, unsigned port, const struct pfc_times *ti
 
 	if (m == NULL)
 		return false;
-	pfc_frame_build((uint8_t *)rte_pktmbuf_append(m, PFC_FRAME_LEN),
-			w->sw->ports[port].facts.mac, times);
+	pfc_frame_build((uint8_t *)rte_pktmbuf_append(m, PFC_FRAME_LEN), p->mac, times);
 	if (p->ops->tx(p->drv, &m, 1) == 0) {
 		rte_pktmbuf_free(m);
 		return false;

@@ -4,6 +4,7 @@
 #include <assert.h>
 #include <errno.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include <rte_errno.h>
@@ -11,8 +12,11 @@
 #include <rte_mbuf.h>
 #include <rte_mempool.h>
 
+#include "drivers/absent.h"
 #include "drivers/ethdev/ethdev.h"
 #include "drivers/live_size.h"
+#include "drivers/xdp/attach.h"
+#include "drivers/xdp/netdev.h"
 #include "drivers/xdp/xdp.h"
 
 enum {
@@ -65,6 +69,8 @@ static int open_xdp(struct opening *o)
 		.rx_ring = o->conf->rx_ring,
 		.keep = o->conf->keep != NULL ? *o->conf->keep : keep_default(),
 		.take_over = o->conf->take_over,
+		.program = o->conf->program,
+		.no_wait = o->conf->no_wait,
 	};
 	struct xdp_port *p = NULL;
 	int rc = xdp_open(&conf, &p, &o->port->facts, o->notes, o->err, LIVE_TEXT_LEN);
@@ -80,6 +86,15 @@ static int open_xdp(struct opening *o)
 static int probe_xdp(const char *rest, struct live_info *out, char *err)
 {
 	return xdp_probe(rest, out, err, LIVE_TEXT_LEN);
+}
+
+static enum live_state state_xdp(const char *rest)
+{
+	int flags = netdev_flags(rest);
+
+	if (flags == -ENODEV)
+		return LIVE_MISSING;
+	return flags >= 0 && (flags & IFF_UP) == 0 ? LIVE_DOWN : LIVE_READY;
 }
 
 static void close_ethdev(void *drv)
@@ -117,10 +132,11 @@ static const struct kind {
 	bool pci;
 	int (*open)(struct opening *o);
 	int (*probe)(const char *rest, struct live_info *out, char *err); // or NULL
+	enum live_state (*state)(const char *rest); // or NULL
 } kinds[] = {
-	{"xdp:", false, open_xdp, probe_xdp},
-	{"pci:", true, open_ethdev, NULL},
-	{"vdev:", false, open_ethdev, NULL},
+	{"xdp:", false, open_xdp, probe_xdp, state_xdp},
+	{"pci:", true, open_ethdev, NULL, NULL},
+	{"vdev:", false, open_ethdev, NULL, NULL},
 };
 
 static const struct kind *kind_of(const char *device)
@@ -212,6 +228,64 @@ int live_open(const char *device, const struct live_conf *conf, struct live_port
 	snprintf(text->note + len, sizeof(text->note) - len, "%s", notes);
 	*out = port;
 	return 0;
+}
+
+int live_program_load(const char *device, struct xdp_attach **out, struct live_text *text)
+{
+	const struct kind *k = kind_of(device);
+	struct xdp_attach *a;
+	int rc;
+
+	*out = NULL;
+	if (k == NULL || k->open != open_xdp)
+		return 0;
+	a = calloc(1, sizeof(*a));
+	if (a == NULL) {
+		snprintf(text->err, sizeof(text->err), "out of memory");
+		return -ENOMEM;
+	}
+	rc = xdp_attach_load(a, text->err, sizeof(text->err));
+	if (rc == 0)
+		*out = a;
+	else
+		live_program_free(a);
+	return rc;
+}
+
+void live_program_free(struct xdp_attach *program)
+{
+	if (program != NULL)
+		xdp_attach_close(program);
+	free(program);
+}
+
+enum live_state live_device_state(const char *device)
+{
+	const struct kind *k = kind_of(device);
+
+	return k == NULL || k->state == NULL ? LIVE_READY : k->state(device + strlen(k->prefix));
+}
+
+static void info_absent(void *drv, struct live_info *out)
+{
+	(void)drv;
+	*out = (struct live_info){0};
+}
+
+void live_absent(const struct port_facts *facts, struct live_port *out)
+{
+	*out = (struct live_port){.ops = &absent_ops, .facts = *facts, .info = info_absent};
+}
+
+struct port_facts live_facts(const struct live_conf *conf)
+{
+	return (struct port_facts){
+		.max_frame = conf->max_frame,
+		.rx_ring = xdp_rx_ring(conf->rx_ring),
+		.rx_depth_readable = true,
+		.pfc_rx = true,
+		.pfc_tx = true,
+	};
 }
 
 int live_probe(const char *device, struct live_info *out, struct live_text *text)

@@ -28,6 +28,7 @@
 #include "drivers/xdp/keep.h"
 
 struct rte_mempool;
+struct xdp_attach;
 
 enum { LIVE_TEXT_LEN = 1024 };
 
@@ -98,6 +99,8 @@ struct live_conf {
 	uint32_t time_scale; // the facts' times are model time: divided by this; 0: 1
 	const struct keep *keep; // what goes to the host's stack; NULL: LLDP. "xdp:" devices only
 	bool take_over; // also where the host has addresses on it. "xdp:" devices only
+	const struct xdp_attach *program; // of live_program_load(); NULL: live_open() loads one
+	bool no_wait; // a device that is in use is refused at once
 };
 
 // Copy ops, drv and facts into a struct switch_port. facts.speed_bps is 0 where the link has no
@@ -115,6 +118,27 @@ struct live_port {
 // True for the shapes listed on top; says nothing about whether the device exists.
 bool live_device_valid(const char *device);
 bool live_device_is_pci(const char *device);
+
+// The XDP program of an "xdp:" port; NULL for other devices. The kernel loads a program only for a
+// process with all privileges, so a port keeps its program for later devices. 0 or -errno with
+// text->err.
+__attribute__((warn_unused_result)) int live_program_load(const char *device,
+							  struct xdp_attach **out,
+							  struct live_text *text);
+void live_program_free(struct xdp_attach *program); // after live_close; NULL is fine
+
+// Looks at the name alone. Each device that is not "xdp:" is LIVE_READY.
+enum live_state {
+	LIVE_MISSING, // the interface does not exist
+	LIVE_DOWN, // it is not up
+	LIVE_READY,
+};
+enum live_state live_device_state(const char *device);
+
+// A port without a device, which holds nothing. facts: of the device before, or live_facts().
+void live_absent(const struct port_facts *facts, struct live_port *out);
+// The facts to assume of a device that does not exist yet: no MAC address and no speed.
+struct port_facts live_facts(const struct live_conf *conf);
 
 // 0 or -errno with text->err; *out untouched on failure. text->note gains what the user should know
 // about this port, e.g. that PFC cannot pass here.

@@ -498,6 +498,27 @@ static void keep_makes_sense(const struct config *c, struct diag_sink *s)
 	}
 }
 
+static void optional_makes_sense(const struct config *c, struct diag_sink *s)
+{
+	const struct cfg_port *p = c->root.ports.items;
+
+	for (unsigned i = 0; i < c->root.ports.n; i++) {
+		const char *device = p[i].device.text;
+
+		if (p[i].optional.n == 0 || device == NULL)
+			continue;
+		if (strncmp(device, "xdp:", 4) != 0)
+			check_report(s, DIAG_ERROR, &p[i].map, "optional", p[i].optional.at,
+				     "only an xdp: device can be made after the start, not %s"
+				     CURE "leave optional out",
+				     device);
+		else if (p[i].speed.n == 0)
+			check_report(s, DIAG_ERROR, &p[i].map, "optional", p[i].optional.at,
+				     "a device that does not exist has no speed" CURE
+				     "give the port a speed, such as 10G");
+	}
+}
+
 // Files of the switch and of DPDK carry its name.
 static void name_can_be_a_file(const struct config *c, struct diag_sink *s)
 {
@@ -521,6 +542,7 @@ static void (*const policy_rules[])(const struct config *, struct diag_sink *) =
 	worker_cores_are_few,
 	name_can_be_a_file,
 	keep_makes_sense,
+	optional_makes_sense,
 	watchdogs_check,
 	ipcc_check,
 };

@@ -82,6 +82,7 @@ struct config_port_open {
 	uint32_t rx_ring; // frames; 0: the driver's own
 	struct keep keep; // for live_conf and, on a reload, live_set_keep()
 	bool take_over; // the host's addresses on the device do not matter
+	bool optional; // the device need not exist at the start
 };
 unsigned config_n_ports(const struct config *c);
 struct config_port_open config_port(const struct config *c, unsigned i);

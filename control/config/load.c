@@ -272,6 +272,7 @@ struct config_port_open config_port(const struct config *c, unsigned i)
 		.rx_ring = (uint32_t)p->rx_ring.n,
 		.keep = cfg_keep(p, NULL),
 		.take_over = p->take_over.n != 0,
+		.optional = p->optional.n != 0,
 	};
 }
 

@@ -339,6 +339,9 @@ static const struct cfg_row port_rows[] = {
 	 .help = "on: starts and reloads also where the host has addresses or the default route "
 		 "on an `xdp:` device, and takes them out of use; not needed where `keep` leaves "
 		 "IP to the host"},
+	{"optional", CFG_SWITCH, AT(cfg_port, optional), .dflt_text = "off",
+	 .help = "on: weir starts also while the interface of an `xdp:` device does not exist; the "
+		 "port uses the interface once it is made and up. The port needs a `speed`"},
 	{"ip", CFG_WORDS, AT(cfg_port, ip), .max = IP_LEN, .dflt_text = "none: the port bridges",
 	 .help = "addresses with the length of their prefix, [10.0.1.1/24, \"fd00:1::1/64\"]: the "
 		 "port then routes and is no part of the bridge; ranges expand with the name"},

@@ -192,7 +192,7 @@ struct cfg_loop_detect {
 struct cfg_port {
 	struct cfg_map map;
 	struct cfg_val name, device, speed, mtu, cable, profile, default_class, rx_guard, tx_ring;
-	struct cfg_val rx_ring, mac_limit, sticky, take_over;
+	struct cfg_val rx_ring, mac_limit, sticky, take_over, optional;
 	struct cfg_val copp;
 	struct cfg_storm_control storm_control;
 	struct cfg_loop_detect loop_detect;

@@ -179,6 +179,7 @@ static struct node *lab_port(struct arena *a, const struct node *ports, unsigned
 	put_scalar(a, n, "device", arena_printf(a, "wire:%s", name));
 	put_scalar(a, n, "speed", arena_printf(a, "%" PRIu64 "bps", p->speed_bps));
 	drop_key(n, "ip");
+	drop_key(n, "optional");
 	put_scalar(a, n, "cable",
 		   arena_printf(a, "%" PRIu64 ".%02um", p->cable_cm / 100,
 				(unsigned)(p->cable_cm % 100)));

@@ -79,8 +79,13 @@ void cell_format(char out[CELL_LEN], enum unit unit, struct json_object *v)
 
 static void format_of(char out[CELL_LEN], const struct column *c, struct json_object *row)
 {
-	struct json_object *v = NULL;
+	struct json_object *v = NULL, *none = NULL;
 
+	if (c->unit == UNIT_UP && json_object_object_get_ex(row, "no_device", &none) &&
+	    json_object_get_boolean(none)) {
+		strcpy(out, "no device");
+		return;
+	}
 	json_object_object_get_ex(row, c->key, &v);
 	cell_format(out, c->unit, v);
 }

@@ -167,22 +167,52 @@ static void close_ports(struct daemon *d)
 {
 	while (d->n_open > 0)
 		live_close(&d->ports[--d->n_open]);
+	for (unsigned i = 0; d->programs != NULL && i < config_n_ports(d->config); i++)
+		live_program_free(d->programs[i]);
+	free(d->programs);
 	free(d->ports);
+	d->programs = NULL;
 	d->ports = NULL;
+}
+
+struct live_conf port_conf(const struct daemon *d, unsigned i, const struct config_port_open *p)
+{
+	return (struct live_conf){.pool = d->pool, .max_frame = p->max_frame, .mtu = p->mtu,
+				  .tx_ring_bytes = p->tx_ring_bytes, .rx_ring = p->rx_ring,
+				  .keep = &p->keep, .take_over = p->take_over,
+				  .program = d->programs[i],
+				  .time_scale = config_time_scale(d->config)};
+}
+
+// why: the sentence of live_open().
+static int open_missing(const struct config_port_open *p, const char *why)
+{
+	return failed("port %s: %s; `optional: on` at the port starts weir without it, and `weir "
+		      "--wait SECONDS` waits for it",
+		      p->name, why);
 }
 
 static int open_port(struct daemon *d, unsigned i)
 {
-	struct config_port_open p = config_port(d->config, i);
-	struct live_conf conf = {.pool = d->pool, .max_frame = p.max_frame, .mtu = p.mtu,
-				 .tx_ring_bytes = p.tx_ring_bytes, .rx_ring = p.rx_ring,
-				 .keep = &p.keep,
-				 .take_over = p.take_over,
-				 .time_scale = config_time_scale(d->config)};
+	const struct config_port_open p = config_port(d->config, i);
+	bool missing = live_device_state(p.device) == LIVE_MISSING;
 	struct live_text text = {0};
+	struct live_conf conf;
+	struct port_facts facts;
 
-	if (live_open(p.device, &conf, &d->ports[i], &text) != 0)
+	if ((!missing || p.optional) &&
+	    live_program_load(p.device, &d->programs[i], &text) != 0)
 		return failed("port %s: %s", p.name, text.err);
+	conf = port_conf(d, i, &p);
+	facts = live_facts(&conf);
+	if (missing && p.optional) {
+		live_absent(&facts, &d->ports[i]);
+		snprintf(text.note, sizeof(text.note),
+			 "%s does not exist; the port uses it once it is made and up\n", p.device);
+	} else if (live_open(p.device, &conf, &d->ports[i], &text) != 0) {
+		return missing ? open_missing(&p, text.err)
+			       : failed("port %s: %s", p.name, text.err);
+	}
 	d->n_open = i + 1;
 	print_notes(p.name, text.note);
 	return 0;
@@ -193,8 +223,12 @@ static int open_ports(struct daemon *d)
 	unsigned n = config_n_ports(d->config);
 
 	d->ports = calloc(n, sizeof(*d->ports));
-	if (d->ports == NULL)
+	d->programs = calloc(n, sizeof(struct xdp_attach *));
+	if (d->ports == NULL || d->programs == NULL) {
+		close_ports(d);
 		return failed("out of memory");
+	}
+	hotplug_wait(d);
 	for (unsigned i = 0; i < n; i++) {
 		int err = open_port(d, i);
 
@@ -260,6 +294,7 @@ static int make_switch(struct daemon *d)
 
 static void drop_control(struct daemon *d)
 {
+	hotplug_destroy(d->hotplug);
 	requests_destroy(d->requests);
 	resolver_destroy(d->resolver);
 	reload_destroy(d->reload);
@@ -284,7 +319,7 @@ static int open_control(struct daemon *d)
 
 	if (observe_create(d->sw, &d->observe) != 0 || eventlog_create(d->policy, &d->log) != 0 ||
 	    cnplog_create(&d->cnps) != 0 || reload_create(d, &d->reload) != 0 ||
-	    resolver_create(d->sw, 0, &d->resolver) != 0)
+	    resolver_create(d->sw, 0, &d->resolver) != 0 || hotplug_create(d, &d->hotplug) != 0)
 		return failed("out of memory");
 	resolver_listen(d->resolver, &listener);
 	observe_set_time_scale(d->observe, config_time_scale(d->config));

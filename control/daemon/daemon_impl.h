@@ -7,6 +7,7 @@
 #include "control/daemon/clock.h"
 #include "control/daemon/cnplog.h"
 #include "control/daemon/eventlog.h"
+#include "control/daemon/hotplug.h"
 #include "control/daemon/metrics.h"
 #include "control/daemon/options.h"
 #include "control/daemon/poller.h"
@@ -26,13 +27,15 @@ struct daemon {
 	struct policy *policy;
 	struct rte_mempool *pool;
 	unsigned n_open;
-	struct live_port *ports; // n_open of them are open
+	struct live_port *ports; // n_open of them are open, or wait for their device
+	struct xdp_attach **programs; // by port, kept for devices to come
 	struct weir_switch *sw;
 	struct observe *observe;
 	struct eventlog *log;
 	struct cnplog *cnps;
 	struct reload *reload;
 	struct stall *stall;
+	struct hotplug *hotplug;
 	struct resolver *resolver;
 	struct requests *requests;
 	struct metrics *metrics; // NULL: not served
@@ -45,6 +48,9 @@ enum { EXIT_OK = 0, EXIT_FAILED = 1, EXIT_MISUSED = 2 };
 // bringup.c. 0, or the exit status after the reason was printed and everything undone.
 int bring_up(struct daemon *d);
 void take_down(struct daemon *d);
+// How the device of a port is opened; p must outlive the answer.
+struct live_conf port_conf(const struct daemon *d, unsigned port,
+			   const struct config_port_open *p);
 // A policy for the ports that are open. 0, -EINVAL with *diags filled, or -ENOMEM.
 __attribute__((warn_unused_result)) int compile_for_ports(const struct daemon *d,
 							  const struct config *c,

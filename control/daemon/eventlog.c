@@ -326,6 +326,8 @@ static const struct {
 	[EVENT_FDB_ROOM] = {"info", detail_fdb},
 	[EVENT_NEIGHBOUR_MAC] = {"warning", detail_neighbour},
 	[EVENT_PORT_GONE] = {"alarm", detail_none},
+	[EVENT_PORT_BACK] = {"info", detail_none},
+	[EVENT_PORT_REFUSED] = {"warning", detail_none},
 	[EVENT_COPP] = {"warning", detail_many},
 	[EVENT_COPP_OVER] = {"info", detail_many},
 	[EVENT_STORM_CONTROL] = {"warning", detail_limited},

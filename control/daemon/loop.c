@@ -63,6 +63,7 @@ void run_loop(struct daemon *d)
 
 		control_once(d, now_ns);
 		requests_poll(d->requests, loop_ms(d, &idle, now_ns), now_ns);
+		hotplug_poll(d->hotplug, now_ns);
 		metrics_poll(d->metrics, now_ns);
 		telemetry_poll(now_ns);
 		// Taken first: a signal that comes while the file is read asks for another go.

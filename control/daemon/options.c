@@ -3,26 +3,29 @@
 
 #include <getopt.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 static const struct option_row rows[] = {
 	{"config", 'c', true, "FILE",
 	 "the policy file (weirctl check FILE reads it without starting)"},
 	{"busy-poll", 'b', false, NULL, "workers never sleep: lowest latency, one whole core each"},
+	{"wait", 'w', false, "SECONDS",
+	 "before the start: wait so long for interfaces that do not exist yet"},
 	{"metrics", 'm', false, "[ADDR:]PORT",
 	 "serve metrics for Prometheus over HTTP (ADDR: 127.0.0.1)"},
 	{"selftest", 's', false, "PORT [PORT]",
 	 "say what one or two devices can do, such as xdp:eth1, and exit"},
 	{"json", 'j', false, NULL, "print the balance at the end as JSON"},
 	{"keep-privileges", 'k', false, NULL,
-	 "keep all capabilities; else CAP_NET_ADMIN, CAP_NET_RAW and CAP_BPF stay"},
+	 "keep all capabilities; else CAP_NET_ADMIN, CAP_NET_RAW, CAP_BPF and CAP_IPC_LOCK stay"},
 	{"help", 'h', true, NULL, "this text"},
 	{"version", 'V', true, NULL, "the version"},
 };
-enum { N_ROWS = sizeof(rows) / sizeof(rows[0]) };
+enum { N_ROWS = sizeof(rows) / sizeof(rows[0]), WAIT_DIGITS = 5 };
 
-const char options_usage[] = "weir -c FILE [--busy-poll] [--metrics [ADDR:]PORT] [--json] "
-			     "[--keep-privileges] [-- EAL arguments]\n"
+const char options_usage[] = "weir -c FILE [--busy-poll] [--wait SECONDS] [--metrics [ADDR:]PORT] "
+			     "[--json] [--keep-privileges] [-- EAL arguments]\n"
 			     "       weir --selftest PORT [PORT] [--json] [-- EAL arguments]";
 const char options_summary[] =
 	"Runs one switch as the policy file says, in the foreground, until SIGTERM or SIGINT.\n"
@@ -95,6 +98,18 @@ static bool parse_metrics(const char *text, struct options *out)
 	return out->metrics_on;
 }
 
+static bool parse_wait(const char *text, struct options *out)
+{
+	size_t digits = strspn(text, "0123456789");
+
+	out->wait_s = (unsigned)strtoul(text, NULL, 10);
+	if (digits > 0 && digits <= WAIT_DIGITS && text[digits] == '\0')
+		return true;
+	fprintf(stderr, "weir: --wait takes seconds, a number of up to %d digits, not \"%s\"\n",
+		WAIT_DIGITS, text);
+	return false;
+}
+
 // getopt stops at the first word that is no option, and skips `--`.
 static bool stray_word(int optind_now, char **argv, int n_left)
 {
@@ -163,6 +178,10 @@ enum options_verdict options_parse(int argc, char **argv, struct options *out)
 			break;
 		case 'm':
 			if (!parse_metrics(optarg, out))
+				return misused();
+			break;
+		case 'w':
+			if (!parse_wait(optarg, out))
 				return misused();
 			break;
 		case 'h': print_help(); return OPTIONS_DONE;

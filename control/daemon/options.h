@@ -15,6 +15,7 @@ struct options {
 	bool json; // the balance at exit as JSON
 	bool busy_poll; // workers never sleep
 	bool keep_privileges;
+	unsigned wait_s; // for devices that do not exist yet
 	bool metrics_on;
 	struct endpoint metrics; // where the page of metrics is served
 	const char *ports[OPTIONS_PORTS_MAX]; // to test in place of running a switch

@@ -41,7 +41,10 @@ struct poller {
 	uint64_t moved_at_ns; // real time
 	bool sending; // frames handed to a driver have not left
 	struct pollfd *fds; // of all our ports
-	unsigned n_fds; // 0: some port has none
+	unsigned n_fds;
+	bool fds_found;
+	bool can_wait; // for a frame of any port
+	uint32_t n_devices_taken; // by the worker, when fds was made
 };
 
 struct pollers {
@@ -87,6 +90,22 @@ static void wait_for_frame(struct poller *p, uint64_t ns)
 		nanosleep(&rest, NULL);
 }
 
+// A device that is replaced has other descriptors, and those before are closed.
+static void find_fds(struct poller *p)
+{
+	int fds[POLICY_MAX_PORTS * PORT_WAIT_FDS], n;
+
+	if (p->fds_found && p->n_devices_taken == worker_n_devices_taken(p->w))
+		return;
+	p->fds_found = true;
+	p->n_devices_taken = worker_n_devices_taken(p->w);
+	n = worker_wait_fds(p->w, fds);
+	p->can_wait = n >= 0;
+	p->n_fds = n >= 0 ? (unsigned)n : 0;
+	for (unsigned i = 0; i < p->n_fds; i++)
+		p->fds[i] = (struct pollfd){.fd = fds[i], .events = POLLIN};
+}
+
 // left_ns: until the worker has something to do. All in real time.
 static void rest_if_idle(struct poller *p, uint64_t real_ns, uint64_t left_ns)
 {
@@ -99,7 +118,8 @@ static void rest_if_idle(struct poller *p, uint64_t real_ns, uint64_t left_ns)
 	look(p, real_ns);
 	if (real_ns - p->moved_at_ns < REST_AFTER_NS)
 		return;
-	if (p->n_fds == 0 || p->sending || real_ns - p->moved_at_ns < BLOCK_AFTER_NS) {
+	find_fds(p);
+	if (!p->can_wait || p->sending || real_ns - p->moved_at_ns < BLOCK_AFTER_NS) {
 		nanosleep(&rest, NULL);
 		return;
 	}
@@ -137,27 +157,6 @@ static int poller_main(void *arg)
 	return 0;
 }
 
-// 0 or -ENOMEM.
-static int find_fds(struct poller *p)
-{
-	p->fds = calloc((size_t)p->n_ports * PORT_WAIT_FDS, sizeof(*p->fds));
-	if (p->fds == NULL)
-		return -ENOMEM;
-	for (unsigned i = p->id; i < p->n_ports; i += switch_n_workers(p->sw)) {
-		const struct switch_port *port = switch_port(p->sw, i);
-		int fds[PORT_WAIT_FDS];
-		unsigned n = port->ops->wait_fds == NULL ? 0 : port->ops->wait_fds(port->drv, fds);
-
-		if (n == 0) {
-			p->n_fds = 0;
-			break;
-		}
-		while (n-- > 0)
-			p->fds[p->n_fds++] = (struct pollfd){.fd = fds[n], .events = POLLIN};
-	}
-	return 0;
-}
-
 int pollers_start(struct weir_switch *sw, const struct tsc_clock *clock,
 		  const struct pollers_how *how, struct pollers **out)
 {
@@ -177,7 +176,9 @@ int pollers_start(struct weir_switch *sw, const struct tsc_clock *clock,
 					    .beat = &how->standin->workers[i].beat,
 					    .limits = &how->standin->limits,
 					    .n_ports = switch_policy(sw)->n_ports};
-		err = find_fds(&all->p[i]);
+		all->p[i].fds = calloc((size_t)all->p[i].n_ports * PORT_WAIT_FDS,
+				       sizeof(*all->p[i].fds));
+		err = all->p[i].fds == NULL ? -ENOMEM : 0;
 		if (err == 0)
 			err = rte_eal_remote_launch(poller_main, &all->p[i], live_worker_lcore(i));
 		if (err != 0) {

@@ -17,7 +17,8 @@
 
 enum { THREADS_MAX = 512, WAIT_MS = 1000, TURN_NS = 1000000 };
 
-static const uint64_t kept = 1ull << CAP_NET_ADMIN | 1ull << CAP_NET_RAW | 1ull << CAP_BPF;
+static const uint64_t kept = 1ull << CAP_NET_ADMIN | 1ull << CAP_NET_RAW | 1ull << CAP_BPF |
+			     1ull << CAP_IPC_LOCK;
 
 // A handler has no argument. answers counts threads; failure is the errno of one of them.
 static atomic_uint answers;

@@ -18,7 +18,7 @@ static const uint64_t HASTE_NS = 100000000;
 
 // What a file became on its way to be published.
 struct candidate {
-	struct config *config;
+	struct config *config; // NULL: the running one stays
 	struct policy *policy;
 	char *text;
 };
@@ -37,6 +37,7 @@ struct reload {
 	struct policy_change change; // the last one
 	uint64_t haste_end_ns;
 	bool by_signal; // who asked for it
+	bool for_ports; // a port has another device
 };
 
 
@@ -115,6 +116,23 @@ static bool is_file(const char *path, struct diags *said)
 	return false;
 }
 
+static int prepare(const struct daemon *d, const char *path, struct policy *policy,
+		   struct diags *said)
+{
+	int err;
+
+	if (policy->copy_frames > switch_copy_frames(d->sw)) {
+		say(said, path, "classes: flood: on in a lossless class needs memory for more "
+				"copies than there was at the start: restart weir");
+		return -EINVAL;
+	}
+	err = switch_prepare(d->sw, policy);
+	if (err != 0)
+		say(said, path, "routes: there is no memory for their table; give fewer routes, or "
+				"more memory at the start");
+	return err;
+}
+
 // All that can be wrong is told in one go; only for other ports nothing can be compiled.
 static int candidate_make(struct reload *r, const char *path, struct candidate *c,
 			  struct diags *said)
@@ -134,16 +152,7 @@ static int candidate_make(struct reload *r, const char *path, struct candidate *
 		say(said, path, "out of memory");
 	if (err != 0 || compiled != 0)
 		return err != 0 ? err : compiled;
-	if (c->policy->copy_frames > switch_copy_frames(d->sw)) {
-		say(said, path, "classes: flood: on in a lossless class needs memory for more "
-				"copies than there was at the start: restart weir");
-		return -EINVAL;
-	}
-	err = switch_prepare(d->sw, c->policy);
-	if (err != 0)
-		say(said, path, "routes: there is no memory for their table; give fewer routes, or "
-				"more memory at the start");
-	return err;
+	return prepare(d, path, c->policy, said);
 }
 
 // ---- events
@@ -201,10 +210,12 @@ static void publish(struct reload *r, uint64_t now_ns)
 	d->policy = r->next.policy;
 	resolver_new_policy(d->resolver, now_ns);
 	eventlog_new_policy(d->log, d->policy);
-	config_destroy(d->config);
-	d->config = r->next.config;
-	free(d->policy_text);
-	d->policy_text = r->next.text;
+	if (r->next.config != NULL) {
+		config_destroy(d->config);
+		d->config = r->next.config;
+		free(d->policy_text);
+		d->policy_text = r->next.text;
+	}
 	r->next = (struct candidate){0};
 	if (r->next_path == NULL)
 		return;
@@ -230,7 +241,8 @@ static void finish(struct reload *r, uint64_t now_ns)
 	policy_destroy(r->kept);
 	r->kept = r->retired;
 	r->retired = NULL;
-	tell(r, EVENT_RELOADED, r->n_changes, now_ns);
+	if (!r->for_ports)
+		tell(r, EVENT_RELOADED, r->n_changes, now_ns);
 	log_pause(r);
 }
 
@@ -277,6 +289,17 @@ const struct policy_change *reload_change(const struct reload *r)
 	return &r->change;
 }
 
+static void begin(struct reload *r, const struct candidate *c, uint64_t now_ns)
+{
+	r->next = *c;
+	r->by_signal = false;
+	change_begin(r->d->sw, c->policy, now_in_model(r, now_ns),
+		     now_in_model(r, now_ns + CHANGE_LATE_NS) - now_in_model(r, now_ns),
+		     &r->change);
+	reload_poll(r, now_ns);
+	r->haste_end_ns = now_ns + HASTE_NS;
+}
+
 enum reload_verdict reload_try(struct reload *r, const char *path, uint64_t now_ns,
 			       struct reload_report *out)
 {
@@ -297,15 +320,33 @@ enum reload_verdict reload_try(struct reload *r, const char *path, uint64_t now_
 	}
 	config_changes(r->d->config, c.config, &out->changes);
 	r->n_changes = out->changes.n;
-	r->next = c;
 	r->next_path = new_path;
-	r->by_signal = false;
-	change_begin(r->d->sw, c.policy, now_in_model(r, now_ns),
-		     now_in_model(r, now_ns + CHANGE_LATE_NS) - now_in_model(r, now_ns),
-		     &r->change);
-	reload_poll(r, now_ns);
-	r->haste_end_ns = now_ns + HASTE_NS;
+	r->for_ports = false;
+	begin(r, &c, now_ns);
 	return RELOAD_BEGUN;
+}
+
+int reload_for_ports(struct reload *r, uint64_t now_ns, char *err, size_t err_len)
+{
+	struct candidate c = {0};
+	struct diags said = {0};
+	int rc = compile_for_ports(r->d, r->d->config, &c.policy, &said);
+
+	if (rc == -ENOMEM)
+		say(&said, reload_path(r), "out of memory");
+	if (rc == 0)
+		rc = prepare(r->d, reload_path(r), c.policy, &said);
+	if (rc == 0) {
+		r->for_ports = true;
+		begin(r, &c, now_ns);
+	} else {
+		for (unsigned i = said.n; i-- > 0;)
+			if (said.is_error[i])
+				snprintf(err, err_len, "%s", said.lines[i]);
+		candidate_fini(&c);
+	}
+	diags_fini(&said);
+	return rc;
 }
 
 bool reload_on_signal(struct reload *r, uint64_t now_ns)

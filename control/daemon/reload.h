@@ -12,10 +12,12 @@
 // A worker reads the policy pointer once per loop, so one loop never mixes two policies; frames
 // that wait keep their queue and account. Counters, addresses learnt, and ports stay. One reload
 // at a time: another one waits until all workers have taken the first. Called by the control thread
-// only. Opens no device, and does not watch the file.
+// only. Opens no device, and does not watch the file. A port that has another device (hotplug.h) is
+// a reload of the running file.
 #pragma once
 
 #include <stdbool.h>
+#include <stddef.h>
 #include <stdint.h>
 
 #include "control/config/config.h"
@@ -46,6 +48,10 @@ void reload_destroy(struct reload *r);
 enum reload_verdict reload_try(struct reload *r, const char *path, uint64_t now_ns,
 			       struct reload_report *out);
 bool reload_pending(const struct reload *r);
+// Publishes the running file once more, compiled for the ports as they are open now; never while
+// reload_pending(). 0 or -errno with one line in err; nothing has changed then.
+__attribute__((warn_unused_result)) int reload_for_ports(struct reload *r, uint64_t now_ns,
+							 char *err, size_t err_len);
 // Once per control loop: publishes after a pause, and notices that all workers run on the policy.
 void reload_poll(struct reload *r, uint64_t now_ns);
 // Classes are paused for a reload: the control loop must not rest.

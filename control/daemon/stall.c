@@ -111,20 +111,31 @@ static void give_orders(struct stall *s, uint64_t now_ns)
 	s->orders_ns = now_ns;
 }
 
+static void take_device(struct stall *s, unsigned port)
+{
+	const struct live_port *live = &s->d->ports[port];
+	struct standin_port *p = &s->standin.shared->ports[port];
+	struct live_info info = {0};
+
+	live_info(live, &info);
+	p->ifindex = info.ifindex;
+	p->worker = (uint8_t)switch_port_owner(s->d->sw, port);
+	memcpy(p->mac, live->facts.mac, sizeof(p->mac));
+	atomic_thread_fence(memory_order_release); // before the order
+}
+
+void stall_new_device(struct stall *s, unsigned port)
+{
+	gauge_set(&s->standin.shared->ports[port].order, 0);
+	atomic_thread_fence(memory_order_release); // before the rest
+	take_device(s, port);
+	s->orders_ns = 0; // the next poll gives the orders
+}
+
 void stall_arm(struct stall *s)
 {
-	const struct daemon *d = s->d;
-
-	for (unsigned i = 0; i < d->n_open; i++) {
-		struct standin_port *p = &s->standin.shared->ports[i];
-		struct live_info info = {0};
-
-		live_info(&d->ports[i], &info);
-		p->ifindex = info.ifindex;
-		p->worker = (uint8_t)switch_port_owner(d->sw, i);
-		memcpy(p->mac, d->ports[i].facts.mac, sizeof(p->mac));
-	}
-	atomic_thread_fence(memory_order_release); // before the orders
+	for (unsigned i = 0; i < s->d->n_open; i++)
+		take_device(s, i);
 	s->armed = true;
 	give_orders(s, 0);
 }

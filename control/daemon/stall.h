@@ -26,3 +26,5 @@ struct standin *stall_standin(struct stall *s);
 void stall_arm(struct stall *s);
 void stall_poll(struct stall *s, uint64_t now_ns); // real time
 void stall_disarm(struct stall *s);
+// The port has another device, or none.
+void stall_new_device(struct stall *s, unsigned port);

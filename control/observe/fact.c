@@ -31,6 +31,7 @@ static const struct fact ports[] = {
 	{"speed_bps", FACT_GAUGE, NONE, "speed the port is shaped to, bits per second"},
 	{"mtu", FACT_GAUGE, NONE, "IP MTU, bytes"},
 	{"up", FACT_YES, NONE, "the link is up"},
+	{"no_device", FACT_YES, NONE, "the port's interface does not exist"},
 	{"looped", FACT_YES, NONE, "a loop probe came back to this port, or from it to another"},
 	{"loop_down", FACT_YES, NONE, "loop detection keeps the port down"},
 	{"rx_packets", FACT_COUNTER, PORT(rx_packets), "frames received, MAC control not counted"},

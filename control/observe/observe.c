@@ -108,7 +108,6 @@ void observe_sample(struct observe *o, uint64_t now_ns)
 static void clear_port(struct observe *o, unsigned port, uint64_t now_ns)
 {
 	struct port_baseline *b = &o->base[port];
-	const struct switch_port *sp = switch_port(o->sw, port);
 	const struct pfc_rx_state *rx = switch_pfc_rx(o->sw, port);
 	const struct port_counters *c = switch_port_counters(o->sw, port);
 
@@ -139,7 +138,7 @@ static void clear_port(struct observe *o, unsigned port, uint64_t now_ns)
 			    &b->fdb);
 	b->pfc_ignored_lossy = ctr_get(&rx->ignored_lossy);
 	b->pfc_empty_vector = ctr_get(&rx->empty_vector);
-	sp->ops->stats(sp->drv, &b->drv);
+	switch_drv_stats(o->sw, port, &b->drv);
 	steering_read(o, port, &b->steering);
 	b->standin_sent = standin_sent(o, port);
 }

@@ -9,11 +9,7 @@
 
 void steering_read(const struct observe *o, unsigned port, struct port_steering *out)
 {
-	const struct switch_port *p = switch_port(o->sw, port);
-
-	out->n = p->ops->reasons == NULL
-			 ? 0
-			 : p->ops->reasons(p->drv, out->reasons, PORT_REASONS_MAX);
+	out->n = switch_drv_reasons(o->sw, port, out->reasons, PORT_REASONS_MAX);
 }
 
 static uint64_t frames_since(const struct port_steering *now, const struct port_steering *base,

@@ -32,12 +32,13 @@ static void port_row(const struct show *s, unsigned port, struct json_object *ro
 	enum loop_state loop = switch_loop_state(o->sw, port);
 	struct port_drv_stats drv = {0};
 
-	sp->ops->stats(sp->drv, &drv);
+	switch_drv_stats(o->sw, port, &drv);
 	row_text(row, "name", pp->name);
 	row_text(row, "device", pp->device);
 	row_u64(row, "speed_bps", pp->speed_bps);
 	row_u64(row, "mtu", pp->mtu);
 	row_bool(row, "up", switch_link_up(o->sw, port));
+	row_bool(row, "no_device", switch_device_gone(o->sw, port));
 	row_bool(row, "looped", loop == LOOP_FOUND || loop == LOOP_PORT_DOWN);
 	row_bool(row, "loop_down", loop == LOOP_PORT_DOWN);
 	facts_emit_counters(row, port_facts, c, &b->port);

@@ -65,7 +65,7 @@ struct standin_order standin_order(uint8_t classes, uint64_t speed_bps, uint64_t
 uint64_t standin_pause_ns(struct standin_order o, uint64_t speed_bps, uint32_t time_scale);
 
 struct standin_port {
-	// ---- fixed before `order` is first set
+	// ---- fixed while `order` is set
 	int ifindex; // 0: the stand-in cannot send by it
 	uint8_t mac[6];
 	uint8_t worker;

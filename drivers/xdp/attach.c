@@ -96,7 +96,7 @@ int xdp_attach_check(int ifindex, const char *ifname, char *err, size_t err_len)
 	LIBBPF_OPTS(bpf_xdp_query_opts, q);
 	int rc;
 
-	libbpf_set_print(quiet); // every failure is told in our own words
+	libbpf_set_print(quiet);
 	rc = bpf_xdp_query(ifindex, 0, &q);
 	if (rc != 0) {
 		snprintf(err, err_len, "%s: the kernel does not tell its XDP programs: %s", ifname,
@@ -148,6 +148,7 @@ int xdp_attach_load(struct xdp_attach *a, char *err, size_t err_len)
 	LIBBPF_OPTS(bpf_object_open_opts, opts, .object_name = WEIR_XDP_PROG);
 	int rc;
 
+	libbpf_set_print(quiet); // every failure is told in our own words
 	*a = nothing;
 	a->obj = bpf_object__open_mem(weir_xdp_obj, sizeof(weir_xdp_obj), &opts);
 	if (a->obj == NULL)
@@ -161,6 +162,12 @@ int xdp_attach_load(struct xdp_attach *a, char *err, size_t err_len)
 	a->counts_fd = bpf_object__find_map_fd_by_name(a->obj, WEIR_XDP_COUNTS);
 	a->rules_fd = bpf_object__find_map_fd_by_name(a->obj, WEIR_XDP_RULES);
 	return 0;
+}
+
+void xdp_attach_borrow(struct xdp_attach *a, const struct xdp_attach *loaded)
+{
+	*a = *loaded;
+	a->borrowed = true;
 }
 
 int xdp_attach_keep(const struct xdp_attach *a, const struct keep *keep, const uint8_t mac[6])
@@ -211,6 +218,10 @@ void xdp_attach_close(struct xdp_attach *a)
 {
 	if (a->link_fd >= 0)
 		close(a->link_fd);
+	if (a->borrowed) {
+		*a = nothing;
+		return;
+	}
 	if (a->pause != NULL)
 		munmap((void *)(uintptr_t)a->pause, sizeof(*a->pause));
 	bpf_object__close(a->obj);

@@ -5,6 +5,7 @@
 // owner, is replaced; anybody else's stays and the port is refused. Control thread only.
 #pragma once
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
@@ -20,6 +21,7 @@ struct xdp_attach {
 	int counts_fd;
 	int rules_fd;
 	const struct weir_xdp_pause *pause; // mapped: the program writes, the owner worker reads
+	bool borrowed; // another xdp_attach owns all but the link
 };
 
 enum xdp_mode { XDP_MODE_NATIVE, XDP_MODE_GENERIC };
@@ -31,6 +33,9 @@ __attribute__((warn_unused_result)) int xdp_attach_check(int ifindex, const char
 // Loads the program, not yet attached. a is valid for xdp_attach_close() in any case.
 __attribute__((warn_unused_result)) int xdp_attach_load(struct xdp_attach *a, char *err,
 							size_t err_len);
+
+// Uses a program that is loaded, on one interface at a time. `loaded` must outlive a.
+void xdp_attach_borrow(struct xdp_attach *a, const struct xdp_attach *loaded);
 
 // Says which frames go to the host's stack from now on, also while frames pass. mac: the port's own
 // address. -errno.
@@ -44,7 +49,7 @@ __attribute__((warn_unused_result)) int xdp_attach_socket(const struct xdp_attac
 __attribute__((warn_unused_result)) int xdp_attach_link(struct xdp_attach *a, int ifindex,
 							enum xdp_mode mode);
 
-// Detaches, unloads. Only ever removes what xdp_attach_link() attached.
+// Detaches, and unloads what is not borrowed. Only ever removes what xdp_attach_link() attached.
 void xdp_attach_close(struct xdp_attach *a);
 
 // Sum over CPUs of a WEIR_XDP_* counter.

@@ -197,6 +197,22 @@ void netdev_close(struct netdev *d)
 	close_fd(&d->ctl_fd);
 }
 
+int netdev_flags(const char *ifname)
+{
+	struct ifreq ifr = {0};
+	int fd, rc;
+
+	if (strlen(ifname) >= sizeof(ifr.ifr_name))
+		return -ENODEV;
+	fd = socket(AF_INET, SOCK_DGRAM | SOCK_CLOEXEC, 0);
+	if (fd < 0)
+		return -errno;
+	strcpy(ifr.ifr_name, ifname);
+	rc = ioctl(fd, SIOCGIFFLAGS, &ifr) == 0 ? (unsigned short)ifr.ifr_flags : -errno;
+	close(fd);
+	return rc;
+}
+
 static void read_attr(struct rtattr *attr, struct netdev_state *out)
 {
 	struct rtnl_link_stats64 stats = {0};

@@ -40,5 +40,7 @@ struct netdev_state {
 __attribute__((warn_unused_result)) int netdev_open(struct netdev *d, const char *ifname,
 						    char *err, size_t err_len);
 void netdev_close(struct netdev *d);
+// IFF_UP and the like, -ENODEV where no interface has the name, or another -errno.
+int netdev_flags(const char *ifname);
 __attribute__((warn_unused_result)) int netdev_read(const struct netdev *d,
 						    struct netdev_state *out);

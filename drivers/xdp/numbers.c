@@ -25,12 +25,13 @@ static void read_numbers(struct xdp_port *p, struct numbers *n)
 
 	*n = (struct numbers){0};
 	(void)getsockopt(p->fd, SOL_XDP, XDP_STATISTICS, &n->xsk, &len);
-	if (netdev_read(&p->dev, &n->dev) != 0)
-		n->dev = p->at_open; // the interface is gone
+	if (netdev_read(&p->dev, &n->dev) == 0)
+		p->latest = n->dev;
+	n->dev = p->latest; // also once the interface is gone
 	n->dev.rx_missed -= p->at_open.rx_missed;
 	n->dev.tx_lost -= p->at_open.tx_lost;
 	for (uint32_t i = 0; i < WEIR_XDP_N_COUNTS; i++)
-		n->prog[i] = xdp_attach_count(&p->attach, i);
+		n->prog[i] = xdp_attach_count(&p->attach, i) - p->counts_at_open[i];
 	n->copies_lost = copies_lost(&p->copies);
 	n->finished = ctr_get(&p->finished);
 }

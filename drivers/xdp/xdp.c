@@ -209,7 +209,7 @@ static int socket_retry(struct xdp_port *p, uint32_t rx_ring, bool copy)
 	const struct timespec wait = {.tv_nsec = BIND_WAIT_NS};
 	int rc = socket_try(p, rx_ring, copy);
 
-	for (unsigned i = 1; i < BIND_TRIES && rc == -EBUSY; i++) {
+	for (unsigned i = 1; i < p->bind_tries && rc == -EBUSY; i++) {
 		nanosleep(&wait, NULL);
 		rc = socket_try(p, rx_ring, copy);
 	}
@@ -371,6 +371,7 @@ static int port_init(struct xdp_port *p, const struct xdp_conf *conf)
 						     : XDP_TX_RING_BYTES_DEFAULT;
 	p->tx_size = xdp_tx_ring(p->tx_limit_bytes);
 	p->pause = p->attach.pause;
+	p->bind_tries = conf->no_wait ? 1 : BIND_TRIES;
 	p->finish = traits_of(p->dev.driver)->unfinished;
 	p->owned = calloc((p->base_len >> XDP_SLOT_LOG2 >> 6) + 1, sizeof(*p->owned));
 	return p->owned == NULL ? -ENOMEM : 0;
@@ -406,6 +407,20 @@ static int open_copies(struct xdp_port *p, char *err, size_t err_len)
 	return rc;
 }
 
+// A program that has served another device goes on counting.
+static int get_program(struct xdp_port *p, const struct xdp_conf *conf, char *err, size_t err_len)
+{
+	int rc = 0;
+
+	if (conf->program != NULL)
+		xdp_attach_borrow(&p->attach, conf->program);
+	else
+		rc = xdp_attach_load(&p->attach, err, err_len);
+	for (uint32_t i = 0; rc == 0 && i < WEIR_XDP_N_COUNTS; i++)
+		p->counts_at_open[i] = xdp_attach_count(&p->attach, i);
+	return rc;
+}
+
 // The order matters: who owns the interface is settled before its queue is taken, and the rings are
 // full before the program sends the first frame into them.
 static int open_steps(struct xdp_port *p, const struct xdp_conf *conf, char *notes, char *err,
@@ -419,7 +434,7 @@ static int open_steps(struct xdp_port *p, const struct xdp_conf *conf, char *not
 	if (rc == 0)
 		rc = xdp_attach_check(p->dev.ifindex, p->dev.name, err, err_len);
 	if (rc == 0)
-		rc = xdp_attach_load(&p->attach, err, err_len);
+		rc = get_program(p, conf, err, err_len);
 	if (rc == 0)
 		rc = put_keep(p, &conf->keep, err, err_len);
 	if (rc == 0)
@@ -433,6 +448,7 @@ static int open_steps(struct xdp_port *p, const struct xdp_conf *conf, char *not
 		rc = open_copies(p, err, err_len);
 	if (rc == 0)
 		rc = netdev_read(&p->dev, &p->at_open);
+	p->latest = p->at_open;
 	tx_least(p);
 	return rc;
 }

@@ -29,6 +29,7 @@
 #include "drivers/xdp/keep.h"
 
 struct rte_mempool;
+struct xdp_attach;
 struct xdp_port;
 
 enum {
@@ -53,6 +54,8 @@ struct xdp_conf {
 	uint32_t rx_ring; // frames; 0: 2048
 	struct keep keep; // what goes to the host's stack
 	bool take_over; // also from a host that uses the interface
+	const struct xdp_attach *program; // loaded, and not in use; NULL: loads one
+	bool no_wait; // a queue that is in use is refused at once
 };
 
 // Bytes of mbuf buffer for frames up to max_frame, and the longest frame that fits any pool.

@@ -17,6 +17,7 @@
 #include "drivers/xdp/attach.h"
 #include "drivers/xdp/copies.h"
 #include "drivers/xdp/netdev.h"
+#include "drivers/xdp/weir_xdp.h"
 #include "drivers/xdp/xdp.h"
 
 // An element is at least this long, the kernel's smallest buffer: a slot holds one start at most.
@@ -50,7 +51,9 @@ struct xdp_port {
 	struct xsk_socket *xsk;
 	struct netdev dev;
 	struct xdp_attach attach;
-	struct netdev_state at_open;
+	struct netdev_state at_open, latest; // latest: as last read
+	uint64_t counts_at_open[WEIR_XDP_N_COUNTS]; // of the program
+	unsigned bind_tries;
 	uint64_t base_len;
 	bool zero_copy;
 	bool native;

@@ -12,9 +12,17 @@
 
 // ---- the driver
 
-static uint16_t port_rx(void *drv, struct rte_mbuf **pkts, uint16_t n)
+static struct port *open_port(void *drv)
 {
 	struct port *p = drv;
+
+	assert_false(p->closed);
+	return p;
+}
+
+static uint16_t port_rx(void *drv, struct rte_mbuf **pkts, uint16_t n)
+{
+	struct port *p = open_port(drv);
 	uint16_t got = p->n_waiting < n ? (uint16_t)p->n_waiting : n;
 
 	memcpy(pkts, p->waiting, got * sizeof(pkts[0]));
@@ -24,7 +32,7 @@ static uint16_t port_rx(void *drv, struct rte_mbuf **pkts, uint16_t n)
 
 static int32_t port_room(void *drv)
 {
-	return ((struct port *)drv)->room;
+	return open_port(drv)->room;
 }
 
 static void port_send(struct port *p, const struct rte_mbuf *m)
@@ -33,6 +41,7 @@ static void port_send(struct port *p, const struct rte_mbuf *m)
 
 	memcpy(rx.data, rte_pktmbuf_mtod(m, const void *), 60);
 	if (rx.data[12] == 0x88) {
+		memcpy(p->pfc_mac, rx.data + 6, sizeof(p->pfc_mac));
 		p->n_pfc++;
 		return;
 	}
@@ -46,7 +55,7 @@ static void port_send(struct port *p, const struct rte_mbuf *m)
 
 static uint16_t port_tx(void *drv, struct rte_mbuf **pkts, uint16_t n)
 {
-	struct port *p = drv;
+	struct port *p = open_port(drv);
 
 	if (p->refuses)
 		return 0;
@@ -60,13 +69,13 @@ static uint16_t port_tx(void *drv, struct rte_mbuf **pkts, uint16_t n)
 
 static uint32_t port_pending(void *drv)
 {
-	(void)drv;
+	(void)open_port(drv);
 	return 0;
 }
 
 static bool port_pause(void *drv, unsigned cls, struct port_pause *out)
 {
-	struct port *p = drv;
+	struct port *p = open_port(drv);
 
 	*out = p->word[cls];
 	return p->sees_pfc;
@@ -74,16 +83,20 @@ static bool port_pause(void *drv, unsigned cls, struct port_pause *out)
 
 static void port_stats(void *drv, struct port_drv_stats *out)
 {
-	(void)drv;
-	*out = (struct port_drv_stats){0};
+	*out = open_port(drv)->stats;
 }
 
 static bool port_up(void *drv)
 {
-	return !((struct port *)drv)->down;
+	return !open_port(drv)->down;
 }
 
-static const struct port_ops port_ops = {
+static bool port_gone(void *drv)
+{
+	return open_port(drv)->gone;
+}
+
+const struct port_ops rig_ops = {
 	.rx = port_rx,
 	.tx_room = port_room,
 	.tx = port_tx,
@@ -91,6 +104,7 @@ static const struct port_ops port_ops = {
 	.pause = port_pause,
 	.stats = port_stats,
 	.link_up = port_up,
+	.gone = port_gone,
 };
 
 // ---- a switch of one worker between such ports
@@ -133,7 +147,7 @@ struct rig *rig_open(const char *yaml, const struct port_facts *facts, bool sees
 		r->port[i].sees_pfc = sees_pfc;
 		r->port[i].word[3].seq = 7;
 		ports[i] = (struct switch_port){
-			.ops = &port_ops, .drv = &r->port[i], .facts = r->facts[i]};
+			.ops = &rig_ops, .drv = &r->port[i], .facts = r->facts[i]};
 	}
 	policy = rig_compile(r, yaml);
 	snprintf(policy->name, sizeof(policy->name), "burst%u", n_opened++);

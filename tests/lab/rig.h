@@ -19,7 +19,10 @@ struct port {
 	struct rte_mbuf *waiting[MOST];
 	unsigned n_waiting;
 	int32_t room; // bytes
-	bool sees_pfc, down, refuses; // refuses: whatever room it says there is
+	bool sees_pfc, down, gone, refuses; // refuses: whatever room it says there is
+	bool closed; // no operation may be called any more
+	struct port_drv_stats stats;
+	uint8_t pfc_mac[6]; // source of the last PFC frame sent
 	struct port_pause word[N_CLASSES];
 	struct sent sent[KEPT];
 	unsigned n_sent, n_pfc, most_at_once;
@@ -32,6 +35,8 @@ struct rig {
 	uint64_t now_ns;
 	uint32_t seq;
 };
+
+extern const struct port_ops rig_ops; // of a struct port
 
 struct policy *rig_compile(const struct rig *r, const char *yaml);
 // One loop of the worker at r->now_ns.

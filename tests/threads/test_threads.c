@@ -22,6 +22,7 @@
 #include "control/observe/observe.h"
 #include "dataplane/tap.h"
 #include "dataplane/worker.h"
+#include "drivers/absent.h"
 
 enum {
 #ifdef __SANITIZE_THREAD__ // some ten times as slow
@@ -278,7 +279,21 @@ static bool peers_know(const struct rig *r, uint64_t epoch)
 	return atomic_load_explicit(&r->peers.link_seen[FLAPPING], memory_order_acquire) == epoch;
 }
 
-// The neighbour forgets its pauses when the switch has, and before it can send new ones.
+static bool replaced(const struct rig *r, uint64_t port)
+{
+	return switch_device_replaced(r->sw, (unsigned)port);
+}
+
+static void use_device(struct rig *r, const struct port_ops *ops, void *drv)
+{
+	const struct switch_port next = {.ops = ops, .drv = drv, .facts = r->facts[FLAPPING]};
+
+	assert_int_equal(switch_replace_device(r->sw, FLAPPING, &next), 0);
+	await(r, replaced, FLAPPING);
+}
+
+// The neighbour forgets its pauses when the switch has, and before it can send new ones. The port
+// has no device for a while.
 static void flap(struct rig *r)
 {
 	uint32_t epoch = atomic_load(&r->peers.link_epoch[FLAPPING]) + 1;
@@ -288,6 +303,9 @@ static void flap(struct rig *r)
 	await(r, acknowledged, switch_clear_watermarks(r->sw));
 	atomic_store_explicit(&r->peers.link_epoch[FLAPPING], epoch, memory_order_release);
 	await(r, peers_know, epoch);
+	use_device(r, &absent_ops, NULL);
+	time_passes(r);
+	use_device(r, &ring_port_ops, &r->ports[FLAPPING]);
 	ring_port_set_up(&r->ports[FLAPPING], true);
 	time_passes(r);
 }

@@ -1,6 +1,6 @@
 #!/usr/bin/python3
 # SPDX-License-Identifier: Apache-2.0
-"""A running switch has three capabilities in each of its threads, and its control still works.
+"""A running switch has four capabilities in each of its threads, and its control still works.
 
 usage: test_privileges.py [-h] WEIR WEIRCTL
 
@@ -18,7 +18,7 @@ import time
 from harness import Failed, programs, want
 
 SPACE, NAME = "priv", "priv"
-KEPT = 1 << 12 | 1 << 13 | 1 << 39 # NET_ADMIN, NET_RAW, BPF
+KEPT = 1 << 12 | 1 << 13 | 1 << 14 | 1 << 39 # NET_ADMIN, NET_RAW, IPC_LOCK, BPF
 POLICY = """\
 switch: {name: priv, workers: 2, buffer: {size: 1MB}}
 ports:
@@ -67,7 +67,7 @@ class Switch:
         return self.p.wait(20)
 
 
-def each_thread_has_three_capabilities(sw):
+def each_thread_has_four_capabilities(sw):
     n = 0
     for t in sw.threads():
         n += 1
@@ -134,7 +134,7 @@ def test(args):
         ip("link", "set", b, "up")
     sw = Switch(args.weir, args.weirctl)
     try:
-        each_thread_has_three_capabilities(sw)
+        each_thread_has_four_capabilities(sw)
         control_goes_on(sw)
         want(sw.stop() == 0, "exit")
         want(not glob.glob(f"/run/weir/{NAME}.*"), "files are left")

@@ -173,7 +173,7 @@ def an_interface_that_is_gone_is_said_once():
         time.sleep(0.5)
         rows = weir.events("interface-gone")
         want([(e["port"], e["severity"]) for e in rows] == [("p3", "alarm")], f"{rows}")
-        want("restart weir" in rows[0]["text"], rows[0]["text"])
+        want("uses it again" in rows[0]["text"], rows[0]["text"])
         want(weir.process.stop() == 0, weir.process.said())
 
 

@@ -179,6 +179,7 @@ static const struct change changes[] = {
 	{"default_class: 0", "default_class: 0\n    sticky: on", " ports[0].sticky", NULL},
 	{"rx_guard: 50%", "rx_guard: off", " ports[0].rx_guard", NULL},
 	{"take_over: off", "take_over: on", " ports[0].take_over", NULL},
+	{"take_over: off", "take_over: off\n    optional: on", " ports[0].optional", NULL},
 	{ADD, ADD "    copp: 500\n", " ports[0].copp", NULL},
 	{ADD, ADD "    storm_control: {broadcast: 9}\n",
 	 " ports[0].storm_control.broadcast ports[0].storm_control", NULL},

@@ -5,24 +5,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-static void fake_stats(void *drv, struct port_drv_stats *out)
-{
-	*out = ((struct fake_port *)drv)->drv;
-}
-
-static unsigned fake_reasons(void *drv, struct port_reason *out, unsigned n)
-{
-	const struct fake_port *p = drv;
-
-	assert(n > 0);
-	out[0] = (struct port_reason){.name = PORT_REASON_LLDP, .help = "LLDP",
-				      .frames = p->drv.rx_to_kernel};
-	return 1;
-}
-
 struct weir_switch *fake_switch_create(void)
 {
-	static const struct port_ops ops = {.stats = fake_stats, .reasons = fake_reasons};
 	struct weir_switch *sw = calloc(1, sizeof(*sw));
 	struct policy *p = calloc(1, sizeof(*p) + FAKE_PORTS * sizeof(p->ports[0]));
 
@@ -47,7 +31,6 @@ struct weir_switch *fake_switch_create(void)
 			.then = WATCHDOG_PORT_DOWN, .detect_ns = 100000000,
 			.restore_ns = 200000000, .limit_count = 30, .limit_window_ns = 20000000000};
 		sw->port[i].status[3] = WATCHDOG_OPERATIONAL;
-		sw->sp[i] = (struct switch_port){.ops = &ops, .drv = &sw->port[i]};
 	}
 	strcpy(sw->guard_group[0], "up");
 	p->guard_groups = sw->guard_group;
@@ -86,6 +69,26 @@ unsigned switch_port_owner(const struct weir_switch *sw, unsigned port)
 const struct switch_port *switch_port(const struct weir_switch *sw, unsigned port)
 {
 	return &sw->sp[port];
+}
+
+void switch_drv_stats(const struct weir_switch *sw, unsigned port, struct port_drv_stats *out)
+{
+	*out = sw->port[port].drv;
+}
+
+unsigned switch_drv_reasons(const struct weir_switch *sw, unsigned port, struct port_reason *out,
+			    unsigned n)
+{
+	assert(n > 0);
+	out[0] = (struct port_reason){.name = PORT_REASON_LLDP, .help = "LLDP",
+				      .frames = sw->port[port].drv.rx_to_kernel};
+	return 1;
+}
+
+bool switch_device_gone(const struct weir_switch *sw, unsigned port)
+{
+	(void)sw;
+	return port == 1;
 }
 
 bool switch_tx_enabled(const struct weir_switch *sw, unsigned port, int queue)

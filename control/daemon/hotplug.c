@@ -1,0 +1,242 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "control/daemon/hotplug.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+
+#include "control/daemon/daemon_impl.h"
+
+enum {
+	LOOK_EVERY_NS = 500000000,
+	WAIT_TURN_NS = 50000000,
+	WHY_LEN = LIVE_TEXT_LEN,
+};
+
+enum stage { PRESENT, LEAVING, ABSENT, OPENED, ARRIVING };
+
+struct plug {
+	enum stage stage;
+	uint64_t looked_ns;
+	char seen[WHY_LEN], reported[WHY_LEN]; // why the device cannot be used
+};
+
+struct hotplug {
+	struct daemon *d;
+	unsigned n, next; // next: the port that is first in the next poll
+	struct plug port[];
+};
+
+int hotplug_create(struct daemon *d, struct hotplug **out)
+{
+	struct hotplug *h = calloc(1, sizeof(*h) + d->n_open * sizeof(h->port[0]));
+
+	if (h == NULL)
+		return -ENOMEM;
+	h->d = d;
+	h->n = d->n_open;
+	for (unsigned i = 0; i < h->n; i++)
+		h->port[i].stage = switch_device_gone(d->sw, i) ? ABSENT : PRESENT;
+	*out = h;
+	return 0;
+}
+
+void hotplug_destroy(struct hotplug *h)
+{
+	free(h);
+}
+
+static void report(const struct hotplug *h, enum event_type type, unsigned port, uint64_t now_ns)
+{
+	const struct event e = {.t_ns = model_time_ns(config_time_scale(h->d->config), now_ns),
+				.type = (uint16_t)type, .port = (uint8_t)port, .cls = 0xff};
+
+	eventlog_add(h->d->log, &e, now_ns);
+}
+
+static void refused(struct hotplug *h, unsigned port, const char *why, uint64_t now_ns)
+{
+	const struct policy *policy = h->d->policy;
+	struct plug *p = &h->port[port];
+	bool again = strcmp(p->seen, why) == 0;
+
+	snprintf(p->seen, WHY_LEN, "%s", why);
+	if (!again || strcmp(p->reported, why) == 0)
+		return;
+	snprintf(p->reported, WHY_LEN, "%s", why);
+	report(h, EVENT_PORT_REFUSED, port, now_ns);
+	log_line("%s warning port %s: %s", policy->name, policy->ports[port].name, why);
+}
+
+static void refused_down(struct hotplug *h, unsigned port, const char *device, uint64_t now_ns)
+{
+	const char *name = strchr(device, ':') + 1;
+	char why[WHY_LEN];
+
+	snprintf(why, sizeof(why), "%s: the interface is down; `ip link set dev %s up`", name,
+		 name);
+	refused(h, port, why, now_ns);
+}
+
+static bool replace(const struct hotplug *h, unsigned port, const struct live_port *next)
+{
+	const struct switch_port sp = {.ops = next->ops, .drv = next->drv, .facts = next->facts};
+
+	return switch_replace_device(h->d->sw, port, &sp) == 0;
+}
+
+static void leave(struct hotplug *h, unsigned port)
+{
+	struct live_port absent;
+
+	live_absent(&h->d->ports[port].facts, &absent);
+	if (replace(h, port, &absent))
+		h->port[port].stage = LEAVING;
+}
+
+static void left(struct hotplug *h, unsigned port, uint64_t now_ns)
+{
+	struct live_port *live = &h->d->ports[port];
+	const struct port_facts facts = live->facts;
+
+	live_close(live);
+	live_absent(&facts, live);
+	stall_new_device(h->d->stall, port);
+	h->port[port].stage = ABSENT;
+	h->port[port].looked_ns = now_ns;
+}
+
+static void log_notes(const struct hotplug *h, unsigned port, char *notes)
+{
+	const struct policy *policy = h->d->policy;
+
+	for (char *at = strtok(notes, "\n"); at != NULL; at = strtok(NULL, "\n"))
+		log_line("%s info port %s: %s", policy->name, policy->ports[port].name, at);
+}
+
+// The policy depends on the MAC address and the speed of the device.
+static void use(struct hotplug *h, unsigned port, const struct live_port *opened,
+		struct live_text *text, uint64_t now_ns)
+{
+	struct live_port *live = &h->d->ports[port], absent = *live;
+
+	*live = *opened;
+	if (reload_for_ports(h->d->reload, now_ns, text->err, sizeof(text->err)) != 0) {
+		live_close(live);
+		*live = absent;
+		refused(h, port, text->err, now_ns);
+		return;
+	}
+	log_notes(h, port, text->note);
+	h->port[port].stage = OPENED;
+}
+
+// True after the device was opened, whether the port can use the device or not.
+static bool look(struct hotplug *h, unsigned port, uint64_t now_ns)
+{
+	struct daemon *d = h->d;
+	const struct config_port_open p = config_port(d->config, port);
+	enum live_state state = live_device_state(p.device);
+	struct live_conf conf = port_conf(d, port, &p);
+	struct live_text text = {0};
+	struct live_port opened;
+
+	h->port[port].looked_ns = now_ns;
+	conf.no_wait = true;
+	conf.max_frame = d->ports[port].facts.max_frame; // no reload needs more
+	if (state == LIVE_MISSING)
+		h->port[port].seen[0] = h->port[port].reported[0] = '\0';
+	else if (state == LIVE_DOWN)
+		refused_down(h, port, p.device, now_ns);
+	else if (live_open(p.device, &conf, &opened, &text) != 0)
+		refused(h, port, text.err, now_ns);
+	else
+		use(h, port, &opened, &text, now_ns);
+	return state == LIVE_READY;
+}
+
+static void arrived(struct hotplug *h, unsigned port, uint64_t now_ns)
+{
+	struct plug *p = &h->port[port];
+
+	p->seen[0] = p->reported[0] = '\0';
+	p->stage = PRESENT;
+	stall_new_device(h->d->stall, port);
+	switch_links_changed(h->d->sw);
+	if (!switch_device_gone(h->d->sw, port)) // else the port leaves the device again
+		report(h, EVENT_PORT_BACK, port, now_ns);
+}
+
+// True after a device was opened or closed.
+static bool step(struct hotplug *h, unsigned port, uint64_t now_ns)
+{
+	struct daemon *d = h->d;
+	struct plug *p = &h->port[port];
+
+	switch (p->stage) {
+	case PRESENT:
+		if (switch_device_gone(d->sw, port))
+			leave(h, port);
+		return false;
+	case LEAVING:
+		if (!switch_device_replaced(d->sw, port))
+			return false;
+		left(h, port, now_ns);
+		return true;
+	case ABSENT:
+		return now_ns - p->looked_ns >= LOOK_EVERY_NS && !reload_pending(d->reload) &&
+		       look(h, port, now_ns);
+	case OPENED:
+		if (!reload_pending(d->reload) && replace(h, port, &d->ports[port]))
+			p->stage = ARRIVING;
+		return false;
+	case ARRIVING:
+		if (switch_device_replaced(d->sw, port))
+			arrived(h, port, now_ns);
+		return false;
+	}
+	return false;
+}
+
+// The kernel takes some 20 ms to open or close a device. Control does other work between two.
+void hotplug_poll(struct hotplug *h, uint64_t now_ns)
+{
+	for (unsigned i = 0; i < h->n; i++) {
+		unsigned port = (h->next + i) % h->n;
+
+		if (step(h, port, now_ns)) {
+			h->next = port + 1;
+			return;
+		}
+	}
+}
+
+// ---- before the start
+
+static const char *missing_device(const struct daemon *d)
+{
+	for (unsigned i = 0; i < config_n_ports(d->config); i++) {
+		const char *device = config_port(d->config, i).device;
+
+		if (live_device_state(device) == LIVE_MISSING)
+			return device;
+	}
+	return NULL;
+}
+
+void hotplug_wait(const struct daemon *d)
+{
+	static const struct timespec turn = {.tv_nsec = WAIT_TURN_NS};
+	uint64_t turns = d->opt->wait_s * (1000000000ull / WAIT_TURN_NS);
+	const char *missing, *printed = NULL;
+
+	for (uint64_t i = 0; i < turns && (missing = missing_device(d)) != NULL; i++) {
+		if (missing != printed)
+			printf("waiting for %s\n", missing);
+		fflush(stdout);
+		printed = missing;
+		nanosleep(&turn, NULL);
+	}
+}

@@ -1,0 +1,36 @@
+// SPDX-License-Identifier: Apache-2.0
+// Ports whose device goes and comes back while the switch runs.
+//
+//   present      the device exists
+//     | it is gone
+//     v
+//   leaving      the worker replaces the driver by drivers/absent.h
+//     | done: control closes the driver, and the frames of the driver go back to the pool
+//     v
+//   absent       twice a second: does the device exist, and is it up?
+//     | yes: control opens the device, and compiles the policy for its MAC address and speed
+//     v
+//   opened       the publication is under way
+//     | done
+//     v
+//   arriving     the worker takes the driver over
+//     | done: interface-back
+//     v
+//   present
+//
+// Control reports a device that cannot be used once per reason, after two equal looks: a program
+// may set the MTU of a device some time after it made the device. Control thread only.
+#pragma once
+
+#include <stdint.h>
+
+struct daemon;
+struct hotplug;
+
+// For a daemon whose switch exists. 0 or -ENOMEM.
+__attribute__((warn_unused_result)) int hotplug_create(struct daemon *d, struct hotplug **out);
+void hotplug_destroy(struct hotplug *h); // NULL is fine
+void hotplug_poll(struct hotplug *h, uint64_t now_ns);
+
+// Before the ports are opened: returns when all devices exist, or after --wait.
+void hotplug_wait(const struct daemon *d);
