@@ -466,6 +466,11 @@ uint64_t switch_set_tx(struct weir_switch *sw, unsigned port, int queue, bool on
 	return atomic_load(&sw->want.seq);
 }
 
+bool switch_admission_held(const struct weir_switch *sw)
+{
+	return atomic_load(&sw->want.hold);
+}
+
 uint64_t switch_hold_admission(struct weir_switch *sw, bool hold)
 {
 	atomic_store(&sw->want.hold, hold);

@@ -157,6 +157,7 @@ bool switch_device_replaced(struct weir_switch *sw, unsigned port);
 // All that control wants has been taken over, also what a control step asked for by itself. On a
 // virtual clock the workers must be stepped for that.
 bool switch_requests_done(const struct weir_switch *sw);
+bool switch_admission_held(const struct weir_switch *sw); // control wants it stopped
 bool switch_tx_enabled(const struct weir_switch *sw, unsigned port, int queue);
 bool switch_link_up(const struct weir_switch *sw, unsigned port);
 // The port's device does not exist. Updated with the links, and when a device is replaced.

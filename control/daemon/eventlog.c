@@ -572,14 +572,25 @@ static struct json_object *row_of(const struct eventlog *l, const struct kept *k
 	return row;
 }
 
-struct json_object *eventlog_rows(const struct eventlog *l, int port, uint64_t since)
+int eventlog_grade(const char *severity)
+{
+	static const char *const grades[] = {"info", "warning", "alarm"};
+
+	for (int i = 0; i < (int)(sizeof(grades) / sizeof(grades[0])); i++)
+		if (strcmp(severity, grades[i]) == 0)
+			return i;
+	return -1;
+}
+
+struct json_object *eventlog_rows(const struct eventlog *l, int port, uint64_t since, int grade)
 {
 	struct json_object *list = json_object_new_array();
 	unsigned taken[N_RINGS] = {0};
 	const struct kept *k;
 
 	while ((k = oldest(l, taken)) != NULL)
-		if (k->seq > since && (port < 0 || k->e.port == port))
+		if (k->seq > since && (port < 0 || k->e.port == port) &&
+		    eventlog_grade(shape[k->e.type].severity) >= grade)
 			json_object_array_add(list, row_of(l, k));
 	return list;
 }

@@ -33,8 +33,12 @@ void eventlog_add_ip(struct eventlog *l, const struct event *e, const char *ip, 
 void eventlog_tick(struct eventlog *l, uint64_t now_ns);
 
 // [{"seq", "time", "t_ns", "event", "severity", "port", "class", "text", ...}, ...], oldest first.
-// port -1: all. since: only what came after the event of this number, 0: all.
-struct json_object *eventlog_rows(const struct eventlog *l, int port, uint64_t since);
+// port -1: all. since: only what came after the event of this number, 0: all. grade: the least, 0:
+// all.
+struct json_object *eventlog_rows(const struct eventlog *l, int port, uint64_t since, int grade);
+
+// 0 for "info", 1 for "warning", 2 for "alarm", -1 for any other word.
+int eventlog_grade(const char *severity);
 
 // "info", "warning" or "alarm".
 const char *eventlog_severity(enum event_type type);

@@ -103,14 +103,22 @@ static struct json_object *config_data(const struct requests *r)
 	return out;
 }
 
-static struct json_object *events_data(const struct requests *r, int port, uint64_t since)
+static void on_show_events(struct requests *r, unsigned client, struct json_object *req, int port)
 {
-	struct json_object *out = json_object_new_object();
+	const char *severity = text_in(req, "severity");
+	int grade = severity != NULL ? eventlog_grade(severity) : 0;
+	struct json_object *out;
 
-	json_object_object_add(out, "events", eventlog_rows(r->env.log, port, since));
+	if (grade < 0) {
+		answer_error(r, client, "a severity is info, warning or alarm");
+		return;
+	}
+	out = json_object_new_object();
+	json_object_object_add(out, "events",
+			       eventlog_rows(r->env.log, port, count_in(req, "since"), grade));
 	json_object_object_add(out, "events_lost",
 			       json_object_new_uint64(switch_events_lost(r->env.sw)));
-	return out;
+	answer_ok(r, client, out);
 }
 
 static struct json_object *cnps_data(const struct requests *r, int port, uint64_t count)
@@ -143,12 +151,14 @@ static void on_show(struct requests *r, unsigned client, struct json_object *req
 		on_show_flows(r, client, req, port);
 		return;
 	}
+	if (what != NULL && strcmp(what, "events") == 0) {
+		on_show_events(r, client, req, port);
+		return;
+	}
 	if (what == NULL)
 		data = NULL;
 	else if (strcmp(what, "config") == 0)
 		data = config_data(r);
-	else if (strcmp(what, "events") == 0)
-		data = events_data(r, port, count_in(req, "since"));
 	else if (strcmp(what, "cnps") == 0)
 		data = cnps_data(r, port, count_in(req, "count"));
 	else if (strcmp(what, "routes") == 0)

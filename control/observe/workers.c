@@ -51,4 +51,5 @@ void show_workers(const struct show *s, struct json_object *out)
 	for (unsigned i = 0; i < switch_n_workers(s->o->sw); i++)
 		if (owns_shown(s, i))
 			worker_row(s, i, row_in(list));
+	row_bool(out, "admission_held", switch_admission_held(s->o->sw));
 }

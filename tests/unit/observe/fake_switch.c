@@ -201,6 +201,11 @@ enum watchdog_status switch_watchdog_status(const struct weir_switch *sw, unsign
 	return sw->port[port].status[cls];
 }
 
+bool switch_admission_held(const struct weir_switch *sw)
+{
+	return sw->held;
+}
+
 bool switch_watchdog_drops_all(const struct weir_switch *sw)
 {
 	return sw->drops_all;

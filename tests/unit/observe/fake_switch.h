@@ -54,7 +54,7 @@ struct weir_switch {
 	struct worker_counters worker[FAKE_WORKERS];
 	struct balance balance;
 	uint64_t events_lost;
-	bool drops_all;
+	bool drops_all, held;
 	char guard_group[1][POLICY_NAME_LEN]; // "up"
 	struct fake_flows flows;
 };

@@ -217,14 +217,14 @@ static void the_last_thousand_are_kept_written_or_not(void **state)
 
 		eventlog_add(b->log, &e, SECOND);
 	}
-	rows = eventlog_rows(b->log, -1, 0);
+	rows = eventlog_rows(b->log, -1, 0, 0);
 	assert_int_equal(json_object_array_length(rows), EVENTLOG_KEPT);
 	json_object_object_get_ex(json_object_array_get_idx(rows, 0), "t_ns", &v);
 	assert_int_equal(json_object_get_int(v), 7);
 	json_object_object_get_ex(json_object_array_get_idx(rows, EVENTLOG_KEPT - 1), "t_ns", &v);
 	assert_int_equal(json_object_get_int(v), EVENTLOG_KEPT + 6);
 	json_object_put(rows);
-	rows = eventlog_rows(b->log, 1, 0);
+	rows = eventlog_rows(b->log, 1, 0, 0);
 	assert_int_equal(json_object_array_length(rows), EVENTLOG_KEPT / 2);
 	json_object_put(rows);
 }
@@ -232,7 +232,7 @@ static void the_last_thousand_are_kept_written_or_not(void **state)
 // Of an event of this type that is kept; -1: none is.
 static int64_t t_ns_of(const struct bench *b, const char *name)
 {
-	struct json_object *rows = eventlog_rows(b->log, -1, 0), *v;
+	struct json_object *rows = eventlog_rows(b->log, -1, 0, 0), *v;
 	int64_t last_seq = 0, found = -1;
 
 	for (size_t i = 0; i < json_object_array_length(rows); i++) {
@@ -315,14 +315,33 @@ static void events_are_numbered_so_that_a_reader_asks_for_new_ones_only(void **s
 		eventlog_add(b->log, i == 3 ? &down : &up, SECOND);
 	assert_int_equal(eventlog_count(b->log, EVENT_LINK_UP), EVENTLOG_KEPT + 4);
 	assert_int_equal(eventlog_count(b->log, EVENT_LINK_DOWN), 1); // no more kept, but counted
-	rows = eventlog_rows(b->log, -1, EVENTLOG_KEPT + 3);
+	rows = eventlog_rows(b->log, -1, EVENTLOG_KEPT + 3, 0);
 	assert_int_equal(json_object_array_length(rows), 2);
 	json_object_object_get_ex(json_object_array_get_idx(rows, 0), "seq", &v);
 	assert_int_equal(json_object_get_int(v), EVENTLOG_KEPT + 4);
 	json_object_put(rows);
-	rows = eventlog_rows(b->log, -1, EVENTLOG_KEPT + 5);
+	rows = eventlog_rows(b->log, -1, EVENTLOG_KEPT + 5, 0);
 	assert_int_equal(json_object_array_length(rows), 0);
 	json_object_put(rows);
+}
+
+static void a_reader_may_ask_for_the_grave_ones_only(void **state)
+{
+	static const size_t want[] = {3, 2, 1}; // of severity info, warning and alarm, or graver
+	const struct event e[] = {{.type = EVENT_LINK_UP}, {.type = EVENT_LINK_DOWN},
+				  {.type = EVENT_STORM, .cls = 3}};
+	struct bench *b = *state;
+
+	for (size_t i = 0; i < 3; i++)
+		eventlog_add(b->log, &e[i], SECOND);
+	for (int grade = 0; grade < 3; grade++) {
+		struct json_object *rows = eventlog_rows(b->log, -1, 0, grade);
+
+		assert_int_equal(json_object_array_length(rows), want[grade]);
+		json_object_put(rows);
+	}
+	assert_int_equal(eventlog_grade("warning"), 1);
+	assert_int_equal(eventlog_grade("loud"), -1);
 }
 
 static void an_unknown_type_is_ignored(void **state)
@@ -352,6 +371,8 @@ int main(void)
 						begin, end),
 		cmocka_unit_test_setup_teardown(
 			addresses_are_told_with_the_other_port_and_how_many, begin, end),
+		cmocka_unit_test_setup_teardown(a_reader_may_ask_for_the_grave_ones_only, begin,
+						end),
 		cmocka_unit_test_setup_teardown(an_unknown_type_is_ignored, begin, end),
 	};
 

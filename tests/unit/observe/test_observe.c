@@ -224,6 +224,11 @@ static void a_worker_shows_core_ports_load_and_late_turns(void **state)
 	json_object_put(data);
 	data = observe_show(b->o, "workers", 0, 2ull * SECOND);
 	assert_int_equal(json_object_array_length(list(data, "workers")), 1);
+	assert_string_equal(text(data, "admission_held"), "false");
+	json_object_put(data);
+	b->sw->held = true;
+	data = observe_show(b->o, "workers", 0, 2ull * SECOND);
+	assert_string_equal(text(data, "admission_held"), "true");
 	json_object_put(data);
 }
 
