@@ -14,23 +14,27 @@
 
 #include <json-c/json.h>
 
-enum { ANSWER_TIMEOUT_S = 10, CHUNK = 65536 };
+enum { ANSWER_TIMEOUT_S = 10, CHUNK = 65536, PATH_LEN = 128 };
 
 static const char dir[] = "/run/weir";
+
+static const char *socket_path(const char *name, char path[PATH_LEN])
+{
+	snprintf(path, PATH_LEN, "%s/%.64s.sock", dir, name);
+	return path;
+}
 
 static int connect_to(const char *path)
 {
 	struct sockaddr_un at = {.sun_family = AF_UNIX};
 	size_t len = strlen(path);
-	struct timeval timeout = {.tv_sec = ANSWER_TIMEOUT_S};
 	int fd = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0);
 	int code;
 
 	if (fd < 0)
 		return -errno;
 	memcpy(at.sun_path, path, len < sizeof(at.sun_path) ? len : sizeof(at.sun_path) - 1);
-	setsockopt(fd, SOL_SOCKET, SO_RCVTIMEO, &timeout, sizeof(timeout));
-	setsockopt(fd, SOL_SOCKET, SO_SNDTIMEO, &timeout, sizeof(timeout));
+	client_timeout(&(struct client){.fd = fd}, ANSWER_TIMEOUT_S);
 	if (connect(fd, (const struct sockaddr *)&at, sizeof(at)) == 0)
 		return fd;
 	code = errno;
@@ -79,35 +83,51 @@ static const char *only_switch(char *buf, size_t len)
 
 const char *client_find(char found[CLIENT_NAME_LEN])
 {
-	char path[128];
+	char path[PATH_LEN];
 
-	snprintf(path, sizeof(path), "%s/weir.sock", dir);
-	return answers(path) ? "weir" : only_switch(found, CLIENT_NAME_LEN);
+	return answers(socket_path("weir", path)) ? "weir" : only_switch(found, CLIENT_NAME_LEN);
+}
+
+int client_connect(const char *name, struct client *out)
+{
+	char path[PATH_LEN];
+	int fd = connect_to(socket_path(name, path));
+
+	if (fd < 0)
+		return fd;
+	out->fd = fd;
+	return 0;
 }
 
 int client_open(const char *name, struct client *out)
 {
-	char path[128], found[CLIENT_NAME_LEN];
-	int fd;
+	char path[PATH_LEN], found[CLIENT_NAME_LEN];
+	int err;
 
 	if (name == NULL)
 		name = client_find(found);
 	if (name == NULL)
 		return -1;
-	snprintf(path, sizeof(path), "%s/%.64s.sock", dir, name);
-	fd = connect_to(path);
-	if (fd >= 0) {
-		out->fd = fd;
+	err = client_connect(name, out);
+	if (err == 0)
 		return 0;
-	}
-	if (fd == -EACCES)
+	socket_path(name, path);
+	if (err == -EACCES)
 		fprintf(stderr, "no permission for %s; run weirctl as the user who runs weir\n",
 			path);
 	else
 		fprintf(stderr,
 			"no switch named %s is running (%s %s); start one with: weir -c FILE\n",
-			name, fd == -ENOENT ? "no" : "nobody answers at", path);
+			name, err == -ENOENT ? "no" : "nobody answers at", path);
 	return -1;
+}
+
+void client_timeout(struct client *c, unsigned seconds)
+{
+	struct timeval timeout = {.tv_sec = seconds};
+
+	setsockopt(c->fd, SOL_SOCKET, SO_RCVTIMEO, &timeout, sizeof(timeout));
+	setsockopt(c->fd, SOL_SOCKET, SO_SNDTIMEO, &timeout, sizeof(timeout));
 }
 
 void client_close(struct client *c)
@@ -171,9 +191,9 @@ static struct json_object *data_of(const char *line)
 	return data;
 }
 
-struct json_object *client_ask(struct client *c, struct json_object *req)
+// The answer's line, to be freed; NULL when there is none.
+static char *exchange(struct client *c, struct json_object *req)
 {
-	struct json_object *data = NULL;
 	size_t len;
 	const char *text = json_object_to_json_string_length(req, JSON_C_TO_STRING_PLAIN, &len);
 	char *line = NULL;
@@ -181,6 +201,26 @@ struct json_object *client_ask(struct client *c, struct json_object *req)
 	if (send_all(c->fd, text, len) == 0 && send_all(c->fd, "\n", 1) == 0)
 		line = receive_line(c->fd);
 	json_object_put(req);
+	return line;
+}
+
+struct json_object *client_try(struct client *c, struct json_object *req)
+{
+	char *line = exchange(c, req);
+	struct json_object *reply = line != NULL ? json_tokener_parse(line) : NULL, *data = NULL;
+
+	if (json_object_object_get_ex(reply, "data", &data))
+		json_object_get(data);
+	json_object_put(reply);
+	free(line);
+	return data;
+}
+
+struct json_object *client_ask(struct client *c, struct json_object *req)
+{
+	struct json_object *data = NULL;
+	char *line = exchange(c, req);
+
 	if (line != NULL)
 		data = data_of(line);
 	else

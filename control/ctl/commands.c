@@ -14,8 +14,14 @@ static const struct command commands[] = {
 	 "pause, with --unpaired (show flows) the flows whose sender's queue pair is not known,\n"
 	 "and why. Of events --severity warning leaves the lesser out, --since 5m the older, and\n"
 	 "--count 20 all but the last. KIND is one of\n", show_help},
-	{"watch", cmd_watch, "watch [PORT] [--interval SECONDS] [--count N]",
-	 "Shows ports, busy queues, pauses and drops live, until interrupted or N times.\n"},
+	{"watch", cmd_watch, "watch [PORT] [--interval SECONDS] [--count N] [--plain]",
+	 "Shows workers, buffer, alarms and a line for each port live: rates per second, the\n"
+	 "port in the worst trouble first. With PORT it shows its classes. Arrows select a port,\n"
+	 "Enter opens the port, Esc goes back, s sorts, / filters, p pauses, + and - change the\n"
+	 "interval, h helps, q quits. With --plain, or without a terminal, it prints a block of\n"
+	 "lines per interval, until interrupted or N times. NO_COLOR turns colours off.\n"},
+	{"top", cmd_watch, "top [PORT] [--interval SECONDS] [--count N] [--plain]",
+	 "The same as watch.\n"},
 	{"check", cmd_check, "check FILE [--strict] [--json]",
 	 "Checks a policy file: all mistakes in one pass, exit 2 if there are any. Warnings name\n"
 	 "what loads but cannot mean what it says; with --strict they are mistakes too. --json\n"
@@ -80,6 +86,7 @@ static const struct ctl_option options[] = {
 	{"strict", 'R', false, NULL, "check: warnings are mistakes"},
 	{"hold", 'H', false, NULL, "quiesce: admission stays stopped until resume"},
 	{"interval", 'i', false, "SECONDS", "watch: time between two updates (default 1)"},
+	{"plain", 'P', false, NULL, "watch: lines instead of a screen"},
 	{"count", 'n', false, "N",
 	 "watch: updates, capture: frames before it ends, show cnps, events: the last N"},
 	{"filter", 'f', false, "EXPRESSION", "capture: what tcpdump takes, as one word"},

@@ -23,6 +23,7 @@ struct ctl {
 	unsigned limit; // show flows; 0: not said
 	const char *severity, *since; // show events; NULL: not said
 	double interval_s; // watch
+	bool plain; // watch
 	// watch: updates, capture: frames before it ends; 0: until interrupted. show cnps, show
 	// events: how many
 	unsigned count;

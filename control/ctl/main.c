@@ -198,6 +198,7 @@ int main(int argc, char **argv)
 			if (!parse_count(optarg, &c.count))
 				return misused("--count is a number from 1, not \"%s\"", optarg);
 			break;
+		case 'P': c.plain = true; break;
 		case 'f': c.capture.filter = optarg; break;
 		case 'o': c.capture.only = optarg; break;
 		case 'l': c.capture.last = optarg; break;

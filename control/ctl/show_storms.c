@@ -139,54 +139,6 @@ void print_watchdog(FILE *out, struct json_object *data)
 	print_settings(out, rows);
 }
 
-static void print_alarm(FILE *out, struct json_object *row)
-{
-	const char *status = text(row, "status");
-	char lasts[CELL_LEN];
-
-	value(lasts, UNIT_US, row, "storm_us");
-	if (strcmp(status, "stormed") == 0)
-		fprintf(out, "STORM  %s class %" PRIu64 " for %s: its peer pauses it, action %s",
-			text(row, "port"), number(row, "class"), lasts, text(row, "action"));
-	else
-		fprintf(out, "%s  %s class %" PRIu64 ": until weirctl watchdog recover %s %" PRIu64,
-			strcmp(status, "pfc-off") == 0 ? "PFC-OFF" : "PORT-DOWN",
-			text(row, "port"), number(row, "class"), text(row, "port"),
-			number(row, "class"));
-}
-
-static bool alarming(struct json_object *row)
-{
-	return is(row, "status", "stormed") || is(row, "status", "pfc-off") ||
-	       is(row, "status", "port-down");
-}
-
-void print_alarms(FILE *out, struct json_object *data, int bold)
-{
-	const char *on = bold ? "\033[1;7m" : "", *off = bold ? "\033[0m" : "";
-	struct json_object *rows;
-	unsigned n = 0;
-
-	if (yes(data, "drop_all")) {
-		fprintf(out, "%sDROP-ALL  all lossless classes are discarded: until weirctl "
-			     "watchdog drop-all off%s\n", on, off);
-		n++;
-	}
-	if (json_object_object_get_ex(data, "watchdog", &rows))
-		for (size_t i = 0; i < json_object_array_length(rows); i++) {
-			struct json_object *row = json_object_array_get_idx(rows, i);
-
-			if (!alarming(row))
-				continue;
-			fputs(on, out);
-			print_alarm(out, row);
-			fprintf(out, "%s\n", off);
-			n++;
-		}
-	if (n > 0)
-		fputc('\n', out);
-}
-
 // ---- causes
 
 // "p1 class 3 has paused its sender for 1.20 ms" or "... paused its sender, last 5.0 s ago".

@@ -9,7 +9,3 @@ struct json_object;
 
 void print_watchdog(FILE *out, struct json_object *data);
 void print_causes(FILE *out, struct json_object *data);
-
-// A line for each class whose watchdog is at work, or for drop-all; nothing on ordinary days.
-// bold: for a terminal.
-void print_alarms(FILE *out, struct json_object *data, int bold);

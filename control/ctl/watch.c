@@ -1,19 +1,23 @@
 // SPDX-License-Identifier: Apache-2.0
-// The live screen: storms, ports, busy queues, pauses and drops, again and again. On a terminal it
-// uses the alternate screen and gives the old one back; elsewhere it prints one block per update.
+// The command `watch`, or `top`: asks the switch at intervals and shows what changed. On a terminal
+// it is a screen with keys; elsewhere, or with --plain, one block of lines per interval.
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <time.h>
-#include <unistd.h>
 
 #include <json-c/json.h>
 
 #include "control/ctl/client.h"
 #include "control/ctl/ctl.h"
-#include "control/ctl/show.h"
-#include "control/ctl/show_storms.h"
+#include "control/ctl/top_screen.h"
+#include "control/ctl/top_terminal.h"
+
+enum { ANSWER_S = 2, KEY_MS = 1000, TEXT_LEN = 160, CLOCK_LEN = 16 };
+
+// The first rates need two snapshots; the second is taken so soon.
+static const double first_interval_s = 0.5;
 
 static volatile sig_atomic_t stopped; // written by the handler only
 
@@ -23,30 +27,185 @@ static void on_stop(int sig)
 	stopped = 1;
 }
 
-static int print_block(struct client *cl, FILE *out, const char *port, bool screen)
+struct watch {
+	const char *name; // of the switch
+	struct client client;
+	bool connected;
+	struct top_snapshot *before, *now;
+	double tried_s, taken_s; // when the switch was last asked; when `now` was taken
+	double seconds; // between `before` and `now`
+	char clock[CLOCK_LEN], trouble[TEXT_LEN];
+	struct top_view view;
+};
+
+static double time_s(void)
 {
-	static const char *const parts[] = {"watchdog", "ports", "queues", "pfc", "drops"};
-	const struct show_wish wish = {.all = port != NULL};
+	struct timespec t;
 
-	for (size_t i = 0; i < sizeof(parts) / sizeof(parts[0]); i++) {
-		struct json_object *req = request_of("show", "what", parts[i]);
-		struct json_object *data;
-
-		if (port != NULL)
-			json_object_object_add(req, "port", json_object_new_string(port));
-		data = client_ask(cl, req);
-		if (data == NULL)
-			return CTL_FAILED;
-		if (strcmp(parts[i], "watchdog") == 0) {
-			print_alarms(out, data, screen);
-		} else {
-			show_tables(out, parts[i], data, &wish);
-			fputc('\n', out);
-		}
-		json_object_put(data);
-	}
-	return CTL_DONE;
+	clock_gettime(CLOCK_MONOTONIC, &t);
+	return (double)t.tv_sec + (double)t.tv_nsec / 1e9;
 }
+
+static void wall_clock(char out[CLOCK_LEN])
+{
+	time_t at = time(NULL);
+	struct tm tm;
+
+	strftime(out, CLOCK_LEN, "%H:%M:%S", localtime_r(&at, &tm));
+}
+
+// ---- the switch
+
+static bool ask(struct watch *w, struct top_snapshot *s, const char *kind)
+{
+	struct json_object *req = request_of("show", "what", kind), *data;
+
+	if (strcmp(kind, "events") == 0) {
+		json_object_object_add(req, "since", json_object_new_uint64(s->event_seq));
+		json_object_object_add(req, "severity", json_object_new_string("warning"));
+	}
+	if (strcmp(kind, "causes") == 0)
+		json_object_object_add(req, "port", json_object_new_string(w->view.opened));
+	data = client_try(&w->client, req);
+	if (data == NULL)
+		return false;
+	top_snapshot_take(s, kind, data);
+	json_object_put(data);
+	return true;
+}
+
+// Asks for all kinds; NULL: the switch is gone.
+static struct top_snapshot *take(struct watch *w)
+{
+	struct top_snapshot *s = top_snapshot_create(w->now);
+	bool whole = s != NULL;
+
+	for (unsigned i = 0; whole && top_kinds[i] != NULL; i++)
+		whole = ask(w, s, top_kinds[i]);
+	if (whole && w->view.opened[0] != '\0')
+		whole = ask(w, s, "causes");
+	if (whole)
+		return s;
+	top_snapshot_destroy(s);
+	return NULL;
+}
+
+// The screen keeps the last numbers and their time.
+static void disconnect(struct watch *w)
+{
+	char now[CLOCK_LEN];
+
+	if (w->connected)
+		client_close(&w->client);
+	w->connected = false;
+	if (w->trouble[0] != '\0')
+		return;
+	wall_clock(now);
+	snprintf(w->trouble, sizeof(w->trouble),
+		 "GONE  switch %s does not answer since %s; trying again", w->name, now);
+}
+
+static void refresh(struct watch *w)
+{
+	struct top_snapshot *s;
+
+	if (!w->connected && client_connect(w->name, &w->client) == 0) {
+		client_timeout(&w->client, ANSWER_S);
+		w->connected = true;
+		if (w->now != NULL) { // a switch that started again counts its events anew
+			w->now->event_seq = 0;
+			w->now->n_events = 0;
+		}
+	}
+	w->tried_s = time_s();
+	s = w->connected ? take(w) : NULL;
+	if (s == NULL) {
+		disconnect(w);
+		return;
+	}
+	top_snapshot_destroy(w->before);
+	w->before = w->now;
+	if (w->trouble[0] != '\0') { // the switch may have started again
+		top_snapshot_destroy(w->before);
+		w->before = NULL;
+	}
+	w->trouble[0] = '\0';
+	w->now = s;
+	w->seconds = w->tried_s - w->taken_s;
+	w->taken_s = w->tried_s;
+	wall_clock(w->clock);
+}
+
+static struct top_data data_of(const struct watch *w)
+{
+	return (struct top_data){.name = w->name, .clock = w->clock,
+				 .trouble = w->trouble[0] != '\0' ? w->trouble : NULL,
+				 .before = w->before, .now = w->now, .seconds = w->seconds};
+}
+
+static double next_in_s(const struct watch *w)
+{
+	return w->before == NULL && w->view.interval_s > first_interval_s ? first_interval_s
+									 : w->view.interval_s;
+}
+
+// ---- on a terminal
+
+static void show(const struct watch *w)
+{
+	struct top_data d = data_of(w);
+	struct top_canvas *c;
+	unsigned lines, columns;
+
+	top_terminal_size(&lines, &columns);
+	c = top_draw(&d, &w->view, lines, columns, top_terminal_is_ascii());
+	if (c != NULL)
+		top_terminal_show(c);
+	free(c);
+}
+
+// Another port was opened: asks why its classes are paused.
+static void open_port(struct watch *w)
+{
+	if (w->connected && !ask(w, w->now, "causes"))
+		disconnect(w);
+}
+
+// Until the next refresh is due. False: the user quits.
+static bool serve_keys(struct watch *w)
+{
+	while (!stopped) {
+		double left_s = w->tried_s + next_in_s(w) - time_s();
+		int left_ms = w->view.paused || 1000 * left_s > KEY_MS ? KEY_MS
+									: (int)(1000 * left_s) + 1;
+		struct top_data d = data_of(w);
+		bool was_open = w->view.opened[0] != '\0';
+		int key;
+
+		if (left_s <= 0 && !w->view.paused)
+			return true;
+		key = top_terminal_key(left_ms); // waits KEY_MS at most: a signal may come before
+		if (key == 0)
+			continue;
+		if (!top_press(&w->view, &d, key))
+			return false;
+		if (!was_open && w->view.opened[0] != '\0')
+			open_port(w);
+		show(w);
+	}
+	return false;
+}
+
+static void live(struct watch *w, unsigned count)
+{
+	show(w);
+	for (unsigned n = 0; (count == 0 || n < count) && serve_keys(w); n++) {
+		refresh(w);
+		show(w);
+	}
+}
+
+// ---- elsewhere
 
 static void rest(double s)
 {
@@ -56,52 +215,91 @@ static void rest(double s)
 	nanosleep(&t, NULL); // a signal ends it, and the watch with it
 }
 
-static int watch_loop(const struct ctl *c, struct client *cl, const char *port, bool screen)
+static void print_block(const struct watch *w)
 {
-	for (unsigned n = 0; !stopped; n++) {
-		char *text = NULL;
-		size_t len = 0;
-		FILE *out = open_memstream(&text, &len);
-		int status;
+	struct top_data d = data_of(w);
+	struct top_canvas *c = top_draw_plain(&d, &w->view);
 
-		if (out == NULL)
-			return CTL_FAILED;
-		status = print_block(cl, out, port, screen);
-		fclose(out);
-		if (status == CTL_DONE && !stopped) {
-			// Home, then clear what is below: no flicker between two updates.
-			printf("%s%s", screen ? "\033[H\033[J" : "", text);
-			fflush(stdout);
+	if (c != NULL)
+		top_canvas_print(c, stdout);
+	free(c);
+	putchar('\n');
+	fflush(stdout);
+}
+
+static void print_blocks(struct watch *w, unsigned count)
+{
+	for (unsigned n = 0; !stopped && (count == 0 || n < count);) {
+		refresh(w);
+		if (w->before != NULL || w->trouble[0] != '\0') {
+			print_block(w);
+			n++;
 		}
-		free(text);
-		if (status != CTL_DONE)
-			return status;
-		if (c->count != 0 && n + 1 == c->count)
-			break;
-		rest(c->interval_s);
+		if (count == 0 || n < count)
+			rest(next_in_s(w));
 	}
+}
+
+// ---- the command
+
+// Reports a switch that does not answer, or a port that it does not have, before the screen starts.
+static int check(struct watch *w, const char *port)
+{
+	struct json_object *req = request_of("show", "what", "ports"), *data;
+
+	if (port != NULL)
+		json_object_object_add(req, "port", json_object_new_string(port));
+	data = client_ask(&w->client, req);
+	if (data == NULL)
+		return CTL_FAILED;
+	json_object_put(data);
+	snprintf(w->view.opened, sizeof(w->view.opened), "%s", port != NULL ? port : "");
+	return CTL_DONE;
+}
+
+static int run(const struct ctl *c, struct watch *w, const char *port)
+{
+	if (check(w, port) != CTL_DONE)
+		return CTL_FAILED;
+	client_timeout(&w->client, ANSWER_S);
+	refresh(w);
+	if (w->now == NULL) {
+		fprintf(stderr, "switch %s does not answer\n", w->name);
+		return CTL_FAILED;
+	}
+	if (c->plain || !top_terminal_start()) {
+		rest(next_in_s(w));
+		if (!stopped)
+			print_blocks(w, c->count);
+		return CTL_DONE;
+	}
+	live(w, c->count);
+	top_terminal_end();
 	return CTL_DONE;
 }
 
 int cmd_watch(const struct ctl *c, int argc, char **argv)
 {
 	struct sigaction sa = {.sa_handler = on_stop};
-	bool screen = isatty(STDOUT_FILENO);
-	struct client cl;
+	struct watch w = {.name = c->name, .connected = true,
+			  .view = {.interval_s = c->interval_s}};
+	char found[CLIENT_NAME_LEN];
 	int status;
 
 	if (argc > 1)
 		return misused("watch takes one port at most");
-	if (client_open(c->name, &cl) != 0)
+	if (c->json)
+		return misused("watch prints no JSON; `weirctl show ports --json` does");
+	if (w.name == NULL)
+		w.name = client_find(found);
+	if (w.name == NULL || client_open(w.name, &w.client) != 0)
 		return CTL_FAILED;
 	sigaction(SIGINT, &sa, NULL);
 	sigaction(SIGTERM, &sa, NULL);
-	if (screen)
-		fputs("\033[?1049h\033[?25l", stdout);
-	status = watch_loop(c, &cl, argc > 0 ? argv[0] : NULL, screen);
-	if (screen)
-		fputs("\033[?25h\033[?1049l", stdout);
-	fflush(stdout);
-	client_close(&cl);
+	status = run(c, &w, argc > 0 ? argv[0] : NULL);
+	if (w.connected)
+		client_close(&w.client);
+	top_snapshot_destroy(w.before);
+	top_snapshot_destroy(w.now);
 	return status;
 }

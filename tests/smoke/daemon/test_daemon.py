@@ -57,7 +57,7 @@ def t_help_and_version_need_no_root_and_no_switch():
     want_eq(sh(WEIR, check=False).returncode, 2, "weir without a file")
     want_eq(sh(WEIR, "-c", "x", "stray", check=False).returncode, 2, "a stray word")
     want("usage: weirctl " in sh(WEIRCTL, "--help").stdout, "weirctl --help")
-    for cmd in "show watch check plan reload set clear quiesce resume".split():
+    for cmd in "show watch top check plan reload set clear quiesce resume".split():
         want(f"weirctl {cmd}" in sh(WEIRCTL, cmd, "--help").stdout, f"weirctl {cmd} --help")
     want_eq(sh(WEIRCTL, "frobnicate", check=False).returncode, 2, "an unknown command")
     want_eq(sh(WEIRCTL, "show", "nothing", check=False).returncode, 2, "an unknown kind")
@@ -183,7 +183,7 @@ def t_every_json_name_is_there(sw):
     want("PFC3" in ctl("show", "pfc", "counters").stdout, "show pfc counters")
     r = ctl("show", "ports", "p9", check=False)
     want(r.returncode == 1 and "p1 p2 p3" in r.stderr, r.stderr)
-    want(ctl("watch", "--interval", "0.1", "--count", "2").stdout.count("Port  Device") == 2,
+    want(ctl("watch", "--interval", "0.1", "--count", "2").stdout.count("Port State") == 2,
          "watch prints two blocks")
 
 

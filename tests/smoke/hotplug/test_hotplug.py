@@ -113,6 +113,7 @@ def a_device_that_is_made_again_forwards_again():
         sw.delete(3)
         eventually(lambda: sw.events("interface-gone"), "the event")
         want("no device" in sw.ctl("show", "ports", "p3"), sw.ctl("show", "ports", "p3"))
+        want("p3   no-dev" in sw.ctl("watch", "--count", "1"), sw.ctl("watch", "--count", "1"))
         want(sw.port("p3")["no_device"] and not sw.port("p2")["no_device"], f"{sw.port('p3')}")
         sw.ctl("reload", sw.path) # while there is no device
         sw.make(3)

@@ -155,31 +155,6 @@ static void settings_are_shown_of_watched_classes_only(void **state)
 	json_object_put(data);
 }
 
-static void plain_alarms(FILE *out, struct json_object *data)
-{
-	print_alarms(out, data, 0);
-}
-
-static void the_live_screen_has_a_line_for_each_class_in_trouble_only(void **state)
-{
-	struct bench *b = *state;
-	struct json_object *data = observe_show(b->o, "watchdog", OBSERVE_ALL_PORTS, SECOND);
-	char *out = printed(plain_alarms, data);
-
-	assert_string_equal(out, "");
-	free(out);
-	json_object_put(data);
-	storm(b);
-	b->sw->port[0].status[3] = WATCHDOG_IS_PFC_OFF;
-	data = observe_show(b->o, "watchdog", OBSERVE_ALL_PORTS, 2ull * SECOND + 1500 * MS);
-	out = printed(plain_alarms, data);
-	assert_string_equal(out, "PFC-OFF  p1 class 3: until weirctl watchdog recover p1 3\n"
-				 "STORM  p2 class 3 for 1.50 s: its peer pauses it, action forward"
-				 "\n\n");
-	free(out);
-	json_object_put(data);
-}
-
 // ---- the guard
 
 static void the_guard_counts_by_port_and_rule_from_the_clear(void **state)
@@ -391,7 +366,6 @@ int main(void)
 		T(classes_without_a_watchdog_are_shown_on_request_or_after_a_storm),
 		T(people_see_the_storm_as_sonic_shows_it),
 		T(settings_are_shown_of_watched_classes_only),
-		T(the_live_screen_has_a_line_for_each_class_in_trouble_only),
 		T(the_guard_counts_by_port_and_rule_from_the_clear),
 		T(a_queue_that_is_not_paused_is_congestion_and_the_root_is_here),
 		T(a_queue_that_is_paused_names_the_port_behind_which_the_root_is),
