@@ -151,6 +151,7 @@ struct policy_port {
 	struct policy_addr addrs[MAX_PORT_ADDRS];
 	struct policer_params limit[N_LIMIT_KINDS];
 	struct loop_params loop;
+	char profile[POLICY_NAME_LEN]; // name of its profile in the file
 };
 
 struct policy_fdb_entry {

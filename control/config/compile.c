@@ -156,6 +156,7 @@ static void compile_port(struct compiler *k, unsigned i)
 
 	snprintf(out->name, sizeof(out->name), "%s", port->name);
 	snprintf(out->device, sizeof(out->device), "%s", port->device);
+	snprintf(out->profile, sizeof(out->profile), "%s", port->profile->map.name);
 	out->speed_bps = port_speed(k, i);
 	out->mtu = (uint32_t)item->mtu.n;
 	out->max_frame = cfg_max_frame(item);

@@ -6,14 +6,16 @@ const char ctl_exit_text[] = "0 done, 1 failed, 2 misused.";
 
 static const struct command commands[] = {
 	{"show", cmd_show,
-	 "show KIND [PORT] [--all] [--explain] [--follow] [--why] [--unpaired] [--limit N] "
-	 "[--count N] [--severity WORD] [--since TIME] [--json]",
+	 "show KIND [PORT] [--all] [--wide] [--explain] [--follow] [--why] [--unpaired] "
+	 "[--limit N] [--interval SECONDS] [--count N] [--severity WORD] [--since TIME] [--json]",
 	 "Prints what the switch knows, of one port or of all. With --all also what is idle or\n"
-	 "has not happened, with --explain what each reason of a drop means, with --follow\n"
-	 "events as they happen, until interrupted, with --why (show pfc) the cause of each\n"
-	 "pause, with --unpaired (show flows) the flows whose sender's queue pair is not known,\n"
-	 "and why. Of events --severity warning leaves the lesser out, --since 5m the older, and\n"
-	 "--count 20 all but the last. KIND is one of\n", show_help},
+	 "has not happened, with --wide all columns even where the terminal is narrower, with\n"
+	 "--explain what each reason of a drop means, with --follow events as they happen, until\n"
+	 "interrupted, with --why (show pfc) the cause of each pause, with --unpaired (show\n"
+	 "flows) the flows whose sender's queue pair is not known, and why. Of events --severity\n"
+	 "warning leaves the lesser out, --since 5m the older, and --count 20 all but the last.\n"
+	 "show interfaces --interval 5 counts for five seconds. A kind with a hyphen may be two\n"
+	 "words: show pfc status. KIND is one of\n", show_help},
 	{"watch", cmd_watch, "watch [PORT] [--interval SECONDS] [--count N] [--plain]",
 	 "Shows workers, buffer, alarms and a line for each port live: rates per second, the\n"
 	 "port in the worst trouble first. With PORT it shows its classes. Arrows select a port,\n"
@@ -76,6 +78,7 @@ static const struct ctl_option options[] = {
 	 "which switch, where several run (default: $WEIR_SWITCH, weir, or the only)"},
 	{"json", 'j', false, NULL, "for programs"},
 	{"all", 'a', false, NULL, "show: also what is idle or has not happened"},
+	{"wide", 'W', false, NULL, "show: all columns, however narrow the terminal is"},
 	{"explain", 'e', false, NULL, "show drops: what each reason means"},
 	{"follow", 'F', false, NULL, "show events: go on as they happen"},
 	{"why", 'w', false, NULL, "show pfc: why each sender is, or was last, paused"},
@@ -85,7 +88,8 @@ static const struct ctl_option options[] = {
 	{"limit", 'L', false, "N", "show flows: at most so many (default 50, up to 1,000)"},
 	{"strict", 'R', false, NULL, "check: warnings are mistakes"},
 	{"hold", 'H', false, NULL, "quiesce: admission stays stopped until resume"},
-	{"interval", 'i', false, "SECONDS", "watch: time between two updates (default 1)"},
+	{"interval", 'i', false, "SECONDS",
+	 "watch: time between two updates (default 1), show interfaces: time of the rates"},
 	{"plain", 'P', false, NULL, "watch: lines instead of a screen"},
 	{"count", 'n', false, "N",
 	 "watch: updates, capture: frames before it ends, show cnps, events: the last N"},

@@ -19,10 +19,11 @@ struct ctl {
 	bool json;
 	bool hold; // quiesce --hold
 	bool strict; // check --strict
-	bool all, explain, follow, why, unpaired; // show
+	bool all, explain, follow, why, unpaired, wide; // show
 	unsigned limit; // show flows; 0: not said
 	const char *severity, *since; // show events; NULL: not said
-	double interval_s; // watch
+	double interval_s; // watch, show interfaces
+	bool interval_given;
 	bool plain; // watch
 	// watch: updates, capture: frames before it ends; 0: until interrupted. show cnps, show
 	// events: how many

@@ -182,6 +182,7 @@ int main(int argc, char **argv)
 		case 'e': c.explain = true; break;
 		case 'F': c.follow = true; break;
 		case 'w': c.why = true; break;
+		case 'W': c.wide = true; break;
 		case 'U': c.unpaired = true; break;
 		case 'L':
 			if (!parse_count(optarg, &c.limit))
@@ -193,6 +194,7 @@ int main(int argc, char **argv)
 			if (!parse_interval(optarg, &c.interval_s))
 				return misused("--interval is from 0.05 to 3600 seconds, "
 					       "not \"%s\"", optarg);
+			c.interval_given = true;
 			break;
 		case 'n':
 			if (!parse_count(optarg, &c.count))

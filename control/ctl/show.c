@@ -6,150 +6,122 @@
 #include <json-c/json.h>
 
 #include "control/ctl/show_flows.h"
+#include "control/ctl/show_settings.h"
 #include "control/ctl/show_storms.h"
+#include "control/ctl/show_traffic.h"
 #include "control/ctl/table.h"
+#include "control/observe/fact.h"
 
-enum { N_PRIOS = 8 };
+// Heads are capitals, with _ between words. SONiC's name is used where SONiC has the column.
+static const struct column interface_columns[] = {
+	{"PORT", "port", UNIT_TEXT}, {"OPER", "up", UNIT_UP, 4},
+	{"SPEED", "speed_bps", UNIT_BPS, 5}, {"RX_OK", "rx_packets", UNIT_COUNT, 3},
+	{"RX_BPS", "rx_bps", UNIT_BPS}, {"RX_PPS", "rx_pps", UNIT_COUNT, 6},
+	{"RX_UTIL", "rx_util_percent", UNIT_PERCENT, 1}, {"TX_OK", "tx_packets", UNIT_COUNT, 3},
+	{"TX_BPS", "tx_bps", UNIT_BPS}, {"TX_PPS", "tx_pps", UNIT_COUNT, 6},
+	{"TX_UTIL", "tx_util_percent", UNIT_PERCENT, 1},
+};
 
+static const struct column pg_columns[] = {
+	{"PORT", "port", UNIT_TEXT}, {"PG", "pg", UNIT_COUNT},
+	{"LOSSLESS", "lossless", UNIT_YES, 10}, {"RX_OK", "rx_packets", UNIT_COUNT, 9},
+	{"MIN", "min_bytes", UNIT_BYTES, 8}, {"SHARED", "shared_bytes", UNIT_BYTES},
+	{"HEADROOM", "headroom_bytes", UNIT_BYTES, 1}, {"SKID", "skid_bytes", UNIT_BYTES, 6},
+	{"MAX_SHARED", "max_shared_bytes", UNIT_BYTES, 5},
+	{"MAX_HEADROOM", "max_headroom_bytes", UNIT_BYTES, 4},
+	{"XOFF_AT", "xoff_at_bytes", UNIT_BYTES, 3}, {"XON_AT", "xon_at_bytes", UNIT_BYTES, 7},
+	{"XOFF", "xoff", UNIT_YES, 2}, {"RX_DRP", "dropped_packets", UNIT_COUNT, 2},
+};
+static const struct column pool_columns[] = {
+	{"POOL", "name", UNIT_TEXT},        {"SIZE", "size_bytes", UNIT_BYTES},
+	{"USED", "used_bytes", UNIT_BYTES}, {"MAX", "max_bytes", UNIT_BYTES},
+};
 
-static const struct column ports[] = {
-	{"Port", "name", UNIT_TEXT},           {"Device", "device", UNIT_TEXT},
-	{"Speed", "speed_bps", UNIT_BPS},      {"MTU", "mtu", UNIT_COUNT},
-	{"Oper", "up", UNIT_UP},               {"TX", "tx_enabled", UNIT_ON},
-	{"Loop", "looped", UNIT_YES},
-	{"RX_OK", "rx_packets", UNIT_COUNT},   {"RX_BPS", "rx_bps", UNIT_BPS},
-	{"RX_MISS", "rx_missed", UNIT_COUNT},  {"TX_OK", "tx_packets", UNIT_COUNT},
-	{"TX_BPS", "tx_bps", UNIT_BPS},        {"TX_ERR", "tx_errors", UNIT_COUNT},
-	{"PFC_RX", "pfc_rx", UNIT_YES},        {"PFC_TX", "pfc_tx", UNIT_YES},
-	{"RX_GUARD", "rx_guard_possible", UNIT_YES}, {"If_stalled", "when_stalled", UNIT_TEXT},
+static const struct column queue_mark_columns[] = {
+	{"PORT", "port", UNIT_TEXT}, {"QUEUE", "queue", UNIT_COUNT},
+	{"CLASS", "class", UNIT_COUNT}, {"MAX", "max_bytes", UNIT_BYTES},
 };
-static const struct column queues[] = {
-	{"Port", "port", UNIT_TEXT},           {"Queue", "queue", UNIT_COUNT},
-	{"Class", "class", UNIT_COUNT},        {"Length", "length_bytes", UNIT_BYTES},
-	{"Frames", "length_packets", UNIT_COUNT}, {"Max", "max_bytes", UNIT_BYTES},
-	{"TX_OK", "tx_packets", UNIT_COUNT},   {"TX_BPS", "tx_bps", UNIT_BPS},
-	{"ECN", "ecn_marked", UNIT_COUNT},     {"Drop", "dropped_packets", UNIT_COUNT},
-	{"Paused", "paused", UNIT_YES},        {"TX", "tx_enabled", UNIT_ON},
+static const struct column pg_mark_columns[] = {
+	{"PORT", "port", UNIT_TEXT}, {"PG", "pg", UNIT_COUNT},
+	{"CLASS", "class", UNIT_COUNT, 1}, {"MAX_SHARED", "max_shared_bytes", UNIT_BYTES},
+	{"MAX_HEADROOM", "max_headroom_bytes", UNIT_BYTES},
 };
-static const struct column pgs[] = {
-	{"Port", "port", UNIT_TEXT},           {"PG", "pg", UNIT_COUNT},
-	{"Lossless", "lossless", UNIT_YES},    {"RX_OK", "rx_packets", UNIT_COUNT},
-	{"Min", "min_bytes", UNIT_BYTES},      {"Shared", "shared_bytes", UNIT_BYTES},
-	{"Headroom", "headroom_bytes", UNIT_BYTES}, {"Skid", "skid_bytes", UNIT_BYTES},
-	{"MaxShared", "max_shared_bytes", UNIT_BYTES},
-	{"MaxHeadroom", "max_headroom_bytes", UNIT_BYTES},
-	{"XOFF_at", "xoff_at_bytes", UNIT_BYTES}, {"XON_at", "xon_at_bytes", UNIT_BYTES},
-	{"XOFF", "xoff", UNIT_YES},            {"Drop", "dropped_packets", UNIT_COUNT},
+static const struct column pool_mark_columns[] = {
+	{"POOL", "name", UNIT_TEXT}, {"MAX", "max_bytes", UNIT_BYTES},
 };
-static const struct column pools[] = {
-	{"Pool", "name", UNIT_TEXT},        {"Size", "size_bytes", UNIT_BYTES},
-	{"Used", "used_bytes", UNIT_BYTES}, {"Max", "max_bytes", UNIT_BYTES},
+
+static const struct column drop_columns[] = {
+	{"PORT", "port", UNIT_TEXT}, {"CLASS", "class", UNIT_COUNT, 2},
+	{"ALARM", "lossless", UNIT_YES, 1}, {"FRAMES", "packets", UNIT_COUNT},
+	{"BYTES", "bytes", UNIT_BYTES, 3}, {"REASON", "reason", UNIT_TEXT},
 };
-static const struct column pause_times[] = {
-	{"Port", "port", UNIT_TEXT},           {"Class", "class", UNIT_COUNT},
-	{"RX_PAUSED", "rx_pause_duration_us", UNIT_US},
-	{"RX_TIMES", "rx_pause_transition", UNIT_COUNT},
-	{"RX_LONGEST", "rx_pause_longest_us", UNIT_US},
-	{"RX_CHANGE", "rx_pause_last_change_us", UNIT_US},
-	{"TX_PAUSED", "tx_pause_duration_us", UNIT_US},
-	{"TX_TIMES", "tx_pause_transition", UNIT_COUNT},
-	{"TX_LONGEST", "tx_pause_longest_us", UNIT_US},
-	{"TX_CHANGE", "tx_pause_last_change_us", UNIT_US},
-	{"XOFF", "xoff", UNIT_YES},
+static const struct table drops = {COLUMNS(drop_columns), NULL, NULL, "no frame was dropped"};
+static const struct column drop_reason_columns[] = {
+	{"REASON", "reason", UNIT_TEXT}, {"FRAMES", "packets", UNIT_COUNT},
+	{"BYTES", "bytes", UNIT_BYTES, 2}, {"BECAUSE", "text", UNIT_TEXT, 1},
 };
-static const struct column queue_marks[] = {
-	{"Port", "port", UNIT_TEXT}, {"Queue", "queue", UNIT_COUNT},
-	{"Class", "class", UNIT_COUNT}, {"Max", "max_bytes", UNIT_BYTES},
+static const struct table drop_reasons = {COLUMNS(drop_reason_columns), NULL, NULL, NULL};
+
+static const struct column worker_columns[] = {
+	{"WORKER", "worker", UNIT_COUNT}, {"CORE", "core", UNIT_COUNT, 7},
+	{"LOOPS", "loops", UNIT_COUNT, 8}, {"LOOPS_PER_S", "loops_per_s", UNIT_COUNT, 6},
+	{"BUSY", "busy_percent", UNIT_PERCENT}, {"LATE", "late_loops", UNIT_COUNT, 2},
+	{"LONGEST_GAP", "gap_max_ns", UNIT_NS, 1}, {"STALLS", "stalls", UNIT_COUNT, 3},
+	{"STALLED", "stalled_ns", UNIT_NS, 5}, {"PORTS", "ports", UNIT_LIST, 4},
 };
-static const struct column pg_marks[] = {
-	{"Port", "port", UNIT_TEXT}, {"PG", "pg", UNIT_COUNT}, {"Class", "class", UNIT_COUNT},
-	{"MaxShared", "max_shared_bytes", UNIT_BYTES},
-	{"MaxHeadroom", "max_headroom_bytes", UNIT_BYTES},
+
+// A counter with its meaning from the table of facts, for lists with many counters a port.
+static const struct column kind_columns[] = {
+	{"PORT", "port", UNIT_TEXT}, {"KIND", "kind", UNIT_TEXT},
+	{"FRAMES", "packets", UNIT_COUNT}, {"MEANING", "text", UNIT_TEXT, 1},
 };
-static const struct column pool_marks[] = {
-	{"Pool", "name", UNIT_TEXT}, {"Max", "max_bytes", UNIT_BYTES},
+static const struct table control_kinds = {COLUMNS(kind_columns), "packets",
+					   "kinds without a frame", "no control frame has come"};
+static const struct table hint_kinds = {COLUMNS(kind_columns), "packets", "signs without a frame",
+					"no sign of a wrong configuration"};
+static const struct column steering_columns[] = {
+	{"PORT", "port", UNIT_TEXT}, {"REASON", "reason", UNIT_TEXT},
+	{"FRAMES", "packets", UNIT_COUNT}, {"LOST", "lost", UNIT_YES, 1},
+	{"MEANING", "text", UNIT_TEXT, 2},
 };
-static const struct column drops[] = {
-	{"Port", "port", UNIT_TEXT},        {"Class", "class", UNIT_COUNT},
-	{"Alarm", "lossless", UNIT_YES}, {"Frames", "packets", UNIT_COUNT},
-	{"Bytes", "bytes", UNIT_BYTES},     {"Reason", "reason", UNIT_TEXT},
+static const struct table steering = {COLUMNS(steering_columns), "packets",
+				      "reasons without a frame",
+				      "every frame has come through the receive ring"};
+
+static const struct column fdb_columns[] = {
+	{"VLAN", "vlan", UNIT_COUNT}, {"MAC_ADDRESS", "mac", UNIT_TEXT},
+	{"PORT", "port", UNIT_TEXT}, {"STATIC", "static", UNIT_YES, 2},
+	{"AGE", "age_s", UNIT_S, 1},
 };
-static const struct column drop_reasons[] = {
-	{"Reason", "reason", UNIT_TEXT}, {"Frames", "packets", UNIT_COUNT},
-	{"Bytes", "bytes", UNIT_BYTES}, {"Because", "text", UNIT_TEXT},
+static const struct column fdb_port_columns[] = {
+	{"PORT", "port", UNIT_TEXT}, {"LEARNED", "learned", UNIT_COUNT},
+	{"SHARE", "share", UNIT_COUNT, 5}, {"LIMIT", "limit", UNIT_COUNT, 4},
+	{"ADDED", "added", UNIT_COUNT, 1}, {"MOVED", "moved", UNIT_COUNT, 1},
+	{"EVICTED", "evicted", UNIT_COUNT, 2}, {"REFUSED", "refused", UNIT_COUNT, 2},
+	{"HELD", "held", UNIT_COUNT, 3},
 };
-static const struct column workers[] = {
-	{"Worker", "worker", UNIT_COUNT},   {"Core", "core", UNIT_COUNT},
-	{"Loops", "loops", UNIT_COUNT},     {"Loops/s", "loops_per_s", UNIT_COUNT},
-	{"Busy", "busy_percent", UNIT_PERCENT}, {"Late", "late_loops", UNIT_COUNT},
-	{"Longest gap", "gap_max_ns", UNIT_NS}, {"Stalls", "stalls", UNIT_COUNT},
-	{"Stalled", "stalled_ns", UNIT_NS},     {"Ports", "ports", UNIT_LIST},
+static const struct column route_columns[] = {
+	{"TO", "to", UNIT_TEXT}, {"VIA", "via", UNIT_TEXT, 1}, {"PORT", "port", UNIT_TEXT},
+	{"MAC_ADDRESS", "mac", UNIT_TEXT, 3}, {"STATE", "state", UNIT_TEXT, 2},
 };
-static const struct column control[] = {
-	{"Port", "port", UNIT_TEXT},           {"PFC_LOSSY", "pfc_ignored_lossy", UNIT_COUNT},
-	{"PFC_EMPTY", "pfc_empty_vector", UNIT_COUNT}, {"PFC_BAD", "pfc_malformed", UNIT_COUNT},
-	{"PFC_OTHER_DST", "pfc_misaddressed", UNIT_COUNT},
-	{"PAUSE_8023X", "pause_8023x", UNIT_COUNT}, {"LLDP", "lldp", UNIT_COUNT},
-	{"Other", "other", UNIT_COUNT}, {"ARP_ND", "neighbour_frames", UNIT_COUNT},
-	{"ARP_ND_LOST", "neighbour_frames_lost", UNIT_COUNT},
-	{"PFC_EARLY", "early_pauses", UNIT_COUNT},
+static const struct table routes = {COLUMNS(route_columns), "other",
+				    "addresses of the switch itself",
+				    "no route: no port has an `ip`"};
+static const struct column neighbour_columns[] = {
+	{"ADDRESS", "ip", UNIT_TEXT}, {"PORT", "port", UNIT_TEXT, 2},
+	{"MAC_ADDRESS", "mac", UNIT_TEXT}, {"STATE", "state", UNIT_TEXT, 1},
+	{"GATEWAY", "gateway", UNIT_YES, 4}, {"AGE", "age_s", UNIT_S, 3},
 };
-static const struct column steering[] = {
-	{"Port", "port", UNIT_TEXT}, {"Reason", "reason", UNIT_TEXT},
-	{"Frames", "packets", UNIT_COUNT}, {"Lost", "lost", UNIT_YES},
-	{"Meaning", "text", UNIT_TEXT},
+static const struct column guard_columns[] = {
+	{"PORT", "port", UNIT_TEXT}, {"GROUP", "group", UNIT_TEXT},
+	{"DSCP", "dscp", UNIT_COUNT}, {"TO_CLASS", "to_class", UNIT_COUNT, 1},
+	{"TO_DSCP", "to_dscp", UNIT_COUNT, 2}, {"FRAMES", "packets", UNIT_COUNT},
 };
-static const struct column hints[] = {
-	{"Port", "port", UNIT_TEXT}, {"RoCE in lossy class", "roce_in_lossy_class", UNIT_COUNT},
-	{"RoCE Not-ECT", "roce_not_ect", UNIT_COUNT},
-	{"Lossless to unknown address", "lossless_unknown", UNIT_COUNT},
-	{"CoPP", "copp_dropped", UNIT_COUNT},
-	{"Loop forged", "loop_forged", UNIT_COUNT},
-	{"Storm broadcast", "storm_broadcast", UNIT_COUNT},
-	{"Storm unknown", "storm_unknown_unicast", UNIT_COUNT},
-	{"Storm multicast", "storm_multicast", UNIT_COUNT},
+static const struct column waiting_columns[] = {
+	{"PORT", "port", UNIT_TEXT}, {"QUEUE", "queue", UNIT_TEXT},
+	{"FRAMES", "packets", UNIT_COUNT}, {"WAITS_BECAUSE", "reason", UNIT_TEXT, 1},
 };
-static const struct column fdb[] = {
-	{"Vlan", "vlan", UNIT_COUNT}, {"MacAddress", "mac", UNIT_TEXT}, {"Port", "port", UNIT_TEXT},
-	{"Static", "static", UNIT_YES}, {"Age (s)", "age_s", UNIT_COUNT},
-};
-static const struct column fdb_ports[] = {
-	{"Port", "port", UNIT_TEXT}, {"Learned", "learned", UNIT_COUNT},
-	{"Share", "share", UNIT_COUNT}, {"Limit", "limit", UNIT_COUNT},
-	{"Added", "added", UNIT_COUNT}, {"Moved", "moved", UNIT_COUNT},
-	{"Evicted", "evicted", UNIT_COUNT}, {"Refused", "refused", UNIT_COUNT},
-	{"Held", "held", UNIT_COUNT},
-};
-static const struct column routes[] = {
-	{"To", "to", UNIT_TEXT}, {"Via", "via", UNIT_TEXT}, {"Port", "port", UNIT_TEXT},
-	{"MacAddress", "mac", UNIT_TEXT}, {"State", "state", UNIT_TEXT},
-};
-static const struct column neighbours[] = {
-	{"Address", "ip", UNIT_TEXT}, {"Port", "port", UNIT_TEXT},
-	{"MacAddress", "mac", UNIT_TEXT}, {"State", "state", UNIT_TEXT},
-	{"Gateway", "gateway", UNIT_YES}, {"Age (s)", "age_s", UNIT_COUNT},
-};
-static const struct column latency[] = {
-	{"Port", "port", UNIT_TEXT}, {"Queue", "queue", UNIT_COUNT}, {"Class", "class", UNIT_COUNT},
-	{"Frames", "packets", UNIT_COUNT}, {"p50", "p50_ns", UNIT_NS}, {"p99", "p99_ns", UNIT_NS},
-	{"Max", "max_ns", UNIT_NS},
-};
-static const struct column guard[] = {
-	{"Port", "port", UNIT_TEXT}, {"Group", "group", UNIT_TEXT}, {"DSCP", "dscp", UNIT_COUNT},
-	{"To class", "to_class", UNIT_COUNT}, {"To DSCP", "to_dscp", UNIT_COUNT},
-	{"Frames", "packets", UNIT_COUNT},
-};
-static const struct column balance[] = {
-	{"Received", "received", UNIT_COUNT},   {"Generated", "generated", UNIT_COUNT},
-	{"Replicated", "replicated", UNIT_COUNT}, {"Transmitted", "transmitted", UNIT_COUNT},
-	{"Consumed", "consumed", UNIT_COUNT},   {"Dropped", "dropped", UNIT_COUNT},
-	{"Queued", "queued", UNIT_COUNT},       {"Balanced", "balanced", UNIT_YES},
-};
-static const struct column waiting[] = {
-	{"Port", "port", UNIT_TEXT}, {"Queue", "queue", UNIT_TEXT},
-	{"Frames", "packets", UNIT_COUNT},
-	{"Waits because", "reason", UNIT_TEXT},
-};
+static const struct table waiting = {COLUMNS(waiting_columns), NULL, NULL, NULL};
 
 // ---- kinds that are not just one table
 
@@ -160,147 +132,126 @@ static uint64_t number(struct json_object *row, const char *key)
 	return json_object_object_get_ex(row, key, &v) ? json_object_get_uint64(v) : 0;
 }
 
-static int busy_queue(struct json_object *row)
+static struct json_object *list_of(struct json_object *data, const char *key)
 {
-	return number(row, "tx_packets") + number(row, "length_packets") +
-		       number(row, "max_bytes") + number(row, "dropped_packets") > 0;
+	struct json_object *rows = NULL;
+
+	json_object_object_get_ex(data, key, &rows);
+	return rows;
 }
 
-static int busy_pg(struct json_object *row)
+static struct json_object *row_at(struct json_object *rows, size_t i)
 {
-	return number(row, "rx_packets") + number(row, "dropped_packets") +
-		       number(row, "lossless") > 0;
+	return json_object_array_get_idx(rows, i);
 }
 
-static int busy_reason(struct json_object *row)
+static void put_text(struct json_object *row, const char *key, const char *text)
 {
-	return number(row, "packets") > 0;
+	json_object_object_add(row, key, json_object_new_string(text));
 }
 
-static int busy_mark(struct json_object *row)
+struct line {
+	const char *name, *key;
+	enum unit unit;
+};
+
+// A single row: one line for each value.
+static void print_record(FILE *out, struct json_object *row, const struct line *lines, size_t n)
 {
-	return number(row, "max_bytes") + number(row, "max_shared_bytes") +
-		       number(row, "max_headroom_bytes") > 0;
-}
+	char cell[CELL_LEN];
 
-static int other_than_self(struct json_object *row)
-{
-	struct json_object *v;
+	for (size_t i = 0; i < n; i++) {
+		struct json_object *v = NULL;
 
-	return !json_object_object_get_ex(row, "state", &v) ||
-	       strcmp(json_object_get_string(v), "self") != 0;
-}
-
-// Cell by port and priority, as SONiC's `show pfc counters`; key: the counter of one direction.
-static void print_pfc_grid(FILE *out, struct json_object *rows, const char *head, const char *key)
-{
-	static const char *const prio[N_PRIOS] = {"PFC0", "PFC1", "PFC2", "PFC3",
-						  "PFC4", "PFC5", "PFC6", "PFC7"};
-	struct column cols[N_PRIOS + 1] = {{head, "port", UNIT_TEXT}};
-	struct json_object *grid = json_object_new_array();
-	struct json_object *line = NULL;
-
-	for (size_t i = 0; i < json_object_array_length(rows); i++) {
-		struct json_object *row = json_object_array_get_idx(rows, i), *port, *last = NULL;
-		const char *name;
-
-		if (!json_object_object_get_ex(row, "port", &port))
-			continue;
-		name = json_object_get_string(port);
-		json_object_object_get_ex(line, "port", &last);
-		if (last == NULL || strcmp(json_object_get_string(last), name) != 0) {
-			line = json_object_new_object();
-			json_object_object_add(line, "port", json_object_new_string(name));
-			for (unsigned p = 0; p < N_PRIOS; p++)
-				json_object_object_add(line, prio[p], json_object_new_int(0));
-			json_object_array_add(grid, line);
-		}
-		json_object_object_add(line, prio[number(row, "class") % N_PRIOS],
-				       json_object_new_uint64(number(row, key)));
+		json_object_object_get_ex(row, lines[i].key, &v);
+		cell_format(cell, lines[i].unit, v);
+		fprintf(out, "%-12s %s\n", lines[i].name, cell);
 	}
-	for (unsigned p = 0; p < N_PRIOS; p++)
-		cols[p + 1] = (struct column){prio[p], prio[p], UNIT_COUNT};
-	table_print(out, grid, COLUMNS(cols), NULL);
-	json_object_put(grid);
 }
 
-typedef void print_fn(FILE *out, struct json_object *data, const struct show_wish *wish);
-
-static void print_pfc(FILE *out, struct json_object *data, const struct show_wish *wish)
+// One line for each counter of each port.
+static struct json_object *by_kind(struct json_object *rows, const struct fact_list *facts)
 {
-	struct json_object *rows;
+	struct json_object *lines = json_object_new_array();
 
-	(void)wish;
-	if (!json_object_object_get_ex(data, "pfc", &rows))
+	for (size_t i = 0; i < json_object_array_length(rows); i++)
+		for (size_t k = 0; k < facts->n; k++) {
+			const struct fact *f = &facts->rows[k];
+			struct json_object *line, *port = NULL;
+
+			if (f->kind != FACT_COUNTER)
+				continue;
+			line = json_object_new_object();
+			json_object_object_get_ex(row_at(rows, i), "port", &port);
+			json_object_object_add(line, "port", json_object_get(port));
+			put_text(line, "kind", f->key);
+			json_object_object_add(
+				line, "packets",
+				json_object_new_uint64(number(row_at(rows, i), f->key)));
+			put_text(line, "text", f->help);
+			json_object_array_add(lines, line);
+		}
+	return lines;
+}
+
+static void print_kinds(FILE *out, struct json_object *data, unsigned facts,
+			const struct table *t, const struct show_wish *wish)
+{
+	struct json_object *rows = list_of(data, fact_lists[facts].list);
+	struct json_object *lines;
+
+	if (rows == NULL)
 		return;
-	print_pfc_grid(out, rows, "Port Rx", "rx_pause");
+	lines = by_kind(rows, &fact_lists[facts]);
+	table_print(out, lines, t, wish);
+	json_object_put(lines);
+}
+
+static void print_control(FILE *out, struct json_object *data, const struct show_wish *wish)
+{
+	struct json_object *rows = list_of(data, "steering");
+
+	print_kinds(out, data, FACTS_CONTROL, &control_kinds, wish);
 	fputc('\n', out);
-	print_pfc_grid(out, rows, "Port Tx", "tx_pause");
-	fputc('\n', out);
-	table_print(out, rows, COLUMNS(pause_times), NULL);
+	if (rows != NULL)
+		table_print(out, rows, &steering, wish);
 }
 
-static void show_watchdog(FILE *out, struct json_object *data, const struct show_wish *wish)
+static void print_hints(FILE *out, struct json_object *data, const struct show_wish *wish)
 {
-	(void)wish;
-	print_watchdog(out, data);
+	print_kinds(out, data, FACTS_HINTS, &hint_kinds, wish);
 }
 
-static void show_causes(FILE *out, struct json_object *data, const struct show_wish *wish)
+static void print_routes(FILE *out, struct json_object *data, const struct show_wish *wish)
 {
-	(void)wish;
-	print_causes(out, data);
-}
+	struct json_object *rows = list_of(data, "routes"), *state;
 
-static void show_flows(FILE *out, struct json_object *data, const struct show_wish *wish)
-{
-	print_flows(out, data, wish->unpaired);
-}
+	for (size_t i = 0; rows != NULL && i < json_object_array_length(rows); i++) {
+		struct json_object *row = row_at(rows, i);
+		bool own = json_object_object_get_ex(row, "state", &state) &&
+			   strcmp(json_object_get_string(state), "self") == 0;
 
-static void show_ipcc(FILE *out, struct json_object *data, const struct show_wish *wish)
-{
-	(void)wish;
-	print_ipcc(out, data);
-}
-
-static void show_cnps(FILE *out, struct json_object *data, const struct show_wish *wish)
-{
-	(void)wish;
-	print_cnps(out, data);
-}
-
-// The table does not tell that its units are not the machine's.
-static void print_ports(FILE *out, struct json_object *data, const struct show_wish *wish)
-{
-	struct json_object *rows, *clock;
-	uint64_t scale = 1;
-
-	(void)wish;
-	if (!json_object_object_get_ex(data, "ports", &rows))
-		return;
-	table_print(out, rows, COLUMNS(ports), NULL);
-	if (json_object_object_get_ex(data, "clock", &clock))
-		scale = number(clock, "time_scale");
-	if (scale > 1)
-		fprintf(out,
-			"time scale %llu: speeds, rates and times are the model's, the machine "
-			"moves 1/%llu of it\n",
-			(unsigned long long)scale, (unsigned long long)scale);
+		json_object_object_add(row, "other", json_object_new_boolean(!own));
+	}
+	if (rows != NULL)
+		table_print(out, rows, &routes, wish);
 }
 
 static void print_balance(FILE *out, struct json_object *data, const struct show_wish *wish)
 {
-	struct json_object *row, *left, *list = json_object_new_array();
+	static const struct line lines[] = {
+		{"received", "received", UNIT_COUNT},   {"generated", "generated", UNIT_COUNT},
+		{"replicated", "replicated", UNIT_COUNT},
+		{"transmitted", "transmitted", UNIT_COUNT},
+		{"consumed", "consumed", UNIT_COUNT},   {"dropped", "dropped", UNIT_COUNT},
+		{"queued", "queued", UNIT_COUNT},       {"balanced", "balanced", UNIT_YES},
+	};
+	struct json_object *left = list_of(data, "waiting");
 
-	(void)wish;
-	if (json_object_object_get_ex(data, "balance", &row))
-		json_object_array_add(list, json_object_get(row));
-	table_print(out, list, COLUMNS(balance), NULL);
-	json_object_put(list);
-	if (json_object_object_get_ex(data, "waiting", &left) &&
-	    json_object_array_length(left) > 0) {
+	print_record(out, list_of(data, "balance"), lines, sizeof(lines) / sizeof(lines[0]));
+	if (left != NULL && json_object_array_length(left) > 0) {
 		fputc('\n', out);
-		table_print(out, left, COLUMNS(waiting), NULL);
+		table_print(out, left, &waiting, wish);
 	}
 }
 
@@ -314,6 +265,30 @@ static void print_config(FILE *out, struct json_object *data, const struct show_
 	    json_object_object_get_ex(c, "text", &text))
 		fprintf(out, "# %s\n%s", json_object_get_string(file),
 			json_object_get_string(text));
+}
+
+void print_orders(FILE *out, struct json_object *data)
+{
+	struct json_object *v = list_of(data, "version");
+
+	if (v != NULL && number(v, "drop_all") != 0)
+		fputs("DROP-ALL is on: frames of all lossless classes are discarded, until: "
+		      "weirctl watchdog drop-all off\n", out);
+	if (v != NULL && number(v, "held") != 0)
+		fputs("HELD: no frame is admitted, because of quiesce --hold, until: weirctl "
+		      "resume\n", out);
+}
+
+static void print_version(FILE *out, struct json_object *data, const struct show_wish *wish)
+{
+	static const struct line lines[] = {
+		{"switch", "name", UNIT_TEXT},      {"version", "version", UNIT_TEXT},
+		{"uptime", "uptime_ms", UNIT_MS},   {"policy file", "policy_file", UNIT_TEXT},
+		{"ports", "ports", UNIT_COUNT},     {"workers", "workers", UNIT_COUNT},
+	};
+
+	(void)wish;
+	print_record(out, list_of(data, "version"), lines, sizeof(lines) / sizeof(lines[0]));
 }
 
 void show_event(FILE *out, struct json_object *row)
@@ -344,6 +319,8 @@ static void print_events(FILE *out, struct json_object *data, const struct show_
 	(void)wish;
 	if (!json_object_object_get_ex(data, "events", &rows))
 		return;
+	if (json_object_array_length(rows) == 0)
+		fputs("no event\n", out);
 	for (size_t i = 0; i < json_object_array_length(rows); i++)
 		show_event(out, json_object_array_get_idx(rows, i));
 	if (number(data, "events_lost") > 0)
@@ -373,22 +350,20 @@ static void print_drops(FILE *out, struct json_object *data, const struct show_w
 	    !json_object_object_get_ex(data, "reasons", &reasons) ||
 	    !json_object_object_get_ex(data, "total", &total))
 		return;
-	table_print(out, rows, COLUMNS(drops), NULL);
-	print_drop_total(out, total);
-	if (!wish->explain)
+	table_print(out, rows, &drops, wish);
+	if (json_object_array_length(rows) > 0)
+		print_drop_total(out, total);
+	if (!wish->explain || json_object_array_length(reasons) == 0)
 		return;
 	fputc('\n', out);
-	table_print(out, reasons, COLUMNS(drop_reasons), NULL);
+	table_print(out, reasons, &drop_reasons, wish);
 }
 
 // ---- all kinds
 
 struct part {
 	const char *list;
-	const struct column *cols;
-	size_t n_cols;
-	int (*busy)(struct json_object *row); // NULL: all rows are shown
-	const char *what; // rows left out are called
+	struct table table;
 };
 
 static const struct kind {
@@ -396,47 +371,60 @@ static const struct kind {
 	print_fn *print; // or parts
 	struct part parts[3];
 } kinds[] = {
+	{"version", "name and version of the switch, time since its start, policy file",
+	 print_version, {{0}}},
 	{"ports", "state, counters and rates of the ports, and the time scale", print_ports, {{0}}},
-	{"queues", "length, counters and rates of the egress queues", NULL,
-	 {{"queues", COLUMNS(queues), busy_queue, "idle queues"}}},
+	{"interfaces", "rates and utilisation of the ports (--interval: of so many seconds)",
+	 NULL, {{"interfaces", {COLUMNS(interface_columns), NULL, NULL, NULL}}}},
+	{"vlan", "which ports carry each VLAN, tagged or untagged", print_vlan, {{0}}},
+	{"qos", "maps in force: DSCP and PCP to class, class to queue and priority group",
+	 print_qos, {{0}}},
+	{"pfc-status", "which classes obey and send PFC, by port", print_pfc_status, {{0}}},
+	{"ecn", "WRED and ECN in force by queue: kmin, kmax, pmax", print_ecn, {{0}}},
+	{"buffers-config", "pools, and min, alpha, headroom and XON of each group in force",
+	 print_buffers_config, {{0}}},
+	{"queues", "length, counters and rates of the egress queues", print_queues, {{0}}},
 	{"pfc", "PAUSE frames and times by class (also: show pfc counters)", print_pfc, {{0}}},
-	{"watchdog", "PFC storms by port and class, and what is done about them", show_watchdog,
+	{"watchdog", "PFC storms by port and class, and what is done about them", print_watchdog,
 	 {{0}}},
 	{"causes", "why the peers of ports are paused, or were last (also: show pfc --why)",
-	 show_causes, {{0}}},
+	 print_causes, {{0}}},
 	{"flows", "RoCEv2 flows, the fastest first: way, loss, marks, and the sender's queue pair",
-	 show_flows, {{0}}},
-	{"ipcc", "notifications by congested queue, and what the switch knows of flows", show_ipcc,
+	 print_flows, {{0}}},
+	{"ipcc", "notifications by congested queue, and what the switch knows of flows", print_ipcc,
 	 {{0}}},
-	{"cnps", "the notifications that the switch sent, each with its reasons", show_cnps, {{0}}},
+	{"cnps", "the notifications that the switch sent, each with its reasons", print_cnps,
+	 {{0}}},
 	{"guard", "frames that turned back inside a group of ports, by rule", NULL,
-	 {{"guard", COLUMNS(guard), NULL, NULL}}},
+	 {{"guard", {COLUMNS(guard_columns), "packets", "rules without a frame",
+		     "no frame has turned back inside a group of ports"}}}},
 	{"buffers", "use of the buffer by priority group and pool, XOFF and XON", NULL,
-	 {{"pgs", COLUMNS(pgs), busy_pg, "idle priority groups"},
-	  {"pools", COLUMNS(pools), NULL, NULL}}},
+	 {{"pgs", {COLUMNS(pg_columns), "rx_packets dropped_packets lossless",
+		   "idle priority groups", "no priority group has got a frame"}},
+	  {"pools", {COLUMNS(pool_columns), NULL, NULL, NULL}}}},
 	{"watermarks", "the highest use since clear watermarks", NULL,
-	 {{"queues", COLUMNS(queue_marks), busy_mark, "idle queues"},
-	  {"pgs", COLUMNS(pg_marks), busy_mark, "idle priority groups"},
-	  {"pools", COLUMNS(pool_marks), NULL, NULL}}},
+	 {{"queues", {COLUMNS(queue_mark_columns), "max_bytes", "idle queues",
+		      "no queue has held a frame"}},
+	  {"pgs", {COLUMNS(pg_mark_columns), "max_shared_bytes max_headroom_bytes",
+		   "idle priority groups", "no priority group has used shared buffer or headroom"}},
+	  {"pools", {COLUMNS(pool_mark_columns), NULL, NULL, NULL}}}},
 	{"drops", "dropped frames by port, class and reason", print_drops, {{0}}},
 	{"fdb", "addresses and where they live, and how many by port", NULL,
-	 {{"fdb", COLUMNS(fdb), NULL, NULL}, {"fdb_ports", COLUMNS(fdb_ports), NULL, NULL}}},
-	{"routes", "where destinations are reached", NULL,
-	 {{"routes", COLUMNS(routes), other_than_self, "addresses of the switch itself"}}},
+	 {{"fdb", {COLUMNS(fdb_columns), NULL, NULL, "no address is known"}},
+	  {"fdb_ports", {COLUMNS(fdb_port_columns), "learned added moved evicted refused held",
+			 "ports without an address", "no port has learned an address"}}}},
+	{"routes", "where destinations are reached", print_routes, {{0}}},
 	{"neighbours", "MAC addresses of stations on the links of routed ports", NULL,
-	 {{"neighbours", COLUMNS(neighbours), NULL, NULL}}},
+	 {{"neighbours", {COLUMNS(neighbour_columns), NULL, NULL, "no neighbour is known"}}}},
 	{"events", "what happened: the last 200 of each alarm, 1,000 warnings, 1,000 pauses and "
 		   "addresses, 1,000 others",
 	 print_events, {{0}}},
 	{"config", "the policy file as it was loaded", print_config, {{0}}},
-	{"control", "control frames that were taken in", NULL,
-	 {{"control", COLUMNS(control), NULL, NULL},
-	  {"steering", COLUMNS(steering), busy_reason, "reasons without a frame"}}},
-	{"hints", "signs of a wrong configuration", NULL, {{"hints", COLUMNS(hints), NULL, NULL}}},
-	{"latency", "time that frames spent in the switch, by queue", NULL,
-	 {{"latency", COLUMNS(latency), NULL, NULL}}},
+	{"control", "control frames that were taken in", print_control, {{0}}},
+	{"hints", "signs of a wrong configuration", print_hints, {{0}}},
+	{"latency", "time that frames spent in the switch, by queue", print_latency, {{0}}},
 	{"workers", "the threads that move frames: load, and whether they come round in time", NULL,
-	 {{"workers", COLUMNS(workers), NULL, NULL}}},
+	 {{"workers", {COLUMNS(worker_columns), NULL, NULL, NULL}}}},
 	{"balance", "what came in against what went out", print_balance, {{0}}},
 };
 
@@ -463,19 +451,6 @@ const char *show_kind(unsigned i, const char **help)
 	return kinds[i].what;
 }
 
-static void print_part(FILE *out, const struct part *p, struct json_object *data, bool all)
-{
-	struct json_object *list;
-	size_t left_out;
-
-	if (!json_object_object_get_ex(data, p->list, &list))
-		return;
-	left_out = table_print(out, list, p->cols, p->n_cols, all ? NULL : p->busy);
-	if (left_out > 0)
-		fprintf(out, "(%zu %s are not shown; name a port, or --all, to see them)\n",
-			left_out, p->what);
-}
-
 bool show_tables(FILE *out, const char *what, struct json_object *data,
 		 const struct show_wish *wish)
 {
@@ -488,9 +463,12 @@ bool show_tables(FILE *out, const char *what, struct json_object *data,
 		return true;
 	}
 	for (size_t i = 0; i < sizeof(k->parts) / sizeof(k->parts[0]) && k->parts[i].list; i++) {
+		struct json_object *rows = list_of(data, k->parts[i].list);
+
 		if (i > 0)
 			fputc('\n', out);
-		print_part(out, &k->parts[i], data, wish->all);
+		if (rows != NULL)
+			table_print(out, rows, &k->parts[i].table, wish);
 	}
 	return true;
 }

@@ -11,11 +11,27 @@ struct show_wish {
 	bool all; // rows without any activity too
 	bool explain; // drops: what each reason means
 	bool unpaired; // flows: only those, and why
+	unsigned width; // characters in a line of the terminal; 0: tables have all columns
 };
+
+// How one kind looks: the answer of the switch as tables and sentences.
+typedef void print_fn(FILE *out, struct json_object *data, const struct show_wish *wish);
 
 // what: a kind of the daemon's `show`. False: no such kind.
 bool show_tables(FILE *out, const char *what, struct json_object *data,
 		 const struct show_wish *wish);
+
+// The number of characters in a line of the terminal on standard output. 0: standard output is no
+// terminal, or the terminal does not give its size.
+unsigned terminal_width(void);
+
+// Breaks lines that are longer than width (0: any length) between words. The rest of a line is
+// indented.
+void print_folded(FILE *out, const char *text, unsigned width);
+
+// A line for each order in force that stops frames on the whole switch. data: the answer to
+// `show version`.
+void print_orders(FILE *out, struct json_object *data);
 
 // One event of the list `events` as a line.
 void show_event(FILE *out, struct json_object *row);

@@ -13,6 +13,7 @@
 #include "control/ctl/client.h"
 #include "control/ctl/commands.h"
 #include "control/ctl/ctl.h"
+#include "control/ctl/interval.h"
 #include "control/ctl/show.h"
 
 enum { FOLLOW_MS = 200, FLOWS_MAX = 1000, CNPS = 50 };
@@ -30,13 +31,13 @@ void show_help(FILE *out)
 	const char *help, *what;
 
 	for (unsigned i = 0; (what = show_kind(i, &help)) != NULL; i++)
-		fprintf(out, "  %-11s %s\n", what, help);
+		fprintf(out, "  %-14s %s\n", what, help);
 }
 
 // For a message: "ports queues ...".
 static const char *all_kinds(void)
 {
-	static char text[256];
+	static char text[512];
 	const char *help, *what;
 	size_t at = 0;
 
@@ -211,6 +212,29 @@ static int follow(const struct ctl *c, const char *port)
 	return stopped ? CTL_DONE : CTL_FAILED;
 }
 
+// ---- interfaces over an interval
+
+static struct json_object *ask(const struct ctl *c, struct client *cl, const char *what,
+			       const char *port)
+{
+	struct json_object *first, *data;
+	struct timespec wait;
+
+	if (!c->interval_given)
+		return client_ask(cl, request(c, what, port));
+	first = client_ask(cl, request(c, what, port));
+	if (first == NULL)
+		return NULL;
+	wait.tv_sec = (time_t)c->interval_s;
+	wait.tv_nsec = (long)((c->interval_s - (double)wait.tv_sec) * 1e9);
+	nanosleep(&wait, NULL);
+	data = client_ask(cl, request(c, what, port));
+	if (data != NULL)
+		interval_rates(data, first);
+	json_object_put(first);
+	return data;
+}
+
 // ---- the command
 
 static int check_options(const struct ctl *c, const char *what)
@@ -224,6 +248,8 @@ static int check_options(const struct ctl *c, const char *what)
 		return misused("--severity is info, warning or alarm, not \"%s\"", c->severity);
 	if (c->since != NULL && span_s(c->since) == 0)
 		return misused("--since is a time such as 30s, 5m or 2h, not \"%s\"", c->since);
+	if (c->interval_given && strcmp(what, "interfaces") != 0)
+		return misused("--interval goes with show interfaces");
 	if (c->explain && strcmp(what, "drops") != 0)
 		return misused("--explain goes with show drops");
 	if (c->why && strcmp(what, "pfc") != 0)
@@ -235,31 +261,71 @@ static int check_options(const struct ctl *c, const char *what)
 	return CTL_DONE;
 }
 
-static int show_once(const struct ctl *c, const char *what, const char *port)
+// A line for each order in force comes before every table.
+static int print_tables(const struct ctl *c, struct client *cl, const char *what, const char *port,
+			struct json_object *data)
 {
 	struct show_wish wish = {.all = c->all || port != NULL, .explain = c->explain,
-				 .unpaired = c->unpaired};
-	struct json_object *data = client_request(c->name, request(c, what, port));
+				 .unpaired = c->unpaired,
+				 .width = c->wide ? 0 : terminal_width()};
+	struct json_object *state = client_ask(cl, request_of("show", "what", "version"));
+	bool is_file = strcmp(what, "config") == 0;
+	char *text = NULL;
+	size_t len;
+	FILE *out;
 
-	if (data == NULL)
+	if (state == NULL)
 		return CTL_FAILED;
-	if (strcmp(what, "events") == 0)
+	out = open_memstream(&text, &len);
+	if (out != NULL && !is_file)
+		print_orders(out, state);
+	json_object_put(state);
+	if (out == NULL)
+		return CTL_FAILED;
+	show_tables(out, what, data, &wish);
+	fclose(out);
+	print_folded(stdout, text, is_file ? 0 : wish.width);
+	free(text);
+	return CTL_DONE;
+}
+
+static int show_once(const struct ctl *c, const char *what, const char *port)
+{
+	struct json_object *data;
+	int status = CTL_DONE;
+	struct client cl;
+
+	if (client_open(c->name, &cl) != 0)
+		return CTL_FAILED;
+	data = ask(c, &cl, what, port);
+	if (data != NULL && strcmp(what, "events") == 0)
 		select_events(c, data, c->count);
-	if (c->json)
+	if (data == NULL)
+		status = CTL_FAILED;
+	else if (c->json)
 		print_json(data);
 	else
-		show_tables(stdout, what, data, &wish);
+		status = print_tables(c, &cl, what, port, data);
 	json_object_put(data);
-	return CTL_DONE;
+	client_close(&cl);
+	return status;
 }
 
 int cmd_show(const struct ctl *c, int argc, char **argv)
 {
 	const char *what = argc > 0 ? argv[0] : NULL;
+	char two[32];
 	int at = 1;
 
 	if (what == NULL)
 		return misused("show what? One of: %s", all_kinds());
+	if (argc > 1) { // `show pfc status` is pfc-status
+		snprintf(two, sizeof(two), "%s-%s", argv[0], argv[1]);
+		if (show_exists(two)) {
+			what = two;
+			at = 2;
+		}
+	}
 	if (!show_exists(what))
 		return cannot_show(what);
 	if (strcmp(what, "pfc") == 0 && argc > 1 && strcmp(argv[1], "counters") == 0)

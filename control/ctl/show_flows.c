@@ -10,57 +10,73 @@
 #include "control/ctl/table.h"
 
 
-static const struct column flows[] = {
-	{"From", "from", UNIT_TEXT},           {"To", "to", UNIT_TEXT},
-	{"QP", "qp", UNIT_HEX},                {"Sender QP", "sender_qp", UNIT_HEX},
-	{"Source", "source", UNIT_TEXT},       {"In", "in_port", UNIT_TEXT},
-	{"Out", "out_port", UNIT_TEXT},        {"Class", "class", UNIT_COUNT},
-	{"Rate", "rate_bps", UNIT_BPS},        {"Frames", "packets", UNIT_COUNT},
-	{"Lost", "gap_packets", UNIT_COUNT},   {"Rewinds", "rewinds", UNIT_COUNT},
-	{"CE", "ce", UNIT_COUNT},              {"CNP_SEEN", "cnps_seen", UNIT_COUNT},
-	{"CNP_SENT", "cnps_sent", UNIT_COUNT}, {"Silent", "silent", UNIT_TEXT},
+static const struct column flow_columns[] = {
+	{"FROM", "from", UNIT_TEXT}, {"TO", "to", UNIT_TEXT}, {"QP", "qp", UNIT_HEX, 2},
+	{"SENDER_QP", "sender_qp", UNIT_HEX, 9}, {"SOURCE", "source", UNIT_TEXT, 14},
+	{"IN", "in_port", UNIT_TEXT, 7}, {"OUT", "out_port", UNIT_TEXT, 6},
+	{"CLASS", "class", UNIT_COUNT, 8}, {"RATE", "rate_bps", UNIT_BPS, 1},
+	{"FRAMES", "packets", UNIT_COUNT, 13}, {"LOST_UPSTREAM", "gap_packets", UNIT_COUNT, 3},
+	{"REWINDS", "rewinds", UNIT_COUNT, 10}, {"CE", "ce", UNIT_COUNT, 4},
+	{"CNP_SEEN", "cnps_seen", UNIT_COUNT, 11}, {"CNP_SENT", "cnps_sent", UNIT_COUNT, 5},
+	{"SILENT", "silent", UNIT_TEXT, 12},
 };
-static const struct column unpaired_flows[] = {
-	{"From", "from", UNIT_TEXT},     {"To", "to", UNIT_TEXT},
-	{"QP", "qp", UNIT_HEX},          {"Kind", "kind", UNIT_TEXT},
-	{"In", "in_port", UNIT_TEXT},    {"Out", "out_port", UNIT_TEXT},
-	{"Rate", "rate_bps", UNIT_BPS},  {"Frames", "packets", UNIT_COUNT},
-	{"Candidates", "candidates", UNIT_COUNT}, {"Unpaired because", "reason", UNIT_TEXT},
+static const struct table flows = {COLUMNS(flow_columns), NULL, NULL, NULL};
+static const struct column unpaired_columns[] = {
+	{"FROM", "from", UNIT_TEXT}, {"TO", "to", UNIT_TEXT}, {"QP", "qp", UNIT_HEX, 1},
+	{"KIND", "kind", UNIT_TEXT, 5}, {"IN", "in_port", UNIT_TEXT, 6},
+	{"OUT", "out_port", UNIT_TEXT, 6}, {"RATE", "rate_bps", UNIT_BPS, 3},
+	{"FRAMES", "packets", UNIT_COUNT, 7}, {"CANDIDATES", "candidates", UNIT_COUNT, 4},
+	{"UNPAIRED_BECAUSE", "reason", UNIT_TEXT, 2},
 };
-static const struct column queues[] = {
-	{"Port", "port", UNIT_TEXT},            {"Queue", "queue", UNIT_COUNT},
-	{"Class", "class", UNIT_COUNT},         {"Length", "length_bytes", UNIT_BYTES},
-	{"Kmin", "kmin_bytes", UNIT_BYTES},     {"Kmax", "kmax_bytes", UNIT_BYTES},
-	{"Paused", "paused", UNIT_YES},         {"Looked at", "look_age_us", UNIT_US},
-	{"Then", "look_bytes", UNIT_BYTES},     {"Trend", "trend", UNIT_TEXT},
-	{"Excess", "excess_bps", UNIT_BPS},     {"Quadrant", "quadrant", UNIT_TEXT},
+static const struct table unpaired_flows = {COLUMNS(unpaired_columns), NULL, NULL, NULL};
+static const struct column queue_columns[] = {
+	{"PORT", "port", UNIT_TEXT}, {"QUEUE", "queue", UNIT_COUNT},
+	{"CLASS", "class", UNIT_COUNT, 9}, {"LENGTH", "length_bytes", UNIT_BYTES},
+	{"KMIN", "kmin_bytes", UNIT_BYTES, 4}, {"KMAX", "kmax_bytes", UNIT_BYTES, 5},
+	{"PAUSED", "paused", UNIT_YES, 6}, {"LOOKED_AT", "look_age_us", UNIT_US, 7},
+	{"THEN", "look_bytes", UNIT_BYTES, 8}, {"TREND", "trend", UNIT_TEXT, 3},
+	{"EXCESS", "excess_bps", UNIT_BPS, 2}, {"QUADRANT", "quadrant", UNIT_TEXT, 1},
 };
-static const struct column decisions[] = {
-	{"Port", "port", UNIT_TEXT},             {"Queue", "queue", UNIT_COUNT},
-	{"NONE", "looks_none", UNIT_COUNT},      {"FEW_UP", "looks_few_growing", UNIT_COUNT},
-	{"FEW_DOWN", "looks_few_shrinking", UNIT_COUNT}, {"MANY", "looks_many", UNIT_COUNT},
-	{"Muted", "muted", UNIT_COUNT},          {"Told", "told", UNIT_COUNT},
-	{"Spared", "spared", UNIT_COUNT},        {"Not told because", "silences", UNIT_TEXT},
+static const struct table queues = {
+	COLUMNS(queue_columns), NULL, NULL,
+	"no queue sends notifications: give a class that has `wred` the line `ipcc: on`"};
+static const struct column decision_columns[] = {
+	{"PORT", "port", UNIT_TEXT}, {"QUEUE", "queue", UNIT_COUNT},
+	{"NONE", "looks_none", UNIT_COUNT, 5}, {"FEW_UP", "looks_few_growing", UNIT_COUNT, 3},
+	{"FEW_DOWN", "looks_few_shrinking", UNIT_COUNT, 4},
+	{"MANY", "looks_many", UNIT_COUNT, 2}, {"MUTED", "muted", UNIT_COUNT, 7},
+	{"TOLD", "told", UNIT_COUNT}, {"SPARED", "spared", UNIT_COUNT, 6},
+	{"NOT_TOLD_BECAUSE", "silences", UNIT_TEXT, 1},
 };
-static const struct column ports[] = {
-	{"Port", "port", UNIT_TEXT},             {"Flows", "flows_used", UNIT_COUNT},
-	{"Refused", "flows_refused", UNIT_COUNT}, {"Evicted", "flows_evicted", UNIT_COUNT},
-	{"Gaps", "gaps", UNIT_COUNT},
-	{"Lost", "gap_packets", UNIT_COUNT},     {"Rewinds", "rewinds", UNIT_COUNT},
-	{"CE", "ce", UNIT_COUNT},                {"NAK", "naks", UNIT_COUNT},
-	{"CNP_SEEN", "cnps_seen", UNIT_COUNT},   {"CNP_SENT", "cnps_sent", UNIT_COUNT},
-	{"CNP_CAPPED", "cnps_capped", UNIT_COUNT},
+static const struct table decisions = {
+	COLUMNS(decision_columns),
+	"looks_none looks_few_growing looks_few_shrinking looks_many muted told spared",
+	"queues without a look", "no queue was above kmin yet"};
+static const struct column port_columns[] = {
+	{"PORT", "port", UNIT_TEXT}, {"FLOWS", "flows_used", UNIT_COUNT},
+	{"REFUSED", "flows_refused", UNIT_COUNT, 6},
+	{"EVICTED", "flows_evicted", UNIT_COUNT, 7}, {"GAPS", "gaps", UNIT_COUNT, 5},
+	{"LOST_UPSTREAM", "gap_packets", UNIT_COUNT}, {"REWINDS", "rewinds", UNIT_COUNT, 2},
+	{"CE", "ce", UNIT_COUNT, 1}, {"NAK", "naks", UNIT_COUNT, 3},
+	{"CNP_SEEN", "cnps_seen", UNIT_COUNT, 4}, {"CNP_SENT", "cnps_sent", UNIT_COUNT, 1},
+	{"CNP_CAPPED", "cnps_capped", UNIT_COUNT, 8},
 };
-static const struct column cnps[] = {
-	{"Time", "at", UNIT_TEXT},               {"Flow", "key", UNIT_TEXT},
-	{"Sender QP", "sender_qp", UNIT_HEX},    {"Source", "source", UNIT_TEXT},
-	{"Left by", "left_by", UNIT_TEXT},       {"Queue", "place", UNIT_TEXT},
-	{"Length", "length_bytes", UNIT_BYTES},  {"Of kmax", "filled", UNIT_PERCENT},
-	{"Trend", "trend", UNIT_TEXT},           {"Quadrant", "quadrant", UNIT_TEXT},
-	{"Excess", "excess_bps", UNIT_BPS},      {"Told", "told", UNIT_COUNT},
-	{"Rank", "rank", UNIT_COUNT},            {"Flow sent", "flow_bps", UNIT_BPS},
-	{"Share", "share_percent", UNIT_PERCENT},
+static const struct table ports = {
+	COLUMNS(port_columns),
+	"flows_used flows_refused flows_evicted gaps rewinds ce naks cnps_seen cnps_sent "
+	"cnps_capped",
+	"ports without a flow", "no flow enters or leaves by any port"};
+static const struct column cnp_columns[] = {
+	{"TIME", "at", UNIT_TEXT, 1}, {"FLOW", "key", UNIT_TEXT},
+	{"SENDER_QP", "sender_qp", UNIT_HEX, 12}, {"SOURCE", "source", UNIT_TEXT, 13},
+	{"LEFT_BY", "left_by", UNIT_TEXT, 11}, {"QUEUE", "place", UNIT_TEXT},
+	{"LENGTH", "length_bytes", UNIT_BYTES, 2}, {"OF_KMAX", "filled", UNIT_PERCENT, 4},
+	{"TREND", "trend", UNIT_TEXT, 10}, {"QUADRANT", "quadrant", UNIT_TEXT, 3},
+	{"EXCESS", "excess_bps", UNIT_BPS, 5}, {"TOLD", "told", UNIT_COUNT, 9},
+	{"RANK", "rank", UNIT_COUNT, 8}, {"FLOW_RATE", "flow_bps", UNIT_BPS, 6},
+	{"SHARE", "share_percent", UNIT_PERCENT, 7},
 };
+static const struct table cnps = {COLUMNS(cnp_columns), NULL, NULL, NULL};
 
 // ---- reading rows
 
@@ -160,23 +176,20 @@ static void flows_end(FILE *out, struct json_object *data, bool unpaired)
 							  : "");
 }
 
-void print_flows(FILE *out, struct json_object *data, bool unpaired)
+void print_flows(FILE *out, struct json_object *data, const struct show_wish *wish)
 {
 	struct json_object *rows = member(data, "flows");
 
 	if (rows == NULL)
 		return;
 	if (json_object_array_length(rows) == 0) {
-		no_flows(out, data, unpaired);
+		no_flows(out, data, wish->unpaired);
 		return;
 	}
 	for (size_t i = 0; i < json_object_array_length(rows); i++)
 		put_silent(at(rows, i));
-	if (unpaired)
-		table_print(out, rows, COLUMNS(unpaired_flows), NULL);
-	else
-		table_print(out, rows, COLUMNS(flows), NULL);
-	flows_end(out, data, unpaired);
+	table_print(out, rows, wish->unpaired ? &unpaired_flows : &flows, wish);
+	flows_end(out, data, wish->unpaired);
 }
 
 // ---- notifications by queue
@@ -199,21 +212,18 @@ static void put_silences(struct json_object *row)
 	put(row, "silences", len > 0 ? out : "-");
 }
 
-static void print_queues(FILE *out, struct json_object *rows)
+static void print_notifiers(FILE *out, struct json_object *rows, const struct show_wish *wish)
 {
-	if (json_object_array_length(rows) == 0) {
-		fputs("no queue sends notifications: give a class that has `wred` the line "
-		      "`ipcc: on`\n", out);
-		return;
-	}
 	for (size_t i = 0; i < json_object_array_length(rows); i++) {
 		if (member(at(rows, i), "quadrant") != NULL)
 			put_trend(at(rows, i));
 		put_silences(at(rows, i));
 	}
-	table_print(out, rows, COLUMNS(queues), NULL);
+	table_print(out, rows, &queues, wish);
+	if (json_object_array_length(rows) == 0)
+		return;
 	fputc('\n', out);
-	table_print(out, rows, COLUMNS(decisions), NULL);
+	table_print(out, rows, &decisions, wish);
 }
 
 // "static 0, cm 12, ..." of the keys that begin so.
@@ -246,15 +256,15 @@ static void print_table_sums(FILE *out, struct json_object *data)
 	print_sums(out, pairing, "dropped_");
 }
 
-void print_ipcc(FILE *out, struct json_object *data)
+void print_ipcc(FILE *out, struct json_object *data, const struct show_wish *wish)
 {
 	struct json_object *rows = member(data, "ipcc"), *by_port = member(data, "flow_ports");
 
 	if (rows == NULL || by_port == NULL)
 		return;
-	print_queues(out, rows);
+	print_notifiers(out, rows, wish);
 	fputc('\n', out);
-	table_print(out, by_port, COLUMNS(ports), NULL);
+	table_print(out, by_port, &ports, wish);
 	fputc('\n', out);
 	print_table_sums(out, data);
 }
@@ -278,7 +288,7 @@ static void put_cnp_cells(struct json_object *row)
 	put_trend(row);
 }
 
-void print_cnps(FILE *out, struct json_object *data)
+void print_cnps(FILE *out, struct json_object *data, const struct show_wish *wish)
 {
 	struct json_object *rows = member(data, "cnps");
 	char total[CELL_LEN], kept[CELL_LEN];
@@ -296,7 +306,7 @@ void print_cnps(FILE *out, struct json_object *data)
 	}
 	for (size_t i = 0; i < n; i++)
 		put_cnp_cells(at(rows, i));
-	table_print(out, rows, COLUMNS(cnps), NULL);
+	table_print(out, rows, &cnps, wish);
 	fprintf(out, "%zu of %s that are kept; %s were sent since the start\n", n, kept, total);
 	if (number(data, "lost") > 0)
 		fprintf(out, "%" PRIu64 " more came too fast to be kept\n", number(data, "lost"));

@@ -3,11 +3,8 @@
 // printing.
 #pragma once
 
-#include <stdbool.h>
-#include <stdio.h>
+#include "control/ctl/show.h"
 
-struct json_object;
-
-void print_flows(FILE *out, struct json_object *data, bool unpaired);
-void print_ipcc(FILE *out, struct json_object *data);
-void print_cnps(FILE *out, struct json_object *data);
+print_fn print_flows;
+print_fn print_ipcc;
+print_fn print_cnps;

@@ -75,36 +75,38 @@ static struct json_object *stats_line(struct json_object *row)
 	return line;
 }
 
-static void print_stats(FILE *out, struct json_object *rows)
+static const struct column stat_columns[] = { // the heads of SONiC's `show pfcwd stats`
+	{"QUEUE", "queue", UNIT_TEXT}, {"STATUS", "status", UNIT_TEXT},
+	{"STORM DETECTED/RESTORED", "storms", UNIT_TEXT, 1},
+	{"TX OK/DROP", "tx", UNIT_TEXT, 2}, {"RX OK/DROP", "rx", UNIT_TEXT, 3},
+	{"TX LAST OK/DROP", "tx_last", UNIT_TEXT, 4},
+	{"RX LAST OK/DROP", "rx_last", UNIT_TEXT, 5},
+};
+static const struct table stats = {COLUMNS(stat_columns), NULL, NULL, NULL};
+
+static void print_stats(FILE *out, struct json_object *rows, const struct show_wish *wish)
 {
-	static const struct column cols[] = {
-		{"QUEUE", "queue", UNIT_TEXT},
-		{"STATUS", "status", UNIT_TEXT},
-		{"STORM DETECTED/RESTORED", "storms", UNIT_TEXT},
-		{"TX OK/DROP", "tx", UNIT_TEXT},
-		{"RX OK/DROP", "rx", UNIT_TEXT},
-		{"TX LAST OK/DROP", "tx_last", UNIT_TEXT},
-		{"RX LAST OK/DROP", "rx_last", UNIT_TEXT},
-	};
 	struct json_object *lines = json_object_new_array();
 
 	for (size_t i = 0; i < json_object_array_length(rows); i++)
 		json_object_array_add(lines, stats_line(json_object_array_get_idx(rows, i)));
-	table_print(out, lines, COLUMNS(cols), NULL);
+	table_print(out, lines, &stats, wish);
 	json_object_put(lines);
 }
 
-static const struct column settings[] = {
-	{"Port", "port", UNIT_TEXT},           {"Class", "class", UNIT_COUNT},
-	{"Mode", "mode", UNIT_TEXT},           {"Action", "action", UNIT_TEXT},
-	{"Detect", "detect_ms", UNIT_MS},      {"Restore", "restore_ms", UNIT_MS},
-	{"Limit", "limit_storms", UNIT_COUNT},  {"Within", "limit_window_ms", UNIT_MS},
-	{"Then", "limit_then", UNIT_TEXT},     {"Measured", "last_measured_us", UNIT_US},
-	{"Storm lasts", "storm_us", UNIT_US},  {"Longest storm", "longest_storm_us", UNIT_US},
+static const struct column setting_columns[] = {
+	{"PORT", "port", UNIT_TEXT}, {"CLASS", "class", UNIT_COUNT},
+	{"MODE", "mode", UNIT_TEXT, 6}, {"ACTION", "action", UNIT_TEXT},
+	{"DETECT", "detect_ms", UNIT_MS, 1}, {"RESTORE", "restore_ms", UNIT_MS, 2},
+	{"LIMIT", "limit_storms", UNIT_COUNT, 7}, {"WITHIN", "limit_window_ms", UNIT_MS, 8},
+	{"THEN", "limit_then", UNIT_TEXT, 9}, {"MEASURED", "last_measured_us", UNIT_US, 3},
+	{"STORM_LASTS", "storm_us", UNIT_US, 5},
+	{"LONGEST_STORM", "longest_storm_us", UNIT_US, 4},
 };
+static const struct table settings = {COLUMNS(setting_columns), NULL, NULL, NULL};
 
 // Classes that drop-all discards are in the table of storms though nobody watches them.
-static void print_settings(FILE *out, struct json_object *rows)
+static void print_settings(FILE *out, struct json_object *rows, const struct show_wish *wish)
 {
 	struct json_object *watched = json_object_new_array();
 
@@ -116,27 +118,47 @@ static void print_settings(FILE *out, struct json_object *rows)
 	}
 	if (json_object_array_length(watched) != 0) {
 		fputc('\n', out);
-		table_print(out, watched, COLUMNS(settings), NULL);
+		table_print(out, watched, &settings, wish);
 	}
 	json_object_put(watched);
 }
 
-void print_watchdog(FILE *out, struct json_object *data)
+// No storm has been found since the counters were cleared, and nothing is in force.
+static bool calm(struct json_object *row)
 {
-	struct json_object *rows;
+	return (is(row, "status", "operational") || is(row, "status", "off")) &&
+	       !row_is_active(row, "detected restored tx_ok tx_dropped rx_ok rx_dropped");
+}
+
+void print_watchdog(FILE *out, struct json_object *data, const struct show_wish *wish)
+{
+	struct json_object *rows, *shown;
+	size_t n, left_out;
 
 	if (!json_object_object_get_ex(data, "watchdog", &rows))
 		return;
-	if (yes(data, "drop_all"))
-		fputs("DROP-ALL is on: frames of all lossless classes are discarded, until "
-		      "weirctl watchdog drop-all off\n\n", out);
-	if (json_object_array_length(rows) == 0) {
+	n = json_object_array_length(rows);
+	if (n == 0) {
 		fputs("no class is watched: the policy has no watchdog for a lossless class that "
 		      "obeys PFC (`watchdog: on` in a profile is the least)\n", out);
 		return;
 	}
-	print_stats(out, rows);
-	print_settings(out, rows);
+	shown = json_object_new_array();
+	for (size_t i = 0; i < n; i++)
+		if (wish->all || !calm(json_object_array_get_idx(rows, i)))
+			json_object_array_add(
+				shown, json_object_get(json_object_array_get_idx(rows, i)));
+	left_out = n - json_object_array_length(shown);
+	if (left_out == n) {
+		fprintf(out,
+			"no class has been in a storm; --all shows %zu watched classes and their "
+			"settings\n", n);
+	} else {
+		print_stats(out, shown, wish);
+		print_left_out(out, left_out, "classes without a storm");
+		print_settings(out, shown, wish);
+	}
+	json_object_put(shown);
 }
 
 // ---- causes
@@ -233,10 +255,11 @@ static void say_end(FILE *out, struct json_object *row)
 		fprintf(out, "    the root is here: %s is congested\n", last);
 }
 
-void print_causes(FILE *out, struct json_object *data)
+void print_causes(FILE *out, struct json_object *data, const struct show_wish *wish)
 {
 	struct json_object *rows;
 
+	(void)wish;
 	if (!json_object_object_get_ex(data, "causes", &rows))
 		return;
 	if (json_object_array_length(rows) == 0)

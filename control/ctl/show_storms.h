@@ -3,9 +3,7 @@
 // SONiC's `show pfcwd stats` has, and a sentence for each paused sender. Pure but for printing.
 #pragma once
 
-#include <stdio.h>
+#include "control/ctl/show.h"
 
-struct json_object;
-
-void print_watchdog(FILE *out, struct json_object *data);
-void print_causes(FILE *out, struct json_object *data);
+print_fn print_watchdog;
+print_fn print_causes;

@@ -2,10 +2,20 @@
 #include "control/ctl/table.h"
 
 #include <inttypes.h>
-#include <stdbool.h>
+#include <stdlib.h>
 #include <string.h>
+#include <sys/ioctl.h>
+#include <unistd.h>
 
 #include <json-c/json.h>
+
+#include "control/ctl/show.h"
+
+enum {
+	KEY_LEN = 32,
+	GAP = 2, // blanks between columns
+	FOLD_LEAST = 20, // no narrower column is folded
+};
 
 static void format_count(char out[CELL_LEN], uint64_t v)
 {
@@ -56,6 +66,8 @@ void cell_format(char out[CELL_LEN], enum unit unit, struct json_object *v)
 		strcpy(out, "-");
 		return;
 	}
+	if (json_object_is_type(v, json_type_string))
+		unit = UNIT_TEXT;
 	switch (unit) {
 	case UNIT_TEXT: snprintf(out, CELL_LEN, "%s", json_object_get_string(v)); break;
 	case UNIT_COUNT: format_count(out, json_object_get_uint64(v)); break;
@@ -64,11 +76,16 @@ void cell_format(char out[CELL_LEN], enum unit unit, struct json_object *v)
 	case UNIT_MS: format_scaled(out, (double)json_object_get_uint64(v), ns + 2, 2); break;
 	case UNIT_US: format_scaled(out, (double)json_object_get_uint64(v), ns + 1, 3); break;
 	case UNIT_NS: format_scaled(out, (double)json_object_get_uint64(v), ns, 4); break;
+	case UNIT_S: format_scaled(out, (double)json_object_get_uint64(v), ns + 3, 1); break;
 	case UNIT_YES: strcpy(out, json_object_get_boolean(v) ? "yes" : "no"); break;
 	case UNIT_UP: strcpy(out, json_object_get_boolean(v) ? "up" : "down"); break;
 	case UNIT_ON: strcpy(out, json_object_get_boolean(v) ? "on" : "off"); break;
 	case UNIT_PERCENT:
-		snprintf(out, CELL_LEN, "%" PRIu64 " %%", json_object_get_uint64(v));
+		if (json_object_is_type(v, json_type_double))
+			snprintf(out, CELL_LEN, "%g %%", json_object_get_double(v));
+		else
+			snprintf(out, CELL_LEN, "%" PRIu64 " %%",
+				 json_object_get_uint64(v));
 		break;
 	case UNIT_HEX:
 		snprintf(out, CELL_LEN, "0x%" PRIx64, json_object_get_uint64(v));
@@ -90,54 +107,254 @@ static void format_of(char out[CELL_LEN], const struct column *c, struct json_ob
 	cell_format(out, c->unit, v);
 }
 
-static void print_cell(FILE *out, const struct column *c, const char *text, int width, int last)
-{
-	bool left = c->unit == UNIT_TEXT || c->unit == UNIT_LIST;
+// ---- the lines of a table
 
-	if (left && last)
-		fprintf(out, "%s\n", text);
-	else
-		fprintf(out, "%*s%s", left ? -width : width, text, last ? "\n" : "  ");
-}
-
-static void print_rule(FILE *out, const int *width, size_t n_cols)
-{
-	for (size_t k = 0; k < n_cols; k++) {
-		for (int i = 0; i < width[k]; i++)
-			fputc('-', out);
-		fputs(k + 1 < n_cols ? "  " : "\n", out);
-	}
-}
-
-size_t table_print(FILE *out, struct json_object *list, const struct column *cols, size_t n_cols,
-		   int (*keep)(struct json_object *row))
-{
-	size_t n = json_object_array_length(list), left_out = 0;
+struct layout {
+	const struct column *cols[TABLE_MAX_COLUMNS]; // those that are shown
 	int width[TABLE_MAX_COLUMNS];
-	char text[CELL_LEN];
+	size_t n;
+	unsigned limit; // characters of a line; 0: any number
+};
 
-	for (size_t k = 0; k < n_cols; k++) {
-		width[k] = (int)strlen(cols[k].head);
-		for (size_t i = 0; i < n; i++) {
-			format_of(text, &cols[k], json_object_array_get_idx(list, i));
-			if ((int)strlen(text) > width[k])
-				width[k] = (int)strlen(text);
+static bool is_left(const struct column *c)
+{
+	return c->unit == UNIT_TEXT || c->unit == UNIT_LIST;
+}
+
+// A text in the last column may take several lines.
+static int least_width(const struct layout *l, size_t k)
+{
+	return k + 1 == l->n && is_left(l->cols[k]) && l->width[k] > FOLD_LEAST ? FOLD_LEAST
+										: l->width[k];
+}
+
+static unsigned total_width(const struct layout *l)
+{
+	unsigned sum = 0;
+
+	for (size_t k = 0; k < l->n; k++)
+		sum += (unsigned)least_width(l, k) + (k > 0 ? GAP : 0);
+	return sum;
+}
+
+// The column to leave out next; false: none may be.
+static bool next_out(const struct layout *l, size_t *out)
+{
+	uint8_t rank = 0;
+
+	for (size_t k = 0; k < l->n; k++)
+		if (l->cols[k]->rank != 0 && l->cols[k]->rank >= rank) {
+			rank = l->cols[k]->rank;
+			*out = k;
 		}
+	return rank != 0;
+}
+
+static void measure(struct layout *l, const struct table *t, struct json_object *rows)
+{
+	char text[CELL_LEN];
+	size_t k;
+
+	for (l->n = 0; l->n < t->n_cols; l->n++) {
+		const struct column *c = &t->cols[l->n];
+		int width = (int)strlen(c->head);
+
+		for (size_t i = 0; i < json_object_array_length(rows); i++) {
+			format_of(text, c, json_object_array_get_idx(rows, i));
+			if ((int)strlen(text) > width)
+				width = (int)strlen(text);
+		}
+		l->cols[l->n] = c;
+		l->width[l->n] = width;
 	}
-	for (size_t k = 0; k < n_cols; k++)
-		print_cell(out, &cols[k], cols[k].head, width[k], k + 1 == n_cols);
-	print_rule(out, width, n_cols);
+	while (l->limit != 0 && total_width(l) > l->limit && next_out(l, &k)) {
+		l->n--;
+		memmove(&l->cols[k], &l->cols[k + 1], (l->n - k) * sizeof(l->cols[0]));
+		memmove(&l->width[k], &l->width[k + 1], (l->n - k) * sizeof(l->width[0]));
+	}
+}
+
+// How much of a text fits into width: up to a blank, if there is one.
+static int fit(const char *text, int length, int width)
+{
+	int n = width;
+
+	if (length <= width)
+		return length;
+	while (n > 0 && text[n] != ' ')
+		n--;
+	return n > 0 ? n : width;
+}
+
+// Of several lines that begin at the column `indent`.
+static void print_last(FILE *out, const char *text, int indent, unsigned limit)
+{
+	int width = (int)limit - indent;
+
+	while (limit != 0 && width >= FOLD_LEAST && (int)strlen(text) > width) {
+		int n = fit(text, (int)strlen(text), width);
+
+		fprintf(out, "%.*s\n%*s", n, text, indent, "");
+		text += n + (text[n] == ' ');
+	}
+	fprintf(out, "%s\n", text);
+}
+
+// row NULL: the heads.
+static void print_line(FILE *out, const struct layout *l, struct json_object *row)
+{
+	int indent = 0;
+
+	for (size_t k = 0; k < l->n; k++) {
+		const struct column *c = l->cols[k];
+		char text[CELL_LEN];
+
+		if (row != NULL)
+			format_of(text, c, row);
+		else
+			snprintf(text, sizeof(text), "%s", c->head);
+		if (k + 1 == l->n && is_left(c))
+			print_last(out, text, indent, l->limit);
+		else
+			fprintf(out, "%*s%s", is_left(c) ? -l->width[k] : l->width[k], text,
+				k + 1 == l->n ? "\n" : "  ");
+		indent += l->width[k] + GAP;
+	}
+}
+
+static void print_rule(FILE *out, const struct layout *l)
+{
+	unsigned indent = 0;
+
+	for (size_t k = 0; k < l->n; k++) {
+		int width = l->width[k];
+
+		if (k + 1 == l->n && l->limit > indent && width > (int)(l->limit - indent))
+			width = (int)(l->limit - indent);
+		for (int i = 0; i < width; i++)
+			fputc('-', out);
+		fputs(k + 1 < l->n ? "  " : "\n", out);
+		indent += (unsigned)l->width[k] + GAP;
+	}
+}
+
+// "(not shown: MTU, LOOP; --wide shows them)".
+static void print_columns_left_out(FILE *out, const struct layout *l, const struct table *t)
+{
+	const char *lead = "(not shown: ";
+	char *text = NULL;
+	size_t next = 0, len;
+	FILE *f = l->n < t->n_cols ? open_memstream(&text, &len) : NULL;
+
+	if (f == NULL)
+		return;
+	for (size_t k = 0; k < t->n_cols; k++) {
+		if (next < l->n && l->cols[next] == &t->cols[k]) {
+			next++;
+			continue;
+		}
+		fprintf(f, "%s%s", lead, t->cols[k].head);
+		lead = ", ";
+	}
+	fputs("; --wide shows them)\n", f);
+	fclose(f);
+	print_folded(out, text, l->limit);
+	free(text);
+}
+
+static void print_rows(FILE *out, struct json_object *rows, const struct table *t, unsigned width)
+{
+	struct layout l = {.limit = width};
+
+	measure(&l, t, rows);
+	print_line(out, &l, NULL);
+	print_rule(out, &l);
+	for (size_t i = 0; i < json_object_array_length(rows); i++)
+		print_line(out, &l, json_object_array_get_idx(rows, i));
+	print_columns_left_out(out, &l, t);
+}
+
+unsigned terminal_width(void)
+{
+	const char *columns = getenv("COLUMNS");
+	struct winsize size;
+	unsigned long n = columns != NULL ? strtoul(columns, NULL, 10) : 0;
+
+	if (!isatty(STDOUT_FILENO))
+		return 0;
+	if (n > 0 && n <= UINT16_MAX)
+		return (unsigned)n;
+	return ioctl(STDOUT_FILENO, TIOCGWINSZ, &size) == 0 ? size.ws_col : 0;
+}
+
+void print_folded(FILE *out, const char *text, unsigned width)
+{
+	while (*text != '\0') {
+		int length = (int)strcspn(text, "\n"), indent = (int)strspn(text, " ") + GAP;
+		int room = (int)width;
+
+		while (width != 0 && length > room) {
+			int n = fit(text, length, room), skip = n + (text[n] == ' ');
+
+			while (n > 1 && text[n - 1] == ' ') // between two columns
+				n--;
+			fprintf(out, "%.*s\n%*s", n, text, indent, "");
+			text += skip;
+			length -= skip;
+			room = (int)width > indent + FOLD_LEAST ? (int)width - indent : FOLD_LEAST;
+		}
+		fprintf(out, "%.*s", length, text);
+		text += length;
+		if (*text == '\n')
+			fputc(*text++, out);
+	}
+}
+
+// ---- tables
+
+bool row_is_active(struct json_object *row, const char *keys)
+{
+	struct json_object *v;
+	char key[KEY_LEN];
+
+	while (*keys != '\0') {
+		size_t n = strcspn(keys, " ");
+
+		snprintf(key, sizeof(key), "%.*s", (int)n, keys);
+		if (json_object_object_get_ex(row, key, &v) && json_object_get_uint64(v) != 0)
+			return true;
+		keys += n + strspn(keys + n, " ");
+	}
+	return false;
+}
+
+void print_left_out(FILE *out, size_t n, const char *idle)
+{
+	if (n > 0)
+		fprintf(out, "(%zu %s are not shown; name a port, or --all, to see them)\n", n,
+			idle);
+}
+
+void table_print(FILE *out, struct json_object *list, const struct table *t,
+		 const struct show_wish *wish)
+{
+	struct json_object *rows = json_object_new_array();
+	size_t n = json_object_array_length(list), left_out;
+
 	for (size_t i = 0; i < n; i++) {
 		struct json_object *row = json_object_array_get_idx(list, i);
 
-		if (keep != NULL && !keep(row)) {
-			left_out++;
-			continue;
-		}
-		for (size_t k = 0; k < n_cols; k++) {
-			format_of(text, &cols[k], row);
-			print_cell(out, &cols[k], text, width[k], k + 1 == n_cols);
-		}
+		if (wish->all || t->active == NULL || row_is_active(row, t->active))
+			json_object_array_add(rows, json_object_get(row));
 	}
-	return left_out;
+	left_out = n - json_object_array_length(rows);
+	if (left_out < n || t->none == NULL) {
+		print_rows(out, rows, t, wish->width);
+		print_left_out(out, left_out, t->idle);
+	} else if (n > 0) {
+		fprintf(out, "%s; --all shows %zu %s\n", t->none, n, t->idle);
+	} else {
+		fprintf(out, "%s\n", t->none);
+	}
+	json_object_put(rows);
 }

@@ -3,10 +3,13 @@
 // Pure but for printing; the JSON itself is what programs should read.
 #pragma once
 
+#include <stdbool.h>
 #include <stddef.h>
+#include <stdint.h>
 #include <stdio.h>
 
 struct json_object;
+struct show_wish;
 
 enum unit {
 	UNIT_TEXT, // left aligned, as UNIT_LIST
@@ -16,6 +19,7 @@ enum unit {
 	UNIT_MS, // 100 ms
 	UNIT_US, // 1.50 ms
 	UNIT_NS,
+	UNIT_S,
 	UNIT_YES, // yes, no
 	UNIT_UP, // up, down
 	UNIT_ON, // on, off
@@ -28,18 +32,37 @@ struct column {
 	const char *head;
 	const char *key;
 	enum unit unit;
+	// Where a table is wider than the terminal, the columns of the highest rank are left out
+	// first, of one rank the last column first. 0: the column is never left out.
+	uint8_t rank;
 };
 
-enum { TABLE_MAX_COLUMNS = 24, CELL_LEN = 160 };
+enum { TABLE_MAX_COLUMNS = 24, CELL_LEN = 320 };
 
 // An array of columns and how many there are. More than a table may have do not compile.
 #define COLUMNS(c)                                                                                 \
 	c, sizeof(c) / sizeof((c)[0]) +                                                            \
 		   0 * sizeof(char[sizeof(c) / sizeof((c)[0]) <= TABLE_MAX_COLUMNS ? 1 : -1])
 
-// Formats one value; "-" where v is NULL.
+struct table {
+	const struct column *cols;
+	size_t n_cols;
+	// Keys with blanks between. A row in which all of them are 0 is left out. NULL: every row
+	// is shown.
+	const char *active;
+	const char *idle; // the name of the rows that are left out: "idle queues"
+	const char *none; // the sentence in place of a table without rows
+};
+
+// Formats one value; "-" where v is NULL. A text stays as it is in every unit.
 void cell_format(char out[CELL_LEN], enum unit unit, struct json_object *v);
 
-// keep: rows for which it says no are left out; NULL keeps all. Returns how many were left out.
-size_t table_print(FILE *out, struct json_object *list, const struct column *cols, size_t n_cols,
-		   int (*keep)(struct json_object *row));
+// Whether one of the keys, with blanks between, is not 0.
+bool row_is_active(struct json_object *row, const char *keys);
+
+// Prints the rows, or the sentence, and says which rows and columns are left out.
+void table_print(FILE *out, struct json_object *list, const struct table *t,
+		 const struct show_wish *wish);
+
+// "(3 idle queues are not shown; name a port, or --all, to see them)"; nothing for 0.
+void print_left_out(FILE *out, size_t n, const char *idle);

@@ -324,6 +324,7 @@ static int open_control(struct daemon *d)
 	resolver_listen(d->resolver, &listener);
 	observe_set_time_scale(d->observe, config_time_scale(d->config));
 	observe_set_standin(d->observe, stall_standin(d->stall));
+	reload_describe(d->reload);
 	env.observe = d->observe;
 	env.log = d->log;
 	env.cnps = d->cnps;

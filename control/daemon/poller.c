@@ -109,7 +109,7 @@ static void find_fds(struct poller *p)
 // left_ns: until the worker has something to do. All in real time.
 static void rest_if_idle(struct poller *p, uint64_t real_ns, uint64_t left_ns)
 {
-	uint64_t longest = gauge_get(&p->limits->late_ns) / BLOCKS_PER_LATE;
+	uint64_t longest = gauge_get(&p->limits->late_ns) / BLOCKS_PER_LATE, begun_ns;
 
 	if (left_ns < REST_MARGIN_NS) {
 		p->moved_at_ns = real_ns;
@@ -127,7 +127,9 @@ static void rest_if_idle(struct poller *p, uint64_t real_ns, uint64_t left_ns)
 		longest = BLOCK_NS;
 	if (longest > left_ns - REST_MARGIN_NS)
 		longest = left_ns - REST_MARGIN_NS;
+	begun_ns = clock_now_ns(p->clock);
 	wait_for_frame(p, longest);
+	ctr_add(&p->beat->waited_ns, clock_now_ns(p->clock) - begun_ns);
 }
 
 static int poller_main(void *arg)

@@ -84,6 +84,15 @@ const char *reload_path(const struct reload *r)
 	return r->path != NULL ? r->path : r->d->opt->policy_path;
 }
 
+void reload_describe(const struct reload *r)
+{
+	const struct observe_about about = {.version = WEIR_VERSION,
+					    .policy_file = reload_path(r),
+					    .start_ns = CLOCK_START_NS};
+
+	observe_set_about(r->d->observe, &about);
+}
+
 const char *reload_text(const struct reload *r)
 {
 	return r->d->policy_text;
@@ -222,6 +231,7 @@ static void publish(struct reload *r, uint64_t now_ns)
 	free(r->path);
 	r->path = r->next_path;
 	r->next_path = NULL;
+	reload_describe(r);
 }
 
 static void log_pause(const struct reload *r)

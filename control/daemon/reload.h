@@ -68,4 +68,6 @@ bool reload_pause_text(const struct reload *r, char out[RELOAD_PAUSE_LEN]);
 extern const char reload_late_text[];
 
 const char *reload_path(const struct reload *r); // of the file that runs
+// Gives the observer the path of the file that runs.
+void reload_describe(const struct reload *r);
 const char *reload_text(const struct reload *r); // as it was when it was loaded

@@ -40,15 +40,11 @@ static void pg_row(const struct show *s, unsigned port, unsigned pg, struct json
 	row_bool(row, "xoff", pg_in_xoff(st));
 }
 
-void show_buffers(const struct show *s, struct json_object *out)
+void emit_pools(const struct show *s, struct json_object *out)
 {
-	struct json_object *pgs = list_in(out, "pgs");
 	struct json_object *pools = list_in(out, "pools");
 	uint64_t cell = policy_of(s->o)->cell.bytes;
 
-	for (unsigned port = s->first; port < s->last; port++)
-		for (unsigned pg = 0; pg < N_PGS; pg++)
-			pg_row(s, port, pg, row_in(pgs));
 	for (unsigned i = 0; i < N_POOLS; i++) {
 		struct pool_use u = switch_pool(s->o->sw, i);
 		struct json_object *row = row_in(pools);
@@ -58,6 +54,16 @@ void show_buffers(const struct show *s, struct json_object *out)
 		row_u64(row, "used_bytes", u.used * cell);
 		row_u64(row, "max_bytes", u.max * cell);
 	}
+}
+
+void show_buffers(const struct show *s, struct json_object *out)
+{
+	struct json_object *pgs = list_in(out, "pgs");
+
+	for (unsigned port = s->first; port < s->last; port++)
+		for (unsigned pg = 0; pg < N_PGS; pg++)
+			pg_row(s, port, pg, row_in(pgs));
+	emit_pools(s, out);
 }
 
 static void watermarks_of_port(const struct show *s, unsigned port, struct json_object *queues,

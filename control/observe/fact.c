@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "control/observe/fact_flows.h"
+#include "control/observe/fact_settings.h"
 #include "dataplane/forward/fdb.h"
 #include "dataplane/qos/pg.h"
 #include "dataplane/switch.h"
@@ -24,6 +25,36 @@
 #define ROW_QUEUE {"queue", FACT_ID, NONE, "egress queue, 0 to 7"}
 #define ROW_PG {"pg", FACT_ID, NONE, "priority group, 0 to 7"}
 #define ROW_CLASS {"class", FACT_LABEL, NONE, "lowest class that the policy maps here"}
+
+static const struct fact version[] = {
+	{"name", FACT_TEXT, NONE, "name of the switch"},
+	{"version", FACT_TEXT, NONE, "version of weir"},
+	{"policy_file", FACT_TEXT, NONE, "policy file that runs"},
+	{"uptime_ms", FACT_GAUGE, NONE, "real time since the start"},
+	{"ports", FACT_GAUGE, NONE, "ports of the switch"},
+	{"workers", FACT_GAUGE, NONE, "workers of the switch"},
+	{"held", FACT_YES, NONE, "admission is stopped (quiesce)"},
+	{"drop_all", FACT_YES, NONE,
+	 "all lossless classes are discarded (weirctl watchdog drop-all on)"},
+};
+
+static const struct fact interfaces[] = {
+	ROW_PORT,
+	{"up", FACT_DERIVED, NONE, "the link is up"},
+	{"speed_bps", FACT_DERIVED, NONE, "speed the port is shaped to, bits per second"},
+	{"rx_packets", FACT_DERIVED, NONE, "frames received, MAC control not counted"},
+	{"rx_bytes", FACT_DERIVED, NONE, "bytes of those, without FCS"},
+	{"rx_pps", FACT_DERIVED, NONE, "frames per second received, over the last second"},
+	{"rx_bps", FACT_DERIVED, NONE, "bits per second received, over the last second"},
+	{"rx_util_percent", FACT_DERIVED, NONE,
+	 "share of speed_bps, with FCS, preamble and gap of each frame"},
+	{"tx_packets", FACT_DERIVED, NONE, "frames sent, PFC not counted"},
+	{"tx_bytes", FACT_DERIVED, NONE, "bytes of those, without FCS"},
+	{"tx_pps", FACT_DERIVED, NONE, "frames per second sent, over the last second"},
+	{"tx_bps", FACT_DERIVED, NONE, "bits per second sent, over the last second"},
+	{"tx_util_percent", FACT_DERIVED, NONE, "see rx_util_percent"},
+	{"t_ns", FACT_DERIVED, NONE, "switch time of the row, which is model time"},
+};
 
 static const struct fact ports[] = {
 	{"name", FACT_ID, NONE, "port of the policy file", "port"},
@@ -94,6 +125,9 @@ static const struct fact latency[] = {
 	{"p50_ns", FACT_DERIVED, NONE, "half of the frames stayed this long at most"},
 	{"p99_ns", FACT_DERIVED, NONE, "99 % of the frames stayed this long at most"},
 	{"max_ns", FACT_GAUGE, NONE, "the longest stay since the last clear"},
+	{"turn_ns", FACT_DERIVED, NONE,
+	 "mean turn of the port's worker over the last second, without waits for a frame: a stay "
+	 "of 0 ns is shorter"},
 };
 
 static const struct fact pfc[] = {
@@ -406,6 +440,21 @@ static const struct fact events[] = {
 #define LIST(name) name, sizeof(name) / sizeof((name)[0])
 
 const struct fact_list fact_lists[] = {
+	[FACTS_VERSION] = {"version", "version", "weir_switch", true, "The switch itself",
+			   LIST(version)},
+	[FACTS_INTERFACES] = {"interfaces", "interfaces", "weir_interface", false,
+			      "Rates and utilisation of the ports", LIST(interfaces)},
+	[FACTS_VLAN] = {"vlan", "vlan", NULL, false, "Members of the VLANs", LIST(vlans)},
+	[FACTS_QOS] = {"qos", "qos", NULL, false, "Maps from frames to classes, queues and groups",
+		       LIST(qos)},
+	[FACTS_PFC_STATUS] = {"pfc-status", "pfc_status", "weir_pfc_status", false,
+			      "PFC by port and lossless class", LIST(pfc_status)},
+	[FACTS_ECN] = {"ecn", "ecn", "weir_ecn", false, "WRED and ECN of the queues in use",
+		       LIST(ecn_queues)},
+	[FACTS_BUFFER] = {"buffers-config", "buffer", "weir_buffer", true, "The buffer",
+			  LIST(buffer)},
+	[FACTS_PG_CONFIG] = {"buffers-config", "pg_config", "weir_pg_config", false,
+			     "Thresholds of the priority groups in use", LIST(pg_config)},
 	[FACTS_PORTS] = {"ports", "ports", "weir_port", false, "Ports", LIST(ports)},
 	[FACTS_CLOCK] = {"ports", "clock", "weir_clock", true, "The clock of the switch",
 			 LIST(clock_facts)},

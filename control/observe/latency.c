@@ -61,6 +61,7 @@ static void latency_row(const struct show *s, unsigned port, unsigned q, struct 
 	row_u64(row, "p50_ns", quantile_ns(&r, 500));
 	row_u64(row, "p99_ns", quantile_ns(&r, 990));
 	row_u64(row, "max_ns", r.max_ns);
+	row_u64(row, "turn_ns", worker_turn_ns(s, switch_port_owner(s->o->sw, port)));
 }
 
 void show_latency(const struct show *s, struct json_object *out)

@@ -13,6 +13,10 @@ static const struct {
 	const char *what;
 	show_fn *fn;
 } kinds[] = {
+	{"version", show_version},       {"interfaces", show_interfaces},
+	{"vlan", show_vlan},             {"qos", show_qos},
+	{"pfc-status", show_pfc_status}, {"ecn", show_ecn},
+	{"buffers-config", show_buffers_config},
 	{"ports", show_ports},           {"queues", show_queues}, {"pfc", show_pfc},
 	{"buffers", show_buffers},       {"drops", show_drops},   {"control", show_control},
 	{"watermarks", show_watermarks}, {"hints", show_hints},   {"balance", show_balance},
@@ -63,6 +67,11 @@ void observe_set_standin(struct observe *o, const struct standin *standin)
 	o->standin = standin;
 }
 
+void observe_set_about(struct observe *o, const struct observe_about *about)
+{
+	o->about = *about;
+}
+
 void observe_set_time_scale(struct observe *o, uint32_t time_scale)
 {
 	o->time_scale = time_scale;
@@ -101,6 +110,7 @@ void observe_sample(struct observe *o, uint64_t now_ns)
 
 		o->worker_rates[i].loops.v[o->clock.next] = ctr_get(&c->loops);
 		o->worker_rates[i].busy_loops.v[o->clock.next] = ctr_get(&c->busy_loops);
+		o->worker_rates[i].waited_ns.v[o->clock.next] = worker_waited_ns(o, i);
 	}
 	rate_clock_advance(&o->clock, now_ns);
 }

@@ -25,6 +25,13 @@ void observe_destroy(struct observe *o); // NULL is fine
 struct standin;
 void observe_set_standin(struct observe *o, const struct standin *standin);
 
+// What only the daemon knows about the switch, for `show version`. The texts stay the caller's.
+struct observe_about {
+	const char *version, *policy_file;
+	uint64_t start_ns; // real time
+};
+void observe_set_about(struct observe *o, const struct observe_about *about);
+
 // The switch lives in model time, S times slower than the now_ns of all calls here
 // (control/model_time.h): rates and times are the model's then. 1 unless set.
 void observe_set_time_scale(struct observe *o, uint32_t time_scale);
@@ -39,7 +46,8 @@ void observe_clear(struct observe *o, uint64_t now_ns);
 
 // The rows of one kind: {"ports": [...]}, {"queues": [...]}, {"pgs": [...], "pools": [...]}, ...
 // what: ports queues pfc buffers watermarks drops control hints balance fdb latency workers
-// watchdog guard causes ipcc flows (their sums only); their keys are the rows of fact.h.
+// watchdog guard causes ipcc version interfaces vlan qos pfc-status ecn buffers-config
+// flows (their sums only); their keys are the rows of fact.h.
 // NULL when there is no such kind. port: its index or OBSERVE_ALL_PORTS.
 struct json_object *observe_show(struct observe *o, const char *what, int port, uint64_t now_ns);
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // The inside of observe, shared by its builders of rows (traffic.c, latency.c, buffers.c, rest.c,
-// workers.c, storms.c, causes.c, flows.c).
+// workers.c, storms.c, causes.c, settings.c, flows.c).
 #pragma once
 
 #include "control/model_time.h"
@@ -46,7 +46,7 @@ struct port_rates {
 };
 
 struct worker_rates {
-	struct rate_series loops, busy_loops;
+	struct rate_series loops, busy_loops, waited_ns;
 };
 
 // Of a worker's heartbeat, and of the stand-in for it.
@@ -57,6 +57,7 @@ struct stall_counts {
 struct observe {
 	struct weir_switch *sw;
 	const struct standin *standin; // NULL: there is none
+	struct observe_about about;
 	uint32_t time_scale;
 	struct port_baseline *base; // by port
 	struct port_baseline *zero; // the start, for readers that ignore clears
@@ -92,7 +93,7 @@ static inline const struct port_baseline *baseline(const struct show *s, unsigne
 typedef void show_fn(const struct show *s, struct json_object *out);
 
 // traffic.c
-show_fn show_ports, show_queues, show_pfc;
+show_fn show_ports, show_interfaces, show_queues, show_pfc;
 struct pfc_counts pfc_counts_now(const struct observe *o, unsigned port, enum pfc_dir dir,
 				 unsigned cls, uint64_t now_ns);
 
@@ -101,6 +102,7 @@ show_fn show_latency;
 
 // buffers.c
 show_fn show_buffers, show_watermarks;
+void emit_pools(const struct show *s, struct json_object *out);
 
 // steering.c
 show_fn show_steering; // part of `show control`
@@ -108,14 +110,17 @@ void steering_read(const struct observe *o, unsigned port, struct port_steering 
 uint64_t steering_lldp(const struct show *s, unsigned port); // given to the host's stack
 
 // rest.c
-show_fn show_drops, show_control, show_hints, show_balance, show_fdb;
+show_fn show_drops, show_control, show_hints, show_balance, show_fdb, show_version;
 
 // workers.c
 show_fn show_workers;
+// Model time of a mean turn over the last second, without waits for a frame. 0: not known.
+uint64_t worker_turn_ns(const struct show *s, unsigned worker);
 
 // stalls.c
 struct stall_counts stall_counts_now(const struct observe *o, unsigned worker);
 uint64_t standin_sent(const struct observe *o, unsigned port);
+uint64_t worker_waited_ns(const struct observe *o, unsigned worker);
 void emit_worker_stalls(const struct show *s, unsigned worker, struct json_object *row);
 void emit_port_stalls(const struct show *s, unsigned port, struct json_object *row);
 
@@ -125,6 +130,9 @@ void storms_take_baseline(const struct observe *o, unsigned port, struct port_ba
 
 // causes.c
 show_fn show_causes;
+
+// settings.c
+show_fn show_vlan, show_qos, show_pfc_status, show_ecn, show_buffers_config;
 
 // flows.c
 show_fn show_ipcc;

@@ -245,3 +245,26 @@ struct json_object *observe_waiting(const struct weir_switch *sw)
 	}
 	return list;
 }
+
+// ---- the switch itself
+
+static void row_text_or_null(struct json_object *row, const char *key, const char *v)
+{
+	json_object_object_add(row, key, v != NULL ? json_object_new_string(v) : NULL);
+}
+
+void show_version(const struct show *s, struct json_object *out)
+{
+	const struct observe *o = s->o;
+	struct json_object *row = json_object_new_object();
+
+	row_text(row, "name", policy_of(o)->name);
+	row_text_or_null(row, "version", o->about.version);
+	row_text_or_null(row, "policy_file", o->about.policy_file);
+	row_u64(row, "uptime_ms", (s->real_ns - o->about.start_ns) / 1000000);
+	row_u64(row, "ports", policy_of(o)->n_ports);
+	row_u64(row, "workers", switch_n_workers(o->sw));
+	row_bool(row, "held", switch_admission_held(o->sw));
+	row_bool(row, "drop_all", switch_watchdog_drops_all(o->sw));
+	json_object_object_add(out, "version", row);
+}

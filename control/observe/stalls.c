@@ -25,6 +25,11 @@ uint64_t standin_sent(const struct observe *o, unsigned port)
 	return ctr_get(&shared_of(o)->ports[port].sent);
 }
 
+uint64_t worker_waited_ns(const struct observe *o, unsigned worker)
+{
+	return ctr_get(&shared_of(o)->workers[worker].beat.waited_ns);
+}
+
 void emit_worker_stalls(const struct show *s, unsigned worker, struct json_object *row)
 {
 	static const struct stall_counts start;

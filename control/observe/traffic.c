@@ -67,6 +67,52 @@ void show_ports(const struct show *s, struct json_object *out)
 	show_clock(s, out);
 }
 
+// Percent of the line, with what a frame takes there beyond its length.
+static double utilisation(uint64_t pps, uint64_t bps, uint64_t speed_bps)
+{
+	uint64_t on_line = bps + 8 * LINK_OVERHEAD_BYTES * pps;
+
+	return speed_bps == 0 ? 0 : (double)(on_line * 10000 / speed_bps) / 100;
+}
+
+static void interface_row(const struct show *s, unsigned port, struct json_object *row)
+{
+	const struct observe *o = s->o;
+	const struct port_counters *c = switch_port_counters(o->sw, port);
+	const struct port_counters *base = &baseline(s, port)->port;
+	const struct port_rates *r = &o->rates[port];
+	uint64_t speed_bps = policy_of(o)->ports[port].speed_bps;
+	uint64_t rx_pps = rate(s, &r->rx_packets, &c->rx_packets);
+	uint64_t rx_bps = 8 * rate(s, &r->rx_bytes, &c->rx_bytes);
+	uint64_t tx_pps = rate(s, &r->tx_packets, &c->tx_packets);
+	uint64_t tx_bps = 8 * rate(s, &r->tx_bytes, &c->tx_bytes);
+
+	row_text(row, "port", port_name(o, port));
+	row_bool(row, "up", switch_link_up(o->sw, port));
+	row_u64(row, "speed_bps", speed_bps);
+	row_u64(row, "rx_packets", ctr_get(&c->rx_packets) - ctr_get(&base->rx_packets));
+	row_u64(row, "rx_bytes", ctr_get(&c->rx_bytes) - ctr_get(&base->rx_bytes));
+	row_u64(row, "rx_pps", rx_pps);
+	row_u64(row, "rx_bps", rx_bps);
+	json_object_object_add(row, "rx_util_percent",
+			       json_object_new_double(utilisation(rx_pps, rx_bps, speed_bps)));
+	row_u64(row, "tx_packets", ctr_get(&c->tx_packets) - ctr_get(&base->tx_packets));
+	row_u64(row, "tx_bytes", ctr_get(&c->tx_bytes) - ctr_get(&base->tx_bytes));
+	row_u64(row, "tx_pps", tx_pps);
+	row_u64(row, "tx_bps", tx_bps);
+	json_object_object_add(row, "tx_util_percent",
+			       json_object_new_double(utilisation(tx_pps, tx_bps, speed_bps)));
+	row_u64(row, "t_ns", s->now_ns);
+}
+
+void show_interfaces(const struct show *s, struct json_object *out)
+{
+	struct json_object *list = list_in(out, "interfaces");
+
+	for (unsigned port = s->first; port < s->last; port++)
+		interface_row(s, port, row_in(list));
+}
+
 static void queue_row(const struct show *s, unsigned port, unsigned q, struct json_object *row)
 {
 	const struct observe *o = s->o;
@@ -91,6 +137,7 @@ void show_queues(const struct show *s, struct json_object *out)
 	for (unsigned port = s->first; port < s->last; port++)
 		for (unsigned q = 0; q < N_QUEUES; q++)
 			queue_row(s, port, q, row_in(list));
+	emit_pools(s, out); // a queue is judged by them
 }
 
 // ---- PFC

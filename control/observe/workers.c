@@ -4,6 +4,8 @@
 
 #include "control/observe/observe_impl.h"
 
+static const uint64_t NS_PER_S = 1000000000;
+
 static bool owns_shown(const struct show *s, unsigned worker)
 {
 	for (unsigned port = s->first; port < s->last; port++)
@@ -19,6 +21,20 @@ static void add_ports(const struct observe *o, unsigned worker, struct json_obje
 	for (unsigned port = 0; port < policy_of(o)->n_ports; port++)
 		if (switch_port_owner(o->sw, port) == worker)
 			json_object_array_add(ports, json_object_new_string(port_name(o, port)));
+}
+
+uint64_t worker_turn_ns(const struct show *s, unsigned worker)
+{
+	const struct worker_rates *r = &s->o->worker_rates[worker];
+	const struct worker_counters *c = switch_worker_counters(s->o->sw, worker);
+	const struct rate_clock *clock = &s->o->clock;
+	uint64_t loops = rate_per_s(clock, &r->loops, ctr_get(&c->loops), s->real_ns);
+	uint64_t waited_ns = rate_per_s(clock, &r->waited_ns, worker_waited_ns(s->o, worker),
+					s->real_ns);
+
+	if (loops == 0 || waited_ns >= NS_PER_S)
+		return 0;
+	return (NS_PER_S - waited_ns) / loops / s->o->time_scale;
 }
 
 static void worker_row(const struct show *s, unsigned i, struct json_object *row)

@@ -14,6 +14,7 @@ struct __attribute__((aligned(64))) heartbeat {
 	ctr_t late; // gaps of `late_ns` or more: the stand-in may have paused the peers
 	ctr_t stalls, stalled_ns; // gaps of `stall_ns` or more, and their sum
 	gauge_t last_stall_ns; // the latest of those
+	ctr_t waited_ns; // real time in which the worker waited for a frame
 };
 
 // Written by control, read by the workers. Real time; UINT64_MAX: none counts.

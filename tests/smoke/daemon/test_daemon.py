@@ -180,7 +180,7 @@ def t_every_json_name_is_there(sw):
     want_eq(len(show("pfc")["pfc"]), 3, "one lossless class on each of three ports")
     want("p1" in {r["port"] for r in show("fdb")["fdb"]}, "h1 was learned")
     want("lossless: true" in show("config")["config"]["text"], "show config")
-    want("PFC3" in ctl("show", "pfc", "counters").stdout, "show pfc counters")
+    want("PFC3" in ctl("show", "pfc", "counters", "--all").stdout, "show pfc counters")
     r = ctl("show", "ports", "p9", check=False)
     want(r.returncode == 1 and "p1 p2 p3" in r.stderr, r.stderr)
     want(ctl("watch", "--interval", "0.1", "--count", "2").stdout.count("Port State") == 2,

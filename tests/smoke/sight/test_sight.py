@@ -180,7 +180,7 @@ def t_pauses_and_drops_agree_with_frames_counted_outside(_):
     want_eq(mirror[0]["p1_3_headroom_overrun"]["packets"], lost[0]["packets"], "telemetry")
     want_eq(metric(page, "weir_drop_packets_total", port="p1", reason="headroom-overrun"),
             lost[0]["packets"], "the metric")
-    want_eq(int(table("drops", "p1")[0]["Frames"].replace(",", "")), lost[0]["packets"],
+    want_eq(int(table("drops", "p1")[0]["FRAMES"].replace(",", "")), lost[0]["packets"],
             "the table")
     explained = ctl("show", "drops", "--explain").stdout
     want("overran its PFC headroom" in explained, explained)
@@ -335,7 +335,7 @@ def t_bash_completes_commands_kinds_ports_and_options(_):
     want_eq(complete("clear", ""), ["counters", "watermarks"], "clear")
     want_eq(complete("watchdog", ""), ["drop-all", "recover"], "watchdog")
     want_eq(complete("-s", NAME, "watchdog", "recover", "p1", ""), list("01234567"), "classes")
-    want_eq(complete("show", "pfc", "--w"), ["--why"], "--why")
+    want_eq(complete("show", "pfc", "--wh"), ["--why"], "--why")
     want(NAME in complete("-s", ""), complete("-s", ""))
     want_eq(complete("-s", NAME, "capture", ""), ["all", "p1", "p2", "p3"], "ports or all")
     want_eq(complete("resume", "x", ""), [], "nothing more")

@@ -32,6 +32,10 @@ struct weir_switch *fake_switch_create(void)
 			.restore_ns = 200000000, .limit_count = 30, .limit_window_ns = 20000000000};
 		sw->port[i].status[3] = WATCHDOG_OPERATIONAL;
 	}
+	p->vlan_aware = true;
+	p->vlan_exists[0] = 1 << 10;
+	p->ports[0].vlan.untagged = 10;
+	p->ports[1].vlan.tagged[0] = 1 << 10;
 	strcpy(sw->guard_group[0], "up");
 	p->guard_groups = sw->guard_group;
 	p->n_guard_groups = 1;

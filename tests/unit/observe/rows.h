@@ -13,6 +13,7 @@
 #include <cmocka.h>
 #include <json-c/json.h>
 
+#include "control/ctl/show.h"
 #include "control/observe/fact.h"
 #include "control/observe/observe.h"
 #include "tests/unit/observe/fake_switch.h"
@@ -81,15 +82,15 @@ static inline void want_line(char *out, const char *line)
 		fail_msg("\"%s\" is not in\n%s", line, out);
 }
 
-// What a person reads of an answer.
-static inline char *printed(void (*fn)(FILE *out, struct json_object *data),
-			    struct json_object *data)
+// What a person reads of an answer with --all.
+static inline char *printed(print_fn *fn, struct json_object *data)
 {
+	const struct show_wish all = {.all = true};
 	char *out = NULL;
 	size_t len;
 	FILE *f = open_memstream(&out, &len);
 
-	fn(f, data);
+	fn(f, data, &all);
 	fclose(f);
 	return out;
 }

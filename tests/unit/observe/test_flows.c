@@ -9,14 +9,12 @@
 
 enum { SECOND = 1000000000, MS = 1000000, PLACES = 3 * SCAN_STEP + 7 };
 
-static void plain_flows(FILE *out, struct json_object *data)
+static void unpaired_flows(FILE *out, struct json_object *data, const struct show_wish *wish)
 {
-	print_flows(out, data, false);
-}
+	struct show_wish unpaired = *wish;
 
-static void unpaired_flows(FILE *out, struct json_object *data)
-{
-	print_flows(out, data, true);
+	unpaired.unpaired = true;
+	print_flows(out, data, &unpaired);
 }
 
 // ---- the table
@@ -206,9 +204,9 @@ static void a_paired_flow_shows_its_way_and_both_queue_pairs(void **state)
 	for (size_t i = 0; i < sizeof(want) / sizeof(want[0]); i++)
 		assert_string_equal(text(row(data, "flows", 0), want[i].key), want[i].text);
 	assert_null(text(row(data, "flows", 0), "reason"));
-	out = printed(plain_flows, data);
+	out = printed(print_flows, data);
 	want_line(out, "10.0.0.1  10.0.0.2  0x105       0x34  cm      p1  p2       3  0 b/s       9"
-		       "     7        2   0         0         4  12, gap\n");
+		       "              7        2   0         0         4  12, gap\n");
 	want_line(out, "1 flows, room for 10; 0 unpaired\n");
 	free(out);
 	json_object_put(data);
@@ -237,7 +235,7 @@ static void an_unpaired_flow_says_why(void **state)
 	want_line(out, "9           3  3 candidates\n(1 more are not shown; --limit N");
 	want_line(out, "2 flows, room for 10; 2 unpaired\n");
 	free(out);
-	out = printed(plain_flows, data);
+	out = printed(print_flows, data);
 	want_line(out, "0x100          -  none ");
 	want_line(out, "2 unpaired (show flows --unpaired says why)\n");
 	free(out);
@@ -266,20 +264,20 @@ static void a_table_without_flows_says_how_to_get_one(void **state)
 	struct flow_wish wish = {.port = 1, .limit = 1};
 	struct bench *b = *state;
 	struct json_object *data = scanned(b, &all, NULL);
-	char *out = printed(plain_flows, data);
+	char *out = printed(print_flows, data);
 
 	want_line(out, "no flow table: the policy has `switch.flows: off`");
 	free(out);
 	json_object_put(data);
 	make_places(b, 4);
 	data = scanned(b, &all, NULL);
-	out = printed(plain_flows, data);
+	out = printed(print_flows, data);
 	want_line(out, "no RoCEv2 flow: none has sent data lately");
 	free(out);
 	json_object_put(data);
 	flow_at(b, 1, 100)->way.out_port = FLOW_NO_PORT;
 	data = scanned(b, &wish, NULL);
-	out = printed(plain_flows, data);
+	out = printed(print_flows, data);
 	want_line(out, "none of 1 flows enters or leaves there\n");
 	free(out);
 	out = printed(unpaired_flows, data);

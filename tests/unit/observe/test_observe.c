@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "control/observe/fact.h"
+#include "drivers/standin/standin.h"
 #include "tests/unit/observe/rows.h"
 
 enum { SECOND = 1000000000 };
@@ -139,6 +140,146 @@ static void a_clear_restarts_quantiles_and_maximum(void **state)
 	stayed(q, 2000000, 1);
 	data = observe_show(b->o, "latency", OBSERVE_ALL_PORTS, SECOND);
 	assert_int_equal(number(row(data, "latency", 0), "max_ns"), 2000000);
+	json_object_put(data);
+}
+
+static void a_row_says_how_long_a_turn_of_its_worker_is(void **state)
+{
+	static struct standin_shared waited;
+	struct bench *b = *state;
+	struct json_object *data;
+
+	stayed(&b->sw->port[1].queue[3], 0, 1);
+	data = observe_show(b->o, "latency", OBSERVE_ALL_PORTS, SECOND);
+	assert_int_equal(number(row(data, "latency", 0), "turn_ns"), 0); // not known yet
+	json_object_put(data);
+	observe_sample(b->o, SECOND);
+	ctr_add(&b->sw->worker[1].loops, 40000);
+	data = observe_show(b->o, "latency", OBSERVE_ALL_PORTS, 2ull * SECOND);
+	assert_int_equal(number(row(data, "latency", 0), "turn_ns"), 25000);
+	json_object_put(data);
+	observe_set_standin(b->o, &(struct standin){.shared = &waited});
+	ctr_add(&waited.workers[1].beat.waited_ns, SECOND * 9ull / 10);
+	data = observe_show(b->o, "latency", OBSERVE_ALL_PORTS, 2ull * SECOND);
+	assert_int_equal(number(row(data, "latency", 0), "turn_ns"), 2500);
+	json_object_put(data);
+	observe_set_standin(b->o, NULL);
+	observe_set_time_scale(b->o, 500);
+	data = observe_show(b->o, "latency", OBSERVE_ALL_PORTS, 2ull * SECOND);
+	assert_int_equal(number(row(data, "latency", 0), "turn_ns"), 50);
+	json_object_put(data);
+}
+
+// ---- the policy that runs
+
+static void thresholds_are_those_of_the_policy_that_runs(void **state)
+{
+	struct bench *b = *state;
+	struct policy_port *p = &b->sw->policy->ports[1];
+	struct json_object *data, *r;
+
+	strcpy(p->profile, "roce");
+	p->queue[3].wred = (struct wred_params){.enabled = true, .ecn = true, .weight = 2};
+	for (unsigned i = 0; i < N_COLORS; i++)
+		p->queue[3].wred.curve[i] = wred_curve_of(60000, 200000, 5000);
+	p->pg[3] = (struct pg_params){.lossless = true, .min_cells = 4, .xoff_cells = 100,
+				      .shared = {.dynamic = true, .alpha_log2 = -3}};
+	b->sw->policy->buffer.total_cells = 1000;
+	data = observe_show(b->o, "ecn", 1, SECOND);
+	r = row(data, "ecn", 3);
+	assert_string_equal(text(r, "port"), "p2");
+	assert_string_equal(text(r, "profile"), "roce");
+	assert_string_equal(text(r, "color"), "all");
+	assert_string_equal(text(r, "ecn"), "true");
+	assert_int_equal(number(r, "kmin_bytes"), 60000);
+	assert_int_equal(number(r, "kmax_bytes"), 200000);
+	assert_int_equal(number(r, "weight"), 2);
+	assert_string_equal(text(r, "pmax_percent"), "0.5");
+	assert_string_equal(text(row(data, "ecn", 0), "ecn"), "false");
+	json_object_put(data);
+	p->queue[3].wred.curve[RED].kmin_bytes = 1;
+	data = observe_show(b->o, "ecn", 1, SECOND);
+	assert_string_equal(text(row(data, "ecn", 5), "color"), "red");
+	assert_int_equal(number(row(data, "ecn", 5), "kmin_bytes"), 1);
+	json_object_put(data);
+	data = observe_show(b->o, "buffers-config", 1, SECOND);
+	r = row(data, "pg_config", 3);
+	assert_string_equal(text(r, "alpha"), "1/8");
+	assert_int_equal(number(r, "min_bytes"), 4 * 256);
+	assert_int_equal(number(r, "headroom_bytes"), 100 * 256);
+	assert_int_equal(number(list(data, "buffer"), "size_bytes"), 256000);
+	json_object_put(data);
+}
+
+static void pfc_is_in_force_where_policy_and_driver_have_it(void **state)
+{
+	struct bench *b = *state;
+	struct json_object *data, *r;
+
+	b->sw->policy->ports[0].pfc.rx = b->sw->policy->ports[0].pfc.tx = 1 << 3;
+	b->sw->sp[0].facts.pfc_tx = true;
+	data = observe_show(b->o, "pfc-status", 0, SECOND);
+	assert_int_equal(json_object_array_length(list(data, "pfc_status")), 1);
+	r = row(data, "pfc_status", 0);
+	assert_int_equal(number(r, "class"), 3);
+	assert_string_equal(text(r, "rx"), "false");
+	assert_string_equal(text(r, "rx_policy"), "true");
+	assert_string_equal(text(r, "tx"), "true");
+	json_object_put(data);
+}
+
+static void vlans_are_listed_with_their_members(void **state)
+{
+	struct bench *b = *state;
+	struct json_object *data = observe_show(b->o, "vlan", OBSERVE_ALL_PORTS, SECOND);
+
+	assert_int_equal(json_object_array_length(list(data, "vlan")), 1);
+	assert_int_equal(number(row(data, "vlan", 0), "vlan"), 10);
+	assert_string_equal(text(row(data, "vlan", 0), "untagged"), "[ \"p1\" ]");
+	assert_string_equal(text(row(data, "vlan", 0), "tagged"), "[ \"p2\" ]");
+	json_object_put(data);
+	b->sw->policy->ports[1].vlan.tagged[0] = 0;
+	data = observe_show(b->o, "vlan", 1, SECOND);
+	assert_int_equal(json_object_array_length(list(data, "vlan")), 0);
+	json_object_put(data);
+}
+
+static void a_full_line_is_used_to_a_hundred_percent(void **state)
+{
+	struct bench *b = *state;
+	struct json_object *data, *r;
+
+	b->sw->policy->ports[0].speed_bps = 1000000000;
+	observe_sample(b->o, SECOND);
+	ctr_add(&b->sw->port[0].c.tx_packets, 125000); // of 976 bytes and 24 on the line
+	ctr_add(&b->sw->port[0].c.tx_bytes, 125000 * 976);
+	data = observe_show(b->o, "interfaces", 0, 2ull * SECOND);
+	r = row(data, "interfaces", 0);
+	assert_int_equal(number(r, "tx_bps"), 976000000);
+	assert_int_equal(number(r, "tx_pps"), 125000);
+	assert_string_equal(text(r, "tx_util_percent"), "100.0");
+	assert_string_equal(text(r, "rx_util_percent"), "0.0");
+	json_object_put(data);
+}
+
+// ---- the switch itself
+
+static void the_switch_says_its_age_and_what_is_in_force(void **state)
+{
+	const struct observe_about about = {"1.2.3", "/etc/weir/sw1.yaml", SECOND};
+	struct bench *b = *state;
+	struct json_object *data, *r;
+
+	observe_set_about(b->o, &about);
+	b->sw->held = true;
+	data = observe_show(b->o, "version", OBSERVE_ALL_PORTS, 3ull * SECOND);
+	r = list(data, "version");
+	assert_string_equal(text(r, "name"), "sw1");
+	assert_string_equal(text(r, "version"), "1.2.3");
+	assert_string_equal(text(r, "policy_file"), "/etc/weir/sw1.yaml");
+	assert_int_equal(number(r, "uptime_ms"), 2000);
+	assert_string_equal(text(r, "held"), "true");
+	assert_string_equal(text(r, "drop_all"), "false");
 	json_object_put(data);
 }
 
@@ -300,6 +441,12 @@ int main(void)
 		T(cells_are_shown_as_bytes),
 		T(quantiles_are_upper_ends_of_their_buckets_and_the_maximum_is_exact),
 		T(a_clear_restarts_quantiles_and_maximum),
+		T(a_row_says_how_long_a_turn_of_its_worker_is),
+		T(the_switch_says_its_age_and_what_is_in_force),
+		T(thresholds_are_those_of_the_policy_that_runs),
+		T(pfc_is_in_force_where_policy_and_driver_have_it),
+		T(vlans_are_listed_with_their_members),
+		T(a_full_line_is_used_to_a_hundred_percent),
 		T(drops_are_listed_where_they_happened_and_summed_by_reason),
 		T(all_drop_rows_are_shown_on_request_and_alarms_for_monitoring),
 		T(a_worker_shows_core_ports_load_and_late_turns),
