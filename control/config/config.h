@@ -119,8 +119,11 @@ config_check_reload(const struct config *running, const struct config *next, str
 
 // The keys that differ, by path. One that is given in only one of both counts, whatever its default
 // is. Zeroed by the caller.
+struct config_change {
+	char *key, *old, *new; // the values as texts (value_text.h)
+};
 struct config_changes {
-	char **keys;
+	struct config_change *rows;
 	unsigned n;
 };
 void config_changes(const struct config *running, const struct config *next,

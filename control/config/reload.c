@@ -10,12 +10,21 @@
 
 #include "control/config/check.h"
 #include "control/config/config.h"
+#include "control/config/value_text.h"
 
 enum { PATH_LEN = 256 };
 
-// A key at `path` differs. value: its value differs, and not only whether it was given.
-typedef void on_change(void *arg, const struct cfg_row *row, const char *path, struct cfg_pos at,
-		       bool value);
+struct difference {
+	const struct cfg_row *row;
+	const char *path;
+	struct cfg_pos at; // in the new file
+	bool value; // its value differs, and not only whether it was given
+	// The row's member in both files; NULL where a table has no such entry.
+	const void *old, *new;
+	const void *old_scalar, *new_scalar; // likewise of row->scalar
+};
+
+typedef void on_change(void *arg, const struct difference *d);
 
 struct walk {
 	on_change *fn;
@@ -118,7 +127,8 @@ static void walk_items(const struct walk *w, const struct cfg_row *row, const vo
 	size_t size = row->sub->size;
 
 	if (a->n != b->n)
-		w->fn(w->arg, row, path, b->map.at, true);
+		w->fn(w->arg, &(struct difference){.row = row, .path = path, .at = b->map.at,
+						   .value = true, .old = a, .new = b});
 	for (unsigned i = 0; i < a->n && i < b->n; i++) {
 		char sub[PATH_LEN];
 
@@ -152,7 +162,11 @@ static void walk_entries(const struct walk *w, const struct cfg_row *row,
 
 		join(sub, "%s.%s", path, m->name);
 		if (other == NULL)
-			w->fn(w->arg, row, sub, gone ? in->map.at : m->at, true);
+			w->fn(w->arg, &(struct difference){.row = row, .path = sub,
+							   .at = gone ? in->map.at : m->at,
+							   .value = true,
+							   .old = gone ? item : NULL,
+							   .new = gone ? NULL : item});
 		else if (!gone)
 			walk_map(w, row->sub, other, item, sub);
 	}
@@ -173,12 +187,12 @@ static void walk_classes(const struct walk *w, const struct cfg_row *row, const 
 static void walk_row(const struct walk *w, const struct cfg_row *row, const void *old,
 		     const void *new, const char *path)
 {
-	const void *a = member(old, row), *b = member(new, row);
+	const void *a = member(old, row), *b = member(new, row), *sa = NULL, *sb = NULL;
 	bool value = false, differs = false;
 
 	if (row->scalar != NULL) {
-		const void *sa = member(old, row->scalar), *sb = member(new, row->scalar);
-
+		sa = member(old, row->scalar);
+		sb = member(new, row->scalar);
 		value = !same_value(row->scalar, sa, sb);
 		differs = value || given(row->scalar, sa) != given(row->scalar, sb);
 	}
@@ -199,7 +213,8 @@ static void walk_row(const struct walk *w, const struct cfg_row *row, const void
 		break;
 	}
 	if (differs)
-		w->fn(w->arg, row, path, pos_of(row, new), value);
+		w->fn(w->arg, &(struct difference){row, path, pos_of(row, new), value, a, b, sa,
+						   sb});
 }
 
 static void walk_map(const struct walk *w, const struct cfg_schema *schema, const void *old,
@@ -248,11 +263,13 @@ static void refuse(struct diag_sink *s, const char *path, const char *key, struc
 }
 
 // Names and devices are compared by check_names: with their defaults and ranges expanded.
-static void refuse_restart(void *arg, const struct cfg_row *row, const char *path,
-			   struct cfg_pos at, bool value)
+static void refuse_restart(void *arg, const struct difference *d)
 {
-	if (row->reload == CFG_RESTART && value && row->type != CFG_TEXT && row->type != CFG_NAME)
-		diag_add(arg, DIAG_ERROR, at, path, "changes only by a restart");
+	const struct cfg_row *row = d->row;
+
+	if (row->reload == CFG_RESTART && d->value && row->type != CFG_TEXT &&
+	    row->type != CFG_NAME)
+		diag_add(arg, DIAG_ERROR, d->at, d->path, "changes only by a restart");
 }
 
 static void check_port(const struct config *old, const struct config *new, unsigned i,
@@ -307,7 +324,7 @@ int config_check_reload(const struct config *running, const struct config *next,
 static bool known(const struct config_changes *c, const char *path)
 {
 	for (unsigned i = 0; i < c->n; i++)
-		if (strcmp(c->keys[i], path) == 0)
+		if (strcmp(c->rows[i].key, path) == 0)
 			return true;
 	return false;
 }
@@ -323,23 +340,34 @@ static void drop_name(const char *path, char out[PATH_LEN])
 		join(out, "%s", path);
 }
 
-static void list_change(void *arg, const struct cfg_row *row, const char *named, struct cfg_pos at,
-			bool value)
+static void change_fini(struct config_change *c)
+{
+	free(c->key);
+	free(c->old);
+	free(c->new);
+}
+
+static void list_change(void *arg, const struct difference *d)
 {
 	struct config_changes *c = arg;
-	char path[PATH_LEN], **keys;
+	char path[PATH_LEN], old[VALUE_TEXT_LEN], new[VALUE_TEXT_LEN];
+	struct config_change *rows, *one;
 
-	(void)row;
-	(void)at;
-	(void)value;
-	drop_name(named, path);
+	drop_name(d->path, path);
 	if (known(c, path)) // of another port of the same range
 		return;
-	keys = realloc(c->keys, (c->n + 1) * sizeof(*keys));
-	if (keys != NULL)
-		c->keys = keys;
-	if (keys != NULL && (keys[c->n] = strdup(path)) != NULL)
+	rows = realloc(c->rows, (c->n + 1) * sizeof(*rows));
+	if (rows == NULL)
+		return;
+	c->rows = rows;
+	value_text(d->row, d->old, d->old_scalar, old);
+	value_text(d->row, d->new, d->new_scalar, new);
+	one = &rows[c->n];
+	*one = (struct config_change){strdup(path), strdup(old), strdup(new)};
+	if (one->key != NULL && one->old != NULL && one->new != NULL)
 		c->n++;
+	else
+		change_fini(one);
 }
 
 void config_changes(const struct config *running, const struct config *next,
@@ -353,7 +381,7 @@ void config_changes(const struct config *running, const struct config *next,
 void config_changes_fini(struct config_changes *c)
 {
 	for (unsigned i = 0; i < c->n; i++)
-		free(c->keys[i]);
-	free(c->keys);
+		change_fini(&c->rows[i]);
+	free(c->rows);
 	*c = (struct config_changes){0};
 }

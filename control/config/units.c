@@ -170,7 +170,7 @@ static int compare_power(__int128_t num, __int128_t den, int log2)
 	return a < b ? -1 : a > b;
 }
 
-static void print_power(int log2, char *out, size_t len)
+void unit_print_alpha(int log2, char *out, size_t len)
 {
 	if (log2 < 0)
 		snprintf(out, len, "1/%d", 1 << -log2);
@@ -214,8 +214,8 @@ bool unit_parse_alpha(const char *text, int64_t *log2_out, char *why, size_t why
 		}
 		if (order > 0)
 			continue;
-		print_power(p, above, sizeof(above));
-		print_power(p - 1, below, sizeof(below));
+		unit_print_alpha(p, above, sizeof(above));
+		unit_print_alpha(p - 1, below, sizeof(below));
 		if (p == ALPHA_LOG2_MIN)
 			snprintf(why, why_len, "is below the smallest alpha: use %s", above);
 		else

@@ -32,10 +32,15 @@ static const struct command commands[] = {
 	{"plan", cmd_plan, "plan FILE [--json]",
 	 "Prints every number that follows from a policy file.\n"
 	 "Needs no daemon and opens no device.\n"},
-	{"reload", cmd_reload, "reload [FILE] [--json]",
+	{"diff", cmd_diff, "diff FILE [--wide] [--json]",
+	 "Prints each key in which the policy that runs differs from a policy file, with both\n"
+	 "values. The switch is not changed.\n"},
+	{"reload", cmd_reload, "reload [FILE] [--check] [--json]",
 	 "Puts a policy file into force, without FILE the one that runs, read again. All of it\n"
 	 "or nothing: mistakes, and keys that only a restart can change, are printed, exit 2.\n"
-	 "No frame is lost and no counter starts again. Returns once all workers run on it.\n",
+	 "No frame is lost and no counter starts again. Returns once all workers run on it, and\n"
+	 "prints the old and the new value of each key that changed. With --check nothing\n"
+	 "changes: it prints whether the switch would take the file, and what would change.\n",
 	 .writes = true},
 	{"set", cmd_set, "set port PORT tx on|off\nset queue PORT QUEUE tx on|off",
 	 "Stops or starts sending of data; queues keep filling.\n"
@@ -78,7 +83,7 @@ static const struct ctl_option options[] = {
 	 "which switch, where several run (default: $WEIR_SWITCH, weir, or the only)"},
 	{"json", 'j', false, NULL, "for programs"},
 	{"all", 'a', false, NULL, "show: also what is idle or has not happened"},
-	{"wide", 'W', false, NULL, "show: all columns, however narrow the terminal is"},
+	{"wide", 'W', false, NULL, "show, diff: all columns, however narrow the terminal is"},
 	{"explain", 'e', false, NULL, "show drops: what each reason means"},
 	{"follow", 'F', false, NULL, "show events: go on as they happen"},
 	{"why", 'w', false, NULL, "show pfc: why each sender is, or was last, paused"},
@@ -88,6 +93,7 @@ static const struct ctl_option options[] = {
 	{"limit", 'L', false, "N", "show flows: at most so many (default 50, up to 1,000)"},
 	{"strict", 'R', false, NULL, "check: warnings are mistakes"},
 	{"hold", 'H', false, NULL, "quiesce: admission stays stopped until resume"},
+	{"check", 'c', false, NULL, "reload: would the switch take the file? Changes nothing"},
 	{"interval", 'i', false, "SECONDS",
 	 "watch: time between two updates (default 1), show interfaces: time of the rates"},
 	{"plain", 'P', false, NULL, "watch: lines instead of a screen"},

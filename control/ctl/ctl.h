@@ -19,6 +19,7 @@ struct ctl {
 	bool json;
 	bool hold; // quiesce --hold
 	bool strict; // check --strict
+	bool check; // reload --check
 	bool all, explain, follow, why, unpaired, wide; // show
 	unsigned limit; // show flows; 0: not said
 	const char *severity, *since; // show events; NULL: not said
@@ -34,7 +35,7 @@ struct ctl {
 typedef int ctl_fn(const struct ctl *c, int argc, char **argv);
 
 ctl_fn cmd_show, cmd_watch, cmd_check, cmd_plan, cmd_set, cmd_clear, cmd_quiesce, cmd_resume,
-	cmd_reload, cmd_capture, cmd_metrics, cmd_completion, cmd_watchdog, cmd_flow;
+	cmd_reload, cmd_capture, cmd_metrics, cmd_completion, cmd_watchdog, cmd_flow, cmd_diff;
 
 extern const char ctl_try_help[];
 

@@ -114,7 +114,7 @@ static int run(const struct ctl *c, bool help, int argc, char **argv)
 	}
 	if (argc == 0)
 		return misused("no command");
-	if (cmd->writes && c->name == NULL)
+	if (cmd->writes && !c->check && c->name == NULL)
 		return write_to_the_only(c, cmd, argc - 1, argv + 1);
 	return cmd->fn(c, argc - 1, argv + 1);
 }
@@ -178,6 +178,7 @@ int main(int argc, char **argv)
 		case 'j': c.json = true; break;
 		case 'H': c.hold = true; break;
 		case 'R': c.strict = true; break;
+		case 'c': c.check = true; break;
 		case 'a': c.all = true; break;
 		case 'e': c.explain = true; break;
 		case 'F': c.follow = true; break;

@@ -28,22 +28,30 @@ static size_t length(struct json_object *list)
 	return list != NULL ? json_object_array_length(list) : 0;
 }
 
-static void print_lines(FILE *out, const char *lead, struct json_object *list, size_t n)
+static void print_lines(FILE *out, struct json_object *list)
 {
-	for (size_t i = 0; i < n && i < length(list); i++)
-		fprintf(out, "%s%s\n", lead,
-			json_object_get_string(json_object_array_get_idx(list, i)));
+	for (size_t i = 0; i < length(list); i++)
+		fprintf(out, "%s\n", json_object_get_string(json_object_array_get_idx(list, i)));
 }
 
-static void print_changes(const char *file, struct json_object *changed)
+static const char *text_of(struct json_object *row, const char *key)
 {
-	size_t n = length(changed);
+	struct json_object *v = NULL;
 
-	if (n == 0)
-		printf("reloaded %s: nothing changed\n", file);
-	else
-		printf("reloaded %s: %zu %s changed\n", file, n, n == 1 ? "key" : "keys");
-	print_lines(stdout, "  ", changed, KEYS_SHOWN);
+	json_object_object_get_ex(row, key, &v);
+	return v != NULL ? json_object_get_string(v) : "";
+}
+
+static void print_changes(struct json_object *changes)
+{
+	size_t n = length(changes);
+
+	for (size_t i = 0; i < n && i < KEYS_SHOWN; i++) {
+		struct json_object *row = json_object_array_get_idx(changes, i);
+
+		printf("  %s: %s -> %s\n", text_of(row, "key"), text_of(row, "old"),
+		       text_of(row, "new"));
+	}
 	if (n > KEYS_SHOWN)
 		printf("  and %zu more\n", n - KEYS_SHOWN);
 }
@@ -57,21 +65,40 @@ static void print_pause(struct json_object *data)
 		puts(json_object_get_string(text));
 }
 
+static bool yes(struct json_object *data, const char *key)
+{
+	struct json_object *v = NULL;
+
+	return json_object_object_get_ex(data, key, &v) && json_object_get_boolean(v);
+}
+
+static void print_taken(struct json_object *data, bool check)
+{
+	struct json_object *changes = list_in(data, "changes");
+	size_t n = length(changes);
+
+	print_lines(stderr, list_in(data, "warnings"));
+	printf(check ? "the switch would take %s: " : "reloaded %s: ", text_of(data, "file"));
+	if (n == 0)
+		puts(check ? "nothing would change" : "nothing changed");
+	else
+		printf(check ? "%zu %s would change\n" : "%zu %s changed\n", n,
+		       n == 1 ? "key" : "keys");
+	print_changes(changes);
+	print_pause(data);
+}
+
 static int print_answer(const struct ctl *c, struct json_object *data)
 {
-	struct json_object *reloaded = NULL, *file = NULL;
-	bool ok = json_object_object_get_ex(data, "reloaded", &reloaded) &&
-		  json_object_get_boolean(reloaded);
+	bool ok = yes(data, c->check ? "possible" : "reloaded");
 
 	if (c->json) {
 		print_json(data);
 	} else if (ok) {
-		json_object_object_get_ex(data, "file", &file);
-		print_lines(stderr, "", list_in(data, "warnings"), SIZE_MAX);
-		print_changes(json_object_get_string(file), list_in(data, "changed"));
-		print_pause(data);
+		print_taken(data, c->check);
 	} else {
-		print_lines(stderr, "", list_in(data, "mistakes"), SIZE_MAX);
+		print_lines(stderr, list_in(data, "mistakes"));
+		print_changes(list_in(data, "changes"));
 		fputs("nothing was changed\n", stderr);
 	}
 	return ok ? CTL_DONE : CTL_MISUSED;
@@ -95,7 +122,7 @@ static char *absolute(const char *path)
 int cmd_reload(const struct ctl *c, int argc, char **argv)
 {
 	char *path = NULL;
-	struct json_object *data;
+	struct json_object *data, *req;
 	int status;
 
 	if (argc > 1)
@@ -104,7 +131,10 @@ int cmd_reload(const struct ctl *c, int argc, char **argv)
 		fprintf(stderr, "weirctl: cannot tell which folder this is: %s\n", strerror(errno));
 		return CTL_FAILED;
 	}
-	data = client_request(c->name, request_of("reload", path != NULL ? "file" : NULL, path));
+	req = request_of("reload", path != NULL ? "file" : NULL, path);
+	if (c->check)
+		json_object_object_add(req, "check", json_object_new_boolean(1));
+	data = client_request(c->name, req);
 	free(path);
 	if (data == NULL)
 		return CTL_FAILED;

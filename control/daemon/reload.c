@@ -359,6 +359,20 @@ int reload_for_ports(struct reload *r, uint64_t now_ns, char *err, size_t err_le
 	return rc;
 }
 
+enum reload_verdict reload_check(struct reload *r, const char *path, struct reload_report *out)
+{
+	struct candidate c = {0};
+	int err;
+
+	if (reload_pending(r))
+		return RELOAD_BUSY;
+	err = candidate_make(r, path != NULL ? path : reload_path(r), &c, &out->said);
+	if (c.config != NULL)
+		config_changes(r->d->config, c.config, &out->changes);
+	candidate_fini(&c);
+	return err == 0 ? RELOAD_POSSIBLE : RELOAD_REFUSED;
+}
+
 bool reload_on_signal(struct reload *r, uint64_t now_ns)
 {
 	struct reload_report report = {0};

@@ -30,6 +30,7 @@ enum reload_verdict {
 	RELOAD_BUSY, // an earlier one is not taken over yet: nothing was looked at
 	RELOAD_REFUSED, // said holds the mistakes; nothing has changed
 	RELOAD_BEGUN, // reload_pending() until all workers run on it
+	RELOAD_POSSIBLE, // of reload_check(): reload_try() would begin
 };
 
 // Zeroed before, reload_report_fini after.
@@ -47,6 +48,9 @@ void reload_destroy(struct reload *r);
 // path NULL: the file that runs.
 enum reload_verdict reload_try(struct reload *r, const char *path, uint64_t now_ns,
 			       struct reload_report *out);
+// The same question without the change: RELOAD_POSSIBLE or RELOAD_REFUSED, with what would change.
+// Only the drivers are not asked: they may still refuse another `keep`.
+enum reload_verdict reload_check(struct reload *r, const char *path, struct reload_report *out);
 bool reload_pending(const struct reload *r);
 // Publishes the running file once more, compiled for the ports as they are open now; never while
 // reload_pending(). 0 or -errno with one line in err; nothing has changed then.

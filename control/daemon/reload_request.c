@@ -13,11 +13,11 @@
 // Longer than any stall of a worker that still lives, shorter than what weirctl waits.
 static const uint64_t TIMEOUT_NS = 5000000000;
 
-int reload_request_init(struct reload_request *q, const char *path, uint64_t now_ns)
+int reload_request_init(struct reload_request *q, const char *path, bool check, uint64_t now_ns)
 {
 	if (path != NULL && path[0] != '/')
 		return -EINVAL;
-	*q = (struct reload_request){.deadline_ns = now_ns + TIMEOUT_NS};
+	*q = (struct reload_request){.check = check, .deadline_ns = now_ns + TIMEOUT_NS};
 	if (path != NULL && (q->path = strdup(path)) == NULL)
 		return -ENOMEM;
 	return 0;
@@ -39,30 +39,55 @@ static struct json_object *list_of(char *const *texts, unsigned n)
 	return list;
 }
 
-static struct json_object *answer_of(const struct reload *r, const char *path, bool reloaded,
-				     const struct reload_report *report)
+static void add_text(struct json_object *to, const char *key, const char *text)
+{
+	json_object_object_add(to, key, json_object_new_string(text));
+}
+
+static void add_changes(struct json_object *out, const struct config_changes *c)
+{
+	struct json_object *keys = json_object_new_array(), *rows = json_object_new_array();
+
+	for (unsigned i = 0; i < c->n; i++) {
+		struct json_object *row = json_object_new_object();
+
+		json_object_array_add(keys, json_object_new_string(c->rows[i].key));
+		add_text(row, "key", c->rows[i].key);
+		add_text(row, "old", c->rows[i].old);
+		add_text(row, "new", c->rows[i].new);
+		json_object_array_add(rows, row);
+	}
+	json_object_object_add(out, "changed", keys);
+	json_object_object_add(out, "changes", rows);
+}
+
+static struct json_object *answer_of(const struct reload *r, const char *path,
+				     enum reload_verdict v, const struct reload_report *report)
 {
 	struct json_object *out = json_object_new_object();
+	bool begun = v == RELOAD_BEGUN, refused = v == RELOAD_REFUSED;
 
-	json_object_object_add(out, "reloaded", json_object_new_boolean(reloaded));
-	json_object_object_add(out, "file",
-			       json_object_new_string(path != NULL ? path : reload_path(r)));
-	json_object_object_add(out, reloaded ? "warnings" : "mistakes",
+	json_object_object_add(out, "reloaded", json_object_new_boolean(begun));
+	add_text(out, "file", path != NULL ? path : reload_path(r));
+	json_object_object_add(out, refused ? "mistakes" : "warnings",
 			       list_of(report->said.lines, report->said.n));
-	if (reloaded)
-		json_object_object_add(out, "changed",
-				       list_of(report->changes.keys, report->changes.n));
+	if (!refused || report->changes.n > 0)
+		add_changes(out, &report->changes);
 	return out;
 }
 
 static void attempt(struct reload_request *q, struct reload *r, uint64_t now_ns)
 {
 	struct reload_report report = {0};
-	enum reload_verdict v = reload_try(r, q->path, now_ns, &report);
+	enum reload_verdict v = q->check ? reload_check(r, q->path, &report)
+					 : reload_try(r, q->path, now_ns, &report);
 
 	q->published = v == RELOAD_BEGUN;
 	if (v != RELOAD_BUSY)
-		q->answer = answer_of(r, q->path, q->published, &report);
+		q->answer = answer_of(r, q->path, v, &report);
+	if (q->check && v != RELOAD_BUSY)
+		json_object_object_add(q->answer, "possible",
+				       json_object_new_boolean(v == RELOAD_POSSIBLE));
 	reload_report_fini(&report);
 }
 

@@ -15,15 +15,18 @@ struct reload_request {
 	char *path; // NULL: the file that runs
 	struct json_object *answer; // once it was tried
 	uint64_t deadline_ns;
+	bool check; // only asks whether the switch would take the file
 	bool published;
 };
 
 // path NULL: the file that runs. 0, or -EINVAL when it is no absolute path.
 __attribute__((warn_unused_result)) int reload_request_init(struct reload_request *q,
-							    const char *path, uint64_t now_ns);
+							    const char *path, bool check,
+							    uint64_t now_ns);
 void reload_request_fini(struct reload_request *q); // the client may be gone; the reload goes on
 
 // PENDING_DONE: *answer is {"reloaded": bool, "file", "mistakes": [...], "warnings": [...],
-// "changed": [...]}, and the caller's. PENDING_TIMEOUT: q->published says how far it has come.
+// "changed": [...], "changes": [...]}, with `check` also "possible": bool, and the caller's.
+// PENDING_TIMEOUT: q->published says how far it has come.
 enum pending_verdict reload_request_step(struct reload_request *q, struct reload *r,
 					 uint64_t now_ns, struct json_object **answer);

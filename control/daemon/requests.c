@@ -335,7 +335,8 @@ static void on_resume(struct requests *r, unsigned client, struct json_object *r
 
 static void on_reload(struct requests *r, unsigned client, struct json_object *req)
 {
-	switch (reload_request_init(&r->reload[client], text_in(req, "file"), r->now_ns)) {
+	switch (reload_request_init(&r->reload[client], text_in(req, "file"), true_in(req, "check"),
+				    r->now_ns)) {
 	case 0: r->pending[client].kind = PENDING_RELOAD; break;
 	case -EINVAL: answer_error(r, client, "the file of a reload is an absolute path"); break;
 	default: answer_error(r, client, "out of memory"); break;

@@ -13,8 +13,10 @@
 //   {"cmd": "flow_del", ...}: the same without sender_qp
 //   {"cmd": "quiesce", "hold": false}, {"cmd": "resume"}
 //   {"cmd": "reload", "file": "/etc/weir.yaml"}   file absent: the one that runs; an absolute path
-//      -> data {"reloaded": true, "file", "changed": [keys], "warnings": [lines]}
+//      -> data {"reloaded": true, "file", "changed": [keys], "changes": [{"key", "old", "new"}],
+//               "warnings": [lines]}
 //         or   {"reloaded": false, "file", "mistakes": [lines]}: nothing has changed
+//      with "check": true nothing changes, and the answer has "possible": would it be taken?
 //   {"cmd": "capture", "port": "p1", ...}, {"cmd": "capture-read"}, {"cmd": "capture-stop"}: their
 //      keys and answers are in docs/capture.md
 //   -> {"ok": true, "data": {...}} or {"ok": false, "error": "one sentence"}

@@ -145,8 +145,8 @@ def last_event():
 
 def t_a_reload_says_what_has_changed(sw, file):
     out = file.reload(weight0="60", speed="900M")
-    want_eq(out, f"reloaded {file.path}: 2 keys changed\n"
-                 "  profiles.default.classes.0.schedule.dwrr\n  ports[0].speed\n", "changed keys")
+    want_eq(out, f"reloaded {file.path}: 2 keys changed\n  profiles.default.classes.0.schedule."
+                 "dwrr: 50 -> 60\n  ports[0].speed: 1G -> 900M\n", "changed keys")
     want_eq(row(show("ports")["ports"], name="p1")["speed_bps"], 900000000, "speed of p1")
     want_eq(row(show("ports")["ports"], name="p3")["speed_bps"], 1000000000, "speed of p3")
     want_eq(show("config")["config"]["text"], text_of(weight0="60", speed="900M"), "show config")

@@ -1,6 +1,6 @@
 #!/usr/bin/python3
 # SPDX-License-Identifier: Apache-2.0
-"""What people read of a running switch: tables on terminals of several widths.
+"""What people read of a running switch: tables on terminals of several widths, and changes.
 
 usage: test_shows.py WEIR WEIRCTL [NAME-OF-A-TEST ...]
 
@@ -156,10 +156,54 @@ def t_rates_are_those_of_the_interval(_):
     want(r.returncode == 2 and "--interval goes with show interfaces" in r.stderr, r.stderr)
 
 
+def t_diff_and_check_say_what_a_reload_would_change(policy):
+    other = write_policy(WATCHED.replace("kmin: 60KB", "kmin: 80KB")
+                         .replace("alpha: 1", "alpha: 2"))
+    try:
+        rows = json.loads(ctl("diff", other, "--json").stdout)["changes"]
+        key = "profiles.roce.classes.3.wred.kmin"
+        want_eq(row(rows, key=key), {"key": key, "running": "60KB", "file": "80KB"}, "diff")
+        want_eq(len(rows), 2, "differences")
+        want("nothing differs" in ctl("diff", policy).stdout, "the file that runs")
+        checked = sh(WEIRCTL, "-s", NAME, "reload", "--check", other).stdout
+        want(f"would take {other}: 2 keys would change\n" in checked, checked)
+        want(f"  {key}: 60KB -> 80KB\n" in checked, checked)
+        want_eq(len(json.loads(ctl("diff", other, "--json").stdout)["changes"]), 2, "not applied")
+        want(not any("reload" in e["event"] for e in show("events")["events"]), "no event")
+        done = ctl("reload", other).stdout
+        want(f"reloaded {other}: 2 keys changed\n" in done, done)
+        want(f"  {key}: 60KB -> 80KB\n" in done, done)
+        want_eq(json.loads(ctl("diff", other, "--json").stdout)["changes"], [], "applied")
+        want_eq(show("version")["version"]["policy_file"], other, "version")
+        want_eq(row(show("ecn")["ecn"], port="p1", queue=3)["kmin_bytes"], 80000, "in force")
+    finally:
+        ctl("reload", policy)
+        os.unlink(other)
+
+
+def t_a_file_that_would_be_refused_is_told_without_a_reload(policy):
+    wrong = write_policy(WATCHED.replace("size: 4MB", "size: 5MB").replace("alpha: 1", "alpha: 2"))
+    try:
+        r = ctl("reload", "--check", wrong, check=False)
+        want_eq(r.returncode, 2, "exit")
+        want("switch.buffer.size: changes only by a restart" in r.stderr, r.stderr)
+        want("switch.buffer.size: 4MB -> 5MB\n" in r.stdout, r.stdout)
+        answer = json.loads(ctl("reload", "--check", wrong, "--json", check=False).stdout)
+        want_eq((answer["possible"], answer["reloaded"]), (False, False), "JSON")
+    finally:
+        os.unlink(wrong)
+    bad = write_policy("ports: 7\n")
+    r = ctl("diff", bad, check=False)
+    os.unlink(bad)
+    want(r.returncode == 2 and bad in r.stderr, r.stderr)
+
+
 TESTS = [t_nothing_that_happened_is_a_sentence, t_the_policy_that_runs_is_shown,
          t_rates_are_those_of_the_interval, t_no_table_is_wider_than_the_terminal,
          t_columns_that_are_left_out_are_named_and_shown_with_wide, t_heads_have_one_style,
-         t_orders_in_force_stand_above_each_table]
+         t_orders_in_force_stand_above_each_table,
+         t_diff_and_check_say_what_a_reload_would_change,
+         t_a_file_that_would_be_refused_is_told_without_a_reload]
 
 
 def main():

@@ -386,7 +386,7 @@ static void keys_of(const struct config *a, const struct config *b, char *out, s
 	out[0] = '\0';
 	config_changes(a, b, &c);
 	for (unsigned i = 0; i < c.n && at < len; i++)
-		at += (size_t)snprintf(out + at, len - at, " %s", c.keys[i]);
+		at += (size_t)snprintf(out + at, len - at, " %s", c.rows[i].key);
 	config_changes_fini(&c);
 }
 
