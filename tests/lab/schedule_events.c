@@ -3,7 +3,13 @@
 
 #include <string.h>
 
-enum { EVENTS_OUT = 256, CONTROL_NS = 100000000 };
+enum { EVENTS_OUT = 256, CONTROL_NS = 100000000, HELD_FRAMES = 256 };
+
+// The switch takes no frame, and its port has no bound. The bench's memory has one.
+static bool waits_for_admission(const struct schedule *s, const struct bench_host *h)
+{
+	return s->held && wire_ops.rx_depth(wire_end(h->wire, 0)) >= HELD_FRAMES;
+}
 
 bool schedule_traffic(struct bench_host *h, struct bench_frame *out)
 {
@@ -11,7 +17,8 @@ bool schedule_traffic(struct bench_host *h, struct bench_frame *out)
 	unsigned port = (unsigned)(h - h->bench->host);
 	bool copies;
 
-	if (s->silent || s->quiet[port] || s->may_send[port] == 0)
+	if (s->silent || s->quiet[port] || s->may_send[port] == 0 ||
+	    waits_for_admission(s, h))
 		return false;
 	s->may_send[port] -= s->may_send[port] != UINT32_MAX;
 	copies = pick(s, s->conf.copies_one_in) == 0;
@@ -184,6 +191,8 @@ void schedule_hold(struct schedule *s, bool on)
 {
 	s->held = on;
 	switch_hold_admission(s->b->sw, on);
+	for (unsigned p = 0; p < SCHEDULE_PORTS; p++)
+		actor_poke(&s->b->host[p].actor);
 	schedule_settle(s);
 }
 
