@@ -322,6 +322,17 @@ static bool may_be_another(const struct flow *f, uint32_t psn, int32_t ahead)
 	return ahead > 0 && psn_diff(psn, f->acked) == ahead + 1;
 }
 
+// After a rewind a late ACK lets the sender go on where it was: PSNs up to `highest` have passed.
+static void count_gap(struct flow *f, uint32_t psn)
+{
+	int32_t missing = psn_diff(psn, f->highest) - 1;
+
+	if (missing <= 0)
+		return;
+	ctr_inc(&f->gaps);
+	ctr_add(&f->gap_packets, (uint64_t)missing);
+}
+
 // A PSN that is not the one expected. What lies between is not missing where it was used up by READ
 // requests, or by requests of the other side.
 static enum flow_news out_of_order(struct flow *f, const struct flow_packet *p, int32_t ahead)
@@ -332,12 +343,10 @@ static enum flow_news out_of_order(struct flow *f, const struct flow_packet *p, 
 		return FLOW_JUMPED;
 	if (ahead > 0 && (p->may_skip || (skips && psn_diff(p->psn, f->highest) <= 1)))
 		return FLOW_AS_BEFORE;
-	if (ahead < 0) {
+	if (ahead < 0)
 		ctr_inc(&f->rewinds);
-	} else {
-		ctr_inc(&f->gaps);
-		ctr_add(&f->gap_packets, (uint64_t)ahead);
-	}
+	else
+		count_gap(f, p->psn);
 	if (is_behind(f, p->psn, ahead))
 		return FLOW_JUMPED;
 	return may_be_another(f, p->psn, ahead) ? FLOW_BROKEN : FLOW_AS_BEFORE;

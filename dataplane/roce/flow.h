@@ -8,7 +8,7 @@
 //
 //   packet      made or found           PSN              counted
 //   next        psn == expected         expected + 1     -
-//   gap         psn after it            psn + 1          gaps, gap_packets
+//   gap         psn after it            psn + 1          gaps, gap_packets: beyond `highest`
 //   rewind      psn before it           psn + 1          rewinds; `highest` stays
 //
 // An entry that was idle for `age` is gone: nobody is shown it, and a packet of the same key begins
