@@ -33,7 +33,7 @@
 	  "a worker stands still: its ports neither receive nor send")                             \
 	X(WORKER_RECOVERED, "worker-recovered", "a worker that stood still moves again")           \
 	X(STANDIN_PAUSED, "stand-in-paused",                                                       \
-	  "the stand-in paused the peer of a port because its worker stood still")                 \
+	  "the stand-in paused the peers of a worker's ports while the worker stood still")        \
 	X(STANDIN_GAVE_UP, "stand-in-gave-up",                                                     \
 	  "a worker has stood still for 10 s: its peers are paused no longer")                     \
 	X(STANDIN_ENDED, "stand-in-ended",                                                         \

@@ -255,6 +255,43 @@ static void say_end(FILE *out, struct json_object *row)
 		fprintf(out, "    the root is here: %s is congested\n", last);
 }
 
+static bool is_cause_of_a_row(struct json_object *data, struct json_object *peer)
+{
+	struct json_object *rows = NULL;
+
+	json_object_object_get_ex(data, "causes", &rows);
+	for (size_t i = 0; rows != NULL && i < json_object_array_length(rows); i++) {
+		struct json_object *row = json_object_array_get_idx(rows, i);
+
+		if (yes(row, "now") && is(row, "cause_port", text(peer, "port")) &&
+		    number(row, "cause_class") == number(peer, "class"))
+			return true;
+	}
+	return false;
+}
+
+// Pauses by peers that no row above names, and storms.
+static void say_peers(FILE *out, struct json_object *data)
+{
+	struct json_object *rows;
+	char time[CELL_LEN];
+
+	if (!json_object_object_get_ex(data, "peers", &rows))
+		return;
+	for (size_t i = 0; i < json_object_array_length(rows); i++) {
+		struct json_object *row = json_object_array_get_idx(rows, i);
+		bool storm = yes(row, "stormed");
+
+		if (!storm && is_cause_of_a_row(data, row))
+			continue;
+		value(time, UNIT_US, row, storm ? "storm_us" : "paused_us");
+		fprintf(out, "%s class %" PRIu64 " is paused by its peer", text(row, "port"),
+			number(row, "class"));
+		fprintf(out, storm ? ": a storm for %s (weirctl show watchdog)\n"
+				   : ", for %s\n", time);
+	}
+}
+
 void print_causes(FILE *out, struct json_object *data, const struct show_wish *wish)
 {
 	struct json_object *rows;
@@ -263,7 +300,7 @@ void print_causes(FILE *out, struct json_object *data, const struct show_wish *w
 	if (!json_object_object_get_ex(data, "causes", &rows))
 		return;
 	if (json_object_array_length(rows) == 0)
-		fputs("no PAUSE was sent\n", out);
+		fputs("this switch has paused no peer\n", out);
 	for (size_t i = 0; i < json_object_array_length(rows); i++) {
 		struct json_object *row = json_object_array_get_idx(rows, i);
 
@@ -273,4 +310,5 @@ void print_causes(FILE *out, struct json_object *data, const struct show_wish *w
 		fputc('\n', out);
 		say_end(out, row);
 	}
+	say_peers(out, data);
 }

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "control/ctl/show_traffic.h"
 
+#include <inttypes.h>
 #include <string.h>
 
 #include <json-c/json.h>
@@ -47,7 +48,7 @@ static const struct column pause_columns[] = {
 };
 static const struct table pauses = {
 	COLUMNS(pause_columns),
-	"rx_pause tx_pause rx_pause_longest_us tx_pause_longest_us xoff",
+	"rx_pause tx_pause rx_pause_duration_us tx_pause_duration_us xoff",
 	"classes without PFC", "no PFC frame has been received or sent"};
 
 static const struct column latency_columns[] = {
@@ -148,6 +149,7 @@ void print_pfc(FILE *out, struct json_object *data, const struct show_wish *wish
 {
 	struct json_object *rows = list_of(data, "pfc");
 	bool any = wish->all;
+	uint64_t sent;
 
 	if (rows == NULL)
 		return;
@@ -160,6 +162,11 @@ void print_pfc(FILE *out, struct json_object *data, const struct show_wish *wish
 		fputc('\n', out);
 	}
 	table_print(out, rows, &pauses, wish);
+	sent = number(list_of(data, "stand_in"), "frames");
+	if (sent != 0)
+		fprintf(out,
+			"the stand-in sent %" PRIu64 " PFC frames beside these, while a worker "
+			"stood still:\n  weirctl show workers\n", sent);
 }
 
 // ---- queues

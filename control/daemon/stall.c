@@ -202,16 +202,21 @@ static void look_at_worker(struct stall *s, unsigned i, uint64_t now_ns)
 
 static void tell_sent(struct stall *s, uint64_t now_ns)
 {
+	uint64_t sent[STANDIN_MAX_WORKERS] = {0};
+
 	if (s->said_ns != 0 && now_ns - s->said_ns < SAY_EVERY_NS)
 		return;
 	for (unsigned i = 0; i < s->d->policy->n_ports; i++) {
 		const struct standin_port *p = &s->standin.shared->ports[i];
-		uint64_t sent = ctr_get(&p->sent);
+		uint64_t now = ctr_get(&p->sent);
 
-		if (sent == s->sent[i])
+		sent[p->worker % STANDIN_MAX_WORKERS] += now - s->sent[i];
+		s->sent[i] = now;
+	}
+	for (unsigned i = 0; i < STANDIN_MAX_WORKERS; i++) {
+		if (sent[i] == 0)
 			continue;
-		tell(s, EVENT_STANDIN_PAUSED, i, p->worker, sent - s->sent[i], now_ns);
-		s->sent[i] = sent;
+		tell(s, EVENT_STANDIN_PAUSED, 0xff, i, sent[i], now_ns);
 		s->said_ns = now_ns;
 	}
 }

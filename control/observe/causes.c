@@ -178,9 +178,26 @@ static bool has_cause(const struct observe *o, struct place at)
 	       (in_xoff(o, at) || switch_pause_cause(o->sw, at.port, pg).kind != CAUSE_NONE);
 }
 
+static void peer_row(const struct show *s, struct place at, struct json_object *list)
+{
+	uint64_t since_ns = gauge_get(&switch_pfc_rx(s->o->sw, at.port)->stats[at.cls].since_ns);
+	const struct watchdog_class *w = switch_watchdog(s->o->sw, at.port, at.cls);
+	struct json_object *row;
+
+	if (since_ns == 0 && !watchdog_stormed(w))
+		return;
+	row = row_in(list);
+	row_text(row, "port", port_name(s->o, at.port));
+	row_u64(row, "class", at.cls);
+	row_u64(row, "paused_us", since_us(since_ns, s->now_ns));
+	row_bool(row, "stormed", watchdog_stormed(w));
+	row_u64(row, "storm_us",
+		watchdog_stormed(w) ? since_us(gauge_get(&w->since_ns), s->now_ns) : 0);
+}
+
 void show_causes(const struct show *s, struct json_object *out)
 {
-	struct json_object *list = list_in(out, "causes");
+	struct json_object *list = list_in(out, "causes"), *peers = list_in(out, "peers");
 
 	for (unsigned port = s->first; port < s->last; port++)
 		for (unsigned cls = 0; cls < N_CLASSES; cls++) {
@@ -188,5 +205,6 @@ void show_causes(const struct show *s, struct json_object *out)
 
 			if (has_cause(s->o, at))
 				cause_row(s, at, list);
+			peer_row(s, at, peers);
 		}
 }

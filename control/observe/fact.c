@@ -199,6 +199,19 @@ static const struct fact guard[] = {
 	 "frames that arrived at this port and turned back into its group"},
 };
 
+static const struct fact peers[] = {
+	ROW_PORT,
+	{"class", FACT_ID, NONE, "class that the port's peer pauses"},
+	{"paused_us", FACT_GAUGE, NONE, "how long the present pause has lasted; 0: there is none"},
+	{"stormed", FACT_YES, NONE, "the watchdog has found a storm that is not over"},
+	{"storm_us", FACT_GAUGE, NONE, "how long the storm has lasted"},
+};
+
+static const struct fact stand_in[] = {
+	{"frames", FACT_GAUGE, NONE,
+	 "PFC frames that the stand-in sent while a worker stood still, of all ports shown"},
+};
+
 static const struct fact causes[] = {
 	ROW_PORT,
 	{"class", FACT_ID, NONE, "class whose sender, the port's peer, was paused"},
@@ -504,6 +517,10 @@ const struct fact_list fact_lists[] = {
 			 "Deadlock guard: frames that turned back, by rule", LIST(guard)},
 	[FACTS_CAUSES] = {"causes", "causes", NULL, false,
 			  "Why the peers of ports are, or were last, paused", LIST(causes)},
+	[FACTS_PEERS] = {"causes", "peers", NULL, false,
+			 "Classes that their peers pause now, or whose peers storm", LIST(peers)},
+	[FACTS_STAND_IN] = {"pfc", "stand_in", NULL, true,
+			    "PFC frames of the stand-in, which no worker counts", LIST(stand_in)},
 	[FACTS_IPCC] = {"ipcc", "ipcc", "weir_ipcc", false,
 			"Notifications from the switch, by congested queue", LIST(ipcc)},
 	[FACTS_FLOW_PORTS] = {"ipcc", "flow_ports", "weir_flow_port", false,

@@ -20,10 +20,9 @@ static struct residence residence_of(const struct queue_counters *live,
 		if (r.n[b] != 0)
 			top = b;
 	}
-	// The worker keeps one longest time. While it is the one from before the clear, the upper
-	// end of the highest bucket filled since then is what is known.
-	if (r.max_ns == gauge_get(&base->residence_max_ns) &&
-	    r.max_ns > residence_bucket_max(top))
+	// The worker keeps one longest time. `clear counters` leaves it, `clear watermarks`
+	// takes it back. In another bucket it says nothing of those frames.
+	if (residence_bucket(r.max_ns) != top)
 		r.max_ns = residence_bucket_max(top);
 	return r;
 }

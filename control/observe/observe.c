@@ -129,7 +129,6 @@ static void clear_port(struct observe *o, unsigned port, uint64_t now_ns)
 		const struct queue_counters *q = switch_queue_counters(o->sw, port, i);
 
 		facts_take_baseline(&fact_lists[FACTS_QUEUES], q, &b->queue[i]);
-		gauge_set(&b->queue[i].residence_max_ns, gauge_get(&q->residence_max_ns));
 		for (unsigned k = 0; k < RESIDENCE_BUCKETS; k++)
 			gauge_set(&b->queue[i].residence[k], ctr_get(&q->residence[k]));
 		facts_take_baseline(&fact_lists[FACTS_PGS], switch_pg_counters(o->sw, port, i),

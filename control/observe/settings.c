@@ -39,7 +39,8 @@ static bool has_shown_member(const struct show *s, unsigned vid)
 	for (unsigned port = s->first; port < s->last; port++)
 		if (is_member(&policy_of(s->o)->ports[port], vid))
 			return true;
-	return s->first == 0 && s->last == policy_of(s->o)->n_ports; // all: also without a port
+	// VLAN 1 is that of ports without `vlan`. The policy names the others.
+	return vid != 1 && s->first == 0 && s->last == policy_of(s->o)->n_ports;
 }
 
 static void vlan_row(const struct show *s, unsigned vid, struct json_object *row)

@@ -234,9 +234,14 @@ static void pfc_row(const struct show *s, unsigned port, unsigned cls, struct js
 
 void show_pfc(const struct show *s, struct json_object *out)
 {
-	struct json_object *list = list_in(out, "pfc");
+	struct json_object *list = list_in(out, "pfc"), *stand_in = json_object_new_object();
+	uint64_t sent = 0;
 
-	for (unsigned port = s->first; port < s->last; port++)
+	for (unsigned port = s->first; port < s->last; port++) {
 		for (unsigned cls = 0; cls < N_CLASSES; cls++)
 			pfc_row(s, port, cls, list);
+		sent += standin_sent(s->o, port) - baseline(s, port)->standin_sent;
+	}
+	row_u64(stand_in, "frames", sent);
+	json_object_object_add(out, "stand_in", stand_in);
 }

@@ -150,7 +150,10 @@ def nothing_is_lost_while_the_whole_switch_is_stopped():
             p = b.port(i)
             want(p["pfc_standin_sent"] > 2000, f"a frame each millisecond: {p}")
             want(p["when_stalled"] == "PAUSE", f"{p['when_stalled']}")
-        want(b.events("stand-in-paused"), "an event of the stand-in")
+        paused = b.events("stand-in-paused")
+        want(1 <= len(paused) <= 2, f"at most an event for each worker in a minute: {paused}")
+        sent = b.switch.show("pfc")["stand_in"]["frames"]
+        want(sent == sum(b.port(i)["pfc_standin_sent"] for i in (1, 2, 3, 4)), f"show pfc: {sent}")
         b.end()
 
 

@@ -19,6 +19,7 @@ static void every_key_shown_has_a_row_and_every_row_is_shown(void **state)
 	ctr_add(&b->sw->port[0].queue[3].residence[0], 1);
 	b->sw->port[0].last[3] = (struct pause_cause){.t_ns = 1, .kind = CAUSE_QUEUE, .cls = 3};
 	b->sw->port[0].notifies[3] = true;
+	gauge_set(&b->sw->port[0].pfc_rx.stats[3].since_ns, 1);
 	for (unsigned i = 0; i < N_FACT_LISTS; i++) {
 		const struct fact_list *l = &fact_lists[i];
 		struct json_object *data = observe_show(b->o, l->what, OBSERVE_ALL_PORTS, SECOND);
@@ -143,6 +144,21 @@ static void a_clear_restarts_quantiles_and_maximum(void **state)
 	json_object_put(data);
 }
 
+static void the_maximum_is_no_less_than_the_quantiles_after_watermarks_are_cleared(void **state)
+{
+	struct bench *b = *state;
+	struct queue_counters *q = &b->sw->port[0].queue[3];
+	struct json_object *data;
+
+	stayed(q, 50000, 100);
+	gauge_set(&q->residence_max_ns, 0);
+	stayed(q, 1000, 1);
+	data = observe_show(b->o, "latency", OBSERVE_ALL_PORTS, SECOND);
+	assert_int_equal(number(row(data, "latency", 0), "p99_ns"), 57343);
+	assert_int_equal(number(row(data, "latency", 0), "max_ns"), 57343);
+	json_object_put(data);
+}
+
 static void a_row_says_how_long_a_turn_of_its_worker_is(void **state)
 {
 	static struct standin_shared waited;
@@ -237,6 +253,10 @@ static void vlans_are_listed_with_their_members(void **state)
 	assert_int_equal(number(row(data, "vlan", 0), "vlan"), 10);
 	assert_string_equal(text(row(data, "vlan", 0), "untagged"), "[ \"p1\" ]");
 	assert_string_equal(text(row(data, "vlan", 0), "tagged"), "[ \"p2\" ]");
+	json_object_put(data);
+	b->sw->policy->vlan_exists[0] |= 1u << 1; // as of a routed port
+	data = observe_show(b->o, "vlan", OBSERVE_ALL_PORTS, SECOND);
+	assert_int_equal(json_object_array_length(list(data, "vlan")), 1);
 	json_object_put(data);
 	b->sw->policy->ports[1].vlan.tagged[0] = 0;
 	data = observe_show(b->o, "vlan", 1, SECOND);
@@ -441,6 +461,7 @@ int main(void)
 		T(cells_are_shown_as_bytes),
 		T(quantiles_are_upper_ends_of_their_buckets_and_the_maximum_is_exact),
 		T(a_clear_restarts_quantiles_and_maximum),
+		T(the_maximum_is_no_less_than_the_quantiles_after_watermarks_are_cleared),
 		T(a_row_says_how_long_a_turn_of_its_worker_is),
 		T(the_switch_says_its_age_and_what_is_in_force),
 		T(thresholds_are_those_of_the_policy_that_runs),

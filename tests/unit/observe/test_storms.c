@@ -321,7 +321,25 @@ static void on_good_days_there_is_nothing_to_explain(void **state)
 	struct json_object *data;
 	char *out = why(b, SECOND, &data);
 
-	assert_string_equal(out, "no PAUSE was sent\n");
+	assert_string_equal(out, "this switch has paused no peer\n");
+	free(out);
+	json_object_put(data);
+}
+
+static void a_peer_that_pauses_is_named_where_nothing_was_paused(void **state)
+{
+	struct bench *b = *state;
+	struct json_object *data;
+	char *out;
+
+	gauge_set(&b->sw->port[0].pfc_rx.stats[4].since_ns, SECOND);
+	storm(b);
+	out = why(b, 2ull * SECOND + 1500 * MS, &data);
+	assert_string_equal(
+		out, "this switch has paused no peer\n"
+		     "p1 class 4 is paused by its peer, for 2.50 s\n"
+		     "p2 class 3 is paused by its peer: a storm for 1.50 s (weirctl show "
+		     "watchdog)\n");
 	free(out);
 	json_object_put(data);
 }
@@ -367,6 +385,7 @@ int main(void)
 		T(what_is_over_is_told_in_the_past_and_not_followed),
 		T(the_receive_ring_and_an_operator_are_causes_too),
 		T(on_good_days_there_is_nothing_to_explain),
+		T(a_peer_that_pauses_is_named_where_nothing_was_paused),
 		T(the_longest_pause_and_the_last_change_are_shown_by_direction),
 	};
 
