@@ -443,7 +443,7 @@ void schema_fill(struct cfg_reader *r, const struct cfg_schema *s, const struct 
 		}
 	}
 	for (unsigned i = 0; i < s->n; i++)
-		if (s->rows[i].required && first[i].line == 0)
+		if (s->rows[i].required && first[i].line == 0 && !sonic_gives(n, s->rows[i].key))
 			diag_add(r->sink, DIAG_ERROR, n->at,
 				 arena_printf(r->arena, "%s%s%s", path, *path == '\0' ? "" : ".",
 					      s->rows[i].key),

@@ -42,6 +42,16 @@ static const struct {
 	{"pfc_enable", "lossless: on in the classes of the profile", "classes", REFERENCE},
 };
 
+bool sonic_gives(const struct node *map, const char *key)
+{
+	for (const struct node *v = map->first; v != NULL; v = v->next)
+		for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++)
+			if (strcmp(rows[i].key, key) == 0 &&
+			    strcmp(rows[i].sonic, v->key->text) == 0)
+				return true;
+	return false;
+}
+
 static bool has_key(const struct cfg_schema *s, const char *key)
 {
 	for (unsigned i = 0; i < s->n; i++)
