@@ -76,8 +76,8 @@ static const struct column kind_columns[] = {
 	{"FRAMES", "packets", UNIT_COUNT}, {"MEANING", "text", UNIT_TEXT, 1},
 };
 static const struct table control_kinds = {COLUMNS(kind_columns), "packets",
-					   "kinds without a frame", "no control frame has come"};
-static const struct table hint_kinds = {COLUMNS(kind_columns), "packets", "signs without a frame",
+					   "kind|s without a frame", "no control frame has come"};
+static const struct table hint_kinds = {COLUMNS(kind_columns), "packets", "sign|s without a frame",
 					"no sign of a wrong configuration"};
 static const struct column steering_columns[] = {
 	{"PORT", "port", UNIT_TEXT}, {"REASON", "reason", UNIT_TEXT},
@@ -85,7 +85,7 @@ static const struct column steering_columns[] = {
 	{"MEANING", "text", UNIT_TEXT, 2},
 };
 static const struct table steering = {COLUMNS(steering_columns), "packets",
-				      "reasons without a frame",
+				      "reason|s without a frame",
 				      "every frame has come through the receive ring"};
 
 static const struct column fdb_columns[] = {
@@ -105,7 +105,7 @@ static const struct column route_columns[] = {
 	{"MAC_ADDRESS", "mac", UNIT_TEXT, 3}, {"STATE", "state", UNIT_TEXT, 2},
 };
 static const struct table routes = {COLUMNS(route_columns), "other",
-				    "addresses of the switch itself",
+				    "address|es of the switch itself",
 				    "no route: no port has an `ip`"};
 static const struct column neighbour_columns[] = {
 	{"ADDRESS", "ip", UNIT_TEXT}, {"PORT", "port", UNIT_TEXT, 2},
@@ -396,23 +396,24 @@ static const struct kind {
 	{"cnps", "the notifications that the switch sent, each with its reasons", print_cnps,
 	 {{0}}},
 	{"guard", "frames that turned back inside a group of ports, by rule", NULL,
-	 {{"guard", {COLUMNS(guard_columns), "packets", "rules without a frame",
+	 {{"guard", {COLUMNS(guard_columns), "packets", "rule|s without a frame",
 		     "no frame has turned back inside a group of ports"}}}},
 	{"buffers", "use of the buffer by priority group and pool, XOFF and XON", NULL,
 	 {{"pgs", {COLUMNS(pg_columns), "rx_packets dropped_packets lossless",
-		   "idle priority groups", "no priority group has got a frame"}},
+		   "idle priority group|s", "no priority group has got a frame"}},
 	  {"pools", {COLUMNS(pool_columns), NULL, NULL, NULL}}}},
 	{"watermarks", "the highest use since clear watermarks", NULL,
-	 {{"queues", {COLUMNS(queue_mark_columns), "max_bytes", "idle queues",
+	 {{"queues", {COLUMNS(queue_mark_columns), "max_bytes", "idle queue|s",
 		      "no queue has held a frame"}},
 	  {"pgs", {COLUMNS(pg_mark_columns), "max_shared_bytes max_headroom_bytes",
-		   "idle priority groups", "no priority group has used shared buffer or headroom"}},
+		   "idle priority group|s",
+		   "no priority group has used shared buffer or headroom"}},
 	  {"pools", {COLUMNS(pool_mark_columns), NULL, NULL, NULL}}}},
 	{"drops", "dropped frames by port, class and reason", print_drops, {{0}}},
 	{"fdb", "addresses and where they live, and how many by port", NULL,
 	 {{"fdb", {COLUMNS(fdb_columns), NULL, NULL, "no address is known"}},
 	  {"fdb_ports", {COLUMNS(fdb_port_columns), "learned added moved evicted refused held",
-			 "ports without an address", "no port has learned an address"}}}},
+			 "port|s without an address", "no port has learned an address"}}}},
 	{"routes", "where destinations are reached", print_routes, {{0}}},
 	{"neighbours", "MAC addresses of stations on the links of routed ports", NULL,
 	 {{"neighbours", {COLUMNS(neighbour_columns), NULL, NULL, "no neighbour is known"}}}},

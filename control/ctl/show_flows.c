@@ -51,7 +51,7 @@ static const struct column decision_columns[] = {
 static const struct table decisions = {
 	COLUMNS(decision_columns),
 	"looks_none looks_few_growing looks_few_shrinking looks_many muted told spared",
-	"queues without a look", "no queue was above kmin yet"};
+	"queue|s without a look", "no queue was above kmin yet"};
 static const struct column port_columns[] = {
 	{"PORT", "port", UNIT_TEXT}, {"FLOWS", "flows_used", UNIT_COUNT},
 	{"REFUSED", "flows_refused", UNIT_COUNT, 6},
@@ -65,7 +65,7 @@ static const struct table ports = {
 	COLUMNS(port_columns),
 	"flows_used flows_refused flows_evicted gaps rewinds ce naks cnps_seen cnps_sent "
 	"cnps_capped",
-	"ports without a flow", "no flow enters or leaves by any port"};
+	"port|s without a flow", "no flow enters or leaves by any port"};
 static const struct column cnp_columns[] = {
 	{"TIME", "at", UNIT_TEXT, 1}, {"FLOW", "key", UNIT_TEXT},
 	{"SENDER_QP", "sender_qp", UNIT_HEX, 12}, {"SOURCE", "source", UNIT_TEXT, 13},

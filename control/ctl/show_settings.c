@@ -35,7 +35,7 @@ static const struct column ecn_columns[] = {
 	{"NOT_ECT", "not_ect", UNIT_TEXT, 6}, {"PROFILE", "profile", UNIT_TEXT, 4},
 	{"PORTS", "ports", UNIT_TEXT, 3},
 };
-static const struct table ecn = {COLUMNS(ecn_columns), "wred", "groups of queues without `wred`",
+static const struct table ecn = {COLUMNS(ecn_columns), "wred", "group|s of queues without `wred`",
 				 "no queue has `wred`: no frame is marked or dropped early"};
 static const struct column pg_columns[] = {
 	{"PG", "pg", UNIT_COUNT}, {"CLASS", "class", UNIT_COUNT, 5},

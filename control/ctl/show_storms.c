@@ -150,12 +150,11 @@ void print_watchdog(FILE *out, struct json_object *data, const struct show_wish 
 				shown, json_object_get(json_object_array_get_idx(rows, i)));
 	left_out = n - json_object_array_length(shown);
 	if (left_out == n) {
-		fprintf(out,
-			"no class has been in a storm; --all shows %zu watched classes and their "
-			"settings\n", n);
+		fputs("no class has been in a storm; --all shows ", out);
+		print_counted(out, n, "watched class|es with all settings\n");
 	} else {
 		print_stats(out, shown, wish);
-		print_left_out(out, left_out, "classes without a storm");
+		print_left_out(out, left_out, "class|es without a storm");
 		print_settings(out, shown, wish);
 	}
 	json_object_put(shown);

@@ -33,7 +33,7 @@ static const struct column queue_columns[] = {
 };
 static const struct table queues = {
 	COLUMNS(queue_columns), "tx_packets length_packets max_bytes dropped_packets",
-	"idle queues", "no queue has sent or holds a frame"};
+	"idle queue|s", "no queue has sent or holds a frame"};
 
 static const struct column pause_columns[] = {
 	{"PORT", "port", UNIT_TEXT}, {"CLASS", "class", UNIT_COUNT},
@@ -49,7 +49,7 @@ static const struct column pause_columns[] = {
 static const struct table pauses = {
 	COLUMNS(pause_columns),
 	"rx_pause tx_pause rx_pause_duration_us tx_pause_duration_us xoff",
-	"classes without PFC", "no PFC frame has been received or sent"};
+	"class|es without PFC", "no PFC frame has been received or sent"};
 
 static const struct column latency_columns[] = {
 	{"PORT", "port", UNIT_TEXT}, {"QUEUE", "queue", UNIT_COUNT},
@@ -114,7 +114,7 @@ static void print_pfc_grid(FILE *out, struct json_object *rows, const char *key,
 						  "PFC4", "PFC5", "PFC6", "PFC7"};
 	bool receives = strcmp(key, "rx_pause") == 0;
 	struct column cols[N_PRIOS + 1] = {{receives ? "PORT RX" : "PORT TX", "port", UNIT_TEXT}};
-	struct table grid = {cols, 1, all, "ports without PFC",
+	struct table grid = {cols, 1, all, "port|s without PFC",
 			     receives ? "no PFC frame has been received"
 				      : "no PFC frame has been sent"};
 	struct json_object *lines = json_object_new_array(), *line = NULL;

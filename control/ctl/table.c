@@ -328,11 +328,24 @@ bool row_is_active(struct json_object *row, const char *keys)
 	return false;
 }
 
+void print_counted(FILE *out, size_t n, const char *name)
+{
+	size_t stem = strcspn(name, "|");
+	const char *plural = name[stem] == '|' ? name + stem + 1 : name + stem;
+
+	if (n == 1)
+		plural += strcspn(plural, " ");
+	fprintf(out, "%zu %.*s%s", n, (int)stem, name, plural);
+}
+
 void print_left_out(FILE *out, size_t n, const char *idle)
 {
-	if (n > 0)
-		fprintf(out, "(%zu %s are not shown; name a port, or --all, to see them)\n", n,
-			idle);
+	if (n == 0)
+		return;
+	fputc('(', out);
+	print_counted(out, n, idle);
+	fprintf(out, " %s not shown; name a port, or --all, to see %s)\n", n == 1 ? "is" : "are",
+		n == 1 ? "it" : "them");
 }
 
 void table_print(FILE *out, struct json_object *list, const struct table *t,
@@ -352,7 +365,9 @@ void table_print(FILE *out, struct json_object *list, const struct table *t,
 		print_rows(out, rows, t, wish->width);
 		print_left_out(out, left_out, t->idle);
 	} else if (n > 0) {
-		fprintf(out, "%s; --all shows %zu %s\n", t->none, n, t->idle);
+		fprintf(out, "%s; --all shows ", t->none);
+		print_counted(out, n, t->idle);
+		fputc('\n', out);
 	} else {
 		fprintf(out, "%s\n", t->none);
 	}

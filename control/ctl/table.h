@@ -50,7 +50,9 @@ struct table {
 	// Keys with blanks between. A row in which all of them are 0 is left out. NULL: every row
 	// is shown.
 	const char *active;
-	const char *idle; // the name of the rows that are left out: "idle queues"
+	// The name of the rows that are left out. The letters after '|' are the plural's:
+	// "idle queue|s".
+	const char *idle;
 	const char *none; // the sentence in place of a table without rows
 };
 
@@ -64,5 +66,7 @@ bool row_is_active(struct json_object *row, const char *keys);
 void table_print(FILE *out, struct json_object *list, const struct table *t,
 		 const struct show_wish *wish);
 
+// "3 idle queues" of "idle queue|s", "1 idle queue".
+void print_counted(FILE *out, size_t n, const char *name);
 // "(3 idle queues are not shown; name a port, or --all, to see them)"; nothing for 0.
 void print_left_out(FILE *out, size_t n, const char *idle);

@@ -242,6 +242,7 @@ unsigned top_draw_table(const struct top_page *p, unsigned y, unsigned first, un
 		y++;
 	}
 	if (left_out > 0)
-		top_printf(p->c, y++, 0, TOP_PLAIN, "(%u idle ports are not shown)", left_out);
+		top_printf(p->c, y++, 0, TOP_PLAIN, "(%u idle %s not shown)", left_out,
+			   left_out == 1 ? "port is" : "ports are");
 	return y;
 }

@@ -63,11 +63,11 @@ static void a_table_of_zeros_is_one_sentence(void **state)
 		const char *what, *answer, *text;
 	} rows[] = {
 		{"watchdog", calm_watchdog,
-		 "no class has been in a storm; --all shows 2 watched classes and their "
+		 "no class has been in a storm; --all shows 2 watched classes with all "
 		 "settings\n"},
 		{"pfc", "{\"pfc\": [{\"port\": \"p1\", \"class\": 3, \"rx_pause\": 0,"
 			" \"tx_pause\": 0, \"xoff\": false}]}",
-		 "no PFC frame has been received or sent; --all shows 1 classes without PFC\n"},
+		 "no PFC frame has been received or sent; --all shows 1 class without PFC\n"},
 		{"control", "{\"control\": [{\"port\": \"p1\", \"lldp\": 0}], \"steering\": []}",
 		 "no control frame has come; --all shows 10 kinds without a frame\n\n"
 		 "every frame has come through the receive ring\n"},
@@ -76,7 +76,7 @@ static void a_table_of_zeros_is_one_sentence(void **state)
 		{"guard", "{\"guard\": []}", "no frame has turned back inside a group of ports\n"},
 		{"queues", "{\"queues\": [{\"port\": \"p1\", \"queue\": 0, \"tx_packets\": 0}],"
 			   " \"pools\": [{\"size_bytes\": 1000}]}",
-		 "no queue has sent or holds a frame; --all shows 1 idle queues\n"},
+		 "no queue has sent or holds a frame; --all shows 1 idle queue\n"},
 		{"latency", "{\"latency\": []}", "no frame has passed a queue\n"},
 		{"neighbours", "{\"neighbours\": []}", "no neighbour is known\n"},
 		{"routes", "{\"routes\": []}", "no route: no port has an `ip`\n"},
@@ -84,7 +84,7 @@ static void a_table_of_zeros_is_one_sentence(void **state)
 		{"drops", "{\"drops\": [], \"reasons\": [], \"total\": {\"packets\": 0}}",
 		 "no frame was dropped\n"},
 		{"fdb", "{\"fdb\": [], \"fdb_ports\": [{\"port\": \"p1\", \"limit\": 9}]}",
-		 "no address is known\n\nno port has learned an address; --all shows 1 ports "
+		 "no address is known\n\nno port has learned an address; --all shows 1 port "
 		 "without an address\n"},
 	};
 
@@ -118,7 +118,7 @@ static void rows_of_zeros_are_counted_and_the_others_shown(void **state)
 		  "PORT RX  PFC3  PFC4\n"
 		  "-------  ----  ----\n"
 		  "p1          7     0\n"
-		  "(1 ports without PFC are not shown; name a port, or --all, to see them)\n\n"
+		  "(1 port without PFC is not shown; name a port, or --all, to see it)\n\n"
 		  "no PFC frame has been sent; --all shows 2 ports without PFC\n\n"
 		  "PORT  CLASS  RX_PAUSED");
 	want_part("pfc", pfc, &plain,
@@ -131,7 +131,7 @@ static void rows_of_zeros_are_counted_and_the_others_shown(void **state)
 		  " {\"port\": \"p2\", \"class\": 3, \"status\": \"operational\", \"detected\": 0},"
 		  " {\"port\": \"p3\", \"class\": 3, \"status\": \"operational\","
 		  " \"detected\": 1}]}",
-		  &plain, "(1 classes without a storm are not shown;");
+		  &plain, "(1 class without a storm is not shown;");
 }
 
 // ---- figures that need a word
@@ -334,7 +334,7 @@ static void ports_with_the_same_settings_share_a_line(void **state)
 	(void)state;
 	want_part("ecn", ecn, &narrow, "    3  -       on  60.0 KB  200.0 KB  0.5 %  p9-p10 p12\n");
 	want_part("ecn", ecn, &narrow, "    3  -      off  1.00 KB   2.00 KB  100 %  q1\n");
-	want_part("ecn", ecn, &plain, "(1 groups of queues without `wred` are not shown;");
+	want_part("ecn", ecn, &plain, "(1 group of queues without `wred` is not shown;");
 }
 
 static void maps_are_shown_by_class(void **state)
