@@ -92,7 +92,8 @@
 	X(NEXT_HOP_BACK, "next-hop-back", "a route's next hop answers again")                      \
 	X(TX_SET, "tx-set", "an operator changed TX-enable of a port or queue")                    \
 	X(RELOADED, "reload", "all workers run on a new policy")                                   \
-	X(RELOAD_FAILED, "reload-failed", "a new policy was refused; nothing has changed")
+	X(RELOAD_FAILED, "reload-failed", "a new policy was refused; nothing has changed")         \
+	X(ROLLBACK, "rollback", "the policy before is put back: by rollback, or without a confirm")
 
 enum event_type {
 #define X(id, name, help) EVENT_##id,

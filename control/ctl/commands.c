@@ -35,13 +35,19 @@ static const struct command commands[] = {
 	{"diff", cmd_diff, "diff FILE [--wide] [--json]",
 	 "Prints each key in which the policy that runs differs from a policy file, with both\n"
 	 "values. The switch is not changed.\n"},
-	{"reload", cmd_reload, "reload [FILE] [--check] [--json]",
+	{"reload", cmd_reload, "reload [FILE] [--check] [--confirm-within TIME] [--json]",
 	 "Puts a policy file into force, without FILE the one that runs, read again. All of it\n"
 	 "or nothing: mistakes, and keys that only a restart can change, are printed, exit 2.\n"
 	 "No frame is lost and no counter starts again. Returns once all workers run on it, and\n"
 	 "prints the old and the new value of each key that changed. With --check nothing\n"
-	 "changes: it prints whether the switch would take the file, and what would change.\n",
+	 "changes: it prints whether the switch would take the file, and what would change.\n"
+	 "With --confirm-within 60s the policy before comes back after 60 s without a confirm;\n"
+	 "until then another reload is refused.\n",
 	 .writes = true},
+	{"confirm", cmd_confirm, "confirm",
+	 "Keeps the policy that `reload --confirm-within` put into force.\n", .writes = true},
+	{"rollback", cmd_rollback, "rollback [--json]",
+	 "Puts the policy from before `reload --confirm-within` back at once.\n", .writes = true},
 	{"set", cmd_set, "set port PORT tx on|off\nset queue PORT QUEUE tx on|off",
 	 "Stops or starts sending of data; queues keep filling.\n"
 	 "It returns once no more data leaves.\n", .writes = true},
@@ -94,6 +100,8 @@ static const struct ctl_option options[] = {
 	{"strict", 'R', false, NULL, "check: warnings are mistakes"},
 	{"hold", 'H', false, NULL, "quiesce: admission stays stopped until resume"},
 	{"check", 'c', false, NULL, "reload: would the switch take the file? Changes nothing"},
+	{"confirm-within", 'C', false, "TIME",
+	 "reload: without a confirm the policy before comes back after TIME"},
 	{"interval", 'i', false, "SECONDS",
 	 "watch: time between two updates (default 1), show interfaces: time of the rates"},
 	{"plain", 'P', false, NULL, "watch: lines instead of a screen"},

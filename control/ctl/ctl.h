@@ -20,6 +20,7 @@ struct ctl {
 	bool hold; // quiesce --hold
 	bool strict; // check --strict
 	bool check; // reload --check
+	const char *confirm; // reload --confirm-within; NULL: not said
 	bool all, explain, follow, why, unpaired, wide; // show
 	unsigned limit; // show flows; 0: not said
 	const char *severity, *since; // show events; NULL: not said
@@ -35,7 +36,8 @@ struct ctl {
 typedef int ctl_fn(const struct ctl *c, int argc, char **argv);
 
 ctl_fn cmd_show, cmd_watch, cmd_check, cmd_plan, cmd_set, cmd_clear, cmd_quiesce, cmd_resume,
-	cmd_reload, cmd_capture, cmd_metrics, cmd_completion, cmd_watchdog, cmd_flow, cmd_diff;
+	cmd_reload, cmd_capture, cmd_metrics, cmd_completion, cmd_watchdog, cmd_flow, cmd_diff,
+	cmd_confirm, cmd_rollback;
 
 extern const char ctl_try_help[];
 

@@ -179,6 +179,7 @@ int main(int argc, char **argv)
 		case 'H': c.hold = true; break;
 		case 'R': c.strict = true; break;
 		case 'c': c.check = true; break;
+		case 'C': c.confirm = optarg; break;
 		case 'a': c.all = true; break;
 		case 'e': c.explain = true; break;
 		case 'F': c.follow = true; break;

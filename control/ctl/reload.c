@@ -8,10 +8,11 @@
 
 #include <json-c/json.h>
 
+#include "control/config/units.h"
 #include "control/ctl/client.h"
 #include "control/ctl/ctl.h"
 
-enum { KEYS_SHOWN = 20 };
+enum { KEYS_SHOWN = 20, NS_PER_MS = 1000000, NS_PER_S = 1000000000 };
 
 static struct json_object *list_in(struct json_object *data, const char *key)
 {
@@ -72,8 +73,9 @@ static bool yes(struct json_object *data, const char *key)
 	return json_object_object_get_ex(data, key, &v) && json_object_get_boolean(v);
 }
 
-static void print_taken(struct json_object *data, bool check)
+static void print_taken(const struct ctl *c, struct json_object *data)
 {
+	bool check = c->check;
 	struct json_object *changes = list_in(data, "changes");
 	size_t n = length(changes);
 
@@ -86,6 +88,8 @@ static void print_taken(struct json_object *data, bool check)
 		       n == 1 ? "key" : "keys");
 	print_changes(changes);
 	print_pause(data);
+	if (c->confirm != NULL && !c->check)
+		printf("the policy before comes back in %s, unless: weirctl confirm\n", c->confirm);
 }
 
 static int print_answer(const struct ctl *c, struct json_object *data)
@@ -95,13 +99,22 @@ static int print_answer(const struct ctl *c, struct json_object *data)
 	if (c->json) {
 		print_json(data);
 	} else if (ok) {
-		print_taken(data, c->check);
+		print_taken(c, data);
 	} else {
 		print_lines(stderr, list_in(data, "mistakes"));
 		print_changes(list_in(data, "changes"));
 		fputs("nothing was changed\n", stderr);
 	}
 	return ok ? CTL_DONE : CTL_MISUSED;
+}
+
+static int answered(const struct ctl *c, struct json_object *req)
+{
+	struct json_object *data = client_request(c->name, req);
+	int status = data != NULL ? print_answer(c, data) : CTL_FAILED;
+
+	json_object_put(data);
+	return status;
 }
 
 // The switch may run in another folder. A path that is not there is told by the switch, like any
@@ -122,11 +135,15 @@ static char *absolute(const char *path)
 int cmd_reload(const struct ctl *c, int argc, char **argv)
 {
 	char *path = NULL;
-	struct json_object *data, *req;
-	int status;
+	const char *why = "1s is the least";
+	struct json_object *req;
+	int64_t confirm_ns = 0;
 
 	if (argc > 1)
 		return misused("reload takes one FILE, or none");
+	if (c->confirm != NULL &&
+	    (!unit_parse(UNIT_TIME, c->confirm, &confirm_ns, &why) || confirm_ns < NS_PER_S))
+		return misused("--confirm-within \"%s\": %s", c->confirm, why);
 	if (argc == 1 && (path = absolute(argv[0])) == NULL) {
 		fprintf(stderr, "weirctl: cannot tell which folder this is: %s\n", strerror(errno));
 		return CTL_FAILED;
@@ -134,11 +151,15 @@ int cmd_reload(const struct ctl *c, int argc, char **argv)
 	req = request_of("reload", path != NULL ? "file" : NULL, path);
 	if (c->check)
 		json_object_object_add(req, "check", json_object_new_boolean(1));
-	data = client_request(c->name, req);
+	json_object_object_add(req, "confirm_within_ms",
+			       json_object_new_int64(confirm_ns / NS_PER_MS));
 	free(path);
-	if (data == NULL)
-		return CTL_FAILED;
-	status = print_answer(c, data);
-	json_object_put(data);
-	return status;
+	return answered(c, req);
+}
+
+int cmd_rollback(const struct ctl *c, int argc, char **argv)
+{
+	if (argc > 0)
+		return misused("rollback takes no \"%s\"", argv[0]);
+	return answered(c, request_of("rollback", NULL, NULL));
 }

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Commands that change a running switch: set, clear, quiesce, resume.
+// Commands that change a running switch: set, clear, quiesce, resume, confirm.
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -84,4 +84,11 @@ int cmd_resume(const struct ctl *c, int argc, char **argv)
 	if (argc > 0)
 		return misused("resume takes no \"%s\"", argv[0]);
 	return ask(c, request_of("resume", NULL, NULL));
+}
+
+int cmd_confirm(const struct ctl *c, int argc, char **argv)
+{
+	if (argc > 0)
+		return misused("confirm takes no \"%s\"", argv[0]);
+	return ask(c, request_of("confirm", NULL, NULL));
 }

@@ -277,6 +277,11 @@ void print_orders(FILE *out, struct json_object *data)
 	if (v != NULL && number(v, "held") != 0)
 		fputs("HELD: no frame is admitted, because of quiesce --hold, until: weirctl "
 		      "resume\n", out);
+	if (v != NULL && number(v, "confirm_in_ms") != 0)
+		fprintf(out,
+			"UNCONFIRMED: the policy before comes back in %llu s, unless: weirctl "
+			"confirm (at once: weirctl rollback)\n",
+			(unsigned long long)(number(v, "confirm_in_ms") + 999) / 1000);
 }
 
 static void print_version(FILE *out, struct json_object *data, const struct show_wish *wish)
@@ -371,13 +376,13 @@ static const struct kind {
 	print_fn *print; // or parts
 	struct part parts[3];
 } kinds[] = {
-	{"version", "name and version of the switch, time since its start, policy file",
+	{"version", "name, version, policy file, time since the start (also: show uptime)",
 	 print_version, {{0}}},
 	{"ports", "state, counters and rates of the ports, and the time scale", print_ports, {{0}}},
 	{"interfaces", "rates and utilisation of the ports (--interval: of so many seconds)",
 	 NULL, {{"interfaces", {COLUMNS(interface_columns), NULL, NULL, NULL}}}},
 	{"vlan", "which ports carry each VLAN, tagged or untagged", print_vlan, {{0}}},
-	{"qos", "maps in force: DSCP and PCP to class, class to queue and priority group",
+	{"qos", "DSCP and PCP to class, class to queue and priority group (also: show qos maps)",
 	 print_qos, {{0}}},
 	{"pfc-status", "which classes obey and send PFC, by port", print_pfc_status, {{0}}},
 	{"ecn", "WRED and ECN in force by queue: kmin, kmax, pmax", print_ecn, {{0}}},

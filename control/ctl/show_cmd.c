@@ -16,7 +16,7 @@
 #include "control/ctl/interval.h"
 #include "control/ctl/show.h"
 
-enum { FOLLOW_MS = 200, FLOWS_MAX = 1000, CNPS = 50 };
+enum { FOLLOW_MS = 200, FLOWS_MAX = 1000, CNPS = 50, KIND_LEN = 32 };
 
 static volatile sig_atomic_t stopped; // written by the handler only
 
@@ -311,25 +311,36 @@ static int show_once(const struct ctl *c, const char *what, const char *port)
 	return status;
 }
 
+// The kind that the words begin with. n_words: how many words its name takes. `show pfc status` is
+// the kind pfc-status.
+static const char *kind_in(int argc, char **argv, char two[KIND_LEN], int *n_words)
+{
+	static const struct {
+		const char *said, *kind;
+	} others[] = {{"pfc-counters", "pfc"}, {"qos-maps", "qos"}};
+
+	*n_words = 2;
+	snprintf(two, KIND_LEN, "%s-%s", argv[0], argc > 1 ? argv[1] : "");
+	for (size_t i = 0; i < sizeof(others) / sizeof(others[0]); i++)
+		if (strcmp(two, others[i].said) == 0)
+			return others[i].kind;
+	if (show_exists(two))
+		return two;
+	*n_words = 1;
+	return strcmp(argv[0], "uptime") == 0 ? "version" : argv[0];
+}
+
 int cmd_show(const struct ctl *c, int argc, char **argv)
 {
-	const char *what = argc > 0 ? argv[0] : NULL;
-	char two[32];
-	int at = 1;
+	char two[KIND_LEN];
+	const char *what;
+	int at;
 
-	if (what == NULL)
+	if (argc == 0)
 		return misused("show what? One of: %s", all_kinds());
-	if (argc > 1) { // `show pfc status` is pfc-status
-		snprintf(two, sizeof(two), "%s-%s", argv[0], argv[1]);
-		if (show_exists(two)) {
-			what = two;
-			at = 2;
-		}
-	}
+	what = kind_in(argc, argv, two, &at);
 	if (!show_exists(what))
 		return cannot_show(what);
-	if (strcmp(what, "pfc") == 0 && argc > 1 && strcmp(argv[1], "counters") == 0)
-		at = 2;
 	if (argc > at + 1)
 		return misused("show %s takes one port at most", what);
 	if (check_options(c, what) != CTL_DONE)

@@ -342,6 +342,7 @@ static const struct {
 	[EVENT_TX_SET] = {"info", detail_tx},
 	[EVENT_RELOADED] = {"info", detail_changes},
 	[EVENT_RELOAD_FAILED] = {"warning", detail_mistakes},
+	[EVENT_ROLLBACK] = {"warning", detail_none},
 };
 static_assert(sizeof(shape) / sizeof(shape[0]) == N_EVENT_TYPES, "every event has a shape");
 

@@ -15,17 +15,19 @@
 
 // The control thread does not rest for so long while classes are paused for a reload.
 static const uint64_t HASTE_NS = 100000000;
+// Between two attempts to put the confirmed policy back.
+static const uint64_t RETRY_NS = 5000000000;
 
 // What a file became on its way to be published.
 struct candidate {
 	struct config *config; // NULL: the running one stays
 	struct policy *policy;
-	char *text;
+	char *text, *path;
 };
 
 struct reload {
 	struct daemon *d;
-	char *path; // NULL: the one the daemon was started with
+	char *path;
 	// A worker compares the policy of its last loop with the present one, and asks it what
 	// has changed. At the end of a grace it may not have begun its next loop: so a retired
 	// policy is kept for one reload more. Nor can the next one get its address then.
@@ -33,13 +35,17 @@ struct reload {
 	uint64_t token; // of the grace of `retired`
 	unsigned n_changes;
 	struct candidate next; // while classes are paused for it; .policy NULL: none
-	char *next_path; // NULL: the file that runs
 	struct policy_change change; // the last one
 	uint64_t haste_end_ns;
-	bool by_signal; // who asked for it
+	bool to_log; // no client waits: the log gets the report
 	bool for_ports; // a port has another device
+	// The last confirmed policy, while an unconfirmed policy runs.
+	struct {
+		char *text, *path;
+	} confirmed;
+	uint64_t confirm_ns; // 0: the policy that runs, or comes, is confirmed
+	uint64_t confirm_end_ns; // 0 until all workers run on the unconfirmed policy
 };
-
 
 static void candidate_fini(struct candidate *c)
 {
@@ -48,6 +54,7 @@ static void candidate_fini(struct candidate *c)
 		switch_unprepare(c->policy);
 	policy_destroy(c->policy);
 	free(c->text);
+	free(c->path);
 }
 
 void reload_report_fini(struct reload_report *out)
@@ -63,32 +70,38 @@ int reload_create(struct daemon *d, struct reload **out)
 	if (r == NULL)
 		return -ENOMEM;
 	r->d = d;
+	r->path = strdup(d->opt->policy_path);
 	*out = r;
-	return 0;
+	return r->path == NULL ? -ENOMEM : 0;
 }
 
 void reload_destroy(struct reload *r)
 {
 	if (r == NULL)
 		return;
+	if (r->confirm_ns != 0)
+		log_line("%s warning reload: %s is not confirmed; the next start of weir reads %s",
+			 r->d->policy->name, r->path, r->d->opt->policy_path);
 	candidate_fini(&r->next);
 	policy_destroy(r->retired);
 	policy_destroy(r->kept);
 	free(r->path);
-	free(r->next_path);
+	free(r->confirmed.text);
+	free(r->confirmed.path);
 	free(r);
 }
 
 const char *reload_path(const struct reload *r)
 {
-	return r->path != NULL ? r->path : r->d->opt->policy_path;
+	return r->path;
 }
 
 void reload_describe(const struct reload *r)
 {
 	const struct observe_about about = {.version = WEIR_VERSION,
 					    .policy_file = reload_path(r),
-					    .start_ns = CLOCK_START_NS};
+					    .start_ns = CLOCK_START_NS,
+					    .confirm_end_ns = r->confirm_end_ns};
 
 	observe_set_about(r->d->observe, &about);
 }
@@ -142,16 +155,29 @@ static int prepare(const struct daemon *d, const char *path, struct policy *poli
 	return err;
 }
 
-// All that can be wrong is told in one go; only for other ports nothing can be compiled.
-static int candidate_make(struct reload *r, const char *path, struct candidate *c,
+static int candidate_read(const char *path, const char *text, struct candidate *c,
 			  struct diags *said)
+{
+	c->path = strdup(path);
+	c->text = text != NULL ? strdup(text) : NULL;
+	if (c->path == NULL || (text != NULL && c->text == NULL)) {
+		say(said, path, "out of memory");
+		return -ENOMEM;
+	}
+	if (text != NULL)
+		return config_parse(path, text, strlen(text), &c->config, said);
+	return is_file(path, said) ? config_load_text(path, &c->config, &c->text, said) : -EINVAL;
+}
+
+// All that can be wrong is told in one go; only for other ports nothing can be compiled. text NULL:
+// the text of the file.
+static int candidate_make(struct reload *r, const char *path, const char *text,
+			  struct candidate *c, struct diags *said)
 {
 	struct daemon *d = r->d;
 	int err, compiled = -EINVAL;
 
-	if (!is_file(path, said))
-		return -EINVAL;
-	err = config_load_text(path, &c->config, &c->text, said);
+	err = candidate_read(path, text, c, said);
 	if (err != 0)
 		return err;
 	err = config_check_reload(d->config, c->config, said);
@@ -210,6 +236,28 @@ static uint64_t now_in_model(const struct reload *r, uint64_t now_ns)
 	return model_time_ns(config_time_scale(r->d->config), now_ns);
 }
 
+static void forget_confirmed(struct reload *r)
+{
+	free(r->confirmed.text);
+	free(r->confirmed.path);
+	r->confirmed.text = r->confirmed.path = NULL;
+}
+
+// Keeps text and path of the policy that goes, where the policy that comes is not confirmed.
+static void publish_text(struct reload *r)
+{
+	struct daemon *d = r->d;
+
+	forget_confirmed(r);
+	r->confirmed.text = d->policy_text;
+	r->confirmed.path = r->path;
+	if (r->confirm_ns == 0)
+		forget_confirmed(r);
+	d->policy_text = r->next.text;
+	r->path = r->next.path;
+	reload_describe(r);
+}
+
 // Everybody who keeps a policy besides the workers is on this thread.
 static void publish(struct reload *r, uint64_t now_ns)
 {
@@ -222,25 +270,18 @@ static void publish(struct reload *r, uint64_t now_ns)
 	if (r->next.config != NULL) {
 		config_destroy(d->config);
 		d->config = r->next.config;
-		free(d->policy_text);
-		d->policy_text = r->next.text;
+		publish_text(r);
 	}
 	r->next = (struct candidate){0};
-	if (r->next_path == NULL)
-		return;
-	free(r->path);
-	r->path = r->next_path;
-	r->next_path = NULL;
-	reload_describe(r);
 }
 
 static void log_pause(const struct reload *r)
 {
 	char text[RELOAD_PAUSE_LEN];
 
-	if (r->by_signal && reload_pause_text(r, text))
+	if (r->to_log && reload_pause_text(r, text))
 		log_line("%s info reload: %s", r->d->policy->name, text);
-	if (r->by_signal && r->change.late)
+	if (r->to_log && r->change.late)
 		log_line("%s warning reload: %s", r->d->policy->name, reload_late_text);
 }
 
@@ -251,10 +292,16 @@ static void finish(struct reload *r, uint64_t now_ns)
 	policy_destroy(r->kept);
 	r->kept = r->retired;
 	r->retired = NULL;
-	if (!r->for_ports)
-		tell(r, EVENT_RELOADED, r->n_changes, now_ns);
 	log_pause(r);
+	if (r->for_ports)
+		return;
+	tell(r, EVENT_RELOADED, r->n_changes, now_ns);
+	if (r->confirm_ns != 0)
+		r->confirm_end_ns = now_ns + r->confirm_ns;
+	reload_describe(r);
 }
+
+static void roll_back_in_time(struct reload *r, uint64_t now_ns);
 
 void reload_poll(struct reload *r, uint64_t now_ns)
 {
@@ -266,6 +313,8 @@ void reload_poll(struct reload *r, uint64_t now_ns)
 	}
 	if (r->retired != NULL && switch_grace_over(r->d->sw, r->token))
 		finish(r, now_ns);
+	if (r->confirm_end_ns != 0 && now_ns >= r->confirm_end_ns && !reload_pending(r))
+		roll_back_in_time(r, now_ns);
 }
 
 bool reload_in_haste(const struct reload *r, uint64_t now_ns)
@@ -302,7 +351,7 @@ const struct policy_change *reload_change(const struct reload *r)
 static void begin(struct reload *r, const struct candidate *c, uint64_t now_ns)
 {
 	r->next = *c;
-	r->by_signal = false;
+	r->to_log = false;
 	change_begin(r->d->sw, c->policy, now_in_model(r, now_ns),
 		     now_in_model(r, now_ns + CHANGE_LATE_NS) - now_in_model(r, now_ns),
 		     &r->change);
@@ -310,30 +359,93 @@ static void begin(struct reload *r, const struct candidate *c, uint64_t now_ns)
 	r->haste_end_ns = now_ns + HASTE_NS;
 }
 
-enum reload_verdict reload_try(struct reload *r, const char *path, uint64_t now_ns,
-			       struct reload_report *out)
+// path and text NULL: those of the file that runs.
+static enum reload_verdict begin_file(struct reload *r, const char *path, const char *text,
+				      uint64_t confirm_ns, uint64_t now_ns,
+				      struct reload_report *out)
 {
-	const char *file = path != NULL ? path : reload_path(r);
+	const char *file = path != NULL ? path : r->path;
 	struct candidate c = {0};
-	char *new_path = path != NULL ? strdup(path) : NULL;
 
-	if (reload_pending(r)) {
-		free(new_path);
-		return RELOAD_BUSY;
-	}
-	if (candidate_make(r, file, &c, &out->said) != 0 ||
+	if (candidate_make(r, file, text, &c, &out->said) != 0 ||
 	    set_keeps(r->d, c.config, file, &out->said) != 0) {
 		candidate_fini(&c);
-		free(new_path);
 		tell(r, EVENT_RELOAD_FAILED, out->said.n_errors, now_ns);
 		return RELOAD_REFUSED;
 	}
 	config_changes(r->d->config, c.config, &out->changes);
 	r->n_changes = out->changes.n;
-	r->next_path = new_path;
 	r->for_ports = false;
+	r->confirm_ns = confirm_ns;
+	r->confirm_end_ns = 0;
+	if (text != NULL)
+		tell(r, EVENT_ROLLBACK, 0, now_ns);
 	begin(r, &c, now_ns);
 	return RELOAD_BEGUN;
+}
+
+static bool waits_for_confirm(const struct reload *r, const char *path, struct diags *said)
+{
+	if (r->confirm_ns != 0)
+		say(said, path != NULL ? path : r->path,
+		    "the policy that runs is not confirmed: weirctl confirm keeps it, weirctl "
+		    "rollback puts the policy before back");
+	return r->confirm_ns != 0;
+}
+
+enum reload_verdict reload_try(struct reload *r, const char *path, uint64_t confirm_ns,
+			       uint64_t now_ns, struct reload_report *out)
+{
+	if (reload_pending(r))
+		return RELOAD_BUSY;
+	if (!waits_for_confirm(r, path, &out->said))
+		return begin_file(r, path, NULL, confirm_ns, now_ns, out);
+	tell(r, EVENT_RELOAD_FAILED, out->said.n_errors, now_ns);
+	return RELOAD_REFUSED;
+}
+
+bool reload_confirm(struct reload *r)
+{
+	bool waited = r->confirm_ns != 0;
+
+	r->confirm_ns = r->confirm_end_ns = 0;
+	forget_confirmed(r);
+	reload_describe(r);
+	return waited;
+}
+
+enum reload_verdict reload_rollback(struct reload *r, uint64_t now_ns, struct reload_report *out)
+{
+	if (reload_pending(r))
+		return RELOAD_BUSY;
+	if (r->confirm_ns != 0)
+		return begin_file(r, r->confirmed.path, r->confirmed.text, 0, now_ns, out);
+	say(&out->said, r->path, "no policy waits for a confirm, so no policy comes back");
+	return RELOAD_REFUSED;
+}
+
+static void log_said(const struct reload *r, bool refused, const struct diags *said)
+{
+	for (unsigned i = 0; i < said->n; i++)
+		log_line("%s %s reload: %s", r->d->policy->name, refused ? "error" : "warning",
+			 said->lines[i]);
+}
+
+static void roll_back_in_time(struct reload *r, uint64_t now_ns)
+{
+	struct reload_report report = {0};
+	bool refused = reload_rollback(r, now_ns, &report) == RELOAD_REFUSED;
+
+	r->to_log = true;
+	log_said(r, refused, &report.said);
+	if (refused) {
+		log_line("%s error reload: %s cannot be put back yet; the next attempt is in 5 s, "
+			 "unless: weirctl confirm",
+			 r->d->policy->name, r->confirmed.path);
+		r->confirm_end_ns = now_ns + RETRY_NS;
+		reload_describe(r);
+	}
+	reload_report_fini(&report);
 }
 
 int reload_for_ports(struct reload *r, uint64_t now_ns, char *err, size_t err_len)
@@ -366,7 +478,9 @@ enum reload_verdict reload_check(struct reload *r, const char *path, struct relo
 
 	if (reload_pending(r))
 		return RELOAD_BUSY;
-	err = candidate_make(r, path != NULL ? path : reload_path(r), &c, &out->said);
+	if (waits_for_confirm(r, path, &out->said))
+		return RELOAD_REFUSED;
+	err = candidate_make(r, path != NULL ? path : reload_path(r), NULL, &c, &out->said);
 	if (c.config != NULL)
 		config_changes(r->d->config, c.config, &out->changes);
 	candidate_fini(&c);
@@ -376,13 +490,11 @@ enum reload_verdict reload_check(struct reload *r, const char *path, struct relo
 bool reload_on_signal(struct reload *r, uint64_t now_ns)
 {
 	struct reload_report report = {0};
-	enum reload_verdict v = reload_try(r, NULL, now_ns, &report);
+	enum reload_verdict v = reload_try(r, NULL, 0, now_ns, &report);
 
 	if (v == RELOAD_BEGUN)
-		r->by_signal = true;
-	for (unsigned i = 0; i < report.said.n; i++)
-		log_line("%s %s reload: %s", r->d->policy->name,
-			 v == RELOAD_REFUSED ? "error" : "warning", report.said.lines[i]);
+		r->to_log = true;
+	log_said(r, v == RELOAD_REFUSED, &report.said);
 	reload_report_fini(&report);
 	return v != RELOAD_BUSY;
 }

@@ -45,9 +45,14 @@ __attribute__((warn_unused_result)) int reload_create(struct daemon *d, struct r
 // The workers must have stopped; NULL is fine.
 void reload_destroy(struct reload *r);
 
-// path NULL: the file that runs.
-enum reload_verdict reload_try(struct reload *r, const char *path, uint64_t now_ns,
-			       struct reload_report *out);
+// path NULL: the file that runs. confirm_ns not 0: reload_poll() puts the policy before back,
+// unless reload_confirm() comes within confirm_ns. Until then every other reload is refused.
+enum reload_verdict reload_try(struct reload *r, const char *path, uint64_t confirm_ns,
+			       uint64_t now_ns, struct reload_report *out);
+// False: no policy waits for a confirm.
+bool reload_confirm(struct reload *r);
+// Puts the policy before back at once.
+enum reload_verdict reload_rollback(struct reload *r, uint64_t now_ns, struct reload_report *out);
 // The same question without the change: RELOAD_POSSIBLE or RELOAD_REFUSED, with what would change.
 // Only the drivers are not asked: they may still refuse another `keep`.
 enum reload_verdict reload_check(struct reload *r, const char *path, struct reload_report *out);

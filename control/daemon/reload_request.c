@@ -13,11 +13,13 @@
 // Longer than any stall of a worker that still lives, shorter than what weirctl waits.
 static const uint64_t TIMEOUT_NS = 5000000000;
 
-int reload_request_init(struct reload_request *q, const char *path, bool check, uint64_t now_ns)
+int reload_request_init(struct reload_request *q, const char *path, bool check,
+			uint64_t confirm_ns, uint64_t now_ns)
 {
 	if (path != NULL && path[0] != '/')
 		return -EINVAL;
-	*q = (struct reload_request){.check = check, .deadline_ns = now_ns + TIMEOUT_NS};
+	*q = (struct reload_request){.check = check, .confirm_ns = confirm_ns,
+				     .deadline_ns = now_ns + TIMEOUT_NS};
 	if (path != NULL && (q->path = strdup(path)) == NULL)
 		return -ENOMEM;
 	return 0;
@@ -76,11 +78,20 @@ static struct json_object *answer_of(const struct reload *r, const char *path,
 	return out;
 }
 
+static enum reload_verdict verdict_on(const struct reload_request *q, struct reload *r,
+				      uint64_t now_ns, struct reload_report *report)
+{
+	if (q->rollback)
+		return reload_rollback(r, now_ns, report);
+	if (q->check)
+		return reload_check(r, q->path, report);
+	return reload_try(r, q->path, q->confirm_ns, now_ns, report);
+}
+
 static void attempt(struct reload_request *q, struct reload *r, uint64_t now_ns)
 {
 	struct reload_report report = {0};
-	enum reload_verdict v = q->check ? reload_check(r, q->path, &report)
-					 : reload_try(r, q->path, now_ns, &report);
+	enum reload_verdict v = verdict_on(q, r, now_ns, &report);
 
 	q->published = v == RELOAD_BEGUN;
 	if (v != RELOAD_BUSY)
@@ -123,8 +134,10 @@ enum pending_verdict reload_request_step(struct reload_request *q, struct reload
 		attempt(q, r, now_ns);
 	if (q->answer == NULL || (q->published && reload_pending(r)))
 		return now_ns < q->deadline_ns ? PENDING_WAIT : PENDING_TIMEOUT;
-	if (q->published)
+	if (q->published) {
+		add_text(q->answer, "file", reload_path(r));
 		add_pause(q->answer, r);
+	}
 	*answer = q->answer;
 	q->answer = NULL;
 	return PENDING_DONE;

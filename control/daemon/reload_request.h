@@ -15,13 +15,16 @@ struct reload_request {
 	char *path; // NULL: the file that runs
 	struct json_object *answer; // once it was tried
 	uint64_t deadline_ns;
+	uint64_t confirm_ns; // see reload_try
 	bool check; // only asks whether the switch would take the file
+	bool rollback; // asks for the policy before, without a path
 	bool published;
 };
 
 // path NULL: the file that runs. 0, or -EINVAL when it is no absolute path.
 __attribute__((warn_unused_result)) int reload_request_init(struct reload_request *q,
 							    const char *path, bool check,
+							    uint64_t confirm_ns,
 							    uint64_t now_ns);
 void reload_request_fini(struct reload_request *q); // the client may be gone; the reload goes on
 

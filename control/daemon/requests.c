@@ -19,7 +19,7 @@
 #include "control/daemon/reload_request.h"
 #include "control/model_time.h"
 
-enum { ERROR_LEN = 512, NO_SUCH_PORT = -2 };
+enum { ERROR_LEN = 512, NO_SUCH_PORT = -2, CONFIRM_MAX_MS = 86400000 };
 
 struct requests {
 	struct requests_env env;
@@ -335,12 +335,35 @@ static void on_resume(struct requests *r, unsigned client, struct json_object *r
 
 static void on_reload(struct requests *r, unsigned client, struct json_object *req)
 {
+	int64_t confirm_ms = number_in(req, "confirm_within_ms", 0, CONFIRM_MAX_MS);
+
+	if (confirm_ms < 0) {
+		answer_error(r, client, "confirm_within_ms is a number up to %d", CONFIRM_MAX_MS);
+		return;
+	}
 	switch (reload_request_init(&r->reload[client], text_in(req, "file"), true_in(req, "check"),
-				    r->now_ns)) {
+				    (uint64_t)confirm_ms * 1000000, r->now_ns)) {
 	case 0: r->pending[client].kind = PENDING_RELOAD; break;
 	case -EINVAL: answer_error(r, client, "the file of a reload is an absolute path"); break;
 	default: answer_error(r, client, "out of memory"); break;
 	}
+}
+
+static void on_rollback(struct requests *r, unsigned client, struct json_object *req)
+{
+	(void)req;
+	(void)!reload_request_init(&r->reload[client], NULL, false, 0, r->now_ns); // no path: 0
+	r->reload[client].rollback = true;
+	r->pending[client].kind = PENDING_RELOAD;
+}
+
+static void on_confirm(struct requests *r, unsigned client, struct json_object *req)
+{
+	(void)req;
+	if (reload_confirm(r->env.reload))
+		answer_ok(r, client, NULL);
+	else
+		answer_error(r, client, "no policy waits for a confirm");
 }
 
 // ---- captures: control/daemon/capture.h answers for itself
@@ -404,6 +427,7 @@ static const struct {
 	{"capture-stop", on_capture_stop},
 	{"show", on_show},       {"set_tx", on_set_tx}, {"clear", on_clear},
 	{"quiesce", on_quiesce}, {"resume", on_resume}, {"reload", on_reload},
+	{"confirm", on_confirm}, {"rollback", on_rollback},
 	{"metrics", on_metrics}, {"watchdog_recover", on_watchdog_recover},
 	{"watchdog_drop_all", on_watchdog_drop_all},
 	{"flow_add", on_flow_add}, {"flow_del", on_flow_del},

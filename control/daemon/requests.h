@@ -17,6 +17,8 @@
 //               "warnings": [lines]}
 //         or   {"reloaded": false, "file", "mistakes": [lines]}: nothing has changed
 //      with "check": true nothing changes, and the answer has "possible": would it be taken?
+//      with "confirm_within_ms": 60000 the policy before comes back, unless {"cmd": "confirm"}
+//      comes in that time; {"cmd": "rollback"}, answered like a reload, puts it back at once
 //   {"cmd": "capture", "port": "p1", ...}, {"cmd": "capture-read"}, {"cmd": "capture-stop"}: their
 //      keys and answers are in docs/capture.md
 //   -> {"ok": true, "data": {...}} or {"ok": false, "error": "one sentence"}

@@ -36,6 +36,8 @@ static const struct fact version[] = {
 	{"held", FACT_YES, NONE, "admission is stopped (quiesce)"},
 	{"drop_all", FACT_YES, NONE,
 	 "all lossless classes are discarded (weirctl watchdog drop-all on)"},
+	{"confirm_in_ms", FACT_GAUGE, NONE,
+	 "after this time the policy before comes back, without `weirctl confirm`; 0: it stays"},
 };
 
 static const struct fact interfaces[] = {

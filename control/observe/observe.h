@@ -29,6 +29,7 @@ void observe_set_standin(struct observe *o, const struct standin *standin);
 struct observe_about {
 	const char *version, *policy_file;
 	uint64_t start_ns; // real time
+	uint64_t confirm_end_ns; // until then a policy waits for `confirm`; 0: none does
 };
 void observe_set_about(struct observe *o, const struct observe_about *about);
 

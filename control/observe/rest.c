@@ -256,6 +256,7 @@ static void row_text_or_null(struct json_object *row, const char *key, const cha
 void show_version(const struct show *s, struct json_object *out)
 {
 	const struct observe *o = s->o;
+	uint64_t end_ns = o->about.confirm_end_ns;
 	struct json_object *row = json_object_new_object();
 
 	row_text(row, "name", policy_of(o)->name);
@@ -266,5 +267,6 @@ void show_version(const struct show *s, struct json_object *out)
 	row_u64(row, "workers", switch_n_workers(o->sw));
 	row_bool(row, "held", switch_admission_held(o->sw));
 	row_bool(row, "drop_all", switch_watchdog_drops_all(o->sw));
+	row_u64(row, "confirm_in_ms", end_ns > s->real_ns ? (end_ns - s->real_ns) / 1000000 : 0);
 	json_object_object_add(out, "version", row);
 }

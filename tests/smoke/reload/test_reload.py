@@ -264,6 +264,108 @@ def t_what_is_no_policy_file_is_refused_and_nobody_waits(sw, file):
                     {"ok": False, "error": "the file of a reload is an absolute path"}, path)
 
 
+# ---- confirm
+
+
+def kept():
+    """Of 20 datagrams to UDP port 7 of p1's own address."""
+    link = subprocess.run([*ns("s"), "ip", "-j", "link", "show", f"{ID}s1"], check=True,
+                          stdout=subprocess.PIPE, text=True).stdout
+    mac = json.loads(link)[0]["address"]
+    subprocess.run([*ns("h1"), "ip", "neigh", "replace", "10.77.0.99", "lladdr", mac, "dev",
+                    f"{ID}e1", "nud", "permanent"], check=True)
+    before = row(show("ports")["ports"], name="p1")["rx_to_kernel"]
+    for _ in range(20):
+        subprocess.run([*ns("h1"), "bash", "-c", "echo x >/dev/udp/10.77.0.99/7"], check=True)
+    time.sleep(0.1)
+    return row(show("ports")["ports"], name="p1")["rx_to_kernel"] - before
+
+
+def runs():
+    return show("config")["config"]["text"]
+
+
+def confirm_in_ms():
+    return show("version")["version"]["confirm_in_ms"]
+
+
+def t_a_policy_without_a_confirm_goes_back_without_losing_a_frame(sw, file):
+    at, before = last_event(), runs()
+    other = os.path.join(os.path.dirname(file.path), "other.yaml")
+    with open(other, "w") as f:
+        f.write(text_of(weight0="61", class3=LOSSY3, vlan=", keep: [lldp, udp/7]"))
+    file.put(weight0="99")  # the text that ran comes back, not the text of its file
+    with Flow(1, 2, TOS_CLASS3) as flow:
+        out = ctl("reload", other, "--confirm-within", "2s").stdout
+        want(out.endswith("the policy before comes back in 2s, unless: weirctl confirm\n"), out)
+        want(0 < confirm_in_ms() <= 2000, "the time that is left")
+        want(ctl("show", "ports").stdout.startswith(
+            "UNCONFIRMED: the policy before comes back in "), "above each table")
+        want_eq((show("config")["config"]["file"], lossless_classes()), (other, []), "in force")
+        want_eq(kept(), 20, "with udp/7")
+        eventually(lambda: len(events("reload", at)) == 2, "the reload back")
+    flow.want_all(1000)
+    want_eq((show("config")["config"]["file"], runs()), (file.path, before), "the policy before")
+    want_eq((lossless_classes(), kept(), confirm_in_ms()), ([3], 0, 0), "all of it is back")
+    want_eq([e["severity"] for e in events("rollback", at)], ["warning"], "the event")
+    want(re.search(rf"{NAME} warning rollback: ", sw.text(sw.err)), "the log")
+    file.reload()
+
+
+def t_a_confirm_keeps_the_policy(sw, file):
+    at = last_event()
+    file.put(weight0="63")
+    ctl("reload", "--confirm-within", "1s")
+    ctl("confirm")
+    time.sleep(1.3)
+    want_eq((runs(), confirm_in_ms()), (text_of(weight0="63"), 0), "after the time")
+    want_eq(events("rollback", at), [], "no event")
+    r = ctl("confirm", check=False)
+    want_eq((r.returncode, r.stderr), (1, "no policy waits for a confirm\n"), "twice")
+    want("no policy waits for a confirm" in ctl("rollback", check=False).stderr, "no way back")
+    r = ctl("reload", "--confirm-within", "999ms", check=False)
+    want_eq(r.returncode, 2, r.stderr)
+    file.reload()
+
+
+def t_until_the_confirm_another_reload_is_refused_and_rollback_is_at_once(sw, file):
+    at, before = last_event(), runs()
+    file.put(weight0="64")
+    ctl("reload", "--confirm-within", "60s")
+    for args in ((), ("--confirm-within", "60s"), ("--check",)):
+        said = file.refused(*args, weight0="65")
+        want("weirctl confirm" in said[0] and "weirctl rollback" in said[0], said)
+    failed = len(events("reload-failed", at))
+    sw.p.send_signal(signal.SIGHUP)
+    eventually(lambda: len(events("reload-failed", at)) == failed + 1, "SIGHUP is refused too")
+    want("weirctl rollback" in sw.text(sw.err), "the log")
+    want_eq((runs(), 50000 < confirm_in_ms() <= 60000), (text_of(weight0="64"), True), "it waits")
+    want_eq(ctl("rollback").stdout.splitlines()[0], f"reloaded {file.path}: 1 key changed", "back")
+    want_eq((runs(), confirm_in_ms()), (before, 0), "the policy before")
+    want_eq(len(events("rollback", at)), 1, "the event")
+    file.reload()
+
+
+def t_a_policy_that_cannot_be_put_back_is_reported_and_tried_again(sw, file):
+    def address(verb):
+        subprocess.run([*ns("s"), "ip", "addr", verb, "192.0.2.1/24", "dev", f"{ID}s1"], check=True)
+
+    at, before = last_event(), runs()
+    file.put(weight0="66")
+    ctl("reload", "--confirm-within", "1s")
+    address("add")  # a host that uses the device refuses each `keep` without it
+    try:
+        eventually(lambda: events("reload-failed", at), "the attempt failed")
+        want(f"{file.path} cannot be put back yet" in sw.text(sw.err), "the log")
+        want_eq((runs(), confirm_in_ms() > 3000), (text_of(weight0="66"), True), "still in force")
+        want_eq(ctl("rollback", check=False).returncode, 2, "refused as well")
+    finally:
+        address("del")
+    eventually(lambda: runs() == before, "the next attempt")
+    want_eq(len(events("rollback", at)), 1, "the event")
+    file.reload()
+
+
 # ---- SIGHUP
 
 
@@ -421,19 +523,6 @@ def t_vlans_come_and_go_live(sw, file):
 
 
 def t_what_the_host_keeps_changes_live(sw, file):
-    def kept():
-        """Of 20 datagrams to UDP port 7 of p1's own address."""
-        before = row(show("ports")["ports"], name="p1")["rx_to_kernel"]
-        for _ in range(20):
-            subprocess.run([*ns("h1"), "bash", "-c", "echo x >/dev/udp/10.77.0.99/7"], check=True)
-        time.sleep(0.1)
-        return row(show("ports")["ports"], name="p1")["rx_to_kernel"] - before
-
-    link = subprocess.run([*ns("s"), "ip", "-j", "link", "show", f"{ID}s1"], check=True,
-                          stdout=subprocess.PIPE, text=True).stdout
-    mac = json.loads(link)[0]["address"]
-    subprocess.run([*ns("h1"), "ip", "neigh", "replace", "10.77.0.99", "lladdr", mac, "dev",
-                    f"{ID}e1", "nud", "permanent"], check=True)
     want_eq(kept(), 0, "before")
     file.reload(vlan=", keep: [lldp, udp/7]")
     want_eq(kept(), 20, "with udp/7")
@@ -551,7 +640,10 @@ def two_workers_reload_as_one_does(folder):
         a.want_all(100)
         b.want_all(100)
         want_eq(held_balance()["balance"]["queued"], 0, "queued at rest")
+        ctl("reload", texts[1], "--confirm-within", "60s")
         want_eq(sw.stop(), 0, "exit status")
+        want(f"{texts[1]} is not confirmed; the next start of weir reads {file.path}"
+             in sw.text(sw.err), "the log says which policy is next")
     finally:
         sw.p.kill()
         sw.p.wait()
@@ -586,6 +678,7 @@ def main():
             for test in TESTS:
                 run(failed, only, test, sw, file)
                 file.put()  # whatever a test that failed has left
+                ctl("confirm", check=False)
                 ctl("reload", file.path, check=False)
         finally:
             sw.p.kill()

@@ -128,7 +128,10 @@ def t_the_policy_that_runs_is_shown(_):
                    ctl("show", "ecn").stdout, re.M), ctl("show", "ecn").stdout)
     pfc = row(show("pfc-status")["pfc_status"], port="p1")
     want_eq((pfc["class"], pfc["rx"], pfc["tx"]), (3, True, True), "pfc-status")
-    want_eq(ctl("show", "pfc", "status").stdout, ctl("show", "pfc-status").stdout, "two words")
+    for said, kind in (("pfc status", "pfc-status"), ("qos maps p1", "qos"), ("uptime", "version"),
+                       ("buffers config", "buffers-config"), ("pfc counters", "pfc")):
+        want_eq(ctl("show", *said.split(), "--json").stdout.split()[1],
+                ctl("show", kind, "--json").stdout.split()[1], said)
     group = row(show("buffers-config")["pg_config"], port="p1", pg=3)
     want_eq((group["lossless"], group["alpha"]), (True, "1"), "buffers-config")
     want(group["headroom_bytes"] > 0, group)
