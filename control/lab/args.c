@@ -3,6 +3,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "control/config/schema.h"
 #include "control/lab/lab.h"
 
 const struct lab_option lab_options[] = {
@@ -17,8 +18,9 @@ const struct lab_option lab_options[] = {
 	{"out", "DIR", LAB_RUN | LAB_SWEEP | LAB_FLUID,
 	 "write report.json, CSV, SVG plots and report.html there"},
 	{"json", NULL, LAB_RUN | LAB_SWEEP | LAB_FLUID, "report as JSON"},
-	{"quiet", NULL, LAB_RUN | LAB_SWEEP, "no progress line, no speed line"},
-	{"help", NULL, LAB_RUN | LAB_CHECK | LAB_SWEEP | LAB_FLUID | LAB_COMPLETION, "print this"},
+	{"quiet", NULL, LAB_RUN | LAB_SWEEP,
+	 "no lines about progress, speed and the place of the report"},
+	{"help", NULL, LAB_NEEDS_FILE | LAB_COMPLETION | LAB_LIST, "print this"},
 };
 const size_t lab_n_options = sizeof(lab_options) / sizeof(lab_options[0]);
 
@@ -38,10 +40,31 @@ static const struct lab_option *find(const struct lab_command *c, const char *na
 	return NULL;
 }
 
+static const char *name_at(const void *command, unsigned i)
+{
+	const struct lab_command *c = command;
+
+	return lab_options[i].commands & c->options ? lab_options[i].name : "";
+}
+
 static bool complain(const struct lab_command *c, const char *what, const char *about)
 {
 	fprintf(stderr, "weir-lab %s: %s%s (try weir-lab %s --help)\n", c->name, what, about,
 		c->name);
+	return false;
+}
+
+static bool unknown_option(const struct lab_command *c, const char *name, size_t len)
+{
+	char word[64];
+	const char *near;
+
+	snprintf(word, sizeof(word), "%.*s", (int)len, name);
+	near = schema_closest(word, (unsigned)lab_n_options, name_at, c);
+	if (near == NULL)
+		return complain(c, "unknown option --", word);
+	fprintf(stderr, "weir-lab %s: unknown option --%s: did you mean --%s?\n", c->name, word,
+		near);
 	return false;
 }
 
@@ -101,7 +124,7 @@ static bool option(struct lab_args *a, const struct lab_command *c, char **argv,
 	const struct lab_option *o = find(c, name, len);
 
 	if (o == NULL)
-		return complain(c, "unknown option ", argv[*i]);
+		return unknown_option(c, name, len);
 	if (o->value == NULL)
 		return eq == NULL ? take(a, c, o, NULL)
 				  : complain(c, "no value belongs to ", argv[*i]);
@@ -137,7 +160,7 @@ bool lab_parse(const struct lab_command *c, int argc, char **argv, struct lab_ar
 		else
 			out->files[out->n_files++] = argv[i];
 	}
-	if (ok && !out->help && out->n_files == 0 && c->options != LAB_COMPLETION)
+	if (ok && !out->help && out->n_files == 0 && (c->options & LAB_NEEDS_FILE))
 		ok = complain(c, "no scenario file is named", "");
 	return ok;
 }
@@ -148,4 +171,5 @@ void lab_args_fini(struct lab_args *a)
 	free(a->sets);
 	free(a->varies);
 	free(a->metrics);
+	arena_fini(&a->arena);
 }

@@ -14,6 +14,8 @@ const struct lab_command lab_commands[] = {
 	{"fluid", "weir-lab fluid FILE [options]",
 	 "DCQCN's fluid model of a scenario's busiest port, beside its packet run", LAB_FLUID,
 	 lab_fluid},
+	{"list", "weir-lab list [WORD]", "print the bundled scenarios, all or those with a word",
+	 LAB_LIST, lab_list},
 	{"completion", "weir-lab completion bash",
 	 "for your shell: source <(weir-lab completion bash)", LAB_COMPLETION, lab_completion},
 };

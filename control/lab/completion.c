@@ -18,7 +18,7 @@ static void print_operand(const struct lab_command *c)
 {
 	const char *at = strstr(c->usage, c->name) + strlen(c->name) + 1;
 
-	printf("\t%s) echo %.*s ;;\n", c->name, (int)strcspn(at, " ."), at);
+	printf("\t%s) echo '%.*s' ;;\n", c->name, (int)strcspn(at, " ."), at);
 }
 
 static void print_operands(void)
@@ -71,7 +71,7 @@ static const char functions[] =
 	"\tcase $want in\n"
 	"\tFILE) mapfile -t COMPREPLY < <(compgen -f -- \"$cur\") ;;\n"
 	"\tDIR) mapfile -t COMPREPLY < <(compgen -d -- \"$cur\") ;;\n"
-	"\t[A-Z]*) COMPREPLY=() ;;\n"
+	"\t[A-Z]* | \\[*) COMPREPLY=() ;;\n"
 	"\t*) mapfile -t COMPREPLY < <(compgen -W \"$want\" -- \"$cur\") ;;\n"
 	"\tesac\n"
 	"\t[[ $want == FILE || $want == DIR ]] && compopt -o filenames 2>/dev/null\n"

@@ -424,6 +424,8 @@ static int publish(const struct fluid_job *j, const struct lab_args *a)
 	if (err != 0)
 		fprintf(stderr, "weir-lab fluid: %s: cannot write the report: %s\n", a->out,
 			strerror(-err));
+	else if (a->out != NULL)
+		report_say(a->out, "");
 	json_object_put(o);
 	return err != 0 ? LAB_FAILED : LAB_DONE;
 }

@@ -8,6 +8,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "control/config/arena.h"
 #include "control/lab/scenario.h"
 
 enum { LAB_DONE, LAB_FAILED, LAB_MISUSED };
@@ -21,6 +22,7 @@ struct lab_args {
 	const char *out; // folder, or NULL
 	unsigned jobs; // 0: one per processor
 	bool json, quiet, help;
+	struct arena arena; // of what `files` names
 };
 
 // In `usage` the word behind the command's is what completion offers there: FILE, or as it is.
@@ -35,7 +37,9 @@ enum lab_command_bit {
 	LAB_CHECK = 2,
 	LAB_SWEEP = 4,
 	LAB_FLUID = 8,
-	LAB_COMPLETION = 16, // the only one without a scenario
+	LAB_COMPLETION = 16,
+	LAB_LIST = 32,
+	LAB_NEEDS_FILE = LAB_RUN | LAB_CHECK | LAB_SWEEP | LAB_FLUID,
 };
 
 struct lab_option {
@@ -65,6 +69,9 @@ int lab_check(const struct lab_args *a);
 
 // completion.c: a script for bash
 int lab_completion(const struct lab_args *a);
+
+// bundle.c
+int lab_list(const struct lab_args *a);
 
 // Loads, runs and reports one scenario. stop: looked at while it runs; NULL: runs to the end.
 struct run_options {

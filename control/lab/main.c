@@ -3,6 +3,8 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "control/config/schema.h"
+#include "control/lab/bundle.h"
 #include "control/lab/expr_func.h"
 #include "control/lab/lab.h"
 #include "control/standard_fds.h"
@@ -41,6 +43,21 @@ static void print_command(const struct lab_command *c, FILE *out)
 	fprintf(out, "\nExit: %s.\n", lab_exit);
 }
 
+static const char *name_at(const void *unused, unsigned i)
+{
+	(void)unused;
+	return lab_commands[i].name;
+}
+
+static void unknown_command(const char *name)
+{
+	const char *near = schema_closest(name, (unsigned)lab_n_commands, name_at, NULL);
+
+	fprintf(stderr, "weir-lab: no command \"%s\"%s%s%s\n", name,
+		near != NULL ? ": did you mean " : "", near != NULL ? near : "",
+		near != NULL ? "?" : "");
+}
+
 static const struct lab_command *find(const char *name)
 {
 	for (size_t i = 0; i < lab_n_commands; i++)
@@ -51,7 +68,9 @@ static const struct lab_command *find(const char *name)
 
 int main(int argc, char **argv)
 {
-	const struct lab_command *c = argc < 2 ? NULL : find(argv[1]);
+	bool help = argc >= 2 && (strcmp(argv[1], "--help") == 0 || strcmp(argv[1], "help") == 0);
+	const char *word = argc < 2 + help ? NULL : argv[1 + help];
+	const struct lab_command *c = word == NULL ? NULL : find(word);
 	struct lab_args a;
 	int code;
 
@@ -60,8 +79,11 @@ int main(int argc, char **argv)
 		expr_func_help(stdout);
 		return lab_finish(LAB_DONE);
 	}
-	if (argc >= 2 && (strcmp(argv[1], "--help") == 0 || strcmp(argv[1], "help") == 0)) {
-		print_help(stdout);
+	if (help && (word == NULL || c != NULL)) {
+		if (c != NULL) // `help run` as `run --help`
+			print_command(c, stdout);
+		else
+			print_help(stdout);
 		return lab_finish(LAB_DONE);
 	}
 	if (argc >= 2 && strcmp(argv[1], "--version") == 0) {
@@ -69,9 +91,11 @@ int main(int argc, char **argv)
 		return lab_finish(LAB_DONE);
 	}
 	if (c == NULL) {
-		if (argc >= 2)
-			fprintf(stderr, "weir-lab: unknown command %s\n", argv[1]);
-		print_help(stderr);
+		if (word != NULL)
+			unknown_command(word);
+		else
+			fputs("usage: weir-lab COMMAND\n", stderr);
+		fputs("Try `weir-lab --help`.\n", stderr);
 		return LAB_MISUSED;
 	}
 	if (!lab_parse(c, argc - 2, argv + 2, &a)) {
@@ -79,6 +103,8 @@ int main(int argc, char **argv)
 	} else if (a.help) {
 		print_command(c, stdout);
 		code = LAB_DONE;
+	} else if ((c->options & LAB_NEEDS_FILE) && !bundle_resolve(&a)) {
+		code = LAB_MISUSED;
 	} else {
 		code = c->run(&a);
 	}

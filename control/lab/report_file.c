@@ -3,6 +3,7 @@
 
 #include <errno.h>
 #include <stdbool.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
@@ -34,6 +35,16 @@ FILE *report_create(const char *dir, const char *file)
 		return NULL;
 	}
 	return fopen(path, "we");
+}
+
+void report_say(const char *dir, const char *file)
+{
+	char path[PATH_LEN], *whole;
+
+	snprintf(path, sizeof(path), "%s/%s", dir, file);
+	whole = realpath(path, NULL);
+	fprintf(stderr, "report: %s\n", whole != NULL ? whole : path);
+	free(whole);
 }
 
 int report_finish(FILE *out)

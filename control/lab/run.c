@@ -165,6 +165,8 @@ static int publish(const struct run *r, const struct run_options *o)
 			strerror(-err));
 	if (!o->quiet)
 		print_speed(r);
+	if (!o->quiet && o->out != NULL && err == 0)
+		report_say(o->out, "report.html");
 	return err == 0 && report_passed(r) ? LAB_DONE : LAB_FAILED;
 }
 

@@ -13,6 +13,7 @@
 #include <unistd.h>
 
 #include "control/lab/expr.h"
+#include "control/lab/report_file.h"
 
 enum { MAX_VARIES = 8, MAX_VALUES = 256, MAX_POINTS = 4096, EXEC_FAILED = 127 };
 
@@ -363,6 +364,8 @@ int lab_sweep(const struct lab_args *a)
 		if (err != 0)
 			fprintf(stderr, "weir-lab sweep: %s: cannot write the results: %s\n",
 				a->out, strerror(-err));
+		else if (a->out != NULL && !a->quiet)
+			report_say(a->out, "sweep.html");
 	}
 	arena_fini(&arena);
 	return err != 0 ? LAB_FAILED : code;

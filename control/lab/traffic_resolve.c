@@ -8,14 +8,10 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "control/lab/bundle.h"
 #include "control/lab/traffic_flow.h"
 #include "dataplane/packet/cm.h"
 #include "drivers/nic/requester.h"
-
-// Where sizes/NAME.cdf are found beside the scenario's own folder.
-#ifndef LAB_SIZES_DIR
-#define LAB_SIZES_DIR "conf/lab/sizes"
-#endif
 
 enum {
 	POOL_QPS = 1024, // of a NIC whose connections come and go; unused ones cost nothing
@@ -197,8 +193,8 @@ static void load_sizes(struct resolver *r, const char *text)
 				    text, is_file ? "" : ".cdf");
 	err = cdf_load(path, a, &r->f->sizes, r->s);
 	if (err == -ENOENT && !is_file) {
-		err = cdf_load(arena_printf(a, "%s/%s.cdf", LAB_SIZES_DIR, text), a, &r->f->sizes,
-			       r->s);
+		err = cdf_load(arena_printf(a, "%s/sizes/%s.cdf", bundle_dir(), text), a,
+			       &r->f->sizes, r->s);
 		if (err == -ENOENT) {
 			wrong(r, r->f->size.at, "size",
 			      "\"%s\" is neither a size such as 64KB, nor unlimited, nor a "

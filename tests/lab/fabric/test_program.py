@@ -11,7 +11,7 @@ import tempfile
 import time
 import unittest
 
-LAB, ROOT = os.path.abspath(sys.argv[1]), sys.argv[2]
+LAB, ROOT = map(os.path.abspath, sys.argv[1:3])
 FIRST = os.path.join(ROOT, "conf/lab/first.yaml")
 PAIR = os.path.join(ROOT, "tests/lab/fabric/pair.yaml")
 EIGHT = os.path.join(ROOT, "conf/lab/equilibrium.yaml")
@@ -60,6 +60,33 @@ class Program(unittest.TestCase):
             self.assertEqual(done.returncode, 2, args)
             self.assertIn("weir-lab", done.stderr, args)
             self.assertEqual(done.stdout, "", args)
+
+    def test_the_nearest_name_is_offered(self):
+        for args, near in [(["sweeep"], "did you mean sweep?"), (["lst"], "did you mean list?"),
+                           (["help", "chek"], "did you mean check?"),
+                           (["run", PAIR, "--ouut=x"], "did you mean --out?"),
+                           (["run", "incats"], "did you mean incast?"),
+                           (["check", "storm-xno"], "did you mean storm-xon?")]:
+            done = lab(*args)
+            self.assertEqual(done.returncode, 2, args)
+            self.assertIn(near, done.stderr, args)
+            self.assertEqual(done.stdout, "", args)
+        # --vary is no option of run.
+        self.assertNotIn("did you mean", lab("run", PAIR, "--varyy", "a=b").stderr)
+        self.assertIn("weir-lab list", lab("run", "no-such-scenario").stderr)
+        self.assertEqual(lab("help", "run").stdout, lab("run", "--help").stdout)
+
+    def test_the_last_line_says_where_the_report_is(self):
+        with tempfile.TemporaryDirectory() as top:
+            for args, page in [(["run", PAIR], "report.html"), (["fluid", EIGHT], ""),
+                               (["sweep", PAIR, "--vary", "seed=1,2"], "sweep.html")]:
+                done = subprocess.run([LAB, *args, "--out", "out"], capture_output=True,
+                                      text=True, cwd=top, check=False)
+                word, path = done.stderr.splitlines()[-1].split(": ")
+                self.assertEqual((word, path), ("report", os.path.join(top, "out", page)
+                                                .rstrip("/")), args)
+                self.assertTrue(os.path.exists(path), path)
+            self.assertEqual(lab("run", PAIR, "--quiet", "--out", top).stderr, "")
 
     def test_help_names_every_option_of_the_command(self):
         done = lab("run", "--help")

@@ -1,0 +1,14 @@
+// SPDX-License-Identifier: Apache-2.0
+// The scenarios that come with weir-lab: where they are, their list, and one by its name.
+#pragma once
+
+#include <stdbool.h>
+
+#include "control/lab/lab.h"
+
+// The folder of the scenarios and of `sizes`: that of the installed program, else of the source.
+const char *bundle_dir(void);
+
+// Puts the path of a bundled scenario in place of its bare name, where no file has this name.
+// False: a bare name fits nothing, and the complaint is printed.
+bool bundle_resolve(struct lab_args *a);

@@ -1,0 +1,107 @@
+#!/usr/bin/python3
+# SPDX-License-Identifier: Apache-2.0
+"""The bundled scenarios: their list, one by its name, those of an installed weir-lab.
+
+usage: test_bundle.py WEIR_LAB ROOT [CASE...]
+"""
+import json
+import os
+import pathlib
+import re
+import shutil
+import subprocess
+import sys
+import tempfile
+
+LAB, ROOT = map(os.path.abspath, sys.argv[1:3])
+
+
+def lab(*args, program=LAB, cwd=ROOT):
+    return subprocess.run([program, *args], capture_output=True, text=True, cwd=cwd, timeout=60,
+                          check=False)
+
+
+def want(true, text):
+    if not true:
+        raise AssertionError(text)
+
+
+def names(lines):
+    return [line.split()[0] for line in lines]
+
+
+def list_has_a_line_of_80_columns_for_each_scenario():
+    lines = lab("list").stdout.splitlines()
+    files = pathlib.Path(ROOT, "conf/lab").glob("*.yaml")
+    want(sorted(names(lines)) == sorted(p.stem for p in files),
+         names(lines))
+    for line in lines:
+        want(len(line) <= 80, line)
+        want(re.search(r"^\S+ {2,}\w.* \S+$", line), line)
+
+
+def list_filters_by_a_word_of_any_case():
+    few = names(lab("list", "XON").stdout.splitlines())
+    want("storm-xon" in few and len(few) < 20, few)
+    none = lab("list", "no-such-word")
+    want(none.returncode == 1 and "no-such-word" in none.stderr, none.stderr)
+    want(lab("list", "a", "b").returncode == 2, "two words")
+
+
+def a_scenario_goes_by_its_name_where_no_file_has_it():
+    with tempfile.TemporaryDirectory() as top:
+        done = lab("check", "two-senders-pfc", cwd=top)
+        want("conf/lab/two-senders-pfc.yaml: two-senders-pfc: " in done.stdout, done.stderr)
+        pathlib.Path(top, "two-senders-pfc").write_text("nonsense: 1\n", encoding="ascii")
+        done = lab("check", "two-senders-pfc", cwd=top)
+        want("two-senders-pfc:1:1: nonsense: unknown key" in done.stderr, done.stderr)
+
+
+def an_unknown_name_gets_the_nearest():
+    done = lab("run", "incats")
+    want(done.returncode == 2 and "did you mean incast?" in done.stderr, done.stderr)
+    done = lab("run", "no-such-scenario")
+    want(done.returncode == 2 and "weir-lab list" in done.stderr, done.stderr)
+
+
+def an_installed_program_finds_the_installed_scenarios():
+    with tempfile.TemporaryDirectory() as top:
+        program = os.path.join(top, "bin/weir-lab")
+        conf = os.path.join(top, "share/weir/conf")
+        os.mkdir(os.path.dirname(program))
+        shutil.copy(LAB, program)
+        shutil.copytree(os.path.join(ROOT, "conf"), conf)
+        os.rename(os.path.join(conf, "lab/first.yaml"), os.path.join(conf, "lab/premier.yaml"))
+        for args in ["list", "premier"], ["check", "premier"]:
+            done = lab(*args, program=program, cwd=top)
+            want(done.returncode == 0 and "premier" in done.stdout, done.stderr)
+
+
+def the_build_installs_the_scenarios():
+    build = os.path.dirname(os.path.dirname(os.path.dirname(LAB)))
+    plan = json.loads(subprocess.run(["meson", "introspect", build, "--install-plan"], check=True,
+                                     capture_output=True, text=True).stdout)
+    want(plan["install_subdirs"][os.path.join(ROOT, "conf")]["destination"] ==
+         "{datadir}/weir/conf", plan["install_subdirs"])
+
+
+CASES = [list_has_a_line_of_80_columns_for_each_scenario, list_filters_by_a_word_of_any_case,
+         a_scenario_goes_by_its_name_where_no_file_has_it, an_unknown_name_gets_the_nearest,
+         an_installed_program_finds_the_installed_scenarios, the_build_installs_the_scenarios]
+
+
+def main():
+    failed = 0
+    for case in CASES:
+        if sys.argv[3:] and case.__name__ not in sys.argv[3:]:
+            continue
+        try:
+            case()
+            print(f"ok   {case.__name__.replace('_', ' ')}")
+        except (AssertionError, KeyError, OSError, subprocess.SubprocessError) as e:
+            print(f"FAIL {case.__name__.replace('_', ' ')}\n     {e}")
+            failed += 1
+    return failed != 0
+
+
+sys.exit(main())
