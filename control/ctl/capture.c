@@ -338,9 +338,11 @@ int cmd_capture(const struct ctl *c, int argc, char **argv)
 	struct run r = {0};
 	int status;
 
+	if (argc > 2 && c->capture.filter != NULL)
+		return misused("a filter of several words needs quotes: --filter '%s ...'",
+			       c->capture.filter);
 	if (argc != 2)
-		return misused("it is capture PORT FILE, with all for all ports and - for "
-			       "standard output");
+		return misused_words("capture");
 	r.port = argv[0];
 	r.path = argv[1];
 	status = read_limits(c, &r.limit);

@@ -115,6 +115,11 @@ int client_open(const char *name, struct client *out)
 	if (err == -EACCES)
 		fprintf(stderr, "no permission for %s; run weirctl as the user who runs weir\n",
 			path);
+	else if (err == -ECONNREFUSED)
+		fprintf(stderr,
+			"the switch %s is gone, and its socket %s is stale; "
+			"start the switch again with: weir -c FILE\n",
+			name, path);
 	else
 		fprintf(stderr,
 			"no switch named %s is running (%s %s); start one with: weir -c FILE\n",

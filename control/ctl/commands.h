@@ -42,6 +42,9 @@ struct option_table ctl_options(void);
 
 void show_help(FILE *out);
 
+// Each form of a command on a line of its own, the first after `first`, the others after `next`.
+void print_usage(FILE *out, const struct command *cmd, const char *first, const char *next);
+
 // The first lines of --help and of the manual page.
 extern const char ctl_summary[];
 extern const char ctl_exit_text[];

@@ -220,7 +220,7 @@ int cmd_completion(const struct ctl *c, int argc, char **argv)
 	if (argc == 1 && strcmp(argv[0], "ports") == 0)
 		return print_ports(c);
 	if (argc != 1 || strcmp(argv[0], "bash") != 0)
-		return misused("it is completion bash");
+		return misused_words("completion");
 	completion_script();
 	return CTL_DONE;
 }

@@ -3,8 +3,11 @@
 
 #include <stdarg.h>
 #include <stdio.h>
+#include <string.h>
 
 #include <json-c/json.h>
+
+#include "control/ctl/commands.h"
 
 const char ctl_try_help[] = "Try `weirctl --help`.\n";
 
@@ -18,6 +21,30 @@ int misused(const char *fmt, ...)
 	va_end(ap);
 	fputc('\n', stderr);
 	fputs(ctl_try_help, stderr);
+	return CTL_MISUSED;
+}
+
+void print_usage(FILE *out, const struct command *cmd, const char *first, const char *next)
+{
+	const char *at = cmd->usage, *lead = first;
+
+	while (*at != '\0') {
+		size_t len = strcspn(at, "\n");
+
+		fprintf(out, "%sweirctl %.*s\n", lead, (int)len, at);
+		at += len + (at[len] != '\0');
+		lead = next;
+	}
+}
+
+int misused_words(const char *command)
+{
+	struct command_table commands = ctl_commands();
+
+	for (size_t i = 0; i < commands.n; i++)
+		if (strcmp(commands.rows[i].name, command) == 0)
+			print_usage(stderr, &commands.rows[i], "usage: ", "       ");
+	fprintf(stderr, "Try `weirctl help %s`.\n", command);
 	return CTL_MISUSED;
 }
 

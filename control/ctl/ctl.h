@@ -44,6 +44,9 @@ extern const char ctl_try_help[];
 // Complains and points at the help: CTL_MISUSED.
 __attribute__((format(printf, 1, 2))) int misused(const char *fmt, ...);
 
+// Prints the forms of a command, whose words are wrong: CTL_MISUSED.
+int misused_words(const char *command);
+
 // {"cmd": cmd, key: value}; key may be NULL.
 struct json_object *request_of(const char *cmd, const char *key, const char *value);
 

@@ -91,7 +91,7 @@ int cmd_diff(const struct ctl *c, int argc, char **argv)
 	int status = CTL_FAILED;
 
 	if (argc != 1)
-		return misused("diff takes one FILE");
+		return misused_words("diff");
 	data = client_request(c->name, request_of("show", "what", "config"));
 	if (data == NULL)
 		return CTL_FAILED;

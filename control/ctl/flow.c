@@ -31,7 +31,7 @@ int cmd_flow(const struct ctl *c, int argc, char **argv)
 	struct json_object *req, *data;
 
 	if (!add && !del)
-		return misused("it is flow add FROM TO QP SENDER_QP, or flow del FROM TO QP");
+		return misused_words("flow");
 	req = request_of(add ? "flow_add" : "flow_del", "from", argv[1]);
 	json_object_object_add(req, "to", json_object_new_string(argv[2]));
 	for (int i = 3; i < argc; i++) {

@@ -16,20 +16,6 @@
 
 enum { MAX_OPTIONS = 32 };
 
-// Each form of a command on a line of its own, the first after `first`, the others after `next`.
-static void print_usage(const struct command *cmd, const char *first, const char *next)
-{
-	const char *at = cmd->usage, *lead = first;
-
-	while (*at != '\0') {
-		size_t len = strcspn(at, "\n");
-
-		printf("%sweirctl %.*s\n", lead, (int)len, at);
-		at += len + (at[len] != '\0');
-		lead = next;
-	}
-}
-
 static void print_options(void)
 {
 	struct option_table options = ctl_options();
@@ -52,7 +38,7 @@ static void print_help(const struct command *cmd)
 	struct command_table commands = ctl_commands();
 
 	if (cmd != NULL) {
-		print_usage(cmd, "usage: ", "       ");
+		print_usage(stdout, cmd, "usage: ", "       ");
 		printf("\n%s", cmd->help);
 		if (cmd->more != NULL)
 			cmd->more(stdout);
@@ -60,7 +46,7 @@ static void print_help(const struct command *cmd)
 	}
 	printf("usage: weirctl [-s NAME] COMMAND\n\n%s\n\n", ctl_summary);
 	for (size_t i = 0; i < commands.n; i++)
-		print_usage(&commands.rows[i], "  ", "  ");
+		print_usage(stdout, &commands.rows[i], "  ", "  ");
 	putchar('\n');
 	print_options();
 	printf("\nExit: %s\n", ctl_exit_text);
@@ -85,6 +71,25 @@ static int write_to_the_only(const struct ctl *c, const struct command *cmd, int
 		return CTL_FAILED;
 	fprintf(stderr, "weirctl: switch %s\n", named.name);
 	return cmd->fn(&named, argc, argv);
+}
+
+static const char *option_at(const void *options, unsigned i)
+{
+	return ((const struct option_table *)options)->rows[i].name;
+}
+
+// After the complaint of getopt about this word.
+static int unknown_option(const char *word)
+{
+	struct option_table options = ctl_options();
+	const char *near = NULL;
+
+	if (optopt == 0 && strncmp(word, "--", 2) == 0)
+		near = schema_closest(word + 2, (unsigned)options.n, option_at, &options);
+	if (near != NULL)
+		fprintf(stderr, "weirctl: did you mean --%s?\n", near);
+	fputs(ctl_try_help, stderr);
+	return CTL_MISUSED;
 }
 
 static int run(const struct ctl *c, bool help, int argc, char **argv)
@@ -211,7 +216,7 @@ int main(int argc, char **argv)
 		case 'z': c.capture.snaplen = optarg; break;
 		case 'h': help = true; break;
 		case 'V': puts("weirctl " WEIR_VERSION); return CTL_DONE;
-		default: fputs(ctl_try_help, stderr); return CTL_MISUSED;
+		default: return unknown_option(argv[optind - 1]);
 		}
 	}
 	if (c.name == NULL)

@@ -8,7 +8,7 @@
 int cmd_check(const struct ctl *c, int argc, char **argv)
 {
 	if (argc != 1)
-		return misused("check takes one FILE");
+		return misused_words("check");
 	return check_print(argv[0], c->json, c->strict, stdout);
 }
 
@@ -19,7 +19,7 @@ int cmd_plan(const struct ctl *c, int argc, char **argv)
 	int status;
 
 	if (argc != 1)
-		return misused("plan takes one FILE");
+		return misused_words("plan");
 	status = config_load(argv[0], &cfg, &d) != 0 ? CTL_MISUSED : CTL_DONE;
 	for (unsigned i = 0; i < d.n; i++)
 		fprintf(stderr, "%s\n", d.lines[i]);

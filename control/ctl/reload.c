@@ -140,7 +140,7 @@ int cmd_reload(const struct ctl *c, int argc, char **argv)
 	int64_t confirm_ns = 0;
 
 	if (argc > 1)
-		return misused("reload takes one FILE, or none");
+		return misused_words("reload");
 	if (c->confirm != NULL &&
 	    (!unit_parse(UNIT_TIME, c->confirm, &confirm_ns, &why) || confirm_ns < NS_PER_S))
 		return misused("--confirm-within \"%s\": %s", c->confirm, why);

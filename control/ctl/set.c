@@ -28,8 +28,7 @@ int cmd_set(const struct ctl *c, int argc, char **argv)
 	const char *on;
 
 	if (!port && !queue)
-		return misused("it is set port PORT tx on|off, "
-			       "or set queue PORT QUEUE tx on|off");
+		return misused_words("set");
 	on = argv[argc - 1];
 	if (strcmp(argv[argc - 2], "tx") != 0 || (strcmp(on, "on") != 0 && strcmp(on, "off") != 0))
 		return misused("set %s ends in tx on or tx off, not %s %s", argv[0],
@@ -53,7 +52,7 @@ int cmd_clear(const struct ctl *c, int argc, char **argv)
 {
 	if (argc != 1 ||
 	    (strcmp(argv[0], "watermarks") != 0 && strcmp(argv[0], "counters") != 0))
-		return misused("it is clear watermarks, or clear counters");
+		return misused_words("clear");
 	return ask(c, request_of("clear", "what", argv[0]));
 }
 

@@ -287,7 +287,7 @@ int cmd_watch(const struct ctl *c, int argc, char **argv)
 	int status;
 
 	if (argc > 1)
-		return misused("watch takes one port at most");
+		return misused_words("watch");
 	if (c->json)
 		return misused("watch prints no JSON; `weirctl show ports --json` does");
 	if (w.name == NULL)

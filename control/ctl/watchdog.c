@@ -33,7 +33,7 @@ static int drop_all(const struct ctl *c, const char *on)
 	struct json_object *req;
 
 	if (strcmp(on, "on") != 0 && strcmp(on, "off") != 0)
-		return misused("it is watchdog drop-all on, or off, not \"%s\"", on);
+		return misused_words("watchdog");
 	req = request_of("watchdog_drop_all", NULL, NULL);
 	json_object_object_add(req, "on", json_object_new_boolean(strcmp(on, "on") == 0));
 	return ask(c, req);
@@ -45,5 +45,5 @@ int cmd_watchdog(const struct ctl *c, int argc, char **argv)
 		return recover(c, argv[1], argv[2]);
 	if (argc == 2 && strcmp(argv[0], "drop-all") == 0)
 		return drop_all(c, argv[1]);
-	return misused("it is watchdog recover PORT CLASS, or watchdog drop-all on|off");
+	return misused_words("watchdog");
 }

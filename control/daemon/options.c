@@ -6,6 +6,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "control/config/schema.h"
+
 static const struct option_row rows[] = {
 	{"config", 'c', true, "FILE",
 	 "the policy file (weirctl check FILE reads it without starting)"},
@@ -61,6 +63,23 @@ static void print_help(void)
 			printf("      %-22s %s\n", left, rows[i].help);
 	}
 	printf("\n%sExit: %s\n", options_notes, options_exit);
+}
+
+static const char *name_at(const void *unused, unsigned i)
+{
+	(void)unused;
+	return rows[i].name;
+}
+
+// After the complaint of getopt about this word.
+static void name_nearest(const char *word)
+{
+	const char *near = NULL;
+
+	if (optopt == 0 && strncmp(word, "--", 2) == 0)
+		near = schema_closest(word + 2, N_ROWS, name_at, NULL);
+	if (near != NULL)
+		fprintf(stderr, "weir: did you mean --%s?\n", near);
 }
 
 static enum options_verdict misused(void)
@@ -165,6 +184,10 @@ enum options_verdict options_parse(int argc, char **argv, struct options *out)
 	char shorts[2 * N_ROWS + 2] = "";
 	int opt;
 
+	if (argc == 2 && strcmp(argv[1], "help") == 0) {
+		print_help();
+		return OPTIONS_DONE;
+	}
 	getopt_rows(longs, shorts);
 	while ((opt = next_option(argc, argv, shorts, longs, out)) != -1) {
 		switch (opt) {
@@ -186,7 +209,7 @@ enum options_verdict options_parse(int argc, char **argv, struct options *out)
 			break;
 		case 'h': print_help(); return OPTIONS_DONE;
 		case 'V': puts("weir " WEIR_VERSION); return OPTIONS_DONE;
-		default: return misused();
+		default: name_nearest(argv[optind - 1]); return misused();
 		}
 	}
 	out->eal = argv + optind;

@@ -9,6 +9,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "control/config/schema.h"
 #include "control/config/units.h"
 #include "control/host/cc_args.h"
 #include "control/model_time.h"
@@ -291,6 +292,21 @@ static const struct arg *find(const char *name, size_t len)
 	return NULL;
 }
 
+static const char *name_at(const void *unused, unsigned i)
+{
+	(void)unused;
+	return args[i].name;
+}
+
+static int unknown(const char *word, char *err)
+{
+	const char *near = schema_closest(word + strspn(word, "-"), N_ARGS, name_at, NULL);
+
+	if (near != NULL)
+		return bad(err, "%s is not an option of weir-host: did you mean --%s?", word, near);
+	return bad(err, "%s is not an option of weir-host; see weir-host --help", word);
+}
+
 // Takes one option and its value from argv; returns how many words, or -EINVAL.
 static int parse_one(int argc, char *const *argv, struct host_args *a, char *err)
 {
@@ -300,7 +316,7 @@ static int parse_one(int argc, char *const *argv, struct host_args *a, char *err
 	if (strncmp(word, "--", 2) == 0)
 		row = find(word + 2, eq != NULL ? (size_t)(eq - word - 2) : strlen(word + 2));
 	if (row == NULL)
-		return bad(err, "%s is not an option of weir-host; see weir-host --help", word);
+		return unknown(word, err);
 	if (row->type == ARG_FLAG) {
 		if (eq != NULL)
 			return bad(err, "--%s takes no value", row->name);
@@ -380,7 +396,8 @@ int host_args_parse(int argc, char *const *argv, struct host_args *a, char err[H
 	for (unsigned i = 0; i < N_ARGS; i++)
 		if (args[i].type == ARG_UNIT)
 			*(int64_t *)field(a, &args[i]) = args[i].dflt;
-	for (int i = 1; i < argc;) {
+	a->help = argc == 2 && strcmp(argv[1], "help") == 0;
+	for (int i = a->help ? argc : 1; i < argc;) {
 		int n;
 
 		if (strcmp(argv[i], "--") == 0) {

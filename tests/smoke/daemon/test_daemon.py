@@ -62,7 +62,7 @@ def t_help_and_version_need_no_root_and_no_switch():
     want_eq(sh(WEIRCTL, "frobnicate", check=False).returncode, 2, "an unknown command")
     want_eq(sh(WEIRCTL, "show", "nothing", check=False).returncode, 2, "an unknown kind")
     for words in (["frobnicate", "--help"], ["watch", "--count", "x"], ["watch", "--count", "0"],
-                  ["watch", "--interval", "1x"], ["--frobnicate"], ["check"], ["clear"]):
+                  ["watch", "--interval", "1x"], ["--frobnicate"]):
         r = sh(WEIRCTL, *words, check=False)
         want_eq(r.returncode, 2, f"weirctl {' '.join(words)}")
         want(r.stderr.startswith("weirctl: ") and r.stdout == "", r.stderr + r.stdout)
@@ -71,6 +71,23 @@ def t_help_and_version_need_no_root_and_no_switch():
 def t_weirctl_says_what_was_meant():
     want_eq(sh(WEIRCTL, "help").stdout, sh(WEIRCTL, "--help").stdout, "help")
     want_eq(sh(WEIRCTL, "help", "show").stdout, sh(WEIRCTL, "show", "--help").stdout, "help show")
+    for words in (["check"], ["clear"], ["clear", "all"], ["plan", "a", "b"], ["set", "port"],
+                  ["flow", "add"], ["capture", "p1"], ["watchdog"]):
+        r = sh(WEIRCTL, "-s", NAME, *words, check=False)
+        want_eq((r.returncode, r.stdout), (2, ""), f"weirctl {words}")
+        want(r.stderr.startswith(f"usage: weirctl {words[0]} "), r.stderr)
+    weir_host = os.path.join(os.path.dirname(WEIRCTL), "../host/weir-host")
+    for program, words, near in ((WEIRCTL, ["show", "ports", "--jsn"], "--json"),
+                                 (WEIR, ["--confg", "x"], "--config"),
+                                 (weir_host, ["--devise", "x"], "--device")):
+        r = sh(program, *words, check=False)
+        want_eq((r.returncode, r.stdout), (2, ""), f"{program} {words}")
+        want(f"did you mean {near}?" in r.stderr, r.stderr)
+    want_eq(sh(WEIR, "help").stdout, sh(WEIR, "--help").stdout, "weir help")
+    want_eq(sh(weir_host, "help").stdout, sh(weir_host, "--help").stdout, "weir-host help")
+    r = ctl("capture", "p1", "-", "--filter", "tcp", "port", "80", check=False)
+    want_eq(r.returncode, 2, "a filter of several words")
+    want("a filter of several words needs quotes: --filter 'tcp ...'" in r.stderr, r.stderr)
     want("did you mean show?" in sh(WEIRCTL, "shwo", check=False).stderr, "a command")
     want("did you mean events?" in sh(WEIRCTL, "show", "evnts", check=False).stderr, "a kind")
     for words in (["--severity", "loud"], ["--since", "5"], ["--since", "0s"], ["--since", "s"]):
@@ -383,7 +400,9 @@ def t_a_killed_switch_starts_again(sw, policy):
     sw.p.kill()
     sw.p.wait()
     want(os.path.exists(SOCK), "the kill left the socket behind")
-    want_eq(ctl("show", "ports", check=False).returncode, 1, "nobody answers")
+    r = ctl("show", "ports", check=False)
+    want_eq(r.returncode, 1, "nobody answers")
+    want(f"the switch {NAME} is gone, and its socket {SOCK} is stale" in r.stderr, r.stderr)
     again = Switch(policy).ready()
     try:
         want(ping(1, 2), "frames pass again")

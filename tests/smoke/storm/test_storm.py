@@ -483,7 +483,7 @@ def what_cannot_be_recovered_is_said(b):
             (("recover", "p9", "3"), 1, "no port named p9; the ports are: p1 p2 p3 p4"),
             (("recover", "p3", "8"), 2, "a class is a number from 0 to 7"),
             (("recover", "p3"), 2, "watchdog recover PORT CLASS"),
-            (("drop-all", "maybe"), 2, "drop-all on, or off"), ((), 2, "watchdog recover")):
+            (("drop-all", "maybe"), 2, "watchdog drop-all on|off"), ((), 2, "watchdog recover")):
         text = b.ctl("watchdog", *args, status=status)
         want(says in text, f"{args}: {text}")
     want("--why goes with show pfc" in b.ctl("show", "ports", "--why", status=2), "--why")
