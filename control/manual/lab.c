@@ -55,6 +55,7 @@ int page_weir_lab(FILE *out, const char *docs)
 	snprintf(exits, sizeof(exits), "%s.", lab_exit);
 	roff_text(out, exits);
 	fputc('\n', out);
+	page_examples(out, "weir-lab");
 	roff_see_also(out, "weir(8), weir-host(1), weir-policy(5); scenarios.md has the keys of a\n"
 			   "scenario file, scenario-functions.md what it can expect.\n");
 	return 0;

@@ -6,6 +6,9 @@
 #include <stdio.h>
 
 // docs: the directory of the manual. 0 or -1 when a source cannot be read.
+// The section EXAMPLES of a page of the manual.
+void page_examples(FILE *out, const char *page);
+
 typedef int page_fn(FILE *out, const char *docs);
 
 page_fn page_weir, page_weirctl, page_weir_host, page_weir_policy, page_counters;

@@ -91,6 +91,7 @@ int page_weir_policy(FILE *out, const char *docs)
 	}
 	free(line);
 	fclose(in);
+	page_examples(out, "weir-policy");
 	roff_see_also(out, "weir(8), weirctl(1)\n");
 	return 0;
 }

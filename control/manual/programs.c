@@ -80,6 +80,7 @@ int page_weir(FILE *out, const char *docs)
 	roff_section(out, "EXIT STATUS");
 	roff_text(out, options_exit);
 	fputc('\n', out);
+	page_examples(out, "weir");
 	roff_see_also(out, "weirctl(1), weir-host(1), weir-policy(5)\n");
 	return 0;
 }
@@ -146,6 +147,7 @@ int page_weirctl(FILE *out, const char *docs)
 	roff_item(out, "/run/weir/NAME.sock", "the control socket of the switch NAME");
 	roff_section(out, "EXIT STATUS");
 	roff_text(out, ctl_exit_text);
+	page_examples(out, "weirctl");
 	roff_see_also(out, "weir(8), weir-host(1), weir-policy(5)\n");
 	return 0;
 }
@@ -169,6 +171,7 @@ int page_weir_host(FILE *out, const char *docs)
 	roff_section(out, "EXIT STATUS");
 	roff_text(out, host_exit);
 	roff_text(out, ".\n");
+	page_examples(out, "weir-host");
 	roff_see_also(out, "weir(8), weirctl(1)\n");
 	return 0;
 }

@@ -63,17 +63,11 @@ class Program(unittest.TestCase):
 
     def test_the_nearest_name_is_offered(self):
         for args, near in [(["sweeep"], "did you mean sweep?"), (["lst"], "did you mean list?"),
-                           (["help", "chek"], "did you mean check?"),
-                           (["run", PAIR, "--ouut=x"], "did you mean --out?"),
-                           (["run", "incats"], "did you mean incast?"),
-                           (["check", "storm-xno"], "did you mean storm-xon?")]:
+                           (["help", "chek"], "did you mean check?")]:
             done = lab(*args)
             self.assertEqual(done.returncode, 2, args)
             self.assertIn(near, done.stderr, args)
             self.assertEqual(done.stdout, "", args)
-        # --vary is no option of run.
-        self.assertNotIn("did you mean", lab("run", PAIR, "--varyy", "a=b").stderr)
-        self.assertIn("weir-lab list", lab("run", "no-such-scenario").stderr)
         self.assertEqual(lab("help", "run").stdout, lab("run", "--help").stdout)
 
     def test_the_last_line_says_where_the_report_is(self):

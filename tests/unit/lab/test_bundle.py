@@ -1,6 +1,6 @@
 #!/usr/bin/python3
 # SPDX-License-Identifier: Apache-2.0
-"""The bundled scenarios: their list, one by its name, those of an installed weir-lab.
+"""The bundled scenarios: their list, one by its name, those of an installed weir-lab; options.
 
 usage: test_bundle.py WEIR_LAB ROOT [CASE...]
 """
@@ -64,6 +64,13 @@ def an_unknown_name_gets_the_nearest():
     want(done.returncode == 2 and "weir-lab list" in done.stderr, done.stderr)
 
 
+def an_unknown_option_gets_the_nearest_of_its_command():
+    done = lab("run", "first", "--ouut=x")
+    want(done.returncode == 2 and "did you mean --out?" in done.stderr, done.stderr)
+    done = lab("run", "first", "--varyy", "a=b")
+    want(done.returncode == 2 and "did you mean" not in done.stderr, done.stderr)
+
+
 def an_installed_program_finds_the_installed_scenarios():
     with tempfile.TemporaryDirectory() as top:
         program = os.path.join(top, "bin/weir-lab")
@@ -87,6 +94,7 @@ def the_build_installs_the_scenarios():
 
 CASES = [list_has_a_line_of_80_columns_for_each_scenario, list_filters_by_a_word_of_any_case,
          a_scenario_goes_by_its_name_where_no_file_has_it, an_unknown_name_gets_the_nearest,
+         an_unknown_option_gets_the_nearest_of_its_command,
          an_installed_program_finds_the_installed_scenarios, the_build_installs_the_scenarios]
 
 

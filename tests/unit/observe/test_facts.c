@@ -46,6 +46,37 @@ static void a_row_that_is_one_of_many_has_an_id(void **state)
 	}
 }
 
+static bool ends_in(const char *name, const char *suffix)
+{
+	size_t len = strlen(name), n = strlen(suffix);
+
+	return len > n && strcmp(name + len - n, suffix) == 0;
+}
+
+// The rules of `promtool check metrics`.
+static void suffixes_are_those_of_prometheus(void **state)
+{
+	static const char *const of_histograms[] = {"_count", "_sum", "_bucket"};
+
+	(void)state;
+	for (unsigned i = 0; i < N_FACT_LISTS; i++)
+		for (size_t k = 0; k < fact_lists[i].n; k++) {
+			const struct fact *f = &fact_lists[i].rows[k];
+			char name[METRIC_NAME_LEN];
+
+			if (!fact_metric(&fact_lists[i], f, name))
+				continue;
+			if (ends_in(name, "_total") != (f->kind == FACT_COUNTER))
+				fail_msg("%s: only counters end in _total", name);
+			for (unsigned s = 0; s < 3; s++)
+				if (ends_in(name, of_histograms[s]))
+					fail_msg("%s: %s is of histograms", name, of_histograms[s]);
+		}
+	for (unsigned i = 0; i < N_FACT_METRICS; i++)
+		assert_int_equal(ends_in(fact_metrics[i].name, "_total"),
+				 strcmp(fact_metrics[i].type, "counter") == 0);
+}
+
 static void every_metric_has_a_name_of_its_own(void **state)
 {
 	static char names[MAX_METRICS][METRIC_NAME_LEN];
@@ -106,6 +137,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(every_row_has_a_key_and_a_meaning),
 		cmocka_unit_test(a_row_that_is_one_of_many_has_an_id),
+		cmocka_unit_test(suffixes_are_those_of_prometheus),
 		cmocka_unit_test(every_metric_has_a_name_of_its_own),
 		cmocka_unit_test(names_say_unit_and_kind),
 	};

@@ -1,0 +1,89 @@
+#!/usr/bin/python3
+# SPDX-License-Identifier: Apache-2.0
+"""Each manual page has examples, and the programs know every word of them.
+
+usage: test_examples.py ROOT WEIR WEIRCTL WEIR_HOST WEIR_LAB
+"""
+import glob
+import os
+import re
+import shlex
+import subprocess
+import sys
+
+ROOT = os.path.abspath(sys.argv[1])
+PROGRAMS = {os.path.basename(path): os.path.abspath(path) for path in sys.argv[2:]}
+POLICY = os.path.join(ROOT, "conf/roce.yaml")
+
+
+def want(true, text):
+    if not true:
+        raise AssertionError(text)
+
+
+def run(program, *args):
+    return subprocess.run([PROGRAMS[program], *args], capture_output=True, text=True, timeout=60,
+                          check=False)
+
+
+def examples(page):
+    """The command and the explanation of each entry of the section EXAMPLES."""
+    with open(page, encoding="ascii") as f:
+        section = re.search(r"^\.SH EXAMPLES\n(.*?)^\.SH", f.read(), re.MULTILINE | re.DOTALL)
+    want(section, f"{page}: no section EXAMPLES")
+    text = section.group(1).replace(r"\-", "-").replace(r"\(aq", "'").replace(r"\fR", "")
+    return [item.removeprefix(r"\fB").split("\n", 1) for item in text.split(".TP\n")[1:]]
+
+
+def check_options(program, command, words):
+    listed = run(program, *command, "--help")
+    want(listed.returncode == 0, f"{program} {command} --help: {listed.stderr}")
+    known = re.findall(r"(?<![\w-])--?[a-z][a-z-]*", listed.stdout + run(program, "--help").stdout)
+    for word in words:
+        if word.startswith("-"):
+            want(word.split("=")[0] in known, f"{program} {command} has no {word}")
+
+
+def check_command(line):
+    program, *words = shlex.split(line)
+    command = []
+    if program in ("weirctl", "weir-lab"):
+        command = [words[2] if words[0] == "-s" else words[0]]
+    check_options(program, command, words)
+    if program == "weirctl" and words[0] in ("check", "plan"):
+        done = run(program, *[POLICY if w == "policy.yaml" else w for w in words])
+        want(done.returncode == 0, f"{line}: {done.stdout}{done.stderr}")
+    if program == "weirctl" and command == ["show"]:
+        want(f"  {words[3]} " in run(program, "help", "show").stdout, f"{line}: no such kind")
+    if program == "weir-lab" and command == ["list"]:
+        want(run(program, *words).returncode == 0, line)
+    elif program == "weir-lab":
+        sets = [w for w in words if "=" in w]
+        done = run(program, "check", words[1], *[f"--set={s.split(',')[0]}" for s in sets])
+        want(done.returncode == 0, f"{line}: {done.stderr}")
+
+
+def check_page(page):
+    rows = examples(page)
+    want(3 <= len(rows) <= 6, f"{len(rows)} examples")
+    for command, says in rows:
+        want(re.fullmatch(r"[A-Z].*\.\n", says), f"{command}: {says!r}")
+        check_command(command)
+
+
+def main():
+    pages = sorted(glob.glob(os.path.join(ROOT, "docs/man/*.[158]")))
+    want(len(pages) == 5, pages)
+    failed = 0
+    for page in pages:
+        name = re.sub(r"\W", " ", os.path.basename(page))
+        try:
+            check_page(page)
+            print(f"ok   {name}")
+        except AssertionError as e:
+            print(f"FAIL {name}\n     {e}")
+            failed += 1
+    return failed != 0
+
+
+sys.exit(main())
