@@ -175,7 +175,7 @@ def a_pipe_gets_plain_lines():
 
 
 def no_colour_is_no_colour():
-    for name in SHOWS:
+    for name in COMMANDS:
         text = at(80, 24, name, NO_COLOR="1")
         want(not re.search(r"\033\[[0-9;]*m", text), f"{name} has colours despite NO_COLOR")
         text = at(80, 24, name, TERM="dumb")

@@ -10,6 +10,7 @@ import json
 import multiprocessing
 import os
 import socket
+import struct
 import subprocess
 import sys
 import time
@@ -24,7 +25,7 @@ FRAME_BYTES, BATCH = 60, 512
 POLICY = """\
 switch: {name: %s, stall: {pause_after: off}, buffer: {size: 1MB}}
 ports:
-  - {name: "p[1-3]", device: "xdp:sw[1-3]", speed: 100M, mtu: 1500, profile: roce}
+  - {name: "p[1-4]", device: "xdp:sw[1-4]", speed: 100M, mtu: 1500, profile: roce}
 fdb: [{mac: "02:00:00:00:00:02", port: p2}, {mac: "02:00:00:00:00:03", port: p3}]
 profiles:
   roce:
@@ -54,11 +55,30 @@ class Mmsghdr(ctypes.Structure):
     _fields_ = [("hdr", Msghdr), ("len", ctypes.c_uint)]
 
 
-def flood(namespace, device, sent):
-    """Sends frames of random sources to host 2 until it is killed."""
+STRANGER = (b"\2\0\0\0\0\2" + b"\2" + bytes(5) + b"\x88\xb5" + bytes(46), (8, 9, 10, 11))
+
+
+def unfinished():
+    """A TCP frame to host 2 as a veth sends it, with the sum of the pseudo header only, and the
+    places of its source port."""
+    addresses = socket.inet_aton("10.9.0.1") + socket.inet_aton("10.9.0.2")
+    ip = struct.pack("!BBHHHBBH", 0x45, 0, 46, 0, 0, 64, 6, 0) + addresses
+    ip = ip[:10] + struct.pack("!H", folded(ip) ^ 0xffff) + ip[12:]
+    tcp = struct.pack("!HHIIBBHHH", 7, 9, 0, 0, 0x50, 0x10, 512,
+                      folded(addresses + struct.pack("!HH", 6, 26)), 0)
+    return STRANGER[0][:7] + b"\0\0\0\0\1\x08\0" + ip + tcp + bytes(6), (34, 35)
+
+
+def folded(data):
+    total = sum(struct.unpack(f"!{len(data) // 2}H", data))
+    return (total & 0xffff) + (total >> 16)
+
+
+def flood(namespace, device, sent, frame, random):
+    """Sends the frame to host 2 until it is killed, with random bytes at some places."""
     out = socket_in(namespace, device)
     out.setblocking(True)
-    frames = bytearray(b"\2\0\0\0\0\2" + b"\2" + bytes(5) + b"\x88\xb5" + bytes(46)) * BATCH
+    frames = bytearray(frame) * BATCH
     start = ctypes.addressof(ctypes.c_char.from_buffer(frames))
     iov = (Iovec * BATCH)(*((start + i * FRAME_BYTES, FRAME_BYTES) for i in range(BATCH)))
     msgs = (Mmsghdr * BATCH)()
@@ -67,17 +87,17 @@ def flood(namespace, device, sent):
         msgs[i].hdr.iovlen = 1
     libc = ctypes.CDLL(None)
     while True:
-        for at in (8, 9, 10, 11):
+        for at in random:
             frames[at::FRAME_BYTES] = os.urandom(BATCH)
         n = libc.sendmmsg(out.fileno(), msgs, BATCH, socket.MSG_DONTWAIT)
         sent.value += max(n, 0)
 
 
 class Flood:
-    def __init__(self, world):
+    def __init__(self, world, frame=STRANGER):
         self.sent = multiprocessing.Value("Q", 0, lock=False)
         self.process = multiprocessing.Process(
-            target=flood, args=(world.ns("h1"), "e1", self.sent), daemon=True)
+            target=flood, args=(world.ns("h1"), "e1", self.sent, *frame), daemon=True)
 
     def __enter__(self):
         self.process.start()
@@ -115,6 +135,10 @@ class Weir:
         row = pick(self.show("fdb")["fdb_ports"], port="p1")
         return row["added"]
 
+    def finished(self):
+        return sum(r["packets"] for r in self.show("control")["steering"]
+                   if r["reason"] == "sums_finished")
+
     def loops_gap_ms(self):
         return max(w["gap_max_ns"] for w in self.show("workers")["workers"]) / 1e6
 
@@ -138,7 +162,7 @@ def one_storm(weir, peers, nth):
 
 
 def storms_escalate_as_configured_while_addresses_are_made_up():
-    with World(3) as world, Peers(world) as peers:
+    with World(4) as world, Peers(world) as peers:
         weir = Weir(world)
         with Flood(world) as out:
             began = time.monotonic()
@@ -165,8 +189,38 @@ def storms_escalate_as_configured_while_addresses_are_made_up():
         want(stopped < DRAIN_S + 1, f"it took {stopped:.1f} s to stop")
 
 
+def unfinished_checksums_at_full_rate_harm_no_other_port():
+    with World(4) as world:
+        weir = Weir(world)
+        for i in (3, 4):
+            world.run(f"h{i}", "ip", "addr", "add", f"10.8.0.{i}/24", "dev", f"e{i}")
+        lines = len(weir.process.said().splitlines())
+        began = time.monotonic()
+        with Flood(world, unfinished()) as out:
+            eventually(lambda: weir.finished() > 1000, "checksums are finished")
+            ping = world.run("h3", "ping", "-q", "-c", "40", "-i", "0.1", "-W", "2", "10.8.0.4",
+                             check=False).stdout
+            want(" 0% packet loss" in ping, ping)
+            asked = time.monotonic()
+            weir.show("ports")
+            asked = time.monotonic() - asked
+            want(asked < 1, f"control answers after {asked:.1f} s")
+            print(f"        {out.sent.value} frames sent, {weir.finished()} checksums finished in "
+                  f"{time.monotonic() - began:.1f} s; control answers in {asked:.2f} s", flush=True)
+        want(weir.finished() > 10000, f"{weir.finished()} checksums were finished")
+        seconds = time.monotonic() - began
+        names = [e["event"] for e in weir.show("events")["events"]]
+        missed = names.count("rx-missed") # the ring of p1 overflows: at most ten events a second
+        want(missed <= 10 * seconds + 20, f"{missed} events rx-missed in {seconds:.1f} s")
+        want(len(names) - missed < 20, f"events: {names}")
+        status = weir.process.stop(seconds=DRAIN_S + 10)
+        said = weir.process.said()
+        want(status == 0, f"status {status}\n{said}")
+        want(len(said.splitlines()) - lines <= 10 * seconds + 100, said)
+
+
 def an_interface_that_is_gone_is_said_once():
-    with World(3) as world:
+    with World(4) as world:
         weir = Weir(world)
         world.run("sw", "ip", "link", "del", "sw3")
         eventually(lambda: weir.events("interface-gone"), "the event")
@@ -184,4 +238,5 @@ from world import World, switch_name # noqa: E402
 
 PROGRAMS = Programs(sys.argv[1])
 sys.exit(live.run_tests([storms_escalate_as_configured_while_addresses_are_made_up,
+                         unfinished_checksums_at_full_rate_harm_no_other_port,
                          an_interface_that_is_gone_is_said_once]))
