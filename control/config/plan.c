@@ -120,13 +120,16 @@ static struct check_verdict judge(bool loads, bool strict, const struct diags *d
 	};
 }
 
-static void print_ok(const char *path, const struct policy *p, const struct memory_plan *memory,
-		     FILE *out)
+static void print_ok(const char *path, unsigned n_warnings, const struct policy *p,
+		     const struct memory_plan *memory, FILE *out)
 {
+	fprintf(out, "%s: ok", path);
+	if (n_warnings > 0)
+		fprintf(out, ", %u warning%s", n_warnings, n_warnings == 1 ? "" : "s");
 	fprintf(out,
-		"%s: ok (%u port%s, %u lossless group%s, %" PRIu64 " B of headroom, "
+		" (%u port%s, %u lossless group%s, %" PRIu64 " B of headroom, "
 		"%" PRIu64 " MB of hugepages)\n",
-		path, p->n_ports, p->n_ports == 1 ? "" : "s", n_lossless(p),
+		p->n_ports, p->n_ports == 1 ? "" : "s", n_lossless(p),
 		n_lossless(p) == 1 ? "" : "s",
 		(uint64_t)p->buffer.headroom_pool_cells * p->cell.bytes,
 		whole_mb(memory->huge_bytes));
@@ -153,7 +156,7 @@ int check_print(const char *path, bool json, bool strict, FILE *out)
 	else
 		print_lines(&d, stderr);
 	if (!json && v.ok)
-		print_ok(path, p, &memory, out);
+		print_ok(path, v.n_warnings, p, &memory, out);
 	else if (!json && err == 0)
 		fprintf(stderr, "%s: %u warning%s, and --strict takes them as mistakes\n", path,
 			v.n_warnings, v.n_warnings == 1 ? "" : "s");

@@ -329,6 +329,17 @@ static bool known(const struct config_changes *c, const char *path)
 	return false;
 }
 
+// A part of it is listed, and says more than that the whole is given now.
+static bool a_part_is_known(const struct config_changes *c, const char *path)
+{
+	size_t n = strlen(path);
+
+	for (unsigned i = 0; i < c->n; i++)
+		if (strncmp(c->rows[i].key, path, n) == 0 && c->rows[i].key[n] == '.')
+			return true;
+	return false;
+}
+
 // "ports[1] (b1).speed" without the name: programs read the list.
 static void drop_name(const char *path, char out[PATH_LEN])
 {
@@ -355,6 +366,9 @@ static void list_change(void *arg, const struct difference *d)
 
 	drop_name(d->path, path);
 	if (known(c, path)) // of another port of the same range
+		return;
+	if (!value_is_scalar(d->row, d->old_scalar) && !value_is_scalar(d->row, d->new_scalar) &&
+	    a_part_is_known(c, path))
 		return;
 	rows = realloc(c->rows, (c->n + 1) * sizeof(*rows));
 	if (rows == NULL)

@@ -135,16 +135,21 @@ static bool is_given(const struct cfg_row *row, const void *value)
 				     : ((const struct cfg_map *)value)->given;
 }
 
+bool value_is_scalar(const struct cfg_row *row, const void *scalar)
+{
+	return scalar != NULL && is_given(row->scalar, scalar);
+}
+
 void value_text(const struct cfg_row *row, const void *value, const void *scalar,
 		char out[VALUE_TEXT_LEN])
 {
 	out[0] = '\0';
 	if (value == NULL)
 		add(out, "none");
-	else if (scalar != NULL && is_given(row->scalar, scalar))
+	else if (value_is_scalar(row, scalar))
 		add_given(row->scalar, scalar, out);
 	else if (is_given(row, value))
 		add_given(row, value, out);
 	else
-		add(out, "%s (default)", row->dflt_text != NULL ? row->dflt_text : "none");
+		add(out, "default: %s", row->dflt_text != NULL ? row->dflt_text : "none");
 }

@@ -3,14 +3,18 @@
 // of changes. Pure; control thread only.
 #pragma once
 
+#include <stdbool.h>
 #include <stddef.h>
 
 #include "control/config/schema.h"
 
 enum { VALUE_TEXT_LEN = 96 };
 
+// True where a key that may hold others has a value of its own, as in `schedule: strict`.
+bool value_is_scalar(const struct cfg_row *row, const void *scalar);
+
 // value: the member of the row, or NULL for an entry that is absent. scalar: the member of
-// row->scalar, or NULL. The default of an absent key is "DEFAULT (default)". A longer text ends in
+// row->scalar, or NULL. An absent key is "default: DEFAULT". A longer text ends in
 // "...".
 void value_text(const struct cfg_row *row, const void *value, const void *scalar,
 		char out[VALUE_TEXT_LEN]);

@@ -168,6 +168,7 @@ static void strict_takes_warnings_as_mistakes(void **state)
 		size_t len = 0;
 		FILE *f = open_memstream(&text, &len);
 		struct json_object *o, *m;
+		int rc;
 
 		temporary_file(path, "policy.yaml",
 			       "ports: [{name: a, device: \"xdp:a\", speed: 1G}]\n"
@@ -183,6 +184,9 @@ static void strict_takes_warnings_as_mistakes(void **state)
 		assert_string_equal(json_object_get_string(json_object_object_get(m, "text")),
 				    "no port uses this profile");
 		json_object_put(o);
+		free(text);
+		text = printed(NULL, path, false, &rc);
+		assert_non_null(strstr(text, "policy.yaml: ok, 1 warning (1 port, "));
 		free(text);
 	}
 }

@@ -78,12 +78,12 @@ static void a_change_says_both_values_as_a_file_could_have_them(void **state)
 		{"46: green", "46: red", "profiles.q.dscp_to_color", "{46: green}",
 		 "{46: red}"},
 		{"keep: [lldp]", "keep: [lldp, arp]", "ports[0].keep", "[lldp]", "[lldp, arp]"},
-		{"300s\n", "300s\n  mac_move_limit: 6\n", "switch.mac_move_limit", "5 (default)",
+		{"300s\n", "300s\n  mac_move_limit: 6\n", "switch.mac_move_limit", "default: 5",
 		 "6"},
 		{"flood: on}]", "flood: on}, {id: 12}]", "vlans", "1 in the list", "2 in the list"},
 		{"other:", "another:", "profiles.another", "none", "given"},
 		{"name: g1,", "name: g1, watchdog: off,", "ports[0].watchdog",
-		 "the profile's (default)", "off"},
+		 "default: the profile's", "off"},
 		{"[10.0.1.1/24]", "[10.0.1.1/24, 10.0.3.1/24]", "ports[0].ip", "[10.0.1.1/24]",
 		 "[10.0.1.1/24, 10.0.3.1/24]"},
 	};
@@ -111,10 +111,53 @@ static void a_change_says_both_values_as_a_file_could_have_them(void **state)
 	}
 }
 
+static void a_key_that_holds_others_is_listed_without_them_only(void **state)
+{
+	static const struct {
+		const char *classes;
+		unsigned n;
+		const char *key, *was, *is; // of the first
+	} rows[] = {
+		{"3: {lossless: on, ingress: {alpha: 1/4}}", 1,
+		 "profiles.q.classes.3.ingress.alpha",
+		 "default: 1 (lossy: static, the buffer)", "1/4"},
+		{"3: {lossless: on, wred: {ecn: on, kmin: 1KB, kmax: 2KB, pmax: 1%}}", 4,
+		 "profiles.q.classes.3.wred.ecn", "default: off", "on"},
+	};
+	static const char policy[] = "ports:\n"
+				     "  - {name: p1, device: \"xdp:e1\", speed: 1G, profile: q}\n"
+				     "profiles:\n"
+				     "  q: {classes: {%s}}\n";
+	char text[POLICY_LEN];
+
+	(void)state;
+	snprintf(text, sizeof(text), policy, "3: {lossless: on}");
+	for (unsigned i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
+		struct config *running = parsed(text), *next;
+		struct config_changes c = {0};
+		char changed[POLICY_LEN];
+
+		snprintf(changed, sizeof(changed), policy, rows[i].classes);
+		next = parsed(changed);
+		config_changes(running, next, &c);
+		for (unsigned k = 0; k < c.n; k++)
+			print_message("%s: %s -> %s\n", c.rows[k].key, c.rows[k].old,
+				      c.rows[k].new);
+		assert_int_equal(c.n, rows[i].n);
+		assert_string_equal(c.rows[0].key, rows[i].key);
+		assert_string_equal(c.rows[0].old, rows[i].was);
+		assert_string_equal(c.rows[0].new, rows[i].is);
+		config_changes_fini(&c);
+		config_destroy(next);
+		config_destroy(running);
+	}
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(a_change_says_both_values_as_a_file_could_have_them),
+		cmocka_unit_test(a_key_that_holds_others_is_listed_without_them_only),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
