@@ -4,8 +4,13 @@
 #include "tests/lab/router.h"
 
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
+#include <rte_jhash.h>
+#include <rte_rcu_qsbr.h>
+
+#include "dataplane/forward/neighbours.h"
 #include "dataplane/packet/icrc.h"
 #include "dataplane/packet/wire.h"
 #include "dataplane/switch_routes.h"
@@ -545,6 +550,51 @@ static void a_port_whose_ring_is_full_does_not_silence_another(void **state)
 	bench_close(b);
 }
 
+// ---- addresses that collide
+
+enum { COLLIDING = 40, COLLISION_SEED = 77, PLACES = 256, BUCKETS = 32 };
+
+// Two words of the hash choose the two buckets of a key. A bucket has eight places.
+static bool shares_both_buckets(const struct neighbour_key *a, const struct neighbour_key *b)
+{
+	uint32_t x = rte_jhash(a, sizeof(*a), COLLISION_SEED);
+	uint32_t y = rte_jhash(b, sizeof(*b), COLLISION_SEED);
+
+	return ((x ^ y) & (BUCKETS - 1)) == 0 && ((x ^ y) >> 16 & (BUCKETS - 1)) == 0;
+}
+
+static void addresses_that_share_a_bucket_are_all_known(void **state)
+{
+	static const uint8_t mac[6] = {2, 0, 0, 0, 0, 9};
+	struct rte_rcu_qsbr *qsbr = calloc(1, rte_rcu_qsbr_get_memsize(1));
+	struct policy_addr known[COLLIDING];
+	struct neighbours n = {0};
+	struct neighbour_key first;
+	unsigned count = 0;
+
+	(void)state;
+	assert_non_null(qsbr);
+	assert_int_equal(rte_rcu_qsbr_init(qsbr, 1), 0);
+	assert_int_equal(neighbours_init(&n, "collisions", PLACES, COLLISION_SEED, qsbr), 0);
+	for (uint32_t i = 1; count < COLLIDING; i++) {
+		struct policy_addr a = {FAMILY_V4, 32, {10, (uint8_t)(i >> 16), (uint8_t)(i >> 8),
+							(uint8_t)i}};
+		const struct neighbour_key key = {ip_key_of(&a), P2};
+
+		if (count == 0)
+			first = key;
+		if (!shares_both_buckets(&first, &key))
+			continue;
+		assert_int_equal(neighbours_set(&n, P2, &a, mac), 0);
+		known[count++] = a;
+	}
+	for (unsigned i = 0; i < count; i++)
+		assert_int_equal(neighbours_lookup(&n, P2, ip_key_of(&known[i])),
+				 adj_of(ADJ_KNOWN, P2, mac));
+	neighbours_fini(&n);
+	free(qsbr);
+}
+
 #define T(f) cmocka_unit_test(f)
 
 int main(void)
@@ -568,6 +618,7 @@ int main(void)
 		T(a_scan_asks_no_faster_than_the_port_may),
 		T(a_port_beyond_its_rate_does_not_silence_another),
 		T(a_port_whose_ring_is_full_does_not_silence_another),
+		T(addresses_that_share_a_bucket_are_all_known),
 	};
 
 	return cmocka_run_group_tests(tests, bench_eal, NULL);

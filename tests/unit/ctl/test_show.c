@@ -391,9 +391,30 @@ static void vlans_name_their_ports(void **state)
 	want("vlan", "{\"vlan\": []}", &plain, "no VLAN: the bridge does not look at tags\n");
 }
 
+// A storm drops frames of lossless classes by its policy: no alarm.
+static void drops_say_which_are_an_alarm(void **state)
+{
+	static const struct show_wish wish = {0};
+
+	(void)state;
+	want("drops",
+	     "{\"drops\": [{\"port\": \"p1\", \"class\": 3, \"lossless\": false, \"packets\": 9, "
+	     "\"bytes\": 90, \"reason\": \"watchdog\"}, {\"port\": \"p2\", \"class\": 3, "
+	     "\"lossless\": true, \"packets\": 1, \"bytes\": 10, \"reason\": \"headroom\"}], "
+	     "\"reasons\": [], \"total\": {\"packets\": 10, \"bytes\": 100, "
+	     "\"lossless_packets\": 1}}",
+	     &wish,
+	     "PORT  CLASS  ALARM  FRAMES  BYTES  REASON\n"
+	     "----  -----  -----  ------  -----  --------\n"
+	     "p1        3     no       9   90 B  watchdog\n"
+	     "p2        3    yes       1   10 B  headroom\n"
+	     "total: 10 frames, 100 B; of them an alarm: 1\n");
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(drops_say_which_are_an_alarm),
 		cmocka_unit_test(a_table_of_zeros_is_one_sentence),
 		cmocka_unit_test(all_shows_the_rows_of_zeros),
 		cmocka_unit_test(rows_of_zeros_are_counted_and_the_others_shown),
