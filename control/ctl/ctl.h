@@ -44,7 +44,7 @@ extern const char ctl_try_help[];
 // Complains and points at the help: CTL_MISUSED.
 __attribute__((format(printf, 1, 2))) int misused(const char *fmt, ...);
 
-// Prints the forms of a command, whose words are wrong: CTL_MISUSED.
+// Prints the usage of a command. Returns CTL_MISUSED.
 int misused_words(const char *command);
 
 // {"cmd": cmd, key: value}; key may be NULL.

@@ -6,6 +6,7 @@
 #include <json-c/json.h>
 
 #include "dataplane/qos/shaper.h"
+#include "control/daemon/json_in.h"
 
 static const struct direction {
 	const char *packets, *bytes, *pps, *bps, *util;
@@ -13,13 +14,6 @@ static const struct direction {
 	{"rx_packets", "rx_bytes", "rx_pps", "rx_bps", "rx_util_percent"},
 	{"tx_packets", "tx_bytes", "tx_pps", "tx_bps", "tx_util_percent"},
 };
-
-static uint64_t number(struct json_object *row, const char *key)
-{
-	struct json_object *v;
-
-	return json_object_object_get_ex(row, key, &v) ? json_object_get_uint64(v) : 0;
-}
 
 static void put(struct json_object *row, const char *key, double v)
 {
@@ -29,11 +23,11 @@ static void put(struct json_object *row, const char *key, double v)
 static void put_direction(struct json_object *row, struct json_object *before,
 			  const struct direction *d)
 {
-	uint64_t ns = number(row, "t_ns") - number(before, "t_ns");
+	uint64_t ns = count_in(row, "t_ns") - count_in(before, "t_ns");
 	double seconds = (double)(ns > 0 ? ns : 1) / 1e9;
-	double speed_bps = (double)number(row, "speed_bps");
-	double packets = (double)number(row, d->packets) - (double)number(before, d->packets);
-	double bytes = (double)number(row, d->bytes) - (double)number(before, d->bytes);
+	double speed_bps = (double)count_in(row, "speed_bps");
+	double packets = (double)count_in(row, d->packets) - (double)count_in(before, d->packets);
+	double bytes = (double)count_in(row, d->bytes) - (double)count_in(before, d->bytes);
 	double line_bps;
 
 	if (packets < 0 || bytes < 0)

@@ -10,6 +10,7 @@
 #include "control/ctl/show_storms.h"
 #include "control/ctl/show_traffic.h"
 #include "control/ctl/table.h"
+#include "control/daemon/json_in.h"
 #include "control/observe/fact.h"
 
 // Heads are capitals, with _ between words. SONiC's name is used where SONiC has the column.
@@ -125,31 +126,6 @@ static const struct table waiting = {COLUMNS(waiting_columns), NULL, NULL, NULL}
 
 // ---- kinds that are not just one table
 
-static uint64_t number(struct json_object *row, const char *key)
-{
-	struct json_object *v;
-
-	return json_object_object_get_ex(row, key, &v) ? json_object_get_uint64(v) : 0;
-}
-
-static struct json_object *list_of(struct json_object *data, const char *key)
-{
-	struct json_object *rows = NULL;
-
-	json_object_object_get_ex(data, key, &rows);
-	return rows;
-}
-
-static struct json_object *row_at(struct json_object *rows, size_t i)
-{
-	return json_object_array_get_idx(rows, i);
-}
-
-static void put_text(struct json_object *row, const char *key, const char *text)
-{
-	json_object_object_add(row, key, json_object_new_string(text));
-}
-
 struct line {
 	const char *name, *key;
 	enum unit unit;
@@ -187,7 +163,7 @@ static struct json_object *by_kind(struct json_object *rows, const struct fact_l
 			put_text(line, "kind", f->key);
 			json_object_object_add(
 				line, "packets",
-				json_object_new_uint64(number(row_at(rows, i), f->key)));
+				json_object_new_uint64(count_in(row_at(rows, i), f->key)));
 			put_text(line, "text", f->help);
 			json_object_array_add(lines, line);
 		}
@@ -271,17 +247,17 @@ void print_orders(FILE *out, struct json_object *data)
 {
 	struct json_object *v = list_of(data, "version");
 
-	if (v != NULL && number(v, "drop_all") != 0)
+	if (v != NULL && count_in(v, "drop_all") != 0)
 		fputs("DROP-ALL is on: frames of all lossless classes are discarded, until: "
 		      "weirctl watchdog drop-all off\n", out);
-	if (v != NULL && number(v, "held") != 0)
+	if (v != NULL && count_in(v, "held") != 0)
 		fputs("HELD: no frame is admitted, because of quiesce --hold, until: weirctl "
 		      "resume\n", out);
-	if (v != NULL && number(v, "confirm_in_ms") != 0)
+	if (v != NULL && count_in(v, "confirm_in_ms") != 0)
 		fprintf(out,
 			"UNCONFIRMED: the policy before comes back in %llu s, unless: weirctl "
 			"confirm (at once: weirctl rollback)\n",
-			(unsigned long long)(number(v, "confirm_in_ms") + 999) / 1000);
+			(unsigned long long)(count_in(v, "confirm_in_ms") + 999) / 1000);
 }
 
 static void print_version(FILE *out, struct json_object *data, const struct show_wish *wish)
@@ -328,9 +304,9 @@ static void print_events(FILE *out, struct json_object *data, const struct show_
 		fputs("no event\n", out);
 	for (size_t i = 0; i < json_object_array_length(rows); i++)
 		show_event(out, json_object_array_get_idx(rows, i));
-	if (number(data, "events_lost") > 0)
+	if (count_in(data, "events_lost") > 0)
 		fprintf(out, "%llu events were lost because too many came at once\n",
-			(unsigned long long)number(data, "events_lost"));
+			(unsigned long long)count_in(data, "events_lost"));
 }
 
 static void print_drop_total(FILE *out, struct json_object *total)

@@ -9,6 +9,7 @@
 #include <json-c/json.h>
 
 #include "control/ctl/table.h"
+#include "control/daemon/json_in.h"
 
 
 static const char *text(struct json_object *row, const char *key)
@@ -18,13 +19,6 @@ static const char *text(struct json_object *row, const char *key)
 	if (!json_object_object_get_ex(row, key, &v) || v == NULL)
 		return "-";
 	return json_object_get_string(v);
-}
-
-static uint64_t number(struct json_object *row, const char *key)
-{
-	struct json_object *v;
-
-	return json_object_object_get_ex(row, key, &v) ? json_object_get_uint64(v) : 0;
 }
 
 static bool yes(struct json_object *row, const char *key)
@@ -55,7 +49,7 @@ static void add_pair(struct json_object *to, const char *key, struct json_object
 {
 	char one[CELL_LEN];
 
-	snprintf(one, sizeof(one), "%" PRIu64 "/%" PRIu64, number(row, a), number(row, b));
+	snprintf(one, sizeof(one), "%" PRIu64 "/%" PRIu64, count_in(row, a), count_in(row, b));
 	json_object_object_add(to, key, json_object_new_string(one));
 }
 
@@ -64,7 +58,7 @@ static struct json_object *stats_line(struct json_object *row)
 	struct json_object *line = json_object_new_object();
 	char queue[CELL_LEN];
 
-	snprintf(queue, sizeof(queue), "%s:%" PRIu64, text(row, "port"), number(row, "class"));
+	snprintf(queue, sizeof(queue), "%s:%" PRIu64, text(row, "port"), count_in(row, "class"));
 	json_object_object_add(line, "queue", json_object_new_string(queue));
 	json_object_object_add(line, "status", json_object_new_string(text(row, "status")));
 	add_pair(line, "storms", row, "detected", "restored");
@@ -167,8 +161,8 @@ static void say_what(FILE *out, struct json_object *row)
 {
 	char time[CELL_LEN];
 
-	fprintf(out, "%s class %" PRIu64, text(row, "port"), number(row, "class"));
-	if (yes(row, "now") && number(row, "pause_us") > 0) {
+	fprintf(out, "%s class %" PRIu64, text(row, "port"), count_in(row, "class"));
+	if (yes(row, "now") && count_in(row, "pause_us") > 0) {
 		value(time, UNIT_US, row, "pause_us");
 		fprintf(out, " has paused its sender for %s", time);
 	} else if (yes(row, "now")) {
@@ -193,7 +187,7 @@ static void say_cause(FILE *out, struct json_object *row)
 	}
 	value(held, UNIT_BYTES, row, "held_bytes");
 	fprintf(out, " because %s class %" PRIu64 " %s %s of it", text(row, "cause_port"),
-		number(row, "cause_class"), yes(row, "now") ? "holds" : "held", held);
+		count_in(row, "cause_class"), yes(row, "now") ? "holds" : "held", held);
 }
 
 // The last place of the chain, as "p3 class 3".
@@ -225,7 +219,7 @@ static void say_state(FILE *out, struct json_object *row)
 		fprintf(out, "; %s %s not paused: more %s offered to it than it %s send",
 			text(row, "cause_port"), yes(row, "now") ? "is" : "was",
 			yes(row, "now") ? "is" : "was", yes(row, "now") ? "can" : "could");
-	} else if (yes(row, "now") && number(row, "cause_paused_us") > 0) {
+	} else if (yes(row, "now") && count_in(row, "cause_paused_us") > 0) {
 		value(time, UNIT_US, row, "cause_paused_us");
 		fprintf(out, ", and %s is itself paused by its peer, for %s",
 			text(row, "cause_port"), time);
@@ -263,7 +257,7 @@ static bool is_cause_of_a_row(struct json_object *data, struct json_object *peer
 		struct json_object *row = json_object_array_get_idx(rows, i);
 
 		if (yes(row, "now") && is(row, "cause_port", text(peer, "port")) &&
-		    number(row, "cause_class") == number(peer, "class"))
+		    count_in(row, "cause_class") == count_in(peer, "class"))
 			return true;
 	}
 	return false;
@@ -285,7 +279,7 @@ static void say_peers(FILE *out, struct json_object *data)
 			continue;
 		value(time, UNIT_US, row, storm ? "storm_us" : "paused_us");
 		fprintf(out, "%s class %" PRIu64 " is paused by its peer", text(row, "port"),
-			number(row, "class"));
+			count_in(row, "class"));
 		fprintf(out, storm ? ": a storm for %s (weirctl show watchdog)\n"
 				   : ", for %s\n", time);
 	}

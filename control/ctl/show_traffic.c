@@ -7,6 +7,7 @@
 #include <json-c/json.h>
 
 #include "control/ctl/table.h"
+#include "control/daemon/json_in.h"
 
 enum { N_PRIOS = 8 };
 
@@ -59,38 +60,13 @@ static const struct column latency_columns[] = {
 static const struct table latency = {COLUMNS(latency_columns), NULL, NULL,
 				     "no frame has passed a queue"};
 
-static uint64_t number(struct json_object *row, const char *key)
-{
-	struct json_object *v;
-
-	return json_object_object_get_ex(row, key, &v) ? json_object_get_uint64(v) : 0;
-}
-
-static struct json_object *list_of(struct json_object *data, const char *key)
-{
-	struct json_object *rows = NULL;
-
-	json_object_object_get_ex(data, key, &rows);
-	return rows;
-}
-
-static struct json_object *row_at(struct json_object *rows, size_t i)
-{
-	return json_object_array_get_idx(rows, i);
-}
-
-static void put_text(struct json_object *row, const char *key, const char *text)
-{
-	json_object_object_add(row, key, json_object_new_string(text));
-}
-
 // ---- ports
 
 // The table does not tell that its units are not the machine's.
 void print_ports(FILE *out, struct json_object *data, const struct show_wish *wish)
 {
 	struct json_object *rows = list_of(data, "ports"), *clock = list_of(data, "clock");
-	uint64_t scale = clock != NULL ? number(clock, "time_scale") : 1;
+	uint64_t scale = clock != NULL ? count_in(clock, "time_scale") : 1;
 
 	if (rows == NULL)
 		return;
@@ -122,7 +98,7 @@ static void print_pfc_grid(FILE *out, struct json_object *rows, const char *key,
 
 	for (size_t i = 0; i < json_object_array_length(rows); i++) {
 		struct json_object *row = row_at(rows, i), *port, *last = NULL;
-		unsigned cls = (unsigned)number(row, "class") % N_PRIOS;
+		unsigned cls = (unsigned)count_in(row, "class") % N_PRIOS;
 
 		if (!json_object_object_get_ex(row, "port", &port))
 			continue;
@@ -134,7 +110,7 @@ static void print_pfc_grid(FILE *out, struct json_object *rows, const char *key,
 				json_object_object_add(line, prio[p], json_object_new_int(0));
 			json_object_array_add(lines, line);
 		}
-		json_object_object_add(line, prio[cls], json_object_new_uint64(number(row, key)));
+		json_object_object_add(line, prio[cls], json_object_new_uint64(count_in(row, key)));
 		classes |= 1u << cls;
 	}
 	for (unsigned p = 0; p < N_PRIOS; p++)
@@ -162,7 +138,7 @@ void print_pfc(FILE *out, struct json_object *data, const struct show_wish *wish
 		fputc('\n', out);
 	}
 	table_print(out, rows, &pauses, wish);
-	sent = number(list_of(data, "stand_in"), "frames");
+	sent = count_in(list_of(data, "stand_in"), "frames");
 	if (sent != 0)
 		fprintf(out,
 			"the stand-in sent %" PRIu64 " PFC frames beside these, while a worker "
@@ -184,7 +160,7 @@ void print_queues(FILE *out, struct json_object *data, const struct show_wish *w
 	for (size_t i = 0; i < json_object_array_length(rows); i++) {
 		struct json_object *row = row_at(rows, i), *v = NULL;
 
-		if (number(row, "max_bytes") <= json_object_get_uint64(size))
+		if (count_in(row, "max_bytes") <= json_object_get_uint64(size))
 			continue;
 		json_object_object_get_ex(row, "max_bytes", &v);
 		cell_format(starred, UNIT_BYTES, v);
@@ -217,10 +193,11 @@ void print_latency(FILE *out, struct json_object *data, const struct show_wish *
 
 		json_object_object_get_ex(row, "turn_ns", &v);
 		cell_format(cell, UNIT_NS, v);
-		snprintf(turn, sizeof(turn), "%.20s", number(row, "turn_ns") > 0 ? cell : "a turn");
+		snprintf(turn, sizeof(turn), "%.20s",
+			 count_in(row, "turn_ns") > 0 ? cell : "a turn");
 		snprintf(less, sizeof(less), "< %s", turn);
 		for (size_t k = 0; k < sizeof(keys) / sizeof(keys[0]); k++)
-			if (number(row, keys[k]) == 0)
+			if (count_in(row, keys[k]) == 0)
 				put_text(row, keys[k], less);
 	}
 	table_print(out, rows, &latency, wish);

@@ -310,6 +310,26 @@ void print_folded(FILE *out, const char *text, unsigned width)
 	}
 }
 
+// ---- rows
+
+struct json_object *list_of(struct json_object *data, const char *key)
+{
+	struct json_object *rows = NULL;
+
+	json_object_object_get_ex(data, key, &rows);
+	return rows;
+}
+
+struct json_object *row_at(struct json_object *rows, size_t i)
+{
+	return json_object_array_get_idx(rows, i);
+}
+
+void put_text(struct json_object *row, const char *key, const char *text)
+{
+	json_object_object_add(row, key, json_object_new_string(text));
+}
+
 // ---- tables
 
 bool row_is_active(struct json_object *row, const char *keys)

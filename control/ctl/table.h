@@ -59,6 +59,11 @@ struct table {
 // Formats one value; "-" where v is NULL. A text stays as it is in every unit.
 void cell_format(char out[CELL_LEN], enum unit unit, struct json_object *v);
 
+// NULL where the key is absent.
+struct json_object *list_of(struct json_object *data, const char *key);
+struct json_object *row_at(struct json_object *rows, size_t i);
+void put_text(struct json_object *row, const char *key, const char *text);
+
 // Whether one of the keys, with blanks between, is not 0.
 bool row_is_active(struct json_object *row, const char *keys);
 

@@ -161,7 +161,7 @@ static void class_alarm(struct alarms *a, const struct top_row *r, unsigned cls)
 			   cls, paused_percent);
 }
 
-// A worker whose loop did not turn between the snapshots.
+// The loop of such a worker did not turn between the snapshots.
 static void worker_alarms(struct alarms *a)
 {
 	const struct top_data *d = a->p->d;

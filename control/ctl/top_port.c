@@ -34,7 +34,7 @@ static bool is_idle(const struct top_class *c)
 						     c->count[TOP_DROPS] == 0;
 }
 
-// What PFC does to the class, in words.
+// The state of PFC for the class, in words.
 static unsigned pfc_state(const struct top_row *r, unsigned cls, char out[STATE_LEN])
 {
 	const struct top_class *c = &r->port->cls[cls];

@@ -31,7 +31,7 @@ struct top_view {
 	bool paused, help;
 };
 
-// What is shown, beside the view.
+// The screen shows these and the view.
 struct top_data {
 	const char *name; // of the switch
 	const char *clock; // time of day

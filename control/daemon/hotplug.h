@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Ports whose device goes and comes back while the switch runs.
+// Hot plug: a device disappears and comes back while the switch runs.
 //
 //   present      the device exists
 //     | it is gone
@@ -27,7 +27,7 @@
 struct daemon;
 struct hotplug;
 
-// For a daemon whose switch exists. 0 or -ENOMEM.
+// The daemon must have its switch. 0 or -ENOMEM.
 __attribute__((warn_unused_result)) int hotplug_create(struct daemon *d, struct hotplug **out);
 void hotplug_destroy(struct hotplug *h); // NULL is fine
 void hotplug_poll(struct hotplug *h, uint64_t now_ns);

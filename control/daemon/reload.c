@@ -169,8 +169,8 @@ static int candidate_read(const char *path, const char *text, struct candidate *
 	return is_file(path, said) ? config_load_text(path, &c->config, &c->text, said) : -EINVAL;
 }
 
-// All that can be wrong is told in one go; only for other ports nothing can be compiled. text NULL:
-// the text of the file.
+// One call reports all mistakes. A policy for other ports is not compiled. text NULL: the text of
+// the file.
 static int candidate_make(struct reload *r, const char *path, const char *text,
 			  struct candidate *c, struct diags *said)
 {

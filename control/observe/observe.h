@@ -25,7 +25,7 @@ void observe_destroy(struct observe *o); // NULL is fine
 struct standin;
 void observe_set_standin(struct observe *o, const struct standin *standin);
 
-// What only the daemon knows about the switch, for `show version`. The texts stay the caller's.
+// The daemon knows these, for `show version`. The texts stay the caller's.
 struct observe_about {
 	const char *version, *policy_file;
 	uint64_t start_ns; // real time
