@@ -30,6 +30,7 @@ struct port_drv_stats {
 // Why frames did not come through the receive ring, or what was done with them beside it.
 enum { PORT_REASONS_MAX = 16 };
 #define PORT_REASON_LLDP "kept_lldp" // LLDP that the host's stack has and the switch has not
+#define PORT_REASON_MERGED "merged_segments" // lost: a virtual sender leaves segmentation to a NIC
 struct port_reason {
 	const char *name, *help;
 	bool lost; // counts in rx_missed

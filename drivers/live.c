@@ -21,7 +21,7 @@
 
 enum {
 	TAGGED_OVERHEAD = 22,
-	NOTE_MAX = 512, // what a driver may say about one port
+	NOTE_MAX = 1024, // what a driver may say about one port
 	MODEL_BURST_NS = 1000,
 };
 

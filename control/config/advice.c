@@ -157,14 +157,15 @@ static void pcp_is_in_a_tag(const struct advice *a, const struct config_port *po
 {
 	const struct cfg_port *item = port->item;
 
-	if (port->profile->trust.n == TRUST_PCP && cfg_vlan_aware(a->c) && !port->routed &&
-	    item->vlan.tagged.n == 0)
+	if (port->profile->trust.n == TRUST_PCP &&
+	    (port->routed || (cfg_vlan_aware(a->c) && item->vlan.tagged.n == 0)))
 		check_report(a->s, DIAG_WARNING, &item->map, "profile",
 			     item->profile.given ? item->profile.at : item->map.at,
 			     "profile %s trusts PCP, and the untagged frames of this port have"
-			     " none: they all get class %u" CURE
-			     "set trust: dscp, or give vlan.tagged",
-			     port->profile->map.name, (unsigned)item->default_class.n);
+			     " none: they all get class %u" CURE "%s",
+			     port->profile->map.name, (unsigned)item->default_class.n,
+			     port->routed ? "set trust: dscp"
+					  : "set trust: dscp, or give vlan.tagged");
 }
 
 static void port_is_in_a_vlan(const struct advice *a, const struct config_port *port)

@@ -24,6 +24,8 @@ const struct top_hint top_hints[TOP_HINTS] = {
 	 "find the sender, or raise storm_control"},
 	{"storm_multicast", "multicast beyond storm_control, dropped",
 	 "find the sender, or raise storm_control"},
+	{"merged_segments", "merged TCP segments of a sender on this machine, lost",
+	 "run ethtool -K DEVICE tso off gso off at the sender"},
 };
 
 static void copy_text(char *out, size_t len, struct json_object *row, const char *key)

@@ -341,6 +341,9 @@ static const struct fact hints[] = {
 	 "frames to unknown addresses dropped beyond the port's storm_control rate"},
 	{"storm_multicast", FACT_COUNTER, PORT(limited[LIMIT_MULTICAST]),
 	 "multicast frames dropped beyond the port's storm_control rate, or BPDUs beyond theirs"},
+	{"merged_segments", FACT_COUNTER, NONE,
+	 "frames longer than the port receives, lost: a sender on this machine merges TCP segments;"
+	 " run ethtool -K DEVICE tso off gso off at the sender"},
 };
 
 static const struct fact workers[] = {

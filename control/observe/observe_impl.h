@@ -107,7 +107,8 @@ void emit_pools(const struct show *s, struct json_object *out);
 // steering.c
 show_fn show_steering; // part of `show control`
 void steering_read(const struct observe *o, unsigned port, struct port_steering *out);
-uint64_t steering_lldp(const struct show *s, unsigned port); // given to the host's stack
+// Frames of one of the driver's reasons; 0 where the driver has no such reason.
+uint64_t steering_count(const struct show *s, unsigned port, const char *reason);
 
 // rest.c
 show_fn show_drops, show_control, show_hints, show_balance, show_fdb, show_version;

@@ -91,7 +91,8 @@ void show_drops(const struct show *s, struct json_object *out)
 static uint64_t lldp_frames(const struct show *s, unsigned port)
 {
 	return ctr_get(&switch_port_counters(s->o->sw, port)->lldp) -
-	       ctr_get(&baseline(s, port)->port.lldp) + steering_lldp(s, port);
+	       ctr_get(&baseline(s, port)->port.lldp) +
+	       steering_count(s, port, PORT_REASON_LLDP);
 }
 
 void show_control(const struct show *s, struct json_object *out)
@@ -125,6 +126,7 @@ void show_hints(const struct show *s, struct json_object *out)
 		row_text(row, "port", port_name(s->o, port));
 		facts_emit_counters(row, &fact_lists[FACTS_HINTS],
 				    switch_port_counters(s->o->sw, port), &baseline(s, port)->port);
+		row_u64(row, "merged_segments", steering_count(s, port, PORT_REASON_MERGED));
 	}
 }
 

@@ -18,13 +18,13 @@ static uint64_t frames_since(const struct port_steering *now, const struct port_
 	return now->reasons[i].frames - (i < base->n ? base->reasons[i].frames : 0);
 }
 
-uint64_t steering_lldp(const struct show *s, unsigned port)
+uint64_t steering_count(const struct show *s, unsigned port, const char *reason)
 {
 	struct port_steering now;
 
 	steering_read(s->o, port, &now);
 	for (unsigned i = 0; i < now.n; i++)
-		if (strcmp(now.reasons[i].name, PORT_REASON_LLDP) == 0)
+		if (strcmp(now.reasons[i].name, reason) == 0)
 			return frames_since(&now, &baseline(s, port)->steering, i);
 	return 0;
 }

@@ -234,13 +234,25 @@ static const struct driver_trait *traits_of(const struct opening *o)
 	return t;
 }
 
+// Devices behind which a kernel or a virtual machine hands frames over as they lie in memory.
+static bool leaves_unfinished(const char *driver)
+{
+	static const char *const drivers[] = {"net_af_packet", "net_af_xdp", "net_pcap",
+					      "net_vhost", "net_virtio_user"};
+
+	for (unsigned i = 0; i < RTE_DIM(drivers); i++)
+		if (strcmp(driver, drivers[i]) == 0)
+			return true;
+	return false;
+}
+
 static void pfc_facts(const struct opening *o, struct port_facts *facts)
 {
 	const struct driver_trait *t = traits_of(o);
 	const char *driver = o->info.driver_name;
 
 	o->port->is_vdev = o->is_vdev;
-	o->port->finish = strcmp(driver, "net_af_packet") == 0;
+	o->port->finish = leaves_unfinished(driver);
 	facts->pfc_tx = t->pfc_tx;
 	facts->pfc_rx = t->pfc_rx == PFC_RX_YES ||
 			(t->pfc_rx == PFC_RX_ASK && forward_mac_control(o->port->id));

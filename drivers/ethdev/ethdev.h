@@ -20,7 +20,7 @@
 struct ethdev_port;
 struct rte_mempool;
 
-enum { ETHDEV_NOTE_LEN = 512, ETHDEV_TX_BYTES_DEFAULT = 8192 };
+enum { ETHDEV_NOTE_LEN = 1024, ETHDEV_TX_BYTES_DEFAULT = 8192 };
 
 struct ethdev_conf {
 	const char *devargs; // "0000:3b:00.0[,args]" or "net_tap0,iface=tap0"

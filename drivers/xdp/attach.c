@@ -170,7 +170,8 @@ void xdp_attach_borrow(struct xdp_attach *a, const struct xdp_attach *loaded)
 	a->borrowed = true;
 }
 
-int xdp_attach_keep(const struct xdp_attach *a, const struct keep *keep, const uint8_t mac[6])
+int xdp_attach_rules(const struct xdp_attach *a, const struct keep *keep, const uint8_t mac[6],
+		     uint32_t longest)
 {
 	struct weir_xdp_rules *r = calloc(1, sizeof(*r));
 	uint32_t zero = 0;
@@ -179,6 +180,7 @@ int xdp_attach_keep(const struct xdp_attach *a, const struct keep *keep, const u
 	if (r == NULL)
 		return -ENOMEM;
 	r->keep = keep->kinds;
+	r->longest = longest;
 	memcpy(r->mac, mac, sizeof(r->mac));
 	for (unsigned i = 0; i < keep->n_ports; i++) {
 		const struct keep_port *k = &keep->ports[i];

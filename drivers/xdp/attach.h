@@ -40,7 +40,8 @@ void xdp_attach_borrow(struct xdp_attach *a, const struct xdp_attach *loaded);
 // Says which frames go to the host's stack from now on, also while frames pass. mac: the port's own
 // address. -errno.
 __attribute__((warn_unused_result)) int
-xdp_attach_keep(const struct xdp_attach *a, const struct keep *keep, const uint8_t mac[6]);
+xdp_attach_rules(const struct xdp_attach *a, const struct keep *keep, const uint8_t mac[6],
+		 uint32_t longest);
 
 // Makes xsk_fd the socket that frames go to. -errno.
 __attribute__((warn_unused_result)) int xdp_attach_socket(const struct xdp_attach *a, int xsk_fd);

@@ -31,8 +31,10 @@ static void read_driver(struct netdev *d)
 {
 	struct ethtool_drvinfo info = {.cmd = ETHTOOL_GDRVINFO};
 
-	if (dev_ethtool(d, &info) == 0)
-		snprintf(d->driver, sizeof(d->driver), "%s", info.driver);
+	if (dev_ethtool(d, &info) != 0)
+		return;
+	snprintf(d->driver, sizeof(d->driver), "%s", info.driver);
+	d->is_card = info.bus_info[0] != '\0' && strcmp(info.bus_info, "N/A") != 0;
 }
 
 // A driver that cannot tell its channels has one of each.

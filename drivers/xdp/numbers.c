@@ -58,6 +58,9 @@ static const struct reason {
 	 false, offsetof(struct numbers, finished)},
 	{"other_queue", "frames lost on a receive queue that is not polled; one queue is", true,
 	 PROG(WEIR_XDP_OTHER_QUEUE)},
+	{PORT_REASON_MERGED,
+	 "frames longer than the port receives: a sender on this machine merges TCP segments; "
+	 "`ethtool -K DEVICE tso off gso off` at the sender", true, PROG(WEIR_XDP_MERGED)},
 	{"no_socket", "frames lost because the socket was not bound", true,
 	 PROG(WEIR_XDP_NO_SOCKET)},
 #undef PROG

@@ -209,15 +209,12 @@ static __always_inline int above_ethernet(const struct weir_xdp_rules *r, __u16 
 }
 
 // The rule that keeps a frame, or NOT_KEPT.
-static __always_inline int kept(const __u8 *data, const __u8 *type_at, const __u8 *end)
+static __always_inline int kept(const struct weir_xdp_rules *r, const __u8 *data,
+				const __u8 *type_at, const __u8 *end)
 {
 	__u16 type = be16(type_at);
-	__u32 zero = 0;
-	const struct weir_xdp_rules *r = bpf_map_lookup_elem(&weir_rules, &zero);
 	int slot;
 
-	if (!r)
-		return NOT_KEPT;
 	switch (type) {
 	case ETH_P_LLDP:
 		slot = WEIR_KEEP_LLDP;
@@ -261,7 +258,9 @@ int weir_xdp(struct xdp_md *ctx)
 	const __u8 *data = (const __u8 *)(long)ctx->data;
 	const __u8 *end = (const __u8 *)(long)ctx->data_end;
 	const __u8 *type_at = ether_type(data, end);
-	int slot = type_at ? kept(data, type_at, end) : NOT_KEPT;
+	__u32 zero = 0;
+	const struct weir_xdp_rules *r = bpf_map_lookup_elem(&weir_rules, &zero);
+	int slot = r && type_at ? kept(r, data, type_at, end) : NOT_KEPT;
 	int verdict;
 
 	if (slot != NOT_KEPT) {
@@ -270,6 +269,10 @@ int weir_xdp(struct xdp_md *ctx)
 	}
 	if (ctx->rx_queue_index != 0) {
 		count(WEIR_XDP_OTHER_QUEUE);
+		return XDP_DROP;
+	}
+	if (r && end - data > r->longest) {
+		count(WEIR_XDP_MERGED);
 		return XDP_DROP;
 	}
 	take_pfc(data, end);

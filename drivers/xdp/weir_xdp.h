@@ -26,7 +26,8 @@
 #define WEIR_XDP_PFC 6 // PFC frames whose times went into the pause words
 #define WEIR_XDP_OTHER_QUEUE 7 // frames on a receive queue that nobody polls: lost
 #define WEIR_XDP_NO_SOCKET 8 // frames while no socket was bound: lost
-#define WEIR_XDP_N_COUNTS 9
+#define WEIR_XDP_MERGED 9 // several segments in one frame, longer than a port receives: lost
+#define WEIR_XDP_N_COUNTS 10
 
 #define WEIR_N_CLASSES 8
 
@@ -35,7 +36,8 @@
 struct weir_xdp_rules {
 	__u32 keep; // 1 << WEIR_KEEP_*
 	__u8 mac[6]; // the port's own address: icmp, tcp and udp are kept only from frames to it
-	__u8 unused[6];
+	__u8 unused[2];
+	__u32 longest; // frame that the socket receives, in bytes
 	__u64 tcp[1024], udp[1024]; // a bit for each port number
 };
 

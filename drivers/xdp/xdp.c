@@ -43,8 +43,10 @@ static const struct driver_trait {
 } driver_traits[] = {
 	{"veth", false, true, true, .unfinished = true},
 	{"tun", false, true, true, .unfinished = true},
-	{"virtio_net", false, true, true}, {"ena", false, true, true},
-	{"hv_netvsc", false, true, true},  {"vmxnet3", false, true, true},
+	{"virtio_net", false, true, true, .unfinished = true},
+	{"hv_netvsc", false, true, true, .unfinished = true},
+	{"vmxnet3", false, true, true, .unfinished = true},
+	{"ena", false, true, true},
 	{"igb", true, true, true, true},   {"igc", true, true, true, true},
 	{"e1000e", true, true, true, true}, {"i40e", true, false, false},
 	{"ice", true, false, false},	   {"mlx5_core", true, false, true},
@@ -181,6 +183,7 @@ static int umem_create(struct xdp_port *p, uint32_t rx_ring)
 		.flags = XDP_UMEM_UNALIGNED_CHUNK_FLAG,
 	};
 
+	p->longest = cfg.frame_size - header - XDP_PACKET_HEADROOM;
 	return xsk_umem__create(&p->umem, (void *)p->base, p->base_len, &p->fill, &p->completion,
 				&cfg);
 }
@@ -350,6 +353,12 @@ static void fill_facts(const struct xdp_port *p, const struct xdp_conf *conf,
 	};
 	memcpy(facts->mac, p->dev.mac, sizeof(facts->mac));
 	pfc_notes(p, t, facts, notes);
+	if (p->finish && !p->native)
+		note(notes,
+		     "%s: TCP senders on this machine must not merge segments, because no port "
+		     "receives merged ones; `ethtool -K DEVICE tso off gso off` at each sender, "
+		     "or a veth with native XDP in place of %s\n",
+		     p->dev.name, p->dev.name);
 	if (p->dev.rx_vlan_offload && t->has_rate)
 		note(notes,
 		     "%s: the NIC takes VLAN tags off; `ethtool -K %s rxvlan off` keeps them in "
@@ -372,7 +381,7 @@ static int port_init(struct xdp_port *p, const struct xdp_conf *conf)
 	p->tx_size = xdp_tx_ring(p->tx_limit_bytes);
 	p->pause = p->attach.pause;
 	p->bind_tries = conf->no_wait ? 1 : BIND_TRIES;
-	p->finish = traits_of(p->dev.driver)->unfinished;
+	p->finish = traits_of(p->dev.driver)->unfinished || !p->dev.is_card;
 	p->owned = calloc((p->base_len >> XDP_SLOT_LOG2 >> 6) + 1, sizeof(*p->owned));
 	return p->owned == NULL ? -ENOMEM : 0;
 }
@@ -389,7 +398,7 @@ static void tx_least(struct xdp_port *p)
 
 static int put_keep(struct xdp_port *p, const struct keep *keep, char *err, size_t err_len)
 {
-	int rc = xdp_attach_keep(&p->attach, keep, p->dev.mac);
+	int rc = xdp_attach_rules(&p->attach, keep, p->dev.mac, p->longest);
 
 	if (rc != 0)
 		snprintf(err, err_len, "%s: the kernel does not take the rules of keep: %s",
@@ -436,12 +445,12 @@ static int open_steps(struct xdp_port *p, const struct xdp_conf *conf, char *not
 	if (rc == 0)
 		rc = get_program(p, conf, err, err_len);
 	if (rc == 0)
-		rc = put_keep(p, &conf->keep, err, err_len);
-	if (rc == 0)
 		rc = port_init(p, conf);
 	// On normal pages a buffer may straddle two that a NIC sees apart: the kernel has to copy.
 	if (rc == 0)
 		rc = socket_open(p, rx_ring, !rte_eal_has_hugepages(), err, err_len);
+	if (rc == 0)
+		rc = put_keep(p, &conf->keep, err, err_len);
 	if (rc == 0)
 		rc = attach(p, rx_ring, notes, err, err_len);
 	if (rc == 0)

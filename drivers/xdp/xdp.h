@@ -42,7 +42,7 @@ enum {
 	XDP_FRAME_STEP = 128, // NICs take receive buffers in these steps
 	XDP_KERNEL_BATCH = 32, // frames that a call sends in copy mode
 	XDP_TX_CONTROL_SPARE = 32, // descriptors that only MAC control frames may use
-	XDP_NOTE_LEN = 512,
+	XDP_NOTE_LEN = 1024,
 };
 
 struct xdp_conf {

@@ -40,6 +40,7 @@ struct xdp_port {
 	uint32_t tx_empty_bytes; // what an empty ring takes: tx_limit_bytes or the driver's least
 	uint32_t tx_size;
 	uint32_t max_frame;
+	uint32_t longest; // frame that the kernel puts into a buffer, bytes
 	bool finish; // checksums that the sender left unfinished
 	int fd;
 	const struct weir_xdp_pause *pause; // owned by attach

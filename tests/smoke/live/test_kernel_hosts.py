@@ -5,6 +5,7 @@ HTTP, with the offloads that a veth has and without, and tagged over VLAN trunks
 
 usage: test_kernel_hosts.py BUILD_DIR
 """
+import contextlib
 import filecmp
 import json
 import os
@@ -22,7 +23,6 @@ FETCH = """
 import sys, urllib.request
 open(sys.argv[2], "wb").write(urllib.request.urlopen(sys.argv[1], timeout=20).read())
 """
-
 POLICY = """\
 switch: {name: %(name)s, buffer: {size: 12MB}}
 ports:
@@ -37,20 +37,27 @@ vlans: [{id: 1}, {id: 20}, {id: 30}, {id: 31}]
 """
 
 
-def iperf(world, client, server, address, *args):
-    """One second from client to server; iperf3's own report."""
+@contextlib.contextmanager
+def iperf_server(world, server):
+    """For one client."""
     listener = world.spawn(server, f"iperf3-{server}", "iperf3", "-s", "-1", "--forceflush")
     end = time.monotonic() + 10
     while "listening" not in listener.out() and time.monotonic() < end:
         time.sleep(0.05)
     try:
+        yield
+    finally:
+        listener.kill()
+
+
+def iperf(world, client, server, address, *args):
+    """One second from client to server; iperf3's own report."""
+    with iperf_server(world, server):
         done = world.run(client, "iperf3", "-J", "-c", address, "-t", "1", *args, check=False,
                          timeout=30)
         report = json.loads(done.stdout)
         want("error" not in report, f"iperf3 {address} {args}: {report.get('error')}")
         return report["end"]
-    finally:
-        listener.kill()
 
 
 def tcp(world, client, server, address, *args):
@@ -145,6 +152,30 @@ def tcp_and_udp_over_ipv4_and_ipv6_at_mtu_3000():
     hosts_with_mtu(3000, offloads=False)
 
 
+def tcp_through_bridges_of_the_kernel():
+    """A bridge hands frames over as its veth did: merged, and with unfinished checksums."""
+    with World(2, ipv6=True, offloads=True) as world:
+        for i in (1, 2):
+            address(world, i, f"e{i}", 9)
+            world.run("sw", "ip", "link", "add", f"br{i}", "type", "bridge")
+            world.run("sw", "ip", "link", "set", f"sw{i}", "master", f"br{i}")
+            world.run("sw", "ip", "link", "set", f"br{i}", "up")
+        policy = POLICY.replace("xdp:sw", "xdp:br") % {"name": switch_name(), "ports": 2,
+                                                       "mtu": 1500}
+        switch = Switch(world, PROGRAMS, switch_name(), policy)
+        cure = "ethtool -K DEVICE tso off gso off"
+        want(cure in switch.process.out(), f"the start says {cure}")
+        with iperf_server(world, "h2"):
+            world.run("h1", "timeout", "3", "iperf3", "-c", "10.9.0.2", "-t", "1", check=False)
+        lost = [p["merged_segments"] for p in switch.show("hints")["hints"]]
+        want(lost[0] > 0, f"hints of lost merged segments: {lost}")
+        for i in (1, 2):
+            world.run(f"h{i}", *cure.replace("DEVICE", f"e{i}").split())
+        tcp(world, "h1", "h2", "10.9.0.2")
+        want(finished(switch) > 1000, f"{finished(switch)} checksums were left unfinished")
+        want(switch.stop() == 0, "weir accounts for every frame at its end")
+
+
 def subinterfaces(world, i, vids):
     """The kernel's own where it has them."""
     host, dev = f"h{i}", f"e{i}"
@@ -197,6 +228,7 @@ PROGRAMS = Programs(sys.argv[1])
 sys.exit(live.run_tests([
     tcp_udp_and_http_with_the_offloads_that_a_veth_has,
     tcp_and_udp_over_ipv4_and_ipv6_at_mtu_3000,
+    tcp_through_bridges_of_the_kernel,
     vlan_trunks_carry_their_vlans_and_no_others,
     a_bridge_without_vlans_passes_tags_unchanged,
 ]))

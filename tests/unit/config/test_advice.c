@@ -152,7 +152,8 @@ static void a_port_whose_frames_have_no_pcp_is_warned_of(void **state)
 		{PORT "profiles: {q: {trust: pcp}}\n", ""}, // tags pass: there are no VLANs
 		{"ports: [" A ", ip: 10.0.0.1/24, profile: q}]\n"
 		 "vlans: [{id: 1}]\nprofiles: {q: {trust: pcp}}\n",
-		 ""},
+		 "t:1:74: warning: ports[0] (a).profile: profile q trusts PCP, and the untagged"
+		 " frames of this port have none: they all get class 0: set trust: dscp\n"},
 	};
 
 	(void)state;
