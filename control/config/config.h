@@ -35,6 +35,8 @@ struct diags {
 	struct diag_message *messages; // with every repeat
 	unsigned n_messages, n_errors;
 };
+// The lines, on standard error. A terminal gets them broken at its width.
+void diags_print(const struct diags *d);
 void diags_fini(struct diags *d);
 
 // 0, -EINVAL with *d filled (also for a file that cannot be read: `file: cannot open: reason`).

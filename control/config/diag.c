@@ -6,6 +6,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "control/config/terminal.h"
+
 // A file with more mistakes than this is not a policy; more lines help nobody.
 enum { MAX_ENTRIES = 1000, TEXT_LEN = 1024, MAX_PLACES = 8 };
 
@@ -282,6 +284,12 @@ void diag_finish(struct diag_sink *s, struct diags *d)
 	free(s->entries);
 	s->entries = NULL;
 	s->n = s->cap = s->n_errors = 0;
+}
+
+void diags_print(const struct diags *d)
+{
+	for (unsigned i = 0; i < d->n; i++)
+		terminal_printf(stderr, "%s\n", d->lines[i]);
 }
 
 void diags_fini(struct diags *d)

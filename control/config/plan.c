@@ -4,6 +4,7 @@
 #include <errno.h>
 #include <inttypes.h>
 #include <json-c/json.h>
+#include <stdlib.h>
 
 #include "control/config/advice.h"
 #include "control/config/compile.h"
@@ -11,6 +12,7 @@
 #include "control/config/plan_ipcc.h"
 #include "control/config/plan_stall.h"
 #include "control/config/plan_storm.h"
+#include "control/config/terminal.h"
 
 enum { BAD = 2 };
 
@@ -23,12 +25,6 @@ struct check_verdict {
 	bool ok, strict;
 	unsigned n_errors, n_warnings;
 };
-
-static void print_lines(const struct diags *d, FILE *to)
-{
-	for (unsigned i = 0; i < d->n; i++)
-		fprintf(to, "%s\n", d->lines[i]);
-}
 
 static struct json_object *text_or_null(const char *text)
 {
@@ -123,13 +119,16 @@ static struct check_verdict judge(bool loads, bool strict, const struct diags *d
 static void print_ok(const char *path, unsigned n_warnings, const struct policy *p,
 		     const struct memory_plan *memory, FILE *out)
 {
-	fprintf(out, "%s: ok", path);
+	char warnings[32] = "";
+
 	if (n_warnings > 0)
-		fprintf(out, ", %u warning%s", n_warnings, n_warnings == 1 ? "" : "s");
-	fprintf(out,
-		" (%u port%s, %u lossless group%s, %" PRIu64 " B of headroom, "
+		snprintf(warnings, sizeof(warnings), ", %u warning%s", n_warnings,
+			 n_warnings == 1 ? "" : "s");
+	terminal_printf(
+		out,
+		"%s: ok%s (%u port%s, %u lossless group%s, %" PRIu64 " B of headroom, "
 		"%" PRIu64 " MB of hugepages)\n",
-		p->n_ports, p->n_ports == 1 ? "" : "s", n_lossless(p),
+		path, warnings, p->n_ports, p->n_ports == 1 ? "" : "s", n_lossless(p),
 		n_lossless(p) == 1 ? "" : "s",
 		(uint64_t)p->buffer.headroom_pool_cells * p->cell.bytes,
 		whole_mb(memory->huge_bytes));
@@ -154,12 +153,12 @@ int check_print(const char *path, bool json, bool strict, FILE *out)
 	if (json)
 		print_check_json(path, &v, &d, out);
 	else
-		print_lines(&d, stderr);
+		diags_print(&d);
 	if (!json && v.ok)
 		print_ok(path, v.n_warnings, p, &memory, out);
 	else if (!json && err == 0)
-		fprintf(stderr, "%s: %u warning%s, and --strict takes them as mistakes\n", path,
-			v.n_warnings, v.n_warnings == 1 ? "" : "s");
+		terminal_printf(stderr, "%s: %u warning%s, and --strict takes them as mistakes\n",
+				path, v.n_warnings, v.n_warnings == 1 ? "" : "s");
 	policy_destroy(p);
 	config_destroy(c);
 	diags_fini(&d);
@@ -350,21 +349,28 @@ static void plan_json(const struct config *c, const struct policy *p, const stru
 }
 
 // ---- the plan as text
-static void pg_text(const struct plan_pg *g, void *file)
+static void pfc_text(const struct plan_pg *g, void *file)
+{
+	fprintf(file,
+		"%-8s %5u %9" PRIu64 " %9" PRIu64 " %9" PRIu64 " %11" PRIu64 " %11" PRIu64
+		" %11" PRIu64 "\n",
+		g->port, g->cls, g->min, g->xoff, g->t_flight, g->xoff_at, g->xoff_alone,
+		g->xon_at);
+	if (!g->headroom_holds)
+		fputs("  headroom below what is in flight\n", file);
+}
+
+static void ecn_text(const struct plan_pg *g, void *file)
 {
 	char ecn[16] = "-";
 
 	if (g->ecn.marks)
 		snprintf(ecn, sizeof(ecn), "%" PRIu64, g->ecn.kmin_bytes);
-	fprintf(file,
-		"%-8s %5u %8" PRIu64 " %10" PRIu64 " %7" PRIu64 " %9" PRIu64 " %11" PRIu64
-		" %11" PRIu64 " %11" PRIu64 " %9" PRIu64 " %9s %11" PRIu64 "  %s%s\n",
-		g->port, g->cls, g->min, g->xoff, g->xoff_cells, g->t_flight, g->xoff_at,
-		g->xoff_alone, g->xon_at, g->neighbour, ecn, g->ecn.bound_bytes,
+	fprintf(file, "%-8s %5u %9" PRIu64 " %9s %11" PRIu64 "  %s\n", g->port, g->cls,
+		g->neighbour, ecn, g->ecn.bound_bytes,
 		!g->ecn.marks	    ? "no ECN"
 		: g->ecn.before_pfc ? "ECN before PFC"
-				    : "PFC may come before ECN",
-		g->headroom_holds ? "" : ", headroom below what is in flight");
+				    : "PFC may come before ECN");
 }
 
 static void memory_text(const struct memory_plan *m, FILE *out)
@@ -392,10 +398,12 @@ static void plan_text(const struct config *c, const struct policy *p, const stru
 	for (unsigned i = 0; i < N_POOLS; i++)
 		fprintf(out, "%-14s %12" PRIu64 " %10" PRIu64 "\n", lines[i].name, lines[i].bytes,
 			lines[i].bytes / p->cell.bytes);
-	fprintf(out, "\n%-8s %5s %8s %10s %7s %9s %11s %11s %11s %9s %9s %11s  %s\n", "port",
-		"class", "min", "xoff", "cells", "t_flight", "xoff_at", "alone", "xon_at",
-		"neighbour", "kmin", "ecn_bound", "verdict");
-	each_pg(c, p, pg_text, out);
+	fprintf(out, "\n%-8s %5s %9s %9s %9s %11s %11s %11s\n", "pfc", "class", "min", "xoff",
+		"t_flight", "xoff_at", "alone", "xon_at");
+	each_pg(c, p, pfc_text, out);
+	fprintf(out, "\n%-8s %5s %9s %9s %11s  %s\n", "ecn", "class", "neighbour", "kmin",
+		"ecn_bound", "verdict");
+	each_pg(c, p, ecn_text, out);
 	fprintf(out,
 		"\nBytes throughout.\n"
 		"xoff       headroom: what the group still takes after its PAUSE left\n"
@@ -403,19 +411,32 @@ static void plan_text(const struct config *c, const struct policy *p, const stru
 		"xoff_at    min + T while the shared pool is empty\n"
 		"alone      where one group alone, filling the switch, enters XOFF\n"
 		"xon_at     min + shared use at or below which XON is sent, pool empty\n"
-		"neighbour  what this port still sends after a PAUSE arrived: transmit ring and "
-		"the\n"
-		"           frame on the wire. The peer must reserve it beyond cable and "
-		"response.\n"
+		"neighbour  what this port still sends after a PAUSE arrived: transmit ring and\n"
+		"           the frame on the wire. The peer must reserve it beyond cable and\n"
+		"           response.\n"
 		"ecn_bound  kmin below it marks before any of the switch's %u ports is paused:\n"
-		"           n * kmin < min + alpha*F / (1 + k*alpha), n ports, k lossless "
-		"classes,\n"
-		"           F the ingress pool\n",
+		"           n * kmin < min + alpha*F / (1 + k*alpha), n ports, k lossless\n"
+		"           classes, F the ingress pool\n",
 		p->n_ports);
 	memory_text(m, out);
 	plan_storm_text(p, out);
 	plan_stall_text(c, p, out);
 	plan_ipcc_text(p, out);
+}
+
+static void plan_folded(const struct config *c, const struct policy *p,
+			const struct memory_plan *m, FILE *out)
+{
+	char *text = NULL;
+	size_t len;
+	FILE *f = open_memstream(&text, &len);
+
+	if (f == NULL)
+		return;
+	plan_text(c, p, m, f);
+	fclose(f);
+	print_folded(out, text, TERMINAL_TEXT);
+	free(text);
 }
 
 int plan_print(const struct config *c, bool json, FILE *out)
@@ -427,7 +448,7 @@ int plan_print(const struct config *c, bool json, FILE *out)
 
 	if (err == 0)
 		err = check_memory(c, &memory, &d);
-	print_lines(&d, stderr);
+	diags_print(&d);
 	diags_fini(&d);
 	if (err != 0) {
 		policy_destroy(p);
@@ -436,7 +457,7 @@ int plan_print(const struct config *c, bool json, FILE *out)
 	if (json)
 		plan_json(c, p, &memory, out);
 	else
-		plan_text(c, p, &memory, out);
+		plan_folded(c, p, &memory, out);
 	policy_destroy(p);
 	return 0;
 }

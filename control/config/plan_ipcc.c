@@ -63,17 +63,24 @@ static void cut_text(const struct ipcc_params *i, char out[TEXT_LEN])
 static void queue_line(const struct policy_port *p, unsigned queue, void *file)
 {
 	const struct ipcc_params *i = &p->queue[queue].ipcc;
-	char interval[TEXT_LEN], drain[TEXT_LEN], gap[TEXT_LEN], spare[TEXT_LEN], cut[TEXT_LEN];
+	char interval[TEXT_LEN];
 
 	unit_print(UNIT_TIME, (int64_t)i->interval_ns, interval, sizeof(interval));
+	fprintf(file, "%-8s %5u %10u %10u %10" PRIu64 " %8s %10" PRIu64 " %5u %5u\n", p->name,
+		queue, i->kmin_bytes, i->kmax_bytes, deep_bytes(i), interval,
+		bytes_in(p, i->interval_ns), i->few, i->many);
+}
+
+static void reaction_line(const struct policy_port *p, unsigned queue, void *file)
+{
+	const struct ipcc_params *i = &p->queue[queue].ipcc;
+	char drain[TEXT_LEN], gap[TEXT_LEN], spare[TEXT_LEN], cut[TEXT_LEN];
+
 	unit_print(UNIT_TIME, (int64_t)i->drain_ns, drain, sizeof(drain));
 	unit_print(UNIT_TIME, (int64_t)i->min_gap_ns, gap, sizeof(gap));
 	unit_print(UNIT_TIME, (int64_t)i->spare_ns, spare, sizeof(spare));
 	cut_text(i, cut);
-	fprintf(file,
-		"%-8s %5u %10u %10u %10" PRIu64 " %8s %10" PRIu64 " %5u %5u %6s %8s %8s %8s\n",
-		p->name, queue, i->kmin_bytes, i->kmax_bytes, deep_bytes(i), interval,
-		bytes_in(p, i->interval_ns), i->few, i->many, cut, drain, gap, spare);
+	fprintf(file, "%-8s %5u %6s %8s %8s %8s\n", p->name, queue, cut, drain, gap, spare);
 }
 
 static void flows_text(const struct policy *p, FILE *out)
@@ -85,8 +92,8 @@ static void flows_text(const struct policy *p, FILE *out)
 		fputs("\nflows: no table\n", out);
 	else
 		fprintf(out,
-			"\nflows: %u, forgotten after %s, %u pairs by hand; they and IPCC take "
-			"%" PRIu64 " B of memory\n",
+			"\nflows: %u, forgotten after %s, %u pairs by hand\n"
+			"  memory, with IPCC: %" PRIu64 " B\n",
 			p->flows.max, age, p->n_pairs, config_flow_bytes(p));
 }
 
@@ -107,15 +114,18 @@ void plan_ipcc_text(const struct policy *p, FILE *out)
 	flows_text(p, out);
 	if (!sends(p))
 		return;
-	fprintf(out, "\n%-8s %5s %10s %10s %10s %8s %10s %5s %5s %6s %8s %8s %8s\n", "ipcc",
-		"queue", "kmin", "kmax", "deep", "interval", "sent_in_it", "few", "many", "cut",
-		"drain", "min_gap", "spare");
+	fprintf(out, "\n%-8s %5s %10s %10s %10s %8s %10s %5s %5s\n", "ipcc", "queue", "kmin",
+		"kmax", "deep", "interval", "sent_in_it", "few", "many");
 	each_queue(p, queue_line, out);
+	fprintf(out, "\n%-8s %5s %6s %8s %8s %8s\n", "ipcc", "queue", "cut", "drain", "min_gap",
+		"spare");
+	each_queue(p, reaction_line, out);
 	fputs("\n"
-	      "deep        from this length a queue that grows may ask for `many` CNPs at a look\n"
-	      "sent_in_it  what the port sends in one interval: below one frame the trend is that "
-	      "of\n"
-	      "            single frames, above kmax - kmin a burst is over before it is seen\n",
+	      "deep        from this length a queue that grows may ask for `many` CNPs at a\n"
+	      "            look\n"
+	      "sent_in_it  what the port sends in one interval: below one frame the trend is\n"
+	      "            that of single frames, above kmax - kmin a burst is over before it\n"
+	      "            is seen\n",
 	      out);
 	cnp_text(p, out);
 }

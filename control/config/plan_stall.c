@@ -96,15 +96,15 @@ static void line(const struct policy *p, const char *name, const struct plan_sta
 	unit_print(UNIT_TIME, (int64_t)p->stall.pause_after_ns, age, sizeof(age));
 	if (!s->interface) {
 		fprintf(out,
-			"%-8s %11s %8s %10s %11s  no PAUSE while its worker stands still: no "
-			"kernel interface\n",
+			"%-8s %11s %8s %10s %11s\n"
+			"  no PAUSE while its worker stands still: no kernel interface\n",
 			name, "-", "-", "-", "-");
 		return;
 	}
 	if (!s->holds)
 		cure(s, text);
-	fprintf(out, "%-8s %11s %8" PRIu64 " %10" PRIu64 " %11" PRIu64 "  %s\n", name, age, s->ring,
-		s->bytes, s->least_frame, text);
+	fprintf(out, "%-8s %11s %8" PRIu64 " %10" PRIu64 " %11" PRIu64 "%s%s\n", name, age,
+		s->ring, s->bytes, s->least_frame, s->holds ? "  " : "\n  ", text);
 }
 
 void plan_stall_text(const struct config *c, const struct policy *p, FILE *out)
@@ -123,11 +123,10 @@ void plan_stall_text(const struct config *c, const struct policy *p, FILE *out)
 	}
 	if (n != 0)
 		fputs("\n"
-		      "arrive       bytes on the wire from the last loop of a worker until its "
-		      "peer has\n"
-		      "             stopped: pause_after and a quarter, and t_flight\n"
-		      "least_frame  the receive ring holds them where frames have so many bytes in "
-		      "the mean\n",
+		      "arrive       bytes on the wire from the last loop of a worker until its\n"
+		      "             peer has stopped: pause_after and a quarter, and t_flight\n"
+		      "least_frame  the receive ring holds these bytes if the mean frame has at\n"
+		      "             least so many bytes\n",
 		      out);
 }
 

@@ -50,15 +50,22 @@ static void watchdog_line(const struct policy_port *p, FILE *out)
 {
 	const struct watchdog_params *w = &p->watchdog;
 	uint64_t pause_us = (longest_pause_ns(p) + 500) / 1000;
-	char detect[TIME_LEN], restore[TIME_LEN], limit[LIMIT_LEN], classes[2 * N_CLASSES + 1];
+	char detect[TIME_LEN], restore[TIME_LEN], classes[2 * N_CLASSES + 1];
 
-	print_limit(w, limit);
 	print_classes(w->classes, classes);
 	unit_print(UNIT_TIME, (int64_t)w->detect_ns, detect, sizeof(detect));
 	unit_print(UNIT_TIME, (int64_t)w->restore_ns, restore, sizeof(restore));
-	fprintf(out, "%-8s %7s %-9s %-8s %9s %9s %9" PRIu64 ".%03ums  %s\n", p->name, classes,
+	fprintf(out, "%-8s %7s %-9s %-8s %8s %8s %7" PRIu64 ".%03ums\n", p->name, classes,
 		modes[w->mode], actions[w->action], detect, restore, pause_us / 1000,
-		(unsigned)(pause_us % 1000), limit);
+		(unsigned)(pause_us % 1000));
+}
+
+static void limit_line(const struct policy_port *p, FILE *out)
+{
+	char limit[LIMIT_LEN];
+
+	print_limit(&p->watchdog, limit);
+	fprintf(out, "%-8s %s\n", p->name, limit);
 }
 
 static void watchdog_text(const struct policy *p, FILE *out)
@@ -69,22 +76,24 @@ static void watchdog_text(const struct policy *p, FILE *out)
 		if (p->ports[i].watchdog.classes == 0)
 			continue;
 		if (n++ == 0)
-			fprintf(out, "\n%-8s %7s %-9s %-8s %9s %9s %15s  %s\n", "watchdog",
-				"classes", "mode", "action", "detect", "restore", "longest_pause",
-				"limit");
+			fprintf(out, "\n%-8s %7s %-9s %-8s %8s %8s %13s\n", "watchdog", "classes",
+				"mode", "action", "detect", "restore", "longest_pause");
 		watchdog_line(&p->ports[i], out);
 	}
-	if (n != 0)
-		fputs("\n"
-		      "detect         a storm is detected so long after its clock began, and at "
-		      "most one\n"
-		      "               turn of the worker's loop later: detect <= measured <= "
-		      "detect +\n"
-		      "               its longest gap (`weirctl show workers`); likewise restore\n"
-		      "longest_pause  what one PAUSE of 65535 quanta asks for at the port's speed: "
-		      "below it\n"
-		      "               a single frame is a storm\n",
-		      out);
+	if (n == 0)
+		return;
+	fputs("\nwatchdog limit\n", out);
+	for (unsigned i = 0; i < p->n_ports; i++)
+		if (p->ports[i].watchdog.classes != 0)
+			limit_line(&p->ports[i], out);
+	fputs("\n"
+	      "detect         a storm is detected so long after its clock began, and at most\n"
+	      "               one turn of the worker's loop later: detect <= measured <=\n"
+	      "               detect + its longest gap (`weirctl show workers`); likewise\n"
+	      "               restore\n"
+	      "longest_pause  what one PAUSE of 65535 quanta asks for at the port's speed:\n"
+	      "               below it a single frame is a storm\n",
+	      out);
 }
 
 static void warning_text(const struct policy *p, FILE *out)

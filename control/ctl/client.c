@@ -14,6 +14,8 @@
 
 #include <json-c/json.h>
 
+#include "control/config/terminal.h"
+
 enum { ANSWER_TIMEOUT_S = 10, CHUNK = 65536, PATH_LEN = 128 };
 
 static const char dir[] = "/run/weir";
@@ -77,7 +79,7 @@ static const char *only_switch(char *buf, size_t len)
 	globfree(&found);
 	if (n < 2)
 		return buf;
-	fprintf(stderr, "several switches run here; choose one with -s:%s\n", names);
+	terminal_printf(stderr, "several switches run here; choose one with -s:%s\n", names);
 	return NULL;
 }
 
@@ -113,15 +115,17 @@ int client_open(const char *name, struct client *out)
 		return 0;
 	socket_path(name, path);
 	if (err == -EACCES)
-		fprintf(stderr, "no permission for %s; run weirctl as the user who runs weir\n",
-			path);
+		terminal_printf(stderr,
+				"no permission for %s; run weirctl as the user who runs weir\n",
+				path);
 	else if (err == -ECONNREFUSED)
-		fprintf(stderr,
-			"the switch %s is gone, and its socket %s is stale; "
-			"start the switch again with: weir -c FILE\n",
-			name, path);
+		terminal_printf(stderr,
+				"the switch %s is gone, and its socket %s is stale; "
+				"start the switch again with: weir -c FILE\n",
+				name, path);
 	else
-		fprintf(stderr,
+		terminal_printf(
+			stderr,
 			"no switch named %s is running (%s %s); start one with: weir -c FILE\n",
 			name, err == -ENOENT ? "no" : "nobody answers at", path);
 	return -1;
@@ -188,7 +192,7 @@ static struct json_object *data_of(const char *line)
 	if (json_object_object_get_ex(reply, "data", &data))
 		json_object_get(data);
 	else if (json_object_object_get_ex(reply, "error", &error))
-		fprintf(stderr, "%s\n", json_object_get_string(error));
+		terminal_printf(stderr, "%s\n", json_object_get_string(error));
 	else
 		fputs("the switch gave an answer that is not understood; are weir and weirctl of "
 		      "the same version?\n", stderr);

@@ -8,41 +8,43 @@ static const struct command commands[] = {
 	{"show", cmd_show,
 	 "show KIND [PORT] [--all] [--wide] [--explain] [--follow] [--why] [--unpaired] "
 	 "[--limit N] [--interval SECONDS] [--count N] [--severity WORD] [--since TIME] [--json]",
-	 "Prints what the switch knows, of one port or of all. With --all also what is idle or\n"
-	 "has not happened, with --wide all columns even where the terminal is narrower, with\n"
-	 "--explain what each reason of a drop means, with --follow events as they happen, until\n"
-	 "interrupted, with --why (show pfc) the cause of each pause, with --unpaired (show\n"
-	 "flows) the flows whose sender's queue pair is not known, and why. Of events --severity\n"
-	 "warning leaves the lesser out, --since 5m the older, and --count 20 all but the last.\n"
-	 "show interfaces --interval 5 counts for five seconds. A kind with a hyphen may be two\n"
-	 "words: show pfc status. KIND is one of\n", show_help},
+	 "Prints what the switch knows, of one port or of all. With --all also what is\n"
+	 "idle or has not happened, with --wide all columns even where the terminal is\n"
+	 "narrower, with --explain what each reason of a drop means, with --follow events\n"
+	 "as they happen, until interrupted, with --why (show pfc) the cause of each\n"
+	 "pause, with --unpaired (show flows) the flows whose sender's queue pair is not\n"
+	 "known, and why. Of events --severity warning leaves the lesser out, --since 5m\n"
+	 "the older, and --count 20 all but the last. show interfaces --interval 5 counts\n"
+	 "for five seconds. A kind with a hyphen may be two words: show pfc status. KIND\n"
+	 "is one of\n", show_help},
 	{"watch", cmd_watch, "watch [PORT] [--interval SECONDS] [--count N] [--plain]",
-	 "Shows workers, buffer, alarms and a line for each port live: rates per second, the\n"
-	 "port in the worst trouble first. With PORT it shows its classes. Arrows select a port,\n"
-	 "Enter opens the port, Esc goes back, s sorts, / filters, p pauses, + and - change the\n"
-	 "interval, h helps, q quits. With --plain, or without a terminal, it prints a block of\n"
-	 "lines per interval, until interrupted or N times. NO_COLOR turns colours off.\n"},
+	 "Shows workers, buffer, alarms and a line for each port live: rates per second,\n"
+	 "the port in the worst trouble first. With PORT it shows its classes. Arrows\n"
+	 "select a port, Enter opens the port, Esc goes back, s sorts, / filters, p\n"
+	 "pauses, + and - change the interval, h helps, q quits. With --plain, or without\n"
+	 "a terminal, it prints a block of lines per interval, until interrupted or N\n"
+	 "times. NO_COLOR turns colours off.\n"},
 	{"top", cmd_watch, "top [PORT] [--interval SECONDS] [--count N] [--plain]",
 	 "The same as watch.\n"},
 	{"check", cmd_check, "check FILE [--strict] [--json]",
-	 "Checks a policy file: all mistakes in one pass, exit 2 if there are any. Warnings name\n"
-	 "what loads but cannot mean what it says; with --strict they are mistakes too. --json\n"
-	 "gives each message as file, line, column, key, severity, text and hint.\n"
-	 "Needs no daemon.\n"},
+	 "Checks a policy file: all mistakes in one pass, exit 2 if there are any.\n"
+	 "Warnings name what loads but cannot mean what it says; with --strict they are\n"
+	 "mistakes too. --json gives each message as file, line, column, key, severity,\n"
+	 "text and hint. Needs no daemon.\n"},
 	{"plan", cmd_plan, "plan FILE [--json]",
 	 "Prints every number that follows from a policy file.\n"
 	 "Needs no daemon and opens no device.\n"},
 	{"diff", cmd_diff, "diff FILE [--wide] [--json]",
-	 "Prints each key in which the policy that runs differs from a policy file, with both\n"
-	 "values. The switch is not changed.\n"},
+	 "Prints each key in which the policy that runs differs from a policy file, with\n"
+	 "both values. The switch is not changed.\n"},
 	{"reload", cmd_reload, "reload [FILE] [--check] [--confirm-within TIME] [--json]",
-	 "Puts a policy file into force, without FILE the one that runs, read again. All of it\n"
-	 "or nothing: mistakes, and keys that only a restart can change, are printed, exit 2.\n"
-	 "No frame is lost and no counter starts again. Returns once all workers run on it, and\n"
-	 "prints the old and the new value of each key that changed. With --check nothing\n"
-	 "changes: it prints whether the switch would take the file, and what would change.\n"
-	 "With --confirm-within 60s the policy before comes back after 60 s without a confirm;\n"
-	 "until then another reload is refused.\n",
+	 "Puts a policy file into force, without FILE the one that runs, read again. All\n"
+	 "of it or nothing: mistakes, and keys that only a restart can change, are\n"
+	 "printed, exit 2. No frame is lost and no counter starts again. Returns once all\n"
+	 "workers run on it, and prints the old and the new value of each key that\n"
+	 "changed. With --check nothing changes: it prints whether the switch would take\n"
+	 "the file, and what would change. With --confirm-within 60s the policy before\n"
+	 "comes back after 60 s without a confirm; until then another reload is refused.\n",
 	 .writes = true},
 	{"confirm", cmd_confirm, "confirm",
 	 "Keeps the policy that `reload --confirm-within` put into force.\n", .writes = true},
@@ -52,18 +54,19 @@ static const struct command commands[] = {
 	 "Stops or starts sending of data; queues keep filling.\n"
 	 "It returns once no more data leaves.\n", .writes = true},
 	{"watchdog", cmd_watchdog, "watchdog recover PORT CLASS\nwatchdog drop-all on|off",
-	 "recover ends a storm, or what too many of them have led to, at once: the class obeys\n"
-	 "and sends PFC again, and a port that was taken down comes up. With drop-all on, all\n"
-	 "lossless classes of all ports are discarded and neither obey nor send PFC, until it\n"
-	 "is off.\n", .writes = true},
+	 "recover ends a storm, or what too many of them have led to, at once: the class\n"
+	 "obeys and sends PFC again, and a port that was taken down comes up. With\n"
+	 "drop-all on, all lossless classes of all ports are discarded and neither obey\n"
+	 "nor send PFC, until it is off.\n", .writes = true},
 	{"flow", cmd_flow, "flow add FROM TO QP SENDER_QP\nflow del FROM TO QP",
-	 "add says which queue pair of the sender (address FROM) the flow to queue pair QP of TO\n"
-	 "belongs to; it is believed, whatever passes, until del. del forgets what is known of\n"
-	 "it, however it was learnt. Numbers as 18 or 0x12: `show flows` has addresses and QP.\n",
+	 "add says which queue pair of the sender (address FROM) the flow to queue pair\n"
+	 "QP of TO belongs to; it is believed, whatever passes, until del. del forgets\n"
+	 "what is known of it, however it was learnt. Numbers as 18 or 0x12: `show flows`\n"
+	 "has addresses and QP.\n",
 	 .writes = true},
 	{"clear", cmd_clear, "clear watermarks|counters",
-	 "Restarts the watermarks, or lets all counters count from here. Either restarts the\n"
-	 "longest times of `show latency`.\n", .writes = true},
+	 "Restarts the watermarks, or lets all counters count from here. Either restarts\n"
+	 "the longest times of `show latency`.\n", .writes = true},
 	{"quiesce", cmd_quiesce, "quiesce [--hold] [--json]",
 	 "Stops admission, waits up to 2 s until the switch is at rest, prints the balance\n"
 	 "and what is still queued. Admission goes on afterwards, with --hold only after\n"
@@ -79,9 +82,10 @@ static const struct command commands[] = {
 	{"capture", cmd_capture,
 	 "capture PORT|all FILE [--filter EXPRESSION] [--only drops|marked|pfc] [--count N] "
 	 "[--last N] [--time T] [--until-drop] [--snaplen BYTES] [--json]",
-	 "Writes what a port receives, sends and drops to a pcapng file, until interrupted;\n"
-	 "FILE - is standard output. Comments tell class, queue, mark and reason of drop.\n"
-	 "With --last only the last N frames are written, when the capture ends.\n"},
+	 "Writes what a port receives, sends and drops to a pcapng file, until\n"
+	 "interrupted; FILE - is standard output. Comments tell class, queue, mark and\n"
+	 "reason of drop. With --last only the last N frames are written, when the\n"
+	 "capture ends.\n"},
 };
 
 static const struct ctl_option options[] = {

@@ -3,23 +3,30 @@
 
 #include <stdarg.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include <json-c/json.h>
 
+#include "control/config/terminal.h"
 #include "control/ctl/commands.h"
+
+enum {
+	HANG = sizeof("weirctl ") - 1, // blanks before the further lines of a form
+	MISUSED_LEN = 1024,
+};
 
 const char ctl_try_help[] = "Try `weirctl --help`.\n";
 
 int misused(const char *fmt, ...)
 {
+	char text[MISUSED_LEN];
 	va_list ap;
 
-	fputs("weirctl: ", stderr);
 	va_start(ap, fmt);
-	vfprintf(stderr, fmt, ap);
+	vsnprintf(text, sizeof(text), fmt, ap);
 	va_end(ap);
-	fputc('\n', stderr);
+	terminal_printf(stderr, "weirctl: %s\n", text);
 	fputs(ctl_try_help, stderr);
 	return CTL_MISUSED;
 }
@@ -30,8 +37,13 @@ void print_usage(FILE *out, const struct command *cmd, const char *first, const 
 
 	while (*at != '\0') {
 		size_t len = strcspn(at, "\n");
+		char *form = strndup(at, len);
 
-		fprintf(out, "%sweirctl %.*s\n", lead, (int)len, at);
+		fprintf(out, "%sweirctl ", lead);
+		print_indented(out, form != NULL ? form : "", (int)strlen(lead) + HANG,
+			       TERMINAL_TEXT);
+		fputc('\n', out);
+		free(form);
 		at += len + (at[len] != '\0');
 		lead = next;
 	}

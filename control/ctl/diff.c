@@ -6,6 +6,7 @@
 #include <json-c/json.h>
 
 #include "control/config/config.h"
+#include "control/config/terminal.h"
 #include "control/ctl/client.h"
 #include "control/ctl/ctl.h"
 #include "control/ctl/show.h"
@@ -48,7 +49,7 @@ static struct json_object *rows_of(const struct config_changes *c)
 static void print(const struct ctl *c, const char *path, const char *running_path,
 		  const struct config_changes *changes)
 {
-	const struct show_wish wish = {.width = c->wide ? 0 : terminal_width()};
+	const struct show_wish wish = {.width = c->wide ? 0 : terminal_width(stdout)};
 	struct json_object *out = json_object_new_object(), *rows = rows_of(changes);
 
 	put(out, "running_file", running_path);
@@ -76,8 +77,8 @@ static int compare(const struct ctl *c, const char *path, struct json_object *ru
 		print(c, path, running_path, &changes);
 		status = CTL_DONE;
 	}
-	for (unsigned i = 0; status != CTL_DONE && i < said.n; i++)
-		fprintf(stderr, "%s\n", said.lines[i]);
+	if (status != CTL_DONE)
+		diags_print(&said);
 	diags_fini(&said);
 	config_changes_fini(&changes);
 	config_destroy(old);

@@ -9,12 +9,13 @@
 #include <json-c/json.h>
 
 #include "control/config/schema.h"
+#include "control/config/terminal.h"
 #include "control/ctl/client.h"
 #include "control/ctl/commands.h"
 #include "control/ctl/ctl.h"
 #include "control/standard_fds.h"
 
-enum { MAX_OPTIONS = 32 };
+enum { MAX_OPTIONS = 32, HELP_COLUMN = 28 };
 
 static void print_options(void)
 {
@@ -22,14 +23,13 @@ static void print_options(void)
 
 	for (size_t i = 0; i < options.n; i++) {
 		const struct ctl_option *o = &options.rows[i];
-		char left[32];
+		char brief[8] = "", term[48];
 
-		snprintf(left, sizeof(left), "--%s%s%s", o->name, o->value != NULL ? " " : "",
-			 o->value != NULL ? o->value : "");
 		if (o->has_short)
-			printf("  -%c, %-20s %s\n", o->letter, left, o->help);
-		else
-			printf("      %-20s %s\n", left, o->help);
+			snprintf(brief, sizeof(brief), "-%c,", o->letter);
+		snprintf(term, sizeof(term), "  %-3s --%s%s%s", brief, o->name,
+			 o->value != NULL ? " " : "", o->value != NULL ? o->value : "");
+		print_term(stdout, term, o->help, HELP_COLUMN);
 	}
 }
 

@@ -21,8 +21,7 @@ int cmd_plan(const struct ctl *c, int argc, char **argv)
 	if (argc != 1)
 		return misused_words("plan");
 	status = config_load(argv[0], &cfg, &d) != 0 ? CTL_MISUSED : CTL_DONE;
-	for (unsigned i = 0; i < d.n; i++)
-		fprintf(stderr, "%s\n", d.lines[i]);
+	diags_print(&d);
 	diags_fini(&d);
 	if (status == CTL_DONE)
 		status = plan_print(cfg, c->json, stdout);

@@ -8,6 +8,7 @@
 
 #include <json-c/json.h>
 
+#include "control/config/terminal.h"
 #include "control/config/units.h"
 #include "control/ctl/client.h"
 #include "control/ctl/ctl.h"
@@ -32,7 +33,8 @@ static size_t length(struct json_object *list)
 static void print_lines(FILE *out, struct json_object *list)
 {
 	for (size_t i = 0; i < length(list); i++)
-		fprintf(out, "%s\n", json_object_get_string(json_object_array_get_idx(list, i)));
+		terminal_printf(out, "%s\n",
+				json_object_get_string(json_object_array_get_idx(list, i)));
 }
 
 static const char *text_of(struct json_object *row, const char *key)
@@ -50,8 +52,8 @@ static void print_changes(struct json_object *changes)
 	for (size_t i = 0; i < n && i < KEYS_SHOWN; i++) {
 		struct json_object *row = json_object_array_get_idx(changes, i);
 
-		printf("  %s: %s -> %s\n", text_of(row, "key"), text_of(row, "old"),
-		       text_of(row, "new"));
+		terminal_printf(stdout, "  %s: %s -> %s\n", text_of(row, "key"),
+				text_of(row, "old"), text_of(row, "new"));
 	}
 	if (n > KEYS_SHOWN)
 		printf("  and %zu more\n", n - KEYS_SHOWN);

@@ -21,14 +21,6 @@ typedef void print_fn(FILE *out, struct json_object *data, const struct show_wis
 bool show_tables(FILE *out, const char *what, struct json_object *data,
 		 const struct show_wish *wish);
 
-// The number of characters in a line of the terminal on standard output. 0: standard output is no
-// terminal, or the terminal does not give its size.
-unsigned terminal_width(void);
-
-// Breaks lines that are longer than width (0: any length) between words. The rest of a line is
-// indented.
-void print_folded(FILE *out, const char *text, unsigned width);
-
 // A line for each order in force that stops frames on the whole switch. data: the answer to
 // `show version`.
 void print_orders(FILE *out, struct json_object *data);

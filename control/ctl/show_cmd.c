@@ -10,13 +10,14 @@
 #include <json-c/json.h>
 
 #include "control/config/schema.h"
+#include "control/config/terminal.h"
 #include "control/ctl/client.h"
 #include "control/ctl/commands.h"
 #include "control/ctl/ctl.h"
 #include "control/ctl/interval.h"
 #include "control/ctl/show.h"
 
-enum { FOLLOW_MS = 200, FLOWS_MAX = 1000, CNPS = 50, KIND_LEN = 32 };
+enum { FOLLOW_MS = 200, FLOWS_MAX = 1000, CNPS = 50, KIND_LEN = 32, KIND_COLUMN = 17 };
 
 static volatile sig_atomic_t stopped; // written by the handler only
 
@@ -30,8 +31,12 @@ void show_help(FILE *out)
 {
 	const char *help, *what;
 
-	for (unsigned i = 0; (what = show_kind(i, &help)) != NULL; i++)
-		fprintf(out, "  %-14s %s\n", what, help);
+	for (unsigned i = 0; (what = show_kind(i, &help)) != NULL; i++) {
+		char term[KIND_LEN];
+
+		snprintf(term, sizeof(term), "  %s", what);
+		print_term(out, term, help, KIND_COLUMN);
+	}
 }
 
 // For a message: "ports queues ...".
@@ -267,7 +272,7 @@ static int print_tables(const struct ctl *c, struct client *cl, const char *what
 {
 	struct show_wish wish = {.all = c->all || port != NULL, .explain = c->explain,
 				 .unpaired = c->unpaired,
-				 .width = c->wide ? 0 : terminal_width()};
+				 .width = c->wide ? 0 : terminal_width(stdout)};
 	struct json_object *state = client_ask(cl, request_of("show", "what", "version"));
 	bool is_file = strcmp(what, "config") == 0;
 	char *text = NULL;

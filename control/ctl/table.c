@@ -4,11 +4,10 @@
 #include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/ioctl.h>
-#include <unistd.h>
 
 #include <json-c/json.h>
 
+#include "control/config/terminal.h"
 #include "control/ctl/show.h"
 
 enum {
@@ -174,32 +173,6 @@ static void measure(struct layout *l, const struct table *t, struct json_object 
 	}
 }
 
-// How much of a text fits into width: up to a blank, if there is one.
-static int fit(const char *text, int length, int width)
-{
-	int n = width;
-
-	if (length <= width)
-		return length;
-	while (n > 0 && text[n] != ' ')
-		n--;
-	return n > 0 ? n : width;
-}
-
-// Of several lines that begin at the column `indent`.
-static void print_last(FILE *out, const char *text, int indent, unsigned limit)
-{
-	int width = (int)limit - indent;
-
-	while (limit != 0 && width >= FOLD_LEAST && (int)strlen(text) > width) {
-		int n = fit(text, (int)strlen(text), width);
-
-		fprintf(out, "%.*s\n%*s", n, text, indent, "");
-		text += n + (text[n] == ' ');
-	}
-	fprintf(out, "%s\n", text);
-}
-
 // row NULL: the heads.
 static void print_line(FILE *out, const struct layout *l, struct json_object *row)
 {
@@ -214,12 +187,13 @@ static void print_line(FILE *out, const struct layout *l, struct json_object *ro
 		else
 			snprintf(text, sizeof(text), "%s", c->head);
 		if (k + 1 == l->n && is_left(c))
-			print_last(out, text, indent, l->limit);
+			print_indented(out, text, indent, l->limit);
 		else
 			fprintf(out, "%*s%s", is_left(c) ? -l->width[k] : l->width[k], text,
-				k + 1 == l->n ? "\n" : "  ");
+				k + 1 == l->n ? "" : "  ");
 		indent += l->width[k] + GAP;
 	}
+	fputc('\n', out);
 }
 
 static void print_rule(FILE *out, const struct layout *l)
@@ -272,42 +246,6 @@ static void print_rows(FILE *out, struct json_object *rows, const struct table *
 	for (size_t i = 0; i < json_object_array_length(rows); i++)
 		print_line(out, &l, json_object_array_get_idx(rows, i));
 	print_columns_left_out(out, &l, t);
-}
-
-unsigned terminal_width(void)
-{
-	const char *columns = getenv("COLUMNS");
-	struct winsize size;
-	unsigned long n = columns != NULL ? strtoul(columns, NULL, 10) : 0;
-
-	if (!isatty(STDOUT_FILENO))
-		return 0;
-	if (n > 0 && n <= UINT16_MAX)
-		return (unsigned)n;
-	return ioctl(STDOUT_FILENO, TIOCGWINSZ, &size) == 0 ? size.ws_col : 0;
-}
-
-void print_folded(FILE *out, const char *text, unsigned width)
-{
-	while (*text != '\0') {
-		int length = (int)strcspn(text, "\n"), indent = (int)strspn(text, " ") + GAP;
-		int room = (int)width;
-
-		while (width != 0 && length > room) {
-			int n = fit(text, length, room), skip = n + (text[n] == ' ');
-
-			while (n > 1 && text[n - 1] == ' ') // between two columns
-				n--;
-			fprintf(out, "%.*s\n%*s", n, text, indent, "");
-			text += skip;
-			length -= skip;
-			room = (int)width > indent + FOLD_LEAST ? (int)width - indent : FOLD_LEAST;
-		}
-		fprintf(out, "%.*s", length, text);
-		text += length;
-		if (*text == '\n')
-			fputc(*text++, out);
-	}
 }
 
 // ---- rows

@@ -13,6 +13,7 @@
 
 #include "control/config/advice.h"
 #include "control/config/memory.h"
+#include "control/config/terminal.h"
 #include "control/daemon/daemon_impl.h"
 #include "control/daemon/privileges.h"
 #include "control/daemon/rlimits.h"
@@ -21,6 +22,7 @@
 
 enum {
 	ERR_LEN = 256,
+	FAILED_LEN = 1024,
 	DRIVERS_EVERY_NS = 100000000, // links and losses are looked at; a matter of people
 };
 
@@ -37,20 +39,19 @@ static uint64_t any_seed(void)
 
 __attribute__((format(printf, 1, 2))) static int failed(const char *fmt, ...)
 {
+	char text[FAILED_LEN];
 	va_list ap;
 
-	fputs("weir: ", stderr);
 	va_start(ap, fmt);
-	vfprintf(stderr, fmt, ap);
+	vsnprintf(text, sizeof(text), fmt, ap);
 	va_end(ap);
-	fputc('\n', stderr);
+	terminal_printf(stderr, "weir: %s\n", text);
 	return EXIT_FAILED;
 }
 
 static void print_diags(struct diags *d)
 {
-	for (unsigned i = 0; i < d->n; i++)
-		fprintf(stderr, "%s\n", d->lines[i]);
+	diags_print(d);
 	diags_fini(d);
 }
 
@@ -59,7 +60,8 @@ static void print_notes(const char *port, const char *notes)
 	while (*notes != '\0') {
 		size_t len = strcspn(notes, "\n");
 
-		printf("%s%snote: %.*s\n", port, port[0] != '\0' ? " " : "", (int)len, notes);
+		terminal_printf(stdout, "%s%snote: %.*s\n", port, port[0] != '\0' ? " " : "",
+				(int)len, notes);
 		notes += len + (notes[len] != '\0');
 	}
 }
@@ -388,9 +390,9 @@ static void print_ports(const struct daemon *d)
 		const struct policy_port *p = &d->policy->ports[i];
 		const struct port_facts *f = &d->ports[i].facts;
 
-		printf("%s %s speed=%gGb/s mtu=%u pfc=%s rx_guard=%s\n", p->name, p->device,
-		       (double)p->speed_bps / 1e9, p->mtu, pfc_word(f),
-		       f->rx_depth_readable && p->rx_guard_on != 0 ? "on" : "off");
+		terminal_printf(stdout, "%s %s speed=%gGb/s mtu=%u pfc=%s rx_guard=%s\n", p->name,
+				p->device, (double)p->speed_bps / 1e9, p->mtu, pfc_word(f),
+				f->rx_depth_readable && p->rx_guard_on != 0 ? "on" : "off");
 	}
 }
 
@@ -419,9 +421,8 @@ static int start_workers(struct daemon *d)
 	if (config_flood_note(d->policy, note, sizeof(note)) != NULL)
 		print_notes("", note);
 	if (how.time_scale > 1)
-		printf("time scale %u: speeds, rates and times are the model's, and every peer "
-		       "must have the same scale\n",
-		       how.time_scale);
+		terminal_printf(stdout, "time scale %u: speeds, rates and times are the model's, "
+				"and every peer must have the same scale\n", how.time_scale);
 	puts("ready");
 	fflush(stdout);
 	return 0;

@@ -4,6 +4,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "control/config/terminal.h"
 #include "control/daemon/daemon_impl.h"
 #include "control/daemon/outlet.h"
 #include "control/daemon/signals.h"
@@ -14,6 +15,7 @@ int daemon_run(const struct options *opt)
 	int status;
 
 	signals_install();
+	terminal_keep_widths();
 	status = outlet_open();
 	if (status != 0) {
 		fprintf(stderr, "weir: cannot make pipes for its output: %s\n", strerror(-status));

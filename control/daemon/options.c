@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "control/config/schema.h"
+#include "control/config/terminal.h"
 
 static const struct option_row rows[] = {
 	{"config", 'c', true, "FILE",
@@ -24,20 +25,20 @@ static const struct option_row rows[] = {
 	{"help", 'h', true, NULL, "this text"},
 	{"version", 'V', true, NULL, "the version"},
 };
-enum { N_ROWS = sizeof(rows) / sizeof(rows[0]), WAIT_DIGITS = 5 };
+enum { N_ROWS = sizeof(rows) / sizeof(rows[0]), WAIT_DIGITS = 5, HELP_COLUMN = 29 };
 
 const char options_usage[] = "weir -c FILE [--busy-poll] [--wait SECONDS] [--metrics [ADDR:]PORT] "
 			     "[--json] [--keep-privileges] [-- EAL arguments]\n"
-			     "       weir --selftest PORT [PORT] [--json] [-- EAL arguments]";
+			     "weir --selftest PORT [PORT] [--json] [-- EAL arguments]";
 const char options_summary[] =
-	"Runs one switch as the policy file says, in the foreground, until SIGTERM or SIGINT.\n"
-	"Prints `ready` when frames are forwarded, and the balance of all frames at the end.\n"
-	"With --selftest no switch runs: a plain sentence for each check, ok, FAILED or cannot "
-	"tell.\n"
-	"Two ports joined by a cable or veth, or one with a plug, are also tested with frames.\n"
-	"The host's own addresses on the tested interfaces do not answer meanwhile.\n";
+	"Runs one switch as the policy file says, in the foreground, until SIGTERM or\n"
+	"SIGINT. Prints `ready` when frames are forwarded, and the balance of all frames\n"
+	"at the end. With --selftest no switch runs: a plain sentence for each check, ok,\n"
+	"FAILED or cannot tell. Two ports joined by a cable or veth, or one with a plug,\n"
+	"are also tested with frames. The host's own addresses on the tested interfaces\n"
+	"do not answer meanwhile.\n";
 const char options_notes[] =
-	"Events go to standard error. Control it with weirctl, through /run/weir/NAME.sock.\n";
+	"Events go to standard error. Control it with weirctl, through\n/run/weir/NAME.sock.\n";
 const char options_exit[] =
 	"0 stopped and every frame is accounted for, or no check failed; 1 failed; 2 misused or "
 	"bad policy.";
@@ -50,19 +51,21 @@ const struct option_row *options_rows(size_t *n)
 
 static void print_help(void)
 {
-	printf("usage: %s\n\n%s\n", options_usage, options_summary);
+	fputs("usage: ", stdout);
+	print_indented(stdout, options_usage, (int)strlen("usage: "), TERMINAL_TEXT);
+	printf("\n\n%s\n", options_summary);
 	for (size_t i = 0; i < N_ROWS; i++) {
-		char left[40];
+		char brief[8] = "", term[48];
 
-		snprintf(left, sizeof(left), "--%s%s%s", rows[i].name,
+		if (rows[i].has_short)
+			snprintf(brief, sizeof(brief), "-%c,", rows[i].letter);
+		snprintf(term, sizeof(term), "  %-3s --%s%s%s", brief, rows[i].name,
 			 rows[i].value != NULL ? " " : "",
 			 rows[i].value != NULL ? rows[i].value : "");
-		if (rows[i].has_short)
-			printf("  -%c, %-22s %s\n", rows[i].letter, left, rows[i].help);
-		else
-			printf("      %-22s %s\n", left, rows[i].help);
+		print_term(stdout, term, rows[i].help, HELP_COLUMN);
 	}
-	printf("\n%sExit: %s\n", options_notes, options_exit);
+	printf("\n%s", options_notes);
+	print_term(stdout, "Exit:", options_exit, (int)strlen("Exit: "));
 }
 
 static const char *name_at(const void *unused, unsigned i)

@@ -4,9 +4,10 @@
 
 #include <json-c/json.h>
 
+#include "control/config/terminal.h"
 #include "control/daemon/selftest_impl.h"
 
-enum { TEXT_LEN = 1024 };
+enum { TEXT_LEN = 1024, TEXT_COLUMN = 13 };
 
 static const char *const verdicts[] = {
 	[VERDICT_OK] = "ok", [VERDICT_FAILED] = "failed", [VERDICT_UNKNOWN] = "cannot tell"};
@@ -33,7 +34,7 @@ static void add_row(struct report *r, const char *device, const char *check, enu
 void report_add(struct report *r, const char *device, const char *check, enum verdict verdict,
 		const char *fmt, ...)
 {
-	char text[TEXT_LEN];
+	char text[TEXT_LEN], line[2 * TEXT_LEN];
 	va_list ap;
 
 	va_start(ap, fmt);
@@ -44,8 +45,10 @@ void report_add(struct report *r, const char *device, const char *check, enum ve
 		add_row(r, device, check, verdict, text);
 		return;
 	}
-	printf("%-11s  %s: %s\n", verdict == VERDICT_FAILED ? "FAILED" : verdicts[verdict], device,
-	       text);
+	snprintf(line, sizeof(line), "%s: %s", device, text);
+	printf("%-*s", TEXT_COLUMN, verdict == VERDICT_FAILED ? "FAILED" : verdicts[verdict]);
+	print_indented(stdout, line, TEXT_COLUMN, terminal_width(stdout));
+	putchar('\n');
 	fflush(stdout);
 }
 

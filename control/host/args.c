@@ -10,6 +10,7 @@
 #include <string.h>
 
 #include "control/config/schema.h"
+#include "control/config/terminal.h"
 #include "control/config/units.h"
 #include "control/host/cc_args.h"
 #include "control/model_time.h"
@@ -133,7 +134,7 @@ static const struct arg args[] = {
 	 "print this"},
 };
 // clang-format on
-enum { N_ARGS = sizeof(args) / sizeof(args[0]) };
+enum { N_ARGS = sizeof(args) / sizeof(args[0]), HELP_COLUMN = 21 };
 
 __attribute__((format(printf, 2, 3))) static int bad(char *err, const char *fmt, ...)
 {
@@ -435,11 +436,11 @@ void host_args_help(FILE *out)
 		fprintf(out, "  %.*s\n", (int)strcspn(at, "\n"), at);
 	fputs("options (EAL arguments after --):\n", out);
 	for (unsigned i = 0; i < N_ARGS; i++) {
-		char left[40];
+		char term[40];
 
-		snprintf(left, sizeof(left), "--%s %s", args[i].name,
+		snprintf(term, sizeof(term), "  --%s %s", args[i].name,
 			 args[i].metavar != NULL ? args[i].metavar : "");
-		fprintf(out, "  %-18s %s\n", left, args[i].help);
+		print_term(out, term, args[i].help, HELP_COLUMN);
 	}
 	fprintf(out, "exit: %s\n", host_exit);
 }

@@ -7,6 +7,7 @@
 
 #include <rte_mempool.h>
 
+#include "control/config/terminal.h"
 #include "control/host/host.h"
 #include "control/standard_fds.h"
 
@@ -29,7 +30,7 @@ static void on_signal(int sig)
 static void say(const char *text)
 {
 	if (text[0] != '\0')
-		fprintf(stderr, "weir-host: %s\n", text);
+		terminal_printf(stderr, "weir-host: %s\n", text);
 }
 
 // Notes come as lines of their own.

@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "control/config/schema.h"
+#include "control/config/terminal.h"
 #include "control/lab/lab.h"
 
 const struct lab_option lab_options[] = {
@@ -25,9 +26,9 @@ const struct lab_option lab_options[] = {
 const size_t lab_n_options = sizeof(lab_options) / sizeof(lab_options[0]);
 
 const char lab_summary[] =
-	"weir-lab runs whole lossless fabrics on a virtual clock: the dataplane and the policy "
-	"files\n"
-	"of weir, emulated RoCEv2 NICs and wires. The same file and seed give the same bytes.\n";
+	"weir-lab runs whole lossless fabrics on a virtual clock: the dataplane and the\n"
+	"policy files of weir, emulated RoCEv2 NICs and wires. The same file and seed\n"
+	"give the same bytes.\n";
 const char lab_exit[] =
 	"0 all expectations hold, 1 one does not or the run was broken off, 2 misused";
 
@@ -49,8 +50,8 @@ static const char *name_at(const void *command, unsigned i)
 
 static bool complain(const struct lab_command *c, const char *what, const char *about)
 {
-	fprintf(stderr, "weir-lab %s: %s%s (try weir-lab %s --help)\n", c->name, what, about,
-		c->name);
+	terminal_printf(stderr, "weir-lab %s: %s%s (try weir-lab %s --help)\n", c->name, what,
+			about, c->name);
 	return false;
 }
 
@@ -63,8 +64,8 @@ static bool unknown_option(const struct lab_command *c, const char *name, size_t
 	near = schema_closest(word, (unsigned)lab_n_options, name_at, c);
 	if (near == NULL)
 		return complain(c, "unknown option --", word);
-	fprintf(stderr, "weir-lab %s: unknown option --%s: did you mean --%s?\n", c->name, word,
-		near);
+	terminal_printf(stderr, "weir-lab %s: unknown option --%s: did you mean --%s?\n", c->name,
+			word, near);
 	return false;
 }
 

@@ -5,8 +5,9 @@
 #include <string.h>
 
 #include "control/config/schema.h"
+#include "control/config/terminal.h"
 
-enum { WRAP = 96, PPM = 1000000 };
+enum { PAGE_COLUMNS = 96, PPM = 1000000 };
 
 const char *const expr_object_name[N_OBJECT_KINDS] = {
 	[OBJ_HOST] = "host",
@@ -299,30 +300,6 @@ static const char general[] =
 	"of B`, `A between B and C`. A comparison of a list holds when it holds for each value. A "
 	"recorded expression is measured over the time since the row before.\n";
 
-// Breaks lines between words; after the first each begins with `indent` spaces.
-static void wrap(FILE *out, const char *text, unsigned column, unsigned indent)
-{
-	while (*text != '\0') {
-		size_t word = strcspn(text, " \n");
-
-		if (column > indent && column + word + 1 > WRAP) {
-			fprintf(out, "\n%*s", (int)indent, "");
-			column = indent;
-		} else if (column > indent) {
-			fputc(' ', out);
-			column++;
-		}
-		fprintf(out, "%.*s", (int)word, text);
-		column += (unsigned)word;
-		text += word;
-		if (*text == '\n') {
-			fprintf(out, "\n%*s", (int)indent, "");
-			column = indent;
-		}
-		text += *text != '\0';
-	}
-}
-
 static void arguments(FILE *out, const struct expr_func *f)
 {
 	fprintf(out, "%s(%s%s%s%s)", f->name, f->args, f->takes & TAKES_STAT ? " [, STAT]" : "",
@@ -346,13 +323,13 @@ static const char *const unit_name[N_EXPR_UNITS] = {
 
 void expr_func_help(FILE *out)
 {
-	wrap(out, general, 0, 0);
+	print_indented(out, general, 0, TERMINAL_TEXT);
 	fputc('\n', out);
 	for (unsigned i = 0; i < N_FUNCS; i++) {
 		fputs("  ", out);
 		arguments(out, &funcs[i]);
 		fputs("\n      ", out);
-		wrap(out, funcs[i].help, 6, 6);
+		print_indented(out, funcs[i].help, 6, TERMINAL_TEXT);
 		kinds(out, &funcs[i], "\n      X: ");
 		fputc('\n', out);
 	}
@@ -377,7 +354,7 @@ void expr_func_docs(FILE *out)
 	      "Made from the table of the program by `scripts/docs`; do not edit. `weir-lab help "
 	      "functions` prints the same.\n\n",
 	      out);
-	wrap(out, general, 0, 0);
+	print_indented(out, general, 0, PAGE_COLUMNS);
 	fputs("\n| function | gives | about | meaning |\n| --- | --- | --- | --- |\n", out);
 	for (unsigned i = 0; i < N_FUNCS; i++) {
 		fprintf(out, "| `%s(", funcs[i].name);

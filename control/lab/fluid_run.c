@@ -10,6 +10,7 @@
 
 #include <json-c/json.h>
 
+#include "control/config/terminal.h"
 #include "control/lab/fluid.h"
 #include "control/lab/fluid_run.h"
 #include "control/lab/ideal.h"
@@ -318,8 +319,10 @@ static void print_table(const struct fluid_job *j)
 
 	expr_print(EXPR_BYTES, j->frame_bytes, frame, sizeof(frame));
 	expr_print(EXPR_RATE, j->speed_bps, speed, sizeof(speed));
-	printf("%s: queue %s, %" PRIu32 " flows, %sbps, frames of %s, a loop of %.1f us\n\n",
-	       j->sc->name, j->name, j->n_flows, speed, frame, j->p.delay_s * 1e6);
+	terminal_printf(stdout,
+			"%s: queue %s, %" PRIu32 " flows, %sbps, frames of %s, a loop of %.1f us\n"
+			"\n",
+			j->sc->name, j->name, j->n_flows, speed, frame, j->p.delay_s * 1e6);
 	printf("%-14s  %14s  %14s  %14s\n", "", "fixed point", "fluid model", "packet run");
 	for (unsigned i = 0; i < N_ROWS; i++) {
 		printf("%-14s", j->rows[i].what);
@@ -329,8 +332,9 @@ static void print_table(const struct fluid_job *j)
 		putchar('\n');
 	}
 	verdict(j, text, sizeof(text));
-	printf("\n%s.\nModel and packets: means of the second half of %.0f ms.\n", text,
-	       duration_s(j) * 1e3);
+	terminal_printf(stdout,
+			"\n%s.\nModel and packets: means of the second half of %.0f ms.\n", text,
+			duration_s(j) * 1e3);
 }
 
 static struct json_object *number(double v)
@@ -455,8 +459,7 @@ static int prepare(struct fluid_job *j, struct diags *d)
 
 static void print_diags(struct diags *d)
 {
-	for (unsigned i = 0; i < d->n; i++)
-		fprintf(stderr, "%s\n", d->lines[i]);
+	diags_print(d);
 	diags_fini(d);
 }
 

@@ -4,43 +4,57 @@
 #include <string.h>
 
 #include "control/config/schema.h"
+#include "control/config/terminal.h"
 #include "control/lab/bundle.h"
 #include "control/lab/expr_func.h"
 #include "control/lab/lab.h"
 #include "control/standard_fds.h"
 
+enum { OPTION_COLUMN = 21, COMMAND_COLUMN = 36 };
+
 static void print_options(const struct lab_command *c, FILE *out)
 {
 	for (size_t i = 0; i < lab_n_options; i++) {
-		char tag[64];
+		char term[64];
 
 		if (!(lab_options[i].commands & c->options))
 			continue;
-		snprintf(tag, sizeof(tag), "--%s%s%s", lab_options[i].name,
+		snprintf(term, sizeof(term), "  --%s%s%s", lab_options[i].name,
 			 lab_options[i].value != NULL ? " " : "",
 			 lab_options[i].value != NULL ? lab_options[i].value : "");
-		fprintf(out, "  %-18s %s\n", tag, lab_options[i].help);
+		print_term(out, term, lab_options[i].help, OPTION_COLUMN);
 	}
+}
+
+static void print_exit(FILE *out)
+{
+	char text[128];
+
+	snprintf(text, sizeof(text), "%s.", lab_exit);
+	print_term(out, "Exit:", text, (int)strlen("Exit: "));
 }
 
 static void print_help(FILE *out)
 {
 	fputs(lab_summary, out);
 	fputc('\n', out);
-	for (size_t i = 0; i < lab_n_commands; i++)
-		fprintf(out, "  %-44s %s\n", lab_commands[i].usage, lab_commands[i].help);
-	fprintf(out,
-		"\nweir-lab COMMAND --help names the options, weir-lab help functions what can be "
-		"expected "
-		"and recorded. Exit: %s.\n",
-		lab_exit);
+	for (size_t i = 0; i < lab_n_commands; i++) {
+		char term[64];
+
+		snprintf(term, sizeof(term), "  %s", lab_commands[i].usage);
+		print_term(out, term, lab_commands[i].help, COMMAND_COLUMN);
+	}
+	fputs("\nweir-lab COMMAND --help names the options, weir-lab help functions what can be\n"
+	      "expected and recorded.\n", out);
+	print_exit(out);
 }
 
 static void print_command(const struct lab_command *c, FILE *out)
 {
 	fprintf(out, "usage: %s\n%s\n\n", c->usage, c->help);
 	print_options(c, out);
-	fprintf(out, "\nExit: %s.\n", lab_exit);
+	fputc('\n', out);
+	print_exit(out);
 }
 
 static const char *name_at(const void *unused, unsigned i)

@@ -5,13 +5,18 @@
 #include <stdbool.h>
 #include <string.h>
 
+#include "control/config/terminal.h"
 #include "control/lab/svg.h"
 
-enum { MAX_CELL = 512 };
+enum {
+	MAX_CELL = 512,
+	GAP = 2, // blanks between columns
+	LEAST_WORDS = 24, // no column of words gets narrower for a terminal
+};
 
 void grid_init(struct grid *g, const char *title, const char *heads, uint32_t n_left)
 {
-	*g = (struct grid){.title = title, .n_left = n_left};
+	*g = (struct grid){.title = title, .n_left = n_left, .n_keys = 1};
 	while (g->n_columns < GRID_COLUMNS) {
 		size_t len = strcspn(heads, "|");
 
@@ -89,45 +94,128 @@ static int width(const struct grid *g, uint32_t column)
 	return used ? (int)most : 0;
 }
 
-static void print_line(const struct grid *g, const int *widths, int row, FILE *out)
+// ---- as text
+
+// Columns that stand side by side.
+struct block {
+	uint32_t columns[GRID_COLUMNS], n;
+	int widths[GRID_COLUMNS];
+};
+
+static int least_width(const struct grid *g, uint32_t column, int columns_width)
 {
+	return column < g->n_left && columns_width > LEAST_WORDS ? LEAST_WORDS : columns_width;
+}
+
+// Takes the key columns, and from `first` on as many columns as fit. Returns the first column of
+// the next block.
+static uint32_t take_columns(const struct grid *g, uint32_t first, int limit, struct block *b)
+{
+	uint32_t n_keys = 0, c;
+	int sum = -GAP;
+
+	b->n = 0;
+	for (c = 0; c < g->n_columns; c++) {
+		int columns_width = width(g, c);
+
+		if (columns_width == 0 || (c >= g->n_keys && c < first))
+			continue;
+		sum += GAP + least_width(g, c, columns_width);
+		if (limit != 0 && sum > limit && b->n > n_keys)
+			break;
+		n_keys += c < g->n_keys;
+		b->columns[b->n] = c;
+		b->widths[b->n++] = columns_width;
+	}
+	return c;
+}
+
+static int excess(const struct block *b, int limit)
+{
+	int sum = -GAP;
+
+	for (uint32_t i = 0; i < b->n; i++)
+		sum += GAP + b->widths[i];
+	return limit == 0 ? 0 : sum - limit;
+}
+
+// Cells of words may take several lines: the widest column of words gives way first.
+static void narrow_words(const struct grid *g, struct block *b, int limit)
+{
+	uint32_t widest = 0;
+
+	while (excess(b, limit) > 0) {
+		for (uint32_t i = 0; i < b->n && b->columns[i] < g->n_left; i++)
+			if (b->widths[i] > b->widths[widest])
+				widest = i;
+		if (b->columns[widest] >= g->n_left || b->widths[widest] <= LEAST_WORDS)
+			return;
+		b->widths[widest] -= excess(b, limit);
+		if (b->widths[widest] < LEAST_WORDS)
+			b->widths[widest] = LEAST_WORDS;
+	}
+}
+
+// Prints the next line of a row and moves `rest` on. Returns whether another line follows.
+static bool print_line(const struct grid *g, const struct block *b, const char **rest, FILE *out)
+{
+	bool more = false;
 	int pending = 0;
 
-	for (uint32_t c = 0; c < g->n_columns; c++) {
-		const char *text = row < 0 ? g->heads[c] : cell(g, (uint32_t)row, c);
-		int len = (int)strlen(text);
+	for (uint32_t i = 0; i < b->n; i++) {
+		int len = fit_text(rest[i], (int)strlen(rest[i]), (unsigned)b->widths[i]);
+		int blanks = b->widths[i] - len;
+		bool left = b->columns[i] < g->n_left;
 
-		if (widths[c] == 0)
-			continue;
-		if (c >= g->n_left)
-			pending += widths[c] - len;
+		pending += left ? 0 : blanks;
 		// Blanks at the end of a line are never printed.
 		if (len != 0) {
-			fprintf(out, "%*s%s", pending, "", text);
+			fprintf(out, "%*s%.*s", pending, "", len, rest[i]);
 			pending = 0;
 		}
-		if (c < g->n_left)
-			pending += widths[c] - len;
-		pending += 2;
+		pending += GAP + (left ? blanks : 0);
+		rest[i] += len;
+		rest[i] += strspn(rest[i], " ");
+		more |= *rest[i] != '\0';
 	}
 	fputc('\n', out);
+	return more;
+}
+
+static void print_block(const struct grid *g, const struct block *b, FILE *out)
+{
+	const char *rest[GRID_COLUMNS];
+
+	for (int r = -1; r < (int)g->n_rows; r++) {
+		for (uint32_t i = 0; i < b->n; i++)
+			rest[i] = r < 0 ? g->heads[b->columns[i]]
+					: cell(g, (uint32_t)r, b->columns[i]);
+		while (print_line(g, b, rest, out))
+			;
+	}
 }
 
 void grid_print(const struct grid *g, FILE *out)
 {
-	int widths[GRID_COLUMNS];
+	unsigned limit = terminal_width(out);
+	struct block b;
 
 	if (g->n_rows == 0)
 		return;
-	for (uint32_t c = 0; c < g->n_columns; c++)
-		widths[c] = width(g, c);
 	if (*g->title != '\0')
-		fprintf(out, "\n%s\n", g->title);
-	for (int r = -1; r < (int)g->n_rows; r++)
-		print_line(g, widths, r, out);
+		terminal_printf(out, "\n%s\n", g->title);
+	for (uint32_t c = g->n_keys; c < g->n_columns;) {
+		if (c > g->n_keys)
+			fputc('\n', out);
+		c = take_columns(g, c, (int)limit, &b);
+		narrow_words(g, &b, (int)limit);
+		print_block(g, &b, out);
+	}
 	if (g->note != NULL)
-		fprintf(out, "%s\n", g->note);
+		terminal_printf(out, "%s\n", g->note);
 }
+
+// ---- as HTML
 
 static void html_line(const struct grid *g, const int *widths, int row, FILE *out)
 {

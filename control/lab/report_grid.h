@@ -17,6 +17,7 @@ struct grid {
 	const char **cells; // n_rows * n_columns; NULL: empty
 	uint32_t n_columns, n_rows, cap_rows, next;
 	uint32_t n_left; // columns that are aligned left: the first ones
+	uint32_t n_keys; // columns that name a row: the first ones; grid_init sets 1
 	const char *note; // below the table; NULL: none
 };
 
@@ -28,6 +29,7 @@ void grid_row(struct grid *g);
 __attribute__((format(printf, 2, 3))) void grid_put(struct grid *g, const char *fmt, ...);
 __attribute__((format(printf, 2, 3))) void grid_note(struct grid *g, const char *fmt, ...);
 
-// Columns without anything in them are left out; a grid without rows prints nothing.
+// Columns without anything in them are left out; a grid without rows prints nothing. On a terminal
+// that is too narrow the text has several blocks of columns, and the keys begin each block.
 void grid_print(const struct grid *g, FILE *out);
 void grid_html(const struct grid *g, FILE *out);

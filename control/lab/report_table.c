@@ -4,6 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "control/config/terminal.h"
 #include "control/lab/metric.h"
 #include "control/lab/report_rows.h"
 
@@ -407,10 +408,24 @@ void report_foot(const struct run *r, FILE *out)
 	fputc('\n', out);
 }
 
+static void print_part(const struct run *r, void (*part)(const struct run *r, FILE *out), FILE *out)
+{
+	char *text = NULL;
+	size_t len;
+	FILE *f = open_memstream(&text, &len);
+
+	if (f == NULL)
+		return;
+	part(r, f);
+	fclose(f);
+	print_folded(out, text, terminal_width(out));
+	free(text);
+}
+
 void report_table(const struct run *r, FILE *out)
 {
-	report_head(r, out);
+	print_part(r, report_head, out);
 	report_grids(r, grid_print, out);
 	fputc('\n', out);
-	report_foot(r, out);
+	print_part(r, report_foot, out);
 }

@@ -81,7 +81,7 @@ static void findings_grid(const struct run *r, report_grid_fn *emit, FILE *out)
 	struct grid g;
 
 	grid_init(&g, "why (each queue waits for the next; looked at once a millisecond)",
-		  "cause|chain|longest|times|first seen|last seen|at the end", 2);
+		  "cause|chain|longest|times|first|last|at end", 2);
 	for (uint32_t i = 0; order != NULL && i < shown; i++) {
 		grid_row(&g);
 		finding_cells(&g, r, &c->findings[order[i]]);

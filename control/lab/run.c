@@ -15,6 +15,7 @@
 
 #include <json-c/json.h>
 
+#include "control/config/terminal.h"
 #include "control/lab/fabric.h"
 #include "control/lab/lab.h"
 #include "control/lab/measure.h"
@@ -28,6 +29,7 @@ enum {
 	SLICES = 10000, // of the duration, at most that many pieces
 	LEAST_SLICE_NS = 1000,
 	PROGRESS_NS = 200000000,
+	PROGRESS_LEN = 256,
 };
 
 // The stop flag, and who else is to be stopped: 0, nobody.
@@ -66,8 +68,7 @@ static void catch_signals(void)
 // ---- lines for people, on stderr
 static int told(struct diags *d)
 {
-	for (unsigned i = 0; i < d->n; i++)
-		fprintf(stderr, "%s\n", d->lines[i]);
+	diags_print(d);
 	diags_fini(d);
 	return LAB_MISUSED;
 }
@@ -88,14 +89,17 @@ static void show_progress(struct progress *p, const struct run *r)
 	const struct vclock *c = &r->fabric->clock;
 	uint64_t now = wall_ns(), spent = now - p->start_ns, total = r->sc->duration_ns;
 	double seconds = (double)spent / 1e9, part = (double)c->now_ns / (double)total;
+	unsigned width = terminal_width(stderr);
+	char line[PROGRESS_LEN];
 
 	if (!p->on || now - p->shown_ns < PROGRESS_NS || seconds <= 0 || part <= 0)
 		return;
 	p->shown_ns = now;
-	fprintf(stderr, "\r%s: %.3f of %.3f ms, %.2f M events/s, %.2f M hops/s, %.0f s left \033[K",
-		r->sc->name, (double)c->now_ns / 1e6, (double)total / 1e6,
-		(double)c->n_events / seconds / 1e6, (double)fabric_hops(r->fabric) / seconds / 1e6,
-		seconds / part - seconds);
+	snprintf(line, sizeof(line),
+		 "%s: %.3f of %.3f ms, %.2f M events/s, %.2f M hops/s, %.0f s left", r->sc->name,
+		 (double)c->now_ns / 1e6, (double)total / 1e6, (double)c->n_events / seconds / 1e6,
+		 (double)fabric_hops(r->fabric) / seconds / 1e6, seconds / part - seconds);
+	fprintf(stderr, "\r%.*s\033[K", width > 1 ? (int)width - 1 : (int)sizeof(line), line);
 	fflush(stderr);
 }
 
@@ -113,7 +117,8 @@ static void print_speed(const struct run *r)
 	struct rusage u;
 
 	getrusage(RUSAGE_SELF, &u);
-	fprintf(stderr,
+	terminal_printf(
+		stderr,
 		"%s: %.3f ms in %.2f s, %.2f s of processor time: %" PRIu64
 		" packet-hops (%.2f M/s), %" PRIu64 " events (%.2f M/s), peak memory %ld MB\n",
 		r->sc->name, (double)r->end_ns / 1e6, (double)r->wall_ns / 1e9, busy, hops,
@@ -302,8 +307,10 @@ static int check_file(const struct lab_args *a, const char *file, bool tell)
 	if (err == 0)
 		err = fabric_check(sc, &d);
 	if (err == 0 && tell)
-		printf("%s: %s: %u switches, %u hosts, %u links, %u flows: ready to run\n", file,
-		       sc->name, sc->n_switches, sc->n_hosts, sc->n_links, sc->n_flows);
+		terminal_printf(stdout,
+				"%s: %s: %u switches, %u hosts, %u links, %u flows: ready to run\n",
+				file, sc->name, sc->n_switches, sc->n_hosts, sc->n_links,
+				sc->n_flows);
 	scenario_destroy(sc);
 	if (err != 0 || tell)
 		told(&d);

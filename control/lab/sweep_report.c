@@ -4,6 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "control/config/terminal.h"
 #include "control/lab/html.h"
 #include "control/lab/report_file.h"
 #include "control/lab/report_rows.h"
@@ -103,6 +104,7 @@ static void fill_grid(const struct sweep *s, struct grid *g)
 	for (uint32_t v = 0; v < n && at < sizeof(heads); v++)
 		at += (size_t)snprintf(heads + at, sizeof(heads) - at, "|[%u]", v + 1);
 	grid_init(g, "sweep", heads, s->n_varies + 1);
+	g->n_keys = s->n_varies;
 	for (uint32_t i = 0; i < s->n_points; i++) {
 		grid_row(g);
 		dimension_cells(s, i, g);
@@ -116,7 +118,7 @@ static void legend(const struct sweep *s, FILE *out)
 	const struct sweep_point *p = pattern(s);
 
 	for (uint32_t v = 0; p != NULL && v < p->n_values; v++)
-		fprintf(out, "[%u] %s\n", v + 1, p->values[v].name);
+		terminal_printf(out, "[%u] %s\n", v + 1, p->values[v].name);
 	for (uint32_t i = 0; i < s->n_points; i++)
 		for (uint32_t v = 0; v < s->points[i].n_values; v++)
 			if (s->points[i].values[v].judged && !s->points[i].values[v].passed) {
@@ -136,7 +138,7 @@ static void errors(const struct sweep *s, FILE *out)
 			said |= s->points[k].error != NULL &&
 				strcmp(s->points[k].error, error) == 0;
 		if (error != NULL && !said)
-			fprintf(out, "%s\n", error);
+			terminal_printf(out, "%s\n", error);
 	}
 }
 

@@ -11,6 +11,7 @@
 #include <cmocka.h>
 #include <json-c/json.h>
 
+#include "control/config/terminal.h"
 #include "control/ctl/interval.h"
 #include "control/ctl/show.h"
 
@@ -314,6 +315,15 @@ static void a_long_sentence_breaks_between_words(void **state)
 	want_folded("no newline", 4, "no\n  newline");
 }
 
+static void a_line_is_measured_in_characters(void **state)
+{
+	(void)state;
+	want_folded("\u00e4\u00e4\u00e4 \u00e4\u00e4\u00e4 \u00e4\n", 7,
+		    "\u00e4\u00e4\u00e4 \u00e4\u00e4\u00e4\n  \u00e4\n");
+	want_folded("\u00e4\u00e4\u00e4\u00e4\u00e4\u00e4\n", 4,
+		    "\u00e4\u00e4\u00e4\u00e4\n  \u00e4\u00e4\n");
+}
+
 // ---- the policy that runs
 
 static void ports_with_the_same_settings_share_a_line(void **state)
@@ -426,6 +436,7 @@ int main(void)
 		cmocka_unit_test(a_text_in_the_last_column_goes_on_below),
 		cmocka_unit_test(no_width_is_too_small),
 		cmocka_unit_test(a_long_sentence_breaks_between_words),
+		cmocka_unit_test(a_line_is_measured_in_characters),
 		cmocka_unit_test(ports_with_the_same_settings_share_a_line),
 		cmocka_unit_test(maps_are_shown_by_class),
 		cmocka_unit_test(rates_are_those_of_the_time_between_two_answers),

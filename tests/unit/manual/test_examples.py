@@ -1,6 +1,6 @@
 #!/usr/bin/python3
 # SPDX-License-Identifier: Apache-2.0
-"""Each manual page has examples, and the programs know every word of them.
+"""Each manual page has examples, and the programs know every word of them. --help fits 80 columns.
 
 usage: test_examples.py ROOT WEIR WEIRCTL WEIR_HOST WEIR_LAB
 """
@@ -13,6 +13,7 @@ import sys
 
 ROOT = os.path.abspath(sys.argv[1])
 PROGRAMS = {os.path.basename(path): os.path.abspath(path) for path in sys.argv[2:]}
+COLUMNS = 80
 POLICY = os.path.join(ROOT, "conf/roce.yaml")
 
 
@@ -71,18 +72,35 @@ def check_page(page):
         check_command(command)
 
 
+def check_help():
+    """--help of each program and of each of its commands, and the functions of scenarios."""
+    commands = [(program, "--help") for program in PROGRAMS] + [("weir-lab", "help", "functions")]
+    for program in ("weirctl", "weir-lab"):
+        listed = re.findall(rf"^  {program} ([a-z]+)", run(program, "--help").stdout, re.MULTILINE)
+        want(len(listed) > 5, f"{program} --help names {listed}")
+        commands += [(program, command, "--help") for command in dict.fromkeys(listed)]
+    for words in commands:
+        for line in run(*words).stdout.splitlines():
+            want(len(line) <= COLUMNS, f"{' '.join(words)}: {len(line)} columns: {line}")
+
+
+def passes(name, check, *args):
+    try:
+        check(*args)
+        print(f"ok   {name}")
+        return True
+    except AssertionError as e:
+        print(f"FAIL {name}\n     {e}")
+        return False
+
+
 def main():
     pages = sorted(glob.glob(os.path.join(ROOT, "docs/man/*.[158]")))
     want(len(pages) == 5, pages)
     failed = 0
     for page in pages:
-        name = re.sub(r"\W", " ", os.path.basename(page))
-        try:
-            check_page(page)
-            print(f"ok   {name}")
-        except AssertionError as e:
-            print(f"FAIL {name}\n     {e}")
-            failed += 1
+        failed += not passes(re.sub(r"\W", " ", os.path.basename(page)), check_page, page)
+    failed += not passes("help fits 80 columns", check_help)
     return failed != 0
 
 

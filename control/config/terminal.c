@@ -1,0 +1,130 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "control/config/terminal.h"
+
+#include <stdarg.h>
+#include <stdbool.h>
+#include <stdint.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/ioctl.h>
+#include <unistd.h>
+
+enum {
+	GAP = 2, // blanks before the rest of a broken line
+	FOLD_LEAST = 20, // characters of the rest of a line, also on a narrower terminal
+};
+
+// File-static, because the descriptors belong to the process.
+static unsigned kept_widths[STDERR_FILENO + 1];
+
+unsigned terminal_width(FILE *out)
+{
+	const char *columns = getenv("COLUMNS");
+	struct winsize size;
+	unsigned long n = columns != NULL ? strtoul(columns, NULL, 10) : 0;
+	int fd = fileno(out); // -1: a stream in memory
+
+	if (!isatty(fd))
+		return fd == STDOUT_FILENO || fd == STDERR_FILENO ? kept_widths[fd] : 0;
+	if (n > 0 && n <= UINT16_MAX)
+		return (unsigned)n;
+	return ioctl(fd, TIOCGWINSZ, &size) == 0 ? size.ws_col : 0;
+}
+
+void terminal_keep_widths(void)
+{
+	kept_widths[STDOUT_FILENO] = terminal_width(stdout);
+	kept_widths[STDERR_FILENO] = terminal_width(stderr);
+}
+
+static bool begins_character(char byte)
+{
+	return (byte & 0xc0) != 0x80;
+}
+
+int fit_text(const char *text, int length, unsigned width)
+{
+	int indent = (int)strspn(text, " "), end = 0, n;
+
+	while (end < length && (!begins_character(text[end]) || width-- > 0))
+		end++;
+	if (end == length)
+		return length;
+	for (n = end; n > indent; n--)
+		if (text[n] == ' ')
+			return n;
+	return end;
+}
+
+static unsigned room_after(int indent, unsigned width)
+{
+	return width > (unsigned)indent + FOLD_LEAST ? width - (unsigned)indent : FOLD_LEAST;
+}
+
+// Prints a line into `room` characters, and its rest into lines that begin at the column `indent`.
+static void fold_line(FILE *out, const char *text, int length, unsigned room, int indent,
+		      unsigned width)
+{
+	int n;
+
+	while (width != 0 && (n = fit_text(text, length, room)) < length) {
+		int skip = n + (text[n] == ' ');
+
+		while (n > 1 && text[n - 1] == ' ') // between two columns
+			n--;
+		fprintf(out, "%.*s\n%*s", n, text, indent, "");
+		text += skip;
+		length -= skip;
+		room = room_after(indent, width);
+	}
+	fprintf(out, "%.*s", length, text);
+}
+
+void print_folded(FILE *out, const char *text, unsigned width)
+{
+	while (*text != '\0') {
+		int length = (int)strcspn(text, "\n"), indent = (int)strspn(text, " ") + GAP;
+
+		fold_line(out, text, length, width, indent, width);
+		text += length;
+		if (*text == '\n')
+			fputc(*text++, out);
+	}
+}
+
+void print_indented(FILE *out, const char *text, int indent, unsigned width)
+{
+	while (*text != '\0') {
+		int length = (int)strcspn(text, "\n");
+
+		fold_line(out, text, length, room_after(indent, width), indent, width);
+		text += length;
+		if (*text != '\0')
+			fprintf(out, "\n%*s", *++text == '\n' ? 0 : indent, "");
+	}
+}
+
+void print_term(FILE *out, const char *term, const char *text, int indent)
+{
+	if ((int)strlen(term) < indent)
+		fprintf(out, "%-*s", indent, term);
+	else
+		fprintf(out, "%s\n%*s", term, indent, "");
+	print_indented(out, text, indent, TERMINAL_TEXT);
+	fputc('\n', out);
+}
+
+void terminal_printf(FILE *out, const char *fmt, ...)
+{
+	char *text = NULL;
+	va_list ap;
+	int n;
+
+	va_start(ap, fmt);
+	n = vasprintf(&text, fmt, ap);
+	va_end(ap);
+	if (n < 0)
+		return;
+	print_folded(out, text, terminal_width(out));
+	free(text);
+}

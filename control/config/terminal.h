@@ -1,0 +1,33 @@
+// SPDX-License-Identifier: Apache-2.0
+// Breaks lines between words so that a line fits the terminal. A width of 0 breaks no line. A
+// character is a code point of UTF-8. Control thread only.
+#pragma once
+
+#include <stdio.h>
+
+enum { TERMINAL_TEXT = 80 }; // characters in a line of help and of a plan
+
+// The number of characters in a line of the terminal behind `out`. 0: `out` is no terminal, or the
+// terminal does not give its size.
+unsigned terminal_width(FILE *out);
+
+// Keeps the widths of standard output and standard error for the rest of the process. The caller
+// puts pipes in the place of both descriptors next.
+void terminal_keep_widths(void);
+
+// The number of bytes of the text that fit into `width` characters: up to a blank, if the text has
+// a blank there.
+int fit_text(const char *text, int length, unsigned width);
+
+// Prints lines. The rest of a broken line is indented.
+void print_folded(FILE *out, const char *text, unsigned width);
+
+// Prints a text from the column `indent`, where the cursor stands. Its further lines begin at the
+// same column.
+void print_indented(FILE *out, const char *text, int indent, unsigned width);
+
+// Prints a row of a list: the term, then its explanation from the column `indent`.
+void print_term(FILE *out, const char *term, const char *text, int indent);
+
+// Prints lines to the width of the terminal behind `out`.
+__attribute__((format(printf, 2, 3))) void terminal_printf(FILE *out, const char *fmt, ...);
