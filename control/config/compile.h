@@ -37,14 +37,5 @@ uint64_t compile_xoff_bytes(const struct config *c, const struct config_port *po
 uint64_t compile_flight_bytes(const struct config *c, const struct config_port *port, unsigned pg,
 			      uint64_t speed_bps);
 
-// ECN against PFC of one lossless class of one port (DCQCN, section 4).
-struct ecn_verdict {
-	bool marks; // the class has ECN on
-	uint64_t kmin_bytes;
-	uint64_t bound_bytes; // kmin must lie below it
-	bool before_pfc; // n * kmin < min + T with every group of the switch equally full
-};
-struct ecn_verdict compile_ecn_verdict(const struct policy *p, unsigned port, unsigned cls);
-
 // A size of the file in bytes, a percentage taken of `whole`.
 uint64_t compile_bytes(const struct cfg_val *v, uint64_t whole, bool round_up);

@@ -6,9 +6,11 @@
 //
 // Limits round down to cells; xoff, min and xon_offset round up.
 #include <inttypes.h>
+#include <string.h>
 
 #include "control/config/check.h"
 #include "control/config/compile.h"
+#include "control/config/plan_ecn.h"
 #include "dataplane/qos/headroom.h"
 
 enum { PPM = 1000000 };
@@ -301,46 +303,44 @@ static void compile_wred(struct compiler *k, const struct cfg_class *c,
 	}
 }
 
-// ---- ECN against PFC
-struct ecn_verdict compile_ecn_verdict(const struct policy *p, unsigned port, unsigned cls)
+// The message would be that of an earlier port.
+static bool warned_before(const struct compiler *k, unsigned i)
 {
-	const struct policy_port *pp = &p->ports[port];
-	const struct pg_params *pg = &pp->pg[pp->classify.class_to_pg[cls]];
-	const struct wred_params *w = &pp->queue[pp->classify.class_to_queue[cls]].wred;
-	uint64_t free_pool = (uint64_t)p->buffer.ingress_pool_cells * p->cell.bytes;
-	uint64_t min = (uint64_t)pg->min_cells * p->cell.bytes;
-	unsigned k = (unsigned)__builtin_popcount(pp->classify.lossless);
-	struct ecn_verdict v = {.marks = w->enabled && w->ecn};
-	uint64_t all; // what the n groups that feed the queue can hold together before XOFF, over n
+	const struct policy_port *a = &k->p->ports[i];
 
-	if (pg->shared.dynamic)
-		all = headroom_ecn_bound(free_pool, min, 1, k, pg->shared.alpha_log2);
-	else
-		all = min + (uint64_t)pg->shared.static_cells * p->cell.bytes;
-	v.bound_bytes = all / p->n_ports;
-	v.kmin_bytes = w->curve[GREEN].kmin_bytes;
-	v.before_pfc = v.marks && v.kmin_bytes * p->n_ports < all;
-	return v;
+	for (unsigned j = 0; j < i; j++) {
+		const struct policy_port *b = &k->p->ports[j];
+
+		if (k->c->ports[i].profile == k->c->ports[j].profile &&
+		    a->speed_bps == b->speed_bps && a->max_frame == b->max_frame &&
+		    memcmp(a->pg, b->pg, sizeof(a->pg)) == 0)
+			return true;
+	}
+	return false;
 }
 
 static void warn_ecn_after_pfc(struct compiler *k, unsigned i)
 {
-	const struct config_port *port = &k->c->ports[i];
-	const struct policy_port *pp = &k->p->ports[i];
-
 	for (unsigned cls = 0; cls < N_CLASSES; cls++) {
-		struct ecn_verdict v = compile_ecn_verdict(k->p, i, cls);
+		const struct cfg_profile *profile;
 		const struct cfg_class *c;
+		struct plan_ecn e;
+		unsigned out = 0;
 
-		if (!(pp->classify.lossless >> cls & 1) || !v.marks || v.before_pfc)
+		if (!(k->p->ports[i].classify.lossless >> cls & 1) ||
+		    !plan_ecn_is_no(k->p, i, cls, &e))
 			continue;
-		c = &port->profile->classes[check_class_of_queue(port->profile,
-								 pp->classify.class_to_queue[cls])];
-		check_report(
-			k->s, DIAG_WARNING, &c->wred.map, "kmin", c->wred.curve[GREEN].kmin.at,
-			"PFC can pause before ECN marks: with %u ports kmin must be below %" PRIu64
-			" B",
-			k->p->n_ports, v.bound_bytes);
+		while (!e.output[out])
+			out++;
+		profile = k->c->ports[out].profile;
+		c = &profile->classes[check_class_of_queue(
+			profile, k->p->ports[out].classify.class_to_queue[cls])];
+		check_report(k->s, DIAG_WARNING, &c->wred.map, "kmin", c->wred.curve[GREEN].kmin.at,
+			     "PFC can pause before ECN marks: %.2g marks are expected before XOFF, "
+			     "at a queue of %" PRIu64 " B" CURE
+			     "lower kmin, kmax or weight, or raise pmax; weirctl plan shows each "
+			     "port",
+			     plan_ecn_marks(&e), e.queue_bytes);
 	}
 }
 
@@ -363,5 +363,6 @@ void compile_groups_and_queues(struct compiler *k)
 	}
 	// Without pools there is nothing to compare.
 	for (unsigned i = 0; k->s->n_errors == 0 && i < k->p->n_ports; i++)
-		warn_ecn_after_pfc(k, i);
+		if (!warned_before(k, i))
+			warn_ecn_after_pfc(k, i);
 }

@@ -9,6 +9,7 @@
 #include "control/config/advice.h"
 #include "control/config/compile.h"
 #include "control/config/memory.h"
+#include "control/config/plan_ecn.h"
 #include "control/config/plan_ipcc.h"
 #include "control/config/plan_stall.h"
 #include "control/config/plan_storm.h"
@@ -167,11 +168,11 @@ int check_print(const char *path, bool json, bool strict, FILE *out)
 
 // ---- plan
 struct plan_pg {
+	const struct policy *p;
 	const char *port;
-	unsigned cls, pg;
+	unsigned port_index, cls, pg;
 	uint64_t xoff_cells;
 	uint64_t min, shared, xoff, xoff_at, xoff_alone, xon_at, t_flight, neighbour; // bytes
-	struct ecn_verdict ecn;
 	bool headroom_holds; // what is configured takes what can be in flight
 };
 
@@ -195,7 +196,7 @@ static struct plan_pg plan_pg(const struct config *c, const struct policy *p, un
 	unsigned pg = pp->classify.class_to_pg[cls];
 	const struct pg_params *params = &pp->pg[pg];
 	uint64_t free_cells = p->buffer.ingress_pool_cells, cell = p->cell.bytes;
-	struct plan_pg r = {.port = pp->name, .cls = cls, .pg = pg};
+	struct plan_pg r = {.p = p, .port = pp->name, .port_index = port, .cls = cls, .pg = pg};
 
 	r.xoff_cells = params->xoff_cells;
 	r.min = params->min_cells * cell;
@@ -206,7 +207,6 @@ static struct plan_pg plan_pg(const struct config *c, const struct policy *p, un
 	r.xon_at = r.min + pg_xon_at(params, free_cells) * cell;
 	r.t_flight = compile_flight_bytes(c, &c->ports[port], pg, pp->speed_bps);
 	r.neighbour = (uint64_t)pp->tx_ring_bytes + pp->max_frame;
-	r.ecn = compile_ecn_verdict(p, port, cls);
 	r.headroom_holds = r.xoff >= r.t_flight;
 	return r;
 }
@@ -253,10 +253,7 @@ static void pg_json(const struct plan_pg *g, void *list)
 	add_u64(o, "t_flight_bytes", g->t_flight);
 	json_object_object_add(o, "headroom_holds", json_object_new_boolean(g->headroom_holds));
 	add_u64(o, "neighbour_must_reserve_bytes", g->neighbour);
-	json_object_object_add(o, "ecn", json_object_new_boolean(g->ecn.marks));
-	add_u64(o, "kmin_bytes", g->ecn.kmin_bytes);
-	add_u64(o, "ecn_bound_bytes", g->ecn.bound_bytes);
-	json_object_object_add(o, "ecn_before_pfc", json_object_new_boolean(g->ecn.before_pfc));
+	plan_ecn_pg_json(g->p, g->port_index, g->cls, o);
 	json_object_array_add(list, o);
 }
 
@@ -337,6 +334,7 @@ static void plan_json(const struct config *c, const struct policy *p, const stru
 	add_u64(o, "cell_bytes", p->cell.bytes);
 	json_object_object_add(o, "ports", ports_json(c, p));
 	json_object_object_add(o, "pgs", pgs);
+	json_object_object_add(o, "ecn_traffic", plan_ecn_traffic_json());
 	json_object_object_add(o, "pools", list);
 	memory_json(m, o);
 	json_object_object_add(o, "guards", plan_guards_json(p));
@@ -360,17 +358,9 @@ static void pfc_text(const struct plan_pg *g, void *file)
 		fputs("  headroom below what is in flight\n", file);
 }
 
-static void ecn_text(const struct plan_pg *g, void *file)
+static void peer_text(const struct plan_pg *g, void *file)
 {
-	char ecn[16] = "-";
-
-	if (g->ecn.marks)
-		snprintf(ecn, sizeof(ecn), "%" PRIu64, g->ecn.kmin_bytes);
-	fprintf(file, "%-8s %5u %9" PRIu64 " %9s %11" PRIu64 "  %s\n", g->port, g->cls,
-		g->neighbour, ecn, g->ecn.bound_bytes,
-		!g->ecn.marks	    ? "no ECN"
-		: g->ecn.before_pfc ? "ECN before PFC"
-				    : "PFC may come before ECN");
+	fprintf(file, "%-8s %5u %9" PRIu64 "\n", g->port, g->cls, g->neighbour);
 }
 
 static void memory_text(const struct memory_plan *m, FILE *out)
@@ -401,9 +391,8 @@ static void plan_text(const struct config *c, const struct policy *p, const stru
 	fprintf(out, "\n%-8s %5s %9s %9s %9s %11s %11s %11s\n", "pfc", "class", "min", "xoff",
 		"t_flight", "xoff_at", "alone", "xon_at");
 	each_pg(c, p, pfc_text, out);
-	fprintf(out, "\n%-8s %5s %9s %9s %11s  %s\n", "ecn", "class", "neighbour", "kmin",
-		"ecn_bound", "verdict");
-	each_pg(c, p, ecn_text, out);
+	fprintf(out, "\n%-8s %5s %9s\n", "peer", "class", "neighbour");
+	each_pg(c, p, peer_text, out);
 	fprintf(out,
 		"\nBytes throughout.\n"
 		"xoff       headroom: what the group still takes after its PAUSE left\n"
@@ -413,11 +402,8 @@ static void plan_text(const struct config *c, const struct policy *p, const stru
 		"xon_at     min + shared use at or below which XON is sent, pool empty\n"
 		"neighbour  what this port still sends after a PAUSE arrived: transmit ring and\n"
 		"           the frame on the wire. The peer must reserve it beyond cable and\n"
-		"           response.\n"
-		"ecn_bound  kmin below it marks before any of the switch's %u ports is paused:\n"
-		"           n * kmin < min + alpha*F / (1 + k*alpha), n ports, k lossless\n"
-		"           classes, F the ingress pool\n",
-		p->n_ports);
+		"           response.\n");
+	plan_ecn_text(p, out);
 	memory_text(m, out);
 	plan_storm_text(p, out);
 	plan_stall_text(c, p, out);

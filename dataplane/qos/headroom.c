@@ -46,13 +46,6 @@ uint64_t headroom_fill_ns(uint64_t bytes, uint64_t speed_bps)
 	return (uint64_t)((__uint128_t)bytes * 8000000000ull / speed_bps) + 1;
 }
 
-uint64_t headroom_static_pfc(uint64_t buffer, unsigned n, unsigned k, uint64_t t_flight)
-{
-	uint64_t reserved = t_flight * k * n;
-
-	return buffer > reserved ? (buffer - reserved) / ((uint64_t)k * n) : 0;
-}
-
 // alpha*F / (1 + k*alpha) = F / (1/alpha + k), so with alpha = 2^a both sides scale by 2^|a|.
 uint64_t headroom_ecn_bound(uint64_t free_pool, uint64_t min, unsigned n, unsigned k,
 			    int alpha_log2)

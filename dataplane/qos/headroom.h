@@ -33,10 +33,7 @@ uint64_t headroom_xoff(const struct headroom_in *in);
 // overruns the headroom in any case.
 uint64_t headroom_fill_ns(uint64_t bytes, uint64_t speed_bps);
 
-// The DCQCN bounds. n: ports of the switch, k: lossless classes, t_flight: headroom per group,
-// all in bytes; alpha as 2^alpha_log2. Results in bytes, rounded down.
-//   static:  t_pfc <= (B - k*n*t_f) / (k*n),  t_ecn < t_pfc / n
-//   dynamic: t_ecn < alpha*F / (n*(1 + k*alpha)),  F = B - k*n*t_f or the ingress pool
-uint64_t headroom_static_pfc(uint64_t buffer, unsigned n, unsigned k, uint64_t t_flight);
+// The DCQCN bound: t_ecn < (min + alpha*F / (1 + k*alpha)) / n. n: queues that one group fills, k:
+// lossless classes, F: the ingress pool, alpha as 2^alpha_log2. In bytes, rounded down.
 uint64_t headroom_ecn_bound(uint64_t free_pool, uint64_t min, unsigned n, unsigned k,
 			    int alpha_log2);

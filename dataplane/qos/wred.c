@@ -13,12 +13,17 @@ struct wred_curve wred_curve_of(uint32_t kmin_bytes, uint32_t kmax_bytes, uint32
 	return c;
 }
 
+uint64_t wred_chance_q32(const struct wred_curve *c, uint32_t len_bytes, bool certain_above)
+{
+	if (len_bytes > c->kmax_bytes)
+		return certain_above ? 1ull << 32 : c->pmax_q32;
+	// The product is at most pmax * 2^48, so it fits.
+	return ((len_bytes - c->kmin_bytes) * c->slope_q48) >> 16;
+}
+
 static bool chosen(const struct wred_curve *c, uint32_t len, bool certain_above, uint32_t rnd)
 {
-	if (len > c->kmax_bytes)
-		return certain_above || rnd < c->pmax_q32;
-	// At most pmax * 2^48, so it fits; compared in Q32.
-	return rnd < ((len - c->kmin_bytes) * c->slope_q48) >> 16;
+	return rnd < wred_chance_q32(c, len, certain_above);
 }
 
 enum wred_verdict wred_above_kmin(const struct wred_params *p, uint32_t len_bytes, unsigned color,

@@ -96,6 +96,10 @@ static inline uint32_t wred_average(const struct wred_params *p, struct wred_sta
 	return (uint32_t)(s->avg_q16 >> 16);
 }
 
+// The chance that a frame is marked or dropped at this length above kmin, in Q32: 2^32 is always.
+// certain_above: always above kmax, else with pmax.
+uint64_t wred_chance_q32(const struct wred_curve *c, uint32_t len_bytes, bool certain_above);
+
 // The verdict where the length is above kmin of the colour.
 enum wred_verdict wred_above_kmin(const struct wred_params *p, uint32_t len_bytes, unsigned color,
 				  enum ecn ecn, uint32_t rnd);

@@ -95,6 +95,11 @@ static uint64_t number(struct json_object *o, const char *key)
 	return json_object_get_uint64(v);
 }
 
+static const char *text_of(struct json_object *o, const char *key)
+{
+	return json_object_get_string(json_object_object_get(o, key));
+}
+
 static struct json_object *element(struct json_object *o, const char *list, size_t i)
 {
 	struct json_object *l = NULL;
@@ -216,9 +221,10 @@ static void plan_of_the_sample_is_exact(void **state)
 	// min + T - xon_offset, as `weirctl show buffers` tells it.
 	assert_int_equal(number(pg, "xon_at_bytes"), (71 + 46518 - 71) * 256);
 	assert_int_equal(number(pg, "neighbour_must_reserve_bytes"), 8192 + 1522);
-	// (18,176 + 11,908,608 / 2) / 3
-	assert_int_equal(number(pg, "ecn_bound_bytes"), 1990826);
-	assert_int_equal(number(pg, "ecn_before_pfc"), 1);
+	// Of 46518 / 2 + 71 cells, a frame takes 6; half of the frames have left.
+	assert_int_equal(number(pg, "ecn_frames_to_xoff"), 7776);
+	assert_int_equal(number(pg, "ecn_queue_bytes"), 2958768);
+	assert_string_equal(text_of(pg, "ecn_before_pfc"), "yes");
 	assert_int_equal(number(element(o, "pools", 2), "size_bytes"), 144 * 256);
 	assert_int_equal(number(element(o, "pools", 3), "size_bytes"), 46518 * 256);
 	json_object_put(o);
@@ -226,34 +232,43 @@ static void plan_of_the_sample_is_exact(void **state)
 	config_destroy(c);
 }
 
-// n * kmin < min + alpha*F / (1 + k*alpha), checked on both sides of the limit.
-static void ecn_verdict_changes_at_the_bound(void **state)
+// One input of 100G, two outputs of 10G. A queue holds 2.9 MB at XOFF, above kmin.
+static void ecn_verdict_counts_the_average_and_the_chance(void **state)
 {
 	static const struct {
-		unsigned kmin;
-		bool before;
-	} rows[] = {{9984, false}, {9983, true}};
+		const char *wred, *verdict;
+		double least, most; // expected marks
+	} rows[] = {
+		{"kmin: 1.9MB, kmax: 2MB, pmax: 100%", "yes", 200, 400},
+		{"kmin: 1.9MB, kmax: 2MB, pmax: 100%, weight: 8", "no", 0, 0},
+		{"kmin: 1.9MB, kmax: 2MB, pmax: 100%, weight: 15", "no", 0, 0},
+		{"kmin: 1.9MB, kmax: 6MB, pmax: 0.001%", "no", 0.00001, 0.001},
+		{"kmin: 1.9MB, kmax: 6MB, pmax: 10%", "marginal", 1, 10},
+		{"kmin: 6MB, kmax: 7MB, pmax: 100%", "no", 0, 0},
+	};
 
 	(void)state;
-	for (size_t i = 0; i < 2; i++) {
+	for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
 		struct config *c = NULL;
 		struct diags d = {0};
 		char policy[512], *text;
-		struct json_object *o;
+		struct json_object *o, *pg;
+		double marks;
 		int rc;
 
-		// static 30 KB is 117 cells, 29,952 B; over three ports 9,984 B.
 		snprintf(policy, sizeof(policy),
-			 "ports: [{name: \"p[1-3]\", device: \"wire:p[1-3]\", speed: 1G, profile: "
-			 "q}]\n"
-			 "profiles: {q: {classes: {3: {lossless: on, ingress: {static: 30KB},\n"
-			 " wred: {ecn: on, kmin: %u, kmax: 1MB, pmax: 1%%}}}}}\n",
-			 rows[i].kmin);
+			 "ports:\n"
+			 "  - {name: a, device: \"wire:a\", speed: 100G, profile: q}\n"
+			 "  - {name: \"b[1-2]\", device: \"wire:b[1-2]\", speed: 10G, profile: q}\n"
+			 "profiles: {q: {classes: {3: {lossless: on, wred: {ecn: on, %s}}}}}\n",
+			 rows[i].wred);
 		assert_int_equal(config_parse("t", policy, strlen(policy), &c, &d), 0);
 		text = printed(c, NULL, true, &rc);
 		o = json_tokener_parse(text);
-		assert_int_equal(number(element(o, "pgs", 0), "ecn_bound_bytes"), 9984);
-		assert_int_equal(number(element(o, "pgs", 0), "ecn_before_pfc"), rows[i].before);
+		pg = element(o, "pgs", 0);
+		marks = json_object_get_double(json_object_object_get(pg, "ecn_marks_to_xoff"));
+		assert_string_equal(text_of(pg, "ecn_before_pfc"), rows[i].verdict);
+		assert_true(marks >= rows[i].least && marks <= rows[i].most);
 		json_object_put(o);
 		free(text);
 		diags_fini(&d);
@@ -387,7 +402,7 @@ int main(int argc, char **argv)
 		cmocka_unit_test(strict_takes_warnings_as_mistakes),
 		cmocka_unit_test(plan_of_the_sample_is_exact),
 		cmocka_unit_test(plan_says_where_a_ring_is_too_small_for_a_stall),
-		cmocka_unit_test(ecn_verdict_changes_at_the_bound),
+		cmocka_unit_test(ecn_verdict_counts_the_average_and_the_chance),
 		cmocka_unit_test(check_passes_ports_whose_link_decides_the_speed),
 		cmocka_unit_test(memory_grows_with_cells_workers_and_flows),
 		cmocka_unit_test(check_refuses_workers_that_dpdk_has_no_memory_areas_for),

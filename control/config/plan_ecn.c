@@ -1,0 +1,344 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "control/config/plan_ecn.h"
+
+#include <inttypes.h>
+#include <string.h>
+
+static const uint64_t MARK_Q32 = 1ull << 32, MARGINAL_Q32 = (1ull << 32) / 10;
+static const uint64_t ARRIVAL_Q20 = 1 << 20;
+// An output sends at most one of so many frames that arrive for it.
+enum { OVERLOAD = 2 };
+
+static const char *const sentences[] = {
+	"The port sends frames of full size at line rate.",
+	"All lossless groups of the port send in turn, and never slow down.",
+	"The frames go to all other ports with ECN in turn.",
+	"Or they go to the ports of one WRED setting, or to the slowest one.",
+	"The traffic with the fewest marks counts.",
+	"Of several outputs each sends at most half of what arrives.",
+	"One output alone sends its part of an incast of all other ports.",
+};
+enum { N_SENTENCES = sizeof(sentences) / sizeof(sentences[0]) };
+
+// The queue of the class at one output.
+struct output {
+	const struct wred_params *wred;
+	struct wred_state average;
+	uint64_t n_frames, due_q20, period_q20; // of departures, in arrivals
+};
+
+struct traffic {
+	const struct pg_params *params;
+	struct pg_state group;
+	uint64_t pool_cells;
+	uint32_t frame_bytes, frame_cells;
+	unsigned n_groups, n_outputs;
+	uint64_t next_due_q20; // the first departure of all
+	uint64_t marks_q32, enough_q32;
+	struct output out[POLICY_MAX_PORTS];
+};
+
+static bool marks(const struct wred_params *w)
+{
+	return w->enabled && w->ecn;
+}
+
+static const struct wred_params *wred_of(const struct policy *p, unsigned port, unsigned cls)
+{
+	const struct policy_port *pp = &p->ports[port];
+
+	return &pp->queue[pp->classify.class_to_queue[cls]].wred;
+}
+
+static bool same_wred(const struct policy *p, unsigned a, unsigned b, unsigned cls)
+{
+	return memcmp(wred_of(p, a, cls), wred_of(p, b, cls), sizeof(struct wred_params)) == 0;
+}
+
+static uint64_t larger(uint64_t a, uint64_t b)
+{
+	return a > b ? a : b;
+}
+
+// By how much all other ports overload an output, where they send to that output alone.
+static uint64_t incast_q20(const struct policy *p, unsigned out)
+{
+	__uint128_t bps = 0;
+
+	for (unsigned i = 0; i < p->n_ports; i++)
+		bps += i == out ? 0 : p->ports[i].speed_bps;
+	return (uint64_t)(bps * ARRIVAL_Q20 / p->ports[out].speed_bps);
+}
+
+uint64_t plan_ecn_period_q20(const struct policy *p, unsigned in, unsigned out, unsigned n)
+{
+	uint64_t period_q20 = (uint64_t)((__uint128_t)p->ports[in].speed_bps * ARRIVAL_Q20 /
+					 p->ports[out].speed_bps);
+
+	period_q20 = larger(period_q20, OVERLOAD * n * ARRIVAL_Q20);
+	return n > 1 ? period_q20 : larger(period_q20, incast_q20(p, out));
+}
+
+static unsigned n_lossless_groups(const struct policy_port *pp)
+{
+	unsigned groups = 0;
+
+	for (unsigned cls = 0; cls < N_CLASSES; cls++)
+		if (pp->classify.lossless >> cls & 1)
+			groups |= 1u << pp->classify.class_to_pg[cls];
+	return (unsigned)__builtin_popcount(groups);
+}
+
+static uint64_t queue_bytes(const struct traffic *t, const struct output *o)
+{
+	return o->n_frames * t->frame_bytes;
+}
+
+static void decide(struct traffic *t, struct output *o)
+{
+	uint32_t len = wred_average(o->wred, &o->average, (uint32_t)queue_bytes(t, o));
+	const struct wred_curve *c = &o->wred->curve[GREEN];
+
+	if (len > c->kmin_bytes)
+		t->marks_q32 += wred_chance_q32(c, len, o->wred->above_kmax_all);
+}
+
+// Departures until an arrival at now_q20.
+static void depart(struct traffic *t, uint64_t now_q20)
+{
+	if (t->next_due_q20 >= now_q20)
+		return;
+	t->next_due_q20 = UINT64_MAX;
+	for (unsigned i = 0; i < t->n_outputs; i++) {
+		struct output *o = &t->out[i];
+
+		for (; o->n_frames != 0 && o->due_q20 < now_q20; o->due_q20 += o->period_q20) {
+			o->n_frames--;
+			pg_release(&t->group, t->frame_cells);
+			if (o->wred->mark_at_dequeue)
+				decide(t, o);
+		}
+		if (o->n_frames != 0 && o->due_q20 < t->next_due_q20)
+			t->next_due_q20 = o->due_q20;
+	}
+}
+
+// False: the frame enters XOFF.
+static bool arrive(struct traffic *t, uint64_t n)
+{
+	struct output *o = &t->out[n % t->n_outputs];
+	uint64_t used = t->n_groups * gauge_get(&t->group.shared), now_q20 = n * ARRIVAL_Q20;
+	struct pg_pools pools = {
+		.ingress_free = used < t->pool_cells ? t->pool_cells - used : 0,
+	};
+	struct pg_decision d = pg_decide(t->params, &t->group, &pools, 0, t->frame_cells);
+
+	if (d.enter_xoff)
+		return false;
+	pg_charge(&t->group, d, t->frame_cells);
+	if (!o->wred->mark_at_dequeue)
+		decide(t, o);
+	if (o->n_frames++ == 0) {
+		o->due_q20 = larger(now_q20, o->due_q20);
+		if (o->due_q20 < t->next_due_q20)
+			t->next_due_q20 = o->due_q20;
+	}
+	return true;
+}
+
+static void report(const struct traffic *t, struct plan_ecn *e)
+{
+	for (unsigned i = 0; i < t->n_outputs; i++) {
+		const struct output *o = &t->out[i];
+
+		if (i == 0 || o->wred->curve[GREEN].kmin_bytes < e->kmin_bytes)
+			e->kmin_bytes = o->wred->curve[GREEN].kmin_bytes;
+		if (queue_bytes(t, o) <= e->queue_bytes)
+			continue;
+		e->queue_bytes = queue_bytes(t, o);
+		e->average_bytes = o->wred->weight == 0 ? e->queue_bytes
+							: o->average.avg_q16 >> 16;
+	}
+	e->marks_q32 = t->marks_q32;
+	e->n_outputs = t->n_outputs;
+}
+
+// From the port to the ports that `to` has.
+static struct plan_ecn send_to(const struct policy *p, unsigned port, unsigned cls,
+			       uint64_t enough_q32, const bool to[POLICY_MAX_PORTS])
+{
+	const struct policy_port *pp = &p->ports[port];
+	struct plan_ecn e = {.n_outputs = 0};
+	struct traffic t = {
+		.params = &pp->pg[pp->classify.class_to_pg[cls]],
+		.pool_cells = p->buffer.ingress_pool_cells,
+		.frame_bytes = pp->max_frame,
+		.frame_cells = cells_of(&p->cell, pp->max_frame),
+		.n_groups = n_lossless_groups(pp),
+		.next_due_q20 = UINT64_MAX,
+		.enough_q32 = enough_q32,
+	};
+
+	memcpy(e.output, to, sizeof(e.output));
+	for (unsigned i = 0; i < p->n_ports; i++)
+		if (to[i])
+			t.out[t.n_outputs++].wred = wred_of(p, i, cls);
+	for (unsigned i = 0, n = 0; i < p->n_ports; i++)
+		if (to[i])
+			t.out[n++].period_q20 = plan_ecn_period_q20(p, port, i, t.n_outputs);
+	while (t.n_outputs != 0 && t.marks_q32 < t.enough_q32 && arrive(&t, e.n_frames)) {
+		e.n_frames++;
+		depart(&t, e.n_frames * ARRIVAL_Q20);
+	}
+	report(&t, &e);
+	return e;
+}
+
+static struct plan_ecn fewer_marks(struct plan_ecn a, struct plan_ecn b)
+{
+	return b.marks_q32 < a.marks_q32 ? b : a;
+}
+
+// To the outputs with the WRED setting of port `as`, and to the slowest of them.
+static struct plan_ecn send_to_setting(const struct policy *p, unsigned port, unsigned cls,
+				       unsigned as, uint64_t enough_q32,
+				       const struct plan_ecn *everywhere)
+{
+	bool all[POLICY_MAX_PORTS] = {false}, one[POLICY_MAX_PORTS] = {false};
+	struct plan_ecn e = *everywhere;
+	unsigned slowest = as;
+
+	for (unsigned i = 0; i < p->n_ports; i++) {
+		all[i] = everywhere->output[i] && same_wred(p, i, as, cls);
+		if (all[i] && p->ports[i].speed_bps < p->ports[slowest].speed_bps)
+			slowest = i;
+	}
+	one[slowest] = true;
+	if (memcmp(all, everywhere->output, sizeof(all)) != 0)
+		e = send_to(p, port, cls, enough_q32, all);
+	return fewer_marks(e, send_to(p, port, cls, enough_q32, one));
+}
+
+// Whether no port before `i` has the WRED setting of `i`.
+static bool first_of_setting(const struct policy *p, unsigned i, unsigned cls,
+			     const struct plan_ecn *everywhere)
+{
+	for (unsigned j = 0; j < i; j++)
+		if (everywhere->output[j] && same_wred(p, j, i, cls))
+			return false;
+	return everywhere->output[i];
+}
+
+static struct plan_ecn fewest_marks(const struct policy *p, unsigned port, unsigned cls,
+				    uint64_t enough_q32)
+{
+	bool others[POLICY_MAX_PORTS] = {false};
+	struct plan_ecn everywhere, e;
+
+	for (unsigned i = 0; i < p->n_ports; i++)
+		others[i] = i != port && marks(wred_of(p, i, cls));
+	everywhere = send_to(p, port, cls, enough_q32, others);
+	e = everywhere;
+	for (unsigned i = 0; i < p->n_ports; i++)
+		if (first_of_setting(p, i, cls, &everywhere))
+			e = fewer_marks(e, send_to_setting(p, port, cls, i, enough_q32,
+							   &everywhere));
+	if (e.marks_q32 > 10 * MARK_Q32)
+		e.verdict = ECN_BEFORE_PFC_YES;
+	else if (e.marks_q32 >= MARGINAL_Q32)
+		e.verdict = ECN_BEFORE_PFC_MARGINAL;
+	return e;
+}
+
+struct plan_ecn plan_ecn(const struct policy *p, unsigned port, unsigned cls)
+{
+	return fewest_marks(p, port, cls, UINT64_MAX);
+}
+
+bool plan_ecn_is_no(const struct policy *p, unsigned port, unsigned cls, struct plan_ecn *out)
+{
+	*out = fewest_marks(p, port, cls, MARGINAL_Q32);
+	return out->n_outputs != 0 && out->verdict == ECN_BEFORE_PFC_NO;
+}
+
+double plan_ecn_marks(const struct plan_ecn *e)
+{
+	return (double)e->marks_q32 / (double)MARK_Q32;
+}
+
+const char *plan_ecn_word(enum ecn_before_pfc verdict)
+{
+	static const char *const words[] = {"no", "marginal", "yes"};
+
+	return words[verdict];
+}
+
+// ---- the plan
+void plan_ecn_pg_json(const struct policy *p, unsigned port, unsigned cls, struct json_object *pg)
+{
+	const struct plan_ecn e = plan_ecn(p, port, cls);
+	struct json_object *outputs = json_object_new_array();
+	const struct {
+		const char *key;
+		uint64_t value;
+	} numbers[] = {
+		{"kmin_bytes", e.kmin_bytes},
+		{"ecn_frames_to_xoff", e.n_frames},
+		{"ecn_queue_bytes", e.queue_bytes},
+		{"ecn_average_bytes", e.average_bytes},
+	};
+
+	for (unsigned i = 0; i < p->n_ports; i++)
+		if (e.output[i])
+			json_object_array_add(outputs, json_object_new_string(p->ports[i].name));
+	json_object_object_add(pg, "ecn", json_object_new_boolean(e.n_outputs != 0));
+	json_object_object_add(pg, "ecn_outputs", outputs);
+	for (unsigned i = 0; i < sizeof(numbers) / sizeof(numbers[0]); i++)
+		json_object_object_add(pg, numbers[i].key,
+				       json_object_new_uint64(numbers[i].value));
+	json_object_object_add(pg, "ecn_marks_to_xoff",
+			       json_object_new_double(plan_ecn_marks(&e)));
+	json_object_object_add(pg, "ecn_before_pfc",
+			       json_object_new_string(plan_ecn_word(e.verdict)));
+}
+
+struct json_object *plan_ecn_traffic_json(void)
+{
+	struct json_object *list = json_object_new_array();
+
+	for (unsigned i = 0; i < N_SENTENCES; i++)
+		json_object_array_add(list, json_object_new_string(sentences[i]));
+	return list;
+}
+
+static void print_row(const struct policy *p, unsigned port, unsigned cls, FILE *out)
+{
+	const struct plan_ecn e = plan_ecn(p, port, cls);
+
+	fprintf(out,
+		"%-8s %5u %9" PRIu64 " %7u %8" PRIu64 " %9" PRIu64 " %9" PRIu64 " %8.4g %s\n",
+		p->ports[port].name, cls, e.kmin_bytes, e.n_outputs, e.n_frames, e.queue_bytes,
+		e.average_bytes, plan_ecn_marks(&e),
+		e.n_outputs == 0 ? "no ECN" : plan_ecn_word(e.verdict));
+}
+
+void plan_ecn_text(const struct policy *p, FILE *out)
+{
+	fprintf(out, "\n%-8s %5s %9s %7s %8s %9s %9s %8s %s\n", "ecn", "class", "kmin",
+		"outputs", "frames", "queue", "average", "marks", "verdict");
+	for (unsigned i = 0; i < p->n_ports; i++)
+		for (unsigned cls = 0; cls < N_CLASSES; cls++)
+			if (p->ports[i].classify.lossless >> cls & 1)
+				print_row(p, i, cls, out);
+	fprintf(out,
+		"\n"
+		"frames     of the class, before the frame that enters XOFF\n"
+		"queue      the longest output queue at XOFF\n"
+		"average    the same queue as WRED sees it, with its weight\n"
+		"marks      expected before XOFF: sum of p(average) over the frames that the\n"
+		"           queues decide about\n"
+		"verdict    ECN before PFC: yes, more than 10 marks; marginal, 0.1 to 10; no,\n"
+		"           fewer than 0.1\n");
+	for (unsigned i = 0; i < N_SENTENCES; i++)
+		fprintf(out, "%-10s %s\n", i == 0 ? "traffic" : "", sentences[i]);
+}
