@@ -30,6 +30,7 @@ enum {
 	AT_REQ_TOS = 116,
 	AT_REQ_HOPS = 117,
 	AT_REQ_PRIVATE = 164,
+	AT_REQ_WISH = 200, // in the private data, behind the 36 bytes of annex A11
 	AT_REP_QPN = 36,
 	AT_REP_PSN = 44,
 	AT_REP_RESOURCES = 48,
@@ -40,7 +41,7 @@ enum {
 	READS = 16, // outstanding READs either side can serve
 	HOPS = 64,
 	LID_PERMISSIVE = 0xffff, // RoCE has no LIDs
-	// Private data of REP: a mark, then what a WRITE or READ needs.
+	// Private data of REP: a mark, then what a WRITE or READ needs. Of REQ: a mark and a PSN.
 	PRIVATE_MARK = 0x57454952,
 	IP_CM_PORT = 4791,
 	IP_CM_VERSION = 0x40, // of the IP addressing annex A11: version 4 in the high half
@@ -97,6 +98,8 @@ static void build_req(uint8_t *mad, const struct cm_msg *m)
 	be16_put(ipcm + 2, IP_CM_PORT);
 	be32_put(ipcm + 16, m->src_ip);
 	be32_put(ipcm + 32, m->dst_ip);
+	be32_put(mad + AT_REQ_WISH, PRIVATE_MARK);
+	be32_put(mad + AT_REQ_WISH + 4, m->psn_wish);
 }
 
 static void build_rep(uint8_t *mad, const struct cm_msg *m)
@@ -181,6 +184,13 @@ bool cm_read(const uint8_t *mad, uint32_t len, struct cm_msg *m)
 	}
 }
 
+static uint32_t psn_wish(const uint8_t *mad)
+{
+	uint32_t psn = be32_get(mad + AT_REQ_WISH + 4);
+
+	return be32_get(mad + AT_REQ_WISH) == PRIVATE_MARK && psn < CM_ANY_PSN ? psn : CM_ANY_PSN;
+}
+
 bool cm_parse(const uint8_t *mad, uint32_t len, struct cm_msg *m)
 {
 	if (len < CM_MAD_LEN || !cm_read(mad, len, m))
@@ -191,6 +201,7 @@ bool cm_parse(const uint8_t *mad, uint32_t len, struct cm_msg *m)
 		return true;
 	m->mtu = cm_mtu_of(mad[AT_REQ_MTU] >> 4);
 	m->tos = mad[AT_REQ_TOS];
+	m->psn_wish = psn_wish(mad);
 	m->src_ip = be32_get(mad + AT_REQ_LOCAL_GID + 12);
 	m->dst_ip = be32_get(mad + AT_REQ_REMOTE_GID + 12);
 	return m->mtu != 0;

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // Connection management messages (InfiniBand Architecture volume 1, chapter 12): REQ, REP, RTU,
-// REJ, DREQ and DREP as 256-byte MADs on queue pair 1, with the key and address of the
-// responder's memory in the private data of REP. Pure: a struct cm_msg becomes bytes and back.
-// Which message is due when is conn.h.
+// REJ, DREQ and DREP as 256-byte MADs on queue pair 1. The private data of REP has the key and
+// address of the responder's memory. The private data of REQ has a wish for a PSN. Pure: a struct
+// cm_msg becomes bytes and back. Which message is due when is conn.h.
 #pragma once
 
 #include <stdbool.h>
@@ -13,6 +13,7 @@ enum {
 	CM_READ_LEN = 72, // as far as cm_read looks
 	CM_QP = 1,
 	CM_QKEY = (int)0x80010000,
+	CM_ANY_PSN = 1 << 24,
 };
 
 enum cm_attr {
@@ -31,7 +32,9 @@ struct cm_msg {
 	uint64_t tid;
 	uint32_t local_id, remote_id; // communication ids; remote 0 in REQ
 	uint32_t qpn; // REQ, REP: the sender's; DREQ: the receiver's
-	uint32_t psn; // REQ, REP: the first the sender will use
+	// REQ, REP: Starting PSN, the PSN with which the receiver of the message begins to send.
+	uint32_t psn;
+	uint32_t psn_wish; // REQ: the PSN to be stated by REP; CM_ANY_PSN: any
 	uint16_t mtu; // REQ: path MTU
 	uint8_t tos; // REQ: DSCP and ECN of the connection
 	uint32_t src_ip, dst_ip; // REQ, host order

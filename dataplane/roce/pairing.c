@@ -161,6 +161,17 @@ static bool begins_at(uint32_t psn, uint32_t announced)
 	return d >= 0 && d < FEW_PSNS;
 }
 
+// READ responses have the PSNs of the other side's requests.
+static struct psn_start *start_of(struct known *k, const struct flow *f)
+{
+	return way_of(f).kind == FLOW_READ_RESPONSES ? &k->responses : &k->requests;
+}
+
+static bool starts_at(const struct psn_start *s, uint32_t psn)
+{
+	return s->fresh ? begins_at(psn, s->psn) : psn == s->psn;
+}
+
 // Whether the messages of CM came the way that the flow and its answers go.
 static bool same_way(const struct known *k, struct flow_way way)
 {
@@ -175,6 +186,7 @@ static void known_apply(struct pairing *p, uint32_t id, uint32_t psn)
 	const struct flow_key key = flow_key_with(f->key, flow_key_qp(&f->key), KEY_KNOWN);
 	uint32_t index = known_find(p, &key);
 	struct known *k = &p->known[index];
+	struct psn_start *start = start_of(k, f);
 
 	if (index == FLOW_NONE || !(p->params.sources >> k->source & 1))
 		return;
@@ -184,11 +196,11 @@ static void known_apply(struct pairing *p, uint32_t id, uint32_t psn)
 	}
 	if (way_of(f).out_port == FLOW_NO_PORT)
 		return;
-	if (!same_way(k, way_of(f)) || !(k->fresh ? begins_at(psn, k->psn) : psn == k->psn)) {
+	if (!same_way(k, way_of(f)) || !starts_at(start, psn)) {
 		ctr_inc(&p->count.cm_refused);
 		return;
 	}
-	k->fresh = false;
+	start->fresh = false;
 	k->seen_ns = p->now_ns;
 	pair_set(p, id, k->qp, PAIR_CM);
 }
@@ -275,7 +287,8 @@ bool known_set(struct pairing *p, const struct known *k)
 	if (index == FLOW_NONE)
 		return false;
 	p->known[index] = *k;
-	p->known[index].live = p->known[index].fresh = true;
+	p->known[index].requests.fresh = p->known[index].responses.fresh = true;
+	p->known[index].live = true;
 	p->known[index].seen_ns = p->now_ns;
 	if (id != FLOW_NONE)
 		known_apply_now(p, id, k);
@@ -355,7 +368,7 @@ static void keep_known(struct pairing *p, const struct flow *f)
 
 	if (index == FLOW_NONE)
 		return;
-	p->known[index].psn = flow_expected(gauge_get(&f->last));
+	start_of(&p->known[index], f)->psn = flow_expected(gauge_get(&f->last));
 	p->known[index].seen_ns = p->now_ns;
 }
 
@@ -383,11 +396,12 @@ static bool was_announced(struct pairing *p, const struct flow *f, uint32_t psn)
 {
 	const struct flow_key key = flow_key_with(f->key, flow_key_qp(&f->key), KEY_KNOWN);
 	uint32_t index = known_find(p, &key);
-	struct known *k = &p->known[index];
+	struct psn_start *start = start_of(&p->known[index], f);
 
-	if (index == FLOW_NONE || k->qp != pair_of(f).qp || !k->fresh || !begins_at(psn, k->psn))
+	if (index == FLOW_NONE || p->known[index].qp != pair_of(f).qp || !start->fresh ||
+	    !begins_at(psn, start->psn))
 		return false;
-	k->fresh = false;
+	start->fresh = false;
 	return true;
 }
 

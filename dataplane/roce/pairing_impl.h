@@ -107,19 +107,27 @@ struct reverse {
 	bool has_last, live;
 };
 
+// Where one space of PSNs begins, or was about to go on.
+struct psn_start {
+	uint32_t psn;
+	bool fresh; // no packet of the connection was seen
+};
+
 struct known {
 	struct flow_key key; // KEY_KNOWN
-	uint32_t qp, psn; // psn: what the flow begins with, or was about to send
+	uint32_t qp;
+	// Requests and data of the flow, and READ responses, which have the PSNs of their requests.
+	struct psn_start requests, responses;
 	uint64_t seen_ns;
 	uint8_t source, in_port, out_port; // FLOW_NO_PORT: not known
-	bool fresh; // no packet of the connection was seen
 	bool live;
 };
 
 // A connection being made: messages of the side that asked (a) and of the other (b).
 struct talk {
 	struct flow_key key; // addresses a to b, id of a
-	uint32_t qp[2], psn[2], id[2];
+	uint32_t qp[2], id[2];
+	uint32_t psn[2]; // Starting PSN that each states: the first PSN of the other's requests
 	uint64_t seen_ns;
 	uint8_t port[2]; // where the message of each came in
 	bool has[2], live;

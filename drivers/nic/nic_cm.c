@@ -35,7 +35,8 @@ void cm_fill(const struct nic *nic, const struct qp *qp, struct cm_msg *m)
 		.local_id = qp->conn.local_id,
 		.remote_id = qp->conn.remote_id,
 		.qpn = qp->conn.due == CM_DREQ ? qp->peer_qpn : qp->qpn,
-		.psn = qp->own_psn,
+		.psn = qp->rx_psn,
+		.psn_wish = qp->flow.first_psn != NIC_RANDOM_PSN ? qp->flow.first_psn : CM_ANY_PSN,
 		.mtu = qp->mtu,
 		.tos = qp->tos,
 		.src_ip = nic->cfg.ip,
@@ -111,13 +112,15 @@ static void free_stalest(struct nic *nic)
 
 void cm_accept(struct nic *nic, struct qp *qp, const struct cm_msg *m, uint16_t peer, bool reads)
 {
-	struct resp_params p = {.mtu = m->mtu, .first_psn = m->psn, .dest_qp = m->qpn,
-				.region_bytes = region_bytes,
+	struct resp_params p = {.mtu = m->mtu, .dest_qp = m->qpn, .region_bytes = region_bytes,
 				.go_back_0 = nic->cfg.faults.go_back_0};
 
+	if (m->psn_wish != CM_ANY_PSN)
+		qp->rx_psn = m->psn_wish;
+	p.first_psn = qp->rx_psn;
 	qp->peer = peer;
 	qp->peer_qpn = m->qpn;
-	qp->peer_psn = m->psn;
+	qp->tx_psn = m->psn;
 	qp->mtu = m->mtu;
 	qp->tos = m->tos;
 	qp->cls = nic->cfg.class_of_dscp[m->tos >> 2];
@@ -143,8 +146,8 @@ static void on_req(struct nic *nic, const struct cm_msg *m, const struct roce_ad
 	}
 	peer_resolved(nic, &nic->peers[peer], from->src_mac);
 	qp = find_accepted(nic, m, peer);
-	if (qp != NULL && qp->peer_qpn == m->qpn && qp->peer_psn == m->psn &&
-	    qp->resp.epsn == qp->peer_psn) {
+	if (qp != NULL && qp->peer_qpn == m->qpn && qp->tx_psn == m->psn &&
+	    qp->resp.epsn == qp->rx_psn) {
 		// Our REP was lost, or is under way.
 		conn_on_message(&qp->conn, CM_REQ);
 		qp_update(nic, qp);
@@ -179,7 +182,7 @@ void cm_establish(struct nic *nic, struct qp *qp, const struct cm_msg *m)
 		.ack_every = qp->flow.ack_every,
 		.window = nic->cfg.window,
 		.rto_ns = nic->cfg.rto_ns,
-		.first_psn = qp->own_psn,
+		.first_psn = m->psn,
 		.dest_qp = m->qpn,
 		.rkey = m->rkey,
 		.va = m->va,
@@ -188,7 +191,7 @@ void cm_establish(struct nic *nic, struct qp *qp, const struct cm_msg *m)
 
 	qp->conn.remote_id = m->local_id;
 	qp->peer_qpn = m->qpn;
-	qp->peer_psn = m->psn;
+	qp->tx_psn = m->psn;
 	qp->udp_sport = qp_udp_sport(nic, qp);
 	qp_init_req(nic, qp, &p);
 	if (qp->next_post_ns < nic->now_ns)

@@ -30,8 +30,6 @@ static struct qp *open_flow(struct nic *nic, const struct nic_flow *f, int peer)
 	qp->tos = (uint8_t)((f->has_dscp ? f->dscp : f->cls << 3) << 2 | ECN_ECT0);
 	qp->mtu = f->mtu;
 	qp->next_post_ns = f->start_ns;
-	if (f->first_psn != NIC_RANDOM_PSN)
-		qp->own_psn = f->first_psn;
 	qp_set_rate(nic, qp, f->rate_bps);
 	conn_init(&qp->conn, true, qp->conn.local_id, qp->conn.tid, nic->cfg.retry_ns);
 	if (!qp_message_room(qp)) {

@@ -64,7 +64,8 @@ struct qp {
 	bool queued; // in the ready ring of its class
 	bool stopped;
 	uint16_t udp_sport;
-	uint32_t own_psn, peer_psn; // first of each direction
+	uint32_t tx_psn; // it sends first: what the peer's CM message states
+	uint32_t rx_psn; // the peer sends first: what its own CM message states
 	uint64_t last_rx_ns;
 	struct shaper_params rate;
 	struct shaper_state pace;

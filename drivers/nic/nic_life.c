@@ -64,7 +64,7 @@ struct qp *qp_alloc(struct nic *nic, uint32_t qpn)
 		.n_msgs = qp->n_msgs,
 		.reads = qp->reads,
 	};
-	qp->own_psn = rng_next(&nic->rng) & BTH_PSN_MASK;
+	qp->rx_psn = rng_next(&nic->rng) & BTH_PSN_MASK;
 	qp->conn.local_id = number_for(nic, i, UINT32_MAX);
 	qp->conn.tid = rng_next64(&nic->rng);
 	qp_cc_init(nic, qp);

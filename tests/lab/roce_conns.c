@@ -52,7 +52,8 @@ static void say_cm(struct roce_schedule *x, struct roce_conn *c, bool back, enum
 	answer(x, c, a);
 }
 
-// What one side says of the connection. The PSNs of the other direction are far from those.
+// What one side says of the connection: the PSN with which the other side begins. The PSNs of one
+// direction are far from those of the other.
 struct cm_msg roce_cm_of(const struct roce_schedule *x, const struct roce_conn *c, bool back,
 			   enum cm_attr attr)
 {
@@ -65,7 +66,7 @@ struct cm_msg roce_cm_of(const struct roce_schedule *x, const struct roce_conn *
 		.remote_id = attr == CM_REQ ? 0 : asks ? other : asker,
 		// DREQ names that of the receiver
 		.qpn = roce_qp((attr == CM_DREQ) == back ? c->peer : c->qp),
-		.psn = sends ? c->start : c->start ^ 0x555555,
+		.psn = sends ? c->start ^ 0x555555 : c->start,
 		.mtu = ROCE_READ_MTU,
 	};
 }

@@ -49,18 +49,24 @@ def judge_by_tshark(pcap):
 
 
 def judge_connections(pcap):
-    """The queue pairs and PSNs of REQ and REP are the ones that the data then uses."""
+    """REQ and REP name the queue pairs that the data uses; REP states the requester's first PSN."""
     def field(attr, name):
         rows = tshark(pcap, "-Y", f"infiniband.mad.attributeid == {attr}",
                       "-T", "fields", "-e", name)
         return {int(row, 0) for row in rows}
 
     asked = field(CM["REQ"], "infiniband.cm.req.localqpn")
-    psns = field(CM["REQ"], "infiniband.cm.req.startpsn")
+    psns = field(CM["REP"], "infiniband.cm.rep.startpsn")
     given = field(CM["REP"], "infiniband.cm.rep.localqpn")
     used = {int(row, 0) for row in tshark(
         pcap, "-Y", "infiniband.bth.destqp != 1", "-T", "fields", "-e", "infiniband.bth.destqp")}
-    need(psns == {0xfffff0}, f"starting PSNs {psns}")
+    first = {}
+    for row in tshark(pcap, "-Y", "infiniband.bth.destqp != 1", "-T", "fields",
+                      "-e", "infiniband.bth.destqp", "-e", "infiniband.bth.psn"):
+        qpn, psn = row.split()
+        first.setdefault(int(qpn, 0), int(psn, 0))
+    starts = {first[qpn] for qpn in given}
+    need(psns == starts == {0xfffff0}, f"REP states {psns}, requesters start at {starts}")
     need(len(given) == 3 and given <= used, f"REP gave {given}, data went to {used}")
     need(used - given <= asked, f"answers went to {used - given}, REQ gave {asked}")
 

@@ -360,6 +360,46 @@ static void connections_survive_a_bad_link(void **state)
 	}
 }
 
+// What the bytes of the frames say, by the offsets of InfiniBand Architecture volume 1, 12.6.
+struct starts {
+	uint32_t stated, first; // Starting PSN of REP; PSN of the first frame of side 0
+	bool has_first;
+};
+
+static void starts_tap(void *arg, unsigned from, uint64_t t_ns, const uint8_t *frame, uint32_t len)
+{
+	const uint32_t bth = 42, mad = bth + 12 + 8;
+	struct starts *s = arg;
+
+	(void)t_ns;
+	if (len < bth + 12 || be16_get(frame + 12) != 0x0800)
+		return;
+	if (from == 1 && be24_get(frame + bth + 5) == 1 && be16_get(frame + mad + 16) == 0x0013)
+		s->stated = be24_get(frame + mad + 44);
+	if (from != 0 || be24_get(frame + bth + 5) == 1 || s->has_first)
+		return;
+	s->has_first = true;
+	s->first = be24_get(frame + bth + 9);
+}
+
+static void a_requester_starts_at_the_psn_that_the_other_side_states(void **state)
+{
+	(void)state;
+	for (uint8_t op = REQ_WRITE; op <= REQ_READ; op++) {
+		struct starts s = {.stated = UINT32_MAX};
+		struct loop l;
+
+		loop_up(&l, op, NULL);
+		l.tap = starts_tap;
+		l.tap_arg = &s;
+		add(&l, op, 3, 0);
+		loop_run(&l, 1000000, 0);
+		assert_true(s.has_first);
+		assert_int_equal(s.first, s.stated);
+		loop_down(&l);
+	}
+}
+
 static void not_listening(unsigned side, struct nic_config *c)
 {
 	(void)side;
@@ -539,6 +579,7 @@ int main(void)
 		cmocka_unit_test(storm_keeps_its_times),
 		cmocka_unit_test(silent_storm_ends_without_xon),
 		cmocka_unit_test(connections_survive_a_bad_link),
+		cmocka_unit_test(a_requester_starts_at_the_psn_that_the_other_side_states),
 		cmocka_unit_test(nobody_listens),
 		cmocka_unit_test(full_responder_rejects_and_takes_others_later),
 		cmocka_unit_test(hostile_frames_are_counted_and_harmless),

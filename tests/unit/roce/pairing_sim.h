@@ -175,10 +175,11 @@ static void say_cm(struct world *w, const struct conn *c)
 {
 	struct end from = w->from[c->pair], to = w->to[c->pair];
 	uint32_t id = c->qp << 8 | (c->life & 0xff);
-	const struct cm_msg req = {.attr = CM_REQ, .local_id = id, .qpn = c->peer, .psn = c->start,
-				   .mtu = 1024};
+	// A side states the PSN of the other's requests.
+	const struct cm_msg req = {.attr = CM_REQ, .local_id = id, .qpn = c->peer,
+				   .psn = c->reads ? c->start : 77, .mtu = 1024};
 	const struct cm_msg rep = {.attr = CM_REP, .local_id = ~id, .remote_id = id, .qpn = c->qp,
-				   .psn = 77};
+				   .psn = c->reads ? 77 : c->start};
 	bool late = chance(w, w->late_acks);
 
 	if (!late && !chance(w, w->loss_acks))

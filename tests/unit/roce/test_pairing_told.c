@@ -247,13 +247,63 @@ static struct cm_msg rep(uint32_t id, uint32_t remote_id, uint32_t qpn, uint32_t
 			       .psn = psn};
 }
 
-// A asks, B agrees.
+// A asks, B agrees. B states the PSN with which A begins, and A states 7 for B.
 static void connect_by_cm(struct bench *b, uint32_t id, uint32_t sender, uint32_t qp, uint32_t psn)
 {
-	const struct cm_msg q = req(id, sender, psn), p = rep(id + 1000, id, qp, 7);
+	const struct cm_msg q = req(id, sender, 7), p = rep(id + 1000, id, qp, psn);
 
 	bench_cm(b, A, B, &q);
 	bench_cm(b, B, A, &p);
+}
+
+// InfiniBand Architecture volume 1, 12.6.5 and 12.6.8, with fields in the places of tables 99 and
+// 103. Each field is 4 bytes, from the first byte of the MAD.
+static void put_field(uint8_t *mad, unsigned at, uint32_t v)
+{
+	be32_put(mad + at, v);
+}
+
+static void bytes_of_management(uint8_t mad[CM_MAD_LEN], uint32_t attribute, uint32_t local_id,
+				uint32_t remote_id)
+{
+	memset(mad, 0, CM_MAD_LEN);
+	put_field(mad, 0, 0x01070203); // base version, class, class version, method Send
+	put_field(mad, 16, attribute << 16);
+	put_field(mad, 24, local_id);
+	put_field(mad, 28, remote_id);
+}
+
+// Starting PSN: "the transport PSN at which the remote node should begin transmitting".
+static void a_side_states_the_psn_with_which_the_other_side_starts(void **state)
+{
+	const struct data back = {.from = B, .to = A, .qp = 0xa1a1a1, .psn = 0x46e392};
+	const struct data responses = {.from = A, .to = B, .qp = 0xb2b2b2, .psn = 0x46e392,
+				       .first = true, .kind = FLOW_READ_RESPONSES};
+	struct answer req = {.from = A, .to = B, .role = ROCE_ROLE_MANAGEMENT};
+	struct answer rep = {.from = B, .to = A, .role = ROCE_ROLE_MANAGEMENT};
+	struct answer rtu = {.from = A, .to = B, .role = ROCE_ROLE_MANAGEMENT};
+
+	(void)state;
+	bytes_of_management(req.mad, 0x0010, 0x588824fb, 0);
+	put_field(req.mad, 56, 0xa1a1a1u << 8 | 16); // local QPN, responder resources
+	put_field(req.mad, 68, 0x46e392 << 8 | 20 << 3 | 7); // Starting PSN, timeout, retries
+	bytes_of_management(rep.mad, 0x0013, 0xfe528470, 0x588824fb);
+	put_field(rep.mad, 36, 0xb2b2b2u << 8);
+	put_field(rep.mad, 44, 0xee7e82u << 8);
+	bytes_of_management(rtu.mad, 0x0014, 0x588824fb, 0xfe528470);
+	for (unsigned reads = 0; reads < 2; reads++) {
+		struct bench b;
+
+		bench_open(&b, 64, 0, 1);
+		bench_answer(&b, &req);
+		bench_answer(&b, &rep);
+		bench_answer(&b, &rtu);
+		assert_pair(&b, reads ? bench_data(&b, &responses) : data(&b, 0xb2b2b2, 0xee7e82),
+			    PAIR_CM, 0xa1a1a1);
+		assert_pair(&b, bench_data(&b, &back), PAIR_CM, 0xb2b2b2);
+		assert_int_equal(count_of(&b, cm_refused), 0);
+		bench_close(&b);
+	}
 }
 
 static void cm_pairs_both_directions_at_the_first_packet(void **state)
@@ -272,7 +322,7 @@ static void cm_pairs_both_directions_at_the_first_packet(void **state)
 
 static void messages_may_come_twice_late_or_of_any_implementation(void **state)
 {
-	const struct cm_msg q = req(1, SENDER, 500), p = rep(1001, 1, Q, 7);
+	const struct cm_msg q = req(1, SENDER, 7), p = rep(1001, 1, Q, 500);
 	const struct cm_msg rtu = {.attr = CM_RTU, .local_id = 1, .remote_id = 1001};
 	struct answer foreign = {.from = B, .to = A, .role = ROCE_ROLE_MANAGEMENT};
 	struct bench b;
@@ -406,7 +456,7 @@ static void messages_from_elsewhere_pair_nobody(void **state)
 
 	(void)state;
 	for (unsigned i = 0; i < sizeof(t) / sizeof(t[0]); i++) {
-		const struct cm_msg q = req(9, 0x66, 500), p = rep(10, 9, Q, 7);
+		const struct cm_msg q = req(9, 0x66, 7), p = rep(10, 9, Q, 500);
 		const struct end from = {.ip = A.ip, .port = t[i].req_port};
 		const struct end to = {.ip = B.ip, .port = t[i].rep_port};
 		struct bench b;
@@ -500,6 +550,7 @@ int main(void)
 		cmocka_unit_test(the_first_response_pairs_with_the_request_of_its_psn),
 		cmocka_unit_test(a_psn_that_several_asked_for_pairs_nobody),
 		cmocka_unit_test(requests_from_another_port_neither_pair_nor_confuse),
+		cmocka_unit_test(a_side_states_the_psn_with_which_the_other_side_starts),
 		cmocka_unit_test(cm_pairs_both_directions_at_the_first_packet),
 		cmocka_unit_test(messages_may_come_twice_late_or_of_any_implementation),
 		cmocka_unit_test(a_second_connection_replaces_the_first),
