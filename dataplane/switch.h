@@ -76,6 +76,7 @@ struct queue_counters {
 	gauge_t length_bytes, length_packets, max_bytes;
 	ctr_t tx_packets, tx_bytes, ecn_marked, dropped_packets, dropped_bytes;
 	gauge_t residence_max_ns;
+	gauge_t residence_ns; // of the frame that left last
 	ctr_t residence[RESIDENCE_BUCKETS];
 };
 

@@ -283,6 +283,7 @@ static void sent(struct worker *w, struct port_rt *p, const struct run *r)
 	ctr_add(&qc->tx_bytes, r->bytes);
 	ctr_add(&qc->residence[residence_bucket(residence)], r->n);
 	gauge_max(&qc->residence_max_ns, residence);
+	gauge_set(&qc->residence_ns, residence);
 	slot_add(w, POOL_EGRESS_LOSSY, -(int64_t)egress_release(&p->egress[f->queue], r->cells));
 	let_go(w, p, f, r->cells);
 }

@@ -90,6 +90,13 @@ void flows_went(struct worker *w, const struct frame *frames, unsigned n)
 	}
 }
 
+static uint64_t stay_ns(const void *port, uint8_t queue)
+{
+	const struct port_rt *p = port;
+
+	return gauge_get(&p->queue[queue].residence_ns);
+}
+
 void flows_hear(struct worker *w, const struct frame *f)
 {
 	const uint8_t *bytes = rte_pktmbuf_mtod(f->m, const uint8_t *);
@@ -103,6 +110,8 @@ void flows_hear(struct worker *w, const struct frame *f)
 		return;
 	a = flows_answer(w, f, &pkt, &msg);
 	a.left_by = f->out_port;
+	a.stay_ns = stay_ns;
+	a.port = w->sw->rt[f->in_port];
 	a.one_way = a.one_way && !w->pol->ports[f->out_port].routed;
 	if (msg.role == ROCE_ROLE_MANAGEMENT) {
 		pairing_management(w->flows->pairing, &a, false, f->out_port, w->now_ns);

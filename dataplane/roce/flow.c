@@ -306,17 +306,26 @@ static bool is_far(int32_t ahead)
 	return ahead >= FLOW_JUMP || ahead <= -FLOW_JUMP;
 }
 
+bool flow_sends_again(const struct flow *f, uint32_t psn)
+{
+	return psn_diff(flow_highest(f), psn) < FLOW_AGAIN &&
+	       psn_diff(psn, f->oldest) >= FEW_MISSING;
+}
+
 // A requester does not go back behind what it knows as delivered. But answers may be lost on their
-// way to it, so `highest` stays.
+// way to it, or be late, so `highest` stays.
 static bool is_behind(const struct flow *f, uint32_t psn, int32_t ahead)
 {
-	return ahead < 0 && f->acked != FLOW_NONE && psn_diff(psn, f->acked) <= 0;
+	return ahead < 0 && f->acked != FLOW_NONE && psn_diff(psn, f->acked) <= 0 &&
+	       !flow_sends_again(f, psn);
 }
 
 // Also close by, where no packet is under way that could be missing or asked for again, or where
 // more than a few are missing.
 static bool may_be_another(const struct flow *f, uint32_t psn, int32_t ahead)
 {
+	if (ahead < 0 && flow_sends_again(f, psn))
+		return false;
 	if (f->acked == FLOW_NONE || ahead > FEW_MISSING)
 		return true;
 	return ahead > 0 && psn_diff(psn, f->acked) == ahead + 1;

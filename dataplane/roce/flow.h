@@ -236,8 +236,8 @@ struct flow_packet {
 	bool may_skip; // a first response: other requests may have used PSNs before it
 };
 
-// FLOW_BROKEN: a gap or rewind that another life of the queue pair could have made as well: no
-// pair, nothing under way, or more than 64 packets missing. Pairing is told of it as of a jump.
+// FLOW_BROKEN: a gap or rewind that another life of the queue pair could have made as well: a gap
+// without a pair or with nothing under way, more than 64 packets missing, a long way back. Pairing is told of it as of a jump.
 enum flow_news { FLOW_AS_BEFORE, FLOW_BEGUN, FLOW_BROKEN, FLOW_JUMPED };
 
 // The entry of the key, or a new one; FLOW_NONE: refused, counted. *news: FLOW_BEGUN when it was
@@ -282,7 +282,11 @@ static inline bool flow_lives(const struct flow_table *t, const struct flow *f, 
 
 // Counts a packet. FLOW_JUMPED: its PSN is so far from the last one that it belongs to another life
 // of the queue pair (FLOW_JUMP ahead, or rewound behind what pairing knows as acknowledged).
-enum { FLOW_JUMP = 1 << 16 };
+enum { FLOW_JUMP = 1 << 16, FLOW_AGAIN = 1 << 10 };
+
+// Of a PSN behind the one expected: the flow sends it again, whoever acknowledged it. A connection
+// that begins so close to the highest PSN, and not where the former one began, is taken for that.
+bool flow_sends_again(const struct flow *f, uint32_t psn);
 enum flow_news flow_count(struct flow *f, const struct flow_packet *p, uint64_t now_ns);
 // The same for nearly all: true when the packet is the next of a flow that is at its front, and was
 // counted. The flow has packets.

@@ -162,14 +162,14 @@ static bool begins_at(uint32_t psn, uint32_t announced)
 }
 
 // READ responses have the PSNs of the other side's requests.
-static struct psn_start *start_of(struct known *k, const struct flow *f)
+static uint32_t *start_of(struct known *k, const struct flow *f)
 {
 	return way_of(f).kind == FLOW_READ_RESPONSES ? &k->responses : &k->requests;
 }
 
-static bool starts_at(const struct psn_start *s, uint32_t psn)
+static bool starts_at(uint32_t start, uint32_t psn)
 {
-	return s->fresh ? begins_at(psn, s->psn) : psn == s->psn;
+	return start & START_FRESH ? begins_at(psn, start & PSN_MASK) : psn == start;
 }
 
 // Whether the messages of CM came the way that the flow and its answers go.
@@ -186,7 +186,7 @@ static void known_apply(struct pairing *p, uint32_t id, uint32_t psn)
 	const struct flow_key key = flow_key_with(f->key, flow_key_qp(&f->key), KEY_KNOWN);
 	uint32_t index = known_find(p, &key);
 	struct known *k = &p->known[index];
-	struct psn_start *start = start_of(k, f);
+	uint32_t *start = start_of(k, f);
 
 	if (index == FLOW_NONE || !(p->params.sources >> k->source & 1))
 		return;
@@ -196,11 +196,11 @@ static void known_apply(struct pairing *p, uint32_t id, uint32_t psn)
 	}
 	if (way_of(f).out_port == FLOW_NO_PORT)
 		return;
-	if (!same_way(k, way_of(f)) || !starts_at(start, psn)) {
+	if (!same_way(k, way_of(f)) || !starts_at(*start, psn)) {
 		ctr_inc(&p->count.cm_refused);
 		return;
 	}
-	start->fresh = false;
+	*start &= PSN_MASK;
 	k->seen_ns = p->now_ns;
 	pair_set(p, id, k->qp, PAIR_CM);
 }
@@ -287,7 +287,8 @@ bool known_set(struct pairing *p, const struct known *k)
 	if (index == FLOW_NONE)
 		return false;
 	p->known[index] = *k;
-	p->known[index].requests.fresh = p->known[index].responses.fresh = true;
+	p->known[index].requests |= START_FRESH;
+	p->known[index].responses |= START_FRESH;
 	p->known[index].live = true;
 	p->known[index].seen_ns = p->now_ns;
 	if (id != FLOW_NONE)
@@ -364,11 +365,13 @@ void pairing_flow_elsewhere(struct pairing *p, const struct flow_key *k, uint64_
 static void keep_known(struct pairing *p, const struct flow *f)
 {
 	const struct flow_key key = flow_key_with(f->key, flow_key_qp(&f->key), KEY_KNOWN);
-	uint32_t index = known_find(p, &key);
+	uint32_t index = known_find(p, &key), *start;
 
 	if (index == FLOW_NONE)
 		return;
-	start_of(&p->known[index], f)->psn = flow_expected(gauge_get(&f->last));
+	start = start_of(&p->known[index], f);
+	if (!(*start & START_FRESH))
+		*start = flow_expected(gauge_get(&f->last));
 	p->known[index].seen_ns = p->now_ns;
 }
 
@@ -396,12 +399,12 @@ static bool was_announced(struct pairing *p, const struct flow *f, uint32_t psn)
 {
 	const struct flow_key key = flow_key_with(f->key, flow_key_qp(&f->key), KEY_KNOWN);
 	uint32_t index = known_find(p, &key);
-	struct psn_start *start = start_of(&p->known[index], f);
+	uint32_t *start = start_of(&p->known[index], f);
 
-	if (index == FLOW_NONE || p->known[index].qp != pair_of(f).qp || !start->fresh ||
-	    !begins_at(psn, start->psn))
+	if (index == FLOW_NONE || p->known[index].qp != pair_of(f).qp ||
+	    !(*start & START_FRESH) || !starts_at(*start, psn))
 		return false;
-	start->fresh = false;
+	*start &= PSN_MASK;
 	return true;
 }
 

@@ -29,8 +29,8 @@
 // it is an operator's. That is certain as long as every flow between the two addresses is in the
 // table. Where one was refused, has left it unanswered, or has no slot, or where an ACK fits no
 // flow at all, it is not, for as long as flows live: ACKs do not pair there. The same where answers
-// may come another way than data went (routed ports), unless the UDP source port of both is the one
-// that Linux derives from both queue pairs.
+// may come another way than data went (routed ports), unless data and answers have the same UDP source
+// port and no other connection between the two addresses has it.
 //
 // READ. The first response has the PSN of its request. Where one queue pair alone asked for that
 // PSN they are a pair; where several did, the next PSN decides, or the one after it.
@@ -51,7 +51,8 @@
 //   - a queue pair used anew before its time wait is over, with packets or answers of its former
 //     life still under way;
 //   - one whose new life begins with the very PSN that was due next, or among those under way or up
-//     to 64 ahead of them: one in 2^24 times so many, where PSNs start at random;
+//     to 64 ahead of them, or among the last 1,024 that were sent (a retransmission) and not within
+//     64 of the first: one in 2^24 times so many, where PSNs start at random;
 //   - a connection of which no CM message passed here, where one before it was announced to begin
 //     with the same PSN, and never did;
 //   - addresses that mean different hosts in different VLANs; a host whose frames enter by two
@@ -77,7 +78,10 @@ enum {
 	PAIR_MATCHES = 3, // k
 	PAIR_TESTS = 8, // flows that one ACK is held against; the next one goes on behind them
 	PAIR_MAX_BETWEEN = 1024, // flows and reverse queue pairs between two addresses
-	PAIR_LATELY_NS = 10000000, // PSNs sent within one to two of these count as a match
+	// PSNs sent within one to two of these count as a match: this, and twice as long as frames
+	// stay in the queue by which the flow leaves, but no more than the most.
+	PAIR_LATELY_NS = 10000000,
+	PAIR_LATELY_MOST_NS = 1000000000,
 	PAIR_KNOWN_AGE_S = 30, // connections that CM told of, without a frame
 };
 
@@ -115,6 +119,9 @@ struct pair_answer {
 	uint8_t left_by; // where it leaves, which is where the flow it answers comes in
 	uint16_t udp_sport;
 	bool one_way; // data and answers can only pass here (both ports are bridged)
+	// How long the latest frame of a queue of in_port stayed there; NULL: not known.
+	uint64_t (*stay_ns)(const void *port, uint8_t queue);
+	const void *port; // for stay_ns
 };
 
 struct pairing; // pairing.c

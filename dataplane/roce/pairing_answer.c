@@ -59,22 +59,12 @@ struct reverse *reverse_heard(struct pairing *p, const struct pair_answer *a,
 	return &p->reverse[index];
 }
 
-// Linux derives it from both queue pairs, and so for either direction.
-static uint16_t linux_sport(uint32_t qp_a, uint32_t qp_b)
+// Linux derives it from both queue pairs, or from the flow label that CM states: either way both
+// directions of a connection have the same one, and other connections seldom have it.
+static bool sport_tells(const struct addresses *between, const struct flow *f, uint16_t sport)
 {
-	uint64_t v = (uint64_t)qp_a * qp_b;
-	uint32_t label;
-
-	v ^= v >> 20;
-	v ^= v >> 40;
-	label = (uint32_t)v & 0xfffff;
-	return (uint16_t)(0xc000 | ((label & 0x3fff) ^ (label >> 14)));
-}
-
-static bool sport_tells(const struct flow *f, uint32_t qp, uint16_t answer_sport)
-{
-	return f->udp_sport != 0xc000 && f->udp_sport == answer_sport &&
-	       f->udp_sport == linux_sport(flow_key_qp(&f->key), qp);
+	return sport > SPORT_FIRST && sport == f->udp_sport && sport != between->shared_sport &&
+	       sport != between->shared_flow_sport;
 }
 
 bool may_pair(struct pairing *p, const struct pair_answer *a, struct flow *f,
@@ -88,8 +78,7 @@ bool may_pair(struct pairing *p, const struct pair_answer *a, struct flow *f,
 		why(f, WHY_CROWDED);
 	else if (is_blind(p, &f->key))
 		why(f, WHY_BLIND);
-	else if (!a->one_way && (between->shared_sport == a->udp_sport ||
-				 !sport_tells(f, a->msg->dest_qp, a->udp_sport)))
+	else if (!a->one_way && !sport_tells(between, f, a->udp_sport))
 		why(f, WHY_OTHER_WAY);
 	else
 		return true;
@@ -201,14 +190,24 @@ struct findings weigh(struct pairing *p, struct reverse *r, const struct questio
 
 // ---- ACK and NAK
 
+// An acknowledged frame has just left the queue.
+static uint64_t lately_ns(const struct pair_answer *a, uint8_t queue)
+{
+	uint64_t ns = PAIR_LATELY_NS;
+
+	if (a->stay_ns != NULL)
+		ns += 2 * a->stay_ns(a->port, queue);
+	return ns < PAIR_LATELY_MOST_NS ? ns : PAIR_LATELY_MOST_NS;
+}
+
 // PSNs that were sent in the last while: those since the turn before.
-static void turn(struct pairing *p, struct flow *f)
+static void turn(struct pairing *p, struct flow *f, uint64_t period_ns)
 {
 	uint64_t age_ns = p->now_ns - f->turn_ns;
 
 	if (f->turn_ns == 0)
 		f->psn_before = f->psn_now = psn_add(f->oldest, PSN_MASK);
-	else if (age_ns < PAIR_LATELY_NS)
+	else if (age_ns < period_ns)
 		return;
 	// Serial numbers of long ago mean something else by now.
 	if (f->turn_ns != 0 && age_ns > 10 * PAIR_LATELY_NS &&
@@ -252,7 +251,7 @@ static enum verdict ask_ack(struct pairing *p, const struct question *q, struct 
 	}
 	if (kind != FLOW_DATA && kind != FLOW_READ_REQUESTS)
 		return SAYS_NOTHING;
-	turn(p, f);
+	turn(p, f, lately_ns(q->answer, way_of(f).queue));
 	if (is_beyond(f, q->psn) || is_before(f, q->psn))
 		return is_past(f) ? SAYS_NOTHING : RULES_OUT;
 	if (!q->fresh || psn_diff(q->psn, f->psn_before) <= 0) {

@@ -22,8 +22,8 @@ static struct known known_of(const struct talk *t, unsigned side)
 				      : flow_key_back(t->key, t->qp[0], KEY_KNOWN);
 
 	k.w[4] = t->qp[other] | (t->key.w[4] & 0xff000000) | (uint64_t)KEY_KNOWN << 32;
-	return (struct known){.key = k, .qp = t->qp[side], .requests.psn = t->psn[other],
-			      .responses.psn = t->psn[side], .source = PAIR_CM,
+	return (struct known){.key = k, .qp = t->qp[side], .requests = t->psn[other],
+			      .responses = t->psn[side], .source = PAIR_CM,
 			      .in_port = t->port[side], .out_port = t->port[other]};
 }
 

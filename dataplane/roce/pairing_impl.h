@@ -33,6 +33,8 @@ enum {
 	PAST_AGES = 20,
 	PAST_SPAN = 1 << 12, // and ahead of the first, where it may have had a life before
 	CE_NS = 1000000, // a CNP follows a mark within this
+	SPORT_FIRST = 0xc000, // of the range that Linux uses; NICs with one port for all have it
+	START_FRESH = 1 << 24, // no packet of the connection was seen
 };
 
 // Why a flow has no pair: what the owner found last.
@@ -78,6 +80,8 @@ struct addresses {
 	// Where answers may go another way: UDP source port of the latest, and the queue pair it
 	// went to; one that answers to several had, and so is derived from none of them.
 	uint16_t sport, shared_sport;
+	uint16_t flow_sport, shared_flow_sport; // the same of the latest flow
+	uint32_t flow_sport_qp;
 	uint32_t sport_qp;
 };
 
@@ -107,20 +111,15 @@ struct reverse {
 	bool has_last, live;
 };
 
-// Where one space of PSNs begins, or was about to go on.
-struct psn_start {
-	uint32_t psn;
-	bool fresh; // no packet of the connection was seen
-};
-
 struct known {
 	struct flow_key key; // KEY_KNOWN
 	uint32_t qp;
-	// Requests and data of the flow, and READ responses, which have the PSNs of their requests.
-	struct psn_start requests, responses;
-	uint64_t seen_ns;
+	// PSN with which the flow begins, or was about to go on, with START_FRESH. READ responses
+	// have the PSNs of their requests.
+	uint32_t requests, responses;
 	uint8_t source, in_port, out_port; // FLOW_NO_PORT: not known
 	bool live;
+	uint64_t seen_ns;
 };
 
 // A connection being made: messages of the side that asked (a) and of the other (b).

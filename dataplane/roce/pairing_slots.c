@@ -198,6 +198,7 @@ static uint32_t addresses_take(struct pairing *p, const struct flow_key *k)
 	p->address[index].n_datagrams = p->address[index].n_reverses = 0;
 	p->address[index].out_port = FLOW_NO_PORT;
 	p->address[index].sport = p->address[index].shared_sport = 0;
+	p->address[index].flow_sport = p->address[index].shared_flow_sport = 0;
 	put32(&p->address[index].first, FLOW_NONE);
 	return index;
 }
@@ -211,6 +212,17 @@ static void addresses_drop(struct pairing *p, uint32_t index)
 	give_block(p, a);
 	if (a->n_reverses == 0)
 		table_remove(&p->addresses, &a->key, index);
+}
+
+// As note_sport of answers.
+static void note_flow_sport(struct addresses *a, const struct flow *f)
+{
+	uint32_t qp = flow_key_qp(&f->key);
+
+	if (a->flow_sport == f->udp_sport && a->flow_sport_qp != qp)
+		a->shared_flow_sport = f->udp_sport;
+	a->flow_sport = f->udp_sport;
+	a->flow_sport_qp = qp;
 }
 
 void addresses_join(struct pairing *p, uint32_t id)
@@ -233,6 +245,7 @@ void addresses_join(struct pairing *p, uint32_t id)
 		why(f, WHY_DATAGRAM);
 		return;
 	}
+	note_flow_sport(&p->address[index], f);
 	slot_give(p, &p->address[index], id);
 }
 

@@ -118,9 +118,16 @@ struct answer {
 	uint16_t sport;
 	uint8_t role; // enum roce_role
 	uint32_t read_bytes;
+	uint64_t stay_ns; // of the latest frame in the queue of the flow
 	bool routed;
 	uint8_t mad[CM_MAD_LEN];
 };
+
+static inline uint64_t bench_stay_ns(const void *port, uint8_t queue)
+{
+	(void)queue;
+	return *(const uint64_t *)port;
+}
 
 static inline void bench_answer(struct bench *b, const struct answer *an)
 {
@@ -130,7 +137,8 @@ static inline void bench_answer(struct bench *b, const struct answer *an)
 				     .mad_len = sizeof(an->mad)};
 	const struct pair_answer a = {.msg = &msg, .l3 = (const uint8_t *)&ip, .kind = PKT_IPV4,
 				      .in_port = an->from.port, .left_by = an->to.port,
-				      .udp_sport = an->sport, .one_way = !an->routed};
+				      .udp_sport = an->sport, .one_way = !an->routed,
+				      .stay_ns = bench_stay_ns, .port = &an->stay_ns};
 
 	be32_put(&ip.src, an->from.ip);
 	be32_put(&ip.dst, an->to.ip);

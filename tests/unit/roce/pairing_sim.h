@@ -246,7 +246,7 @@ static bool nobody_could_tell(const struct world *w, const struct conn *c, uint3
 	if (w->seen[c->pair][c->qp] == c->peer || id == FLOW_NONE || c->seen_top != 0)
 		return false;
 	ahead = psn_diff(psn, flow_expected(gauge_get(&f->last)));
-	if (ahead == 0)
+	if (ahead == 0 || (ahead < 0 && flow_sends_again(f, psn)))
 		return true;
 	if (f->acked == FLOW_NONE || ahead > 64)
 		return false;

@@ -90,6 +90,41 @@ static void an_acknowledged_psn_that_was_not_sent_rules_a_flow_out(void **state)
 	bench_close(&b);
 }
 
+// A packet each millisecond.
+static void an_answer_may_be_as_late_as_the_queue_is_long(void **state)
+{
+	static const struct {
+		uint32_t late_ms, stay_ms; // of answers; of the latest frame in the queue
+		uint32_t every; // packets to an ACK
+		bool pairs;
+	} t[] = {{0, 0, 40, true},     {5, 0, 40, true},     {60, 0, 40, false},
+		 {60, 50, 40, true},   {400, 5, 40, false},  {400, 390, 40, true},
+		 {900, 880, 40, true}, {2500, 2400, 600, false}};
+
+	(void)state;
+	for (unsigned i = 0; i < sizeof(t) / sizeof(t[0]); i++) {
+		struct answer a = {.from = B, .to = A, .qp = SENDER, .role = ROCE_ROLE_ACK,
+				   .stay_ns = t[i].stay_ms * (uint64_t)MS};
+		struct bench b;
+		uint32_t id = 0;
+
+		print_message("%u ms late, %u ms in the queue\n", t[i].late_ms, t[i].stay_ms);
+		bench_open(&b, 64, 0, 1);
+		for (uint32_t psn = 0; psn < 6000; psn++) {
+			id = data(&b, Q, psn);
+			a.psn = psn - t[i].late_ms;
+			if (psn >= t[i].late_ms && psn % t[i].every == 0)
+				bench_answer(&b, &a);
+			b.now_ns += MS;
+		}
+		if (t[i].pairs)
+			assert_pair(&b, id, PAIR_ACK, SENDER);
+		else
+			assert_reason(&b, id, "answers do not follow its packets");
+		bench_close(&b);
+	}
+}
+
 static void flows_in_lock_step_stay_apart_for_ever(void **state)
 {
 	struct bench b;
@@ -203,8 +238,11 @@ static void psns_of_another_life_drop_the_pair(void **state)
 		{"a large gap with packets under way", 112, 110, 113 + 65, true},
 		{"a gap with nothing under way", 110, 110, 112, true},
 		{"go-back-N", 115, 110, 111, false},
-		{"back to what is acknowledged", 115, 110, 110, true},
+		{"back to what is acknowledged", 215, 210, 210, false},
+		{"far back to what is acknowledged", 1240, 1230, 1241 - 1024, false},
+		{"too far back", 1240, 1230, 1240 - 1024, true},
 		{"back to its beginning", 115, 110, 100, true},
+		{"back to near its beginning", 215, 210, 163, true},
 		{"far ahead", 115, 110, 116 + FLOW_JUMP, true},
 	};
 
@@ -223,6 +261,47 @@ static void psns_of_another_life_drop_the_pair(void **state)
 		assert_int_equal(count_of(&b, dropped_jump), t[i].drops);
 		bench_close(&b);
 	}
+}
+
+// The ACK was lost behind the switch, or came too late for the timer of the sender.
+static void a_retransmission_after_its_ack_leaves_the_pair_alone(void **state)
+{
+	struct bench b;
+	uint32_t id;
+
+	(void)state;
+	bench_open(&b, 64, 0, 1);
+	id = talk(&b, Q, SENDER, 0, 300);
+	for (uint32_t turn = 0; turn < 100; turn++) {
+		for (uint32_t psn = 172; psn < 300; psn++)
+			assert_int_equal(data(&b, Q, psn), id);
+		ack(&b, SENDER, 299);
+		b.now_ns += MS;
+	}
+	assert_pair(&b, id, PAIR_ACK, SENDER);
+	assert_int_equal(count_of(&b, dropped_jump) + count_of(&b, dropped_ack), 0);
+	assert_int_equal(count_of(&b, paired[PAIR_ACK]), 1);
+	bench_close(&b);
+}
+
+// The eliminations of the other flow hold all the while.
+static void a_retransmission_of_a_flow_without_a_pair_is_no_other_life(void **state)
+{
+	struct bench b;
+	uint32_t id;
+
+	(void)state;
+	bench_open(&b, 64, 0, 1);
+	data(&b, OTHER_Q, 5000000);
+	for (uint32_t psn = 0; psn < 200; psn++)
+		id = data(&b, Q, psn);
+	for (uint32_t psn = 180; psn < 183; psn++) {
+		ack(&b, SENDER, psn);
+		data(&b, Q, 150);
+	}
+	assert_pair(&b, id, PAIR_ACK, SENDER);
+	assert_int_equal(count_of(&b, eliminations), 1);
+	bench_close(&b);
 }
 
 static void a_queue_pair_that_fits_no_other_flow_drops_the_pair(void **state)
@@ -369,7 +448,8 @@ static void on_routed_ports_the_udp_source_port_must_tell(void **state)
 		{"constant 4791", 4791, 4791, false},
 		{"data only", 58766, 4791, false},
 		{"answers only", 4791, 58766, false},
-		{"of others", 58767, 58767, false},
+		{"by the flow label of CM", 62690, 62690, true},
+		{"different flow labels", 62690, 62691, false},
 	};
 
 	(void)state;
@@ -413,6 +493,29 @@ static void a_udp_source_port_that_all_have_tells_nothing(void **state)
 		id = bench_data(&b, &d);
 		bench_answer(&b, &own);
 		bench_answer(&b, &other);
+	}
+	assert_reason(&b, id, "answers may go another way, and the UDP source port does not tell");
+	bench_close(&b);
+}
+
+// The NIC has one port for all. Answers of the other flow go another way.
+static void a_udp_source_port_of_several_flows_tells_nothing(void **state)
+{
+	struct data d = {.from = A, .to = B, .qp = 329, .sport = 62690};
+	struct answer a = {.from = B, .to = A, .qp = SENDER, .sport = 62690,
+			   .role = ROCE_ROLE_ACK, .routed = true};
+	struct data other = d;
+	struct bench b;
+	uint32_t id = 0;
+
+	(void)state;
+	other.qp = 330;
+	other.psn = 5000000;
+	bench_open(&b, 64, 0, 1);
+	bench_data(&b, &other);
+	for (; d.psn < 20; d.psn++, a.psn++) {
+		id = bench_data(&b, &d);
+		bench_answer(&b, &a);
 	}
 	assert_reason(&b, id, "answers may go another way, and the UDP source port does not tell");
 	bench_close(&b);
@@ -568,12 +671,15 @@ int main(void)
 		cmocka_unit_test(as_many_matches_as_configured),
 		cmocka_unit_test(a_source_that_is_off_pairs_nobody),
 		cmocka_unit_test(an_acknowledged_psn_that_was_not_sent_rules_a_flow_out),
+		cmocka_unit_test(an_answer_may_be_as_late_as_the_queue_is_long),
 		cmocka_unit_test(flows_in_lock_step_stay_apart_for_ever),
 		cmocka_unit_test(psns_far_from_a_flows_first_rule_it_out),
 		cmocka_unit_test(what_a_read_request_may_use_up_counts_as_sent),
 		cmocka_unit_test(an_answer_beyond_what_was_sent_drops_the_pair),
 		cmocka_unit_test(old_answers_that_grow_are_of_another_life),
 		cmocka_unit_test(psns_of_another_life_drop_the_pair),
+		cmocka_unit_test(a_retransmission_after_its_ack_leaves_the_pair_alone),
+		cmocka_unit_test(a_retransmission_of_a_flow_without_a_pair_is_no_other_life),
 		cmocka_unit_test(a_queue_pair_that_fits_no_other_flow_drops_the_pair),
 		cmocka_unit_test(a_flow_that_ages_loses_its_pair),
 		cmocka_unit_test(queue_pairs_may_be_used_anew_crosswise),
@@ -583,6 +689,7 @@ int main(void)
 			answers_that_leave_by_another_port_than_data_came_in_by_are_no_evidence),
 		cmocka_unit_test(on_routed_ports_the_udp_source_port_must_tell),
 		cmocka_unit_test(a_udp_source_port_that_all_have_tells_nothing),
+		cmocka_unit_test(a_udp_source_port_of_several_flows_tells_nothing),
 		cmocka_unit_test(a_refused_flow_blinds_its_addresses_until_it_would_have_aged),
 		cmocka_unit_test(more_flows_than_are_followed_blind_their_addresses),
 		cmocka_unit_test(any_number_of_flows_between_two_hosts_is_told_apart),
