@@ -39,6 +39,9 @@
 	X(STANDIN_ENDED, "stand-in-ended",                                                         \
 	  "the stand-in has ended: no PAUSE while a worker stands still, until a restart")         \
 	X(RX_MISSED, "rx-missed", "the receive ring of a port with lossless classes overflowed")   \
+	X(RX_GUARD, "rx-guard",                                                                    \
+	  "the receive ring of a port was fuller than rx_guard allows, and the switch paused the " \
+	  "senders of the port: see the gaps of show workers (at most one a second and port)")     \
 	X(MAC_LEARNED, "mac-learned", "an address was learned")                                    \
 	X(MAC_MOVED, "mac-moved", "an address moved to another port")                              \
 	X(MAC_AGED, "mac-aged", "an address was forgotten: no frame came from it")                 \
@@ -111,14 +114,15 @@ struct event {
 	// `then` (qos/watchdog.h); PFC_RATE_*: 0 in, 1 out; DROP_ALL: 1 on; MAC_*: event_mac_a();
 	// NEIGHBOUR_MAC: an IPv4 address, or the last 32 bits of an IPv6 address;
 	// WORKER_*, STANDIN_*: the worker; ROCE_LOSSY*: the DSCP of the latest frame;
-	// COPP*, STORM_CONTROL*: enum limit_kind; LOOP: the port that sent the probe, VLAN << 16
+	// COPP*, STORM_CONTROL*: enum limit_kind; LOOP: the port that sent the probe, VLAN << 16;
+	// RX_GUARD: frames in the ring
 	uint32_t a;
 	// XOFF: cause_pack(); LOSSLESS_DROP: frame length; MAC_*: event_mac_b(); FDB_*: addresses;
 	// NEIGHBOUR_MAC: the new address in the low 48 bits, and bit 48 for IPv6;
 	// STORM: measured ns; STORM_OVER: ns in recovery; STORM_LIMIT: storms; PFC_RATE_*: frames
 	// per second; PFC_PAUSED*: microseconds of the last second;
-	// PAIR_DROPPED, FLOWS_FULL, CNP_CAP: how many since the last such event; WORKER_*: ns that
-	// it stood still; STANDIN_PAUSED: PFC frames;
+	// PAIR_DROPPED, FLOWS_FULL, CNP_CAP, RX_GUARD: how many since the last such event;
+	// WORKER_*: ns that it stood still; STANDIN_PAUSED: PFC frames;
 	// COPP*, STORM_CONTROL*: frames dropped since the limit was first exceeded;
 	// ROCE_LOSSY*: frames since the first; LOOP: 1 + the
 	// port that is taken down, 0: none

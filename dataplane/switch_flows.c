@@ -136,6 +136,21 @@ int switch_pair_tell(struct weir_switch *sw, const struct known_pair *k)
 	return 0;
 }
 
+bool switch_pairs_told(const struct weir_switch *sw, uint64_t *found)
+{
+	bool all = true;
+
+	*found = 0;
+	for (unsigned i = 0; has_table(sw) && i < sw->n_workers; i++) {
+		const struct worker_flows *wf = sw->workers[i]->flows;
+
+		all = all && ctr_get(&wf->orders_taken) == wf->orders_put;
+		atomic_thread_fence(memory_order_acquire);
+		*found += ctr_get(&wf->orders_found);
+	}
+	return all;
+}
+
 static bool names(const struct policy *p, const struct flow_key *key)
 {
 	for (uint32_t i = 0; i < p->n_pairs; i++)
@@ -310,6 +325,7 @@ static void add_pairing(struct flow_totals *out, const struct pairing_counters *
 	out->pairing.cm_seen += ctr_get(&c->cm_seen);
 	out->pairing.cm_refused += ctr_get(&c->cm_refused);
 	out->pairing.n_paired += gauge_get(&c->n_paired);
+	out->pairing.n_unpaired += gauge_get(&c->n_unpaired);
 }
 
 void switch_flow_totals(const struct weir_switch *sw, struct flow_totals *out)

@@ -52,7 +52,8 @@ struct flow_totals {
 		uint64_t paired[N_PAIR_SOURCES];
 		uint64_t dropped_jump, dropped_ack, dropped_rival, dropped_dreq, dropped_age,
 			dropped_static;
-		uint64_t wrong_port, eliminations, matches, crowded, cm_seen, cm_refused, n_paired;
+		uint64_t wrong_port, eliminations, matches, crowded, cm_seen, cm_refused, n_paired,
+			n_unpaired;
 	} pairing;
 };
 void switch_flow_totals(const struct weir_switch *sw, struct flow_totals *out);
@@ -89,6 +90,9 @@ uint64_t switch_cnp_records_lost(const struct weir_switch *sw);
 // An operator's word, to all workers: k->qp FLOW_NONE forgets. 0, -ENOTSUP (no flow table),
 // -EAGAIN (too many at once).
 int switch_pair_tell(struct weir_switch *sw, const struct known_pair *k);
+// True: all workers have taken all orders. *found: orders since the start that forgot a pair, or
+// named a flow without a pair.
+bool switch_pairs_told(const struct weir_switch *sw, uint64_t *found);
 
 // ---- parts of create, publish, destroy
 int flows_create(struct weir_switch *sw); // -ENOMEM

@@ -120,6 +120,8 @@ struct __rte_cache_aligned port_rt {
 		uint8_t port, queue;
 	} xoff_by[N_PGS]; // where the frame was going with which the group entered XOFF
 	uint64_t unknown_said_ns; // when the last event of a frame that was not flooded was made
+	uint64_t guard_said_ns; // when the last event of the receive-ring guard was made
+	uint64_t guards_unsaid; // times that the guard began since then
 	ctr_t remapped[GUARD_MAX_RULES];
 	struct port_flow_counters flows;
 	struct cnp_bucket cnps; // that leave by this port
@@ -163,6 +165,7 @@ struct worker_flows {
 	struct rte_ring *orders; // of struct known_pair, from control
 	uint64_t orders_put; // control's
 	ctr_t orders_taken;
+	ctr_t orders_found; // orders to forget a pair that named a known flow or pair
 	struct rte_ring *records; // of struct cnp_record, to control
 	ctr_t records_lost;
 	uint64_t policy_version; // as last acted upon

@@ -42,7 +42,7 @@ static void hear_arrival(struct worker *w, struct frame *f, const struct pkt_inf
 	if (!roce_msg_read(bytes, f->m->data_len, pkt, &msg))
 		return;
 	a = flows_answer(w, f, pkt, &msg);
-	pairing_management(w->flows->pairing, &a, true, f->in_port, w->now_ns);
+	pairing_management(w->flows->pairing, &a, true, w->now_ns);
 }
 
 // ---- the stages of a burst
@@ -50,6 +50,7 @@ static void hear_arrival(struct worker *w, struct frame *f, const struct pkt_inf
 static const uint8_t kind_of_role[] = {
 	[ROCE_ROLE_OTHER] = KIND_UNKNOWN,
 	[ROCE_ROLE_DATA] = FLOW_DATA,
+	[ROCE_ROLE_UNRELIABLE] = FLOW_UNRELIABLE,
 	[ROCE_ROLE_READ_REQUEST] = FLOW_READ_REQUESTS,
 	[ROCE_ROLE_READ_RESPONSE] = FLOW_READ_RESPONSES,
 	[ROCE_ROLE_ACK] = KIND_UNKNOWN,
@@ -114,7 +115,7 @@ static inline bool is_plain(const struct member *m, const struct frame *f,
 {
 	if (unlikely(f->ecn == ECN_CE))
 		return false;
-	return likely(m->role == ROCE_ROLE_DATA) ||
+	return likely(m->role == ROCE_ROLE_DATA) || m->role == ROCE_ROLE_UNRELIABLE ||
 	       (m->role == ROCE_ROLE_READ_RESPONSE && !is_first_response(pkt));
 }
 
@@ -226,9 +227,10 @@ static inline bool tells_more(uint8_t kind, uint8_t than)
 {
 	static const uint8_t worth[] = {
 		[FLOW_DATAGRAM] = 0,
-		[FLOW_READ_RESPONSES] = 1,
-		[FLOW_READ_REQUESTS] = 2,
-		[FLOW_DATA] = 3,
+		[FLOW_UNRELIABLE] = 1,
+		[FLOW_READ_RESPONSES] = 2,
+		[FLOW_READ_REQUESTS] = 3,
+		[FLOW_DATA] = 4,
 	};
 
 	return worth[kind] > worth[than];
@@ -254,6 +256,7 @@ static void change_kind(struct worker *w, uint32_t id, uint8_t kind, const struc
 	if (before == FLOW_READ_REQUESTS || before == FLOW_DATA) {
 		way.kind = kind; // the same space
 		set_way(fl, way);
+		pairing_flow_kind(w->flows->pairing, id);
 		return;
 	}
 	pairing_flow_gone(w->flows->pairing, id);

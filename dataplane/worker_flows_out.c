@@ -114,7 +114,9 @@ void flows_hear(struct worker *w, const struct frame *f)
 	a.port = w->sw->rt[f->in_port];
 	a.one_way = a.one_way && !w->pol->ports[f->out_port].routed;
 	if (msg.role == ROCE_ROLE_MANAGEMENT) {
-		pairing_management(w->flows->pairing, &a, false, f->out_port, w->now_ns);
+		// A worker that owns both ports has read the message at its arrival.
+		if (w->sw->owner[f->in_port] != w->id)
+			pairing_management(w->flows->pairing, &a, false, w->now_ns);
 		return;
 	}
 	if (msg.role == ROCE_ROLE_NAK)
@@ -132,10 +134,14 @@ static void take_orders(struct worker *w)
 	unsigned n = rte_ring_sc_dequeue_burst_elem(w->flows->orders, orders, sizeof(orders[0]),
 						    ORDERS_PER_LOOP, NULL);
 
+	for (unsigned i = 0; i < n; i++)
+		if (pairing_tell(w->flows->pairing, &orders[i], w->now_ns) &&
+		    orders[i].qp == FLOW_NONE)
+			ctr_inc(&w->flows->orders_found);
+	// Control reads orders_taken first.
+	atomic_thread_fence(memory_order_release);
 	if (n != 0)
 		ctr_add(&w->flows->orders_taken, n);
-	for (unsigned i = 0; i < n; i++)
-		pairing_tell(w->flows->pairing, &orders[i], w->now_ns);
 }
 
 // By contradictions; who says goodbye, falls idle or is told away contradicts nothing.

@@ -9,7 +9,7 @@
 #include "dataplane/switch_impl.h"
 #include "dataplane/worker_flood.h"
 
-enum { PREFETCH_AHEAD = 8 };
+enum { PREFETCH_AHEAD = 8, SAY_GUARD_NS = 1000000000 };
 
 // A burst on its way through the ingress stages. Each stage runs over all of it before the next: a
 // descriptor is then read long after it was written, and the stages' code and tables stay at hand.
@@ -381,6 +381,19 @@ static void receive(struct worker *w, unsigned port, struct rte_mbuf *m, struct 
 		b->n_in++;
 }
 
+static void guard_begins(struct worker *w, unsigned port, uint32_t depth)
+{
+	struct port_rt *p = worker_port(w, port);
+
+	p->guard = true;
+	p->guards_unsaid++;
+	if (p->guard_said_ns != 0 && w->now_ns - p->guard_said_ns < SAY_GUARD_NS)
+		return;
+	worker_event(w, EVENT_RX_GUARD, port, 0xff, depth, p->guards_unsaid);
+	p->guard_said_ns = w->now_ns;
+	p->guards_unsaid = 0;
+}
+
 // The receive ring is part of the ingress path: a worker that is late pauses its senders.
 static void rx_guard(struct worker *w, unsigned port)
 {
@@ -399,7 +412,7 @@ static void rx_guard(struct worker *w, unsigned port)
 		return;
 	gauge_set(&p->c.rx_depth, (uint64_t)depth);
 	if (!p->guard && (uint32_t)depth > pp->rx_guard_on)
-		p->guard = true;
+		guard_begins(w, port, (uint32_t)depth);
 	else if (p->guard && (uint32_t)depth < pp->rx_guard_off)
 		p->guard = false;
 	watchdog_excuse_ends(p);

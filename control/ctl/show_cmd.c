@@ -271,7 +271,7 @@ static int print_tables(const struct ctl *c, struct client *cl, const char *what
 			struct json_object *data)
 {
 	struct show_wish wish = {.all = c->all || port != NULL, .explain = c->explain,
-				 .unpaired = c->unpaired,
+				 .unpaired = c->unpaired, .port = port,
 				 .width = c->wide ? 0 : terminal_width(stdout)};
 	struct json_object *state = client_ask(cl, request_of("show", "what", "version"));
 	bool is_file = strcmp(what, "config") == 0;

@@ -145,20 +145,23 @@ static void put_silent(struct json_object *row)
 	put(row, "silent", out);
 }
 
-static void no_flows(FILE *out, struct json_object *data, bool unpaired)
+static void no_flows(FILE *out, struct json_object *data, const struct show_wish *wish)
 {
-	char all[CELL_LEN];
+	char all[CELL_LEN], bare[CELL_LEN];
 
 	count_text(all, data, "all");
+	count_text(bare, data, "unpaired");
 	if (number(member(data, "flow_table"), "max") == 0)
 		fputs("no flow table: the policy has `switch.flows: off`; without it, and a "
 		      "restart, there is one\n", out);
 	else if (number(data, "all") == 0)
 		fputs("no RoCEv2 flow: none has sent data lately (switch.flows.age)\n", out);
-	else if (unpaired && number(data, "unpaired") == 0)
-		fprintf(out, "all %s flows are paired\n", all);
+	else if (wish->unpaired && number(data, "unpaired") == 0)
+		fprintf(out, "all %s flows are paired, or need no pair\n", all);
 	else
-		fprintf(out, "none of %s flows enters or leaves there\n", all);
+		fprintf(out, "none of %s %sflows enters or leaves by %s\n",
+			wish->unpaired ? bare : all, wish->unpaired ? "unpaired " : "",
+			wish->port != NULL ? wish->port : "any port");
 }
 
 static void flows_end(FILE *out, struct json_object *data, bool unpaired)
@@ -183,11 +186,14 @@ void print_flows(FILE *out, struct json_object *data, const struct show_wish *wi
 	if (rows == NULL)
 		return;
 	if (json_object_array_length(rows) == 0) {
-		no_flows(out, data, wish->unpaired);
+		no_flows(out, data, wish);
 		return;
 	}
-	for (size_t i = 0; i < json_object_array_length(rows); i++)
+	for (size_t i = 0; i < json_object_array_length(rows); i++) {
 		put_silent(at(rows, i));
+		if (strcmp(text(at(rows, i), "state"), "needs-none") == 0)
+			put(at(rows, i), "source", "needs no pair");
+	}
 	table_print(out, rows, wish->unpaired ? &unpaired_flows : &flows, wish);
 	flows_end(out, data, wish->unpaired);
 }

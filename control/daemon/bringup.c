@@ -14,6 +14,7 @@
 #include "control/config/advice.h"
 #include "control/config/memory.h"
 #include "control/config/terminal.h"
+#include "control/config/units.h"
 #include "control/daemon/daemon_impl.h"
 #include "control/daemon/privileges.h"
 #include "control/daemon/rlimits.h"
@@ -375,6 +376,8 @@ static void close_views(struct daemon *d)
 	metrics_destroy(d->metrics);
 }
 
+enum { SPEED_LEN = 32 };
+
 static const char *pfc_word(const struct port_facts *f)
 {
 	if (f->pfc_rx && f->pfc_tx)
@@ -389,9 +392,11 @@ static void print_ports(const struct daemon *d)
 	for (unsigned i = 0; i < d->n_open; i++) {
 		const struct policy_port *p = &d->policy->ports[i];
 		const struct port_facts *f = &d->ports[i].facts;
+		char speed[SPEED_LEN];
 
-		terminal_printf(stdout, "%s %s speed=%gGb/s mtu=%u pfc=%s rx_guard=%s\n", p->name,
-				p->device, (double)p->speed_bps / 1e9, p->mtu, pfc_word(f),
+		unit_print(UNIT_RATE, (int64_t)p->speed_bps, speed, sizeof(speed));
+		terminal_printf(stdout, "%s %s speed=%sb/s mtu=%u pfc=%s rx_guard=%s\n", p->name,
+				p->device, speed, p->mtu, pfc_word(f),
 				f->rx_depth_readable && p->rx_guard_on != 0 ? "on" : "off");
 	}
 }

@@ -180,6 +180,12 @@ static void detail_loop(const struct eventlog *l, const struct event *e, struct 
 		add_port(l, row, "taken_down", e->b - 1);
 }
 
+static void detail_ring(const struct eventlog *l, const struct event *e, struct json_object *row)
+{
+	add_u64(row, "rx_depth", e->a);
+	detail_many(l, e, row);
+}
+
 static void detail_missed(const struct eventlog *l, const struct event *e, struct json_object *row)
 {
 	(void)l;
@@ -315,6 +321,7 @@ static const struct {
 	[EVENT_STANDIN_GAVE_UP] = {"alarm", add_worker},
 	[EVENT_STANDIN_ENDED] = {"alarm", detail_none},
 	[EVENT_RX_MISSED] = {"alarm", detail_missed},
+	[EVENT_RX_GUARD] = {"warning", detail_ring},
 	[EVENT_MAC_LEARNED] = {"info", detail_mac},
 	[EVENT_MAC_MOVED] = {"warning", detail_mac},
 	[EVENT_MAC_AGED] = {"info", detail_mac},

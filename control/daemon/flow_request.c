@@ -72,6 +72,19 @@ static const char *told(int err)
 	}
 }
 
+enum pending_verdict flow_request_step(const struct weir_switch *sw, uint64_t found_before,
+				       const char **wrong)
+{
+	uint64_t found;
+
+	if (!switch_pairs_told(sw, &found))
+		return PENDING_WAIT;
+	*wrong = found != found_before ? NULL
+				       : "no such flow or pair is known; weirctl show flows lists "
+					 "the flows";
+	return PENDING_DONE;
+}
+
 const char *flow_request_tell(struct weir_switch *sw, struct json_object *req, bool add)
 {
 	struct known_pair k = {.source = PAIR_STATIC, .qp = FLOW_NONE};

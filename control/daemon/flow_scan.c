@@ -94,9 +94,14 @@ static void on_first(void *arg, uint32_t place, const struct flow_row *row)
 	s->places[place] = (struct scan_place){row->bytes, row->first_ns};
 }
 
+static bool is_unpaired(const struct flow_row *row)
+{
+	return row->pair.source == PAIR_NONE && flow_needs_pair(row->way.kind);
+}
+
 static bool matches(const struct flow_wish *w, const struct flow_row *row)
 {
-	if (w->unpaired && row->pair.source != PAIR_NONE)
+	if (w->unpaired && !is_unpaired(row))
 		return false;
 	return w->port < 0 || row->way.in_port == w->port || row->way.out_port == w->port;
 }
@@ -117,7 +122,7 @@ static void on_second(void *arg, uint32_t place, const struct flow_row *row)
 	struct scan_top t = {.bytes = row->bytes, .first_ns = row->first_ns, .place = place};
 
 	s->n_all++;
-	s->n_unpaired += row->pair.source == PAIR_NONE;
+	s->n_unpaired += is_unpaired(row);
 	if (!matches(&s->wish, row))
 		return;
 	s->n_matching++;

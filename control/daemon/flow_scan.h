@@ -22,7 +22,7 @@ enum {
 
 struct flow_wish {
 	int port; // flows that enter or leave by it; -1: all
-	bool unpaired; // only those without a pair
+	bool unpaired; // only those that need a pair and have none
 	uint32_t limit; // 1 to SCAN_LIMIT_MAX
 };
 

@@ -4,6 +4,7 @@
 //
 //   set_tx off:  [owner acknowledged] -> [what the driver held then has left]   -> done
 //   set_tx on, clear watermarks, watchdog:  [owner acknowledged]                -> done
+//   flow del:    [all workers have taken the order]                             -> done
 //   quiesce:     [owner acknowledged] -> [nothing queued, or REST_NS is over]   -> done
 #pragma once
 
@@ -24,6 +25,7 @@ enum pending_kind {
 	PENDING_QUIESCE,
 	PENDING_RELOAD,
 	PENDING_FLOWS,
+	PENDING_FORGET,
 };
 
 struct pending {
@@ -34,6 +36,7 @@ struct pending {
 	unsigned port; // PENDING_TX
 	int queue; // PENDING_TX; -1: the whole port
 	bool on; // PENDING_TX
+	uint64_t found; // PENDING_FORGET: switch_pairs_told() before and after
 	uint64_t leave_target; // PENDING_TX: bytes the port must have sent
 	bool hold; // PENDING_QUIESCE: admission stays stopped afterwards
 };

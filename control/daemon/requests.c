@@ -18,6 +18,7 @@
 #include "control/daemon/pending.h"
 #include "control/daemon/reload_request.h"
 #include "control/model_time.h"
+#include "dataplane/switch_flows.h"
 
 enum { ERROR_LEN = 512, NO_SUCH_PORT = -2, CONFIRM_MAX_MS = 86400000 };
 
@@ -399,9 +400,9 @@ static void on_capture_stop(struct requests *r, unsigned client, struct json_obj
 
 // ---- pairs by hand
 
-static void tell_pair(struct requests *r, unsigned client, struct json_object *req, bool add)
+static void on_flow_add(struct requests *r, unsigned client, struct json_object *req)
 {
-	const char *wrong = flow_request_tell(r->env.sw, req, add);
+	const char *wrong = flow_request_tell(r->env.sw, req, true);
 
 	if (wrong != NULL)
 		answer_error(r, client, "%s", wrong);
@@ -409,14 +410,20 @@ static void tell_pair(struct requests *r, unsigned client, struct json_object *r
 		answer_ok(r, client, NULL);
 }
 
-static void on_flow_add(struct requests *r, unsigned client, struct json_object *req)
-{
-	tell_pair(r, client, req, true);
-}
-
 static void on_flow_del(struct requests *r, unsigned client, struct json_object *req)
 {
-	tell_pair(r, client, req, false);
+	struct pending *p = &r->pending[client];
+	const char *wrong;
+	uint64_t found;
+
+	switch_pairs_told(r->env.sw, &found);
+	wrong = flow_request_tell(r->env.sw, req, false);
+	if (wrong != NULL) {
+		answer_error(r, client, "%s", wrong);
+		return;
+	}
+	pending_start(p, PENDING_FORGET, 0, r->now_ns);
+	p->found = found;
 }
 
 static const struct {
@@ -558,8 +565,29 @@ static void step_flows(struct requests *r, unsigned client)
 	answer_ok(r, client, data);
 }
 
+static void step_forget(struct requests *r, unsigned client)
+{
+	const struct pending *p = &r->pending[client];
+	const char *wrong = NULL;
+
+	if (flow_request_step(r->env.sw, p->found, &wrong) == PENDING_WAIT) {
+		if (r->now_ns >= p->deadline_ns)
+			give_up(r, client);
+		return;
+	}
+	r->pending[client].kind = PENDING_NONE;
+	if (wrong != NULL)
+		answer_error(r, client, "%s", wrong);
+	else
+		answer_ok(r, client, NULL);
+}
+
 static void step_pending(struct requests *r, unsigned client)
 {
+	if (r->pending[client].kind == PENDING_FORGET) {
+		step_forget(r, client);
+		return;
+	}
 	if (r->pending[client].kind == PENDING_RELOAD) {
 		step_reload(r, client);
 		return;

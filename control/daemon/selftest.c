@@ -7,9 +7,11 @@
 
 #include <rte_mempool.h>
 
+#include "control/config/units.h"
 #include "control/daemon/selftest_impl.h"
 
 enum {
+	SPEED_LEN = 32,
 	MTU_WHERE_NONE_IS_TOLD = 1500,
 	POOL_SPARE_FRAMES = 1024,
 	TABLES_BYTES = 8 << 20,
@@ -116,6 +118,7 @@ static bool check_link(struct selftest *t, const struct selftest_port *p)
 {
 	const struct timespec wait = {.tv_nsec = LINK_WAIT_NS};
 	const struct live_port *l = &p->live;
+	char speed[SPEED_LEN];
 
 	for (unsigned i = 0; i < LINK_TRIES && !l->ops->link_up(l->drv); i++)
 		nanosleep(&wait, NULL);
@@ -124,9 +127,10 @@ static bool check_link(struct selftest *t, const struct selftest_port *p)
 			   "its link is down; plug the cable in, or bring the other end up");
 		return false;
 	}
+	unit_print(UNIT_RATE, (int64_t)l->facts.speed_bps, speed, sizeof(speed));
 	if (l->facts.speed_bps != 0)
-		report_add(&t->report, p->device, "link", VERDICT_OK, "its link is up at %g Gb/s",
-			   (double)l->facts.speed_bps / 1e9);
+		report_add(&t->report, p->device, "link", VERDICT_OK, "its link is up at %sb/s",
+			   speed);
 	else
 		report_add(&t->report, p->device, "link", VERDICT_OK,
 			   "its link is up and has no speed of its own: the policy gives the port "

@@ -93,6 +93,8 @@ static const struct fact flow_table[] = {
 static const struct fact pairing[] = {
 	{"paired", FACT_GAUGE, FLOWS(pairing.n_paired),
 	 "flows whose sender's queue pair is known now"},
+	{"unpaired", FACT_GAUGE, FLOWS(pairing.n_unpaired),
+	 "flows now that need a pair and have none: not READ requests, UC or datagrams"},
 	{"paired_static", FACT_COUNTER, FLOWS(pairing.paired[PAIR_STATIC]),
 	 "pairs made by an operator's word"},
 	{"paired_cm", FACT_COUNTER, FLOWS(pairing.paired[PAIR_CM]),
@@ -133,7 +135,8 @@ static const struct fact flows[] = {
 	{"from", FACT_TEXT, FACT_COMPUTED, "address of the sender"},
 	{"to", FACT_TEXT, FACT_COMPUTED, "address of the receiver"},
 	{"qp", FACT_GAUGE, FACT_COMPUTED, "queue pair of the receiver, as in the frames"},
-	{"kind", FACT_TEXT, FACT_COMPUTED, "data, read-requests, read-responses or datagram"},
+	{"kind", FACT_TEXT, FACT_COMPUTED, "data, read-requests, read-responses, datagram or "
+	 "unreliable (UC)"},
 	{"in_port", FACT_TEXT, FACT_COMPUTED, "where it enters"},
 	{"out_port", FACT_TEXT, FACT_COMPUTED, "where it leaves; null: flooded, or not yet known"},
 	{"queue", FACT_GAUGE, FACT_COMPUTED, "queue of out_port"},
@@ -142,7 +145,8 @@ static const struct fact flows[] = {
 	 "frame bits per second, over a tenth of a second of real time"},
 	{"packets", FACT_GAUGE, FACT_COMPUTED, "frames since it began"},
 	{"bytes", FACT_GAUGE, FACT_COMPUTED, "bytes of those"},
-	{"state", FACT_TEXT, FACT_COMPUTED, "paired, or unpaired: never sent a CNP"},
+	{"state", FACT_TEXT, FACT_COMPUTED, "paired; unpaired: never sent a CNP; or "
+	 "needs-none: READ requests, UC and datagrams without a pair"},
 	{"sender_qp", FACT_GAUGE, FACT_COMPUTED, "queue pair of the sender; null: unpaired"},
 	{"source", FACT_TEXT, FACT_COMPUTED,
 	 "how sender_qp is known: static, cm, read, ack or cnp; none"},

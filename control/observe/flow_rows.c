@@ -22,6 +22,7 @@ const char *const cnp_silence_name[N_CNP_SILENCES] = {
 static const char *const kind_name[] = {
 	[FLOW_DATA] = "data", [FLOW_READ_REQUESTS] = "read-requests",
 	[FLOW_READ_RESPONSES] = "read-responses", [FLOW_DATAGRAM] = "datagram",
+	[FLOW_UNRELIABLE] = "unreliable",
 };
 
 static const char *word(const char *const *words, unsigned n, unsigned i)
@@ -77,7 +78,8 @@ static void emit_pair(struct json_object *row, const struct flow_row *f)
 {
 	bool paired = f->pair.source != PAIR_NONE;
 
-	row_text(row, "state", paired ? "paired" : "unpaired");
+	row_text(row, "state",
+		 paired ? "paired" : flow_needs_pair(f->way.kind) ? "unpaired" : "needs-none");
 	if (paired)
 		row_u64(row, "sender_qp", f->pair.qp);
 	else

@@ -9,19 +9,19 @@
 enum { RC = 0x00, UC = 0x20, XRC = 0xa0, XRC_HDR_LEN = 4 };
 
 // SEND and WRITE, which all connected transports have.
-#define SEND_AND_WRITE(transport)                                                                  \
-	[(transport) | RC_SEND_FIRST] = ROCE_ROLE_DATA,                                            \
-	[(transport) | RC_SEND_MIDDLE] = ROCE_ROLE_DATA,                                           \
-	[(transport) | RC_SEND_LAST] = ROCE_ROLE_DATA,                                             \
-	[(transport) | RC_SEND_LAST_IMM] = ROCE_ROLE_DATA,                                         \
-	[(transport) | RC_SEND_ONLY] = ROCE_ROLE_DATA,                                             \
-	[(transport) | RC_SEND_ONLY_IMM] = ROCE_ROLE_DATA,                                         \
-	[(transport) | RC_WRITE_FIRST] = ROCE_ROLE_DATA,                                           \
-	[(transport) | RC_WRITE_MIDDLE] = ROCE_ROLE_DATA,                                          \
-	[(transport) | RC_WRITE_LAST] = ROCE_ROLE_DATA,                                            \
-	[(transport) | RC_WRITE_LAST_IMM] = ROCE_ROLE_DATA,                                        \
-	[(transport) | RC_WRITE_ONLY] = ROCE_ROLE_DATA,                                            \
-	[(transport) | RC_WRITE_ONLY_IMM] = ROCE_ROLE_DATA
+#define SEND_AND_WRITE(transport, role)                                                            \
+	[(transport) | RC_SEND_FIRST] = (role),                                                    \
+	[(transport) | RC_SEND_MIDDLE] = (role),                                                   \
+	[(transport) | RC_SEND_LAST] = (role),                                                     \
+	[(transport) | RC_SEND_LAST_IMM] = (role),                                                 \
+	[(transport) | RC_SEND_ONLY] = (role),                                                     \
+	[(transport) | RC_SEND_ONLY_IMM] = (role),                                                 \
+	[(transport) | RC_WRITE_FIRST] = (role),                                                   \
+	[(transport) | RC_WRITE_MIDDLE] = (role),                                                  \
+	[(transport) | RC_WRITE_LAST] = (role),                                                    \
+	[(transport) | RC_WRITE_LAST_IMM] = (role),                                                \
+	[(transport) | RC_WRITE_ONLY] = (role),                                                    \
+	[(transport) | RC_WRITE_ONLY_IMM] = (role)
 
 // READ, atomics and answers, which the reliable ones have. FLUSH (0x1c) and ATOMIC WRITE (0x1d) are
 // of later editions of the specification; they use up PSNs as the others do.
@@ -41,10 +41,10 @@ enum { RC = 0x00, UC = 0x20, XRC = 0xa0, XRC_HDR_LEN = 4 };
 	[(transport) | 0x1d] = ROCE_ROLE_DATA
 
 const uint8_t roce_role_of_opcode[256] = {
-	SEND_AND_WRITE(RC),
+	SEND_AND_WRITE(RC, ROCE_ROLE_DATA),
 	READ_AND_MORE(RC),
-	SEND_AND_WRITE(UC),
-	SEND_AND_WRITE(XRC),
+	SEND_AND_WRITE(UC, ROCE_ROLE_UNRELIABLE),
+	SEND_AND_WRITE(XRC, ROCE_ROLE_DATA),
 	READ_AND_MORE(XRC),
 	[UD_SEND_ONLY] = ROCE_ROLE_DATAGRAM,
 	[UD_SEND_ONLY_IMM] = ROCE_ROLE_DATAGRAM,

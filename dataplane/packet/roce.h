@@ -12,7 +12,8 @@
 
 enum roce_role {
 	ROCE_ROLE_OTHER, // nothing that flows or pairing know
-	ROCE_ROLE_DATA, // SEND and WRITE of a connected transport
+	ROCE_ROLE_DATA, // SEND and WRITE of a reliable transport
+	ROCE_ROLE_UNRELIABLE, // SEND and WRITE of UC, which has no ACKs
 	ROCE_ROLE_READ_REQUEST,
 	ROCE_ROLE_READ_RESPONSE,
 	ROCE_ROLE_ACK, // ACK and atomic ACK

@@ -49,7 +49,19 @@ struct flow_params {
 	uint64_t age_ns; // idle for so long: gone; 0: 3 s
 };
 
-enum flow_kind { FLOW_DATA, FLOW_READ_REQUESTS, FLOW_READ_RESPONSES, FLOW_DATAGRAM };
+enum flow_kind {
+	FLOW_DATA,
+	FLOW_READ_REQUESTS,
+	FLOW_READ_RESPONSES,
+	FLOW_DATAGRAM,
+	FLOW_UNRELIABLE, // UC
+};
+
+// READ requests are too small to congest a queue. UC and datagrams have no ACKs.
+static inline bool flow_needs_pair(uint8_t kind)
+{
+	return kind == FLOW_DATA || kind == FLOW_READ_RESPONSES;
+}
 
 // Why a flow has the peer it has, in order of trust.
 enum pair_source { PAIR_NONE, PAIR_STATIC, PAIR_CM, PAIR_READ, PAIR_ACK, PAIR_CNP, N_PAIR_SOURCES };
@@ -237,7 +249,8 @@ struct flow_packet {
 };
 
 // FLOW_BROKEN: a gap or rewind that another life of the queue pair could have made as well: a gap
-// without a pair or with nothing under way, more than 64 packets missing, a long way back. Pairing is told of it as of a jump.
+// without a pair or with nothing under way, more than 64 packets missing, a long way back. Pairing
+// is told of it as of a jump.
 enum flow_news { FLOW_AS_BEFORE, FLOW_BEGUN, FLOW_BROKEN, FLOW_JUMPED };
 
 // The entry of the key, or a new one; FLOW_NONE: refused, counted. *news: FLOW_BEGUN when it was
@@ -284,8 +297,8 @@ static inline bool flow_lives(const struct flow_table *t, const struct flow *f, 
 // of the queue pair (FLOW_JUMP ahead, or rewound behind what pairing knows as acknowledged).
 enum { FLOW_JUMP = 1 << 16, FLOW_AGAIN = 1 << 10 };
 
-// Of a PSN behind the one expected: the flow sends it again, whoever acknowledged it. A connection
-// that begins so close to the highest PSN, and not where the former one began, is taken for that.
+// True: a PSN behind the expected PSN is a retransmission, also of an acknowledged packet. The
+// switch takes a new connection for a retransmission if it begins with such a PSN.
 bool flow_sends_again(const struct flow *f, uint32_t psn);
 enum flow_news flow_count(struct flow *f, const struct flow_packet *p, uint64_t now_ns);
 // The same for nearly all: true when the packet is the next of a flow that is at its front, and was

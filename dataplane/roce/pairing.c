@@ -45,6 +45,16 @@ static void attach(struct pairing *p, uint32_t id, uint32_t reverse)
 	r->seen_ns = p->now_ns;
 }
 
+static void count_unpaired(struct pairing *p, struct flow *f, bool unpaired)
+{
+	bool counted = f->peer_hint & HINT_UNPAIRED;
+
+	if (unpaired == counted)
+		return;
+	__atomic_store_n(&f->peer_hint, f->peer_hint ^ HINT_UNPAIRED, __ATOMIC_RELAXED);
+	gauge_set(&p->count.n_unpaired, gauge_get(&p->count.n_unpaired) + unpaired - counted);
+}
+
 static void detach(struct pairing *p, struct flow *f)
 {
 	struct reverse *r = &p->reverse[f->reverse];
@@ -63,6 +73,7 @@ static void unpair(struct pairing *p, struct flow *f)
 	gauge_set(&f->pair, 0);
 	f->acked = FLOW_NONE;
 	gauge_set(&p->count.n_paired, gauge_get(&p->count.n_paired) - 1);
+	count_unpaired(p, f, flow_needs_pair(way_of(f).kind));
 }
 
 void pair_drop(struct pairing *p, uint32_t id, ctr_t *counter, enum pair_reason reason)
@@ -95,6 +106,7 @@ static void pair_up(struct pairing *p, uint32_t id, struct flow_pair pair)
 	gauge_set(&f->pair, flow_pack_pair(pair));
 	ctr_inc(&p->count.paired[pair.source]);
 	gauge_set(&p->count.n_paired, gauge_get(&p->count.n_paired) + 1);
+	count_unpaired(p, f, false);
 	// An operator may be mistaken: others must rule the flow out by themselves.
 	if (f->addresses != FLOW_NONE)
 		slot_open(p, f, pair.source == PAIR_STATIC || f->reverse == FLOW_NONE);
@@ -125,7 +137,7 @@ bool pair_set(struct pairing *p, uint32_t id, uint32_t qp, enum pair_source sour
 	struct flow_pair pair = pair_of(f);
 	uint32_t reverse = FLOW_NONE;
 
-	if (f->slot == DATAGRAM_SLOT)
+	if (way_of(f).kind == FLOW_DATAGRAM)
 		return false;
 	if (pair.source != PAIR_NONE && pair.source <= source && pair.qp == qp)
 		return true;
@@ -304,8 +316,10 @@ bool pairing_tell(struct pairing *p, const struct known_pair *k, uint64_t now_ns
 
 	p->now_ns = now_ns;
 	if (k->qp == FLOW_NONE) {
+		bool found = known_find(p, &key) != FLOW_NONE || flow_of(p, &key) != FLOW_NONE;
+
 		known_forget(p, &key, FLOW_NONE, &p->count.dropped_static, WHY_TOLD);
-		return true;
+		return found;
 	}
 	return known_set(p, &told);
 }
@@ -318,6 +332,7 @@ void pairing_flow_begun(struct pairing *p, uint32_t id, uint64_t now_ns)
 
 	p->now_ns = now_ns;
 	__atomic_store_n(&f->peer_hint, 0, __ATOMIC_RELAXED);
+	count_unpaired(p, f, flow_needs_pair(way_of(f).kind));
 	f->reverse = f->acked = FLOW_NONE;
 	f->turn_ns = 0;
 	addresses_join(p, id);
@@ -391,7 +406,15 @@ void pairing_flow_gone(struct pairing *p, uint32_t id)
 		blind(p, &f->key);
 		set_past(p, &f->key);
 	}
+	count_unpaired(p, f, false);
 	addresses_leave(p, id);
+}
+
+void pairing_flow_kind(struct pairing *p, uint32_t id)
+{
+	struct flow *f = flow_at(p, id);
+
+	count_unpaired(p, f, flow_needs_pair(way_of(f).kind) && pair_of(f).source == PAIR_NONE);
 }
 
 // Connection management said that it would begin there.
@@ -488,14 +511,12 @@ void pairing_answer(struct pairing *p, const struct pair_answer *a, uint64_t now
 	}
 }
 
-void pairing_management(struct pairing *p, const struct pair_answer *a, bool arrives, uint8_t port,
+void pairing_management(struct pairing *p, const struct pair_answer *a, bool arrives,
 			uint64_t now_ns)
 {
-	(void)arrives;
-	(void)port;
 	p->now_ns = now_ns;
 	pairing_age(p);
-	hear_management(p, a);
+	hear_management(p, a, arrives);
 }
 
 // ---- for those who look
@@ -526,7 +547,10 @@ const char *pairing_reason(const struct pairing *p, uint32_t id)
 #undef X
 	};
 	uint8_t hint = __atomic_load_n(&flow_at(p, id)->peer_hint, __ATOMIC_RELAXED);
+	uint8_t kind = way_of(flow_at(p, id)).kind;
 
+	if (kind == FLOW_READ_REQUESTS || kind == FLOW_UNRELIABLE)
+		return text[kind == FLOW_UNRELIABLE ? WHY_UNRELIABLE : WHY_REQUESTS];
 	hint &= HINT_REASON;
 	return hint < N_PAIR_REASONS ? text[hint] : text[WHY_NO_ANSWER];
 }

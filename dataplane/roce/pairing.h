@@ -28,9 +28,9 @@
 // sole flow that is left, after k matches; flows that have a pair are no candidates, except where
 // it is an operator's. That is certain as long as every flow between the two addresses is in the
 // table. Where one was refused, has left it unanswered, or has no slot, or where an ACK fits no
-// flow at all, it is not, for as long as flows live: ACKs do not pair there. The same where answers
-// may come another way than data went (routed ports), unless data and answers have the same UDP source
-// port and no other connection between the two addresses has it.
+// flow at all, it is not, for as long as flows live: ACKs do not pair there. On routed ports
+// answers may come another way than data went. There ACKs pair only if data and answers have the
+// same UDP source port, and no other connection between the two addresses has that port.
 //
 // READ. The first response has the PSN of its request. Where one queue pair alone asked for that
 // PSN they are a pair; where several did, the next PSN decides, or the one after it.
@@ -108,6 +108,7 @@ struct pairing_counters {
 	ctr_t crowded; // more flows or queue pairs between two addresses than are followed
 	ctr_t cm_seen, cm_refused; // management messages; those that contradict or have no room
 	gauge_t n_paired; // flows now
+	gauge_t n_unpaired; // flows now that need a pair and have none
 };
 
 // An answer on its way back to the sender of a flow: its addresses are the flow's swapped.
@@ -147,6 +148,8 @@ void pairing_flow_elsewhere(struct pairing *p, const struct flow_key *k, uint64_
 void pairing_flow_refused(struct pairing *p, const struct flow_key *k, uint64_t now_ns);
 // It is about to leave the table.
 void pairing_flow_gone(struct pairing *p, uint32_t id);
+// The kind of the flow has changed, and its space of PSNs has not.
+void pairing_flow_kind(struct pairing *p, uint32_t id);
 // Its PSN jumped: whoever had the queue pair is gone.
 void pairing_flow_jumped(struct pairing *p, uint32_t id, uint64_t now_ns);
 // A first read response of the flow passed, in the direction of its data.
@@ -156,13 +159,12 @@ void pairing_read_response(struct pairing *p, uint32_t id, const struct roce_msg
 // ACK, NAK, CNP or READ request that leaves by one of the worker's ports.
 void pairing_answer(struct pairing *p, const struct pair_answer *a, uint64_t now_ns);
 
-// A management message that enters (arrives true) or leaves by one of the worker's ports. Both are
-// told of each where they are the same worker's. port: by which it enters or leaves.
-void pairing_management(struct pairing *p, const struct pair_answer *a, bool arrives, uint8_t port,
+// A management message that enters (arrives true) or leaves by one of the worker's ports.
+void pairing_management(struct pairing *p, const struct pair_answer *a, bool arrives,
 			uint64_t now_ns);
 
 // An operator's word; it replaces whatever was known. qp FLOW_NONE: forget the pair of the key,
-// whatever its source. False: no room.
+// whatever its source. False: no room, or the table has neither a flow nor a pair of the key.
 bool pairing_tell(struct pairing *p, const struct known_pair *k, uint64_t now_ns);
 
 // ---- for those who look (control; racy, a number of the moment)

@@ -171,7 +171,7 @@ static void hear_offer(struct pairing *p, const struct flow_key *addresses, cons
 	supersede(p, addresses, m->qpn, port);
 }
 
-void hear_management(struct pairing *p, const struct pair_answer *a)
+void hear_management(struct pairing *p, const struct pair_answer *a, bool arrives)
 {
 	uint8_t src[16], dst[16];
 	struct flow_key addresses;
@@ -179,7 +179,8 @@ void hear_management(struct pairing *p, const struct pair_answer *a)
 
 	if (a->msg->mad == NULL || !cm_read(a->msg->mad, a->msg->mad_len, &m))
 		return;
-	ctr_inc(&p->count.cm_seen);
+	if (arrives)
+		ctr_inc(&p->count.cm_seen);
 	roce_addresses(a->l3, a->kind, src, dst);
 	addresses = flow_key_of(a->kind == PKT_IPV6, src, dst, 0, KEY_KNOWN);
 	if (m.attr == CM_REQ || m.attr == CM_REP)

@@ -53,7 +53,9 @@ enum {
 	X(CLOSED, "its connection was closed")                                                     \
 	X(TOLD, "an operator said to forget it")                                                   \
 	X(NO_ROOM, "no memory for its addresses or queue pairs")                                   \
-	X(DATAGRAM, "datagrams have no pair")
+	X(DATAGRAM, "datagrams have no pair")                                                      \
+	X(REQUESTS, "READ requests are too small to congest a queue")                              \
+	X(UNRELIABLE, "UC has no ACKs: only cm or static can name its pair")
 
 enum pair_reason {
 #define X(id, text) WHY_##id,
@@ -62,8 +64,8 @@ enum pair_reason {
 	N_PAIR_REASONS,
 };
 
-// peer_hint of a flow: a reason in the low bits.
-enum { HINT_REASON = 0x1f, HINT_PAST = 0x20, HINT_READ_WAITS = 0x40 };
+// peer_hint of a flow: a reason in the low bits. HINT_UNPAIRED: it is counted in n_unpaired.
+enum { HINT_REASON = 0x1f, HINT_PAST = 0x20, HINT_READ_WAITS = 0x40, HINT_UNPAIRED = 0x80 };
 
 struct addresses {
 	struct flow_key key; // KEY_ADDRESSES
@@ -320,4 +322,4 @@ void hear_read_request(struct pairing *p, const struct pair_answer *a,
 void read_answered(struct pairing *p, uint32_t id, uint32_t psn);
 
 // ---- pairing_cm.c
-void hear_management(struct pairing *p, const struct pair_answer *a);
+void hear_management(struct pairing *p, const struct pair_answer *a, bool arrives);

@@ -239,7 +239,7 @@ void addresses_join(struct pairing *p, uint32_t id)
 		return;
 	}
 	p->address[index].n_flows++;
-	if (way_of(f).kind == FLOW_DATAGRAM) {
+	if (way_of(f).kind == FLOW_DATAGRAM || way_of(f).kind == FLOW_UNRELIABLE) {
 		p->address[index].n_datagrams++;
 		__atomic_store_n(&f->slot, DATAGRAM_SLOT, __ATOMIC_RELAXED);
 		why(f, WHY_DATAGRAM);

@@ -26,9 +26,9 @@ enum {
 
 // What a frame may say, by what is drawn for it; the first is the usual one.
 static const uint8_t opcodes[] = {RC_SEND_MIDDLE, RC_READ_RESPONSE_MIDDLE, UD_SEND_ONLY,
-				  RC_READ_REQUEST};
-static const uint8_t kinds[] = {FLOW_DATA, FLOW_READ_RESPONSES, FLOW_DATAGRAM,
-				FLOW_READ_REQUESTS};
+				  RC_READ_REQUEST, 0x20 | RC_SEND_MIDDLE}; // the last: UC
+static const uint8_t kinds[] = {FLOW_DATA, FLOW_READ_RESPONSES, FLOW_DATAGRAM, FLOW_READ_REQUESTS,
+				FLOW_UNRELIABLE};
 static const uint8_t dscps[] = {24, 32, 8}; // classes 3 and 4, which may share a queue, and 1
 static const uint16_t sports[] = {50000, 50001}, pkeys[] = {0xffff, 0x7fff};
 static const struct {
@@ -137,7 +137,13 @@ static bool is_request(uint8_t kind)
 
 static unsigned worth(uint8_t kind)
 {
-	return kind == FLOW_DATA ? 3 : kind == FLOW_READ_REQUESTS ? 2 : kind == FLOW_READ_RESPONSES;
+	static const uint8_t from_least[] = {FLOW_DATAGRAM, FLOW_UNRELIABLE, FLOW_READ_RESPONSES,
+					     FLOW_READ_REQUESTS, FLOW_DATA};
+	unsigned i = 0;
+
+	while (from_least[i] != kind)
+		i++;
+	return i;
 }
 
 static void model_begins(struct model *f, const struct facts *x)

@@ -7,6 +7,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "dataplane/packet/cm.h"
 #include "dataplane/packet/psn.h"
 #include "dataplane/packet/wire.h"
 #include "dataplane/switch_flows.h"
@@ -116,6 +117,7 @@ static void a_data_frame_makes_an_entry_that_knows_its_way(void **state)
 		 FLOW_READ_RESPONSES},
 		{{.from = 3, .to = 1, .opcode = UD_SEND_ONLY, .qp = 0x16, .sport = 777},
 		 FLOW_DATAGRAM},
+		{{.from = 3, .to = 1, .opcode = 0x24, .qp = 0x17}, FLOW_UNRELIABLE}, // UC
 	};
 	enum { N = sizeof(t) / sizeof(t[0]) };
 	struct bench *b = open(16);
@@ -147,6 +149,28 @@ static void a_data_frame_makes_an_entry_that_knows_its_way(void **state)
 		assert_true(row.first_ns <= row.seen_ns && row.seen_ns <= b->clock.now_ns);
 	}
 	assert_int_equal(row_of(b, 0x11).psn, 10);
+	// SEND, WRITE, and READ responses.
+	assert_int_equal(totals(b).pairing.n_unpaired, 4);
+	bench_close(b);
+}
+
+// The message passes the owners of two ports, or twice the owner of both.
+static void a_management_message_is_counted_once(void **state)
+{
+	const struct cm_msg req = {.attr = CM_REQ, .local_id = 1, .qpn = 5, .psn = 6, .mtu = 1024};
+	const struct roce r = {.from = 0, .to = 1, .opcode = UD_SEND_ONLY, .qp = CM_QP,
+			       .payload = CM_MAD_LEN - 8}; // and 16 bytes, of which DETH takes 8
+	struct bench *b = open(16);
+	uint8_t bytes[FRAME_MAX];
+	uint16_t len = roce_build(bytes, &r);
+
+	(void)state;
+	cm_build(bytes + len - ROCE_ICRC_LEN - CM_MAD_LEN, &req);
+	for (unsigned n = 1; n <= 3; n++) {
+		bench_send_raw(b, 0, bytes, len);
+		bench_run(b, 5000);
+		assert_int_equal(totals(b).pairing.cm_seen, n);
+	}
 	bench_close(b);
 }
 
@@ -515,6 +539,42 @@ static void an_operators_word_waits_for_room_and_is_not_lost(void **state)
 	bench_close(b);
 }
 
+static void to_forget_a_flow_finds_it_or_says_not(void **state)
+{
+	static const struct {
+		const char *what;
+		uint32_t qp;
+		bool tell, found;
+	} t[] = {{"nothing", 6, false, false},
+		 {"a flow without a pair", 5, false, true},
+		 {"a pair without a flow", 7, true, true}};
+	const struct roce r = {.from = 0, .to = 2, .opcode = RC_SEND_ONLY, .qp = 5};
+	struct bench *b = open(16);
+	uint64_t before, found;
+
+	(void)state;
+	send_one(b, &r);
+	for (unsigned i = 0; i < sizeof(t) / sizeof(t[0]); i++) {
+		struct known_pair k = {.source = PAIR_STATIC, .qp = 3};
+
+		print_message("%s\n", t[i].what);
+		k.key = flow_key_v4(0x0a000001, 0x0a000003, t[i].qp, KEY_KNOWN);
+		if (t[i].tell)
+			assert_int_equal(switch_pair_tell(b->sw, &k), 0);
+		switch_pairs_told(b->sw, &before);
+		k.qp = FLOW_NONE;
+		assert_int_equal(switch_pair_tell(b->sw, &k), 0);
+		assert_false(switch_pairs_told(b->sw, &found));
+		for (unsigned n = 0; n < 2; n++) {
+			step(b);
+			bench_run(b, 1);
+		}
+		assert_true(switch_pairs_told(b->sw, &found));
+		assert_int_equal(found != before, t[i].found);
+	}
+	bench_close(b);
+}
+
 static void without_a_table_there_is_nothing_to_see(void **state)
 {
 	struct bench *b = open(0);
@@ -535,6 +595,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(a_data_frame_makes_an_entry_that_knows_its_way),
+		cmocka_unit_test(a_management_message_is_counted_once),
 		cmocka_unit_test(an_entry_follows_its_flow_to_another_class),
 		cmocka_unit_test(headers_are_those_of_the_latest_frame_of_any_kind),
 		cmocka_unit_test(answers_and_other_frames_make_none),
@@ -547,6 +608,7 @@ int main(void)
 		cmocka_unit_test(ageing_is_the_same_however_often_the_switch_looks),
 		cmocka_unit_test(looking_in_steps_finds_each_flow_once_at_its_place),
 		cmocka_unit_test(an_operators_word_waits_for_room_and_is_not_lost),
+		cmocka_unit_test(to_forget_a_flow_finds_it_or_says_not),
 		cmocka_unit_test(without_a_table_there_is_nothing_to_see),
 	};
 

@@ -472,6 +472,60 @@ static void a_policy_without_guard_ends_the_guards_pause(void **state)
 	bench_close(b);
 }
 
+// The ring fills while admission is held, and is empty again when admission goes on.
+static void fill_the_ring(struct bench *b)
+{
+	const struct bench_frame f = {.to = 2, .dscp = 24, .len = 100};
+
+	switch_hold_admission(b->sw, true);
+	actor_poke(&b->actor);
+	for (unsigned i = 0; i < 10; i++)
+		bench_send(b, 0, &f);
+	bench_run(b, 10000);
+	assert_int_equal(gauge_get(&switch_port_counters(b->sw, 0)->rx_guard), 1);
+	switch_hold_admission(b->sw, false);
+	actor_poke(&b->actor);
+	bench_run(b, 1000000);
+	assert_int_equal(gauge_get(&switch_port_counters(b->sw, 0)->rx_guard), 0);
+}
+
+static void expect_guard_event(struct bench *b, unsigned n, uint64_t count)
+{
+	unsigned seen = 0;
+
+	b->n_events = 0;
+	bench_control(b);
+	for (unsigned i = 0; i < b->n_events; i++) {
+		const struct event *e = &b->events[i];
+
+		if (e->type != EVENT_RX_GUARD)
+			continue;
+		seen++;
+		assert_int_equal(e->port, 0);
+		assert_int_equal(e->a, 5);
+		assert_int_equal(e->b, count);
+	}
+	assert_int_equal(seen, n);
+}
+
+static void a_nearly_full_receive_ring_makes_one_event_a_second(void **state)
+{
+	struct bench *b = bench_open(lab_yaml(3, "10G", "", "", TWO_LOSSLESS), 0);
+
+	(void)state;
+	b->policy->ports[0].rx_guard_on = 4;
+	b->policy->ports[0].rx_guard_off = 2;
+	fill_the_ring(b);
+	expect_guard_event(b, 1, 1);
+	for (unsigned i = 0; i < 3; i++)
+		fill_the_ring(b);
+	expect_guard_event(b, 0, 0);
+	bench_run(b, 1000000000);
+	fill_the_ring(b);
+	expect_guard_event(b, 1, 4);
+	bench_close(b);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -489,6 +543,7 @@ int main(void)
 		cmocka_unit_test(a_group_that_turns_lossy_above_its_limit_leaves_xoff),
 		cmocka_unit_test(a_link_that_comes_back_is_paused_anew),
 		cmocka_unit_test(a_policy_without_guard_ends_the_guards_pause),
+		cmocka_unit_test(a_nearly_full_receive_ring_makes_one_event_a_second),
 	};
 
 	return cmocka_run_group_tests_name("pfc", tests, bench_eal, NULL);

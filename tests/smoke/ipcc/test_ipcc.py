@@ -191,6 +191,7 @@ def what_an_operator_gets_wrong_is_said(b):
             ((*add, "10.0.0.1", "fd00::3", "7", "7"), 1, "both IPv4 or both IPv6"),
             ((*add, "10.0.0.0/8", "10.0.0.3", "7", "7"), 1, "addresses of stations"),
             (("flow", "del", "h1", "10.0.0.3", "7"), 1, "addresses of stations"),
+            (("flow", "del", "10.0.0.1", "10.0.0.3", "7"), 1, "no such flow or pair is known"),
             (("show", "ports", "--limit", "3"), 2, "--limit goes with show flows"),
             (("show", "flows", "--limit", "1001"), 2, "--limit is a number from 1 to 1000"),
             (("show", "flows", "p9"), 1, "no port named p9")):

@@ -296,6 +296,12 @@ int switch_pair_tell(struct weir_switch *sw, const struct known_pair *k)
 	return sw->flows.tell_err;
 }
 
+bool switch_pairs_told(const struct weir_switch *sw, uint64_t *found)
+{
+	*found = sw->flows.found;
+	return sw->flows.taken;
+}
+
 // As in dataplane/switch.c.
 uint64_t residence_bucket_max(unsigned b)
 {

@@ -45,6 +45,8 @@ struct fake_flows {
 	uint64_t records_lost;
 	struct known_pair told;
 	int tell_err;
+	bool taken; // all that was told
+	uint64_t found;
 };
 
 struct weir_switch {

@@ -229,6 +229,20 @@ static void a_switch_without_a_table_says_so(void **state)
 	json_object_put(req);
 }
 
+static void a_flow_to_forget_that_nobody_knows_is_a_mistake(void **state)
+{
+	struct bench *b = *state;
+	const char *wrong = NULL;
+
+	b->sw->flows.found = 7;
+	assert_int_equal(flow_request_step(b->sw, 7, &wrong), PENDING_WAIT);
+	b->sw->flows.taken = true;
+	assert_int_equal(flow_request_step(b->sw, 6, &wrong), PENDING_DONE);
+	assert_null(wrong);
+	assert_int_equal(flow_request_step(b->sw, 7, &wrong), PENDING_DONE);
+	assert_non_null(strstr(wrong, "no such flow"));
+}
+
 #define T(name) cmocka_unit_test_setup_teardown(name, begin, end)
 
 int main(void)
@@ -242,6 +256,7 @@ int main(void)
 		T(a_limit_is_a_number_within_reason),
 		T(a_pair_by_hand_is_told_or_refused_in_a_sentence),
 		T(a_switch_without_a_table_says_so),
+		T(a_flow_to_forget_that_nobody_knows_is_a_mistake),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -17,6 +17,14 @@ static void unpaired_flows(FILE *out, struct json_object *data, const struct sho
 	print_flows(out, data, &unpaired);
 }
 
+static void flows_of_p2(FILE *out, struct json_object *data, const struct show_wish *wish)
+{
+	struct show_wish one = *wish;
+
+	one.port = "p2";
+	print_flows(out, data, &one);
+}
+
 // ---- the table
 
 static void make_places(struct bench *b, uint32_t n)
@@ -86,6 +94,40 @@ static void a_rate_is_what_a_flow_sent_between_two_looks(void **state)
 	assert_int_equal(number(row(data, "flows", 0), "qp"), 0x105);
 	assert_int_equal(number(row(data, "flows", 1), "rate_bps"), 100000000);
 	assert_int_equal(number(row(data, "flows", 2), "rate_bps"), 0);
+	json_object_put(data);
+}
+
+static void flows_that_need_no_pair_are_not_among_the_unpaired(void **state)
+{
+	static const struct {
+		uint8_t kind;
+		const char *state;
+	} t[] = {{FLOW_DATA, "unpaired"},	      {FLOW_READ_REQUESTS, "needs-none"},
+		 {FLOW_READ_RESPONSES, "unpaired"}, {FLOW_DATAGRAM, "needs-none"},
+		 {FLOW_UNRELIABLE, "needs-none"}};
+	const struct flow_wish unpaired = {.port = -1, .limit = SCAN_LIMIT, .unpaired = true};
+	struct bench *b = *state;
+	struct json_object *data;
+	char *out;
+
+	make_places(b, PLACES);
+	for (unsigned i = 0; i < 5; i++) {
+		struct flow_row *r = flow_at(b, i, 5000 - i);
+
+		r->pair.source = PAIR_NONE;
+		r->way.kind = t[i].kind;
+	}
+	data = scanned(b, &all, NULL);
+	assert_int_equal(number(data, "unpaired"), 2);
+	for (unsigned i = 0; i < 5; i++)
+		assert_string_equal(text(row(data, "flows", i), "state"), t[i].state);
+	out = printed(print_flows, data);
+	want_line(out, "0x101          -  needs no pair");
+	want_line(out, "0x102          -  none ");
+	free(out);
+	json_object_put(data);
+	data = scanned(b, &unpaired, NULL);
+	assert_int_equal(json_object_array_length(list(data, "flows")), 2);
 	json_object_put(data);
 }
 
@@ -277,11 +319,11 @@ static void a_table_without_flows_says_how_to_get_one(void **state)
 	json_object_put(data);
 	flow_at(b, 1, 100)->way.out_port = FLOW_NO_PORT;
 	data = scanned(b, &wish, NULL);
-	out = printed(print_flows, data);
-	want_line(out, "none of 1 flows enters or leaves there\n");
+	out = printed(flows_of_p2, data);
+	want_line(out, "none of 1 flows enters or leaves by p2\n");
 	free(out);
 	out = printed(unpaired_flows, data);
-	want_line(out, "all 1 flows are paired\n");
+	want_line(out, "all 1 flows are paired, or need no pair\n");
 	free(out);
 	json_object_put(data);
 }
@@ -419,6 +461,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		T(a_rate_is_what_a_flow_sent_between_two_looks),
+		T(flows_that_need_no_pair_are_not_among_the_unpaired),
 		T(a_look_at_many_flows_takes_several_turns),
 		T(a_flow_that_began_between_the_looks_began_with_nothing),
 		T(a_flow_that_left_its_place_is_not_mistaken_for_the_next),

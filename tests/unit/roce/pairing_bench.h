@@ -121,6 +121,7 @@ struct answer {
 	uint64_t stay_ns; // of the latest frame in the queue of the flow
 	bool routed;
 	uint8_t mad[CM_MAD_LEN];
+	uint32_t mad_len; // stored of it; 0: all
 };
 
 static inline uint64_t bench_stay_ns(const void *port, uint8_t queue)
@@ -134,7 +135,7 @@ static inline void bench_answer(struct bench *b, const struct answer *an)
 	struct ipv4_hdr ip = {0};
 	const struct roce_msg msg = {.role = an->role, .dest_qp = an->qp, .psn = an->psn,
 				     .read_bytes = an->read_bytes, .mad = an->mad,
-				     .mad_len = sizeof(an->mad)};
+				     .mad_len = an->mad_len != 0 ? an->mad_len : sizeof(an->mad)};
 	const struct pair_answer a = {.msg = &msg, .l3 = (const uint8_t *)&ip, .kind = PKT_IPV4,
 				      .in_port = an->from.port, .left_by = an->to.port,
 				      .udp_sport = an->sport, .one_way = !an->routed,
@@ -143,7 +144,7 @@ static inline void bench_answer(struct bench *b, const struct answer *an)
 	be32_put(&ip.src, an->from.ip);
 	be32_put(&ip.dst, an->to.ip);
 	if (an->role == ROCE_ROLE_MANAGEMENT)
-		pairing_management(b->p, &a, true, an->from.port, b->now_ns);
+		pairing_management(b->p, &a, true, b->now_ns);
 	else
 		pairing_answer(b->p, &a, b->now_ns);
 }

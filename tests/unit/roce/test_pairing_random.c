@@ -34,6 +34,21 @@ static void forge_cm(struct world *w, uint32_t pair)
 	bench_cm(&w->b, to, w->from[pair], &m);
 }
 
+// From the true port, as a broken host sends it: cut short, with a turned PSN, or anything.
+static void mangle_cm(struct world *w, const struct conn *c)
+{
+	const struct cm_msg m = {.attr = chance(w, 512) ? CM_REQ : CM_REP, .local_id = below(w, 8),
+				 .remote_id = 8 + below(w, 8), .qpn = c->qp,
+				 .psn = below(w, PSN_MASK + 1)};
+	struct answer a = {.from = w->to[c->pair], .to = w->from[c->pair], .qp = CM_QP,
+			   .role = ROCE_ROLE_MANAGEMENT, .mad_len = 1 + below(w, CM_MAD_LEN)};
+
+	cm_build(a.mad, &m);
+	for (unsigned n = below(w, 16); n != 0; n--)
+		a.mad[16 + below(w, 60)] ^= (uint8_t)(1 + below(w, 255));
+	bench_answer(&w->b, &a);
+}
+
 // Addresses that nobody has.
 static void forge_flow(struct world *w)
 {
@@ -63,9 +78,11 @@ static void forge_answers(struct world *w, const struct conn *c)
 static void forge(struct world *w)
 {
 	const struct conn *c = &w->conns[below(w, w->n_conns)];
-	uint32_t what = below(w, 10);
+	uint32_t what = below(w, 11);
 
-	if (what < 2)
+	if (what == 10)
+		mangle_cm(w, c);
+	else if (what < 2)
 		forge_cm(w, c->pair);
 	else if (what < 3)
 		forge_flow(w);

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Pairs that are told: by an operator, by connection management, by READ requests, by CNPs.
+#include "dataplane/rng.h"
 #include "tests/unit/roce/pairing_bench.h"
 
 // ---- an operator
@@ -348,6 +349,59 @@ static void messages_may_come_twice_late_or_of_any_implementation(void **state)
 	bench_close(&b);
 }
 
+static void flows_that_need_no_pair_are_not_counted_as_unpaired(void **state)
+{
+	static const struct {
+		uint8_t kind;
+		bool needs;
+		const char *reason;
+	} t[] = {{FLOW_DATA, true, "no answer seen"},
+		 {FLOW_READ_RESPONSES, true, "no answer seen"},
+		 {FLOW_READ_REQUESTS, false, "READ requests are too small to congest a queue"},
+		 {FLOW_DATAGRAM, false, "datagrams have no pair"},
+		 {FLOW_UNRELIABLE, false,
+		  "UC has no ACKs: only cm or static can name its pair"}};
+
+	(void)state;
+	for (unsigned i = 0; i < sizeof(t) / sizeof(t[0]); i++) {
+		struct data d = {.from = A, .to = B, .qp = Q, .psn = 500, .kind = t[i].kind};
+		const struct pairing_counters *c;
+		struct bench b;
+
+		bench_open(&b, 64, 10 * MS, 1);
+		c = pairing_counters(b.p);
+		assert_reason(&b, bench_data(&b, &d), t[i].reason);
+		assert_int_equal(gauge_get(&c->n_unpaired), t[i].needs);
+		// All but datagrams may be paired, and lose the pair again.
+		connect_by_cm(&b, 1, SENDER, Q, 500);
+		assert_int_equal(gauge_get(&c->n_paired), t[i].kind != FLOW_DATAGRAM);
+		assert_int_equal(gauge_get(&c->n_unpaired), 0);
+		connect_by_cm(&b, 2, OTHER_SENDER, OTHER_Q, 1);
+		bench_cm(&b, A, B,
+			 &(const struct cm_msg){.attr = CM_DREQ, .local_id = 1, .remote_id = 1001,
+						.qpn = Q});
+		assert_int_equal(gauge_get(&c->n_paired), 0);
+		assert_int_equal(gauge_get(&c->n_unpaired), t[i].needs);
+		b.now_ns += 20 * MS;
+		bench_age(&b);
+		assert_int_equal(gauge_get(&c->n_unpaired), 0);
+		bench_close(&b);
+	}
+}
+
+// An unreliable flow would never be ruled out by an ACK, so it must not be a candidate.
+static void an_unreliable_flow_keeps_nobody_from_a_pair(void **state)
+{
+	const struct data d = {.from = A, .to = B, .qp = OTHER_Q, .kind = FLOW_UNRELIABLE};
+	struct bench b;
+
+	(void)state;
+	bench_open(&b, 64, 0, 1);
+	bench_data(&b, &d);
+	assert_pair(&b, talk(&b, Q, SENDER, 0, 5), PAIR_ACK, SENDER);
+	bench_close(&b);
+}
+
 static void a_second_connection_replaces_the_first(void **state)
 {
 	struct bench b;
@@ -520,6 +574,81 @@ static void only_the_connection_that_cm_told_of_goes_on(void **state)
 	bench_close(&b);
 }
 
+// From a REQ or REP that ends before the Starting PSN does nothing is read.
+static void cut_messages_pair_nobody(void **state)
+{
+	const struct cm_msg q = req(1, SENDER, 7), p = rep(1001, 1, Q, 500);
+	struct answer first = {.from = A, .to = B, .role = ROCE_ROLE_MANAGEMENT};
+	struct answer second = {.from = B, .to = A, .role = ROCE_ROLE_MANAGEMENT};
+
+	(void)state;
+	cm_build(first.mad, &q);
+	cm_build(second.mad, &p);
+	for (uint32_t len = 1; len <= CM_MAD_LEN; len++) {
+		for (unsigned which = 0; which < 2; which++) {
+			struct bench b;
+
+			first.mad_len = which == 0 ? len : CM_MAD_LEN;
+			second.mad_len = which == 1 ? len : CM_MAD_LEN;
+			bench_open(&b, 64, 0, 1);
+			bench_answer(&b, &first);
+			bench_answer(&b, &second);
+			assert_pair(&b, data(&b, Q, 500), len < 72 ? PAIR_NONE : PAIR_CM, SENDER);
+			assert_int_equal(count_of(&b, cm_seen), len < 72 ? 1 : 2);
+			bench_close(&b);
+		}
+	}
+}
+
+// The first packet is not where the message says: the pair is not believed, and that is counted.
+static void a_turned_psn_pairs_nobody(void **state)
+{
+	static const uint32_t starts[] = {0xf40100, 0x1f4 - 1, 0x1f4 + 64, 7, 0x8001f4};
+
+	(void)state;
+	for (unsigned i = 0; i < sizeof(starts) / sizeof(starts[0]); i++) {
+		struct bench b;
+
+		bench_open(&b, 64, 0, 1);
+		connect_by_cm(&b, 1, SENDER, Q, 0x1f4);
+		assert_pair(&b, data(&b, Q, starts[i]), PAIR_NONE, 0);
+		assert_int_equal(count_of(&b, cm_refused), 1);
+		bench_close(&b);
+	}
+}
+
+// Right heads, random bytes behind them: no queue pair of a flow is among 2^24 by chance.
+static void random_messages_pair_nobody(void **state)
+{
+	static const uint16_t attrs[] = {CM_REQ, CM_REP, CM_RTU, CM_DREQ, CM_DREP, CM_REJ, 0x11, 0};
+	struct rng rng;
+	struct bench b;
+	uint32_t id;
+
+	(void)state;
+	rng_init(&rng, 1);
+	bench_open(&b, 64, 0, 1);
+	id = data(&b, Q, 500);
+	for (unsigned i = 0; i < 100000; i++) {
+		struct answer a = {.from = i % 2 ? A : B, .to = i % 2 ? B : A,
+				   .role = ROCE_ROLE_MANAGEMENT,
+				   .mad_len = 1 + rng_next(&rng) % CM_MAD_LEN};
+		const struct cm_msg m = {.attr = attrs[rng_next(&rng) % 8]};
+
+		cm_build(a.mad, &m);
+		for (unsigned at = 24; at < CM_MAD_LEN; at++)
+			a.mad[at] = (uint8_t)rng_next(&rng);
+		// Communication ids that meet.
+		be32_put(a.mad + 24, rng_next(&rng) % 4);
+		be32_put(a.mad + 28, rng_next(&rng) % 4);
+		bench_answer(&b, &a);
+	}
+	assert_pair(&b, id, PAIR_NONE, 0);
+	assert_true(count_of(&b, cm_seen) > 10000);
+	assert_pair(&b, talk(&b, Q, SENDER, 501, 5), PAIR_ACK, SENDER);
+	bench_close(&b);
+}
+
 static void short_or_strange_messages_are_not_read(void **state)
 {
 	struct cm_msg m;
@@ -553,6 +682,11 @@ int main(void)
 		cmocka_unit_test(a_side_states_the_psn_with_which_the_other_side_starts),
 		cmocka_unit_test(cm_pairs_both_directions_at_the_first_packet),
 		cmocka_unit_test(messages_may_come_twice_late_or_of_any_implementation),
+		cmocka_unit_test(flows_that_need_no_pair_are_not_counted_as_unpaired),
+		cmocka_unit_test(an_unreliable_flow_keeps_nobody_from_a_pair),
+		cmocka_unit_test(cut_messages_pair_nobody),
+		cmocka_unit_test(a_turned_psn_pairs_nobody),
+		cmocka_unit_test(random_messages_pair_nobody),
 		cmocka_unit_test(a_second_connection_replaces_the_first),
 		cmocka_unit_test(a_new_connection_of_a_queue_pair_ends_what_was_known_of_it),
 		cmocka_unit_test(the_end_of_a_connection_ends_its_pairs),

@@ -92,7 +92,7 @@ static void roles_follow_the_opcode(void **state)
 		{RC_RESYNC, 5, ROCE_ROLE_OTHER},
 		{0x18, 5, ROCE_ROLE_OTHER}, // reserved
 		{0x1f, 5, ROCE_ROLE_OTHER},
-		{0x24, 5, ROCE_ROLE_DATA}, // UC SEND Only
+		{0x24, 5, ROCE_ROLE_UNRELIABLE}, // UC SEND Only
 		{0x2c, 5, ROCE_ROLE_OTHER}, // UC has no READ
 		{0x31, 5, ROCE_ROLE_OTHER}, // nor ACK
 		{0x44, 5, ROCE_ROLE_OTHER}, // RD
