@@ -34,22 +34,22 @@ const struct cc_key cc_keys[N_CC_KEYS] = {
 	.np = mode, .np_gap_ns = gap, .cnp_every_ns = every, .np_classes = ALL_CLASSES,            \
 	.cnp_dscp = CNP_DSCP
 
-// Published queue lengths come from simulators whose notification point says nothing at a window's
-// end. NP_WINDOW, the paper's text, holds a queue a third shorter (docs/dcqcn.md).
+// The paper's text, its authors' simulator and their fluid model have NP_WINDOW. Simulators whose
+// notification point sends nothing at the end of a window have longer queues (docs/dcqcn.md).
 const struct cc_preset cc_presets[N_CC_PRESETS] = {
 	{"none", "no DCQCN: sends no CNP and obeys none",
 	 {.g_num = 1, .g_den = 256, .alpha_ns = 55 * US, .increase_ns = 55 * US,
 	  .decrease_ns = 4 * US, .byte_budget = 10 * MB, .rmin_bps = 40 * MBPS,
 	  .cnp_dscp = CNP_DSCP}},
 	{"paper", "as published: a cut per CNP, a CNP per queue pair and 50 us",
-	 {PAPER_RP, NP(NP_GAP, 50 * US, 0)}},
+	 {PAPER_RP, NP(NP_WINDOW, 50 * US, 0)}},
 	{"connectx", "as ConnectX NICs do it: cuts by a tick of 4 us, CNPs at least 4 us apart",
 	 {CONNECTX_RP, NP(NP_GAP, 4 * US, 0)}},
 	{"qcn", "paper with the parameters of QCN, which do not converge: a negative control",
 	 {.flavour = CC_PAPER, .g_num = 1, .g_den = 16, .alpha_ns = 55 * US,
 	  .increase_ns = 1500 * US, .decrease_ns = 4 * US, .byte_budget = 150000, .fast = 5,
 	  .ai_bps = 5 * MBPS, .hai_bps = 200 * MBPS, .rmin_bps = 40 * MBPS, .min_dec_percent = 50,
-	  .rp_classes = ALL_CLASSES, NP(NP_GAP, 50 * US, 0)}},
+	  .rp_classes = ALL_CLASSES, NP(NP_WINDOW, 50 * US, 0)}},
 	// 50 us / 3 us: some 16 flows get all the CNPs they are due.
 	{"cx3", "ConnectX-3 Pro: paper, and 3 us for each CNP",
 	 {PAPER_RP, NP(NP_GAP, 50 * US, 3 * US)}},
