@@ -4,6 +4,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include <rte_common.h>
+
 #include "control/config/terminal.h"
 #include "control/lab/metric.h"
 #include "control/lab/report_rows.h"
@@ -204,16 +206,61 @@ static int queue_place(const void *a, const void *b)
 	return x->queue < y->queue ? -1 : x->queue > y->queue;
 }
 
-// Whatever was lost, paused or marked stands before what only carried much.
-static uint64_t queue_weight(struct weir_switch *sw, unsigned port, unsigned q)
+static uint64_t class_drops(struct weir_switch *sw, unsigned port, unsigned cls)
 {
-	const struct queue_counters *c = switch_queue_counters(sw, port, q);
-	uint64_t bytes = ctr_get(&c->tx_bytes);
-	bool special = ctr_get(&c->dropped_packets) +
-			       ctr_get(&switch_pg_counters(sw, port, q)->dropped_packets) +
-			       ctr_get(&switch_pfc_tx(sw, port)->stats[q].frames) +
-			       ctr_get(&switch_pfc_rx(sw, port)->stats[q].frames) !=
-		       0;
+	uint64_t n = 0;
+
+	for (unsigned reason = 0; reason < N_DROP_REASONS; reason++)
+		n += ctr_get(&switch_drops(sw, port, cls, reason)->packets);
+	return n;
+}
+
+// Of the classes that share a queue, or a priority group: the sum of their drops, and of PAUSE what
+// the class has that has most.
+struct class_sums {
+	uint64_t dropped, pauses;
+	double paused_ns;
+};
+
+static struct class_sums sums_of(const struct run *r, const struct queue_order *o,
+				 const uint8_t of_class[N_CLASSES], const struct pfc_class_stats *s)
+{
+	struct weir_switch *sw = r->fabric->switches[o->sw].sw;
+	struct class_sums sums = {0};
+
+	for (unsigned cls = 0; cls < N_CLASSES; cls++) {
+		if (of_class[cls] != o->queue)
+			continue;
+		sums.dropped += class_drops(sw, o->port, cls);
+		sums.pauses = RTE_MAX(sums.pauses, ctr_get(&s[cls].frames));
+		sums.paused_ns = RTE_MAX(sums.paused_ns, metric_paused_ns(&s[cls], r->end_ns));
+	}
+	return sums;
+}
+
+static struct class_sums queue_sums(const struct run *r, const struct queue_order *o)
+{
+	struct weir_switch *sw = r->fabric->switches[o->sw].sw;
+
+	return sums_of(r, o, switch_policy(sw)->ports[o->port].classify.class_to_queue,
+		       switch_pfc_rx(sw, o->port)->stats);
+}
+
+static struct class_sums group_sums(const struct run *r, const struct queue_order *o)
+{
+	struct weir_switch *sw = r->fabric->switches[o->sw].sw;
+
+	return sums_of(r, o, switch_policy(sw)->ports[o->port].classify.class_to_pg,
+		       switch_pfc_tx(sw, o->port)->stats);
+}
+
+// A queue with losses or PAUSE stands before a queue that only carried much.
+static uint64_t queue_weight(const struct run *r, const struct queue_order *o)
+{
+	struct weir_switch *sw = r->fabric->switches[o->sw].sw;
+	struct class_sums queue = queue_sums(r, o), group = group_sums(r, o);
+	uint64_t bytes = ctr_get(&switch_queue_counters(sw, o->port, o->queue)->tx_bytes);
+	bool special = queue.dropped + queue.pauses + group.pauses != 0;
 
 	return bytes + (special ? UINT64_MAX / 2 : 0);
 }
@@ -227,24 +274,14 @@ static uint32_t list_queues(const struct run *r, struct queue_order *list)
 
 		for (unsigned port = 0; port < switch_policy(sw)->n_ports; port++)
 			for (unsigned q = 0; q < N_QUEUES; q++) {
-				uint64_t w = queue_weight(sw, port, q);
+				struct queue_order o = {
+					.sw = i, .port = (uint16_t)port, .queue = (uint16_t)q};
 
-				if (w != 0)
-					list[n++] = (struct queue_order){.sw = i,
-									 .port = (uint16_t)port,
-									 .queue = (uint16_t)q,
-									 .weight = w};
+				o.weight = queue_weight(r, &o);
+				if (o.weight != 0)
+					list[n++] = o;
 			}
 	}
-	return n;
-}
-
-static uint64_t group_drops(struct weir_switch *sw, unsigned port, unsigned cls)
-{
-	uint64_t n = 0;
-
-	for (unsigned reason = 0; reason < N_DROP_REASONS; reason++)
-		n += ctr_get(&switch_drops(sw, port, cls, reason)->packets);
 	return n;
 }
 
@@ -252,8 +289,7 @@ static void queue_cells(struct grid *g, const struct run *r, const struct queue_
 {
 	struct weir_switch *sw = r->fabric->switches[o->sw].sw;
 	const struct queue_counters *c = switch_queue_counters(sw, o->port, o->queue);
-	const struct pfc_class_stats *rx = &switch_pfc_rx(sw, o->port)->stats[o->queue];
-	const struct pfc_class_stats *tx = &switch_pfc_tx(sw, o->port)->stats[o->queue];
+	struct class_sums queue = queue_sums(r, o), group = group_sums(r, o);
 	uint64_t packets = ctr_get(&c->tx_packets), marked = ctr_get(&c->ecn_marked);
 	double line = (double)(ctr_get(&c->tx_bytes) + 24 * packets) * 8e9 / (double)r->end_ns;
 	double speed = (double)switch_policy(sw)->ports[o->port].speed_bps;
@@ -264,11 +300,11 @@ static void queue_cells(struct grid *g, const struct run *r, const struct queue_
 	put_value(g, EXPR_BYTES, (double)gauge_get(&c->max_bytes));
 	put_count(g, marked);
 	put_value(g, EXPR_SHARE, packets == 0 ? 0 : (double)marked / (double)packets);
-	put_count(g, ctr_get(&tx->frames));
-	put_value(g, EXPR_TIME, metric_paused_ns(tx, r->end_ns));
-	put_count(g, ctr_get(&rx->frames));
-	put_value(g, EXPR_TIME, metric_paused_ns(rx, r->end_ns));
-	put_count(g, group_drops(sw, o->port, o->queue));
+	put_count(g, group.pauses);
+	put_value(g, EXPR_TIME, group.paused_ns);
+	put_count(g, queue.pauses);
+	put_value(g, EXPR_TIME, queue.paused_ns);
+	put_count(g, queue.dropped);
 }
 
 static void queues_grid(const struct run *r, report_grid_fn *emit, FILE *out)
@@ -284,7 +320,7 @@ static void queues_grid(const struct run *r, report_grid_fn *emit, FILE *out)
 	n = list_queues(r, list);
 	shown = n > MAX_ROWS ? MAX_ROWS : n;
 	grid_init(
-		&g, "queues of switches (PAUSE: of the priority group with the same number)",
+		&g, "queues of switches (PAUSE out: of the priority group with the same number)",
 		"queue|Gb/s|of line|longest|marked|share|PAUSE out|pausing|PAUSE in|paused|dropped",
 		1);
 	if (shown < n) {

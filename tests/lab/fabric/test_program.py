@@ -82,6 +82,27 @@ class Program(unittest.TestCase):
                 self.assertTrue(os.path.exists(path), path)
             self.assertEqual(lab("run", PAIR, "--quiet", "--out", top).stderr, "")
 
+    def test_a_shared_queue_has_the_drops_and_pauses_of_all_its_classes(self):
+        roce = "policy.profiles.roce."
+        done = lab("run", PAIR, "--quiet", "--set", "flows[0].class=5", "--set",
+                   "expect=[drops(s1.p3.5) > 0]", "--set", roce + "class_to_queue={5: 0}", "--set",
+                   roce + "dscp_to_class={default: 0, 24-31: 3, 40: 5, 48-55: 6}", "--set",
+                   roce + "classes.0.wred={kmin: 10KB, kmax: 20KB, pmax: 100%}")
+        self.assertEqual(done.returncode, 0, done.stdout + done.stderr)
+        dropped = next(l for l in done.stdout.splitlines() if l.startswith("PASS  drops")).split()
+        row = next(l for l in done.stdout.splitlines() if l.startswith("s1.p3.0")).split()
+        self.assertEqual(row[-1], dropped[-1], done.stdout)
+        self.assertNotIn("s1.p3.5 ", done.stdout) # no such queue is used
+
+    def test_a_queue_has_the_pauses_of_the_classes_of_its_group(self):
+        done = lab("run", PAIR, "--quiet", "--set", 'hosts={"h[1-3]": {nic: {cc: none}}}', "--set",
+                   "policy.profiles.roce.class_to_pg={1: 3, 3: 1}", "--set",
+                   "expect=[pauses(s1.p1.3) > 0]")
+        self.assertEqual(done.returncode, 0, done.stdout + done.stderr)
+        sent = next(l for l in done.stdout.splitlines() if l.startswith("PASS  pauses")).split()
+        row = next(l for l in done.stdout.splitlines() if l.startswith("s1.p1.1")).split()
+        self.assertIn(sent[-1], row, done.stdout)
+
     def test_help_names_every_option_of_the_command(self):
         done = lab("run", "--help")
         self.assertEqual(done.returncode, 0)
@@ -257,4 +278,4 @@ class Program(unittest.TestCase):
 
 
 if __name__ == "__main__":
-    unittest.main(argv=sys.argv[:1])
+    unittest.main(argv=sys.argv[:1] + sys.argv[3:])
