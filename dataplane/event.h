@@ -10,7 +10,7 @@
 	X(XON, "pfc-xon", "a priority group left XOFF")                                            \
 	X(LOSSLESS_DROP, "lossless-drop", "a frame of a lossless class was dropped")               \
 	X(STORM, "pfc-storm", "the watchdog found a PFC storm; the class is in recovery")          \
-	X(STORM_OVER, "pfc-storm-over", "the storm is over; the class obeys and sends PFC again")  \
+	X(STORM_OVER, "pfc-storm-over", "the storm is over; pfc: whether the class obeys PFC now") \
 	X(STORM_LIMIT, "pfc-storm-limit",                                                          \
 	  "too many storms: PFC of the class is off, or the port is down, until an operator "      \
 	  "recovers it")                                                                           \
@@ -111,7 +111,8 @@ struct event {
 	uint8_t port; // index in the policy
 	uint8_t cls; // class or PG, 0xff where none applies
 	// XOFF, XON: shared cells; LOSSLESS_DROP: enum drop_reason; STORM, STORM_LIMIT: action or
-	// `then` (qos/watchdog.h); PFC_RATE_*: 0 in, 1 out; DROP_ALL: 1 on; MAC_*: event_mac_a();
+	// `then` (qos/watchdog.h); STORM_OVER: 1 if the class obeys and sends PFC again;
+	// PFC_RATE_*: 0 in, 1 out; DROP_ALL: 1 on; MAC_*: event_mac_a();
 	// NEIGHBOUR_MAC: an IPv4 address, or the last 32 bits of an IPv6 address;
 	// WORKER_*, STANDIN_*: the worker; ROCE_LOSSY*: the DSCP of the latest frame;
 	// COPP*, STORM_CONTROL*: enum limit_kind; LOOP: the port that sent the probe, VLAN << 16;

@@ -136,7 +136,7 @@ static bool prepare(struct worker *w, struct frame *f, unsigned vid, bool tagged
 	f->len = (uint16_t)(f->len + grown);
 	f->l3_off = (uint8_t)(f->l3_off + grown);
 	frame = rte_pktmbuf_mtod(f->m, uint8_t *);
-	if (remark != REMARK_NONE && pkt->n_tags != 0 && edit != TAG_POP)
+	if ((remark != REMARK_NONE || turned != NULL) && pkt->n_tags != 0 && edit != TAG_POP)
 		edit_pcp(frame, pcp);
 	if (turned != NULL)
 		dscp = guard_turned(w, f, turned);

@@ -33,6 +33,13 @@ static void enter(struct worker *w, unsigned port, unsigned cls, const struct wa
 	worker_event(w, EVENT_STORM, port, cls, params->action, gauge_get(&c->measured_ns));
 }
 
+static uint8_t watched_classes(const struct policy_port *pp, const struct port_rt *p)
+{
+	uint8_t obey = pp->pfc.lossless & pp->pfc.rx & (uint8_t)~p->pfc_off;
+
+	return p->up && !p->drop_all ? pp->watchdog.classes & obey : 0;
+}
+
 static void leave(struct worker *w, unsigned port, unsigned cls)
 {
 	struct port_rt *p = worker_port(w, port);
@@ -41,7 +48,8 @@ static void leave(struct worker *w, unsigned port, unsigned cls)
 
 	watchdog_leave(c, w->now_ns);
 	p->stormed &= (uint8_t)~(1u << cls);
-	worker_event(w, EVENT_STORM_OVER, port, cls, 0, lasted_ns);
+	worker_event(w, EVENT_STORM_OVER, port, cls,
+		     watched_classes(&w->pol->ports[port], p) >> cls & 1, lasted_ns);
 }
 
 void watchdog_look(struct worker *w, unsigned port)
@@ -122,13 +130,6 @@ void watchdog_hear(struct worker *w, unsigned port, const struct pfc_times *time
 }
 
 // ---- what follows
-
-static uint8_t watched_classes(const struct policy_port *pp, const struct port_rt *p)
-{
-	uint8_t obey = pp->pfc.lossless & pp->pfc.rx & (uint8_t)~p->pfc_off;
-
-	return p->up && !p->drop_all ? pp->watchdog.classes & obey : 0;
-}
 
 // Classes that are watched from now on, and those that no longer are: their storms are over.
 static void watch(struct worker *w, unsigned port, uint8_t watched)

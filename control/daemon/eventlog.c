@@ -103,6 +103,7 @@ static void detail_over(const struct eventlog *l, const struct event *e, struct 
 {
 	(void)l;
 	add_u64(row, "storm_us", e->b / 1000);
+	add_text(row, "pfc", e->a != 0 ? "on" : "off");
 }
 
 static void detail_limit(const struct eventlog *l, const struct event *e, struct json_object *row)

@@ -49,6 +49,27 @@ static void the_storm_that_fills_the_window_turns_pfc_off(void **state)
 	bench_close(b);
 }
 
+static void the_end_of_a_storm_says_whether_the_class_obeys_pfc(void **state)
+{
+	struct storm_setup s = storm_setup(WATCHDOG_PFC_OFF);
+	struct bench *b = storm_open(&s);
+
+	(void)state;
+	storms(b, BIT3, LIMIT - 1);
+	bench_pause(b, 2, BIT3, UINT16_MAX); // stands while the limit takes PFC away
+	bench_run(b, DETECT_NS + MS);
+	control(b);
+	bench_run(b, MS);
+	control(b); // takes the events of the workers
+	assert_int_equal(n_of(b, EVENT_STORM), LIMIT);
+	assert_int_equal(n_of(b, EVENT_STORM_LIMIT), 1);
+	assert_int_equal(n_of(b, EVENT_STORM_OVER), LIMIT);
+	for (unsigned i = 0; i < LIMIT; i++)
+		assert_int_equal(event(b, EVENT_STORM_OVER, i)->a, i < LIMIT - 1);
+	expect_status(b, 2, 3, WATCHDOG_IS_PFC_OFF);
+	bench_close(b);
+}
+
 static void a_storm_that_comes_a_nanosecond_later_does_not(void **state)
 {
 	struct storm_setup s = storm_setup(WATCHDOG_PFC_OFF);
@@ -412,6 +433,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(the_storm_that_fills_the_window_turns_pfc_off),
+		cmocka_unit_test(the_end_of_a_storm_says_whether_the_class_obeys_pfc),
 		cmocka_unit_test(a_storm_that_comes_a_nanosecond_later_does_not),
 		cmocka_unit_test(each_class_is_counted_for_itself_and_one_storm_less_is_no_reason),
 		cmocka_unit_test(a_limit_of_zero_never_escalates),

@@ -169,6 +169,24 @@ static void the_rules_dscp_goes_before_the_remark_and_pcp_follows_the_new_class(
 	bench_close(b);
 }
 
+static void a_turned_frame_has_the_new_class_in_its_tag(void **state)
+{
+	struct bench *b = open_bench("");
+	struct bench_frame f = {.to = UP2, .dscp = DSCP, .len = 100, .tagged = true, .pcp = 3,
+				.vid = 9};
+	struct bench_frame down = {.to = DOWN, .dscp = DSCP, .len = 100, .tagged = true, .pcp = 6,
+				   .vid = 9};
+
+	(void)state;
+	bench_inject(b, UP1, &f, 1);
+	bench_inject(b, UP1, &down, 1);
+	bench_run(b, 10000);
+	f.pcp = 4; // a neighbour that trusts PCP sees the new class
+	expect_frame(&b->host[UP2].rx[0], UP1, &f, TURNED);
+	expect_frame(&b->host[DOWN].rx[0], UP1, &down, DSCP); // no turn, no change
+	bench_close(b);
+}
+
 static void each_copy_of_a_flooded_frame_goes_by_its_own_port(void **state)
 {
 	struct bench *b = open_bench("");
@@ -440,6 +458,7 @@ int main(void)
 		cmocka_unit_test(one_hop_follows_one_rule_only),
 		cmocka_unit_test(
 			the_rules_dscp_goes_before_the_remark_and_pcp_follows_the_new_class),
+		cmocka_unit_test(a_turned_frame_has_the_new_class_in_its_tag),
 		cmocka_unit_test(each_copy_of_a_flooded_frame_goes_by_its_own_port),
 		cmocka_unit_test(routed_frames_turn_back_too),
 		cmocka_unit_test(
