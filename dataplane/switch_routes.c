@@ -28,21 +28,33 @@ static struct rte_ring *ring(const struct weir_switch *sw, const char *what, uns
 static void punt_free(struct punt_port *p)
 {
 	for (unsigned k = 0; p != NULL && k < N_PUNT_KINDS; k++)
-		rte_ring_free(p->ring[k]);
+		rte_free(p->ring[k]);
 	rte_free(p);
 }
 
-static int punt_create(const struct weir_switch *sw, unsigned port, bool compact,
-		       struct punt_port **out)
+// A ring outside DPDK's list of named memory, which has 2560 places for a process: a fabric has
+// thousands of ports.
+static struct rte_ring *unnamed_ring(unsigned elem, unsigned n)
+{
+	struct rte_ring *r = rte_zmalloc("ring", (size_t)rte_ring_get_memsize_elem(elem, n),
+					 RTE_CACHE_LINE_SIZE);
+
+	if (r != NULL && rte_ring_init(r, "punt", n, RING_F_SP_ENQ | RING_F_SC_DEQ) != 0) {
+		rte_free(r);
+		return NULL;
+	}
+	return r;
+}
+
+static int punt_create(bool compact, struct punt_port **out)
 {
 	struct punt_port *p = rte_zmalloc("punt", sizeof(*p), 64);
 	unsigned n = compact ? RING_COMPACT : RING_PUNTS;
 	bool all = p != NULL;
 
 	for (unsigned k = 0; p != NULL && k < N_PUNT_KINDS; k++) {
-		p->ring[k] = ring(sw, "pu", port, k,
-				  k == PUNT_ASK ? sizeof(struct neighbour_ask)
-						: sizeof(struct neighbour_frame), n);
+		p->ring[k] = unnamed_ring(k == PUNT_ASK ? sizeof(struct neighbour_ask)
+							: sizeof(struct neighbour_frame), n);
 		all &= p->ring[k] != NULL;
 	}
 	if (!all) {
@@ -112,7 +124,7 @@ static int begin_punting(struct weir_switch *sw, const struct policy *p)
 		struct punt_port **punt = &sw->workers[sw->owner[i]]->l3->punt[i];
 
 		if (p->ports[i].routed && *punt == NULL)
-			err = punt_create(sw, i, p->routes.compact, punt);
+			err = punt_create(p->routes.compact, punt);
 	}
 	return err;
 }

@@ -82,6 +82,11 @@ class Program(unittest.TestCase):
                 self.assertTrue(os.path.exists(path), path)
             self.assertEqual(lab("run", PAIR, "--quiet", "--out", top).stderr, "")
 
+    def test_a_fabric_of_320_hosts_fits_what_dpdk_holds(self):
+        done = lab("run", os.path.join(ROOT, "conf/lab/clos-320.yaml"), "--quiet", "--set",
+                   "duration=20us", "--set", "record.every=10us", "--set", "expect=[drops == 0]")
+        self.assertEqual(done.returncode, 0, done.stdout + done.stderr)
+
     def test_a_shared_queue_has_the_drops_and_pauses_of_all_its_classes(self):
         roce = "policy.profiles.roce."
         done = lab("run", PAIR, "--quiet", "--set", "flows[0].class=5", "--set",
