@@ -11,7 +11,7 @@
 #include "control/config/ipcc.h"
 #include "control/config/watchdogs.h"
 
-enum { DSCP_CNP = 48, PATH_LEN = 256 };
+enum { PATH_LEN = 256 };
 
 void check_report(struct diag_sink *s, enum diag_level level, const struct cfg_map *m,
 		  const char *key, struct cfg_pos at, const char *fmt, ...)
@@ -140,21 +140,26 @@ static void pfc_class_has_headroom(const struct cfg_profile *p, struct diag_sink
 	}
 }
 
-// A CNP that waits behind a pause comes too late to end the congestion that caused it.
+// A CNP that waits behind a pause comes too late to end the congestion that caused it. Where all
+// classes are lossless there is no better class for it.
 static void cnp_class_is_lossy(const struct cfg_profile *p, struct diag_sink *s)
 {
-	unsigned cnp = cfg_dscp_class(p, DSCP_CNP);
-	bool ecn = false;
+	unsigned dscp = (unsigned)p->cnp.dscp.n, cnp = cfg_dscp_class(p, dscp);
+	bool ecn = false, all = true;
 
-	for (unsigned cls = 0; cls < N_CLASSES; cls++)
+	for (unsigned cls = 0; cls < N_CLASSES; cls++) {
 		ecn |= cls != cnp && p->classes[cls].lossless.n && p->classes[cls].wred.ecn.n;
+		all &= p->classes[cls].lossless.n != 0;
+	}
 	if (p->trust.n == TRUST_DSCP && ecn && p->classes[cnp].lossless.n)
 		check_report(
-			s, DIAG_ERROR, &p->classes[cnp].map, "lossless",
+			s, all ? DIAG_WARNING : DIAG_ERROR, &p->classes[cnp].map, "lossless",
 			p->classes[cnp].lossless.at,
-			"class %u carries CNPs (DSCP 48): a lossless CNP class can be paused by"
-			" the congestion it reports, map DSCP 48 to a lossy class",
-			cnp);
+			"class %u carries CNPs (DSCP %u): a lossless CNP class can be paused by"
+			" the congestion it reports" CURE "%s",
+			cnp, dscp,
+			all ? "make one class lossy and map the DSCP to it"
+			    : "map the DSCP to a lossy class");
 }
 
 static void lossless_class_has_no_egress_limit(const struct cfg_profile *p, struct diag_sink *s)

@@ -268,7 +268,8 @@ static const struct cfg_row profile_rows[] = {
 	{"cnp", CFG_MAP, .sub = &cfg_cnp_schema, AT(cfg_profile, cnp), .dflt_text = "defaults",
 	 .help = "CNPs of the switch that leave by these ports"},
 	{"classes", CFG_CLASSES, .sub = &class_schema, AT(cfg_profile, classes),
-	 .dflt_text = "lossy, DWRR 1", .help = "classes 0 to 7; those not named keep defaults"},
+	 .dflt_text = "lossy, DWRR 1",
+	 .help = "classes 0 to 7, also 4-7 or \"3,5\"; those not named keep defaults"},
 };
 SCHEMA(cfg_profile_schema, profile_rows, cfg_profile);
 

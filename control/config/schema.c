@@ -95,6 +95,18 @@ static void report_twice(struct cfg_reader *r, const struct node *key, const cha
 	diag_add(r->sink, DIAG_ERROR, key->at, path, "given twice, first on line %u", first.line);
 }
 
+static void fill_class(struct cfg_reader *r, const struct cfg_row *row, const struct node *v,
+		       void *base, const char *path, unsigned cls)
+{
+	struct cfg_map *m = map_at((char *)member(base, row) + cls * row->sub->size);
+	const char *p = arena_printf(r->arena, "%s.%u", path, cls);
+
+	if (m->given)
+		report_twice(r, v->key, p, m->at);
+	else
+		schema_fill(r, row->sub, v, m, p);
+}
+
 static void fill_classes(struct cfg_reader *r, const struct cfg_row *row, const struct node *n,
 			 void *base, const char *path)
 {
@@ -103,19 +115,17 @@ static void fill_classes(struct cfg_reader *r, const struct cfg_row *row, const 
 		return;
 	}
 	for (const struct node *v = n->first; v != NULL; v = v->next) {
-		const char *k = v->key->text, *p = sub_path(r, path, v->key);
-		struct cfg_map *m;
+		struct cfg_set classes = {0};
+		const char *why;
 
-		if (k[0] < '0' || k[0] > '7' || k[1] != '\0') {
-			diag_add(r->sink, DIAG_ERROR, v->key->at, p,
-				 "unknown class" CURE "classes are 0 to 7");
+		if (!schema_parse_ranges(v->key->text, 0, 7, &classes, &why)) {
+			diag_add(r->sink, DIAG_ERROR, v->key->at, sub_path(r, path, v->key),
+				 "unknown class" CURE "classes are 0 to 7, such as 3, 4-7 or "
+				 "\"3,5\"");
 			continue;
 		}
-		m = map_at((char *)member(base, row) + (size_t)(k[0] - '0') * row->sub->size);
-		if (m->given)
-			report_twice(r, v->key, p, m->at);
-		else
-			schema_fill(r, row->sub, v, m, p);
+		for (uint64_t left = classes.bits[0]; left != 0; left &= left - 1)
+			fill_class(r, row, v, base, path, (unsigned)__builtin_ctzll(left));
 	}
 }
 
