@@ -39,6 +39,7 @@ static const struct number numbers[] = {
 	N(ignored, "frames for others"),
 	N(unknown_qp, "packets for no queue pair"),
 	N(refused, "requests refused"),
+	N(storm_missed, "PAUSE frames that came too late"),
 	N(no_mbuf, "waits for memory"),
 	N(connections_accepted, "connections accepted"),
 	N(connections_rejected, "connections rejected"),

@@ -242,6 +242,7 @@ struct nic_stats {
 	uint64_t rate_cuts; // times that a reaction point lowered its rate
 	uint64_t rx_dropped; // slow receiver: its buffer was full
 	uint64_t rx_buffer_max_bytes; // of it, the most that waited
+	uint64_t storm_missed; // PAUSE frames of a storm that were due while the NIC was late
 	uint64_t storm_guard_trips;
 	uint64_t no_mbuf; // loops in which a frame could not be built
 	uint64_t connections_accepted, connections_rejected;

@@ -145,7 +145,7 @@ static uint64_t send_storm(struct nic *nic)
 	if (!storm_due(&nic->storm, nic->now_ns, &f))
 		return nic->storm.next_ns;
 	if (nic_send_pfc(nic, &f))
-		storm_sent(&nic->storm, nic->now_ns);
+		nic->stats.storm_missed += storm_sent(&nic->storm, nic->now_ns);
 	else if (nic->storm.next_ns != UINT64_MAX)
 		return nic_room_retry(nic);
 	return nic->storm.next_ns;

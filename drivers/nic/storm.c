@@ -56,19 +56,21 @@ bool storm_due(const struct storm *s, uint64_t now_ns, struct pfc_times *f)
 	return true;
 }
 
-void storm_sent(struct storm *s, uint64_t now_ns)
+uint64_t storm_sent(struct storm *s, uint64_t now_ns)
 {
 	uint64_t end = burst_end(s), missed;
 
 	if (now_ns >= end) {
+		missed = (end - s->next_ns + s->p.every_ns - 1) / s->p.every_ns;
 		next_burst(s, now_ns);
-		return;
+		return missed;
 	}
 	missed = (now_ns - s->next_ns) / s->p.every_ns;
 	s->next_ns += (missed + 1) * s->p.every_ns;
-	if (s->next_ns < end)
-		return;
-	s->next_ns = end;
-	if (s->p.silent_end)
-		next_burst(s, now_ns);
+	if (s->next_ns >= end) {
+		s->next_ns = end;
+		if (s->p.silent_end)
+			next_burst(s, now_ns);
+	}
+	return missed;
 }

@@ -38,5 +38,5 @@ void storm_stop(struct storm *s, uint64_t now_ns);
 // The frame due now; false: none. Instants that were missed are not made up for.
 bool storm_due(const struct storm *s, uint64_t now_ns, struct pfc_times *f);
 
-// That frame has left.
-void storm_sent(struct storm *s, uint64_t now_ns);
+// That frame has left. Returns how many PAUSE frames were due meanwhile and are left out.
+uint64_t storm_sent(struct storm *s, uint64_t now_ns);

@@ -187,6 +187,32 @@ static const char *said(const struct storm_params *p, uint64_t until_ns, uint64_
 	return text;
 }
 
+static void a_late_nic_says_how_many_pauses_it_missed(void **state)
+{
+	static const struct {
+		uint64_t at_ns[3]; // when it looks
+		uint64_t want[3];
+	} rows[] = {
+		{{100, 120, 140}, {0, 0, 0}}, // PAUSE at 100, 120, 140, XON at 150
+		{{100, 120, 150}, {0, 0, 1}},
+		{{139, 140, 150}, {1, 0, 0}},
+		{{100, 145, 150}, {0, 1, 0}},
+		{{100, 150, 150}, {0, 2, 0}}, // only the XON is left to say
+	};
+
+	(void)state;
+	for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
+		struct storm s;
+		struct pfc_times f;
+
+		storm_start(&s, &(struct storm_params){8, 9, 100, 20, 50, 0, 0, false});
+		for (unsigned k = 0; k < 3; k++)
+			if (storm_due(&s, rows[i].at_ns[k], &f))
+				assert_int_equal(storm_sent(&s, rows[i].at_ns[k]),
+						 rows[i].want[k]);
+	}
+}
+
 static void storms_pause_at_exact_instants(void **state)
 {
 	static const struct {
@@ -491,6 +517,7 @@ int main(void)
 		cmocka_unit_test(guard_trips_after_pauses_without_a_break),
 		cmocka_unit_test(guard_forgives_breaks),
 		cmocka_unit_test(guard_of_no_limit_allows_all),
+		cmocka_unit_test(a_late_nic_says_how_many_pauses_it_missed),
 		cmocka_unit_test(storms_pause_at_exact_instants),
 		cmocka_unit_test(a_storm_that_is_stopped_takes_its_pause_back_once),
 		cmocka_unit_test(nak_throws_its_message_back_to_the_first_packet),
