@@ -16,7 +16,7 @@
 
 #include "dataplane/switch_impl.h"
 
-enum { RATES_EVERY_NS = 100000000 };
+enum { RATES_EVERY_NS = 100000000, SECOND_US = 1000000 };
 
 // Of one port; made with its first storm.
 struct storm_port {
@@ -193,6 +193,8 @@ static void look_at_pauses(struct weir_switch *sw, unsigned port, unsigned cls, 
 	if (us > rates->paused_us[cls])
 		rates->paused_us[cls] = us;
 	v = pfc_rate_look(&rates->paused[cls], most, rates->paused_us[cls], now_ns, &last_second);
+	if (last_second > SECOND_US)
+		last_second = SECOND_US; // the look was late: the tenths hold more than a second
 	if (v != PFC_RATE_SAME)
 		control_say(sw, v == PFC_RATE_UP ? EVENT_PFC_PAUSED : EVENT_PFC_PAUSED_OVER, port,
 			    cls, 0, last_second);

@@ -79,6 +79,10 @@ static void reset_watermarks(struct worker *w)
 			gauge_set(&p->queue[q].max_bytes, gauge_get(&p->queue[q].length_bytes));
 			gauge_set(&p->queue[q].residence_max_ns, 0);
 		}
+		for (unsigned c = 0; c < N_CLASSES; c++) {
+			gauge_set(&p->pfc_rx.stats[c].longest_ns, 0);
+			gauge_set(&p->pfc_tx.stats[c].longest_ns, 0);
+		}
 	}
 	gauge_set(&w->c.gap_max_ns, 0);
 }

@@ -177,8 +177,8 @@ static struct pfc_counts pfc_since_clear(const struct show *s, unsigned port, en
 	return c;
 }
 
-// Longest pause since the start, the one that lasts as far as it has gone, and how long ago one
-// last began or ended; null: never.
+// Longest pause since the last clear watermarks. A pause that lasts counts as far as it has gone.
+// Then how long ago a pause last began or ended; null: never.
 static void pfc_times_row(const struct show *s, const struct pfc_class_stats *st,
 			  const char *longest_key, const char *change_key,
 			  struct json_object *row)

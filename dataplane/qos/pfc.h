@@ -42,7 +42,7 @@ struct pfc_class_stats {
 	ctr_t transitions; // from running to paused
 	gauge_t since_ns; // start of the present pause; 0: not paused
 	gauge_t until_ns; // its end as known now
-	gauge_t longest_ns; // of the finished pauses
+	gauge_t longest_ns; // of the pauses that ended since the watermarks were cleared
 	gauge_t last_change_ns; // when a pause last began or ended; 0: never
 };
 

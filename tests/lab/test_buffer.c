@@ -384,6 +384,7 @@ static void b6_watermarks_equal_the_fill_and_stop_at_the_limit(void **state)
 	struct bench *b = bench_open(yaml(&usual), 0);
 	struct bench_frame f = lossless_to(3, 256);
 	const struct pg_state *pg = switch_pg_state(b->sw, 0, 3);
+	const gauge_t *longest = &switch_pfc_tx(b->sw, 0)->stats[3].longest_ns;
 	uint64_t limit = predicted(b->policy->buffer.ingress_pool_cells, 1, 1, 1);
 	uint64_t cap = b->policy->ports[0].pg[3].xoff_cells;
 	uint64_t sent = 0;
@@ -406,12 +407,14 @@ static void b6_watermarks_equal_the_fill_and_stop_at_the_limit(void **state)
 	bench_tx(b, 3, -1, true);
 	bench_run(b, 10000000);
 	assert_int_equal(gauge_get(&pg->max_shared), limit);
+	assert_int_not_equal(gauge_get(longest), 0);
 	switch_clear_watermarks(b->sw);
 	actor_poke(&b->actor);
 	bench_run(b, 1);
 	assert_int_equal(gauge_get(&pg->max_shared), 0);
 	assert_int_equal(gauge_get(&pg->max_headroom), 0);
 	assert_int_equal(switch_pool(b->sw, POOL_INGRESS).max, 0);
+	assert_int_equal(gauge_get(longest), 0);
 	bench_close(b);
 }
 

@@ -297,6 +297,18 @@ static void high_rates_of_sent_pfc_are_told(void **state)
 	bench_close(b);
 }
 
+// The peer pauses for this time, a multiple of 3 ms, and ends the pause.
+static void peer_pauses_for(struct bench *b, unsigned total_ms)
+{
+	uint64_t from_ns = b->clock.now_ns;
+
+	for (unsigned ms = 0; ms < total_ms; ms += 3) { // a PAUSE lasts 3.36 ms
+		bench_pause(b, 2, BIT3, 65535);
+		run_until(b, from_ns + (ms + 3) * MS);
+	}
+	bench_pause(b, 2, BIT3, 0);
+}
+
 // Pauses all but a thousandth of each tenth of a second: no storm, and few frames.
 static void pauses_that_are_no_storm_are_told_by_their_share(void **state)
 {
@@ -309,13 +321,7 @@ static void pauses_that_are_no_storm_are_told_by_their_share(void **state)
 	s.warning.paused_us = 950000;
 	b = storm_open(&s);
 	for (unsigned i = 0; i < 25; i++) {
-		uint64_t from_ns = b->clock.now_ns;
-
-		for (unsigned ms = 0; ms < 99; ms += 3) { // a PAUSE lasts 3.36 ms
-			bench_pause(b, 2, BIT3, 65535);
-			run_until(b, from_ns + (ms + 3) * MS);
-		}
-		bench_pause(b, 2, BIT3, 0);
+		peer_pauses_for(b, 99);
 		next_tenth(b);
 		assert_int_equal(n_of(b, EVENT_PFC_PAUSED), i >= 9);
 	}
@@ -328,6 +334,27 @@ static void pauses_that_are_no_storm_are_told_by_their_share(void **state)
 		next_tenth(b);
 	assert_int_equal(n_of(b, EVENT_PFC_PAUSED), 1);
 	assert_int_equal(n_of(b, EVENT_PFC_PAUSED_OVER), 1);
+	bench_close(b);
+}
+
+static void a_late_look_finds_no_more_than_a_second_a_second(void **state)
+{
+	struct storm_setup s = storm_setup(WATCHDOG_PFC_OFF);
+	struct bench *b;
+
+	(void)state;
+	s.watchdog.detect_ns = s.watchdog.restore_ns = 100 * MS;
+	s.warning.paused_us = 950000;
+	b = storm_open(&s);
+	for (unsigned i = 0; i < 9; i++) {
+		peer_pauses_for(b, 99);
+		next_tenth(b);
+	}
+	peer_pauses_for(b, 99);
+	peer_pauses_for(b, 21);
+	bench_control(b);
+	assert_int_equal(n_of(b, EVENT_PFC_PAUSED), 1);
+	assert_int_equal(event(b, EVENT_PFC_PAUSED, 0)->b, 1000000);
 	bench_close(b);
 }
 
@@ -365,6 +392,7 @@ int main(void)
 		cmocka_unit_test(high_rates_of_received_pfc_are_told_once_and_so_is_their_end),
 		cmocka_unit_test(high_rates_of_sent_pfc_are_told),
 		cmocka_unit_test(pauses_that_are_no_storm_are_told_by_their_share),
+		cmocka_unit_test(a_late_look_finds_no_more_than_a_second_a_second),
 		cmocka_unit_test(a_warning_ends_with_the_policy_that_wanted_it),
 	};
 
