@@ -68,7 +68,8 @@ static const struct column worker_columns[] = {
 	{"LOOPS", "loops", UNIT_COUNT, 8}, {"LOOPS_PER_S", "loops_per_s", UNIT_COUNT, 6},
 	{"BUSY", "busy_percent", UNIT_PERCENT}, {"LATE", "late_loops", UNIT_COUNT, 2},
 	{"LONGEST_GAP", "gap_max_ns", UNIT_NS, 1}, {"STALLS", "stalls", UNIT_COUNT, 3},
-	{"STALLED", "stalled_ns", UNIT_NS, 5}, {"PORTS", "ports", UNIT_LIST, 4},
+	{"STALLED", "stalled_ns", UNIT_NS, 5}, {"STAND_INS", "stand_ins", UNIT_COUNT, 3},
+	{"PORTS", "ports", UNIT_LIST, 4},
 };
 
 // A counter with its meaning from the table of facts, for lists with many counters a port.
@@ -264,7 +265,7 @@ static void print_version(FILE *out, struct json_object *data, const struct show
 {
 	static const struct line lines[] = {
 		{"switch", "name", UNIT_TEXT},      {"version", "version", UNIT_TEXT},
-		{"uptime", "uptime_ms", UNIT_MS},   {"policy file", "policy_file", UNIT_TEXT},
+		{"uptime", "uptime_ms", UNIT_UPTIME},  {"policy file", "policy_file", UNIT_TEXT},
 		{"ports", "ports", UNIT_COUNT},     {"workers", "workers", UNIT_COUNT},
 	};
 
@@ -287,8 +288,10 @@ void show_event(FILE *out, struct json_object *row)
 
 		while (k < sizeof(left_out) / sizeof(left_out[0]) && strcmp(left_out[k], key) != 0)
 			k++;
-		if (k == sizeof(left_out) / sizeof(left_out[0]))
-			fprintf(out, " %s=%s", key, json_object_get_string(value));
+		if (k < sizeof(left_out) / sizeof(left_out[0]))
+			continue;
+		fprintf(out, " %s=", key);
+		value_print(out, value);
 	}
 	fputc('\n', out);
 }
@@ -320,7 +323,8 @@ static void print_drop_total(FILE *out, struct json_object *total)
 	cell_format(bytes, UNIT_BYTES, v);
 	json_object_object_get_ex(total, "lossless_packets", &v);
 	cell_format(alarm, UNIT_COUNT, v);
-	fprintf(out, "total: %s frames, %s; of them an alarm: %s\n", frames, bytes, alarm);
+	fprintf(out, "total: %s frame%s, %s; of them an alarm: %s\n", frames,
+		strcmp(frames, "1") == 0 ? "" : "s", bytes, alarm);
 }
 
 static void print_drops(FILE *out, struct json_object *data, const struct show_wish *wish)
@@ -380,7 +384,9 @@ static const struct kind {
 	 {{"guard", {COLUMNS(guard_columns), "packets", "rule|s without a frame",
 		     "no frame has turned back inside a group of ports"}}}},
 	{"buffers", "use of the buffer by priority group and pool, XOFF and XON", NULL,
-	 {{"pgs", {COLUMNS(pg_columns), "rx_packets dropped_packets lossless",
+	 {{"pgs", {COLUMNS(pg_columns),
+		   "rx_packets dropped_packets min_bytes shared_bytes headroom_bytes skid_bytes "
+		   "max_shared_bytes max_headroom_bytes xoff",
 		   "idle priority group|s", "no priority group has got a frame"}},
 	  {"pools", {COLUMNS(pool_columns), NULL, NULL, NULL}}}},
 	{"watermarks", "the highest use since clear watermarks", NULL,

@@ -45,7 +45,10 @@ static const struct column pg_columns[] = {
 	{"XON_OFFSET", "xon_offset_bytes", UNIT_BYTES, 3}, {"PROFILE", "profile", UNIT_TEXT, 4},
 	{"PORTS", "ports", UNIT_TEXT, 1},
 };
-static const struct table pgs = {COLUMNS(pg_columns), NULL, NULL, NULL};
+static const struct table pgs = {
+	COLUMNS(pg_columns),
+	"lossless min_bytes static_bytes headroom_bytes xon_bytes xon_offset_bytes",
+	"lossy group|s without min or headroom", "no group has min or headroom"};
 static const struct column class_columns[] = {
 	{"CLASS", "class", UNIT_COUNT}, {"LOSSLESS", "lossless", UNIT_YES, 2},
 	{"QUEUE", "queue", UNIT_COUNT}, {"PG", "pg", UNIT_COUNT, 1},

@@ -133,8 +133,7 @@ void print_watchdog(FILE *out, struct json_object *data, const struct show_wish 
 		return;
 	n = json_object_array_length(rows);
 	if (n == 0) {
-		fputs("no class is watched: the policy has no watchdog for a lossless class that "
-		      "obeys PFC (`watchdog: on` in a profile is the least)\n", out);
+		fputs("no class is watched; set `watchdog: on` in a profile\n", out);
 		return;
 	}
 	shown = json_object_new_array();
@@ -287,12 +286,15 @@ static void say_peers(FILE *out, struct json_object *data)
 
 void print_causes(FILE *out, struct json_object *data, const struct show_wish *wish)
 {
-	struct json_object *rows;
+	struct json_object *rows, *port;
 
 	(void)wish;
 	if (!json_object_object_get_ex(data, "causes", &rows))
 		return;
-	if (json_object_array_length(rows) == 0)
+	if (json_object_array_length(rows) == 0 && json_object_object_get_ex(data, "port", &port))
+		fprintf(out, "this switch has paused no peer of %s\n",
+			json_object_get_string(port));
+	else if (json_object_array_length(rows) == 0)
 		fputs("this switch has paused no peer\n", out);
 	for (size_t i = 0; i < json_object_array_length(rows); i++) {
 		struct json_object *row = json_object_array_get_idx(rows, i);

@@ -124,8 +124,9 @@ static void print_pfc_grid(FILE *out, struct json_object *rows, const char *key,
 void print_pfc(FILE *out, struct json_object *data, const struct show_wish *wish)
 {
 	struct json_object *rows = list_of(data, "pfc");
+	struct json_object *sent = NULL;
+	char frames[CELL_LEN];
 	bool any = wish->all;
-	uint64_t sent;
 
 	if (rows == NULL)
 		return;
@@ -138,11 +139,13 @@ void print_pfc(FILE *out, struct json_object *data, const struct show_wish *wish
 		fputc('\n', out);
 	}
 	table_print(out, rows, &pauses, wish);
-	sent = count_in(list_of(data, "stand_in"), "frames");
-	if (sent != 0)
-		fprintf(out,
-			"the stand-in sent %" PRIu64 " PFC frames beside these, while a worker "
-			"stood still:\n  weirctl show workers\n", sent);
+	if (!json_object_object_get_ex(list_of(data, "stand_in"), "frames", &sent) ||
+	    json_object_get_uint64(sent) == 0)
+		return;
+	cell_format(frames, UNIT_COUNT, sent);
+	fprintf(out,
+		"the stand-in sent %s PFC frames beside these (weirctl show workers: STAND_INS)\n",
+		frames);
 }
 
 // ---- queues

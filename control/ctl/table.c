@@ -44,6 +44,24 @@ static void format_scaled(char out[CELL_LEN], double v, const char *const *suffi
 		snprintf(out, CELL_LEN, "%.*f %s", v < 10 ? 2 : 1, v, suffix[i]);
 }
 
+// The two largest units of a time.
+static void format_uptime(char out[CELL_LEN], uint64_t s)
+{
+	static const struct {
+		const char *big, *small;
+		uint64_t big_s, small_s;
+	} units[] = {{"d", "h", 86400, 3600}, {"h", "min", 3600, 60}, {"min", "s", 60, 1}};
+
+	for (size_t i = 0; i < sizeof(units) / sizeof(units[0]); i++) {
+		if (s < units[i].big_s)
+			continue;
+		snprintf(out, CELL_LEN, "%" PRIu64 " %s %" PRIu64 " %s", s / units[i].big_s,
+			 units[i].big, s % units[i].big_s / units[i].small_s, units[i].small);
+		return;
+	}
+	snprintf(out, CELL_LEN, "%" PRIu64 " s", s);
+}
+
 static void format_list(char out[CELL_LEN], struct json_object *v)
 {
 	size_t n = json_object_is_type(v, json_type_array) ? json_object_array_length(v) : 0;
@@ -73,6 +91,7 @@ void cell_format(char out[CELL_LEN], enum unit unit, struct json_object *v)
 	case UNIT_BYTES: format_scaled(out, (double)json_object_get_uint64(v), bytes, 6); break;
 	case UNIT_BPS: format_scaled(out, (double)json_object_get_uint64(v), bps, 5); break;
 	case UNIT_MS: format_scaled(out, (double)json_object_get_uint64(v), ns + 2, 2); break;
+	case UNIT_UPTIME: format_uptime(out, json_object_get_uint64(v) / 1000); break;
 	case UNIT_US: format_scaled(out, (double)json_object_get_uint64(v), ns + 1, 3); break;
 	case UNIT_NS: format_scaled(out, (double)json_object_get_uint64(v), ns, 4); break;
 	case UNIT_S: format_scaled(out, (double)json_object_get_uint64(v), ns + 3, 1); break;

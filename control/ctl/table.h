@@ -17,6 +17,7 @@ enum unit {
 	UNIT_BYTES, // 12.0 KB
 	UNIT_BPS, // 1.00 Gb/s
 	UNIT_MS, // 100 ms
+	UNIT_UPTIME, // of milliseconds: 16 min 14 s, 3 d 4 h
 	UNIT_US, // 1.50 ms
 	UNIT_NS,
 	UNIT_S,

@@ -7,6 +7,8 @@
 
 enum { NOTE_LEN = 512 };
 
+static const char CUT[] = "...";
+
 static bool concerns(const char *port, const char *name)
 {
 	return port == NULL || strcmp(port, name) == 0;
@@ -66,21 +68,34 @@ static unsigned nth_event(const struct top_snapshot *s, const char *port, unsign
 	return s->n_events;
 }
 
-// "14:02:11 ALARM pfc-storm p3:3 x12 action=drop".
+// The watchdog found the storm, and the class obeys PFC again.
+static bool is_over(const struct top_snapshot *s, const struct top_event *e)
+{
+	const struct top_port *port = top_port_of(s, e->port);
+
+	return (strcmp(e->name, "pfc-storm") == 0 || strcmp(e->name, "pfc-storm-limit") == 0) &&
+	       port != NULL && e->cls >= 0 && e->cls < TOP_CLASSES &&
+	       strcmp(port->cls[e->cls].status, "operational") == 0;
+}
+
+// "14:02:11 ALARM pfc-storm p3:3 x12 action=drop". A line that is cut ends in "...".
 static void draw_event(const struct top_page *p, unsigned y, const struct top_event *e)
 {
 	const char *time = strchr(e->time, 'T');
 	unsigned x = top_printf(p->c, y, 0, TOP_FAINT, "%.8sZ ", time != NULL ? time + 1 : e->time);
+	bool over = is_over(p->d->now, e);
 
-	x = top_put(p->c, y, x, e->alarm ? TOP_ALARM : TOP_WARNING,
-		    e->alarm ? "ALARM " : "warning ");
+	x = top_put(p->c, y, x, over ? TOP_FAINT : e->alarm ? TOP_ALARM : TOP_WARNING,
+		    over ? "over " : e->alarm ? "ALARM " : "warning ");
 	x = top_printf(p->c, y, x, TOP_PLAIN, "%s%s%s", e->name, e->port[0] != '\0' ? " " : "",
 		       e->port);
 	if (e->cls >= 0)
 		x = top_printf(p->c, y, x, TOP_PLAIN, ":%d", e->cls);
 	if (e->n > 1)
 		x = top_printf(p->c, y, x, TOP_STRONG, " x%u", e->n);
-	top_put(p->c, y, x, TOP_FAINT, e->tail);
+	x = top_put(p->c, y, x, TOP_FAINT, e->tail);
+	if (x > p->c->columns && p->c->columns > strlen(CUT))
+		top_put(p->c, y, p->c->columns - (unsigned)strlen(CUT), TOP_FAINT, CUT);
 }
 
 // ---- both

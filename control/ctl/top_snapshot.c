@@ -184,18 +184,27 @@ static void event_tail(struct json_object *row, char out[TOP_TAIL_LEN])
 {
 	static const char *const said[] = {"seq",  "time", "t_ns", "event", "severity",
 					   "text", "port", "class", "hint"};
-	size_t at = 0;
+	char *text = NULL;
+	size_t len;
+	FILE *f = open_memstream(&text, &len);
 
 	out[0] = '\0';
+	if (f == NULL)
+		return;
 	json_object_object_foreach(row, key, v) {
 		size_t k = 0;
 
 		while (k < sizeof(said) / sizeof(said[0]) && strcmp(said[k], key) != 0)
 			k++;
-		if (k == sizeof(said) / sizeof(said[0]) && at < TOP_TAIL_LEN)
-			at += (size_t)snprintf(out + at, TOP_TAIL_LEN - at, " %s=%s", key,
-					       json_object_get_string(v));
+		if (k < sizeof(said) / sizeof(said[0]))
+			continue;
+		fprintf(f, " %s=", key);
+		value_print(f, v);
 	}
+	fclose(f);
+	snprintf(out, TOP_TAIL_LEN, "%.*s%s", TOP_TAIL_LEN - 4, text,
+		 len > TOP_TAIL_LEN - 4 ? "..." : "");
+	free(text);
 }
 
 // Takes the entry of the same kind and place out, or the first warning, or the first of all.
@@ -261,8 +270,9 @@ static const struct {
 	{"events", "events", take_event, false},
 };
 
-const char *const top_kinds[] = {"ports", "queues", "pfc",     "buffers", "watchdog",
-				 "drops", "hints",  "workers", "events",  NULL};
+// Events before the watchdog: then a storm whose end the watchdog shows has begun before.
+const char *const top_kinds[] = {"ports", "events", "queues", "pfc",     "buffers", "watchdog",
+				 "drops", "hints",  "workers", NULL};
 
 struct top_snapshot *top_snapshot_create(const struct top_snapshot *before)
 {

@@ -13,6 +13,7 @@
 #include <json-c/json.h>
 
 #include "control/config/addr.h"
+#include "control/daemon/json_in.h"
 #include "control/daemon/outlet.h"
 #include "dataplane/drop.h"
 #include "dataplane/qos/cause.h"
@@ -417,8 +418,10 @@ static void write_line(const struct eventlog *l, const struct kept *k)
 	add_place(l, k, tail);
 	fprintf(out, "%s %s %s %s: %s", time, l->policy->name, shape[k->e.type].severity,
 		event_info[k->e.type].name, event_info[k->e.type].help);
-	json_object_object_foreach(tail, key, v)
-		fprintf(out, " %s=%s", key, json_object_get_string(v));
+	json_object_object_foreach(tail, key, v) {
+		fprintf(out, " %s=", key);
+		value_print(out, v);
+	}
 	end_line(out, &line);
 	json_object_put(tail);
 }

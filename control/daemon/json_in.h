@@ -1,10 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 // What a request says under its keys. An absent key, or a value of another type, is what is
-// returned for it: nothing is believed of a client. Called by the control thread.
+// returned for it: nothing is believed of a client. Also how a value is printed. Called by the
+// control thread.
 #pragma once
 
 #include <stdbool.h>
 #include <stdint.h>
+#include <stdio.h>
 
 #include <json-c/json.h>
 
@@ -24,6 +26,18 @@ static inline bool true_in(struct json_object *req, const char *key)
 	struct json_object *v;
 
 	return json_object_object_get_ex(req, key, &v) && json_object_get_boolean(v);
+}
+
+// A value of an event behind " key=". The words of a list have commas between.
+static inline void value_print(FILE *out, struct json_object *v)
+{
+	size_t n = json_object_is_type(v, json_type_array) ? json_object_array_length(v) : 0;
+
+	if (!json_object_is_type(v, json_type_array))
+		fputs(json_object_get_string(v), out);
+	for (size_t i = 0; i < n; i++)
+		fprintf(out, "%s%s", i > 0 ? "," : "",
+			json_object_get_string(json_object_array_get_idx(v, i)));
 }
 
 // 0 where the key is absent.

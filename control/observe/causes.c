@@ -199,6 +199,8 @@ void show_causes(const struct show *s, struct json_object *out)
 {
 	struct json_object *list = list_in(out, "causes"), *peers = list_in(out, "peers");
 
+	if (s->last - s->first < policy_of(s->o)->n_ports)
+		row_text(out, "port", port_name(s->o, s->first)); // the only one that is shown
 	for (unsigned port = s->first; port < s->last; port++)
 		for (unsigned cls = 0; cls < N_CLASSES; cls++) {
 			struct place at = {(uint8_t)port, (uint8_t)cls};

@@ -72,16 +72,17 @@ STORIES = { # option: player, policy, acts, what else there is to read and to ru
                "conf/storm.yaml is the policy; its key `watchdog` is what act 2 adds.",
                "scripts/run --ipcc: the switch itself slows the senders down."]),
     "ipcc": (IpccPlay, "conf/compare-equilibrium.yaml", IPCC_TITLES,
-             ["docs/ipcc.md explains when the switch notifies which sender.",
+             ["On your own switch: weirctl show flows, then weirctl show cnps.",
+              "docs/ipcc.md explains when the switch notifies which sender.",
               "conf/ipcc.yaml is a policy with `ipcc: on`.",
               "scripts/run --storm: a receiver pauses for ever."]),
 }
 
 
-def announce(args, screen, name):
+def announce(args, screen, name, kinds):
     weirctl = os.path.join(args.build, PROGRAMS["weirctl"])
     inside = os.path.relpath(weirctl, ROOT)
-    second_window(screen, weirctl if inside.startswith("..") else inside, name,
+    second_window(screen, weirctl if inside.startswith("..") else inside, name, kinds,
                   sockets_are_private())
 
 
@@ -97,7 +98,7 @@ def tell(args, screen):
         screen.say(f"On virtual wires, not on live ports: {why}.")
         return played(args, screen, story, Virtual(os.path.join(args.build, STORY), screen, policy))
     with StoryName() as name:
-        announce(args, screen, name)
+        announce(args, screen, name, ["flows", "cnps"] if story == "ipcc" else ["pfc"])
         play = STORIES[story][0](Programs(args.build), screen, policy, name, args.keep_logs)
         return played(args, screen, story, play)
 

@@ -37,13 +37,14 @@ def scene(screen, act, of, title, picture, text):
     screen.say()
 
 
-def second_window(screen, weirctl, switch, private):
-    """The command that shows the same switch, from another terminal."""
+def second_window(screen, weirctl, switch, kinds, private):
+    """The commands that show the same switch, from another terminal."""
     if private:
         screen.say("A second window cannot reach this switch: an outer scripts/contain hides it.")
         return
     screen.say("As root in a second window, in this folder, while an act runs:")
-    screen.command(f"{weirctl} -s {switch} show pfc")
+    for kind in kinds:
+        screen.command(f"{weirctl} -s {switch} show {kind}")
 
 
 # ---- the live table

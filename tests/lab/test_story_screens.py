@@ -122,7 +122,7 @@ def record():
 
 def show_live(screen):
     """The live table of act 2, with moments at which all senders wait for their timers."""
-    table.second_window(screen, "build/control/ctl/weirctl", "story", False)
+    table.second_window(screen, "build/control/ctl/weirctl", "story", ["pfc"], False)
     act = acts.ACTS[2]
     table.scene(screen, 2, 3, act["title"], act["picture"], act["text"])
     result = acts.Result({3: 60, 5: 30})

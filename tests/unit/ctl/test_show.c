@@ -105,6 +105,39 @@ static void all_shows_the_rows_of_zeros(void **state)
 		  "p1          0     0     0     0     0     0     0     0\n");
 }
 
+static void a_lossless_group_without_use_is_counted(void **state)
+{
+	static const char groups[] =
+		"{\"pgs\": [{\"port\": \"p1\", \"pg\": 3, \"lossless\": true},"
+		" {\"port\": \"p2\", \"pg\": 3, \"lossless\": true, \"max_headroom_bytes\": 256},"
+		" {\"port\": \"p3\", \"pg\": 3, \"lossless\": true, \"shared_bytes\": 256}],"
+		" \"pools\": []}";
+	static const char settings[] =
+		"{\"buffer\": {}, \"pg_config\": ["
+		"{\"port\": \"p1\", \"pg\": 0, \"lossless\": false, \"min_bytes\": 0,"
+		" \"alpha\": \"8\", \"static_bytes\": null, \"headroom_bytes\": 0},"
+		"{\"port\": \"p1\", \"pg\": 1, \"lossless\": false, \"min_bytes\": 512,"
+		" \"alpha\": \"8\", \"static_bytes\": null, \"headroom_bytes\": 0},"
+		"{\"port\": \"p1\", \"pg\": 3, \"lossless\": true, \"min_bytes\": 0,"
+		" \"alpha\": \"1\"}]}";
+	char *out = shown("buffers", groups, &plain);
+
+	(void)state;
+	assert_null(strstr(out, "p1 "));
+	assert_non_null(strstr(out, "p2 "));
+	assert_non_null(strstr(out, "p3 "));
+	assert_non_null(strstr(out, "(1 idle priority group is not shown; name a port, or --all"));
+	free(out);
+	want_part("buffers", groups, &all, "\np1 ");
+	out = shown("buffers-config", settings, &plain);
+	assert_null(strstr(out, "\n 0      -"));
+	assert_non_null(strstr(out, "\n 1      -"));
+	assert_non_null(strstr(out, "\n 3      -"));
+	assert_non_null(strstr(out, "(1 lossy group without min or headroom is not shown;"));
+	free(out);
+	want_part("buffers-config", settings, &all, "\n 0      -");
+}
+
 static void rows_of_zeros_are_counted_and_the_others_shown(void **state)
 {
 	static const char pfc[] =
@@ -136,6 +169,33 @@ static void rows_of_zeros_are_counted_and_the_others_shown(void **state)
 }
 
 // ---- figures that need a word
+
+static void a_line_for_people_is_a_sentence_with_readable_figures(void **state)
+{
+	static const struct {
+		const char *what, *answer, *part;
+	} rows[] = {
+		{"watchdog", "{\"watchdog\": []}",
+		 "no class is watched; set `watchdog: on` in a profile\n"},
+		{"version", "{\"version\": {\"uptime_ms\": 974321}}", "uptime       16 min 14 s\n"},
+		{"version", "{\"version\": {\"uptime_ms\": 59999}}", "uptime       59 s\n"},
+		{"version", "{\"version\": {\"uptime_ms\": 7260000}}", "uptime       2 h 1 min\n"},
+		{"version", "{\"version\": {\"uptime_ms\": 273600000}}", "uptime       3 d 4 h\n"},
+		{"events",
+		 "{\"events\": [{\"time\": \"T\", \"event\": \"worker-stalled\", \"worker\": 0,"
+		 " \"ports\": [\"a1\", \"a2\", \"b1\"]}]}",
+		 " worker=0 ports=a1,a2,b1\n"},
+		{"pfc", "{\"pfc\": [], \"stand_in\": {\"frames\": 3168}}",
+		 "\nthe stand-in sent 3,168 PFC frames beside these (weirctl show workers: "
+		 "STAND_INS)\n"},
+		{"workers", "{\"workers\": [{\"worker\": 0, \"stalls\": 0, \"stand_ins\": 7}]}",
+		 "  STAND_INS  "},
+	};
+
+	(void)state;
+	for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++)
+		want_part(rows[i].what, rows[i].answer, &plain, rows[i].part);
+}
 
 static void a_stay_of_nothing_is_shorter_than_a_turn(void **state)
 {
@@ -419,6 +479,10 @@ static void drops_say_which_are_an_alarm(void **state)
 	     "p1        3     no       9   90 B  watchdog\n"
 	     "p2        3    yes       1   10 B  headroom\n"
 	     "total: 10 frames, 100 B; of them an alarm: 1\n");
+	want_part("drops",
+		  "{\"drops\": [{\"port\": \"p1\", \"class\": 0, \"packets\": 1}], \"reasons\": [],"
+		  " \"total\": {\"packets\": 1, \"bytes\": 64, \"lossless_packets\": 0}}",
+		  &plain, "total: 1 frame, 64 B;");
 }
 
 int main(void)
@@ -427,7 +491,9 @@ int main(void)
 		cmocka_unit_test(drops_say_which_are_an_alarm),
 		cmocka_unit_test(a_table_of_zeros_is_one_sentence),
 		cmocka_unit_test(all_shows_the_rows_of_zeros),
+		cmocka_unit_test(a_lossless_group_without_use_is_counted),
 		cmocka_unit_test(rows_of_zeros_are_counted_and_the_others_shown),
+		cmocka_unit_test(a_line_for_people_is_a_sentence_with_readable_figures),
 		cmocka_unit_test(a_stay_of_nothing_is_shorter_than_a_turn),
 		cmocka_unit_test(a_queue_that_held_more_than_the_pool_has_a_footnote),
 		cmocka_unit_test(losses_before_the_switch_say_so),

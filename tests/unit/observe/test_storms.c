@@ -324,6 +324,12 @@ static void on_good_days_there_is_nothing_to_explain(void **state)
 	assert_string_equal(out, "this switch has paused no peer\n");
 	free(out);
 	json_object_put(data);
+	xoff(b, 0, by_p2, SECOND); // another port has
+	data = observe_show(b->o, "causes", 1, SECOND);
+	out = printed(print_causes, data);
+	assert_string_equal(out, "this switch has paused no peer of p2\n");
+	free(out);
+	json_object_put(data);
 }
 
 static void a_peer_that_pauses_is_named_where_nothing_was_paused(void **state)

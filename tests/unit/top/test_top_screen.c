@@ -264,6 +264,7 @@ static void alarms_come_before_newer_warnings_and_repetitions_are_one_line(void 
 {
 	struct bench *b = *state;
 
+	b->now.port[4].status = "stormed";
 	b->now.events =
 		"{\"seq\": 1, \"time\": \"2026-11-22T14:00:01Z\", \"event\": \"pfc-storm\","
 		" \"severity\": \"alarm\", \"port\": \"p5\", \"class\": 3},"
@@ -276,6 +277,27 @@ static void alarms_come_before_newer_warnings_and_repetitions_are_one_line(void 
 	draw(b, 24, 80, true);
 	shows(b, "\n14:00:01Z ALARM pfc-storm p5:3\n14:00:04Z warning link-down p5 x2\n\n");
 	assert_int_equal(b->s[1]->event_seq, 4);
+}
+
+static void a_storm_that_is_over_is_no_alarm_and_a_cut_line_says_so(void **state)
+{
+	struct bench *b = *state;
+
+	b->now.events =
+		"{\"seq\": 1, \"time\": \"2026-11-22T14:00:01Z\", \"event\": \"pfc-storm\","
+		" \"severity\": \"alarm\", \"port\": \"p5\", \"class\": 3, \"action\": \"drop\"},"
+		"{\"seq\": 2, \"time\": \"2026-11-22T14:00:02Z\", \"event\": \"worker-stalled\","
+		" \"severity\": \"alarm\", \"worker\": 0, \"ports\": [\"a1\", \"a2\", \"b1\"]}";
+	draw(b, 24, 80, true);
+	shows(b, "\nno alarm\n");
+	shows(b, "\n14:00:01Z over pfc-storm p5:3 action=drop\n");
+	shows(b, "\n14:00:02Z ALARM worker-stalled worker=0 ports=a1,a2,b1\n");
+	assert_int_equal(top_cell(b->c, line_of(b, "14:00:01Z"), 10)->attr, TOP_FAINT);
+	draw(b, 24, 50, true);
+	shows(b, "\n14:00:02Z ALARM worker-stalled worker=0 ports=a...\n");
+	b->now.port[4].status = "stormed";
+	draw(b, 24, 80, true);
+	shows(b, "\n14:00:01Z ALARM pfc-storm p5:3 action=drop\n");
 }
 
 static void more_events_than_room_keep_the_alarms(void **state)
@@ -450,6 +472,7 @@ int main(void)
 		T(alarms_are_said_in_words_and_as_alarms),
 		T(a_hint_names_ports_dscp_and_cure),
 		T(alarms_come_before_newer_warnings_and_repetitions_are_one_line),
+		T(a_storm_that_is_over_is_no_alarm_and_a_cut_line_says_so),
 		T(more_events_than_room_keep_the_alarms),
 		T(plain_lines_leave_idle_ports_out_and_stay_within_80_columns),
 		T(bars_have_eighths_or_only_ascii),
