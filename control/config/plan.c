@@ -160,6 +160,9 @@ int check_print(const char *path, bool json, bool strict, FILE *out)
 	else if (!json && err == 0)
 		terminal_printf(stderr, "%s: %u warning%s, and --strict takes them as mistakes\n",
 				path, v.n_warnings, v.n_warnings == 1 ? "" : "s");
+	else if (!json && d.messages[0].line != 0)
+		terminal_printf(stderr, "%s: more warnings may come when there is no error\n",
+				path);
 	policy_destroy(p);
 	config_destroy(c);
 	diags_fini(&d);

@@ -35,13 +35,13 @@ static const struct command commands[] = {
 	 "Prints every number that follows from a policy file.\n"
 	 "Needs no daemon and opens no device.\n"},
 	{"diff", cmd_diff, "diff FILE [--wide] [--json]",
-	 "Prints each key in which the policy that runs differs from a policy file, with\n"
-	 "both values. The switch is not changed.\n"},
+	 "Compares the policy that runs with a policy file: prints each key that differs,\n"
+	 "with both values. The switch is not changed.\n"},
 	{"reload", cmd_reload, "reload [FILE] [--check] [--confirm-within TIME] [--json]",
-	 "Puts a policy file into force, without FILE the one that runs, read again. All\n"
-	 "of it or nothing: mistakes, and keys that only a restart can change, are\n"
-	 "printed, exit 2. No frame is lost and no counter starts again. Returns once all\n"
-	 "workers run on it, and prints the old and the new value of each key that\n"
+	 "Puts a policy file into force. Without FILE the switch reads the file that runs\n"
+	 "again. All of it or nothing: mistakes, and keys that only a restart can change,\n"
+	 "are printed, exit 2. No frame is lost and no counter starts again. Returns once\n"
+	 "all workers run on it, and prints the old and the new value of each key that\n"
 	 "changed. With --check nothing changes: it prints whether the switch would take\n"
 	 "the file, and what would change. With --confirm-within 60s the policy before\n"
 	 "comes back after 60 s without a confirm; until then another reload is refused.\n",
@@ -49,43 +49,46 @@ static const struct command commands[] = {
 	{"confirm", cmd_confirm, "confirm",
 	 "Keeps the policy that `reload --confirm-within` put into force.\n", .writes = true},
 	{"rollback", cmd_rollback, "rollback [--json]",
-	 "Puts the policy from before `reload --confirm-within` back at once.\n", .writes = true},
+	 "Puts the policy from before `reload --confirm-within` back.\n", .writes = true},
 	{"set", cmd_set, "set port PORT tx on|off\nset queue PORT QUEUE tx on|off",
 	 "Stops or starts sending of data; queues keep filling.\n"
 	 "It returns once no more data leaves.\n", .writes = true},
 	{"watchdog", cmd_watchdog, "watchdog recover PORT CLASS\nwatchdog drop-all on|off",
+	 "Ends a PFC storm, or discards all lossless classes.\n"
 	 "recover ends a storm, or what too many of them have led to, at once: the class\n"
 	 "obeys and sends PFC again, and a port that was taken down comes up. With\n"
 	 "drop-all on, all lossless classes of all ports are discarded and neither obey\n"
 	 "nor send PFC, until it is off.\n", .writes = true},
 	{"flow", cmd_flow, "flow add FROM TO QP SENDER_QP\nflow del FROM TO QP",
+	 "Corrects what the switch knows of the sender of a flow.\n"
 	 "add says which queue pair of the sender (address FROM) the flow to queue pair\n"
 	 "QP of TO belongs to; it is believed, whatever passes, until del. del forgets\n"
 	 "what is known of it, however it was learnt. Numbers as 18 or 0x12: `show flows`\n"
 	 "has addresses and QP.\n",
 	 .writes = true},
 	{"clear", cmd_clear, "clear watermarks|counters",
-	 "Restarts the watermarks, or lets all counters count from here. Either restarts\n"
-	 "the longest times of `show latency`.\n", .writes = true},
+	 "Restarts the watermarks, or lets all counters count from here. The longest\n"
+	 "pauses of `show pfc` are watermarks. Either restarts the longest times of\n"
+	 "`show latency`.\n", .writes = true},
 	{"quiesce", cmd_quiesce, "quiesce [--hold] [--json]",
-	 "Stops admission, waits up to 2 s until the switch is at rest, prints the balance\n"
-	 "and what is still queued. Admission goes on afterwards, with --hold only after\n"
-	 "`resume`.\n", .writes = true},
+	 "Stops admission and prints the balance of a switch at rest. The command waits up\n"
+	 "to 2 s for the rest, and also prints what is still queued. Admission goes on\n"
+	 "afterwards, with --hold only after `resume`.\n", .writes = true},
 	{"resume", cmd_resume, "resume", "Lets frames in again after `quiesce --hold`.\n",
 	 .writes = true},
 	{"metrics", cmd_metrics, "metrics",
-	 "Prints the page of metrics for Prometheus, counted since the start whatever was\n"
-	 "cleared. `weir --metrics PORT` serves the same over HTTP.\n"},
+	 "Prints the page of metrics for Prometheus. All counts are since the start.\n"
+	 "`weir --metrics PORT` serves the same over HTTP.\n"},
 	{"completion", cmd_completion, "completion bash",
-	 "Prints a script that completes commands, kinds, options and port names in bash:\n"
+	 "Prints a script for completion in bash: of commands, kinds, options and ports.\n"
 	 "  source <(weirctl completion bash)\n"},
 	{"capture", cmd_capture,
 	 "capture PORT|all FILE [--filter EXPRESSION] [--only drops|marked|pfc] [--count N] "
 	 "[--last N] [--time T] [--until-drop] [--snaplen BYTES] [--json]",
-	 "Writes what a port receives, sends and drops to a pcapng file, until\n"
-	 "interrupted; FILE - is standard output. Comments tell class, queue, mark and\n"
-	 "reason of drop. With --last only the last N frames are written, when the\n"
-	 "capture ends.\n"},
+	 "Writes what a port receives, sends and drops to a pcapng file. The capture goes\n"
+	 "on until interrupted; FILE - is standard output. Comments tell class, queue,\n"
+	 "mark and reason of drop. With --last only the last N frames are written, when\n"
+	 "the capture ends.\n"},
 };
 
 static const struct ctl_option options[] = {

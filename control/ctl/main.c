@@ -15,7 +15,7 @@
 #include "control/ctl/ctl.h"
 #include "control/standard_fds.h"
 
-enum { MAX_OPTIONS = 32, HELP_COLUMN = 28 };
+enum { MAX_OPTIONS = 32, HELP_COLUMN = 28, BRIEF_COLUMN = 14 };
 
 static void print_options(void)
 {
@@ -33,6 +33,16 @@ static void print_options(void)
 	}
 }
 
+// The first clause of a command's help.
+static void print_brief(const struct command *cmd)
+{
+	char term[48], text[TERMINAL_TEXT];
+
+	snprintf(term, sizeof(term), "  %s", cmd->name);
+	snprintf(text, sizeof(text), "%.*s", (int)strcspn(cmd->help, ".:;"), cmd->help);
+	print_term(stdout, term, text, BRIEF_COLUMN);
+}
+
 static void print_help(const struct command *cmd)
 {
 	struct command_table commands = ctl_commands();
@@ -46,8 +56,8 @@ static void print_help(const struct command *cmd)
 	}
 	printf("usage: weirctl [-s NAME] COMMAND\n\n%s\n\n", ctl_summary);
 	for (size_t i = 0; i < commands.n; i++)
-		print_usage(stdout, &commands.rows[i], "  ", "  ");
-	putchar('\n');
+		print_brief(&commands.rows[i]);
+	puts("\nweirctl COMMAND --help prints the forms of a command.\n");
 	print_options();
 	printf("\nExit: %s\n", ctl_exit_text);
 }

@@ -158,6 +158,35 @@ static void json_lists_each_place(void **state)
 	free(text);
 }
 
+static void an_error_says_that_warnings_may_come_later(void **state)
+{
+	static const struct {
+		const char *text;
+		bool later;
+	} rows[] = {
+		{"profiles: {q: {}}\nports: 7\n", true},
+		{"ports: [{name: a, device: \"xdp:a\", speed: 1G}]\n", false},
+	};
+
+	(void)state;
+	for (size_t i = 0; i < 2; i++) {
+		char path[PATH_MAX], *said = NULL;
+		size_t len = 0;
+		FILE *err = stderr;
+		int rc;
+
+		temporary_file(path, "policy.yaml", rows[i].text);
+		stderr = open_memstream(&said, &len);
+		free(printed(NULL, path, false, &rc));
+		fclose(stderr);
+		stderr = err;
+		assert_int_equal(rc, rows[i].later ? 2 : 0);
+		assert_int_equal(strstr(said, ": more warnings may come when there") != NULL,
+				 rows[i].later);
+		free(said);
+	}
+}
+
 static void strict_takes_warnings_as_mistakes(void **state)
 {
 	static const struct {
@@ -400,6 +429,7 @@ int main(int argc, char **argv)
 		cmocka_unit_test(check_reports_as_json),
 		cmocka_unit_test(json_lists_each_place),
 		cmocka_unit_test(strict_takes_warnings_as_mistakes),
+		cmocka_unit_test(an_error_says_that_warnings_may_come_later),
 		cmocka_unit_test(plan_of_the_sample_is_exact),
 		cmocka_unit_test(plan_says_where_a_ring_is_too_small_for_a_stall),
 		cmocka_unit_test(ecn_verdict_counts_the_average_and_the_chance),

@@ -76,12 +76,21 @@ def check_help():
     """--help of each program and of each of its commands, and the functions of scenarios."""
     commands = [(program, "--help") for program in PROGRAMS] + [("weir-lab", "help", "functions")]
     for program in ("weirctl", "weir-lab"):
-        listed = re.findall(rf"^  {program} ([a-z]+)", run(program, "--help").stdout, re.MULTILINE)
+        listed = re.findall(rf"^  (?:{program} )?([a-z]+) ", run(program, "--help").stdout,
+                            re.MULTILINE)
         want(len(listed) > 5, f"{program} --help names {listed}")
         commands += [(program, command, "--help") for command in dict.fromkeys(listed)]
     for words in commands:
         for line in run(*words).stdout.splitlines():
             want(len(line) <= COLUMNS, f"{' '.join(words)}: {len(line)} columns: {line}")
+
+
+def check_commands():
+    """Each command of weirctl has one line in --help: its name and a clause, no usage form."""
+    lines = run("weirctl", "--help").stdout.split("\n\n")[2].splitlines()
+    want(len({line.split()[0] for line in lines}) == len(lines) > 15, lines)
+    for line in lines:
+        want(re.fullmatch(r"  [a-z]+ +[A-Z][^\[\]|]{9,}", line), line)
 
 
 def passes(name, check, *args):
@@ -101,6 +110,7 @@ def main():
     for page in pages:
         failed += not passes(re.sub(r"\W", " ", os.path.basename(page)), check_page, page)
     failed += not passes("help fits 80 columns", check_help)
+    failed += not passes("a command has one line of help", check_commands)
     return failed != 0
 
 
