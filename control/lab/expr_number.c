@@ -110,6 +110,8 @@ static void print_plain(double v, char *out, uint32_t len)
 		snprintf(out, len, "%.5g", v);
 }
 
+static const double LEAST_SHARE = 0.00001;
+
 void expr_print(enum expr_unit unit, double v, char *out, uint32_t len)
 {
 	const struct unit_row *u = NULL;
@@ -121,6 +123,10 @@ void expr_print(enum expr_unit unit, double v, char *out, uint32_t len)
 	}
 	if (unit == EXPR_COUNT || v == 0) {
 		print_plain(v, out, len);
+		return;
+	}
+	if (unit == EXPR_SHARE && size < LEAST_SHARE) { // "%.4g" would print an exponent
+		snprintf(out, len, v < 0 ? "> -0.001%%" : "< 0.001%%");
 		return;
 	}
 	for (unsigned i = 0; i < N_ROWS; i++) {

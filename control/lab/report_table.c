@@ -387,8 +387,10 @@ void report_head(const struct run *r, FILE *out)
 
 	expr_print(EXPR_TIME, (double)r->end_ns, end, sizeof(end));
 	expr_print(EXPR_TIME, (double)r->sc->duration_ns, all, sizeof(all));
-	fprintf(out, "%s: %s of virtual time, seed %" PRIu64 ", %u switches, %u hosts\n",
-		r->sc->name, end, r->sc->seed, r->sc->n_switches, r->sc->n_hosts);
+	fprintf(out, "%s: %s of virtual time, seed %" PRIu64 ", %u switch%s, %u host%s\n",
+		r->sc->name, end, r->sc->seed, r->sc->n_switches,
+		r->sc->n_switches == 1 ? "" : "es", r->sc->n_hosts,
+		r->sc->n_hosts == 1 ? "" : "s");
 	if (r->broken_off)
 		fprintf(out,
 			"PARTIAL: broken off at %s of %s; expectations about later times are "
