@@ -99,10 +99,10 @@ bool bundle_resolve(struct lab_args *a)
 
 // ---- the list
 
-// The first sentence of a scenario's description.
+// The title of a scenario. Without a title: the first sentence of its description.
 static const char *summary(struct arena *a, const char *name)
 {
-	const char *path = path_of(a, name), *description = "";
+	const char *path = path_of(a, name), *title = NULL, *description = "";
 	struct diag_sink sink = {.file = path, .document = "scenario"};
 	struct diags ignored = {0};
 	const struct node *root = NULL, *child;
@@ -112,12 +112,17 @@ static const char *summary(struct arena *a, const char *name)
 	if (config_read_file(path, &text, &len) != 0)
 		return "";
 	root = node_parse(a, text, len, &sink);
-	for (child = root != NULL ? root->first : NULL; child != NULL; child = child->next)
+	for (child = root != NULL ? root->first : NULL; child != NULL; child = child->next) {
+		if (strcmp(child->key->text, "title") == 0 && child->text != NULL)
+			title = arena_text(a, child->text, strlen(child->text));
 		if (strcmp(child->key->text, "description") == 0 && child->text != NULL)
 			description = arena_text(a, child->text, strlen(child->text));
+	}
 	free(text);
 	diag_finish(&sink, &ignored);
 	diags_fini(&ignored);
+	if (title != NULL)
+		return title;
 	end = strstr(description, ". ");
 	return end == NULL ? description
 			   : arena_text(a, description, (size_t)(end + 1 - description));
@@ -173,7 +178,7 @@ int lab_list(const struct lab_args *a)
 	arena_fini(&b.arena);
 	if (n_shown > 0)
 		return LAB_DONE;
-	fprintf(stderr, "weir-lab: no scenario of %s has \"%s\" in its name or first sentence\n",
+	fprintf(stderr, "weir-lab: no scenario of %s has \"%s\" in its name or title\n",
 		bundle_dir(), word);
 	return LAB_FAILED;
 }

@@ -387,6 +387,8 @@ void report_head(const struct run *r, FILE *out)
 
 	expr_print(EXPR_TIME, (double)r->end_ns, end, sizeof(end));
 	expr_print(EXPR_TIME, (double)r->sc->duration_ns, all, sizeof(all));
+	if (*r->sc->title != '\0')
+		fprintf(out, "%s\n", r->sc->title);
 	fprintf(out, "%s: %s of virtual time, seed %" PRIu64 ", %u switch%s, %u host%s\n",
 		r->sc->name, end, r->sc->seed, r->sc->n_switches,
 		r->sc->n_switches == 1 ? "" : "es", r->sc->n_hosts,

@@ -28,6 +28,7 @@ static void take_values(struct sc_builder *b)
 	struct scenario *sc = b->sc;
 
 	sc->name = k->name.text != NULL ? k->name.text : "";
+	sc->title = k->title.text != NULL ? k->title.text : "";
 	sc->description = k->description.text != NULL ? k->description.text : "";
 	sc->duration_ns = (uint64_t)k->duration.n;
 	sc->sample_ns = (uint64_t)k->sample.n;

@@ -117,6 +117,7 @@ struct lab_flow; // traffic.h
 
 struct scenario {
 	const char *file, *name, *description;
+	const char *title; // empty: none
 	uint64_t duration_ns, seed;
 	uint64_t sample_ns; // of queue lengths for quantiles
 	uint64_t stuck_ns; // how long a cycle stands still before it is a deadlock; 0: by its links

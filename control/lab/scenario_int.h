@@ -59,7 +59,7 @@ struct sc_record_keys {
 
 struct sc_keys {
 	struct cfg_map map;
-	struct cfg_val name, description, duration, seed, sample, stuck, policy, forwarding,
+	struct cfg_val name, title, description, duration, seed, sample, stuck, policy, forwarding,
 		connect;
 	struct cfg_val frames;
 	struct sc_topology_keys topology;

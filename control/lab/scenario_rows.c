@@ -15,7 +15,7 @@
 #define SECONDS(n) ((n)*1000000000ll)
 #define KM(n) ((n)*100000ll)
 
-enum { NAME_LEN = 63, TEXT_LEN = 8000, PATH_LEN = 255, MAX_ITEMS = 4096 };
+enum { NAME_LEN = 63, TITLE_LEN = 80, TEXT_LEN = 8000, PATH_LEN = 255, MAX_ITEMS = 4096 };
 
 static const char *const forwarding_words[] = {"auto", "bridge", "route", NULL};
 static const char *const connect_words[] = {"direct", "cm", NULL};
@@ -71,6 +71,9 @@ static SCHEMA(record_schema, record_rows, sc_record_keys);
 static const struct cfg_row root_rows[] = {
 	{"scenario", CFG_NAME, AT(sc_keys, name), .required = true, .max = NAME_LEN,
 	 .help = "its name"},
+	{"title", CFG_LINE, AT(sc_keys, title), .max = TITLE_LEN,
+	 .dflt_text = "the first sentence of the description",
+	 .help = "its line in `weir-lab list` and in the report"},
 	{"description", CFG_LINE, AT(sc_keys, description), .max = TEXT_LEN, .dflt_text = "none",
 	 .help = "what it shows, and where its figures come from; goes into the report"},
 	{"duration", CFG_NUMBER, .unit = UNIT_TIME, AT(sc_keys, duration), .min = 1,

@@ -37,7 +37,9 @@ def list_has_a_line_of_80_columns_for_each_scenario():
          names(lines))
     for line in lines:
         want(len(line) <= 80, line)
-        want(re.search(r"^\S+ {2,}\w.* \S+$", line), line)
+        want(re.search(r"^\S+ {2,}\w.* \S+$", line) and not line.endswith(" ..."), line)
+    titles = {line.split(maxsplit=1)[1] for line in lines}
+    want(len(titles) == len(lines), "two scenarios have the same title")
 
 
 def list_filters_by_a_word_of_any_case():
