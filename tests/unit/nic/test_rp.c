@@ -391,7 +391,10 @@ static void every_preset_works_and_has_a_name_of_its_own(void **state)
 	}
 	assert_string_equal(cc_preset_find("dcqcn")->name, "paper");
 	assert_null(cc_preset_find("cx5000"));
-	assert_int_equal(cc_preset_find("paper")->config.np, NP_GAP);
+	assert_int_equal(cc_preset_find("paper")->config.np, NP_WINDOW);
+	assert_int_equal(cc_preset_find("qcn")->config.np, NP_WINDOW);
+	assert_int_equal(cc_preset_find("cx3")->config.np, NP_GAP);
+	assert_int_equal(cc_preset_find("gen1")->config.np, NP_GAP);
 	assert_int_equal(cc_preset_find("paper")->config.np_gap_ns, 50 * US);
 	assert_int_equal(cc_preset_find("cx3")->config.cnp_every_ns, 3 * US);
 	assert_int_equal(cc_preset_find("gen1")->config.burst_bytes, 64000);
