@@ -270,7 +270,8 @@ static const struct {
 	{"events", "events", take_event, false},
 };
 
-// Events before the watchdog: then a storm whose end the watchdog shows has begun before.
+// Events come before the watchdog. If the watchdog shows no storm, each storm among the events is
+// over.
 const char *const top_kinds[] = {"ports", "events", "queues", "pfc",     "buffers", "watchdog",
 				 "drops", "hints",  "workers", NULL};
 

@@ -250,7 +250,7 @@ struct flow_packet {
 
 // FLOW_BROKEN: a gap or rewind that another life of the queue pair could have made as well: a gap
 // without a pair or with nothing under way, more than 64 packets missing, a long way back. Pairing
-// is told of it as of a jump.
+// treats FLOW_BROKEN like FLOW_JUMPED.
 enum flow_news { FLOW_AS_BEFORE, FLOW_BEGUN, FLOW_BROKEN, FLOW_JUMPED };
 
 // The entry of the key, or a new one; FLOW_NONE: refused, counted. *news: FLOW_BEGUN when it was

@@ -237,8 +237,8 @@ static const struct driver_trait *traits_of(const struct opening *o)
 // Devices behind which a kernel or a virtual machine hands frames over as they lie in memory.
 static bool leaves_unfinished(const char *driver)
 {
-	static const char *const drivers[] = {"net_af_packet", "net_af_xdp", "net_pcap",
-					      "net_vhost", "net_virtio_user"};
+	static const char *const drivers[] = {"net_af_packet", "net_af_xdp", "net_vhost",
+					      "net_virtio_user"};
 
 	for (unsigned i = 0; i < RTE_DIM(drivers); i++)
 		if (strcmp(driver, drivers[i]) == 0)

@@ -34,7 +34,7 @@ const struct cc_key cc_keys[N_CC_KEYS] = {
 	.np = mode, .np_gap_ns = gap, .cnp_every_ns = every, .np_classes = ALL_CLASSES,            \
 	.cnp_dscp = CNP_DSCP
 
-// The paper's text, its authors' simulator and their fluid model have NP_WINDOW. Simulators whose
+// NP_WINDOW is in the text of the paper, in its simulator and in its fluid model. Simulators whose
 // notification point sends nothing at the end of a window have longer queues (docs/dcqcn.md).
 const struct cc_preset cc_presets[N_CC_PRESETS] = {
 	{"none", "no DCQCN: sends no CNP and obeys none",

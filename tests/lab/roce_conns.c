@@ -52,8 +52,8 @@ static void say_cm(struct roce_schedule *x, struct roce_conn *c, bool back, enum
 	answer(x, c, a);
 }
 
-// What one side says of the connection: the PSN with which the other side begins. The PSNs of one
-// direction are far from those of the other.
+// A message of one side states the PSN with which the other side begins. The PSNs of one direction
+// are far from those of the other.
 struct cm_msg roce_cm_of(const struct roce_schedule *x, const struct roce_conn *c, bool back,
 			   enum cm_attr attr)
 {

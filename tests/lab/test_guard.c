@@ -150,41 +150,35 @@ static void one_hop_follows_one_rule_only(void **state)
 	bench_close(b);
 }
 
-static void the_rules_dscp_goes_before_the_remark_and_pcp_follows_the_new_class(void **state)
+// A tagged frame turns and gets PCP 4, the number of its new class. Another goes down the tree.
+static void expect_tags(const char *remark, uint8_t down_pcp, uint8_t down_dscp)
 {
-	struct bench *b = open_bench("    remark: {pcp: class, dscp: {3: 7, 4: 50}}\n");
+	struct bench *b = open_bench(remark);
 	struct bench_frame f = {.to = UP2, .dscp = DSCP, .len = 100, .tagged = true, .pcp = 3,
 				.vid = 9};
 	struct bench_frame down = {.to = DOWN, .dscp = DSCP, .len = 100, .tagged = true, .pcp = 6,
 				   .vid = 9};
 
-	(void)state;
 	bench_inject(b, UP1, &f, 1);
 	bench_inject(b, UP1, &down, 1);
 	bench_run(b, 10000);
 	f.pcp = 4;
 	expect_frame(&b->host[UP2].rx[0], UP1, &f, TURNED);
-	down.pcp = 3;
-	expect_frame(&b->host[DOWN].rx[0], UP1, &down, 7);
+	down.pcp = down_pcp;
+	expect_frame(&b->host[DOWN].rx[0], UP1, &down, down_dscp);
 	bench_close(b);
+}
+
+static void the_rules_dscp_goes_before_the_remark_and_pcp_follows_the_new_class(void **state)
+{
+	(void)state;
+	expect_tags("    remark: {pcp: class, dscp: {3: 7, 4: 50}}\n", 3, 7);
 }
 
 static void a_turned_frame_has_the_new_class_in_its_tag(void **state)
 {
-	struct bench *b = open_bench("");
-	struct bench_frame f = {.to = UP2, .dscp = DSCP, .len = 100, .tagged = true, .pcp = 3,
-				.vid = 9};
-	struct bench_frame down = {.to = DOWN, .dscp = DSCP, .len = 100, .tagged = true, .pcp = 6,
-				   .vid = 9};
-
 	(void)state;
-	bench_inject(b, UP1, &f, 1);
-	bench_inject(b, UP1, &down, 1);
-	bench_run(b, 10000);
-	f.pcp = 4; // a neighbour that trusts PCP sees the new class
-	expect_frame(&b->host[UP2].rx[0], UP1, &f, TURNED);
-	expect_frame(&b->host[DOWN].rx[0], UP1, &down, DSCP); // no turn, no change
-	bench_close(b);
+	expect_tags("", 6, DSCP); // the other frame does not change
 }
 
 static void each_copy_of_a_flooded_frame_goes_by_its_own_port(void **state)

@@ -360,7 +360,7 @@ static void connections_survive_a_bad_link(void **state)
 	}
 }
 
-// What the bytes of the frames say, by the offsets of InfiniBand Architecture volume 1, 12.6.
+// PSNs in the bytes of the frames, at the offsets of InfiniBand Architecture volume 1, 12.6.
 struct starts {
 	uint32_t stated, first; // Starting PSN of REP; PSN of the first frame of side 0
 	bool has_first;

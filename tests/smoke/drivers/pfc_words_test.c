@@ -84,12 +84,16 @@ static void pfc_frame(uint8_t frame[FRAME_MAX])
 // The verifier refuses a program that may read behind the end of a frame.
 static void the_kernel_takes_the_program(void **state)
 {
+	const struct keep nothing = {0};
+	const uint8_t mac[6] = {0};
 	char err[256] = "";
 
 	(void)state;
 	load_error = xdp_attach_load(&attach, err, sizeof(err));
 	if (load_error != 0 && load_error != -EPERM)
 		fail_msg("%s", err);
+	if (load_error == 0)
+		assert_int_equal(xdp_attach_rules(&attach, &nothing, mac, FRAME_MAX), 0);
 }
 
 static void any_length_is_judged_alike(void **state)
