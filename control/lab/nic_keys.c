@@ -58,7 +58,7 @@ static const struct cfg_row cc_rows[] = {
 static SCHEMA(cc_schema, cc_rows, cc_keys);
 
 static const struct cfg_row cc_scalar = {
-	"cc", CFG_WORD, AT(nic_keys, cc.word), .words = cc_words, .dflt_text = "none"};
+	"cc", CFG_WORD, AT(nic_keys, cc.preset), .words = cc_words, .dflt_text = "none"};
 
 // ---- the NIC
 static const struct cfg_row receive_rows[] = {
@@ -168,8 +168,6 @@ static void apply_key(const struct cc_keys *k, unsigned i, struct cc_config *c,
 
 static const char *start_of(const struct nic_keys *k)
 {
-	if (k->cc.word.given)
-		return cc_words[k->cc.word.n];
 	if (k->cc.preset.given)
 		return cc_words[k->cc.preset.n];
 	if (k->preset.given)

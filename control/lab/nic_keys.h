@@ -21,8 +21,8 @@
 
 struct cc_keys {
 	struct cfg_map map;
-	struct cfg_val word; // in place of the map
-	struct cfg_val preset, flavour, np;
+	struct cfg_val preset; // also the word that stands in place of the map: the later holds
+	struct cfg_val flavour, np;
 #define X(name, kind, field, lo, hi, who, help) CC_MEMBER_##kind name;
 	CC_KEYS(X)
 #undef X

@@ -7,6 +7,7 @@ import can_fail
 NO_CC = ("hosts.h[1-3].nic.cc=none",)
 NO_ECN = "policy.profiles.{}.classes.3.wred=~"
 ROCE = NO_ECN.format("roce")
+CURVE = "policy.profiles.roce.classes.3.wred.{}"
 LOSSY = ("policy.profiles.roce.classes.3.lossless=false",
          "policy.profiles.roce.classes.3.ingress=~")
 LOSSY_TWO = tuple(key.replace("roce", "two") for key in LOSSY)
@@ -38,6 +39,27 @@ CASES = (
      ("rate(class3, 50ms, 200ms) within 10% of 2.47G",
       "rate(class2, 50ms, 200ms) within 5% of 7.69G")),
     ("incast-dcqcn", (ROCE,), ("cnps > 1000", "xoffs(s1, 50ms, 300ms) == 0")),
+    ("headroom-oversubscription", ("policy.switch.buffer.oversubscription=7",),
+     ("lossless_drops == 0",)),
+    ("fill-level", ("policy.profiles.roce.classes.3.ingress.alpha=1/8",), ("xoffs == 0",)),
+    ("curve-grid", (CURVE.format("pmax=0.2%"), CURVE.format("kmax=200KB")),
+     ("queue(s1.p9.3, 20ms, 100ms) between 50KB and 100KB",)),
+    ("ewma-weight", (CURVE.format("weight=9"),),
+     ("utilisation(s1.p9, 50ms, 200ms) >= 99%", "queue(s1.p9.3, max) <= 1.3MB")),
+    ("np-capacity", ("flows[0].from=h[1-96]",),
+     ("queue(s1.p97.3, 10ms, 40ms) <= 10KB", "xoffs == 0")),
+    ("rtt-2ms", NO_CC, ("xoffs == 0", "utilisation(s1.p3, 1s, 3s) between 85% and 95%")),
+    ("region-line", ("hosts.h[1-4].nic.cc=none",),
+     ("xoffs == 0", "queue(t2.p2.3, max) <= 8MB")),
+    ("chunk-incast", ("flows[0].storage.chunk=1MB",),
+     ("goodput(reads, 10ms, 40ms) >= 90G", "queue(s1.p17.3, max) <= 1MB")),
+    ("generation-matrix", ("hosts.h5.nic.preset=gen2",),
+     ("utilisation(s1.p5, 20ms, 100ms) between 85% and 93%",)),
+    ("front-and-back", ("flows[1].class=3",), ("fct(front, p99) <= 10us",)),
+    ("unfairness-clos", ("hosts.h*.nic.cc=paper",),
+     ("rate(near, 20ms, 60ms) within 1% of 13.33G",)),
+    ("loopback", ("hosts.h2.nic.receive.loopback=0G",),
+     ("rate(slow, 20ms, 60ms) within 3% of 16G", "rooted(h2) == 1")),
     ("unfairness-pfc", LOSSY, ("rate(one, 20ms, 100ms) within 10% of 20G", "xoffs(s1.p1.3) > 0")),
     ("victim-pfc", LOSSY_TWO, ("rate(victim, 20ms, 100ms) within 10% of 10G",)),
 )

@@ -289,6 +289,20 @@ static void later_entries_add_to_what_earlier_ones_say_of_a_host(void **state)
 	scenario_destroy(sc);
 }
 
+static void of_a_word_and_a_preset_of_cc_the_later_holds(void **state)
+{
+	const struct sc_set sets[] = {
+		{"hosts", "{\"h*\": {nic: {cc: paper}}, h1: {nic: {cc: {preset: connectx}}}, "
+			  "h2: {nic: {cc: {ai: 1G}}}}"},
+	};
+	struct scenario *sc = load(BASE, sets, 1);
+
+	(void)state;
+	assert_int_equal(sc->hosts[0].nic.cc.flavour, CC_CONNECTX);
+	assert_int_equal(sc->hosts[1].nic.cc.flavour, CC_PAPER);
+	scenario_destroy(sc);
+}
+
 static void hosts_have_addresses_by_their_order(void **state)
 {
 	static const uint8_t mac[6] = {2, 0, 0, 0, 0, 1};
@@ -425,6 +439,7 @@ int main(int argc, char **argv)
 		cmocka_unit_test(a_pattern_of_many_stars_is_decided_at_once),
 		cmocka_unit_test(later_entries_add_to_what_earlier_ones_say_of_a_host),
 		cmocka_unit_test(a_megabyte_of_ranges_is_refused_in_little_memory),
+		cmocka_unit_test(of_a_word_and_a_preset_of_cc_the_later_holds),
 		cmocka_unit_test(hosts_have_addresses_by_their_order),
 		cmocka_unit_test(a_cable_is_as_long_as_its_delay),
 		cmocka_unit_test(seeds_differ_by_consumer_index_and_scenario),
