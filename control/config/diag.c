@@ -117,14 +117,18 @@ void diag_add(struct diag_sink *s, enum diag_level level, struct cfg_pos at, con
 {
 	char text[TEXT_LEN];
 	va_list ap;
+	size_t len;
 
 	if (level == DIAG_ERROR)
 		s->n_errors++;
 	if (diag_is_full(s))
 		return;
 	va_start(ap, fmt);
-	vsnprintf(text, sizeof(text), fmt, ap);
+	len = (size_t)vsnprintf(text, sizeof(text), fmt, ap);
 	va_end(ap);
+	if (at.origin != NULL && len < sizeof(text))
+		snprintf(text + len, sizeof(text) - len, " (\"%.60s\": %.300s)",
+			 at.origin->written, at.origin->made_of);
 	if (s->n == MAX_ENTRIES) {
 		snprintf(text, sizeof(text), "more mistakes than these are not shown");
 		put(s, DIAG_ERROR, (struct cfg_pos){UINT32_MAX, 0}, NULL, text);

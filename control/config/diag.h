@@ -12,6 +12,12 @@
 struct cfg_pos {
 	uint32_t line, column;
 	const char *file; // NULL: the one being read; else what was laid over it (overlay.c)
+	const struct cfg_origin *origin; // NULL: the text is as the file has it
+};
+
+// Of a text that was made from another: stands behind its messages.
+struct cfg_origin {
+	const char *written, *made_of; // "h[1-$n]"; "n is 8, line 3"
 };
 
 struct diag_entry;

@@ -11,6 +11,7 @@
 #include "control/config/model.h"
 #include "control/config/node.h"
 #include "control/config/schema.h"
+#include "control/lab/params.h"
 
 enum { COLUMNS = 80, MAX_SCENARIOS = 1024 };
 
@@ -105,13 +106,16 @@ static const char *summary(struct arena *a, const char *name)
 	const char *path = path_of(a, name), *title = NULL, *description = "";
 	struct diag_sink sink = {.file = path, .document = "scenario"};
 	struct diags ignored = {0};
-	const struct node *root = NULL, *child;
+	const struct node *child;
+	struct node *root;
 	char *text, *end;
 	size_t len;
 
 	if (config_read_file(path, &text, &len) != 0)
 		return "";
 	root = node_parse(a, text, len, &sink);
+	if (root != NULL)
+		(void)params_apply(a, &sink, root);
 	for (child = root != NULL ? root->first : NULL; child != NULL; child = child->next) {
 		if (strcmp(child->key->text, "title") == 0 && child->text != NULL)
 			title = arena_text(a, child->text, strlen(child->text));

@@ -25,7 +25,7 @@ void *parser_wrong(struct parser *ps, const char *where, const char *fmt, ...)
 	va_start(ap, fmt);
 	vsnprintf(text, sizeof(text), fmt, ap);
 	va_end(ap);
-	if (at.line != 0)
+	if (at.line != 0 && at.origin == NULL) // else the text stands otherwise in the file
 		at.column += (uint32_t)(where - ps->text);
 	diag_add(ps->s->sink, DIAG_ERROR, at, ps->path, "%s", text);
 	return NULL;

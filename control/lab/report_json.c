@@ -48,6 +48,8 @@ static void put_verdicts(const struct run *r, struct json_object *out)
 		struct json_object *row = row_in(list);
 
 		row_text(row, "expectation", v.source.text);
+		if (v.source.at.origin != NULL)
+			row_text(row, "written", v.source.at.origin->written);
 		row_u64(row, "line", v.source.at.line);
 		row_bool(row, "known", v.known);
 		row_bool(row, "passed", v.pass);
@@ -300,6 +302,15 @@ static void put_loss(const struct run *r, struct json_object *out)
 	json_object_object_add(out, "first_lossless_drop", row);
 }
 
+static void put_params(const struct scenario *sc, struct json_object *out)
+{
+	struct json_object *params = json_object_new_object();
+
+	for (uint32_t i = 0; i < sc->params.n; i++)
+		row_text(params, sc->params.rows[i].name, sc->params.rows[i].value);
+	json_object_object_add(out, "params", params);
+}
+
 struct json_object *report_json(const struct run *r)
 {
 	struct json_object *out = json_object_new_object(), *list;
@@ -307,6 +318,7 @@ struct json_object *report_json(const struct run *r)
 
 	row_text(out, "scenario", r->sc->name);
 	row_u64(out, "seed", r->sc->seed);
+	put_params(r->sc, out);
 	row_u64(out, "duration_ns", r->sc->duration_ns);
 	row_u64(out, "end_ns", r->end_ns);
 	row_bool(out, "complete", !r->broken_off);

@@ -393,6 +393,10 @@ void report_head(const struct run *r, FILE *out)
 		r->sc->name, end, r->sc->seed, r->sc->n_switches,
 		r->sc->n_switches == 1 ? "" : "es", r->sc->n_hosts,
 		r->sc->n_hosts == 1 ? "" : "s");
+	for (uint32_t i = 0; i < r->sc->params.n; i++)
+		fprintf(out, "%s%s = %s%s", i == 0 ? "params: " : ", ",
+			r->sc->params.rows[i].name, r->sc->params.rows[i].value,
+			i + 1 == r->sc->params.n ? "\n" : "");
 	if (r->broken_off)
 		fprintf(out,
 			"PARTIAL: broken off at %s of %s; expectations about later times are "

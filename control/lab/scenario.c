@@ -191,10 +191,16 @@ static void read_tree(struct sc_builder *b, const struct sc_input *in)
 {
 	struct node *root = node_parse(b->r.arena, in->text, in->len, b->r.sink);
 
+	unsigned mistakes;
+
 	if (root == NULL)
 		return;
 	for (unsigned i = 0; i < in->n_sets; i++)
 		sc_apply_set(b->r.arena, b->r.sink, root, &in->sets[i]);
+	mistakes = b->r.sink->n_errors;
+	b->sc->params = params_apply(b->r.arena, b->r.sink, root);
+	if (b->r.sink->n_errors != mistakes)
+		return; // the values are unknown
 	schema_defaults(&sc_root_schema, &b->k);
 	schema_fill(&b->r, &sc_root_schema, root, &b->k, "");
 	build(b);

@@ -13,6 +13,7 @@
 #include "control/config/config.h"
 #include "control/config/diag.h"
 #include "control/config/node.h"
+#include "control/lab/params.h"
 #include "drivers/nic/nic.h"
 #include "drivers/wire/wire.h"
 
@@ -118,6 +119,7 @@ struct lab_flow; // traffic.h
 struct scenario {
 	const char *file, *name, *description;
 	const char *title; // empty: none
+	struct lab_params params;
 	uint64_t duration_ns, seed;
 	uint64_t sample_ns; // of queue lengths for quantiles
 	uint64_t stuck_ns; // how long a cycle stands still before it is a deadlock; 0: by its links

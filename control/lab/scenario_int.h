@@ -63,7 +63,7 @@ struct sc_keys {
 		connect;
 	struct cfg_val frames;
 	struct sc_topology_keys topology;
-	const struct node *switches, *hosts, *override;
+	const struct node *switches, *hosts, *override, *params;
 	struct cfg_list links, flows, faults;
 	struct sc_record_keys record;
 	struct cfg_words expect;

@@ -76,6 +76,8 @@ static const struct cfg_row root_rows[] = {
 	 .help = "its line in `weir-lab list` and in the report"},
 	{"description", CFG_LINE, AT(sc_keys, description), .max = TEXT_LEN, .dflt_text = "none",
 	 .help = "what it shows, and where its figures come from; goes into the report"},
+	{"params", CFG_NODE, AT(sc_keys, params), .dflt_text = "none",
+	 .help = "values by name, {n: 8, kmin: 100KB}: `$n` stands for 8 in any key and value"},
 	{"duration", CFG_NUMBER, .unit = UNIT_TIME, AT(sc_keys, duration), .min = 1,
 	 .max = SECONDS(3600), .required = true, .help = "virtual time that is run"},
 	{"seed", CFG_NUMBER, .unit = UNIT_COUNT, AT(sc_keys, seed), .max = INT64_MAX, .dflt = 1,

@@ -192,6 +192,19 @@ static struct node *enter(struct edit *e, struct node *n, const char **path, con
 	return enter_key(e, n, path);
 }
 
+// A param that the file does not have would change nothing.
+static bool is_param(struct edit *e, const struct node *root, const char *name)
+{
+	const struct node *map = params_map(root);
+	size_t len;
+
+	if (map != NULL && map->kind == NODE_MAP && existing(map, name, &len) != NULL)
+		return true;
+	fail(e, "there is no param %s" CURE "%s", schema_shown(e->a, name),
+	     params_known(e->a, map != NULL && map->kind == NODE_MAP ? map : NULL, name));
+	return false;
+}
+
 bool sc_apply_set(struct arena *a, struct diag_sink *s, struct node *root, const struct sc_set *set)
 {
 	struct edit e = {
@@ -202,6 +215,8 @@ bool sc_apply_set(struct arena *a, struct diag_sink *s, struct node *root, const
 	const char *whole = path;
 	struct node *value = value_of(&e), *n = root;
 
+	if (strncmp(path, "params.", 7) == 0 && !is_param(&e, root, path + 7))
+		return false;
 	while (value != NULL && n != NULL && *path != '\0')
 		n = enter(&e, n, &path, whole);
 	if (value == NULL || n == NULL)

@@ -124,7 +124,9 @@ static void take_values(struct sweep *s, struct sweep_point *p, struct json_obje
 	for (size_t i = 0; i < n; i++) {
 		struct json_object *row = json_object_array_get_idx(list, i), *v = NULL;
 		struct sweep_value *to = &p->values[p->n_values++];
-		const char *name = text_of(row, name_key), *unit = text_of(row, "unit");
+		// As the file has it, with the params that the runs differ in.
+		const char *written = text_of(row, "written"), *unit = text_of(row, "unit"),
+			   *name = *written != '\0' ? written : text_of(row, name_key);
 
 		json_object_object_get_ex(row, "value", &v);
 		to->name = arena_text(s->arena, name, strlen(name));

@@ -143,7 +143,7 @@ class Scenarios(unittest.TestCase):
 
     def test_an_incast_of_2_to_32_loses_nothing_and_is_fair(self):
         done = lab("sweep", SCENARIOS / "incast.yaml", "--quiet", "--jobs", "1", "--vary",
-                   "flows[0].fan=2,8,32", "--set", "duration=30ms", "--set",
+                   "params.n=2,8,32", "--set", "duration=30ms", "--set",
                    'expect=[lossless_drops == 0, xoffs(s1) > 0, "slowdown(incast, max) <= 33", '
                    '"slowdown(incast, min) >= 0.95 * slowdown(incast, max)"]')
         self.assertEqual(done.returncode, 0, done.stdout + done.stderr)

@@ -411,6 +411,101 @@ static void a_cable_is_as_long_as_its_delay(void **state)
 	scenario_destroy(sc);
 }
 
+// ---- params
+static void params_stand_in_keys_values_expectations_and_sums(void **state)
+{
+	const struct sc_set sets[] = {{"params.n", "6"}, {"hosts.h7.nic.window", "$n"}};
+	struct scenario *sc = load("../good/params.yaml", NULL, 0);
+
+	(void)state;
+	assert_string_equal(sc->name, "incast-4");
+	assert_string_equal(
+		sc->title, "4 to one by 100KBs, for 5 $ at 6.25%, 300KB, -1.333333333 and 429ns");
+	assert_int_equal(sc->duration_ns, 7500);
+	assert_int_equal(sc->n_hosts, 5);
+	assert_int_equal(sc->links[0].speed_bps, 40000000000);
+	assert_int_equal(sc->hosts[3].nic.window, 77);
+	assert_string_equal(sc->records[0].text, "rate(h5)");
+	assert_string_equal(sc->expects[0].text, "messages(f) <= 2 * 4");
+	assert_string_equal(sc->expects[0].at.origin->written, "messages(f) <= 2 * $n");
+	assert_int_equal(sc->params.n, 7);
+	assert_string_equal(sc->params.rows[3].name, "last");
+	assert_string_equal(sc->params.rows[3].value, "h5");
+	scenario_destroy(sc);
+	sc = load("../good/params.yaml", sets, 2);
+	assert_string_equal(sc->name, "incast-6");
+	assert_int_equal(sc->n_hosts, 7);
+	assert_int_equal(sc->hosts[5].nic.window, 77);
+	assert_int_equal(sc->hosts[6].nic.window, 6);
+	assert_string_equal(sc->records[0].text, "rate(h7)");
+	scenario_destroy(sc);
+}
+
+static void a_wrong_set_of_a_param_says_so_and_what_there_is(void **state)
+{
+	static const struct {
+		struct sc_set set;
+		const char *want;
+	} rows[] = {
+		{{"params.siz", "1KB"},
+		 "--set 'params.siz=1KB': there is no param siz: did you mean size? Known are n, "
+		 "size, line, last, wait, share, who\n"},
+		{{"params.size", "1X"},
+		 "../good/params.yaml:3:8: title: size is 1X, and only numbers are computed with: "
+		 "unknown unit: known are bps K M G, B KB MB GB KiB MiB GiB, ns us ms s, and %\n"},
+		{{"params.last", "x9"},
+		 "../good/params.yaml:9:31: flows[0] (f).to: there is no host x9: there are h1, "
+		 "h2, h3 ... h5 (\"$last\": last is x9, --set 'params.last=x9')\n"},
+		{{"params.n", "{}"},
+		 "--set 'params.n={}': params.n: expected a single value, found a map\n"},
+	};
+
+	(void)state;
+	for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
+		const struct sc_set sets[] = {rows[i].set, {NULL, NULL}};
+		char *got = reported("../good/params.yaml", sets);
+
+		assert_string_equal(got, rows[i].want);
+		free(got);
+	}
+}
+
+static void a_long_text_keeps_all_that_stands_around_its_params(void **state)
+{
+	static char text[6000];
+	const struct sc_set sets[] = {{"description", text}};
+	struct scenario *sc;
+
+	(void)state;
+	memset(text, 'x', sizeof(text));
+	snprintf(text + sizeof(text) - 6, 6, "$n $n");
+	sc = load("../good/params.yaml", sets, 1);
+	assert_int_equal(strlen(sc->description), sizeof(text) - 3);
+	assert_string_equal(sc->description + sizeof(text) - 8, "xx4 4");
+	scenario_destroy(sc);
+}
+
+// Each of these doubles the one before.
+static void params_do_not_make_a_small_file_large(void **state)
+{
+	char text[4096] = "scenario: large\nparams:\n  p0: 0123456789\n";
+	struct diags d = {0};
+	struct scenario *sc = NULL;
+	struct sc_input in = {.path = "large.yaml", .text = text};
+	unsigned n = 0;
+
+	(void)state;
+	for (unsigned i = 1; i < 64; i++)
+		sprintf(text + strlen(text), "  p%u: $p%u$p%u\n", i, i - 1, i - 1);
+	in.len = strlen(text);
+	assert_int_equal(scenario_parse(&in, &sc, &d), -EINVAL);
+	for (unsigned i = 0; i < d.n; i++)
+		n += strstr(d.lines[i], "the params make more than 4 MiB of text") != NULL;
+	assert_int_equal(n, 1);
+	assert_int_equal(d.n_errors, 1);
+	diags_fini(&d);
+}
+
 static void seeds_differ_by_consumer_index_and_scenario(void **state)
 {
 	const struct sc_set other[] = {{"seed", "2"}};
@@ -442,6 +537,10 @@ int main(int argc, char **argv)
 		cmocka_unit_test(of_a_word_and_a_preset_of_cc_the_later_holds),
 		cmocka_unit_test(hosts_have_addresses_by_their_order),
 		cmocka_unit_test(a_cable_is_as_long_as_its_delay),
+		cmocka_unit_test(params_stand_in_keys_values_expectations_and_sums),
+		cmocka_unit_test(a_wrong_set_of_a_param_says_so_and_what_there_is),
+		cmocka_unit_test(a_long_text_keeps_all_that_stands_around_its_params),
+		cmocka_unit_test(params_do_not_make_a_small_file_large),
 		cmocka_unit_test(seeds_differ_by_consumer_index_and_scenario),
 	};
 	char dir[4096];

@@ -1,0 +1,491 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "control/lab/params.h"
+
+#include <ctype.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "control/config/schema.h"
+#include "control/lab/expr.h"
+
+enum { MAX_PARAMS = 256, MAX_NAME = 31, SHARE_DIGITS = 7, COUNT_DIGITS = 9 };
+
+enum state { UNREAD, OPEN, CLOSED };
+
+struct param {
+	struct lab_param row;
+	const struct node *node;
+	enum state state;
+	bool used;
+	struct param *user; // while OPEN: the param that asked for this one
+};
+
+struct filler {
+	struct arena *arena;
+	struct diag_sink *sink;
+	const struct node *map;
+	struct param *params;
+	uint32_t n;
+	size_t written; // bytes of all texts that were made
+	bool full;
+};
+
+// A text of the tree, and where its mistakes are reported.
+struct spot {
+	const struct spot *up;
+	const struct node *n; // under `up`
+	unsigned index; // of an entry of a list
+};
+
+struct work {
+	struct filler *f;
+	const struct spot *spot;
+	struct cfg_pos at;
+	struct param *self; // the param whose value this is, or NULL
+	const char *text;
+	const char *out; // what is made of the text so far; NULL: reported
+	const char *made_of; // the params of the text and their values; NULL: none yet
+};
+
+static const char *path_of(struct arena *a, const struct spot *s)
+{
+	const char *up = s == NULL || s->n->key == NULL ? "" : s->n->key->text;
+
+	if (s == NULL || s->up == NULL)
+		return up;
+	up = path_of(a, s->up);
+	if (s->n->key == NULL)
+		return arena_printf(a, "%s[%u]", up, s->index);
+	return arena_printf(a, "%s%s%s", up, *up == '\0' ? "" : ".",
+			    schema_shown(a, s->n->key->text));
+}
+
+__attribute__((format(printf, 2, 3))) static void wrong(struct work *w, const char *fmt, ...)
+{
+	char text[512];
+	va_list ap;
+
+	va_start(ap, fmt);
+	vsnprintf(text, sizeof(text), fmt, ap);
+	va_end(ap);
+	diag_add(w->f->sink, DIAG_ERROR, w->at, path_of(w->f->arena, w->spot), "%s", text);
+	w->out = NULL;
+}
+
+// ---- names
+static size_t name_length(const char *text)
+{
+	size_t n = 0;
+
+	if (isalpha((unsigned char)*text) || *text == '_')
+		while (isalnum((unsigned char)text[n]) || text[n] == '_')
+			n++;
+	return n;
+}
+
+static const char *name_at(const void *map, unsigned i)
+{
+	const struct node *v = ((const struct node *)map)->first;
+
+	while (i-- != 0)
+		v = v->next;
+	return v->key->text;
+}
+
+const char *params_known(struct arena *a, const struct node *map, const char *wrong_name)
+{
+	const char *near = map == NULL ? NULL : schema_closest(wrong_name, map->n, name_at, map);
+	const char *all = "";
+
+	if (map == NULL || map->n == 0)
+		return "the file has no params";
+	for (const struct node *v = map->first; v != NULL; v = v->next)
+		all = arena_printf(a, "%s%s%s", all, *all == '\0' ? "" : ", ",
+				   schema_shown(a, v->key->text));
+	if (near != NULL)
+		return arena_printf(a, "did you mean %s? Known are %s", near, all);
+	return arena_printf(a, "known are %s", all);
+}
+
+static struct param *find(struct work *w, const char *name, size_t len)
+{
+	struct filler *f = w->f;
+
+	for (uint32_t i = 0; i < f->n; i++)
+		if (strlen(f->params[i].row.name) == len &&
+		    memcmp(f->params[i].row.name, name, len) == 0)
+			return &f->params[i];
+	name = schema_shown(f->arena, arena_text(f->arena, name, len));
+	wrong(w, "there is no param %s" CURE "%s", name, params_known(f->arena, f->map, name));
+	return NULL;
+}
+
+// ---- values
+static void resolve(struct filler *f, struct param *p, struct param *user);
+
+static void report_ring(struct work *w, const struct param *p)
+{
+	struct arena *a = w->f->arena;
+	const char *ring = p->row.name;
+
+	for (const struct param *u = w->self; u != NULL; u = u == p ? NULL : u->user)
+		ring = arena_printf(a, "%s -> %s", u->row.name, ring);
+	wrong(w, "the params need each other: %s", ring);
+}
+
+// The value of a param, and a note of it. NULL: reported.
+static const char *value_of(struct work *w, const char *name, size_t len)
+{
+	struct param *p = find(w, name, len);
+	struct arena *a = w->f->arena;
+	const struct cfg_pos *at;
+
+	if (p == NULL)
+		return NULL;
+	p->used = true;
+	if (p->state == OPEN) {
+		report_ring(w, p);
+		return NULL;
+	}
+	resolve(w->f, p, w->self);
+	if (p->row.value == NULL) { // reported there
+		w->out = NULL;
+		return NULL;
+	}
+	at = &p->node->at;
+	w->made_of = arena_printf(
+		a, "%s%s%s is %s, %s", w->made_of == NULL ? "" : w->made_of,
+		w->made_of == NULL ? "" : "; ", p->row.name, schema_shown(a, p->row.value),
+		at->column == 0 ? at->file : arena_printf(a, "line %u", at->line));
+	return p->row.value;
+}
+
+// Adds to a text that is being made. A small file does not make a large text. NULL: reported.
+static const char *joined(struct work *w, const char *out, const char *text, size_t len)
+{
+	size_t before = strlen(out);
+	char *both;
+
+	w->f->written += before + len;
+	if (w->f->written > NODE_MAX_BYTES) {
+		if (!w->f->full)
+			wrong(w, "the params make more than 4 MiB of text");
+		w->f->full = true;
+		return NULL;
+	}
+	both = arena_alloc(w->f->arena, before + len + 1);
+	memcpy(both, out, before);
+	memcpy(both + before, text, len);
+	return both;
+}
+
+static void append(struct work *w, const char *text, size_t len)
+{
+	if (w->out != NULL)
+		w->out = joined(w, w->out, text, len);
+}
+
+// NULL: of no param.
+static const struct cfg_origin *origin_of(const struct work *w)
+{
+	struct cfg_origin *o = arena_alloc(w->f->arena, sizeof(*o));
+
+	*o = (struct cfg_origin){w->text, w->made_of};
+	return w->made_of == NULL ? NULL : o;
+}
+
+// ---- arithmetic
+static bool is_number(const char *text, const char **why)
+{
+	enum expr_unit unit;
+	double v;
+	const char *end = expr_number(text + (*text == '-'), &v, &unit, why);
+
+	return end != NULL && *end == '\0';
+}
+
+// The inside of ${ } with values for names. NULL: reported.
+static const char *values_for_names(struct work *w, const char *s, const char *end)
+{
+	struct arena *a = w->f->arena;
+	const char *out = "";
+
+	while (out != NULL && s < end) {
+		size_t len = name_length(s);
+		const char *value, *why;
+
+		if (len == 0 || s[len] == '(') { // a function
+			len += len == 0;
+			while (isdigit((unsigned char)*s) &&
+			       (isalnum((unsigned char)s[len]) || s[len] == '.')) // 40G
+				len++;
+			out = joined(w, out, s, len);
+			s += len;
+			continue;
+		}
+		value = value_of(w, s, len);
+		if (value == NULL)
+			return NULL;
+		if (!is_number(value, &why)) {
+			wrong(w, "%.*s is %s, and only numbers are computed with" CURE "%s",
+			      (int)len, s, schema_shown(a, value), why);
+			return NULL;
+		}
+		value = arena_printf(a, "(%s)", value);
+		out = joined(w, out, value, strlen(value));
+		s += len;
+	}
+	return out;
+}
+
+// Without zeros behind the last digit that counts.
+static const char *decimal(struct arena *a, double v, int digits, const char *unit)
+{
+	char *text = arena_printf(a, "%.*f", digits, v);
+	size_t len = strlen(text);
+
+	while (text[len - 1] == '0')
+		len--;
+	len -= text[len - 1] == '.';
+	return arena_printf(a, "%.*s%s", (int)len, text, unit);
+}
+
+static uint32_t no_leaves(const void *arg, uint32_t leaf)
+{
+	(void)arg;
+	(void)leaf;
+	return 0;
+}
+
+// As a file writes it. Quantities with a unit are whole bits per second, bytes and nanoseconds.
+static const char *written(struct arena *a, enum expr_unit unit, double v)
+{
+	static const uint8_t kinds[] = {
+		[EXPR_RATE] = UNIT_RATE, [EXPR_BYTES] = UNIT_BYTES, [EXPR_TIME] = UNIT_TIME};
+	char text[32];
+
+	if (unit == EXPR_COUNT)
+		return decimal(a, v, COUNT_DIGITS, "");
+	if (unit == EXPR_SHARE)
+		return decimal(a, v * 100, SHARE_DIGITS, "%");
+	unit_print(kinds[unit], (int64_t)(v + 0.5), text, sizeof(text));
+	return arena_text(a, text, strlen(text));
+}
+
+// From behind ${ to the }. Returns the text; NULL: reported.
+static const char *compute(struct work *w, const char *s, const char *end)
+{
+	static const struct expr_names none;
+	const struct expr_env env = {.n = no_leaves};
+	struct expr_set set = {.arena = w->f->arena, .sink = w->f->sink, .names = &none};
+	const struct expr *e;
+	const char *text;
+	double v;
+
+	while (s < end && isspace((unsigned char)*s))
+		s++;
+	while (end > s && isspace((unsigned char)end[-1]))
+		end--;
+	if (s != end && name_length(s) == (size_t)(end - s))
+		return value_of(w, s, (size_t)(end - s));
+	text = values_for_names(w, s, end);
+	if (text == NULL) {
+		w->out = NULL;
+		return NULL;
+	}
+	w->at.origin = origin_of(w);
+	e = expr_parse(&set, text, w->at, path_of(w->f->arena, w->spot), EXPR_VALUE);
+	w->at.origin = NULL;
+	if (e == NULL) {
+		w->out = NULL;
+		return NULL;
+	}
+	v = set.n_leaves == 0 ? expr_value(e, 0, &env) : 0;
+	if (set.n_leaves != 0)
+		wrong(w, "${%.*s}: only numbers and params are known before the run",
+		      (int)(end - s), s);
+	else if (!(v > -1e15 && v < 1e15))
+		wrong(w, "${%.*s} has no value", (int)(end - s), s);
+	return w->out == NULL ? NULL : written(w->f->arena, expr_unit(e), v);
+}
+
+// ---- texts
+// One $ and what belongs to it. Returns what follows.
+static const char *take_dollar(struct work *w, const char *s)
+{
+	size_t len = name_length(s + 1);
+	const char *end, *value;
+
+	if (s[1] == '$') {
+		append(w, "$", 1);
+		return s + 2;
+	}
+	if (s[1] == '{') {
+		end = strchr(s, '}');
+		if (end == NULL) {
+			wrong(w, "\"%s\": the ${ is not closed" CURE "close it with }",
+			      schema_shown(w->f->arena, s));
+			return s + strlen(s);
+		}
+		value = compute(w, s + 2, end++);
+	} else if (len == 0) {
+		wrong(w, "\"%s\": a $ begins the name of a param" CURE "write $$ for a dollar sign",
+		      schema_shown(w->f->arena, w->text));
+		return s + strlen(s);
+	} else {
+		value = value_of(w, s + 1, len);
+		end = s + 1 + len;
+	}
+	if (value != NULL)
+		append(w, value, strlen(value));
+	return end;
+}
+
+// The text with its params filled in, and in *at a note of them. NULL: reported.
+static const char *fill(struct work *w)
+{
+	const char *s = w->text;
+
+	w->out = "";
+	while (w->out != NULL && *s != '\0') {
+		size_t len = strcspn(s, "$");
+
+		append(w, s, len);
+		s += len;
+		if (*s == '$')
+			s = take_dollar(w, s);
+	}
+	return w->out;
+}
+
+static void resolve(struct filler *f, struct param *p, struct param *user)
+{
+	const struct spot top = {.n = f->map}, spot = {.up = &top, .n = p->node};
+	struct work w = {
+		.f = f, .spot = &spot, .at = p->node->at, .self = p, .text = p->node->text};
+
+	if (p->state != UNREAD)
+		return;
+	p->state = OPEN;
+	p->user = user;
+	p->row.value = fill(&w);
+	p->state = CLOSED;
+}
+
+static void fill_text(struct filler *f, const struct spot *spot, struct node *n)
+{
+	struct work w = {.f = f, .spot = spot, .at = n->at, .text = n->text};
+	const char *text;
+
+	if (n->text == NULL || strchr(n->text, '$') == NULL)
+		return;
+	text = fill(&w);
+	if (text == NULL)
+		return;
+	n->at.origin = origin_of(&w);
+	n->text = text;
+}
+
+static void fill_tree(struct filler *f, const struct spot *up, struct node *n, unsigned index)
+{
+	const struct spot spot = {.up = up, .n = n, .index = index};
+	unsigned i = 0;
+
+	if (n == f->map)
+		return;
+	if (n->key != NULL)
+		fill_text(f, &spot, n->key);
+	fill_text(f, &spot, n);
+	for (struct node *v = n->first; v != NULL; v = v->next)
+		fill_tree(f, &spot, v, i++);
+}
+
+// ---- the map
+static bool is_sound(struct filler *f, const struct node *v)
+{
+	struct arena *a = f->arena;
+	const char *path = arena_printf(a, "params.%s", schema_shown(a, v->key->text));
+	size_t len = name_length(v->key->text);
+
+	if (len == 0 || len > MAX_NAME || v->key->text[len] != '\0')
+		diag_add(f->sink, DIAG_ERROR, v->key->at, path,
+			 "a param has a name of 1 to %d letters, digits and _, with a letter first",
+			 MAX_NAME);
+	else if (v->kind != NODE_SCALAR)
+		diag_add(f->sink, DIAG_ERROR, v->at, path, "expected a single value, found a %s",
+			 v->kind == NODE_MAP ? "map" : "list");
+	else
+		return true;
+	return false;
+}
+
+static void add_param(struct filler *f, const struct node *v)
+{
+	bool sound = is_sound(f, v);
+
+	for (uint32_t i = 0; i < f->n; i++)
+		if (strcmp(f->params[i].row.name, v->key->text) == 0) {
+			diag_add(f->sink, DIAG_ERROR, v->key->at,
+				 arena_printf(f->arena, "params.%s", v->key->text),
+				 "given twice, first on line %u", f->params[i].node->key->at.line);
+			return;
+		}
+	// The uses of a param that is wrong are not reported, too.
+	f->params[f->n++] = (struct param){.row.name = v->key->text,
+					   .node = v,
+					   .state = sound ? UNREAD : CLOSED,
+					   .used = !sound};
+}
+
+static void read_map(struct filler *f)
+{
+	if (f->map == NULL || (f->map->kind == NODE_SCALAR && *f->map->text == '\0'))
+		return;
+	if (f->map->kind != NODE_MAP) {
+		diag_add(f->sink, DIAG_ERROR, f->map->at, "params",
+			 "expected a map such as {n: 8, kmin: 100KB}");
+		return;
+	}
+	if (f->map->n > MAX_PARAMS) {
+		diag_add(f->sink, DIAG_ERROR, f->map->at, "params",
+			 "%u entries: at most %d are possible", f->map->n, MAX_PARAMS);
+		return;
+	}
+	f->params = arena_alloc(f->arena, (f->map->n + 1) * sizeof(*f->params));
+	for (const struct node *v = f->map->first; v != NULL; v = v->next)
+		add_param(f, v);
+}
+
+struct node *params_map(const struct node *root)
+{
+	if (root->kind == NODE_MAP)
+		for (struct node *v = root->first; v != NULL; v = v->next)
+			if (strcmp(v->key->text, "params") == 0)
+				return v;
+	return NULL;
+}
+
+struct lab_params params_apply(struct arena *a, struct diag_sink *s, struct node *root)
+{
+	struct filler f = {.arena = a, .sink = s, .map = params_map(root)};
+	struct lab_params out = {0};
+	unsigned mistakes = s->n_errors;
+
+	read_map(&f);
+	for (uint32_t i = 0; i < f.n; i++)
+		resolve(&f, &f.params[i], NULL);
+	fill_tree(&f, NULL, root, 0);
+	out.rows = arena_alloc(a, (f.n + 1) * sizeof(*out.rows));
+	for (; out.n < f.n; out.n++) {
+		const struct param *p = &f.params[out.n];
+
+		out.rows[out.n] = p->row;
+		// What is wrong was not read to its end.
+		if (!p->used && s->n_errors == mistakes)
+			diag_add(s, DIAG_WARNING, p->node->key->at,
+				 arena_printf(a, "params.%s", p->row.name), "nothing uses $%s",
+				 p->row.name);
+	}
+	return out;
+}

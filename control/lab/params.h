@@ -1,0 +1,28 @@
+// SPDX-License-Identifier: Apache-2.0
+// The params of a scenario file: `params: {n: 8}` gives `$n` a value in every key and every value
+// of the tree, before any row reads the tree. `${2 * n}` is computed with the arithmetic of expr.h.
+// `$$` is a dollar sign. Control thread only.
+#pragma once
+
+#include <stdint.h>
+
+#include "control/config/node.h"
+
+struct lab_param {
+	const char *name, *value; // in the arena
+};
+
+struct lab_params {
+	struct lab_param *rows; // in the order of the file
+	uint32_t n;
+};
+
+// Changes the tree. Mistakes are reported to *s, and so are params that are not used. The position
+// of a changed text names its params, for the messages of whoever reads the text.
+struct lab_params params_apply(struct arena *a, struct diag_sink *s, struct node *root);
+
+// The map of the file, or NULL.
+struct node *params_map(const struct node *root);
+
+// Which params there are, with the nearest to a wrong name: "did you mean n?", "known are n, k".
+const char *params_known(struct arena *a, const struct node *map, const char *wrong);
