@@ -52,13 +52,20 @@ char *arena_text(struct arena *a, const char *text, size_t len)
 
 char *arena_printf(struct arena *a, const char *fmt, ...)
 {
-	char text[1024];
+	char text[1024], *longer;
 	va_list ap;
+	size_t len;
 
 	va_start(ap, fmt);
-	vsnprintf(text, sizeof(text), fmt, ap);
+	len = (size_t)vsnprintf(text, sizeof(text), fmt, ap);
 	va_end(ap);
-	return arena_text(a, text, strlen(text));
+	if (len < sizeof(text))
+		return arena_text(a, text, len);
+	longer = arena_alloc(a, len + 1);
+	va_start(ap, fmt);
+	vsnprintf(longer, len + 1, fmt, ap);
+	va_end(ap);
+	return longer;
 }
 
 void arena_fini(struct arena *a)

@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "control/config/schema.h"
 #include "control/lab/expr_tree.h"
 #include "control/lab/measure_leaf.h"
 
@@ -148,29 +149,26 @@ static uint32_t most_of_leaf(const void *arg, uint32_t leaf)
 
 int measure_ask(struct measure *m, const char *text, struct diag_sink *s)
 {
-	struct sc_text source = {.text = arena_text(&m->arena, text, strlen(text)),
-				 .path = "--metric"};
-	const char *file = s->file;
+	const char *shown = schema_shown(&m->arena, text);
+	const struct sc_text source = {
+		.text = arena_text(&m->arena, text, strlen(text)),
+		.at = {1, 1, arena_printf(&m->arena, "--metric '%s'", shown)}};
 	struct text *t = &m->asked[m->n_asked];
 
 	if (m->n_asked == MAX_ASKED) {
-		diag_add(s, DIAG_ERROR, source.at, source.path, "more than %d", MAX_ASKED);
+		diag_add(s, DIAG_ERROR, source.at, NULL, "more than %d", MAX_ASKED);
 		return -EINVAL;
 	}
-	source.at = (struct cfg_pos){1, 1};
-	s->file = text;
 	m->set.sink = s;
 	parse_text(m, &source, EXPR_VALUE, t);
 	m->set.sink = NULL;
-	s->file = file;
 	if (t->e == NULL)
 		return -EINVAL;
 	if (expr_n(t->e, &(struct expr_env){.n = most_of_leaf, .arg = m}) > 1) {
-		s->file = text;
-		diag_add(s, DIAG_ERROR, source.at, source.path,
-			 "is a list, and a metric is one value: take its sum, mean, min, max, jain "
-			 "or count");
-		s->file = file;
+		diag_add(s, DIAG_ERROR, source.at, NULL,
+			 "is a list, and a metric is one value" CURE
+			 "write max(%s), or min, sum, mean, jain or count of it",
+			 shown);
 		return -EINVAL;
 	}
 	m->n_asked++;

@@ -232,19 +232,36 @@ static bool start(struct crowd *c, struct child *ch)
 	return true;
 }
 
+// The lines of standard error that say why a run did not start. Warnings do not.
+static const char *reason_of(struct arena *a, const char *err, int status)
+{
+	const char *text = "";
+
+	while (*err != '\0') {
+		size_t len = strcspn(err, "\n");
+		const char *line = arena_text(a, err, len);
+
+		if (len != 0 && strstr(line, ": warning: ") == NULL)
+			text = arena_printf(a, "%s%s%s", text, *text == '\0' ? "" : "\n", line);
+		err += len + (err[len] != '\0');
+	}
+	if (*text != '\0')
+		return text;
+	if (WIFSIGNALED(status))
+		return arena_printf(a, "ended by signal %d (%s)", WTERMSIG(status),
+				    strsignal(WTERMSIG(status)));
+	return arena_printf(a, "ended with code %d", WEXITSTATUS(status));
+}
+
 static void end(struct crowd *c, struct child *ch, int status)
 {
 	struct sweep_point *p = &c->s->points[ch->point];
-	char *err = whole_text(c->s->arena, ch->err);
 
 	p->state = SWEEP_DONE;
 	p->code = WIFEXITED(status) ? WEXITSTATUS(status) : 128 + WTERMSIG(status);
 	sweep_take(c->s, p, whole_text(c->s->arena, ch->out));
-	if (p->n_values == 0 && p->code != LAB_DONE) {
-		err[strcspn(err, "\n")] = '\0';
-		p->error = *err != '\0' ? err
-					: arena_printf(c->s->arena, "ended with code %d", p->code);
-	}
+	if (p->n_values == 0 && p->code != LAB_DONE)
+		p->error = reason_of(c->s->arena, whole_text(c->s->arena, ch->err), status);
 	fclose(ch->out);
 	fclose(ch->err);
 	ch->pid = 0;
@@ -331,6 +348,23 @@ static bool run_all(struct sweep *s, bool *stopped)
 	return ok;
 }
 
+static void number_reasons(struct sweep *s)
+{
+	s->reasons = arena_alloc(s->arena, s->n_points * sizeof(*s->reasons));
+	for (uint32_t i = 0; i < s->n_points; i++) {
+		struct sweep_point *p = &s->points[i];
+		uint32_t k = 0;
+
+		if (p->error == NULL)
+			continue;
+		while (k < s->n_reasons && strcmp(s->reasons[k], p->error) != 0)
+			k++;
+		if (k == s->n_reasons)
+			s->reasons[s->n_reasons++] = p->error;
+		p->reason = k + 1;
+	}
+}
+
 // ---- the command
 
 static int verdict(const struct sweep *s)
@@ -355,6 +389,7 @@ int lab_sweep(const struct lab_args *a)
 
 	if (take_varies(&s) && lab_can_write(a->out)) {
 		code = run_all(&s, &stopped) ? verdict(&s) : LAB_FAILED;
+		number_reasons(&s);
 		if (a->json)
 			sweep_json(&s, stdout);
 		else

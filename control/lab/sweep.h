@@ -23,6 +23,9 @@ struct sweep {
 	struct sweep_vary *varies;
 	uint32_t n_varies, n_points; // combinations
 	struct sweep_point *points;
+	// Why runs could not report, each once, in the order of the points.
+	const char **reasons;
+	uint32_t n_reasons;
 };
 
 // What a run said of one expectation or metric.
@@ -40,7 +43,8 @@ struct sweep_point {
 	bool passed;
 	struct sweep_value *values;
 	uint32_t n_values;
-	const char *error; // the last line of a run that could not report
+	const char *error; // of a run that could not report: what standard error says, or NULL
+	uint32_t reason; // which of the sweep's it is, from 1; 0: none
 };
 
 // "key=a,b,c"; commas inside [] {} and quotes do not part. False: the complaint is printed.

@@ -52,6 +52,16 @@ static const char *word(const struct sweep_point *p)
 	return p->code == LAB_DONE ? "PASS" : "FAIL";
 }
 
+static void verdict_cell(const struct sweep *s, uint32_t point, struct grid *g)
+{
+	uint32_t reason = s->points[point].reason;
+
+	if (reason != 0 && s->n_reasons > 1)
+		grid_put(g, "%s %u", word(&s->points[point]), reason);
+	else
+		grid_put(g, "%s", word(&s->points[point]));
+}
+
 static void dimension_cells(const struct sweep *s, uint32_t point, struct grid *g)
 {
 	for (uint32_t d = 0; d < s->n_varies; d++)
@@ -108,7 +118,7 @@ static void fill_grid(const struct sweep *s, struct grid *g)
 	for (uint32_t i = 0; i < s->n_points; i++) {
 		grid_row(g);
 		dimension_cells(s, i, g);
-		grid_put(g, "%s", word(&s->points[i]));
+		verdict_cell(s, i, g);
 		value_cells(s, i, n, g);
 	}
 }
@@ -127,19 +137,13 @@ static void legend(const struct sweep *s, FILE *out)
 			}
 }
 
-// The same message of many runs is said once.
-static void errors(const struct sweep *s, FILE *out)
+static void reasons(const struct sweep *s, FILE *out)
 {
-	for (uint32_t i = 0; i < s->n_points; i++) {
-		const char *error = s->points[i].error;
-		bool said = false;
-
-		for (uint32_t k = 0; k < i && error != NULL; k++)
-			said |= s->points[k].error != NULL &&
-				strcmp(s->points[k].error, error) == 0;
-		if (error != NULL && !said)
-			terminal_printf(out, "%s\n", error);
-	}
+	for (uint32_t i = 0; i < s->n_reasons; i++)
+		if (s->n_reasons > 1)
+			terminal_printf(out, "ERROR %u: %s\n", i + 1, s->reasons[i]);
+		else
+			terminal_printf(out, "ERROR: %s\n", s->reasons[i]);
 }
 
 void sweep_table(const struct sweep *s, FILE *out)
@@ -149,7 +153,7 @@ void sweep_table(const struct sweep *s, FILE *out)
 	fill_grid(s, &g);
 	grid_print(&g, out);
 	legend(s, out);
-	errors(s, out);
+	reasons(s, out);
 	grid_fini(&g);
 }
 
@@ -370,7 +374,7 @@ static void page(const struct sweep *s, FILE *out)
 	grid_fini(&g);
 	block(s, legend, out);
 	(void)each_plot(s, plot_inline, out);
-	block(s, errors, out);
+	block(s, reasons, out);
 	html_foot(out);
 }
 

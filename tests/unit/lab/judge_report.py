@@ -159,8 +159,8 @@ def sweep(lab):
     p = lab.run('sweep', path, '--vary', 'duration=3ms,2ms,x', '--vary', 'flows[0].class=3,0',
                 '--metric',
                 'rate(h1)', '--jobs', '2', '--out', lab.path('s'), code=1)
-    must(p.stdout.count('PASS') == 4 and p.stdout.count('ERROR') == 2, f'the table: {p.stdout}')
-    must('expected a time such as 10us' in p.stdout, f'the reason: {p.stdout}')
+    must(p.stdout.count('PASS') == 4 and p.stdout.count('  ERROR\n') == 2, f'the table: {p.stdout}')
+    must('\nERROR: --set \'duration=x\': duration: "x": expected a time' in p.stdout, f'the reason: {p.stdout}')
     with open(lab.path('s', 'sweep.csv'), encoding='utf-8', newline='') as f:
         rows = list(csv.DictReader(f))
     must([(r['duration'], r['flows[0].class']) for r in rows] ==
@@ -175,6 +175,28 @@ def sweep(lab):
     code, out = lab.stopped('sweep', lab.scenario, '--vary', 'duration=1000s,1001s,1002s',
                             '--jobs', '2')
     must(code == 1 and out.count('not run') >= 1, f'a sweep that was stopped: {code}\n{out}')
+
+
+# The policy warns of this scenario before it says what is wrong.
+def sweep_reasons(lab, root):
+    path = os.path.join(root, 'conf/lab/kmin-above-xoff.yaml')
+    listed = "--metric 'rate(h*)':1:1: is a list, and a metric is one value: write max(rate(h*)),"
+    p = lab.run('sweep', path, '--vary', 'seed=1,2,x', '--vary', 'sample=10us,y', '--metric',
+                'rate(h*)', '--out', lab.path('r'), code=2)
+    rows = [r.split() for r in p.stdout.splitlines() if 'ERROR' in r and ': ' not in r]
+    must([r[-1] for r in rows] == ['1', '2', '1', '2', '3', '4'], f'the cells: {p.stdout}')
+    foot = p.stdout[p.stdout.index('ERROR 1: '):]
+    must(f'ERROR 1: {listed}' in foot, f'the metric: {foot}')
+    must('sample: "y": expected a time' in foot and 'seed: "x": expected a whole' in foot, foot)
+    must('warning' not in foot and foot.count('ERROR') == 4, foot)
+    runs = json.loads(read(lab.path('r', 'sweep.json')))['runs']
+    must(listed in runs[0]['error'], f'in JSON: {runs[0]}')
+    must('seed: "x"' in runs[5]['error'] and 'sample: "y"' in runs[5]['error'], runs[5])
+    must(b'write max(rate(h*))' in read(lab.path('r', 'sweep.html')), 'in the page')
+    p = lab.run('sweep', path, '--vary', 'seed=1,2', '--metric', 'rate(h*)', code=2)
+    must(p.stdout.count('ERROR') == 3 and f'\nERROR: {listed}' in p.stdout, p.stdout)
+    p = lab.run('sweep', path, '--vary', 'seed=1,2', '--quiet', '--metric', 'max(rate(h*))')
+    must('ERROR' not in p.stdout, p.stdout)
 
 
 def why(lab, root):
@@ -212,6 +234,7 @@ def main(program, root):
         verdicts(lab)
         partial(lab)
         sweep(lab)
+        sweep_reasons(lab, root)
         why(lab, root)
     print('reports judged')
 
