@@ -114,17 +114,31 @@ void print_term(FILE *out, const char *term, const char *text, int indent)
 	fputc('\n', out);
 }
 
-void terminal_printf(FILE *out, const char *fmt, ...)
+static void print_lines(FILE *out, unsigned width, const char *fmt, va_list ap)
 {
 	char *text = NULL;
+
+	if (vasprintf(&text, fmt, ap) < 0)
+		return;
+	print_folded(out, text, width);
+	free(text);
+}
+
+void terminal_printf(FILE *out, const char *fmt, ...)
+{
 	va_list ap;
-	int n;
 
 	va_start(ap, fmt);
-	n = vasprintf(&text, fmt, ap);
+	print_lines(out, terminal_width(out), fmt, ap);
 	va_end(ap);
-	if (n < 0)
-		return;
-	print_folded(out, text, terminal_width(out));
-	free(text);
+}
+
+void usage_printf(const char *fmt, ...)
+{
+	unsigned width = terminal_width(stderr);
+	va_list ap;
+
+	va_start(ap, fmt);
+	print_lines(stderr, width == 0 || width > TERMINAL_TEXT ? TERMINAL_TEXT : width, fmt, ap);
+	va_end(ap);
 }

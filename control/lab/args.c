@@ -50,8 +50,7 @@ static const char *name_at(const void *command, unsigned i)
 
 static bool complain(const struct lab_command *c, const char *what, const char *about)
 {
-	terminal_printf(stderr, "weir-lab %s: %s%s (try weir-lab %s --help)\n", c->name, what,
-			about, c->name);
+	usage_printf("weir-lab %s: %s%s (try weir-lab %s --help)\n", c->name, what, about, c->name);
 	return false;
 }
 
@@ -64,8 +63,7 @@ static bool unknown_option(const struct lab_command *c, const char *name, size_t
 	near = schema_closest(word, (unsigned)lab_n_options, name_at, c);
 	if (near == NULL)
 		return complain(c, "unknown option --", word);
-	terminal_printf(stderr, "weir-lab %s: unknown option --%s: did you mean --%s?\n", c->name,
-			word, near);
+	usage_printf("weir-lab %s: unknown option --%s: did you mean --%s?\n", c->name, word, near);
 	return false;
 }
 

@@ -11,6 +11,7 @@
 #include "control/config/model.h"
 #include "control/config/node.h"
 #include "control/config/schema.h"
+#include "control/config/terminal.h"
 #include "control/lab/params.h"
 
 enum { COLUMNS = 80, MAX_SCENARIOS = 1024 };
@@ -71,11 +72,12 @@ static void unknown(const char *name)
 	read_names(&b);
 	near = schema_closest(name, b.n, name_at, &b);
 	if (near != NULL)
-		fprintf(stderr, "weir-lab: there is no file and no scenario %s: did you mean %s?\n",
-			name, near);
+		usage_printf("weir-lab: there is no file and no scenario %s: did you mean %s?\n",
+			     name, near);
 	else
-		fprintf(stderr, "weir-lab: there is no file and no scenario %s; "
-			"weir-lab list prints the scenarios\n", name);
+		usage_printf("weir-lab: there is no file and no scenario %s; "
+			     "weir-lab list prints the scenarios\n",
+			     name);
 	arena_fini(&b.arena);
 }
 
@@ -182,7 +184,7 @@ int lab_list(const struct lab_args *a)
 	arena_fini(&b.arena);
 	if (n_shown > 0)
 		return LAB_DONE;
-	fprintf(stderr, "weir-lab: no scenario of %s has \"%s\" in its name or title\n",
-		bundle_dir(), word);
+	usage_printf("weir-lab: no scenario of %s has \"%s\" in its name or title\n", bundle_dir(),
+		     word);
 	return LAB_FAILED;
 }

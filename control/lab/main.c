@@ -67,9 +67,9 @@ static void unknown_command(const char *name)
 {
 	const char *near = schema_closest(name, (unsigned)lab_n_commands, name_at, NULL);
 
-	fprintf(stderr, "weir-lab: no command \"%s\"%s%s%s\n", name,
-		near != NULL ? ": did you mean " : "", near != NULL ? near : "",
-		near != NULL ? "?" : "");
+	usage_printf("weir-lab: no command \"%s\"%s%s%s\n", name,
+		     near != NULL ? ": did you mean " : "", near != NULL ? near : "",
+		     near != NULL ? "?" : "");
 }
 
 static const struct lab_command *find(const char *name)

@@ -12,6 +12,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "control/config/terminal.h"
 #include "control/lab/expr.h"
 #include "control/lab/report_file.h"
 
@@ -44,15 +45,15 @@ bool sweep_parse_vary(struct arena *a, const char *text, struct sweep_vary *out)
 
 	*out = (struct sweep_vary){.values = arena_alloc(a, MAX_VALUES * sizeof(char *))};
 	if (eq == NULL || eq == text || eq[1] == '\0') {
-		fprintf(stderr, "weir-lab sweep: --vary needs key=a,b,c, not %s\n", text);
+		usage_printf("weir-lab sweep: --vary needs key=a,b,c, not %s\n", text);
 		return false;
 	}
 	out->key = arena_text(a, text, (size_t)(eq - text));
 	for (s = eq + 1;; s = end + 1) {
 		end = value_end(s);
 		if (end == s || out->n == MAX_VALUES) {
-			fprintf(stderr, "weir-lab sweep: --vary %s: %s\n", out->key,
-				end == s ? "a value is empty" : "too many values");
+			usage_printf("weir-lab sweep: --vary %s: %s\n", out->key,
+				     end == s ? "a value is empty" : "too many values");
 			return false;
 		}
 		out->values[out->n++] = arena_text(a, s, (size_t)(end - s));
@@ -81,7 +82,7 @@ static bool take_varies(struct sweep *s)
 	const struct lab_args *a = s->args;
 
 	if (a->n_varies == 0 || a->n_varies > MAX_VARIES || a->n_files != 1) {
-		fprintf(stderr,
+		usage_printf(
 			"weir-lab sweep: needs one scenario and 1 to %d times --vary key=a,b,c\n",
 			MAX_VARIES);
 		return false;
@@ -95,7 +96,7 @@ static bool take_varies(struct sweep *s)
 			return false;
 		s->n_points *= v->n;
 		if (s->n_points > MAX_POINTS) {
-			fprintf(stderr, "weir-lab sweep: more than %d combinations\n", MAX_POINTS);
+			usage_printf("weir-lab sweep: more than %d combinations\n", MAX_POINTS);
 			return false;
 		}
 	}

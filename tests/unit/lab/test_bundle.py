@@ -66,6 +66,17 @@ def an_unknown_name_gets_the_nearest():
     want(done.returncode == 2 and "weir-lab list" in done.stderr, done.stderr)
 
 
+def what_is_wrong_with_a_command_fits_80_columns():
+    for args in (("run", "no-such-scenario-of-any-name-there-could-be-in-the-lab"),
+                 ("run", "first", "--set", "a-key-without-any-value-that-is-really-long-as-keys-go"),
+                 ("run", "first", "--no-such-option-at-all-in-this-program-or-any-other-one"),
+                 ("run",), ("sweep", "first"), ("list", "no such words in any title of the lab"),
+                 ("sweep", "first", "--vary", "some.very.long.key.of.the.scenario.but.no.value"),
+                 ("no-such-command-of-weir-lab-as-far-as-anybody-who-reads-the-manual-knows",)):
+        said = lab(*args).stderr
+        want(said and max(map(len, said.splitlines())) <= 80, f"{args}: {said}")
+
+
 def an_unknown_option_gets_the_nearest_of_its_command():
     done = lab("run", "first", "--ouut=x")
     want(done.returncode == 2 and "did you mean --out?" in done.stderr, done.stderr)
@@ -96,6 +107,7 @@ def the_build_installs_the_scenarios():
 
 CASES = [list_has_a_line_of_80_columns_for_each_scenario, list_filters_by_a_word_of_any_case,
          a_scenario_goes_by_its_name_where_no_file_has_it, an_unknown_name_gets_the_nearest,
+         what_is_wrong_with_a_command_fits_80_columns,
          an_unknown_option_gets_the_nearest_of_its_command,
          an_installed_program_finds_the_installed_scenarios, the_build_installs_the_scenarios]
 
