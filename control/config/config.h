@@ -67,6 +67,7 @@ struct config_overlay {
 	uint32_t ecmp_seed;
 	const struct config_overlay_port {
 		uint64_t speed_bps, cable_cm;
+		const struct node *profile; // with its key; NULL: the file's
 	} * ports;
 	unsigned n_ports;
 };

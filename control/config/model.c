@@ -297,7 +297,10 @@ static const struct cfg_row port_rows[] = {
 	{"name", CFG_TEXT, CFG_RESTART, true, AT(cfg_port, name), .max = DEVICE_LEN,
 	 .help = "a range such as p[1-3] makes several ports"},
 	{"device", CFG_TEXT, CFG_RESTART, true, AT(cfg_port, device), .max = 4 * DEVICE_LEN,
-	 .help = "xdp:IFACE, pci:ADDRESS or vdev:ARGUMENTS; ranges expand with the name"},
+	 .expected = "a live switch needs xdp:IFACE, pci:ADDRESS or vdev:ARGUMENTS; only "
+		     "weir-lab does without",
+	 .help = "xdp:IFACE, pci:ADDRESS or vdev:ARGUMENTS; ranges expand with the name; "
+		 "weir-lab does without"},
 	{"speed", CFG_NUMBER, .unit = UNIT_RATE, AT(cfg_port, speed), .min = 1000000,
 	 .max = GIGA(800), .dflt_text = "the link's",
 	 .help = "required where the link has none; the port is shaped to it"},

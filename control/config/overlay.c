@@ -169,8 +169,9 @@ static void drop_key(struct node *map, const char *key)
 }
 
 static struct node *lab_port(struct arena *a, const struct node *ports, unsigned i,
-			     const struct config_overlay_port *p)
+			     const struct config_overlay *o)
 {
+	const struct config_overlay_port *p = &o->ports[i];
 	const char *name = arena_printf(a, "p%u", i + 1);
 	struct node *n = copied(a, template_of(ports, name), NULL);
 
@@ -180,6 +181,8 @@ static struct node *lab_port(struct arena *a, const struct node *ports, unsigned
 	put_scalar(a, n, "speed", arena_printf(a, "%" PRIu64 "bps", p->speed_bps));
 	drop_key(n, "ip");
 	drop_key(n, "optional");
+	if (p->profile != NULL)
+		put_child(a, n, p->profile, o->file);
 	put_scalar(a, n, "cable",
 		   arena_printf(a, "%" PRIu64 ".%02um", p->cable_cm / 100,
 				(unsigned)(p->cable_cm % 100)));
@@ -208,7 +211,7 @@ static void replace_ports(struct arena *a, struct node *root, const struct confi
 		.kind = NODE_LIST, .at = ports->at, .key = ports->key, .next = ports->next};
 
 	for (unsigned i = 0; i < o->n_ports; i++)
-		append(&lab, lab_port(a, ports, i, &o->ports[i]));
+		append(&lab, lab_port(a, ports, i, o));
 	*ports = lab;
 	for (unsigned i = 0; i < sizeof(replaced) / sizeof(replaced[0]); i++)
 		drop_key(root, replaced[i]);
@@ -224,6 +227,19 @@ static void default_workers(struct arena *a, struct node *root)
 
 	if (sw != NULL && sw->kind == NODE_MAP && child(sw, "workers") != NULL)
 		put_scalar(a, sw, "workers", "1");
+}
+
+// The device of a port is the live switch's: a port may do without in the lab.
+static void default_devices(struct arena *a, struct node *root)
+{
+	struct node *ports = child(root, "ports");
+
+	for (struct node *v = ports == NULL ? NULL : ports->first; v != NULL; v = v->next) {
+		const struct node *name = v->kind == NODE_MAP ? child(v, "name") : NULL;
+
+		if (name != NULL && name->kind == NODE_SCALAR && child(v, "device") == NULL)
+			put_scalar(a, v, "device", arena_printf(a, "wire:%s", name->text));
+	}
 }
 
 // ---- the two readings
@@ -246,6 +262,7 @@ static int read_once(const struct reading *r, bool lab_ports, struct config **ou
 			drop_key(root, "pairs"); // of that machine's hosts
 		for (unsigned i = 0; i < r->o->n_maps; i++)
 			overlay_merge(&c->arena, root, r->o->maps[i], file);
+		default_devices(&c->arena, root);
 		if (lab_ports)
 			replace_ports(&c->arena, root, r->o);
 	}

@@ -457,5 +457,6 @@ void schema_fill(struct cfg_reader *r, const struct cfg_schema *s, const struct 
 			diag_add(r->sink, DIAG_ERROR, n->at,
 				 arena_printf(r->arena, "%s%s%s", path, *path == '\0' ? "" : ".",
 					      s->rows[i].key),
-				 "is required");
+				 "is required%s%s", s->rows[i].expected != NULL ? CURE : "",
+				 s->rows[i].expected != NULL ? s->rows[i].expected : "");
 }

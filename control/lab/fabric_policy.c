@@ -69,7 +69,7 @@ static int load(const struct fabric *f, uint32_t sw, const struct sc_fault *relo
 	for (uint32_t p = 0; p < s->n_ports; p++) {
 		const struct sc_link *l = cable_of(sc, s, p);
 
-		ports[p] = (struct config_overlay_port){l->speed_bps, l->cable_cm};
+		ports[p] = (struct config_overlay_port){l->speed_bps, l->cable_cm, l->profile};
 	}
 	return config_load_overlay(file, &o, out, d);
 }
@@ -282,28 +282,84 @@ int fabric_policy(const struct fabric *f, uint32_t sw, const struct sc_fault *re
 }
 
 // ---- all of them
-// Switches share files, and so their mistakes.
-static void drop_repeated(struct diags *d, unsigned first)
+// Which switch the lines were about.
+struct owners {
+	unsigned first, n; // lines of the list, from the first
+	uint32_t *sw;
+};
+
+static int note_owner(struct owners *o, const struct diags *d, uint32_t sw)
 {
-	unsigned kept = first;
+	uint32_t *more = realloc(o->sw, (d->n - o->first + 1) * sizeof(*more));
 
-	for (unsigned i = first; i < d->n; i++) {
-		bool seen = false;
+	if (more == NULL)
+		return -ENOMEM;
+	o->sw = more;
+	while (o->n < d->n - o->first)
+		o->sw[o->n++] = sw;
+	return 0;
+}
 
-		for (unsigned k = first; k < kept && !seen; k++)
-			seen = strcmp(d->lines[k], d->lines[i]) == 0;
-		if (!seen) {
-			d->is_error[kept] = d->is_error[i];
-			d->lines[kept++] = d->lines[i];
+// Removes the repeats of a line and returns whose it was: "s1", "s1, s2, s3, s4, ...
+// 20 switches". For the caller to free; NULL: no memory.
+static char *take_repeats(const struct fabric *f, const struct owners *o, struct diags *d,
+			  unsigned i)
+{
+	enum { SHOWN = 4 };
+	const char *line = d->lines[o->first + i];
+	char *text = NULL;
+	size_t len;
+	FILE *out = open_memstream(&text, &len);
+	bool seen[SC_MAX_SWITCHES] = {false}; // a file is read twice, and by reloads
+	unsigned n = 0;
+
+	for (unsigned k = i; k < o->n; k++) {
+		char **other = &d->lines[o->first + k];
+
+		if (*other == NULL || strcmp(*other, line) != 0)
 			continue;
+		if (out != NULL && !seen[o->sw[k]] && n++ < SHOWN)
+			fprintf(out, "%s%s", n == 1 ? "" : ", ", f->sc->switches[o->sw[k]].name);
+		seen[o->sw[k]] = true;
+		if (k == i)
+			continue;
+		d->n_errors -= d->is_error[o->first + k];
+		free(*other);
+		*other = NULL;
+	}
+	if (out == NULL)
+		return NULL;
+	if (n > SHOWN)
+		fprintf(out, ", ... %u switches", n);
+	fclose(out);
+	return text;
+}
+
+// Switches share files, and so their mistakes. A warning names its switches; a mistake is followed
+// by a line for each switch that cannot run.
+static void join_repeated(const struct fabric *f, const struct owners *o, struct diags *d)
+{
+	unsigned kept = o->first;
+
+	for (unsigned i = 0; i < o->n; i++) {
+		char *line = d->lines[o->first + i], *whose, *both;
+		bool is_error = d->is_error[o->first + i];
+
+		if (line == NULL)
+			continue;
+		whose = take_repeats(f, o, d, i);
+		if (whose != NULL && !is_error && asprintf(&both, "%s (on %s)", line, whose) >= 0) {
+			free(line);
+			line = both;
 		}
-		d->n_errors -= d->is_error[i];
-		free(d->lines[i]);
+		free(whose);
+		d->is_error[kept] = is_error;
+		d->lines[kept++] = line;
 	}
 	d->n = kept;
 }
 
-static int check_reloads(const struct fabric *f, struct diags *d)
+static int check_reloads(const struct fabric *f, struct owners *o, struct diags *d)
 {
 	int err = 0;
 
@@ -318,6 +374,8 @@ static int check_reloads(const struct fabric *f, struct diags *d)
 		e = fabric_policy(f, fault->target.node, fault, &c, &p, d);
 		policy_destroy(p);
 		config_destroy(c);
+		if (note_owner(o, d, fault->target.node) != 0)
+			e = -ENOMEM;
 		err = err != 0 ? err : e;
 	}
 	return err;
@@ -326,17 +384,20 @@ static int check_reloads(const struct fabric *f, struct diags *d)
 int fabric_policies(struct fabric *f, struct diags *d)
 {
 	const struct scenario *sc = f->sc;
-	unsigned first = d->n;
+	struct owners o = {.first = d->n};
 	int err = 0;
 
 	for (uint32_t i = 0; i < sc->n_switches; i++) {
 		struct fabric_switch *s = &f->switches[i];
 		int e = fabric_policy(f, i, NULL, &s->config, &s->policy, d);
 
+		if (note_owner(&o, d, i) != 0)
+			e = -ENOMEM;
 		err = err != 0 ? err : e;
 	}
 	if (err == 0)
-		err = check_reloads(f, d);
-	drop_repeated(d, first);
+		err = check_reloads(f, &o, d);
+	join_repeated(f, &o, d);
+	free(o.sw);
 	return err;
 }

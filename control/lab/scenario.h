@@ -72,6 +72,7 @@ struct sc_link {
 	uint64_t speed_bps;
 	uint64_t cable_cm; // headroom follows from it
 	uint64_t delay_ns; // of the cable, or as given
+	const struct node *profile; // of its switch ports, `profile: X`; NULL: the policy's
 };
 
 enum sc_fault_kind {

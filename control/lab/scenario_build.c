@@ -189,7 +189,10 @@ void sc_add_link(struct sc_builder *b, const struct sc_end end[2], const struct 
 			  sc_end_name(b, &end[0]));
 		return;
 	}
-	*l = (struct sc_link){.end = {end[0], end[1]}, .at = where->at, .speed_bps = c->speed_bps};
+	*l = (struct sc_link){.end = {end[0], end[1]},
+			      .at = where->at,
+			      .speed_bps = c->speed_bps,
+			      .profile = c->profile};
 	l->name =
 		arena_printf(b->r.arena, "%s-%s", sc_end_name(b, &end[0]), sc_end_name(b, &end[1]));
 	l->cable_cm =
@@ -198,6 +201,31 @@ void sc_add_link(struct sc_builder *b, const struct sc_end end[2], const struct 
 	for (unsigned side = 0; side < 2; side++)
 		plug_in(sc, sc->n_links, side);
 	sc->n_links++;
+}
+
+void sc_read_cable(struct sc_builder *b, const struct sc_cable_keys *k, const char *path,
+		   struct sc_cable *c)
+{
+	struct node *n;
+
+	if (k->delay.given && k->length.given)
+		sc_report(b, k->delay.at, path,
+			  "the length gives the delay: leave one of them out");
+	if (k->speed.given)
+		c->speed_bps = (uint64_t)k->speed.n;
+	if (k->length.given) {
+		c->cable_cm = (uint64_t)k->length.n;
+		c->delay_ns = -1;
+	}
+	if (k->delay.given)
+		c->delay_ns = k->delay.n;
+	if (k->profile.text == NULL)
+		return;
+	n = arena_alloc(b->r.arena, 2 * sizeof(*n));
+	n[0] = (struct node){
+		.kind = NODE_SCALAR, .at = k->profile.at, .text = k->profile.text, .key = &n[1]};
+	n[1] = (struct node){.kind = NODE_SCALAR, .at = k->profile.at, .text = "profile"};
+	c->profile = n;
 }
 
 static bool expand_ends(struct sc_builder *b, const struct sc_link_keys *k,
@@ -228,15 +256,13 @@ static bool expand_ends(struct sc_builder *b, const struct sc_link_keys *k,
 
 static void add_links(struct sc_builder *b, const struct sc_link_keys *k)
 {
-	const struct sc_cable c = {(uint64_t)k->speed.n, (uint64_t)k->length.n, k->delay.n};
+	struct sc_cable c = SC_DEFAULT_CABLE;
 	const char *path = arena_printf(b->r.arena, "%s.between", k->map.path);
 	struct expansion ends[2];
 
 	if (!expand_ends(b, k, ends))
 		return;
-	if (k->delay.given && k->length.given)
-		sc_report(b, k->delay.at, arena_printf(b->r.arena, "%s.delay", k->map.path),
-			  "the length gives the delay: leave one of them out");
+	sc_read_cable(b, &k->cable, arena_printf(b->r.arena, "%s.delay", k->map.path), &c);
 	for (unsigned i = 0; i < ends[0].n && !diag_is_full(b->r.sink); i++) {
 		const struct cfg_val *items = k->between.items;
 		const struct sc_text_at v[2] = {{ends[0].items[i], items[0].at, path},

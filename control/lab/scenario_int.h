@@ -8,6 +8,11 @@
 #include "control/lab/scenario.h"
 
 enum { SC_NAME_LEN = 12, SC_DEFAULT_CABLE_CM = 500 };
+#define SC_DEFAULT_CABLE                                                                           \
+	{                                                                                          \
+		.cable_cm = SC_DEFAULT_CABLE_CM, .delay_ns = -1                                    \
+	}
+enum { SC_MAX_CABLE_CM = 10000000, SC_MAX_DELAY_NS = 505000 };
 enum { SC_MAX_ENTRIES = 8192 }; // of the maps `switches` and `hosts`
 enum { FORWARD_AUTO, FORWARD_BRIDGE, FORWARD_ROUTE }; // words of `forwarding`
 
@@ -30,18 +35,21 @@ struct sc_host_keys {
 	struct nic_keys nic;
 };
 
+struct sc_cable_keys {
+	struct cfg_val speed, length, delay, profile;
+};
+
 struct sc_link_keys {
 	struct cfg_map map;
 	struct cfg_words between;
-	struct cfg_val speed, length, delay;
+	struct sc_cable_keys cable;
 };
 
 // One struct for all kinds of topology; each kind has rows for what it uses.
 struct sc_shape {
 	struct cfg_map map;
 	struct cfg_val hosts, switches, leaves, spines, pods, tors, hosts_each;
-	struct cfg_val host_speed, fabric_speed, spine_speed;
-	struct cfg_val host_length, fabric_length, spine_length;
+	struct sc_cable_keys host, fabric, spine;
 };
 
 enum sc_topology { TOPOLOGY_STAR, TOPOLOGY_LEAF_SPINE, TOPOLOGY_CLOS, TOPOLOGY_RING, N_TOPOLOGIES };
@@ -109,7 +117,11 @@ struct sc_route_list sc_read_routes(struct sc_builder *b, uint32_t sw,
 struct sc_cable {
 	uint64_t speed_bps, cable_cm;
 	int64_t delay_ns; // negative: from the length
+	const struct node *profile; // as of struct sc_link
 };
+// What the keys of a cable say, over what *c says. path: of its delay.
+void sc_read_cable(struct sc_builder *b, const struct sc_cable_keys *k, const char *path,
+		   struct sc_cable *c);
 // Both ends must be free; reports what is not.
 void sc_add_link(struct sc_builder *b, const struct sc_end end[2], const struct sc_cable *c,
 		 const struct sc_text_at *where);

@@ -48,14 +48,16 @@ SCHEMA(sc_host_schema, host_rows, sc_host_keys);
 static const struct cfg_row link_rows[] = {
 	{"between", CFG_WORDS, AT(sc_link_keys, between), .required = true, .max = PATH_LEN,
 	 .help = "two ends, [h1, s1.p1]; ranges make several links, end by end"},
-	{"speed", CFG_NUMBER, .unit = UNIT_RATE, AT(sc_link_keys, speed), .min = 1000000,
+	{"speed", CFG_NUMBER, .unit = UNIT_RATE, AT(sc_link_keys, cable.speed), .min = 1000000,
 	 .max = GIGA(800), .required = true, .help = "line rate"},
-	{"length", CFG_NUMBER, .unit = UNIT_LENGTH, AT(sc_link_keys, length), .max = KM(100),
-	 .dflt = SC_DEFAULT_CABLE_CM, .dflt_text = "5m",
+	{"length", CFG_NUMBER, .unit = UNIT_LENGTH, AT(sc_link_keys, cable.length),
+	 .max = SC_MAX_CABLE_CM, .dflt = SC_DEFAULT_CABLE_CM, .dflt_text = "5m",
 	 .help = "of the cable, for delay and headroom"},
-	{"delay", CFG_NUMBER, .unit = UNIT_TIME, AT(sc_link_keys, delay), .max = 505000, .dflt = -1,
-	 .dflt_text = "of the length",
+	{"delay", CFG_NUMBER, .unit = UNIT_TIME, AT(sc_link_keys, cable.delay),
+	 .max = SC_MAX_DELAY_NS, .dflt = -1, .dflt_text = "of the length",
 	 .help = "propagation, one way; headroom then follows from it, not from the length"},
+	{"profile", CFG_NAME, AT(sc_link_keys, cable.profile), .max = POLICY_NAME_LEN - 1,
+	 .dflt_text = "the policy's", .help = "of the policy, for the switch ports at its ends"},
 };
 static SCHEMA(link_schema, link_rows, sc_link_keys);
 

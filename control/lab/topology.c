@@ -30,14 +30,26 @@
 	}
 #define LENGTH(key, f, otherwise, text)                                                            \
 	{                                                                                          \
-		key, CFG_NUMBER, .unit = UNIT_LENGTH, AT(f), .max = 10000000,                      \
+		key, CFG_NUMBER, .unit = UNIT_LENGTH, AT(f), .max = SC_MAX_CABLE_CM,               \
 				 .dflt_text = otherwise, .help = text                              \
+	}
+#define DELAY(key, f, otherwise, text)                                                             \
+	{                                                                                          \
+		key, CFG_NUMBER, .unit = UNIT_TIME, AT(f), .max = SC_MAX_DELAY_NS,                 \
+				 .dflt_text = otherwise, .help = text ", in place of the length"   \
+	}
+#define PROFILE(key, f, otherwise, text)                                                           \
+	{                                                                                          \
+		key, CFG_NAME, AT(f), .max = POLICY_NAME_LEN - 1, .dflt_text = otherwise,          \
+				      .help = text                                                 \
 	}
 
 static const struct cfg_row star_rows[] = {
 	COUNT("hosts", hosts, POLICY_MAX_PORTS, "h1, h2, ... on s1"),
-	SPEED("speed", host_speed, NULL, "of every link"),
-	LENGTH("length", host_length, "5m", "of every cable"),
+	SPEED("speed", host.speed, NULL, "of every link"),
+	LENGTH("length", host.length, "5m", "of every cable"),
+	DELAY("delay", host.delay, "of the length", "propagation of every cable, one way"),
+	PROFILE("profile", host.profile, "the policy's", "profile of every linked port"),
 };
 SHAPE(star_schema, star_rows);
 
@@ -45,10 +57,14 @@ static const struct cfg_row leaf_spine_rows[] = {
 	COUNT("leaves", leaves, SC_MAX_SWITCHES, "l1, l2, ..."),
 	COUNT("spines", spines, POLICY_MAX_PORTS, "s1, s2, ..., each linked to every leaf"),
 	COUNT("hosts_per_leaf", hosts_each, POLICY_MAX_PORTS, "h1, h2, ... in order of leaves"),
-	SPEED("host_speed", host_speed, NULL, "host to leaf"),
-	SPEED("fabric_speed", fabric_speed, "host_speed", "leaf to spine"),
-	LENGTH("host_length", host_length, "5m", "host to leaf"),
-	LENGTH("fabric_length", fabric_length, "host_length", "leaf to spine"),
+	SPEED("host_speed", host.speed, NULL, "host to leaf"),
+	SPEED("fabric_speed", fabric.speed, "host_speed", "leaf to spine"),
+	LENGTH("host_length", host.length, "5m", "host to leaf"),
+	LENGTH("fabric_length", fabric.length, "host_length", "leaf to spine"),
+	DELAY("host_delay", host.delay, "of the length", "host to leaf"),
+	PROFILE("host_profile", host.profile, "the policy's", "of the ports host to leaf"),
+	DELAY("fabric_delay", fabric.delay, "host_delay", "leaf to spine"),
+	PROFILE("fabric_profile", fabric.profile, "the policy's", "of the ports leaf to spine"),
 };
 SHAPE(leaf_spine_schema, leaf_spine_rows);
 
@@ -59,12 +75,18 @@ static const struct cfg_row clos_rows[] = {
 	      "l1, l2, ..., each linked to every ToR of its pod"),
 	COUNT("spines", spines, POLICY_MAX_PORTS, "s1, s2, ..., each linked to every leaf"),
 	COUNT("hosts_per_tor", hosts_each, POLICY_MAX_PORTS, "h1, h2, ... in order of ToRs"),
-	SPEED("host_speed", host_speed, NULL, "host to ToR"),
-	SPEED("fabric_speed", fabric_speed, "host_speed", "ToR to leaf"),
-	SPEED("spine_speed", spine_speed, "fabric_speed", "leaf to spine"),
-	LENGTH("host_length", host_length, "5m", "host to ToR"),
-	LENGTH("fabric_length", fabric_length, "host_length", "ToR to leaf"),
-	LENGTH("spine_length", spine_length, "fabric_length", "leaf to spine"),
+	SPEED("host_speed", host.speed, NULL, "host to ToR"),
+	SPEED("fabric_speed", fabric.speed, "host_speed", "ToR to leaf"),
+	SPEED("spine_speed", spine.speed, "fabric_speed", "leaf to spine"),
+	LENGTH("host_length", host.length, "5m", "host to ToR"),
+	LENGTH("fabric_length", fabric.length, "host_length", "ToR to leaf"),
+	LENGTH("spine_length", spine.length, "fabric_length", "leaf to spine"),
+	DELAY("host_delay", host.delay, "of the length", "host to ToR"),
+	PROFILE("host_profile", host.profile, "the policy's", "of the ports host to ToR"),
+	DELAY("fabric_delay", fabric.delay, "host_delay", "ToR to leaf"),
+	PROFILE("fabric_profile", fabric.profile, "the policy's", "of the ports ToR to leaf"),
+	DELAY("spine_delay", spine.delay, "fabric_delay", "leaf to spine"),
+	PROFILE("spine_profile", spine.profile, "fabric_profile", "of the ports leaf to spine"),
 };
 SHAPE(clos_schema, clos_rows);
 
@@ -72,10 +94,14 @@ static const struct cfg_row ring_rows[] = {
 	{"switches", CFG_NUMBER, .unit = UNIT_COUNT, AT(switches), .min = 3, .max = SC_MAX_SWITCHES,
 	 .required = true, .help = "s1, s2, ..."},
 	COUNT("hosts_per_switch", hosts_each, POLICY_MAX_PORTS, "h1, h2, ... in order of switches"),
-	SPEED("host_speed", host_speed, NULL, "host to switch"),
-	SPEED("fabric_speed", fabric_speed, "host_speed", "switch to switch"),
-	LENGTH("host_length", host_length, "5m", "host to switch"),
-	LENGTH("fabric_length", fabric_length, "host_length", "switch to switch"),
+	SPEED("host_speed", host.speed, NULL, "host to switch"),
+	SPEED("fabric_speed", fabric.speed, "host_speed", "switch to switch"),
+	LENGTH("host_length", host.length, "5m", "host to switch"),
+	LENGTH("fabric_length", fabric.length, "host_length", "switch to switch"),
+	DELAY("host_delay", host.delay, "of the length", "host to switch"),
+	PROFILE("host_profile", host.profile, "the policy's", "of the ports host to switch"),
+	DELAY("fabric_delay", fabric.delay, "host_delay", "switch to switch"),
+	PROFILE("fabric_profile", fabric.profile, "the policy's", "of the ports switch to switch"),
 };
 SHAPE(ring_schema, ring_rows);
 
@@ -108,14 +134,10 @@ struct shape {
 	uint32_t n_plugged[SC_MAX_SWITCHES]; // ports of a switch that are taken
 };
 
-static struct sc_cable cable(const struct cfg_val *speed, const struct cfg_val *length,
-			     struct sc_cable otherwise)
+static void read_cable(struct shape *s, const struct sc_cable_keys *k, const char *delay,
+		       struct sc_cable *c)
 {
-	if (speed->given)
-		otherwise.speed_bps = (uint64_t)speed->n;
-	if (length->given)
-		otherwise.cable_cm = (uint64_t)length->n;
-	return otherwise;
+	sc_read_cable(s->b, k, arena_printf(s->b->r.arena, "%s.%s", s->k->map.path, delay), c);
 }
 
 static struct tier add_tier(struct shape *s, const char *letter, uint32_t n)
@@ -230,15 +252,20 @@ static bool is_whole(const struct sc_shape *k, const struct cfg_schema *schema)
 
 static void build(struct sc_builder *b, const struct sc_shape *k)
 {
-	const struct sc_cable none = {.cable_cm = SC_DEFAULT_CABLE_CM, .delay_ns = -1};
 	unsigned kind = (unsigned)(k - b->k.topology.shape);
-	struct shape s = {.b = b, .k = k, .where = {.at = k->map.at, .path = k->map.path}};
+	struct shape s = {.b = b,
+			  .k = k,
+			  .where = {.at = k->map.at, .path = k->map.path},
+			  .host = SC_DEFAULT_CABLE};
 
 	if (!is_whole(k, topology_rows[kind].sub))
 		return;
-	s.host = cable(&k->host_speed, &k->host_length, none);
-	s.fabric = cable(&k->fabric_speed, &k->fabric_length, s.host);
-	s.spine = cable(&k->spine_speed, &k->spine_length, s.fabric);
+	read_cable(&s, &k->host, kind == TOPOLOGY_STAR ? "delay" : "host_delay", &s.host);
+	s.fabric = s.host;
+	s.fabric.profile = NULL;
+	read_cable(&s, &k->fabric, "fabric_delay", &s.fabric);
+	s.spine = s.fabric;
+	read_cable(&s, &k->spine, "spine_delay", &s.spine);
 	grow[kind](&s);
 }
 

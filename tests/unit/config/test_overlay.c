@@ -9,6 +9,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #include <cmocka.h>
 
@@ -184,6 +185,46 @@ static void the_ports_of_the_file_are_checked_though_the_lab_has_others(void **s
 				  "xdp:INTERFACE, pci:ADDRESS or vdev:ARGUMENTS\n");
 }
 
+static void a_port_of_the_lab_takes_the_profile_of_its_cable(void **state)
+{
+	static struct node key = {.kind = NODE_SCALAR, .at = {4, 7}, .text = "profile"};
+	static const struct node roce = {
+		.kind = NODE_SCALAR, .at = {4, 16}, .text = "roce", .key = &key};
+	const struct config_overlay_port ports[] = {{40000000000, 500, NULL},
+						    {40000000000, 500, NULL},
+						    {40000000000, 500, NULL},
+						    {40000000000, 500, &roce}};
+	const struct config_overlay o = {
+		.file = "lab.yaml", .switch_name = "s1", .ports = ports, .n_ports = 4};
+	struct config *c = NULL;
+	struct diags d = {0};
+	char file[PATH_MAX];
+
+	(void)state;
+	temporary_file(file, "policy.yaml", policy);
+	assert_int_equal(config_load_overlay(file, &o, &c, &d), 0);
+	assert_string_equal(c->ports[1].profile->map.name, "roce");
+	assert_string_equal(c->ports[2].profile->map.name, "default"); // that of the last port
+	assert_string_equal(c->ports[3].profile->map.name, "roce");
+	config_destroy(c);
+	diags_fini(&d);
+	unlink(file);
+}
+
+static void a_port_of_the_lab_needs_no_device(void **state)
+{
+	char said[TEXT_LEN];
+	struct config *c = under(
+		(const char *const[]){"{fdb: ~, ports: [{name: \"p[1-2]\", speed: 1G}]}", NULL},
+		said);
+
+	(void)state;
+	assert_string_equal(said, "");
+	assert_non_null(c);
+	assert_string_equal(config_port(c, 0).device, "wire:p1");
+	config_destroy(c);
+}
+
 static void a_policy_that_is_not_there_is_told(void **state)
 {
 	const struct config_overlay o = {
@@ -208,6 +249,8 @@ int main(void)
 		cmocka_unit_test(a_tilde_removes_the_key),
 		cmocka_unit_test(mistakes_are_told_where_they_stand),
 		cmocka_unit_test(the_ports_of_the_file_are_checked_though_the_lab_has_others),
+		cmocka_unit_test(a_port_of_the_lab_takes_the_profile_of_its_cable),
+		cmocka_unit_test(a_port_of_the_lab_needs_no_device),
 		cmocka_unit_test(a_policy_that_is_not_there_is_told),
 	};
 

@@ -159,8 +159,8 @@ def sweep(lab):
     p = lab.run('sweep', path, '--vary', 'duration=3ms,2ms,x', '--vary', 'flows[0].class=3,0',
                 '--metric',
                 'rate(h1)', '--jobs', '2', '--out', lab.path('s'), code=1)
-    must(p.stdout.count('PASS') == 4 and p.stdout.count('  ERROR\n') == 2, f'the table: {p.stdout}')
-    must('\nERROR: --set \'duration=x\': duration: "x": expected a time' in p.stdout, f'the reason: {p.stdout}')
+    must(p.stdout.count('PASS') == 4 and p.stdout.count('  ERROR\n') == 2, p.stdout)
+    must('\nERROR: --set \'duration=x\': duration: "x": expected a time' in p.stdout, p.stdout)
     with open(lab.path('s', 'sweep.csv'), encoding='utf-8', newline='') as f:
         rows = list(csv.DictReader(f))
     must([(r['duration'], r['flows[0].class']) for r in rows] ==

@@ -68,7 +68,7 @@ def an_unknown_name_gets_the_nearest():
 
 def what_is_wrong_with_a_command_fits_80_columns():
     for args in (("run", "no-such-scenario-of-any-name-there-could-be-in-the-lab"),
-                 ("run", "first", "--set", "a-key-without-any-value-that-is-really-long-as-keys-go"),
+                 ("run", "first", "--set", "a-key-without-a-value-that-is-really-long-as-keys-go"),
                  ("run", "first", "--no-such-option-at-all-in-this-program-or-any-other-one"),
                  ("run",), ("sweep", "first"), ("list", "no such words in any title of the lab"),
                  ("sweep", "first", "--vary", "some.very.long.key.of.the.scenario.but.no.value"),

@@ -411,6 +411,24 @@ static void a_cable_is_as_long_as_its_delay(void **state)
 	scenario_destroy(sc);
 }
 
+static void a_warning_of_a_policy_names_its_switches_once(void **state)
+{
+	char *got = reported("../good/warned.yaml", NULL), *second = strchr(got, '\n') + 1;
+
+	(void)state;
+	// A leaf has four ports and a spine three.
+	assert_non_null(strstr(got, " (on l1, l2, l3)\n"));
+	assert_non_null(strstr(second, " (on s1, s2)\n"));
+	assert_string_equal(strchr(second, '\n'), "\n");
+	free(got);
+	got = reported("../good/warned.yaml",
+		       (const struct sc_set[]){{"topology.leaf-spine.leaves", "9"},
+					       {"topology.leaf-spine.hosts_per_leaf", "7"},
+					       {NULL, NULL}});
+	assert_non_null(strstr(got, " (on l1, l2, l3, l4, ... 11 switches)\n"));
+	free(got);
+}
+
 // ---- params
 static void params_stand_in_keys_values_expectations_and_sums(void **state)
 {
@@ -537,6 +555,7 @@ int main(int argc, char **argv)
 		cmocka_unit_test(of_a_word_and_a_preset_of_cc_the_later_holds),
 		cmocka_unit_test(hosts_have_addresses_by_their_order),
 		cmocka_unit_test(a_cable_is_as_long_as_its_delay),
+		cmocka_unit_test(a_warning_of_a_policy_names_its_switches_once),
 		cmocka_unit_test(params_stand_in_keys_values_expectations_and_sums),
 		cmocka_unit_test(a_wrong_set_of_a_param_says_so_and_what_there_is),
 		cmocka_unit_test(a_long_text_keeps_all_that_stands_around_its_params),

@@ -92,6 +92,44 @@ static void a_leaf_spine_links_every_leaf_to_every_spine(void **state)
 	scenario_destroy(sc);
 }
 
+static const char *profile_of(const struct scenario *sc, uint32_t link)
+{
+	const struct node *n = sc->links[link].profile;
+
+	return n == NULL ? "the policy's" : n->text;
+}
+
+static void each_tier_has_a_delay_and_a_profile_of_its_own(void **state)
+{
+	struct scenario *sc =
+		with("{clos: {pods: 1, tors_per_pod: 1, leaves_per_pod: 1, spines: 1, "
+		     "hosts_per_tor: 1, host_speed: 40G, host_delay: 2us, fabric_delay: 50us, "
+		     "spine_length: 100m, host_profile: roce}}",
+		     "auto");
+
+	(void)state;
+	assert_int_equal(sc->links[0].delay_ns, 2000);
+	assert_int_equal(sc->links[1].delay_ns, 50000);
+	assert_int_equal(sc->links[1].cable_cm, 990000);
+	assert_int_equal(sc->links[2].delay_ns, 506); // of the length: 100 m
+	assert_int_equal(sc->links[2].cable_cm, 10000);
+	assert_string_equal(profile_of(sc, 0), "roce");
+	assert_string_equal(profile_of(sc, 1), "the policy's");
+	assert_string_equal(profile_of(sc, 2), "the policy's");
+	scenario_destroy(sc);
+	sc = with("{clos: {pods: 1, tors_per_pod: 1, leaves_per_pod: 1, spines: 1, "
+		  "hosts_per_tor: 1, host_speed: 40G, host_delay: 2us, fabric_profile: roce}}",
+		  "auto");
+	assert_int_equal(sc->links[2].delay_ns, 2000);
+	assert_string_equal(profile_of(sc, 0), "the policy's");
+	assert_string_equal(profile_of(sc, 2), "roce"); // as the fabric
+	scenario_destroy(sc);
+	sc = with("{star: {hosts: 1, speed: 40G, delay: 3us, profile: roce}}", "auto");
+	assert_int_equal(sc->links[0].delay_ns, 3000);
+	assert_string_equal(profile_of(sc, 0), "roce");
+	scenario_destroy(sc);
+}
+
 static void a_leaf_spine_with_one_spine_is_a_tree_and_bridges(void **state)
 {
 	struct scenario *sc = with("{leaf-spine: {leaves: 3, spines: 1, hosts_per_leaf: 1, "
@@ -234,6 +272,7 @@ int main(int argc, char **argv)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(a_star_has_its_hosts_on_the_ports_in_order),
 		cmocka_unit_test(a_leaf_spine_links_every_leaf_to_every_spine),
+		cmocka_unit_test(each_tier_has_a_delay_and_a_profile_of_its_own),
 		cmocka_unit_test(a_leaf_spine_with_one_spine_is_a_tree_and_bridges),
 		cmocka_unit_test(a_clos_has_pods_of_tors_and_leaves_below_its_spines),
 		cmocka_unit_test(a_ring_goes_the_shorter_way_round_or_both),
