@@ -32,6 +32,6 @@ void print_term(FILE *out, const char *term, const char *text, int indent);
 // Prints lines to the width of the terminal behind `out`.
 __attribute__((format(printf, 2, 3))) void terminal_printf(FILE *out, const char *fmt, ...);
 
-// Prints lines about a wrong command line to standard error. They fit TERMINAL_TEXT characters where
-// no terminal reads them, too.
+// Prints lines about a wrong command line to standard error. They fit TERMINAL_TEXT characters,
+// where no terminal reads them, too.
 __attribute__((format(printf, 1, 2))) void usage_printf(const char *fmt, ...);

@@ -5,6 +5,7 @@
 
 #include "control/config/schema.h"
 #include "control/config/terminal.h"
+#include "control/lab/expr.h"
 #include "control/lab/lab.h"
 
 const struct lab_option lab_options[] = {
@@ -18,6 +19,9 @@ const struct lab_option lab_options[] = {
 	{"jobs", "N", LAB_SWEEP, "processes at a time (default: one per processor)"},
 	{"out", "DIR", LAB_RUN | LAB_SWEEP | LAB_FLUID,
 	 "write report.json, CSV, SVG plots and report.html there"},
+	{"digits", "N", LAB_RUN | LAB_SWEEP,
+	 "digits of figures in tables, 4 to 15 (default: 4); counts have all of theirs, JSON and "
+	 "CSV nine"},
 	{"json", NULL, LAB_RUN | LAB_SWEEP | LAB_FLUID, "report as JSON"},
 	{"quiet", NULL, LAB_RUN | LAB_SWEEP,
 	 "no lines about progress, speed and the place of the report"},
@@ -78,20 +82,29 @@ static bool add_set(struct lab_args *a, const struct lab_command *c, char *text)
 	return true;
 }
 
-static bool take_jobs(struct lab_args *a, const struct lab_command *c, const char *text)
+struct number {
+	unsigned min, max;
+	const char *complaint;
+};
+
+static bool take_number(const struct lab_command *c, const char *text, const struct number *what,
+			unsigned *out)
 {
 	char *end;
 	unsigned long n = strtoul(text, &end, 10);
 
-	if (*end != '\0' || end == text || n == 0 || n > 1024)
-		return complain(c, "--jobs needs a number from 1 to 1024, not ", text);
-	a->jobs = (unsigned)n;
+	if (*end != '\0' || end == text || n < what->min || n > what->max)
+		return complain(c, what->complaint, text);
+	*out = (unsigned)n;
 	return true;
 }
 
 static bool take(struct lab_args *a, const struct lab_command *c, const struct lab_option *o,
 		 char *value)
 {
+	static const struct number jobs = {1, 1024, "--jobs needs a number from 1 to 1024, not "},
+				   digits = {EXPR_DIGITS, EXPR_MAX_DIGITS,
+					     "--digits needs a number from 4 to 15, not "};
 	const char *name = o->name;
 
 	if (strcmp(name, "json") == 0)
@@ -109,7 +122,9 @@ static bool take(struct lab_args *a, const struct lab_command *c, const struct l
 	else if (strcmp(name, "seed") == 0)
 		a->sets[a->n_sets++] = (struct sc_set){"seed", value};
 	else if (strcmp(name, "jobs") == 0)
-		return take_jobs(a, c, value);
+		return take_number(c, value, &jobs, &a->jobs);
+	else if (strcmp(name, "digits") == 0)
+		return take_number(c, value, &digits, &a->digits);
 	else
 		return add_set(a, c, value);
 	return true;
@@ -149,7 +164,8 @@ bool lab_parse(const struct lab_command *c, int argc, char **argv, struct lab_ar
 {
 	bool ok = true;
 
-	*out = (struct lab_args){.files = room(argc, sizeof(char *)),
+	*out = (struct lab_args){.digits = EXPR_DIGITS,
+				 .files = room(argc, sizeof(char *)),
 				 .sets = room(argc, sizeof(struct sc_set)),
 				 .varies = room(argc, sizeof(char *)),
 				 .metrics = room(argc, sizeof(char *))};

@@ -20,6 +20,8 @@
 #include "control/lab/expr_func.h"
 
 enum { EXPR_MAX_LEAVES = 65536, EXPR_MAX_TEXT = 1024, EXPR_VALUE_LEN = 64 };
+// Digits of a printed quantity: as a rule, at most as asked for, and as many as tell any two apart.
+enum { EXPR_DIGITS = 4, EXPR_MAX_DIGITS = 15, EXPR_ALL_DIGITS = 17 };
 
 // What may be named. Strings and arrays outlive what is parsed with them.
 struct expr_names {
@@ -85,6 +87,7 @@ struct expr_env {
 	uint32_t (*n)(const void *arg, uint32_t leaf); // values of a leaf
 	double (*value)(const void *arg, uint32_t leaf, uint32_t i); // NaN: nothing to measure
 	const void *arg;
+	unsigned digits; // of the texts of a verdict, at least; 0: EXPR_DIGITS
 };
 
 uint32_t expr_n(const struct expr *e, const struct expr_env *env);
@@ -102,8 +105,13 @@ struct expr_verdict expr_check(const struct expr *e, const struct expr_env *env)
 // or NULL with *why. A bare 0 fits every unit.
 const char *expr_number(const char *text, double *v, enum expr_unit *unit, const char **why);
 
-// A short text with four digits: "9.812G", "125.3KB", "12.4us", "0.92%", "17"; "no value" for NaN.
+// A short text with EXPR_DIGITS digits: "9.812G", "125.3KB", "12.4us", "0.92%", "17"; "no value" for
+// NaN. A count has all its digits.
 void expr_print(enum expr_unit unit, double v, char *out, uint32_t len);
+// With more than EXPR_MAX_DIGITS in the smallest unit.
+void expr_print_digits(enum expr_unit unit, double v, unsigned digits, char *out, uint32_t len);
+// The value that the text says; 0 for a share below all that is printed.
+double expr_as_printed(enum expr_unit unit, double v, unsigned digits);
 
 // ---- expr_select.c
 // The objects that a text names among those that fn is about; false with *why made in the arena.

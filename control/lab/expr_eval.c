@@ -142,12 +142,18 @@ static double size_of(double v)
 	return v < 0 ? -v : v;
 }
 
-static struct bounds bounds_of(const struct expr *e, uint32_t i, const struct expr_env *env)
+// digits: of the numbers as they are printed; 0: as they are.
+static struct bounds bounds_of(const struct expr *e, uint32_t i, const struct expr_env *env,
+			       unsigned digits)
 {
 	double b = element(e->kid[1], i, env),
 	       c = e->kid[2] == NULL ? 0 : element(e->kid[2], i, env);
 	double inf = __builtin_inf(), width;
 
+	if (digits != 0) {
+		b = expr_as_printed(e->relative ? EXPR_SHARE : expr_unit(e), b, digits);
+		c = expr_as_printed(expr_unit(e), c, digits);
+	}
 	switch ((enum expr_op)e->op) {
 	case EX_EQ:
 		return (struct bounds){.low = b, .high = b};
@@ -180,23 +186,39 @@ static bool fits(const struct bounds *b, double v)
 	return b->open ? v > b->low && v < b->high : v >= b->low && v <= b->high;
 }
 
-static void describe(const struct expr *e, uint32_t i, const struct expr_env *env,
+// So many digits that the printed numbers give the verdict: never FAIL with 100 <= 100.
+static unsigned digits_of(const struct expr *e, uint32_t i, const struct expr_env *env, double x,
+			  bool pass)
+{
+	unsigned digits = env->digits == 0 ? EXPR_DIGITS : env->digits;
+
+	for (; digits < EXPR_ALL_DIGITS; digits++) {
+		struct bounds b = bounds_of(e, i, env, digits);
+
+		if (x != x || fits(&b, expr_as_printed(expr_unit(e), x, digits)) == pass)
+			break;
+	}
+	return digits;
+}
+
+static void describe(const struct expr *e, uint32_t i, const struct expr_env *env, unsigned digits,
 		     struct expr_verdict *v)
 {
 	static const char *const sign[] = {[EX_EQ] = "",    [EX_NE] = "not ", [EX_LT] = "< ",
 					   [EX_LE] = "<= ", [EX_GT] = "> ",   [EX_GE] = ">= "};
 	enum expr_unit unit = expr_unit(e);
 	char a[EXPR_VALUE_LEN / 2 - 2], b[EXPR_VALUE_LEN / 2 - 2];
-	struct bounds in = bounds_of(e, i, env);
+	struct bounds in = bounds_of(e, i, env, 0);
 
-	expr_print(unit, element(e->kid[1], i, env), a, sizeof(a));
+	expr_print_digits(unit, element(e->kid[1], i, env), digits, a, sizeof(a));
 	if (e->op == EX_WITHIN) {
-		expr_print(unit, element(e->kid[2], i, env), v->expected, sizeof(v->expected));
+		expr_print_digits(unit, element(e->kid[2], i, env), digits, v->expected,
+				  sizeof(v->expected));
 		if (e->relative)
-			expr_print(EXPR_SHARE, e->kid[1]->number, a, sizeof(a));
+			expr_print_digits(EXPR_SHARE, e->kid[1]->number, digits, a, sizeof(a));
 		snprintf(v->tolerance, sizeof(v->tolerance), "+-%s", a);
 	} else if (e->op == EX_BETWEEN) {
-		expr_print(unit, in.high, b, sizeof(b));
+		expr_print_digits(unit, in.high, digits, b, sizeof(b));
 		snprintf(v->expected, sizeof(v->expected), "%s to %s", a, b);
 	} else {
 		snprintf(v->expected, sizeof(v->expected), "%s%s", sign[e->op], a);
@@ -204,7 +226,7 @@ static void describe(const struct expr *e, uint32_t i, const struct expr_env *en
 }
 
 static void print_measured(const struct expr *e, uint32_t n, const struct expr_env *env,
-			   struct expr_verdict *v)
+			   unsigned digits, struct expr_verdict *v)
 {
 	enum expr_unit unit = expr_unit(e);
 	char a[EXPR_VALUE_LEN / 2 - 4], b[EXPR_VALUE_LEN / 2 - 4];
@@ -213,11 +235,11 @@ static void print_measured(const struct expr *e, uint32_t n, const struct expr_e
 	for (uint32_t i = 0; i < n; i++)
 		list_add(&l, element(e->kid[0], i, env));
 	if (expr_n(e->kid[0], env) == 1 || n == 0) {
-		expr_print(unit, v->worst, v->measured, sizeof(v->measured));
+		expr_print_digits(unit, v->worst, digits, v->measured, sizeof(v->measured));
 		return;
 	}
-	expr_print(unit, l.min, a, sizeof(a));
-	expr_print(unit, l.max, b, sizeof(b));
+	expr_print_digits(unit, l.min, digits, a, sizeof(a));
+	expr_print_digits(unit, l.max, digits, b, sizeof(b));
 	snprintf(v->measured, sizeof(v->measured), "%s to %s", a, b);
 }
 
@@ -225,12 +247,13 @@ struct expr_verdict expr_check(const struct expr *e, const struct expr_env *env)
 {
 	struct expr_verdict v = {.pass = true, .worst = no_value()};
 	uint32_t n = expr_n(e, env), shown = 0;
+	unsigned digits;
 
 	// Nothing at all fulfils no expectation.
 	if (n == 0)
 		v.pass = false;
 	for (uint32_t i = 0; i < n; i++) {
-		struct bounds b = bounds_of(e, i, env);
+		struct bounds b = bounds_of(e, i, env, 0);
 		double x = element(e->kid[0], i, env);
 
 		if (i != 0 && (fits(&b, x) || !v.pass))
@@ -239,7 +262,8 @@ struct expr_verdict expr_check(const struct expr *e, const struct expr_env *env)
 		v.worst = x;
 		shown = i;
 	}
-	describe(e, shown, env, &v);
-	print_measured(e, n, env, &v);
+	digits = digits_of(e, shown, env, v.worst, v.pass);
+	describe(e, shown, env, digits, &v);
+	print_measured(e, n, env, digits, &v);
 	return v;
 }

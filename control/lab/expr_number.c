@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <ctype.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "control/lab/expr.h"
@@ -99,22 +100,47 @@ const char *expr_number(const char *text, double *v, enum expr_unit *unit, const
 
 static bool is_whole(double v)
 {
-	return v > -1e15 && v < 1e15 && v == (double)(int64_t)v;
+	return v > -9e15 && v < 9e15 && v == (double)(int64_t)v;
 }
 
-static void print_plain(double v, char *out, uint32_t len)
+// A count is never rounded to fewer digits than it has before the point.
+static void print_plain(double v, unsigned digits, char *out, uint32_t len)
 {
-	if (is_whole(v))
+	snprintf(out, len, "%.*g", (int)digits + 1, v);
+	if (is_whole(v) || strstr(out, "e+") != NULL)
 		snprintf(out, len, "%.0f", v);
-	else
-		snprintf(out, len, "%.5g", v);
 }
 
 static const double LEAST_SHARE = 0.00001;
 
-void expr_print(enum expr_unit unit, double v, char *out, uint32_t len)
+static double half_a_digit(unsigned digits)
+{
+	double half = 0.5;
+
+	while (digits-- != 0)
+		half /= 10;
+	return half;
+}
+
+// The unit in which a quantity is printed.
+static const struct unit_row *shown_unit(enum expr_unit unit, double size, unsigned digits)
 {
 	const struct unit_row *u = NULL;
+
+	for (unsigned i = 0; i < N_ROWS; i++) {
+		if (rows[i].unit != unit || !rows[i].shown)
+			continue;
+		u = &rows[i];
+		// Four digits would make 999.96M of the next unit 1000M.
+		if (size >= u->factor * (1 - half_a_digit(digits)) && digits <= EXPR_MAX_DIGITS)
+			break;
+	}
+	return u;
+}
+
+void expr_print_digits(enum expr_unit unit, double v, unsigned digits, char *out, uint32_t len)
+{
+	const struct unit_row *u;
 	double size = v < 0 ? -v : v;
 
 	if (v != v) {
@@ -122,20 +148,33 @@ void expr_print(enum expr_unit unit, double v, char *out, uint32_t len)
 		return;
 	}
 	if (unit == EXPR_COUNT || v == 0) {
-		print_plain(v, out, len);
+		print_plain(v, digits, out, len);
 		return;
 	}
-	if (unit == EXPR_SHARE && size < LEAST_SHARE) { // "%.4g" would print an exponent
+	// "%.4g" would print an exponent.
+	if (unit == EXPR_SHARE && size < LEAST_SHARE && digits <= EXPR_DIGITS) {
 		snprintf(out, len, v < 0 ? "> -0.001%%" : "< 0.001%%");
 		return;
 	}
-	for (unsigned i = 0; i < N_ROWS; i++) {
-		if (rows[i].unit != unit || !rows[i].shown)
-			continue;
-		u = &rows[i];
-		// Four digits would make 999.96M of the next unit 1000M.
-		if (size >= u->factor * 0.99995)
-			break;
-	}
-	snprintf(out, len, "%.4g%s", v / u->factor, u->name);
+	u = shown_unit(unit, size, digits);
+	snprintf(out, len, "%.*g%s", (int)digits, v / u->factor, u->name);
+}
+
+void expr_print(enum expr_unit unit, double v, char *out, uint32_t len)
+{
+	expr_print_digits(unit, v, EXPR_DIGITS, out, len);
+}
+
+double expr_as_printed(enum expr_unit unit, double v, unsigned digits)
+{
+	char text[EXPR_VALUE_LEN], *end;
+	double printed;
+
+	expr_print_digits(unit, v, digits, text, sizeof(text));
+	printed = strtod(text, &end);
+	if (end == text)
+		return v == v ? 0 : v; // "< 0.001%", "no value"
+	return unit == EXPR_COUNT || v == 0
+		       ? printed
+		       : printed * shown_unit(unit, v < 0 ? -v : v, digits)->factor;
 }

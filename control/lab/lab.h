@@ -21,6 +21,7 @@ struct lab_args {
 	unsigned n_files, n_sets, n_varies, n_metrics;
 	const char *out; // folder, or NULL
 	unsigned jobs; // 0: one per processor
+	unsigned digits; // of figures in tables
 	bool json, quiet, help;
 	struct arena arena; // of what `files` names
 };
@@ -79,6 +80,7 @@ struct run_options {
 	const char *out;
 	const char *const *metrics;
 	unsigned n_metrics;
+	unsigned digits; // of figures in tables; 0: EXPR_DIGITS
 };
 int lab_run_file(const char *file, const struct sc_set *sets, unsigned n_sets,
 		 const struct run_options *o);

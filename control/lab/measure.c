@@ -46,6 +46,7 @@ struct measure {
 	bool started; // the timers are those of a clock
 	int err; // the first that happened on the clock
 	uint64_t end_ns;
+	unsigned digits; // of texts
 	// The series.
 	struct column *columns;
 	uint32_t n_columns;
@@ -116,6 +117,7 @@ int measure_create(const struct scenario *sc, struct measure **out, struct diag_
 	if (m == NULL)
 		return -ENOMEM;
 	m->sc = sc;
+	m->digits = EXPR_DIGITS;
 	take_names(m);
 	m->names.incomplete =
 		before != 0 && (sc->n_hosts == 0 || sc->n_switches == 0 || sc->n_flows == 0);
@@ -175,6 +177,11 @@ int measure_ask(struct measure *m, const char *text, struct diag_sink *s)
 	return 0;
 }
 
+void measure_set_digits(struct measure *m, unsigned digits)
+{
+	m->digits = digits;
+}
+
 static void forget_timers(struct measure *m)
 {
 	if (!m->started)
@@ -219,7 +226,7 @@ static double env_value(const void *arg, uint32_t leaf, uint32_t i)
 
 static struct expr_env env_of(const struct measure *m)
 {
-	return (struct expr_env){.n = env_n, .value = env_value, .arg = m};
+	return (struct expr_env){.n = env_n, .value = env_value, .arg = m, .digits = m->digits};
 }
 
 // ---- columns
@@ -502,7 +509,7 @@ struct measure_verdict measure_asked(const struct measure *m, uint32_t i)
 
 	if (expr_n(t->e, &env) != 0)
 		out.value = expr_value(t->e, 0, &env);
-	expr_print(out.unit, out.value, out.measured, sizeof(out.measured));
+	expr_print_digits(out.unit, out.value, m->digits, out.measured, sizeof(out.measured));
 	return out;
 }
 

@@ -17,6 +17,8 @@ struct measure;
 // Parses all records and expectations. 0, -EINVAL with the sink filled.
 __attribute__((warn_unused_result)) int measure_create(const struct scenario *sc,
 						       struct measure **out, struct diag_sink *s);
+// Digits of the texts of verdicts, at least; EXPR_DIGITS at first.
+void measure_set_digits(struct measure *m, unsigned digits);
 // A further expression, of `--metric`, whose value the report gives. 0, -EINVAL with the sink
 // filled.
 __attribute__((warn_unused_result)) int measure_ask(struct measure *m, const char *text,

@@ -18,6 +18,7 @@ struct run {
 	struct measure *measure;
 	uint64_t end_ns; // virtual
 	bool broken_off; // by a signal
+	unsigned digits; // of figures in tables
 	uint64_t wall_ns, busy_ns; // real and processor time it took: for the speed line only
 };
 

@@ -12,17 +12,17 @@
 
 enum { MAX_ROWS = 20, TEXT = 32 };
 
-static const char *rate_text(double bps, char text[TEXT])
+static const char *rate_text(const struct run *r, double bps, char text[TEXT])
 {
-	snprintf(text, TEXT, "%.3f", bps / 1e9);
+	snprintf(text, TEXT, "%.*f", (int)r->digits - 1, bps / 1e9);
 	return text;
 }
 
-static void put_rate(struct grid *g, double bps)
+static void put_rate(const struct run *r, struct grid *g, double bps)
 {
 	char text[TEXT];
 
-	grid_put(g, "%s", bps == 0 ? "" : rate_text(bps, text));
+	grid_put(g, "%s", bps == 0 ? "" : rate_text(r, bps, text));
 }
 
 static void put_count(struct grid *g, uint64_t n)
@@ -33,26 +33,27 @@ static void put_count(struct grid *g, uint64_t n)
 		grid_put(g, "%" PRIu64, n);
 }
 
-static void put_value(struct grid *g, enum expr_unit unit, double v)
+static void put_value(const struct run *r, struct grid *g, enum expr_unit unit, double v)
 {
 	char text[EXPR_VALUE_LEN];
 
-	expr_print(unit, v, text, sizeof(text));
+	expr_print_digits(unit, v, r->digits, text, sizeof(text));
 	grid_put(g, "%s", v != v || v == 0 ? "" : text);
 }
 
 // ---- hosts
 
-static void host_cells(struct grid *g, const struct host_row *h, const struct nic_stats *s)
+static void host_cells(const struct run *r, struct grid *g, const struct host_row *h,
+		       const struct nic_stats *s)
 {
-	put_rate(g, h->tx_bps);
-	put_rate(g, h->goodput_bps);
+	put_rate(r, g, h->tx_bps);
+	put_rate(r, g, h->goodput_bps);
 	put_count(g, s->messages_completed);
 	put_count(g, h->ce_marked);
 	put_count(g, s->cnps_sent);
 	put_count(g, s->cnps_received);
 	put_count(g, h->rx_pause);
-	put_value(g, EXPR_TIME, (double)h->rx_pause_duration_us * 1000);
+	put_value(r, g, EXPR_TIME, (double)h->rx_pause_duration_us * 1000);
 	put_count(g, h->tx_pause);
 	put_count(g, s->retransmissions);
 	put_count(g, s->timeouts);
@@ -110,8 +111,8 @@ static void hosts_note(const struct run *r, struct grid *g)
 		  "the %d of %u hosts that moved most; sent by each of all: least %s, median %s, "
 		  "most %s, "
 		  "together %s Gb/s",
-		  MAX_ROWS, n, rate_text(v[0], low), rate_text(v[n / 2], mid),
-		  rate_text(v[n - 1], high), rate_text(sum_of(v, n), all));
+		  MAX_ROWS, n, rate_text(r, v[0], low), rate_text(r, v[n / 2], mid),
+		  rate_text(r, v[n - 1], high), rate_text(r, sum_of(v, n), all));
 	free(v);
 }
 
@@ -142,7 +143,7 @@ static void hosts_grid(const struct run *r, report_grid_fn *emit, FILE *out)
 
 		grid_row(&g);
 		grid_put(&g, "%s", r->sc->hosts[order[i].host].name);
-		host_cells(&g, &h, nic_stats_now(r->fabric->hosts[order[i].host].nic));
+		host_cells(r, &g, &h, nic_stats_now(r->fabric->hosts[order[i].host].nic));
 	}
 	emit(&g, out);
 	grid_fini(&g);
@@ -164,13 +165,13 @@ static void flows_grid(const struct run *r, report_grid_fn *emit, FILE *out)
 		grid_row(&g);
 		grid_put(&g, "%s", lab_flow_name(lab_flow_of(r->sc, i)));
 		put_count(&g, f.n_conns);
-		put_rate(&g, f.goodput_bps);
+		put_rate(r, &g, f.goodput_bps);
 		put_count(&g, f.n_done);
-		put_value(&g, EXPR_TIME, f.fct_p50);
-		put_value(&g, EXPR_TIME, f.fct_p99);
-		put_value(&g, EXPR_TIME, f.fct_max);
-		put_value(&g, EXPR_COUNT, f.slowdown_p50);
-		put_value(&g, EXPR_COUNT, f.slowdown_p99);
+		put_value(r, &g, EXPR_TIME, f.fct_p50);
+		put_value(r, &g, EXPR_TIME, f.fct_p99);
+		put_value(r, &g, EXPR_TIME, f.fct_max);
+		put_value(r, &g, EXPR_COUNT, f.slowdown_p50);
+		put_value(r, &g, EXPR_COUNT, f.slowdown_p99);
 	}
 	if (shown < n)
 		grid_note(&g, "and %u more, in report.json", n - shown);
@@ -295,15 +296,15 @@ static void queue_cells(struct grid *g, const struct run *r, const struct queue_
 	double speed = (double)switch_policy(sw)->ports[o->port].speed_bps;
 
 	grid_put(g, "%s.p%u.%u", r->sc->switches[o->sw].name, o->port + 1u, o->queue);
-	put_rate(g, line);
-	put_value(g, EXPR_SHARE, line / speed);
-	put_value(g, EXPR_BYTES, (double)gauge_get(&c->max_bytes));
+	put_rate(r, g, line);
+	put_value(r, g, EXPR_SHARE, line / speed);
+	put_value(r, g, EXPR_BYTES, (double)gauge_get(&c->max_bytes));
 	put_count(g, marked);
-	put_value(g, EXPR_SHARE, packets == 0 ? 0 : (double)marked / (double)packets);
+	put_value(r, g, EXPR_SHARE, packets == 0 ? 0 : (double)marked / (double)packets);
 	put_count(g, group.pauses);
-	put_value(g, EXPR_TIME, group.paused_ns);
+	put_value(r, g, EXPR_TIME, group.paused_ns);
 	put_count(g, queue.pauses);
-	put_value(g, EXPR_TIME, queue.paused_ns);
+	put_value(r, g, EXPR_TIME, queue.paused_ns);
 	put_count(g, queue.dropped);
 }
 

@@ -49,11 +49,11 @@ static const char *what_of(const struct chain_finding *f)
 
 // ---- findings
 
-static void put_time(struct grid *g, uint64_t ns)
+static void put_time(const struct run *r, struct grid *g, uint64_t ns)
 {
 	char text[EXPR_VALUE_LEN];
 
-	expr_print(EXPR_TIME, (double)ns, text, sizeof(text));
+	expr_print_digits(EXPR_TIME, (double)ns, r->digits, text, sizeof(text));
 	grid_put(g, "%s", text);
 }
 
@@ -66,10 +66,10 @@ static void finding_cells(struct grid *g, const struct run *r, const struct chai
 	if (f->longest_ns == 0)
 		grid_put(g, "%s", "<1ms"); // one look saw it
 	else
-		put_time(g, f->longest_ns);
+		put_time(r, g, f->longest_ns);
 	grid_put(g, "%" PRIu32, f->times);
-	put_time(g, f->first_ns);
-	put_time(g, f->last_ns);
+	put_time(r, g, f->first_ns);
+	put_time(r, g, f->last_ns);
 	grid_put(g, "%s", f->now ? "yes" : "");
 	free(text);
 }
@@ -142,8 +142,8 @@ static void storm_cells(struct grid *g, const struct run *r, uint32_t sw, unsign
 	grid_put(g, "%" PRIu64, ctr_get(&c->detected));
 	grid_put(g, "%" PRIu64, ctr_get(&c->restored));
 	grid_put(g, "%" PRIu64, escalations(r, sw, port, cls));
-	put_time(g, first_detected(r, sw, port, cls));
-	put_time(g, longest_storm(c, r->end_ns));
+	put_time(r, g, first_detected(r, sw, port, cls));
+	put_time(r, g, longest_storm(c, r->end_ns));
 	grid_put(g, "%" PRIu64, ctr_get(&c->total.tx_ok));
 	grid_put(g, "%" PRIu64, ctr_get(&c->total.tx_dropped));
 	grid_put(g, "%" PRIu64, ctr_get(&c->total.rx_ok));

@@ -192,6 +192,8 @@ static int prepare(struct run *r, const struct run_options *o, struct diags *d)
 		return no_memory(r->sc->file);
 	err = traffic_check(r->traffic, r->fabric, &s);
 	err |= measure_create(r->sc, &r->measure, &s);
+	if (r->measure != NULL)
+		measure_set_digits(r->measure, r->digits);
 	for (unsigned i = 0; r->measure != NULL && i < o->n_metrics; i++)
 		err |= measure_ask(r->measure, o->metrics[i], &s);
 	diag_finish(&s, d);
@@ -238,6 +240,7 @@ int lab_run_file(const char *file, const struct sc_set *sets, unsigned n_sets,
 	if (scenario_load(file, sets, n_sets, &sc, &d) != 0)
 		return told(&d);
 	r.sc = sc;
+	r.digits = o->digits != 0 ? o->digits : EXPR_DIGITS;
 	code = prepare(&r, o, &d);
 	told(&d); // warnings, too
 	if (code == LAB_DONE && !lab_can_write(o->out))
@@ -337,7 +340,8 @@ int lab_run(const struct lab_args *a)
 				      .quiet = a->quiet,
 				      .out = a->out,
 				      .metrics = a->metrics,
-				      .n_metrics = a->n_metrics};
+				      .n_metrics = a->n_metrics,
+				      .digits = a->digits};
 	int worst = LAB_DONE;
 
 	catch_signals();

@@ -127,8 +127,12 @@ static void take_values(struct sweep *s, struct sweep_point *p, struct json_obje
 		struct sweep_value *to = &p->values[p->n_values++];
 		// As the file has it, with the params that the runs differ in.
 		const char *written = text_of(row, "written"), *unit = text_of(row, "unit"),
-			   *name = *written != '\0' ? written : text_of(row, name_key);
+			   *measured, *name = *written != '\0' ? written : text_of(row, name_key);
 
+		measured = text_of(row, "measured");
+		to->text = strstr(measured, " to ") != NULL
+				   ? "" // of a list: the one value that decides is shown
+				   : arena_text(s->arena, measured, strlen(measured));
 		json_object_object_get_ex(row, "value", &v);
 		to->name = arena_text(s->arena, name, strlen(name));
 		to->unit = arena_text(s->arena, unit, strlen(unit));
@@ -186,13 +190,14 @@ static char *whole_text(struct arena *a, FILE *f)
 static char **command(struct sweep *s, uint32_t point)
 {
 	const struct lab_args *a = s->args;
-	size_t n = 0, most = 8 + 2 * ((size_t)a->n_sets + a->n_metrics + s->n_varies);
+	size_t n = 0, most = 9 + 2 * ((size_t)a->n_sets + a->n_metrics + s->n_varies);
 	char **argv = arena_alloc(s->arena, most * sizeof(*argv));
 
 	argv[n++] = arena_printf(s->arena, "weir-lab");
 	argv[n++] = arena_printf(s->arena, "run");
 	argv[n++] = arena_printf(s->arena, "--json");
 	argv[n++] = arena_printf(s->arena, "--quiet");
+	argv[n++] = arena_printf(s->arena, "--digits=%u", a->digits);
 	for (unsigned i = 0; i < a->n_sets; i++)
 		argv[n++] =
 			arena_printf(s->arena, "--set=%s=%s", a->sets[i].path, a->sets[i].value);

@@ -31,6 +31,7 @@ struct sweep {
 // What a run said of one expectation or metric.
 struct sweep_value {
 	const char *name, *unit; // of report_json
+	const char *text; // as the run prints the value; empty: the value is one of a list
 	double value; // NaN: none
 	bool judged, passed; // judged: an expectation
 };

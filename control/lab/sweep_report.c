@@ -78,8 +78,10 @@ static void value_cells(const struct sweep *s, uint32_t point, uint32_t n, struc
 			grid_put(g, "%s", "");
 			continue;
 		}
-		expr_print(unit_of(value->unit), value->value, text, sizeof(text));
-		grid_put(g, "%s%s", text, value->judged && !value->passed ? " !" : "");
+		expr_print_digits(unit_of(value->unit), value->value, s->args->digits, text,
+				  sizeof(text));
+		grid_put(g, "%s%s", *value->text == '\0' ? text : value->text,
+			 value->judged && !value->passed ? " !" : "");
 	}
 }
 

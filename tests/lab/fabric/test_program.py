@@ -35,7 +35,7 @@ class Program(unittest.TestCase):
     def test_the_first_scenario_holds(self):
         done = lab("run", FIRST)
         self.assertEqual(done.returncode, 0, done.stdout + done.stderr)
-        self.assertIn("PASS: 3 of 3", done.stdout)
+        self.assertRegex(done.stdout, r"PASS: (\d+) of \1 ")
         self.assertIn("packet-hops", done.stderr)
 
     def test_a_failing_expectation_is_exit_1_with_both_numbers(self):
@@ -44,6 +44,35 @@ class Program(unittest.TestCase):
         line = next(l for l in done.stdout.splitlines() if "rate(h1) == 1G" in l)
         self.assertIn("FAIL", line)
         self.assertEqual(done.stderr, "")
+
+    def test_digits_shows_more_of_figures_and_a_failure_shows_as_many_as_it_needs(self):
+        rate = json.loads(lab("run", PAIR, "--quiet", "--json", "--metric", "rate(h1)").stdout)[
+            "metrics"][0]["value"]
+        sets = "--set", f"expect=[rate(h1) <= {rate // 1000 - 1:.0f}K]"
+        done = lab("run", PAIR, "--quiet", *sets)
+        line = next(l for l in done.stdout.splitlines() if l.startswith("FAIL  rate(h1)"))
+        expected, measured = (float(w.rstrip("GMK")) for w in line.split()[-2:])
+        self.assertGreater(measured, expected, line)
+        said = [lab("run", PAIR, "--quiet", "--metric", "rate(h1)", "--digits", str(n)).stdout
+                .split("\nmetrics\n")[1].split()[3] for n in (4, 9)]
+        self.assertEqual(said, [f"{rate / 1e9:.4g}G", f"{rate / 1e9:.9g}G"])
+        self.assertNotEqual(*said)
+        swept = lab("sweep", PAIR, "--quiet", "--digits", "9", "--vary", "seed=1", "--metric",
+                    "rate(h1)", *sets).stdout
+        self.assertIn(f"  {said[1]}\n", swept)
+        for n in "3", "16", "x":
+            self.assertEqual(lab("run", PAIR, "--digits", n).returncode, 2)
+
+    def test_params_of_the_file_are_in_the_report(self):
+        args = os.path.join(ROOT, "conf/lab/incast.yaml"), "--quiet", "--set", "duration=1ms", \
+            "--set", "params.n=3", "--set", "expect=[lossless_drops <= $n]"
+        self.assertIn("\nparams: n = 3, ports = 4, to = h4\n", lab("run", *args).stdout)
+        report = json.loads(lab("run", *args, "--json").stdout)
+        self.assertEqual(report["params"], {"n": "3", "ports": "4", "to": "h4"})
+        self.assertEqual(report["expectations"][0]["expectation"], "lossless_drops <= 3")
+        self.assertEqual(report["expectations"][0]["written"], "lossless_drops <= $n")
+        swept = lab("sweep", *args, "--vary", "params.n=2,3").stdout
+        self.assertIn("[1] lossless_drops <= $n\n", swept)
 
     def test_a_mistake_is_exit_2_with_its_place(self):
         done = lab("run", PAIR, "--set", "duratoin=1ms")
