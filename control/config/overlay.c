@@ -82,7 +82,7 @@ static void drop_child(struct node *map, const struct node *n)
 	map->n--;
 }
 
-static void put_child(struct arena *a, struct node *base, const struct node *over, const char *file)
+static void put_one(struct arena *a, struct node *base, const struct node *over, const char *file)
 {
 	struct node *old = child(base, over->key->text), *next;
 
@@ -100,6 +100,75 @@ static void put_child(struct arena *a, struct node *base, const struct node *ove
 		*old = *copied(a, over, file);
 		old->next = next;
 	}
+}
+
+// ---- ranges as keys
+// The numbers of a key such as 3, 0-7 or "3,5". False: the key is a name.
+static bool numbers_of(const struct node *n, struct cfg_set *out)
+{
+	const char *why;
+
+	*out = (struct cfg_set){.n = 0};
+	return schema_parse_ranges(n->key->text, 0, CFG_SET_BITS - 1, out, &why);
+}
+
+static bool holds(const struct cfg_set *s, unsigned i)
+{
+	return (s->bits[i / 64] >> i % 64 & 1) != 0;
+}
+
+static bool overlap(const struct cfg_set *a, const struct cfg_set *b)
+{
+	for (unsigned i = 0; i < CFG_SET_BITS / 64; i++)
+		if ((a->bits[i] & b->bits[i]) != 0)
+			return true;
+	return false;
+}
+
+static struct node *of_number(struct arena *a, const struct node *n, unsigned i)
+{
+	struct node *one = copied(a, n, NULL);
+
+	one->key->text = arena_printf(a, "%u", i);
+	return one;
+}
+
+// Where a key of the map and `keys` share numbers and differ: each number becomes a key of its own.
+// Returns whether there is such a key.
+static bool part_keys(struct arena *a, struct node *base, const struct node *over,
+		      const struct cfg_set *keys)
+{
+	bool any = false;
+	struct cfg_set own;
+
+	for (struct node *v = base->first, *next; v != NULL; v = next) {
+		next = v->next;
+		if (strcmp(v->key->text, over->key->text) == 0 || !numbers_of(v, &own) ||
+		    !overlap(&own, keys))
+			continue;
+		any = true;
+		if (own.n == 1)
+			continue;
+		drop_child(base, v);
+		for (unsigned i = 0; i < CFG_SET_BITS; i++)
+			if (holds(&own, i))
+				append(base, of_number(a, v, i));
+	}
+	return any;
+}
+
+// `classes: {0-7: X}` over `classes: {3: Y}`: X over Y for class 3, and X alone for the others.
+static void put_child(struct arena *a, struct node *base, const struct node *over, const char *file)
+{
+	struct cfg_set keys;
+
+	if (!numbers_of(over, &keys) || !part_keys(a, base, over, &keys)) {
+		put_one(a, base, over, file);
+		return;
+	}
+	for (unsigned i = 0; i < CFG_SET_BITS; i++)
+		if (holds(&keys, i))
+			put_one(a, base, of_number(a, over, i), file);
 }
 
 void overlay_merge(struct arena *a, struct node *base, const struct node *over, const char *file)

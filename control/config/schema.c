@@ -220,9 +220,9 @@ static void add_ranges(struct cfg_reader *r, const struct cfg_row *row, const st
 		report_kind(r, n, path, "numbers and ranges");
 	else if (!schema_parse_ranges(n->text, row->min, row->max, set, &why))
 		diag_add(r->sink, DIAG_ERROR, n->at, path,
-			 "\"%s\" %s: expected numbers from %" PRId64 " to %" PRId64
-			 " such as 20 or 30-39",
-			 schema_shown(r->arena, n->text), why, row->min, row->max);
+			 "\"%s\" %s: expected numbers from %" PRId64 " to %" PRId64 " such as %s",
+			 schema_shown(r->arena, n->text), why, row->min, row->max,
+			 row->max == 7 ? "3 or 0-7" : "20 or 30-39");
 }
 
 static void fill_set(struct cfg_reader *r, const struct cfg_row *row, const struct node *n,

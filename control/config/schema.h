@@ -103,7 +103,8 @@ struct cfg_row {
 	bool has_default; // LOOKUP: the key `default` sets what is not named
 	const struct cfg_schema *sub;
 	const struct cfg_row *scalar; // what a scalar in place of a map, set or lookup means
-	// WORD: in place of the words in a message; a required row: what to write if it is missing
+	// In a message: in place of the words of a WORD, or of what the unit of a NUMBER expects;
+	// what to write if a required row is missing.
 	const char *expected;
 	const char *dflt_text, *help; // for people
 };

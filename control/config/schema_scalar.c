@@ -178,6 +178,8 @@ static bool number(struct cfg_reader *r, const struct cfg_row *row, const struct
 	if (!unit_parse(percent ? UNIT_PERCENT : row->unit, n->text, &value, &why)) {
 		if (row->word != NULL)
 			why = arena_printf(r->arena, "%s, or %s", why, row->word);
+		if (row->expected != NULL)
+			why = row->expected;
 		return refuse(r, n, path, why);
 	}
 	if (percent && value > 1000000)

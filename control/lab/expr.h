@@ -105,8 +105,8 @@ struct expr_verdict expr_check(const struct expr *e, const struct expr_env *env)
 // or NULL with *why. A bare 0 fits every unit.
 const char *expr_number(const char *text, double *v, enum expr_unit *unit, const char **why);
 
-// A short text with EXPR_DIGITS digits: "9.812G", "125.3KB", "12.4us", "0.92%", "17"; "no value" for
-// NaN. A count has all its digits.
+// A short text with EXPR_DIGITS digits: "9.812G", "125.3KB", "12.4us", "0.92%", "17"; "no value"
+// for NaN. A count has all its digits.
 void expr_print(enum expr_unit unit, double v, char *out, uint32_t len);
 // With more than EXPR_MAX_DIGITS in the smallest unit.
 void expr_print_digits(enum expr_unit unit, double v, unsigned digits, char *out, uint32_t len);

@@ -270,8 +270,9 @@ static const char *mistake(struct expr_set *s, const struct expr_func *fn, const
 		if (strcmp(node, s->names->switches[i]) == 0)
 			return arena_printf(s->arena,
 					    "%s does not exist: %s has the ports p1 to p%u, each "
-					    "with the queues 0 to 7",
-					    shown, node, s->names->n_ports[i]);
+					    "with the queues 0 to 7; several are %s.p[1-%u].[0-7]",
+					    shown, node, s->names->n_ports[i], node,
+					    s->names->n_ports[i]);
 	near = schema_closest(node, s->names->n_hosts + s->names->n_flows + s->names->n_switches,
 			      candidate, &c);
 	if (near != NULL)

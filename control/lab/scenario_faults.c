@@ -17,8 +17,8 @@ enum { MAX_ROUTES = 4096, NAME_LEN = 63, PPM = 1000000, PPB_PER_PPM = 1000, QUAN
 // One struct for all kinds; each kind has rows for what it uses.
 struct kind_keys {
 	struct cfg_map map;
-	struct cfg_val for_ns, cls, quanta, every, silent, rate, every_nth, longer_than,
-		shorter_than, control, speed, delay, loopback, policy, burst, period, count;
+	struct cfg_val for_ns, quanta, every, silent, rate, every_nth, longer_than, shorter_than,
+		control, speed, delay, loopback, policy, burst, period, count;
 	struct cfg_set classes;
 	struct cfg_list routes;
 	const struct node *override;
@@ -42,7 +42,7 @@ struct fault_keys {
 
 static const struct cfg_row storm_rows[] = {
 	{"class", CFG_SET, AT(classes), .max = 7, .required = true,
-	 .help = "one, or several [3, 4]"},
+	 .help = "one, or several: 0-7, [3, 4]"},
 	FOR,
 	{"quanta", CFG_NUMBER, .unit = UNIT_COUNT, AT(quanta), .max = 65535, .dflt = 65535,
 	 .dflt_text = "65535",
@@ -102,8 +102,8 @@ SCHEMA(deaf_schema, deaf_rows);
 
 static const struct cfg_row tx_off_rows[] = {
 	FOR,
-	{"class", CFG_NUMBER, .unit = UNIT_COUNT, AT(cls), .max = 7, .dflt = -1,
-	 .dflt_text = "the port", .help = "only this queue"},
+	{"class", CFG_SET, AT(classes), .max = 7, .dflt_text = "the port",
+	 .help = "only this queue, or these: 3-4, [3, 4]"},
 };
 SCHEMA(tx_off_schema, tx_off_rows);
 
@@ -122,8 +122,8 @@ static const struct cfg_row drop_all_rows[] = {FOR};
 SCHEMA(drop_all_schema, drop_all_rows);
 
 static const struct cfg_row recover_rows[] = {
-	{"class", CFG_NUMBER, .unit = UNIT_COUNT, AT(cls), .max = 7, .required = true,
-	 .help = "whose storm, or escalation, is to end"},
+	{"class", CFG_SET, AT(classes), .max = 7, .required = true,
+	 .help = "whose storm, or escalation, is to end: 3, 0-7, [3, 4]"},
 };
 SCHEMA(recover_schema, recover_rows);
 
@@ -435,7 +435,7 @@ static void fill_values(struct fault_reader *r)
 	f->rate_bps = (uint64_t)(f->kind == SC_LINK_SLOW ? k->speed.n : k->rate.n);
 	f->loopback_bps = (uint64_t)k->loopback.n;
 	f->delay_ns = k->delay.n;
-	f->cls = (int)k->cls.n;
+	f->cls = -1;
 	if (f->kind == SC_PAUSE_STORM) {
 		check_storm(r);
 		f->for_ns = storm_length(r);
@@ -465,6 +465,19 @@ static void push(struct sc_builder *b, const struct sc_fault *f, uint32_t *room)
 	sc->faults[sc->n_faults++] = *f;
 }
 
+// Of a port, once for each class that is named. A storm has all of its classes at once.
+static void push_classes(struct fault_reader *r, uint32_t *room)
+{
+	uint64_t left = r->f->kind == SC_PAUSE_STORM ? 0 : r->kind->classes.bits[0];
+
+	if (left == 0)
+		push(r->b, r->f, room);
+	for (; left != 0; left &= left - 1) {
+		r->f->cls = __builtin_ctzll(left);
+		push(r->b, r->f, room);
+	}
+}
+
 // The same for each of several hosts, but what follows from its link.
 static void push_all(struct fault_reader *r, uint32_t *room)
 {
@@ -476,7 +489,7 @@ static void push_all(struct fault_reader *r, uint32_t *room)
 		return;
 	}
 	if (r->n_hosts == 0)
-		push(r->b, r->f, room);
+		push_classes(r, room);
 	for (uint32_t i = 0; i < r->n_hosts; i++) {
 		r->f->target.node = r->hosts[i];
 		r->f->link = sc->hosts[r->hosts[i]].link;

@@ -211,6 +211,28 @@ static void a_port_of_the_lab_takes_the_profile_of_its_cable(void **state)
 	unlink(file);
 }
 
+static void ranges_of_classes_merge_class_by_class(void **state)
+{
+	char said[TEXT_LEN];
+	struct config *c = under(
+		(const char *const[]){
+			"profiles: {roce: {classes: {2-4: {min_rate: 1G}, 5-6: {min_rate: 2G}}}}",
+			"profiles: {roce: {classes: {5: {min_rate: 3G}, \"0,6\": ~}}}", NULL},
+		said);
+	const struct cfg_profile *p;
+
+	(void)state;
+	assert_string_equal(said, "");
+	p = c->ports[0].profile;
+	assert_int_equal(p->classes[2].min_rate.n, 1000000000);
+	assert_int_equal(p->classes[3].min_rate.n, 1000000000);
+	assert_true(p->classes[3].lossless.n); // of the file
+	assert_false(p->classes[4].lossless.n);
+	assert_int_equal(p->classes[5].min_rate.n, 3000000000);
+	assert_false(p->classes[6].min_rate.given);
+	config_destroy(c);
+}
+
 static void a_port_of_the_lab_needs_no_device(void **state)
 {
 	char said[TEXT_LEN];
@@ -250,6 +272,7 @@ int main(void)
 		cmocka_unit_test(mistakes_are_told_where_they_stand),
 		cmocka_unit_test(the_ports_of_the_file_are_checked_though_the_lab_has_others),
 		cmocka_unit_test(a_port_of_the_lab_takes_the_profile_of_its_cable),
+		cmocka_unit_test(ranges_of_classes_merge_class_by_class),
 		cmocka_unit_test(a_port_of_the_lab_needs_no_device),
 		cmocka_unit_test(a_policy_that_is_not_there_is_told),
 	};

@@ -24,7 +24,7 @@ static const struct {
 	{"queue(h1) > 0", AT(15) "h1 is a host: queue wants a switch, a port or a queue"},
 	{"queue(s1.p4.3) > 0",
 	 AT(15) "s1.p4.3 does not exist: s1 has the ports p1 to p3, each with "
-		"the queues 0 to 7"},
+		"the queues 0 to 7; several are s1.p[1-3].[0-7]"},
 	{"queue(s1.p3.3, p9x) > 0",
 	 AT(24) "p9x means nothing to queue: it takes mean, min, max, now, "
 		"p50, p99, and a window of two times"},

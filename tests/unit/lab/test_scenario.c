@@ -174,6 +174,31 @@ static void a_set_changes_adds_and_removes_what_the_file_says(void **state)
 	scenario_destroy(sc);
 }
 
+static void a_fault_of_a_port_strikes_each_class_of_a_range(void **state)
+{
+	const struct sc_set sets[] = {
+		{"faults[0]", "{at: 1us, port: s1.p1, tx_off: {class: \"3,5-6\", for: 5us}}"},
+		{"faults[1]", "{at: 2us, port: s1.p1, recover: {class: [1-2]}}"},
+		{"faults[2]", "{at: 3us, port: s1.p1, tx_off: {}}"},
+		{"faults[3]", "{at: 4us, host: h1, pause_storm: {class: 0-7, for: 5us}}"},
+	};
+	static const struct {
+		uint8_t kind;
+		int cls;
+	} want[] = {{SC_TX_OFF, 3},  {SC_TX_OFF, 5},  {SC_TX_OFF, 6},	   {SC_RECOVER, 1},
+		    {SC_RECOVER, 2}, {SC_TX_OFF, -1}, {SC_PAUSE_STORM, -1}};
+	struct scenario *sc = load(BASE, sets, 4);
+
+	(void)state;
+	assert_int_equal(sc->n_faults, sizeof(want) / sizeof(want[0]));
+	for (uint32_t i = 0; i < sc->n_faults; i++) {
+		assert_int_equal(sc->faults[i].kind, want[i].kind);
+		assert_int_equal(sc->faults[i].cls, want[i].cls);
+	}
+	assert_int_equal(sc->faults[6].storm.classes, 0xff);
+	scenario_destroy(sc);
+}
+
 static void the_last_of_two_sets_counts(void **state)
 {
 	const struct sc_set sets[] = {{"seed", "5"}, {"seed", "6"}};
@@ -546,6 +571,7 @@ int main(int argc, char **argv)
 		cmocka_unit_test(every_sample_scenario_can_run),
 		cmocka_unit_test(a_file_that_cannot_be_read_is_reported),
 		cmocka_unit_test(a_set_changes_adds_and_removes_what_the_file_says),
+		cmocka_unit_test(a_fault_of_a_port_strikes_each_class_of_a_range),
 		cmocka_unit_test(the_last_of_two_sets_counts),
 		cmocka_unit_test(a_wrong_set_says_which_one),
 		cmocka_unit_test(patterns_match_names_ranges_and_stars),
