@@ -9,6 +9,7 @@
 
 #include <cmocka.h>
 
+#include "control/config/arena.h"
 #include "control/config/config.h"
 
 enum { POLICY_LEN = 2048 };
@@ -153,11 +154,31 @@ static void a_key_that_holds_others_is_listed_without_them_only(void **state)
 	}
 }
 
+static void a_printed_text_is_whole_whatever_its_length(void **state)
+{
+	char long_text[5000];
+	struct arena a = {0};
+
+	(void)state;
+	memset(long_text, 'x', sizeof(long_text) - 1);
+	for (unsigned len = 1020; len < sizeof(long_text); len += len < 1028 ? 1 : 1000) {
+		char *text;
+
+		long_text[len] = '\0';
+		text = arena_printf(&a, "%s!", long_text);
+		assert_int_equal(strlen(text), len + 1);
+		assert_int_equal(text[len], '!');
+		long_text[len] = 'x';
+	}
+	arena_fini(&a);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(a_change_says_both_values_as_a_file_could_have_them),
 		cmocka_unit_test(a_key_that_holds_others_is_listed_without_them_only),
+		cmocka_unit_test(a_printed_text_is_whole_whatever_its_length),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
