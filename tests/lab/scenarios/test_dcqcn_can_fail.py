@@ -39,7 +39,7 @@ CASES = (
      ("rate(class3, 50ms, 200ms) within 10% of 2.47G",
       "rate(class2, 50ms, 200ms) within 5% of 7.69G")),
     ("incast-dcqcn", (ROCE,), ("cnps > 1000", "xoffs(s1, 50ms, 300ms) == 0")),
-    ("headroom-oversubscription", ("policy.switch.buffer.oversubscription=7",),
+    ("oversubscription", ("policy.switch.buffer.oversubscription=7",),
      ("lossless_drops == 0",)),
     ("fill-level", ("policy.profiles.roce.classes.3.ingress.alpha=1/8",), ("xoffs == 0",)),
     ("curve-grid", (CURVE.format("pmax=0.2%"), CURVE.format("kmax=200KB")),
