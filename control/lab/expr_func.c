@@ -82,6 +82,9 @@ static const struct expr_func funcs[] = {
 	 "[X]", "congestion notifications received by hosts or flows"},
 	{"retransmissions", BY_COUNT, EXPR_COUNT, METRIC_RETRANSMISSIONS, 0, 0, WHO_EVERYBODY,
 	 H | ALL_H, "[X]", "packets sent again"},
+	{"spurious", BY_COUNT, EXPR_COUNT, METRIC_SPURIOUS, 0, 0, WHO_RECEIVES, H | ALL_H, "[X]",
+	 "of those the ones that were needless: packets that a host received and had accepted "
+	 "before. Without losses the retransmission timer is too short (`nic.rto`)"},
 	{"timeouts", BY_COUNT, EXPR_COUNT, METRIC_TIMEOUTS, 0, 0, WHO_EVERYBODY, H | ALL_H, "[X]",
 	 "retransmission timers that ran out"},
 	{"naks", BY_COUNT, EXPR_COUNT, METRIC_NAKS, 0, 0, WHO_EVERYBODY, H | ALL_H, "[X]",

@@ -193,6 +193,8 @@ static int make_host(struct fabric *f, uint32_t i)
 	c.drv = end;
 	c.pool = f->pool;
 	c.facts = wire_facts(end, sc->mac);
+	if (c.rto_ns == 0)
+		c.rto_ns = f->rto_ns;
 	c.snap = f->sc->whole_frames ? 0 : FABRIC_SNAP;
 	c.verify = f->sc->whole_frames;
 	c.hooks = (struct nic_hooks){f->hooks.done != NULL ? hook_done : NULL,
@@ -242,6 +244,8 @@ static int make_all(struct fabric *f, struct diags *d)
 
 	if (err == 0)
 		err = fabric_policies(f, d);
+	if (err == 0)
+		err = fabric_rto(f);
 	if (err == 0)
 		err = fabric_memory(f);
 	for (uint32_t i = 0; err == 0 && i < f->sc->n_switches; i++)

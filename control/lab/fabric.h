@@ -69,6 +69,7 @@ struct fabric {
 	struct fabric_host *hosts;
 	struct fabric_link *links;
 	struct wire **loose; // of ports without a link, by port of the scenario; NULL: linked
+	uint64_t rto_ns; // the timer of hosts whose `rto:` is not given
 	struct fabric_fault *faults;
 	uint32_t n_faults_begun;
 	struct chain_fabric *chain; // why it stands still

@@ -25,6 +25,10 @@ int fabric_memory(struct fabric *f);
 void fabric_memory_free(struct fabric *f);
 bool fabric_memory_short(const struct fabric *f); // a frame was wanted and there was none
 
+// ---- fabric_rto.c
+// The timer of hosts whose scenario gives none, once policies are compiled. 0 or -ENOMEM.
+int fabric_rto(struct fabric *f);
+
 // ---- fabric.c
 void fabric_control(struct fabric *f, uint32_t sw); // control's side of a switch, now
 

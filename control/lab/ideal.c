@@ -38,8 +38,9 @@ void ideal_destroy(struct ideal *i)
 
 // ---- the way
 
-static void add_link(struct ideal_path *path, const struct sc_link *l)
+static void add_link(struct ideal_path *path, const struct sc_link *l, uint32_t sw)
 {
+	path->links[path->n].sw = sw;
 	path->links[path->n].speed_bps = l->speed_bps;
 	path->links[path->n].delay_ns = l->delay_ns;
 	path->n++;
@@ -49,7 +50,7 @@ void ideal_find(struct ideal *i, uint32_t from, uint32_t to, struct ideal_path *
 {
 	const struct scenario *sc = i->sc;
 	const struct sc_end *at = NULL;
-	uint32_t link = sc->hosts[from].link;
+	uint32_t link = sc->hosts[from].link, from_sw = 0;
 
 	path->n = 0;
 	while (link != SC_NO_LINK && path->n < IDEAL_MAX_LINKS) {
@@ -61,13 +62,14 @@ void ideal_find(struct ideal *i, uint32_t from, uint32_t to, struct ideal_path *
 					   : at == &l->end[0];
 
 		at = &l->end[side];
-		add_link(path, l);
+		add_link(path, l, from_sw);
 		if (!at->is_switch)
 			return;
-		way = routes_way(&i->routes, at->node, to);
+		from_sw = at->node;
+		way = routes_way(&i->routes, from_sw, to);
 		if (way.n == 0)
 			break;
-		port = &sc->switches[at->node].ports[way.ports[0]];
+		port = &sc->switches[from_sw].ports[way.ports[0]];
 		link = port->link;
 		at = link == SC_NO_LINK ? NULL : &sc->links[link].end[port->side];
 	}

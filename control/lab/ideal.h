@@ -27,6 +27,7 @@ struct ideal_path {
 	uint32_t n;
 	struct {
 		uint64_t speed_bps, delay_ns;
+		uint32_t sw; // that sends by it; of the first link none
 	} links[IDEAL_MAX_LINKS];
 };
 

@@ -129,6 +129,8 @@ static double host_whole(enum metric m, const struct nic_stats *s)
 		return (double)s->cnps_received;
 	case METRIC_RETRANSMISSIONS:
 		return (double)s->retransmissions;
+	case METRIC_SPURIOUS:
+		return (double)s->duplicates;
 	case METRIC_TIMEOUTS:
 		return (double)s->timeouts;
 	case METRIC_NAKS:

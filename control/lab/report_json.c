@@ -81,6 +81,7 @@ static void put_host(const struct run *r, uint32_t host, struct json_object *row
 
 	row_text(row, "name", r->sc->hosts[host].name);
 	row_u64(row, "speed_bps", r->sc->hosts[host].nic.speed_bps);
+	row_u64(row, "rto_ns", report_rto_ns(r, host));
 	row_u64(row, "tx_packets", h.tx_packets);
 	row_u64(row, "tx_bytes", h.tx_bytes);
 	row_u64(row, "rx_packets", h.rx_packets);
@@ -102,6 +103,7 @@ static void put_host(const struct run *r, uint32_t host, struct json_object *row
 	row_u64(row, "tx_pause", h.tx_pause);
 	row_u64(row, "tx_pause_duration_us", h.tx_pause_duration_us);
 	row_u64(row, "retransmissions", s->retransmissions);
+	row_u64(row, "spurious", s->duplicates);
 	row_u64(row, "timeouts", s->timeouts);
 	row_u64(row, "naks_sent", s->naks_sent);
 	row_u64(row, "naks_received", s->naks_received);
@@ -328,6 +330,7 @@ struct json_object *report_json(const struct run *r)
 	put_loss(r, out);
 	report_why_json(r, out);
 	report_cnps_json(r, out);
+	report_rto_json(r, out);
 	put_verdicts(r, out);
 	list = list_in(out, "hosts");
 	for (uint32_t i = 0; i < r->sc->n_hosts; i++)

@@ -45,6 +45,11 @@ void report_why(const struct run *r, report_grid_fn *emit, FILE *out);
 void report_why_line(const struct run *r, FILE *out); // of the foot, where nothing was found
 void report_why_json(const struct run *r, struct json_object *out);
 
+// ---- retransmission timers (report_rto.c)
+uint64_t report_rto_ns(const struct run *r, uint32_t host);
+void report_rto_line(const struct run *r, FILE *out); // of the foot, where one was too short
+void report_rto_json(const struct run *r, struct json_object *out); // `warnings`
+
 // ---- notifications (report_cnps.c)
 // CNPs of switches that were wrong, that hosts refused, or that could not be checked.
 uint64_t report_wrong_cnps(const struct run *r);

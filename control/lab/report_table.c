@@ -56,6 +56,7 @@ static void host_cells(const struct run *r, struct grid *g, const struct host_ro
 	put_value(r, g, EXPR_TIME, (double)h->rx_pause_duration_us * 1000);
 	put_count(g, h->tx_pause);
 	put_count(g, s->retransmissions);
+	put_count(g, s->duplicates);
 	put_count(g, s->timeouts);
 }
 
@@ -126,7 +127,7 @@ static void hosts_grid(const struct run *r, report_grid_fn *emit, FILE *out)
 		return;
 	grid_init(&g, "hosts (Gb/s: sent on the line; payload taken in order)",
 		  "host|sent|goodput|messages|CE in|CNP out|CNP in|PAUSE in|paused|PAUSE out|sent "
-		  "again|timeouts",
+		  "again|needless|timeouts",
 		  1);
 	for (uint32_t i = 0; i < n; i++) {
 		struct host_row h = report_host(r, i);
@@ -382,9 +383,17 @@ void report_grids(const struct run *r, report_grid_fn *emit, FILE *out)
 
 // ---- head and foot
 
+static bool has_derived_rto(const struct scenario *sc)
+{
+	for (uint32_t i = 0; i < sc->n_hosts; i++)
+		if (sc->hosts[i].nic.rto_ns == 0)
+			return true;
+	return false;
+}
+
 void report_head(const struct run *r, FILE *out)
 {
-	char end[EXPR_VALUE_LEN], all[EXPR_VALUE_LEN];
+	char end[EXPR_VALUE_LEN], all[EXPR_VALUE_LEN], rto[EXPR_VALUE_LEN];
 
 	expr_print(EXPR_TIME, (double)r->end_ns, end, sizeof(end));
 	expr_print(EXPR_TIME, (double)r->sc->duration_ns, all, sizeof(all));
@@ -398,6 +407,10 @@ void report_head(const struct run *r, FILE *out)
 		fprintf(out, "%s%s = %s%s", i == 0 ? "params: " : ", ",
 			r->sc->params.rows[i].name, r->sc->params.rows[i].value,
 			i + 1 == r->sc->params.n ? "\n" : "");
+	if (has_derived_rto(r->sc)) {
+		expr_print(EXPR_TIME, (double)r->fabric->rto_ns, rto, sizeof(rto));
+		fprintf(out, "retransmission timer of hosts without `rto:`: %s\n", rto);
+	}
 	if (r->broken_off)
 		fprintf(out,
 			"PARTIAL: broken off at %s of %s; expectations about later times are "
@@ -434,6 +447,7 @@ void report_foot(const struct run *r, FILE *out)
 	report_why_line(r, out);
 	losses(r, out);
 	report_cnps_line(r, out);
+	report_rto_line(r, out);
 	if (fabric_balanced(r->fabric, text, sizeof(text)))
 		fputs("balance: every frame is accounted for, on every switch and wire\n", out);
 	else

@@ -126,6 +126,7 @@ static void finish_host(struct sc_builder *b, uint32_t i)
 	const char *path = arena_printf(b->r.arena, "hosts.%s", h->name);
 
 	nic_config_default(&h->nic);
+	h->nic.rto_ns = 0; // of the fabric, if none is given
 	if (h->link == SC_NO_LINK) {
 		// Where a link could not be made, it may have been this one's.
 		if (b->sound)

@@ -52,7 +52,8 @@ struct sc_switch {
 struct sc_host {
 	const char *name;
 	struct cfg_pos at;
-	struct nic_config nic; // all but ops, drv, pool, facts, hooks
+	// All but ops, drv, pool, facts, hooks. rto_ns of 0: as the fabric needs it (fabric_rto.c).
+	struct nic_config nic;
 	uint32_t ip; // host order
 	uint8_t mac[6];
 	uint32_t link; // index; a host has one

@@ -464,7 +464,7 @@ static void fold(struct nic_stats *s, const struct req_stats *req, const struct 
 	s->acks_sent += resp->acks;
 	s->naks_sent += resp->naks;
 	s->out_of_sequence += resp->out_of_sequence + req->read_gaps;
-	s->duplicates += resp->duplicates;
+	s->duplicates += resp->duplicates + req->duplicates;
 	s->refused += resp->refused;
 	s->messages_served += resp->messages;
 	s->acks_received += req->acks;

@@ -230,7 +230,8 @@ struct nic_class_stats {
 struct nic_stats {
 	uint64_t tx_frames, rx_frames; // all
 	uint64_t acks_sent, acks_received, naks_sent, naks_received;
-	uint64_t retransmissions, timeouts, out_of_sequence, duplicates, refused;
+	uint64_t retransmissions, timeouts, out_of_sequence, refused;
+	uint64_t duplicates; // packets received that had been accepted before
 	uint64_t messages_posted, messages_completed, bytes_completed; // as initiator
 	uint64_t first_post_ns, last_complete_ns; // 0: none
 	uint64_t messages_served; // as responder

@@ -219,7 +219,11 @@ enum req_read_verdict req_on_read(struct requester *r, const struct roce_pkt *pk
 	int64_t seq = seq_of(r, pkt->psn);
 	uint32_t done;
 
-	if (r->p.op != REQ_READ || r->failed || seq < (int64_t)r->una) {
+	if (r->p.op == REQ_READ && !r->failed && seq >= 0 && (uint64_t)seq < r->una) {
+		r->m.stats->duplicates++;
+		return REQ_READ_IGNORED;
+	}
+	if (r->p.op != REQ_READ || r->failed || seq < 0) {
 		r->m.stats->ignored++;
 		return REQ_READ_IGNORED;
 	}

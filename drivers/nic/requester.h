@@ -63,7 +63,7 @@ struct req_msg {
 };
 
 struct req_stats {
-	uint64_t retransmissions, timeouts, naks, acks, read_gaps, ignored;
+	uint64_t retransmissions, timeouts, naks, acks, read_gaps, duplicates, ignored;
 };
 
 // What the caller lends it.

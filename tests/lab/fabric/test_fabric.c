@@ -6,6 +6,7 @@
 #include <stdarg.h>
 #include <stddef.h>
 #include <stdio.h>
+#include <string.h>
 #include <unistd.h>
 
 #include <cmocka.h>
@@ -94,6 +95,38 @@ static void a_routed_fabric_repeats_too_and_its_ecmp_follows_the_seed(void **sta
 	(void)state;
 	assert_true(first == digest_of("ring.yaml", NULL, MS, MS));
 	assert_true(first != digest_of("ring.yaml", other, MS, MS));
+}
+
+// ---- timers
+static void the_timer_is_twice_the_round_trip_and_what_buffers_hold(void **state)
+{
+	static const struct {
+		const char *file, *buffer, *link;
+		uint64_t ms;
+	} rows[] = {
+		{"pair.yaml", "12MB", "40G", 5}, // 2 * (2.4 ms and some us)
+		{"pair.yaml", "9.9MB", "40G", 4}, // 3.96 ms and some us
+		{"pair.yaml", "2MB", "40G", 1}, // the least
+		{"pair.yaml", "12MB", "10G", 20}, // 19.2 ms
+		{"two.yaml", "12MB", "40G", 10}, // two switches
+		{"ring.yaml", "12MB", "40G", 15}, // three of four
+	};
+
+	(void)state;
+	for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
+		const struct sc_set sets[] = {{"policy.switch.buffer.size", rows[i].buffer},
+					      {"seed", "1"},
+					      {NULL, NULL}};
+		const struct sc_set slow[] = {
+			sets[0], {"links[0].speed", rows[i].link}, {NULL, NULL}};
+		struct rig r;
+
+		rig_make(&r, rows[i].file, strcmp(rows[i].link, "40G") == 0 ? sets : slow);
+		if (r.f->rto_ns != rows[i].ms * MS)
+			fail_msg("%s %s %s: %lu ns", rows[i].file, rows[i].buffer, rows[i].link,
+				 r.f->rto_ns);
+		rig_free(&r);
+	}
 }
 
 // ---- the world
@@ -493,6 +526,7 @@ int main(int argc, char **argv)
 		cmocka_unit_test(several_workers_send_what_one_sends),
 		cmocka_unit_test(the_same_seed_gives_the_same_run_in_any_slices),
 		cmocka_unit_test(a_routed_fabric_repeats_too_and_its_ecmp_follows_the_seed),
+		cmocka_unit_test(the_timer_is_twice_the_round_trip_and_what_buffers_hold),
 		cmocka_unit_test(a_bridged_fabric_floods_nothing),
 		cmocka_unit_test(a_port_without_a_link_is_down_and_its_reserves_count),
 		cmocka_unit_test(the_policy_runs_with_the_speed_and_cable_of_the_link),

@@ -228,7 +228,9 @@ static void read_asks_once_per_gap_for_the_rest(void **state)
 	assert_int_equal(response(11, 1000, &offset), REQ_READ_IGNORED); // a wrong length
 	for (uint32_t psn = 11; psn < 14; psn++)
 		assert_int_equal(response(psn, 1024, &offset), REQ_READ_TAKEN);
+	assert_int_equal(stats.duplicates, 0);
 	assert_int_equal(response(13, 1024, &offset), REQ_READ_IGNORED);
+	assert_int_equal(stats.duplicates, 1);
 	assert_int_equal(response(14, 904, &offset), REQ_READ_TAKEN);
 	assert_int_equal(offset, 4096);
 	assert_int_equal(stats.read_gaps, 1);
