@@ -28,6 +28,7 @@ struct expr_names {
 	const char *const *hosts, *const *flows, *const *switches;
 	uint32_t n_hosts, n_flows, n_switches;
 	const uint32_t *n_ports; // of each switch
+	const bool *endless; // of each flow
 	uint64_t duration_ns; // no window ends later
 	bool incomplete; // what names things was wrong itself: a name that is missing is no news
 };

@@ -293,6 +293,18 @@ static bool objects(struct parser *ps, struct expr_leaf *leaf)
 	return parser_wrong(ps, where, "%s", why) != NULL;
 }
 
+// What has no last message is never done.
+static bool has_end(struct parser *ps, const struct expr_leaf *leaf, const char *where)
+{
+	for (uint32_t i = 0; leaf->fn->metric == METRIC_DONE && i < leaf->n_objects; i++)
+		if (ps->s->names->endless[leaf->objects[i].node])
+			return parser_wrong(ps, where,
+					    "%s is endless and never done: give the flow a "
+					    "`size`, and a `count` or a `stop`",
+					    leaf->objects[i].name) != NULL;
+	return true;
+}
+
 static struct expr *leaf_call(struct parser *ps, const struct expr_func *fn, const char *where)
 {
 	struct expr *e = parser_node(ps, EX_LEAF, where);
@@ -316,6 +328,8 @@ static struct expr *leaf_call(struct parser *ps, const struct expr_func *fn, con
 	while (parser_take(ps, ","))
 		if (!option(ps, leaf))
 			return NULL;
+	if (!has_end(ps, leaf, where))
+		return NULL;
 	if (leaf->fn->takes & TAKES_POOL && leaf->pool < 0)
 		return parser_wrong(ps, ps->p, "which pool: %s(%s)", fn->name, fn->args);
 	if (!parser_take(ps, ")"))

@@ -93,6 +93,9 @@ static const struct expr_func funcs[] = {
 	 "[X]", "messages completed, at the host or flow that posted them"},
 	{"posted", BY_COUNT, EXPR_COUNT, METRIC_POSTED, 0, 0, WHO_EVERYBODY, H | F | ALL_H, "[X]",
 	 "messages posted"},
+	{"done", BY_NOW, EXPR_TIME, METRIC_DONE, 0, 0, WHO_EVERYBODY, OBJ_BIT(OBJ_FLOW), "FLOW",
+	 "time at which the last message of the flow was acknowledged; nothing while messages are "
+	 "to come. The flow has a `size`, and a `count` or a `stop`"},
 	{"cc_rate", BY_SAMPLE, EXPR_RATE, METRIC_CC_RATE, 0, TAKES_STAT, WHO_EVERYBODY, F, "FLOW",
 	 "what the reaction point allows, the mean over the flow's connections"},
 	{"alpha", BY_SAMPLE, EXPR_SHARE, METRIC_ALPHA, 0, TAKES_STAT, WHO_EVERYBODY, F, "FLOW",

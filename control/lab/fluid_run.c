@@ -443,6 +443,9 @@ static int prepare(struct fluid_job *j, struct diags *d)
 	struct fabric_hooks hooks;
 	int code;
 
+	if (j->sc->until_done)
+		return complain(j, "the curves are of a fixed time: give a `duration` in place of "
+				   "`until`");
 	if (traffic_create(j->sc, &j->traffic) != 0)
 		return complain(j, "there is not enough memory");
 	traffic_hooks(j->traffic, &hooks);

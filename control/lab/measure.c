@@ -62,12 +62,15 @@ static void take_names(struct measure *m)
 	const char **hosts = arena_alloc(&m->arena, (sc->n_hosts + 1) * sizeof(*hosts));
 	const char **flows = arena_alloc(&m->arena, (sc->n_flows + 1) * sizeof(*flows));
 	const char **switches = arena_alloc(&m->arena, (sc->n_switches + 1) * sizeof(*switches));
+	bool *endless = arena_alloc(&m->arena, (sc->n_flows + 1) * sizeof(*endless));
 	uint32_t *n_ports = arena_alloc(&m->arena, (sc->n_switches + 1) * sizeof(*n_ports));
 
 	for (uint32_t i = 0; i < sc->n_hosts; i++)
 		hosts[i] = sc->hosts[i].name;
-	for (uint32_t i = 0; i < sc->n_flows; i++)
+	for (uint32_t i = 0; i < sc->n_flows; i++) {
 		flows[i] = lab_flow_name(lab_flow_of(sc, i));
+		endless[i] = lab_flow_endless(lab_flow_of(sc, i));
+	}
 	for (uint32_t i = 0; i < sc->n_switches; i++) {
 		switches[i] = sc->switches[i].name;
 		n_ports[i] = sc->switches[i].n_ports;
@@ -77,6 +80,7 @@ static void take_names(struct measure *m)
 		.flows = flows,
 		.switches = switches,
 		.n_ports = n_ports,
+		.endless = endless,
 		.n_hosts = sc->n_hosts,
 		.n_flows = sc->n_flows,
 		.n_switches = sc->n_switches,
@@ -457,13 +461,15 @@ int measure_finish(struct measure *m, uint64_t end_ns)
 
 static bool is_known(const struct measure *m, const struct expr *e)
 {
+	bool ended = m->sc->until_done && traffic_all_done(m->world.traffic);
+	uint64_t whole_ns = ended ? m->end_ns : m->sc->duration_ns;
 	struct expr_range r = expr_leaves(e);
 
 	for (uint32_t i = r.first; i < r.first + r.n; i++) {
 		uint64_t to_ns = m->set.leaves[i]->to_ns;
 
-		if (to_ns > m->sc->duration_ns)
-			to_ns = m->sc->duration_ns;
+		if (to_ns == UINT64_MAX)
+			to_ns = whole_ns;
 		if (to_ns > m->end_ns)
 			return false;
 	}

@@ -246,11 +246,20 @@ static double flow_state(const struct metric_world *w, enum metric m, const stru
 	return n == 0 ? __builtin_nan("") : sum / n;
 }
 
+static double flow_done(const struct metric_world *w, uint32_t flow)
+{
+	uint64_t ns = traffic_flow_done_ns(w->traffic, flow);
+
+	return ns == UINT64_MAX ? __builtin_nan("") : (double)ns;
+}
+
 static double flow_metric(const struct metric_world *w, enum metric m, const struct expr_object *o)
 {
 	const struct metric_flow *f = &w->flows[o->node];
 	double sum = 0;
 
+	if (m == METRIC_DONE)
+		return flow_done(w, o->node);
 	if (o->kind == OBJ_FLOW && m == METRIC_MESSAGES)
 		return (double)f->n_done;
 	if (o->kind == OBJ_CONN)

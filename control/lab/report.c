@@ -81,7 +81,7 @@ double *report_operations(const struct run *r, uint32_t flow, enum metric m, uin
 struct lab_flow_row report_flow(const struct run *r, uint32_t flow)
 {
 	struct lab_flow_row row = {0};
-	uint64_t n;
+	uint64_t n, done_ns = traffic_flow_done_ns(r->traffic, flow);
 	double *v;
 
 	for (uint32_t i = 0; i < traffic_n_conns(r->traffic); i++)
@@ -90,6 +90,7 @@ struct lab_flow_row report_flow(const struct run *r, uint32_t flow)
 			row.bytes += traffic_conn_counts(r->traffic, i).acked_bytes;
 		}
 	row.goodput_bps = per_second(row.bytes, r->end_ns);
+	row.done_ns = done_ns == UINT64_MAX ? __builtin_nan("") : (double)done_ns;
 	v = report_operations(r, flow, METRIC_FCT, &n);
 	row.n_done = n;
 	row.fct_p50 = metric_quantile(v, n, P50);
@@ -148,7 +149,7 @@ bool report_passed(const struct run *r)
 {
 	char text[256];
 
-	if (report_idle(r))
+	if (report_idle(r) || (r->sc->until_done && !traffic_all_done(r->traffic)))
 		return false;
 	for (uint32_t i = 0; i < measure_n_expects(r->measure); i++)
 		if (!measure_expect(r->measure, i).pass)

@@ -136,6 +136,7 @@ static void put_flow(const struct run *r, uint32_t flow, struct json_object *row
 	row_u64(row, "goodput_bytes", f.bytes);
 	put_rate(row, "goodput_bps", f.goodput_bps);
 	row_u64(row, "operations", f.n_done);
+	report_number(row, "done_ns", f.done_ns);
 	put_times(row, "fct_ns", &f);
 }
 
@@ -323,6 +324,8 @@ struct json_object *report_json(const struct run *r)
 	put_params(r->sc, out);
 	row_u64(out, "duration_ns", r->sc->duration_ns);
 	row_u64(out, "end_ns", r->end_ns);
+	row_bool(out, "until_done", r->sc->until_done);
+	row_bool(out, "done", traffic_all_done(r->traffic));
 	row_bool(out, "complete", !r->broken_off);
 	row_bool(out, "passed", report_passed(r));
 	row_bool(out, "balanced", fabric_balanced(r->fabric, text, sizeof(text)));

@@ -18,6 +18,7 @@ struct lab_flow_row {
 	uint32_t n_conns;
 	uint64_t n_done, bytes; // operations finished; payload acknowledged
 	double goodput_bps;
+	double done_ns; // its last message; NaN: not done
 	double fct_p50, fct_p99, fct_max, slowdown_p50, slowdown_p99; // NaN: none finished
 };
 struct lab_flow_row report_flow(const struct run *r, uint32_t flow);

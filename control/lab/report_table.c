@@ -439,6 +439,27 @@ static void losses(const struct run *r, FILE *out)
 	fputc('\n', out);
 }
 
+static void undone(const struct run *r, FILE *out)
+{
+	char end[EXPR_VALUE_LEN];
+
+	expr_print(EXPR_TIME, (double)r->end_ns, end, sizeof(end));
+	if (traffic_all_done(r->traffic)) {
+		fprintf(out, "done: the last message was acknowledged by %s (%" PRIu64 " ns)\n",
+			end, r->end_ns);
+		return;
+	}
+	fprintf(out, "NOT DONE by %s:", end);
+	for (uint32_t i = 0; i < r->sc->n_flows; i++) {
+		const struct lab_flow *f = lab_flow_of(r->sc, i);
+
+		if (!lab_flow_endless(f) && traffic_flow_done_ns(r->traffic, i) == UINT64_MAX)
+			fprintf(out, " %s (%" PRIu64 " messages under way)", lab_flow_name(f),
+				traffic_flow_open(r->traffic, i));
+	}
+	fputc('\n', out);
+}
+
 void report_foot(const struct run *r, FILE *out)
 {
 	uint32_t n = measure_n_expects(r->measure), passed = 0, open = 0;
@@ -458,6 +479,8 @@ void report_foot(const struct run *r, FILE *out)
 		passed += v.pass;
 		open += !v.known;
 	}
+	if (r->sc->until_done)
+		undone(r, out);
 	if (report_idle(r))
 		fputs("no frame was sent: the run shows nothing\n", out);
 	fprintf(out, "%s: %u of %u expectations hold", report_passed(r) ? "PASS" : "FAIL", passed,

@@ -136,14 +136,14 @@ static int loop(struct run *r, const struct run_options *o)
 
 	if (slice < LEAST_SLICE_NS)
 		slice = LEAST_SLICE_NS;
-	while (err == 0 && t < duration && !stop_asked) {
+	while (err == 0 && t < duration && !stop_asked && !r->fabric->clock.stopped) {
 		t = duration - t > slice ? t + slice : duration;
 		err = fabric_run_until(r->fabric, t);
 		show_progress(&p, r);
 	}
 	end_progress(&p);
-	r->end_ns = t;
-	r->broken_off = t < duration;
+	r->end_ns = r->fabric->clock.stopped ? r->fabric->clock.now_ns : t;
+	r->broken_off = t < duration && !r->fabric->clock.stopped;
 	r->wall_ns = wall_ns() - p.start_ns;
 	r->busy_ns = clock_ns(CLOCK_PROCESS_CPUTIME_ID) - busy;
 	return err;

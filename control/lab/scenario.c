@@ -30,13 +30,36 @@ static void take_values(struct sc_builder *b)
 	sc->name = k->name.text != NULL ? k->name.text : "";
 	sc->title = k->title.text != NULL ? k->title.text : "";
 	sc->description = k->description.text != NULL ? k->description.text : "";
-	sc->duration_ns = (uint64_t)k->duration.n;
+	sc->until_done = k->until.given;
+	sc->duration_ns = (uint64_t)(sc->until_done ? k->at_most.n : k->duration.n);
 	sc->sample_ns = (uint64_t)k->sample.n;
 	sc->stuck_ns = (uint64_t)k->stuck.n;
 	sc->seed = (uint64_t)k->seed.n;
 	sc->connect_by_cm = k->connect.n != 0;
 	sc->whole_frames = k->frames.n != 0;
 	sc->record_every_ns = k->record.map.given ? (uint64_t)k->record.every.n : 0;
+}
+
+static void check_end(struct sc_builder *b)
+{
+	const struct sc_keys *k = &b->k;
+	bool endless = true;
+
+	for (uint32_t i = 0; i < b->sc->n_flows; i++)
+		endless = endless && lab_flow_endless(lab_flow_of(b->sc, i));
+	if (k->map.given && !k->until.given && !k->duration.given && !k->at_most.given)
+		sc_report(b, k->map.at, "duration", "is required");
+	if (k->until.given && k->duration.given)
+		sc_report(b, k->duration.at, "duration",
+			  "the run ends when flows are done: leave out `duration` or `until`");
+	if (k->until.given && !k->at_most.given)
+		sc_report(b, k->until.at, "until",
+			  "needs `at_most`, the time by which the flows must be done");
+	if (k->at_most.given && !k->until.given)
+		sc_report(b, k->at_most.at, "at_most", "needs `until: done` beside it");
+	if (k->until.given && endless && b->sc->n_flows == b->k.flows.n)
+		sc_report(b, k->until.at, "until",
+			  "no flow ends: give one a `size`, and a `count` or a `stop`");
 }
 
 static void take_lines(struct sc_builder *b, const struct cfg_words *w, struct sc_text **out,
@@ -176,6 +199,7 @@ static void build(struct sc_builder *b)
 	sc->n_flows = b->k.flows.n;
 	if (traffic_resolve(sc, b->r.sink) != 0)
 		sc->n_flows = 0;
+	check_end(b);
 	sc_build_faults(b);
 	take_lines(b, &b->k.record.what, &sc->records, &sc->n_records);
 	take_lines(b, &b->k.expect, &sc->expects, &sc->n_expects);

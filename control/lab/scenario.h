@@ -122,7 +122,8 @@ struct scenario {
 	const char *file, *name, *description;
 	const char *title; // empty: none
 	struct lab_params params;
-	uint64_t duration_ns, seed;
+	uint64_t duration_ns, seed; // duration: with until_done the most
+	bool until_done; // the run ends with the last message of all flows that end
 	uint64_t sample_ns; // of queue lengths for quantiles
 	uint64_t stuck_ns; // how long a cycle stands still before it is a deadlock; 0: by its links
 	bool routed; // switches route by host routes; else they bridge a tree

@@ -18,6 +18,7 @@
 enum { NAME_LEN = 63, TITLE_LEN = 80, TEXT_LEN = 8000, PATH_LEN = 255, MAX_ITEMS = 4096 };
 
 static const char *const forwarding_words[] = {"auto", "bridge", "route", NULL};
+static const char *const until_words[] = {"done", NULL};
 static const char *const connect_words[] = {"direct", "cm", NULL};
 static const char *const frames_words[] = {"headers", "whole", NULL};
 
@@ -81,7 +82,14 @@ static const struct cfg_row root_rows[] = {
 	{"params", CFG_NODE, AT(sc_keys, params), .dflt_text = "none",
 	 .help = "values by name, {n: 8, kmin: 100KB}: `$n` stands for 8 in any key and value"},
 	{"duration", CFG_NUMBER, .unit = UNIT_TIME, AT(sc_keys, duration), .min = 1,
-	 .max = SECONDS(3600), .required = true, .help = "virtual time that is run"},
+	 .max = SECONDS(3600), .dflt_text = "required without `until`",
+	 .help = "virtual time that is run"},
+	{"until", CFG_WORD, AT(sc_keys, until), .words = until_words, .dflt_text = "the duration",
+	 .help = "done: in place of `duration`; the run ends when the last message of all flows "
+		 "that end is acknowledged, and so do rates and means"},
+	{"at_most", CFG_NUMBER, .unit = UNIT_TIME, AT(sc_keys, at_most), .min = 1,
+	 .max = SECONDS(3600), .dflt_text = "required with `until`",
+	 .help = "virtual time by which the flows must be done; later the run ends and fails"},
 	{"seed", CFG_NUMBER, .unit = UNIT_COUNT, AT(sc_keys, seed), .max = INT64_MAX, .dflt = 1,
 	 .dflt_text = "1", .help = "of all chance; the same seed gives the same bytes"},
 	{"sample", CFG_NUMBER, .unit = UNIT_TIME, AT(sc_keys, sample), .min = 100,

@@ -66,6 +66,8 @@ struct op *op_begin(struct run *r, uint32_t src, uint32_t dst, uint32_t n_bytes)
 	*op = (struct op){.index = op->index, .generation = op->generation, .src = src, .dst = dst,
 			  .n_bytes = n_bytes, .posted_ns = traffic_now(t), .run = r};
 	t->n_open++;
+	r->n_begun++;
+	r->n_open++;
 	return op;
 }
 
@@ -117,9 +119,46 @@ void op_finish(struct op *op)
 					   .last_tx_ns = op->last_tx_ns,
 					   .done_ns = traffic_now(t)};
 	t->n_open--;
+	op->run->n_open--;
+	op->run->last_done_ns = traffic_now(t);
 	op->run = NULL;
 	op->generation = (op->generation + 1) % TAG_GENERATIONS;
 	STAILQ_INSERT_HEAD(&t->free_ops, op, next);
+}
+
+// ---- the end of flows
+
+static bool is_rounds(const struct lab_flow *f)
+{
+	return f->pattern.n == PATTERN_INCAST || f->pattern.n == PATTERN_ALL_TO_ALL;
+}
+
+// Whether a flow begins nothing more. `left` has the messages of a round that jitter holds back.
+static bool is_exhausted(const struct run *r)
+{
+	if (r->left != 0)
+		return false;
+	if (traffic_now(r->t) >= flow_stop_ns(r->f))
+		return true;
+	return r->f->count.n >= 0 && (is_rounds(r->f) ? r->n_rounds == (uint64_t)r->f->count.n
+						      : r->n_begun == r->n_due);
+}
+
+static void look_for_end(struct run *r)
+{
+	struct traffic *t = r->t;
+
+	if (r->is_done || r->n_open != 0 || lab_flow_endless(r->f) || !is_exhausted(r))
+		return;
+	r->is_done = true;
+	if (--t->n_undone == 0 && t->sc->until_done)
+		vclock_stop(&t->f->clock);
+}
+
+static void look_at_stop(void *arg, uint64_t now_ns)
+{
+	(void)now_ns;
+	look_for_end(arg);
 }
 
 // ---- hooks
@@ -139,6 +178,7 @@ static void on_done(void *arg, uint32_t host, const struct nic_done *d)
 	t->in_hook = host;
 	behaviour[l->run->f->pattern.n]->done(l, op_of(t, d->tag), step_of(d->tag), d);
 	lane_done(l);
+	look_for_end(l->run);
 	t->in_hook = TRAFFIC_NO_HOST;
 }
 
@@ -146,12 +186,14 @@ static void on_served(void *arg, uint32_t host, const struct nic_served *s)
 {
 	struct traffic *t = arg;
 	struct op *op = s->tag & TAG_MARK ? op_of(t, s->tag) : NULL;
-	const struct behaviour *b = op != NULL ? behaviour[op->run->f->pattern.n] : NULL;
+	struct run *r = op != NULL ? op->run : NULL;
+	const struct behaviour *b = r != NULL ? behaviour[r->f->pattern.n] : NULL;
 
 	if (b == NULL || b->served == NULL)
 		return;
 	t->in_hook = host;
 	b->served(op, step_of(s->tag), s->now_ns);
+	look_for_end(r);
 	t->in_hook = TRAFFIC_NO_HOST;
 }
 
@@ -184,7 +226,9 @@ int traffic_create(const struct scenario *sc, struct traffic **out)
 		uint64_t seed = scenario_seed(sc, "traffic", i);
 
 		t->runs[i] = (struct run){.t = t, .f = lab_flow_of(sc, i), .index = i, .seed = seed,
-					  .rng = workload_rng(seed, UINT32_MAX)};
+					  .rng = workload_rng(seed, UINT32_MAX),
+					  .last_done_ns = UINT64_MAX};
+		t->n_undone += !lab_flow_endless(lab_flow_of(sc, i));
 	}
 	*out = t;
 	return 0;
@@ -233,13 +277,26 @@ void traffic_destroy(struct traffic *t)
 	free(t);
 }
 
+static int start_run(struct run *r)
+{
+	int err = behaviour[r->f->pattern.n]->start(r);
+
+	if (lab_flow_endless(r->f))
+		return err;
+	// A flow may have nothing to do, or end with a time.
+	traffic_at(r->t, 0, look_at_stop, r);
+	if (r->f->stop.n >= 0)
+		traffic_at(r->t, flow_stop_ns(r->f), look_at_stop, r);
+	return err;
+}
+
 int traffic_start(struct traffic *t, struct fabric *f)
 {
 	int err = 0;
 
 	t->f = f;
 	for (uint32_t i = 0; i < t->sc->n_flows && err == 0; i++)
-		err = behaviour[t->runs[i].f->pattern.n]->start(&t->runs[i]);
+		err = start_run(&t->runs[i]);
 	return err;
 }
 
@@ -278,6 +335,21 @@ const struct traffic_done *traffic_done(const struct traffic *t, uint64_t i)
 uint64_t traffic_n_open(const struct traffic *t)
 {
 	return t->n_open;
+}
+
+uint64_t traffic_flow_done_ns(const struct traffic *t, uint32_t flow)
+{
+	return t->runs[flow].is_done ? t->runs[flow].last_done_ns : UINT64_MAX;
+}
+
+bool traffic_all_done(const struct traffic *t)
+{
+	return t->n_undone == 0;
+}
+
+uint64_t traffic_flow_open(const struct traffic *t, uint32_t flow)
+{
+	return t->runs[flow].n_open;
 }
 
 uint64_t traffic_ideal_ns(const struct traffic *t, const struct traffic_done *d)

@@ -68,6 +68,11 @@ uint64_t traffic_n_done(const struct traffic *t);
 const struct traffic_done *traffic_done(const struct traffic *t, uint64_t i); // in order of done_ns
 // Messages and operations begun and not done.
 uint64_t traffic_n_open(const struct traffic *t);
+// When the last message of a flow was acknowledged; UINT64_MAX: the flow is not done. All: whether
+// every flow that ends is done; with `until: done` the clock stops there.
+uint64_t traffic_flow_done_ns(const struct traffic *t, uint32_t flow);
+bool traffic_all_done(const struct traffic *t);
+uint64_t traffic_flow_open(const struct traffic *t, uint32_t flow); // as traffic_n_open
 // The time the message would take alone in the fabric: see ideal.h.
 uint64_t traffic_ideal_ns(const struct traffic *t, const struct traffic_done *d);
 
@@ -76,6 +81,7 @@ uint64_t traffic_ideal_ns(const struct traffic *t, const struct traffic_done *d)
 // connections (mistakes into the sink). 0, -EINVAL.
 extern const struct cfg_schema lab_flow_schema;
 const char *lab_flow_name(const struct lab_flow *f);
+bool lab_flow_endless(const struct lab_flow *f); // it has no last message
 struct lab_flow *lab_flow_at(struct scenario *sc, uint32_t i); // element of sc->flows
 const struct lab_flow *lab_flow_of(const struct scenario *sc, uint32_t i);
 __attribute__((warn_unused_result)) int traffic_resolve(struct scenario *sc, struct diag_sink *s);

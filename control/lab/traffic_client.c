@@ -287,6 +287,7 @@ static void start_source(struct run *r, uint32_t i, uint64_t mean_q16)
 	TAILQ_INIT(&s->idle);
 	if (f->n_dst == (s->self < f->n_dst))
 		return; // nobody but itself
+	r->n_due += (uint64_t)f->count.n;
 	start_ns += workload_within(&s->rng, (uint64_t)f->jitter.n);
 	if (f->load.n < 0) {
 		traffic_at(r->t, start_ns, begin_loop, s);

@@ -8,6 +8,11 @@ const char *lab_flow_name(const struct lab_flow *f)
 	return f->label;
 }
 
+bool lab_flow_endless(const struct lab_flow *f)
+{
+	return f->size_kind == SIZE_UNLIMITED || (f->count.n < 0 && f->stop.n < 0);
+}
+
 struct lab_flow *lab_flow_at(struct scenario *sc, uint32_t i)
 {
 	return &sc->flows[i];

@@ -111,6 +111,10 @@ struct run {
 	uint32_t *order; // incast with `fan`: room for drawing
 	uint64_t n_rounds;
 	uint32_t left; // of the round, where rounds follow one another
+	uint64_t n_begun, n_open; // messages and operations; open: not done
+	uint64_t n_due; // that `count` lets it begin; rounds have their own number
+	bool is_done;
+	uint64_t last_done_ns; // UINT64_MAX: none was done
 	struct source *sources;
 };
 
@@ -144,6 +148,7 @@ struct traffic {
 	uint32_t done_room; // blocks
 	uint32_t in_hook; // the host whose NIC is calling; TRAFFIC_NO_HOST
 	struct lanes dying;
+	uint32_t n_undone; // flows that end and are not done
 	struct ideal *ideal;
 };
 

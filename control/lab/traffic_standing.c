@@ -236,6 +236,7 @@ static int start(struct run *r)
 	if (err != 0 || r->n_lanes == 0)
 		return err;
 	r->round_starts[r->n_groups] = r->n_lanes;
+	r->n_due = (uint64_t)r->f->count.n * r->n_lanes;
 	if (!o.stream)
 		start_messages(r);
 	else if (r->f->stop.n >= 0)

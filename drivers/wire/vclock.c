@@ -306,11 +306,17 @@ int vclock_run_until(struct vclock *c, uint64_t t_ns)
 	if (t_ns < c->now_ns)
 		return -EINVAL;
 	step_poked(c);
-	while ((slot = next_instant(c, t_ns)) >= 0) {
+	while ((slot = next_instant(c, c->stopped ? c->now_ns : t_ns)) >= 0) {
 		c->now_ns = c->wheel_ns;
 		run_instant(c, (unsigned)slot);
 		step_poked(c);
 	}
-	c->now_ns = t_ns;
+	if (!c->stopped)
+		c->now_ns = t_ns;
 	return 0;
+}
+
+void vclock_stop(struct vclock *c)
+{
+	c->stopped = true;
 }

@@ -56,6 +56,7 @@ struct vclock {
 	uint64_t wheel_ns; // what the slots refer to: never after now, nor after any timer
 	uint64_t seq;
 	struct actor *first_poked, **last_poked;
+	bool stopped;
 	uint64_t n_events, n_steps; // for the report
 	struct vclock_once *free_once, *chunks;
 	// Bitmaps of what holds a timer: levels, words of a level's map, slots.
@@ -94,5 +95,6 @@ void actor_init(struct actor *a, struct vclock *c, actor_step_fn *step, void *ar
 void actor_poke(struct actor *a);
 
 // Runs everything up to and including t_ns; the clock then stands at t_ns. 0, or -EINVAL for the
-// past.
+// past. Stopped, by something that ran: it completes that instant and stands there for good.
 __attribute__((warn_unused_result)) int vclock_run_until(struct vclock *c, uint64_t t_ns);
+void vclock_stop(struct vclock *c);

@@ -9,6 +9,7 @@ import unittest
 
 LAB, ROOT = map(os.path.abspath, sys.argv[1:3])
 FOLDER = os.path.join(ROOT, "tests/lab/fabric")
+ENDS = os.path.join(FOLDER, "ends.yaml")
 MANY = os.path.join(FOLDER, "many.yaml")
 
 
@@ -59,6 +60,70 @@ class Timers(unittest.TestCase):
                         "--set", "flows=[{from: h1, to: h121, size: 20KB, count: 5}]")
         self.assertGreater(metrics(report)["spurious"], 0) # after a lost ACK
         self.assertEqual(report["warnings"], [])
+
+
+class Ends(unittest.TestCase):
+    def flows(self, *flows):
+        return "--set", "flows=[" + ", ".join("{" + f + "}" for f in flows) + "]"
+
+    def test_a_run_ends_with_the_last_message_and_its_means_do(self):
+        code, report = run(ENDS, "--metric", "done(short)", "--metric", "done(long)",
+                           "--metric", "goodput(h4)", "--metric", "utilisation(s1.p4)")
+        got, flows = metrics(report), {f["name"]: f for f in report["flows"]}
+        self.assertEqual((code, report["done"], report["complete"]), (0, True, True))
+        self.assertEqual(report["end_ns"], got["done(long)"])
+        self.assertLess(got["done(short)"], got["done(long)"])
+        self.assertEqual(flows["short"]["done_ns"], got["done(short)"])
+        self.assertIsNone(flows["beside"]["done_ns"])
+        # 3 MB in that time, and not in the 10 ms that it may take.
+        self.assertEqual(flows["long"]["goodput_bps"], 24000000 * 10**9 // report["end_ns"])
+        self.assertAlmostEqual(got["goodput(h4)"] * report["end_ns"], 24e15, delta=1e9)
+        self.assertGreater(got["utilisation(s1.p4)"], 0.99)
+
+    def test_the_time_of_done_is_that_of_a_run_with_a_duration(self):
+        fixed = os.path.join(FOLDER, "pair.yaml")
+        flow = self.flows("name: a, from: h1, to: h3, size: 1MB, count: 2")
+        _, report = run(fixed, *flow, "--metric", "done(a)", "--metric", "done(a, 0, 1us)")
+        got = metrics(report)
+        _, again = run(ENDS, *flow, "--set", 'hosts={"h[1-4]": {nic: {cc: dcqcn}}}')
+        self.assertEqual(report["end_ns"], 2000000)
+        self.assertEqual(got["done(a)"], again["end_ns"])
+        self.assertIsNone(got["done(a, 0, 1us)"])
+
+    def test_every_pattern_has_an_end(self):
+        for flow in ("pattern: incast, from: [h1, h2], to: h3, size: 10KB, count: 3, jitter: 5us",
+                     'pattern: all-to-all, from: "h*", to: "h*", size: 10KB, count: 2',
+                     'pattern: all-to-all, from: "h*", to: "h*", size: 10KB, count: 3, interval: '
+                     "1us",
+                     "from: [h1, h2], to: h3, size: 10KB, count: 7, depth: 3, qps: 2",
+                     "from: h1, to: h2, size: 10KB, count: 6, reuse: {after: 2, pause: 50us}",
+                     "from: h1, to: h2, size: 10KB, interval: 20us, stop: 105us",
+                     "pattern: poisson, from: [h1, h2], to: h3, size: 20KB, load: 30%, count: "
+                     "5",
+                     "pattern: poisson, from: h1, to: h2, size: 10KB, load: 30%, stop: 1ms",
+                     "pattern: request, from: [h1, h2], to: h3, size: 10KB, count: 5, think: 3us",
+                     "pattern: storage, from: [h1, h2], to: [h3, h4], size: 100KB, count: 5, "
+                     "depth: 2", "op: read, from: h1, to: h2, size: 100KB, count: 2"):
+            code, report = run(ENDS, *self.flows("name: a, " + flow), "--metric", "done(a)",
+                               "--metric", "messages(a)", "--metric", "fct(a, max)")
+            got, row = metrics(report), report["flows"][0]
+            self.assertEqual((code, report["done"], got["messages(a)"]), (0, True,
+                             row["operations"]), flow)
+            self.assertEqual(row["done_ns"], got["done(a)"], flow)
+            if "stop" in flow:
+                stop = 1000000 if "1ms" in flow else 105000
+                self.assertEqual(report["end_ns"], max(row["done_ns"], stop), flow)
+            else:
+                self.assertEqual(report["end_ns"], row["done_ns"], flow)
+
+    def test_a_run_that_is_not_done_in_time_fails_and_names_the_flow(self):
+        args = ("--set", "at_most=500us", "--metric", "done(long)")
+        code, report = run(ENDS, *args)
+        self.assertEqual((code, report["passed"], report["done"]), (1, False, False))
+        self.assertEqual(report["end_ns"], 500000)
+        self.assertIsNone(metrics(report)["done(long)"])
+        self.assertIn("NOT DONE by 500us: long (1 messages under way)\n",
+                      lab("run", ENDS, "--quiet", *args).stdout)
 
 
 if __name__ == "__main__":

@@ -20,12 +20,14 @@
 static const char *const hosts[] = {"h1", "h2", "h3", "h10", "both"};
 static const char *const flows[] = {"bulk", "web", "both"};
 static const char *const switches[] = {"s1", "leaf-2"};
+static const bool endless[] = {true, false, false};
 static const uint32_t n_ports[] = {3, 12};
 static const struct expr_names names = {
 	.hosts = hosts,
 	.flows = flows,
 	.switches = switches,
 	.n_ports = n_ports,
+	.endless = endless,
 	.n_hosts = N(hosts),
 	.n_flows = N(flows),
 	.n_switches = N(switches),

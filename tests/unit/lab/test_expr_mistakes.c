@@ -35,6 +35,9 @@ static const struct {
 	 AT(24) "a window is two times, such as 10ms, 20ms: 10KB is "
 		"none"},
 	{"queue(s1.p3.3, 1ms, 2ms, max) > 0", AT(34) "the window is the last of all arguments"},
+	{"done(bulk) < 5ms", AT(9) "bulk is endless and never done: give the flow a `size`, and a "
+				   "`count` or a `stop`"},
+	{"done(h1) < 5ms", AT(14) "h1 is a host: done wants a flow"},
 	{"queue > 0", AT(9) "queue needs to know of what: queue(X)"},
 	{"pool(s1) > 0", AT(16) "which pool: pool(SWITCH, ingress | headroom | egress_lossy)"},
 	{"drops(s1, because) > 0",
