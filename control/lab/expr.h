@@ -56,6 +56,7 @@ struct expr_leaf {
 	int pool; // enum pool_id
 	uint32_t size_min, size_max; // of operations, both inclusive
 	uint32_t number; // which one, from 1
+	uint64_t bytes; // TAKES_BYTES; UINT64_MAX: not given
 	int source; // enum pair_source, -1: any pair
 	int quadrant; // enum ipcc_quadrant, N_QUADRANTS: looks left out; -1: all
 };

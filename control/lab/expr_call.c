@@ -30,6 +30,7 @@ static struct expr_leaf *new_leaf(struct expr_set *s, const struct expr_func *fn
 				   .pool = -1,
 				   .size_max = UINT32_MAX,
 				   .number = 1,
+				   .bytes = UINT64_MAX,
 				   .source = -1,
 				   .quadrant = -1};
 	s->leaves[s->n_leaves++] = leaf;
@@ -211,6 +212,20 @@ static bool more_objects(struct parser *ps, const char *word, const char *where,
 	return true;
 }
 
+// A length, and nothing behind it.
+static bool bytes_word(const char *word, uint64_t *out)
+{
+	enum expr_unit unit;
+	const char *why, *end;
+	double v;
+
+	end = expr_number(word, &v, &unit, &why);
+	if (end == NULL || *end != '\0' || (unit != EXPR_BYTES && v != 0))
+		return false;
+	*out = (uint64_t)v;
+	return true;
+}
+
 // An argument behind the object.
 static bool option(struct parser *ps, struct expr_leaf *leaf)
 {
@@ -219,6 +234,8 @@ static bool option(struct parser *ps, struct expr_leaf *leaf)
 	const char *where = raw_argument(ps, word);
 
 	if (fn->takes & TAKES_NUMBER && !leaf->windowed && number_word(word, &leaf->number))
+		return true;
+	if (fn->takes & TAKES_BYTES && leaf->bytes == UINT64_MAX && bytes_word(word, &leaf->bytes))
 		return true;
 	if (isdigit((unsigned char)word[0]))
 		return window(ps, word, where, leaf);
@@ -330,6 +347,8 @@ static struct expr *leaf_call(struct parser *ps, const struct expr_func *fn, con
 			return NULL;
 	if (!has_end(ps, leaf, where))
 		return NULL;
+	if (leaf->fn->takes & TAKES_BYTES && leaf->bytes == UINT64_MAX)
+		return parser_wrong(ps, ps->p, "above which length: %s(%s)", fn->name, fn->args);
 	if (leaf->fn->takes & TAKES_POOL && leaf->pool < 0)
 		return parser_wrong(ps, ps->p, "which pool: %s(%s)", fn->name, fn->args);
 	if (!parser_take(ps, ")"))

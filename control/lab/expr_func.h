@@ -35,6 +35,7 @@ enum expr_method {
 	BY_NOW, // what is at the end of the window
 	BY_SET, // of all its objects together: what was found in the window (chain.h)
 	BY_STORM, // of what the watchdogs said (storm_log.h)
+	BY_LEVEL, // of the length of queues over time (level.h)
 	BY_WATCH, // the instant at which it first happened in the window (watch.h)
 	BY_LIST, // of the values of its arguments
 };
@@ -102,6 +103,8 @@ enum metric {
 	METRIC_DETECTED_AT,
 	METRIC_RESTORED_AT,
 	METRIC_ESCALATED,
+	METRIC_QUEUE_MEAN,
+	METRIC_SHARE_ABOVE,
 	METRIC_FIRST_CROSSING,
 	METRIC_FIRST_CUT,
 	METRIC_FCT,
@@ -133,6 +136,7 @@ enum expr_takes {
 	TAKES_NUMBER = 32, // which one, from 1
 	TAKES_SOURCE = 64, // how a pair was learnt
 	TAKES_QUADRANT = 128,
+	TAKES_BYTES = 256,
 };
 enum expr_who { WHO_EVERYBODY, WHO_SENDS, WHO_RECEIVES }; // of hosts named by *
 
@@ -141,7 +145,7 @@ struct expr_func {
 	uint8_t method; // enum expr_method
 	uint8_t unit; // enum expr_unit
 	uint8_t metric, per; // enum metric; per: what BY_SHARE divides by
-	uint8_t takes; // bits of enum expr_takes
+	uint16_t takes; // bits of enum expr_takes
 	uint8_t who; // enum expr_who
 	uint16_t kinds; // OBJ_BIT of each that it is about
 	const char *args, *help;

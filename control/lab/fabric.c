@@ -44,6 +44,8 @@ static uint64_t switch_actor(void *arg, uint64_t now_ns)
 		cnp_judge_look(s->fabric, i);
 	if (!TAILQ_EMPTY(&s->crossings))
 		watch_switch_stepped(s->fabric, i);
+	if (!TAILQ_EMPTY(&s->levels))
+		level_switch_stepped(s->fabric, i);
 	return wake;
 }
 
@@ -233,6 +235,7 @@ static struct fabric *fabric_new(const struct scenario *sc)
 		f->switches[i].sc = &sc->switches[i];
 		f->switches[i].fabric = f;
 		TAILQ_INIT(&f->switches[i].crossings);
+		TAILQ_INIT(&f->switches[i].levels);
 	}
 	routes_derive(sc, &f->routes);
 	return f;

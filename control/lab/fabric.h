@@ -6,6 +6,7 @@
 
 #include "control/lab/cnp_judge.h"
 #include "control/lab/flow_book.h"
+#include "control/lab/level.h"
 #include "control/lab/routes.h"
 #include "control/lab/scenario.h"
 #include "control/lab/storm_log.h"
@@ -42,6 +43,7 @@ struct fabric_switch {
 	uint64_t grace_token;
 	uint64_t events_lost; // as last seen
 	struct watches crossings; // who waits for a queue to rise
+	struct levels levels; // who wants to know how long queues are
 	struct flow_book book;
 };
 

@@ -47,6 +47,12 @@ struct measure {
 	int err; // the first that happened on the clock
 	uint64_t end_ns;
 	unsigned digits; // of texts
+	// Histograms.
+	struct histogram {
+		const char *name;
+		struct level level;
+	} *histograms;
+	uint32_t n_histograms;
 	// The series.
 	struct column *columns;
 	uint32_t n_columns;
@@ -113,6 +119,32 @@ static void parse_record(struct measure *m, uint32_t i)
 		}
 }
 
+static void parse_histograms(struct measure *m)
+{
+	static const struct expr_func fn = {.name = "histogram",
+					    .kinds = OBJ_BIT(OBJ_SWITCH) | OBJ_BIT(OBJ_PORT) |
+						     OBJ_BIT(OBJ_QUEUE)};
+	uint32_t n_texts = m->sc->n_histograms, n = 0;
+	struct expr_leaf *leaves = arena_alloc(&m->arena, (n_texts + 1) * sizeof(*leaves));
+
+	for (uint32_t i = 0; i < n_texts; i++) {
+		const struct sc_text *source = &m->sc->histograms[i];
+		const char *why;
+
+		leaves[i] = (struct expr_leaf){.fn = &fn};
+		if (!expr_select(&m->set, &fn, source->text, &leaves[i], &why) &&
+		    !m->names.incomplete)
+			diag_add(m->set.sink, DIAG_ERROR, source->at, source->path, "%s", why);
+		n += leaves[i].n_objects;
+	}
+	m->histograms = arena_alloc(&m->arena, (n + 1) * sizeof(*m->histograms));
+	for (uint32_t i = 0; i < n_texts; i++)
+		for (uint32_t k = 0; k < leaves[i].n_objects; k++)
+			m->histograms[m->n_histograms++] =
+				(struct histogram){.name = leaves[i].objects[k].name,
+						   .level = metric_level(&leaves[i].objects[k])};
+}
+
 int measure_create(const struct scenario *sc, struct measure **out, struct diag_sink *s)
 {
 	struct measure *m = calloc(1, sizeof(*m));
@@ -131,6 +163,7 @@ int measure_create(const struct scenario *sc, struct measure **out, struct diag_
 	for (uint32_t i = 0; i < sc->n_records; i++)
 		parse_record(m, i);
 	m->n_recorded = m->set.n_leaves;
+	parse_histograms(m);
 	for (uint32_t i = 0; i < sc->n_expects; i++)
 		parse_text(m, &sc->expects[i], EXPR_CHECK, &m->expects[i]);
 	m->set.sink = NULL;
@@ -202,6 +235,8 @@ void measure_destroy(struct measure *m)
 	forget_timers(m);
 	for (uint32_t i = 0; i < m->n_leaves; i++)
 		measure_leaf_fini(&m->leaves[i]);
+	for (uint32_t i = 0; i < m->n_histograms; i++)
+		level_fini(&m->histograms[i].level);
 	if (m->world.fabric != NULL)
 		metric_world_fini(&m->world);
 	free(m->leaves);
@@ -413,6 +448,18 @@ static int make_edges(struct measure *m)
 	return 0;
 }
 
+static void begin_histograms(struct measure *m)
+{
+	for (uint32_t i = 0; i < m->n_histograms; i++) {
+		struct level *l = &m->histograms[i].level;
+
+		l->bin_bytes = m->sc->bin_bytes != 0
+				       ? m->sc->bin_bytes
+				       : m->world.fabric->switches[l->sw].policy->cell.bytes;
+		level_begin(m->world.fabric, l);
+	}
+}
+
 int measure_start(struct measure *m, struct fabric *f, struct traffic *t)
 {
 	struct vclock *clock = &f->clock;
@@ -436,6 +483,7 @@ int measure_start(struct measure *m, struct fabric *f, struct traffic *t)
 	vtimer_init(&m->row_timer, clock, on_row, m);
 	vtimer_init(&m->sample_timer, clock, on_sample, m);
 	m->started = true;
+	begin_histograms(m);
 	on_edge(m, clock->now_ns);
 	if (m->n_columns != 0 && m->sc->record_every_ns != 0)
 		begin_row(m, clock->now_ns);
@@ -450,6 +498,10 @@ int measure_finish(struct measure *m, uint64_t end_ns)
 	if (m->n_columns != 0 && m->sc->record_every_ns != 0 &&
 	    (m->n_rows == 0 || m->row_ns[m->n_rows - 1] < end_ns))
 		end_row(m, end_ns);
+	for (uint32_t i = 0; i < m->n_histograms; i++) {
+		level_end(m->world.fabric, &m->histograms[i].level);
+		note(m, m->histograms[i].level.out_of_memory ? -ENOMEM : 0);
+	}
 	for (uint32_t i = m->n_recorded; i < m->n_leaves; i++) {
 		close_leaf(m, i, end_ns);
 		measure_leaf_settle(&m->leaves[i], &m->world);
@@ -517,6 +569,17 @@ struct measure_verdict measure_asked(const struct measure *m, uint32_t i)
 		out.value = expr_value(t->e, 0, &env);
 	expr_print_digits(out.unit, out.value, m->digits, out.measured, sizeof(out.measured));
 	return out;
+}
+
+uint32_t measure_n_histograms(const struct measure *m)
+{
+	return m->n_histograms;
+}
+
+const struct level *measure_histogram(const struct measure *m, uint32_t i, const char **name)
+{
+	*name = m->histograms[i].name;
+	return &m->histograms[i].level;
 }
 
 uint32_t measure_n_columns(const struct measure *m)

@@ -45,6 +45,10 @@ struct measure_verdict measure_expect(const struct measure *m, uint32_t i);
 uint32_t measure_n_asked(const struct measure *m);
 struct measure_verdict measure_asked(const struct measure *m, uint32_t i);
 
+// Histograms of `record:`, one for each object.
+uint32_t measure_n_histograms(const struct measure *m);
+const struct level *measure_histogram(const struct measure *m, uint32_t i, const char **name);
+
 // Series of `record:`: one column per recorded object, one row per instant, each over the time
 // since the row before. The columns are known once started.
 uint32_t measure_n_columns(const struct measure *m);

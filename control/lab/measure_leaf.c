@@ -152,8 +152,11 @@ int measure_leaf_bind(struct measure_leaf *l, const struct expr_leaf *leaf,
 	l->samples = calloc(l->n + 1, sizeof(*l->samples));
 	if (leaf->fn->method == BY_WATCH)
 		l->watches = calloc(l->n + 1, sizeof(*l->watches));
+	if (leaf->fn->method == BY_LEVEL)
+		l->levels = calloc(l->n + 1, sizeof(*l->levels));
 	if (l->first == NULL || l->first_per == NULL || l->values == NULL || l->samples == NULL ||
-	    (leaf->fn->method == BY_WATCH && l->watches == NULL))
+	    (leaf->fn->method == BY_WATCH && l->watches == NULL) ||
+	    (leaf->fn->method == BY_LEVEL && l->levels == NULL))
 		return -ENOMEM;
 	return 0;
 }
@@ -170,6 +173,7 @@ void measure_leaf_fini(struct measure_leaf *l)
 	free(l->values);
 	free(l->samples);
 	free(l->watches);
+	free(l->levels);
 }
 
 // ---- windows
@@ -177,6 +181,20 @@ void measure_leaf_fini(struct measure_leaf *l)
 static bool counts(const struct measure_leaf *l)
 {
 	return l->leaf->fn->method <= BY_LINE;
+}
+
+static void begin_level(struct measure_leaf *l, const struct metric_world *w, uint32_t i)
+{
+	l->levels[i] = metric_level(&l->objects[i]);
+	l->levels[i].above_bytes = l->leaf->bytes;
+	level_begin(w->fabric, &l->levels[i]);
+}
+
+static double ended_level(struct measure_leaf *l, const struct metric_world *w, uint32_t i)
+{
+	level_end(w->fabric, &l->levels[i]);
+	return l->leaf->fn->metric == METRIC_QUEUE_MEAN ? level_mean_bytes(&l->levels[i])
+							: level_share_above(&l->levels[i]);
 }
 
 void measure_leaf_open(struct measure_leaf *l, const struct metric_world *w, uint64_t now_ns)
@@ -191,6 +209,8 @@ void measure_leaf_open(struct measure_leaf *l, const struct metric_world *w, uin
 		sample_set_clear(&l->samples[i]);
 		if (fn->method == BY_WATCH)
 			metric_watch(w, l->leaf, &l->objects[i], &l->watches[i]);
+		if (fn->method == BY_LEVEL)
+			begin_level(l, w, i);
 		if (counts(l))
 			l->first[i] = metric_read(w, l->leaf, fn->metric, &l->objects[i]);
 		if (fn->method == BY_SHARE)
@@ -293,6 +313,8 @@ int measure_leaf_close(struct measure_leaf *l, const struct metric_world *w, uin
 			err = sampled(l, w, i);
 		else if (l->leaf->fn->method == BY_OPERATION)
 			err = operated(l, w, i);
+		else if (l->leaf->fn->method == BY_LEVEL)
+			l->values[i] = ended_level(l, w, i);
 		else if (l->leaf->fn->method == BY_WATCH)
 			l->values[i] = metric_watched(w, l->leaf, &l->watches[i]);
 		else

@@ -33,6 +33,7 @@ struct measure_leaf {
 	double *first, *first_per; // counters at from_ns
 	struct sample_set *samples;
 	struct watch *watches; // BY_WATCH
+	struct level *levels; // BY_LEVEL
 	uint64_t first_done; // operations that had finished before
 	double *values; // of each object, after close
 };

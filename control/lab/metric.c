@@ -424,6 +424,14 @@ double metric_speed(const struct metric_world *w, const struct expr_object *o)
 	return (double)switch_policy(w->fabric->switches[o->node].sw)->ports[o->port].speed_bps;
 }
 
+struct level metric_level(const struct expr_object *o)
+{
+	bool port = o->kind == OBJ_PORT || o->kind == OBJ_QUEUE;
+
+	return (struct level){
+		.sw = o->node, .port = port ? (int16_t)o->port : -1, .queue = o->cls};
+}
+
 // ---- operations
 
 bool metric_operation_fits(const struct metric_world *w, const struct expr_leaf *leaf,

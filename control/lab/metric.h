@@ -65,6 +65,9 @@ bool metric_operation_fits(const struct metric_world *w, const struct expr_leaf 
 			   const struct expr_object *o, const struct traffic_done *d);
 double metric_operation(const struct metric_world *w, enum metric m, const struct traffic_done *d);
 
+// Of a switch, a port or a queue, to be begun.
+struct level metric_level(const struct expr_object *o);
+
 // Whether a host sends, or receives, data of a flow of the scenario.
 bool metric_host_is(const struct scenario *sc, uint32_t host, enum expr_who who);
 

@@ -314,6 +314,32 @@ static void put_params(const struct scenario *sc, struct json_object *out)
 	json_object_object_add(out, "params", params);
 }
 
+// Only bins in which time was spent.
+static void put_histograms(const struct run *r, struct json_object *list)
+{
+	for (uint32_t i = 0; i < measure_n_histograms(r->measure); i++) {
+		const char *name;
+		const struct level *l = measure_histogram(r->measure, i, &name);
+		struct json_object *row = row_in(list), *bins;
+
+		row_text(row, "queue", name);
+		row_u64(row, "bin_bytes", l->bin_bytes);
+		row_u64(row, "time_ns", l->to_ns - l->from_ns);
+		report_number(row, "mean_bytes", level_mean_bytes(l));
+		row_u64(row, "max_bytes", l->max_bytes);
+		bins = list_in(row, "bins");
+		for (uint64_t b = 0; b < l->n_bins; b++) {
+			struct json_object *bin;
+
+			if (l->bin_ns[b] == 0)
+				continue;
+			bin = row_in(bins);
+			row_u64(bin, "from_bytes", b * l->bin_bytes);
+			row_u64(bin, "time_ns", l->bin_ns[b]);
+		}
+	}
+}
+
 struct json_object *report_json(const struct run *r)
 {
 	struct json_object *out = json_object_new_object(), *list;
@@ -335,6 +361,7 @@ struct json_object *report_json(const struct run *r)
 	report_cnps_json(r, out);
 	report_rto_json(r, out);
 	put_verdicts(r, out);
+	put_histograms(r, list_in(out, "histograms"));
 	list = list_in(out, "hosts");
 	for (uint32_t i = 0; i < r->sc->n_hosts; i++)
 		put_host(r, i, row_in(list));

@@ -37,6 +37,7 @@ static void take_values(struct sc_builder *b)
 	sc->seed = (uint64_t)k->seed.n;
 	sc->connect_by_cm = k->connect.n != 0;
 	sc->whole_frames = k->frames.n != 0;
+	sc->bin_bytes = (uint64_t)k->record.bin.n;
 	sc->record_every_ns = k->record.map.given ? (uint64_t)k->record.every.n : 0;
 }
 
@@ -70,6 +71,16 @@ static void take_lines(struct sc_builder *b, const struct cfg_words *w, struct s
 		(*out)[i] = (struct sc_text){w->items[i].text, w->items[i].at,
 					     arena_printf(b->r.arena, "%s[%u]", w->map.path, i)};
 	*n = w->n;
+}
+
+static void check_record(struct sc_builder *b)
+{
+	const struct sc_record_keys *k = &b->k.record;
+
+	if (k->map.given && k->what.n == 0 && k->histogram.n == 0)
+		sc_report(b, k->map.at, "record.what", "is required, or `histogram`");
+	if (k->bin.given && k->histogram.n == 0)
+		sc_report(b, k->bin.at, "record.bin", "is of `histogram`: name a queue");
 }
 
 // ---- switches
@@ -202,6 +213,8 @@ static void build(struct sc_builder *b)
 	check_end(b);
 	sc_build_faults(b);
 	take_lines(b, &b->k.record.what, &sc->records, &sc->n_records);
+	take_lines(b, &b->k.record.histogram, &sc->histograms, &sc->n_histograms);
+	check_record(b);
 	take_lines(b, &b->k.expect, &sc->expects, &sc->n_expects);
 }
 

@@ -130,7 +130,9 @@ struct scenario {
 	bool connect_by_cm; // connections on the wire; else out of band
 	bool whole_frames; // payload and iCRC are there and checked; else headers are all there is
 	uint64_t record_every_ns; // 0: no series
+	uint64_t bin_bytes; // of histograms; 0: a cell
 	uint32_t n_switches, n_hosts, n_links, n_flows, n_faults, n_records, n_expects;
+	uint32_t n_histograms;
 	uint32_t n_ports; // of all switches
 	struct sc_switch *switches;
 	struct sc_host *hosts;
@@ -138,6 +140,7 @@ struct scenario {
 	struct lab_flow *flows;
 	struct sc_fault *faults;
 	struct sc_text *records, *expects;
+	struct sc_text *histograms; // queues, ports, switches
 	const struct node *override; // of all switches, before their own
 	struct arena *arena;
 };

@@ -66,8 +66,14 @@ static SCHEMA(link_schema, link_rows, sc_link_keys);
 static const struct cfg_row record_rows[] = {
 	{"every", CFG_NUMBER, .unit = UNIT_TIME, AT(sc_record_keys, every), .min = 100,
 	 .max = SECONDS(1), .dflt = 10000, .dflt_text = "10us", .help = "from row to row"},
-	{"what", CFG_LINES, AT(sc_record_keys, what), .required = true, .max = PATH_LEN,
-	 .help = "columns: rate(h1), queue(s1.p3.3), pauses(s1), ..."},
+	{"what", CFG_LINES, AT(sc_record_keys, what), .max = PATH_LEN,
+	 .dflt_text = "nothing", .help = "columns: rate(h1), queue(s1.p3.3), pauses(s1), ..."},
+	{"histogram", CFG_WORDS, AT(sc_record_keys, histogram), .max = PATH_LEN,
+	 .dflt_text = "none",
+	 .help = "queues s1.p3.3, or ports and switches: the time that each had each length, "
+		 "exact, in report.json"},
+	{"bin", CFG_NUMBER, .unit = UNIT_BYTES, AT(sc_record_keys, bin), .min = 1, .max = GIGA(64),
+	 .dflt_text = "a cell", .help = "of a histogram"},
 };
 static SCHEMA(record_schema, record_rows, sc_record_keys);
 

@@ -5,6 +5,7 @@ import json
 import os
 import subprocess
 import sys
+import tempfile
 import unittest
 
 LAB, ROOT = map(os.path.abspath, sys.argv[1:3])
@@ -124,6 +125,48 @@ class Ends(unittest.TestCase):
         self.assertIsNone(metrics(report)["done(long)"])
         self.assertIn("NOT DONE by 500us: long (1 messages under way)\n",
                       lab("run", ENDS, "--quiet", *args).stdout)
+
+
+class Levels(unittest.TestCase):
+    # A frame of 1098 B is there after (1098 + 24) * 8 / 40G, rounded up to 225 ns, and 26 ns of
+    # cable. It leaves when TX is on again.
+    FRAME, COMES, GOES = 1098, 225 + 26, 100000
+    ONE = ("--set", "flows=[{from: h1, to: h3, size: 1024, count: 1}]",
+           "--set", "faults=[{at: 0ms, port: s1.p3, tx_off: {class: 3, for: 100us}}]")
+
+    def test_means_shares_and_histograms_of_a_queue_are_exact(self):
+        waits, total = self.GOES - self.COMES, 2000000
+        want = {"queue_mean(s1.p3.3)": self.FRAME * waits / total,
+                "queue_mean(s1, 0, 200us)": self.FRAME * waits / 200000,
+                "queue_mean(s1.p3.3, 50us, 90us)": self.FRAME,
+                "share_above(s1.p3.3, 1097B)": waits / total,
+                "share_above(s1.p3.3, 1098B)": 0,
+                "share_above(s1.p3, 0, 0, 200us)": waits / 200000,
+                "share_above(s1.p1, 0)": 0}
+        pair = os.path.join(FOLDER, "pair.yaml")
+        ask = [x for m in want for x in ("--metric", m)]
+        code, report = run(pair, *self.ONE, *ask, "--set", "record={histogram: [s1.p3.3], bin: "
+                           "500B}")
+        self.assertEqual(code, 0)
+        for name, value in metrics(report).items():
+            self.assertAlmostEqual(value, want[name], places=6, msg=name)
+        bins = [{"from_bytes": 0, "time_ns": total - waits},
+                {"from_bytes": 1000, "time_ns": waits}]
+        row = {"queue": "s1.p3.3", "bin_bytes": 500, "time_ns": total, "max_bytes": self.FRAME,
+               "bins": bins}
+        self.assertEqual(row, {k: report["histograms"][0][k] for k in row})
+        _, report = run(pair, *self.ONE, "--set", 'record={histogram: ["s1.p[1-3].3"]}')
+        self.assertEqual([(h["queue"], h["bin_bytes"]) for h in report["histograms"]],
+                         [("s1.p1.3", 256), ("s1.p2.3", 256), ("s1.p3.3", 256)])
+
+    def test_rows_have_the_mean_since_the_row_before(self):
+        with tempfile.TemporaryDirectory() as out:
+            run(os.path.join(FOLDER, "pair.yaml"), *self.ONE, "--out", out, "--set",
+                "record={every: 50us, what: [queue_mean(s1.p3.3)]}", "--set", "duration=200us")
+            with open(os.path.join(out, "series.csv"), encoding="utf-8") as f:
+                means = [line.split(",")[-1].strip() for line in f][1:]
+        first = self.FRAME * (50000 - self.COMES) / 50000
+        self.assertEqual([float(m) for m in means], [round(first, 5), self.FRAME, 0, 0])
 
 
 if __name__ == "__main__":

@@ -38,6 +38,8 @@ static const struct {
 	{"done(bulk) < 5ms", AT(9) "bulk is endless and never done: give the flow a `size`, and a "
 				   "`count` or a `stop`"},
 	{"done(h1) < 5ms", AT(14) "h1 is a host: done wants a flow"},
+	{"share_above(s1.p3.3) > 0", AT(28) "above which length: share_above(X, BYTES)"},
+	{"share_above(s1.p3.3, 5ms) > 0", AT(30) "a window is two times, such as 10ms, 20ms"},
 	{"queue > 0", AT(9) "queue needs to know of what: queue(X)"},
 	{"pool(s1) > 0", AT(16) "which pool: pool(SWITCH, ingress | headroom | egress_lossy)"},
 	{"drops(s1, because) > 0",

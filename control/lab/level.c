@@ -1,0 +1,104 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "control/lab/level.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "control/lab/fabric.h"
+
+static uint64_t length_of(const struct weir_switch *sw, const struct level *l)
+{
+	unsigned first = l->port < 0 ? 0 : (unsigned)l->port;
+	unsigned last = l->port < 0 ? switch_policy(sw)->n_ports : first + 1;
+	uint64_t bytes = 0;
+
+	for (unsigned p = first; p < last; p++)
+		for (unsigned q = 0; q < N_QUEUES; q++)
+			if (l->queue < 0 || q == (unsigned)l->queue)
+				bytes += gauge_get(&switch_queue_counters(sw, p, q)->length_bytes);
+	return bytes;
+}
+
+static bool room_for(struct level *l, uint64_t bin)
+{
+	uint64_t n = l->n_bins == 0 ? 64 : l->n_bins, *more;
+
+	if (bin < l->n_bins)
+		return true;
+	while (n <= bin)
+		n *= 2;
+	more = realloc(l->bin_ns, n * sizeof(*more));
+	if (more == NULL)
+		return false;
+	memset(more + l->n_bins, 0, (n - l->n_bins) * sizeof(*more));
+	l->bin_ns = more;
+	l->n_bins = n;
+	return true;
+}
+
+static void count_time(struct level *l, uint64_t now_ns)
+{
+	uint64_t ns = now_ns - l->to_ns;
+
+	l->to_ns = now_ns;
+	if (ns == 0)
+		return;
+	l->area += (level_area)l->bytes * ns;
+	if (l->bytes > l->max_bytes)
+		l->max_bytes = l->bytes;
+	if (l->bytes > l->above_bytes)
+		l->above_ns += ns;
+	if (l->bin_bytes == 0)
+		return;
+	if (room_for(l, l->bytes / l->bin_bytes))
+		l->bin_ns[l->bytes / l->bin_bytes] += ns;
+	else
+		l->out_of_memory = true;
+}
+
+void level_begin(struct fabric *f, struct level *l)
+{
+	struct fabric_switch *s = &f->switches[l->sw];
+
+	l->from_ns = l->to_ns = f->clock.now_ns;
+	l->max_bytes = l->above_ns = 0;
+	l->area = 0;
+	l->bytes = length_of(s->sw, l);
+	TAILQ_INSERT_TAIL(&s->levels, l, next);
+}
+
+void level_end(struct fabric *f, struct level *l)
+{
+	count_time(l, f->clock.now_ns);
+	TAILQ_REMOVE(&f->switches[l->sw].levels, l, next);
+}
+
+void level_fini(struct level *l)
+{
+	free(l->bin_ns);
+}
+
+void level_switch_stepped(struct fabric *f, uint32_t sw)
+{
+	struct fabric_switch *s = &f->switches[sw];
+	struct level *l;
+
+	TAILQ_FOREACH(l, &s->levels, next) {
+		count_time(l, f->clock.now_ns);
+		l->bytes = length_of(s->sw, l);
+	}
+}
+
+double level_mean_bytes(const struct level *l)
+{
+	uint64_t ns = l->to_ns - l->from_ns;
+
+	return ns == 0 ? __builtin_nan("") : (double)l->area / (double)ns;
+}
+
+double level_share_above(const struct level *l)
+{
+	uint64_t ns = l->to_ns - l->from_ns;
+
+	return ns == 0 ? __builtin_nan("") : (double)l->above_ns / (double)ns;
+}
