@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // weirctl capture: begins a capture at the switch, fetches what it sees, and decides when it ends.
-// The protocol is in docs/capture.md; what a frame becomes is in capture_file.h.
+// The protocol is in docs/capture.md; what a frame becomes is in
+// control/capture/frame.h.
 #include <errno.h>
 #include <inttypes.h>
 #include <signal.h>

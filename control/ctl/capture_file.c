@@ -3,17 +3,14 @@
 
 #include <errno.h>
 #include <fcntl.h>
-#include <inttypes.h>
-#include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include <json-c/json.h>
 
-#include "control/ctl/pcapng.h"
-#include "dataplane/drop.h"
-#include "dataplane/tap.h"
+#include "control/capture/frame.h"
+#include "control/capture/pcapng.h"
 
 enum { BUFFER_BYTES = 1 << 20, NO_INTERFACE = -1, TEXT_LEN = 128 };
 
@@ -33,41 +30,6 @@ struct capture_file {
 	struct kept *kept;
 };
 
-// ---- the comment
-
-__attribute__((format(printf, 3, 4))) static void add(char *out, size_t *at, const char *fmt, ...)
-{
-	va_list ap;
-	int n;
-
-	va_start(ap, fmt);
-	n = vsnprintf(out + *at, CAPTURE_COMMENT_LEN - *at, fmt, ap);
-	va_end(ap);
-	if (n > 0)
-		*at += (size_t)n;
-	if (*at > CAPTURE_COMMENT_LEN - 1)
-		*at = CAPTURE_COMMENT_LEN - 1;
-}
-
-void capture_comment(char out[CAPTURE_COMMENT_LEN], const struct capture_record *r)
-{
-	static const char *const dir[] = {[TAP_IN] = "in", [TAP_OUT] = "out", [TAP_DROP] = "drop"};
-	size_t at = 0;
-
-	add(out, &at, "dir=%s", r->direction <= TAP_DROP ? dir[r->direction] : "unknown");
-	if (r->cls != TAP_NO_CLASS)
-		add(out, &at, " class=%u", r->cls);
-	else if (r->direction == TAP_OUT)
-		add(out, &at, " origin=switch");
-	if (r->flags & CAPTURE_HAS_QUEUE)
-		add(out, &at, " queue=%u queue_bytes=%" PRIu32, r->queue, r->queue_bytes);
-	if (r->flags & CAPTURE_MARKED)
-		add(out, &at, " mark=ce");
-	if (r->direction == TAP_DROP)
-		add(out, &at, " reason=%s",
-		    r->reason < N_DROP_REASONS ? drop_info[r->reason].name : "unknown");
-}
-
 // ---- writing
 
 static bool note(struct capture_file *f, bool ok)
@@ -77,31 +39,11 @@ static bool note(struct capture_file *f, bool ok)
 	return ok;
 }
 
-static enum pcapng_direction direction_of(const struct capture_record *r)
-{
-	if (r->direction == TAP_IN)
-		return PCAPNG_INBOUND;
-	return r->direction == TAP_OUT ? PCAPNG_OUTBOUND : PCAPNG_NO_DIRECTION;
-}
-
 static bool write_frame(struct capture_file *f, const struct capture_record *r,
 			const uint8_t *data)
 {
-	char comment[CAPTURE_COMMENT_LEN];
-	struct pcapng_frame frame = {
-		.interface = (uint32_t)f->interface[r->port],
-		.t_ns = r->t_ns,
-		.data = data,
-		.captured = r->captured,
-		.len = r->len,
-		.direction = direction_of(r),
-		.queue = r->flags & CAPTURE_HAS_QUEUE ? r->queue : PCAPNG_NO_QUEUE,
-		.comment = comment,
-	};
-
-	capture_comment(comment, r);
 	f->written[r->port]++;
-	return note(f, pcapng_frame(f->out, &frame));
+	return note(f, capture_frame_write(f->out, (uint32_t)f->interface[r->port], r, data));
 }
 
 static bool keep(struct capture_file *f, const struct capture_record *r, const uint8_t *data)

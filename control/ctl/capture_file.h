@@ -1,12 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // The file of one capture: frames as they come from the switch become pcapng blocks, at once or,
-// where only the last n are wanted, when the capture ends. Says of each frame what only the switch
-// knows, in a comment of `key=value` words (docs/capture.md has the table):
-//
-//   dir=in class=3
-//   dir=out class=3 queue=3 queue_bytes=48200 mark=ce
-//   dir=out origin=switch
-//   dir=drop class=3 queue=3 queue_bytes=0 reason=egress-tail
+// where only the last n are wanted, when the capture ends (control/capture/frame.h).
 //
 // Called by weirctl's only thread. It neither asks the switch nor decides when a capture ends.
 #pragma once
@@ -19,7 +13,7 @@
 struct capture_file;
 struct json_object;
 
-enum { CAPTURE_COMMENT_LEN = 160, CAPTURE_LAST_MAX = 1000000 };
+enum { CAPTURE_LAST_MAX = 1000000 };
 
 // started: the switch's answer to the request that began the capture. last: keep that many frames,
 // 0: write all. filter may be NULL. NULL after a message.
@@ -40,6 +34,3 @@ bool capture_file_reader_left(const struct capture_file *f);
 __attribute__((warn_unused_result)) bool capture_file_close(struct capture_file *f,
 							    struct json_object *counts,
 							    uint64_t *written);
-
-// The comment of a frame.
-void capture_comment(char out[CAPTURE_COMMENT_LEN], const struct capture_record *r);

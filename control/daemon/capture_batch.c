@@ -7,7 +7,7 @@
 
 #include <json-c/json.h>
 
-#include "control/capture_wire.h"
+#include "control/capture/frame.h"
 #include "control/daemon/capture_prepare.h"
 #include "dataplane/tap.h"
 
@@ -80,21 +80,9 @@ static bool matches(const struct capture_batch *b, const struct tap_record *r)
 
 static void pack(struct capture_batch *b, const struct tap_record *r)
 {
-	const struct tap_meta *m = &r->meta;
-	struct capture_record out = {
-		.t_ns = r->t_ns + b->wish.wall_offset_ns,
-		.len = r->len,
-		.captured = r->captured < b->wish.snaplen ? r->captured : b->wish.snaplen,
-		.queue_bytes = m->has_queue ? m->queue_bytes : 0,
-		.port = m->port,
-		.direction = m->direction,
-		.cls = m->cls,
-		.queue = m->queue,
-		.flags = (uint8_t)((m->has_queue ? CAPTURE_HAS_QUEUE : 0) |
-				   (m->marked ? CAPTURE_MARKED : 0)),
-		.reason = m->reason,
-	};
+	struct capture_record out = capture_record_of(r, b->wish.snaplen);
 
+	out.t_ns += b->wish.wall_offset_ns;
 	memcpy(b->bytes + b->len, &out, sizeof(out));
 	b->len += sizeof(out);
 	memcpy(b->bytes + b->len, r->data, out.captured);

@@ -9,6 +9,7 @@
 
 #include "control/lab/chain_fabric.h"
 #include "control/lab/fabric_int.h"
+#include "control/lab/lab_capture.h"
 #include "control/observe/observe.h"
 #include "dataplane/worker.h"
 
@@ -44,6 +45,8 @@ static uint64_t switch_actor(void *arg, uint64_t now_ns)
 		cnp_judge_look(s->fabric, i);
 	if (!TAILQ_EMPTY(&s->crossings))
 		watch_switch_stepped(s->fabric, i);
+	if (s->captured)
+		lab_capture_stepped(s->fabric->capture, i);
 	if (!TAILQ_EMPTY(&s->levels))
 		level_switch_stepped(s->fabric, i);
 	return wake;

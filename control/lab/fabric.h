@@ -43,6 +43,7 @@ struct fabric_switch {
 	uint64_t grace_token;
 	uint64_t events_lost; // as last seen
 	struct watches crossings; // who waits for a queue to rise
+	bool captured;
 	struct levels levels; // who wants to know how long queues are
 	struct flow_book book;
 };
@@ -76,6 +77,7 @@ struct fabric {
 	uint32_t n_faults_begun;
 	struct chain_fabric *chain; // why it stands still
 	struct storm_log storms;
+	struct lab_capture *capture; // NULL: none; the caller's
 	struct cnp_judge *cnps; // whether notifications were right
 	struct watches cuts; // who waits for a rate to be cut
 	struct fabric_hooks hooks;

@@ -16,6 +16,7 @@ struct run {
 	struct fabric *fabric;
 	struct traffic *traffic;
 	struct measure *measure;
+	struct lab_capture *capture; // NULL: none
 	uint64_t end_ns; // virtual
 	bool broken_off; // by a signal
 	unsigned digits; // of figures in tables

@@ -5,6 +5,7 @@
 #include <inttypes.h>
 #include <json-c/json.h>
 
+#include "control/lab/lab_capture.h"
 #include "control/lab/metric.h"
 #include "control/lab/report_rows.h"
 #include "control/observe/field.h"
@@ -314,6 +315,24 @@ static void put_params(const struct scenario *sc, struct json_object *out)
 	json_object_object_add(out, "params", params);
 }
 
+static void put_capture(const struct run *r, struct json_object *out)
+{
+	struct json_object *row;
+	struct lab_capture_counts n;
+
+	if (r->capture == NULL) {
+		json_object_object_add(out, "capture", NULL);
+		return;
+	}
+	n = lab_capture_counts(r->capture);
+	row = json_object_new_object();
+	row_text(row, "file", LAB_CAPTURE_FILE);
+	row_u64(row, "frames", n.written);
+	row_u64(row, "bytes", n.bytes);
+	row_u64(row, "cut", n.cut);
+	json_object_object_add(out, "capture", row);
+}
+
 // Only bins in which time was spent.
 static void put_histograms(const struct run *r, struct json_object *list)
 {
@@ -361,6 +380,7 @@ struct json_object *report_json(const struct run *r)
 	report_cnps_json(r, out);
 	report_rto_json(r, out);
 	put_verdicts(r, out);
+	put_capture(r, out);
 	put_histograms(r, list_in(out, "histograms"));
 	list = list_in(out, "hosts");
 	for (uint32_t i = 0; i < r->sc->n_hosts; i++)

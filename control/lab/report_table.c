@@ -7,6 +7,7 @@
 #include <rte_common.h>
 
 #include "control/config/terminal.h"
+#include "control/lab/lab_capture.h"
 #include "control/lab/metric.h"
 #include "control/lab/report_rows.h"
 
@@ -439,6 +440,26 @@ static void losses(const struct run *r, FILE *out)
 	fputc('\n', out);
 }
 
+static void captured(const struct run *r, FILE *out)
+{
+	struct lab_capture_counts n;
+	char at[EXPR_VALUE_LEN];
+
+	if (r->capture == NULL) {
+		fputs("capture: no file without --out DIR\n", out);
+		return;
+	}
+	n = lab_capture_counts(r->capture);
+	fprintf(out, "capture: %" PRIu64 " frames in " LAB_CAPTURE_FILE, n.written);
+	if (n.cut != 0) {
+		expr_print(EXPR_TIME, (double)n.first_cut_ns, at, sizeof(at));
+		fprintf(out,
+			"; %" PRIu64 " more, from %s on, are cut: raise `record.capture_size`",
+			n.cut, at);
+	}
+	fputc('\n', out);
+}
+
 static void undone(const struct run *r, FILE *out)
 {
 	char end[EXPR_VALUE_LEN];
@@ -479,6 +500,8 @@ void report_foot(const struct run *r, FILE *out)
 		passed += v.pass;
 		open += !v.known;
 	}
+	if (r->sc->n_captured != 0)
+		captured(r, out);
 	if (r->sc->until_done)
 		undone(r, out);
 	if (report_idle(r))

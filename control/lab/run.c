@@ -18,6 +18,7 @@
 #include "control/config/terminal.h"
 #include "control/lab/fabric.h"
 #include "control/lab/lab.h"
+#include "control/lab/lab_capture.h"
 #include "control/lab/measure.h"
 #include "control/lab/report.h"
 #include "control/lab/report_file.h"
@@ -151,7 +152,7 @@ static int loop(struct run *r, const struct run_options *o)
 
 static int publish(const struct run *r, const struct run_options *o)
 {
-	int err = 0;
+	int err = r->capture != NULL ? lab_capture_finish(r->capture, r->end_ns) : 0;
 
 	if (o->json) {
 		struct json_object *j = report_json(r);
@@ -163,7 +164,7 @@ static int publish(const struct run *r, const struct run_options *o)
 		report_table(r, stdout);
 	}
 	fflush(stdout);
-	if (o->out != NULL)
+	if (o->out != NULL && err == 0)
 		err = report_files(r, o->out);
 	if (err != 0)
 		fprintf(stderr, "weir-lab: %s: cannot write the report: %s\n", o->out,
@@ -200,12 +201,28 @@ static int prepare(struct run *r, const struct run_options *o, struct diags *d)
 	return err == 0 ? LAB_DONE : LAB_MISUSED;
 }
 
+// 0, -ENOMEM; LAB_FAILED where the file cannot be made, with a message.
+static int start_capture(struct run *r, const char *dir)
+{
+	int err = lab_capture_start(r->fabric, dir, &r->capture);
+
+	if (err == 0 || err == -ENOMEM)
+		return err;
+	fprintf(stderr, "weir-lab: %s: cannot write " LAB_CAPTURE_FILE ": %s\n", dir,
+		strerror(-err));
+	return LAB_FAILED;
+}
+
 static int play(struct run *r, const struct run_options *o)
 {
 	int err = traffic_start(r->traffic, r->fabric);
 
 	if (err == 0)
 		err = measure_start(r->measure, r->fabric, r->traffic);
+	if (err == 0 && o->out != NULL && r->sc->n_captured != 0)
+		err = start_capture(r, o->out);
+	if (err == LAB_FAILED)
+		return LAB_FAILED;
 	if (err == 0)
 		err = loop(r, o);
 	// What the switches told last belongs to the numbers.
@@ -250,6 +267,7 @@ int lab_run_file(const char *file, const struct sc_set *sets, unsigned n_sets,
 	measure_destroy(r.measure);
 	traffic_destroy(r.traffic);
 	fabric_destroy(r.fabric);
+	lab_capture_destroy(r.capture);
 	scenario_destroy(sc);
 	return code;
 }

@@ -38,6 +38,9 @@ static void take_values(struct sc_builder *b)
 	sc->connect_by_cm = k->connect.n != 0;
 	sc->whole_frames = k->frames.n != 0;
 	sc->bin_bytes = (uint64_t)k->record.bin.n;
+	sc->capture_snaplen = (uint32_t)k->record.snaplen.n;
+	sc->capture_class = (int)k->record.capture_class.n;
+	sc->capture_bytes = (uint64_t)k->record.capture_size.n;
 	sc->record_every_ns = k->record.map.given ? (uint64_t)k->record.every.n : 0;
 }
 
@@ -73,14 +76,55 @@ static void take_lines(struct sc_builder *b, const struct cfg_words *w, struct s
 	*n = w->n;
 }
 
+static bool is_captured(const struct scenario *sc, const struct sc_end *e)
+{
+	for (uint32_t i = 0; i < sc->n_captured; i++)
+		if (sc->captured[i].node == e->node && sc->captured[i].port == e->port)
+			return true;
+	return false;
+}
+
+static void take_captured(struct sc_builder *b)
+{
+	const struct cfg_words *w = &b->k.record.capture;
+	struct scenario *sc = b->sc;
+
+	sc->captured = arena_alloc(b->r.arena, (w->n + 1) * sizeof(*sc->captured));
+	for (unsigned i = 0; i < w->n; i++) {
+		struct sc_text_at at = {w->items[i].text, w->items[i].at,
+					arena_printf(b->r.arena, "%s[%u]", w->map.path, i)};
+		struct sc_end e;
+
+		if (!b->sound || !sc_parse_end(b, &at, &e))
+			continue;
+		if (!e.is_switch)
+			sc_report(b, at.at, at.path, "%s is a host: capture the port of its switch",
+				  at.text);
+		else if (e.port >= sc->switches[e.node].n_ports)
+			sc_report(b, at.at, at.path, "there is no port %s: %s has p1 to p%u",
+				  at.text, sc->switches[e.node].name,
+				  sc->switches[e.node].n_ports);
+		else if (!is_captured(sc, &e))
+			sc->captured[sc->n_captured++] = e;
+	}
+}
+
 static void check_record(struct sc_builder *b)
 {
 	const struct sc_record_keys *k = &b->k.record;
+	const struct cfg_val *of_capture[] = {&k->snaplen, &k->capture_class, &k->capture_size};
+	static const char *const capture_key[] = {"snaplen", "capture_class", "capture_size"};
 
-	if (k->map.given && k->what.n == 0 && k->histogram.n == 0)
-		sc_report(b, k->map.at, "record.what", "is required, or `histogram`");
+	if (k->map.given && k->what.n + k->histogram.n + k->capture.n == 0)
+		sc_report(b, k->map.at, "record.what",
+			  "is required, or `histogram`, or `capture`");
 	if (k->bin.given && k->histogram.n == 0)
 		sc_report(b, k->bin.at, "record.bin", "is of `histogram`: name a queue");
+	for (unsigned i = 0; i < 3; i++)
+		if (of_capture[i]->given && k->capture.n == 0)
+			sc_report(b, of_capture[i]->at,
+				  arena_printf(b->r.arena, "record.%s", capture_key[i]),
+				  "is of `capture`: name a port");
 }
 
 // ---- switches
@@ -215,6 +259,7 @@ static void build(struct sc_builder *b)
 	take_lines(b, &b->k.record.what, &sc->records, &sc->n_records);
 	take_lines(b, &b->k.record.histogram, &sc->histograms, &sc->n_histograms);
 	check_record(b);
+	take_captured(b);
 	take_lines(b, &b->k.expect, &sc->expects, &sc->n_expects);
 }
 

@@ -130,6 +130,10 @@ struct scenario {
 	bool connect_by_cm; // connections on the wire; else out of band
 	bool whole_frames; // payload and iCRC are there and checked; else headers are all there is
 	uint64_t record_every_ns; // 0: no series
+	struct sc_end *captured; // ports, each once
+	uint32_t n_captured, capture_snaplen;
+	int capture_class; // -1: all
+	uint64_t capture_bytes; // at most
 	uint64_t bin_bytes; // of histograms; 0: a cell
 	uint32_t n_switches, n_hosts, n_links, n_flows, n_faults, n_records, n_expects;
 	uint32_t n_histograms;

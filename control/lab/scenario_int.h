@@ -61,8 +61,8 @@ struct sc_topology_keys {
 
 struct sc_record_keys {
 	struct cfg_map map;
-	struct cfg_val every, bin;
-	struct cfg_words what, histogram;
+	struct cfg_val every, bin, snaplen, capture_class, capture_size;
+	struct cfg_words what, histogram, capture;
 };
 
 struct sc_keys {

@@ -4,6 +4,7 @@
 
 #include "control/lab/scenario_int.h"
 #include "control/lab/traffic.h"
+#include "dataplane/tap.h"
 
 #define N(rows) (sizeof(rows) / sizeof((rows)[0]))
 #define AT(s, f) .off = offsetof(struct s, f)
@@ -74,6 +75,18 @@ static const struct cfg_row record_rows[] = {
 		 "exact, in report.json"},
 	{"bin", CFG_NUMBER, .unit = UNIT_BYTES, AT(sc_record_keys, bin), .min = 1, .max = GIGA(64),
 	 .dflt_text = "a cell", .help = "of a histogram"},
+	{"capture", CFG_WORDS, AT(sc_record_keys, capture), .max = PATH_LEN, .dflt_text = "none",
+	 .help = "switch ports `s1.p3` whose frames, both ways and dropped ones, `--out` gets as "
+		 "capture.pcapng"},
+	{"snaplen", CFG_NUMBER, .unit = UNIT_COUNT, AT(sc_record_keys, snaplen), .min = 1,
+	 .max = TAP_MAX_SNAPLEN, .dflt = 128, .dflt_text = "128",
+	 .help = "of a capture: bytes kept of a frame"},
+	{"capture_class", CFG_NUMBER, .unit = UNIT_COUNT, AT(sc_record_keys, capture_class),
+	 .max = 7, .dflt = CFG_WORD_VALUE, .word = "all", .dflt_text = "all",
+	 .help = "of a capture: frames of one class, and PFC"},
+	{"capture_size", CFG_NUMBER, .unit = UNIT_BYTES, AT(sc_record_keys, capture_size),
+	 .min = 1000, .max = GIGA(64), .dflt = 64000000, .dflt_text = "64MB",
+	 .help = "of a capture: the most that the file holds; later frames are counted"},
 };
 static SCHEMA(record_schema, record_rows, sc_record_keys);
 

@@ -3,7 +3,7 @@
 // tshark's judgement (judge_pcapng.py by way of write_golden.c).
 #pragma once
 
-#include "control/ctl/pcapng.h"
+#include "control/capture/pcapng.h"
 
 // The smallest Ethernet frame with something in it that tshark knows: an LLDPDU of three TLVs.
 static const uint8_t golden_frame[] = {

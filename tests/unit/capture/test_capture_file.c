@@ -11,6 +11,7 @@
 
 #include <json-c/json.h>
 
+#include "control/capture/frame.h"
 #include "control/ctl/capture_file.h"
 #include "dataplane/drop.h"
 #include "dataplane/tap.h"

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "control/ctl/pcapng.h"
+#include "control/capture/pcapng.h"
 
 #include <string.h>
 
