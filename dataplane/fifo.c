@@ -2,29 +2,49 @@
 #include "dataplane/fifo.h"
 
 #include <errno.h>
+#include <stdlib.h>
 
+#include <rte_common.h>
+#include <rte_eal.h>
 #include <rte_malloc.h>
+
+enum { ALIGN = 64 };
 
 int fifo_pool_init(struct fifo_pool *pool, uint32_t n_frames, uint32_t n_fifos)
 {
 	// Each queue may have a partly used chunk at both ends.
 	uint32_t n = n_frames / FIFO_CHUNK_FRAMES + 1 + 2 * n_fifos;
-	struct fifo_chunk *mem = rte_zmalloc("fifo", (size_t)n * sizeof(*mem), 64);
+	size_t bytes = (size_t)n * sizeof(struct fifo_chunk);
+	struct fifo_chunk *mem;
+	void *plain = NULL;
 
+	// DPDK's heap writes zeros to what is freed. Where it has no huge pages to offer, that
+	// would touch all that was never used.
+	if (rte_eal_has_hugepages()) {
+		mem = rte_zmalloc("fifo", bytes, ALIGN);
+	} else {
+		plain = calloc(1, bytes + ALIGN);
+		mem = plain == NULL ? NULL : RTE_PTR_ALIGN(plain, ALIGN);
+	}
 	if (mem == NULL)
 		return -ENOMEM;
-	pool->memory = mem;
-	pool->free = NULL;
-	for (uint32_t i = n; i-- > 0;) {
-		mem[i].next = pool->free;
-		pool->free = &mem[i];
-	}
+	*pool = (struct fifo_pool){.memory = mem, .unused = mem, .end = mem + n, .plain = plain};
 	return 0;
+}
+
+void fifo_pool_touch(struct fifo_pool *pool)
+{
+	// A chunk is smaller than any page.
+	for (struct fifo_chunk *c = pool->unused; c != pool->end; c++)
+		c->next = NULL;
 }
 
 void fifo_pool_fini(struct fifo_pool *pool)
 {
-	rte_free(pool->memory);
+	if (pool->plain != NULL)
+		free(pool->plain);
+	else
+		rte_free(pool->memory);
 	*pool = (struct fifo_pool){0};
 }
 

@@ -45,9 +45,12 @@ struct fifo_chunk {
 	struct frame frames[FIFO_CHUNK_FRAMES];
 };
 
+// Chunks that were used before come first, so memory follows the frames that wait at once.
 struct fifo_pool {
-	struct fifo_chunk *free;
+	struct fifo_chunk *free; // used before
+	struct fifo_chunk *unused, *end; // never used
 	struct fifo_chunk *memory; // for destroy
+	void *plain; // the same, if it is not of DPDK's heap
 };
 
 struct fifo {
@@ -60,6 +63,8 @@ struct fifo {
 __attribute__((warn_unused_result)) int fifo_pool_init(struct fifo_pool *pool, uint32_t n_frames,
 						       uint32_t n_fifos);
 void fifo_pool_fini(struct fifo_pool *pool);
+// Touches all memory of a pool that is new, so that its thread meets no page fault.
+void fifo_pool_touch(struct fifo_pool *pool);
 
 // Room for one frame behind the last.
 static inline bool fifo_has_room(struct fifo_pool *pool, struct fifo *f)
@@ -68,9 +73,12 @@ static inline bool fifo_has_room(struct fifo_pool *pool, struct fifo *f)
 
 	if (f->tail != NULL && f->tail_i != FIFO_CHUNK_FRAMES)
 		return true;
-	if (c == NULL)
+	if (c != NULL)
+		pool->free = c->next;
+	else if (pool->unused != pool->end)
+		c = pool->unused++;
+	else
 		return false;
-	pool->free = c->next;
 	c->next = NULL;
 	if (f->tail != NULL) {
 		f->tail->next = c;

@@ -118,6 +118,12 @@ static int worker_create(struct weir_switch *sw, unsigned id, uint64_t seed)
 	return worker_rings(sw, w);
 }
 
+void switch_touch(struct weir_switch *sw)
+{
+	for (unsigned i = 0; i < sw->n_workers; i++)
+		fifo_pool_touch(&sw->workers[i]->chunks);
+}
+
 static int port_create(struct weir_switch *sw, unsigned port)
 {
 	struct port_rt *p = rte_zmalloc("port_rt", sizeof(*p), 64);

@@ -108,6 +108,10 @@ __attribute__((warn_unused_result)) int switch_create(struct policy *policy,
 						      struct rte_mempool *pool, uint64_t seed,
 						      struct weir_switch **out);
 
+// Touches all memory that frames will wait in, before the workers run: live, none of them may meet
+// a page fault. Without it memory follows the frames that wait, as in the lab.
+void switch_touch(struct weir_switch *sw);
+
 // Workers must have stopped. Frames still queued are freed. NULL is fine.
 void switch_destroy(struct weir_switch *sw);
 

@@ -285,8 +285,10 @@ static int make_switch(struct daemon *d)
 					     .facts = d->ports[i].facts};
 	err = switch_create(d->policy, sp, d->pool, any_seed(), &d->sw);
 	free(sp);
-	if (err == 0)
+	if (err == 0) {
+		switch_touch(d->sw);
 		switch_set_random(d->sw, any_seed);
+	}
 	if (err != 0)
 		return failed("cannot make the switch: %s; is there enough memory (hugepages)?",
 			      strerror(-err));

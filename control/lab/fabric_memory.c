@@ -26,9 +26,8 @@ enum {
 	FEW_FRAMES = 8,
 	LEAST_MB = 256, // of the heap; it is taken when it is touched
 	BASE_MB = 48,
-	SWITCH_KB = 3 * 1024, // tables, rings and caches of a switch
+	SWITCH_KB = 8 * 1024, // tables, rings and caches of a switch, with room to spare
 	PORT_KB = 64,
-	DESCRIPTOR_BYTES = 40, // of a queued frame
 	CHUNK_BYTES = 2 << 20,
 };
 
@@ -192,13 +191,13 @@ static uint64_t count_frames(const struct fabric *f)
 
 // ---- DPDK
 
-// Every worker has descriptors for all frames of the switch, and rings for as many to all others.
-static uint64_t queues_kb(const struct policy *p)
+// Every worker has rings to all others, for all frames of the switch. The descriptors of queues are
+// no part of the heap (fifo.c).
+static uint64_t rings_kb(const struct policy *p)
 {
-	uint32_t n = switch_max_frames(p);
-	uint64_t ring = (uint64_t)rte_align32pow2(n + 1) * sizeof(struct frame);
+	uint64_t ring = (uint64_t)rte_align32pow2(switch_max_frames(p) + 1) * sizeof(struct frame);
 
-	return p->n_workers * ((uint64_t)n * DESCRIPTOR_BYTES + (p->n_workers - 1) * ring) / 1024;
+	return p->n_workers * (p->n_workers - 1) * ring / 1024;
 }
 
 static uint64_t heap_mb(const struct fabric *f)
@@ -207,7 +206,7 @@ static uint64_t heap_mb(const struct fabric *f)
 
 	for (uint32_t i = 0; i < f->sc->n_switches; i++)
 		kb += SWITCH_KB + f->switches[i].policy->n_ports * PORT_KB +
-		      queues_kb(f->switches[i].policy) +
+		      rings_kb(f->switches[i].policy) +
 		      config_flow_bytes(f->switches[i].policy) / 1024;
 	return kb / 1024 > LEAST_MB ? kb / 1024 : LEAST_MB;
 }

@@ -11,6 +11,7 @@ import unittest
 LAB, ROOT = map(os.path.abspath, sys.argv[1:3])
 FOLDER = os.path.join(ROOT, "tests/lab/fabric")
 ENDS = os.path.join(FOLDER, "ends.yaml")
+PAIR = os.path.join(FOLDER, "pair.yaml")
 MANY = os.path.join(FOLDER, "many.yaml")
 
 
@@ -82,9 +83,8 @@ class Ends(unittest.TestCase):
         self.assertGreater(got["utilisation(s1.p4)"], 0.99)
 
     def test_the_time_of_done_is_that_of_a_run_with_a_duration(self):
-        fixed = os.path.join(FOLDER, "pair.yaml")
         flow = self.flows("name: a, from: h1, to: h3, size: 1MB, count: 2")
-        _, report = run(fixed, *flow, "--metric", "done(a)", "--metric", "done(a, 0, 1us)")
+        _, report = run(PAIR, *flow, "--metric", "done(a)", "--metric", "done(a, 0, 1us)")
         got = metrics(report)
         _, again = run(ENDS, *flow, "--set", 'hosts={"h[1-4]": {nic: {cc: dcqcn}}}')
         self.assertEqual(report["end_ns"], 2000000)
@@ -143,9 +143,8 @@ class Levels(unittest.TestCase):
                 "share_above(s1.p3.3, 1098B)": 0,
                 "share_above(s1.p3, 0, 0, 200us)": waits / 200000,
                 "share_above(s1.p1, 0)": 0}
-        pair = os.path.join(FOLDER, "pair.yaml")
         ask = [x for m in want for x in ("--metric", m)]
-        code, report = run(pair, *self.ONE, *ask, "--set", "record={histogram: [s1.p3.3], bin: "
+        code, report = run(PAIR, *self.ONE, *ask, "--set", "record={histogram: [s1.p3.3], bin: "
                            "500B}")
         self.assertEqual(code, 0)
         for name, value in metrics(report).items():
@@ -155,18 +154,37 @@ class Levels(unittest.TestCase):
         row = {"queue": "s1.p3.3", "bin_bytes": 500, "time_ns": total, "max_bytes": self.FRAME,
                "bins": bins}
         self.assertEqual(row, {k: report["histograms"][0][k] for k in row})
-        _, report = run(pair, *self.ONE, "--set", 'record={histogram: ["s1.p[1-3].3"]}')
+        _, report = run(PAIR, *self.ONE, "--set", 'record={histogram: ["s1.p[1-3].3"]}')
         self.assertEqual([(h["queue"], h["bin_bytes"]) for h in report["histograms"]],
                          [("s1.p1.3", 256), ("s1.p2.3", 256), ("s1.p3.3", 256)])
 
     def test_rows_have_the_mean_since_the_row_before(self):
         with tempfile.TemporaryDirectory() as out:
-            run(os.path.join(FOLDER, "pair.yaml"), *self.ONE, "--out", out, "--set",
+            run(PAIR, *self.ONE, "--out", out, "--set",
                 "record={every: 50us, what: [queue_mean(s1.p3.3)]}", "--set", "duration=200us")
             with open(os.path.join(out, "series.csv"), encoding="utf-8") as f:
                 means = [line.split(",")[-1].strip() for line in f][1:]
         first = self.FRAME * (50000 - self.COMES) / 50000
         self.assertEqual([float(m) for m in means], [round(first, 5), self.FRAME, 0, 0])
+
+
+class Memory(unittest.TestCase):
+    def peak_mb(self, *sets):
+        """Of a run, which must succeed."""
+        words = [w for s in sets for w in ("--set", s)]
+        # Meson sets a variable with which calloc writes to all memory.
+        env = {k: v for k, v in os.environ.items() if k != "MALLOC_PERTURB_"}
+        child = subprocess.Popen([LAB, "run", PAIR, "--quiet", "--set", "duration=20us", *words],
+                                 stdout=subprocess.DEVNULL, env=env)
+        _, status, usage = os.wait4(child.pid, 0)
+        child.returncode = os.waitstatus_to_exitcode(status)
+        self.assertEqual(child.returncode, 0)
+        return usage.ru_maxrss // 1024
+
+    def test_memory_follows_frames_and_not_cells(self):
+        small = self.peak_mb("policy.switch.buffer.size=12MB")
+        large = self.peak_mb("policy.switch.buffer={size: 512MB, cell: 64B}") # 8 million cells
+        self.assertLess(large - small, 16, f"{small} and {large} MB")
 
 
 if __name__ == "__main__":
