@@ -67,7 +67,11 @@ struct policy_nexthop {
 	uint8_t port;
 	uint8_t mac[6]; // NEXTHOP_GIVEN
 	struct policy_addr addr; // NEXTHOP_GATEWAY
+	uint16_t track; // NEXTHOP_GIVEN: what lies behind it, for switch_track_nexthops; 0: none
 };
+
+// Whether a next hop leads on to what its `track` names.
+typedef bool nexthop_leads_fn(void *arg, const struct policy_nexthop *h);
 
 // Frames of one flow take one of n equal next hops.
 struct policy_group {

@@ -250,6 +250,14 @@ int switch_set_neighbour(struct weir_switch *sw, uint8_t port, const struct poli
 	return err;
 }
 
+void switch_track_nexthops(struct weir_switch *sw, nexthop_leads_fn *leads, void *arg)
+{
+	const struct policy *p = sw->policy_mem;
+
+	if (p->table != NULL && route_table_track(p->table, p, leads, arg))
+		neighbours_changed(&sw->neighbours);
+}
+
 // One record of this kind. The port after the one that had something is the first to be asked next.
 static bool next_punt(struct weir_switch *sw, enum punt_kind kind, void *out, unsigned elem)
 {

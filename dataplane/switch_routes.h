@@ -49,5 +49,10 @@ bool switch_send(struct weir_switch *sw, const struct neighbour_frame *f, enum s
 int switch_set_neighbour(struct weir_switch *sw, uint8_t port, const struct policy_addr *a,
 			 const uint8_t *mac);
 
+// Asks of each next hop of the running policy that has a `track` whether it leads on. Frames take
+// the other next hops of the route meanwhile; where none is left, there is no route. A publish
+// forgets the answers: call it again.
+void switch_track_nexthops(struct weir_switch *sw, nexthop_leads_fn *leads, void *arg);
+
 // Flat or tree, for who wants to know (4 and 6); NULL: no table.
 const char *switch_table_kind(const struct weir_switch *sw, uint8_t family);

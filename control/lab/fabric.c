@@ -96,6 +96,7 @@ void fabric_control(struct fabric *f, uint32_t i)
 		}
 	} while (n == EVENTS_A_CALL);
 	note_storms(f, i);
+	fabric_withdraw(f, i);
 	if (!switch_requests_done(s->sw))
 		actor_poke(&s->actor);
 	fabric_retire(s);
@@ -225,12 +226,13 @@ static struct fabric *fabric_new(const struct scenario *sc)
 	f->switches = calloc(sc->n_switches + 1, sizeof(f->switches[0]));
 	f->hosts = calloc(sc->n_hosts + 1, sizeof(f->hosts[0]));
 	f->links = calloc(sc->n_links + 1, sizeof(f->links[0]));
+	f->ends_down = calloc(sc->n_links + 1, sizeof(f->ends_down[0]));
 	f->loose = calloc(sc->n_ports + 1, sizeof(f->loose[0]));
 	f->chain = chain_fabric_create(sc);
 	f->cnps = cnp_judge_create(sc);
 	TAILQ_INIT(&f->cuts);
-	if (f->switches == NULL || f->hosts == NULL || f->links == NULL || f->loose == NULL ||
-	    f->chain == NULL || f->cnps == NULL) {
+	if (f->switches == NULL || f->hosts == NULL || f->links == NULL || f->ends_down == NULL ||
+	    f->loose == NULL || f->chain == NULL || f->cnps == NULL) {
 		fabric_destroy(f);
 		return NULL;
 	}
@@ -241,6 +243,7 @@ static struct fabric *fabric_new(const struct scenario *sc)
 		TAILQ_INIT(&f->switches[i].levels);
 	}
 	routes_derive(sc, &f->routes);
+	routes_follow(&f->routes, f->ends_down);
 	return f;
 }
 
@@ -326,6 +329,7 @@ void fabric_destroy(struct fabric *f)
 	free(f->switches);
 	free(f->hosts);
 	free(f->links);
+	free(f->ends_down);
 	free(f->loose);
 	free(f);
 }

@@ -71,6 +71,7 @@ struct fabric {
 	struct fabric_switch *switches;
 	struct fabric_host *hosts;
 	struct fabric_link *links;
+	uint8_t *ends_down; // by link, of its ends at switches: bit 0 the first
 	struct wire **loose; // of ports without a link, by port of the scenario; NULL: linked
 	uint64_t rto_ns; // the timer of hosts whose `rto:` is not given
 	struct fabric_fault *faults;

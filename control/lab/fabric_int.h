@@ -36,6 +36,12 @@ void fabric_control(struct fabric *f, uint32_t sw); // control's side of a switc
 // Schedules every fault and its end. 0 or -ENOMEM.
 int fabric_faults(struct fabric *f);
 
+// ---- fabric_withdraw.c
+// After control's side of a switch: all routes follow its ports.
+void fabric_withdraw(struct fabric *f, uint32_t sw);
+// The routes of one switch follow all ports, as after a publish.
+void fabric_track(struct fabric *f, uint32_t sw);
+
 // ---- fabric_reload.c
 // Begins the reload of a scenario, once the one before is done.
 void fabric_reload(struct fabric *f, const struct sc_fault *sc);

@@ -85,26 +85,26 @@ struct route_maker {
 };
 
 // Hosts behind the same switch are reached the same way, unless the file says otherwise.
-static bool same_way(const struct route_maker *m, const struct config_route *before,
-		     const struct way *w)
+static bool same_way(const struct config_route *before, const struct way *w, uint16_t track)
 {
-	if (before->n_nexthops != w->n)
+	if (before->n_nexthops != w->n || before->nexthops[0].track != track)
 		return false;
 	for (unsigned i = 0; i < w->n; i++)
 		if (before->nexthops[i].port != w->ports[i])
 			return false;
-	(void)m;
 	return true;
 }
 
-static const struct policy_nexthop *make_nexthops(struct route_maker *m, const struct way *w)
+static const struct policy_nexthop *make_nexthops(struct route_maker *m, const struct way *w,
+						  uint16_t track)
 {
 	struct policy_nexthop *first = &m->nexthops[m->n_nexthops];
 
 	for (unsigned i = 0; i < w->n; i++) {
 		struct policy_nexthop *n = &m->nexthops[m->n_nexthops++];
 
-		*n = (struct policy_nexthop){.kind = NEXTHOP_GIVEN, .port = w->ports[i]};
+		*n = (struct policy_nexthop){
+			.kind = NEXTHOP_GIVEN, .port = w->ports[i], .track = track};
 		routes_peer_mac(m->f->sc, m->sw, w->ports[i], n->mac);
 	}
 	return first;
@@ -133,13 +133,14 @@ static uint32_t make_routes(struct route_maker *m)
 	for (uint32_t h = 0; h < sc->n_hosts; h++) {
 		struct way w = way_to(m, h);
 		struct config_route *r = &m->routes[n];
+		uint16_t track = sc->withdraw ? routes_track(&m->f->routes, m->sw, h) : 0;
 
 		if (w.n == 0)
 			continue;
 		*r = (struct config_route){.to = host_route(sc->hosts[h].ip),
 					   .n_nexthops = (uint16_t)w.n};
-		r->nexthops =
-			n != 0 && same_way(m, r - 1, &w) ? r[-1].nexthops : make_nexthops(m, &w);
+		r->nexthops = n != 0 && same_way(r - 1, &w, track) ? r[-1].nexthops
+								   : make_nexthops(m, &w, track);
 		n++;
 	}
 	return n;

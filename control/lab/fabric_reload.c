@@ -45,6 +45,7 @@ static void end(void *arg, uint64_t now_ns)
 static void publish_when_ready(void *arg, uint64_t now_ns)
 {
 	struct fabric_switch *s = arg;
+	struct fabric *f = s->fabric;
 
 	if (!change_ready(s->sw, &s->change, now_ns)) {
 		look_again(s, publish_when_ready);
@@ -56,6 +57,7 @@ static void publish_when_ready(void *arg, uint64_t now_ns)
 	s->next_config = NULL;
 	s->next = NULL;
 	switch_publish(s->sw, s->policy, &s->retired, &s->grace_token);
+	fabric_track(f, (uint32_t)(s - f->switches));
 	actor_poke(&s->actor);
 	if (s->change.classes != 0)
 		look_again(s, end);

@@ -87,14 +87,64 @@ static void measure_hops(const struct scenario *sc, uint32_t to, uint16_t *hops)
 	}
 }
 
+// From a switch outwards, against the direction of the frames.
+static void follow_to(struct routes *r, uint32_t to, const uint8_t *ends_down)
+{
+	const struct scenario *sc = r->sc;
+	const uint16_t *hops = &r->hops[(size_t)to * sc->n_switches];
+	bool *reached = &r->reached[(size_t)to * sc->n_switches];
+	uint32_t queue[SC_MAX_SWITCHES], head = 0, tail = 0;
+
+	memset(reached, 0, sc->n_switches * sizeof(reached[0]));
+	reached[to] = true;
+	queue[tail++] = to;
+	for (; head != tail; head++) {
+		const struct sc_switch *sw = &sc->switches[queue[head]];
+
+		for (uint32_t p = 0; p < sw->n_ports; p++) {
+			const struct sc_end *e = other_end(sc, &sw->ports[p]);
+
+			if (e == NULL || !e->is_switch || reached[e->node] ||
+			    ends_down[sw->ports[p].link] != 0 ||
+			    hops[e->node] != hops[queue[head]] + 1)
+				continue;
+			reached[e->node] = true;
+			queue[tail++] = e->node;
+		}
+	}
+}
+
+void routes_follow(struct routes *r, const uint8_t *ends_down)
+{
+	for (uint32_t to = 0; to < r->sc->n_switches; to++)
+		follow_to(r, to, ends_down);
+}
+
+bool routes_reach(const struct routes *r, uint32_t from, uint32_t to)
+{
+	return r->reached[(size_t)to * r->sc->n_switches + from];
+}
+
+static void note_hosts(bool *by_file, const struct sc_route *routes, uint32_t n)
+{
+	for (uint32_t i = 0; i < n; i++)
+		by_file[routes[i].host] = true;
+}
+
 void routes_derive(const struct scenario *sc, struct routes *out)
 {
 	uint32_t n = sc->n_switches;
 
 	out->sc = sc;
 	out->hops = arena_alloc(sc->arena, (size_t)n * n * sizeof(out->hops[0]));
+	out->reached = arena_alloc(sc->arena, (size_t)n * n * sizeof(out->reached[0]));
+	out->by_file = arena_alloc(sc->arena, sc->n_hosts * sizeof(out->by_file[0]));
 	for (uint32_t to = 0; to < n; to++)
 		measure_hops(sc, to, &out->hops[(size_t)to * n]);
+	for (uint32_t i = 0; i < n; i++)
+		note_hosts(out->by_file, sc->switches[i].routes, sc->switches[i].n_routes);
+	for (uint32_t i = 0; i < sc->n_faults; i++)
+		note_hosts(out->by_file, sc->faults[i].routes, sc->faults[i].n_routes);
 }
 
 int routes_edge(const struct scenario *sc, uint32_t host)
@@ -158,6 +208,13 @@ struct way routes_way_with(const struct routes *r, uint32_t sw, uint32_t host,
 		w = shortest(r, sw, (uint32_t)edge);
 	}
 	return w;
+}
+
+uint16_t routes_track(const struct routes *r, uint32_t sw, uint32_t host)
+{
+	int edge = routes_edge(r->sc, host);
+
+	return edge < 0 || edge == (int)sw || r->by_file[host] ? 0 : (uint16_t)(edge + 1);
 }
 
 // ---- addresses

@@ -17,8 +17,15 @@ bool routes_is_tree(const struct scenario *sc, uint32_t *link);
 struct routes {
 	const struct scenario *sc;
 	uint16_t *hops; // from switch to switch
+	bool *reached; // likewise: by a shortest way over links that are up
+	bool *by_file; // by host: the file gives a switch or a reload a route to it
 };
 void routes_derive(const struct scenario *sc, struct routes *out);
+
+// ends_down, by link: not 0 where a port at one of its ends is down.
+void routes_follow(struct routes *r, const uint8_t *ends_down);
+// Whether a shortest way from a switch to another one is left.
+bool routes_reach(const struct routes *r, uint32_t from, uint32_t to);
 
 // The ports of a switch by which frames leave for a host: all equal ways. n 0: there is none.
 struct way {
@@ -29,6 +36,10 @@ struct way routes_way(const struct routes *r, uint32_t sw, uint32_t host);
 // The same where n further routes are given, which count before those of the switch.
 struct way routes_way_with(const struct routes *r, uint32_t sw, uint32_t host,
 			   const struct sc_route *more, uint32_t n);
+
+// A number for the switch behind which a host is, as seen from another one: policy_nexthop.track.
+// 0: the route does not follow the links.
+uint16_t routes_track(const struct routes *r, uint32_t sw, uint32_t host);
 
 // The switch a host is linked to, or -1.
 int routes_edge(const struct scenario *sc, uint32_t host);

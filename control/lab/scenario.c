@@ -35,6 +35,7 @@ static void take_values(struct sc_builder *b)
 	sc->sample_ns = (uint64_t)k->sample.n;
 	sc->stuck_ns = (uint64_t)k->stuck.n;
 	sc->seed = (uint64_t)k->seed.n;
+	sc->withdraw = k->withdraw.n != 0;
 	sc->connect_by_cm = k->connect.n != 0;
 	sc->whole_frames = k->frames.n != 0;
 	sc->bin_bytes = (uint64_t)k->record.bin.n;

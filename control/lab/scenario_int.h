@@ -68,7 +68,7 @@ struct sc_record_keys {
 struct sc_keys {
 	struct cfg_map map;
 	struct cfg_val name, title, description, duration, until, at_most, seed, sample, stuck;
-	struct cfg_val policy, forwarding, connect;
+	struct cfg_val policy, forwarding, withdraw, connect;
 	struct cfg_val frames;
 	struct sc_topology_keys topology;
 	const struct node *switches, *hosts, *override, *params;

@@ -136,6 +136,9 @@ static const struct cfg_row root_rows[] = {
 	 .help = "bridge: by address, a tree only; route: by shortest paths, flows spread over "
 		 "equal "
 		 "ones; auto: bridge a tree, route anything else"},
+	{"withdraw", CFG_SWITCH, AT(sc_keys, withdraw), .dflt = 1, .dflt_text = "on",
+	 .help = "routed by shortest paths: no switch uses a next hop while no link behind it "
+		 "leads on to the host. off: routes stay as they are"},
 	{"connect", CFG_WORD, AT(sc_keys, connect), .words = connect_words, .dflt_text = "direct",
 	 .help = "cm: connections are made by frames on the wire; direct: they are there"},
 	{"frames", CFG_WORD, AT(sc_keys, frames), .words = frames_words, .dflt_text = "headers",

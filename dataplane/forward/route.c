@@ -209,6 +209,24 @@ bool route_table_update(struct route_table *t, const struct policy *pol,
 	return changed;
 }
 
+bool route_table_track(struct route_table *t, const struct policy *pol, nexthop_leads_fn *leads,
+		       void *arg)
+{
+	bool changed = false;
+
+	for (uint32_t i = 0; i < t->n_adj; i++) {
+		const struct policy_nexthop *h = &pol->routes.nexthops[i];
+		uint64_t adj;
+
+		if (h->kind != NEXTHOP_GIVEN || h->track == 0)
+			continue;
+		adj = leads(arg, h) ? first_adj(h) : adj_of(ADJ_NO_ROUTE, h->port, NULL);
+		changed |= adj != route_adj(t, i);
+		atomic_store_explicit(&t->adj[i], adj, memory_order_relaxed);
+	}
+	return changed;
+}
+
 uint32_t route_lookup_v4(const struct route_table *t, uint32_t ip)
 {
 	uint64_t group = 0;

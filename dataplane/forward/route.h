@@ -50,6 +50,11 @@ void route_table_destroy(struct route_table *t); // NULL is fine
 bool route_table_update(struct route_table *t, const struct policy *pol,
 			const struct neighbours *n, const struct policy_addr *a);
 
+// Control: asks of each given next hop with a `track` whether it leads on. A next hop that does not
+// is none until it does. True: something has changed.
+bool route_table_track(struct route_table *t, const struct policy *pol, nexthop_leads_fn *leads,
+		       void *arg);
+
 // Group of a destination + 1; 0: no route.
 uint32_t route_lookup_v4(const struct route_table *t, uint32_t ip);
 uint32_t route_lookup_v6(const struct route_table *t, const uint8_t *ip);

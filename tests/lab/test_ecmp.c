@@ -130,22 +130,34 @@ static void fragments_of_a_datagram_stay_together(void **state)
 	bench_close(b);
 }
 
-// A link that goes down takes its flows elsewhere, and no other; they come back with it.
-static void a_next_hop_that_is_gone_leaves_the_flows_of_others_alone(void **state)
+static void neighbour_of_p5(struct bench *b, bool there)
 {
 	static const uint8_t mac[6] = {2, 0, 0, 0, 0, 5};
+
+	router_neighbour(b, P5, "10.0.5.2", there ? mac : NULL);
+}
+
+static void link_of_p5(struct bench *b, bool there)
+{
+	wire_set_up(b->host[P5].wire, there);
+	switch_links_changed(b->sw);
+	bench_control(b);
+}
+
+// It takes its flows elsewhere, and no other; they come back with it.
+static void expect_flows_leave_p5(void (*set)(struct bench *b, bool there))
+{
 	uint8_t before[N_PORTS][FLOWS] = {{0}}, after[N_PORTS][FLOWS] = {{0}};
 	struct bench *b = router_open(router_routes);
 	unsigned moved;
 
-	(void)state;
 	for (unsigned i = 0; i < FLOWS; i++)
 		send_flow(b, i, false);
 	bench_run(b, FLOWS * 100ull);
 	for (unsigned p = P3; p <= P6; p++)
 		ports_of(&b->host[p], 34, before[p]);
 	moved = b->host[P5].n_rx;
-	router_neighbour(b, P5, "10.0.5.2", NULL);
+	set(b, false);
 	for (unsigned p = P3; p <= P6; p++)
 		b->host[p].n_rx = 0;
 	for (unsigned i = 0; i < FLOWS; i++)
@@ -165,10 +177,24 @@ static void a_next_hop_that_is_gone_leaves_the_flows_of_others_alone(void **stat
 			expect_share(more, moved, 3);
 		}
 	}
-	router_neighbour(b, P5, "10.0.5.2", mac);
-	send_flow(b, 0, false);
-	router_settle(b);
+	set(b, true);
+	for (unsigned i = 0; i < FLOWS; i++)
+		send_flow(b, i, false);
+	bench_run(b, FLOWS * 100ull);
+	assert_int_equal(b->host[P5].n_rx, moved);
 	bench_close(b);
+}
+
+static void a_next_hop_that_is_gone_leaves_the_flows_of_others_alone(void **state)
+{
+	(void)state;
+	expect_flows_leave_p5(neighbour_of_p5);
+}
+
+static void a_link_that_is_down_takes_its_next_hop_out_of_the_route(void **state)
+{
+	(void)state;
+	expect_flows_leave_p5(link_of_p5);
 }
 
 // Two tiers: what a switch sends one way must spread over all ways of the next one, if its seed is
@@ -291,6 +317,7 @@ int main(void)
 		T(qps_are_flows_only_where_the_policy_says_so),
 		T(fragments_of_a_datagram_stay_together),
 		T(a_next_hop_that_is_gone_leaves_the_flows_of_others_alone),
+		T(a_link_that_is_down_takes_its_next_hop_out_of_the_route),
 		T(tiers_with_different_seeds_do_not_polarise),
 		T(a_reload_changes_routes_between_two_frames),
 		T(a_reload_under_traffic_loses_nothing),
