@@ -75,7 +75,7 @@ struct ipcc_counters {
 	ctr_t told; // flows chosen, also those whose owner then sent none
 	ctr_t silences[N_CNP_SILENCES]; // flows that were not
 	ctr_t spared; // frames that were not marked because their flow had just been told
-	gauge_t len_bytes, kmax_bytes, excess_bps, quadrant; // at the last look
+	gauge_t len_bytes, kmax_bytes, share_q16, excess_bps, quadrant; // at the last look
 	_Atomic int64_t trend_bytes;
 	gauge_t looked_ns;
 };

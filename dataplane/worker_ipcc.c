@@ -306,11 +306,57 @@ void ipcc_fed(struct worker *w, const struct frame *frames, unsigned n)
 	}
 }
 
+// Of the groups of one port that have most of their frames in the queue, the fullest.
+static uint32_t share_of_port(const struct worker *w, unsigned in_port, const struct view *l,
+			      uint64_t ingress_free)
+{
+	const struct policy_port *pp = &w->pol->ports[in_port];
+	const struct port_rt *out = worker_port(w, l->why.port), *in = w->sw->rt[in_port];
+	uint32_t most = 0;
+
+	for (unsigned left = pp->classify.lossless; left != 0; left &= left - 1) {
+		unsigned pg = pp->classify.class_to_pg[__builtin_ctz(left)];
+		uint64_t held = atomic_load_explicit(
+			&out->held_cells[account_index(in_port, pg)][l->why.queue],
+			memory_order_relaxed);
+		uint32_t share;
+
+		if (held == 0 || 2 * held < gauge_get(&in->pg[pg].shared))
+			continue;
+		share = pg_share_q16(&pp->pg[pg], &in->pg[pg], ingress_free);
+		most = share > most ? share : most;
+	}
+	return most;
+}
+
+// How much of the memory that the queue may have is in use. Groups may be other workers': they are
+// read word by word, and the pool as of this loop.
+static uint32_t share_of(const struct worker *w, const struct view *l)
+{
+	const struct buffer_params *b = &w->pol->buffer;
+	const struct egress_params *e = &w->pol->ports[l->why.port].queue[l->why.queue].egress;
+	const struct egress_state *s = &worker_port(w, l->why.port)->egress[l->why.queue];
+	uint64_t ingress_free = pool_free(w, POOL_INGRESS, b->ingress_pool_cells);
+	uint32_t most = 0;
+
+	if (!e->lossless)
+		return threshold_share_q16(
+			&e->shared, gauge_get(&s->shared),
+			pool_free(w, POOL_EGRESS_LOSSY, b->egress_lossy_cells));
+	for (unsigned port = 0; port < w->sw->n_ports; port++) {
+		uint32_t share = share_of_port(w, port, l, ingress_free);
+
+		most = share > most ? share : most;
+	}
+	return most;
+}
+
 static void publish(struct ipcc_counters *c, const struct cnp_record *why)
 {
 	ctr_inc(&c->looks[why->quadrant]);
 	gauge_set(&c->len_bytes, why->len_bytes);
 	gauge_set(&c->kmax_bytes, why->kmax_bytes);
+	gauge_set(&c->share_q16, why->share_q16);
 	gauge_set(&c->excess_bps, why->excess_bps);
 	gauge_set(&c->quadrant, why->quadrant);
 	atomic_store_explicit(&c->trend_bytes, why->trend_bytes, memory_order_relaxed);
@@ -331,7 +377,8 @@ static void observe(struct worker *w, struct view *l, uint32_t len)
 	why->dt_ns = l->window.dt_ns;
 	why->whole = l->window.whole;
 	why->queue_bps = l->window.bps;
-	why->quadrant = (uint8_t)ipcc_quadrant(p, len, why->trend_bytes);
+	why->share_q16 = share_of(w, l);
+	why->quadrant = (uint8_t)ipcc_quadrant(p, len, why->share_q16, why->trend_bytes);
 	why->excess_bps = ipcc_excess_bps(p, len, why->trend_bytes, why->dt_ns);
 	publish(&l->rt->c, why);
 }

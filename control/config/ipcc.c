@@ -7,6 +7,7 @@
 
 #include "control/config/addr.h"
 #include "control/config/check.h"
+#include "control/config/plan_ipcc.h"
 #include "dataplane/roce/feed.h"
 
 enum {
@@ -382,9 +383,13 @@ static uint32_t q16_of(const struct cfg_val *share)
 	return (uint32_t)((uint64_t)share->n * Q16 / PPM);
 }
 
-static void queue_has_quadrants(struct compiler *k, const struct cfg_class *c,
-				const struct ipcc_params *out)
+static void queue_has_quadrants(struct compiler *k, const struct cfg_class *c, unsigned port,
+				unsigned queue)
 {
+	const struct policy_queue *q = &k->p->ports[port].queue[queue];
+	const struct ipcc_params *out = &q->ipcc;
+	const struct ipcc_depth full = plan_ipcc_depth(k->p, port, queue, Q16);
+	const struct ipcc_depth half = plan_ipcc_depth(k->p, port, queue, out->deep_q16);
 	uint64_t deep = (uint64_t)out->kmax_bytes * out->deep_q16 / Q16;
 	char share[NUMBER_LEN];
 
@@ -398,6 +403,18 @@ static void queue_has_quadrants(struct compiler *k, const struct cfg_class *c,
 			     " B, %s of kmax %u B, and looks at"
 			     " it only above kmin %u B: it is never shallow",
 			     deep, share, out->kmax_bytes, out->kmin_bytes);
+	else if (q->egress.lossless && full.all != 0 && full.all <= out->kmin_bytes)
+		check_report(k->s, DIAG_WARNING, &c->map, "ipcc", class_at(&c->ipcc),
+			     "looks at the queue only above kmin %u B, and PFC has paused all"
+			     " senders at %" PRIu64 " B: no CNP comes before PAUSE" CURE
+			     "lower kmin, or raise alpha or static",
+			     out->kmin_bytes, full.all);
+	else if (half.all != 0 && half.all <= out->kmin_bytes)
+		check_report(k->s, DIAG_WARNING, &c->map, "ipcc", class_at(&c->ipcc),
+			     "calls the queue deep when its memory reaches %s of the threshold, at"
+			     " %" PRIu64 " B at most, and looks at it only above kmin %u B: it is"
+			     " never shallow",
+			     share, half.all, out->kmin_bytes);
 }
 
 // Between two looks a queue that holds its length still grows and shrinks by a frame.
@@ -420,7 +437,7 @@ static void interval_holds_a_frame(struct compiler *k, const struct cfg_class *c
 		     interval, p->max_frame, speed, least);
 }
 
-static void compile_queue(struct compiler *k, const struct cfg_class *c, struct policy_queue *q)
+static void compile_queue(const struct cfg_class *c, struct policy_queue *q)
 {
 	const struct cfg_ipcc *i = &c->ipcc;
 	const struct wred_curve *curve = &q->wred.curve[GREEN];
@@ -441,7 +458,6 @@ static void compile_queue(struct compiler *k, const struct cfg_class *c, struct 
 		.kmin_bytes = curve->kmin_bytes,
 		.kmax_bytes = curve->kmax_bytes,
 	};
-	queue_has_quadrants(k, c, &q->ipcc);
 }
 
 static void compile_port(struct compiler *k, unsigned i)
@@ -458,7 +474,8 @@ static void compile_port(struct compiler *k, unsigned i)
 
 		if (cls < 0 || !ipcc_is_on(&p->classes[cls]))
 			continue;
-		compile_queue(k, &p->classes[cls], &out->queue[q]);
+		compile_queue(&p->classes[cls], &out->queue[q]);
+		queue_has_quadrants(k, &p->classes[cls], i, q);
 		interval_holds_a_frame(k, &p->classes[cls], out);
 	}
 }

@@ -16,13 +16,91 @@ static uint64_t deep_bytes(const struct ipcc_params *i)
 	return (uint64_t)i->kmax_bytes * i->deep_q16 / Q16;
 }
 
+// Groups that fill a queue together: each has its min, and `share` of its threshold.
+struct fill {
+	uint64_t min_cells, static_cells;
+	uint64_t alpha_q24; // sum of share * alpha
+};
+
+static void fill_add(struct fill *f, uint64_t min_cells, const struct threshold *t,
+		     uint32_t share_q16)
+{
+	f->min_cells += min_cells;
+	if (t->dynamic)
+		f->alpha_q24 += (uint64_t)share_q16 << (8 + t->alpha_log2);
+	else
+		f->static_cells += t->static_cells * (uint64_t)share_q16 >> 16;
+}
+
+// Each group of s = share * alpha * free, and free is what they leave of the pool.
+static uint64_t fill_bytes(const struct policy *p, const struct fill *f, uint64_t pool)
+{
+	uint64_t fixed = f->static_cells < pool ? f->static_cells : pool, one_q24 = 1 << 24;
+	uint64_t shared = (uint64_t)((unsigned __int128)(pool - fixed) * f->alpha_q24 /
+				     (one_q24 + f->alpha_q24));
+
+	return (f->min_cells + fixed + shared) * p->cell.bytes;
+}
+
+// Groups of a port whose frames go to the queue, as a bitmap.
+static unsigned groups_to(const struct policy_port *from, const struct policy_port *to,
+			  unsigned queue)
+{
+	unsigned groups = 0;
+
+	for (unsigned cls = 0; cls < N_CLASSES; cls++)
+		if (to->classify.class_to_queue[cls] == queue &&
+		    from->classify.lossless >> cls & 1)
+			groups |= 1u << from->classify.class_to_pg[cls];
+	return groups;
+}
+
+static struct ipcc_depth depth_of_lossy(const struct policy *p, const struct egress_params *e,
+					uint32_t share_q16)
+{
+	struct fill f = {0};
+	uint64_t bytes;
+
+	fill_add(&f, e->min_cells, &e->shared, share_q16);
+	bytes = fill_bytes(p, &f, p->buffer.egress_lossy_cells);
+	return (struct ipcc_depth){bytes, bytes};
+}
+
+struct ipcc_depth plan_ipcc_depth(const struct policy *p, unsigned port, unsigned queue,
+				  uint32_t share_q16)
+{
+	const struct policy_port *to = &p->ports[port];
+	struct ipcc_depth d = {0};
+	struct fill all = {0};
+
+	if (!to->queue[queue].egress.lossless)
+		return depth_of_lossy(p, &to->queue[queue].egress, share_q16);
+	for (unsigned i = 0; i < p->n_ports; i++) {
+		const struct policy_port *from = &p->ports[i];
+		unsigned left = i == port ? 0 : groups_to(from, to, queue);
+
+		for (; left != 0; left &= left - 1) {
+			const struct pg_params *pg = &from->pg[__builtin_ctz(left)];
+			struct fill one = {0};
+			uint64_t bytes;
+
+			fill_add(&one, pg->min_cells, &pg->shared, share_q16);
+			fill_add(&all, pg->min_cells, &pg->shared, share_q16);
+			bytes = fill_bytes(p, &one, p->buffer.ingress_pool_cells);
+			d.one = d.one == 0 || bytes < d.one ? bytes : d.one;
+		}
+	}
+	d.all = fill_bytes(p, &all, p->buffer.ingress_pool_cells);
+	return d;
+}
+
 // What the port sends meanwhile.
 static uint64_t bytes_in(const struct policy_port *p, uint64_t ns)
 {
 	return (uint64_t)((unsigned __int128)p->speed_bps * ns / (8 * NS_PER_S));
 }
 
-typedef void queue_fn(const struct policy_port *p, unsigned queue, void *to);
+typedef void queue_fn(const struct policy *p, unsigned port, unsigned queue, void *to);
 
 static unsigned each_queue(const struct policy *p, queue_fn *fn, void *to)
 {
@@ -32,14 +110,15 @@ static unsigned each_queue(const struct policy *p, queue_fn *fn, void *to)
 		for (unsigned q = 0; q < N_QUEUES; q++)
 			if (p->ports[i].queue[q].ipcc.enabled) {
 				n++;
-				fn(&p->ports[i], q, to);
+				fn(p, i, q, to);
 			}
 	return n;
 }
 
-static void none(const struct policy_port *p, unsigned queue, void *to)
+static void none(const struct policy *p, unsigned port, unsigned queue, void *to)
 {
 	(void)p;
+	(void)port;
 	(void)queue;
 	(void)to;
 }
@@ -60,27 +139,30 @@ static void cut_text(const struct ipcc_params *i, char out[TEXT_LEN])
 		snprintf(out, TEXT_LEN, "%" PRIu64 "%%", percent);
 }
 
-static void queue_line(const struct policy_port *p, unsigned queue, void *file)
+static void queue_line(const struct policy *p, unsigned port, unsigned queue, void *file)
 {
-	const struct ipcc_params *i = &p->queue[queue].ipcc;
+	const struct policy_port *pp = &p->ports[port];
+	const struct ipcc_params *i = &pp->queue[queue].ipcc;
 	char interval[TEXT_LEN];
 
 	unit_print(UNIT_TIME, (int64_t)i->interval_ns, interval, sizeof(interval));
-	fprintf(file, "%-8s %5u %10u %10u %10" PRIu64 " %8s %10" PRIu64 " %5u %5u\n", p->name,
-		queue, i->kmin_bytes, i->kmax_bytes, deep_bytes(i), interval,
-		bytes_in(p, i->interval_ns), i->few, i->many);
+	fprintf(file, "%-8s %5u %10u %10u %10" PRIu64 " %8s %10" PRIu64 " %5u %5u\n",
+		pp->name, queue, i->kmin_bytes, i->kmax_bytes, deep_bytes(i), interval,
+		bytes_in(pp, i->interval_ns), i->few, i->many);
 }
 
-static void reaction_line(const struct policy_port *p, unsigned queue, void *file)
+static void reaction_line(const struct policy *p, unsigned port, unsigned queue, void *file)
 {
-	const struct ipcc_params *i = &p->queue[queue].ipcc;
+	const struct ipcc_params *i = &p->ports[port].queue[queue].ipcc;
+	const struct ipcc_depth deep = plan_ipcc_depth(p, port, queue, i->deep_q16);
 	char drain[TEXT_LEN], gap[TEXT_LEN], spare[TEXT_LEN], cut[TEXT_LEN];
 
 	unit_print(UNIT_TIME, (int64_t)i->drain_ns, drain, sizeof(drain));
 	unit_print(UNIT_TIME, (int64_t)i->min_gap_ns, gap, sizeof(gap));
 	unit_print(UNIT_TIME, (int64_t)i->spare_ns, spare, sizeof(spare));
 	cut_text(i, cut);
-	fprintf(file, "%-8s %5u %6s %8s %8s %8s\n", p->name, queue, cut, drain, gap, spare);
+	fprintf(file, "%-8s %5u %6s %8s %8s %8s %12" PRIu64 " %12" PRIu64 "\n",
+		p->ports[port].name, queue, cut, drain, gap, spare, deep.one, deep.all);
 }
 
 static void flows_text(const struct policy *p, FILE *out)
@@ -117,12 +199,15 @@ void plan_ipcc_text(const struct policy *p, FILE *out)
 	fprintf(out, "\n%-8s %5s %10s %10s %10s %8s %10s %5s %5s\n", "ipcc", "queue", "kmin",
 		"kmax", "deep", "interval", "sent_in_it", "few", "many");
 	each_queue(p, queue_line, out);
-	fprintf(out, "\n%-8s %5s %6s %8s %8s %8s\n", "ipcc", "queue", "cut", "drain", "min_gap",
-		"spare");
+	fprintf(out, "\n%-8s %5s %6s %8s %8s %8s %12s %12s\n", "ipcc", "queue", "cut", "drain",
+		"min_gap", "spare", "deep_one", "deep_all");
 	each_queue(p, reaction_line, out);
 	fputs("\n"
 	      "deep        from this length a queue that grows may ask for `many` CNPs at a\n"
 	      "            look\n"
+	      "deep_one    likewise where one port alone fills it: there the priority group\n"
+	      "            has reached `deep` of its threshold\n"
+	      "deep_all    likewise where all other ports fill it alike\n"
 	      "sent_in_it  what the port sends in one interval: below one frame the trend is\n"
 	      "            that of single frames, above kmax - kmin a burst is over before it\n"
 	      "            is seen\n",
@@ -147,18 +232,22 @@ struct json_object *plan_flows_json(const struct policy *p)
 	return o;
 }
 
-static void queue_json(const struct policy_port *p, unsigned queue, void *list)
+static void queue_json(const struct policy *p, unsigned port, unsigned queue, void *list)
 {
-	const struct ipcc_params *i = &p->queue[queue].ipcc;
+	const struct policy_port *pp = &p->ports[port];
+	const struct ipcc_params *i = &pp->queue[queue].ipcc;
+	const struct ipcc_depth deep = plan_ipcc_depth(p, port, queue, i->deep_q16);
 	struct json_object *o = json_object_new_object();
 
-	json_object_object_add(o, "port", json_object_new_string(p->name));
+	json_object_object_add(o, "port", json_object_new_string(pp->name));
 	add_u64(o, "queue", queue);
 	add_u64(o, "kmin_bytes", i->kmin_bytes);
 	add_u64(o, "kmax_bytes", i->kmax_bytes);
 	add_u64(o, "deep_bytes", deep_bytes(i));
+	add_u64(o, "deep_one_bytes", deep.one);
+	add_u64(o, "deep_all_bytes", deep.all);
 	add_u64(o, "interval_ns", i->interval_ns);
-	add_u64(o, "interval_bytes", bytes_in(p, i->interval_ns));
+	add_u64(o, "interval_bytes", bytes_in(pp, i->interval_ns));
 	add_u64(o, "few", i->few);
 	add_u64(o, "many", i->many);
 	json_object_object_add(o, "cut_learnt", json_object_new_boolean(i->cut_learnt));

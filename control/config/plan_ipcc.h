@@ -8,6 +8,15 @@
 
 #include "dataplane/policy.h"
 
+// Bytes of a queue at most, when its memory has reached `share_q16` of the threshold: of a lossless
+// queue each of the priority groups that fill it, from an empty switch.
+struct ipcc_depth {
+	uint64_t one; // one port sends; of all ports the least
+	uint64_t all; // all other ports send alike; 0: there is none
+};
+struct ipcc_depth plan_ipcc_depth(const struct policy *p, unsigned port, unsigned queue,
+				  uint32_t share_q16);
+
 void plan_ipcc_text(const struct policy *p, FILE *out);
 
 struct json_object *plan_flows_json(const struct policy *p);

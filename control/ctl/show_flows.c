@@ -34,7 +34,8 @@ static const struct column queue_columns[] = {
 	{"CLASS", "class", UNIT_COUNT, 9}, {"LENGTH", "length_bytes", UNIT_BYTES},
 	{"KMIN", "kmin_bytes", UNIT_BYTES, 4}, {"KMAX", "kmax_bytes", UNIT_BYTES, 5},
 	{"PAUSED", "paused", UNIT_YES, 6}, {"LOOKED_AT", "look_age_us", UNIT_US, 7},
-	{"THEN", "look_bytes", UNIT_BYTES, 8}, {"TREND", "trend", UNIT_TEXT, 3},
+	{"THEN", "look_bytes", UNIT_BYTES, 8}, {"OF_LIMIT", "threshold_percent", UNIT_PERCENT, 4},
+	{"TREND", "trend", UNIT_TEXT, 3},
 	{"EXCESS", "excess_bps", UNIT_BPS, 2}, {"QUADRANT", "quadrant", UNIT_TEXT, 1},
 };
 static const struct table queues = {
@@ -71,6 +72,7 @@ static const struct column cnp_columns[] = {
 	{"SENDER_QP", "sender_qp", UNIT_HEX, 12}, {"SOURCE", "source", UNIT_TEXT, 13},
 	{"LEFT_BY", "left_by", UNIT_TEXT, 11}, {"QUEUE", "place", UNIT_TEXT},
 	{"LENGTH", "length_bytes", UNIT_BYTES, 2}, {"OF_KMAX", "filled", UNIT_PERCENT, 4},
+	{"OF_LIMIT", "threshold_percent", UNIT_PERCENT, 4},
 	{"TREND", "trend", UNIT_TEXT, 10}, {"QUADRANT", "quadrant", UNIT_TEXT, 3},
 	{"EXCESS", "excess_bps", UNIT_BPS, 5}, {"TOLD", "told", UNIT_COUNT, 9},
 	{"RANK", "rank", UNIT_COUNT, 8}, {"FLOW_RATE", "flow_bps", UNIT_BPS, 6},

@@ -144,6 +144,7 @@ void cnp_row_emit(struct json_object *row, const struct cnp_record *c, const str
 	row_u64(row, "length_bytes", c->len_bytes);
 	row_u64(row, "kmin_bytes", c->kmin_bytes);
 	row_u64(row, "kmax_bytes", c->kmax_bytes);
+	row_u64(row, "threshold_percent", (uint64_t)c->share_q16 * 100 >> 16);
 	json_object_object_add(row, "trend_bytes", json_object_new_int64(c->trend_bytes));
 	row_u64(row, "dt_ns", c->dt_ns);
 	row_u64(row, "excess_bps", c->excess_bps);

@@ -51,6 +51,7 @@ static void emit_look(const struct show *s, const struct ipcc_counters *c, struc
 	uint64_t looked_ns = gauge_get(&c->looked_ns), quadrant = gauge_get(&c->quadrant);
 	int64_t trend = atomic_load_explicit(&c->trend_bytes, memory_order_relaxed);
 
+	row_u64(row, "threshold_percent", gauge_get(&c->share_q16) * 100 >> 16);
 	json_object_object_add(row, "trend_bytes", json_object_new_int64(trend));
 	if (looked_ns == 0 || quadrant >= N_QUADRANTS) {
 		json_object_object_add(row, "quadrant", NULL);

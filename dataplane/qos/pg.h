@@ -47,6 +47,15 @@ static inline uint64_t threshold_cells(const struct threshold *t, uint64_t free_
 	return t->alpha_log2 >= 0 ? free_cells << t->alpha_log2 : free_cells >> -t->alpha_log2;
 }
 
+// Share of the threshold that `used` cells are, in Q16; 1 where none is left.
+static inline uint32_t threshold_share_q16(const struct threshold *t, uint64_t used,
+					   uint64_t free_cells)
+{
+	uint64_t limit = threshold_cells(t, free_cells);
+
+	return used >= limit ? 1 << 16 : (uint32_t)((used << 16) / limit);
+}
+
 struct buffer_params {
 	uint32_t total_cells; // B
 	uint32_t ingress_pool_cells; // B - sum(PG min) - headroom pool
@@ -217,6 +226,14 @@ static inline bool pg_decide_alike(const struct pg_params *p, const struct pg_st
 	return min_used + least > p->min_cells &&
 	       gauge_get(&s->shared) + c <=
 		       threshold_cells(&p->shared, pools->ingress_free - c);
+}
+
+// Share of its threshold that the group's shared memory has reached, in Q16; 1 in XOFF.
+static inline uint32_t pg_share_q16(const struct pg_params *p, const struct pg_state *s,
+				    uint64_t ingress_free)
+{
+	return pg_in_xoff(s) ? 1 << 16
+			     : threshold_share_q16(&p->shared, gauge_get(&s->shared), ingress_free);
 }
 
 // The XON threshold now: max(xon, T - xon_offset), T - xon_offset at least 0.

@@ -20,9 +20,11 @@ const char *const ipcc_quadrant_name[N_QUADRANTS] = {
 
 // ---- how many
 
-enum ipcc_quadrant ipcc_quadrant(const struct ipcc_params *p, uint32_t len, int64_t trend)
+enum ipcc_quadrant ipcc_quadrant(const struct ipcc_params *p, uint32_t len, uint32_t share_q16,
+				 int64_t trend)
 {
-	bool deep = (uint64_t)len << 16 >= (uint64_t)p->deep_q16 * p->kmax_bytes;
+	bool deep = share_q16 >= p->deep_q16 ||
+		    (uint64_t)len << 16 >= (uint64_t)p->deep_q16 * p->kmax_bytes;
 
 	if (trend > 0)
 		return deep ? IPCC_MANY : IPCC_FEW_GROWING;

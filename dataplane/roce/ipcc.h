@@ -6,8 +6,12 @@
 // of each flow keeps its gap and sends the frame.
 //
 // A queue is looked at when its length crosses kmin upwards and every `interval` while above it,
-// but never sooner than an interval after the last look: occupancy r = len / kmax, trend d = len -
-// len_before.
+// but never sooner than an interval after the last look: trend d = len - len_before, and
+//
+//   occupancy r = max(len / kmax, shared use / T)
+//
+// of its memory: of a lossless queue, of the fullest priority group that has most of its frames in
+// the queue, so r = 1 in XOFF; of a lossy queue, its own. T is the threshold at that moment.
 //
 //                    shallow (r < deep)     deep
 //   growing, d > 0   FEW                    MANY
@@ -32,7 +36,7 @@ struct ipcc_params {
 	bool cut_learnt; // else cut_q16 for every flow
 	uint16_t cut_q16; // share of its rate that a CNP takes off; 2^16 is all
 	uint16_t few, many;
-	uint32_t deep_q16; // of kmax
+	uint32_t deep_q16; // an occupancy
 	uint64_t interval_ns, drain_ns, min_gap_ns;
 	uint64_t spare_ns; // so long after a CNP the flow's frames are not marked; 0: they are
 	uint32_t kmin_bytes, kmax_bytes; // of the queue's WRED curve
@@ -48,7 +52,9 @@ struct cnp_params {
 enum ipcc_quadrant { IPCC_NONE, IPCC_FEW_GROWING, IPCC_FEW_SHRINKING, IPCC_MANY, N_QUADRANTS };
 extern const char *const ipcc_quadrant_name[N_QUADRANTS]; // "none", "few, growing", ...
 
-enum ipcc_quadrant ipcc_quadrant(const struct ipcc_params *p, uint32_t len, int64_t trend);
+// share_q16: shared use / T.
+enum ipcc_quadrant ipcc_quadrant(const struct ipcc_params *p, uint32_t len, uint32_t share_q16,
+				 int64_t trend);
 
 // In bits per second, as rates are. dt_ns > 0.
 uint64_t ipcc_excess_bps(const struct ipcc_params *p, uint32_t len, int64_t trend, uint64_t dt_ns);
@@ -114,6 +120,7 @@ struct cnp_record {
 	bool whole; // the rates are of an interval or longer; else the queue was idle before
 	uint16_t rank, told; // it was the rank-th largest (from 1) of so many told at that look
 	uint32_t len_bytes, kmin_bytes, kmax_bytes;
+	uint32_t share_q16; // shared use / T
 	int64_t trend_bytes;
 	uint64_t dt_ns, excess_bps, flow_bps, queue_bps; // queue_bps: all that fed it
 };

@@ -268,6 +268,81 @@ static void few_are_told_while_the_queue_is_shallow_and_many_when_it_is_deep(voi
 	bench_close(b);
 }
 
+// ---- the memory of a queue
+
+enum { DEEP_LEN = IPCC_KMAX / 2, FRAME_CELLS = 4, HALF_Q16 = 1 << 15 };
+
+#define LIMITED(what, bytes) "{interval: 2us, min_gap: 0us}, " what ": {min: 0B, static: " bytes "}"
+
+// Records of looks that the length alone would have called shallow, and that were deep.
+static unsigned deep_and_short(uint32_t limit_cells)
+{
+	unsigned n = 0;
+
+	for (unsigned i = 0; i < seen.n; i++) {
+		const struct cnp_record *r = &seen.records[i];
+		uint32_t used = (r->share_q16 * limit_cells + 0xffff) >> 16;
+
+		assert_int_equal(used < limit_cells ? used % FRAME_CELLS : 0, 0); // whole frames
+		assert_true(r->share_q16 <= 2 * HALF_Q16);
+		if (r->len_bytes >= DEEP_LEN)
+			continue;
+		assert_int_equal(r->quadrant == IPCC_FEW_GROWING, r->share_q16 < HALF_Q16);
+		n += r->quadrant == IPCC_MANY;
+	}
+	return n;
+}
+
+// Two groups of 23 cells fill the queue: at 3 frames of 4 cells each it is deep, with 6 KB.
+static void a_queue_is_deep_when_its_groups_are_near_xoff(void **state)
+{
+	struct bench *b = open_with(LIMITED("ingress", "6KB"));
+
+	(void)state;
+	ipcc_incast(b, 2, 100);
+	ipcc_settle(b);
+	ipcc_explain(b, &seen);
+	assert_true(deep_and_short(23) > 0);
+	bench_close(b);
+}
+
+static void a_lossy_queue_is_deep_when_its_own_share_is_near_the_limit(void **state)
+{
+	struct bench *b = open_policy(&(struct ipcc_policy){
+		.ipcc = LIMITED("egress", "14KB"), .lossy = true});
+
+	(void)state;
+	ipcc_incast(b, 2, 100);
+	ipcc_settle(b);
+	ipcc_explain(b, &seen);
+	assert_true(deep_and_short(54) > 0);
+	bench_close(b);
+}
+
+// The group of host 0 is near XOFF for the sake of a port that sends nothing. The short queue of
+// another port, with a few frames of the group, is not the cause.
+static void a_group_that_waits_elsewhere_makes_no_queue_deep(void **state)
+{
+	struct bench *b = open_with(LIMITED("ingress", "100KB"));
+	const struct pg_state *pg;
+
+	(void)state;
+	bench_tx(b, 3, -1, false);
+	ipcc_send(b, &(struct ipcc_data){.to = 3, .qp = IPCC_QP}, 60);
+	ipcc_settle(b);
+	pg = switch_pg_state(b->sw, 0, 3);
+	assert_int_equal(gauge_get(&pg->shared), 60 * FRAME_CELLS);
+	ipcc_incast(b, 2, 9);
+	ipcc_settle(b);
+	ipcc_explain(b, &seen);
+	assert_true(seen.n > 0);
+	for (unsigned i = 0; i < seen.n; i++) {
+		assert_true(seen.records[i].len_bytes < DEEP_LEN);
+		assert_int_equal(seen.records[i].quadrant, IPCC_FEW_GROWING);
+	}
+	bench_close(b);
+}
+
 // n frames of the host at port 0, one of each flow after the other.
 static void send_by_turns(struct bench *b, unsigned n_flows, unsigned n)
 {
@@ -558,6 +633,9 @@ int main(void)
 		cmocka_unit_test(the_first_cnp_leaves_when_the_queue_crosses_kmin),
 		cmocka_unit_test(the_class_and_dscp_of_cnps_are_those_of_the_port_they_leave_by),
 		cmocka_unit_test(few_are_told_while_the_queue_is_shallow_and_many_when_it_is_deep),
+		cmocka_unit_test(a_queue_is_deep_when_its_groups_are_near_xoff),
+		cmocka_unit_test(a_lossy_queue_is_deep_when_its_own_share_is_near_the_limit),
+		cmocka_unit_test(a_group_that_waits_elsewhere_makes_no_queue_deep),
 		cmocka_unit_test(the_largest_flow_is_told_first),
 		cmocka_unit_test(a_flow_is_told_once_a_gap),
 		cmocka_unit_test(no_more_cnps_leave_by_a_port_than_its_cap),

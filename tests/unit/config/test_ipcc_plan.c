@@ -113,8 +113,10 @@ static void the_plan_shows_thresholds_intervals_and_memory(void **state)
 		    "  many\n"
 		    "p1           3     150000    1500000     750000    200us      25000     2"
 		    "    64\n");
-	expect_line(text, "\nipcc     queue    cut    drain  min_gap    spare\n"
-			  "p1           3    50%      2ms    400us        0\n");
+	// One group: min of 71 cells, and a third of 46518. Two: twice the min, and a half.
+	expect_line(text,
+		    "\nipcc     queue    cut    drain  min_gap    spare     deep_one     deep_all\n"
+		    "p1           3    50%      2ms    400us        0      3987712      5990656\n");
 	expect_line(text, "\np3          48     6       1000      64\n");
 	policy_destroy(p);
 	free(text);
@@ -156,7 +158,8 @@ static void the_plan_tells_programs_the_same(void **state)
 	assert_string_equal(json_object_to_json_string_ext(json_object_array_get_idx(list, 2),
 							   JSON_C_TO_STRING_PLAIN),
 			    "{\"port\":\"p3\",\"queue\":3,\"kmin_bytes\":150000,\"kmax_bytes\":"
-			    "1500000,\"deep_bytes\":750000,\"interval_ns\":200000,"
+			    "1500000,\"deep_bytes\":750000,\"deep_one_bytes\":3987712,"
+			    "\"deep_all_bytes\":5990656,\"interval_ns\":200000,"
 			    "\"interval_bytes\":25000,\"few\":2,\"many\":64,\"cut_learnt\":false,"
 			    "\"cut_ppm\":500000,\"drain_ns\":2000000,\"min_gap_ns\":400000,"
 			    "\"spare_ns\":0}");

@@ -18,7 +18,8 @@ static struct cnp_record record(uint32_t qp)
 		.t_ns = 3ull * SECOND, .key = flow_key_v4(0x0a000001, 0x0a000002, qp, KEY_FLOW),
 		.sender_qp = 0x34, .source = PAIR_ACK, .left_by = 0, .port = 1, .queue = 3,
 		.quadrant = IPCC_MANY, .rank = 2, .told = 5, .len_bytes = 150000,
-		.kmin_bytes = 5000, .kmax_bytes = 200000, .trend_bytes = 4200, .dt_ns = 5000,
+		.kmin_bytes = 5000, .kmax_bytes = 200000, .share_q16 = 1 << 15,
+		.trend_bytes = 4200, .dt_ns = 5000,
 		.excess_bps = 3000000000, .flow_bps = 10000000000, .queue_bps = 40000000000};
 }
 
@@ -37,7 +38,8 @@ static void a_cnp_is_explained_in_one_row(void **state)
 		{"seq", "1"}, {"time", "2023-11-14T22:13:20.123456Z"}, {"t_ns", "3000000000"},
 		{"key", "10.0.0.1 10.0.0.2 0x12"}, {"sender_qp", "52"}, {"source", "ack"},
 		{"left_by", "p1"}, {"port", "p2"}, {"queue", "3"}, {"length_bytes", "150000"},
-		{"kmin_bytes", "5000"}, {"kmax_bytes", "200000"}, {"trend_bytes", "4200"},
+		{"kmin_bytes", "5000"}, {"kmax_bytes", "200000"}, {"threshold_percent", "50"},
+		{"trend_bytes", "4200"},
 		{"dt_ns", "5000"}, {"excess_bps", "3000000000"}, {"flow_bps", "10000000000"},
 		{"queue_bps", "40000000000"}, {"share_percent", "25"}, {"rank", "2"},
 		{"told", "5"},
@@ -59,7 +61,7 @@ static void a_cnp_is_explained_in_one_row(void **state)
 	assert_string_equal(text(row(data, "cnps", 0), "quadrant"), ipcc_quadrant_name[IPCC_MANY]);
 	out = printed(print_cnps, data);
 	want_line(out, "22:13:20.123456Z  10.0.0.1 10.0.0.2 0x12       0x34  ack     p1       p2:3"
-		       "   150.0 KB     75 %  +4.20 KB  ");
+		       "   150.0 KB     75 %      50 %  +4.20 KB  ");
 	want_line(out, "3.00 Gb/s     5     2  10.0 Gb/s   25 %\n");
 	want_line(out, "1 of 1 that are kept; 1 were sent since the start\n3 more came too fast");
 	free(out);

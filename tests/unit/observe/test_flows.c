@@ -341,6 +341,7 @@ static void notify(struct bench *b)
 	gauge_set(&c->len_bytes, 60000);
 	gauge_set(&c->excess_bps, 3000000000);
 	gauge_set(&c->quadrant, IPCC_FEW_GROWING);
+	gauge_set(&c->share_q16, 1 << 14);
 	gauge_set(&c->looked_ns, 2ull * SECOND - 3000);
 	atomic_store(&c->trend_bytes, -4200);
 	ctr_add(&c->looks[IPCC_NONE], 1);
@@ -368,7 +369,8 @@ static void a_queue_that_notifies_shows_its_last_look_and_all_decisions(void **s
 		uint64_t v;
 	} want[] = {
 		{"queue", 3}, {"class", 3}, {"length_bytes", 70000}, {"kmin_bytes", 5000},
-		{"kmax_bytes", 200000}, {"look_bytes", 60000}, {"excess_bps", 3000000000},
+		{"kmax_bytes", 200000}, {"threshold_percent", 25}, {"look_bytes", 60000},
+		{"excess_bps", 3000000000},
 		{"look_age_us", 3}, {"looks_none", 1}, {"looks_few_growing", 2},
 		{"looks_few_shrinking", 3}, {"looks_many", 4}, {"muted", 5}, {"told", 6},
 		{"spared", 7}, {"silent_unpaired", 10 + CNP_SILENT_UNPAIRED},
@@ -398,7 +400,7 @@ static void a_queue_that_notifies_shows_its_last_look_and_all_decisions(void **s
 	assert_int_equal(number(list(data, "pairing"), "paired_ack"), 32);
 	assert_int_equal(number(list(data, "pairing"), "dropped_rival"), 33);
 	out = printed(print_ipcc, data);
-	want_line(out, "3 us  60.0 KB  -4.20 KB  3.00 Gb/s  few, growing\n");
+	want_line(out, "3 us  60.0 KB      25 %  -4.20 KB  3.00 Gb/s  few, growing\n");
 	want_line(out, "unpaired 11, gap 12, covered 13, quota 14, port_cap 15, datagram 16, "
 		       "no_room 17\n");
 	want_line(out, "pairs made: static 0, cm 0, read 0, ack 32, cnp 0\n");

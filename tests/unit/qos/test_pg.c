@@ -348,6 +348,39 @@ static void a_lossy_group_drops_and_never_pauses(void **state)
 	assert_int_equal(b.headroom_used + b.skid_used, 0);
 }
 
+static void the_share_of_a_threshold_is_exact(void **state)
+{
+	static const struct {
+		struct threshold t;
+		uint64_t used, free;
+		uint32_t want_q16;
+	} t[] = {
+		{{.static_cells = 4}, 0, 0, 0},
+		{{.static_cells = 4}, 1, 0, 1 << 14},
+		{{.static_cells = 3}, 1, 0, (1 << 16) / 3},
+		{{.static_cells = 4}, 4, 0, 1 << 16},
+		{{.static_cells = 4}, 9, 0, 1 << 16},
+		{{.static_cells = 0}, 0, 100, 1 << 16}, // nothing more can be charged
+		{{.dynamic = true}, 25, 100, 1 << 14},
+		{{.dynamic = true, .alpha_log2 = -2}, 25, 200, 1 << 15},
+		{{.dynamic = true, .alpha_log2 = 7}, 64, 1, 1 << 15},
+		{{.dynamic = true}, 7, 0, 1 << 16}, // the pool is full
+		// 64 GB in cells of 64 B
+		{{.dynamic = true, .alpha_log2 = 7}, 1 << 29, 1 << 30, (1 << 16) / 256},
+		{{.dynamic = true}, (1 << 30) - 1, 1 << 30, (1 << 16) - 1},
+	};
+	struct pg_params p = {.lossless = true, .shared.static_cells = 100};
+	struct pg_state s = {0};
+
+	(void)state;
+	for (size_t i = 0; i < ARRAY_SIZE(t); i++)
+		assert_row(i, threshold_share_q16(&t[i].t, t[i].used, t[i].free), t[i].want_q16);
+	gauge_set(&s.shared, 25);
+	assert_int_equal(pg_share_q16(&p, &s, 1000), 1 << 14);
+	s.xoff = true;
+	assert_int_equal(pg_share_q16(&p, &s, 1000), 1 << 16);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -365,6 +398,7 @@ int main(void)
 		cmocka_unit_test(xon_waits_for_empty_skid_and_headroom_and_low_shared),
 		cmocka_unit_test(xon_comes_on_exactly_the_predicted_departure),
 		cmocka_unit_test(watermarks_are_the_highest_use),
+		cmocka_unit_test(the_share_of_a_threshold_is_exact),
 		cmocka_unit_test(a_lossy_group_drops_and_never_pauses),
 	};
 

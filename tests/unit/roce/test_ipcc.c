@@ -20,26 +20,34 @@ static const struct ipcc_params params = {
 static void the_quadrant_follows_depth_and_trend(void **state)
 {
 	static const struct {
-		uint32_t len;
+		uint32_t len, share_q16;
 		int64_t trend;
 		enum ipcc_quadrant want;
 	} t[] = {
-		{6 * KB, 1, IPCC_FEW_GROWING},
-		{99999, 1, IPCC_FEW_GROWING},
-		{100 * KB, 1, IPCC_MANY}, // r = deep is deep
-		{300 * KB, 99 * KB, IPCC_MANY},
-		{6 * KB, 0, IPCC_NONE}, // standing still is not growing
-		{99999, -1, IPCC_NONE},
-		{99999, -90 * KB, IPCC_NONE},
-		{100 * KB, 0, IPCC_FEW_SHRINKING},
-		{100 * KB, -1, IPCC_FEW_SHRINKING},
-		{UINT32_MAX, -1, IPCC_FEW_SHRINKING},
-		{UINT32_MAX, UINT32_MAX, IPCC_MANY},
+		{6 * KB, 0, 1, IPCC_FEW_GROWING},
+		{99999, 0, 1, IPCC_FEW_GROWING},
+		{100 * KB, 0, 1, IPCC_MANY}, // r = deep is deep
+		{300 * KB, 0, 99 * KB, IPCC_MANY},
+		{6 * KB, 0, 0, IPCC_NONE}, // standing still is not growing
+		{99999, 0, -1, IPCC_NONE},
+		{99999, 0, -90 * KB, IPCC_NONE},
+		{100 * KB, 0, 0, IPCC_FEW_SHRINKING},
+		{100 * KB, 0, -1, IPCC_FEW_SHRINKING},
+		{UINT32_MAX, 0, -1, IPCC_FEW_SHRINKING},
+		{UINT32_MAX, 0, UINT32_MAX, IPCC_MANY},
+		// The larger of the two occupancies counts.
+		{6 * KB, HALF - 1, 1, IPCC_FEW_GROWING},
+		{6 * KB, HALF, 1, IPCC_MANY},
+		{6 * KB, 2 * HALF, 1, IPCC_MANY},
+		{6 * KB, HALF - 1, -1, IPCC_NONE},
+		{6 * KB, HALF, -1, IPCC_FEW_SHRINKING},
+		{100 * KB, HALF - 1, 1, IPCC_MANY},
 	};
 
 	(void)state;
 	for (size_t i = 0; i < ARRAY_SIZE(t); i++)
-		assert_row(i, ipcc_quadrant(&params, t[i].len, t[i].trend), t[i].want);
+		assert_row(i, ipcc_quadrant(&params, t[i].len, t[i].share_q16, t[i].trend),
+			   t[i].want);
 }
 
 static void every_quadrant_has_a_name(void **state)
@@ -67,7 +75,7 @@ static void deep_may_be_anywhere_in_the_queue(void **state)
 		struct ipcc_params p = params;
 
 		p.deep_q16 = t[i].deep_q16;
-		assert_row(i, ipcc_quadrant(&p, t[i].len, 1), t[i].want);
+		assert_row(i, ipcc_quadrant(&p, t[i].len, 0, 1), t[i].want);
 	}
 }
 
