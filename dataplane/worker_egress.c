@@ -81,11 +81,11 @@ static bool wred_enqueue(struct worker *w, struct frame *f)
 	const struct wred_params *params = &w->pol->ports[f->out_port].queue[f->queue].wred;
 	struct port_rt *p = worker_port(w, f->out_port);
 	struct queue_counters *qc = &p->queue[f->queue];
-	uint32_t len;
+	uint64_t len;
 
 	if (!wred_decides_at_enqueue(params, f->ecn))
 		return true;
-	len = wred_average(params, &p->wred[f->queue], (uint32_t)gauge_get(&qc->length_bytes));
+	len = wred_average(params, &p->wred[f->queue], gauge_get(&qc->length_bytes));
 	switch (wred_decide(params, len, f->color, f->ecn, rng_next(&w->rng))) {
 	case WRED_DROP:
 		return f->own;
@@ -243,7 +243,7 @@ static void shrunk(struct port_rt *p, unsigned q, uint64_t len)
 
 // len: bytes of the queue that the frame leaves behind.
 static void mark_at_dequeue(struct worker *w, const struct policy_queue *pq, struct port_rt *p,
-			    struct frame *f, uint32_t len)
+			    struct frame *f, uint64_t len)
 {
 	if (wred_drops(&pq->wred, f->ecn))
 		return;
@@ -440,7 +440,7 @@ static void commit(struct worker *w, unsigned port, unsigned q, uint8_t ready, s
 	for (unsigned i = 0; i < n; i++, f++) {
 		len -= f->len;
 		if (marks)
-			mark_at_dequeue(w, &pp->queue[q], p, f, (uint32_t)len);
+			mark_at_dequeue(w, &pp->queue[q], p, f, len);
 		if (unlikely(w->tap != NULL))
 			tap_out(w, p, f, len);
 	}

@@ -38,9 +38,9 @@ static const struct ipcc_params *params_of(const struct worker *w, unsigned port
 	return &w->pol->ports[port].queue[q].ipcc;
 }
 
-static uint32_t length_of(const struct port_rt *p, unsigned q)
+static uint64_t length_of(const struct port_rt *p, unsigned q)
 {
-	return (uint32_t)gauge_get(&p->queue[q].length_bytes);
+	return gauge_get(&p->queue[q].length_bytes);
 }
 
 // ---- a flow, wherever it is kept
@@ -291,7 +291,7 @@ void ipcc_fed(struct worker *w, const struct frame *frames, unsigned n)
 	const struct port_rt *p = worker_port(w, frames->out_port);
 	const struct ipcc_params *params = params_of(w, frames->out_port, frames->queue);
 	struct feed *feed = &ipcc_of(p, frames->queue)->feed;
-	uint32_t before = length_of(p, frames->queue);
+	uint64_t before = length_of(p, frames->queue);
 
 	for (unsigned i = 0; i < n; i++)
 		before -= frames[i].len;
@@ -363,7 +363,7 @@ static void publish(struct ipcc_counters *c, const struct cnp_record *why)
 	gauge_set(&c->looked_ns, why->t_ns);
 }
 
-static void observe(struct worker *w, struct view *l, uint32_t len)
+static void observe(struct worker *w, struct view *l, uint64_t len)
 {
 	const struct ipcc_params *p = l->params;
 	struct cnp_record *why = &l->why;
@@ -373,7 +373,7 @@ static void observe(struct worker *w, struct view *l, uint32_t len)
 	why->len_bytes = len;
 	why->kmin_bytes = p->kmin_bytes;
 	why->kmax_bytes = p->kmax_bytes;
-	why->trend_bytes = (int64_t)len - l->window.len_before;
+	why->trend_bytes = (int64_t)(len - l->window.len_before);
 	why->dt_ns = l->window.dt_ns;
 	why->whole = l->window.whole;
 	why->queue_bps = l->window.bps;
@@ -417,7 +417,7 @@ static void tell(struct worker *w, struct view *l)
 }
 
 // A quadrant in which nobody is told does not ask who it would have been.
-static void look_at(struct worker *w, unsigned port, unsigned q, uint32_t len)
+static void look_at(struct worker *w, unsigned port, unsigned q, uint64_t len)
 {
 	struct view l;
 
@@ -439,7 +439,7 @@ static void look(struct worker *w, unsigned port)
 	for (unsigned left = p->ipcc_queues; left != 0; left &= left - 1) {
 		unsigned q = (unsigned)__builtin_ctz(left);
 		struct ipcc_rt *rt = ipcc_of(p, q);
-		uint32_t len = length_of(p, q);
+		uint64_t len = length_of(p, q);
 
 		switch (ipcc_look_due(params_of(w, port, q), &rt->state, len, still >> q & 1,
 				      w->now_ns)) {

@@ -268,7 +268,7 @@ static uint64_t queue_limit(const struct compiler *k, const struct egress_params
 	if (e->lossless)
 		return in_bytes(k, b->ingress_pool_cells);
 	if (!e->shared.dynamic)
-		return in_bytes(k, e->min_cells + e->shared.static_cells);
+		return in_bytes(k, (uint64_t)e->min_cells + e->shared.static_cells);
 	return headroom_ecn_bound(in_bytes(k, b->egress_lossy_cells), in_bytes(k, e->min_cells), 1,
 				  1, e->shared.alpha_log2);
 }
@@ -298,8 +298,7 @@ static void compile_wred(struct compiler *k, const struct cfg_class *c,
 				     "%" PRIu64 " B is above kmax %" PRIu64 " B", kmin, kmax);
 			continue;
 		}
-		out->curve[color] =
-			wred_curve_of((uint32_t)kmin, (uint32_t)kmax, (uint32_t)v->pmax.n);
+		out->curve[color] = wred_curve_of(kmin, kmax, (uint32_t)v->pmax.n);
 	}
 }
 

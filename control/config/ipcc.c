@@ -390,7 +390,7 @@ static void queue_has_quadrants(struct compiler *k, const struct cfg_class *c, u
 	const struct ipcc_params *out = &q->ipcc;
 	const struct ipcc_depth full = plan_ipcc_depth(k->p, port, queue, Q16);
 	const struct ipcc_depth half = plan_ipcc_depth(k->p, port, queue, out->deep_q16);
-	uint64_t deep = (uint64_t)out->kmax_bytes * out->deep_q16 / Q16;
+	uint64_t deep = out->kmax_bytes * out->deep_q16 / Q16;
 	char share[NUMBER_LEN];
 
 	unit_print(UNIT_PERCENT, c->ipcc.deep.n, share, sizeof(share));
@@ -400,20 +400,20 @@ static void queue_has_quadrants(struct compiler *k, const struct cfg_class *c, u
 	else if (deep <= out->kmin_bytes)
 		check_report(k->s, DIAG_WARNING, &c->map, "ipcc", class_at(&c->ipcc),
 			     "calls the queue deep from %" PRIu64
-			     " B, %s of kmax %u B, and looks at"
-			     " it only above kmin %u B: it is never shallow",
+			     " B, %s of kmax %" PRIu64 " B, and looks at"
+			     " it only above kmin %" PRIu64 " B: it is never shallow",
 			     deep, share, out->kmax_bytes, out->kmin_bytes);
 	else if (q->egress.lossless && full.all != 0 && full.all <= out->kmin_bytes)
 		check_report(k->s, DIAG_WARNING, &c->map, "ipcc", class_at(&c->ipcc),
-			     "looks at the queue only above kmin %u B, and PFC has paused all"
-			     " senders at %" PRIu64 " B: no CNP comes before PAUSE" CURE
+			     "looks at the queue only above kmin %" PRIu64 " B, and PFC has paused"
+			     " all senders at %" PRIu64 " B: no CNP comes before PAUSE" CURE
 			     "lower kmin, or raise alpha or static",
 			     out->kmin_bytes, full.all);
 	else if (half.all != 0 && half.all <= out->kmin_bytes)
 		check_report(k->s, DIAG_WARNING, &c->map, "ipcc", class_at(&c->ipcc),
 			     "calls the queue deep when its memory reaches %s of the threshold, at"
-			     " %" PRIu64 " B at most, and looks at it only above kmin %u B: it is"
-			     " never shallow",
+			     " %" PRIu64 " B at most, and looks at it only above kmin %" PRIu64
+			     " B: it is never shallow",
 			     share, half.all, out->kmin_bytes);
 }
 

@@ -12,7 +12,7 @@
 
 #define KB(n) ((n)*1000ll)
 #define MB(n) ((n)*1000000ll)
-#define GB(n) ((n)*1000000000ll)
+#define MOST_B (64ll << 30) // 2^31 cells of 32 B
 #define GIGA(n) ((n)*1000000000ll)
 #define MS(n) ((n)*1000000ll)
 #define SECONDS(n) ((n)*1000000000ll)
@@ -56,13 +56,13 @@ static SCHEMA(headroom_schema, headroom_rows, cfg_headroom);
 static const struct cfg_row headroom_scalar = {
 	"headroom",	    CFG_NUMBER,
 	.unit = UNIT_BYTES, AT(cfg_ingress, headroom.fixed),
-	.max = GB(1),	    .dflt = CFG_WORD_VALUE,
+	.max = MOST_B,	    .dflt = CFG_WORD_VALUE,
 	.word = "auto",	    .percent_of = "switch.buffer.size"};
 
 #define INGRESS_MIN                                                                                \
 	{                                                                                          \
 		"min", CFG_NUMBER,                                                                 \
-			.unit = UNIT_BYTES, AT(cfg_ingress, min), .max = GB(1),                    \
+			.unit = UNIT_BYTES, AT(cfg_ingress, min), .max = MOST_B,                   \
 			.percent_of = "switch.buffer.size", .dflt_text = "0",                      \
 			.help = "reserved for the priority group of this port; rounds up to cells" \
 	}
@@ -75,7 +75,7 @@ static const struct cfg_row headroom_scalar = {
 #define INGRESS_STATIC                                                                             \
 	{                                                                                          \
 		"static", CFG_NUMBER, .unit = UNIT_BYTES, AT(cfg_ingress, static_limit),           \
-				      .max = GB(1), .percent_of = "the ingress pool",              \
+				      .max = MOST_B, .percent_of = "the ingress pool",             \
 				      .dflt_text = "none",                                         \
 				      .help = "a fixed T in place of alpha; rounds down to cells"  \
 	}
@@ -91,10 +91,10 @@ static const struct cfg_row ingress_rows[] = {
 	INGRESS_MIN,
 	INGRESS_ALPHA,
 	INGRESS_STATIC,
-	{"xon", CFG_NUMBER, .unit = UNIT_BYTES, AT(cfg_ingress, xon), .max = GB(1),
+	{"xon", CFG_NUMBER, .unit = UNIT_BYTES, AT(cfg_ingress, xon), .max = MOST_B,
 	 .percent_of = "the ingress pool", .dflt_text = "0",
 	 .help = "XON when shared use is at or below max(xon, T - xon_offset); rounds down"},
-	{"xon_offset", CFG_NUMBER, .unit = UNIT_BYTES, AT(cfg_ingress, xon_offset), .max = GB(1),
+	{"xon_offset", CFG_NUMBER, .unit = UNIT_BYTES, AT(cfg_ingress, xon_offset), .max = MOST_B,
 	 .percent_of = "the ingress pool", .dflt_text = "2 frame limits",
 	 .help = "see xon; rounds up"},
 	INGRESS_HEADROOM,
@@ -114,12 +114,12 @@ static const struct cfg_row port_ingress_rows[] = {
 static SCHEMA(port_ingress_schema, port_ingress_rows, cfg_ingress);
 
 static const struct cfg_row egress_rows[] = {
-	{"min", CFG_NUMBER, .unit = UNIT_BYTES, AT(cfg_egress, min), .max = GB(1),
+	{"min", CFG_NUMBER, .unit = UNIT_BYTES, AT(cfg_egress, min), .max = MOST_B,
 	 .percent_of = "the lossy egress pool", .dflt_text = "0",
 	 .help = "the queue may always hold this; rounds up to cells"},
 	{"alpha", CFG_ALPHA, AT(cfg_egress, alpha), .dflt_text = "1",
 	 .help = "limit = alpha * free lossy egress pool; lossless queues have no limit"},
-	{"static", CFG_NUMBER, .unit = UNIT_BYTES, AT(cfg_egress, static_limit), .max = GB(1),
+	{"static", CFG_NUMBER, .unit = UNIT_BYTES, AT(cfg_egress, static_limit), .max = MOST_B,
 	 .percent_of = "the lossy egress pool", .dflt_text = "none",
 	 .help = "a fixed limit in place of alpha; rounds down to cells"},
 };
@@ -131,7 +131,7 @@ static SCHEMA(egress_schema, egress_rows, cfg_egress);
 	 CFG_NUMBER,                                                                               \
 	 .unit = UNIT_BYTES,                                                                       \
 	 AT(s, f kmin),                                                                            \
-	 .max = GB(1),                                                                             \
+	 .max = MOST_B,                                                                            \
 	 .required = true,                                                                         \
 	 .percent_of = "the queue's own limit",                                                    \
 	 .help = "mark or drop above this queue length"},                                          \
@@ -139,7 +139,7 @@ static SCHEMA(egress_schema, egress_rows, cfg_egress);
 		 CFG_NUMBER,                                                                       \
 		 .unit = UNIT_BYTES,                                                               \
 		 AT(s, f kmax),                                                                    \
-		 .max = GB(1),                                                                     \
+		 .max = MOST_B,                                                                    \
 		 .required = true,                                                                 \
 		 .percent_of = "the queue's own limit",                                            \
 		 .help = "the probability reaches pmax here"},                                     \
@@ -423,17 +423,17 @@ static SCHEMA(ecmp_schema, ecmp_rows, cfg_ecmp);
 
 static const struct cfg_row buffer_rows[] = {
 	{"size", CFG_NUMBER, CFG_RESTART, .unit = UNIT_BYTES, AT(cfg_buffer, size), .min = KB(1),
-	 .max = GB(1), .dflt = MB(12), .dflt_text = "12MB", .help = "the shared memory B"},
+	 .max = MOST_B, .dflt = MB(12), .dflt_text = "12MB", .help = "the shared memory B"},
 	{"cell", CFG_NUMBER, CFG_RESTART, .unit = UNIT_BYTES, AT(cfg_buffer, cell), .min = 32,
 	 .max = 4096, .dflt = 256, .dflt_text = "256B", .help = "unit of accounting"},
 	{"headroom_pool", CFG_NUMBER, .unit = UNIT_BYTES, AT(cfg_buffer, headroom_pool),
-	 .max = GB(1), .dflt = CFG_WORD_VALUE, .word = "auto", .percent_of = "size",
+	 .max = MOST_B, .dflt = CFG_WORD_VALUE, .word = "auto", .percent_of = "size",
 	 .dflt_text = "auto", .help = "`auto`: sum of all headrooms / oversubscription"},
 	{"oversubscription", CFG_NUMBER, .unit = UNIT_RATIO, AT(cfg_buffer, oversubscription),
 	 .min = 1000000, .max = 100000000, .dflt = 1000000, .dflt_text = "1",
 	 .help = "how far the headroom pool is oversubscribed, 1 to 100"},
-	{"egress_lossy", CFG_NUMBER, .unit = UNIT_BYTES, AT(cfg_buffer, egress_lossy), .max = GB(1),
-	 .percent_of = "the ingress pool", .dflt_text = "100%",
+	{"egress_lossy", CFG_NUMBER, .unit = UNIT_BYTES, AT(cfg_buffer, egress_lossy),
+	 .max = MOST_B, .percent_of = "the ingress pool", .dflt_text = "100%",
 	 .help = "pool of the lossy queues; rounds down to cells"},
 };
 static SCHEMA(buffer_schema, buffer_rows, cfg_buffer);

@@ -192,6 +192,11 @@ static uint64_t alone_cells(const struct policy *p, const struct pg_params *pg)
 	return pg->min_cells + (shared < f ? shared : f);
 }
 
+static uint64_t at_most(uint64_t most, uint64_t v)
+{
+	return v < most ? v : most;
+}
+
 static struct plan_pg plan_pg(const struct config *c, const struct policy *p, unsigned port,
 			      unsigned cls)
 {
@@ -204,10 +209,10 @@ static struct plan_pg plan_pg(const struct config *c, const struct policy *p, un
 	r.xoff_cells = params->xoff_cells;
 	r.min = params->min_cells * cell;
 	r.xoff = compile_xoff_bytes(c, &c->ports[port], pg, pp->speed_bps);
-	r.shared = threshold_cells(&params->shared, free_cells) * cell;
+	r.shared = at_most(free_cells, threshold_cells(&params->shared, free_cells)) * cell;
 	r.xoff_at = r.min + r.shared;
 	r.xoff_alone = alone_cells(p, params) * cell;
-	r.xon_at = r.min + pg_xon_at(params, free_cells) * cell;
+	r.xon_at = r.min + at_most(free_cells, pg_xon_at(params, free_cells)) * cell;
 	r.t_flight = compile_flight_bytes(c, &c->ports[port], pg, pp->speed_bps);
 	r.neighbour = (uint64_t)pp->tx_ring_bytes + pp->max_frame;
 	r.headroom_holds = r.xoff >= r.t_flight;
@@ -371,10 +376,10 @@ static void memory_text(const struct memory_plan *m, FILE *out)
 	fprintf(out,
 		"\nmemory of live ports: %" PRIu64 " MB of hugepages, or up to %" PRIu64
 		" MB of ordinary pages\n"
-		"  frames       %6" PRIu64 " MB: %u of %u B, one for each cell and those in rings\n"
-		"  records      %6" PRIu64 " MB: what queues and rings keep of each frame\n"
-		"  tables       %6" PRIu64 " MB\n"
-		"  flows        %6" PRIu64 " MB\n",
+		"  frames     %8" PRIu64 " MB: %u of %u B, one for each cell, and in rings\n"
+		"  records    %8" PRIu64 " MB: what queues and rings keep of each frame\n"
+		"  tables     %8" PRIu64 " MB\n"
+		"  flows      %8" PRIu64 " MB\n",
 		whole_mb(m->huge_bytes), whole_mb(m->normal_bytes), whole_mb(m->pool_bytes),
 		m->n_frames, m->frame_bytes, whole_mb(m->record_bytes), whole_mb(m->table_bytes),
 		whole_mb(m->flow_bytes));
@@ -400,7 +405,7 @@ static void plan_text(const struct config *c, const struct policy *p, const stru
 		"\nBytes throughout.\n"
 		"xoff       headroom: what the group still takes after its PAUSE left\n"
 		"t_flight   what can be in flight then, at worst: xoff must not be below it\n"
-		"xoff_at    min + T while the shared pool is empty\n"
+		"xoff_at    min + T while the shared pool is empty, T at most the pool\n"
 		"alone      where one group alone, filling the switch, enters XOFF\n"
 		"xon_at     min + shared use at or below which XON is sent, pool empty\n"
 		"neighbour  what this port still sends after a PAUSE arrived: transmit ring and\n"

@@ -7,7 +7,7 @@
 static const uint64_t MARK_Q32 = 1ull << 32, MARGINAL_Q32 = (1ull << 32) / 10;
 static const uint64_t ARRIVAL_Q20 = 1 << 20;
 // An output sends at most one of so many frames that arrive for it.
-enum { OVERLOAD = 2 };
+enum { OVERLOAD = 2, MOST_STEPS = 1 << 20 };
 
 static const char *const sentences[] = {
 	"The port sends frames of full size at line rate.",
@@ -31,7 +31,9 @@ struct traffic {
 	const struct pg_params *params;
 	struct pg_state group;
 	uint64_t pool_cells;
-	uint32_t frame_bytes, frame_cells;
+	uint32_t step; // frames that are taken as one
+	uint64_t frame_bytes; // of a step
+	uint32_t frame_cells;
 	unsigned n_groups, n_outputs;
 	uint64_t next_due_q20; // the first departure of all
 	uint64_t marks_q32, enough_q32;
@@ -96,11 +98,13 @@ static uint64_t queue_bytes(const struct traffic *t, const struct output *o)
 
 static void decide(struct traffic *t, struct output *o)
 {
-	uint32_t len = wred_average(o->wred, &o->average, (uint32_t)queue_bytes(t, o));
 	const struct wred_curve *c = &o->wred->curve[GREEN];
+	uint64_t len = 0;
 
+	for (uint32_t i = 0; i < (o->wred->weight == 0 ? 1 : t->step); i++)
+		len = wred_average(o->wred, &o->average, queue_bytes(t, o));
 	if (len > c->kmin_bytes)
-		t->marks_q32 += wred_chance_q32(c, len, o->wred->above_kmax_all);
+		t->marks_q32 += t->step * wred_chance_q32(c, len, o->wred->above_kmax_all);
 }
 
 // Departures until an arrival at now_q20.
@@ -163,17 +167,26 @@ static void report(const struct traffic *t, struct plan_ecn *e)
 	e->n_outputs = t->n_outputs;
 }
 
+// 1 for all but buffers of gigabytes. More frames would take minutes and change no digit.
+static uint32_t step_of(uint64_t pool_cells, uint32_t frame_cells)
+{
+	return 1 + (uint32_t)(pool_cells / frame_cells / MOST_STEPS);
+}
+
 // From the port to the ports that `to` has.
 static struct plan_ecn send_to(const struct policy *p, unsigned port, unsigned cls,
 			       uint64_t enough_q32, const bool to[POLICY_MAX_PORTS])
 {
 	const struct policy_port *pp = &p->ports[port];
 	struct plan_ecn e = {.n_outputs = 0};
+	uint32_t cells = cells_of(&p->cell, pp->max_frame);
+	uint32_t step = step_of(p->buffer.ingress_pool_cells, cells);
 	struct traffic t = {
 		.params = &pp->pg[pp->classify.class_to_pg[cls]],
 		.pool_cells = p->buffer.ingress_pool_cells,
-		.frame_bytes = pp->max_frame,
-		.frame_cells = cells_of(&p->cell, pp->max_frame),
+		.step = step,
+		.frame_bytes = (uint64_t)step * pp->max_frame,
+		.frame_cells = step * cells,
 		.n_groups = n_lossless_groups(pp),
 		.next_due_q20 = UINT64_MAX,
 		.enough_q32 = enough_q32,
@@ -190,6 +203,7 @@ static struct plan_ecn send_to(const struct policy *p, unsigned port, unsigned c
 		e.n_frames++;
 		depart(&t, e.n_frames * ARRIVAL_Q20);
 	}
+	e.n_frames *= step;
 	report(&t, &e);
 	return e;
 }
@@ -316,7 +330,7 @@ static void print_row(const struct policy *p, unsigned port, unsigned cls, FILE 
 	const struct plan_ecn e = plan_ecn(p, port, cls);
 
 	fprintf(out,
-		"%-8s %5u %9" PRIu64 " %7u %8" PRIu64 " %9" PRIu64 " %9" PRIu64 " %8.4g %s\n",
+		"%-8s %5u %11" PRIu64 " %3u %8" PRIu64 " %11" PRIu64 " %11" PRIu64 " %7.4g %s\n",
 		p->ports[port].name, cls, e.kmin_bytes, e.n_outputs, e.n_frames, e.queue_bytes,
 		e.average_bytes, plan_ecn_marks(&e),
 		e.n_outputs == 0 ? "no ECN" : plan_ecn_word(e.verdict));
@@ -324,14 +338,15 @@ static void print_row(const struct policy *p, unsigned port, unsigned cls, FILE 
 
 void plan_ecn_text(const struct policy *p, FILE *out)
 {
-	fprintf(out, "\n%-8s %5s %9s %7s %8s %9s %9s %8s %s\n", "ecn", "class", "kmin",
-		"outputs", "frames", "queue", "average", "marks", "verdict");
+	fprintf(out, "\n%-8s %5s %11s %3s %8s %11s %11s %7s %s\n", "ecn", "class", "kmin",
+		"out", "frames", "queue", "average", "marks", "verdict");
 	for (unsigned i = 0; i < p->n_ports; i++)
 		for (unsigned cls = 0; cls < N_CLASSES; cls++)
 			if (p->ports[i].classify.lossless >> cls & 1)
 				print_row(p, i, cls, out);
 	fprintf(out,
 		"\n"
+		"out        outputs that the frames go to\n"
 		"frames     of the class, before the frame that enters XOFF\n"
 		"queue      the longest output queue at XOFF\n"
 		"average    the same queue as WRED sees it, with its weight\n"

@@ -20,8 +20,9 @@
 //
 //   marks = sum of p(average) over the frames that the queues decide about before XOFF
 //
-// The accounts are kept by pg.h, average and chance by wred.h, frame by frame. The other lossless
-// groups of the port are taken to be as full as the group.
+// The accounts are kept by pg.h, average and chance by wred.h, frame by frame. A pool of more than
+// 2^20 frames is filled in steps of several frames, so that XOFF is exact to a step. The other
+// lossless groups of the port are taken to be as full as the group.
 #pragma once
 
 #include <json-c/json.h>

@@ -13,7 +13,7 @@ static const uint64_t Q16 = 1 << 16, PPM = 1000000, NS_PER_S = 1000000000;
 // ---- what is derived
 static uint64_t deep_bytes(const struct ipcc_params *i)
 {
-	return (uint64_t)i->kmax_bytes * i->deep_q16 / Q16;
+	return i->kmax_bytes * i->deep_q16 / Q16;
 }
 
 // Groups that fill a queue together: each has its min, and `share` of its threshold.
@@ -146,7 +146,8 @@ static void queue_line(const struct policy *p, unsigned port, unsigned queue, vo
 	char interval[TEXT_LEN];
 
 	unit_print(UNIT_TIME, (int64_t)i->interval_ns, interval, sizeof(interval));
-	fprintf(file, "%-8s %5u %10u %10u %10" PRIu64 " %8s %10" PRIu64 " %5u %5u\n",
+	fprintf(file,
+		"%-8s %5u %11" PRIu64 " %11" PRIu64 " %11" PRIu64 " %8s %10" PRIu64 " %3u %4u\n",
 		pp->name, queue, i->kmin_bytes, i->kmax_bytes, deep_bytes(i), interval,
 		bytes_in(pp, i->interval_ns), i->few, i->many);
 }
@@ -196,7 +197,7 @@ void plan_ipcc_text(const struct policy *p, FILE *out)
 	flows_text(p, out);
 	if (!sends(p))
 		return;
-	fprintf(out, "\n%-8s %5s %10s %10s %10s %8s %10s %5s %5s\n", "ipcc", "queue", "kmin",
+	fprintf(out, "\n%-8s %5s %11s %11s %11s %8s %10s %3s %4s\n", "ipcc", "queue", "kmin",
 		"kmax", "deep", "interval", "sent_in_it", "few", "many");
 	each_queue(p, queue_line, out);
 	fprintf(out, "\n%-8s %5s %6s %8s %8s %8s %12s %12s\n", "ipcc", "queue", "cut", "drain",

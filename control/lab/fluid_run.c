@@ -161,8 +161,8 @@ static int find_params(struct fluid_job *j)
 	j->p = (struct fluid_params){
 		.n_flows = j->n_flows,
 		.capacity_pps = j->speed_bps / 8 / j->line_bytes,
-		.kmin = c->kmin_bytes / j->frame_bytes,
-		.kmax = c->kmax_bytes / j->frame_bytes,
+		.kmin = (double)c->kmin_bytes / j->frame_bytes,
+		.kmax = (double)c->kmax_bytes / j->frame_bytes,
 		.pmax = (double)c->pmax_q32 / 4294967296.0,
 		.g = (double)cc->g_num / cc->g_den,
 		.cnp_s = (double)cc->np_gap_ns / ns_per_s,

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "dataplane/qos/wred.h"
 
-struct wred_curve wred_curve_of(uint32_t kmin_bytes, uint32_t kmax_bytes, uint32_t pmax_ppm)
+struct wred_curve wred_curve_of(uint64_t kmin_bytes, uint64_t kmax_bytes, uint32_t pmax_ppm)
 {
 	struct wred_curve c = {.kmin_bytes = kmin_bytes, .kmax_bytes = kmax_bytes};
 
@@ -13,7 +13,7 @@ struct wred_curve wred_curve_of(uint32_t kmin_bytes, uint32_t kmax_bytes, uint32
 	return c;
 }
 
-uint64_t wred_chance_q32(const struct wred_curve *c, uint32_t len_bytes, bool certain_above)
+uint64_t wred_chance_q32(const struct wred_curve *c, uint64_t len_bytes, bool certain_above)
 {
 	if (len_bytes > c->kmax_bytes)
 		return certain_above ? 1ull << 32 : c->pmax_q32;
@@ -21,12 +21,12 @@ uint64_t wred_chance_q32(const struct wred_curve *c, uint32_t len_bytes, bool ce
 	return ((len_bytes - c->kmin_bytes) * c->slope_q48) >> 16;
 }
 
-static bool chosen(const struct wred_curve *c, uint32_t len, bool certain_above, uint32_t rnd)
+static bool chosen(const struct wred_curve *c, uint64_t len, bool certain_above, uint32_t rnd)
 {
 	return rnd < wred_chance_q32(c, len, certain_above);
 }
 
-enum wred_verdict wred_above_kmin(const struct wred_params *p, uint32_t len_bytes, unsigned color,
+enum wred_verdict wred_above_kmin(const struct wred_params *p, uint64_t len_bytes, unsigned color,
 				  enum ecn ecn, uint32_t rnd)
 {
 	const struct wred_curve *c = &p->curve[color];

@@ -19,10 +19,10 @@
 #include "dataplane/packet/classify.h"
 
 struct wred_curve {
-	uint32_t kmin_bytes, kmax_bytes;
+	uint64_t kmin_bytes, kmax_bytes; // below 2^37
 	uint64_t pmax_q32; // 2^32: always
 	// pmax / (kmax - kmin), fixed point Q48. Truncated: p is low by less than 2^-48 * (kmax -
-	// kmin), that is 4e-7 over 100 MB.
+	// kmin), that is 4e-7 over 100 MB, and 3e-4 over 64 GB.
 	uint64_t slope_q48;
 };
 
@@ -73,7 +73,7 @@ static inline bool wred_acts_at_dequeue(const struct wred_params *p)
 // len_bytes.
 static inline bool wred_passes_all(const struct wred_params *p, uint64_t len_bytes)
 {
-	uint32_t kmin = UINT32_MAX;
+	uint64_t kmin = UINT64_MAX;
 
 	for (unsigned color = 0; color < N_COLORS; color++)
 		kmin = p->curve[color].kmin_bytes < kmin ? p->curve[color].kmin_bytes : kmin;
@@ -81,31 +81,31 @@ static inline bool wred_passes_all(const struct wred_params *p, uint64_t len_byt
 }
 
 // kmin <= kmax in bytes, pmax in millionths (1,000,000 = 100 %).
-struct wred_curve wred_curve_of(uint32_t kmin_bytes, uint32_t kmax_bytes, uint32_t pmax_ppm);
+struct wred_curve wred_curve_of(uint64_t kmin_bytes, uint64_t kmax_bytes, uint32_t pmax_ppm);
 
 // Updates the average with the length now; returns the length to decide by, in bytes.
-static inline uint32_t wred_average(const struct wred_params *p, struct wred_state *s,
-				    uint32_t len_bytes)
+static inline uint64_t wred_average(const struct wred_params *p, struct wred_state *s,
+				    uint64_t len_bytes)
 {
 	int64_t diff;
 
 	if (p->weight == 0)
 		return len_bytes;
-	diff = (int64_t)((uint64_t)len_bytes << 16) - (int64_t)s->avg_q16;
+	diff = (int64_t)(len_bytes << 16) - (int64_t)s->avg_q16;
 	s->avg_q16 = (uint64_t)((int64_t)s->avg_q16 + (diff >> p->weight));
-	return (uint32_t)(s->avg_q16 >> 16);
+	return s->avg_q16 >> 16;
 }
 
 // The chance that a frame is marked or dropped at this length above kmin, in Q32: 2^32 is always.
 // certain_above: always above kmax, else with pmax.
-uint64_t wred_chance_q32(const struct wred_curve *c, uint32_t len_bytes, bool certain_above);
+uint64_t wred_chance_q32(const struct wred_curve *c, uint64_t len_bytes, bool certain_above);
 
 // The verdict where the length is above kmin of the colour.
-enum wred_verdict wred_above_kmin(const struct wred_params *p, uint32_t len_bytes, unsigned color,
+enum wred_verdict wred_above_kmin(const struct wred_params *p, uint64_t len_bytes, unsigned color,
 				  enum ecn ecn, uint32_t rnd);
 
 // The verdict for one frame of the given codepoint and colour. rnd is uniform over 32 bits.
-static inline enum wred_verdict wred_decide(const struct wred_params *p, uint32_t len_bytes,
+static inline enum wred_verdict wred_decide(const struct wred_params *p, uint64_t len_bytes,
 					    unsigned color, enum ecn ecn, uint32_t rnd)
 {
 	if (len_bytes <= p->curve[color].kmin_bytes)

@@ -9,7 +9,7 @@ enum { NS_PER_S = 1000000000, BITS = 8, FIRST_TURN = 2 };
 
 static_assert((FEED_SLOTS & (FEED_SLOTS - 1)) == 0, "a slot by the low bits of a hash");
 
-void feed_init(struct feed *f, uint32_t len_bytes, uint64_t now_ns)
+void feed_init(struct feed *f, uint64_t len_bytes, uint64_t now_ns)
 {
 	memset(f, 0, sizeof(*f));
 	f->turn = FIRST_TURN;
@@ -30,7 +30,7 @@ static void next_turn(struct feed *f)
 	f->n_fed[f->turn & 1] = 0;
 }
 
-void feed_turn(struct feed *f, uint32_t len_bytes, uint64_t now_ns)
+void feed_turn(struct feed *f, uint64_t len_bytes, uint64_t now_ns)
 {
 	next_turn(f);
 	f->length_ns = now_ns - f->began_ns;
@@ -41,7 +41,7 @@ void feed_turn(struct feed *f, uint32_t len_bytes, uint64_t now_ns)
 	f->len_now = len_bytes;
 }
 
-void feed_forget(struct feed *f, uint32_t len_bytes, uint64_t now_ns)
+void feed_forget(struct feed *f, uint64_t len_bytes, uint64_t now_ns)
 {
 	next_turn(f);
 	feed_turn(f, len_bytes, now_ns);
@@ -49,7 +49,7 @@ void feed_forget(struct feed *f, uint32_t len_bytes, uint64_t now_ns)
 	f->len_before = len_bytes;
 }
 
-void feed_tick(struct feed *f, uint32_t len_bytes, uint64_t interval_ns, uint64_t now_ns)
+void feed_tick(struct feed *f, uint64_t len_bytes, uint64_t interval_ns, uint64_t now_ns)
 {
 	uint64_t age_ns = now_ns - f->began_ns;
 

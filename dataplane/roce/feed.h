@@ -25,7 +25,7 @@ struct feed {
 	uint64_t began_ns; // of this turn
 	uint64_t length_ns; // of the turn before; 0: none
 	uint64_t bytes_now, bytes_before; // of all that fed the queue, whatever it was
-	uint32_t len_now, len_before; // of the queue, as each turn began
+	uint64_t len_now, len_before; // of the queue, as each turn began
 	// Slots that were fed, by turn: even and odd ones.
 	uint16_t n_fed[2];
 	uint16_t fed[2][FEED_SLOTS];
@@ -33,16 +33,16 @@ struct feed {
 };
 
 // len_bytes, here and below: of the queue at that moment.
-void feed_init(struct feed *f, uint32_t len_bytes, uint64_t now_ns);
+void feed_init(struct feed *f, uint64_t len_bytes, uint64_t now_ns);
 // No look is due: ends the turn that has lasted for an interval or longer.
-void feed_tick(struct feed *f, uint32_t len_bytes, uint64_t interval_ns, uint64_t now_ns);
+void feed_tick(struct feed *f, uint64_t len_bytes, uint64_t interval_ns, uint64_t now_ns);
 void feed_add(struct feed *f, uint64_t flow, uint32_t bytes);
 // Of no flow.
 void feed_add_other(struct feed *f, uint32_t bytes);
 // A turn ends here and the next begins.
-void feed_turn(struct feed *f, uint32_t len_bytes, uint64_t now_ns);
+void feed_turn(struct feed *f, uint64_t len_bytes, uint64_t now_ns);
 // Forgets all.
-void feed_forget(struct feed *f, uint32_t len_bytes, uint64_t now_ns);
+void feed_forget(struct feed *f, uint64_t len_bytes, uint64_t now_ns);
 
 // What is looked at: this turn, and with it the turn before where this one is younger than
 // least_ns.
@@ -50,7 +50,7 @@ struct feed_window {
 	bool both; // turns
 	bool whole; // it is at least least_ns long
 	uint64_t dt_ns; // its length, but no less than least_ns
-	uint32_t len_before; // of the queue when it began
+	uint64_t len_before; // of the queue when it began
 	uint64_t bps; // all that fed the queue: frame bits per second
 };
 struct feed_window feed_window(const struct feed *f, uint64_t now_ns, uint64_t least_ns);

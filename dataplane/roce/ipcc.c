@@ -20,23 +20,24 @@ const char *const ipcc_quadrant_name[N_QUADRANTS] = {
 
 // ---- how many
 
-enum ipcc_quadrant ipcc_quadrant(const struct ipcc_params *p, uint32_t len, uint32_t share_q16,
+enum ipcc_quadrant ipcc_quadrant(const struct ipcc_params *p, uint64_t len, uint32_t share_q16,
 				 int64_t trend)
 {
 	bool deep = share_q16 >= p->deep_q16 ||
-		    (uint64_t)len << 16 >= (uint64_t)p->deep_q16 * p->kmax_bytes;
+		    len << 16 >= p->deep_q16 * p->kmax_bytes;
 
 	if (trend > 0)
 		return deep ? IPCC_MANY : IPCC_FEW_GROWING;
 	return deep ? IPCC_FEW_SHRINKING : IPCC_NONE;
 }
 
-uint64_t ipcc_excess_bps(const struct ipcc_params *p, uint32_t len, int64_t trend, uint64_t dt_ns)
+uint64_t ipcc_excess_bps(const struct ipcc_params *p, uint64_t len, int64_t trend, uint64_t dt_ns)
 {
-	int64_t above = (int64_t)len - p->kmin_bytes;
+	int64_t above = (int64_t)(len - p->kmin_bytes);
 	int64_t drain_ns = p->drain_ns == 0 ? 1 : (int64_t)p->drain_ns;
-	// 2^32 bytes times 10^9 fit.
-	int64_t excess = trend * NS_PER_S / (int64_t)dt_ns + above * NS_PER_S / drain_ns;
+	// 2^36 bytes times 10^9 take more than 64 bits.
+	__int128_t excess = (__int128_t)trend * NS_PER_S / (int64_t)dt_ns +
+			    (__int128_t)above * NS_PER_S / drain_ns;
 
 	if (excess <= 0)
 		return 0;
@@ -117,7 +118,7 @@ uint16_t ipcc_learn_cut(uint16_t cut_q16, uint64_t before_bps, uint64_t after_bp
 
 // ---- when
 
-enum ipcc_due ipcc_look_due(const struct ipcc_params *p, struct ipcc_state *s, uint32_t len,
+enum ipcc_due ipcc_look_due(const struct ipcc_params *p, struct ipcc_state *s, uint64_t len,
 			    bool paused, uint64_t now_ns)
 {
 	bool look = len > p->kmin_bytes && now_ns >= s->next_ns;
@@ -136,7 +137,7 @@ enum ipcc_due ipcc_look_due(const struct ipcc_params *p, struct ipcc_state *s, u
 	return s->muted ? IPCC_MUTED : IPCC_DUE;
 }
 
-uint64_t ipcc_next(const struct ipcc_params *p, const struct ipcc_state *s, uint32_t len)
+uint64_t ipcc_next(const struct ipcc_params *p, const struct ipcc_state *s, uint64_t len)
 {
 	return len > p->kmin_bytes ? s->next_ns : UINT64_MAX;
 }

@@ -39,7 +39,7 @@ struct ipcc_params {
 	uint32_t deep_q16; // an occupancy
 	uint64_t interval_ns, drain_ns, min_gap_ns;
 	uint64_t spare_ns; // so long after a CNP the flow's frames are not marked; 0: they are
-	uint32_t kmin_bytes, kmax_bytes; // of the queue's WRED curve
+	uint64_t kmin_bytes, kmax_bytes; // of the queue's WRED curve
 };
 
 // Of a profile: what its CNPs look like, and how many may leave by one port.
@@ -53,11 +53,11 @@ enum ipcc_quadrant { IPCC_NONE, IPCC_FEW_GROWING, IPCC_FEW_SHRINKING, IPCC_MANY,
 extern const char *const ipcc_quadrant_name[N_QUADRANTS]; // "none", "few, growing", ...
 
 // share_q16: shared use / T.
-enum ipcc_quadrant ipcc_quadrant(const struct ipcc_params *p, uint32_t len, uint32_t share_q16,
+enum ipcc_quadrant ipcc_quadrant(const struct ipcc_params *p, uint64_t len, uint32_t share_q16,
 				 int64_t trend);
 
 // In bits per second, as rates are. dt_ns > 0.
-uint64_t ipcc_excess_bps(const struct ipcc_params *p, uint32_t len, int64_t trend, uint64_t dt_ns);
+uint64_t ipcc_excess_bps(const struct ipcc_params *p, uint64_t len, int64_t trend, uint64_t dt_ns);
 
 // A flow that fed the queue, as the chooser needs it.
 struct ipcc_flow {
@@ -95,10 +95,10 @@ enum ipcc_due {
 // nothing may leave it at this moment by the peer's (or an operator's) will. It does not matter how
 // often it is asked, as long as it is asked when the queue has grown, when a pause began or ended,
 // and at ipcc_next.
-enum ipcc_due ipcc_look_due(const struct ipcc_params *p, struct ipcc_state *s, uint32_t len,
+enum ipcc_due ipcc_look_due(const struct ipcc_params *p, struct ipcc_state *s, uint64_t len,
 			    bool paused, uint64_t now_ns);
 // When it is to be asked again if the queue stays as it is; UINT64_MAX: not before it has changed.
-uint64_t ipcc_next(const struct ipcc_params *p, const struct ipcc_state *s, uint32_t len);
+uint64_t ipcc_next(const struct ipcc_params *p, const struct ipcc_state *s, uint64_t len);
 
 // ---- CNPs per port: a bucket that fills with time
 struct cnp_bucket {
@@ -119,8 +119,8 @@ struct cnp_record {
 	uint8_t quadrant;
 	bool whole; // the rates are of an interval or longer; else the queue was idle before
 	uint16_t rank, told; // it was the rank-th largest (from 1) of so many told at that look
-	uint32_t len_bytes, kmin_bytes, kmax_bytes;
 	uint32_t share_q16; // shared use / T
+	uint64_t len_bytes, kmin_bytes, kmax_bytes;
 	int64_t trend_bytes;
 	uint64_t dt_ns, excess_bps, flow_bps, queue_bps; // queue_bps: all that fed it
 };

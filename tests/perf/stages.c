@@ -135,10 +135,10 @@ static void do_schedule(struct stages *s)
 static void do_wred(struct stages *s)
 {
 	const struct wred_params *p = &s->pol->ports[OUT_PORT].queue[CLASS].wred;
-	uint32_t middle = (p->curve[GREEN].kmin_bytes + p->curve[GREEN].kmax_bytes) / 2;
+	uint64_t middle = (p->curve[GREEN].kmin_bytes + p->curve[GREEN].kmax_bytes) / 2;
 
 	for (unsigned i = 0; i < N_FRAMES; i++) {
-		uint32_t len = wred_average(p, &s->wred, middle);
+		uint64_t len = wred_average(p, &s->wred, middle);
 
 		s->sink += wred_decide(p, len, GREEN, ECN_ECT0, rng_next(&s->rng));
 	}

@@ -109,10 +109,10 @@ static void the_plan_shows_thresholds_intervals_and_memory(void **state)
 	expect_line(text, line);
 	// 200 us at 1 Gbit/s are 25,000 B.
 	expect_line(text,
-		    "\nipcc     queue       kmin       kmax       deep interval sent_in_it   few"
-		    "  many\n"
-		    "p1           3     150000    1500000     750000    200us      25000     2"
-		    "    64\n");
+		    "\nipcc     queue        kmin        kmax        deep interval sent_in_it few"
+		    " many\n"
+		    "p1           3      150000     1500000      750000    200us      25000   2"
+		    "   64\n");
 	// One group: min of 71 cells, and a third of 46518. Two: twice the min, and a half.
 	expect_line(text,
 		    "\nipcc     queue    cut    drain  min_gap    spare     deep_one     deep_all\n"

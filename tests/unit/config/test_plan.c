@@ -394,6 +394,44 @@ static void memory_grows_with_cells_workers_and_flows(void **state)
 	assert_int_equal(small.normal_bytes, 2 * small.huge_bytes);
 }
 
+// The largest buffer in the smallest usual cells, with the largest alpha.
+static const char deep[] =
+	"switch: {name: deep, flows: off, buffer: {size: 64GiB, cell: 64B}}\n"
+	"ports: [{name: \"p[1-3]\", device: \"xdp:v[1-3]\", speed: 400G, mtu: 9000, profile: r}]\n"
+	"profiles:\n"
+	"  r:\n"
+	"    dscp_to_class: {default: 0, 24-31: 3}\n"
+	"    classes:\n"
+	"      3:\n"
+	"        lossless: true\n"
+	"        ingress: {min: 0B, alpha: 128, headroom: auto}\n"
+	"        wred: {ecn: on, kmin: 10%, kmax: 50%, pmax: 10%}\n";
+
+static void a_plan_of_64_gigabytes_is_exact_and_narrow(void **state)
+{
+	struct config *c = NULL;
+	struct diags d = {0};
+	char *text, *line;
+	int rc;
+
+	(void)state;
+	assert_int_equal(config_parse("t", deep, strlen(deep), &c, &d), 0);
+	text = printed(c, NULL, false, &rc);
+	assert_int_equal(rc, 0);
+	// F is 2^30 cells less the headroom. One group reaches F*128/129; T is at most F.
+	assert_non_null(strstr(text, "\nbuffer          68719476736 1073741824\n"));
+	assert_non_null(strstr(text, "\ningress         68719025152 1073734768\n"));
+	assert_non_null(strstr(text, "\np1           3         0    150528    150528 68719025152"
+				     " 68186319488 68719025152\n"));
+	// 10 % of F.
+	assert_non_null(strstr(text, "\np1           3  6871902515   2 "));
+	for (line = strtok(text, "\n"); line != NULL; line = strtok(NULL, "\n"))
+		assert_true(strlen(line) <= 80);
+	free(text);
+	config_destroy(c);
+	diags_fini(&d);
+}
+
 static void check_refuses_workers_that_dpdk_has_no_memory_areas_for(void **state)
 {
 	const struct {
@@ -435,6 +473,7 @@ int main(int argc, char **argv)
 		cmocka_unit_test(ecn_verdict_counts_the_average_and_the_chance),
 		cmocka_unit_test(check_passes_ports_whose_link_decides_the_speed),
 		cmocka_unit_test(memory_grows_with_cells_workers_and_flows),
+		cmocka_unit_test(a_plan_of_64_gigabytes_is_exact_and_narrow),
 		cmocka_unit_test(check_refuses_workers_that_dpdk_has_no_memory_areas_for),
 	};
 

@@ -51,6 +51,11 @@ static void xoff_comes_on_exactly_the_predicted_frame(void **state)
 			for (size_t j = 0; j < ARRAY_SIZE(frames); j++)
 				for (size_t k = 0; k < ARRAY_SIZE(mins); k++)
 					xoff_point_of(a, pools[i], frames[j], mins[k]);
+	// 64 GB in cells of 64 B and of 32 B
+	for (int a = ALPHA_LOG2_MIN; a <= ALPHA_LOG2_MAX; a++) {
+		xoff_point_of(a, 1u << 30, 1 << 20, 100);
+		xoff_point_of(a, 1u << 31, 3 << 20, 7 << 20);
+	}
 }
 
 static void one_group_stops_at_its_share_of_the_pool(void **state)

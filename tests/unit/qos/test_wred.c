@@ -9,7 +9,7 @@ enum { KMIN = 500000, KMAX = 2000000 };
 // probability times 2^16, exact to one.
 enum { STRATA = 65536 };
 
-static uint32_t count(const struct wred_params *p, uint32_t len, unsigned color, enum ecn ecn,
+static uint32_t count(const struct wred_params *p, uint64_t len, unsigned color, enum ecn ecn,
 		      enum wred_verdict v)
 {
 	uint32_t n = 0;
@@ -19,7 +19,7 @@ static uint32_t count(const struct wred_params *p, uint32_t len, unsigned color,
 	return n;
 }
 
-static struct wred_params params(uint32_t kmin, uint32_t kmax, uint32_t pmax_ppm)
+static struct wred_params params(uint64_t kmin, uint64_t kmax, uint32_t pmax_ppm)
 {
 	struct wred_params p = {
 		.enabled = true, .ecn = true, .above_kmax_all = true, .not_ect_drop = true};
@@ -212,7 +212,7 @@ static void average_follows_its_definition(void **state)
 
 		for (int i = 0; i < 20000; i++) {
 			uint32_t len = i < 10000 ? 1000000 : 3000;
-			uint32_t got = wred_average(&p, &s, len);
+			uint64_t got = wred_average(&p, &s, len);
 
 			avg += (len - avg) / (1 << w);
 			// Each step rounds down by less than 2^-16; the loss decays with time.
@@ -220,6 +220,26 @@ static void average_follows_its_definition(void **state)
 			assert_true(got > avg - 1.1);
 		}
 	}
+}
+
+// 64 GB of buffer: lengths that take more than 32 bits.
+static void queues_of_many_gigabytes_are_marked_by_the_same_line(void **state)
+{
+	const uint64_t kmin = 6ull << 30, kmax = 38ull << 30, all = 64ull << 30;
+	struct wred_params p = params(kmin, kmax, 100000), small = params(1000, 2000, 1000000);
+	struct wred_state full = {.avg_q16 = all << 16}, empty = {0};
+
+	(void)state;
+	assert_int_equal(wred_decide(&p, kmin, GREEN, ECN_ECT0, 0), WRED_PASS);
+	assert_int_equal(wred_decide(&p, all, GREEN, ECN_ECT0, UINT32_MAX), WRED_MARK);
+	// Half of the way, and all of it: 5 % and 10 % of 2^16, less what the slope lacks.
+	assert_in_range(count(&p, 22ull << 30, GREEN, ECN_ECT0, WRED_MARK), 3274, 3277);
+	assert_in_range(count(&p, kmax, GREEN, ECN_ECT0, WRED_MARK), 6550, 6554);
+	// 2^32 and 1 byte are not 1 byte.
+	assert_int_equal(count(&small, (1ull << 32) + 1, GREEN, ECN_ECT0, WRED_MARK), STRATA);
+	p.weight = 3;
+	assert_true(wred_average(&p, &full, 0) == all - all / 8);
+	assert_true(wred_average(&p, &empty, all) == all / 8);
 }
 
 static void weight_zero_is_instantaneous(void **state)
@@ -245,6 +265,7 @@ int main(void)
 		cmocka_unit_test(above_kmax_pmax_stays_at_pmax),
 		cmocka_unit_test(each_color_has_its_own_curve),
 		cmocka_unit_test(average_follows_its_definition),
+		cmocka_unit_test(queues_of_many_gigabytes_are_marked_by_the_same_line),
 		cmocka_unit_test(weight_zero_is_instantaneous),
 	};
 

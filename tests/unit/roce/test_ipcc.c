@@ -20,7 +20,8 @@ static const struct ipcc_params params = {
 static void the_quadrant_follows_depth_and_trend(void **state)
 {
 	static const struct {
-		uint32_t len, share_q16;
+		uint64_t len;
+		uint32_t share_q16;
 		int64_t trend;
 		enum ipcc_quadrant want;
 	} t[] = {
@@ -42,6 +43,8 @@ static void the_quadrant_follows_depth_and_trend(void **state)
 		{6 * KB, HALF - 1, -1, IPCC_NONE},
 		{6 * KB, HALF, -1, IPCC_FEW_SHRINKING},
 		{100 * KB, HALF - 1, 1, IPCC_MANY},
+		{1ull << 32, 0, 1, IPCC_MANY}, // and not 0
+		{64ull << 30, 0, 1, IPCC_MANY},
 	};
 
 	(void)state;
@@ -104,6 +107,10 @@ static void the_excess_is_what_comes_in_too_much_and_what_stands_there(void **st
 		assert_row(i, ipcc_excess_bps(&params, t[i].len, t[i].trend, t[i].dt_ns),
 			   t[i].want_bps);
 	assert_int_equal(ipcc_excess_bps(&params, UINT32_MAX, UINT32_MAX, 1), INT64_MAX);
+	// 64 GB: 8 * (2^36 B in a second, and as much above kmin in 50 us)
+	assert_true(ipcc_excess_bps(&params, (64ull << 30) + 5 * KB, 64ll << 30, G) ==
+		    8 * ((64ull << 30) + (64ull << 30) * 20000));
+	assert_int_equal(ipcc_excess_bps(&params, 64ull << 30, -(64ll << 30), 5 * US), 0);
 }
 
 // ---- to whom
