@@ -22,6 +22,7 @@ const char *const pool_name[N_POOLS] = {
 	[POOL_INGRESS] = "ingress",
 	[POOL_HEADROOM] = "headroom",
 	[POOL_EGRESS_LOSSY] = "egress_lossy",
+	[POOL_EGRESS_LOSSLESS] = "egress_lossless",
 };
 
 uint64_t residence_bucket_max(unsigned b)

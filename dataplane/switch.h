@@ -184,7 +184,16 @@ const struct pfc_rx_state *switch_pfc_rx(const struct weir_switch *sw, unsigned 
 const struct pfc_tx_state *switch_pfc_tx(const struct weir_switch *sw, unsigned port);
 bool switch_queue_paused(const struct weir_switch *sw, unsigned port, unsigned queue);
 
-enum pool_id { POOL_INGRESS, POOL_HEADROOM, POOL_EGRESS_LOSSY, N_POOLS };
+// The lossless egress pool is as large as the buffer: it shows what lossless queues hold, and
+// refuses nothing. The pools before it have limits.
+enum pool_id {
+	POOL_INGRESS,
+	POOL_HEADROOM,
+	POOL_EGRESS_LOSSY,
+	POOL_EGRESS_LOSSLESS,
+	N_POOLS,
+	N_LIMITED_POOLS = POOL_EGRESS_LOSSLESS,
+};
 extern const char *const pool_name[N_POOLS];
 struct pool_use {
 	uint64_t size, used, max; // cells; max is a sum of the workers' watermarks

@@ -223,7 +223,8 @@ struct __rte_cache_aligned worker {
 	struct rte_ring *events, *learn;
 	struct rte_ring *out[MAX_WORKERS]; // hand-off to each other worker
 	uint64_t any_seen[MAX_WORKERS];
-	uint64_t others_used[N_POOLS]; // cells and claims, as read at the last account_refresh
+	// Cells and claims, as read at the last account_refresh.
+	uint64_t others_used[N_LIMITED_POOLS];
 	struct tap *tap; // NULL: nobody watches
 	ctr_t events_lost;
 	ctr_t handed, taken; // frames put into, and taken out of, hand-off rings

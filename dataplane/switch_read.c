@@ -151,6 +151,7 @@ struct pool_use switch_pool(const struct weir_switch *sw, enum pool_id pool)
 		[POOL_INGRESS] = b->ingress_pool_cells,
 		[POOL_HEADROOM] = b->headroom_pool_cells,
 		[POOL_EGRESS_LOSSY] = b->egress_lossy_cells,
+		[POOL_EGRESS_LOSSLESS] = b->total_cells,
 	};
 	struct pool_use u = {.size = size[pool]};
 

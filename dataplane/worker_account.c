@@ -18,7 +18,7 @@
 // Ordering: slots are written before the claim on them is dropped (release, acquire).
 static void read_others(struct worker *w)
 {
-	for (unsigned pool = 0; pool < N_POOLS; pool++) {
+	for (unsigned pool = 0; pool < N_LIMITED_POOLS; pool++) {
 		uint64_t used = 0;
 
 		for (unsigned i = 0; i < w->sw->n_workers; i++) {

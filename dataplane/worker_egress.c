@@ -24,6 +24,12 @@ struct tx_batch {
 
 // ---- what the queues hold of each account
 
+static inline void pools_add(struct worker *w, struct egress_delta d)
+{
+	slot_add(w, POOL_EGRESS_LOSSY, d.lossy);
+	slot_add(w, POOL_EGRESS_LOSSLESS, d.lossless);
+}
+
 static inline void held_add(struct port_rt *p, const struct frame *f, uint32_t cells)
 {
 	_Atomic uint32_t *held = &p->held_cells[account_index(f->in_port, f->pg)][f->queue];
@@ -146,7 +152,7 @@ static void enqueue_one(struct worker *w, struct frame *f)
 	} else if (!fifo_push(&w->chunks, &p->fifo[f->queue], f)) {
 		queue_drop(w, f, DROP_NO_MBUF);
 	} else {
-		slot_add(w, POOL_EGRESS_LOSSY, egress_charge(&p->egress[f->queue], v, f->cells));
+		pools_add(w, egress_charge(&p->egress[f->queue], v, f->cells));
 		grown(w, f, 1, f->len);
 	}
 }
@@ -157,7 +163,7 @@ static void unqueue(struct worker *w, struct frame *f)
 {
 	struct egress_state *e = &worker_port(w, f->out_port)->egress[f->queue];
 
-	slot_add(w, POOL_EGRESS_LOSSY, -(int64_t)egress_release(e, f->cells));
+	pools_add(w, egress_release(e, f->cells));
 	queue_drop(w, f, DROP_NO_MBUF);
 }
 
@@ -175,7 +181,7 @@ static bool enqueue_alike(struct worker *w, struct frame *frames, unsigned n, ui
 	if (!p->up || p->discarded != 0 || wred_acts_at_enqueue(&pq->wred) ||
 	    !egress_decide_alike(&pq->egress, &p->egress[q], pool, cells, &v))
 		return false;
-	slot_add(w, POOL_EGRESS_LOSSY, egress_charge(&p->egress[q], v, cells));
+	pools_add(w, egress_charge(&p->egress[q], v, cells));
 	pushed = fifo_push_all(&w->chunks, &p->fifo[q], frames, n);
 	for (unsigned i = 0; i < pushed; i++)
 		bytes += frames[i].len;
@@ -284,7 +290,7 @@ static void sent(struct worker *w, struct port_rt *p, const struct run *r)
 	ctr_add(&qc->residence[residence_bucket(residence)], r->n);
 	gauge_max(&qc->residence_max_ns, residence);
 	gauge_set(&qc->residence_ns, residence);
-	slot_add(w, POOL_EGRESS_LOSSY, -(int64_t)egress_release(&p->egress[f->queue], r->cells));
+	pools_add(w, egress_release(&p->egress[f->queue], r->cells));
 	let_go(w, p, f, r->cells);
 }
 
@@ -510,7 +516,7 @@ static void sift_out(struct worker *w, struct port_rt *p, unsigned q)
 	gauge_set(&qc->length_packets, p->fifo[q].n);
 	gauge_set(&qc->length_bytes, gauge_get(&qc->length_bytes) - f.len);
 	no_longer_queued(p, 1);
-	slot_add(w, POOL_EGRESS_LOSSY, -(int64_t)egress_release(&p->egress[q], f.cells));
+	pools_add(w, egress_release(&p->egress[q], f.cells));
 	queue_drop(w, &f, DROP_WATCHDOG);
 }
 
@@ -616,8 +622,7 @@ void egress_flush(struct worker *w, unsigned port, enum drop_reason reason)
 	for (uint16_t i = 0; i < p->n_held; i++) {
 		f = p->held[i];
 		no_longer_queued(p, 1);
-		slot_add(w, POOL_EGRESS_LOSSY,
-			 -(int64_t)egress_release(&p->egress[f.queue], f.cells));
+		pools_add(w, egress_release(&p->egress[f.queue], f.cells));
 		queue_drop(w, &f, reason);
 	}
 	p->n_held = 0;
@@ -626,8 +631,7 @@ void egress_flush(struct worker *w, unsigned port, enum drop_reason reason)
 			fifo_pop(&w->chunks, &p->fifo[q], &f);
 			shrunk(p, q, gauge_get(&p->queue[q].length_bytes) - f.len);
 			no_longer_queued(p, 1);
-			slot_add(w, POOL_EGRESS_LOSSY,
-				 -(int64_t)egress_release(&p->egress[q], f.cells));
+			pools_add(w, egress_release(&p->egress[q], f.cells));
 			queue_drop(w, &f, reason);
 		}
 	}

@@ -291,7 +291,7 @@ struct pool_line {
 	uint64_t bytes;
 };
 
-enum { N_POOLS = 5 };
+enum { N_POOLS = 6 };
 
 static void pools(const struct policy *p, struct pool_line out[N_POOLS])
 {
@@ -305,6 +305,7 @@ static void pools(const struct policy *p, struct pool_line out[N_POOLS])
 	out[2] = (struct pool_line){"headroom", b->headroom_pool_cells * cell};
 	out[3] = (struct pool_line){"ingress", b->ingress_pool_cells * cell};
 	out[4] = (struct pool_line){"egress_lossy", b->egress_lossy_cells * cell};
+	out[5] = (struct pool_line){"egress_lossless", b->total_cells * cell};
 }
 
 static void memory_json(const struct memory_plan *m, struct json_object *out)
@@ -391,10 +392,10 @@ static void plan_text(const struct config *c, const struct policy *p, const stru
 	struct pool_line lines[N_POOLS];
 
 	pools(p, lines);
-	fprintf(out, "switch %s: %u ports, cells of %u B\n\n%-14s %12s %10s\n", p->name, p->n_ports,
+	fprintf(out, "switch %s: %u ports, cells of %u B\n\n%-15s %12s %10s\n", p->name, p->n_ports,
 		p->cell.bytes, "pool", "bytes", "cells");
 	for (unsigned i = 0; i < N_POOLS; i++)
-		fprintf(out, "%-14s %12" PRIu64 " %10" PRIu64 "\n", lines[i].name, lines[i].bytes,
+		fprintf(out, "%-15s %12" PRIu64 " %10" PRIu64 "\n", lines[i].name, lines[i].bytes,
 			lines[i].bytes / p->cell.bytes);
 	fprintf(out, "\n%-8s %5s %9s %9s %9s %11s %11s %11s\n", "pfc", "class", "min", "xoff",
 		"t_flight", "xoff_at", "alone", "xon_at");

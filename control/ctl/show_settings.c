@@ -190,12 +190,13 @@ void print_buffers_config(FILE *out, struct json_object *data, const struct show
 		{"ingress pool", "ingress_pool_bytes"},
 		{"headroom pool", "headroom_pool_bytes"},
 		{"lossy egress", "egress_lossy_bytes"},
+		{"lossless egress", "egress_lossless_bytes"},
 	};
 	char cell[CELL_LEN];
 
 	for (size_t i = 0; i < sizeof(lines) / sizeof(lines[0]); i++) {
 		cell_format(cell, UNIT_BYTES, member(member(data, "buffer"), lines[i].key));
-		fprintf(out, "%-13s  %s\n", lines[i].name, cell);
+		fprintf(out, "%-15s  %s\n", lines[i].name, cell);
 	}
 	fputc('\n', out);
 	print_by_settings(out, member(data, "pg_config"), &pgs, wish);

@@ -10,7 +10,7 @@ struct json_object;
 
 enum {
 	TOP_CLASSES = 8,
-	TOP_POOLS = 3,
+	TOP_POOLS = 3, // those with a limit
 	TOP_WORKERS = 64,
 	TOP_NAME_LEN = 33,
 	TOP_WORD_LEN = 24,

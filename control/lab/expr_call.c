@@ -256,7 +256,9 @@ static bool option(struct parser *ps, struct expr_leaf *leaf)
 	return parser_wrong(
 		       ps, where, "%s means nothing to %s: it takes %s%s%s%s%s%s%s%s", word,
 		       fn->name,
-		       fn->takes & TAKES_POOL ? "ingress, headroom or egress_lossy, " : "",
+		       fn->takes & TAKES_POOL
+			       ? "ingress, headroom, egress_lossy or egress_lossless, "
+			       : "",
 		       fn->takes & TAKES_STAT ? "mean, min, max, now, p50, p99, " : "",
 		       fn->takes & TAKES_SIZE ? "size < BYTES, " : "",
 		       fn->takes & TAKES_REASON ? "the reason of a drop as in counters.md, " : "",
@@ -350,7 +352,9 @@ static struct expr *leaf_call(struct parser *ps, const struct expr_func *fn, con
 	if (leaf->fn->takes & TAKES_BYTES && leaf->bytes == UINT64_MAX)
 		return parser_wrong(ps, ps->p, "above which length: %s(%s)", fn->name, fn->args);
 	if (leaf->fn->takes & TAKES_POOL && leaf->pool < 0)
-		return parser_wrong(ps, ps->p, "which pool: %s(%s)", fn->name, fn->args);
+		return parser_wrong(ps, ps->p,
+				    "which pool: ingress, headroom, egress_lossy or "
+				    "egress_lossless");
 	if (!parser_take(ps, ")"))
 		return parser_wrong(ps, ps->p, "expected , or ) in the arguments of %s", fn->name);
 	return e;

@@ -264,7 +264,7 @@ static const struct fact pgs[] = {
 };
 
 static const struct fact pools[] = {
-	{"name", FACT_ID, NONE, "ingress, headroom or egress_lossy", "pool"},
+	{"name", FACT_ID, NONE, "ingress, headroom, egress_lossy or egress_lossless", "pool"},
 	{"size_bytes", FACT_GAUGE, NONE, "size of the pool"},
 	{"used_bytes", FACT_GAUGE, NONE, "how much of it is used"},
 	{"max_bytes", FACT_GAUGE, NONE, "most that was used since the last clear watermarks"},
@@ -388,7 +388,7 @@ static const struct fact pg_marks[] = {
 	{"max_headroom_bytes", FACT_GAUGE, PG_STATE(max_headroom), "most of its headroom it used"},
 };
 static const struct fact pool_marks[] = {
-	{"name", FACT_ID, NONE, "ingress, headroom or egress_lossy", "pool"},
+	{"name", FACT_ID, NONE, "ingress, headroom, egress_lossy or egress_lossless", "pool"},
 	{"max_bytes", FACT_GAUGE, NONE, "most that was used"},
 };
 

@@ -65,6 +65,8 @@ static const struct fact buffer[] = {
 	{"ingress_pool_bytes", FACT_GAUGE, FACT_COMPUTED, "shared pool of the priority groups"},
 	{"headroom_pool_bytes", FACT_GAUGE, FACT_COMPUTED, "pool of the PFC headroom"},
 	{"egress_lossy_bytes", FACT_GAUGE, FACT_COMPUTED, "what lossy queues may hold together"},
+	{"egress_lossless_bytes", FACT_GAUGE, FACT_COMPUTED,
+	 "what lossless queues may hold together: the whole buffer"},
 };
 
 static const struct fact pg_config[] = {

@@ -245,4 +245,6 @@ void show_buffers_config(const struct show *s, struct json_object *out)
 		(uint64_t)p->buffer.headroom_pool_cells * p->cell.bytes);
 	row_u64(buffer, "egress_lossy_bytes",
 		(uint64_t)p->buffer.egress_lossy_cells * p->cell.bytes);
+	row_u64(buffer, "egress_lossless_bytes",
+		(uint64_t)p->buffer.total_cells * p->cell.bytes);
 }

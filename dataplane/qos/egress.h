@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-// Egress admission of a lossy queue: min, then a share of the lossy egress pool (behaviour of SAI
-// egress buffer profiles). Lossless queues are never limited here: the ingress side holds their
-// senders. Called by the egress owner; pure.
+// Egress admission of a queue: of a lossy one min, then a share of the lossy egress pool (behaviour
+// of SAI egress buffer profiles). Lossless queues are never limited here: the ingress side holds
+// their senders. They count in the lossless egress pool, which is as large as the buffer. Called by
+// the egress owner; pure.
 #pragma once
 
 #include <stdbool.h>
@@ -17,14 +18,14 @@ struct egress_params {
 };
 
 struct egress_state {
-	gauge_t min_used, shared; // cells; lossless queues count all of theirs in min_used
+	gauge_t min_used, shared, lossless; // cells, as the queue was when they came
 };
 
-enum egress_verdict { EGRESS_MIN, EGRESS_SHARED, EGRESS_DROP };
+enum egress_verdict { EGRESS_MIN, EGRESS_SHARED, EGRESS_LOSSLESS, EGRESS_DROP };
 
 static inline uint64_t egress_used(const struct egress_state *s)
 {
-	return gauge_get(&s->min_used) + gauge_get(&s->shared);
+	return gauge_get(&s->min_used) + gauge_get(&s->shared) + gauge_get(&s->lossless);
 }
 
 // pool_free: cells free in the lossy egress pool.
@@ -32,7 +33,9 @@ static inline enum egress_verdict egress_decide(const struct egress_params *p,
 						const struct egress_state *s,
 						uint64_t pool_free, uint32_t c)
 {
-	if (p->lossless || egress_used(s) + c <= p->min_cells)
+	if (p->lossless)
+		return EGRESS_LOSSLESS;
+	if (egress_used(s) + c <= p->min_cells)
 		return EGRESS_MIN;
 	if (c <= pool_free &&
 	    gauge_get(&s->shared) + c <= threshold_cells(&p->shared, pool_free))
@@ -45,33 +48,47 @@ static inline enum egress_verdict egress_decide(const struct egress_params *p,
 static inline bool egress_decide_alike(const struct egress_params *p, const struct egress_state *s,
 				       uint64_t pool_free, uint32_t c, enum egress_verdict *v)
 {
+	*v = EGRESS_LOSSLESS;
+	if (p->lossless)
+		return true;
 	*v = EGRESS_MIN;
-	if (p->lossless || egress_used(s) + c <= p->min_cells)
+	if (egress_used(s) + c <= p->min_cells)
 		return true;
 	*v = EGRESS_SHARED;
 	return egress_used(s) >= p->min_cells && c <= pool_free &&
 	       gauge_get(&s->shared) + c <= threshold_cells(&p->shared, pool_free - c);
 }
 
-// Acts on a decision; returns the cells taken from the lossy pool.
-static inline uint32_t egress_charge(struct egress_state *s, enum egress_verdict v, uint32_t c)
+// What a charge or a release did to the egress pools, in cells.
+struct egress_delta {
+	int64_t lossy, lossless;
+};
+
+// Acts on a decision.
+static inline struct egress_delta egress_charge(struct egress_state *s, enum egress_verdict v,
+						uint32_t c)
 {
+	struct egress_delta d = {0};
+
 	if (v == EGRESS_SHARED) {
 		ctr_add(&s->shared, c);
-		return c;
-	}
-	if (v == EGRESS_MIN)
+		d.lossy = c;
+	} else if (v == EGRESS_LOSSLESS) {
+		ctr_add(&s->lossless, c);
+		d.lossless = c;
+	} else if (v == EGRESS_MIN) {
 		ctr_add(&s->min_used, c);
-	return 0;
+	}
+	return d;
 }
 
-// c cells left the queue, shared first; returns the cells given back to the lossy pool.
-static inline uint32_t egress_release(struct egress_state *s, uint32_t c)
+// c cells left the queue: lossless first, then shared, then min.
+static inline struct egress_delta egress_release(struct egress_state *s, uint32_t c)
 {
-	uint64_t shared = gauge_get(&s->shared);
-	uint32_t from_shared = shared < c ? (uint32_t)shared : c;
+	struct egress_delta d;
 
-	gauge_set(&s->shared, shared - from_shared);
-	gauge_set(&s->min_used, gauge_get(&s->min_used) - (c - from_shared));
-	return from_shared;
+	d.lossless = -pg_take(&s->lossless, &c);
+	d.lossy = -pg_take(&s->shared, &c);
+	pg_take(&s->min_used, &c);
+	return d;
 }

@@ -399,11 +399,17 @@ static void b6_watermarks_equal_the_fill_and_stop_at_the_limit(void **state)
 		assert_int_equal(gauge_get(&switch_queue_counters(b->sw, 3, 3)->max_bytes),
 				 sent * 256);
 		assert_int_equal(switch_pool(b->sw, POOL_INGRESS).max, sent);
+		assert_int_equal(switch_pool(b->sw, POOL_EGRESS_LOSSLESS).used, sent);
 	}
 	bench_inject(b, 0, &f, (unsigned)cap + 50);
 	assert_int_equal(gauge_get(&pg->max_shared), limit);
 	assert_int_equal(gauge_get(&pg->max_headroom), cap);
 	assert_int_equal(switch_pool(b->sw, POOL_INGRESS).max, limit);
+	// The lossless egress pool has headroom in it, too, and room for all of the buffer.
+	assert_int_equal(switch_pool(b->sw, POOL_EGRESS_LOSSLESS).max, limit + cap);
+	assert_int_equal(switch_pool(b->sw, POOL_EGRESS_LOSSLESS).size,
+			 b->policy->buffer.total_cells);
+	assert_int_equal(switch_pool(b->sw, POOL_EGRESS_LOSSY).max, 0);
 	bench_tx(b, 3, -1, true);
 	bench_run(b, 10000000);
 	assert_int_equal(gauge_get(&pg->max_shared), limit);
@@ -414,6 +420,7 @@ static void b6_watermarks_equal_the_fill_and_stop_at_the_limit(void **state)
 	assert_int_equal(gauge_get(&pg->max_shared), 0);
 	assert_int_equal(gauge_get(&pg->max_headroom), 0);
 	assert_int_equal(switch_pool(b->sw, POOL_INGRESS).max, 0);
+	assert_int_equal(switch_pool(b->sw, POOL_EGRESS_LOSSLESS).max, 0);
 	assert_int_equal(gauge_get(longest), 0);
 	bench_close(b);
 }

@@ -107,8 +107,8 @@ static void do_egress(struct stages *s)
 	for (unsigned i = 0; i < N_FRAMES; i++) {
 		enum egress_verdict v = egress_decide(p, &s->egress, FDB_ROOM, s->cells);
 
-		s->sink += egress_charge(&s->egress, v, s->cells);
-		s->sink += egress_release(&s->egress, s->cells);
+		s->sink += (uint64_t)egress_charge(&s->egress, v, s->cells).lossy;
+		s->sink += (uint64_t)egress_release(&s->egress, s->cells).lossy;
 	}
 }
 

@@ -576,7 +576,7 @@ static void pools_keep_their_size_when_workers_race_for_them(void **state)
 		await(r, overrun, overruns(r->sw) + 5000);
 		atomic_store(&r->peers.silent, true);
 		await(r, taken_in, 0);
-		for (unsigned pool = 0; pool < N_POOLS; pool++) {
+		for (unsigned pool = 0; pool < N_LIMITED_POOLS; pool++) {
 			struct pool_use u = switch_pool(r->sw, pool);
 			bool full = pool == POOL_EGRESS_LOSSY || u.used > u.size / 2;
 

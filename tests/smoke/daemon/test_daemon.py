@@ -192,7 +192,7 @@ def t_every_json_name_is_there(sw):
                 want(not missing, f"show {what}: {name} lacks {missing}")
         want(ctl("show", what).stdout.strip() or what == "events", f"show {what} as a table")
     want_eq([p["name"] for p in show("buffers")["pools"]],
-            ["ingress", "headroom", "egress_lossy"], "pools")
+            ["ingress", "headroom", "egress_lossy", "egress_lossless"], "pools")
     want_eq(len(show("queues", "p2")["queues"]), 8, "queues of one port")
     want_eq(len(show("pfc")["pfc"]), 3, "one lossless class on each of three ports")
     want("p1" in {r["port"] for r in show("fdb")["fdb"]}, "h1 was learned")

@@ -419,8 +419,9 @@ static void a_plan_of_64_gigabytes_is_exact_and_narrow(void **state)
 	text = printed(c, NULL, false, &rc);
 	assert_int_equal(rc, 0);
 	// F is 2^30 cells less the headroom. One group reaches F*128/129; T is at most F.
-	assert_non_null(strstr(text, "\nbuffer          68719476736 1073741824\n"));
-	assert_non_null(strstr(text, "\ningress         68719025152 1073734768\n"));
+	assert_non_null(strstr(text, "\nbuffer           68719476736 1073741824\n"));
+	assert_non_null(strstr(text, "\ningress          68719025152 1073734768\n"));
+	assert_non_null(strstr(text, "\negress_lossless  68719476736 1073741824\n"));
 	assert_non_null(strstr(text, "\np1           3         0    150528    150528 68719025152"
 				     " 68186319488 68719025152\n"));
 	// 10 % of F.

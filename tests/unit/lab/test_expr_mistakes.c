@@ -41,7 +41,7 @@ static const struct {
 	{"share_above(s1.p3.3) > 0", AT(28) "above which length: share_above(X, BYTES)"},
 	{"share_above(s1.p3.3, 5ms) > 0", AT(30) "a window is two times, such as 10ms, 20ms"},
 	{"queue > 0", AT(9) "queue needs to know of what: queue(X)"},
-	{"pool(s1) > 0", AT(16) "which pool: pool(SWITCH, ingress | headroom | egress_lossy)"},
+	{"pool(s1) > 0", AT(16) "which pool: ingress, headroom, egress_lossy or egress_lossless"},
 	{"drops(s1, because) > 0",
 	 AT(19) "because means nothing to drops: it takes the reason of a drop "
 		"as in counters.md, and a window of two times"},

@@ -51,7 +51,8 @@ void fake_switch_destroy(struct weir_switch *sw)
 	free(sw);
 }
 
-const char *const pool_name[N_POOLS] = {"ingress", "headroom", "egress_lossy"};
+const char *const pool_name[N_POOLS] = {"ingress", "headroom", "egress_lossy",
+				       "egress_lossless"};
 
 const struct policy *switch_policy(const struct weir_switch *sw)
 {

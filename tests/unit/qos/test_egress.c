@@ -33,7 +33,7 @@ static void verdict_follows_min_limit_and_pool(void **state)
 		{false, false, 0, 0, 100, 0, 99, 500, 1, EGRESS_SHARED},
 		{false, false, 0, 0, 100, 0, 100, 500, 1, EGRESS_DROP},
 		// lossless queues have no limit
-		{true, false, 0, 0, 0, 1000000, 0, 0, 1000, EGRESS_MIN},
+		{true, false, 0, 0, 0, 1000000, 0, 0, 1000, EGRESS_LOSSLESS},
 	};
 
 	(void)state;
@@ -62,7 +62,7 @@ static void a_lone_queue_tail_drops_at_its_share_of_the_pool(void **state)
 
 		if (v == EGRESS_DROP)
 			break;
-		pool -= egress_charge(&s, v, 1);
+		pool -= (uint64_t)egress_charge(&s, v, 1).lossy;
 	}
 	assert_int_equal(egress_used(&s), 500);
 	assert_int_equal(pool, 500);
@@ -73,16 +73,36 @@ static void release_gives_shared_back_first(void **state)
 	struct egress_state s = {0};
 
 	(void)state;
-	assert_int_equal(egress_charge(&s, EGRESS_MIN, 6), 0);
-	assert_int_equal(egress_charge(&s, EGRESS_SHARED, 10), 10);
-	assert_int_equal(egress_charge(&s, EGRESS_DROP, 99), 0);
+	assert_int_equal(egress_charge(&s, EGRESS_MIN, 6).lossy, 0);
+	assert_int_equal(egress_charge(&s, EGRESS_SHARED, 10).lossy, 10);
+	assert_int_equal(egress_charge(&s, EGRESS_DROP, 99).lossy, 0);
 	assert_int_equal(egress_used(&s), 16);
-	assert_int_equal(egress_release(&s, 4), 4);
-	assert_int_equal(egress_release(&s, 8), 6);
+	assert_int_equal(egress_release(&s, 4).lossy, -4);
+	assert_int_equal(egress_release(&s, 8).lossy, -6);
 	assert_int_equal(gauge_get(&s.shared), 0);
 	assert_int_equal(gauge_get(&s.min_used), 4);
-	assert_int_equal(egress_release(&s, 4), 0);
+	assert_int_equal(egress_release(&s, 4).lossy, 0);
 	assert_int_equal(egress_used(&s), 0);
+}
+
+// Whatever the pool has left; and after the class has become lossy they still leave their pool.
+static void lossless_cells_count_in_a_pool_of_their_own_and_are_never_refused(void **state)
+{
+	const struct egress_params p = {.lossless = true}, lossy = {.min_cells = 9};
+	struct egress_state s = {0};
+	struct egress_delta d;
+
+	(void)state;
+	assert_int_equal(egress_decide(&p, &s, 0, 100), EGRESS_LOSSLESS);
+	d = egress_charge(&s, EGRESS_LOSSLESS, 100);
+	assert_int_equal(d.lossless, 100);
+	assert_int_equal(d.lossy, 0);
+	assert_int_equal(egress_decide(&lossy, &s, 0, 1), EGRESS_DROP);
+	egress_charge(&s, EGRESS_SHARED, 7);
+	d = egress_release(&s, 103);
+	assert_int_equal(d.lossless, -100);
+	assert_int_equal(d.lossy, -3);
+	assert_int_equal(egress_used(&s), 4);
 }
 
 int main(void)
@@ -91,6 +111,8 @@ int main(void)
 		cmocka_unit_test(verdict_follows_min_limit_and_pool),
 		cmocka_unit_test(a_lone_queue_tail_drops_at_its_share_of_the_pool),
 		cmocka_unit_test(release_gives_shared_back_first),
+		cmocka_unit_test(
+			lossless_cells_count_in_a_pool_of_their_own_and_are_never_refused),
 	};
 
 	return cmocka_run_group_tests_name("egress", tests, NULL, NULL);
