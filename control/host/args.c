@@ -27,7 +27,7 @@ enum arg_type {
 	ARG_RATE_OR_LINE,
 	ARG_CLASSES,
 	ARG_DSCPS,
-	ARG_OP,
+	ARG_WORD,
 	ARG_CC,
 	ARG_CC_SET,
 };
@@ -39,6 +39,7 @@ struct arg {
 	size_t off;
 	int64_t min, max, dflt;
 	const char *metavar, *help;
+	const char *const *words; // of ARG_WORD
 };
 
 #define AT(f) offsetof(struct host_args, f)
@@ -46,6 +47,9 @@ struct arg {
 #define HOUR_NS (3600 * SECOND_NS)
 #define STALL_NS 100000000ll // of real time
 #define RTO_LEAST_NS 1000000ll
+
+static const char *const op_words[] = {
+	[REQ_WRITE] = "write", [REQ_SEND] = "send", [REQ_READ] = "read", NULL};
 
 // clang-format off
 static const struct arg args[] = {
@@ -65,8 +69,10 @@ static const struct arg args[] = {
 	 "class 0..7 of the queue pairs, or several they are spread over (default 3)"},
 	{"dscp", ARG_DSCPS, 0, 0, 0, 0, 0, "LIST",
 	 "DSCP 0..63 of each --class, at sender and listener alike (default 8 * class)"},
-	{"op", ARG_OP, 0, AT(op), 0, 0, 0, "OP",
-	 "write (default), send or read"},
+	{"ecn", ARG_WORD, 0, AT(ecn), 0, 0, 0, "CODEPOINT",
+	 "ECN codepoint of the data: ect0 (default), ect1 or not-ect", nic_ecn_words},
+	{"op", ARG_WORD, 0, AT(op), 0, 0, 0, "OP",
+	 "write (default), send or read", op_words},
 	{"size", ARG_UNIT, UNIT_BYTES, AT(size), 0, REQ_MAX_MSG_BYTES, 65536, "BYTES",
 	 "bytes of a message (default 64KiB)"},
 	{"count", ARG_UNIT, UNIT_COUNT, AT(count), 1, INT64_MAX, 0, "N",
@@ -232,17 +238,20 @@ static int parse_dscps(const struct arg *row, const char *text, struct host_args
 	}
 }
 
-static int parse_op(const struct arg *row, const char *text, uint8_t *out, char *err)
+static int parse_word(const struct arg *row, const char *text, uint8_t *out, char *err)
 {
-	static const char *const names[] = {
-		[REQ_WRITE] = "write", [REQ_SEND] = "send", [REQ_READ] = "read"};
+	char list[64] = "";
 
-	for (uint8_t i = 0; i < 3; i++)
-		if (strcmp(text, names[i]) == 0) {
+	for (uint8_t i = 0; row->words[i] != NULL; i++) {
+		size_t n = strlen(list);
+
+		if (strcmp(text, row->words[i]) == 0) {
 			*out = i;
 			return 0;
 		}
-	return bad(err, "--%s: \"%s\" is none of write, send, read", row->name, text);
+		snprintf(list + n, sizeof(list) - n, "%s%s", n != 0 ? ", " : "", row->words[i]);
+	}
+	return bad(err, "--%s: \"%s\" is none of %s", row->name, text, list);
 }
 
 static int keep_cc_set(const char *text, struct host_args *a, char *err)
@@ -273,8 +282,8 @@ static int parse_value(const struct arg *row, const char *text, struct host_args
 		return parse_classes(row, text, a, err);
 	case ARG_DSCPS:
 		return parse_dscps(row, text, a, err);
-	case ARG_OP:
-		return parse_op(row, text, field(a, row), err);
+	case ARG_WORD:
+		return parse_word(row, text, field(a, row), err);
 	case ARG_CC:
 		return cc_args_preset(text, &a->cc, err, HOST_ARGS_ERR);
 	case ARG_CC_SET:

@@ -21,6 +21,7 @@ struct host_args {
 	bool listen, storm, deaf, busy, json, no_xon, no_verify, help;
 	uint8_t role; // enum host_role
 	uint8_t op; // enum req_op
+	uint8_t ecn; // enum nic_ecn
 	uint8_t n_classes;
 	uint8_t classes[HOST_MAX_CLASSES];
 	uint8_t n_dscps; // 0: 8 * class each

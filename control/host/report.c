@@ -230,6 +230,7 @@ static struct json_object *flows_json(const struct view *v)
 		put_text(o, "to", ip_text(host_to(v->h->args, i), ip));
 		put_u64(o, "class", host_class(v->h->args, i));
 		put_u64(o, "dscp", host_dscp(v->h->args, i));
+		put_text(o, "ecn", nic_ecn_words[v->h->args->ecn]);
 		put_u64(o, "messages_posted", s.posted);
 		put_u64(o, "messages_completed", s.completed);
 		put_u64(o, "cnps", s.cnps);

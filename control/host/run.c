@@ -203,6 +203,7 @@ static int add_flows(struct host *h)
 			.cls = host_class(a, (uint32_t)i),
 			.has_dscp = true,
 			.dscp = host_dscp(a, (uint32_t)i),
+			.ecn = a->ecn,
 			.mtu = (uint16_t)a->mtu,
 			.msg_bytes = (uint32_t)a->size,
 			.depth = (uint32_t)a->depth,

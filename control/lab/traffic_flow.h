@@ -23,7 +23,7 @@ struct lab_reuse_keys {
 
 struct lab_flow {
 	struct cfg_map map;
-	struct cfg_val name, pattern, pairs, cls, dscp, op, size, count, depth, qps, rate, interval,
+	struct cfg_val name, pattern, pairs, cls, dscp, ecn, op, size, count, depth, qps, rate, interval,
 		start, stop, jitter, mtu, cc, load, idle, fan, request, think, first_psn, ack_every;
 	struct cfg_words from, to;
 	struct lab_storage_keys storage;
@@ -54,6 +54,11 @@ static inline bool flow_standing(const struct lab_flow *f)
 static inline uint8_t flow_dscp(const struct lab_flow *f)
 {
 	return (uint8_t)(f->dscp.n < 0 ? 8 * f->cls.n : f->dscp.n);
+}
+
+static inline enum nic_ecn flow_ecn(const struct lab_flow *f)
+{
+	return (enum nic_ecn)f->ecn.n;
 }
 
 // The time from which on nothing is posted.

@@ -85,6 +85,7 @@ int lane_open(struct lane *l, const struct nic_flow *stream)
 	nf.cls = l->pub.cls;
 	nf.has_dscp = true;
 	nf.dscp = flow_dscp(f);
+	nf.ecn = (uint8_t)flow_ecn(f);
 	nf.mtu = f->payload;
 	nf.rate_bps = f->rate.n > 0 ? (uint64_t)f->rate.n : 0;
 	nf.cc_off = f->cc.n == 0;

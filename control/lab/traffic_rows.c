@@ -88,6 +88,8 @@ static const struct cfg_row flow_rows[] = {
 	{"dscp", CFG_NUMBER, .unit = UNIT_COUNT, FLOW(dscp), .max = 63, .dflt = CFG_WORD_VALUE,
 	 .word = "by-class", .dflt_text = "8 * class",
 	 .help = "DSCP of its frames; the hosts' NICs take it for `class`"},
+	{"ecn", CFG_WORD, FLOW(ecn), .words = nic_ecn_words, .dflt_text = "ect0",
+	 .help = "ECN codepoint of its frames; WRED drops `not-ect` where it marks the others"},
 	{"op", CFG_WORD, FLOW(op), .words = op_words, .dflt_text = "write",
 	 .help = "the operation; with request: that of the answer"},
 	{"size", CFG_TEXT, FLOW(size), .max = TEXT_LEN, .dflt_text = "unlimited",

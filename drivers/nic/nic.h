@@ -9,8 +9,9 @@
 // See requester.h, responder.h, conn.h, dcqcn.h and storm.h for the state machines.
 //
 //   flow        what a queue pair of the initiator is told to do: messages of one size to one peer
-//   class       traffic class and PFC priority 0..7; frames carry ECT(0) and the flow's DSCP,
-//               8 * class unless it names another; class_of_dscp tells the class of what arrives
+//   class       traffic class and PFC priority 0..7; frames carry the flow's ECN codepoint and its
+//               DSCP, 8 * class unless it names another; class_of_dscp tells the class of what
+//               arrives
 //   stop/close  a stopped flow posts nothing more; a closed one has taken its connection down
 #pragma once
 
@@ -116,12 +117,17 @@ void nic_destroy(struct nic *nic); // NULL is fine
 uint64_t nic_step(struct nic *nic, uint64_t now_ns);
 
 // ---- flows
+// The ECN codepoint of a flow's frames (RFC 3168). CNPs are always ECT(0).
+enum nic_ecn { NIC_ECT0, NIC_ECT1, NIC_NOT_ECT, N_NIC_ECNS };
+extern const char *const nic_ecn_words[N_NIC_ECNS + 1]; // "ect0", ...; the last is NULL
+
 struct nic_flow {
 	uint32_t dst_ip; // host order
 	uint8_t op; // enum req_op
 	uint8_t cls;
 	bool has_dscp; // else 8 * cls
 	uint8_t dscp;
+	uint8_t ecn; // enum nic_ecn
 	uint16_t mtu; // path MTU: 256, 512, 1024, 2048 or 4096; nic_connect takes any that fits
 	uint32_t msg_bytes;
 	uint32_t depth; // messages in flight, 1..REQ_MAX_MSGS; 0: the most

@@ -7,13 +7,24 @@
 
 enum { PPM = 1000000, ALPHA_BITS = 40 }; // alpha in so many bits fits 64 as millionths
 
+const char *const nic_ecn_words[N_NIC_ECNS + 1] = {
+	[NIC_ECT0] = "ect0", [NIC_ECT1] = "ect1", [NIC_NOT_ECT] = "not-ect"};
+
 static bool flow_ok(const struct nic *nic, const struct nic_flow *f)
 {
 	return f->op <= REQ_READ && f->cls < NIC_CLASSES && f->dscp < NIC_DSCPS &&
-	       mtu_fits(nic, f->mtu) &&
+	       f->ecn < N_NIC_ECNS && mtu_fits(nic, f->mtu) &&
 	       f->msg_bytes <= REQ_MAX_MSG_BYTES && f->depth <= REQ_MAX_MSGS &&
 	       f->ack_every <= REQ_MAX_ACK_EVERY &&
 	       (f->first_psn == NIC_RANDOM_PSN || f->first_psn <= BTH_PSN_MASK);
+}
+
+static uint8_t tos_of(const struct nic_flow *f)
+{
+	static const uint8_t codepoint[N_NIC_ECNS] = {
+		[NIC_ECT0] = ECN_ECT0, [NIC_ECT1] = ECN_ECT1, [NIC_NOT_ECT] = ECN_NOT_ECT};
+
+	return (uint8_t)((f->has_dscp ? f->dscp : f->cls << 3) << 2 | codepoint[f->ecn]);
 }
 
 static struct qp *open_flow(struct nic *nic, const struct nic_flow *f, int peer)
@@ -27,7 +38,7 @@ static struct qp *open_flow(struct nic *nic, const struct nic_flow *f, int peer)
 	if (f->depth == 0)
 		qp->flow.depth = REQ_MAX_MSGS;
 	qp->cls = f->cls;
-	qp->tos = (uint8_t)((f->has_dscp ? f->dscp : f->cls << 3) << 2 | ECN_ECT0);
+	qp->tos = tos_of(f);
 	qp->mtu = f->mtu;
 	qp->next_post_ns = f->start_ns;
 	qp_set_rate(nic, qp, f->rate_bps);

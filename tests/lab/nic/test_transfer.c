@@ -257,6 +257,43 @@ static void a_flow_may_have_a_dscp_of_its_own(void **state)
 	}
 }
 
+// Of all frames that are no connection management, a bit for each codepoint.
+static void see_ecn(void *arg, unsigned from, uint64_t t_ns, const uint8_t *frame, uint32_t len)
+{
+	unsigned *codepoints = arg;
+	struct pkt_info info;
+
+	(void)from;
+	(void)t_ns;
+	if (parse(frame, len, &info) && info.roce && info.bth_opcode != UD_SEND_ONLY)
+		*codepoints |= 1u << info.ecn;
+}
+
+static void a_flow_sends_the_ecn_codepoint_that_it_names(void **state)
+{
+	static const uint8_t codepoint[N_NIC_ECNS] = {
+		[NIC_ECT0] = ECN_ECT0, [NIC_ECT1] = ECN_ECT1, [NIC_NOT_ECT] = ECN_NOT_ECT};
+
+	(void)state;
+	for (unsigned i = 0; i < 2 * N_NIC_ECNS; i++) {
+		const struct nic_flow f = {.op = i & 1 ? REQ_READ : REQ_WRITE, .cls = 3,
+					   .ecn = (uint8_t)(i / 2), .msg_bytes = 4096,
+					   .n_messages = 100, .mtu = 1024,
+					   .first_psn = NIC_RANDOM_PSN};
+		unsigned codepoints = 0;
+		uint32_t id;
+		struct loop l;
+
+		loop_up(&l, 1, NULL);
+		l.tap = see_ecn;
+		l.tap_arg = &codepoints;
+		add_flows(&l, &f, 1, &id);
+		assert_true(loop_finish(&l, &id, 1, second));
+		assert_int_equal(codepoints, 1u << codepoint[f.ecn]);
+		loop_down(&l);
+	}
+}
+
 static void messages_by_interval_offer_their_rate(void **state)
 {
 	// 12.5 kB every 10 us are 10 Gb/s.
@@ -291,6 +328,7 @@ int main(void)
 		cmocka_unit_test(lost_tail_waits_for_the_timer),
 		cmocka_unit_test(ce_marks_are_counted_and_break_no_icrc),
 		cmocka_unit_test(a_flow_may_have_a_dscp_of_its_own),
+		cmocka_unit_test(a_flow_sends_the_ecn_codepoint_that_it_names),
 		cmocka_unit_test(messages_by_interval_offer_their_rate),
 	};
 
