@@ -179,6 +179,18 @@ struct udp_hdr {
 	struct be16 csum;
 };
 
+struct tcp_hdr {
+	struct be16 sport;
+	struct be16 dport;
+	struct be32 seq;
+	struct be32 ack;
+	uint8_t offset; // of the payload, in words, in the high half
+	uint8_t flags;
+	struct be16 window;
+	struct be16 csum;
+	struct be16 urgent;
+};
+
 // ---- RoCEv2: UDP payload is BTH, extension header by opcode, payload, pad, iCRC (4 bytes)
 
 struct bth_hdr {
@@ -291,6 +303,7 @@ static_assert(sizeof(struct arp_hdr) == 28, "ARP for IPv4 over Ethernet");
 static_assert(sizeof(struct ipv4_hdr) == 20, "IPv4 without options");
 static_assert(sizeof(struct ipv6_hdr) == 40, "IPv6 fixed header");
 static_assert(sizeof(struct udp_hdr) == 8, "UDP");
+static_assert(sizeof(struct tcp_hdr) == 20, "TCP without options");
 static_assert(sizeof(struct bth_hdr) == 12, "BTH");
 static_assert(sizeof(struct reth_hdr) == 16, "RETH");
 static_assert(sizeof(struct aeth_hdr) == 4, "AETH");

@@ -100,6 +100,7 @@ void nic_destroy(struct nic *nic)
 	for (uint32_t i = 0; i < nic->n_used_qps; i++) {
 		free(nic->qps[i].msgs);
 		free(nic->qps[i].reads);
+		free(nic->qps[i].tcp);
 	}
 	slow_fini(&nic->slow);
 	free(nic->free_qps);
@@ -326,10 +327,21 @@ static bool pace_ready(const struct nic *nic, const struct qp *qp)
 	return shaper_ready(&qp->rate, &s);
 }
 
+static enum qp_send tcp_next_send(const struct nic *nic, const struct qp *qp)
+{
+	struct tcp_seg s;
+
+	if (qp->conn.state != CONN_UP || !tcp_next(qp->tcp, &s))
+		return QP_NOTHING;
+	return s.len == 0 || pace_ready(nic, qp) ? QP_TCP : QP_LATER;
+}
+
 enum qp_send qp_next_send(const struct nic *nic, const struct qp *qp)
 {
 	if (qp->conn.state == CONN_FREE || !nic->peers[qp->peer].resolved)
 		return QP_NOTHING;
+	if (qp->is_tcp)
+		return tcp_next_send(nic, qp);
 	if (qp->conn.due != 0)
 		return QP_CM;
 	if (qp->conn.state != CONN_UP)
@@ -353,6 +365,8 @@ static uint64_t qp_wake(const struct nic *nic, const struct qp *qp, enum qp_send
 {
 	uint64_t wake = earlier(qp->conn.deadline_ns, qp_cc_next(nic, qp));
 
+	if (qp->is_tcp && qp->conn.state == CONN_UP)
+		wake = earlier(wake, tcp_deadline(qp->tcp));
 	if (qp->conn.state == CONN_UP && qp->conn.initiator)
 		wake = earlier(wake, req_deadline(&qp->req));
 	if (next == QP_LATER) {
@@ -376,6 +390,8 @@ void qp_update(struct nic *nic, struct qp *qp)
 		if (qp->fresh)
 			stamp(nic, qp);
 		post_ns = post(nic, qp);
+		if (qp->is_tcp)
+			nic_tcp_offer(nic, qp);
 	}
 	next = qp_next_send(nic, qp);
 	if ((next > QP_LATER || (next == QP_LATER && nic->cfg.cc.leak)) && !qp->queued) {
@@ -399,6 +415,8 @@ static void run_timers(struct nic *nic)
 		conn_on_timer(&qp->conn, nic->now_ns);
 		if (qp->conn.state == CONN_UP && qp->conn.initiator)
 			req_on_timer(&qp->req, nic->now_ns);
+		if (qp->is_tcp && qp->conn.state == CONN_UP)
+			nic_tcp_on_timer(nic, qp);
 		qp_update(nic, qp);
 	}
 }

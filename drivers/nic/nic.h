@@ -6,7 +6,7 @@
 // One owner calls everything here: time is an argument that never decreases, luck comes from
 // the seed, nothing is logged. Memory is taken by nic_create, by new flows, and where a flow has
 // more messages outstanding than ever before. It knows IPv4 and untagged frames.
-// See requester.h, responder.h, conn.h, dcqcn.h and storm.h for the state machines.
+// See requester.h, responder.h, conn.h, dcqcn.h, tcp.h and storm.h for the state machines.
 //
 //   flow        what a queue pair of the initiator is told to do: messages of one size to one peer
 //   class       traffic class and PFC priority 0..7; frames carry the flow's ECN codepoint and its
@@ -25,6 +25,7 @@
 #include "drivers/nic/requester.h"
 #include "drivers/nic/responder.h"
 #include "drivers/nic/storm.h"
+#include "drivers/nic/tcp.h"
 
 struct rte_mempool;
 struct nic;
@@ -142,6 +143,11 @@ struct nic_flow {
 	// 0: any.
 	uint32_t qpn, peer_qpn;
 	bool cc_off; // CNPs do not slow it; with nic_connect at both ends
+	// nic_connect: a TCP connection in place of a queue pair (tcp.h). op, first_psn, ack_every
+	// and cc_off are unused, mtu is the largest segment; the NIC fills tcp.mss and tcp.stream.
+	// Both ends know each other's port; the handshake is on the wire.
+	bool is_tcp;
+	struct tcp_params tcp;
 };
 
 // Opens a queue pair to the peer: ARP, then REQ, REP, RTU, then data. *id names it from now on.
@@ -200,6 +206,11 @@ struct nic_flow_status {
 	uint64_t rate_bps; // what the reaction point allows now; 0: the line
 	uint32_t alpha_ppm; // its estimate of congestion at the last step; 1 before any CNP
 	uint64_t cnps; // received
+	struct nic_tcp_status {
+		uint32_t cwnd_bytes, ssthresh_bytes;
+		uint64_t srtt_ns, rto_ns;
+		struct tcp_stats stats;
+	} tcp; // of TCP
 };
 struct nic_flow_status nic_flow_status(const struct nic *nic, uint32_t id);
 
@@ -238,6 +249,7 @@ struct nic_stats {
 	uint64_t acks_sent, acks_received, naks_sent, naks_received;
 	uint64_t retransmissions, timeouts, out_of_sequence, refused;
 	uint64_t duplicates; // packets received that had been accepted before
+	uint64_t fast_retransmits, ece_received; // of TCP: recoveries begun, ACKs with ECE
 	uint64_t messages_posted, messages_completed, bytes_completed; // as initiator
 	uint64_t first_post_ns, last_complete_ns; // 0: none
 	uint64_t messages_served; // as responder

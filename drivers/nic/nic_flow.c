@@ -4,6 +4,7 @@
 #include <errno.h>
 
 #include "dataplane/packet/wire.h"
+#include "drivers/nic/tcp_build.h"
 
 enum { PPM = 1000000, ALPHA_BITS = 40 }; // alpha in so many bits fits 64 as millionths
 
@@ -17,6 +18,20 @@ static bool flow_ok(const struct nic *nic, const struct nic_flow *f)
 	       f->msg_bytes <= REQ_MAX_MSG_BYTES && f->depth <= REQ_MAX_MSGS &&
 	       f->ack_every <= REQ_MAX_ACK_EVERY &&
 	       (f->first_psn == NIC_RANDOM_PSN || f->first_psn <= BTH_PSN_MASK);
+}
+
+static bool tcp_ok(const struct nic *nic, const struct nic_flow *f)
+{
+	const struct tcp_params *p = &f->tcp;
+
+	return f->cls < NIC_CLASSES && f->dscp < NIC_DSCPS && f->ecn < N_NIC_ECNS &&
+	       f->mtu != 0 && (uint32_t)TCP_HEADERS + f->mtu <= nic->cfg.facts.max_frame &&
+	       f->msg_bytes <= REQ_MAX_MSG_BYTES && f->depth <= REQ_MAX_MSGS &&
+	       p->cc < N_TCP_CCS && (p->ecn || p->cc != TCP_DCTCP) &&
+	       (!p->ecn || f->ecn != NIC_NOT_ECT) && p->window_bytes >= f->mtu &&
+	       p->window_bytes <= TCP_MAX_WINDOW && p->initial_segments != 0 &&
+	       p->ack_every != 0 && p->g_den != 0 && p->g_num <= p->g_den &&
+	       p->rto_min_ns != 0;
 }
 
 static uint8_t tos_of(const struct nic_flow *f)
@@ -56,7 +71,7 @@ int nic_flow_add(struct nic *nic, const struct nic_flow *f, uint32_t *id)
 	int peer;
 
 	// Connection management has codes for five of them.
-	if (!flow_ok(nic, f) || cm_mtu_code(f->mtu) == 0)
+	if (f->is_tcp || !flow_ok(nic, f) || cm_mtu_code(f->mtu) == 0)
 		return -EINVAL;
 	peer = peer_find(nic, f->dst_ip, true);
 	qp = open_flow(nic, f, peer);
@@ -112,12 +127,19 @@ static void shake_hands(struct nic *nic, struct qp *qp, struct nic *far, struct 
 	to->flow.cc_off = qp->flow.cc_off; // READ responses are its
 }
 
+static bool fits_both(const struct nic *nic, const struct nic *responder, const struct nic_flow *f)
+{
+	if (f->is_tcp)
+		return tcp_ok(nic, f) && tcp_ok(responder, f);
+	return flow_ok(nic, f) && mtu_fits(responder, f->mtu);
+}
+
 int nic_connect(struct nic *nic, const struct nic_flow *f, struct nic *responder, uint32_t *id)
 {
 	int peer = known_peer(nic, f->dst_ip);
 	struct qp *qp, *to;
 
-	if (!flow_ok(nic, f) || !mtu_fits(responder, f->mtu) || f->dst_ip != responder->cfg.ip ||
+	if (!fits_both(nic, responder, f) || f->dst_ip != responder->cfg.ip ||
 	    peer < 0 || known_peer(responder, nic->cfg.ip) < 0)
 		return -EINVAL;
 	qp = open_flow(nic, f, peer);
@@ -128,7 +150,13 @@ int nic_connect(struct nic *nic, const struct nic_flow *f, struct nic *responder
 		qp_free(nic, qp);
 		return -ENOSPC;
 	}
-	shake_hands(nic, qp, responder, to);
+	if (f->is_tcp && !nic_tcp_join(nic, qp, responder, to)) {
+		qp_free(nic, qp);
+		qp_free(responder, to);
+		return -ENOSPC;
+	}
+	if (!f->is_tcp)
+		shake_hands(nic, qp, responder, to);
 	qp->fresh = true;
 	timers_set(&nic->timers, qp_index(nic, qp), nic->now_ns);
 	*id = qp_index(nic, qp);
@@ -235,7 +263,10 @@ struct nic_flow_status nic_flow_status(const struct nic *nic, uint32_t id)
 		.acked_bytes = qp->conn.initiator ? req_done_bytes(&qp->req) : 0,
 	};
 
-	put_sender(nic, qp, &s);
+	if (qp->is_tcp)
+		nic_tcp_status(qp, &s);
+	else
+		put_sender(nic, qp, &s);
 	if (qp->req.failed) {
 		s.state = FLOW_REFUSED;
 		s.reason = qp->req.failed_syndrome;

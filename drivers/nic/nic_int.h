@@ -3,7 +3,7 @@
 // nic_flow.c is what the owner asks of flows; nic_life.c gives queue pairs their slots and numbers;
 // nic_rx.c takes frames in; nic_tx.c chooses, builds
 // and hands out frames; nic_cm.c opens and closes connections; nic_cc.c is congestion control;
-// nic_slow.c lets frames wait where the receiver is slow.
+// nic_tcp.c is TCP connections; nic_slow.c lets frames wait where the receiver is slow.
 #pragma once
 
 #include "dataplane/packet/parse.h"
@@ -83,7 +83,11 @@ struct qp {
 	struct qp_life before;
 	struct requester req; // initiator
 	struct responder resp; // responder
+	bool is_tcp; // then conn is up, req only keeps the book of messages, in bytes
+	uint16_t port, peer_port; // of TCP
+	uint32_t n_served; // of TCP: messages that have arrived whole
 	// Stay with the slot when it is used again.
+	struct tcp *tcp; // NULL: the slot never had a TCP connection
 	struct req_msg *msgs;
 	uint32_t n_msgs;
 	struct resp_read *reads;
@@ -196,7 +200,7 @@ static inline void ready_pop(const struct nic *nic, struct ready *r)
 }
 
 // What a queue pair would send now.
-enum qp_send { QP_NOTHING, QP_LATER, QP_CM, QP_ANSWER, QP_REQUEST };
+enum qp_send { QP_NOTHING, QP_LATER, QP_CM, QP_ANSWER, QP_REQUEST, QP_TCP };
 enum qp_send qp_next_send(const struct nic *nic, const struct qp *qp);
 
 // ---- nic_life.c
@@ -241,6 +245,20 @@ void nic_ctl_push(struct nic *nic, struct rte_mbuf *m);
 bool nic_send_pfc(struct nic *nic, const struct pfc_times *f);
 // When to look again after the driver had no room.
 uint64_t nic_room_retry(const struct nic *nic);
+
+// A data frame of len bytes arrived.
+void nic_count_rx(struct nic *nic, const struct qp *qp, uint32_t len, bool ce);
+
+// ---- nic_tcp.c
+// Both ends of a connection begin; qp sends the SYN. False: no memory.
+bool nic_tcp_join(struct nic *nic, struct qp *qp, struct nic *far, struct qp *to);
+void nic_tcp_offer(struct nic *nic, struct qp *qp); // messages were posted
+void nic_tcp_build(struct nic *nic, const struct qp *qp, const struct tcp_seg *s,
+		   struct rte_mbuf *m);
+void nic_tcp_sent(struct nic *nic, struct qp *qp, const struct tcp_seg *s);
+void nic_tcp_on_timer(struct nic *nic, struct qp *qp);
+void nic_on_tcp(struct nic *nic, const struct rte_mbuf *m, const struct pkt_info *info);
+void nic_tcp_status(const struct qp *qp, struct nic_flow_status *s);
 
 // ---- nic_slow.c
 void slow_fini(struct slow *s);

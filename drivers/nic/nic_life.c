@@ -63,6 +63,7 @@ struct qp *qp_alloc(struct nic *nic, uint32_t qpn)
 		.msgs = qp->msgs,
 		.n_msgs = qp->n_msgs,
 		.reads = qp->reads,
+		.tcp = qp->tcp,
 	};
 	qp->rx_psn = rng_next(&nic->rng) & BTH_PSN_MASK;
 	qp->conn.local_id = number_for(nic, i, UINT32_MAX);

@@ -52,7 +52,7 @@ static void count_class(struct nic_class_stats *s, uint32_t len, bool ce, uint64
 	s->ce_marked += ce;
 }
 
-static void count_data(struct nic *nic, const struct qp *qp, uint32_t len, bool ce)
+void nic_count_rx(struct nic *nic, const struct qp *qp, uint32_t len, bool ce)
 {
 	count_class(&nic->stats.cls[qp->cls], len, ce, nic->now_ns);
 	count_class(&nic->peers[qp->peer].pub.cls[qp->cls], len, ce, nic->now_ns);
@@ -137,7 +137,7 @@ static void on_qp(struct nic *nic, const struct roce_pkt *pkt, const struct roce
 		return;
 	}
 	if (kind != ROCE_ACKNOWLEDGE)
-		count_data(nic, qp, len, info->ecn == ECN_CE);
+		nic_count_rx(nic, qp, len, info->ecn == ECN_CE);
 	if (kind != ROCE_ACKNOWLEDGE && kind != ROCE_READ_REQ && info->ecn == ECN_CE)
 		qp_cc_on_ce(nic, qp, from->udp_sport);
 	if (kind == ROCE_ACKNOWLEDGE || kind == ROCE_READ_RESP)
@@ -197,7 +197,8 @@ static bool headers_stored(const struct rte_mbuf *m)
 
 	return m->data_len == m->pkt_len ||
 	       (m->data_len >= ROCE_MAX_HEADERS && be16_get(&eth->type) == ETYPE_IPV4 &&
-		ip->ver_ihl == 0x45 && ip->proto == IP_PROTO_UDP);
+		ip->ver_ihl == 0x45 &&
+		(ip->proto == IP_PROTO_UDP || ip->proto == IP_PROTO_TCP));
 }
 
 static void on_frame(struct nic *nic, const struct rte_mbuf *m)
@@ -217,6 +218,8 @@ static void on_frame(struct nic *nic, const struct rte_mbuf *m)
 		nic->stats.ignored++;
 	else if (info.kind == PKT_IPV4 && info.roce && !info.fragment)
 		on_roce(nic, m, &info);
+	else if (info.kind == PKT_IPV4 && info.ip_proto == IP_PROTO_TCP && !info.fragment)
+		nic_on_tcp(nic, m, &info);
 	else if (info.kind == PKT_OTHER && info.ether_type == ETYPE_ARP)
 		on_arp(nic, frame, len);
 	else

@@ -8,6 +8,7 @@
 
 #include "dataplane/packet/wire.h"
 #include "drivers/nic/arp.h"
+#include "drivers/nic/tcp_build.h"
 
 enum { ROOM_RETRY_NS = 1000 };
 
@@ -163,6 +164,16 @@ static void count_data(struct nic *nic, const struct qp *qp, uint32_t len)
 	peer->tx_bytes += len;
 }
 
+// Data of a queue pair or connection went into a batch.
+static void count_sent(struct nic *nic, struct qp *qp, uint32_t len)
+{
+	qp->tx_packets++;
+	qp->tx_bytes += len;
+	count_data(nic, qp, len);
+	shaper_update(&qp->rate, &qp->pace, nic->now_ns);
+	shaper_charge(&qp->rate, &qp->pace, len + LINK_OVERHEAD_BYTES);
+}
+
 static void peek(struct nic *nic, const struct qp *qp, enum qp_send what, struct roce_pkt *pkt,
 		 uint64_t *offset)
 {
@@ -197,11 +208,7 @@ static void commit(struct nic *nic, struct qp *qp, enum qp_send what, const stru
 	default:
 		req_sent(&qp->req, pkt, nic->now_ns);
 	}
-	qp->tx_packets++;
-	qp->tx_bytes += len;
-	count_data(nic, qp, len);
-	shaper_update(&qp->rate, &qp->pace, nic->now_ns);
-	shaper_charge(&qp->rate, &qp->pace, len + LINK_OVERHEAD_BYTES);
+	count_sent(nic, qp, len);
 	qp_cc_sent(nic, qp, len);
 }
 
@@ -232,6 +239,36 @@ static void build(struct nic *nic, const struct qp *qp, enum qp_send what, struc
 		roce_build(rte_pktmbuf_mtod(m, uint8_t *), &addr, pkt);
 }
 
+static void put(struct nic *nic, const struct qp *qp, struct rte_mbuf *m, struct batch *b)
+{
+	b->cls[b->n] = qp->cls;
+	b->m[b->n++] = m;
+	b->room -= m->pkt_len;
+	shaper_charge(&nic->line, &nic->line_state, m->pkt_len + LINK_OVERHEAD_BYTES);
+}
+
+static enum stop add_tcp(struct nic *nic, struct qp *qp, struct batch *b)
+{
+	struct tcp_seg s;
+	struct rte_mbuf *m;
+	uint32_t len;
+
+	if (!tcp_next(qp->tcp, &s))
+		return STOP_FULL; // nothing is left to be sent
+	len = tcp_frame_len(&s);
+	if ((int64_t)len > b->room)
+		return STOP_ROOM;
+	m = alloc_data(nic, len);
+	if (m == NULL)
+		return STOP_ROOM;
+	nic_tcp_build(nic, qp, &s, m);
+	put(nic, qp, m, b);
+	nic_tcp_sent(nic, qp, &s);
+	if (s.len != 0)
+		count_sent(nic, qp, len);
+	return STOP_FULL;
+}
+
 // One frame of a queue pair whose turn it is. STOP_FULL: it went into the batch.
 static enum stop add_qp(struct nic *nic, struct qp *qp, enum qp_send what, struct batch *b)
 {
@@ -249,10 +286,7 @@ static enum stop add_qp(struct nic *nic, struct qp *qp, enum qp_send what, struc
 		return STOP_ROOM;
 	pkt.payload = payload_at(&nic->payload, offset);
 	build(nic, qp, what, &pkt, m);
-	b->cls[b->n] = qp->cls;
-	b->m[b->n++] = m;
-	b->room -= len;
-	shaper_charge(&nic->line, &nic->line_state, len + LINK_OVERHEAD_BYTES);
+	put(nic, qp, m, b);
 	commit(nic, qp, what, &pkt, len);
 	return STOP_FULL;
 }
@@ -267,7 +301,9 @@ static enum stop serve_class(struct nic *nic, unsigned c, struct batch *b)
 
 	if (what == QP_LATER && nic->cfg.cc.leak)
 		return STOP_BLOCKED;
-	if (what > QP_LATER)
+	if (what == QP_TCP)
+		stop = add_tcp(nic, qp, b);
+	else if (what > QP_LATER)
 		stop = add_qp(nic, qp, what, b);
 	if (stop == STOP_ROOM)
 		return stop; // it keeps its turn

@@ -11,7 +11,7 @@
 
 enum {
 	PAYLOAD_PERIOD = 251,
-	PAYLOAD_MAX = 4096, // the largest path MTU
+	PAYLOAD_MAX = 9216 - 40, // of the largest TCP segment; path MTUs end at 4096
 };
 
 struct payload_table {

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Writes every kind of frame the NIC sends to a pcap file, for judge_frames.py: ARP, connection
 // management, Write, Send and Read with their answers, NAKs, CNPs, a rejected connection, a
-// pause storm.
+// pause storm, TCP without ECN, with it, and DCTCP.
 //
 // usage: dump_frames FILE
 #include <setjmp.h>
@@ -13,6 +13,7 @@
 #include <cmocka.h>
 
 #include "tests/lab/nic/loop.h"
+#include "tests/lab/nic/tcp_flows.h"
 
 struct pcap_head {
 	uint32_t magic;
@@ -72,9 +73,29 @@ static void dump(void **state)
 	loop_down(&l);
 }
 
+static void dump_tcp(void **state)
+{
+	struct loop l;
+
+	(void)state;
+	loop_up(&l, 12, NULL);
+	l.tap = write_frame;
+	l.faults = (struct loop_faults){.loss = 40, .ce = 20};
+	for (unsigned i = 0; i < 3; i++) {
+		struct nic_flow f = tcp_flow(i == 2 ? TCP_DCTCP : TCP_NEWRENO, i != 0);
+		uint32_t id;
+
+		f.msg_bytes = 30001;
+		f.n_messages = 10;
+		id = tcp_connect(&l, &f);
+		assert_true(loop_finish(&l, &id, 1, 100000000000));
+	}
+	loop_down(&l);
+}
+
 int main(int argc, char **argv)
 {
-	const struct CMUnitTest tests[] = {cmocka_unit_test(dump)};
+	const struct CMUnitTest tests[] = {cmocka_unit_test(dump_tcp), cmocka_unit_test(dump)};
 	const struct pcap_head head = {0xa1b23c4d, 2, 4, 0, 0, 65535, 1};
 	int rc;
 

@@ -24,9 +24,10 @@ CM = {"REQ": 0x10, "REJ": 0x12, "REP": 0x13, "RTU": 0x14, "DREQ": 0x15, "DREP": 
 
 
 def tshark(pcap, *args):
-    run = subprocess.run(["tshark", "-n", "-o", "ip.check_checksum:TRUE", "-r", str(pcap), *args],
-                         check=True, text=True, stdout=subprocess.PIPE,
-                         stderr=subprocess.DEVNULL)
+    options = ["-o", "ip.check_checksum:TRUE", "-o", "tcp.check_checksum:TRUE",
+               "--disable-protocol", "thrift"]
+    run = subprocess.run(["tshark", "-n", *options, "-r", str(pcap), *args], check=True,
+                         text=True, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL)
     return [line for line in run.stdout.splitlines() if line]
 
 
@@ -36,9 +37,12 @@ def need(ok, text):
 
 
 def judge_by_tshark(pcap):
-    # 0x600000 is the severity of a warning; notes and chats are opinions.
-    bad = tshark(pcap, "-Y", "_ws.malformed || _ws.expert.severity >= 0x600000 || "
-                 "ip.checksum.status == 0")
+    # 0x600000 is the severity of a warning; notes and chats are opinions. So is a segment out of
+    # order, where every frame is seen in the order in which it leaves: it is one sent again. The
+    # payload of TCP is nobody's protocol, which Thrift is too ready to deny.
+    bad = tshark(pcap, "-Y", "_ws.malformed || (_ws.expert.severity >= 0x600000 && "
+                 "!tcp.analysis.out_of_order) || "
+                 "ip.checksum.status == 0 || tcp.checksum.status == 0")
     need(not bad, "tshark objects to:\n" + "\n".join(bad[:10]))
     need(tshark(pcap, "-Y", "arp.opcode == 1"), "no ARP request")
     need(tshark(pcap, "-Y", "arp.opcode == 2"), "no ARP reply")
@@ -46,6 +50,26 @@ def judge_by_tshark(pcap):
     need(tshark(pcap, "-Y", "infiniband.aeth.syndrome == 0x60"), "no NAK")
     for name, attr in CM.items():
         need(tshark(pcap, "-Y", f"infiniband.mad.attributeid == {attr}"), f"no {name}")
+
+
+def judge_tcp(pcap):
+    """Three connections: ECN is asked for and agreed to by two, and spoken there alone."""
+    names = ("tcp.stream", "tcp.flags", "ip.dsfield.ecn", "tcp.len", "tcp.options.mss_val",
+             "tcp.options.wscale.shift", "tcp.seq_raw")
+    rows = tshark(pcap, "-Y", "tcp", "-T", "fields", "-E", "separator=,",
+                  *(word for name in names for word in ("-e", name)))
+    frames = [row.split(",") for row in rows]
+    for stream in ("0", "1", "2"):
+        mine = [(int(f[1], 0), f[2], int(f[3]), *f[4:]) for f in frames if f[0] == stream]
+        ecn = stream != "0"
+        syns = {f[0] & 0xfff for f in mine if f[0] & 2}
+        need(syns == ({0x0c2, 0x052} if ecn else {0x002, 0x012}), f"stream {stream}: SYNs {syns}")
+        need(all(f[3:5] == ("1460", "5") for f in mine if f[0] & 2), "options of a SYN")
+        data = [f for f in mine if f[2]]
+        need(any(f[0] & 0x40 for f in mine if not f[0] & 2) == ecn, f"stream {stream}: ECE")
+        need(any(f[0] & 0x80 for f in data) == ecn, f"stream {stream}: CWR")
+        need({f[1] for f in data} >= ({"2"} if ecn else {"0"}), f"stream {stream}: ECT")
+        need(len({f[5] for f in data}) < len(data), f"stream {stream}: nothing was sent again")
 
 
 def judge_connections(pcap):
@@ -108,6 +132,7 @@ def main():
         subprocess.run([sys.argv[1], str(pcap)], check=True, stdout=subprocess.DEVNULL)
         judge_by_tshark(pcap)
         judge_connections(pcap)
+        judge_tcp(pcap)
         judge_by_scapy(pcap)
         spoil(pcap, spoilt)
         try:

@@ -81,7 +81,16 @@ static bool is_management(const uint8_t *frame, uint32_t len)
 {
 	struct pkt_info info;
 
-	return !parse(frame, len, &info) || !info.roce || info.bth_opcode == UD_SEND_ONLY;
+	if (!parse(frame, len, &info))
+		return true;
+	return info.ip_proto != IP_PROTO_TCP && (!info.roce || info.bth_opcode == UD_SEND_ONLY);
+}
+
+static bool may_be_marked(const uint8_t *frame, uint32_t len)
+{
+	struct pkt_info info;
+
+	return !is_management(frame, len) && parse(frame, len, &info) && info.ecn != ECN_NOT_ECT;
 }
 
 static void deliver(struct loop_port *to, struct rte_mbuf *m)
@@ -100,7 +109,7 @@ static void deliver(struct loop_port *to, struct rte_mbuf *m)
 		l->corrupted++;
 		frame[rng_next(&to->rng) % m->pkt_len] ^= (uint8_t)(1 + rng_next(&to->rng) % 255);
 	}
-	if (!is_management(frame, m->pkt_len) && hit(to, l->faults.ce)) {
+	if (may_be_marked(frame, m->pkt_len) && hit(to, l->faults.ce)) {
 		l->marked++;
 		edit_ecn_ce(frame + sizeof(struct eth_hdr), PKT_IPV4);
 	}
