@@ -87,12 +87,16 @@ static const struct expr_func funcs[] = {
 	{"cnps_received", BY_COUNT, EXPR_COUNT, METRIC_CNPS_RX, 0, 0, WHO_SENDS, H | F | ALL_H,
 	 "[X]", "congestion notifications received by hosts or flows"},
 	{"retransmissions", BY_COUNT, EXPR_COUNT, METRIC_RETRANSMISSIONS, 0, 0, WHO_EVERYBODY,
-	 H | ALL_H, "[X]", "packets sent again"},
+	 H | F | ALL_H, "[X]", "packets sent again, by hosts or by flows of TCP"},
 	{"spurious", BY_COUNT, EXPR_COUNT, METRIC_SPURIOUS, 0, 0, WHO_RECEIVES, H | ALL_H, "[X]",
 	 "of those the ones that were needless: packets that a host received and had accepted "
 	 "before. Without losses the retransmission timer is too short (`nic.rto`)"},
-	{"timeouts", BY_COUNT, EXPR_COUNT, METRIC_TIMEOUTS, 0, 0, WHO_EVERYBODY, H | ALL_H, "[X]",
-	 "retransmission timers that ran out"},
+	{"timeouts", BY_COUNT, EXPR_COUNT, METRIC_TIMEOUTS, 0, 0, WHO_EVERYBODY, H | F | ALL_H,
+	 "[X]", "retransmission timers that ran out, of hosts or of flows of TCP"},
+	{"fast_retransmits", BY_COUNT, EXPR_COUNT, METRIC_FAST_RETRANSMITS, 0, 0, WHO_EVERYBODY,
+	 H | F | ALL_H, "[X]", "TCP: recoveries that three duplicate ACKs began"},
+	{"ece", BY_COUNT, EXPR_COUNT, METRIC_ECE, 0, 0, WHO_SENDS, H | F | ALL_H, "[X]",
+	 "TCP: ACKs received that echo a mark"},
 	{"naks", BY_COUNT, EXPR_COUNT, METRIC_NAKS, 0, 0, WHO_EVERYBODY, H | ALL_H, "[X]",
 	 "NAKs sent by hosts"},
 	{"messages", BY_COUNT, EXPR_COUNT, METRIC_MESSAGES, 0, 0, WHO_EVERYBODY, H | F | ALL_H,
@@ -105,8 +109,10 @@ static const struct expr_func funcs[] = {
 	{"cc_rate", BY_SAMPLE, EXPR_RATE, METRIC_CC_RATE, 0, TAKES_STAT, WHO_EVERYBODY, F, "FLOW",
 	 "what the reaction point allows, the mean over the flow's connections"},
 	{"alpha", BY_SAMPLE, EXPR_SHARE, METRIC_ALPHA, 0, TAKES_STAT, WHO_EVERYBODY, F, "FLOW",
-	 "the reaction point's estimate of congestion, 1 before the first CNP; the mean over the "
-	 "flow's connections"},
+	 "the estimate of congestion of the reaction point, 1 before the first CNP, or of DCTCP; "
+	 "the mean over the flow's connections"},
+	{"cwnd", BY_SAMPLE, EXPR_BYTES, METRIC_CWND, 0, TAKES_STAT, WHO_EVERYBODY, F, "FLOW",
+	 "TCP: the congestion window, the mean over the flow's connections"},
 	{"fct", BY_OPERATION, EXPR_TIME, METRIC_FCT, 0, TAKES_STAT | TAKES_SIZE, WHO_SENDS,
 	 H | F | ALL_H, "[X]", "completion time: from posting to the last ACK"},
 	{"slowdown", BY_OPERATION, EXPR_COUNT, METRIC_SLOWDOWN, 0, TAKES_STAT | TAKES_SIZE,
@@ -297,12 +303,12 @@ static const char general[] =
 	"happens at that instant; at the end of the run after everything. A frame counts when its "
 	"transmission begins.\n"
 	"\n"
-	"queue, pg, headroom, pool, cc_rate and alpha are sampled every `sample` of the scenario, "
-	"from `from` on, before `to`. Behind X may stand what is asked of the samples, or of the "
-	"operations of fct and the like: mean (if none is given), min, max, now (the last), p50, "
-	"p90, p99, p999 or any pNN.N: the least value that this share of all does not exceed. An "
-	"operation belongs to the window in which it finished; `size < 100KB` or `size >= 1MB` "
-	"picks some.\n"
+	"queue, pg, headroom, pool, cc_rate, alpha and cwnd are sampled every `sample` of the "
+	"scenario, from `from` on, before `to`. Behind X may stand what is asked of the samples, "
+	"or of the operations of fct and the like: mean (if none is given), min, max, now (the "
+	"last), p50, p90, p99, p999 or any pNN.N: the least value that this share of all does "
+	"not exceed. An operation belongs to the window in which it finished; `size < 100KB` or "
+	"`size >= 1MB` picks some.\n"
 	"\n"
 	"The rate of a service (request, storage) is that of all its messages, in both directions. "
 	"Of a READ flow the data are counted where they are sent, at the host that is asked; with "

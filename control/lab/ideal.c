@@ -10,6 +10,7 @@
 #include "dataplane/packet/wire.h"
 #include "dataplane/qos/shaper.h"
 #include "drivers/nic/requester.h"
+#include "drivers/nic/tcp_build.h"
 
 #define PICOS 1000000000000u
 enum { PICOS_PER_NANO = 1000 };
@@ -90,6 +91,11 @@ static struct ideal_path reversed(const struct ideal_path *path)
 static uint64_t wire_ps(uint32_t frame_len, uint64_t speed_bps)
 {
 	return ((uint64_t)frame_len + LINK_OVERHEAD_BYTES) * 8 * PICOS / speed_bps;
+}
+
+static uint32_t segment_len(uint32_t payload)
+{
+	return tcp_frame_len(&(struct tcp_seg){.len = payload, .scale = -1});
 }
 
 static uint32_t frame_len(uint8_t opcode, uint32_t payload)
@@ -191,10 +197,25 @@ static uint64_t data_ps(const struct ideal_path *path, const struct ideal_messag
 	return arrived_ps(&s);
 }
 
+static uint64_t segments_ps(const struct ideal_path *path, const struct ideal_message *m)
+{
+	struct stream s = {.path = path, .pace_bps = m->pace_bps};
+	uint32_t n = (m->n_bytes + m->mtu - 1) / m->mtu;
+
+	if (n > 1)
+		send_one(&s, segment_len(m->mtu));
+	if (n > 2)
+		send_many(&s, segment_len(m->mtu), n - 2);
+	send_one(&s, segment_len(m->n_bytes - (n - 1) * m->mtu));
+	return arrived_ps(&s);
+}
+
 static uint64_t arrival_ps(const struct ideal_path *path, const struct ideal_message *m)
 {
 	struct ideal_path back;
 
+	if (m->is_tcp)
+		return segments_ps(path, m);
 	if (m->op != REQ_READ)
 		return data_ps(path, m);
 	back = reversed(path);
@@ -205,10 +226,11 @@ static uint64_t complete_ps(const struct ideal_path *path, const struct ideal_me
 {
 	struct ideal_path back;
 
-	if (m->op == REQ_READ)
+	if (m->op == REQ_READ && !m->is_tcp)
 		return arrival_ps(path, m);
 	back = reversed(path);
-	return arrival_ps(path, m) + single_ps(&back, frame_len(RC_ACK, 0));
+	return arrival_ps(path, m) +
+	       single_ps(&back, m->is_tcp ? segment_len(0) : frame_len(RC_ACK, 0));
 }
 
 static uint64_t ns_of(uint64_t ps)
@@ -241,7 +263,8 @@ static struct ideal_message message(const struct dialogue *g, bool there, enum r
 	// The data of a READ is paced by its responder.
 	bool data_there = op == REQ_READ ? !there : there;
 
-	return (struct ideal_message){.op = (uint8_t)op, .mtu = g->f->payload, .n_bytes = n_bytes,
+	return (struct ideal_message){.op = (uint8_t)op, .is_tcp = flow_is_tcp(g->f),
+				      .mtu = g->f->payload, .n_bytes = n_bytes,
 				      .pace_bps = data_there ? g->pace_there : g->pace_back};
 }
 

@@ -8,7 +8,8 @@
 //
 //   end(k, l) = max(end(k - 1, l), end(k, l - 1) + delay(l - 1)) + time(k, l)      frame k, link l
 //
-// Not in it: ECMP (of equal ways the first is taken), faults, other traffic, congestion control.
+// Not in it: ECMP (of equal ways the first is taken), faults, other traffic, congestion control,
+// the handshake of TCP.
 #pragma once
 
 #include "control/lab/scenario.h"
@@ -38,6 +39,7 @@ void ideal_find(struct ideal *i, uint32_t from, uint32_t to, struct ideal_path *
 // or the flow).
 struct ideal_message {
 	uint8_t op; // enum req_op
+	bool is_tcp; // segments in place of RDMA packets; op is unused
 	uint16_t mtu;
 	uint32_t n_bytes;
 	uint64_t pace_bps;

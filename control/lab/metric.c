@@ -133,6 +133,10 @@ static double host_whole(enum metric m, const struct nic_stats *s)
 		return (double)s->duplicates;
 	case METRIC_TIMEOUTS:
 		return (double)s->timeouts;
+	case METRIC_FAST_RETRANSMITS:
+		return (double)s->fast_retransmits;
+	case METRIC_ECE:
+		return (double)s->ece_received;
 	case METRIC_NAKS:
 		return (double)s->naks_sent;
 	case METRIC_MESSAGES:
@@ -173,10 +177,10 @@ static double host_metric(const struct metric_world *w, enum metric m, uint32_t 
 
 // ---- connections
 
-// What the reaction point says now, not a count.
+// What congestion control says now, not a count.
 static bool is_state(enum metric m)
 {
-	return m == METRIC_CC_RATE || m == METRIC_ALPHA;
+	return m == METRIC_CC_RATE || m == METRIC_ALPHA || m == METRIC_CWND;
 }
 
 // NaN: it is closed.
@@ -191,6 +195,10 @@ static double conn_state(const struct metric_world *w, enum metric m, const stru
 	st = nic_flow_status(w->fabric->hosts[c->src].nic, c->id);
 	if (m == METRIC_ALPHA)
 		return (double)st.alpha_ppm / PPM;
+	if (m == METRIC_CWND)
+		return lab_flow_is_tcp(lab_flow_of(w->fabric->sc, c->flow))
+			       ? (double)st.tcp.cwnd_bytes
+			       : __builtin_nan("");
 	return (double)(st.rate_bps != 0 ? st.rate_bps
 					 : hosts[reversed ? c->dst : c->src].nic.speed_bps);
 }
@@ -203,6 +211,25 @@ static bool is_service(const struct metric_world *w, uint32_t conn)
 	return pattern == PATTERN_REQUEST || pattern == PATTERN_STORAGE;
 }
 
+static bool is_of_tcp(enum metric m)
+{
+	return m >= METRIC_RETRANSMISSIONS && m <= METRIC_ECE;
+}
+
+static double tcp_metric(enum metric m, const struct traffic_counts *n)
+{
+	switch (m) {
+	case METRIC_RETRANSMISSIONS:
+		return (double)n->retransmissions;
+	case METRIC_TIMEOUTS:
+		return (double)n->timeouts;
+	case METRIC_FAST_RETRANSMITS:
+		return (double)n->fast_retransmits;
+	default:
+		return (double)n->ece;
+	}
+}
+
 static double conn_metric(const struct metric_world *w, enum metric m, uint32_t conn)
 {
 	struct traffic_counts n;
@@ -213,6 +240,12 @@ static double conn_metric(const struct metric_world *w, enum metric m, uint32_t 
 	if (m == METRIC_POSTED && is_service(w, conn))
 		return __builtin_nan("");
 	n = traffic_conn_counts(w->traffic, conn);
+	// A queue pair does not keep them for itself.
+	if (is_of_tcp(m))
+		return lab_flow_is_tcp(lab_flow_of(w->fabric->sc,
+						   traffic_conn(w->traffic, conn)->flow))
+			       ? tcp_metric(m, &n)
+			       : __builtin_nan("");
 	switch (m) {
 	case METRIC_GOODPUT_BYTES:
 		return (double)n.acked_bytes;

@@ -78,17 +78,34 @@ double *report_operations(const struct run *r, uint32_t flow, enum metric m, uin
 	return v;
 }
 
+static void add_conn(const struct run *r, uint32_t i, struct lab_flow_row *row, uint32_t *n_open)
+{
+	const struct traffic_conn *c = traffic_conn(r->traffic, i);
+	struct traffic_counts n = traffic_conn_counts(r->traffic, i);
+
+	row->n_conns++;
+	row->bytes += n.acked_bytes;
+	row->tcp.retransmissions += n.retransmissions;
+	row->tcp.timeouts += n.timeouts;
+	row->tcp.fast_retransmits += n.fast_retransmits;
+	row->tcp.ece += n.ece;
+	if (!lab_flow_is_tcp(lab_flow_of(r->sc, c->flow)) || c->id == TRAFFIC_NOT_OPEN)
+		return;
+	row->cwnd_bytes += nic_flow_status(r->fabric->hosts[c->src].nic, c->id).tcp.cwnd_bytes;
+	(*n_open)++;
+}
+
 struct lab_flow_row report_flow(const struct run *r, uint32_t flow)
 {
 	struct lab_flow_row row = {0};
 	uint64_t n, done_ns = traffic_flow_done_ns(r->traffic, flow);
+	uint32_t n_open = 0;
 	double *v;
 
 	for (uint32_t i = 0; i < traffic_n_conns(r->traffic); i++)
-		if (traffic_conn(r->traffic, i)->flow == flow) {
-			row.n_conns++;
-			row.bytes += traffic_conn_counts(r->traffic, i).acked_bytes;
-		}
+		if (traffic_conn(r->traffic, i)->flow == flow)
+			add_conn(r, i, &row, &n_open);
+	row.cwnd_bytes = n_open == 0 ? __builtin_nan("") : row.cwnd_bytes / n_open;
 	row.goodput_bps = per_second(row.bytes, r->end_ns);
 	row.done_ns = done_ns == UINT64_MAX ? __builtin_nan("") : (double)done_ns;
 	v = report_operations(r, flow, METRIC_FCT, &n);

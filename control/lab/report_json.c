@@ -128,6 +128,15 @@ static void put_times(struct json_object *row, const char *key, const struct lab
 	json_object_object_add(row, "slowdown", o);
 }
 
+static void put_tcp(struct json_object *row, const struct lab_flow_row *f)
+{
+	row_u64(row, "retransmissions", f->tcp.retransmissions);
+	row_u64(row, "timeouts", f->tcp.timeouts);
+	row_u64(row, "fast_retransmits", f->tcp.fast_retransmits);
+	row_u64(row, "ece_received", f->tcp.ece);
+	report_number(row, "cwnd_bytes", f->cwnd_bytes);
+}
+
 static void put_flow(const struct run *r, uint32_t flow, struct json_object *row)
 {
 	struct lab_flow_row f = report_flow(r, flow);
@@ -139,6 +148,8 @@ static void put_flow(const struct run *r, uint32_t flow, struct json_object *row
 	row_u64(row, "operations", f.n_done);
 	report_number(row, "done_ns", f.done_ns);
 	put_times(row, "fct_ns", &f);
+	if (lab_flow_is_tcp(lab_flow_of(r->sc, flow)))
+		put_tcp(row, &f);
 }
 
 // ---- switches

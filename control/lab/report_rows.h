@@ -19,6 +19,8 @@ struct lab_flow_row {
 	uint64_t n_done, bytes; // operations finished; payload acknowledged
 	double goodput_bps;
 	double done_ns; // its last message; NaN: not done
+	struct traffic_counts tcp; // sums, of TCP
+	double cwnd_bytes; // of TCP at the end, the mean over open connections; NaN: none
 	double fct_p50, fct_p99, fct_max, slowdown_p50, slowdown_p99; // NaN: none finished
 };
 struct lab_flow_row report_flow(const struct run *r, uint32_t flow);

@@ -160,7 +160,9 @@ static void flows_grid(const struct run *r, report_grid_fn *emit, FILE *out)
 	struct grid g;
 
 	grid_init(&g, "flows",
-		  "flow|connections|goodput Gb/s|finished|FCT p50|p99|max|slowdown p50|p99", 1);
+		  "flow|connections|goodput Gb/s|finished|FCT p50|p99|max|slowdown p50|p99|"
+		  "sent again|timeouts|fast|ECE in|cwnd",
+		  1);
 	for (uint32_t i = 0; i < shown; i++) {
 		struct lab_flow_row f = report_flow(r, i);
 
@@ -174,6 +176,11 @@ static void flows_grid(const struct run *r, report_grid_fn *emit, FILE *out)
 		put_value(r, &g, EXPR_TIME, f.fct_max);
 		put_value(r, &g, EXPR_COUNT, f.slowdown_p50);
 		put_value(r, &g, EXPR_COUNT, f.slowdown_p99);
+		put_count(&g, f.tcp.retransmissions);
+		put_count(&g, f.tcp.timeouts);
+		put_count(&g, f.tcp.fast_retransmits);
+		put_count(&g, f.tcp.ece);
+		put_value(r, &g, EXPR_BYTES, f.cwnd_bytes);
 	}
 	if (shown < n)
 		grid_note(&g, "and %u more, in report.json", n - shown);

@@ -62,6 +62,7 @@ const struct traffic_conn *traffic_conn(const struct traffic *t, uint32_t i);
 // Of all that was ever connected in this row: see struct nic_flow_status.
 struct traffic_counts {
 	uint64_t tx_packets, tx_bytes, acked_bytes, cnps, posted, completed;
+	uint64_t retransmissions, timeouts, fast_retransmits, ece; // of TCP
 };
 struct traffic_counts traffic_conn_counts(const struct traffic *t, uint32_t i);
 uint64_t traffic_n_done(const struct traffic *t);
@@ -80,6 +81,7 @@ uint64_t traffic_ideal_ns(const struct traffic *t, const struct traffic_done *d)
 // then finds the hosts, reads size distributions and makes the hosts' NICs large enough for their
 // connections (mistakes into the sink). 0, -EINVAL.
 extern const struct cfg_schema lab_flow_schema;
+bool lab_flow_is_tcp(const struct lab_flow *f);
 const char *lab_flow_name(const struct lab_flow *f);
 bool lab_flow_endless(const struct lab_flow *f); // it has no last message
 struct lab_flow *lab_flow_at(struct scenario *sc, uint32_t i); // element of sc->flows

@@ -7,10 +7,12 @@
 
 #include "control/lab/traffic_int.h"
 #include "dataplane/policy.h"
+#include "drivers/nic/payload.h"
 #include "drivers/nic/roce_build.h"
+#include "drivers/nic/tcp_build.h"
 
 // IP packet of a payload, with the longest extension header.
-enum { IP_EXTRA = ROCE_MIN_LEN - 14 + 16, NO_SWITCH_MTU = 4096 + IP_EXTRA };
+enum { IP_EXTRA = ROCE_MIN_LEN - 14 + 16, NO_SWITCH_MTU = 9216 };
 
 static const uint16_t path_mtus[] = {4096, 2048, 1024, 512, 256};
 
@@ -36,6 +38,23 @@ static struct narrowest find_narrowest(const struct fabric *f)
 	return n;
 }
 
+// IP and transport headers of a packet, and the payload of one that fits.
+static uint32_t extra_of(const struct lab_flow *f)
+{
+	return flow_is_tcp(f) ? TCP_HEADERS - 14 : IP_EXTRA;
+}
+
+static uint16_t payload_that_fits(const struct lab_flow *f, uint32_t mtu)
+{
+	if (flow_is_tcp(f))
+		return (uint16_t)(mtu > extra_of(f) + PAYLOAD_MAX ? PAYLOAD_MAX
+								  : mtu - extra_of(f));
+	for (unsigned i = 0; i < sizeof(path_mtus) / sizeof(path_mtus[0]); i++)
+		if (path_mtus[i] + extra_of(f) <= mtu)
+			return path_mtus[i];
+	return 0;
+}
+
 static void check_packets(const struct fabric *fabric, struct lab_flow *f,
 			  const struct narrowest *n, struct diag_sink *s)
 {
@@ -44,18 +63,17 @@ static void check_packets(const struct fabric *fabric, struct lab_flow *f,
 	const char *port = c != NULL ? config_port(c, n->port).name : "";
 	const char *sw = c != NULL ? sc->switches[n->sw].name : "";
 
-	for (unsigned i = 0; f->payload == 0 && i < sizeof(path_mtus) / sizeof(path_mtus[0]); i++)
-		if (path_mtus[i] + (uint32_t)IP_EXTRA <= n->mtu)
-			f->payload = path_mtus[i];
+	if (f->payload == 0)
+		f->payload = payload_that_fits(f, n->mtu);
 	if (f->payload == 0)
 		diag_add(s, DIAG_ERROR, f->map.at, f->map.path,
 			 "the MTU of %u B of %s.%s is too small for any packet of 256 B: raise it, "
 			 "or give the flow an mtu", n->mtu, sw, port);
-	else if (f->payload + (uint32_t)IP_EXTRA > n->mtu)
+	else if (f->payload + extra_of(f) > n->mtu)
 		diag_add(s, DIAG_ERROR, f->mtu.at, arena_printf(sc->arena, "%s.mtu", f->map.path),
 			 "packets of %u B need an IP MTU of %u, and %s.%s has %u: at most %d B fit",
-			 f->payload, f->payload + IP_EXTRA, sw, port, n->mtu,
-			 (int)n->mtu - IP_EXTRA);
+			 f->payload, f->payload + extra_of(f), sw, port, n->mtu,
+			 (int)(n->mtu - extra_of(f)));
 }
 
 // A policy may map a flow's DSCP to another class, which is seldom meant.

@@ -13,6 +13,11 @@ bool lab_flow_endless(const struct lab_flow *f)
 	return f->size_kind == SIZE_UNLIMITED || (f->count.n < 0 && f->stop.n < 0);
 }
 
+bool lab_flow_is_tcp(const struct lab_flow *f)
+{
+	return flow_is_tcp(f);
+}
+
 struct lab_flow *lab_flow_at(struct scenario *sc, uint32_t i)
 {
 	return &sc->flows[i];

@@ -14,6 +14,8 @@ struct lab_storage_keys {
 	struct cfg_val reads, small, large, chunk, credits, request, reply;
 };
 
+enum { TCP_ACK_EVERY = 2 }; // RFC 5681, 4.2
+
 enum size_kind { SIZE_UNLIMITED, SIZE_FIXED, SIZE_CDF };
 
 struct lab_reuse_keys {
@@ -21,13 +23,20 @@ struct lab_reuse_keys {
 	struct cfg_val after, crossed, pause;
 };
 
+struct lab_tcp_keys {
+	struct cfg_map map;
+	struct cfg_val cc, window, initial_window, rto_min, rto_initial, delayed_ack, g;
+};
+
 struct lab_flow {
 	struct cfg_map map;
-	struct cfg_val name, pattern, pairs, cls, dscp, ecn, op, size, count, depth, qps, rate, interval,
-		start, stop, jitter, mtu, cc, load, idle, fan, request, think, first_psn, ack_every;
+	struct cfg_val name, pattern, pairs, cls, dscp, ecn, op, size, count, depth, qps, rate,
+		interval, start, stop, jitter, mtu, cc, load, idle, fan, request, think,
+		first_psn, ack_every;
 	struct cfg_words from, to;
 	struct lab_storage_keys storage;
 	struct lab_reuse_keys reuse;
+	struct lab_tcp_keys tcp;
 
 	// Resolved.
 	const char *label;
@@ -37,6 +46,7 @@ struct lab_flow {
 	uint32_t n_bytes; // SIZE_FIXED
 	struct cdf sizes; // SIZE_CDF
 	struct storage_params store;
+	struct tcp_params tcp_params; // of flow_is_tcp
 	uint16_t payload; // of a packet; 0: as much as fits, set by traffic_check
 };
 
@@ -56,9 +66,21 @@ static inline uint8_t flow_dscp(const struct lab_flow *f)
 	return (uint8_t)(f->dscp.n < 0 ? 8 * f->cls.n : f->dscp.n);
 }
 
+static inline bool flow_is_tcp(const struct lab_flow *f)
+{
+	return f->tcp.map.given || f->tcp.cc.given;
+}
+
 static inline enum nic_ecn flow_ecn(const struct lab_flow *f)
 {
+	if (!f->ecn.given && flow_is_tcp(f) && f->tcp.cc.n == TCP_NEWRENO)
+		return NIC_NOT_ECT;
 	return (enum nic_ecn)f->ecn.n;
+}
+
+static inline uint16_t flow_ack_every(const struct lab_flow *f)
+{
+	return flow_is_tcp(f) && !f->ack_every.given ? TCP_ACK_EVERY : (uint16_t)f->ack_every.n;
 }
 
 // The time from which on nothing is posted.

@@ -69,7 +69,8 @@ static int connect_lane(struct traffic *t, const struct lane *l, const struct ni
 
 	if (err != 0)
 		return err;
-	return t->sc->connect_by_cm ? nic_flow_add(from, nf, id) : nic_connect(from, nf, to, id);
+	return t->sc->connect_by_cm && !nf->is_tcp ? nic_flow_add(from, nf, id)
+						   : nic_connect(from, nf, to, id);
 }
 
 int lane_open(struct lane *l, const struct nic_flow *stream)
@@ -90,7 +91,9 @@ int lane_open(struct lane *l, const struct nic_flow *stream)
 	nf.rate_bps = f->rate.n > 0 ? (uint64_t)f->rate.n : 0;
 	nf.cc_off = f->cc.n == 0;
 	nf.first_psn = f->first_psn.n < 0 ? NIC_RANDOM_PSN : (uint32_t)f->first_psn.n;
-	nf.ack_every = (uint16_t)f->ack_every.n;
+	nf.ack_every = flow_ack_every(f);
+	nf.is_tcp = flow_is_tcp(f);
+	nf.tcp = f->tcp_params;
 	nf.qpn = l->reuse.qpn;
 	nf.peer_qpn = l->reuse.peer_qpn;
 	err = connect_lane(t, l, &nf, &id);
@@ -189,6 +192,10 @@ void lane_count(const struct traffic *t, const struct lane *l, struct traffic_co
 	to->cnps += s.cnps;
 	to->posted += s.posted;
 	to->completed += s.completed;
+	to->retransmissions += s.tcp.stats.retransmissions;
+	to->timeouts += s.tcp.stats.timeouts;
+	to->fast_retransmits += s.tcp.stats.fast_retransmits;
+	to->ece += s.tcp.stats.ece_received;
 }
 
 void lane_close(struct traffic *t, struct lane *l)

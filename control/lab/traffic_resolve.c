@@ -273,6 +273,56 @@ static void check_reuse(struct resolver *r)
 		      "two connections can change places: give `qps` of 2 at least");
 }
 
+// Keys that speak of queue pairs.
+static void check_tcp(struct resolver *r)
+{
+	const struct lab_flow *f = r->f;
+	const struct cfg_val *rdma[] = {&f->op, &f->cc, &f->first_psn};
+	static const char *const rdma_key[] = {"op", "cc", "first_psn"};
+
+	if (!flow_is_tcp(f))
+		return;
+	for (unsigned i = 0; i < sizeof(rdma) / sizeof(rdma[0]); i++)
+		if (rdma[i]->given)
+			wrong(r, rdma[i]->at, rdma_key[i], "is of RDMA: leave it out beside `tcp`");
+	if (f->reuse.map.given || f->reuse.after.given)
+		wrong(r, f->reuse.map.given ? f->reuse.map.at : f->reuse.after.at, "reuse",
+		      "is of RDMA: leave it out beside `tcp`");
+	if (f->pattern.n == PATTERN_STORAGE)
+		wrong(r, f->pattern.at, "pattern",
+		      "storage moves data by RDMA READ and WRITE: leave out `tcp`");
+	if (f->tcp.cc.n == TCP_DCTCP && f->ecn.given && f->ecn.n == NIC_NOT_ECT)
+		wrong(r, f->ecn.at, "ecn", "dctcp needs ECN: give ect0 or ect1, or leave it out");
+	if (f->tcp.cc.n != TCP_DCTCP && f->tcp.g.given)
+		wrong(r, f->tcp.g.at, "tcp.g", "is of dctcp: give `cc: dctcp`, or leave it out");
+}
+
+static void resolve_tcp(struct resolver *r)
+{
+	struct lab_flow *f = r->f;
+	const struct lab_tcp_keys *k = &f->tcp;
+	struct cc_config gain = {.g_num = 1, .g_den = 16};
+
+	if (!flow_is_tcp(f))
+		return;
+	if (k->g.given && !k->g.bad && !cc_set_gain(&gain, k->g.text))
+		wrong(r, k->g.at, "tcp.g",
+		      "\"%s\" is no fraction of at most 1 such as 1/16, with a denominator of at "
+		      "most 65536", schema_shown(r->sc->arena, k->g.text));
+	f->tcp_params = (struct tcp_params){
+		.cc = (uint8_t)k->cc.n,
+		.ecn = flow_ecn(f) != NIC_NOT_ECT,
+		.ack_every = flow_ack_every(f),
+		.initial_segments = (uint16_t)k->initial_window.n,
+		.window_bytes = (uint32_t)k->window.n,
+		.g_num = gain.g_num,
+		.g_den = gain.g_den,
+		.rto_min_ns = (uint64_t)k->rto_min.n,
+		.rto_initial_ns = (uint64_t)k->rto_initial.n,
+		.delayed_ack_ns = (uint64_t)k->delayed_ack.n,
+	};
+}
+
 static void check_rules(struct resolver *r)
 {
 	struct lab_flow *f = r->f;
@@ -301,11 +351,13 @@ static void check_rules(struct resolver *r)
 		wrong(r, place(f, &f->pattern), "pattern",
 		      "%s needs connections out of band: leave out `connect: cm`",
 		      pattern_name[f->pattern.n]);
-	if (r->sc->connect_by_cm && f->mtu.n > 0 && cm_mtu_code((uint16_t)f->mtu.n) == 0)
+	if (r->sc->connect_by_cm && !flow_is_tcp(f) && f->mtu.n > 0 &&
+	    cm_mtu_code((uint16_t)f->mtu.n) == 0)
 		wrong(r, f->mtu.at, "mtu",
 		      "on the wire a path MTU is 256, 512, 1024, 2048 or 4096: leave out "
 		      "`connect: cm` for others");
 	check_reuse(r);
+	check_tcp(r);
 	if (f->storage.small.n > f->storage.large.n)
 		wrong(r, f->storage.map.at, "storage", "small is above large");
 }
@@ -420,6 +472,7 @@ static void resolve_one(struct resolver *r, uint32_t i)
 	if (f->mtu.n > 0)
 		f->payload = (uint16_t)f->mtu.n;
 	resolve_storage(f);
+	resolve_tcp(r);
 	claim_dscp(r);
 	resolve_hosts(r);
 	resolve_size(r);

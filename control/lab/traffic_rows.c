@@ -71,6 +71,34 @@ static const struct cfg_row reuse_scalar = {"reuse",
 					    .max = MAX_COUNT,
 					    .dflt_text = "never"};
 
+static const char *const tcp_words[] = {
+	[TCP_NEWRENO] = "newreno", [TCP_DCTCP] = "dctcp", NULL};
+#define TCP(f) .off = offsetof(struct lab_tcp_keys, f)
+
+static const struct cfg_row tcp_rows[] = {
+	{"cc", CFG_WORD, TCP(cc), .words = tcp_words, .dflt_text = "newreno",
+	 .help = "congestion control"},
+	{"window", CFG_NUMBER, .unit = UNIT_BYTES, TCP(window), .min = KB(16),
+	 .max = TCP_MAX_WINDOW, .dflt = MB(4), .dflt_text = "4MB", .help = "receive window"},
+	{"initial_window", CFG_NUMBER, .unit = UNIT_COUNT, TCP(initial_window), .min = 1,
+	 .max = 1000, .dflt = 10, .dflt_text = "10",
+	 .help = "segments that a connection begins with, and begins with again after it was idle"},
+	{"rto_min", CFG_NUMBER, .unit = UNIT_TIME, TCP(rto_min), .min = 1000, .max = SECONDS(60),
+	 .dflt = 10000000, .dflt_text = "10ms", .help = "least retransmission timer"},
+	{"rto_initial", CFG_NUMBER, .unit = UNIT_TIME, TCP(rto_initial), .min = 1000,
+	 .max = SECONDS(60), .dflt = SECONDS(1), .dflt_text = "1s",
+	 .help = "retransmission timer before the first round trip is measured, as of a SYN"},
+	{"delayed_ack", CFG_NUMBER, .unit = UNIT_TIME, TCP(delayed_ack), .min = 1,
+	 .max = SECONDS(1), .dflt = 1000000, .dflt_text = "1ms",
+	 .help = "how long an ACK waits for a further segment"},
+	{"g", CFG_TEXT, TCP(g), .max = NAME_LEN, .dflt_text = "1/16",
+	 .help = "dctcp: gain of alpha, a fraction of at most 1"},
+};
+static const struct cfg_schema tcp_schema = {tcp_rows, N(tcp_rows), sizeof(struct lab_tcp_keys)};
+static const struct cfg_row tcp_scalar = {"tcp", CFG_WORD,
+					  .off = offsetof(struct lab_flow, tcp.cc),
+					  .words = tcp_words, .dflt_text = "RDMA"};
+
 static const struct cfg_row flow_rows[] = {
 	{"name", CFG_NAME, FLOW(name), .max = NAME_LEN, .dflt_text = "f1, f2, ...",
 	 .help = "how expectations and the report call it"},
@@ -88,7 +116,8 @@ static const struct cfg_row flow_rows[] = {
 	{"dscp", CFG_NUMBER, .unit = UNIT_COUNT, FLOW(dscp), .max = 63, .dflt = CFG_WORD_VALUE,
 	 .word = "by-class", .dflt_text = "8 * class",
 	 .help = "DSCP of its frames; the hosts' NICs take it for `class`"},
-	{"ecn", CFG_WORD, FLOW(ecn), .words = nic_ecn_words, .dflt_text = "ect0",
+	{"ecn", CFG_WORD, FLOW(ecn), .words = nic_ecn_words,
+	 .dflt_text = "ect0, of newreno not-ect",
 	 .help = "ECN codepoint of its frames; WRED drops `not-ect` where it marks the others"},
 	{"op", CFG_WORD, FLOW(op), .words = op_words, .dflt_text = "write",
 	 .help = "the operation; with request: that of the answer"},
@@ -119,7 +148,7 @@ static const struct cfg_row flow_rows[] = {
 	{"mtu", CFG_NUMBER, .unit = UNIT_BYTES, FLOW(mtu), .min = MIN_PAYLOAD, .max = MAX_PAYLOAD,
 	 .dflt = CFG_WORD_VALUE, .word = "auto", .dflt_text = "auto",
 	 .help = "payload of a packet; `auto`: the largest of 256, 512, 1024, 2048, 4096 that "
-		 "every port takes"},
+		 "every port takes, of TCP the least IP MTU of all ports less 40"},
 	{"cc", CFG_SWITCH, FLOW(cc), .dflt = 1, .dflt_text = "on",
 	 .help = "off: these connections ignore CNPs"},
 	{"load", CFG_NUMBER, .unit = UNIT_PERCENT, FLOW(load), .min = 1, .max = PERCENT(100),
@@ -139,12 +168,14 @@ static const struct cfg_row flow_rows[] = {
 	 .dflt = CFG_WORD_VALUE, .word = "random", .dflt_text = "random",
 	 .help = "PSN that each connection begins with"},
 	{"ack_every", CFG_NUMBER, .unit = UNIT_COUNT, FLOW(ack_every), .min = 1,
-	 .max = REQ_MAX_ACK_EVERY, .dflt = REQ_ACK_EVERY, .dflt_text = "16",
+	 .max = REQ_MAX_ACK_EVERY, .dflt = REQ_ACK_EVERY, .dflt_text = "16, of TCP 2",
 	 .help = "packets per ACK; the last packet of a message always gets one"},
 	{"reuse", CFG_MAP, FLOW(reuse), .sub = &reuse_schema, .scalar = &reuse_scalar,
 	 .dflt_text = "never",
 	 .help = "each, with a size: connections are closed after so many messages and opened "
 		 "anew on the same queue pair numbers"},
+	{"tcp", CFG_MAP, FLOW(tcp), .sub = &tcp_schema, .scalar = &tcp_scalar,
+	 .dflt_text = "RDMA", .help = "TCP connections in place of queue pairs"},
 	{"storage", CFG_MAP, FLOW(storage), .sub = &storage_schema, .dflt_text = "defaults",
 	 .help = "modes of transfer of the storage pattern"},
 };

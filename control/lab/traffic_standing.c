@@ -154,8 +154,8 @@ static struct nic_flow stream_of(struct run *r, uint32_t src)
 
 	if (packets < STREAM_PACKETS)
 		packets = STREAM_PACKETS;
-	if (packets < (uint32_t)r->f->ack_every.n)
-		packets = (uint32_t)r->f->ack_every.n;
+	if (packets < flow_ack_every(r->f))
+		packets = flow_ack_every(r->f);
 	return (struct nic_flow){
 		.msg_bytes = packets * r->f->payload,
 		.start_ns = (uint64_t)r->f->start.n +

@@ -57,6 +57,33 @@ static const struct {
 	 "(runs)\n"},
 	{"{from: h1, to: h2, ecn: ect2}",
 	 "6:29: flows[0].ecn: \"ect2\": did you mean ect0?\n"},
+	{"{from: h1, to: h2, class: 0, tcp: newreno}",
+	 "(runs)\n"},
+	{"{from: h1, to: h2, class: 0, tcp: {cc: dctcp, g: 1/8, window: 1MB}, ecn: ect1}",
+	 "(runs)\n"},
+	{"{from: h1, to: h2, class: 0, tcp: dctpc}",
+	 "6:39: flows[0].tcp: \"dctpc\": did you mean dctcp?\n"},
+	{"{from: h1, to: h2, class: 0, tcp: {cc: cubic}}",
+	 "6:44: flows[0].tcp.cc: \"cubic\": expected one of newreno, dctcp\n"},
+	{"{from: h1, to: h2, tcp: dctcp, op: read, cc: off, first_psn: 5}",
+	 "6:40: flows[0].op: is of RDMA: leave it out beside `tcp`\n"
+	 "6:50: flows[0].cc: is of RDMA: leave it out beside `tcp`\n"
+	 "6:66: flows[0].first_psn: is of RDMA: leave it out beside `tcp`\n"},
+	{"{from: h1, to: h2, tcp: dctcp, size: 64KB, reuse: 5}",
+	 "6:55: flows[0].reuse: is of RDMA: leave it out beside `tcp`\n"},
+	{"{from: h1, to: h2, tcp: newreno, size: 64KB, pattern: storage}",
+	 "6:59: flows[0].pattern: storage moves data by RDMA READ and WRITE: leave out `tcp`\n"},
+	{"{from: h1, to: h2, tcp: dctcp, ecn: not-ect}",
+	 "6:41: flows[0].ecn: dctcp needs ECN: give ect0 or ect1, or leave it out\n"},
+	{"{from: h1, to: h2, tcp: {g: 1/8}}",
+	 "6:33: flows[0].tcp.g: is of dctcp: give `cc: dctcp`, or leave it out\n"},
+	{"{from: h1, to: h2, tcp: {cc: dctcp, g: 9/8}}",
+	 "6:44: flows[0].tcp.g: \"9/8\" is no fraction of at most 1 such as 1/16, with a "
+	 "denominator of at most 65536\n"},
+	{"{from: h1, to: h2, tcp: {window: 1KB, np: gap}}",
+	 "6:38: flows[0].tcp.window: 1KB is below the minimum 16KB\n"
+	 "6:43: flows[0].tcp.np: unknown key: known here are cc, window, initial_window, rto_min, "
+	 "rto_initial, delayed_ack, g\n"},
 	{"{from: h1, to: h2, first_psn: 16777216}",
 	 "6:35: flows[0].first_psn: 16777216 is above the maximum 16777215\n"},
 	{"{from: h1, to: h2, first_psn: 16777215, ack_every: 256}",
