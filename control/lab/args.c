@@ -22,6 +22,8 @@ const struct lab_option lab_options[] = {
 	{"digits", "N", LAB_RUN | LAB_SWEEP,
 	 "digits of figures in tables, 4 to 15 (default: 4); counts have all of theirs, JSON and "
 	 "CSV nine"},
+	{"senders", "N", LAB_FLUID,
+	 "in place of the scenario's flows: so many endless ones into one of its ports"},
 	{"json", NULL, LAB_RUN | LAB_SWEEP | LAB_FLUID, "report as JSON"},
 	{"quiet", NULL, LAB_RUN | LAB_SWEEP,
 	 "no lines about progress, speed and the place of the report"},
@@ -104,7 +106,9 @@ static bool take(struct lab_args *a, const struct lab_command *c, const struct l
 {
 	static const struct number jobs = {1, 1024, "--jobs needs a number from 1 to 1024, not "},
 				   digits = {EXPR_DIGITS, EXPR_MAX_DIGITS,
-					     "--digits needs a number from 4 to 15, not "};
+					     "--digits needs a number from 4 to 15, not "},
+				   senders = {1, 1024,
+					      "--senders needs a number from 1 to 1024, not "};
 	const char *name = o->name;
 
 	if (strcmp(name, "json") == 0)
@@ -125,6 +129,8 @@ static bool take(struct lab_args *a, const struct lab_command *c, const struct l
 		return take_number(c, value, &jobs, &a->jobs);
 	else if (strcmp(name, "digits") == 0)
 		return take_number(c, value, &digits, &a->digits);
+	else if (strcmp(name, "senders") == 0)
+		return take_number(c, value, &senders, &a->senders);
 	else
 		return add_set(a, c, value);
 	return true;

@@ -75,7 +75,8 @@ static bool obeys(const struct fluid_job *j, const struct lab_flow *f, uint32_t 
 {
 	const struct cc_config *cc = &j->sc->hosts[src].nic.cc;
 
-	return f->cc.n != 0 && cc->flavour == CC_PAPER && cc->rp_classes >> f->cls.n & 1;
+	return f->cc.n != 0 && !flow_is_tcp(f) && cc->flavour == CC_PAPER &&
+	       cc->rp_classes >> f->cls.n & 1;
 }
 
 static int count_pair(void *arg, uint32_t src, uint32_t dst)
@@ -112,7 +113,8 @@ static int find_bottleneck(struct fluid_job *j)
 	free(t.n);
 	if (j->n_flows == 0)
 		return complain(j, "no endless flow obeys DCQCN by the paper's rules (nic: {cc: "
-				   "paper}), which is what the model is of");
+				   "paper}), which is what the model is of: --senders 8 puts eight "
+				   "such flows into one port, in place of messages");
 	l = &j->sc->links[j->sc->hosts[j->dst].link];
 	if (!l->end[0].is_switch && !l->end[1].is_switch)
 		return complain(j, "the hosts are joined without a switch");
@@ -460,6 +462,107 @@ static int prepare(struct fluid_job *j, struct diags *d)
 	return code;
 }
 
+// ---- other flows
+
+enum { N_MORE_SETS = 4 };
+
+// Hosts that take part in a flow, each once, but the one that is to receive.
+static uint32_t pick_senders(const struct fluid_job *j, const struct lab_flow *f, uint32_t *out)
+{
+	const uint32_t *lists[] = {f->src, f->dst}, n[] = {f->n_src, f->n_dst};
+	uint32_t n_out = 0;
+
+	for (unsigned k = 0; k < 2; k++)
+		for (uint32_t i = 0; i < n[k]; i++) {
+			uint32_t host = lists[k][i];
+			bool seen = host == f->dst[0] || !obeys(j, f, host);
+
+			for (uint32_t s = 0; s < n_out; s++)
+				seen |= out[s] == host;
+			if (!seen)
+				out[n_out++] = host;
+		}
+	return n_out;
+}
+
+// "[{from: [h1, h2], to: h3, class: 3, dscp: 24, qps: 2}]", for the caller to free.
+static char *flows_text(const struct fluid_job *j, const struct lab_flow *f, const uint32_t *hosts,
+			uint32_t n_hosts, uint32_t qps)
+{
+	char *text = NULL;
+	size_t len;
+	FILE *out = open_memstream(&text, &len);
+
+	if (out == NULL)
+		return NULL;
+	fputs("[{from: [", out);
+	for (uint32_t i = 0; i < n_hosts; i++)
+		fprintf(out, "%s%s", i != 0 ? ", " : "", j->sc->hosts[hosts[i]].name);
+	fprintf(out, "], to: %s, class: %u, dscp: %u, qps: %" PRIu32 "}]",
+		j->sc->hosts[f->dst[0]].name, (unsigned)f->cls.n, flow_dscp(f), qps);
+	fclose(out);
+	return text;
+}
+
+static int load_anew(struct fluid_job *j, const char *file, const struct sc_set *sets,
+		     unsigned n_sets, struct diags *d)
+{
+	scenario_destroy(j->sc);
+	j->sc = NULL;
+	diags_fini(d);
+	*d = (struct diags){0};
+	return scenario_load(file, sets, n_sets, &j->sc, d) == 0 ? LAB_DONE : LAB_MISUSED;
+}
+
+// The scenario anew, with n endless flows of the hosts of its first flow that obeys CNPs into one
+// port. A number that its hosts cannot share evenly is refused.
+static int load_senders(struct fluid_job *j, const struct lab_args *a, struct diags *d)
+{
+	struct sc_set *sets = calloc(a->n_sets + N_MORE_SETS, sizeof(*sets));
+	uint32_t *hosts = calloc(j->sc->n_hosts + 1, sizeof(*hosts)), n = 0;
+	const struct lab_flow *f = NULL;
+	char *text = NULL;
+	int code = LAB_MISUSED;
+
+	for (uint32_t i = 0; hosts != NULL && n == 0 && i < j->sc->n_flows; i++) {
+		f = lab_flow_of(j->sc, i);
+		n = flow_is_tcp(f) ? 0 : pick_senders(j, f, hosts);
+	}
+	if (n > a->senders)
+		n = a->senders;
+	if (n != 0)
+		text = flows_text(j, f, hosts, n, a->senders / n);
+	if (sets == NULL || hosts == NULL || (n != 0 && text == NULL)) {
+		complain(j, "there is not enough memory");
+	} else if (n == 0) {
+		complain(j, "no host of its flows obeys DCQCN by the paper's rules (nic: {cc: "
+			    "paper}), which is what the model is of");
+	} else if (a->senders % n != 0) {
+		fprintf(stderr, "weir-lab fluid: --senders: %u flows cannot be shared evenly by "
+			"%" PRIu32 " hosts: give a multiple of it, or fewer\n", a->senders, n);
+	} else {
+		const struct sc_set more[N_MORE_SETS] = {{"flows", text},
+							 {"faults", "[]"},
+							 {"record", "{what: []}"},
+							 {"expect", "[]"}};
+
+		memcpy(sets, a->sets, a->n_sets * sizeof(*sets));
+		memcpy(sets + a->n_sets, more, sizeof(more));
+		code = load_anew(j, a->files[0], sets, a->n_sets + N_MORE_SETS, d);
+	}
+	free(text);
+	free(hosts);
+	free(sets);
+	return code;
+}
+
+static int load(struct fluid_job *j, const struct lab_args *a, struct diags *d)
+{
+	if (scenario_load(a->files[0], a->sets, a->n_sets, &j->sc, d) != 0)
+		return LAB_MISUSED;
+	return a->senders != 0 ? load_senders(j, a, d) : LAB_DONE;
+}
+
 static void print_diags(struct diags *d)
 {
 	diags_print(d);
@@ -470,14 +573,15 @@ int lab_fluid(const struct lab_args *a)
 {
 	struct fluid_job *j = calloc(1, sizeof(*j));
 	struct diags d = {0};
-	int code = LAB_MISUSED;
+	int code;
 
 	if (j == NULL || a->n_files != 1) {
 		fputs("weir-lab fluid: name one scenario file\n", stderr);
 		free(j);
 		return LAB_MISUSED;
 	}
-	if (scenario_load(a->files[0], a->sets, a->n_sets, &j->sc, &d) == 0)
+	code = load(j, a, &d);
+	if (code == LAB_DONE)
 		code = prepare(j, &d);
 	print_diags(&d);
 	if (code == LAB_DONE && !lab_can_write(a->out))

@@ -22,6 +22,7 @@ struct lab_args {
 	const char *out; // folder, or NULL
 	unsigned jobs; // 0: one per processor
 	unsigned digits; // of figures in tables
+	unsigned senders; // fluid: 0: the scenario's own
 	bool json, quiet, help;
 	struct arena arena; // of what `files` names
 };

@@ -168,6 +168,37 @@ class Program(unittest.TestCase):
             self.assertEqual(complete(*words), found, words)
         self.assertIn("lab.yaml", complete("fluid", "lab"))
 
+    def test_fluid_takes_curve_and_nics_of_a_scenario_whose_flows_are_messages(self):
+        tuned = os.path.join(ROOT, "conf/lab/tuning-3-tuned.yaml")
+        done = lab("fluid", tuned, "--senders", "9", "--json")
+        self.assertEqual(done.returncode, 0, done.stderr)
+        out = json.loads(done.stdout)
+        self.assertEqual((out["queue"], out["flows"]), ("l1.p4.3", 9))
+        at_rest, p = out["queue_bytes"]["fixed_point"], out["marked"]["fixed_point"]
+        # The curve of its policy: 50 KB, 800 KB, 5 %.
+        self.assertAlmostEqual(0.05 * (at_rest - 50000) / 750000, p, delta=p / 1000)
+        self.assertAlmostEqual(out["rate_bps"]["fixed_point"] * 9, 100e9, delta=1e6)
+        # The NICs of its hosts: with the increase of the paper fewer marks hold them.
+        slow = lab("fluid", tuned, "--senders", "9", "--json", "--set",
+                   'hosts."h*".nic.cc=paper')
+        self.assertLess(json.loads(slow.stdout)["marked"]["fixed_point"], p)
+
+    def test_fluid_refuses_what_its_equations_do_not_know(self):
+        for name, args, says in [
+                ("tuning-3-tuned", [], "no endless flow obeys DCQCN"),
+                ("tuning-3-tuned", ["--senders", "13"],
+                 "13 flows cannot be shared evenly by 9 hosts"),
+                ("tuning-3-tuned", ["--senders", "0"],
+                 "--senders needs a number from 1 to 1024, not 0"),
+                ("tuning-1-pfc", ["--senders", "9"], "no host of its flows obeys DCQCN"),
+                ("dctcp-two-flows", ["--senders", "2"], "no host of its flows obeys DCQCN"),
+                ("tuning-3-tuned", ["--senders", "9", "--set",
+                                    "policy.profiles.roce.classes.3.wred.kmin=800KB"],
+                 "does not mark by a curve")]:
+            done = lab("fluid", os.path.join(ROOT, f"conf/lab/{name}.yaml"), *args)
+            self.assertEqual(done.returncode, 2, done.stdout)
+            self.assertIn(says, " ".join(done.stderr.split()))
+
     def test_check_loads_and_runs_nothing(self):
         done = lab("check", FIRST, RING)
         self.assertEqual(done.returncode, 0)
