@@ -447,7 +447,7 @@ static void on_duplicate(struct tcp *t)
 	t->stats.duplicate_acks++;
 	t->dup_acks++;
 	if (t->in_recovery)
-		t->cwnd += t->mss;
+		t->cwnd = (uint32_t)smaller(t->cwnd + t->mss, TCP_MAX_WINDOW);
 	else if (t->dup_acks == DUP_ACKS && t->una > t->recover)
 		enter_recovery(t);
 }

@@ -9,6 +9,7 @@
 
 #include <cmocka.h>
 
+#include "dataplane/rng.h"
 #include "drivers/nic/tcp.h"
 
 enum { MSS = 1000, ISS = 0xfffffff0, PEER_ISS = 77, PEER_WINDOW = 50000, PEER_SCALE = 4 };
@@ -615,6 +616,72 @@ static void dctcp_alpha_comes_to_be_the_share_of_marks(void **state)
 			(uint64_t)(expected * (1 << TCP_ALPHA_Q)) + 100);
 }
 
+// ---- a hostile peer
+
+static void assert_holds(const struct tcp *t)
+{
+	assert_true(t->una <= t->nxt && t->nxt <= t->max && t->max <= t->end);
+	assert_true(t->cwnd != 0 && t->cwnd <= TCP_MAX_WINDOW + 3u * MSS);
+	assert_true(t->alpha <= 1u << TCP_ALPHA_Q);
+	assert_true(t->n_acks <= TCP_MAX_ACKS && t->n_ranges <= TCP_MAX_RANGES);
+	for (uint32_t i = 0; i < t->n_ranges; i++) {
+		assert_true(t->ranges[i].begin < t->ranges[i].end);
+		assert_true(t->ranges[i].begin > (i == 0 ? t->rcv_nxt : t->ranges[i - 1].end));
+		assert_true(t->ranges[i].end <= t->rcv_nxt + t->p.window_bytes);
+	}
+}
+
+static uint32_t near(struct rng *r, uint32_t at)
+{
+	return at + (rng_next(r) % 8 == 0 ? rng_next(r) : rng_next(r) % (40 * MSS) - 20 * MSS);
+}
+
+static void attack(struct tcp *t, struct rng *r, uint64_t now_ns)
+{
+	static const uint8_t flags[] = {TCP_ACK, TCP_ACK, TCP_ACK, TCP_ACK | TCP_ECE, 0,
+					TCP_ACK | TCP_CWR | TCP_PSH, TCP_SYN, TCP_SYN | TCP_ACK,
+					TCP_RST, TCP_FIN | TCP_ACK, 0xff};
+	bool repeat = rng_next(r) % 2;
+	const struct tcp_seg s = {
+		.seq = near(r, t->irs + (uint32_t)t->rcv_nxt),
+		.ack = repeat ? t->iss + (uint32_t)t->una : near(r, t->iss + (uint32_t)t->nxt),
+		.window = repeat ? 50000 : (uint16_t)rng_next(r),
+		.flags = flags[rng_next(r) % sizeof(flags)],
+		.mss = (uint16_t)(rng_next(r) % 3 * 500),
+		.scale = (int8_t)(rng_next(r) % 130 - 1),
+		.len = rng_next(r) % 3 == 0 ? rng_next(r) % (3 * MSS) : 0,
+	};
+
+	tcp_on_segment(t, &s, rng_next(r) % 4 == 0, now_ns);
+}
+
+static void whatever_arrives_positions_and_windows_hold(void **state)
+{
+	struct rng r;
+
+	(void)state;
+	for (uint64_t seed = 1; seed <= 200; seed++) {
+		const struct tcp_params p = params(seed % 2 ? TCP_DCTCP : TCP_NEWRENO, seed % 3);
+		uint64_t now_ns = 0, offered = 0;
+		struct tcp_seg s;
+		struct tcp t;
+
+		rng_init(&r, seed);
+		tcp_init(&t, &p, seed % 5 != 0, (uint32_t)rng_next(&r));
+		for (unsigned i = 0; i < 2000; i++) {
+			now_ns += rng_next(&r) % (200 * us);
+			offered += rng_next(&r) % (2 * MSS);
+			tcp_offer(&t, offered, now_ns);
+			attack(&t, &r, now_ns);
+			if (tcp_deadline(&t) <= now_ns)
+				tcp_on_timer(&t, now_ns);
+			for (unsigned n = 0; n < 5 && tcp_next(&t, &s); n++)
+				tcp_sent(&t, &s, now_ns);
+			assert_holds(&t);
+		}
+	}
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -638,6 +705,7 @@ int main(void)
 		cmocka_unit_test(dctcp_echoes_ce_of_just_the_segments_that_had_it),
 		cmocka_unit_test(dctcp_estimates_alpha_once_a_window_and_cuts_by_half_of_it),
 		cmocka_unit_test(dctcp_alpha_comes_to_be_the_share_of_marks),
+		cmocka_unit_test(whatever_arrives_positions_and_windows_hold),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
