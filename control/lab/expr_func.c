@@ -94,7 +94,7 @@ static const struct expr_func funcs[] = {
 	{"timeouts", BY_COUNT, EXPR_COUNT, METRIC_TIMEOUTS, 0, 0, WHO_EVERYBODY, H | F | ALL_H,
 	 "[X]", "retransmission timers that ran out, of hosts or of flows of TCP"},
 	{"fast_retransmits", BY_COUNT, EXPR_COUNT, METRIC_FAST_RETRANSMITS, 0, 0, WHO_EVERYBODY,
-	 H | F | ALL_H, "[X]", "TCP: recoveries that three duplicate ACKs began"},
+	 H | F | ALL_H, "[X]", "TCP: recoveries that duplicate ACKs or SACK blocks began"},
 	{"ece", BY_COUNT, EXPR_COUNT, METRIC_ECE, 0, 0, WHO_SENDS, H | F | ALL_H, "[X]",
 	 "TCP: ACKs received that echo a mark"},
 	{"naks", BY_COUNT, EXPR_COUNT, METRIC_NAKS, 0, 0, WHO_EVERYBODY, H | ALL_H, "[X]",

@@ -25,7 +25,7 @@ struct lab_reuse_keys {
 
 struct lab_tcp_keys {
 	struct cfg_map map;
-	struct cfg_val cc, window, initial_window, rto_min, rto_initial, delayed_ack, g;
+	struct cfg_val cc, sack, window, initial_window, rto_min, rto_initial, delayed_ack, g;
 };
 
 struct lab_flow {

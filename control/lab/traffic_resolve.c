@@ -312,6 +312,7 @@ static void resolve_tcp(struct resolver *r)
 	f->tcp_params = (struct tcp_params){
 		.cc = (uint8_t)k->cc.n,
 		.ecn = flow_ecn(f) != NIC_NOT_ECT,
+		.sack = k->sack.n != 0,
 		.ack_every = flow_ack_every(f),
 		.initial_segments = (uint16_t)k->initial_window.n,
 		.window_bytes = (uint32_t)k->window.n,

@@ -78,6 +78,8 @@ static const char *const tcp_words[] = {
 static const struct cfg_row tcp_rows[] = {
 	{"cc", CFG_WORD, TCP(cc), .words = tcp_words, .dflt_text = "newreno",
 	 .help = "congestion control"},
+	{"sack", CFG_SWITCH, TCP(sack), .dflt = 1, .dflt_text = "on",
+	 .help = "selective acknowledgements"},
 	{"window", CFG_NUMBER, .unit = UNIT_BYTES, TCP(window), .min = KB(16),
 	 .max = TCP_MAX_WINDOW, .dflt = MB(4), .dflt_text = "4MB", .help = "receive window"},
 	{"initial_window", CFG_NUMBER, .unit = UNIT_COUNT, TCP(initial_window), .min = 1,

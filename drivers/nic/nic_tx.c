@@ -258,7 +258,7 @@ static enum stop add_tcp(struct nic *nic, struct qp *qp, struct batch *b)
 	len = tcp_frame_len(&s);
 	if ((int64_t)len > b->room)
 		return STOP_ROOM;
-	m = alloc_data(nic, len);
+	m = s.len == 0 ? nic_alloc(nic, len) : alloc_data(nic, len);
 	if (m == NULL)
 		return STOP_ROOM;
 	nic_tcp_build(nic, qp, &s, m);

@@ -27,6 +27,39 @@ static uint32_t halved(const struct tcp *t, uint64_t bytes)
 	return (uint32_t)larger(bytes / 2, 2u * t->mss);
 }
 
+// ---- ranges
+
+// False: there is no room for one more.
+static bool ranges_add(struct tcp_ranges *r, uint64_t begin, uint64_t end)
+{
+	uint32_t i = 0, last;
+
+	while (i < r->n && r->at[i].end < begin)
+		i++;
+	for (last = i; last < r->n && r->at[last].begin <= end; last++) {
+		begin = smaller(begin, r->at[last].begin);
+		end = larger(end, r->at[last].end);
+	}
+	if (last == i && r->n == TCP_MAX_RANGES)
+		return false;
+	memmove(&r->at[i + 1], &r->at[last], (r->n - last) * sizeof(r->at[0]));
+	r->at[i] = (struct tcp_range){begin, end};
+	r->n = r->n - (last - i) + 1;
+	return true;
+}
+
+// Drops the ranges that begin at or below pos; returns the largest end among them and pos.
+static uint64_t ranges_take(struct tcp_ranges *r, uint64_t pos)
+{
+	uint32_t n = 0;
+
+	for (; n < r->n && r->at[n].begin <= pos; n++)
+		pos = larger(pos, r->at[n].end);
+	r->n -= n;
+	memmove(&r->at[0], &r->at[n], r->n * sizeof(r->at[0]));
+	return pos;
+}
+
 void tcp_init(struct tcp *t, const struct tcp_params *p, bool active, uint32_t iss)
 {
 	*t = (struct tcp){
@@ -82,11 +115,28 @@ static void put_syn(const struct tcp *t, struct tcp_seg *s)
 		.flags = (uint8_t)(TCP_SYN | (answer ? TCP_ACK : 0)),
 		.mss = t->p.mss,
 		.scale = (int8_t)t->own_scale,
+		.sack_ok = answer ? t->sack : t->p.sack,
 		.ect = t->p.cc == TCP_DCTCP,
 	};
 	// RFC 3168, 6.1.1: ECE and CWR ask for ECN, ECE alone agrees.
 	if (answer ? t->ecn : t->p.ecn)
 		s->flags |= (uint8_t)(answer ? TCP_ECE : TCP_ECE | TCP_CWR);
+}
+
+// RFC 2018, section 4: first the block of the last segment that came, then others.
+static void put_sacks(const struct tcp *t, struct tcp_seg *s)
+{
+	const struct tcp_ranges *r = &t->kept;
+
+	for (unsigned pass = 0; pass < 2; pass++)
+		for (uint32_t i = r->n; i-- > 0 && s->n_sacks < TCP_MAX_SACKS;) {
+			bool last = r->at[i].begin <= t->last_kept && t->last_kept < r->at[i].end;
+
+			if (last == (pass == 0))
+				s->sacks[s->n_sacks++] = (struct tcp_block){
+					t->irs + (uint32_t)r->at[i].begin,
+					t->irs + (uint32_t)r->at[i].end};
+		}
 }
 
 static void put_ack(const struct tcp *t, const struct tcp_ack *a, struct tcp_seg *s)
@@ -99,6 +149,8 @@ static void put_ack(const struct tcp *t, const struct tcp_ack *a, struct tcp_seg
 		.scale = -1,
 		.ect = t->p.cc == TCP_DCTCP && t->ecn,
 	};
+	if (t->sack)
+		put_sacks(t, s);
 }
 
 // What may be unacknowledged. RFC 3042: the first two duplicate ACKs let a segment go each.
@@ -111,14 +163,96 @@ static uint64_t window_of(const struct tcp *t)
 	return smaller(w, t->peer_window);
 }
 
+// ---- RFC 6675: what is lost, what is under way, what goes next
+
+// The gap before the i-th range that the receiver has; behind the last: what it has not told of.
+static struct tcp_range gap_at(const struct tcp *t, uint32_t i)
+{
+	const struct tcp_ranges *r = &t->sacked;
+
+	return (struct tcp_range){i == 0 ? t->una : r->at[i - 1].end,
+				  i < r->n ? r->at[i].begin : t->max};
+}
+
+// IsLost of the gap before range i: three ranges above it, or more than two segments in them.
+static bool gap_is_lost(const struct tcp *t, uint32_t i)
+{
+	const struct tcp_ranges *r = &t->sacked;
+	uint64_t bytes = 0;
+
+	if (r->n >= i + DUP_ACKS)
+		return true;
+	for (uint32_t k = i; k < r->n; k++)
+		bytes += r->at[k].end - r->at[k].begin;
+	return bytes > (DUP_ACKS - 1) * (uint64_t)t->mss;
+}
+
+static uint64_t pipe_of(const struct tcp *t)
+{
+	uint64_t pipe = 0;
+
+	for (uint32_t i = 0; i <= t->sacked.n; i++) {
+		struct tcp_range g = gap_at(t, i);
+
+		if (!gap_is_lost(t, i))
+			pipe += g.end - g.begin;
+		if (t->high_rxt > g.begin)
+			pipe += smaller(t->high_rxt, g.end) - g.begin;
+	}
+	return pipe;
+}
+
+// The first bytes below what the receiver has that were not sent again; lost: only of lost gaps.
+static bool next_hole(const struct tcp *t, bool lost, struct tcp_range *out)
+{
+	for (uint32_t i = 0; i < t->sacked.n; i++) {
+		struct tcp_range g = gap_at(t, i);
+
+		g.begin = larger(g.begin, t->high_rxt);
+		if (g.begin < g.end && (!lost || gap_is_lost(t, i))) {
+			*out = g;
+			return true;
+		}
+	}
+	return false;
+}
+
+// NextSeg, rules 1 to 3.
+static bool next_by_sack(const struct tcp *t, struct tcp_range *out)
+{
+	if (pipe_of(t) + t->mss > t->cwnd)
+		return false;
+	if (next_hole(t, true, out))
+		return true;
+	*out = (struct tcp_range){t->nxt, t->end};
+	if (t->nxt < t->end && smaller(t->end, t->nxt + t->mss) - t->una <= t->peer_window)
+		return true;
+	return next_hole(t, false, out);
+}
+
+static bool next_range(const struct tcp *t, struct tcp_range *out)
+{
+	if (t->resend) {
+		*out = (struct tcp_range){t->una, gap_at(t, 0).end};
+		return out->begin < out->end;
+	}
+	if (t->in_recovery && t->sack)
+		return next_by_sack(t, out);
+	*out = (struct tcp_range){t->nxt, t->end};
+	return t->nxt < t->end &&
+	       smaller(t->end, t->nxt + t->mss) - t->una <= window_of(t);
+}
+
 static bool put_data(const struct tcp *t, struct tcp_seg *s)
 {
-	uint64_t pos = t->resend ? t->una : t->nxt;
-	uint64_t until = t->resend ? t->max : t->end;
-	uint32_t len = (uint32_t)smaller(until - pos, t->mss);
+	struct tcp_range r;
+	uint64_t pos;
+	uint32_t len;
 
-	if (len == 0 || (!t->resend && pos + len - t->una > window_of(t)))
+	if (!next_range(t, &r))
 		return false;
+	pos = r.begin;
+	len = (uint32_t)smaller(r.end - r.begin, t->mss);
 	*s = (struct tcp_seg){
 		.seq = t->iss + (uint32_t)pos,
 		.ack = t->irs + (uint32_t)t->rcv_nxt,
@@ -185,9 +319,11 @@ static void sent_data(struct tcp *t, const struct tcp_seg *s, uint64_t now_ns)
 		t->timed_pos = pos;
 		t->timed_ns = now_ns;
 	}
+	if (t->in_recovery && pos < t->nxt)
+		t->high_rxt = larger(t->high_rxt, pos + s->len);
 	if (t->resend) {
 		t->resend = false;
-	} else {
+	} else if (pos == t->nxt) {
 		t->nxt = pos + s->len;
 		if (t->dup_acks != 0 && !t->in_recovery && flight(t) > t->cwnd)
 			t->limited_bytes += s->len;
@@ -248,38 +384,6 @@ static void take_ce(struct tcp *t, const struct tcp_seg *s, bool ce, bool *now)
 	*now = true;
 }
 
-// Keeps data behind a gap; what finds no room is dropped, and comes again.
-static void keep(struct tcp *t, uint64_t begin, uint64_t end)
-{
-	uint32_t i = 0, last;
-
-	while (i < t->n_ranges && t->ranges[i].end < begin)
-		i++;
-	for (last = i; last < t->n_ranges && t->ranges[last].begin <= end; last++) {
-		begin = smaller(begin, t->ranges[last].begin);
-		end = larger(end, t->ranges[last].end);
-	}
-	if (last == i && t->n_ranges == TCP_MAX_RANGES)
-		return;
-	memmove(&t->ranges[i + 1], &t->ranges[last],
-		(t->n_ranges - last) * sizeof(t->ranges[0]));
-	t->ranges[i] = (struct tcp_range){begin, end};
-	t->n_ranges = t->n_ranges - (last - i) + 1;
-}
-
-// Takes kept data that is in order now.
-static void take_kept(struct tcp *t)
-{
-	uint32_t n = 0;
-
-	while (n < t->n_ranges && t->ranges[n].begin <= t->rcv_nxt) {
-		t->rcv_nxt = larger(t->rcv_nxt, t->ranges[n].end);
-		n++;
-	}
-	t->n_ranges -= n;
-	memmove(&t->ranges[0], &t->ranges[n], t->n_ranges * sizeof(t->ranges[0]));
-}
-
 // RFC 5681, 4.2: at once where there is a gap, or one is filled; else every second segment, or as
 // often as the parameters say. A segment that pushes ends a message: it is acknowledged at once.
 static void take_data(struct tcp *t, const struct tcp_seg *s, bool now, uint64_t now_ns)
@@ -295,14 +399,14 @@ static void take_data(struct tcp *t, const struct tcp_seg *s, bool now, uint64_t
 	}
 	if ((int64_t)begin > (int64_t)t->rcv_nxt) {
 		t->stats.out_of_order++;
-		if (end <= t->rcv_nxt + t->p.window_bytes)
-			keep(t, begin, end);
+		// What finds no room is dropped, and comes again.
+		if (end <= t->rcv_nxt + t->p.window_bytes && ranges_add(&t->kept, begin, end))
+			t->last_kept = begin;
 		ack_now(t, t->ece);
 		return;
 	}
-	now |= t->n_ranges != 0 || s->flags & TCP_PSH;
-	t->rcv_nxt = end;
-	take_kept(t);
+	now |= t->kept.n != 0 || s->flags & TCP_PSH;
+	t->rcv_nxt = ranges_take(&t->kept, end);
 	t->unacked++;
 	if (now || t->unacked >= t->p.ack_every)
 		ack_now(t, t->ece);
@@ -358,6 +462,7 @@ static void on_rto(struct tcp *t)
 	t->grown_bytes = t->dup_acks = t->limited_bytes = 0;
 	t->recover = t->cut_at = t->max;
 	t->in_recovery = t->resend = false;
+	t->sacked.n = 0; // RFC 2018, section 8: the receiver may have dropped it
 	t->cwr_due = t->ecn;
 	t->nxt = t->una;
 }
@@ -435,7 +540,8 @@ static void enter_recovery(struct tcp *t)
 		t->ssthresh = halved(t, flight(t) - t->limited_bytes);
 	t->stats.fast_retransmits++;
 	t->recover = t->cut_at = t->max;
-	t->cwnd = t->ssthresh + DUP_ACKS * t->mss;
+	t->cwnd = t->ssthresh + (t->sack ? 0 : DUP_ACKS * t->mss);
+	t->high_rxt = t->una;
 	t->grown_bytes = 0;
 	t->in_recovery = t->first_partial = t->resend = true;
 	t->cwr_due = t->ecn;
@@ -446,9 +552,10 @@ static void on_duplicate(struct tcp *t)
 {
 	t->stats.duplicate_acks++;
 	t->dup_acks++;
-	if (t->in_recovery)
+	if (t->in_recovery && !t->sack)
 		t->cwnd = (uint32_t)smaller(t->cwnd + t->mss, TCP_MAX_WINDOW);
-	else if (t->dup_acks == DUP_ACKS && t->una > t->recover)
+	else if (!t->in_recovery && t->una > t->recover &&
+		 (t->dup_acks == DUP_ACKS || (t->sack && gap_is_lost(t, 0))))
 		enter_recovery(t);
 }
 
@@ -458,10 +565,15 @@ static bool recover_by(struct tcp *t, uint64_t n_bytes)
 	bool first = t->first_partial;
 
 	if (t->una >= t->recover) {
-		t->cwnd = (uint32_t)smaller(t->ssthresh,
-					    larger(flight(t), t->mss) + t->mss);
+		t->cwnd = t->sack ? t->ssthresh
+				  : (uint32_t)smaller(t->ssthresh,
+						      larger(flight(t), t->mss) + t->mss);
 		t->in_recovery = t->resend = false;
 		t->dup_acks = 0;
+		return false;
+	}
+	if (t->sack) {
+		t->high_rxt = larger(t->high_rxt, t->una);
 		return false;
 	}
 	t->cwnd = t->cwnd > n_bytes ? t->cwnd - (uint32_t)n_bytes : 0;
@@ -481,6 +593,7 @@ static void on_progress(struct tcp *t, uint64_t ack, bool ece, uint64_t now_ns)
 
 	t->una = ack;
 	t->nxt = larger(t->nxt, ack);
+	ranges_take(&t->sacked, ack);
 	t->limited_bytes = 0;
 	take_sample(t, now_ns);
 	if (t->p.cc == TCP_DCTCP && t->ecn)
@@ -496,6 +609,19 @@ static void on_progress(struct tcp *t, uint64_t ack, bool ece, uint64_t now_ns)
 		restart_timer(t, now_ns);
 }
 
+// Blocks of what was sent; others say nothing.
+static void take_sacks(struct tcp *t, const struct tcp_seg *s)
+{
+	for (unsigned i = 0; t->sack && i < s->n_sacks; i++) {
+		uint32_t una = t->iss + (uint32_t)t->una;
+		uint64_t begin = t->una + (s->sacks[i].begin - una);
+		uint64_t end = t->una + (s->sacks[i].end - una);
+
+		if (begin > t->una && begin < end && end <= t->max)
+			ranges_add(&t->sacked, begin, end);
+	}
+}
+
 static void take_ack(struct tcp *t, const struct tcp_seg *s, uint64_t now_ns)
 {
 	uint64_t ack = t->una + (uint64_t)(int64_t)(int32_t)(s->ack - t->iss - (uint32_t)t->una);
@@ -507,6 +633,7 @@ static void take_ack(struct tcp *t, const struct tcp_seg *s, uint64_t now_ns)
 		return;
 	}
 	t->stats.acks_received++;
+	take_sacks(t, s);
 	if (ack > t->una)
 		on_progress(t, ack, ece, now_ns);
 	else if (t->una != t->max && s->len == 0 && window == t->peer_window)
@@ -526,6 +653,7 @@ static void learn_peer(struct tcp *t, const struct tcp_seg *s)
 	if (s->mss != 0 && s->mss < t->mss)
 		t->mss = s->mss;
 	t->cwnd = (uint32_t)t->p.initial_segments * t->mss;
+	t->sack = t->p.sack && s->sack_ok;
 	if (s->scale < 0)
 		t->own_scale = 0;
 	else

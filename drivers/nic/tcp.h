@@ -1,11 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 // One end of a TCP connection (RFC 9293): NewReno (RFC 5681, RFC 6582, limited transmit of RFC
-// 3042, initial window of RFC 6928), the retransmission timer (RFC 6298), ECN (RFC 3168) and DCTCP
-// (RFC 8257). It decides which segment leaves next, with which flags and acknowledgement. Pure:
-// segments are plain values, time is an argument. Called by the owner of the NIC.
+// 3042, initial window of RFC 6928), SACK (RFC 2018, RFC 6675), the retransmission timer (RFC
+// 6298), ECN (RFC 3168) and DCTCP (RFC 8257). It decides which segment leaves next, with which
+// flags and acknowledgement. Pure: segments are plain values, time is an argument. Called by the
+// owner of the NIC.
 //
-// Not in it: SACK, timestamps, urgent data, FIN and RST (a connection of the lab ends out of band),
-// window probes (the receiver takes data at once, so its window never closes), Nagle's algorithm.
+// Not in it: timestamps, D-SACK, urgent data, FIN and RST (a connection of the lab ends out of
+// band), window probes (the receiver takes data at once, so its window never closes), Nagle's
+// algorithm.
 //
 //   pos  0 ........ una ............. nxt ............. max ............. end
 //        SYN  acknowledged   in flight     to be sent again     not yet sent
@@ -21,6 +23,9 @@
 //   congestion avoidance               cwnd += mss for each cwnd bytes acknowledged
 //   third duplicate ACK                ssthresh = max(flight / 2, 2 mss), send una again,
 //                                      cwnd = ssthresh + 3 mss, recovery until max is acknowledged
+//   the same with SACK                 cwnd = ssthresh; then what is lost, or new data, as long as
+//                                      cwnd - pipe holds a segment (RFC 6675: pipe is what is
+//                                      under way by the blocks that the receiver has told)
 //   timer                              ssthresh = max(flight / 2, 2 mss), cwnd = mss, nxt = una,
 //                                      RTO doubles
 //   ECE, once a window                 NewReno: cwnd = ssthresh = max(cwnd / 2, 2 mss)
@@ -46,7 +51,8 @@ enum {
 };
 
 enum {
-	TCP_MAX_RANGES = 64, // of data behind a gap that a receiver keeps
+	TCP_MAX_RANGES = 256, // of data behind gaps that a receiver keeps, or a sender knows of
+	TCP_MAX_SACKS = 3, // blocks in a segment: as many as fit beside a timestamp
 	TCP_MAX_ACKS = 64, // that wait to be sent; further ones replace the last
 	TCP_ALPHA_Q = 30, // alpha is a fraction of 2^30
 	TCP_MAX_WINDOW = 1 << 30,
@@ -55,6 +61,7 @@ enum {
 struct tcp_params {
 	uint8_t cc; // enum tcp_cc
 	bool ecn; // to be negotiated; DCTCP needs it
+	bool sack; // to be negotiated
 	bool stream; // payload without end: no segment pushes
 	uint16_t mss; // payload bytes
 	uint16_t ack_every; // segments per ACK
@@ -72,6 +79,11 @@ struct tcp_seg {
 	uint8_t flags; // TCP_SYN ...
 	uint16_t mss; // option of a SYN; 0: absent
 	int8_t scale; // option of a SYN; -1: absent
+	bool sack_ok; // option of a SYN
+	uint8_t n_sacks;
+	struct tcp_block {
+		uint32_t begin, end;
+	} sacks[TCP_MAX_SACKS];
 	bool ect; // to be sent with the connection's ECN codepoint, else Not-ECT
 	uint32_t len; // payload
 	uint64_t offset; // where the payload stands in the stream, of segments to be sent
@@ -81,6 +93,12 @@ enum tcp_phase { TCP_CLOSED, TCP_LISTEN, TCP_SYN_SENT, TCP_SYN_RCVD, TCP_OPEN };
 
 struct tcp_range {
 	uint64_t begin, end;
+};
+
+// Ascending, apart from each other.
+struct tcp_ranges {
+	uint32_t n;
+	struct tcp_range at[TCP_MAX_RANGES];
 };
 
 struct tcp_ack {
@@ -100,7 +118,7 @@ struct tcp_stats {
 struct tcp {
 	struct tcp_params p;
 	uint8_t phase; // enum tcp_phase
-	bool ecn; // negotiated
+	bool ecn, sack; // negotiated
 	uint8_t own_scale, peer_scale;
 	uint16_t mss; // the lesser of both ends
 	uint32_t iss, irs;
@@ -116,6 +134,8 @@ struct tcp {
 	bool in_recovery, first_partial, resend; // resend: una goes again
 	bool syn_due, syn_lost, cwr_due;
 	uint64_t rto_ns, srtt_ns, rttvar_ns, timer_ns; // timer: UINT64_MAX off; srtt 0: no sample
+	struct tcp_ranges sacked; // above una
+	uint64_t high_rxt; // SACK: what lies below has been sent again in this recovery
 	bool timed; // a round trip is being measured
 	uint64_t timed_pos, timed_ns, last_tx_ns;
 	uint32_t alpha; // DCTCP
@@ -126,8 +146,9 @@ struct tcp {
 	bool ece; // RFC 3168: until CWR; DCTCP: the last segment was marked
 	uint32_t unacked; // segments since the last ACK
 	uint64_t delayed_ns; // when the delayed ACK is due; UINT64_MAX: none
-	uint32_t n_ranges, n_acks, ack_head;
-	struct tcp_range ranges[TCP_MAX_RANGES]; // ascending, apart from each other
+	uint32_t n_acks, ack_head;
+	struct tcp_ranges kept; // above rcv_nxt
+	uint64_t last_kept; // where the last segment behind a gap began
 	struct tcp_ack acks[TCP_MAX_ACKS];
 
 	struct tcp_stats stats;

@@ -6,11 +6,14 @@
 #include "dataplane/packet/parse.h"
 #include "dataplane/packet/wire.h"
 
-enum { TTL = 64, OPT_NOP = 1, OPT_MSS = 2, OPT_SCALE = 3, MSS_LEN = 4, SCALE_LEN = 3 };
+enum { TTL = 64, OPT_NOP = 1, OPT_MSS = 2, OPT_SCALE = 3, OPT_SACK_OK = 4, OPT_SACK = 5,
+       MSS_LEN = 4, SCALE_LEN = 3, SACK_OK_LEN = 2, BLOCK_LEN = 8 };
 
 static uint32_t options_len(const struct tcp_seg *s)
 {
-	return (s->mss != 0 ? MSS_LEN : 0u) + (s->scale >= 0 ? SCALE_LEN + 1u : 0u);
+	return (s->mss != 0 ? MSS_LEN : 0u) + (s->scale >= 0 ? SCALE_LEN + 1u : 0u) +
+	       (s->sack_ok ? SACK_OK_LEN + 2u : 0u) +
+	       (s->n_sacks != 0 ? 4u + BLOCK_LEN * s->n_sacks : 0u);
 }
 
 uint32_t tcp_frame_len(const struct tcp_seg *s)
@@ -68,6 +71,22 @@ static uint8_t *build_options(uint8_t *at, const struct tcp_seg *s)
 		*at++ = SCALE_LEN;
 		*at++ = (uint8_t)s->scale;
 	}
+	if (s->sack_ok) {
+		*at++ = OPT_NOP;
+		*at++ = OPT_NOP;
+		*at++ = OPT_SACK_OK;
+		*at++ = SACK_OK_LEN;
+	}
+	if (s->n_sacks != 0) {
+		*at++ = OPT_NOP;
+		*at++ = OPT_NOP;
+		*at++ = OPT_SACK;
+		*at++ = (uint8_t)(2 + BLOCK_LEN * s->n_sacks);
+	}
+	for (unsigned i = 0; i < s->n_sacks; i++, at += BLOCK_LEN) {
+		be32_put(at, s->sacks[i].begin);
+		be32_put(at + 4, s->sacks[i].end);
+	}
 	return at;
 }
 
@@ -106,6 +125,12 @@ void tcp_build(uint8_t *out, uint32_t stored, const struct tcp_addr *a, const st
 
 // ---- reading
 
+static void read_blocks(const uint8_t *at, uint32_t n, struct tcp_seg *s)
+{
+	for (; n >= BLOCK_LEN && s->n_sacks < TCP_MAX_SACKS; n -= BLOCK_LEN, at += BLOCK_LEN)
+		s->sacks[s->n_sacks++] = (struct tcp_block){be32_get(at), be32_get(at + 4)};
+}
+
 // Options that do not hold are as if they were absent.
 static void read_options(const uint8_t *at, uint32_t n, struct tcp_seg *s)
 {
@@ -124,6 +149,10 @@ static void read_options(const uint8_t *at, uint32_t n, struct tcp_seg *s)
 			s->mss = (uint16_t)(at[i + 2] << 8 | at[i + 3]);
 		if (at[i] == OPT_SCALE && at[i + 1] == SCALE_LEN)
 			s->scale = (int8_t)(at[i + 2] & 0x7f);
+		if (at[i] == OPT_SACK_OK && at[i + 1] == SACK_OK_LEN)
+			s->sack_ok = true;
+		if (at[i] == OPT_SACK)
+			read_blocks(at + i + 2, at[i + 1] - 2u, s);
 		i += at[i + 1];
 	}
 }

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // TCP segments over IPv4 and Ethernet as an endpoint sends and reads them (RFC 9293, 3.1; the
-// options MSS and window scale of RFC 7323). Pure: it turns a struct tcp_seg into bytes and back
-// and decides nothing. Called by the NIC's owner for each frame.
+// options MSS, window scale of RFC 7323, and SACK of RFC 2018). Pure: it turns a struct tcp_seg
+// into bytes and back and decides nothing. Called by the NIC's owner for each frame.
 #pragma once
 
 #include <stdbool.h>
@@ -11,7 +11,7 @@
 
 enum {
 	TCP_HEADERS = 14 + 20 + 20, // of a segment without options
-	TCP_MAX_HEADERS = TCP_HEADERS + 8, // of the options of a SYN
+	TCP_MAX_HEADERS = TCP_HEADERS + 4 + 8 * TCP_MAX_SACKS, // of an ACK; a SYN has less
 	TCP_MIN_FRAME = 60, // of Ethernet without FCS: shorter frames are padded
 };
 

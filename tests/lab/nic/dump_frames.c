@@ -87,6 +87,7 @@ static void dump_tcp(void **state)
 
 		f.msg_bytes = 30001;
 		f.n_messages = 10;
+		f.tcp.sack = i == 2;
 		id = tcp_connect(&l, &f);
 		assert_true(loop_finish(&l, &id, 1, 100000000000));
 	}

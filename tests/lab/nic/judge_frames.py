@@ -55,7 +55,8 @@ def judge_by_tshark(pcap):
 def judge_tcp(pcap):
     """Three connections: ECN is asked for and agreed to by two, and spoken there alone."""
     names = ("tcp.stream", "tcp.flags", "ip.dsfield.ecn", "tcp.len", "tcp.options.mss_val",
-             "tcp.options.wscale.shift", "tcp.seq_raw")
+             "tcp.options.wscale.shift", "tcp.seq_raw", "tcp.options.sack_perm",
+             "tcp.options.sack.count")
     rows = tshark(pcap, "-Y", "tcp", "-T", "fields", "-E", "separator=,",
                   *(word for name in names for word in ("-e", name)))
     frames = [row.split(",") for row in rows]
@@ -66,6 +67,8 @@ def judge_tcp(pcap):
         need(syns == ({0x0c2, 0x052} if ecn else {0x002, 0x012}), f"stream {stream}: SYNs {syns}")
         need(all(f[3:5] == ("1460", "5") for f in mine if f[0] & 2), "options of a SYN")
         data = [f for f in mine if f[2]]
+        need(all((f[6] != "") == (stream == "2") for f in mine if f[0] & 2), "SACK permitted")
+        need(any(f[7] for f in mine) == (stream == "2"), f"stream {stream}: SACK")
         need(any(f[0] & 0x40 for f in mine if not f[0] & 2) == ecn, f"stream {stream}: ECE")
         need(any(f[0] & 0x80 for f in data) == ecn, f"stream {stream}: CWR")
         need({f[1] for f in data} >= ({"2"} if ecn else {"0"}), f"stream {stream}: ECT")

@@ -36,7 +36,7 @@ static void hooked(unsigned side, struct nic_config *c)
 	c->hooks = (struct nic_hooks){.done = on_done, .served = on_served};
 }
 
-static struct nic_stats transfer(uint64_t seed, enum tcp_cc cc, bool ecn,
+static struct nic_stats transfer(uint64_t seed, enum tcp_cc cc, bool ecn, bool sack,
 				 struct loop_faults faults, struct nic_stats *to)
 {
 	struct nic_flow f = tcp_flow(cc, ecn);
@@ -47,6 +47,7 @@ static struct nic_stats transfer(uint64_t seed, enum tcp_cc cc, bool ecn,
 	told = (struct told){0};
 	f.msg_bytes = MESSAGE;
 	f.n_messages = N_MESSAGES;
+	f.tcp.sack = sack;
 	loop_up(&l, seed, hooked);
 	l.faults = faults;
 	for (unsigned i = 0; i < N_FLOWS; i++)
@@ -75,9 +76,10 @@ static void all_bytes_arrive_once_and_in_order_whatever_the_wire_does(void **sta
 	(void)state;
 	for (uint64_t seed = 1; seed <= 10; seed++)
 		for (unsigned i = 0; i < sizeof(faults) / sizeof(faults[0]); i++)
-			for (unsigned how = 0; how < 3; how++) {
-				enum tcp_cc cc = how == 2 ? TCP_DCTCP : TCP_NEWRENO;
-				struct nic_stats to, from = transfer(seed, cc, how != 0,
+			for (unsigned how = 0; how < 6; how++) {
+				enum tcp_cc cc = how % 3 == 2 ? TCP_DCTCP : TCP_NEWRENO;
+				bool ecn = how % 3 != 0;
+				struct nic_stats to, from = transfer(seed, cc, ecn, how >= 3,
 								     faults[i], &to);
 
 				if (faults[i].loss != 0)
@@ -85,7 +87,7 @@ static void all_bytes_arrive_once_and_in_order_whatever_the_wire_does(void **sta
 				if (faults[i].corrupt != 0)
 					assert_true(to.malformed + from.malformed > 0);
 				assert_int_equal(from.ece_received != 0,
-						 how != 0 && faults[i].ce != 0);
+						 ecn && faults[i].ce != 0);
 			}
 }
 
@@ -94,7 +96,7 @@ static void a_wire_without_faults_sends_nothing_again(void **state)
 	struct nic_stats to, from;
 
 	(void)state;
-	from = transfer(1, TCP_NEWRENO, false, (struct loop_faults){0}, &to);
+	from = transfer(1, TCP_NEWRENO, false, true, (struct loop_faults){0}, &to);
 	assert_int_equal(from.retransmissions, 0);
 	assert_int_equal(to.duplicates + to.out_of_sequence, 0);
 	assert_int_equal(from.cls[0].tx_packets, to.cls[0].rx_packets);

@@ -82,8 +82,8 @@ static const struct {
 	 "denominator of at most 65536\n"},
 	{"{from: h1, to: h2, tcp: {window: 1KB, np: gap}}",
 	 "6:38: flows[0].tcp.window: 1KB is below the minimum 16KB\n"
-	 "6:43: flows[0].tcp.np: unknown key: known here are cc, window, initial_window, rto_min, "
-	 "rto_initial, delayed_ack, g\n"},
+	 "6:43: flows[0].tcp.np: unknown key: known here are cc, sack, window, initial_window, "
+	 "rto_min, rto_initial, delayed_ack, g\n"},
 	{"{from: h1, to: h2, first_psn: 16777216}",
 	 "6:35: flows[0].first_psn: 16777216 is above the maximum 16777215\n"},
 	{"{from: h1, to: h2, first_psn: 16777215, ack_every: 256}",

@@ -75,6 +75,36 @@ static void a_message_alone_takes_its_ideal_time(void **state)
 	}
 }
 
+// The first message waits for the handshake: a round trip of SYNs, 66 bytes each.
+static void a_tcp_message_alone_takes_its_ideal_time(void **state)
+{
+	static const char *const sizes[] = {"1", "1460", "1461", "14600"};
+
+	(void)state;
+	for (unsigned i = 0; i < sizeof(sizes) / sizeof(sizes[0]); i++)
+		for (unsigned far = 0; far < 2; far++) {
+			char yaml[2048];
+			struct world w;
+
+			snprintf(yaml, sizeof(yaml),
+				 "%sflows:\n  - {from: h1, to: %s, class: 0, tcp: newreno, size: "
+				 "%sB, count: 3, interval: 1ms}\n",
+				 fabric, far ? "h3" : "h2", sizes[i]);
+			world_create(&w, root, yaml);
+			world_run(&w, 50000000);
+			assert_int_equal(traffic_n_done(w.t), 3);
+			for (uint64_t n = 0; n < 3; n++) {
+				const struct traffic_done *d = traffic_done(w.t, n);
+				uint64_t took = d->done_ns - d->posted_ns;
+				uint64_t ideal = traffic_ideal_ns(w.t, d);
+
+				assert_in_range(took, n == 0 ? ideal + 100 : ideal,
+						n == 0 ? 3 * ideal + 2000 : ideal + 8);
+			}
+			world_destroy(&w);
+		}
+}
+
 static void a_paced_message_takes_its_ideal_time(void **state)
 {
 	(void)state;
@@ -128,6 +158,7 @@ int main(int argc, char **argv)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(the_ideal_is_what_a_pencil_says),
 		cmocka_unit_test(a_message_alone_takes_its_ideal_time),
+		cmocka_unit_test(a_tcp_message_alone_takes_its_ideal_time),
 		cmocka_unit_test(a_paced_message_takes_its_ideal_time),
 		cmocka_unit_test(requests_and_storage_take_their_ideal_time),
 	};

@@ -57,7 +57,7 @@ static void ack(struct tcp *t, unsigned n, uint8_t flags, uint64_t now_ns)
 static void open_sender(struct tcp *t, const struct tcp_params *p)
 {
 	struct tcp_seg s, answer = {.seq = PEER_ISS, .ack = ISS + 1, .window = 65535, .mss = MSS,
-				    .scale = PEER_SCALE,
+				    .scale = PEER_SCALE, .sack_ok = p->sack,
 				    .flags = TCP_SYN | TCP_ACK | (p->ecn ? TCP_ECE : 0)};
 
 	tcp_init(t, p, true, ISS);
@@ -272,6 +272,63 @@ static void newreno_sends_a_lost_segment_again_for_each_partial_ack(void **state
 	assert_int_equal(t.stats.duplicate_acks, 10);
 }
 
+// Up to n have arrived, and what the blocks say: first and last segment of each, 0: none.
+static void sack(struct tcp *t, unsigned n, const unsigned blocks[TCP_MAX_SACKS][2])
+{
+	struct tcp_seg s = {.seq = PEER_ISS + 1, .ack = ISS + 1 + n * MSS, .window = PEER_WINDOW,
+			    .flags = TCP_ACK, .scale = -1};
+
+	for (; s.n_sacks < TCP_MAX_SACKS && blocks[s.n_sacks][0] != 0; s.n_sacks++)
+		s.sacks[s.n_sacks] =
+			(struct tcp_block){ISS + 1 + (blocks[s.n_sacks][0] - 1) * MSS,
+					   ISS + 1 + blocks[s.n_sacks][1] * MSS};
+	tcp_on_segment(t, &s, false, 300 * us);
+}
+
+// Segments 1, 4 and 5 of ten are lost (RFC 6675, section 5). cwnd is 5 from the third duplicate on.
+static void sack_sends_all_lost_segments_again_in_one_round_trip(void **state)
+{
+	// What has arrived, and the segment that goes.
+	static const struct {
+		unsigned ack, blocks[TCP_MAX_SACKS][2];
+		unsigned goes;
+	} rows[] = {
+		{0, {{2, 2}}, 11}, // limited transmit
+		{0, {{2, 3}}, 12},
+		{0, {{6, 6}, {2, 3}}, 1}, // 1 is lost; 4, 5 and 7 to 12 are under way
+		{0, {{6, 7}, {2, 3}}, 0}, // 1 is under way again
+		{0, {{6, 8}, {2, 3}}, 0}, // three behind 4 and 5: they are lost
+		{0, {{6, 9}, {2, 3}}, 4},
+		{0, {{6, 10}, {2, 3}}, 5},
+		{0, {{6, 11}, {2, 3}}, 13}, // no hole is left: new data
+		{0, {{6, 12}, {2, 3}}, 14},
+		{3, {{6, 12}}, 15}, // 1 came: 4, 5, 13 and 14 are under way
+		{4, {{6, 12}}, 16},
+		{12, {{0, 0}}, 17}, // all that was sent before the loss
+	};
+	struct tcp_params p = params(TCP_NEWRENO, false);
+	struct tcp t;
+
+	(void)state;
+	p.sack = true;
+	open_sender(&t, &p);
+	offer(&t, 1000);
+	assert_int_equal(send_all(&t, 200 * us, NULL, NULL), 10);
+	for (unsigned i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
+		unsigned first = 0;
+
+		sack(&t, rows[i].ack, rows[i].blocks);
+		assert_int_equal(t.in_recovery, i >= 2 && i < 11);
+		assert_int_equal(send_all(&t, 300 * us, &first, NULL), rows[i].goes != 0);
+		assert_int_equal(first, rows[i].goes);
+		if (i >= 2)
+			assert_int_equal(t.cwnd, 5 * MSS);
+	}
+	assert_int_equal(t.stats.retransmissions, 3);
+	assert_int_equal(t.stats.fast_retransmits, 1);
+	assert_int_equal(t.stats.timeouts, 0);
+}
+
 static void only_the_first_partial_ack_restarts_the_timer(void **state)
 {
 	const struct tcp_params p = params(TCP_NEWRENO, false);
@@ -383,6 +440,7 @@ static void each_timeout_doubles_the_rto_and_only_the_first_halves_ssthresh(void
 static void open_receiver(struct tcp *t, const struct tcp_params *p)
 {
 	struct tcp_seg s = {.seq = ISS, .window = 65535, .mss = MSS, .scale = PEER_SCALE,
+			    .sack_ok = p->sack,
 			    .flags = TCP_SYN | (p->ecn ? TCP_ECE | TCP_CWR : 0)};
 
 	tcp_init(t, p, false, PEER_ISS);
@@ -436,6 +494,47 @@ static void every_second_segment_is_acknowledged_and_gaps_are_at_once(void **sta
 	assert_int_equal(tcp_received(&t), 11 * MSS);
 	assert_int_equal(t.stats.duplicates, 1);
 	assert_int_equal(t.stats.out_of_order, 3);
+}
+
+// The block of the segment that came stands first (RFC 2018, section 4).
+static void what_came_behind_gaps_is_told_in_blocks(void **state)
+{
+	static const struct {
+		unsigned n, n_blocks, blocks[TCP_MAX_SACKS][2];
+	} rows[] = {
+		{3, 1, {{3, 3}}},
+		{5, 2, {{5, 5}, {3, 3}}},
+		{9, 3, {{9, 9}, {5, 5}, {3, 3}}},
+		{7, 3, {{7, 7}, {9, 9}, {5, 5}}},
+		{4, 3, {{3, 5}, {9, 9}, {7, 7}}},
+		{1, 3, {{3, 5}, {9, 9}, {7, 7}}},
+		{2, 2, {{9, 9}, {7, 7}}},
+	};
+	struct tcp_params p = params(TCP_NEWRENO, false);
+	struct tcp t;
+
+	(void)state;
+	for (unsigned how = 0; how < 2; how++) {
+		p.sack = how == 1;
+		open_receiver(&t, &p);
+		for (unsigned i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
+			const struct tcp_seg data = {.seq = ISS + 1 + (rows[i].n - 1) * MSS,
+						     .ack = PEER_ISS + 1, .window = PEER_WINDOW,
+						     .len = MSS, .scale = -1, .flags = TCP_ACK};
+			struct tcp_seg s;
+
+			tcp_on_segment(&t, &data, false, 0);
+			assert_true(tcp_next(&t, &s));
+			assert_int_equal(s.n_sacks, p.sack ? rows[i].n_blocks : 0);
+			for (unsigned k = 0; k < s.n_sacks; k++) {
+				assert_int_equal(s.sacks[k].begin,
+						 ISS + 1 + (rows[i].blocks[k][0] - 1) * MSS);
+				assert_int_equal(s.sacks[k].end,
+						 ISS + 1 + rows[i].blocks[k][1] * MSS);
+			}
+			tcp_sent(&t, &s, 0);
+		}
+	}
 }
 
 static void a_delayed_ack_waits_for_its_time(void **state)
@@ -618,17 +717,23 @@ static void dctcp_alpha_comes_to_be_the_share_of_marks(void **state)
 
 // ---- a hostile peer
 
+static void assert_ranges(const struct tcp_ranges *r, uint64_t above, uint64_t most)
+{
+	assert_true(r->n <= TCP_MAX_RANGES);
+	for (uint32_t i = 0; i < r->n; i++) {
+		assert_true(r->at[i].begin < r->at[i].end && r->at[i].end <= most);
+		assert_true(r->at[i].begin > (i == 0 ? above : r->at[i - 1].end));
+	}
+}
+
 static void assert_holds(const struct tcp *t)
 {
 	assert_true(t->una <= t->nxt && t->nxt <= t->max && t->max <= t->end);
 	assert_true(t->cwnd != 0 && t->cwnd <= TCP_MAX_WINDOW + 3u * MSS);
 	assert_true(t->alpha <= 1u << TCP_ALPHA_Q);
-	assert_true(t->n_acks <= TCP_MAX_ACKS && t->n_ranges <= TCP_MAX_RANGES);
-	for (uint32_t i = 0; i < t->n_ranges; i++) {
-		assert_true(t->ranges[i].begin < t->ranges[i].end);
-		assert_true(t->ranges[i].begin > (i == 0 ? t->rcv_nxt : t->ranges[i - 1].end));
-		assert_true(t->ranges[i].end <= t->rcv_nxt + t->p.window_bytes);
-	}
+	assert_true(t->n_acks <= TCP_MAX_ACKS);
+	assert_ranges(&t->kept, t->rcv_nxt, t->rcv_nxt + t->p.window_bytes);
+	assert_ranges(&t->sacked, t->una, t->max);
 }
 
 static uint32_t near(struct rng *r, uint32_t at)
@@ -649,7 +754,12 @@ static void attack(struct tcp *t, struct rng *r, uint64_t now_ns)
 		.flags = flags[rng_next(r) % sizeof(flags)],
 		.mss = (uint16_t)(rng_next(r) % 3 * 500),
 		.scale = (int8_t)(rng_next(r) % 130 - 1),
+		.sack_ok = true,
 		.len = rng_next(r) % 3 == 0 ? rng_next(r) % (3 * MSS) : 0,
+		.n_sacks = (uint8_t)(rng_next(r) % 4),
+		.sacks = {{near(r, t->iss + (uint32_t)t->una), near(r, t->iss + (uint32_t)t->max)},
+			  {near(r, t->iss + (uint32_t)t->una), near(r, t->iss + (uint32_t)t->max)},
+			  {near(r, t->iss + (uint32_t)t->una), near(r, t->iss + (uint32_t)t->max)}},
 	};
 
 	tcp_on_segment(t, &s, rng_next(r) % 4 == 0, now_ns);
@@ -661,11 +771,12 @@ static void whatever_arrives_positions_and_windows_hold(void **state)
 
 	(void)state;
 	for (uint64_t seed = 1; seed <= 200; seed++) {
-		const struct tcp_params p = params(seed % 2 ? TCP_DCTCP : TCP_NEWRENO, seed % 3);
+		struct tcp_params p = params(seed % 2 ? TCP_DCTCP : TCP_NEWRENO, seed % 3);
 		uint64_t now_ns = 0, offered = 0;
 		struct tcp_seg s;
 		struct tcp t;
 
+		p.sack = seed % 4 < 2;
 		rng_init(&r, seed);
 		tcp_init(&t, &p, seed % 5 != 0, (uint32_t)rng_next(&r));
 		for (unsigned i = 0; i < 2000; i++) {
@@ -693,6 +804,8 @@ int main(void)
 		cmocka_unit_test(congestion_avoidance_grows_by_a_segment_for_each_window),
 		cmocka_unit_test(the_window_is_the_initial_one_again_after_an_idle_rto),
 		cmocka_unit_test(newreno_sends_a_lost_segment_again_for_each_partial_ack),
+		cmocka_unit_test(sack_sends_all_lost_segments_again_in_one_round_trip),
+		cmocka_unit_test(what_came_behind_gaps_is_told_in_blocks),
 		cmocka_unit_test(only_the_first_partial_ack_restarts_the_timer),
 		cmocka_unit_test(duplicates_of_what_a_timeout_sent_again_begin_no_recovery),
 		cmocka_unit_test(the_rto_follows_the_round_trips),
