@@ -175,7 +175,8 @@ class Guest:
         self.rest = b""
         self.process = world.spawn(
             "sw", self.name, QEMU, "-M", "pc", "-accel", "tcg",
-            "-cpu", "max", "-smp", "1", "-m", "512", "-nodefaults", "-display", "none", "-no-reboot",
+            "-cpu", "max", "-smp", "1", "-m", "512", "-nodefaults", "-display", "none",
+            "-no-reboot",
             "-kernel", images[0], "-initrd", images[1],
             "-append", APPEND,
             "-serial", f"unix:{self.path},server=on",
