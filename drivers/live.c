@@ -23,6 +23,7 @@ enum {
 	TAGGED_OVERHEAD = 22,
 	NOTE_MAX = 1024, // what a driver may say about one port
 	MODEL_BURST_NS = 1000,
+	LATE_NS = 10000000, // as long as others had the core in measurements
 };
 
 static_assert((int)NOTE_MAX == (int)XDP_NOTE_LEN && (int)NOTE_MAX == (int)ETHDEV_NOTE_LEN,
@@ -225,6 +226,8 @@ int live_open(const char *device, const struct live_conf *conf, struct live_port
 		return rc;
 	if (c.time_scale > 1)
 		slow_down(&port.facts, c.time_scale);
+	else
+		port.facts.shaper_late_ns = LATE_NS;
 	snprintf(text->note + len, sizeof(text->note) - len, "%s", notes);
 	*out = port;
 	return 0;

@@ -14,7 +14,7 @@
 #include "control/config/watchdogs.h"
 
 // A worker takes at most this many frames in one burst beyond what the ring holds.
-enum { BURST_FRAMES = 64, PPM = 1000000, NS_PER_S = 1000000000 };
+enum { BURST_FRAMES = 64, LATE_FRAMES = 32, PPM = 1000000, NS_PER_S = 1000000000 };
 
 static uint64_t port_speed(struct compiler *k, unsigned i)
 {
@@ -81,6 +81,17 @@ static struct shaper_params queue_shaper(const struct cfg_val *rate, uint64_t bu
 	uint64_t two_frames_ns = 2 * max_frame * 8000000000ull / (uint64_t)rate->n;
 
 	return shaper_of((uint64_t)rate->n, two_frames_ns > burst_ns ? two_frames_ns : burst_ns);
+}
+
+// A scheduler of the system keeps a poll loop for milliseconds. A slow port makes up for them, by
+// a burst of frames at most.
+static uint64_t port_burst_ns(const struct port_facts *f, uint64_t speed_bps, uint32_t max_frame)
+{
+	uint64_t frames_ns = LATE_FRAMES * (max_frame + LINK_OVERHEAD_BYTES) * 8 *
+			     (uint64_t)NS_PER_S / speed_bps;
+	uint64_t late_ns = frames_ns < f->shaper_late_ns ? frames_ns : f->shaper_late_ns;
+
+	return late_ns > f->shaper_burst_ns ? late_ns : f->shaper_burst_ns;
 }
 
 static void compile_sched(const struct cfg_profile *p, uint64_t burst_ns, struct policy_port *out)
@@ -171,7 +182,8 @@ static void compile_port(struct compiler *k, unsigned i)
 	compile_classify(port, &out->classify);
 	out->edits = cfg_vlan_aware(k->c) || remarks(&out->classify);
 	compile_sched(port->profile, burst_ns, out);
-	out->shaper = shaper_of(out->speed_bps, burst_ns);
+	out->shaper = shaper_of(out->speed_bps,
+				f == NULL ? 0 : port_burst_ns(f, out->speed_bps, out->max_frame));
 	pfc_params_init(&out->pfc, out->speed_bps, (uint16_t)port->profile->pfc.quanta.n);
 	out->pfc.lossless = out->classify.lossless;
 	out->pfc.tx = port->profile->pfc.tx.n ? out->pfc.lossless : 0;

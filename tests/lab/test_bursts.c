@@ -186,6 +186,37 @@ static void a_driver_gets_what_it_has_room_for_and_no_more(void **state)
 	}
 }
 
+// Each loop is late by 8 ms, the time of 19.7 frames, and the last one by 100 ms.
+static void a_slow_port_keeps_its_rate_when_the_loop_is_late(void **state)
+{
+	enum { LEN = 1500, LATE_NS = 8000000, LOOPS = 10, MOST_LATE_NS = 10000000 };
+	const struct port_facts facts = {.shaper_burst_ns = 200000, .shaper_late_ns = MOST_LATE_NS};
+	const uint64_t frame_ns = (LEN + 24) * 8000ull / 30;
+	struct rig *r = rig_open(lab_yaml(PORTS, "30M", "", "", two_equal), &facts, false);
+	uint64_t start_ns;
+	unsigned sent;
+
+	(void)state;
+	rig_tx(r, false);
+	for (unsigned i = 0; i < 10; i++)
+		rig_stand(r, 0, LEN, MOST);
+	// What the port may send after a silence is sent.
+	rig_tx(r, true);
+	start_ns = r->now_ns;
+	sent = r->port[OUT].n_sent;
+	for (unsigned i = 1; i <= LOOPS; i++) {
+		r->now_ns = start_ns + (uint64_t)i * LATE_NS;
+		rig_step(r);
+		assert_in_range((r->port[OUT].n_sent - sent) * frame_ns, i * LATE_NS - frame_ns,
+				i * LATE_NS + frame_ns);
+	}
+	sent = r->port[OUT].n_sent;
+	r->now_ns += 100000000;
+	rig_step(r);
+	assert_in_range(r->port[OUT].n_sent - sent, 1, MOST_LATE_NS / frame_ns + 1);
+	rig_close(r);
+}
+
 static void a_driver_gets_no_longer_burst_than_it_takes(void **state)
 {
 	const struct port_facts facts = {.shaper_burst_ns = 1000000, .tx_burst = 5};
@@ -327,6 +358,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(a_burst_is_charged_as_its_frames_one_by_one),
 		cmocka_unit_test(a_driver_gets_what_it_has_room_for_and_no_more),
+		cmocka_unit_test(a_slow_port_keeps_its_rate_when_the_loop_is_late),
 		cmocka_unit_test(a_driver_gets_no_longer_burst_than_it_takes),
 		cmocka_unit_test(the_speed_of_a_port_holds_however_much_its_driver_takes),
 		cmocka_unit_test(queues_take_turns_within_a_burst),

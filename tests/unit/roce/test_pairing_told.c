@@ -321,6 +321,26 @@ static void cm_pairs_both_directions_at_the_first_packet(void **state)
 	bench_close(&b);
 }
 
+// Each side of a connection may take its own from its flow label.
+static void cm_pairs_whatever_the_udp_source_ports_are(void **state)
+{
+	const struct data there = {.from = A, .to = B, .qp = Q, .psn = 500, .sport = 62690};
+	const struct data back = {.from = B, .to = A, .qp = SENDER, .psn = 7, .sport = 62691};
+	struct answer a = {.from = B, .to = A, .qp = SENDER, .psn = 500, .sport = 62691,
+			   .role = ROCE_ROLE_ACK, .routed = true};
+	struct bench b;
+	uint32_t id;
+
+	(void)state;
+	bench_open(&b, 64, 0, 1);
+	connect_by_cm(&b, 1, SENDER, Q, 500);
+	id = bench_data(&b, &there);
+	bench_answer(&b, &a);
+	assert_pair(&b, id, PAIR_CM, SENDER);
+	assert_pair(&b, bench_data(&b, &back), PAIR_CM, Q);
+	bench_close(&b);
+}
+
 static void messages_may_come_twice_late_or_of_any_implementation(void **state)
 {
 	const struct cm_msg q = req(1, SENDER, 7), p = rep(1001, 1, Q, 500);
@@ -681,6 +701,7 @@ int main(void)
 		cmocka_unit_test(requests_from_another_port_neither_pair_nor_confuse),
 		cmocka_unit_test(a_side_states_the_psn_with_which_the_other_side_starts),
 		cmocka_unit_test(cm_pairs_both_directions_at_the_first_packet),
+		cmocka_unit_test(cm_pairs_whatever_the_udp_source_ports_are),
 		cmocka_unit_test(messages_may_come_twice_late_or_of_any_implementation),
 		cmocka_unit_test(flows_that_need_no_pair_are_not_counted_as_unpaired),
 		cmocka_unit_test(an_unreliable_flow_keeps_nobody_from_a_pair),
