@@ -20,8 +20,9 @@ import tempfile
 import time
 
 sys.dont_write_bytecode = True
-sys.path.insert(0, os.path.join(os.path.dirname(os.path.dirname(os.path.abspath(__file__))),
-                                "daemon"))
+SMOKE = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
+sys.path.insert(0, os.path.join(SMOKE, "daemon")) # its `world` comes before that of scripts/netlab
+sys.path.append(os.path.join(SMOKE, "..", "..", "scripts", "netlab"))
 import pcapng
 from world import (HOSTS, ID, NAME, WEIRCTL, Switch, World, ctl, eventually, host, ns, row, sh,
                    show, want, want_eq, write_policy)
