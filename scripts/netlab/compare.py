@@ -13,6 +13,7 @@ import signal
 import statistics
 import sys
 
+import kernel_tcp
 from acts import time_scale_of
 from meter import Meter
 from play import keep, model_time
@@ -28,6 +29,7 @@ LAB_SEEDS = range(1, 6)
 SAMPLE_EVERY_S = 0.02
 AFTER_S = 3 # the senders outlast the window by this much, and wait for the rest so long at most
 INTERRUPTED, MISUSED = 130, 2
+TCP = "tcp"
 
 
 class Measure:
@@ -166,7 +168,8 @@ def options():
         description="Runs an experiment live, slowed by time_scale, and in the lab, and compares "
         "what both measured over the same window of model time.")
     p.add_argument("experiment", nargs="*", metavar="NAME",
-                   help=f"{' or '.join(EXPERIMENTS)}; both unless named")
+                   help=f"{', '.join(EXPERIMENTS)}: both unless named; tcp: Linux and the lab, "
+                   "shown and not judged")
     p.add_argument("--warm", type=float, metavar="MS",
                    help="model time before the window, in place of the experiment's")
     p.add_argument("--window", type=float, metavar="MS",
@@ -181,8 +184,9 @@ def options():
                    help="where the programs are built (default build/)")
     args = p.parse_args()
     for name in args.experiment:
-        if name not in EXPERIMENTS:
-            p.error(f"there is no experiment {name}; there are {', '.join(EXPERIMENTS)}")
+        if name not in (*EXPERIMENTS, TCP):
+            p.error(f"there is no experiment {name}; there are "
+                    f"{', '.join(EXPERIMENTS)} and {TCP}")
     for ms in (args.warm, args.window):
         if ms is not None and not 1 <= ms <= 10000:
             p.error("--warm and --window are from 1 to 10000 ms")
@@ -338,8 +342,10 @@ def main():
         if args.keep_logs:
             os.makedirs(args.keep_logs, exist_ok=True)
         programs = Programs(args.build)
+        if TCP in args.experiment:
+            kernel_tcp.compare(args, programs, screen)
         found = [compare(args, programs, name, screen)
-                 for name in args.experiment or list(EXPERIMENTS)]
+                 for name in args.experiment or list(EXPERIMENTS) if name != TCP]
     except (Failed, OSError) as e:
         print(f"compare: {e}", file=sys.stderr)
         return 1
@@ -351,7 +357,8 @@ def main():
     if args.json:
         with open(args.json, "w") as f:
             json.dump({"ok": held == len(rows), "experiments": found}, f, indent=1)
-    screen.say(f"\n{held} of {len(rows)} figures agree")
+    if found:
+        screen.say(f"\n{held} of {len(rows)} figures agree")
     return 0 if held == len(rows) else 1
 
 
