@@ -178,13 +178,26 @@ class Lab:
                 break
             if last or "RDMA_CM_EVENT_REJECTED" not in said:
                 raise Failed(f"{tool.name}: status {status}\n{said}")
+            n_gone = self.leave_out(tool)
             self.screen.say("      rejected, since the client of perftest was faster than its "
-                            "server; once more")
+                            f"server; once more ({n_gone} flows ended before they were looked at)")
         self.screen.say(f"      {n} connection{'s' * (n != 1)}, {time.monotonic() - began:.0f} s; "
                         f"flows by source: {by_source(self.paired(lambda f: f.tool == tool))}")
 
+    def leave_out(self, tool):
+        """Flows of a try that failed, if a look saw them only after their connection had ended.
+
+        Their pair is gone by then, so nothing says how it was found. Their pairs still count as
+        wrong if one was."""
+        gone = [f for f in self.flows.values()
+                if f.tool == tool and not f.sources and "closed" in (f.reason or "")]
+        for f in gone:
+            f.left_out = True
+        return len(gone)
+
     def paired(self, wanted):
-        return [f for f in self.flows.values() if wanted(f) and f.kind not in NEEDS_NO_PAIR]
+        return [f for f in self.flows.values()
+                if wanted(f) and not f.left_out and f.kind not in NEEDS_NO_PAIR]
 
     def run(self, tool):
         """What the client and the server printed, and the client's status."""
@@ -312,6 +325,7 @@ class Flow:
         self.tool, self.ip, self.qp = tool, row["from"], row["qp"]
         self.pairs, self.sources = set(), set()
         self.kind = self.reason = None
+        self.left_out = False
 
     def look(self, row):
         self.kind = row["kind"]
