@@ -2,9 +2,8 @@
 #include "dataplane/fifo.h"
 
 #include <errno.h>
-#include <stdlib.h>
+#include <sys/mman.h>
 
-#include <rte_common.h>
 #include <rte_eal.h>
 #include <rte_malloc.h>
 
@@ -14,21 +13,22 @@ int fifo_pool_init(struct fifo_pool *pool, uint32_t n_frames, uint32_t n_fifos)
 {
 	// Each queue may have a partly used chunk at both ends.
 	uint32_t n = n_frames / FIFO_CHUNK_FRAMES + 1 + 2 * n_fifos;
-	size_t bytes = (size_t)n * sizeof(struct fifo_chunk);
+	size_t bytes = (size_t)n * sizeof(struct fifo_chunk), mapped = 0;
 	struct fifo_chunk *mem;
-	void *plain = NULL;
 
 	// DPDK's heap writes zeros to what is freed. Where it has no huge pages to offer, that
-	// would touch all that was never used.
+	// would touch all that was never used. The kernel gives a page when it is first touched,
+	// and NORESERVE because a lab's buffer may be larger than the machine's memory.
 	if (rte_eal_has_hugepages()) {
 		mem = rte_zmalloc("fifo", bytes, ALIGN);
 	} else {
-		plain = calloc(1, bytes + ALIGN);
-		mem = plain == NULL ? NULL : RTE_PTR_ALIGN(plain, ALIGN);
+		mapped = bytes;
+		mem = mmap(NULL, bytes, PROT_READ | PROT_WRITE,
+			   MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
 	}
-	if (mem == NULL)
+	if (mem == NULL || mem == MAP_FAILED)
 		return -ENOMEM;
-	*pool = (struct fifo_pool){.memory = mem, .unused = mem, .end = mem + n, .plain = plain};
+	*pool = (struct fifo_pool){.memory = mem, .unused = mem, .end = mem + n, .mapped = mapped};
 	return 0;
 }
 
@@ -41,8 +41,8 @@ void fifo_pool_touch(struct fifo_pool *pool)
 
 void fifo_pool_fini(struct fifo_pool *pool)
 {
-	if (pool->plain != NULL)
-		free(pool->plain);
+	if (pool->mapped != 0)
+		munmap(pool->memory, pool->mapped);
 	else
 		rte_free(pool->memory);
 	*pool = (struct fifo_pool){0};

@@ -50,7 +50,7 @@ struct fifo_pool {
 	struct fifo_chunk *free; // used before
 	struct fifo_chunk *unused, *end; // never used
 	struct fifo_chunk *memory; // for destroy
-	void *plain; // the same, if it is not of DPDK's heap
+	size_t mapped; // its bytes, if it is not of DPDK's heap
 };
 
 struct fifo {

@@ -6,7 +6,6 @@
 #include <inttypes.h>
 #include <sched.h>
 #include <stdio.h>
-#include <stdlib.h>
 #include <sys/mman.h>
 
 #include <rte_eal.h>
@@ -42,6 +41,20 @@ struct lifo {
 	void *objs[];
 };
 
+// Address space: the kernel gives a page when it is first touched, and reserves none before.
+static void *map_space(size_t len)
+{
+	void *mem = mmap(NULL, len, PROT_READ | PROT_WRITE,
+			 MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+
+	return mem == MAP_FAILED ? NULL : mem;
+}
+
+static size_t lifo_bytes(uint32_t capacity)
+{
+	return sizeof(struct lifo) + (size_t)capacity * sizeof(void *);
+}
+
 static size_t object_bytes(const struct rte_mempool *mp)
 {
 	return mp->header_size + mp->elt_size + mp->trailer_size;
@@ -50,17 +63,15 @@ static size_t object_bytes(const struct rte_mempool *mp)
 static struct lifo *lifo_create(const struct rte_mempool *mp)
 {
 	size_t len = (size_t)mp->size * object_bytes(mp);
-	struct lifo *l = calloc(1, sizeof(*l) + mp->size * sizeof(l->objs[0]));
+	struct lifo *l = map_space(lifo_bytes(mp->size));
 	void *mem;
 
 	// A chunk ends with less than an object that is no more.
 	len = (len / (CHUNK_BYTES - object_bytes(mp)) + 2) * CHUNK_BYTES;
-	mem = mmap(NULL, len, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE,
-		   -1, 0);
-	if (l == NULL || mem == MAP_FAILED) {
-		if (mem != MAP_FAILED)
-			munmap(mem, len);
-		free(l);
+	mem = l == NULL ? NULL : map_space(len);
+	if (mem == NULL) {
+		if (l != NULL)
+			munmap(l, lifo_bytes(mp->size));
 		return NULL;
 	}
 	(void)madvise(mem, len, MADV_HUGEPAGE); // a help, where there are any
@@ -86,7 +97,10 @@ static int lifo_alloc(struct rte_mempool *mp)
 
 static void lifo_free(struct rte_mempool *mp)
 {
-	free(mp->pool_data);
+	struct lifo *l = mp->pool_data; // NULL: the pool never grew
+
+	if (l != NULL)
+		munmap(l, lifo_bytes(l->capacity));
 }
 
 static void unmap(struct rte_mempool_memhdr *hdr, void *opaque)
@@ -265,7 +279,7 @@ static int make_pool(struct fabric *f, uint32_t n)
 	if (use_lifo(f->pool, l) == 0 && lifo_grow(f->pool))
 		return 0;
 	lifo_close(l);
-	free(l);
+	munmap(l, lifo_bytes(n));
 	return -ENOMEM;
 }
 

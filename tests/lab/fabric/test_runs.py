@@ -13,6 +13,7 @@ FOLDER = os.path.join(ROOT, "tests/lab/fabric")
 ENDS = os.path.join(FOLDER, "ends.yaml")
 PAIR = os.path.join(FOLDER, "pair.yaml")
 MANY = os.path.join(FOLDER, "many.yaml")
+DEEP = os.path.join(FOLDER, "deep.yaml")
 
 
 def lab(*args):
@@ -185,6 +186,17 @@ class Memory(unittest.TestCase):
         small = self.peak_mb("policy.switch.buffer.size=12MB")
         large = self.peak_mb("policy.switch.buffer={size: 512MB, cell: 64B}") # 8 million cells
         self.assertLess(large - small, 16, f"{small} and {large} MB")
+
+    def test_a_buffer_of_64_gib_pauses_at_the_exact_cell(self):
+        code, report = run(DEEP, "--metric", "pool(s1, ingress, max)", "--metric", "xoffs(s1)")
+        got = metrics(report)
+        pool = (64 << 30) - 64000000 # less headroom
+        threshold = pool / (1 + 128) # alpha * F / (1 + alpha)
+        frame = 1152 # 1,098 bytes in cells of 64
+        self.assertEqual(code, 0)
+        self.assertGreater(got["xoffs(s1)"], 0)
+        self.assertLessEqual(got["pool(s1, ingress, max)"], threshold)
+        self.assertGreater(got["pool(s1, ingress, max)"], threshold - frame)
 
 
 if __name__ == "__main__":
