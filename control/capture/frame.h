@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// A captured frame as a block of a file. Says of each frame what only the switch knows, in a
-// comment of `key=value` words (docs/capture.md has the table):
+// A captured frame as a block of a file. Its comment of `key=value` words has what only the switch
+// knows of the frame (docs/capture.md has the table):
 //
 //   dir=in class=3
 //   dir=out class=3 queue=3 queue_bytes=48200 mark=ce

@@ -73,7 +73,7 @@ static const struct cfg_row ipcc_rows[] = {
 	 .help = "the queue is looked at when it grows beyond kmin and so often while it is"},
 	{"deep", CFG_NUMBER, .unit = UNIT_PERCENT, AT(cfg_ipcc, deep), .max = PERCENT(100),
 	 .dflt = PERCENT(50), .dflt_text = "50%",
-	 .help = "share of kmax, or of the threshold of its memory, from which it is deep"},
+	 .help = "a queue is deep from this share of kmax, or of the threshold of its memory"},
 	{"few", CFG_NUMBER, .unit = UNIT_COUNT, AT(cfg_ipcc, few), .max = FEED_SLOTS, .dflt = 2,
 	 .dflt_text = "2",
 	 .help = "most CNPs of a look at a shallow queue that grows, or a deep one that shrinks"},

@@ -312,7 +312,7 @@ static bool objects(struct parser *ps, struct expr_leaf *leaf)
 	return parser_wrong(ps, where, "%s", why) != NULL;
 }
 
-// What has no last message is never done.
+// A flow without a last message is never done.
 static bool has_end(struct parser *ps, const struct expr_leaf *leaf, const char *where)
 {
 	for (uint32_t i = 0; leaf->fn->metric == METRIC_DONE && i < leaf->n_objects; i++)

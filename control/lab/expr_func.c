@@ -48,9 +48,10 @@ static const struct expr_func funcs[] = {
 	 S | P | Q, "X",
 	 "bytes of frames in a queue, or in all queues of a port or switch: of samples"},
 	{"queue_mean", BY_LEVEL, EXPR_BYTES, METRIC_QUEUE_MEAN, 0, 0, WHO_EVERYBODY, S | P | Q, "X",
-	 "the mean of the same over time: exact, without samples"},
+	 "mean length over time of a queue, or of all queues of a port or switch: exact, without "
+	 "samples"},
 	{"share_above", BY_LEVEL, EXPR_SHARE, METRIC_SHARE_ABOVE, 0, TAKES_BYTES, WHO_EVERYBODY,
-	 S | P | Q, "X, BYTES", "share of time in which the same is above a length: exact"},
+	 S | P | Q, "X, BYTES", "share of time in which the queues hold more than BYTES: exact"},
 	{"pg", BY_SAMPLE, EXPR_BYTES, METRIC_PG_BYTES, 0, TAKES_STAT, WHO_EVERYBODY, S | P | Q, "X",
 	 "cells that a priority group holds, as bytes: min, shared, headroom and skid"},
 	{"headroom", BY_SAMPLE, EXPR_BYTES, METRIC_HEADROOM_BYTES, 0, TAKES_STAT, WHO_EVERYBODY,
@@ -89,8 +90,8 @@ static const struct expr_func funcs[] = {
 	{"retransmissions", BY_COUNT, EXPR_COUNT, METRIC_RETRANSMISSIONS, 0, 0, WHO_EVERYBODY,
 	 H | F | ALL_H, "[X]", "packets sent again, by hosts or by flows of TCP"},
 	{"spurious", BY_COUNT, EXPR_COUNT, METRIC_SPURIOUS, 0, 0, WHO_RECEIVES, H | ALL_H, "[X]",
-	 "of those the ones that were needless: packets that a host received and had accepted "
-	 "before. Without losses the retransmission timer is too short (`nic.rto`)"},
+	 "packets sent again without need: a host received them and had accepted them before. "
+	 "Without losses the retransmission timer is too short (`nic.rto`)"},
 	{"timeouts", BY_COUNT, EXPR_COUNT, METRIC_TIMEOUTS, 0, 0, WHO_EVERYBODY, H | F | ALL_H,
 	 "[X]", "retransmission timers that ran out, of hosts or of flows of TCP"},
 	{"fast_retransmits", BY_COUNT, EXPR_COUNT, METRIC_FAST_RETRANSMITS, 0, 0, WHO_EVERYBODY,
@@ -104,8 +105,8 @@ static const struct expr_func funcs[] = {
 	{"posted", BY_COUNT, EXPR_COUNT, METRIC_POSTED, 0, 0, WHO_EVERYBODY, H | F | ALL_H, "[X]",
 	 "messages posted"},
 	{"done", BY_NOW, EXPR_TIME, METRIC_DONE, 0, 0, WHO_EVERYBODY, OBJ_BIT(OBJ_FLOW), "FLOW",
-	 "time at which the last message of the flow was acknowledged; nothing while messages are "
-	 "to come. The flow has a `size`, and a `count` or a `stop`"},
+	 "time at which the last message of the flow was acknowledged; no value before. The flow "
+	 "has a `size`, and a `count` or a `stop`"},
 	{"cc_rate", BY_SAMPLE, EXPR_RATE, METRIC_CC_RATE, 0, TAKES_STAT, WHO_EVERYBODY, F, "FLOW",
 	 "what the reaction point allows, the mean over the flow's connections"},
 	{"alpha", BY_SAMPLE, EXPR_SHARE, METRIC_ALPHA, 0, TAKES_STAT, WHO_EVERYBODY, F, "FLOW",
@@ -304,8 +305,8 @@ static const char general[] =
 	"transmission begins.\n"
 	"\n"
 	"queue, pg, headroom, pool, cc_rate, alpha and cwnd are sampled every `sample` of the "
-	"scenario, from `from` on, before `to`. Behind X may stand what is asked of the samples, "
-	"or of the operations of fct and the like: mean (if none is given), min, max, now (the "
+	"scenario, from `from` on, before `to`. STAT is what is computed of the samples, or "
+	"of the operations of fct and the like: mean (if none is given), min, max, now (the "
 	"last), p50, p90, p99, p999 or any pNN.N: the least value that this share of all does "
 	"not exceed. An operation belongs to the window in which it finished; `size < 100KB` or "
 	"`size >= 1MB` picks some.\n"

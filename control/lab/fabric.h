@@ -44,7 +44,7 @@ struct fabric_switch {
 	uint64_t events_lost; // as last seen
 	struct watches crossings; // who waits for a queue to rise
 	bool captured;
-	struct levels levels; // who wants to know how long queues are
+	struct levels levels; // the readers of queue lengths
 	struct flow_book book;
 };
 

@@ -113,8 +113,8 @@ static int find_bottleneck(struct fluid_job *j)
 	free(t.n);
 	if (j->n_flows == 0)
 		return complain(j, "no endless flow obeys DCQCN by the paper's rules (nic: {cc: "
-				   "paper}), which is what the model is of: --senders 8 puts eight "
-				   "such flows into one port, in place of messages");
+				   "paper}), and the model has only such flows: --senders 8 "
+				   "puts eight of them into one port, in place of messages");
 	l = &j->sc->links[j->sc->hosts[j->dst].link];
 	if (!l->end[0].is_switch && !l->end[1].is_switch)
 		return complain(j, "the hosts are joined without a switch");
@@ -536,7 +536,7 @@ static int load_senders(struct fluid_job *j, const struct lab_args *a, struct di
 		complain(j, "there is not enough memory");
 	} else if (n == 0) {
 		complain(j, "no host of its flows obeys DCQCN by the paper's rules (nic: {cc: "
-			    "paper}), which is what the model is of");
+			    "paper}), and the model has only such hosts");
 	} else if (a->senders % n != 0) {
 		fprintf(stderr, "weir-lab fluid: --senders: %u flows cannot be shared evenly by "
 			"%" PRIu32 " hosts: give a multiple of it, or fewer\n", a->senders, n);

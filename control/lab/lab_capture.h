@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // A capture of the lab: the frames of chosen switch ports, both ways and dropped ones, as
 // DIR/capture.pcapng, with the comments of `weirctl capture` (control/capture/frame.h). Times are
-// those of the virtual clock. What comes when the file is full is counted and not written. The same
+// those of the virtual clock. Frames that find the file full are counted and not written. The same
 // run gives the same bytes. Single thread.
 #pragma once
 

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // The length of queues over time, exact to the nanosecond and the byte: its integral, the time
 // above a level, and a histogram. A length holds from the instant at which a switch has done what
-// it had to do until its next change. Whoever wants to know lends a struct level; the fabric calls
-// after each step of a switch that is watched. Single thread.
+// it had to do until its next change. Each reader lends a struct level; the fabric calls after each
+// step of a switch that is watched. Single thread.
 #pragma once
 
 #include <stdbool.h>

@@ -88,8 +88,8 @@ static const struct cfg_row nic_rows[] = {
 	 .help = "unacknowledged packets per queue pair"},
 	{"rto", CFG_NUMBER, .unit = UNIT_TIME, AT(nic_keys, rto), .min = 1000, .max = SECONDS(60),
 	 .dflt_text = "as the fabric needs",
-	 .help = "retransmission timer; without it twice the base RTT and the time in which full "
-		 "buffers of the longest way drain at its slowest link, at least 1ms"},
+	 .help = "retransmission timer; default: twice (base RTT + time in which the full buffers "
+		 "of the longest way drain at its slowest link), at least 1ms"},
 	{"udp_sport", CFG_WORD, AT(nic_keys, udp_sport), .words = sport_words, .dflt_text = "linux",
 	 .help = "UDP source port of a queue pair: derived from both numbers as Linux does, 49152 "
 		 "for all, or drawn"},

@@ -18,7 +18,7 @@ struct lab_params {
 };
 
 // Changes the tree. Mistakes are reported to *s, and so are params that are not used. The position
-// of a changed text names its params, for the messages of whoever reads the text.
+// of a changed text names its params, for the messages of the text's readers.
 struct lab_params params_apply(struct arena *a, struct diag_sink *s, struct node *root);
 
 // The map of the file, or NULL.

@@ -59,7 +59,7 @@ static const struct cfg_row link_rows[] = {
 	 .max = SC_MAX_DELAY_NS, .dflt = -1, .dflt_text = "of the length",
 	 .help = "propagation, one way; headroom then follows from it, not from the length"},
 	{"profile", CFG_NAME, AT(sc_link_keys, cable.profile), .max = POLICY_NAME_LEN - 1,
-	 .dflt_text = "the policy's", .help = "of the policy, for the switch ports at its ends"},
+	 .dflt_text = "the policy's", .help = "profile of the switch ports at its ends"},
 };
 static SCHEMA(link_schema, link_rows, sc_link_keys);
 
@@ -104,8 +104,8 @@ static const struct cfg_row root_rows[] = {
 	 .max = SECONDS(3600), .dflt_text = "required without `until`",
 	 .help = "virtual time that is run"},
 	{"until", CFG_WORD, AT(sc_keys, until), .words = until_words, .dflt_text = "the duration",
-	 .help = "done: in place of `duration`; the run ends when the last message of all flows "
-		 "that end is acknowledged, and so do rates and means"},
+	 .help = "done: in place of `duration`; the run, its rates and its means end when the "
+		 "last message of all flows that end is acknowledged"},
 	{"at_most", CFG_NUMBER, .unit = UNIT_TIME, AT(sc_keys, at_most), .min = 1,
 	 .max = SECONDS(3600), .dflt_text = "required with `until`",
 	 .help = "virtual time by which the flows must be done; later the run ends and fails"},
@@ -137,8 +137,8 @@ static const struct cfg_row root_rows[] = {
 		 "equal "
 		 "ones; auto: bridge a tree, route anything else"},
 	{"withdraw", CFG_SWITCH, AT(sc_keys, withdraw), .dflt = 1, .dflt_text = "on",
-	 .help = "routed by shortest paths: no switch uses a next hop while no link behind it "
-		 "leads on to the host. off: routes stay as they are"},
+	 .help = "derived routes: a switch uses a next hop only while a shortest way behind it "
+		 "to the host's switch is up. off: routes stay as they are"},
 	{"connect", CFG_WORD, AT(sc_keys, connect), .words = connect_words, .dflt_text = "direct",
 	 .help = "cm: connections are made by frames on the wire; direct: they are there"},
 	{"frames", CFG_WORD, AT(sc_keys, frames), .words = frames_words, .dflt_text = "headers",

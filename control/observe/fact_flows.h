@@ -23,8 +23,8 @@ static const struct fact ipcc[] = {
 	{"paused", FACT_YES, FACT_COMPUTED, "the peer has paused it: nobody is told"},
 	{"look_bytes", FACT_GAUGE, IPCC(len_bytes), "its length at the last look"},
 	{"threshold_percent", FACT_DERIVED, FACT_COMPUTED,
-	 "what its memory had reached of its threshold: of lossless queues the fullest priority "
-	 "group that has most of its frames here, 100 in XOFF"},
+	 "shared use of its memory, as a share of the threshold: of a lossless queue, of the "
+	 "fullest priority group that has most of its frames here, 100 in XOFF"},
 	{"trend_bytes", FACT_DERIVED, FACT_COMPUTED,
 	 "by how much it had grown since the one before"},
 	{"excess_bps", FACT_GAUGE, IPCC(excess_bps),
@@ -192,7 +192,7 @@ static const struct fact cnps[] = {
 	{"kmin_bytes", FACT_GAUGE, FACT_COMPUTED, "its kmin"},
 	{"kmax_bytes", FACT_GAUGE, FACT_COMPUTED, "its kmax"},
 	{"threshold_percent", FACT_DERIVED, FACT_COMPUTED,
-	 "what its memory had reached of its threshold"},
+	 "shared use of its memory, as a share of the threshold"},
 	{"trend_bytes", FACT_GAUGE, FACT_COMPUTED, "by how much it had grown"},
 	{"dt_ns", FACT_GAUGE, FACT_COMPUTED, "in so long"},
 	{"excess_bps", FACT_GAUGE, FACT_COMPUTED, "what its flows sent too much, bits per second"},

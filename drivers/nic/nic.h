@@ -10,8 +10,8 @@
 //
 //   flow        what a queue pair of the initiator is told to do: messages of one size to one peer
 //   class       traffic class and PFC priority 0..7; frames carry the flow's ECN codepoint and its
-//               DSCP, 8 * class unless it names another; class_of_dscp tells the class of what
-//               arrives
+//               DSCP, 8 * class unless it names another; class_of_dscp is the class of
+//               arriving frames
 //   stop/close  a stopped flow posts nothing more; a closed one has taken its connection down
 #pragma once
 

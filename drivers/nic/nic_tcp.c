@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// TCP connections of the NIC: what tcp.h decides is done here. A connection has the slot, the
-// class, the pace and the messages of a queue pair; of its requester only the book of messages is
-// used, with bytes for packets.
+// TCP connections of the NIC: acts on the decisions of tcp.h. A connection has the slot, the class,
+// the pace and the messages of a queue pair. Of its requester only the book of messages is used,
+// with bytes for packets.
 #include "drivers/nic/nic_int.h"
 
 #include <stdlib.h>

@@ -153,7 +153,7 @@ static void put_ack(const struct tcp *t, const struct tcp_ack *a, struct tcp_seg
 		put_sacks(t, s);
 }
 
-// What may be unacknowledged. RFC 3042: the first two duplicate ACKs let a segment go each.
+// Bytes that may be unacknowledged. RFC 3042: the first two duplicate ACKs add a segment each.
 static uint64_t window_of(const struct tcp *t)
 {
 	uint64_t w = t->cwnd;
@@ -165,7 +165,8 @@ static uint64_t window_of(const struct tcp *t)
 
 // ---- RFC 6675: what is lost, what is under way, what goes next
 
-// The gap before the i-th range that the receiver has; behind the last: what it has not told of.
+// The gap before the i-th range that the receiver has. Behind the last range: the bytes that it has
+// not reported.
 static struct tcp_range gap_at(const struct tcp *t, uint32_t i)
 {
 	const struct tcp_ranges *r = &t->sacked;
@@ -609,7 +610,7 @@ static void on_progress(struct tcp *t, uint64_t ack, bool ece, uint64_t now_ns)
 		restart_timer(t, now_ns);
 }
 
-// Blocks of what was sent; others say nothing.
+// Blocks of bytes that were sent; other blocks are ignored.
 static void take_sacks(struct tcp *t, const struct tcp_seg *s)
 {
 	for (unsigned i = 0; t->sack && i < s->n_sacks; i++) {

@@ -24,8 +24,8 @@
 //   third duplicate ACK                ssthresh = max(flight / 2, 2 mss), send una again,
 //                                      cwnd = ssthresh + 3 mss, recovery until max is acknowledged
 //   the same with SACK                 cwnd = ssthresh; then what is lost, or new data, as long as
-//                                      cwnd - pipe holds a segment (RFC 6675: pipe is what is
-//                                      under way by the blocks that the receiver has told)
+//                                      cwnd - pipe holds a segment (RFC 6675: pipe is the
+//                                      bytes under way by the blocks that the receiver has sent)
 //   timer                              ssthresh = max(flight / 2, 2 mss), cwnd = mss, nxt = una,
 //                                      RTO doubles
 //   ECE, once a window                 NewReno: cwnd = ssthresh = max(cwnd / 2, 2 mss)

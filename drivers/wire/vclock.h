@@ -95,6 +95,6 @@ void actor_init(struct actor *a, struct vclock *c, actor_step_fn *step, void *ar
 void actor_poke(struct actor *a);
 
 // Runs everything up to and including t_ns; the clock then stands at t_ns. 0, or -EINVAL for the
-// past. Stopped, by something that ran: it completes that instant and stands there for good.
+// past. After vclock_stop it completes the present instant, and the clock stands there for good.
 __attribute__((warn_unused_result)) int vclock_run_until(struct vclock *c, uint64_t t_ns);
 void vclock_stop(struct vclock *c);

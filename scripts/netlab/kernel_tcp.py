@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """`scripts/compare tcp`: the kernel's Reno live, and the lab's NewReno, through the same port.
 
-Nothing is judged: the kernel has what the model has not (RACK, tail loss probes, a proportional
-rate reduction), and its processes wait for the processor. The figures stand side by side.
+Nothing is judged: the kernel has RACK, tail loss probes and a proportional rate reduction, which
+the model lacks, and its processes wait for the processor. The figures stand side by side.
 """
 import json
 import os
@@ -17,7 +17,7 @@ ROOT = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__)
 POLICY, SCENARIO = "conf/compare-tcp.yaml", "conf/lab/live-tcp.yaml"
 WARM_S, END_S = 5, 20
 SAMPLE_EVERY_S = 0.02
-# What the kernel and the lab are told.
+# Title, the kernel's tcp_ecn, the lab's ecn.
 VARIANTS = (("Not-ECT, WRED drops", "0", "not-ect"), ("ECT(0), WRED marks", "1", "ect0"))
 ROWS = (("goodput, Mb/s", "{:.1f}"), ("mean queue, bytes", "{:,.0f}"),
         ("frames marked per s", "{:.1f}"), ("frames dropped per s", "{:.1f}"),
