@@ -20,10 +20,10 @@ const struct lab_option lab_options[] = {
 	{"out", "DIR", LAB_RUN | LAB_SWEEP | LAB_FLUID,
 	 "write report.json, CSV, SVG plots and report.html there"},
 	{"digits", "N", LAB_RUN | LAB_SWEEP,
-	 "digits of figures in tables, 4 to 15 (default: 4); counts have all of theirs, JSON and "
-	 "CSV nine"},
+	 "digits of figures in tables, 4 to 15 (default: 4); counts keep all digits, JSON "
+	 "and CSV have nine"},
 	{"senders", "N", LAB_FLUID,
-	 "in place of the scenario's flows: so many endless ones into one of its ports"},
+	 "N endless flows into one port, in place of the scenario's flows and faults"},
 	{"json", NULL, LAB_RUN | LAB_SWEEP | LAB_FLUID, "report as JSON"},
 	{"quiet", NULL, LAB_RUN | LAB_SWEEP,
 	 "no lines about progress, speed and the place of the report"},
@@ -33,8 +33,8 @@ const size_t lab_n_options = sizeof(lab_options) / sizeof(lab_options[0]);
 
 const char lab_summary[] =
 	"weir-lab runs whole lossless fabrics on a virtual clock: the dataplane and the\n"
-	"policy files of weir, emulated RoCEv2 NICs and wires. The same file and seed\n"
-	"give the same bytes.\n";
+	"policy files of weir, emulated NICs (RoCEv2, TCP) and wires. The same file and\n"
+	"seed give the same bytes.\n";
 const char lab_exit[] =
 	"0 all expectations hold, 1 one does not or the run was broken off, 2 misused";
 
