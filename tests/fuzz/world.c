@@ -53,6 +53,8 @@ void *__real_calloc(size_t n, size_t len);
 void *__real_realloc(void *at, size_t len);
 void __real_free(void *at);
 char *__real_strdup(const char *text);
+void *__real_mmap64(void *at, size_t len, int prot, int flags, int fd, off_t from);
+int __real_munmap(void *at, size_t len);
 
 // ---- blocks of a world
 
@@ -146,6 +148,27 @@ char *__wrap_strdup(const char *text)
 				: __real_strdup(text);
 }
 
+// Anonymous memory of a world lies in its mapping too.
+void *__wrap_mmap64(void *at, size_t len, int prot, int flags, int fd, off_t from);
+int __wrap_munmap(void *at, size_t len);
+
+void *__wrap_mmap64(void *at, size_t len, int prot, int flags, int fd, off_t from)
+{
+	return building != NULL && at == NULL && fd < 0
+		       ? block_new(len, (size_t)sysconf(_SC_PAGESIZE))
+		       : __real_mmap64(at, len, prot, flags, fd, from);
+}
+
+int __wrap_munmap(void *at, size_t len)
+{
+	struct block *b = block_at(at);
+
+	if (b == NULL)
+		return __real_munmap(at, len);
+	block_free(b);
+	return 0;
+}
+
 // ---- DPDK's allocators: before the first world they are DPDK's own
 
 #define DPDK_OWN(name) ((__typeof__(&name))dlsym(RTLD_NEXT, #name))
@@ -230,7 +253,7 @@ struct world *world_begin(size_t bytes)
 	FUZZ_CHECK(w != NULL && building == NULL && entered == NULL);
 	w->fd = memfd_create("world", MFD_CLOEXEC);
 	FUZZ_CHECK(w->fd >= 0 && ftruncate(w->fd, (off_t)bytes) == 0);
-	w->at = mmap(NULL, bytes, PROT_READ | PROT_WRITE, MAP_SHARED, w->fd, 0);
+	w->at = __real_mmap64(NULL, bytes, PROT_READ | PROT_WRITE, MAP_SHARED, w->fd, 0);
 	FUZZ_CHECK(w->at != MAP_FAILED);
 	w->next = w->at;
 	w->end = w->at + bytes;
@@ -254,8 +277,8 @@ void world_seal(struct world *w)
 	w->n = n;
 	for (unsigned i = 0; i < LISTS; i++)
 		w->lists[i] = *list(i);
-	FUZZ_CHECK(mmap(w->at, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_FIXED, w->fd, 0) ==
-		   w->at);
+	FUZZ_CHECK(__real_mmap64(w->at, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_FIXED,
+			       w->fd, 0) == w->at);
 	__lsan_register_root_region(w->at, bytes);
 	building = NULL;
 }
