@@ -20,9 +20,7 @@ static uint64_t lost_frames(const struct run *r)
 		for (unsigned port = 0; port < switch_policy(sw)->n_ports; port++)
 			for (unsigned cls = 0; cls < N_CLASSES; cls++)
 				for (unsigned why = 0; why < N_DROP_REASONS; why++)
-					if (drop_info[why].loss)
-						n += ctr_get(&switch_drops(sw, port, cls, why)
-								      ->packets);
+					n += ctr_get(&switch_drops(sw, port, cls, why)->packets);
 	}
 	for (uint32_t i = 0; i < r->sc->n_links; i++)
 		for (unsigned side = 0; side < 2; side++) {
@@ -44,7 +42,7 @@ uint64_t report_rto_ns(const struct run *r, uint32_t host)
 	return given != 0 ? given : r->fabric->rto_ns;
 }
 
-// Needless packets, and the shortest timer that ran out.
+// Needless packets of queue pairs, and the shortest timer that ran out. TCP measures its own timer.
 struct spurious {
 	uint64_t packets, rto_ns;
 };
@@ -56,8 +54,8 @@ static struct spurious find_spurious(const struct run *r)
 	for (uint32_t i = 0; i < r->sc->n_hosts; i++) {
 		const struct nic_stats *s = nic_stats_now(r->fabric->hosts[i].nic);
 
-		out.packets += s->duplicates;
-		if (s->timeouts != 0 && report_rto_ns(r, i) < out.rto_ns)
+		out.packets += s->duplicates - s->tcp_duplicates;
+		if (s->timeouts != s->tcp_timeouts && report_rto_ns(r, i) < out.rto_ns)
 			out.rto_ns = report_rto_ns(r, i);
 	}
 	return out;

@@ -250,6 +250,7 @@ struct nic_stats {
 	uint64_t retransmissions, timeouts, out_of_sequence, refused;
 	uint64_t duplicates; // packets received that had been accepted before
 	uint64_t fast_retransmits, ece_received; // of TCP: recoveries begun, ACKs with ECE
+	uint64_t tcp_timeouts, tcp_duplicates; // of timeouts and duplicates the ones of TCP
 	uint64_t messages_posted, messages_completed, bytes_completed; // as initiator
 	uint64_t first_post_ns, last_complete_ns; // 0: none
 	uint64_t messages_served; // as responder

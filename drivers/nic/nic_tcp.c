@@ -23,6 +23,7 @@ static void count(struct nic *nic, const struct tcp *t, const struct tcp_stats *
 
 	s->retransmissions += now->retransmissions - before->retransmissions;
 	s->timeouts += now->timeouts - before->timeouts;
+	s->tcp_timeouts += now->timeouts - before->timeouts;
 	s->fast_retransmits += now->fast_retransmits - before->fast_retransmits;
 	s->ece_received += now->ece_received - before->ece_received;
 	s->rate_cuts += now->ecn_cuts - before->ecn_cuts;
@@ -30,6 +31,7 @@ static void count(struct nic *nic, const struct tcp *t, const struct tcp_stats *
 	s->acks_received += now->acks_received - before->acks_received;
 	s->out_of_sequence += now->out_of_order - before->out_of_order;
 	s->duplicates += now->duplicates - before->duplicates;
+	s->tcp_duplicates += now->duplicates - before->duplicates;
 	s->ignored += now->ignored - before->ignored;
 	if (now->ecn_cuts != before->ecn_cuts && nic->cfg.hooks.cut != NULL)
 		nic->cfg.hooks.cut(nic->cfg.hooks.arg, nic->now_ns);

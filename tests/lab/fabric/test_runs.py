@@ -64,6 +64,21 @@ class Timers(unittest.TestCase):
         self.assertGreater(metrics(report)["spurious"], 0) # after a lost ACK
         self.assertEqual(report["warnings"], [])
 
+    def test_acknowledgements_dropped_at_a_dead_port_are_losses(self):
+        _, report = run(PAIR, *self.ASK[:2], "--set",
+                        'hosts={"h[1-3]": {nic: {rto: 500us}}}',
+                        "--set", "flows=[{from: [h1, h2], to: h3, qps: 32, size: 4KB, count: 1}]",
+                        "--set", "faults=[{at: 30us, link: h1, link_down: {for: 100us}}]")
+        self.assertGreater(metrics(report)["spurious"], 30)
+        self.assertEqual(report["warnings"], [])
+
+    def test_the_timers_of_tcp_give_no_advice_for_those_of_queue_pairs(self):
+        _, report = run(PAIR, *self.ASK[:2], "--set",
+                        "flows=[{from: h1, to: h3, class: 0, ack_every: 256, tcp: "
+                        "{rto_min: 10us, rto_initial: 10us}}]")
+        self.assertGreater(metrics(report)["spurious"], 0)
+        self.assertEqual(report["warnings"], [])
+
 
 class Ends(unittest.TestCase):
     def flows(self, *flows):
