@@ -116,7 +116,7 @@ static void check_record(struct sc_builder *b)
 	const struct cfg_val *of_capture[] = {&k->snaplen, &k->capture_class, &k->capture_size};
 	static const char *const capture_key[] = {"snaplen", "capture_class", "capture_size"};
 
-	if (k->map.given && k->what.n + k->histogram.n + k->capture.n == 0)
+	if (k->map.given && !k->what.map.given && k->histogram.n + k->capture.n == 0)
 		sc_report(b, k->map.at, "record.what",
 			  "is required, or `histogram`, or `capture`");
 	if (k->bin.given && k->histogram.n == 0)
