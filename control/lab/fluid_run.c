@@ -445,9 +445,6 @@ static int prepare(struct fluid_job *j, struct diags *d)
 	struct fabric_hooks hooks;
 	int code;
 
-	if (j->sc->until_done)
-		return complain(j, "the curves are of a fixed time: give a `duration` in place of "
-				   "`until`");
 	if (traffic_create(j->sc, &j->traffic) != 0)
 		return complain(j, "there is not enough memory");
 	traffic_hooks(j->traffic, &hooks);
@@ -560,6 +557,9 @@ static int load(struct fluid_job *j, const struct lab_args *a, struct diags *d)
 {
 	if (scenario_load(a->files[0], a->sets, a->n_sets, &j->sc, d) != 0)
 		return LAB_MISUSED;
+	if (j->sc->until_done)
+		return complain(j, "the curves are of a fixed time: give a `duration` in place of "
+				   "`until`");
 	return a->senders != 0 ? load_senders(j, a, d) : LAB_DONE;
 }
 

@@ -190,6 +190,8 @@ class Program(unittest.TestCase):
                  "13 flows cannot be shared evenly by 9 hosts"),
                 ("tuning-3-tuned", ["--senders", "0"],
                  "--senders needs a number from 1 to 1024, not 0"),
+                ("../../tests/lab/fabric/ends", ["--senders", "1"],
+                 "give a `duration` in place of `until`"),
                 ("tuning-1-pfc", ["--senders", "9"], "no host of its flows obeys DCQCN"),
                 ("dctcp-two-flows", ["--senders", "2"], "no host of its flows obeys DCQCN"),
                 ("tuning-3-tuned", ["--senders", "9", "--set",
