@@ -91,7 +91,7 @@ static const struct expr_func funcs[] = {
 	 H | F | ALL_H, "[X]", "packets sent again, by hosts or by flows of TCP"},
 	{"spurious", BY_COUNT, EXPR_COUNT, METRIC_SPURIOUS, 0, 0, WHO_RECEIVES, H | ALL_H, "[X]",
 	 "packets sent again without need: a host received them and had accepted them before. "
-	 "Without losses the retransmission timer is too short (`nic.rto`)"},
+	 "Without losses the retransmission timer is too short (`nic.rto`, of TCP `rto_min`)"},
 	{"timeouts", BY_COUNT, EXPR_COUNT, METRIC_TIMEOUTS, 0, 0, WHO_EVERYBODY, H | F | ALL_H,
 	 "[X]", "retransmission timers that ran out, of hosts or of flows of TCP"},
 	{"fast_retransmits", BY_COUNT, EXPR_COUNT, METRIC_FAST_RETRANSMITS, 0, 0, WHO_EVERYBODY,
