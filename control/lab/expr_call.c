@@ -92,7 +92,7 @@ static bool window(struct parser *ps, const char *word, const char *where, struc
 	if (!time_argument(ps, second, to_at, &leaf->to_ns))
 		return false;
 	if (leaf->to_ns <= leaf->from_ns)
-		return parser_wrong(ps, to_at, "the window ends before it begins") != NULL;
+		return parser_wrong(ps, to_at, "the window does not end after it begins") != NULL;
 	leaf->windowed = true;
 	return true;
 }
@@ -254,8 +254,8 @@ static bool option(struct parser *ps, struct expr_leaf *leaf)
 	if (fn->takes & TAKES_MORE)
 		return more_objects(ps, word, where, leaf);
 	return parser_wrong(
-		       ps, where, "%s means nothing to %s: it takes %s%s%s%s%s%s%s%s", word,
-		       fn->name,
+		       ps, where, "%s means nothing to %s: it takes %s%s%s%s%s%s%s%s%s%s", word,
+		       fn->name, fn->takes & TAKES_BYTES ? "a length such as 10KB, " : "",
 		       fn->takes & TAKES_POOL
 			       ? "ingress, headroom, egress_lossy or egress_lossless, "
 			       : "",
@@ -265,7 +265,7 @@ static bool option(struct parser *ps, struct expr_leaf *leaf)
 		       fn->takes & TAKES_NUMBER ? "a number from 1, " : "",
 		       fn->takes & TAKES_SOURCE ? "static, cm, read, ack, cnp, none, " : "",
 		       fn->takes & TAKES_QUADRANT ? "none, growing, shrinking, many, muted, " : "",
-		       "and a window of two times") != NULL;
+		       fn->takes != 0 ? "and " : "", "a window of two times") != NULL;
 }
 
 // Nothing named: all hosts or all switches, where the function knows what that is.

@@ -29,7 +29,14 @@ static const struct {
 	 AT(24) "p9x means nothing to queue: it takes mean, min, max, now, "
 		"p50, p99, and a window of two times"},
 	{"queue(s1.p3.3, 10ms) > 0", AT(24) "a window is two times, such as 10ms, 20ms"},
-	{"queue(s1.p3.3, 10ms, 5ms) > 0", AT(30) "the window ends before it begins"},
+	{"queue(s1.p3.3, 10ms, 5ms) > 0", AT(30) "the window does not end after it begins"},
+	{"queue_mean(s1.p3.3, 5ms, 5ms) > 0",
+	 AT(34) "the window does not end after it begins"},
+	{"queue_mean(s1.p3.3, max) > 0",
+	 AT(29) "max means nothing to queue_mean: it takes a window of two times"},
+	{"share_above(s1.p3.3, -1) > 0",
+	 AT(30) "-1 means nothing to share_above: it takes a length such as 10KB, and a window of "
+		"two times"},
 	{"queue(s1.p3.3, 10ms, 21ms) > 0", AT(30) "21ms is after the end of the run"},
 	{"queue(s1.p3.3, 10KB, 21KB) > 0",
 	 AT(24) "a window is two times, such as 10ms, 20ms: 10KB is "
