@@ -429,6 +429,39 @@ void report_head(const struct run *r, FILE *out)
 		      out);
 }
 
+// Of lossless classes, for one reason.
+static uint64_t lossless_dropped(const struct run *r, unsigned reason)
+{
+	uint64_t n = 0;
+
+	for (uint32_t i = 0; i < r->sc->n_switches; i++) {
+		struct weir_switch *sw = r->fabric->switches[i].sw;
+		const struct policy *pol = switch_policy(sw);
+
+		for (unsigned port = 0; port < pol->n_ports; port++)
+			for (unsigned cls = 0; cls < N_CLASSES; cls++)
+				if (pol->ports[port].classify.lossless >> cls & 1)
+					n += ctr_get(&switch_drops(sw, port, cls, reason)->packets);
+	}
+	return n;
+}
+
+// No frame was lost for want of buffer. Dead links and watchdogs drop frames, too.
+static void no_losses(const struct run *r, FILE *out)
+{
+	const char *before = "no frame of a lossless class was lost for want of buffer; dropped: ";
+
+	for (unsigned reason = 0; reason < N_DROP_REASONS; reason++) {
+		uint64_t n = lossless_dropped(r, reason);
+
+		if (n == 0)
+			continue;
+		fprintf(out, "%s%" PRIu64 " %s", before, n, drop_info[reason].name);
+		before = ", ";
+	}
+	fputs(*before == ',' ? "\n" : "no frame of a lossless class was dropped\n", out);
+}
+
 static void losses(const struct run *r, FILE *out)
 {
 	const struct fabric_loss *l = &r->fabric->first_loss;
@@ -436,7 +469,7 @@ static void losses(const struct run *r, FILE *out)
 	char at[EXPR_VALUE_LEN];
 
 	if (n == 0) {
-		fputs("no frame of a lossless class was dropped\n", out);
+		no_losses(r, out);
 		return;
 	}
 	fprintf(out, "%" PRIu64 " frames of lossless classes were dropped", n);

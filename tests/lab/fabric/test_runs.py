@@ -80,6 +80,18 @@ class Timers(unittest.TestCase):
         self.assertEqual(report["warnings"], [])
 
 
+class Losses(unittest.TestCase):
+    def test_the_report_names_other_drops_of_lossless_classes(self):
+        fault = "faults=[{at: 500us, link: h3, link_down: {for: 100us}}]"
+        says = "no frame of a lossless class was lost for want of buffer; dropped: "
+        self.assertIn("no frame of a lossless class was dropped\n", lab("run", PAIR).stdout)
+        _, report = run(PAIR, "--set", fault, "--metric", "drops(s1, port-down)")
+        self.assertEqual(report["lossless_drops"], 0)
+        n = int(metrics(report)["drops(s1, port-down)"])
+        self.assertGreater(n, 100)
+        self.assertIn(f"{says}{n} port-down\n", lab("run", PAIR, "--set", fault).stdout)
+
+
 class Ends(unittest.TestCase):
     def flows(self, *flows):
         return "--set", "flows=[" + ", ".join("{" + f + "}" for f in flows) + "]"
