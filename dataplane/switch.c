@@ -465,7 +465,7 @@ void switch_links_changed(struct weir_switch *sw)
 
 uint64_t switch_set_tx(struct weir_switch *sw, unsigned port, int queue, bool on)
 {
-	uint16_t bit = queue < 0 ? TX_OFF_PORT : (uint16_t)(1u << queue);
+	uint16_t bit = (uint16_t)(queue < 0 ? TX_OFF_PORT : 1u << queue);
 	uint16_t off = atomic_load(&sw->want.tx_off[port]);
 
 	atomic_store(&sw->want.tx_off[port], (uint16_t)(on ? off & (uint16_t)~bit : off | bit));

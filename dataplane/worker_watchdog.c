@@ -165,8 +165,8 @@ static void excuse(const struct policy_port *pp, struct port_rt *p, uint8_t clas
 
 	classes &= (uint8_t)~p->pfc_tx.paused;
 	for (; classes != 0; classes &= (uint8_t)(classes - 1))
-		p->excused_pgs |= full &
-				  (uint8_t)(1u << pp->classify.class_to_pg[__builtin_ctz(classes)]);
+		p->excused_pgs |= (uint8_t)(full & 1u << pp->classify.class_to_pg[__builtin_ctz(
+							  classes)]);
 }
 
 void watchdog_recompute(struct worker *w, unsigned port)
