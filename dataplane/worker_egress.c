@@ -30,6 +30,15 @@ static inline void pools_add(struct worker *w, struct egress_delta d)
 	slot_add(w, POOL_EGRESS_LOSSLESS, d.lossless);
 }
 
+// Cells of the frame's queue are free: those of the frame, or of a run of frames.
+static inline void release_cells(struct worker *w, struct port_rt *p, const struct frame *f,
+				 uint32_t cells)
+{
+	const struct egress_params *e = &w->pol->ports[f->out_port].queue[f->queue].egress;
+
+	pools_add(w, egress_release(e, &p->egress[f->queue], cells));
+}
+
 static inline void held_add(struct port_rt *p, const struct frame *f, uint32_t cells)
 {
 	_Atomic uint32_t *held = &p->held_cells[account_index(f->in_port, f->pg)][f->queue];
@@ -161,9 +170,7 @@ static void enqueue_one(struct worker *w, struct frame *f)
 // so a reload must have left more in the buffer than it allows.
 static void unqueue(struct worker *w, struct frame *f)
 {
-	struct egress_state *e = &worker_port(w, f->out_port)->egress[f->queue];
-
-	pools_add(w, egress_release(e, f->cells));
+	release_cells(w, worker_port(w, f->out_port), f, f->cells);
 	queue_drop(w, f, DROP_NO_MBUF);
 }
 
@@ -290,7 +297,7 @@ static void sent(struct worker *w, struct port_rt *p, const struct run *r)
 	ctr_add(&qc->residence[residence_bucket(residence)], r->n);
 	gauge_max(&qc->residence_max_ns, residence);
 	gauge_set(&qc->residence_ns, residence);
-	pools_add(w, egress_release(&p->egress[f->queue], r->cells));
+	release_cells(w, p, f, r->cells);
 	let_go(w, p, f, r->cells);
 }
 
@@ -516,7 +523,7 @@ static void sift_out(struct worker *w, struct port_rt *p, unsigned q)
 	gauge_set(&qc->length_packets, p->fifo[q].n);
 	gauge_set(&qc->length_bytes, gauge_get(&qc->length_bytes) - f.len);
 	no_longer_queued(p, 1);
-	pools_add(w, egress_release(&p->egress[q], f.cells));
+	release_cells(w, p, &f, f.cells);
 	queue_drop(w, &f, DROP_WATCHDOG);
 }
 
@@ -622,7 +629,7 @@ void egress_flush(struct worker *w, unsigned port, enum drop_reason reason)
 	for (uint16_t i = 0; i < p->n_held; i++) {
 		f = p->held[i];
 		no_longer_queued(p, 1);
-		pools_add(w, egress_release(&p->egress[f.queue], f.cells));
+		release_cells(w, p, &f, f.cells);
 		queue_drop(w, &f, reason);
 	}
 	p->n_held = 0;
@@ -631,7 +638,7 @@ void egress_flush(struct worker *w, unsigned port, enum drop_reason reason)
 			fifo_pop(&w->chunks, &p->fifo[q], &f);
 			shrunk(p, q, gauge_get(&p->queue[q].length_bytes) - f.len);
 			no_longer_queued(p, 1);
-			pools_add(w, egress_release(&p->egress[q], f.cells));
+			release_cells(w, p, &f, f.cells);
 			queue_drop(w, &f, reason);
 		}
 	}

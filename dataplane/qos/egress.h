@@ -82,13 +82,18 @@ static inline struct egress_delta egress_charge(struct egress_state *s, enum egr
 	return d;
 }
 
-// c cells left the queue: lossless first, then shared, then min.
-static inline struct egress_delta egress_release(struct egress_state *s, uint32_t c)
+// c cells left the queue: of lossy cells shared first, then min. Where a reload has made the queue
+// lossless or lossy, its older cells leave before the cells of its kind now.
+static inline struct egress_delta egress_release(const struct egress_params *p,
+						 struct egress_state *s, uint32_t c)
 {
-	struct egress_delta d;
+	struct egress_delta d = {0};
 
-	d.lossless = -pg_take(&s->lossless, &c);
+	if (!p->lossless)
+		d.lossless = -pg_take(&s->lossless, &c);
 	d.lossy = -pg_take(&s->shared, &c);
 	pg_take(&s->min_used, &c);
+	if (p->lossless)
+		d.lossless = -pg_take(&s->lossless, &c);
 	return d;
 }

@@ -108,7 +108,7 @@ static void do_egress(struct stages *s)
 		enum egress_verdict v = egress_decide(p, &s->egress, FDB_ROOM, s->cells);
 
 		s->sink += (uint64_t)egress_charge(&s->egress, v, s->cells).lossy;
-		s->sink += (uint64_t)egress_release(&s->egress, s->cells).lossy;
+		s->sink += (uint64_t)egress_release(p, &s->egress, s->cells).lossy;
 	}
 }
 

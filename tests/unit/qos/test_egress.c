@@ -70,6 +70,7 @@ static void a_lone_queue_tail_drops_at_its_share_of_the_pool(void **state)
 
 static void release_gives_shared_back_first(void **state)
 {
+	const struct egress_params p = {.min_cells = 6};
 	struct egress_state s = {0};
 
 	(void)state;
@@ -77,11 +78,11 @@ static void release_gives_shared_back_first(void **state)
 	assert_int_equal(egress_charge(&s, EGRESS_SHARED, 10).lossy, 10);
 	assert_int_equal(egress_charge(&s, EGRESS_DROP, 99).lossy, 0);
 	assert_int_equal(egress_used(&s), 16);
-	assert_int_equal(egress_release(&s, 4).lossy, -4);
-	assert_int_equal(egress_release(&s, 8).lossy, -6);
+	assert_int_equal(egress_release(&p, &s, 4).lossy, -4);
+	assert_int_equal(egress_release(&p, &s, 8).lossy, -6);
 	assert_int_equal(gauge_get(&s.shared), 0);
 	assert_int_equal(gauge_get(&s.min_used), 4);
-	assert_int_equal(egress_release(&s, 4).lossy, 0);
+	assert_int_equal(egress_release(&p, &s, 4).lossy, 0);
 	assert_int_equal(egress_used(&s), 0);
 }
 
@@ -99,10 +100,31 @@ static void lossless_cells_count_in_a_pool_of_their_own_and_are_never_refused(vo
 	assert_int_equal(d.lossy, 0);
 	assert_int_equal(egress_decide(&lossy, &s, 0, 1), EGRESS_DROP);
 	egress_charge(&s, EGRESS_SHARED, 7);
-	d = egress_release(&s, 103);
+	d = egress_release(&lossy, &s, 103);
 	assert_int_equal(d.lossless, -100);
 	assert_int_equal(d.lossy, -3);
 	assert_int_equal(egress_used(&s), 4);
+}
+
+// Else cells of the lossy pool stay in use for as long as frames wait in the queue.
+static void a_queue_that_has_become_lossless_gives_lossy_cells_back_first(void **state)
+{
+	const struct egress_params p = {.lossless = true};
+	struct egress_state s = {0};
+	struct egress_delta d;
+
+	(void)state;
+	egress_charge(&s, EGRESS_MIN, 6);
+	egress_charge(&s, EGRESS_SHARED, 10);
+	egress_charge(&s, EGRESS_LOSSLESS, 100);
+	d = egress_release(&p, &s, 12);
+	assert_int_equal(d.lossy, -10);
+	assert_int_equal(d.lossless, 0);
+	assert_int_equal(gauge_get(&s.min_used), 4);
+	d = egress_release(&p, &s, 104);
+	assert_int_equal(d.lossy, 0);
+	assert_int_equal(d.lossless, -100);
+	assert_int_equal(egress_used(&s), 0);
 }
 
 int main(void)
@@ -113,6 +135,7 @@ int main(void)
 		cmocka_unit_test(release_gives_shared_back_first),
 		cmocka_unit_test(
 			lossless_cells_count_in_a_pool_of_their_own_and_are_never_refused),
+		cmocka_unit_test(a_queue_that_has_become_lossless_gives_lossy_cells_back_first),
 	};
 
 	return cmocka_run_group_tests_name("egress", tests, NULL, NULL);
