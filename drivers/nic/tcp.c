@@ -719,7 +719,7 @@ uint64_t tcp_on_segment(struct tcp *t, const struct tcp_seg *s, bool ce, uint64_
 		return 0;
 	}
 	if (t->phase == TCP_SYN_RCVD) {
-		if (s->ack != t->iss + 1) {
+		if (t->max == 0 || s->ack != t->iss + 1) {
 			t->stats.ignored++;
 			return 0;
 		}

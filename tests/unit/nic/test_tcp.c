@@ -765,6 +765,27 @@ static void attack(struct tcp *t, struct rng *r, uint64_t now_ns)
 	tcp_on_segment(t, &s, rng_next(r) % 4 == 0, now_ns);
 }
 
+static void an_answer_to_a_syn_that_has_not_left_is_ignored(void **state)
+{
+	const struct tcp_params p = params(TCP_NEWRENO, false);
+	const struct tcp_seg syn = {.seq = ISS, .window = 65535, .scale = -1, .flags = TCP_SYN};
+	const struct tcp_seg guessed = {.seq = ISS + 1, .ack = PEER_ISS + 1, .window = 1000,
+					.flags = TCP_ACK, .scale = -1};
+	struct tcp t;
+
+	(void)state;
+	tcp_init(&t, &p, false, PEER_ISS);
+	tcp_on_segment(&t, &syn, false, 0);
+	tcp_on_segment(&t, &guessed, false, 0);
+	assert_int_equal(t.phase, TCP_SYN_RCVD);
+	assert_int_equal(t.stats.ignored, 1);
+	assert_holds(&t);
+	assert_int_equal(send_all(&t, 0, NULL, NULL), 1);
+	tcp_on_segment(&t, &guessed, false, 0);
+	assert_int_equal(t.phase, TCP_OPEN);
+	assert_holds(&t);
+}
+
 static void whatever_arrives_positions_and_windows_hold(void **state)
 {
 	struct rng r;
@@ -818,6 +839,7 @@ int main(void)
 		cmocka_unit_test(dctcp_echoes_ce_of_just_the_segments_that_had_it),
 		cmocka_unit_test(dctcp_estimates_alpha_once_a_window_and_cuts_by_half_of_it),
 		cmocka_unit_test(dctcp_alpha_comes_to_be_the_share_of_marks),
+		cmocka_unit_test(an_answer_to_a_syn_that_has_not_left_is_ignored),
 		cmocka_unit_test(whatever_arrives_positions_and_windows_hold),
 	};
 
