@@ -81,7 +81,7 @@ struct port_facts {
 	uint32_t rx_ring; // frames its receive ring may hold: the port's skid, 0 on the wire
 	uint32_t tx_ring_bytes; // data bytes that still leave after a PAUSE arrived
 	uint32_t shaper_burst_ns; // lateness of the poll loop that costs no rate, 0 on the wire
-	uint32_t shaper_late_ns; // the same of a slow port, as long as it is less than 32 frames
+	uint32_t shaper_late_ns; // the same of a slow port, within the bytes that 2 Gb/s send in it
 	uint16_t tx_burst; // frames that one tx call can take; 0: any number that has room
 	// The driver steps the worker itself when a frame arrives or room returns (virtual wire);
 	// else the worker must look again by itself.

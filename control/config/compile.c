@@ -14,7 +14,7 @@
 #include "control/config/watchdogs.h"
 
 // A worker takes at most this many frames in one burst beyond what the ring holds.
-enum { BURST_FRAMES = 64, LATE_FRAMES = 32, PPM = 1000000, NS_PER_S = 1000000000 };
+enum { BURST_FRAMES = 64, PPM = 1000000, NS_PER_S = 1000000000 };
 
 static uint64_t port_speed(struct compiler *k, unsigned i)
 {
@@ -83,13 +83,12 @@ static struct shaper_params queue_shaper(const struct cfg_val *rate, uint64_t bu
 	return shaper_of((uint64_t)rate->n, two_frames_ns > burst_ns ? two_frames_ns : burst_ns);
 }
 
-// A scheduler of the system keeps a poll loop for milliseconds. A slow port makes up for them, by
-// a burst of frames at most.
-static uint64_t port_burst_ns(const struct port_facts *f, uint64_t speed_bps, uint32_t max_frame)
+// The scheduler of the system keeps a poll loop for milliseconds. A slow port makes up for them, by
+// no more bytes than a port of 2 Gb/s has in its burst. Faster ports keep the driver's burst.
+static uint64_t port_burst_ns(const struct port_facts *f, uint64_t speed_bps)
 {
-	uint64_t frames_ns = LATE_FRAMES * (max_frame + LINK_OVERHEAD_BYTES) * 8 *
-			     (uint64_t)NS_PER_S / speed_bps;
-	uint64_t late_ns = frames_ns < f->shaper_late_ns ? frames_ns : f->shaper_late_ns;
+	uint64_t slow_ns = f->shaper_burst_ns * 2000000000ull / speed_bps;
+	uint64_t late_ns = slow_ns < f->shaper_late_ns ? slow_ns : f->shaper_late_ns;
 
 	return late_ns > f->shaper_burst_ns ? late_ns : f->shaper_burst_ns;
 }
@@ -183,7 +182,7 @@ static void compile_port(struct compiler *k, unsigned i)
 	out->edits = cfg_vlan_aware(k->c) || remarks(&out->classify);
 	compile_sched(port->profile, burst_ns, out);
 	out->shaper = shaper_of(out->speed_bps,
-				f == NULL ? 0 : port_burst_ns(f, out->speed_bps, out->max_frame));
+				f == NULL ? 0 : port_burst_ns(f, out->speed_bps));
 	pfc_params_init(&out->pfc, out->speed_bps, (uint16_t)port->profile->pfc.quanta.n);
 	out->pfc.lossless = out->classify.lossless;
 	out->pfc.tx = port->profile->pfc.tx.n ? out->pfc.lossless : 0;

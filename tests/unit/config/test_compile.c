@@ -517,6 +517,38 @@ static void ports_can_be_opened_from_the_configuration(void **state)
 	config_destroy(c);
 }
 
+// In bytes no burst is longer than that of a port of 2 Gb/s, whatever the frames are.
+static void only_ports_below_2_gbps_make_up_for_more_than_the_drivers_burst(void **state)
+{
+	static const struct {
+		const char *speed;
+		uint64_t bps, burst_ns;
+	} rows[] = {{"10M", G / 100, 10000000},
+		    {"400M", 2 * G / 5, 500000},
+		    {"1600M", 8 * G / 5, 125000},
+		    {"2G", 2 * G, 100000},
+		    {"10G", 10 * G, 100000}};
+	const struct port_facts facts = {.shaper_burst_ns = 100000, .shaper_late_ns = 10000000,
+					 .pfc_rx = true, .pfc_tx = true};
+
+	(void)state;
+	for (unsigned i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
+		char text[128];
+		struct config *c;
+		struct policy *p;
+
+		snprintf(text, sizeof(text),
+			 "ports: [{name: a, device: \"xdp:a\", mtu: 9000, speed: %s}]\n",
+			 rows[i].speed);
+		c = parsed(text);
+		p = compile_with(c, &facts);
+		assert_int_equal(p->ports[0].shaper.burst_q24,
+				 shaper_of(rows[i].bps, rows[i].burst_ns).burst_q24);
+		policy_destroy(p);
+		config_destroy(c);
+	}
+}
+
 int main(int argc, char **argv)
 {
 	const struct CMUnitTest tests[] = {
@@ -529,6 +561,8 @@ int main(int argc, char **argv)
 		cmocka_unit_test(overrides_of_a_port_win),
 		cmocka_unit_test(oversubscription_divides_the_headroom_pool),
 		cmocka_unit_test(facts_of_the_ports_are_used),
+		cmocka_unit_test(
+			only_ports_below_2_gbps_make_up_for_more_than_the_drivers_burst),
 		cmocka_unit_test(what_the_device_cannot_do_is_said),
 		cmocka_unit_test(vlans_and_static_addresses),
 		cmocka_unit_test(maps_remark_and_sharing),
