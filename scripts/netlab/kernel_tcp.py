@@ -7,7 +7,6 @@ the model lacks, and its processes wait for the processor. The figures stand sid
 import json
 import os
 import statistics
-import time
 
 from meter import Meter
 from switch import Switch, pick
@@ -47,9 +46,9 @@ def in_kernel(programs, ecn, screen):
             world.run(f"h{i}", "ip", "addr", "add", f"10.0.0.{i}/24", "dev", f"e{i}")
             world.run(f"h{i}", "sysctl", "-qw", f"net.ipv4.tcp_ecn={ecn}")
         switch = Switch(world, programs, switch_name(), policy)
-        servers = [world.spawn("h3", f"server{i}", "iperf3", "-s", "-1", "-p", str(5200 + i))
+        servers = [world.spawn("h3", f"server{i}", "iperf3", "--forceflush", "-s", "-1", "-p",
+                               str(5200 + i)).wait_line(f"Server listening on {5200 + i} (test #1)")
                    for i in (1, 2)]
-        time.sleep(0.5)
         clients = [world.spawn(f"h{i}", f"client{i}", "iperf3", "-J", "-c", "10.0.0.3", "-p",
                                str(5200 + i), "-C", "reno", "-t", str(END_S), "-O", str(WARM_S))
                    for i in (1, 2)]
