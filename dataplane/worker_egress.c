@@ -26,8 +26,10 @@ struct tx_batch {
 
 static inline void pools_add(struct worker *w, struct egress_delta d)
 {
-	slot_add(w, POOL_EGRESS_LOSSY, d.lossy);
-	slot_add(w, POOL_EGRESS_LOSSLESS, d.lossless);
+	if (d.lossless != 0)
+		slot_add(w, POOL_EGRESS_LOSSLESS, d.lossless);
+	if (d.lossy != 0)
+		slot_add(w, POOL_EGRESS_LOSSY, d.lossy);
 }
 
 // Cells of the frame's queue are free: those of the frame, or of a run of frames.

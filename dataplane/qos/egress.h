@@ -89,6 +89,11 @@ static inline struct egress_delta egress_release(const struct egress_params *p,
 {
 	struct egress_delta d = {0};
 
+	if (p->lossless && gauge_get(&s->shared) + gauge_get(&s->min_used) == 0) {
+		ctr_add(&s->lossless, -(uint64_t)c);
+		d.lossless = -(int64_t)c;
+		return d;
+	}
 	if (!p->lossless)
 		d.lossless = -pg_take(&s->lossless, &c);
 	d.lossy = -pg_take(&s->shared, &c);
