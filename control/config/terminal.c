@@ -114,7 +114,8 @@ void print_term(FILE *out, const char *term, const char *text, int indent)
 	fputc('\n', out);
 }
 
-static void print_lines(FILE *out, unsigned width, const char *fmt, va_list ap)
+__attribute__((format(printf, 3, 0))) static void print_lines(FILE *out, unsigned width,
+							     const char *fmt, va_list ap)
 {
 	char *text = NULL;
 
