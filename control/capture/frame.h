@@ -22,12 +22,13 @@ enum { CAPTURE_COMMENT_LEN = 160 };
 // The comment of a frame.
 void capture_comment(char out[CAPTURE_COMMENT_LEN], const struct capture_record *r);
 
-// Writes the frame, whose interface is the nth of the file. False when the stream has failed.
+// Writes a frame. `interface` is the number of its port in the file, from 0. Returns false when the
+// stream has failed.
 __attribute__((warn_unused_result)) bool capture_frame_write(FILE *out, uint32_t interface,
 							     const struct capture_record *r,
 							     const uint8_t *data);
 
-// What a tap saw, with up to snaplen bytes.
+// A frame as a tap saw it, with up to snaplen bytes.
 static inline struct capture_record capture_record_of(const struct tap_record *r, uint32_t snaplen)
 {
 	const struct tap_meta *m = &r->meta;

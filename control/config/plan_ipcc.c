@@ -42,7 +42,7 @@ static uint64_t fill_bytes(const struct policy *p, const struct fill *f, uint64_
 	return (f->min_cells + fixed + shared) * p->cell.bytes;
 }
 
-// Groups of a port whose frames go to the queue, as a bitmap.
+// A bitmap of the priority groups of a port. Frames of these groups go to the queue.
 static unsigned groups_to(const struct policy_port *from, const struct policy_port *to,
 			  unsigned queue)
 {

@@ -73,7 +73,7 @@ struct fabric {
 	struct fabric_link *links;
 	uint8_t *ends_down; // by link, of its ends at switches: bit 0 the first
 	struct wire **loose; // of ports without a link, by port of the scenario; NULL: linked
-	uint64_t rto_ns; // the timer of hosts whose `rto:` is not given
+	uint64_t rto_ns; // retransmission timer of hosts without the key `rto`
 	struct fabric_fault *faults;
 	uint32_t n_faults_begun;
 	struct chain_fabric *chain; // why it stands still

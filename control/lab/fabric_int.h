@@ -26,7 +26,7 @@ void fabric_memory_free(struct fabric *f);
 bool fabric_memory_short(const struct fabric *f); // a frame was wanted and there was none
 
 // ---- fabric_rto.c
-// The timer of hosts whose scenario gives none, once policies are compiled. 0 or -ENOMEM.
+// Computes f->rto_ns. Policies must be compiled. Returns 0 or -ENOMEM.
 int fabric_rto(struct fabric *f);
 
 // ---- fabric.c

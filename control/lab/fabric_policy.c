@@ -301,8 +301,8 @@ static int note_owner(struct owners *o, const struct diags *d, uint32_t sw)
 	return 0;
 }
 
-// Removes the repeats of a line and returns whose it was: "s1", "s1, s2, s3, s4, ...
-// 20 switches". For the caller to free; NULL: no memory.
+// Removes the repeats of a line and returns the names of its switches: "s1", "s1, s2, s3, s4, ...
+// 20 switches". The caller frees them. NULL: no memory.
 static char *take_repeats(const struct fabric *f, const struct owners *o, struct diags *d,
 			  unsigned i)
 {

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
-// The retransmission timer of hosts whose `rto:` is not given: no shorter than the longest answer
-// that a fabric without losses may give.
+// Derives a retransmission timer for hosts without the key `rto`. A fabric without losses answers
+// each packet before this timer runs out.
 //
 //   rto = 2 * (base RTT + sum over the switches of the way: buffer / slowest link of the way)
 //
-// of the way for which that is longest, rounded up to whole milliseconds. The factor 2 leaves room
+// of the way with the largest result, rounded up to whole milliseconds. The factor 2 leaves room
 // for full buffers on the way of the acknowledgement, and for other queues that a port serves.
 #include <errno.h>
 #include <stdlib.h>
