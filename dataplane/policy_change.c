@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "dataplane/policy_change.h"
 
+#include "dataplane/bits.h"
 #include "dataplane/qos/headroom.h"
 
 enum { ALL = 0xff };
@@ -77,8 +78,8 @@ uint8_t policy_change_unpaused(const struct policy_port *old, const struct polic
 {
 	uint8_t gained = moves_of(old, next).gained & next->classify.lossless, groups = 0;
 
-	for (; gained != 0; gained &= (uint8_t)(gained - 1))
-		groups |= (uint8_t)(1u << next->classify.class_to_pg[__builtin_ctz(gained)]);
+	for_each_bit (c, gained)
+		groups |= (uint8_t)(1u << next->classify.class_to_pg[c]);
 	return groups;
 }
 

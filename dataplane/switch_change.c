@@ -48,8 +48,7 @@ static bool port_is_silent(const struct weir_switch *sw, const struct policy_cha
 	uint64_t response_ns = policy_change_response_ns(sw->policy_mem, c->next, port);
 	uint8_t left = atomic_load_explicit(&sw->want.pause[port], memory_order_relaxed);
 
-	for (; left != 0; left &= (uint8_t)(left - 1)) {
-		unsigned cls = (unsigned)__builtin_ctz(left);
+	for_each_bit (cls, left) {
 		uint64_t since_ns = gauge_get(&sw->rt[port]->pfc_tx.stats[cls].since_ns);
 
 		if (switch_watchdog_recovers(sw, port, cls))

@@ -28,6 +28,8 @@
 #include <rte_rcu_qsbr.h>
 #include <rte_ring.h>
 
+#include "dataplane/bits.h"
+#include "dataplane/compiler.h"
 #include "dataplane/fifo.h"
 #include "dataplane/forward/fdb.h"
 #include "dataplane/port_limits.h"
@@ -39,11 +41,11 @@
 #include "dataplane/switch.h"
 #include "dataplane/switch_flows.h"
 #include "dataplane/switch_learn.h"
+#include "dataplane/units.h"
 #include "dataplane/waiting.h"
 #include "dataplane/switch_routes.h"
 #include "dataplane/tap.h"
 
-#define unlikely(x) __builtin_expect(!!(x), 0)
 
 enum {
 	CLASS_NONE = 0xff,

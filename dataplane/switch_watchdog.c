@@ -16,7 +16,7 @@
 
 #include "dataplane/switch_impl.h"
 
-enum { RATES_EVERY_NS = 100000000, SECOND_US = 1000000 };
+enum { RATES_EVERY_NS = 100000000 };
 
 // Of one port; made with its first storm.
 struct storm_port {

@@ -167,11 +167,6 @@ static uint64_t take_requests(struct worker *w)
 
 // ---- the loop
 
-static uint64_t earlier(uint64_t a, uint64_t b)
-{
-	return a < b ? a : b;
-}
-
 // Only lossy queues share a pool with those of other workers.
 static bool shares_a_pool(const struct worker *w, const struct frame *frames, unsigned n)
 {
@@ -292,9 +287,9 @@ static void finish_all(struct worker *w)
 	unsigned port;
 
 	while (port_walk_next(&due, &port)) {
-		w->wake_ns[port] = earlier(w->serve_ns[port], account_pfc(w, port));
-		w->wake_ns[port] = earlier(w->wake_ns[port], watchdog_wake(w, port));
-		w->wake_ns[port] = earlier(w->wake_ns[port], ipcc_wake(w, port));
+		w->wake_ns[port] = min_u64(w->serve_ns[port], account_pfc(w, port));
+		w->wake_ns[port] = min_u64(w->wake_ns[port], watchdog_wake(w, port));
+		w->wake_ns[port] = min_u64(w->wake_ns[port], ipcc_wake(w, port));
 		if (w->wake_ns[port] != UINT64_MAX)
 			port_set_add(&w->timed, port);
 		else
@@ -312,7 +307,7 @@ static uint64_t next_wake(const struct worker *w)
 	unsigned port;
 
 	while (port_walk_next(&timed, &port))
-		wake = earlier(wake, w->wake_ns[port]);
+		wake = min_u64(wake, w->wake_ns[port]);
 	return wake;
 }
 
@@ -361,16 +356,16 @@ uint64_t worker_step(struct worker *w, uint64_t now_ns)
 	if (w->l3 != NULL && w->l3->waiting.n != 0)
 		waiting_step(w);
 	wake = receive_all(w);
-	wake = earlier(wake, take_over(w));
+	wake = min_u64(wake, take_over(w));
 	if (w->pol->control_sends && !w->hold)
 		control_frames_send(w);
 	ipcc_run(w);
 	serve_all(w);
 	account_settle(w);
 	finish_all(w);
-	wake = earlier(wake, next_wake(w));
+	wake = min_u64(wake, next_wake(w));
 	if (w->l3 != NULL)
-		wake = earlier(wake, waiting_wake(&w->l3->waiting));
+		wake = min_u64(wake, waiting_wake(&w->l3->waiting));
 	ctr_add(&w->c.busy_loops, w->busy);
 	rte_rcu_qsbr_quiescent(w->sw->qsbr, w->id);
 	if (request != ctr_get(&w->request_done))

@@ -162,9 +162,7 @@ static void leave_xoff_where_due(struct worker *w, unsigned port, uint64_t ingre
 {
 	struct port_rt *p = worker_port(w, port);
 
-	for (uint8_t left = p->xoff_pgs; left != 0; left &= (uint8_t)(left - 1)) {
-		unsigned pg = (unsigned)__builtin_ctz(left);
-
+	for_each_bit (pg, p->xoff_pgs) {
 		if (pg_may_xon(&w->pol->ports[port].pg[pg], &p->pg[pg], ingress_free))
 			leave_xoff(w, port, pg);
 	}
@@ -197,9 +195,7 @@ static void leave_xoff_where_lossy(struct worker *w, unsigned port)
 {
 	struct port_rt *p = worker_port(w, port);
 
-	for (uint8_t left = p->xoff_pgs; left != 0; left &= (uint8_t)(left - 1)) {
-		unsigned pg = (unsigned)__builtin_ctz(left);
-
+	for_each_bit (pg, p->xoff_pgs) {
 		if (!w->pol->ports[port].pg[pg].lossless)
 			leave_xoff(w, port, pg);
 	}

@@ -98,8 +98,8 @@ void cause_of_pauses(struct worker *w, unsigned port, const struct pfc_times *ti
 	const uint8_t *class_to_pg = w->pol->ports[port].classify.class_to_pg;
 	uint8_t kept = 0; // groups
 
-	for (uint8_t left = times->enable; left != 0; left &= (uint8_t)(left - 1)) {
-		unsigned cls = (unsigned)__builtin_ctz(left), pg = class_to_pg[cls];
+	for_each_bit (cls, times->enable) {
+		unsigned pg = class_to_pg[cls];
 
 		if (times->quanta[cls] == 0 || (kept >> pg & 1))
 			continue;

@@ -236,8 +236,8 @@ static uint8_t queues_of(const struct policy_port *pp, uint8_t classes)
 {
 	uint8_t queues = 0;
 
-	for (uint8_t left = classes; left != 0; left &= (uint8_t)(left - 1))
-		queues |= (uint8_t)(1u << pp->classify.class_to_queue[__builtin_ctz(left)]);
+	for_each_bit (c, classes)
+		queues |= (uint8_t)(1u << pp->classify.class_to_queue[c]);
 	return queues;
 }
 
@@ -567,11 +567,6 @@ static void stop_sifting(struct worker *w, struct port_rt *p)
 	sift_end(w, p, q);
 }
 
-static uint64_t earlier(uint64_t a, uint64_t b)
-{
-	return a < b ? a : b;
-}
-
 // When the first pause of a port where frames wait runs out. Also where they wait for something
 // else too: who asks why is not to be told of a pause that is over.
 static uint64_t pause_end(const struct worker *w, const struct port_rt *p)
@@ -613,13 +608,13 @@ uint64_t egress_serve(struct worker *w, unsigned port)
 	if ((p->tx_off & TX_OFF_PORT) || (p->backlog == 0 && p->n_held == 0))
 		return pause_end(w, p);
 	if (!retry_held(w, p))
-		return earlier(room_retry(w, p), pause_end(w, p));
+		return min_u64(room_retry(w, p), pause_end(w, p));
 	shaper_update(&pp->shaper, &p->shaper, w->now_ns);
 	b.n = b.n_committed = 0; // not the frames, which would cost more than sending one
 	b.room = p->ops->tx_room(p->drv);
 	wake = serve_ready(w, port, &b);
 	send_batch(w, p, &b);
-	return earlier(wake, pause_end(w, p));
+	return min_u64(wake, pause_end(w, p));
 }
 
 void egress_flush(struct worker *w, unsigned port, enum drop_reason reason)

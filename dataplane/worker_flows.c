@@ -14,7 +14,6 @@ enum {
 	READ_PSNS_MAX = 1 << 22, // serial arithmetic ends at 2^23
 };
 
-#define likely(x) __builtin_expect(!!(x), 1)
 
 enum { KIND_UNKNOWN = 0xff }; // no flow's
 

@@ -314,8 +314,8 @@ static uint32_t share_of_port(const struct worker *w, unsigned in_port, const st
 	const struct port_rt *out = worker_port(w, l->why.port), *in = w->sw->rt[in_port];
 	uint32_t most = 0;
 
-	for (unsigned left = pp->classify.lossless; left != 0; left &= left - 1) {
-		unsigned pg = pp->classify.class_to_pg[__builtin_ctz(left)];
+	for_each_bit (c, pp->classify.lossless) {
+		unsigned pg = pp->classify.class_to_pg[c];
 		uint64_t held = atomic_load_explicit(
 			&out->held_cells[account_index(in_port, pg)][l->why.queue],
 			memory_order_relaxed);
@@ -436,8 +436,7 @@ static void look(struct worker *w, unsigned port)
 	const struct port_rt *p = worker_port(w, port);
 	uint8_t still = egress_still(w, port);
 
-	for (unsigned left = p->ipcc_queues; left != 0; left &= left - 1) {
-		unsigned q = (unsigned)__builtin_ctz(left);
+	for_each_bit (q, p->ipcc_queues) {
 		struct ipcc_rt *rt = ipcc_of(p, q);
 		uint64_t len = length_of(p, q);
 
@@ -465,8 +464,7 @@ uint64_t ipcc_wake_ns(const struct worker *w, unsigned port)
 	const struct port_rt *p = worker_port(w, port);
 	uint64_t wake = UINT64_MAX;
 
-	for (unsigned left = p->ipcc_queues; left != 0; left &= left - 1) {
-		unsigned q = (unsigned)__builtin_ctz(left);
+	for_each_bit (q, p->ipcc_queues) {
 		uint64_t t =
 			ipcc_next(params_of(w, port, q), &ipcc_of(p, q)->state, length_of(p, q));
 
@@ -533,8 +531,8 @@ void ipcc_new_policy(struct worker *w)
 		struct port_rt *p = worker_port(w, w->owned[i]);
 		uint8_t queues = queues_of(w, w->owned[i]);
 
-		for (unsigned left = queues & ~p->ipcc_queues; left != 0; left &= left - 1)
-			begin(w, w->owned[i], (unsigned)__builtin_ctz(left));
+		for_each_bit (c, queues & ~p->ipcc_queues)
+			begin(w, w->owned[i], c);
 		p->ipcc_queues = queues;
 	}
 }

@@ -51,8 +51,7 @@ void early_pause_look(struct worker *w, unsigned port)
 	struct port_rt *p = worker_port(w, port);
 	uint8_t left = w->pol->ports[port].pfc.lossless;
 
-	for (; left != 0; left &= (uint8_t)(left - 1)) {
-		unsigned c = (unsigned)__builtin_ctz(left);
+	for_each_bit (c, left) {
 		struct port_pause word = {0};
 
 		if (p->ops->pause(p->drv, c, &word) && word.seq != p->pause_seq[c])

@@ -9,7 +9,6 @@
 #include "dataplane/packet/edit.h"
 #include "dataplane/switch_impl.h"
 
-#define likely(x) __builtin_expect(!!(x), 1)
 
 enum { TPID_8021Q = 0x8100 };
 

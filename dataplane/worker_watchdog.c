@@ -58,8 +58,7 @@ void watchdog_look(struct worker *w, unsigned port)
 	struct port_rt *p = worker_port(w, port);
 	uint8_t before = p->stormed, left = (p->pfc_rx.paused & p->watched) | p->stormed;
 
-	for (; left != 0; left &= (uint8_t)(left - 1)) {
-		unsigned cls = (unsigned)__builtin_ctz(left);
+	for_each_bit (cls, left) {
 		struct watchdog_look look = look_at(pp, p, cls);
 
 		switch (watchdog_decide(&pp->watchdog, &p->watchdog[cls], &look, w->now_ns)) {
@@ -88,13 +87,12 @@ uint64_t watchdog_wake_ns(const struct worker *w, unsigned port)
 
 	if (p->sifting != 0)
 		return w->now_ns;
-	for (; left != 0 && !w->hold; left &= (uint8_t)(left - 1)) {
-		unsigned cls = (unsigned)__builtin_ctz(left);
+	if (w->hold)
+		return wake;
+	for_each_bit (cls, left) {
 		struct watchdog_look look = look_at(pp, p, cls);
-		uint64_t t = watchdog_next(&pp->watchdog, &p->watchdog[cls], &look);
 
-		if (t < wake)
-			wake = t;
+		wake = min_u64(wake, watchdog_next(&pp->watchdog, &p->watchdog[cls], &look));
 	}
 	return wake;
 }
@@ -113,17 +111,15 @@ void watchdog_after_hold(struct worker *w, unsigned port)
 {
 	struct port_rt *p = worker_port(w, port);
 
-	for (uint8_t left = p->watched; left != 0; left &= (uint8_t)(left - 1))
-		gauge_set(&p->watchdog[__builtin_ctz(left)].armed_ns, w->now_ns);
+	for_each_bit (c, p->watched)
+		gauge_set(&p->watchdog[c].armed_ns, w->now_ns);
 }
 
 void watchdog_hear(struct worker *w, unsigned port, const struct pfc_times *times)
 {
 	struct port_rt *p = worker_port(w, port);
 
-	for (uint8_t left = times->enable & p->stormed; left != 0; left &= (uint8_t)(left - 1)) {
-		unsigned cls = (unsigned)__builtin_ctz(left);
-
+	for_each_bit (cls, times->enable & p->stormed) {
 		if (times->quanta[cls] != 0)
 			watchdog_heard(&p->watchdog[cls], w->now_ns);
 	}
@@ -137,10 +133,10 @@ static void watch(struct worker *w, unsigned port, uint8_t watched)
 	struct port_rt *p = worker_port(w, port);
 	uint8_t gained = watched & (uint8_t)~p->watched, ended = p->stormed & (uint8_t)~watched;
 
-	for (; ended != 0; ended &= (uint8_t)(ended - 1))
-		leave(w, port, (unsigned)__builtin_ctz(ended));
-	for (; gained != 0; gained &= (uint8_t)(gained - 1))
-		watchdog_arm(&p->watchdog[__builtin_ctz(gained)], w->now_ns);
+	for_each_bit (c, ended)
+		leave(w, port, c);
+	for_each_bit (c, gained)
+		watchdog_arm(&p->watchdog[c], w->now_ns);
 	p->watched = watched;
 }
 
@@ -149,8 +145,8 @@ static void sift(const struct policy_port *pp, struct port_rt *p, uint8_t classe
 {
 	uint8_t queues = 0;
 
-	for (; classes != 0; classes &= (uint8_t)(classes - 1))
-		queues |= (uint8_t)(1u << pp->classify.class_to_queue[__builtin_ctz(classes)]);
+	for_each_bit (c, classes)
+		queues |= (uint8_t)(1u << pp->classify.class_to_queue[c]);
 	p->sifting |= queues & p->backlog;
 	p->sift_again |= queues & p->sift_begun;
 }
@@ -164,9 +160,8 @@ static void excuse(const struct policy_port *pp, struct port_rt *p, uint8_t clas
 	uint8_t full = p->guard ? 0xff : p->xoff_pgs;
 
 	classes &= (uint8_t)~p->pfc_tx.paused;
-	for (; classes != 0; classes &= (uint8_t)(classes - 1))
-		p->excused_pgs |= (uint8_t)(full & 1u << pp->classify.class_to_pg[__builtin_ctz(
-							  classes)]);
+	for_each_bit (c, classes)
+		p->excused_pgs |= (uint8_t)(full & 1u << pp->classify.class_to_pg[c]);
 }
 
 void watchdog_recompute(struct worker *w, unsigned port)

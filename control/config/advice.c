@@ -6,9 +6,10 @@
 #include <stdio.h>
 
 #include "control/config/check.h"
+#include "dataplane/units.h"
 
 // A burst of a round trip in a data centre: a smaller shared pool absorbs none.
-enum { LEAST_POOL_US = 100, US_PER_S = 1000000, LIST_LEN = 32, NUMBER_LEN = 32 };
+enum { LEAST_POOL_US = 100, LIST_LEN = 32, NUMBER_LEN = 32 };
 
 struct advice {
 	const struct config *c;
@@ -204,7 +205,7 @@ static void shared_pool_absorbs_a_burst(const struct advice *a)
 			port = i;
 	if (speed_of(a, port) == 0)
 		return;
-	us = pool * 8 * US_PER_S / speed_of(a, port);
+	us = pool * 8 * SECOND_US / speed_of(a, port);
 	if (us >= LEAST_POOL_US)
 		return;
 	unit_print(UNIT_RATE, (int64_t)speed_of(a, port), speed, sizeof(speed));

@@ -12,9 +12,10 @@
 #include "control/config/guards.h"
 #include "control/config/ipcc.h"
 #include "control/config/watchdogs.h"
+#include "dataplane/units.h"
 
 // A worker takes at most this many frames in one burst beyond what the ring holds.
-enum { BURST_FRAMES = 64, PPM = 1000000, NS_PER_S = 1000000000 };
+enum { BURST_FRAMES = 64 };
 
 static uint64_t port_speed(struct compiler *k, unsigned i)
 {
@@ -272,7 +273,7 @@ static void compile_switch(struct compiler *k)
 	p->n_worker_cores = sw->workers.cores.n;
 	memcpy(p->worker_cores, sw->workers.cores.ordered, sizeof(p->worker_cores));
 	p->cell = cell_size_of((uint32_t)sw->buffer.cell.n);
-	p->mac_age_s = (uint32_t)(sw->mac_age.n / NS_PER_S);
+	p->mac_age_s = (uint32_t)(sw->mac_age.n / SECOND_NS);
 	p->mac_move.limit = (uint32_t)sw->mac_move_limit.n;
 	p->mac_move.hold_ns = (uint64_t)sw->mac_move_hold.n;
 	p->stall.pause_after_ns = off_or_ns(&sw->stall.pause_after);

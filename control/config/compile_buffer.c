@@ -12,8 +12,7 @@
 #include "control/config/compile.h"
 #include "control/config/plan_ecn.h"
 #include "dataplane/qos/headroom.h"
-
-enum { PPM = 1000000 };
+#include "dataplane/units.h"
 
 uint64_t compile_bytes(const struct cfg_val *v, uint64_t whole, bool round_up)
 {

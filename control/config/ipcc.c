@@ -9,9 +9,9 @@
 #include "control/config/check.h"
 #include "control/config/plan_ipcc.h"
 #include "dataplane/roce/feed.h"
+#include "dataplane/units.h"
 
 enum {
-	PPM = 1000000,
 	Q16 = 1 << 16,
 	NUMBER_LEN = 32,
 	// Bytes that are taken beside table and feeds, at most.
@@ -19,8 +19,6 @@ enum {
 	WORKER_BYTES = 1 << 20, // rings from and to control
 	NOTES_BYTES = 256 << 10, // ring to each other worker
 };
-
-static const uint64_t NS_PER_S = 1000000000;
 
 bool ipcc_is_on(const struct cfg_class *c)
 {
@@ -422,7 +420,7 @@ static void interval_holds_a_frame(struct compiler *k, const struct cfg_class *c
 				   const struct policy_port *p)
 {
 	const struct cfg_ipcc *i = &c->ipcc;
-	uint64_t frame_ns = p->max_frame * 8 * NS_PER_S / p->speed_bps;
+	uint64_t frame_ns = p->max_frame * 8ull * SECOND_NS / p->speed_bps;
 	char interval[NUMBER_LEN], speed[NUMBER_LEN], least[NUMBER_LEN];
 
 	if ((uint64_t)i->interval.n >= frame_ns)

@@ -5,10 +5,11 @@
 
 #include "control/config/config.h"
 #include "control/config/units.h"
+#include "dataplane/units.h"
 
 enum { TEXT_LEN = 32 };
 
-static const uint64_t Q16 = 1 << 16, PPM = 1000000, NS_PER_S = 1000000000;
+static const uint64_t Q16 = 1 << 16;
 
 // ---- what is derived
 static uint64_t deep_bytes(const struct ipcc_params *i)
@@ -97,7 +98,7 @@ struct ipcc_depth plan_ipcc_depth(const struct policy *p, unsigned port, unsigne
 // What the port sends meanwhile.
 static uint64_t bytes_in(const struct policy_port *p, uint64_t ns)
 {
-	return (uint64_t)((unsigned __int128)p->speed_bps * ns / (8 * NS_PER_S));
+	return (uint64_t)((unsigned __int128)p->speed_bps * ns / (8ull * SECOND_NS));
 }
 
 typedef void queue_fn(const struct policy *p, unsigned port, unsigned queue, void *to);
@@ -252,7 +253,7 @@ static void queue_json(const struct policy *p, unsigned port, unsigned queue, vo
 	add_u64(o, "few", i->few);
 	add_u64(o, "many", i->many);
 	json_object_object_add(o, "cut_learnt", json_object_new_boolean(i->cut_learnt));
-	add_u64(o, "cut_ppm", (i->cut_q16 * PPM + Q16 / 2) / Q16);
+	add_u64(o, "cut_ppm", ((uint64_t)i->cut_q16 * PPM + Q16 / 2) / Q16);
 	add_u64(o, "drain_ns", i->drain_ns);
 	add_u64(o, "min_gap_ns", i->min_gap_ns);
 	add_u64(o, "spare_ns", i->spare_ns);

@@ -6,10 +6,11 @@
 
 #include "control/config/compile.h"
 #include "control/config/units.h"
+#include "dataplane/units.h"
 #include "drivers/standin/standin.h"
 #include "drivers/xdp/xdp.h"
 
-enum { WIRE_OVERHEAD = 24, TIME_LEN = 32, CURE_LEN = 160, MS_NS = 1000000 }; // FCS, preamble, gap
+enum { WIRE_OVERHEAD = 24, TIME_LEN = 32, CURE_LEN = 160 }; // FCS, preamble, gap
 
 __extension__ typedef unsigned __int128 wide;
 

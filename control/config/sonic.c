@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "control/config/sonic.h"
 
+#include "dataplane/units.h"
+
 #include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
@@ -15,7 +17,7 @@ enum value_kind {
 	REFERENCE, // the name of another table: no value to translate
 };
 
-enum { MAX_EXPONENT = 8, NS_PER_MS = 1000000, NUMBER_LEN = 32 };
+enum { MAX_EXPONENT = 8, NUMBER_LEN = 32 };
 
 static const int64_t MAX_VALUE = 1000000000000;
 
@@ -80,7 +82,7 @@ static const char *value_of(struct arena *a, enum value_kind kind, const char *t
 	case SAME: return arena_printf(a, "%" PRId64, n);
 	case BYTES: return printed(a, UNIT_BYTES, n);
 	case PERCENT: return arena_printf(a, "%" PRId64 "%%", n);
-	case MILLISECONDS: return printed(a, UNIT_TIME, n * NS_PER_MS);
+	case MILLISECONDS: return printed(a, UNIT_TIME, n * MS_NS);
 	case BYTES_PER_S: return printed(a, UNIT_RATE, n * 8);
 	case POWER:
 		if (n < -MAX_EXPONENT || n >= MAX_EXPONENT)

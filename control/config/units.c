@@ -8,8 +8,9 @@
 #include <string.h>
 
 #include "dataplane/qos/pg.h"
+#include "dataplane/units.h"
 
-enum { MAX_UNITS = 7, MAX_DECIMALS = 9, PPM = 1000000 };
+enum { MAX_UNITS = 7, MAX_DECIMALS = 9 };
 
 // Largest first of each base, so that printing finds the shortest.
 static const struct {

@@ -21,9 +21,9 @@
 #include "control/stop.h"
 #include "dataplane/drop.h"
 #include "dataplane/tap.h"
+#include "dataplane/units.h"
 
 enum { READ_WAIT_MS = 250 };
-static const uint64_t NS_PER_MS = 1000000, NS_PER_S = 1000000000;
 
 static struct stop_requests stop; // written by the handler only
 
@@ -185,7 +185,7 @@ static uint64_t monotonic_ns(void)
 	struct timespec t;
 
 	clock_gettime(CLOCK_MONOTONIC, &t);
-	return (uint64_t)t.tv_sec * NS_PER_S + (uint64_t)t.tv_nsec;
+	return (uint64_t)t.tv_sec * SECOND_NS + (uint64_t)t.tv_nsec;
 }
 
 static bool timed_out(const struct run *r)
@@ -200,7 +200,7 @@ static int wait_ms(const struct run *r)
 
 	if (r->deadline_ns == 0)
 		return READ_WAIT_MS;
-	left_ms = r->deadline_ns > now_ns ? (r->deadline_ns - now_ns) / NS_PER_MS + 1 : 1;
+	left_ms = r->deadline_ns > now_ns ? (r->deadline_ns - now_ns) / MS_NS + 1 : 1;
 	return left_ms < READ_WAIT_MS ? (int)left_ms : READ_WAIT_MS;
 }
 

@@ -12,8 +12,9 @@
 #include "control/config/units.h"
 #include "control/ctl/client.h"
 #include "control/ctl/ctl.h"
+#include "dataplane/units.h"
 
-enum { KEYS_SHOWN = 20, NS_PER_MS = 1000000, NS_PER_S = 1000000000 };
+enum { KEYS_SHOWN = 20 };
 
 static struct json_object *list_in(struct json_object *data, const char *key)
 {
@@ -144,7 +145,7 @@ int cmd_reload(const struct ctl *c, int argc, char **argv)
 	if (argc > 1)
 		return misused_words("reload");
 	if (c->confirm != NULL &&
-	    (!unit_parse(UNIT_TIME, c->confirm, &confirm_ns, &why) || confirm_ns < NS_PER_S))
+	    (!unit_parse(UNIT_TIME, c->confirm, &confirm_ns, &why) || confirm_ns < SECOND_NS))
 		return misused("--confirm-within \"%s\": %s", c->confirm, why);
 	if (argc == 1 && (path = absolute(argv[0])) == NULL) {
 		fprintf(stderr, "weirctl: cannot tell which folder this is: %s\n", strerror(errno));
@@ -154,7 +155,7 @@ int cmd_reload(const struct ctl *c, int argc, char **argv)
 	if (c->check)
 		json_object_object_add(req, "check", json_object_new_boolean(1));
 	json_object_object_add(req, "confirm_within_ms",
-			       json_object_new_int64(confirm_ns / NS_PER_MS));
+			       json_object_new_int64(confirm_ns / MS_NS));
 	free(path);
 	return answered(c, req);
 }

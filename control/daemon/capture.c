@@ -13,6 +13,7 @@
 #include "control/daemon/capture_prepare.h"
 #include "control/model_time.h"
 #include "dataplane/tap.h"
+#include "dataplane/units.h"
 
 enum {
 	RING_BYTES = 16 << 20, // of one worker, at most
@@ -23,7 +24,7 @@ enum {
 	READ_WAIT_MAX_MS = 1000,
 	TEXT_LEN = 2048,
 };
-static const uint64_t MS_NS = 1000000;
+
 static const uint64_t SKEW_NS = 10000; // more than the cores' clocks differ
 
 enum state { IDLE, PREPARING, ARMING, RUNNING, ENDING, REST, OFF };

@@ -11,8 +11,9 @@
 #include "control/daemon/http.h"
 #include "control/daemon/outlet.h"
 #include "control/observe/prometheus.h"
+#include "dataplane/units.h"
 
-enum { HEAD_LEN = 256, MS_NS = 1000000, DRAIN_READS = 4, BACKLOG = 128 };
+enum { HEAD_LEN = 256, DRAIN_READS = 4, BACKLOG = 128 };
 
 static const char path[] = "/metrics";
 static const char type_text[] = "text/plain; charset=utf-8";

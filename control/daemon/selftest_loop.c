@@ -12,6 +12,7 @@
 #include "dataplane/packet/parse.h"
 #include "dataplane/packet/pfc_frame.h"
 #include "dataplane/packet/wire.h"
+#include "dataplane/units.h"
 #include "drivers/nic/roce_build.h"
 
 enum {
@@ -30,7 +31,6 @@ enum {
 	TEST_IP_FROM = 0xa9fe0001, // 169.254.0.1 and .2, link-local
 	DELAY_ROUNDS = 20,
 	ETH_MIN_FRAME = 60,
-	NS_PER_US = 1000,
 };
 
 enum outcome { ARRIVED, LOST, UNTAGGED, CHANGED };
@@ -326,7 +326,7 @@ static void check_delay(const struct path *p, const struct frame *f)
 	qsort(delay_ns, DELAY_ROUNDS, sizeof(delay_ns[0]), by_value);
 	report_add(&p->t->report, p->to->device, "pause", VERDICT_OK,
 		   "a PAUSE from %s is seen %" PRIu64 " us after it was sent (median of %u), %s",
-		   p->from->device, (delay_ns[DELAY_ROUNDS / 2] + NS_PER_US - 1) / NS_PER_US,
+		   p->from->device, (delay_ns[DELAY_ROUNDS / 2] + US_NS - 1) / US_NS,
 		   DELAY_ROUNDS,
 		   l->ops->pause != NULL ? "before its frame is received"
 					 : "when its frame is received");

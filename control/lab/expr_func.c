@@ -6,8 +6,9 @@
 
 #include "control/config/schema.h"
 #include "control/config/terminal.h"
+#include "dataplane/units.h"
 
-enum { PAGE_COLUMNS = 96, PPM = 1000000 };
+enum { PAGE_COLUMNS = 96 };
 
 const char *const expr_object_name[N_OBJECT_KINDS] = {
 	[OBJ_HOST] = "host",

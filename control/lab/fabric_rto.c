@@ -11,13 +11,13 @@
 
 #include "control/lab/fabric_int.h"
 #include "control/lab/ideal.h"
+#include "dataplane/units.h"
 #include "drivers/nic/requester.h"
 
 #define MS_NS 1000000ull
 #define MOST_MS 60000ull // as the key `rto`
 
 enum { LONGEST_PACKET = 4096 };
-static const double NS_PER_S = 1e9, BITS = 8;
 
 static double buffer_bytes(const struct fabric *f, uint32_t sw)
 {
@@ -39,7 +39,8 @@ static double way_ns(const struct fabric *f, const struct ideal_path *path)
 		if (l != 0)
 			bytes += buffer_bytes(f, path->links[l].sw);
 	}
-	return (double)ideal_complete_ns(path, &m) + bytes * BITS * NS_PER_S / (double)slowest;
+	return (double)ideal_complete_ns(path, &m) +
+	       bytes * BITS_PER_BYTE * SECOND_NS / (double)slowest;
 }
 
 // Hosts of one switch with links alike have ways alike: the first and the last of them stand for

@@ -1,12 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "control/lab/measure_leaf.h"
 
+#include "dataplane/units.h"
+
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
-
-enum { PPM = 1000000, BITS = 8 };
-static const double NS_PER_S = 1e9;
 
 static double no_value(void)
 {
@@ -250,7 +249,7 @@ static double counted(const struct measure_leaf *l, const struct metric_world *w
 	}
 	if (ns == 0)
 		return no_value();
-	grown = grown * BITS * NS_PER_S / ns;
+	grown = grown * BITS_PER_BYTE * SECOND_NS / ns;
 	return fn->method == BY_LINE ? grown / metric_speed(w, o) : grown;
 }
 

@@ -8,8 +8,9 @@
 #include "control/lab/traffic_flow.h" // whom a flow joins
 #include "dataplane/qos/pg.h"
 #include "dataplane/qos/shaper.h"
+#include "dataplane/units.h"
 
-enum { LINE_BYTES = LINK_OVERHEAD_BYTES, PPM = 1000000 };
+enum { LINE_BYTES = LINK_OVERHEAD_BYTES };
 
 int metric_world_init(struct metric_world *w, struct fabric *f, struct traffic *t)
 {

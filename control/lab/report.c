@@ -9,15 +9,15 @@
 #include "control/lab/metric.h"
 #include "control/lab/report_file.h"
 #include "dataplane/qos/shaper.h"
+#include "dataplane/units.h"
 
 enum { P50 = 500000, P99 = 990000 };
-static const double NS_PER_S = 1e9, BITS = 8;
 
 // ---- rows
 
 static double per_second(uint64_t bytes, uint64_t ns)
 {
-	return ns == 0 ? 0 : (double)bytes * BITS * NS_PER_S / (double)ns;
+	return ns == 0 ? 0 : (double)bytes * BITS_PER_BYTE * SECOND_NS / (double)ns;
 }
 
 struct host_row report_host(const struct run *r, uint32_t host)

@@ -23,8 +23,7 @@
 #include "control/lab/report.h"
 #include "control/lab/report_file.h"
 #include "control/lab/traffic.h"
-
-#define NS_PER_S 1000000000ull
+#include "dataplane/units.h"
 
 enum {
 	SLICES = 10000, // of the duration, at most that many pieces
@@ -50,7 +49,7 @@ static uint64_t clock_ns(clockid_t id)
 	struct timespec t;
 
 	clock_gettime(id, &t);
-	return (uint64_t)t.tv_sec * NS_PER_S + (uint64_t)t.tv_nsec;
+	return (uint64_t)t.tv_sec * SECOND_NS + (uint64_t)t.tv_nsec;
 }
 
 static uint64_t wall_ns(void)

@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "control/lab/scenario_int.h"
+#include "dataplane/units.h"
 
 #define N(rows) (sizeof(rows) / sizeof((rows)[0]))
 #define SCHEMA(id, table)                                                                          \
@@ -12,7 +13,7 @@
 
 #define SECONDS(n) ((n)*1000000000ll)
 
-enum { MAX_ROUTES = 4096, NAME_LEN = 63, PPM = 1000000, PPB_PER_PPM = 1000, QUANTUM_BITS = 512 };
+enum { MAX_ROUTES = 4096, NAME_LEN = 63, PPB_PER_PPM = 1000, QUANTUM_BITS = 512 };
 
 // One struct for all kinds; each kind has rows for what it uses.
 struct kind_keys {

@@ -3,8 +3,7 @@
 #include <json-c/json.h>
 
 #include "control/observe/observe_impl.h"
-
-static const uint64_t NS_PER_S = 1000000000;
+#include "dataplane/units.h"
 
 static bool owns_shown(const struct show *s, unsigned worker)
 {
@@ -32,9 +31,9 @@ uint64_t worker_turn_ns(const struct show *s, unsigned worker)
 	uint64_t waited_ns = rate_per_s(clock, &r->waited_ns, worker_waited_ns(s->o, worker),
 					s->real_ns);
 
-	if (loops == 0 || waited_ns >= NS_PER_S)
+	if (loops == 0 || waited_ns >= SECOND_NS)
 		return 0;
-	return (NS_PER_S - waited_ns) / loops / s->o->time_scale;
+	return (SECOND_NS - waited_ns) / loops / s->o->time_scale;
 }
 
 static void worker_row(const struct show *s, unsigned i, struct json_object *row)

@@ -3,16 +3,12 @@
 
 #include <stddef.h>
 
+#include "dataplane/compiler.h"
 #include "dataplane/packet/wire.h"
 
 enum { IPV4_MIN_HLEN = sizeof(struct ipv4_hdr), IPV6_HLEN = sizeof(struct ipv6_hdr) };
 
 static_assert(ETH_HLEN_ == sizeof(struct eth_hdr), "one Ethernet header");
-
-static inline bool unlikely(bool x)
-{
-	return __builtin_expect(x, false);
-}
 
 static inline bool is_data(uint8_t bth_opcode)
 {

@@ -1,9 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "dataplane/qos/headroom.h"
 
+#include "dataplane/units.h"
+
 #include <stddef.h>
 
-enum { PPM = 1000000, KIB = 1024, QUANTUM_BYTES = 64, LIGHT_M_PER_S = 198000000 };
+enum { KIB = 1024, QUANTUM_BYTES = 64, LIGHT_M_PER_S = 198000000 };
 
 // IEEE 802.1Qbb and 802.3 annex 31B, as SONiC's calculator tabulates them.
 static const struct {

@@ -1,6 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "dataplane/qos/pfc.h"
 
+#include "dataplane/bits.h"
+#include "dataplane/units.h"
+
 enum { QUANTUM_BITS = 512 };
 
 uint64_t pfc_quanta_ns(uint64_t speed_bps, uint16_t quanta)
@@ -80,9 +83,7 @@ void pfc_rx_frame(const struct pfc_params *p, struct pfc_rx_state *s, const stru
 
 void pfc_rx_expire(struct pfc_rx_state *s, uint64_t now_ns)
 {
-	for (uint8_t left = s->paused; left != 0; left &= (uint8_t)(left - 1)) {
-		unsigned c = (unsigned)__builtin_ctz(left);
-
+	for_each_bit (c, s->paused) {
 		if (now_ns < s->until_ns[c])
 			continue;
 		s->paused &= (uint8_t)~(1u << c);
@@ -94,21 +95,15 @@ uint64_t pfc_rx_next(const struct pfc_rx_state *s)
 {
 	uint64_t next = UINT64_MAX;
 
-	for (uint8_t left = s->paused; left != 0; left &= (uint8_t)(left - 1)) {
-		uint64_t t = s->until_ns[__builtin_ctz(left)];
-
-		if (t < next)
-			next = t;
-	}
+	for_each_bit (c, s->paused)
+		next = min_u64(next, s->until_ns[c]);
 	return next;
 }
 
 // Pauses of these classes end now, those that nobody let expire when they ran out.
 static void rx_end(struct pfc_rx_state *s, uint8_t classes, uint64_t now_ns)
 {
-	for (uint8_t left = s->paused & classes; left != 0; left &= (uint8_t)(left - 1)) {
-		unsigned c = (unsigned)__builtin_ctz(left);
-
+	for_each_bit (c, s->paused & classes) {
 		s->paused &= (uint8_t)~(1u << c);
 		stats_end(&s->stats[c], now_ns < s->until_ns[c] ? now_ns : s->until_ns[c]);
 	}
@@ -129,9 +124,7 @@ void pfc_rx_deafen(struct pfc_rx_state *s, uint8_t deaf, uint64_t now_ns)
 
 	s->deaf = deaf;
 	rx_end(s, deaf, now_ns);
-	for (; hear != 0; hear &= (uint8_t)(hear - 1)) {
-		unsigned c = (unsigned)__builtin_ctz(hear);
-
+	for_each_bit (c, hear) {
 		if (now_ns >= s->until_ns[c])
 			continue;
 		stats_pause(&s->stats[c], false, now_ns, s->until_ns[c]);
@@ -144,8 +137,7 @@ bool pfc_tx_due(const struct pfc_params *p, const struct pfc_tx_state *s, uint8_
 {
 	*f = (struct pfc_times){0};
 	want &= (p->tx & p->lossless) | s->asked;
-	for (uint8_t left = want | s->paused; left != 0; left &= (uint8_t)(left - 1)) {
-		unsigned c = (unsigned)__builtin_ctz(left);
+	for_each_bit (c, want | s->paused) {
 		uint8_t bit = (uint8_t)(1u << c);
 
 		if (!(want & bit)) {
@@ -161,8 +153,7 @@ bool pfc_tx_due(const struct pfc_params *p, const struct pfc_tx_state *s, uint8_
 void pfc_tx_sent(const struct pfc_params *p, struct pfc_tx_state *s, const struct pfc_times *f,
 		 uint64_t now_ns)
 {
-	for (uint8_t left = f->enable; left != 0; left &= (uint8_t)(left - 1)) {
-		unsigned c = (unsigned)__builtin_ctz(left);
+	for_each_bit (c, f->enable) {
 		uint8_t bit = (uint8_t)(1u << c);
 
 		ctr_inc(&s->stats[c].frames);
@@ -188,8 +179,8 @@ void pfc_tx_new_params(const struct pfc_params *p, struct pfc_tx_state *s, uint6
 
 void pfc_tx_clear(struct pfc_tx_state *s, uint64_t now_ns)
 {
-	for (uint8_t left = s->paused; left != 0; left &= (uint8_t)(left - 1))
-		stats_end(&s->stats[__builtin_ctz(left)], now_ns);
+	for_each_bit (c, s->paused)
+		stats_end(&s->stats[c], now_ns);
 	s->paused = 0;
 }
 
@@ -197,11 +188,7 @@ uint64_t pfc_tx_next(const struct pfc_tx_state *s)
 {
 	uint64_t next = UINT64_MAX;
 
-	for (uint8_t left = s->paused; left != 0; left &= (uint8_t)(left - 1)) {
-		uint64_t t = s->refresh_ns[__builtin_ctz(left)];
-
-		if (t < next)
-			next = t;
-	}
+	for_each_bit (c, s->paused)
+		next = min_u64(next, s->refresh_ns[c]);
 	return next;
 }

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "dataplane/qos/sched.h"
 
+#include "dataplane/bits.h"
+
 void sched_params_init(struct sched_params *p, uint8_t strict, const uint32_t weights[N_QUEUES],
 		       uint32_t max_frame)
 {
@@ -27,9 +29,7 @@ static int highest(uint8_t bits)
 static uint8_t within_max_rate(const struct sched_params *p, struct sched_state *s, uint8_t ready,
 			       uint64_t now_ns)
 {
-	for (uint8_t left = ready & p->has_max; left != 0; left &= (uint8_t)(left - 1)) {
-		unsigned q = (unsigned)__builtin_ctz(left);
-
+	for_each_bit (q, ready & p->has_max) {
 		shaper_update(&p->max_rate[q], &s->max_rate[q], now_ns);
 		if (!shaper_ready(&p->max_rate[q], &s->max_rate[q]))
 			ready &= (uint8_t)~(1u << q);
@@ -42,9 +42,7 @@ static uint8_t below_min_rate(const struct sched_params *p, struct sched_state *
 {
 	uint8_t below = 0;
 
-	for (uint8_t left = ready & p->has_min; left != 0; left &= (uint8_t)(left - 1)) {
-		unsigned q = (unsigned)__builtin_ctz(left);
-
+	for_each_bit (q, ready & p->has_min) {
 		shaper_update(&p->min_rate[q], &s->min_rate[q], now_ns);
 		if (shaper_ready(&p->min_rate[q], &s->min_rate[q]))
 			below |= (uint8_t)(1u << q);
@@ -89,16 +87,13 @@ static void dwrr_skip_rounds(const struct sched_params *p, struct sched_state *s
 {
 	int64_t in_vain = INT64_MAX;
 
-	for (uint8_t left = ready; left != 0; left &= (uint8_t)(left - 1)) {
-		unsigned q = (unsigned)__builtin_ctz(left);
+	for_each_bit (q, ready) {
 		int64_t rounds = (head_len[q] - s->deficit[q] - 1) / p->quantum_bytes[q];
 
 		if (rounds < in_vain)
 			in_vain = rounds;
 	}
-	for (uint8_t left = ready; left != 0; left &= (uint8_t)(left - 1)) {
-		unsigned q = (unsigned)__builtin_ctz(left);
-
+	for_each_bit (q, ready) {
 		s->deficit[q] += in_vain * p->quantum_bytes[q];
 	}
 }
@@ -136,8 +131,7 @@ uint64_t sched_ready_at(const struct sched_params *p, const struct sched_state *
 {
 	uint64_t at = UINT64_MAX;
 
-	for (uint8_t left = ready & p->has_max; left != 0; left &= (uint8_t)(left - 1)) {
-		unsigned q = (unsigned)__builtin_ctz(left);
+	for_each_bit (q, ready & p->has_max) {
 		uint64_t t = shaper_ready_at(&s->max_rate[q], now_ns);
 
 		if (t < at)

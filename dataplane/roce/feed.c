@@ -1,11 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "dataplane/roce/feed.h"
 
+#include "dataplane/units.h"
+
 #include <assert.h>
 #include <stddef.h>
 #include <string.h>
 
-enum { NS_PER_S = 1000000000, BITS = 8, FIRST_TURN = 2 };
+enum { FIRST_TURN = 2 };
 
 static_assert((FEED_SLOTS & (FEED_SLOTS - 1)) == 0, "a slot by the low bits of a hash");
 
@@ -119,9 +121,9 @@ void feed_add_other(struct feed *f, uint32_t bytes)
 
 static uint64_t bps_of(uint64_t bytes, uint64_t dt_ns)
 {
-	const uint64_t most = UINT64_MAX / NS_PER_S; // 18 GB in two turns
+	const uint64_t most = UINT64_MAX / SECOND_NS; // 18 GB in two turns
 
-	return (bytes < most ? bytes : most) * NS_PER_S / dt_ns * BITS;
+	return (bytes < most ? bytes : most) * SECOND_NS / dt_ns * BITS_PER_BYTE;
 }
 
 struct feed_window feed_window(const struct feed *f, uint64_t now_ns, uint64_t least_ns)

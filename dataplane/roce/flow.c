@@ -4,15 +4,14 @@
 #include <stddef.h>
 #include <string.h>
 
+#include "dataplane/compiler.h"
+
 enum {
 	DEFAULT_AGE_S = 3,
 	FEW_MISSING = 64,
 	AGE_WHEN_FULL = 256, // entries that a flow without room may cost
 	EVICT_LOOKS = 32, // and those among which the idlest is looked for
 };
-
-#define likely(x) __builtin_expect(!!(x), 1)
-#define unlikely(x) __builtin_expect(!!(x), 0)
 
 static_assert(sizeof(struct flow) == 320, "five cache lines");
 static_assert(offsetof(struct flow, way) == 64, "the next packet needs no more than the first");

@@ -3,6 +3,7 @@
 
 #include <string.h>
 
+#include "dataplane/bits.h"
 #include "dataplane/packet/wire.h"
 
 // Half full at most: a bucket then holds its eight keys with few exceptions, so that nearly every
@@ -122,9 +123,7 @@ void flow_map_remove(struct flow_map *m, uint32_t hash, uint32_t index)
 	for (unsigned turn = 0; turn < 2; turn++, bucket = other(m, hash, bucket)) {
 		struct flow_bucket *b = &m->buckets[bucket];
 
-		for (unsigned found = flow_bucket_slots(b, hash); found != 0; found &= found - 1) {
-			unsigned at = (unsigned)__builtin_ctz(found);
-
+		for_each_bit (at, flow_bucket_slots(b, hash)) {
 			if (b->index[at] != index)
 				continue;
 			b->tag[at] = 0;

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "dataplane/roce/ipcc.h"
 
+#include "dataplane/units.h"
+
 enum {
-	NS_PER_S = 1000000000,
-	NS_PER_MS = 1000000,
 	BITS = 8,
 	HALF_Q16 = 1 << 15,
 	LEAST_CUT_Q16 = 1 << 10, // a 64th: a flow that seems not to react at all still counts
@@ -36,8 +36,8 @@ uint64_t ipcc_excess_bps(const struct ipcc_params *p, uint64_t len, int64_t tren
 	int64_t above = (int64_t)(len - p->kmin_bytes);
 	int64_t drain_ns = p->drain_ns == 0 ? 1 : (int64_t)p->drain_ns;
 	// 2^36 bytes times 10^9 take more than 64 bits.
-	__int128_t excess = (__int128_t)trend * NS_PER_S / (int64_t)dt_ns +
-			    (__int128_t)above * NS_PER_S / drain_ns;
+	__int128_t excess = (__int128_t)trend * SECOND_NS / (int64_t)dt_ns +
+			    (__int128_t)above * SECOND_NS / drain_ns;
 
 	if (excess <= 0)
 		return 0;
@@ -150,12 +150,12 @@ bool cnp_bucket_take(const struct cnp_params *p, struct cnp_bucket *b, uint64_t 
 	uint64_t since_ns = now_ns - b->at_ns;
 	// What fills the bucket from empty; beyond that the product below is not taken.
 	uint64_t all_ns =
-		p->max_per_ms == 0 ? UINT64_MAX : (uint64_t)p->burst * NS_PER_MS / p->max_per_ms;
+		p->max_per_ms == 0 ? UINT64_MAX : (uint64_t)p->burst * MS_NS / p->max_per_ms;
 
 	if (b->at_ns == 0 || since_ns > all_ns)
 		b->credit = full;
 	else
-		b->credit += ((since_ns * p->max_per_ms) << CREDIT_SHIFT) / NS_PER_MS;
+		b->credit += ((since_ns * p->max_per_ms) << CREDIT_SHIFT) / MS_NS;
 	if (b->credit > full)
 		b->credit = full;
 	b->at_ns = now_ns;

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+#include "dataplane/units.h"
 #include "drivers/nic/nic_int.h"
 
 #include <errno.h>
@@ -356,24 +357,19 @@ enum qp_send qp_next_send(const struct nic *nic, const struct qp *qp)
 	return QP_NOTHING;
 }
 
-static uint64_t earlier(uint64_t a, uint64_t b)
-{
-	return a < b ? a : b;
-}
-
 static uint64_t qp_wake(const struct nic *nic, const struct qp *qp, enum qp_send next)
 {
-	uint64_t wake = earlier(qp->conn.deadline_ns, qp_cc_next(nic, qp));
+	uint64_t wake = min_u64(qp->conn.deadline_ns, qp_cc_next(nic, qp));
 
 	if (qp->is_tcp && qp->conn.state == CONN_UP)
-		wake = earlier(wake, tcp_deadline(qp->tcp));
+		wake = min_u64(wake, tcp_deadline(qp->tcp));
 	if (qp->conn.state == CONN_UP && qp->conn.initiator)
-		wake = earlier(wake, req_deadline(&qp->req));
+		wake = min_u64(wake, req_deadline(&qp->req));
 	if (next == QP_LATER) {
 		struct shaper_state s = qp->pace;
 
 		shaper_update(&qp->rate, &s, nic->now_ns);
-		wake = earlier(wake, shaper_ready_at(&s, nic->now_ns));
+		wake = min_u64(wake, shaper_ready_at(&s, nic->now_ns));
 	}
 	return wake;
 }
@@ -403,7 +399,7 @@ void qp_update(struct nic *nic, struct qp *qp)
 	if (qp->conn.state == CONN_CLOSED && !qp->conn.initiator && qp->conn.due == 0)
 		qp_free(nic, qp);
 	else if (qp->conn.state != CONN_FREE)
-		timers_set(&nic->timers, i, earlier(post_ns, qp_wake(nic, qp, next)));
+		timers_set(&nic->timers, i, min_u64(post_ns, qp_wake(nic, qp, next)));
 }
 
 static void run_timers(struct nic *nic)
@@ -432,10 +428,10 @@ uint64_t nic_step(struct nic *nic, uint64_t now_ns)
 		wake = UINT64_MAX;
 	arp_poll(nic);
 	run_timers(nic);
-	wake = earlier(wake, nic_send(nic));
-	wake = earlier(wake, nic->arp_next_ns);
-	wake = earlier(wake, rxbuf_due(&nic->slow.b));
-	return earlier(wake, timers_next(&nic->timers));
+	wake = min_u64(wake, nic_send(nic));
+	wake = min_u64(wake, nic->arp_next_ns);
+	wake = min_u64(wake, rxbuf_due(&nic->slow.b));
+	return min_u64(wake, timers_next(&nic->timers));
 }
 
 // ---- storms and numbers

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+#include "dataplane/units.h"
 #include "drivers/nic/nic_int.h"
 
 #include <errno.h>
@@ -6,7 +7,7 @@
 #include "dataplane/packet/wire.h"
 #include "drivers/nic/tcp_build.h"
 
-enum { PPM = 1000000, ALPHA_BITS = 40 }; // alpha in so many bits fits 64 as millionths
+enum { ALPHA_BITS = 40 }; // alpha in so many bits fits 64 as millionths
 
 const char *const nic_ecn_words[N_NIC_ECNS + 1] = {
 	[NIC_ECT0] = "ect0", [NIC_ECT1] = "ect1", [NIC_NOT_ECT] = "not-ect"};

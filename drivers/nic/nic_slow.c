@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // The slow receiver: frames wait in a buffer until the host has taken them, and the NIC pauses its
 // peer meanwhile. What rxbuf.h and guard.h decide is done here.
+#include "dataplane/bits.h"
+#include "dataplane/units.h"
 #include "drivers/nic/nic_int.h"
 
 #include <errno.h>
@@ -120,12 +122,8 @@ static uint64_t refresh(const struct nic *nic)
 {
 	uint64_t next = UINT64_MAX;
 
-	for (uint8_t left = nic->slow.paused; left != 0; left &= (uint8_t)(left - 1)) {
-		uint64_t t = nic->pfc_tx.refresh_ns[__builtin_ctz(left)];
-
-		if (t < next)
-			next = t;
-	}
+	for_each_bit (c, nic->slow.paused)
+		next = min_u64(next, nic->pfc_tx.refresh_ns[c]);
 	return next;
 }
 

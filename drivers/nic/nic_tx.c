@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+#include "dataplane/units.h"
 #include "drivers/nic/nic_int.h"
 
 #include <assert.h>
@@ -28,11 +29,6 @@ enum stop {
 	STOP_BLOCKED, // a queue pair that waits for its pace, and lets nobody pass
 	STOP_FULL, // the batch
 };
-
-static uint64_t earlier(uint64_t a, uint64_t b)
-{
-	return a < b ? a : b;
-}
 
 uint64_t nic_room_retry(const struct nic *nic)
 {
@@ -488,10 +484,10 @@ uint64_t nic_send(struct nic *nic)
 	shaper_update(&nic->line, &nic->line_state, nic->now_ns);
 	wake = nic->now_ns < nic->storm.next_ns ? nic->storm.next_ns : send_storm(nic);
 	if ((nic->slow.b.want | nic->slow.paused) != 0)
-		wake = earlier(wake, slow_send(nic));
+		wake = min_u64(wake, slow_send(nic));
 	if (nic->n_held == 0 || flush_held(nic))
-		wake = earlier(wake, send_frames(nic));
+		wake = min_u64(wake, send_frames(nic));
 	else
-		wake = earlier(wake, nic_room_retry(nic));
-	return pause_matters(nic) ? earlier(wake, pfc_rx_next(&nic->pfc_rx)) : wake;
+		wake = min_u64(wake, nic_room_retry(nic));
+	return pause_matters(nic) ? min_u64(wake, pfc_rx_next(&nic->pfc_rx)) : wake;
 }

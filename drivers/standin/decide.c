@@ -1,21 +1,22 @@
 // SPDX-License-Identifier: Apache-2.0
 // What the stand-in decides. Pure.
+#include "dataplane/units.h"
 #include "drivers/standin/standin.h"
 
 enum { QUANTUM_BITS = 512, MAX_QUANTA = UINT16_MAX, REFRESHES = 4 };
 
 __extension__ typedef unsigned __int128 wide;
 
-static const uint64_t NS_PER_S = 1000000000;
-
 static uint64_t model_bits(uint64_t real_ns, uint64_t speed_bps, uint32_t time_scale)
 {
-	return (uint64_t)((wide)real_ns * speed_bps / NS_PER_S / (time_scale > 1 ? time_scale : 1));
+	uint32_t slower = time_scale > 1 ? time_scale : 1;
+
+	return (uint64_t)((wide)real_ns * speed_bps / SECOND_NS / slower);
 }
 
 uint64_t standin_pause_ns(struct standin_order o, uint64_t speed_bps, uint32_t time_scale)
 {
-	wide model_ns = (wide)o.quanta * QUANTUM_BITS * NS_PER_S / speed_bps;
+	wide model_ns = (wide)o.quanta * QUANTUM_BITS * SECOND_NS / speed_bps;
 
 	return (uint64_t)(model_ns * (time_scale > 1 ? time_scale : 1));
 }

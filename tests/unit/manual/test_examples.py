@@ -109,7 +109,7 @@ def main():
     failed = 0
     for page in pages:
         failed += not passes(re.sub(r"\W", " ", os.path.basename(page)), check_page, page)
-    failed += not passes("help fits 80 columns", check_help)
+    failed += not passes("help_fits_80_columns", check_help)
     failed += not passes("a command has one line of help", check_commands)
     return failed != 0
 

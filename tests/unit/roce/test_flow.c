@@ -9,8 +9,9 @@
 #include <cmocka.h>
 
 #include "dataplane/roce/flow.h"
+#include "dataplane/units.h"
 
-enum { START_NS = 5000000, SECOND_NS = 1000000000, WRAP = PSN_MASK + 1, KEPT = 64 };
+enum { START_NS = 5000000, WRAP = PSN_MASK + 1, KEPT = 64 };
 
 struct fixture {
 	struct flow_table t;
