@@ -21,8 +21,7 @@
 #include "dataplane/qos/shaper.h"
 #include "dataplane/qos/watchdog.h"
 #include "dataplane/qos/wred.h"
-#include "dataplane/roce/ipcc.h"
-#include "dataplane/roce/pairing.h"
+#include "dataplane/roce/params.h"
 
 enum {
 	POLICY_MAX_PORTS = 128,

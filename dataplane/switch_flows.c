@@ -9,6 +9,7 @@
 
 #include <rte_malloc.h>
 
+#include "dataplane/roce/pairing.h"
 #include "dataplane/switch_impl.h"
 
 enum {

@@ -9,7 +9,6 @@
 
 #include "dataplane/roce/flow.h"
 #include "dataplane/roce/ipcc.h"
-#include "dataplane/roce/pairing.h"
 
 struct policy;
 struct weir_switch;

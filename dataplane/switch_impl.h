@@ -34,6 +34,7 @@
 #include "dataplane/forward/fdb.h"
 #include "dataplane/port_limits.h"
 #include "dataplane/port_set.h"
+#include "dataplane/packet/roce.h"
 #include "dataplane/forward/route.h"
 #include "dataplane/replica.h"
 #include "dataplane/rng.h"
@@ -163,7 +164,7 @@ struct worker_l3 {
 // The flows that enter by a worker's ports.
 struct worker_flows {
 	struct flow_table table;
-	struct pairing *pairing;
+	struct pairing *pairing; // roce/pairing.h
 	struct rte_ring *orders; // of struct known_pair, from control
 	uint64_t orders_put; // control's
 	ctr_t orders_taken;
@@ -396,6 +397,7 @@ void flows_burst(struct worker *w, struct frame *frames, const struct pkt_info *
 // ---- worker_flows_out.c
 // What a flow that is gone means to pairing.
 struct flow_hooks flows_hooks(struct worker_flows *wf);
+struct pair_answer;
 // What pairing wants to know of a frame that arrived, beyond what it says.
 struct pair_answer flows_answer(const struct worker *w, const struct frame *f,
 				const struct pkt_info *pkt, const struct roce_msg *msg);

@@ -6,6 +6,7 @@
 
 #include "dataplane/packet/tags.h"
 #include "dataplane/roce/flow_seal.h"
+#include "dataplane/roce/pairing.h"
 #include "dataplane/switch_impl.h"
 
 enum {

@@ -4,6 +4,7 @@
 // worker that owns the port of arrival. Answers are that of the one that owns the port of
 // departure, which owns the flows they answer.
 #include "dataplane/roce/flow_seal.h"
+#include "dataplane/roce/pairing.h"
 #include "dataplane/switch_impl.h"
 
 enum {

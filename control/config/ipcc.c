@@ -9,6 +9,8 @@
 #include "control/config/check.h"
 #include "control/config/plan_ipcc.h"
 #include "dataplane/roce/feed.h"
+#include "dataplane/roce/flow.h"
+#include "dataplane/roce/pairing.h"
 #include "dataplane/units.h"
 
 enum {

@@ -27,11 +27,11 @@
 #include "dataplane/counter.h"
 #include "dataplane/packet/psn.h"
 #include "dataplane/roce/flow_map.h"
+#include "dataplane/roce/params.h"
 
 struct pkt_info;
 
 enum {
-	FLOW_MAX = 1 << 20,
 	FLOW_NO_PORT = 0xff,
 	FLOW_PORTS = 128,
 	FLOW_KEY_BITS = 34, // of a key's last word; the others are a seal's (flow_seal.h)
@@ -42,11 +42,6 @@ enum {
 	FLOW_APART = 1 << 26, // `highest` is not the one before the PSN expected
 	FLOW_TIME_BIT = 27,
 	FLOW_DEPARTURE_BIT = 48, // of `packets`; below it the count
-};
-
-struct flow_params {
-	uint32_t max; // entries of the switch, shared out over its workers; 0: no table
-	uint64_t age_ns; // idle for so long: gone; 0: 3 s
 };
 
 enum flow_kind {
@@ -62,27 +57,6 @@ static inline bool flow_needs_pair(uint8_t kind)
 {
 	return kind == FLOW_DATA || kind == FLOW_READ_RESPONSES;
 }
-
-// Why a flow has the peer it has, in order of trust.
-enum pair_source { PAIR_NONE, PAIR_STATIC, PAIR_CM, PAIR_READ, PAIR_ACK, PAIR_CNP, N_PAIR_SOURCES };
-
-// Why a flow that fed a queue above its threshold was sent no CNP, last time it was asked.
-#define CNP_SILENCES(X)                                                                            \
-	X(NONE, "none", "nothing stands in the way")                                               \
-	X(UNPAIRED, "unpaired", "the sender's queue pair is not known for certain")                \
-	X(GAP, "gap", "it was told less than min_gap ago")                                         \
-	X(COVERED, "covered", "larger flows of the queue already cover the excess")                \
-	X(QUOTA, "quota", "the quadrant's limit (few, many) was used up")                          \
-	X(PORT_CAP, "port-cap", "too many CNPs leave by the flow's port")                          \
-	X(DATAGRAM, "datagram", "no connected queue pair: it has no rate to cut")                  \
-	X(NO_ROOM, "no-room", "no memory for the frame, or the note was lost")
-
-enum cnp_silence {
-#define X(id, name, help) CNP_SILENT_##id,
-	CNP_SILENCES(X)
-#undef X
-	N_CNP_SILENCES,
-};
 
 // The first line is all that the next packet of a known flow reads or writes: what the others say
 // of its headers and its way is sealed there (flow_seal.h).

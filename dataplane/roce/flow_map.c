@@ -1,10 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "dataplane/roce/flow_map.h"
 
-#include <string.h>
-
 #include "dataplane/bits.h"
-#include "dataplane/packet/wire.h"
 
 // Half full at most: a bucket then holds its eight keys with few exceptions, so that nearly every
 // key is in the first of its two buckets.
@@ -131,29 +128,4 @@ void flow_map_remove(struct flow_map *m, uint32_t hash, uint32_t index)
 			return;
 		}
 	}
-}
-
-struct flow_key flow_key_of(bool v6, const uint8_t src[16], const uint8_t dst[16], uint32_t qp,
-			    enum flow_key_kind kind)
-{
-	if (!v6)
-		return flow_key_v4(be32_get(src), be32_get(dst), qp, kind);
-	return (struct flow_key){{be64_get(src), be64_get(src + 8), be64_get(dst),
-				  be64_get(dst + 8), qp | 6ull << 24 | (uint64_t)kind << 32}};
-}
-
-unsigned flow_key_addresses(const struct flow_key *k, uint8_t src[16], uint8_t dst[16])
-{
-	memset(src, 0, 16);
-	memset(dst, 0, 16);
-	if (!flow_key_is_v6(k)) {
-		be32_put(src, (uint32_t)(k->w[0] >> 32));
-		be32_put(dst, (uint32_t)k->w[0]);
-		return 4;
-	}
-	for (unsigned i = 0; i < 2; i++) {
-		be64_put(src + 8 * i, k->w[i]);
-		be64_put(dst + 8 * i, k->w[2 + i]);
-	}
-	return 6;
 }

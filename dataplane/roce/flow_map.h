@@ -9,31 +9,13 @@
 // copy of the key, which at a million keys halves the cache lines touched.
 #pragma once
 
-#include <stdbool.h>
 #include <stddef.h>
-#include <stdint.h>
 
 #ifdef __SSE2__
 #include <emmintrin.h>
 #endif
 
-// Addresses and queue pair of one direction.
-//   IPv4: w[0] = source << 32 | destination (host order), w[1..3] = 0
-//   IPv6: w[0..1] source, w[2..3] destination, as be64_get reads them
-//   w[4]: queue pair | family (4 or 6) << 24 | kind << 32
-struct flow_key {
-	uint64_t w[5];
-};
-
-// What is kept under a key; the tables are apart, the kind only keeps their hashes apart.
-enum flow_key_kind {
-	KEY_FLOW, // queue pair: the receiver's, as in the data frame
-	KEY_ADDRESSES, // queue pair 0: two addresses
-	KEY_REVERSE, // queue pair: the sender's; addresses as in the data frame
-	KEY_KNOWN, // queue pair: the receiver's; pairs told by CM or an operator
-};
-
-#define FLOW_NONE UINT32_MAX // no such element
+#include "dataplane/roce/flow_key.h"
 
 enum { FLOW_BUCKET_SLOTS = 8 };
 
@@ -107,42 +89,6 @@ static inline uint64_t flow_mixed(uint64_t a, uint64_t b)
 	return (uint64_t)p ^ (uint64_t)(p >> 64);
 }
 
-// spare: bits of w[4] that do not count.
-static inline bool flow_key_alike(const struct flow_key *a, const struct flow_key *b,
-				  uint64_t spare)
-{
-	return ((a->w[0] ^ b->w[0]) | (a->w[1] ^ b->w[1]) | (a->w[2] ^ b->w[2]) |
-		(a->w[3] ^ b->w[3]) | ((a->w[4] ^ b->w[4]) & ~spare)) == 0;
-}
-
-static inline bool flow_key_same(const struct flow_key *a, const struct flow_key *b)
-{
-	return flow_key_alike(a, b, 0);
-}
-
-static inline struct flow_key flow_key_v4(uint32_t src, uint32_t dst, uint32_t qp,
-					  enum flow_key_kind kind)
-{
-	return (struct flow_key){{(uint64_t)src << 32 | dst, 0, 0, 0,
-				  qp | 4ull << 24 | (uint64_t)kind << 32}};
-}
-
-// From 16-byte addresses in network order (IPv4 in the first four bytes). v6: family.
-struct flow_key flow_key_of(bool v6, const uint8_t src[16], const uint8_t dst[16], uint32_t qp,
-			    enum flow_key_kind kind);
-// And back. Returns the family, 4 or 6.
-unsigned flow_key_addresses(const struct flow_key *k, uint8_t src[16], uint8_t dst[16]);
-
-static inline uint32_t flow_key_qp(const struct flow_key *k)
-{
-	return (uint32_t)k->w[4] & 0xffffff;
-}
-
-static inline bool flow_key_is_v6(const struct flow_key *k)
-{
-	return (k->w[4] >> 24 & 0xff) == 6;
-}
-
 // Never 0.
 static inline uint32_t flow_hash_of(const struct flow_map *m, const struct flow_key *k)
 {
@@ -156,22 +102,4 @@ static inline uint32_t flow_hash_of(const struct flow_map *m, const struct flow_
 		     flow_mixed(k->w[3] ^ seed, h ^ odd2);
 	hash = (uint32_t)(flow_mixed(h ^ seed, odd2) >> 16);
 	return hash != 0 ? hash : 1;
-}
-
-// The same addresses under another queue pair and kind.
-static inline struct flow_key flow_key_with(struct flow_key k, uint32_t qp, enum flow_key_kind kind)
-{
-	k.w[4] = qp | (k.w[4] & 0xff000000) | (uint64_t)kind << 32;
-	return k;
-}
-
-// Addresses swapped: the key of the other direction.
-static inline struct flow_key flow_key_back(struct flow_key k, uint32_t qp, enum flow_key_kind kind)
-{
-	struct flow_key b = {{k.w[2], k.w[3], k.w[0], k.w[1], 0}};
-
-	if (!flow_key_is_v6(&k))
-		b = (struct flow_key){{k.w[0] << 32 | k.w[0] >> 32, 0, 0, 0, 0}};
-	b.w[4] = qp | (k.w[4] & 0xff000000) | (uint64_t)kind << 32;
-	return b;
 }

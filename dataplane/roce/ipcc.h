@@ -29,24 +29,24 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#include "dataplane/roce/flow.h"
+#include "dataplane/roce/params.h"
 
-struct ipcc_params {
-	bool enabled;
-	bool cut_learnt; // else cut_q16 for every flow
-	uint16_t cut_q16; // share of its rate that a CNP takes off; 2^16 is all
-	uint16_t few, many;
-	uint32_t deep_q16; // an occupancy
-	uint64_t interval_ns, drain_ns, min_gap_ns;
-	uint64_t spare_ns; // so long after a CNP the flow's frames are not marked; 0: they are
-	uint64_t kmin_bytes, kmax_bytes; // of the queue's WRED curve
-};
+// Why a flow that fed a queue above its threshold was sent no CNP, last time it was asked.
+#define CNP_SILENCES(X)                                                                            \
+	X(NONE, "none", "nothing stands in the way")                                               \
+	X(UNPAIRED, "unpaired", "the sender's queue pair is not known for certain")                \
+	X(GAP, "gap", "it was told less than min_gap ago")                                         \
+	X(COVERED, "covered", "larger flows of the queue already cover the excess")                \
+	X(QUOTA, "quota", "the quadrant's limit (few, many) was used up")                          \
+	X(PORT_CAP, "port-cap", "too many CNPs leave by the flow's port")                          \
+	X(DATAGRAM, "datagram", "no connected queue pair: it has no rate to cut")                  \
+	X(NO_ROOM, "no-room", "no memory for the frame, or the note was lost")
 
-// Of a profile: what its CNPs look like, and how many may leave by one port.
-struct cnp_params {
-	uint8_t dscp, cls;
-	uint32_t max_per_ms; // leaving by one port
-	uint32_t burst; // at once
+enum cnp_silence {
+#define X(id, name, help) CNP_SILENT_##id,
+	CNP_SILENCES(X)
+#undef X
+	N_CNP_SILENCES,
 };
 
 enum ipcc_quadrant { IPCC_NONE, IPCC_FEW_GROWING, IPCC_FEW_SHRINKING, IPCC_MANY, N_QUADRANTS };

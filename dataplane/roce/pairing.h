@@ -75,7 +75,6 @@
 struct cm_msg;
 
 enum {
-	PAIR_MATCHES = 3, // k
 	PAIR_TESTS = 8, // flows that one ACK is held against; the next one goes on behind them
 	PAIR_MAX_BETWEEN = 1024, // flows and reverse queue pairs between two addresses
 	// PSNs sent within one to two of these count as a match: this, and twice as long as frames
@@ -83,19 +82,6 @@ enum {
 	PAIR_LATELY_NS = 10000000,
 	PAIR_LATELY_MOST_NS = 1000000000,
 	PAIR_KNOWN_AGE_S = 30, // connections that CM told of, without a frame
-};
-
-struct pair_params {
-	uint8_t matches; // k; 0: PAIR_MATCHES
-	uint8_t sources; // bitmap of enum pair_source that may pair; 0: all, 1 << PAIR_NONE: none
-};
-
-// The connection as a frame, or an operator, tells it: data goes under `key` (KEY_KNOWN), CNPs to
-// qp.
-struct known_pair {
-	struct flow_key key;
-	uint32_t qp;
-	uint8_t source; // PAIR_STATIC, PAIR_CM
 };
 
 struct pairing_counters {

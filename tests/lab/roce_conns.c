@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "dataplane/packet/psn.h"
+#include "dataplane/packet/roce.h"
 #include "dataplane/packet/wire.h"
 #include "tests/lab/roce_schedule.h"
 
