@@ -104,10 +104,6 @@ static const struct fact clock_facts[] = {
 
 static const struct fact queues[] = {
 	ROW_PORT, ROW_QUEUE, ROW_CLASS,
-	{"length_bytes", FACT_GAUGE, QUEUE(length_bytes), "frame bytes in the queue"},
-	{"length_packets", FACT_GAUGE, QUEUE(length_packets), "frames in the queue"},
-	{"max_bytes", FACT_GAUGE, QUEUE(max_bytes),
-	 "most bytes the queue has held since the last clear watermarks"},
 	{"tx_packets", FACT_COUNTER, QUEUE(tx_packets), "frames sent from the queue"},
 	{"tx_bytes", FACT_COUNTER, QUEUE(tx_bytes), "bytes of those"},
 	{"ecn_marked", FACT_COUNTER, QUEUE(ecn_marked),
@@ -115,6 +111,10 @@ static const struct fact queues[] = {
 	{"dropped_packets", FACT_COUNTER, QUEUE(dropped_packets),
 	 "frames dropped at the queue, by its limit, by WRED or because the link went down"},
 	{"dropped_bytes", FACT_COUNTER, QUEUE(dropped_bytes), "bytes of those"},
+	{"length_bytes", FACT_GAUGE, QUEUE(length_bytes), "frame bytes in the queue"},
+	{"length_packets", FACT_GAUGE, QUEUE(length_packets), "frames in the queue"},
+	{"max_bytes", FACT_GAUGE, QUEUE(max_bytes),
+	 "most bytes the queue has held since the last clear watermarks"},
 	{"tx_pps", FACT_DERIVED, NONE, "frames per second sent, over the last second"},
 	{"tx_bps", FACT_DERIVED, NONE, "bits per second sent, over the last second"},
 	{"paused", FACT_YES, NONE, "the peer has paused the queue"},
@@ -164,11 +164,11 @@ static const struct fact watchdog[] = {
 	 "what a storm is: xoff (paused without a break), progress (paused, and nothing of the "
 	 "queue was sent); null where the class is not watched, as action and limit_then"},
 	{"action", FACT_TEXT, NONE, "what happens in a storm: drop, forward or alert"},
+	{"limit_then", FACT_TEXT, NONE, "what an escalation does: pfc-off or port-down"},
 	{"detect_ms", FACT_GAUGE, NONE, "how long until it is a storm; 0: not watched"},
 	{"restore_ms", FACT_GAUGE, NONE, "how long until it is over"},
 	{"limit_storms", FACT_GAUGE, NONE, "storms within the window that escalate; 0: never"},
 	{"limit_window_ms", FACT_GAUGE, NONE, "the window"},
-	{"limit_then", FACT_TEXT, NONE, "what an escalation does: pfc-off or port-down"},
 	{"detected", FACT_COUNTER, WATCHDOG(detected), "storms found"},
 	{"restored", FACT_COUNTER, WATCHDOG(restored), "storms that are over"},
 	{"tx_ok", FACT_COUNTER, WATCHDOG(total.tx_ok), "frames of the class sent during storms"},
@@ -193,8 +193,8 @@ static const struct fact watchdog[] = {
 
 static const struct fact guard[] = {
 	ROW_PORT,
-	{"dscp", FACT_ID, NONE, "DSCP of the frames of the rule, as they arrive"},
 	{"group", FACT_LABEL, NONE, "group of the port"},
+	{"dscp", FACT_ID, NONE, "DSCP of the frames of the rule, as they arrive"},
 	{"to_class", FACT_LABEL, NONE, "class in which they leave"},
 	{"to_dscp", FACT_LABEL, NONE, "DSCP with which they leave"},
 	{"packets", FACT_COUNTER, NONE,
@@ -352,8 +352,6 @@ static const struct fact workers[] = {
 	{"ports", FACT_TEXT, NONE, "ports it owns"},
 	{"loops", FACT_COUNTER, WORKER(loops), "turns of its loop"},
 	{"busy_loops", FACT_COUNTER, WORKER(busy_loops), "turns in which a frame moved"},
-	{"loops_per_s", FACT_DERIVED, NONE, "turns per second of real time, over the last second"},
-	{"busy_percent", FACT_DERIVED, NONE, "share of busy turns, over the last second"},
 	{"late_loops", FACT_COUNTER, WORKER(gaps_over_1ms),
 	 "turns that began more than a millisecond after the one before"},
 	{"gap_max_ns", FACT_GAUGE, WORKER(gap_max_ns),
@@ -363,6 +361,8 @@ static const struct fact workers[] = {
 	{"stand_in_gaps", FACT_COUNTER, NONE,
 	 "gaps of stall.pause_after or more: the stand-in may have paused the peers"},
 	{"stand_ins", FACT_COUNTER, NONE, "times that the stand-in began to send PFC"},
+	{"loops_per_s", FACT_DERIVED, NONE, "turns per second of real time, over the last second"},
+	{"busy_percent", FACT_DERIVED, NONE, "share of busy turns, over the last second"},
 };
 
 static const struct fact balance[] = {
@@ -402,9 +402,9 @@ static const struct fact fdb[] = {
 
 static const struct fact fdb_ports[] = {
 	ROW_PORT,
-	{"learned", FACT_GAUGE, FDB_PORT(learnt), "learned addresses that live here now"},
 	{"share", FACT_GAUGE, NONE, "learned addresses that no other port takes the place of"},
 	{"limit", FACT_GAUGE, NONE, "learned addresses at most"},
+	{"learned", FACT_GAUGE, FDB_PORT(learnt), "learned addresses that live here now"},
 	{"added", FACT_COUNTER, FDB_PORT(added), "new addresses learned here"},
 	{"moved", FACT_COUNTER, FDB_PORT(moved), "addresses that moved here from another port"},
 	{"evicted", FACT_COUNTER, FDB_PORT(evicted),
@@ -417,12 +417,12 @@ static const struct fact fdb_ports[] = {
 
 static const struct fact routes[] = {
 	{"to", FACT_ID, NONE, "prefix; an address without a length is one station"},
+	{"port", FACT_ID, NONE, "where frames leave"},
 	{"via", FACT_ID, NONE,
 	 "address of the next hop; absent where the destination is on the link"},
-	{"port", FACT_ID, NONE, "where frames leave"},
-	{"mac", FACT_TEXT, NONE, "of the next hop, where it is known"},
 	{"state", FACT_TEXT, NONE,
 	 "connected (a port's subnet), self (the switch), or the next hop's: see neighbours"},
+	{"mac", FACT_TEXT, NONE, "of the next hop, where it is known"},
 };
 
 static const struct fact neighbours[] = {
