@@ -1,6 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "control/ctl/commands.h"
 
+#include <limits.h>
+#include <stdlib.h>
+
+#include "control/config/terminal.h"
+
 const char ctl_summary[] = "Looks at, and steers, a running switch.";
 const char ctl_exit_text[] = "0 done, 1 failed, 2 misused.";
 
@@ -91,45 +96,80 @@ static const struct command commands[] = {
 	 "the capture ends.\n"},
 };
 
-static const struct ctl_option options[] = {
-	{"switch", 's', true, "NAME",
-	 "which switch, where several run (default: $WEIR_SWITCH, weir, or the only)"},
-	{"json", 'j', false, NULL, "for programs"},
-	{"all", 'a', false, NULL, "show: also what is idle or has not happened"},
-	{"wide", 'W', false, NULL, "show, diff: all columns, however narrow the terminal is"},
-	{"explain", 'e', false, NULL, "show drops: what each reason means"},
-	{"follow", 'F', false, NULL, "show events: go on as they happen"},
-	{"why", 'w', false, NULL, "show pfc: why each sender is, or was last, paused"},
-	{"unpaired", 'U', false, NULL, "show flows: those whose sender's queue pair is unknown"},
-	{"severity", 'S', false, "WORD", "show events: info, warning or alarm, and what is graver"},
-	{"since", 'T', false, "TIME", "show events: of the last 30s, 5m, 2h"},
-	{"limit", 'L', false, "N", "show flows: at most so many (default 50, up to 1,000)"},
-	{"strict", 'R', false, NULL, "check: warnings are mistakes"},
-	{"hold", 'H', false, NULL, "quiesce: admission stays stopped until resume"},
-	{"check", 'c', false, NULL, "reload: would the switch take the file? Changes nothing"},
-	{"confirm-within", 'C', false, "TIME",
-	 "reload: without a confirm the policy before comes back after TIME"},
-	{"interval", 'i', false, "SECONDS",
-	 "watch: time between two updates (default 1), show interfaces: time of the rates"},
-	{"plain", 'P', false, NULL, "watch: lines instead of a screen"},
-	{"count", 'n', false, "N",
-	 "watch: updates, capture: frames before it ends, show cnps, events: the last N"},
-	{"filter", 'f', false, "EXPRESSION", "capture: what tcpdump takes, as one word"},
-	{"only", 'o', false, "KIND", "capture: only drops, marked or pfc"},
-	{"last", 'l', false, "N", "capture: keep the last N frames, write them at the end"},
-	{"time", 't', false, "T", "capture: ends after T (500ms, 10s)"},
-	{"until-drop", 'u', false, NULL, "capture: ends at the first frame lost to a full buffer"},
-	{"snaplen", 'z', false, "BYTES", "capture: bytes of each frame (default: all)"},
-	{"help", 'h', true, NULL, "after a command: about that command"},
-	{"version", 'V', true, NULL, "the version"},
+// A whole number above 0.
+static bool take_count(const struct opt *row, char *text, void *out)
+{
+	char *end;
+	unsigned long n = strtoul(text, &end, 10);
+
+	if (text[0] < '0' || text[0] > '9' || *end != '\0' || n == 0 || n > UINT_MAX) {
+		terminal_printf(stderr, "weirctl: --%s is a number from 1, not \"%s\"\n",
+				row->name, text);
+		return false;
+	}
+	*(unsigned *)((char *)out + row->off) = (unsigned)n;
+	return true;
+}
+
+static bool take_interval(const struct opt *row, char *text, void *out)
+{
+	struct ctl *c = out;
+	char *end;
+
+	c->interval_given = true;
+	c->interval_s = strtod(text, &end);
+	if (end != text && *end == '\0' && c->interval_s >= 0.05 && c->interval_s <= 3600)
+		return true;
+	terminal_printf(stderr, "weirctl: --%s is from 0.05 to 3600 seconds, not \"%s\"\n",
+			row->name, text);
+	return false;
+}
+
+#define AT(f) offsetof(struct ctl, f)
+static const struct opt options[] = {
+	{"switch", 's', "NAME",
+	 "which switch, where several run (default: $WEIR_SWITCH, weir, or the only)", AT(name)},
+	{"json", 0, NULL, "for programs", AT(json)},
+	{"all", 0, NULL, "show: also what is idle or has not happened", AT(all)},
+	{"wide", 0, NULL, "show, diff: all columns, however narrow the terminal is", AT(wide)},
+	{"explain", 0, NULL, "show drops: what each reason means", AT(explain)},
+	{"follow", 0, NULL, "show events: go on as they happen", AT(follow)},
+	{"why", 0, NULL, "show pfc: why each sender is, or was last, paused", AT(why)},
+	{"unpaired", 0, NULL,
+	 "show flows: those whose sender's queue pair is unknown", AT(unpaired)},
+	{"severity", 0, "WORD",
+	 "show events: info, warning or alarm, and what is graver", AT(severity)},
+	{"since", 0, "TIME", "show events: of the last 30s, 5m, 2h", AT(since)},
+	{"limit", 0, "N",
+	 "show flows: at most so many (default 50, up to 1,000)", AT(limit), take_count},
+	{"strict", 0, NULL, "check: warnings are mistakes", AT(strict)},
+	{"hold", 0, NULL, "quiesce: admission stays stopped until resume", AT(hold)},
+	{"check", 0, NULL, "reload: would the switch take the file? Changes nothing", AT(check)},
+	{"confirm-within", 0, "TIME",
+	 "reload: without a confirm the policy before comes back after TIME", AT(confirm)},
+	{"interval", 0, "SECONDS",
+	 "watch: time between two updates (default 1), show interfaces: time of the rates",
+	 0, take_interval},
+	{"plain", 0, NULL, "watch: lines instead of a screen", AT(plain)},
+	{"count", 0, "N",
+	 "watch: updates, capture: frames before it ends, show cnps, events: the last N",
+	 AT(count), take_count},
+	{"filter", 0, "EXPRESSION", "capture: what tcpdump takes, as one word", AT(capture.filter)},
+	{"only", 0, "KIND", "capture: only drops, marked or pfc", AT(capture.only)},
+	{"last", 0, "N",
+	 "capture: keep the last N frames, write them at the end", AT(capture.last)},
+	{"time", 0, "T", "capture: ends after T (500ms, 10s)", AT(capture.time)},
+	{"until-drop", 0, NULL,
+	 "capture: ends at the first frame lost to a full buffer", AT(capture.until_drop)},
+	{"snaplen", 0, "BYTES", "capture: bytes of each frame (default: all)", AT(capture.snaplen)},
+	{"help", 'h', NULL, "after a command: about that command", AT(help)},
+	{"version", 'V', NULL, "the version", AT(version), .last = true},
 };
+
+const struct opts ctl_opts = {
+	.program = "weirctl", .rows = options, .n = sizeof(options) / sizeof(options[0])};
 
 struct command_table ctl_commands(void)
 {
 	return (struct command_table){commands, sizeof(commands) / sizeof(commands[0])};
-}
-
-struct option_table ctl_options(void)
-{
-	return (struct option_table){options, sizeof(options) / sizeof(options[0])};
 }

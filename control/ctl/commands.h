@@ -7,6 +7,7 @@
 #include <stdio.h>
 
 #include "control/ctl/ctl.h"
+#include "control/opts.h"
 
 // `usage` is one line per form, and the grammar of completion: words stand for themselves, `a|b`
 // for one of several, WORDS for values (KIND, PORT, QUEUE, CLASS and FILE are known by completion),
@@ -20,25 +21,13 @@ struct command {
 	bool writes; // changes the switch
 };
 
-struct ctl_option {
-	const char *name; // without the dashes
-	char letter; // what getopt_long returns for it
-	bool has_short; // the letter may be typed
-	const char *value; // NULL: takes none
-	const char *help;
-};
-
 struct command_table {
 	const struct command *rows;
 	size_t n;
 };
-struct option_table {
-	const struct ctl_option *rows;
-	size_t n;
-};
 
 struct command_table ctl_commands(void);
-struct option_table ctl_options(void);
+extern const struct opts ctl_opts;
 
 void show_help(FILE *out);
 

@@ -29,11 +29,9 @@ static bool next_word(const char **at, char word[WORD_LEN])
 
 static bool takes_value(const char *option)
 {
-	struct option_table options = ctl_options();
-
-	for (size_t i = 0; i < options.n; i++)
-		if (strcmp(options.rows[i].name, option + strspn(option, "-")) == 0)
-			return options.rows[i].value != NULL;
+	for (unsigned i = 0; i < ctl_opts.n; i++)
+		if (strcmp(ctl_opts.rows[i].name, option + strspn(option, "-")) == 0)
+			return ctl_opts.rows[i].value != NULL;
 	return false;
 }
 
@@ -95,17 +93,16 @@ static void print_options(const struct command_table *commands)
 // A pattern of the options whose next word is a value.
 static void print_with_value(void)
 {
-	struct option_table options = ctl_options();
 	const char *lead = "";
 
 	fputs("_weirctl_with_value='@(", stdout);
-	for (size_t i = 0; i < options.n; i++) {
-		if (options.rows[i].value == NULL)
+	for (const struct opt *row = ctl_opts.rows; row < ctl_opts.rows + ctl_opts.n; row++) {
+		if (row->value == NULL)
 			continue;
-		printf("%s--%s", lead, options.rows[i].name);
+		printf("%s--%s", lead, row->name);
 		lead = "|";
-		if (options.rows[i].has_short)
-			printf("|-%c", options.rows[i].letter);
+		if (row->letter != '\0')
+			printf("|-%c", row->letter);
 	}
 	puts(")'");
 }

@@ -26,6 +26,7 @@ struct ctl {
 	const char *severity, *since; // show events; NULL: not said
 	double interval_s; // watch, show interfaces
 	bool interval_given;
+	bool help, version;
 	bool plain; // watch
 	// watch: updates, capture: frames before it ends; 0: until interrupted. show cnps, show
 	// events: how many

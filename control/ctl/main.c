@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <getopt.h>
-#include <limits.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -15,23 +14,7 @@
 #include "control/ctl/ctl.h"
 #include "control/standard_fds.h"
 
-enum { MAX_OPTIONS = 32, HELP_COLUMN = 28, BRIEF_COLUMN = 14 };
-
-static void print_options(void)
-{
-	struct option_table options = ctl_options();
-
-	for (size_t i = 0; i < options.n; i++) {
-		const struct ctl_option *o = &options.rows[i];
-		char brief[8] = "", term[48];
-
-		if (o->has_short)
-			snprintf(brief, sizeof(brief), "-%c,", o->letter);
-		snprintf(term, sizeof(term), "  %-3s --%s%s%s", brief, o->name,
-			 o->value != NULL ? " " : "", o->value != NULL ? o->value : "");
-		print_term(stdout, term, o->help, HELP_COLUMN);
-	}
-}
+enum { HELP_COLUMN = 28, BRIEF_COLUMN = 14 };
 
 // The first clause of a command's help.
 static void print_brief(const struct command *cmd)
@@ -58,7 +41,7 @@ static void print_help(const struct command *cmd)
 	for (size_t i = 0; i < commands.n; i++)
 		print_brief(&commands.rows[i]);
 	puts("\nweirctl COMMAND --help prints the forms of a command.\n");
-	print_options();
+	opts_help(&ctl_opts, HELP_COLUMN, stdout);
 	printf("\nExit: %s\n", ctl_exit_text);
 }
 
@@ -83,29 +66,11 @@ static int write_to_the_only(const struct ctl *c, const struct command *cmd, int
 	return cmd->fn(&named, argc, argv);
 }
 
-static const char *option_at(const void *options, unsigned i)
-{
-	return ((const struct option_table *)options)->rows[i].name;
-}
-
-// After the complaint of getopt about this word.
-static int unknown_option(const char *word)
-{
-	struct option_table options = ctl_options();
-	const char *near = NULL;
-
-	if (optopt == 0 && strncmp(word, "--", 2) == 0)
-		near = schema_closest(word + 2, (unsigned)options.n, option_at, &options);
-	if (near != NULL)
-		fprintf(stderr, "weirctl: did you mean --%s?\n", near);
-	fputs(ctl_try_help, stderr);
-	return CTL_MISUSED;
-}
-
-static int run(const struct ctl *c, bool help, int argc, char **argv)
+static int run(const struct ctl *c, int argc, char **argv)
 {
 	struct command_table commands = ctl_commands();
 	const struct command *cmd = NULL;
+	bool help = c->help;
 
 	if (argc > 0 && strcmp(argv[0], "help") == 0) { // `help show` as `show --help`
 		help = true;
@@ -134,104 +99,23 @@ static int run(const struct ctl *c, bool help, int argc, char **argv)
 	return cmd->fn(c, argc - 1, argv + 1);
 }
 
-// A whole number above 0, or a complaint and false.
-static bool parse_count(const char *text, unsigned *out)
-{
-	char *end;
-	unsigned long n = strtoul(text, &end, 10);
-
-	if (text[0] < '0' || text[0] > '9' || *end != '\0' || n == 0 || n > UINT_MAX)
-		return false;
-	*out = (unsigned)n;
-	return true;
-}
-
-static bool parse_interval(const char *text, double *out)
-{
-	char *end;
-
-	*out = strtod(text, &end);
-	return end != text && *end == '\0' && *out >= 0.05 && *out <= 3600;
-}
-
-// getopt's own form of the option rows.
-static void getopt_rows(struct option longs[MAX_OPTIONS + 1], char shorts[2 * MAX_OPTIONS + 1])
-{
-	struct option_table options = ctl_options();
-	size_t at = 0;
-
-	for (size_t i = 0; i < options.n && i < MAX_OPTIONS; i++) {
-		const struct ctl_option *o = &options.rows[i];
-
-		longs[i] = (struct option){
-			.name = o->name,
-			.has_arg = o->value != NULL ? required_argument : no_argument,
-			.val = o->letter,
-		};
-		if (!o->has_short)
-			continue;
-		shorts[at++] = o->letter;
-		if (o->value != NULL)
-			shorts[at++] = ':';
-	}
-}
-
 int main(int argc, char **argv)
 {
-	struct option longs[MAX_OPTIONS + 1] = {0};
-	char shorts[2 * MAX_OPTIONS + 1] = "";
 	struct ctl c = {.interval_s = 1};
-	bool help = false;
-	int opt;
 
 	standard_fds_open();
-	getopt_rows(longs, shorts);
 	argv[0] = (char[]){"weirctl"}; // how getopt begins its complaints
-	while ((opt = getopt_long(argc, argv, shorts, longs, NULL)) != -1) {
-		switch (opt) {
-		case 's': c.name = optarg; break;
-		case 'j': c.json = true; break;
-		case 'H': c.hold = true; break;
-		case 'R': c.strict = true; break;
-		case 'c': c.check = true; break;
-		case 'C': c.confirm = optarg; break;
-		case 'a': c.all = true; break;
-		case 'e': c.explain = true; break;
-		case 'F': c.follow = true; break;
-		case 'w': c.why = true; break;
-		case 'W': c.wide = true; break;
-		case 'U': c.unpaired = true; break;
-		case 'L':
-			if (!parse_count(optarg, &c.limit))
-				return misused("--limit is a number from 1, not \"%s\"", optarg);
-			break;
-		case 'S': c.severity = optarg; break;
-		case 'T': c.since = optarg; break;
-		case 'i':
-			if (!parse_interval(optarg, &c.interval_s))
-				return misused("--interval is from 0.05 to 3600 seconds, "
-					       "not \"%s\"", optarg);
-			c.interval_given = true;
-			break;
-		case 'n':
-			if (!parse_count(optarg, &c.count))
-				return misused("--count is a number from 1, not \"%s\"", optarg);
-			break;
-		case 'P': c.plain = true; break;
-		case 'f': c.capture.filter = optarg; break;
-		case 'o': c.capture.only = optarg; break;
-		case 'l': c.capture.last = optarg; break;
-		case 't': c.capture.time = optarg; break;
-		case 'u': c.capture.until_drop = true; break;
-		case 'z': c.capture.snaplen = optarg; break;
-		case 'h': help = true; break;
-		case 'V': puts("weirctl " WEIR_VERSION); return CTL_DONE;
-		default: return unknown_option(argv[optind - 1]);
-		}
+	if (opts_parse(&ctl_opts, argc, argv, &c) == OPTS_WRONG) {
+		fputs(ctl_try_help, stderr);
+		return CTL_MISUSED;
+	}
+	if (c.version) {
+		puts("weirctl " WEIR_VERSION);
+		return CTL_DONE;
 	}
 	if (c.name == NULL)
 		c.name = getenv("WEIR_SWITCH");
 	if (c.name != NULL && *c.name == '\0')
 		c.name = NULL;
-	return run(&c, help, argc - optind, argv + optind);
+	return run(&c, argc - optind, argv + optind);
 }

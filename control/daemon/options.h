@@ -1,12 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
-// The command line of `weir`, as a table: parsing, --help and the manual page come from its rows.
-// Pure but for printing help and complaints.
+// The command line of `weir`: its options as rows of control/opts.h. Pure but for printing help and
+// complaints.
 #pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
 
 #include "control/daemon/endpoint.h"
+#include "control/opts.h"
 
 enum { OPTIONS_PORTS_MAX = 2 };
 
@@ -15,6 +16,7 @@ struct options {
 	bool json; // the balance at exit as JSON
 	bool busy_poll; // workers never sleep
 	bool keep_privileges;
+	bool help, version;
 	unsigned wait_s; // for devices that do not exist yet
 	bool metrics_on;
 	struct endpoint metrics; // where the page of metrics is served
@@ -33,13 +35,5 @@ enum options_verdict {
 enum options_verdict options_parse(int argc, char **argv, struct options *out);
 
 // For the manual page.
-struct option_row {
-	const char *name; // without the dashes
-	char letter;
-	bool has_short; // the letter may be typed
-	const char *value; // NULL: takes none
-	const char *help;
-};
-const struct option_row *options_rows(size_t *n);
-
+extern const struct opts weir_opts;
 extern const char options_usage[], options_summary[], options_notes[], options_exit[];

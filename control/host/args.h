@@ -1,15 +1,16 @@
 // SPDX-License-Identifier: Apache-2.0
-// The command line of weir-host as a table: option, type, range, default and help come from one
-// row, and parsing, checks and --help from the table. Control thread only; opens nothing.
+// The command line of weir-host: its options as rows of control/opts.h, and what must hold between
+// them. Control thread only; opens nothing.
 #pragma once
 
 #include <stdbool.h>
 #include <stdint.h>
 #include <stdio.h>
 
+#include "control/opts.h"
 #include "drivers/nic/dcqcn.h"
 
-enum { HOST_MAX_CLASSES = 8, HOST_MAX_TO = 8, HOST_ARGS_ERR = 256, HOST_MAX_CC_SETS = 32 };
+enum { HOST_MAX_CLASSES = 8, HOST_MAX_TO = 8, HOST_MAX_CC_SETS = 32 };
 
 enum host_role { HOST_LISTEN, HOST_SEND, HOST_STORM };
 
@@ -40,10 +41,9 @@ struct host_args {
 	int n_eal;
 };
 
-// 0, or -EINVAL with one sentence in err. argv[0] is skipped.
-__attribute__((warn_unused_result)) int host_args_parse(int argc, char *const *argv,
-							struct host_args *a,
-							char err[HOST_ARGS_ERR]);
+// argv[0] is skipped. False: the complaint is printed.
+__attribute__((warn_unused_result)) bool host_args_parse(int argc, char **argv,
+							 struct host_args *a);
 
 void host_args_help(FILE *out);
 
@@ -65,9 +65,6 @@ static inline uint8_t host_dscp(const struct host_args *a, uint32_t i)
 			       : (uint8_t)(8 * host_class(a, i));
 }
 
-// The same for the manual page. False behind the last row.
-struct host_arg_text {
-	const char *name, *metavar, *help; // metavar: NULL where the option takes none
-};
-bool host_args_row(unsigned i, struct host_arg_text *out);
+// For the manual page.
+extern const struct opts host_opts;
 extern const char host_summary[], host_usage[], host_exit[]; // one line per form of use

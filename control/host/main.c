@@ -170,13 +170,10 @@ int main(int argc, char **argv)
 	static struct host h;
 	const struct sigaction on_stop = {.sa_handler = on_signal};
 	struct host_args args;
-	char err[HOST_ARGS_ERR];
 
 	standard_fds_open();
-	if (host_args_parse(argc, argv, &args, err) != 0) {
-		say(err);
+	if (!host_args_parse(argc, argv, &args))
 		return EXIT_MISUSED;
-	}
 	if (args.help) {
 		host_args_help(stdout);
 		return 0;

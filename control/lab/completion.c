@@ -33,10 +33,12 @@ static void print_options(void)
 {
 	puts("_weir_lab_options() {\n\tcase $1 in");
 	for (size_t i = 0; i < lab_n_commands; i++) {
+		const struct opts o = lab_opts_of(&lab_commands[i]);
+
 		printf("\t%s) echo '", lab_commands[i].name);
-		for (size_t k = 0; k < lab_n_options; k++)
-			if (lab_options[k].commands & lab_commands[i].options)
-				printf("--%s ", lab_options[k].name);
+		for (const struct opt *row = opts_next(&o, NULL); row != NULL;
+		     row = opts_next(&o, row))
+			printf("--%s ", row->name);
 		puts("' ;;");
 	}
 	puts("\tesac\n}");
@@ -46,9 +48,10 @@ static void print_options(void)
 static void print_values(void)
 {
 	puts("_weir_lab_value() {\n\tcase $1 in");
-	for (size_t i = 0; i < lab_n_options; i++)
-		if (lab_options[i].value != NULL)
-			printf("\t--%s) echo '%s' ;;\n", lab_options[i].name, lab_options[i].value);
+	for (unsigned i = 0; i < lab_opts.n; i++)
+		if (lab_opts.rows[i].value != NULL)
+			printf("\t--%s) echo '%s' ;;\n", lab_opts.rows[i].name,
+			       lab_opts.rows[i].value);
 	puts("\tesac\n}");
 }
 

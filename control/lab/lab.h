@@ -10,10 +10,12 @@
 
 #include "control/config/arena.h"
 #include "control/lab/scenario.h"
+#include "control/opts.h"
 
 enum { LAB_DONE, LAB_FAILED, LAB_MISUSED };
 
 struct lab_args {
+	const struct lab_command *command;
 	const char **files; // scenarios, in order
 	struct sc_set *sets; // --set, and --seed as the last
 	const char **varies; // --vary, "key=a,b,c"
@@ -44,19 +46,14 @@ enum lab_command_bit {
 	LAB_NEEDS_FILE = LAB_RUN | LAB_CHECK | LAB_SWEEP | LAB_FLUID,
 };
 
-struct lab_option {
-	const char *name, *value; // value NULL: a flag
-	unsigned commands;
-	const char *help;
-};
-
 extern const struct lab_command lab_commands[];
 extern const size_t lab_n_commands;
-extern const struct lab_option lab_options[];
-extern const size_t lab_n_options;
+extern const struct opts lab_opts; // of all commands
 extern const char lab_summary[], lab_exit[];
 
-// Reads what follows the command's word. False: the complaint is printed.
+struct opts lab_opts_of(const struct lab_command *c);
+
+// Reads what follows the command's word, argv[0]. False: the complaint is printed.
 bool lab_parse(const struct lab_command *c, int argc, char **argv, struct lab_args *out);
 void lab_args_fini(struct lab_args *a);
 

@@ -12,20 +12,6 @@
 
 enum { OPTION_COLUMN = 21, COMMAND_COLUMN = 36 };
 
-static void print_options(const struct lab_command *c, FILE *out)
-{
-	for (size_t i = 0; i < lab_n_options; i++) {
-		char term[64];
-
-		if (!(lab_options[i].commands & c->options))
-			continue;
-		snprintf(term, sizeof(term), "  --%s%s%s", lab_options[i].name,
-			 lab_options[i].value != NULL ? " " : "",
-			 lab_options[i].value != NULL ? lab_options[i].value : "");
-		print_term(out, term, lab_options[i].help, OPTION_COLUMN);
-	}
-}
-
 static void print_exit(FILE *out)
 {
 	char text[128];
@@ -51,8 +37,10 @@ static void print_help(FILE *out)
 
 static void print_command(const struct lab_command *c, FILE *out)
 {
+	const struct opts o = lab_opts_of(c);
+
 	fprintf(out, "usage: %s\n%s\n\n", c->usage, c->help);
-	print_options(c, out);
+	opts_help(&o, OPTION_COLUMN, out);
 	fputc('\n', out);
 	print_exit(out);
 }
@@ -112,7 +100,7 @@ int main(int argc, char **argv)
 		fputs("Try `weir-lab --help`.\n", stderr);
 		return LAB_MISUSED;
 	}
-	if (!lab_parse(c, argc - 2, argv + 2, &a)) {
+	if (!lab_parse(c, argc - 1, argv + 1, &a)) {
 		code = LAB_MISUSED;
 	} else if (a.help) {
 		print_command(c, stdout);

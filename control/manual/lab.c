@@ -9,18 +9,17 @@
 #include "control/manual/pages.h"
 #include "control/manual/roff.h"
 
-enum { TAG_LEN = 128, TEXT_LEN = 512 };
+enum { TEXT_LEN = 512 };
 
 // ---- weir-lab(1)
 static void options(FILE *out)
 {
-	for (size_t i = 0; i < lab_n_options; i++) {
-		const struct lab_option *o = &lab_options[i];
-		char tag[TAG_LEN], text[TEXT_LEN];
+	for (unsigned i = 0; i < lab_opts.n; i++) {
+		const struct opt *o = &lab_opts.rows[i];
+		char tag[OPT_TERM_LEN], text[TEXT_LEN];
 		const char *sep = " Of";
 
-		snprintf(tag, sizeof(tag), "--%s%s%s", o->name, o->value != NULL ? " " : "",
-			 o->value != NULL ? o->value : "");
+		opt_term(o, "", tag);
 		snprintf(text, sizeof(text), "%s.", o->help);
 		for (size_t c = 0; c < lab_n_commands; c++)
 			if (o->commands & lab_commands[c].options) {

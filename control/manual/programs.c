@@ -12,16 +12,14 @@
 
 enum { TAG_LEN = 128 };
 
-static void option_item(FILE *out, char letter, const char *name, const char *value,
-			const char *help)
+static void option_items(FILE *out, const struct opts *o)
 {
-	char tag[TAG_LEN], small[8] = "";
+	for (unsigned i = 0; i < o->n; i++) {
+		char tag[OPT_TERM_LEN];
 
-	if (letter != '\0')
-		snprintf(small, sizeof(small), "-%c, ", letter);
-	snprintf(tag, sizeof(tag), "%s--%s%s%s", small, name, value != NULL ? " " : "",
-		 value != NULL ? value : "");
-	roff_item(out, tag, help);
+		opt_term(&o->rows[i], "", tag);
+		roff_item(out, tag, o->rows[i].help);
+	}
 }
 
 // ---- weir(8)
@@ -52,9 +50,6 @@ static const char metrics_text[] =
 
 int page_weir(FILE *out, const char *docs)
 {
-	size_t n;
-	const struct option_row *rows = options_rows(&n);
-
 	(void)docs;
 	roff_head(out, "weir", 8, "lossless Ethernet switch for RoCEv2");
 	roff_section(out, "SYNOPSIS");
@@ -65,9 +60,7 @@ int page_weir(FILE *out, const char *docs)
 	roff_text(out, "\nWhat stands after `--` goes to DPDK's EAL.\n"
 		       "SIGHUP makes it read its policy file again, as `weirctl reload` does.\n");
 	roff_section(out, "OPTIONS");
-	for (size_t i = 0; i < n; i++)
-		option_item(out, rows[i].has_short ? rows[i].letter : '\0', rows[i].name,
-			    rows[i].value, rows[i].help);
+	option_items(out, &weir_opts);
 	roff_section(out, "METRICS");
 	roff_text(out, metrics_text);
 	roff_section(out, "DPDK TELEMETRY");
@@ -127,8 +120,6 @@ static void command_items(FILE *out)
 
 int page_weirctl(FILE *out, const char *docs)
 {
-	struct option_table options = ctl_options();
-
 	(void)docs;
 	roff_head(out, "weirctl", 1, "look at, and steer, a running Weir switch");
 	roff_section(out, "SYNOPSIS");
@@ -140,9 +131,7 @@ int page_weirctl(FILE *out, const char *docs)
 	roff_section(out, "COMMANDS");
 	command_items(out);
 	roff_section(out, "OPTIONS");
-	for (size_t i = 0; i < options.n; i++)
-		option_item(out, options.rows[i].has_short ? options.rows[i].letter : '\0',
-			    options.rows[i].name, options.rows[i].value, options.rows[i].help);
+	option_items(out, &ctl_opts);
 	roff_section(out, "FILES");
 	roff_item(out, "/run/weir/NAME.sock", "the control socket of the switch NAME");
 	roff_section(out, "EXIT STATUS");
@@ -156,8 +145,6 @@ int page_weirctl(FILE *out, const char *docs)
 
 int page_weir_host(FILE *out, const char *docs)
 {
-	struct host_arg_text row;
-
 	(void)docs;
 	roff_head(out, "weir-host", 1, host_summary);
 	roff_section(out, "SYNOPSIS");
@@ -166,8 +153,7 @@ int page_weir_host(FILE *out, const char *docs)
 	roff_text(out, "Sends or receives real RoCEv2 traffic on one port, or sends PAUSE frames,\n"
 		       "and reports what happened. What stands after `--` goes to DPDK's EAL.\n");
 	roff_section(out, "OPTIONS");
-	for (unsigned i = 0; host_args_row(i, &row); i++)
-		option_item(out, '\0', row.name, row.metavar, row.help);
+	option_items(out, &host_opts);
 	roff_section(out, "EXIT STATUS");
 	roff_text(out, host_exit);
 	roff_text(out, ".\n");
