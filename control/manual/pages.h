@@ -1,15 +1,18 @@
 // SPDX-License-Identifier: Apache-2.0
-// The generated pages of the manual, one function each: from the tables of commands, options,
-// numbers, drop reasons and events, and from docs/configuration.md, which comes from the schema.
+// What scripts/docs generates: whole pages of the manual, and parts of pages whose other text is
+// written by hand. It comes from the tables of commands, options, numbers, drop reasons and events,
+// and from the schemas.
 #pragma once
 
+#include <stdbool.h>
 #include <stdio.h>
 
-// docs: the directory of the manual. 0 or -1 when a source cannot be read.
-// The section EXAMPLES of a page of the manual.
-void page_examples(FILE *out, const char *page);
-
+// Prints a page or a part of one. docs: the directory of the manual. 0, or -1 when a source cannot
+// be read.
 typedef int page_fn(FILE *out, const char *docs);
 
-page_fn page_weir, page_weirctl, page_weir_host, page_weir_policy, page_counters;
-page_fn page_configuration, page_scenario_functions, page_scenarios, page_weir_lab;
+page_fn page_counters;
+page_fn part_policy, part_telemetry, part_lab_commands, part_ctl_commands;
+
+// usage, summary, options or exit of a program, for its manual page. False: there is no such part.
+bool part_of_program(FILE *out, const char *part, const char *program);

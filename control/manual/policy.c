@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The page weir-policy(5), from docs/configuration.md: its bullets become indented paragraphs, each
-// row of its table an entry. That file comes from the schema, so this page does too.
+// The text of weir-policy(5), from docs/configuration.md: its bullets become indented paragraphs,
+// each row of its table an entry.
 #include <stdbool.h>
 #include <stdlib.h>
 #include <string.h>
@@ -48,14 +48,11 @@ static void table_row(FILE *out, char *line)
 	roff_text(out, facts);
 }
 
-// Said on top of this page in its own way.
-static const char made[] = "Generated from the schema by `scripts/docs`; do not edit. ";
-
 static void line_out(FILE *out, char *line, bool *in_table)
 {
 	if (line[0] == '|') {
 		if (!*in_table)
-			roff_section(out, "KEYS");
+			fputs(".SH KEYS\n", out);
 		*in_table = true;
 		table_row(out, line);
 	} else if (strncmp(line, "* ", 2) == 0) {
@@ -63,12 +60,12 @@ static void line_out(FILE *out, char *line, bool *in_table)
 		roff_text(out, line + 2);
 	} else if (line[0] == '\0') {
 		fputs(".PP\n", out);
-	} else if (line[0] != '#') {
-		roff_text(out, strncmp(line, made, strlen(made)) == 0 ? line + strlen(made) : line);
+	} else if (line[0] != '#' && line[0] != '<') {
+		roff_text(out, line);
 	}
 }
 
-int page_weir_policy(FILE *out, const char *docs)
+int part_policy(FILE *out, const char *docs)
 {
 	char path[PATH_LEN], *line = NULL;
 	bool in_table = false;
@@ -79,8 +76,6 @@ int page_weir_policy(FILE *out, const char *docs)
 	in = fopen(path, "re");
 	if (in == NULL)
 		return -1;
-	roff_head(out, "weir-policy", 5, "policy file of a Weir switch");
-	roff_section(out, "DESCRIPTION");
 	// The title and the blank line below it are not for this page.
 	for (int i = 0; i < 2; i++)
 		if (getline(&line, &room, in) < 0)
@@ -91,7 +86,5 @@ int page_weir_policy(FILE *out, const char *docs)
 	}
 	free(line);
 	fclose(in);
-	page_examples(out, "weir-policy");
-	roff_see_also(out, "weir(8), weirctl(1)\n");
 	return 0;
 }

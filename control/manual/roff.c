@@ -52,29 +52,6 @@ static void put_span(FILE *out, const char *text, size_t len)
 		fputs("\\fR", out);
 }
 
-static void put_bold(FILE *out, const char *text)
-{
-	fputs("\\fB", out);
-	for (; *text != '\0'; text++)
-		put_char(out, *text);
-	fputs("\\fR\n", out);
-}
-
-void roff_head(FILE *out, const char *name, int section, const char *brief)
-{
-	fputs(".\\\" Made by control/manual from the tables of the programs; do not edit.\n", out);
-	fputs(".TH ", out);
-	for (const char *c = name; *c != '\0'; c++)
-		fputc(toupper((unsigned char)*c), out);
-	fprintf(out, " %d \"\" \"Weir\" \"Weir Manual\"\n.SH NAME\n%s \\- %s\n", section, name,
-		brief);
-}
-
-void roff_section(FILE *out, const char *title)
-{
-	fprintf(out, ".SH %s\n", title);
-}
-
 void roff_text(FILE *out, const char *text)
 {
 	while (*text != '\0') {
@@ -94,8 +71,10 @@ void roff_text(FILE *out, const char *text)
 
 void roff_item(FILE *out, const char *tag, const char *text)
 {
-	fputs(".TP\n", out);
-	put_bold(out, tag);
+	fputs(".TP\n\\fB", out);
+	for (; *tag != '\0'; tag++)
+		put_char(out, *tag);
+	fputs("\\fR\n", out);
 	roff_text(out, text);
 }
 
@@ -113,10 +92,4 @@ void roff_lines(FILE *out, const char *text)
 		text += len + (text[len] != '\0');
 	}
 	fputs(".fi\n", out);
-}
-
-void roff_see_also(FILE *out, const char *text)
-{
-	roff_section(out, "SEE ALSO");
-	roff_text(out, text);
 }

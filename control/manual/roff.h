@@ -5,10 +5,6 @@
 
 #include <stdio.h>
 
-// "weirctl", 1, "look at and steer a Weir switch".
-void roff_head(FILE *out, const char *name, int section, const char *brief);
-void roff_section(FILE *out, const char *title);
-
 // Text of one or several lines; a blank line starts a paragraph.
 void roff_text(FILE *out, const char *text);
 
@@ -17,6 +13,3 @@ void roff_item(FILE *out, const char *tag, const char *text);
 
 // Lines shown as they are.
 void roff_lines(FILE *out, const char *text);
-
-// "weir(8), weirctl(1)".
-void roff_see_also(FILE *out, const char *text);
