@@ -147,11 +147,12 @@ struct expr_func {
 	const char *name;
 	uint8_t method; // enum expr_method
 	uint8_t unit; // enum expr_unit
-	uint8_t metric, per; // enum metric; per: what BY_SHARE divides by
-	uint16_t takes; // bits of enum expr_takes
-	uint8_t who; // enum expr_who
+	uint8_t metric; // enum metric
 	uint16_t kinds; // OBJ_BIT of each that it is about
 	const char *args, *help;
+	uint16_t takes; // bits of enum expr_takes
+	uint8_t who; // enum expr_who
+	uint8_t per; // enum metric: what BY_SHARE divides by
 };
 
 const struct expr_func *expr_func_at(uint32_t i); // NULL behind the last

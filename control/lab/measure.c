@@ -6,7 +6,6 @@
 #include <string.h>
 
 #include "control/config/schema.h"
-#include "control/lab/expr_tree.h"
 #include "control/lab/measure_leaf.h"
 
 enum { MAX_ASKED = 64 };
@@ -51,7 +50,7 @@ struct measure {
 	struct histogram {
 		const char *name;
 		struct level level;
-	} *histograms;
+	} * histograms;
 	uint32_t n_histograms;
 	// The series.
 	struct column *columns;
@@ -104,14 +103,12 @@ static void parse_text(struct measure *m, const struct sc_text *source, enum exp
 static void parse_record(struct measure *m, uint32_t i)
 {
 	const struct sc_text *source = &m->sc->records[i];
-	struct expr_range r;
+	const struct expr *e;
 
 	parse_text(m, source, EXPR_VALUE, &m->records[i]);
-	if (m->records[i].e == NULL)
-		return;
-	r = expr_leaves(m->records[i].e);
-	for (uint32_t k = r.first; k < r.first + r.n; k++)
-		if (m->set.leaves[k]->windowed) {
+	e = m->records[i].e;
+	for (uint32_t k = 0; e != NULL && k < e->n_leaves; k++)
+		if (m->set.leaves[e->first_leaf + k]->windowed) {
 			diag_add(m->set.sink, DIAG_ERROR, source->at, source->path,
 				 "what is recorded takes no window: each row is about the time "
 				 "since the row before");
@@ -285,7 +282,7 @@ static const char *leaf_column(struct measure *m, const char *text, const struct
 
 static const char *column_name(struct measure *m, const struct text *t, uint32_t n, uint32_t i)
 {
-	const struct measure_leaf *l = &m->leaves[expr_leaves(t->e).first];
+	const struct measure_leaf *l = &m->leaves[t->e->first_leaf];
 
 	if (t->e->op == EX_LEAF && l->leaf->fn->method != BY_SET)
 		return leaf_column(m, t->source.text, &l->objects[i]);
@@ -515,9 +512,8 @@ static bool is_known(const struct measure *m, const struct expr *e)
 {
 	bool ended = m->sc->until_done && traffic_all_done(m->world.traffic);
 	uint64_t whole_ns = ended ? m->end_ns : m->sc->duration_ns;
-	struct expr_range r = expr_leaves(e);
 
-	for (uint32_t i = r.first; i < r.first + r.n; i++) {
+	for (uint32_t i = e->first_leaf; i < e->first_leaf + e->n_leaves; i++) {
 		uint64_t to_ns = m->set.leaves[i]->to_ns;
 
 		if (to_ns == UINT64_MAX)

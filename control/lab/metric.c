@@ -323,7 +323,7 @@ static double drops_at(const struct spot *at, bool lossless_only)
 	if (lossless_only && !lossless)
 		return 0;
 	for (int r = 0; r < N_DROP_REASONS; r++)
-		if ((at->leaf->reason < 0 || r == at->leaf->reason) &&
+		if ((at->leaf->choice < 0 || r == at->leaf->choice) &&
 		    (!lossless_only || drop_info[r].loss))
 			n += ctr_get(&switch_drops(at->sw, at->port, at->cls, (enum drop_reason)r)
 					      ->packets);
@@ -399,7 +399,7 @@ static double switch_metric(struct spot *at, enum metric m, const struct expr_ob
 	if (m == METRIC_STUCK)
 		return stuck(at, o);
 	if (m == METRIC_POOL_BYTES)
-		return (double)(switch_pool(at->sw, (enum pool_id)at->leaf->pool).used *
+		return (double)(switch_pool(at->sw, (enum pool_id)at->leaf->choice).used *
 				switch_policy(at->sw)->cell.bytes);
 	for (at->port = first; at->port < last; at->port++)
 		for (at->cls = 0; at->cls < N_CLASSES; at->cls++)

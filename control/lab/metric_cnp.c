@@ -112,7 +112,7 @@ static double queue_metric(const struct metric_world *w, const struct expr_leaf 
 	if (c == NULL)
 		return m == METRIC_CNP_LOOKS ? 0 : __builtin_nan("");
 	if (m == METRIC_CNP_LOOKS)
-		return looks(c, leaf->quadrant);
+		return looks(c, leaf->choice);
 	return is_stale(w->fabric, o->node, o->port, (unsigned)o->cls) ? 0 : state(c, m);
 }
 
@@ -154,14 +154,14 @@ static double one_switch(const struct metric_world *w, const struct expr_leaf *l
 		return judged(w, m, o);
 	case METRIC_PAIRED_BYTES:
 	case METRIC_FLOW_BYTES:
-		return book_bytes(w->fabric, o->node, m, leaf->source);
+		return book_bytes(w->fabric, o->node, m, leaf->choice);
 	case METRIC_PAIRED:
 	case METRIC_FLOWS:
-		return flows_now(w->fabric, o->node, m, leaf->source);
+		return flows_now(w->fabric, o->node, m, leaf->choice);
 	case METRIC_PAIRINGS:
 	case METRIC_PAIRS_DROPPED:
 		switch_flow_totals(w->fabric->switches[o->node].sw, &t);
-		return m == METRIC_PAIRINGS ? pairs_made(&t, leaf->source) : pairs_dropped(&t);
+		return m == METRIC_PAIRINGS ? pairs_made(&t, leaf->choice) : pairs_dropped(&t);
 	case METRIC_CNP_LOOKS:
 		return all_looks(w, leaf, o);
 	default:

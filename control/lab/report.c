@@ -124,7 +124,7 @@ struct lab_flow_row report_flow(const struct run *r, uint32_t flow)
 uint64_t report_lossless_drops(const struct run *r)
 {
 	struct metric_world w = {.fabric = r->fabric, .traffic = r->traffic};
-	struct expr_leaf leaf = {.reason = -1};
+	struct expr_leaf leaf = {.choice = -1};
 	struct expr_object all = {.kind = OBJ_ALL_SWITCHES, .cls = -1};
 
 	return (uint64_t)metric_read(&w, &leaf, METRIC_LOSSLESS_DROPS, &all);

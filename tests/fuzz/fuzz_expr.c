@@ -71,10 +71,9 @@ static bool ends(const char text[EXPR_VALUE_LEN])
 static void judge(const struct world *w, const struct expr *e, bool check)
 {
 	const struct expr_env env = {world_n, world_value, w};
-	struct expr_range r = expr_leaves(e);
 	struct expr_verdict v;
 
-	FUZZ_CHECK(r.first + r.n <= w->set.n_leaves && expr_unit(e) < N_EXPR_UNITS);
+	FUZZ_CHECK(e->first_leaf + e->n_leaves <= w->set.n_leaves && expr_unit(e) < N_EXPR_UNITS);
 	for (uint32_t i = 0; i < w->set.n_leaves; i++)
 		check_leaf(w->set.leaves[i]);
 	for (uint32_t i = 0; i < expr_n(e, &env) && !check; i++)

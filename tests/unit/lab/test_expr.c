@@ -327,7 +327,7 @@ static void options_are_understood(void **state)
 	assert_int_equal(l->size_min, 1000);
 	assert_true(l->windowed && l->from_ns == 2000000 && l->to_ns == 20000000);
 	assert_non_null(parse_text(&f, "pool(s1, headroom, max)", EXPR_VALUE));
-	assert_int_equal(f.set.leaves[1]->pool, 1);
+	assert_int_equal(f.set.leaves[1]->choice, 1);
 	assert_int_equal(f.set.leaves[1]->stat.kind, STAT_MAX);
 	assert_false(f.set.leaves[1]->windowed);
 	assert_int_equal(f.set.leaves[1]->to_ns, UINT64_MAX);
