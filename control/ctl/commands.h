@@ -9,9 +9,7 @@
 #include "control/ctl/ctl.h"
 #include "control/opts.h"
 
-// `usage` is one line per form, and the grammar of completion: words stand for themselves, `a|b`
-// for one of several, WORDS for values (KIND, PORT, QUEUE, CLASS and FILE are known by completion),
-// [..] for what may be left out. Options may stand anywhere.
+// `usage` is one line per form, and the grammar of completion (control/completion.h).
 struct command {
 	const char *name;
 	ctl_fn *fn;

@@ -1,11 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
-// The commands and the options of weir-lab: one row each.
+// The commands and the options of weir-lab: one row each. Also the command `completion`.
 #include <getopt.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
+#include "control/completion.h"
 #include "control/config/terminal.h"
 #include "control/lab/expr.h"
 #include "control/lab/fluid_run.h"
@@ -194,4 +195,26 @@ void lab_args_fini(struct lab_args *a)
 	free(a->varies);
 	free(a->metrics);
 	arena_fini(&a->arena);
+}
+
+static bool command_at(unsigned i, struct completion_command *out)
+{
+	if (i < lab_n_commands)
+		*out = (struct completion_command){lab_commands[i].name, lab_commands[i].usage,
+						   lab_commands[i].options};
+	else
+		*out = (struct completion_command){"help", "help functions", 0};
+	return i <= lab_n_commands;
+}
+
+int lab_completion(const struct lab_args *a)
+{
+	const struct completion c = {&lab_opts, "", "--help --version", command_at};
+
+	if (a->n_files != 1 || strcmp(a->files[0], "bash") != 0) {
+		fputs("weir-lab: it is weir-lab completion bash\n", stderr);
+		return LAB_MISUSED;
+	}
+	completion_script(&c, stdout);
+	return LAB_DONE;
 }

@@ -29,7 +29,7 @@ struct lab_args {
 	struct arena arena; // of what `files` names
 };
 
-// In `usage` the word behind the command's is what completion offers there: FILE, or as it is.
+// `usage` is the grammar of completion too (control/completion.h).
 struct lab_command {
 	const char *name, *usage, *help;
 	unsigned options; // bits of enum lab_command_bit: those of which it knows
@@ -66,7 +66,7 @@ bool lab_can_write(const char *out);
 int lab_run(const struct lab_args *a);
 int lab_check(const struct lab_args *a);
 
-// completion.c: a script for bash
+// A script for bash.
 int lab_completion(const struct lab_args *a);
 
 // bundle.c
