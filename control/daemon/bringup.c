@@ -1,11 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 // From a policy file to a forwarding switch: one ladder up, the same ladder down.
 #include <errno.h>
+#include <inttypes.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/random.h>
+#include <sys/resource.h>
 #include <unistd.h>
 
 #include <rte_lcore.h>
@@ -17,14 +19,17 @@
 #include "control/config/units.h"
 #include "control/daemon/daemon_impl.h"
 #include "control/daemon/privileges.h"
-#include "control/daemon/rlimits.h"
 #include "control/daemon/signals.h"
 #include "control/daemon/telemetry.h"
+#include "dataplane/units.h"
 
 enum {
 	ERR_LEN = 256,
 	FAILED_LEN = 1024,
-	DRIVERS_EVERY_NS = 100000000, // links and losses are looked at; a matter of people
+	DRIVERS_EVERY_NS = 100 * MS_NS, // links and losses are looked at; a matter of people
+	FILES = 256, // clients, pipes, workers, DPDK's own
+	FILES_PORT = 16,
+	HUGEPAGE_BYTES = 2 << 20, // the smallest, so the most files
 };
 
 // Nobody outside is to know which flows share a bucket. Where there is no chance to be had, any
@@ -95,6 +100,32 @@ static int plan_before_ports(const struct daemon *d, struct policy **plan)
 	else
 		diags_fini(&diags); // the same are said again about the real plan
 	return err != 0 ? EXIT_MISUSED : 0;
+}
+
+// Raises the limit of open files to what the switch needs, and with it the hugepages: DPDK keeps a
+// file open for each. Raises the limit of locked memory, which AF_XDP counts. 0 where all files but
+// those of hugepages may be open (live_eal_init looks at these); else -errno, a sentence in err.
+static int limits_raise(uint64_t hugepage_bytes, unsigned n_ports, char *err, unsigned err_len)
+{
+	const struct rlimit locked = {RLIM_INFINITY, RLIM_INFINITY};
+	uint64_t least = FILES + n_ports * (uint64_t)FILES_PORT;
+	uint64_t want = least + hugepage_bytes / HUGEPAGE_BYTES;
+	struct rlimit files, more;
+
+	(void)setrlimit(RLIMIT_MEMLOCK, &locked); // AF_XDP says so itself where it needs it
+	if (getrlimit(RLIMIT_NOFILE, &files) != 0)
+		return -errno;
+	more = (struct rlimit){want, files.rlim_max > want ? files.rlim_max : want};
+	if (files.rlim_cur >= want || setrlimit(RLIMIT_NOFILE, &more) == 0)
+		return 0;
+	files.rlim_cur = files.rlim_max;
+	if (files.rlim_max >= least && setrlimit(RLIMIT_NOFILE, &files) == 0)
+		return 0;
+	snprintf(err, err_len,
+		 "too few files may be open: %" PRIu64 " are needed and %" PRIu64 " are allowed; "
+		 "`ulimit -n %" PRIu64 "`, or LimitNOFILE=%" PRIu64 " in the systemd unit",
+		 least, (uint64_t)files.rlim_max, least, least);
+	return -EMFILE;
 }
 
 // As root EAL makes its directory here. The telemetry socket is the only file in it.

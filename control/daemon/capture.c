@@ -2,15 +2,17 @@
 #include "control/daemon/capture.h"
 
 #include <errno.h>
+#include <pthread.h>
+#include <stdatomic.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include <json-c/json.h>
+#include <pcap/pcap.h>
 
+#include "control/capture/frame.h"
 #include "control/capture_wire.h"
-#include "control/daemon/capture_batch.h"
-#include "control/daemon/capture_prepare.h"
 #include "control/model_time.h"
 #include "dataplane/tap.h"
 #include "dataplane/units.h"
@@ -22,13 +24,49 @@ enum {
 	FILTER_BYTES = 256, // kept of a frame for the filter's sake, whatever the snaplen
 	CLOCK_SAMPLES = 4,
 	READ_WAIT_MAX_MS = 1000,
-	TEXT_LEN = 2048,
+	WINDOW = 64, // records of a worker looked at together
+	BATCH_BYTES = 256 << 10, // of one answer
+	LOOK_RECORDS = 8192, // examined at most for one answer, so that the loop goes on turning
+	LONGEST_FRAME = 65535,
+	ERROR_LEN = CAPTURE_MAX_FILTER + PCAP_ERRBUF_SIZE + 64,
 };
 
 static const uint64_t SKEW_NS = 10000; // more than the cores' clocks differ
 
 enum state { IDLE, PREPARING, ARMING, RUNNING, ENDING, REST, OFF };
-enum owed { OWED_NOTHING, OWED_START, OWED_READ, OWED_STOP };
+enum answer { ANSWER_NONE, ANSWER_START, ANSWER_READ, ANSWER_STOP };
+
+enum only { ONLY_ALL, ONLY_DROPS, ONLY_MARKED, ONLY_PFC, N_ONLY };
+
+struct wish {
+	enum only only;
+	uint32_t snaplen; // bytes of each frame handed on, at most
+	uint64_t wall_offset_ns; // switch time to time since 1970
+};
+
+struct count {
+	uint64_t seen, matched; // frames looked at, and of those the ones asked for
+};
+
+// The slow beginning of a capture, on a thread of its own so that the control loop goes on: libpcap
+// may read files or ask a name server for a host's address, and the tap is large. The thread's last
+// act is to set `done` (release); control looks at the rest after it has seen that (acquire).
+// Two hold it: the thread until it is done, and control until it drops it. The last one frees it.
+struct preparation {
+	_Atomic bool done;
+	_Atomic int holders;
+	struct tap_params params;
+	struct tap *tap;
+	struct bpf_program program;
+	bool has_program, misused;
+	char error[ERROR_LEN];
+	char filter[CAPTURE_MAX_FILTER + 1];
+};
+
+struct cursor {
+	const struct tap_record *rec[WINDOW];
+	unsigned n, at;
+};
 
 struct capture {
 	struct weir_switch *sw;
@@ -38,18 +76,16 @@ struct capture {
 
 	enum state state;
 	unsigned owner; // client; meaningless when idle or off
-	enum owed owed; // to the owner
-	bool discard; // with OWED_STOP: nobody will read the rest
-	uint64_t deadline_ns; // ARMING, ENDING: of the workers; OWED_READ, OFF: of the answer
-	uint64_t heard_ns; // from the owner
+	enum answer pending; // to the owner
+	bool discard; // with ANSWER_STOP: nobody will read the rest
+	uint64_t deadline_ns; // ARMING, ENDING: of the workers; ANSWER_READ, OFF: of the answer
+	uint64_t last_request_ns; // of the owner
 	uint64_t request; // of the switch
 	bool request_open; // not seen done
 
-	struct capture_prepare *prepare;
-	struct tap *tap;
-	struct capture_batch *batch;
-	bool full; // the last batch ended for lack of room
-	struct capture_wish wish;
+	struct preparation *prepare;
+	struct tap *tap; // of `prepare`, once it is done
+	struct wish wish;
 	uint64_t ports[POLICY_MAX_PORTS / 64];
 	unsigned n_workers;
 
@@ -59,25 +95,238 @@ struct capture {
 	struct json_object *next; // request that waits until the one before is off; NULL: none
 	unsigned next_client;
 	int next_port;
+
+	// The frames of one answer.
+	bool full; // the last batch ended for lack of room
+	size_t batch_len;
+	uint8_t batch[BATCH_BYTES];
+	struct count count[POLICY_MAX_PORTS];
+	struct cursor cursor[]; // n_workers
 };
+
+// ---- preparation
+
+static void preparation_release(struct preparation *p)
+{
+	if (atomic_fetch_sub(&p->holders, 1) > 1)
+		return;
+	if (p->has_program)
+		pcap_freecode(&p->program);
+	tap_destroy(p->tap);
+	free(p);
+}
+
+static void compile(struct preparation *p)
+{
+	pcap_t *dead = pcap_open_dead(DLT_EN10MB, LONGEST_FRAME);
+
+	if (dead == NULL) {
+		snprintf(p->error, sizeof(p->error), "no memory for a filter");
+		return;
+	}
+	p->has_program =
+		pcap_compile(dead, &p->program, p->filter, 1, PCAP_NETMASK_UNKNOWN) == 0;
+	if (!p->has_program) {
+		p->misused = true;
+		snprintf(p->error, sizeof(p->error), "the filter \"%s\" does not hold: %s",
+			 p->filter, pcap_geterr(dead));
+	}
+	pcap_close(dead);
+}
+
+static void *prepare(void *arg)
+{
+	struct preparation *p = arg;
+
+	if (p->filter[0] != '\0')
+		compile(p);
+	if (p->error[0] == '\0' && tap_create(&p->params, &p->tap) != 0)
+		snprintf(p->error, sizeof(p->error), "no memory for the frames of a capture");
+	atomic_store_explicit(&p->done, true, memory_order_release);
+	preparation_release(p);
+	return NULL;
+}
+
+static int preparation_start(const char *filter, const struct tap_params *params,
+			     struct preparation **out)
+{
+	struct preparation *p;
+	pthread_t thread;
+	int err;
+
+	p = calloc(1, sizeof(*p));
+	if (p == NULL)
+		return -ENOMEM;
+	p->params = *params;
+	if (filter != NULL)
+		strcpy(p->filter, filter);
+	atomic_store(&p->holders, 2);
+	err = pthread_create(&thread, NULL, prepare, p);
+	if (err != 0) {
+		free(p);
+		return -err;
+	}
+	pthread_detach(thread);
+	*out = p;
+	return 0;
+}
+
+static bool preparation_done(const struct preparation *p)
+{
+	return atomic_load_explicit(&p->done, memory_order_acquire);
+}
+
+// ---- the frames of one answer: merged by time, filtered, packed, counted. Of equal times a
+// worker's own order stands, and the lower worker comes first.
+
+static bool only_of(const char *text, enum only *out)
+{
+	static const char *const name[N_ONLY] = {
+		[ONLY_ALL] = "all",
+		[ONLY_DROPS] = "drops",
+		[ONLY_MARKED] = "marked",
+		[ONLY_PFC] = "pfc",
+	};
+
+	if (text == NULL)
+		text = name[ONLY_ALL];
+	for (unsigned i = 0; i < N_ONLY; i++) {
+		if (strcmp(text, name[i]) == 0) {
+			*out = (enum only)i;
+			return true;
+		}
+	}
+	return false;
+}
+
+static bool is_pfc(const struct tap_record *r)
+{
+	static const uint8_t mac_control_pfc[] = {0x88, 0x08, 0x01, 0x01};
+
+	return r->captured >= 16 && memcmp(r->data + 12, mac_control_pfc, 4) == 0;
+}
+
+static bool matches(const struct capture *c, const struct tap_record *r)
+{
+	const struct preparation *p = c->prepare;
+
+	if ((c->wish.only == ONLY_DROPS && r->meta.direction != TAP_DROP) ||
+	    (c->wish.only == ONLY_MARKED && !r->meta.marked) ||
+	    (c->wish.only == ONLY_PFC && !is_pfc(r)))
+		return false;
+	return !p->has_program ||
+	       bpf_filter(p->program.bf_insns, r->data, r->len, r->captured) != 0;
+}
+
+static void pack(struct capture *c, const struct tap_record *r)
+{
+	struct capture_record out = capture_record_of(r, c->wish.snaplen);
+
+	out.t_ns += c->wish.wall_offset_ns;
+	memcpy(c->batch + c->batch_len, &out, sizeof(out));
+	c->batch_len += sizeof(out);
+	memcpy(c->batch + c->batch_len, r->data, out.captured);
+	c->batch_len += out.captured;
+}
+
+static void refill(struct capture *c, unsigned worker)
+{
+	struct cursor *k = &c->cursor[worker];
+
+	tap_release(c->tap, worker, k->at);
+	k->n = tap_read(c->tap, worker, k->rec, WINDOW);
+	k->at = 0;
+}
+
+// The oldest record of all workers up to the horizon; NULL: none. The lower worker wins a tie.
+static struct cursor *oldest(struct capture *c, unsigned *worker)
+{
+	uint64_t t_ns = c->horizon_ns;
+	struct cursor *best = NULL;
+
+	for (unsigned w = 0; w < c->n_workers; w++) {
+		struct cursor *k = &c->cursor[w];
+
+		if (k->at == k->n || k->rec[k->at]->t_ns > t_ns ||
+		    (best != NULL && k->rec[k->at]->t_ns == t_ns))
+			continue;
+		t_ns = k->rec[k->at]->t_ns;
+		best = k;
+		*worker = w;
+	}
+	return best;
+}
+
+static bool has_room(const struct capture *c)
+{
+	return BATCH_BYTES - c->batch_len >= sizeof(struct capture_record) + c->wish.snaplen;
+}
+
+// Takes records up to the horizon out of the rings, as many as one answer can hold. True: there are
+// no more of them now.
+static bool fill_batch(struct capture *c)
+{
+	bool all = false;
+
+	c->batch_len = 0;
+	for (unsigned w = 0; w < c->n_workers; w++) {
+		c->cursor[w].at = 0;
+		refill(c, w);
+	}
+	for (unsigned looked = 0; looked < LOOK_RECORDS && has_room(c); looked++) {
+		unsigned w = 0;
+		struct cursor *k = oldest(c, &w);
+		const struct tap_record *r;
+
+		all = k == NULL;
+		if (all)
+			break;
+		r = k->rec[k->at++];
+		c->count[r->meta.port].seen++;
+		if (matches(c, r)) {
+			c->count[r->meta.port].matched++;
+			pack(c, r);
+		}
+		if (k->at == k->n)
+			refill(c, w);
+	}
+	for (unsigned w = 0; w < c->n_workers; w++)
+		tap_release(c->tap, w, c->cursor[w].at);
+	return all;
+}
+
+static struct json_object *batch_text(const struct capture *c)
+{
+	size_t len = base64_len(c->batch_len);
+	char *text = malloc(len + 1);
+	struct json_object *out;
+
+	// Without memory the frames are missing from the capture, and nothing worse happens.
+	if (text == NULL)
+		return json_object_new_string("");
+	base64_encode(text, c->batch, c->batch_len);
+	out = json_object_new_string_len(text, (int)len);
+	free(text);
+	return out;
+}
+
+// ---- answers
 
 static uint64_t model_ns(const struct capture *c)
 {
 	return model_time_ns(c->times.time_scale, c->now_ns);
 }
 
-// ---- answers
-
-static void pay_ok(struct capture *c, struct json_object *data)
+static void answer_ok(struct capture *c, struct json_object *data)
 {
-	c->owed = OWED_NOTHING;
-	c->heard_ns = c->now_ns;
+	c->pending = ANSWER_NONE;
+	c->last_request_ns = c->now_ns;
 	c->answers.ok(c->answers.arg, c->owner, data);
 }
 
-static void pay_error(struct capture *c, const char *text)
+static void answer_error(struct capture *c, const char *text)
 {
-	c->owed = OWED_NOTHING;
+	c->pending = ANSWER_NONE;
 	c->answers.error(c->answers.arg, c->owner, text);
 }
 
@@ -127,15 +376,14 @@ static void add_counts(const struct capture *c, struct json_object *data)
 
 	json_object_object_add(data, "counts", list);
 	for (unsigned i = 0; i < pol->n_ports; i++) {
-		struct capture_count n = capture_batch_count(c->batch, i);
 		struct json_object *row;
 
 		if (!wanted(c, i))
 			continue;
 		row = json_object_new_object();
 		add_u64(row, "index", i);
-		add_u64(row, "seen", n.seen);
-		add_u64(row, "matched", n.matched);
+		add_u64(row, "seen", c->count[i].seen);
+		add_u64(row, "matched", c->count[i].matched);
 		add_u64(row, "lost", tap_lost_of(c->tap, i));
 		json_object_array_add(list, row);
 	}
@@ -143,7 +391,7 @@ static void add_counts(const struct capture *c, struct json_object *data)
 
 // ---- the workers
 
-static void hand_tap(struct capture *c, struct tap *tap)
+static void set_tap(struct capture *c, struct tap *tap)
 {
 	c->request = switch_set_tap(c->sw, tap);
 	c->request_open = true;
@@ -158,41 +406,42 @@ static bool workers_agree(struct capture *c)
 
 static void to_idle(struct capture *c)
 {
-	capture_prepare_drop(c->prepare);
+	if (c->prepare != NULL)
+		preparation_release(c->prepare);
 	c->prepare = NULL;
 	c->tap = NULL;
-	c->owed = OWED_NOTHING;
+	c->pending = ANSWER_NONE;
 	c->state = IDLE;
 }
 
 // Nobody wants the capture any more.
 static void switch_off(struct capture *c)
 {
-	c->owed = OWED_NOTHING;
+	c->pending = ANSWER_NONE;
 	if (c->state == REST) {
 		to_idle(c);
 		return;
 	}
 	if (c->state == ARMING || c->state == RUNNING)
-		hand_tap(c, NULL);
+		set_tap(c, NULL);
 	c->state = OFF;
 }
 
 static void serve_read(struct capture *c)
 {
-	bool all = capture_batch_fill(c->batch, c->horizon_ns);
+	bool all = fill_batch(c);
 	bool over = all && c->state == REST;
 	struct json_object *data;
 
 	c->full = !all;
-	if (capture_batch_empty(c->batch) && !over && c->now_ns < c->deadline_ns)
+	if (c->batch_len == 0 && !over && c->now_ns < c->deadline_ns)
 		return;
 	data = json_object_new_object();
-	json_object_object_add(data, "frames", capture_batch_text(c->batch));
+	json_object_object_add(data, "frames", batch_text(c));
 	json_object_object_add(data, "end", json_object_new_boolean(over));
 	if (over)
 		add_counts(c, data);
-	pay_ok(c, data);
+	answer_ok(c, data);
 	if (over)
 		to_idle(c);
 }
@@ -252,7 +501,7 @@ static const char *read_start(struct capture *c, int port, struct json_object *r
 	const char *filter = text_in(req, "filter");
 	uint32_t max_frame;
 
-	if (!capture_only_of(text_in(req, "only"), &c->wish.only))
+	if (!only_of(text_in(req, "only"), &c->wish.only))
 		return "only is drops, marked or pfc";
 	if (snaplen < 0 || snaplen > TAP_MAX_SNAPLEN)
 		return "snaplen is from 1 to 16384 bytes";
@@ -275,7 +524,7 @@ static void refuse(struct capture *c, const char *why)
 	struct json_object *data = json_object_new_object();
 
 	add_text(data, "refused", why);
-	pay_ok(c, data);
+	answer_ok(c, data);
 }
 
 // Nothing is in the way.
@@ -290,15 +539,15 @@ static void begin(struct capture *c, unsigned client, int port, struct json_obje
 		refuse(c, wrong);
 		return;
 	}
-	if (capture_prepare_start(text_in(req, "filter"), &params, &c->prepare) != 0) {
-		pay_error(c, "no memory or thread for a capture");
+	if (preparation_start(text_in(req, "filter"), &params, &c->prepare) != 0) {
+		answer_error(c, "no memory or thread for a capture");
 		return;
 	}
 	c->n_samples = 0;
 	c->full = false;
 	c->horizon_ns = 0;
 	c->request_open = false;
-	c->owed = OWED_START;
+	c->pending = ANSWER_START;
 	c->state = PREPARING;
 }
 
@@ -321,6 +570,7 @@ void capture_start(struct capture *c, unsigned client, int port, struct json_obj
 				 "one first");
 	}
 }
+
 static bool owns(struct capture *c, unsigned client)
 {
 	bool is = (c->state == RUNNING || c->state == REST) && c->owner == client;
@@ -342,7 +592,7 @@ void capture_read(struct capture *c, unsigned client, struct json_object *req)
 		wait_ms = 0;
 	if (wait_ms > READ_WAIT_MAX_MS)
 		wait_ms = READ_WAIT_MAX_MS;
-	c->owed = OWED_READ;
+	c->pending = ANSWER_READ;
 	c->deadline_ns = c->now_ns + (uint64_t)wait_ms * MS_NS;
 	// Otherwise the next turn of the loop serves it: small batches would cost more than they
 	// are worth.
@@ -358,10 +608,10 @@ void capture_stop(struct capture *c, unsigned client, struct json_object *req)
 		return;
 	c->discard = json_object_object_get_ex(req, "discard", &discard) &&
 		     json_object_get_boolean(discard);
-	c->owed = OWED_STOP;
+	c->pending = ANSWER_STOP;
 	c->deadline_ns = c->now_ns + CAPTURE_ACK_NS;
 	if (c->state == RUNNING)
-		hand_tap(c, NULL);
+		set_tap(c, NULL);
 	c->state = ENDING;
 }
 
@@ -394,24 +644,23 @@ static void sample_clocks(struct capture *c)
 
 static void poll_preparing(struct capture *c)
 {
-	const char *error;
+	const struct preparation *p = c->prepare;
 
 	sample_clocks(c);
-	if (!capture_prepare_done(c->prepare) || c->n_samples < CLOCK_SAMPLES)
+	if (!preparation_done(p) || c->n_samples < CLOCK_SAMPLES)
 		return;
-	error = capture_prepare_error(c->prepare);
-	if (error != NULL) {
-		if (capture_prepare_misused(c->prepare))
-			refuse(c, error);
+	if (p->error[0] != '\0') {
+		if (p->misused)
+			refuse(c, p->error);
 		else
-			pay_error(c, error);
+			answer_error(c, p->error);
 		to_idle(c);
 		return;
 	}
-	c->tap = capture_prepare_tap(c->prepare);
-	c->wish.filter = c->prepare;
-	capture_batch_begin(c->batch, c->tap, &c->wish);
-	hand_tap(c, c->tap);
+	c->tap = p->tap;
+	c->batch_len = 0;
+	memset(c->count, 0, sizeof(c->count));
+	set_tap(c, c->tap);
 	c->deadline_ns = c->now_ns + CAPTURE_ACK_NS;
 	c->state = ARMING;
 }
@@ -420,7 +669,7 @@ static bool late(struct capture *c)
 {
 	if (c->now_ns < c->deadline_ns)
 		return false;
-	pay_error(c, "a worker did not answer for 1 s; is its core overloaded?");
+	answer_error(c, "a worker did not answer for 1 s; is its core overloaded?");
 	switch_off(c);
 	return true;
 }
@@ -428,7 +677,7 @@ static bool late(struct capture *c)
 static void next_barrier(struct capture *c)
 {
 	c->barrier_ns = model_ns(c);
-	hand_tap(c, c->tap);
+	set_tap(c, c->tap);
 }
 
 static void poll_arming(struct capture *c)
@@ -441,7 +690,7 @@ static void poll_arming(struct capture *c)
 	}
 	data = json_object_new_object();
 	add_started(c, data);
-	pay_ok(c, data);
+	answer_ok(c, data);
 	c->state = RUNNING;
 	next_barrier(c);
 }
@@ -454,9 +703,9 @@ static void poll_running(struct capture *c)
 		c->horizon_ns = c->barrier_ns > skew_ns ? c->barrier_ns - skew_ns : 0;
 		next_barrier(c);
 	}
-	if (c->owed == OWED_READ)
+	if (c->pending == ANSWER_READ)
 		serve_read(c);
-	else if (c->now_ns - c->heard_ns > CAPTURE_SILENCE_NS)
+	else if (c->now_ns - c->last_request_ns > CAPTURE_SILENCE_NS)
 		switch_off(c);
 }
 
@@ -473,22 +722,22 @@ static void poll_ending(struct capture *c)
 	data = json_object_new_object();
 	if (c->discard)
 		add_counts(c, data);
-	pay_ok(c, data);
+	answer_ok(c, data);
 	if (c->discard)
 		to_idle(c);
 }
 
 static void poll_rest(struct capture *c)
 {
-	if (c->owed == OWED_READ)
+	if (c->pending == ANSWER_READ)
 		serve_read(c);
-	else if (c->now_ns - c->heard_ns > CAPTURE_SILENCE_NS)
+	else if (c->now_ns - c->last_request_ns > CAPTURE_SILENCE_NS)
 		switch_off(c);
 }
 
 static void poll_off(struct capture *c)
 {
-	if (capture_prepare_done(c->prepare) && workers_agree(c)) {
+	if (preparation_done(c->prepare) && workers_agree(c)) {
 		to_idle(c);
 		if (c->next != NULL)
 			begin(c, c->next_client, c->next_port, c->next);
@@ -501,35 +750,27 @@ static void poll_off(struct capture *c)
 	}
 }
 
-static void poll_idle(struct capture *c)
-{
-	(void)c;
-}
-
 void capture_poll(struct capture *c, uint64_t now_ns)
 {
 	static void (*const turn[])(struct capture *c) = {
-		[IDLE] = poll_idle,	    [PREPARING] = poll_preparing, [ARMING] = poll_arming,
-		[RUNNING] = poll_running, [ENDING] = poll_ending,	    [REST] = poll_rest,
-		[OFF] = poll_off,
+		[PREPARING] = poll_preparing, [ARMING] = poll_arming,
+		[RUNNING] = poll_running,     [ENDING] = poll_ending,
+		[REST] = poll_rest,	      [OFF] = poll_off,
 	};
 
 	c->now_ns = now_ns;
-	turn[c->state](c);
+	if (c->state != IDLE)
+		turn[c->state](c);
 }
 
 int capture_create(struct weir_switch *sw, const struct capture_times *times,
 		   const struct capture_answers *answers, struct capture **out)
 {
 	unsigned n_workers = switch_n_workers(sw);
-	struct capture *c = calloc(1, sizeof(*c));
+	struct capture *c = calloc(1, sizeof(*c) + n_workers * sizeof(c->cursor[0]));
 
 	if (c == NULL)
 		return -ENOMEM;
-	if (capture_batch_create(n_workers, &c->batch) != 0) {
-		free(c);
-		return -ENOMEM;
-	}
 	c->sw = sw;
 	c->times = *times;
 	c->answers = *answers;
@@ -543,7 +784,7 @@ void capture_destroy(struct capture *c)
 	if (c == NULL)
 		return;
 	json_object_put(c->next);
-	capture_prepare_drop(c->prepare);
-	capture_batch_destroy(c->batch);
+	if (c->prepare != NULL)
+		preparation_release(c->prepare);
 	free(c);
 }

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The inside of the daemon, shared by bringup.c (the ladder), loop.c (control loop and drain) and
+// The inside of the daemon, shared by bringup.c (the ladder), daemon.c (control loop and drain) and
 // reload.c, which replaces config, policy and policy_text.
 #pragma once
 
@@ -56,8 +56,3 @@ __attribute__((warn_unused_result)) int compile_for_ports(const struct daemon *d
 							  const struct config *c,
 							  struct policy **out,
 							  struct diags *diags);
-
-// loop.c
-void run_loop(struct daemon *d); // until the first signal to stop
-void drain(struct daemon *d); // stops admission and the workers; a second signal cuts it short
-int report_balance(const struct daemon *d); // the exit status

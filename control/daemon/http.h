@@ -5,6 +5,7 @@
 
 #include <stdbool.h>
 #include <stddef.h>
+#include <sys/socket.h>
 
 enum { HTTP_REQUEST_MAX = 4096 };
 
@@ -19,3 +20,17 @@ struct http_verdict http_judge(const char *in, size_t len, const char *path);
 
 // "404 Not Found" for the statuses that http_judge gives.
 const char *http_status_line(int status);
+
+// ---- where a server listens, as written on a command line: "9410", "127.0.0.1:9410",
+// "[::1]:9410". Opens nothing and asks no name service. Without an address it is this machine only.
+
+enum { ENDPOINT_TEXT_LEN = 64 };
+
+struct endpoint {
+	struct sockaddr_storage addr;
+	socklen_t len;
+	char text[ENDPOINT_TEXT_LEN]; // "127.0.0.1:9410", for people
+};
+
+// False when the text is none; *out is untouched then.
+bool endpoint_parse(const char *text, struct endpoint *out);

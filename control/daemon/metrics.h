@@ -13,7 +13,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "control/daemon/endpoint.h"
+#include "control/daemon/http.h"
 #include "control/daemon/eventlog.h"
 #include "control/observe/observe.h"
 

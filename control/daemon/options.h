@@ -6,7 +6,7 @@
 #include <stdbool.h>
 #include <stddef.h>
 
-#include "control/daemon/endpoint.h"
+#include "control/daemon/http.h"
 #include "control/opts.h"
 
 enum { OPTIONS_PORTS_MAX = 2 };

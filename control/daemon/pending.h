@@ -15,7 +15,7 @@
 
 enum { ACK_TIMEOUT_NS = 1000000000, DRAIN_TIMEOUT_NS = 2000000000 };
 
-// PENDING_RELOAD and PENDING_FLOWS only mark the client: reload_request.h and flow_request.h go
+// PENDING_RELOAD and PENDING_FLOWS only mark the client: reload.h and flow_request.h go
 // their own ways.
 enum pending_kind {
 	PENDING_NONE,

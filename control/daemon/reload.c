@@ -8,8 +8,11 @@
 #include <string.h>
 #include <sys/stat.h>
 
+#include <json-c/json.h>
+
 #include "control/config/diag.h"
 #include "control/daemon/daemon_impl.h"
+#include "dataplane/packet/classify.h"
 #include "dataplane/switch_change.h"
 #include "dataplane/switch_routes.h"
 
@@ -17,6 +20,22 @@
 static const uint64_t HASTE_NS = 100000000;
 // Between two attempts to put the confirmed policy back.
 static const uint64_t RETRY_NS = 5000000000;
+// Longer than any stall of a worker that still lives, shorter than what weirctl waits.
+static const uint64_t TIMEOUT_NS = 5000000000;
+enum { RELOAD_PAUSE_LEN = 128 };
+
+enum reload_verdict {
+	RELOAD_BUSY, // an earlier one is not taken over yet: nothing was looked at
+	RELOAD_REFUSED, // said holds the mistakes; nothing has changed
+	RELOAD_BEGUN, // reload_pending() until all workers run on it
+	RELOAD_POSSIBLE, // of reload_check(): reload_try() would begin
+};
+
+// Zeroed before, reload_report_fini after.
+struct reload_report {
+	struct diags said; // mistakes, or the warnings about a policy that was taken
+	struct config_changes changes;
+};
 
 // What a file became on its way to be published.
 struct candidate {
@@ -57,7 +76,7 @@ static void candidate_fini(struct candidate *c)
 	free(c->path);
 }
 
-void reload_report_fini(struct reload_report *out)
+static void reload_report_fini(struct reload_report *out)
 {
 	diags_fini(&out->said);
 	config_changes_fini(&out->changes);
@@ -192,7 +211,7 @@ static int candidate_make(struct reload *r, const char *path, const char *text,
 
 // ---- events
 
-static void tell(struct reload *r, enum event_type type, unsigned n, uint64_t now_ns)
+static void log_event(struct reload *r, enum event_type type, unsigned n, uint64_t now_ns)
 {
 	const struct event e = {.t_ns = model_time_ns(config_time_scale(r->d->config), now_ns),
 				.type = (uint16_t)type, .port = 0xff, .cls = 0xff, .a = n};
@@ -275,6 +294,28 @@ static void publish(struct reload *r, uint64_t now_ns)
 	r->next = (struct candidate){0};
 }
 
+static const char reload_late_text[] =
+	"some port sent no PAUSE within 1 s: frames of lossless classes may have been lost";
+
+// What was paused, and for how long. False: nothing was.
+static bool reload_pause_text(const struct reload *r, char out[RELOAD_PAUSE_LEN])
+{
+	const struct policy_change *c = &r->change;
+	char classes[3 * N_CLASSES + 1] = "";
+	unsigned n = 0;
+
+	for (unsigned cls = 0; cls < N_CLASSES; cls++)
+		if (c->classes >> cls & 1)
+			snprintf(classes + strlen(classes), sizeof(classes) - strlen(classes),
+				 "%s%u", n++ == 0 ? "" : ", ", cls);
+	if (n != 0)
+		snprintf(out, RELOAD_PAUSE_LEN,
+			 "paused %s %s on %u %s for %" PRIu64 " us before the change",
+			 n == 1 ? "class" : "classes", classes, c->n_ports,
+			 c->n_ports == 1 ? "port" : "ports", (c->lasted_ns + 500) / 1000);
+	return n != 0;
+}
+
 static void log_pause(const struct reload *r)
 {
 	char text[RELOAD_PAUSE_LEN];
@@ -295,7 +336,7 @@ static void finish(struct reload *r, uint64_t now_ns)
 	log_pause(r);
 	if (r->for_ports)
 		return;
-	tell(r, EVENT_RELOADED, r->n_changes, now_ns);
+	log_event(r, EVENT_RELOADED, r->n_changes, now_ns);
 	if (r->confirm_ns != 0)
 		r->confirm_end_ns = now_ns + r->confirm_ns;
 	reload_describe(r);
@@ -322,32 +363,6 @@ bool reload_in_haste(const struct reload *r, uint64_t now_ns)
 	return r->change.classes != 0 && reload_pending(r) && now_ns < r->haste_end_ns;
 }
 
-const char reload_late_text[] =
-	"some port sent no PAUSE within 1 s: frames of lossless classes may have been lost";
-
-bool reload_pause_text(const struct reload *r, char out[RELOAD_PAUSE_LEN])
-{
-	const struct policy_change *c = &r->change;
-	char classes[3 * N_CLASSES + 1] = "";
-	unsigned n = 0;
-
-	for (unsigned cls = 0; cls < N_CLASSES; cls++)
-		if (c->classes >> cls & 1)
-			snprintf(classes + strlen(classes), sizeof(classes) - strlen(classes),
-				 "%s%u", n++ == 0 ? "" : ", ", cls);
-	if (n != 0)
-		snprintf(out, RELOAD_PAUSE_LEN,
-			 "paused %s %s on %u %s for %" PRIu64 " us before the change",
-			 n == 1 ? "class" : "classes", classes, c->n_ports,
-			 c->n_ports == 1 ? "port" : "ports", (c->lasted_ns + 500) / 1000);
-	return n != 0;
-}
-
-const struct policy_change *reload_change(const struct reload *r)
-{
-	return &r->change;
-}
-
 static void begin(struct reload *r, const struct candidate *c, uint64_t now_ns)
 {
 	r->next = *c;
@@ -370,7 +385,7 @@ static enum reload_verdict begin_file(struct reload *r, const char *path, const 
 	if (candidate_make(r, file, text, &c, &out->said) != 0 ||
 	    set_keeps(r->d, c.config, file, &out->said) != 0) {
 		candidate_fini(&c);
-		tell(r, EVENT_RELOAD_FAILED, out->said.n_errors, now_ns);
+		log_event(r, EVENT_RELOAD_FAILED, out->said.n_errors, now_ns);
 		return RELOAD_REFUSED;
 	}
 	config_changes(r->d->config, c.config, &out->changes);
@@ -379,7 +394,7 @@ static enum reload_verdict begin_file(struct reload *r, const char *path, const 
 	r->confirm_ns = confirm_ns;
 	r->confirm_end_ns = 0;
 	if (text != NULL)
-		tell(r, EVENT_ROLLBACK, 0, now_ns);
+		log_event(r, EVENT_ROLLBACK, 0, now_ns);
 	begin(r, &c, now_ns);
 	return RELOAD_BEGUN;
 }
@@ -393,14 +408,16 @@ static bool waits_for_confirm(const struct reload *r, const char *path, struct d
 	return r->confirm_ns != 0;
 }
 
-enum reload_verdict reload_try(struct reload *r, const char *path, uint64_t confirm_ns,
-			       uint64_t now_ns, struct reload_report *out)
+// path NULL: the file that runs. confirm_ns not 0: reload_poll() puts the policy before back,
+// unless reload_confirm() comes within confirm_ns. Until then every other reload is refused.
+static enum reload_verdict reload_try(struct reload *r, const char *path, uint64_t confirm_ns,
+				      uint64_t now_ns, struct reload_report *out)
 {
 	if (reload_pending(r))
 		return RELOAD_BUSY;
 	if (!waits_for_confirm(r, path, &out->said))
 		return begin_file(r, path, NULL, confirm_ns, now_ns, out);
-	tell(r, EVENT_RELOAD_FAILED, out->said.n_errors, now_ns);
+	log_event(r, EVENT_RELOAD_FAILED, out->said.n_errors, now_ns);
 	return RELOAD_REFUSED;
 }
 
@@ -414,7 +431,8 @@ bool reload_confirm(struct reload *r)
 	return waited;
 }
 
-enum reload_verdict reload_rollback(struct reload *r, uint64_t now_ns, struct reload_report *out)
+static enum reload_verdict reload_rollback(struct reload *r, uint64_t now_ns,
+					   struct reload_report *out)
 {
 	if (reload_pending(r))
 		return RELOAD_BUSY;
@@ -471,7 +489,10 @@ int reload_for_ports(struct reload *r, uint64_t now_ns, char *err, size_t err_le
 	return rc;
 }
 
-enum reload_verdict reload_check(struct reload *r, const char *path, struct reload_report *out)
+// Whether reload_try would begin: RELOAD_POSSIBLE or RELOAD_REFUSED, with what would change. The
+// drivers are not asked: they may still refuse another `keep`.
+static enum reload_verdict reload_check(struct reload *r, const char *path,
+					struct reload_report *out)
 {
 	struct candidate c = {0};
 	int err;
@@ -497,4 +518,136 @@ bool reload_on_signal(struct reload *r, uint64_t now_ns)
 	log_said(r, v == RELOAD_REFUSED, &report.said);
 	reload_report_fini(&report);
 	return v != RELOAD_BUSY;
+}
+
+// ---- requests
+
+int reload_request_init(struct reload_request *q, const char *path, bool check,
+			uint64_t confirm_ns, uint64_t now_ns)
+{
+	if (path != NULL && path[0] != '/')
+		return -EINVAL;
+	*q = (struct reload_request){.check = check, .confirm_ns = confirm_ns,
+				     .deadline_ns = now_ns + TIMEOUT_NS};
+	if (path != NULL && (q->path = strdup(path)) == NULL)
+		return -ENOMEM;
+	return 0;
+}
+
+void reload_request_fini(struct reload_request *q)
+{
+	free(q->path);
+	json_object_put(q->answer);
+	*q = (struct reload_request){0};
+}
+
+static struct json_object *list_of(char *const *texts, unsigned n)
+{
+	struct json_object *list = json_object_new_array();
+
+	for (unsigned i = 0; i < n; i++)
+		json_object_array_add(list, json_object_new_string(texts[i]));
+	return list;
+}
+
+static void add_text(struct json_object *to, const char *key, const char *text)
+{
+	json_object_object_add(to, key, json_object_new_string(text));
+}
+
+static void add_changes(struct json_object *out, const struct config_changes *c)
+{
+	struct json_object *keys = json_object_new_array(), *rows = json_object_new_array();
+
+	for (unsigned i = 0; i < c->n; i++) {
+		struct json_object *row = json_object_new_object();
+
+		json_object_array_add(keys, json_object_new_string(c->rows[i].key));
+		add_text(row, "key", c->rows[i].key);
+		add_text(row, "old", c->rows[i].old);
+		add_text(row, "new", c->rows[i].new);
+		json_object_array_add(rows, row);
+	}
+	json_object_object_add(out, "changed", keys);
+	json_object_object_add(out, "changes", rows);
+}
+
+static struct json_object *answer_of(const struct reload *r, const char *path,
+				     enum reload_verdict v, const struct reload_report *report)
+{
+	struct json_object *out = json_object_new_object();
+	bool begun = v == RELOAD_BEGUN, refused = v == RELOAD_REFUSED;
+
+	json_object_object_add(out, "reloaded", json_object_new_boolean(begun));
+	add_text(out, "file", path != NULL ? path : reload_path(r));
+	json_object_object_add(out, refused ? "mistakes" : "warnings",
+			       list_of(report->said.lines, report->said.n));
+	if (!refused || report->changes.n > 0)
+		add_changes(out, &report->changes);
+	return out;
+}
+
+static enum reload_verdict verdict_on(const struct reload_request *q, struct reload *r,
+				      uint64_t now_ns, struct reload_report *report)
+{
+	if (q->rollback)
+		return reload_rollback(r, now_ns, report);
+	if (q->check)
+		return reload_check(r, q->path, report);
+	return reload_try(r, q->path, q->confirm_ns, now_ns, report);
+}
+
+static void attempt(struct reload_request *q, struct reload *r, uint64_t now_ns)
+{
+	struct reload_report report = {0};
+	enum reload_verdict v = verdict_on(q, r, now_ns, &report);
+
+	q->published = v == RELOAD_BEGUN;
+	if (v != RELOAD_BUSY)
+		q->answer = answer_of(r, q->path, v, &report);
+	if (q->check && v != RELOAD_BUSY)
+		json_object_object_add(q->answer, "possible",
+				       json_object_new_boolean(v == RELOAD_POSSIBLE));
+	reload_report_fini(&report);
+}
+
+// How long the pause before the change was is known when the change is done.
+static void add_pause(struct json_object *answer, const struct reload *r)
+{
+	const struct policy_change *c = &r->change;
+	struct json_object *paused, *classes;
+	char text[RELOAD_PAUSE_LEN];
+
+	if (!reload_pause_text(r, text))
+		return;
+	paused = json_object_new_object();
+	classes = json_object_new_array();
+	for (unsigned cls = 0; cls < N_CLASSES; cls++)
+		if (c->classes >> cls & 1)
+			json_object_array_add(classes, json_object_new_int((int)cls));
+	json_object_object_add(paused, "classes", classes);
+	json_object_object_add(paused, "ports", json_object_new_int((int)c->n_ports));
+	json_object_object_add(paused, "for_us",
+			       json_object_new_int64((int64_t)(c->lasted_ns + 500) / 1000));
+	json_object_object_add(paused, "text", json_object_new_string(text));
+	json_object_object_add(answer, "paused", paused);
+	if (c->late)
+		json_object_array_add(json_object_object_get(answer, "warnings"),
+				      json_object_new_string(reload_late_text));
+}
+
+enum pending_verdict reload_request_step(struct reload_request *q, struct reload *r,
+					 uint64_t now_ns, struct json_object **answer)
+{
+	if (q->answer == NULL)
+		attempt(q, r, now_ns);
+	if (q->answer == NULL || (q->published && reload_pending(r)))
+		return now_ns < q->deadline_ns ? PENDING_WAIT : PENDING_TIMEOUT;
+	if (q->published) {
+		add_text(q->answer, "file", reload_path(r));
+		add_pause(q->answer, r);
+	}
+	*answer = q->answer;
+	q->answer = NULL;
+	return PENDING_DONE;
 }

@@ -16,7 +16,6 @@
 #include "control/daemon/json_in.h"
 #include "control/daemon/metrics.h"
 #include "control/daemon/pending.h"
-#include "control/daemon/reload_request.h"
 #include "control/model_time.h"
 #include "dataplane/switch_flows.h"
 

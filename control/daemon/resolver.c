@@ -2,20 +2,35 @@
 #include "control/daemon/resolver.h"
 
 #include <errno.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
+#include <json-c/json.h>
+
 #include "control/config/addr.h"
 #include "control/daemon/neighbour_table.h"
-#include "control/daemon/resolver_impl.h"
+#include "control/observe/field.h"
 #include "dataplane/event.h"
 #include "dataplane/packet/neighbour.h"
 #include "dataplane/packet/wire.h"
 #include "dataplane/switch_routes.h"
+#include "dataplane/units.h"
 
 // Frames and questions that one control loop takes in; what comes faster waits, or is lost and
 // counted by the workers.
-enum { TAKEN_A_LOOP = 512, CHANGED_EVERY_NS = 1000000000 };
+enum { TAKEN_A_LOOP = 512, CHANGED_EVERY_NS = SECOND_NS, MAC_LEN = 18 };
+
+struct resolver {
+	struct weir_switch *sw;
+	struct neighbour_table *table;
+	uint64_t now_ns; // of the last poll
+	struct resolver_listener listener;
+	uint64_t malformed; // frames that are no ARP and no neighbour discovery after all
+	uint64_t unsent; // frames that found no room on their way to a worker
+	uint64_t changed_ns[POLICY_MAX_PORTS]; // when a changed MAC address was last said; 0: never
+	uint64_t no_room; // neighbours that the workers' table had no room for
+};
 
 // ---- addresses of the switch
 
@@ -132,7 +147,7 @@ static void on_next_hop(void *arg, uint8_t port, const struct policy_addr *a, bo
 		r->listener.say(r->listener.arg, &e, addr_text(a, text));
 }
 
-static void answer(struct resolver *r, uint8_t port, const struct neighbour_msg *q)
+static void send_reply(struct resolver *r, uint8_t port, const struct neighbour_msg *q)
 {
 	const struct policy_port *p = port_of(r, port);
 	struct neighbour_msg m = {.family = q->family};
@@ -148,7 +163,7 @@ static void answer(struct resolver *r, uint8_t port, const struct neighbour_msg 
 
 // Only a station of the port's own subnets becomes, or changes, a neighbour; and a next hop that a
 // route names, wherever its address is.
-static bool may_hear(const struct resolver *r, uint8_t port, const struct policy_addr *a)
+static bool may_be_neighbour(const struct resolver *r, uint8_t port, const struct policy_addr *a)
 {
 	const struct policy_port *p = port_of(r, port);
 
@@ -172,10 +187,10 @@ static void take_in(struct resolver *r, const struct neighbour_frame *f, uint64_
 	}
 	asks_us = m.request && is_own(p, m.family, m.target);
 	if (asks_us)
-		answer(r, f->port, &m);
+		send_reply(r, f->port, &m);
 	sender.family = m.family;
 	memcpy(sender.ip, m.sender, sizeof(sender.ip));
-	if (!may_hear(r, f->port, &sender))
+	if (!may_be_neighbour(r, f->port, &sender))
 		return;
 	if (asks_us)
 		how = HEARD_ASKING_US;
@@ -260,4 +275,112 @@ void resolver_destroy(struct resolver *r)
 		return;
 	neighbour_table_destroy(r->table);
 	free(r);
+}
+
+// ---- rows of show
+
+static void row_mac(struct json_object *row, const uint8_t *mac)
+{
+	char text[MAC_LEN];
+
+	snprintf(text, sizeof(text), "%02x:%02x:%02x:%02x:%02x:%02x", mac[0], mac[1], mac[2],
+		 mac[3], mac[4], mac[5]);
+	row_text(row, "mac", text);
+}
+
+static void gateway(const struct resolver *r, const struct policy_nexthop *h,
+		    struct json_object *row)
+{
+	const struct neighbour *n =
+		r == NULL ? NULL : neighbour_find(r->table, h->port, &h->addr);
+	char text[ADDR_TEXT_LEN];
+
+	row_text(row, "via", addr_text(&h->addr, text));
+	row_text(row, "state", n == NULL ? "incomplete" : neighbour_state_name[n->state]);
+	if (n != NULL && n->state != NEIGHBOUR_INCOMPLETE && n->state != NEIGHBOUR_FAILED)
+		row_mac(row, n->mac);
+}
+
+static void route_row(const struct resolver *r, const struct policy *p,
+		      const struct policy_prefix *to, const struct policy_nexthop *h,
+		      struct json_object *row)
+{
+	char text[ADDR_TEXT_LEN];
+
+	row_text(row, "to", addr_text(&to->to, text));
+	row_text(row, "port", p->ports[h->port].name);
+	switch ((enum nexthop_kind)h->kind) {
+	case NEXTHOP_SELF: row_text(row, "state", "self"); break;
+	case NEXTHOP_LINK: row_text(row, "state", "connected"); break;
+	case NEXTHOP_GATEWAY: gateway(r, h, row); break;
+	case NEXTHOP_GIVEN:
+		row_text(row, "state", "static");
+		row_mac(row, h->mac);
+		break;
+	}
+}
+
+struct json_object *resolver_routes(const struct resolver *r, const struct weir_switch *sw,
+				    int port)
+{
+	const struct policy *p = switch_policy(sw);
+	struct json_object *out = json_object_new_object();
+	struct json_object *list = list_in(out, "routes");
+
+	for (uint32_t i = 0; i < p->routes.n_prefixes; i++) {
+		const struct policy_prefix *to = &p->routes.prefixes[i];
+		const struct policy_group *g = &p->routes.groups[to->group];
+
+		for (uint32_t k = 0; k < g->n; k++) {
+			const struct policy_nexthop *h = &p->routes.nexthops[g->first + k];
+
+			if (port < 0 || h->port == port)
+				route_row(r, p, to, h, row_in(list));
+		}
+	}
+	return out;
+}
+
+static void neighbour_row(const struct policy *p, const struct neighbour *n, uint64_t now_ns,
+			  struct json_object *row)
+{
+	char text[ADDR_TEXT_LEN];
+
+	row_text(row, "ip", addr_text(&n->addr, text));
+	row_text(row, "port", p->ports[n->port].name);
+	if (n->state != NEIGHBOUR_INCOMPLETE && n->state != NEIGHBOUR_FAILED)
+		row_mac(row, n->mac);
+	row_text(row, "state", neighbour_state_name[n->state]);
+	row_bool(row, "gateway", n->wanted);
+	row_u64(row, "age_s", now_ns > n->since_ns ? (now_ns - n->since_ns) / SECOND_NS : 0);
+}
+
+static void totals(const struct resolver *r, struct json_object *out)
+{
+	struct neighbour_stats s = neighbour_stats(r->table);
+	struct json_object *row = json_object_new_object();
+
+	row_u64(row, "unanswered", s.failed);
+	row_u64(row, "refused", s.refused + r->no_room);
+	row_u64(row, "replaced", s.replaced);
+	row_u64(row, "malformed", r->malformed);
+	row_u64(row, "unsent", r->unsent);
+	json_object_object_add(out, "totals", row);
+}
+
+struct json_object *resolver_neighbours(const struct resolver *r, const struct weir_switch *sw,
+					int port, uint64_t now_ns)
+{
+	struct json_object *out = json_object_new_object();
+	struct json_object *list = list_in(out, "neighbours");
+
+	for (unsigned i = 0; r != NULL && i < NEIGHBOUR_MAX; i++) {
+		const struct neighbour *n = neighbour_at(r->table, i);
+
+		if (n != NULL && (port < 0 || n->port == port))
+			neighbour_row(switch_policy(sw), n, now_ns, row_in(list));
+	}
+	if (r != NULL)
+		totals(r, out);
+	return out;
 }

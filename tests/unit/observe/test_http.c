@@ -7,7 +7,6 @@
 
 #include <cmocka.h>
 
-#include "control/daemon/endpoint.h"
 #include "control/daemon/http.h"
 
 #define END "\r\nHost: x\r\n\r\n"
