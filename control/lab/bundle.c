@@ -22,19 +22,29 @@ struct bundle {
 	unsigned n;
 };
 
-const char *bundle_dir(void)
+// `installed` beside the folder of this program, or `source` where that is not there.
+static const char *beside(const char *installed, const char *source)
 {
-	static const char beside[] = "/../share/weir/conf/lab"; // of the folder of programs
-	static char path[PATH_MAX + sizeof(beside)];
+	static char path[PATH_MAX + 64];
 	ssize_t len = readlink("/proc/self/exe", path, PATH_MAX - 1);
 	char *slash;
 
 	path[len > 0 ? len : 0] = '\0';
 	slash = strrchr(path, '/');
 	if (slash == NULL)
-		return LAB_SOURCE_DIR;
-	memcpy(slash, beside, sizeof(beside));
-	return access(path, X_OK) == 0 ? path : LAB_SOURCE_DIR;
+		return source;
+	strcpy(slash, installed);
+	return access(path, R_OK) == 0 ? path : source;
+}
+
+const char *bundle_dir(void)
+{
+	return beside("/../share/weir/conf/lab", LAB_SOURCE_ROOT "/conf/lab");
+}
+
+const char *bundle_sweep(void)
+{
+	return beside("/../share/weir/lab/sweep.py", LAB_SOURCE_ROOT "/control/lab/sweep.py");
 }
 
 static void read_names(struct bundle *b)

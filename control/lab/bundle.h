@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The scenarios that come with weir-lab: where they are, their list, and one by its name.
+// What comes with weir-lab: where the scenarios and the module of sweeps are, the list of the
+// scenarios, and one scenario by its name.
 #pragma once
 
 #include <stdbool.h>
@@ -8,6 +9,7 @@
 
 // The folder of the scenarios and of `sizes`: that of the installed program, else of the source.
 const char *bundle_dir(void);
+const char *bundle_sweep(void); // the Python module of `weir-lab sweep`
 
 // Puts the path of a bundled scenario in place of its bare name, where no file has this name.
 // False: a bare name fits nothing, and the complaint is printed.

@@ -11,7 +11,6 @@
 #include "control/lab/expr.h"
 #include "control/lab/fluid_run.h"
 #include "control/lab/lab.h"
-#include "control/lab/sweep.h"
 
 const struct lab_command lab_commands[] = {
 	{"run", "weir-lab run FILE... [options]", "run scenarios and check what they expect",

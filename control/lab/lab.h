@@ -65,6 +65,7 @@ int lab_finish(int code);
 bool lab_can_write(const char *out);
 int lab_run(const struct lab_args *a);
 int lab_check(const struct lab_args *a);
+int lab_sweep(const struct lab_args *a);
 
 // A script for bash.
 int lab_completion(const struct lab_args *a);

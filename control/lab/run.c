@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
-// One scenario from file to report, with a progress line on a terminal and an orderly end by
-// signal.
+// The commands run, check and sweep. One scenario from file to report, with a progress line on a
+// terminal and an orderly end by signal.
 #include <errno.h>
 #include <inttypes.h>
+#include <limits.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -16,6 +17,7 @@
 #include <json-c/json.h>
 
 #include "control/config/terminal.h"
+#include "control/lab/bundle.h"
 #include "control/lab/fabric.h"
 #include "control/lab/lab.h"
 #include "control/lab/lab_capture.h"
@@ -117,13 +119,13 @@ static void print_speed(const struct run *r)
 	struct rusage u;
 
 	getrusage(RUSAGE_SELF, &u);
-	terminal_printf(
-		stderr,
-		"%s: %.3f ms in %.2f s, %.2f s of processor time: %" PRIu64
-		" packet-hops (%.2f M/s), %" PRIu64 " events (%.2f M/s), peak memory %ld MB\n",
-		r->sc->name, (double)r->end_ns / 1e6, (double)r->wall_ns / 1e9, busy, hops,
-		(double)hops / busy / 1e6, c->n_events, (double)c->n_events / busy / 1e6,
-		u.ru_maxrss / 1024);
+	terminal_printf(stderr,
+			"%s: %.3f ms in %.2f s, %.2f s of processor time: %" PRIu64
+			" packet-hops (%.2f M/s), %" PRIu64
+			" events (%.2f M/s), peak memory %ld MB\n",
+			r->sc->name, (double)r->end_ns / 1e6, (double)r->wall_ns / 1e9, busy, hops,
+			(double)hops / busy / 1e6, c->n_events, (double)c->n_events / busy / 1e6,
+			u.ru_maxrss / 1024);
 }
 
 // ---- one run
@@ -327,10 +329,9 @@ static int check_file(const struct lab_args *a, const char *file, bool tell)
 	if (err == 0)
 		err = fabric_check(sc, &d);
 	if (err == 0 && tell)
-		terminal_printf(stdout,
-				"%s: %s: %u switches, %u hosts, %u links, %u flows: ready to run\n",
-				file, sc->name, sc->n_switches, sc->n_hosts, sc->n_links,
-				sc->n_flows);
+		terminal_printf(
+			stdout, "%s: %s: %u switches, %u hosts, %u links, %u flows: ready to run\n",
+			file, sc->name, sc->n_switches, sc->n_hosts, sc->n_links, sc->n_flows);
 	scenario_destroy(sc);
 	if (err != 0 || tell)
 		told(&d);
@@ -388,4 +389,47 @@ int lab_finish(int code)
 		return code;
 	fprintf(stderr, "weir-lab: what was to be printed could not be written\n");
 	return code == LAB_DONE ? LAB_FAILED : code;
+}
+
+// Python runs the sweep: sweep.py starts `weir-lab run` for each combination and reports. It gets
+// the options as they were read here.
+int lab_sweep(const struct lab_args *a)
+{
+	struct arena arena = {0};
+	const char **argv = arena_alloc(
+		&arena,
+		(14 + (size_t)a->n_sets + a->n_varies + a->n_metrics + a->n_files) * sizeof(*argv));
+	char program[PATH_MAX];
+	ssize_t len = readlink("/proc/self/exe", program, sizeof(program) - 1);
+	size_t n = 0;
+
+	program[len > 0 ? len : 0] = '\0';
+	argv[n++] = "python3";
+	argv[n++] = "-EsB"; // neither the user's environment nor modules, and no cache is written
+	argv[n++] = "-Xutf8";
+	argv[n++] = bundle_sweep();
+	argv[n++] = arena_printf(&arena, "--digits=%u", a->digits);
+	if (a->jobs != 0)
+		argv[n++] = arena_printf(&arena, "--jobs=%u", a->jobs);
+	if (a->out != NULL)
+		argv[n++] = arena_printf(&arena, "--out=%s", a->out);
+	if (a->json)
+		argv[n++] = "--json";
+	if (a->quiet)
+		argv[n++] = "--quiet";
+	for (unsigned i = 0; i < a->n_sets; i++)
+		argv[n++] = arena_printf(&arena, "--set=%s=%s", a->sets[i].path, a->sets[i].value);
+	for (unsigned i = 0; i < a->n_varies; i++)
+		argv[n++] = arena_printf(&arena, "--vary=%s", a->varies[i]);
+	for (unsigned i = 0; i < a->n_metrics; i++)
+		argv[n++] = arena_printf(&arena, "--metric=%s", a->metrics[i]);
+	argv[n++] = "--";
+	argv[n++] = program;
+	for (unsigned i = 0; i < a->n_files; i++)
+		argv[n++] = a->files[i];
+	execvp(argv[0], (char **)(uintptr_t)argv);
+	usage_printf("weir-lab sweep: cannot start python3, which runs a sweep: %s%s\n",
+		     strerror(errno), errno == ENOENT ? "; install the package python3" : "");
+	arena_fini(&arena);
+	return LAB_FAILED;
 }

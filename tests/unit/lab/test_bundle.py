@@ -97,6 +97,26 @@ def an_installed_program_finds_the_installed_scenarios():
             want(done.returncode == 0 and "premier" in done.stdout, done.stderr)
 
 
+def an_installed_program_finds_the_installed_module_of_sweeps():
+    with tempfile.TemporaryDirectory() as top:
+        program = os.path.join(top, "bin/weir-lab")
+        module = os.path.join(top, "share/weir/lab/sweep.py")
+        for path in program, module:
+            os.makedirs(os.path.dirname(path))
+        shutil.copy(LAB, program)
+        pathlib.Path(module).write_text("print('the installed one')\n", encoding="ascii")
+        done = lab("sweep", "first", "--vary", "seed=1", program=program)
+        want(done.stdout == "the installed one\n", done.stderr)
+
+
+def a_sweep_without_python_says_what_is_missing():
+    with tempfile.TemporaryDirectory() as empty:
+        done = subprocess.run([LAB, "sweep", "first", "--vary", "seed=1"], capture_output=True,
+                              text=True, cwd=ROOT, timeout=60, check=False,
+                              env={**os.environ, "PATH": empty})
+    want(done.returncode == 1 and "install the package python3" in done.stderr, done)
+
+
 def the_build_installs_the_scenarios():
     build = os.path.dirname(os.path.dirname(os.path.dirname(LAB)))
     plan = json.loads(subprocess.run(["meson", "introspect", build, "--install-plan"], check=True,
@@ -105,11 +125,23 @@ def the_build_installs_the_scenarios():
          "{datadir}/weir/conf", plan["install_subdirs"])
 
 
+def the_build_installs_the_modules_of_sweeps():
+    build = os.path.dirname(os.path.dirname(os.path.dirname(LAB)))
+    plan = json.loads(subprocess.run(["meson", "introspect", build, "--install-plan"], check=True,
+                                     capture_output=True, text=True).stdout)
+    for name in "plot.py", "sweep.py":
+        want(plan["data"][os.path.join(ROOT, "control/lab", name)]["destination"] ==
+             "{datadir}/weir/lab/" + name, plan["data"])
+
+
 CASES = [list_has_a_line_of_80_columns_for_each_scenario, list_filters_by_a_word_of_any_case,
          a_scenario_goes_by_its_name_where_no_file_has_it, an_unknown_name_gets_the_nearest,
          what_is_wrong_with_a_command_fits_80_columns,
          an_unknown_option_gets_the_nearest_of_its_command,
-         an_installed_program_finds_the_installed_scenarios, the_build_installs_the_scenarios]
+         an_installed_program_finds_the_installed_scenarios,
+         an_installed_program_finds_the_installed_module_of_sweeps,
+         a_sweep_without_python_says_what_is_missing, the_build_installs_the_scenarios,
+         the_build_installs_the_modules_of_sweeps]
 
 
 def main():

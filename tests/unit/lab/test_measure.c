@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Statistics of samples, times of pauses, steps of axes, tables and the values of a sweep: what
-// measuring and reporting decide without a fabric.
+// Statistics of samples, times of pauses, steps of axes and tables: what measuring and reporting
+// decide without a fabric.
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -14,7 +14,6 @@
 #include "control/lab/measure_leaf.h"
 #include "control/lab/report_grid.h"
 #include "control/lab/svg.h"
-#include "control/lab/sweep.h"
 
 #define N(a) (sizeof(a) / sizeof((a)[0]))
 
@@ -153,79 +152,6 @@ static void tables_leave_empty_columns_out(void **state)
 	grid_fini(&g);
 }
 
-static void varied_values_part_at_commas_outside_brackets(void **state)
-{
-	static const struct {
-		const char *text, *key, *values; // separated by ' '; NULL: refused
-	} rows[] = {
-		{"kmin=5KB,20KB", "kmin", "5KB 20KB"},
-		{"duration=1ms", "duration", "1ms"},
-		{"a.b[2].c={x: 1,y: 2},{x:3}", "a.b[2].c", "{x: 1,y: 2} {x:3}"},
-		{"e='a,b',c", "e", "'a,b' c"},
-		{"kmin", NULL, NULL},
-		{"=5", NULL, NULL},
-		{"kmin=", NULL, NULL},
-		{"kmin=5,,6", NULL, NULL},
-		{"kmin=5,", NULL, NULL},
-	};
-
-	(void)state;
-	for (size_t i = 0; i < N(rows); i++) {
-		struct arena a = {0};
-		struct sweep_vary v;
-		const char *all = "";
-		bool ok = sweep_parse_vary(&a, rows[i].text, &v);
-
-		if (ok != (rows[i].key != NULL))
-			fail_msg("%s", rows[i].text);
-		for (uint32_t k = 0; ok && k < v.n; k++)
-			all = arena_printf(&a, "%s%s%s", all, k == 0 ? "" : " ", v.values[k]);
-		if (ok) {
-			assert_string_equal(v.key, rows[i].key);
-			assert_string_equal(all, rows[i].values);
-		}
-		arena_fini(&a);
-	}
-}
-
-static void combinations_count_like_digits(void **state)
-{
-	static const uint32_t want[][2] = {{0, 0}, {0, 1}, {0, 2}, {1, 0}, {1, 1}, {1, 2}};
-	struct sweep_vary varies[] = {{.key = "a", .n = 2}, {.key = "b", .n = 3}};
-	struct sweep s = {.varies = varies, .n_varies = 2, .n_points = 6};
-
-	(void)state;
-	for (uint32_t i = 0; i < 6; i++) {
-		assert_int_equal(sweep_index(&s, i, 0), want[i][0]);
-		assert_int_equal(sweep_index(&s, i, 1), want[i][1]);
-	}
-}
-
-static void what_a_run_printed_is_taken_or_left(void **state)
-{
-	struct arena a = {0};
-	struct sweep s = {.arena = &a};
-	struct sweep_point p = {0};
-
-	(void)state;
-	sweep_take(&s, &p, "");
-	sweep_take(&s, &p, "not JSON");
-	sweep_take(&s, &p, "{}");
-	assert_int_equal(p.n_values, 0);
-	sweep_take(&s, &p,
-		   "{\"passed\": true, \"expectations\": [{\"expectation\": \"x == 1\", \"unit\": "
-		   "\"bps\","
-		   "\"value\": 2.5, \"passed\": false}], \"metrics\": [{\"metric\": \"y\", "
-		   "\"value\": null}]}");
-	assert_true(p.passed);
-	assert_int_equal(p.n_values, 2);
-	assert_string_equal(p.values[0].name, "x == 1");
-	assert_string_equal(p.values[0].unit, "bps");
-	assert_true(p.values[0].value == 2.5 && p.values[0].judged && !p.values[0].passed);
-	assert_true(p.values[1].value != p.values[1].value && !p.values[1].judged);
-	arena_fini(&a);
-}
-
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -235,9 +161,6 @@ int main(void)
 		cmocka_unit_test(a_pause_that_lasts_counts_as_far_as_it_went),
 		cmocka_unit_test(axes_step_by_1_2_or_5),
 		cmocka_unit_test(tables_leave_empty_columns_out),
-		cmocka_unit_test(varied_values_part_at_commas_outside_brackets),
-		cmocka_unit_test(combinations_count_like_digits),
-		cmocka_unit_test(what_a_run_printed_is_taken_or_left),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
