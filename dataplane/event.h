@@ -109,7 +109,7 @@ struct event {
 	uint64_t t_ns; // switch time
 	uint16_t type; // enum event_type
 	uint8_t port; // index in the policy
-	uint8_t cls; // class or PG, 0xff where none applies
+	uint8_t cls; // class or PG, CLASS_NONE where none applies
 	// XOFF, XON: shared cells; LOSSLESS_DROP: enum drop_reason; STORM, STORM_LIMIT: action or
 	// `then` (qos/watchdog.h); STORM_OVER: 1 if the class obeys and sends PFC again;
 	// PFC_RATE_*: 0 in, 1 out; DROP_ALL: 1 on; MAC_*: event_mac_a();

@@ -48,13 +48,13 @@ void fifo_pool_fini(struct fifo_pool *pool)
 	*pool = (struct fifo_pool){0};
 }
 
-static void give_back(struct fifo_pool *pool, struct fifo_chunk *c)
+static void free_chunk(struct fifo_pool *pool, struct fifo_chunk *c)
 {
 	c->next = pool->free;
 	pool->free = c;
 }
 
-const struct frame *fifo_sift_look(struct fifo_pool *pool, struct fifo_sift *s)
+const struct frame *fifo_purge_look(struct fifo_pool *pool, struct fifo_purge *s)
 {
 	struct fifo_chunk *c = s->read;
 
@@ -63,13 +63,13 @@ const struct frame *fifo_sift_look(struct fifo_pool *pool, struct fifo_sift *s)
 		s->read_i = 0;
 		if (c != s->write) {
 			s->write->next = s->read;
-			give_back(pool, c);
+			free_chunk(pool, c);
 		}
 	}
 	return &s->read->frames[s->read_i];
 }
 
-void fifo_sift_keep(struct fifo_sift *s)
+void fifo_purge_keep(struct fifo_purge *s)
 {
 	if (s->write_i == FIFO_CHUNK_FRAMES) {
 		s->write = s->write->next;
@@ -78,16 +78,16 @@ void fifo_sift_keep(struct fifo_sift *s)
 	s->write->frames[s->write_i++] = s->read->frames[s->read_i++];
 }
 
-void fifo_sift_take(struct fifo *f, struct fifo_sift *s, struct frame *out)
+void fifo_purge_take(struct fifo *f, struct fifo_purge *s, struct frame *out)
 {
 	*out = s->read->frames[s->read_i++];
 	f->n--;
 }
 
-void fifo_sift_end(struct fifo_pool *pool, struct fifo *f, const struct fifo_sift *s)
+void fifo_purge_end(struct fifo_pool *pool, struct fifo *f, const struct fifo_purge *s)
 {
 	if (s->read != s->write)
-		give_back(pool, s->read);
+		free_chunk(pool, s->read);
 	if (f->n != 0) {
 		f->tail = s->write;
 		f->tail->next = NULL;
@@ -95,7 +95,7 @@ void fifo_sift_end(struct fifo_pool *pool, struct fifo *f, const struct fifo_sif
 		return;
 	}
 	if (s->write != NULL)
-		give_back(pool, s->write);
+		free_chunk(pool, s->write);
 	f->head = f->tail = NULL;
 	f->head_i = 0;
 }

@@ -2,10 +2,8 @@
 // Egress queues: first in, first out, of frame descriptors, in chunks of one preallocated pool per
 // worker.
 //
-// What the scheduler and the marker need is kept in the descriptor, so that a frame that
-// has gone cold in a long queue is first touched when it leaves, and the descriptors are read in
-// order. The pool holds enough chunks for every cell of the buffer; push can only fail on a bug.
-// One thread, the egress owner.
+// Descriptors are read in order. The pool holds enough chunks for every cell of the buffer; push
+// can only fail on a bug. One thread, the egress owner.
 #pragma once
 
 #include <assert.h>
@@ -15,27 +13,8 @@
 
 #include <rte_prefetch.h>
 
-struct rte_mbuf;
+#include "dataplane/frame.h"
 
-// A frame on its way through the switch. Also what crosses a hand-off ring.
-struct frame {
-	struct rte_mbuf *m;
-	uint64_t arrival_ns; // of one of several copies: its record (replica.h)
-	uint16_t len; // bytes as it will leave
-	uint16_t cells; // as charged on arrival
-	uint8_t in_port, pg; // whose account it is charged to
-	uint8_t out_port, queue;
-	uint8_t cls, color; // as it arrived; drops at ingress count under cls
-	uint8_t kind, ecn; // enum pkt_kind, enum ecn
-	uint8_t l3_off;
-	bool marked : 1; // CE was set here
-	bool at_egress : 1; // dropped beyond the hand-over: `queue` is where
-	bool own : 1; // made by the switch: never marked
-	bool answer : 1; // RoCEv2 that pairing wants to hear of, where it leaves
-	uint8_t spare;
-	uint8_t out_cls; // the class it leaves in: cls, unless the guard gave it another
-};
-static_assert(sizeof(struct frame) == 32, "two descriptors to a cache line");
 
 enum { FIFO_CHUNK_FRAMES = 63 };
 
@@ -169,27 +148,28 @@ static inline void fifo_advance(struct fifo_pool *pool, struct fifo *f, unsigned
 
 // ---- some frames out of the middle
 
-// Looks at each frame of a queue, in order, and takes some out; the others close up. It may be left
-// and gone on with later: until it has ended frames may be pushed, but there is no head to pop.
-struct fifo_sift {
+// A purge looks at each frame of a queue, in order, and takes some out; the others close up. The
+// caller may stop and continue later. Until the purge has ended, frames may be pushed, but the
+// queue has no head to pop.
+struct fifo_purge {
 	struct fifo_chunk *read, *write; // write is read, or the chunk before it
 	uint16_t read_i, write_i; // next to look at; where the next one is kept
 };
 
-static inline void fifo_sift_begin(const struct fifo *f, struct fifo_sift *s)
+static inline void fifo_purge_begin(const struct fifo *f, struct fifo_purge *s)
 {
 	s->read = s->write = f->head;
 	s->read_i = s->write_i = f->head_i;
 }
 
-// No frame is left to look at: the sift is to be ended.
-static inline bool fifo_sift_over(const struct fifo *f, const struct fifo_sift *s)
+// No frame is left to look at: the purge is to be ended.
+static inline bool fifo_purge_over(const struct fifo *f, const struct fifo_purge *s)
 {
 	return s->read == f->tail && (s->read == NULL || s->read_i == f->tail_i);
 }
 
 // The next frame; only where it is not over. It must be kept or taken.
-const struct frame *fifo_sift_look(struct fifo_pool *pool, struct fifo_sift *s);
-void fifo_sift_keep(struct fifo_sift *s);
-void fifo_sift_take(struct fifo *f, struct fifo_sift *s, struct frame *out);
-void fifo_sift_end(struct fifo_pool *pool, struct fifo *f, const struct fifo_sift *s);
+const struct frame *fifo_purge_look(struct fifo_pool *pool, struct fifo_purge *s);
+void fifo_purge_keep(struct fifo_purge *s);
+void fifo_purge_take(struct fifo *f, struct fifo_purge *s, struct frame *out);
+void fifo_purge_end(struct fifo_pool *pool, struct fifo *f, const struct fifo_purge *s);

@@ -25,6 +25,7 @@
 
 enum {
 	POLICY_MAX_PORTS = 128,
+	PORT_NONE = 0xff, // in place of a port's number
 	POLICY_NAME_LEN = 32,
 	N_VLANS = 4096,
 	MAX_PORT_ADDRS = 16,

@@ -1,92 +1,146 @@
 // SPDX-License-Identifier: Apache-2.0
-// The port interface: what a driver (xdp, ethdev, wire) offers to the dataplane.
+// A port, its queues and its priority groups, as the worker that owns the port sees them. The owner
+// is the only writer; control and other workers read counters and gauges, one word at a time.
 //
-// The fast operations belong to the one worker that owns the port and are called from its loop:
-// they take no lock and allocate nothing. The slow ones belong to the control thread and may be
-// called while the worker runs. A frame is always one mbuf segment; lengths exclude the FCS.
+// What each frame touches comes first and lies together: one line of the port for both ways, one
+// line of its counters on arrival and one on departure, one line of the group, two of the
+// scheduler, and two of the queue beside its histogram. scripts/shape counts these lines.
 #pragma once
 
-#include <stdbool.h>
-#include <stdint.h>
+#include <assert.h>
+#include <stddef.h>
 
-struct rte_mbuf;
+#include <rte_common.h>
 
-enum { PORT_ROOM_ANY = INT32_MAX, PORT_WAIT_FDS = 2 };
+#include "dataplane/fifo.h"
+#include "dataplane/policy.h"
+#include "dataplane/port_ops.h"
+#include "dataplane/qos/cause.h"
+#include "dataplane/switch.h"
+#include "dataplane/switch_flows.h"
 
-// PFC as a driver may see it before the frame reaches the ring (an XDP program). `seq` grows with
-// each PFC frame that enables the class; `quanta` is its time, `speed`-relative as on the wire.
-struct port_pause {
-	uint32_t seq;
-	uint16_t quanta;
+enum {
+	BURST = 32, // frames that a port receives or sends at once
+	MAX_WORKERS = 64,
+	PORT_LINE = 64, // bytes of a cache line
+	TX_OFF_PORT = 1 << 8, // in tx_off, beside one bit per queue
 };
 
-// What the driver counts beside the dataplane. Monotone.
-struct port_drv_stats {
-	uint64_t rx_missed; // frames lost because the receive ring or its buffers ran out
-	uint64_t tx_errors; // frames the driver took and then could not send
-	uint64_t rx_to_kernel; // frames that were steered to the host's stack
-};
+struct ipcc_rt;
 
-// Why frames did not come through the receive ring, or what was done with them beside it.
-enum { PORT_REASONS_MAX = 16 };
-#define PORT_REASON_LLDP "kept_lldp" // LLDP that the host's stack has and the switch has not
-#define PORT_REASON_MERGED "merged_segments" // lost: a virtual sender leaves segmentation to a NIC
-struct port_reason {
-	const char *name, *help;
-	bool lost; // counts in rx_missed
-	uint64_t frames; // monotone
+// One class of one egress port.
+struct __rte_cache_aligned queue {
+	struct fifo fifo;
+	struct egress_state egress;
+	struct wred_state wred;
+	uint64_t waiting_ns; // when it became non-empty
+	struct queue_counters c;
+	uint64_t sent_ns; // when a frame last left it while it was paused
+	_Atomic(struct ipcc_rt *) ipcc; // made by control before a policy first wants it, kept
 };
+static_assert(offsetof(struct queue, c) == PORT_LINE, "a frame enters and leaves by two lines");
+static_assert(offsetof(struct queue_counters, dropped_packets) == PORT_LINE, "and no more");
 
-struct port_ops {
-	// ---- owner worker, hot path
-	// Takes up to n received frames. Their order is the order on the wire.
-	uint16_t (*rx)(void *drv, struct rte_mbuf **pkts, uint16_t n);
-	// Frames waiting to be received, or -ENOTSUP where the driver cannot tell.
-	int32_t (*rx_depth)(void *drv);
-	// Bytes of data frames the driver would take now; 0: none. An empty driver takes at least
-	// one frame of any legal size. Frames taken count their length against it.
-	int32_t (*tx_room)(void *drv);
-	// Hands frames over, and kicks the hardware. Returns how many were taken, in order; those
-	// belong to the driver. May take MAC control frames even where tx_room is 0.
-	uint16_t (*tx)(void *drv, struct rte_mbuf **pkts, uint16_t n);
-	// Bytes handed over that are not known to have left yet (tx completion is polled here).
-	uint32_t (*tx_pending)(void *drv);
-	// Early PFC of a class, or NULL: then the received frame acts.
-	bool (*pause)(void *drv, unsigned cls, struct port_pause *out);
-	// Only where the port wakes, and steps its worker in the driver's own thread; else NULL.
-	// The driver sets `bit` in *word when a frame has arrived, and when room has returned that
-	// tx_room or tx did not have. A port that nothing happened to is then not looked at. A
-	// word of NULL ends it; the driver must outlive the switch.
-	void (*watch)(void *drv, uint64_t *word, uint64_t bit);
-
-	// ---- control thread
-	void (*stats)(void *drv, struct port_drv_stats *out);
-	bool (*link_up)(void *drv);
-	// The device does not exist, and never again for this driver. NULL: cannot happen.
-	bool (*gone)(void *drv);
-	// Fills up to n rows about frames that did not come through the ring, and returns how many.
-	// Name and order of a driver's rows stay the same. NULL: the driver has none.
-	unsigned (*reasons)(void *drv, struct port_reason *out, unsigned n);
-	// Writes up to PORT_WAIT_FDS descriptors that poll(2) reports as readable while a received
-	// frame waits, and returns how many; 0: none can come. NULL: only rx() can see a frame.
-	// Also called by the owner worker.
-	unsigned (*wait_fds)(void *drv, int *fds);
+// One class of one ingress port: the unit of buffer accounting. The counters of arrivals lie in the
+// line of the state.
+struct __rte_cache_aligned pg {
+	struct cause_record cause; // of its last PAUSE
+	struct {
+		uint8_t port, queue;
+	} xoff_by; // where the frame was going with which the group entered XOFF
+	uint64_t spare[3];
+	struct pg_counters c;
+	struct pg_state state;
+	uint64_t seen_released[MAX_WORKERS]; // of other workers' releases, already settled
 };
+static_assert(offsetof(struct pg, c.rx_packets) == PORT_LINE &&
+		      offsetof(struct pg, state.max_headroom) == 2 * PORT_LINE,
+	      "an arrival touches one line of its group");
 
-// What control learns when it opens a port.
-struct port_facts {
-	uint8_t mac[6];
-	uint64_t speed_bps; // the link's, 0 where the link has none
-	uint32_t max_frame; // longest frame the driver can carry, without FCS
-	uint32_t rx_ring; // frames its receive ring may hold: the port's skid, 0 on the wire
-	uint32_t tx_ring_bytes; // data bytes that still leave after a PAUSE arrived
-	uint32_t shaper_burst_ns; // lateness of the poll loop that costs no rate, 0 on the wire
-	uint32_t shaper_late_ns; // the same of a slow port, within the bytes that 2 Gb/s send in it
-	uint16_t tx_burst; // frames that one tx call can take; 0: any number that has room
-	// The driver steps the worker itself when a frame arrives or room returns (virtual wire);
-	// else the worker must look again by itself.
-	bool wakes;
-	bool rx_depth_readable; // the receive-ring guard can work
-	bool pfc_rx; // PFC frames of the peer reach the switch
-	bool pfc_tx; // PFC frames of the switch reach the peer
+struct __rte_cache_aligned port {
+	// ---- rare, of arrival
+	gauge_t skid_used; // cells
+	ctr_t reports; // of source addresses, put into the learn ring
+	uint64_t unknown_said_ns; // when the last event of a frame that was not flooded was made
+	uint64_t guard_said_ns; // when the last event of the receive-ring guard was made
+	uint64_t guards_unsaid; // times that the guard began since then
+
+	// ---- PFC out, and PFC in below: their bitmaps of classes are in the line between them
+	struct pfc_tx_state pfc_tx;
+
+	// ---- for every frame, both ways
+	const struct port_ops *ops;
+	void *drv;
+	// Of the owner's loop: other workers may be in another policy, and use worker.pol.
+	const struct policy_port *pol;
+	// Cells by account and queue: what a PAUSE of that group waits for.
+	_Atomic uint32_t (*held_cells)[N_QUEUES];
+	uint16_t tx_off; // bitmap of queues, TX_OFF_PORT
+	uint8_t no; // the port's number
+	uint8_t backlog; // bitmap of queues that hold a frame
+	uint8_t xoff_pgs; // bitmap of groups in XOFF
+	bool up, guard, driver_wakes;
+	bool early_pause; // the driver's words pause, not the frames in its ring
+	// Storms (storm.c), bitmaps of classes, all 0 nearly always.
+	uint8_t stormed; // in recovery, whatever the action
+	uint8_t unprotected; // neither obey nor send PFC: most of those, and all that control wants
+	uint8_t discarded; // of the unprotected: their frames are dropped
+	uint8_t purging; // queues that are not served until discarded frames are out of them
+	uint8_t excused_pgs; // they or the receive ring are full since before PFC was on again
+	uint8_t ipcc_queues; // queues that send notifications
+
+	struct pfc_rx_state pfc_rx;
+
+	// ---- departure
+	struct __rte_cache_aligned {
+		uint16_t n_held; // frames that the driver refused
+		uint16_t tx_burst; // 1..BURST
+		// Of each queue's first frame. Beside each other, because the scheduler compares
+		// them.
+		uint32_t head_len[N_QUEUES];
+		struct shaper_state shaper;
+		struct sched_state sched;
+	};
+
+	struct port_counters c;
+	struct queue queue[N_QUEUES];
+	struct pg pg[N_PGS];
+
+	// ---- rare
+	struct frame held[BURST]; // left the queue, refused by the driver
+	struct drop_counters drops[N_CLASSES][N_DROP_REASONS];
+	const struct switch_port *device; // as last taken over; NULL: the first is still there
+	uint8_t mac[6]; // of the device
+	// Early PFC (peer_pause.c).
+	uint8_t pause_classes; // whose words are acted upon
+	uint32_t pause_seq[N_CLASSES]; // of the driver's words, as last acted upon
+	// Storms.
+	uint8_t watched; // bitmap of classes
+	uint8_t pfc_off; // classes that control wants unprotected
+	bool drop_all; // control wants all lossless classes discarded
+	uint8_t purge_begun, purge_again; // bitmaps of queues, of those in purging
+	struct fifo_purge purge; // of the queue in purge_begun
+	uint64_t recover_seen; // wanted.recover as last acted upon
+	ctr_t storms; // detected so far, of all classes
+	struct watchdog_class watchdog[N_CLASSES];
+	// Limits.
+	struct policer storm[N_LIMIT_KINDS], storm_bpdu;
+	ctr_t remapped[GUARD_MAX_RULES];
+	// Flows and notifications.
+	struct port_flow_counters flows;
+	struct cnp_bucket cnps; // that leave by this port
 };
+static_assert(offsetof(struct port, pfc_tx.paused) % PORT_LINE == 0 &&
+		      offsetof(struct port, pfc_rx) ==
+			      offsetof(struct port, pfc_tx.paused) + PORT_LINE - 8,
+	      "one line for both ways");
+static_assert(offsetof(struct pfc_rx_state, ignore_pause) < 8, "with both bitmaps of PFC in");
+static_assert(offsetof(struct port, sched.deficit) % PORT_LINE == 0, "two lines to schedule by");
+static_assert(offsetof(struct port_counters, transmitted) == PORT_LINE,
+	      "arrival and departure count in a line each");
+
+// A priority group of a port, as an index.
+static inline unsigned account_index(unsigned in_port, unsigned pg)
+{
+	return in_port * N_PGS + pg;
+}

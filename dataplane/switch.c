@@ -9,9 +9,10 @@
 #include <rte_malloc.h>
 #include <rte_errno.h>
 
+#include "dataplane/device.h"
+#include "dataplane/egress.h"
+#include "dataplane/flood.h"
 #include "dataplane/policy_change.h"
-#include "dataplane/switch_impl.h"
-#include "dataplane/worker_flood.h"
 
 static_assert((int)POLICY_PORT_FRAMES == BURST + MAX_CONTROL_FRAMES,
 	      "policy_max_frames counts what a worker holds");
@@ -84,7 +85,7 @@ static void worker_destroy(struct worker *w)
 
 static void own(struct worker *w, unsigned port)
 {
-	const struct port_rt *p = worker_port(w, port);
+	const struct port *p = worker_port(w, port);
 
 	w->owned[w->n_owned++] = (uint8_t)port;
 	port_set_add(&w->every, port);
@@ -127,11 +128,12 @@ void switch_touch(struct weir_switch *sw)
 
 static int port_create(struct weir_switch *sw, unsigned port)
 {
-	struct port_rt *p = rte_zmalloc("port_rt", sizeof(*p), 64);
+	struct port *p = rte_zmalloc("port", sizeof(*p), 64);
 
-	sw->rt[port] = p;
+	sw->port[port] = p;
 	if (p == NULL)
 		return -ENOMEM;
+	p->no = (uint8_t)port;
 	p->up = true;
 	device_bind(p, &sw->ports[port]);
 	p->held_cells = rte_zmalloc("held_cells",
@@ -139,7 +141,7 @@ static int port_create(struct weir_switch *sw, unsigned port)
 	return p->held_cells != NULL ? 0 : -ENOMEM;
 }
 
-static void port_destroy(struct port_rt *p)
+static void port_destroy(struct port *p)
 {
 	if (p != NULL) {
 		flows_free_ipcc(p);
@@ -211,12 +213,13 @@ static int arrays_create(struct weir_switch *sw, const struct switch_port *ports
 	uint32_t max_frame = 0;
 
 	sw->ports = rte_zmalloc("ports", sw->n_ports * sizeof(sw->ports[0]), 64);
-	sw->rt = rte_zmalloc("rt", sw->n_ports * sizeof(sw->rt[0]), 64);
+	sw->port = rte_zmalloc("rt", sw->n_ports * sizeof(sw->port[0]), 64);
 	sw->owner = rte_zmalloc("owner", sw->n_ports, 64);
 	sw->limits = rte_zmalloc("limits", sw->n_ports * sizeof(sw->limits[0]), 64);
-	sw->heard = rte_zmalloc("heard", HEARD_SETS * sw->n_ports * sizeof(sw->heard[0]), 64);
-	if (sw->ports == NULL || sw->rt == NULL || sw->owner == NULL || sw->limits == NULL ||
-	    sw->heard == NULL)
+	sw->reported = rte_zmalloc("reported",
+				   REPORTED_SETS * sw->n_ports * sizeof(sw->reported[0]), 64);
+	if (sw->ports == NULL || sw->port == NULL || sw->owner == NULL || sw->limits == NULL ||
+	    sw->reported == NULL)
 		return -ENOMEM;
 	memcpy(sw->ports, ports, sw->n_ports * sizeof(sw->ports[0]));
 	for (unsigned i = 0; i < sw->n_ports; i++) {
@@ -289,7 +292,7 @@ static void drain_handoff(struct worker *w)
 static void unwatch(const struct worker *w)
 {
 	for (unsigned i = 0; i < w->n_owned; i++) {
-		const struct port_rt *p = worker_port(w, w->owned[i]);
+		const struct port *p = worker_port(w, w->owned[i]);
 
 		if (p->ops->watch != NULL)
 			p->ops->watch(p->drv, NULL, 0);
@@ -305,12 +308,12 @@ void switch_destroy(struct weir_switch *sw)
 
 		drain_handoff(w);
 		// Flushing settles accounts, which reads the policy.
-		w->pol = sw->policy_mem;
+		worker_use_policy(w, sw->policy_mem);
 		unwatch(w);
 		w->tap = NULL;
 		waiting_end(w);
 		for (unsigned k = 0; k < w->n_owned; k++)
-			egress_flush(w, w->owned[k], DROP_SHUTDOWN);
+			egress_flush(w, worker_port(w, w->owned[k]), DROP_SHUTDOWN);
 	}
 	switch_unprepare(sw->policy_mem);
 	routes_free_retired(sw);
@@ -319,16 +322,16 @@ void switch_destroy(struct weir_switch *sw)
 	flows_destroy(sw);
 	for (unsigned i = 0; i < sw->n_workers; i++)
 		worker_destroy(sw->workers[i]);
-	for (unsigned i = 0; sw->rt != NULL && i < sw->n_ports; i++)
-		port_destroy(sw->rt[i]);
+	for (unsigned i = 0; sw->port != NULL && i < sw->n_ports; i++)
+		port_destroy(sw->port[i]);
 	fdb_fini(&sw->fdb);
 	storms_free(sw);
 	devices_free(sw);
 	rte_free(sw->qsbr);
-	rte_free(sw->heard);
+	rte_free(sw->reported);
 	rte_free(sw->limits);
 	rte_free(sw->owner);
-	rte_free(sw->rt);
+	rte_free(sw->port);
 	rte_free(sw->ports);
 	rte_free(sw);
 }
@@ -401,7 +404,7 @@ static unsigned control_rx_missed(struct weir_switch *sw, uint64_t now_ns, struc
 			continue;
 		if (sw->policy_mem->ports[i].classify.lossless != 0)
 			events[k++] = (struct event){.t_ns = now_ns, .type = EVENT_RX_MISSED,
-						     .port = (uint8_t)i, .cls = 0xff,
+						     .port = (uint8_t)i, .cls = CLASS_NONE,
 						     .b = st.rx_missed - sw->rx_missed[i]};
 		sw->rx_missed[i] = st.rx_missed;
 	}
@@ -450,7 +453,7 @@ unsigned switch_control_step(struct weir_switch *sw, uint64_t now_ns, struct eve
 
 void switch_say(struct weir_switch *sw, enum event_type type, unsigned port, uint32_t a, uint64_t b)
 {
-	control_say(sw, type, port, 0xff, a, b);
+	control_say(sw, type, port, CLASS_NONE, a, b);
 }
 
 void switch_poll_drivers_every(struct weir_switch *sw, uint64_t every_ns)

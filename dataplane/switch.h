@@ -16,7 +16,7 @@
 #include "dataplane/drop.h"
 #include "dataplane/event.h"
 #include "dataplane/policy.h"
-#include "dataplane/port.h"
+#include "dataplane/port_ops.h"
 #include "dataplane/qos/cause.h"
 
 struct fdb_port;
@@ -49,15 +49,20 @@ static inline unsigned residence_bucket(uint64_t ns)
 // Largest time of bucket b, in ns.
 uint64_t residence_bucket_max(unsigned b);
 
-// Written by the port's owner.
+// Written by the port's owner. What each frame counts comes first, by arrival and departure
+// (port.h).
 struct port_counters {
 	ctr_t received; // every frame the driver delivered
 	ctr_t rx_packets, rx_bytes; // of those, all but MAC control
-	ctr_t transmitted; // every frame the driver took
-	ctr_t tx_packets, tx_bytes; // of those, all but PFC
+	gauge_t rx_depth; // frames waiting in the driver when last seen
+	gauge_t rx_guard; // 1 while the receive-ring guard holds
 	ctr_t generated; // PFC frames made here
 	ctr_t replicated; // flood copies beyond the first, made from this port's arrivals
 	ctr_t consumed; // control frames taken in here
+	ctr_t transmitted; // every frame the driver took
+	ctr_t tx_packets, tx_bytes; // of those, all but PFC
+	gauge_t tx_pending_bytes; // in the driver
+	gauge_t queued; // frames held for this port: queues and what the driver refused
 	ctr_t pfc_malformed, pfc_misaddressed, pause_8023x, lldp, other_control;
 	gauge_t roce_lossy_latest; // of the latest such frame: class, DSCP << 8
 	ctr_t roce_in_lossy_class, roce_not_ect, lossless_unknown, bad_l3;
@@ -66,22 +71,20 @@ struct port_counters {
 	ctr_t limited[N_LIMIT_KINDS]; // frames dropped beyond a rate of the policy
 	ctr_t loop_forged; // loop probes that this switch did not send; written by control
 	ctr_t early_pauses; // PFC frames that acted before they were received, one per class
-	gauge_t tx_pending_bytes; // in the driver
-	gauge_t rx_depth; // frames waiting in the driver when last seen
-	gauge_t rx_guard; // 1 while the receive-ring guard holds
-	gauge_t queued; // frames held for this port: queues and what the driver refused
 };
 
 struct queue_counters {
 	gauge_t length_bytes, length_packets, max_bytes;
-	ctr_t tx_packets, tx_bytes, ecn_marked, dropped_packets, dropped_bytes;
-	gauge_t residence_max_ns;
+	ctr_t tx_packets, tx_bytes;
 	gauge_t residence_ns; // of the frame that left last
+	gauge_t residence_max_ns;
+	ctr_t ecn_marked;
+	ctr_t dropped_packets, dropped_bytes;
 	ctr_t residence[RESIDENCE_BUCKETS];
 };
 
 struct pg_counters {
-	ctr_t rx_packets, rx_bytes, dropped_packets, dropped_bytes;
+	ctr_t dropped_packets, dropped_bytes, rx_packets, rx_bytes;
 };
 
 struct drop_counters {

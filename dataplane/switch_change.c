@@ -49,7 +49,7 @@ static bool port_is_silent(const struct weir_switch *sw, const struct policy_cha
 	uint8_t left = atomic_load_explicit(&sw->want.pause[port], memory_order_relaxed);
 
 	for_each_bit (cls, left) {
-		uint64_t since_ns = gauge_get(&sw->rt[port]->pfc_tx.stats[cls].since_ns);
+		uint64_t since_ns = gauge_get(&sw->port[port]->pfc_tx.stats[cls].since_ns);
 
 		if (switch_watchdog_recovers(sw, port, cls))
 			continue;

@@ -1,17 +1,17 @@
 // SPDX-License-Identifier: Apache-2.0
-// The inside of a switch, shared by switch.c (control's side) and worker*.c (the workers' side).
+// The inside of a switch: what its workers and control's side (switch_*.c) share.
 //
 //   object                 writer                        readers
 //   policy pointer         control (release)             workers (acquire, once per loop)
 //   wanted (requests)      control, then seq (release)   workers (acquire seq, once per loop)
-//   port_rt                the port's owner              control, relaxed, one word at a time
+//   port (port.h)          the port's owner              control, relaxed, one word at a time
 //   device of a port       control (release)             the port's owner (acquire)
 //   slots of a worker      that worker                   all workers, control
 //   released[w]            worker w                      ingress owners (acquire)
 //   handoff ring a -> b    worker a                      worker b
 //   learn, event rings     their worker                  control
 //   fdb                    control                       workers (forward/fdb.h)
-//   heard[set][port]       the port's owner              workers (worker_flood.c)
+//   reported[set][port]    the port's owner              workers (flood.h)
 //   learning.taken         control                       workers
 //   neighbours, adj words  control                       workers (forward/neighbours.h, route.h)
 //   punt rings of a port   the port's owner              control
@@ -30,28 +30,23 @@
 
 #include "dataplane/bits.h"
 #include "dataplane/compiler.h"
-#include "dataplane/fifo.h"
 #include "dataplane/forward/fdb.h"
-#include "dataplane/port_limits.h"
-#include "dataplane/port_set.h"
-#include "dataplane/packet/roce.h"
 #include "dataplane/forward/route.h"
+#include "dataplane/packet/roce.h"
+#include "dataplane/port.h"
+#include "dataplane/port_set.h"
 #include "dataplane/replica.h"
 #include "dataplane/rng.h"
 #include "dataplane/roce/feed.h"
 #include "dataplane/switch.h"
 #include "dataplane/switch_flows.h"
 #include "dataplane/switch_learn.h"
-#include "dataplane/units.h"
-#include "dataplane/waiting.h"
 #include "dataplane/switch_routes.h"
 #include "dataplane/tap.h"
-
+#include "dataplane/units.h"
+#include "dataplane/waiting.h"
 
 enum {
-	CLASS_NONE = 0xff,
-	MAX_WORKERS = 64,
-	BURST = 32,
 	MAX_CONTROL_FRAMES = 4,
 	EVENT_RING = 4096,
 	LEARN_RING = 4096,
@@ -60,95 +55,29 @@ enum {
 	NOTE_RING = 1024,
 	CNP_RECORDS = 4096,
 	PAIR_ORDERS = 1024,
-	TX_OFF_PORT = 1 << 8, // in tx_off, beside one bit per queue
-	RX_GUARD_CHECK_FRAMES = BURST,
 };
 
-// A port as its owner sees it. Members above `rx` are egress, below ingress.
-struct __rte_cache_aligned port_rt {
-	const struct port_ops *ops;
-	void *drv;
-	const struct switch_port *device; // as last taken over; NULL: the first is still there
-	uint8_t backlog; // bitmap of queues that hold a frame
-	uint8_t xoff_pgs; // bitmap of groups in XOFF
-	bool up, guard, driver_wakes;
-	bool early_pause; // the driver's words pause, not the frames in its ring
-	uint16_t tx_off; // bitmap of queues, TX_OFF_PORT
-	uint16_t n_held;
-	uint16_t tx_burst; // 1..BURST
-	// The watchdog's word (worker_watchdog.c), bitmaps of classes; all are 0 nearly always.
-	uint8_t stormed; // in recovery, whatever the action
-	uint8_t unprotected; // neither obey nor send PFC: most of those, and all that control wants
-	uint8_t discarded; // of the unprotected: their frames are dropped
-	uint8_t sifting; // queues that are not served until discarded frames are out of them
-	uint32_t head_len[N_QUEUES]; // of each queue's first frame
-	struct shaper_state shaper;
-	struct sched_state sched;
-	struct fifo fifo[N_QUEUES];
-	struct egress_state egress[N_QUEUES];
-	struct wred_state wred[N_QUEUES];
-	struct pfc_rx_state pfc_rx;
-	uint32_t pause_seq[N_CLASSES]; // of the driver's words, as last acted upon
-	uint8_t pause_classes; // whose words are acted upon
-	struct pfc_tx_state pfc_tx;
-	struct frame held[BURST]; // left the queue, refused by the driver
-	struct queue_counters queue[N_QUEUES];
-	// Cells by account and queue, [in_port * N_PGS + pg]: what a PAUSE of that group waits for.
-	_Atomic uint32_t (*held_cells)[N_QUEUES];
-	// the rest of the watchdog: bitmaps of classes
-	uint8_t watched;
-	uint8_t pfc_off; // control wants them unprotected
-	bool drop_all; // control wants all lossless classes discarded
-	uint64_t recover_seen; // wanted.recover as last acted upon
-	uint64_t waiting_ns[N_QUEUES]; // when the queue became non-empty
-	uint64_t sent_ns[N_QUEUES]; // when a frame last left it while it was paused
-	struct fifo_sift sift; // of the queue in sift_begun
-	uint8_t sift_begun, sift_again; // bitmaps of queues, of those in sifting
-	ctr_t reports; // of source addresses, put into the learn ring
-	ctr_t storms; // detected so far, of all classes
-	struct watchdog_class watchdog[N_CLASSES];
-	// Notifications (worker_ipcc.c). Made by control before a policy first wants them, kept.
-	uint8_t ipcc_queues; // bitmap, of the policy at hand; 0 nearly always
-	_Atomic(struct ipcc_rt *) ipcc[N_QUEUES];
-	uint8_t mac[6]; // of the device
-	// ingress
-	uint8_t excused_pgs; // they or the receive ring are full since before PFC was on again
-	struct pg_state pg[N_PGS];
-	gauge_t skid_used; // cells
-	struct pg_counters pg_counters[N_PGS];
-	struct port_counters c;
-	struct drop_counters drops[N_CLASSES][N_DROP_REASONS];
-	struct cause_record cause[N_PGS];
-	struct {
-		uint8_t port, queue;
-	} xoff_by[N_PGS]; // where the frame was going with which the group entered XOFF
-	uint64_t unknown_said_ns; // when the last event of a frame that was not flooded was made
-	uint64_t guard_said_ns; // when the last event of the receive-ring guard was made
-	uint64_t guards_unsaid; // times that the guard began since then
-	ctr_t remapped[GUARD_MAX_RULES];
-	struct port_flow_counters flows;
-	struct cnp_bucket cnps; // that leave by this port
-	struct policer storm[N_LIMIT_KINDS], storm_bpdu;
-	uint64_t seen_released[MAX_WORKERS][N_PGS]; // of other workers' releases, already settled
-};
-
-// A priority group of a port, as an index.
-static inline unsigned account_index(unsigned in_port, unsigned pg)
-{
-	return in_port * N_PGS + pg;
-}
-
-// Cells of another worker's priority groups that this worker let go; monotone.
+// Cells of other workers' priority groups that this worker has released; monotone.
 struct released {
 	ctr_t any; // sum over all groups of one ingress owner, to skip idle ones
 	ctr_t cells[]; // [port * N_PGS + pg]
 };
 
-// A destination of which control was told.
-enum { ASKED_SLOTS = 64, ASK_AGAIN_NS = 100000000 };
-struct asked {
+// A destination whose next hop control was given lately.
+enum { REQUEST_SLOTS = 64, REQUEST_AGAIN_NS = 100000000 };
+struct hop_request {
 	struct ip_key dst;
 	uint64_t t_ns; // 0: none
+};
+
+// Control takes answers before requests, whatever comes first.
+enum punt_kind { PUNT_ANSWER, PUNT_REQUEST, PUNT_ASK, N_PUNT_KINDS };
+
+// The way from a routed port to control (punt.h).
+struct punt_port {
+	struct rte_ring *ring[N_PUNT_KINDS]; // neighbour_frame; PUNT_ASK: neighbour_ask
+	// The port's owner's.
+	struct policer policer[N_PUNT_KINDS], icmp;
 };
 
 // What a worker needs to route; made with the first policy that does.
@@ -156,9 +85,25 @@ struct worker_l3 {
 	const struct neighbours *neighbours;
 	struct rte_ring *sends[N_SEND_KINDS]; // by enum send_kind
 	struct punt_port *punt[POLICY_MAX_PORTS]; // of owned ports; NULL: never routed
-	struct asked asked[ASKED_SLOTS];
+	struct hop_request requests[REQUEST_SLOTS];
 	struct route_cache cache;
 	struct waiting_room waiting;
+};
+
+// Loop detection; made with the first policy that asks for it (switch_loop.c).
+struct worker_loop {
+	uint64_t id; // of the switch, in its probes
+	struct rte_ring *sends; // of struct neighbour_frame, from control
+	struct rte_ring *echoes; // of struct loop_echo, to control
+	struct policer policer[POLICY_MAX_PORTS]; // of probes that arrive
+};
+
+// A probe with this switch's id that arrived in the VLAN that it names.
+struct loop_echo {
+	uint64_t nonce;
+	uint32_t round;
+	uint16_t vid;
+	uint8_t from_port, in_port; // as the probe says; as it is
 };
 
 // The flows that enter by a worker's ports.
@@ -176,10 +121,10 @@ struct worker_flows {
 	uint64_t dropped_seen, refused_seen, capped_seen, said_ns; // for events
 };
 
-// What the owner of a queue has to say about a flow of another worker's.
+// What the owner of a queue decided about a flow of another worker's.
 struct ipcc_note {
 	uint32_t flow, generation;
-	uint8_t verdict; // enum cnp_silence; CNP_SILENT_NONE: it is to be told
+	uint8_t verdict; // enum cnp_silence; CNP_SILENT_NONE: its sender gets a CNP
 	struct cnp_record why; // complete but for key, sender_qp, source and left_by
 };
 
@@ -207,7 +152,7 @@ struct __rte_cache_aligned worker {
 	uint8_t owned[POLICY_MAX_PORTS];
 	// Which ports a loop looks at (worker.c).
 	struct port_set every; // all it owns
-	struct port_set polled; // whose driver does not tell
+	struct port_set polled; // whose driver does not wake the worker
 	struct port_set called; // something happened since the last loop; also set by drivers
 	struct port_set due; // this loop's
 	struct port_set timed; // with a time to be looked at again, wake_ns
@@ -226,9 +171,9 @@ struct __rte_cache_aligned worker {
 	struct rte_ring *events, *learn;
 	struct rte_ring *out[MAX_WORKERS]; // hand-off to each other worker
 	uint64_t any_seen[MAX_WORKERS];
-	// Cells and claims, as read at the last account_refresh.
+	// Cells and claims, as read at the last admission_refresh.
 	uint64_t others_used[N_LIMITED_POOLS];
-	struct tap *tap; // NULL: nobody watches
+	struct tap *tap; // NULL: no capture runs
 	ctr_t events_lost;
 	ctr_t handed, taken; // frames put into, and taken out of, hand-off rings
 	ctr_t request_done;
@@ -253,10 +198,19 @@ struct __rte_cache_aligned wanted {
 	_Atomic(const struct switch_port *) device[POLICY_MAX_PORTS];
 };
 
-// What control has to say about pairs and had no room for yet.
+// Orders about pairs that found no room in the workers' rings yet.
 struct pair_orders {
 	struct known_pair *pairs; // n of them, from `next` on
 	uint32_t n, next;
+};
+
+// Control watches at each port (switch_limits.c) the drops beyond a rate, by enum limit_kind, and
+// signs of a wrong configuration.
+enum { WATCH_ROCE_LOSSY = N_LIMIT_KINDS, N_WATCHED };
+struct limit_watch {
+	uint64_t seen, before; // frames at the last look; before it began
+	uint64_t last_ns; // when another was last seen
+	bool exceeded;
 };
 
 struct device;
@@ -290,7 +244,7 @@ struct weir_switch {
 	struct rte_mempool *pool;
 	struct rte_rcu_qsbr *qsbr;
 	struct fdb fdb;
-	struct heard *heard; // [HEARD_SETS][n_ports], worker_flood.h
+	struct reported *reported; // [REPORTED_SETS][n_ports] (flood.h)
 	struct neighbours neighbours;
 	struct route_table *retired_tables; // until the end of their grace
 	uint8_t punt_next[N_PUNT_KINDS]; // port that control asks first, in turn
@@ -299,7 +253,7 @@ struct weir_switch {
 	uint32_t frame_cells; // of the longest frame of any port
 	struct worker *workers[MAX_WORKERS];
 	struct switch_port *ports;
-	struct port_rt **rt; // by port
+	struct port **port; // by number
 	uint8_t *owner; // by port
 	struct wanted want;
 	bool static_due; // addresses of the policy wait for room in the table
@@ -322,63 +276,11 @@ struct weir_switch {
 	_Atomic uint32_t copies __rte_cache_aligned; // and records, of replicated frames
 };
 
-static inline struct port_rt *worker_port(const struct worker *w, unsigned port)
+static inline struct port *worker_port(const struct worker *w, unsigned port)
 {
-	return w->sw->rt[port];
+	return w->sw->port[port];
 }
 
-// ---- worker_account.c
-// Settles what other workers released and reads what they hold; before each burst.
-void account_refresh(struct worker *w);
-// The same before a burst of n frames, whose cells are claimed until account_done.
-void account_claim(struct worker *w, unsigned n);
-void account_done(struct worker *w);
-// Charges the frame, or drops it. True: the frame may go on.
-bool account_admit(struct worker *w, struct frame *f);
-// The same for a frame that is replicated: n frames of the pool for its copies are counted already.
-bool account_admit_replicated(struct worker *w, struct frame *f, unsigned n);
-// Charges frames of one group at once: cells in all, `least` of the smallest. False: nothing was
-// done, they must be admitted one by one.
-bool account_admit_alike(struct worker *w, const struct frame *first, uint32_t cells,
-			 uint32_t least);
-// Cells that frames of f's group may still take of its min.
-uint32_t account_min_left(const struct worker *w, const struct frame *f);
-// Gives back the cells of frames that left, or were dropped at egress.
-void account_release(struct worker *w, unsigned in_port, unsigned pg, uint32_t cells);
-// Settles, then lets groups leave XOFF that may; once per loop.
-void account_settle(struct worker *w);
-// Takes a new policy's word.
-void account_new_policy(struct worker *w);
-// Sends the PFC frame that is due, if any. Returns when the next one is.
-uint64_t account_pfc_now(struct worker *w, unsigned port);
-static inline uint64_t account_pfc(struct worker *w, unsigned port)
-{
-	const struct port_rt *p = worker_port(w, port);
-
-	if (p->xoff_pgs == 0 && !p->guard && (p->pfc_tx.paused | p->pfc_tx.asked) == 0)
-		return UINT64_MAX; // as nearly always
-	return account_pfc_now(w, port);
-}
-
-// ---- worker_cause.c
-// The queue that holds most of a group; CAUSE_NONE where none holds any. Pauses that last no longer
-// than till at_ns are over. at_hand, if not NULL: a frame of it that is on its way to its queue. Of
-// workers and of control: pol is what they go by.
-struct pause_cause cause_search(const struct weir_switch *sw, const struct policy *pol,
-				uint64_t at_ns, unsigned account, const struct frame *at_hand);
-// The group of f enters XOFF with it. Returns the cause, packed.
-uint64_t cause_of_xoff(struct worker *w, const struct frame *f);
-// A PFC frame has left: keeps the causes of what it pauses.
-void cause_of_pauses(struct worker *w, unsigned port, const struct pfc_times *times);
-
-// ---- worker_guard.c
-// The port of departure is known, and in a group: a frame that turns back gets class and queue by
-// the rule that is returned. NULL: it stays as it is.
-const struct guard_rule *guard_turn(const struct worker *w, struct frame *f, uint8_t dscp);
-// Counts the frame under its rule. Returns the DSCP that it gets.
-uint8_t guard_turned(struct worker *w, const struct frame *f, const struct guard_rule *r);
-
-// ---- worker_flows.c
 // The flow of a frame as an id in the shard of its port of arrival's owner, kept in the mbuf. Only
 // where there is a flow table; FLOW_NONE: none.
 static inline uint32_t frame_flow(const struct frame *f)
@@ -391,81 +293,20 @@ static inline struct worker_flows *flows_of_port(const struct weir_switch *sw, u
 	return sw->workers[sw->owner[port]]->flows;
 }
 
-// Finds or makes the flows of a burst of one port, counts, and tells pairing. Sets frame_flow of
-// all of them, and `answer` of those that pairing wants to hear of.
-void flows_burst(struct worker *w, struct frame *frames, const struct pkt_info *pkts, unsigned n);
-// ---- worker_flows_out.c
-// What a flow that is gone means to pairing.
-struct flow_hooks flows_hooks(struct worker_flows *wf);
-struct pair_answer;
-// What pairing wants to know of a frame that arrived, beyond what it says.
-struct pair_answer flows_answer(const struct worker *w, const struct frame *f,
-				const struct pkt_info *pkt, const struct roce_msg *msg);
-// These know their way out.
-void flows_went(struct worker *w, const struct frame *frames, unsigned n);
-// A frame marked `answer` leaves by a port of this worker's.
-void flows_hear(struct worker *w, const struct frame *f);
-// Of those, a READ request.
-static inline bool flows_asks(const struct pkt_info *pkt)
-{
-	return roce_role_of_opcode[pkt->bth_opcode] == ROCE_ROLE_READ_REQUEST;
-}
-// Once per loop: ageing, what control has to say, events.
-void flows_tick(struct worker *w);
+// ---- worker.c, for all files of a worker
 
-// ---- worker_ipcc.c
-// Frames of one queue that sends notifications have entered it.
-void ipcc_fed(struct worker *w, const struct frame *frames, unsigned n);
-// Sends the CNPs that other workers ask for, and looks at the queues of the ports that are due;
-// between what enters the queues and what leaves them.
-void ipcc_run_now(struct worker *w);
-static inline void ipcc_run(struct worker *w)
-{
-	if (unlikely(w->ipcc))
-		ipcc_run_now(w);
-}
-// When the port is to be looked at for its sake.
-uint64_t ipcc_wake_ns(const struct worker *w, unsigned port);
-static inline uint64_t ipcc_wake(const struct worker *w, unsigned port)
-{
-	return worker_port(w, port)->ipcc_queues == 0 ? UINT64_MAX : ipcc_wake_ns(w, port);
-}
-void ipcc_new_policy(struct worker *w);
-// The frame's flow has just been told: it is not to be marked as well.
-bool ipcc_spares(const struct worker *w, const struct frame *f);
+// Shows a frame of an owned port to the tap, when there is one for it.
+void worker_tap(struct worker *w, enum tap_direction direction, const struct port *p,
+		const struct frame *f, enum drop_reason reason);
+// The only way a frame ends without leaving. Counts the frame at p, where the decision fell; w owns
+// p.
+void worker_drop(struct worker *w, struct port *p, const struct frame *f, enum drop_reason reason);
+void worker_event(struct worker *w, enum event_type type, unsigned port, unsigned cls, uint32_t a,
+		  uint64_t b);
+// The worker goes by this policy from now on.
+void worker_use_policy(struct worker *w, const struct policy *pol);
 
-// ---- switch_flows_ipcc.c
-void flows_free_ipcc(struct port_rt *p);
-
-// ---- worker_ingress.c
-// Receives one burst of a port and admits it. True when there may be more.
-bool ingress_poll(struct worker *w, unsigned port);
-// What the frame needs to leave by its port. False: the frame does not fit and was dropped.
-bool ingress_make_ready(struct worker *w, struct frame *f, unsigned vid, bool tagged,
-			const struct pkt_info *pkt);
-// Gives frames that are alike, with all their cells, to the owner of their egress port.
-void ingress_hand_over(struct worker *w, struct frame *frames, unsigned n, uint32_t cells);
-
-// ---- worker_route.c
-// Forwards frames of one routed port by their IP addresses; those that know their way stay, in
-// order. Returns how many.
-unsigned route_burst(struct worker *w, struct frame *frames, const struct pkt_info *pkts,
-		     unsigned n);
-// ---- worker_send.c
-// Sends what control wants sent by the worker's ports; only where the policy says control_sends.
-void control_frames_send(struct worker *w);
-
-// ---- switch_routes.c
-void routes_before_publish(struct weir_switch *sw, struct policy *p);
-void routes_retire(struct weir_switch *sw, struct policy *old, uint64_t token);
-void routes_control(struct weir_switch *sw); // frees what no worker reads any more
-void routes_free_retired(struct weir_switch *sw);
-void routes_destroy(struct weir_switch *sw);
-
-// ---- switch_flows.c
-void flows_control(struct weir_switch *sw); // says what there was no room for
-
-// ---- switch.c
+// ---- control's side: switch.c
 // A ring of n elements with one writer and one reader, or NULL.
 struct rte_ring *switch_ring(const struct weir_switch *sw, const char *kind, unsigned from,
 			     unsigned to, unsigned elem, uint32_t n);
@@ -476,6 +317,29 @@ void control_request(struct weir_switch *sw);
 void devices_free(struct weir_switch *sw);
 bool device_is_gone(const struct switch_port *p);
 
+// ---- switch_routes.c
+void routes_before_publish(struct weir_switch *sw, struct policy *p);
+void routes_retire(struct weir_switch *sw, struct policy *old, uint64_t token);
+void routes_control(struct weir_switch *sw); // frees what no worker reads any more
+void routes_free_retired(struct weir_switch *sw);
+void routes_destroy(struct weir_switch *sw);
+
+// ---- switch_flows.c
+void flows_control(struct weir_switch *sw); // gives out orders that there was no room for
+void flows_free_ipcc(struct port *p);
+
+// ---- switch_loop.c
+int loops_prepare(struct weir_switch *sw, const struct policy *p);
+void loops_free(struct weir_switch *sw);
+// Once per control step. Writes up to n events.
+unsigned loops_control(struct weir_switch *sw, uint64_t now_ns, struct event *events, unsigned n);
+bool loops_hold(const struct weir_switch *sw, unsigned port); // down for the sake of a loop
+
+// ---- switch_limits.c
+// Reports once that a port begins to exceed a rate or to show a wrong configuration, and once that
+// this is over. Writes up to n events.
+unsigned limits_look(struct weir_switch *sw, uint64_t now_ns, struct event *events, unsigned n);
+
 // ---- switch_watchdog.c: parts of switch_control_step, in this order
 // A port is down when its link is, or when an escalation took it down.
 void control_port_down(struct weir_switch *sw, unsigned port);
@@ -485,127 +349,7 @@ void storms_rates(struct weir_switch *sw, uint64_t now_ns);
 // A record of control's own, for storms_say to give out.
 void control_say(struct weir_switch *sw, enum event_type type, unsigned port, unsigned cls,
 		 uint32_t a, uint64_t b);
-// Gives out what control itself has to say. Returns how many.
+// Gives out control's own records. Returns how many.
 unsigned storms_say(struct weir_switch *sw, uint64_t now_ns, struct event *events, unsigned n);
 void storms_new_policy(struct weir_switch *sw);
 void storms_free(struct weir_switch *sw);
-
-// ---- worker_device.c
-// The port uses this device from now on.
-void device_bind(struct port_rt *p, const struct switch_port *device);
-// Control wants another device for the port.
-static inline bool device_waits(const struct worker *w, unsigned port)
-{
-	const struct switch_port *d =
-		atomic_load_explicit(&w->sw->want.device[port], memory_order_relaxed);
-
-	return d != worker_port(w, port)->device;
-}
-// Takes the device over. The port is down, so no frame waits for the device before. link_change()
-// ignores the early PFC words from before the port comes up.
-void device_take(struct worker *w, unsigned port);
-
-// ---- worker_pause.c
-// The driver's early PFC words (port.h): those of today are old news.
-void early_pause_init(struct port_rt *p);
-// Lets words that changed since pause and resume the port's queues.
-void early_pause_look(struct worker *w, unsigned port);
-static inline void early_pause_poll(struct worker *w, unsigned port)
-{
-	const struct port_rt *p = worker_port(w, port);
-
-	if (p->early_pause && p->up)
-		early_pause_look(w, port);
-}
-// The link went down or came up: what was said before means nothing any more.
-void early_pause_forget(struct port_rt *p);
-// Words of classes that a new policy makes lossless are old news too.
-void early_pause_new_policy(struct port_rt *p, uint8_t lossless);
-
-// ---- worker_watchdog.c
-// What follows for the port from its classes in a storm, the policy's action and control's wishes
-// (p->pfc_off, p->drop_all, p->up): to be called after any of them has changed.
-void watchdog_recompute(struct worker *w, unsigned port);
-// Ends a storm of the class at once, if there is one.
-void watchdog_recover(struct worker *w, unsigned port, unsigned cls);
-// Admission was held, and is so no more.
-void watchdog_after_hold(struct worker *w, unsigned port);
-// Finds storms and their ends; pauses that have run out must have ended.
-void watchdog_look(struct worker *w, unsigned port);
-static inline void watchdog_poll(struct worker *w, unsigned port)
-{
-	const struct port_rt *p = worker_port(w, port);
-
-	if (unlikely((p->pfc_rx.paused | p->stormed) != 0) && !w->hold)
-		watchdog_look(w, port);
-}
-// When the port is to be looked at for its sake.
-uint64_t watchdog_wake_ns(const struct worker *w, unsigned port);
-static inline uint64_t watchdog_wake(const struct worker *w, unsigned port)
-{
-	const struct port_rt *p = worker_port(w, port);
-
-	if ((p->pfc_rx.paused | p->stormed | p->sifting) == 0)
-		return UINT64_MAX;
-	return watchdog_wake_ns(w, port);
-}
-// A PFC frame was received; only while the port has a storm.
-void watchdog_hear(struct worker *w, unsigned port, const struct pfc_times *times);
-// What befell frames of the port's stormed classes; only while it has a storm.
-void watchdog_sent(struct port_rt *p, const struct frame *frames, unsigned n);
-void watchdog_not_sent(struct port_rt *p, const struct frame *f);
-void watchdog_admitted(struct port_rt *p, const struct frame *frames, unsigned n);
-void watchdog_not_admitted(struct port_rt *p, const struct frame *f);
-// The excuse ends when group and receive ring have both had room.
-static inline void watchdog_excuse_ends(struct port_rt *p)
-{
-	if (!p->guard)
-		p->excused_pgs &= p->xoff_pgs;
-}
-// Whether a lossless frame that found no headroom was lost by the watchdog's order.
-static inline bool watchdog_ordered(const struct port_rt *p, const struct frame *f)
-{
-	return (p->unprotected >> f->cls | p->excused_pgs >> f->pg) & 1;
-}
-
-// ---- worker_egress.c
-// Admission, WRED and the queue; drops what may not enter. The frames are spent.
-void egress_enqueue(struct worker *w, struct frame *frames, unsigned n);
-// The same for frames of one account and one queue, with all their cells.
-void egress_enqueue_alike(struct worker *w, struct frame *frames, unsigned n, uint32_t cells);
-// Serves a port until it is idle, paused, shaped or full. Returns when it next has something to do.
-uint64_t egress_serve(struct worker *w, unsigned port);
-// Queues, as a bitmap, that nothing may leave now, or that are in a storm. Ends pauses that have
-// run out.
-uint8_t egress_still(struct worker *w, unsigned port);
-// Drops all that waits for a port.
-void egress_flush(struct worker *w, unsigned port, enum drop_reason reason);
-
-// ---- worker.c
-// Shows a frame of an owned port to the tap, when there is one for it.
-void worker_tap(struct worker *w, enum tap_direction direction, unsigned port,
-		const struct frame *f, enum drop_reason reason);
-// The only way a frame ends without leaving. Counts it where the decision fell: `port` is owned
-// by w.
-void worker_drop(struct worker *w, unsigned port, const struct frame *f, enum drop_reason reason);
-void worker_event(struct worker *w, enum event_type type, unsigned port, unsigned cls, uint32_t a,
-		  uint64_t b);
-
-// Cells free in a pool: its size less all slots, those of others as read at the last refresh, with
-// what they claimed (worker_account.c).
-static inline uint64_t pool_free(const struct worker *w, enum pool_id pool, uint64_t size)
-{
-	uint64_t used = w->others_used[pool] + gauge_get(&w->slots[pool].used);
-
-	return size > used ? size - used : 0;
-}
-
-static inline void slot_add(struct worker *w, enum pool_id pool, int64_t cells)
-{
-	struct pool_slot *s = &w->slots[pool];
-
-	if (cells == 0)
-		return;
-	gauge_set(&s->used, (uint64_t)((int64_t)gauge_get(&s->used) + cells));
-	gauge_max(&s->max, gauge_get(&s->used));
-}

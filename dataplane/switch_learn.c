@@ -28,7 +28,8 @@ static void announce(struct event *e, enum event_type type, uint64_t now_ns, uns
 		     const struct mac_notice *n)
 {
 	*e = (struct event){.t_ns = now_ns, .type = (uint16_t)type, .port = (uint8_t)port,
-			    .cls = 0xff, .a = event_mac_a((uint16_t)(n->key & 0xffff), n->other),
+			    .cls = CLASS_NONE,
+			    .a = event_mac_a((uint16_t)(n->key & 0xffff), n->other),
 			    .b = event_mac_b(n->key >> 16, n->n - 1)};
 }
 
@@ -82,10 +83,10 @@ static void say_full(struct weir_switch *sw)
 
 	if (!l->full && f->count >= f->max) {
 		l->full = true;
-		control_say(sw, EVENT_FDB_FULL, 0xff, 0xff, 0, f->count);
+		control_say(sw, EVENT_FDB_FULL, PORT_NONE, CLASS_NONE, 0, f->count);
 	} else if (l->full && f->count < f->max - f->max / ROOM_PART) {
 		l->full = false;
-		control_say(sw, EVENT_FDB_ROOM, 0xff, 0xff, 0, f->count);
+		control_say(sw, EVENT_FDB_ROOM, PORT_NONE, CLASS_NONE, 0, f->count);
 	}
 }
 
@@ -192,7 +193,7 @@ unsigned learn_age(struct weir_switch *sw, uint64_t now_ns, struct event *events
 	if (aged->n == 0 || n == 0)
 		return 0;
 	aged->other = FDB_NO_PORT;
-	announce(&events[0], EVENT_MAC_AGED, now_ns, 0xff, aged);
+	announce(&events[0], EVENT_MAC_AGED, now_ns, PORT_NONE, aged);
 	aged->n = 0;
 	return 1;
 }

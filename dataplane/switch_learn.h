@@ -51,8 +51,3 @@ unsigned learn_control(struct weir_switch *sw, uint64_t now_ns, struct event *ev
 unsigned learn_age(struct weir_switch *sw, uint64_t now_ns, struct event *events, unsigned n);
 // Limits and shares of the ports.
 void learn_new_policy(struct weir_switch *sw);
-
-// ---- worker_learn.c
-// A source address that the table does not know at the port; lives_at: as fdb_source said. False:
-// the address may not be used there, and the frame is to be dropped.
-bool learn_report(struct worker *w, unsigned port, uint64_t key, uint8_t lives_at);

@@ -30,7 +30,7 @@ static bool look(struct limit_watch *l, uint64_t frames, uint64_t now_ns, bool *
 // A switch without lossless classes has RoCE in lossy ones on purpose.
 static uint64_t counted(const struct weir_switch *sw, unsigned port, unsigned kind)
 {
-	const struct port_counters *c = &sw->rt[port]->c;
+	const struct port_counters *c = &sw->port[port]->c;
 
 	if (kind < N_LIMIT_KINDS)
 		return ctr_get(&c->limited[kind]);
@@ -42,11 +42,11 @@ static struct event event_of(const struct weir_switch *sw, unsigned port, unsign
 			     uint64_t now_ns)
 {
 	const struct limit_watch *l = &sw->limits[port][kind];
-	struct event e = {.t_ns = now_ns, .port = (uint8_t)port, .cls = 0xff, .a = kind,
+	struct event e = {.t_ns = now_ns, .port = (uint8_t)port, .cls = CLASS_NONE, .a = kind,
 			  .b = l->seen - l->before};
 
 	if (kind == WATCH_ROCE_LOSSY) {
-		uint64_t latest = gauge_get(&sw->rt[port]->c.roce_lossy_latest);
+		uint64_t latest = gauge_get(&sw->port[port]->c.roce_lossy_latest);
 
 		e.type = began ? EVENT_ROCE_LOSSY : EVENT_ROCE_LOSSY_OVER;
 		e.a = (uint32_t)(latest >> 8);

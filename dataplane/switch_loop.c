@@ -44,7 +44,7 @@ static void worker_free(struct worker_loop *l)
 	if (l == NULL)
 		return;
 	rte_ring_free(l->sends);
-	rte_ring_free(l->heard);
+	rte_ring_free(l->echoes);
 	rte_free(l);
 }
 
@@ -56,8 +56,8 @@ static int worker_create(struct weir_switch *sw, struct worker *w)
 		return -ENOMEM;
 	l->id = sw->loops->id;
 	l->sends = switch_ring(sw, "ls", w->id, 0, sizeof(struct neighbour_frame), RING_SENDS);
-	l->heard = switch_ring(sw, "lh", w->id, 0, sizeof(struct loop_echo), RING_HEARD);
-	if (l->sends == NULL || l->heard == NULL) {
+	l->echoes = switch_ring(sw, "lh", w->id, 0, sizeof(struct loop_echo), RING_HEARD);
+	if (l->sends == NULL || l->echoes == NULL) {
 		worker_free(l);
 		return -ENOMEM;
 	}
@@ -214,7 +214,8 @@ static bool come_back(struct weir_switch *sw, const struct loop_echo *e, uint64_
 		news |= !sw->loops->port[down].held;
 		hold(sw, (unsigned)down, true, now_ns);
 	}
-	*out = (struct event){.t_ns = now_ns, .type = EVENT_LOOP, .port = e->in_port, .cls = 0xff,
+	*out = (struct event){.t_ns = now_ns, .type = EVENT_LOOP, .port = e->in_port,
+			      .cls = CLASS_NONE,
 			      .a = e->from_port | (uint32_t)e->vid << 16,
 			      .b = down < 0 ? 0 : (uint64_t)down + 1};
 	return news;
@@ -226,9 +227,9 @@ static unsigned look_at_worker(struct weir_switch *sw, struct worker_loop *l, ui
 	struct loop_echo e;
 	unsigned k = 0;
 
-	while (k < n && rte_ring_sc_dequeue_elem(l->heard, &e, sizeof(e)) == 0) {
+	while (k < n && rte_ring_sc_dequeue_elem(l->echoes, &e, sizeof(e)) == 0) {
 		if (!is_ours(sw, &e))
-			ctr_inc(&sw->rt[e.in_port]->c.loop_forged);
+			ctr_inc(&sw->port[e.in_port]->c.loop_forged);
 		else
 			k += come_back(sw, &e, now_ns, &events[k]);
 	}
@@ -242,7 +243,7 @@ static unsigned look_at_port(struct weir_switch *sw, unsigned port, uint64_t now
 {
 	struct loop_port *lp = &sw->loops->port[port];
 	uint64_t recover_ns = sw->policy_mem->ports[port].loop.recover_ns;
-	struct event e = {.t_ns = now_ns, .port = (uint8_t)port, .cls = 0xff};
+	struct event e = {.t_ns = now_ns, .port = (uint8_t)port, .cls = CLASS_NONE};
 	unsigned k = 0;
 
 	if (k < n && !port_set_empty(&lp->looped) && now_ns - lp->heard_ns >= CALM_NS) {

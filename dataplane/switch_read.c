@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // The numbers of a switch, as control and tests read them.
-#include "dataplane/switch_impl.h"
+#include "dataplane/pause_cause.h"
 
 struct worker *switch_worker(struct weir_switch *sw, unsigned i)
 {
@@ -34,7 +34,7 @@ bool switch_link_up(const struct weir_switch *sw, unsigned port)
 	return !atomic_load_explicit(&sw->want.down[port], memory_order_relaxed);
 }
 
-static uint64_t dropped_at(const struct port_rt *p)
+static uint64_t dropped_at(const struct port *p)
 {
 	uint64_t n = 0;
 
@@ -53,7 +53,7 @@ struct balance switch_balance(const struct weir_switch *sw)
 	uint64_t handed = 0, taken = 0;
 
 	for (unsigned i = 0; i < sw->n_ports; i++) {
-		const struct port_rt *p = sw->rt[i];
+		const struct port *p = sw->port[i];
 
 		b.transmitted += ctr_get(&p->c.transmitted);
 		b.consumed += ctr_get(&p->c.consumed);
@@ -70,7 +70,7 @@ struct balance switch_balance(const struct weir_switch *sw)
 	b.queued += handed - taken;
 	atomic_thread_fence(memory_order_acquire);
 	for (unsigned i = 0; i < sw->n_ports; i++) {
-		const struct port_rt *p = sw->rt[i];
+		const struct port *p = sw->port[i];
 
 		b.received += ctr_get(&p->c.received);
 		b.generated += ctr_get(&p->c.generated);
@@ -91,45 +91,45 @@ const struct worker_counters *switch_worker_counters(const struct weir_switch *s
 
 const struct port_counters *switch_port_counters(const struct weir_switch *sw, unsigned port)
 {
-	return &sw->rt[port]->c;
+	return &sw->port[port]->c;
 }
 
 const struct queue_counters *switch_queue_counters(const struct weir_switch *sw, unsigned port,
 						   unsigned queue)
 {
-	return &sw->rt[port]->queue[queue];
+	return &sw->port[port]->queue[queue].c;
 }
 
 const struct pg_counters *switch_pg_counters(const struct weir_switch *sw, unsigned port,
 					     unsigned pg)
 {
-	return &sw->rt[port]->pg_counters[pg];
+	return &sw->port[port]->pg[pg].c;
 }
 
 const struct pg_state *switch_pg_state(const struct weir_switch *sw, unsigned port, unsigned pg)
 {
-	return &sw->rt[port]->pg[pg];
+	return &sw->port[port]->pg[pg].state;
 }
 
 uint64_t switch_skid_used(const struct weir_switch *sw, unsigned port)
 {
-	return gauge_get(&sw->rt[port]->skid_used);
+	return gauge_get(&sw->port[port]->skid_used);
 }
 
 const struct drop_counters *switch_drops(const struct weir_switch *sw, unsigned port, unsigned cls,
 					 enum drop_reason reason)
 {
-	return &sw->rt[port]->drops[cls][reason];
+	return &sw->port[port]->drops[cls][reason];
 }
 
 const struct pfc_rx_state *switch_pfc_rx(const struct weir_switch *sw, unsigned port)
 {
-	return &sw->rt[port]->pfc_rx;
+	return &sw->port[port]->pfc_rx;
 }
 
 const struct pfc_tx_state *switch_pfc_tx(const struct weir_switch *sw, unsigned port)
 {
-	return &sw->rt[port]->pfc_tx;
+	return &sw->port[port]->pfc_tx;
 }
 
 // Asked of the gauges, which are safe to read from another thread.
@@ -139,7 +139,7 @@ bool switch_queue_paused(const struct weir_switch *sw, unsigned port, unsigned q
 
 	for (unsigned cls = 0; cls < N_CLASSES; cls++)
 		if (c->class_to_queue[cls] == queue &&
-		    gauge_get(&sw->rt[port]->pfc_rx.stats[cls].until_ns) != 0)
+		    gauge_get(&sw->port[port]->pfc_rx.stats[cls].until_ns) != 0)
 			return true;
 	return false;
 }
@@ -195,4 +195,40 @@ uint64_t switch_events_lost(const struct weir_switch *sw)
 	for (unsigned i = 0; i < sw->n_workers; i++)
 		n += ctr_get(&sw->workers[i]->events_lost);
 	return n;
+}
+
+// ---- the deadlock guard, causes of PAUSE, copies
+
+uint64_t switch_guard_remapped(const struct weir_switch *sw, unsigned port, unsigned rule)
+{
+	return ctr_get(&sw->port[port]->remapped[rule]);
+}
+
+struct pause_cause switch_pause_cause(const struct weir_switch *sw, unsigned port, unsigned pg)
+{
+	const struct cause_record *r = &sw->port[port]->pg[pg].cause;
+
+	return cause_unpack(gauge_get(&r->t_ns), gauge_get(&r->packed));
+}
+
+struct pause_cause switch_cause_now(const struct weir_switch *sw, unsigned port, unsigned pg)
+{
+	return pause_cause_search(sw, sw->policy_mem, 0, account_index(port, pg), NULL);
+}
+
+uint32_t switch_copies(const struct weir_switch *sw)
+{
+	return atomic_load_explicit(&sw->copies, memory_order_relaxed);
+}
+
+uint32_t switch_copy_frames(const struct weir_switch *sw)
+{
+	return sw->copy_frames;
+}
+
+uint32_t switch_held_cells(const struct weir_switch *sw, unsigned port, unsigned q,
+			   unsigned in_port, unsigned pg)
+{
+	return atomic_load_explicit(&sw->port[port]->held_cells[account_index(in_port, pg)][q],
+				    memory_order_relaxed);
 }

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // The control thread's side of the watchdog: it counts the storms that workers report, escalates
 // when there are too many, warns of high PFC rates, and passes on what operators ask for. The
-// owners of the ports detect, recover and discard (worker_watchdog.c).
+// owners of the ports detect, recover and discard (storm.h).
 //
 // Control reads the watchdogs' counters in each turn. The records of storms are for the log only.
 // An escalation comes at the same storm whether a record is late, lost, or has no room.
@@ -132,7 +132,7 @@ static void count_new(struct weir_switch *sw, unsigned port)
 	const struct storm_port *sp = sw->storms.port[port];
 
 	for (unsigned c = 0; c < N_CLASSES; c++) {
-		const struct watchdog_class *w = &sw->rt[port]->watchdog[c];
+		const struct watchdog_class *w = &sw->port[port]->watchdog[c];
 		uint64_t detected = ctr_get(&w->detected);
 
 		while (sp->counted[c] != detected)
@@ -143,7 +143,7 @@ static void count_new(struct weir_switch *sw, unsigned port)
 void storms_pass(struct weir_switch *sw)
 {
 	for (unsigned port = 0; port < sw->n_ports; port++) {
-		uint64_t detected = ctr_get(&sw->rt[port]->storms);
+		uint64_t detected = ctr_get(&sw->port[port]->storms);
 
 		if (detected != 0 && know_port(sw, port) &&
 		    sw->storms.port[port]->all_counted != detected)
@@ -157,7 +157,7 @@ static void look_at_rate(struct weir_switch *sw, unsigned port, unsigned cls, bo
 			 uint64_t now_ns)
 {
 	const struct policy_port *pp = &sw->policy_mem->ports[port];
-	const struct port_rt *p = sw->rt[port];
+	const struct port *p = sw->port[port];
 	const struct pfc_class_stats *st = out ? &p->pfc_tx.stats[cls] : &p->pfc_rx.stats[cls];
 	struct storm_rates *rates = sw->storms.rates[port];
 	struct pfc_rate *r = out ? &rates->out[cls] : &rates->in[cls];
@@ -186,7 +186,7 @@ static void look_at_pauses(struct weir_switch *sw, unsigned port, unsigned cls, 
 {
 	const struct policy_port *pp = &sw->policy_mem->ports[port];
 	struct storm_rates *rates = sw->storms.rates[port];
-	uint64_t us = paused_ns(&sw->rt[port]->pfc_rx.stats[cls], now_ns) / 1000, last_second;
+	uint64_t us = paused_ns(&sw->port[port]->pfc_rx.stats[cls], now_ns) / 1000, last_second;
 	uint32_t most = pp->classify.lossless >> cls & 1 ? pp->pfc_warning.paused_us : 0;
 	enum pfc_rate_verdict v;
 
@@ -256,7 +256,7 @@ void storms_new_policy(struct weir_switch *sw)
 
 static bool in_storm(const struct weir_switch *sw, unsigned port, unsigned cls)
 {
-	return watchdog_stormed(&sw->rt[port]->watchdog[cls]);
+	return watchdog_stormed(&sw->port[port]->watchdog[cls]);
 }
 
 // The class's byte grows; it never carries into its neighbour's.
@@ -293,7 +293,7 @@ uint64_t switch_watchdog_drop_all(struct weir_switch *sw, bool on)
 {
 	if (on != atomic_load(&sw->want.drop_all)) {
 		atomic_store(&sw->want.drop_all, on);
-		control_say(sw, EVENT_DROP_ALL, 0xff, 0xff, on, 0);
+		control_say(sw, EVENT_DROP_ALL, PORT_NONE, CLASS_NONE, on, 0);
 		control_request(sw);
 	}
 	return atomic_load(&sw->want.seq);
@@ -309,7 +309,7 @@ bool switch_watchdog_drops_all(const struct weir_switch *sw)
 const struct watchdog_class *switch_watchdog(const struct weir_switch *sw, unsigned port,
 					     unsigned cls)
 {
-	return &sw->rt[port]->watchdog[cls];
+	return &sw->port[port]->watchdog[cls];
 }
 
 enum watchdog_status switch_watchdog_status(const struct weir_switch *sw, unsigned port,

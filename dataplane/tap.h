@@ -18,13 +18,13 @@
 #include "dataplane/counter.h"
 #include "dataplane/policy.h"
 
-enum { TAP_NO_CLASS = 0xff, TAP_MAX_SNAPLEN = 16384, TAP_MAX_RECORDS = 1 << 20 };
+enum { TAP_MAX_SNAPLEN = 16384, TAP_MAX_RECORDS = 1 << 20 };
 
 enum tap_direction { TAP_IN, TAP_OUT, TAP_DROP };
 
 struct tap_meta {
 	uint8_t port, direction; // index in the policy; enum tap_direction
-	uint8_t cls, queue; // TAP_NO_CLASS: none; the queue only if has_queue
+	uint8_t cls, queue; // CLASS_NONE: none; the queue only if has_queue
 	bool has_queue, marked; // marked: this switch set CE
 	uint8_t reason; // TAP_DROP: enum drop_reason
 	uint32_t queue_bytes; // has_queue: left in the queue behind this frame

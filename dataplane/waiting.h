@@ -1,12 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
-// Frames of routed ports that wait for the MAC address of their next hop (worker_waiting.c). The
-// part of switch_impl.h that belongs to them. Owned by the worker of the port of arrival.
+// Frames of routed ports whose next hop is being asked for: a few wait until its MAC address is
+// known, so that the first frame to a station is not lost. They are not charged to the buffer, so
+// their number is small, and each port has a share. A frame that has waited too long is dropped,
+// and so are all when the policy changes. Called by the worker that owns the port of arrival.
 #pragma once
 
 #include <stdbool.h>
 #include <stdint.h>
 
-#include "dataplane/fifo.h"
+#include "dataplane/frame.h"
 #include "dataplane/packet/parse.h"
 
 struct worker;
@@ -38,8 +40,3 @@ static inline uint64_t waiting_wake(const struct waiting_room *r)
 {
 	return r->n == 0 ? UINT64_MAX : r->all[0].end_ns;
 }
-
-// ---- worker_route.c
-// Forwards a frame that waited. ROUTE_ENDED: it was dropped.
-enum route_outcome { ROUTE_GOES, ROUTE_ENDED, ROUTE_WAITS };
-enum route_outcome route_again(struct worker *w, struct frame *f, const struct pkt_info *pkt);

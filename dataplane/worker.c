@@ -1,7 +1,16 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "dataplane/worker.h"
 
-#include "dataplane/switch_impl.h"
+#include "dataplane/admission.h"
+#include "dataplane/device.h"
+#include "dataplane/egress.h"
+#include "dataplane/flows.h"
+#include "dataplane/ingress.h"
+#include "dataplane/notify.h"
+#include "dataplane/pause.h"
+#include "dataplane/peer_pause.h"
+#include "dataplane/send.h"
+#include "dataplane/storm.h"
 
 enum { LATE_LOOP_NS = 1000000 };
 
@@ -24,41 +33,39 @@ void worker_event(struct worker *w, enum event_type type, unsigned port, unsigne
 		ctr_inc(&w->events_lost);
 }
 
-void worker_tap(struct worker *w, enum tap_direction direction, unsigned port,
+void worker_tap(struct worker *w, enum tap_direction direction, const struct port *p,
 		const struct frame *f, enum drop_reason reason)
 {
 	bool queued = direction == TAP_OUT || (direction == TAP_DROP && f->at_egress);
-	struct tap_meta meta = {.port = (uint8_t)port, .direction = (uint8_t)direction,
+	struct tap_meta meta = {.port = p->no, .direction = (uint8_t)direction,
 				.cls = queued ? f->out_cls : f->cls, .queue = f->queue,
 				.has_queue = queued,
 				.marked = f->marked, .reason = (uint8_t)reason};
 
-	if (!tap_wants(w->tap, port) || f->m == NULL)
+	if (!tap_wants(w->tap, p->no) || f->m == NULL)
 		return;
 	if (queued)
-		meta.queue_bytes = (uint32_t)gauge_get(
-			&worker_port(w, port)->queue[f->queue].length_bytes);
+		meta.queue_bytes = (uint32_t)gauge_get(&p->queue[f->queue].c.length_bytes);
 	if (f->m->nb_segs == 1)
 		meta.not_stored = f->m->pkt_len - f->m->data_len;
 	tap_bytes(w->tap, w->id, w->now_ns, rte_pktmbuf_mtod(f->m, const void *), f->m->data_len,
 		  &meta);
 }
 
-void worker_drop(struct worker *w, unsigned port, const struct frame *f, enum drop_reason reason)
+void worker_drop(struct worker *w, struct port *p, const struct frame *f, enum drop_reason reason)
 {
 	unsigned cls = f->at_egress ? f->out_cls : f->cls;
-	struct port_rt *p = worker_port(w, port);
 	struct drop_counters *d = &p->drops[cls][reason];
-	bool lossless = w->pol->ports[port].classify.lossless >> cls & 1;
+	bool lossless = p->pol->classify.lossless >> cls & 1;
 
 	ctr_inc(&d->packets);
 	ctr_add(&d->bytes, f->len);
 	if (unlikely(p->stormed != 0) && !f->at_egress)
-		watchdog_not_admitted(p, f);
+		storm_count_not_admitted(p, f);
 	if (lossless && drop_info[reason].loss)
-		worker_event(w, EVENT_LOSSLESS_DROP, port, cls, reason, f->len);
+		worker_event(w, EVENT_LOSSLESS_DROP, p->no, cls, reason, f->len);
 	if (unlikely(w->tap != NULL))
-		worker_tap(w, TAP_DROP, port, f, reason);
+		worker_tap(w, TAP_DROP, p, f, reason);
 	rte_pktmbuf_free(f->m); // NULL where a copy could not be made
 }
 
@@ -69,15 +76,19 @@ static void reset_watermarks(struct worker *w)
 	for (unsigned pool = 0; pool < N_POOLS; pool++)
 		gauge_set(&w->slots[pool].max, gauge_get(&w->slots[pool].used));
 	for (unsigned i = 0; i < w->n_owned; i++) {
-		struct port_rt *p = worker_port(w, w->owned[i]);
+		struct port *p = worker_port(w, w->owned[i]);
 
 		for (unsigned g = 0; g < N_PGS; g++) {
-			gauge_set(&p->pg[g].max_shared, gauge_get(&p->pg[g].shared));
-			gauge_set(&p->pg[g].max_headroom, gauge_get(&p->pg[g].headroom));
+			struct pg_state *pg = &p->pg[g].state;
+
+			gauge_set(&pg->max_shared, gauge_get(&pg->shared));
+			gauge_set(&pg->max_headroom, gauge_get(&pg->headroom));
 		}
 		for (unsigned q = 0; q < N_QUEUES; q++) {
-			gauge_set(&p->queue[q].max_bytes, gauge_get(&p->queue[q].length_bytes));
-			gauge_set(&p->queue[q].residence_max_ns, 0);
+			struct queue_counters *qc = &p->queue[q].c;
+
+			gauge_set(&qc->max_bytes, gauge_get(&qc->length_bytes));
+			gauge_set(&qc->residence_max_ns, 0);
 		}
 		for (unsigned c = 0; c < N_CLASSES; c++) {
 			gauge_set(&p->pfc_rx.stats[c].longest_ns, 0);
@@ -87,43 +98,20 @@ static void reset_watermarks(struct worker *w)
 	gauge_set(&w->c.gap_max_ns, 0);
 }
 
-static void link_change(struct worker *w, unsigned port, bool up)
+static void link_change(struct worker *w, struct port *p, bool up)
 {
-	struct port_rt *p = worker_port(w, port);
-
 	if (up == p->up)
 		return;
 	p->up = up;
-	early_pause_forget(p);
+	peer_pause_forget(p);
 	if (!up) {
 		// The peer is gone: neither its pauses nor ours mean anything any more.
-		egress_flush(w, port, DROP_PORT_DOWN);
+		egress_flush(w, p, DROP_PORT_DOWN);
 		pfc_rx_clear(&p->pfc_rx, 0, w->now_ns);
 		pfc_tx_clear(&p->pfc_tx, w->now_ns);
 	}
-	watchdog_recompute(w, port);
-	worker_event(w, up ? EVENT_LINK_UP : EVENT_LINK_DOWN, port, 0xff, 0, 0);
-}
-
-// What control wants of the port's watchdog.
-static void take_storm_orders(struct worker *w, unsigned port)
-{
-	const struct wanted *want = &w->sw->want;
-	struct port_rt *p = worker_port(w, port);
-	uint8_t pfc_off = atomic_load_explicit(&want->pfc_off[port], memory_order_relaxed);
-	bool drop_all = atomic_load_explicit(&want->drop_all, memory_order_relaxed);
-	uint64_t recover = atomic_load_explicit(&want->recover[port], memory_order_relaxed);
-	uint64_t asked = recover ^ p->recover_seen; // by byte, one a class
-
-	p->recover_seen = recover;
-	for (unsigned cls = 0; asked != 0; cls++, asked >>= 8)
-		if ((asked & 0xff) != 0)
-			watchdog_recover(w, port, cls);
-	if (pfc_off == p->pfc_off && drop_all == p->drop_all)
-		return;
-	p->pfc_off = pfc_off;
-	p->drop_all = drop_all;
-	watchdog_recompute(w, port);
+	storm_recompute(w, p);
+	worker_event(w, up ? EVENT_LINK_UP : EVENT_LINK_DOWN, p->no, CLASS_NONE, 0, 0);
 }
 
 // Takes over what control wants since the last loop. Returns the request to acknowledge.
@@ -146,21 +134,19 @@ static uint64_t take_requests(struct worker *w)
 		reset_watermarks(w);
 	}
 	for (unsigned i = 0; i < w->n_owned; i++) {
-		unsigned port = w->owned[i];
+		struct port *p = worker_port(w, w->owned[i]);
 
-		worker_port(w, port)->tx_off =
-			atomic_load_explicit(&want->tx_off[port], memory_order_relaxed);
-		if (unlikely(device_waits(w, port))) {
-			link_change(w, port, false);
-			device_take(w, port);
+		p->tx_off = atomic_load_explicit(&want->tx_off[p->no], memory_order_relaxed);
+		if (unlikely(device_waits(w, p))) {
+			link_change(w, p, false);
+			device_take(w, p);
 		}
-		link_change(w, port,
-			    !atomic_load_explicit(&want->down[port], memory_order_relaxed));
-		take_storm_orders(w, port);
-		worker_port(w, port)->pfc_tx.asked =
-			atomic_load_explicit(&want->pause[port], memory_order_relaxed);
+		link_change(w, p, !atomic_load_explicit(&want->down[p->no], memory_order_relaxed));
+		storm_take_orders(w, p);
+		p->pfc_tx.by_control =
+			atomic_load_explicit(&want->pause[p->no], memory_order_relaxed);
 		if (held && !w->hold)
-			watchdog_after_hold(w, port);
+			storm_after_hold(w, p);
 	}
 	return seq;
 }
@@ -176,17 +162,18 @@ static bool shares_a_pool(const struct worker *w, const struct frame *frames, un
 	return false;
 }
 
-static void hear_answers(struct worker *w, const struct frame *frames, unsigned n)
+static void read_answers(struct worker *w, const struct frame *frames, unsigned n)
 {
 	for (unsigned i = 0; i < n; i++)
 		if (frames[i].answer)
-			flows_hear(w, &frames[i]);
+			flows_on_answer(w, &frames[i]);
 }
 
 static uint64_t take_over(struct worker *w)
 {
 	struct frame frames[BURST];
 	bool more = false;
+	struct run r;
 
 	for (unsigned from = 0; from < w->sw->n_workers; from++) {
 		struct rte_ring *in = from == w->id ? NULL : w->sw->workers[from]->out[w->id];
@@ -200,16 +187,26 @@ static uint64_t take_over(struct worker *w)
 		more |= n == BURST;
 		w->busy = true;
 		if (shares_a_pool(w, frames, n))
-			account_claim(w, n);
+			admission_claim(w, n);
 		// Out of one account before into the next: a reader must not see a frame in both.
 		ctr_add(&w->taken, n);
 		atomic_thread_fence(memory_order_release);
 		if (w->flows != NULL)
-			hear_answers(w, frames, n);
-		egress_enqueue(w, frames, n);
-		account_done(w);
+			read_answers(w, frames, n);
+		for (unsigned i = 0; i < n; i += r.n) {
+			r = run_of(&frames[i], n - i, UINT32_MAX);
+			egress_enqueue(w, &r);
+		}
+		admission_done(w);
 	}
 	return more ? w->now_ns : UINT64_MAX;
+}
+
+void worker_use_policy(struct worker *w, const struct policy *pol)
+{
+	w->pol = pol;
+	for (unsigned i = 0; i < w->n_owned; i++)
+		worker_port(w, w->owned[i])->pol = &pol->ports[w->owned[i]];
 }
 
 // The policy of this loop. A pause that a new one no longer obeys ends with it: the XON of a class
@@ -221,19 +218,18 @@ static void take_policy(struct worker *w)
 	if (pol->version == w->policy_version)
 		return;
 	w->policy_version = pol->version;
-	w->pol = pol;
+	worker_use_policy(w, pol);
 	w->due = w->every;
-	account_new_policy(w);
+	admission_new_policy(w);
 	for (unsigned i = 0; i < w->n_owned; i++) {
-		unsigned port = w->owned[i];
-		struct port_rt *p = worker_port(w, port);
+		struct port *p = worker_port(w, w->owned[i]);
 
-		pfc_rx_clear(&p->pfc_rx, pol->ports[port].pfc.rx, w->now_ns);
-		pfc_tx_new_params(&pol->ports[port].pfc, &p->pfc_tx, w->now_ns);
-		watchdog_recompute(w, port);
-		early_pause_new_policy(p, pol->ports[port].pfc.lossless);
+		pfc_rx_clear(&p->pfc_rx, p->pol->pfc.rx, w->now_ns);
+		pfc_tx_new_params(&p->pol->pfc, &p->pfc_tx, w->now_ns);
+		storm_recompute(w, p);
+		peer_pause_new_policy(p);
 	}
-	ipcc_new_policy(w);
+	notify_new_policy(w);
 }
 
 static uint64_t receive_all(struct worker *w)
@@ -243,12 +239,14 @@ static uint64_t receive_all(struct worker *w)
 	unsigned port;
 
 	while (port_walk_next(&due, &port)) {
-		if (ingress_poll(w, port)) {
+		struct port *p = worker_port(w, port);
+
+		if (ingress_poll(w, p)) {
 			port_set_add(&w->called, port);
 			wake = w->now_ns;
 		}
 		// A PAUSE leaves before this loop sends data. When it is due again is asked below.
-		account_pfc(w, port);
+		pause_send(w, p);
 	}
 	return wake;
 }
@@ -259,12 +257,11 @@ static void serve_all(struct worker *w)
 	unsigned port;
 
 	while (port_walk_next(&due, &port))
-		w->serve_ns[port] = egress_serve(w, port);
+		w->serve_ns[port] = egress_serve(w, worker_port(w, port));
 }
 
-static void publish_driver_gauges(struct worker *w, unsigned port)
+static void publish_driver_gauges(struct port *p)
 {
-	struct port_rt *p = worker_port(w, port);
 	uint32_t bytes = p->ops->tx_pending(p->drv);
 
 	// Frames that the driver refused will still leave, unless the whole port is off.
@@ -275,7 +272,7 @@ static void publish_driver_gauges(struct worker *w, unsigned port)
 
 // A pause that nothing waits for ends in the first loop after it, and so does the guard once the
 // ring is empty.
-static bool must_look_again(const struct port_rt *p)
+static bool must_look_again(const struct port *p)
 {
 	return p->pfc_rx.paused != 0 || p->guard;
 }
@@ -287,16 +284,19 @@ static void finish_all(struct worker *w)
 	unsigned port;
 
 	while (port_walk_next(&due, &port)) {
-		w->wake_ns[port] = min_u64(w->serve_ns[port], account_pfc(w, port));
-		w->wake_ns[port] = min_u64(w->wake_ns[port], watchdog_wake(w, port));
-		w->wake_ns[port] = min_u64(w->wake_ns[port], ipcc_wake(w, port));
-		if (w->wake_ns[port] != UINT64_MAX)
+		struct port *p = worker_port(w, port);
+		uint64_t wake = min_u64(w->serve_ns[port], pause_send(w, p));
+
+		wake = min_u64(wake, storm_wake(w, p));
+		wake = min_u64(wake, notify_wake(p));
+		w->wake_ns[port] = wake;
+		if (wake != UINT64_MAX)
 			port_set_add(&w->timed, port);
 		else
 			port_set_remove(&w->timed, port);
-		if (must_look_again(worker_port(w, port)))
+		if (must_look_again(p))
 			port_set_add(&w->called, port);
-		publish_driver_gauges(w, port);
+		publish_driver_gauges(p);
 	}
 }
 
@@ -358,10 +358,10 @@ uint64_t worker_step(struct worker *w, uint64_t now_ns)
 	wake = receive_all(w);
 	wake = min_u64(wake, take_over(w));
 	if (w->pol->control_sends && !w->hold)
-		control_frames_send(w);
-	ipcc_run(w);
+		send_for_control(w);
+	notify_run(w);
 	serve_all(w);
-	account_settle(w);
+	admission_settle(w);
 	finish_all(w);
 	wake = min_u64(wake, next_wake(w));
 	if (w->l3 != NULL)

@@ -3,6 +3,6 @@
 // nothing, and has no link. drv is not used.
 #pragma once
 
-#include "dataplane/port.h"
+#include "dataplane/port_ops.h"
 
 extern const struct port_ops absent_ops;

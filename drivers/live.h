@@ -23,7 +23,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "dataplane/port.h"
+#include "dataplane/port_ops.h"
 #include "drivers/live_info.h"
 #include "drivers/xdp/keep.h"
 

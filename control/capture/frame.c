@@ -27,7 +27,7 @@ void capture_comment(char out[CAPTURE_COMMENT_LEN], const struct capture_record 
 	size_t at = 0;
 
 	add(out, &at, "dir=%s", r->direction <= TAP_DROP ? dir[r->direction] : "unknown");
-	if (r->cls != TAP_NO_CLASS)
+	if (r->cls != CLASS_NONE)
 		add(out, &at, " class=%u", r->cls);
 	else if (r->direction == TAP_OUT)
 		add(out, &at, " origin=switch");

@@ -12,7 +12,7 @@
 #include <stdint.h>
 
 #include "dataplane/policy.h"
-#include "dataplane/port.h"
+#include "dataplane/port_ops.h"
 #include "drivers/xdp/keep.h"
 
 struct config;

@@ -2,7 +2,7 @@
 // Neighbour resolution of a running switch: hands what arrived on routed ports (ARP, neighbour
 // discovery) and what workers asked for to the table of neighbours, and sends what it wants asked
 // and what others must be answered. It answers for the addresses of the policy and nothing else.
-// The workers answer ping and expired TTLs (worker_icmp.c). Called by the control thread only.
+// The workers answer ping and expired TTLs (icmp.h). Called by the control thread only.
 #pragma once
 
 #include <stdint.h>

@@ -41,7 +41,7 @@ static void note(struct lab_capture *c, bool ok)
 // PFC has no class of its own: it is about all of them.
 static bool is_wanted(const struct scenario *sc, const struct tap_record *r)
 {
-	return sc->capture_class < 0 || r->meta.cls == TAP_NO_CLASS ||
+	return sc->capture_class < 0 || r->meta.cls == CLASS_NONE ||
 	       r->meta.cls == sc->capture_class;
 }
 

@@ -10,7 +10,7 @@
 #include "dataplane/packet/parse.h"
 #include "dataplane/packet/wire.h"
 
-enum { N_CLASSES = 8, N_QUEUES = 8, N_PGS = 8 };
+enum { N_CLASSES = 8, N_QUEUES = 8, N_PGS = 8, CLASS_NONE = 0xff };
 enum { REMARK_NONE = 0xff };
 
 enum trust { TRUST_DSCP, TRUST_PCP, TRUST_PORT };

@@ -21,42 +21,33 @@ struct egress_state {
 	gauge_t min_used, shared, lossless; // cells, as the queue was when they came
 };
 
-enum egress_verdict { EGRESS_MIN, EGRESS_SHARED, EGRESS_LOSSLESS, EGRESS_DROP };
+enum egress_verdict { EGRESS_MIN, EGRESS_SHARED, EGRESS_LOSSLESS, EGRESS_DROP, EGRESS_SPLIT };
 
 static inline uint64_t egress_used(const struct egress_state *s)
 {
 	return gauge_get(&s->min_used) + gauge_get(&s->shared) + gauge_get(&s->lossless);
 }
 
-// pool_free: cells free in the lossy egress pool.
+// Frames of c cells in all, the smallest of `least`, that come one after the other: how all of them
+// are charged. EGRESS_SPLIT: they do not share their fate and must be decided one by one. One frame
+// has least == c and is never split. pool_free: cells free in the lossy egress pool.
 static inline enum egress_verdict egress_decide(const struct egress_params *p,
 						const struct egress_state *s,
-						uint64_t pool_free, uint32_t c)
+						uint64_t pool_free, uint32_t c, uint32_t least)
 {
+	uint64_t used;
+
 	if (p->lossless)
 		return EGRESS_LOSSLESS;
-	if (egress_used(s) + c <= p->min_cells)
+	used = egress_used(s);
+	if (used + c <= p->min_cells)
 		return EGRESS_MIN;
-	if (c <= pool_free &&
-	    gauge_get(&s->shared) + c <= threshold_cells(&p->shared, pool_free))
+	// No frame finds room in min. The last one finds the pool fuller by the others, which is
+	// c - least cells at most.
+	if (used + least > p->min_cells && c <= pool_free &&
+	    gauge_get(&s->shared) + c <= threshold_cells(&p->shared, pool_free - (c - least)))
 		return EGRESS_SHARED;
-	return EGRESS_DROP;
-}
-
-// Frames of c cells in all, one after the other: true when all of them are charged alike, as *v
-// says. False: they must be decided one by one.
-static inline bool egress_decide_alike(const struct egress_params *p, const struct egress_state *s,
-				       uint64_t pool_free, uint32_t c, enum egress_verdict *v)
-{
-	*v = EGRESS_LOSSLESS;
-	if (p->lossless)
-		return true;
-	*v = EGRESS_MIN;
-	if (egress_used(s) + c <= p->min_cells)
-		return true;
-	*v = EGRESS_SHARED;
-	return egress_used(s) >= p->min_cells && c <= pool_free &&
-	       gauge_get(&s->shared) + c <= threshold_cells(&p->shared, pool_free - c);
+	return least != c ? EGRESS_SPLIT : EGRESS_DROP;
 }
 
 // What a charge or a release did to the egress pools, in cells.

@@ -51,7 +51,7 @@ static void rx_class(const struct pfc_params *p, struct pfc_rx_state *s, unsigne
 	if (!(p->rx & bit))
 		return;
 	s->until_ns[c] = quanta == 0 ? 0 : now_ns + pfc_quanta_ns(p->speed_bps, quanta);
-	if (s->deaf & bit)
+	if (s->ignore_pause & bit)
 		return;
 	if (quanta != 0) {
 		stats_pause(&s->stats[c], s->paused & bit, now_ns, s->until_ns[c]);
@@ -118,13 +118,13 @@ void pfc_rx_clear(struct pfc_rx_state *s, uint8_t keep, uint64_t now_ns)
 			s->until_ns[c] = 0;
 }
 
-void pfc_rx_deafen(struct pfc_rx_state *s, uint8_t deaf, uint64_t now_ns)
+void pfc_rx_ignore(struct pfc_rx_state *s, uint8_t classes, uint64_t now_ns)
 {
-	uint8_t hear = s->deaf & (uint8_t)~deaf;
+	uint8_t obeys_again = s->ignore_pause & (uint8_t)~classes;
 
-	s->deaf = deaf;
-	rx_end(s, deaf, now_ns);
-	for_each_bit (c, hear) {
+	s->ignore_pause = classes;
+	rx_end(s, classes, now_ns);
+	for_each_bit (c, obeys_again) {
 		if (now_ns >= s->until_ns[c])
 			continue;
 		stats_pause(&s->stats[c], false, now_ns, s->until_ns[c]);
@@ -136,7 +136,7 @@ bool pfc_tx_due(const struct pfc_params *p, const struct pfc_tx_state *s, uint8_
 		uint64_t now_ns, struct pfc_times *f)
 {
 	*f = (struct pfc_times){0};
-	want &= (p->tx & p->lossless) | s->asked;
+	want &= (p->tx & p->lossless) | s->by_control;
 	for_each_bit (c, want | s->paused) {
 		uint8_t bit = (uint8_t)(1u << c);
 

@@ -14,8 +14,8 @@
 //
 // A quantum is 512 bit times at the port's speed; L is the lifetime quanta * 512 / speed.
 //
-// A class may be deaf, as in the recovery from a storm: PAUSE frames are counted and remembered,
-// and do not pause. When it hears again it obeys what is left of the last one.
+// A class may ignore PAUSE, as in the recovery from a storm: PAUSE frames are counted and
+// remembered, and do not pause. When the class obeys again, it obeys what is left of the last one.
 #pragma once
 
 #include <stdbool.h>
@@ -48,19 +48,19 @@ struct pfc_class_stats {
 
 struct pfc_rx_state {
 	uint8_t paused; // bitmap of classes
-	uint8_t deaf; // classes that are not paused whatever the peer says
+	uint8_t ignore_pause; // classes that are not paused whatever the peer says
 	uint64_t until_ns[N_CLASSES]; // how far the peer's last word reaches; 0: it was XON
 	struct pfc_class_stats stats[N_CLASSES];
 	ctr_t ignored_lossy, empty_vector;
 };
 
 struct pfc_tx_state {
-	uint8_t paused; // classes the peer was told to pause
-	uint8_t asked; // classes that control wants paused, whatever the parameters say
-	uint64_t refresh_ns[N_CLASSES]; // of those
+	uint64_t refresh_ns[N_CLASSES]; // of paused classes
 	uint64_t lifetime_ns, speed_bps; // as the parameters last said
 	struct pfc_class_stats stats[N_CLASSES];
 	ctr_t retries; // loops in which the driver did not take a due frame
+	uint8_t paused; // bitmap of classes that the peer must pause, by the last PFC frame
+	uint8_t by_control; // classes that control wants paused, whatever the parameters say
 };
 
 // pfc with quanta in 1..65535, speed in bits per second.
@@ -84,9 +84,9 @@ void pfc_rx_expire(struct pfc_rx_state *s, uint64_t now_ns);
 // When the next pause runs out; UINT64_MAX if none stands.
 uint64_t pfc_rx_next(const struct pfc_rx_state *s);
 
-// From now on these classes are deaf. Pauses of those that were not end; of those that hear again
-// the peer's last PAUSE is obeyed as long as it lasts. Others stay as they are.
-void pfc_rx_deafen(struct pfc_rx_state *s, uint8_t deaf, uint64_t now_ns);
+// From now on these classes, and no others, ignore PAUSE. The pauses of classes that begin to
+// ignore it end. A class that obeys again obeys the peer's last PAUSE for as long as that lasts.
+void pfc_rx_ignore(struct pfc_rx_state *s, uint8_t classes, uint64_t now_ns);
 
 // Ends every pause and forgets what the peer said last, as when the link goes down or a policy
 // drops the class from `keep`.

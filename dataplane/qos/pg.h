@@ -90,8 +90,9 @@ struct pg_pools {
 
 struct pg_state {
 	gauge_t min_used, shared, headroom, skid; // cells
-	gauge_t max_shared, max_headroom; // watermarks, cells
+	gauge_t max_shared; // watermark, cells
 	_Atomic bool xoff; // written by the accountant, shown by control
+	gauge_t max_headroom; // watermark, cells
 };
 
 enum pg_verdict {
@@ -99,6 +100,7 @@ enum pg_verdict {
 	PG_SHARED,
 	PG_HEADROOM,
 	PG_SKID,
+	PG_NO_ROOM, // below the thresholds; pg_decide and pg_overflow say what follows
 	PG_DROP_POOL, // lossy, beyond its limit or the pool
 	PG_DROP_HEADROOM, // lossless, beyond headroom and skid
 };
@@ -113,6 +115,27 @@ static inline bool pg_in_xoff(const struct pg_state *s)
 	return atomic_load_explicit(&s->xoff, memory_order_relaxed);
 }
 
+// Where frames of c cells in all, the smallest of `least`, find room below the thresholds when they
+// come one after the other: all of them in min, all of them in shared memory, or PG_NO_ROOM. One
+// frame has least == c, and PG_NO_ROOM then says that there is none.
+static inline enum pg_verdict pg_room(const struct pg_params *p, const struct pg_state *s,
+				      const struct pg_pools *pools, uint32_t c, uint32_t least)
+{
+	uint64_t min_used = gauge_get(&s->min_used);
+
+	if (pg_in_xoff(s))
+		return PG_NO_ROOM;
+	if (!pools->overfull && min_used + c <= p->min_cells)
+		return PG_MIN;
+	// No frame finds room in min. The last one finds the pool fuller by the others, which is
+	// c - least cells at most.
+	if ((pools->overfull || min_used + least > p->min_cells) && c <= pools->ingress_free &&
+	    gauge_get(&s->shared) + c <=
+		    threshold_cells(&p->shared, pools->ingress_free - (c - least)))
+		return PG_SHARED;
+	return PG_NO_ROOM;
+}
+
 // The rare rest of pg_decide: a lossless group in XOFF, or about to enter it.
 struct pg_decision pg_overflow(const struct pg_params *p, const struct pg_state *s,
 			       const struct pg_pools *pools, uint64_t skid_free, uint32_t c);
@@ -123,14 +146,10 @@ static inline struct pg_decision pg_decide(const struct pg_params *p, const stru
 					    const struct pg_pools *pools, uint64_t skid_free,
 					    uint32_t c)
 {
-	if (!pg_in_xoff(s)) {
-		uint64_t limit = threshold_cells(&p->shared, pools->ingress_free);
+	enum pg_verdict room = pg_room(p, s, pools, c, c);
 
-		if (!pools->overfull && gauge_get(&s->min_used) + c <= p->min_cells)
-			return (struct pg_decision){.verdict = PG_MIN};
-		if (gauge_get(&s->shared) + c <= limit && c <= pools->ingress_free)
-			return (struct pg_decision){.verdict = PG_SHARED};
-	}
+	if (room != PG_NO_ROOM)
+		return (struct pg_decision){.verdict = room};
 	if (!p->lossless)
 		return (struct pg_decision){.verdict = PG_DROP_POOL};
 	return pg_overflow(p, s, pools, skid_free, c);
@@ -166,6 +185,7 @@ static inline struct pg_delta pg_charge(struct pg_state *s, struct pg_decision d
 		ctr_add(&s->skid, c);
 		delta.skid = c;
 		break;
+	case PG_NO_ROOM:
 	case PG_DROP_POOL:
 	case PG_DROP_HEADROOM:
 		break;
@@ -205,27 +225,6 @@ static inline uint32_t pg_min_left(const struct pg_params *p, const struct pg_st
 	uint64_t used = gauge_get(&s->min_used);
 
 	return !pg_in_xoff(s) && used < p->min_cells ? p->min_cells - (uint32_t)used : 0;
-}
-
-// Frames of c cells in all, the smallest of `least`, one after the other: true when all of them are
-// charged alike, as *d says. False: they must be decided one by one.
-static inline bool pg_decide_alike(const struct pg_params *p, const struct pg_state *s,
-				   const struct pg_pools *pools, uint32_t c, uint32_t least,
-				   struct pg_decision *d)
-{
-	uint64_t min_used = gauge_get(&s->min_used);
-
-	if (pg_in_xoff(s) || c > pools->ingress_free || pools->overfull)
-		return false;
-	d->enter_xoff = false;
-	d->verdict = PG_MIN;
-	if (min_used + c <= p->min_cells)
-		return true;
-	d->verdict = PG_SHARED;
-	// No frame finds room in min; the last one finds the pool c cells fuller, at most.
-	return min_used + least > p->min_cells &&
-	       gauge_get(&s->shared) + c <=
-		       threshold_cells(&p->shared, pools->ingress_free - c);
 }
 
 // Share of its threshold that the group's shared memory has reached, in Q16; 1 in XOFF.

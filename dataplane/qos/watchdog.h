@@ -2,7 +2,7 @@
 // PFC watchdog of one (port, class): tells a pause that is a storm from one that does its work, and
 // says when the class may obey PFC again. SONiC's pfcwd and NVIDIA's (mode progress), H3C's and
 // Huawei's deadlock detection (mode xoff). Pure: pause state and time come in, a verdict goes out.
-// The worker that owns the port calls it and acts (worker_watchdog.c); control counts storms and
+// The worker that owns the port calls it and acts (storm.h); control counts storms and
 // escalates (switch_watchdog.c).
 //
 //                detect reached                            restore reached
@@ -99,7 +99,7 @@ void watchdog_enter(const struct watchdog_params *p, struct watchdog_class *c,
 void watchdog_leave(struct watchdog_class *c, uint64_t now_ns);
 
 // A PAUSE (time not 0) of a class in recovery arrived.
-static inline void watchdog_heard(struct watchdog_class *c, uint64_t now_ns)
+static inline void watchdog_on_pause(struct watchdog_class *c, uint64_t now_ns)
 {
 	gauge_set(&c->last_pause_ns, now_ns);
 }

@@ -2,7 +2,7 @@
 // How many notifications a congested queue calls for, and which flows get them (Proactive
 // Congestion Control as H3C's IPCC and Huawei's NPCC describe it; the switch sends the CNP that
 // DCQCN's notification point would send a round trip later). Pure: length, time, and the flows that
-// fed the queue go in, a list goes out. The owner of the queue calls it (worker_ipcc.c); the owner
+// fed the queue go in, a list goes out. The owner of the queue calls it (notify.h); the owner
 // of each flow keeps its gap and sends the frame.
 //
 // A queue is looked at when its length crosses kmin upwards and every `interval` while above it,

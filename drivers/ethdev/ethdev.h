@@ -8,13 +8,13 @@
 // readable receive depth the receive-ring guard is off; without readable transmit descriptors the
 // ring is bounded by its length alone.
 //
-// The control thread opens and closes; the operations of dataplane/port.h follow its thread rules.
+// The control thread opens and closes; the operations follow the thread rules of port_ops.h.
 #pragma once
 
 #include <stddef.h>
 #include <stdint.h>
 
-#include "dataplane/port.h"
+#include "dataplane/port_ops.h"
 #include "drivers/live_info.h"
 
 struct ethdev_port;

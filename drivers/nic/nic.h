@@ -18,7 +18,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#include "dataplane/port.h"
+#include "dataplane/port_ops.h"
 #include "dataplane/qos/pfc.h"
 #include "drivers/nic/dcqcn.h"
 #include "drivers/nic/hist.h"

@@ -17,7 +17,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#include "dataplane/port.h"
+#include "dataplane/port_ops.h"
 #include "drivers/wire/vclock.h"
 
 struct wire;

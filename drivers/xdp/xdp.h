@@ -3,7 +3,7 @@
 // The memory of the whole pool is registered with the kernel once per port, so a frame received on
 // one port leaves through another without a copy of ours. One queue; one segment per frame.
 //
-// The control thread opens and closes; the operations of dataplane/port.h follow its thread rules.
+// The control thread opens and closes; the operations follow the thread rules of port_ops.h.
 // PFC is parsed in the XDP program, before the ring: port_ops.pause() reads what it said, and the
 // frame in the ring must not act again.
 //
@@ -24,7 +24,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "dataplane/port.h"
+#include "dataplane/port_ops.h"
 #include "drivers/live_info.h"
 #include "drivers/xdp/keep.h"
 

@@ -13,7 +13,7 @@
 #include <xdp/xsk.h>
 
 #include "dataplane/counter.h"
-#include "dataplane/port.h"
+#include "dataplane/port_ops.h"
 #include "drivers/xdp/attach.h"
 #include "drivers/xdp/copies.h"
 #include "drivers/xdp/netdev.h"

@@ -104,7 +104,7 @@ static void check_rx(const struct run *r)
 
 	same(&r->mrx, r->rx.stats, r->rx.paused);
 	FUZZ_CHECK((r->rx.paused & ~(r->p.rx & r->p.lossless)) == 0);
-	FUZZ_CHECK((r->rx.paused & r->rx.deaf) == 0);
+	FUZZ_CHECK((r->rx.paused & r->rx.ignore_pause) == 0);
 	FUZZ_CHECK(ctr_get(&r->rx.ignored_lossy) == r->mrx.lossy);
 	FUZZ_CHECK(ctr_get(&r->rx.empty_vector) == r->mrx.empty);
 	for (unsigned c = 0; c < N; c++)
@@ -180,7 +180,7 @@ static void deafen(struct run *r, uint8_t deaf)
 {
 	struct model *m = &r->mrx;
 
-	pfc_rx_deafen(&r->rx, deaf, r->now);
+	pfc_rx_ignore(&r->rx, deaf, r->now);
 	for (unsigned c = 0; c < N; c++) {
 		if (deaf >> c & 1 && m->until[c] != 0)
 			model_end(m, c, r->now);

@@ -12,9 +12,9 @@
 
 // ---- the driver
 
-static struct port *open_port(void *drv)
+static struct rig_port *open_port(void *drv)
 {
-	struct port *p = drv;
+	struct rig_port *p = drv;
 
 	assert_false(p->closed);
 	return p;
@@ -22,7 +22,7 @@ static struct port *open_port(void *drv)
 
 static uint16_t port_rx(void *drv, struct rte_mbuf **pkts, uint16_t n)
 {
-	struct port *p = open_port(drv);
+	struct rig_port *p = open_port(drv);
 	uint16_t got = p->n_waiting < n ? (uint16_t)p->n_waiting : n;
 
 	memcpy(pkts, p->waiting, got * sizeof(pkts[0]));
@@ -35,7 +35,7 @@ static int32_t port_room(void *drv)
 	return open_port(drv)->room;
 }
 
-static void port_send(struct port *p, const struct rte_mbuf *m)
+static void port_send(struct rig_port *p, const struct rte_mbuf *m)
 {
 	struct bench_rx rx = {0};
 
@@ -55,7 +55,7 @@ static void port_send(struct port *p, const struct rte_mbuf *m)
 
 static uint16_t port_tx(void *drv, struct rte_mbuf **pkts, uint16_t n)
 {
-	struct port *p = open_port(drv);
+	struct rig_port *p = open_port(drv);
 
 	if (p->refuses)
 		return 0;
@@ -75,7 +75,7 @@ static uint32_t port_pending(void *drv)
 
 static bool port_pause(void *drv, unsigned cls, struct port_pause *out)
 {
-	struct port *p = open_port(drv);
+	struct rig_port *p = open_port(drv);
 
 	*out = p->word[cls];
 	return p->sees_pfc;
@@ -172,7 +172,7 @@ void rig_close(struct rig *r)
 
 void rig_arrive(struct rig *r, unsigned from, const struct bench_frame *f)
 {
-	struct port *p = &r->port[from];
+	struct rig_port *p = &r->port[from];
 	struct rte_mbuf *m = rte_pktmbuf_alloc(rte_mempool_lookup("bench"));
 	struct bench_frame numbered = *f;
 

@@ -15,7 +15,7 @@ struct sent {
 	uint32_t ecn, seq; // no padding: tests compare bytes
 };
 
-struct port {
+struct rig_port {
 	struct rte_mbuf *waiting[MOST];
 	unsigned n_waiting;
 	int32_t room; // bytes
@@ -30,13 +30,13 @@ struct port {
 
 struct rig {
 	struct weir_switch *sw;
-	struct port port[PORTS];
+	struct rig_port port[PORTS];
 	struct port_facts facts[PORTS];
 	uint64_t now_ns;
 	uint32_t seq;
 };
 
-extern const struct port_ops rig_ops; // of a struct port
+extern const struct port_ops rig_ops; // of a struct rig_port
 
 struct policy *rig_compile(const struct rig *r, const char *yaml);
 // One loop of the worker at r->now_ns.

@@ -107,7 +107,7 @@ static void expect_empty(const struct rig *r)
 	assert_int_equal(switch_balance(r->sw).queued, 0);
 }
 
-static void expect_order(const struct port *p)
+static void expect_order(const struct rig_port *p)
 {
 	uint32_t last[PORTS + 1][N_CLASSES] = {{0}};
 

@@ -73,11 +73,11 @@ static void frames_that_wait_for_a_device_end_with_it(void **state)
 static void a_device_that_comes_carries_frames(void **state)
 {
 	struct rig *r = open_rig();
-	static struct port fresh;
+	static struct rig_port fresh;
 	const struct switch_port next = {.ops = &rig_ops, .drv = &fresh, .facts = r->facts[OUT]};
 
 	(void)state;
-	fresh = (struct port){.room = AMPLE};
+	fresh = (struct rig_port){.room = AMPLE};
 	replace(r, OUT, &no_device);
 	r->port[OUT].closed = true;
 	assert_int_equal(n_of(r, EVENT_PORT_GONE), 1);
@@ -97,11 +97,11 @@ static void a_device_that_comes_carries_frames(void **state)
 static void a_device_that_goes_before_the_next_look_is_reported_again(void **state)
 {
 	struct rig *r = open_rig();
-	static struct port fresh;
+	static struct rig_port fresh;
 	const struct switch_port next = {.ops = &rig_ops, .drv = &fresh, .facts = r->facts[OUT]};
 
 	(void)state;
-	fresh = (struct port){.room = AMPLE};
+	fresh = (struct rig_port){.room = AMPLE};
 	replace(r, OUT, &no_device);
 	r->port[OUT].closed = true;
 	assert_int_equal(n_of(r, EVENT_PORT_GONE), 1);
@@ -115,11 +115,11 @@ static void a_device_that_goes_before_the_next_look_is_reported_again(void **sta
 static void an_early_pause_of_a_new_device_is_old_news(void **state)
 {
 	struct rig *r = open_rig();
-	static struct port fresh;
+	static struct rig_port fresh;
 	const struct switch_port next = {.ops = &rig_ops, .drv = &fresh, .facts = r->facts[OUT]};
 
 	(void)state;
-	fresh = (struct port){.room = AMPLE, .sees_pfc = true};
+	fresh = (struct rig_port){.room = AMPLE, .sees_pfc = true};
 	fresh.word[3] = (struct port_pause){.seq = 9, .quanta = QUANTA};
 	replace(r, OUT, &next);
 	assert_true(switch_link_up(r->sw, OUT));
@@ -134,17 +134,17 @@ static void an_early_pause_of_a_new_device_is_old_news(void **state)
 static void pfc_leaves_with_the_mac_address_of_the_new_device(void **state)
 {
 	struct rig *r = open_rig();
-	static struct port fresh;
+	static struct rig_port fresh;
 	struct switch_port next = {.ops = &rig_ops, .drv = &fresh, .facts = r->facts[0]};
 
 	(void)state;
-	fresh = (struct port){.room = AMPLE};
+	fresh = (struct rig_port){.room = AMPLE};
 	memcpy(next.facts.mac, "\x02\xaa\xbb\xcc\xdd\xee", 6);
 	replace(r, 0, &next);
 	rig_tx(r, false);
 	for (unsigned i = 0; i < 5000 && fresh.n_pfc == 0; i++) {
 		const struct bench_frame f = {.to = OUT, .dscp = 24, .len = 1000};
-		struct port *at = &r->port[0];
+		struct rig_port *at = &r->port[0];
 
 		rig_arrive(r, 0, &f);
 		memcpy(fresh.waiting, at->waiting, sizeof(fresh.waiting));
@@ -168,11 +168,11 @@ static uint64_t missed(const struct rig *r)
 static void the_numbers_of_a_port_go_on_with_its_next_device(void **state)
 {
 	struct rig *r = open_rig();
-	static struct port fresh;
+	static struct rig_port fresh;
 	const struct switch_port next = {.ops = &rig_ops, .drv = &fresh, .facts = r->facts[OUT]};
 
 	(void)state;
-	fresh = (struct port){.room = AMPLE};
+	fresh = (struct rig_port){.room = AMPLE};
 	r->port[OUT].stats.rx_missed = 5;
 	assert_int_equal(n_of(r, EVENT_RX_MISSED), 1);
 	replace(r, OUT, &no_device);

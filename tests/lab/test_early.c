@@ -24,7 +24,7 @@ static void word(struct rig *r, unsigned cls, uint32_t n_frames, uint16_t quanta
 
 static void pfc_arrives(struct rig *r, uint8_t enable, uint16_t quanta)
 {
-	struct port *p = &r->port[OUT];
+	struct rig_port *p = &r->port[OUT];
 	struct rte_mbuf *m = rte_pktmbuf_alloc(rte_mempool_lookup("bench"));
 	struct pfc_times t = {.enable = enable};
 	static const uint8_t mac[6] = {2, 0, 0, 0, 0, PORTS};

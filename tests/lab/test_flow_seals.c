@@ -120,7 +120,7 @@ static void build(uint8_t out[LEN], unsigned flow, const struct facts *x, uint32
 
 static void arrive(struct world *w, unsigned flow, const struct facts *x, uint32_t psn)
 {
-	struct port *p = &w->r->port[x->in];
+	struct rig_port *p = &w->r->port[x->in];
 	struct rte_mbuf *m = rte_pktmbuf_alloc(rte_mempool_lookup("bench"));
 
 	assert_non_null(m);

@@ -218,7 +218,7 @@ static void fill_group(struct rig *r)
 static void an_xon_that_the_driver_refuses_leaves_once_as_soon_as_it_is_taken(void **state)
 {
 	struct rig *r = open_rig("xoff", "forward");
-	struct port *out = &r->port[OUT];
+	struct rig_port *out = &r->port[OUT];
 
 	(void)state;
 	word(r, 3, QUANTA);

@@ -9,7 +9,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#include "dataplane/port.h"
+#include "dataplane/port_ops.h"
 
 struct weir_switch;
 

@@ -105,7 +105,8 @@ static void do_egress(struct stages *s)
 	const struct egress_params *p = &s->pol->ports[OUT_PORT].queue[CLASS].egress;
 
 	for (unsigned i = 0; i < N_FRAMES; i++) {
-		enum egress_verdict v = egress_decide(p, &s->egress, FDB_ROOM, s->cells);
+		enum egress_verdict v = egress_decide(p, &s->egress, FDB_ROOM,
+						       s->cells, s->cells);
 
 		s->sink += (uint64_t)egress_charge(&s->egress, v, s->cells).lossy;
 		s->sink += (uint64_t)egress_release(p, &s->egress, s->cells).lossy;

@@ -12,7 +12,7 @@
 #include <stdint.h>
 
 #include "dataplane/counter.h"
-#include "dataplane/port.h"
+#include "dataplane/port_ops.h"
 
 struct rte_mbuf;
 struct rte_mempool;

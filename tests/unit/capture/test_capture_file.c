@@ -29,14 +29,14 @@ static void a_comment_says_what_only_the_switch_knows(void **state)
 		const char *text;
 	} row[] = {
 		{{.direction = TAP_IN, .cls = 3}, "dir=in class=3"},
-		{{.direction = TAP_IN, .cls = TAP_NO_CLASS}, "dir=in"},
+		{{.direction = TAP_IN, .cls = CLASS_NONE}, "dir=in"},
 		{{.direction = TAP_OUT, .cls = 3, .queue = 4, .flags = CAPTURE_HAS_QUEUE,
 		  .queue_bytes = 48200},
 		 "dir=out class=3 queue=4 queue_bytes=48200"},
 		{{.direction = TAP_OUT, .cls = 3, .queue = 3,
 		  .flags = CAPTURE_HAS_QUEUE | CAPTURE_MARKED},
 		 "dir=out class=3 queue=3 queue_bytes=0 mark=ce"},
-		{{.direction = TAP_OUT, .cls = TAP_NO_CLASS}, "dir=out origin=switch"},
+		{{.direction = TAP_OUT, .cls = CLASS_NONE}, "dir=out origin=switch"},
 		{{.direction = TAP_DROP, .cls = 0, .reason = DROP_HEADROOM},
 		 "dir=drop class=0 reason=headroom-overrun"},
 		{{.direction = TAP_DROP, .cls = 7, .queue = 7, .flags = CAPTURE_HAS_QUEUE,

@@ -46,7 +46,8 @@ static void verdict_follows_min_limit_and_pool(void **state)
 		const struct egress_state s = {.min_used = rows[i].min_used,
 					       .shared = rows[i].shared};
 
-		assert_row(i, egress_decide(&p, &s, rows[i].pool_free, rows[i].c), rows[i].want);
+		assert_row(i, egress_decide(&p, &s, rows[i].pool_free, rows[i].c, rows[i].c),
+			   rows[i].want);
 	}
 }
 
@@ -58,7 +59,7 @@ static void a_lone_queue_tail_drops_at_its_share_of_the_pool(void **state)
 
 	(void)state;
 	for (;;) {
-		enum egress_verdict v = egress_decide(&p, &s, pool, 1);
+		enum egress_verdict v = egress_decide(&p, &s, pool, 1, 1);
 
 		if (v == EGRESS_DROP)
 			break;
@@ -94,11 +95,11 @@ static void lossless_cells_count_in_a_pool_of_their_own_and_are_never_refused(vo
 	struct egress_delta d;
 
 	(void)state;
-	assert_int_equal(egress_decide(&p, &s, 0, 100), EGRESS_LOSSLESS);
+	assert_int_equal(egress_decide(&p, &s, 0, 100, 100), EGRESS_LOSSLESS);
 	d = egress_charge(&s, EGRESS_LOSSLESS, 100);
 	assert_int_equal(d.lossless, 100);
 	assert_int_equal(d.lossy, 0);
-	assert_int_equal(egress_decide(&lossy, &s, 0, 1), EGRESS_DROP);
+	assert_int_equal(egress_decide(&lossy, &s, 0, 1, 1), EGRESS_DROP);
 	egress_charge(&s, EGRESS_SHARED, 7);
 	d = egress_release(&lossy, &s, 103);
 	assert_int_equal(d.lossless, -100);

@@ -251,7 +251,7 @@ static void a_deaf_class_hears_and_does_not_pause(void **state)
 
 	(void)state;
 	receive(&p, &s, (struct pfc_times){.enable = 0x28, .quanta = {[3] = 9, [5] = 9}}, 1000);
-	pfc_rx_deafen(&s, 0x08, 1600); // both until 5,608
+	pfc_rx_ignore(&s, 0x08, 1600); // both until 5,608
 	assert_int_equal(s.paused, 0x20);
 	assert_int_equal(ctr_get(&st->duration_ns), 600);
 	assert_int_equal(gauge_get(&st->since_ns), 0);
@@ -265,7 +265,7 @@ static void a_deaf_class_hears_and_does_not_pause(void **state)
 	assert_int_equal(ctr_get(&st->transitions), 1);
 	assert_int_equal(ctr_get(&st->duration_ns), 600);
 	assert_int_equal(pfc_rx_next(&s), 5608); // of class 5
-	pfc_rx_deafen(&s, 0x08, 5608); // no news
+	pfc_rx_ignore(&s, 0x08, 5608); // no news
 	assert_int_equal(s.paused, 0x20);
 }
 
@@ -295,12 +295,12 @@ static void a_class_that_hears_again_obeys_what_is_left_of_the_last_pause(void *
 
 		if (rows[i].quanta[0] != 0xffff)
 			receive(&p, &s, one(3, rows[i].quanta[0]), 1000);
-		pfc_rx_deafen(&s, 0x08, 1500);
+		pfc_rx_ignore(&s, 0x08, 1500);
 		if (rows[i].quanta[1] != 0xffff)
 			receive(&p, &s, one(3, rows[i].quanta[1]), 2000);
 		assert_row(i, s.paused, 0);
 		before = ctr_get(&s.stats[3].duration_ns);
-		pfc_rx_deafen(&s, 0, rows[i].hears_ns);
+		pfc_rx_ignore(&s, 0, rows[i].hears_ns);
 		assert_row(i, s.paused, rows[i].until_ns != 0 ? 0x08 : 0);
 		assert_row(i, gauge_get(&s.stats[3].until_ns), rows[i].until_ns);
 		pfc_rx_expire(&s, 100000);
@@ -317,13 +317,13 @@ static void what_was_cleared_is_not_remembered(void **state)
 
 	(void)state;
 	receive(&p, &s, (struct pfc_times){.enable = 0x28, .quanta = {[3] = 99, [5] = 99}}, 100);
-	pfc_rx_deafen(&s, 0x28, 200);
+	pfc_rx_ignore(&s, 0x28, 200);
 	pfc_rx_clear(&s, 0x20, 300); // the policy's word: class 3 obeys no longer
-	pfc_rx_deafen(&s, 0, 400);
+	pfc_rx_ignore(&s, 0, 400);
 	assert_int_equal(s.paused, 0x20);
 	pfc_rx_clear(&s, 0, 500);
-	pfc_rx_deafen(&s, 0x20, 600);
-	pfc_rx_deafen(&s, 0, 700);
+	pfc_rx_ignore(&s, 0x20, 600);
+	pfc_rx_ignore(&s, 0, 700);
 	assert_int_equal(s.paused, 0);
 }
 
@@ -334,7 +334,7 @@ static void a_pause_that_ran_out_unseen_ends_where_it_ran_out(void **state)
 
 	(void)state;
 	receive(&p, &s, one(3, 1), 1000); // until 1,512
-	pfc_rx_deafen(&s, 0x08, 90000);
+	pfc_rx_ignore(&s, 0x08, 90000);
 	assert_int_equal(ctr_get(&s.stats[3].duration_ns), 512);
 	assert_int_equal(gauge_get(&s.stats[3].last_change_ns), 1512);
 }

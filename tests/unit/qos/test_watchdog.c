@@ -126,7 +126,7 @@ static void a_storm_is_restored_by_the_rule_of_its_mode(void **state)
 		struct watchdog_look look = {rows[i].paused, rows[i].waiting, rows[i].sent};
 
 		if (rows[i].heard != 0)
-			watchdog_heard(&c, rows[i].heard);
+			watchdog_on_pause(&c, rows[i].heard);
 		assert_row(i, watchdog_next(&p, &c, &look), rows[i].due);
 		assert_row(i, watchdog_decide(&p, &c, &look, rows[i].due - 1), WATCHDOG_NOTHING);
 		assert_row(i, watchdog_decide(&p, &c, &look, rows[i].due), WATCHDOG_RESTORED);
@@ -149,7 +149,7 @@ static void entering_and_leaving_keep_the_books(void **state)
 	ctr_add(&c.last.rx_ok, 5);
 	ctr_add(&c.last.rx_dropped, 5);
 	ctr_add(&c.total.tx_ok, 5);
-	watchdog_heard(&c, 900);
+	watchdog_on_pause(&c, 900);
 	watchdog_enter(&p, &c, &look, 1135); // five late
 	assert_true(watchdog_stormed(&c));
 	assert_int_equal(gauge_get(&c.since_ns), 1135);
@@ -193,7 +193,7 @@ static void a_new_word_of_the_policy_counts_from_the_old_clock(void **state)
 	watchdog_enter(&p, &c, &look, 1300);
 	p.restore_ns = 10;
 	assert_int_equal(watchdog_decide(&p, &c, &look, 1310), WATCHDOG_RESTORED);
-	watchdog_heard(&c, 1305);
+	watchdog_on_pause(&c, 1305);
 	p.mode = WATCHDOG_PROGRESS;
 	assert_int_equal(watchdog_decide(&p, &c, &look, 1310), WATCHDOG_NOTHING);
 	assert_int_equal(watchdog_next(&p, &c, &look), 1315);

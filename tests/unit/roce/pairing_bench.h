@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // A flow table with its pairing, and the frames of one worker in few words. It does for them what
-// the worker does: dataplane/worker_flows.c.
+// the worker does: dataplane/flows.c.
 #pragma once
 
 #include <setjmp.h>

@@ -1,0 +1,526 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "dataplane/egress.h"
+
+#include <string.h>
+
+#include "dataplane/admission.h"
+#include "dataplane/flood.h"
+#include "dataplane/flows.h"
+#include "dataplane/notify.h"
+#include "dataplane/packet/edit.h"
+#include "dataplane/peer_pause.h"
+#include "dataplane/storm.h"
+
+enum {
+	ROOM_RETRY_NS = 1000, // how soon to look again at a driver without room that will not call
+	LOOK_AHEAD = 5, // a frame that leaves fetches the buffer of the fifth frame behind it
+};
+
+// Frames on their way from the queues to the driver.
+struct tx_batch {
+	uint16_t n;
+	int32_t room; // bytes the driver still takes, less those in the batch
+	// Frames that left in this loop. One burst at most, even where the driver sends as fast as
+	// it is fed: a PAUSE that arrives meanwhile is seen in the next loop.
+	uint16_t n_committed;
+	struct frame frames[BURST];
+};
+
+// ---- cells
+
+static inline void pools_add(struct worker *w, struct egress_delta d)
+{
+	if (d.lossless != 0)
+		pool_add(w, POOL_EGRESS_LOSSLESS, d.lossless);
+	if (d.lossy != 0)
+		pool_add(w, POOL_EGRESS_LOSSY, d.lossy);
+}
+
+// Cells of a frame, or of a run of frames, leave the egress pools.
+static inline void release_queue_cells(struct worker *w, struct port *p, const struct frame *f,
+				       uint32_t cells)
+{
+	pools_add(w, egress_release(&p->pol->queue[f->queue].egress, &p->queue[f->queue].egress,
+				    cells));
+}
+
+// What the port holds of the frame's account in its queue.
+static inline void held_add(struct port *p, const struct frame *f, uint32_t cells)
+{
+	_Atomic uint32_t *held = &p->held_cells[account_index(f->in_port, f->pg)][f->queue];
+
+	atomic_store_explicit(held,
+			      atomic_load_explicit(held, memory_order_relaxed) + cells,
+			      memory_order_relaxed);
+}
+
+// Cells of frames such as f are free on the side of arrival.
+static inline void release_cells(struct worker *w, struct port *p, const struct frame *f,
+				 uint32_t cells)
+{
+	held_add(p, f, 0u - cells);
+	flood_release(w, f, cells);
+}
+
+// ---- into the queue
+
+// Not what the switch itself sends, and not what its own notification has just said.
+static bool may_mark(const struct worker *w, const struct frame *f)
+{
+	return !f->own && (w->flows == NULL || !notify_spares(w, f));
+}
+
+static void mark_ce(struct worker *w, struct queue *q, struct frame *f)
+{
+	edit_ecn_ce(rte_pktmbuf_mtod(f->m, uint8_t *) + f->l3_off, f->kind);
+	f->ecn = ECN_CE;
+	f->marked = true;
+	ctr_inc(&q->c.ecn_marked);
+	if (w->flows != NULL && frame_flow(f) != FLOW_NONE) {
+		struct worker_flows *flows = flows_of_port(w->sw, f->in_port);
+
+		gauge_set(&flows->table.flows[frame_flow(f)].marked_ns, w->now_ns);
+	}
+}
+
+static void queue_drop(struct worker *w, struct port *p, struct frame *f, enum drop_reason reason)
+{
+	struct queue_counters *qc = &p->queue[f->queue].c;
+
+	f->at_egress = true;
+	ctr_inc(&qc->dropped_packets);
+	ctr_add(&qc->dropped_bytes, f->len);
+	if (unlikely(p->stormed != 0))
+		storm_count_not_sent(p, f);
+	release_cells(w, p, f, f->cells);
+	worker_drop(w, p, f, reason);
+}
+
+// False: WRED drops the frame.
+static bool wred_enqueue(struct worker *w, struct port *p, struct frame *f)
+{
+	const struct wred_params *params = &p->pol->queue[f->queue].wred;
+	struct queue *q = &p->queue[f->queue];
+	uint64_t len;
+
+	if (!wred_decides_at_enqueue(params, f->ecn))
+		return true;
+	len = wred_average(params, &q->wred, gauge_get(&q->c.length_bytes));
+	switch (wred_decide(params, len, f->color, f->ecn, rng_next(&w->rng))) {
+	case WRED_DROP:
+		return f->own;
+	case WRED_MARK:
+		if (may_mark(w, f))
+			mark_ce(w, q, f);
+		break;
+	case WRED_PASS:
+		break;
+	}
+	return true;
+}
+
+// The frames of the run are in their queue.
+static void grown(struct worker *w, struct port *p, const struct run *r)
+{
+	unsigned no = r->frames->queue;
+	struct queue *q = &p->queue[no];
+
+	port_set_add(&w->due, p->no);
+	if (q->fifo.n == r->n) {
+		p->head_len[no] = fifo_head(&q->fifo)->len;
+		p->backlog |= (uint8_t)(1u << no);
+		q->waiting_ns = w->now_ns;
+	}
+	gauge_set(&q->c.length_packets, q->fifo.n);
+	gauge_set(&q->c.length_bytes, gauge_get(&q->c.length_bytes) + r->bytes);
+	gauge_max(&q->c.max_bytes, gauge_get(&q->c.length_bytes));
+	gauge_set(&p->c.queued, gauge_get(&p->c.queued) + r->n);
+	if (unlikely(p->ipcc_queues >> no & 1))
+		notify_fed(w, p, r);
+}
+
+// Frames that were charged, but have no chunk to wait in. There is one for every cell of the
+// buffer, so a reload must have left more in the buffer than it allows.
+static __attribute__((noinline, cold)) void unqueue(struct worker *w, struct port *p,
+						     struct frame *frames, unsigned n)
+{
+	for (unsigned i = 0; i < n; i++) {
+		release_queue_cells(w, p, &frames[i], frames[i].cells);
+		queue_drop(w, p, &frames[i], DROP_NO_MBUF);
+	}
+}
+
+// False: the frames of the run do not share their fate. Never of one frame.
+static bool enqueue(struct worker *w, struct port *p, struct run r)
+{
+	struct frame *f = r.frames;
+	struct queue *q = &p->queue[f->queue];
+	const struct policy_queue *pq = &p->pol->queue[f->queue];
+	bool wred = wred_acts_at_enqueue(&pq->wred);
+	enum egress_verdict v;
+	unsigned pushed;
+
+	if (r.n != 1 && (!p->up || p->discarded != 0 || wred))
+		return false;
+	if (unlikely(!p->up)) {
+		queue_drop(w, p, f, DROP_PORT_DOWN);
+		return true;
+	}
+	if (unlikely(p->discarded >> f->out_cls & 1)) {
+		queue_drop(w, p, f, DROP_WATCHDOG);
+		return true;
+	}
+	v = egress_decide(&pq->egress, &q->egress,
+			  pool_free(w, POOL_EGRESS_LOSSY, w->pol->buffer.egress_lossy_cells),
+			  r.cells, r.least);
+	if (v == EGRESS_SPLIT)
+		return false;
+	if (v == EGRESS_DROP) {
+		queue_drop(w, p, f, DROP_EGRESS_TAIL);
+		return true;
+	}
+	if (wred && !wred_enqueue(w, p, f)) {
+		queue_drop(w, p, f, DROP_WRED);
+		return true;
+	}
+	pools_add(w, egress_charge(&q->egress, v, r.cells));
+	pushed = fifo_push_all(&w->chunks, &q->fifo, f, r.n);
+	if (unlikely(pushed != r.n)) {
+		unsigned n = r.n - pushed;
+
+		r = run_of(f, pushed, UINT32_MAX);
+		if (pushed != 0)
+			grown(w, p, &r);
+		unqueue(w, p, f + pushed, n);
+		return true;
+	}
+	grown(w, p, &r);
+	return true;
+}
+
+void egress_enqueue(struct worker *w, const struct run *r)
+{
+	struct port *p = worker_port(w, r->frames->out_port);
+
+	held_add(p, r->frames, r->cells);
+	if (enqueue(w, p, *r))
+		return;
+	for (unsigned i = 0; i < r->n; i++)
+		enqueue(w, p, run_of_one(&r->frames[i]));
+}
+
+// ---- out of the queue
+
+static uint8_t queues_of(const struct policy_port *pp, uint8_t classes)
+{
+	uint8_t queues = 0;
+
+	for_each_bit (c, classes)
+		queues |= (uint8_t)(1u << pp->classify.class_to_queue[c]);
+	return queues;
+}
+
+static inline void shrunk(struct port *p, unsigned no, uint64_t len)
+{
+	struct queue *q = &p->queue[no];
+
+	gauge_set(&q->c.length_packets, q->fifo.n);
+	gauge_set(&q->c.length_bytes, len);
+	if (q->fifo.n != 0) {
+		p->head_len[no] = fifo_head(&q->fifo)->len;
+		return;
+	}
+	p->backlog &= (uint8_t)~(1u << no);
+	sched_emptied(&p->sched, no);
+}
+
+void egress_shrunk(struct port *p, unsigned q, uint64_t len)
+{
+	shrunk(p, q, len);
+}
+
+// len: bytes of the queue that the frame leaves behind.
+static void mark_at_dequeue(struct worker *w, const struct wred_params *params, struct queue *q,
+			    struct frame *f, uint64_t len)
+{
+	if (wred_drops(params, f->ecn))
+		return;
+	len = wred_average(params, &q->wred, len);
+	if (wred_decide(params, len, f->color, f->ecn, rng_next(&w->rng)) == WRED_MARK &&
+	    may_mark(w, f))
+		mark_ce(w, q, f);
+}
+
+// The frames are the driver's now: their cells are free.
+static void sent(struct worker *w, struct port *p, const struct run *r)
+{
+	const struct frame *f = r->frames;
+	struct queue_counters *qc = &p->queue[f->queue].c;
+	uint64_t arrival_ns = f->arrival_ns, residence;
+
+	if (unlikely(frame_replicated(f)))
+		arrival_ns = flood_arrival_ns(f);
+	// The ingress owner may have read its clock after this loop began.
+	residence = w->now_ns > arrival_ns ? w->now_ns - arrival_ns : 0;
+	ctr_add(&qc->tx_packets, r->n);
+	ctr_add(&qc->tx_bytes, r->bytes);
+	ctr_add(&qc->residence[residence_bucket(residence)], r->n);
+	gauge_max(&qc->residence_max_ns, residence);
+	gauge_set(&qc->residence_ns, residence);
+	release_queue_cells(w, p, f, r->cells);
+	release_cells(w, p, f, r->cells);
+}
+
+static void sent_all(struct worker *w, struct port *p, struct frame *frames, uint16_t n)
+{
+	uint64_t bytes = 0;
+	struct run r;
+
+	ctr_add(&p->c.transmitted, n);
+	if (unlikely(p->stormed != 0))
+		storm_count_sent(p, frames, n);
+	for (unsigned i = 0; i < n; i += r.n) {
+		r = run_of(&frames[i], n - i, UINT32_MAX);
+		sent(w, p, &r);
+		bytes += r.bytes;
+	}
+	ctr_add(&p->c.tx_packets, n);
+	ctr_add(&p->c.tx_bytes, bytes);
+}
+
+// n frames of the port are about to be counted as ended: a reader of the balance must not see one
+// in both places.
+static void no_longer_queued(struct port *p, uint16_t n)
+{
+	gauge_set(&p->c.queued, gauge_get(&p->c.queued) - n);
+	atomic_thread_fence(memory_order_release);
+}
+
+void egress_discard(struct worker *w, struct port *p, struct frame *f, enum drop_reason reason)
+{
+	no_longer_queued(p, 1);
+	release_queue_cells(w, p, f, f->cells);
+	queue_drop(w, p, f, reason);
+}
+
+// Hands the batch to the driver; what it refuses is held and goes first next time.
+static void send_batch(struct worker *w, struct port *p, struct tx_batch *b)
+{
+	struct rte_mbuf *pkts[BURST];
+	uint16_t n;
+
+	if (b->n == 0)
+		return;
+	for (uint16_t i = 0; i < b->n; i++)
+		pkts[i] = b->frames[i].m;
+	n = p->ops->tx(p->drv, pkts, b->n);
+	w->busy |= n != 0;
+	no_longer_queued(p, n);
+	sent_all(w, p, b->frames, n);
+	p->n_held = (uint16_t)(b->n - n);
+	memcpy(p->held, b->frames + n, p->n_held * sizeof(p->held[0]));
+	b->n = 0;
+}
+
+// The same with more to come.
+static void flush(struct worker *w, struct port *p, struct tx_batch *b)
+{
+	send_batch(w, p, b);
+	b->room = p->n_held == 0 ? p->ops->tx_room(p->drv) : 0;
+}
+
+// Retries what the driver refused. False while it still refuses.
+static bool retry_held(struct worker *w, struct port *p)
+{
+	struct tx_batch b;
+	uint16_t left;
+
+	if (p->n_held == 0)
+		return true;
+	b.n = p->n_held;
+	memcpy(b.frames, p->held, p->n_held * sizeof(p->held[0]));
+	left = b.n;
+	send_batch(w, p, &b);
+	// Nothing else leaves a queue that is paused.
+	left = (uint16_t)(left - p->n_held);
+	for (uint16_t i = 0; unlikely(p->pfc_rx.paused != 0) && i < left; i++)
+		p->queue[b.frames[i].queue].sent_ns = w->now_ns;
+	return p->n_held == 0;
+}
+
+static void tap_out(struct worker *w, struct port *p, const struct frame *f, uint64_t len)
+{
+	gauge_set(&p->queue[f->queue].c.length_bytes, len); // as the tap shows it
+	worker_tap(w, TAP_OUT, p, f, 0);
+}
+
+// Prefetches the mbuf for the driver, and the headers for a mark. A frame that was given a tag
+// begins 4 bytes earlier, and loses some of the gain.
+static inline void fetch(const struct rte_mbuf *m, bool headers)
+{
+	rte_prefetch0(m);
+	if (headers)
+		rte_prefetch0((const uint8_t *)m + sizeof(*m) + RTE_PKTMBUF_HEADROOM);
+}
+
+// Copies the frames of queue q that leave at once behind the batch; returns how many, and their
+// bytes in all. The first may leave. The next ones may while a DWRR turn lasts in which no other
+// queue has priority. Charges the shaper.
+static unsigned copy_turn(struct port *p, unsigned q, uint8_t ready, struct tx_batch *b,
+			  uint32_t *bytes)
+{
+	const struct policy_port *pp = p->pol;
+	const struct frame *head = fifo_head(&p->queue[q].fifo);
+	int64_t left = RTE_MIN(p->sched.deficit[q], (int64_t)b->room);
+	unsigned there = fifo_side_by_side(&p->queue[q].fifo), most = there, n = 0;
+	bool marks = wred_acts_at_dequeue(&pp->queue[q].wred);
+	struct shaper_state shaper = p->shaper;
+	uint32_t sum = 0;
+
+	most = RTE_MIN(most, (unsigned)(BURST - b->n_committed));
+	most = RTE_MIN(most, (unsigned)(p->tx_burst - b->n));
+	if (p->sched.turn != q || !sched_turn_lasts(&pp->sched, &p->sched, ready, head->len))
+		most = 1;
+	do {
+		if (n + LOOK_AHEAD < there)
+			fetch(head[n + LOOK_AHEAD].m, marks);
+		b->frames[b->n + n] = head[n];
+		sum += head[n].len;
+		shaper_charge(&pp->shaper, &shaper, head[n].len + LINK_OVERHEAD_BYTES);
+		n++;
+	} while (n < most && sum + head[n].len <= left && shaper_ready(&pp->shaper, &shaper));
+	p->shaper = shaper;
+	*bytes = sum;
+	return n;
+}
+
+// Moves the first frame of queue no, and those that may follow at once, into the batch.
+static void commit(struct worker *w, struct port *p, unsigned no, uint8_t ready,
+		   struct tx_batch *b)
+{
+	struct queue *q = &p->queue[no];
+	const struct wred_params *wred = &p->pol->queue[no].wred;
+	uint64_t len = gauge_get(&q->c.length_bytes);
+	struct frame *f = &b->frames[b->n];
+	bool marks = wred_acts_at_dequeue(wred);
+	uint32_t bytes;
+	unsigned n = copy_turn(p, no, ready, b, &bytes);
+
+	fifo_advance(&w->chunks, &q->fifo, n);
+	b->n = (uint16_t)(b->n + n);
+	b->n_committed = (uint16_t)(b->n_committed + n);
+	b->room -= (int32_t)bytes;
+	// Spent before the queue is seen empty: that resets the deficit.
+	sched_commit(&p->pol->sched, &p->sched, no, bytes);
+	shrunk(p, no, len - bytes);
+	if (marks && wred_passes_all(wred, len)) {
+		rng_skip(&w->rng, n); // one for each frame, whether or not a mark is possible
+		marks = false;
+	}
+	if (!marks && w->tap == NULL)
+		return;
+	for (unsigned i = 0; i < n; i++, f++) {
+		len -= f->len;
+		if (marks)
+			mark_at_dequeue(w, wred, q, f, len);
+		if (unlikely(w->tap != NULL))
+			tap_out(w, p, f, len);
+	}
+}
+
+static uint64_t room_retry(const struct worker *w, const struct port *p)
+{
+	return p->driver_wakes ? UINT64_MAX : w->now_ns + ROOM_RETRY_NS;
+}
+
+// Serves the ready queues. Returns when the port next has something to do.
+static uint64_t serve_ready(struct worker *w, struct port *p, struct tx_batch *b)
+{
+	const struct policy_port *pp = p->pol;
+	uint8_t blocked = queues_of(pp, p->pfc_rx.paused) | (uint8_t)p->tx_off | p->purging;
+	uint8_t ready;
+
+	while ((ready = p->backlog & (uint8_t)~blocked) != 0) {
+		int q;
+
+		if (!shaper_ready(&pp->shaper, &p->shaper))
+			return shaper_ready_at(&p->shaper, w->now_ns);
+		q = sched_pick(&pp->sched, &p->sched, ready, p->head_len, w->now_ns);
+		if (b->n_committed == BURST)
+			return w->now_ns;
+		if (q < 0)
+			return sched_ready_at(&pp->sched, &p->sched, ready, w->now_ns);
+		if (b->n == p->tx_burst || (int32_t)p->head_len[q] > b->room)
+			flush(w, p, b);
+		if ((int32_t)p->head_len[q] > b->room)
+			return room_retry(w, p);
+		commit(w, p, (unsigned)q, ready, b);
+	}
+	return UINT64_MAX;
+}
+
+// When the first pause of a port where frames wait runs out. Also where they wait for something
+// else too: a reader must not be shown a pause that is over.
+static uint64_t pause_end(const struct worker *w, const struct port *p)
+{
+	return p->backlog == 0 || w->hold ? UINT64_MAX : pfc_rx_next(&p->pfc_rx);
+}
+
+// What of the peer's pauses and of storms holds now.
+static void look_at_pauses(struct worker *w, struct port *p)
+{
+	peer_pause_poll(w, p);
+	// While admission is held no refresh of a PAUSE can arrive: those that stand stay.
+	if (!w->hold)
+		pfc_rx_expire(&p->pfc_rx, w->now_ns);
+	storm_poll(w, p);
+}
+
+uint8_t egress_blocked(struct worker *w, struct port *p)
+{
+	look_at_pauses(w, p);
+	if (!p->up || (p->tx_off & TX_OFF_PORT))
+		return UINT8_MAX;
+	return queues_of(p->pol, p->pfc_rx.paused | p->stormed) | (uint8_t)p->tx_off | p->purging;
+}
+
+uint64_t egress_serve(struct worker *w, struct port *p)
+{
+	struct tx_batch b;
+	uint64_t wake;
+
+	look_at_pauses(w, p);
+	if (unlikely(p->purging != 0))
+		storm_purge(w, p);
+	if ((p->tx_off & TX_OFF_PORT) || (p->backlog == 0 && p->n_held == 0))
+		return pause_end(w, p);
+	if (!retry_held(w, p))
+		return min_u64(room_retry(w, p), pause_end(w, p));
+	shaper_update(&p->pol->shaper, &p->shaper, w->now_ns);
+	b.n = b.n_committed = 0; // not the frames, which would cost more than sending one
+	b.room = p->ops->tx_room(p->drv);
+	wake = serve_ready(w, p, &b);
+	send_batch(w, p, &b);
+	return min_u64(wake, pause_end(w, p));
+}
+
+void egress_flush(struct worker *w, struct port *p, enum drop_reason reason)
+{
+	struct frame f;
+
+	storm_stop_purge(w, p);
+	for (uint16_t i = 0; i < p->n_held; i++) {
+		f = p->held[i];
+		egress_discard(w, p, &f, reason);
+	}
+	p->n_held = 0;
+	for (unsigned no = 0; no < N_QUEUES; no++) {
+		struct queue *q = &p->queue[no];
+
+		while (q->fifo.n != 0) {
+			fifo_pop(&w->chunks, &q->fifo, &f);
+			shrunk(p, no, gauge_get(&q->c.length_bytes) - f.len);
+			egress_discard(w, p, &f, reason);
+		}
+	}
+}

@@ -1,0 +1,24 @@
+// SPDX-License-Identifier: Apache-2.0
+// The egress half of the loop: lossy admission (qos/egress.h), WRED (qos/wred.h), the queue; then
+// schedule (qos/sched.h), mark, transmit, release. Called by the worker that owns the port of
+// departure.
+#pragma once
+
+#include "dataplane/switch_impl.h"
+
+// Queues frames, or drops those that may not enter. The frames are spent.
+void egress_enqueue(struct worker *w, const struct run *r);
+// Serves a port until it is idle, paused, shaped or full. Returns when it next has something to do.
+uint64_t egress_serve(struct worker *w, struct port *p);
+// Queues, as a bitmap, that no frame may leave now, or that are in a storm. Ends pauses that have
+// run out.
+uint8_t egress_blocked(struct worker *w, struct port *p);
+// Drops all that waits for a port.
+void egress_flush(struct worker *w, struct port *p, enum drop_reason reason);
+
+// ---- for whoever takes frames out of a queue in another way (storm.c)
+
+// Drops a frame that has been taken out of its queue.
+void egress_discard(struct worker *w, struct port *p, struct frame *f, enum drop_reason reason);
+// Frames have left queue q; len bytes stay.
+void egress_shrunk(struct port *p, unsigned q, uint64_t len);

@@ -1,0 +1,288 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "dataplane/ingress.h"
+
+#include "dataplane/admission.h"
+#include "dataplane/bridging.h"
+#include "dataplane/egress.h"
+#include "dataplane/flood.h"
+#include "dataplane/flows.h"
+#include "dataplane/peer_pause.h"
+#include "dataplane/punt.h"
+#include "dataplane/routing.h"
+#include "dataplane/storm.h"
+
+enum { PREFETCH_AHEAD = 8, SAY_GUARD_NS = 1000000000 };
+
+// ---- control frames
+
+// Frees a frame that was taken in.
+static void consume(struct port *p, struct rte_mbuf *m)
+{
+	ctr_inc(&p->c.consumed);
+	rte_pktmbuf_free(m);
+}
+
+// Drops a frame that no class was found for.
+static void refuse(struct worker *w, struct port *p, struct frame *f, struct burst *b,
+		   enum drop_reason why)
+{
+	b->packets++;
+	b->bytes += f->m->pkt_len;
+	f->cls = p->pol->classify.default_class;
+	worker_drop(w, p, f, why);
+}
+
+// No STP runs here, so a BPDU is the bridge's to forward. A router forwards none.
+static bool ends_here(struct worker *w, const struct port *p, const struct frame *f,
+		      const struct pkt_info *pkt)
+{
+	switch ((enum reserved_dst)pkt->reserved_dst) {
+	case DST_STP: return p->pol->routed;
+	case DST_LOOPBACK: return punt_loop_probe(w, p, f, pkt);
+	case DST_LINK_LOCAL:
+	case DST_ORDINARY: break;
+	}
+	return true;
+}
+
+// MAC control wherever it is addressed, and link-local groups, end here. MAC control behind a tag
+// would be PFC for the neighbour of a port that takes the tag off.
+static bool control_frame(struct worker *w, struct port *p, struct frame *f,
+			  const struct pkt_info *pkt, struct burst *b)
+{
+	struct rte_mbuf *m = f->m;
+
+	if (pkt->reserved_dst == DST_ORDINARY && pkt->kind != PKT_MAC_CONTROL)
+		return false;
+	if (pkt->kind == PKT_MAC_CONTROL) {
+		if (pkt->n_tags != 0) {
+			refuse(w, p, f, b, DROP_TAGGED_CONTROL);
+			return true;
+		}
+		peer_pause_on_frame(w, p, m);
+		consume(p, m);
+		return true;
+	}
+	if (!ends_here(w, p, f, pkt))
+		return false;
+	b->packets++;
+	b->bytes += m->pkt_len;
+	ctr_inc(pkt->kind == PKT_LLDP ? &p->c.lldp : &p->c.other_control);
+	consume(p, m);
+	return true;
+}
+
+// ---- admission
+
+void ingress_hand_over(struct worker *w, const struct run *r)
+{
+	unsigned to = w->sw->owner[r->frames->out_port];
+
+	if (to == w->id) {
+		egress_enqueue(w, r);
+		return;
+	}
+	// Counted first: a reader must not see them taken and not handed.
+	ctr_add(&w->handed, r->n);
+	// Sized for every cell of the buffer, so it cannot be full.
+	if (rte_ring_sp_enqueue_bulk_elem(w->out[to], r->frames, sizeof(r->frames[0]), r->n,
+					  NULL) == r->n)
+		return;
+	ctr_add(&w->taken, r->n); // frames of its own: none is lost from the balance
+	for (unsigned i = 0; i < r->n; i++) {
+		struct frame *f = &r->frames[i];
+
+		flood_release(w, f, f->cells);
+		worker_drop(w, worker_port(w, f->in_port), f, DROP_NO_MBUF);
+	}
+}
+
+static bool admit(struct worker *w, struct port *p, struct run *r)
+{
+	enum admission a = admission_charge(w, p, r);
+
+	if (a == ADMITTED)
+		ingress_hand_over(w, r);
+	return a != ADMIT_SPLIT;
+}
+
+// Frames are charged and handed over together where they share their fate, as they do far from any
+// threshold. Where the min of their group ends among them, they are up to there; else one by one.
+void ingress_admit(struct worker *w, struct port *p, struct burst *b)
+{
+	struct run r, one;
+
+	if (w->flows != NULL)
+		flows_forwarded(w, b->frames, b->n_out);
+	for (unsigned i = 0; i < b->n_out; i += r.n) {
+		const struct frame *f = &b->frames[i];
+
+		r = run_of(&b->frames[i], b->n_out - i, UINT32_MAX);
+		if (admit(w, p, &r))
+			continue;
+		one = run_of(r.frames, r.n, pg_min_left(&p->pol->pg[f->pg], &p->pg[f->pg].state));
+		if (one.n != 0 && admit(w, p, &one)) {
+			r.n = one.n;
+			continue;
+		}
+		for (unsigned k = 0; k < r.n; k++) {
+			one = run_of_one(&r.frames[k]);
+			admit(w, p, &one);
+		}
+	}
+	b->n_out = 0;
+}
+
+// ---- receive
+
+static void hints(struct port *p, const struct classify_params *c, const struct pkt_info *pkt,
+		  unsigned cls)
+{
+	if (pkt->bad_l3)
+		ctr_inc(&p->c.bad_l3);
+	if (!pkt->roce || !pkt->roce_data)
+		return;
+	if (!(c->lossless >> cls & 1)) {
+		ctr_inc(&p->c.roce_in_lossy_class);
+		gauge_set(&p->c.roce_lossy_latest, (uint64_t)pkt->dscp << 8 | cls);
+	}
+	if (pkt->ecn == ECN_NOT_ECT)
+		ctr_inc(&p->c.roce_not_ect);
+}
+
+static void tap_in(struct worker *w, struct port *p, const struct frame *f,
+		   const struct pkt_info *pkt)
+{
+	struct frame seen = *f;
+
+	seen.cls = pkt == NULL || pkt->kind == PKT_MAC_CONTROL ||
+				   pkt->reserved_dst == DST_LINK_LOCAL
+			   ? CLASS_NONE
+			   : classify(&p->pol->classify, pkt).cls;
+	worker_tap(w, TAP_IN, p, &seen, 0);
+}
+
+static void receive(struct worker *w, struct port *p, struct rte_mbuf *m, struct burst *b)
+{
+	const struct policy_port *pp = p->pol;
+	const uint8_t *eth = rte_pktmbuf_mtod(m, const uint8_t *);
+	struct frame *f = &b->frames[b->n_in];
+	struct pkt_info *pkt = &b->pkts[b->n_in];
+	struct classified k;
+	bool good;
+
+	*f = (struct frame){.m = m, .arrival_ns = w->now_ns, .in_port = p->no};
+	f->len = m->pkt_len > UINT16_MAX ? UINT16_MAX : (uint16_t)m->pkt_len;
+	good = m->nb_segs == 1 && m->pkt_len <= pp->max_frame && parse(eth, m->pkt_len, pkt);
+	if (unlikely(w->tap != NULL))
+		tap_in(w, p, f, good ? pkt : NULL);
+	if (unlikely(!good)) {
+		refuse(w, p, f, b, m->pkt_len < ETH_HLEN_ ? DROP_RX_RUNT : DROP_RX_OVERSIZE);
+		return;
+	}
+	if (control_frame(w, p, f, pkt, b))
+		return;
+	b->packets++;
+	b->bytes += f->len;
+	k = classify(&pp->classify, pkt);
+	hints(p, &pp->classify, pkt, k.cls);
+	f->cls = f->out_cls = k.cls;
+	f->color = k.color;
+	f->kind = pkt->kind == PKT_IPV4 || pkt->kind == PKT_IPV6 ? pkt->kind : PKT_OTHER;
+	f->ecn = f->kind == PKT_OTHER ? ECN_NOT_ECT : pkt->ecn;
+	f->l3_off = pkt->l3_off;
+	f->cells = (uint16_t)cells_of(&w->pol->cell, f->len);
+	f->pg = pp->classify.class_to_pg[k.cls];
+	ctr_inc(&p->pg[f->pg].c.rx_packets);
+	ctr_add(&p->pg[f->pg].c.rx_bytes, f->len);
+	if (unlikely(!p->up))
+		worker_drop(w, p, f, DROP_PORT_DOWN);
+	else if (unlikely(p->discarded >> k.cls & 1))
+		worker_drop(w, p, f, DROP_WATCHDOG);
+	else if (unlikely(!fdb_key_is_station(fdb_key_in_frame(eth + ETH_ALEN_, 0))))
+		worker_drop(w, p, f, DROP_BAD_SOURCE);
+	else
+		b->n_in++;
+}
+
+static void guard_begins(struct worker *w, struct port *p, uint32_t depth)
+{
+	p->guard = true;
+	p->guards_unsaid++;
+	if (p->guard_said_ns != 0 && w->now_ns - p->guard_said_ns < SAY_GUARD_NS)
+		return;
+	worker_event(w, EVENT_RX_GUARD, p->no, CLASS_NONE, depth, p->guards_unsaid);
+	p->guard_said_ns = w->now_ns;
+	p->guards_unsaid = 0;
+}
+
+// The receive ring is part of the ingress path: a worker that is late pauses its senders.
+static void rx_guard(struct worker *w, struct port *p)
+{
+	const struct policy_port *pp = p->pol;
+	int32_t depth;
+
+	if (pp->rx_guard_on == 0) {
+		p->guard = false; // also what an earlier policy set
+		storm_excuse_ends(p);
+		gauge_set(&p->c.rx_guard, 0);
+		return;
+	}
+	depth = p->ops->rx_depth(p->drv);
+	if (depth < 0)
+		return;
+	gauge_set(&p->c.rx_depth, (uint64_t)depth);
+	if (!p->guard && (uint32_t)depth > pp->rx_guard_on)
+		guard_begins(w, p, (uint32_t)depth);
+	else if (p->guard && (uint32_t)depth < pp->rx_guard_off)
+		p->guard = false;
+	storm_excuse_ends(p);
+	gauge_set(&p->c.rx_guard, p->guard);
+}
+
+static void receive_burst(struct worker *w, struct port *p, struct rte_mbuf **pkts, uint16_t n)
+{
+	struct burst b;
+
+	b.n_in = 0;
+	b.packets = 0;
+	b.bytes = 0;
+	w->busy = true;
+	// Before any of them can end: a reader of the balance must not see an end without its
+	// beginning.
+	ctr_add(&p->c.received, n);
+	atomic_thread_fence(memory_order_release);
+	admission_claim(w, n);
+	for (uint16_t i = 0; i < n && i < PREFETCH_AHEAD; i++)
+		rte_prefetch0(rte_pktmbuf_mtod(pkts[i], void *));
+	for (uint16_t i = 0; i < n; i++) {
+		if (i + PREFETCH_AHEAD < n)
+			rte_prefetch0(rte_pktmbuf_mtod(pkts[i + PREFETCH_AHEAD], void *));
+		receive(w, p, pkts[i], &b);
+	}
+	if (w->flows != NULL)
+		flows_burst(w, b.frames, b.pkts, b.n_in);
+	if (p->pol->routed)
+		routing_burst(w, p, &b);
+	else
+		bridging_burst(w, p, &b);
+	ingress_admit(w, p, &b);
+	admission_done(w);
+	ctr_add(&p->c.rx_packets, b.packets);
+	ctr_add(&p->c.rx_bytes, b.bytes);
+}
+
+bool ingress_poll(struct worker *w, struct port *p)
+{
+	struct rte_mbuf *pkts[BURST];
+	uint16_t n;
+
+	// Also while admission is held: what waits in the ring then pauses its senders.
+	rx_guard(w, p);
+	if (w->hold)
+		return false;
+	n = p->ops->rx(p->drv, pkts, BURST);
+	if (n != 0)
+		receive_burst(w, p, pkts, n);
+	return n == BURST;
+}

@@ -1,0 +1,18 @@
+// SPDX-License-Identifier: Apache-2.0
+// PFC that the switch sends. A PAUSE is decided by pg_decide (qos/pg.h), when a frame arrives that
+// its group has no room for, and admission.h puts the group into XOFF. Here the classes of a port
+// that must be paused are collected, from its groups in XOFF, from its receive-ring guard and from
+// control; pfc_tx_due (qos/pfc.h) says what a PFC frame must say now, and the frame leaves ahead of
+// every queue. Called by the worker that owns the port. PAUSE of the peer is peer_pause.h.
+#pragma once
+
+#include "dataplane/switch_impl.h"
+
+// Sends the PFC frame that is due, if any. Returns when the next one is.
+uint64_t pause_send_now(struct worker *w, struct port *p);
+static inline uint64_t pause_send(struct worker *w, struct port *p)
+{
+	if (p->xoff_pgs == 0 && !p->guard && (p->pfc_tx.paused | p->pfc_tx.by_control) == 0)
+		return UINT64_MAX; // as nearly always
+	return pause_send_now(w, p);
+}

@@ -1,0 +1,91 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "dataplane/peer_pause.h"
+
+#include "dataplane/packet/pfc_frame.h"
+#include "dataplane/storm.h"
+
+void peer_pause_on_frame(struct worker *w, struct port *p, const struct rte_mbuf *m)
+{
+	struct pfc_times times;
+
+	switch (mac_ctrl_parse(rte_pktmbuf_mtod(m, const uint8_t *), m->pkt_len, &times)) {
+	case MAC_CTRL_PFC:
+		if (p->early_pause) {
+			pfc_rx_frame_seen(&p->pol->pfc, &p->pfc_rx, &times);
+			break;
+		}
+		pfc_rx_frame(&p->pol->pfc, &p->pfc_rx, &times, w->now_ns);
+		if (unlikely(p->stormed != 0))
+			storm_on_pause(w, p, &times);
+		break;
+	case MAC_CTRL_PFC_MISADDRESSED:
+		ctr_inc(&p->c.pfc_misaddressed);
+		break;
+	case MAC_CTRL_PAUSE_8023X:
+		ctr_inc(&p->c.pause_8023x);
+		break;
+	case MAC_CTRL_MALFORMED:
+		ctr_inc(&p->c.pfc_malformed);
+		break;
+	case MAC_CTRL_OTHER:
+		ctr_inc(&p->c.other_control);
+		break;
+	}
+}
+
+// ---- words of the driver
+
+void peer_pause_init(struct port *p)
+{
+	struct port_pause word = {0};
+
+	p->early_pause = p->ops->pause != NULL && p->ops->pause(p->drv, 0, &word);
+}
+
+static void take_words(struct port *p, uint8_t lossless)
+{
+	struct port_pause word = {0};
+
+	for (unsigned c = 0; p->early_pause && c < N_CLASSES; c++)
+		if (!(p->pause_classes >> c & 1) && p->ops->pause(p->drv, c, &word))
+			p->pause_seq[c] = word.seq;
+	p->pause_classes = lossless;
+}
+
+void peer_pause_new_policy(struct port *p)
+{
+	take_words(p, p->pol->pfc.lossless);
+}
+
+void peer_pause_forget(struct port *p)
+{
+	uint8_t lossless = p->pause_classes;
+
+	p->pause_classes = 0;
+	take_words(p, lossless);
+}
+
+// Several frames may have come since the last look: the latest says how long, all are counted.
+static void act(struct worker *w, struct port *p, unsigned c, const struct port_pause *word)
+{
+	struct pfc_times times = {.enable = (uint8_t)(1u << c)};
+	uint32_t n = word->seq - p->pause_seq[c];
+
+	times.quanta[c] = word->quanta;
+	pfc_rx_frame(&p->pol->pfc, &p->pfc_rx, &times, w->now_ns);
+	if (unlikely(p->stormed != 0))
+		storm_on_pause(w, p, &times);
+	ctr_add(&p->pfc_rx.stats[c].frames, n - 1);
+	ctr_add(&p->c.early_pauses, n);
+	p->pause_seq[c] = word->seq;
+}
+
+void peer_pause_look(struct worker *w, struct port *p)
+{
+	for_each_bit (c, p->pol->pfc.lossless) {
+		struct port_pause word = {0};
+
+		if (p->ops->pause(p->drv, c, &word) && word.seq != p->pause_seq[c])
+			act(w, p, c, &word);
+	}
+}

@@ -1,0 +1,369 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "dataplane/routing.h"
+
+#include <string.h>
+
+#include "dataplane/forward/bridge.h"
+#include "dataplane/forward/route.h"
+#include "dataplane/packet/edit.h"
+#include "dataplane/icmp.h"
+#include "dataplane/punt.h"
+#include "dataplane/turn.h"
+#include "dataplane/waiting.h"
+
+enum { TPID_8021Q = 0x8100 };
+
+// One port's burst on its way through the router.
+struct router {
+	struct worker *w;
+	struct worker_l3 *l3;
+	const struct policy *pol;
+	const struct route_table *table;
+	uint64_t mac; // the router's on this port, as fdb_key
+	struct port *p;
+	bool again, waits; // the frame has waited already; it waits on
+};
+
+// ---- next hops that control must find
+
+static struct hop_request *request_slot(const struct router *r, struct ip_key dst)
+{
+	static_assert(REQUEST_SLOTS == 1 << 6, "a slot by six bits");
+	return &r->l3->requests[(dst.lo ^ dst.hi) * 0x9e3779b97f4a7c15u >> 58];
+}
+
+// False: control was given this destination within the last tenth of a second.
+static bool request_due(const struct router *r, const struct hop_request *slot, struct ip_key dst)
+{
+	return slot->t_ns == 0 || !ip_key_same(slot->dst, dst) ||
+	       r->w->now_ns - slot->t_ns >= REQUEST_AGAIN_NS;
+}
+
+// False: the port's ring is full.
+static bool request(struct router *r, uint8_t port, const struct policy_addr *a)
+{
+	return punt_ask(r->w, r->p, &(struct neighbour_ask){.addr = *a, .port = port});
+}
+
+static struct policy_addr addr_of(const uint8_t *l3, uint8_t kind)
+{
+	struct policy_addr a = {.family = kind == PKT_IPV4 ? FAMILY_V4 : FAMILY_V6};
+
+	a.len = kind == PKT_IPV4 ? 32 : 128;
+	memcpy(a.ip, l3 + (kind == PKT_IPV4 ? 16 : 24), kind == PKT_IPV4 ? 4 : 16);
+	return a;
+}
+
+static uint32_t group_of(const struct router *r, const uint8_t *l3, uint8_t kind)
+{
+	return kind == PKT_IPV4 ? route_lookup_v4(r->table, be32_get(l3 + 16))
+				: route_lookup_v6(r->table, l3 + 24);
+}
+
+// Requests the next hops of the frame that are not known: of a group all of them, so that one which
+// has come back takes its share again. The ports of a worker share the slots. A port writes a slot
+// only after control took the request, so a port beyond its rate does not silence the others.
+static void request_hops(struct router *r, const uint8_t *l3, uint8_t kind, struct ip_key dst)
+{
+	struct policy_addr to = addr_of(l3, kind);
+	struct hop_request *slot = request_slot(r, dst);
+	bool given = true;
+	uint32_t group;
+
+	if (!request_due(r, slot, dst) || !punt_may_ask(r->w, r->p))
+		return;
+	group = group_of(r, l3, kind);
+	for (uint32_t i = 0; group != 0 && i < r->table->groups[group - 1].n; i++) {
+		uint32_t hop = r->table->groups[group - 1].first + i;
+		const struct policy_nexthop *h = &r->pol->routes.nexthops[hop];
+
+		if (h->kind == NEXTHOP_GATEWAY &&
+		    adj_state(route_adj(r->table, hop)) == ADJ_UNKNOWN)
+			given &= request(r, h->port, &h->addr);
+		else if (h->kind == NEXTHOP_LINK)
+			given &= request(r, h->port, &to);
+	}
+	if (given)
+		*slot = (struct hop_request){.dst = dst, .t_ns = r->w->now_ns};
+}
+
+static bool refuse(struct router *r, struct frame *f, enum drop_reason reason)
+{
+	worker_drop(r->w, r->p, f, reason);
+	return false;
+}
+
+static bool is_neighbour_frame(const struct frame *f, const struct pkt_info *pkt)
+{
+	const uint8_t *eth = rte_pktmbuf_mtod(f->m, const uint8_t *);
+
+	return pkt->ether_type == ETYPE_ARP || is_nd(eth, f->m->data_len, pkt);
+}
+
+// Addressed to a group, to another station, or not IP.
+static bool not_for_router(struct router *r, struct frame *f, const struct pkt_info *pkt, bool ours)
+{
+	if ((ours || pkt->group_dst) && is_neighbour_frame(f, pkt))
+		punt_frame(r->w, r->p, f, pkt);
+	else
+		refuse(r, f, ours && pkt->bad_l3 ? DROP_BAD_L3 : DROP_NOT_FOR_ROUTER);
+	return false;
+}
+
+// ---- the way
+
+static bool usable(const struct router *r, uint64_t adj)
+{
+	enum adj_state s = adj_state(adj);
+
+	return (s == ADJ_KNOWN || s == ADJ_LINK) &&
+	       !atomic_load_explicit(&r->w->sw->want.down[adj_port(adj)], memory_order_relaxed);
+}
+
+// The flow's own next hop cannot take it: another one does, by the same hash, and the flows of the
+// others stay where they are. Where none can, the first choice says why.
+static uint64_t pick_other(const struct router *r, const struct policy_group *g, uint64_t hash,
+			   uint64_t own)
+{
+	uint32_t n = 0, k;
+
+	for (uint32_t i = 0; i < g->n; i++)
+		n += usable(r, route_adj(r->table, g->first + i));
+	if (n == 0)
+		return own;
+	k = flow_pick(flow_end(hash + 1), n);
+	for (uint32_t i = 0; i < g->n; i++) {
+		uint64_t adj = route_adj(r->table, g->first + i);
+
+		if (usable(r, adj) && k-- == 0)
+			return adj;
+	}
+	return own;
+}
+
+static uint64_t pick(struct router *r, const struct frame *f, const struct pkt_info *pkt,
+		     uint32_t group)
+{
+	const struct policy_group *g = &r->table->groups[group];
+	uint64_t hash = flow_hash(r->table->flow_seed, rte_pktmbuf_mtod(f->m, const uint8_t *),
+				  f->m->data_len, pkt, r->table->flow_qp);
+	uint64_t adj = route_adj(r->table, g->first + flow_pick(hash, g->n));
+
+	return likely(usable(r, adj)) ? adj : pick_other(r, g, hash, adj);
+}
+
+static uint64_t find(const struct router *r, const uint8_t *l3, uint8_t kind, struct ip_key dst)
+{
+	uint32_t group = group_of(r, l3, kind);
+	uint64_t adj;
+
+	if (group == 0)
+		return adj_of(ADJ_NO_ROUTE, 0, NULL);
+	if (r->table->groups[group - 1].n > 1)
+		return adj_many(group - 1);
+	adj = route_adj(r->table, r->table->groups[group - 1].first);
+	return adj_state(adj) == ADJ_LINK ? neighbours_lookup(r->l3->neighbours, adj_port(adj), dst)
+					  : adj;
+}
+
+static inline uint64_t adjacency(struct router *r, const uint8_t *l3, uint8_t kind,
+				 struct ip_key dst)
+{
+	struct route_slot *s = route_slot(&r->l3->cache, dst);
+
+	if (likely(s->epoch == r->l3->cache.epoch && ip_key_same(s->dst, dst)))
+		return s->adj;
+	*s = (struct route_slot){.dst = dst, .adj = find(r, l3, kind, dst),
+				 .epoch = r->l3->cache.epoch};
+	return s->adj;
+}
+
+static inline uint64_t resolve_many(struct router *r, const struct frame *f,
+				    const struct pkt_info *pkt, uint64_t adj, struct ip_key dst)
+{
+	const uint8_t *l3 = rte_pktmbuf_mtod(f->m, const uint8_t *) + pkt->l3_off;
+	uint64_t own = pick(r, f, pkt, adj_group(adj));
+
+	if (adj_state(own) == ADJ_LINK)
+		own = neighbours_lookup(r->l3->neighbours, adj_port(own), dst);
+	if (unlikely(adj_state(own) != ADJ_KNOWN))
+		request_hops(r, l3, pkt->kind, dst);
+	return own;
+}
+
+// ---- the frame
+
+// Header and destination hold: *dst is set. Else the reason to drop it.
+static inline enum drop_reason read_header(const uint8_t *l3, uint8_t kind, struct ip_key *dst,
+					   bool *from_station)
+{
+	if (kind == PKT_IPV4) {
+		uint32_t to = be32_get(l3 + 16);
+
+		if (unlikely(!ipv4_csum_holds(l3)))
+			return DROP_BAD_L3;
+		*dst = ip_key_v4(to);
+		*from_station = ipv4_routable(be32_get(l3 + 12));
+		return likely(ipv4_routable(to)) ? N_DROP_REASONS : DROP_MARTIAN;
+	}
+	*dst = ip_key_v6(l3 + 24);
+	*from_station = ipv6_routable(ip_key_v6(l3 + 8));
+	return likely(ipv6_routable(*dst)) ? N_DROP_REASONS : DROP_MARTIAN;
+}
+
+// The one tag a routed port takes is a priority tag, which ends here. False: dropped.
+static bool untag(struct router *r, struct frame *f, const struct pkt_info *pkt)
+{
+	const uint8_t *eth = rte_pktmbuf_mtod(f->m, const uint8_t *);
+	int grown;
+
+	if (pkt->n_tags != 1 || be16_get(eth + 2 * ETH_ALEN_) != TPID_8021Q ||
+	    (pkt->tci & TCI_VID_MASK) != 0)
+		return refuse(r, f, DROP_VLAN_INGRESS);
+	grown = bridge_edit_tag(f->m, TAG_POP, 0, 0);
+	f->len = (uint16_t)(f->len + grown);
+	f->l3_off = ETH_HLEN_;
+	return true;
+}
+
+// Where the port has its own word, or the guard.
+static void edit_out_dscp(const struct router *r, struct frame *f, uint8_t *l3, uint8_t dscp)
+{
+	const struct policy_port *out = &r->pol->ports[f->out_port];
+	const struct guard_rule *turned =
+		out->guard.group != 0 ? turn_rule(r->w, r->p, f, dscp) : NULL;
+
+	dscp = turned != NULL ? turn_count(r->p, turned)
+			      : out->classify.remark_dscp[f->out_cls];
+	if (dscp != REMARK_NONE)
+		edit_dscp(l3, f->kind, dscp);
+}
+
+static inline void leave_by(const struct router *r, struct frame *f, const struct pkt_info *pkt,
+			    uint64_t adj)
+{
+	const struct policy_port *out = &r->pol->ports[adj_port(adj)];
+	uint8_t *eth = rte_pktmbuf_mtod(f->m, uint8_t *);
+
+	be64_put(eth, adj); // two bytes more than the address, which the next one covers
+	memcpy(eth + ETH_ALEN_, out->mac, ETH_ALEN_);
+	edit_hop(eth + f->l3_off, f->kind);
+	f->out_port = adj_port(adj);
+	f->queue = out->classify.class_to_queue[f->cls];
+	if (unlikely(out->edits))
+		edit_out_dscp(r, f, eth + f->l3_off, pkt->dscp);
+}
+
+// The frame becomes an answer to its sender, or ends here.
+static bool answer(struct router *r, struct frame *f, const struct pkt_info *pkt,
+		   enum drop_reason (*turn)(struct worker *w, struct port *p, struct frame *f,
+					    const struct pkt_info *pkt))
+{
+	enum drop_reason why;
+
+	if (pkt->n_tags != 0 && !untag(r, f, pkt))
+		return false;
+	why = turn(r->w, r->p, f, pkt);
+	return why == N_DROP_REASONS || refuse(r, f, why);
+}
+
+// Of frames for the switch itself neighbour discovery and ping are its business here.
+static bool to_router(struct router *r, struct frame *f, const struct pkt_info *pkt,
+		      bool from_station)
+{
+	if (is_neighbour_frame(f, pkt)) {
+		punt_frame(r->w, r->p, f, pkt);
+		return false;
+	}
+	return from_station ? answer(r, f, pkt, icmp_answer) : refuse(r, f, DROP_TO_ROUTER);
+}
+
+static bool no_way(struct router *r, struct frame *f, const struct pkt_info *pkt, uint64_t adj,
+		   struct ip_key dst)
+{
+	const uint8_t *l3 = rte_pktmbuf_mtod(f->m, const uint8_t *) + f->l3_off;
+
+	if (adj_state(adj) == ADJ_NO_ROUTE)
+		return refuse(r, f, DROP_NO_ROUTE);
+	request_hops(r, l3, f->kind, dst);
+	r->waits = r->again || waiting_add(r->w, f, pkt);
+	return !r->waits && refuse(r, f, DROP_NO_NEIGHBOUR);
+}
+
+static inline bool route_frame(struct router *r, struct frame *f, const struct pkt_info *pkt)
+{
+	const uint8_t *eth = rte_pktmbuf_mtod(f->m, const uint8_t *), *l3 = eth + f->l3_off;
+	bool ours = fdb_key_in_frame(eth, 0) == r->mac, from_station;
+	enum drop_reason reason;
+	struct ip_key dst;
+	uint64_t adj;
+
+	if (unlikely(!ours || f->kind == PKT_OTHER))
+		return not_for_router(r, f, pkt, ours);
+	reason = read_header(l3, f->kind, &dst, &from_station);
+	if (unlikely(reason != N_DROP_REASONS))
+		return refuse(r, f, reason);
+	adj = adjacency(r, l3, f->kind, dst);
+	if (unlikely(adj_state(adj) == ADJ_SELF))
+		return to_router(r, f, pkt, from_station);
+	if (unlikely(!from_station))
+		return refuse(r, f, DROP_MARTIAN);
+	if (unlikely(l3[f->kind == PKT_IPV4 ? 8 : 7] <= 1))
+		return answer(r, f, pkt, icmp_time_exceeded);
+	if (adj_state(adj) == ADJ_MANY)
+		adj = resolve_many(r, f, pkt, adj, dst);
+	if (unlikely(adj_state(adj) != ADJ_KNOWN))
+		return no_way(r, f, pkt, adj, dst);
+	if (unlikely(f->len - f->l3_off > (int)r->pol->ports[adj_port(adj)].mtu))
+		return refuse(r, f, DROP_EGRESS_MTU);
+	if (unlikely(pkt->n_tags != 0) && !untag(r, f, pkt))
+		return false;
+	leave_by(r, f, pkt, adj);
+	return true;
+}
+
+static struct router router_of(struct worker *w, struct port *p)
+{
+	struct router r = {.w = w, .l3 = w->l3, .pol = w->pol, .table = w->pol->table};
+
+	r.p = p;
+	r.mac = fdb_key(p->pol->mac, 0);
+	if (r.table != NULL)
+		route_cache_renew(&r.l3->cache, w->policy_version,
+				  atomic_load_explicit(&r.l3->neighbours->version,
+						       memory_order_acquire));
+	return r;
+}
+
+enum route_outcome routing_again(struct worker *w, struct frame *f, const struct pkt_info *pkt)
+{
+	struct router r = router_of(w, worker_port(w, f->in_port));
+
+	r.again = true;
+	if (route_frame(&r, f, pkt))
+		return ROUTE_GOES;
+	return r.waits ? ROUTE_WAITS : ROUTE_ENDED;
+}
+
+void routing_burst(struct worker *w, struct port *p, struct burst *b)
+{
+	struct router r;
+
+	b->n_out = 0;
+	if (b->n_in == 0)
+		return;
+	r = router_of(w, p);
+	for (uint16_t i = 0; i < b->n_in; i++) {
+		struct frame *f = &b->frames[i];
+
+		if (unlikely(r.table == NULL)) {
+			refuse(&r, f, DROP_NO_ROUTE);
+			continue;
+		}
+		if (!route_frame(&r, f, &b->pkts[i]))
+			continue;
+		if (b->n_out != i)
+			b->frames[b->n_out] = *f;
+		b->n_out++;
+	}
+}
