@@ -2,18 +2,16 @@
 #include "control/daemon/cnplog.h"
 
 #include <errno.h>
-#include <stdio.h>
 #include <stdlib.h>
-#include <time.h>
 
 #include <json-c/json.h>
 
 #include "control/observe/field.h"
-#include "control/observe/flow_rows.h"
+#include "control/observe/flows.h"
 #include "dataplane/switch.h"
 #include "dataplane/switch_flows.h"
 
-enum { AT_ONCE = 256, NS = 1000000000, TIME_LEN = 32 };
+enum { AT_ONCE = 256 };
 
 struct kept {
 	struct cnp_record c;
@@ -54,19 +52,6 @@ void cnplog_poll(struct cnplog *l, struct weir_switch *sw, uint64_t wall_ns)
 	} while (n == AT_ONCE && all < CNPLOG_KEPT);
 }
 
-static void emit_time(struct json_object *row, uint64_t wall_ns)
-{
-	time_t s = (time_t)(wall_ns / NS);
-	char text[TIME_LEN];
-	struct tm tm;
-	size_t n;
-
-	gmtime_r(&s, &tm);
-	n = strftime(text, sizeof(text), "%Y-%m-%dT%H:%M:%S", &tm);
-	snprintf(text + n, sizeof(text) - n, ".%06uZ", (unsigned)(wall_ns % NS / 1000));
-	row_text(row, "time", text);
-}
-
 static bool wanted(const struct kept *k, int port)
 {
 	return port < 0 || k->c.port == port || k->c.left_by == port;
@@ -88,22 +73,20 @@ static uint64_t first_of(const struct cnplog *l, const struct cnplog_wish *wish)
 struct json_object *cnplog_rows(const struct cnplog *l, const struct weir_switch *sw,
 				const struct cnplog_wish *wish)
 {
-	struct json_object *out = json_object_new_object(), *list = list_in(out, "cnps");
+	struct json_object *out = json_object_new_object();
+	struct json_object *list = list_in(out, fact_lists[FACTS_CNPS].list);
 	uint64_t total = l != NULL ? l->total : 0;
 
 	for (uint64_t i = l != NULL ? first_of(l, wish) : 0; i < total; i++) {
 		const struct kept *k = &l->kept[i % CNPLOG_KEPT];
-		struct json_object *row;
 
 		if (!wanted(k, wish->port))
 			continue;
-		row = row_in(list);
-		row_u64(row, "seq", i + 1);
-		emit_time(row, k->wall_ns);
-		cnp_row_emit(row, &k->c, switch_policy(sw));
+		cnp_row_emit(row_in(list), &k->c,
+			     &(struct cnp_view){switch_policy(sw), i + 1, k->wall_ns});
 	}
 	row_u64(out, "total", total);
 	row_u64(out, "kept", total < CNPLOG_KEPT ? total : CNPLOG_KEPT);
-	row_u64(out, "lost", switch_cnp_records_lost(sw));
+	row_u64(out, KEY(STEERING, lost), switch_cnp_records_lost(sw));
 	return out;
 }

@@ -15,6 +15,7 @@
 #include "control/config/addr.h"
 #include "control/daemon/json_in.h"
 #include "control/daemon/outlet.h"
+#include "control/observe/field.h"
 #include "dataplane/drop.h"
 #include "dataplane/qos/cause.h"
 #include "dataplane/switch.h"
@@ -54,19 +55,9 @@ struct eventlog {
 
 typedef void detail_fn(const struct eventlog *l, const struct event *e, struct json_object *row);
 
-static void add_u64(struct json_object *row, const char *key, uint64_t v)
-{
-	json_object_object_add(row, key, json_object_new_uint64(v));
-}
-
-static void add_text(struct json_object *row, const char *key, const char *v)
-{
-	json_object_object_add(row, key, json_object_new_string(v));
-}
-
 static void detail_cells(const struct eventlog *l, const struct event *e, struct json_object *row)
 {
-	add_u64(row, "shared_bytes", (uint64_t)e->a * l->policy->cell.bytes);
+	row_u64(row, KEY(PGS, shared_bytes), (uint64_t)e->a * l->policy->cell.bytes);
 }
 
 // What held the group's buffer as it entered XOFF (qos/cause.h).
@@ -77,16 +68,16 @@ static void detail_cause(const struct eventlog *l, const struct event *e, struct
 	detail_cells(l, e, row);
 	if (c.kind != CAUSE_QUEUE || c.out_port >= l->policy->n_ports)
 		return;
-	add_text(row, "cause_port", l->policy->ports[c.out_port].name);
-	add_u64(row, "cause_class", c.cls);
-	add_u64(row, "held_bytes", (uint64_t)c.held_cells * l->policy->cell.bytes);
-	json_object_object_add(row, "cause_paused", json_object_new_boolean(c.paused));
+	row_text(row, KEY(CAUSES, cause_port), l->policy->ports[c.out_port].name);
+	row_u64(row, KEY(CAUSES, cause_class), c.cls);
+	row_u64(row, KEY(CAUSES, held_bytes), (uint64_t)c.held_cells * l->policy->cell.bytes);
+	row_bool(row, "cause_paused", c.paused);
 }
 
 static void add_word(struct json_object *row, const char *key, const char *const *words,
 		     unsigned n, unsigned i)
 {
-	add_text(row, key, i < n ? words[i] : "?");
+	row_text(row, key, i < n ? words[i] : "?");
 }
 
 static void detail_storm(const struct eventlog *l, const struct event *e, struct json_object *row)
@@ -96,15 +87,15 @@ static void detail_storm(const struct eventlog *l, const struct event *e, struct
 		[WATCHDOG_ALERT] = "alert"};
 
 	(void)l;
-	add_word(row, "action", action, sizeof(action) / sizeof(action[0]), e->a);
-	add_u64(row, "measured_us", e->b / 1000);
+	add_word(row, KEY(WATCHDOG, action), action, sizeof(action) / sizeof(action[0]), e->a);
+	row_u64(row, "measured_us", e->b / 1000);
 }
 
 static void detail_over(const struct eventlog *l, const struct event *e, struct json_object *row)
 {
 	(void)l;
-	add_u64(row, "storm_us", e->b / 1000);
-	add_text(row, "pfc", e->a != 0 ? "on" : "off");
+	row_u64(row, KEY(WATCHDOG, storm_us), e->b / 1000);
+	row_text(row, "pfc", e->a != 0 ? "on" : "off");
 }
 
 static void detail_limit(const struct eventlog *l, const struct event *e, struct json_object *row)
@@ -114,41 +105,41 @@ static void detail_limit(const struct eventlog *l, const struct event *e, struct
 
 	(void)l;
 	add_word(row, "then", then, sizeof(then) / sizeof(then[0]), e->a);
-	add_u64(row, "storms", e->b);
+	row_u64(row, "storms", e->b);
 }
 
 static void detail_on(const struct eventlog *l, const struct event *e, struct json_object *row)
 {
 	(void)l;
-	add_text(row, "drop_all", e->a != 0 ? "on" : "off");
+	row_text(row, KEY(VERSION, drop_all), e->a != 0 ? "on" : "off");
 }
 
 static void detail_rate(const struct eventlog *l, const struct event *e, struct json_object *row)
 {
 	(void)l;
-	add_text(row, "direction", e->a != 0 ? "out" : "in");
-	add_u64(row, "frames_per_s", e->b);
+	row_text(row, "direction", e->a != 0 ? "out" : "in");
+	row_u64(row, "frames_per_s", e->b);
 }
 
 static void detail_paused(const struct eventlog *l, const struct event *e, struct json_object *row)
 {
 	(void)l;
-	add_u64(row, "paused_us_per_s", e->b);
+	row_u64(row, "paused_us_per_s", e->b);
 }
 
 static void detail_drop(const struct eventlog *l, const struct event *e, struct json_object *row)
 {
 	(void)l;
 	if (e->a < N_DROP_REASONS)
-		json_object_object_add(row, "reason", json_object_new_string(drop_info[e->a].name));
-	add_u64(row, "frame_bytes", e->b);
+		row_text(row, KEY(DROPS, reason), drop_info[e->a].name);
+	row_u64(row, "frame_bytes", e->b);
 }
 
 // How many since the last such event.
 static void detail_many(const struct eventlog *l, const struct event *e, struct json_object *row)
 {
 	(void)l;
-	add_u64(row, "count", e->b);
+	row_u64(row, "count", e->b);
 }
 
 static void detail_limited(const struct eventlog *l, const struct event *e, struct json_object *row)
@@ -157,41 +148,41 @@ static void detail_limited(const struct eventlog *l, const struct event *e, stru
 		[LIMIT_COPP] = "copp", [LIMIT_BROADCAST] = "broadcast",
 		[LIMIT_UNKNOWN_UNICAST] = "unknown-unicast", [LIMIT_MULTICAST] = "multicast"};
 
-	add_word(row, "kind", kind, sizeof(kind) / sizeof(kind[0]), e->a);
+	add_word(row, KEY(CAUSES, kind), kind, sizeof(kind) / sizeof(kind[0]), e->a);
 	detail_many(l, e, row);
 }
 
 static void detail_dscp(const struct eventlog *l, const struct event *e, struct json_object *row)
 {
-	add_u64(row, "dscp", e->a);
+	row_u64(row, KEY(GUARD, dscp), e->a);
 	detail_many(l, e, row);
 }
 
 static void add_port(const struct eventlog *l, struct json_object *row, const char *key,
 		     uint64_t port)
 {
-	add_text(row, key, port < l->policy->n_ports ? l->policy->ports[port].name : "?");
+	row_text(row, key, port < l->policy->n_ports ? l->policy->ports[port].name : "?");
 }
 
 static void detail_loop(const struct eventlog *l, const struct event *e, struct json_object *row)
 {
 	add_port(l, row, "sent_by", e->a & 0xff);
 	if (e->a >> 16 != 0)
-		add_u64(row, "vlan", e->a >> 16);
+		row_u64(row, KEY(FDB, vlan), e->a >> 16);
 	if (e->b != 0)
 		add_port(l, row, "taken_down", e->b - 1);
 }
 
 static void detail_ring(const struct eventlog *l, const struct event *e, struct json_object *row)
 {
-	add_u64(row, "rx_depth", e->a);
+	row_u64(row, KEY(PORTS, rx_depth), e->a);
 	detail_many(l, e, row);
 }
 
 static void detail_missed(const struct eventlog *l, const struct event *e, struct json_object *row)
 {
 	(void)l;
-	add_u64(row, "packets", e->b);
+	row_u64(row, KEY(DROPS, packets), e->b);
 }
 
 // The other port: where the address came from, or where it may not go.
@@ -204,12 +195,12 @@ static void detail_mac(const struct eventlog *l, const struct event *e, struct j
 	for (int shift = 40; shift >= 0; shift -= 8)
 		at += (unsigned)snprintf(mac + at, sizeof(mac) - at, "%02x%s",
 					 (unsigned)(e->b >> shift & 0xff), shift > 0 ? ":" : "");
-	json_object_object_add(row, "mac", json_object_new_string(mac));
-	add_u64(row, "vlan", event_mac_vid(e->a));
+	row_text(row, KEY(FDB, mac), mac);
+	row_u64(row, KEY(FDB, vlan), event_mac_vid(e->a));
 	if (other < l->policy->n_ports)
-		add_text(row, "other_port", l->policy->ports[other].name);
+		row_text(row, "other_port", l->policy->ports[other].name);
 	if (event_mac_more(e->b) != 0)
-		add_u64(row, "more", event_mac_more(e->b));
+		row_u64(row, "more", event_mac_more(e->b));
 }
 
 static void detail_neighbour(const struct eventlog *l, const struct event *e,
@@ -223,15 +214,15 @@ static void detail_neighbour(const struct eventlog *l, const struct event *e,
 	else
 		snprintf(ip, sizeof(ip), "%u.%u.%u.%u", e->a >> 24, e->a >> 16 & 0xff,
 			 e->a >> 8 & 0xff, e->a & 0xff);
-	add_text(row, "ip", ip);
+	row_text(row, KEY(NEIGHBOURS, ip), ip);
 	detail_mac(l, &mac, row);
-	json_object_object_del(row, "vlan");
+	json_object_object_del(row, KEY(FDB, vlan));
 }
 
 static void detail_fdb(const struct eventlog *l, const struct event *e, struct json_object *row)
 {
 	(void)l;
-	add_u64(row, "addresses", e->b);
+	row_u64(row, "addresses", e->b);
 }
 
 static void detail_unknown(const struct eventlog *l, const struct event *e,
@@ -248,21 +239,21 @@ static void detail_tx(const struct eventlog *l, const struct event *e, struct js
 {
 	(void)l;
 	if (e->b > 0)
-		add_u64(row, "queue", e->b - 1);
-	json_object_object_add(row, "tx", json_object_new_string(e->a ? "on" : "off"));
+		row_u64(row, KEY(QUEUES, queue), e->b - 1);
+	row_text(row, KEY(PFC_STATUS, tx), e->a ? "on" : "off");
 }
 
 static void detail_changes(const struct eventlog *l, const struct event *e, struct json_object *row)
 {
 	(void)l;
-	add_u64(row, "changed", e->a);
+	row_u64(row, "changed", e->a);
 }
 
 static void detail_mistakes(const struct eventlog *l, const struct event *e,
 			    struct json_object *row)
 {
 	(void)l;
-	add_u64(row, "mistakes", e->a);
+	row_u64(row, "mistakes", e->a);
 }
 
 // The worker, and the ports that are its own (switch_create).
@@ -270,23 +261,23 @@ static void add_worker(const struct eventlog *l, const struct event *e, struct j
 {
 	struct json_object *ports = json_object_new_array();
 
-	add_u64(row, "worker", e->a);
+	row_u64(row, KEY(WORKERS, worker), e->a);
 	for (unsigned i = e->a; i < l->policy->n_ports; i += l->policy->n_workers)
 		json_object_array_add(ports, json_object_new_string(l->policy->ports[i].name));
-	json_object_object_add(row, "ports", ports);
+	json_object_object_add(row, KEY(WORKERS, ports), ports);
 }
 
 static void detail_stall(const struct eventlog *l, const struct event *e, struct json_object *row)
 {
 	add_worker(l, e, row);
-	add_u64(row, "stood_still_us", e->b / 1000);
+	row_u64(row, "stood_still_us", e->b / 1000);
 }
 
 static void detail_standin(const struct eventlog *l, const struct event *e, struct json_object *row)
 {
 	(void)l;
-	add_u64(row, "worker", e->a);
-	add_u64(row, "frames", e->b);
+	row_u64(row, KEY(WORKERS, worker), e->a);
+	row_u64(row, KEY(STAND_IN, frames), e->b);
 }
 
 static void detail_none(const struct eventlog *l, const struct event *e, struct json_object *row)
@@ -367,18 +358,20 @@ static void format_time(char out[TIME_LEN], const struct timespec *wall)
 	snprintf(out + n, TIME_LEN - n, ".%06uZ", (unsigned)(wall->tv_nsec / 1000) % 1000000u);
 }
 
-static void add_place(const struct eventlog *l, const struct kept *k, struct json_object *row)
+// NULL: the event is about no port.
+static const char *port_of(const struct eventlog *l, const struct kept *k)
 {
-	const struct event *e = &k->e;
+	return k->e.port < l->policy->n_ports ? l->policy->ports[k->e.port].name : NULL;
+}
 
-	if (e->port < l->policy->n_ports)
-		json_object_object_add(row, "port",
-				       json_object_new_string(l->policy->ports[e->port].name));
-	if (e->cls < N_CLASSES)
-		add_u64(row, "class", e->cls);
+// What the event carries beside its port.
+static void add_details(const struct eventlog *l, const struct kept *k, struct json_object *row)
+{
+	if (k->e.cls < N_CLASSES)
+		row_u64(row, KEY(QUEUES, class), k->e.cls);
 	if (k->ip[0] != '\0')
-		add_text(row, "ip", k->ip);
-	shape[e->type].detail(l, e, row);
+		row_text(row, KEY(NEIGHBOURS, ip), k->ip);
+	shape[k->e.type].detail(l, &k->e, row);
 }
 
 struct line {
@@ -415,7 +408,9 @@ static void write_line(const struct eventlog *l, const struct kept *k)
 	FILE *out = begin_line(&line);
 
 	format_time(time, &k->wall);
-	add_place(l, k, tail);
+	if (port_of(l, k) != NULL)
+		row_text(tail, KEY(EVENTS, port), port_of(l, k));
+	add_details(l, k, tail);
 	fprintf(out, "%s %s %s %s: %s", time, l->policy->name, shape[k->e.type].severity,
 		event_info[k->e.type].name, event_info[k->e.type].help);
 	json_object_object_foreach(tail, key, v) {
@@ -567,20 +562,35 @@ static const struct kept *oldest(const struct eventlog *l, unsigned taken[N_RING
 	return found;
 }
 
+struct event_at {
+	const struct eventlog *l;
+	const struct kept *k;
+	char time[TIME_LEN];
+};
+
+static struct value event_value(enum fact_id f, const void *at)
+{
+	const struct event_at *a = at;
+
+	switch (f) {
+#define LIST(...)
+#define ROW(list, key, kind, unit, place, head, rank, label, value, help)                          \
+	VALUE_CASE(list, key, kind, value)
+#define END(list)
+#define FACTS_OF "control/observe/events.def"
+#include "control/observe/facts.def"
+	default: return (struct value){0};
+	}
+}
+
 static struct json_object *row_of(const struct eventlog *l, const struct kept *k)
 {
-	const struct event_info *info = &event_info[k->e.type];
 	struct json_object *row = json_object_new_object();
-	char time[TIME_LEN];
+	struct event_at a = {.l = l, .k = k};
 
-	add_u64(row, "seq", k->seq);
-	format_time(time, &k->wall);
-	add_text(row, "time", time);
-	add_u64(row, "t_ns", k->e.t_ns);
-	add_text(row, "event", info->name);
-	add_text(row, "severity", shape[k->e.type].severity);
-	add_text(row, "text", info->help);
-	add_place(l, k, row);
+	format_time(a.time, &k->wall);
+	emit_facts(row, FACTS_EVENTS, event_value, &a);
+	add_details(l, k, row);
 	return row;
 }
 

@@ -7,7 +7,7 @@
 #include <json-c/json.h>
 
 #include "control/observe/field.h"
-#include "control/observe/flow_rows.h"
+#include "control/observe/flows.h"
 #include "dataplane/switch.h"
 #include "dataplane/switch_flows.h"
 
@@ -188,7 +188,7 @@ static void on_shown(void *arg, uint32_t place, const struct flow_row *row)
 void flow_scan_emit(const struct flow_scan *s, struct weir_switch *sw, uint64_t model_ns,
 		    struct json_object *out)
 {
-	struct emit e = {.list = list_in(out, "flows"),
+	struct emit e = {.list = list_in(out, fact_lists[FACTS_FLOWS].list),
 			 .view = {.policy = switch_policy(sw), .now_ns = model_ns}};
 
 	for (uint32_t i = 0; i < s->n_top; i++) {
@@ -200,7 +200,7 @@ void flow_scan_emit(const struct flow_scan *s, struct weir_switch *sw, uint64_t 
 		switch_flows_look(sw, &l);
 	}
 	row_u64(out, "all", s->n_all);
-	row_u64(out, "unpaired", s->n_unpaired);
+	row_u64(out, KEY(PAIRING, unpaired), s->n_unpaired);
 	row_u64(out, "matching", s->n_matching);
 	row_u64(out, "left_out", s->n_matching - e.n);
 }

@@ -279,44 +279,69 @@ void resolver_destroy(struct resolver *r)
 
 // ---- rows of show
 
-static void row_mac(struct json_object *row, const uint8_t *mac)
+// What a row is about: a next hop of a prefix, a neighbour, or all of them.
+struct resolver_at {
+	const struct resolver *r;
+	const struct policy *policy;
+	const struct policy_prefix *prefix;
+	const struct policy_nexthop *hop;
+	const struct neighbour *n; // of a gateway: NULL before the first question
+	struct neighbour_stats stats;
+	uint64_t now_ns;
+};
+
+static struct json_object *addr_json(const struct policy_addr *addr)
+{
+	char text[ADDR_TEXT_LEN];
+
+	return json_object_new_string(addr_text(addr, text));
+}
+
+static struct json_object *mac_json(const uint8_t *mac)
 {
 	char text[MAC_LEN];
 
 	snprintf(text, sizeof(text), "%02x:%02x:%02x:%02x:%02x:%02x", mac[0], mac[1], mac[2],
 		 mac[3], mac[4], mac[5]);
-	row_text(row, "mac", text);
+	return json_object_new_string(text);
 }
 
-static void gateway(const struct resolver *r, const struct policy_nexthop *h,
-		    struct json_object *row)
+// NULL: not known.
+static const uint8_t *neighbour_mac(const struct neighbour *n)
 {
-	const struct neighbour *n =
-		r == NULL ? NULL : neighbour_find(r->table, h->port, &h->addr);
-	char text[ADDR_TEXT_LEN];
-
-	row_text(row, "via", addr_text(&h->addr, text));
-	row_text(row, "state", n == NULL ? "incomplete" : neighbour_state_name[n->state]);
-	if (n != NULL && n->state != NEIGHBOUR_INCOMPLETE && n->state != NEIGHBOUR_FAILED)
-		row_mac(row, n->mac);
+	return n == NULL || n->state == NEIGHBOUR_INCOMPLETE || n->state == NEIGHBOUR_FAILED
+		       ? NULL
+		       : n->mac;
 }
 
-static void route_row(const struct resolver *r, const struct policy *p,
-		      const struct policy_prefix *to, const struct policy_nexthop *h,
-		      struct json_object *row)
+static const uint8_t *route_mac(const struct resolver_at *a)
 {
-	char text[ADDR_TEXT_LEN];
+	return a->hop->kind == NEXTHOP_GIVEN ? a->hop->mac : neighbour_mac(a->n);
+}
 
-	row_text(row, "to", addr_text(&to->to, text));
-	row_text(row, "port", p->ports[h->port].name);
-	switch ((enum nexthop_kind)h->kind) {
-	case NEXTHOP_SELF: row_text(row, "state", "self"); break;
-	case NEXTHOP_LINK: row_text(row, "state", "connected"); break;
-	case NEXTHOP_GATEWAY: gateway(r, h, row); break;
-	case NEXTHOP_GIVEN:
-		row_text(row, "state", "static");
-		row_mac(row, h->mac);
-		break;
+static const char *route_state(const struct resolver_at *a)
+{
+	switch ((enum nexthop_kind)a->hop->kind) {
+	case NEXTHOP_SELF: return "self";
+	case NEXTHOP_LINK: return "connected";
+	case NEXTHOP_GIVEN: return neighbour_state_name[NEIGHBOUR_STATIC];
+	case NEXTHOP_GATEWAY: break;
+	}
+	return neighbour_state_name[a->n == NULL ? NEIGHBOUR_INCOMPLETE : a->n->state];
+}
+
+static struct value resolver_value(enum fact_id f, const void *at)
+{
+	const struct resolver_at *a = at;
+
+	switch (f) {
+#define LIST(...)
+#define ROW(list, key, kind, unit, place, head, rank, label, value, help)                          \
+	VALUE_CASE(list, key, kind, value)
+#define END(list)
+#define FACTS_OF "control/observe/routes.def"
+#include "control/observe/facts.def"
+	default: return (struct value){0};
 	}
 }
 
@@ -325,7 +350,7 @@ struct json_object *resolver_routes(const struct resolver *r, const struct weir_
 {
 	const struct policy *p = switch_policy(sw);
 	struct json_object *out = json_object_new_object();
-	struct json_object *list = list_in(out, "routes");
+	struct json_object *list = list_in(out, fact_lists[FACTS_ROUTES].list);
 
 	for (uint32_t i = 0; i < p->routes.n_prefixes; i++) {
 		const struct policy_prefix *to = &p->routes.prefixes[i];
@@ -333,54 +358,34 @@ struct json_object *resolver_routes(const struct resolver *r, const struct weir_
 
 		for (uint32_t k = 0; k < g->n; k++) {
 			const struct policy_nexthop *h = &p->routes.nexthops[g->first + k];
+			struct resolver_at a = {.r = r, .policy = p, .prefix = to, .hop = h};
 
+			if (r != NULL && h->kind == NEXTHOP_GATEWAY)
+				a.n = neighbour_find(r->table, h->port, &h->addr);
 			if (port < 0 || h->port == port)
-				route_row(r, p, to, h, row_in(list));
+				emit_facts(row_in(list), FACTS_ROUTES, resolver_value, &a);
 		}
 	}
 	return out;
 }
 
-static void neighbour_row(const struct policy *p, const struct neighbour *n, uint64_t now_ns,
-			  struct json_object *row)
-{
-	char text[ADDR_TEXT_LEN];
-
-	row_text(row, "ip", addr_text(&n->addr, text));
-	row_text(row, "port", p->ports[n->port].name);
-	if (n->state != NEIGHBOUR_INCOMPLETE && n->state != NEIGHBOUR_FAILED)
-		row_mac(row, n->mac);
-	row_text(row, "state", neighbour_state_name[n->state]);
-	row_bool(row, "gateway", n->wanted);
-	row_u64(row, "age_s", now_ns > n->since_ns ? (now_ns - n->since_ns) / SECOND_NS : 0);
-}
-
-static void totals(const struct resolver *r, struct json_object *out)
-{
-	struct neighbour_stats s = neighbour_stats(r->table);
-	struct json_object *row = json_object_new_object();
-
-	row_u64(row, "unanswered", s.failed);
-	row_u64(row, "refused", s.refused + r->no_room);
-	row_u64(row, "replaced", s.replaced);
-	row_u64(row, "malformed", r->malformed);
-	row_u64(row, "unsent", r->unsent);
-	json_object_object_add(out, "totals", row);
-}
-
 struct json_object *resolver_neighbours(const struct resolver *r, const struct weir_switch *sw,
 					int port, uint64_t now_ns)
 {
-	struct json_object *out = json_object_new_object();
-	struct json_object *list = list_in(out, "neighbours");
+	struct json_object *out = json_object_new_object(), *totals;
+	struct json_object *list = list_in(out, fact_lists[FACTS_NEIGHBOURS].list);
+	struct resolver_at a = {.r = r, .policy = switch_policy(sw), .now_ns = now_ns};
 
-	for (unsigned i = 0; r != NULL && i < NEIGHBOUR_MAX; i++) {
-		const struct neighbour *n = neighbour_at(r->table, i);
-
-		if (n != NULL && (port < 0 || n->port == port))
-			neighbour_row(switch_policy(sw), n, now_ns, row_in(list));
+	if (r == NULL)
+		return out;
+	for (unsigned i = 0; i < NEIGHBOUR_MAX; i++) {
+		a.n = neighbour_at(r->table, i);
+		if (a.n != NULL && (port < 0 || a.n->port == port))
+			emit_facts(row_in(list), FACTS_NEIGHBOURS, resolver_value, &a);
 	}
-	if (r != NULL)
-		totals(r, out);
+	a.stats = neighbour_stats(r->table);
+	totals = json_object_new_object();
+	emit_facts(totals, FACTS_NEIGHBOUR_TOTALS, resolver_value, &a);
+	json_object_object_add(out, fact_lists[FACTS_NEIGHBOUR_TOTALS].list, totals);
 	return out;
 }

@@ -300,7 +300,6 @@ int fabric_check(const struct scenario *sc, struct diags *d)
 
 static void destroy_switch(struct fabric_switch *s)
 {
-	observe_destroy(s->observe);
 	fabric_reload_free(s); // the switch frees the tables of what it runs
 	switch_destroy(s->sw);
 	policy_destroy(s->policy);

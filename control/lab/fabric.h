@@ -17,7 +17,6 @@
 #include "drivers/wire/vclock.h"
 #include "drivers/wire/wire.h"
 
-struct observe;
 
 // Hooks of all NICs, set before the first step; arg is given back as it is.
 struct fabric_hooks {
@@ -31,7 +30,6 @@ struct fabric_switch {
 	struct config *config;
 	struct policy *policy;
 	struct weir_switch *sw;
-	struct observe *observe; // made on demand for the report
 	struct actor actor; // all its workers
 	struct fabric *fabric;
 	struct policy *next; // while classes are paused for it; NULL: no reload has begun

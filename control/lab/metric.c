@@ -61,14 +61,7 @@ int metric_world_refresh(struct metric_world *w)
 
 double metric_paused_ns(const struct pfc_class_stats *s, uint64_t now_ns)
 {
-	uint64_t ns = ctr_get(&s->duration_ns), since = gauge_get(&s->since_ns);
-	uint64_t until = gauge_get(&s->until_ns);
-
-	if (until > now_ns)
-		until = now_ns;
-	if (since != 0 && until > since)
-		ns += until - since;
-	return (double)ns;
+	return (double)(ctr_get(&s->duration_ns) + pfc_pause_so_far(s, now_ns));
 }
 
 static double pfc_metric(enum metric m, const struct pfc_class_stats *s, uint64_t now_ns)

@@ -8,7 +8,7 @@
 
 #include "control/lab/report_rows.h"
 #include "control/observe/field.h"
-#include "control/observe/flow_rows.h"
+#include "control/observe/flows.h"
 
 enum { MAX_ROWS = 20, QUEUES = 8 };
 

@@ -11,8 +11,6 @@
 #include "control/observe/field.h"
 #include "control/observe/observe.h"
 
-enum { PFC_KEYS = 3 };
-
 void report_number(struct json_object *row, const char *key, double v)
 {
 	char text[32];
@@ -154,147 +152,99 @@ static void put_flow(const struct run *r, uint32_t flow, struct json_object *row
 
 // ---- switches
 
-static void put_queue(struct weir_switch *sw, unsigned port, unsigned q, struct json_object *list)
-{
-	static const struct queue_counters none;
-	const struct queue_counters *c = switch_queue_counters(sw, port, q);
-	struct json_object *row;
+// The lists of a switch; the rows of a port's queues, classes and groups.
+struct switch_lists {
+	struct observe *observe;
+	uint64_t end_ns;
+	struct json_object *ports, *queues, *pfc, *pgs;
+};
 
-	if (ctr_get(&c->tx_packets) == 0 && ctr_get(&c->dropped_packets) == 0 &&
-	    gauge_get(&c->length_packets) == 0)
-		return;
-	row = row_in(list);
-	row_text(row, "port", switch_policy(sw)->ports[port].name);
-	row_u64(row, "queue", q);
-	facts_emit_counters(row, &fact_lists[FACTS_QUEUES], c, &none);
-	facts_emit_gauges(row, &fact_lists[FACTS_QUEUES], c, 1);
-	row_bool(row, "paused", switch_queue_paused(sw, port, q));
+static void put_facts(const struct switch_lists *l, struct json_object *list,
+		      const enum fact_id *facts, unsigned port, unsigned i)
+{
+	observe_facts(l->observe, row_in(list), facts, port, i, l->end_ns);
 }
 
-static void put_port(struct weir_switch *sw, unsigned port, uint64_t end_ns,
-		     struct json_object *list)
+static void put_port(const struct switch_lists *l, unsigned port)
 {
-	static const struct port_counters none;
-	const struct port_counters *c = switch_port_counters(sw, port);
-	struct json_object *row;
+	static const enum fact_id facts[] = {
+		F_PORTS_name, F_PORTS_speed_bps, F_PORTS_rx_packets, F_PORTS_rx_bytes,
+		F_PORTS_tx_packets, F_PORTS_tx_bytes, F_PORTS_bad_l3, F_PORTS_queued, F_NONE};
+	const struct port_counters *c = switch_port_counters(observe_switch(l->observe), port);
 	uint64_t bytes = ctr_get(&c->tx_bytes) + 24 * ctr_get(&c->tx_packets);
+	struct json_object *row;
 
 	if (ctr_get(&c->received) == 0 && ctr_get(&c->transmitted) == 0)
 		return;
-	row = row_in(list);
-	row_text(row, "name", switch_policy(sw)->ports[port].name);
-	row_u64(row, "speed_bps", switch_policy(sw)->ports[port].speed_bps);
-	facts_emit_counters(row, &fact_lists[FACTS_PORTS], c, &none);
-	row_u64(row, "queued", gauge_get(&c->queued));
-	put_rate(row, "tx_bps", end_ns == 0 ? 0 : (double)bytes * 8e9 / (double)end_ns);
+	row = row_in(l->ports);
+	observe_facts(l->observe, row, facts, port, 0, l->end_ns);
+	put_rate(row, KEY(PORTS, tx_bps),
+		 l->end_ns == 0 ? 0 : (double)bytes * 8e9 / (double)l->end_ns);
 }
 
-static void put_direction(struct json_object *row, const char *const keys[PFC_KEYS],
-			  const struct pfc_class_stats *s, uint64_t now_ns)
+// Of queue, class and group k, those that frames have passed.
+static void put_parts(const struct switch_lists *l, unsigned port, unsigned k)
 {
-	row_u64(row, keys[0], ctr_get(&s->frames));
-	row_u64(row, keys[1], (uint64_t)metric_paused_ns(s, now_ns) / 1000);
-	row_u64(row, keys[2], ctr_get(&s->transitions));
+	static const enum fact_id queue[] = {
+		F_QUEUES_port, F_QUEUES_queue, F_QUEUES_tx_packets, F_QUEUES_tx_bytes,
+		F_QUEUES_ecn_marked, F_QUEUES_dropped_packets, F_QUEUES_dropped_bytes,
+		F_QUEUES_length_bytes, F_QUEUES_length_packets, F_QUEUES_max_bytes,
+		F_QUEUES_paused, F_NONE};
+	static const enum fact_id pfc[] = {
+		F_PFC_port, F_PFC_class, F_PFC_rx_pause, F_PFC_rx_pause_duration_us,
+		F_PFC_rx_pause_transition, F_PFC_tx_pause, F_PFC_tx_pause_duration_us,
+		F_PFC_tx_pause_transition, F_PFC_xoff, F_NONE};
+	static const enum fact_id group[] = {
+		F_PGS_port, F_PGS_pg, F_PGS_rx_packets, F_PGS_rx_bytes, F_PGS_dropped_packets,
+		F_PGS_dropped_bytes, F_PGS_min_bytes, F_PGS_shared_bytes, F_PGS_headroom_bytes,
+		F_PGS_skid_bytes, F_PGS_max_shared_bytes, F_PGS_max_headroom_bytes, F_NONE};
+	struct weir_switch *sw = observe_switch(l->observe);
+	const struct queue_counters *q = switch_queue_counters(sw, port, k);
+	const struct pg_counters *g = switch_pg_counters(sw, port, k);
+
+	if (ctr_get(&q->tx_packets) != 0 || ctr_get(&q->dropped_packets) != 0 ||
+	    gauge_get(&q->length_packets) != 0)
+		put_facts(l, l->queues, queue, port, k);
+	if (ctr_get(&switch_pfc_rx(sw, port)->stats[k].frames) != 0 ||
+	    ctr_get(&switch_pfc_tx(sw, port)->stats[k].frames) != 0)
+		put_facts(l, l->pfc, pfc, port, k);
+	if (ctr_get(&g->rx_packets) != 0 || ctr_get(&g->dropped_packets) != 0)
+		put_facts(l, l->pgs, group, port, k);
 }
 
-static void put_pfc(struct weir_switch *sw, unsigned port, unsigned cls, uint64_t now_ns,
-		    struct json_object *list)
+// One list of an answer to `show`.
+static void put_shown(struct json_object *row, const struct switch_lists *l, unsigned list)
 {
-	static const char *const rx_keys[PFC_KEYS] = {"rx_pause", "rx_pause_duration_us",
-						      "rx_pause_transition"};
-	static const char *const tx_keys[PFC_KEYS] = {"tx_pause", "tx_pause_duration_us",
-						      "tx_pause_transition"};
-	const struct pfc_class_stats *rx = &switch_pfc_rx(sw, port)->stats[cls];
-	const struct pfc_class_stats *tx = &switch_pfc_tx(sw, port)->stats[cls];
-	struct json_object *row;
+	const struct fact_list *facts = &fact_lists[list];
+	struct json_object *data =
+		observe_rows(l->observe, facts->what, OBSERVE_ALL_PORTS, OBSERVE_RAW, l->end_ns);
 
-	if (ctr_get(&rx->frames) == 0 && ctr_get(&tx->frames) == 0)
-		return;
-	row = row_in(list);
-	row_text(row, "port", switch_policy(sw)->ports[port].name);
-	row_u64(row, "class", cls);
-	put_direction(row, rx_keys, rx, now_ns);
-	put_direction(row, tx_keys, tx, now_ns);
-	row_bool(row, "xoff", pg_in_xoff(switch_pg_state(sw, port, cls)));
-}
-
-static void put_group(struct weir_switch *sw, unsigned port, unsigned pg, struct json_object *list)
-{
-	static const struct pg_counters none;
-	const struct pg_counters *c = switch_pg_counters(sw, port, pg);
-	struct json_object *row;
-
-	if (ctr_get(&c->rx_packets) == 0 && ctr_get(&c->dropped_packets) == 0)
-		return;
-	row = row_in(list);
-	row_text(row, "port", switch_policy(sw)->ports[port].name);
-	row_u64(row, "pg", pg);
-	facts_emit_counters(row, &fact_lists[FACTS_PGS], c, &none);
-	facts_emit_gauges(row, &fact_lists[FACTS_PGS], switch_pg_state(sw, port, pg),
-			  switch_policy(sw)->cell.bytes);
-}
-
-static void put_drops(struct weir_switch *sw, unsigned port, struct json_object *list)
-{
-	const struct policy *pol = switch_policy(sw);
-
-	for (unsigned cls = 0; cls < N_CLASSES; cls++)
-		for (unsigned reason = 0; reason < N_DROP_REASONS; reason++) {
-			const struct drop_counters *d = switch_drops(sw, port, cls, reason);
-			struct json_object *row;
-
-			if (ctr_get(&d->packets) == 0)
-				continue;
-			row = row_in(list);
-			row_text(row, "port", pol->ports[port].name);
-			row_u64(row, "class", cls);
-			row_text(row, "reason", drop_info[reason].name);
-			row_u64(row, "packets", ctr_get(&d->packets));
-			row_u64(row, "bytes", ctr_get(&d->bytes));
-			row_bool(row, "lossless",
-				 drop_info[reason].loss &&
-					 (pol->ports[port].classify.lossless >> cls & 1));
-		}
-}
-
-static void put_pools(struct weir_switch *sw, struct json_object *list)
-{
-	uint64_t cell = switch_policy(sw)->cell.bytes;
-
-	for (unsigned i = 0; i < N_POOLS; i++) {
-		struct pool_use u = switch_pool(sw, i);
-		struct json_object *row = row_in(list);
-
-		row_text(row, "name", pool_name[i]);
-		row_u64(row, "size_bytes", u.size * cell);
-		row_u64(row, "used_bytes", u.used * cell);
-		row_u64(row, "max_bytes", u.max * cell);
-	}
+	json_object_object_add(row, facts->list,
+			       json_object_get(json_object_object_get(data, facts->list)));
+	json_object_put(data);
 }
 
 static void put_switch(const struct run *r, uint32_t i, struct json_object *row)
 {
 	struct weir_switch *sw = r->fabric->switches[i].sw;
-	unsigned n = switch_policy(sw)->n_ports;
-	struct json_object *ports, *queues, *pfc, *pgs, *drops;
+	struct switch_lists l = {.end_ns = r->end_ns};
 
-	row_text(row, "name", r->sc->switches[i].name);
-	ports = list_in(row, "ports");
-	queues = list_in(row, "queues");
-	pfc = list_in(row, "pfc");
-	pgs = list_in(row, "pgs");
-	drops = list_in(row, "drops");
-	for (unsigned port = 0; port < n; port++) {
-		put_port(sw, port, r->end_ns, ports);
-		for (unsigned k = 0; k < N_QUEUES; k++) {
-			put_queue(sw, port, k, queues);
-			put_pfc(sw, port, k, r->end_ns, pfc);
-			put_group(sw, port, k, pgs);
-		}
-		put_drops(sw, port, drops);
+	row_text(row, KEY(VERSION, name), r->sc->switches[i].name);
+	if (observe_create(sw, &l.observe) != 0)
+		return;
+	l.ports = list_in(row, fact_lists[FACTS_PORTS].list);
+	l.queues = list_in(row, fact_lists[FACTS_QUEUES].list);
+	l.pfc = list_in(row, fact_lists[FACTS_PFC].list);
+	l.pgs = list_in(row, fact_lists[FACTS_PGS].list);
+	for (unsigned port = 0; port < switch_policy(sw)->n_ports; port++) {
+		put_port(&l, port);
+		for (unsigned k = 0; k < N_QUEUES; k++)
+			put_parts(&l, port, k);
 	}
-	put_pools(sw, list_in(row, "pools"));
-	json_object_object_add(row, "balance", observe_balance(sw));
+	put_shown(row, &l, FACTS_DROPS);
+	put_shown(row, &l, FACTS_POOLS);
+	json_object_object_add(row, fact_lists[FACTS_BALANCE].list, observe_balance(sw));
+	observe_destroy(l.observe);
 }
 
 static void put_loss(const struct run *r, struct json_object *out)

@@ -1,43 +1,37 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "control/observe/field.h"
 
-#include <json-c/json.h>
-
-#include "dataplane/counter.h"
-
-static uint64_t value_at(const void *object, const struct fact *f)
+static struct json_object *json_of(struct value v)
 {
-	return ctr_get((const ctr_t *)(const void *)((const char *)object + f->off));
+	switch (v.type) {
+	case VALUE_U64: return json_object_new_uint64(v.u64);
+	case VALUE_I64: return json_object_new_int64(v.i64);
+	case VALUE_DOUBLE: return json_object_new_double(v.number);
+	case VALUE_YES: return json_object_new_boolean(v.yes);
+	case VALUE_TEXT: return v.text != NULL ? json_object_new_string(v.text) : NULL;
+	case VALUE_JSON: return v.json;
+	case VALUE_ABSENT:
+	case VALUE_NULL: break;
+	}
+	return NULL;
 }
 
-static bool held(const struct fact *f, enum fact_kind kind)
+void emit_fact(struct json_object *row, enum fact_id f, struct value v)
 {
-	return f->kind == kind && f->off != FACT_COMPUTED;
+	if (v.type != VALUE_ABSENT)
+		json_object_object_add(row, fact_rows[f].key, json_of(v));
 }
 
-void facts_emit_counters(struct json_object *row, const struct fact_list *l, const void *live,
-			 const void *base)
+void emit_facts(struct json_object *row, unsigned list,
+		struct value (*value)(enum fact_id f, const void *at), const void *at)
 {
-	for (size_t i = 0; i < l->n; i++)
-		if (held(&l->rows[i], FACT_COUNTER))
-			row_u64(row, l->rows[i].key,
-				value_at(live, &l->rows[i]) - value_at(base, &l->rows[i]));
-}
+	const struct fact_list *l = &fact_lists[list];
 
-void facts_emit_gauges(struct json_object *row, const struct fact_list *l, const void *live,
-		       uint64_t scale)
-{
-	for (size_t i = 0; i < l->n; i++)
-		if (held(&l->rows[i], FACT_GAUGE))
-			row_u64(row, l->rows[i].key, value_at(live, &l->rows[i]) * scale);
-}
+	for (size_t i = 0; i < l->n; i++) {
+		enum fact_id f = (enum fact_id)(&l->rows[i] - fact_rows);
 
-void facts_take_baseline(const struct fact_list *l, const void *live, void *base)
-{
-	for (size_t i = 0; i < l->n; i++)
-		if (held(&l->rows[i], FACT_COUNTER))
-			gauge_set((gauge_t *)(void *)((char *)base + l->rows[i].off),
-				  value_at(live, &l->rows[i]));
+		emit_fact(row, f, value(f, at));
+	}
 }
 
 void row_u64(struct json_object *row, const char *key, uint64_t v)

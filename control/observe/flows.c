@@ -1,129 +1,193 @@
 // SPDX-License-Identifier: Apache-2.0
-// Rows about notifications by queue, RoCEv2 flows by port, and the sums of table and pairing.
-// Single flows are too many for a builder: control/daemon/flow_scan.h.
-#include <string.h>
+// The facts of notifications by queue, of RoCEv2 flows by port, of the sums of table and pairing,
+// of single flows (control/daemon/flow_scan.h finds them) and of CNPs (control/daemon/cnplog.h).
+#include "control/observe/flows.h"
+
+#include <arpa/inet.h>
+#include <assert.h>
+#include <stdio.h>
+#include <time.h>
 
 #include <json-c/json.h>
 
 #include "control/observe/observe_impl.h"
 
-// ---- sums
+static_assert(N_PAIR_SOURCES == 6, "a fact for each source");
+static_assert(N_CNP_SILENCES == 8, "a fact for each silence");
+static_assert(N_QUADRANTS == 4, "a fact for each quadrant");
 
-static uint64_t sum_at(const struct flow_totals *t, const struct fact *f)
+const char *const pair_source_name[N_PAIR_SOURCES] = {
+	[PAIR_NONE] = "none", [PAIR_STATIC] = "static", [PAIR_CM] = "cm",
+	[PAIR_READ] = "read", [PAIR_ACK] = "ack", [PAIR_CNP] = "cnp",
+};
+
+const char *const cnp_silence_name[N_CNP_SILENCES] = {
+#define X(id, name, help) [CNP_SILENT_##id] = name,
+	CNP_SILENCES(X)
+#undef X
+};
+
+static const char *const kind_name[] = {
+	[FLOW_DATA] = "data", [FLOW_READ_REQUESTS] = "read-requests",
+	[FLOW_READ_RESPONSES] = "read-responses", [FLOW_DATAGRAM] = "datagram",
+	[FLOW_UNRELIABLE] = "unreliable",
+};
+enum { N_KINDS = sizeof(kind_name) / sizeof(kind_name[0]) };
+
+static const char *word(const char *const *words, unsigned n, unsigned i)
 {
-	uint64_t v;
-
-	memcpy(&v, (const char *)t + f->off, sizeof(v));
-	return v;
+	return i < n ? words[i] : "?";
 }
 
-static void sums_emit(struct json_object *out, unsigned which, const struct flow_totals *now,
-		      const struct flow_totals *base)
+void flow_addresses(const struct flow_key *k, char src[FLOW_ADDR_LEN], char dst[FLOW_ADDR_LEN])
 {
-	const struct fact_list *l = &fact_lists[which];
+	uint8_t from[16], to[16];
+	int family = flow_key_addresses(k, from, to) == FAMILY_V6 ? AF_INET6 : AF_INET;
+
+	inet_ntop(family, from, src, FLOW_ADDR_LEN);
+	inet_ntop(family, to, dst, FLOW_ADDR_LEN);
+}
+
+
+static struct json_object *address(const struct flow_key *k, bool of_sender)
+{
+	char src[FLOW_ADDR_LEN], dst[FLOW_ADDR_LEN];
+
+	flow_addresses(k, src, dst);
+	return json_object_new_string(of_sender ? src : dst);
+}
+
+static struct json_object *key_text(const struct flow_key *k)
+{
+	char src[FLOW_ADDR_LEN], dst[FLOW_ADDR_LEN], text[2 * FLOW_ADDR_LEN + 16];
+
+	flow_addresses(k, src, dst);
+	snprintf(text, sizeof(text), "%s %s 0x%x", src, dst, flow_key_qp(k));
+	return json_object_new_string(text);
+}
+
+static struct json_object *wall_text(uint64_t wall_ns)
+{
+	time_t s = (time_t)(wall_ns / SECOND_NS);
+	char text[32];
+	struct tm tm;
+	size_t n;
+
+	gmtime_r(&s, &tm);
+	n = strftime(text, sizeof(text), "%Y-%m-%dT%H:%M:%S", &tm);
+	snprintf(text + n, sizeof(text) - n, ".%06uZ", (unsigned)(wall_ns % SECOND_NS / US_NS));
+	return json_object_new_string(text);
+}
+
+// NULL: flooded, or not yet known.
+static const char *port_or_null(const struct policy *p, unsigned port)
+{
+	return port < p->n_ports ? p->ports[port].name : NULL;
+}
+
+static bool is_paired(const struct flow_row *f)
+{
+	return f->pair.source != PAIR_NONE;
+}
+
+static const char *pair_state(const struct flow_row *f)
+{
+	return is_paired(f) ? "paired" : flow_needs_pair(f->way.kind) ? "unpaired" : "needs-none";
+}
+
+// NULL: it is paired, or nobody has asked.
+static const char *why_unpaired(const struct flow_row *f)
+{
+	return is_paired(f) ? NULL : f->reason;
+}
+
+static bool has_looked(const struct at *a)
+{
+	return NOW(ipcc, looked_ns) != 0 && NOW(ipcc, quadrant) < N_QUADRANTS;
+}
+
+static int64_t trend_bytes(const struct ipcc_counters *c)
+{
+	return atomic_load_explicit(&c->trend_bytes, memory_order_relaxed);
+}
+
+// ---- the values
+
+#define TOTAL(m) (a->totals->m - a->totals_base->m)
+
+static struct value flows_value(enum fact_id f, const void *at)
+{
+	const struct at *a = at;
+
+	switch (f) {
+#define LIST(...)
+#define ROW(list, key, kind, unit, place, head, rank, label, value, help)                          \
+	VALUE_CASE(list, key, kind, value)
+#define END(list)
+#define FACTS_OF "control/observe/flows.def"
+#include "control/observe/facts.def"
+	default: return (struct value){0};
+	}
+}
+
+static void emit(struct json_object *row, unsigned list, const struct at *a)
+{
+	emit_facts(row, list, flows_value, a);
+}
+
+static void emit_sums(struct json_object *out, unsigned list, const struct at *a)
+{
 	struct json_object *row = json_object_new_object();
 
-	for (size_t i = 0; i < l->n; i++) {
-		uint64_t v = sum_at(now, &l->rows[i]);
-
-		if (l->rows[i].kind == FACT_COUNTER)
-			v -= sum_at(base, &l->rows[i]);
-		row_u64(row, l->rows[i].key, v);
-	}
-	json_object_object_add(out, l->list, row);
+	emit(row, list, a);
+	json_object_object_add(out, fact_lists[list].list, row);
 }
+
+// ---- the answers
 
 void show_flow_sums(const struct show *s, struct json_object *out)
 {
 	static const struct flow_totals start;
-	const struct flow_totals *base = s->flags & OBSERVE_RAW ? &start : &s->o->flow_base;
 	struct flow_totals now;
+	const struct at a = {
+		.totals = &now, .totals_base = s->flags & OBSERVE_RAW ? &start : &s->o->flow_base};
 
 	switch_flow_totals(s->o->sw, &now);
-	sums_emit(out, FACTS_FLOW_TABLE, &now, base);
-	sums_emit(out, FACTS_PAIRING, &now, base);
-}
-
-// ---- notifications by queue
-
-static void emit_look(const struct show *s, const struct ipcc_counters *c, struct json_object *row)
-{
-	uint64_t looked_ns = gauge_get(&c->looked_ns), quadrant = gauge_get(&c->quadrant);
-	int64_t trend = atomic_load_explicit(&c->trend_bytes, memory_order_relaxed);
-
-	row_u64(row, "threshold_percent", gauge_get(&c->share_q16) * 100 >> 16);
-	json_object_object_add(row, "trend_bytes", json_object_new_int64(trend));
-	if (looked_ns == 0 || quadrant >= N_QUADRANTS) {
-		json_object_object_add(row, "quadrant", NULL);
-		json_object_object_add(row, "look_age_us", NULL);
-		return;
-	}
-	row_text(row, "quadrant", ipcc_quadrant_name[quadrant]);
-	row_u64(row, "look_age_us", s->now_ns > looked_ns ? (s->now_ns - looked_ns) / 1000 : 0);
-}
-
-static void ipcc_row(const struct show *s, unsigned port, unsigned q, struct json_object *list)
-{
-	const struct policy_port *pp = &policy_of(s->o)->ports[port];
-	const struct ipcc_params *p = &pp->queue[q].ipcc;
-	const struct ipcc_counters *c = switch_ipcc(s->o->sw, port, q);
-	struct json_object *row;
-
-	if (c == NULL)
-		return;
-	row = row_in(list);
-	row_text(row, "port", pp->name);
-	row_u64(row, "queue", q);
-	row_u64(row, "class", class_of(pp->classify.class_to_queue, q));
-	row_bool(row, "enabled", p->enabled);
-	row_u64(row, "length_bytes",
-		gauge_get(&switch_queue_counters(s->o->sw, port, q)->length_bytes));
-	row_u64(row, "kmin_bytes", p->kmin_bytes);
-	row_u64(row, "kmax_bytes", p->kmax_bytes);
-	row_bool(row, "paused", switch_queue_paused(s->o->sw, port, q));
-	emit_look(s, c, row);
-	facts_emit_gauges(row, &fact_lists[FACTS_IPCC], c, 1);
-	facts_emit_counters(row, &fact_lists[FACTS_IPCC], c, &baseline(s, port)->ipcc[q]);
-}
-
-static void flow_port_row(const struct show *s, unsigned port, struct json_object *list)
-{
-	const struct flow_port *room = switch_flow_port(s->o->sw, port);
-	const struct port_baseline *base = baseline(s, port);
-	struct json_object *row = row_in(list);
-
-	row_text(row, "port", port_name(s->o, port));
-	row_u64(row, "flows_used", gauge_get(&room->used));
-	row_u64(row, "flows_refused", ctr_get(&room->refused) - base->flows_refused);
-	row_u64(row, "flows_evicted", ctr_get(&room->evicted) - base->flows_evicted);
-	facts_emit_counters(row, &fact_lists[FACTS_FLOW_PORTS], switch_port_flows(s->o->sw, port),
-			    &base->flows);
+	emit_sums(out, FACTS_FLOW_TABLE, &a);
+	emit_sums(out, FACTS_PAIRING, &a);
 }
 
 void show_ipcc(const struct show *s, struct json_object *out)
 {
-	struct json_object *queues = list_in(out, "ipcc"), *ports = list_in(out, "flow_ports");
+	struct json_object *queues = list_in(out, fact_lists[FACTS_IPCC].list);
+	struct json_object *ports = list_in(out, fact_lists[FACTS_FLOW_PORTS].list);
 
 	for (unsigned port = s->first; port < s->last; port++) {
-		for (unsigned q = 0; q < N_QUEUES; q++)
-			ipcc_row(s, port, q, queues);
-		flow_port_row(s, port, ports);
+		struct at a = at_port(s, port, 0);
+
+		for (; a.i < N_QUEUES; a.i++) {
+			a.ipcc = switch_ipcc(s->o->sw, port, a.i);
+			a.qc = switch_queue_counters(s->o->sw, port, a.i);
+			if (a.ipcc != NULL)
+				emit(row_in(queues), FACTS_IPCC, &a);
+		}
+		a.flows = switch_port_flows(s->o->sw, port);
+		a.room = switch_flow_port(s->o->sw, port);
+		emit(row_in(ports), FACTS_FLOW_PORTS, &a);
 	}
 	show_flow_sums(s, out);
 }
 
-// ---- from here on counters count
-
-void flows_take_baseline(const struct observe *o, unsigned port, struct port_baseline *b)
+void flow_row_emit(struct json_object *row, const struct flow_row *f, const struct flow_view *v)
 {
-	for (unsigned q = 0; q < N_QUEUES; q++) {
-		const struct ipcc_counters *c = switch_ipcc(o->sw, port, q);
+	emit(row, FACTS_FLOWS,
+	     &(struct at){.pol = v->policy, .flow = f, .key = &f->key, .now_ns = v->now_ns,
+			  .rate_bps = v->rate_bps});
+}
 
-		if (c != NULL)
-			facts_take_baseline(&fact_lists[FACTS_IPCC], c, &b->ipcc[q]);
-	}
-	facts_take_baseline(&fact_lists[FACTS_FLOW_PORTS], switch_port_flows(o->sw, port),
-			    &b->flows);
-	b->flows_refused = ctr_get(&switch_flow_port(o->sw, port)->refused);
-	b->flows_evicted = ctr_get(&switch_flow_port(o->sw, port)->evicted);
+void cnp_row_emit(struct json_object *row, const struct cnp_record *c, const struct cnp_view *v)
+{
+	emit(row, FACTS_CNPS,
+	     &(struct at){.pol = v->policy, .cnp = c, .key = &c->key, .seq = v->seq,
+			  .wall_ns = v->wall_ns});
 }

@@ -115,36 +115,43 @@ void observe_sample(struct observe *o, uint64_t now_ns)
 	rate_clock_advance(&o->clock, now_ns);
 }
 
+// Copies counters word by word: the owner writes on.
+static void take(void *base, const void *live, size_t bytes)
+{
+	for (size_t i = 0; i < bytes / sizeof(ctr_t); i++)
+		gauge_set((gauge_t *)base + i, ctr_get((const ctr_t *)live + i));
+}
+
 static void clear_port(struct observe *o, unsigned port, uint64_t now_ns)
 {
 	struct port_baseline *b = &o->base[port];
 	const struct pfc_rx_state *rx = switch_pfc_rx(o->sw, port);
-	const struct port_counters *c = switch_port_counters(o->sw, port);
+	const struct flow_port *room = switch_flow_port(o->sw, port);
 
-	facts_take_baseline(&fact_lists[FACTS_PORTS], c, &b->port);
-	facts_take_baseline(&fact_lists[FACTS_CONTROL], c, &b->port);
-	facts_take_baseline(&fact_lists[FACTS_HINTS], c, &b->port);
-	gauge_set(&b->port.lldp, ctr_get(&c->lldp));
+	take(&b->port, switch_port_counters(o->sw, port), sizeof(b->port));
 	for (unsigned i = 0; i < N_QUEUES; i++) {
-		const struct queue_counters *q = switch_queue_counters(o->sw, port, i);
+		const struct ipcc_counters *ipcc = switch_ipcc(o->sw, port, i);
 
-		facts_take_baseline(&fact_lists[FACTS_QUEUES], q, &b->queue[i]);
-		for (unsigned k = 0; k < RESIDENCE_BUCKETS; k++)
-			gauge_set(&b->queue[i].residence[k], ctr_get(&q->residence[k]));
-		facts_take_baseline(&fact_lists[FACTS_PGS], switch_pg_counters(o->sw, port, i),
-				    &b->pg[i]);
+		take(&b->queue[i], switch_queue_counters(o->sw, port, i), sizeof(b->queue[i]));
+		take(&b->pg[i], switch_pg_counters(o->sw, port, i), sizeof(b->pg[i]));
+		if (ipcc != NULL)
+			take(&b->ipcc[i], ipcc, sizeof(b->ipcc[i]));
 	}
 	for (unsigned cls = 0; cls < N_CLASSES; cls++) {
 		for (unsigned r = 0; r < N_DROP_REASONS; r++)
-			facts_take_baseline(&fact_lists[FACTS_DROPS],
-					    switch_drops(o->sw, port, cls, r), &b->drops[cls][r]);
+			take(&b->drops[cls][r], switch_drops(o->sw, port, cls, r),
+			     sizeof(b->drops[cls][r]));
 		for (unsigned dir = 0; dir < N_PFC_DIRS; dir++)
 			b->pfc[dir][cls] = pfc_counts_now(o, port, dir, cls, now_ns);
+		take(&b->watchdog[cls], switch_watchdog(o->sw, port, cls),
+		     sizeof(b->watchdog[cls]));
 	}
-	storms_take_baseline(o, port, b);
-	flows_take_baseline(o, port, b);
-	facts_take_baseline(&fact_lists[FACTS_FDB_PORTS], &switch_fdb_port(o->sw, port)->c,
-			    &b->fdb);
+	for (unsigned rule = 0; rule < GUARD_MAX_RULES; rule++)
+		b->remapped[rule] = switch_guard_remapped(o->sw, port, rule);
+	take(&b->flows, switch_port_flows(o->sw, port), sizeof(b->flows));
+	b->flows_refused = ctr_get(&room->refused);
+	b->flows_evicted = ctr_get(&room->evicted);
+	take(&b->fdb, &switch_fdb_port(o->sw, port)->c, sizeof(b->fdb));
 	b->pfc_ignored_lossy = ctr_get(&rx->ignored_lossy);
 	b->pfc_empty_vector = ctr_get(&rx->empty_vector);
 	switch_drv_stats(o->sw, port, &b->drv);
@@ -157,8 +164,8 @@ void observe_clear(struct observe *o, uint64_t now_ns)
 	for (unsigned port = 0; port < policy_of(o)->n_ports; port++)
 		clear_port(o, port, model_time_ns(o->time_scale, now_ns));
 	for (unsigned i = 0; i < switch_n_workers(o->sw); i++) {
-		facts_take_baseline(&fact_lists[FACTS_WORKERS], switch_worker_counters(o->sw, i),
-				    &o->worker_base[i]);
+		take(&o->worker_base[i], switch_worker_counters(o->sw, i),
+		     sizeof(o->worker_base[i]));
 		o->stall_base[i] = stall_counts_now(o, i);
 	}
 	switch_flow_totals(o->sw, &o->flow_base);

@@ -9,6 +9,7 @@
 
 #include <stdint.h>
 
+#include "control/observe/fact.h"
 #include "dataplane/switch.h"
 
 struct json_object;
@@ -51,6 +52,11 @@ void observe_clear(struct observe *o, uint64_t now_ns);
 // flows (their sums only); their keys are the rows of fact.h.
 // NULL when there is no such kind. port: its index or OBSERVE_ALL_PORTS.
 struct json_object *observe_show(struct observe *o, const char *what, int port, uint64_t now_ns);
+
+// Adds chosen facts of one list to a row, counted since the start; `facts` ends with F_NONE. Of the
+// lists ports, queues, pfc and pgs: i is the queue, class or group. Rates are 0 unless sampled.
+void observe_facts(struct observe *o, struct json_object *row, const enum fact_id *facts,
+		   unsigned port, unsigned i, uint64_t now_ns);
 
 enum observe_flags {
 	OBSERVE_ALL_ROWS = 1, // drops: also the reasons that have not occurred

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The inside of observe, shared by its builders of rows (traffic.c, latency.c, buffers.c, rest.c,
-// workers.c, storms.c, causes.c, settings.c, flows.c).
+// The inside of observe, shared by the files that compute facts: traffic.c, settings.c, storms.c,
+// flows.c.
 #pragma once
 
 #include "control/model_time.h"
@@ -9,6 +9,7 @@
 #include "control/observe/rate.h"
 #include "dataplane/forward/fdb.h"
 #include "dataplane/switch_flows.h"
+#include "dataplane/units.h"
 
 enum pfc_dir { PFC_RX, PFC_TX, N_PFC_DIRS };
 
@@ -76,7 +77,7 @@ static inline const struct policy *policy_of(const struct observe *o)
 	return switch_policy(o->sw);
 }
 
-// One call of a builder: the ports from first to last (exclusive).
+// One answer: the ports from first to last (exclusive).
 struct show {
 	struct observe *o;
 	unsigned first, last;
@@ -85,60 +86,100 @@ struct show {
 	uint64_t real_ns;
 };
 
-static inline const struct port_baseline *baseline(const struct show *s, unsigned port)
+// What a row is about. The values of the facts (facts.def) are expressions over `a`, a pointer to
+// one. Each list sets the members that its facts name.
+struct at {
+	const struct show *s;
+	const struct observe *o;
+	const struct policy *pol;
+	const struct policy_port *pp;
+	const struct port_baseline *base;
+	const struct port_counters *pc;
+	const struct port_facts *has; // of the driver
+	uint64_t cell; // bytes
+	unsigned port, i; // i: the queue, class, group, rule, pool, worker or VLAN
+	// traffic.c
+	const struct queue_counters *qc;
+	const struct pg_counters *pgc;
+	const struct pg_state *pg;
+	const struct worker_counters *worker, *worker_base;
+	const struct fdb_port *fdb;
+	const struct fdb_row *address;
+	const struct pfc_rx_state *rx;
+	const struct port_reason *steered;
+	const struct residence *stay;
+	const struct drop_sums *sums;
+	struct frames {
+		uint64_t packets, bytes;
+	} lost;
+	enum drop_reason reason;
+	bool alarm;
+	enum loop_state loop;
+	struct port_drv_stats drv;
+	struct pfc_counts pauses[N_PFC_DIRS];
+	struct pool_use pool;
+	struct stall_counts stalls;
+	struct balance balance;
+	// settings.c
+	const struct wred_params *wred;
+	const struct wred_curve *curve;
+	const char *color;
+	// storms.c
+	const struct watchdog_class *watchdog;
+	enum watchdog_status status;
+	const struct pfc_class_stats *peer_pause, *own_pause;
+	const struct chain *chain;
+	struct pause_cause cause;
+	uint64_t last_pause_ns;
+	bool pausing;
+	// flows.c
+	const struct ipcc_counters *ipcc;
+	const struct port_flow_counters *flows;
+	const struct flow_port *room;
+	const struct flow_totals *totals, *totals_base;
+	const struct flow_row *flow;
+	const struct cnp_record *cnp;
+	const struct flow_key *key; // of either
+	uint64_t now_ns, rate_bps, seq, wall_ns;
+};
+
+static inline struct at at_port(const struct show *s, unsigned port, unsigned i)
 {
-	return s->flags & OBSERVE_RAW ? s->o->zero : &s->o->base[port];
+	const struct policy *pol = policy_of(s->o);
+
+	return (struct at){.s = s, .o = s->o, .pol = pol, .pp = &pol->ports[port],
+			   .base = s->flags & OBSERVE_RAW ? s->o->zero : &s->o->base[port],
+			   .pc = switch_port_counters(s->o->sw, port),
+			   .has = &switch_port(s->o->sw, port)->facts, .cell = pol->cell.bytes,
+			   .port = port, .i = i};
 }
+
+// Of a member of `a`: a gauge as it is now, a counter since the last clear.
+#define NOW(member, field) gauge_get(&a->member->field)
+#define SINCE(member, baseline, field)                                                             \
+	(ctr_get(&a->member->field) - ctr_get(&a->base->baseline.field))
 
 typedef void show_fn(const struct show *s, struct json_object *out);
 
 // traffic.c
-show_fn show_ports, show_interfaces, show_queues, show_pfc;
+show_fn show_version, show_interfaces, show_ports, show_queues, show_latency, show_pfc,
+	show_buffers, show_watermarks, show_drops, show_control, show_hints, show_workers,
+	show_balance, show_fdb;
 struct pfc_counts pfc_counts_now(const struct observe *o, unsigned port, enum pfc_dir dir,
 				 unsigned cls, uint64_t now_ns);
-
-// latency.c
-show_fn show_latency;
-
-// buffers.c
-show_fn show_buffers, show_watermarks;
-void emit_pools(const struct show *s, struct json_object *out);
-
-// steering.c
-show_fn show_steering; // part of `show control`
 void steering_read(const struct observe *o, unsigned port, struct port_steering *out);
-// Frames of one of the driver's reasons; 0 where the driver has no such reason.
-uint64_t steering_count(const struct show *s, unsigned port, const char *reason);
-
-// rest.c
-show_fn show_drops, show_control, show_hints, show_balance, show_fdb, show_version;
-
-// workers.c
-show_fn show_workers;
-// Model time of a mean turn over the last second, without waits for a frame. 0: not known.
-uint64_t worker_turn_ns(const struct show *s, unsigned worker);
-
-// stalls.c
 struct stall_counts stall_counts_now(const struct observe *o, unsigned worker);
 uint64_t standin_sent(const struct observe *o, unsigned port);
 uint64_t worker_waited_ns(const struct observe *o, unsigned worker);
-void emit_worker_stalls(const struct show *s, unsigned worker, struct json_object *row);
-void emit_port_stalls(const struct show *s, unsigned port, struct json_object *row);
 
 // storms.c
-show_fn show_watchdog, show_guard;
-void storms_take_baseline(const struct observe *o, unsigned port, struct port_baseline *b);
-
-// causes.c
-show_fn show_causes;
+show_fn show_watchdog, show_guard, show_causes;
 
 // settings.c
 show_fn show_vlan, show_qos, show_pfc_status, show_ecn, show_buffers_config;
 
 // flows.c
-show_fn show_ipcc;
-show_fn show_flow_sums; // of `show flows` and `show ipcc`
-void flows_take_baseline(const struct observe *o, unsigned port, struct port_baseline *b);
+show_fn show_ipcc, show_flow_sums;
 
 static inline const char *port_name(const struct observe *o, unsigned port)
 {
@@ -152,4 +193,9 @@ static inline unsigned class_of(const uint8_t map[N_CLASSES], unsigned to)
 		if (map[c] == to)
 			return c;
 	return to;
+}
+
+static inline uint64_t since_us(uint64_t then_ns, uint64_t now_ns)
+{
+	return now_ns > then_ns ? (now_ns - then_ns) / 1000 : 0;
 }

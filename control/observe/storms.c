@@ -1,10 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
-// Rows about storms: the PFC watchdog of each class, and what the deadlock guard has turned.
+// The facts of storms (the PFC watchdog of each class, what the deadlock guard has turned) and of
+// causes: why the peer of a port is, or was last, paused. A cause is the egress queue that holds
+// most of the group's buffer. Where that queue is itself paused by its peer, and this switch has in
+// turn paused that peer, the chain goes on; it ends at what this switch can see.
+#include <stdio.h>
+
 #include <json-c/json.h>
 
 #include "control/observe/observe_impl.h"
-
-static const struct fact_list *const facts = &fact_lists[FACTS_WATCHDOG];
 
 static const char *const status_name[] = {
 	[WATCHDOG_OFF] = "off",
@@ -21,107 +24,252 @@ static const char *const then_name[] = {
 static const char *const action_name[] = {
 	[WATCHDOG_DROP] = "drop", [WATCHDOG_FORWARD] = "forward", [WATCHDOG_ALERT] = "alert"};
 
-// What the policy says; nothing where no watchdog looks at the class.
-static void emit_params(const struct watchdog_params *p, bool watched, struct json_object *row)
+// Whether the policy has the watchdog look at the class.
+static bool is_watched(const struct at *a)
 {
-	if (watched) {
-		row_text(row, "mode", mode_name[p->mode]);
-		row_text(row, "action", action_name[p->action]);
-		row_text(row, "limit_then", then_name[p->then]);
-	} else {
-		json_object_object_add(row, "mode", NULL);
-		json_object_object_add(row, "action", NULL);
-		json_object_object_add(row, "limit_then", NULL);
+	return a->pp->watchdog.classes >> a->i & 1;
+}
+
+static uint64_t storm_lasts_ns(const struct at *a)
+{
+	uint64_t since = gauge_get(&a->watchdog->since_ns);
+
+	return watchdog_stormed(a->watchdog) && a->s->now_ns > since ? a->s->now_ns - since : 0;
+}
+
+// ---- causes
+
+enum { MAX_HOPS = 16, PLACE_LEN = POLICY_NAME_LEN + 8 };
+
+enum chain_end { END_CONGESTION, END_PEER, END_LOOP, END_RECEIVE_RING, END_TX_OFF, END_GONE };
+
+static const char *const end_name[] = {
+	[END_CONGESTION] = "congestion", [END_PEER] = "peer",     [END_LOOP] = "loop",
+	[END_RECEIVE_RING] = "receive-ring", [END_TX_OFF] = "tx-off", [END_GONE] = "gone",
+};
+static const char *const kind_name[] = {
+	[CAUSE_NONE] = "none", [CAUSE_QUEUE] = "queue", [CAUSE_RX_RING] = "receive-ring"};
+
+struct place {
+	uint8_t port, cls;
+};
+
+struct chain {
+	unsigned n;
+	struct place at[MAX_HOPS]; // the first is the port that paused its peer
+	enum chain_end end;
+};
+
+static const struct classify_params *maps_of(const struct observe *o, unsigned port)
+{
+	return &policy_of(o)->ports[port].classify;
+}
+
+static bool in_xoff(const struct observe *o, struct place at)
+{
+	unsigned pg = maps_of(o, at.port)->class_to_pg[at.cls];
+
+	return pg_in_xoff(switch_pg_state(o->sw, at.port, pg));
+}
+
+// A pause of ours that stands, also one by the receive ring.
+static bool pauses_now(const struct observe *o, struct place at)
+{
+	return in_xoff(o, at) ||
+	       gauge_get(&switch_pfc_tx(o->sw, at.port)->stats[at.cls].since_ns) != 0;
+}
+
+static struct pause_cause cause_of(const struct observe *o, struct place at, bool now)
+{
+	unsigned pg = maps_of(o, at.port)->class_to_pg[at.cls];
+	struct pause_cause last = switch_pause_cause(o->sw, at.port, pg), c;
+
+	if (!now || (last.kind == CAUSE_RX_RING && !in_xoff(o, at)))
+		return last;
+	c = switch_cause_now(o->sw, at.port, pg);
+	return c.kind != CAUSE_NONE ? c : last;
+}
+
+static bool visited(const struct chain *ch, struct place at)
+{
+	for (unsigned i = 0; i < ch->n; i++)
+		if (ch->at[i].port == at.port && ch->at[i].cls == at.cls)
+			return true;
+	return false;
+}
+
+// What stands at the end of a hop that is not followed further.
+static enum chain_end end_of(const struct observe *o, const struct pause_cause *c, bool now)
+{
+	if (c->kind == CAUSE_RX_RING)
+		return END_RECEIVE_RING;
+	if (c->kind == CAUSE_NONE || c->out_port >= policy_of(o)->n_ports)
+		return END_GONE; // of a moment that has passed
+	if (c->paused)
+		return END_PEER;
+	if (now && (!switch_tx_enabled(o->sw, c->out_port, -1) ||
+		    !switch_tx_enabled(o->sw, c->out_port, c->queue)))
+		return END_TX_OFF;
+	return END_CONGESTION;
+}
+
+static struct chain chain_from(const struct observe *o, struct place at, bool now)
+{
+	struct chain ch = {.n = 1, .at = {at}};
+
+	for (;;) {
+		struct pause_cause c = cause_of(o, at, now);
+
+		ch.end = end_of(o, &c, now);
+		if (c.kind != CAUSE_QUEUE || ch.end == END_GONE || ch.n == MAX_HOPS)
+			return ch;
+		at = (struct place){c.out_port, c.cls};
+		if (visited(&ch, at) && ch.end == END_PEER)
+			ch.end = END_LOOP;
+		ch.at[ch.n++] = at;
+		// What the peer waits for may be this switch again.
+		if (ch.end != END_PEER || !now || !pauses_now(o, at))
+			return ch;
 	}
-	row_u64(row, "detect_ms", watched ? p->detect_ns / 1000000 : 0);
-	row_u64(row, "restore_ms", watched ? p->restore_ns / 1000000 : 0);
-	row_u64(row, "limit_storms", watched ? p->limit_count : 0);
-	row_u64(row, "limit_window_ms", watched ? p->limit_window_ns / 1000000 : 0);
 }
 
-static uint64_t storm_lasts_ns(const struct watchdog_class *c, uint64_t now_ns)
+static struct json_object *chain_list(const struct at *a)
 {
-	uint64_t since = gauge_get(&c->since_ns);
+	struct json_object *list = json_object_new_array();
+	char text[PLACE_LEN];
 
-	return watchdog_stormed(c) && now_ns > since ? now_ns - since : 0;
+	for (unsigned i = 0; i < a->chain->n; i++) {
+		snprintf(text, sizeof(text), "%s:%u", port_name(a->o, a->chain->at[i].port),
+			 a->chain->at[i].cls);
+		json_object_array_add(list, json_object_new_string(text));
+	}
+	return list;
 }
 
-// The storm that lasts counts as far as it has gone.
-static void emit_times(const struct watchdog_class *c, uint64_t now_ns, struct json_object *row)
+static struct place place_of(const struct at *a)
 {
-	uint64_t longest = gauge_get(&c->storm_longest_ns), lasts = storm_lasts_ns(c, now_ns);
-
-	row_u64(row, "last_measured_us", gauge_get(&c->measured_ns) / 1000);
-	row_u64(row, "storm_us", lasts / 1000);
-	row_u64(row, "longest_storm_us", (lasts > longest ? lasts : longest) / 1000);
+	return (struct place){(uint8_t)a->port, (uint8_t)a->i};
 }
 
-static void watchdog_row(const struct show *s, unsigned port, unsigned cls,
-			 struct json_object *list)
+// 0: never.
+static uint64_t ago_us(const struct at *a, uint64_t then_ns)
 {
-	const struct policy_port *pp = &policy_of(s->o)->ports[port];
-	const struct watchdog_class *c = switch_watchdog(s->o->sw, port, cls);
-	const struct watchdog_class *base = &baseline(s, port)->watchdog[cls];
-	enum watchdog_status status = switch_watchdog_status(s->o->sw, port, cls);
-	bool wanted = s->flags & OBSERVE_ALL_ROWS && pp->classify.lossless >> cls & 1;
-	struct json_object *row;
-
-	if (status == WATCHDOG_OFF && ctr_get(&c->detected) == ctr_get(&base->detected) && !wanted)
-		return;
-	row = row_in(list);
-	row_text(row, "port", port_name(s->o, port));
-	row_u64(row, "class", cls);
-	row_text(row, "status", status_name[status]);
-	row_bool(row, "stormed", watchdog_stormed(c));
-	emit_params(&pp->watchdog, pp->watchdog.classes >> cls & 1, row);
-	facts_emit_counters(row, facts, c, base);
-	facts_emit_gauges(row, facts, c, 1);
-	emit_times(c, s->now_ns, row);
+	return then_ns != 0 ? since_us(then_ns, a->s->now_ns) : 0;
 }
+
+static bool by_queue(const struct at *a)
+{
+	return a->cause.kind == CAUSE_QUEUE && a->cause.out_port < a->pol->n_ports;
+}
+
+static uint64_t cause_paused_us(const struct at *a)
+{
+	const struct pause_cause *c = &a->cause;
+
+	if (!by_queue(a) || !a->pausing || !c->paused)
+		return 0;
+	return ago_us(a, gauge_get(&switch_pfc_rx(a->o->sw, c->out_port)->stats[c->cls].since_ns));
+}
+
+// ---- the values
+
+static struct value storms_value(enum fact_id f, const void *at)
+{
+	const struct at *a = at;
+
+	switch (f) {
+#define LIST(...)
+#define ROW(list, key, kind, unit, place, head, rank, label, value, help)                          \
+	VALUE_CASE(list, key, kind, value)
+#define END(list)
+#define FACTS_OF "control/observe/storms.def"
+#include "control/observe/facts.def"
+	default: return (struct value){0};
+	}
+}
+
+static void emit(struct json_object *rows, unsigned list, const struct at *a)
+{
+	emit_facts(row_in(rows), list, storms_value, a);
+}
+
+// ---- the answers
 
 void show_watchdog(const struct show *s, struct json_object *out)
 {
-	struct json_object *list = list_in(out, "watchdog");
+	struct json_object *rows = list_in(out, fact_lists[FACTS_WATCHDOG].list);
 
 	for (unsigned port = s->first; port < s->last; port++)
-		for (unsigned cls = 0; cls < N_CLASSES; cls++)
-			watchdog_row(s, port, cls, list);
-	row_bool(out, "drop_all", switch_watchdog_drops_all(s->o->sw));
-}
+		for (unsigned cls = 0; cls < N_CLASSES; cls++) {
+			struct at a = at_port(s, port, cls);
 
-// ---- the deadlock guard
-
-static void guard_row(const struct show *s, unsigned port, unsigned rule, struct json_object *list)
-{
-	const struct policy *pol = policy_of(s->o);
-	const struct guard_params *g = &pol->ports[port].guard;
-	struct json_object *row = row_in(list);
-
-	row_text(row, "port", port_name(s->o, port));
-	row_text(row, "group", pol->guard_groups[g->group - 1]);
-	row_u64(row, "dscp", g->rules[rule].dscp);
-	row_u64(row, "to_class", g->rules[rule].to_class);
-	row_u64(row, "to_dscp", g->rules[rule].to_dscp);
-	row_u64(row, "packets", switch_guard_remapped(s->o->sw, port, rule) -
-					baseline(s, port)->remapped[rule]);
+			a.watchdog = switch_watchdog(s->o->sw, port, cls);
+			a.status = switch_watchdog_status(s->o->sw, port, cls);
+			if (a.status != WATCHDOG_OFF ||
+			    ctr_get(&a.watchdog->detected) !=
+				    ctr_get(&a.base->watchdog[cls].detected) ||
+			    (s->flags & OBSERVE_ALL_ROWS && a.pp->classify.lossless >> cls & 1))
+				emit(rows, FACTS_WATCHDOG, &a);
+		}
+	row_bool(out, KEY(VERSION, drop_all), switch_watchdog_drops_all(s->o->sw));
 }
 
 void show_guard(const struct show *s, struct json_object *out)
 {
-	struct json_object *list = list_in(out, "guard");
+	struct json_object *rows = list_in(out, fact_lists[FACTS_GUARD].list);
 
 	for (unsigned port = s->first; port < s->last; port++) {
 		const struct guard_params *g = &policy_of(s->o)->ports[port].guard;
 
-		for (unsigned rule = 0; g->group != 0 && rule < g->n_rules; rule++)
-			guard_row(s, port, rule, list);
+		for (unsigned rule = 0; g->group != 0 && rule < g->n_rules; rule++) {
+			struct at a = at_port(s, port, rule);
+
+			emit(rows, FACTS_GUARD, &a);
+		}
 	}
 }
 
-void storms_take_baseline(const struct observe *o, unsigned port, struct port_baseline *b)
+static bool has_cause(const struct observe *o, struct place at)
 {
-	for (unsigned cls = 0; cls < N_CLASSES; cls++)
-		facts_take_baseline(facts, switch_watchdog(o->sw, port, cls), &b->watchdog[cls]);
-	for (unsigned rule = 0; rule < GUARD_MAX_RULES; rule++)
-		b->remapped[rule] = switch_guard_remapped(o->sw, port, rule);
+	unsigned pg = maps_of(o, at.port)->class_to_pg[at.cls];
+
+	return maps_of(o, at.port)->lossless >> at.cls & 1 &&
+	       (in_xoff(o, at) || switch_pause_cause(o->sw, at.port, pg).kind != CAUSE_NONE);
+}
+
+static void cause_row(struct at *a, struct json_object *rows)
+{
+	const struct observe *o = a->o;
+	struct place at = place_of(a);
+	struct chain chain;
+
+	a->pausing = pauses_now(o, at);
+	a->cause = cause_of(o, at, a->pausing);
+	chain = chain_from(o, at, a->pausing);
+	a->chain = &chain;
+	a->own_pause = &switch_pfc_tx(o->sw, at.port)->stats[at.cls];
+	a->last_pause_ns =
+		switch_pause_cause(o->sw, at.port, maps_of(o, at.port)->class_to_pg[at.cls]).t_ns;
+	emit(rows, FACTS_CAUSES, a);
+}
+
+void show_causes(const struct show *s, struct json_object *out)
+{
+	struct json_object *causes = list_in(out, fact_lists[FACTS_CAUSES].list);
+	struct json_object *peers = list_in(out, fact_lists[FACTS_PEERS].list);
+
+	if (s->last - s->first < policy_of(s->o)->n_ports) // the only one that is shown
+		row_text(out, KEY(CAUSES, port), port_name(s->o, s->first));
+	for (unsigned port = s->first; port < s->last; port++)
+		for (unsigned cls = 0; cls < N_CLASSES; cls++) {
+			struct at a = at_port(s, port, cls);
+
+			a.peer_pause = &switch_pfc_rx(s->o->sw, port)->stats[cls];
+			a.watchdog = switch_watchdog(s->o->sw, port, cls);
+			if (has_cause(s->o, place_of(&a)))
+				cause_row(&a, causes);
+			if (gauge_get(&a.peer_pause->since_ns) != 0 ||
+			    watchdog_stormed(a.watchdog))
+				emit(peers, FACTS_PEERS, &a);
+		}
 }

@@ -1,175 +1,108 @@
 // SPDX-License-Identifier: Apache-2.0
-// Rows about what passed: ports, queues, pauses.
+// The facts of what passed (ports, queues, pauses, times), of what waits (groups, pools), of what
+// did not pass (drops, control frames, hints), and of workers, addresses and the balance.
+#include <assert.h>
+#include <stdio.h>
+#include <string.h>
+
 #include <json-c/json.h>
 
 #include "control/observe/observe_impl.h"
-
-static const struct fact_list *const port_facts = &fact_lists[FACTS_PORTS];
-static const struct fact_list *const queue_facts = &fact_lists[FACTS_QUEUES];
+#include "drivers/standin/standin.h"
 
 // Per second of model time.
-static uint64_t rate(const struct show *s, const struct rate_series *r, const ctr_t *now)
+static uint64_t rate(const struct at *a, const struct rate_series *r, const ctr_t *now)
 {
-	return s->o->time_scale * rate_per_s(&s->o->clock, r, ctr_get(now), s->real_ns);
+	return a->o->time_scale * rate_per_s(&a->o->clock, r, ctr_get(now), a->s->real_ns);
 }
 
-static void show_clock(const struct show *s, struct json_object *out)
-{
-	struct json_object *row = json_object_new_object();
-
-	row_u64(row, "time_scale", s->o->time_scale);
-	json_object_object_add(out, "clock", row);
-}
-
-static void port_row(const struct show *s, unsigned port, struct json_object *row)
-{
-	const struct observe *o = s->o;
-	const struct policy_port *pp = &policy_of(o)->ports[port];
-	const struct switch_port *sp = switch_port(o->sw, port);
-	const struct port_counters *c = switch_port_counters(o->sw, port);
-	const struct port_rates *r = &o->rates[port];
-	const struct port_baseline *b = baseline(s, port);
-	enum loop_state loop = switch_loop_state(o->sw, port);
-	struct port_drv_stats drv = {0};
-
-	switch_drv_stats(o->sw, port, &drv);
-	row_text(row, "name", pp->name);
-	row_text(row, "device", pp->device);
-	row_u64(row, "speed_bps", pp->speed_bps);
-	row_u64(row, "mtu", pp->mtu);
-	row_bool(row, "up", switch_link_up(o->sw, port));
-	row_bool(row, "no_device", switch_device_gone(o->sw, port));
-	row_bool(row, "looped", loop == LOOP_FOUND || loop == LOOP_PORT_DOWN);
-	row_bool(row, "loop_down", loop == LOOP_PORT_DOWN);
-	facts_emit_counters(row, port_facts, c, &b->port);
-	facts_emit_gauges(row, port_facts, c, 1);
-	row_u64(row, "rx_missed", drv.rx_missed - b->drv.rx_missed);
-	row_u64(row, "tx_errors", drv.tx_errors - b->drv.tx_errors);
-	row_u64(row, "rx_to_kernel", drv.rx_to_kernel - b->drv.rx_to_kernel);
-	row_u64(row, "rx_pps", rate(s, &r->rx_packets, &c->rx_packets));
-	row_u64(row, "rx_bps", 8 * rate(s, &r->rx_bytes, &c->rx_bytes));
-	row_u64(row, "tx_pps", rate(s, &r->tx_packets, &c->tx_packets));
-	row_u64(row, "tx_bps", 8 * rate(s, &r->tx_bytes, &c->tx_bytes));
-	row_bool(row, "tx_enabled", switch_tx_enabled(o->sw, port, -1));
-	row_bool(row, "pfc_rx", sp->facts.pfc_rx);
-	row_bool(row, "pfc_tx", sp->facts.pfc_tx);
-	row_bool(row, "rx_guard", gauge_get(&c->rx_guard) != 0);
-	row_bool(row, "rx_guard_possible", sp->facts.rx_depth_readable);
-	emit_port_stalls(s, port, row);
-}
-
-void show_ports(const struct show *s, struct json_object *out)
-{
-	struct json_object *list = list_in(out, "ports");
-
-	for (unsigned port = s->first; port < s->last; port++)
-		port_row(s, port, row_in(list));
-	show_clock(s, out);
-}
+#define RATE(m) rate(a, &a->o->rates[a->port].m, &a->pc->m)
+#define QUEUE_RATE(series, m) rate(a, &a->o->rates[a->port].series[a->i], &a->qc->m)
 
 // Percent of the line, with what a frame takes there beyond its length.
-static double utilisation(uint64_t pps, uint64_t bps, uint64_t speed_bps)
+static double utilisation(const struct at *a, uint64_t pps, uint64_t bps)
 {
-	uint64_t on_line = bps + 8 * LINK_OVERHEAD_BYTES * pps;
+	uint64_t on_line = bps + 8 * LINK_OVERHEAD_BYTES * pps, speed_bps = a->pp->speed_bps;
 
 	return speed_bps == 0 ? 0 : (double)(on_line * 10000 / speed_bps) / 100;
 }
 
-static void interface_row(const struct show *s, unsigned port, struct json_object *row)
+static bool is_lossless(const struct at *a)
 {
-	const struct observe *o = s->o;
-	const struct port_counters *c = switch_port_counters(o->sw, port);
-	const struct port_counters *base = &baseline(s, port)->port;
-	const struct port_rates *r = &o->rates[port];
-	uint64_t speed_bps = policy_of(o)->ports[port].speed_bps;
-	uint64_t rx_pps = rate(s, &r->rx_packets, &c->rx_packets);
-	uint64_t rx_bps = 8 * rate(s, &r->rx_bytes, &c->rx_bytes);
-	uint64_t tx_pps = rate(s, &r->tx_packets, &c->tx_packets);
-	uint64_t tx_bps = 8 * rate(s, &r->tx_bytes, &c->tx_bytes);
-
-	row_text(row, "port", port_name(o, port));
-	row_bool(row, "up", switch_link_up(o->sw, port));
-	row_u64(row, "speed_bps", speed_bps);
-	row_u64(row, "rx_packets", ctr_get(&c->rx_packets) - ctr_get(&base->rx_packets));
-	row_u64(row, "rx_bytes", ctr_get(&c->rx_bytes) - ctr_get(&base->rx_bytes));
-	row_u64(row, "rx_pps", rx_pps);
-	row_u64(row, "rx_bps", rx_bps);
-	json_object_object_add(row, "rx_util_percent",
-			       json_object_new_double(utilisation(rx_pps, rx_bps, speed_bps)));
-	row_u64(row, "tx_packets", ctr_get(&c->tx_packets) - ctr_get(&base->tx_packets));
-	row_u64(row, "tx_bytes", ctr_get(&c->tx_bytes) - ctr_get(&base->tx_bytes));
-	row_u64(row, "tx_pps", tx_pps);
-	row_u64(row, "tx_bps", tx_bps);
-	json_object_object_add(row, "tx_util_percent",
-			       json_object_new_double(utilisation(tx_pps, tx_bps, speed_bps)));
-	row_u64(row, "t_ns", s->now_ns);
+	return a->pp->classify.lossless >> a->i & 1;
 }
 
-void show_interfaces(const struct show *s, struct json_object *out)
+static uint64_t confirm_in_ms(const struct at *a)
 {
-	struct json_object *list = list_in(out, "interfaces");
+	uint64_t end_ns = a->o->about.confirm_end_ns;
 
-	for (unsigned port = s->first; port < s->last; port++)
-		interface_row(s, port, row_in(list));
+	return end_ns > a->s->real_ns ? (end_ns - a->s->real_ns) / MS_NS : 0;
 }
 
-static void queue_row(const struct show *s, unsigned port, unsigned q, struct json_object *row)
-{
-	const struct observe *o = s->o;
-	const struct queue_counters *c = switch_queue_counters(o->sw, port, q);
-	const struct port_rates *r = &o->rates[port];
+// ---- time in the switch, from the histogram of each queue
 
-	row_text(row, "port", port_name(o, port));
-	row_u64(row, "queue", q);
-	row_u64(row, "class", class_of(policy_of(o)->ports[port].classify.class_to_queue, q));
-	facts_emit_counters(row, queue_facts, c, &baseline(s, port)->queue[q]);
-	facts_emit_gauges(row, queue_facts, c, 1);
-	row_u64(row, "tx_pps", rate(s, &r->queue_packets[q], &c->tx_packets));
-	row_u64(row, "tx_bps", 8 * rate(s, &r->queue_bytes[q], &c->tx_bytes));
-	row_bool(row, "paused", switch_queue_paused(o->sw, port, q));
-	row_bool(row, "tx_enabled", switch_tx_enabled(o->sw, port, (int)q));
+struct residence {
+	uint64_t n[RESIDENCE_BUCKETS], total, max_ns;
+};
+
+static struct residence residence_of(const struct queue_counters *live,
+				     const struct queue_counters *base)
+{
+	struct residence r = {.max_ns = gauge_get(&live->residence_max_ns)};
+	unsigned top = 0;
+
+	for (unsigned b = 0; b < RESIDENCE_BUCKETS; b++) {
+		r.n[b] = ctr_get(&live->residence[b]) - ctr_get(&base->residence[b]);
+		r.total += r.n[b];
+		if (r.n[b] != 0)
+			top = b;
+	}
+	// The worker keeps one longest time. `clear counters` leaves it, `clear watermarks`
+	// takes it back. In another bucket it says nothing of those frames.
+	if (residence_bucket(r.max_ns) != top)
+		r.max_ns = residence_bucket_max(top);
+	return r;
 }
 
-void show_queues(const struct show *s, struct json_object *out)
+// Upper end of the bucket that holds the frame of the given rank (in thousandths of all), or the
+// longest time itself where that lies in the same bucket.
+static uint64_t quantile_ns(const struct residence *r, unsigned per_mille)
 {
-	struct json_object *list = list_in(out, "queues");
+	uint64_t rank = (r->total * per_mille + 999) / 1000;
+	uint64_t seen = 0;
 
-	for (unsigned port = s->first; port < s->last; port++)
-		for (unsigned q = 0; q < N_QUEUES; q++)
-			queue_row(s, port, q, row_in(list));
-	emit_pools(s, out); // a queue is judged by them
+	for (unsigned b = 0; b < RESIDENCE_BUCKETS; b++) {
+		seen += r->n[b];
+		if (seen >= rank)
+			return residence_bucket(r->max_ns) == b ? r->max_ns
+								: residence_bucket_max(b);
+	}
+	return 0;
 }
 
-// ---- PFC
+// ---- pauses
+
+static const struct pfc_class_stats *pause_stats(const struct observe *o, unsigned port,
+						 enum pfc_dir dir, unsigned cls)
+{
+	return dir == PFC_RX ? &switch_pfc_rx(o->sw, port)->stats[cls]
+			     : &switch_pfc_tx(o->sw, port)->stats[cls];
+}
 
 struct pfc_counts pfc_counts_now(const struct observe *o, unsigned port, enum pfc_dir dir,
 				 unsigned cls, uint64_t now_ns)
 {
-	const struct pfc_class_stats *st = dir == PFC_RX ? switch_pfc_rx(o->sw, port)->stats
-							 : switch_pfc_tx(o->sw, port)->stats;
-	struct pfc_counts c;
-	uint64_t since, until;
+	const struct pfc_class_stats *st = pause_stats(o, port, dir, cls);
 
-	st += cls;
-	c.frames = ctr_get(&st->frames);
-	c.transitions = ctr_get(&st->transitions);
-	c.duration_ns = ctr_get(&st->duration_ns);
-	// The pause that still lasts counts as far as it has gone. The worker may end it between
-	// these reads; then one answer is off by that pause, the next is right again.
-	since = gauge_get(&st->since_ns);
-	until = gauge_get(&st->until_ns);
-	if (until > now_ns)
-		until = now_ns;
-	if (since != 0 && until > since)
-		c.duration_ns += until - since;
-	return c;
+	return (struct pfc_counts){
+		.frames = ctr_get(&st->frames), .transitions = ctr_get(&st->transitions),
+		.duration_ns = ctr_get(&st->duration_ns) + pfc_pause_so_far(st, now_ns)};
 }
 
-static struct pfc_counts pfc_since_clear(const struct show *s, unsigned port, enum pfc_dir dir,
-					 unsigned cls)
+static struct pfc_counts pauses_since_clear(const struct at *a, enum pfc_dir dir)
 {
-	struct pfc_counts c = pfc_counts_now(s->o, port, dir, cls, s->now_ns);
-	const struct pfc_counts *b = &baseline(s, port)->pfc[dir][cls];
+	struct pfc_counts c = pfc_counts_now(a->o, a->port, dir, a->i, a->s->now_ns);
+	const struct pfc_counts *b = &a->base->pfc[dir][a->i];
 
 	c.frames -= b->frames;
 	c.transitions -= b->transitions;
@@ -177,71 +110,533 @@ static struct pfc_counts pfc_since_clear(const struct show *s, unsigned port, en
 	return c;
 }
 
-// Longest pause since the last clear watermarks. A pause that lasts counts as far as it has gone.
-// Then how long ago a pause last began or ended; null: never.
-static void pfc_times_row(const struct show *s, const struct pfc_class_stats *st,
-			  const char *longest_key, const char *change_key,
-			  struct json_object *row)
+// Since the last clear watermarks. A pause that lasts counts as far as it has gone.
+static uint64_t longest_pause_us(const struct at *a, enum pfc_dir dir)
 {
-	uint64_t longest = gauge_get(&st->longest_ns), changed = gauge_get(&st->last_change_ns);
-	uint64_t since = gauge_get(&st->since_ns), until = gauge_get(&st->until_ns);
+	const struct pfc_class_stats *st = pause_stats(a->o, a->port, dir, a->i);
 
-	if (until > s->now_ns)
-		until = s->now_ns;
-	if (since != 0 && until > since && until - since > longest)
-		longest = until - since;
-	row_u64(row, longest_key, longest / 1000);
-	if (changed == 0)
-		json_object_object_add(row, change_key, NULL);
-	else
-		row_u64(row, change_key, s->now_ns > changed ? (s->now_ns - changed) / 1000 : 0);
+	return max_u64(gauge_get(&st->longest_ns), pfc_pause_so_far(st, a->s->now_ns)) / US_NS;
 }
 
-static void pfc_row(const struct show *s, unsigned port, unsigned cls, struct json_object *list)
+static struct value pause_change_us(const struct at *a, enum pfc_dir dir)
 {
-	static const struct {
-		const char *frames, *duration, *transitions, *longest, *change;
-	} key[N_PFC_DIRS] = {
-		[PFC_RX] = {"rx_pause", "rx_pause_duration_us", "rx_pause_transition",
-			    "rx_pause_longest_us", "rx_pause_last_change_us"},
-		[PFC_TX] = {"tx_pause", "tx_pause_duration_us", "tx_pause_transition",
-			    "tx_pause_longest_us", "tx_pause_last_change_us"},
-	};
-	const struct pfc_class_stats *st[N_PFC_DIRS] = {
-		[PFC_RX] = &switch_pfc_rx(s->o->sw, port)->stats[cls],
-		[PFC_TX] = &switch_pfc_tx(s->o->sw, port)->stats[cls],
-	};
-	const struct classify_params *cp = &policy_of(s->o)->ports[port].classify;
-	struct pfc_counts c[N_PFC_DIRS];
-	struct json_object *row;
+	uint64_t changed = gauge_get(&pause_stats(a->o, a->port, dir, a->i)->last_change_ns);
 
-	for (unsigned dir = 0; dir < N_PFC_DIRS; dir++)
-		c[dir] = pfc_since_clear(s, port, dir, cls);
-	if (!(cp->lossless >> cls & 1) && c[PFC_RX].frames == 0 && c[PFC_TX].frames == 0)
-		return;
-	row = row_in(list);
-	row_text(row, "port", port_name(s->o, port));
-	row_u64(row, "class", cls);
-	row_bool(row, "lossless", cp->lossless >> cls & 1);
-	for (unsigned dir = 0; dir < N_PFC_DIRS; dir++) {
-		row_u64(row, key[dir].frames, c[dir].frames);
-		row_u64(row, key[dir].duration, c[dir].duration_ns / 1000);
-		row_u64(row, key[dir].transitions, c[dir].transitions);
-		pfc_times_row(s, st[dir], key[dir].longest, key[dir].change, row);
+	return MAYBE(changed != 0, since_us(changed, a->s->now_ns));
+}
+
+// ---- groups
+
+// The thresholds as they stand with the pool as it is filled now. Both count what the group holds
+// outside headroom and skid: min is used first and given back last.
+static uint64_t ingress_free(const struct at *a)
+{
+	struct pool_use pool = switch_pool(a->o->sw, POOL_INGRESS);
+
+	return pool.size > pool.used ? pool.size - pool.used : 0;
+}
+
+static uint64_t xoff_at_cells(const struct at *a)
+{
+	const struct pg_params *p = &a->pp->pg[a->i];
+
+	return p->min_cells + threshold_cells(&p->shared, ingress_free(a));
+}
+
+static uint64_t xon_at_cells(const struct at *a)
+{
+	const struct pg_params *p = &a->pp->pg[a->i];
+
+	return p->min_cells + pg_xon_at(p, ingress_free(a));
+}
+
+// ---- frames that met a port's driver and did not come through its receive ring: kept for the
+// host's stack, or lost on the way, by reason
+
+void steering_read(const struct observe *o, unsigned port, struct port_steering *out)
+{
+	out->n = switch_drv_reasons(o->sw, port, out->reasons, PORT_REASONS_MAX);
+}
+
+static uint64_t frames_since(const struct port_steering *now, const struct port_steering *base,
+			     unsigned i)
+{
+	return now->reasons[i].frames - (i < base->n ? base->reasons[i].frames : 0);
+}
+
+// Frames of one of the driver's reasons; 0 where the driver has no such reason.
+static uint64_t steering_count(const struct at *a, const char *reason)
+{
+	struct port_steering now;
+
+	steering_read(a->o, a->port, &now);
+	for (unsigned i = 0; i < now.n; i++)
+		if (strcmp(now.reasons[i].name, reason) == 0)
+			return frames_since(&now, &a->base->steering, i);
+	return 0;
+}
+
+// ---- workers that stand still, and the stand-in that pauses their peers
+
+static const struct standin_shared *shared_of(const struct observe *o)
+{
+	static const struct standin_shared none;
+
+	return o->standin != NULL ? o->standin->shared : &none;
+}
+
+struct stall_counts stall_counts_now(const struct observe *o, unsigned worker)
+{
+	const struct standin_worker *w = &shared_of(o)->workers[worker];
+
+	return (struct stall_counts){.stalls = ctr_get(&w->beat.stalls),
+				     .stalled_ns = ctr_get(&w->beat.stalled_ns),
+				     .late = ctr_get(&w->beat.late),
+				     .episodes = ctr_get(&w->episodes)};
+}
+
+static struct stall_counts stalls_since_clear(const struct at *a)
+{
+	static const struct stall_counts start;
+	const struct stall_counts *base =
+		a->s->flags & OBSERVE_RAW ? &start : &a->o->stall_base[a->i];
+	struct stall_counts c = stall_counts_now(a->o, a->i);
+
+	c.stalls -= base->stalls;
+	c.stalled_ns -= base->stalled_ns;
+	c.late -= base->late;
+	c.episodes -= base->episodes;
+	return c;
+}
+
+uint64_t standin_sent(const struct observe *o, unsigned port)
+{
+	return ctr_get(&shared_of(o)->ports[port].sent);
+}
+
+static uint64_t standin_sent_shown(const struct show *s)
+{
+	uint64_t sent = 0;
+
+	for (unsigned port = s->first; port < s->last; port++)
+		sent += standin_sent(s->o, port) - at_port(s, port, 0).base->standin_sent;
+	return sent;
+}
+
+uint64_t worker_waited_ns(const struct observe *o, unsigned worker)
+{
+	return ctr_get(&shared_of(o)->workers[worker].beat.waited_ns);
+}
+
+// What the peer gets while the port's worker stands still.
+static const char *when_stalled(const struct observe *o, unsigned port)
+{
+	const struct policy *p = policy_of(o);
+	const struct pfc_params *pfc = &p->ports[port].pfc;
+
+	if ((pfc->tx & pfc->lossless) == 0 || !switch_port(o->sw, port)->facts.pfc_tx)
+		return "no PFC";
+	if (p->stall.pause_after_ns == 0)
+		return "no PAUSE: off";
+	if (o->standin == NULL || o->standin->pid == 0)
+		return "no PAUSE: no stand-in";
+	if (o->standin->shared->ports[port].ifindex == 0)
+		return "no PAUSE: no interface";
+	return "PAUSE";
+}
+
+// ---- workers
+
+#define WORKER(m) (ctr_get(&a->worker->m) - ctr_get(&a->worker_base->m))
+#define WORKER_RATE(m)                                                                             \
+	rate_per_s(&a->o->clock, &a->o->worker_rates[a->i].m, ctr_get(&a->worker->m), a->s->real_ns)
+
+// Model time of a mean turn over the last second, without waits for a frame. 0: not known.
+static uint64_t worker_turn_ns(const struct show *s, unsigned worker)
+{
+	const struct worker_rates *r = &s->o->worker_rates[worker];
+	const struct worker_counters *c = switch_worker_counters(s->o->sw, worker);
+	const struct rate_clock *clock = &s->o->clock;
+	uint64_t loops = rate_per_s(clock, &r->loops, ctr_get(&c->loops), s->real_ns);
+	uint64_t waited_ns = rate_per_s(clock, &r->waited_ns, worker_waited_ns(s->o, worker),
+					s->real_ns);
+
+	if (loops == 0 || waited_ns >= SECOND_NS)
+		return 0;
+	return (SECOND_NS - waited_ns) / loops / s->o->time_scale;
+}
+
+static uint64_t busy_percent(uint64_t busy, uint64_t loops)
+{
+	return loops != 0 ? 100 * busy / loops : 0;
+}
+
+static struct json_object *ports_of(const struct at *a)
+{
+	struct json_object *ports = json_object_new_array();
+
+	for (unsigned port = 0; port < a->pol->n_ports; port++)
+		if (switch_port_owner(a->o->sw, port) == a->i)
+			json_object_array_add(ports,
+					      json_object_new_string(port_name(a->o, port)));
+	return ports;
+}
+
+static bool owns_shown(const struct show *s, unsigned worker)
+{
+	for (unsigned port = s->first; port < s->last; port++)
+		if (switch_port_owner(s->o->sw, port) == worker)
+			return true;
+	return s->first == 0 && s->last == policy_of(s->o)->n_ports; // all: also one without ports
+}
+
+// ---- drops and addresses
+
+// What one call has met, by reason and in all.
+struct drop_sums {
+	struct frames reason[N_DROP_REASONS], all, alarm;
+};
+
+static struct json_object *mac_json(const uint8_t mac[6])
+{
+	char text[18];
+
+	snprintf(text, sizeof(text), "%02x:%02x:%02x:%02x:%02x:%02x", mac[0], mac[1], mac[2],
+		 mac[3], mac[4], mac[5]);
+	return json_object_new_string(text);
+}
+
+// ---- the values
+
+static struct value traffic_value(enum fact_id f, const void *at)
+{
+	const struct at *a = at;
+
+	switch (f) {
+#define LIST(...)
+#define ROW(list, key, kind, unit, place, head, rank, label, value, help)                          \
+	VALUE_CASE(list, key, kind, value)
+#define END(list)
+#define FACTS_OF "control/observe/traffic.def"
+#include "control/observe/facts.def"
+	default: return (struct value){0};
 	}
-	row_bool(row, "xoff", pg_in_xoff(switch_pg_state(s->o->sw, port, cp->class_to_pg[cls])));
+}
+
+static void emit(struct json_object *row, unsigned list, const struct at *a)
+{
+	emit_facts(row, list, traffic_value, a);
+}
+
+static void emit_one(struct json_object *out, unsigned list, const struct at *a)
+{
+	struct json_object *row = json_object_new_object();
+
+	emit(row, list, a);
+	json_object_object_add(out, fact_lists[list].list, row);
+}
+
+static struct json_object *rows_in(struct json_object *out, unsigned list)
+{
+	return list_in(out, fact_lists[list].list);
+}
+
+// ---- the answers
+
+void show_version(const struct show *s, struct json_object *out)
+{
+	emit_one(out, FACTS_VERSION, &(struct at){.s = s, .o = s->o, .pol = policy_of(s->o)});
+}
+
+// A port and its queue, class and group i.
+static struct at part_at(const struct show *s, unsigned port, unsigned i)
+{
+	struct at a = at_port(s, port, i);
+
+	a.qc = switch_queue_counters(s->o->sw, port, i);
+	a.pgc = switch_pg_counters(s->o->sw, port, i);
+	a.pg = switch_pg_state(s->o->sw, port, i);
+	for (unsigned dir = 0; dir < N_PFC_DIRS; dir++)
+		a.pauses[dir] = pauses_since_clear(&a, dir);
+	return a;
+}
+
+static void port_rows(const struct show *s, struct json_object *out, unsigned list)
+{
+	struct json_object *rows = rows_in(out, list);
+
+	for (unsigned port = s->first; port < s->last; port++) {
+		struct at a = at_port(s, port, 0);
+
+		a.rx = switch_pfc_rx(s->o->sw, port);
+		a.fdb = switch_fdb_port(s->o->sw, port);
+		a.loop = switch_loop_state(s->o->sw, port);
+		switch_drv_stats(s->o->sw, port, &a.drv);
+		emit(row_in(rows), list, &a);
+	}
+}
+
+// The queues of all ports, or the groups.
+static void part_rows(const struct show *s, struct json_object *out, unsigned list)
+{
+	struct json_object *rows = rows_in(out, list);
+
+	static_assert((int)N_QUEUES == (int)N_PGS, "as many queues as groups");
+	for (unsigned port = s->first; port < s->last; port++)
+		for (unsigned i = 0; i < N_QUEUES; i++) {
+			struct at a = part_at(s, port, i);
+
+			emit(row_in(rows), list, &a);
+		}
+}
+
+void show_ports(const struct show *s, struct json_object *out)
+{
+	port_rows(s, out, FACTS_PORTS);
+	emit_one(out, FACTS_CLOCK, &(struct at){.o = s->o});
+}
+
+void show_interfaces(const struct show *s, struct json_object *out)
+{
+	port_rows(s, out, FACTS_INTERFACES);
+}
+
+void show_hints(const struct show *s, struct json_object *out)
+{
+	port_rows(s, out, FACTS_HINTS);
+}
+
+static void pool_rows(const struct show *s, struct json_object *out, unsigned list)
+{
+	struct json_object *rows = rows_in(out, list);
+
+	for (unsigned i = 0; i < N_POOLS; i++)
+		emit(row_in(rows), list,
+		     &(struct at){.i = i, .pool = switch_pool(s->o->sw, i),
+				  .cell = policy_of(s->o)->cell.bytes});
+}
+
+void show_queues(const struct show *s, struct json_object *out)
+{
+	part_rows(s, out, FACTS_QUEUES);
+	pool_rows(s, out, FACTS_POOLS); // a queue is judged by them
+}
+
+void show_buffers(const struct show *s, struct json_object *out)
+{
+	part_rows(s, out, FACTS_PGS);
+	pool_rows(s, out, FACTS_POOLS);
+}
+
+void show_watermarks(const struct show *s, struct json_object *out)
+{
+	part_rows(s, out, FACTS_QUEUE_MARKS);
+	part_rows(s, out, FACTS_PG_MARKS);
+	pool_rows(s, out, FACTS_POOL_MARKS);
+}
+
+void show_latency(const struct show *s, struct json_object *out)
+{
+	struct json_object *rows = rows_in(out, FACTS_LATENCY);
+
+	for (unsigned port = s->first; port < s->last; port++)
+		for (unsigned q = 0; q < N_QUEUES; q++) {
+			struct at a = at_port(s, port, q);
+			struct residence stay = residence_of(
+				switch_queue_counters(s->o->sw, port, q), &a.base->queue[q]);
+
+			a.stay = &stay;
+			if (stay.total != 0)
+				emit(row_in(rows), FACTS_LATENCY, &a);
+		}
 }
 
 void show_pfc(const struct show *s, struct json_object *out)
 {
-	struct json_object *list = list_in(out, "pfc"), *stand_in = json_object_new_object();
-	uint64_t sent = 0;
+	struct json_object *rows = rows_in(out, FACTS_PFC);
 
-	for (unsigned port = s->first; port < s->last; port++) {
+	for (unsigned port = s->first; port < s->last; port++)
+		for (unsigned cls = 0; cls < N_CLASSES; cls++) {
+			struct at a = part_at(s, port, cls);
+
+			if (is_lossless(&a) || a.pauses[PFC_RX].frames != 0 ||
+			    a.pauses[PFC_TX].frames != 0)
+				emit(row_in(rows), FACTS_PFC, &a);
+		}
+	emit_one(out, FACTS_STAND_IN, &(struct at){.s = s});
+}
+
+static void add_frames(struct frames *sum, struct frames f)
+{
+	sum->packets += f.packets;
+	sum->bytes += f.bytes;
+}
+
+static void drop_row(const struct show *s, struct at *a, struct json_object *rows,
+		     struct drop_sums *sums)
+{
+	const struct drop_counters *live = switch_drops(s->o->sw, a->port, a->i, a->reason);
+	const struct drop_counters *base = &a->base->drops[a->i][a->reason];
+
+	a->lost.packets = ctr_get(&live->packets) - ctr_get(&base->packets);
+	a->lost.bytes = ctr_get(&live->bytes) - ctr_get(&base->bytes);
+	a->alarm = drop_info[a->reason].loss && is_lossless(a);
+	add_frames(&sums->reason[a->reason], a->lost);
+	add_frames(&sums->all, a->lost);
+	if (a->alarm)
+		add_frames(&sums->alarm, a->lost);
+	if (a->lost.packets != 0 || (s->flags & OBSERVE_ALL_ROWS) != 0 ||
+	    (a->alarm && (s->flags & OBSERVE_ALARM_ROWS) != 0))
+		emit(row_in(rows), FACTS_DROPS, a);
+}
+
+void show_drops(const struct show *s, struct json_object *out)
+{
+	struct json_object *rows = rows_in(out, FACTS_DROPS);
+	struct drop_sums sums = {0};
+
+	for (unsigned port = s->first; port < s->last; port++)
 		for (unsigned cls = 0; cls < N_CLASSES; cls++)
-			pfc_row(s, port, cls, list);
-		sent += standin_sent(s->o, port) - baseline(s, port)->standin_sent;
+			for (unsigned r = 0; r < N_DROP_REASONS; r++) {
+				struct at a = at_port(s, port, cls);
+
+				a.reason = r;
+				drop_row(s, &a, rows, &sums);
+			}
+	rows = rows_in(out, FACTS_DROP_REASONS);
+	for (unsigned r = 0; r < N_DROP_REASONS; r++)
+		if (sums.reason[r].packets != 0 || (s->flags & OBSERVE_ALL_ROWS) != 0)
+			emit(row_in(rows), FACTS_DROP_REASONS,
+			     &(struct at){.reason = r, .lost = sums.reason[r]});
+	emit_one(out, FACTS_DROP_TOTAL, &(struct at){.sums = &sums});
+}
+
+void show_control(const struct show *s, struct json_object *out)
+{
+	struct json_object *rows;
+
+	port_rows(s, out, FACTS_CONTROL);
+	rows = rows_in(out, FACTS_STEERING);
+	for (unsigned port = s->first; port < s->last; port++) {
+		struct at a = at_port(s, port, 0);
+		struct port_steering now;
+
+		steering_read(s->o, port, &now);
+		for (unsigned i = 0; i < now.n; i++) {
+			a.steered = &now.reasons[i];
+			a.lost.packets = frames_since(&now, &a.base->steering, i);
+			emit(row_in(rows), FACTS_STEERING, &a);
+		}
 	}
-	row_u64(stand_in, "frames", sent);
-	json_object_object_add(out, "stand_in", stand_in);
+}
+
+void show_workers(const struct show *s, struct json_object *out)
+{
+	struct json_object *rows = rows_in(out, FACTS_WORKERS);
+
+	for (unsigned i = 0; i < switch_n_workers(s->o->sw); i++) {
+		struct at a = {.s = s, .o = s->o, .pol = policy_of(s->o), .i = i,
+			       .worker = switch_worker_counters(s->o->sw, i),
+			       .worker_base = s->flags & OBSERVE_RAW ? &s->o->worker_zero
+								     : &s->o->worker_base[i]};
+
+		a.stalls = stalls_since_clear(&a);
+		if (owns_shown(s, i))
+			emit(row_in(rows), FACTS_WORKERS, &a);
+	}
+	row_bool(out, "admission_held", switch_admission_held(s->o->sw));
+}
+
+struct fdb_show {
+	const struct show *s;
+	struct json_object *rows;
+};
+
+static void fdb_row_out(void *arg, const struct fdb_row *r)
+{
+	const struct fdb_show *f = arg;
+
+	if (r->port >= f->s->first && r->port < f->s->last)
+		emit(row_in(f->rows), FACTS_FDB, &(struct at){.o = f->s->o, .address = r});
+}
+
+void show_fdb(const struct show *s, struct json_object *out)
+{
+	struct fdb_show f = {.s = s, .rows = rows_in(out, FACTS_FDB)};
+
+	switch_fdb_walk(s->o->sw, s->now_ns, fdb_row_out, &f);
+	port_rows(s, out, FACTS_FDB_PORTS);
+}
+
+void observe_facts(struct observe *o, struct json_object *row, const enum fact_id *facts,
+		   unsigned port, unsigned i, uint64_t now_ns)
+{
+	const struct show s = {.o = o, .flags = OBSERVE_RAW, .real_ns = now_ns,
+			       .now_ns = model_time_ns(o->time_scale, now_ns)};
+	const struct at a = part_at(&s, port, i);
+
+	for (; *facts != F_NONE; facts++)
+		emit_fact(row, *facts, traffic_value(*facts, &a));
+}
+
+// ---- the balance
+
+struct json_object *observe_balance(const struct weir_switch *sw)
+{
+	struct json_object *row = json_object_new_object();
+
+	emit(row, FACTS_BALANCE, &(struct at){.balance = switch_balance(sw)});
+	return row;
+}
+
+void show_balance(const struct show *s, struct json_object *out)
+{
+	json_object_object_add(out, fact_lists[FACTS_BALANCE].list, observe_balance(s->o->sw));
+}
+
+static const char *waiting_reason(const struct weir_switch *sw, unsigned port, unsigned q)
+{
+	if (!switch_link_up(sw, port))
+		return "link down";
+	if (!switch_tx_enabled(sw, port, -1))
+		return "port TX-disabled";
+	if (!switch_tx_enabled(sw, port, (int)q))
+		return "queue TX-disabled";
+	if (switch_queue_paused(sw, port, q))
+		return "paused by the peer";
+	return "waiting for the port's turn, rate or driver";
+}
+
+static void waiting_row(struct json_object *list, const char *port, int queue, uint64_t packets,
+			const char *reason)
+{
+	struct json_object *row;
+
+	if (packets == 0)
+		return;
+	row = row_in(list);
+	row_text(row, KEY(QUEUES, port), port);
+	json_object_object_add(row, KEY(QUEUES, queue), json_object_new_int(queue));
+	row_u64(row, KEY(DROPS, packets), packets);
+	row_text(row, KEY(DROPS, reason), reason);
+}
+
+struct json_object *observe_waiting(const struct weir_switch *sw)
+{
+	const struct policy *pol = switch_policy(sw);
+	struct json_object *list = json_object_new_array();
+
+	for (unsigned port = 0; port < pol->n_ports; port++) {
+		uint64_t all = gauge_get(&switch_port_counters(sw, port)->queued);
+		const char *name = pol->ports[port].name;
+
+		for (unsigned q = 0; q < N_QUEUES; q++) {
+			uint64_t n = gauge_get(&switch_queue_counters(sw, port, q)->length_packets);
+
+			waiting_row(list, name, (int)q, n, waiting_reason(sw, port, q));
+			all = all > n ? all - n : 0;
+		}
+		waiting_row(list, name, -1, all, "refused by the driver, sent when it has room");
+	}
+	return list;
 }

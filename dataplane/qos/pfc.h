@@ -24,6 +24,7 @@
 #include "dataplane/counter.h"
 #include "dataplane/packet/classify.h"
 #include "dataplane/packet/pfc_frame.h"
+#include "dataplane/units.h"
 
 struct pfc_params {
 	uint8_t lossless; // bitmap of classes; all else is neither paused nor pauses
@@ -45,6 +46,16 @@ struct pfc_class_stats {
 	gauge_t longest_ns; // of the pauses that ended since the watermarks were cleared
 	gauge_t last_change_ns; // when a pause last began or ended; 0: never
 };
+
+// How long the present pause has lasted at now_ns; 0: no pause lasts. The worker may end the pause
+// between the reads. One answer is then off by that pause, the next answer is right again.
+static inline uint64_t pfc_pause_so_far(const struct pfc_class_stats *s, uint64_t now_ns)
+{
+	uint64_t since_ns = gauge_get(&s->since_ns);
+	uint64_t until_ns = min_u64(gauge_get(&s->until_ns), now_ns);
+
+	return since_ns != 0 && until_ns > since_ns ? until_ns - since_ns : 0;
+}
 
 struct pfc_rx_state {
 	uint8_t paused; // bitmap of classes

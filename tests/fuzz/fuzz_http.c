@@ -12,10 +12,10 @@
 #include "control/daemon/metrics.h"
 #include "control/daemon/outlet.h"
 #include "control/observe/prometheus.h"
+#include "dataplane/units.h"
 #include "tests/fuzz/net.h"
 
-enum { MAX_OPS = 100, CLIENTS = 12, PAGE_MAX = 6000, ANSWER_MAX = PAGE_MAX + 1000,
-       MS_NS = 1000000 };
+enum { MAX_OPS = 100, CLIENTS = 12, PAGE_MAX = 6000, ANSWER_MAX = PAGE_MAX + 1000 };
 
 struct client {
 	struct net_conn *conn; // NULL: none

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // One RoCEv2 flow, and one notification that the switch sent, as rows of JSON whose keys are the
-// facts of `flows` and `cnps` (fact.h). Decides nothing. Called by the control thread.
+// facts of `flows` and `cnps` (flows.def). Decides nothing. Called by the control thread.
 #pragma once
 
 #include "dataplane/policy.h"
@@ -21,8 +21,12 @@ void flow_addresses(const struct flow_key *k, char src[FLOW_ADDR_LEN], char dst[
 
 void flow_row_emit(struct json_object *row, const struct flow_row *f, const struct flow_view *v);
 
-// The record of a CNP, explained.
-void cnp_row_emit(struct json_object *row, const struct cnp_record *c, const struct policy *policy);
+// What a row needs beside the record of a CNP.
+struct cnp_view {
+	const struct policy *policy;
+	uint64_t seq, wall_ns; // its number, and when control took it
+};
+void cnp_row_emit(struct json_object *row, const struct cnp_record *c, const struct cnp_view *v);
 
 extern const char *const pair_source_name[N_PAIR_SOURCES]; // "none", "static", ...
 extern const char *const cnp_silence_name[N_CNP_SILENCES];
