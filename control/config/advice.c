@@ -9,7 +9,7 @@
 #include "dataplane/units.h"
 
 // A burst of a round trip in a data centre: a smaller shared pool absorbs none.
-enum { LEAST_POOL_US = 100, LIST_LEN = 32, NUMBER_LEN = 32 };
+enum { LEAST_POOL_US = 100, LIST_LEN = 32 };
 
 struct advice {
 	const struct config *c;
@@ -26,14 +26,6 @@ static uint64_t speed_of(const struct advice *a, unsigned port)
 	if (given != 0)
 		return (uint64_t)given;
 	return a->facts != NULL ? a->facts[port].speed_bps : 0;
-}
-
-static bool is_used(const struct advice *a, const struct cfg_profile *p)
-{
-	for (unsigned i = 0; i < a->c->n_ports; i++)
-		if (a->c->ports[i].profile == p)
-			return true;
-	return false;
 }
 
 // ---- one profile
@@ -60,16 +52,16 @@ static void lossless_classes_have_pfc(const struct advice *a, const struct cfg_p
 	if (!list_lossless(p, list))
 		return;
 	if (!p->pfc.tx.n)
-		check_report(a->s, DIAG_WARNING, &p->pfc.map, "tx", p->pfc.tx.at,
-			     "the switch does not pause the senders of lossless %s and drops"
-			     " frames when the headroom is full" CURE
-			     "set tx: on, or remove lossless",
-			     list);
+		WARN(a->s, &p->pfc.tx,
+		     "the switch does not pause the senders of lossless %s and drops frames when "
+		     "the"
+		     " headroom is full" CURE "set tx: on, or remove lossless",
+		     list);
 	if (!p->pfc.rx.n)
-		check_report(a->s, DIAG_WARNING, &p->pfc.map, "rx", p->pfc.rx.at,
-			     "the switch ignores a PAUSE for lossless %s and the peer drops"
-			     " frames" CURE "set rx: on, or remove lossless",
-			     list);
+		WARN(a->s, &p->pfc.rx,
+		     "the switch ignores a PAUSE for lossless %s and the peer drops frames" CURE
+		     "set rx: on, or remove lossless",
+		     list);
 }
 
 // Classes that a frame can get on some port of the profile.
@@ -100,21 +92,16 @@ static void lossless_classes_are_reached(const struct advice *a, const struct cf
 	};
 	unsigned reached = reached_classes(a, p);
 
-	for (unsigned cls = 0; cls < N_CLASSES; cls++) {
-		const struct cfg_class *c = &p->classes[cls];
-
-		if (!c->lossless.n || reached >> cls & 1)
-			continue;
-		check_report(a->s, DIAG_WARNING, &c->map, "lossless", c->lossless.at,
-			     "no %s leads to class %u: no frame uses the class and its"
-			     " headroom" CURE "name the class in %s, or remove lossless",
+	for (unsigned cls = 0; cls < N_CLASSES; cls++)
+		if (p->classes[cls].lossless.n && !(reached >> cls & 1))
+			WARN(a->s, &p->classes[cls].lossless,
+			     "no %s leads to class %u: no frame uses the class and its "
+			     "headroom" CURE "name the class in %s, or remove lossless",
 			     trust[p->trust.n].by, cls, trust[p->trust.n].map);
-	}
 }
 
 static void max_rates_limit_something(const struct advice *a, const struct cfg_profile *p)
 {
-	char rate[NUMBER_LEN], speed[NUMBER_LEN];
 	uint64_t fastest = 0;
 
 	for (unsigned i = 0; i < a->c->n_ports; i++) {
@@ -125,27 +112,25 @@ static void max_rates_limit_something(const struct advice *a, const struct cfg_p
 		if (speed_of(a, i) > fastest)
 			fastest = speed_of(a, i);
 	}
-	unit_print(UNIT_RATE, (int64_t)fastest, speed, sizeof(speed));
 	for (unsigned cls = 0; cls < N_CLASSES; cls++) {
-		const struct cfg_class *c = &p->classes[cls];
+		const struct cfg_val *rate = &p->classes[cls].max_rate;
 
-		if ((uint64_t)c->max_rate.n <= fastest)
-			continue;
-		unit_print(UNIT_RATE, c->max_rate.n, rate, sizeof(rate));
-		check_report(a->s, DIAG_WARNING, &c->map, "max_rate", c->max_rate.at,
-			     "%s is above %s, the speed of the fastest port of the profile: the"
-			     " rate limits nothing" CURE "lower or remove it",
-			     rate, speed);
+		if ((uint64_t)rate->n > fastest)
+			WARN(a->s, rate,
+			     "%s is above %s, the speed of the fastest port of the profile: the "
+			     "rate"
+			     " limits nothing" CURE "lower or remove it",
+			     UNIT_TEXT(UNIT_RATE, rate->n), UNIT_TEXT(UNIT_RATE, (int64_t)fastest));
 	}
 }
 
 static void advise_profile(const struct advice *a, const struct cfg_profile *p)
 {
-	if (!is_used(a, p)) {
-		check_report(a->s, DIAG_WARNING, &p->map, "", p->map.at,
-			     "no port uses this profile" CURE "name it at a port as"
-			     " profile: %s, or remove it",
-			     p->map.name);
+	if (!cfg_profile_runs(a->c, p)) {
+		WARN(a->s, &p->map,
+		     "no port uses this profile" CURE
+		     "name it at a port as profile: %s, or remove it",
+		     p->map.name);
 		return;
 	}
 	lossless_classes_have_pfc(a, p);
@@ -160,8 +145,7 @@ static void pcp_is_in_a_tag(const struct advice *a, const struct config_port *po
 
 	if (port->profile->trust.n == TRUST_PCP &&
 	    (port->routed || (cfg_vlan_aware(a->c) && item->vlan.tagged.n == 0)))
-		check_report(a->s, DIAG_WARNING, &item->map, "profile",
-			     item->profile.given ? item->profile.at : item->map.at,
+		check_report(a->s, DIAG_WARNING, &item->profile, &item->map, "profile",
 			     "profile %s trusts PCP, and the untagged frames of this port have"
 			     " none: they all get class %u" CURE "%s",
 			     port->profile->map.name, (unsigned)item->default_class.n,
@@ -174,9 +158,9 @@ static void port_is_in_a_vlan(const struct advice *a, const struct config_port *
 	const struct cfg_port_vlan *v = &port->item->vlan;
 
 	if (cfg_untagged(port->item) == 0 && v->tagged.n == 0)
-		check_report(a->s, DIAG_WARNING, &v->map, "untagged", v->untagged.at,
-			     "the port is in no VLAN and forwards no frame" CURE
-			     "give a VLAN in untagged or tagged");
+		WARN(a->s, &v->untagged,
+		     "the port is in no VLAN and forwards no frame" CURE
+		     "give a VLAN in untagged or tagged");
 }
 
 // ---- the switch
@@ -197,7 +181,6 @@ static void shared_pool_absorbs_a_burst(const struct advice *a)
 {
 	const struct cfg_buffer *b = &a->c->root.sw.buffer;
 	uint64_t pool = a->p->buffer.ingress_pool_cells * (uint64_t)a->p->cell.bytes, us;
-	char speed[NUMBER_LEN];
 	unsigned port = 0;
 
 	for (unsigned i = 1; i < a->c->n_ports; i++)
@@ -208,7 +191,6 @@ static void shared_pool_absorbs_a_burst(const struct advice *a)
 	us = pool * 8 * SECOND_US / speed_of(a, port);
 	if (us >= LEAST_POOL_US)
 		return;
-	unit_print(UNIT_RATE, (int64_t)speed_of(a, port), speed, sizeof(speed));
 	diag_add(a->s, DIAG_WARNING,
 		 b->size.given	? b->size.at
 		 : b->map.given ? b->map.at
@@ -217,7 +199,8 @@ static void shared_pool_absorbs_a_burst(const struct advice *a)
 		 "the shared pool of %" PRIu64 " B holds %" PRIu64 " us at %s, the speed of port"
 		 " %s, less than %d us" CURE
 		 "enlarge size, shorten the cables, or raise oversubscription",
-		 pool, us, speed, a->c->ports[port].name, LEAST_POOL_US);
+		 pool, us, UNIT_TEXT(UNIT_RATE, (int64_t)speed_of(a, port)), a->c->ports[port].name,
+		 LEAST_POOL_US);
 }
 
 void advice_add(const struct config *c, const struct port_facts *facts, const struct policy *p,

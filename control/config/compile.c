@@ -8,14 +8,20 @@
 #include <string.h>
 
 #include "control/config/check.h"
-#include "control/config/flood.h"
-#include "control/config/guards.h"
-#include "control/config/ipcc.h"
-#include "control/config/watchdogs.h"
+#include "control/config/plan_ecn.h"
+#include "dataplane/bits.h"
+#include "dataplane/qos/headroom.h"
 #include "dataplane/units.h"
 
-// A worker takes at most this many frames in one burst beyond what the ring holds.
-enum { BURST_FRAMES = 64 };
+enum {
+	// A worker takes at most this many frames in one burst beyond what the ring holds.
+	BURST_FRAMES = 64,
+	BURSTS_PER_S = 4,
+	// A ring of control's takes as many at least (switch_routes.c).
+	COPP_MAX_BURST = 250,
+};
+
+// ---- ports
 
 static uint64_t port_speed(struct compiler *k, unsigned i)
 {
@@ -26,12 +32,12 @@ static uint64_t port_speed(struct compiler *k, unsigned i)
 	if (k->facts != NULL && k->facts[i].speed_bps != 0)
 		return k->facts[i].speed_bps;
 	if (k->assumed_speed_bps != 0) {
-		check_report(k->s, DIAG_WARNING, &item->map, "speed", item->map.at,
+		check_report(k->s, DIAG_WARNING, &item->speed, &item->map, "speed",
 			     "is the link's: the headroom of %s is known when it opens",
 			     k->c->ports[i].name);
 		return k->assumed_speed_bps;
 	}
-	check_report(k->s, DIAG_ERROR, &item->map, "speed", item->map.at,
+	check_report(k->s, DIAG_ERROR, &item->speed, &item->map, "speed",
 		     k->facts != NULL ? "is required because the link of %s has none"
 				      : "is the link's, and no device is opened here: give %s a "
 					"speed to see its numbers",
@@ -139,22 +145,20 @@ static void check_facts(struct compiler *k, unsigned i, const struct port_facts 
 {
 	const struct cfg_port *item = k->c->ports[i].item;
 	const struct policy_port *out = &k->p->ports[i];
-	struct cfg_pos at = item->mtu.given ? item->mtu.at : item->map.at;
 
 	if (f->max_frame != 0 && f->max_frame < out->max_frame)
-		check_report(k->s, DIAG_ERROR, &item->map, "mtu", at,
+		check_report(k->s, DIAG_ERROR, &item->mtu, &item->map, "mtu",
 			     "MTU %u needs frames of %u B, but %s was opened for at most %u B: "
 			     "%u is the largest MTU until a restart",
 			     out->mtu, out->max_frame, out->device, f->max_frame,
 			     f->max_frame > FRAME_OVERHEAD ? f->max_frame - FRAME_OVERHEAD : 0);
 	if (out->pfc.tx != 0 && !f->pfc_tx)
-		check_report(k->s, DIAG_WARNING, &item->map, "device", item->device.at,
-			     "%s cannot send PFC frames: its lossless classes can lose frames",
-			     out->device);
+		WARN(k->s, &item->device,
+		     "%s cannot send PFC frames: its lossless classes can lose frames",
+		     out->device);
 	if (out->pfc.rx != 0 && !f->pfc_rx)
-		check_report(k->s, DIAG_WARNING, &item->map, "device", item->device.at,
-			     "%s does not deliver PFC frames: the switch cannot obey them",
-			     out->device);
+		WARN(k->s, &item->device,
+		     "%s does not deliver PFC frames: the switch cannot obey them", out->device);
 }
 
 static void compile_port(struct compiler *k, unsigned i)
@@ -182,8 +186,7 @@ static void compile_port(struct compiler *k, unsigned i)
 	compile_classify(port, &out->classify);
 	out->edits = cfg_vlan_aware(k->c) || remarks(&out->classify);
 	compile_sched(port->profile, burst_ns, out);
-	out->shaper = shaper_of(out->speed_bps,
-				f == NULL ? 0 : port_burst_ns(f, out->speed_bps));
+	out->shaper = shaper_of(out->speed_bps, f == NULL ? 0 : port_burst_ns(f, out->speed_bps));
 	pfc_params_init(&out->pfc, out->speed_bps, (uint16_t)port->profile->pfc.quanta.n);
 	out->pfc.lossless = out->classify.lossless;
 	out->pfc.tx = port->profile->pfc.tx.n ? out->pfc.lossless : 0;
@@ -192,10 +195,348 @@ static void compile_port(struct compiler *k, unsigned i)
 		check_facts(k, i, f);
 }
 
-void compile_ports(struct compiler *k)
+// ---- the shared buffer in numbers
+//
+//   ingress_pool  = B - sum(PG min) - headroom_pool
+//   headroom_pool = ceil(sum(xoff) / oversubscription)
+//
+// Limits round down to cells; xoff, min and xon_offset round up.
+
+// A size of the file in bytes, a percentage taken of `whole`.
+static uint64_t compile_bytes(const struct cfg_val *v, uint64_t whole, bool round_up)
 {
-	for (unsigned i = 0; i < k->c->n_ports; i++)
-		compile_port(k, i);
+	if (!v->percent)
+		return (uint64_t)v->n;
+	return ((uint64_t)v->n * whole + (round_up ? PPM - 1 : 0)) / PPM;
+}
+
+static uint32_t cells_down(const struct compiler *k, uint64_t bytes)
+{
+	return (uint32_t)(bytes / k->p->cell.bytes);
+}
+
+static uint32_t cells_up(const struct compiler *k, uint64_t bytes)
+{
+	return (uint32_t)((bytes + k->p->cell.bytes - 1) / k->p->cell.bytes);
+}
+
+static uint64_t in_bytes(const struct compiler *k, uint64_t cells)
+{
+	return cells * k->p->cell.bytes;
+}
+
+// ---- what the file says of one group: the port's override, else the profile
+struct group {
+	const struct cfg_class *cls; // NULL: no class maps to this group
+	const struct cfg_ingress *own, *base;
+};
+
+static struct group group_of(const struct config_port *port, unsigned pg)
+{
+	int cls = check_class_of_pg(port->profile, pg);
+	struct group g = {0};
+
+	if (cls < 0)
+		return g;
+	g.cls = &port->profile->classes[cls];
+	g.base = &g.cls->ingress;
+	g.own = &port->item->classes[cls].ingress;
+	for (unsigned c = 0; c < N_CLASSES; c++)
+		if (cfg_mapped(&port->profile->class_to_pg, c) == pg &&
+		    port->item->classes[c].ingress.map.given)
+			g.own = &port->item->classes[c].ingress;
+	return g;
+}
+
+static const struct cfg_val *pick(const struct cfg_val *own, const struct cfg_val *base)
+{
+	return own->given ? own : base;
+}
+
+// ---- headroom
+static uint64_t auto_headroom(const struct config *c, const struct config_port *port,
+			      const struct group *g, uint64_t speed_bps)
+{
+	const struct cfg_headroom *own = &g->own->headroom, *base = &g->base->headroom;
+	const struct cfg_val *mtu =
+		pick(&g->own->mru, pick(&own->lossless_mtu, &base->lossless_mtu));
+	const struct cfg_val *response = pick(&own->peer_response, &base->peer_response);
+	struct headroom_in in = {
+		.speed_bps = speed_bps,
+		.cable_cm = (uint64_t)pick(&g->own->cable, &port->item->cable)->n,
+		.cell_bytes = (uint32_t)c->root.sw.buffer.cell.n,
+		.lossless_mtu = (uint32_t)(mtu->given ? mtu->n : port->item->mtu.n),
+		.port_mtu = (uint32_t)port->item->mtu.n,
+		.mac_phy = (uint32_t)pick(&own->mac_phy, &base->mac_phy)->n,
+		.peer_response = response->n == CFG_WORD_VALUE ? headroom_peer_response(speed_bps)
+							       : (uint32_t)response->n,
+		.small_frames_ppm = (uint32_t)pick(&own->small_frames, &base->small_frames)->n,
+	};
+
+	return headroom_xoff(&in);
+}
+
+uint64_t compile_xoff_bytes(const struct config *c, const struct config_port *port, unsigned pg,
+			    uint64_t speed_bps)
+{
+	struct group g = group_of(port, pg);
+	const struct cfg_val *fixed;
+
+	if (g.cls == NULL || !g.cls->lossless.n)
+		return 0;
+	// The inputs of `auto` on a port mean auto there, whatever the profile says.
+	fixed = g.own->headroom.map.given ? &g.own->headroom.fixed
+					  : pick(&g.own->headroom.fixed, &g.base->headroom.fixed);
+	if (fixed->n == CFG_WORD_VALUE)
+		return auto_headroom(c, port, &g, speed_bps);
+	return compile_bytes(fixed, (uint64_t)c->root.sw.buffer.size.n, true);
+}
+
+uint64_t compile_flight_bytes(const struct config *c, const struct config_port *port, unsigned pg,
+			      uint64_t speed_bps)
+{
+	struct group g = group_of(port, pg);
+
+	return g.cls != NULL && g.cls->lossless.n ? auto_headroom(c, port, &g, speed_bps) : 0;
+}
+
+// ---- pools
+struct reserved {
+	uint64_t min, xoff, largest_xoff; // cells
+	unsigned largest_port, largest_pg;
+};
+
+static void compile_reserved(struct compiler *k, struct reserved *r)
+{
+	for (unsigned i = 0; i < k->p->n_ports; i++)
+		for (unsigned pg = 0; pg < N_PGS; pg++) {
+			const struct config_port *port = &k->c->ports[i];
+			struct pg_params *out = &k->p->ports[i].pg[pg];
+			struct group g = group_of(port, pg);
+
+			if (g.cls == NULL)
+				continue;
+			out->lossless = g.cls->lossless.n != 0;
+			out->min_cells = cells_up(
+				k, compile_bytes(pick(&g.own->min, &g.base->min),
+						 (uint64_t)k->c->root.sw.buffer.size.n, true));
+			out->xoff_cells = cells_up(
+				k, compile_xoff_bytes(k->c, port, pg, k->p->ports[i].speed_bps));
+			r->min += out->min_cells;
+			r->xoff += out->xoff_cells;
+			if (out->xoff_cells <= r->largest_xoff)
+				continue;
+			r->largest_xoff = out->xoff_cells;
+			r->largest_port = i;
+			r->largest_pg = pg;
+		}
+}
+
+static uint64_t headroom_pool(struct compiler *k, const struct reserved *r)
+{
+	const struct cfg_buffer *b = &k->c->root.sw.buffer;
+	uint64_t ratio = (uint64_t)b->oversubscription.n, cells;
+
+	if (b->headroom_pool.n == CFG_WORD_VALUE)
+		return (r->xoff * PPM + ratio - 1) / ratio;
+	cells = cells_down(k, compile_bytes(&b->headroom_pool, (uint64_t)b->size.n, false));
+	if (cells < r->largest_xoff)
+		REFUSE(k->s, &b->headroom_pool,
+		       "%" PRIu64 " B do not hold the headroom of one group, %" PRIu64
+		       " B (port %s, priority group %u)" CURE "enlarge it or use auto",
+		       in_bytes(k, cells), in_bytes(k, r->largest_xoff),
+		       k->p->ports[r->largest_port].name, r->largest_pg);
+	return cells;
+}
+
+static void compile_egress_lossy(struct compiler *k)
+{
+	const struct cfg_buffer *b = &k->c->root.sw.buffer;
+	uint64_t pool = in_bytes(k, k->p->buffer.ingress_pool_cells), bytes;
+
+	k->p->buffer.egress_lossy_cells = k->p->buffer.ingress_pool_cells;
+	if (!b->egress_lossy.given)
+		return;
+	bytes = compile_bytes(&b->egress_lossy, pool, false);
+	if (bytes > pool)
+		REFUSE(k->s, &b->egress_lossy,
+		       "%" PRIu64 " B are more than the ingress pool of %" PRIu64 " B", bytes,
+		       pool);
+	else
+		k->p->buffer.egress_lossy_cells = cells_down(k, bytes);
+}
+
+static void compile_pools(struct compiler *k)
+{
+	const struct cfg_buffer *b = &k->c->root.sw.buffer;
+	const struct cfg_map none = {.path = "switch.buffer", .at = k->c->root.map.at};
+	struct reserved r = {0};
+	uint64_t total = (uint64_t)b->size.n / k->p->cell.bytes, pool;
+
+	compile_reserved(k, &r);
+	pool = headroom_pool(k, &r);
+	k->p->buffer.total_cells = (uint32_t)total;
+	if (r.min + pool >= total) {
+		check_report(k->s, DIAG_ERROR, &b->size, b->map.given ? &b->map : &none, "size",
+			     "a buffer of %" PRIu64 " B does not hold %" PRIu64
+			     " B of min and %" PRIu64 " B of headroom and leave a shared pool" CURE
+			     "enlarge it, shorten the cables, or raise oversubscription",
+			     in_bytes(k, total), in_bytes(k, r.min), in_bytes(k, pool));
+		return;
+	}
+	k->p->buffer.headroom_pool_cells = (uint32_t)pool;
+	k->p->buffer.ingress_pool_cells = (uint32_t)(total - r.min - pool);
+	compile_egress_lossy(k);
+}
+
+// ---- thresholds
+static struct threshold threshold_of(const struct compiler *k, const struct cfg_val *alpha,
+				     const struct cfg_val *fixed, uint64_t pool)
+{
+	if (fixed->given)
+		return (struct threshold){.static_cells =
+						  cells_down(k, compile_bytes(fixed, pool, false))};
+	return (struct threshold){.dynamic = true, .alpha_log2 = (int8_t)alpha->n};
+}
+
+static void compile_group(struct compiler *k, unsigned i, unsigned pg)
+{
+	struct pg_params *out = &k->p->ports[i].pg[pg];
+	struct group g = group_of(&k->c->ports[i], pg);
+	uint64_t pool = in_bytes(k, k->p->buffer.ingress_pool_cells);
+	const struct cfg_ingress *in;
+
+	out->shared = (struct threshold){.static_cells = k->p->buffer.total_cells};
+	if (g.cls == NULL)
+		return;
+	in = g.own->alpha.given || g.own->static_limit.given ? g.own : g.base;
+	if (out->lossless || in->alpha.given || in->static_limit.given)
+		out->shared = threshold_of(k, &in->alpha, &in->static_limit, pool);
+	if (!out->lossless)
+		return;
+	out->xon_cells = cells_down(k, compile_bytes(&g.base->xon, pool, false));
+	out->xon_offset_cells = cells_up(k, g.base->xon_offset.given
+						    ? compile_bytes(&g.base->xon_offset, pool, true)
+						    : 2ull * k->p->ports[i].max_frame);
+}
+
+static void compile_egress(struct compiler *k, const struct cfg_class *c, struct egress_params *out)
+{
+	uint64_t pool = in_bytes(k, k->p->buffer.egress_lossy_cells);
+
+	out->shared = (struct threshold){.static_cells = k->p->buffer.total_cells};
+	out->lossless = c != NULL && c->lossless.n != 0;
+	if (out->lossless)
+		return;
+	out->shared = (struct threshold){.dynamic = true};
+	if (c == NULL)
+		return;
+	out->min_cells = cells_up(k, compile_bytes(&c->egress.min, pool, true));
+	out->shared = threshold_of(k, &c->egress.alpha, &c->egress.static_limit, pool);
+}
+
+// What 100 % of kmin and kmax is: the most the queue can hold when nothing else is in the switch.
+static uint64_t queue_limit(const struct compiler *k, const struct egress_params *e)
+{
+	const struct buffer_params *b = &k->p->buffer;
+
+	if (e->lossless)
+		return in_bytes(k, b->ingress_pool_cells);
+	if (!e->shared.dynamic)
+		return in_bytes(k, (uint64_t)e->min_cells + e->shared.static_cells);
+	return headroom_ecn_bound(in_bytes(k, b->egress_lossy_cells), in_bytes(k, e->min_cells), 1,
+				  1, e->shared.alpha_log2);
+}
+
+static void compile_wred(struct compiler *k, const struct cfg_class *c,
+			 const struct egress_params *e, struct wred_params *out)
+{
+	const struct cfg_wred *w = &c->wred;
+
+	if (!w->map.given)
+		return;
+	out->enabled = true;
+	out->ecn = w->ecn.n != 0;
+	out->above_kmax_all = w->above_kmax.n != 0;
+	out->mark_at_dequeue = w->mark_at.n != 0;
+	out->not_ect_drop = w->not_ect.given ? w->not_ect.n != 0 : !c->lossless.n;
+	out->weight = (uint8_t)w->weight.n;
+	for (unsigned color = 0; color < N_COLORS; color++) {
+		bool own = color == GREEN || w->curve[color].map.given;
+		const struct cfg_curve *v = &w->curve[own ? color : GREEN];
+		uint64_t kmin = compile_bytes(&v->kmin, queue_limit(k, e), false);
+		uint64_t kmax = compile_bytes(&v->kmax, queue_limit(k, e), false);
+
+		if (kmin > kmax) {
+			REFUSE(k->s, &v->kmin, "%" PRIu64 " B is above kmax %" PRIu64 " B", kmin,
+			       kmax);
+			continue;
+		}
+		out->curve[color] = wred_curve_of(kmin, kmax, (uint32_t)v->pmax.n);
+	}
+}
+
+// The message would be that of an earlier port.
+static bool warned_before(const struct compiler *k, unsigned i)
+{
+	const struct policy_port *a = &k->p->ports[i];
+
+	for (unsigned j = 0; j < i; j++) {
+		const struct policy_port *b = &k->p->ports[j];
+
+		if (k->c->ports[i].profile == k->c->ports[j].profile &&
+		    a->speed_bps == b->speed_bps && a->max_frame == b->max_frame &&
+		    memcmp(a->pg, b->pg, sizeof(a->pg)) == 0)
+			return true;
+	}
+	return false;
+}
+
+static void warn_ecn_after_pfc(struct compiler *k, unsigned i)
+{
+	for (unsigned cls = 0; cls < N_CLASSES; cls++) {
+		const struct cfg_profile *profile;
+		const struct cfg_class *c;
+		struct plan_ecn e;
+		unsigned out = 0;
+
+		if (!(k->p->ports[i].classify.lossless >> cls & 1) ||
+		    !plan_ecn_is_no(k->p, i, cls, &e))
+			continue;
+		while (!e.output[out])
+			out++;
+		profile = k->c->ports[out].profile;
+		c = &profile->classes[check_class_of_queue(
+			profile, k->p->ports[out].classify.class_to_queue[cls])];
+		WARN(k->s, &c->wred.curve[GREEN].kmin,
+		     "PFC can pause before ECN marks: %.2g marks are expected before XOFF, at a"
+		     " queue of %" PRIu64 " B" CURE
+		     "lower kmin, kmax or weight, or raise pmax; weirctl plan shows each port",
+		     plan_ecn_marks(&e), e.queue_bytes);
+	}
+}
+
+static void compile_groups_and_queues(struct compiler *k)
+{
+	for (unsigned i = 0; i < k->p->n_ports; i++) {
+		const struct cfg_profile *profile = k->c->ports[i].profile;
+
+		for (unsigned pg = 0; pg < N_PGS; pg++)
+			compile_group(k, i, pg);
+		for (unsigned q = 0; q < N_QUEUES; q++) {
+			int cls = check_class_of_queue(profile, q);
+			const struct cfg_class *c = cls < 0 ? NULL : &profile->classes[cls];
+			struct policy_queue *out = &k->p->ports[i].queue[q];
+
+			compile_egress(k, c, &out->egress);
+			if (c != NULL)
+				compile_wred(k, c, &out->egress, &out->wred);
+		}
+	}
+	// Without pools there is nothing to compare.
+	for (unsigned i = 0; k->s->n_errors == 0 && i < k->p->n_ports; i++)
+		if (!warned_before(k, i))
+			warn_ecn_after_pfc(k, i);
 }
 
 // ---- forwarding
@@ -250,10 +591,74 @@ static void compile_fdb(struct compiler *k)
 	k->p->n_fdb = n;
 }
 
-void compile_forwarding(struct compiler *k)
+// ---- flooding by class
+// Frames of one port that can arrive while no cell is free for their copies: those that arrive
+// after a PAUSE. No group leaves XOFF in that state.
+static uint64_t frames_after_pause(const struct policy_port *p)
 {
-	compile_vlans(k);
-	compile_fdb(k);
+	uint8_t classes = p->classify.lossless & (uint8_t)~p->no_flood, groups = 0;
+	uint64_t n = 0;
+
+	for_each_bit (cls, classes)
+		groups |= (uint8_t)(1u << p->classify.class_to_pg[cls]);
+	for_each_bit (g, groups)
+		n += p->pg[g].xoff_cells;
+	return groups == 0 ? 0 : n + p->skid_cells / p->skid_frame_cells;
+}
+
+// With a record a flooded frame takes as many frames of memory more as it leaves by ports.
+static void compile_flood(struct compiler *k)
+{
+	struct policy *pol = k->p;
+	uint64_t frames = 0, ports = 0;
+
+	for (unsigned i = 0; i < pol->n_ports; i++) {
+		struct policy_port *p = &pol->ports[i];
+
+		for (unsigned cls = 0; cls < N_CLASSES; cls++)
+			if (!cfg_floods(&k->c->ports[i].profile->classes[cls]))
+				p->no_flood |= (uint8_t)(1u << cls);
+		if (p->routed)
+			continue;
+		frames += frames_after_pause(p);
+		ports++;
+	}
+	frames *= ports > 2 ? ports - 1 : 0;
+	pol->copy_frames = frames < INT32_MAX ? (uint32_t)frames : INT32_MAX;
+}
+
+// ---- limits of a port: token buckets in frames per second, probes for loop detection
+static struct policer_params rate(const struct cfg_val *pps, int64_t max_burst)
+{
+	int64_t burst = pps->n / BURSTS_PER_S;
+
+	return policer_of((uint32_t)pps->n, (uint32_t)(burst < max_burst ? burst : max_burst));
+}
+
+static void compile_port_limits(struct compiler *k, const struct cfg_port *p,
+				struct policy_port *out)
+{
+	const struct cfg_loop_detect *loop = &p->loop_detect;
+	bool loop_on = cfg_is_on(&loop->on, &loop->map);
+
+	out->limit[LIMIT_COPP] = rate(&p->copp, COPP_MAX_BURST);
+	out->limit[LIMIT_BROADCAST] = rate(&p->storm_control.broadcast, UINT32_MAX);
+	out->limit[LIMIT_UNKNOWN_UNICAST] = rate(&p->storm_control.unknown_unicast, UINT32_MAX);
+	out->limit[LIMIT_MULTICAST] = rate(&p->storm_control.multicast, UINT32_MAX);
+	out->loop = (struct loop_params){
+		.on = loop_on && !out->routed,
+		.port_down = loop->action.n == LOOP_ACTION_PORT_DOWN,
+		.recover_ns = (uint64_t)loop->recover.n,
+	};
+	k->p->loop_detect |= out->loop.on;
+	if (!out->routed && p->copp.given)
+		WARN(k->s, &p->copp, "limits nothing: a port without ip hands no ARP to control");
+	if (out->routed && p->storm_control.map.given)
+		WARN(k->s, &p->storm_control.map,
+		     "limits nothing: a port with ip replicates no frame");
+	if (out->routed && loop_on)
+		diag_add(k->s, DIAG_WARNING, p->map.at, loop->map.path,
+			 "finds nothing: a port with ip is no part of the bridge");
 }
 
 // ---- the whole
@@ -291,13 +696,17 @@ int compile_policy(const struct config *c, const struct port_facts *facts,
 	if (k.p == NULL)
 		return -ENOMEM;
 	compile_switch(&k);
-	compile_ports(&k);
+	for (unsigned i = 0; i < c->n_ports; i++)
+		compile_port(&k, i);
 	compile_pools(&k);
 	compile_groups_and_queues(&k);
-	compile_forwarding(&k);
+	compile_vlans(&k);
+	compile_fdb(&k);
 	compile_routes(&k);
 	compile_flood(&k);
-	compile_limits(&k);
+	for (unsigned i = 0; i < c->n_ports; i++)
+		compile_port_limits(&k, c->ports[i].item, &k.p->ports[i]);
+	k.p->control_sends = k.p->loop_detect || k.p->routes.any;
 	compile_watchdogs(&k);
 	compile_guards(&k);
 	compile_ipcc(&k);
@@ -326,4 +735,22 @@ void policy_destroy(struct policy *p)
 	free(p->pairs);
 	compile_routes_free(&p->routes);
 	free(p);
+}
+
+const char *config_flood_note(const struct policy *p, char *out, size_t out_len)
+{
+	uint8_t classes = 0;
+	int at;
+
+	for (unsigned i = 0; i < p->n_ports; i++)
+		if (!p->ports[i].routed)
+			classes |= p->ports[i].no_flood;
+	if (classes == 0)
+		return NULL;
+	at = snprintf(out, out_len, "not flooded, being lossless: class");
+	for_each_bit (cls, classes)
+		at += snprintf(out + at, out_len - (size_t)at, " %u", cls);
+	snprintf(out + at, out_len - (size_t)at,
+		 "; frames to unknown addresses are dropped there (lossless-unknown)");
+	return out;
 }

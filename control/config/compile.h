@@ -19,14 +19,17 @@ __attribute__((warn_unused_result)) int compile_policy(const struct config *c,
 						       uint64_t assumed_speed_bps,
 						       struct policy **out, struct diags *d);
 
-// The steps, in this order. Each reports into k->s and goes on.
-void compile_ports(struct compiler *k); // all but groups, queues and VLANs
-void compile_pools(struct compiler *k); // min and headroom of every group, then the pools
-void compile_groups_and_queues(struct compiler *k); // thresholds, WRED
-void compile_forwarding(struct compiler *k); // VLANs and static addresses
+// Steps of a feature with a file of its own. Each reports into k->s and goes on.
 void compile_routes(struct compiler *k); // prefixes, groups, next hops, neighbours
-void compile_limits(struct compiler *k); // rates of a port, loop detection
 void compile_routes_free(struct policy_routes *r);
+void compile_watchdogs(struct compiler *k); // and the warnings that need the speed of a port
+void compile_guards(struct compiler *k);
+void compile_ipcc(struct compiler *k); // after the queues: takes their kmin and kmax
+
+// The DSCPs that a frame with `dscp` gets hop by hop, itself first, as far as the rules go. Returns
+// how many there are; the policy's chains end.
+enum { GUARD_CHAIN_MAX = GUARD_MAX_RULES + 1 };
+unsigned guard_chain(const struct guard_params *g, uint8_t dscp, uint8_t out[GUARD_CHAIN_MAX]);
 
 // Headroom of the group as configured or computed, in bytes; 0 for lossy groups.
 uint64_t compile_xoff_bytes(const struct config *c, const struct config_port *port, unsigned pg,
@@ -36,6 +39,3 @@ uint64_t compile_xoff_bytes(const struct config *c, const struct config_port *po
 // whatever is configured. 0 for lossy groups.
 uint64_t compile_flight_bytes(const struct config *c, const struct config_port *port, unsigned pg,
 			      uint64_t speed_bps);
-
-// A size of the file in bytes, a percentage taken of `whole`.
-uint64_t compile_bytes(const struct cfg_val *v, uint64_t whole, bool round_up);

@@ -71,6 +71,10 @@ struct config_overlay {
 	} * ports;
 	unsigned n_ports;
 };
+// Lays the map `over` over the map `base`: maps merge, anything else replaces, `~` removes the key.
+// What is taken over is copied into the arena, with `file` as its place where it has none.
+struct arena;
+void overlay_merge(struct arena *a, struct node *base, const struct node *over, const char *file);
 __attribute__((warn_unused_result)) int config_load_overlay(const char *path,
 							    const struct config_overlay *o,
 							    struct config **out, struct diags *d);
@@ -123,7 +127,7 @@ config_check_reload(const struct config *running, const struct config *next, str
 // The keys that differ, by path. One that is given in only one of both counts, whatever its default
 // is. Zeroed by the caller.
 struct config_change {
-	char *key, *old, *new; // the values as texts (value_text.h)
+	char *key, *old, *new; // the values as the file could have them
 };
 struct config_changes {
 	struct config_change *rows;

@@ -41,6 +41,10 @@ __attribute__((format(printf, 5, 6))) void diag_add(struct diag_sink *s, enum di
 						    struct cfg_pos at, const char *path,
 						    const char *fmt, ...);
 
+// A mistake in a value or in a map that the file gives (cfg_val, cfg_map), at its place.
+#define REFUSE(s, v, ...) diag_add(s, DIAG_ERROR, (v)->at, (v)->path, __VA_ARGS__)
+#define WARN(s, v, ...) diag_add(s, DIAG_WARNING, (v)->at, (v)->path, __VA_ARGS__)
+
 // Further messages are not kept.
 bool diag_is_full(const struct diag_sink *s);
 

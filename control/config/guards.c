@@ -1,32 +1,35 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "control/config/guards.h"
-
+// The deadlock guard of a policy: which ports form a group, whose rules it has, and whether these
+// break every loop of pauses they are meant to break.
+//
+// A frame that turns back moves from its class to that of its rule, so a rule is an edge between
+// classes. A loop of pauses needs a circle of lossless classes (or a class that follows itself);
+// therefore the edges between lossless classes must have no circle, and every chain of rules must
+// end in a lossy class, after which no PAUSE follows.
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "control/config/check.h"
+#include "control/config/compile.h"
 
 // ---- groups
-static const struct cfg_guard *own_guard(const struct config_port *p)
-{
-	return &p->item->guard;
-}
-
 // The port's guard or its profile's, whichever names the group; NULL: the port is in none.
 static const struct cfg_guard *named_by(const struct config_port *p)
 {
-	if (own_guard(p)->off.given)
+	const struct cfg_guard *own = &p->item->guard;
+
+	if (own->off.given)
 		return NULL;
-	if (own_guard(p)->group.given)
-		return own_guard(p);
+	if (own->group.given)
+		return own;
 	return p->profile->guard.group.given ? &p->profile->guard : NULL;
 }
 
 static const struct cfg_list *remap_of(const struct config_port *p)
 {
-	if (own_guard(p)->remap.map.given)
-		return &own_guard(p)->remap;
+	if (p->item->guard.remap.map.given)
+		return &p->item->guard.remap;
 	return p->profile->guard.remap.map.given ? &p->profile->guard.remap : NULL;
 }
 
@@ -86,59 +89,47 @@ static bool same_rule(const struct cfg_guard_rule *a, const struct cfg_guard_rul
 	       a->to_dscp.n == b->to_dscp.n;
 }
 
-static bool has_rule(const struct cfg_list *l, const struct cfg_guard_rule *r)
-{
-	const struct cfg_guard_rule *items = l->items;
-
-	for (unsigned i = 0; i < l->n; i++)
-		if (same_rule(&items[i], r))
-			return true;
-	return false;
-}
-
 static bool same_rules(const struct cfg_list *a, const struct cfg_list *b)
 {
-	const struct cfg_guard_rule *items = a->items;
+	const struct cfg_guard_rule *x = a->items, *y = b->items;
 
-	for (unsigned i = 0; i < a->n; i++)
-		if (!has_rule(b, &items[i]))
+	for (unsigned i = 0; i < a->n; i++) {
+		unsigned k = 0;
+
+		while (k < b->n && !same_rule(&x[i], &y[k]))
+			k++;
+		if (k == b->n)
 			return false;
+	}
 	return a->n == b->n;
 }
 
-static void ports_have_the_groups_rules(const struct config *c, struct diag_sink *s)
+static void port_has_the_groups_rules(const struct subject *x)
 {
-	for (unsigned i = 0; i < c->n_ports; i++) {
-		const struct config_port *p = &c->ports[i];
-		const struct config_group *g = &c->groups[p->group == 0 ? 0 : p->group - 1];
-		const struct cfg_list *own = remap_of(p);
+	const struct config_group *g = &x->c->groups[x->port->group == 0 ? 0 : x->port->group - 1];
+	const struct cfg_list *own = remap_of(x->port);
 
-		if (p->group == 0 || own == NULL || same_rules(own, g->remap))
-			continue;
-		check_report(s, DIAG_ERROR,
-			     own == &p->item->guard.remap ? &p->item->guard.map
-							  : &p->profile->guard.map,
-			     "remap", own->map.at,
-			     "port %s has other rules than port %s (line %u), and both are in group"
-			     " %s" CURE "give all its ports the same",
-			     p->name, c->ports[g->remap_port].name, g->remap->map.at.line, g->name);
-	}
+	if (x->port->group != 0 && own != NULL && !same_rules(own, g->remap))
+		REFUSE(x->s, &own->map,
+		       "port %s has other rules than port %s (line %u), and both are in group "
+		       "%s" CURE "give all its ports the same",
+		       x->port->name, x->c->ports[g->remap_port].name, g->remap->map.at.line,
+		       g->name);
 }
 
-static void groups_have_rules(const struct config *c, struct diag_sink *s)
+static void group_has_rules(const struct subject *x)
 {
-	for (unsigned i = 0; i < c->n_ports; i++) {
-		const struct config_port *p = &c->ports[i];
-		const struct cfg_guard *by = named_by(p);
+	static const struct cfg_val absent;
+	const struct cfg_guard *by = named_by(x->port);
+	const struct cfg_list *remap;
 
-		if (p->group == 0)
-			continue;
-		if (c->groups[p->group - 1].remap == NULL || c->groups[p->group - 1].remap->n == 0)
-			check_report(s, DIAG_ERROR, &by->map, "remap", by->map.at,
-				     "no port of group %s gives rules"
-				     CURE "give remap to one of them",
-				     by->group.text);
-	}
+	if (x->port->group == 0)
+		return;
+	remap = x->c->groups[x->port->group - 1].remap;
+	if (remap == NULL || remap->n == 0)
+		check_report(x->s, DIAG_ERROR, &absent, &by->map, "remap",
+			     "no port of group %s gives rules" CURE "give remap to one of them",
+			     by->group.text);
 }
 
 static unsigned ports_in(const struct config *c, unsigned group, const struct cfg_profile *profile)
@@ -151,55 +142,42 @@ static unsigned ports_in(const struct config *c, unsigned group, const struct cf
 	return n;
 }
 
-static void groups_have_ports(const struct config *c, struct diag_sink *s)
+static void group_has_ports(const struct subject *x)
 {
-	for (unsigned i = 0; i < c->n_ports; i++) {
-		const struct config_port *p = &c->ports[i];
-		const struct cfg_guard *by = named_by(p);
+	const struct cfg_guard *by = named_by(x->port);
 
-		if (p->group != 0 && ports_in(c, p->group, NULL) == 1)
-			check_report(s, DIAG_WARNING, &by->map, "group", by->group.at,
-				     "%s has only port %s: a frame turns back there only if it is"
-				     " routed out by the port it came in by",
-				     by->group.text, p->name);
-	}
+	if (x->port->group != 0 && ports_in(x->c, x->port->group, NULL) == 1)
+		WARN(x->s, &by->group,
+		     "%s has only port %s: a frame turns back there only if it is routed out by the"
+		     " port it came in by",
+		     by->group.text, x->port->name);
 }
 
-static void guards_name_a_group(const struct config *c, struct diag_sink *s)
+static void guard_names_a_group(const struct subject *x)
 {
-	for (unsigned i = 0; i < c->n_ports; i++) {
-		const struct config_port *p = &c->ports[i];
-		const struct cfg_guard *profiles = &p->profile->guard;
+	const struct cfg_guard *own = &x->item->guard, *profiles = &x->profile->guard;
 
-		if (named_by(p) != NULL || own_guard(p)->off.given)
-			continue;
-		if (own_guard(p)->map.given)
-			check_report(s, DIAG_ERROR, &own_guard(p)->map, "group",
-				     own_guard(p)->map.at,
-				     "is required: frames turn back between the ports of a group");
-		else if (profiles->map.given && ports_in(c, 0, p->profile) == 0)
-			check_report(s, DIAG_WARNING, &profiles->map, "", profiles->map.at,
-				     "guards nothing: no port of profile %s is in a group",
-				     p->profile->map.name);
-	}
+	if (named_by(x->port) != NULL || own->off.given)
+		return;
+	if (own->map.given)
+		check_report(x->s, DIAG_ERROR, &own->group, &own->map, "group",
+			     "is required: frames turn back between the ports of a group");
+	else if (profiles->map.given && ports_in(x->c, 0, x->profile) == 0)
+		WARN(x->s, &profiles->map, "guards nothing: no port of profile %s is in a group",
+		     x->profile->map.name);
 }
 
-static void guarded_ports_trust_dscp(const struct config *c, struct diag_sink *s)
+static void guarded_port_trusts_dscp(const struct subject *x)
 {
 	static const char *const trusted[] = {
 		[TRUST_DSCP] = "dscp", [TRUST_PCP] = "pcp", [TRUST_PORT] = "port"};
+	const struct cfg_val *trust = &x->profile->trust;
 
-	for (unsigned i = 0; i < c->n_ports; i++) {
-		const struct config_port *p = &c->ports[i];
-		const struct cfg_val *trust = &p->profile->trust;
-
-		if (p->group != 0 && !trust->bad && trust->n != TRUST_DSCP)
-			check_report(s, DIAG_ERROR, &named_by(p)->map, "group",
-				     named_by(p)->group.at,
-				     "a guard goes by DSCP, and profile %s of port %s trusts %s:"
-				     " set trust: dscp there",
-				     p->profile->map.name, p->name, trusted[trust->n]);
-	}
+	if (x->port->group != 0 && !trust->bad && trust->n != TRUST_DSCP)
+		REFUSE(x->s, &named_by(x->port)->group,
+		       "a guard goes by DSCP, and profile %s of port %s trusts %s: set trust: dscp"
+		       " there",
+		       x->profile->map.name, x->port->name, trusted[trust->n]);
 }
 
 // ---- rules about rules
@@ -217,9 +195,9 @@ static void a_dscp_has_one_rule(const struct config_group *g, struct diag_sink *
 		const struct cfg_guard_rule *r = &g->rules[i], *first = rule_for(g, r->dscp.n);
 
 		if (first != r)
-			check_report(s, DIAG_ERROR, &r->map, "dscp", r->dscp.at,
-				     "DSCP %u has a rule already, on line %u" CURE "keep one",
-				     (unsigned)r->dscp.n, first->dscp.at.line);
+			REFUSE(s, &r->dscp,
+			       "DSCP %u has a rule already, on line %u" CURE "keep one",
+			       (unsigned)r->dscp.n, first->dscp.at.line);
 	}
 }
 
@@ -271,12 +249,11 @@ static bool dscps_are_of_their_classes(const struct config *c, unsigned group, s
 			if (cls == r->to_class.n)
 				continue;
 			ok = false;
-			check_report(
-				s, DIAG_ERROR, &r->map, "to_dscp", r->to_dscp.at,
-				"DSCP %u is class %u on port %s (profile %s), not class %u: the"
-				" next switch would take it for that, use a DSCP of class %u",
-				(unsigned)r->to_dscp.n, cls, p->name, p->profile->map.name,
-				(unsigned)r->to_class.n, (unsigned)r->to_class.n);
+			REFUSE(s, &r->to_dscp,
+			       "DSCP %u is class %u on port %s (profile %s), not class %u: the next"
+			       " switch would take it for that, use a DSCP of class %u",
+			       (unsigned)r->to_dscp.n, cls, p->name, p->profile->map.name,
+			       (unsigned)r->to_class.n, (unsigned)r->to_class.n);
 		}
 	return ok;
 }
@@ -296,10 +273,10 @@ static void rules_are_for_lossless_classes(const struct config *c, unsigned grou
 			needed |= lossless(p->profile, cfg_dscp_class(p->profile, dscp));
 		}
 		if (!needed && first != NULL)
-			check_report(s, DIAG_WARNING, &g->rules[n].map, "dscp", g->rules[n].dscp.at,
-				     "DSCP %u is class %u, which is lossy: no PAUSE follows it, and"
-				     " the rule is not needed",
-				     dscp, cfg_dscp_class(first->profile, dscp));
+			WARN(s, &g->rules[n].dscp,
+			     "DSCP %u is class %u, which is lossy: no PAUSE follows it, and the"
+			     " rule is not needed",
+			     dscp, cfg_dscp_class(first->profile, dscp));
 	}
 }
 
@@ -312,10 +289,10 @@ static void chains_end_lossy(const struct config *c, unsigned group, struct diag
 		const struct config_port *p = lossless_on(c, group, (unsigned)r->to_class.n);
 
 		if (p != NULL && rule_for(g, r->to_dscp.n) == NULL)
-			check_report(s, DIAG_ERROR, &r->map, "to_class", r->to_class.at,
-				     "the chain ends in class %u, which is lossless on port %s"
-				     CURE "end it in a lossy class, or give DSCP %u a rule too",
-				     (unsigned)r->to_class.n, p->name, (unsigned)r->to_dscp.n);
+			REFUSE(s, &r->to_class,
+			       "the chain ends in class %u, which is lossless on port %s" CURE
+			       "end it in a lossy class, or give DSCP %u a rule too",
+			       (unsigned)r->to_class.n, p->name, (unsigned)r->to_dscp.n);
 	}
 }
 
@@ -347,8 +324,7 @@ static bool chains_end(struct config *c, unsigned group, struct diag_sink *s)
 		if (circle == NULL)
 			continue;
 		ok = false;
-		check_report(s, DIAG_ERROR, &r->map, "dscp", r->dscp.at,
-			     "the chain never ends: DSCP %s", circle);
+		REFUSE(s, &r->dscp, "the chain never ends: DSCP %s", circle);
 	}
 	return ok;
 }
@@ -407,24 +383,26 @@ static void classes_do_not_return(struct config *c, unsigned group, struct diag_
 
 			if (round == NULL)
 				continue;
-			check_report(
-				s, DIAG_ERROR, &r->map, "to_class", r->to_class.at,
-				"the rules lead back to lossless class %u (%u%s), so pauses can"
-				" still form a loop"
-				CURE "let every rule lead to a class not passed before",
-				cls, cls, round);
+			REFUSE(s, &r->to_class,
+			       "the rules lead back to lossless class %u (%u%s), so pauses can "
+			       "still"
+			       " form a loop" CURE
+			       "let every rule lead to a class not passed before",
+			       cls, cls, round);
 			return; // once is enough
 		}
 }
 
 void guards_resolve(struct config *c, struct diag_sink *s)
 {
+	static const struct rule rules[] = {
+		{OF_PORT, guard_names_a_group},	      {OF_PORT, guarded_port_trusts_dscp},
+		{OF_PORT, group_has_rules},	      {OF_PORT, group_has_ports},
+		{OF_PORT, port_has_the_groups_rules},
+	};
+
 	find_groups(c);
-	guards_name_a_group(c, s);
-	guarded_ports_trust_dscp(c, s);
-	groups_have_rules(c, s);
-	groups_have_ports(c, s);
-	ports_have_the_groups_rules(c, s);
+	CHECK_RULES(rules, c, s);
 	for (unsigned group = 1; group <= c->n_groups; group++) {
 		bool ends = chains_end(c, group, s);
 		bool fits = dscps_are_of_their_classes(c, group, s);

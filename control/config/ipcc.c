@@ -1,13 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "control/config/ipcc.h"
-
+// Flow table, pairing and notifications (IPCC) of a configuration: the rules between their keys,
+// and their part of the compiled policy.
 #include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "control/config/addr.h"
 #include "control/config/check.h"
-#include "control/config/plan_ipcc.h"
+#include "control/config/compile.h"
+#include "control/config/plan.h"
 #include "dataplane/roce/feed.h"
 #include "dataplane/roce/flow.h"
 #include "dataplane/roce/pairing.h"
@@ -15,33 +16,26 @@
 
 enum {
 	Q16 = 1 << 16,
-	NUMBER_LEN = 32,
 	// Bytes that are taken beside table and feeds, at most.
 	QUEUE_BYTES = 1 << 10,
 	WORKER_BYTES = 1 << 20, // rings from and to control
 	NOTES_BYTES = 256 << 10, // ring to each other worker
 };
 
-bool ipcc_is_on(const struct cfg_class *c)
-{
-	return c->ipcc.on.given ? c->ipcc.on.n != 0 : c->ipcc.map.given;
-}
-
 static bool has_ipcc(const struct cfg_profile *p)
 {
 	for (unsigned cls = 0; cls < N_CLASSES; cls++)
-		if (ipcc_is_on(&p->classes[cls]))
+		if (cfg_ipcc_is_on(&p->classes[cls]))
 			return true;
 	return false;
 }
 
-// Of a port that runs, or 0 where none has it.
-static const struct cfg_profile *any_ipcc(const struct config *c)
+static bool any_port_has_ipcc(const struct config *c)
 {
 	for (unsigned i = 0; i < c->n_ports; i++)
 		if (has_ipcc(c->ports[i].profile))
-			return c->ports[i].profile;
-	return NULL;
+			return true;
+	return false;
 }
 
 static bool has_table(const struct config *c)
@@ -61,69 +55,57 @@ static uint8_t sources_of(const struct cfg_pairing *p)
 }
 
 // ---- rules of one class
-static struct cfg_pos class_at(const struct cfg_ipcc *i)
+static void few_is_not_above_many(const struct subject *x)
 {
-	return i->on.given ? i->on.at : i->map.at;
-}
+	const struct cfg_ipcc *i = &x->cls->ipcc;
+	const struct cfg_map many = {.path = i->map.path, .at = i->many.at};
 
-static void needs_curve_and_table(const struct config *c, const struct cfg_class *cls,
-				  struct diag_sink *s)
-{
-	struct cfg_pos at = class_at(&cls->ipcc);
-
-	if (!cls->wred.map.given)
-		check_report(s, DIAG_ERROR, &cls->map, "ipcc", at,
-			     "compares the queue with kmin and kmax of wred, and this class has"
-			     " none"
-			     CURE "give wred here, with ecn: off if nothing is to be marked");
-	if (!has_table(c))
-		check_report(s, DIAG_ERROR, &cls->map, "ipcc", at,
-			     "finds the senders in the flow table, which is off" CURE "remove"
-			     " switch.flows, or give it a max above 0");
-	else if (sources_of(&c->root.sw.pairing) == 0)
-		check_report(s, DIAG_WARNING, &cls->map, "ipcc", at,
-			     "never sends anything: switch.pairing.sources is empty");
-}
-
-static void few_is_not_above_many(const struct cfg_ipcc *i, struct diag_sink *s)
-{
 	if (i->few.n > i->many.n && !i->few.bad && !i->many.bad)
-		check_report(s, DIAG_ERROR, &i->map, "few", i->few.given ? i->few.at : i->many.at,
-			     "%u is above many %u", (unsigned)i->few.n, (unsigned)i->many.n);
+		check_report(x->s, DIAG_ERROR, &i->few, &many, "few", "%u is above many %u",
+			     (unsigned)i->few.n, (unsigned)i->many.n);
 }
 
-static void check_class(const struct config *c, const struct cfg_class *cls, struct diag_sink *s)
+static void ipcc_has_curve_and_table(const struct subject *x)
 {
-	few_is_not_above_many(&cls->ipcc, s);
-	if (ipcc_is_on(cls))
-		needs_curve_and_table(c, cls, s);
+	const struct cfg_map *ipcc = &x->cls->ipcc.map;
+
+	if (!cfg_ipcc_is_on(x->cls))
+		return;
+	if (!x->cls->wred.map.given)
+		REFUSE(x->s, ipcc,
+		       "compares the queue with kmin and kmax of wred, and this class has none" CURE
+		       "give wred here, with ecn: off if nothing is to be marked");
+	if (!has_table(x->c))
+		REFUSE(x->s, ipcc,
+		       "finds the senders in the flow table, which is off" CURE
+		       "remove switch.flows, or give it a max above 0");
+	else if (sources_of(&x->c->root.sw.pairing) == 0)
+		WARN(x->s, ipcc, "never sends anything: switch.pairing.sources is empty");
 }
 
 // ---- rules of the class in which CNPs leave
-// Who is told of a profile's CNPs: the key that says the class, or the profile. Of the built-in one
-// that is the port which has it.
-struct speaker {
-	const struct cfg_map *owner;
-	const char *key;
-	struct cfg_pos at;
-};
-
-static struct speaker speaker_of(const struct config *c, const struct cfg_profile *p)
+// The place of messages about a profile's CNPs: the key that gives the class, or the profile. The
+// built-in profile has no place, but the port that uses it has one.
+static struct cfg_map place_of_cnp(const struct config *c, const struct cfg_profile *p,
+				   char path[PATH_LEN])
 {
 	if (p->cnp.cls.given)
-		return (struct speaker){&p->cnp.map, "class", p->cnp.cls.at};
+		return (struct cfg_map){.path = p->cnp.cls.path, .at = p->cnp.cls.at};
 	if (p->cnp.map.given)
-		return (struct speaker){&p->map, "cnp", p->cnp.map.at};
-	for (unsigned i = 0; p == c->builtin && i < c->n_ports; i++)
-		if (c->ports[i].profile == p)
-			return (struct speaker){&c->ports[i].item->map, "profile",
-						c->ports[i].item->profile.given
-							? c->ports[i].item->profile.at
-							: c->ports[i].item->map.at};
-	return (struct speaker){&p->map, "", p->map.at};
+		return p->cnp.map;
+	for (unsigned i = 0; p == c->builtin && i < c->n_ports; i++) {
+		const struct cfg_port *item = c->ports[i].item;
+
+		if (c->ports[i].profile != p)
+			continue;
+		snprintf(path, PATH_LEN, "%s.profile", item->map.path);
+		return (struct cfg_map){
+			.path = path, .at = item->profile.given ? item->profile.at : item->map.at};
+	}
+	return p->map;
 }
 
-static void cnp_class_is_fast(const struct cfg_profile *p, const struct speaker *who,
+static void cnp_class_is_fast(const struct cfg_profile *p, const struct cfg_map *at,
 			      struct diag_sink *s)
 {
 	unsigned cls = (unsigned)p->cnp.cls.n;
@@ -131,105 +113,102 @@ static void cnp_class_is_fast(const struct cfg_profile *p, const struct speaker 
 	const struct cfg_class *queue = &p->classes[q];
 
 	if (p->classes[cls].lossless.n) {
-		check_report(
-			s, DIAG_ERROR, who->owner, who->key, who->at,
-			"CNPs of the switch leave here in class %u, and a lossless class can be"
-			" paused by the congestion they report" CURE "choose a lossy one",
-			cls);
+		REFUSE(s, at,
+		       "CNPs of the switch leave here in class %u, and a lossless class can be"
+		       " paused by the congestion they report" CURE "choose a lossy one",
+		       cls);
 		return;
 	}
 	if (!queue->schedule.strict.given)
-		check_report(s, DIAG_WARNING, who->owner, who->key, who->at,
-			     "CNPs of the switch leave here in class %u, which is not strict: they"
-			     " wait behind the congestion they report",
-			     cls);
+		WARN(s, at,
+		     "CNPs of the switch leave here in class %u, which is not strict: they wait"
+		     " behind the congestion they report",
+		     cls);
 	if (queue->wred.map.given)
-		check_report(s, DIAG_WARNING, who->owner, who->key, who->at,
-			     "CNPs of the switch leave here in class %u, whose wred counts them and"
-			     " drops those of others",
-			     cls);
+		WARN(s, at,
+		     "CNPs of the switch leave here in class %u, whose wred counts them and drops"
+		     " those of others",
+		     cls);
 }
 
-static void cnp_dscp_lasts(const struct cfg_profile *p, const struct speaker *who,
+static void cnp_dscp_lasts(const struct cfg_profile *p, const struct cfg_map *at,
 			   struct diag_sink *s)
 {
 	unsigned cls = (unsigned)p->cnp.cls.n, dscp = (unsigned)p->cnp.dscp.n;
 	unsigned as_classified = cfg_dscp_class(p, dscp);
 
 	if (p->remark.dscp.set >> cls & 1 && p->remark.dscp.v[cls] != dscp)
-		check_report(s, DIAG_WARNING, who->owner, who->key, who->at,
-			     "remark gives frames of class %u DSCP %u: those of receivers, not the"
-			     " CNPs of the switch, which keep DSCP %u",
-			     cls, p->remark.dscp.v[cls], dscp);
+		WARN(s, at,
+		     "remark gives frames of class %u DSCP %u: those of receivers, not the CNPs of"
+		     " the switch, which keep DSCP %u",
+		     cls, p->remark.dscp.v[cls], dscp);
 	if (p->trust.n == TRUST_DSCP && as_classified != cls)
-		check_report(s, DIAG_WARNING, who->owner, who->key, who->at,
-			     "CNPs of the switch leave in class %u with DSCP %u, which means class"
-			     " %u to a switch like this one",
-			     cls, dscp, as_classified);
+		WARN(s, at,
+		     "CNPs of the switch leave in class %u with DSCP %u, which means class %u to a"
+		     " switch like this one",
+		     cls, dscp, as_classified);
 }
 
-static bool profile_runs(const struct config *c, const struct cfg_profile *p)
+static void check_cnp(const struct config *c, const struct cfg_profile *p, struct diag_sink *s)
 {
-	for (unsigned i = 0; i < c->n_ports; i++)
-		if (c->ports[i].profile == p)
-			return true;
-	return false;
+	char path[PATH_LEN];
+	struct cfg_map at = place_of_cnp(c, p, path);
+
+	// A profile that gives cnp means it. Else it matters where CNPs can leave.
+	if (p->cnp.cls.bad ||
+	    (!p->cnp.map.given && !(any_port_has_ipcc(c) && cfg_profile_runs(c, p))))
+		return;
+	cnp_class_is_fast(p, &at, s);
+	cnp_dscp_lasts(p, &at, s);
 }
 
-static void check_cnp(const struct config *c, const struct cfg_profile *p, bool sends,
-		      struct diag_sink *s)
+static void cnps_leave_in_time(const struct subject *x)
 {
-	struct speaker who = speaker_of(c, p);
-
-	// Whoever gives it means it; else it matters where CNPs can leave.
-	if (!p->cnp.map.given && (!sends || !profile_runs(c, p)))
-		return;
-	if (p->cnp.cls.bad)
-		return;
-	cnp_class_is_fast(p, &who, s);
-	cnp_dscp_lasts(p, &who, s);
+	check_cnp(x->c, x->profile, x->s);
 }
 
 // ---- rules of the switch
-static void table_goes_round(const struct config *c, struct diag_sink *s)
+static void builtin_cnps_leave_in_time(const struct subject *x)
 {
-	const struct cfg_flows *f = &c->root.sw.flows;
-
-	if (f->on.n != 0 && f->max.n != 0 && f->max.n < config_n_workers(c))
-		check_report(s, DIAG_ERROR, &f->map, "max", f->max.at,
-			     "%u flows do not go round %u workers" CURE "give at least one to each",
-			     (unsigned)f->max.n, config_n_workers(c));
+	check_cnp(x->c, x->c->builtin, x->s);
 }
 
-static void sources_are_given_once(const struct config *c, struct diag_sink *s)
+static void table_goes_round(const struct subject *x)
 {
-	const struct cfg_pairing *p = &c->root.sw.pairing;
+	const struct cfg_flows *f = &x->c->root.sw.flows;
+	unsigned workers = config_n_workers(x->c);
 
-	for (unsigned i = 0; i < p->sources.n; i++)
+	if (f->on.n != 0 && f->max.n != 0 && f->max.n < workers)
+		REFUSE(x->s, &f->max,
+		       "%u flows do not go round %u workers" CURE "give at least one to each",
+		       (unsigned)f->max.n, workers);
+}
+
+static void sources_are_given_once(const struct subject *x)
+{
+	const struct cfg_words *sources = &x->c->root.sw.pairing.sources;
+
+	for (unsigned i = 0; i < sources->n; i++)
 		for (unsigned j = 0; j < i; j++)
-			if (p->sources.items[i].n == p->sources.items[j].n) {
-				check_report(s, DIAG_ERROR, &p->map, "sources",
-					     p->sources.items[i].at, "names a source twice");
+			if (sources->items[i].n == sources->items[j].n) {
+				REFUSE(x->s, &sources->items[i], "names a source twice");
 				break;
 			}
 }
 
-static void keys_have_an_effect(const struct config *c, struct diag_sink *s)
+static void keys_have_an_effect(const struct subject *x)
 {
-	const struct cfg_pairing *p = &c->root.sw.pairing;
-	const struct cfg_list *pairs = &c->root.pairs;
+	const struct cfg_pairing *p = &x->c->root.sw.pairing;
+	const struct cfg_list *pairs = &x->c->root.pairs;
+	bool table = has_table(x->c);
 
-	if (p->map.given && !has_table(c))
-		check_report(s, DIAG_WARNING, &p->map, "", p->map.at,
-			     "means nothing: switch.flows is off");
-	if (pairs->n == 0)
-		return;
-	if (!has_table(c))
-		check_report(s, DIAG_WARNING, &pairs->map, "", pairs->map.at,
-			     "means nothing: switch.flows is off");
-	else if (!(sources_of(p) >> PAIR_STATIC & 1))
-		check_report(s, DIAG_WARNING, &pairs->map, "", pairs->map.at,
-			     "means nothing: switch.pairing.sources does not name static");
+	if (p->map.given && !table)
+		WARN(x->s, &p->map, "means nothing: switch.flows is off");
+	if (pairs->n != 0 && !table)
+		WARN(x->s, &pairs->map, "means nothing: switch.flows is off");
+	else if (pairs->n != 0 && !(sources_of(p) >> PAIR_STATIC & 1))
+		WARN(x->s, &pairs->map,
+		     "means nothing: switch.pairing.sources does not name static");
 }
 
 // ---- pairs by hand
@@ -249,14 +228,12 @@ static bool pair_addr(const struct cfg_val *v, struct policy_addr *out)
 	       is_host(out);
 }
 
-static bool host_makes_sense(const struct cfg_map *pair, const char *key, const struct cfg_val *v,
-			     struct policy_addr *out, struct diag_sink *s)
+static bool host_makes_sense(const struct cfg_val *v, struct policy_addr *out, struct diag_sink *s)
 {
 	if (pair_addr(v, out))
 		return true;
 	if (v->text != NULL)
-		check_report(s, DIAG_ERROR, pair, key, v->at,
-			     "\"%s\": expected the address of one host, such as 10.0.0.1", v->text);
+		REFUSE(s, v, "\"%s\": expected the address of one host, such as 10.0.0.1", v->text);
 	return false;
 }
 
@@ -266,17 +243,15 @@ struct addresses {
 
 static bool addresses_make_sense(const struct cfg_pair *p, struct addresses *a, struct diag_sink *s)
 {
-	bool ok = host_makes_sense(&p->map, "from", &p->from, &a->from, s);
+	bool ok = host_makes_sense(&p->from, &a->from, s);
 
-	ok = host_makes_sense(&p->map, "to", &p->to, &a->to, s) && ok;
+	ok = host_makes_sense(&p->to, &a->to, s) && ok;
 	if (!ok)
 		return false;
 	if (a->from.family != a->to.family)
-		check_report(s, DIAG_ERROR, &p->map, "to", p->to.at,
-			     "%s is not of the same family as %s", p->to.text, p->from.text);
+		REFUSE(s, &p->to, "%s is not of the same family as %s", p->to.text, p->from.text);
 	else if (addr_same(&a->from, &a->to))
-		check_report(s, DIAG_ERROR, &p->map, "to", p->to.at,
-			     "a flow goes from one host to another: %s is both", p->to.text);
+		REFUSE(s, &p->to, "a flow goes from one host to another: %s is both", p->to.text);
 	else
 		return true;
 	return false;
@@ -293,55 +268,49 @@ static void contradictions(const struct cfg_pair *all, const struct addresses *a
 		    !addr_same(&a[j].to, &a[i].to))
 			continue;
 		if (p->qp.n == all[j].qp.n) {
-			check_report(s, DIAG_ERROR, &p->map, "qp", p->qp.at,
-				     "the flow from %s to %s, queue pair 0x%" PRIx64
-				     ", is given twice, first on line %u",
-				     p->from.text, p->to.text, (uint64_t)p->qp.n,
-				     all[j].map.at.line);
+			REFUSE(s, &p->qp,
+			       "the flow from %s to %s, queue pair 0x%" PRIx64
+			       ", is given twice, first on line %u",
+			       p->from.text, p->to.text, (uint64_t)p->qp.n, all[j].map.at.line);
 			return;
 		}
 		if (p->sender_qp.n == all[j].sender_qp.n) {
-			check_report(s, DIAG_ERROR, &p->map, "sender_qp", p->sender_qp.at,
-				     "queue pair 0x%" PRIx64 " of %s already sends to 0x%" PRIx64
-				     " of %s, as line %u says: one queue pair has one peer",
-				     (uint64_t)p->sender_qp.n, p->from.text, (uint64_t)all[j].qp.n,
-				     p->to.text, all[j].map.at.line);
+			REFUSE(s, &p->sender_qp,
+			       "queue pair 0x%" PRIx64 " of %s already sends to 0x%" PRIx64
+			       " of %s, as line %u says: one queue pair has one peer",
+			       (uint64_t)p->sender_qp.n, p->from.text, (uint64_t)all[j].qp.n,
+			       p->to.text, all[j].map.at.line);
 			return;
 		}
 	}
 }
 
-static void pairs_make_sense(const struct config *c, struct diag_sink *s)
+static void pairs_make_sense(const struct subject *x)
 {
-	const struct cfg_pair *all = c->root.pairs.items;
-	unsigned n = c->root.pairs.n;
+	const struct cfg_pair *all = x->c->root.pairs.items;
+	unsigned n = x->c->root.pairs.n;
 	struct addresses *a = calloc(n + 1, sizeof(*a));
 
 	for (unsigned i = 0; a != NULL && i < n; i++) {
-		if (!addresses_make_sense(&all[i], &a[i], s))
+		if (!addresses_make_sense(&all[i], &a[i], x->s))
 			a[i] = (struct addresses){0}; // of no family
 		else if (!all[i].qp.bad && !all[i].sender_qp.bad && all[i].qp.given &&
 			 all[i].sender_qp.given)
-			contradictions(all, a, i, s);
+			contradictions(all, a, i, x->s);
 	}
 	free(a);
 }
 
 void ipcc_check(const struct config *c, struct diag_sink *s)
 {
-	const struct cfg_profile *p = c->root.profiles.items;
-	bool sends = any_ipcc(c) != NULL;
+	static const struct rule rules[] = {
+		{OF_CLASS, few_is_not_above_many}, {OF_CLASS, ipcc_has_curve_and_table},
+		{OF_PROFILE, cnps_leave_in_time},  {OF_POLICY, builtin_cnps_leave_in_time},
+		{OF_POLICY, table_goes_round},	   {OF_POLICY, sources_are_given_once},
+		{OF_POLICY, pairs_make_sense},	   {OF_POLICY, keys_have_an_effect},
+	};
 
-	for (unsigned i = 0; i < c->root.profiles.n; i++) {
-		for (unsigned cls = 0; cls < N_CLASSES; cls++)
-			check_class(c, &p[i].classes[cls], s);
-		check_cnp(c, &p[i], sends, s);
-	}
-	check_cnp(c, c->builtin, sends, s);
-	table_goes_round(c, s);
-	sources_are_given_once(c, s);
-	pairs_make_sense(c, s);
-	keys_have_an_effect(c, s);
+	CHECK_RULES(rules, c, s);
 }
 
 // ---- compile
@@ -366,24 +335,12 @@ static void compile_pairs(struct compiler *k)
 	}
 }
 
-static void compile_switch(struct compiler *k)
-{
-	const struct cfg_switch *sw = &k->c->root.sw;
-
-	k->p->flows = (struct flow_params){.max = has_table(k->c) ? (uint32_t)sw->flows.max.n : 0,
-					   .age_ns = (uint64_t)sw->flows.age.n};
-	k->p->pairing = (struct pair_params){.matches = (uint8_t)sw->pairing.matches.n,
-					     .sources = sources_of(&sw->pairing)};
-	if (k->p->pairing.sources == 0) // none, and not: as it likes
-		k->p->pairing.sources = 1u << PAIR_NONE;
-}
-
 static uint32_t q16_of(const struct cfg_val *share)
 {
 	return (uint32_t)((uint64_t)share->n * Q16 / PPM);
 }
 
-static void queue_has_quadrants(struct compiler *k, const struct cfg_class *c, unsigned port,
+static void queue_has_quadrants(struct compiler *k, const struct cfg_ipcc *i, unsigned port,
 				unsigned queue)
 {
 	const struct policy_queue *q = &k->p->ports[port].queue[queue];
@@ -391,55 +348,46 @@ static void queue_has_quadrants(struct compiler *k, const struct cfg_class *c, u
 	const struct ipcc_depth full = plan_ipcc_depth(k->p, port, queue, Q16);
 	const struct ipcc_depth half = plan_ipcc_depth(k->p, port, queue, out->deep_q16);
 	uint64_t deep = out->kmax_bytes * out->deep_q16 / Q16;
-	char share[NUMBER_LEN];
+	const char *share = UNIT_TEXT(UNIT_PERCENT, i->deep.n);
 
-	unit_print(UNIT_PERCENT, c->ipcc.deep.n, share, sizeof(share));
 	if (out->kmax_bytes == 0)
-		check_report(k->s, DIAG_ERROR, &c->map, "ipcc", class_at(&c->ipcc),
-			     "needs a kmax above 0");
+		REFUSE(k->s, &i->map, "needs a kmax above 0");
 	else if (deep <= out->kmin_bytes)
-		check_report(k->s, DIAG_WARNING, &c->map, "ipcc", class_at(&c->ipcc),
-			     "calls the queue deep from %" PRIu64
-			     " B, %s of kmax %" PRIu64 " B, and looks at"
-			     " it only above kmin %" PRIu64 " B: it is never shallow",
-			     deep, share, out->kmax_bytes, out->kmin_bytes);
+		WARN(k->s, &i->map,
+		     "calls the queue deep from %" PRIu64 " B, %s of kmax %" PRIu64
+		     " B, and looks at it only above kmin %" PRIu64 " B: it is never shallow",
+		     deep, share, out->kmax_bytes, out->kmin_bytes);
 	else if (q->egress.lossless && full.all != 0 && full.all <= out->kmin_bytes)
-		check_report(k->s, DIAG_WARNING, &c->map, "ipcc", class_at(&c->ipcc),
-			     "looks at the queue only above kmin %" PRIu64 " B, and PFC has paused"
-			     " all senders at %" PRIu64 " B: no CNP comes before PAUSE" CURE
-			     "lower kmin, or raise alpha or static",
-			     out->kmin_bytes, full.all);
+		WARN(k->s, &i->map,
+		     "looks at the queue only above kmin %" PRIu64
+		     " B, and PFC has paused all senders at %" PRIu64
+		     " B: no CNP comes before PAUSE" CURE "lower kmin, or raise alpha or static",
+		     out->kmin_bytes, full.all);
 	else if (half.all != 0 && half.all <= out->kmin_bytes)
-		check_report(k->s, DIAG_WARNING, &c->map, "ipcc", class_at(&c->ipcc),
-			     "calls the queue deep when its memory reaches %s of the threshold, at"
-			     " %" PRIu64 " B at most, and looks at it only above kmin %" PRIu64
-			     " B: it is never shallow",
-			     share, half.all, out->kmin_bytes);
+		WARN(k->s, &i->map,
+		     "calls the queue deep when its memory reaches %s of the threshold, at %" PRIu64
+		     " B at most, and looks at it only above kmin %" PRIu64
+		     " B: it is never shallow",
+		     share, half.all, out->kmin_bytes);
 }
 
 // Between two looks a queue that holds its length still grows and shrinks by a frame.
-static void interval_holds_a_frame(struct compiler *k, const struct cfg_class *c,
+static void interval_holds_a_frame(struct compiler *k, const struct cfg_ipcc *i,
 				   const struct policy_port *p)
 {
-	const struct cfg_ipcc *i = &c->ipcc;
-	uint64_t frame_ns = p->max_frame * 8ull * SECOND_NS / p->speed_bps;
-	char interval[NUMBER_LEN], speed[NUMBER_LEN], least[NUMBER_LEN];
+	int64_t frame_ns = (int64_t)(p->max_frame * 8ull * SECOND_NS / p->speed_bps);
 
-	if ((uint64_t)i->interval.n >= frame_ns)
-		return;
-	unit_print(UNIT_TIME, i->interval.n, interval, sizeof(interval));
-	unit_print(UNIT_RATE, (int64_t)p->speed_bps, speed, sizeof(speed));
-	unit_print(UNIT_TIME, (int64_t)(frame_ns / 1000 + 1) * 1000, least, sizeof(least));
-	check_report(k->s, DIAG_WARNING, &c->map, "ipcc.interval",
-		     i->interval.given ? i->interval.at : class_at(i),
-		     "%s is less than a frame of %u B takes at %s: the trend is that of single"
-		     " frames, at least %s is needed",
-		     interval, p->max_frame, speed, least);
+	if (i->interval.n < frame_ns)
+		check_report(k->s, DIAG_WARNING, &i->interval, &i->map, "interval",
+			     "%s is less than a frame of %u B takes at %s: the trend is that of"
+			     " single frames, at least %s is needed",
+			     UNIT_TEXT(UNIT_TIME, i->interval.n), p->max_frame,
+			     UNIT_TEXT(UNIT_RATE, (int64_t)p->speed_bps),
+			     UNIT_TEXT(UNIT_TIME, (frame_ns / US_NS + 1) * US_NS));
 }
 
-static void compile_queue(const struct cfg_class *c, struct policy_queue *q)
+static void compile_queue(const struct cfg_ipcc *i, struct policy_queue *q)
 {
-	const struct cfg_ipcc *i = &c->ipcc;
 	const struct wred_curve *curve = &q->wred.curve[GREEN];
 	bool learnt = i->cut.n == CFG_WORD_VALUE;
 	uint32_t cut = learnt ? Q16 / 2 : q16_of(&i->cut);
@@ -460,10 +408,10 @@ static void compile_queue(const struct cfg_class *c, struct policy_queue *q)
 	};
 }
 
-static void compile_port(struct compiler *k, unsigned i)
+static void compile_cnps(struct compiler *k, unsigned port)
 {
-	const struct cfg_profile *p = k->c->ports[i].profile;
-	struct policy_port *out = &k->p->ports[i];
+	const struct cfg_profile *p = k->c->ports[port].profile;
+	struct policy_port *out = &k->p->ports[port];
 
 	out->cnp = (struct cnp_params){.dscp = (uint8_t)p->cnp.dscp.n,
 				       .cls = (uint8_t)p->cnp.cls.n,
@@ -472,50 +420,52 @@ static void compile_port(struct compiler *k, unsigned i)
 	for (unsigned q = 0; q < N_QUEUES; q++) {
 		int cls = check_class_of_queue(p, q);
 
-		if (cls < 0 || !ipcc_is_on(&p->classes[cls]))
+		if (cls < 0 || !cfg_ipcc_is_on(&p->classes[cls]))
 			continue;
-		compile_queue(&p->classes[cls], &out->queue[q]);
-		queue_has_quadrants(k, &p->classes[cls], i, q);
-		interval_holds_a_frame(k, &p->classes[cls], out);
+		compile_queue(&p->classes[cls].ipcc, &out->queue[q]);
+		queue_has_quadrants(k, &p->classes[cls].ipcc, port, q);
+		interval_holds_a_frame(k, &p->classes[cls].ipcc, out);
 	}
 }
 
 void compile_ipcc(struct compiler *k)
 {
-	compile_switch(k);
+	const struct cfg_switch *sw = &k->c->root.sw;
+	struct policy *p = k->p;
+
+	p->flows = (struct flow_params){.max = has_table(k->c) ? (uint32_t)sw->flows.max.n : 0,
+					.age_ns = (uint64_t)sw->flows.age.n};
+	p->pairing = (struct pair_params){.matches = (uint8_t)sw->pairing.matches.n,
+					  .sources = sources_of(&sw->pairing)};
+	if (p->pairing.sources == 0) // none, and not: as it likes
+		p->pairing.sources = 1u << PAIR_NONE;
 	compile_pairs(k);
-	for (unsigned i = 0; i < k->c->n_ports; i++)
-		compile_port(k, i);
+	for (unsigned i = 0; i < p->n_ports; i++)
+		compile_cnps(k, i);
 }
 
 // ---- many switches in one process
 void config_small_flows(const struct config *c, struct policy *p)
 {
 	const struct cfg_flows *f = &c->root.sw.flows;
-	bool asked = f->map.given || f->on.given || c->root.pairs.n != 0 || any_ipcc(c) != NULL;
+	bool asked = f->map.given || f->on.given || c->root.pairs.n != 0 || any_port_has_ipcc(c);
 
 	if (p->flows.max != 0 && !f->max.given)
 		p->flows.max = asked ? CONFIG_FEW_FLOWS : 0;
 }
 
-static unsigned n_notifying(const struct policy *p)
-{
-	unsigned n = 0;
-
-	for (unsigned i = 0; i < p->n_ports; i++)
-		for (unsigned q = 0; q < N_QUEUES; q++)
-			n += p->ports[i].queue[q].ipcc.enabled;
-	return n;
-}
-
 uint64_t config_flow_bytes(const struct policy *p)
 {
-	unsigned n = n_notifying(p), queues = n > p->n_ports ? n : p->n_ports;
+	unsigned n = 0, queues;
 	uint32_t workers = p->n_workers, shard = (p->flows.max + workers - 1) / workers;
 	uint64_t of_worker = flow_table_bytes(shard) + pairing_bytes(shard) + WORKER_BYTES +
 			     (uint64_t)(workers - 1) * NOTES_BYTES;
 
 	if (p->flows.max == 0)
 		return 0;
+	for (unsigned i = 0; i < p->n_ports; i++)
+		for (unsigned q = 0; q < N_QUEUES; q++)
+			n += p->ports[i].queue[q].ipcc.enabled;
+	queues = n > p->n_ports ? n : p->n_ports;
 	return workers * of_worker + (uint64_t)queues * (sizeof(struct feed) + QUEUE_BYTES);
 }

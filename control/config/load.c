@@ -10,9 +10,7 @@
 
 #include "control/config/check.h"
 #include "control/config/expand.h"
-#include "control/config/guards.h"
 #include "control/config/model.h"
-#include "control/config/resolve_routes.h"
 
 static const struct cfg_pos NOWHERE = {0, 0};
 

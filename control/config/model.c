@@ -4,16 +4,15 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "control/config/model_ipcc.h"
-#include "control/config/model_limits.h"
-#include "control/config/model_storm.h"
 #include "control/config/rows.h"
 #include "control/model_time.h"
+#include "dataplane/roce/feed.h"
 
 #define KB(n) ((n)*1000ll)
 #define MB(n) ((n)*1000000ll)
 #define MOST_B (64ll << 30) // 2^31 cells of 32 B
 #define GIGA(n) ((n)*1000000000ll)
+#define US(n) ((n)*1000ll)
 #define MS(n) ((n)*1000000ll)
 #define SECONDS(n) ((n)*1000000000ll)
 #define KM(n) ((n)*100000ll)
@@ -22,9 +21,13 @@
 enum {
 	MAX_MTU = 9216,
 	MAX_VID = 4094,
+	MAX_PPS = 10000000,
+	MAX_PAIRS = 4096,
+	LEAST_QP = 2, // 0 and 1 are management
+	MOST_QP = 0xfffffe, // the next one means a multicast group
 	DEVICE_LEN = 63,
 	IP_LEN = 127,
-	NAME_LEN = POLICY_NAME_LEN - 1
+	NAME_LEN = POLICY_NAME_LEN - 1,
 };
 
 static const char *const trust_words[] = {"dscp", "pcp", "port", NULL};
@@ -37,6 +40,18 @@ static const char *const poll_words[] = {"adaptive", "busy", NULL};
 static const char *const ecmp_words[] = {"5tuple", "5tuple+qp", NULL};
 static const char *const not_ect_words[] = {"pass", "drop", NULL};
 static const char *const off_words[] = {"off", NULL};
+static const char *const loop_words[] = {
+	[LOOP_ACTION_ALARM] = "alarm", [LOOP_ACTION_PORT_DOWN] = "port_down", NULL};
+// In the order of enum pair_source, from PAIR_STATIC.
+static const char *const source_words[] = {"static", "cm", "read", "ack", "cnp", NULL};
+static_assert(N(source_words) == N_PAIR_SOURCES, "the word of a source is its number less one");
+
+const char *const cfg_watchdog_modes[] = {
+	[WATCHDOG_XOFF] = "xoff", [WATCHDOG_PROGRESS] = "progress", NULL};
+const char *const cfg_watchdog_actions[] = {
+	[WATCHDOG_DROP] = "drop", [WATCHDOG_FORWARD] = "forward", [WATCHDOG_ALERT] = "alert", NULL};
+const char *const cfg_watchdog_thens[] = {
+	[WATCHDOG_PFC_OFF] = "pfc_off", [WATCHDOG_PORT_DOWN] = "port_down", NULL};
 
 // ---- headroom, ingress, egress
 static const struct cfg_row headroom_rows[] = {
@@ -59,38 +74,24 @@ static const struct cfg_row headroom_scalar = {
 	.max = MOST_B,	    .dflt = CFG_WORD_VALUE,
 	.word = "auto",	    .percent_of = "switch.buffer.size"};
 
-#define INGRESS_MIN                                                                                \
-	{                                                                                          \
-		"min", CFG_NUMBER,                                                                 \
-			.unit = UNIT_BYTES, AT(cfg_ingress, min), .max = MOST_B,                   \
-			.percent_of = "switch.buffer.size", .dflt_text = "0",                      \
-			.help = "reserved for the priority group of this port; rounds up to cells" \
-	}
-#define INGRESS_ALPHA                                                                              \
-	{                                                                                          \
-		"alpha", CFG_ALPHA, AT(cfg_ingress, alpha),                                        \
-			.dflt_text = "1 (lossy: static, the buffer)",                              \
-			.help = "T = alpha * free ingress pool, a power of two from 1/256 to 128"  \
-	}
-#define INGRESS_STATIC                                                                             \
-	{                                                                                          \
-		"static", CFG_NUMBER, .unit = UNIT_BYTES, AT(cfg_ingress, static_limit),           \
-				      .max = MOST_B, .percent_of = "the ingress pool",             \
-				      .dflt_text = "none",                                         \
-				      .help = "a fixed T in place of alpha; rounds down to cells"  \
-	}
-#define INGRESS_HEADROOM                                                                           \
-	{                                                                                          \
-		"headroom", CFG_MAP, .sub = &headroom_schema, AT(cfg_ingress, headroom),           \
-				     .scalar = &headroom_scalar, .dflt_text = "auto",              \
-				     .help = "room for what arrives after PAUSE: `auto`, a size, " \
-					     "or the inputs of `auto`"                             \
-	}
+// clang-format off
+#define INGRESS_LIMITS \
+	{"min", CFG_NUMBER, .unit = UNIT_BYTES, AT(cfg_ingress, min), .max = MOST_B, \
+	 .percent_of = "switch.buffer.size", .dflt_text = "0", \
+	 .help = "reserved for the priority group of this port; rounds up to cells"}, \
+	{"alpha", CFG_ALPHA, AT(cfg_ingress, alpha), .dflt_text = "1 (lossy: static, the buffer)", \
+	 .help = "T = alpha * free ingress pool, a power of two from 1/256 to 128"}, \
+	{"static", CFG_NUMBER, .unit = UNIT_BYTES, AT(cfg_ingress, static_limit), .max = MOST_B, \
+	 .percent_of = "the ingress pool", .dflt_text = "none", \
+	 .help = "a fixed T in place of alpha; rounds down to cells"}
+#define INGRESS_HEADROOM \
+	{"headroom", CFG_MAP, .sub = &headroom_schema, AT(cfg_ingress, headroom), \
+	 .scalar = &headroom_scalar, .dflt_text = "auto", \
+	 .help = "room for what arrives after PAUSE: `auto`, a size, or the inputs of `auto`"}
+// clang-format on
 
 static const struct cfg_row ingress_rows[] = {
-	INGRESS_MIN,
-	INGRESS_ALPHA,
-	INGRESS_STATIC,
+	INGRESS_LIMITS,
 	{"xon", CFG_NUMBER, .unit = UNIT_BYTES, AT(cfg_ingress, xon), .max = MOST_B,
 	 .percent_of = "the ingress pool", .dflt_text = "0",
 	 .help = "XON when shared use is at or below max(xon, T - xon_offset); rounds down"},
@@ -102,9 +103,7 @@ static const struct cfg_row ingress_rows[] = {
 static SCHEMA(ingress_schema, ingress_rows, cfg_ingress);
 
 static const struct cfg_row port_ingress_rows[] = {
-	INGRESS_MIN,
-	INGRESS_ALPHA,
-	INGRESS_STATIC,
+	INGRESS_LIMITS,
 	INGRESS_HEADROOM,
 	{"mru", CFG_NUMBER, .unit = UNIT_BYTES, AT(cfg_ingress, mru), .min = 64, .max = 65535,
 	 .dflt_text = "headroom.lossless_mtu", .help = "longest frame of this class on this port"},
@@ -126,27 +125,15 @@ static const struct cfg_row egress_rows[] = {
 static SCHEMA(egress_schema, egress_rows, cfg_egress);
 
 // ---- WRED and ECN
-#define CURVE(s, f)                                                                                \
-	{"kmin",                                                                                   \
-	 CFG_NUMBER,                                                                               \
-	 .unit = UNIT_BYTES,                                                                       \
-	 AT(s, f kmin),                                                                            \
-	 .max = MOST_B,                                                                            \
-	 .required = true,                                                                         \
-	 .percent_of = "the queue's own limit",                                                    \
-	 .help = "mark or drop above this queue length"},                                          \
-		{"kmax",                                                                           \
-		 CFG_NUMBER,                                                                       \
-		 .unit = UNIT_BYTES,                                                               \
-		 AT(s, f kmax),                                                                    \
-		 .max = MOST_B,                                                                    \
-		 .required = true,                                                                 \
-		 .percent_of = "the queue's own limit",                                            \
-		 .help = "the probability reaches pmax here"},                                     \
-	{                                                                                          \
-		"pmax", CFG_NUMBER, .unit = UNIT_PERCENT, AT(s, f pmax), .max = PERCENT(100),      \
-				    .required = true, .help = "the probability at kmax"            \
-	}
+// clang-format off
+#define CURVE(s, f) \
+	{"kmin", CFG_NUMBER, .unit = UNIT_BYTES, AT(s, f kmin), .max = MOST_B, .required = true, \
+	 .percent_of = "the queue's own limit", .help = "mark or drop above this queue length"}, \
+	{"kmax", CFG_NUMBER, .unit = UNIT_BYTES, AT(s, f kmax), .max = MOST_B, .required = true, \
+	 .percent_of = "the queue's own limit", .help = "the probability reaches pmax here"}, \
+	{"pmax", CFG_NUMBER, .unit = UNIT_PERCENT, AT(s, f pmax), .max = PERCENT(100), \
+	 .required = true, .help = "the probability at kmax"}
+// clang-format on
 
 static const struct cfg_row curve_rows[] = {CURVE(cfg_curve, )};
 static SCHEMA(curve_schema, curve_rows, cfg_curve);
@@ -169,6 +156,47 @@ static const struct cfg_row wred_rows[] = {
 	 .help = "a curve of its own for red frames"},
 };
 static SCHEMA(wred_schema, wred_rows, cfg_wred);
+
+// ---- notifications
+static const struct cfg_row cnp_rows[] = {
+	{"dscp", CFG_NUMBER, .unit = UNIT_COUNT, AT(cfg_cnp, dscp), .max = 63, .dflt = 48,
+	 .dflt_text = "48", .help = "DSCP of the CNPs that the switch makes"},
+	{"class", CFG_NUMBER, .unit = UNIT_COUNT, AT(cfg_cnp, cls), .max = 7, .dflt = 6,
+	 .dflt_text = "6", .help = "class they leave in, a lossy one and best a strict one"},
+	{"max_rate", CFG_NUMBER, .unit = UNIT_COUNT, AT(cfg_cnp, max_rate), .min = 1,
+	 .max = 1000000, .dflt = 1000, .dflt_text = "1000",
+	 .help = "CNPs per millisecond that may leave by one port"},
+	{"burst", CFG_NUMBER, .unit = UNIT_COUNT, AT(cfg_cnp, burst), .min = 1, .max = 65536,
+	 .dflt = 64, .dflt_text = "64", .help = "as many of them may leave at once"},
+};
+static SCHEMA(cnp_schema, cnp_rows, cfg_cnp);
+
+static const struct cfg_row ipcc_rows[] = {
+	{"interval", CFG_NUMBER, .unit = UNIT_TIME, AT(cfg_ipcc, interval), .min = US(1),
+	 .max = SECONDS(1), .dflt = US(5), .dflt_text = "5us",
+	 .help = "the queue is looked at when it grows beyond kmin and so often while it is"},
+	{"deep", CFG_NUMBER, .unit = UNIT_PERCENT, AT(cfg_ipcc, deep), .max = PERCENT(100),
+	 .dflt = PERCENT(50), .dflt_text = "50%",
+	 .help = "a queue is deep from this share of kmax, or of the threshold of its memory"},
+	{"few", CFG_NUMBER, .unit = UNIT_COUNT, AT(cfg_ipcc, few), .max = FEED_SLOTS, .dflt = 2,
+	 .dflt_text = "2",
+	 .help = "most CNPs of a look at a shallow queue that grows, or a deep one that shrinks"},
+	{"many", CFG_NUMBER, .unit = UNIT_COUNT, AT(cfg_ipcc, many), .min = 1, .max = FEED_SLOTS,
+	 .dflt = 64, .dflt_text = "64", .help = "the same for a deep queue that grows"},
+	{"cut", CFG_NUMBER, .unit = UNIT_PERCENT, AT(cfg_ipcc, cut), .min = PERCENT(1),
+	 .max = PERCENT(100), .dflt = PERCENT(50), .word = "learnt", .dflt_text = "50%",
+	 .help = "share of its rate that a sender takes off for a CNP; `learnt`: by what earlier "
+		 "CNPs did to the flow"},
+	{"drain", CFG_NUMBER, .unit = UNIT_TIME, AT(cfg_ipcc, drain), .min = US(1),
+	 .max = SECONDS(1), .dflt = US(50), .dflt_text = "50us",
+	 .help = "what stands above kmin is to be gone in this time"},
+	{"min_gap", CFG_NUMBER, .unit = UNIT_TIME, AT(cfg_ipcc, min_gap), .max = SECONDS(1),
+	 .dflt = US(10), .dflt_text = "10us", .help = "least time between two CNPs to one flow"},
+	{"spare", CFG_NUMBER, .unit = UNIT_TIME, AT(cfg_ipcc, spare), .max = SECONDS(1),
+	 .dflt_text = "0us: they are marked",
+	 .help = "frames of a flow are not marked so long after a CNP to it"},
+};
+static SCHEMA(ipcc_schema, ipcc_rows, cfg_ipcc);
 
 // ---- classes and profiles
 static const struct cfg_row schedule_rows[] = {
@@ -202,7 +230,7 @@ static const struct cfg_row class_rows[] = {
 	 .help = "the queue"},
 	{"wred", CFG_MAP, .sub = &wred_schema, AT(cfg_class, wred), .dflt_text = "tail drop",
 	 .help = "early drop and ECN marking of the queue"},
-	{"ipcc", CFG_MAP, .sub = &cfg_ipcc_schema, AT(cfg_class, ipcc), .scalar = &ipcc_scalar,
+	{"ipcc", CFG_MAP, .sub = &ipcc_schema, AT(cfg_class, ipcc), .scalar = &ipcc_scalar,
 	 .dflt_text = "off",
 	 .help = "the switch sends CNPs for the queue when it is longer than kmin of its `wred`, "
 		 "which is needed, whether that marks or not; `on` or `{}`: with these defaults"},
@@ -219,6 +247,19 @@ static const struct cfg_row remark_rows[] = {
 };
 static SCHEMA(remark_schema, remark_rows, cfg_remark);
 
+static const struct cfg_row warning_rows[] = {
+	{"in", CFG_NUMBER, .unit = UNIT_COUNT, AT(cfg_pfc_warning, in), .max = MAX_PPS,
+	 .dflt_text = "0: none",
+	 .help = "PFC frames received per second, of one class, above which an event warns"},
+	{"out", CFG_NUMBER, .unit = UNIT_COUNT, AT(cfg_pfc_warning, out), .max = MAX_PPS,
+	 .dflt_text = "0: none", .help = "the same for those sent"},
+	{"paused", CFG_NUMBER, .unit = UNIT_PERCENT, AT(cfg_pfc_warning, paused),
+	 .max = PERCENT(100), .dflt = PERCENT(95), .dflt_text = "95%",
+	 .help = "the share of a second for which the peer pauses a class, above which an event "
+		 "warns; 0%: none"},
+};
+static SCHEMA(pfc_warning_schema, warning_rows, cfg_pfc_warning);
+
 static const struct cfg_row pfc_rows[] = {
 	{"rx", CFG_SWITCH, AT(cfg_pfc, rx), .dflt = 1, .dflt_text = "on",
 	 .help = "obey PAUSE of the peer, in lossless classes"},
@@ -226,12 +267,79 @@ static const struct cfg_row pfc_rows[] = {
 	 .help = "send PAUSE, in lossless classes"},
 	{"quanta", CFG_NUMBER, .unit = UNIT_COUNT, AT(cfg_pfc, quanta), .min = 1, .max = 65535,
 	 .dflt = 65535, .dflt_text = "65535", .help = "time a PAUSE asks for, in 512 bit times"},
-	{"warning", CFG_MAP, .sub = &cfg_pfc_warning_schema, AT(cfg_pfc, warning),
+	{"warning", CFG_MAP, .sub = &pfc_warning_schema, AT(cfg_pfc, warning),
 	 .dflt_text = "of long pauses",
 	 .help = "early warning: one event when the rate of the last second rises above the limit, "
 		 "one when it is below 7/8 of it again, a second apart at least"},
 };
 static SCHEMA(pfc_schema, pfc_rows, cfg_pfc);
+
+// ---- watchdog and guard, of a profile and, laid over it, of a port
+static const struct cfg_row limit_rows[] = {
+	{"count", CFG_NUMBER, .unit = UNIT_COUNT, AT(cfg_watchdog_limit, count),
+	 .max = WATCHDOG_LIMIT_MAX, .dflt = 30, .dflt_text = "30",
+	 .help = "storms of one class of one port; 0: never"},
+	{"window", CFG_NUMBER, .unit = UNIT_TIME, AT(cfg_watchdog_limit, window), .min = MS(100),
+	 .max = SECONDS(86400), .dflt = SECONDS(20), .dflt_text = "20s",
+	 .help = "the time they are counted in"},
+	{"then", CFG_WORD, AT(cfg_watchdog_limit, then), .words = cfg_watchdog_thens,
+	 .dflt_text = "pfc_off",
+	 .help = "until `weirctl watchdog recover PORT CLASS`: `pfc_off`: the class goes on "
+		 "without "
+		 "PFC and is not watched; `port_down`: the port is kept down"},
+};
+static SCHEMA(limit_schema, limit_rows, cfg_watchdog_limit);
+
+static const struct cfg_row watchdog_rows[] = {
+	{"mode", CFG_WORD, AT(cfg_watchdog, mode), .words = cfg_watchdog_modes,
+	 .dflt = WATCHDOG_PROGRESS, .dflt_text = "progress",
+	 .help = "what a storm is: `xoff`: paused without a break for `detect`; `progress`: and "
+		 "frames wait, and none of them left meanwhile"},
+	{"action", CFG_WORD, AT(cfg_watchdog, action), .words = cfg_watchdog_actions,
+	 .dflt = WATCHDOG_DROP, .dflt_text = "drop",
+	 .help = "until restored the class neither obeys nor sends PFC, and `drop`: what waits for "
+		 "it or arrives in it on the port is dropped; `forward`: it is sent; `alert`: an "
+		 "event only, PFC goes on"},
+	{"detect", CFG_NUMBER, .unit = UNIT_TIME, AT(cfg_watchdog, detect), .min = MS(100),
+	 .max = SECONDS(5), .dflt = MS(100), .dflt_text = "100ms",
+	 .help = "a pause that lasts so long is a storm"},
+	{"restore", CFG_NUMBER, .unit = UNIT_TIME, AT(cfg_watchdog, restore), .min = MS(100),
+	 .max = SECONDS(60), .dflt = MS(100), .dflt_text = "100ms",
+	 .help = "`xoff`: the class obeys PFC again so long after detection; `progress`: so long "
+		 "after the last PAUSE that asked for time"},
+	{"limit", CFG_MAP, .sub = &limit_schema, AT(cfg_watchdog, limit),
+	 .dflt_text = "30 in 20s, then pfc_off", .help = "when storms return too often"},
+};
+static SCHEMA(watchdog_schema, watchdog_rows, cfg_watchdog);
+static const struct cfg_schema port_watchdog_schema = {
+	watchdog_rows, N(watchdog_rows), sizeof(struct cfg_watchdog), "the profile's"};
+
+static const struct cfg_row guard_rule_rows[] = {
+	{"dscp", CFG_NUMBER, .unit = UNIT_COUNT, AT(cfg_guard_rule, dscp), .max = 63,
+	 .required = true, .help = "of IP frames that turn back here, as they arrive"},
+	{"to_class", CFG_NUMBER, .unit = UNIT_COUNT, AT(cfg_guard_rule, to_class), .max = 7,
+	 .required = true, .help = "class they leave in; PAUSE goes on by that of their arrival"},
+	{"to_dscp", CFG_NUMBER, .unit = UNIT_COUNT, AT(cfg_guard_rule, to_dscp), .max = 63,
+	 .required = true,
+	 .help = "DSCP they leave with, whatever `remark` says; it must be of `to_class`"},
+};
+static SCHEMA(guard_rule_schema, guard_rule_rows, cfg_guard_rule);
+
+// clang-format off
+#define GUARD_ROWS(group_text, remap_text) \
+	{"group", CFG_NAME, AT(cfg_guard, group), .max = NAME_LEN, .dflt_text = group_text, \
+	 .help = "a frame turns back where it leaves by a port of the group that it came in by"}, \
+	{"remap", CFG_LIST, .sub = &guard_rule_schema, AT(cfg_guard, remap), \
+	 .max = GUARD_MAX_RULES, .dflt_text = remap_text, \
+	 .help = "rules, one per DSCP and the same for all ports of a group; a chain of them " \
+		 "must end in a lossy class"}
+// clang-format on
+
+static const struct cfg_row guard_rows[] = {GUARD_ROWS("none", "the group's")};
+static SCHEMA(guard_schema, guard_rows, cfg_guard);
+static const struct cfg_row port_guard_rows[] = {
+	GUARD_ROWS("the profile's", "the profile's, else the group's")};
+static SCHEMA(port_guard_schema, port_guard_rows, cfg_guard);
 
 static const struct cfg_row profile_watchdog_scalar = {"watchdog", CFG_SWITCH,
 						       AT(cfg_profile, watchdog.on)};
@@ -259,13 +367,13 @@ static const struct cfg_row profile_rows[] = {
 	 .help = "rewrites PCP and DSCP on the way out"},
 	{"pfc", CFG_MAP, .sub = &pfc_schema, AT(cfg_profile, pfc), .dflt_text = "defaults",
 	 .help = "priority flow control of the lossless classes"},
-	{"watchdog", CFG_MAP, .sub = &cfg_watchdog_schema, AT(cfg_profile, watchdog),
+	{"watchdog", CFG_MAP, .sub = &watchdog_schema, AT(cfg_profile, watchdog),
 	 .scalar = &profile_watchdog_scalar, .dflt_text = "off",
 	 .help = "ends pauses that are storms, in lossless classes that obey PFC; `on` or `{}`: "
 		 "with these defaults"},
-	{"guard", CFG_MAP, .sub = &cfg_guard_schema, AT(cfg_profile, guard), .dflt_text = "none",
+	{"guard", CFG_MAP, .sub = &guard_schema, AT(cfg_profile, guard), .dflt_text = "none",
 	 .help = "deadlock guard: frames that turn back get another class"},
-	{"cnp", CFG_MAP, .sub = &cfg_cnp_schema, AT(cfg_profile, cnp), .dflt_text = "defaults",
+	{"cnp", CFG_MAP, .sub = &cnp_schema, AT(cfg_profile, cnp), .dflt_text = "defaults",
 	 .help = "CNPs of the switch that leave by these ports"},
 	{"classes", CFG_CLASSES, .sub = &class_schema, AT(cfg_profile, classes),
 	 .dflt_text = "lossy, DWRR 1",
@@ -289,6 +397,31 @@ static const struct cfg_row port_class_rows[] = {
 	 .dflt_text = "the profile's", .help = "overrides for this port"},
 };
 static SCHEMA(port_class_schema, port_class_rows, cfg_port_class);
+
+static const struct cfg_row storm_rows[] = {
+	{"broadcast", CFG_NUMBER, .unit = UNIT_COUNT, AT(cfg_storm_control, broadcast),
+	 .max = MAX_PPS, .dflt_text = "0: none",
+	 .help = "broadcast frames per second that are replicated; a quarter of a second of it at "
+		 "once"},
+	{"unknown_unicast", CFG_NUMBER, .unit = UNIT_COUNT, AT(cfg_storm_control, unknown_unicast),
+	 .max = MAX_PPS, .dflt_text = "0: none",
+	 .help = "the same for frames to addresses that the bridge does not know"},
+	{"multicast", CFG_NUMBER, .unit = UNIT_COUNT, AT(cfg_storm_control, multicast),
+	 .max = MAX_PPS, .dflt_text = "0: none",
+	 .help = "the same for multicast; BPDUs have this rate for themselves, and 1,000 per "
+		 "second where there is none"},
+};
+static SCHEMA(storm_control_schema, storm_rows, cfg_storm_control);
+
+static const struct cfg_row loop_rows[] = {
+	{"action", CFG_WORD, AT(cfg_loop_detect, action), .words = loop_words, .dflt_text = "alarm",
+	 .help = "`alarm`: an event; `port_down`: the port is kept down too, the second one where "
+		 "both ports of the loop say so"},
+	{"recover", CFG_NUMBER, .unit = UNIT_TIME, AT(cfg_loop_detect, recover), .min = SECONDS(2),
+	 .max = SECONDS(86400), .dflt = SECONDS(300), .dflt_text = "300s",
+	 .help = "the port comes up when no probe has arrived there for so long"},
+};
+static SCHEMA(loop_detect_schema, loop_rows, cfg_loop_detect);
 
 static const struct cfg_row loop_detect_scalar = {"loop_detect", CFG_SWITCH,
 						  AT(cfg_port, loop_detect.on)};
@@ -355,16 +488,16 @@ static const struct cfg_row port_rows[] = {
 		 "second that it hands to control. Requests, answers, unknown destinations and "
 		 "ICMP answers of the switch have this rate each, and a quarter of a second of it "
 		 "at once, at most 250"},
-	{"storm_control", CFG_MAP, .sub = &cfg_storm_control_schema, AT(cfg_port, storm_control),
+	{"storm_control", CFG_MAP, .sub = &storm_control_schema, AT(cfg_port, storm_control),
 	 .dflt_text = "none", .help = "limits for frames of this port that are replicated"},
-	{"loop_detect", CFG_MAP, .sub = &cfg_loop_detect_schema, AT(cfg_port, loop_detect),
+	{"loop_detect", CFG_MAP, .sub = &loop_detect_schema, AT(cfg_port, loop_detect),
 	 .scalar = &loop_detect_scalar, .dflt_text = "off",
 	 .help = "sends a probe each second and looks for probes that come back; `on` or `{}`: "
 		 "with these defaults"},
-	{"watchdog", CFG_MAP, .sub = &cfg_port_watchdog_schema, AT(cfg_port, watchdog),
+	{"watchdog", CFG_MAP, .sub = &port_watchdog_schema, AT(cfg_port, watchdog),
 	 .scalar = &port_watchdog_scalar, .dflt_text = "the profile's",
 	 .help = "`on`, `off`, or keys that go over the profile's one by one"},
-	{"guard", CFG_MAP, .sub = &cfg_port_guard_schema, AT(cfg_port, guard),
+	{"guard", CFG_MAP, .sub = &port_guard_schema, AT(cfg_port, guard),
 	 .scalar = &port_guard_scalar, .dflt_text = "the profile's",
 	 .help = "`off`, or keys that go over the profile's one by one"},
 	{"classes", CFG_CLASSES, .sub = &port_class_schema, AT(cfg_port, classes),
@@ -449,6 +582,42 @@ static const struct cfg_row stall_rows[] = {
 };
 static SCHEMA(stall_schema, stall_rows, cfg_stall);
 
+// ---- flows and their peers
+static const struct cfg_row flows_rows[] = {
+	{"max", CFG_NUMBER, CFG_RESTART, .unit = UNIT_COUNT, AT(cfg_flows, max), .max = FLOW_MAX,
+	 .dflt = 65536, .dflt_text = "65536",
+	 .help = "flows of the switch, shared out over its workers; 0: no table; one more than "
+		 "these is forwarded, but not followed"},
+	{"age", CFG_NUMBER, .unit = UNIT_TIME, AT(cfg_flows, age), .min = MS(1),
+	 .max = SECONDS(1000), .dflt = SECONDS(3), .dflt_text = "3s",
+	 .help = "a flow is forgotten so long after its last frame"},
+};
+static SCHEMA(flows_schema, flows_rows, cfg_flows);
+
+static const struct cfg_row pairing_rows[] = {
+	{"matches", CFG_NUMBER, .unit = UNIT_COUNT, AT(cfg_pairing, matches), .min = 1, .max = 100,
+	 .dflt = PAIR_MATCHES, .dflt_text = "3",
+	 .help = "ACKs that must fit before the only flow left is taken for theirs"},
+	{"sources", CFG_WORDS, AT(cfg_pairing, sources), .words = source_words,
+	 .dflt_text = "all of them",
+	 .help = "what may pair: `pairs` and `weirctl flow add`, connection management, READ "
+		 "requests, ACKs, CNPs of the receiver"},
+};
+static SCHEMA(pairing_schema, pairing_rows, cfg_pairing);
+
+static const struct cfg_row pair_rows[] = {
+	{"from", CFG_TEXT, AT(cfg_pair, from), .max = IP_LEN, .required = true,
+	 .help = "address of the sender of data, IPv4 or IPv6"},
+	{"to", CFG_TEXT, AT(cfg_pair, to), .max = IP_LEN, .required = true,
+	 .help = "address of its receiver"},
+	{"qp", CFG_NUMBER, .unit = UNIT_QP, AT(cfg_pair, qp), .min = LEAST_QP, .max = MOST_QP,
+	 .required = true, .help = "the receiver's queue pair, as in the data frames; 0x12 is 18"},
+	{"sender_qp", CFG_NUMBER, .unit = UNIT_QP, AT(cfg_pair, sender_qp), .min = LEAST_QP,
+	 .max = MOST_QP, .required = true,
+	 .help = "the sender's queue pair, to which CNPs of the flow go"},
+};
+static SCHEMA(pair_schema, pair_rows, cfg_pair);
+
 static const struct cfg_row workers_scalar = {
 	"workers", CFG_NUMBER, CFG_RESTART, .unit = UNIT_COUNT, AT(cfg_switch, workers.count),
 	.min = 1,  .max = 64,  .dflt = 1};
@@ -484,10 +653,10 @@ static const struct cfg_row switch_rows[] = {
 		 "the physics of fast links; every peer must use the same"},
 	{"ecmp", CFG_MAP, .sub = &ecmp_schema, AT(cfg_switch, ecmp), .dflt_text = "defaults",
 	 .help = "how flows spread over equal next hops"},
-	{"flows", CFG_MAP, CFG_RESTART, .sub = &cfg_flows_schema, AT(cfg_switch, flows),
+	{"flows", CFG_MAP, CFG_RESTART, .sub = &flows_schema, AT(cfg_switch, flows),
 	 .scalar = &flows_scalar, .dflt_text = "on",
 	 .help = "the table of RoCEv2 flows; `off`: none"},
-	{"pairing", CFG_MAP, .sub = &cfg_pairing_schema, AT(cfg_switch, pairing),
+	{"pairing", CFG_MAP, .sub = &pairing_schema, AT(cfg_switch, pairing),
 	 .dflt_text = "defaults", .help = "how the queue pair of a flow's sender is found"},
 	{"stall", CFG_MAP, .sub = &stall_schema, AT(cfg_switch, stall), .dflt_text = "defaults",
 	 .help = "what follows when a worker stands still for so long, in real time"},
@@ -507,12 +676,20 @@ static const struct cfg_row root_rows[] = {
 	 .dflt_text = "none", .help = "static routes, beside the subnets of the ports"},
 	{"neighbours", CFG_LIST, .sub = &neighbour_schema, AT(cfg_root, neighbours), .max = 4096,
 	 .dflt_text = "none", .help = "static neighbours: their MAC address is not asked for"},
-	{"pairs", CFG_LIST, .sub = &cfg_pair_schema, AT(cfg_root, pairs), .max = CFG_MAX_PAIRS,
+	{"pairs", CFG_LIST, .sub = &pair_schema, AT(cfg_root, pairs), .max = MAX_PAIRS,
 	 .dflt_text = "none", .help = "queue pairs of flows that are known beforehand"},
 	{"profiles", CFG_TABLE, .sub = &cfg_profile_schema, AT(cfg_root, profiles), .max = 64,
 	 .dflt_text = "none", .help = "QoS profiles by name"},
 };
 SCHEMA(cfg_root_schema, root_rows, cfg_root);
+
+bool cfg_profile_runs(const struct config *c, const struct cfg_profile *p)
+{
+	for (unsigned i = 0; i < c->n_ports; i++)
+		if (c->ports[i].profile == p)
+			return true;
+	return false;
+}
 
 bool cfg_set_has(const struct cfg_set *s, unsigned n)
 {

@@ -129,7 +129,7 @@ struct cfg_watchdog_limit {
 	struct cfg_val count, window, then;
 };
 
-// A port's goes over its profile's key by key: see watchdogs.h.
+// A port's goes over its profile's key by key: see watchdogs.c.
 struct cfg_watchdog {
 	struct cfg_map map;
 	struct cfg_val on; // a scalar in place of the map
@@ -142,7 +142,7 @@ struct cfg_guard_rule {
 	struct cfg_val dscp, to_class, to_dscp;
 };
 
-// A port's goes over its profile's key by key: see guards.h.
+// A port's goes over its profile's key by key: see guards.c.
 struct cfg_guard {
 	struct cfg_map map;
 	struct cfg_val off; // a scalar in place of the map
@@ -182,6 +182,8 @@ struct cfg_storm_control {
 	struct cfg_map map;
 	struct cfg_val broadcast, unknown_unicast, multicast;
 };
+
+enum { LOOP_ACTION_ALARM, LOOP_ACTION_PORT_DOWN }; // words of loop_detect.action
 
 struct cfg_loop_detect {
 	struct cfg_map map;
@@ -237,6 +239,9 @@ struct cfg_root {
 
 extern const struct cfg_schema cfg_root_schema;
 extern const struct cfg_schema cfg_profile_schema;
+// The words of the watchdog's keys, by value.
+extern const char *const cfg_watchdog_modes[], *const cfg_watchdog_actions[];
+extern const char *const cfg_watchdog_thens[];
 
 // One port after expansion.
 struct config_port {
@@ -299,6 +304,27 @@ static inline unsigned cfg_dscp_class(const struct cfg_profile *p, unsigned dscp
 {
 	return p->dscp_to_class.set >> dscp & 1 ? p->dscp_to_class.v[dscp] : dscp / 8;
 }
+
+// Of a key that takes a map, or on and off in its place: a map turns it on.
+static inline bool cfg_is_on(const struct cfg_val *on, const struct cfg_map *map)
+{
+	return on->given ? on->n != 0 : map->given;
+}
+
+// A class whose queue sends notifications.
+static inline bool cfg_ipcc_is_on(const struct cfg_class *c)
+{
+	return cfg_is_on(&c->ipcc.on, &c->ipcc.map);
+}
+
+// A lossy class is flooded, a lossless one only where the file says so.
+static inline bool cfg_floods(const struct cfg_class *c)
+{
+	return c->flood.given ? c->flood.n != 0 : !c->lossless.n;
+}
+
+// Whether a port has the profile.
+bool cfg_profile_runs(const struct config *c, const struct cfg_profile *p);
 
 // The switch is VLAN-aware as soon as the file says anything of VLANs.
 bool cfg_vlan_aware(const struct config *c);

@@ -13,7 +13,6 @@
 
 #include "control/config/expand.h"
 #include "control/config/model.h"
-#include "control/config/overlay.h"
 
 // ---- trees
 static struct node *child(const struct node *map, const char *key)

@@ -5,32 +5,73 @@
 #include <inttypes.h>
 #include <json-c/json.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include "control/config/advice.h"
 #include "control/config/compile.h"
 #include "control/config/memory.h"
 #include "control/config/plan_ecn.h"
-#include "control/config/plan_ipcc.h"
-#include "control/config/plan_stall.h"
-#include "control/config/plan_storm.h"
 #include "control/config/terminal.h"
+#include "dataplane/bits.h"
+#include "dataplane/units.h"
+#include "drivers/standin/standin.h"
+#include "drivers/xdp/xdp.h"
 
-enum { BAD = 2 };
+enum {
+	BAD = 2,
+	MAX_QUANTA = 65535,
+	WIRE_OVERHEAD = 24, // FCS, preamble, gap
+	CURE_LEN = 160,
+};
+
+static const uint64_t Q16 = 1 << 16;
+static const uint64_t BITS_NS = 8ull * SECOND_NS; // bit/s times ns in a byte
+
+__extension__ typedef unsigned __int128 wide;
 
 // The slowest speed that the headroom table knows asks for the least headroom, so what does not fit
 // with it never fits.
 static const uint64_t LEAST_SPEED_BPS = 1000000000;
 
+// ---- JSON
+struct number {
+	const char *key;
+	uint64_t value;
+};
+
+#define ADD_NUMBERS(o, ...)                                                                        \
+	add_numbers(o, (const struct number[]){__VA_ARGS__},                                       \
+		    sizeof((const struct number[]){__VA_ARGS__}) / sizeof(struct number))
+
+static void add_numbers(struct json_object *o, const struct number *numbers, size_t n)
+{
+	for (size_t i = 0; i < n; i++)
+		json_object_object_add(o, numbers[i].key, json_object_new_uint64(numbers[i].value));
+}
+
+static void add_text(struct json_object *o, const char *key, const char *v)
+{
+	json_object_object_add(o, key, v == NULL ? NULL : json_object_new_string(v));
+}
+
+static void add_bool(struct json_object *o, const char *key, bool v)
+{
+	json_object_object_add(o, key, json_object_new_boolean(v));
+}
+
+static void print_json(struct json_object *o, FILE *out)
+{
+	fprintf(out, "%s\n",
+		json_object_to_json_string_ext(o, JSON_C_TO_STRING_PRETTY |
+							  JSON_C_TO_STRING_NOSLASHESCAPE));
+	json_object_put(o);
+}
+
 // ---- check
 struct check_verdict {
 	bool ok, strict;
-	unsigned n_errors, n_warnings;
+	unsigned n_errors;
 };
-
-static struct json_object *text_or_null(const char *text)
-{
-	return text == NULL ? NULL : json_object_new_string(text);
-}
 
 static struct json_object *place_or_null(uint32_t n)
 {
@@ -40,33 +81,29 @@ static struct json_object *place_or_null(uint32_t n)
 static struct json_object *message_json(const struct diag_message *m, bool strict)
 {
 	struct json_object *o = json_object_new_object();
-	bool error = m->is_error || strict;
 
-	json_object_object_add(o, "file", text_or_null(m->file));
+	add_text(o, "file", m->file);
 	json_object_object_add(o, "line", place_or_null(m->line));
 	json_object_object_add(o, "column", place_or_null(m->column));
-	json_object_object_add(o, "key", text_or_null(m->key));
-	json_object_object_add(o, "severity", text_or_null(error ? "error" : "warning"));
-	json_object_object_add(o, "text", text_or_null(m->text));
-	json_object_object_add(o, "hint", text_or_null(m->hint));
+	add_text(o, "key", m->key);
+	add_text(o, "severity", m->is_error || strict ? "error" : "warning");
+	add_text(o, "text", m->text);
+	add_text(o, "hint", m->hint);
 	return o;
 }
 
-static void print_check_json(const char *path, const struct check_verdict *v,
-			     const struct diags *d, FILE *out)
+static void print_check_json(const char *path, const struct check_verdict *v, const struct diags *d,
+			     FILE *out)
 {
 	struct json_object *o = json_object_new_object(), *list = json_object_new_array();
 
 	for (unsigned i = 0; i < d->n_messages; i++)
 		json_object_array_add(list, message_json(&d->messages[i], v->strict));
-	json_object_object_add(o, "file", json_object_new_string(path));
-	json_object_object_add(o, "ok", json_object_new_boolean(v->ok));
+	add_text(o, "file", path);
+	add_bool(o, "ok", v->ok);
 	json_object_object_add(o, "errors", json_object_new_int((int)v->n_errors));
 	json_object_object_add(o, "messages", list);
-	fprintf(out, "%s\n",
-		json_object_to_json_string_ext(o, JSON_C_TO_STRING_PRETTY |
-							  JSON_C_TO_STRING_NOSLASHESCAPE));
-	json_object_put(o);
+	print_json(o, out);
 }
 
 static unsigned n_lossless(const struct policy *p)
@@ -105,18 +142,6 @@ static int check_memory(const struct config *c, struct memory_plan *out, struct 
 	return fits ? 0 : -EINVAL;
 }
 
-static struct check_verdict judge(bool loads, bool strict, const struct diags *d)
-{
-	unsigned n_warnings = d->n_messages - d->n_errors;
-
-	return (struct check_verdict){
-		.ok = loads && !(strict && n_warnings > 0),
-		.strict = strict,
-		.n_errors = strict ? d->n_messages : d->n_errors,
-		.n_warnings = n_warnings,
-	};
-}
-
 static void print_ok(const char *path, unsigned n_warnings, const struct policy *p,
 		     const struct memory_plan *memory, FILE *out)
 {
@@ -125,14 +150,13 @@ static void print_ok(const char *path, unsigned n_warnings, const struct policy 
 	if (n_warnings > 0)
 		snprintf(warnings, sizeof(warnings), ", %u warning%s", n_warnings,
 			 n_warnings == 1 ? "" : "s");
-	terminal_printf(
-		out,
-		"%s: ok%s (%u port%s, %u lossless group%s, %" PRIu64 " B of headroom, "
-		"%" PRIu64 " MB of hugepages)\n",
-		path, warnings, p->n_ports, p->n_ports == 1 ? "" : "s", n_lossless(p),
-		n_lossless(p) == 1 ? "" : "s",
-		(uint64_t)p->buffer.headroom_pool_cells * p->cell.bytes,
-		whole_mb(memory->huge_bytes));
+	terminal_printf(out,
+			"%s: ok%s (%u port%s, %u lossless group%s, %" PRIu64 " B of headroom, "
+			"%" PRIu64 " MB of hugepages)\n",
+			path, warnings, p->n_ports, p->n_ports == 1 ? "" : "s", n_lossless(p),
+			n_lossless(p) == 1 ? "" : "s",
+			(uint64_t)p->buffer.headroom_pool_cells * p->cell.bytes,
+			whole_mb(memory->huge_bytes));
 }
 
 int check_print(const char *path, bool json, bool strict, FILE *out)
@@ -142,6 +166,7 @@ int check_print(const char *path, bool json, bool strict, FILE *out)
 	struct config *c = NULL;
 	struct policy *p = NULL;
 	struct memory_plan memory = {0};
+	unsigned n_warnings;
 	int err = config_load(path, &c, &d);
 
 	if (err == 0)
@@ -150,16 +175,21 @@ int check_print(const char *path, bool json, bool strict, FILE *out)
 		err = check_memory(c, &memory, &d);
 	if (err == 0)
 		advice_add(c, NULL, p, advice_processors(), &d);
-	v = judge(err == 0, strict, &d);
+	n_warnings = d.n_messages - d.n_errors;
+	v = (struct check_verdict){
+		.ok = err == 0 && !(strict && n_warnings > 0),
+		.strict = strict,
+		.n_errors = strict ? d.n_messages : d.n_errors,
+	};
 	if (json)
 		print_check_json(path, &v, &d, out);
 	else
 		diags_print(&d);
 	if (!json && v.ok)
-		print_ok(path, v.n_warnings, p, &memory, out);
+		print_ok(path, n_warnings, p, &memory, out);
 	else if (!json && err == 0)
 		terminal_printf(stderr, "%s: %u warning%s, and --strict takes them as mistakes\n",
-				path, v.n_warnings, v.n_warnings == 1 ? "" : "s");
+				path, n_warnings, n_warnings == 1 ? "" : "s");
 	else if (!json && d.messages[0].line != 0)
 		terminal_printf(stderr, "%s: more warnings may come when there is no error\n",
 				path);
@@ -169,7 +199,7 @@ int check_print(const char *path, bool json, bool strict, FILE *out)
 	return v.ok ? 0 : BAD;
 }
 
-// ---- plan
+// ---- groups and pools
 struct plan_pg {
 	const struct policy *p;
 	const char *port;
@@ -189,12 +219,7 @@ static uint64_t alone_cells(const struct policy *p, const struct pg_params *pg)
 		shared = (f << log2) / (1 + (1ull << log2));
 	else if (pg->shared.dynamic)
 		shared = f / (1 + (1ull << -log2));
-	return pg->min_cells + (shared < f ? shared : f);
-}
-
-static uint64_t at_most(uint64_t most, uint64_t v)
-{
-	return v < most ? v : most;
+	return pg->min_cells + min_u64(shared, f);
 }
 
 static struct plan_pg plan_pg(const struct config *c, const struct policy *p, unsigned port,
@@ -209,10 +234,10 @@ static struct plan_pg plan_pg(const struct config *c, const struct policy *p, un
 	r.xoff_cells = params->xoff_cells;
 	r.min = params->min_cells * cell;
 	r.xoff = compile_xoff_bytes(c, &c->ports[port], pg, pp->speed_bps);
-	r.shared = at_most(free_cells, threshold_cells(&params->shared, free_cells)) * cell;
+	r.shared = min_u64(free_cells, threshold_cells(&params->shared, free_cells)) * cell;
 	r.xoff_at = r.min + r.shared;
 	r.xoff_alone = alone_cells(p, params) * cell;
-	r.xon_at = r.min + at_most(free_cells, pg_xon_at(params, free_cells)) * cell;
+	r.xon_at = r.min + min_u64(free_cells, pg_xon_at(params, free_cells)) * cell;
 	r.t_flight = compile_flight_bytes(c, &c->ports[port], pg, pp->speed_bps);
 	r.neighbour = (uint64_t)pp->tx_ring_bytes + pp->max_frame;
 	r.headroom_holds = r.xoff >= r.t_flight;
@@ -224,23 +249,26 @@ typedef void plan_fn(const struct plan_pg *pg, void *to);
 static void each_pg(const struct config *c, const struct policy *p, plan_fn *fn, void *to)
 {
 	for (unsigned i = 0; i < p->n_ports; i++)
-		for (unsigned cls = 0; cls < N_CLASSES; cls++)
-			if (p->ports[i].classify.lossless >> cls & 1) {
-				struct plan_pg pg = plan_pg(c, p, i, cls);
+		for_each_bit (cls, p->ports[i].classify.lossless) {
+			struct plan_pg pg = plan_pg(c, p, i, cls);
 
-				fn(&pg, to);
-			}
+			fn(&pg, to);
+		}
 }
 
-// ---- the plan as JSON
-static void add_u64(struct json_object *o, const char *key, uint64_t v)
-{
-	json_object_object_add(o, key, json_object_new_uint64(v));
-}
+enum { N_POOLS = 6 };
 
-static void add_text(struct json_object *o, const char *key, const char *v)
+static void pools(const struct policy *p, struct number out[N_POOLS])
 {
-	json_object_object_add(o, key, json_object_new_string(v));
+	uint64_t cell = p->cell.bytes, headroom = p->buffer.headroom_pool_cells;
+	const struct buffer_params *b = &p->buffer;
+
+	out[0] = (struct number){"buffer", b->total_cells * cell};
+	out[1] = (struct number){"min", (b->total_cells - b->ingress_pool_cells - headroom) * cell};
+	out[2] = (struct number){"headroom", headroom * cell};
+	out[3] = (struct number){"ingress", b->ingress_pool_cells * cell};
+	out[4] = (struct number){"egress_lossy", b->egress_lossy_cells * cell};
+	out[5] = (struct number){"egress_lossless", b->total_cells * cell};
 }
 
 static void pg_json(const struct plan_pg *g, void *list)
@@ -248,114 +276,17 @@ static void pg_json(const struct plan_pg *g, void *list)
 	struct json_object *o = json_object_new_object();
 
 	add_text(o, "port", g->port);
-	add_u64(o, "class", g->cls);
-	add_u64(o, "pg", g->pg);
-	add_u64(o, "min_bytes", g->min);
-	add_u64(o, "shared_bytes", g->shared);
-	add_u64(o, "headroom_bytes", g->xoff);
-	add_u64(o, "xoff_bytes", g->xoff);
-	add_u64(o, "xoff_cells", g->xoff_cells);
-	add_u64(o, "xoff_at_bytes", g->xoff_at);
-	add_u64(o, "xoff_alone_bytes", g->xoff_alone);
-	add_u64(o, "xon_at_bytes", g->xon_at);
-	add_u64(o, "t_flight_bytes", g->t_flight);
-	json_object_object_add(o, "headroom_holds", json_object_new_boolean(g->headroom_holds));
-	add_u64(o, "neighbour_must_reserve_bytes", g->neighbour);
+	ADD_NUMBERS(o, {"class", g->cls}, {"pg", g->pg}, {"min_bytes", g->min},
+		    {"shared_bytes", g->shared}, {"headroom_bytes", g->xoff},
+		    {"xoff_bytes", g->xoff}, {"xoff_cells", g->xoff_cells},
+		    {"xoff_at_bytes", g->xoff_at}, {"xoff_alone_bytes", g->xoff_alone},
+		    {"xon_at_bytes", g->xon_at}, {"t_flight_bytes", g->t_flight});
+	add_bool(o, "headroom_holds", g->headroom_holds);
+	ADD_NUMBERS(o, {"neighbour_must_reserve_bytes", g->neighbour});
 	plan_ecn_pg_json(g->p, g->port_index, g->cls, o);
 	json_object_array_add(list, o);
 }
 
-static struct json_object *ports_json(const struct config *c, const struct policy *p)
-{
-	struct json_object *list = json_object_new_array();
-
-	for (unsigned i = 0; i < p->n_ports; i++) {
-		struct json_object *o = json_object_new_object();
-
-		add_text(o, "name", p->ports[i].name);
-		add_text(o, "device", p->ports[i].device);
-		add_u64(o, "speed_bps", p->ports[i].speed_bps);
-		add_u64(o, "mtu_bytes", p->ports[i].mtu);
-		add_u64(o, "max_frame_bytes", p->ports[i].max_frame);
-		add_u64(o, "tx_ring_bytes", p->ports[i].tx_ring_bytes);
-		plan_storm_port_json(&p->ports[i], o);
-		plan_ipcc_port_json(&p->ports[i], o);
-		plan_stall_port_json(c, p, i, o);
-		json_object_array_add(list, o);
-	}
-	return list;
-}
-
-struct pool_line {
-	const char *name;
-	uint64_t bytes;
-};
-
-enum { N_POOLS = 6 };
-
-static void pools(const struct policy *p, struct pool_line out[N_POOLS])
-{
-	uint64_t cell = p->cell.bytes;
-	const struct buffer_params *b = &p->buffer;
-
-	out[0] = (struct pool_line){"buffer", b->total_cells * cell};
-	out[1] = (struct pool_line){
-		"min",
-		(b->total_cells - b->ingress_pool_cells - (uint64_t)b->headroom_pool_cells) * cell};
-	out[2] = (struct pool_line){"headroom", b->headroom_pool_cells * cell};
-	out[3] = (struct pool_line){"ingress", b->ingress_pool_cells * cell};
-	out[4] = (struct pool_line){"egress_lossy", b->egress_lossy_cells * cell};
-	out[5] = (struct pool_line){"egress_lossless", b->total_cells * cell};
-}
-
-static void memory_json(const struct memory_plan *m, struct json_object *out)
-{
-	struct json_object *o = json_object_new_object();
-
-	add_u64(o, "frames", m->n_frames);
-	add_u64(o, "frame_bytes", m->frame_bytes);
-	add_u64(o, "pool_bytes", m->pool_bytes);
-	add_u64(o, "record_bytes", m->record_bytes);
-	add_u64(o, "table_bytes", m->table_bytes);
-	add_u64(o, "flow_bytes", m->flow_bytes);
-	add_u64(o, "hugepage_bytes", m->huge_bytes);
-	add_u64(o, "ordinary_page_bytes", m->normal_bytes);
-	json_object_object_add(out, "memory", o);
-}
-
-static void plan_json(const struct config *c, const struct policy *p, const struct memory_plan *m,
-		      FILE *out)
-{
-	struct json_object *o = json_object_new_object();
-	struct json_object *pgs = json_object_new_array(), *list = json_object_new_array();
-	struct pool_line lines[N_POOLS];
-
-	pools(p, lines);
-	for (unsigned i = 0; i < N_POOLS; i++) {
-		struct json_object *pool = json_object_new_object();
-
-		add_text(pool, "name", lines[i].name);
-		add_u64(pool, "size_bytes", lines[i].bytes);
-		json_object_array_add(list, pool);
-	}
-	each_pg(c, p, pg_json, pgs);
-	add_text(o, "name", p->name);
-	add_u64(o, "cell_bytes", p->cell.bytes);
-	json_object_object_add(o, "ports", ports_json(c, p));
-	json_object_object_add(o, "pgs", pgs);
-	json_object_object_add(o, "ecn_traffic", plan_ecn_traffic_json());
-	json_object_object_add(o, "pools", list);
-	memory_json(m, o);
-	json_object_object_add(o, "guards", plan_guards_json(p));
-	json_object_object_add(o, "flows", plan_flows_json(p));
-	json_object_object_add(o, "ipcc", plan_ipcc_json(p));
-	fprintf(out, "%s\n",
-		json_object_to_json_string_ext(o, JSON_C_TO_STRING_PRETTY |
-							  JSON_C_TO_STRING_NOSLASHESCAPE));
-	json_object_put(o);
-}
-
-// ---- the plan as text
 static void pfc_text(const struct plan_pg *g, void *file)
 {
 	fprintf(file,
@@ -370,6 +301,626 @@ static void pfc_text(const struct plan_pg *g, void *file)
 static void peer_text(const struct plan_pg *g, void *file)
 {
 	fprintf(file, "%-8s %5u %9" PRIu64 "\n", g->port, g->cls, g->neighbour);
+}
+
+// ---- watchdogs, early warnings, chains of the guards
+static uint64_t longest_pause_ns(const struct policy_port *p)
+{
+	return pfc_quanta_ns(p->speed_bps, MAX_QUANTA);
+}
+
+static bool warns(const struct policy_port *p)
+{
+	return p->pfc_warning.in_pps != 0 || p->pfc_warning.out_pps != 0;
+}
+
+static void watchdog_line(const struct policy_port *p, FILE *out)
+{
+	const struct watchdog_params *w = &p->watchdog;
+	uint64_t pause_us = (longest_pause_ns(p) + 500) / 1000;
+	char classes[2 * N_CLASSES + 1], *end = classes;
+
+	for_each_bit (c, w->classes)
+		end += sprintf(end, "%s%u", end == classes ? "" : ",", c);
+	fprintf(out, "%-8s %7s %-9s %-8s %8s %8s %7" PRIu64 ".%03ums\n", p->name, classes,
+		cfg_watchdog_modes[w->mode], cfg_watchdog_actions[w->action],
+		UNIT_TEXT(UNIT_TIME, (int64_t)w->detect_ns),
+		UNIT_TEXT(UNIT_TIME, (int64_t)w->restore_ns), pause_us / 1000,
+		(unsigned)(pause_us % 1000));
+}
+
+static void limit_line(const struct policy_port *p, FILE *out)
+{
+	const struct watchdog_params *w = &p->watchdog;
+
+	if (w->limit_count == 0)
+		fprintf(out, "%-8s never\n", p->name);
+	else
+		fprintf(out, "%-8s %u in %s, then %s\n", p->name, w->limit_count,
+			UNIT_TEXT(UNIT_TIME, (int64_t)w->limit_window_ns),
+			cfg_watchdog_thens[w->then]);
+}
+
+static void watchdog_text(const struct policy *p, FILE *out)
+{
+	unsigned n = 0;
+
+	for (unsigned i = 0; i < p->n_ports; i++) {
+		if (p->ports[i].watchdog.classes == 0)
+			continue;
+		if (n++ == 0)
+			fprintf(out, "\n%-8s %7s %-9s %-8s %8s %8s %13s\n", "watchdog", "classes",
+				"mode", "action", "detect", "restore", "longest_pause");
+		watchdog_line(&p->ports[i], out);
+	}
+	if (n == 0)
+		return;
+	fputs("\nwatchdog limit\n", out);
+	for (unsigned i = 0; i < p->n_ports; i++)
+		if (p->ports[i].watchdog.classes != 0)
+			limit_line(&p->ports[i], out);
+	fputs("\n"
+	      "detect         a storm is detected so long after its clock began, and at most\n"
+	      "               one turn of the worker's loop later: detect <= measured <=\n"
+	      "               detect + its longest gap (`weirctl show workers`); likewise\n"
+	      "               restore\n"
+	      "longest_pause  what one PAUSE of 65535 quanta asks for at the port's speed:\n"
+	      "               below it a single frame is a storm\n",
+	      out);
+}
+
+static void warning_text(const struct policy *p, FILE *out)
+{
+	unsigned n = 0;
+
+	for (unsigned i = 0; i < p->n_ports; i++) {
+		const struct pfc_warning_params *w = &p->ports[i].pfc_warning;
+
+		if (!warns(&p->ports[i]))
+			continue;
+		if (n++ == 0)
+			fprintf(out, "\n%-13s %9s %9s  PFC frames/s of a class; 0: no warning\n",
+				"early_warning", "in", "out");
+		fprintf(out, "%-13s %9u %9u\n", p->ports[i].name, w->in_pps, w->out_pps);
+	}
+}
+
+static const struct policy_port *first_in(const struct policy *p, unsigned group)
+{
+	for (unsigned i = 0; i < p->n_ports; i++)
+		if (p->ports[i].guard.group == group)
+			return &p->ports[i];
+	return NULL;
+}
+
+// Others lead there already.
+static bool begins_chain(const struct guard_params *g, uint8_t dscp)
+{
+	for (unsigned i = 0; i < g->n_rules; i++)
+		if (g->rules[i].to_dscp == dscp)
+			return false;
+	return true;
+}
+
+static void chain_line(const struct policy_port *p, uint8_t dscp, FILE *out)
+{
+	uint8_t chain[GUARD_CHAIN_MAX];
+	unsigned n = guard_chain(&p->guard, dscp, chain);
+
+	for (unsigned i = 0; i < n; i++) {
+		unsigned cls = p->classify.dscp_to_class[chain[i]];
+
+		fprintf(out, "%s%u (class %u%s)", i == 0 ? "  DSCP " : " -> ", chain[i], cls,
+			p->classify.lossless >> cls & 1 ? "" : ", lossy");
+	}
+	fputc('\n', out);
+}
+
+static void guard_text(const struct policy *p, FILE *out)
+{
+	for (unsigned group = 1; group <= p->n_guard_groups; group++) {
+		const struct policy_port *first = first_in(p, group);
+
+		fprintf(out, "\nguard %s:", p->guard_groups[group - 1]);
+		for (unsigned i = 0; i < p->n_ports; i++)
+			if (p->ports[i].guard.group == group)
+				fprintf(out, " %s", p->ports[i].name);
+		fputc('\n', out);
+		for (unsigned i = 0; first != NULL && i < first->guard.n_rules; i++)
+			if (begins_chain(&first->guard, first->guard.rules[i].dscp))
+				chain_line(first, first->guard.rules[i].dscp, out);
+	}
+}
+
+static struct json_object *watchdog_json(const struct policy_port *p)
+{
+	const struct watchdog_params *w = &p->watchdog;
+	struct json_object *o = json_object_new_object(), *classes = json_object_new_array();
+
+	for_each_bit (c, w->classes)
+		json_object_array_add(classes, json_object_new_int((int)c));
+	json_object_object_add(o, "classes", classes);
+	add_text(o, "mode", cfg_watchdog_modes[w->mode]);
+	add_text(o, "action", cfg_watchdog_actions[w->action]);
+	ADD_NUMBERS(o, {"detect_ns", w->detect_ns}, {"restore_ns", w->restore_ns},
+		    {"longest_pause_ns", longest_pause_ns(p)}, {"limit_count", w->limit_count},
+		    {"limit_window_ns", w->limit_window_ns});
+	add_text(o, "limit_then", cfg_watchdog_thens[w->then]);
+	return o;
+}
+
+static void storm_port_json(const struct policy_port *p, struct json_object *port)
+{
+	struct json_object *o;
+
+	if (p->watchdog.classes != 0)
+		json_object_object_add(port, "watchdog", watchdog_json(p));
+	if (!warns(p))
+		return;
+	o = json_object_new_object();
+	ADD_NUMBERS(o, {"in_pps", p->pfc_warning.in_pps}, {"out_pps", p->pfc_warning.out_pps});
+	json_object_object_add(port, "pfc_warning", o);
+}
+
+static struct json_object *rule_json(const struct guard_params *g, const struct guard_rule *r)
+{
+	struct json_object *o = json_object_new_object(), *list = json_object_new_array();
+	uint8_t chain[GUARD_CHAIN_MAX];
+	unsigned n = guard_chain(g, r->dscp, chain);
+
+	ADD_NUMBERS(o, {"dscp", r->dscp}, {"to_class", r->to_class}, {"to_dscp", r->to_dscp});
+	for (unsigned i = 0; i < n; i++)
+		json_object_array_add(list, json_object_new_int(chain[i]));
+	json_object_object_add(o, "chain", list);
+	return o;
+}
+
+static struct json_object *group_json(const struct policy *p, unsigned group)
+{
+	const struct policy_port *first = first_in(p, group);
+	struct json_object *o = json_object_new_object();
+	struct json_object *ports = json_object_new_array(), *rules = json_object_new_array();
+
+	for (unsigned i = 0; i < p->n_ports; i++)
+		if (p->ports[i].guard.group == group)
+			json_object_array_add(ports, json_object_new_string(p->ports[i].name));
+	for (unsigned i = 0; first != NULL && i < first->guard.n_rules; i++)
+		json_object_array_add(rules, rule_json(&first->guard, &first->guard.rules[i]));
+	add_text(o, "group", p->guard_groups[group - 1]);
+	json_object_object_add(o, "ports", ports);
+	json_object_object_add(o, "rules", rules);
+	return o;
+}
+
+static struct json_object *guards_json(const struct policy *p)
+{
+	struct json_object *list = json_object_new_array();
+
+	for (unsigned group = 1; group <= p->n_guard_groups; group++)
+		json_object_array_add(list, group_json(p, group));
+	return list;
+}
+
+// ---- workers that stand still
+// The receive ring of each port must hold all frames until the PAUSE of the stand-in acts
+// (drivers/standin).
+
+// The frames of a port from the last loop of its worker until the peer has stopped.
+struct plan_stall {
+	bool interface; // the stand-in can send by the port
+	uint64_t bytes; // on the wire, with gaps and preambles
+	uint64_t ring; // frames
+	uint64_t least_frame; // mean frame bytes from which the ring suffices
+	uint64_t ring_needed; // for frames of full size; a power of two
+	// What pause_after can be with frames of full size: with this ring, and with the longest.
+	uint64_t age_ns, longest_age_ns;
+	bool holds; // frames of full size
+};
+
+// The largest number of bytes that the peer sends after the PAUSE has left.
+static uint64_t flight_bytes(const struct config *c, const struct policy *p, unsigned port)
+{
+	const struct policy_port *pp = &p->ports[port];
+	uint64_t most = 0;
+
+	for_each_bit (cls, pp->classify.lossless)
+		most = max_u64(most,
+			       compile_flight_bytes(c, &c->ports[port],
+						    pp->classify.class_to_pg[cls], pp->speed_bps));
+	return most;
+}
+
+static uint64_t power_of_two(uint64_t n)
+{
+	uint64_t p = 1;
+
+	while (p < n)
+		p *= 2;
+	return p;
+}
+
+// With a ring that holds so many bytes.
+static uint64_t longest_age_ns(uint64_t room, uint64_t flight, uint64_t per_s)
+{
+	room -= room < flight ? room : flight;
+	return (uint64_t)((wide)room * BITS_NS / per_s) * STANDIN_LOOKS / (STANDIN_LOOKS + 1);
+}
+
+// False: the port has no PFC to send, or the policy has no `pause_after`.
+static bool plan_stall(const struct config *c, const struct policy *p, unsigned port,
+		       struct plan_stall *out)
+{
+	const struct policy_port *pp = &p->ports[port];
+	uint64_t age_ns = p->stall.pause_after_ns, flight = flight_bytes(c, p, port);
+	uint64_t full = pp->max_frame + WIRE_OVERHEAD;
+	uint64_t ring = (uint64_t)c->ports[port].item->rx_ring.n;
+	uint64_t per_s = pp->speed_bps / config_time_scale(c) + 1;
+
+	*out = (struct plan_stall){.interface = strncmp(pp->device, "xdp:", 4) == 0};
+	if (age_ns == 0 || (pp->pfc.tx & pp->pfc.lossless) == 0)
+		return false;
+	out->bytes = (uint64_t)((wide)(age_ns + age_ns / STANDIN_LOOKS) * per_s / BITS_NS) + flight;
+	out->ring = ring != 0 ? power_of_two(ring) : XDP_RX_RING_DEFAULT;
+	out->least_frame = out->bytes / out->ring;
+	out->least_frame -= out->least_frame < WIRE_OVERHEAD ? out->least_frame : WIRE_OVERHEAD;
+	out->ring_needed = power_of_two((out->bytes + full - 1) / full);
+	out->age_ns = longest_age_ns(out->ring * full, flight, per_s);
+	out->longest_age_ns = longest_age_ns(XDP_RX_RING_MAX * full, flight, per_s);
+	out->holds = out->bytes <= out->ring * full;
+	return true;
+}
+
+static void cure(const struct plan_stall *s, char out[CURE_LEN])
+{
+	const char *ring = "TOO SMALL, frames are lost: rx_ring:";
+
+	if (s->ring_needed > XDP_RX_RING_MAX)
+		snprintf(out, CURE_LEN, "%s %u and switch.stall.pause_after: %" PRIu64 "ms", ring,
+			 XDP_RX_RING_MAX, s->longest_age_ns / MS_NS);
+	else if (s->age_ns < MS_NS)
+		snprintf(out, CURE_LEN, "%s %" PRIu64, ring, s->ring_needed);
+	else
+		snprintf(out, CURE_LEN,
+			 "%s %" PRIu64 ", or switch.stall.pause_after: %" PRIu64 "ms", ring,
+			 s->ring_needed, s->age_ns / MS_NS);
+	if (s->longest_age_ns < MS_NS)
+		snprintf(out, CURE_LEN, "TOO SMALL, frames are lost, and no ring is large enough");
+}
+
+static void stall_line(const struct policy *p, const char *name, const struct plan_stall *s,
+		       FILE *out)
+{
+	char text[CURE_LEN] = "holds";
+
+	if (!s->interface) {
+		fprintf(out,
+			"%-8s %11s %8s %10s %11s\n"
+			"  no PAUSE while its worker stands still: no kernel interface\n",
+			name, "-", "-", "-", "-");
+		return;
+	}
+	if (!s->holds)
+		cure(s, text);
+	fprintf(out, "%-8s %11s %8" PRIu64 " %10" PRIu64 " %11" PRIu64 "%s%s\n", name,
+		UNIT_TEXT(UNIT_TIME, (int64_t)p->stall.pause_after_ns), s->ring, s->bytes,
+		s->least_frame, s->holds ? "  " : "\n  ", text);
+}
+
+static void stall_text(const struct config *c, const struct policy *p, FILE *out)
+{
+	unsigned n = 0;
+
+	for (unsigned i = 0; i < p->n_ports; i++) {
+		struct plan_stall s;
+
+		if (!plan_stall(c, p, i, &s))
+			continue;
+		if (n++ == 0)
+			fprintf(out, "\n%-8s %11s %8s %10s %11s  %s\n", "stall", "pause_after",
+				"rx_ring", "arrive", "least_frame", "verdict");
+		stall_line(p, p->ports[i].name, &s, out);
+	}
+	if (n != 0)
+		fputs("\n"
+		      "arrive       bytes on the wire from the last loop of a worker until its\n"
+		      "             peer has stopped: pause_after and a quarter, and t_flight\n"
+		      "least_frame  the receive ring holds these bytes if the mean frame has at\n"
+		      "             least so many bytes\n",
+		      out);
+}
+
+static void stall_port_json(const struct config *c, const struct policy *p, unsigned port,
+			    struct json_object *o)
+{
+	struct json_object *stall;
+	struct plan_stall s;
+
+	if (!plan_stall(c, p, port, &s))
+		return;
+	stall = json_object_new_object();
+	add_bool(stall, "interface", s.interface);
+	ADD_NUMBERS(stall, {"pause_after_ns", p->stall.pause_after_ns}, {"rx_ring", s.ring},
+		    {"arrive_bytes", s.bytes}, {"least_frame_bytes", s.least_frame},
+		    {"rx_ring_needed", s.ring_needed});
+	add_bool(stall, "holds", s.holds);
+	json_object_object_add(o, "stall", stall);
+}
+
+// ---- flow table and queues that send notifications
+static uint64_t deep_bytes(const struct ipcc_params *i)
+{
+	return i->kmax_bytes * i->deep_q16 / Q16;
+}
+
+// Groups that fill a queue together: each has its min, and `share` of its threshold.
+struct fill {
+	uint64_t min_cells, static_cells;
+	uint64_t alpha_q24; // sum of share * alpha
+};
+
+static void fill_add(struct fill *f, uint64_t min_cells, const struct threshold *t,
+		     uint32_t share_q16)
+{
+	f->min_cells += min_cells;
+	if (t->dynamic)
+		f->alpha_q24 += (uint64_t)share_q16 << (8 + t->alpha_log2);
+	else
+		f->static_cells += t->static_cells * (uint64_t)share_q16 >> 16;
+}
+
+// Each group of s = share * alpha * free, and free is what they leave of the pool.
+static uint64_t fill_bytes(const struct policy *p, const struct fill *f, uint64_t pool)
+{
+	uint64_t fixed = f->static_cells < pool ? f->static_cells : pool, one_q24 = 1 << 24;
+	uint64_t shared = (uint64_t)((unsigned __int128)(pool - fixed) * f->alpha_q24 /
+				     (one_q24 + f->alpha_q24));
+
+	return (f->min_cells + fixed + shared) * p->cell.bytes;
+}
+
+// A bitmap of the priority groups of a port. Frames of these groups go to the queue.
+static unsigned groups_to(const struct policy_port *from, const struct policy_port *to,
+			  unsigned queue)
+{
+	unsigned groups = 0;
+
+	for (unsigned cls = 0; cls < N_CLASSES; cls++)
+		if (to->classify.class_to_queue[cls] == queue && from->classify.lossless >> cls & 1)
+			groups |= 1u << from->classify.class_to_pg[cls];
+	return groups;
+}
+
+static struct ipcc_depth depth_of_lossy(const struct policy *p, const struct egress_params *e,
+					uint32_t share_q16)
+{
+	struct fill f = {0};
+	uint64_t bytes;
+
+	fill_add(&f, e->min_cells, &e->shared, share_q16);
+	bytes = fill_bytes(p, &f, p->buffer.egress_lossy_cells);
+	return (struct ipcc_depth){bytes, bytes};
+}
+
+struct ipcc_depth plan_ipcc_depth(const struct policy *p, unsigned port, unsigned queue,
+				  uint32_t share_q16)
+{
+	const struct policy_port *to = &p->ports[port];
+	struct ipcc_depth d = {0};
+	struct fill all = {0};
+
+	if (!to->queue[queue].egress.lossless)
+		return depth_of_lossy(p, &to->queue[queue].egress, share_q16);
+	for (unsigned i = 0; i < p->n_ports; i++) {
+		const struct policy_port *from = &p->ports[i];
+		unsigned left = i == port ? 0 : groups_to(from, to, queue);
+
+		for (; left != 0; left &= left - 1) {
+			const struct pg_params *pg = &from->pg[__builtin_ctz(left)];
+			struct fill one = {0};
+			uint64_t bytes;
+
+			fill_add(&one, pg->min_cells, &pg->shared, share_q16);
+			fill_add(&all, pg->min_cells, &pg->shared, share_q16);
+			bytes = fill_bytes(p, &one, p->buffer.ingress_pool_cells);
+			d.one = d.one == 0 || bytes < d.one ? bytes : d.one;
+		}
+	}
+	d.all = fill_bytes(p, &all, p->buffer.ingress_pool_cells);
+	return d;
+}
+
+// What the port sends meanwhile.
+static uint64_t bytes_in(const struct policy_port *p, uint64_t ns)
+{
+	return (uint64_t)((unsigned __int128)p->speed_bps * ns / (8ull * SECOND_NS));
+}
+
+typedef void queue_fn(const struct policy *p, unsigned port, unsigned queue, void *to);
+
+static unsigned each_queue(const struct policy *p, queue_fn *fn, void *to)
+{
+	unsigned n = 0;
+
+	for (unsigned i = 0; i < p->n_ports; i++)
+		for (unsigned q = 0; q < N_QUEUES; q++) {
+			if (!p->ports[i].queue[q].ipcc.enabled)
+				continue;
+			n++;
+			if (fn != NULL)
+				fn(p, i, q, to);
+		}
+	return n;
+}
+
+static void queue_line(const struct policy *p, unsigned port, unsigned queue, void *file)
+{
+	const struct policy_port *pp = &p->ports[port];
+	const struct ipcc_params *i = &pp->queue[queue].ipcc;
+
+	fprintf(file,
+		"%-8s %5u %11" PRIu64 " %11" PRIu64 " %11" PRIu64 " %8s %10" PRIu64 " %3u %4u\n",
+		pp->name, queue, i->kmin_bytes, i->kmax_bytes, deep_bytes(i),
+		UNIT_TEXT(UNIT_TIME, (int64_t)i->interval_ns), bytes_in(pp, i->interval_ns), i->few,
+		i->many);
+}
+
+static void reaction_line(const struct policy *p, unsigned port, unsigned queue, void *file)
+{
+	const struct ipcc_params *i = &p->ports[port].queue[queue].ipcc;
+	const struct ipcc_depth deep = plan_ipcc_depth(p, port, queue, i->deep_q16);
+	char cut[32] = "learnt";
+
+	if (!i->cut_learnt)
+		snprintf(cut, sizeof(cut), "%" PRIu64 "%%",
+			 ((uint64_t)i->cut_q16 * 100 + Q16 / 2) / Q16);
+	fprintf(file, "%-8s %5u %6s %8s %8s %8s %12" PRIu64 " %12" PRIu64 "\n", p->ports[port].name,
+		queue, cut, UNIT_TEXT(UNIT_TIME, (int64_t)i->drain_ns),
+		UNIT_TEXT(UNIT_TIME, (int64_t)i->min_gap_ns),
+		UNIT_TEXT(UNIT_TIME, (int64_t)i->spare_ns), deep.one, deep.all);
+}
+
+static void flows_text(const struct policy *p, FILE *out)
+{
+	if (p->flows.max == 0)
+		fputs("\nflows: no table\n", out);
+	else
+		fprintf(out,
+			"\nflows: %u, forgotten after %s, %u pairs by hand\n"
+			"  memory, with IPCC: %" PRIu64 " B\n",
+			p->flows.max, UNIT_TEXT(UNIT_TIME, (int64_t)p->flows.age_ns), p->n_pairs,
+			config_flow_bytes(p));
+}
+
+static void cnp_text(const struct policy *p, FILE *out)
+{
+	fprintf(out, "\n%-8s %5s %5s %10s %7s  CNPs of the switch that leave here\n", "cnp", "dscp",
+		"class", "per_ms", "burst");
+	for (unsigned i = 0; i < p->n_ports; i++) {
+		const struct cnp_params *c = &p->ports[i].cnp;
+
+		fprintf(out, "%-8s %5u %5u %10u %7u\n", p->ports[i].name, c->dscp, c->cls,
+			c->max_per_ms, c->burst);
+	}
+}
+
+static void ipcc_text(const struct policy *p, FILE *out)
+{
+	flows_text(p, out);
+	if (each_queue(p, NULL, NULL) == 0)
+		return;
+	fprintf(out, "\n%-8s %5s %11s %11s %11s %8s %10s %3s %4s\n", "ipcc", "queue", "kmin",
+		"kmax", "deep", "interval", "sent_in_it", "few", "many");
+	each_queue(p, queue_line, out);
+	fprintf(out, "\n%-8s %5s %6s %8s %8s %8s %12s %12s\n", "ipcc", "queue", "cut", "drain",
+		"min_gap", "spare", "deep_one", "deep_all");
+	each_queue(p, reaction_line, out);
+	fputs("\n"
+	      "deep        from this length a queue that grows may ask for `many` CNPs at a\n"
+	      "            look\n"
+	      "deep_one    likewise where one port alone fills it: there the priority group\n"
+	      "            has reached `deep` of its threshold\n"
+	      "deep_all    likewise where all other ports fill it alike\n"
+	      "sent_in_it  what the port sends in one interval: below one frame the trend is\n"
+	      "            that of single frames, above kmax - kmin a burst is over before it\n"
+	      "            is seen\n",
+	      out);
+	cnp_text(p, out);
+}
+
+static struct json_object *flows_json(const struct policy *p)
+{
+	struct json_object *o = json_object_new_object();
+
+	ADD_NUMBERS(o, {"max", p->flows.max}, {"age_ns", p->flows.age_ns},
+		    {"memory_bytes", config_flow_bytes(p)}, {"pairs", p->n_pairs});
+	return o;
+}
+
+static void queue_json(const struct policy *p, unsigned port, unsigned queue, void *list)
+{
+	const struct policy_port *pp = &p->ports[port];
+	const struct ipcc_params *i = &pp->queue[queue].ipcc;
+	const struct ipcc_depth deep = plan_ipcc_depth(p, port, queue, i->deep_q16);
+	struct json_object *o = json_object_new_object();
+
+	add_text(o, "port", pp->name);
+	ADD_NUMBERS(o, {"queue", queue}, {"kmin_bytes", i->kmin_bytes},
+		    {"kmax_bytes", i->kmax_bytes}, {"deep_bytes", deep_bytes(i)},
+		    {"deep_one_bytes", deep.one}, {"deep_all_bytes", deep.all},
+		    {"interval_ns", i->interval_ns},
+		    {"interval_bytes", bytes_in(pp, i->interval_ns)}, {"few", i->few},
+		    {"many", i->many});
+	add_bool(o, "cut_learnt", i->cut_learnt);
+	ADD_NUMBERS(o, {"cut_ppm", ((uint64_t)i->cut_q16 * PPM + Q16 / 2) / Q16},
+		    {"drain_ns", i->drain_ns}, {"min_gap_ns", i->min_gap_ns},
+		    {"spare_ns", i->spare_ns});
+	json_object_array_add(list, o);
+}
+
+static void cnp_port_json(const struct policy_port *p, struct json_object *port)
+{
+	struct json_object *o = json_object_new_object();
+
+	ADD_NUMBERS(o, {"dscp", p->cnp.dscp}, {"class", p->cnp.cls},
+		    {"max_per_ms", p->cnp.max_per_ms}, {"burst", p->cnp.burst});
+	json_object_object_add(port, "cnp", o);
+}
+
+// ---- the whole plan
+static struct json_object *ports_json(const struct config *c, const struct policy *p)
+{
+	struct json_object *list = json_object_new_array();
+
+	for (unsigned i = 0; i < p->n_ports; i++) {
+		struct json_object *o = json_object_new_object();
+		const struct policy_port *pp = &p->ports[i];
+
+		add_text(o, "name", pp->name);
+		add_text(o, "device", pp->device);
+		ADD_NUMBERS(o, {"speed_bps", pp->speed_bps}, {"mtu_bytes", pp->mtu},
+			    {"max_frame_bytes", pp->max_frame},
+			    {"tx_ring_bytes", pp->tx_ring_bytes});
+		storm_port_json(pp, o);
+		cnp_port_json(pp, o);
+		stall_port_json(c, p, i, o);
+		json_object_array_add(list, o);
+	}
+	return list;
+}
+
+static void plan_json(const struct config *c, const struct policy *p, const struct memory_plan *m,
+		      FILE *out)
+{
+	struct json_object *o = json_object_new_object();
+	struct json_object *pgs = json_object_new_array(), *list = json_object_new_array();
+	struct json_object *queues = json_object_new_array(), *memory = json_object_new_object();
+	struct number lines[N_POOLS];
+
+	pools(p, lines);
+	for (unsigned i = 0; i < N_POOLS; i++) {
+		struct json_object *pool = json_object_new_object();
+
+		add_text(pool, "name", lines[i].key);
+		ADD_NUMBERS(pool, {"size_bytes", lines[i].value});
+		json_object_array_add(list, pool);
+	}
+	each_pg(c, p, pg_json, pgs);
+	add_text(o, "name", p->name);
+	ADD_NUMBERS(o, {"cell_bytes", p->cell.bytes});
+	json_object_object_add(o, "ports", ports_json(c, p));
+	json_object_object_add(o, "pgs", pgs);
+	json_object_object_add(o, "ecn_traffic", plan_ecn_traffic_json());
+	json_object_object_add(o, "pools", list);
+	ADD_NUMBERS(memory, {"frames", m->n_frames}, {"frame_bytes", m->frame_bytes},
+		    {"pool_bytes", m->pool_bytes}, {"record_bytes", m->record_bytes},
+		    {"table_bytes", m->table_bytes}, {"flow_bytes", m->flow_bytes},
+		    {"hugepage_bytes", m->huge_bytes}, {"ordinary_page_bytes", m->normal_bytes});
+	json_object_object_add(o, "memory", memory);
+	json_object_object_add(o, "guards", guards_json(p));
+	json_object_object_add(o, "flows", flows_json(p));
+	each_queue(p, queue_json, queues);
+	json_object_object_add(o, "ipcc", queues);
+	print_json(o, out);
 }
 
 static void memory_text(const struct memory_plan *m, FILE *out)
@@ -389,14 +940,14 @@ static void memory_text(const struct memory_plan *m, FILE *out)
 static void plan_text(const struct config *c, const struct policy *p, const struct memory_plan *m,
 		      FILE *out)
 {
-	struct pool_line lines[N_POOLS];
+	struct number lines[N_POOLS];
 
 	pools(p, lines);
 	fprintf(out, "switch %s: %u ports, cells of %u B\n\n%-15s %12s %10s\n", p->name, p->n_ports,
 		p->cell.bytes, "pool", "bytes", "cells");
 	for (unsigned i = 0; i < N_POOLS; i++)
-		fprintf(out, "%-15s %12" PRIu64 " %10" PRIu64 "\n", lines[i].name, lines[i].bytes,
-			lines[i].bytes / p->cell.bytes);
+		fprintf(out, "%-15s %12" PRIu64 " %10" PRIu64 "\n", lines[i].key, lines[i].value,
+			lines[i].value / p->cell.bytes);
 	fprintf(out, "\n%-8s %5s %9s %9s %9s %11s %11s %11s\n", "pfc", "class", "min", "xoff",
 		"t_flight", "xoff_at", "alone", "xon_at");
 	each_pg(c, p, pfc_text, out);
@@ -414,24 +965,11 @@ static void plan_text(const struct config *c, const struct policy *p, const stru
 		"           response.\n");
 	plan_ecn_text(p, out);
 	memory_text(m, out);
-	plan_storm_text(p, out);
-	plan_stall_text(c, p, out);
-	plan_ipcc_text(p, out);
-}
-
-static void plan_folded(const struct config *c, const struct policy *p,
-			const struct memory_plan *m, FILE *out)
-{
-	char *text = NULL;
-	size_t len;
-	FILE *f = open_memstream(&text, &len);
-
-	if (f == NULL)
-		return;
-	plan_text(c, p, m, f);
-	fclose(f);
-	print_folded(out, text, TERMINAL_TEXT);
-	free(text);
+	watchdog_text(p, out);
+	warning_text(p, out);
+	guard_text(p, out);
+	stall_text(c, p, out);
+	ipcc_text(p, out);
 }
 
 int plan_print(const struct config *c, bool json, FILE *out)
@@ -439,6 +977,9 @@ int plan_print(const struct config *c, bool json, FILE *out)
 	struct diags d = {0};
 	struct policy *p = NULL;
 	struct memory_plan memory = {0};
+	char *text = NULL;
+	size_t len;
+	FILE *f;
 	int err = config_compile(c, NULL, &p, &d);
 
 	if (err == 0)
@@ -449,10 +990,14 @@ int plan_print(const struct config *c, bool json, FILE *out)
 		policy_destroy(p);
 		return BAD;
 	}
-	if (json)
+	if (json) {
 		plan_json(c, p, &memory, out);
-	else
-		plan_folded(c, p, &memory, out);
+	} else if ((f = open_memstream(&text, &len)) != NULL) {
+		plan_text(c, p, &memory, f);
+		fclose(f);
+		print_folded(out, text, TERMINAL_TEXT);
+		free(text);
+	}
 	policy_destroy(p);
 	return 0;
 }

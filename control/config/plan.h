@@ -15,3 +15,12 @@ int check_print(const char *path, bool json, bool strict, FILE *out);
 // Every derived number and whether it holds. 0, or 2 where the policy cannot be compiled: then
 // the reasons are on stderr.
 int plan_print(const struct config *c, bool json, FILE *out);
+
+// Bytes of a queue at most, when its memory has reached `share_q16` of the threshold: of a lossless
+// queue each of the priority groups that fill it, from an empty switch.
+struct ipcc_depth {
+	uint64_t one; // one port sends; of all ports the least
+	uint64_t all; // all other ports send alike; 0: there is none
+};
+struct ipcc_depth plan_ipcc_depth(const struct policy *p, unsigned port, unsigned queue,
+				  uint32_t share_q16);

@@ -10,9 +10,8 @@
 
 #include "control/config/check.h"
 #include "control/config/config.h"
-#include "control/config/value_text.h"
 
-enum { PATH_LEN = 256 };
+enum { VALUE_TEXT_LEN = 96 };
 
 struct difference {
 	const struct cfg_row *row;
@@ -22,6 +21,7 @@ struct difference {
 	// The row's member in both files; NULL where a table has no such entry.
 	const void *old, *new;
 	const void *old_scalar, *new_scalar; // likewise of row->scalar
+	const char *dflt; // for people
 };
 
 typedef void on_change(void *arg, const struct difference *d);
@@ -29,6 +29,7 @@ typedef void on_change(void *arg, const struct difference *d);
 struct walk {
 	on_change *fn;
 	void *arg;
+	const char *dflt; // of all rows, in place of their own, or NULL
 };
 
 __attribute__((format(printf, 2, 3))) static void join(char out[PATH_LEN], const char *fmt, ...)
@@ -81,21 +82,10 @@ static bool same_value(const struct cfg_row *row, const void *a, const void *b)
 	}
 }
 
-static bool is_scalar(const struct cfg_row *row)
-{
-	return row->type <= CFG_LINE;
-}
-
 static bool given(const struct cfg_row *row, const void *value)
 {
-	return is_scalar(row) ? ((const struct cfg_val *)value)->given
-			      : ((const struct cfg_map *)value)->given;
-}
-
-static struct cfg_pos at_of(const struct cfg_row *row, const void *value)
-{
-	return is_scalar(row) ? ((const struct cfg_val *)value)->at
-			      : ((const struct cfg_map *)value)->at;
+	return row->type <= CFG_LINE ? ((const struct cfg_val *)value)->given
+				     : ((const struct cfg_map *)value)->given;
 }
 
 static const void *member(const void *base, const struct cfg_row *row)
@@ -106,13 +96,14 @@ static const void *member(const void *base, const struct cfg_row *row)
 // Where `base` says the value, or where it is silent, the map that could say it.
 static struct cfg_pos pos_of(const struct cfg_row *row, const void *base)
 {
-	const void *value = member(base, row);
+	const struct cfg_row *of = row;
 
-	if (row->type != CFG_CLASSES && given(row, value))
-		return at_of(row, value);
 	if (row->scalar != NULL && given(row->scalar, member(base, row->scalar)))
-		return at_of(row->scalar, member(base, row->scalar));
-	return ((const struct cfg_map *)base)->at;
+		of = row->scalar;
+	if (row->type == CFG_CLASSES || !given(of, member(base, of)))
+		return ((const struct cfg_map *)base)->at;
+	return of->type <= CFG_LINE ? ((const struct cfg_val *)member(base, of))->at
+				    : ((const struct cfg_map *)member(base, of))->at;
 }
 
 // ---- the walk
@@ -138,17 +129,6 @@ static void walk_items(const struct walk *w, const struct cfg_row *row, const vo
 	}
 }
 
-static const void *entry_named(const struct cfg_list *t, size_t size, const char *name)
-{
-	for (unsigned i = 0; i < t->n; i++) {
-		const struct cfg_map *m = (const void *)((const char *)t->items + i * size);
-
-		if (strcmp(m->name, name) == 0)
-			return m;
-	}
-	return NULL;
-}
-
 // Entries of one table by name. The second walk, the other way round, tells only what is gone.
 static void walk_entries(const struct walk *w, const struct cfg_row *row,
 			 const struct cfg_list *from, const struct cfg_list *in, bool gone,
@@ -157,7 +137,7 @@ static void walk_entries(const struct walk *w, const struct cfg_row *row,
 	for (unsigned i = 0; i < from->n; i++) {
 		const char *item = (const char *)from->items + i * row->sub->size;
 		const struct cfg_map *m = (const void *)item;
-		const void *other = entry_named(in, row->sub->size, m->name);
+		const void *other = cfg_entry_named(in, row->sub, m->name);
 		char sub[PATH_LEN];
 
 		join(sub, "%s.%s", path, m->name);
@@ -169,18 +149,6 @@ static void walk_entries(const struct walk *w, const struct cfg_row *row,
 							   .new = gone ? NULL : item});
 		else if (!gone)
 			walk_map(w, row->sub, other, item, sub);
-	}
-}
-
-static void walk_classes(const struct walk *w, const struct cfg_row *row, const void *old,
-			 const void *new, const char *path)
-{
-	for (unsigned c = 0; c < CFG_N_CLASSES; c++) {
-		char sub[PATH_LEN];
-
-		join(sub, "%s.%u", path, c);
-		walk_map(w, row->sub, (const char *)old + c * row->sub->size,
-			 (const char *)new + c * row->sub->size, sub);
 	}
 }
 
@@ -201,7 +169,15 @@ static void walk_row(const struct walk *w, const struct cfg_row *row, const void
 		differs = differs || given(row, a) != given(row, b);
 		walk_map(w, row->sub, a, b, path);
 		break;
-	case CFG_CLASSES: walk_classes(w, row, a, b, path); break;
+	case CFG_CLASSES:
+		for (unsigned c = 0; c < CFG_N_CLASSES; c++) {
+			char sub[PATH_LEN];
+
+			join(sub, "%s.%u", path, c);
+			walk_map(w, row->sub, (const char *)a + c * row->sub->size,
+				 (const char *)b + c * row->sub->size, sub);
+		}
+		break;
 	case CFG_LIST: walk_items(w, row, a, b, path); break;
 	case CFG_TABLE:
 		walk_entries(w, row, b, a, false, path);
@@ -213,54 +189,42 @@ static void walk_row(const struct walk *w, const struct cfg_row *row, const void
 		break;
 	}
 	if (differs)
-		w->fn(w->arg, &(struct difference){row, path, pos_of(row, new), value, a, b, sa,
-						   sb});
+		w->fn(w->arg, &(struct difference){row, path, pos_of(row, new), value, a, b, sa, sb,
+						   w->dflt != NULL ? w->dflt : row->dflt_text});
 }
 
 static void walk_map(const struct walk *w, const struct cfg_schema *schema, const void *old,
 		     const void *new, const char *path)
 {
+	const struct walk below = {w->fn, w->arg,
+				   schema->dflt_text != NULL ? schema->dflt_text : w->dflt};
+
 	for (unsigned i = 0; i < schema->n; i++) {
 		const struct cfg_row *row = &schema->rows[i];
 		char sub[PATH_LEN];
 
 		join(sub, "%s%s%s", path, *path == '\0' ? "" : ".", row->key);
-		// Ports are compared one by one, after their ranges were expanded: see walk_ports.
+		// Ports are compared one by one, after their ranges were expanded: see walk_config.
 		if (schema != &cfg_root_schema || row->off != offsetof(struct cfg_root, ports))
-			walk_row(w, row, old, new, sub);
+			walk_row(&below, row, old, new, sub);
 	}
-}
-
-static const struct cfg_row *ports_row(void)
-{
-	for (unsigned i = 0; i < cfg_root_schema.n; i++)
-		if (cfg_root_schema.rows[i].off == offsetof(struct cfg_root, ports))
-			return &cfg_root_schema.rows[i];
-	return NULL;
-}
-
-static void walk_ports(const struct walk *w, const struct config *old, const struct config *new)
-{
-	for (unsigned i = 0; i < old->n_ports && i < new->n_ports; i++)
-		walk_map(w, ports_row()->sub, old->ports[i].item, new->ports[i].item,
-			 new->ports[i].item->map.path);
 }
 
 static void walk_config(const struct walk *w, const struct config *old, const struct config *new)
 {
+	const struct cfg_row *ports = cfg_root_schema.rows;
+
 	walk_map(w, &cfg_root_schema, &old->root, &new->root, "");
-	walk_ports(w, old, new);
+	while (ports->off != offsetof(struct cfg_root, ports))
+		ports++;
+	for (unsigned i = 0; i < old->n_ports && i < new->n_ports; i++)
+		walk_map(w, ports->sub, old->ports[i].item, new->ports[i].item,
+			 new->ports[i].item->map.path);
 }
 
 // ---- what only a restart can change
 
-static void refuse(struct diag_sink *s, const char *path, const char *key, struct cfg_pos at)
-{
-	char full[PATH_LEN];
-
-	join(full, "%s.%s", path, key);
-	diag_add(s, DIAG_ERROR, at, full, "changes only by a restart");
-}
+static const char restart[] = "changes only by a restart";
 
 // Names and devices are compared by check_names: with their defaults and ranges expanded.
 static void refuse_restart(void *arg, const struct difference *d)
@@ -269,7 +233,7 @@ static void refuse_restart(void *arg, const struct difference *d)
 
 	if (row->reload == CFG_RESTART && d->value && row->type != CFG_TEXT &&
 	    row->type != CFG_NAME)
-		diag_add(arg, DIAG_ERROR, d->at, d->path, "changes only by a restart");
+		diag_add(arg, DIAG_ERROR, d->at, d->path, "%s", restart);
 }
 
 static void check_port(const struct config *old, const struct config *new, unsigned i,
@@ -277,19 +241,16 @@ static void check_port(const struct config *old, const struct config *new, unsig
 {
 	const struct config_port *a = &old->ports[i], *b = &new->ports[i];
 	int was = cfg_find_port(old, b->name);
-	char path[PATH_LEN];
 
-	if (strcmp(a->name, b->name) != 0 && was >= 0) {
-		join(path, "%s.name", b->item->map.path);
-		diag_add(s, DIAG_ERROR, b->item->name.at, path,
-			 "%s is port %u here and port %d of the running switch: the order of ports "
-			 "changes only by a restart",
-			 b->name, i + 1, was + 1);
-	} else if (strcmp(a->name, b->name) != 0) {
-		refuse(s, b->item->map.path, "name", b->item->name.at);
-	} else if (strcmp(a->device, b->device) != 0) {
-		refuse(s, b->item->map.path, "device", b->item->device.at);
-	}
+	if (strcmp(a->name, b->name) != 0 && was >= 0)
+		REFUSE(s, &b->item->name,
+		       "%s is port %u here and port %d of the running switch: the order of ports "
+		       "changes only by a restart",
+		       b->name, i + 1, was + 1);
+	else if (strcmp(a->name, b->name) != 0)
+		REFUSE(s, &b->item->name, "%s", restart);
+	else if (strcmp(a->device, b->device) != 0)
+		REFUSE(s, &b->item->device, "%s", restart);
 }
 
 static void check_names(const struct config *old, const struct config *new, struct diag_sink *s)
@@ -297,11 +258,11 @@ static void check_names(const struct config *old, const struct config *new, stru
 	if (strcmp(config_name(old), config_name(new)) != 0)
 		diag_add(s, DIAG_ERROR,
 			 new->root.sw.name.given ? new->root.sw.name.at : new->root.sw.map.at,
-			 "switch.name", "changes only by a restart");
+			 "switch.name", "%s", restart);
 	if (old->n_ports != new->n_ports)
-		diag_add(s, DIAG_ERROR, new->root.ports.map.at, "ports",
-			 "%u ports run and %u are given: ports come and go only by a restart",
-			 old->n_ports, new->n_ports);
+		REFUSE(s, &new->root.ports.map,
+		       "%u ports run and %u are given: ports come and go only by a restart",
+		       old->n_ports, new->n_ports);
 	for (unsigned i = 0; i < old->n_ports && i < new->n_ports; i++)
 		check_port(old, new, i, s);
 }
@@ -309,7 +270,7 @@ static void check_names(const struct config *old, const struct config *new, stru
 int config_check_reload(const struct config *running, const struct config *next, struct diags *d)
 {
 	struct diag_sink s = {.file = next->file};
-	const struct walk w = {refuse_restart, &s};
+	const struct walk w = {.fn = refuse_restart, .arg = &s};
 	bool ok;
 
 	check_names(running, next, &s);
@@ -317,6 +278,147 @@ int config_check_reload(const struct config *running, const struct config *next,
 	ok = s.n_errors == 0;
 	diag_finish(&s, d);
 	return ok ? 0 : -EINVAL;
+}
+
+// ---- a value as the file could have it: "60KB", "1/8", "[20, 30-39]", "{26: 3}"
+
+__attribute__((format(printf, 2, 3))) static void add(char out[VALUE_TEXT_LEN], const char *fmt,
+						      ...)
+{
+	static const char cut[] = "...";
+	size_t at = strlen(out);
+	va_list ap;
+	int n;
+
+	va_start(ap, fmt);
+	n = vsnprintf(out + at, VALUE_TEXT_LEN - at, fmt, ap);
+	va_end(ap);
+	if (n >= 0 && at + (size_t)n >= VALUE_TEXT_LEN)
+		strcpy(out + VALUE_TEXT_LEN - sizeof(cut), cut);
+}
+
+static void add_scalar(const struct cfg_row *row, const struct cfg_val *v, char out[VALUE_TEXT_LEN])
+{
+	char alpha[8];
+
+	switch (row->type) {
+	case CFG_NUMBER:
+		if (row->word != NULL && v->n == CFG_WORD_VALUE)
+			add(out, "%s", row->word);
+		else
+			add(out, "%s", UNIT_TEXT(v->percent ? UNIT_PERCENT : row->unit, v->n));
+		break;
+	case CFG_WORD: add(out, "%s", row->words[v->n]); break;
+	case CFG_SWITCH: add(out, "%s", v->n ? "on" : "off"); break;
+	case CFG_ALPHA:
+		unit_print_alpha((int)v->n, alpha, sizeof(alpha));
+		add(out, "%s", alpha);
+		break;
+	default: add(out, "%s", v->text != NULL ? v->text : "none"); break;
+	}
+}
+
+// "[20, 30-39]"
+static void add_set(const struct cfg_set *s, char out[VALUE_TEXT_LEN])
+{
+	const char *lead = "[";
+
+	for (unsigned i = 0; i < CFG_SET_BITS; i++) {
+		unsigned last = i;
+
+		if (!(s->bits[i / 64] >> (i % 64) & 1))
+			continue;
+		while (last + 1 < CFG_SET_BITS && s->bits[(last + 1) / 64] >> ((last + 1) % 64) & 1)
+			last++;
+		add(out, last > i ? "%s%u-%u" : "%s%u", lead, i, last);
+		lead = ", ";
+		i = last;
+	}
+	add(out, "%s]", *lead == '[' ? "[" : "");
+}
+
+static bool same_entry(const struct cfg_lookup *l, unsigned a, unsigned b)
+{
+	return (l->set >> b & 1) != 0 && l->v[a] == l->v[b];
+}
+
+// "{0-7: 0, 26: 3}"
+static void add_lookup(const struct cfg_row *row, const struct cfg_lookup *l,
+		       char out[VALUE_TEXT_LEN])
+{
+	const char *lead = "{";
+
+	for (unsigned i = 0; i < row->n_keys; i++) {
+		unsigned last = i;
+
+		if (!(l->set >> i & 1))
+			continue;
+		while (last + 1 < row->n_keys && same_entry(l, i, last + 1))
+			last++;
+		add(out, last > i ? "%s%u-%u: " : "%s%u: ", lead, i, last);
+		if (row->words != NULL)
+			add(out, "%s", row->words[l->v[i]]);
+		else
+			add(out, "%u", l->v[i]);
+		lead = ", ";
+		i = last;
+	}
+	add(out, "%s}", *lead == '{' ? "{" : "");
+}
+
+static void add_words(const struct cfg_row *row, const struct cfg_words *w,
+		      char out[VALUE_TEXT_LEN])
+{
+	add(out, "[");
+	for (unsigned i = 0; i < w->n; i++) {
+		const struct cfg_val *v = &w->items[i];
+
+		add(out, "%s%s", i > 0 ? ", " : "",
+		    v->text != NULL	 ? v->text
+		    : row->words != NULL ? row->words[v->n]
+					 : "?");
+	}
+	add(out, "]");
+}
+
+static void add_given(const struct cfg_row *row, const void *value, char out[VALUE_TEXT_LEN])
+{
+	switch (row->type) {
+	case CFG_SET: add_set(value, out); break;
+	case CFG_LOOKUP: add_lookup(row, value, out); break;
+	case CFG_WORDS:
+	case CFG_LINES: add_words(row, value, out); break;
+	case CFG_LIST: add(out, "%u in the list", ((const struct cfg_list *)value)->n); break;
+	case CFG_MAP:
+	case CFG_CLASSES:
+	case CFG_TABLE:
+	case CFG_NODE: add(out, "given"); break;
+	default: add_scalar(row, value, out); break;
+	}
+}
+
+// True where a key that may hold others has a value of its own, as in `schedule: strict`.
+static bool is_scalar(const struct cfg_row *row, const void *scalar)
+{
+	return scalar != NULL && given(row->scalar, scalar);
+}
+
+// value: the member of the row, or NULL for an entry that is absent. scalar: the member of
+// row->scalar, or NULL. dflt: the default as a text. A longer text ends in "...".
+static void value_text(const struct cfg_row *row, const void *value, const void *scalar,
+		       const char *dflt, char out[VALUE_TEXT_LEN])
+{
+	bool entries = row->type == CFG_LIST || row->type == CFG_TABLE || row->type == CFG_NODE;
+
+	out[0] = '\0';
+	if (value == NULL)
+		add(out, "none");
+	else if (is_scalar(row, scalar))
+		add_given(row->scalar, scalar, out);
+	else if (entries || given(row, value))
+		add_given(row, value, out);
+	else
+		add(out, "default: %s", dflt != NULL ? dflt : "none");
 }
 
 // ---- what changes
@@ -367,15 +469,15 @@ static void list_change(void *arg, const struct difference *d)
 	drop_name(d->path, path);
 	if (known(c, path)) // of another port of the same range
 		return;
-	if (!value_is_scalar(d->row, d->old_scalar) && !value_is_scalar(d->row, d->new_scalar) &&
+	if (!is_scalar(d->row, d->old_scalar) && !is_scalar(d->row, d->new_scalar) &&
 	    a_part_is_known(c, path))
 		return;
 	rows = realloc(c->rows, (c->n + 1) * sizeof(*rows));
 	if (rows == NULL)
 		return;
 	c->rows = rows;
-	value_text(d->row, d->old, d->old_scalar, old);
-	value_text(d->row, d->new, d->new_scalar, new);
+	value_text(d->row, d->old, d->old_scalar, d->dflt, old);
+	value_text(d->row, d->new, d->new_scalar, d->dflt, new);
 	one = &rows[c->n];
 	*one = (struct config_change){strdup(path), strdup(old), strdup(new)};
 	if (one->key != NULL && one->old != NULL && one->new != NULL)
@@ -387,7 +489,7 @@ static void list_change(void *arg, const struct difference *d)
 void config_changes(const struct config *running, const struct config *next,
 		    struct config_changes *out)
 {
-	const struct walk w = {list_change, out};
+	const struct walk w = {.fn = list_change, .arg = out};
 
 	walk_config(&w, running, next);
 }

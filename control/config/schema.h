@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Configuration as rows: one row per key makes parsing, ranges, units, defaults, error texts and
-// the manual (schema_doc.h). The engine walks a YAML tree with a schema, fills plain structs and
+// the manual. The engine walks a YAML tree with a schema, fills plain structs and
 // reports every mistake it meets; it never stops at the first. Control thread only. Rules between
 // keys are not its business: see check.c.
 #pragma once
@@ -8,6 +8,7 @@
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <stdio.h>
 
 #include "control/config/arena.h"
 #include "control/config/diag.h"
@@ -18,13 +19,14 @@
 struct cfg_val {
 	int64_t n; // canonical unit; index of a word; 0 or 1; log2 of alpha
 	const char *text; // names, devices, addresses
+	const char *path; // "profiles.roce.trust", if given
 	struct cfg_pos at;
 	bool given;
 	bool bad; // given, reported, and replaced by its default: rules must not speak of it again
 	bool percent; // n is millionths of what the row's `percent_of` says
 };
 
-// The first member of every struct that a map fills.
+// The first member of every struct that a map fills. A scalar in place of the map sets path and at.
 struct cfg_map {
 	const char *path; // "profiles.roce.classes.3"
 	const char *name; // of an entry of a named table
@@ -115,6 +117,7 @@ struct cfg_schema {
 	const struct cfg_row *rows;
 	unsigned n;
 	size_t size; // of the struct
+	const char *dflt_text; // of all rows, also below, in place of their own
 };
 
 struct cfg_reader {
@@ -128,6 +131,14 @@ void schema_defaults(const struct cfg_schema *s, void *base);
 // Fills a struct that holds its defaults from a YAML map.
 void schema_fill(struct cfg_reader *r, const struct cfg_schema *s, const struct node *n, void *base,
 		 const char *path);
+
+// The entry of a table, or NULL.
+struct cfg_map *cfg_entry_named(const struct cfg_list *t, const struct cfg_schema *s,
+				const char *name);
+
+// The rows as lines of a table in Markdown, for the manual: key, value, default, whether a reload
+// applies it (where `reload`), meaning. path: what stands before the keys, "" or "switches.NAME.".
+void schema_print(const struct cfg_schema *s, const char *path, bool reload, FILE *out);
 
 // Numbers and ranges, "24-31" or "3,5,8-9", appended to *set. False with *why.
 bool schema_parse_ranges(const char *text, int64_t min, int64_t max, struct cfg_set *set,

@@ -227,18 +227,18 @@ bool unit_parse_alpha(const char *text, int64_t *log2_out, char *why, size_t why
 	return false;
 }
 
-void unit_print(enum unit_kind kind, int64_t n, char *out, size_t out_len)
+const char *unit_print(enum unit_kind kind, int64_t n, char *out, size_t out_len)
 {
 	const char *base = "";
 
 	if (kind == UNIT_RATIO && n % PPM != 0) {
 		snprintf(out, out_len, "%" PRId64 ".%06" PRId64, n / PPM, n % PPM);
-		return;
+		return out;
 	}
 	if (kind == UNIT_PERCENT && n % (PPM / 100) != 0) {
 		snprintf(out, out_len, "%" PRId64 ".%04" PRId64 "%%", n / (PPM / 100),
 			 n % (PPM / 100));
-		return;
+		return out;
 	}
 	for (unsigned i = 0; i < MAX_UNITS && units[kind].unit[i].name != NULL; i++) {
 		int64_t f = units[kind].unit[i].factor;
@@ -249,8 +249,9 @@ void unit_print(enum unit_kind kind, int64_t n, char *out, size_t out_len)
 			continue;
 		if (n != 0 && n % f == 0) {
 			snprintf(out, out_len, "%" PRId64 "%s", n / f, base);
-			return;
+			return out;
 		}
 	}
 	snprintf(out, out_len, "%" PRId64 "%s", n, n == 0 ? "" : base);
+	return out;
 }

@@ -29,5 +29,9 @@ bool unit_parse_alpha(const char *text, int64_t *log2_out, char *why, size_t why
 // "1/8", "1", "2".
 void unit_print_alpha(int log2, char *out, size_t out_len);
 
-// The shortest exact way to write n: "500KB", "40G", "10us", "5m", "50%".
-void unit_print(enum unit_kind kind, int64_t n, char *out, size_t out_len);
+// The shortest exact way to write n: "500KB", "40G", "10us", "5m", "50%". Returns out.
+const char *unit_print(enum unit_kind kind, int64_t n, char *out, size_t out_len);
+
+// The same in memory of the caller's block.
+enum { UNIT_TEXT_LEN = 32 };
+#define UNIT_TEXT(kind, n) unit_print(kind, n, (char[UNIT_TEXT_LEN]){""}, UNIT_TEXT_LEN)

@@ -1,60 +1,45 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "control/config/watchdogs.h"
-
+// The watchdog of a port: its own keys over those of its profile, one by one. Whether one is on,
+// what it says, and the rules between its keys and those of PFC. It needs no rule about polls: the
+// worker looks at its ports in every loop, so every time can be met.
 #include "control/config/check.h"
+#include "control/config/compile.h"
+#include "dataplane/units.h"
 
-enum { MAX_QUANTA = 65535, TIME_LEN = 32 };
-
-// ---- the port's over the profile's
-struct source {
-	const struct cfg_map *owner;
-	const struct cfg_watchdog *w;
-};
+enum { MAX_QUANTA = 65535 };
 
 static bool speaks(const struct cfg_watchdog *w)
 {
 	return w->on.given || w->map.given;
 }
 
-// A map turns it on.
-static bool is_on(const struct cfg_watchdog *w)
+// port NULL: the profile's alone. `map` and `on` are of the one that turns it on or off.
+static struct cfg_watchdog watchdog_of(const struct cfg_profile *profile,
+				       const struct cfg_port *port)
 {
-	return w->on.given ? w->on.n != 0 : w->map.given;
-}
+	struct cfg_watchdog w = profile->watchdog;
+	const struct cfg_watchdog *own = port == NULL ? &w : &port->watchdog;
+	const struct {
+		const struct cfg_val *own;
+		struct cfg_val *v;
+	} keys[] = {
+		{&own->mode, &w.mode},
+		{&own->action, &w.action},
+		{&own->detect, &w.detect},
+		{&own->restore, &w.restore},
+		{&own->limit.count, &w.limit.count},
+		{&own->limit.window, &w.limit.window},
+		{&own->limit.then, &w.limit.then},
+	};
 
-static struct watchdog_key pick(const struct source *own, const struct source *base, size_t off,
-				const struct watchdog_view *v)
-{
-	const struct source *from[] = {own, base};
-
-	for (unsigned i = 0; i < 2; i++) {
-		const struct cfg_val *val = (const void *)((const char *)from[i]->w + off);
-
-		if (val->given)
-			return (struct watchdog_key){val, from[i]->owner, val->at};
+	for (unsigned i = 0; i < sizeof(keys) / sizeof(keys[0]); i++)
+		if (keys[i].own->given)
+			*keys[i].v = *keys[i].own;
+	if (speaks(own)) {
+		w.map = own->map;
+		w.on = own->on;
 	}
-	return (struct watchdog_key){(const void *)((const char *)base->w + off), v->owner, v->at};
-}
-
-struct watchdog_view watchdog_view(const struct cfg_profile *profile, const struct cfg_port *port)
-{
-	const struct source base = {&profile->map, &profile->watchdog};
-	const struct source ports = {port == NULL ? NULL : &port->map,
-				     port == NULL ? NULL : &port->watchdog};
-	const struct source *own = port == NULL ? &base : &ports;
-	const struct source *says = speaks(own->w) ? own : &base;
-	struct watchdog_view v = {.on = is_on(says->w),
-				  .owner = says->owner,
-				  .at = says->w->on.given ? says->w->on.at : says->w->map.at};
-
-	v.mode = pick(own, &base, offsetof(struct cfg_watchdog, mode), &v);
-	v.action = pick(own, &base, offsetof(struct cfg_watchdog, action), &v);
-	v.detect = pick(own, &base, offsetof(struct cfg_watchdog, detect), &v);
-	v.restore = pick(own, &base, offsetof(struct cfg_watchdog, restore), &v);
-	v.count = pick(own, &base, offsetof(struct cfg_watchdog, limit.count), &v);
-	v.window = pick(own, &base, offsetof(struct cfg_watchdog, limit.window), &v);
-	v.then = pick(own, &base, offsetof(struct cfg_watchdog, limit.then), &v);
-	return v;
+	return w;
 }
 
 // ---- rules
@@ -66,145 +51,127 @@ static bool any_lossless(const struct cfg_profile *p)
 	return false;
 }
 
-static void there_is_something_to_watch(const struct watchdog_view *v, const struct cfg_profile *p,
-					struct diag_sink *s)
+static void there_is_something_to_watch(const struct cfg_watchdog *w, const struct subject *x)
 {
-	if (!any_lossless(p) && diag_has_error(s, p->map.path))
+	const struct cfg_profile *p = x->profile;
+
+	if (!any_lossless(p) && diag_has_error(x->s, p->map.path))
 		return; // the mistake may be what keeps a class lossy
 	if (!any_lossless(p))
-		check_report(s, DIAG_ERROR, v->owner, "watchdog", v->at,
-			     "watches lossless classes, and profile %s has none"
-			     CURE "set lossless: true or remove it",
-			     p->map.name);
+		REFUSE(x->s, &w->map,
+		       "watches lossless classes, and profile %s has none" CURE
+		       "set lossless: true or remove it",
+		       p->map.name);
 	else if (!p->pfc.rx.n)
-		check_report(s, DIAG_WARNING, v->owner, "watchdog", v->at,
-			     "has nothing to watch: profile %s obeys no PAUSE with pfc.rx off",
-			     p->map.name);
+		WARN(x->s, &w->map,
+		     "has nothing to watch: profile %s obeys no PAUSE with pfc.rx off",
+		     p->map.name);
 }
 
 // From one storm of a class to its next pass at least `restore` and `detect`.
-static void limit_can_be_reached(const struct watchdog_view *v, const struct source *from,
+static void limit_can_be_reached(const struct cfg_watchdog *w, const struct cfg_map *own,
 				 struct diag_sink *s)
 {
-	const struct cfg_map *limit = &from->w->limit.map;
-	int64_t least = (v->count.v->n - 1) * (v->detect.v->n + v->restore.v->n);
-	char takes[TIME_LEN], window[TIME_LEN];
+	const struct cfg_val limit = {.given = own->given, .at = own->at, .path = own->path};
+	int64_t count = w->limit.count.n, window = w->limit.window.n;
+	int64_t least = (count - 1) * (w->detect.n + w->restore.n);
 
-	if (v->count.v->n == 0 || least <= v->window.v->n)
-		return;
-	unit_print(UNIT_TIME, least, takes, sizeof(takes));
-	unit_print(UNIT_TIME, v->window.v->n, window, sizeof(window));
-	check_report(
-		s, DIAG_WARNING, from->owner, "watchdog.limit", limit->given ? limit->at : v->at,
-		"is never reached: %u storms take %s at least with this detect and restore, and"
-		" the window is %s" CURE "make it longer, or say count: 0",
-		(unsigned)v->count.v->n, takes, window);
+	if (count != 0 && least > window)
+		check_report(
+			s, DIAG_WARNING, &limit, &w->map, "limit",
+			"is never reached: %u storms take %s at least with this detect and restore,"
+			" and the window is %s" CURE "make it longer, or say count: 0",
+			(unsigned)count, UNIT_TEXT(UNIT_TIME, least), UNIT_TEXT(UNIT_TIME, window));
 }
 
-static void limit_has_an_effect(const struct watchdog_view *v, const struct source *from,
-				struct diag_sink *s)
+static void check_one(const struct subject *x, const struct cfg_watchdog *own)
 {
-	const struct cfg_watchdog_limit *l = &from->w->limit;
+	const struct cfg_watchdog *base = &x->profile->watchdog;
+	struct cfg_watchdog w = watchdog_of(x->profile, x->item);
+	bool changes_limit = own->detect.given || own->restore.given || own->limit.map.given;
 
-	if (v->count.v->n != 0)
+	if (!cfg_is_on(&w.on, &w.map))
 		return;
-	if (l->then.given)
-		check_report(s, DIAG_WARNING, from->owner, "watchdog.limit.then", l->then.at,
-			     "never happens: count is 0");
-	if (l->window.given)
-		check_report(s, DIAG_WARNING, from->owner, "watchdog.limit.window", l->window.at,
-			     "means nothing: count is 0");
+	there_is_something_to_watch(&w, x);
+	if (w.limit.count.n == 0 && own->limit.then.given)
+		WARN(x->s, &own->limit.then, "never happens: count is 0");
+	if (w.limit.count.n == 0 && own->limit.window.given)
+		WARN(x->s, &own->limit.window, "means nothing: count is 0");
+	// A limit that only the profile gives is the profile's, and reported once.
+	if (own == base || !cfg_is_on(&base->on, &base->map) || changes_limit)
+		limit_can_be_reached(&w, &own->limit.map, x->s);
 }
 
-// Of what the profile says alone the profile is told, once.
-static bool changes_the_limit(const struct cfg_watchdog *w)
+static void profiles_watchdog_makes_sense(const struct subject *x)
 {
-	return w->detect.given || w->restore.given || w->limit.map.given;
+	check_one(x, &x->profile->watchdog);
 }
 
-static void check_one(const struct cfg_profile *p, const struct cfg_port *port, struct diag_sink *s)
+static void ports_watchdog_makes_sense(const struct subject *x)
 {
-	const struct source from = {port == NULL ? &p->map : &port->map,
-				    port == NULL ? &p->watchdog : &port->watchdog};
-	struct watchdog_view v = watchdog_view(p, port);
-
-	if (!v.on)
-		return;
-	there_is_something_to_watch(&v, p, s);
-	limit_has_an_effect(&v, &from, s);
-	if (port == NULL || !is_on(&p->watchdog) || changes_the_limit(from.w))
-		limit_can_be_reached(&v, &from, s);
+	if (speaks(&x->item->watchdog))
+		check_one(x, &x->item->watchdog);
 }
 
 void watchdogs_check(const struct config *c, struct diag_sink *s)
 {
-	const struct cfg_profile *p = c->root.profiles.items;
+	static const struct rule rules[] = {
+		{OF_PROFILE, profiles_watchdog_makes_sense},
+		{OF_PORT, ports_watchdog_makes_sense},
+	};
 
-	for (unsigned i = 0; i < c->root.profiles.n; i++)
-		check_one(&p[i], NULL, s);
-	for (unsigned i = 0; i < c->n_ports; i++)
-		if (speaks(&c->ports[i].item->watchdog))
-			check_one(c->ports[i].profile, c->ports[i].item, s);
+	CHECK_RULES(rules, c, s);
 }
 
 // ---- compile
 // A PAUSE may ask for so long; the peer decides, so the longest is assumed.
-static void warn_of_the_pause(struct compiler *k, const struct watchdog_view *v, unsigned i)
+static void warn_of_the_pause(struct compiler *k, const struct cfg_watchdog *w, uint64_t speed_bps)
 {
-	uint64_t pause_ns = pfc_quanta_ns(k->p->ports[i].speed_bps, MAX_QUANTA);
+	int64_t pause_ns = (int64_t)pfc_quanta_ns(speed_bps, MAX_QUANTA);
 	const struct {
 		const char *key, *what;
-		const struct watchdog_key *t;
+		const struct cfg_val *v;
 	} rows[] = {
-		{"watchdog.detect", "a single PAUSE frame is a storm already", &v->detect},
-		{"watchdog.restore", "a PAUSE may still stand when the class is restored",
-		 &v->restore},
+		{"detect", "a single PAUSE frame is a storm already", &w->detect},
+		{"restore", "a PAUSE may still stand when the class is restored", &w->restore},
 	};
 
-	for (unsigned r = 0; r < sizeof(rows) / sizeof(rows[0]); r++) {
-		char given[TIME_LEN], pause[TIME_LEN], speed[TIME_LEN];
-		int64_t ns = rows[r].t->v->n;
-
-		if ((uint64_t)ns >= pause_ns)
-			continue;
-		unit_print(UNIT_TIME, ns, given, sizeof(given));
-		unit_print(UNIT_TIME, (int64_t)(pause_ns + 500000) / 1000000 * 1000000, pause,
-			   sizeof(pause));
-		unit_print(UNIT_RATE, (int64_t)k->p->ports[i].speed_bps, speed, sizeof(speed));
-		check_report(k->s, DIAG_WARNING, rows[r].t->owner, rows[r].key, rows[r].t->at,
-			     "%s is shorter than a PAUSE of %d quanta lasts at %s, about %s: %s",
-			     given, MAX_QUANTA, speed, pause, rows[r].what);
-	}
-}
-
-static void compile_watchdog(struct compiler *k, unsigned i)
-{
-	const struct config_port *port = &k->c->ports[i];
-	const struct cfg_pfc_warning *w = &port->profile->pfc.warning;
-	struct watchdog_view v = watchdog_view(port->profile, port->item);
-	struct policy_port *out = &k->p->ports[i];
-
-	// A share in millionths is as many microseconds of a second.
-	out->pfc_warning = (struct pfc_warning_params){(uint32_t)w->in.n, (uint32_t)w->out.n,
-						       (uint32_t)w->paused.n};
-	if (!v.on)
-		return;
-	out->watchdog = (struct watchdog_params){
-		.classes = out->pfc.rx, // the lossless ones, where PFC is obeyed
-		.mode = (uint8_t)v.mode.v->n,
-		.action = (uint8_t)v.action.v->n,
-		.then = (uint8_t)v.then.v->n,
-		.detect_ns = (uint64_t)v.detect.v->n,
-		.restore_ns = (uint64_t)v.restore.v->n,
-		.limit_count = (uint32_t)v.count.v->n,
-		.limit_window_ns = (uint64_t)v.window.v->n,
-	};
-	if (out->watchdog.classes != 0)
-		warn_of_the_pause(k, &v, i);
+	for (unsigned r = 0; r < sizeof(rows) / sizeof(rows[0]); r++)
+		if (rows[r].v->n < pause_ns)
+			check_report(
+				k->s, DIAG_WARNING, rows[r].v, &w->map, rows[r].key,
+				"%s is shorter than a PAUSE of %d quanta lasts at %s, about %s: %s",
+				UNIT_TEXT(UNIT_TIME, rows[r].v->n), MAX_QUANTA,
+				UNIT_TEXT(UNIT_RATE, (int64_t)speed_bps),
+				UNIT_TEXT(UNIT_TIME, (pause_ns + MS_NS / 2) / MS_NS * MS_NS),
+				rows[r].what);
 }
 
 void compile_watchdogs(struct compiler *k)
 {
-	for (unsigned i = 0; i < k->c->n_ports; i++)
-		compile_watchdog(k, i);
+	for (unsigned i = 0; i < k->c->n_ports; i++) {
+		const struct config_port *port = &k->c->ports[i];
+		const struct cfg_pfc_warning *warning = &port->profile->pfc.warning;
+		struct cfg_watchdog w = watchdog_of(port->profile, port->item);
+		struct policy_port *out = &k->p->ports[i];
+
+		// A share in millionths is as many microseconds of a second.
+		out->pfc_warning = (struct pfc_warning_params){(uint32_t)warning->in.n,
+							       (uint32_t)warning->out.n,
+							       (uint32_t)warning->paused.n};
+		if (!cfg_is_on(&w.on, &w.map))
+			continue;
+		out->watchdog = (struct watchdog_params){
+			.classes = out->pfc.rx, // the lossless ones, where PFC is obeyed
+			.mode = (uint8_t)w.mode.n,
+			.action = (uint8_t)w.action.n,
+			.then = (uint8_t)w.limit.then.n,
+			.detect_ns = (uint64_t)w.detect.n,
+			.restore_ns = (uint64_t)w.restore.n,
+			.limit_count = (uint32_t)w.limit.count.n,
+			.limit_window_ns = (uint64_t)w.limit.window.n,
+		};
+		if (out->watchdog.classes != 0)
+			warn_of_the_pause(k, &w, out->speed_bps);
+	}
 }

@@ -7,7 +7,7 @@
 #include <string.h>
 
 #include "control/config/model.h"
-#include "control/config/schema_doc.h"
+#include "control/config/schema.h"
 #include "control/lab/expr_func.h"
 #include "control/lab/scenario_int.h"
 #include "control/manual/pages.h"

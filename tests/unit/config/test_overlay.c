@@ -14,7 +14,7 @@
 #include <cmocka.h>
 
 #include "control/config/model.h"
-#include "control/config/overlay.h"
+#include "control/config/node.h"
 #include "tests/temporary.h"
 
 static const char policy[] =

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "control/config/resolve_routes.h"
-
+// Routes of a configuration. From the words of a policy file: addresses of ports, prefixes, next
+// hops and the ports they are on, static neighbours; reports what makes no sense. Whether a
+// neighbour answers is not known here. Then as the dataplane takes them: one list of prefixes, each
+// with a group of next hops; equal groups are one.
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -8,6 +10,7 @@
 
 #include "control/config/addr.h"
 #include "control/config/check.h"
+#include "control/config/compile.h"
 #include "control/config/expand.h"
 
 // ---- addresses of ports
@@ -23,29 +26,27 @@ static const char *what_is_wrong(const char *text, struct policy_addr *a)
 	return NULL;
 }
 
-static bool port_addr(const struct cfg_port *item, const struct cfg_val *v, unsigned i, unsigned n,
-		      struct policy_addr *out, struct diag_sink *s)
+static bool port_addr(const struct cfg_val *v, unsigned i, unsigned n, struct policy_addr *out,
+		      struct diag_sink *s)
 {
 	struct expansion texts;
 	const char *why, *text;
 
 	if (!expand(v->text, &texts, &why)) {
-		check_report(s, DIAG_ERROR, &item->map, "ip", v->at, "\"%s\": %s", v->text, why);
+		REFUSE(s, v, "\"%s\": %s", v->text, why);
 		return false;
 	}
 	if (texts.n != n) {
-		check_report(s, DIAG_ERROR, &item->map, "ip", v->at,
-			     "%s cannot be the addresses of %u ports"
-			     CURE "use a range such as in name",
-			     v->text, n);
+		REFUSE(s, v,
+		       "%s cannot be the addresses of %u ports" CURE "use a range such as in name",
+		       v->text, n);
 		return false;
 	}
 	text = texts.items[i];
 	why = what_is_wrong(text, out);
 	if (why == NULL)
 		return true;
-	check_report(s, DIAG_ERROR, &item->map, "ip", v->at, "\"%s\"%s %s", text,
-		     strncmp(why, "expected", 8) == 0 ? ":" : "", why);
+	REFUSE(s, v, "\"%s\"%s %s", text, strncmp(why, "expected", 8) == 0 ? ":" : "", why);
 	return false;
 }
 
@@ -61,18 +62,25 @@ void routes_port_addrs(struct config *c, struct config_port *port, unsigned i, u
 	if (item->ip.n == 0)
 		return;
 	if (item->ip.n > MAX_PORT_ADDRS) {
-		check_report(s, DIAG_ERROR, &item->map, "ip", item->ip.map.at,
-			     "%u addresses: at most %d are possible", item->ip.n, MAX_PORT_ADDRS);
+		REFUSE(s, &item->ip.map, "%u addresses: at most %d are possible", item->ip.n,
+		       MAX_PORT_ADDRS);
 		return;
 	}
 	addrs = arena_alloc(&c->arena, item->ip.n * sizeof(*addrs));
 	for (unsigned k = 0; k < item->ip.n; k++)
-		port->n_addrs += port_addr(item, &item->ip.items[k], i, n,
-					   &addrs[port->n_addrs], s);
+		port->n_addrs += port_addr(&item->ip.items[k], i, n, &addrs[port->n_addrs], s);
 	port->addrs = addrs;
 }
 
 // ---- what the switch has by itself
+
+// A prefix that the switch has by itself: a port's subnet (NEXTHOP_LINK), or an address that means
+// the switch (NEXTHOP_SELF): its own, and those that mean all stations or any router of a subnet.
+struct own_prefix {
+	struct policy_addr to;
+	uint8_t kind; // enum nexthop_kind
+	uint8_t port;
+};
 
 static unsigned own_of(const struct policy_addr *a, unsigned port, struct own_prefix *out)
 {
@@ -84,16 +92,12 @@ static unsigned own_of(const struct policy_addr *a, unsigned port, struct own_pr
 	out[n++] = self;
 	if (a->len == whole)
 		return n;
-	out[n] = (struct own_prefix){.to = addr_masked(*a, a->len, false), .kind = NEXTHOP_LINK,
-				     .port = (uint8_t)port};
-	n++;
+	out[n++] = (struct own_prefix){
+		.to = addr_masked(*a, a->len, false), .kind = NEXTHOP_LINK, .port = (uint8_t)port};
 	if (a->len + 1 == whole) // both addresses are stations (RFC 3021, RFC 6164)
 		return n;
-	self.to = addr_masked(*a, a->len, false);
-	self.to.len = whole;
-	out[n++] = self;
-	if (a->family == FAMILY_V4) {
-		self.to = addr_masked(*a, a->len, true);
+	for (unsigned ones = 0; ones < (a->family == FAMILY_V4 ? 2 : 1); ones++) {
+		self.to = addr_masked(*a, a->len, ones != 0);
 		self.to.len = whole;
 		out[n++] = self;
 	}
@@ -108,7 +112,9 @@ static int own_cmp(const void *x, const void *y)
 	return d != 0 ? d : (int)a->port - (int)b->port;
 }
 
-unsigned routes_own(const struct config *c, struct own_prefix **out)
+// All of them, sorted, each once; of two ports with one subnet the first has it. The caller frees
+// *out. 0 without memory or without addresses.
+static unsigned own_prefixes(const struct config *c, struct own_prefix **out)
 {
 	struct own_prefix *all;
 	unsigned n = 0, kept = 0;
@@ -131,17 +137,11 @@ unsigned routes_own(const struct config *c, struct own_prefix **out)
 	return kept;
 }
 
-static const struct cfg_val *ip_of(const struct config *c, unsigned port, unsigned k)
-{
-	const struct cfg_words *ip = &c->ports[port].item->ip;
-
-	return &ip->items[k < ip->n ? k : 0];
-}
-
 // Subnets of two ports may lie within each other, but not be the same.
 static void subnets_differ(const struct config *c, unsigned port, unsigned k, struct diag_sink *s)
 {
 	const struct policy_addr *a = &c->ports[port].addrs[k];
+	const struct cfg_words *ip = &c->ports[port].item->ip;
 	char text[ADDR_TEXT_LEN];
 
 	for (unsigned i = 0; i <= port; i++)
@@ -151,46 +151,42 @@ static void subnets_differ(const struct config *c, unsigned port, unsigned k, st
 
 			if (!same && (i == port || a->len != b->len || !addr_holds(b, a)))
 				continue;
-			check_report(s, DIAG_ERROR, &c->ports[port].item->map, "ip",
-				     ip_of(c, port, k)->at, "%s %s port %s already has",
-				     addr_text(a, text),
-				     same ? "is an address that" : "is in the subnet that",
-				     c->ports[i].name);
+			REFUSE(s, &ip->items[k < ip->n ? k : 0], "%s %s port %s already has",
+			       addr_text(a, text),
+			       same ? "is an address that" : "is in the subnet that",
+			       c->ports[i].name);
 			return;
 		}
 }
 
-// What is kept is kept by the MAC address, and that is what all frames to be routed have.
-static void keeps_nothing_to_route(const struct cfg_port *item, struct diag_sink *s)
+static void routed_port_makes_sense(const struct subject *x)
 {
+	const struct cfg_port *item = x->item;
+	const struct cfg_fdb *f = x->c->root.fdb.items;
+
+	if (!x->port->routed)
+		return;
+	for (unsigned k = 0; k < x->port->n_addrs; k++)
+		subnets_differ(x->c, x->n, k, x->s);
+	// Frames are kept by the MAC address, and all frames to be routed have that address.
 	for (unsigned i = 0; i < item->keep.n; i++) {
 		const struct cfg_val *v = &item->keep.items[i];
 
 		if (strcmp(v->text, "lldp") != 0 && strcmp(v->text, "lacp") != 0)
-			check_report(s, DIAG_ERROR, &item->map, "keep", v->at,
-				     "%s would take frames from those that a port with ip routes: "
-				     "only lldp and lacp can be kept there",
-				     v->text);
+			REFUSE(x->s, v,
+			       "%s would take frames from those that a port with ip routes: only"
+			       " lldp and lacp can be kept there",
+			       v->text);
 	}
-}
-
-static void routed_port_makes_sense(const struct config *c, unsigned port, struct diag_sink *s)
-{
-	const struct cfg_port *item = c->ports[port].item;
-	const struct cfg_fdb *f = c->root.fdb.items;
-
-	for (unsigned k = 0; k < c->ports[port].n_addrs; k++)
-		subnets_differ(c, port, k, s);
-	keeps_nothing_to_route(item, s);
 	if (item->vlan.map.given)
-		check_report(s, DIAG_ERROR, &item->map, "vlan", item->vlan.map.at,
-			     "a port with ip routes and is in no VLAN" CURE "remove one of them");
-	for (unsigned i = 0; i < c->root.fdb.n; i++)
-		if (f[i].port.text != NULL && strcmp(f[i].port.text, c->ports[port].name) == 0)
-			check_report(s, DIAG_ERROR, &f[i].map, "port", f[i].port.at,
-				     "port %s has ip and does not bridge"
-				     CURE "name the address under neighbours",
-				     c->ports[port].name);
+		REFUSE(x->s, &item->vlan.map,
+		       "a port with ip routes and is in no VLAN" CURE "remove one of them");
+	for (unsigned i = 0; i < x->c->root.fdb.n; i++)
+		if (f[i].port.text != NULL && strcmp(f[i].port.text, x->port->name) == 0)
+			REFUSE(x->s, &f[i].port,
+			       "port %s has ip and does not bridge" CURE
+			       "name the address under neighbours",
+			       x->port->name);
 }
 
 // ---- where an address is
@@ -242,19 +238,18 @@ static int neighbour_port(const struct config *c, const struct cfg_neighbour *n,
 	if (n->port.text != NULL) {
 		named = cfg_find_port(c, n->port.text);
 		if (named < 0 || !c->ports[named].routed) {
-			check_report(s, DIAG_ERROR, &n->map, "port", n->port.at,
-				     named < 0 ? "there is no port %s"
-					       : "port %s has no ip and does not route",
-				     n->port.text);
+			REFUSE(s, &n->port,
+			       named < 0 ? "there is no port %s"
+					 : "port %s has no ip and does not route",
+			       n->port.text);
 			return -1;
 		}
 	}
 	if (named < 0 && subnet < 0)
-		check_report(s, DIAG_ERROR, &n->map, "ip", n->ip.at,
-			     "%s is in no subnet of a port" CURE "name its port", n->ip.text);
+		REFUSE(s, &n->ip, "%s is in no subnet of a port" CURE "name its port", n->ip.text);
 	else if (named >= 0 && subnet >= 0 && named != subnet)
-		check_report(s, DIAG_ERROR, &n->map, "port", n->port.at,
-			     "%s is in the subnet of port %s", n->ip.text, c->ports[subnet].name);
+		REFUSE(s, &n->port, "%s is in the subnet of port %s", n->ip.text,
+		       c->ports[subnet].name);
 	else
 		return named >= 0 ? named : subnet;
 	return -1;
@@ -268,23 +263,21 @@ static bool neighbour(const struct config *c, const struct cfg_neighbour *n,
 	if (n->ip.text == NULL || n->mac.text == NULL)
 		return false;
 	if (!cfg_parse_mac(n->mac.text, out->mac) || (out->mac[0] & 1)) {
-		check_report(s, DIAG_ERROR, &n->map, "mac", n->mac.at,
-			     "\"%s\": expected a unicast address such as 02:00:00:00:00:01",
-			     n->mac.text);
+		REFUSE(s, &n->mac, "\"%s\": expected a unicast address such as 02:00:00:00:00:01",
+		       n->mac.text);
 		return false;
 	}
 	if (strchr(n->ip.text, '/') != NULL || !addr_parse(n->ip.text, &out->addr) ||
 	    !addr_is_station(&out->addr)) {
-		check_report(s, DIAG_ERROR, &n->map, "ip", n->ip.at,
-			     "\"%s\": expected the address of one station, such as 10.0.1.2",
-			     n->ip.text);
+		REFUSE(s, &n->ip, "\"%s\": expected the address of one station, such as 10.0.1.2",
+		       n->ip.text);
 		return false;
 	}
 	if (is_own(c, &out->addr) || neighbour_of(c, &out->addr) != NULL) {
-		check_report(s, DIAG_ERROR, &n->map, "ip", n->ip.at,
-			     is_own(c, &out->addr) ? "%s is an address of the switch itself"
-						   : "%s is given twice",
-			     n->ip.text);
+		REFUSE(s, &n->ip,
+		       is_own(c, &out->addr) ? "%s is an address of the switch itself"
+					     : "%s is given twice",
+		       n->ip.text);
 		return false;
 	}
 	port = neighbour_port(c, n, &out->addr, s);
@@ -300,62 +293,55 @@ static void resolve_neighbours(struct config *c, struct diag_sink *s)
 
 	c->routes.neighbours = out;
 	for (unsigned i = 0; i < n; i++)
-		c->routes.n_neighbours +=
-			neighbour(c, &items[i], &out[c->routes.n_neighbours], s);
+		c->routes.n_neighbours += neighbour(c, &items[i], &out[c->routes.n_neighbours], s);
 }
 
 // ---- routes
 
-static bool refuse_via(const struct cfg_route *r, const struct cfg_val *v, const char *what,
-		       struct diag_sink *s)
+static bool refuse_via(const struct cfg_val *v, const char *what, struct diag_sink *s)
 {
-	check_report(s, DIAG_ERROR, &r->map, "via", v->at, "%s %s", v->text, what);
+	REFUSE(s, v, "%s %s", v->text, what);
 	return false;
 }
 
-static bool via_port(const struct config *c, const struct cfg_route *r, const struct cfg_val *v,
-		     struct policy_nexthop *out, struct diag_sink *s)
+static bool via_port(const struct config *c, const struct cfg_val *v, struct policy_nexthop *out,
+		     struct diag_sink *s)
 {
 	int port = cfg_find_port(c, v->text);
 
 	if (port < 0)
-		return refuse_via(r, v, "is neither an address nor the name of a port", s);
+		return refuse_via(v, "is neither an address nor the name of a port", s);
 	if (!c->ports[port].routed)
-		return refuse_via(r, v, "has no ip and does not route", s);
+		return refuse_via(v, "has no ip and does not route", s);
 	*out = (struct policy_nexthop){.kind = NEXTHOP_LINK, .port = (uint8_t)port};
 	return true;
 }
 
-static bool via_addr(const struct config *c, const struct cfg_route *r, const struct cfg_val *v,
-		     const struct policy_addr *a, struct policy_nexthop *out, struct diag_sink *s)
+static bool via(const struct config *c, const struct cfg_val *v, const struct policy_addr *to,
+		struct policy_nexthop *out, struct diag_sink *s)
 {
-	const struct policy_neighbour *known = neighbour_of(c, a);
-	int port = known != NULL ? known->port : port_of(c, a);
-
-	if (strchr(v->text, '/') != NULL || !addr_is_station(a))
-		return refuse_via(r, v, "is not the address of one station", s);
-	if (is_own(c, a))
-		return refuse_via(r, v, "is an address of the switch itself", s);
-	if (port < 0)
-		return refuse_via(r, v,
-				  "is in no subnet of a port"
-				  CURE "give a port an ip in its subnet, or "
-				  "name it under neighbours",
-				  s);
-	*out = (struct policy_nexthop){.kind = NEXTHOP_GATEWAY, .port = (uint8_t)port, .addr = *a};
-	return true;
-}
-
-static bool via(const struct config *c, const struct cfg_route *r, const struct cfg_val *v,
-		const struct policy_addr *to, struct policy_nexthop *out, struct diag_sink *s)
-{
+	const struct policy_neighbour *known;
 	struct policy_addr a;
+	int port;
 
 	if (!addr_parse(v->text, &a))
-		return via_port(c, r, v, out, s);
+		return via_port(c, v, out, s);
 	if (a.family != to->family)
-		return refuse_via(r, v, "is of another IP version than the route", s);
-	return via_addr(c, r, v, &a, out, s);
+		return refuse_via(v, "is of another IP version than the route", s);
+	if (strchr(v->text, '/') != NULL || !addr_is_station(&a))
+		return refuse_via(v, "is not the address of one station", s);
+	if (is_own(c, &a))
+		return refuse_via(v, "is an address of the switch itself", s);
+	known = neighbour_of(c, &a);
+	port = known != NULL ? known->port : port_of(c, &a);
+	if (port < 0)
+		return refuse_via(v,
+				  "is in no subnet of a port" CURE
+				  "give a port an ip in its subnet, or "
+				  "name it under neighbours",
+				  s);
+	*out = (struct policy_nexthop){.kind = NEXTHOP_GATEWAY, .port = (uint8_t)port, .addr = a};
+	return true;
 }
 
 // `default` takes the IP version of its next hop.
@@ -371,23 +357,16 @@ static bool parse_to(const struct cfg_route *r, struct policy_addr *to, struct d
 		return true;
 	}
 	if (!addr_parse(r->to.text, to)) {
-		check_report(s, DIAG_ERROR, &r->map, "to", r->to.at,
-			     "\"%s\": expected a prefix such as 10.9.0.0/16, or default",
-			     r->to.text);
+		REFUSE(s, &r->to, "\"%s\": expected a prefix such as 10.9.0.0/16, or default",
+		       r->to.text);
 		return false;
 	}
 	base = addr_masked(*to, to->len, false);
 	if (addr_same(&base, to))
 		return true;
-	check_report(s, DIAG_ERROR, &r->map, "to", r->to.at,
-		     "%s has bits beyond its length" CURE "did you mean %s?", r->to.text,
-		     addr_text(&base, text));
+	REFUSE(s, &r->to, "%s has bits beyond its length" CURE "did you mean %s?", r->to.text,
+	       addr_text(&base, text));
 	return false;
-}
-
-static bool same_hop(const struct policy_nexthop *a, const struct policy_nexthop *b)
-{
-	return memcmp(a, b, sizeof(*a)) == 0;
 }
 
 static bool route(struct config *c, const struct cfg_route *r, struct config_route *out,
@@ -399,17 +378,17 @@ static bool route(struct config *c, const struct cfg_route *r, struct config_rou
 	if (r->to.text == NULL || r->via.n == 0 || !parse_to(r, &out->to, s))
 		return false;
 	if (r->via.n > MAX_NEXTHOPS) {
-		check_report(s, DIAG_ERROR, &r->map, "via", r->via.map.at,
-			     "%u next hops: at most %d are possible", r->via.n, MAX_NEXTHOPS);
+		REFUSE(s, &r->via.map, "%u next hops: at most %d are possible", r->via.n,
+		       MAX_NEXTHOPS);
 		return false;
 	}
 	hops = arena_alloc(&c->arena, r->via.n * sizeof(*hops));
 	for (unsigned i = 0; i < r->via.n; i++) {
-		if (!via(c, r, &r->via.items[i], &out->to, &hops[n], s))
+		if (!via(c, &r->via.items[i], &out->to, &hops[n], s))
 			return false;
 		for (unsigned k = 0; k < n; k++)
-			if (same_hop(&hops[k], &hops[n]))
-				return refuse_via(r, &r->via.items[i], "is given twice", s);
+			if (memcmp(&hops[k], &hops[n], sizeof(*hops)) == 0)
+				return refuse_via(&r->via.items[i], "is given twice", s);
 		n++;
 	}
 	out->nexthops = hops;
@@ -437,7 +416,7 @@ static void prefixes_differ(const struct config *c, struct written *all, unsigne
 			    struct diag_sink *s)
 {
 	struct own_prefix *own;
-	unsigned n_own = routes_own(c, &own), k = 0;
+	unsigned n_own = own_prefixes(c, &own), k = 0;
 
 	qsort(all, n, sizeof(*all), written_cmp);
 	for (unsigned i = 0; i < n; i++) {
@@ -446,18 +425,17 @@ static void prefixes_differ(const struct config *c, struct written *all, unsigne
 		char text[ADDR_TEXT_LEN];
 
 		if (i > 0 && addr_cmp(&all[i - 1].route->to, to) == 0)
-			check_report(s, DIAG_ERROR, &item->map, "to", item->to.at,
-				     "there are two routes to %s"
-				     CURE "give all next hops in one via",
-				     addr_text(to, text));
+			REFUSE(s, &item->to,
+			       "there are two routes to %s" CURE "give all next hops in one via",
+			       addr_text(to, text));
 		while (k < n_own && addr_cmp(&own[k].to, to) < 0)
 			k++;
 		if (k < n_own && addr_cmp(&own[k].to, to) == 0)
-			check_report(s, DIAG_ERROR, &item->map, "to", item->to.at,
-				     own[k].kind == NEXTHOP_LINK
-					     ? "%s is the subnet of port %s"
-					     : "%s is an address of the switch itself, on port %s",
-				     addr_text(to, text), c->ports[own[k].port].name);
+			REFUSE(s, &item->to,
+			       own[k].kind == NEXTHOP_LINK
+				       ? "%s is the subnet of port %s"
+				       : "%s is an address of the switch itself, on port %s",
+			       addr_text(to, text), c->ports[own[k].port].name);
 	}
 	free(own);
 }
@@ -484,25 +462,26 @@ static void resolve_routes(struct config *c, struct diag_sink *s)
 	prefixes_differ(c, all, k, s);
 }
 
-// A switch that nobody gave a seed has one of its own name (FNV-1a).
-static uint64_t seed_of_name(const char *name)
+// FNV-1a.
+static uint64_t hash_of(const void *data, size_t len)
 {
+	const uint8_t *b = data;
 	uint64_t h = 0xcbf29ce484222325u;
 
-	for (; *name != '\0'; name++)
-		h = (h ^ (uint8_t)*name) * 0x100000001b3u;
+	for (size_t i = 0; i < len; i++)
+		h = (h ^ b[i]) * 0x100000001b3u;
 	return h;
 }
 
 void routes_resolve(struct config *c, struct diag_sink *s)
 {
+	static const struct rule rules[] = {{OF_PORT, routed_port_makes_sense}};
 	const struct cfg_ecmp *e = &c->root.sw.ecmp;
+	const char *name = config_name(c);
 
 	c->routes.ecmp_by = (enum ecmp_by)e->hash.n;
-	c->routes.ecmp_seed = e->seed.given ? (uint64_t)e->seed.n : seed_of_name(config_name(c));
-	for (unsigned i = 0; i < c->n_ports; i++)
-		if (c->ports[i].routed)
-			routed_port_makes_sense(c, i, s);
+	c->routes.ecmp_seed = e->seed.given ? (uint64_t)e->seed.n : hash_of(name, strlen(name));
+	CHECK_RULES(rules, c, s);
 	resolve_neighbours(c, s);
 	resolve_routes(c, s);
 }
@@ -579,11 +558,132 @@ int config_set_routes(struct config *c, const struct config_route *routes, unsig
 		    routes[i].n_nexthops == routes[i - 1].n_nexthops)
 			out[i].nexthops = out[i - 1].nexthops;
 		else
-			out[i].nexthops = memcpy(arena_alloc(&c->arena, size), routes[i].nexthops,
-						 size);
+			out[i].nexthops =
+				memcpy(arena_alloc(&c->arena, size), routes[i].nexthops, size);
 	}
 	c->routes.items = out;
 	c->routes.n = n;
 	c->routes.compact = true;
 	return 0;
+}
+
+// ---- compile
+// Groups by what they hold, so that a fabric's many host routes share few of them.
+struct group_index {
+	uint32_t *slot; // group + 1, 0: free
+	uint32_t mask;
+};
+
+static bool same_group(const struct policy_routes *r, uint32_t group,
+		       const struct policy_nexthop *hops, unsigned n)
+{
+	const struct policy_group *g = &r->groups[group];
+
+	return g->n == n && memcmp(&r->nexthops[g->first], hops, n * sizeof(*hops)) == 0;
+}
+
+// The number of a group with these next hops, which is made when there is none yet.
+static uint32_t group_of(struct policy_routes *r, struct group_index *index,
+			 const struct policy_nexthop *hops, unsigned n)
+{
+	uint64_t hash = hash_of(hops, n * sizeof(*hops));
+	uint32_t at = (uint32_t)(hash ^ hash >> 32) & index->mask;
+
+	for (; index->slot[at] != 0; at = (at + 1) & index->mask)
+		if (same_group(r, index->slot[at] - 1, hops, n))
+			return index->slot[at] - 1;
+	r->groups[r->n_groups] = (struct policy_group){.first = r->n_nexthops, .n = n};
+	memcpy(&r->nexthops[r->n_nexthops], hops, n * sizeof(*hops));
+	r->n_nexthops += n;
+	index->slot[at] = ++r->n_groups;
+	return r->n_groups - 1;
+}
+
+static void add(struct policy_routes *r, struct group_index *index, const struct policy_addr *to,
+		const struct policy_nexthop *hops, unsigned n)
+{
+	r->prefixes[r->n_prefixes++] =
+		(struct policy_prefix){.to = *to, .group = group_of(r, index, hops, n)};
+}
+
+// Memory for as many as there can be. False: there is none.
+static bool reserve(struct policy_routes *r, struct group_index *index, const struct config *c,
+		    unsigned n_own)
+{
+	size_t n = c->routes.n + n_own, hops = n_own;
+
+	for (unsigned i = 0; i < c->routes.n; i++)
+		hops += c->routes.items[i].n_nexthops;
+	for (index->mask = 1; index->mask < 2 * n; index->mask = 2 * index->mask + 1)
+		;
+	index->slot = calloc((size_t)index->mask + 1, sizeof(*index->slot));
+	r->prefixes = calloc(n + 1, sizeof(*r->prefixes));
+	r->groups = calloc(n + 1, sizeof(*r->groups));
+	r->nexthops = calloc(hops + 1, sizeof(*r->nexthops));
+	r->neighbours = calloc(c->routes.n_neighbours + 1u, sizeof(*r->neighbours));
+	return index->slot != NULL && r->prefixes != NULL && r->groups != NULL &&
+	       r->nexthops != NULL && r->neighbours != NULL;
+}
+
+static void compile_routed_port(const struct compiler *k, unsigned i)
+{
+	const struct config_port *port = &k->c->ports[i];
+	struct policy_port *out = &k->p->ports[i];
+
+	out->routed = port->routed;
+	if (!port->routed)
+		return;
+	k->p->routes.any = true;
+	if (k->facts != NULL)
+		memcpy(out->mac, k->facts[i].mac, sizeof(out->mac));
+	out->n_addrs = (uint8_t)port->n_addrs;
+	for (unsigned a = 0; a < port->n_addrs; a++)
+		out->addrs[a] = port->addrs[a];
+	out->vlan = (struct policy_vlan){.untagged = 0}; // of no VLAN of the bridge
+}
+
+void compile_routes(struct compiler *k)
+{
+	struct policy_routes *r = &k->p->routes;
+	struct group_index index = {0};
+	const struct config_routes *from = &k->c->routes;
+	struct own_prefix *own = NULL;
+	unsigned n_own;
+
+	for (unsigned i = 0; i < k->c->n_ports; i++)
+		compile_routed_port(k, i);
+	if (!r->any)
+		return;
+	r->compact = from->compact;
+	r->ecmp_by = (uint8_t)from->ecmp_by;
+	r->ecmp_seed = from->ecmp_seed;
+	n_own = own_prefixes(k->c, &own);
+	if (reserve(r, &index, k->c, n_own)) {
+		for (unsigned i = 0; i < n_own; i++)
+			add(r, &index, &own[i].to,
+			    &(struct policy_nexthop){.kind = own[i].kind, .port = own[i].port}, 1);
+		for (unsigned i = 0; i < from->n; i++)
+			add(r, &index, &from->items[i].to, from->items[i].nexthops,
+			    from->items[i].n_nexthops);
+		r->n_neighbours = from->n_neighbours;
+		for (unsigned i = 0; i < r->n_neighbours; i++)
+			r->neighbours[i] = from->neighbours[i];
+	} else {
+		diag_add(k->s, DIAG_ERROR, k->c->root.routes.map.at, "routes", "out of memory");
+		compile_routes_free(r);
+	}
+	free(index.slot);
+	free(own);
+}
+
+void compile_routes_free(struct policy_routes *r)
+{
+	free(r->prefixes);
+	free(r->groups);
+	free(r->nexthops);
+	free(r->neighbours);
+	r->prefixes = NULL;
+	r->groups = NULL;
+	r->nexthops = NULL;
+	r->neighbours = NULL;
 }
