@@ -68,51 +68,35 @@ static void print_json(struct json_object *o, FILE *out)
 }
 
 // ---- check
-struct check_verdict {
-	bool ok, strict;
-	unsigned n_errors;
-};
-
 static struct json_object *place_or_null(uint32_t n)
 {
 	return n == 0 ? NULL : json_object_new_int64(n);
 }
 
-static struct json_object *message_json(const struct diag_message *m, bool strict)
-{
-	struct json_object *o = json_object_new_object();
-
-	add_text(o, "file", m->file);
-	json_object_object_add(o, "line", place_or_null(m->line));
-	json_object_object_add(o, "column", place_or_null(m->column));
-	add_text(o, "key", m->key);
-	add_text(o, "severity", m->is_error || strict ? "error" : "warning");
-	add_text(o, "text", m->text);
-	add_text(o, "hint", m->hint);
-	return o;
-}
-
-static void print_check_json(const char *path, const struct check_verdict *v, const struct diags *d,
+static void print_check_json(const char *path, bool ok, bool strict, const struct diags *d,
 			     FILE *out)
 {
 	struct json_object *o = json_object_new_object(), *list = json_object_new_array();
+	unsigned n_errors = strict ? d->n_messages : d->n_errors;
 
-	for (unsigned i = 0; i < d->n_messages; i++)
-		json_object_array_add(list, message_json(&d->messages[i], v->strict));
+	for (unsigned i = 0; i < d->n_messages; i++) {
+		const struct diag_message *m = &d->messages[i];
+		struct json_object *message = json_object_new_object();
+
+		add_text(message, "file", m->file);
+		json_object_object_add(message, "line", place_or_null(m->line));
+		json_object_object_add(message, "column", place_or_null(m->column));
+		add_text(message, "key", m->key);
+		add_text(message, "severity", m->is_error || strict ? "error" : "warning");
+		add_text(message, "text", m->text);
+		add_text(message, "hint", m->hint);
+		json_object_array_add(list, message);
+	}
 	add_text(o, "file", path);
-	add_bool(o, "ok", v->ok);
-	json_object_object_add(o, "errors", json_object_new_int((int)v->n_errors));
+	add_bool(o, "ok", ok);
+	json_object_object_add(o, "errors", json_object_new_int((int)n_errors));
 	json_object_object_add(o, "messages", list);
 	print_json(o, out);
-}
-
-static unsigned n_lossless(const struct policy *p)
-{
-	unsigned n = 0;
-
-	for (unsigned i = 0; i < p->n_ports; i++)
-		n += (unsigned)__builtin_popcount(p->ports[i].classify.lossless);
-	return n;
 }
 
 static uint64_t whole_mb(uint64_t bytes)
@@ -145,28 +129,31 @@ static int check_memory(const struct config *c, struct memory_plan *out, struct 
 static void print_ok(const char *path, unsigned n_warnings, const struct policy *p,
 		     const struct memory_plan *memory, FILE *out)
 {
+	unsigned n_lossless = 0;
 	char warnings[32] = "";
 
+	for (unsigned i = 0; i < p->n_ports; i++)
+		n_lossless += (unsigned)__builtin_popcount(p->ports[i].classify.lossless);
 	if (n_warnings > 0)
 		snprintf(warnings, sizeof(warnings), ", %u warning%s", n_warnings,
 			 n_warnings == 1 ? "" : "s");
 	terminal_printf(out,
 			"%s: ok%s (%u port%s, %u lossless group%s, %" PRIu64 " B of headroom, "
 			"%" PRIu64 " MB of hugepages)\n",
-			path, warnings, p->n_ports, p->n_ports == 1 ? "" : "s", n_lossless(p),
-			n_lossless(p) == 1 ? "" : "s",
+			path, warnings, p->n_ports, p->n_ports == 1 ? "" : "s", n_lossless,
+			n_lossless == 1 ? "" : "s",
 			(uint64_t)p->buffer.headroom_pool_cells * p->cell.bytes,
 			whole_mb(memory->huge_bytes));
 }
 
 int check_print(const char *path, bool json, bool strict, FILE *out)
 {
-	struct check_verdict v;
 	struct diags d = {0};
 	struct config *c = NULL;
 	struct policy *p = NULL;
 	struct memory_plan memory = {0};
 	unsigned n_warnings;
+	bool ok;
 	int err = config_load(path, &c, &d);
 
 	if (err == 0)
@@ -176,16 +163,12 @@ int check_print(const char *path, bool json, bool strict, FILE *out)
 	if (err == 0)
 		advice_add(c, NULL, p, advice_processors(), &d);
 	n_warnings = d.n_messages - d.n_errors;
-	v = (struct check_verdict){
-		.ok = err == 0 && !(strict && n_warnings > 0),
-		.strict = strict,
-		.n_errors = strict ? d.n_messages : d.n_errors,
-	};
+	ok = err == 0 && !(strict && n_warnings > 0);
 	if (json)
-		print_check_json(path, &v, &d, out);
+		print_check_json(path, ok, strict, &d, out);
 	else
 		diags_print(&d);
-	if (!json && v.ok)
+	if (!json && ok)
 		print_ok(path, n_warnings, p, &memory, out);
 	else if (!json && err == 0)
 		terminal_printf(stderr, "%s: %u warning%s, and --strict takes them as mistakes\n",
@@ -196,17 +179,18 @@ int check_print(const char *path, bool json, bool strict, FILE *out)
 	policy_destroy(p);
 	config_destroy(c);
 	diags_fini(&d);
-	return v.ok ? 0 : BAD;
+	return ok ? 0 : BAD;
 }
 
 // ---- groups and pools
+// Every lossless class of every port.
+#define FOR_EACH_GROUP(p, i, cls)                                                                  \
+	for (unsigned i = 0; i < (p)->n_ports; i++)                                                \
+		for_each_bit (cls, (p)->ports[i].classify.lossless)
+
 struct plan_pg {
-	const struct policy *p;
-	const char *port;
-	unsigned port_index, cls, pg;
-	uint64_t xoff_cells;
+	unsigned pg;
 	uint64_t min, shared, xoff, xoff_at, xoff_alone, xon_at, t_flight, neighbour; // bytes
-	bool headroom_holds; // what is configured takes what can be in flight
 };
 
 // min + F*a/(1+a): where one group alone, in an empty switch, enters XOFF.
@@ -229,9 +213,8 @@ static struct plan_pg plan_pg(const struct config *c, const struct policy *p, un
 	unsigned pg = pp->classify.class_to_pg[cls];
 	const struct pg_params *params = &pp->pg[pg];
 	uint64_t free_cells = p->buffer.ingress_pool_cells, cell = p->cell.bytes;
-	struct plan_pg r = {.p = p, .port = pp->name, .port_index = port, .cls = cls, .pg = pg};
+	struct plan_pg r = {.pg = pg};
 
-	r.xoff_cells = params->xoff_cells;
 	r.min = params->min_cells * cell;
 	r.xoff = compile_xoff_bytes(c, &c->ports[port], pg, pp->speed_bps);
 	r.shared = min_u64(free_cells, threshold_cells(&params->shared, free_cells)) * cell;
@@ -240,20 +223,7 @@ static struct plan_pg plan_pg(const struct config *c, const struct policy *p, un
 	r.xon_at = r.min + min_u64(free_cells, pg_xon_at(params, free_cells)) * cell;
 	r.t_flight = compile_flight_bytes(c, &c->ports[port], pg, pp->speed_bps);
 	r.neighbour = (uint64_t)pp->tx_ring_bytes + pp->max_frame;
-	r.headroom_holds = r.xoff >= r.t_flight;
 	return r;
-}
-
-typedef void plan_fn(const struct plan_pg *pg, void *to);
-
-static void each_pg(const struct config *c, const struct policy *p, plan_fn *fn, void *to)
-{
-	for (unsigned i = 0; i < p->n_ports; i++)
-		for_each_bit (cls, p->ports[i].classify.lossless) {
-			struct plan_pg pg = plan_pg(c, p, i, cls);
-
-			fn(&pg, to);
-		}
 }
 
 enum { N_POOLS = 6 };
@@ -271,36 +241,57 @@ static void pools(const struct policy *p, struct number out[N_POOLS])
 	out[5] = (struct number){"egress_lossless", b->total_cells * cell};
 }
 
-static void pg_json(const struct plan_pg *g, void *list)
+static struct json_object *pgs_json(const struct config *c, const struct policy *p)
 {
-	struct json_object *o = json_object_new_object();
+	struct json_object *list = json_object_new_array();
 
-	add_text(o, "port", g->port);
-	ADD_NUMBERS(o, {"class", g->cls}, {"pg", g->pg}, {"min_bytes", g->min},
-		    {"shared_bytes", g->shared}, {"headroom_bytes", g->xoff},
-		    {"xoff_bytes", g->xoff}, {"xoff_cells", g->xoff_cells},
-		    {"xoff_at_bytes", g->xoff_at}, {"xoff_alone_bytes", g->xoff_alone},
-		    {"xon_at_bytes", g->xon_at}, {"t_flight_bytes", g->t_flight});
-	add_bool(o, "headroom_holds", g->headroom_holds);
-	ADD_NUMBERS(o, {"neighbour_must_reserve_bytes", g->neighbour});
-	plan_ecn_pg_json(g->p, g->port_index, g->cls, o);
-	json_object_array_add(list, o);
+	FOR_EACH_GROUP (p, i, cls) {
+		const struct plan_pg g = plan_pg(c, p, i, cls);
+		struct json_object *o = json_object_new_object();
+
+		add_text(o, "port", p->ports[i].name);
+		ADD_NUMBERS(o, {"class", cls}, {"pg", g.pg}, {"min_bytes", g.min},
+			    {"shared_bytes", g.shared}, {"headroom_bytes", g.xoff},
+			    {"xoff_bytes", g.xoff}, {"xoff_cells", p->ports[i].pg[g.pg].xoff_cells},
+			    {"xoff_at_bytes", g.xoff_at}, {"xoff_alone_bytes", g.xoff_alone},
+			    {"xon_at_bytes", g.xon_at}, {"t_flight_bytes", g.t_flight});
+		add_bool(o, "headroom_holds", g.xoff >= g.t_flight);
+		ADD_NUMBERS(o, {"neighbour_must_reserve_bytes", g.neighbour});
+		plan_ecn_pg_json(p, i, cls, o);
+		json_object_array_add(list, o);
+	}
+	return list;
 }
 
-static void pfc_text(const struct plan_pg *g, void *file)
+static void groups_text(const struct config *c, const struct policy *p, FILE *out)
 {
-	fprintf(file,
-		"%-8s %5u %9" PRIu64 " %9" PRIu64 " %9" PRIu64 " %11" PRIu64 " %11" PRIu64
-		" %11" PRIu64 "\n",
-		g->port, g->cls, g->min, g->xoff, g->t_flight, g->xoff_at, g->xoff_alone,
-		g->xon_at);
-	if (!g->headroom_holds)
-		fputs("  headroom below what is in flight\n", file);
-}
+	fprintf(out, "\n%-8s %5s %9s %9s %9s %11s %11s %11s\n", "pfc", "class", "min", "xoff",
+		"t_flight", "xoff_at", "alone", "xon_at");
+	FOR_EACH_GROUP (p, i, cls) {
+		const struct plan_pg g = plan_pg(c, p, i, cls);
 
-static void peer_text(const struct plan_pg *g, void *file)
-{
-	fprintf(file, "%-8s %5u %9" PRIu64 "\n", g->port, g->cls, g->neighbour);
+		fprintf(out,
+			"%-8s %5u %9" PRIu64 " %9" PRIu64 " %9" PRIu64 " %11" PRIu64 " %11" PRIu64
+			" %11" PRIu64 "\n",
+			p->ports[i].name, cls, g.min, g.xoff, g.t_flight, g.xoff_at, g.xoff_alone,
+			g.xon_at);
+		if (g.xoff < g.t_flight)
+			fputs("  headroom below what is in flight\n", out);
+	}
+	fprintf(out, "\n%-8s %5s %9s\n", "peer", "class", "neighbour");
+	FOR_EACH_GROUP (p, i, cls)
+		fprintf(out, "%-8s %5u %9" PRIu64 "\n", p->ports[i].name, cls,
+			plan_pg(c, p, i, cls).neighbour);
+	fprintf(out,
+		"\nBytes throughout.\n"
+		"xoff       headroom: what the group still takes after its PAUSE left\n"
+		"t_flight   what can be in flight then, at worst: xoff must not be below it\n"
+		"xoff_at    min + T while the shared pool is empty, T at most the pool\n"
+		"alone      where one group alone, filling the switch, enters XOFF\n"
+		"xon_at     min + shared use at or below which XON is sent, pool empty\n"
+		"neighbour  what this port still sends after a PAUSE arrived: transmit ring and\n"
+		"           the frame on the wire. The peer must reserve it beyond cable and\n"
+		"           response.\n");
 }
 
 // ---- watchdogs, early warnings, chains of the guards
@@ -314,51 +305,41 @@ static bool warns(const struct policy_port *p)
 	return p->pfc_warning.in_pps != 0 || p->pfc_warning.out_pps != 0;
 }
 
-static void watchdog_line(const struct policy_port *p, FILE *out)
-{
-	const struct watchdog_params *w = &p->watchdog;
-	uint64_t pause_us = (longest_pause_ns(p) + 500) / 1000;
-	char classes[2 * N_CLASSES + 1], *end = classes;
-
-	for_each_bit (c, w->classes)
-		end += sprintf(end, "%s%u", end == classes ? "" : ",", c);
-	fprintf(out, "%-8s %7s %-9s %-8s %8s %8s %7" PRIu64 ".%03ums\n", p->name, classes,
-		cfg_watchdog_modes[w->mode], cfg_watchdog_actions[w->action],
-		UNIT_TEXT(UNIT_TIME, (int64_t)w->detect_ns),
-		UNIT_TEXT(UNIT_TIME, (int64_t)w->restore_ns), pause_us / 1000,
-		(unsigned)(pause_us % 1000));
-}
-
-static void limit_line(const struct policy_port *p, FILE *out)
-{
-	const struct watchdog_params *w = &p->watchdog;
-
-	if (w->limit_count == 0)
-		fprintf(out, "%-8s never\n", p->name);
-	else
-		fprintf(out, "%-8s %u in %s, then %s\n", p->name, w->limit_count,
-			UNIT_TEXT(UNIT_TIME, (int64_t)w->limit_window_ns),
-			cfg_watchdog_thens[w->then]);
-}
-
 static void watchdog_text(const struct policy *p, FILE *out)
 {
 	unsigned n = 0;
 
 	for (unsigned i = 0; i < p->n_ports; i++) {
-		if (p->ports[i].watchdog.classes == 0)
+		const struct watchdog_params *w = &p->ports[i].watchdog;
+		uint64_t pause_us = (longest_pause_ns(&p->ports[i]) + 500) / 1000;
+		char classes[2 * N_CLASSES + 1], *end = classes;
+
+		if (w->classes == 0)
 			continue;
 		if (n++ == 0)
 			fprintf(out, "\n%-8s %7s %-9s %-8s %8s %8s %13s\n", "watchdog", "classes",
 				"mode", "action", "detect", "restore", "longest_pause");
-		watchdog_line(&p->ports[i], out);
+		for_each_bit (cls, w->classes)
+			end += sprintf(end, "%s%u", end == classes ? "" : ",", cls);
+		fprintf(out, "%-8s %7s %-9s %-8s %8s %8s %7" PRIu64 ".%03ums\n", p->ports[i].name,
+			classes, cfg_watchdog_modes[w->mode], cfg_watchdog_actions[w->action],
+			UNIT_TEXT(UNIT_TIME, (int64_t)w->detect_ns),
+			UNIT_TEXT(UNIT_TIME, (int64_t)w->restore_ns), pause_us / 1000,
+			(unsigned)(pause_us % 1000));
 	}
 	if (n == 0)
 		return;
 	fputs("\nwatchdog limit\n", out);
-	for (unsigned i = 0; i < p->n_ports; i++)
-		if (p->ports[i].watchdog.classes != 0)
-			limit_line(&p->ports[i], out);
+	for (unsigned i = 0; i < p->n_ports; i++) {
+		const struct watchdog_params *w = &p->ports[i].watchdog;
+
+		if (w->classes != 0 && w->limit_count == 0)
+			fprintf(out, "%-8s never\n", p->ports[i].name);
+		else if (w->classes != 0)
+			fprintf(out, "%-8s %u in %s, then %s\n", p->ports[i].name, w->limit_count,
+				UNIT_TEXT(UNIT_TIME, (int64_t)w->limit_window_ns),
+				cfg_watchdog_thens[w->then]);
+	}
 	fputs("\n"
 	      "detect         a storm is detected so long after its clock began, and at most\n"
 	      "               one turn of the worker's loop later: detect <= measured <=\n"
@@ -383,14 +364,6 @@ static void warning_text(const struct policy *p, FILE *out)
 				"early_warning", "in", "out");
 		fprintf(out, "%-13s %9u %9u\n", p->ports[i].name, w->in_pps, w->out_pps);
 	}
-}
-
-static const struct policy_port *first_in(const struct policy *p, unsigned group)
-{
-	for (unsigned i = 0; i < p->n_ports; i++)
-		if (p->ports[i].guard.group == group)
-			return &p->ports[i];
-	return NULL;
 }
 
 // Others lead there already.
@@ -419,12 +392,15 @@ static void chain_line(const struct policy_port *p, uint8_t dscp, FILE *out)
 static void guard_text(const struct policy *p, FILE *out)
 {
 	for (unsigned group = 1; group <= p->n_guard_groups; group++) {
-		const struct policy_port *first = first_in(p, group);
+		const struct policy_port *first = NULL;
 
 		fprintf(out, "\nguard %s:", p->guard_groups[group - 1]);
-		for (unsigned i = 0; i < p->n_ports; i++)
-			if (p->ports[i].guard.group == group)
-				fprintf(out, " %s", p->ports[i].name);
+		for (unsigned i = 0; i < p->n_ports; i++) {
+			if (p->ports[i].guard.group != group)
+				continue;
+			first = first == NULL ? &p->ports[i] : first;
+			fprintf(out, " %s", p->ports[i].name);
+		}
 		fputc('\n', out);
 		for (unsigned i = 0; first != NULL && i < first->guard.n_rules; i++)
 			if (begins_chain(&first->guard, first->guard.rules[i].dscp))
@@ -432,29 +408,26 @@ static void guard_text(const struct policy *p, FILE *out)
 	}
 }
 
-static struct json_object *watchdog_json(const struct policy_port *p)
-{
-	const struct watchdog_params *w = &p->watchdog;
-	struct json_object *o = json_object_new_object(), *classes = json_object_new_array();
-
-	for_each_bit (c, w->classes)
-		json_object_array_add(classes, json_object_new_int((int)c));
-	json_object_object_add(o, "classes", classes);
-	add_text(o, "mode", cfg_watchdog_modes[w->mode]);
-	add_text(o, "action", cfg_watchdog_actions[w->action]);
-	ADD_NUMBERS(o, {"detect_ns", w->detect_ns}, {"restore_ns", w->restore_ns},
-		    {"longest_pause_ns", longest_pause_ns(p)}, {"limit_count", w->limit_count},
-		    {"limit_window_ns", w->limit_window_ns});
-	add_text(o, "limit_then", cfg_watchdog_thens[w->then]);
-	return o;
-}
-
 static void storm_port_json(const struct policy_port *p, struct json_object *port)
 {
-	struct json_object *o;
+	const struct watchdog_params *w = &p->watchdog;
+	struct json_object *o, *classes;
 
-	if (p->watchdog.classes != 0)
-		json_object_object_add(port, "watchdog", watchdog_json(p));
+	if (w->classes != 0) {
+		o = json_object_new_object();
+		classes = json_object_new_array();
+		for_each_bit (cls, w->classes)
+			json_object_array_add(classes, json_object_new_int((int)cls));
+		json_object_object_add(o, "classes", classes);
+		add_text(o, "mode", cfg_watchdog_modes[w->mode]);
+		add_text(o, "action", cfg_watchdog_actions[w->action]);
+		ADD_NUMBERS(o, {"detect_ns", w->detect_ns}, {"restore_ns", w->restore_ns},
+			    {"longest_pause_ns", longest_pause_ns(p)},
+			    {"limit_count", w->limit_count},
+			    {"limit_window_ns", w->limit_window_ns});
+		add_text(o, "limit_then", cfg_watchdog_thens[w->then]);
+		json_object_object_add(port, "watchdog", o);
+	}
 	if (!warns(p))
 		return;
 	o = json_object_new_object();
@@ -475,29 +448,29 @@ static struct json_object *rule_json(const struct guard_params *g, const struct 
 	return o;
 }
 
-static struct json_object *group_json(const struct policy *p, unsigned group)
-{
-	const struct policy_port *first = first_in(p, group);
-	struct json_object *o = json_object_new_object();
-	struct json_object *ports = json_object_new_array(), *rules = json_object_new_array();
-
-	for (unsigned i = 0; i < p->n_ports; i++)
-		if (p->ports[i].guard.group == group)
-			json_object_array_add(ports, json_object_new_string(p->ports[i].name));
-	for (unsigned i = 0; first != NULL && i < first->guard.n_rules; i++)
-		json_object_array_add(rules, rule_json(&first->guard, &first->guard.rules[i]));
-	add_text(o, "group", p->guard_groups[group - 1]);
-	json_object_object_add(o, "ports", ports);
-	json_object_object_add(o, "rules", rules);
-	return o;
-}
-
 static struct json_object *guards_json(const struct policy *p)
 {
 	struct json_object *list = json_object_new_array();
 
-	for (unsigned group = 1; group <= p->n_guard_groups; group++)
-		json_object_array_add(list, group_json(p, group));
+	for (unsigned group = 1; group <= p->n_guard_groups; group++) {
+		const struct guard_params *g = NULL;
+		struct json_object *o = json_object_new_object();
+		struct json_object *ports = json_object_new_array();
+		struct json_object *rules = json_object_new_array();
+
+		for (unsigned i = 0; i < p->n_ports; i++) {
+			if (p->ports[i].guard.group != group)
+				continue;
+			g = &p->ports[i].guard; // all ports of a group have the same
+			json_object_array_add(ports, json_object_new_string(p->ports[i].name));
+		}
+		for (unsigned i = 0; g != NULL && i < g->n_rules; i++)
+			json_object_array_add(rules, rule_json(g, &g->rules[i]));
+		add_text(o, "group", p->guard_groups[group - 1]);
+		json_object_object_add(o, "ports", ports);
+		json_object_object_add(o, "rules", rules);
+		json_object_array_add(list, o);
+	}
 	return list;
 }
 
@@ -671,9 +644,9 @@ static void fill_add(struct fill *f, uint64_t min_cells, const struct threshold 
 // Each group of s = share * alpha * free, and free is what they leave of the pool.
 static uint64_t fill_bytes(const struct policy *p, const struct fill *f, uint64_t pool)
 {
-	uint64_t fixed = f->static_cells < pool ? f->static_cells : pool, one_q24 = 1 << 24;
-	uint64_t shared = (uint64_t)((unsigned __int128)(pool - fixed) * f->alpha_q24 /
-				     (one_q24 + f->alpha_q24));
+	uint64_t fixed = min_u64(f->static_cells, pool), one_q24 = 1 << 24;
+	uint64_t shared =
+		(uint64_t)((wide)(pool - fixed) * f->alpha_q24 / (one_q24 + f->alpha_q24));
 
 	return (f->min_cells + fixed + shared) * p->cell.bytes;
 }
@@ -690,39 +663,31 @@ static unsigned groups_to(const struct policy_port *from, const struct policy_po
 	return groups;
 }
 
-static struct ipcc_depth depth_of_lossy(const struct policy *p, const struct egress_params *e,
-					uint32_t share_q16)
-{
-	struct fill f = {0};
-	uint64_t bytes;
-
-	fill_add(&f, e->min_cells, &e->shared, share_q16);
-	bytes = fill_bytes(p, &f, p->buffer.egress_lossy_cells);
-	return (struct ipcc_depth){bytes, bytes};
-}
-
 struct ipcc_depth plan_ipcc_depth(const struct policy *p, unsigned port, unsigned queue,
 				  uint32_t share_q16)
 {
 	const struct policy_port *to = &p->ports[port];
+	const struct egress_params *e = &to->queue[queue].egress;
 	struct ipcc_depth d = {0};
 	struct fill all = {0};
 
-	if (!to->queue[queue].egress.lossless)
-		return depth_of_lossy(p, &to->queue[queue].egress, share_q16);
+	if (!e->lossless) {
+		fill_add(&all, e->min_cells, &e->shared, share_q16);
+		d.one = d.all = fill_bytes(p, &all, p->buffer.egress_lossy_cells);
+		return d;
+	}
 	for (unsigned i = 0; i < p->n_ports; i++) {
 		const struct policy_port *from = &p->ports[i];
-		unsigned left = i == port ? 0 : groups_to(from, to, queue);
 
-		for (; left != 0; left &= left - 1) {
-			const struct pg_params *pg = &from->pg[__builtin_ctz(left)];
+		for_each_bit (g, i == port ? 0 : groups_to(from, to, queue)) {
+			const struct pg_params *pg = &from->pg[g];
 			struct fill one = {0};
 			uint64_t bytes;
 
 			fill_add(&one, pg->min_cells, &pg->shared, share_q16);
 			fill_add(&all, pg->min_cells, &pg->shared, share_q16);
 			bytes = fill_bytes(p, &one, p->buffer.ingress_pool_cells);
-			d.one = d.one == 0 || bytes < d.one ? bytes : d.one;
+			d.one = d.one == 0 ? bytes : min_u64(bytes, d.one);
 		}
 	}
 	d.all = fill_bytes(p, &all, p->buffer.ingress_pool_cells);
@@ -732,52 +697,13 @@ struct ipcc_depth plan_ipcc_depth(const struct policy *p, unsigned port, unsigne
 // What the port sends meanwhile.
 static uint64_t bytes_in(const struct policy_port *p, uint64_t ns)
 {
-	return (uint64_t)((unsigned __int128)p->speed_bps * ns / (8ull * SECOND_NS));
+	return (uint64_t)((wide)p->speed_bps * ns / (8ull * SECOND_NS));
 }
 
-typedef void queue_fn(const struct policy *p, unsigned port, unsigned queue, void *to);
-
-static unsigned each_queue(const struct policy *p, queue_fn *fn, void *to)
-{
-	unsigned n = 0;
-
-	for (unsigned i = 0; i < p->n_ports; i++)
-		for (unsigned q = 0; q < N_QUEUES; q++) {
-			if (!p->ports[i].queue[q].ipcc.enabled)
-				continue;
-			n++;
-			if (fn != NULL)
-				fn(p, i, q, to);
-		}
-	return n;
-}
-
-static void queue_line(const struct policy *p, unsigned port, unsigned queue, void *file)
-{
-	const struct policy_port *pp = &p->ports[port];
-	const struct ipcc_params *i = &pp->queue[queue].ipcc;
-
-	fprintf(file,
-		"%-8s %5u %11" PRIu64 " %11" PRIu64 " %11" PRIu64 " %8s %10" PRIu64 " %3u %4u\n",
-		pp->name, queue, i->kmin_bytes, i->kmax_bytes, deep_bytes(i),
-		UNIT_TEXT(UNIT_TIME, (int64_t)i->interval_ns), bytes_in(pp, i->interval_ns), i->few,
-		i->many);
-}
-
-static void reaction_line(const struct policy *p, unsigned port, unsigned queue, void *file)
-{
-	const struct ipcc_params *i = &p->ports[port].queue[queue].ipcc;
-	const struct ipcc_depth deep = plan_ipcc_depth(p, port, queue, i->deep_q16);
-	char cut[32] = "learnt";
-
-	if (!i->cut_learnt)
-		snprintf(cut, sizeof(cut), "%" PRIu64 "%%",
-			 ((uint64_t)i->cut_q16 * 100 + Q16 / 2) / Q16);
-	fprintf(file, "%-8s %5u %6s %8s %8s %8s %12" PRIu64 " %12" PRIu64 "\n", p->ports[port].name,
-		queue, cut, UNIT_TEXT(UNIT_TIME, (int64_t)i->drain_ns),
-		UNIT_TEXT(UNIT_TIME, (int64_t)i->min_gap_ns),
-		UNIT_TEXT(UNIT_TIME, (int64_t)i->spare_ns), deep.one, deep.all);
-}
+#define FOR_EACH_IPCC(p, port, q)                                                                  \
+	for (unsigned port = 0; port < (p)->n_ports; port++)                                       \
+		for (unsigned q = 0; q < N_QUEUES; q++)                                            \
+			if ((p)->ports[port].queue[q].ipcc.enabled)
 
 static void flows_text(const struct policy *p, FILE *out)
 {
@@ -791,29 +717,42 @@ static void flows_text(const struct policy *p, FILE *out)
 			config_flow_bytes(p));
 }
 
-static void cnp_text(const struct policy *p, FILE *out)
-{
-	fprintf(out, "\n%-8s %5s %5s %10s %7s  CNPs of the switch that leave here\n", "cnp", "dscp",
-		"class", "per_ms", "burst");
-	for (unsigned i = 0; i < p->n_ports; i++) {
-		const struct cnp_params *c = &p->ports[i].cnp;
-
-		fprintf(out, "%-8s %5u %5u %10u %7u\n", p->ports[i].name, c->dscp, c->cls,
-			c->max_per_ms, c->burst);
-	}
-}
-
 static void ipcc_text(const struct policy *p, FILE *out)
 {
-	flows_text(p, out);
-	if (each_queue(p, NULL, NULL) == 0)
+	unsigned n = 0;
+
+	FOR_EACH_IPCC (p, port, q) {
+		const struct policy_port *pp = &p->ports[port];
+		const struct ipcc_params *i = &pp->queue[q].ipcc;
+
+		if (n++ == 0)
+			fprintf(out, "\n%-8s %5s %11s %11s %11s %8s %10s %3s %4s\n", "ipcc",
+				"queue", "kmin", "kmax", "deep", "interval", "sent_in_it", "few",
+				"many");
+		fprintf(out,
+			"%-8s %5u %11" PRIu64 " %11" PRIu64 " %11" PRIu64 " %8s %10" PRIu64
+			" %3u %4u\n",
+			pp->name, q, i->kmin_bytes, i->kmax_bytes, deep_bytes(i),
+			UNIT_TEXT(UNIT_TIME, (int64_t)i->interval_ns), bytes_in(pp, i->interval_ns),
+			i->few, i->many);
+	}
+	if (n == 0)
 		return;
-	fprintf(out, "\n%-8s %5s %11s %11s %11s %8s %10s %3s %4s\n", "ipcc", "queue", "kmin",
-		"kmax", "deep", "interval", "sent_in_it", "few", "many");
-	each_queue(p, queue_line, out);
 	fprintf(out, "\n%-8s %5s %6s %8s %8s %8s %12s %12s\n", "ipcc", "queue", "cut", "drain",
 		"min_gap", "spare", "deep_one", "deep_all");
-	each_queue(p, reaction_line, out);
+	FOR_EACH_IPCC (p, port, q) {
+		const struct ipcc_params *i = &p->ports[port].queue[q].ipcc;
+		const struct ipcc_depth deep = plan_ipcc_depth(p, port, q, i->deep_q16);
+		char cut[32] = "learnt";
+
+		if (!i->cut_learnt)
+			snprintf(cut, sizeof(cut), "%" PRIu64 "%%",
+				 ((uint64_t)i->cut_q16 * 100 + Q16 / 2) / Q16);
+		fprintf(out, "%-8s %5u %6s %8s %8s %8s %12" PRIu64 " %12" PRIu64 "\n",
+			p->ports[port].name, q, cut, UNIT_TEXT(UNIT_TIME, (int64_t)i->drain_ns),
+			UNIT_TEXT(UNIT_TIME, (int64_t)i->min_gap_ns),
+			UNIT_TEXT(UNIT_TIME, (int64_t)i->spare_ns), deep.one, deep.all);
+	}
 	fputs("\n"
 	      "deep        from this length a queue that grows may ask for `many` CNPs at a\n"
 	      "            look\n"
@@ -824,46 +763,40 @@ static void ipcc_text(const struct policy *p, FILE *out)
 	      "            that of single frames, above kmax - kmin a burst is over before it\n"
 	      "            is seen\n",
 	      out);
-	cnp_text(p, out);
+	fprintf(out, "\n%-8s %5s %5s %10s %7s  CNPs of the switch that leave here\n", "cnp", "dscp",
+		"class", "per_ms", "burst");
+	for (unsigned i = 0; i < p->n_ports; i++) {
+		const struct cnp_params *c = &p->ports[i].cnp;
+
+		fprintf(out, "%-8s %5u %5u %10u %7u\n", p->ports[i].name, c->dscp, c->cls,
+			c->max_per_ms, c->burst);
+	}
 }
 
-static struct json_object *flows_json(const struct policy *p)
+static struct json_object *ipcc_json(const struct policy *p)
 {
-	struct json_object *o = json_object_new_object();
+	struct json_object *list = json_object_new_array();
 
-	ADD_NUMBERS(o, {"max", p->flows.max}, {"age_ns", p->flows.age_ns},
-		    {"memory_bytes", config_flow_bytes(p)}, {"pairs", p->n_pairs});
-	return o;
-}
+	FOR_EACH_IPCC (p, port, q) {
+		const struct policy_port *pp = &p->ports[port];
+		const struct ipcc_params *i = &pp->queue[q].ipcc;
+		const struct ipcc_depth deep = plan_ipcc_depth(p, port, q, i->deep_q16);
+		struct json_object *o = json_object_new_object();
 
-static void queue_json(const struct policy *p, unsigned port, unsigned queue, void *list)
-{
-	const struct policy_port *pp = &p->ports[port];
-	const struct ipcc_params *i = &pp->queue[queue].ipcc;
-	const struct ipcc_depth deep = plan_ipcc_depth(p, port, queue, i->deep_q16);
-	struct json_object *o = json_object_new_object();
-
-	add_text(o, "port", pp->name);
-	ADD_NUMBERS(o, {"queue", queue}, {"kmin_bytes", i->kmin_bytes},
-		    {"kmax_bytes", i->kmax_bytes}, {"deep_bytes", deep_bytes(i)},
-		    {"deep_one_bytes", deep.one}, {"deep_all_bytes", deep.all},
-		    {"interval_ns", i->interval_ns},
-		    {"interval_bytes", bytes_in(pp, i->interval_ns)}, {"few", i->few},
-		    {"many", i->many});
-	add_bool(o, "cut_learnt", i->cut_learnt);
-	ADD_NUMBERS(o, {"cut_ppm", ((uint64_t)i->cut_q16 * PPM + Q16 / 2) / Q16},
-		    {"drain_ns", i->drain_ns}, {"min_gap_ns", i->min_gap_ns},
-		    {"spare_ns", i->spare_ns});
-	json_object_array_add(list, o);
-}
-
-static void cnp_port_json(const struct policy_port *p, struct json_object *port)
-{
-	struct json_object *o = json_object_new_object();
-
-	ADD_NUMBERS(o, {"dscp", p->cnp.dscp}, {"class", p->cnp.cls},
-		    {"max_per_ms", p->cnp.max_per_ms}, {"burst", p->cnp.burst});
-	json_object_object_add(port, "cnp", o);
+		add_text(o, "port", pp->name);
+		ADD_NUMBERS(o, {"queue", q}, {"kmin_bytes", i->kmin_bytes},
+			    {"kmax_bytes", i->kmax_bytes}, {"deep_bytes", deep_bytes(i)},
+			    {"deep_one_bytes", deep.one}, {"deep_all_bytes", deep.all},
+			    {"interval_ns", i->interval_ns},
+			    {"interval_bytes", bytes_in(pp, i->interval_ns)}, {"few", i->few},
+			    {"many", i->many});
+		add_bool(o, "cut_learnt", i->cut_learnt);
+		ADD_NUMBERS(o, {"cut_ppm", ((uint64_t)i->cut_q16 * PPM + Q16 / 2) / Q16},
+			    {"drain_ns", i->drain_ns}, {"min_gap_ns", i->min_gap_ns},
+			    {"spare_ns", i->spare_ns});
+		json_object_array_add(list, o);
+	}
+	return list;
 }
 
 // ---- the whole plan
@@ -872,7 +805,7 @@ static struct json_object *ports_json(const struct config *c, const struct polic
 	struct json_object *list = json_object_new_array();
 
 	for (unsigned i = 0; i < p->n_ports; i++) {
-		struct json_object *o = json_object_new_object();
+		struct json_object *o = json_object_new_object(), *cnp = json_object_new_object();
 		const struct policy_port *pp = &p->ports[i];
 
 		add_text(o, "name", pp->name);
@@ -881,7 +814,9 @@ static struct json_object *ports_json(const struct config *c, const struct polic
 			    {"max_frame_bytes", pp->max_frame},
 			    {"tx_ring_bytes", pp->tx_ring_bytes});
 		storm_port_json(pp, o);
-		cnp_port_json(pp, o);
+		ADD_NUMBERS(cnp, {"dscp", pp->cnp.dscp}, {"class", pp->cnp.cls},
+			    {"max_per_ms", pp->cnp.max_per_ms}, {"burst", pp->cnp.burst});
+		json_object_object_add(o, "cnp", cnp);
 		stall_port_json(c, p, i, o);
 		json_object_array_add(list, o);
 	}
@@ -892,8 +827,8 @@ static void plan_json(const struct config *c, const struct policy *p, const stru
 		      FILE *out)
 {
 	struct json_object *o = json_object_new_object();
-	struct json_object *pgs = json_object_new_array(), *list = json_object_new_array();
-	struct json_object *queues = json_object_new_array(), *memory = json_object_new_object();
+	struct json_object *flows = json_object_new_object(), *list = json_object_new_array();
+	struct json_object *memory = json_object_new_object();
 	struct number lines[N_POOLS];
 
 	pools(p, lines);
@@ -904,11 +839,10 @@ static void plan_json(const struct config *c, const struct policy *p, const stru
 		ADD_NUMBERS(pool, {"size_bytes", lines[i].value});
 		json_object_array_add(list, pool);
 	}
-	each_pg(c, p, pg_json, pgs);
 	add_text(o, "name", p->name);
 	ADD_NUMBERS(o, {"cell_bytes", p->cell.bytes});
 	json_object_object_add(o, "ports", ports_json(c, p));
-	json_object_object_add(o, "pgs", pgs);
+	json_object_object_add(o, "pgs", pgs_json(c, p));
 	json_object_object_add(o, "ecn_traffic", plan_ecn_traffic_json());
 	json_object_object_add(o, "pools", list);
 	ADD_NUMBERS(memory, {"frames", m->n_frames}, {"frame_bytes", m->frame_bytes},
@@ -917,9 +851,10 @@ static void plan_json(const struct config *c, const struct policy *p, const stru
 		    {"hugepage_bytes", m->huge_bytes}, {"ordinary_page_bytes", m->normal_bytes});
 	json_object_object_add(o, "memory", memory);
 	json_object_object_add(o, "guards", guards_json(p));
-	json_object_object_add(o, "flows", flows_json(p));
-	each_queue(p, queue_json, queues);
-	json_object_object_add(o, "ipcc", queues);
+	ADD_NUMBERS(flows, {"max", p->flows.max}, {"age_ns", p->flows.age_ns},
+		    {"memory_bytes", config_flow_bytes(p)}, {"pairs", p->n_pairs});
+	json_object_object_add(o, "flows", flows);
+	json_object_object_add(o, "ipcc", ipcc_json(p));
 	print_json(o, out);
 }
 
@@ -948,27 +883,14 @@ static void plan_text(const struct config *c, const struct policy *p, const stru
 	for (unsigned i = 0; i < N_POOLS; i++)
 		fprintf(out, "%-15s %12" PRIu64 " %10" PRIu64 "\n", lines[i].key, lines[i].value,
 			lines[i].value / p->cell.bytes);
-	fprintf(out, "\n%-8s %5s %9s %9s %9s %11s %11s %11s\n", "pfc", "class", "min", "xoff",
-		"t_flight", "xoff_at", "alone", "xon_at");
-	each_pg(c, p, pfc_text, out);
-	fprintf(out, "\n%-8s %5s %9s\n", "peer", "class", "neighbour");
-	each_pg(c, p, peer_text, out);
-	fprintf(out,
-		"\nBytes throughout.\n"
-		"xoff       headroom: what the group still takes after its PAUSE left\n"
-		"t_flight   what can be in flight then, at worst: xoff must not be below it\n"
-		"xoff_at    min + T while the shared pool is empty, T at most the pool\n"
-		"alone      where one group alone, filling the switch, enters XOFF\n"
-		"xon_at     min + shared use at or below which XON is sent, pool empty\n"
-		"neighbour  what this port still sends after a PAUSE arrived: transmit ring and\n"
-		"           the frame on the wire. The peer must reserve it beyond cable and\n"
-		"           response.\n");
+	groups_text(c, p, out);
 	plan_ecn_text(p, out);
 	memory_text(m, out);
 	watchdog_text(p, out);
 	warning_text(p, out);
 	guard_text(p, out);
 	stall_text(c, p, out);
+	flows_text(p, out);
 	ipcc_text(p, out);
 }
 
