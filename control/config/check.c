@@ -353,40 +353,41 @@ static void vlan_ids_are_unique(const struct subject *x)
 	}
 }
 
-static void fdb_rule(const struct config *c, const struct cfg_fdb *f, struct diag_sink *s)
-{
-	uint8_t mac[6];
-	int port = f->port.text != NULL ? cfg_find_port(c, f->port.text) : 0;
-	const struct cfg_port *p;
-
-	if (f->mac.text != NULL && !cfg_parse_mac(f->mac.text, mac))
-		REFUSE(s, &f->mac, "\"%s\": expected an address such as 02:00:00:00:00:01",
-		       f->mac.text);
-	else if (f->mac.text != NULL && (mac[0] & 1))
-		REFUSE(s, &f->mac, "%s is a multicast address: only unicast belongs to one port",
-		       f->mac.text);
-	if (port < 0)
-		REFUSE(s, &f->port, "there is no port %s", f->port.text);
-	if (port < 0 || f->port.text == NULL)
-		return;
-	p = c->ports[port].item;
-	if (!f->vlan.given && cfg_vlan_aware(c) && cfg_untagged(p) == 0)
-		check_report(s, DIAG_ERROR, &f->vlan, &f->map, "vlan",
-			     "is required: port %s takes no untagged frames", f->port.text);
-	else if (!f->vlan.given || f->vlan.bad)
-		return;
-	else if (!cfg_vlan_aware(c))
-		REFUSE(s, &f->vlan, "this policy has no VLANs" CURE "remove it or give vlans");
-	else if (cfg_untagged(p) != f->vlan.n && !cfg_set_has(&p->vlan.tagged, (unsigned)f->vlan.n))
-		REFUSE(s, &f->vlan, "port %s is not in VLAN %u", f->port.text, (unsigned)f->vlan.n);
-}
-
 static void fdb_makes_sense(const struct subject *x)
 {
-	const struct cfg_fdb *f = x->c->root.fdb.items;
+	const struct cfg_fdb *all = x->c->root.fdb.items;
+	bool aware = cfg_vlan_aware(x->c);
+	uint8_t mac[6];
 
-	for (unsigned i = 0; i < x->c->root.fdb.n; i++)
-		fdb_rule(x->c, &f[i], x->s);
+	for (const struct cfg_fdb *f = all; f < all + x->c->root.fdb.n; f++) {
+		int port = f->port.text != NULL ? cfg_find_port(x->c, f->port.text) : -1;
+		const struct cfg_port *p = port < 0 ? NULL : x->c->ports[port].item;
+
+		if (f->mac.text != NULL && !cfg_parse_mac(f->mac.text, mac))
+			REFUSE(x->s, &f->mac,
+			       "\"%s\": expected an address such as 02:00:00:00:00:01",
+			       f->mac.text);
+		else if (f->mac.text != NULL && (mac[0] & 1))
+			REFUSE(x->s, &f->mac,
+			       "%s is a multicast address: only unicast belongs to one port",
+			       f->mac.text);
+		if (f->port.text != NULL && p == NULL)
+			REFUSE(x->s, &f->port, "there is no port %s", f->port.text);
+		if (p == NULL)
+			continue;
+		if (!f->vlan.given && aware && cfg_untagged(p) == 0)
+			check_report(x->s, DIAG_ERROR, &f->vlan, &f->map, "vlan",
+				     "is required: port %s takes no untagged frames", f->port.text);
+		else if (!f->vlan.given || f->vlan.bad)
+			continue;
+		else if (!aware)
+			REFUSE(x->s, &f->vlan,
+			       "this policy has no VLANs" CURE "remove it or give vlans");
+		else if (cfg_untagged(p) != f->vlan.n &&
+			 !cfg_set_has(&p->vlan.tagged, (unsigned)f->vlan.n))
+			REFUSE(x->s, &f->vlan, "port %s is not in VLAN %u", f->port.text,
+			       (unsigned)f->vlan.n);
+	}
 }
 
 struct fdb_place {
@@ -472,46 +473,36 @@ static const struct rule rules[] = {
 	{OF_ITEM, optional_makes_sense},
 };
 
-static void check_profiles(const struct rule *r, struct subject x)
-{
-	const struct cfg_profile *all = x.c->root.profiles.items;
-
-	for (unsigned i = 0; i < x.c->root.profiles.n; i++) {
-		x.profile = &all[i];
-		for (x.n = 0; r->scope == OF_CLASS && x.n < N_CLASSES; x.n++) {
-			x.cls = &x.profile->classes[x.n];
-			r->check(&x);
-		}
-		if (r->scope == OF_PROFILE)
-			r->check(&x);
-	}
-}
-
-static void check_ports(const struct rule *r, struct subject x)
-{
-	const struct cfg_port *items = x.c->root.ports.items;
-
-	for (unsigned i = 0; r->scope == OF_ITEM && i < x.c->root.ports.n; i++) {
-		x.item = &items[i];
-		r->check(&x);
-	}
-	for (x.n = 0; r->scope == OF_PORT && x.n < x.c->n_ports; x.n++) {
-		x.port = &x.c->ports[x.n];
-		x.item = x.port->item;
-		x.profile = x.port->profile;
-		r->check(&x);
-	}
-}
-
 void check_rules(const struct rule *list, size_t n, const struct config *c, struct diag_sink *s)
 {
-	const struct subject x = {.c = c, .s = s};
+	const struct cfg_profile *profiles = c->root.profiles.items;
+	const struct cfg_port *items = c->root.ports.items;
 
-	for (size_t i = 0; i < n; i++) {
-		check_profiles(&list[i], x);
-		check_ports(&list[i], x);
-		if (list[i].scope == OF_POLICY)
-			list[i].check(&x);
+	for (const struct rule *r = list; r < list + n; r++) {
+		struct subject x = {.c = c, .s = s};
+
+		if (r->scope == OF_POLICY)
+			r->check(&x);
+		for (unsigned i = 0; r->scope == OF_PROFILE && i < c->root.profiles.n; i++) {
+			x.profile = &profiles[i];
+			r->check(&x);
+		}
+		for (unsigned i = 0; r->scope == OF_CLASS && i < c->root.profiles.n; i++)
+			for (x.n = 0; x.n < N_CLASSES; x.n++) {
+				x.profile = &profiles[i];
+				x.cls = &profiles[i].classes[x.n];
+				r->check(&x);
+			}
+		for (unsigned i = 0; r->scope == OF_ITEM && i < c->root.ports.n; i++) {
+			x.item = &items[i];
+			r->check(&x);
+		}
+		for (x.n = 0; r->scope == OF_PORT && x.n < c->n_ports; x.n++) {
+			x.port = &c->ports[x.n];
+			x.item = x.port->item;
+			x.profile = x.port->profile;
+			r->check(&x);
+		}
 	}
 }
 

@@ -69,7 +69,7 @@ static bool append_numbers(struct names *names, const struct cfg_set *set, int w
 	unsigned i = 0;
 
 	for (unsigned v = 0; v < CFG_SET_BITS; v++)
-		if (set->bits[v / 64] >> (v % 64) & 1) {
+		if (cfg_set_has(set, v)) {
 			char number[MAX_TEXT];
 			int len = snprintf(number, sizeof(number), "%0*u", width, v);
 

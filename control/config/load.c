@@ -12,18 +12,6 @@
 #include "control/config/expand.h"
 #include "control/config/model.h"
 
-static const struct cfg_pos NOWHERE = {0, 0};
-
-static const struct cfg_profile *find_profile(const struct config *c, const char *name)
-{
-	const struct cfg_profile *all = c->root.profiles.items;
-
-	for (unsigned i = 0; i < c->root.profiles.n; i++)
-		if (strcmp(all[i].map.name, name) == 0)
-			return &all[i];
-	return NULL;
-}
-
 static const char *profile_name(const void *config, unsigned i)
 {
 	const struct config *c = config;
@@ -35,7 +23,7 @@ static const struct cfg_profile *resolve_profile(struct config *c, const struct 
 						 struct diag_sink *s)
 {
 	const char *name = p->profile.text != NULL ? p->profile.text : "default";
-	const struct cfg_profile *found = find_profile(c, name);
+	const void *found = cfg_entry_named(&c->root.profiles, &cfg_profile_schema, name);
 	const char *near;
 
 	if (found != NULL)
@@ -43,9 +31,9 @@ static const struct cfg_profile *resolve_profile(struct config *c, const struct 
 	if (strcmp(name, "default") == 0)
 		return c->builtin;
 	near = schema_closest(name, c->root.profiles.n, profile_name, c);
-	diag_add(s, DIAG_ERROR, p->profile.at, arena_printf(&c->arena, "%s.profile", p->map.path),
-		 "there is no profile %s%s%s%s", name, near != NULL ? CURE "did you mean " : "",
-		 near != NULL ? near : "", near != NULL ? "?" : "");
+	REFUSE(s, &p->profile, "there is no profile %s%s%s%s", name,
+	       near != NULL ? CURE "did you mean " : "", near != NULL ? near : "",
+	       near != NULL ? "?" : "");
 	return c->builtin;
 }
 
@@ -72,27 +60,21 @@ _Static_assert(sizeof(((struct policy_port *)0)->device) == EXPAND_NAME_LEN + 1,
 
 static void add_port(struct config *c, struct config_port p, struct diag_sink *s)
 {
-	const char *path = p.item->map.path;
-
 	if (!is_name(p.name))
-		diag_add(s, DIAG_ERROR, p.item->name.at, arena_printf(&c->arena, "%s.name", path),
-			 "\"%s\": a name has 1 to 31 letters, digits, . _ and -",
-			 schema_shown(&c->arena, p.name));
+		REFUSE(s, &p.item->name, "\"%s\": a name has 1 to 31 letters, digits, . _ and -",
+		       schema_shown(&c->arena, p.name));
 	if (!is_device(p.device))
-		diag_add(s, DIAG_ERROR, p.item->device.at,
-			 arena_printf(&c->arena, "%s.device", path),
-			 "\"%s\": a device is xdp:INTERFACE, pci:ADDRESS or vdev:ARGUMENTS",
-			 schema_shown(&c->arena, p.device));
-	if (c->n_ports == POLICY_MAX_PORTS) {
-		diag_add(s, DIAG_ERROR, p.item->map.at, path, "more than %d ports",
-			 POLICY_MAX_PORTS);
-		return;
-	}
-	c->ports[c->n_ports++] = p;
+		REFUSE(s, &p.item->device,
+		       "\"%s\": a device is xdp:INTERFACE, pci:ADDRESS or vdev:ARGUMENTS",
+		       schema_shown(&c->arena, p.device));
+	if (c->n_ports == POLICY_MAX_PORTS)
+		REFUSE(s, &p.item->map, "more than %d ports", POLICY_MAX_PORTS);
+	else
+		c->ports[c->n_ports++] = p;
 }
 
-static bool expand_key(struct config *c, const struct cfg_port *p, const struct cfg_val *v,
-		       const char *key, struct expansion *out, struct diag_sink *s)
+static bool expand_key(struct config *c, const struct cfg_val *v, struct expansion *out,
+		       struct diag_sink *s)
 {
 	const char *why;
 
@@ -100,8 +82,7 @@ static bool expand_key(struct config *c, const struct cfg_port *p, const struct 
 		return false;
 	if (expand(v->text, out, &why))
 		return true;
-	diag_add(s, DIAG_ERROR, v->at, arena_printf(&c->arena, "%s.%s", p->map.path, key),
-		 "\"%s\": %s", schema_shown(&c->arena, v->text), why);
+	REFUSE(s, v, "\"%s\": %s", schema_shown(&c->arena, v->text), why);
 	return false;
 }
 
@@ -109,17 +90,15 @@ static void expand_port(struct config *c, const struct cfg_port *p, struct diag_
 {
 	struct config_port port = {.item = p, .profile = resolve_profile(c, p, s)};
 	struct expansion names, devices;
-	bool ok = expand_key(c, p, &p->name, "name", &names, s);
+	bool ok = expand_key(c, &p->name, &names, s);
 
 	// Both are looked at, so that both are reported.
-	if (!expand_key(c, p, &p->device, "device", &devices, s) || !ok)
+	if (!expand_key(c, &p->device, &devices, s) || !ok)
 		return;
 	if (names.n != devices.n) {
-		diag_add(s, DIAG_ERROR, p->device.at,
-			 arena_printf(&c->arena, "%s.device", p->map.path),
-			 "%s makes %u devices, but name %s makes %u ports",
-			 schema_shown(&c->arena, p->device.text), devices.n,
-			 schema_shown(&c->arena, p->name.text), names.n);
+		REFUSE(s, &p->device, "%s makes %u devices, but name %s makes %u ports",
+		       schema_shown(&c->arena, p->device.text), devices.n,
+		       schema_shown(&c->arena, p->name.text), names.n);
 		return;
 	}
 	for (unsigned i = 0; i < names.n; i++) {
@@ -137,8 +116,7 @@ static void expand_ports(struct config *c, struct diag_sink *s)
 	for (unsigned i = 0; i < c->root.ports.n; i++)
 		expand_port(c, &items[i], s);
 	if (c->root.ports.map.given && c->n_ports == 0 && s->n_errors == 0)
-		diag_add(s, DIAG_ERROR, c->root.ports.map.at, "ports",
-			 "is empty" CURE "name the ports");
+		REFUSE(s, &c->root.ports.map, "is empty" CURE "name the ports");
 }
 
 struct config *config_new(const char *name)
@@ -214,18 +192,26 @@ int config_read_file(const char *path, char **text, size_t *len)
 	return err;
 }
 
-int config_load_text(const char *path, struct config **out, char **text, struct diags *d)
+int config_read(const char *path, char **text, size_t *len, struct diags *d)
 {
 	struct diag_sink s = {.file = path};
+	int err = config_read_file(path, text, len);
+
+	if (err == 0)
+		return 0;
+	diag_add(&s, DIAG_ERROR, (struct cfg_pos){0}, NULL, "cannot open: %s", strerror(-err));
+	diag_finish(&s, d);
+	return -EINVAL;
+}
+
+int config_load_text(const char *path, struct config **out, char **text, struct diags *d)
+{
 	char *read = NULL;
 	size_t len = 0;
-	int err = config_read_file(path, &read, &len);
+	int err = config_read(path, &read, &len, d);
 
-	if (err != 0) {
-		diag_add(&s, DIAG_ERROR, NOWHERE, NULL, "cannot open: %s", strerror(-err));
-		diag_finish(&s, d);
-		return -EINVAL;
-	}
+	if (err != 0)
+		return err;
 	err = config_parse(path, read, len, out, d);
 	if (err != 0)
 		free(read);

@@ -691,11 +691,6 @@ bool cfg_profile_runs(const struct config *c, const struct cfg_profile *p)
 	return false;
 }
 
-bool cfg_set_has(const struct cfg_set *s, unsigned n)
-{
-	return s->bits[n / 64] >> (n % 64) & 1;
-}
-
 bool cfg_vlan_aware(const struct config *c)
 {
 	if (c->root.vlans.map.given)

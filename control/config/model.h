@@ -338,8 +338,6 @@ static inline uint16_t cfg_untagged(const struct cfg_port *p)
 // NULL they are reported.
 struct keep cfg_keep(const struct cfg_port *p, struct diag_sink *s);
 
-bool cfg_set_has(const struct cfg_set *s, unsigned n);
-
 // "02:00:00:00:00:01" to six bytes.
 bool cfg_parse_mac(const char *text, uint8_t mac[6]);
 
@@ -354,6 +352,9 @@ uint16_t cfg_fdb_vid(const struct config *c, const struct cfg_fdb *f);
 // may have, so that the parser sees that it is too large. 0 or -errno.
 __attribute__((warn_unused_result)) int config_read_file(const char *path, char **text,
 							 size_t *len);
+// The same, and the reason in *d: 0 or -EINVAL.
+__attribute__((warn_unused_result)) int config_read(const char *path, char **text, size_t *len,
+						    struct diags *d);
 // An empty configuration, with the file's name for messages.
 struct config *config_new(const char *name);
 // Fills c from a tree (NULL: it could not be read), finishes the sink into *d and hands c over; on

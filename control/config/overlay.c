@@ -6,7 +6,6 @@
 // would tell them, and once with the ports of the lab in their place.
 #include "control/config/config.h"
 
-#include <errno.h>
 #include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
@@ -23,8 +22,6 @@ static struct node *child(const struct node *map, const char *key)
 	return NULL;
 }
 
-static struct node *copied(struct arena *a, const struct node *n, const char *file);
-
 static void append(struct node *parent, struct node *n)
 {
 	struct node **end = &parent->first;
@@ -36,24 +33,13 @@ static void append(struct node *parent, struct node *n)
 	parent->n++;
 }
 
-static void copy_children(struct arena *a, struct node *to, const struct node *from,
-			  const char *file)
-{
-	struct node **end = &to->first;
-
-	to->first = NULL;
-	for (const struct node *v = from->first; v != NULL; v = v->next) {
-		*end = copied(a, v, file);
-		end = &(*end)->next;
-	}
-}
-
 // file: of what has no file of its own; NULL: none is noted.
 static struct node *copied(struct arena *a, const struct node *n, const char *file)
 {
-	struct node *c = arena_alloc(a, sizeof(*c));
+	struct node *c = arena_alloc(a, sizeof(*c)), **end = &c->first;
 
 	*c = *n;
+	c->first = NULL;
 	c->next = NULL;
 	if (c->at.file == NULL)
 		c->at.file = file;
@@ -61,14 +47,9 @@ static struct node *copied(struct arena *a, const struct node *n, const char *fi
 		c->text = arena_text(a, n->text, strlen(n->text));
 	if (n->key != NULL)
 		c->key = copied(a, n->key, file);
-	copy_children(a, c, n, file);
+	for (const struct node *v = n->first; v != NULL; v = v->next, end = &(*end)->next)
+		*end = copied(a, v, file);
 	return c;
-}
-
-static bool is_nothing(const struct node *n)
-{
-	return n->kind == NODE_SCALAR &&
-	       (strcmp(n->text, "~") == 0 || strcmp(n->text, "null") == 0);
 }
 
 static void drop_child(struct node *map, const struct node *n)
@@ -85,7 +66,8 @@ static void put_one(struct arena *a, struct node *base, const struct node *over,
 {
 	struct node *old = child(base, over->key->text), *next;
 
-	if (is_nothing(over)) {
+	if (over->kind == NODE_SCALAR &&
+	    (strcmp(over->text, "~") == 0 || strcmp(over->text, "null") == 0)) {
 		if (old != NULL)
 			drop_child(base, old);
 		return;
@@ -109,11 +91,6 @@ static bool numbers_of(const struct node *n, struct cfg_set *out)
 
 	*out = (struct cfg_set){.n = 0};
 	return schema_parse_ranges(n->key->text, 0, CFG_SET_BITS - 1, out, &why);
-}
-
-static bool holds(const struct cfg_set *s, unsigned i)
-{
-	return (s->bits[i / 64] >> i % 64 & 1) != 0;
 }
 
 static bool overlap(const struct cfg_set *a, const struct cfg_set *b)
@@ -150,7 +127,7 @@ static bool part_keys(struct arena *a, struct node *base, const struct node *ove
 			continue;
 		drop_child(base, v);
 		for (unsigned i = 0; i < CFG_SET_BITS; i++)
-			if (holds(&own, i))
+			if (cfg_set_has(&own, i))
 				append(base, of_number(a, v, i));
 	}
 	return any;
@@ -166,7 +143,7 @@ static void put_child(struct arena *a, struct node *base, const struct node *ove
 		return;
 	}
 	for (unsigned i = 0; i < CFG_SET_BITS; i++)
-		if (holds(&keys, i))
+		if (cfg_set_has(&keys, i))
 			put_one(a, base, of_number(a, over, i), file);
 }
 
@@ -288,15 +265,6 @@ static void replace_ports(struct arena *a, struct node *root, const struct confi
 	drop_key(sw, "time_scale"); // virtual time needs none
 }
 
-// The file's number of workers is that of the machine where it runs live.
-static void default_workers(struct arena *a, struct node *root)
-{
-	struct node *sw = child(root, "switch");
-
-	if (sw != NULL && sw->kind == NODE_MAP && child(sw, "workers") != NULL)
-		put_scalar(a, sw, "workers", "1");
-}
-
 // The device of a port is the live switch's: a port may do without in the lab.
 static void default_devices(struct arena *a, struct node *root)
 {
@@ -311,28 +279,27 @@ static void default_devices(struct arena *a, struct node *root)
 }
 
 // ---- the two readings
-struct reading {
-	const char *path, *text;
-	size_t len;
-	const struct config_overlay *o;
-};
-
-static int read_once(const struct reading *r, bool lab_ports, struct config **out, struct diags *d)
+static int read_once(const char *path, const char *text, size_t len, const struct config_overlay *o,
+		     bool lab_ports, struct config **out, struct diags *d)
 {
-	struct config *c = config_new(r->path);
+	struct config *c = config_new(path);
 	struct diag_sink s = {.file = c->file};
-	struct node *root = node_parse(&c->arena, r->text, r->len, &s);
-	const char *file = arena_text(&c->arena, r->o->file, strlen(r->o->file));
+	struct node *root = node_parse(&c->arena, text, len, &s);
+	const char *file = arena_text(&c->arena, o->file, strlen(o->file));
 
 	if (root != NULL && root->kind == NODE_MAP) {
-		default_workers(&c->arena, root);
+		struct node *sw = child(root, "switch");
+
+		// The file's number of workers is that of the machine where it runs live.
+		if (sw != NULL && sw->kind == NODE_MAP && child(sw, "workers") != NULL)
+			put_scalar(&c->arena, sw, "workers", "1");
 		if (lab_ports)
 			drop_key(root, "pairs"); // of that machine's hosts
-		for (unsigned i = 0; i < r->o->n_maps; i++)
-			overlay_merge(&c->arena, root, r->o->maps[i], file);
+		for (unsigned i = 0; i < o->n_maps; i++)
+			overlay_merge(&c->arena, root, o->maps[i], file);
 		default_devices(&c->arena, root);
 		if (lab_ports)
-			replace_ports(&c->arena, root, r->o);
+			replace_ports(&c->arena, root, o);
 	}
 	return config_read_tree(c, root, &s, out, d);
 }
@@ -340,23 +307,17 @@ static int read_once(const struct reading *r, bool lab_ports, struct config **ou
 int config_load_overlay(const char *path, const struct config_overlay *o, struct config **out,
 			struct diags *d)
 {
-	struct reading r = {.path = path, .o = o};
-	struct diag_sink s = {.file = path};
 	struct config *own = NULL;
 	char *text = NULL;
-	int err = config_read_file(path, &text, &r.len);
+	size_t len = 0;
+	int err = config_read(path, &text, &len, d);
 
-	if (err != 0) {
-		diag_add(&s, DIAG_ERROR, (struct cfg_pos){0}, NULL, "cannot open: %s",
-			 strerror(-err));
-		diag_finish(&s, d);
-		return -EINVAL;
-	}
-	r.text = text;
-	err = read_once(&r, false, &own, d);
+	if (err != 0)
+		return err;
+	err = read_once(path, text, len, o, false, &own, d);
 	config_destroy(own);
 	if (err == 0)
-		err = read_once(&r, true, out, d);
+		err = read_once(path, text, len, o, true, out, d);
 	free(text);
 	return err;
 }

@@ -326,9 +326,9 @@ static void add_set(const struct cfg_set *s, char out[VALUE_TEXT_LEN])
 	for (unsigned i = 0; i < CFG_SET_BITS; i++) {
 		unsigned last = i;
 
-		if (!(s->bits[i / 64] >> (i % 64) & 1))
+		if (!cfg_set_has(s, i))
 			continue;
-		while (last + 1 < CFG_SET_BITS && s->bits[(last + 1) / 64] >> ((last + 1) % 64) & 1)
+		while (last + 1 < CFG_SET_BITS && cfg_set_has(s, last + 1))
 			last++;
 		add(out, last > i ? "%s%u-%u" : "%s%u", lead, i, last);
 		lead = ", ";

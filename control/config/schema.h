@@ -43,6 +43,11 @@ struct cfg_set {
 	unsigned n;
 };
 
+static inline bool cfg_set_has(const struct cfg_set *s, unsigned n)
+{
+	return s->bits[n / 64] >> (n % 64) & 1;
+}
+
 // Small numbers to small numbers: {default: 0, 24-31: 3}.
 enum { CFG_LOOKUP_KEYS = 64 };
 struct cfg_lookup {
