@@ -58,12 +58,12 @@ static const struct cfg_row headroom_rows[] = {
 	{"lossless_mtu", CFG_NUMBER, .unit = UNIT_BYTES, AT(cfg_headroom, lossless_mtu), .min = 64,
 	 .max = 65535, .dflt_text = "the port's mtu", .help = "longest frame of the class"},
 	{"small_frames", CFG_NUMBER, .unit = UNIT_PERCENT, AT(cfg_headroom, small_frames),
-	 .max = PERCENT(100), .dflt = PERCENT(100), .dflt_text = "100%",
+	 .max = PERCENT(100), .dflt = PERCENT(100),
 	 .help = "share of the bytes that come in 64 B frames, which fill cells worst"},
 	{"mac_phy", CFG_NUMBER, .unit = UNIT_BYTES, AT(cfg_headroom, mac_phy), .max = MB(1),
 	 .dflt = 819, .dflt_text = "0.8KiB", .help = "bytes inside the MACs and PHYs of both ends"},
 	{"peer_response", CFG_NUMBER, .unit = UNIT_BYTES, AT(cfg_headroom, peer_response),
-	 .max = MB(10), .dflt = CFG_WORD_VALUE, .word = "quanta", .dflt_text = "quanta",
+	 .max = MB(10), .dflt = CFG_WORD_VALUE, .word = "quanta",
 	 .help = "bytes the peer still sends until it obeys; `quanta`: the IEEE time of the speed"},
 };
 static SCHEMA(headroom_schema, headroom_rows, cfg_headroom);
@@ -77,7 +77,7 @@ static const struct cfg_row headroom_scalar = {
 // clang-format off
 #define INGRESS_LIMITS \
 	{"min", CFG_NUMBER, .unit = UNIT_BYTES, AT(cfg_ingress, min), .max = MOST_B, \
-	 .percent_of = "switch.buffer.size", .dflt_text = "0", \
+	 .percent_of = "switch.buffer.size", \
 	 .help = "reserved for the priority group of this port; rounds up to cells"}, \
 	{"alpha", CFG_ALPHA, AT(cfg_ingress, alpha), .dflt_text = "1 (lossy: static, the buffer)", \
 	 .help = "T = alpha * free ingress pool, a power of two from 1/256 to 128"}, \
@@ -93,7 +93,7 @@ static const struct cfg_row headroom_scalar = {
 static const struct cfg_row ingress_rows[] = {
 	INGRESS_LIMITS,
 	{"xon", CFG_NUMBER, .unit = UNIT_BYTES, AT(cfg_ingress, xon), .max = MOST_B,
-	 .percent_of = "the ingress pool", .dflt_text = "0",
+	 .percent_of = "the ingress pool",
 	 .help = "XON when shared use is at or below max(xon, T - xon_offset); rounds down"},
 	{"xon_offset", CFG_NUMBER, .unit = UNIT_BYTES, AT(cfg_ingress, xon_offset), .max = MOST_B,
 	 .percent_of = "the ingress pool", .dflt_text = "2 frame limits",
@@ -114,7 +114,7 @@ static SCHEMA(port_ingress_schema, port_ingress_rows, cfg_ingress);
 
 static const struct cfg_row egress_rows[] = {
 	{"min", CFG_NUMBER, .unit = UNIT_BYTES, AT(cfg_egress, min), .max = MOST_B,
-	 .percent_of = "the lossy egress pool", .dflt_text = "0",
+	 .percent_of = "the lossy egress pool",
 	 .help = "the queue may always hold this; rounds up to cells"},
 	{"alpha", CFG_ALPHA, AT(cfg_egress, alpha), .dflt_text = "1",
 	 .help = "limit = alpha * free lossy egress pool; lossless queues have no limit"},
@@ -139,15 +139,15 @@ static const struct cfg_row curve_rows[] = {CURVE(cfg_curve, )};
 static SCHEMA(curve_schema, curve_rows, cfg_curve);
 
 static const struct cfg_row wred_rows[] = {
-	{"ecn", CFG_SWITCH, AT(cfg_wred, ecn), .dflt_text = "off",
+	{"ecn", CFG_SWITCH, AT(cfg_wred, ecn),
 	 .help = "mark ECT frames CE; off: every frame counts as Not-ECT"},
 	CURVE(cfg_wred, curve[GREEN].),
 	{"above_kmax", CFG_WORD, AT(cfg_wred, above_kmax), .words = above_words, .dflt = 1,
-	 .dflt_text = "all", .help = "above kmax mark all, or with probability pmax"},
+	 .help = "above kmax mark all, or with probability pmax"},
 	{"mark_at", CFG_WORD, AT(cfg_wred, mark_at), .words = mark_words, .dflt = 1,
-	 .dflt_text = "dequeue", .help = "where CE is decided; dequeue is Fast ECN"},
+	 .help = "where CE is decided; dequeue is Fast ECN"},
 	{"weight", CFG_NUMBER, .unit = UNIT_COUNT, AT(cfg_wred, weight), .max = 15,
-	 .dflt_text = "0", .help = "average += (length - average) / 2^weight; 0: instantaneous"},
+	 .help = "average += (length - average) / 2^weight; 0: instantaneous"},
 	{"not_ect", CFG_WORD, AT(cfg_wred, not_ect), .words = not_ect_words,
 	 .dflt_text = "drop (lossless: pass)", .help = "what WRED does to Not-ECT frames"},
 	{"yellow", CFG_MAP, .sub = &curve_schema, AT(cfg_wred, curve[YELLOW]),
@@ -160,38 +160,36 @@ static SCHEMA(wred_schema, wred_rows, cfg_wred);
 // ---- notifications
 static const struct cfg_row cnp_rows[] = {
 	{"dscp", CFG_NUMBER, .unit = UNIT_COUNT, AT(cfg_cnp, dscp), .max = 63, .dflt = 48,
-	 .dflt_text = "48", .help = "DSCP of the CNPs that the switch makes"},
+	 .help = "DSCP of the CNPs that the switch makes"},
 	{"class", CFG_NUMBER, .unit = UNIT_COUNT, AT(cfg_cnp, cls), .max = 7, .dflt = 6,
-	 .dflt_text = "6", .help = "class they leave in, a lossy one and best a strict one"},
+	 .help = "class they leave in, a lossy one and best a strict one"},
 	{"max_rate", CFG_NUMBER, .unit = UNIT_COUNT, AT(cfg_cnp, max_rate), .min = 1,
-	 .max = 1000000, .dflt = 1000, .dflt_text = "1000",
-	 .help = "CNPs per millisecond that may leave by one port"},
+	 .max = 1000000, .dflt = 1000, .help = "CNPs per millisecond that may leave by one port"},
 	{"burst", CFG_NUMBER, .unit = UNIT_COUNT, AT(cfg_cnp, burst), .min = 1, .max = 65536,
-	 .dflt = 64, .dflt_text = "64", .help = "as many of them may leave at once"},
+	 .dflt = 64, .help = "as many of them may leave at once"},
 };
 static SCHEMA(cnp_schema, cnp_rows, cfg_cnp);
 
 static const struct cfg_row ipcc_rows[] = {
 	{"interval", CFG_NUMBER, .unit = UNIT_TIME, AT(cfg_ipcc, interval), .min = US(1),
-	 .max = SECONDS(1), .dflt = US(5), .dflt_text = "5us",
+	 .max = SECONDS(1), .dflt = US(5),
 	 .help = "the queue is looked at when it grows beyond kmin and so often while it is"},
 	{"deep", CFG_NUMBER, .unit = UNIT_PERCENT, AT(cfg_ipcc, deep), .max = PERCENT(100),
-	 .dflt = PERCENT(50), .dflt_text = "50%",
+	 .dflt = PERCENT(50),
 	 .help = "a queue is deep from this share of kmax, or of the threshold of its memory"},
 	{"few", CFG_NUMBER, .unit = UNIT_COUNT, AT(cfg_ipcc, few), .max = FEED_SLOTS, .dflt = 2,
-	 .dflt_text = "2",
 	 .help = "most CNPs of a look at a shallow queue that grows, or a deep one that shrinks"},
 	{"many", CFG_NUMBER, .unit = UNIT_COUNT, AT(cfg_ipcc, many), .min = 1, .max = FEED_SLOTS,
-	 .dflt = 64, .dflt_text = "64", .help = "the same for a deep queue that grows"},
+	 .dflt = 64, .help = "the same for a deep queue that grows"},
 	{"cut", CFG_NUMBER, .unit = UNIT_PERCENT, AT(cfg_ipcc, cut), .min = PERCENT(1),
-	 .max = PERCENT(100), .dflt = PERCENT(50), .word = "learnt", .dflt_text = "50%",
+	 .max = PERCENT(100), .dflt = PERCENT(50), .word = "learnt",
 	 .help = "share of its rate that a sender takes off for a CNP; `learnt`: by what earlier "
 		 "CNPs did to the flow"},
 	{"drain", CFG_NUMBER, .unit = UNIT_TIME, AT(cfg_ipcc, drain), .min = US(1),
-	 .max = SECONDS(1), .dflt = US(50), .dflt_text = "50us",
+	 .max = SECONDS(1), .dflt = US(50),
 	 .help = "what stands above kmin is to be gone in this time"},
 	{"min_gap", CFG_NUMBER, .unit = UNIT_TIME, AT(cfg_ipcc, min_gap), .max = SECONDS(1),
-	 .dflt = US(10), .dflt_text = "10us", .help = "least time between two CNPs to one flow"},
+	 .dflt = US(10), .help = "least time between two CNPs to one flow"},
 	{"spare", CFG_NUMBER, .unit = UNIT_TIME, AT(cfg_ipcc, spare), .max = SECONDS(1),
 	 .dflt_text = "0us: they are marked",
 	 .help = "frames of a flow are not marked so long after a CNP to it"},
@@ -212,8 +210,7 @@ static const struct cfg_row schedule_scalar = {"schedule", CFG_WORD, AT(cfg_clas
 static const struct cfg_row ipcc_scalar = {"ipcc", CFG_SWITCH, AT(cfg_class, ipcc.on)};
 
 static const struct cfg_row class_rows[] = {
-	{"lossless", CFG_SWITCH, AT(cfg_class, lossless), .dflt_text = "off",
-	 .help = "protected by PFC"},
+	{"lossless", CFG_SWITCH, AT(cfg_class, lossless), .help = "protected by PFC"},
 	{"flood", CFG_SWITCH, AT(cfg_class, flood), .dflt_text = "on (lossless: off)",
 	 .help = "frames to unknown addresses and to groups leave by all ports; off: they are "
 		 "dropped as lossless-unknown; only a lossless class can be off"},
@@ -221,7 +218,7 @@ static const struct cfg_row class_rows[] = {
 	 .scalar = &schedule_scalar, .dflt_text = "{dwrr: 1}",
 	 .help = "`strict` or `{dwrr: WEIGHT}`"},
 	{"min_rate", CFG_NUMBER, .unit = UNIT_RATE, AT(cfg_class, min_rate), .max = GIGA(800),
-	 .dflt_text = "0", .help = "served first while below this rate"},
+	 .help = "served first while below this rate"},
 	{"max_rate", CFG_NUMBER, .unit = UNIT_RATE, AT(cfg_class, max_rate), .max = GIGA(800),
 	 .dflt_text = "0: none", .help = "never above this rate"},
 	{"ingress", CFG_MAP, .sub = &ingress_schema, AT(cfg_class, ingress),
@@ -254,19 +251,18 @@ static const struct cfg_row warning_rows[] = {
 	{"out", CFG_NUMBER, .unit = UNIT_COUNT, AT(cfg_pfc_warning, out), .max = MAX_PPS,
 	 .dflt_text = "0: none", .help = "the same for those sent"},
 	{"paused", CFG_NUMBER, .unit = UNIT_PERCENT, AT(cfg_pfc_warning, paused),
-	 .max = PERCENT(100), .dflt = PERCENT(95), .dflt_text = "95%",
+	 .max = PERCENT(100), .dflt = PERCENT(95),
 	 .help = "the share of a second for which the peer pauses a class, above which an event "
 		 "warns; 0%: none"},
 };
 static SCHEMA(pfc_warning_schema, warning_rows, cfg_pfc_warning);
 
 static const struct cfg_row pfc_rows[] = {
-	{"rx", CFG_SWITCH, AT(cfg_pfc, rx), .dflt = 1, .dflt_text = "on",
+	{"rx", CFG_SWITCH, AT(cfg_pfc, rx), .dflt = 1,
 	 .help = "obey PAUSE of the peer, in lossless classes"},
-	{"tx", CFG_SWITCH, AT(cfg_pfc, tx), .dflt = 1, .dflt_text = "on",
-	 .help = "send PAUSE, in lossless classes"},
+	{"tx", CFG_SWITCH, AT(cfg_pfc, tx), .dflt = 1, .help = "send PAUSE, in lossless classes"},
 	{"quanta", CFG_NUMBER, .unit = UNIT_COUNT, AT(cfg_pfc, quanta), .min = 1, .max = 65535,
-	 .dflt = 65535, .dflt_text = "65535", .help = "time a PAUSE asks for, in 512 bit times"},
+	 .dflt = 65535, .help = "time a PAUSE asks for, in 512 bit times"},
 	{"warning", CFG_MAP, .sub = &pfc_warning_schema, AT(cfg_pfc, warning),
 	 .dflt_text = "of long pauses",
 	 .help = "early warning: one event when the rate of the last second rises above the limit, "
@@ -277,13 +273,11 @@ static SCHEMA(pfc_schema, pfc_rows, cfg_pfc);
 // ---- watchdog and guard, of a profile and, laid over it, of a port
 static const struct cfg_row limit_rows[] = {
 	{"count", CFG_NUMBER, .unit = UNIT_COUNT, AT(cfg_watchdog_limit, count),
-	 .max = WATCHDOG_LIMIT_MAX, .dflt = 30, .dflt_text = "30",
+	 .max = WATCHDOG_LIMIT_MAX, .dflt = 30,
 	 .help = "storms of one class of one port; 0: never"},
 	{"window", CFG_NUMBER, .unit = UNIT_TIME, AT(cfg_watchdog_limit, window), .min = MS(100),
-	 .max = SECONDS(86400), .dflt = SECONDS(20), .dflt_text = "20s",
-	 .help = "the time they are counted in"},
+	 .max = SECONDS(86400), .dflt = SECONDS(20), .help = "the time they are counted in"},
 	{"then", CFG_WORD, AT(cfg_watchdog_limit, then), .words = cfg_watchdog_thens,
-	 .dflt_text = "pfc_off",
 	 .help = "until `weirctl watchdog recover PORT CLASS`: `pfc_off`: the class goes on "
 		 "without "
 		 "PFC and is not watched; `port_down`: the port is kept down"},
@@ -292,19 +286,18 @@ static SCHEMA(limit_schema, limit_rows, cfg_watchdog_limit);
 
 static const struct cfg_row watchdog_rows[] = {
 	{"mode", CFG_WORD, AT(cfg_watchdog, mode), .words = cfg_watchdog_modes,
-	 .dflt = WATCHDOG_PROGRESS, .dflt_text = "progress",
+	 .dflt = WATCHDOG_PROGRESS,
 	 .help = "what a storm is: `xoff`: paused without a break for `detect`; `progress`: and "
 		 "frames wait, and none of them left meanwhile"},
 	{"action", CFG_WORD, AT(cfg_watchdog, action), .words = cfg_watchdog_actions,
-	 .dflt = WATCHDOG_DROP, .dflt_text = "drop",
+	 .dflt = WATCHDOG_DROP,
 	 .help = "until restored the class neither obeys nor sends PFC, and `drop`: what waits for "
 		 "it or arrives in it on the port is dropped; `forward`: it is sent; `alert`: an "
 		 "event only, PFC goes on"},
 	{"detect", CFG_NUMBER, .unit = UNIT_TIME, AT(cfg_watchdog, detect), .min = MS(100),
-	 .max = SECONDS(5), .dflt = MS(100), .dflt_text = "100ms",
-	 .help = "a pause that lasts so long is a storm"},
+	 .max = SECONDS(5), .dflt = MS(100), .help = "a pause that lasts so long is a storm"},
 	{"restore", CFG_NUMBER, .unit = UNIT_TIME, AT(cfg_watchdog, restore), .min = MS(100),
-	 .max = SECONDS(60), .dflt = MS(100), .dflt_text = "100ms",
+	 .max = SECONDS(60), .dflt = MS(100),
 	 .help = "`xoff`: the class obeys PFC again so long after detection; `progress`: so long "
 		 "after the last PAUSE that asked for time"},
 	{"limit", CFG_MAP, .sub = &limit_schema, AT(cfg_watchdog, limit),
@@ -350,7 +343,7 @@ static const struct cfg_row port_guard_scalar = {"guard", CFG_WORD, AT(cfg_port,
 						 .words = off_words};
 
 static const struct cfg_row profile_rows[] = {
-	{"trust", CFG_WORD, AT(cfg_profile, trust), .words = trust_words, .dflt_text = "dscp",
+	{"trust", CFG_WORD, AT(cfg_profile, trust), .words = trust_words,
 	 .help = "what decides the class: DSCP (tagged non-IP: PCP), PCP, or the port"},
 	{"dscp_to_class", CFG_LOOKUP, AT(cfg_profile, dscp_to_class), .n_keys = 64, .max = 7,
 	 .has_default = true, .dflt_text = "dscp / 8", .help = "`default` sets all not named"},
@@ -384,7 +377,7 @@ SCHEMA(cfg_profile_schema, profile_rows, cfg_profile);
 // ---- ports
 static const struct cfg_row port_vlan_rows[] = {
 	{"untagged", CFG_NUMBER, .unit = UNIT_COUNT, AT(cfg_port_vlan, untagged), .min = 1,
-	 .max = MAX_VID, .dflt = 1, .word = "none", .dflt_text = "1",
+	 .max = MAX_VID, .dflt = 1, .word = "none",
 	 .help = "VLAN of untagged frames, both ways; `none` refuses them. A port without "
 		 "`tagged` takes no frame with a VLAN ID"},
 	{"tagged", CFG_SET, AT(cfg_port_vlan, tagged), .min = 1, .max = MAX_VID,
@@ -414,11 +407,11 @@ static const struct cfg_row storm_rows[] = {
 static SCHEMA(storm_control_schema, storm_rows, cfg_storm_control);
 
 static const struct cfg_row loop_rows[] = {
-	{"action", CFG_WORD, AT(cfg_loop_detect, action), .words = loop_words, .dflt_text = "alarm",
+	{"action", CFG_WORD, AT(cfg_loop_detect, action), .words = loop_words,
 	 .help = "`alarm`: an event; `port_down`: the port is kept down too, the second one where "
 		 "both ports of the loop say so"},
 	{"recover", CFG_NUMBER, .unit = UNIT_TIME, AT(cfg_loop_detect, recover), .min = SECONDS(2),
-	 .max = SECONDS(86400), .dflt = SECONDS(300), .dflt_text = "300s",
+	 .max = SECONDS(86400), .dflt = SECONDS(300),
 	 .help = "the port comes up when no probe has arrived there for so long"},
 };
 static SCHEMA(loop_detect_schema, loop_rows, cfg_loop_detect);
@@ -441,7 +434,7 @@ static const struct cfg_row port_rows[] = {
 	 .dflt = 1500, .dflt_text = "1500",
 	 .help = "IP MTU; frames: mtu + 22 B; a reload takes up to that of the start"},
 	{"cable", CFG_NUMBER, .unit = UNIT_LENGTH, AT(cfg_port, cable), .max = KM(100), .dflt = 500,
-	 .dflt_text = "5m", .help = "length, for the headroom"},
+	 .help = "length, for the headroom"},
 	{"profile", CFG_NAME, AT(cfg_port, profile), .max = NAME_LEN, .dflt_text = "default",
 	 .help = "built-in `default`: every class lossy, DWRR 1"},
 	{"vlan", CFG_MAP, .sub = &port_vlan_schema, AT(cfg_port, vlan), .dflt_text = "untagged 1",
@@ -451,13 +444,13 @@ static const struct cfg_row port_rows[] = {
 	 .help = "learned addresses of the port at most; a further one takes the place of the "
 		 "port's oldest. Without it a port may use what the others leave of the table, and "
 		 "each port has an equal share that no other port takes"},
-	{"sticky", CFG_SWITCH, AT(cfg_port, sticky), .dflt_text = "off",
+	{"sticky", CFG_SWITCH, AT(cfg_port, sticky),
 	 .help = "addresses of the port do not move while they live: frames with such a source "
 		 "that come in by another port are dropped"},
 	{"default_class", CFG_NUMBER, .unit = UNIT_COUNT, AT(cfg_port, default_class), .max = 7,
-	 .dflt_text = "0", .help = "class of frames that carry nothing trusted"},
+	 .help = "class of frames that carry nothing trusted"},
 	{"rx_guard", CFG_NUMBER, .unit = UNIT_PERCENT, AT(cfg_port, rx_guard), .max = PERCENT(100),
-	 .dflt = PERCENT(50), .word = "off", .dflt_text = "50%",
+	 .dflt = PERCENT(50), .word = "off",
 	 .help = "PAUSE when the receive ring is fuller than this"},
 	{"tx_ring", CFG_NUMBER, CFG_RESTART, .unit = UNIT_BYTES, AT(cfg_port, tx_ring),
 	 .max = MB(16), .dflt = 8192, .dflt_text = "8KiB",
@@ -472,18 +465,18 @@ static const struct cfg_row port_rows[] = {
 		 "frames to other stations are the switch's to forward; ARP and, with `icmp`, IPv6 "
 		 "neighbour discovery to a group go both ways. Up to two VLAN tags are looked "
 		 "through"},
-	{"take_over", CFG_SWITCH, AT(cfg_port, take_over), .dflt_text = "off",
+	{"take_over", CFG_SWITCH, AT(cfg_port, take_over),
 	 .help = "on: starts and reloads also where the host has addresses or the default route "
 		 "on an `xdp:` device, and takes them out of use; not needed where `keep` leaves "
 		 "IP to the host"},
-	{"optional", CFG_SWITCH, AT(cfg_port, optional), .dflt_text = "off",
+	{"optional", CFG_SWITCH, AT(cfg_port, optional),
 	 .help = "on: weir starts also while the interface of an `xdp:` device does not exist; the "
 		 "port uses the interface once it is made and up. The port needs a `speed`"},
 	{"ip", CFG_WORDS, AT(cfg_port, ip), .max = IP_LEN, .dflt_text = "none: the port bridges",
 	 .help = "addresses with the length of their prefix, [10.0.1.1/24, \"fd00:1::1/64\"]: the "
 		 "port then routes and is no part of the bridge; ranges expand with the name"},
 	{"copp", CFG_NUMBER, .unit = UNIT_COUNT, AT(cfg_port, copp), .min = 10, .max = 100000,
-	 .dflt = 1000, .dflt_text = "1000",
+	 .dflt = 1000,
 	 .help = "control-plane policing of a routed port: ARP and neighbour discovery frames per "
 		 "second that it hands to control. Requests, answers, unknown destinations and "
 		 "ICMP answers of the switch have this rate each, and a quarter of a second of it "
@@ -508,7 +501,7 @@ static SCHEMA(port_schema, port_rows, cfg_port);
 static const struct cfg_row vlan_rows[] = {
 	{"id", CFG_NUMBER, .unit = UNIT_COUNT, AT(cfg_vlan, id), .min = 1, .max = MAX_VID,
 	 .required = true, .help = "VLAN ID"},
-	{"flood", CFG_SWITCH, AT(cfg_vlan, flood), .dflt = 1, .dflt_text = "on",
+	{"flood", CFG_SWITCH, AT(cfg_vlan, flood), .dflt = 1,
 	 .help = "off: unknown unicast is dropped"},
 };
 static SCHEMA(vlan_schema, vlan_rows, cfg_vlan);
@@ -545,7 +538,7 @@ static SCHEMA(neighbour_schema, neighbour_rows, cfg_neighbour);
 
 // ---- switch
 static const struct cfg_row ecmp_rows[] = {
-	{"hash", CFG_WORD, AT(cfg_ecmp, hash), .words = ecmp_words, .dflt_text = "5tuple",
+	{"hash", CFG_WORD, AT(cfg_ecmp, hash), .words = ecmp_words,
 	 .help = "what makes a flow: addresses, protocol and ports; `5tuple+qp`: and the "
 		 "destination QP of RoCE"},
 	{"seed", CFG_NUMBER, .unit = UNIT_COUNT, AT(cfg_ecmp, seed), .max = UINT32_MAX,
@@ -556,14 +549,14 @@ static SCHEMA(ecmp_schema, ecmp_rows, cfg_ecmp);
 
 static const struct cfg_row buffer_rows[] = {
 	{"size", CFG_NUMBER, CFG_RESTART, .unit = UNIT_BYTES, AT(cfg_buffer, size), .min = KB(1),
-	 .max = MOST_B, .dflt = MB(12), .dflt_text = "12MB", .help = "the shared memory B"},
+	 .max = MOST_B, .dflt = MB(12), .help = "the shared memory B"},
 	{"cell", CFG_NUMBER, CFG_RESTART, .unit = UNIT_BYTES, AT(cfg_buffer, cell), .min = 32,
-	 .max = 4096, .dflt = 256, .dflt_text = "256B", .help = "unit of accounting"},
+	 .max = 4096, .dflt = 256, .help = "unit of accounting"},
 	{"headroom_pool", CFG_NUMBER, .unit = UNIT_BYTES, AT(cfg_buffer, headroom_pool),
 	 .max = MOST_B, .dflt = CFG_WORD_VALUE, .word = "auto", .percent_of = "size",
-	 .dflt_text = "auto", .help = "`auto`: sum of all headrooms / oversubscription"},
+	 .help = "`auto`: sum of all headrooms / oversubscription"},
 	{"oversubscription", CFG_NUMBER, .unit = UNIT_RATIO, AT(cfg_buffer, oversubscription),
-	 .min = 1000000, .max = 100000000, .dflt = 1000000, .dflt_text = "1",
+	 .min = 1000000, .max = 100000000, .dflt = 1000000,
 	 .help = "how far the headroom pool is oversubscribed, 1 to 100"},
 	{"egress_lossy", CFG_NUMBER, .unit = UNIT_BYTES, AT(cfg_buffer, egress_lossy),
 	 .max = MOST_B, .percent_of = "the ingress pool", .dflt_text = "100%",
@@ -573,11 +566,11 @@ static SCHEMA(buffer_schema, buffer_rows, cfg_buffer);
 
 static const struct cfg_row stall_rows[] = {
 	{"pause_after", CFG_NUMBER, .unit = UNIT_TIME, AT(cfg_stall, pause_after), .min = MS(1),
-	 .max = SECONDS(1), .dflt = MS(10), .word = "off", .dflt_text = "10ms",
+	 .max = SECONDS(1), .dflt = MS(10), .word = "off",
 	 .help = "the stand-in pauses the lossless classes of the worker's peers; `off`: nobody "
 		 "does"},
 	{"alarm_after", CFG_NUMBER, .unit = UNIT_TIME, AT(cfg_stall, alarm_after), .min = MS(10),
-	 .max = SECONDS(60), .dflt = MS(100), .word = "off", .dflt_text = "100ms",
+	 .max = SECONDS(60), .dflt = MS(100), .word = "off",
 	 .help = "the event `worker-stalled`; `off`: none"},
 };
 static SCHEMA(stall_schema, stall_rows, cfg_stall);
@@ -585,18 +578,18 @@ static SCHEMA(stall_schema, stall_rows, cfg_stall);
 // ---- flows and their peers
 static const struct cfg_row flows_rows[] = {
 	{"max", CFG_NUMBER, CFG_RESTART, .unit = UNIT_COUNT, AT(cfg_flows, max), .max = FLOW_MAX,
-	 .dflt = 65536, .dflt_text = "65536",
+	 .dflt = 65536,
 	 .help = "flows of the switch, shared out over its workers; 0: no table; one more than "
 		 "these is forwarded, but not followed"},
 	{"age", CFG_NUMBER, .unit = UNIT_TIME, AT(cfg_flows, age), .min = MS(1),
-	 .max = SECONDS(1000), .dflt = SECONDS(3), .dflt_text = "3s",
+	 .max = SECONDS(1000), .dflt = SECONDS(3),
 	 .help = "a flow is forgotten so long after its last frame"},
 };
 static SCHEMA(flows_schema, flows_rows, cfg_flows);
 
 static const struct cfg_row pairing_rows[] = {
 	{"matches", CFG_NUMBER, .unit = UNIT_COUNT, AT(cfg_pairing, matches), .min = 1, .max = 100,
-	 .dflt = PAIR_MATCHES, .dflt_text = "3",
+	 .dflt = PAIR_MATCHES,
 	 .help = "ACKs that must fit before the only flow left is taken for theirs"},
 	{"sources", CFG_WORDS, AT(cfg_pairing, sources), .words = source_words,
 	 .dflt_text = "all of them",
@@ -632,23 +625,22 @@ static const struct cfg_row switch_rows[] = {
 	 .scalar = &workers_scalar, .dflt_text = "1",
 	 .help = "number of poll-mode cores, or a list of cores"},
 	{"poll", CFG_WORD, CFG_RESTART, AT(cfg_switch, poll), .words = poll_words,
-	 .dflt_text = "adaptive",
 	 .help = "`busy`: workers never rest. `adaptive`: a worker rests while no frame moves, and "
 		 "after 1 ms waits in the kernel for a frame where its ports are all `xdp:`"},
 	{"buffer", CFG_MAP, .sub = &buffer_schema, AT(cfg_switch, buffer), .dflt_text = "defaults",
 	 .help = "the shared buffer"},
 	{"mac_age", CFG_NUMBER, .unit = UNIT_TIME, AT(cfg_switch, mac_age), .min = SECONDS(1),
-	 .max = SECONDS(1000000), .dflt = SECONDS(300), .dflt_text = "300s",
+	 .max = SECONDS(1000000), .dflt = SECONDS(300),
 	 .help = "learned addresses are forgotten after this"},
 	{"mac_move_limit", CFG_NUMBER, .unit = UNIT_COUNT, AT(cfg_switch, mac_move_limit),
-	 .max = MAC_MOVE_LIMIT_MAX, .dflt = 5, .dflt_text = "5",
+	 .max = MAC_MOVE_LIMIT_MAX, .dflt = 5,
 	 .help = "a learned address that moves more often within 10 s is pinned to its older port; "
 		 "0: never"},
 	{"mac_move_hold", CFG_NUMBER, .unit = UNIT_TIME, AT(cfg_switch, mac_move_hold),
-	 .min = SECONDS(1), .max = SECONDS(1000000), .dflt = SECONDS(60), .dflt_text = "60s",
+	 .min = SECONDS(1), .max = SECONDS(1000000), .dflt = SECONDS(60),
 	 .help = "how long the address stays pinned"},
 	{"time_scale", CFG_NUMBER, CFG_RESTART, .unit = UNIT_COUNT, AT(cfg_switch, time_scale),
-	 .min = 1, .max = TIME_SCALE_MAX, .dflt = 1, .dflt_text = "1",
+	 .min = 1, .max = TIME_SCALE_MAX, .dflt = 1,
 	 .help = "S: model time passes S times slower than real time, so that a slow machine shows "
 		 "the physics of fast links; every peer must use the same"},
 	{"ecmp", CFG_MAP, .sub = &ecmp_schema, AT(cfg_switch, ecmp), .dflt_text = "defaults",

@@ -21,7 +21,7 @@ struct difference {
 	// The row's member in both files; NULL where a table has no such entry.
 	const void *old, *new;
 	const void *old_scalar, *new_scalar; // likewise of row->scalar
-	const char *dflt; // for people
+	const char *dflt; // in place of the row's own, or NULL
 };
 
 typedef void on_change(void *arg, const struct difference *d);
@@ -190,7 +190,7 @@ static void walk_row(const struct walk *w, const struct cfg_row *row, const void
 	}
 	if (differs)
 		w->fn(w->arg, &(struct difference){row, path, pos_of(row, new), value, a, b, sa, sb,
-						   w->dflt != NULL ? w->dflt : row->dflt_text});
+						   w->dflt});
 }
 
 static void walk_map(const struct walk *w, const struct cfg_schema *schema, const void *old,
@@ -404,10 +404,11 @@ static bool is_scalar(const struct cfg_row *row, const void *scalar)
 }
 
 // value: the member of the row, or NULL for an entry that is absent. scalar: the member of
-// row->scalar, or NULL. dflt: the default as a text. A longer text ends in "...".
+// row->scalar, or NULL. dflt: in place of the default, or NULL. A longer text ends in "...".
 static void value_text(const struct cfg_row *row, const void *value, const void *scalar,
 		       const char *dflt, char out[VALUE_TEXT_LEN])
 {
+	char text[UNIT_TEXT_LEN];
 	bool entries = row->type == CFG_LIST || row->type == CFG_TABLE || row->type == CFG_NODE;
 
 	out[0] = '\0';
@@ -417,8 +418,10 @@ static void value_text(const struct cfg_row *row, const void *value, const void 
 		add_given(row->scalar, scalar, out);
 	else if (entries || given(row, value))
 		add_given(row, value, out);
+	else if (dflt != NULL || (dflt = schema_default(row, text)) != NULL)
+		add(out, "default: %s", dflt);
 	else
-		add(out, "default: %s", dflt != NULL ? dflt : "none");
+		add(out, "default: none");
 }
 
 // ---- what changes

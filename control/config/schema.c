@@ -845,6 +845,24 @@ static void print_value(const struct cfg_row *row, FILE *out)
 		fputs(type_names[row->type], out);
 }
 
+const char *schema_default(const struct cfg_row *row, char out[UNIT_TEXT_LEN])
+{
+	if (row->dflt_text != NULL || row->required)
+		return row->dflt_text;
+	switch (row->type) {
+	case CFG_NUMBER:
+		return row->word != NULL && row->dflt == CFG_WORD_VALUE
+			       ? row->word
+			       : unit_print(row->unit, row->dflt, out, UNIT_TEXT_LEN);
+	case CFG_WORD:
+		return row->words[row->dflt];
+	case CFG_SWITCH:
+		return row->dflt != 0 ? "on" : "off";
+	default:
+		return NULL;
+	}
+}
+
 // inherited: what stands in place of all defaults, or NULL.
 static void print_rows(const struct cfg_schema *s, const char *path, bool reload,
 		       const char *inherited, FILE *out)
@@ -856,8 +874,8 @@ static void print_rows(const struct cfg_schema *s, const char *path, bool reload
 		inherited = s->dflt_text;
 	for (unsigned i = 0; i < s->n; i++) {
 		const struct cfg_row *row = &s->rows[i];
-		const char *dflt = inherited != NULL ? inherited : row->dflt_text;
-		char sub[256];
+		char sub[256], text[UNIT_TEXT_LEN];
+		const char *dflt = inherited != NULL ? inherited : schema_default(row, text);
 
 		fprintf(out, "| `%s%s` | ", path, row->key);
 		print_value(row, out);

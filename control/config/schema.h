@@ -113,7 +113,8 @@ struct cfg_row {
 	// In a message: in place of the words of a WORD, or of what the unit of a NUMBER expects;
 	// what to write if a required row is missing.
 	const char *expected;
-	const char *dflt_text, *help; // for people
+	// For people. dflt_text: of a single value only where `dflt` does not say it.
+	const char *dflt_text, *help;
 };
 
 enum { CFG_WORD_VALUE = -1, CFG_MAX_ROWS = 32, CFG_N_CLASSES = 8 };
@@ -140,6 +141,9 @@ void schema_fill(struct cfg_reader *r, const struct cfg_schema *s, const struct 
 // The entry of a table, or NULL.
 struct cfg_map *cfg_entry_named(const struct cfg_list *t, const struct cfg_schema *s,
 				const char *name);
+
+// The default as a text, which may be in `out`; NULL: the row must be given.
+const char *schema_default(const struct cfg_row *row, char out[UNIT_TEXT_LEN]);
 
 // The rows as lines of a table in Markdown, for the manual: key, value, default, whether a reload
 // applies it (where `reload`), meaning. path: what stands before the keys, "" or "switches.NAME.".
