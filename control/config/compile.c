@@ -45,17 +45,11 @@ static uint64_t port_speed(struct compiler *k, unsigned i)
 	return 1000000; // any, so that the rest can still be looked at
 }
 
-static bool remarks(const struct classify_params *p)
-{
-	for (unsigned c = 0; c < N_CLASSES; c++)
-		if (p->remark_pcp[c] != REMARK_NONE || p->remark_dscp[c] != REMARK_NONE)
-			return true;
-	return false;
-}
-
-static void compile_classify(const struct config_port *port, struct classify_params *out)
+// Returns whether a frame is remarked.
+static bool compile_classify(const struct config_port *port, struct classify_params *out)
 {
 	const struct cfg_profile *p = port->profile;
+	bool remarks = false;
 
 	out->trust = (uint8_t)p->trust.n;
 	out->default_class = (uint8_t)port->item->default_class.n;
@@ -77,7 +71,9 @@ static void compile_classify(const struct config_port *port, struct classify_par
 		if (r->pcp.set >> c & 1)
 			out->remark_pcp[c] = r->pcp.v[c];
 		out->remark_dscp[c] = r->dscp.set >> c & 1 ? r->dscp.v[c] : REMARK_NONE;
+		remarks |= out->remark_pcp[c] != REMARK_NONE || out->remark_dscp[c] != REMARK_NONE;
 	}
+	return remarks;
 }
 
 // A queue waits for frames of others even when it has tokens; two frames' worth of them may wait
@@ -85,9 +81,9 @@ static void compile_classify(const struct config_port *port, struct classify_par
 static struct shaper_params queue_shaper(const struct cfg_val *rate, uint64_t burst_ns,
 					 uint32_t max_frame)
 {
-	uint64_t two_frames_ns = 2 * max_frame * 8000000000ull / (uint64_t)rate->n;
+	uint64_t two_frames_ns = 2 * max_frame * 8ull * SECOND_NS / (uint64_t)rate->n;
 
-	return shaper_of((uint64_t)rate->n, two_frames_ns > burst_ns ? two_frames_ns : burst_ns);
+	return shaper_of((uint64_t)rate->n, max_u64(two_frames_ns, burst_ns));
 }
 
 // The scheduler of the system keeps a poll loop for milliseconds. A slow port makes up for them, by
@@ -95,9 +91,8 @@ static struct shaper_params queue_shaper(const struct cfg_val *rate, uint64_t bu
 static uint64_t port_burst_ns(const struct port_facts *f, uint64_t speed_bps)
 {
 	uint64_t slow_ns = f->shaper_burst_ns * 2000000000ull / speed_bps;
-	uint64_t late_ns = slow_ns < f->shaper_late_ns ? slow_ns : f->shaper_late_ns;
 
-	return late_ns > f->shaper_burst_ns ? late_ns : f->shaper_burst_ns;
+	return max_u64(min_u64(slow_ns, f->shaper_late_ns), f->shaper_burst_ns);
 }
 
 static void compile_sched(const struct cfg_profile *p, uint64_t burst_ns, struct policy_port *out)
@@ -126,19 +121,6 @@ static void compile_sched(const struct cfg_profile *p, uint64_t burst_ns, struct
 		}
 	}
 	sched_params_init(&out->sched, strict, weights, out->max_frame);
-}
-
-static void compile_rx_guard(const struct cfg_port *item, const struct port_facts *f,
-			     struct policy_port *out)
-{
-	uint64_t share = item->rx_guard.n == CFG_WORD_VALUE ? 0 : (uint64_t)item->rx_guard.n;
-
-	if (f == NULL || !f->rx_depth_readable)
-		return;
-	out->rx_guard_on = (uint32_t)(f->rx_ring * share / PPM);
-	out->rx_guard_off = f->rx_ring / 4;
-	if (out->rx_guard_off > out->rx_guard_on / 2)
-		out->rx_guard_off = out->rx_guard_on / 2;
 }
 
 static void check_facts(struct compiler *k, unsigned i, const struct port_facts *f)
@@ -182,9 +164,11 @@ static void compile_port(struct compiler *k, unsigned i)
 		out->skid_cells = (f->rx_ring + BURST_FRAMES) * out->skid_frame_cells;
 	out->mac_limit = (uint32_t)item->mac_limit.n;
 	out->sticky = item->sticky.n != 0;
-	compile_rx_guard(item, f, out);
-	compile_classify(port, &out->classify);
-	out->edits = cfg_vlan_aware(k->c) || remarks(&out->classify);
+	if (f != NULL && f->rx_depth_readable && item->rx_guard.n != CFG_WORD_VALUE) {
+		out->rx_guard_on = (uint32_t)(f->rx_ring * (uint64_t)item->rx_guard.n / PPM);
+		out->rx_guard_off = (uint32_t)min_u64(f->rx_ring / 4, out->rx_guard_on / 2);
+	}
+	out->edits = compile_classify(port, &out->classify) || cfg_vlan_aware(k->c);
 	compile_sched(port->profile, burst_ns, out);
 	out->shaper = shaper_of(out->speed_bps, f == NULL ? 0 : port_burst_ns(f, out->speed_bps));
 	pfc_params_init(&out->pfc, out->speed_bps, (uint16_t)port->profile->pfc.quanta.n);

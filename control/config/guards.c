@@ -33,52 +33,51 @@ static const struct cfg_list *remap_of(const struct config_port *p)
 	return p->profile->guard.remap.map.given ? &p->profile->guard.remap : NULL;
 }
 
-static unsigned group_named(struct config *c, const char *name)
+static struct config_group *group_named(struct config *c, const char *name)
 {
-	for (unsigned g = 0; g < c->n_groups; g++)
-		if (strcmp(c->groups[g].name, name) == 0)
-			return g + 1;
-	c->groups[c->n_groups++].name = name;
-	return c->n_groups;
+	unsigned g = 0;
+
+	while (g < c->n_groups && strcmp(c->groups[g].name, name) != 0)
+		g++;
+	if (g == c->n_groups)
+		c->groups[c->n_groups++].name = name;
+	return &c->groups[g];
 }
 
-static bool readable(const struct cfg_guard_rule *r)
+static bool readable(const struct cfg_val *v)
 {
-	const struct cfg_val *v[] = {&r->dscp, &r->to_class, &r->to_dscp};
-
-	for (unsigned i = 0; i < 3; i++)
-		if (!v[i]->given || v[i]->bad)
-			return false;
-	return true;
-}
-
-static void take_rules(struct config *c, struct config_group *g, const struct cfg_list *remap)
-{
-	const struct cfg_guard_rule *items = remap->items;
-	struct cfg_guard_rule *out = arena_alloc(&c->arena, (remap->n + 1) * sizeof(*out));
-
-	g->remap = remap;
-	g->rules = out;
-	for (unsigned i = 0; i < remap->n; i++)
-		if (readable(&items[i]))
-			out[g->n_rules++] = items[i];
+	return v->given && !v->bad;
 }
 
 static void find_groups(struct config *c)
 {
 	for (unsigned i = 0; i < c->n_ports; i++) {
-		const struct cfg_guard *by = named_by(&c->ports[i]);
-		const struct cfg_list *remap = remap_of(&c->ports[i]);
+		struct config_port *p = &c->ports[i];
+		const struct cfg_guard *by = named_by(p);
+		const struct cfg_list *remap = remap_of(p);
+		const struct cfg_guard_rule *items;
+		struct cfg_guard_rule *out;
 		struct config_group *g;
+		unsigned kind = 0;
 
 		if (by == NULL || by->group.bad)
 			continue;
-		c->ports[i].group = group_named(c, by->group.text);
-		g = &c->groups[c->ports[i].group - 1];
+		g = group_named(c, by->group.text);
+		p->group = (unsigned)(g - c->groups) + 1;
+		while (kind < g->n_kinds && g->kinds[kind]->profile != p->profile)
+			kind++;
+		if (kind == g->n_kinds)
+			g->kinds[g->n_kinds++] = p;
 		if (remap == NULL || g->remap != NULL)
 			continue;
+		items = remap->items;
+		g->remap = remap;
 		g->remap_port = i;
-		take_rules(c, g, remap);
+		g->rules = out = arena_alloc(&c->arena, (remap->n + 1) * sizeof(*out));
+		for (unsigned n = 0; n < remap->n; n++)
+			if (readable(&items[n].dscp) && readable(&items[n].to_class) &&
+			    readable(&items[n].to_dscp))
+				out[g->n_rules++] = items[n];
 	}
 }
 
@@ -201,48 +200,27 @@ static void a_dscp_has_one_rule(const struct config_group *g, struct diag_sink *
 	}
 }
 
-// The next of the group's ports at or after i that has another profile than those before it: all
-// that rules ask of a port is in its profile. NULL: there is none.
-static const struct config_port *next_profile(const struct config *c, unsigned group, unsigned *i)
-{
-	for (; *i < c->n_ports; (*i)++) {
-		const struct config_port *p = &c->ports[*i];
-		bool seen = p->group != group;
-
-		for (unsigned k = 0; k < *i && !seen; k++)
-			seen = c->ports[k].group == group && c->ports[k].profile == p->profile;
-		if (!seen) {
-			(*i)++;
-			return p;
-		}
-	}
-	return NULL;
-}
-
 static bool lossless(const struct cfg_profile *p, unsigned cls)
 {
 	return p->classes[cls].lossless.n != 0;
 }
 
 // The first port of the group where the class is lossless, or NULL.
-static const struct config_port *lossless_on(const struct config *c, unsigned group, unsigned cls)
+static const struct config_port *lossless_on(const struct config_group *g, unsigned cls)
 {
-	const struct config_port *p;
-
-	for (unsigned i = 0; (p = next_profile(c, group, &i)) != NULL;)
-		if (lossless(p->profile, cls))
-			return p;
+	for (unsigned i = 0; i < g->n_kinds; i++)
+		if (lossless(g->kinds[i]->profile, cls))
+			return g->kinds[i];
 	return NULL;
 }
 
-static bool dscps_are_of_their_classes(const struct config *c, unsigned group, struct diag_sink *s)
+static bool dscps_are_of_their_classes(const struct config_group *g, struct diag_sink *s)
 {
-	const struct config_group *g = &c->groups[group - 1];
-	const struct config_port *p;
 	bool ok = true;
 
-	for (unsigned i = 0; (p = next_profile(c, group, &i)) != NULL;)
+	for (unsigned i = 0; i < g->n_kinds; i++)
 		for (unsigned n = 0; n < g->n_rules; n++) {
+			const struct config_port *p = g->kinds[i];
 			const struct cfg_guard_rule *r = &g->rules[n];
 			unsigned cls = cfg_dscp_class(p->profile, (unsigned)r->to_dscp.n);
 
@@ -258,35 +236,28 @@ static bool dscps_are_of_their_classes(const struct config *c, unsigned group, s
 	return ok;
 }
 
-static void rules_are_for_lossless_classes(const struct config *c, unsigned group,
-					   struct diag_sink *s)
+static void rules_are_for_lossless_classes(const struct config_group *g, struct diag_sink *s)
 {
-	const struct config_group *g = &c->groups[group - 1];
-
 	for (unsigned n = 0; n < g->n_rules; n++) {
 		unsigned dscp = (unsigned)g->rules[n].dscp.n;
-		const struct config_port *p, *first = NULL;
 		bool needed = false;
 
-		for (unsigned i = 0; (p = next_profile(c, group, &i)) != NULL;) {
-			first = first == NULL ? p : first;
-			needed |= lossless(p->profile, cfg_dscp_class(p->profile, dscp));
-		}
-		if (!needed && first != NULL)
+		for (unsigned i = 0; i < g->n_kinds; i++)
+			needed |= lossless(g->kinds[i]->profile,
+					   cfg_dscp_class(g->kinds[i]->profile, dscp));
+		if (!needed)
 			WARN(s, &g->rules[n].dscp,
 			     "DSCP %u is class %u, which is lossy: no PAUSE follows it, and the"
 			     " rule is not needed",
-			     dscp, cfg_dscp_class(first->profile, dscp));
+			     dscp, cfg_dscp_class(g->kinds[0]->profile, dscp));
 	}
 }
 
-static void chains_end_lossy(const struct config *c, unsigned group, struct diag_sink *s)
+static void chains_end_lossy(const struct config_group *g, struct diag_sink *s)
 {
-	const struct config_group *g = &c->groups[group - 1];
-
 	for (unsigned n = 0; n < g->n_rules; n++) {
 		const struct cfg_guard_rule *r = &g->rules[n];
-		const struct config_port *p = lossless_on(c, group, (unsigned)r->to_class.n);
+		const struct config_port *p = lossless_on(g, (unsigned)r->to_class.n);
 
 		if (p != NULL && rule_for(g, r->to_dscp.n) == NULL)
 			REFUSE(s, &r->to_class,
@@ -312,9 +283,8 @@ static const char *circle_from(struct config *c, const struct config_group *g,
 	return NULL;
 }
 
-static bool chains_end(struct config *c, unsigned group, struct diag_sink *s)
+static bool chains_end(struct config *c, const struct config_group *g, struct diag_sink *s)
 {
-	const struct config_group *g = &c->groups[group - 1];
 	bool ok = true;
 
 	for (unsigned n = 0; n < g->n_rules; n++) {
@@ -327,23 +297,6 @@ static bool chains_end(struct config *c, unsigned group, struct diag_sink *s)
 		REFUSE(s, &r->dscp, "the chain never ends: DSCP %s", circle);
 	}
 	return ok;
-}
-
-// From class to class, where both are lossless.
-static void edges(const struct config *c, unsigned group, uint8_t to[N_CLASSES])
-{
-	const struct config_group *g = &c->groups[group - 1];
-	const struct config_port *p;
-
-	for (unsigned i = 0; (p = next_profile(c, group, &i)) != NULL;)
-		for (unsigned n = 0; n < g->n_rules; n++) {
-			const struct cfg_guard_rule *r = &g->rules[n];
-			unsigned cls = cfg_dscp_class(p->profile, (unsigned)r->dscp.n);
-
-			if (lossless(p->profile, cls) &&
-			    lossless_on(c, group, (unsigned)r->to_class.n) != NULL)
-				to[cls] |= (uint8_t)(1u << r->to_class.n);
-		}
 }
 
 // The classes on a way between two, as " -> 4 -> 3"; NULL: there is none. Classes of `seen` are not
@@ -367,17 +320,24 @@ static const char *way(struct config *c, const uint8_t to[N_CLASSES], unsigned f
 }
 
 // Chains that end can still lead round: 26 (class 3) to 34 (class 4), and 35 (class 4) to 27 (3).
-static void classes_do_not_return(struct config *c, unsigned group, struct diag_sink *s)
+static void classes_do_not_return(struct config *c, const struct config_group *g,
+				  struct diag_sink *s)
 {
-	const struct config_group *g = &c->groups[group - 1];
-	const struct config_port *p;
-	uint8_t to[N_CLASSES] = {0};
+	uint8_t to[N_CLASSES] = {0}; // the edges, where both classes are lossless
 
-	edges(c, group, to);
 	for (unsigned n = 0; n < g->n_rules; n++)
-		for (unsigned i = 0; (p = next_profile(c, group, &i)) != NULL;) {
+		for (unsigned i = 0; i < g->n_kinds; i++) {
 			const struct cfg_guard_rule *r = &g->rules[n];
-			unsigned cls = cfg_dscp_class(p->profile, (unsigned)r->dscp.n);
+			unsigned cls = cfg_dscp_class(g->kinds[i]->profile, (unsigned)r->dscp.n);
+
+			if (lossless(g->kinds[i]->profile, cls) &&
+			    lossless_on(g, (unsigned)r->to_class.n) != NULL)
+				to[cls] |= (uint8_t)(1u << r->to_class.n);
+		}
+	for (unsigned n = 0; n < g->n_rules; n++)
+		for (unsigned i = 0; i < g->n_kinds; i++) {
+			const struct cfg_guard_rule *r = &g->rules[n];
+			unsigned cls = cfg_dscp_class(g->kinds[i]->profile, (unsigned)r->dscp.n);
 			uint8_t seen = 0;
 			const char *round = way(c, to, cls, cls, &seen);
 
@@ -403,15 +363,15 @@ void guards_resolve(struct config *c, struct diag_sink *s)
 
 	find_groups(c);
 	CHECK_RULES(rules, c, s);
-	for (unsigned group = 1; group <= c->n_groups; group++) {
-		bool ends = chains_end(c, group, s);
-		bool fits = dscps_are_of_their_classes(c, group, s);
+	for (const struct config_group *g = c->groups; g < c->groups + c->n_groups; g++) {
+		bool ends = chains_end(c, g, s);
+		bool fits = dscps_are_of_their_classes(g, s);
 
-		a_dscp_has_one_rule(&c->groups[group - 1], s);
-		rules_are_for_lossless_classes(c, group, s);
-		chains_end_lossy(c, group, s);
+		a_dscp_has_one_rule(g, s);
+		rules_are_for_lossless_classes(g, s);
+		chains_end_lossy(g, s);
 		if (ends && fits)
-			classes_do_not_return(c, group, s);
+			classes_do_not_return(c, g, s);
 	}
 }
 

@@ -261,6 +261,9 @@ struct config_group {
 	unsigned remap_port; // that port
 	const struct cfg_guard_rule *rules; // those of remap that can be read
 	unsigned n_rules;
+	// One port of each profile: all that rules ask of a port is in its profile.
+	const struct config_port *kinds[POLICY_MAX_PORTS];
+	unsigned n_kinds;
 };
 
 // What routes.c makes of the file, or a program sets.
