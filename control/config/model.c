@@ -8,15 +8,7 @@
 #include "control/model_time.h"
 #include "dataplane/roce/feed.h"
 
-#define KB(n) ((n)*1000ll)
-#define MB(n) ((n)*1000000ll)
 #define MOST_B (64ll << 30) // 2^31 cells of 32 B
-#define GIGA(n) ((n)*1000000000ll)
-#define US(n) ((n)*1000ll)
-#define MS(n) ((n)*1000000ll)
-#define SECONDS(n) ((n)*1000000000ll)
-#define KM(n) ((n)*100000ll)
-#define PERCENT(n) ((n)*10000ll)
 
 enum {
 	MAX_MTU = 9216,

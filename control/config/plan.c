@@ -241,13 +241,26 @@ static void pools(const struct policy *p, struct number out[N_POOLS])
 	out[5] = (struct number){"egress_lossless", b->total_cells * cell};
 }
 
+static const char *const ecn_sentences[] = {
+	"The port sends frames of full size at line rate.",
+	"All lossless groups of the port send in turn, and never slow down.",
+	"The frames go to all other ports with ECN in turn.",
+	"Or they go to the ports of one WRED setting, or to the slowest one.",
+	"The traffic with the fewest marks counts.",
+	"Of several outputs each sends at most half of what arrives.",
+	"One output alone sends its part of an incast of all other ports.",
+};
+enum { N_SENTENCES = sizeof(ecn_sentences) / sizeof(ecn_sentences[0]) };
+
 static struct json_object *pgs_json(const struct config *c, const struct policy *p)
 {
 	struct json_object *list = json_object_new_array();
 
 	FOR_EACH_GROUP (p, i, cls) {
 		const struct plan_pg g = plan_pg(c, p, i, cls);
+		const struct plan_ecn e = plan_ecn(p, i, cls);
 		struct json_object *o = json_object_new_object();
+		struct json_object *outputs = json_object_new_array();
 
 		add_text(o, "port", p->ports[i].name);
 		ADD_NUMBERS(o, {"class", cls}, {"pg", g.pg}, {"min_bytes", g.min},
@@ -257,7 +270,18 @@ static struct json_object *pgs_json(const struct config *c, const struct policy 
 			    {"xon_at_bytes", g.xon_at}, {"t_flight_bytes", g.t_flight});
 		add_bool(o, "headroom_holds", g.xoff >= g.t_flight);
 		ADD_NUMBERS(o, {"neighbour_must_reserve_bytes", g.neighbour});
-		plan_ecn_pg_json(p, i, cls, o);
+		for (unsigned to = 0; to < p->n_ports; to++)
+			if (e.output[to])
+				json_object_array_add(outputs,
+						      json_object_new_string(p->ports[to].name));
+		add_bool(o, "ecn", e.n_outputs != 0);
+		json_object_object_add(o, "ecn_outputs", outputs);
+		ADD_NUMBERS(o, {"kmin_bytes", e.kmin_bytes}, {"ecn_frames_to_xoff", e.n_frames},
+			    {"ecn_queue_bytes", e.queue_bytes},
+			    {"ecn_average_bytes", e.average_bytes});
+		json_object_object_add(o, "ecn_marks_to_xoff",
+				       json_object_new_double(plan_ecn_marks(&e)));
+		add_text(o, "ecn_before_pfc", plan_ecn_word(e.verdict));
 		json_object_array_add(list, o);
 	}
 	return list;
@@ -292,6 +316,34 @@ static void groups_text(const struct config *c, const struct policy *p, FILE *ou
 		"neighbour  what this port still sends after a PAUSE arrived: transmit ring and\n"
 		"           the frame on the wire. The peer must reserve it beyond cable and\n"
 		"           response.\n");
+}
+
+static void ecn_text(const struct policy *p, FILE *out)
+{
+	fprintf(out, "\n%-8s %5s %11s %3s %8s %11s %11s %7s %s\n", "ecn", "class", "kmin", "out",
+		"frames", "queue", "average", "marks", "verdict");
+	FOR_EACH_GROUP (p, i, cls) {
+		const struct plan_ecn e = plan_ecn(p, i, cls);
+
+		fprintf(out,
+			"%-8s %5u %11" PRIu64 " %3u %8" PRIu64 " %11" PRIu64 " %11" PRIu64
+			" %7.4g %s\n",
+			p->ports[i].name, cls, e.kmin_bytes, e.n_outputs, e.n_frames, e.queue_bytes,
+			e.average_bytes, plan_ecn_marks(&e),
+			e.n_outputs == 0 ? "no ECN" : plan_ecn_word(e.verdict));
+	}
+	fprintf(out,
+		"\n"
+		"out        outputs that the frames go to\n"
+		"frames     of the class, before the frame that enters XOFF\n"
+		"queue      the longest output queue at XOFF\n"
+		"average    the same queue as WRED sees it, with its weight\n"
+		"marks      expected before XOFF: sum of p(average) over the frames that the\n"
+		"           queues decide about\n"
+		"verdict    ECN before PFC: yes, more than 10 marks; marginal, 0.1 to 10; no,\n"
+		"           fewer than 0.1\n");
+	for (unsigned i = 0; i < N_SENTENCES; i++)
+		fprintf(out, "%-10s %s\n", i == 0 ? "traffic" : "", ecn_sentences[i]);
 }
 
 // ---- watchdogs, early warnings, chains of the guards
@@ -828,7 +880,7 @@ static void plan_json(const struct config *c, const struct policy *p, const stru
 {
 	struct json_object *o = json_object_new_object();
 	struct json_object *flows = json_object_new_object(), *list = json_object_new_array();
-	struct json_object *memory = json_object_new_object();
+	struct json_object *memory = json_object_new_object(), *traffic = json_object_new_array();
 	struct number lines[N_POOLS];
 
 	pools(p, lines);
@@ -843,7 +895,9 @@ static void plan_json(const struct config *c, const struct policy *p, const stru
 	ADD_NUMBERS(o, {"cell_bytes", p->cell.bytes});
 	json_object_object_add(o, "ports", ports_json(c, p));
 	json_object_object_add(o, "pgs", pgs_json(c, p));
-	json_object_object_add(o, "ecn_traffic", plan_ecn_traffic_json());
+	for (unsigned i = 0; i < N_SENTENCES; i++)
+		json_object_array_add(traffic, json_object_new_string(ecn_sentences[i]));
+	json_object_object_add(o, "ecn_traffic", traffic);
 	json_object_object_add(o, "pools", list);
 	ADD_NUMBERS(memory, {"frames", m->n_frames}, {"frame_bytes", m->frame_bytes},
 		    {"pool_bytes", m->pool_bytes}, {"record_bytes", m->record_bytes},
@@ -884,7 +938,7 @@ static void plan_text(const struct config *c, const struct policy *p, const stru
 		fprintf(out, "%-15s %12" PRIu64 " %10" PRIu64 "\n", lines[i].key, lines[i].value,
 			lines[i].value / p->cell.bytes);
 	groups_text(c, p, out);
-	plan_ecn_text(p, out);
+	ecn_text(p, out);
 	memory_text(m, out);
 	watchdog_text(p, out);
 	warning_text(p, out);

@@ -1,24 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "control/config/plan_ecn.h"
 
-#include <inttypes.h>
 #include <string.h>
+
+#include "dataplane/bits.h"
+#include "dataplane/units.h"
 
 static const uint64_t MARK_Q32 = 1ull << 32, MARGINAL_Q32 = (1ull << 32) / 10;
 static const uint64_t ARRIVAL_Q20 = 1 << 20;
 // An output sends at most one of so many frames that arrive for it.
 enum { OVERLOAD = 2, MOST_STEPS = 1 << 20 };
-
-static const char *const sentences[] = {
-	"The port sends frames of full size at line rate.",
-	"All lossless groups of the port send in turn, and never slow down.",
-	"The frames go to all other ports with ECN in turn.",
-	"Or they go to the ports of one WRED setting, or to the slowest one.",
-	"The traffic with the fewest marks counts.",
-	"Of several outputs each sends at most half of what arrives.",
-	"One output alone sends its part of an incast of all other ports.",
-};
-enum { N_SENTENCES = sizeof(sentences) / sizeof(sentences[0]) };
 
 // The queue of the class at one output.
 struct output {
@@ -57,11 +48,6 @@ static bool same_wred(const struct policy *p, unsigned a, unsigned b, unsigned c
 	return memcmp(wred_of(p, a, cls), wred_of(p, b, cls), sizeof(struct wred_params)) == 0;
 }
 
-static uint64_t larger(uint64_t a, uint64_t b)
-{
-	return a > b ? a : b;
-}
-
 // By how much all other ports overload an output, where they send to that output alone.
 static uint64_t incast_q20(const struct policy *p, unsigned out)
 {
@@ -77,17 +63,16 @@ uint64_t plan_ecn_period_q20(const struct policy *p, unsigned in, unsigned out, 
 	uint64_t period_q20 = (uint64_t)((__uint128_t)p->ports[in].speed_bps * ARRIVAL_Q20 /
 					 p->ports[out].speed_bps);
 
-	period_q20 = larger(period_q20, OVERLOAD * n * ARRIVAL_Q20);
-	return n > 1 ? period_q20 : larger(period_q20, incast_q20(p, out));
+	period_q20 = max_u64(period_q20, OVERLOAD * n * ARRIVAL_Q20);
+	return n > 1 ? period_q20 : max_u64(period_q20, incast_q20(p, out));
 }
 
 static unsigned n_lossless_groups(const struct policy_port *pp)
 {
 	unsigned groups = 0;
 
-	for (unsigned cls = 0; cls < N_CLASSES; cls++)
-		if (pp->classify.lossless >> cls & 1)
-			groups |= 1u << pp->classify.class_to_pg[cls];
+	for_each_bit (cls, pp->classify.lossless)
+		groups |= 1u << pp->classify.class_to_pg[cls];
 	return (unsigned)__builtin_popcount(groups);
 }
 
@@ -143,7 +128,7 @@ static bool arrive(struct traffic *t, uint64_t n)
 	if (!o->wred->mark_at_dequeue)
 		decide(t, o);
 	if (o->n_frames++ == 0) {
-		o->due_q20 = larger(now_q20, o->due_q20);
+		o->due_q20 = max_u64(now_q20, o->due_q20);
 		if (o->due_q20 < t->next_due_q20)
 			t->next_due_q20 = o->due_q20;
 	}
@@ -285,75 +270,4 @@ const char *plan_ecn_word(enum ecn_before_pfc verdict)
 	static const char *const words[] = {"no", "marginal", "yes"};
 
 	return words[verdict];
-}
-
-// ---- the plan
-void plan_ecn_pg_json(const struct policy *p, unsigned port, unsigned cls, struct json_object *pg)
-{
-	const struct plan_ecn e = plan_ecn(p, port, cls);
-	struct json_object *outputs = json_object_new_array();
-	const struct {
-		const char *key;
-		uint64_t value;
-	} numbers[] = {
-		{"kmin_bytes", e.kmin_bytes},
-		{"ecn_frames_to_xoff", e.n_frames},
-		{"ecn_queue_bytes", e.queue_bytes},
-		{"ecn_average_bytes", e.average_bytes},
-	};
-
-	for (unsigned i = 0; i < p->n_ports; i++)
-		if (e.output[i])
-			json_object_array_add(outputs, json_object_new_string(p->ports[i].name));
-	json_object_object_add(pg, "ecn", json_object_new_boolean(e.n_outputs != 0));
-	json_object_object_add(pg, "ecn_outputs", outputs);
-	for (unsigned i = 0; i < sizeof(numbers) / sizeof(numbers[0]); i++)
-		json_object_object_add(pg, numbers[i].key,
-				       json_object_new_uint64(numbers[i].value));
-	json_object_object_add(pg, "ecn_marks_to_xoff",
-			       json_object_new_double(plan_ecn_marks(&e)));
-	json_object_object_add(pg, "ecn_before_pfc",
-			       json_object_new_string(plan_ecn_word(e.verdict)));
-}
-
-struct json_object *plan_ecn_traffic_json(void)
-{
-	struct json_object *list = json_object_new_array();
-
-	for (unsigned i = 0; i < N_SENTENCES; i++)
-		json_object_array_add(list, json_object_new_string(sentences[i]));
-	return list;
-}
-
-static void print_row(const struct policy *p, unsigned port, unsigned cls, FILE *out)
-{
-	const struct plan_ecn e = plan_ecn(p, port, cls);
-
-	fprintf(out,
-		"%-8s %5u %11" PRIu64 " %3u %8" PRIu64 " %11" PRIu64 " %11" PRIu64 " %7.4g %s\n",
-		p->ports[port].name, cls, e.kmin_bytes, e.n_outputs, e.n_frames, e.queue_bytes,
-		e.average_bytes, plan_ecn_marks(&e),
-		e.n_outputs == 0 ? "no ECN" : plan_ecn_word(e.verdict));
-}
-
-void plan_ecn_text(const struct policy *p, FILE *out)
-{
-	fprintf(out, "\n%-8s %5s %11s %3s %8s %11s %11s %7s %s\n", "ecn", "class", "kmin",
-		"out", "frames", "queue", "average", "marks", "verdict");
-	for (unsigned i = 0; i < p->n_ports; i++)
-		for (unsigned cls = 0; cls < N_CLASSES; cls++)
-			if (p->ports[i].classify.lossless >> cls & 1)
-				print_row(p, i, cls, out);
-	fprintf(out,
-		"\n"
-		"out        outputs that the frames go to\n"
-		"frames     of the class, before the frame that enters XOFF\n"
-		"queue      the longest output queue at XOFF\n"
-		"average    the same queue as WRED sees it, with its weight\n"
-		"marks      expected before XOFF: sum of p(average) over the frames that the\n"
-		"           queues decide about\n"
-		"verdict    ECN before PFC: yes, more than 10 marks; marginal, 0.1 to 10; no,\n"
-		"           fewer than 0.1\n");
-	for (unsigned i = 0; i < N_SENTENCES; i++)
-		fprintf(out, "%-10s %s\n", i == 0 ? "traffic" : "", sentences[i]);
 }

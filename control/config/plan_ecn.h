@@ -25,10 +25,8 @@
 // lossless groups of the port are taken to be as full as the group.
 #pragma once
 
-#include <json-c/json.h>
 #include <stdbool.h>
 #include <stdint.h>
-#include <stdio.h>
 
 #include "dataplane/policy.h"
 
@@ -58,7 +56,3 @@ uint64_t plan_ecn_period_q20(const struct policy *p, unsigned in, unsigned out, 
 
 double plan_ecn_marks(const struct plan_ecn *e);
 const char *plan_ecn_word(enum ecn_before_pfc verdict);
-
-void plan_ecn_text(const struct policy *p, FILE *out);
-void plan_ecn_pg_json(const struct policy *p, unsigned port, unsigned cls, struct json_object *pg);
-struct json_object *plan_ecn_traffic_json(void); // sentences about the traffic of the sum

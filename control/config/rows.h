@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// How rows of the policy's schema are written in C. For the files that hold such rows, model*.c.
+// How rows of the policy's schema are written in C. For the files that hold such rows.
 #pragma once
 
 #include <assert.h>
@@ -11,3 +11,13 @@
 #define SCHEMA(id, table, type)                                                                    \
 	const struct cfg_schema id = {table, N(table), sizeof(struct type)};                       \
 	static_assert(N(table) <= CFG_MAX_ROWS, "the engine keeps one position per row")
+
+// Numbers in the units of a key.
+#define KB(n) ((n)*1000ll)
+#define MB(n) ((n)*1000000ll)
+#define GIGA(n) ((n)*1000000000ll)
+#define US(n) ((n)*1000ll)
+#define MS(n) ((n)*1000000ll)
+#define SECONDS(n) ((n)*1000000000ll)
+#define KM(n) ((n)*100000ll)
+#define PERCENT(n) ((n)*10000ll)

@@ -1,19 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "control/lab/nic_keys.h"
 
-#include <assert.h>
 #include <stdio.h>
 
+#include "control/config/rows.h"
 #include "drivers/nic/rxbuf.h"
-
-#define N(rows) (sizeof(rows) / sizeof((rows)[0]))
-#define AT(s, f) .off = offsetof(struct s, f)
-#define SCHEMA(id, table, type)                                                                    \
-	const struct cfg_schema id = {table, N(table), sizeof(struct type)};                       \
-	static_assert(N(table) <= CFG_MAX_ROWS, "the engine keeps one position per row")
-
-#define GIGA(n) ((n)*1000000000ll)
-#define SECONDS(n) ((n)*1000000000ll)
 
 enum { PATH_LEN = 256, MAX_BUFFER = 1 << 30 };
 

@@ -1,17 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 // `faults:`: what goes wrong, at which host, cable, port or switch, when, and for how long.
-#include <assert.h>
 #include <inttypes.h>
 #include <string.h>
 
+#include "control/config/rows.h"
 #include "control/lab/scenario_int.h"
 #include "dataplane/units.h"
-
-#define N(rows) (sizeof(rows) / sizeof((rows)[0]))
-#define SCHEMA(id, table)                                                                          \
-	static const struct cfg_schema id = {table, N(table), sizeof(struct kind_keys)}
-
-#define SECONDS(n) ((n)*1000000000ll)
 
 enum { MAX_ROUTES = 4096, NAME_LEN = 63, PPB_PER_PPM = 1000, QUANTUM_BITS = 512 };
 
@@ -33,100 +27,104 @@ struct fault_keys {
 	struct kind_keys kind[N_SC_FAULTS];
 };
 
-#define AT(f) .off = offsetof(struct kind_keys, f)
 #define FOR                                                                                        \
 	{                                                                                          \
-		"for", CFG_NUMBER, .unit = UNIT_TIME, AT(for_ns), .min = 1, .max = SECONDS(3600),  \
-				   .dflt = -1, .dflt_text = "for good",                            \
+		"for", CFG_NUMBER, .unit = UNIT_TIME, AT(kind_keys, for_ns), .min = 1,             \
+				   .max = SECONDS(3600), .dflt = -1, .dflt_text = "for good",      \
 				   .help = "how long it lasts"                                     \
 	}
 
 static const struct cfg_row storm_rows[] = {
-	{"class", CFG_SET, AT(classes), .max = 7, .required = true,
+	{"class", CFG_SET, AT(kind_keys, classes), .max = 7, .required = true,
 	 .help = "one, or several: 0-7, [3, 4]"},
 	FOR,
-	{"quanta", CFG_NUMBER, .unit = UNIT_COUNT, AT(quanta), .max = 65535, .dflt = 65535,
-	 .dflt_text = "65535",
+	{"quanta", CFG_NUMBER, .unit = UNIT_COUNT, AT(kind_keys, quanta), .max = 65535,
+	 .dflt = 65535, .dflt_text = "65535",
 	 .help = "of each PAUSE, in 512 bit times; 0: a storm of XON, which needs `every`"},
-	{"every", CFG_NUMBER, .unit = UNIT_TIME, AT(every), .min = 100, .max = SECONDS(1),
-	 .dflt = -1, .dflt_text = "half the time of the quanta", .help = "from PAUSE to PAUSE"},
-	{"silent_end", CFG_SWITCH, AT(silent), .dflt_text = "off",
+	{"every", CFG_NUMBER, .unit = UNIT_TIME, AT(kind_keys, every), .min = 100,
+	 .max = SECONDS(1), .dflt = -1, .dflt_text = "half the time of the quanta",
+	 .help = "from PAUSE to PAUSE"},
+	{"silent_end", CFG_SWITCH, AT(kind_keys, silent), .dflt_text = "off",
 	 .help = "no XON at the end: the last PAUSE runs out"},
-	{"burst", CFG_NUMBER, .unit = UNIT_TIME, AT(burst), .min = 100, .max = SECONDS(3600),
-	 .dflt_text = "without a break", .help = "it pauses for so long in every `period`"},
-	{"period", CFG_NUMBER, .unit = UNIT_TIME, AT(period), .min = 200, .max = SECONDS(3600),
-	 .dflt_text = "none", .help = "from the beginning of a burst to that of the next"},
-	{"count", CFG_NUMBER, .unit = UNIT_COUNT, AT(count), .min = 1, .max = 1000000,
+	{"burst", CFG_NUMBER, .unit = UNIT_TIME, AT(kind_keys, burst), .min = 100,
+	 .max = SECONDS(3600), .dflt_text = "without a break",
+	 .help = "it pauses for so long in every `period`"},
+	{"period", CFG_NUMBER, .unit = UNIT_TIME, AT(kind_keys, period), .min = 200,
+	 .max = SECONDS(3600), .dflt_text = "none",
+	 .help = "from the beginning of a burst to that of the next"},
+	{"count", CFG_NUMBER, .unit = UNIT_COUNT, AT(kind_keys, count), .min = 1, .max = 1000000,
 	 .dflt_text = "as `for` allows", .help = "number of bursts"},
 };
-SCHEMA(storm_schema, storm_rows);
+static SCHEMA(storm_schema, storm_rows, kind_keys);
 
 static const struct cfg_row down_rows[] = {FOR};
-SCHEMA(down_schema, down_rows);
+static SCHEMA(down_schema, down_rows, kind_keys);
 
 static const struct cfg_row lossy_rows[] = {
 	FOR,
-	{"rate", CFG_NUMBER, .unit = UNIT_PERCENT, AT(rate), .max = PPM, .dflt_text = "none",
-	 .help = "share of the frames that is lost by chance"},
-	{"every_nth", CFG_NUMBER, .unit = UNIT_COUNT, AT(every_nth), .min = 1, .max = 1 << 30,
-	 .dflt_text = "none", .help = "every nth frame is lost"},
-	{"longer_than", CFG_NUMBER, .unit = UNIT_BYTES, AT(longer_than), .max = 65535,
+	{"rate", CFG_NUMBER, .unit = UNIT_PERCENT, AT(kind_keys, rate), .max = PPM,
+	 .dflt_text = "none", .help = "share of the frames that is lost by chance"},
+	{"every_nth", CFG_NUMBER, .unit = UNIT_COUNT, AT(kind_keys, every_nth), .min = 1,
+	 .max = 1 << 30, .dflt_text = "none", .help = "every nth frame is lost"},
+	{"longer_than", CFG_NUMBER, .unit = UNIT_BYTES, AT(kind_keys, longer_than), .max = 65535,
 	 .dflt_text = "0", .help = "only frames of more bytes can be lost: data, not ACKs"},
-	{"shorter_than", CFG_NUMBER, .unit = UNIT_BYTES, AT(shorter_than), .min = 1, .max = 65535,
-	 .dflt_text = "any",
+	{"shorter_than", CFG_NUMBER, .unit = UNIT_BYTES, AT(kind_keys, shorter_than), .min = 1,
+	 .max = 65535, .dflt_text = "any",
 	 .help = "only frames of fewer bytes can be lost: ACKs (62 B) and CNPs (74 B), not data"},
-	{"control", CFG_SWITCH, AT(control), .dflt_text = "off",
+	{"control", CFG_SWITCH, AT(kind_keys, control), .dflt_text = "off",
 	 .help = "MAC control frames can be lost, too"},
 };
-SCHEMA(lossy_schema, lossy_rows);
+static SCHEMA(lossy_schema, lossy_rows, kind_keys);
 
 static const struct cfg_row slow_rows[] = {
 	FOR,
-	{"speed", CFG_NUMBER, .unit = UNIT_RATE, AT(speed), .min = 1000000, .max = 800000000000ll,
-	 .dflt_text = "the link's", .help = "line rate meanwhile; nobody is told"},
-	{"delay", CFG_NUMBER, .unit = UNIT_TIME, AT(delay), .max = SECONDS(1), .dflt = -1,
-	 .dflt_text = "the link's", .help = "propagation meanwhile, one way"},
+	{"speed", CFG_NUMBER, .unit = UNIT_RATE, AT(kind_keys, speed), .min = 1000000,
+	 .max = 800000000000ll, .dflt_text = "the link's",
+	 .help = "line rate meanwhile; nobody is told"},
+	{"delay", CFG_NUMBER, .unit = UNIT_TIME, AT(kind_keys, delay), .max = SECONDS(1),
+	 .dflt = -1, .dflt_text = "the link's", .help = "propagation meanwhile, one way"},
 };
-SCHEMA(slow_schema, slow_rows);
+static SCHEMA(slow_schema, slow_rows, kind_keys);
 
 static const struct cfg_row receiver_rows[] = {
 	FOR,
-	{"rate", CFG_NUMBER, .unit = UNIT_RATE, AT(rate), .min = 1000, .max = 800000000000ll,
-	 .required = true, .help = "at which its host takes received frames"},
-	{"loopback", CFG_NUMBER, .unit = UNIT_RATE, AT(loopback), .max = 800000000000ll,
+	{"rate", CFG_NUMBER, .unit = UNIT_RATE, AT(kind_keys, rate), .min = 1000,
+	 .max = 800000000000ll, .required = true,
+	 .help = "at which its host takes received frames"},
+	{"loopback", CFG_NUMBER, .unit = UNIT_RATE, AT(kind_keys, loopback), .max = 800000000000ll,
 	 .dflt_text = "0", .help = "of that rate, taken by traffic of the host to itself"},
 };
-SCHEMA(receiver_schema, receiver_rows);
+static SCHEMA(receiver_schema, receiver_rows, kind_keys);
 
 static const struct cfg_row deaf_rows[] = {FOR};
-SCHEMA(deaf_schema, deaf_rows);
+static SCHEMA(deaf_schema, deaf_rows, kind_keys);
 
 static const struct cfg_row tx_off_rows[] = {
 	FOR,
-	{"class", CFG_SET, AT(classes), .max = 7, .dflt_text = "the port",
+	{"class", CFG_SET, AT(kind_keys, classes), .max = 7, .dflt_text = "the port",
 	 .help = "only this queue, or these: 3-4, [3, 4]"},
 };
-SCHEMA(tx_off_schema, tx_off_rows);
+static SCHEMA(tx_off_schema, tx_off_rows, kind_keys);
 
 static const struct cfg_row reload_rows[] = {
-	{"policy", CFG_LINE, AT(policy), .max = 255, .dflt_text = "the switch's",
+	{"policy", CFG_LINE, AT(kind_keys, policy), .max = 255, .dflt_text = "the switch's",
 	 .help = "another policy file"},
-	{"override", CFG_NODE, AT(override), .dflt_text = "none",
+	{"override", CFG_NODE, AT(kind_keys, override), .dflt_text = "none",
 	 .help = "laid over the policy, after what the switch started with; {}: as it started"},
-	{"routes", CFG_LIST, AT(routes), .sub = &sc_route_schema, .max = MAX_ROUTES,
+	{"routes", CFG_LIST, AT(kind_keys, routes), .sub = &sc_route_schema, .max = MAX_ROUTES,
 	 .dflt_text = "those that it started with",
 	 .help = "routes in place of those that it started with, for the hosts named"},
 };
-SCHEMA(reload_schema, reload_rows);
+static SCHEMA(reload_schema, reload_rows, kind_keys);
 
 static const struct cfg_row drop_all_rows[] = {FOR};
-SCHEMA(drop_all_schema, drop_all_rows);
+static SCHEMA(drop_all_schema, drop_all_rows, kind_keys);
 
 static const struct cfg_row recover_rows[] = {
-	{"class", CFG_SET, AT(classes), .max = 7, .required = true,
+	{"class", CFG_SET, AT(kind_keys, classes), .max = 7, .required = true,
 	 .help = "whose storm, or escalation, is to end: 3, 0-7, [3, 4]"},
 };
-SCHEMA(recover_schema, recover_rows);
+static SCHEMA(recover_schema, recover_rows, kind_keys);
 
 // ---- the table of kinds
 static const struct {
@@ -150,24 +148,23 @@ static const char *const target_keys[N_TARGETS] = {[TARGET_HOST] = "host",
 						   [TARGET_PORT] = "port",
 						   [TARGET_SWITCH] = "switch"};
 
-#undef AT
-#define AT(f) .off = offsetof(struct fault_keys, f)
 #define TARGET(k, id, text)                                                                        \
 	{                                                                                          \
-		k, CFG_TEXT, AT(target[id]), .max = NAME_LEN, .dflt_text = "as the fault needs",   \
-					     .help = text                                          \
+		k, CFG_TEXT, AT(fault_keys, target[id]),                                           \
+			.max = NAME_LEN, .dflt_text = "as the fault needs", .help = text           \
 	}
 #define KIND(k, id, s, text)                                                                       \
 	{                                                                                          \
-		k, CFG_MAP, AT(kind[id]), .sub = &(s), .dflt_text = "one of these", .help = text   \
+		k, CFG_MAP, AT(fault_keys, kind[id]), .sub = &(s), .dflt_text = "one of these",    \
+						      .help = text                                 \
 	}
 
 static const struct cfg_row fault_rows[] = {
-	{"at", CFG_NUMBER, .unit = UNIT_TIME, AT(at), .max = SECONDS(3600), .required = true,
-	 .help = "when it begins"},
+	{"at", CFG_NUMBER, .unit = UNIT_TIME, AT(fault_keys, at), .max = SECONDS(3600),
+	 .required = true, .help = "when it begins"},
 	TARGET("host", TARGET_HOST, "the host it strikes, or hosts: a range h[1-8], a pattern"),
 	TARGET("link", TARGET_LINK, "the cable, by either end: h1, or s1.p3; both directions"),
-	{"from", CFG_TEXT, AT(from), .max = NAME_LEN, .dflt_text = "both directions",
+	{"from", CFG_TEXT, AT(fault_keys, from), .max = NAME_LEN, .dflt_text = "both directions",
 	 .help = "in place of `link`: only frames that leave by this end"},
 	TARGET("port", TARGET_PORT, "the port, s1.p3"),
 	TARGET("switch", TARGET_SWITCH, "the switch"),
@@ -185,7 +182,7 @@ static const struct cfg_row fault_rows[] = {
 	KIND("recover", SC_RECOVER, recover_schema,
 	     "port: as `weirctl watchdog recover` does for a class"),
 };
-const struct cfg_schema sc_fault_schema = {fault_rows, N(fault_rows), sizeof(struct fault_keys)};
+SCHEMA(sc_fault_schema, fault_rows, fault_keys);
 
 // ---- from keys to faults
 struct fault_reader {

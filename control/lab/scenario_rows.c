@@ -1,20 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 // The keys of a scenario file, as rows (control/config/schema.h).
-#include <assert.h>
 
+#include "control/config/rows.h"
 #include "control/lab/scenario_int.h"
 #include "control/lab/traffic.h"
 #include "dataplane/tap.h"
-
-#define N(rows) (sizeof(rows) / sizeof((rows)[0]))
-#define AT(s, f) .off = offsetof(struct s, f)
-#define SCHEMA(id, table, type)                                                                    \
-	const struct cfg_schema id = {table, N(table), sizeof(struct type)};                       \
-	static_assert(N(table) <= CFG_MAX_ROWS, "the engine keeps one position per row")
-
-#define GIGA(n) ((n)*1000000000ll)
-#define SECONDS(n) ((n)*1000000000ll)
-#define KM(n) ((n)*100000ll)
 
 enum { NAME_LEN = 63, TITLE_LEN = 80, TEXT_LEN = 8000, PATH_LEN = 255, MAX_ITEMS = 4096 };
 

@@ -7,41 +7,38 @@
 //   clos        per pod ToRs t1.. and leaves l1.., spines s1..; in a pod every ToR to every leaf,
 //               and every leaf to every spine
 //   ring        s1..; the last two ports of each go to the next switch and to the one before
-#include <assert.h>
 #include <string.h>
 
+#include "control/config/rows.h"
 #include "control/lab/scenario_int.h"
 
-#define N(rows) (sizeof(rows) / sizeof((rows)[0]))
-#define AT(f) .off = offsetof(struct sc_shape, f)
-#define SHAPE(id, table)                                                                           \
-	static const struct cfg_schema id = {table, N(table), sizeof(struct sc_shape)}
+#define SHAPE(id, table) static SCHEMA(id, table, sc_shape)
 
 #define COUNT(key, f, most, text)                                                                  \
 	{                                                                                          \
-		key, CFG_NUMBER, .unit = UNIT_COUNT, AT(f), .min = 1, .max = most,                 \
+		key, CFG_NUMBER, .unit = UNIT_COUNT, AT(sc_shape, f), .min = 1, .max = most,       \
 				 .required = true, .help = text                                    \
 	}
 #define SPEED(key, f, otherwise, text)                                                             \
 	{                                                                                          \
-		key, CFG_NUMBER, .unit = UNIT_RATE, AT(f), .min = 1000000, .max = 800000000000ll,  \
-				 .required = (otherwise) == NULL, .dflt_text = otherwise,          \
-				 .help = text                                                      \
+		key, CFG_NUMBER, .unit = UNIT_RATE, AT(sc_shape, f), .min = 1000000,               \
+				 .max = 800000000000ll, .required = (otherwise) == NULL,           \
+				 .dflt_text = otherwise, .help = text                              \
 	}
 #define LENGTH(key, f, otherwise, text)                                                            \
 	{                                                                                          \
-		key, CFG_NUMBER, .unit = UNIT_LENGTH, AT(f), .max = SC_MAX_CABLE_CM,               \
+		key, CFG_NUMBER, .unit = UNIT_LENGTH, AT(sc_shape, f), .max = SC_MAX_CABLE_CM,     \
 				 .dflt_text = otherwise, .help = text                              \
 	}
 #define DELAY(key, f, otherwise, text)                                                             \
 	{                                                                                          \
-		key, CFG_NUMBER, .unit = UNIT_TIME, AT(f), .max = SC_MAX_DELAY_NS,                 \
+		key, CFG_NUMBER, .unit = UNIT_TIME, AT(sc_shape, f), .max = SC_MAX_DELAY_NS,       \
 				 .dflt_text = otherwise, .help = text ", in place of the length"   \
 	}
 #define PROFILE(key, f, otherwise, text)                                                           \
 	{                                                                                          \
-		key, CFG_NAME, AT(f), .max = POLICY_NAME_LEN - 1, .dflt_text = otherwise,          \
-				      .help = text                                                 \
+		key, CFG_NAME, AT(sc_shape, f), .max = POLICY_NAME_LEN - 1,                        \
+						.dflt_text = otherwise, .help = text               \
 	}
 
 static const struct cfg_row star_rows[] = {
@@ -91,8 +88,8 @@ static const struct cfg_row clos_rows[] = {
 SHAPE(clos_schema, clos_rows);
 
 static const struct cfg_row ring_rows[] = {
-	{"switches", CFG_NUMBER, .unit = UNIT_COUNT, AT(switches), .min = 3, .max = SC_MAX_SWITCHES,
-	 .required = true, .help = "s1, s2, ..."},
+	{"switches", CFG_NUMBER, .unit = UNIT_COUNT, AT(sc_shape, switches), .min = 3,
+	 .max = SC_MAX_SWITCHES, .required = true, .help = "s1, s2, ..."},
 	COUNT("hosts_per_switch", hosts_each, POLICY_MAX_PORTS, "h1, h2, ... in order of switches"),
 	SPEED("host_speed", host.speed, NULL, "host to switch"),
 	SPEED("fabric_speed", fabric.speed, "host_speed", "switch to switch"),

@@ -1,20 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
 // The keys of one item of `flows:`.
-#include <assert.h>
 
+#include "control/config/rows.h"
 #include "control/lab/traffic_flow.h"
 #include "drivers/nic/requester.h"
 
-#define N(rows) (sizeof(rows) / sizeof((rows)[0]))
 #define FLOW(f) .off = offsetof(struct lab_flow, f)
 #define REUSE(f) .off = offsetof(struct lab_reuse_keys, f)
 #define STORE(f) .off = offsetof(struct lab_storage_keys, f)
-#define KB(n) ((n)*1000ll)
-#define MB(n) ((n)*1000000ll)
 #define GB(n) ((n)*1000000000ll)
-#define GIGA(n) ((n)*1000000000ll)
-#define SECONDS(n) ((n)*1000000000ll)
-#define PERCENT(n) ((n)*10000ll)
 
 enum {
 	NAME_LEN = 31,
