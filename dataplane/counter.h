@@ -37,6 +37,11 @@ static inline void gauge_set(gauge_t *g, uint64_t v)
 	atomic_store_explicit(g, v, memory_order_relaxed);
 }
 
+// Other words that one thread writes and others read are members of an _Atomic type, and are
+// accessed by these. The plain operators would cost a locked instruction.
+#define relaxed_get(word) atomic_load_explicit(word, memory_order_relaxed)
+#define relaxed_set(word, v) atomic_store_explicit(word, v, memory_order_relaxed)
+
 // Raises a watermark.
 static inline void gauge_max(gauge_t *g, uint64_t v)
 {

@@ -219,7 +219,7 @@ static void take_headers(struct flow *fl, const uint8_t *eth, const struct pkt_i
 {
 	memcpy(fl->dst_mac, eth, sizeof(fl->dst_mac));
 	memcpy(fl->src_mac, eth + 6, sizeof(fl->src_mac));
-	__atomic_store_n(&fl->udp_sport, pkt->udp_sport, __ATOMIC_RELAXED);
+	relaxed_set(&fl->udp_sport, pkt->udp_sport);
 	fl->tci = pkt->tci;
 	fl->pkey = pkey_of(eth, pkt);
 	fl->tags = tag_kinds(eth, pkt->n_tags);
@@ -232,7 +232,7 @@ static void keep_headers(struct flow *fl, const uint8_t *eth, const struct pkt_i
 {
 	uint64_t macs = (word_at(fl->dst_mac) ^ word_at(eth)) |
 			(word_at(fl->dst_mac + 4) ^ word_at(eth + 4));
-	unsigned rest = (unsigned)(fl->udp_sport ^ pkt->udp_sport) |
+	unsigned rest = (unsigned)(relaxed_get(&fl->udp_sport) ^ pkt->udp_sport) |
 			(unsigned)(fl->tci ^ pkt->tci) | (unsigned)(fl->pkey ^ pkey_of(eth, pkt)) |
 			(unsigned)(fl->tags ^ tag_kinds(eth, pkt->n_tags));
 
@@ -552,7 +552,7 @@ static void take_orders(struct worker *w)
 						    ORDERS_PER_LOOP, NULL);
 
 	for (unsigned i = 0; i < n; i++)
-		if (pairing_tell(w->flows->pairing, &orders[i], w->now_ns) &&
+		if (pairing_order(w->flows->pairing, &orders[i], w->now_ns) &&
 		    orders[i].qp == FLOW_NONE)
 			ctr_inc(&w->flows->orders_found);
 	// Control reads orders_taken first.

@@ -75,7 +75,7 @@ static struct ipcc_flow read_flow(const struct worker *w, const struct flow *f, 
 	return (struct ipcc_flow){
 		.bps = bps,
 		.told_ns = gauge_get(&f->cnp_ns),
-		.cut_q16 = __atomic_load_n(&f->cut_q16, __ATOMIC_RELAXED),
+		.cut_q16 = relaxed_get(&f->cut_q16),
 		.paired = may_use(w, flow_pair_of(gauge_get(&f->pair))),
 		.datagram = is_datagram(f),
 	};
@@ -104,7 +104,7 @@ static void cnp_of(const struct worker *w, const struct flow *f, uint32_t qp, st
 	unsigned pcp = remark != REMARK_NONE ? remark : pp->cnp.cls;
 
 	*c = (struct cnp){.dscp = pp->cnp.dscp,
-			  .udp_sport = f->udp_sport,
+			  .udp_sport = relaxed_get(&f->udp_sport),
 			  .pkey = f->pkey,
 			  .dest_qp = qp};
 	memcpy(c->src_mac, f->dst_mac, sizeof(c->src_mac));
@@ -152,11 +152,11 @@ static void learn(const struct worker *w, struct flow *f, const struct cnp_recor
 		  const struct ipcc_params *p)
 {
 	uint64_t since_ns = w->now_ns - gauge_get(&f->cnp_ns);
-	uint16_t cut_q16 = f->cut_q16;
+	uint16_t cut_q16 = relaxed_get(&f->cut_q16);
 
 	if (f->told_bps != 0 && why->whole && since_ns <= LEARN_GAPS * p->min_gap_ns)
 		cut_q16 = ipcc_learn_cut(cut_q16, f->told_bps, why->flow_bps);
-	__atomic_store_n(&f->cut_q16, cut_q16, __ATOMIC_RELAXED);
+	relaxed_set(&f->cut_q16, cut_q16);
 	f->told_bps = why->whole ? why->flow_bps : 0;
 }
 

@@ -203,7 +203,7 @@ static bool copy(const struct flow *f, uint64_t now_ns, struct flow_row *out)
 	uint64_t last = gauge_get(&f->last);
 
 	for (unsigned i = 0; i < sizeof(f->key.w) / sizeof(f->key.w[0]); i++)
-		out->key.w[i] = __atomic_load_n(&f->key.w[i], __ATOMIC_RELAXED);
+		out->key.w[i] = relaxed_get(&f->key_words[i]);
 	out->key.w[4] = flow_key_last(&out->key); // without the seal
 	out->way = flow_way_of(gauge_get(&f->way));
 	out->pair = flow_pair_of(gauge_get(&f->pair));
@@ -222,7 +222,7 @@ static bool copy(const struct flow *f, uint64_t now_ns, struct flow_row *out)
 	out->seen_ns = flow_seen_ns(f, now_ns);
 	out->cnp_ns = gauge_get(&f->cnp_ns);
 	out->psn = flow_expected(last);
-	out->udp_sport = __atomic_load_n(&f->udp_sport, __ATOMIC_RELAXED);
+	out->udp_sport = relaxed_get(&f->udp_sport);
 	// Seen while now_ns was read.
 	out->seen_ns = out->seen_ns > out->first_ns ? out->seen_ns : out->first_ns;
 	return out->key.w[4] != 0 && out->packets != 0;
@@ -238,7 +238,7 @@ static bool read_entry(const struct flow *f, uint64_t now_ns, struct flow_row *o
 		*out = (struct flow_row){.reason = ""};
 		lives = copy(f, now_ns, out);
 		atomic_thread_fence(memory_order_acquire);
-		if (before == __atomic_load_n(&f->generation, __ATOMIC_RELAXED) && before % 2 == 0)
+		if (before == relaxed_get(&f->generation) && before % 2 == 0)
 			return lives;
 	}
 	return false;
@@ -250,7 +250,7 @@ static bool row_of(const struct worker_flows *wf, uint32_t id, uint64_t now_ns, 
 	if (!read_entry(&wf->table.flows[id], now_ns, out))
 		return false;
 	if (now_ns > out->seen_ns &&
-	    now_ns - out->seen_ns >= __atomic_load_n(&wf->table.age_ns, __ATOMIC_RELAXED))
+	    now_ns - out->seen_ns >= relaxed_get(&wf->table.age_ns))
 		return false;
 	if (!why || out->pair.source != PAIR_NONE)
 		return true;
@@ -266,7 +266,7 @@ static bool row_of(const struct worker_flows *wf, uint32_t id, uint64_t now_ns, 
 // Places of a shard that were ever used.
 static uint32_t used_places(const struct worker_flows *wf)
 {
-	return __atomic_load_n(&wf->table.n_used, __ATOMIC_RELAXED);
+	return relaxed_get(&wf->table.n_used);
 }
 
 void switch_flows_walk(struct weir_switch *sw, uint64_t now_ns, bool why,

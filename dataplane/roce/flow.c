@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "dataplane/compiler.h"
+#include "dataplane/units.h"
 
 enum {
 	DEFAULT_AGE_S = 3,
@@ -44,10 +45,10 @@ void flow_table_set_ports(struct flow_table *t, uint32_t n_ports)
 
 void flow_table_set_age(struct flow_table *t, uint64_t age_ns, uint64_t now_ns)
 {
-	age_ns = age_ns != 0 ? age_ns : DEFAULT_AGE_S * 1000000000ull;
-	if (age_ns == t->age_ns)
+	age_ns = age_ns != 0 ? age_ns : DEFAULT_AGE_S * (uint64_t)SECOND_NS;
+	if (age_ns == gauge_get(&t->age_ns))
 		return;
-	t->age_ns = age_ns;
+	gauge_set(&t->age_ns, age_ns);
 	if (t->sweep_ns == 0)
 		return;
 	// The cursor stays: what it has passed was looked at in this sweep.
@@ -60,21 +61,22 @@ void flow_table_set_age(struct flow_table *t, uint64_t age_ns, uint64_t now_ns)
 // Readers on other threads see an odd generation from here to change_ends.
 static void change_begins(struct flow *f)
 {
-	__atomic_store_n(&f->generation, f->generation + 1, __ATOMIC_RELAXED);
+	relaxed_set(&f->generation, relaxed_get(&f->generation) + 1);
 	atomic_thread_fence(memory_order_release);
 }
 
 static void change_ends(struct flow *f)
 {
-	__atomic_store_n(&f->generation, f->generation + 1, __ATOMIC_RELEASE);
+	atomic_store_explicit(&f->generation, relaxed_get(&f->generation) + 1,
+			      memory_order_release);
 }
 
 // A word at a time, since control may be reading. Without a seal.
 static void key_set(struct flow *f, const struct flow_key *k)
 {
 	for (unsigned i = 0; i < 4; i++)
-		__atomic_store_n(&f->key.w[i], k->w[i], __ATOMIC_RELAXED);
-	__atomic_store_n(&f->key.w[4], flow_key_last(k), __ATOMIC_RELAXED);
+		relaxed_set(&f->key_words[i], k->w[i]);
+	relaxed_set(&f->key_words[4], flow_key_last(k));
 }
 
 static void clear(struct flow *f)
@@ -91,14 +93,14 @@ static void clear(struct flow *f)
 	memset(f->src_mac, 0, sizeof(f->src_mac));
 	memset(f->dst_mac, 0, sizeof(f->dst_mac));
 	f->tci = f->pkey = 0;
-	__atomic_store_n(&f->udp_sport, 0, __ATOMIC_RELAXED);
+	relaxed_set(&f->udp_sport, 0);
 	f->tags = 0;
 	f->highest = f->opened = f->oldest = f->psn_before = f->psn_now = 0;
 	// Control and other workers look at these.
-	__atomic_store_n(&f->peer_hint, 0, __ATOMIC_RELAXED);
-	__atomic_store_n(&f->slot, 0, __ATOMIC_RELAXED);
-	__atomic_store_n(&f->cut_q16, 0, __ATOMIC_RELAXED);
-	__atomic_store_n(&f->addresses, FLOW_NONE, __ATOMIC_RELAXED);
+	relaxed_set(&f->peer_hint, 0);
+	relaxed_set(&f->slot, 0);
+	relaxed_set(&f->cut_q16, 0);
+	relaxed_set(&f->addresses, FLOW_NONE);
 	f->turn_ns = f->told_bps = 0;
 	f->inner_tci = 0;
 	f->reverse = f->acked = FLOW_NONE;
@@ -157,7 +159,7 @@ static uint32_t free_place(const struct flow_table *t)
 {
 	if (t->free != FLOW_NONE)
 		return t->free;
-	return t->n_used < t->n ? t->n_used : FLOW_NONE;
+	return relaxed_get(&t->n_used) < t->n ? relaxed_get(&t->n_used) : FLOW_NONE;
 }
 
 static void take_place(struct flow_table *t, uint32_t id)
@@ -165,7 +167,7 @@ static void take_place(struct flow_table *t, uint32_t id)
 	if (id == t->free)
 		t->free = t->flows[id].next;
 	else
-		__atomic_store_n(&t->n_used, t->n_used + 1, __ATOMIC_RELAXED);
+		relaxed_set(&t->n_used, relaxed_get(&t->n_used) + 1);
 	gauge_set(&t->used, gauge_get(&t->used) + 1);
 }
 
@@ -415,7 +417,7 @@ static bool was_old(const struct flow_table *t, const struct flow *f, uint64_t t
 {
 	uint64_t seen_ns = flow_seen_ns(f, now_ns);
 
-	return seen_ns <= then_ns && then_ns - seen_ns >= t->age_ns;
+	return seen_ns <= then_ns && then_ns - seen_ns >= gauge_get(&t->age_ns);
 }
 
 static void look_at_cursor(struct flow_table *t, uint64_t now_ns, const struct flow_hooks *hooks)
@@ -428,21 +430,21 @@ static void look_at_cursor(struct flow_table *t, uint64_t now_ns, const struct f
 	}
 	if (++t->age_cursor == t->n) {
 		t->age_cursor = 0;
-		t->sweep_ns += t->age_ns;
+		t->sweep_ns += gauge_get(&t->age_ns);
 	}
-	t->look_ns = t->sweep_ns + t->age_cursor * t->age_ns / t->n;
+	t->look_ns = t->sweep_ns + t->age_cursor * gauge_get(&t->age_ns) / t->n;
 	__builtin_prefetch(&t->flows[t->age_cursor]);
 }
 
 // Of several sweeps that are due the last whole one finds all that the others would.
 static void skip_sweeps(struct flow_table *t, uint64_t now_ns)
 {
-	uint64_t sweeps = (now_ns - t->sweep_ns) / t->age_ns;
+	uint64_t sweeps = (now_ns - t->sweep_ns) / gauge_get(&t->age_ns);
 
 	if (sweeps <= 2)
 		return;
-	t->sweep_ns += (sweeps - 2) * t->age_ns;
-	t->look_ns += (sweeps - 2) * t->age_ns;
+	t->sweep_ns += (sweeps - 2) * gauge_get(&t->age_ns);
+	t->look_ns += (sweeps - 2) * gauge_get(&t->age_ns);
 }
 
 void flow_age(struct flow_table *t, uint64_t now_ns, unsigned n, const struct flow_hooks *hooks)

@@ -62,7 +62,11 @@ static inline bool flow_needs_pair(uint8_t kind)
 // of its headers and its way is sealed there (flow_seal.h).
 struct __attribute__((aligned(64))) flow {
 	// ---- each packet
-	struct flow_key key; // while the entry lives; in its spare bits the seal of the arrival
+	// While the entry lives; in its spare bits the seal of the arrival.
+	union {
+		struct flow_key key; // as the owner reads it
+		_Atomic uint64_t key_words[5]; // as the owner writes it, and control reads it
+	};
 	ctr_t packets; // flow_packets(); above the count the seal of the departure
 	ctr_t bytes; // of frames
 	// The PSN expected next, and when it was last seen: flow_pack_last().
@@ -75,9 +79,9 @@ struct __attribute__((aligned(64))) flow {
 	ctr_t ce; // packets that arrived CE
 	uint8_t dst_mac[6], src_mac[6]; // of its latest frame that told something new
 	uint16_t tci, pkey;
-	uint16_t udp_sport;
+	_Atomic uint16_t udp_sport;
 	uint8_t tags; // kinds of its VLAN tags: packet/tags.h
-	uint8_t peer_hint; // pairing's own
+	_Atomic uint8_t peer_hint; // pairing's own
 	uint32_t highest; // where FLOW_APART: flow_highest()
 	// ---- now and then
 	ctr_t gaps, gap_packets, rewinds, naks, cnps_seen, cnps_sent;
@@ -85,19 +89,19 @@ struct __attribute__((aligned(64))) flow {
 	gauge_t silence; // enum cnp_silence of the last time, CNP_SILENT_NONE: it was sent one
 	// ---- the owner's own: pairing (pairing.h) and IPCC (ipcc.h)
 	ctr_t silences; // how often it fed a queue above kmin and was sent none
-	uint32_t generation; // of the entry: flow_generation()
+	_Atomic uint32_t generation; // of the entry: flow_generation()
 	uint32_t acked; // pairing's: highest PSN acknowledged to its pair; FLOW_NONE: none yet
 	uint32_t opened; // where FLOW_OPEN: PSN of the READ request
 	uint32_t psn_before, psn_now; // `highest` at the last two turns of turn_ns
-	uint32_t addresses; // index in the pairing's table, FLOW_NONE
+	_Atomic uint32_t addresses; // index in the pairing's table, FLOW_NONE
 	union {
 		uint32_t next; // of those that are free
 		uint16_t inner_tci; // of those that live, where there are two tags
 	};
 	uint32_t oldest; // pairing's: PSNs before it were not sent in this life of the queue pair
 	uint32_t reverse; // index of the reverse queue pair it is paired with, or FLOW_NONE
-	uint16_t slot; // its bit in the memory of eliminations
-	uint16_t cut_q16; // what a CNP cuts, as learnt; 0: not yet
+	_Atomic uint16_t slot; // its bit in the memory of eliminations
+	_Atomic uint16_t cut_q16; // what a CNP cuts, as learnt; 0: not yet
 	uint64_t turn_ns;
 	uint64_t told_bps; // rate when it was last told
 	// An odd number of lines spreads the first ones over all sets of a cache; with four of them
@@ -116,9 +120,10 @@ struct flow_port {
 struct flow_table {
 	struct flow *flows; // n of them
 	struct flow_map map;
-	uint32_t n, n_used;
+	uint32_t n;
+	_Atomic uint32_t n_used; // places that were ever used
 	uint32_t free; // first of a list through `next`
-	uint64_t age_ns;
+	gauge_t age_ns;
 	uint32_t age_cursor; // the entry that ageing looks at next
 	uint64_t sweep_ns; // when the cursor was at 0; 0: ageing has not begun
 	uint64_t look_ns; // when the cursor's entry is due
@@ -150,7 +155,7 @@ static inline uint32_t flow_expected(uint64_t last)
 // same even number.
 static inline uint32_t flow_generation(const struct flow *f)
 {
-	return __atomic_load_n(&f->generation, __ATOMIC_ACQUIRE);
+	return atomic_load_explicit(&f->generation, memory_order_acquire);
 }
 
 // The last word of an entry's key without the seal.
@@ -264,7 +269,7 @@ static inline uint64_t flow_seen_ns(const struct flow *f, uint64_t now_ns)
 
 static inline bool flow_lives(const struct flow_table *t, const struct flow *f, uint64_t now_ns)
 {
-	return now_ns - flow_seen_ns(f, now_ns) < t->age_ns;
+	return now_ns - flow_seen_ns(f, now_ns) < gauge_get(&t->age_ns);
 }
 
 // Counts a packet. FLOW_JUMPED: its PSN is so far from the last one that it belongs to another life

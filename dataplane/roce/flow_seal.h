@@ -68,7 +68,7 @@ static inline bool seal_unbroken(const struct flow *f, const struct flow_key *fr
 // The other lines say what this seal stands for.
 static inline void seal_close(struct flow *f, uint32_t seal)
 {
-	__atomic_store_n(&f->key.w[4], seal_key(f->key, seal).w[4], __ATOMIC_RELAXED);
+	relaxed_set(&f->key_words[4], seal_key(f->key, seal).w[4]);
 }
 
 // What a seal stood for has changed.

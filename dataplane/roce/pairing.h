@@ -151,7 +151,7 @@ void pairing_management(struct pairing *p, const struct pair_answer *a, bool arr
 
 // An operator's word; it replaces whatever was known. qp FLOW_NONE: forget the pair of the key,
 // whatever its source. False: no room, or the table has neither a flow nor a pair of the key.
-bool pairing_tell(struct pairing *p, const struct known_pair *k, uint64_t now_ns);
+bool pairing_order(struct pairing *p, const struct known_pair *k, uint64_t now_ns);
 
 // ---- for those who look (control; racy, a number of the moment)
 // Reverse queue pairs between the flow's addresses that could still be its own: 0 unknown, 1 under

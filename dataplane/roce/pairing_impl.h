@@ -1,17 +1,26 @@
 // SPDX-License-Identifier: Apache-2.0
-// What the files of pairing share. Nobody else includes it.
+// What the three files of pairing share. No other file includes it.
+//   pairing.c            pairs: how one is made, dropped and replaced; flows begin and end
+//   pairing_evidence.c   what passes the switch: ACKs, CNPs, READ requests, management messages
+//   pairing_table.c      memory: tables, slots, what is forgotten by age
 //
-// Three tables beside the flows, each under its own map:
-//   addresses   two addresses and the flows between them, each with a slot of its own
-//   reverses    queue pairs that answers go to; each remembers the slots of flows it cannot be of
-//   knowns      pairs told by connection management or an operator, looked up when a flow begins
+// Five tables beside the flows, each under its own map. They are apart so that a flood of one kind
+// takes no room from another:
+//   addresses       two addresses and the flows between them, each flow with a slot of its own
+//   reverses        queue pairs that answers go to; each has a bit for every slot ruled out
+//   knowns          pairs stated by connection management or an operator, applied to new flows
+//   handshakes      connections that connection management is making
+//   pending_reads   PSNs that READ requests asked for
 //
-// Slots. A bit of a reverse queue pair says "not the flow in this slot". A slot that is given to
-// another flow, or to another life of one, means something else from then on: `seq` of the
-// addresses counts such gifts, the last few are listed, and a reverse queue pair that comes by
-// clears the bits that were given since, or all of them.
+// Slots. A bit of a reverse queue pair says "not the flow in this slot". When a slot is assigned to
+// another flow, or to another life of the same flow, the bit no longer holds. `seq` of the
+// addresses counts assignments, and the last few are listed. A reverse queue pair that is used
+// again clears the bits of slots assigned since, or all bits if there were more than are listed.
 //
-// Words that control reads are written by relaxed stores (put32, put64), by the owner alone.
+// The first FEW_SLOTS slots are in the entry of the addresses. If there are more flows, all slots
+// are in blocks of 64, which share one pool.
+//
+// The owner writes all of it. Control reads the _Atomic members.
 #pragma once
 
 #include <stddef.h>
@@ -20,30 +29,21 @@
 
 enum {
 	FEW_SLOTS = 8, // between two addresses without a block
-	SOME_SLOTS = 64, // with one word of bits
-	SLOT_WORDS = PAIR_MAX_BETWEEN / 64,
+	WORD_SLOTS = 64, // of a block, and of one word of bits
+	SLOT_WORDS = PAIR_MAX_BETWEEN / WORD_SLOTS,
 	NO_SLOT = 0xffff,
 	DATAGRAM_SLOT = 0xfffe, // of a flow that is only counted
-	GIFTS = 16,
-	STAMPS_MIN = 256,
-	FEW_PSNS = 64,
-	BEHIND_MIN = 3, // answers in a row that are older than what was answered before
-	PSN_SPAN = 1 << 22, // PSNs behind the highest that an old flow may have sent
-	PAIR_SKIPS = 256, // flows that one ACK passes by unasked
-	PAST_AGES = 20,
-	PAST_SPAN = 1 << 12, // and ahead of the first, where it may have had a life before
-	CE_NS = 1000000, // a CNP follows a mark within this
-	SPORT_FIRST = 0xc000, // of the range that Linux uses; NICs with one port for all have it
-	START_FRESH = 1 << 24, // no packet of the connection was seen
+	ASSIGNED = 16, // assignments that are listed
+	START_FRESH = 1 << 24, // of a PSN: no packet of the connection was seen
 };
 
-// Why a flow has no pair: what the owner found last.
+// Why a flow has no pair: the owner's latest finding.
 #define PAIR_REASONS(X)                                                                            \
 	X(NO_ANSWER, "no answer seen")                                                             \
 	X(SEVERAL, "several candidates")                                                           \
 	X(MATCHING, "answers are being matched")                                                   \
 	X(NOT_LATELY, "answers do not follow its packets")                                         \
-	X(BLIND, "not all flows between the two hosts are known")                                  \
+	X(INCOMPLETE, "not all flows between the two hosts are known")                             \
 	X(CROWDED, "too many flows between the two hosts")                                         \
 	X(OTHER_WAY, "answers may go another way, and the UDP source port does not tell")          \
 	X(WRONG_PORT, "answers come from another port than it leaves by")                          \
@@ -51,7 +51,7 @@ enum {
 	X(CONTRADICTION, "its pair was dropped: a contradiction")                                  \
 	X(LIFE, "its pair was dropped: the queue pair began anew")                                 \
 	X(CLOSED, "its connection was closed")                                                     \
-	X(TOLD, "an operator said to forget it")                                                   \
+	X(FORGOTTEN, "an operator said to forget it")                                              \
 	X(NO_ROOM, "no memory for its addresses or queue pairs")                                   \
 	X(DATAGRAM, "datagrams have no pair")                                                      \
 	X(REQUESTS, "READ requests are too small to congest a queue")                              \
@@ -64,136 +64,138 @@ enum pair_reason {
 	N_PAIR_REASONS,
 };
 
-// peer_hint of a flow: a reason in the low bits. HINT_UNPAIRED: it is counted in n_unpaired.
-enum { HINT_REASON = 0x1f, HINT_PAST = 0x20, HINT_READ_WAITS = 0x40, HINT_UNPAIRED = 0x80 };
+// flow.peer_hint: a reason in the low bits, and
+enum {
+	HINT_REASON = 0x1f,
+	HINT_UNANSWERED = 0x20, // an entry before had unanswered packets; they may come again
+	HINT_READ_WAITS = 0x40, // a first READ response came before the flow's way was known
+	HINT_UNPAIRED = 0x80, // it is counted in n_unpaired
+};
+
+// Of up to 64 slots.
+struct slot_bits {
+	uint64_t used;
+	uint64_t open; // the flow in the slot may be paired
+};
 
 struct addresses {
 	struct flow_key key; // KEY_ADDRESSES
-	uint64_t used, open; // slots, where there are no more than 64
-	uint32_t ids[FEW_SLOTS]; // flows by slot, where there are no more than 8
-	uint32_t block; // else; in `some` or `many`
-	uint32_t seq; // gifts
-	uint16_t gift[GIFTS];
-	uint16_t n_slots; // 8, 64, 1024
+	_Atomic uint32_t seq; // assignments so far
+	_Atomic uint32_t first; // reverse queue pair, a list through `next`
+	_Atomic uint16_t assigned[ASSIGNED]; // slots, latest at (seq - 1) % ASSIGNED
+	// What follows is zeroed when the entry is taken.
+	struct slot_bits bits; // of few slots
+	uint32_t ids[FEW_SLOTS]; // flows of few slots
+	uint32_t block; // of more slots: the first block
+	uint16_t n_slots; // FEW_SLOTS, or a multiple of WORD_SLOTS
 	uint16_t at; // where the search for a free slot goes on
-	uint32_t n_flows, n_homeless, n_datagrams; // homeless: those without a slot
-	uint32_t n_reverses, first; // a list through `next`
+	uint32_t n_flows, n_slotless, n_datagrams;
+	uint16_t n_reverses;
 	uint8_t out_port; // of the latest flow that was looked at
-	// Where answers may go another way: UDP source port of the latest, and the queue pair it
-	// went to; one that answers to several had, and so is derived from none of them.
+	// Where answers may go another way: the UDP source port of the latest answer and the queue
+	// pair it went to; the latest port that answers to several queue pairs had. Such a port is
+	// not derived from a queue pair.
 	uint16_t sport, shared_sport;
+	uint32_t sport_qp;
 	uint16_t flow_sport, shared_flow_sport; // the same of the latest flow
 	uint32_t flow_sport_qp;
-	uint32_t sport_qp;
 };
 
-// sent: `highest` of the flow when it was last asked; it has sent no less since.
-struct some_slots {
-	uint32_t ids[SOME_SLOTS], sent[SOME_SLOTS];
+struct slot_block {
+	struct slot_bits bits;
+	uint32_t ids[WORD_SLOTS];
+	uint32_t sent[WORD_SLOTS]; // flow_surely_sent() at the latest look
+	uint16_t more[SLOT_WORDS - 1]; // of the first block: the further ones
 };
-struct many_slots {
-	uint32_t ids[PAIR_MAX_BETWEEN], sent[PAIR_MAX_BETWEEN];
-	uint64_t used[SLOT_WORDS], open[SLOT_WORDS];
-};
+
+// The bits of a reverse queue pair beyond the first word.
 struct out_block {
-	uint64_t out[SLOT_WORDS];
+	_Atomic uint64_t out[SLOT_WORDS - 1];
 };
 
 struct reverse {
 	struct flow_key key; // KEY_REVERSE
-	uint64_t out; // slots 0..63 that it is not of
 	uint64_t seen_ns;
-	uint32_t block; // more bits, else FLOW_NONE
-	uint32_t flow; // it is paired with, else FLOW_NONE
-	uint32_t addresses, next, prev;
-	uint32_t seq; // of the addresses when it was last looked at
+	_Atomic uint64_t out; // slots 0 to 63: flows that it is not of
+	_Atomic uint32_t block; // further bits, or FLOW_NONE
+	_Atomic uint32_t flow; // the flow it is paired with, or FLOW_NONE
+	_Atomic uint32_t addresses, next;
+	_Atomic uint32_t seq; // of the addresses when the bits were last cleared
+	uint32_t prev;
 	uint32_t last, back; // PSN: highest answered, latest of those behind it
-	uint16_t cursor;
+	uint16_t cursor; // slot at which the next look begins
 	uint8_t matches, cnps, behind;
-	bool has_last, live;
+	bool has_last;
 };
 
 struct known {
 	struct flow_key key; // KEY_KNOWN
+	uint64_t seen_ns;
 	uint32_t qp;
-	// PSN with which the flow begins, or was about to go on, with START_FRESH. READ responses
-	// have the PSNs of their requests.
+	// The PSN with which the flow begins, with START_FRESH, or goes on. READ responses have the
+	// PSNs of their requests.
 	uint32_t requests, responses;
 	uint8_t source, in_port, out_port; // FLOW_NO_PORT: not known
-	bool live;
-	uint64_t seen_ns;
 };
 
-// A connection being made: messages of the side that asked (a) and of the other (b).
-struct talk {
-	struct flow_key key; // addresses a to b, id of a
-	uint32_t qp[2], id[2];
-	uint32_t psn[2]; // Starting PSN that each states: the first PSN of the other's requests
+// Side 0 asked for the connection, side 1 is the other.
+struct handshake {
+	struct flow_key key; // addresses from side 0 to 1, communication id of side 0
 	uint64_t seen_ns;
-	uint8_t port[2]; // where the message of each came in
-	bool has[2], live;
+	uint32_t qp[2], id[2];
+	uint32_t psn[2]; // Starting PSN that each side states: of the other side's requests
+	uint8_t port[2]; // by which the message of each side came in
+	bool has[2];
 };
 
 // A PSN that READ requests asked for and that was not answered yet.
-struct ask {
+struct pending_read {
 	struct flow_key key; // addresses as of the responses, PSN, port
-	uint32_t qp; // that asked first
-	uint32_t n; // how often
 	uint64_t seen_ns;
+	uint32_t qp; // of the first request
+	uint32_t n; // requests
 	uint16_t udp_sport;
 	uint8_t left_by; // the port that the requests left by
-	bool several; // queue pairs asked
-	bool one_way, live;
+	bool several; // requests went to several queue pairs
+	bool one_way;
 };
 
-// Which elements of a table are in use, and where ageing is.
+// Elements of one size, by index.
 struct pool {
-	struct flow_map map;
-	uint32_t n, n_used, cursor;
+	uint32_t n, n_used; // n_used: that were ever taken
 	uint32_t n_free, *free; // a stack
+};
+
+// Entries begin with their key. In a free entry key.w[4] is 0. Of tables that age, seen_ns is next.
+struct table {
+	struct pool pool;
+	struct flow_map map;
+	uint8_t *entries;
+	uint32_t cursor; // of ageing
+};
+
+// By hash: facts that hold for all flows, or addresses, of the hash. Times on the clock of now_ns.
+struct stamp {
+	uint64_t incomplete_until; // addresses: not all flows between them are in the table
+	uint64_t reads_incomplete_until; // addresses: not all READ requests are in the table
+	uint64_t n_untracked; // flows now for whose addresses there was no room
+	uint64_t unanswered_until; // flow: it left the table with unanswered packets
 };
 
 struct pairing {
 	struct flow_table *flows;
 	struct pair_params params;
 	struct pairing_counters count;
-	struct pool addresses, reverses, knowns, talks, asks;
+	struct table addresses, reverses, knowns, handshakes, pending_reads;
+	struct pool blocks, outs;
 	struct addresses *address;
 	struct reverse *reverse;
-	struct known *known;
-	struct talk *talk;
-	struct ask *ask;
-	struct some_slots *some;
-	struct many_slots *many;
-	struct out_block *block;
-	struct pool somes, manys, blocks; // without maps
+	struct slot_block *block;
+	struct out_block *out;
+	struct stamp *stamps;
 	uint32_t stamp_mask;
-	uint64_t *blind_until; // by hash of addresses: not all flows are known
-	uint64_t *reads_until; // the same: not all READ requests
-	uint64_t *past_until; // by hash of a flow: it had a life before
-	uint64_t *outside; // the same: flows for whose addresses there was no room
 	uint64_t now_ns; // of the latest call
 };
-
-static inline void put32(uint32_t *at, uint32_t v)
-{
-	__atomic_store_n(at, v, __ATOMIC_RELAXED);
-}
-
-static inline uint32_t look32(const uint32_t *at)
-{
-	return __atomic_load_n(at, __ATOMIC_RELAXED);
-}
-
-static inline void put64(uint64_t *at, uint64_t v)
-{
-	__atomic_store_n(at, v, __ATOMIC_RELAXED);
-}
-
-static inline uint64_t look64(const uint64_t *at)
-{
-	return __atomic_load_n(at, __ATOMIC_RELAXED);
-}
 
 static inline struct flow *flow_at(const struct pairing *p, uint32_t id)
 {
@@ -202,8 +204,21 @@ static inline struct flow *flow_at(const struct pairing *p, uint32_t id)
 
 static inline void why(struct flow *f, enum pair_reason reason)
 {
-	__atomic_store_n(&f->peer_hint, (uint8_t)((f->peer_hint & (0xff - HINT_REASON)) | reason),
-			 __ATOMIC_RELAXED);
+	uint8_t rest = relaxed_get(&f->peer_hint) & (0xff - HINT_REASON);
+
+	relaxed_set(&f->peer_hint, (uint8_t)(rest | reason));
+}
+
+static inline bool has_hint(const struct flow *f, uint8_t hint)
+{
+	return relaxed_get(&f->peer_hint) & hint;
+}
+
+static inline void set_hint(struct flow *f, uint8_t hint, bool on)
+{
+	uint8_t rest = relaxed_get(&f->peer_hint) & (uint8_t)~hint;
+
+	relaxed_set(&f->peer_hint, (uint8_t)(rest | (on ? hint : 0)));
 }
 
 static inline struct flow_way way_of(const struct flow *f)
@@ -216,110 +231,92 @@ static inline struct flow_pair pair_of(const struct flow *f)
 	return flow_pair_of(gauge_get(&f->pair));
 }
 
+// Words of slots, each of up to 64.
+static inline unsigned slot_words(const struct addresses *a)
+{
+	return (a->n_slots + WORD_SLOTS - 1u) / WORD_SLOTS;
+}
+
+// Slots 64 w to 64 w + 63.
+struct word {
+	struct slot_bits *bits;
+	uint32_t *ids, *sent; // sent: NULL where there are few slots
+};
+static inline struct word word_at(const struct pairing *p, struct addresses *a, unsigned w)
+{
+	struct slot_block *b = &p->block[a->block];
+
+	if (a->n_slots == FEW_SLOTS)
+		return (struct word){&a->bits, a->ids, NULL};
+	if (w != 0)
+		b = &p->block[b->more[w - 1]];
+	return (struct word){&b->bits, b->ids, b->sent};
+}
+
+static inline uint32_t slot_flow(const struct pairing *p, struct addresses *a, unsigned slot)
+{
+	return word_at(p, a, slot / WORD_SLOTS).ids[slot % WORD_SLOTS];
+}
+
+// A word of the slots that the reverse queue pair is ruled out of; NULL: none of them.
+static inline _Atomic uint64_t *out_at(const struct pairing *p, struct reverse *r, unsigned w)
+{
+	uint32_t block = relaxed_get(&r->block);
+
+	if (w == 0)
+		return &r->out;
+	return block == FLOW_NONE ? NULL : &p->out[block].out[w - 1];
+}
+
 // ---- pairing_table.c
-uint32_t pool_take(struct pool *pool); // FLOW_NONE: none is free
-void pool_give(struct pool *pool, uint32_t index);
-uint32_t table_find(const struct pool *pool, const struct flow_key *k);
-uint32_t table_add(struct pool *pool, const struct flow_key *k);
-void table_remove(struct pool *pool, const struct flow_key *k, uint32_t index);
-size_t pairing_tables(struct pairing *p, void *mem, uint32_t n_flows, uint32_t seed);
-// Looks at a few entries that may be old.
+// All of them: FLOW_NONE or NULL where there is no entry, or no room for a new one.
+uint32_t table_find(const struct table *t, const struct flow_key *k);
+void *table_entry(const struct table *t, const struct flow_key *k);
+// Finds or makes the entry. A new one is zeroed but for its key.
+void *table_take(struct table *t, const struct flow_key *k);
+void table_free(struct table *t, void *entry);
+// Looks at one entry of each table that ages, and frees it if it is old.
 void pairing_age(struct pairing *p);
 
-// Found or made.
-uint32_t known_take(struct pairing *p, const struct flow_key *k);
-uint32_t known_find(const struct pairing *p, const struct flow_key *k);
-void known_free(struct pairing *p, uint32_t index);
-struct talk *talk_take(struct pairing *p, const struct flow_key *k);
-struct talk *talk_find(struct pairing *p, const struct flow_key *k);
-struct ask *ask_take(struct pairing *p, const struct flow_key *k);
-struct ask *ask_find(struct pairing *p, const struct flow_key *k);
-void ask_free(struct pairing *p, struct ask *ask);
-
-// What is not known, for as long as flows live: all flows, all READ requests between two addresses.
-void blind(struct pairing *p, const struct flow_key *k);
-bool is_blind(const struct pairing *p, const struct flow_key *k);
-void reads_blind(struct pairing *p, const struct flow_key *k);
-bool is_reads_blind(const struct pairing *p, const struct flow_key *k);
-// A flow left the table with packets that may be unanswered: it may come back to send them again.
-void set_past(struct pairing *p, const struct flow_key *k);
-bool has_past(const struct pairing *p, const struct flow_key *k);
-
-uint32_t addresses_stamp(const struct pairing *p, const struct flow_key *k); // of `outside`
-
-// ---- pairing_slots.c
-// k: any key with these addresses, that way round.
+// k: any key with these addresses in this direction; of flow_stamp, of the flow.
+struct stamp *addresses_stamp(const struct pairing *p, const struct flow_key *k);
+struct stamp *flow_stamp(const struct pairing *p, const struct flow_key *k);
+// For as long as flows live, ACKs do not pair between the addresses.
+void set_incomplete(struct pairing *p, const struct flow_key *k);
 uint32_t addresses_find(const struct pairing *p, const struct flow_key *k);
-// A flow has come, or begins another life: whatever was known of it holds no more.
+// A flow begins, or ends, or another life of it begins: what was ruled out for it no longer holds.
 void addresses_join(struct pairing *p, uint32_t id);
 void addresses_leave(struct pairing *p, uint32_t id);
 void addresses_anew(struct pairing *p, uint32_t id);
-// Whether the flow in the slot may be paired.
+// Whether the flow may be paired by elimination.
 void slot_open(struct pairing *p, const struct flow *f, bool open);
-unsigned slot_words(const struct addresses *a);
-uint64_t open_word(const struct pairing *p, const struct addresses *a, unsigned w);
-uint64_t used_word(const struct pairing *p, const struct addresses *a, unsigned w);
-uint32_t slot_flow(const struct pairing *p, const struct addresses *a, unsigned slot);
-// What the flow in the slot has sent at least; NULL where there are few slots.
-uint32_t *slot_sent(const struct pairing *p, const struct addresses *a, unsigned slot);
 
-uint32_t reverse_find(const struct pairing *p, const struct flow_key *k);
-// Found or made; FLOW_NONE: no room.
+// Finds or makes the reverse queue pair of the key.
 uint32_t reverse_take(struct pairing *p, const struct flow_key *k, uint32_t addresses);
-// Forgets what it was told.
+// Forgets all that was learnt about it.
 void reverse_renew(struct pairing *p, struct reverse *r);
-// Takes notice of slots given since.
+// Clears the bits of slots that were assigned since.
 void reverse_sync(struct pairing *p, struct reverse *r);
-uint64_t out_word(const struct pairing *p, const struct reverse *r, unsigned w);
-// For control: the slot was not given to another since.
-bool is_ruled_out(const struct pairing *p, const struct reverse *r, unsigned slot);
 void rule_out(struct pairing *p, struct reverse *r, unsigned slot);
 
-void reverse_drop(struct pairing *p, uint32_t index);
-
 // ---- pairing.c
-// From now on CNPs of the flow go to qp. Whoever else has one of both loses it. False: somebody
-// whose word weighs more says otherwise.
+// The flow of the addresses and queue pair of any key, or FLOW_NONE.
+uint32_t flow_of(const struct pairing *p, const struct flow_key *k);
+// From now on CNPs of the flow go to qp. Other pairs of the flow or of qp are dropped. False: one
+// of them is from a more trusted source, or there is no room.
 bool pair_set(struct pairing *p, uint32_t id, uint32_t qp, enum pair_source source);
 void pair_drop(struct pairing *p, uint32_t id, ctr_t *counter, enum pair_reason reason);
-// What told of it was wrong, or is out of date.
+// Drops the pair, and what connection management stated of it, unless it is an operator's.
 void pair_contradicted(struct pairing *p, uint32_t id, ctr_t *counter);
-// Every connection between two queue pairs has two directions. Replaces what was known of either.
+// Stores k and applies it to the flow, if it is in the table. What was known of the key before, and
+// of the other direction of that connection, is dropped. False: something more trusted contradicts
+// it, or there is no room.
 bool known_set(struct pairing *p, const struct known *k);
-// The pair of the key and what is known of it, if it is with qp (FLOW_NONE: with any).
+// Forgets the pair of the key and what is known of it, if it is with qp (FLOW_NONE: with any). An
+// operator's pair is only forgotten for the reason WHY_FORGOTTEN.
 void known_forget(struct pairing *p, const struct flow_key *k, uint32_t qp, ctr_t *counter,
 		  enum pair_reason reason);
 
-// ---- pairing_answer.c
-// What remains of a reverse queue pair's candidates once some of them were held against an answer.
-enum verdict { SAYS_NOTHING, RULES_OUT, MATCHES };
-struct question {
-	const struct pair_answer *answer;
-	uint32_t psn;
-	bool fresh;
-	enum verdict (*ask)(struct pairing *p, const struct question *q, struct flow *f);
-};
-struct findings {
-	unsigned n; // candidates left
-	unsigned n_matched; // of them, as far as they were asked
-	unsigned slot; // of one of them
-};
-struct findings weigh(struct pairing *p, struct reverse *r, const struct question *q);
-// The queue pair an answer goes to; NULL: nothing is known of its addresses, or no room.
-struct reverse *reverse_heard(struct pairing *p, const struct pair_answer *a,
-			      const struct flow_key *back);
-// By the ports, as far as they are known.
-bool on_its_way(struct pairing *p, const struct pair_answer *a, const struct flow *f);
-// Says why not.
-bool may_pair(struct pairing *p, const struct pair_answer *a, struct flow *f,
-	      enum pair_source source);
-void hear_ack(struct pairing *p, const struct pair_answer *a, const struct flow_key *back);
-void hear_cnp(struct pairing *p, const struct pair_answer *a, const struct flow_key *back);
-
-// ---- pairing_read.c
-void hear_read_request(struct pairing *p, const struct pair_answer *a,
-		       const struct flow_key *back);
+// ---- pairing_evidence.c
+// A first READ response of the flow, whose way is known, passed with this PSN.
 void read_answered(struct pairing *p, uint32_t id, uint32_t psn);
-
-// ---- pairing_cm.c
-void hear_management(struct pairing *p, const struct pair_answer *a, bool arrives);

@@ -593,6 +593,23 @@ static void any_number_of_flows_between_two_hosts_is_told_apart(void **state)
 	}
 }
 
+static void hosts_with_more_than_a_few_flows_share_the_memory_for_them(void **state)
+{
+	struct bench b;
+
+	(void)state;
+	bench_open(&b, 4096, 0, 1);
+	for (uint32_t host = 0; host < 300; host++) {
+		const struct end from = {.ip = 0x0b000000 + host, .port = 1};
+		struct data d = {.from = from, .to = B};
+
+		for (d.qp = 0; d.qp < 12; d.qp++)
+			bench_data(&b, &d);
+	}
+	assert_int_equal(count_of(&b, crowded), 0);
+	bench_close(&b);
+}
+
 static void answers_of_no_flow_blind_their_addresses(void **state)
 {
 	struct bench b;
@@ -693,6 +710,7 @@ int main(void)
 		cmocka_unit_test(a_refused_flow_blinds_its_addresses_until_it_would_have_aged),
 		cmocka_unit_test(more_flows_than_are_followed_blind_their_addresses),
 		cmocka_unit_test(any_number_of_flows_between_two_hosts_is_told_apart),
+		cmocka_unit_test(hosts_with_more_than_a_few_flows_share_the_memory_for_them),
 		cmocka_unit_test(answers_of_no_flow_blind_their_addresses),
 		cmocka_unit_test(made_up_flows_and_answers_leave_pairs_alone),
 		cmocka_unit_test(tables_are_free_again_when_all_is_over),

@@ -14,7 +14,7 @@ static void an_operators_word_holds_until_he_takes_it_back(void **state)
 
 	(void)state;
 	bench_open(&b, 64, 0, 1);
-	assert_true(pairing_tell(b.p, &told, b.now_ns));
+	assert_true(pairing_order(b.p, &told, b.now_ns));
 	id = data(&b, Q, 0);
 	assert_pair(&b, id, PAIR_STATIC, 0x99);
 	talk(&b, Q, SENDER, 1, 20);
@@ -22,17 +22,17 @@ static void an_operators_word_holds_until_he_takes_it_back(void **state)
 	ack(&b, 0x99, 7000000);
 	assert_pair(&b, id, PAIR_STATIC, 0x99);
 	told.qp = 0x98;
-	assert_true(pairing_tell(b.p, &told, b.now_ns));
+	assert_true(pairing_order(b.p, &told, b.now_ns));
 	assert_pair(&b, id, PAIR_STATIC, 0x98);
 	told.qp = FLOW_NONE;
-	assert_true(pairing_tell(b.p, &told, b.now_ns));
+	assert_true(pairing_order(b.p, &told, b.now_ns));
 	assert_reason(&b, id, "an operator said to forget it");
 	assert_int_equal(count_of(&b, dropped_static), 1);
 	talk(&b, Q, SENDER, 5000001, 5);
 	assert_pair(&b, id, PAIR_ACK, SENDER);
 	// Also of a flow that is there already, and over what was learnt.
 	told.qp = 0x97;
-	assert_true(pairing_tell(b.p, &told, b.now_ns));
+	assert_true(pairing_order(b.p, &told, b.now_ns));
 	assert_pair(&b, id, PAIR_STATIC, 0x97);
 	bench_close(&b);
 }
@@ -46,7 +46,7 @@ static void a_mistaken_operator_misleads_no_other_flow(void **state)
 
 	(void)state;
 	bench_open(&b, 64, 0, 1);
-	pairing_tell(b.p, &told, b.now_ns);
+	pairing_order(b.p, &told, b.now_ns);
 	// In truth Q's is SENDER. OTHER_Q has sent all that is acknowledged to it.
 	other = data(&b, OTHER_Q, 0);
 	for (uint32_t psn = 1; psn < 50; psn++)
