@@ -56,7 +56,7 @@ void flow_table_set_age(struct flow_table *t, uint64_t age_ns, uint64_t now_ns)
 	t->look_ns = now_ns;
 }
 
-// ---- entries come and go
+// ---- entries begin and end
 
 // Readers on other threads see an odd generation from here to change_ends.
 static void change_begins(struct flow *f)
@@ -71,44 +71,37 @@ static void change_ends(struct flow *f)
 			      memory_order_release);
 }
 
-// A word at a time, since control may be reading. Without a seal.
-static void key_set(struct flow *f, const struct flow_key *k)
+static struct flow_port *port_of(struct flow_table *t, const struct flow *f)
 {
-	for (unsigned i = 0; i < 4; i++)
-		relaxed_set(&f->key_words[i], k->w[i]);
-	relaxed_set(&f->key_words[4], flow_key_last(k));
+	return &t->ports[flow_way_of(gauge_get(&f->way)).in_port % FLOW_PORTS];
 }
 
-static void clear(struct flow *f)
+// Sets the key, without a seal, and clears everything else. Control may be reading, so what it
+// reads is written a word at a time.
+static void clear(struct flow *f, const struct flow_key *k)
 {
 	ctr_t *const counters[] = {&f->packets, &f->bytes, &f->last, &f->way, &f->pair, &f->cnp_ns,
 				   &f->marked_ns, &f->ce, &f->gaps, &f->gap_packets, &f->rewinds,
 				   &f->naks, &f->cnps_seen, &f->cnps_sent, &f->first_ns,
 				   &f->silence, &f->silences};
-	const struct flow_key none = {{0}};
 
-	key_set(f, &none);
+	for (unsigned i = 0; i < 4; i++)
+		relaxed_set(&f->key_words[i], k->w[i]);
+	relaxed_set(&f->key_words[4], flow_key_last(k));
 	for (unsigned i = 0; i < sizeof(counters) / sizeof(counters[0]); i++)
 		gauge_set(counters[i], 0);
 	memset(f->src_mac, 0, sizeof(f->src_mac));
 	memset(f->dst_mac, 0, sizeof(f->dst_mac));
-	f->tci = f->pkey = 0;
-	relaxed_set(&f->udp_sport, 0);
+	f->tci = f->pkey = f->inner_tci = 0;
 	f->tags = 0;
 	f->highest = f->opened = f->oldest = f->psn_before = f->psn_now = 0;
-	// Control and other workers look at these.
+	f->turn_ns = f->told_bps = 0;
+	f->reverse = f->acked = FLOW_NONE;
+	relaxed_set(&f->udp_sport, 0);
 	relaxed_set(&f->peer_hint, 0);
 	relaxed_set(&f->slot, 0);
 	relaxed_set(&f->cut_q16, 0);
 	relaxed_set(&f->addresses, FLOW_NONE);
-	f->turn_ns = f->told_bps = 0;
-	f->inner_tci = 0;
-	f->reverse = f->acked = FLOW_NONE;
-}
-
-static struct flow_port *port_of(struct flow_table *t, const struct flow *f)
-{
-	return &t->ports[flow_way_of(gauge_get(&f->way)).in_port % FLOW_PORTS];
 }
 
 static void begin(struct flow_table *t, uint32_t id, const struct flow_key *k,
@@ -119,8 +112,7 @@ static void begin(struct flow_table *t, uint32_t id, const struct flow_key *k,
 	struct flow_port *p;
 
 	change_begins(f);
-	clear(f);
-	key_set(f, k);
+	clear(f, k);
 	gauge_set(&f->way, flow_pack_way(way));
 	gauge_set(&f->first_ns, at.now_ns);
 	gauge_set(&f->last, flow_pack_last(0, FLOW_APART, at.now_ns)); // `highest` is 0
@@ -139,22 +131,23 @@ static void is_gone(struct flow_table *t, uint32_t id, const struct flow_hooks *
 	gauge_set(&p->used, gauge_get(&p->used) - 1);
 }
 
-static void let_go(struct flow_table *t, uint32_t id, const struct flow_hooks *hooks)
+static void free_entry(struct flow_table *t, uint32_t id, const struct flow_hooks *hooks)
 {
+	const struct flow_key none = {{0}};
 	struct flow *f = &t->flows[id];
 
 	is_gone(t, id, hooks);
 	flow_map_remove(&t->map, flow_hash_of(&t->map, &f->key), id);
 	change_begins(f);
-	clear(f);
+	clear(f, &none);
 	change_ends(f);
 	f->next = t->free;
 	t->free = id;
 	gauge_set(&t->used, gauge_get(&t->used) - 1);
 }
 
-// A place that no flow has, or FLOW_NONE. Places that were never used come last: a table that is
-// mostly empty stays in few pages.
+// A free place, or FLOW_NONE. Places that were never used come last, so that a table that is mostly
+// empty stays in few pages.
 static uint32_t free_place(const struct flow_table *t)
 {
 	if (t->free != FLOW_NONE)
@@ -162,97 +155,64 @@ static uint32_t free_place(const struct flow_table *t)
 	return relaxed_get(&t->n_used) < t->n ? relaxed_get(&t->n_used) : FLOW_NONE;
 }
 
-static void take_place(struct flow_table *t, uint32_t id)
+// Makes room for a flow of a port below its share. Of the next few entries the idlest that is of a
+// port above its share loses its place. All places are taken.
+static void evict(struct flow_table *t, struct flow_arrival at, const struct flow_hooks *hooks)
 {
-	if (id == t->free)
-		t->free = t->flows[id].next;
-	else
-		relaxed_set(&t->n_used, relaxed_get(&t->n_used) + 1);
-	gauge_set(&t->used, gauge_get(&t->used) + 1);
+	uint32_t id = FLOW_NONE;
+	uint64_t id_ns = UINT64_MAX;
+	struct flow_key k;
+
+	if (gauge_get(&t->ports[at.port % FLOW_PORTS].used) >= t->share)
+		return;
+	for (unsigned i = 0; i < EVICT_LOOKS; i++) {
+		const struct flow *f = &t->flows[t->evict_cursor];
+		uint64_t seen_ns = flow_seen_ns(f, at.now_ns);
+
+		if (gauge_get(&port_of(t, f)->used) > t->share && seen_ns < id_ns) {
+			id = t->evict_cursor;
+			id_ns = seen_ns;
+		}
+		if (++t->evict_cursor == t->n)
+			t->evict_cursor = 0;
+	}
+	if (id == FLOW_NONE)
+		return;
+	k = t->flows[id].key;
+	ctr_inc(&t->evicted);
+	ctr_inc(&port_of(t, &t->flows[id])->evicted);
+	free_entry(t, id, hooks);
+	if (hooks != NULL && hooks->evicted != NULL)
+		hooks->evicted(hooks->arg, &k, at.now_ns);
 }
 
+// The key is not in the table.
 static uint32_t make(struct flow_table *t, const struct flow_key *k, uint32_t hash,
-		     struct flow_arrival at)
+		     struct flow_arrival at, const struct flow_hooks *hooks)
 {
 	uint32_t id = free_place(t);
 
+	// Before a flow is refused, entries that are old by now make room; a bounded number of
+	// entries is looked at.
+	if (id == FLOW_NONE) {
+		flow_age(t, at.now_ns, AGE_WHEN_FULL, hooks);
+		if (free_place(t) == FLOW_NONE)
+			evict(t, at, hooks);
+		id = free_place(t);
+	}
 	// The map reads no key of an entry that is added.
 	if (id == FLOW_NONE || !flow_map_add(&t->map, hash, id)) {
 		ctr_inc(&t->refused);
 		ctr_inc(&t->ports[at.port % FLOW_PORTS].refused);
 		return FLOW_NONE;
 	}
-	take_place(t, id);
+	if (id == t->free)
+		t->free = t->flows[id].next;
+	else
+		relaxed_set(&t->n_used, relaxed_get(&t->n_used) + 1);
+	gauge_set(&t->used, gauge_get(&t->used) + 1);
 	begin(t, id, k, at);
 	return id;
-}
-
-// The idlest of the next few entries that are of ports above their share, or FLOW_NONE. All places
-// are taken.
-static uint32_t idlest_above_share(struct flow_table *t, uint64_t now_ns)
-{
-	uint32_t found = FLOW_NONE;
-	uint64_t found_ns = UINT64_MAX;
-
-	for (unsigned i = 0; i < EVICT_LOOKS; i++) {
-		const struct flow *f = &t->flows[t->evict_cursor];
-		uint64_t seen_ns = flow_seen_ns(f, now_ns);
-
-		if (gauge_get(&port_of(t, f)->used) > t->share && seen_ns < found_ns) {
-			found = t->evict_cursor;
-			found_ns = seen_ns;
-		}
-		if (++t->evict_cursor == t->n)
-			t->evict_cursor = 0;
-	}
-	return found;
-}
-
-// Makes room for a flow of a port below its share.
-static void evict(struct flow_table *t, struct flow_arrival at, const struct flow_hooks *hooks)
-{
-	uint32_t id = FLOW_NONE;
-	struct flow_key k;
-
-	if (gauge_get(&t->ports[at.port % FLOW_PORTS].used) < t->share)
-		id = idlest_above_share(t, at.now_ns);
-	if (id == FLOW_NONE)
-		return;
-	k = t->flows[id].key;
-	ctr_inc(&t->evicted);
-	ctr_inc(&port_of(t, &t->flows[id])->evicted);
-	let_go(t, id, hooks);
-	if (hooks != NULL && hooks->evicted != NULL)
-		hooks->evicted(hooks->arg, &k, at.now_ns);
-}
-
-// Whoever should have made room by now does so before a flow is refused; not all, if many should
-// have.
-static void make_room(struct flow_table *t, struct flow_arrival at, const struct flow_hooks *hooks)
-{
-	flow_age(t, at.now_ns, AGE_WHEN_FULL, hooks);
-	if (free_place(t) == FLOW_NONE)
-		evict(t, at, hooks);
-}
-
-uint32_t flow_take(struct flow_table *t, const struct flow_key *k, uint32_t hash,
-		   struct flow_arrival at, const struct flow_hooks *hooks, enum flow_news *news)
-{
-	uint32_t id = flow_map_find(&t->map, k, hash);
-
-	*news = FLOW_AS_BEFORE;
-	if (id != FLOW_NONE && flow_lives(t, &t->flows[id], at.now_ns))
-		return id;
-	*news = FLOW_BEGUN;
-	if (id != FLOW_NONE) {
-		is_gone(t, id, hooks);
-		ctr_inc(&t->aged);
-		begin(t, id, k, at);
-		return id;
-	}
-	if (free_place(t) == FLOW_NONE)
-		make_room(t, at, hooks);
-	return make(t, k, hash, at);
 }
 
 void flow_begin_anew(struct flow_table *t, uint32_t id, struct flow_arrival at,
@@ -265,6 +225,21 @@ void flow_begin_anew(struct flow_table *t, uint32_t id, struct flow_arrival at,
 	begin(t, id, &k, at);
 }
 
+uint32_t flow_take(struct flow_table *t, const struct flow_key *k, uint32_t hash,
+		   struct flow_arrival at, const struct flow_hooks *hooks, enum flow_news *news)
+{
+	uint32_t id = flow_map_find(&t->map, k, hash);
+
+	*news = FLOW_AS_BEFORE;
+	if (id != FLOW_NONE && flow_lives(t, &t->flows[id], at.now_ns))
+		return id;
+	*news = FLOW_BEGUN;
+	if (id == FLOW_NONE)
+		return make(t, k, hash, at, hooks);
+	flow_begin_anew(t, id, at, hooks);
+	return id;
+}
+
 uint32_t flow_find(const struct flow_table *t, const struct flow_key *k, uint64_t now_ns)
 {
 	uint32_t id = flow_map_find(&t->map, k, flow_hash_of(&t->map, k));
@@ -274,8 +249,8 @@ uint32_t flow_find(const struct flow_table *t, const struct flow_key *k, uint64_
 
 // ---- packets
 
-// The newest that the queue pair has sent. A READ request's answer uses up PSNs, and nobody but the
-// next request says how many; until then all that are possible count as sent.
+// `highest` is the newest PSN that the queue pair has sent. The answer to a READ request uses up
+// PSNs, and only the next request says how many; until then all possible ones count as sent.
 static uint32_t at_front(struct flow *f, const struct flow_packet *p)
 {
 	f->highest = psn_add(p->psn, p->n_psns - 1);
@@ -294,8 +269,7 @@ static void expect_next(struct flow *f, const struct flow_packet *p, uint32_t fl
 	gauge_set(&f->last, flow_pack_last(psn_add(p->psn, 1), flags, now_ns));
 }
 
-// The first of this life of the queue pair.
-static void start_at(struct flow *f, const struct flow_packet *p, uint64_t now_ns)
+void flow_restart(struct flow *f, const struct flow_packet *p, uint64_t now_ns)
 {
 	f->oldest = p->psn;
 	expect_next(f, p, at_front(f, p), now_ns);
@@ -313,16 +287,8 @@ bool flow_sends_again(const struct flow *f, uint32_t psn)
 	       psn_diff(psn, f->oldest) >= FEW_MISSING;
 }
 
-// A requester does not go back behind what it knows as delivered. But answers may be lost on their
-// way to it, or be late, so `highest` stays.
-static bool is_behind(const struct flow *f, uint32_t psn, int32_t ahead)
-{
-	return ahead < 0 && f->acked != FLOW_NONE && psn_diff(psn, f->acked) <= 0 &&
-	       !flow_sends_again(f, psn);
-}
-
-// Also close by, where no packet is under way that could be missing or asked for again, or where
-// more than a few are missing.
+// Whether a PSN close by may belong to another life of the queue pair: no packet is under way that
+// could be missing or asked for again, or more than a few are missing.
 static bool may_be_another(const struct flow *f, uint32_t psn, int32_t ahead)
 {
 	if (ahead < 0 && flow_sends_again(f, psn))
@@ -332,42 +298,31 @@ static bool may_be_another(const struct flow *f, uint32_t psn, int32_t ahead)
 	return ahead > 0 && psn_diff(psn, f->acked) == ahead + 1;
 }
 
-// After a rewind a late ACK lets the sender go on where it was: PSNs up to `highest` have passed.
-static void count_gap(struct flow *f, uint32_t psn)
-{
-	int32_t missing = psn_diff(psn, f->highest) - 1;
-
-	if (missing <= 0)
-		return;
-	ctr_inc(&f->gaps);
-	ctr_add(&f->gap_packets, (uint64_t)missing);
-}
-
-// A PSN that is not the one expected. What lies between is not missing where it was used up by READ
-// requests, or by requests of the other side.
+// A PSN that is not the expected one. PSNs between them are not missing if READ requests used them
+// up, or requests of the other side.
 static enum flow_news out_of_order(struct flow *f, const struct flow_packet *p, int32_t ahead)
 {
 	bool skips = gauge_get(&f->last) & FLOW_SKIPS;
+	int32_t beyond = psn_diff(p->psn, f->highest);
 
 	if (is_far(ahead))
 		return FLOW_JUMPED;
-	if (ahead > 0 && (p->may_skip || (skips && psn_diff(p->psn, f->highest) <= 1)))
+	if (ahead > 0 && (p->may_skip || (skips && beyond <= 1)))
 		return FLOW_AS_BEFORE;
-	if (ahead < 0)
+	if (ahead < 0) {
 		ctr_inc(&f->rewinds);
-	else
-		count_gap(f, p->psn);
-	if (is_behind(f, p->psn, ahead))
+	} else if (beyond > 1) {
+		// After a rewind a late ACK lets the sender go on where it was, so that PSNs up to
+		// `highest` are not missing.
+		ctr_inc(&f->gaps);
+		ctr_add(&f->gap_packets, (uint64_t)(beyond - 1));
+	}
+	// A requester does not go back behind what it knows as delivered. But answers may be lost on
+	// their way to it, or be late, so `highest` stays.
+	if (ahead < 0 && f->acked != FLOW_NONE && psn_diff(p->psn, f->acked) <= 0 &&
+	    !flow_sends_again(f, p->psn))
 		return FLOW_JUMPED;
 	return may_be_another(f, p->psn, ahead) ? FLOW_BROKEN : FLOW_AS_BEFORE;
-}
-
-// Counted, and no word of its PSN.
-static void seen(struct flow *f, uint64_t last, uint64_t now_ns)
-{
-	const uint32_t kept = (1u << FLOW_TIME_BIT) - 1;
-
-	gauge_set(&f->last, flow_pack_last((uint32_t)last & kept, 0, now_ns));
 }
 
 enum flow_news flow_count(struct flow *f, const struct flow_packet *p, uint64_t now_ns)
@@ -383,17 +338,18 @@ enum flow_news flow_count(struct flow *f, const struct flow_packet *p, uint64_t 
 	if (unlikely(p->ce))
 		ctr_inc(&f->ce);
 	if (unlikely(p->n_psns == 0)) {
-		seen(f, last, now_ns);
+		gauge_set(&f->last,
+			  flow_pack_last((uint32_t)last & ((1u << FLOW_TIME_BIT) - 1), 0, now_ns));
 		return FLOW_AS_BEFORE;
 	}
 	if (unlikely(before == 0)) {
-		start_at(f, p, now_ns);
+		flow_restart(f, p, now_ns);
 		return FLOW_AS_BEFORE;
 	}
 	if (unlikely(ahead != 0))
 		news = out_of_order(f, p, ahead);
 	if (unlikely(news == FLOW_JUMPED && is_far(ahead))) {
-		start_at(f, p, now_ns);
+		flow_restart(f, p, now_ns);
 		return FLOW_JUMPED;
 	}
 	if (likely(psn_diff(p->psn, flags != 0 ? f->opened : f->highest) > 0))
@@ -404,56 +360,41 @@ enum flow_news flow_count(struct flow *f, const struct flow_packet *p, uint64_t 
 	return news;
 }
 
-void flow_restart(struct flow *f, const struct flow_packet *p, uint64_t now_ns)
-{
-	start_at(f, p, now_ns);
-}
-
 // ---- age
 
-// Whether it was old by then; it may have been seen since, by somebody who was earlier.
-static bool was_old(const struct flow_table *t, const struct flow *f, uint64_t then_ns,
-		    uint64_t now_ns)
-{
-	uint64_t seen_ns = flow_seen_ns(f, now_ns);
-
-	return seen_ns <= then_ns && then_ns - seen_ns >= gauge_get(&t->age_ns);
-}
-
+// Frees the entry under the cursor if it was old when its look was due. It may have been seen since.
 static void look_at_cursor(struct flow_table *t, uint64_t now_ns, const struct flow_hooks *hooks)
 {
 	struct flow *f = &t->flows[t->age_cursor];
+	uint64_t seen_ns = flow_seen_ns(f, now_ns), age_ns = gauge_get(&t->age_ns);
 
-	if (f->key.w[4] != 0 && was_old(t, f, t->look_ns, now_ns)) {
-		let_go(t, t->age_cursor, hooks);
+	if (f->key.w[4] != 0 && seen_ns <= t->look_ns && t->look_ns - seen_ns >= age_ns) {
+		free_entry(t, t->age_cursor, hooks);
 		ctr_inc(&t->aged);
 	}
 	if (++t->age_cursor == t->n) {
 		t->age_cursor = 0;
-		t->sweep_ns += gauge_get(&t->age_ns);
+		t->sweep_ns += age_ns;
 	}
-	t->look_ns = t->sweep_ns + t->age_cursor * gauge_get(&t->age_ns) / t->n;
+	t->look_ns = t->sweep_ns + t->age_cursor * age_ns / t->n;
 	__builtin_prefetch(&t->flows[t->age_cursor]);
-}
-
-// Of several sweeps that are due the last whole one finds all that the others would.
-static void skip_sweeps(struct flow_table *t, uint64_t now_ns)
-{
-	uint64_t sweeps = (now_ns - t->sweep_ns) / gauge_get(&t->age_ns);
-
-	if (sweeps <= 2)
-		return;
-	t->sweep_ns += (sweeps - 2) * gauge_get(&t->age_ns);
-	t->look_ns += (sweeps - 2) * gauge_get(&t->age_ns);
 }
 
 void flow_age(struct flow_table *t, uint64_t now_ns, unsigned n, const struct flow_hooks *hooks)
 {
+	uint64_t age_ns, sweeps;
+
 	if (likely(t->sweep_ns != 0 && now_ns < t->look_ns))
 		return;
 	if (t->sweep_ns == 0)
 		t->sweep_ns = t->look_ns = now_ns;
-	skip_sweeps(t, now_ns);
+	// If several sweeps are due, the last whole one finds all that the others would.
+	age_ns = gauge_get(&t->age_ns);
+	sweeps = (now_ns - t->sweep_ns) / age_ns;
+	if (sweeps > 2) {
+		t->sweep_ns += (sweeps - 2) * age_ns;
+		t->look_ns += (sweeps - 2) * age_ns;
+	}
 	for (; n != 0 && t->look_ns <= now_ns; n--)
 		look_at_cursor(t, now_ns, hooks);
 }
