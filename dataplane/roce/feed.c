@@ -65,51 +65,33 @@ void feed_tick(struct feed *f, uint64_t len_bytes, uint64_t interval_ns, uint64_
 
 // ---- frames
 
-static inline unsigned hash_of(uint64_t flow)
-{
-	return (unsigned)(flow * 0x9e3779b97f4a7c15u >> 32);
-}
-
-static inline uint32_t sum(uint32_t a, uint32_t b)
-{
-	return a > UINT32_MAX - b ? UINT32_MAX : a + b;
-}
-
-// The slot of a flow in this turn, or a free one, that is one of neither turn. NULL: no room.
-static struct feed_slot *slot_of(struct feed *f, uint64_t flow)
-{
-	struct feed_slot *room = NULL;
-	unsigned h = hash_of(flow);
-
-	for (unsigned i = 0; i < FEED_PROBES; i++) {
-		struct feed_slot *s = &f->slot[(h + i) % FEED_SLOTS];
-		bool live = s->turn == f->turn || s->turn == f->turn - 1;
-
-		if (live && s->flow == flow)
-			return s;
-		if (!live && room == NULL)
-			room = s;
-	}
-	if (room != NULL)
-		*room = (struct feed_slot){.flow = flow};
-	return room;
-}
-
 void feed_add(struct feed *f, uint64_t flow, uint32_t bytes)
 {
-	struct feed_slot *s = slot_of(f, flow);
-	unsigned odd = f->turn & 1;
+	unsigned h = (unsigned)(flow * 0x9e3779b97f4a7c15u >> 32), odd = f->turn & 1;
+	struct feed_slot *s = NULL;
 
 	f->bytes_now += bytes;
+	// The slot of the flow, else the first one that neither turn uses.
+	for (unsigned i = 0; i < FEED_PROBES; i++) {
+		struct feed_slot *at = &f->slot[(h + i) % FEED_SLOTS];
+		bool live = at->turn == f->turn || at->turn == f->turn - 1;
+
+		if (live && at->flow == flow) {
+			s = at;
+			break;
+		}
+		if (!live && s == NULL)
+			s = at;
+	}
 	if (s == NULL)
 		return;
 	if (s->turn != f->turn) {
-		s->before = s->now;
-		s->now = 0;
-		s->turn = f->turn;
+		uint32_t before = s->turn == f->turn - 1 ? s->now : 0;
+
+		*s = (struct feed_slot){.flow = flow, .turn = f->turn, .before = before};
 		f->fed[odd][f->n_fed[odd]++] = (uint16_t)(s - f->slot);
 	}
-	s->now = sum(s->now, bytes);
+	s->now = s->now > UINT32_MAX - bytes ? UINT32_MAX : s->now + bytes;
 }
 
 void feed_add_other(struct feed *f, uint32_t bytes)
@@ -117,7 +99,7 @@ void feed_add_other(struct feed *f, uint32_t bytes)
 	f->bytes_now += bytes;
 }
 
-// ---- who it was
+// ---- the flows of a window
 
 static uint64_t bps_of(uint64_t bytes, uint64_t dt_ns)
 {
@@ -144,7 +126,7 @@ struct feed_window feed_window(const struct feed *f, uint64_t now_ns, uint64_t l
 	return w;
 }
 
-// Each bit of both counts for each bit of it.
+// Each bit of both changes half the bits of the lot.
 static uint64_t lot_of(uint32_t turn, uint64_t flow)
 {
 	uint64_t x = flow ^ (uint64_t)turn * 0x9e3779b97f4a7c15u;
@@ -159,8 +141,8 @@ static bool larger(const struct feed_flow *a, const struct feed_flow *b)
 	return a->bytes != b->bytes ? a->bytes > b->bytes : a->lot > b->lot;
 }
 
-// Puts out[i] where it belongs in a heap of n with the smallest on top.
-static void sift(struct feed_flow *out, unsigned i, unsigned n)
+// Moves out[i] down in a heap of n with the smallest on top.
+static void move_down(struct feed_flow *out, unsigned i, unsigned n)
 {
 	struct feed_flow moving = out[i];
 	unsigned child;
@@ -175,58 +157,48 @@ static void sift(struct feed_flow *out, unsigned i, unsigned n)
 	out[i] = moving;
 }
 
-// out: the largest so far, from the n-th on as a heap.
-static unsigned keep(struct feed_flow *out, unsigned k, unsigned n, const struct feed_flow *it)
+static void make_heap(struct feed_flow *out, unsigned n)
 {
-	if (k < n) {
-		out[k++] = *it;
-		if (k == n)
-			for (unsigned i = n / 2; i-- > 0;)
-				sift(out, i, n);
-	} else if (n != 0 && larger(it, &out[0])) {
-		out[0] = *it;
-		sift(out, 0, n);
-	}
-	return k;
-}
-
-static void sort(struct feed_flow *out, unsigned n)
-{
-	struct feed_flow smallest;
-
 	for (unsigned i = n / 2; i-- > 0;)
-		sift(out, i, n);
-	while (n > 1) {
-		smallest = out[0];
-		out[0] = out[--n];
-		out[n] = smallest;
-		sift(out, 0, n);
-	}
+		move_down(out, i, n);
 }
 
 unsigned feed_largest(const struct feed *f, const struct feed_window *w, struct feed_flow *out,
 		      unsigned n)
 {
-	unsigned odd = f->turn & 1, k = 0;
+	unsigned odd = f->turn & 1, n_now = f->n_fed[odd], k = 0;
+	unsigned n_all = n_now + (w->both ? f->n_fed[!odd] : 0);
 
-	for (unsigned i = 0; i < f->n_fed[odd]; i++) {
-		const struct feed_slot *s = &f->slot[f->fed[odd][i]];
-		uint64_t bytes = s->now + (w->both ? (uint64_t)s->before : 0);
+	for (unsigned i = 0; n != 0 && i < n_all; i++) {
+		bool now = i < n_now;
+		const struct feed_slot *s =
+			&f->slot[now ? f->fed[odd][i] : f->fed[!odd][i - n_now]];
+		struct feed_flow it = {.flow = s->flow, .bytes = s->now,
+				       .lot = lot_of(f->turn, s->flow)};
 
-		k = keep(out, k, n,
-			 &(struct feed_flow){.flow = s->flow, .bytes = bytes,
-					     .lot = lot_of(f->turn, s->flow)});
+		// Flows of the turn before that were fed again are among those of this turn.
+		if (!now && s->turn != f->turn - 1)
+			continue;
+		if (now && w->both)
+			it.bytes += s->before;
+		// The largest so far, from the n-th on as a heap.
+		if (k < n) {
+			out[k++] = it;
+			if (k == n)
+				make_heap(out, n);
+		} else if (larger(&it, &out[0])) {
+			out[0] = it;
+			move_down(out, 0, n);
+		}
 	}
-	for (unsigned i = 0; w->both && i < f->n_fed[!odd]; i++) {
-		const struct feed_slot *s = &f->slot[f->fed[!odd][i]];
+	make_heap(out, k);
+	for (unsigned left = k; left > 1;) {
+		struct feed_flow smallest = out[0];
 
-		// Those that were fed again in this turn are counted above.
-		if (s->turn == f->turn - 1)
-			k = keep(out, k, n,
-				 &(struct feed_flow){.flow = s->flow, .bytes = s->now,
-						     .lot = lot_of(f->turn, s->flow)});
+		out[0] = out[--left];
+		out[left] = smallest;
+		move_down(out, 0, left);
 	}
-	sort(out, k);
 	for (unsigned i = 0; i < k; i++)
 		out[i].bps = bps_of(out[i].bytes, w->dt_ns);
 	return k;

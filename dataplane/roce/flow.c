@@ -146,8 +146,8 @@ static void free_entry(struct flow_table *t, uint32_t id, const struct flow_hook
 	gauge_set(&t->used, gauge_get(&t->used) - 1);
 }
 
-// A free place, or FLOW_NONE. Places that were never used come last, so that a table that is mostly
-// empty stays in few pages.
+// A free place, or FLOW_NONE. Places that were never used come last, so that a table that is
+// mostly empty stays in few pages.
 static uint32_t free_place(const struct flow_table *t)
 {
 	if (t->free != FLOW_NONE)
@@ -317,8 +317,8 @@ static enum flow_news out_of_order(struct flow *f, const struct flow_packet *p, 
 		ctr_inc(&f->gaps);
 		ctr_add(&f->gap_packets, (uint64_t)(beyond - 1));
 	}
-	// A requester does not go back behind what it knows as delivered. But answers may be lost on
-	// their way to it, or be late, so `highest` stays.
+	// A requester does not go back behind what it knows as delivered. But answers may be lost
+	// on their way to it, or be late, so `highest` stays.
 	if (ahead < 0 && f->acked != FLOW_NONE && psn_diff(p->psn, f->acked) <= 0 &&
 	    !flow_sends_again(f, p->psn))
 		return FLOW_JUMPED;
@@ -362,7 +362,7 @@ enum flow_news flow_count(struct flow *f, const struct flow_packet *p, uint64_t 
 
 // ---- age
 
-// Frees the entry under the cursor if it was old when its look was due. It may have been seen since.
+// Frees the entry under the cursor if it was old when its look was due. Frames since do not count.
 static void look_at_cursor(struct flow_table *t, uint64_t now_ns, const struct flow_hooks *hooks)
 {
 	struct flow *f = &t->flows[t->age_cursor];

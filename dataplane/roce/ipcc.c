@@ -4,7 +4,6 @@
 #include "dataplane/units.h"
 
 enum {
-	BITS = 8,
 	HALF_Q16 = 1 << 15,
 	LEAST_CUT_Q16 = 1 << 10, // a 64th: a flow that seems not to react at all still counts
 	MOST_CUT_Q16 = UINT16_MAX,
@@ -41,25 +40,12 @@ uint64_t ipcc_excess_bps(const struct ipcc_params *p, uint64_t len, int64_t tren
 
 	if (excess <= 0)
 		return 0;
-	return excess > INT64_MAX / BITS ? INT64_MAX : (uint64_t)excess * BITS;
+	return excess > INT64_MAX / BITS_PER_BYTE ? INT64_MAX : (uint64_t)excess * BITS_PER_BYTE;
 }
 
-// ---- to whom
+// ---- which flows
 
-static unsigned limit_of(const struct ipcc_params *p, enum ipcc_quadrant q)
-{
-	switch (q) {
-	case IPCC_FEW_GROWING:
-	case IPCC_FEW_SHRINKING:
-		return p->few;
-	case IPCC_MANY:
-		return p->many;
-	default:
-		return 0;
-	}
-}
-
-// What the flow would slow down by.
+// By how much a CNP would slow the flow down.
 static uint64_t cut_of(const struct ipcc_params *p, const struct ipcc_flow *f)
 {
 	uint64_t cut = p->cut_learnt && f->cut_q16 != 0 ? f->cut_q16 : p->cut_q16;
@@ -77,9 +63,9 @@ unsigned ipcc_choose(const struct ipcc_params *p, enum ipcc_quadrant q, uint64_t
 		     struct ipcc_flow *flows, unsigned n, uint64_t now_ns)
 {
 	bool few = q == IPCC_FEW_GROWING || q == IPCC_FEW_SHRINKING;
-	// A FEW quadrant tells one where there is no excess: any cut covers this.
+	// Without an excess a FEW quadrant notifies one flow: any cut covers 1 bit per second.
 	uint64_t want = few && excess_bps == 0 ? 1 : excess_bps, covered = 0;
-	unsigned told = 0, limit = limit_of(p, q);
+	unsigned told = 0, limit = few ? p->few : q == IPCC_MANY ? p->many : 0;
 
 	for (unsigned i = 0; i < n; i++) {
 		struct ipcc_flow *f = &flows[i];
@@ -123,8 +109,8 @@ enum ipcc_due ipcc_look_due(const struct ipcc_params *p, struct ipcc_state *s, u
 {
 	bool look = len > p->kmin_bytes && now_ns >= s->next_ns;
 
-	// An empty queue has no victims; so a pause that ends while nothing waits, which nobody is
-	// woken for, leaves no trace.
+	// An empty queue has no victims. No worker runs at the end of a pause for which nothing
+	// waits, so such a pause must leave no trace.
 	if (s->muted && (!paused || len == 0)) {
 		s->muted = false;
 		s->next_ns = now_ns + p->interval_ns;
@@ -148,7 +134,7 @@ bool cnp_bucket_take(const struct cnp_params *p, struct cnp_bucket *b, uint64_t 
 {
 	uint64_t full = (uint64_t)p->burst << CREDIT_SHIFT, one = 1ull << CREDIT_SHIFT;
 	uint64_t since_ns = now_ns - b->at_ns;
-	// What fills the bucket from empty; beyond that the product below is not taken.
+	// The time that fills an empty bucket. Beyond it the product below might overflow.
 	uint64_t all_ns =
 		p->max_per_ms == 0 ? UINT64_MAX : (uint64_t)p->burst * MS_NS / p->max_per_ms;
 
