@@ -1,18 +1,18 @@
 // SPDX-License-Identifier: Apache-2.0
-// The RoCEv2 flows that enter the switch by one worker's ports: one entry per (source, destination,
-// destination queue pair), made by the first data frame, and what the middle of the network sees of
-// a flow: packets, PSN gaps (loss upstream), rewinds (go-back-N), CE marks, NAKs and CNPs that came
-// back, its way through the switch. Pure; memory is the caller's. One writer: the worker that owns
-// the flow's port of arrival. Control reads at any time, one word at a time; an entry that is
-// replaced while it is read is told by its generation.
+// The flow table: RoCEv2 flows that enter the switch by one worker's ports. The first data frame
+// makes an entry for its source, destination and destination queue pair. The entry counts what a
+// switch sees of a flow: packets, PSN gaps (loss upstream), rewinds (go-back-N), CE marks, NAKs and
+// CNPs that came back. It also has the flow's way through the switch. Pure; memory is the caller's.
+// One writer: the worker that owns the flow's port of arrival. Control reads the _Atomic members at
+// any time, one word at a time. The generation shows it that an entry was replaced meanwhile.
 //
 //   packet      made or found           PSN              counted
 //   next        psn == expected         expected + 1     -
 //   gap         psn after it            psn + 1          gaps, gap_packets: beyond `highest`
 //   rewind      psn before it           psn + 1          rewinds; `highest` stays
 //
-// An entry that was idle for `age` is gone: nobody is shown it, and a packet of the same key begins
-// it anew. Its place is free for others when ageing passes by, which it does once in `age`.
+// An entry that was idle for `age` is gone: control does not show it, and a packet of the same key
+// begins it anew. Ageing looks at each entry once in `age`, and then frees its place.
 //
 // Each port of arrival has a share of the table. A port may use more while there is room. In a
 // full table a new flow of a port below its share takes the place of a flow of a port above its
@@ -29,8 +29,6 @@
 #include "dataplane/roce/flow_map.h"
 #include "dataplane/roce/params.h"
 
-struct pkt_info;
-
 enum {
 	FLOW_NO_PORT = 0xff,
 	FLOW_PORTS = 128,
@@ -38,7 +36,7 @@ enum {
 	// Of `last`: PSN, three bits, and the time.
 	FLOW_TIME_SHIFT = 12, // ns in a unit
 	FLOW_SKIPS = 1 << 24, // PSNs up to `highest` + 1 may be skipped: READ used them, or not
-	FLOW_OPEN = 1 << 25, // `highest` is a guess: the next request will tell
+	FLOW_OPEN = 1 << 25, // `highest` is a guess until the next request
 	FLOW_APART = 1 << 26, // `highest` is not the one before the PSN expected
 	FLOW_TIME_BIT = 27,
 	FLOW_DEPARTURE_BIT = 48, // of `packets`; below it the count
@@ -58,8 +56,8 @@ static inline bool flow_needs_pair(uint8_t kind)
 	return kind == FLOW_DATA || kind == FLOW_READ_RESPONSES;
 }
 
-// The first line is all that the next packet of a known flow reads or writes: what the others say
-// of its headers and its way is sealed there (flow_seal.h).
+// The next packet of a known flow reads and writes the first line only. Seals there stand for its
+// headers and its way, which are in the other lines (flow_seal.h).
 struct __attribute__((aligned(64))) flow {
 	// ---- each packet
 	// While the entry lives; in its spare bits the seal of the arrival.
@@ -71,13 +69,13 @@ struct __attribute__((aligned(64))) flow {
 	ctr_t bytes; // of frames
 	// The PSN expected next, and when it was last seen: flow_pack_last().
 	gauge_t last;
-	// ---- its way, its peer, what a CNP must say: read and written when that changes
+	// ---- its way, its pair, the contents of a CNP: read and written when they change
 	gauge_t way; // flow_way()
 	gauge_t pair; // flow_pair()
 	gauge_t cnp_ns; // when it was last sent a CNP; 0: never
 	gauge_t marked_ns; // when this switch last marked it; written by the egress owner
 	ctr_t ce; // packets that arrived CE
-	uint8_t dst_mac[6], src_mac[6]; // of its latest frame that told something new
+	uint8_t dst_mac[6], src_mac[6]; // of the latest frame that changed them
 	uint16_t tci, pkey;
 	_Atomic uint16_t udp_sport;
 	uint8_t tags; // kinds of its VLAN tags: packet/tags.h
@@ -103,7 +101,7 @@ struct __attribute__((aligned(64))) flow {
 	_Atomic uint16_t slot; // its bit in the memory of eliminations
 	_Atomic uint16_t cut_q16; // what a CNP cuts, as learnt; 0: not yet
 	uint64_t turn_ns;
-	uint64_t told_bps; // rate when it was last told
+	uint64_t told_bps; // its rate at the latest CNP
 	// An odd number of lines spreads the first ones over all sets of a cache; with four of them
 	// all would meet in a quarter of it.
 	uint8_t apart[64];
@@ -136,7 +134,7 @@ struct flow_table {
 
 size_t flow_table_bytes(uint32_t n);
 void flow_table_init(struct flow_table *t, void *mem, uint32_t n, uint64_t age_ns, uint32_t seed);
-// So many ports share it; one unless said.
+// n_ports: ports that share the table; 1 before the first call.
 void flow_table_set_ports(struct flow_table *t, uint32_t n_ports);
 
 // flags: FLOW_SKIPS, FLOW_OPEN, FLOW_APART
@@ -150,9 +148,8 @@ static inline uint32_t flow_expected(uint64_t last)
 	return (uint32_t)last & PSN_MASK;
 }
 
-// Grows by two each time the entry is begun anew or let go; odd while that is being done. Whoever
-// reads the entry from another thread reads it before and after, and has one flow where it is the
-// same even number.
+// Grows by two each time the entry begins anew or is freed, and is odd meanwhile. Another thread
+// reads it before and after the entry. If both are the same even number, it read one flow.
 static inline uint32_t flow_generation(const struct flow *f)
 {
 	return atomic_load_explicit(&f->generation, memory_order_acquire);
@@ -169,7 +166,7 @@ static inline uint64_t flow_packets(const struct flow *f)
 	return ctr_get(&f->packets) & (((uint64_t)1 << FLOW_DEPARTURE_BIT) - 1);
 }
 
-// Highest PSN that was sent, or may have been (READ requests). 0: none was.
+// The highest PSN that was sent, or may have been (READ requests). 0: none was sent.
 static inline uint32_t flow_highest(const struct flow *f)
 {
 	uint64_t last = gauge_get(&f->last);
@@ -215,27 +212,28 @@ static inline struct flow_pair flow_pair_of(uint64_t v)
 	return (struct flow_pair){(uint8_t)(v >> 32), (uint32_t)v & 0xffffff};
 }
 
-// What a frame of a flow says.
+// A frame of a flow.
 struct flow_packet {
 	uint32_t psn;
-	// Used up: 1, or what a READ request's answer may need at most: all of them up to that are
-	// then as good as the next. 0: the frame's PSN is of another space (a response among
-	// requests), or there is none: only packet and bytes are counted.
+	// PSNs that the frame uses up: 1, or the most that the answer to a READ request may need.
+	// Any of these may then be the last one. 0: the PSN is of another space (a response among
+	// requests), or there is none. Then only packet and bytes are counted.
 	uint32_t n_psns;
 	uint16_t len;
 	bool ce;
 	bool may_skip; // a first response: other requests may have used PSNs before it
 };
 
-// FLOW_BROKEN: a gap or rewind that another life of the queue pair could have made as well: a gap
+// FLOW_JUMPED: the PSN is so far from the last one that it belongs to another life of the queue
+// pair (FLOW_JUMP away, or behind what pairing knows as acknowledged).
+// FLOW_BROKEN: another life of the queue pair could have made this gap or rewind as well: a gap
 // without a pair or with nothing under way, more than 64 packets missing, a long way back. Pairing
 // treats FLOW_BROKEN like FLOW_JUMPED.
 enum flow_news { FLOW_AS_BEFORE, FLOW_BEGUN, FLOW_BROKEN, FLOW_JUMPED };
+enum { FLOW_JUMP = 1 << 16, FLOW_AGAIN = 1 << 10 };
 
-// The entry of the key, or a new one; FLOW_NONE: refused, counted. *news: FLOW_BEGUN when it was
-// made, or made anew. An entry that is begun has only its key, its generation and its port of
-// arrival. `gone` is called for the one whose place it takes, if that was still in the table.
-// `evicted` is called after it where that one lives.
+// The table calls `gone` for an entry before the entry is freed or begins anew, and `evicted` after
+// it, if the flow still sends. Either may be NULL.
 struct flow_hooks {
 	void (*gone)(void *arg, uint32_t id);
 	void (*evicted)(void *arg, const struct flow_key *k, uint64_t now_ns);
@@ -245,17 +243,20 @@ struct flow_arrival {
 	uint64_t now_ns;
 	uint8_t port;
 };
+// Finds or makes the entry of the key. FLOW_NONE: refused, and counted. *news: FLOW_BEGUN if the
+// entry is new or begins anew. It then has only its key, its generation and its port of arrival.
 uint32_t flow_take(struct flow_table *t, const struct flow_key *k, uint32_t hash,
 		   struct flow_arrival at, const struct flow_hooks *hooks, enum flow_news *news);
 
-// The entry, which lives, is begun anew for the same key: FLOW_BEGUN.
+// The entry, which is in use, begins anew for the same key.
 void flow_begin_anew(struct flow_table *t, uint32_t id, struct flow_arrival at,
 		     const struct flow_hooks *hooks);
 
-// The entry of the key that lives, or FLOW_NONE. Makes nothing.
+// The entry of the key, if it is not too old, or FLOW_NONE.
 uint32_t flow_find(const struct flow_table *t, const struct flow_key *k, uint64_t now_ns);
 
-// When a flow was last seen. Its time wraps after 6.5 days, and flows do not live half as long.
+// When the flow sent its latest packet. The time in the entry wraps after 6.5 days, and no flow
+// stays in the table for half of that without a packet.
 static inline uint64_t flow_seen_ns(const struct flow *f, uint64_t now_ns)
 {
 	uint64_t unit = now_ns >> FLOW_TIME_SHIFT, seen = gauge_get(&f->last) >> FLOW_TIME_BIT;
@@ -272,16 +273,13 @@ static inline bool flow_lives(const struct flow_table *t, const struct flow *f, 
 	return now_ns - flow_seen_ns(f, now_ns) < gauge_get(&t->age_ns);
 }
 
-// Counts a packet. FLOW_JUMPED: its PSN is so far from the last one that it belongs to another life
-// of the queue pair (FLOW_JUMP ahead, or rewound behind what pairing knows as acknowledged).
-enum { FLOW_JUMP = 1 << 16, FLOW_AGAIN = 1 << 10 };
-
 // True: a PSN behind the expected PSN is a retransmission, also of an acknowledged packet. The
 // switch takes a new connection for a retransmission if it begins with such a PSN.
 bool flow_sends_again(const struct flow *f, uint32_t psn);
+// Counts a packet, and says how its PSN fits. The owner calls it.
 enum flow_news flow_count(struct flow *f, const struct flow_packet *p, uint64_t now_ns);
-// The same for nearly all: true when the packet is the next of a flow that is at its front, and was
-// counted. The flow has packets.
+// The same for nearly all packets. True: the packet was the expected one, and is counted. False:
+// nothing is counted. The flow has packets.
 static inline bool flow_count_next(struct flow *f, uint32_t psn, uint16_t len, uint64_t now_ns)
 {
 	const uint64_t low = ((uint64_t)1 << FLOW_TIME_BIT) - 1;
@@ -293,12 +291,12 @@ static inline bool flow_count_next(struct flow *f, uint32_t psn, uint16_t len, u
 	gauge_set(&f->last, flow_pack_last(psn_add(psn, 1), 0, now_ns));
 	return true;
 }
-// Its PSNs begin anew with this packet, which is counted already: the flow was of another kind.
+// PSNs of the flow begin anew with this packet, which is counted already.
 void flow_restart(struct flow *f, const struct flow_packet *p, uint64_t now_ns);
 
-// Entry i of n is looked at i / n of `age` after each sweep began; freed, and told, if it was old
-// by then. So it does not matter how often this is called. At most n entries in one call; those
-// that are left wait for the next one.
+// Entry i of all is due i / all of `age` after each sweep began. It is freed if it was old by that
+// time, so the result does not depend on how often this is called. At most n entries in one call;
+// the others wait for the next call.
 void flow_age(struct flow_table *t, uint64_t now_ns, unsigned n, const struct flow_hooks *hooks);
 
 void flow_table_set_age(struct flow_table *t, uint64_t age_ns, uint64_t now_ns);

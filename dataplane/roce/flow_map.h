@@ -1,9 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-// Index of things by flow key: a hash table of 64-byte buckets, eight slots each, a key in one of
-// two buckets. Whatever is indexed lies in an array whose elements begin with their key, so a
-// lookup touches one bucket and one element. One thread reads and writes it: the worker that owns
-// the shard. Memory is the caller's; nothing is allocated, an add can only fail when both buckets
-// are full, and then it says so. Pure.
+// A hash table from flow keys to indices: 64-byte buckets of eight slots, and each key in one of
+// two buckets. The elements are in an array of the caller and begin with their key, so a lookup
+// touches one bucket and one element. One thread reads and writes it: the worker that owns the
+// flows. Memory is the caller's. An add fails when both buckets are full. Pure.
 //
 // Why not rte_hash: one writer that is also the only reader needs no locks, no versions and no
 // copy of the key, which at a million keys halves the cache lines touched.
@@ -30,14 +29,13 @@ struct flow_map {
 	uint32_t n; // keys in it
 	uint32_t stride; // of the elements
 	const uint8_t *elements; // each begins with its struct flow_key
-	uint64_t seed; // so that nobody outside can choose keys of one bucket
-	uint64_t spare; // bits of w[4] that are no key: an element keeps there what it likes
+	uint64_t seed; // keeps an attacker from choosing keys of one bucket
+	uint64_t spare; // bits of w[4] that belong to the element, not to the key
 };
 
 // Bytes of buckets for up to n keys.
 size_t flow_map_bytes(uint32_t n);
-// buckets: zeroed, on a cache line of their own. `seed` and `spare` are the caller's to set: they
-// are not touched.
+// buckets: zeroed, on a cache line. The caller sets `seed` and `spare`.
 void flow_map_init(struct flow_map *m, void *buckets, uint32_t n, const void *elements,
 		   uint32_t stride);
 

@@ -1,17 +1,16 @@
 // SPDX-License-Identifier: Apache-2.0
-// Seals of a flow's entry: short signs, on the line that each packet touches anyway, that its
-// other lines still say what they should. A frame that arrives with the key and the seal of its
-// flow has that flow's port of arrival, kind and headers, so none of them need be read; one that
-// leaves with the other seal goes the way that is known. With many flows that is one line from
-// beyond the cache instead of two.
+// Seals of a flow's entry: short hashes, on the line that each packet touches anyway, of what its
+// other lines contain. A frame that arrives with the key and the seal of its flow has that flow's
+// port of arrival, kind and headers, so the other lines need not be read. A frame that leaves with
+// the other seal goes the way that is known. With many flows that is one cache miss instead of two.
 //
 //   arrival (spare bits of the key)      1 | port 7 bits | 22 bits of a hash: MAC addresses, VLAN
 //                                        tags, source port, P_Key, kind
 //   departure (above count of packets)   1 | class 4 bits | queue 3 bits | port 8 bits
 //
-// The ports are whole: that a frame came by another port is always seen. Of other changes to a
-// sealed flow's headers one in four million is not, until the next; the hash is seeded, so nobody
-// can bring it about. Owner's; the value 0 seals nothing.
+// The seal has the whole port, so a frame that came by another port never fits. Of other changes to
+// a sealed flow's headers one in four million is not seen, until the next change. The hash is
+// seeded, so no sender can bring that about. The owner writes seals. The value 0 seals nothing.
 #pragma once
 
 #include <stdbool.h>
@@ -23,7 +22,7 @@ enum {
 	SEAL_HASH_BITS = 22,
 	SEAL_PORT_BITS = 7,
 	SEAL_CLOSED = 1 << (SEAL_HASH_BITS + SEAL_PORT_BITS),
-	// No entry is ever sealed with it, so that a frame which has it is looked at closely.
+	// No entry has this seal, so a frame with it takes the slow path.
 	SEAL_NEVER = 1,
 };
 
@@ -65,7 +64,7 @@ static inline bool seal_unbroken(const struct flow *f, const struct flow_key *fr
 	return flow_key_same(&f->key, frame);
 }
 
-// The other lines say what this seal stands for.
+// The other lines have what this seal stands for.
 static inline void seal_close(struct flow *f, uint32_t seal)
 {
 	relaxed_set(&f->key_words[4], seal_key(f->key, seal).w[4]);

@@ -1,17 +1,19 @@
 // SPDX-License-Identifier: Apache-2.0
 // How many notifications a congested queue calls for, and which flows get them (Proactive
 // Congestion Control as H3C's IPCC and Huawei's NPCC describe it; the switch sends the CNP that
-// DCQCN's notification point would send a round trip later). Pure: length, time, and the flows that
-// fed the queue go in, a list goes out. The owner of the queue calls it (notify.h); the owner
-// of each flow keeps its gap and sends the frame.
+// DCQCN's notification point would send a round trip later). Pure: length, time and the flows that
+// fed the queue go in, a verdict for each flow comes out. The owner of the queue calls it
+// (notify.h). The owner of each flow keeps its gap and sends the frame.
 //
-// A queue is looked at when its length crosses kmin upwards and every `interval` while above it,
-// but never sooner than an interval after the last look: trend d = len - len_before, and
+// A look at a queue is due when its length crosses kmin upwards, and every `interval` while it is
+// above kmin, but never sooner than an interval after the last look. A look knows the trend
+// d = len - len_before, and the occupancy
 //
-//   occupancy r = max(len / kmax, shared use / T)
+//   r = max(len / kmax, shared use / T)
 //
-// of its memory: of a lossless queue, of the fullest priority group that has most of its frames in
-// the queue, so r = 1 in XOFF; of a lossy queue, its own. T is the threshold at that moment.
+// T is the threshold at that moment. Use and T of a lossy queue are its own. Those of a lossless
+// queue are of the fullest priority group that has most of its frames in the queue, so r = 1 in
+// XOFF.
 //
 //                    shallow (r < deep)     deep
 //   growing, d > 0   FEW                    MANY
@@ -20,10 +22,10 @@
 //   excess = max(0, d / dt + (len - kmin) / drain)            dt: since len_before
 //   (bytes in - bytes out is how much the length changed)
 //
-// Flows are walked from the largest; each one told is expected to cut rate * cut, and the walk ends
-// when that covers the excess, or the quadrant's limit is reached. Where the excess is 0 a FEW
-// quadrant still tells one. A flow told less than min_gap ago has its cut under way: it counts as
-// covered and is not told again. A flow without a pair can't be told and covers nothing.
+// Flows are notified from the largest on. Each one is expected to cut rate * cut, until that covers
+// the excess, or the quadrant's limit is reached. If the excess is 0 a FEW quadrant still notifies
+// one flow. A flow that was notified less than min_gap ago has its cut under way: the cut counts,
+// and it is not notified again. A flow without a pair cannot be notified, and covers nothing.
 #pragma once
 
 #include <stdbool.h>
@@ -31,7 +33,7 @@
 
 #include "dataplane/roce/params.h"
 
-// Why a flow that fed a queue above its threshold was sent no CNP, last time it was asked.
+// Why a flow that fed a queue above kmin was sent no CNP at the latest look.
 #define CNP_SILENCES(X)                                                                            \
 	X(NONE, "none", "nothing stands in the way")                                               \
 	X(UNPAIRED, "unpaired", "the sender's queue pair is not known for certain")                \
@@ -56,7 +58,7 @@ extern const char *const ipcc_quadrant_name[N_QUADRANTS]; // "none", "few, growi
 enum ipcc_quadrant ipcc_quadrant(const struct ipcc_params *p, uint64_t len, uint32_t share_q16,
 				 int64_t trend);
 
-// In bits per second, as rates are. dt_ns > 0.
+// The rate that the flows of the queue must give up together. dt_ns > 0.
 uint64_t ipcc_excess_bps(const struct ipcc_params *p, uint64_t len, int64_t trend, uint64_t dt_ns);
 
 // A flow that fed the queue, as the chooser needs it.
@@ -66,21 +68,22 @@ struct ipcc_flow {
 	uint16_t cut_q16; // learnt; 0: not yet
 	bool paired;
 	bool datagram;
-	uint8_t verdict; // out: enum cnp_silence, CNP_SILENT_NONE: tell it
+	uint8_t verdict; // out: enum cnp_silence; CNP_SILENT_NONE: send it a CNP
 };
 
-// flows: n of them, from the largest. Sets each one's verdict, returns how many are to be told.
+// flows: n of them, the largest first. Sets the verdict of each, and returns how many are to get a
+// CNP.
 unsigned ipcc_choose(const struct ipcc_params *p, enum ipcc_quadrant q, uint64_t excess_bps,
 		     struct ipcc_flow *flows, unsigned n, uint64_t now_ns);
 
-// What a CNP has cut, by the flow's rates before and after: moves the estimate (0: none yet) by a
-// quarter of what it is wrong. Never 0.
+// A new estimate of what a CNP cuts, from the flow's rates before and after one: the estimate
+// (0: none yet) moves by a quarter of its error. Never returns 0.
 uint16_t ipcc_learn_cut(uint16_t cut_q16, uint64_t before_bps, uint64_t after_bps);
 
 // ---- when a queue is looked at
 
 struct ipcc_state {
-	bool muted; // frames stood in it while it was paused, and so they do still
+	bool muted; // it is paused, and frames wait in it
 	uint64_t next_ns; // no look before
 };
 
@@ -91,13 +94,13 @@ enum ipcc_due {
 	IPCC_FREED, // the pause is over; what was seen until now says nothing about the flows
 };
 
-// Whether the queue is to be looked at now, which is then taken as done. len: bytes now; paused:
-// nothing may leave it at this moment by the peer's (or an operator's) will. It does not matter how
-// often it is asked, as long as it is asked when the queue has grown, when a pause began or ended,
-// and at ipcc_next.
+// Whether a look is due now. The caller then looks: the next look is an interval away. len: bytes
+// now. paused: the peer, or an operator, has stopped the queue. More calls do not change the
+// result, as long as there is one when the queue has grown, when a pause began or ended, and at
+// ipcc_next.
 enum ipcc_due ipcc_look_due(const struct ipcc_params *p, struct ipcc_state *s, uint64_t len,
 			    bool paused, uint64_t now_ns);
-// When it is to be asked again if the queue stays as it is; UINT64_MAX: not before it has changed.
+// The time of the next call if the queue does not change; UINT64_MAX: none before it changes.
 uint64_t ipcc_next(const struct ipcc_params *p, const struct ipcc_state *s, uint64_t len);
 
 // ---- CNPs per port: a bucket that fills with time
@@ -105,10 +108,10 @@ struct cnp_bucket {
 	uint64_t at_ns; // 0: not used yet, full
 	uint64_t credit; // CNPs << 20
 };
-// False: no more for now.
+// Takes one CNP out of the bucket of the port. False: it is empty.
 bool cnp_bucket_take(const struct cnp_params *p, struct cnp_bucket *b, uint64_t now_ns);
 
-// ---- what is kept of each CNP, so that it can be explained
+// ---- what is stored of each CNP, so that it can be explained
 struct cnp_record {
 	uint64_t t_ns;
 	struct flow_key key; // of the flow
@@ -118,9 +121,9 @@ struct cnp_record {
 	uint8_t port, queue; // congested
 	uint8_t quadrant;
 	bool whole; // the rates are of an interval or longer; else the queue was idle before
-	uint16_t rank, told; // it was the rank-th largest (from 1) of so many told at that look
+	uint16_t rank, told; // it was the rank-th largest flow (from 1); `told` flows got a CNP
 	uint32_t share_q16; // shared use / T
 	uint64_t len_bytes, kmin_bytes, kmax_bytes;
 	int64_t trend_bytes;
-	uint64_t dt_ns, excess_bps, flow_bps, queue_bps; // queue_bps: all that fed it
+	uint64_t dt_ns, excess_bps, flow_bps, queue_bps; // queue_bps: all flows
 };
