@@ -50,7 +50,6 @@ static struct reverse *reverse_observed(struct pairing *p, const struct pair_ans
 					const struct flow_key *back)
 {
 	uint32_t index = table_find(&p->reverses, back), addresses;
-	struct addresses *between;
 	struct reverse *r;
 
 	if (index == FLOW_NONE) {
@@ -67,14 +66,9 @@ static struct reverse *reverse_observed(struct pairing *p, const struct pair_ans
 		return NULL;
 	r = &p->reverse[index];
 	r->seen_ns = p->now_ns;
-	if (a->one_way)
-		return r;
 	// A NIC with one port for all would in time have one that fits a queue pair by chance.
-	between = &p->address[relaxed_get(&r->addresses)];
-	if (between->sport == a->udp_sport && between->sport_qp != a->msg->dest_qp)
-		between->shared_sport = a->udp_sport;
-	between->sport = a->udp_sport;
-	between->sport_qp = a->msg->dest_qp;
+	if (!a->one_way)
+		note_sport(&addresses_of(p, r)->answers, a->udp_sport, a->msg->dest_qp);
 	return r;
 }
 
@@ -84,7 +78,7 @@ static struct reverse *reverse_observed(struct pairing *p, const struct pair_ans
 static bool sport_tells(const struct addresses *between, const struct flow *f, uint16_t sport)
 {
 	return sport > SPORT_FIRST && sport == relaxed_get(&f->udp_sport) &&
-	       sport != between->shared_sport && sport != between->shared_flow_sport;
+	       sport != between->answers.shared && sport != between->flows.shared;
 }
 
 // Whether evidence of this source may pair the flow, which has an entry of addresses. Notes the
@@ -204,7 +198,7 @@ struct findings {
 static uint64_t candidates(const struct pairing *p, struct reverse *r, unsigned w, bool paired)
 {
 	const struct slot_bits *bits =
-		word_at(p, &p->address[relaxed_get(&r->addresses)], w).bits;
+		word_at(p, addresses_of(p, r), w).bits;
 	const _Atomic uint64_t *out = out_at(p, r, w);
 
 	return (paired ? bits->used & ~bits->open : bits->open) &
@@ -213,7 +207,7 @@ static uint64_t candidates(const struct pairing *p, struct reverse *r, unsigned 
 
 static struct findings candidates_left(const struct pairing *p, struct reverse *r, bool paired)
 {
-	unsigned words = slot_words(&p->address[relaxed_get(&r->addresses)]);
+	unsigned words = slot_words(addresses_of(p, r));
 	struct findings found = {0};
 
 	for (unsigned w = 0; w < words; w++) {
@@ -240,7 +234,7 @@ struct look {
 static void judge_word(struct pairing *p, struct reverse *r, struct look *l, unsigned w,
 		       uint64_t mask)
 {
-	struct word word = word_at(p, &p->address[relaxed_get(&r->addresses)], w);
+	struct word word = word_at(p, addresses_of(p, r), w);
 	uint64_t bits = candidates(p, r, w, l->paired) & mask;
 
 	for (; bits != 0 && l->left != 0; bits &= bits - 1) {
@@ -270,7 +264,7 @@ static void judge_word(struct pairing *p, struct reverse *r, struct look *l, uns
 static struct findings judge_candidates(struct pairing *p, struct reverse *r,
 					const struct ack *ack, bool paired)
 {
-	unsigned words = slot_words(&p->address[relaxed_get(&r->addresses)]);
+	unsigned words = slot_words(addresses_of(p, r));
 	unsigned at = r->cursor < words * WORD_SLOTS ? r->cursor : 0;
 	struct look l = {.ack = ack, .paired = paired, .left = PAIR_TESTS};
 	struct findings found;
@@ -299,7 +293,7 @@ static void count_match(uint8_t *matches)
 static void pair_slot(struct pairing *p, struct reverse *r, unsigned slot,
 		      const struct pair_answer *a, enum pair_source source)
 {
-	uint32_t id = slot_flow(p, &p->address[relaxed_get(&r->addresses)], slot);
+	uint32_t id = slot_flow(p, addresses_of(p, r), slot);
 
 	if (may_pair(p, a->one_way, a->udp_sport, flow_at(p, id), source))
 		pair_set(p, id, a->msg->dest_qp, source);
@@ -360,7 +354,7 @@ static void ack_of_pair(struct pairing *p, struct reverse *r, const struct pair_
 // known.
 static void no_candidate_left(struct pairing *p, struct reverse *r, const struct ack *ack)
 {
-	struct addresses *a = &p->address[relaxed_get(&r->addresses)];
+	struct addresses *a = addresses_of(p, r);
 	struct findings found = judge_candidates(p, r, ack, true);
 
 	if (found.n == 0) {
@@ -402,7 +396,7 @@ static void ack_of_unpaired(struct pairing *p, struct reverse *r, const struct p
 	if (found.n != 1)
 		return;
 	if (found.n_matched != 0)
-		why(flow_at(p, slot_flow(p, &p->address[relaxed_get(&r->addresses)], found.slot)),
+		why(flow_at(p, slot_flow(p, addresses_of(p, r), found.slot)),
 		    WHY_MATCHING);
 	if (r->matches >= p->params.matches)
 		pair_slot(p, r, found.slot, a, PAIR_ACK);
@@ -450,7 +444,7 @@ static void cnp_observed(struct pairing *p, const struct pair_answer *a,
 			ctr_inc(&f->cnps_seen);
 		return;
 	}
-	between = &p->address[relaxed_get(&r->addresses)];
+	between = addresses_of(p, r);
 	reverse_sync(p, r);
 	found = candidates_left(p, r, false);
 	if (found.n != 1 || between->n_datagrams != 0)

@@ -78,6 +78,13 @@ struct slot_bits {
 	uint64_t open; // the flow in the slot may be paired
 };
 
+// UDP source ports of frames to queue pairs. A port that several queue pairs have had is derived
+// from none of them.
+struct sports {
+	uint16_t latest, shared; // shared: by several queue pairs
+	uint32_t qp; // of the latest
+};
+
 struct addresses {
 	struct flow_key key; // KEY_ADDRESSES
 	_Atomic uint32_t seq; // assignments so far
@@ -92,13 +99,7 @@ struct addresses {
 	uint32_t n_flows, n_slotless, n_datagrams;
 	uint16_t n_reverses;
 	uint8_t out_port; // of the latest flow that was looked at
-	// Where answers may go another way: the UDP source port of the latest answer and the queue
-	// pair it went to; the latest port that answers to several queue pairs had. Such a port is
-	// not derived from a queue pair.
-	uint16_t sport, shared_sport;
-	uint32_t sport_qp;
-	uint16_t flow_sport, shared_flow_sport; // the same of the latest flow
-	uint32_t flow_sport_qp;
+	struct sports answers, flows; // answers: where they may go another way
 };
 
 struct slot_block {
@@ -229,6 +230,19 @@ static inline struct flow_way way_of(const struct flow *f)
 static inline struct flow_pair pair_of(const struct flow *f)
 {
 	return flow_pair_of(gauge_get(&f->pair));
+}
+
+static inline struct addresses *addresses_of(const struct pairing *p, const struct reverse *r)
+{
+	return &p->address[relaxed_get(&r->addresses)];
+}
+
+static inline void note_sport(struct sports *s, uint16_t sport, uint32_t qp)
+{
+	if (s->latest == sport && s->qp != qp)
+		s->shared = sport;
+	s->latest = sport;
+	s->qp = qp;
 }
 
 // Words of slots, each of up to 64.

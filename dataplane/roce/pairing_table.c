@@ -330,10 +330,9 @@ static void addresses_drop(struct pairing *p, struct addresses *a)
 void addresses_join(struct pairing *p, uint32_t id)
 {
 	struct flow *f = flow_at(p, id);
-	uint32_t index = addresses_take(p, &f->key), qp = flow_key_qp(&f->key);
+	uint32_t index = addresses_take(p, &f->key);
 	struct addresses *a = &p->address[index];
 	uint8_t kind = way_of(f).kind;
-	uint16_t sport = relaxed_get(&f->udp_sport);
 
 	relaxed_set(&f->addresses, index);
 	relaxed_set(&f->slot, NO_SLOT);
@@ -350,10 +349,7 @@ void addresses_join(struct pairing *p, uint32_t id)
 		why(f, WHY_DATAGRAM);
 		return;
 	}
-	if (a->flow_sport == sport && a->flow_sport_qp != qp)
-		a->shared_flow_sport = sport;
-	a->flow_sport = sport;
-	a->flow_sport_qp = qp;
+	note_sport(&a->flows, relaxed_get(&f->udp_sport), flow_key_qp(&f->key));
 	slot_assign(p, a, id);
 }
 
@@ -400,7 +396,7 @@ static void out_clear(struct pairing *p, struct reverse *r)
 void reverse_renew(struct pairing *p, struct reverse *r)
 {
 	out_clear(p, r);
-	relaxed_set(&r->seq, relaxed_get(&p->address[relaxed_get(&r->addresses)].seq));
+	relaxed_set(&r->seq, relaxed_get(&addresses_of(p, r)->seq));
 	r->matches = r->cnps = r->behind = 0;
 	r->has_last = false;
 	r->cursor = 0;
@@ -438,7 +434,7 @@ uint32_t reverse_take(struct pairing *p, const struct flow_key *k, uint32_t addr
 
 static void reverse_drop(struct pairing *p, struct reverse *r)
 {
-	struct addresses *a = &p->address[relaxed_get(&r->addresses)];
+	struct addresses *a = addresses_of(p, r);
 	uint32_t next = relaxed_get(&r->next);
 
 	out_clear(p, r);
@@ -452,7 +448,7 @@ static void reverse_drop(struct pairing *p, struct reverse *r)
 
 void reverse_sync(struct pairing *p, struct reverse *r)
 {
-	const struct addresses *a = &p->address[relaxed_get(&r->addresses)];
+	const struct addresses *a = addresses_of(p, r);
 	uint32_t seq = relaxed_get(&a->seq), from = relaxed_get(&r->seq), n = seq - from;
 
 	if (n == 0)
@@ -492,7 +488,7 @@ void rule_out(struct pairing *p, struct reverse *r, unsigned slot)
 // Control calls it: whether the bit of the slot is set, and the slot was not assigned since.
 static bool is_ruled_out(const struct pairing *p, struct reverse *r, unsigned slot)
 {
-	const struct addresses *a = &p->address[relaxed_get(&r->addresses)];
+	const struct addresses *a = addresses_of(p, r);
 	uint32_t seq = relaxed_get(&r->seq), n = relaxed_get(&a->seq) - seq;
 	const _Atomic uint64_t *out = out_at(p, r, slot / WORD_SLOTS);
 
