@@ -21,73 +21,16 @@
 
 enum {
 	TAGGED_OVERHEAD = 22,
-	NOTE_MAX = 1024, // what a driver may say about one port
 	MODEL_BURST_NS = 1000,
 	LATE_NS = 10000000, // as long as others had the core in measurements
 };
-
-static_assert((int)NOTE_MAX == (int)XDP_NOTE_LEN && (int)NOTE_MAX == (int)ETHDEV_NOTE_LEN,
-	      "one buffer serves every driver's notes");
 
 static_assert(sizeof(struct rte_mbuf) == LIVE_MBUF_BYTES &&
 		      (int)RTE_MBUF_DEFAULT_BUF_SIZE == (int)LIVE_DATA_ROOM_MIN &&
 		      (int)RTE_MAX_MEMZONE == (int)LIVE_MEMZONES,
 	      "live_size.h says what DPDK says");
 
-struct opening {
-	const char *rest; // the device string after its kind
-	const struct live_conf *conf;
-	struct live_port *port;
-	char *notes; // NOTE_MAX
-	char *err; // LIVE_TEXT_LEN
-};
-
 // ---- the two kinds of devices
-
-static void close_xdp(void *drv)
-{
-	xdp_close(drv);
-}
-
-static void info_xdp(void *drv, struct live_info *out)
-{
-	xdp_info(drv, out);
-}
-
-static int keep_xdp(void *drv, const struct keep *keep, bool take_over, char *err)
-{
-	return xdp_set_keep(drv, keep, take_over, err, LIVE_TEXT_LEN);
-}
-
-static int open_xdp(struct opening *o)
-{
-	const struct xdp_conf conf = {
-		.ifname = o->rest,
-		.pool = o->conf->pool,
-		.max_frame = o->conf->max_frame,
-		.mtu = o->conf->mtu,
-		.tx_ring_bytes = o->conf->tx_ring_bytes,
-		.rx_ring = o->conf->rx_ring,
-		.keep = o->conf->keep != NULL ? *o->conf->keep : keep_default(),
-		.take_over = o->conf->take_over,
-		.program = o->conf->program,
-		.no_wait = o->conf->no_wait,
-	};
-	struct xdp_port *p = NULL;
-	int rc = xdp_open(&conf, &p, &o->port->facts, o->notes, o->err, LIVE_TEXT_LEN);
-
-	o->port->ops = &xdp_ops;
-	o->port->drv = p;
-	o->port->close = close_xdp;
-	o->port->set_keep = keep_xdp;
-	o->port->info = info_xdp;
-	return rc;
-}
-
-static int probe_xdp(const char *rest, struct live_info *out, char *err)
-{
-	return xdp_probe(rest, out, err, LIVE_TEXT_LEN);
-}
 
 static enum live_state state_xdp(const char *rest)
 {
@@ -98,46 +41,17 @@ static enum live_state state_xdp(const char *rest)
 	return flags >= 0 && (flags & IFF_UP) == 0 ? LIVE_DOWN : LIVE_READY;
 }
 
-static void close_ethdev(void *drv)
-{
-	ethdev_close(drv);
-}
-
-static void info_ethdev(void *drv, struct live_info *out)
-{
-	ethdev_info(drv, out);
-}
-
-static int open_ethdev(struct opening *o)
-{
-	const struct ethdev_conf conf = {
-		.devargs = o->rest,
-		.pool = o->conf->pool,
-		.max_frame = o->conf->max_frame,
-		.mtu = o->conf->mtu,
-		.tx_ring_bytes = o->conf->tx_ring_bytes,
-		.rx_ring = o->conf->rx_ring,
-	};
-	struct ethdev_port *p = NULL;
-	int rc = ethdev_open(&conf, &p, &o->port->facts, o->notes, o->err, LIVE_TEXT_LEN);
-
-	o->port->ops = &ethdev_ops;
-	o->port->drv = p;
-	o->port->close = close_ethdev;
-	o->port->info = info_ethdev;
-	return rc;
-}
-
 static const struct kind {
 	const char *prefix;
 	bool pci;
-	int (*open)(struct opening *o);
-	int (*probe)(const char *rest, struct live_info *out, char *err); // or NULL
+	int (*open)(const char *rest, const struct live_conf *conf, struct live_port *out,
+		    struct live_text *text);
+	int (*probe)(const char *rest, struct live_info *out, struct live_text *text); // or NULL
 	enum live_state (*state)(const char *rest); // or NULL
 } kinds[] = {
-	{"xdp:", false, open_xdp, probe_xdp, state_xdp},
-	{"pci:", true, open_ethdev, NULL, NULL},
-	{"vdev:", false, open_ethdev, NULL, NULL},
+	{"xdp:", false, xdp_open, xdp_probe, state_xdp},
+	{"pci:", true, ethdev_open, NULL, NULL},
+	{"vdev:", false, ethdev_open, NULL, NULL},
 };
 
 static const struct kind *kind_of(const char *device)
@@ -172,20 +86,16 @@ int live_pool_create(const char *name, uint32_t n_frames, uint32_t max_frame,
 	uint32_t room = live_data_room(max_frame);
 	struct rte_mempool *pool;
 
-	if (room > UINT16_MAX) {
-		snprintf(text->err, sizeof(text->err), "frames of %u bytes are too long",
-			 max_frame);
-		return -EMSGSIZE;
-	}
+	if (room > UINT16_MAX)
+		return live_refuse(text, -EMSGSIZE, "frames of %u bytes are too long", max_frame);
 	pool = rte_pktmbuf_pool_create(name, n, LIVE_CACHE_FRAMES, 0, (uint16_t)room,
 				       SOCKET_ID_ANY);
-	if (pool == NULL) {
-		snprintf(text->err, sizeof(text->err),
-			 "no memory for %u frames of %u bytes (%s); a smaller switch.buffer.size "
-			 "or smaller receive rings need less",
-			 n, max_frame, rte_strerror(rte_errno));
-		return rte_errno > 0 ? -rte_errno : -ENOMEM;
-	}
+	if (pool == NULL)
+		return live_refuse(
+			text, rte_errno > 0 ? -rte_errno : -ENOMEM,
+			"no memory for %u frames of %u bytes (%s); a smaller switch.buffer.size "
+			"or smaller receive rings need less",
+			n, max_frame, rte_strerror(rte_errno));
 	*out = pool;
 	return 0;
 }
@@ -206,29 +116,30 @@ int live_open(const char *device, const struct live_conf *conf, struct live_port
 	      struct live_text *text)
 {
 	const struct kind *k = kind_of(device);
+	const struct keep keep = keep_default();
 	struct live_conf c = *conf;
 	struct live_port port = {0};
-	char notes[NOTE_MAX] = "";
-	size_t len = strlen(text->note);
-	struct opening o = {.conf = &c, .port = &port, .notes = notes, .err = text->err};
+	size_t noted = strlen(text->note);
 	int rc;
 
-	if (k == NULL) {
-		snprintf(text->err, sizeof(text->err),
-			 "%s: not a device; write xdp:INTERFACE, pci:ADDRESS or vdev:NAME", device);
-		return -EINVAL;
-	}
+	if (k == NULL)
+		return live_refuse(text, -EINVAL,
+				   "%s: not a device; write xdp:INTERFACE, pci:ADDRESS or "
+				   "vdev:NAME",
+				   device);
 	if (c.mtu == 0)
 		c.mtu = c.max_frame - TAGGED_OVERHEAD;
-	o.rest = device + strlen(k->prefix);
-	rc = k->open(&o);
-	if (rc != 0)
+	if (c.keep == NULL)
+		c.keep = &keep;
+	rc = k->open(device + strlen(k->prefix), &c, &port, text);
+	if (rc != 0) {
+		text->note[noted] = '\0';
 		return rc;
+	}
 	if (c.time_scale > 1)
 		slow_down(&port.facts, c.time_scale);
 	else
 		port.facts.shaper_late_ns = LATE_NS;
-	snprintf(text->note + len, sizeof(text->note) - len, "%s", notes);
 	*out = port;
 	return 0;
 }
@@ -240,14 +151,12 @@ int live_program_load(const char *device, struct xdp_attach **out, struct live_t
 	int rc;
 
 	*out = NULL;
-	if (k == NULL || k->open != open_xdp)
+	if (k == NULL || k->open != xdp_open)
 		return 0;
 	a = calloc(1, sizeof(*a));
-	if (a == NULL) {
-		snprintf(text->err, sizeof(text->err), "out of memory");
-		return -ENOMEM;
-	}
-	rc = xdp_attach_load(a, text->err, sizeof(text->err));
+	if (a == NULL)
+		return live_refuse(text, -ENOMEM, "out of memory");
+	rc = xdp_attach_load(a, text);
 	if (rc == 0)
 		*out = a;
 	else
@@ -298,7 +207,7 @@ int live_probe(const char *device, struct live_info *out, struct live_text *text
 	*out = (struct live_info){0};
 	if (k == NULL || k->probe == NULL)
 		return 0;
-	return k->probe(device + strlen(k->prefix), out, text->err);
+	return k->probe(device + strlen(k->prefix), out, text);
 }
 
 void live_info(const struct live_port *port, struct live_info *out)
@@ -309,8 +218,7 @@ void live_info(const struct live_port *port, struct live_info *out)
 int live_set_keep(const struct live_port *port, const struct keep *keep, bool take_over,
 		  struct live_text *text)
 {
-	return port->set_keep == NULL ? 0
-				      : port->set_keep(port->drv, keep, take_over, text->err);
+	return port->set_keep == NULL ? 0 : port->set_keep(port->drv, keep, take_over, text);
 }
 
 void live_close(struct live_port *port)

@@ -23,22 +23,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "dataplane/port_ops.h"
-#include "drivers/live_info.h"
-#include "drivers/xdp/keep.h"
-
-struct rte_mempool;
-struct xdp_attach;
-
-enum { LIVE_TEXT_LEN = 1024 };
-
-// What a call has to say to the user. err: one sentence, set when the call failed, else untouched.
-// note: sentences the user should see though the call succeeded, one per line, each ended by '\n';
-// "" when there are none. A call appends to note and never clears it: zero the struct first.
-struct live_text {
-	char err[LIVE_TEXT_LEN];
-	char note[LIVE_TEXT_LEN];
-};
+#include "drivers/device.h"
 
 struct live_eal_conf {
 	const int *worker_cpus; // one CPU per worker to pin it to, or NULL: workers float
@@ -90,31 +75,6 @@ __attribute__((warn_unused_result)) int live_pool_create(const char *name, uint3
 							 struct live_text *text);
 
 // ---- ports
-struct live_conf {
-	struct rte_mempool *pool;
-	uint32_t max_frame; // longest legal frame without FCS: mtu + 14 + 8
-	uint32_t mtu; // IP MTU the policy wants; 0: max_frame - 22
-	uint32_t tx_ring_bytes; // data that may sit in the transmit ring; 0: 8 KiB
-	uint32_t rx_ring; // frames it should hold, rounded up to a power of two; 0: default
-	uint32_t time_scale; // the facts' times are model time: divided by this; 0: 1
-	const struct keep *keep; // what goes to the host's stack; NULL: LLDP. "xdp:" devices only
-	bool take_over; // also where the host has addresses on it. "xdp:" devices only
-	const struct xdp_attach *program; // of live_program_load(); NULL: live_open() loads one
-	bool no_wait; // a device that is in use is refused at once
-};
-
-// Copy ops, drv and facts into a struct switch_port. facts.speed_bps is 0 where the link has no
-// rate of its own (veth, tap, every vdev): the policy must give one.
-struct live_port {
-	const struct port_ops *ops;
-	void *drv;
-	struct port_facts facts;
-	void (*close)(void *drv); // live_close calls it
-	void (*info)(void *drv, struct live_info *out); // live_info calls it
-	// Or NULL; live_set_keep calls it.
-	int (*set_keep)(void *drv, const struct keep *keep, bool take_over, char *err);
-};
-
 // True for the shapes listed on top; says nothing about whether the device exists.
 bool live_device_valid(const char *device);
 bool live_device_is_pci(const char *device);

@@ -37,18 +37,6 @@ struct args {
 	char mem_mb[SHORT_LEN];
 };
 
-static void say(char *buf, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
-
-static void say(char *buf, const char *fmt, ...)
-{
-	size_t len = strlen(buf);
-	va_list args;
-
-	va_start(args, fmt);
-	vsnprintf(buf + len, LIVE_TEXT_LEN - len, fmt, args);
-	va_end(args);
-}
-
 // EAL takes its arguments without const and does not write into them.
 static void arg(struct args *a, const char *text)
 {
@@ -97,13 +85,12 @@ static int map_lcores(struct args *a, const struct live_eal_conf *conf, struct l
 	for (unsigned i = 0; i < conf->n_workers; i++) {
 		int cpu = conf->worker_cpus != NULL ? conf->worker_cpus[i] : -1;
 
-		if (cpu >= CPU_SETSIZE || (cpu >= 0 && !CPU_ISSET((size_t)cpu, &allowed))) {
-			snprintf(text->err, sizeof(text->err),
-				 "worker %u wants CPU %d, which this process may not use; `nproc` "
-				 "and `taskset -p $$` tell which it may",
-				 i, cpu);
-			return -EINVAL;
-		}
+		if (cpu >= CPU_SETSIZE || (cpu >= 0 && !CPU_ISSET((size_t)cpu, &allowed)))
+			return live_refuse(
+				text, -EINVAL,
+				"worker %u wants CPU %d, which this process may not use; `nproc` "
+				"and `taskset -p $$` tell which it may",
+				i, cpu);
 		if (cpu < 0)
 			lcore_floating(a, live_worker_lcore(i), &allowed);
 		else
@@ -111,8 +98,7 @@ static int map_lcores(struct args *a, const struct live_eal_conf *conf, struct l
 	}
 	if (strlen(a->lcores) + 1 < sizeof(a->lcores))
 		return 0;
-	snprintf(text->err, sizeof(text->err), "%u workers are too many", conf->n_workers);
-	return -E2BIG;
+	return live_refuse(text, -E2BIG, "%u workers are too many", conf->n_workers);
 }
 
 // ---- memory
@@ -177,16 +163,15 @@ static int normal_pages(struct args *a, uint64_t need_mb, uint64_t free_mb, stru
 {
 	uint64_t available_mb = available_bytes() / MB;
 
-	if (LIVE_NORMAL_PAGES * need_mb > available_mb) {
-		snprintf(text->err, sizeof(text->err),
-			 "not enough memory: %" PRIu64 " MB of hugepages are needed and %" PRIu64
-			 " MB are free; ordinary pages would take %" PRIu64 " MB of %" PRIu64
-			 " MB; make switch.buffer.size smaller or switch.buffer.cell larger, or "
-			 "get hugepages with `echo %" PRIu64 " > /proc/sys/vm/nr_hugepages`",
-			 need_mb, free_mb, LIVE_NORMAL_PAGES * need_mb, available_mb,
-			 nr_hugepages_for(need_mb));
-		return -ENOMEM;
-	}
+	if (LIVE_NORMAL_PAGES * need_mb > available_mb)
+		return live_refuse(
+			text, -ENOMEM,
+			"not enough memory: %" PRIu64 " MB of hugepages are needed and %" PRIu64
+			" MB are free; ordinary pages would take %" PRIu64 " MB of %" PRIu64
+			" MB; make switch.buffer.size smaller or switch.buffer.cell larger, or "
+			"get hugepages with `echo %" PRIu64 " > /proc/sys/vm/nr_hugepages`",
+			need_mb, free_mb, LIVE_NORMAL_PAGES * need_mb, available_mb,
+			nr_hugepages_for(need_mb));
 	arg(a, "--no-huge");
 	arg(a, "--no-shconf");
 	snprintf(a->mem_mb, sizeof(a->mem_mb), "%" PRIu64, LIVE_NORMAL_PAGES * need_mb);
@@ -201,11 +186,10 @@ static int files_for(uint64_t need_mb, struct live_text *text)
 
 	if (getrlimit(RLIMIT_NOFILE, &files) != 0 || files.rlim_cur >= need)
 		return 0;
-	snprintf(text->err, sizeof(text->err),
-		 "%" PRIu64 " files may be open, and DPDK opens one for each of %" PRIu64
-		 " hugepages; `ulimit -n %" PRIu64 "` allows them",
-		 (uint64_t)files.rlim_cur, need_mb / 2, need);
-	return -EMFILE;
+	return live_refuse(text, -EMFILE,
+			   "%" PRIu64 " files may be open, and DPDK opens one for each of %" PRIu64
+			   " hugepages; `ulimit -n %" PRIu64 "` allows them",
+			   (uint64_t)files.rlim_cur, need_mb / 2, need);
 }
 
 static int choose_memory(struct args *a, const struct live_eal_conf *conf, bool no_huge,
@@ -229,11 +213,11 @@ static int choose_memory(struct args *a, const struct live_eal_conf *conf, bool 
 	arg(a, a->mem_mb);
 	if (no_huge || huge || rc != 0)
 		return rc;
-	say(text->note,
-	    "running on normal pages: %" PRIu64 " MB of hugepages are needed and %" PRIu64
-	    " MB are free; memory-bound work takes 65-90 %% longer; `echo %" PRIu64
-	    " > /proc/sys/vm/nr_hugepages` before the start sets them\n",
-	    need_mb, free_mb, nr_hugepages_for(need_mb));
+	live_note(text,
+		  "running on normal pages: %" PRIu64 " MB of hugepages are needed and %" PRIu64
+		  " MB are free; memory-bound work takes 65-90 %% longer; `echo %" PRIu64
+		  " > /proc/sys/vm/nr_hugepages` before the start sets them\n",
+		  need_mb, free_mb, nr_hugepages_for(need_mb));
 	return 0;
 }
 
@@ -279,11 +263,8 @@ static int build_args(struct args *a, const char *prog, const struct live_eal_co
 		arg(a, conf->file_prefix);
 	arg(a, "--iova-mode=va");
 	arg(a, "--log-level=*:error");
-	if (a->argc + conf->n_extra > ARGS_MAX) {
-		snprintf(text->err, sizeof(text->err), "%d EAL arguments are too many",
-			 conf->n_extra);
-		return -E2BIG;
-	}
+	if (a->argc + conf->n_extra > ARGS_MAX)
+		return live_refuse(text, -E2BIG, "%d EAL arguments are too many", conf->n_extra);
 	for (int i = 0; i < conf->n_extra; i++)
 		arg(a, conf->extra[i]);
 	return rc;
@@ -312,8 +293,8 @@ int live_eal_init(const char *prog, const struct live_eal_conf *conf, struct liv
 	rc = build_args(a, prog, conf, text);
 	if (rc == 0 && rte_eal_init(a->argc, a->argv) < 0) {
 		rc = rte_errno > 0 ? -rte_errno : -EIO;
-		snprintf(text->err, sizeof(text->err),
-			 "DPDK does not start: %s; its own words are above", strerror(-rc));
+		live_refuse(text, rc, "DPDK does not start: %s; its own words are above",
+			    strerror(-rc));
 	}
 	if (lock >= 0)
 		close(lock);

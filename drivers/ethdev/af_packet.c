@@ -73,7 +73,7 @@ static uint32_t kernel_mtu(const char *ifname)
 }
 
 // Without an interface the driver itself refuses.
-static int check_interface(const struct af_packet_fit *fit, char *err, size_t err_len)
+static int check_interface(const struct af_packet_fit *fit, struct live_text *text)
 {
 	char ifname[VALUE_LEN];
 	uint32_t mtu;
@@ -81,50 +81,46 @@ static int check_interface(const struct af_packet_fit *fit, char *err, size_t er
 	if (!value_of(fit->devargs, "iface", ifname, sizeof(ifname)))
 		return 0;
 	mtu = kernel_mtu(ifname);
-	if (mtu == 0) {
-		snprintf(err, err_len,
-			 "%s: no such interface in this network namespace; `ip link` lists them",
-			 ifname);
-		return -ENODEV;
-	}
-	if (mtu < fit->mtu) {
-		snprintf(err, err_len,
-			 "%s: its MTU is %u and the port needs %u; `ip link set dev %s mtu %u`",
-			 ifname, mtu, fit->mtu, ifname, fit->mtu);
-		return -EMSGSIZE;
-	}
+	if (mtu == 0)
+		return live_refuse(
+			text, -ENODEV,
+			"%s: no such interface in this network namespace; `ip link` lists them",
+			ifname);
+	if (mtu < fit->mtu)
+		return live_refuse(
+			text, -EMSGSIZE,
+			"%s: its MTU is %u and the port needs %u; `ip link set dev %s mtu %u`",
+			ifname, mtu, fit->mtu, ifname, fit->mtu);
 	return 0;
 }
 
-int af_packet_devargs(const struct af_packet_fit *fit, char *out, size_t out_len, char *err,
-		      size_t err_len)
+int af_packet_devargs(const struct af_packet_fit *fit, char *out, size_t out_len,
+		      struct live_text *text)
 {
 	uint32_t shortest = fit->max_frame + SLOT_OVERHEAD, slot = SLOT_DEFAULT;
 	uint32_t longest = fit->data_room - HEADROOM + SLOT_HEADER;
 	uint32_t step = (shortest + SLOT_STEP - 1) / SLOT_STEP * SLOT_STEP;
-	char text[VALUE_LEN];
+	char value[VALUE_LEN];
 	bool given;
 	int rc;
 
 	snprintf(out, out_len, "%s", fit->devargs);
 	if (strncmp(fit->devargs, "net_af_packet", strlen("net_af_packet")) != 0)
 		return 0;
-	rc = check_interface(fit, err, err_len);
+	rc = check_interface(fit, text);
 	if (rc != 0)
 		return rc;
-	given = value_of(fit->devargs, "framesz", text, sizeof(text));
+	given = value_of(fit->devargs, "framesz", value, sizeof(value));
 	if (given)
-		slot = (uint32_t)strtoul(text, NULL, 10);
-	if (given && slot < shortest) {
-		snprintf(err, err_len,
-			 "framesz=%u would truncate frames of %u bytes; write "
-			 "framesz=%u,blocksz=%u or leave it out",
-			 slot, fit->max_frame, step, step * SLOTS_PER_BLOCK);
-		return -EMSGSIZE;
-	}
+		slot = (uint32_t)strtoul(value, NULL, 10);
+	if (given && slot < shortest)
+		return live_refuse(text, -EMSGSIZE,
+				   "framesz=%u would truncate frames of %u bytes; write "
+				   "framesz=%u,blocksz=%u or leave it out",
+				   slot, fit->max_frame, step, step * SLOTS_PER_BLOCK);
 	if (slot >= shortest && slot <= longest)
 		return 0;
-	copy_without_layout(fit->devargs, text, sizeof(text));
-	snprintf(out, out_len, "%s,blocksz=%u,framesz=%u", text, step * SLOTS_PER_BLOCK, step);
+	copy_without_layout(fit->devargs, value, sizeof(value));
+	snprintf(out, out_len, "%s,blocksz=%u,framesz=%u", value, step * SLOTS_PER_BLOCK, step);
 	return 0;
 }

@@ -7,6 +7,8 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "drivers/device.h"
+
 struct af_packet_fit {
 	const char *devargs; // as the user wrote them
 	uint32_t max_frame;
@@ -15,7 +17,7 @@ struct af_packet_fit {
 };
 
 // Writes the device's arguments to out, with slots that fit. Any other driver's are copied as they
-// are. On failure err holds one sentence. 0 or -errno.
+// are. 0 or -errno with text->err.
 __attribute__((warn_unused_result)) int af_packet_devargs(const struct af_packet_fit *fit,
 							  char *out, size_t out_len,
-							  char *err, size_t err_len);
+							  struct live_text *text);

@@ -2,7 +2,6 @@
 #include "drivers/ethdev/ethdev.h"
 
 #include <errno.h>
-#include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -62,51 +61,28 @@ static const struct driver_trait {
 static const struct driver_trait vdev_trait = {"vdev", PFC_RX_YES, true};
 
 struct opening {
-	const struct ethdev_conf *conf;
+	const char *given; // device and arguments
+	const struct live_conf *conf;
 	struct ethdev_port *port;
 	struct rte_eth_dev_info info;
 	char name[NAME_LEN]; // the device without its arguments
 	char devargs[DEVARGS_LEN]; // with arguments that fit
 	bool is_vdev;
-	char *notes;
-	char *err;
-	size_t err_len;
+	struct live_text *text;
 };
-
-__attribute__((format(printf, 3, 4))) static int refuse(const struct opening *o, int rc,
-							 const char *fmt, ...)
-{
-	va_list args;
-
-	va_start(args, fmt);
-	vsnprintf(o->err, o->err_len, fmt, args);
-	va_end(args);
-	return rc;
-}
-
-__attribute__((format(printf, 2, 3))) static void note(const struct opening *o, const char *fmt,
-							...)
-{
-	size_t len = strlen(o->notes);
-	va_list args;
-
-	va_start(args, fmt);
-	vsnprintf(o->notes + len, ETHDEV_NOTE_LEN - len, fmt, args);
-	va_end(args);
-}
 
 // ---- plugging in
 
 static int fit_devargs(struct opening *o)
 {
 	const struct af_packet_fit fit = {
-		.devargs = o->conf->devargs,
+		.devargs = o->given,
 		.max_frame = o->conf->max_frame,
 		.mtu = o->conf->mtu,
 		.data_room = rte_pktmbuf_data_room_size(o->conf->pool),
 	};
 
-	return af_packet_devargs(&fit, o->devargs, sizeof(o->devargs), o->err, o->err_len);
+	return af_packet_devargs(&fit, o->devargs, sizeof(o->devargs), o->text);
 }
 
 static int probe(struct opening *o)
@@ -117,18 +93,20 @@ static int probe(struct opening *o)
 	if (rte_eth_dev_get_port_by_name(o->name, &p->id) != 0) {
 		rc = rte_dev_probe(o->devargs);
 		if (rc != 0)
-			return refuse(o, rc,
-				      "%s: DPDK finds no such device or no driver for it: %s; for "
-				      "pci: bind it to vfio-pci, for vdev: check its arguments",
-				      o->conf->devargs, strerror(-rc));
+			return live_refuse(
+				o->text, rc,
+				"%s: DPDK finds no such device or no driver for it: %s; for "
+				"pci: bind it to vfio-pci, for vdev: check its arguments",
+				o->given, strerror(-rc));
 		p->probed = true;
 		if (rte_eth_dev_get_port_by_name(o->name, &p->id) != 0)
-			return refuse(o, -ENODEV, "%s: the device is no Ethernet port", o->name);
+			return live_refuse(o->text, -ENODEV, "%s: the device is no Ethernet port",
+					   o->name);
 	}
 	rc = rte_eth_dev_info_get(p->id, &o->info);
 	if (rc != 0)
-		return refuse(o, rc, "%s: the driver does not describe it: %s", o->name,
-			      strerror(-rc));
+		return live_refuse(o->text, rc, "%s: the driver does not describe it: %s", o->name,
+				   strerror(-rc));
 	p->dev = o->info.device;
 	o->is_vdev = strcmp(rte_bus_name(rte_dev_bus(p->dev)), "vdev") == 0;
 	return 0;
@@ -176,12 +154,12 @@ static int set_mtu(const struct opening *o)
 	int rc;
 
 	if (!o->is_vdev && mtu > o->info.max_mtu)
-		return refuse(o, -EMSGSIZE, "%s: the NIC's largest MTU is %u, not %u", o->name,
-			      o->info.max_mtu, mtu);
+		return live_refuse(o->text, -EMSGSIZE, "%s: the NIC's largest MTU is %u, not %u",
+				   o->name, o->info.max_mtu, mtu);
 	rc = rte_eth_dev_set_mtu(o->port->id, (uint16_t)mtu);
 	if (rc != 0 && !o->is_vdev)
-		return refuse(o, rc, "%s: the NIC does not take an MTU of %u: %s", o->name, mtu,
-			      strerror(-rc));
+		return live_refuse(o->text, rc, "%s: the NIC does not take an MTU of %u: %s",
+				   o->name, mtu, strerror(-rc));
 	return 0;
 }
 
@@ -194,19 +172,21 @@ static int configure(struct opening *o)
 	if (rc == 0)
 		rc = setup_queues(o);
 	if (rc != 0)
-		return refuse(o, rc, "%s: the driver refuses one queue each way: %s", o->name,
-			      strerror(-rc));
+		return live_refuse(o->text, rc, "%s: the driver refuses one queue each way: %s",
+				   o->name, strerror(-rc));
 	rc = set_mtu(o);
 	if (rc != 0)
 		return rc;
 	rc = rte_eth_dev_start(p->id);
 	if (rc != 0)
-		return refuse(o, rc, "%s: the port does not start: %s", o->name, strerror(-rc));
+		return live_refuse(o->text, rc, "%s: the port does not start: %s", o->name,
+				   strerror(-rc));
 	p->started = true;
 	rc = rte_eth_promiscuous_enable(p->id);
 	if (rc != 0 && rc != -ENOTSUP)
-		note(o, "%s: promiscuous mode failed (%s); only frames to its own MAC arrive\n",
-		     o->name, strerror(-rc));
+		live_note(o->text,
+			  "%s: promiscuous mode failed (%s); only frames to its own MAC arrive\n",
+			  o->name, strerror(-rc));
 	return 0;
 }
 
@@ -261,15 +241,16 @@ static void pfc_facts(const struct opening *o, struct port_facts *facts)
 		o->port->pfc_tx = facts->pfc_tx ? LIVE_YES : LIVE_NO;
 	}
 	if (!facts->pfc_rx)
-		note(o,
-		     "%s: the NIC (%s) keeps received PFC frames to itself, so a PAUSE from the "
-		     "peer does not reach the switch\n",
-		     o->name, driver);
+		live_note(
+			o->text,
+			"%s: the NIC (%s) keeps received PFC frames to itself, so a PAUSE from the "
+			"peer does not reach the switch\n",
+			o->name, driver);
 	if (!facts->pfc_tx)
-		note(o,
-		     "%s: the NIC (%s) discards PFC frames that software sends, so the switch "
-		     "cannot pause the peer\n",
-		     o->name, driver);
+		live_note(o->text,
+			  "%s: the NIC (%s) discards PFC frames that software sends, so the switch "
+			  "cannot pause the peer\n",
+			  o->name, driver);
 }
 
 static uint64_t link_speed(const struct opening *o)
@@ -289,7 +270,7 @@ static void fill_facts(const struct opening *o, struct port_facts *facts)
 
 	// A MAC of zeros stays where the driver has none; the port still works.
 	if (rte_eth_macaddr_get(p->id, &mac) != 0)
-		note(o, "%s: the driver tells no MAC address\n", o->name);
+		live_note(o->text, "%s: the driver tells no MAC address\n", o->name);
 	p->tx_readable = p->tx_readable && rte_eth_tx_descriptor_status(p->id, 0, 0) >= 0;
 	*facts = (struct port_facts){
 		.speed_bps = link_speed(o),
@@ -304,66 +285,10 @@ static void fill_facts(const struct opening *o, struct port_facts *facts)
 	memcpy(facts->mac, mac.addr_bytes, sizeof(facts->mac));
 	pfc_facts(o, facts);
 	if (!facts->rx_depth_readable)
-		note(o,
-		     "%s: the driver does not tell how full its receive ring is, so the "
-		     "receive-ring guard is off\n",
-		     o->name);
-}
-
-int ethdev_open(const struct ethdev_conf *conf, struct ethdev_port **out, struct port_facts *facts,
-		char *notes, char *err, size_t err_len)
-{
-	struct opening o = {.conf = conf, .notes = notes, .err = err, .err_len = err_len};
-	int rc;
-
-	notes[0] = '\0';
-	snprintf(o.name, sizeof(o.name), "%.*s", (int)strcspn(conf->devargs, ","), conf->devargs);
-	o.port = calloc(1, sizeof(*o.port));
-	if (o.port == NULL)
-		return refuse(&o, -ENOMEM, "%s: out of memory", o.name);
-	o.port->max_frame = conf->max_frame;
-	o.port->tx_limit_bytes =
-		conf->tx_ring_bytes != 0 ? conf->tx_ring_bytes : ETHDEV_TX_BYTES_DEFAULT;
-	rc = fit_devargs(&o);
-	if (rc == 0)
-		rc = probe(&o);
-	if (rc == 0)
-		rc = configure(&o);
-	if (rc != 0) {
-		ethdev_close(o.port);
-		return rc;
-	}
-	fill_facts(&o, facts);
-	*out = o.port;
-	return 0;
-}
-
-void ethdev_info(const struct ethdev_port *p, struct live_info *out)
-{
-	struct rte_eth_dev_info info = {0};
-	uint16_t mtu = 0;
-
-	*out = (struct live_info){.has_rate = !p->is_vdev, .pfc_rx = p->pfc_rx,
-				  .pfc_tx = p->pfc_tx};
-	if (rte_eth_dev_info_get(p->id, &info) == 0) {
-		snprintf(out->driver, sizeof(out->driver), "%s", info.driver_name);
-		out->mtu_max = p->is_vdev ? 0 : info.max_mtu;
-	}
-	if (rte_eth_dev_get_mtu(p->id, &mtu) == 0)
-		out->mtu = mtu;
-}
-
-void ethdev_close(struct ethdev_port *p)
-{
-	if (p == NULL)
-		return;
-	if (p->started)
-		(void)rte_eth_dev_stop(p->id);
-	if (p->dev != NULL)
-		(void)rte_eth_dev_close(p->id);
-	if (p->probed && p->dev != NULL)
-		(void)rte_dev_remove(p->dev);
-	free(p);
+		live_note(o->text,
+			  "%s: the driver does not tell how full its receive ring is, so the "
+			  "receive-ring guard is off\n",
+			  o->name);
 }
 
 // ---- owner worker
@@ -490,7 +415,7 @@ static bool ethdev_link_up(void *drv)
 	return rte_eth_link_get_nowait(p->id, &link) == 0 && link.link_status == RTE_ETH_LINK_UP;
 }
 
-const struct port_ops ethdev_ops = {
+static const struct port_ops ethdev_ops = {
 	.rx = ethdev_rx,
 	.rx_depth = ethdev_rx_depth,
 	.tx_room = ethdev_tx_room,
@@ -499,3 +424,60 @@ const struct port_ops ethdev_ops = {
 	.stats = ethdev_stats,
 	.link_up = ethdev_link_up,
 };
+
+// ---- open and close
+
+static void ethdev_info(void *drv, struct live_info *out)
+{
+	const struct ethdev_port *p = drv;
+	struct rte_eth_dev_info info = {0};
+	uint16_t mtu = 0;
+
+	*out = (struct live_info){
+		.has_rate = !p->is_vdev, .pfc_rx = p->pfc_rx, .pfc_tx = p->pfc_tx};
+	if (rte_eth_dev_info_get(p->id, &info) == 0) {
+		snprintf(out->driver, sizeof(out->driver), "%s", info.driver_name);
+		out->mtu_max = p->is_vdev ? 0 : info.max_mtu;
+	}
+	if (rte_eth_dev_get_mtu(p->id, &mtu) == 0)
+		out->mtu = mtu;
+}
+
+static void ethdev_close(void *drv)
+{
+	struct ethdev_port *p = drv;
+
+	if (p->started)
+		(void)rte_eth_dev_stop(p->id);
+	if (p->dev != NULL)
+		(void)rte_eth_dev_close(p->id);
+	if (p->probed && p->dev != NULL)
+		(void)rte_dev_remove(p->dev);
+	free(p);
+}
+
+int ethdev_open(const char *devargs, const struct live_conf *conf, struct live_port *out,
+		struct live_text *text)
+{
+	static int (*const steps[])(struct opening * o) = {fit_devargs, probe, configure};
+	struct opening o = {.given = devargs, .conf = conf, .text = text};
+	int rc = 0;
+
+	snprintf(o.name, sizeof(o.name), "%.*s", (int)strcspn(devargs, ","), devargs);
+	o.port = calloc(1, sizeof(*o.port));
+	if (o.port == NULL)
+		return live_refuse(text, -ENOMEM, "%s: out of memory", o.name);
+	o.port->max_frame = conf->max_frame;
+	o.port->tx_limit_bytes =
+		conf->tx_ring_bytes != 0 ? conf->tx_ring_bytes : ETHDEV_TX_BYTES_DEFAULT;
+	for (size_t i = 0; i < RTE_DIM(steps) && rc == 0; i++)
+		rc = steps[i](&o);
+	if (rc != 0) {
+		ethdev_close(o.port);
+		return rc;
+	}
+	*out = (struct live_port){
+		.ops = &ethdev_ops, .drv = o.port, .close = ethdev_close, .info = ethdev_info};
+	fill_facts(&o, &out->facts);
+	return 0;
+}

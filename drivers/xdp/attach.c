@@ -58,25 +58,22 @@ static int take_over(int ifindex, int prog_fd, uint32_t flags)
 	return bpf_xdp_detach(ifindex, flags | XDP_FLAGS_REPLACE, &opts);
 }
 
-static int check_one(int ifindex, const char *ifname, uint32_t prog_id, uint32_t flags, char *err,
-		     size_t err_len)
+static int check_one(int ifindex, const char *ifname, uint32_t prog_id, uint32_t flags,
+		     struct live_text *text)
 {
 	int fd = bpf_prog_get_fd_by_id(prog_id);
 	int rc = 0;
 
 	if (fd == -ENOENT)
 		return 0;
-	if (fd < 0 || !prog_is_ours(fd)) {
-		snprintf(err, err_len,
-			 "%s: another XDP program (id %u) is attached and stays; remove it with "
-			 "`ip link set dev %s xdp off` if nobody needs it",
-			 ifname, prog_id, ifname);
-		rc = -EBUSY;
-	} else if (take_over(ifindex, fd, flags) != 0) {
-		snprintf(err, err_len, "%s: port already in use by another weir or weir-host",
-			 ifname);
-		rc = -EBUSY;
-	}
+	if (fd < 0 || !prog_is_ours(fd))
+		rc = live_refuse(text, -EBUSY,
+				 "%s: another XDP program (id %u) is attached and stays; remove it "
+				 "with `ip link set dev %s xdp off` if nobody needs it",
+				 ifname, prog_id, ifname);
+	else if (take_over(ifindex, fd, flags) != 0)
+		rc = live_refuse(text, -EBUSY,
+				 "%s: port already in use by another weir or weir-host", ifname);
 	if (fd >= 0)
 		close(fd);
 	return rc;
@@ -91,18 +88,16 @@ static int quiet(enum libbpf_print_level level, const char *format, va_list args
 }
 
 // One interface may carry a program in each of the three modes.
-int xdp_attach_check(int ifindex, const char *ifname, char *err, size_t err_len)
+int xdp_attach_check(int ifindex, const char *ifname, struct live_text *text)
 {
 	LIBBPF_OPTS(bpf_xdp_query_opts, q);
 	int rc;
 
 	libbpf_set_print(quiet);
 	rc = bpf_xdp_query(ifindex, 0, &q);
-	if (rc != 0) {
-		snprintf(err, err_len, "%s: the kernel does not tell its XDP programs: %s", ifname,
-			 strerror(-rc));
-		return rc;
-	}
+	if (rc != 0)
+		return live_refuse(text, rc, "%s: the kernel does not tell its XDP programs: %s",
+				   ifname, strerror(-rc));
 	const struct {
 		uint32_t id, flags;
 	} modes[] = {
@@ -113,20 +108,19 @@ int xdp_attach_check(int ifindex, const char *ifname, char *err, size_t err_len)
 
 	for (size_t i = 0; i < sizeof(modes) / sizeof(modes[0]) && rc == 0; i++)
 		if (modes[i].id != 0)
-			rc = check_one(ifindex, ifname, modes[i].id, modes[i].flags, err, err_len);
+			rc = check_one(ifindex, ifname, modes[i].id, modes[i].flags, text);
 	return rc;
 }
 
-static int load_failed(int rc, char *err, size_t err_len)
+static int load_failed(int rc, struct live_text *text)
 {
 	if (rc == -EPERM || rc == -EACCES)
-		snprintf(err, err_len, "loading the XDP program is not permitted; run as root");
-	else
-		snprintf(err, err_len,
-			 "the kernel does not load the XDP program (%s); Linux 5.12 or newer "
-			 "with CONFIG_XDP_SOCKETS is needed",
-			 strerror(-rc));
-	return rc;
+		return live_refuse(text, rc,
+				   "loading the XDP program is not permitted; run as root");
+	return live_refuse(text, rc,
+			   "the kernel does not load the XDP program (%s); Linux 5.12 or newer "
+			   "with CONFIG_XDP_SOCKETS is needed",
+			   strerror(-rc));
 }
 
 static const struct xdp_attach nothing = {
@@ -143,7 +137,7 @@ static int map_pause(struct xdp_attach *a)
 	return 0;
 }
 
-int xdp_attach_load(struct xdp_attach *a, char *err, size_t err_len)
+int xdp_attach_load(struct xdp_attach *a, struct live_text *text)
 {
 	LIBBPF_OPTS(bpf_object_open_opts, opts, .object_name = WEIR_XDP_PROG);
 	int rc;
@@ -152,12 +146,12 @@ int xdp_attach_load(struct xdp_attach *a, char *err, size_t err_len)
 	*a = nothing;
 	a->obj = bpf_object__open_mem(weir_xdp_obj, sizeof(weir_xdp_obj), &opts);
 	if (a->obj == NULL)
-		return load_failed(-errno, err, err_len);
+		return load_failed(-errno, text);
 	rc = bpf_object__load(a->obj);
 	if (rc == 0)
 		rc = map_pause(a);
 	if (rc != 0)
-		return load_failed(rc, err, err_len);
+		return load_failed(rc, text);
 	a->xsks_fd = bpf_object__find_map_fd_by_name(a->obj, WEIR_XDP_XSKS);
 	a->counts_fd = bpf_object__find_map_fd_by_name(a->obj, WEIR_XDP_COUNTS);
 	a->rules_fd = bpf_object__find_map_fd_by_name(a->obj, WEIR_XDP_RULES);

@@ -9,7 +9,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "drivers/xdp/keep.h"
+#include "drivers/device.h"
 
 struct bpf_object;
 struct weir_xdp_pause;
@@ -28,11 +28,11 @@ enum xdp_mode { XDP_MODE_NATIVE, XDP_MODE_GENERIC };
 
 // Refuses an interface with a foreign or a living program, removes a stale one of ours.
 __attribute__((warn_unused_result)) int xdp_attach_check(int ifindex, const char *ifname,
-							 char *err, size_t err_len);
+							 struct live_text *text);
 
 // Loads the program, not yet attached. a is valid for xdp_attach_close() in any case.
-__attribute__((warn_unused_result)) int xdp_attach_load(struct xdp_attach *a, char *err,
-							size_t err_len);
+__attribute__((warn_unused_result)) int xdp_attach_load(struct xdp_attach *a,
+							struct live_text *text);
 
 // Uses a program that is loaded, on one interface at a time. `loaded` must outlive a.
 void xdp_attach_borrow(struct xdp_attach *a, const struct xdp_attach *loaded);

@@ -24,7 +24,7 @@ enum {
 
 // Frames to a group whose EtherType is ARP or IPv6, behind the tag that the kernel has taken off
 // and maybe a second. Of IPv6 the program lets nothing but neighbour discovery come to a group.
-static struct sock_filter group_only[] = {
+static const struct sock_filter group_only[] = {
 	BPF_STMT(BPF_LD | BPF_B | BPF_ABS, 0),
 	BPF_JUMP(BPF_JMP | BPF_JSET | BPF_K, 1, 0, 8),
 	BPF_STMT(BPF_LD | BPF_H | BPF_ABS, MACS_LEN),
@@ -38,28 +38,32 @@ static struct sock_filter group_only[] = {
 	BPF_STMT(BPF_RET | BPF_K, 0),
 };
 
-static int set(int fd, int level, int option, const void *value, socklen_t len)
-{
-	return setsockopt(fd, level, option, value, len) == 0 ? 0 : -errno;
-}
-
 static int configure(int fd)
 {
-	const struct sock_fprog filter = {.len = RTE_DIM(group_only), .filter = group_only};
+	const struct sock_fprog filter = {.len = RTE_DIM(group_only),
+					  .filter = (void *)(uintptr_t)group_only};
 	const struct tpacket_req req = {.tp_block_size = BLOCK_BYTES,
 					.tp_block_nr = RING_BYTES / BLOCK_BYTES,
 					.tp_frame_size = SLOT_BYTES,
 					.tp_frame_nr = N_SLOTS};
 	const int version = TPACKET_V2, on = 1;
-	int rc = set(fd, SOL_SOCKET, SO_ATTACH_FILTER, &filter, sizeof(filter));
+	const struct {
+		int level, option;
+		const void *value;
+		socklen_t len;
+	} options[] = {
+		{SOL_SOCKET, SO_ATTACH_FILTER, &filter, sizeof(filter)},
+		{SOL_PACKET, PACKET_VERSION, &version, sizeof(version)},
+		// What the host itself sends is not the switch's.
+		{SOL_PACKET, PACKET_IGNORE_OUTGOING, &on, sizeof(on)},
+		{SOL_PACKET, PACKET_RX_RING, &req, sizeof(req)},
+	};
 
-	if (rc == 0)
-		rc = set(fd, SOL_PACKET, PACKET_VERSION, &version, sizeof(version));
-	if (rc == 0) // what the host itself sends is not the switch's
-		rc = set(fd, SOL_PACKET, PACKET_IGNORE_OUTGOING, &on, sizeof(on));
-	if (rc == 0)
-		rc = set(fd, SOL_PACKET, PACKET_RX_RING, &req, sizeof(req));
-	return rc;
+	for (size_t i = 0; i < RTE_DIM(options); i++)
+		if (setsockopt(fd, options[i].level, options[i].option, options[i].value,
+			       options[i].len) != 0)
+			return -errno;
+	return 0;
 }
 
 int copies_open(struct xdp_copies *c, int ifindex)

@@ -96,7 +96,7 @@ static int read_address_and_mtu(struct netdev *d)
 	return rc;
 }
 
-static int bring_up(const struct netdev *d)
+static int bring_up(struct netdev *d)
 {
 	struct ifreq ifr = {0};
 	int rc = dev_ioctl(d, SIOCGIFFLAGS, &ifr);
@@ -121,13 +121,11 @@ static int make_promiscuous(struct netdev *d)
 	return 0;
 }
 
-static int explain(const char *ifname, const char *what, int rc, char *err, size_t err_len)
+static int explain(const char *ifname, const char *what, int rc, struct live_text *text)
 {
 	if (rc == -EPERM || rc == -EACCES)
-		snprintf(err, err_len, "%s: %s is not permitted; run as root", ifname, what);
-	else
-		snprintf(err, err_len, "%s: %s failed: %s", ifname, what, strerror(-rc));
-	return rc;
+		return live_refuse(text, rc, "%s: %s is not permitted; run as root", ifname, what);
+	return live_refuse(text, rc, "%s: %s failed: %s", ifname, what, strerror(-rc));
 }
 
 static int open_sockets(struct netdev *d)
@@ -137,45 +135,42 @@ static int open_sockets(struct netdev *d)
 	return d->ctl_fd < 0 || d->nl_fd < 0 ? -errno : 0;
 }
 
-static int find(struct netdev *d, const char *ifname, char *err, size_t err_len)
+static int find(struct netdev *d, const char *ifname, struct live_text *text)
 {
 	if (strlen(ifname) < sizeof(d->name))
 		d->ifindex = (int)if_nametoindex(ifname);
-	if (d->ifindex == 0) {
-		snprintf(err, err_len,
-			 "%s: no such interface in this network namespace; `ip link` lists them",
-			 ifname);
-		return -ENODEV;
-	}
+	if (d->ifindex == 0)
+		return live_refuse(
+			text, -ENODEV,
+			"%s: no such interface in this network namespace; `ip link` lists them",
+			ifname);
 	snprintf(d->name, sizeof(d->name), "%s", ifname);
 	return 0;
 }
 
-int netdev_open(struct netdev *d, const char *ifname, char *err, size_t err_len)
+int netdev_open(struct netdev *d, const char *ifname, struct live_text *text)
 {
-	const char *step = "opening a socket";
+	static const struct {
+		int (*take)(struct netdev *d);
+		const char *what;
+	} steps[] = {
+		{open_sockets, "opening a socket"},
+		{read_address_and_mtu, "reading its address"},
+		{bring_up, "bringing it up"},
+		{make_promiscuous, "making it promiscuous"},
+	};
 	int rc;
 
 	*d = (struct netdev){.ctl_fd = -1, .nl_fd = -1, .promisc_fd = -1};
-	rc = find(d, ifname, err, err_len);
+	rc = find(d, ifname, text);
 	if (rc != 0)
 		return rc;
-	rc = open_sockets(d);
-	if (rc == 0) {
-		step = "reading its address";
-		rc = read_address_and_mtu(d);
-	}
-	if (rc == 0) {
-		step = "bringing it up";
-		rc = bring_up(d);
-	}
-	if (rc == 0) {
-		step = "making it promiscuous";
-		rc = make_promiscuous(d);
-	}
-	if (rc != 0) {
-		netdev_close(d);
-		return explain(ifname, step, rc, err, err_len);
+	for (size_t i = 0; i < sizeof(steps) / sizeof(steps[0]); i++) {
+		rc = steps[i].take(d);
+		if (rc != 0) {
+			netdev_close(d);
+			return explain(ifname, steps[i].what, rc, text);
+		}
 	}
 	read_driver(d);
 	read_queues(d);

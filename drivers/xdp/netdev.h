@@ -9,6 +9,8 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "drivers/device.h"
+
 enum { NETDEV_DRIVER_LEN = 32 };
 
 struct netdev {
@@ -36,10 +38,10 @@ struct netdev_state {
 	uint64_t tx_lost; // frames the kernel took for sending and discarded
 };
 
-// Looks the interface up, brings it up and makes it promiscuous. On failure err holds one
-// sentence. 0 or -errno.
+// Looks the interface up, brings it up and makes it promiscuous. 0 or -errno with
+// text->err.
 __attribute__((warn_unused_result)) int netdev_open(struct netdev *d, const char *ifname,
-						    char *err, size_t err_len);
+						    struct live_text *text);
 void netdev_close(struct netdev *d);
 // IFF_UP and the like, -ENODEV where no interface has the name, or another -errno.
 int netdev_flags(const char *ifname);

@@ -3,7 +3,6 @@
 
 #include <errno.h>
 #include <net/if.h>
-#include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -67,15 +66,13 @@ static const struct driver_trait *traits_of(const char *driver)
 	return t;
 }
 
-__attribute__((format(printf, 2, 3))) static void note(char *notes, const char *fmt, ...)
-{
-	size_t len = strlen(notes);
-	va_list args;
-
-	va_start(args, fmt);
-	vsnprintf(notes + len, XDP_NOTE_LEN - len, fmt, args);
-	va_end(args);
-}
+// A port on its way up.
+struct opening {
+	struct xdp_port *p;
+	const char *ifname;
+	const struct live_conf *conf;
+	struct live_text *text;
+};
 
 // ---- sizes
 
@@ -89,52 +86,50 @@ uint32_t xdp_max_frame(void)
 
 // ---- what an interface and a pool must be like
 
-static int check_netdev(const struct netdev *d, const struct xdp_conf *conf, char *err,
-			size_t err_len)
+static int check_netdev(const struct opening *o)
 {
+	const struct netdev *d = &o->p->dev;
+	const struct live_conf *conf = o->conf;
+	struct live_text *text = o->text;
 	uint32_t mtu = conf->mtu != 0 ? conf->mtu : conf->max_frame - TAGGED_OVERHEAD;
 
-	if (conf->max_frame > xdp_max_frame()) {
-		snprintf(err, err_len,
-			 "%s: AF_XDP holds a frame in one memory page, so the largest MTU is %u, "
-			 "not %u",
-			 d->name, xdp_max_frame() - TAGGED_OVERHEAD, mtu);
-		return -EMSGSIZE;
-	}
-	if (d->rx_queues > 1) {
-		snprintf(err, err_len,
-			 "%s: it spreads frames over %u receive queues and one is polled; `ethtool "
-			 "-L %s %s 1` leaves one",
-			 d->name, d->rx_queues, d->name, d->combined_queues ? "combined" : "rx");
-		return -EINVAL;
-	}
-	if (d->mtu < mtu) {
-		snprintf(err, err_len,
-			 "%s: its MTU is %u and the port needs %u; `ip link set dev %s mtu %u`",
-			 d->name, d->mtu, mtu, d->name, mtu);
-		return -EMSGSIZE;
-	}
+	if (conf->max_frame > xdp_max_frame())
+		return live_refuse(
+			text, -EMSGSIZE,
+			"%s: AF_XDP holds a frame in one memory page, so the largest MTU is %u, "
+			"not %u",
+			d->name, xdp_max_frame() - TAGGED_OVERHEAD, mtu);
+	if (d->rx_queues > 1)
+		return live_refuse(
+			text, -EINVAL,
+			"%s: it spreads frames over %u receive queues and one is polled; `ethtool "
+			"-L %s %s 1` leaves one",
+			d->name, d->rx_queues, d->name, d->combined_queues ? "combined" : "rx");
+	if (d->mtu < mtu)
+		return live_refuse(
+			text, -EMSGSIZE,
+			"%s: its MTU is %u and the port needs %u; `ip link set dev %s mtu %u`",
+			d->name, d->mtu, mtu, d->name, mtu);
 	return 0;
 }
 
-static int check_pool(const struct rte_mempool *pool, uint32_t max_frame, char *err,
-		      size_t err_len)
+static int check_pool(const struct opening *o)
 {
+	const struct rte_mempool *pool = o->conf->pool;
+	uint32_t max_frame = o->conf->max_frame;
 	uint32_t room = rte_pktmbuf_data_room_size((struct rte_mempool *)(uintptr_t)pool);
 
-	if (pool->nb_mem_chunks != 1) {
-		snprintf(err, err_len,
-			 "the frame pool lies in %u pieces of memory and AF_XDP needs one; set "
-			 "more hugepages or none",
-			 pool->nb_mem_chunks);
-		return -ENOMEM;
-	}
-	if (room < xdp_data_room(max_frame)) {
-		snprintf(err, err_len,
-			 "the frame pool has %u bytes per frame and a frame of %u bytes needs %u",
-			 room, max_frame, xdp_data_room(max_frame));
-		return -EMSGSIZE;
-	}
+	if (pool->nb_mem_chunks != 1)
+		return live_refuse(
+			o->text, -ENOMEM,
+			"the frame pool lies in %u pieces of memory and AF_XDP needs one; set "
+			"more hugepages or none",
+			pool->nb_mem_chunks);
+	if (room < xdp_data_room(max_frame))
+		return live_refuse(
+			o->text, -EMSGSIZE,
+			"the frame pool has %u bytes per frame and a frame of %u bytes needs %u",
+			room, max_frame, xdp_data_room(max_frame));
 	return 0;
 }
 
@@ -233,33 +228,41 @@ static void socket_setup(struct xdp_port *p, uint32_t rx_ring)
 	xdp_refill(p);
 }
 
-static int socket_open(struct xdp_port *p, uint32_t rx_ring, bool copy, char *err, size_t err_len)
+static int socket_open(const struct opening *o, bool copy)
 {
+	struct xdp_port *p = o->p;
 	const char *name = p->dev.name;
+	uint32_t rx_ring = xdp_rx_ring(o->conf->rx_ring);
 	int rc = socket_retry(p, rx_ring, copy);
 
 	if (rc == -EBUSY)
-		snprintf(err, err_len,
-			 "%s: another program holds its AF_XDP queue; stop that one first", name);
-	else if (rc == -EPERM || rc == -EACCES)
-		snprintf(err, err_len, "%s: opening an AF_XDP socket is not permitted; run as root",
-			 name);
-	else if (rc == -ENOBUFS || rc == -ENOMEM)
-		snprintf(err, err_len,
-			 "%s: the kernel cannot lock the frame pool's memory; raise `ulimit -l` or "
-			 "shrink the buffer",
-			 name);
-	else if (rc != 0)
-		snprintf(err, err_len, "%s: AF_XDP does not work on this interface: %s", name,
-			 strerror(-rc));
+		return live_refuse(
+			o->text, rc,
+			"%s: another program holds its AF_XDP queue; stop that one first", name);
+	if (rc == -EPERM || rc == -EACCES)
+		return live_refuse(o->text, rc,
+				   "%s: opening an AF_XDP socket is not permitted; run as root",
+				   name);
+	if (rc == -ENOBUFS || rc == -ENOMEM)
+		return live_refuse(o->text, rc,
+				   "%s: the kernel cannot lock the frame pool's memory; raise "
+				   "`ulimit -l` or shrink the buffer",
+				   name);
 	if (rc != 0)
-		return rc;
+		return live_refuse(o->text, rc, "%s: AF_XDP does not work on this interface: %s",
+				   name, strerror(-rc));
 	socket_setup(p, rx_ring);
 	if (p->fill_debt == 0)
 		return 0;
-	snprintf(err, err_len, "%s: the frame pool has too few frames for a receive ring of %u",
-		 name, rx_ring);
-	return -ENOMEM;
+	return live_refuse(o->text, -ENOMEM,
+			   "%s: the frame pool has too few frames for a receive ring of %u", name,
+			   rx_ring);
+}
+
+// On normal pages a buffer may straddle two that a NIC sees apart: the kernel has to copy.
+static int open_socket(const struct opening *o)
+{
+	return socket_open(o, !rte_eal_has_hugepages());
 }
 
 // ---- the program
@@ -271,38 +274,39 @@ static int attach_mode(struct xdp_port *p, enum xdp_mode mode)
 	return rc == 0 ? xdp_attach_link(&p->attach, p->dev.ifindex, mode) : rc;
 }
 
-static int attach_failed(const struct xdp_port *p, int rc, char *err, size_t err_len)
+static int attach_failed(const struct opening *o, int rc)
 {
-	snprintf(err, err_len, "%s: the XDP program cannot be attached: %s", p->dev.name,
-		 strerror(-rc));
-	return rc;
+	return live_refuse(o->text, rc, "%s: the XDP program cannot be attached: %s",
+			   o->p->dev.name, strerror(-rc));
 }
 
 // Native first; where the driver has none (or, on veth, where the peer's MTU is above 3506) the
 // kernel's generic hook, which needs a copying socket. EBUSY and EEXIST: somebody was faster.
-static int attach(struct xdp_port *p, uint32_t rx_ring, char *notes, char *err, size_t err_len)
+static int attach(const struct opening *o)
 {
+	struct xdp_port *p = o->p;
 	int rc = attach_mode(p, XDP_MODE_NATIVE), native_rc = rc;
 
 	p->native = rc == 0;
 	if (rc == 0)
 		return 0;
 	if (rc == -EBUSY || rc == -EEXIST || rc == -EPERM)
-		return attach_failed(p, rc, err, err_len);
+		return attach_failed(o, rc);
 	if (p->zero_copy) {
 		socket_close(p);
-		rc = socket_open(p, rx_ring, true, err, err_len);
+		rc = socket_open(o, true);
 		if (rc != 0)
 			return rc;
 	}
 	rc = attach_mode(p, XDP_MODE_GENERIC);
 	if (rc != 0)
-		return attach_failed(p, rc, err, err_len);
-	note(notes,
-	     "%s: the driver refused native XDP (%s), so the slower generic hook is used; a veth "
-	     "wants its peer's MTU at 3506 or less and no more transmit queues there than it "
-	     "has receive queues\n",
-	     p->dev.name, strerror(-native_rc));
+		return attach_failed(o, rc);
+	live_note(
+		o->text,
+		"%s: the driver refused native XDP (%s), so the slower generic hook is used; a "
+		"veth wants its peer's MTU at 3506 or less and no more transmit queues there than "
+		"it has receive queues\n",
+		p->dev.name, strerror(-native_rc));
 	return 0;
 }
 
@@ -310,34 +314,37 @@ static int attach(struct xdp_port *p, uint32_t rx_ring, char *notes, char *err, 
 
 // What the user must know where PFC cannot work.
 static void pfc_notes(const struct xdp_port *p, const struct driver_trait *t,
-		      const struct port_facts *facts, char *notes)
+		      const struct port_facts *facts, struct live_text *text)
 {
 	if (t->driver[0] == '\0')
-		note(notes,
-		     "%s: it is not known whether the NIC (%s) passes PFC frames to and from "
-		     "software, and most keep received ones; `weir --selftest` finds out where "
-		     "two ports are joined by a cable\n",
-		     p->dev.name, p->dev.driver);
+		live_note(
+			text,
+			"%s: it is not known whether the NIC (%s) passes PFC frames to and from "
+			"software, and most keep received ones; `weir --selftest` finds out where "
+			"two ports are joined by a cable\n",
+			p->dev.name, p->dev.driver);
 	else if (t->pfc_rx && !facts->pfc_rx)
-		note(notes,
-		     "%s: the NIC (%s) keeps received PFC frames to itself while 802.3x flow "
-		     "control is on, so a PAUSE from the peer does not reach the switch; `ethtool "
-		     "-A %s autoneg off rx off tx off` before the start\n",
-		     p->dev.name, p->dev.driver, p->dev.name);
+		live_note(text,
+			  "%s: the NIC (%s) keeps received PFC frames to itself while 802.3x flow "
+			  "control is on, so a PAUSE from the peer does not reach the switch; "
+			  "`ethtool "
+			  "-A %s autoneg off rx off tx off` before the start\n",
+			  p->dev.name, p->dev.driver, p->dev.name);
 	else if (!t->pfc_rx)
-		note(notes,
-		     "%s: the NIC (%s) keeps received PFC frames to itself, so a PAUSE from the "
-		     "peer does not reach the switch\n",
-		     p->dev.name, p->dev.driver);
+		live_note(
+			text,
+			"%s: the NIC (%s) keeps received PFC frames to itself, so a PAUSE from the "
+			"peer does not reach the switch\n",
+			p->dev.name, p->dev.driver);
 	if (!t->pfc_tx)
-		note(notes,
-		     "%s: the NIC (%s) discards PFC frames that software sends, so the switch "
-		     "cannot pause the peer\n",
-		     p->dev.name, p->dev.driver);
+		live_note(text,
+			  "%s: the NIC (%s) discards PFC frames that software sends, so the switch "
+			  "cannot pause the peer\n",
+			  p->dev.name, p->dev.driver);
 }
 
-static void fill_facts(const struct xdp_port *p, const struct xdp_conf *conf,
-		       struct port_facts *facts, char *notes)
+static void fill_facts(const struct xdp_port *p, const struct live_conf *conf,
+		       struct port_facts *facts, struct live_text *text)
 {
 	const struct driver_trait *t = traits_of(p->dev.driver);
 
@@ -352,22 +359,26 @@ static void fill_facts(const struct xdp_port *p, const struct xdp_conf *conf,
 		.pfc_tx = t->pfc_tx,
 	};
 	memcpy(facts->mac, p->dev.mac, sizeof(facts->mac));
-	pfc_notes(p, t, facts, notes);
+	pfc_notes(p, t, facts, text);
 	if (p->finish && !p->native)
-		note(notes,
-		     "%s: TCP senders on this machine must not merge segments, because no port "
-		     "receives merged ones; `ethtool -K DEVICE tso off gso off` at each sender, "
-		     "or a veth with native XDP in place of %s\n",
-		     p->dev.name, p->dev.name);
+		live_note(
+			text,
+			"%s: TCP senders on this machine must not merge segments, because no port "
+			"receives merged ones; `ethtool -K DEVICE tso off gso off` at each sender, "
+			"or a veth with native XDP in place of %s\n",
+			p->dev.name, p->dev.name);
 	if (p->dev.rx_vlan_offload && t->has_rate)
-		note(notes,
-		     "%s: the NIC takes VLAN tags off; `ethtool -K %s rxvlan off` keeps them in "
-		     "the frame\n",
-		     p->dev.name, p->dev.name);
+		live_note(
+			text,
+			"%s: the NIC takes VLAN tags off; `ethtool -K %s rxvlan off` keeps them in "
+			"the frame\n",
+			p->dev.name, p->dev.name);
 }
 
-static int port_init(struct xdp_port *p, const struct xdp_conf *conf)
+static int port_init(const struct opening *o)
 {
+	const struct live_conf *conf = o->conf;
+	struct xdp_port *p = o->p;
 	const struct rte_mempool_memhdr *mem = STAILQ_FIRST(&conf->pool->mem_list);
 	uintptr_t start = (uintptr_t)mem->addr, end = start + mem->len;
 
@@ -383,7 +394,7 @@ static int port_init(struct xdp_port *p, const struct xdp_conf *conf)
 	p->bind_tries = conf->no_wait ? 1 : BIND_TRIES;
 	p->finish = traits_of(p->dev.driver)->unfinished || !p->dev.is_card;
 	p->owned = calloc((p->base_len >> XDP_SLOT_LOG2 >> 6) + 1, sizeof(*p->owned));
-	return p->owned == NULL ? -ENOMEM : 0;
+	return p->owned != NULL ? 0 : live_refuse(o->text, -ENOMEM, "%s: out of memory", o->ifname);
 }
 
 // Once the socket says whether the kernel copies.
@@ -396,117 +407,76 @@ static void tx_least(struct xdp_port *p)
 	p->tx_empty_bytes = RTE_MAX(p->tx_limit_bytes, least);
 }
 
-static int put_keep(struct xdp_port *p, const struct keep *keep, char *err, size_t err_len)
+static int put_keep(const struct opening *o)
 {
-	int rc = xdp_attach_rules(&p->attach, keep, p->dev.mac, p->longest);
+	struct xdp_port *p = o->p;
+	int rc = xdp_attach_rules(&p->attach, o->conf->keep, p->dev.mac, p->longest);
 
-	if (rc != 0)
-		snprintf(err, err_len, "%s: the kernel does not take the rules of keep: %s",
-			 p->dev.name, strerror(-rc));
-	return rc;
+	return rc == 0 ? 0
+		       : live_refuse(o->text, rc,
+				     "%s: the kernel does not take the rules of keep: %s",
+				     p->dev.name, strerror(-rc));
 }
 
-static int open_copies(struct xdp_port *p, char *err, size_t err_len)
+static int open_copies(const struct opening *o)
 {
-	int rc = copies_open(&p->copies, p->dev.ifindex);
+	int rc = copies_open(&o->p->copies, o->p->dev.ifindex);
 
-	if (rc != 0)
-		snprintf(err, err_len, "%s: no packet socket for copies of ARP: %s", p->dev.name,
-			 strerror(-rc));
-	return rc;
+	return rc == 0 ? 0
+		       : live_refuse(o->text, rc, "%s: no packet socket for copies of ARP: %s",
+				     o->p->dev.name, strerror(-rc));
+}
+
+static int check_program(const struct opening *o)
+{
+	return xdp_attach_check(o->p->dev.ifindex, o->p->dev.name, o->text);
 }
 
 // A program that has served another device goes on counting.
-static int get_program(struct xdp_port *p, const struct xdp_conf *conf, char *err, size_t err_len)
+static int get_program(const struct opening *o)
 {
+	struct xdp_port *p = o->p;
 	int rc = 0;
 
-	if (conf->program != NULL)
-		xdp_attach_borrow(&p->attach, conf->program);
+	if (o->conf->program != NULL)
+		xdp_attach_borrow(&p->attach, o->conf->program);
 	else
-		rc = xdp_attach_load(&p->attach, err, err_len);
+		rc = xdp_attach_load(&p->attach, o->text);
 	for (uint32_t i = 0; rc == 0 && i < WEIR_XDP_N_COUNTS; i++)
 		p->counts_at_open[i] = xdp_attach_count(&p->attach, i);
 	return rc;
 }
 
-// The order matters: who owns the interface is settled before its queue is taken, and the rings are
-// full before the program sends the first frame into them.
-static int open_steps(struct xdp_port *p, const struct xdp_conf *conf, char *notes, char *err,
-		      size_t err_len)
-{
-	uint32_t rx_ring = xdp_rx_ring(conf->rx_ring);
-	int rc = check_netdev(&p->dev, conf, err, err_len);
-
-	if (rc == 0)
-		rc = check_pool(conf->pool, conf->max_frame, err, err_len);
-	if (rc == 0)
-		rc = xdp_attach_check(p->dev.ifindex, p->dev.name, err, err_len);
-	if (rc == 0)
-		rc = get_program(p, conf, err, err_len);
-	if (rc == 0)
-		rc = port_init(p, conf);
-	// On normal pages a buffer may straddle two that a NIC sees apart: the kernel has to copy.
-	if (rc == 0)
-		rc = socket_open(p, rx_ring, !rte_eal_has_hugepages(), err, err_len);
-	if (rc == 0)
-		rc = put_keep(p, &conf->keep, err, err_len);
-	if (rc == 0)
-		rc = attach(p, rx_ring, notes, err, err_len);
-	if (rc == 0)
-		rc = open_copies(p, err, err_len);
-	if (rc == 0)
-		rc = netdev_read(&p->dev, &p->at_open);
-	p->latest = p->at_open;
-	tx_least(p);
-	return rc;
-}
-
 // A host that keeps ARP, ICMP or ports for itself means to go on using the interface.
-static int refuse_host_use(unsigned ifindex, const char *ifname, const struct keep *keep, char *err,
-			   size_t err_len)
+static int refuse_host_use(const struct opening *o)
 {
 	const unsigned not_ip = 1u << WEIR_KEEP_LLDP | 1u << WEIR_KEEP_LACP;
-	char used[XDP_NOTE_LEN / 2];
+	unsigned ifindex = (unsigned)o->p->dev.ifindex; // 0: not yet open
+	char used[LIVE_TEXT_LEN / 2];
 
-	if ((keep->kinds & ~not_ip) != 0 || !host_uses(ifindex, used, sizeof(used)))
+	if (o->conf->take_over || (o->conf->keep->kinds & ~not_ip) != 0 ||
+	    !host_uses(ifindex != 0 ? ifindex : if_nametoindex(o->ifname), used, sizeof(used)))
 		return 0;
-	snprintf(err, err_len,
-		 "%s: the host uses it (%s) and would lose it: remove these, leave frames to the "
-		 "host with `keep`, or write `take_over: on` at the port",
-		 ifname, used);
-	return -EBUSY;
+	return live_refuse(o->text, -EBUSY,
+			   "%s: the host uses it (%s) and would lose it: remove these, leave "
+			   "frames to the host with `keep`, or write `take_over: on` at the port",
+			   o->ifname, used);
 }
 
-int xdp_open(const struct xdp_conf *conf, struct xdp_port **out, struct port_facts *facts,
-	     char *notes, char *err, size_t err_len)
+static int open_netdev(const struct opening *o)
 {
-	struct xdp_port *p = calloc(1, sizeof(*p));
-	int rc = -ENOMEM;
+	return netdev_open(&o->p->dev, o->ifname, o->text);
+}
 
-	if (p == NULL) {
-		snprintf(err, err_len, "%s: out of memory", conf->ifname);
-		return rc;
-	}
-	notes[0] = '\0';
-	snprintf(err, err_len, "%s: out of memory", conf->ifname); // for calls with nothing to say
-	p->attach = (struct xdp_attach){.link_fd = -1};
-	p->copies.fd = -1;
-	p->dev = (struct netdev){.ctl_fd = -1, .nl_fd = -1, .promisc_fd = -1};
-	rc = conf->take_over ? 0
-			     : refuse_host_use(if_nametoindex(conf->ifname), conf->ifname,
-					       &conf->keep, err, err_len);
-	if (rc == 0)
-		rc = netdev_open(&p->dev, conf->ifname, err, err_len);
-	if (rc == 0)
-		rc = open_steps(p, conf, notes, err, err_len);
-	if (rc != 0) {
-		xdp_close(p);
-		return rc;
-	}
-	fill_facts(p, conf, facts, notes);
-	*out = p;
-	return 0;
+static int read_counters(const struct opening *o)
+{
+	struct xdp_port *p = o->p;
+	int rc = netdev_read(&p->dev, &p->at_open);
+
+	p->latest = p->at_open;
+	return rc == 0 ? 0
+		       : live_refuse(o->text, rc, "%s: reading its counters failed: %s", o->ifname,
+				     strerror(-rc));
 }
 
 static enum live_known yes_no(bool yes)
@@ -534,10 +504,10 @@ static void describe(const struct netdev *d, struct live_info *out)
 	snprintf(out->driver, sizeof(out->driver), "%s", d->driver);
 }
 
-int xdp_probe(const char *ifname, struct live_info *out, char *err, size_t err_len)
+int xdp_probe(const char *ifname, struct live_info *out, struct live_text *text)
 {
 	struct netdev d;
-	int rc = netdev_open(&d, ifname, err, err_len);
+	int rc = netdev_open(&d, ifname, text);
 
 	if (rc != 0)
 		return rc;
@@ -546,27 +516,30 @@ int xdp_probe(const char *ifname, struct live_info *out, char *err, size_t err_l
 	return 0;
 }
 
-void xdp_info(const struct xdp_port *p, struct live_info *out)
+static void xdp_info(void *drv, struct live_info *out)
 {
+	const struct xdp_port *p = drv;
+
 	describe(&p->dev, out);
 	out->native = yes_no(p->native);
 	out->zero_copy = yes_no(p->zero_copy);
 }
 
-int xdp_set_keep(struct xdp_port *p, const struct keep *keep, bool take_over, char *err,
-		 size_t err_len)
+// The rules before stand where it fails.
+static int xdp_set_keep(void *drv, const struct keep *keep, bool take_over, struct live_text *text)
 {
-	int rc = take_over ? 0
-			   : refuse_host_use((unsigned)p->dev.ifindex, p->dev.name, keep, err,
-					     err_len);
+	struct xdp_port *p = drv;
+	const struct live_conf conf = {.keep = keep, .take_over = take_over};
+	const struct opening o = {p, p->dev.name, &conf, text};
+	int rc = refuse_host_use(&o);
 
-	return rc == 0 ? put_keep(p, keep, err, err_len) : rc;
+	return rc == 0 ? put_keep(&o) : rc;
 }
 
-void xdp_close(struct xdp_port *p)
+static void xdp_close(void *drv)
 {
-	if (p == NULL)
-		return;
+	struct xdp_port *p = drv;
+
 	xdp_attach_close(&p->attach);
 	copies_close(&p->copies);
 	socket_close(p);
@@ -586,7 +559,7 @@ static unsigned wait_fds(void *drv, int *fds)
 	return 2;
 }
 
-const struct port_ops xdp_ops = {
+static const struct port_ops xdp_ops = {
 	.rx = xdp_rx,
 	.rx_depth = xdp_rx_depth,
 	.tx_room = xdp_tx_room,
@@ -599,3 +572,38 @@ const struct port_ops xdp_ops = {
 	.reasons = xdp_reasons,
 	.wait_fds = wait_fds,
 };
+
+// The order matters: who owns the interface is settled before its queue is taken, and the rings are
+// full before the program sends the first frame into them.
+int xdp_open(const char *ifname, const struct live_conf *conf, struct live_port *out,
+	     struct live_text *text)
+{
+	static int (*const steps[])(const struct opening *o) = {
+		refuse_host_use, open_netdev, check_netdev, check_pool,
+		check_program,	 get_program, port_init,    open_socket,
+		put_keep,	 attach,      open_copies,  read_counters,
+	};
+	struct xdp_port *p = calloc(1, sizeof(*p));
+	const struct opening o = {p, ifname, conf, text};
+	int rc = 0;
+
+	if (p == NULL)
+		return live_refuse(text, -ENOMEM, "%s: out of memory", ifname);
+	p->attach = (struct xdp_attach){.link_fd = -1};
+	p->copies.fd = -1;
+	p->dev = (struct netdev){.ctl_fd = -1, .nl_fd = -1, .promisc_fd = -1};
+	for (size_t i = 0; i < RTE_DIM(steps) && rc == 0; i++)
+		rc = steps[i](&o);
+	if (rc != 0) {
+		xdp_close(p);
+		return rc;
+	}
+	tx_least(p);
+	*out = (struct live_port){.ops = &xdp_ops,
+				  .drv = p,
+				  .close = xdp_close,
+				  .info = xdp_info,
+				  .set_keep = xdp_set_keep};
+	fill_facts(p, conf, &out->facts, text);
+	return 0;
+}

@@ -24,13 +24,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "dataplane/port_ops.h"
-#include "drivers/live_info.h"
-#include "drivers/xdp/keep.h"
-
-struct rte_mempool;
-struct xdp_attach;
-struct xdp_port;
+#include "drivers/device.h"
 
 enum {
 	XDP_RX_RING_DEFAULT = 2048,
@@ -42,20 +36,6 @@ enum {
 	XDP_FRAME_STEP = 128, // NICs take receive buffers in these steps
 	XDP_KERNEL_BATCH = 32, // frames that a call sends in copy mode
 	XDP_TX_CONTROL_SPARE = 32, // descriptors that only MAC control frames may use
-	XDP_NOTE_LEN = 1024,
-};
-
-struct xdp_conf {
-	const char *ifname;
-	struct rte_mempool *pool;
-	uint32_t max_frame; // without FCS
-	uint32_t mtu; // IP MTU the interface must carry; 0: max_frame - 22
-	uint32_t tx_ring_bytes; // 0: 8 KiB
-	uint32_t rx_ring; // frames; 0: 2048
-	struct keep keep; // what goes to the host's stack
-	bool take_over; // also from a host that uses the interface
-	const struct xdp_attach *program; // loaded, and not in use; NULL: loads one
-	bool no_wait; // a queue that is in use is refused at once
 };
 
 // Bytes of mbuf buffer for frames up to max_frame, and the longest frame that fits any pool.
@@ -66,23 +46,13 @@ uint32_t xdp_max_frame(void);
 uint32_t xdp_rx_ring(uint32_t conf);
 uint32_t xdp_tx_ring(uint32_t tx_ring_bytes); // descriptors
 
-// What the interface tells before it is opened; it is brought up by this. 0 or -errno with err.
+// What the interface tells before it is opened; it is brought up by this. 0 or -errno with
+// text->err.
 __attribute__((warn_unused_result)) int xdp_probe(const char *ifname, struct live_info *out,
-						  char *err, size_t err_len);
-void xdp_info(const struct xdp_port *p, struct live_info *out);
+						  struct live_text *text);
 
-// notes: a buffer of XDP_NOTE_LEN for sentences the user should see, each ended by '\n'. On failure
-// err holds one sentence and *out is untouched. 0 or -errno.
-__attribute__((warn_unused_result)) int xdp_open(const struct xdp_conf *conf, struct xdp_port **out,
-						 struct port_facts *facts, char *notes, char *err,
-						 size_t err_len);
-
-// What goes to the host's stack from now on. 0 or -errno with one sentence in err; the rules before
-// stand then. -EBUSY: the host uses the interface, keep leaves no IP to it, and take_over is false.
-__attribute__((warn_unused_result)) int xdp_set_keep(struct xdp_port *p, const struct keep *keep,
-						     bool take_over, char *err, size_t err_len);
-
-// The port's worker must have stopped. Frames with the kernel go back to the pool. NULL is fine.
-void xdp_close(struct xdp_port *p);
-
-extern const struct port_ops xdp_ops;
+// 0 or -errno with text->err; *out is untouched then. -EBUSY also where the host uses the
+// interface, keep leaves no IP to it, and take_over is false. out->close gives the frames with the
+// kernel back to the pool.
+__attribute__((warn_unused_result)) int xdp_open(const char *ifname, const struct live_conf *conf,
+						 struct live_port *out, struct live_text *text);

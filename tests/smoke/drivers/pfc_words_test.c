@@ -86,12 +86,12 @@ static void the_kernel_takes_the_program(void **state)
 {
 	const struct keep nothing = {0};
 	const uint8_t mac[6] = {0};
-	char err[256] = "";
+	struct live_text text = {0};
 
 	(void)state;
-	load_error = xdp_attach_load(&attach, err, sizeof(err));
+	load_error = xdp_attach_load(&attach, &text);
 	if (load_error != 0 && load_error != -EPERM)
-		fail_msg("%s", err);
+		fail_msg("%s", text.err);
 	if (load_error == 0)
 		assert_int_equal(xdp_attach_rules(&attach, &nothing, mac, FRAME_MAX), 0);
 }
