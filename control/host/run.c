@@ -84,7 +84,7 @@ static bool stopped(const struct host *h)
 static bool connected(const struct host *h)
 {
 	for (uint32_t i = 0; i < h->n_flows; i++)
-		if (nic_flow_status(h->nic, h->flows[i]).state == FLOW_CONNECTING)
+		if (nic_flow_status(h->nic, h->flows[i]).state == NIC_FLOW_CONNECTING)
 			return stop.n != 0;
 	return true;
 }
@@ -94,7 +94,7 @@ static bool finished(const struct host *h)
 	for (uint32_t i = 0; i < h->n_flows; i++) {
 		struct nic_flow_status s = nic_flow_status(h->nic, h->flows[i]);
 
-		if (s.state == FLOW_UP && s.posted != s.completed)
+		if (s.state == NIC_FLOW_UP && s.posted != s.completed)
 			return false;
 	}
 	return true;
@@ -108,7 +108,7 @@ static bool posted(const struct host *h)
 	for (uint32_t i = 0; i < h->n_flows; i++) {
 		struct nic_flow_status s = nic_flow_status(h->nic, h->flows[i]);
 
-		if (s.state != FLOW_UP)
+		if (s.state != NIC_FLOW_UP)
 			return true;
 		all &= h->args->count != 0 && s.posted == (uint64_t)h->args->count;
 	}
@@ -118,7 +118,7 @@ static bool posted(const struct host *h)
 static bool closed(const struct host *h)
 {
 	for (uint32_t i = 0; i < h->n_flows; i++)
-		if (nic_flow_status(h->nic, h->flows[i]).state == FLOW_UP)
+		if (nic_flow_status(h->nic, h->flows[i]).state == NIC_FLOW_UP)
 			return false;
 	return true;
 }
@@ -159,7 +159,7 @@ static bool flow_error(struct host *h, uint32_t i)
 
 	peer_text(h, i, ip);
 	switch ((enum nic_flow_state)s.state) {
-	case FLOW_CONNECTING:
+	case NIC_FLOW_CONNECTING:
 		snprintf(h->error, sizeof(h->error),
 			 s.resolved ? "%s answers ARP and no connection request; is weir-host "
 				      "--listen running there?"
@@ -167,17 +167,17 @@ static bool flow_error(struct host *h, uint32_t i)
 				      "other one running?",
 			 ip);
 		return true;
-	case FLOW_REJECTED:
+	case NIC_FLOW_REJECTED:
 		snprintf(h->error, sizeof(h->error), "%s rejected queue pair %06x (reason %u): %s",
 			 ip, s.qpn, s.reason, reject_text(s.reason));
 		return true;
-	case FLOW_REFUSED:
+	case NIC_FLOW_REFUSED:
 		snprintf(h->error, sizeof(h->error),
 			 "%s refused a request of queue pair %06x (NAK syndrome 0x%02x)", ip, s.qpn,
 			 s.reason);
 		return true;
-	case FLOW_UP:
-	case FLOW_CLOSED:
+	case NIC_FLOW_UP:
+	case NIC_FLOW_CLOSED:
 		break;
 	}
 	return false;

@@ -186,11 +186,11 @@ void nic_flow_forget(struct nic *nic, uint32_t id);
 void nic_flow_set_rate(struct nic *nic, uint32_t id, uint64_t rate_bps);
 
 enum nic_flow_state {
-	FLOW_CONNECTING,
-	FLOW_UP,
-	FLOW_REJECTED, // reason holds the code of the REJ
-	FLOW_REFUSED, // by a NAK: reason holds its syndrome
-	FLOW_CLOSED,
+	NIC_FLOW_CONNECTING,
+	NIC_FLOW_UP,
+	NIC_FLOW_REJECTED, // reason holds the code of the REJ
+	NIC_FLOW_REFUSED, // by a NAK: reason holds its syndrome
+	NIC_FLOW_CLOSED,
 };
 
 struct nic_flow_status {

@@ -3,13 +3,13 @@
 
 #include <errno.h>
 #include <stdlib.h>
-#include <string.h>
 
 #include <rte_mbuf.h>
 
 #include "dataplane/packet/wire.h"
+#include "dataplane/units.h"
 
-enum { PACE_FRAMES = 2, NANOS = 1000000000, DSCP_SHIFT = 2 };
+enum { PACE_FRAMES = 2, DSCP_SHIFT = 2 };
 
 int nic_cc_init(struct nic *nic)
 {
@@ -55,7 +55,7 @@ static uint64_t rate_of(const struct nic *nic, const struct qp *qp)
 void qp_repace(struct nic *nic, struct qp *qp)
 {
 	uint32_t frame = ROCE_MIN_LEN + ROCE_MAX_EXTRA + qp->mtu + (uint32_t)LINK_OVERHEAD_BYTES;
-	uint64_t burst_ns = PACE_FRAMES * 8ull * frame * NANOS / nic->cfg.speed_bps +
+	uint64_t burst_ns = PACE_FRAMES * 8ull * frame * SECOND_NS / nic->cfg.speed_bps +
 			    nic->cfg.facts.shaper_burst_ns;
 	uint64_t was = qp->rate.q24_per_byte;
 
@@ -95,19 +95,15 @@ void qp_cc_sent(struct nic *nic, struct qp *qp, uint32_t len)
 
 uint64_t qp_cc_next(const struct nic *nic, const struct qp *qp)
 {
-	uint64_t rp = rp_next(&nic->cc.rp, &qp->cc.rp), np = np_next(&nic->cc.np, &qp->cc.np);
-
-	return rp < np ? rp : np;
+	return min_u64(rp_next(&nic->cc.rp, &qp->cc.rp), np_next(&nic->cc.np, &qp->cc.np));
 }
 
 // Queues a CNP that is due.
 static void queue_cnp(struct nic *nic, struct qp *qp)
 {
-	struct ready *r = &nic->cc.due;
-
 	if (qp->cc.np.due == 0 || qp->cc.queued)
 		return;
-	r->ring[(r->head + r->n++) % nic->cfg.max_qps] = (uint16_t)qp_index(nic, qp);
+	ready_push(nic, &nic->cc.due, qp_index(nic, qp));
 	qp->cc.queued = true;
 }
 
@@ -185,19 +181,13 @@ struct rte_mbuf *nic_cnp_build(struct nic *nic)
 		.payload = zeros,
 		.payload_len = sizeof(zeros),
 	};
-	struct roce_addr addr = {
-		.src_ip = nic->cfg.ip,
-		.dst_ip = peer->pub.ip,
-		.udp_sport = qp->cc.cnp_sport,
-		.tos = (uint8_t)(nic->cfg.cc.cnp_dscp << DSCP_SHIFT | ECN_ECT0),
-	};
 	struct rte_mbuf *m = nic_alloc(nic, roce_frame_len(&pkt));
+	struct roce_addr addr;
 
 	if (m == NULL)
 		return NULL;
-	addr.ip_id = nic->ip_id++;
-	memcpy(addr.src_mac, nic->cfg.facts.mac, sizeof(addr.src_mac));
-	memcpy(addr.dst_mac, peer->mac, sizeof(addr.dst_mac));
+	addr = nic_addr(nic, peer->pub.ip, peer->mac, qp->cc.cnp_sport,
+			(uint8_t)(nic->cfg.cc.cnp_dscp << DSCP_SHIFT | ECN_ECT0));
 	roce_build(rte_pktmbuf_mtod(m, uint8_t *), &addr, &pkt);
 	return m;
 }
@@ -207,8 +197,7 @@ void nic_cnp_sent(struct nic *nic)
 	struct ready *r = &nic->cc.due;
 	struct qp *qp = &nic->qps[r->ring[r->head]];
 
-	r->head = (r->head + 1) % nic->cfg.max_qps;
-	r->n--;
+	ready_pop(nic, r);
 	qp->cc.queued = false;
 	np_gate_pass(&nic->cc.gate, nic->now_ns);
 	np_sent(&qp->cc.np, nic->now_ns);

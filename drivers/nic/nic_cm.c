@@ -1,18 +1,17 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "drivers/nic/nic_int.h"
 
-#include <string.h>
-
 #include <rte_mbuf.h>
 
 #include "dataplane/packet/wire.h"
+#include "dataplane/units.h"
 
 // The one memory region of a responder. There is no memory behind it: what is written is
 // compared with the stream and dropped, what is read is the stream.
 static const uint64_t region_bytes = 1ull << 40;
 
 // A responder that heard nothing for this long gives way to a new connection when all are taken.
-static const uint64_t stale_ns = 10ull * 1000 * 1000 * 1000;
+static const uint64_t stale_ns = 10ull * SECOND_NS;
 
 enum { REJ_SERVICE = 8, ID_MIX = (int)0x9e3779b1 };
 
@@ -48,25 +47,22 @@ void cm_fill(const struct nic *nic, const struct qp *qp, struct cm_msg *m)
 }
 
 // An answer for which no queue pair is kept.
-static void answer(struct nic *nic, const struct roce_addr *from, const struct cm_msg *to,
-		   uint16_t attr, uint16_t reason)
+static void send_unbound(struct nic *nic, const struct roce_addr *from, const struct cm_msg *to,
+			 uint16_t attr, uint16_t reason)
 {
 	struct cm_msg m = {.attr = attr, .tid = to->tid, .local_id = to->remote_id,
 			   .remote_id = to->local_id, .reason = reason};
 	struct roce_pkt pkt = {.opcode = UD_SEND_ONLY, .dest_qp = CM_QP, .psn = nic->cm_psn,
 			       .qkey = (uint32_t)CM_QKEY, .src_qp = CM_QP,
 			       .payload_len = CM_MAD_LEN};
-	struct roce_addr addr = {.src_ip = nic->cfg.ip, .dst_ip = from->src_ip,
-				 .udp_sport = roce_udp_sport(CM_QP, CM_QP),
-				 .ip_id = nic->ip_id++};
+	struct roce_addr addr = nic_addr(nic, from->src_ip, from->src_mac,
+					 roce_udp_sport(CM_QP, CM_QP), 0);
 	struct rte_mbuf *frame = nic_alloc(nic, roce_frame_len(&pkt));
 	uint8_t mad[CM_MAD_LEN];
 
 	if (frame == NULL)
 		return;
 	nic->cm_psn = (nic->cm_psn + 1) & BTH_PSN_MASK;
-	memcpy(addr.src_mac, nic->cfg.facts.mac, sizeof(addr.src_mac));
-	memcpy(addr.dst_mac, from->src_mac, sizeof(addr.dst_mac));
 	cm_build(mad, &m);
 	pkt.payload = mad;
 	roce_build(rte_pktmbuf_mtod(frame, uint8_t *), &addr, &pkt);
@@ -77,7 +73,7 @@ static void reject(struct nic *nic, const struct roce_addr *from, const struct c
 		   uint16_t reason)
 {
 	nic->stats.connections_rejected++;
-	answer(nic, from, m, CM_REJ, reason);
+	send_unbound(nic, from, m, CM_REJ, reason);
 }
 
 // The responder that an earlier copy of this REQ made.
@@ -206,7 +202,7 @@ static void on_known(struct nic *nic, const struct cm_msg *m, const struct roce_
 	if (qp == NULL || nic->peers[qp->peer].pub.ip != from->src_ip ||
 	    (m->attr == CM_DREQ && qp->conn.remote_id != m->local_id)) {
 		if (m->attr == CM_DREQ)
-			answer(nic, from, m, CM_DREP, 0);
+			send_unbound(nic, from, m, CM_DREP, 0);
 		else
 			nic->stats.ignored++;
 		return;

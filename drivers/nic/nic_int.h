@@ -1,9 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-// Inside the NIC: what its files share. nic.c owns queue pairs, timers and the loop;
-// nic_flow.c is what the owner asks of flows; nic_life.c gives queue pairs their slots and numbers;
-// nic_rx.c takes frames in; nic_tx.c chooses, builds
-// and hands out frames; nic_cm.c opens and closes connections; nic_cc.c is congestion control;
-// nic_tcp.c is TCP connections; nic_slow.c lets frames wait where the receiver is slow.
+// Inside the NIC: what its files share. nic.c has timers and the loop; nic_qp.c gives queue pairs
+// their slots and numbers, and has the flows of the owner; nic_rx.c takes frames in, and lets them
+// wait where the receiver is slow; nic_tx.c chooses, builds and hands out frames; nic_cm.c opens
+// and closes connections; nic_cc.c is congestion control; nic_tcp.c is TCP connections.
 #pragma once
 
 #include "dataplane/packet/parse.h"
@@ -203,7 +202,7 @@ static inline void ready_pop(const struct nic *nic, struct ready *r)
 enum qp_send { QP_NOTHING, QP_LATER, QP_CM, QP_ANSWER, QP_REQUEST, QP_TCP };
 enum qp_send qp_next_send(const struct nic *nic, const struct qp *qp);
 
-// ---- nic_life.c
+// ---- nic_qp.c
 struct roce_pkt;
 struct roce_addr;
 struct qp *qp_alloc(struct nic *nic, uint32_t qpn); // qpn 0: any. NULL: there is none
@@ -233,6 +232,9 @@ void nic_cnp_sent(struct nic *nic);
 // ---- nic_rx.c
 // True when the driver may have more.
 bool nic_receive(struct nic *nic);
+void slow_fini(struct slow *s);
+// Sends the PAUSE or XON that is due. Returns when to come back.
+uint64_t slow_send(struct nic *nic);
 
 // ---- nic_tx.c
 // Sends what may go; returns when to try again, UINT64_MAX: only when something happens.
@@ -241,6 +243,9 @@ uint64_t nic_send(struct nic *nic);
 void nic_send_arp(struct nic *nic, uint16_t op, uint32_t ip, const uint8_t mac[6]);
 struct rte_mbuf *nic_alloc(struct nic *nic, uint32_t len);
 void nic_ctl_push(struct nic *nic, struct rte_mbuf *m);
+// From this NIC to a peer, with the next IP id.
+struct roce_addr nic_addr(struct nic *nic, uint32_t dst_ip, const uint8_t dst_mac[6],
+			  uint16_t udp_sport, uint8_t tos);
 // Sends a PFC frame now. False: the driver has no room, or the storm guard forbids it.
 bool nic_send_pfc(struct nic *nic, const struct pfc_times *f);
 // When to look again after the driver had no room.
@@ -259,15 +264,6 @@ void nic_tcp_sent(struct nic *nic, struct qp *qp, const struct tcp_seg *s);
 void nic_tcp_on_timer(struct nic *nic, struct qp *qp);
 void nic_on_tcp(struct nic *nic, const struct rte_mbuf *m, const struct pkt_info *info);
 void nic_tcp_status(const struct qp *qp, struct nic_flow_status *s);
-
-// ---- nic_slow.c
-void slow_fini(struct slow *s);
-// True: the frame was taken in, to wait or to be dropped.
-bool slow_take(struct nic *nic, struct rte_mbuf *m);
-// The next frame that the host has taken; NULL: none. The caller frees it.
-struct rte_mbuf *slow_next(struct nic *nic);
-// Sends the PAUSE or XON that is due. Returns when to come back.
-uint64_t slow_send(struct nic *nic);
 
 // ---- nic_cm.c
 void nic_on_cm(struct nic *nic, const struct roce_pkt *pkt, const struct roce_addr *from);

@@ -7,8 +7,8 @@
 
 #include <rte_mbuf.h>
 
+#include "dataplane/packet/neighbour.h"
 #include "dataplane/packet/wire.h"
-#include "drivers/nic/arp.h"
 #include "drivers/nic/tcp_build.h"
 
 enum { ROOM_RETRY_NS = 1000 };
@@ -69,15 +69,28 @@ void nic_ctl_push(struct nic *nic, struct rte_mbuf *m)
 
 void nic_send_arp(struct nic *nic, uint16_t op, uint32_t ip, const uint8_t mac[6])
 {
-	struct arp_msg msg = {.op = op, .sender_ip = nic->cfg.ip, .target_ip = ip};
-	struct rte_mbuf *m = nic_alloc(nic, ARP_FRAME_LEN);
+	struct neighbour_msg msg = {.family = 4, .request = op == ARP_REQUEST};
+	struct rte_mbuf *m = nic_alloc(nic, NEIGHBOUR_MSG_MIN);
 
 	if (m == NULL)
 		return;
+	be32_put((struct be32 *)msg.sender, nic->cfg.ip);
+	be32_put((struct be32 *)msg.target, ip);
 	memcpy(msg.sender_mac, nic->cfg.facts.mac, sizeof(msg.sender_mac));
-	memcpy(msg.target_mac, mac, sizeof(msg.target_mac));
-	arp_build(rte_pktmbuf_mtod(m, uint8_t *), &msg);
+	memcpy(msg.to_mac, mac, sizeof(msg.to_mac));
+	neighbour_build(rte_pktmbuf_mtod(m, uint8_t *), &msg);
 	nic_ctl_push(nic, m);
+}
+
+struct roce_addr nic_addr(struct nic *nic, uint32_t dst_ip, const uint8_t dst_mac[6],
+			  uint16_t udp_sport, uint8_t tos)
+{
+	struct roce_addr a = {.src_ip = nic->cfg.ip, .dst_ip = dst_ip, .udp_sport = udp_sport,
+			      .ip_id = nic->ip_id++, .tos = tos};
+
+	memcpy(a.src_mac, nic->cfg.facts.mac, sizeof(a.src_mac));
+	memcpy(a.dst_mac, dst_mac, sizeof(a.dst_mac));
+	return a;
 }
 
 // ---- PFC
@@ -212,18 +225,12 @@ static void build(struct nic *nic, const struct qp *qp, enum qp_send what, struc
 		  struct rte_mbuf *m)
 {
 	const struct peer *peer = &nic->peers[qp->peer];
-	struct roce_addr addr = {
-		.src_ip = nic->cfg.ip,
-		.dst_ip = peer->pub.ip,
-		.udp_sport = what == QP_CM ? roce_udp_sport(CM_QP, CM_QP) : qp->udp_sport,
-		.ip_id = nic->ip_id++,
-		.tos = qp->tos,
-	};
+	struct roce_addr addr = nic_addr(nic, peer->pub.ip, peer->mac,
+					 what == QP_CM ? roce_udp_sport(CM_QP, CM_QP)
+						       : qp->udp_sport, qp->tos);
 	uint8_t mad[CM_MAD_LEN];
 	struct cm_msg msg;
 
-	memcpy(addr.src_mac, nic->cfg.facts.mac, sizeof(addr.src_mac));
-	memcpy(addr.dst_mac, peer->mac, sizeof(addr.dst_mac));
 	if (what == QP_CM) {
 		cm_fill(nic, qp, &msg);
 		cm_build(mad, &msg);
@@ -235,9 +242,9 @@ static void build(struct nic *nic, const struct qp *qp, enum qp_send what, struc
 		roce_build(rte_pktmbuf_mtod(m, uint8_t *), &addr, pkt);
 }
 
-static void put(struct nic *nic, const struct qp *qp, struct rte_mbuf *m, struct batch *b)
+static void put(struct nic *nic, uint8_t cls, struct rte_mbuf *m, struct batch *b)
 {
-	b->cls[b->n] = qp->cls;
+	b->cls[b->n] = cls;
 	b->m[b->n++] = m;
 	b->room -= m->pkt_len;
 	shaper_charge(&nic->line, &nic->line_state, m->pkt_len + LINK_OVERHEAD_BYTES);
@@ -258,7 +265,7 @@ static enum stop add_tcp(struct nic *nic, struct qp *qp, struct batch *b)
 	if (m == NULL)
 		return STOP_ROOM;
 	nic_tcp_build(nic, qp, &s, m);
-	put(nic, qp, m, b);
+	put(nic, qp->cls, m, b);
 	nic_tcp_sent(nic, qp, &s);
 	if (s.len != 0)
 		count_sent(nic, qp, len);
@@ -282,7 +289,7 @@ static enum stop add_qp(struct nic *nic, struct qp *qp, enum qp_send what, struc
 		return STOP_ROOM;
 	pkt.payload = payload_at(&nic->payload, offset);
 	build(nic, qp, what, &pkt, m);
-	put(nic, qp, m, b);
+	put(nic, qp->cls, m, b);
 	commit(nic, qp, what, &pkt, len);
 	return STOP_FULL;
 }
@@ -318,10 +325,7 @@ static bool add_ctl(struct nic *nic, struct batch *b)
 		return false;
 	nic->ctl_head = (nic->ctl_head + 1) % NIC_CTL;
 	nic->n_ctl--;
-	b->cls[b->n] = 0;
-	b->m[b->n++] = m;
-	b->room -= m->pkt_len;
-	shaper_charge(&nic->line, &nic->line_state, m->pkt_len + LINK_OVERHEAD_BYTES);
+	put(nic, 0, m, b);
 	return true;
 }
 
@@ -335,10 +339,7 @@ static bool add_cnp(struct nic *nic, struct batch *b)
 	m = nic_cnp_build(nic);
 	if (m == NULL)
 		return false;
-	b->cls[b->n] = nic->cc.cnp_cls;
-	b->m[b->n++] = m;
-	b->room -= m->pkt_len;
-	shaper_charge(&nic->line, &nic->line_state, m->pkt_len + LINK_OVERHEAD_BYTES);
+	put(nic, nic->cc.cnp_cls, m, b);
 	nic_cnp_sent(nic);
 	return true;
 }

@@ -12,8 +12,8 @@
 #include <rte_mbuf.h>
 
 #include "dataplane/packet/icrc.h"
+#include "dataplane/packet/neighbour.h"
 #include "dataplane/packet/wire.h"
-#include "drivers/nic/arp.h"
 #include "drivers/nic/nic_int.h"
 #include "drivers/nic/roce_build.h"
 
@@ -319,13 +319,14 @@ static void op_cm(struct world *w, struct fuzz_in *in)
 static void op_arp(struct world *w, struct fuzz_in *in)
 {
 	unsigned v = fuzz_u8(in);
-	struct arp_msg m = {.op = v & 4 ? ARP_REQUEST : ARP_REPLY, .sender_ip = PEER_IP + (v & 3),
-			    .target_ip = OWN_IP};
-	uint8_t frame[ARP_FRAME_LEN];
+	struct neighbour_msg m = {.family = 4, .request = v & 4};
+	uint8_t frame[NEIGHBOUR_MSG_MIN];
 
+	be32_put((struct be32 *)m.sender, PEER_IP + (v & 3));
+	be32_put((struct be32 *)m.target, OWN_IP);
 	memcpy(m.sender_mac, peer_mac, 6);
-	memcpy(m.target_mac, own_mac, 6);
-	arp_build(frame, &m);
+	memcpy(m.to_mac, own_mac, 6);
+	neighbour_build(frame, &m);
 	if (v & 8)
 		damage(in, frame, sizeof(frame));
 	arrive(w, frame, v & 16 ? fuzz_u8(in) % sizeof(frame) + 1u : sizeof(frame));

@@ -66,7 +66,7 @@ static void dump(void **state)
 	}
 	nic_storm_start(l.nic[1], &storm);
 	assert_true(loop_finish(&l, ids, 3, 1000000000));
-	assert_int_equal(nic_flow_status(l.nic[0], ids[3]).state, FLOW_REJECTED);
+	assert_int_equal(nic_flow_status(l.nic[0], ids[3]).state, NIC_FLOW_REJECTED);
 	for (unsigned i = 0; i < 3; i++)
 		nic_flow_close(l.nic[0], ids[i]);
 	loop_run(&l, l.now_ns + 3000000, 0);

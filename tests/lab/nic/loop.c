@@ -234,7 +234,7 @@ bool loop_finish(struct loop *l, const uint32_t *flows, uint32_t n, uint64_t lim
 		for (uint32_t i = 0; i < n; i++) {
 			struct nic_flow_status s = nic_flow_status(l->nic[0], flows[i]);
 
-			done += s.state == FLOW_UP && s.posted != 0 && s.posted == s.completed;
+			done += s.state == NIC_FLOW_UP && s.posted != 0 && s.posted == s.completed;
 		}
 		if (done == n)
 			return true;

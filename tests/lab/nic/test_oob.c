@@ -57,7 +57,7 @@ static void connecting_says_no_word(void **state)
 	up(&p, &told, 0);
 	id = pair_connect(&p, 0, (struct nic_flow){.cls = 3, .manual = true});
 	pair_run(&p, 1000000);
-	assert_int_equal(nic_flow_status(p.nic[0], id).state, FLOW_UP);
+	assert_int_equal(nic_flow_status(p.nic[0], id).state, NIC_FLOW_UP);
 	assert_int_equal(pair_stats(&p, 0)->tx_frames + pair_stats(&p, 1)->tx_frames, 0);
 	pair_down(&p);
 }
@@ -329,7 +329,7 @@ static void closing_frees_both_ends_without_a_word(void **state)
 
 		nic_flow_close(p.nic[0], id);
 		pair_run(&p, p.clock.now_ns + 10000);
-		assert_int_equal(nic_flow_status(p.nic[0], id).state, FLOW_CLOSED);
+		assert_int_equal(nic_flow_status(p.nic[0], id).state, NIC_FLOW_CLOSED);
 		assert_int_equal(pair_stats(&p, 0)->tx_frames + pair_stats(&p, 1)->tx_frames, sent);
 		nic_flow_forget(p.nic[0], id);
 	}

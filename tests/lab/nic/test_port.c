@@ -417,7 +417,7 @@ static void nobody_listens(void **state)
 	id = add(&l, REQ_WRITE, 3, 0);
 	loop_run(&l, 1000000, 0);
 	s = nic_flow_status(l.nic[0], id);
-	assert_int_equal(s.state, FLOW_REJECTED);
+	assert_int_equal(s.state, NIC_FLOW_REJECTED);
 	assert_int_equal(s.reason, 8);
 	assert_int_equal(loop_stats(&l, 1).connections_rejected, 1);
 	loop_down(&l);
@@ -440,16 +440,16 @@ static void full_responder_rejects_and_takes_others_later(void **state)
 		ids[i] = add(&l, REQ_WRITE, 3, 0);
 	loop_run(&l, 1000000, 0);
 	for (unsigned i = 0; i < 5; i++)
-		up += nic_flow_status(l.nic[0], ids[i]).state == FLOW_UP;
+		up += nic_flow_status(l.nic[0], ids[i]).state == NIC_FLOW_UP;
 	assert_int_equal(up, 4);
-	assert_int_equal(nic_flow_status(l.nic[0], ids[4]).state, FLOW_REJECTED);
+	assert_int_equal(nic_flow_status(l.nic[0], ids[4]).state, NIC_FLOW_REJECTED);
 	nic_flow_stop(l.nic[0], ids[0]);
 	assert_true(loop_finish(&l, ids, 1, second));
 	nic_flow_close(l.nic[0], ids[0]);
 	loop_run(&l, l.now_ns + 1000000, 0);
 	ids[5] = add(&l, REQ_WRITE, 3, 0);
 	loop_run(&l, l.now_ns + 1000000, 0);
-	assert_int_equal(nic_flow_status(l.nic[0], ids[5]).state, FLOW_UP);
+	assert_int_equal(nic_flow_status(l.nic[0], ids[5]).state, NIC_FLOW_UP);
 	loop_down(&l);
 }
 

@@ -92,7 +92,7 @@ static void run_transfer(const struct transfer *t, uint64_t seed)
 		nic_flow_close(l.nic[0], ids[i]);
 	loop_run(&l, l.now_ns + second, 0);
 	for (uint32_t i = 0; i < t->n_flows; i++)
-		assert_int_equal(nic_flow_status(l.nic[0], ids[i]).state, FLOW_CLOSED);
+		assert_int_equal(nic_flow_status(l.nic[0], ids[i]).state, NIC_FLOW_CLOSED);
 	loop_down(&l);
 }
 
@@ -169,7 +169,7 @@ static void lost_tail_waits_for_the_timer(void **state)
 	loop_up(&l, 1, NULL);
 	add_flows(&l, &f, 1, &id);
 	loop_run(&l, 40000, 0);
-	assert_int_equal(nic_flow_status(l.nic[0], id).state, FLOW_UP);
+	assert_int_equal(nic_flow_status(l.nic[0], id).state, NIC_FLOW_UP);
 	l.faults.loss = 1;
 	loop_run(&l, 60000, 0);
 	assert_int_equal(l.lost, 1);

@@ -11,7 +11,6 @@
 
 #include "dataplane/packet/wire.h"
 #include "dataplane/rng.h"
-#include "drivers/nic/arp.h"
 #include "dataplane/packet/cm.h"
 #include "drivers/nic/hist.h"
 #include "drivers/nic/payload.h"
@@ -70,23 +69,6 @@ static void timers_give_the_earliest(void **state)
 		assert_int_equal(t.due_ns[timers_first(&t)], first);
 	}
 	timers_fini(&t);
-}
-
-static void arp_is_read_as_it_was_built(void **state)
-{
-	const struct arp_msg m = {.op = ARP_REQUEST, .sender_mac = {2, 0, 0, 0, 0, 1},
-				  .sender_ip = 0x0a000001, .target_ip = 0x0a000002};
-	uint8_t frame[ARP_FRAME_LEN];
-	struct arp_msg got;
-
-	(void)state;
-	arp_build(frame, &m);
-	assert_int_equal(frame[0], 0xff);
-	assert_true(arp_parse(frame, sizeof(frame), &got));
-	assert_memory_equal(&got, &m, sizeof(m));
-	assert_false(arp_parse(frame, 41, &got));
-	frame[14] = 6;
-	assert_false(arp_parse(frame, sizeof(frame), &got));
 }
 
 static void connection_messages_have_the_fields_where_a_switch_looks(void **state)
@@ -152,7 +134,6 @@ int main(void)
 		cmocka_unit_test(psn_arithmetic_wraps_at_24_bits),
 		cmocka_unit_test(quantiles_are_at_most_one_bucket_high),
 		cmocka_unit_test(timers_give_the_earliest),
-		cmocka_unit_test(arp_is_read_as_it_was_built),
 		cmocka_unit_test(connection_messages_have_the_fields_where_a_switch_looks),
 		cmocka_unit_test(mtu_codes),
 		cmocka_unit_test(source_port_is_what_linux_derives),
