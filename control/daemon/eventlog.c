@@ -19,8 +19,9 @@
 #include "dataplane/drop.h"
 #include "dataplane/qos/cause.h"
 #include "dataplane/switch.h"
+#include "dataplane/units.h"
 
-enum { WINDOW_NS = 1000000000, TIME_LEN = 32, LINE_MAX_LEN = 1024 };
+enum { WINDOW_NS = SECOND_NS, TIME_LEN = 32, LINE_MAX_LEN = 1024 };
 
 struct kept {
 	struct event e;
@@ -55,17 +56,17 @@ struct eventlog {
 
 typedef void detail_fn(const struct eventlog *l, const struct event *e, struct json_object *row);
 
-static void detail_cells(const struct eventlog *l, const struct event *e, struct json_object *row)
+static void add_cells(const struct eventlog *l, const struct event *e, struct json_object *row)
 {
 	row_u64(row, KEY(PGS, shared_bytes), (uint64_t)e->a * l->policy->cell.bytes);
 }
 
 // What held the group's buffer as it entered XOFF (qos/cause.h).
-static void detail_cause(const struct eventlog *l, const struct event *e, struct json_object *row)
+static void add_cause(const struct eventlog *l, const struct event *e, struct json_object *row)
 {
 	struct pause_cause c = cause_unpack(e->t_ns, e->b);
 
-	detail_cells(l, e, row);
+	add_cells(l, e, row);
 	if (c.kind != CAUSE_QUEUE || c.out_port >= l->policy->n_ports)
 		return;
 	row_text(row, KEY(CAUSES, cause_port), l->policy->ports[c.out_port].name);
@@ -74,88 +75,11 @@ static void detail_cause(const struct eventlog *l, const struct event *e, struct
 	row_bool(row, "cause_paused", c.paused);
 }
 
-static void add_word(struct json_object *row, const char *key, const char *const *words,
-		     unsigned n, unsigned i)
-{
-	row_text(row, key, i < n ? words[i] : "?");
-}
-
-static void detail_storm(const struct eventlog *l, const struct event *e, struct json_object *row)
-{
-	static const char *const action[] = {
-		[WATCHDOG_DROP] = "drop", [WATCHDOG_FORWARD] = "forward",
-		[WATCHDOG_ALERT] = "alert"};
-
-	(void)l;
-	add_word(row, KEY(WATCHDOG, action), action, sizeof(action) / sizeof(action[0]), e->a);
-	row_u64(row, "measured_us", e->b / 1000);
-}
-
-static void detail_over(const struct eventlog *l, const struct event *e, struct json_object *row)
-{
-	(void)l;
-	row_u64(row, KEY(WATCHDOG, storm_us), e->b / 1000);
-	row_text(row, "pfc", e->a != 0 ? "on" : "off");
-}
-
-static void detail_limit(const struct eventlog *l, const struct event *e, struct json_object *row)
-{
-	static const char *const then[] = {
-		[WATCHDOG_PFC_OFF] = "pfc-off", [WATCHDOG_PORT_DOWN] = "port-down"};
-
-	(void)l;
-	add_word(row, "then", then, sizeof(then) / sizeof(then[0]), e->a);
-	row_u64(row, "storms", e->b);
-}
-
-static void detail_on(const struct eventlog *l, const struct event *e, struct json_object *row)
-{
-	(void)l;
-	row_text(row, KEY(VERSION, drop_all), e->a != 0 ? "on" : "off");
-}
-
-static void detail_rate(const struct eventlog *l, const struct event *e, struct json_object *row)
-{
-	(void)l;
-	row_text(row, "direction", e->a != 0 ? "out" : "in");
-	row_u64(row, "frames_per_s", e->b);
-}
-
-static void detail_paused(const struct eventlog *l, const struct event *e, struct json_object *row)
-{
-	(void)l;
-	row_u64(row, "paused_us_per_s", e->b);
-}
-
-static void detail_drop(const struct eventlog *l, const struct event *e, struct json_object *row)
+static void add_reason(const struct eventlog *l, const struct event *e, struct json_object *row)
 {
 	(void)l;
 	if (e->a < N_DROP_REASONS)
 		row_text(row, KEY(DROPS, reason), drop_info[e->a].name);
-	row_u64(row, "frame_bytes", e->b);
-}
-
-// How many since the last such event.
-static void detail_many(const struct eventlog *l, const struct event *e, struct json_object *row)
-{
-	(void)l;
-	row_u64(row, "count", e->b);
-}
-
-static void detail_limited(const struct eventlog *l, const struct event *e, struct json_object *row)
-{
-	static const char *const kind[] = {
-		[LIMIT_COPP] = "copp", [LIMIT_BROADCAST] = "broadcast",
-		[LIMIT_UNKNOWN_UNICAST] = "unknown-unicast", [LIMIT_MULTICAST] = "multicast"};
-
-	add_word(row, KEY(CAUSES, kind), kind, sizeof(kind) / sizeof(kind[0]), e->a);
-	detail_many(l, e, row);
-}
-
-static void detail_dscp(const struct eventlog *l, const struct event *e, struct json_object *row)
-{
-	row_u64(row, KEY(GUARD, dscp), e->a);
-	detail_many(l, e, row);
 }
 
 static void add_port(const struct eventlog *l, struct json_object *row, const char *key,
@@ -164,7 +88,7 @@ static void add_port(const struct eventlog *l, struct json_object *row, const ch
 	row_text(row, key, port < l->policy->n_ports ? l->policy->ports[port].name : "?");
 }
 
-static void detail_loop(const struct eventlog *l, const struct event *e, struct json_object *row)
+static void add_loop(const struct eventlog *l, const struct event *e, struct json_object *row)
 {
 	add_port(l, row, "sent_by", e->a & 0xff);
 	if (e->a >> 16 != 0)
@@ -173,20 +97,8 @@ static void detail_loop(const struct eventlog *l, const struct event *e, struct 
 		add_port(l, row, "taken_down", e->b - 1);
 }
 
-static void detail_ring(const struct eventlog *l, const struct event *e, struct json_object *row)
-{
-	row_u64(row, KEY(PORTS, rx_depth), e->a);
-	detail_many(l, e, row);
-}
-
-static void detail_missed(const struct eventlog *l, const struct event *e, struct json_object *row)
-{
-	(void)l;
-	row_u64(row, KEY(DROPS, packets), e->b);
-}
-
 // The other port: where the address came from, or where it may not go.
-static void detail_mac(const struct eventlog *l, const struct event *e, struct json_object *row)
+static void add_mac(const struct eventlog *l, const struct event *e, struct json_object *row)
 {
 	uint8_t other = event_mac_other(e->a);
 	char mac[18];
@@ -203,8 +115,7 @@ static void detail_mac(const struct eventlog *l, const struct event *e, struct j
 		row_u64(row, "more", event_mac_more(e->b));
 }
 
-static void detail_neighbour(const struct eventlog *l, const struct event *e,
-			     struct json_object *row)
+static void add_neighbour(const struct eventlog *l, const struct event *e, struct json_object *row)
 {
 	const struct event mac = {.b = e->b & 0xffffffffffff};
 	char ip[40];
@@ -215,134 +126,122 @@ static void detail_neighbour(const struct eventlog *l, const struct event *e,
 		snprintf(ip, sizeof(ip), "%u.%u.%u.%u", e->a >> 24, e->a >> 16 & 0xff,
 			 e->a >> 8 & 0xff, e->a & 0xff);
 	row_text(row, KEY(NEIGHBOURS, ip), ip);
-	detail_mac(l, &mac, row);
+	add_mac(l, &mac, row);
 	json_object_object_del(row, KEY(FDB, vlan));
 }
 
-static void detail_fdb(const struct eventlog *l, const struct event *e, struct json_object *row)
+static void add_unknown(const struct eventlog *l, const struct event *e, struct json_object *row)
 {
-	(void)l;
-	row_u64(row, "addresses", e->b);
+	add_mac(l, e, row);
+	row_text(row, "hint",
+		 "not flooded, as the class is lossless: enter the address into fdb, let the "
+		 "station send first, or set flood: on");
 }
 
-static void detail_unknown(const struct eventlog *l, const struct event *e,
-			   struct json_object *row)
-{
-	detail_mac(l, e, row);
-	json_object_object_add(
-		row, "hint",
-		json_object_new_string("not flooded, as the class is lossless: enter the address "
-				       "into fdb, let the station send first, or set flood: on"));
-}
-
-static void detail_tx(const struct eventlog *l, const struct event *e, struct json_object *row)
+static void add_queue(const struct eventlog *l, const struct event *e, struct json_object *row)
 {
 	(void)l;
 	if (e->b > 0)
 		row_u64(row, KEY(QUEUES, queue), e->b - 1);
-	row_text(row, KEY(PFC_STATUS, tx), e->a ? "on" : "off");
-}
-
-static void detail_changes(const struct eventlog *l, const struct event *e, struct json_object *row)
-{
-	(void)l;
-	row_u64(row, "changed", e->a);
-}
-
-static void detail_mistakes(const struct eventlog *l, const struct event *e,
-			    struct json_object *row)
-{
-	(void)l;
-	row_u64(row, "mistakes", e->a);
 }
 
 // The worker, and the ports that are its own (switch_create).
 static void add_worker(const struct eventlog *l, const struct event *e, struct json_object *row)
 {
-	struct json_object *ports = json_object_new_array();
+	struct json_object *ports;
 
 	row_u64(row, KEY(WORKERS, worker), e->a);
+	ports = list_in(row, KEY(WORKERS, ports));
 	for (unsigned i = e->a; i < l->policy->n_ports; i += l->policy->n_workers)
 		json_object_array_add(ports, json_object_new_string(l->policy->ports[i].name));
-	json_object_object_add(row, KEY(WORKERS, ports), ports);
 }
 
-static void detail_stall(const struct eventlog *l, const struct event *e, struct json_object *row)
-{
-	add_worker(l, e, row);
-	row_u64(row, "stood_still_us", e->b / 1000);
-}
+// A number of the record under its key.
+struct detail {
+	enum { OF_NONE, OF_A, OF_B, OF_B_US } of; // OF_B_US: nanoseconds, shown in microseconds
+	const char *key; // NULL: that of the fact
+	enum fact_id fact;
+	const char *const *words; // NULL: the number itself
+	unsigned n_words;
+};
 
-static void detail_standin(const struct eventlog *l, const struct event *e, struct json_object *row)
-{
-	(void)l;
-	row_u64(row, KEY(WORKERS, worker), e->a);
-	row_u64(row, KEY(STAND_IN, frames), e->b);
-}
+#define OWN(key) key, 0
+#define KNOWN(list, key) NULL, F_##list##_##key
+#define WORDS(w) w, sizeof(w) / sizeof((w)[0])
+static const char *const off_on[] = {"off", "on"}, *const in_out[] = {"in", "out"};
+static const char *const actions[] = {
+	[WATCHDOG_DROP] = "drop", [WATCHDOG_FORWARD] = "forward", [WATCHDOG_ALERT] = "alert"};
+static const char *const limits[] = {
+	[WATCHDOG_PFC_OFF] = "pfc-off", [WATCHDOG_PORT_DOWN] = "port-down"};
+static const char *const limited[] = {
+	[LIMIT_COPP] = "copp", [LIMIT_BROADCAST] = "broadcast",
+	[LIMIT_UNKNOWN_UNICAST] = "unknown-unicast", [LIMIT_MULTICAST] = "multicast"};
 
-static void detail_none(const struct eventlog *l, const struct event *e, struct json_object *row)
-{
-	(void)l;
-	(void)e;
-	(void)row;
-}
-
+#define HOW_MANY {OF_B, OWN("count")} // since the last such event
+#define LIMITED {OF_A, KNOWN(CAUSES, kind), WORDS(limited)}, HOW_MANY
+#define PFC_RATE {OF_A, OWN("direction"), WORDS(in_out)}, {OF_B, OWN("frames_per_s")}
 static const struct {
 	const char *severity;
-	detail_fn *detail;
+	detail_fn *add; // before the details; NULL: none
+	struct detail details[2];
 } shape[] = {
-	[EVENT_XOFF] = {"info", detail_cause},
-	[EVENT_XON] = {"info", detail_cells},
-	[EVENT_LOSSLESS_DROP] = {"alarm", detail_drop},
-	[EVENT_STORM] = {"alarm", detail_storm},
-	[EVENT_STORM_OVER] = {"info", detail_over},
-	[EVENT_STORM_LIMIT] = {"alarm", detail_limit},
-	[EVENT_STORM_RECOVERED] = {"info", detail_none},
-	[EVENT_DROP_ALL] = {"warning", detail_on},
-	[EVENT_PFC_RATE_UP] = {"warning", detail_rate},
-	[EVENT_PFC_RATE_DOWN] = {"info", detail_rate},
-	[EVENT_PFC_PAUSED] = {"warning", detail_paused},
-	[EVENT_PFC_PAUSED_OVER] = {"info", detail_paused},
-	[EVENT_PAIR_DROPPED] = {"warning", detail_many},
-	[EVENT_FLOWS_FULL] = {"warning", detail_many},
-	[EVENT_CNP_CAP] = {"warning", detail_many},
-	[EVENT_LINK_UP] = {"info", detail_none},
-	[EVENT_LINK_DOWN] = {"warning", detail_none},
-	[EVENT_WORKER_STALLED] = {"alarm", detail_stall},
-	[EVENT_WORKER_RECOVERED] = {"info", detail_stall},
-	[EVENT_STANDIN_PAUSED] = {"warning", detail_standin},
+	[EVENT_XOFF] = {"info", add_cause},
+	[EVENT_XON] = {"info", add_cells},
+	[EVENT_LOSSLESS_DROP] = {"alarm", add_reason, {{OF_B, OWN("frame_bytes")}}},
+	[EVENT_STORM] = {"alarm", NULL,
+			 {{OF_A, KNOWN(WATCHDOG, action), WORDS(actions)}, {OF_B_US, OWN("measured_us")}}},
+	[EVENT_STORM_OVER] = {"info", NULL,
+			 {{OF_B_US, KNOWN(WATCHDOG, storm_us)},
+			  {OF_A, OWN("pfc"), WORDS(off_on)}}},
+	[EVENT_STORM_LIMIT] = {"alarm", NULL,
+			 {{OF_A, OWN("then"), WORDS(limits)}, {OF_B, OWN("storms")}}},
+	[EVENT_STORM_RECOVERED] = {"info"},
+	[EVENT_DROP_ALL] = {"warning", NULL, {{OF_A, KNOWN(VERSION, drop_all), WORDS(off_on)}}},
+	[EVENT_PFC_RATE_UP] = {"warning", NULL, {PFC_RATE}},
+	[EVENT_PFC_RATE_DOWN] = {"info", NULL, {PFC_RATE}},
+	[EVENT_PFC_PAUSED] = {"warning", NULL, {{OF_B, OWN("paused_us_per_s")}}},
+	[EVENT_PFC_PAUSED_OVER] = {"info", NULL, {{OF_B, OWN("paused_us_per_s")}}},
+	[EVENT_PAIR_DROPPED] = {"warning", NULL, {HOW_MANY}},
+	[EVENT_FLOWS_FULL] = {"warning", NULL, {HOW_MANY}},
+	[EVENT_CNP_CAP] = {"warning", NULL, {HOW_MANY}},
+	[EVENT_LINK_UP] = {"info"},
+	[EVENT_LINK_DOWN] = {"warning"},
+	[EVENT_WORKER_STALLED] = {"alarm", add_worker, {{OF_B_US, OWN("stood_still_us")}}},
+	[EVENT_WORKER_RECOVERED] = {"info", add_worker, {{OF_B_US, OWN("stood_still_us")}}},
+	[EVENT_STANDIN_PAUSED] = {"warning", NULL,
+			 {{OF_A, KNOWN(WORKERS, worker)}, {OF_B, KNOWN(STAND_IN, frames)}}},
 	[EVENT_STANDIN_GAVE_UP] = {"alarm", add_worker},
-	[EVENT_STANDIN_ENDED] = {"alarm", detail_none},
-	[EVENT_RX_MISSED] = {"alarm", detail_missed},
-	[EVENT_RX_GUARD] = {"warning", detail_ring},
-	[EVENT_MAC_LEARNED] = {"info", detail_mac},
-	[EVENT_MAC_MOVED] = {"warning", detail_mac},
-	[EVENT_MAC_AGED] = {"info", detail_mac},
-	[EVENT_LOSSLESS_UNKNOWN] = {"warning", detail_unknown},
-	[EVENT_MAC_EVICTED] = {"warning", detail_mac},
-	[EVENT_MAC_FLAPPING] = {"alarm", detail_mac},
-	[EVENT_MAC_STICKY] = {"alarm", detail_mac},
-	[EVENT_FDB_FULL] = {"warning", detail_fdb},
-	[EVENT_FDB_ROOM] = {"info", detail_fdb},
-	[EVENT_NEIGHBOUR_MAC] = {"warning", detail_neighbour},
-	[EVENT_PORT_GONE] = {"alarm", detail_none},
-	[EVENT_PORT_BACK] = {"info", detail_none},
-	[EVENT_PORT_REFUSED] = {"warning", detail_none},
-	[EVENT_COPP] = {"warning", detail_many},
-	[EVENT_COPP_OVER] = {"info", detail_many},
-	[EVENT_STORM_CONTROL] = {"warning", detail_limited},
-	[EVENT_STORM_CONTROL_OVER] = {"info", detail_limited},
-	[EVENT_ROCE_LOSSY] = {"warning", detail_dscp},
-	[EVENT_ROCE_LOSSY_OVER] = {"info", detail_dscp},
-	[EVENT_LOOP] = {"alarm", detail_loop},
-	[EVENT_LOOP_OVER] = {"info", detail_none},
-	[EVENT_LOOP_RECOVERED] = {"info", detail_none},
-	[EVENT_NEXT_HOP_LOST] = {"warning", detail_none},
-	[EVENT_NEXT_HOP_BACK] = {"info", detail_none},
-	[EVENT_TX_SET] = {"info", detail_tx},
-	[EVENT_RELOADED] = {"info", detail_changes},
-	[EVENT_RELOAD_FAILED] = {"warning", detail_mistakes},
-	[EVENT_ROLLBACK] = {"warning", detail_none},
+	[EVENT_STANDIN_ENDED] = {"alarm"},
+	[EVENT_RX_MISSED] = {"alarm", NULL, {{OF_B, KNOWN(DROPS, packets)}}},
+	[EVENT_RX_GUARD] = {"warning", NULL, {{OF_A, KNOWN(PORTS, rx_depth)}, HOW_MANY}},
+	[EVENT_MAC_LEARNED] = {"info", add_mac},
+	[EVENT_MAC_MOVED] = {"warning", add_mac},
+	[EVENT_MAC_AGED] = {"info", add_mac},
+	[EVENT_LOSSLESS_UNKNOWN] = {"warning", add_unknown},
+	[EVENT_MAC_EVICTED] = {"warning", add_mac},
+	[EVENT_MAC_FLAPPING] = {"alarm", add_mac},
+	[EVENT_MAC_STICKY] = {"alarm", add_mac},
+	[EVENT_FDB_FULL] = {"warning", NULL, {{OF_B, OWN("addresses")}}},
+	[EVENT_FDB_ROOM] = {"info", NULL, {{OF_B, OWN("addresses")}}},
+	[EVENT_NEIGHBOUR_MAC] = {"warning", add_neighbour},
+	[EVENT_PORT_GONE] = {"alarm"},
+	[EVENT_PORT_BACK] = {"info"},
+	[EVENT_PORT_REFUSED] = {"warning"},
+	[EVENT_COPP] = {"warning", NULL, {HOW_MANY}},
+	[EVENT_COPP_OVER] = {"info", NULL, {HOW_MANY}},
+	[EVENT_STORM_CONTROL] = {"warning", NULL, {LIMITED}},
+	[EVENT_STORM_CONTROL_OVER] = {"info", NULL, {LIMITED}},
+	[EVENT_ROCE_LOSSY] = {"warning", NULL, {{OF_A, KNOWN(GUARD, dscp)}, HOW_MANY}},
+	[EVENT_ROCE_LOSSY_OVER] = {"info", NULL, {{OF_A, KNOWN(GUARD, dscp)}, HOW_MANY}},
+	[EVENT_LOOP] = {"alarm", add_loop},
+	[EVENT_LOOP_OVER] = {"info"},
+	[EVENT_LOOP_RECOVERED] = {"info"},
+	[EVENT_NEXT_HOP_LOST] = {"warning"},
+	[EVENT_NEXT_HOP_BACK] = {"info"},
+	[EVENT_TX_SET] = {"info", add_queue, {{OF_A, KNOWN(PFC_STATUS, tx), WORDS(off_on)}}},
+	[EVENT_RELOADED] = {"info", NULL, {{OF_A, OWN("changed")}}},
+	[EVENT_RELOAD_FAILED] = {"warning", NULL, {{OF_A, OWN("mistakes")}}},
+	[EVENT_ROLLBACK] = {"warning"},
 };
 static_assert(sizeof(shape) / sizeof(shape[0]) == N_EVENT_TYPES, "every event has a shape");
 
@@ -364,6 +263,17 @@ static const char *port_of(const struct eventlog *l, const struct kept *k)
 	return k->e.port < l->policy->n_ports ? l->policy->ports[k->e.port].name : NULL;
 }
 
+static void add_detail(const struct detail *d, const struct event *e, struct json_object *row)
+{
+	uint64_t v = d->of == OF_A ? e->a : d->of == OF_B ? e->b : e->b / US_NS;
+	const char *key = d->key != NULL ? d->key : fact_rows[d->fact].key;
+
+	if (d->words == NULL)
+		row_u64(row, key, v);
+	else
+		row_text(row, key, v < d->n_words ? d->words[v] : "?");
+}
+
 // What the event carries beside its port.
 static void add_details(const struct eventlog *l, const struct kept *k, struct json_object *row)
 {
@@ -371,7 +281,10 @@ static void add_details(const struct eventlog *l, const struct kept *k, struct j
 		row_u64(row, KEY(QUEUES, class), k->e.cls);
 	if (k->ip[0] != '\0')
 		row_text(row, KEY(NEIGHBOURS, ip), k->ip);
-	shape[k->e.type].detail(l, &k->e, row);
+	if (shape[k->e.type].add != NULL)
+		shape[k->e.type].add(l, &k->e, row);
+	for (unsigned i = 0; i < 2 && shape[k->e.type].details[i].of != OF_NONE; i++)
+		add_detail(&shape[k->e.type].details[i], &k->e, row);
 }
 
 struct line {
