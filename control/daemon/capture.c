@@ -13,7 +13,9 @@
 
 #include "control/capture/frame.h"
 #include "control/capture_wire.h"
+#include "control/daemon/json_in.h"
 #include "control/model_time.h"
+#include "control/observe/field.h"
 #include "dataplane/tap.h"
 #include "dataplane/units.h"
 
@@ -335,57 +337,40 @@ static bool wanted(const struct capture *c, unsigned port)
 	return c->ports[port / 64] >> (port % 64) & 1;
 }
 
-static void add_u64(struct json_object *to, const char *key, uint64_t v)
-{
-	json_object_object_add(to, key, json_object_new_uint64(v));
-}
-
-static void add_text(struct json_object *to, const char *key, const char *v)
-{
-	json_object_object_add(to, key, json_object_new_string(v));
-}
-
 static void add_started(const struct capture *c, struct json_object *data)
 {
 	const struct policy *pol = switch_policy(c->sw);
-	struct json_object *list = json_object_new_array();
+	struct json_object *list;
 
-	add_text(data, "switch", pol->name);
-	add_u64(data, "snaplen", c->wish.snaplen);
-	add_u64(data, "started_ns", model_ns(c) + c->wish.wall_offset_ns);
-	json_object_object_add(data, "ports", list);
+	row_text(data, "switch", pol->name);
+	row_u64(data, "snaplen", c->wish.snaplen);
+	row_u64(data, "started_ns", model_ns(c) + c->wish.wall_offset_ns);
+	list = list_in(data, "ports");
 	for (unsigned i = 0; i < pol->n_ports; i++) {
-		struct json_object *row = json_object_new_object();
+		struct json_object *row = wanted(c, i) ? row_in(list) : NULL;
 
-		if (!wanted(c, i)) {
-			json_object_put(row);
+		if (row == NULL)
 			continue;
-		}
-		add_u64(row, "index", i);
-		add_text(row, "port", pol->ports[i].name);
-		add_text(row, "device", pol->ports[i].device);
-		add_u64(row, "speed_bps", pol->ports[i].speed_bps);
-		json_object_array_add(list, row);
+		row_u64(row, "index", i);
+		row_text(row, "port", pol->ports[i].name);
+		row_text(row, "device", pol->ports[i].device);
+		row_u64(row, "speed_bps", pol->ports[i].speed_bps);
 	}
 }
 
 static void add_counts(const struct capture *c, struct json_object *data)
 {
-	const struct policy *pol = switch_policy(c->sw);
-	struct json_object *list = json_object_new_array();
+	struct json_object *list = list_in(data, "counts");
 
-	json_object_object_add(data, "counts", list);
-	for (unsigned i = 0; i < pol->n_ports; i++) {
-		struct json_object *row;
+	for (unsigned i = 0; i < switch_policy(c->sw)->n_ports; i++) {
+		struct json_object *row = wanted(c, i) ? row_in(list) : NULL;
 
-		if (!wanted(c, i))
+		if (row == NULL)
 			continue;
-		row = json_object_new_object();
-		add_u64(row, "index", i);
-		add_u64(row, "seen", c->count[i].seen);
-		add_u64(row, "matched", c->count[i].matched);
-		add_u64(row, "lost", tap_lost_of(c->tap, i));
-		json_object_array_add(list, row);
+		row_u64(row, "index", i);
+		row_u64(row, "seen", c->count[i].seen);
+		row_u64(row, "matched", c->count[i].matched);
+		row_u64(row, "lost", tap_lost_of(c->tap, i));
 	}
 }
 
@@ -438,7 +423,7 @@ static void serve_read(struct capture *c)
 		return;
 	data = json_object_new_object();
 	json_object_object_add(data, "frames", batch_text(c));
-	json_object_object_add(data, "end", json_object_new_boolean(over));
+	row_bool(data, "end", over);
 	if (over)
 		add_counts(c, data);
 	answer_ok(c, data);
@@ -447,24 +432,6 @@ static void serve_read(struct capture *c)
 }
 
 // ---- requests
-
-static const char *text_in(struct json_object *req, const char *key)
-{
-	struct json_object *v;
-
-	if (!json_object_object_get_ex(req, key, &v) || !json_object_is_type(v, json_type_string))
-		return NULL;
-	return json_object_get_string(v);
-}
-
-static int64_t number_in(struct json_object *req, const char *key, int64_t otherwise)
-{
-	struct json_object *v;
-
-	if (!json_object_object_get_ex(req, key, &v) || !json_object_is_type(v, json_type_int))
-		return otherwise;
-	return json_object_get_int64(v);
-}
 
 static void choose_ports(struct capture *c, int port, uint32_t *max_frame)
 {
@@ -497,13 +464,13 @@ static uint32_t records_for(const struct capture *c, uint32_t snaplen)
 static const char *read_start(struct capture *c, int port, struct json_object *req,
 			      struct tap_params *p)
 {
-	int64_t snaplen = number_in(req, "snaplen", 0);
+	int64_t snaplen = number_in(req, "snaplen", 0, TAP_MAX_SNAPLEN);
 	const char *filter = text_in(req, "filter");
 	uint32_t max_frame;
 
 	if (!only_of(text_in(req, "only"), &c->wish.only))
 		return "only is drops, marked or pfc";
-	if (snaplen < 0 || snaplen > TAP_MAX_SNAPLEN)
+	if (snaplen < 0)
 		return "snaplen is from 1 to 16384 bytes";
 	if (filter != NULL && strlen(filter) > CAPTURE_MAX_FILTER)
 		return "a filter is at most 1000 bytes long";
@@ -523,7 +490,7 @@ static void refuse(struct capture *c, const char *why)
 {
 	struct json_object *data = json_object_new_object();
 
-	add_text(data, "refused", why);
+	row_text(data, "refused", why);
 	answer_ok(c, data);
 }
 
@@ -584,7 +551,7 @@ static bool owns(struct capture *c, unsigned client)
 
 void capture_read(struct capture *c, unsigned client, struct json_object *req)
 {
-	int64_t wait_ms = number_in(req, "wait_ms", 0);
+	int64_t wait_ms = number_in(req, "wait_ms", 0, INT64_MAX);
 
 	if (!owns(c, client))
 		return;
@@ -602,12 +569,9 @@ void capture_read(struct capture *c, unsigned client, struct json_object *req)
 
 void capture_stop(struct capture *c, unsigned client, struct json_object *req)
 {
-	struct json_object *discard;
-
 	if (!owns(c, client))
 		return;
-	c->discard = json_object_object_get_ex(req, "discard", &discard) &&
-		     json_object_get_boolean(discard);
+	c->discard = true_in(req, "discard");
 	c->pending = ANSWER_STOP;
 	c->deadline_ns = c->now_ns + CAPTURE_ACK_NS;
 	if (c->state == RUNNING)

@@ -25,6 +25,16 @@ struct idle {
 	uint64_t moved, moved_at_ns;
 };
 
+void daemon_event(const struct daemon *d, enum event_type type, unsigned port, uint32_t a,
+		  uint64_t b, uint64_t now_ns)
+{
+	const struct event e = {.t_ns = model_time_ns(config_time_scale(d->config), now_ns),
+				.type = (uint16_t)type, .port = (uint8_t)port, .cls = 0xff,
+				.a = a, .b = b};
+
+	eventlog_add(d->log, &e, now_ns);
+}
+
 // now_ns is real time, as for all that control waits for; the switch is told model time.
 static void control_once(struct daemon *d, uint64_t now_ns)
 {

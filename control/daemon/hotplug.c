@@ -48,14 +48,6 @@ void hotplug_destroy(struct hotplug *h)
 	free(h);
 }
 
-static void report(const struct hotplug *h, enum event_type type, unsigned port, uint64_t now_ns)
-{
-	const struct event e = {.t_ns = model_time_ns(config_time_scale(h->d->config), now_ns),
-				.type = (uint16_t)type, .port = (uint8_t)port, .cls = 0xff};
-
-	eventlog_add(h->d->log, &e, now_ns);
-}
-
 static void refused(struct hotplug *h, unsigned port, const char *why, uint64_t now_ns)
 {
 	const struct policy *policy = h->d->policy;
@@ -66,7 +58,7 @@ static void refused(struct hotplug *h, unsigned port, const char *why, uint64_t 
 	if (!again || strcmp(p->reported, why) == 0)
 		return;
 	snprintf(p->reported, WHY_LEN, "%s", why);
-	report(h, EVENT_PORT_REFUSED, port, now_ns);
+	daemon_event(h->d, EVENT_PORT_REFUSED, port, 0, 0, now_ns);
 	log_line("%s warning port %s: %s", policy->name, policy->ports[port].name, why);
 }
 
@@ -166,7 +158,7 @@ static void arrived(struct hotplug *h, unsigned port, uint64_t now_ns)
 	stall_new_device(h->d->stall, port);
 	switch_links_changed(h->d->sw);
 	if (!switch_device_gone(h->d->sw, port)) // else the port leaves the device again
-		report(h, EVENT_PORT_BACK, port, now_ns);
+		daemon_event(h->d, EVENT_PORT_BACK, port, 0, 0, now_ns);
 }
 
 // True after a device was opened or closed.

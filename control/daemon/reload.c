@@ -12,9 +12,12 @@
 
 #include "control/config/diag.h"
 #include "control/daemon/daemon_impl.h"
+#include "control/observe/field.h"
 #include "dataplane/packet/classify.h"
+#include "dataplane/bits.h"
 #include "dataplane/switch_change.h"
 #include "dataplane/switch_routes.h"
+#include "dataplane/units.h"
 
 // The control thread does not rest for so long while classes are paused for a reload.
 static const uint64_t HASTE_NS = 100000000;
@@ -209,16 +212,6 @@ static int candidate_make(struct reload *r, const char *path, const char *text,
 	return prepare(d, path, c->policy, said);
 }
 
-// ---- events
-
-static void log_event(struct reload *r, enum event_type type, unsigned n, uint64_t now_ns)
-{
-	const struct event e = {.t_ns = model_time_ns(config_time_scale(r->d->config), now_ns),
-				.type = (uint16_t)type, .port = 0xff, .cls = 0xff, .a = n};
-
-	eventlog_add(r->d->log, &e, now_ns);
-}
-
 // ---- publish
 
 // What a driver keeps for the host's stack is its own affair, so it is set port by port. All or
@@ -304,15 +297,14 @@ static bool reload_pause_text(const struct reload *r, char out[RELOAD_PAUSE_LEN]
 	char classes[3 * N_CLASSES + 1] = "";
 	unsigned n = 0;
 
-	for (unsigned cls = 0; cls < N_CLASSES; cls++)
-		if (c->classes >> cls & 1)
-			snprintf(classes + strlen(classes), sizeof(classes) - strlen(classes),
-				 "%s%u", n++ == 0 ? "" : ", ", cls);
+	for_each_bit (cls, c->classes)
+		snprintf(classes + strlen(classes), sizeof(classes) - strlen(classes), "%s%u",
+			 n++ == 0 ? "" : ", ", cls);
 	if (n != 0)
 		snprintf(out, RELOAD_PAUSE_LEN,
 			 "paused %s %s on %u %s for %" PRIu64 " us before the change",
 			 n == 1 ? "class" : "classes", classes, c->n_ports,
-			 c->n_ports == 1 ? "port" : "ports", (c->lasted_ns + 500) / 1000);
+			 c->n_ports == 1 ? "port" : "ports", (c->lasted_ns + 500) / US_NS);
 	return n != 0;
 }
 
@@ -336,7 +328,7 @@ static void finish(struct reload *r, uint64_t now_ns)
 	log_pause(r);
 	if (r->for_ports)
 		return;
-	log_event(r, EVENT_RELOADED, r->n_changes, now_ns);
+	daemon_event(r->d, EVENT_RELOADED, 0xff, r->n_changes, 0, now_ns);
 	if (r->confirm_ns != 0)
 		r->confirm_end_ns = now_ns + r->confirm_ns;
 	reload_describe(r);
@@ -385,7 +377,7 @@ static enum reload_verdict begin_file(struct reload *r, const char *path, const 
 	if (candidate_make(r, file, text, &c, &out->said) != 0 ||
 	    set_keeps(r->d, c.config, file, &out->said) != 0) {
 		candidate_fini(&c);
-		log_event(r, EVENT_RELOAD_FAILED, out->said.n_errors, now_ns);
+		daemon_event(r->d, EVENT_RELOAD_FAILED, 0xff, out->said.n_errors, 0, now_ns);
 		return RELOAD_REFUSED;
 	}
 	config_changes(r->d->config, c.config, &out->changes);
@@ -394,7 +386,7 @@ static enum reload_verdict begin_file(struct reload *r, const char *path, const 
 	r->confirm_ns = confirm_ns;
 	r->confirm_end_ns = 0;
 	if (text != NULL)
-		log_event(r, EVENT_ROLLBACK, 0, now_ns);
+		daemon_event(r->d, EVENT_ROLLBACK, 0xff, 0, 0, now_ns);
 	begin(r, &c, now_ns);
 	return RELOAD_BEGUN;
 }
@@ -417,7 +409,7 @@ static enum reload_verdict reload_try(struct reload *r, const char *path, uint64
 		return RELOAD_BUSY;
 	if (!waits_for_confirm(r, path, &out->said))
 		return begin_file(r, path, NULL, confirm_ns, now_ns, out);
-	log_event(r, EVENT_RELOAD_FAILED, out->said.n_errors, now_ns);
+	daemon_event(r->d, EVENT_RELOAD_FAILED, 0xff, out->said.n_errors, 0, now_ns);
 	return RELOAD_REFUSED;
 }
 
@@ -541,47 +533,31 @@ void reload_request_fini(struct reload_request *q)
 	*q = (struct reload_request){0};
 }
 
-static struct json_object *list_of(char *const *texts, unsigned n)
-{
-	struct json_object *list = json_object_new_array();
-
-	for (unsigned i = 0; i < n; i++)
-		json_object_array_add(list, json_object_new_string(texts[i]));
-	return list;
-}
-
-static void add_text(struct json_object *to, const char *key, const char *text)
-{
-	json_object_object_add(to, key, json_object_new_string(text));
-}
-
 static void add_changes(struct json_object *out, const struct config_changes *c)
 {
-	struct json_object *keys = json_object_new_array(), *rows = json_object_new_array();
+	struct json_object *keys = list_in(out, "changed"), *rows = list_in(out, "changes");
 
 	for (unsigned i = 0; i < c->n; i++) {
-		struct json_object *row = json_object_new_object();
+		struct json_object *row = row_in(rows);
 
 		json_object_array_add(keys, json_object_new_string(c->rows[i].key));
-		add_text(row, "key", c->rows[i].key);
-		add_text(row, "old", c->rows[i].old);
-		add_text(row, "new", c->rows[i].new);
-		json_object_array_add(rows, row);
+		row_text(row, "key", c->rows[i].key);
+		row_text(row, "old", c->rows[i].old);
+		row_text(row, "new", c->rows[i].new);
 	}
-	json_object_object_add(out, "changed", keys);
-	json_object_object_add(out, "changes", rows);
 }
 
 static struct json_object *answer_of(const struct reload *r, const char *path,
 				     enum reload_verdict v, const struct reload_report *report)
 {
-	struct json_object *out = json_object_new_object();
+	struct json_object *out = json_object_new_object(), *said;
 	bool begun = v == RELOAD_BEGUN, refused = v == RELOAD_REFUSED;
 
-	json_object_object_add(out, "reloaded", json_object_new_boolean(begun));
-	add_text(out, "file", path != NULL ? path : reload_path(r));
-	json_object_object_add(out, refused ? "mistakes" : "warnings",
-			       list_of(report->said.lines, report->said.n));
+	row_bool(out, "reloaded", begun);
+	row_text(out, "file", path != NULL ? path : reload_path(r));
+	said = list_in(out, refused ? "mistakes" : "warnings");
+	for (unsigned i = 0; i < report->said.n; i++)
+		json_object_array_add(said, json_object_new_string(report->said.lines[i]));
 	if (!refused || report->changes.n > 0)
 		add_changes(out, &report->changes);
 	return out;
@@ -606,8 +582,7 @@ static void attempt(struct reload_request *q, struct reload *r, uint64_t now_ns)
 	if (v != RELOAD_BUSY)
 		q->answer = answer_of(r, q->path, v, &report);
 	if (q->check && v != RELOAD_BUSY)
-		json_object_object_add(q->answer, "possible",
-				       json_object_new_boolean(v == RELOAD_POSSIBLE));
+		row_bool(q->answer, "possible", v == RELOAD_POSSIBLE);
 	reload_report_fini(&report);
 }
 
@@ -621,16 +596,13 @@ static void add_pause(struct json_object *answer, const struct reload *r)
 	if (!reload_pause_text(r, text))
 		return;
 	paused = json_object_new_object();
-	classes = json_object_new_array();
-	for (unsigned cls = 0; cls < N_CLASSES; cls++)
-		if (c->classes >> cls & 1)
-			json_object_array_add(classes, json_object_new_int((int)cls));
-	json_object_object_add(paused, "classes", classes);
-	json_object_object_add(paused, "ports", json_object_new_int((int)c->n_ports));
-	json_object_object_add(paused, "for_us",
-			       json_object_new_int64((int64_t)(c->lasted_ns + 500) / 1000));
-	json_object_object_add(paused, "text", json_object_new_string(text));
 	json_object_object_add(answer, "paused", paused);
+	classes = list_in(paused, "classes");
+	for_each_bit (cls, c->classes)
+		json_object_array_add(classes, json_object_new_int((int)cls));
+	row_u64(paused, "ports", c->n_ports);
+	row_u64(paused, "for_us", (c->lasted_ns + 500) / US_NS);
+	row_text(paused, "text", text);
 	if (c->late)
 		json_object_array_add(json_object_object_get(answer, "warnings"),
 				      json_object_new_string(reload_late_text));
@@ -644,7 +616,7 @@ enum pending_verdict reload_request_step(struct reload_request *q, struct reload
 	if (q->answer == NULL || (q->published && reload_pending(r)))
 		return now_ns < q->deadline_ns ? PENDING_WAIT : PENDING_TIMEOUT;
 	if (q->published) {
-		add_text(q->answer, "file", reload_path(r));
+		row_text(q->answer, "file", reload_path(r));
 		add_pause(q->answer, r);
 	}
 	*answer = q->answer;

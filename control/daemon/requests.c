@@ -34,7 +34,7 @@ struct requests {
 
 // ---- answers
 
-static void answer(struct requests *r, unsigned client, struct json_object *reply)
+static void send_reply(struct requests *r, unsigned client, struct json_object *reply)
 {
 	server_reply(r->server, client,
 		     json_object_to_json_string_ext(reply, JSON_C_TO_STRING_PLAIN));
@@ -47,7 +47,7 @@ static void answer_ok(struct requests *r, unsigned client, struct json_object *d
 
 	json_object_object_add(reply, "ok", json_object_new_boolean(1));
 	json_object_object_add(reply, "data", data != NULL ? data : json_object_new_object());
-	answer(r, client, reply);
+	send_reply(r, client, reply);
 }
 
 __attribute__((format(printf, 3, 4))) static void answer_error(struct requests *r, unsigned client,
@@ -62,7 +62,7 @@ __attribute__((format(printf, 3, 4))) static void answer_error(struct requests *
 	va_end(ap);
 	json_object_object_add(reply, "ok", json_object_new_boolean(0));
 	json_object_object_add(reply, "error", json_object_new_string(text));
-	answer(r, client, reply);
+	send_reply(r, client, reply);
 }
 
 // ---- reading a request

@@ -15,6 +15,7 @@
 #include "control/config/terminal.h"
 #include "control/config/units.h"
 #include "control/daemon/clock.h"
+#include "control/observe/field.h"
 #include "dataplane/packet/parse.h"
 #include "dataplane/packet/pfc_frame.h"
 #include "dataplane/packet/wire.h"
@@ -95,11 +96,6 @@ struct path {
 static const char *const verdicts[] = {
 	[VERDICT_OK] = "ok", [VERDICT_FAILED] = "failed", [VERDICT_UNKNOWN] = "cannot tell"};
 
-static void put(struct json_object *row, const char *key, const char *text)
-{
-	json_object_object_add(row, key, json_object_new_string(text));
-}
-
 static void add_row(struct report *r, const char *device, const char *check, enum verdict verdict,
 		    const char *text)
 {
@@ -107,10 +103,10 @@ static void add_row(struct report *r, const char *device, const char *check, enu
 
 	if (r->checks == NULL)
 		r->checks = json_object_new_array();
-	put(row, "device", device);
-	put(row, "check", check);
-	put(row, "verdict", verdicts[verdict]);
-	put(row, "text", text);
+	row_text(row, "device", device);
+	row_text(row, "check", check);
+	row_text(row, "verdict", verdicts[verdict]);
+	row_text(row, "text", text);
 	json_object_array_add(r->checks, row);
 }
 
@@ -151,7 +147,7 @@ static void report_end(struct report *r)
 	out = json_object_new_object();
 	json_object_object_add(out, "checks",
 			       r->checks != NULL ? r->checks : json_object_new_array());
-	json_object_object_add(out, "failed", json_object_new_int((int)r->n_failed));
+	row_u64(out, "failed", r->n_failed);
 	puts(json_object_to_json_string_ext(out, JSON_C_TO_STRING_PRETTY));
 	json_object_put(out);
 }

@@ -21,8 +21,8 @@ static_assert((int)STANDIN_MAX_PORTS >= (int)POLICY_MAX_PORTS, "a place for each
 struct seen {
 	uint64_t beats, at_ns; // at_ns: when `beats` was first seen
 	uint64_t stalls, stalled_ns;
-	uint64_t told_beats; // while a stall is told and not over; 0: none
-	uint64_t told_ns; // the beginning of that stall
+	uint64_t reported_beats; // while a reported stall lasts; 0: none
+	uint64_t reported_ns; // the beginning of that stall
 	bool gave_up;
 };
 
@@ -148,17 +148,7 @@ void stall_disarm(struct stall *s)
 
 // ---- events
 
-static void tell(struct stall *s, enum event_type type, unsigned port, unsigned worker, uint64_t b,
-		 uint64_t now_ns)
-{
-	const struct event e = {.t_ns = model_time_ns(config_time_scale(s->d->config), now_ns),
-				.type = (uint16_t)type, .port = (uint8_t)port, .cls = 0xff,
-				.a = worker, .b = b};
-
-	eventlog_add(s->d->log, &e, now_ns);
-}
-
-// It moves again: told, or found out only now.
+// The worker runs again. Its stall was reported, or is seen only now.
 static void is_over(struct stall *s, unsigned i, uint64_t stalls, uint64_t now_ns)
 {
 	const struct heartbeat *beat = &s->standin.shared->workers[i].beat;
@@ -166,11 +156,11 @@ static void is_over(struct stall *s, unsigned i, uint64_t stalls, uint64_t now_n
 	uint64_t length_ns = ctr_get(&beat->stalled_ns) - w->stalled_ns;
 
 	if (stalls == w->stalls)
-		length_ns = now_ns - w->told_ns;
-	if (w->told_beats == 0)
-		tell(s, EVENT_WORKER_STALLED, 0xff, i, length_ns, now_ns);
-	tell(s, EVENT_WORKER_RECOVERED, 0xff, i, length_ns, now_ns);
-	w->told_beats = 0;
+		length_ns = now_ns - w->reported_ns;
+	if (w->reported_beats == 0)
+		daemon_event(s->d, EVENT_WORKER_STALLED, 0xff, i, length_ns, now_ns);
+	daemon_event(s->d, EVENT_WORKER_RECOVERED, 0xff, i, length_ns, now_ns);
+	w->reported_beats = 0;
 	w->stalls = stalls;
 	w->stalled_ns = ctr_get(&beat->stalled_ns);
 }
@@ -188,19 +178,19 @@ static void look_at_worker(struct stall *s, unsigned i, uint64_t now_ns)
 		w->beats = beats;
 		w->at_ns = now_ns;
 	}
-	if (w->told_beats == 0 && beats != 0 && now_ns - w->at_ns >= alarm_ns) {
-		w->told_beats = beats;
-		w->told_ns = w->at_ns;
-		tell(s, EVENT_WORKER_STALLED, 0xff, i, now_ns - w->at_ns, now_ns);
+	if (w->reported_beats == 0 && beats != 0 && now_ns - w->at_ns >= alarm_ns) {
+		w->reported_beats = beats;
+		w->reported_ns = w->at_ns;
+		daemon_event(s->d, EVENT_WORKER_STALLED, 0xff, i, now_ns - w->at_ns, now_ns);
 	}
-	if (w->told_beats != 0 ? beats - w->told_beats >= LOOPS_ON : stalls != w->stalls)
+	if (w->reported_beats != 0 ? beats - w->reported_beats >= LOOPS_ON : stalls != w->stalls)
 		is_over(s, i, stalls, now_ns);
 	if (gave_up && !w->gave_up)
-		tell(s, EVENT_STANDIN_GAVE_UP, 0xff, i, 0, now_ns);
+		daemon_event(s->d, EVENT_STANDIN_GAVE_UP, 0xff, i, 0, now_ns);
 	w->gave_up = gave_up;
 }
 
-static void tell_sent(struct stall *s, uint64_t now_ns)
+static void report_sent(struct stall *s, uint64_t now_ns)
 {
 	uint64_t sent[STANDIN_MAX_WORKERS] = {0};
 
@@ -216,7 +206,7 @@ static void tell_sent(struct stall *s, uint64_t now_ns)
 	for (unsigned i = 0; i < STANDIN_MAX_WORKERS; i++) {
 		if (sent[i] == 0)
 			continue;
-		tell(s, EVENT_STANDIN_PAUSED, 0xff, i, sent[i], now_ns);
+		daemon_event(s->d, EVENT_STANDIN_PAUSED, 0xff, i, sent[i], now_ns);
 		s->said_ns = now_ns;
 	}
 }
@@ -227,10 +217,10 @@ void stall_poll(struct stall *s, uint64_t now_ns)
 		return;
 	for (unsigned i = 0; i < s->d->policy->n_workers; i++)
 		look_at_worker(s, i, now_ns);
-	tell_sent(s, now_ns);
+	report_sent(s, now_ns);
 	if (s->version != s->d->policy->version || now_ns - s->orders_ns >= ORDERS_EVERY_NS) {
 		give_orders(s, now_ns);
 		if (standin_lost(&s->standin))
-			tell(s, EVENT_STANDIN_ENDED, 0xff, 0, 0, now_ns);
+			daemon_event(s->d, EVENT_STANDIN_ENDED, 0xff, 0, 0, now_ns);
 	}
 }
