@@ -4,7 +4,7 @@
 //   present      the device exists
 //     | it is gone
 //     v
-//   leaving      the worker replaces the driver by drivers/absent.h
+//   leaving      the worker replaces the driver by live_absent()
 //     | done: control closes the driver, and the frames of the driver go back to the pool
 //     v
 //   absent       twice a second: does the device exist, and is it up?

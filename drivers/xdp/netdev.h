@@ -47,3 +47,8 @@ void netdev_close(struct netdev *d);
 int netdev_flags(const char *ifname);
 __attribute__((warn_unused_result)) int netdev_read(const struct netdev *d,
 						    struct netdev_state *out);
+
+// Whether the host itself uses an interface: a port that takes all frames would cut the host off.
+// True when the interface carries an address that is not link-local, or a default route; text says
+// which, such as "192.0.2.1 and the default route". An index, as an interface may have more names.
+bool netdev_host_uses(unsigned ifindex, char *text, size_t len);

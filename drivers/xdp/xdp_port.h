@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // The inside of an AF_XDP port, shared by its hot half (rings.c, the owner worker) and its slow
-// half (xdp.c and numbers.c, control). Addresses that the kernel sees are offsets into the pool's
+// half (xdp.c, control). Addresses that the kernel sees are offsets into the pool's
 // memory in the unaligned form: start of the element in the low 48 bits, distance to the data in
 // the upper 16.
 #pragma once
@@ -94,9 +94,3 @@ int32_t xdp_tx_room(void *drv);
 uint16_t xdp_tx(void *drv, struct rte_mbuf **pkts, uint16_t n);
 uint32_t xdp_tx_pending(void *drv);
 bool xdp_pause(void *drv, unsigned cls, struct port_pause *out);
-
-// numbers.c
-void xdp_stats(void *drv, struct port_drv_stats *out);
-bool xdp_link_up(void *drv);
-bool xdp_gone(void *drv);
-unsigned xdp_reasons(void *drv, struct port_reason *out, unsigned n);
