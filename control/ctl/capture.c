@@ -25,8 +25,6 @@
 
 enum { READ_WAIT_MS = 250 };
 
-static struct stop_requests stop; // written by the handler only
-
 struct limits {
 	uint64_t count; // frames; 0: none
 	unsigned last; // 0: all are written
@@ -92,10 +90,9 @@ static int read_limits(const struct ctl *c, struct limits *l)
 
 // ---- signals
 
-static void on_stop(int sig)
+static void end_at_second(int n)
 {
-	(void)sig;
-	if (stop_asked(&stop) > 1)
+	if (n > 1)
 		_exit(CTL_FAILED);
 }
 
@@ -103,12 +100,10 @@ static void on_stop(int sig)
 // never takes long, so that no answer is cut in two.
 static void catch_signals(void)
 {
-	struct sigaction sa = {.sa_handler = on_stop, .sa_flags = SA_RESTART};
+	const struct sigaction ignore = {.sa_handler = SIG_IGN};
 
-	sigaction(SIGINT, &sa, NULL);
-	sigaction(SIGTERM, &sa, NULL);
-	sa.sa_handler = SIG_IGN;
-	sigaction(SIGPIPE, &sa, NULL);
+	stop_catch(SA_RESTART, end_at_second);
+	sigaction(SIGPIPE, &ignore, NULL);
 }
 
 static struct json_object *ask(struct run *r, struct json_object *req)
@@ -246,7 +241,7 @@ static bool tell_stop(struct run *r, bool discard)
 
 static bool converse(struct run *r)
 {
-	while (!r->over && stop.n == 0 && !timed_out(r))
+	while (!r->over && stop_requests() == 0 && !timed_out(r))
 		if (!fetch(r))
 			return false;
 	if (!r->over && !tell_stop(r, false))

@@ -11,8 +11,6 @@
 #include "control/ctl/ctl.h"
 #include "control/ctl/show.h"
 
-enum { KINDS_LEN = 1024 };
-
 static bool command_at(unsigned i, struct completion_command *out)
 {
 	struct command_table commands = ctl_commands();
@@ -25,15 +23,10 @@ static bool command_at(unsigned i, struct completion_command *out)
 
 static void print_script(void)
 {
-	char kinds[KINDS_LEN] = "";
-	const struct completion c = {&ctl_opts, kinds, "--switch --help --version", command_at};
-	const char *what, *help;
+	char kinds[SHOW_KINDS_LEN];
+	const struct completion c = {&ctl_opts, show_kinds(kinds), "--switch --help --version",
+				     command_at};
 
-	for (unsigned i = 0; (what = show_kind(i, &help)) != NULL; i++) {
-		size_t len = strlen(kinds);
-
-		snprintf(kinds + len, sizeof(kinds) - len, "%s%s", i > 0 ? " " : "", what);
-	}
 	completion_script(&c, stdout);
 }
 

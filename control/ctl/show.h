@@ -32,3 +32,7 @@ void show_event(FILE *out, struct json_object *row);
 // Name and help of kind i; NULL behind the last.
 const char *show_kind(unsigned i, const char **help);
 bool show_exists(const char *what);
+
+enum { SHOW_KINDS_LEN = 512 };
+// "ports queues ...".
+const char *show_kinds(char text[SHOW_KINDS_LEN]);

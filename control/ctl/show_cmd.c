@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
 // The command `show`: asks the switch for one kind and prints it, or follows its events.
-#include <signal.h>
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -16,16 +15,9 @@
 #include "control/ctl/ctl.h"
 #include "control/ctl/interval.h"
 #include "control/ctl/show.h"
+#include "control/stop.h"
 
 enum { FOLLOW_MS = 200, FLOWS_MAX = 1000, CNPS = 50, KIND_LEN = 32, KIND_COLUMN = 17 };
-
-static volatile sig_atomic_t stopped; // written by the handler only
-
-static void on_stop(int sig)
-{
-	(void)sig;
-	stopped = 1;
-}
 
 void show_help(FILE *out)
 {
@@ -39,15 +31,13 @@ void show_help(FILE *out)
 	}
 }
 
-// For a message: "ports queues ...".
-static const char *all_kinds(void)
+const char *show_kinds(char text[SHOW_KINDS_LEN])
 {
-	static char text[512];
 	const char *help, *what;
 	size_t at = 0;
 
-	for (unsigned i = 0; (what = show_kind(i, &help)) != NULL && at < sizeof(text); i++)
-		at += (size_t)snprintf(text + at, sizeof(text) - at, "%s%s", i > 0 ? " " : "",
+	for (unsigned i = 0; (what = show_kind(i, &help)) != NULL && at < SHOW_KINDS_LEN; i++)
+		at += (size_t)snprintf(text + at, SHOW_KINDS_LEN - at, "%s%s", i > 0 ? " " : "",
 				       what);
 	return text;
 }
@@ -62,6 +52,7 @@ static const char *kind_at(const void *arg, unsigned i)
 
 static int cannot_show(const char *what)
 {
+	char kinds[SHOW_KINDS_LEN];
 	unsigned n = 0;
 	const char *near;
 
@@ -70,7 +61,7 @@ static int cannot_show(const char *what)
 	near = schema_closest(what, n, kind_at, NULL);
 	if (near != NULL)
 		return misused("cannot show \"%s\": did you mean %s?", what, near);
-	return misused("cannot show \"%s\"; one of: %s", what, all_kinds());
+	return misused("cannot show \"%s\"; one of: %s", what, show_kinds(kinds));
 }
 
 static void add_flow_keys(const struct ctl *c, struct json_object *req)
@@ -192,16 +183,14 @@ static void print_new(const struct ctl *c, struct json_object *data, uint64_t *s
 static int follow(const struct ctl *c, const char *port)
 {
 	static const struct timespec pause = {.tv_nsec = FOLLOW_MS * 1000000};
-	struct sigaction sa = {.sa_handler = on_stop};
 	unsigned count = c->count;
 	uint64_t since = 0;
 	struct client cl;
 
 	if (client_open(c->name, &cl) != 0)
 		return CTL_FAILED;
-	sigaction(SIGINT, &sa, NULL);
-	sigaction(SIGTERM, &sa, NULL);
-	while (!stopped) {
+	stop_catch(0, NULL);
+	while (stop_requests() == 0) {
 		struct json_object *req = request(c, "events", port), *data;
 
 		json_object_object_add(req, "since", json_object_new_uint64(since));
@@ -214,7 +203,7 @@ static int follow(const struct ctl *c, const char *port)
 		nanosleep(&pause, NULL); // a signal ends it, and the loop with it
 	}
 	client_close(&cl);
-	return stopped ? CTL_DONE : CTL_FAILED;
+	return stop_requests() != 0 ? CTL_DONE : CTL_FAILED;
 }
 
 // ---- interfaces over an interval
@@ -337,12 +326,12 @@ static const char *kind_in(int argc, char **argv, char two[KIND_LEN], int *n_wor
 
 int cmd_show(const struct ctl *c, int argc, char **argv)
 {
-	char two[KIND_LEN];
+	char two[KIND_LEN], kinds[SHOW_KINDS_LEN];
 	const char *what;
 	int at;
 
 	if (argc == 0)
-		return misused("show what? One of: %s", all_kinds());
+		return misused("show what? One of: %s", show_kinds(kinds));
 	what = kind_in(argc, argv, two, &at);
 	if (!show_exists(what))
 		return cannot_show(what);

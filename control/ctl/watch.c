@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // The command `watch`, or `top`: asks the switch at intervals and shows what changed. On a terminal
 // it is a screen with keys; elsewhere, or with --plain, one block of lines per interval.
-#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -13,19 +12,12 @@
 #include "control/ctl/ctl.h"
 #include "control/ctl/top_screen.h"
 #include "control/ctl/top_terminal.h"
+#include "control/stop.h"
 
 enum { ANSWER_S = 2, KEY_MS = 1000, TEXT_LEN = 160, CLOCK_LEN = 16 };
 
 // The first rates need two snapshots; the second is taken so soon.
 static const double first_interval_s = 0.5;
-
-static volatile sig_atomic_t stopped; // written by the handler only
-
-static void on_stop(int sig)
-{
-	(void)sig;
-	stopped = 1;
-}
 
 struct watch {
 	const char *name; // of the switch
@@ -174,7 +166,7 @@ static void open_port(struct watch *w)
 // Until the next refresh is due. False: the user quits.
 static bool serve_keys(struct watch *w)
 {
-	while (!stopped) {
+	while (stop_requests() == 0) {
 		double left_s = w->tried_s + next_in_s(w) - time_s();
 		int left_ms = w->view.paused || 1000 * left_s > KEY_MS ? KEY_MS
 									: (int)(1000 * left_s) + 1;
@@ -229,7 +221,7 @@ static void print_block(const struct watch *w)
 
 static void print_blocks(struct watch *w, unsigned count)
 {
-	for (unsigned n = 0; !stopped && (count == 0 || n < count);) {
+	for (unsigned n = 0; stop_requests() == 0 && (count == 0 || n < count);) {
 		refresh(w);
 		if (w->before != NULL || w->trouble[0] != '\0') {
 			print_block(w);
@@ -269,7 +261,7 @@ static int run(const struct ctl *c, struct watch *w, const char *port)
 	}
 	if (c->plain || !top_terminal_start()) {
 		rest(next_in_s(w));
-		if (!stopped)
+		if (stop_requests() == 0)
 			print_blocks(w, c->count);
 		return CTL_DONE;
 	}
@@ -280,7 +272,6 @@ static int run(const struct ctl *c, struct watch *w, const char *port)
 
 int cmd_watch(const struct ctl *c, int argc, char **argv)
 {
-	struct sigaction sa = {.sa_handler = on_stop};
 	struct watch w = {.name = c->name, .connected = true,
 			  .view = {.interval_s = c->interval_s}};
 	char found[CLIENT_NAME_LEN];
@@ -294,8 +285,7 @@ int cmd_watch(const struct ctl *c, int argc, char **argv)
 		w.name = client_find(found);
 	if (w.name == NULL || client_open(w.name, &w.client) != 0)
 		return CTL_FAILED;
-	sigaction(SIGINT, &sa, NULL);
-	sigaction(SIGTERM, &sa, NULL);
+	stop_catch(0, NULL);
 	status = run(c, &w, argc > 0 ? argv[0] : NULL);
 	if (w.connected)
 		client_close(&w.client);

@@ -16,6 +16,7 @@
 #include "control/daemon/pending.h"
 #include "control/daemon/signals.h"
 #include "control/daemon/telemetry.h"
+#include "control/stop.h"
 
 enum { LOOP_MS = 3, IDLE_LOOP_MS = 10, EVENTS_PER_LOOP = 256, DRAIN_NS = 500000000 };
 static const uint64_t IDLE_AFTER_NS = 1000000000;
@@ -73,7 +74,7 @@ static void run_loop(struct daemon *d)
 	struct idle idle = {.moved_at_ns = clock_now_ns(&d->clock)};
 	bool hup = false;
 
-	while (signals_stops() == 0) {
+	while (stop_requests() == 0) {
 		uint64_t now_ns = clock_now_ns(&d->clock);
 
 		control_once(d, now_ns);
@@ -102,7 +103,7 @@ static void drain(struct daemon *d)
 		if (switch_request_done(d->sw, request) && switch_at_rest(d->sw))
 			break;
 		nanosleep(&pause, NULL);
-	} while (signals_stops() < 2 && now_ns < end_ns);
+	} while (stop_requests() < 2 && now_ns < end_ns);
 	stall_disarm(d->stall);
 	pollers_stop(d->pollers);
 	d->pollers = NULL;

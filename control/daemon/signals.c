@@ -12,9 +12,7 @@
 
 enum { STOPS_MAX = 2 };
 
-// Written by the handler only, but for hup, which the loop resets.
-static struct stop_requests stop;
-static volatile sig_atomic_t hup;
+static volatile sig_atomic_t hup; // set by the handler, reset by the loop
 // Written by the control thread. A path is complete before the number says so.
 static volatile sig_atomic_t ready, n_files;
 static char files[SIGNALS_FILES][SIGNALS_PATH_LEN];
@@ -33,11 +31,15 @@ static void end_now(int status)
 	_exit(status);
 }
 
-static void on_signal(int sig)
+static void on_hup(int sig)
 {
-	if (sig == SIGHUP)
-		hup = 1;
-	else if (stop_asked(&stop) > STOPS_MAX)
+	(void)sig;
+	hup = 1;
+}
+
+static void on_stop(int n)
+{
+	if (n > STOPS_MAX)
 		end_now(EXIT_FAILED);
 	else if (!ready)
 		end_now(EXIT_OK);
@@ -45,11 +47,10 @@ static void on_signal(int sig)
 
 void signals_install(void)
 {
-	static const int caught[] = {SIGTERM, SIGINT, SIGHUP};
-	struct sigaction sa = {.sa_handler = on_signal};
+	struct sigaction sa = {.sa_handler = on_hup};
 
-	for (size_t i = 0; i < sizeof(caught) / sizeof(caught[0]); i++)
-		sigaction(caught[i], &sa, NULL);
+	stop_catch(0, on_stop);
+	sigaction(SIGHUP, &sa, NULL);
 	sa.sa_handler = SIG_IGN;
 	sigaction(SIGPIPE, &sa, NULL);
 }
@@ -70,11 +71,6 @@ void signals_forget_files(void)
 void signals_ready(void)
 {
 	ready = 1;
-}
-
-int signals_stops(void)
-{
-	return stop.n;
 }
 
 bool signals_take_hup(void)

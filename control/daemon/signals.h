@@ -2,8 +2,9 @@
 // What signals ask of the daemon. File-static, because a handler has no argument and a process has
 // one set of signals.
 //
-// SIGTERM and SIGINT before signals_ready(): the process removes its files and ends at once, in
-// whatever step it is. No frame is counted yet, and the kernel takes everything else back.
+// SIGTERM and SIGINT (control/stop.h) before signals_ready(): the process removes its files and
+// ends at once, in whatever step it is. No frame is counted yet, and the kernel takes everything
+// else back.
 // After signals_ready(): the first asks for an orderly end, the second cuts the drain short, the
 // third ends the process as above. Each way lets standard output and error out first.
 #pragma once
@@ -21,7 +22,5 @@ void signals_remove_at_end(const char *path);
 void signals_forget_files(void);
 
 void signals_ready(void);
-// Requests to stop since the start.
-int signals_stops(void);
 // True once for each SIGHUP, or for several that came close together.
 bool signals_take_hup(void);

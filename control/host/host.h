@@ -29,10 +29,8 @@ struct host {
 	uint64_t last_bytes, last_pauses;
 };
 
-// Asks the run to end, from a signal handler: the first time politely, the second at once.
-void host_stop(void);
-
-// Runs to the end. 0, or 1 with the reason in h->error.
+// Runs to the end, or until the first request to stop (control/stop.h); the second one cuts that
+// short. 0, or 1 with the reason in h->error.
 int host_run(struct host *h);
 
 // One line of what happened since the last.

@@ -1,5 +1,4 @@
 // SPDX-License-Identifier: Apache-2.0
-#include <signal.h>
 #include <string.h>
 #include <sys/prctl.h>
 #include <time.h>
@@ -10,6 +9,7 @@
 #include "control/config/terminal.h"
 #include "control/host/host.h"
 #include "control/standard_fds.h"
+#include "control/stop.h"
 
 enum {
 	DEFAULT_SPEED_BPS = 1000000000,
@@ -20,12 +20,6 @@ enum {
 	MAX_PEERS = 256,
 	EXIT_MISUSED = 2,
 };
-
-static void on_signal(int sig)
-{
-	(void)sig;
-	host_stop();
-}
 
 static void say(const char *text)
 {
@@ -168,7 +162,6 @@ out:
 int main(int argc, char **argv)
 {
 	static struct host h;
-	const struct sigaction on_stop = {.sa_handler = on_signal};
 	struct host_args args;
 
 	standard_fds_open();
@@ -178,8 +171,7 @@ int main(int argc, char **argv)
 		host_args_help(stdout);
 		return 0;
 	}
-	sigaction(SIGINT, &on_stop, NULL);
-	sigaction(SIGTERM, &on_stop, NULL);
+	stop_catch(0, NULL);
 	// Sleeps of microseconds are meant as such.
 	prctl(PR_SET_TIMERSLACK, 1UL);
 	h.args = &args;

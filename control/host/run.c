@@ -17,13 +17,6 @@ enum {
 	CLOSE_NS = 1000000000,
 };
 
-static struct stop_requests stop; // written by the handler only
-
-void host_stop(void)
-{
-	stop_asked(&stop);
-}
-
 static uint32_t scale(const struct host *h)
 {
 	return (uint32_t)h->args->time_scale;
@@ -68,7 +61,7 @@ static bool drive(struct host *h, uint64_t limit_ns, bool (*done)(const struct h
 				host_progress(h, t, stderr);
 			if (done(h))
 				return true;
-			if (t >= limit_ns || stop.n > 1)
+			if (t >= limit_ns || stop_requests() > 1)
 				return false;
 		}
 		rest(h, t, wake);
@@ -78,14 +71,14 @@ static bool drive(struct host *h, uint64_t limit_ns, bool (*done)(const struct h
 static bool stopped(const struct host *h)
 {
 	(void)h;
-	return stop.n != 0;
+	return stop_requests() != 0;
 }
 
 static bool connected(const struct host *h)
 {
 	for (uint32_t i = 0; i < h->n_flows; i++)
 		if (nic_flow_status(h->nic, h->flows[i]).state == NIC_FLOW_CONNECTING)
-			return stop.n != 0;
+			return stop_requests() != 0;
 	return true;
 }
 
@@ -112,7 +105,7 @@ static bool posted(const struct host *h)
 			return true;
 		all &= h->args->count != 0 && s.posted == (uint64_t)h->args->count;
 	}
-	return all || stop.n != 0;
+	return all || stop_requests() != 0;
 }
 
 static bool closed(const struct host *h)
@@ -125,7 +118,7 @@ static bool closed(const struct host *h)
 
 static bool storm_over(const struct host *h)
 {
-	if (stop.n != 0)
+	if (stop_requests() != 0)
 		nic_storm_stop(h->nic, now(h));
 	return nic_storm_over(h->nic);
 }

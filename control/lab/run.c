@@ -25,6 +25,7 @@
 #include "control/lab/report.h"
 #include "control/lab/report_file.h"
 #include "control/lab/traffic.h"
+#include "control/stop.h"
 #include "dataplane/units.h"
 
 enum {
@@ -34,14 +35,11 @@ enum {
 	PROGRESS_LEN = 256,
 };
 
-// The stop flag, and who else is to be stopped: 0, nobody.
-static volatile sig_atomic_t stop_asked;
-static volatile sig_atomic_t running; // its pid
+static volatile sig_atomic_t running; // pid of the process to be stopped, too; 0: none
 
-static void on_signal(int sig)
+static void stop_child(int n)
 {
-	(void)sig;
-	stop_asked = 1;
+	(void)n;
 	if (running > 0)
 		kill(running, SIGTERM);
 }
@@ -57,14 +55,6 @@ static uint64_t clock_ns(clockid_t id)
 static uint64_t wall_ns(void)
 {
 	return clock_ns(CLOCK_MONOTONIC);
-}
-
-static void catch_signals(void)
-{
-	const struct sigaction sa = {.sa_handler = on_signal};
-
-	sigaction(SIGINT, &sa, NULL);
-	sigaction(SIGTERM, &sa, NULL);
 }
 
 // ---- lines for people, on stderr
@@ -138,7 +128,7 @@ static int loop(struct run *r, const struct run_options *o)
 
 	if (slice < LEAST_SLICE_NS)
 		slice = LEAST_SLICE_NS;
-	while (err == 0 && t < duration && !stop_asked && !r->fabric->clock.stopped) {
+	while (err == 0 && t < duration && stop_requests() == 0 && !r->fabric->clock.stopped) {
 		t = duration - t > slice ? t + slice : duration;
 		err = fabric_run_until(r->fabric, t);
 		show_progress(&p, r);
@@ -308,7 +298,7 @@ static int run_apart(const struct lab_args *a, const char *file, const struct ru
 	if (child == 0)
 		become_run(a, file, &own);
 	running = child;
-	if (child > 0 && stop_asked) // between the two lines above
+	if (child > 0 && stop_requests() != 0) // between the two lines above
 		kill(child, SIGTERM);
 	while (child > 0 && waitpid(child, &status, 0) < 0 && errno == EINTR)
 		;
@@ -362,7 +352,7 @@ int lab_run(const struct lab_args *a)
 				      .digits = a->digits};
 	int worst = LAB_DONE;
 
-	catch_signals();
+	stop_catch(0, stop_child);
 	if (a->n_files == 1)
 		return lab_run_file(a->files[0], a->sets, a->n_sets, &o);
 	worst = check_files(a, false);
@@ -370,12 +360,12 @@ int lab_run(const struct lab_args *a)
 		worst = LAB_MISUSED;
 	if (worst != LAB_DONE)
 		return worst;
-	for (unsigned i = 0; i < a->n_files && !stop_asked; i++) {
+	for (unsigned i = 0; i < a->n_files && stop_requests() == 0; i++) {
 		int code = run_apart(a, a->files[i], &o);
 
 		worst = code > worst ? code : worst;
 	}
-	return stop_asked && worst == LAB_DONE ? LAB_FAILED : worst;
+	return stop_requests() != 0 && worst == LAB_DONE ? LAB_FAILED : worst;
 }
 
 int lab_check(const struct lab_args *a)
