@@ -1,5 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-// Commands that change a running switch: set, clear, quiesce, resume, confirm.
+// Commands that are one request to a running switch: set, clear, quiesce, resume, confirm,
+// watchdog, flow, metrics.
+#include "control/ctl/ctl.h"
+
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -7,10 +10,11 @@
 #include <json-c/json.h>
 
 #include "control/ctl/client.h"
-#include "control/ctl/ctl.h"
 #include "control/ctl/show.h"
 
-static int ask(const struct ctl *c, struct json_object *req)
+enum { QP_LEAST = 2, QP_MOST = 0xffffff };
+
+static int send_request(const struct ctl *c, struct json_object *req)
 {
 	struct json_object *data = client_request(c->name, req);
 
@@ -45,7 +49,7 @@ int cmd_set(const struct ctl *c, int argc, char **argv)
 		}
 		json_object_object_add(req, "queue", json_object_new_int((int)q));
 	}
-	return ask(c, req);
+	return send_request(c, req);
 }
 
 int cmd_clear(const struct ctl *c, int argc, char **argv)
@@ -53,7 +57,7 @@ int cmd_clear(const struct ctl *c, int argc, char **argv)
 	if (argc != 1 ||
 	    (strcmp(argv[0], "watermarks") != 0 && strcmp(argv[0], "counters") != 0))
 		return misused_words("clear");
-	return ask(c, request_of("clear", "what", argv[0]));
+	return send_request(c, request_of("clear", "what", argv[0]));
 }
 
 int cmd_quiesce(const struct ctl *c, int argc, char **argv)
@@ -82,12 +86,94 @@ int cmd_resume(const struct ctl *c, int argc, char **argv)
 {
 	if (argc > 0)
 		return misused("resume takes no \"%s\"", argv[0]);
-	return ask(c, request_of("resume", NULL, NULL));
+	return send_request(c, request_of("resume", NULL, NULL));
 }
 
 int cmd_confirm(const struct ctl *c, int argc, char **argv)
 {
 	if (argc > 0)
 		return misused("confirm takes no \"%s\"", argv[0]);
-	return ask(c, request_of("confirm", NULL, NULL));
+	return send_request(c, request_of("confirm", NULL, NULL));
+}
+
+static int recover(const struct ctl *c, const char *port, const char *cls)
+{
+	struct json_object *req;
+
+	if (cls[0] < '0' || cls[0] > '7' || cls[1] != '\0')
+		return misused("a class is a number from 0 to 7, not \"%s\"", cls);
+	req = request_of("watchdog_recover", "port", port);
+	json_object_object_add(req, "class", json_object_new_int(cls[0] - '0'));
+	return send_request(c, req);
+}
+
+static int drop_all(const struct ctl *c, const char *on)
+{
+	struct json_object *req;
+
+	if (strcmp(on, "on") != 0 && strcmp(on, "off") != 0)
+		return misused_words("watchdog");
+	req = request_of("watchdog_drop_all", NULL, NULL);
+	json_object_object_add(req, "on", json_object_new_boolean(strcmp(on, "on") == 0));
+	return send_request(c, req);
+}
+
+int cmd_watchdog(const struct ctl *c, int argc, char **argv)
+{
+	if (argc == 3 && strcmp(argv[0], "recover") == 0)
+		return recover(c, argv[1], argv[2]);
+	if (argc == 2 && strcmp(argv[0], "drop-all") == 0)
+		return drop_all(c, argv[1]);
+	return misused_words("watchdog");
+}
+
+// A number as people and drivers write them: 18 or 0x12.
+static bool parse_qp(const char *text, unsigned *out)
+{
+	char *end;
+	unsigned long n = strtoul(text, &end, strncmp(text, "0x", 2) == 0 ? 16 : 10);
+
+	if (text[0] < '0' || text[0] > '9' || *end != '\0' || n < QP_LEAST || n > QP_MOST)
+		return false;
+	*out = (unsigned)n;
+	return true;
+}
+
+int cmd_flow(const struct ctl *c, int argc, char **argv)
+{
+	static const char *const keys[] = {"qp", "sender_qp"};
+	bool add = argc == 5 && strcmp(argv[0], "add") == 0;
+	bool del = argc == 4 && strcmp(argv[0], "del") == 0;
+	struct json_object *req;
+
+	if (!add && !del)
+		return misused_words("flow");
+	req = request_of(add ? "flow_add" : "flow_del", "from", argv[1]);
+	json_object_object_add(req, "to", json_object_new_string(argv[2]));
+	for (int i = 3; i < argc; i++) {
+		unsigned qp;
+
+		if (!parse_qp(argv[i], &qp)) {
+			json_object_put(req);
+			return misused("a queue pair is a number from 2 to 0xffffff, not \"%s\"",
+				       argv[i]);
+		}
+		json_object_object_add(req, keys[i - 3], json_object_new_int64(qp));
+	}
+	return send_request(c, req);
+}
+
+int cmd_metrics(const struct ctl *c, int argc, char **argv)
+{
+	struct json_object *data, *text;
+
+	if (argc > 0)
+		return misused("metrics takes no \"%s\"", argv[0]);
+	data = client_request(c->name, request_of("metrics", NULL, NULL));
+	if (data == NULL)
+		return CTL_FAILED;
+	if (json_object_object_get_ex(data, "text", &text))
+		fputs(json_object_get_string(text), stdout);
+	json_object_put(data);
+	return CTL_DONE;
 }
