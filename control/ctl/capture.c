@@ -22,6 +22,7 @@
 #include "dataplane/drop.h"
 #include "dataplane/tap.h"
 #include "dataplane/units.h"
+#include "drivers/system_clock.h"
 
 enum { READ_WAIT_MS = 250 };
 
@@ -174,14 +175,6 @@ static bool take_text(struct run *r, struct json_object *frames)
 }
 
 // ---- the conversation
-
-static uint64_t monotonic_ns(void)
-{
-	struct timespec t;
-
-	clock_gettime(CLOCK_MONOTONIC, &t);
-	return (uint64_t)t.tv_sec * SECOND_NS + (uint64_t)t.tv_nsec;
-}
 
 static bool timed_out(const struct run *r)
 {

@@ -13,6 +13,7 @@
 #include "control/ctl/top_screen.h"
 #include "control/ctl/top_terminal.h"
 #include "control/stop.h"
+#include "drivers/system_clock.h"
 
 enum { ANSWER_S = 2, KEY_MS = 1000, TEXT_LEN = 160, CLOCK_LEN = 16 };
 
@@ -32,10 +33,7 @@ struct watch {
 
 static double time_s(void)
 {
-	struct timespec t;
-
-	clock_gettime(CLOCK_MONOTONIC, &t);
-	return (double)t.tv_sec + (double)t.tv_nsec / 1e9;
+	return (double)monotonic_ns() / 1e9;
 }
 
 static void wall_clock(char out[CLOCK_LEN])

@@ -33,7 +33,7 @@ enum {
 	ERROR_LEN = CAPTURE_MAX_FILTER + PCAP_ERRBUF_SIZE + 64,
 };
 
-static const uint64_t SKEW_NS = 10000; // more than the cores' clocks differ
+static const uint64_t SKEW_NS = 10 * US_NS; // more than the cores' clocks differ
 
 enum state { IDLE, PREPARING, ARMING, RUNNING, ENDING, REST, OFF };
 enum answer { ANSWER_NONE, ANSWER_START, ANSWER_READ, ANSWER_STOP };

@@ -19,13 +19,14 @@
 #include <stdint.h>
 
 #include "dataplane/switch.h"
+#include "dataplane/units.h"
 
 struct capture;
 struct json_object;
 
 enum { CAPTURE_ALL_PORTS = -1 };
-static const uint64_t CAPTURE_SILENCE_NS = 10000000000; // no client is silent for so long
-static const uint64_t CAPTURE_ACK_NS = 1000000000;
+static const uint64_t CAPTURE_SILENCE_NS = 10ull * SECOND_NS; // no client is silent for so long
+static const uint64_t CAPTURE_ACK_NS = SECOND_NS;
 
 // How a request is answered, now or later: exactly once, unless the client is gone.
 struct capture_answers {

@@ -6,11 +6,11 @@
 #pragma once
 
 #include <stdint.h>
-#include <time.h>
 
 #include <rte_cycles.h>
 
 #include "control/model_time.h"
+#include "drivers/system_clock.h"
 
 struct tsc_clock {
 	uint64_t start_tsc;
@@ -38,8 +38,5 @@ static inline uint64_t clock_now_ns(const struct tsc_clock *c)
 // The time of day, since 1970.
 static inline uint64_t wall_now_ns(void)
 {
-	struct timespec t;
-
-	clock_gettime(CLOCK_REALTIME, &t);
-	return (uint64_t)t.tv_sec * 1000000000 + (uint64_t)t.tv_nsec;
+	return clock_ns(CLOCK_REALTIME);
 }

@@ -17,9 +17,10 @@
 #include "control/daemon/signals.h"
 #include "control/daemon/telemetry.h"
 #include "control/stop.h"
+#include "dataplane/units.h"
 
-enum { LOOP_MS = 3, IDLE_LOOP_MS = 10, EVENTS_PER_LOOP = 256, DRAIN_NS = 500000000 };
-static const uint64_t IDLE_AFTER_NS = 1000000000;
+enum { LOOP_MS = 3, IDLE_LOOP_MS = 10, EVENTS_PER_LOOP = 256, DRAIN_NS = 500 * MS_NS };
+static const uint64_t IDLE_AFTER_NS = SECOND_NS;
 
 // When a frame last moved.
 struct idle {

@@ -10,12 +10,14 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+#include "dataplane/units.h"
+
 struct json_object;
 struct weir_switch;
 
 enum {
 	SCAN_STEP = 8192, // places a turn: a millisecond or less where all hold a flow
-	SCAN_GAP_NS = 100000000, // of real time
+	SCAN_GAP_NS = 100 * MS_NS, // of real time
 	SCAN_LIMIT = 50, // rows where nobody says how many
 	SCAN_LIMIT_MAX = 1000,
 };

@@ -8,10 +8,11 @@
 #include <time.h>
 
 #include "control/daemon/daemon_impl.h"
+#include "dataplane/units.h"
 
 enum {
-	LOOK_EVERY_NS = 500000000,
-	WAIT_TURN_NS = 50000000,
+	LOOK_EVERY_NS = 500 * MS_NS,
+	WAIT_TURN_NS = 50 * MS_NS,
 	WHY_LEN = LIVE_TEXT_LEN,
 };
 

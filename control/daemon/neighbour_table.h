@@ -25,15 +25,16 @@
 #include <stdint.h>
 
 #include "dataplane/policy.h"
+#include "dataplane/units.h"
 
 enum {
 	NEIGHBOUR_MAX = 8192,
 	NEIGHBOUR_MAX_INCOMPLETE = 1024,
 	NEIGHBOUR_PROBES = 3,
 };
-static const uint64_t NEIGHBOUR_RETRANS_NS = 1000000000;
-static const uint64_t NEIGHBOUR_REACHABLE_NS = 30000000000;
-static const uint64_t NEIGHBOUR_RETRY_NS = 5000000000;
+static const uint64_t NEIGHBOUR_RETRANS_NS = SECOND_NS;
+static const uint64_t NEIGHBOUR_REACHABLE_NS = 30ull * SECOND_NS;
+static const uint64_t NEIGHBOUR_RETRY_NS = 5ull * SECOND_NS;
 
 enum neighbour_state {
 	NEIGHBOUR_INCOMPLETE, // asked for, no answer yet

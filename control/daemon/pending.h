@@ -12,8 +12,9 @@
 #include <stdint.h>
 
 #include "dataplane/switch.h"
+#include "dataplane/units.h"
 
-enum { ACK_TIMEOUT_NS = 1000000000, DRAIN_TIMEOUT_NS = 2000000000 };
+enum { ACK_TIMEOUT_NS = SECOND_NS, DRAIN_TIMEOUT_NS = 2 * SECOND_NS };
 
 // PENDING_RELOAD and PENDING_FLOWS only mark the client: reload.h and flow_request.h go
 // their own ways.

@@ -12,16 +12,17 @@
 #include <rte_launch.h>
 #include <rte_lcore.h>
 
+#include "dataplane/units.h"
 #include "dataplane/worker.h"
 #include "drivers/live.h"
 
 enum {
-	REST_AFTER_NS = 20000,
-	REST_NS = 30000,
-	REST_MARGIN_NS = 60000, // what a rest takes at worst on a quiet machine
+	REST_AFTER_NS = 20 * US_NS,
+	REST_NS = 30 * US_NS,
+	REST_MARGIN_NS = 60 * US_NS, // what a rest takes at worst on a quiet machine
 	LOOPS_PER_LOOK = 2, // loops between two looks at the counters
-	BLOCK_AFTER_NS = 1000000,
-	BLOCK_NS = 4000000,
+	BLOCK_AFTER_NS = MS_NS,
+	BLOCK_NS = 4 * MS_NS,
 	BLOCKS_PER_LATE = 3, // waits within the age at which the stand-in acts
 };
 

@@ -15,7 +15,9 @@
 #include <time.h>
 #include <unistd.h>
 
-enum { THREADS_MAX = 512, WAIT_MS = 1000, TURN_NS = 1000000 };
+#include "dataplane/units.h"
+
+enum { THREADS_MAX = 512, WAIT_MS = 1000, TURN_NS = MS_NS };
 
 static const uint64_t kept = 1ull << CAP_NET_ADMIN | 1ull << CAP_NET_RAW | 1ull << CAP_BPF |
 			     1ull << CAP_IPC_LOCK;

@@ -20,11 +20,11 @@
 #include "dataplane/units.h"
 
 // The control thread does not rest for so long while classes are paused for a reload.
-static const uint64_t HASTE_NS = 100000000;
+static const uint64_t HASTE_NS = 100 * MS_NS;
 // Between two attempts to put the confirmed policy back.
-static const uint64_t RETRY_NS = 5000000000;
+static const uint64_t RETRY_NS = 5ull * SECOND_NS;
 // Longer than any stall of a worker that still lives, shorter than what weirctl waits.
-static const uint64_t TIMEOUT_NS = 5000000000;
+static const uint64_t TIMEOUT_NS = 5ull * SECOND_NS;
 enum { RELOAD_PAUSE_LEN = 128 };
 
 enum reload_verdict {

@@ -31,9 +31,9 @@ enum {
 	BURST = 32,
 	ETYPE_EXPERIMENT = 0x88b5, // IEEE 802, local experimental
 	PROBE_LEN = 60,
-	PROBE_EVERY_NS = 100000000,
+	PROBE_EVERY_NS = 100 * MS_NS,
 	PROBE_TRIES = 20,
-	ARRIVE_NS = 1000000000,
+	ARRIVE_NS = SECOND_NS,
 	TEST_VID = 5,
 	TEST_CLASS = 3,
 	TEST_DSCP = 26,
@@ -46,7 +46,7 @@ enum {
 	MTU_WHERE_NONE_IS_TOLD = 1500,
 	POOL_SPARE_FRAMES = 1024,
 	TABLES_BYTES = 8 << 20,
-	LINK_WAIT_NS = 3000000,
+	LINK_WAIT_NS = 3 * MS_NS,
 	LINK_TRIES = 1000, // three seconds: a kernel wakes a new link up to one second later
 	TEXT_LEN = 1024,
 	TEXT_COLUMN = 13,

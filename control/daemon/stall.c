@@ -7,11 +7,12 @@
 #include <string.h>
 
 #include "control/daemon/daemon_impl.h"
+#include "dataplane/units.h"
 #include "drivers/standin/standin.h"
 
 enum {
-	ORDERS_EVERY_NS = 100000000,
-	SAY_EVERY_NS = 60000000000,
+	ORDERS_EVERY_NS = 100 * MS_NS,
+	SAY_EVERY_NS = 60ull * SECOND_NS,
 	LOOPS_ON = 2, // a worker writes the length of a stall in the loop after it
 };
 

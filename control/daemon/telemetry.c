@@ -15,9 +15,10 @@
 #include <rte_telemetry.h>
 
 #include "control/observe/snapshot.h"
+#include "dataplane/units.h"
 
 enum {
-	FRESH_NS = 100000000,
+	FRESH_NS = 100 * MS_NS,
 	WAIT_S = 1,
 	HELP_LEN = 64, // DPDK's limit
 	COMMAND_LEN = 56, // likewise

@@ -8,13 +8,15 @@
 
 #include "control/model_time.h"
 #include "control/stop.h"
+#include "dataplane/units.h"
+#include "drivers/system_clock.h"
 
 // Of real time.
 enum {
-	SLEEP_MIN_NS = 2000, // below this the call costs more than the wait
-	SLEEP_MAX_NS = 50000, // frames may wait in the ring this long
-	LOOK_NS = 1000000, // at flows, time and signals
-	CLOSE_NS = 1000000000,
+	SLEEP_MIN_NS = 2 * US_NS, // below this the call costs more than the wait
+	SLEEP_MAX_NS = 50 * US_NS, // frames may wait in the ring this long
+	LOOK_NS = MS_NS, // at flows, time and signals
+	CLOSE_NS = SECOND_NS,
 };
 
 static uint32_t scale(const struct host *h)
@@ -22,17 +24,9 @@ static uint32_t scale(const struct host *h)
 	return (uint32_t)h->args->time_scale;
 }
 
-static uint64_t system_ns(void)
-{
-	struct timespec t;
-
-	clock_gettime(CLOCK_MONOTONIC, &t);
-	return (uint64_t)t.tv_sec * 1000000000 + (uint64_t)t.tv_nsec;
-}
-
 static uint64_t now(const struct host *h)
 {
-	return model_time_ns(scale(h), TIME_START_NS + system_ns() - h->real_start_ns);
+	return model_time_ns(scale(h), TIME_START_NS + monotonic_ns() - h->real_start_ns);
 }
 
 static void rest(const struct host *h, uint64_t now_ns, uint64_t wake_ns)
@@ -324,7 +318,7 @@ static int run_storm(struct host *h)
 
 int host_run(struct host *h)
 {
-	h->real_start_ns = system_ns();
+	h->real_start_ns = monotonic_ns();
 	h->interval_at_ns = now(h) + (uint64_t)h->args->interval_ns;
 	switch ((enum host_role)h->args->role) {
 	case HOST_LISTEN:

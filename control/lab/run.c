@@ -27,6 +27,7 @@
 #include "control/lab/traffic.h"
 #include "control/stop.h"
 #include "dataplane/units.h"
+#include "drivers/system_clock.h"
 
 enum {
 	SLICES = 10000, // of the duration, at most that many pieces
@@ -42,19 +43,6 @@ static void stop_child(int n)
 	(void)n;
 	if (running > 0)
 		kill(running, SIGTERM);
-}
-
-static uint64_t clock_ns(clockid_t id)
-{
-	struct timespec t;
-
-	clock_gettime(id, &t);
-	return (uint64_t)t.tv_sec * SECOND_NS + (uint64_t)t.tv_nsec;
-}
-
-static uint64_t wall_ns(void)
-{
-	return clock_ns(CLOCK_MONOTONIC);
 }
 
 // ---- lines for people, on stderr
@@ -79,7 +67,7 @@ struct progress {
 static void show_progress(struct progress *p, const struct run *r)
 {
 	const struct vclock *c = &r->fabric->clock;
-	uint64_t now = wall_ns(), spent = now - p->start_ns, total = r->sc->duration_ns;
+	uint64_t now = monotonic_ns(), spent = now - p->start_ns, total = r->sc->duration_ns;
 	double seconds = (double)spent / 1e9, part = (double)c->now_ns / (double)total;
 	unsigned width = terminal_width(stderr);
 	char line[PROGRESS_LEN];
@@ -122,7 +110,7 @@ static void print_speed(const struct run *r)
 static int loop(struct run *r, const struct run_options *o)
 {
 	uint64_t duration = r->sc->duration_ns, slice = duration / SLICES, t = 0;
-	struct progress p = {.on = !o->quiet && isatty(STDERR_FILENO), .start_ns = wall_ns()};
+	struct progress p = {.on = !o->quiet && isatty(STDERR_FILENO), .start_ns = monotonic_ns()};
 	uint64_t busy = clock_ns(CLOCK_PROCESS_CPUTIME_ID);
 	int err = 0;
 
@@ -136,7 +124,7 @@ static int loop(struct run *r, const struct run_options *o)
 	end_progress(&p);
 	r->end_ns = r->fabric->clock.stopped ? r->fabric->clock.now_ns : t;
 	r->broken_off = t < duration && !r->fabric->clock.stopped;
-	r->wall_ns = wall_ns() - p.start_ns;
+	r->wall_ns = monotonic_ns() - p.start_ns;
 	r->busy_ns = clock_ns(CLOCK_PROCESS_CPUTIME_ID) - busy;
 	return err;
 }

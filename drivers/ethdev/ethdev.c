@@ -13,6 +13,7 @@
 #include <rte_mbuf.h>
 
 #include "dataplane/counter.h"
+#include "dataplane/units.h"
 #include "drivers/checksums.h"
 #include "drivers/ethdev/af_packet.h"
 #include "drivers/ethdev/inflight.h"
@@ -20,7 +21,7 @@
 enum {
 	TX_CONTROL_SPARE = 8, // descriptors only MAC control frames may use
 	MAC_CONTROL = 0x8808,
-	SHAPER_BURST_NS = 100000,
+	SHAPER_BURST_NS = 100 * US_NS,
 	NAME_LEN = 64,
 	DEVARGS_LEN = 512,
 };

@@ -11,7 +11,7 @@
 #include "dataplane/packet/wire.h"
 #include "drivers/nic/tcp_build.h"
 
-enum { ROOM_RETRY_NS = 1000 };
+enum { ROOM_RETRY_NS = US_NS };
 
 // One call of the driver, being put together.
 struct batch {

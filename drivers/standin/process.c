@@ -21,11 +21,13 @@
 #include <linux/if_packet.h>
 
 #include "dataplane/packet/pfc_frame.h"
+#include "dataplane/units.h"
+#include "drivers/system_clock.h"
 
 enum {
 	NOBODY = 65534,
-	OFF_LOOK_NS = 100000000,
-	LEAST_SLEEP_NS = 10000,
+	OFF_LOOK_NS = 100 * MS_NS,
+	LEAST_SLEEP_NS = 10 * US_NS,
 	END_MS = 1000, // a process that is stopped ends with the switch's
 };
 
@@ -37,14 +39,6 @@ struct mind {
 	bool still[STANDIN_MAX_WORKERS];
 	uint64_t due_ns[STANDIN_MAX_PORTS]; // of the next frame
 };
-
-static uint64_t mono_ns(void)
-{
-	struct timespec t;
-
-	clock_gettime(CLOCK_MONOTONIC, &t);
-	return (uint64_t)t.tv_sec * 1000000000 + (uint64_t)t.tv_nsec;
-}
 
 // ---- its loop
 
@@ -106,16 +100,16 @@ static void run(struct mind *m)
 	struct pollfd end = {.fd = m->pipe};
 
 	for (;;) {
-		uint64_t now_ns = mono_ns(), wake_ns, left_ns = LEAST_SLEEP_NS;
+		uint64_t now_ns = monotonic_ns(), wake_ns, left_ns = LEAST_SLEEP_NS;
 		struct timespec left;
 
 		look_at_workers(m, now_ns);
 		wake_ns = serve_ports(m, now_ns);
-		now_ns = mono_ns();
+		now_ns = monotonic_ns();
 		if (wake_ns > now_ns + LEAST_SLEEP_NS)
 			left_ns = wake_ns - now_ns;
-		left = (struct timespec){.tv_sec = (time_t)(left_ns / 1000000000),
-					 .tv_nsec = (long)(left_ns % 1000000000)};
+		left = (struct timespec){.tv_sec = (time_t)(left_ns / SECOND_NS),
+					 .tv_nsec = (long)(left_ns % SECOND_NS)};
 		if (ppoll(&end, 1, &left, NULL) > 0)
 			_exit(0); // nobody holds the other end any more
 	}

@@ -28,14 +28,15 @@
 #include <sys/types.h>
 
 #include "dataplane/counter.h"
+#include "dataplane/units.h"
 #include "drivers/standin/heartbeat.h"
 
 enum {
 	STANDIN_MAX_PORTS = 128,
 	STANDIN_MAX_WORKERS = 64,
 	STANDIN_LOOKS = 4, // in `pause_after`
-	STANDIN_REFRESH_NS = 1000000,
-	STANDIN_PAUSE_NS = 4000000,
+	STANDIN_REFRESH_NS = MS_NS,
+	STANDIN_PAUSE_NS = 4 * MS_NS,
 };
 #define STANDIN_LIMIT_NS 10000000000ull
 
