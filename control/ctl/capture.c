@@ -19,6 +19,7 @@
 #include "control/ctl/client.h"
 #include "control/ctl/ctl.h"
 #include "control/stop.h"
+#include "control/observe/fact.h"
 #include "dataplane/drop.h"
 #include "dataplane/tap.h"
 #include "dataplane/units.h"
@@ -211,7 +212,7 @@ static bool fetch(struct run *r)
 	data = ask(r, req);
 	if (data == NULL)
 		return false;
-	ok = !json_object_object_get_ex(data, "frames", &v) || take_text(r, v);
+	ok = !json_object_object_get_ex(data, KEY(STAND_IN, frames), &v) || take_text(r, v);
 	r->end = json_object_object_get_ex(data, "end", &v) && json_object_get_boolean(v);
 	note_counts(r, data);
 	json_object_put(data);
@@ -250,7 +251,7 @@ static struct json_object *start_request(const struct run *r, const struct ctl *
 	struct json_object *req = request_of("capture", NULL, NULL);
 
 	if (strcmp(r->port, "all") != 0)
-		json_object_object_add(req, "port", json_object_new_string(r->port));
+		json_object_object_add(req, KEY(QUEUES, port), json_object_new_string(r->port));
 	if (c->capture.filter != NULL)
 		json_object_object_add(req, "filter", json_object_new_string(c->capture.filter));
 	if (c->capture.only != NULL)
@@ -267,7 +268,7 @@ static void report(const struct run *r, uint64_t written, bool json)
 {
 	struct json_object *out = json_object_new_object();
 	uint64_t sum[3] = {0};
-	static const char *const key[] = {"seen", "matched", "lost"};
+	const char *const key[] = {"seen", "matched", KEY(STEERING, lost)};
 	size_t n = r->counts != NULL ? json_object_array_length(r->counts) : 0;
 
 	for (size_t i = 0; i < n; i++)
@@ -346,7 +347,7 @@ int cmd_capture(const struct ctl *c, int argc, char **argv)
 	started = ask(&r, start_request(&r, c));
 	if (started == NULL) {
 		status = CTL_FAILED;
-	} else if (json_object_object_get_ex(started, "refused", &refused)) {
+	} else if (json_object_object_get_ex(started, KEY(FLOW_TABLE, refused), &refused)) {
 		fprintf(stderr, "weirctl: %s\n", json_object_get_string(refused));
 		status = CTL_MISUSED;
 	} else {

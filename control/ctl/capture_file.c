@@ -11,6 +11,7 @@
 
 #include "control/capture/frame.h"
 #include "control/capture/pcapng.h"
+#include "control/observe/fact.h"
 
 enum { BUFFER_BYTES = 1 << 20, NO_INTERFACE = -1, TEXT_LEN = 128 };
 
@@ -98,7 +99,7 @@ static uint64_t number(const struct json_object *from, const char *key)
 static bool write_head(struct capture_file *f, const struct json_object *started,
 		       const char *filter)
 {
-	struct json_object *ports = member(started, "ports");
+	struct json_object *ports = member(started, KEY(WORKERS, ports));
 	size_t n = ports != NULL ? json_object_array_length(ports) : 0;
 	const char *name = json_object_get_string(member(started, "switch"));
 	char text[TEXT_LEN];
@@ -111,10 +112,10 @@ static bool write_head(struct capture_file *f, const struct json_object *started
 		struct json_object *row = json_object_array_get_idx(ports, i);
 		uint64_t port = number(row, "index");
 		const struct pcapng_interface interface = {
-			.name = json_object_get_string(member(row, "port")),
-			.description = json_object_get_string(member(row, "device")),
+			.name = json_object_get_string(member(row, KEY(QUEUES, port))),
+			.description = json_object_get_string(member(row, KEY(PORTS, device))),
 			.filter = filter,
-			.speed_bps = number(row, "speed_bps"),
+			.speed_bps = number(row, KEY(PORTS, speed_bps)),
 			.snaplen = (uint32_t)number(started, "snaplen"),
 		};
 
@@ -201,8 +202,8 @@ static bool write_statistics(struct capture_file *f, struct json_object *counts)
 			.t_ns = f->latest_ns,
 			.begin_ns = f->started_ns,
 			.end_ns = f->latest_ns,
-			.received = number(row, "seen") + number(row, "lost"),
-			.dropped = number(row, "lost"),
+			.received = number(row, "seen") + number(row, KEY(STEERING, lost)),
+			.dropped = number(row, KEY(STEERING, lost)),
 			.accepted = number(row, "matched"),
 		};
 

@@ -10,6 +10,7 @@
 #include "control/ctl/commands.h"
 #include "control/ctl/ctl.h"
 #include "control/ctl/show.h"
+#include "control/ctl/table.h"
 
 static bool command_at(unsigned i, struct completion_command *out)
 {
@@ -33,16 +34,14 @@ static void print_script(void)
 // One name a line, for the script.
 static int print_ports(const struct ctl *c)
 {
-	struct json_object *data = client_request(c->name, request_of("show", "what", "ports"));
-	struct json_object *rows, *name;
+	struct json_object *data = client_request(
+		c->name, request_of("show", "what", fact_lists[FACTS_PORTS].what));
+	struct json_object *rows = rows_of(data, FACTS_PORTS);
 
 	if (data == NULL)
 		return CTL_FAILED;
-	if (json_object_object_get_ex(data, "ports", &rows))
-		for (size_t i = 0; i < json_object_array_length(rows); i++)
-			if (json_object_object_get_ex(json_object_array_get_idx(rows, i), "name",
-						      &name))
-				puts(json_object_get_string(name));
+	for (size_t i = 0; i < n_rows(rows); i++)
+		puts(fact_text(row_at(rows, i), F_PORTS_name));
 	json_object_put(data);
 	return CTL_DONE;
 }

@@ -12,11 +12,10 @@
 #include "control/ctl/show.h"
 #include "control/ctl/table.h"
 
-static const struct column columns[] = {
-	{"KEY", "key", UNIT_TEXT}, {"RUNNING", "running", UNIT_TEXT}, {"FILE", "file", UNIT_TEXT},
-};
-static const struct table differences = {COLUMNS(columns), NULL, NULL,
-					 "the file says what runs: nothing differs"};
+static const struct table differences = {
+	NO_FACTS, "the file says what runs: nothing differs",
+	COLUMNS({.head = "KEY", .key = "key"}, {.head = "RUNNING", .key = "running"},
+		{.head = "FILE", .key = "file"})};
 
 static const char *text_of(struct json_object *config, const char *key)
 {
@@ -26,21 +25,16 @@ static const char *text_of(struct json_object *config, const char *key)
 	return v != NULL ? json_object_get_string(v) : "";
 }
 
-static void put(struct json_object *row, const char *key, const char *text)
-{
-	json_object_object_add(row, key, json_object_new_string(text));
-}
-
-static struct json_object *rows_of(const struct config_changes *c)
+static struct json_object *rows_of_changes(const struct config_changes *c)
 {
 	struct json_object *rows = json_object_new_array();
 
 	for (unsigned i = 0; i < c->n; i++) {
 		struct json_object *row = json_object_new_object();
 
-		put(row, "key", c->rows[i].key);
-		put(row, "running", c->rows[i].old);
-		put(row, "file", c->rows[i].new);
+		put_text(row, "key", c->rows[i].key);
+		put_text(row, "running", c->rows[i].old);
+		put_text(row, "file", c->rows[i].new);
 		json_object_array_add(rows, row);
 	}
 	return rows;
@@ -50,10 +44,10 @@ static void print(const struct ctl *c, const char *path, const char *running_pat
 		  const struct config_changes *changes)
 {
 	const struct show_wish wish = {.width = c->wide ? 0 : terminal_width(stdout)};
-	struct json_object *out = json_object_new_object(), *rows = rows_of(changes);
+	struct json_object *out = json_object_new_object(), *rows = rows_of_changes(changes);
 
-	put(out, "running_file", running_path);
-	put(out, "file", path);
+	put_text(out, "running_file", running_path);
+	put_text(out, "file", path);
 	json_object_object_add(out, "changes", rows);
 	if (c->json)
 		print_json(out);

@@ -12,6 +12,7 @@
 #include "control/config/units.h"
 #include "control/ctl/client.h"
 #include "control/ctl/ctl.h"
+#include "control/observe/fact.h"
 #include "dataplane/units.h"
 
 enum { KEYS_SHOWN = 20 };
@@ -64,8 +65,8 @@ static void print_pause(struct json_object *data)
 {
 	struct json_object *paused = NULL, *text = NULL;
 
-	if (json_object_object_get_ex(data, "paused", &paused) &&
-	    json_object_object_get_ex(paused, "text", &text))
+	if (json_object_object_get_ex(data, KEY(QUEUES, paused), &paused) &&
+	    json_object_object_get_ex(paused, KEY(DROP_REASONS, text), &text))
 		puts(json_object_get_string(text));
 }
 
@@ -87,8 +88,8 @@ static void print_taken(const struct ctl *c, struct json_object *data)
 	if (n == 0)
 		puts(check ? "nothing would change" : "nothing changed");
 	else
-		printf(check ? "%zu %s would change\n" : "%zu %s changed\n", n,
-		       n == 1 ? "key" : "keys");
+		printf(check ? "%zu key%s would change\n" : "%zu key%s changed\n", n,
+		       n == 1 ? "" : "s");
 	print_changes(changes);
 	print_pause(data);
 	if (c->confirm != NULL && !c->check)

@@ -11,6 +11,7 @@
 
 #include "control/ctl/client.h"
 #include "control/ctl/show.h"
+#include "control/ctl/table.h"
 
 enum { QP_LEAST = 2, QP_MOST = 0xffffff };
 
@@ -37,7 +38,7 @@ int cmd_set(const struct ctl *c, int argc, char **argv)
 	if (strcmp(argv[argc - 2], "tx") != 0 || (strcmp(on, "on") != 0 && strcmp(on, "off") != 0))
 		return misused("set %s ends in tx on or tx off, not %s %s", argv[0],
 			       argv[argc - 2], on);
-	req = request_of("set_tx", "port", argv[1]);
+	req = request_of("set_tx", KEY(QUEUES, port), argv[1]);
 	json_object_object_add(req, "on", json_object_new_boolean(strcmp(on, "on") == 0));
 	if (queue) {
 		char *end;
@@ -47,7 +48,7 @@ int cmd_set(const struct ctl *c, int argc, char **argv)
 			json_object_put(req);
 			return misused("a queue is a number from 0 to 7, not \"%s\"", argv[2]);
 		}
-		json_object_object_add(req, "queue", json_object_new_int((int)q));
+		json_object_object_add(req, KEY(QUEUES, queue), json_object_new_int((int)q));
 	}
 	return send_request(c, req);
 }
@@ -62,7 +63,7 @@ int cmd_clear(const struct ctl *c, int argc, char **argv)
 
 int cmd_quiesce(const struct ctl *c, int argc, char **argv)
 {
-	struct json_object *req, *data, *held;
+	struct json_object *req, *data;
 
 	if (argc > 0)
 		return misused("quiesce takes no \"%s\"", argv[0]);
@@ -75,7 +76,7 @@ int cmd_quiesce(const struct ctl *c, int argc, char **argv)
 		print_json(data);
 	} else {
 		show_tables(stdout, "balance", data, &(struct show_wish){.all = true});
-		if (json_object_object_get_ex(data, "held", &held) && json_object_get_boolean(held))
+		if (fact_yes(data, F_VERSION_held))
 			puts("admission stays stopped until: weirctl resume");
 	}
 	json_object_put(data);
@@ -102,8 +103,8 @@ static int recover(const struct ctl *c, const char *port, const char *cls)
 
 	if (cls[0] < '0' || cls[0] > '7' || cls[1] != '\0')
 		return misused("a class is a number from 0 to 7, not \"%s\"", cls);
-	req = request_of("watchdog_recover", "port", port);
-	json_object_object_add(req, "class", json_object_new_int(cls[0] - '0'));
+	req = request_of("watchdog_recover", KEY(QUEUES, port), port);
+	json_object_object_add(req, KEY(QUEUES, class), json_object_new_int(cls[0] - '0'));
 	return send_request(c, req);
 }
 
@@ -141,15 +142,15 @@ static bool parse_qp(const char *text, unsigned *out)
 
 int cmd_flow(const struct ctl *c, int argc, char **argv)
 {
-	static const char *const keys[] = {"qp", "sender_qp"};
+	const char *const keys[] = {KEY(FLOWS, qp), KEY(FLOWS, sender_qp)};
 	bool add = argc == 5 && strcmp(argv[0], "add") == 0;
 	bool del = argc == 4 && strcmp(argv[0], "del") == 0;
 	struct json_object *req;
 
 	if (!add && !del)
 		return misused_words("flow");
-	req = request_of(add ? "flow_add" : "flow_del", "from", argv[1]);
-	json_object_object_add(req, "to", json_object_new_string(argv[2]));
+	req = request_of(add ? "flow_add" : "flow_del", KEY(FLOWS, from), argv[1]);
+	json_object_object_add(req, KEY(FLOWS, to), json_object_new_string(argv[2]));
 	for (int i = 3; i < argc; i++) {
 		unsigned qp;
 
@@ -172,7 +173,7 @@ int cmd_metrics(const struct ctl *c, int argc, char **argv)
 	data = client_request(c->name, request_of("metrics", NULL, NULL));
 	if (data == NULL)
 		return CTL_FAILED;
-	if (json_object_object_get_ex(data, "text", &text))
+	if (json_object_object_get_ex(data, KEY(DROP_REASONS, text), &text))
 		fputs(json_object_get_string(text), stdout);
 	json_object_put(data);
 	return CTL_DONE;

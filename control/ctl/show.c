@@ -1,194 +1,227 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "control/ctl/show.h"
 
+#include <ctype.h>
+#include <inttypes.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include <json-c/json.h>
 
-#include "control/ctl/show_flows.h"
-#include "control/ctl/show_settings.h"
-#include "control/ctl/show_storms.h"
-#include "control/ctl/show_traffic.h"
 #include "control/ctl/table.h"
 #include "control/daemon/json_in.h"
-#include "control/observe/fact.h"
+#include "dataplane/packet/classify.h"
 
-// Heads are capitals, with _ between words. SONiC's name is used where SONiC has the column.
-static const struct column interface_columns[] = {
-	{"PORT", "port", UNIT_TEXT}, {"OPER", "up", UNIT_UP, 4},
-	{"SPEED", "speed_bps", UNIT_BPS, 5}, {"RX_OK", "rx_packets", UNIT_COUNT, 3},
-	{"RX_BPS", "rx_bps", UNIT_BPS}, {"RX_PPS", "rx_pps", UNIT_COUNT, 6},
-	{"RX_UTIL", "rx_util_percent", UNIT_PERCENT, 1}, {"TX_OK", "tx_packets", UNIT_COUNT, 3},
-	{"TX_BPS", "tx_bps", UNIT_BPS}, {"TX_PPS", "tx_pps", UNIT_COUNT, 6},
-	{"TX_UTIL", "tx_util_percent", UNIT_PERCENT, 1},
-};
+enum { RECORD_NAME = 12, POOL_NAME = 16 }; // width of the names of a record
 
-static const struct column pg_columns[] = {
-	{"PORT", "port", UNIT_TEXT}, {"PG", "pg", UNIT_COUNT},
-	{"LOSSLESS", "lossless", UNIT_YES, 10}, {"RX_OK", "rx_packets", UNIT_COUNT, 9},
-	{"MIN", "min_bytes", UNIT_BYTES, 8}, {"SHARED", "shared_bytes", UNIT_BYTES},
-	{"HEADROOM", "headroom_bytes", UNIT_BYTES, 1}, {"SKID", "skid_bytes", UNIT_BYTES, 6},
-	{"MAX_SHARED", "max_shared_bytes", UNIT_BYTES, 5},
-	{"MAX_HEADROOM", "max_headroom_bytes", UNIT_BYTES, 4},
-	{"XOFF_AT", "xoff_at_bytes", UNIT_BYTES, 3}, {"XON_AT", "xon_at_bytes", UNIT_BYTES, 7},
-	{"XOFF", "xoff", UNIT_YES, 2}, {"RX_DRP", "dropped_packets", UNIT_COUNT, 2},
-};
-static const struct column pool_columns[] = {
-	{"POOL", "name", UNIT_TEXT},        {"SIZE", "size_bytes", UNIT_BYTES},
-	{"USED", "used_bytes", UNIT_BYTES}, {"MAX", "max_bytes", UNIT_BYTES},
-};
+// ---- ports
 
-static const struct column queue_mark_columns[] = {
-	{"PORT", "port", UNIT_TEXT}, {"QUEUE", "queue", UNIT_COUNT},
-	{"CLASS", "class", UNIT_COUNT}, {"MAX", "max_bytes", UNIT_BYTES},
-};
-static const struct column pg_mark_columns[] = {
-	{"PORT", "port", UNIT_TEXT}, {"PG", "pg", UNIT_COUNT},
-	{"CLASS", "class", UNIT_COUNT, 1}, {"MAX_SHARED", "max_shared_bytes", UNIT_BYTES},
-	{"MAX_HEADROOM", "max_headroom_bytes", UNIT_BYTES},
-};
-static const struct column pool_mark_columns[] = {
-	{"POOL", "name", UNIT_TEXT}, {"MAX", "max_bytes", UNIT_BYTES},
-};
-
-static const struct column drop_columns[] = {
-	{"PORT", "port", UNIT_TEXT}, {"CLASS", "class", UNIT_COUNT, 2},
-	{"ALARM", "lossless", UNIT_YES, 1}, {"FRAMES", "packets", UNIT_COUNT},
-	{"BYTES", "bytes", UNIT_BYTES, 3}, {"REASON", "reason", UNIT_TEXT},
-};
-static const struct table drops = {COLUMNS(drop_columns), NULL, NULL, "no frame was dropped"};
-static const struct column drop_reason_columns[] = {
-	{"REASON", "reason", UNIT_TEXT}, {"FRAMES", "packets", UNIT_COUNT},
-	{"BYTES", "bytes", UNIT_BYTES, 2}, {"BECAUSE", "text", UNIT_TEXT, 1},
-};
-static const struct table drop_reasons = {COLUMNS(drop_reason_columns), NULL, NULL, NULL};
-
-static const struct column worker_columns[] = {
-	{"WORKER", "worker", UNIT_COUNT}, {"CORE", "core", UNIT_COUNT, 7},
-	{"LOOPS", "loops", UNIT_COUNT, 8}, {"LOOPS_PER_S", "loops_per_s", UNIT_COUNT, 6},
-	{"BUSY", "busy_percent", UNIT_PERCENT}, {"LATE", "late_loops", UNIT_COUNT, 2},
-	{"LONGEST_GAP", "gap_max_ns", UNIT_NS, 1}, {"STALLS", "stalls", UNIT_COUNT, 3},
-	{"STALLED", "stalled_ns", UNIT_NS, 5}, {"STAND_INS", "stand_ins", UNIT_COUNT, 3},
-	{"PORTS", "ports", UNIT_LIST, 4},
-};
-
-// A counter with its meaning from the table of facts, for lists with many counters a port.
-static const struct column kind_columns[] = {
-	{"PORT", "port", UNIT_TEXT}, {"KIND", "kind", UNIT_TEXT},
-	{"FRAMES", "packets", UNIT_COUNT}, {"MEANING", "text", UNIT_TEXT, 1},
-};
-static const struct table control_kinds = {COLUMNS(kind_columns), "packets",
-					   "kind|s without a frame", "no control frame has come"};
-static const struct table hint_kinds = {COLUMNS(kind_columns), "packets", "sign|s without a frame",
-					"no sign of a wrong configuration"};
-static const struct column steering_columns[] = {
-	{"PORT", "port", UNIT_TEXT}, {"REASON", "reason", UNIT_TEXT},
-	{"FRAMES", "packets", UNIT_COUNT}, {"LOST", "lost", UNIT_YES, 1},
-	{"MEANING", "text", UNIT_TEXT, 2},
-};
-static const struct table steering = {COLUMNS(steering_columns), "packets",
-				      "reason|s without a frame",
-				      "every frame has come through the receive ring"};
-
-static const struct column fdb_columns[] = {
-	{"VLAN", "vlan", UNIT_COUNT}, {"MAC_ADDRESS", "mac", UNIT_TEXT},
-	{"PORT", "port", UNIT_TEXT}, {"STATIC", "static", UNIT_YES, 2},
-	{"AGE", "age_s", UNIT_S, 1},
-};
-static const struct column fdb_port_columns[] = {
-	{"PORT", "port", UNIT_TEXT}, {"LEARNED", "learned", UNIT_COUNT},
-	{"SHARE", "share", UNIT_COUNT, 5}, {"LIMIT", "limit", UNIT_COUNT, 4},
-	{"ADDED", "added", UNIT_COUNT, 1}, {"MOVED", "moved", UNIT_COUNT, 1},
-	{"EVICTED", "evicted", UNIT_COUNT, 2}, {"REFUSED", "refused", UNIT_COUNT, 2},
-	{"HELD", "held", UNIT_COUNT, 3},
-};
-static const struct column route_columns[] = {
-	{"TO", "to", UNIT_TEXT}, {"VIA", "via", UNIT_TEXT, 1}, {"PORT", "port", UNIT_TEXT},
-	{"MAC_ADDRESS", "mac", UNIT_TEXT, 3}, {"STATE", "state", UNIT_TEXT, 2},
-};
-static const struct table routes = {COLUMNS(route_columns), "other",
-				    "address|es of the switch itself",
-				    "no route: no port has an `ip`"};
-static const struct column neighbour_columns[] = {
-	{"ADDRESS", "ip", UNIT_TEXT}, {"PORT", "port", UNIT_TEXT, 2},
-	{"MAC_ADDRESS", "mac", UNIT_TEXT}, {"STATE", "state", UNIT_TEXT, 1},
-	{"GATEWAY", "gateway", UNIT_YES, 4}, {"AGE", "age_s", UNIT_S, 3},
-};
-static const struct column guard_columns[] = {
-	{"PORT", "port", UNIT_TEXT}, {"GROUP", "group", UNIT_TEXT},
-	{"DSCP", "dscp", UNIT_COUNT}, {"TO_CLASS", "to_class", UNIT_COUNT, 1},
-	{"TO_DSCP", "to_dscp", UNIT_COUNT, 2}, {"FRAMES", "packets", UNIT_COUNT},
-};
-static const struct column waiting_columns[] = {
-	{"PORT", "port", UNIT_TEXT}, {"QUEUE", "queue", UNIT_TEXT},
-	{"FRAMES", "packets", UNIT_COUNT}, {"WAITS_BECAUSE", "reason", UNIT_TEXT, 1},
-};
-static const struct table waiting = {COLUMNS(waiting_columns), NULL, NULL, NULL};
-
-// ---- kinds that are not just one table
-
-struct line {
-	const char *name, *key;
-	enum unit unit;
-};
-
-// A single row: one line for each value.
-static void print_record(FILE *out, struct json_object *row, const struct line *lines, size_t n)
+// The table does not tell that its units are not the machine's.
+static void print_ports(FILE *out, struct json_object *data, const struct show_wish *wish)
 {
-	char cell[CELL_LEN];
+	const struct table ports = {FACTS_PORTS};
+	struct json_object *rows = rows_of(data, FACTS_PORTS);
+	uint64_t scale = fact_count(rows_of(data, FACTS_CLOCK), F_CLOCK_time_scale);
 
-	for (size_t i = 0; i < n; i++) {
-		struct json_object *v = NULL;
-
-		json_object_object_get_ex(row, lines[i].key, &v);
-		cell_format(cell, lines[i].unit, v);
-		fprintf(out, "%-12s %s\n", lines[i].name, cell);
-	}
+	if (rows == NULL)
+		return;
+	table_print(out, rows, &ports, wish);
+	if (scale > 1)
+		fprintf(out,
+			"time scale %" PRIu64 ": speeds, rates and times are the model's, the "
+			"machine moves 1/%" PRIu64 " of it\n",
+			scale, scale);
 }
 
-// One line for each counter of each port.
+// ---- PFC
+
+static const struct table pauses = {
+	FACTS_PFC, "no PFC frame has been received or sent", "class|es without PFC",
+	FACTS(F_PFC_rx_pause, F_PFC_tx_pause, F_PFC_rx_pause_duration_us,
+	      F_PFC_tx_pause_duration_us, F_PFC_xoff)};
+
+// Cell by port and priority, as SONiC's `show pfc counters`; frames: the counter of one direction.
+// Only the classes that some row has, with --all each of the eight.
+static void print_pfc_grid(FILE *out, struct json_object *rows, enum fact_id frames,
+			   const struct show_wish *wish)
+{
+	static const char *const prio[N_CLASSES] = {"PFC0", "PFC1", "PFC2", "PFC3",
+						    "PFC4", "PFC5", "PFC6", "PFC7"};
+	bool receives = frames == F_PFC_rx_pause;
+	struct column cols[N_CLASSES + 1] = {
+		{.fact = F_PFC_port, .head = receives ? "PORT RX" : "PORT TX"}};
+	struct table grid = {.list = NO_FACTS, .idle = "port|s without PFC", .made = cols,
+			     .n_made = 1,
+			     .none = receives ? "no PFC frame has been received"
+					      : "no PFC frame has been sent"};
+	struct json_object *lines = json_object_new_array(), *line = NULL;
+	unsigned classes = wish->all ? (1u << N_CLASSES) - 1 : 0;
+
+	for (size_t i = 0; i < n_rows(rows); i++) {
+		struct json_object *row = row_at(rows, i), *port = fact_in(row, F_PFC_port);
+		unsigned cls = (unsigned)fact_count(row, F_PFC_class) % N_CLASSES;
+
+		if (port == NULL)
+			continue;
+		if (line == NULL || !json_object_equal(fact_in(line, F_PFC_port), port)) {
+			line = json_object_new_object();
+			json_object_object_add(line, KEY(PFC, port), json_object_get(port));
+			for (unsigned p = 0; p < N_CLASSES; p++)
+				json_object_object_add(line, prio[p], json_object_new_int(0));
+			json_object_array_add(lines, line);
+		}
+		json_object_object_add(line, prio[cls],
+				       json_object_new_uint64(fact_count(row, frames)));
+		json_object_object_add(line, ROW_ACTIVE,
+				       json_object_new_boolean(fact_count(row, frames) != 0 ||
+							       true_in(line, ROW_ACTIVE)));
+		classes |= 1u << cls;
+	}
+	for (unsigned p = 0; p < N_CLASSES; p++)
+		if (classes >> p & 1)
+			cols[grid.n_made++] = (struct column){.head = prio[p], .key = prio[p],
+							      .unit = CELL_COUNT,
+							      .rank = (uint8_t)(p + 1)};
+	table_print(out, lines, &grid, wish);
+	json_object_put(lines);
+}
+
+static void print_pfc(FILE *out, struct json_object *data, const struct show_wish *wish)
+{
+	struct json_object *rows = rows_of(data, FACTS_PFC);
+	struct json_object *stand_in = rows_of(data, FACTS_STAND_IN);
+	char frames[CELL_LEN];
+	bool any = wish->all;
+
+	if (rows == NULL)
+		return;
+	for (size_t i = 0; i < n_rows(rows); i++)
+		any |= row_is_active(row_at(rows, i), pauses.active);
+	if (any) {
+		print_pfc_grid(out, rows, F_PFC_rx_pause, wish);
+		fputc('\n', out);
+		print_pfc_grid(out, rows, F_PFC_tx_pause, wish);
+		fputc('\n', out);
+	}
+	table_print(out, rows, &pauses, wish);
+	if (fact_count(stand_in, F_STAND_IN_frames) != 0)
+		fprintf(out,
+			"the stand-in sent %s PFC frames beside these (weirctl show workers: "
+			"STAND_INS)\n",
+			fact_cell(frames, stand_in, F_STAND_IN_frames));
+}
+
+// ---- queues and times
+
+// A queue may hold more than the pool has.
+static void print_queues(FILE *out, struct json_object *data, const struct show_wish *wish)
+{
+	const struct table queues = {
+		FACTS_QUEUES, "no queue has sent or holds a frame", "idle queue|s",
+		FACTS(F_QUEUES_tx_packets, F_QUEUES_length_packets, F_QUEUES_max_bytes,
+		      F_QUEUES_dropped_packets)};
+	struct json_object *rows = rows_of(data, FACTS_QUEUES);
+	struct json_object *pools = rows_of(data, FACTS_POOLS), *pool;
+	char cell[CELL_LEN], starred[CELL_LEN + 1];
+	bool beyond = false;
+
+	if (rows == NULL || pools == NULL)
+		return;
+	pool = row_at(pools, 0);
+	if (fact_in(pool, F_POOLS_size_bytes) == NULL)
+		return;
+	for (size_t i = 0; i < n_rows(rows); i++) {
+		struct json_object *row = row_at(rows, i);
+
+		if (fact_count(row, F_QUEUES_max_bytes) <= fact_count(pool, F_POOLS_size_bytes))
+			continue;
+		snprintf(starred, sizeof(starred), "%s*", fact_cell(cell, row, F_QUEUES_max_bytes));
+		put_text(row, KEY(QUEUES, max_bytes), starred);
+		beyond = true;
+	}
+	table_print(out, rows, &queues, wish);
+	if (beyond)
+		fprintf(out,
+			"* is more than the ingress pool (%s). A queue also holds frames in the "
+			"PFC headroom,\n  and in the skid: memory beyond the buffer for frames "
+			"that arrive after a PAUSE.\n",
+			fact_cell(cell, pool, F_POOLS_size_bytes));
+}
+
+static void print_latency(FILE *out, struct json_object *data, const struct show_wish *wish)
+{
+	const struct table latency = {FACTS_LATENCY, "no frame has passed a queue"};
+	static const enum fact_id times[] = {F_LATENCY_p50_ns, F_LATENCY_p99_ns, F_LATENCY_max_ns};
+	struct json_object *rows = rows_of(data, FACTS_LATENCY);
+	char cell[CELL_LEN], less[CELL_LEN];
+
+	if (rows == NULL)
+		return;
+	for (size_t i = 0; i < n_rows(rows); i++) {
+		struct json_object *row = row_at(rows, i);
+
+		fact_cell(cell, row, F_LATENCY_turn_ns);
+		snprintf(less, sizeof(less), "< %.20s",
+			 fact_count(row, F_LATENCY_turn_ns) > 0 ? cell : "a turn");
+		for (size_t k = 0; k < sizeof(times) / sizeof(times[0]); k++)
+			if (fact_count(row, times[k]) == 0)
+				put_text(row, fact_rows[times[k]].key, less);
+	}
+	table_print(out, rows, &latency, wish);
+}
+
+// ---- a line for each counter of each port, with its meaning
+
 static struct json_object *by_kind(struct json_object *rows, const struct fact_list *facts)
 {
 	struct json_object *lines = json_object_new_array();
 
-	for (size_t i = 0; i < json_object_array_length(rows); i++)
+	for (size_t i = 0; i < n_rows(rows); i++)
 		for (size_t k = 0; k < facts->n; k++) {
 			const struct fact *f = &facts->rows[k];
-			struct json_object *line, *port = NULL;
+			struct json_object *row = row_at(rows, i), *line;
 
 			if (f->kind != FACT_COUNTER)
 				continue;
 			line = json_object_new_object();
-			json_object_object_get_ex(row_at(rows, i), "port", &port);
-			json_object_object_add(line, "port", json_object_get(port));
-			put_text(line, "kind", f->key);
-			json_object_object_add(
-				line, "packets",
-				json_object_new_uint64(count_in(row_at(rows, i), f->key)));
-			put_text(line, "text", f->help);
+			json_object_object_add(line, KEY(CONTROL, port),
+					       json_object_get(fact_in(row, F_CONTROL_port)));
+			put_text(line, KEY(CAUSES, kind), f->key);
+			json_object_object_add(line, KEY(DROPS, packets),
+					       json_object_new_uint64(count_in(row, f->key)));
+			put_text(line, KEY(DROP_REASONS, text), f->help);
 			json_object_array_add(lines, line);
 		}
 	return lines;
 }
 
-static void print_kinds(FILE *out, struct json_object *data, unsigned facts,
-			const struct table *t, const struct show_wish *wish)
+static void print_kinds(FILE *out, struct json_object *data, unsigned facts, const char *none,
+			const char *idle, const struct show_wish *wish)
 {
-	struct json_object *rows = list_of(data, fact_lists[facts].list);
-	struct json_object *lines;
+	const struct table t = {
+		NO_FACTS, none, idle, FACTS(F_DROPS_packets),
+		COLUMNS({F_CONTROL_port},
+			{.fact = F_CAUSES_kind, .head = "KIND", .unit = CELL_TEXT},
+			{F_DROP_REASONS_packets},
+			{.fact = F_DROP_REASONS_text, .head = "MEANING", .rank = 1})};
+	struct json_object *rows = rows_of(data, facts), *lines;
 
 	if (rows == NULL)
 		return;
 	lines = by_kind(rows, &fact_lists[facts]);
-	table_print(out, lines, t, wish);
+	table_print(out, lines, &t, wish);
 	json_object_put(lines);
 }
 
 static void print_control(FILE *out, struct json_object *data, const struct show_wish *wish)
 {
-	struct json_object *rows = list_of(data, "steering");
+	const struct table steering = {
+		FACTS_STEERING, "every frame has come through the receive ring",
+		"reason|s without a frame", FACTS(F_STEERING_packets)};
+	struct json_object *rows = rows_of(data, FACTS_STEERING);
 
-	print_kinds(out, data, FACTS_CONTROL, &control_kinds, wish);
+	print_kinds(out, data, FACTS_CONTROL, "no control frame has come", "kind|s without a frame",
+		    wish);
 	fputc('\n', out);
 	if (rows != NULL)
 		table_print(out, rows, &steering, wish);
@@ -196,41 +229,69 @@ static void print_control(FILE *out, struct json_object *data, const struct show
 
 static void print_hints(FILE *out, struct json_object *data, const struct show_wish *wish)
 {
-	print_kinds(out, data, FACTS_HINTS, &hint_kinds, wish);
+	print_kinds(out, data, FACTS_HINTS, "no sign of a wrong configuration",
+		    "sign|s without a frame", wish);
+}
+
+// ---- drops, routes, the balance
+
+static void print_drops(FILE *out, struct json_object *data, const struct show_wish *wish)
+{
+	const struct table drops = {FACTS_DROPS, "no frame was dropped"};
+	const struct table reasons = {FACTS_DROP_REASONS};
+	struct json_object *rows = rows_of(data, FACTS_DROPS);
+	struct json_object *why = rows_of(data, FACTS_DROP_REASONS);
+	struct json_object *total = rows_of(data, FACTS_DROP_TOTAL);
+	char frames[CELL_LEN], bytes[CELL_LEN], alarm[CELL_LEN];
+
+	if (rows == NULL || why == NULL || total == NULL)
+		return;
+	table_print(out, rows, &drops, wish);
+	if (n_rows(rows) > 0)
+		fprintf(out, "total: %s frame%s, %s; of them an alarm: %s\n",
+			fact_cell(frames, total, F_DROP_TOTAL_packets),
+			fact_count(total, F_DROP_TOTAL_packets) == 1 ? "" : "s",
+			fact_cell(bytes, total, F_DROP_TOTAL_bytes),
+			fact_cell(alarm, total, F_DROP_TOTAL_lossless_packets));
+	if (!wish->explain || n_rows(why) == 0)
+		return;
+	fputc('\n', out);
+	table_print(out, why, &reasons, wish);
 }
 
 static void print_routes(FILE *out, struct json_object *data, const struct show_wish *wish)
 {
-	struct json_object *rows = list_of(data, "routes"), *state;
+	const struct table routes = {FACTS_ROUTES, "no route: no port has an `ip`",
+					    "address|es of the switch itself"};
+	struct json_object *rows = rows_of(data, FACTS_ROUTES);
 
-	for (size_t i = 0; rows != NULL && i < json_object_array_length(rows); i++) {
-		struct json_object *row = row_at(rows, i);
-		bool own = json_object_object_get_ex(row, "state", &state) &&
-			   strcmp(json_object_get_string(state), "self") == 0;
-
-		json_object_object_add(row, "other", json_object_new_boolean(!own));
-	}
+	for (size_t i = 0; i < n_rows(rows); i++)
+		json_object_object_add(
+			row_at(rows, i), ROW_ACTIVE,
+			json_object_new_boolean(
+				!fact_is(row_at(rows, i), F_ROUTES_state, "self")));
 	if (rows != NULL)
 		table_print(out, rows, &routes, wish);
 }
 
 static void print_balance(FILE *out, struct json_object *data, const struct show_wish *wish)
 {
-	static const struct line lines[] = {
-		{"received", "received", UNIT_COUNT},   {"generated", "generated", UNIT_COUNT},
-		{"replicated", "replicated", UNIT_COUNT},
-		{"transmitted", "transmitted", UNIT_COUNT},
-		{"consumed", "consumed", UNIT_COUNT},   {"dropped", "dropped", UNIT_COUNT},
-		{"queued", "queued", UNIT_COUNT},       {"balanced", "balanced", UNIT_YES},
-	};
-	struct json_object *left = list_of(data, "waiting");
+	const struct table waiting = {
+		.list = NO_FACTS,
+		COLUMNS({F_QUEUES_port},
+			{.fact = F_QUEUES_queue, .head = "QUEUE", .unit = CELL_TEXT},
+			{F_DROP_REASONS_packets},
+			{.fact = F_DROPS_reason, .head = "WAITS_BECAUSE", .rank = 1})};
+	struct json_object *left;
 
-	print_record(out, list_of(data, "balance"), lines, sizeof(lines) / sizeof(lines[0]));
-	if (left != NULL && json_object_array_length(left) > 0) {
+	record_print(out, rows_of(data, FACTS_BALANCE), FACTS_BALANCE, RECORD_NAME);
+	if (json_object_object_get_ex(data, "waiting", &left) && n_rows(left) > 0) {
 		fputc('\n', out);
 		table_print(out, left, &waiting, wish);
 	}
 }
+
+// ---- the switch, its file and its events
 
 static void print_config(FILE *out, struct json_object *data, const struct show_wish *wish)
 {
@@ -239,56 +300,52 @@ static void print_config(FILE *out, struct json_object *data, const struct show_
 	(void)wish;
 	if (json_object_object_get_ex(data, "config", &c) &&
 	    json_object_object_get_ex(c, "file", &file) &&
-	    json_object_object_get_ex(c, "text", &text))
+	    json_object_object_get_ex(c, KEY(DROP_REASONS, text), &text))
 		fprintf(out, "# %s\n%s", json_object_get_string(file),
 			json_object_get_string(text));
 }
 
 void print_orders(FILE *out, struct json_object *data)
 {
-	struct json_object *v = list_of(data, "version");
+	struct json_object *v = rows_of(data, FACTS_VERSION);
 
-	if (v != NULL && count_in(v, "drop_all") != 0)
+	if (fact_yes(v, F_VERSION_drop_all))
 		fputs("DROP-ALL is on: frames of all lossless classes are discarded, until: "
 		      "weirctl watchdog drop-all off\n", out);
-	if (v != NULL && count_in(v, "held") != 0)
+	if (fact_yes(v, F_VERSION_held))
 		fputs("HELD: no frame is admitted, because of quiesce --hold, until: weirctl "
 		      "resume\n", out);
-	if (v != NULL && count_in(v, "confirm_in_ms") != 0)
+	if (fact_count(v, F_VERSION_confirm_in_ms) != 0)
 		fprintf(out,
-			"UNCONFIRMED: the policy before comes back in %llu s, unless: weirctl "
-			"confirm (at once: weirctl rollback)\n",
-			(unsigned long long)(count_in(v, "confirm_in_ms") + 999) / 1000);
+			"UNCONFIRMED: the policy before comes back in %" PRIu64 " s, unless: "
+			"weirctl confirm (at once: weirctl rollback)\n",
+			(fact_count(v, F_VERSION_confirm_in_ms) + 999) / 1000);
 }
 
 static void print_version(FILE *out, struct json_object *data, const struct show_wish *wish)
 {
-	static const struct line lines[] = {
-		{"switch", "name", UNIT_TEXT},      {"version", "version", UNIT_TEXT},
-		{"uptime", "uptime_ms", UNIT_UPTIME},  {"policy file", "policy_file", UNIT_TEXT},
-		{"ports", "ports", UNIT_COUNT},     {"workers", "workers", UNIT_COUNT},
-	};
-
 	(void)wish;
-	print_record(out, list_of(data, "version"), lines, sizeof(lines) / sizeof(lines[0]));
+	record_print(out, rows_of(data, FACTS_VERSION), FACTS_VERSION, RECORD_NAME);
 }
 
 void show_event(FILE *out, struct json_object *row)
 {
-	static const char *const front[] = {"time", "severity", "event", "text"};
-	static const char *const left_out[] = {"time", "severity", "event", "text", "t_ns", "seq"};
-	struct json_object *v;
+	static const struct {
+		enum fact_id fact;
+		const char *after; // NULL: it is not shown
+	} front[] = {{F_EVENTS_time, " "}, {F_EVENTS_severity, " "}, {F_EVENTS_event, ": "},
+		     {F_EVENTS_text, ""}, {F_EVENTS_t_ns, NULL}, {F_EVENTS_seq, NULL}};
+	enum { N_FRONT = sizeof(front) / sizeof(front[0]) };
 
-	for (size_t k = 0; k < sizeof(front) / sizeof(front[0]); k++)
-		if (json_object_object_get_ex(row, front[k], &v))
-			fprintf(out, "%s%s", json_object_get_string(v),
-				k == 2 ? ": " : k == 3 ? "" : " ");
+	for (size_t k = 0; k < N_FRONT; k++)
+		if (front[k].after != NULL && fact_in(row, front[k].fact) != NULL)
+			fprintf(out, "%s%s", fact_text(row, front[k].fact), front[k].after);
 	json_object_object_foreach(row, key, value) {
 		size_t k = 0;
 
-		while (k < sizeof(left_out) / sizeof(left_out[0]) && strcmp(left_out[k], key) != 0)
+		while (k < N_FRONT && strcmp(fact_rows[front[k].fact].key, key) != 0)
 			k++;
-		if (k < sizeof(left_out) / sizeof(left_out[0]))
+		if (k < N_FRONT)
 			continue;
 		fprintf(out, " %s=", key);
 		value_print(out, value);
@@ -298,122 +355,524 @@ void show_event(FILE *out, struct json_object *row)
 
 static void print_events(FILE *out, struct json_object *data, const struct show_wish *wish)
 {
-	struct json_object *rows;
+	struct json_object *rows = rows_of(data, FACTS_EVENTS);
 
 	(void)wish;
-	if (!json_object_object_get_ex(data, "events", &rows))
+	if (rows == NULL)
 		return;
-	if (json_object_array_length(rows) == 0)
+	if (n_rows(rows) == 0)
 		fputs("no event\n", out);
-	for (size_t i = 0; i < json_object_array_length(rows); i++)
-		show_event(out, json_object_array_get_idx(rows, i));
+	for (size_t i = 0; i < n_rows(rows); i++)
+		show_event(out, row_at(rows, i));
 	if (count_in(data, "events_lost") > 0)
-		fprintf(out, "%llu events were lost because too many came at once\n",
-			(unsigned long long)count_in(data, "events_lost"));
+		fprintf(out, "%" PRIu64 " events were lost because too many came at once\n",
+			count_in(data, "events_lost"));
 }
 
-static void print_drop_total(FILE *out, struct json_object *total)
-{
-	char frames[CELL_LEN], bytes[CELL_LEN], alarm[CELL_LEN];
-	struct json_object *v;
+// ---- storms
 
-	json_object_object_get_ex(total, "packets", &v);
-	cell_format(frames, UNIT_COUNT, v);
-	json_object_object_get_ex(total, "bytes", &v);
-	cell_format(bytes, UNIT_BYTES, v);
-	json_object_object_get_ex(total, "lossless_packets", &v);
-	cell_format(alarm, UNIT_COUNT, v);
-	fprintf(out, "total: %s frame%s, %s; of them an alarm: %s\n", frames,
-		strcmp(frames, "1") == 0 ? "" : "s", bytes, alarm);
+// "12/3" of two counters.
+static void add_pair(struct json_object *to, const char *key, struct json_object *row,
+		     enum fact_id a, enum fact_id b)
+{
+	char one[CELL_LEN];
+
+	snprintf(one, sizeof(one), "%" PRIu64 "/%" PRIu64, fact_count(row, a), fact_count(row, b));
+	put_text(to, key, one);
 }
 
-static void print_drops(FILE *out, struct json_object *data, const struct show_wish *wish)
+static void print_stats(FILE *out, struct json_object *rows, const struct show_wish *wish)
 {
-	struct json_object *rows, *total, *reasons;
+	const struct table stats = { // the heads of SONiC's `show pfcwd stats`
+		.list = NO_FACTS,
+		COLUMNS({.fact = F_QUEUES_queue, .head = "QUEUE"},
+			{.fact = F_WATCHDOG_status, .head = "STATUS"},
+			{.head = "STORM DETECTED/RESTORED", .key = "of_storms", .rank = 1},
+			{.head = "TX OK/DROP", .key = "of_tx", .rank = 2},
+			{.head = "RX OK/DROP", .key = "of_rx", .rank = 3},
+			{.head = "TX LAST OK/DROP", .key = "tx_last", .rank = 4},
+			{.head = "RX LAST OK/DROP", .key = "rx_last", .rank = 5})};
+	struct json_object *lines = json_object_new_array();
 
-	if (!json_object_object_get_ex(data, "drops", &rows) ||
-	    !json_object_object_get_ex(data, "reasons", &reasons) ||
-	    !json_object_object_get_ex(data, "total", &total))
+	for (size_t i = 0; i < n_rows(rows); i++) {
+		struct json_object *line = json_object_new_object(), *row = row_at(rows, i);
+		char queue[CELL_LEN];
+
+		snprintf(queue, sizeof(queue), "%s:%" PRIu64, fact_text(row, F_WATCHDOG_port),
+			 fact_count(row, F_WATCHDOG_class));
+		put_text(line, KEY(QUEUES, queue), queue);
+		put_text(line, KEY(WATCHDOG, status), fact_text(row, F_WATCHDOG_status));
+		add_pair(line, "of_storms", row, F_WATCHDOG_detected, F_WATCHDOG_restored);
+		add_pair(line, "of_tx", row, F_WATCHDOG_tx_ok, F_WATCHDOG_tx_dropped);
+		add_pair(line, "of_rx", row, F_WATCHDOG_rx_ok, F_WATCHDOG_rx_dropped);
+		add_pair(line, "tx_last", row, F_WATCHDOG_tx_ok_last, F_WATCHDOG_tx_dropped_last);
+		add_pair(line, "rx_last", row, F_WATCHDOG_rx_ok_last, F_WATCHDOG_rx_dropped_last);
+		json_object_array_add(lines, line);
+	}
+	table_print(out, lines, &stats, wish);
+	json_object_put(lines);
+}
+
+// Classes that drop-all discards are in the table of storms though nobody watches them.
+static void print_settings(FILE *out, struct json_object *rows, const struct show_wish *wish)
+{
+	const struct table settings = {FACTS_WATCHDOG};
+	struct json_object *watched = json_object_new_array();
+
+	for (size_t i = 0; i < n_rows(rows); i++)
+		if (!fact_is(row_at(rows, i), F_WATCHDOG_mode, "-"))
+			json_object_array_add(watched, json_object_get(row_at(rows, i)));
+	if (n_rows(watched) != 0) {
+		fputc('\n', out);
+		table_print(out, watched, &settings, wish);
+	}
+	json_object_put(watched);
+}
+
+// No storm has been found since the counters were cleared, and nothing is in force.
+static bool calm(struct json_object *row)
+{
+	return (fact_is(row, F_WATCHDOG_status, "operational") ||
+		fact_is(row, F_WATCHDOG_status, "off")) &&
+	       !row_is_active(row, FACTS(F_WATCHDOG_detected, F_WATCHDOG_restored,
+					 F_WATCHDOG_tx_ok, F_WATCHDOG_tx_dropped,
+					 F_WATCHDOG_rx_ok, F_WATCHDOG_rx_dropped));
+}
+
+static void print_watchdog(FILE *out, struct json_object *data, const struct show_wish *wish)
+{
+	struct json_object *rows = rows_of(data, FACTS_WATCHDOG), *shown;
+	size_t n = n_rows(rows), left_out;
+
+	if (rows == NULL)
 		return;
-	table_print(out, rows, &drops, wish);
-	if (json_object_array_length(rows) > 0)
-		print_drop_total(out, total);
-	if (!wish->explain || json_object_array_length(reasons) == 0)
+	if (n == 0) {
+		fputs("no class is watched; set `watchdog: on` in a profile\n", out);
 		return;
+	}
+	shown = json_object_new_array();
+	for (size_t i = 0; i < n; i++)
+		if (wish->all || !calm(row_at(rows, i)))
+			json_object_array_add(shown, json_object_get(row_at(rows, i)));
+	left_out = n - n_rows(shown);
+	if (left_out == n) {
+		fputs("no class has been in a storm; --all shows ", out);
+		print_counted(out, n, "watched class|es with all settings\n");
+	} else {
+		print_stats(out, shown, wish);
+		print_left_out(out, left_out, "class|es without a storm");
+		print_settings(out, shown, wish);
+	}
+	json_object_put(shown);
+}
+
+// ---- causes
+
+// "p1 class 3 has paused its sender for 1.20 ms" or "... paused its sender, last 5.0 s ago".
+static void say_what(FILE *out, struct json_object *row)
+{
+	char time[CELL_LEN];
+
+	fprintf(out, "%s class %" PRIu64, fact_text(row, F_CAUSES_port),
+		fact_count(row, F_CAUSES_class));
+	if (fact_yes(row, F_CAUSES_now) && fact_count(row, F_CAUSES_pause_us) > 0)
+		fprintf(out, " has paused its sender for %s",
+			fact_cell(time, row, F_CAUSES_pause_us));
+	else if (fact_yes(row, F_CAUSES_now))
+		fputs(" is in XOFF", out);
+	else
+		fprintf(out, " last paused its sender %s ago",
+			fact_cell(time, row, F_CAUSES_last_pause_us));
+}
+
+static void say_cause(FILE *out, struct json_object *row)
+{
+	char held[CELL_LEN];
+
+	if (fact_is(row, F_CAUSES_kind, "receive-ring"))
+		fputs(" because its receive ring was filling: the worker came late", out);
+	else if (!fact_is(row, F_CAUSES_kind, "queue"))
+		fputs("; what held its buffer is gone", out);
+	else
+		fprintf(out, " because %s class %" PRIu64 " %s %s of it",
+			fact_text(row, F_CAUSES_cause_port),
+			fact_count(row, F_CAUSES_cause_class),
+			fact_yes(row, F_CAUSES_now) ? "holds" : "held",
+			fact_cell(held, row, F_CAUSES_held_bytes));
+}
+
+static void say_state(FILE *out, struct json_object *row)
+{
+	const char *port = fact_text(row, F_CAUSES_cause_port);
+	bool now = fact_yes(row, F_CAUSES_now), paused = fact_yes(row, F_CAUSES_paused);
+	char time[CELL_LEN];
+
+	if (!fact_is(row, F_CAUSES_kind, "queue"))
+		return;
+	if (fact_is(row, F_CAUSES_ends, "tx-off") && !paused)
+		fprintf(out, ", and an operator has stopped %s", port);
+	else if (!paused)
+		fprintf(out, "; %s %s not paused: more %s offered to it than it %s send", port,
+			now ? "is" : "was", now ? "is" : "was", now ? "can" : "could");
+	else if (now && fact_count(row, F_CAUSES_cause_paused_us) > 0)
+		fprintf(out, ", and %s is itself paused by its peer, for %s", port,
+			fact_cell(time, row, F_CAUSES_cause_paused_us));
+	else
+		fprintf(out, ", and %s %s itself paused by its peer", port, now ? "is" : "was");
+}
+
+// The last place of the chain, as "p3 class 3".
+static void last_place(struct json_object *chain, char out[CELL_LEN])
+{
+	size_t n = n_rows(chain);
+	const char *word = n > 0 ? json_object_get_string(row_at(chain, n - 1)) : "-";
+	const char *colon = strrchr(word, ':');
+
+	snprintf(out, CELL_LEN, "-");
+	if (colon != NULL)
+		snprintf(out, CELL_LEN, "%.*s class %s", (int)(colon - word), word, colon + 1);
+}
+
+static void say_end(FILE *out, struct json_object *row)
+{
+	struct json_object *chain = fact_in(row, F_CAUSES_chain);
+	char last[CELL_LEN], all[CELL_LEN];
+	bool more = n_rows(chain) > 2;
+
+	last_place(chain, last);
+	if (more)
+		fprintf(out, "    chain: %s\n", fact_cell(all, row, F_CAUSES_chain));
+	if (fact_is(row, F_CAUSES_ends, "peer"))
+		fprintf(out, "    the root is behind %s: look at its peer\n", last);
+	else if (fact_is(row, F_CAUSES_ends, "loop"))
+		fprintf(out, "    the chain comes back to %s: a deadlock, if it lasts\n", last);
+	else if (more && fact_is(row, F_CAUSES_ends, "congestion"))
+		fprintf(out, "    the root is here: %s is congested\n", last);
+}
+
+static bool is_cause_of_a_row(struct json_object *rows, struct json_object *peer)
+{
+	for (size_t i = 0; i < n_rows(rows); i++) {
+		struct json_object *row = row_at(rows, i);
+
+		if (fact_yes(row, F_CAUSES_now) &&
+		    fact_is(row, F_CAUSES_cause_port, fact_text(peer, F_PEERS_port)) &&
+		    fact_count(row, F_CAUSES_cause_class) == fact_count(peer, F_PEERS_class))
+			return true;
+	}
+	return false;
+}
+
+static void print_causes(FILE *out, struct json_object *data, const struct show_wish *wish)
+{
+	struct json_object *rows = rows_of(data, FACTS_CAUSES);
+	struct json_object *peers = rows_of(data, FACTS_PEERS);
+	char time[CELL_LEN];
+
+	(void)wish;
+	if (rows == NULL)
+		return;
+	if (n_rows(rows) == 0 && fact_in(data, F_CAUSES_port) != NULL)
+		fprintf(out, "this switch has paused no peer of %s\n",
+			fact_text(data, F_CAUSES_port));
+	else if (n_rows(rows) == 0)
+		fputs("this switch has paused no peer\n", out);
+	for (size_t i = 0; i < n_rows(rows); i++) {
+		say_what(out, row_at(rows, i));
+		say_cause(out, row_at(rows, i));
+		say_state(out, row_at(rows, i));
+		fputc('\n', out);
+		say_end(out, row_at(rows, i));
+	}
+	// Pauses by peers that no row above names, and storms.
+	for (size_t i = 0; i < n_rows(peers); i++) {
+		struct json_object *peer = row_at(peers, i);
+		bool storm = fact_yes(peer, F_PEERS_stormed);
+
+		if (!storm && is_cause_of_a_row(rows, peer))
+			continue;
+		fact_cell(time, peer, storm ? F_PEERS_storm_us : F_PEERS_paused_us);
+		fprintf(out, "%s class %" PRIu64 " is paused by its peer",
+			fact_text(peer, F_PEERS_port), fact_count(peer, F_PEERS_class));
+		fprintf(out, storm ? ": a storm for %s (weirctl show watchdog)\n" : ", for %s\n",
+			time);
+	}
+}
+
+// ---- settings: names of ports
+
+// Whether b is the name after a: "p9" and "p10".
+static bool follows(const char *a, const char *b)
+{
+	size_t n = strlen(a), m = strlen(b);
+
+	while (n > 0 && isdigit((unsigned char)a[n - 1]))
+		n--;
+	while (m > 0 && isdigit((unsigned char)b[m - 1]))
+		m--;
+	return n == m && strncmp(a, b, n) == 0 && a[n] != '\0' && b[n] != '\0' && b[n] != '0' &&
+	       strtoul(b + n, NULL, 10) == strtoul(a + n, NULL, 10) + 1;
+}
+
+// "p1-p12 q1" of a list of names; "-" of none.
+static struct json_object *ranges(struct json_object *names)
+{
+	size_t n = n_rows(names), len;
+	struct json_object *out;
+	char *all = NULL;
+	FILE *f = open_memstream(&all, &len);
+
+	for (size_t i = 0; f != NULL && i < n; i++) {
+		size_t last = i;
+
+		while (last + 1 < n && follows(json_object_get_string(row_at(names, last)),
+					       json_object_get_string(row_at(names, last + 1))))
+			last++;
+		fprintf(f, "%s%s", i > 0 ? " " : "", json_object_get_string(row_at(names, i)));
+		if (last > i)
+			fprintf(f, "-%s", json_object_get_string(row_at(names, last)));
+		i = last;
+	}
+	if (f != NULL)
+		fclose(f);
+	out = json_object_new_string(all != NULL && *all != '\0' ? all : "-");
+	free(all);
+	return out;
+}
+
+// Rows that differ in nothing but their port are one row, with all the names in `ports`.
+static struct json_object *by_settings(struct json_object *rows)
+{
+	struct json_object *out = json_object_new_array(), *names = json_object_new_array();
+
+	for (size_t i = 0; i < n_rows(rows); i++) {
+		struct json_object *row = row_at(rows, i);
+		struct json_object *port = json_object_get(fact_in(row, F_QOS_port));
+		size_t k = 0;
+
+		json_object_object_del(row, KEY(QOS, port));
+		while (k < n_rows(out) && !json_object_equal(row_at(out, k), row))
+			k++;
+		if (k == n_rows(out)) {
+			json_object_array_add(out, json_object_get(row));
+			json_object_array_add(names, json_object_new_array());
+		}
+		json_object_array_add(row_at(names, k), port);
+	}
+	for (size_t k = 0; k < n_rows(out); k++)
+		json_object_object_add(row_at(out, k), KEY(WORKERS, ports),
+				       ranges(row_at(names, k)));
+	json_object_put(names);
+	return out;
+}
+
+#define PORTS_COLUMN(rank_) \
+	COLUMNS({.fact = F_WORKERS_ports, .place = UINT8_MAX, .rank = rank_, .head = "PORTS"})
+
+static void print_by_settings(FILE *out, struct json_object *data, const struct table *t,
+			      const struct show_wish *wish)
+{
+	struct json_object *rows = rows_of(data, t->list), *groups;
+
+	if (rows == NULL)
+		return;
+	groups = by_settings(rows);
+	table_print(out, groups, t, wish);
+	json_object_put(groups);
+}
+
+static void print_vlan(FILE *out, struct json_object *data, const struct show_wish *wish)
+{
+	const struct table vlans = {FACTS_VLAN, "no VLAN: the bridge does not look at tags"};
+	static const enum fact_id members[] = {F_VLAN_untagged, F_VLAN_tagged};
+	struct json_object *rows = rows_of(data, FACTS_VLAN);
+
+	if (rows == NULL)
+		return;
+	for (size_t i = 0; i < n_rows(rows); i++)
+		for (size_t k = 0; k < sizeof(members) / sizeof(members[0]); k++)
+			json_object_object_add(row_at(rows, i), fact_rows[members[k]].key,
+					       ranges(fact_in(row_at(rows, i), members[k])));
+	table_print(out, rows, &vlans, wish);
+}
+
+static void print_pfc_status(FILE *out, struct json_object *data, const struct show_wish *wish)
+{
+	const struct table t = {FACTS_PFC_STATUS,
+				       "no class is lossless: no port sends or obeys PFC",
+				       PORTS_COLUMN(1)};
+
+	print_by_settings(out, data, &t, wish);
+}
+
+static void print_ecn(FILE *out, struct json_object *data, const struct show_wish *wish)
+{
+	const struct table t = {
+		FACTS_ECN, "no queue has `wred`: no frame is marked or dropped early",
+		"group|s of queues without `wred`", FACTS(F_ECN_wred), PORTS_COLUMN(3)};
+
+	print_by_settings(out, data, &t, wish);
+}
+
+static void print_buffers_config(FILE *out, struct json_object *data, const struct show_wish *wish)
+{
+	const struct table t = {
+		FACTS_PG_CONFIG, "no group has min or headroom",
+		"lossy group|s without min or headroom",
+		FACTS(F_PG_CONFIG_lossless, F_PG_CONFIG_min_bytes, F_PG_CONFIG_static_bytes,
+		      F_PG_CONFIG_headroom_bytes, F_PG_CONFIG_xon_bytes,
+		      F_PG_CONFIG_xon_offset_bytes),
+		PORTS_COLUMN(1)};
+
+	record_print(out, rows_of(data, FACTS_BUFFER), FACTS_BUFFER, POOL_NAME);
 	fputc('\n', out);
-	table_print(out, reasons, &drop_reasons, wish);
+	print_by_settings(out, data, &t, wish);
+}
+
+// "0-7 26" of the places of a map that hold cls; "-" of none.
+static struct json_object *places(struct json_object *map, int cls)
+{
+	char text_of[CELL_LEN] = "";
+	size_t n = n_rows(map), len = 0;
+
+	for (size_t i = 0; i < n && len < sizeof(text_of); i++) {
+		size_t first = i;
+
+		if (json_object_get_int(row_at(map, i)) != cls)
+			continue;
+		while (i + 1 < n && json_object_get_int(row_at(map, i + 1)) == cls)
+			i++;
+		len += (size_t)snprintf(text_of + len, sizeof(text_of) - len,
+					i > first ? "%s%zu-%zu" : "%s%zu", len > 0 ? " " : "",
+					first, i);
+	}
+	return json_object_new_string(len > 0 ? text_of : "-");
+}
+
+static bool holds(struct json_object *list, int cls)
+{
+	for (size_t i = 0; i < n_rows(list); i++)
+		if (json_object_get_int(row_at(list, i)) == cls)
+			return true;
+	return false;
+}
+
+static void print_maps(FILE *out, struct json_object *row, const struct show_wish *wish)
+{
+	const struct table classes = {
+		.list = NO_FACTS,
+		COLUMNS({.fact = F_QUEUES_class},
+			{.fact = F_PGS_lossless, .rank = 2},
+			{.fact = F_QUEUES_queue}, {.fact = F_PGS_pg, .rank = 1},
+			{.head = "PCP", .key = "pcp"},
+			{.fact = F_GUARD_dscp, .head = "DSCP", .unit = CELL_TEXT})};
+	struct json_object *rows = json_object_new_array();
+
+	fprintf(out, "ports %s, profile %s: trust %s, default class %s\n",
+		fact_text(row, F_WORKERS_ports), fact_text(row, F_QOS_profile),
+		fact_text(row, F_QOS_trust), fact_text(row, F_QOS_default_class));
+	for (int c = 0; c < N_CLASSES; c++) {
+		struct json_object *line = json_object_new_object();
+		struct json_object *queues = fact_in(row, F_QOS_class_to_queue);
+		struct json_object *pgs = fact_in(row, F_QOS_class_to_pg);
+
+		json_object_object_add(line, KEY(QUEUES, class), json_object_new_int(c));
+		json_object_object_add(
+			line, KEY(PGS, lossless),
+			json_object_new_boolean(holds(fact_in(row, F_QOS_lossless), c)));
+		json_object_object_add(line, KEY(QUEUES, queue),
+				       json_object_get(row_at(queues, (size_t)c)));
+		json_object_object_add(line, KEY(PGS, pg),
+				       json_object_get(row_at(pgs, (size_t)c)));
+		json_object_object_add(line, "pcp", places(fact_in(row, F_QOS_pcp_to_class), c));
+		json_object_object_add(line, KEY(GUARD, dscp),
+				       places(fact_in(row, F_QOS_dscp_to_class), c));
+		json_object_array_add(rows, line);
+	}
+	table_print(out, rows, &classes, wish);
+	json_object_put(rows);
+}
+
+static void print_qos(FILE *out, struct json_object *data, const struct show_wish *wish)
+{
+	struct json_object *rows = rows_of(data, FACTS_QOS), *groups;
+
+	if (rows == NULL)
+		return;
+	groups = by_settings(rows);
+	for (size_t i = 0; i < n_rows(groups); i++) {
+		if (i > 0)
+			fputc('\n', out);
+		print_maps(out, row_at(groups, i), wish);
+	}
+	json_object_put(groups);
 }
 
 // ---- all kinds
 
-struct part {
-	const char *list;
-	struct table table;
-};
-
 static const struct kind {
 	const char *what, *help;
-	print_fn *print; // or parts
-	struct part parts[3];
+	print_fn *print; // NULL: parts
+	struct table parts[3]; // each a list of facts
+	unsigned n_parts;
 } kinds[] = {
 	{"version", "name, version, policy file, time since the start (also: show uptime)",
-	 print_version, {{0}}},
-	{"ports", "state, counters and rates of the ports, and the time scale", print_ports, {{0}}},
-	{"interfaces", "rates and utilisation of the ports (--interval: of so many seconds)",
-	 NULL, {{"interfaces", {COLUMNS(interface_columns), NULL, NULL, NULL}}}},
-	{"vlan", "which ports carry each VLAN, tagged or untagged", print_vlan, {{0}}},
+	 print_version},
+	{"ports", "state, counters and rates of the ports, and the time scale", print_ports},
+	{"interfaces", "rates and utilisation of the ports (--interval: of so many seconds)", NULL,
+	 {{FACTS_INTERFACES}}, 1},
+	{"vlan", "which ports carry each VLAN, tagged or untagged", print_vlan},
 	{"qos", "DSCP and PCP to class, class to queue and priority group (also: show qos maps)",
-	 print_qos, {{0}}},
-	{"pfc-status", "which classes obey and send PFC, by port", print_pfc_status, {{0}}},
-	{"ecn", "WRED and ECN in force by queue: kmin, kmax, pmax", print_ecn, {{0}}},
+	 print_qos},
+	{"pfc-status", "which classes obey and send PFC, by port", print_pfc_status},
+	{"ecn", "WRED and ECN in force by queue: kmin, kmax, pmax", print_ecn},
 	{"buffers-config", "pools, and min, alpha, headroom and XON of each group in force",
-	 print_buffers_config, {{0}}},
-	{"queues", "length, counters and rates of the egress queues", print_queues, {{0}}},
-	{"pfc", "PAUSE frames and times by class (also: show pfc counters)", print_pfc, {{0}}},
-	{"watchdog", "PFC storms by port and class, and what is done about them", print_watchdog,
-	 {{0}}},
+	 print_buffers_config},
+	{"queues", "length, counters and rates of the egress queues", print_queues},
+	{"pfc", "PAUSE frames and times by class (also: show pfc counters)", print_pfc},
+	{"watchdog", "PFC storms by port and class, and what is done about them", print_watchdog},
 	{"causes", "why the peers of ports are paused, or were last (also: show pfc --why)",
-	 print_causes, {{0}}},
+	 print_causes},
 	{"flows", "RoCEv2 flows, the fastest first: way, loss, marks, and the sender's queue pair",
-	 print_flows, {{0}}},
-	{"ipcc", "notifications by congested queue, and what the switch knows of flows", print_ipcc,
-	 {{0}}},
-	{"cnps", "the notifications that the switch sent, each with its reasons", print_cnps,
-	 {{0}}},
+	 print_flows},
+	{"ipcc", "notifications by congested queue, and what the switch knows of flows",
+	 print_ipcc},
+	{"cnps", "the notifications that the switch sent, each with its reasons", print_cnps},
 	{"guard", "frames that turned back inside a group of ports, by rule", NULL,
-	 {{"guard", {COLUMNS(guard_columns), "packets", "rule|s without a frame",
-		     "no frame has turned back inside a group of ports"}}}},
+	 {{FACTS_GUARD, "no frame has turned back inside a group of ports",
+	   "rule|s without a frame", FACTS(F_GUARD_packets)}}, 1},
 	{"buffers", "use of the buffer by priority group and pool, XOFF and XON", NULL,
-	 {{"pgs", {COLUMNS(pg_columns),
-		   "rx_packets dropped_packets min_bytes shared_bytes headroom_bytes skid_bytes "
-		   "max_shared_bytes max_headroom_bytes xoff",
-		   "idle priority group|s", "no priority group has got a frame"}},
-	  {"pools", {COLUMNS(pool_columns), NULL, NULL, NULL}}}},
+	 {{FACTS_PGS, "no priority group has got a frame", "idle priority group|s",
+	   FACTS(F_PGS_rx_packets, F_PGS_dropped_packets, F_PGS_min_bytes, F_PGS_shared_bytes,
+		 F_PGS_headroom_bytes, F_PGS_skid_bytes, F_PGS_max_shared_bytes,
+		 F_PGS_max_headroom_bytes, F_PGS_xoff)},
+	  {FACTS_POOLS}}, 2},
 	{"watermarks", "the highest use since clear watermarks", NULL,
-	 {{"queues", {COLUMNS(queue_mark_columns), "max_bytes", "idle queue|s",
-		      "no queue has held a frame"}},
-	  {"pgs", {COLUMNS(pg_mark_columns), "max_shared_bytes max_headroom_bytes",
-		   "idle priority group|s",
-		   "no priority group has used shared buffer or headroom"}},
-	  {"pools", {COLUMNS(pool_mark_columns), NULL, NULL, NULL}}}},
-	{"drops", "dropped frames by port, class and reason", print_drops, {{0}}},
+	 {{FACTS_QUEUE_MARKS, "no queue has held a frame", "idle queue|s",
+	   FACTS(F_QUEUE_MARKS_max_bytes)},
+	  {FACTS_PG_MARKS, "no priority group has used shared buffer or headroom",
+	   "idle priority group|s",
+	   FACTS(F_PG_MARKS_max_shared_bytes, F_PG_MARKS_max_headroom_bytes)},
+	  {FACTS_POOL_MARKS}}, 3},
+	{"drops", "dropped frames by port, class and reason", print_drops},
 	{"fdb", "addresses and where they live, and how many by port", NULL,
-	 {{"fdb", {COLUMNS(fdb_columns), NULL, NULL, "no address is known"}},
-	  {"fdb_ports", {COLUMNS(fdb_port_columns), "learned added moved evicted refused held",
-			 "port|s without an address", "no port has learned an address"}}}},
-	{"routes", "where destinations are reached", print_routes, {{0}}},
+	 {{FACTS_FDB, "no address is known"},
+	  {FACTS_FDB_PORTS, "no port has learned an address", "port|s without an address",
+	   FACTS(F_FDB_PORTS_learned, F_FDB_PORTS_added, F_FDB_PORTS_moved, F_FDB_PORTS_evicted,
+		 F_FDB_PORTS_refused, F_FDB_PORTS_held)}}, 2},
+	{"routes", "where destinations are reached", print_routes},
 	{"neighbours", "MAC addresses of stations on the links of routed ports", NULL,
-	 {{"neighbours", {COLUMNS(neighbour_columns), NULL, NULL, "no neighbour is known"}}}},
+	 {{FACTS_NEIGHBOURS, "no neighbour is known"}}, 1},
 	{"events", "what happened: the last 200 of each alarm, 1,000 warnings, 1,000 pauses and "
 		   "addresses, 1,000 others",
-	 print_events, {{0}}},
-	{"config", "the policy file as it was loaded", print_config, {{0}}},
-	{"control", "control frames that were taken in", print_control, {{0}}},
-	{"hints", "signs of a wrong configuration", print_hints, {{0}}},
-	{"latency", "time that frames spent in the switch, by queue", print_latency, {{0}}},
+	 print_events},
+	{"config", "the policy file as it was loaded", print_config},
+	{"control", "control frames that were taken in", print_control},
+	{"hints", "signs of a wrong configuration", print_hints},
+	{"latency", "time that frames spent in the switch, by queue", print_latency},
 	{"workers", "the threads that move frames: load, and whether they come round in time", NULL,
-	 {{"workers", {COLUMNS(worker_columns), NULL, NULL, NULL}}}},
-	{"balance", "what came in against what went out", print_balance, {{0}}},
+	 {{FACTS_WORKERS}}, 1},
+	{"balance", "what came in against what went out", print_balance},
 };
 
 enum { N_KINDS = sizeof(kinds) / sizeof(kinds[0]) };
@@ -450,13 +909,13 @@ bool show_tables(FILE *out, const char *what, struct json_object *data,
 		k->print(out, data, wish);
 		return true;
 	}
-	for (size_t i = 0; i < sizeof(k->parts) / sizeof(k->parts[0]) && k->parts[i].list; i++) {
-		struct json_object *rows = list_of(data, k->parts[i].list);
+	for (unsigned i = 0; i < k->n_parts; i++) {
+		struct json_object *rows = rows_of(data, k->parts[i].list);
 
 		if (i > 0)
 			fputc('\n', out);
 		if (rows != NULL)
-			table_print(out, rows, &k->parts[i].table, wish);
+			table_print(out, rows, &k->parts[i], wish);
 	}
 	return true;
 }

@@ -18,6 +18,8 @@ struct show_wish {
 // How one kind looks: the answer of the switch as tables and sentences.
 typedef void print_fn(FILE *out, struct json_object *data, const struct show_wish *wish);
 
+print_fn print_flows, print_ipcc, print_cnps;
+
 // what: a kind of the daemon's `show`. False: no such kind.
 bool show_tables(FILE *out, const char *what, struct json_object *data,
 		 const struct show_wish *wish);

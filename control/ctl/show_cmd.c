@@ -15,6 +15,7 @@
 #include "control/ctl/ctl.h"
 #include "control/ctl/interval.h"
 #include "control/ctl/show.h"
+#include "control/ctl/table.h"
 #include "control/stop.h"
 
 enum { FOLLOW_MS = 200, FLOWS_MAX = 1000, CNPS = 50, KIND_LEN = 32, KIND_COLUMN = 17 };
@@ -69,9 +70,9 @@ static void add_flow_keys(const struct ctl *c, struct json_object *req)
 	unsigned limit = c->all ? FLOWS_MAX : c->limit;
 
 	if (c->unpaired)
-		json_object_object_add(req, "unpaired", json_object_new_boolean(1));
+		json_object_object_add(req, KEY(PAIRING, unpaired), json_object_new_boolean(1));
 	if (limit > 0)
-		json_object_object_add(req, "limit", json_object_new_int64(limit));
+		json_object_object_add(req, KEY(FDB_PORTS, limit), json_object_new_int64(limit));
 }
 
 static struct json_object *request(const struct ctl *c, const char *what, const char *port)
@@ -79,7 +80,7 @@ static struct json_object *request(const struct ctl *c, const char *what, const 
 	struct json_object *req = request_of("show", "what", what);
 
 	if (port != NULL)
-		json_object_object_add(req, "port", json_object_new_string(port));
+		put_text(req, KEY(QUEUES, port), port);
 	if (c->all)
 		json_object_object_add(req, "all", json_object_new_boolean(1));
 	if (strcmp(what, "flows") == 0)
@@ -117,20 +118,17 @@ static unsigned long span_s(const char *text)
 
 static bool is_wanted(const struct ctl *c, struct json_object *row, const char *since)
 {
-	struct json_object *time, *severity;
-
 	// Times are as long as each other, and end in Z.
-	return json_object_object_get_ex(row, "time", &time) &&
-	       json_object_object_get_ex(row, "severity", &severity) &&
-	       strcmp(json_object_get_string(time), since) >= 0 &&
+	return fact_in(row, F_EVENTS_time) != NULL && fact_in(row, F_EVENTS_severity) != NULL &&
+	       strcmp(fact_text(row, F_EVENTS_time), since) >= 0 &&
 	       (c->severity == NULL ||
-		grade(json_object_get_string(severity)) >= grade(c->severity));
+		grade(fact_text(row, F_EVENTS_severity)) >= grade(c->severity));
 }
 
 // Leaves only the rows that were asked for, the last `count` of them; 0: all.
 static void select_events(const struct ctl *c, struct json_object *data, unsigned count)
 {
-	struct json_object *rows, *wanted = json_object_new_array();
+	struct json_object *rows = rows_of(data, FACTS_EVENTS), *wanted = json_object_new_array();
 	char since[WALL_LEN] = "";
 	size_t n, first;
 
@@ -140,7 +138,7 @@ static void select_events(const struct ctl *c, struct json_object *data, unsigne
 
 		strftime(since, sizeof(since), "%Y-%m-%dT%H:%M:%S", gmtime_r(&at, &tm));
 	}
-	if (!json_object_object_get_ex(data, "events", &rows)) {
+	if (rows == NULL) {
 		json_object_put(wanted);
 		return;
 	}
@@ -154,23 +152,23 @@ static void select_events(const struct ctl *c, struct json_object *data, unsigne
 	first = count != 0 && n > count ? n - count : 0;
 	if (first != 0)
 		json_object_array_del_idx(wanted, 0, first);
-	json_object_object_add(data, "events", wanted);
+	json_object_object_add(data, fact_lists[FACTS_EVENTS].list, wanted);
 }
 
 static void print_new(const struct ctl *c, struct json_object *data, uint64_t *since,
 		      unsigned count)
 {
-	struct json_object *rows, *seq;
+	struct json_object *rows = rows_of(data, FACTS_EVENTS);
 
-	if (!json_object_object_get_ex(data, "events", &rows))
+	if (rows == NULL)
 		return;
-	for (size_t i = 0; i < json_object_array_length(rows); i++)
-		if (json_object_object_get_ex(json_object_array_get_idx(rows, i), "seq", &seq))
-			*since = json_object_get_uint64(seq);
+	for (size_t i = 0; i < n_rows(rows); i++)
+		if (fact_in(row_at(rows, i), F_EVENTS_seq) != NULL)
+			*since = fact_count(row_at(rows, i), F_EVENTS_seq);
 	select_events(c, data, count);
-	json_object_object_get_ex(data, "events", &rows);
-	for (size_t i = 0; i < json_object_array_length(rows); i++) {
-		struct json_object *row = json_object_array_get_idx(rows, i);
+	rows = rows_of(data, FACTS_EVENTS);
+	for (size_t i = 0; i < n_rows(rows); i++) {
+		struct json_object *row = row_at(rows, i);
 
 		if (c->json)
 			puts(json_object_to_json_string_ext(row, JSON_C_TO_STRING_PLAIN));
@@ -236,8 +234,8 @@ static int check_options(const struct ctl *c, const char *what)
 	if (c->follow && strcmp(what, "events") != 0)
 		return misused("--follow goes with show events");
 	if ((c->severity != NULL || c->since != NULL) && strcmp(what, "events") != 0)
-		return misused("--%s goes with show events",
-			       c->since != NULL ? "since" : "severity");
+		return misused("%s goes with show events",
+			       c->since != NULL ? "--since" : "--severity");
 	if (c->severity != NULL && grade(c->severity) == N_SEVERITIES)
 		return misused("--severity is info, warning or alarm, not \"%s\"", c->severity);
 	if (c->since != NULL && span_s(c->since) == 0)
@@ -249,7 +247,8 @@ static int check_options(const struct ctl *c, const char *what)
 	if (c->why && strcmp(what, "pfc") != 0)
 		return misused("--why goes with show pfc");
 	if ((c->unpaired || c->limit > 0) && strcmp(what, "flows") != 0)
-		return misused("--%s goes with show flows", c->unpaired ? "unpaired" : "limit");
+		return misused("%s goes with show flows",
+			       c->unpaired ? "--unpaired" : "--limit");
 	if (c->limit > FLOWS_MAX)
 		return misused("--limit is a number from 1 to %d", FLOWS_MAX);
 	return CTL_DONE;
@@ -262,7 +261,8 @@ static int print_tables(const struct ctl *c, struct client *cl, const char *what
 	struct show_wish wish = {.all = c->all || port != NULL, .explain = c->explain,
 				 .unpaired = c->unpaired, .port = port,
 				 .width = c->wide ? 0 : terminal_width(stdout)};
-	struct json_object *state = client_ask(cl, request_of("show", "what", "version"));
+	struct json_object *state =
+		client_ask(cl, request_of("show", "what", fact_lists[FACTS_VERSION].what));
 	bool is_file = strcmp(what, "config") == 0;
 	char *text = NULL;
 	size_t len;
@@ -321,7 +321,7 @@ static const char *kind_in(int argc, char **argv, char two[KIND_LEN], int *n_wor
 	if (show_exists(two))
 		return two;
 	*n_words = 1;
-	return strcmp(argv[0], "uptime") == 0 ? "version" : argv[0];
+	return strcmp(argv[0], "uptime") == 0 ? fact_lists[FACTS_VERSION].what : argv[0];
 }
 
 int cmd_show(const struct ctl *c, int argc, char **argv)
@@ -340,6 +340,6 @@ int cmd_show(const struct ctl *c, int argc, char **argv)
 	if (check_options(c, what) != CTL_DONE)
 		return CTL_MISUSED;
 	if (c->why)
-		what = "causes";
+		what = fact_lists[FACTS_CAUSES].what;
 	return (c->follow ? follow(c, argv[at]) : show_once(c, what, argv[at]));
 }

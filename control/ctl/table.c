@@ -11,7 +11,6 @@
 #include "control/ctl/show.h"
 
 enum {
-	KEY_LEN = 32,
 	GAP = 2, // blanks between columns
 	FOLD_LEAST = 20, // no narrower column is folded
 };
@@ -62,6 +61,16 @@ static void format_uptime(char out[CELL_LEN], uint64_t s)
 	snprintf(out, CELL_LEN, "%" PRIu64 " s", s);
 }
 
+// "+4.20 KB", "-120 B".
+static void format_trend(char out[CELL_LEN], int64_t v)
+{
+	static const char *const bytes[] = {"B", "KB", "MB", "GB", "TB", "PB"};
+	char size[CELL_LEN];
+
+	format_scaled(size, (double)(v < 0 ? -v : v), bytes, 6);
+	snprintf(out, CELL_LEN, "%c%.20s", v < 0 ? '-' : '+', size);
+}
+
 static void format_list(char out[CELL_LEN], struct json_object *v)
 {
 	size_t n = json_object_is_type(v, json_type_array) ? json_object_array_length(v) : 0;
@@ -73,7 +82,7 @@ static void format_list(char out[CELL_LEN], struct json_object *v)
 				       json_object_get_string(json_object_array_get_idx(v, i)));
 }
 
-void cell_format(char out[CELL_LEN], enum unit unit, struct json_object *v)
+void cell_format(char out[CELL_LEN], enum cell_unit unit, struct json_object *v)
 {
 	static const char *const bytes[] = {"B", "KB", "MB", "GB", "TB", "PB"};
 	static const char *const bps[] = {"b/s", "Kb/s", "Mb/s", "Gb/s", "Tb/s"};
@@ -84,40 +93,40 @@ void cell_format(char out[CELL_LEN], enum unit unit, struct json_object *v)
 		return;
 	}
 	if (json_object_is_type(v, json_type_string))
-		unit = UNIT_TEXT;
+		unit = CELL_TEXT;
 	switch (unit) {
-	case UNIT_TEXT: snprintf(out, CELL_LEN, "%s", json_object_get_string(v)); break;
-	case UNIT_COUNT: format_count(out, json_object_get_uint64(v)); break;
-	case UNIT_BYTES: format_scaled(out, (double)json_object_get_uint64(v), bytes, 6); break;
-	case UNIT_BPS: format_scaled(out, (double)json_object_get_uint64(v), bps, 5); break;
-	case UNIT_MS: format_scaled(out, (double)json_object_get_uint64(v), ns + 2, 2); break;
-	case UNIT_UPTIME: format_uptime(out, json_object_get_uint64(v) / 1000); break;
-	case UNIT_US: format_scaled(out, (double)json_object_get_uint64(v), ns + 1, 3); break;
-	case UNIT_NS: format_scaled(out, (double)json_object_get_uint64(v), ns, 4); break;
-	case UNIT_S: format_scaled(out, (double)json_object_get_uint64(v), ns + 3, 1); break;
-	case UNIT_YES: strcpy(out, json_object_get_boolean(v) ? "yes" : "no"); break;
-	case UNIT_UP: strcpy(out, json_object_get_boolean(v) ? "up" : "down"); break;
-	case UNIT_ON: strcpy(out, json_object_get_boolean(v) ? "on" : "off"); break;
-	case UNIT_PERCENT:
+	case CELL_TEXT: snprintf(out, CELL_LEN, "%s", json_object_get_string(v)); break;
+	case CELL_COUNT: format_count(out, json_object_get_uint64(v)); break;
+	case CELL_BYTES: format_scaled(out, (double)json_object_get_uint64(v), bytes, 6); break;
+	case CELL_TREND: format_trend(out, json_object_get_int64(v)); break;
+	case CELL_BPS: format_scaled(out, (double)json_object_get_uint64(v), bps, 5); break;
+	case CELL_MS: format_scaled(out, (double)json_object_get_uint64(v), ns + 2, 2); break;
+	case CELL_UPTIME: format_uptime(out, json_object_get_uint64(v) / 1000); break;
+	case CELL_US: format_scaled(out, (double)json_object_get_uint64(v), ns + 1, 3); break;
+	case CELL_NS: format_scaled(out, (double)json_object_get_uint64(v), ns, 4); break;
+	case CELL_S: format_scaled(out, (double)json_object_get_uint64(v), ns + 3, 1); break;
+	case CELL_YES: strcpy(out, json_object_get_boolean(v) ? "yes" : "no"); break;
+	case CELL_UP: strcpy(out, json_object_get_boolean(v) ? "up" : "down"); break;
+	case CELL_ON: strcpy(out, json_object_get_boolean(v) ? "on" : "off"); break;
+	case CELL_PERCENT:
 		if (json_object_is_type(v, json_type_double))
 			snprintf(out, CELL_LEN, "%g %%", json_object_get_double(v));
 		else
 			snprintf(out, CELL_LEN, "%" PRIu64 " %%",
 				 json_object_get_uint64(v));
 		break;
-	case UNIT_HEX:
+	case CELL_HEX:
 		snprintf(out, CELL_LEN, "0x%" PRIx64, json_object_get_uint64(v));
 		break;
-	case UNIT_LIST: format_list(out, v); break;
+	case CELL_LIST: format_list(out, v); break;
 	}
 }
 
 static void format_of(char out[CELL_LEN], const struct column *c, struct json_object *row)
 {
-	struct json_object *v = NULL, *none = NULL;
+	struct json_object *v = NULL;
 
-	if (c->unit == UNIT_UP && json_object_object_get_ex(row, "no_device", &none) &&
-	    json_object_get_boolean(none)) {
+	if (c->unit == CELL_UP && fact_yes(row, F_PORTS_no_device)) {
 		strcpy(out, "no device");
 		return;
 	}
@@ -125,18 +134,108 @@ static void format_of(char out[CELL_LEN], const struct column *c, struct json_ob
 	cell_format(out, c->unit, v);
 }
 
+// ---- answers
+
+struct json_object *rows_of(struct json_object *data, unsigned list)
+{
+	struct json_object *rows = NULL;
+
+	json_object_object_get_ex(data, fact_lists[list].list, &rows);
+	return rows;
+}
+
+size_t n_rows(struct json_object *rows)
+{
+	return json_object_is_type(rows, json_type_array) ? json_object_array_length(rows) : 0;
+}
+
+struct json_object *row_at(struct json_object *rows, size_t i)
+{
+	return json_object_array_get_idx(rows, i);
+}
+
+struct json_object *fact_in(struct json_object *row, enum fact_id f)
+{
+	struct json_object *v = NULL;
+
+	json_object_object_get_ex(row, fact_rows[f].key, &v);
+	return v;
+}
+
+const char *fact_text(struct json_object *row, enum fact_id f)
+{
+	struct json_object *v = fact_in(row, f);
+
+	return v != NULL ? json_object_get_string(v) : "-";
+}
+
+uint64_t fact_count(struct json_object *row, enum fact_id f)
+{
+	return json_object_get_uint64(fact_in(row, f));
+}
+
+bool fact_yes(struct json_object *row, enum fact_id f)
+{
+	return json_object_get_boolean(fact_in(row, f));
+}
+
+bool fact_is(struct json_object *row, enum fact_id f, const char *word)
+{
+	return strcmp(fact_text(row, f), word) == 0;
+}
+
+const char *fact_cell(char out[CELL_LEN], struct json_object *row, enum fact_id f)
+{
+	cell_format(out, fact_rows[f].unit, fact_in(row, f));
+	return out;
+}
+
+void put_text(struct json_object *row, const char *key, const char *text)
+{
+	json_object_object_add(row, key, json_object_new_string(text));
+}
+
 // ---- the lines of a table
 
 struct layout {
+	struct column all[TABLE_MAX_COLUMNS]; // complete, in their order
 	const struct column *cols[TABLE_MAX_COLUMNS]; // those that are shown
 	int width[TABLE_MAX_COLUMNS];
-	size_t n;
+	size_t n_all, n;
 	unsigned limit; // characters of a line; 0: any number
 };
 
 static bool is_left(const struct column *c)
 {
-	return c->unit == UNIT_TEXT || c->unit == UNIT_LIST;
+	return c->unit == CELL_TEXT || c->unit == CELL_LIST || c->unit == CELL_TREND;
+}
+
+// Columns of one place keep the order in which they come.
+static void add_column(struct layout *l, struct column c)
+{
+	const struct fact *f = &fact_rows[c.fact];
+	size_t k = l->n_all++;
+
+	if (c.fact != F_NONE && c.key == NULL)
+		c.key = f->key;
+	if (c.fact != F_NONE && c.head == NULL) {
+		c.head = f->head;
+		c.unit = f->unit;
+	}
+	for (; k > 0 && l->all[k - 1].place > c.place; k--)
+		l->all[k] = l->all[k - 1];
+	l->all[k] = c;
+}
+
+static void add_facts(struct layout *l, unsigned list)
+{
+	for (size_t i = 0; list != NO_FACTS && i < fact_lists[list].n; i++) {
+		const struct fact *f = &fact_lists[list].rows[i];
+
+		if (f->place != 0)
+			add_column(l, (struct column){(enum fact_id)(f - fact_rows), f->place,
+						      f->rank, f->head, f->key, f->unit});
+	}
 }
 
 // A text in the last column may take several lines.
@@ -168,13 +267,13 @@ static bool next_out(const struct layout *l, size_t *out)
 	return rank != 0;
 }
 
-static void measure(struct layout *l, const struct table *t, struct json_object *rows)
+static void measure(struct layout *l, struct json_object *rows)
 {
 	char text[CELL_LEN];
 	size_t k;
 
-	for (l->n = 0; l->n < t->n_cols; l->n++) {
-		const struct column *c = &t->cols[l->n];
+	for (l->n = 0; l->n < l->n_all; l->n++) {
+		const struct column *c = &l->all[l->n];
 		int width = (int)strlen(c->head);
 
 		for (size_t i = 0; i < json_object_array_length(rows); i++) {
@@ -232,21 +331,21 @@ static void print_rule(FILE *out, const struct layout *l)
 }
 
 // "(not shown: MTU, LOOP; --wide shows them)".
-static void print_columns_left_out(FILE *out, const struct layout *l, const struct table *t)
+static void print_columns_left_out(FILE *out, const struct layout *l)
 {
 	const char *lead = "(not shown: ";
 	char *text = NULL;
 	size_t next = 0, len;
-	FILE *f = l->n < t->n_cols ? open_memstream(&text, &len) : NULL;
+	FILE *f = l->n < l->n_all ? open_memstream(&text, &len) : NULL;
 
 	if (f == NULL)
 		return;
-	for (size_t k = 0; k < t->n_cols; k++) {
-		if (next < l->n && l->cols[next] == &t->cols[k]) {
+	for (size_t k = 0; k < l->n_all; k++) {
+		if (next < l->n && l->cols[next] == &l->all[k]) {
 			next++;
 			continue;
 		}
-		fprintf(f, "%s%s", lead, t->cols[k].head);
+		fprintf(f, "%s%s", lead, l->all[k].head);
 		lead = ", ";
 	}
 	fputs("; --wide shows them)\n", f);
@@ -259,49 +358,40 @@ static void print_rows(FILE *out, struct json_object *rows, const struct table *
 {
 	struct layout l = {.limit = width};
 
-	measure(&l, t, rows);
+	add_facts(&l, t->list);
+	for (size_t i = 0; i < t->n_made; i++)
+		add_column(&l, t->made[i]);
+	measure(&l, rows);
 	print_line(out, &l, NULL);
 	print_rule(out, &l);
 	for (size_t i = 0; i < json_object_array_length(rows); i++)
 		print_line(out, &l, json_object_array_get_idx(rows, i));
-	print_columns_left_out(out, &l, t);
+	print_columns_left_out(out, &l);
 }
 
-// ---- rows
-
-struct json_object *list_of(struct json_object *data, const char *key)
+void record_print(FILE *out, struct json_object *row, unsigned list, int width)
 {
-	struct json_object *rows = NULL;
+	struct layout l = {0};
+	char cell[CELL_LEN];
 
-	json_object_object_get_ex(data, key, &rows);
-	return rows;
-}
-
-struct json_object *row_at(struct json_object *rows, size_t i)
-{
-	return json_object_array_get_idx(rows, i);
-}
-
-void put_text(struct json_object *row, const char *key, const char *text)
-{
-	json_object_object_add(row, key, json_object_new_string(text));
+	add_facts(&l, list);
+	for (size_t i = 0; i < l.n_all; i++) {
+		format_of(cell, &l.all[i], row);
+		fprintf(out, "%-*s %s\n", width, l.all[i].head, cell);
+	}
 }
 
 // ---- tables
 
-bool row_is_active(struct json_object *row, const char *keys)
+bool row_is_active(struct json_object *row, const enum fact_id *facts)
 {
-	struct json_object *v;
-	char key[KEY_LEN];
+	struct json_object *v = NULL;
 
-	while (*keys != '\0') {
-		size_t n = strcspn(keys, " ");
-
-		snprintf(key, sizeof(key), "%.*s", (int)n, keys);
-		if (json_object_object_get_ex(row, key, &v) && json_object_get_uint64(v) != 0)
+	if (facts == NULL && json_object_object_get_ex(row, ROW_ACTIVE, &v))
+		return json_object_get_uint64(v) != 0;
+	for (; facts != NULL && *facts != F_NONE; facts++)
+		if (fact_count(row, *facts) != 0)
 			return true;
-		keys += n + strspn(keys + n, " ");
-	}
 	return false;
 }
 
@@ -334,7 +424,7 @@ void table_print(FILE *out, struct json_object *list, const struct table *t,
 	for (size_t i = 0; i < n; i++) {
 		struct json_object *row = json_object_array_get_idx(list, i);
 
-		if (wish->all || t->active == NULL || row_is_active(row, t->active))
+		if (wish->all || t->idle == NULL || row_is_active(row, t->active))
 			json_object_array_add(rows, json_object_get(row));
 	}
 	left_out = n - json_object_array_length(rows);

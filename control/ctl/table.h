@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Aligned tables for people, from lists of JSON objects: a column is a heading, a key and a unit.
-// Pure but for printing; the JSON itself is what programs should read.
+// Columns of facts come from their rows (control/observe/fact.h). Pure but for printing; the JSON
+// itself is what programs should read.
 #pragma once
 
 #include <stdbool.h>
@@ -8,69 +9,70 @@
 #include <stdint.h>
 #include <stdio.h>
 
+#include "control/observe/fact.h"
+
 struct json_object;
 struct show_wish;
 
-enum unit {
-	UNIT_TEXT, // left aligned, as UNIT_LIST
-	UNIT_COUNT, // 1,234
-	UNIT_BYTES, // 12.0 KB
-	UNIT_BPS, // 1.00 Gb/s
-	UNIT_MS, // 100 ms
-	UNIT_UPTIME, // of milliseconds: 16 min 14 s, 3 d 4 h
-	UNIT_US, // 1.50 ms
-	UNIT_NS,
-	UNIT_S,
-	UNIT_YES, // yes, no
-	UNIT_UP, // up, down
-	UNIT_ON, // on, off
-	UNIT_PERCENT,
-	UNIT_HEX, // 0x1a2b, as queue pairs are written
-	UNIT_LIST, // words with blanks between
-};
-
+// A column that the list of facts does not have, or has otherwise.
 struct column {
-	const char *head;
-	const char *key;
-	enum unit unit;
-	// Where a table is wider than the terminal, the columns of the highest rank are left out
-	// first, of one rank the last column first. 0: the column is never left out.
-	uint8_t rank;
+	enum fact_id fact; // gives head, key and unit, where these are not said; F_NONE: none
+	uint8_t place, rank; // as in struct fact
+	const char *head, *key;
+	enum cell_unit unit;
 };
 
-enum { TABLE_MAX_COLUMNS = 24, CELL_LEN = 320 };
-
-// An array of columns and how many there are. More than a table may have do not compile.
-#define COLUMNS(c)                                                                                 \
-	c, sizeof(c) / sizeof((c)[0]) +                                                            \
-		   0 * sizeof(char[sizeof(c) / sizeof((c)[0]) <= TABLE_MAX_COLUMNS ? 1 : -1])
+enum { TABLE_MAX_COLUMNS = 24, CELL_LEN = 320, NO_FACTS = N_FACT_LISTS };
 
 struct table {
-	const struct column *cols;
-	size_t n_cols;
-	// Keys with blanks between. A row in which all of them are 0 is left out. NULL: every row
-	// is shown.
-	const char *active;
-	// The name of the rows that are left out. The letters after '|' are the plural's:
-	// "idle queue|s".
-	const char *idle;
+	unsigned list; // its facts with a place are columns; NO_FACTS: only `made` are
 	const char *none; // the sentence in place of a table without rows
+	// The name of the rows that are left out. The letters after '|' are the plural's:
+	// "idle queue|s". NULL: every row is shown.
+	const char *idle;
+	// A row in which all of these are 0 is left out. NULL: its member ROW_ACTIVE says it.
+	const enum fact_id *active;
+	const struct column *made;
+	size_t n_made;
 };
 
-// Formats one value; "-" where v is NULL. A text stays as it is in every unit.
-void cell_format(char out[CELL_LEN], enum unit unit, struct json_object *v);
+#define ROW_ACTIVE "active"
+// A list of facts, and an array of columns and how many there are.
+#define FACTS(...) ((const enum fact_id[]){__VA_ARGS__, F_NONE})
+#define COLUMNS(...)                                                                               \
+	.made = (const struct column[]){__VA_ARGS__},                                              \
+	.n_made = sizeof((const struct column[]){__VA_ARGS__}) / sizeof(struct column)
 
-// NULL where the key is absent.
-struct json_object *list_of(struct json_object *data, const char *key);
+// Formats one value; "-" where v is NULL. A text stays as it is in every unit.
+void cell_format(char out[CELL_LEN], enum cell_unit unit, struct json_object *v);
+
+// ---- answers. An absent key, also of an older switch, is NULL, "-", 0 or false.
+
+// The rows of a list of facts; a single one is the row itself.
+struct json_object *rows_of(struct json_object *data, unsigned list);
+size_t n_rows(struct json_object *rows);
 struct json_object *row_at(struct json_object *rows, size_t i);
+
+struct json_object *fact_in(struct json_object *row, enum fact_id f);
+const char *fact_text(struct json_object *row, enum fact_id f);
+uint64_t fact_count(struct json_object *row, enum fact_id f);
+bool fact_yes(struct json_object *row, enum fact_id f);
+bool fact_is(struct json_object *row, enum fact_id f, const char *word);
+// In the unit of the fact.
+const char *fact_cell(char out[CELL_LEN], struct json_object *row, enum fact_id f);
 void put_text(struct json_object *row, const char *key, const char *text);
 
-// Whether one of the keys, with blanks between, is not 0.
-bool row_is_active(struct json_object *row, const char *keys);
+// ---- tables
+
+// Whether one of the facts is not 0.
+bool row_is_active(struct json_object *row, const enum fact_id *facts);
 
 // Prints the rows, or the sentence, and says which rows and columns are left out.
-void table_print(FILE *out, struct json_object *list, const struct table *t,
+void table_print(FILE *out, struct json_object *rows, const struct table *t,
 		 const struct show_wish *wish);
+
+// A single row: one line for each column of the list. width: of the names.
+void record_print(FILE *out, struct json_object *row, unsigned list, int width);
 
 // "3 idle queues" of "idle queue|s", "1 idle queue".
 void print_counted(FILE *out, size_t n, const char *name);

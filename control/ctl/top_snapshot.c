@@ -8,33 +8,34 @@
 #include <json-c/json.h>
 
 #include "control/ctl/show.h"
+#include "control/ctl/table.h"
 #include "control/daemon/json_in.h"
 
 const struct top_hint top_hints[TOP_HINTS] = {
-	{"roce_in_lossy_class", "RoCE in a lossy class",
+	{F_HINTS_roce_in_lossy_class, "RoCE in a lossy class",
 	 "give the DSCP to a lossless class (dscp_to_class), or let the senders use its DSCP"},
-	{"roce_not_ect", "RoCE without ECN", "turn ECN on in the senders (DCQCN)"},
-	{"lossless_unknown", "lossless frames to unknown addresses, dropped",
+	{F_HINTS_roce_not_ect, "RoCE without ECN", "turn ECN on in the senders (DCQCN)"},
+	{F_HINTS_lossless_unknown, "lossless frames to unknown addresses, dropped",
 	 "enter the address into fdb, or set flood: on in the class"},
-	{"copp_dropped", "ARP and ND beyond copp, dropped", "find the sender, or raise copp"},
-	{"loop_forged", "loop probes that the switch did not send", "find their sender"},
-	{"storm_broadcast", "broadcast beyond storm_control, dropped",
+	{F_HINTS_copp_dropped, "ARP and ND beyond copp, dropped", "find the sender, or raise copp"},
+	{F_HINTS_loop_forged, "loop probes that the switch did not send", "find their sender"},
+	{F_HINTS_storm_broadcast, "broadcast beyond storm_control, dropped",
 	 "find the sender, or raise storm_control"},
-	{"storm_unknown_unicast", "unknown unicast beyond storm_control, dropped",
+	{F_HINTS_storm_unknown_unicast, "unknown unicast beyond storm_control, dropped",
 	 "find the sender, or raise storm_control"},
-	{"storm_multicast", "multicast beyond storm_control, dropped",
+	{F_HINTS_storm_multicast, "multicast beyond storm_control, dropped",
 	 "find the sender, or raise storm_control"},
-	{"merged_segments", "merged TCP segments of a sender on this machine, lost",
+	{F_HINTS_merged_segments, "merged TCP segments of a sender on this machine, lost",
 	 "run ethtool -K DEVICE tso off gso off at the sender"},
 };
 
-static void copy_text(char *out, size_t len, struct json_object *row, const char *key)
+static void copy_text(char *out, size_t len, struct json_object *row, enum fact_id f)
 {
-	const char *text = text_in(row, key);
+	const char *text = text_in(row, fact_rows[f].key);
 
 	snprintf(out, len, "%s", text != NULL ? text : "");
 }
-#define COPY_TEXT(to, row, key) copy_text(to, sizeof(to), row, key)
+#define COPY_TEXT(to, row, fact) copy_text(to, sizeof(to), row, fact)
 
 static struct top_port *port_in(const struct top_snapshot *s, const char *name)
 {
@@ -55,25 +56,25 @@ typedef void take_fn(struct top_snapshot *s, struct top_port *p, struct json_obj
 
 static struct top_class *class_in(struct top_port *p, struct json_object *row)
 {
-	return &p->cls[count_in(row, "class") % TOP_CLASSES];
+	return &p->cls[fact_count(row, F_QUEUES_class) % TOP_CLASSES];
 }
 
 static void take_port(struct top_snapshot *s, struct top_port *p, struct json_object *row)
 {
 	(void)p;
 	p = &s->ports[s->n_ports++];
-	COPY_TEXT(p->name, row, "name");
-	COPY_TEXT(p->device, row, "device");
-	p->speed_bps = count_in(row, "speed_bps");
-	p->up = true_in(row, "up");
-	p->no_device = true_in(row, "no_device");
-	p->looped = true_in(row, "looped");
-	p->tx_off = !true_in(row, "tx_enabled");
-	p->count[TOP_RX_FRAMES] = count_in(row, "rx_packets");
-	p->count[TOP_RX_BYTES] = count_in(row, "rx_bytes");
-	p->count[TOP_TX_FRAMES] = count_in(row, "tx_packets");
-	p->count[TOP_TX_BYTES] = count_in(row, "tx_bytes");
-	p->count[TOP_RX_MISSED] = count_in(row, "rx_missed");
+	COPY_TEXT(p->name, row, F_PORTS_name);
+	COPY_TEXT(p->device, row, F_PORTS_device);
+	p->speed_bps = fact_count(row, F_PORTS_speed_bps);
+	p->up = fact_yes(row, F_PORTS_up);
+	p->no_device = fact_yes(row, F_PORTS_no_device);
+	p->looped = fact_yes(row, F_PORTS_looped);
+	p->tx_off = !fact_yes(row, F_PORTS_tx_enabled);
+	p->count[TOP_RX_FRAMES] = fact_count(row, F_PORTS_rx_packets);
+	p->count[TOP_RX_BYTES] = fact_count(row, F_PORTS_rx_bytes);
+	p->count[TOP_TX_FRAMES] = fact_count(row, F_PORTS_tx_packets);
+	p->count[TOP_TX_BYTES] = fact_count(row, F_PORTS_tx_bytes);
+	p->count[TOP_RX_MISSED] = fact_count(row, F_PORTS_rx_missed);
 }
 
 // A queue without a class has the number of a class that may have another queue: so it adds.
@@ -82,17 +83,17 @@ static void take_queue(struct top_snapshot *s, struct top_port *p, struct json_o
 	struct top_class *c = class_in(p, row);
 
 	(void)s;
-	if (count_in(row, "tx_packets") + count_in(row, "length_packets") > 0 ||
+	if (fact_count(row, F_QUEUES_tx_packets) + fact_count(row, F_QUEUES_length_packets) > 0 ||
 	    c->count[TOP_TX_FRAMES] + c->length_bytes == 0)
-		c->queue = (unsigned)count_in(row, "queue");
-	c->paused |= true_in(row, "paused");
-	c->tx_off |= !true_in(row, "tx_enabled");
-	c->length_bytes += count_in(row, "length_bytes");
-	c->max_bytes += count_in(row, "max_bytes");
-	c->count[TOP_TX_FRAMES] += count_in(row, "tx_packets");
-	c->count[TOP_TX_BYTES] += count_in(row, "tx_bytes");
-	c->count[TOP_MARKS] += count_in(row, "ecn_marked");
-	p->count[TOP_MARKS] += count_in(row, "ecn_marked");
+		c->queue = (unsigned)fact_count(row, F_QUEUES_queue);
+	c->paused |= fact_yes(row, F_QUEUES_paused);
+	c->tx_off |= !fact_yes(row, F_QUEUES_tx_enabled);
+	c->length_bytes += fact_count(row, F_QUEUES_length_bytes);
+	c->max_bytes += fact_count(row, F_QUEUES_max_bytes);
+	c->count[TOP_TX_FRAMES] += fact_count(row, F_QUEUES_tx_packets);
+	c->count[TOP_TX_BYTES] += fact_count(row, F_QUEUES_tx_bytes);
+	c->count[TOP_MARKS] += fact_count(row, F_QUEUES_ecn_marked);
+	p->count[TOP_MARKS] += fact_count(row, F_QUEUES_ecn_marked);
 }
 
 static void take_pfc(struct top_snapshot *s, struct top_port *p, struct json_object *row)
@@ -100,27 +101,27 @@ static void take_pfc(struct top_snapshot *s, struct top_port *p, struct json_obj
 	struct top_class *c = class_in(p, row);
 
 	(void)s;
-	c->lossless = true_in(row, "lossless");
-	c->xoff = true_in(row, "xoff");
-	c->count[TOP_PAUSE_RX] = count_in(row, "rx_pause");
-	c->count[TOP_PAUSE_TX] = count_in(row, "tx_pause");
-	c->count[TOP_PAUSED_US] = count_in(row, "rx_pause_duration_us");
-	c->count[TOP_PAUSING_US] = count_in(row, "tx_pause_duration_us");
+	c->lossless = fact_yes(row, F_PFC_lossless);
+	c->xoff = fact_yes(row, F_PFC_xoff);
+	c->count[TOP_PAUSE_RX] = fact_count(row, F_PFC_rx_pause);
+	c->count[TOP_PAUSE_TX] = fact_count(row, F_PFC_tx_pause);
+	c->count[TOP_PAUSED_US] = fact_count(row, F_PFC_rx_pause_duration_us);
+	c->count[TOP_PAUSING_US] = fact_count(row, F_PFC_tx_pause_duration_us);
 	p->count[TOP_PAUSE_RX] += c->count[TOP_PAUSE_RX];
 	p->count[TOP_PAUSE_TX] += c->count[TOP_PAUSE_TX];
 }
 
 static void take_group(struct top_snapshot *s, struct top_port *p, struct json_object *row)
 {
-	uint64_t used = count_in(row, "min_bytes") + count_in(row, "shared_bytes");
+	uint64_t used = fact_count(row, F_PGS_min_bytes) + fact_count(row, F_PGS_shared_bytes);
 	struct top_class *c = class_in(p, row);
 
 	(void)s;
 	p->buffer_bytes +=
-		used + count_in(row, "headroom_bytes") + count_in(row, "skid_bytes");
+		used + fact_count(row, F_PGS_headroom_bytes) + fact_count(row, F_PGS_skid_bytes);
 	if (used >= c->used_bytes) {
 		c->used_bytes = used;
-		c->xoff_at_bytes = count_in(row, "xoff_at_bytes");
+		c->xoff_at_bytes = fact_count(row, F_PGS_xoff_at_bytes);
 	}
 }
 
@@ -129,23 +130,23 @@ static void take_watchdog(struct top_snapshot *s, struct top_port *p, struct jso
 	struct top_class *c = class_in(p, row);
 
 	(void)s;
-	COPY_TEXT(c->status, row, "status");
-	COPY_TEXT(c->action, row, "action");
-	c->storm_us = count_in(row, "storm_us");
+	COPY_TEXT(c->status, row, F_WATCHDOG_status);
+	COPY_TEXT(c->action, row, F_WATCHDOG_action);
+	c->storm_us = fact_count(row, F_WATCHDOG_storm_us);
 }
 
 static void take_drop(struct top_snapshot *s, struct top_port *p, struct json_object *row)
 {
 	struct top_drop *d = &s->drops[s->n_drops++];
-	uint64_t n = count_in(row, "packets");
+	uint64_t n = fact_count(row, F_DROPS_packets);
 
-	COPY_TEXT(d->port, row, "port");
-	COPY_TEXT(d->reason, row, "reason");
-	d->cls = (unsigned)count_in(row, "class") % TOP_CLASSES;
+	COPY_TEXT(d->port, row, F_DROPS_port);
+	COPY_TEXT(d->reason, row, F_DROPS_reason);
+	d->cls = (unsigned)fact_count(row, F_DROPS_class) % TOP_CLASSES;
 	d->packets = n;
 	p->count[TOP_DROPS] += n;
 	p->cls[d->cls].count[TOP_DROPS] += n;
-	if (!true_in(row, "lossless"))
+	if (!fact_yes(row, F_DROPS_lossless))
 		return;
 	p->count[TOP_LOSSLESS_DROPS] += n;
 	p->cls[d->cls].count[TOP_LOSSLESS_DROPS] += n;
@@ -155,7 +156,7 @@ static void take_hint(struct top_snapshot *s, struct top_port *p, struct json_ob
 {
 	(void)s;
 	for (unsigned i = 0; i < TOP_HINTS; i++)
-		p->count[TOP_HINT + i] = count_in(row, top_hints[i].key);
+		p->count[TOP_HINT + i] = fact_count(row, top_hints[i].fact);
 }
 
 static void take_pool(struct top_snapshot *s, struct top_port *p, struct json_object *row)
@@ -163,9 +164,9 @@ static void take_pool(struct top_snapshot *s, struct top_port *p, struct json_ob
 	(void)p;
 	if (s->n_pools == TOP_POOLS)
 		return;
-	COPY_TEXT(s->pools[s->n_pools].name, row, "name");
-	s->pools[s->n_pools].size_bytes = count_in(row, "size_bytes");
-	s->pools[s->n_pools++].used_bytes = count_in(row, "used_bytes");
+	COPY_TEXT(s->pools[s->n_pools].name, row, F_POOLS_name);
+	s->pools[s->n_pools].size_bytes = fact_count(row, F_POOLS_size_bytes);
+	s->pools[s->n_pools++].used_bytes = fact_count(row, F_POOLS_used_bytes);
 }
 
 static void take_worker(struct top_snapshot *s, struct top_port *p, struct json_object *row)
@@ -173,8 +174,8 @@ static void take_worker(struct top_snapshot *s, struct top_port *p, struct json_
 	(void)p;
 	if (s->n_workers == TOP_WORKERS)
 		return;
-	s->workers[s->n_workers].busy_percent = (unsigned)count_in(row, "busy_percent");
-	s->workers[s->n_workers++].loops = count_in(row, "loops");
+	s->workers[s->n_workers].busy_percent = (unsigned)fact_count(row, F_WORKERS_busy_percent);
+	s->workers[s->n_workers++].loops = fact_count(row, F_WORKERS_loops);
 }
 
 // ---- events
@@ -182,8 +183,9 @@ static void take_worker(struct top_snapshot *s, struct top_port *p, struct json_
 // What `show events` prints behind the text: " key=value" for all but the place and the text.
 static void event_tail(struct json_object *row, char out[TOP_TAIL_LEN])
 {
-	static const char *const said[] = {"seq",  "time", "t_ns", "event", "severity",
-					   "text", "port", "class", "hint"};
+	static const enum fact_id said[] = {F_EVENTS_seq, F_EVENTS_time, F_EVENTS_t_ns,
+					    F_EVENTS_event, F_EVENTS_severity, F_EVENTS_text,
+					    F_EVENTS_port, F_QUEUES_class};
 	char *text = NULL;
 	size_t len;
 	FILE *f = open_memstream(&text, &len);
@@ -194,9 +196,10 @@ static void event_tail(struct json_object *row, char out[TOP_TAIL_LEN])
 	json_object_object_foreach(row, key, v) {
 		size_t k = 0;
 
-		while (k < sizeof(said) / sizeof(said[0]) && strcmp(said[k], key) != 0)
+		while (k < sizeof(said) / sizeof(said[0]) &&
+		       strcmp(fact_rows[said[k]].key, key) != 0)
 			k++;
-		if (k < sizeof(said) / sizeof(said[0]))
+		if (k < sizeof(said) / sizeof(said[0]) || strcmp(key, "hint") == 0)
 			continue;
 		fprintf(f, " %s=", key);
 		value_print(f, v);
@@ -233,18 +236,18 @@ static unsigned take_out(struct top_snapshot *s, const struct top_event *e)
 static void take_event(struct top_snapshot *s, struct top_port *p, struct json_object *row)
 {
 	struct json_object *cls;
-	struct top_event e = {.cls = -1, .dscp = count_in(row, "dscp")};
-	const char *severity = text_in(row, "severity");
+	struct top_event e = {.cls = -1, .dscp = fact_count(row, F_GUARD_dscp)};
+	const char *severity = text_in(row, KEY(EVENTS, severity));
 
 	(void)p;
-	s->event_seq = count_in(row, "seq");
+	s->event_seq = fact_count(row, F_EVENTS_seq);
 	if (severity == NULL || strcmp(severity, "info") == 0)
 		return;
 	e.alarm = strcmp(severity, "alarm") == 0;
-	COPY_TEXT(e.time, row, "time");
-	COPY_TEXT(e.name, row, "event");
-	COPY_TEXT(e.port, row, "port");
-	if (json_object_object_get_ex(row, "class", &cls))
+	COPY_TEXT(e.time, row, F_EVENTS_time);
+	COPY_TEXT(e.name, row, F_EVENTS_event);
+	COPY_TEXT(e.port, row, F_EVENTS_port);
+	if (json_object_object_get_ex(row, KEY(QUEUES, class), &cls))
 		e.cls = json_object_get_int(cls);
 	event_tail(row, e.tail);
 	e.n = 1 + take_out(s, &e);
@@ -254,26 +257,31 @@ static void take_event(struct top_snapshot *s, struct top_port *p, struct json_o
 // ---- all kinds
 
 static const struct {
-	const char *kind, *list;
+	unsigned list; // of facts
 	take_fn *take;
 	bool of_port; // a row of a port that is not known is left out
 } lists[] = {
-	{"ports", "ports", take_port, false},
-	{"queues", "queues", take_queue, true},
-	{"pfc", "pfc", take_pfc, true},
-	{"buffers", "pgs", take_group, true},
-	{"buffers", "pools", take_pool, false},
-	{"watchdog", "watchdog", take_watchdog, true},
-	{"drops", "drops", take_drop, true},
-	{"hints", "hints", take_hint, true},
-	{"workers", "workers", take_worker, false},
-	{"events", "events", take_event, false},
+	{FACTS_PORTS, take_port, false},
+	{FACTS_QUEUES, take_queue, true},
+	{FACTS_PFC, take_pfc, true},
+	{FACTS_PGS, take_group, true},
+	{FACTS_POOLS, take_pool, false},
+	{FACTS_WATCHDOG, take_watchdog, true},
+	{FACTS_DROPS, take_drop, true},
+	{FACTS_HINTS, take_hint, true},
+	{FACTS_WORKERS, take_worker, false},
+	{FACTS_EVENTS, take_event, false},
 };
 
 // Events come before the watchdog. If the watchdog shows no storm, each storm among the events is
 // over.
-const char *const top_kinds[] = {"ports", "events", "queues", "pfc",     "buffers", "watchdog",
-				 "drops", "hints",  "workers", NULL};
+static const unsigned asked[] = {FACTS_PORTS, FACTS_EVENTS, FACTS_QUEUES, FACTS_PFC, FACTS_PGS,
+				 FACTS_WATCHDOG, FACTS_DROPS, FACTS_HINTS, FACTS_WORKERS};
+
+const char *top_kind(unsigned i)
+{
+	return i < sizeof(asked) / sizeof(asked[0]) ? fact_lists[asked[i]].what : NULL;
+}
 
 struct top_snapshot *top_snapshot_create(const struct top_snapshot *before)
 {
@@ -312,41 +320,42 @@ static void take_causes(struct top_snapshot *s, struct json_object *data)
 
 	if (out == NULL)
 		return;
-	show_tables(out, "causes", data, &wish);
+	show_tables(out, fact_lists[FACTS_CAUSES].what, data, &wish);
 	fclose(out);
 }
 
 // Makes room for the rows of lists that have no fixed size.
-static bool make_room(struct top_snapshot *s, const char *list, size_t n)
+static bool make_room(struct top_snapshot *s, unsigned list, size_t n)
 {
-	if (strcmp(list, "ports") == 0 && s->ports == NULL)
+	if (list == FACTS_PORTS && s->ports == NULL)
 		return (s->ports = calloc(n + 1, sizeof(*s->ports))) != NULL;
-	if (strcmp(list, "drops") == 0 && s->drops == NULL)
+	if (list == FACTS_DROPS && s->drops == NULL)
 		return (s->drops = calloc(n + 1, sizeof(*s->drops))) != NULL;
-	return strcmp(list, "ports") != 0 && strcmp(list, "drops") != 0;
+	return list != FACTS_PORTS && list != FACTS_DROPS;
 }
 
 void top_snapshot_take(struct top_snapshot *s, const char *kind, struct json_object *data)
 {
-	struct json_object *rows, *clock;
+	uint64_t scale = fact_count(rows_of(data, FACTS_CLOCK), F_CLOCK_time_scale);
 
-	if (strcmp(kind, "causes") == 0)
+	if (strcmp(kind, fact_lists[FACTS_CAUSES].what) == 0)
 		take_causes(s, data);
-	if (json_object_object_get_ex(data, "clock", &clock) && count_in(clock, "time_scale") > 0)
-		s->time_scale = (uint32_t)count_in(clock, "time_scale");
-	s->drop_all |= true_in(data, "drop_all");
+	if (scale > 0)
+		s->time_scale = (uint32_t)scale;
+	s->drop_all |= fact_yes(data, F_VERSION_drop_all);
 	s->held |= true_in(data, "admission_held");
 	for (size_t k = 0; k < sizeof(lists) / sizeof(lists[0]); k++) {
-		if (strcmp(lists[k].kind, kind) != 0 ||
-		    !json_object_object_get_ex(data, lists[k].list, &rows) ||
-		    !make_room(s, lists[k].list, json_object_array_length(rows)))
+		struct json_object *rows = rows_of(data, lists[k].list);
+
+		if (strcmp(fact_lists[lists[k].list].what, kind) != 0 || rows == NULL ||
+		    !make_room(s, lists[k].list, n_rows(rows)))
 			continue;
-		for (size_t i = 0; i < json_object_array_length(rows); i++) {
-			struct json_object *row = json_object_array_get_idx(rows, i);
-			struct top_port *p = port_in(s, text_in(row, "port"));
+		for (size_t i = 0; i < n_rows(rows); i++) {
+			struct top_port *p =
+				port_in(s, text_in(row_at(rows, i), KEY(QUEUES, port)));
 
 			if (p != NULL || !lists[k].of_port)
-				lists[k].take(s, p, row);
+				lists[k].take(s, p, row_at(rows, i));
 		}
 	}
 }

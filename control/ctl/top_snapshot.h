@@ -1,10 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 // The numbers that `watch` shows, as plain structs: one snapshot is one answer of the switch to
-// each of top_kinds. Pure: no socket, no clock. Counters count since `clear counters`.
+// each top_kind. Pure: no socket, no clock. Counters count since `clear counters`.
 #pragma once
 
 #include <stdbool.h>
 #include <stdint.h>
+
+#include "control/observe/fact.h"
 
 struct json_object;
 
@@ -38,7 +40,7 @@ enum top_count {
 };
 
 struct top_hint {
-	const char *key; // of `show hints`
+	enum fact_id fact; // of `show hints`
 	const char *sign, *cure;
 };
 extern const struct top_hint top_hints[TOP_HINTS];
@@ -99,7 +101,7 @@ struct top_snapshot {
 };
 
 // The kinds of `show` that a snapshot is made of, `ports` first; NULL behind the last.
-extern const char *const top_kinds[];
+const char *top_kind(unsigned i);
 
 // Starts with the events that `before` (NULL: none) knows. NULL: out of memory.
 struct top_snapshot *top_snapshot_create(const struct top_snapshot *before);

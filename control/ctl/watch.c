@@ -10,6 +10,7 @@
 
 #include "control/ctl/client.h"
 #include "control/ctl/ctl.h"
+#include "control/ctl/table.h"
 #include "control/ctl/top_screen.h"
 #include "control/ctl/top_terminal.h"
 #include "control/stop.h"
@@ -50,12 +51,12 @@ static bool ask(struct watch *w, struct top_snapshot *s, const char *kind)
 {
 	struct json_object *req = request_of("show", "what", kind), *data;
 
-	if (strcmp(kind, "events") == 0) {
+	if (strcmp(kind, fact_lists[FACTS_EVENTS].what) == 0) {
 		json_object_object_add(req, "since", json_object_new_uint64(s->event_seq));
-		json_object_object_add(req, "severity", json_object_new_string("warning"));
+		put_text(req, KEY(EVENTS, severity), "warning");
 	}
-	if (strcmp(kind, "causes") == 0)
-		json_object_object_add(req, "port", json_object_new_string(w->view.opened));
+	if (strcmp(kind, fact_lists[FACTS_CAUSES].what) == 0)
+		put_text(req, KEY(QUEUES, port), w->view.opened);
 	data = client_try(&w->client, req);
 	if (data == NULL)
 		return false;
@@ -70,10 +71,10 @@ static struct top_snapshot *take(struct watch *w)
 	struct top_snapshot *s = top_snapshot_create(w->now);
 	bool whole = s != NULL;
 
-	for (unsigned i = 0; whole && top_kinds[i] != NULL; i++)
-		whole = ask(w, s, top_kinds[i]);
+	for (unsigned i = 0; whole && top_kind(i) != NULL; i++)
+		whole = ask(w, s, top_kind(i));
 	if (whole && w->view.opened[0] != '\0')
-		whole = ask(w, s, "causes");
+		whole = ask(w, s, fact_lists[FACTS_CAUSES].what);
 	if (whole)
 		return s;
 	top_snapshot_destroy(s);
@@ -157,7 +158,7 @@ static void show(const struct watch *w)
 // Another port was opened: asks why its classes are paused.
 static void open_port(struct watch *w)
 {
-	if (w->connected && !ask(w, w->now, "causes"))
+	if (w->connected && !ask(w, w->now, fact_lists[FACTS_CAUSES].what))
 		disconnect(w);
 }
 
@@ -235,10 +236,10 @@ static void print_blocks(struct watch *w, unsigned count)
 // Reports a switch that does not answer, or a port that it does not have, before the screen starts.
 static int check(struct watch *w, const char *port)
 {
-	struct json_object *req = request_of("show", "what", "ports"), *data;
+	struct json_object *req = request_of("show", "what", fact_lists[FACTS_PORTS].what), *data;
 
 	if (port != NULL)
-		json_object_object_add(req, "port", json_object_new_string(port));
+		json_object_object_add(req, KEY(QUEUES, port), json_object_new_string(port));
 	data = client_ask(&w->client, req);
 	if (data == NULL)
 		return CTL_FAILED;

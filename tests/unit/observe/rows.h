@@ -82,17 +82,23 @@ static inline void want_line(char *out, const char *line)
 		fail_msg("\"%s\" is not in\n%s", line, out);
 }
 
-// What a person reads of an answer with --all.
-static inline char *printed(print_fn *fn, struct json_object *data)
+// What a person reads of an answer to `show what`.
+static inline char *printed_as(const char *what, struct json_object *data,
+			       const struct show_wish *wish)
 {
-	const struct show_wish all = {.all = true};
 	char *out = NULL;
 	size_t len;
 	FILE *f = open_memstream(&out, &len);
 
-	fn(f, data, &all);
+	assert_true(show_tables(f, what, data, wish));
 	fclose(f);
 	return out;
+}
+
+// With --all.
+static inline char *printed(const char *what, struct json_object *data)
+{
+	return printed_as(what, data, &(struct show_wish){.all = true});
 }
 
 // ---- keys and facts

@@ -3,7 +3,6 @@
 #include <errno.h>
 #include <string.h>
 
-#include "control/ctl/show_flows.h"
 #include "control/daemon/cnplog.h"
 #include "control/daemon/flow_request.h"
 #include "tests/unit/observe/rows.h"
@@ -59,7 +58,7 @@ static void a_cnp_is_explained_in_one_row(void **state)
 	for (size_t i = 0; i < sizeof(want) / sizeof(want[0]); i++)
 		assert_string_equal(text(row(data, "cnps", 0), want[i].key), want[i].text);
 	assert_string_equal(text(row(data, "cnps", 0), "quadrant"), ipcc_quadrant_name[IPCC_MANY]);
-	out = printed(print_cnps, data);
+	out = printed("cnps", data);
 	want_line(out, "22:13:20.123456Z  10.0.0.1 10.0.0.2 0x12       0x34  ack     p1       p2:3"
 		       "   150.0 KB     75 %      50 %  +4.20 KB  ");
 	want_line(out, "3.00 Gb/s     5     2  10.0 Gb/s   25 %\n");
@@ -120,7 +119,7 @@ static void where_no_cnp_was_sent_the_next_question_is_named(void **state)
 {
 	struct bench *b = *state;
 	struct json_object *data = cnplog_rows(NULL, b->sw, &(struct cnplog_wish){.port = -1});
-	char *out = printed(print_cnps, data);
+	char *out = printed("cnps", data);
 
 	want_line(out, "the switch has sent no CNP; show ipcc says where it would, and why not\n");
 	free(out);

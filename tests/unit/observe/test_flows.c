@@ -3,27 +3,13 @@
 // notifications.
 #include <string.h>
 
-#include "control/ctl/show_flows.h"
 #include "control/daemon/flow_scan.h"
 #include "tests/unit/observe/rows.h"
 
 enum { SECOND = 1000000000, MS = 1000000, PLACES = 3 * SCAN_STEP + 7 };
 
-static void unpaired_flows(FILE *out, struct json_object *data, const struct show_wish *wish)
-{
-	struct show_wish unpaired = *wish;
-
-	unpaired.unpaired = true;
-	print_flows(out, data, &unpaired);
-}
-
-static void flows_of_p2(FILE *out, struct json_object *data, const struct show_wish *wish)
-{
-	struct show_wish one = *wish;
-
-	one.port = "p2";
-	print_flows(out, data, &one);
-}
+static const struct show_wish unpaired_flows = {.all = true, .unpaired = true};
+static const struct show_wish flows_of_p2 = {.all = true, .port = "p2"};
 
 // ---- the table
 
@@ -121,7 +107,7 @@ static void flows_that_need_no_pair_are_not_among_the_unpaired(void **state)
 	assert_int_equal(number(data, "unpaired"), 2);
 	for (unsigned i = 0; i < 5; i++)
 		assert_string_equal(text(row(data, "flows", i), "state"), t[i].state);
-	out = printed(print_flows, data);
+	out = printed("flows", data);
 	want_line(out, "0x101          -  needs no pair");
 	want_line(out, "0x102          -  none ");
 	free(out);
@@ -246,7 +232,7 @@ static void a_paired_flow_shows_its_way_and_both_queue_pairs(void **state)
 	for (size_t i = 0; i < sizeof(want) / sizeof(want[0]); i++)
 		assert_string_equal(text(row(data, "flows", 0), want[i].key), want[i].text);
 	assert_null(text(row(data, "flows", 0), "reason"));
-	out = printed(print_flows, data);
+	out = printed("flows", data);
 	want_line(out, "10.0.0.1  10.0.0.2  0x105       0x34  cm      p1  p2       3  0 b/s       9"
 		       "              7        2   0         0         4  12, gap\n");
 	want_line(out, "1 flows, room for 10; 0 unpaired\n");
@@ -273,11 +259,11 @@ static void an_unpaired_flow_says_why(void **state)
 	assert_null(text(row(data, "flows", 0), "sender_qp"));
 	assert_string_equal(text(row(data, "flows", 0), "source"), "none");
 	assert_int_equal(number(row(data, "flows", 0), "candidates"), 3);
-	out = printed(unpaired_flows, data);
+	out = printed_as("flows", data, &unpaired_flows);
 	want_line(out, "9           3  3 candidates\n(1 more are not shown; --limit N");
 	want_line(out, "2 flows, room for 10; 2 unpaired\n");
 	free(out);
-	out = printed(print_flows, data);
+	out = printed("flows", data);
 	want_line(out, "0x100          -  none ");
 	want_line(out, "2 unpaired (show flows --unpaired says why)\n");
 	free(out);
@@ -306,23 +292,23 @@ static void a_table_without_flows_says_how_to_get_one(void **state)
 	struct flow_wish wish = {.port = 1, .limit = 1};
 	struct bench *b = *state;
 	struct json_object *data = scanned(b, &all, NULL);
-	char *out = printed(print_flows, data);
+	char *out = printed("flows", data);
 
 	want_line(out, "no flow table: the policy has `switch.flows: off`");
 	free(out);
 	json_object_put(data);
 	make_places(b, 4);
 	data = scanned(b, &all, NULL);
-	out = printed(print_flows, data);
+	out = printed("flows", data);
 	want_line(out, "no RoCEv2 flow: none has sent data lately");
 	free(out);
 	json_object_put(data);
 	flow_at(b, 1, 100)->way.out_port = FLOW_NO_PORT;
 	data = scanned(b, &wish, NULL);
-	out = printed(flows_of_p2, data);
+	out = printed_as("flows", data, &flows_of_p2);
 	want_line(out, "none of 1 flows enters or leaves by p2\n");
 	free(out);
-	out = printed(unpaired_flows, data);
+	out = printed_as("flows", data, &unpaired_flows);
 	want_line(out, "all 1 flows are paired, or need no pair\n");
 	free(out);
 	json_object_put(data);
@@ -399,7 +385,7 @@ static void a_queue_that_notifies_shows_its_last_look_and_all_decisions(void **s
 	assert_int_equal(number(list(data, "flow_table"), "made"), 30);
 	assert_int_equal(number(list(data, "pairing"), "paired_ack"), 32);
 	assert_int_equal(number(list(data, "pairing"), "dropped_rival"), 33);
-	out = printed(print_ipcc, data);
+	out = printed("ipcc", data);
 	want_line(out, "3 us  60.0 KB      25 %  -4.20 KB  3.00 Gb/s  few, growing\n");
 	want_line(out, "unpaired 11, gap 12, covered 13, quota 14, port_cap 15, datagram 16, "
 		       "no_room 17\n");
@@ -450,7 +436,7 @@ static void a_queue_that_was_never_looked_at_shows_no_quadrant(void **state)
 	b->sw->port[0].notifies[3] = false;
 	data = observe_show(b->o, "ipcc", OBSERVE_ALL_PORTS, SECOND);
 	assert_int_equal(json_object_array_length(list(data, "ipcc")), 0);
-	out = printed(print_ipcc, data);
+	out = printed("ipcc", data);
 	want_line(out, "no queue sends notifications: give a class that has `wred` the line "
 		       "`ipcc: on`\n");
 	free(out);

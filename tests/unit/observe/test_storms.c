@@ -2,7 +2,6 @@
 // What the operator sees of storms: rows of the watchdog, of the guard, and the chain of causes.
 #include <string.h>
 
-#include "control/ctl/show_storms.h"
 #include "tests/unit/observe/rows.h"
 
 enum { SECOND = 1000000000, MS = 1000000 };
@@ -118,7 +117,7 @@ static void people_see_the_storm_as_sonic_shows_it(void **state)
 
 	storm(b);
 	data = observe_show(b->o, "watchdog", OBSERVE_ALL_PORTS, 2ull * SECOND + 1500 * MS);
-	out = printed(print_watchdog, data);
+	out = printed("watchdog", data);
 	want_line(out, "QUEUE  STATUS       STORM DETECTED/RESTORED  TX OK/DROP  RX OK/DROP  "
 		       "TX LAST OK/DROP  RX LAST OK/DROP\n");
 	want_line(out, "\np1:3   operational  0/0                      0/0         0/0         "
@@ -142,7 +141,7 @@ static void settings_are_shown_of_watched_classes_only(void **state)
 	}
 	b->sw->drops_all = true;
 	data = observe_show(b->o, "watchdog", OBSERVE_ALL_PORTS, SECOND);
-	out = printed(print_watchdog, data);
+	out = printed("watchdog", data);
 	want_line(out, "\np2:3   drop-all");
 	assert_null(strstr(out, "DETECT "));
 	free(out);
@@ -187,7 +186,7 @@ static void xoff(struct bench *b, unsigned port, struct pause_cause c, uint64_t 
 static char *why(struct bench *b, uint64_t now_ns, struct json_object **data)
 {
 	*data = observe_show(b->o, "causes", OBSERVE_ALL_PORTS, now_ns);
-	return printed(print_causes, *data);
+	return printed("causes", *data);
 }
 
 static const struct pause_cause by_p2 = {.kind = CAUSE_QUEUE, .out_port = 1, .queue = 3, .cls = 3,
@@ -326,7 +325,7 @@ static void on_good_days_there_is_nothing_to_explain(void **state)
 	json_object_put(data);
 	xoff(b, 0, by_p2, SECOND); // another port has
 	data = observe_show(b->o, "causes", 1, SECOND);
-	out = printed(print_causes, data);
+	out = printed("causes", data);
 	assert_string_equal(out, "this switch has paused no peer of p2\n");
 	free(out);
 	json_object_put(data);
