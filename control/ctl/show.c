@@ -811,76 +811,88 @@ static void print_qos(FILE *out, struct json_object *data, const struct show_wis
 // ---- all kinds
 
 static const struct kind {
-	const char *what, *help;
+	unsigned list; // of facts in the answer: names the kind. NO_FACTS: the policy file
+	const char *help;
 	print_fn *print; // NULL: parts
-	struct table parts[3]; // each a list of facts
+	struct table parts[3];
 	unsigned n_parts;
 } kinds[] = {
-	{"version", "name, version, policy file, time since the start (also: show uptime)",
+	{FACTS_VERSION, "name, version, policy file, time since the start (also: show uptime)",
 	 print_version},
-	{"ports", "state, counters and rates of the ports, and the time scale", print_ports},
-	{"interfaces", "rates and utilisation of the ports (--interval: of so many seconds)", NULL,
+	{FACTS_PORTS, "state, counters and rates of the ports, and the time scale", print_ports},
+	{FACTS_INTERFACES,
+	 "rates and utilisation of the ports (--interval: of so many seconds)", NULL,
 	 {{FACTS_INTERFACES}}, 1},
-	{"vlan", "which ports carry each VLAN, tagged or untagged", print_vlan},
-	{"qos", "DSCP and PCP to class, class to queue and priority group (also: show qos maps)",
+	{FACTS_VLAN, "which ports carry each VLAN, tagged or untagged", print_vlan},
+	{FACTS_QOS,
+	 "DSCP and PCP to class, class to queue and priority group (also: show qos maps)",
 	 print_qos},
-	{"pfc-status", "which classes obey and send PFC, by port", print_pfc_status},
-	{"ecn", "WRED and ECN in force by queue: kmin, kmax, pmax", print_ecn},
-	{"buffers-config", "pools, and min, alpha, headroom and XON of each group in force",
+	{FACTS_PFC_STATUS, "which classes obey and send PFC, by port", print_pfc_status},
+	{FACTS_ECN, "WRED and ECN in force by queue: kmin, kmax, pmax", print_ecn},
+	{FACTS_BUFFER, "pools, and min, alpha, headroom and XON of each group in force",
 	 print_buffers_config},
-	{"queues", "length, counters and rates of the egress queues", print_queues},
-	{"pfc", "PAUSE frames and times by class (also: show pfc counters)", print_pfc},
-	{"watchdog", "PFC storms by port and class, and what is done about them", print_watchdog},
-	{"causes", "why the peers of ports are paused, or were last (also: show pfc --why)",
+	{FACTS_QUEUES, "length, counters and rates of the egress queues", print_queues},
+	{FACTS_PFC, "PAUSE frames and times by class (also: show pfc counters)", print_pfc},
+	{FACTS_WATCHDOG,
+	 "PFC storms by port and class, and what is done about them", print_watchdog},
+	{FACTS_CAUSES, "why the peers of ports are paused, or were last (also: show pfc --why)",
 	 print_causes},
-	{"flows", "RoCEv2 flows, the fastest first: way, loss, marks, and the sender's queue pair",
+	{FACTS_FLOWS,
+	 "RoCEv2 flows, the fastest first: way, loss, marks, and the sender's queue pair",
 	 print_flows},
-	{"ipcc", "notifications by congested queue, and what the switch knows of flows",
+	{FACTS_IPCC, "notifications by congested queue, and what the switch knows of flows",
 	 print_ipcc},
-	{"cnps", "the notifications that the switch sent, each with its reasons", print_cnps},
-	{"guard", "frames that turned back inside a group of ports, by rule", NULL,
+	{FACTS_CNPS, "the notifications that the switch sent, each with its reasons", print_cnps},
+	{FACTS_GUARD, "frames that turned back inside a group of ports, by rule", NULL,
 	 {{FACTS_GUARD, "no frame has turned back inside a group of ports",
 	   "rule|s without a frame", FACTS(F_GUARD_packets)}}, 1},
-	{"buffers", "use of the buffer by priority group and pool, XOFF and XON", NULL,
+	{FACTS_PGS, "use of the buffer by priority group and pool, XOFF and XON", NULL,
 	 {{FACTS_PGS, "no priority group has got a frame", "idle priority group|s",
 	   FACTS(F_PGS_rx_packets, F_PGS_dropped_packets, F_PGS_min_bytes, F_PGS_shared_bytes,
 		 F_PGS_headroom_bytes, F_PGS_skid_bytes, F_PGS_max_shared_bytes,
 		 F_PGS_max_headroom_bytes, F_PGS_xoff)},
 	  {FACTS_POOLS}}, 2},
-	{"watermarks", "the highest use since clear watermarks", NULL,
+	{FACTS_QUEUE_MARKS, "the highest use since clear watermarks", NULL,
 	 {{FACTS_QUEUE_MARKS, "no queue has held a frame", "idle queue|s",
 	   FACTS(F_QUEUE_MARKS_max_bytes)},
 	  {FACTS_PG_MARKS, "no priority group has used shared buffer or headroom",
 	   "idle priority group|s",
 	   FACTS(F_PG_MARKS_max_shared_bytes, F_PG_MARKS_max_headroom_bytes)},
 	  {FACTS_POOL_MARKS}}, 3},
-	{"drops", "dropped frames by port, class and reason", print_drops},
-	{"fdb", "addresses and where they live, and how many by port", NULL,
+	{FACTS_DROPS, "dropped frames by port, class and reason", print_drops},
+	{FACTS_FDB, "addresses and where they live, and how many by port", NULL,
 	 {{FACTS_FDB, "no address is known"},
 	  {FACTS_FDB_PORTS, "no port has learned an address", "port|s without an address",
 	   FACTS(F_FDB_PORTS_learned, F_FDB_PORTS_added, F_FDB_PORTS_moved, F_FDB_PORTS_evicted,
 		 F_FDB_PORTS_refused, F_FDB_PORTS_held)}}, 2},
-	{"routes", "where destinations are reached", print_routes},
-	{"neighbours", "MAC addresses of stations on the links of routed ports", NULL,
+	{FACTS_ROUTES, "where destinations are reached", print_routes},
+	{FACTS_NEIGHBOURS, "MAC addresses of stations on the links of routed ports", NULL,
 	 {{FACTS_NEIGHBOURS, "no neighbour is known"}}, 1},
-	{"events", "what happened: the last 200 of each alarm, 1,000 warnings, 1,000 pauses and "
+	{FACTS_EVENTS,
+	 "what happened: the last 200 of each alarm, 1,000 warnings, 1,000 pauses and "
 		   "addresses, 1,000 others",
 	 print_events},
-	{"config", "the policy file as it was loaded", print_config},
-	{"control", "control frames that were taken in", print_control},
-	{"hints", "signs of a wrong configuration", print_hints},
-	{"latency", "time that frames spent in the switch, by queue", print_latency},
-	{"workers", "the threads that move frames: load, and whether they come round in time", NULL,
+	{NO_FACTS, "the policy file as it was loaded", print_config},
+	{FACTS_CONTROL, "control frames that were taken in", print_control},
+	{FACTS_HINTS, "signs of a wrong configuration", print_hints},
+	{FACTS_LATENCY, "time that frames spent in the switch, by queue", print_latency},
+	{FACTS_WORKERS,
+	 "the threads that move frames: load, and whether they come round in time", NULL,
 	 {{FACTS_WORKERS}}, 1},
-	{"balance", "what came in against what went out", print_balance},
+	{FACTS_BALANCE, "what came in against what went out", print_balance},
 };
 
 enum { N_KINDS = sizeof(kinds) / sizeof(kinds[0]) };
 
+static const char *what_of(const struct kind *k)
+{
+	return k->list == NO_FACTS ? "config" : fact_lists[k->list].what;
+}
+
 static const struct kind *kind_of(const char *what)
 {
 	for (size_t i = 0; i < N_KINDS; i++)
-		if (strcmp(kinds[i].what, what) == 0)
+		if (strcmp(what_of(&kinds[i]), what) == 0)
 			return &kinds[i];
 	return NULL;
 }
@@ -895,7 +907,7 @@ const char *show_kind(unsigned i, const char **help)
 	if (i >= N_KINDS)
 		return NULL;
 	*help = kinds[i].help;
-	return kinds[i].what;
+	return what_of(&kinds[i]);
 }
 
 bool show_tables(FILE *out, const char *what, struct json_object *data,

@@ -345,16 +345,16 @@ static void add_started(const struct capture *c, struct json_object *data)
 	row_text(data, "switch", pol->name);
 	row_u64(data, "snaplen", c->wish.snaplen);
 	row_u64(data, "started_ns", model_ns(c) + c->wish.wall_offset_ns);
-	list = list_in(data, "ports");
+	list = list_in(data, KEY(WORKERS, ports));
 	for (unsigned i = 0; i < pol->n_ports; i++) {
 		struct json_object *row = wanted(c, i) ? row_in(list) : NULL;
 
 		if (row == NULL)
 			continue;
 		row_u64(row, "index", i);
-		row_text(row, "port", pol->ports[i].name);
-		row_text(row, "device", pol->ports[i].device);
-		row_u64(row, "speed_bps", pol->ports[i].speed_bps);
+		row_text(row, KEY(QUEUES, port), pol->ports[i].name);
+		row_text(row, KEY(PORTS, device), pol->ports[i].device);
+		row_u64(row, KEY(PORTS, speed_bps), pol->ports[i].speed_bps);
 	}
 }
 
@@ -370,7 +370,7 @@ static void add_counts(const struct capture *c, struct json_object *data)
 		row_u64(row, "index", i);
 		row_u64(row, "seen", c->count[i].seen);
 		row_u64(row, "matched", c->count[i].matched);
-		row_u64(row, "lost", tap_lost_of(c->tap, i));
+		row_u64(row, KEY(STEERING, lost), tap_lost_of(c->tap, i));
 	}
 }
 
@@ -422,7 +422,7 @@ static void serve_read(struct capture *c)
 	if (c->batch_len == 0 && !over && c->now_ns < c->deadline_ns)
 		return;
 	data = json_object_new_object();
-	json_object_object_add(data, "frames", batch_text(c));
+	json_object_object_add(data, KEY(STAND_IN, frames), batch_text(c));
 	row_bool(data, "end", over);
 	if (over)
 		add_counts(c, data);
@@ -490,7 +490,7 @@ static void refuse(struct capture *c, const char *why)
 {
 	struct json_object *data = json_object_new_object();
 
-	row_text(data, "refused", why);
+	row_text(data, KEY(FLOW_TABLE, refused), why);
 	answer_ok(c, data);
 }
 

@@ -12,10 +12,12 @@
 
 #include "control/config/terminal.h"
 #include "control/daemon/daemon_impl.h"
+#include "control/daemon/json_in.h"
 #include "control/daemon/outlet.h"
 #include "control/daemon/pending.h"
 #include "control/daemon/signals.h"
 #include "control/daemon/telemetry.h"
+#include "control/observe/fact.h"
 #include "control/stop.h"
 #include "dataplane/units.h"
 
@@ -125,25 +127,21 @@ static void print_json(const struct daemon *d)
 static int report_balance(const struct daemon *d)
 {
 	struct balance b = switch_balance(d->sw);
-	const struct {
-		const char *name;
-		uint64_t frames;
-	} term[] = {
-		{"received", b.received},       {"generated", b.generated},
-		{"replicated", b.replicated},   {"transmitted", b.transmitted},
-		{"consumed", b.consumed},       {"dropped", b.dropped},
-		{"queued", b.queued},
-	};
+	const struct fact_list *l = &fact_lists[FACTS_BALANCE];
+	struct json_object *row = observe_balance(d->sw);
 	bool holds = balance_begun(&b) == balance_ended(&b);
 
 	if (d->opt->json) {
 		print_json(d);
 	} else {
-		for (size_t i = 0; i < sizeof(term) / sizeof(term[0]); i++)
-			printf("%-12s %" PRIu64 "\n", term[i].name, term[i].frames);
+		for (size_t i = 0; i < l->n; i++)
+			if (l->rows[i].kind != FACT_YES)
+				printf("%-12s %" PRIu64 "\n", l->rows[i].key,
+				       count_in(row, l->rows[i].key));
 		printf("balance %s: %" PRIu64 " frames began, %" PRIu64 " ended\n",
 		       holds ? "holds" : "DOES NOT HOLD", balance_begun(&b), balance_ended(&b));
 	}
+	json_object_put(row);
 	fflush(stdout);
 	return holds ? EXIT_OK : EXIT_FAILED;
 }

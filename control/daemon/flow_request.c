@@ -5,6 +5,7 @@
 
 #include "control/config/addr.h"
 #include "control/daemon/json_in.h"
+#include "control/observe/fact.h"
 #include "dataplane/switch_flows.h"
 
 enum { QP_LEAST = 2, QP_MOST = 0xffffff }; // 0 and 1 are management's
@@ -14,13 +15,13 @@ enum { QP_LEAST = 2, QP_MOST = 0xffffff }; // 0 and 1 are management's
 const char *flow_requests_add(struct flow_requests *f, unsigned client, struct json_object *req,
 			      int port)
 {
-	int64_t limit = number_in(req, "limit", SCAN_LIMIT, SCAN_LIMIT_MAX);
+	int64_t limit = number_in(req, KEY(FDB_PORTS, limit), SCAN_LIMIT, SCAN_LIMIT_MAX);
 
 	if (limit <= 0)
 		return "limit is a number of flows from 1 to 1000";
 	f->wish[client] = (struct flow_wish){
 		.port = port, .limit = (uint32_t)limit,
-		.unpaired = true_in(req, "unpaired")};
+		.unpaired = true_in(req, KEY(PAIRING, unpaired))};
 	return NULL;
 }
 
@@ -88,11 +89,11 @@ enum pending_verdict flow_request_step(const struct weir_switch *sw, uint64_t fo
 const char *flow_request_tell(struct weir_switch *sw, struct json_object *req, bool add)
 {
 	struct known_pair k = {.source = PAIR_STATIC, .qp = FLOW_NONE};
-	int64_t qp = number_in(req, "qp", -1, QP_MOST);
-	int64_t sender_qp = number_in(req, "sender_qp", -1, QP_MOST);
+	int64_t qp = number_in(req, KEY(FLOWS, qp), -1, QP_MOST);
+	int64_t sender_qp = number_in(req, KEY(FLOWS, sender_qp), -1, QP_MOST);
 	struct policy_addr from, to;
 
-	if (!station_of(req, "from", &from) || !station_of(req, "to", &to))
+	if (!station_of(req, KEY(FLOWS, from), &from) || !station_of(req, KEY(FLOWS, to), &to))
 		return "from and to are addresses of stations, such as 10.0.0.1";
 	if (from.family != to.family)
 		return "from and to are both IPv4 or both IPv6";

@@ -596,13 +596,13 @@ static void add_pause(struct json_object *answer, const struct reload *r)
 	if (!reload_pause_text(r, text))
 		return;
 	paused = json_object_new_object();
-	json_object_object_add(answer, "paused", paused);
+	json_object_object_add(answer, KEY(QUEUES, paused), paused);
 	classes = list_in(paused, "classes");
 	for_each_bit (cls, c->classes)
 		json_object_array_add(classes, json_object_new_int((int)cls));
-	row_u64(paused, "ports", c->n_ports);
+	row_u64(paused, KEY(VERSION, ports), c->n_ports);
 	row_u64(paused, "for_us", (c->lasted_ns + 500) / US_NS);
-	row_text(paused, "text", text);
+	row_text(paused, KEY(DROP_REASONS, text), text);
 	if (c->late)
 		json_object_array_add(json_object_object_get(answer, "warnings"),
 				      json_object_new_string(reload_late_text));

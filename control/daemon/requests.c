@@ -17,6 +17,7 @@
 #include "control/daemon/metrics.h"
 #include "control/daemon/pending.h"
 #include "control/model_time.h"
+#include "control/observe/fact.h"
 #include "dataplane/switch_flows.h"
 
 enum { ERROR_LEN = 512, NO_SUCH_PORT = -2, CONFIRM_MAX_MS = 86400000 };
@@ -71,7 +72,7 @@ __attribute__((format(printf, 3, 4))) static void answer_error(struct requests *
 static int port_of(struct requests *r, unsigned client, struct json_object *req)
 {
 	const struct policy *pol = switch_policy(r->env.sw);
-	const char *name = text_in(req, "port");
+	const char *name = text_in(req, KEY(QUEUES, port));
 	char names[ERROR_LEN / 2] = "";
 	size_t at = 0;
 
@@ -97,15 +98,17 @@ static struct json_object *config_data(const struct requests *r)
 	struct json_object *c = json_object_new_object();
 
 	json_object_object_add(out, "config", c);
-	json_object_object_add(c, "name", json_object_new_string(switch_policy(r->env.sw)->name));
+	json_object_object_add(c, KEY(VERSION, name),
+			       json_object_new_string(switch_policy(r->env.sw)->name));
 	json_object_object_add(c, "file", json_object_new_string(reload_path(r->env.reload)));
-	json_object_object_add(c, "text", json_object_new_string(reload_text(r->env.reload)));
+	json_object_object_add(c, KEY(DROP_REASONS, text),
+			       json_object_new_string(reload_text(r->env.reload)));
 	return out;
 }
 
 static void on_show_events(struct requests *r, unsigned client, struct json_object *req, int port)
 {
-	const char *severity = text_in(req, "severity");
+	const char *severity = text_in(req, KEY(EVENTS, severity));
 	int grade = severity != NULL ? eventlog_grade(severity) : 0;
 	struct json_object *out;
 
@@ -186,7 +189,8 @@ static void on_metrics(struct requests *r, unsigned client, struct json_object *
 		return;
 	}
 	data = json_object_new_object();
-	json_object_object_add(data, "text", json_object_new_string_len(text, (int)len));
+	json_object_object_add(data, KEY(DROP_REASONS, text),
+			       json_object_new_string_len(text, (int)len));
 	free(text);
 	answer_ok(r, client, data);
 }
@@ -205,7 +209,7 @@ static void on_set_tx(struct requests *r, unsigned client, struct json_object *r
 		answer_error(r, client, "set_tx needs a port");
 		return;
 	}
-	if (json_object_object_get_ex(req, "queue", &q) && q != NULL) {
+	if (json_object_object_get_ex(req, KEY(QUEUES, queue), &q) && q != NULL) {
 		queue = json_object_get_int(q);
 		if (!json_object_is_type(q, json_type_int) || queue < 0 || queue >= N_QUEUES) {
 			answer_error(r, client, "a queue is a number from 0 to 7");
@@ -285,7 +289,8 @@ static void on_watchdog_recover(struct requests *r, unsigned client, struct json
 
 	if (port == NO_SUCH_PORT)
 		return;
-	cls = json_object_object_get_ex(req, "class", &v) ? json_object_get_int(v) : -1;
+	cls = json_object_object_get_ex(req, KEY(QUEUES, class), &v) ? json_object_get_int(v)
+								    : -1;
 	if (port == OBSERVE_ALL_PORTS || !json_object_is_type(v, json_type_int) || cls < 0 ||
 	    cls >= N_CLASSES) {
 		answer_error(r, client, "watchdog_recover needs a port and a class from 0 to 7");
@@ -481,7 +486,7 @@ static void finish_quiesce(struct requests *r, unsigned client, bool hold)
 	r->held |= hold;
 	json_object_object_add(data, "balance", observe_balance(r->env.sw));
 	json_object_object_add(data, "waiting", observe_waiting(r->env.sw));
-	json_object_object_add(data, "held", json_object_new_boolean(r->held));
+	json_object_object_add(data, KEY(VERSION, held), json_object_new_boolean(r->held));
 	resume_unless_wanted(r);
 	answer_ok(r, client, data);
 }

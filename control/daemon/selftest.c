@@ -103,10 +103,10 @@ static void add_row(struct report *r, const char *device, const char *check, enu
 
 	if (r->checks == NULL)
 		r->checks = json_object_new_array();
-	row_text(row, "device", device);
+	row_text(row, KEY(PORTS, device), device);
 	row_text(row, "check", check);
 	row_text(row, "verdict", verdicts[verdict]);
-	row_text(row, "text", text);
+	row_text(row, KEY(DROP_REASONS, text), text);
 	json_object_array_add(r->checks, row);
 }
 

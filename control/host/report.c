@@ -7,6 +7,8 @@
 
 #include <json-c/json.h>
 
+#include "control/observe/fact.h"
+
 // One number of the report: its name in JSON, its line in the table.
 struct number {
 	const char *name;
@@ -148,15 +150,18 @@ static uint64_t duration_us(const struct pfc_class_stats *p, uint64_t now_ns)
 	return ns / 1000;
 }
 
+// A number under the name of its member.
+#define PUT(o, stats, member) put_u64(o, #member, (stats)->member)
+
 static void put_class(struct json_object *o, const struct nic_class_stats *k)
 {
-	put_u64(o, "tx_packets", k->tx_packets);
-	put_u64(o, "tx_bytes", k->tx_bytes);
-	put_u64(o, "rx_packets", k->rx_packets);
-	put_u64(o, "rx_bytes", k->rx_bytes);
-	put_u64(o, "goodput_bytes", k->goodput_bytes);
+	PUT(o, k, tx_packets);
+	PUT(o, k, tx_bytes);
+	PUT(o, k, rx_packets);
+	PUT(o, k, rx_bytes);
+	PUT(o, k, goodput_bytes);
 	put_real(o, "goodput_bps", rate(k->goodput_bytes, span(k->first_rx_ns, k->last_rx_ns)));
-	put_u64(o, "ce_marked", k->ce_marked);
+	PUT(o, k, ce_marked);
 }
 
 static bool class_seen(const struct view *v, unsigned c)
@@ -180,14 +185,14 @@ static struct json_object *classes_json(const struct view *v)
 		if (!class_seen(v, c))
 			continue;
 		o = json_object_new_object();
-		put_u64(o, "class", c);
+		put_u64(o, KEY(QUEUES, class), c);
 		put_class(o, &v->s.cls[c]);
-		put_u64(o, "rx_pause", ctr_get(&rx->frames));
-		put_u64(o, "rx_pause_duration_us", duration_us(rx, v->h->end_ns));
-		put_u64(o, "rx_pause_transition", ctr_get(&rx->transitions));
-		put_u64(o, "tx_pause", ctr_get(&tx->frames));
-		put_u64(o, "tx_pause_duration_us", duration_us(tx, v->h->end_ns));
-		put_u64(o, "tx_pause_transition", ctr_get(&tx->transitions));
+		put_u64(o, KEY(PFC, rx_pause), ctr_get(&rx->frames));
+		put_u64(o, KEY(PFC, rx_pause_duration_us), duration_us(rx, v->h->end_ns));
+		put_u64(o, KEY(PFC, rx_pause_transition), ctr_get(&rx->transitions));
+		put_u64(o, KEY(PFC, tx_pause), ctr_get(&tx->frames));
+		put_u64(o, KEY(PFC, tx_pause_duration_us), duration_us(tx, v->h->end_ns));
+		put_u64(o, KEY(PFC, tx_pause_transition), ctr_get(&tx->transitions));
 		json_object_array_add(list, o);
 	}
 	return list;
@@ -207,8 +212,8 @@ static struct json_object *peers_json(const struct view *v)
 			if (p->cls[c].tx_packets + p->cls[c].rx_packets == 0)
 				continue;
 			o = json_object_new_object();
-			put_text(o, "ip", ip_text(p->ip, ip));
-			put_u64(o, "class", c);
+			put_text(o, KEY(NEIGHBOURS, ip), ip_text(p->ip, ip));
+			put_u64(o, KEY(QUEUES, class), c);
 			put_class(o, &p->cls[c]);
 			json_object_array_add(list, o);
 		}
@@ -225,12 +230,12 @@ static struct json_object *flows_json(const struct view *v)
 		struct nic_flow_status s = nic_flow_status(v->h->nic, v->h->flows[i]);
 		struct json_object *o = json_object_new_object();
 
-		put_u64(o, "qp", s.qpn);
+		put_u64(o, KEY(FLOWS, qp), s.qpn);
 		put_u64(o, "peer_qp", s.peer_qpn);
-		put_text(o, "to", ip_text(host_to(v->h->args, i), ip));
-		put_u64(o, "class", host_class(v->h->args, i));
-		put_u64(o, "dscp", host_dscp(v->h->args, i));
-		put_text(o, "ecn", nic_ecn_words[v->h->args->ecn]);
+		put_text(o, KEY(FLOWS, to), ip_text(host_to(v->h->args, i), ip));
+		put_u64(o, KEY(QUEUES, class), host_class(v->h->args, i));
+		put_u64(o, KEY(GUARD, dscp), host_dscp(v->h->args, i));
+		put_text(o, KEY(ECN, ecn), nic_ecn_words[v->h->args->ecn]);
 		put_u64(o, "messages_posted", s.posted);
 		put_u64(o, "messages_completed", s.completed);
 		put_u64(o, "cnps", s.cnps);
@@ -246,7 +251,7 @@ static struct json_object *completion_json(const struct hist *c)
 
 	put_real(o, "p50", (double)hist_quantile(c, 500) / 1e3);
 	put_real(o, "p99", (double)hist_quantile(c, 990) / 1e3);
-	put_real(o, "max", (double)c->max_ns / 1e3);
+	put_real(o, KEY(FLOW_TABLE, max), (double)c->max_ns / 1e3);
 	return o;
 }
 
@@ -259,20 +264,20 @@ static void put_head(struct json_object *o, const struct view *v)
 	for (unsigned i = 0; i < a->n_classes; i++)
 		json_object_array_add(classes, json_object_new_int(a->classes[i]));
 	put_text(o, "role", role_name[a->role]);
-	put_text(o, "device", a->device);
-	put_text(o, "ip", ip_text(a->ip, ip));
-	put_u64(o, "speed_bps", v->h->speed_bps);
-	put_u64(o, "time_scale", (uint64_t)a->time_scale);
+	put_text(o, KEY(PORTS, device), a->device);
+	put_text(o, KEY(NEIGHBOURS, ip), ip_text(a->ip, ip));
+	put_u64(o, KEY(PORTS, speed_bps), v->h->speed_bps);
+	put_u64(o, KEY(CLOCK, time_scale), (uint64_t)a->time_scale);
 	put_u64(o, "qps", a->role == HOST_SEND ? v->h->n_flows : v->s.connections_accepted);
-	json_object_object_add(o, "class", classes);
+	json_object_object_add(o, KEY(QUEUES, class), classes);
 	put_real(o, "seconds", v->seconds);
-	put_u64(o, "bytes", v->bytes);
+	PUT(o, v, bytes);
 	put_real(o, "goodput_bps", rate(v->bytes, v->seconds));
-	put_u64(o, "packets_sent", v->packets_sent);
-	put_u64(o, "packets_received", v->packets_received);
-	put_u64(o, "ce_marked", v->ce_marked);
-	put_u64(o, "rx_missed", v->drv.rx_missed);
-	put_u64(o, "tx_errors", v->drv.tx_errors);
+	PUT(o, v, packets_sent);
+	PUT(o, v, packets_received);
+	PUT(o, v, ce_marked);
+	PUT(o, &v->drv, rx_missed);
+	PUT(o, &v->drv, tx_errors);
 }
 
 static void report_json(const struct view *v, FILE *out)
@@ -298,8 +303,8 @@ static void report_json(const struct view *v, FILE *out)
 
 static void table_classes(const struct view *v, FILE *out)
 {
-	fprintf(out, "%-5s %12s %12s %14s %8s %10s %12s %10s\n", "class", "data sent", "received",
-		"goodput B", "CE", "PAUSE in", "paused us", "PAUSE out");
+	fputs("class    data sent     received      goodput B       CE   "
+	      "PAUSE in    paused us  PAUSE out\n", out);
 	for (unsigned c = 0; c < NIC_CLASSES; c++) {
 		const struct nic_class_stats *k = &v->s.cls[c];
 		const struct pfc_class_stats *rx = &nic_pfc_rx(v->h->nic)->stats[c];

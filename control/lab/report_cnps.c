@@ -236,8 +236,8 @@ static void put_sources(struct json_object *row, const uint64_t *by_source)
 
 static void put_queue(void *arg, const struct run *r, uint32_t sw, unsigned port, unsigned q)
 {
-	static const char *const looks[N_QUADRANTS] = {"looks_none", "looks_growing",
-						       "looks_shrinking", "looks_many"};
+	const char *const looks[N_QUADRANTS] = {KEY(IPCC, looks_none), "looks_growing",
+						"looks_shrinking", KEY(IPCC, looks_many)};
 	const struct ipcc_counters *c = switch_ipcc(r->fabric->switches[sw].sw, port, q);
 	struct cnp_counts n = cnp_judge_counts(r->fabric->cnps, sw, (int)port, (int)q);
 	struct json_object *row = row_in(arg), *silent = json_object_new_object();
@@ -245,20 +245,20 @@ static void put_queue(void *arg, const struct run *r, uint32_t sw, unsigned port
 
 	row_text(row, "switch", r->sc->switches[sw].name);
 	snprintf(name, sizeof(name), "p%u", port + 1u);
-	row_text(row, "port", name);
-	row_u64(row, "queue", q);
+	row_text(row, KEY(QUEUES, port), name);
+	row_u64(row, KEY(QUEUES, queue), q);
 	for (unsigned k = 0; k < N_QUADRANTS; k++)
 		row_u64(row, looks[k], ctr_get(&c->looks[k]));
 	row_u64(row, "looks_muted", ctr_get(&c->muted));
-	row_u64(row, "told", ctr_get(&c->told));
-	row_u64(row, "cnps_sent", n.sent);
+	row_u64(row, KEY(IPCC, told), ctr_get(&c->told));
+	row_u64(row, KEY(FLOW_PORTS, cnps_sent), n.sent);
 	row_u64(row, "cnps_late", n.late);
 	row_u64(row, "cnps_wrong", n.wrong);
 	put_sources(row, n.by_source);
-	row_u64(row, "spared", ctr_get(&c->spared));
+	row_u64(row, KEY(IPCC, spared), ctr_get(&c->spared));
 	for (unsigned s = CNP_SILENT_NONE + 1; s < N_CNP_SILENCES; s++)
 		row_u64(silent, cnp_silence_name[s], ctr_get(&c->silences[s]));
-	json_object_object_add(row, "silences", silent);
+	json_object_object_add(row, KEY(FLOWS, silences), silent);
 }
 
 static void put_pairs(const struct run *r, uint32_t sw, struct json_object *list)
@@ -272,12 +272,12 @@ static void put_pairs(const struct run *r, uint32_t sw, struct json_object *list
 	row = row_in(list);
 	row_text(row, "switch", r->sc->switches[sw].name);
 	row_u64(row, "flows", t.used);
-	row_u64(row, "made", t.made);
-	row_u64(row, "refused", t.refused);
-	row_u64(row, "paired", t.pairing.n_paired);
+	row_u64(row, KEY(FLOW_TABLE, made), t.made);
+	row_u64(row, KEY(FLOW_TABLE, refused), t.refused);
+	row_u64(row, KEY(PAIRING, paired), t.pairing.n_paired);
 	put_sources(row, t.pairing.paired);
-	row_u64(row, "dropped", dropped(&t));
-	row_u64(row, "wrong_port", t.pairing.wrong_port);
+	row_u64(row, KEY(BALANCE, dropped), dropped(&t));
+	row_u64(row, KEY(PAIRING, wrong_port), t.pairing.wrong_port);
 }
 
 void report_cnps_json(const struct run *r, struct json_object *out)

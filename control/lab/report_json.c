@@ -73,43 +73,46 @@ static void put_verdicts(const struct run *r, struct json_object *out)
 
 // ---- hosts and flows
 
+// A number under the name of its member.
+#define PUT(stats, member) row_u64(row, #member, (stats)->member)
+
 static void put_host(const struct run *r, uint32_t host, struct json_object *row)
 {
 	const struct nic_stats *s = nic_stats_now(r->fabric->hosts[host].nic);
 	struct host_row h = report_host(r, host);
 
-	row_text(row, "name", r->sc->hosts[host].name);
-	row_u64(row, "speed_bps", r->sc->hosts[host].nic.speed_bps);
+	row_text(row, KEY(VERSION, name), r->sc->hosts[host].name);
+	row_u64(row, KEY(PORTS, speed_bps), r->sc->hosts[host].nic.speed_bps);
 	row_u64(row, "rto_ns", report_rto_ns(r, host));
-	row_u64(row, "tx_packets", h.tx_packets);
-	row_u64(row, "tx_bytes", h.tx_bytes);
-	row_u64(row, "rx_packets", h.rx_packets);
-	row_u64(row, "rx_bytes", h.rx_bytes);
-	row_u64(row, "goodput_bytes", h.goodput_bytes);
-	put_rate(row, "tx_bps", h.tx_bps);
+	PUT(&h, tx_packets);
+	PUT(&h, tx_bytes);
+	PUT(&h, rx_packets);
+	PUT(&h, rx_bytes);
+	PUT(&h, goodput_bytes);
+	put_rate(row, KEY(PORTS, tx_bps), h.tx_bps);
 	put_rate(row, "goodput_bps", h.goodput_bps);
-	row_u64(row, "messages_posted", s->messages_posted);
-	row_u64(row, "messages_completed", s->messages_completed);
-	row_u64(row, "messages_served", s->messages_served);
-	row_u64(row, "ce_marked", h.ce_marked);
-	row_u64(row, "cnps_sent", s->cnps_sent);
-	row_u64(row, "cnps_received", s->cnps_received);
-	row_u64(row, "cnps_wrong", s->cnps_wrong);
-	row_u64(row, "cnps_late", s->cnps_late);
-	row_u64(row, "rate_cuts", s->rate_cuts);
-	row_u64(row, "rx_pause", h.rx_pause);
-	row_u64(row, "rx_pause_duration_us", h.rx_pause_duration_us);
-	row_u64(row, "tx_pause", h.tx_pause);
-	row_u64(row, "tx_pause_duration_us", h.tx_pause_duration_us);
-	row_u64(row, "retransmissions", s->retransmissions);
+	PUT(s, messages_posted);
+	PUT(s, messages_completed);
+	PUT(s, messages_served);
+	PUT(&h, ce_marked);
+	PUT(s, cnps_sent);
+	PUT(s, cnps_received);
+	PUT(s, cnps_wrong);
+	PUT(s, cnps_late);
+	PUT(s, rate_cuts);
+	PUT(&h, rx_pause);
+	PUT(&h, rx_pause_duration_us);
+	PUT(&h, tx_pause);
+	PUT(&h, tx_pause_duration_us);
+	PUT(s, retransmissions);
 	row_u64(row, "spurious", s->duplicates);
-	row_u64(row, "timeouts", s->timeouts);
-	row_u64(row, "naks_sent", s->naks_sent);
-	row_u64(row, "naks_received", s->naks_received);
-	row_u64(row, "out_of_sequence", s->out_of_sequence);
-	row_u64(row, "rx_dropped", s->rx_dropped);
-	row_u64(row, "payload_errors", s->payload_errors);
-	row_u64(row, "icrc_errors", s->icrc_errors);
+	PUT(s, timeouts);
+	PUT(s, naks_sent);
+	PUT(s, naks_received);
+	PUT(s, out_of_sequence);
+	PUT(s, rx_dropped);
+	PUT(s, payload_errors);
+	PUT(s, icrc_errors);
 }
 
 static void put_times(struct json_object *row, const char *key, const struct lab_flow_row *f)
@@ -118,7 +121,7 @@ static void put_times(struct json_object *row, const char *key, const struct lab
 
 	report_number(o, "p50", f->fct_p50);
 	report_number(o, "p99", f->fct_p99);
-	report_number(o, "max", f->fct_max);
+	report_number(o, KEY(FLOW_TABLE, max), f->fct_max);
 	json_object_object_add(row, key, o);
 	o = json_object_new_object();
 	report_number(o, "p50", f->slowdown_p50);
@@ -128,9 +131,9 @@ static void put_times(struct json_object *row, const char *key, const struct lab
 
 static void put_tcp(struct json_object *row, const struct lab_flow_row *f)
 {
-	row_u64(row, "retransmissions", f->tcp.retransmissions);
-	row_u64(row, "timeouts", f->tcp.timeouts);
-	row_u64(row, "fast_retransmits", f->tcp.fast_retransmits);
+	PUT(&f->tcp, retransmissions);
+	PUT(&f->tcp, timeouts);
+	PUT(&f->tcp, fast_retransmits);
 	row_u64(row, "ece_received", f->tcp.ece);
 	report_number(row, "cwnd_bytes", f->cwnd_bytes);
 }
@@ -139,7 +142,7 @@ static void put_flow(const struct run *r, uint32_t flow, struct json_object *row
 {
 	struct lab_flow_row f = report_flow(r, flow);
 
-	row_text(row, "name", lab_flow_name(lab_flow_of(r->sc, flow)));
+	row_text(row, KEY(VERSION, name), lab_flow_name(lab_flow_of(r->sc, flow)));
 	row_u64(row, "connections", f.n_conns);
 	row_u64(row, "goodput_bytes", f.bytes);
 	put_rate(row, "goodput_bps", f.goodput_bps);
@@ -261,8 +264,8 @@ static void put_loss(const struct run *r, struct json_object *out)
 	row = json_object_new_object();
 	row_text(row, "switch", r->sc->switches[l->sw].name);
 	snprintf(port, sizeof(port), "p%u", l->port + 1u);
-	row_text(row, "port", port);
-	row_u64(row, "class", l->cls);
+	row_text(row, KEY(QUEUES, port), port);
+	row_u64(row, KEY(QUEUES, class), l->cls);
 	row_u64(row, "time_ns", l->t_ns);
 	json_object_object_add(out, "first_lossless_drop", row);
 }
@@ -288,8 +291,8 @@ static void put_capture(const struct run *r, struct json_object *out)
 	n = lab_capture_counts(r->capture);
 	row = json_object_new_object();
 	row_text(row, "file", LAB_CAPTURE_FILE);
-	row_u64(row, "frames", n.written);
-	row_u64(row, "bytes", n.bytes);
+	row_u64(row, KEY(STAND_IN, frames), n.written);
+	row_u64(row, KEY(DROPS, bytes), n.bytes);
 	row_u64(row, "cut", n.cut);
 	json_object_object_add(out, "capture", row);
 }
@@ -302,11 +305,11 @@ static void put_histograms(const struct run *r, struct json_object *list)
 		const struct level *l = measure_histogram(r->measure, i, &name);
 		struct json_object *row = row_in(list), *bins;
 
-		row_text(row, "queue", name);
+		row_text(row, KEY(QUEUES, queue), name);
 		row_u64(row, "bin_bytes", l->bin_bytes);
 		row_u64(row, "time_ns", l->to_ns - l->from_ns);
 		report_number(row, "mean_bytes", level_mean_bytes(l));
-		row_u64(row, "max_bytes", l->max_bytes);
+		row_u64(row, KEY(QUEUES, max_bytes), l->max_bytes);
 		bins = list_in(row, "bins");
 		for (uint64_t b = 0; b < l->n_bins; b++) {
 			struct json_object *bin;
@@ -334,7 +337,7 @@ struct json_object *report_json(const struct run *r)
 	row_bool(out, "done", traffic_all_done(r->traffic));
 	row_bool(out, "complete", !r->broken_off);
 	row_bool(out, "passed", report_passed(r));
-	row_bool(out, "balanced", fabric_balanced(r->fabric, text, sizeof(text)));
+	row_bool(out, KEY(BALANCE, balanced), fabric_balanced(r->fabric, text, sizeof(text)));
 	row_u64(out, "packet_hops", fabric_hops(r->fabric));
 	put_loss(r, out);
 	report_why_json(r, out);

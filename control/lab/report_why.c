@@ -227,8 +227,8 @@ static void put_queue(const struct run *r, struct chain_queue q, struct json_obj
 
 	row_text(row, "switch", r->sc->switches[q.sw].name);
 	snprintf(port, sizeof(port), "p%u", q.port + 1u);
-	row_text(row, "port", port);
-	row_u64(row, "class", q.cls);
+	row_text(row, KEY(QUEUES, port), port);
+	row_u64(row, KEY(QUEUES, class), q.cls);
 }
 
 static void put_finding(const struct run *r, const struct chain_finding *f, struct json_object *row)
@@ -236,12 +236,12 @@ static void put_finding(const struct run *r, const struct chain_finding *f, stru
 	struct json_object *queues;
 	char *text = chain_text(r, f);
 
-	row_text(row, "kind", chain_kind_name[f->kind]);
-	row_text(row, "chain", text == NULL ? "" : text);
+	row_text(row, KEY(CAUSES, kind), chain_kind_name[f->kind]);
+	row_text(row, KEY(CAUSES, chain), text == NULL ? "" : text);
 	if (f->kind == CHAIN_ROOT) {
 		row_text(row, "host", r->sc->hosts[f->host].name);
-		row_text(row, "reason", chain_reason_name[f->reason]);
-		row_u64(row, "class", f->cls);
+		row_text(row, KEY(DROPS, reason), chain_reason_name[f->reason]);
+		row_u64(row, KEY(QUEUES, class), f->cls);
 	}
 	queues = list_in(row, "queues");
 	for (uint32_t i = 0; i < f->n_queues; i++)
@@ -262,17 +262,17 @@ static void put_storm(void *arg, const struct run *r, uint32_t sw, unsigned port
 
 	row_text(row, "switch", r->sc->switches[sw].name);
 	snprintf(name, sizeof(name), "p%u", port + 1u);
-	row_text(row, "port", name);
-	row_u64(row, "class", cls);
-	row_u64(row, "detected", ctr_get(&c->detected));
-	row_u64(row, "restored", ctr_get(&c->restored));
+	row_text(row, KEY(QUEUES, port), name);
+	row_u64(row, KEY(QUEUES, class), cls);
+	row_u64(row, KEY(WATCHDOG, detected), ctr_get(&c->detected));
+	row_u64(row, KEY(WATCHDOG, restored), ctr_get(&c->restored));
 	row_u64(row, "escalated", escalations(r, sw, port, cls));
 	row_u64(row, "first_detected_ns", first_detected(r, sw, port, cls));
 	row_u64(row, "longest_ns", longest_storm(c, r->end_ns));
-	row_u64(row, "tx_ok", ctr_get(&c->total.tx_ok));
-	row_u64(row, "tx_dropped", ctr_get(&c->total.tx_dropped));
-	row_u64(row, "rx_ok", ctr_get(&c->total.rx_ok));
-	row_u64(row, "rx_dropped", ctr_get(&c->total.rx_dropped));
+	row_u64(row, KEY(WATCHDOG, tx_ok), ctr_get(&c->total.tx_ok));
+	row_u64(row, KEY(WATCHDOG, tx_dropped), ctr_get(&c->total.tx_dropped));
+	row_u64(row, KEY(WATCHDOG, rx_ok), ctr_get(&c->total.rx_ok));
+	row_u64(row, KEY(WATCHDOG, rx_dropped), ctr_get(&c->total.rx_dropped));
 }
 
 void report_why_json(const struct run *r, struct json_object *out)

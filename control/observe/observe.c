@@ -9,20 +9,20 @@
 
 #include "control/observe/observe_impl.h"
 
+// By a list of the answer.
 static const struct {
-	const char *what;
+	unsigned list;
 	show_fn *fn;
 } kinds[] = {
-	{"version", show_version},       {"interfaces", show_interfaces},
-	{"vlan", show_vlan},             {"qos", show_qos},
-	{"pfc-status", show_pfc_status}, {"ecn", show_ecn},
-	{"buffers-config", show_buffers_config},
-	{"ports", show_ports},           {"queues", show_queues}, {"pfc", show_pfc},
-	{"buffers", show_buffers},       {"drops", show_drops},   {"control", show_control},
-	{"watermarks", show_watermarks}, {"hints", show_hints},   {"balance", show_balance},
-	{"latency", show_latency},       {"fdb", show_fdb},       {"workers", show_workers},
-	{"watchdog", show_watchdog},     {"guard", show_guard},   {"causes", show_causes},
-	{"ipcc", show_ipcc},             {"flows", show_flow_sums},
+	{FACTS_VERSION, show_version}, {FACTS_INTERFACES, show_interfaces},
+	{FACTS_VLAN, show_vlan}, {FACTS_QOS, show_qos}, {FACTS_PFC_STATUS, show_pfc_status},
+	{FACTS_ECN, show_ecn}, {FACTS_PG_CONFIG, show_buffers_config}, {FACTS_PORTS, show_ports},
+	{FACTS_QUEUES, show_queues}, {FACTS_PFC, show_pfc}, {FACTS_PGS, show_buffers},
+	{FACTS_DROPS, show_drops}, {FACTS_CONTROL, show_control},
+	{FACTS_QUEUE_MARKS, show_watermarks}, {FACTS_HINTS, show_hints},
+	{FACTS_BALANCE, show_balance}, {FACTS_LATENCY, show_latency}, {FACTS_FDB, show_fdb},
+	{FACTS_WORKERS, show_workers}, {FACTS_WATCHDOG, show_watchdog}, {FACTS_GUARD, show_guard},
+	{FACTS_CAUSES, show_causes}, {FACTS_IPCC, show_ipcc}, {FACTS_FLOW_TABLE, show_flow_sums},
 };
 
 int observe_create(struct weir_switch *sw, struct observe **out)
@@ -193,7 +193,7 @@ struct json_object *observe_rows(struct observe *o, const char *what, int port, 
 		s.last = (unsigned)port + 1;
 	}
 	for (size_t i = 0; i < sizeof(kinds) / sizeof(kinds[0]); i++) {
-		if (strcmp(kinds[i].what, what) != 0)
+		if (strcmp(fact_lists[kinds[i].list].what, what) != 0)
 			continue;
 		out = json_object_new_object();
 		kinds[i].fn(&s, out);
