@@ -31,6 +31,11 @@ void print_orders(FILE *out, struct json_object *data);
 // One event of the list `events` as a line.
 void show_event(FILE *out, struct json_object *row);
 
+// Rates of ports between two answers of the kind `interfaces`. Pure.
+// The counters and rates of `data` become those of the time since `before`, 0 where the counters
+// were cleared in between.
+void interval_rates(struct json_object *data, struct json_object *before);
+
 // Name and help of kind i; NULL behind the last.
 const char *show_kind(unsigned i, const char **help);
 bool show_exists(const char *what);

@@ -12,7 +12,6 @@
 #include <json-c/json.h>
 
 #include "control/config/terminal.h"
-#include "control/ctl/interval.h"
 #include "control/ctl/show.h"
 
 static char *shown(const char *what, const char *answer, const struct show_wish *wish)
