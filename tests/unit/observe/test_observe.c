@@ -414,6 +414,21 @@ static void a_pause_that_lasts_counts_as_far_as_it_has_gone(void **state)
 	json_object_put(data);
 }
 
+// The worker has not looked since.
+static void a_pause_whose_quanta_ran_out_counts_up_to_their_end(void **state)
+{
+	struct bench *b = *state;
+	struct pfc_class_stats *st = &b->sw->port[0].pfc_rx.stats[3];
+	struct json_object *data;
+
+	gauge_set(&st->since_ns, SECOND);
+	gauge_set(&st->until_ns, 3ull * SECOND);
+	data = observe_show(b->o, "pfc", 0, 9ull * SECOND);
+	assert_int_equal(number(row(data, "pfc", 0), "rx_pause_duration_us"), 2000000);
+	assert_int_equal(number(row(data, "pfc", 0), "rx_pause_longest_us"), 2000000);
+	json_object_put(data);
+}
+
 static void rates_and_times_of_a_slowed_switch_are_the_models(void **state)
 {
 	struct bench *b = *state;
@@ -472,6 +487,7 @@ int main(void)
 		T(all_drop_rows_are_shown_on_request_and_alarms_for_monitoring),
 		T(a_worker_shows_core_ports_load_and_late_turns),
 		T(a_pause_that_lasts_counts_as_far_as_it_has_gone),
+		T(a_pause_whose_quanta_ran_out_counts_up_to_their_end),
 		T(rates_and_times_of_a_slowed_switch_are_the_models),
 		T(an_unknown_kind_is_null),
 	};
