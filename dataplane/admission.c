@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "dataplane/admission.h"
 
+#include "dataplane/fate.h"
 #include "dataplane/pause_cause.h"
-#include "dataplane/storm.h"
 
 // ---- pools
 
@@ -230,16 +230,6 @@ static uint32_t skid_cells(const struct port *p)
 	return used + p->pol->skid_frame_cells <= p->pol->skid_cells ? p->pol->skid_frame_cells : 0;
 }
 
-static void drop_arrival(struct worker *w, struct port *p, const struct frame *f,
-			 enum drop_reason reason)
-{
-	struct pg_counters *c = &p->pg[f->pg].c;
-
-	ctr_inc(&c->dropped_packets);
-	ctr_add(&c->dropped_bytes, f->len);
-	worker_drop(w, p, f, reason);
-}
-
 static void enter_xoff(struct worker *w, struct port *p, const struct frame *f)
 {
 	uint64_t shared = gauge_get(&p->pg[f->pg].state.shared);
@@ -255,13 +245,6 @@ static void no_headroom(struct pg_decision *d)
 {
 	if (d->verdict == PG_HEADROOM || d->verdict == PG_SKID)
 		d->verdict = PG_DROP_HEADROOM;
-}
-
-static inline enum admission admitted(struct port *p, const struct run *r)
-{
-	if (unlikely(p->stormed != 0))
-		storm_count_admitted(p, r);
-	return ADMITTED;
 }
 
 // One frame that finds no room below the thresholds, or is replicated. memory: false where the pool
@@ -284,14 +267,16 @@ static enum admission charge_closely(struct worker *w, struct port *p, struct ru
 	account(w, p, pg_charge(s, d, f->cells));
 	if (d.enter_xoff)
 		enter_xoff(w, p, f);
+	if (d.verdict != PG_DROP_POOL && d.verdict != PG_DROP_HEADROOM) {
+		fate_admitted(p, r);
+		return ADMITTED;
+	}
 	if (d.verdict == PG_DROP_POOL)
-		drop_arrival(w, p, f, DROP_INGRESS_POOL);
+		fate_refused(w, p, f, DROP_INGRESS_POOL);
 	else if (!memory)
-		drop_arrival(w, p, f, DROP_NO_MBUF);
-	else if (d.verdict == PG_DROP_HEADROOM)
-		drop_arrival(w, p, f, storm_ordered(p, f) ? DROP_WATCHDOG : DROP_HEADROOM);
+		fate_refused(w, p, f, DROP_NO_MBUF);
 	else
-		return admitted(p, r);
+		fate_refused(w, p, f, storm_drop_reason(p, f));
 	return REFUSED;
 }
 
@@ -305,7 +290,8 @@ enum admission admission_charge(struct worker *w, struct port *p, struct run *r)
 	if (d.verdict == PG_NO_ROOM)
 		return r->n != 1 ? ADMIT_SPLIT : charge_closely(w, p, r, &pools, true);
 	account(w, p, pg_charge(&p->pg[g].state, d, r->cells));
-	return admitted(p, r);
+	fate_admitted(p, r);
+	return ADMITTED;
 }
 
 // The copies lie in cells that are free. Lossy copies leave as many free as all copies take, so
@@ -322,7 +308,7 @@ bool admission_replicated(struct worker *w, struct port *p, struct frame *f, uns
 
 	if (!p->pol->pg[f->pg].lossless &&
 	    atomic_load_explicit(&w->sw->copies, memory_order_relaxed) > pools.ingress_free) {
-		drop_arrival(w, p, f, DROP_INGRESS_POOL);
+		fate_refused(w, p, f, DROP_INGRESS_POOL);
 		return false;
 	}
 	if (f->cells <= pools.ingress_free) {

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "dataplane/bridging.h"
 
+#include "dataplane/fate.h"
 #include "dataplane/flood.h"
 #include "dataplane/forward/bridge.h"
 #include "dataplane/packet/edit.h"
@@ -24,12 +25,12 @@ static bool prepare(struct worker *w, struct port *p, struct frame *f, unsigned 
 	uint8_t *frame;
 
 	if (edit == TAG_POP && !bridge_may_pop(pkt)) {
-		worker_drop(w, p, f, DROP_VLAN_EGRESS);
+		fate_dropped(w, p, f, DROP_VLAN_EGRESS);
 		return false;
 	}
 	grown = bridge_apply_tag(f->m, edit, vid, pcp);
 	if (grown == INT32_MIN || f->len + grown > (int)out->max_frame) {
-		worker_drop(w, p, f, DROP_EGRESS_MTU);
+		fate_dropped(w, p, f, DROP_EGRESS_MTU);
 		return false;
 	}
 	f->len = (uint16_t)(f->len + grown);
@@ -102,7 +103,7 @@ static inline bool learn(struct worker *w, struct port *p, uint64_t key)
 
 static bool refuse(struct worker *w, struct port *p, struct frame *f, enum drop_reason reason)
 {
-	worker_drop(w, p, f, reason);
+	fate_dropped(w, p, f, reason);
 	return false;
 }
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What a compiler is told about a branch. Only where it was measured.
+// Hints to the compiler about a branch. Only where a hint was measured.
 #pragma once
 
 #define likely(x) __builtin_expect(!!(x), 1)

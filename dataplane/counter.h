@@ -2,7 +2,7 @@
 // Counters and gauges with exactly one writing thread and any number of readers.
 //
 // Every number a worker shows to the control thread is one of these. The writer needs no atomic
-// read-modify-write, because nobody else writes; the relaxed atomic only forbids torn values.
+// read-modify-write, because no other thread writes; the relaxed atomic only forbids torn values.
 // Counters are never reset: a reader who wants "since" subtracts a baseline it took itself.
 #pragma once
 

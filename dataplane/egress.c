@@ -4,12 +4,10 @@
 #include <string.h>
 
 #include "dataplane/admission.h"
-#include "dataplane/flood.h"
-#include "dataplane/flows.h"
-#include "dataplane/notify.h"
+#include "dataplane/fate.h"
 #include "dataplane/packet/edit.h"
 #include "dataplane/peer_pause.h"
-#include "dataplane/storm.h"
+#include "dataplane/purge.h"
 
 enum {
 	ROOM_RETRY_NS = 1000, // how soon to look again at a driver without room that will not call
@@ -59,7 +57,13 @@ static inline void release_cells(struct worker *w, struct port *p, const struct 
 				 uint32_t cells)
 {
 	held_add(p, f, 0u - cells);
-	flood_release(w, f, cells);
+	replica_release(w, f, cells);
+}
+
+static void drop(struct worker *w, struct port *p, struct frame *f, enum drop_reason reason)
+{
+	release_cells(w, p, f, f->cells);
+	fate_not_sent(w, p, f, reason);
 }
 
 // ---- into the queue
@@ -67,33 +71,14 @@ static inline void release_cells(struct worker *w, struct port *p, const struct 
 // Not what the switch itself sends, and not what its own notification has just said.
 static bool may_mark(const struct worker *w, const struct frame *f)
 {
-	return !f->own && (w->flows == NULL || !notify_spares(w, f));
+	return !f->own && !notify_spares(w, f);
 }
 
 static void mark_ce(struct worker *w, struct queue *q, struct frame *f)
 {
 	edit_ecn_ce(rte_pktmbuf_mtod(f->m, uint8_t *) + f->l3_off, f->kind);
 	f->ecn = ECN_CE;
-	f->marked = true;
-	ctr_inc(&q->c.ecn_marked);
-	if (w->flows != NULL && frame_flow(f) != FLOW_NONE) {
-		struct worker_flows *flows = flows_of_port(w->sw, f->in_port);
-
-		gauge_set(&flows->table.flows[frame_flow(f)].marked_ns, w->now_ns);
-	}
-}
-
-static void queue_drop(struct worker *w, struct port *p, struct frame *f, enum drop_reason reason)
-{
-	struct queue_counters *qc = &p->queue[f->queue].c;
-
-	f->at_egress = true;
-	ctr_inc(&qc->dropped_packets);
-	ctr_add(&qc->dropped_bytes, f->len);
-	if (unlikely(p->stormed != 0))
-		storm_count_not_sent(p, f);
-	release_cells(w, p, f, f->cells);
-	worker_drop(w, p, f, reason);
+	fate_marked(w, q, f);
 }
 
 // False: WRED drops the frame.
@@ -131,12 +116,7 @@ static void grown(struct worker *w, struct port *p, const struct run *r)
 		p->backlog |= (uint8_t)(1u << no);
 		q->waiting_ns = w->now_ns;
 	}
-	gauge_set(&q->c.length_packets, q->fifo.n);
-	gauge_set(&q->c.length_bytes, gauge_get(&q->c.length_bytes) + r->bytes);
-	gauge_max(&q->c.max_bytes, gauge_get(&q->c.length_bytes));
-	gauge_set(&p->c.queued, gauge_get(&p->c.queued) + r->n);
-	if (unlikely(p->ipcc_queues >> no & 1))
-		notify_fed(w, p, r);
+	fate_queued(w, p, r);
 }
 
 // Frames that were charged, but have no chunk to wait in. There is one for every cell of the
@@ -146,7 +126,7 @@ static __attribute__((noinline, cold)) void unqueue(struct worker *w, struct por
 {
 	for (unsigned i = 0; i < n; i++) {
 		release_queue_cells(w, p, &frames[i], frames[i].cells);
-		queue_drop(w, p, &frames[i], DROP_NO_MBUF);
+		drop(w, p, &frames[i], DROP_NO_MBUF);
 	}
 }
 
@@ -163,11 +143,11 @@ static bool enqueue(struct worker *w, struct port *p, struct run r)
 	if (r.n != 1 && (!p->up || p->discarded != 0 || wred))
 		return false;
 	if (unlikely(!p->up)) {
-		queue_drop(w, p, f, DROP_PORT_DOWN);
+		drop(w, p, f, DROP_PORT_DOWN);
 		return true;
 	}
 	if (unlikely(p->discarded >> f->out_cls & 1)) {
-		queue_drop(w, p, f, DROP_WATCHDOG);
+		drop(w, p, f, DROP_WATCHDOG);
 		return true;
 	}
 	v = egress_decide(&pq->egress, &q->egress,
@@ -176,11 +156,11 @@ static bool enqueue(struct worker *w, struct port *p, struct run r)
 	if (v == EGRESS_SPLIT)
 		return false;
 	if (v == EGRESS_DROP) {
-		queue_drop(w, p, f, DROP_EGRESS_TAIL);
+		drop(w, p, f, DROP_EGRESS_TAIL);
 		return true;
 	}
 	if (wred && !wred_enqueue(w, p, f)) {
-		queue_drop(w, p, f, DROP_WRED);
+		drop(w, p, f, DROP_WRED);
 		return true;
 	}
 	pools_add(w, egress_charge(&q->egress, v, r.cells));
@@ -252,55 +232,28 @@ static void mark_at_dequeue(struct worker *w, const struct wred_params *params, 
 }
 
 // The frames are the driver's now: their cells are free.
-static void sent(struct worker *w, struct port *p, const struct run *r)
-{
-	const struct frame *f = r->frames;
-	struct queue_counters *qc = &p->queue[f->queue].c;
-	uint64_t arrival_ns = f->arrival_ns, residence;
-
-	if (unlikely(frame_replicated(f)))
-		arrival_ns = flood_arrival_ns(f);
-	// The ingress owner may have read its clock after this loop began.
-	residence = w->now_ns > arrival_ns ? w->now_ns - arrival_ns : 0;
-	ctr_add(&qc->tx_packets, r->n);
-	ctr_add(&qc->tx_bytes, r->bytes);
-	ctr_add(&qc->residence[residence_bucket(residence)], r->n);
-	gauge_max(&qc->residence_max_ns, residence);
-	gauge_set(&qc->residence_ns, residence);
-	release_queue_cells(w, p, f, r->cells);
-	release_cells(w, p, f, r->cells);
-}
-
-static void sent_all(struct worker *w, struct port *p, struct frame *frames, uint16_t n)
+static void sent_all(struct worker *w, struct port *p, struct frame *frames, unsigned n)
 {
 	uint64_t bytes = 0;
 	struct run r;
 
-	ctr_add(&p->c.transmitted, n);
-	if (unlikely(p->stormed != 0))
-		storm_count_sent(p, frames, n);
+	fate_transmitted(p, frames, n);
 	for (unsigned i = 0; i < n; i += r.n) {
 		r = run_of(&frames[i], n - i, UINT32_MAX);
-		sent(w, p, &r);
+		fate_sent(w, p, &r);
+		release_queue_cells(w, p, r.frames, r.cells);
+		release_cells(w, p, r.frames, r.cells);
 		bytes += r.bytes;
 	}
 	ctr_add(&p->c.tx_packets, n);
 	ctr_add(&p->c.tx_bytes, bytes);
 }
 
-// n frames of the port are about to be counted as ended: a reader of the balance must not see one
-// in both places.
-static void no_longer_queued(struct port *p, uint16_t n)
-{
-	gauge_set(&p->c.queued, gauge_get(&p->c.queued) - n);
-	atomic_thread_fence(memory_order_release);
-}
-
 void egress_discard(struct worker *w, struct port *p, struct frame *f, enum drop_reason reason)
 {
-	no_longer_queued(p, 1);
+	fate_unqueued(p, 1);
 	release_queue_cells(w, p, f, f->cells);
-	queue_drop(w, p, f, reason);
+	drop(w, p, f, reason);
 }
 
 // Hands the batch to the driver; what it refuses is held and goes first next time.
@@ -315,7 +268,7 @@ static void send_batch(struct worker *w, struct port *p, struct tx_batch *b)
 		pkts[i] = b->frames[i].m;
 	n = p->ops->tx(p->drv, pkts, b->n);
 	w->busy |= n != 0;
-	no_longer_queued(p, n);
+	fate_unqueued(p, n);
 	sent_all(w, p, b->frames, n);
 	p->n_held = (uint16_t)(b->n - n);
 	memcpy(p->held, b->frames + n, p->n_held * sizeof(p->held[0]));
@@ -346,12 +299,6 @@ static bool retry_held(struct worker *w, struct port *p)
 	for (uint16_t i = 0; unlikely(p->pfc_rx.paused != 0) && i < left; i++)
 		p->queue[b.frames[i].queue].sent_ns = w->now_ns;
 	return p->n_held == 0;
-}
-
-static void tap_out(struct worker *w, struct port *p, const struct frame *f, uint64_t len)
-{
-	gauge_set(&p->queue[f->queue].c.length_bytes, len); // as the tap shows it
-	worker_tap(w, TAP_OUT, p, f, 0);
 }
 
 // Prefetches the mbuf for the driver, and the headers for a mark. A frame that was given a tag
@@ -417,14 +364,14 @@ static void commit(struct worker *w, struct port *p, unsigned no, uint8_t ready,
 		rng_skip(&w->rng, n); // one for each frame, whether or not a mark is possible
 		marks = false;
 	}
-	if (!marks && w->tap == NULL)
+	if (!marks && !fate_is_watched(w))
 		return;
 	for (unsigned i = 0; i < n; i++, f++) {
 		len -= f->len;
 		if (marks)
 			mark_at_dequeue(w, wred, q, f, len);
-		if (unlikely(w->tap != NULL))
-			tap_out(w, p, f, len);
+		if (fate_is_watched(w))
+			fate_leaves_watched(w, p, f, len);
 	}
 }
 
@@ -491,7 +438,7 @@ uint64_t egress_serve(struct worker *w, struct port *p)
 
 	look_at_pauses(w, p);
 	if (unlikely(p->purging != 0))
-		storm_purge(w, p);
+		purge_look(w, p);
 	if ((p->tx_off & TX_OFF_PORT) || (p->backlog == 0 && p->n_held == 0))
 		return pause_end(w, p);
 	if (!retry_held(w, p))
@@ -508,7 +455,7 @@ void egress_flush(struct worker *w, struct port *p, enum drop_reason reason)
 {
 	struct frame f;
 
-	storm_stop_purge(w, p);
+	purge_stop(w, p);
 	for (uint16_t i = 0; i < p->n_held; i++) {
 		f = p->held[i];
 		egress_discard(w, p, &f, reason);

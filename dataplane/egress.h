@@ -16,7 +16,7 @@ uint8_t egress_blocked(struct worker *w, struct port *p);
 // Drops all that waits for a port.
 void egress_flush(struct worker *w, struct port *p, enum drop_reason reason);
 
-// ---- for whoever takes frames out of a queue in another way (storm.c)
+// ---- for other ways out of a queue (purge.h)
 
 // Drops a frame that has been taken out of its queue.
 void egress_discard(struct worker *w, struct port *p, struct frame *f, enum drop_reason reason);

@@ -4,76 +4,9 @@
 #include <rte_hash_crc.h>
 
 #include "dataplane/bridging.h"
-#include "dataplane/flows.h"
+#include "dataplane/fate.h"
 #include "dataplane/forward/bridge.h"
 #include "dataplane/units.h"
-
-// ---- memory of copies
-
-// One worker keeps the sum as it goes; several look at it once per burst, and here.
-//
-// Copies are counted before the pool is looked at: of two workers at least one sees the other's.
-static void copies_add(struct worker *w, unsigned n)
-{
-	atomic_fetch_add_explicit(&w->sw->copies, n, memory_order_relaxed);
-	if (w->sw->n_workers == 1) {
-		w->others_used[POOL_INGRESS] += n;
-		return;
-	}
-	atomic_thread_fence(memory_order_seq_cst);
-	admission_refresh(w);
-}
-
-static void copies_remove(struct worker *w, unsigned n)
-{
-	atomic_fetch_sub_explicit(&w->sw->copies, n, memory_order_relaxed);
-	if (w->sw->n_workers == 1)
-		w->others_used[POOL_INGRESS] -= n;
-}
-
-// ---- records
-
-static struct rte_mbuf *record_mbuf(const struct frame *f)
-{
-	return (struct rte_mbuf *)(uintptr_t)(f->arrival_ns & ~FRAME_REPLICATED);
-}
-
-static struct replica *record_of(const struct frame *f)
-{
-	return rte_pktmbuf_mtod(record_mbuf(f), struct replica *);
-}
-
-// False: there is no memory.
-static bool record_make(struct worker *w, struct frame *f, unsigned n)
-{
-	struct rte_mbuf *m = rte_pktmbuf_alloc(w->sw->pool);
-	struct replica *r;
-
-	if (m == NULL)
-		return false;
-	r = rte_pktmbuf_mtod(m, struct replica *);
-	r->cells = f->cells;
-	r->arrival_ns = f->arrival_ns;
-	atomic_init(&r->left, n);
-	f->arrival_ns = (uintptr_t)m | FRAME_REPLICATED;
-	return true;
-}
-
-uint64_t flood_arrival_ns(const struct frame *f)
-{
-	return record_of(f)->arrival_ns;
-}
-
-void flood_copy_gone(struct worker *w, const struct frame *f)
-{
-	struct replica *r = record_of(f);
-
-	copies_remove(w, 1);
-	if (atomic_fetch_sub_explicit(&r->left, 1, memory_order_acq_rel) != 1)
-		return;
-	admission_release(w, f->in_port, f->pg, r->cells);
-	rte_pktmbuf_free(record_mbuf(f));
-}
 
 // ---- copies
 
@@ -97,8 +30,7 @@ static unsigned ports_of(const struct worker *w, const struct frame *f, unsigned
 
 static void leave(struct worker *w, struct frame *f)
 {
-	if (unlikely(f->answer) && w->sw->owner[f->out_port] == w->id)
-		flows_on_answer(w, f);
+	fate_forwarded_alone(w, f);
 	ingress_hand_over_one(w, f);
 }
 
@@ -119,10 +51,10 @@ static void deliver(struct worker *w, struct port *p, struct frame *f, unsigned 
 		    const struct pkt_info *pkt)
 {
 	if (f->m == NULL)
-		worker_drop(w, p, f, DROP_NO_MBUF);
+		fate_dropped(w, p, f, DROP_NO_MBUF);
 	else if (bridging_make_ready(w, p, f, vid, tagged, pkt))
 		return leave(w, f);
-	flood_copy_gone(w, f);
+	replica_gone(w, f);
 }
 
 // Every port gets a frame of its own: drivers that share the pool cannot send clones. The copies
@@ -130,15 +62,15 @@ static void deliver(struct worker *w, struct port *p, struct frame *f, unsigned 
 static void replicate(struct worker *w, struct port *p, struct frame *f, const uint8_t *ports,
 		      unsigned n, unsigned vid, bool tagged, const struct pkt_info *pkt)
 {
-	copies_add(w, n); // a record, and copies beyond the first
+	replica_add(w, n); // a record, and copies beyond the first
 	if (!admission_replicated(w, p, f, n)) {
-		copies_remove(w, n);
+		replica_remove(w, n);
 		return;
 	}
-	if (!record_make(w, f, n)) {
-		copies_remove(w, n);
+	if (!replica_make(w, f, n)) {
+		replica_remove(w, n);
 		admission_release(w, f->in_port, f->pg, f->cells);
-		worker_drop(w, p, f, DROP_NO_MBUF);
+		fate_dropped(w, p, f, DROP_NO_MBUF);
 		return;
 	}
 	for (unsigned i = 1; i < n; i++) {
@@ -211,7 +143,7 @@ bool flood_refused(struct worker *w, struct port *p, struct frame *f, unsigned v
 		p->unknown_said_ns = w->now_ns;
 		worker_event(w, EVENT_LOSSLESS_UNKNOWN, f->in_port, f->cls, vid, key >> 16);
 	}
-	worker_drop(w, p, f, DROP_LOSSLESS_UNKNOWN);
+	fate_dropped(w, p, f, DROP_LOSSLESS_UNKNOWN);
 	return true;
 }
 
@@ -259,7 +191,7 @@ void flood(struct worker *w, struct port *p, struct frame *f, unsigned vid, bool
 	unsigned n = ports_of(w, f, vid, ports);
 
 	if (n == 0) {
-		worker_drop(w, p, f, DROP_NO_EGRESS);
+		fate_dropped(w, p, f, DROP_NO_EGRESS);
 		return;
 	}
 	// Of copies no flow is known, and they are no answers; but each may be the READ request

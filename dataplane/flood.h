@@ -6,7 +6,7 @@
 // departure.
 #pragma once
 
-#include "dataplane/admission.h"
+#include "dataplane/switch_impl.h"
 
 // An address that a port's owner has just reported to control. The hash of the address selects a
 // set, and each port has one slot in each set. So a flood of addresses at one port overwrites slots
@@ -28,16 +28,3 @@ bool flood_is_limited(struct worker *w, struct port *p, const struct frame *f,
 bool flood_refused(struct worker *w, struct port *p, struct frame *f, unsigned vid, bool group);
 // The worker has reported an address to control.
 void flood_note_report(struct worker *w, uint64_t key, unsigned port);
-
-// One of several copies has left or was dropped. The last one gives the frame's cells back.
-void flood_copy_gone(struct worker *w, const struct frame *f);
-// When the frame of a copy arrived.
-uint64_t flood_arrival_ns(const struct frame *f);
-// Cells of frames such as f, which left or were dropped after they were charged, are free.
-static inline void flood_release(struct worker *w, const struct frame *f, uint32_t cells)
-{
-	if (unlikely(frame_replicated(f)))
-		flood_copy_gone(w, f);
-	else
-		admission_release(w, f->in_port, f->pg, cells);
-}

@@ -561,7 +561,7 @@ static void take_orders(struct worker *w)
 		ctr_add(&w->flows->orders_taken, n);
 }
 
-// By contradictions; who says goodbye, falls idle or is told away contradicts nothing.
+// Pairs that were dropped by contradictions. DREQ, age and orders of control contradict nothing.
 static uint64_t pairs_dropped(const struct worker_flows *wf)
 {
 	const struct pairing_counters *c = pairing_counters(wf->pairing);

@@ -19,5 +19,13 @@ static inline bool flows_is_request(const struct pkt_info *pkt)
 {
 	return roce_role_of_opcode[pkt->bth_opcode] == ROCE_ROLE_READ_REQUEST;
 }
+// CE was set in a frame of an owned port's queue.
+static inline void flows_marked(const struct worker *w, const struct frame *f)
+{
+	const struct worker_flows *flows = flows_of_port(w->sw, f->in_port);
+
+	if (frame_flow(f) != FLOW_NONE)
+		gauge_set(&flows->table.flows[frame_flow(f)].marked_ns, w->now_ns);
+}
 // Once per loop: ageing, orders of control, events.
 void flows_tick(struct worker *w);

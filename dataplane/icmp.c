@@ -115,8 +115,8 @@ enum drop_reason icmp_answer(struct worker *w, struct port *p, struct frame *f,
 
 // ---- Time Exceeded
 
-// Nobody is told about an error message, nor about a later fragment (RFC 1812 4.3.2.7).
-static bool may_be_told(const struct frame *f, const struct pkt_info *pkt)
+// No ICMP error answers an error message or a later fragment (RFC 1812 4.3.2.7).
+static bool may_cause_error(const struct frame *f, const struct pkt_info *pkt)
 {
 	const uint8_t *icmp = icmp_of(f, pkt);
 
@@ -198,7 +198,7 @@ enum drop_reason icmp_time_exceeded(struct worker *w, struct port *p, struct fra
 	quoted = RTE_MIN(quoted, (unsigned)(v4 ? QUOTE_V4 : QUOTE_V6));
 	quoted = RTE_MIN(quoted, port->mtu - added);
 	quoted = RTE_MIN(quoted, (unsigned)f->m->data_len - f->l3_off);
-	if (own == NULL || !may_be_told(f, pkt) ||
+	if (own == NULL || !may_cause_error(f, pkt) ||
 	    f->l3_off + added + quoted > f->m->data_len + (unsigned)rte_pktmbuf_tailroom(f->m))
 		return DROP_TTL_EXPIRED;
 	if (!may_answer(w, p))

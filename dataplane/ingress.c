@@ -4,23 +4,15 @@
 #include "dataplane/admission.h"
 #include "dataplane/bridging.h"
 #include "dataplane/egress.h"
-#include "dataplane/flood.h"
-#include "dataplane/flows.h"
+#include "dataplane/fate.h"
 #include "dataplane/peer_pause.h"
 #include "dataplane/punt.h"
 #include "dataplane/routing.h"
-#include "dataplane/storm.h"
+#include "dataplane/rx_guard.h"
 
-enum { PREFETCH_AHEAD = 8, SAY_GUARD_NS = 1000000000 };
+enum { PREFETCH_AHEAD = 8 };
 
 // ---- control frames
-
-// Frees a frame that was taken in.
-static void consume(struct port *p, struct rte_mbuf *m)
-{
-	ctr_inc(&p->c.consumed);
-	rte_pktmbuf_free(m);
-}
 
 // Drops a frame that no class was found for.
 static void refuse(struct worker *w, struct port *p, struct frame *f, struct burst *b,
@@ -29,7 +21,7 @@ static void refuse(struct worker *w, struct port *p, struct frame *f, struct bur
 	b->packets++;
 	b->bytes += f->m->pkt_len;
 	f->cls = p->pol->classify.default_class;
-	worker_drop(w, p, f, why);
+	fate_dropped(w, p, f, why);
 }
 
 // No STP runs here, so a BPDU is the bridge's to forward. A router forwards none.
@@ -60,7 +52,7 @@ static bool control_frame(struct worker *w, struct port *p, struct frame *f,
 			return true;
 		}
 		peer_pause_on_frame(w, p, m);
-		consume(p, m);
+		fate_consumed(p, m);
 		return true;
 	}
 	if (!ends_here(w, p, f, pkt))
@@ -68,7 +60,7 @@ static bool control_frame(struct worker *w, struct port *p, struct frame *f,
 	b->packets++;
 	b->bytes += m->pkt_len;
 	ctr_inc(pkt->kind == PKT_LLDP ? &p->c.lldp : &p->c.other_control);
-	consume(p, m);
+	fate_consumed(p, m);
 	return true;
 }
 
@@ -92,8 +84,8 @@ void ingress_hand_over(struct worker *w, const struct run *r)
 	for (unsigned i = 0; i < r->n; i++) {
 		struct frame *f = &r->frames[i];
 
-		flood_release(w, f, f->cells);
-		worker_drop(w, worker_port(w, f->in_port), f, DROP_NO_MBUF);
+		replica_release(w, f, f->cells);
+		fate_dropped(w, worker_port(w, f->in_port), f, DROP_NO_MBUF);
 	}
 }
 
@@ -112,8 +104,7 @@ void ingress_admit(struct worker *w, struct port *p, struct burst *b)
 {
 	struct run r, one;
 
-	if (w->flows != NULL)
-		flows_forwarded(w, b->frames, b->n_out);
+	fate_forwarded(w, b->frames, b->n_out);
 	for (unsigned i = 0; i < b->n_out; i += r.n) {
 		const struct frame *f = &b->frames[i];
 
@@ -150,18 +141,6 @@ static void hints(struct port *p, const struct classify_params *c, const struct 
 		ctr_inc(&p->c.roce_not_ect);
 }
 
-static void tap_in(struct worker *w, struct port *p, const struct frame *f,
-		   const struct pkt_info *pkt)
-{
-	struct frame seen = *f;
-
-	seen.cls = pkt == NULL || pkt->kind == PKT_MAC_CONTROL ||
-				   pkt->reserved_dst == DST_LINK_LOCAL
-			   ? CLASS_NONE
-			   : classify(&p->pol->classify, pkt).cls;
-	worker_tap(w, TAP_IN, p, &seen, 0);
-}
-
 static void receive(struct worker *w, struct port *p, struct rte_mbuf *m, struct burst *b)
 {
 	const struct policy_port *pp = p->pol;
@@ -174,8 +153,7 @@ static void receive(struct worker *w, struct port *p, struct rte_mbuf *m, struct
 	*f = (struct frame){.m = m, .arrival_ns = w->now_ns, .in_port = p->no};
 	f->len = m->pkt_len > UINT16_MAX ? UINT16_MAX : (uint16_t)m->pkt_len;
 	good = m->nb_segs == 1 && m->pkt_len <= pp->max_frame && parse(eth, m->pkt_len, pkt);
-	if (unlikely(w->tap != NULL))
-		tap_in(w, p, f, good ? pkt : NULL);
+	fate_received(w, p, f, good ? pkt : NULL);
 	if (unlikely(!good)) {
 		refuse(w, p, f, b, m->pkt_len < ETH_HLEN_ ? DROP_RX_RUNT : DROP_RX_OVERSIZE);
 		return;
@@ -196,48 +174,13 @@ static void receive(struct worker *w, struct port *p, struct rte_mbuf *m, struct
 	ctr_inc(&p->pg[f->pg].c.rx_packets);
 	ctr_add(&p->pg[f->pg].c.rx_bytes, f->len);
 	if (unlikely(!p->up))
-		worker_drop(w, p, f, DROP_PORT_DOWN);
+		fate_dropped(w, p, f, DROP_PORT_DOWN);
 	else if (unlikely(p->discarded >> k.cls & 1))
-		worker_drop(w, p, f, DROP_WATCHDOG);
+		fate_dropped(w, p, f, DROP_WATCHDOG);
 	else if (unlikely(!fdb_key_is_station(fdb_key_in_frame(eth + ETH_ALEN_, 0))))
-		worker_drop(w, p, f, DROP_BAD_SOURCE);
+		fate_dropped(w, p, f, DROP_BAD_SOURCE);
 	else
 		b->n_in++;
-}
-
-static void guard_begins(struct worker *w, struct port *p, uint32_t depth)
-{
-	p->guard = true;
-	p->guards_unsaid++;
-	if (p->guard_said_ns != 0 && w->now_ns - p->guard_said_ns < SAY_GUARD_NS)
-		return;
-	worker_event(w, EVENT_RX_GUARD, p->no, CLASS_NONE, depth, p->guards_unsaid);
-	p->guard_said_ns = w->now_ns;
-	p->guards_unsaid = 0;
-}
-
-// The receive ring is part of the ingress path: a worker that is late pauses its senders.
-static void rx_guard(struct worker *w, struct port *p)
-{
-	const struct policy_port *pp = p->pol;
-	int32_t depth;
-
-	if (pp->rx_guard_on == 0) {
-		p->guard = false; // also what an earlier policy set
-		storm_excuse_ends(p);
-		gauge_set(&p->c.rx_guard, 0);
-		return;
-	}
-	depth = p->ops->rx_depth(p->drv);
-	if (depth < 0)
-		return;
-	gauge_set(&p->c.rx_depth, (uint64_t)depth);
-	if (!p->guard && (uint32_t)depth > pp->rx_guard_on)
-		guard_begins(w, p, (uint32_t)depth);
-	else if (p->guard && (uint32_t)depth < pp->rx_guard_off)
-		p->guard = false;
-	storm_excuse_ends(p);
-	gauge_set(&p->c.rx_guard, p->guard);
 }
 
 static void receive_burst(struct worker *w, struct port *p, struct rte_mbuf **pkts, uint16_t n)
@@ -260,8 +203,7 @@ static void receive_burst(struct worker *w, struct port *p, struct rte_mbuf **pk
 			rte_prefetch0(rte_pktmbuf_mtod(pkts[i + PREFETCH_AHEAD], void *));
 		receive(w, p, pkts[i], &b);
 	}
-	if (w->flows != NULL)
-		flows_burst(w, b.frames, b.pkts, b.n_in);
+	fate_classified(w, b.frames, b.pkts, b.n_in);
 	if (p->pol->routed)
 		routing_burst(w, p, &b);
 	else
@@ -277,8 +219,7 @@ bool ingress_poll(struct worker *w, struct port *p)
 	struct rte_mbuf *pkts[BURST];
 	uint16_t n;
 
-	// Also while admission is held: what waits in the ring then pauses its senders.
-	rx_guard(w, p);
+	rx_guard_poll(w, p);
 	if (w->hold)
 		return false;
 	n = p->ops->rx(p->drv, pkts, BURST);

@@ -10,7 +10,7 @@
 
 enum {
 	LEARN_GAPS = 4, // a rate so many gaps after a CNP still shows what that has cut
-	LATE_NOTE = 16, // intervals or gaps: a worker that stood still tells nobody of old times
+	LATE_NOTE = 16, // intervals or gaps: a worker that stood still sends no CNP of old times
 };
 
 // One queue at the moment of a look.
@@ -18,7 +18,7 @@ struct view {
 	const struct ipcc_params *params;
 	struct ipcc_rt *rt;
 	struct feed_window window;
-	struct cnp_record why; // of every flow that is told
+	struct cnp_record why; // of every flow whose sender gets a CNP
 	unsigned n;
 	struct feed_flow fed[FEED_SLOTS];
 	struct ipcc_flow flows[FEED_SLOTS];
@@ -160,7 +160,7 @@ static void learn(const struct worker *w, struct flow *f, const struct cnp_recor
 	f->told_bps = why->whole ? why->flow_bps : 0;
 }
 
-// The flow is to be told. Returns what stands in the way, CNP_SILENT_NONE: it was.
+// The flow's sender is to get a CNP. Returns what prevents that; CNP_SILENT_NONE: the CNP was sent.
 static enum cnp_silence send_cnp(struct worker *w, struct flow *f, const struct cnp_record *why)
 {
 	const struct ipcc_params *p = params_of(w, why->port, why->queue);
@@ -388,7 +388,7 @@ static void tell(struct worker *w, struct view *l)
 	}
 }
 
-// A quadrant in which nobody is told does not ask who it would have been.
+// In a quadrant without notifications no flow is chosen.
 static void look_at(struct worker *w, const struct port *p, unsigned q, uint64_t len)
 {
 	struct view l;
@@ -456,7 +456,7 @@ void notify_run_now(struct worker *w)
 	}
 }
 
-bool notify_spares(const struct worker *w, const struct frame *f)
+bool notify_spares_flow(const struct worker *w, const struct frame *f)
 {
 	const struct ipcc_params *p = params_of(w, f->out_port, f->queue);
 	uint64_t told_ns;

@@ -28,4 +28,8 @@ static inline uint64_t notify_wake(const struct port *p)
 }
 void notify_new_policy(struct worker *w);
 // A CNP for the frame's flow has just been sent: the frame is not to be marked as well.
-bool notify_spares(const struct worker *w, const struct frame *f);
+bool notify_spares_flow(const struct worker *w, const struct frame *f);
+static inline bool notify_spares(const struct worker *w, const struct frame *f)
+{
+	return w->flows != NULL && notify_spares_flow(w, f);
+}

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "dataplane/pause.h"
 
+#include "dataplane/fate.h"
 #include "dataplane/packet/pfc_frame.h"
 #include "dataplane/pause_cause.h"
 
@@ -14,18 +15,6 @@ static uint8_t classes_to_pause(const struct port *p)
 			if (p->xoff_pgs >> pp->classify.class_to_pg[c] & 1)
 				want |= (uint8_t)(1u << c);
 	return ((want & pp->pfc.lossless) | p->pfc_tx.by_control) & (uint8_t)~p->unprotected;
-}
-
-// The frame itself is the driver's already.
-static void tap_pfc(struct worker *w, const struct port *p, const struct pfc_times *times)
-{
-	uint8_t data[PFC_FRAME_LEN];
-	struct tap_meta meta = {.port = p->no, .direction = TAP_OUT, .cls = CLASS_NONE};
-
-	if (!tap_wants(w->tap, p->no))
-		return;
-	pfc_frame_build(data, p->mac, times);
-	tap_bytes(w->tap, w->id, w->now_ns, data, sizeof(data), &meta);
 }
 
 static bool send_pfc(struct worker *w, struct port *p, const struct pfc_times *times)
@@ -42,11 +31,7 @@ static bool send_pfc(struct worker *w, struct port *p, const struct pfc_times *t
 	// MAC control goes ahead of every queue and puts the shaper into debt.
 	shaper_update(&p->pol->shaper, &p->shaper, w->now_ns);
 	shaper_charge(&p->pol->shaper, &p->shaper, PFC_FRAME_LEN + LINK_OVERHEAD_BYTES);
-	ctr_inc(&p->c.generated);
-	atomic_thread_fence(memory_order_release); // begun before it ends
-	ctr_inc(&p->c.transmitted);
-	if (unlikely(w->tap != NULL))
-		tap_pfc(w, p, times);
+	fate_pfc_sent(w, p, times);
 	return true;
 }
 

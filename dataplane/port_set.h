@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// A set of ports as bits, walked in ascending order. Pure values; whoever owns the set uses it.
+// A set of ports as bits, walked in ascending order. Pure values, used by the owner of the set.
 #pragma once
 
 #include <assert.h>

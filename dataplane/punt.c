@@ -3,6 +3,7 @@
 
 #include <string.h>
 
+#include "dataplane/fate.h"
 #include "dataplane/forward/bridge.h"
 #include "dataplane/forward/l3.h"
 #include "dataplane/packet/loop_frame.h"
@@ -43,14 +44,13 @@ void punt_frame(struct worker *w, struct port *p, const struct frame *f,
 	ctr_inc(&p->c.neighbour_frames);
 	if (!may_punt(w, p, kind)) {
 		ctr_inc(&p->c.limited[LIMIT_COPP]);
-		worker_drop(w, p, f, DROP_COPP);
+		fate_dropped(w, p, f, DROP_COPP);
 		return;
 	}
 	if (!record(f, pkt, &rec) ||
 	    rte_ring_sp_enqueue_elem(w->l3->punt[p->no]->ring[kind], &rec, sizeof(rec)) != 0)
 		ctr_inc(&p->c.neighbour_frames_lost);
-	ctr_inc(&p->c.consumed);
-	rte_pktmbuf_free(f->m);
+	fate_consumed(p, f->m);
 }
 
 bool punt_may_ask(struct worker *w, const struct port *p)

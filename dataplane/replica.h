@@ -12,7 +12,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#include "dataplane/fifo.h"
+#include "dataplane/admission.h"
 
 struct replica {
 	_Atomic uint32_t left; // copies that have neither left nor been dropped
@@ -25,4 +25,27 @@ static const uint64_t FRAME_REPLICATED = 1ull << 63; // in frame.arrival_ns; no 
 static inline bool frame_replicated(const struct frame *f)
 {
 	return (f->arrival_ns & FRAME_REPLICATED) != 0;
+}
+
+// n frames of the pool are taken for a frame's record and copies, or were not needed.
+void replica_add(struct worker *w, unsigned n);
+void replica_remove(struct worker *w, unsigned n);
+// Gives a frame that was charged a record for n copies. False: there is no memory.
+bool replica_make(struct worker *w, struct frame *f, unsigned n);
+// One of several copies has left or was dropped. The last one releases the frame's cells.
+void replica_gone(struct worker *w, const struct frame *f);
+uint64_t replica_arrival_of_record(const struct frame *f);
+
+static inline uint64_t replica_arrival_ns(const struct frame *f)
+{
+	return unlikely(frame_replicated(f)) ? replica_arrival_of_record(f) : f->arrival_ns;
+}
+
+// Cells of frames such as f, which left or were dropped after they were charged, are free.
+static inline void replica_release(struct worker *w, const struct frame *f, uint32_t cells)
+{
+	if (unlikely(frame_replicated(f)))
+		replica_gone(w, f);
+	else
+		admission_release(w, f->in_port, f->pg, cells);
 }

@@ -3,10 +3,11 @@
 
 #include <string.h>
 
+#include "dataplane/fate.h"
 #include "dataplane/forward/bridge.h"
 #include "dataplane/forward/route.h"
-#include "dataplane/packet/edit.h"
 #include "dataplane/icmp.h"
+#include "dataplane/packet/edit.h"
 #include "dataplane/punt.h"
 #include "dataplane/turn.h"
 #include "dataplane/waiting.h"
@@ -89,7 +90,7 @@ static void request_hops(struct router *r, const uint8_t *l3, uint8_t kind, stru
 
 static bool refuse(struct router *r, struct frame *f, enum drop_reason reason)
 {
-	worker_drop(r->w, r->p, f, reason);
+	fate_dropped(r->w, r->p, f, reason);
 	return false;
 }
 

@@ -5,6 +5,7 @@
 
 #include "dataplane/admission.h"
 #include "dataplane/egress.h"
+#include "dataplane/fate.h"
 
 enum { SEND_BURST = 8 };
 
@@ -22,7 +23,7 @@ bool send_own(struct worker *w, struct port *p, struct frame *f, const uint8_t *
 	f->m = bytes == NULL ? NULL : rte_pktmbuf_alloc(w->sw->pool);
 	data = f->m == NULL ? NULL : (uint8_t *)rte_pktmbuf_append(f->m, f->len);
 	if (data == NULL) {
-		worker_drop(w, p, f, DROP_NO_MBUF);
+		fate_dropped(w, p, f, DROP_NO_MBUF);
 		return false;
 	}
 	memcpy(data, bytes, f->len);

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "dataplane/storm.h"
 
-#include "dataplane/egress.h"
 #include "dataplane/pause.h"
 
 // ---- storms
@@ -127,7 +126,7 @@ static void begin_purge(struct port *p, uint8_t classes)
 }
 
 // Groups that are in XOFF while their class begins to obey PFC again, or all of them while the
-// receive ring is full: their peer was told to go on meanwhile, so what finds no room before ring
+// receive ring is full: their peer was allowed to send meanwhile, so what finds no room before ring
 // and group have had some is lost for the storm's sake. Not where its PAUSE stands: then all of it
 // happened in one loop.
 static void excuse(struct port *p, uint8_t classes)
@@ -185,73 +184,6 @@ void storm_take_orders(struct worker *w, struct port *p)
 	p->pfc_off = pfc_off;
 	p->drop_all = drop_all;
 	storm_recompute(w, p);
-}
-
-// ---- frames of discarded classes that are queued
-
-// Frames that one loop looks at to discard them: other ports want to be served too.
-enum { PURGE_FRAMES = 256 };
-
-static bool purge_over(const struct port *p, unsigned q)
-{
-	return fifo_purge_over(&p->queue[q].fifo, &p->purge);
-}
-
-static void end_purge(struct worker *w, struct port *p, unsigned q)
-{
-	uint8_t bit = (uint8_t)(1u << q);
-
-	fifo_purge_end(&w->chunks, &p->queue[q].fifo, &p->purge);
-	p->purge_begun = 0;
-	if (!(p->purge_again & bit))
-		p->purging &= (uint8_t)~bit;
-	p->purge_again &= (uint8_t)~bit;
-	egress_shrunk(p, q, gauge_get(&p->queue[q].c.length_bytes));
-}
-
-// The frame that is looked at leaves the queue.
-static void purge_frame(struct worker *w, struct port *p, struct queue *q)
-{
-	struct frame f;
-
-	fifo_purge_take(&q->fifo, &p->purge, &f);
-	gauge_set(&q->c.length_packets, q->fifo.n);
-	gauge_set(&q->c.length_bytes, gauge_get(&q->c.length_bytes) - f.len);
-	egress_discard(w, p, &f, DROP_WATCHDOG);
-}
-
-void storm_purge(struct worker *w, struct port *p)
-{
-	unsigned q = (unsigned)__builtin_ctz(p->purge_begun != 0 ? p->purge_begun : p->purging);
-
-	if (p->purge_begun == 0)
-		fifo_purge_begin(&p->queue[q].fifo, &p->purge);
-	p->purge_begun = (uint8_t)(1u << q);
-	w->busy = true;
-	for (unsigned n = 0; n < PURGE_FRAMES && !purge_over(p, q); n++) {
-		const struct frame *f = fifo_purge_look(&w->chunks, &p->purge);
-
-		if (p->discarded >> f->out_cls & 1)
-			purge_frame(w, p, &p->queue[q]);
-		else
-			fifo_purge_keep(&p->purge);
-	}
-	if (purge_over(p, q))
-		end_purge(w, p, q);
-}
-
-void storm_stop_purge(struct worker *w, struct port *p)
-{
-	unsigned q = (unsigned)__builtin_ctz(p->purge_begun | 1u << N_QUEUES);
-
-	p->purging = p->purge_again = 0;
-	if (q == N_QUEUES)
-		return;
-	while (!purge_over(p, q)) {
-		fifo_purge_look(&w->chunks, &p->purge);
-		fifo_purge_keep(&p->purge);
-	}
-	end_purge(w, p, q);
 }
 
 // ---- counts

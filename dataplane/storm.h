@@ -45,14 +45,11 @@ static inline void storm_excuse_ends(struct port *p)
 	if (!p->guard)
 		p->excused_pgs &= p->xoff_pgs;
 }
-// Whether a lossless frame that found no headroom was lost by the watchdog's order.
-static inline bool storm_ordered(const struct port *p, const struct frame *f)
+// Why a lossless frame that found no headroom is dropped: by the watchdog's order, or for want of
+// headroom.
+static inline enum drop_reason storm_drop_reason(const struct port *p, const struct frame *f)
 {
-	return (p->unprotected >> f->cls | p->excused_pgs >> f->pg) & 1;
-}
+	bool ordered = (p->unprotected >> f->cls | p->excused_pgs >> f->pg) & 1;
 
-// Takes frames of discarded classes out of the port's queues in p->purging, a bounded number a
-// loop. Nothing is taken from the head of such a queue meanwhile.
-void storm_purge(struct worker *w, struct port *p);
-// Ends that. Frames that were not looked at stay.
-void storm_stop_purge(struct worker *w, struct port *p);
+	return ordered ? DROP_WATCHDOG : DROP_HEADROOM;
+}

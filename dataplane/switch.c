@@ -13,6 +13,7 @@
 #include "dataplane/egress.h"
 #include "dataplane/flood.h"
 #include "dataplane/policy_change.h"
+#include "dataplane/replica.h"
 
 static_assert((int)POLICY_PORT_FRAMES == BURST + MAX_CONTROL_FRAMES,
 	      "policy_max_frames counts what a worker holds");
@@ -284,7 +285,7 @@ static void drain_handoff(struct worker *w)
 	for (unsigned to = 0; to < w->sw->n_workers; to++)
 		while (w->out[to] != NULL &&
 		       rte_ring_sc_dequeue_elem(w->out[to], &f, sizeof(f)) == 0) {
-			flood_release(w, &f, f.cells);
+			replica_release(w, &f, f.cells);
 			rte_pktmbuf_free(f.m);
 		}
 }

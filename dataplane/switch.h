@@ -233,8 +233,8 @@ enum watchdog_status {
 };
 enum watchdog_status switch_watchdog_status(const struct weir_switch *sw, unsigned port,
 					    unsigned cls);
-// Whether the switch sends no PFC for the class because of a storm. It does in a storm that is only
-// told.
+// Whether the switch sends no PFC for the class because of a storm. With the
+// action alert it does send PFC.
 bool switch_watchdog_recovers(const struct weir_switch *sw, unsigned port, unsigned cls);
 
 // Requests: the class, in a storm or escalated, obeys and sends PFC again; a port that was taken

@@ -107,7 +107,7 @@ static bool room_for_orders(const struct weir_switch *sw)
 	return true;
 }
 
-// Every worker is told: any of them may own a flow's port.
+// Every worker gets the order: any of them may own a flow's port.
 static void order(struct weir_switch *sw, const struct known_pair *k)
 {
 	for (unsigned i = 0; i < sw->n_workers; i++) {
@@ -197,7 +197,7 @@ void flows_published(struct weir_switch *sw, const struct policy *old)
 
 // ---- what is in the tables
 
-// Copies the numbers of an entry. False: nobody lives there.
+// Copies the numbers of an entry. False: the entry is free.
 static bool copy(const struct flow *f, uint64_t now_ns, struct flow_row *out)
 {
 	uint64_t last = gauge_get(&f->last);

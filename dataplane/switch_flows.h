@@ -73,7 +73,7 @@ struct ipcc_counters {
 	ctr_t muted; // looks that were left out: the queue was paused
 	ctr_t told; // flows chosen, also those whose owner then sent none
 	ctr_t silences[N_CNP_SILENCES]; // flows that were not
-	ctr_t spared; // frames that were not marked because their flow had just been told
+	ctr_t spared; // frames that were not marked because a CNP for their flow had just been sent
 	gauge_t len_bytes, kmax_bytes, share_q16, excess_bps, quadrant; // at the last look
 	_Atomic int64_t trend_bytes;
 	gauge_t looked_ns;
@@ -97,6 +97,6 @@ bool switch_pairs_told(const struct weir_switch *sw, uint64_t *found);
 int flows_create(struct weir_switch *sw); // -ENOMEM
 // Memory for queues that the policy gives IPCC, before it is published. -ENOMEM: not to be.
 int flows_prepare(struct weir_switch *sw, const struct policy *p);
-// Pairs by hand: those of the policy are told, those it no longer has are forgotten.
+// Pairs by hand: the workers get those of the policy, and forget those that it no longer has.
 void flows_published(struct weir_switch *sw, const struct policy *old);
 void flows_destroy(struct weir_switch *sw);

@@ -16,7 +16,7 @@
 //   neighbours, adj words  control                       workers (forward/neighbours.h, route.h)
 //   punt rings of a port   the port's owner              control
 //   send rings             control                       their worker
-//   flow shard of a worker that worker                   control; others: pair, told, rate of one
+//   flow shard of a worker that worker                   control; others: a pair, CNP or rate
 //   note ring a -> b       worker a (congested queue)    worker b (owns the flow)
 //   pair orders            control                       its worker
 //   CNP records            their worker                  control
@@ -35,7 +35,6 @@
 #include "dataplane/packet/roce.h"
 #include "dataplane/port.h"
 #include "dataplane/port_set.h"
-#include "dataplane/replica.h"
 #include "dataplane/rng.h"
 #include "dataplane/roce/feed.h"
 #include "dataplane/switch.h"
@@ -295,12 +294,6 @@ static inline struct worker_flows *flows_of_port(const struct weir_switch *sw, u
 
 // ---- worker.c, for all files of a worker
 
-// Shows a frame of an owned port to the tap, when there is one for it.
-void worker_tap(struct worker *w, enum tap_direction direction, const struct port *p,
-		const struct frame *f, enum drop_reason reason);
-// The only way a frame ends without leaving. Counts the frame at p, where the decision fell; w owns
-// p.
-void worker_drop(struct worker *w, struct port *p, const struct frame *f, enum drop_reason reason);
 void worker_event(struct worker *w, enum event_type type, unsigned port, unsigned cls, uint32_t a,
 		  uint64_t b);
 // The worker goes by this policy from now on.

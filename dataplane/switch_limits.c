@@ -7,7 +7,7 @@
 enum { LOOK_EVERY_NS = 100000000 };
 static const uint64_t CALM_NS = 5000000000;
 
-// True: *e is to be told. An event that finds no room is told at the next look.
+// True: *e is to be given out. An event that finds no room is given out at the next look.
 static bool look(struct limit_watch *l, uint64_t frames, uint64_t now_ns, bool *began)
 {
 	if (frames != l->seen) {

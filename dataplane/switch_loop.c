@@ -26,7 +26,7 @@ struct loop_port {
 	uint16_t next_vid; // tagged VLAN to be probed next
 	uint64_t due_ns;
 	struct port_set looped; // with these ports of a higher or the same number
-	uint64_t heard_ns; // when one of those loops was last seen
+	uint64_t seen_ns; // when one of those loops was last seen
 	bool held; // down by the policy's action
 	uint64_t held_ns; // since it was taken down, or a probe last arrived there
 };
@@ -198,7 +198,7 @@ static void hold(struct weir_switch *sw, unsigned port, bool held, uint64_t now_
 	control_port_down(sw, port);
 }
 
-// True: *out is an event to be told.
+// True: *out is an event to be given out.
 static bool come_back(struct weir_switch *sw, const struct loop_echo *e, uint64_t now_ns,
 		      struct event *out)
 {
@@ -209,7 +209,7 @@ static bool come_back(struct weir_switch *sw, const struct loop_echo *e, uint64_
 	int down = victim(sw, low, high);
 
 	port_set_add(&lp->looped, high);
-	lp->heard_ns = now_ns;
+	lp->seen_ns = now_ns;
 	if (down >= 0) {
 		news |= !sw->loops->port[down].held;
 		hold(sw, (unsigned)down, true, now_ns);
@@ -246,7 +246,7 @@ static unsigned look_at_port(struct weir_switch *sw, unsigned port, uint64_t now
 	struct event e = {.t_ns = now_ns, .port = (uint8_t)port, .cls = CLASS_NONE};
 	unsigned k = 0;
 
-	if (k < n && !port_set_empty(&lp->looped) && now_ns - lp->heard_ns >= CALM_NS) {
+	if (k < n && !port_set_empty(&lp->looped) && now_ns - lp->seen_ns >= CALM_NS) {
 		lp->looped = (struct port_set){{0}};
 		e.type = EVENT_LOOP_OVER;
 		events[k++] = e;

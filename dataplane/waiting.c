@@ -2,7 +2,7 @@
 #include "dataplane/waiting.h"
 
 #include "dataplane/admission.h"
-#include "dataplane/flows.h"
+#include "dataplane/fate.h"
 #include "dataplane/routing.h"
 
 static const uint64_t WAIT_NS = 400000000;
@@ -33,8 +33,7 @@ static void go_on(struct worker *w, struct frame *f)
 {
 	if (!admission_of_one(w, worker_port(w, f->in_port), f))
 		return;
-	if (f->answer && w->sw->owner[f->out_port] == w->id)
-		flows_on_answer(w, f);
+	fate_forwarded_alone(w, f);
 	ingress_hand_over_one(w, f);
 }
 
@@ -52,7 +51,7 @@ static bool look(struct worker *w, struct waiting *x, bool changed, bool over)
 	if (out != ROUTE_WAITS)
 		return false;
 	if (over || w->now_ns >= x->end_ns) {
-		worker_drop(w, worker_port(w, x->f.in_port), &x->f, DROP_NO_NEIGHBOUR);
+		fate_dropped(w, worker_port(w, x->f.in_port), &x->f, DROP_NO_NEIGHBOUR);
 		return false;
 	}
 	count(worker_port(w, x->f.in_port), 1);
@@ -83,6 +82,6 @@ void waiting_end(struct worker *w)
 		struct port *p = worker_port(w, f->in_port);
 
 		count(p, -1);
-		worker_drop(w, p, f, DROP_SHUTDOWN);
+		fate_dropped(w, p, f, DROP_SHUTDOWN);
 	}
 }

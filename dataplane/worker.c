@@ -4,13 +4,11 @@
 #include "dataplane/admission.h"
 #include "dataplane/device.h"
 #include "dataplane/egress.h"
-#include "dataplane/flows.h"
+#include "dataplane/fate.h"
+#include "dataplane/loop_features.h"
 #include "dataplane/ingress.h"
-#include "dataplane/notify.h"
 #include "dataplane/pause.h"
 #include "dataplane/peer_pause.h"
-#include "dataplane/send.h"
-#include "dataplane/storm.h"
 
 enum { LATE_LOOP_NS = 1000000 };
 
@@ -31,42 +29,6 @@ void worker_event(struct worker *w, enum event_type type, unsigned port, unsigne
 	if (!event_has_room(w, type) ||
 	    rte_ring_sp_enqueue_elem(w->events, &e, sizeof(e)) != 0)
 		ctr_inc(&w->events_lost);
-}
-
-void worker_tap(struct worker *w, enum tap_direction direction, const struct port *p,
-		const struct frame *f, enum drop_reason reason)
-{
-	bool queued = direction == TAP_OUT || (direction == TAP_DROP && f->at_egress);
-	struct tap_meta meta = {.port = p->no, .direction = (uint8_t)direction,
-				.cls = queued ? f->out_cls : f->cls, .queue = f->queue,
-				.has_queue = queued,
-				.marked = f->marked, .reason = (uint8_t)reason};
-
-	if (!tap_wants(w->tap, p->no) || f->m == NULL)
-		return;
-	if (queued)
-		meta.queue_bytes = (uint32_t)gauge_get(&p->queue[f->queue].c.length_bytes);
-	if (f->m->nb_segs == 1)
-		meta.not_stored = f->m->pkt_len - f->m->data_len;
-	tap_bytes(w->tap, w->id, w->now_ns, rte_pktmbuf_mtod(f->m, const void *), f->m->data_len,
-		  &meta);
-}
-
-void worker_drop(struct worker *w, struct port *p, const struct frame *f, enum drop_reason reason)
-{
-	unsigned cls = f->at_egress ? f->out_cls : f->cls;
-	struct drop_counters *d = &p->drops[cls][reason];
-	bool lossless = p->pol->classify.lossless >> cls & 1;
-
-	ctr_inc(&d->packets);
-	ctr_add(&d->bytes, f->len);
-	if (unlikely(p->stormed != 0) && !f->at_egress)
-		storm_count_not_admitted(p, f);
-	if (lossless && drop_info[reason].loss)
-		worker_event(w, EVENT_LOSSLESS_DROP, p->no, cls, reason, f->len);
-	if (unlikely(w->tap != NULL))
-		worker_tap(w, TAP_DROP, p, f, reason);
-	rte_pktmbuf_free(f->m); // NULL where a copy could not be made
 }
 
 // ---- requests of the control thread
@@ -110,7 +72,7 @@ static void link_change(struct worker *w, struct port *p, bool up)
 		pfc_rx_clear(&p->pfc_rx, 0, w->now_ns);
 		pfc_tx_clear(&p->pfc_tx, w->now_ns);
 	}
-	storm_recompute(w, p);
+	features_link_changed(w, p);
 	worker_event(w, up ? EVENT_LINK_UP : EVENT_LINK_DOWN, p->no, CLASS_NONE, 0, 0);
 }
 
@@ -127,7 +89,7 @@ static uint64_t take_requests(struct worker *w)
 	w->request_seen = seq;
 	w->due = w->every;
 	w->hold = atomic_load_explicit(&want->hold, memory_order_relaxed);
-	w->tap = atomic_load_explicit(&want->tap, memory_order_acquire);
+	features_take_requests(w);
 	epoch = atomic_load_explicit(&want->watermark_epoch, memory_order_relaxed);
 	if (epoch != w->watermark_epoch) {
 		w->watermark_epoch = epoch;
@@ -142,11 +104,9 @@ static uint64_t take_requests(struct worker *w)
 			device_take(w, p);
 		}
 		link_change(w, p, !atomic_load_explicit(&want->down[p->no], memory_order_relaxed));
-		storm_take_orders(w, p);
 		p->pfc_tx.by_control =
 			atomic_load_explicit(&want->pause[p->no], memory_order_relaxed);
-		if (held && !w->hold)
-			storm_after_hold(w, p);
+		features_take_port_requests(w, p, held);
 	}
 	return seq;
 }
@@ -160,13 +120,6 @@ static bool shares_a_pool(const struct worker *w, const struct frame *frames, un
 		if (!w->pol->ports[frames[i].out_port].queue[frames[i].queue].egress.lossless)
 			return true;
 	return false;
-}
-
-static void read_answers(struct worker *w, const struct frame *frames, unsigned n)
-{
-	for (unsigned i = 0; i < n; i++)
-		if (frames[i].answer)
-			flows_on_answer(w, &frames[i]);
 }
 
 static uint64_t take_over(struct worker *w)
@@ -191,8 +144,7 @@ static uint64_t take_over(struct worker *w)
 		// Out of one account before into the next: a reader must not see a frame in both.
 		ctr_add(&w->taken, n);
 		atomic_thread_fence(memory_order_release);
-		if (w->flows != NULL)
-			read_answers(w, frames, n);
+		fate_taken_over(w, frames, n);
 		for (unsigned i = 0; i < n; i += r.n) {
 			r = run_of(&frames[i], n - i, UINT32_MAX);
 			egress_enqueue(w, &r);
@@ -226,10 +178,9 @@ static void take_policy(struct worker *w)
 
 		pfc_rx_clear(&p->pfc_rx, p->pol->pfc.rx, w->now_ns);
 		pfc_tx_new_params(&p->pol->pfc, &p->pfc_tx, w->now_ns);
-		storm_recompute(w, p);
 		peer_pause_new_policy(p);
 	}
-	notify_new_policy(w);
+	features_new_policy(w);
 }
 
 static uint64_t receive_all(struct worker *w)
@@ -287,8 +238,7 @@ static void finish_all(struct worker *w)
 		struct port *p = worker_port(w, port);
 		uint64_t wake = min_u64(w->serve_ns[port], pause_send(w, p));
 
-		wake = min_u64(wake, storm_wake(w, p));
-		wake = min_u64(wake, notify_wake(p));
+		wake = min_u64(wake, features_port_wake(w, p));
 		w->wake_ns[port] = wake;
 		if (wake != UINT64_MAX)
 			port_set_add(&w->timed, port);
@@ -350,22 +300,15 @@ uint64_t worker_step(struct worker *w, uint64_t now_ns)
 	find_due(w);
 	take_policy(w);
 	request = take_requests(w);
-	if (w->flows != NULL)
-		flows_tick(w);
-	// Before what arrives now: frames of a flow stay in order.
-	if (w->l3 != NULL && w->l3->waiting.n != 0)
-		waiting_step(w);
+	features_before_ingress(w);
 	wake = receive_all(w);
 	wake = min_u64(wake, take_over(w));
-	if (w->pol->control_sends && !w->hold)
-		send_for_control(w);
-	notify_run(w);
+	features_before_egress(w);
 	serve_all(w);
 	admission_settle(w);
 	finish_all(w);
 	wake = min_u64(wake, next_wake(w));
-	if (w->l3 != NULL)
-		wake = min_u64(wake, waiting_wake(&w->l3->waiting));
+	wake = min_u64(wake, features_wake(w));
 	ctr_add(&w->c.busy_loops, w->busy);
 	rte_rcu_qsbr_quiescent(w->sw->qsbr, w->id);
 	if (request != ctr_get(&w->request_done))

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Why a PAUSE was sent: the egress queue that held most of the priority group's cells at that
-// moment, and whether it was itself paused. One hop of a chain; whoever sees several switches joins
-// the hops (control/lab/chain.h). Pure. The port's owner records a cause whenever a PAUSE of the
+// moment, and whether it was itself paused. One hop of a chain; control/lab/chain.h joins the hops
+// of several switches. Pure. The port's owner records a cause whenever a PAUSE of the
 // group leaves, refreshes included; control reads it, two words, one at a time.
 #pragma once
 

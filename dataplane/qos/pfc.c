@@ -100,7 +100,7 @@ uint64_t pfc_rx_next(const struct pfc_rx_state *s)
 	return next;
 }
 
-// Pauses of these classes end now, those that nobody let expire when they ran out.
+// Pauses of these classes end now, or when they ran out, if that is earlier.
 static void rx_end(struct pfc_rx_state *s, uint8_t classes, uint64_t now_ns)
 {
 	for_each_bit (c, s->paused & classes) {

@@ -84,8 +84,8 @@ uint64_t pfc_quanta_ns(uint64_t speed_bps, uint16_t quanta);
 void pfc_rx_frame(const struct pfc_params *p, struct pfc_rx_state *s, const struct pfc_times *f,
 		  uint64_t now_ns);
 
-// The same frame where its classes were already acted upon (the driver saw it early): only what it
-// says to nobody is counted.
+// The same frame where its classes were already acted upon (the driver saw it early): only an empty
+// or a lossy class vector is counted.
 void pfc_rx_frame_seen(const struct pfc_params *p, struct pfc_rx_state *s,
 		       const struct pfc_times *f);
 

@@ -63,7 +63,7 @@ struct watchdog_frames {
 struct watchdog_class {
 	gauge_t state; // enum watchdog_state_id
 	gauge_t since_ns; // of the present state
-	gauge_t last_pause_ns; // arrival of the last PAUSE of the class heard in recovery
+	gauge_t last_pause_ns; // arrival of the class's last PAUSE in recovery
 	gauge_t armed_ns; // no pause counts from before
 	ctr_t detected, restored;
 	gauge_t detected_ns[WATCHDOG_RECENT]; // of storm n, counted from 0, at n % WATCHDOG_RECENT

@@ -1,0 +1,64 @@
+// SPDX-License-Identifier: Apache-2.0
+// What features want of a worker's loop, beside the frames (fate.h): a turn at fixed points of the
+// loop, and a time at which the loop must look again. One line a feature and point; a feature that
+// is off costs one test. Called by the worker's loop only.
+#pragma once
+
+#include "dataplane/flows.h"
+#include "dataplane/notify.h"
+#include "dataplane/peer_pause.h"
+#include "dataplane/send.h"
+#include "dataplane/storm.h"
+#include "dataplane/waiting.h"
+
+// Before the ports receive.
+static inline void features_before_ingress(struct worker *w)
+{
+	if (w->flows != NULL)
+		flows_tick(w);
+	// Before what arrives now: frames of a flow stay in order.
+	if (w->l3 != NULL && w->l3->waiting.n != 0)
+		waiting_step(w);
+}
+
+// Between what enters the queues and what leaves them.
+static inline void features_before_egress(struct worker *w)
+{
+	if (w->pol->control_sends && !w->hold)
+		send_for_control(w);
+	notify_run(w);
+}
+
+// When the port, or the worker, must be looked at again.
+static inline uint64_t features_port_wake(const struct worker *w, const struct port *p)
+{
+	return min_u64(storm_wake(w, p), notify_wake(p));
+}
+static inline uint64_t features_wake(const struct worker *w)
+{
+	return w->l3 != NULL ? waiting_wake(&w->l3->waiting) : UINT64_MAX;
+}
+
+// Control wants something. was_held: admission was stopped before.
+static inline void features_take_requests(struct worker *w)
+{
+	w->tap = atomic_load_explicit(&w->sw->want.tap, memory_order_acquire);
+}
+static inline void features_take_port_requests(struct worker *w, struct port *p, bool was_held)
+{
+	storm_take_orders(w, p);
+	if (was_held && !w->hold)
+		storm_after_hold(w, p);
+}
+
+// The link of a port came up or went down, or the worker has taken a new policy.
+static inline void features_link_changed(struct worker *w, struct port *p)
+{
+	storm_recompute(w, p);
+}
+static inline void features_new_policy(struct worker *w)
+{
+	for (unsigned i = 0; i < w->n_owned; i++)
+		storm_recompute(w, worker_port(w, w->owned[i]));
+	notify_new_policy(w);
+}
