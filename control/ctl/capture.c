@@ -108,7 +108,7 @@ static void catch_signals(void)
 	sigaction(SIGPIPE, &ignore, NULL);
 }
 
-static struct json_object *ask(struct run *r, struct json_object *req)
+static struct json_object *request_data(struct run *r, struct json_object *req)
 {
 	struct json_object *data;
 	sigset_t stops, before;
@@ -175,7 +175,7 @@ static bool take_text(struct run *r, struct json_object *frames)
 	return ok;
 }
 
-// ---- the conversation
+// ---- requests until the end
 
 static bool timed_out(const struct run *r)
 {
@@ -209,7 +209,7 @@ static bool fetch(struct run *r)
 	bool ok;
 
 	json_object_object_add(req, "wait_ms", json_object_new_int(wait_ms(r)));
-	data = ask(r, req);
+	data = request_data(r, req);
 	if (data == NULL)
 		return false;
 	ok = !json_object_object_get_ex(data, KEY(STAND_IN, frames), &v) || take_text(r, v);
@@ -219,13 +219,13 @@ static bool fetch(struct run *r)
 	return ok && (r->limit.last != 0 || capture_file_flush(r->file));
 }
 
-static bool tell_stop(struct run *r, bool discard)
+static bool send_stop(struct run *r, bool discard)
 {
 	struct json_object *req = request_of("capture-stop", NULL, NULL);
 	struct json_object *data;
 
 	json_object_object_add(req, "discard", json_object_new_boolean(discard));
-	data = ask(r, req);
+	data = request_data(r, req);
 	if (data == NULL)
 		return false;
 	note_counts(r, data);
@@ -233,17 +233,17 @@ static bool tell_stop(struct run *r, bool discard)
 	return true;
 }
 
-static bool converse(struct run *r)
+static bool run_capture(struct run *r)
 {
 	while (!r->over && stop_requests() == 0 && !timed_out(r))
 		if (!fetch(r))
 			return false;
-	if (!r->over && !tell_stop(r, false))
+	if (!r->over && !send_stop(r, false))
 		return false;
 	while (!r->over && !r->end)
 		if (!fetch(r))
 			return false;
-	return r->end || tell_stop(r, true);
+	return r->end || send_stop(r, true);
 }
 
 static struct json_object *start_request(const struct run *r, const struct ctl *c)
@@ -311,9 +311,9 @@ static int capture(struct run *r, const struct ctl *c, const struct json_object 
 	if (r->file == NULL)
 		return CTL_FAILED;
 	fprintf(stderr, "capturing %s\n", r->port);
-	ok = converse(r);
+	ok = run_capture(r);
 	if (!ok && !r->hung_up) // it is the file that has failed
-		(void)!tell_stop(r, true);
+		(void)!send_stop(r, true);
 	// A reader who has left ends the capture early, and in order.
 	ok |= capture_file_reader_left(r->file);
 	ok &= capture_file_close(r->file, r->counts, &written);
@@ -344,7 +344,7 @@ int cmd_capture(const struct ctl *c, int argc, char **argv)
 	if (client_open(c->name, &r.client) != 0)
 		return CTL_FAILED;
 	catch_signals();
-	started = ask(&r, start_request(&r, c));
+	started = request_data(&r, start_request(&r, c));
 	if (started == NULL) {
 		status = CTL_FAILED;
 	} else if (json_object_object_get_ex(started, KEY(FLOW_TABLE, refused), &refused)) {

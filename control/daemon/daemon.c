@@ -33,7 +33,7 @@ void daemon_event(const struct daemon *d, enum event_type type, unsigned port, u
 		  uint64_t b, uint64_t now_ns)
 {
 	const struct event e = {.t_ns = model_time_ns(config_time_scale(d->config), now_ns),
-				.type = (uint16_t)type, .port = (uint8_t)port, .cls = 0xff,
+				.type = (uint16_t)type, .port = (uint8_t)port, .cls = CLASS_NONE,
 				.a = a, .b = b};
 
 	eventlog_add(d->log, &e, now_ns);

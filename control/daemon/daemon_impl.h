@@ -57,6 +57,6 @@ __attribute__((warn_unused_result)) int compile_for_ports(const struct daemon *d
 							  struct policy **out,
 							  struct diags *diags);
 
-// daemon.c. Logs an event that control has seen. port: 0xff for none.
+// daemon.c. Logs an event that control has seen. port: or PORT_NONE.
 void daemon_event(const struct daemon *d, enum event_type type, unsigned port, uint32_t a,
 		  uint64_t b, uint64_t now_ns);

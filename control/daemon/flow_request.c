@@ -61,7 +61,7 @@ static bool station_of(struct json_object *req, const char *key, struct policy_a
 	       out->len == addr_bits(out);
 }
 
-static const char *told(int err)
+static const char *pair_error(int err)
 {
 	switch (err) {
 	case 0: return NULL;
@@ -86,7 +86,7 @@ enum pending_verdict flow_request_step(const struct weir_switch *sw, uint64_t fo
 	return PENDING_DONE;
 }
 
-const char *flow_request_tell(struct weir_switch *sw, struct json_object *req, bool add)
+const char *flow_request_pair(struct weir_switch *sw, struct json_object *req, bool add)
 {
 	struct known_pair k = {.source = PAIR_STATIC, .qp = FLOW_NONE};
 	int64_t qp = number_in(req, KEY(FLOWS, qp), -1, QP_MOST);
@@ -102,5 +102,5 @@ const char *flow_request_tell(struct weir_switch *sw, struct json_object *req, b
 	k.key = flow_key_of(from.family == FAMILY_V6, from.ip, to.ip, (uint32_t)qp, KEY_KNOWN);
 	if (add)
 		k.qp = (uint32_t)sender_qp;
-	return told(switch_pair_tell(sw, &k));
+	return pair_error(switch_pair_tell(sw, &k));
 }

@@ -31,7 +31,7 @@ void flow_requests_emit(struct flow_requests *f, unsigned client, struct weir_sw
 
 // add: the flow {"from", "to", "qp"} is paired with "sender_qp" from now on. Else its pair is
 // forgotten, however it was learnt. NULL, or what is wrong.
-const char *flow_request_tell(struct weir_switch *sw, struct json_object *req, bool add);
+const char *flow_request_pair(struct weir_switch *sw, struct json_object *req, bool add);
 
 // A flow del waits until all workers have taken it. found_before: from switch_pairs_told before the
 // order. PENDING_DONE: *wrong is NULL, or says that the flow is unknown.

@@ -328,7 +328,7 @@ static void finish(struct reload *r, uint64_t now_ns)
 	log_pause(r);
 	if (r->for_ports)
 		return;
-	daemon_event(r->d, EVENT_RELOADED, 0xff, r->n_changes, 0, now_ns);
+	daemon_event(r->d, EVENT_RELOADED, PORT_NONE, r->n_changes, 0, now_ns);
 	if (r->confirm_ns != 0)
 		r->confirm_end_ns = now_ns + r->confirm_ns;
 	reload_describe(r);
@@ -377,7 +377,7 @@ static enum reload_verdict begin_file(struct reload *r, const char *path, const 
 	if (candidate_make(r, file, text, &c, &out->said) != 0 ||
 	    set_keeps(r->d, c.config, file, &out->said) != 0) {
 		candidate_fini(&c);
-		daemon_event(r->d, EVENT_RELOAD_FAILED, 0xff, out->said.n_errors, 0, now_ns);
+		daemon_event(r->d, EVENT_RELOAD_FAILED, PORT_NONE, out->said.n_errors, 0, now_ns);
 		return RELOAD_REFUSED;
 	}
 	config_changes(r->d->config, c.config, &out->changes);
@@ -386,7 +386,7 @@ static enum reload_verdict begin_file(struct reload *r, const char *path, const 
 	r->confirm_ns = confirm_ns;
 	r->confirm_end_ns = 0;
 	if (text != NULL)
-		daemon_event(r->d, EVENT_ROLLBACK, 0xff, 0, 0, now_ns);
+		daemon_event(r->d, EVENT_ROLLBACK, PORT_NONE, 0, 0, now_ns);
 	begin(r, &c, now_ns);
 	return RELOAD_BEGUN;
 }
@@ -409,7 +409,7 @@ static enum reload_verdict reload_try(struct reload *r, const char *path, uint64
 		return RELOAD_BUSY;
 	if (!waits_for_confirm(r, path, &out->said))
 		return begin_file(r, path, NULL, confirm_ns, now_ns, out);
-	daemon_event(r->d, EVENT_RELOAD_FAILED, 0xff, out->said.n_errors, 0, now_ns);
+	daemon_event(r->d, EVENT_RELOAD_FAILED, PORT_NONE, out->said.n_errors, 0, now_ns);
 	return RELOAD_REFUSED;
 }
 

@@ -406,7 +406,7 @@ static void on_capture_stop(struct requests *r, unsigned client, struct json_obj
 
 static void on_flow_add(struct requests *r, unsigned client, struct json_object *req)
 {
-	const char *wrong = flow_request_tell(r->env.sw, req, true);
+	const char *wrong = flow_request_pair(r->env.sw, req, true);
 
 	if (wrong != NULL)
 		answer_error(r, client, "%s", wrong);
@@ -421,7 +421,7 @@ static void on_flow_del(struct requests *r, unsigned client, struct json_object 
 	uint64_t found;
 
 	switch_pairs_told(r->env.sw, &found);
-	wrong = flow_request_tell(r->env.sw, req, false);
+	wrong = flow_request_pair(r->env.sw, req, false);
 	if (wrong != NULL) {
 		answer_error(r, client, "%s", wrong);
 		return;
@@ -491,11 +491,11 @@ static void finish_quiesce(struct requests *r, unsigned client, bool hold)
 	answer_ok(r, client, data);
 }
 
-static void tell_tx_set(struct requests *r, const struct pending *p)
+static void log_tx_set(struct requests *r, const struct pending *p)
 {
 	struct event e = {.t_ns = model_time_ns(r->env.time_scale, r->now_ns),
-			  .type = EVENT_TX_SET, .port = (uint8_t)p->port, .cls = 0xff, .a = p->on,
-			  .b = (uint64_t)(p->queue + 1)};
+			  .type = EVENT_TX_SET, .port = (uint8_t)p->port, .cls = CLASS_NONE,
+			  .a = p->on, .b = (uint64_t)(p->queue + 1)};
 
 	eventlog_add(r->env.log, &e, r->now_ns);
 }
@@ -510,7 +510,7 @@ static void finish(struct requests *r, unsigned client)
 		return;
 	}
 	if (p.kind == PENDING_TX)
-		tell_tx_set(r, &p);
+		log_tx_set(r, &p);
 	answer_ok(r, client, NULL);
 }
 

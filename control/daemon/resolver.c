@@ -139,7 +139,7 @@ static void on_changed(void *arg, uint8_t port, const struct policy_addr *a, con
 static void on_next_hop(void *arg, uint8_t port, const struct policy_addr *a, bool answers)
 {
 	const struct resolver *r = arg;
-	const struct event e = {.t_ns = r->now_ns, .port = port, .cls = 0xff,
+	const struct event e = {.t_ns = r->now_ns, .port = port, .cls = CLASS_NONE,
 				.type = answers ? EVENT_NEXT_HOP_BACK : EVENT_NEXT_HOP_LOST};
 	char text[ADDR_TEXT_LEN];
 

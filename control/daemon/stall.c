@@ -159,8 +159,8 @@ static void is_over(struct stall *s, unsigned i, uint64_t stalls, uint64_t now_n
 	if (stalls == w->stalls)
 		length_ns = now_ns - w->reported_ns;
 	if (w->reported_beats == 0)
-		daemon_event(s->d, EVENT_WORKER_STALLED, 0xff, i, length_ns, now_ns);
-	daemon_event(s->d, EVENT_WORKER_RECOVERED, 0xff, i, length_ns, now_ns);
+		daemon_event(s->d, EVENT_WORKER_STALLED, PORT_NONE, i, length_ns, now_ns);
+	daemon_event(s->d, EVENT_WORKER_RECOVERED, PORT_NONE, i, length_ns, now_ns);
 	w->reported_beats = 0;
 	w->stalls = stalls;
 	w->stalled_ns = ctr_get(&beat->stalled_ns);
@@ -182,12 +182,12 @@ static void look_at_worker(struct stall *s, unsigned i, uint64_t now_ns)
 	if (w->reported_beats == 0 && beats != 0 && now_ns - w->at_ns >= alarm_ns) {
 		w->reported_beats = beats;
 		w->reported_ns = w->at_ns;
-		daemon_event(s->d, EVENT_WORKER_STALLED, 0xff, i, now_ns - w->at_ns, now_ns);
+		daemon_event(s->d, EVENT_WORKER_STALLED, PORT_NONE, i, now_ns - w->at_ns, now_ns);
 	}
 	if (w->reported_beats != 0 ? beats - w->reported_beats >= LOOPS_ON : stalls != w->stalls)
 		is_over(s, i, stalls, now_ns);
 	if (gave_up && !w->gave_up)
-		daemon_event(s->d, EVENT_STANDIN_GAVE_UP, 0xff, i, 0, now_ns);
+		daemon_event(s->d, EVENT_STANDIN_GAVE_UP, PORT_NONE, i, 0, now_ns);
 	w->gave_up = gave_up;
 }
 
@@ -207,7 +207,7 @@ static void report_sent(struct stall *s, uint64_t now_ns)
 	for (unsigned i = 0; i < STANDIN_MAX_WORKERS; i++) {
 		if (sent[i] == 0)
 			continue;
-		daemon_event(s->d, EVENT_STANDIN_PAUSED, 0xff, i, sent[i], now_ns);
+		daemon_event(s->d, EVENT_STANDIN_PAUSED, PORT_NONE, i, sent[i], now_ns);
 		s->said_ns = now_ns;
 	}
 }
@@ -222,6 +222,6 @@ void stall_poll(struct stall *s, uint64_t now_ns)
 	if (s->version != s->d->policy->version || now_ns - s->orders_ns >= ORDERS_EVERY_NS) {
 		give_orders(s, now_ns);
 		if (standin_lost(&s->standin))
-			daemon_event(s->d, EVENT_STANDIN_ENDED, 0xff, 0, 0, now_ns);
+			daemon_event(s->d, EVENT_STANDIN_ENDED, PORT_NONE, 0, 0, now_ns);
 	}
 }

@@ -337,7 +337,7 @@ static const struct opt rows[] = {
 	{"drain", 0, "T",
 	 "wait this long for connections, and for what is outstanding at the end (default 5s)",
 	 NUMBER(drain_ns, TIME, US_NS, HOUR_NS, 5ll * SECOND_NS)},
-	{"deaf", 0, NULL, "ignore PFC", AT(deaf)},
+	{"deaf", 0, NULL, "ignore PFC", AT(ignore_pause)},
 	{"quanta", 0, "N",
 	 "storm: time in each PAUSE (default 65535)", NUMBER(quanta, COUNT, 0, 65535, 65535)},
 	{"storm-at", 0, "T",

@@ -19,7 +19,7 @@ struct host_args {
 	uint32_t ip; // host order; 0: not given
 	uint32_t to[HOST_MAX_TO]; // host order
 	uint8_t n_to;
-	bool listen, storm, deaf, busy, json, no_xon, no_verify, help;
+	bool listen, storm, ignore_pause, busy, json, no_xon, no_verify, help;
 	uint8_t role; // enum host_role
 	uint8_t op; // enum req_op
 	uint8_t ecn; // enum nic_ecn

@@ -104,7 +104,7 @@ static int make_nic(struct host *h, struct rte_mempool *pool)
 	c.retry_ns = (uint64_t)a->retry_ns;
 	c.seed = seed_of(a);
 	c.listen = a->listen;
-	c.deaf = a->deaf;
+	c.ignore_pause = a->ignore_pause;
 	c.cc = a->cc;
 	c.verify = !a->no_verify;
 	for (unsigned i = 0; i < a->n_dscps; i++)

@@ -82,7 +82,8 @@ static void slow_receiver(struct fabric *f, const struct sc_fault *sc, bool on)
 
 static void deaf(struct fabric *f, const struct sc_fault *sc, bool on)
 {
-	nic_set_deaf(f->hosts[sc->target.node].nic, on || f->sc->hosts[sc->target.node].nic.deaf);
+	nic_ignore_pause(f->hosts[sc->target.node].nic,
+			 on || f->sc->hosts[sc->target.node].nic.ignore_pause);
 	fabric_poke_host(f, sc->target.node);
 }
 

@@ -243,7 +243,7 @@ void nic_keys_apply(const struct nic_keys *k, struct nic_config *c, struct diag_
 	if (k->rto.given && !k->rto.bad)
 		c->rto_ns = (uint64_t)k->rto.n;
 	c->udp_sport = (uint8_t)k->udp_sport.n;
-	c->deaf = k->deaf.n != 0;
+	c->ignore_pause = k->deaf.n != 0;
 	c->faults.go_back_0 = k->go_back.given && k->go_back.n == GO_BACK_0;
 	c->faults.fence = k->fence.n != 0;
 	c->faults.storm_guard_ns = (uint64_t)k->storm_guard.n;

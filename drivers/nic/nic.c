@@ -76,7 +76,7 @@ int nic_create(const struct nic_config *c, struct nic **out)
 			      c->facts.shaper_burst_ns);
 	pfc_params_init(&nic->pfc, c->speed_bps, UINT16_MAX);
 	nic->pfc.lossless = nic->pfc.tx = 0xff;
-	nic->pfc.rx = c->deaf ? 0 : 0xff;
+	nic->pfc.rx = c->ignore_pause ? 0 : 0xff;
 	payload_table_init(&nic->payload);
 	if (nic_set_faults(nic, &c->faults) != 0) {
 		nic_destroy(nic);
@@ -119,7 +119,7 @@ int peer_find(struct nic *nic, uint32_t ip, bool make)
 			return (int)i;
 	if (!make || nic->n_peers == nic->cfg.max_peers)
 		return -1;
-	nic->peers[nic->n_peers] = (struct peer){.pub.ip = ip, .ask_ns = UINT64_MAX};
+	nic->peers[nic->n_peers] = (struct peer){.pub.ip = ip, .request_ns = UINT64_MAX};
 	return (int)nic->n_peers++;
 }
 
@@ -129,7 +129,7 @@ void peer_resolved(struct nic *nic, struct peer *peer, const uint8_t mac[6])
 
 	memcpy(peer->mac, mac, sizeof(peer->mac));
 	peer->resolved = true;
-	peer->ask_ns = UINT64_MAX;
+	peer->request_ns = UINT64_MAX;
 	for (uint32_t i = 0; first && i < nic->n_used_qps; i++) {
 		struct qp *qp = &nic->qps[i];
 
@@ -151,12 +151,12 @@ static void arp_poll(struct nic *nic)
 	for (uint32_t i = 0; i < nic->n_peers; i++) {
 		struct peer *p = &nic->peers[i];
 
-		if (nic->now_ns >= p->ask_ns) {
+		if (nic->now_ns >= p->request_ns) {
 			nic_send_arp(nic, ARP_REQUEST, p->pub.ip, unknown);
-			p->ask_ns = nic->now_ns + nic->cfg.retry_ns;
+			p->request_ns = nic->now_ns + nic->cfg.retry_ns;
 		}
-		if (p->ask_ns < nic->arp_next_ns)
-			nic->arp_next_ns = p->ask_ns;
+		if (p->request_ns < nic->arp_next_ns)
+			nic->arp_next_ns = p->request_ns;
 	}
 }
 
@@ -441,11 +441,11 @@ void nic_storm_start(struct nic *nic, const struct storm_params *p)
 	storm_start(&nic->storm, p);
 }
 
-void nic_set_deaf(struct nic *nic, bool deaf)
+void nic_ignore_pause(struct nic *nic, bool ignore)
 {
-	nic->cfg.deaf = deaf;
-	nic->pfc.rx = deaf ? 0 : 0xff;
-	if (deaf)
+	nic->cfg.ignore_pause = ignore;
+	nic->pfc.rx = ignore ? 0 : 0xff;
+	if (ignore)
 		pfc_rx_clear(&nic->pfc_rx, 0, nic->now_ns);
 }
 

@@ -97,7 +97,7 @@ struct nic_config {
 	uint64_t retry_ns; // of ARP and connection management
 	uint64_t seed;
 	bool listen; // accept connections
-	bool deaf; // PFC is counted and not obeyed
+	bool ignore_pause; // PFC is counted and not obeyed
 	bool verify; // compare received payload with what it must be
 	uint8_t udp_sport; // enum nic_sport
 	uint8_t class_of_dscp[NIC_DSCPS]; // of received frames and of CNPs
@@ -225,7 +225,7 @@ enum nic_pair nic_pair_now(const struct nic *nic, uint32_t qpn, uint32_t peer_ip
 // the bytes are not xon <= xoff < buffer), -ENOMEM. The NIC must be stepped afterwards.
 __attribute__((warn_unused_result)) int nic_set_faults(struct nic *nic,
 						       const struct nic_faults *f);
-void nic_set_deaf(struct nic *nic, bool deaf);
+void nic_ignore_pause(struct nic *nic, bool ignore);
 void nic_storm_start(struct nic *nic, const struct storm_params *p);
 void nic_storm_stop(struct nic *nic, uint64_t now_ns);
 bool nic_storm_over(const struct nic *nic);

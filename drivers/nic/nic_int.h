@@ -33,7 +33,7 @@ struct peer {
 	struct nic_peer pub;
 	uint8_t mac[6];
 	bool resolved;
-	uint64_t ask_ns; // next ARP request; UINT64_MAX: none
+	uint64_t request_ns; // next ARP request; UINT64_MAX: none
 };
 
 // Congestion control of a queue pair.

@@ -248,7 +248,7 @@ int nic_flow_add(struct nic *nic, const struct nic_flow *f, uint32_t *id)
 	if (nic->peers[peer].resolved) {
 		conn_start(&qp->conn);
 	} else {
-		nic->peers[peer].ask_ns = 0;
+		nic->peers[peer].request_ns = 0;
 		nic->arp_next_ns = 0;
 	}
 	qp_update(nic, qp);

@@ -17,7 +17,7 @@ void np_on_ce(const struct np_params *p, struct np_state *s, uint64_t now_ns)
 			s->due++;
 		return;
 	}
-	if (!s->told || now_ns - s->last_ns >= p->gap_ns)
+	if (!s->has_last || now_ns - s->last_ns >= p->gap_ns)
 		s->due = 1;
 	else if (p->mode == NP_WINDOW)
 		s->flagged = true;
@@ -26,7 +26,7 @@ void np_on_ce(const struct np_params *p, struct np_state *s, uint64_t now_ns)
 void np_sent(struct np_state *s, uint64_t now_ns)
 {
 	s->due--;
-	s->told = true;
+	s->has_last = true;
 	s->flagged = false;
 	s->last_ns = now_ns;
 }

@@ -10,7 +10,7 @@
 //
 // A CNP is due when it ought to leave and counts as the last one when it has left (np_sent).
 // Between the two it may wait for the capacity of the NIC, which one np_gate keeps, or for a paused
-// class. Marks that come meanwhile are told by the CNP that waits; only with gap 0 each has its
+// class. The CNP that waits stands for marks that come meanwhile; only with gap 0 each has its
 // own.
 #pragma once
 
@@ -26,7 +26,7 @@ struct np_params {
 
 struct np_state {
 	uint32_t due; // CNPs to be sent
-	bool told; // last_ns holds
+	bool has_last; // last_ns holds
 	bool flagged; // a mark inside the window
 	uint64_t last_ns;
 };

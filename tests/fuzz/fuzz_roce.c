@@ -491,7 +491,7 @@ static void open_world(struct world *w, unsigned v, unsigned speed)
 	c.max_peers = PEERS;
 	c.window = 1u << (v >> 4);
 	c.listen = !(v & 1);
-	c.deaf = v & 2;
+	c.ignore_pause = v & 2;
 	c.verify = true;
 	c.cc = cc_presets[(speed >> 2) % N_CC_PRESETS].config;
 	FUZZ_CHECK(nic_create(&c, &w->nic) == 0);

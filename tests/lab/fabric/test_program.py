@@ -90,6 +90,13 @@ class Program(unittest.TestCase):
             self.assertIn("weir-lab", done.stderr, args)
             self.assertEqual(done.stdout, "", args)
 
+    def test_an_option_may_be_shortened_where_one_of_the_command_begins_so(self):
+        done = lab("check", PAIR, "--se", "duration=2ms")
+        self.assertEqual(done.returncode, 0, done.stderr)
+        done = lab("run", PAIR, "--se", "duration=2ms") # --set or --seed
+        self.assertEqual(done.returncode, 2)
+        self.assertIn("weir-lab run: unknown option --se", done.stderr)
+
     def test_the_nearest_name_is_offered(self):
         for args, near in [(["sweeep"], "did you mean sweep?"), (["lst"], "did you mean list?"),
                            (["help", "chek"], "did you mean check?")]:

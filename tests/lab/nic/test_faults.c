@@ -200,7 +200,7 @@ static void deaf_sender_overruns_a_slow_receiver(void **state)
 	(void)state;
 	conf.faults[1].rx_rate_bps = 10 * gbps;
 	pair_up(&p, &conf);
-	nic_set_deaf(p.nic[0], true);
+	nic_ignore_pause(p.nic[0], true);
 	pair_connect(&p, 0, (struct nic_flow){.op = REQ_WRITE, .cls = CLASS, .msg_bytes = 1 << 20});
 	pair_run(&p, 2000000);
 	s = pair_stats(&p, 1);

@@ -238,7 +238,7 @@ static void pauses_in_the_middle_lose_nothing(void **state)
 
 static void make_deaf(unsigned side, struct nic_config *c)
 {
-	c->deaf = side == 0;
+	c->ignore_pause = side == 0;
 }
 
 static void deaf_nic_counts_pauses_and_goes_on(void **state)

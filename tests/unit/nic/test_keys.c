@@ -128,7 +128,7 @@ static void the_rest_of_a_nic_is_read(void **state)
 	assert_int_equal(c.window, 16);
 	assert_int_equal(c.rto_ns, 3000000);
 	assert_int_equal(c.faults.storm_guard_ns, 5000000);
-	assert_true(c.deaf && c.faults.go_back_0 && c.faults.fence);
+	assert_true(c.ignore_pause && c.faults.go_back_0 && c.faults.fence);
 	assert_int_equal(c.faults.rx_rate_bps, 20000000000);
 	assert_int_equal(c.faults.loopback_bps, 5000000000);
 	assert_int_equal(c.faults.rx_buffer_bytes, 1 << 20);
@@ -138,7 +138,7 @@ static void the_rest_of_a_nic_is_read(void **state)
 	c = good("{udp_sport: random}");
 	assert_int_equal(c.udp_sport, NIC_SPORT_RANDOM);
 	c = good("{go_back: n}");
-	assert_false(c.deaf || c.faults.go_back_0 || c.faults.fence);
+	assert_false(c.ignore_pause || c.faults.go_back_0 || c.faults.fence);
 	assert_int_equal(c.window, 8192);
 }
 
