@@ -7,7 +7,6 @@
 #include "dataplane/fate.h"
 #include "dataplane/packet/edit.h"
 #include "dataplane/peer_pause.h"
-#include "dataplane/purge.h"
 
 enum {
 	ROOM_RETRY_NS = 1000, // how soon to look again at a driver without room that will not call
@@ -200,6 +199,7 @@ static uint8_t queues_of(const struct policy_port *pp, uint8_t classes)
 	return queues;
 }
 
+// Frames have left queue no; len bytes stay.
 static inline void shrunk(struct port *p, unsigned no, uint64_t len)
 {
 	struct queue *q = &p->queue[no];
@@ -212,11 +212,6 @@ static inline void shrunk(struct port *p, unsigned no, uint64_t len)
 	}
 	p->backlog &= (uint8_t)~(1u << no);
 	sched_emptied(&p->sched, no);
-}
-
-void egress_shrunk(struct port *p, unsigned q, uint64_t len)
-{
-	shrunk(p, q, len);
 }
 
 // len: bytes of the queue that the frame leaves behind.
@@ -249,7 +244,8 @@ static void sent_all(struct worker *w, struct port *p, struct frame *frames, uns
 	ctr_add(&p->c.tx_bytes, bytes);
 }
 
-void egress_discard(struct worker *w, struct port *p, struct frame *f, enum drop_reason reason)
+// Drops a frame that was taken out of its queue.
+static void drop_queued(struct worker *w, struct port *p, struct frame *f, enum drop_reason reason)
 {
 	fate_unqueued(p, 1);
 	release_queue_cells(w, p, f, f->cells);
@@ -406,6 +402,78 @@ static uint64_t serve_ready(struct worker *w, struct port *p, struct tx_batch *b
 	return UINT64_MAX;
 }
 
+// ---- out of the middle of a queue
+
+// Frames that one loop looks at to discard them: other ports want to be served too.
+enum { PURGE_FRAMES = 256 };
+
+static bool purge_over(const struct port *p, unsigned q)
+{
+	return fifo_purge_over(&p->queue[q].fifo, &p->purge);
+}
+
+static void end_purge(struct worker *w, struct port *p, unsigned q)
+{
+	uint8_t bit = (uint8_t)(1u << q);
+
+	fifo_purge_end(&w->chunks, &p->queue[q].fifo, &p->purge);
+	p->purge_begun = 0;
+	if (!(p->purge_again & bit))
+		p->purging &= (uint8_t)~bit;
+	p->purge_again &= (uint8_t)~bit;
+	shrunk(p, q, gauge_get(&p->queue[q].c.length_bytes));
+}
+
+// The frame that is looked at leaves the queue.
+static void purge_frame(struct worker *w, struct port *p, struct queue *q)
+{
+	struct frame f;
+
+	fifo_purge_take(&q->fifo, &p->purge, &f);
+	gauge_set(&q->c.length_packets, q->fifo.n);
+	gauge_set(&q->c.length_bytes, gauge_get(&q->c.length_bytes) - f.len);
+	drop_queued(w, p, &f, DROP_WATCHDOG);
+}
+
+// Takes frames of discarded classes (p->discarded) out of the queues in p->purging, one queue at a
+// time; the others stay, in order. Nothing is taken from the queue's head meanwhile.
+static void purge(struct worker *w, struct port *p)
+{
+	unsigned q = (unsigned)__builtin_ctz(p->purge_begun != 0 ? p->purge_begun : p->purging);
+
+	if (p->purge_begun == 0)
+		fifo_purge_begin(&p->queue[q].fifo, &p->purge);
+	p->purge_begun = (uint8_t)(1u << q);
+	w->busy = true;
+	for (unsigned n = 0; n < PURGE_FRAMES && !purge_over(p, q); n++) {
+		const struct frame *f = fifo_purge_look(&w->chunks, &p->purge);
+
+		if (p->discarded >> f->out_cls & 1)
+			purge_frame(w, p, &p->queue[q]);
+		else
+			fifo_purge_keep(&p->purge);
+	}
+	if (purge_over(p, q))
+		end_purge(w, p, q);
+}
+
+// Frames that were not looked at stay.
+static void stop_purge(struct worker *w, struct port *p)
+{
+	unsigned q = (unsigned)__builtin_ctz(p->purge_begun | 1u << N_QUEUES);
+
+	p->purging = p->purge_again = 0;
+	if (q == N_QUEUES)
+		return;
+	while (!purge_over(p, q)) {
+		fifo_purge_look(&w->chunks, &p->purge);
+		fifo_purge_keep(&p->purge);
+	}
+	end_purge(w, p, q);
+}
+
+// ---- serve
+
 // When the first pause of a port where frames wait runs out. Also where they wait for something
 // else too: a reader must not be shown a pause that is over.
 static uint64_t pause_end(const struct worker *w, const struct port *p)
@@ -438,7 +506,7 @@ uint64_t egress_serve(struct worker *w, struct port *p)
 
 	look_at_pauses(w, p);
 	if (unlikely(p->purging != 0))
-		purge_look(w, p);
+		purge(w, p);
 	if ((p->tx_off & TX_OFF_PORT) || (p->backlog == 0 && p->n_held == 0))
 		return pause_end(w, p);
 	if (!retry_held(w, p))
@@ -455,10 +523,10 @@ void egress_flush(struct worker *w, struct port *p, enum drop_reason reason)
 {
 	struct frame f;
 
-	purge_stop(w, p);
+	stop_purge(w, p);
 	for (uint16_t i = 0; i < p->n_held; i++) {
 		f = p->held[i];
-		egress_discard(w, p, &f, reason);
+		drop_queued(w, p, &f, reason);
 	}
 	p->n_held = 0;
 	for (unsigned no = 0; no < N_QUEUES; no++) {
@@ -467,7 +535,7 @@ void egress_flush(struct worker *w, struct port *p, enum drop_reason reason)
 		while (q->fifo.n != 0) {
 			fifo_pop(&w->chunks, &q->fifo, &f);
 			shrunk(p, no, gauge_get(&q->c.length_bytes) - f.len);
-			egress_discard(w, p, &f, reason);
+			drop_queued(w, p, &f, reason);
 		}
 	}
 }

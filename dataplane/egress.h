@@ -15,10 +15,3 @@ uint64_t egress_serve(struct worker *w, struct port *p);
 uint8_t egress_blocked(struct worker *w, struct port *p);
 // Drops all that waits for a port.
 void egress_flush(struct worker *w, struct port *p, enum drop_reason reason);
-
-// ---- for other ways out of a queue (purge.h)
-
-// Drops a frame that has been taken out of its queue.
-void egress_discard(struct worker *w, struct port *p, struct frame *f, enum drop_reason reason);
-// Frames have left queue q; len bytes stay.
-void egress_shrunk(struct port *p, unsigned q, uint64_t len);
