@@ -51,12 +51,13 @@ static const struct cfg_row headroom_rows[] = {
 	 .max = 65535, .dflt_text = "the port's mtu", .help = "longest frame of the class"},
 	{"small_frames", CFG_NUMBER, .unit = UNIT_PERCENT, AT(cfg_headroom, small_frames),
 	 .max = PERCENT(100), .dflt = PERCENT(100),
-	 .help = "share of the bytes that come in 64 B frames, which fill cells worst"},
+	 .help = "share of the bytes in frames of 64 B, which leave most of a cell empty"},
 	{"mac_phy", CFG_NUMBER, .unit = UNIT_BYTES, AT(cfg_headroom, mac_phy), .max = MB(1),
 	 .dflt = 819, .dflt_text = "0.8KiB", .help = "bytes inside the MACs and PHYs of both ends"},
 	{"peer_response", CFG_NUMBER, .unit = UNIT_BYTES, AT(cfg_headroom, peer_response),
 	 .max = MB(10), .dflt = CFG_WORD_VALUE, .word = "quanta",
-	 .help = "bytes the peer still sends until it obeys; `quanta`: the IEEE time of the speed"},
+	 .help = "bytes that the peer still sends until it obeys; `quanta`: the IEEE response "
+		 "time at the port's speed"},
 };
 static SCHEMA(headroom_schema, headroom_rows, cfg_headroom);
 
@@ -79,7 +80,8 @@ static const struct cfg_row headroom_scalar = {
 #define INGRESS_HEADROOM \
 	{"headroom", CFG_MAP, .sub = &headroom_schema, AT(cfg_ingress, headroom), \
 	 .scalar = &headroom_scalar, .dflt_text = "auto", \
-	 .help = "room for what arrives after PAUSE: `auto`, a size, or the inputs of `auto`"}
+	 .help = "memory for frames that arrive after PAUSE: `auto`, a size, or the inputs of " \
+		 "`auto`"}
 // clang-format on
 
 static const struct cfg_row ingress_rows[] = {
@@ -100,7 +102,7 @@ static const struct cfg_row port_ingress_rows[] = {
 	{"mru", CFG_NUMBER, .unit = UNIT_BYTES, AT(cfg_ingress, mru), .min = 64, .max = 65535,
 	 .dflt_text = "headroom.lossless_mtu", .help = "longest frame of this class on this port"},
 	{"cable", CFG_NUMBER, .unit = UNIT_LENGTH, AT(cfg_ingress, cable), .max = KM(100),
-	 .dflt_text = "the port's", .help = "cable length for this class's headroom"},
+	 .dflt_text = "the port's", .help = "cable length, for the headroom of this class"},
 };
 static SCHEMA(port_ingress_schema, port_ingress_rows, cfg_ingress);
 
@@ -135,9 +137,11 @@ static const struct cfg_row wred_rows[] = {
 	 .help = "mark ECT frames CE; off: every frame counts as Not-ECT"},
 	CURVE(cfg_wred, curve[GREEN].),
 	{"above_kmax", CFG_WORD, AT(cfg_wred, above_kmax), .words = above_words, .dflt = 1,
-	 .help = "above kmax mark all, or with probability pmax"},
+	 .help = "above kmax: `all` marks or drops each frame, `pmax` does so with probability "
+		 "pmax"},
 	{"mark_at", CFG_WORD, AT(cfg_wred, mark_at), .words = mark_words, .dflt = 1,
-	 .help = "where CE is decided; dequeue is Fast ECN"},
+	 .help = "`enqueue`: decides when a frame arrives; `dequeue`: when the frame leaves "
+		 "(Fast ECN)"},
 	{"weight", CFG_NUMBER, .unit = UNIT_COUNT, AT(cfg_wred, weight), .max = 15,
 	 .help = "average += (length - average) / 2^weight; 0: instantaneous"},
 	{"not_ect", CFG_WORD, AT(cfg_wred, not_ect), .words = not_ect_words,
@@ -154,37 +158,39 @@ static const struct cfg_row cnp_rows[] = {
 	{"dscp", CFG_NUMBER, .unit = UNIT_COUNT, AT(cfg_cnp, dscp), .max = 63, .dflt = 48,
 	 .help = "DSCP of the CNPs that the switch makes"},
 	{"class", CFG_NUMBER, .unit = UNIT_COUNT, AT(cfg_cnp, cls), .max = 7, .dflt = 6,
-	 .help = "class they leave in, a lossy one and best a strict one"},
+	 .help = "class of these CNPs; it must be lossy, and should be strict"},
 	{"max_rate", CFG_NUMBER, .unit = UNIT_COUNT, AT(cfg_cnp, max_rate), .min = 1,
 	 .max = 1000000, .dflt = 1000, .help = "CNPs per millisecond that may leave by one port"},
 	{"burst", CFG_NUMBER, .unit = UNIT_COUNT, AT(cfg_cnp, burst), .min = 1, .max = 65536,
-	 .dflt = 64, .help = "as many of them may leave at once"},
+	 .dflt = 64, .help = "CNPs that may leave by one port at once"},
 };
 static SCHEMA(cnp_schema, cnp_rows, cfg_cnp);
 
 static const struct cfg_row ipcc_rows[] = {
 	{"interval", CFG_NUMBER, .unit = UNIT_TIME, AT(cfg_ipcc, interval), .min = US(1),
 	 .max = SECONDS(1), .dflt = US(5),
-	 .help = "the queue is looked at when it grows beyond kmin and so often while it is"},
+	 .help = "time between two looks while the queue is above kmin; the first look is when "
+		 "it grows beyond kmin"},
 	{"deep", CFG_NUMBER, .unit = UNIT_PERCENT, AT(cfg_ipcc, deep), .max = PERCENT(100),
 	 .dflt = PERCENT(50),
-	 .help = "a queue is deep from this share of kmax, or of the threshold of its memory"},
+	 .help = "a queue is deep when its length reaches this share of kmax, or its memory this "
+		 "share of the threshold"},
 	{"few", CFG_NUMBER, .unit = UNIT_COUNT, AT(cfg_ipcc, few), .max = FEED_SLOTS, .dflt = 2,
-	 .help = "most CNPs of a look at a shallow queue that grows, or a deep one that shrinks"},
+	 .help = "limit of CNPs in one look when a shallow queue grows or a deep queue shrinks"},
 	{"many", CFG_NUMBER, .unit = UNIT_COUNT, AT(cfg_ipcc, many), .min = 1, .max = FEED_SLOTS,
-	 .dflt = 64, .help = "the same for a deep queue that grows"},
+	 .dflt = 64, .help = "limit of CNPs in one look when a deep queue grows"},
 	{"cut", CFG_NUMBER, .unit = UNIT_PERCENT, AT(cfg_ipcc, cut), .min = PERCENT(1),
 	 .max = PERCENT(100), .dflt = PERCENT(50), .word = "learnt",
-	 .help = "share of its rate that a sender takes off for a CNP; `learnt`: by what earlier "
-		 "CNPs did to the flow"},
+	 .help = "share by which a CNP lowers the sender's rate; `learnt`: as the earlier CNPs "
+		 "to the flow did"},
 	{"drain", CFG_NUMBER, .unit = UNIT_TIME, AT(cfg_ipcc, drain), .min = US(1),
 	 .max = SECONDS(1), .dflt = US(50),
-	 .help = "what stands above kmin is to be gone in this time"},
+	 .help = "the part of the queue above kmin must drain in this time"},
 	{"min_gap", CFG_NUMBER, .unit = UNIT_TIME, AT(cfg_ipcc, min_gap), .max = SECONDS(1),
 	 .dflt = US(10), .help = "least time between two CNPs to one flow"},
 	{"spare", CFG_NUMBER, .unit = UNIT_TIME, AT(cfg_ipcc, spare), .max = SECONDS(1),
 	 .dflt_text = "0us: they are marked",
-	 .help = "frames of a flow are not marked so long after a CNP to it"},
+	 .help = "time after a CNP in which frames of its flow are not marked"},
 };
 static SCHEMA(ipcc_schema, ipcc_rows, cfg_ipcc);
 
@@ -221,8 +227,9 @@ static const struct cfg_row class_rows[] = {
 	 .help = "early drop and ECN marking of the queue"},
 	{"ipcc", CFG_MAP, .sub = &ipcc_schema, AT(cfg_class, ipcc), .scalar = &ipcc_scalar,
 	 .dflt_text = "off",
-	 .help = "the switch sends CNPs for the queue when it is longer than kmin of its `wred`, "
-		 "which is needed, whether that marks or not; `on` or `{}`: with these defaults"},
+	 .help = "the switch sends CNPs for the queue when it is longer than kmin of its `wred`. "
+		 "The class needs `wred`, also where that marks nothing (`ecn: off`). `on` or "
+		 "`{}`: with these defaults"},
 };
 static SCHEMA(class_schema, class_rows, cfg_class);
 
@@ -239,13 +246,13 @@ static SCHEMA(remark_schema, remark_rows, cfg_remark);
 static const struct cfg_row warning_rows[] = {
 	{"in", CFG_NUMBER, .unit = UNIT_COUNT, AT(cfg_pfc_warning, in), .max = MAX_PPS,
 	 .dflt_text = "0: none",
-	 .help = "PFC frames received per second, of one class, above which an event warns"},
+	 .help = "an event warns when more PFC frames of one class than this arrive in a second"},
 	{"out", CFG_NUMBER, .unit = UNIT_COUNT, AT(cfg_pfc_warning, out), .max = MAX_PPS,
-	 .dflt_text = "0: none", .help = "the same for those sent"},
+	 .dflt_text = "0: none", .help = "the same for PFC frames that the port sends"},
 	{"paused", CFG_NUMBER, .unit = UNIT_PERCENT, AT(cfg_pfc_warning, paused),
 	 .max = PERCENT(100), .dflt = PERCENT(95),
-	 .help = "the share of a second for which the peer pauses a class, above which an event "
-		 "warns; 0%: none"},
+	 .help = "an event warns when the peer pauses a class for more than this share of a "
+		 "second; 0%: no warning"},
 };
 static SCHEMA(pfc_warning_schema, warning_rows, cfg_pfc_warning);
 
@@ -256,9 +263,10 @@ static const struct cfg_row pfc_rows[] = {
 	{"quanta", CFG_NUMBER, .unit = UNIT_COUNT, AT(cfg_pfc, quanta), .min = 1, .max = 65535,
 	 .dflt = 65535, .help = "time a PAUSE asks for, in 512 bit times"},
 	{"warning", CFG_MAP, .sub = &pfc_warning_schema, AT(cfg_pfc, warning),
-	 .dflt_text = "of long pauses",
-	 .help = "early warning: one event when the rate of the last second rises above the limit, "
-		 "one when it is below 7/8 of it again, a second apart at least"},
+	 .dflt_text = "long pauses only",
+	 .help = "early warning: one event when the rate of the last second rises above the "
+		 "limit, and one when it falls below 7/8 of the limit. Two events are at least a "
+		 "second apart"},
 };
 static SCHEMA(pfc_schema, pfc_rows, cfg_pfc);
 
@@ -266,32 +274,33 @@ static SCHEMA(pfc_schema, pfc_rows, cfg_pfc);
 static const struct cfg_row limit_rows[] = {
 	{"count", CFG_NUMBER, .unit = UNIT_COUNT, AT(cfg_watchdog_limit, count),
 	 .max = WATCHDOG_LIMIT_MAX, .dflt = 30,
-	 .help = "storms of one class of one port; 0: never"},
+	 .help = "number of storms of one class of one port after which `then` follows; 0: never"},
 	{"window", CFG_NUMBER, .unit = UNIT_TIME, AT(cfg_watchdog_limit, window), .min = MS(100),
-	 .max = SECONDS(86400), .dflt = SECONDS(20), .help = "the time they are counted in"},
+	 .max = SECONDS(86400), .dflt = SECONDS(20),
+	 .help = "time within which that number of storms counts"},
 	{"then", CFG_WORD, AT(cfg_watchdog_limit, then), .words = cfg_watchdog_thens,
-	 .help = "until `weirctl watchdog recover PORT CLASS`: `pfc_off`: the class goes on "
-		 "without "
-		 "PFC and is not watched; `port_down`: the port is kept down"},
+	 .help = "what follows, until `weirctl watchdog recover PORT CLASS`. `pfc_off`: the "
+		 "class has neither PFC nor a watchdog. `port_down`: the port stays down"},
 };
 static SCHEMA(limit_schema, limit_rows, cfg_watchdog_limit);
 
 static const struct cfg_row watchdog_rows[] = {
 	{"mode", CFG_WORD, AT(cfg_watchdog, mode), .words = cfg_watchdog_modes,
 	 .dflt = WATCHDOG_PROGRESS,
-	 .help = "what a storm is: `xoff`: paused without a break for `detect`; `progress`: and "
-		 "frames wait, and none of them left meanwhile"},
+	 .help = "what counts as a storm. `xoff`: the peer pauses the class for `detect` without "
+		 "a break. `progress`: frames also wait, and none of them leaves in that time"},
 	{"action", CFG_WORD, AT(cfg_watchdog, action), .words = cfg_watchdog_actions,
 	 .dflt = WATCHDOG_DROP,
-	 .help = "until restored the class neither obeys nor sends PFC, and `drop`: what waits for "
-		 "it or arrives in it on the port is dropped; `forward`: it is sent; `alert`: an "
-		 "event only, PFC goes on"},
+	 .help = "what happens until restoration. `drop`: the class neither obeys nor sends PFC, "
+		 "and the port drops the frames of the class that it holds and receives. "
+		 "`forward`: no PFC either, but the port sends these frames. `alert`: an event "
+		 "only, PFC goes on"},
 	{"detect", CFG_NUMBER, .unit = UNIT_TIME, AT(cfg_watchdog, detect), .min = MS(100),
-	 .max = SECONDS(5), .dflt = MS(100), .help = "a pause that lasts so long is a storm"},
+	 .max = SECONDS(5), .dflt = MS(100), .help = "a pause that lasts this long is a storm"},
 	{"restore", CFG_NUMBER, .unit = UNIT_TIME, AT(cfg_watchdog, restore), .min = MS(100),
 	 .max = SECONDS(60), .dflt = MS(100),
-	 .help = "`xoff`: the class obeys PFC again so long after detection; `progress`: so long "
-		 "after the last PAUSE that asked for time"},
+	 .help = "time after which the class obeys PFC again. `xoff`: it counts from detection. "
+		 "`progress`: from the last PAUSE with a time above 0"},
 	{"limit", CFG_MAP, .sub = &limit_schema, AT(cfg_watchdog, limit),
 	 .dflt_text = "30 in 20s, then pfc_off", .help = "when storms return too often"},
 };
@@ -301,22 +310,26 @@ static const struct cfg_schema port_watchdog_schema = {
 
 static const struct cfg_row guard_rule_rows[] = {
 	{"dscp", CFG_NUMBER, .unit = UNIT_COUNT, AT(cfg_guard_rule, dscp), .max = 63,
-	 .required = true, .help = "of IP frames that turn back here, as they arrive"},
+	 .required = true, .help = "DSCP with which IP frames arrive that turn back here"},
 	{"to_class", CFG_NUMBER, .unit = UNIT_COUNT, AT(cfg_guard_rule, to_class), .max = 7,
-	 .required = true, .help = "class they leave in; PAUSE goes on by that of their arrival"},
+	 .required = true,
+	 .help = "class in which these frames leave; the priority group stays that of the class "
+		 "in which they arrived"},
 	{"to_dscp", CFG_NUMBER, .unit = UNIT_COUNT, AT(cfg_guard_rule, to_dscp), .max = 63,
 	 .required = true,
-	 .help = "DSCP they leave with, whatever `remark` says; it must be of `to_class`"},
+	 .help = "DSCP with which these frames leave, also if `remark` gives another; it must "
+		 "map to `to_class`"},
 };
 static SCHEMA(guard_rule_schema, guard_rule_rows, cfg_guard_rule);
 
 // clang-format off
 #define GUARD_ROWS(group_text, remap_text) \
 	{"group", CFG_NAME, AT(cfg_guard, group), .max = NAME_LEN, .dflt_text = group_text, \
-	 .help = "a frame turns back where it leaves by a port of the group that it came in by"}, \
+	 .help = "name of a group of ports; a frame turns back if it arrives and leaves by ports " \
+		 "of one group"}, \
 	{"remap", CFG_LIST, .sub = &guard_rule_schema, AT(cfg_guard, remap), \
 	 .max = GUARD_MAX_RULES, .dflt_text = remap_text, \
-	 .help = "rules, one per DSCP and the same for all ports of a group; a chain of them " \
+	 .help = "rules, one for each DSCP, the same for all ports of a group; a chain of rules " \
 		 "must end in a lossy class"}
 // clang-format on
 
@@ -338,9 +351,11 @@ static const struct cfg_row profile_rows[] = {
 	{"trust", CFG_WORD, AT(cfg_profile, trust), .words = trust_words,
 	 .help = "what decides the class: DSCP (tagged non-IP: PCP), PCP, or the port"},
 	{"dscp_to_class", CFG_LOOKUP, AT(cfg_profile, dscp_to_class), .n_keys = 64, .max = 7,
-	 .has_default = true, .dflt_text = "dscp / 8", .help = "`default` sets all not named"},
+	 .has_default = true, .dflt_text = "dscp / 8",
+	 .help = "the class of each value; `default` sets all values that are not named"},
 	{"pcp_to_class", CFG_LOOKUP, AT(cfg_profile, pcp_to_class), .n_keys = 8, .max = 7,
-	 .has_default = true, .dflt_text = "identity", .help = "`default` sets all not named"},
+	 .has_default = true, .dflt_text = "identity",
+	 .help = "the class of each value; `default` sets all values that are not named"},
 	{"dscp_to_color", CFG_LOOKUP, AT(cfg_profile, dscp_to_color), .n_keys = 64,
 	 .words = color_words, .max = 2, .has_default = true, .dflt_text = "green",
 	 .help = "drop precedence: green, yellow, red"},
@@ -362,7 +377,8 @@ static const struct cfg_row profile_rows[] = {
 	 .help = "CNPs of the switch that leave by these ports"},
 	{"classes", CFG_CLASSES, .sub = &class_schema, AT(cfg_profile, classes),
 	 .dflt_text = "lossy, DWRR 1",
-	 .help = "classes 0 to 7, also 4-7 or \"3,5\"; those not named keep defaults"},
+	 .help = "settings of classes 0 to 7; a key such as 4-7 or \"3,5\" sets several; other "
+		 "classes keep the defaults"},
 };
 SCHEMA(cfg_profile_schema, profile_rows, cfg_profile);
 
@@ -386,25 +402,25 @@ static SCHEMA(port_class_schema, port_class_rows, cfg_port_class);
 static const struct cfg_row storm_rows[] = {
 	{"broadcast", CFG_NUMBER, .unit = UNIT_COUNT, AT(cfg_storm_control, broadcast),
 	 .max = MAX_PPS, .dflt_text = "0: none",
-	 .help = "broadcast frames per second that are replicated; a quarter of a second of it at "
-		 "once"},
+	 .help = "broadcast frames per second that the switch replicates; a burst may have the "
+		 "frames of a quarter of a second"},
 	{"unknown_unicast", CFG_NUMBER, .unit = UNIT_COUNT, AT(cfg_storm_control, unknown_unicast),
 	 .max = MAX_PPS, .dflt_text = "0: none",
 	 .help = "the same for frames to addresses that the bridge does not know"},
 	{"multicast", CFG_NUMBER, .unit = UNIT_COUNT, AT(cfg_storm_control, multicast),
 	 .max = MAX_PPS, .dflt_text = "0: none",
-	 .help = "the same for multicast; BPDUs have this rate for themselves, and 1,000 per "
-		 "second where there is none"},
+	 .help = "the same for multicast; BPDUs have a limit of their own with the same rate, or "
+		 "1,000 per second without one"},
 };
 static SCHEMA(storm_control_schema, storm_rows, cfg_storm_control);
 
 static const struct cfg_row loop_rows[] = {
 	{"action", CFG_WORD, AT(cfg_loop_detect, action), .words = loop_words,
-	 .help = "`alarm`: an event; `port_down`: the port is kept down too, the second one where "
-		 "both ports of the loop say so"},
+	 .help = "`alarm`: an event only. `port_down`: the port also goes down. If both ports of "
+		 "the loop say so, the later one in `ports` goes down"},
 	{"recover", CFG_NUMBER, .unit = UNIT_TIME, AT(cfg_loop_detect, recover), .min = SECONDS(2),
 	 .max = SECONDS(86400), .dflt = SECONDS(300),
-	 .help = "the port comes up when no probe has arrived there for so long"},
+	 .help = "the port comes up when it has received no probe for this time"},
 };
 static SCHEMA(loop_detect_schema, loop_rows, cfg_loop_detect);
 
@@ -416,31 +432,32 @@ static const struct cfg_row port_rows[] = {
 	 .help = "a range such as p[1-3] makes several ports"},
 	{"device", CFG_TEXT, CFG_RESTART, true, AT(cfg_port, device), .max = 4 * DEVICE_LEN,
 	 .expected = "a live switch needs xdp:IFACE, pci:ADDRESS or vdev:ARGUMENTS; only "
-		     "weir-lab does without",
+		     "weir-lab needs none",
 	 .help = "xdp:IFACE, pci:ADDRESS or vdev:ARGUMENTS; ranges expand with the name; "
-		 "weir-lab does without"},
+		 "weir-lab needs none"},
 	{"speed", CFG_NUMBER, .unit = UNIT_RATE, AT(cfg_port, speed), .min = 1000000,
 	 .max = GIGA(800), .dflt_text = "the link's",
-	 .help = "required where the link has none; the port is shaped to it"},
+	 .help = "required if the link reports no speed; the port is shaped to this rate"},
 	{"mtu", CFG_NUMBER, .unit = UNIT_BYTES, AT(cfg_port, mtu), .min = 68, .max = MAX_MTU,
 	 .dflt = 1500, .dflt_text = "1500",
-	 .help = "IP MTU; frames: mtu + 22 B; a reload takes up to that of the start"},
+	 .help = "IP MTU; a frame may have mtu + 22 B; a reload cannot raise it above its value "
+		 "at the start"},
 	{"cable", CFG_NUMBER, .unit = UNIT_LENGTH, AT(cfg_port, cable), .max = KM(100), .dflt = 500,
-	 .help = "length, for the headroom"},
+	 .help = "cable length, for the headroom"},
 	{"profile", CFG_NAME, AT(cfg_port, profile), .max = NAME_LEN, .dflt_text = "default",
 	 .help = "built-in `default`: every class lossy, DWRR 1"},
 	{"vlan", CFG_MAP, .sub = &port_vlan_schema, AT(cfg_port, vlan), .dflt_text = "untagged 1",
 	 .help = "VLAN membership"},
 	{"mac_limit", CFG_NUMBER, .unit = UNIT_COUNT, AT(cfg_port, mac_limit), .max = 16384,
 	 .dflt_text = "0: the table's room",
-	 .help = "learned addresses of the port at most; a further one takes the place of the "
-		 "port's oldest. Without it a port may use what the others leave of the table, and "
-		 "each port has an equal share that no other port takes"},
+	 .help = "most learned addresses of the port; a further address replaces the port's "
+		 "oldest. Without a limit the port may also use the room that other ports leave "
+		 "free. Each port keeps an equal share that no other port takes"},
 	{"sticky", CFG_SWITCH, AT(cfg_port, sticky),
-	 .help = "addresses of the port do not move while they live: frames with such a source "
-		 "that come in by another port are dropped"},
+	 .help = "a learned address of the port does not move to another port; frames from it "
+		 "that arrive by another port are dropped"},
 	{"default_class", CFG_NUMBER, .unit = UNIT_COUNT, AT(cfg_port, default_class), .max = 7,
-	 .help = "class of frames that carry nothing trusted"},
+	 .help = "class of frames without the field that `trust` names"},
 	{"rx_guard", CFG_NUMBER, .unit = UNIT_PERCENT, AT(cfg_port, rx_guard), .max = PERCENT(100),
 	 .dflt = PERCENT(50), .word = "off",
 	 .help = "PAUSE when the receive ring is fuller than this"},
@@ -451,28 +468,29 @@ static const struct cfg_row port_rows[] = {
 	 .max = 32768, .dflt_text = "the driver's, 2048 of `xdp:`",
 	 .help = "frames the receive ring holds; a power of two"},
 	{"keep", CFG_WORDS, AT(cfg_port, keep), .max = DEVICE_LEN, .dflt_text = "[lldp]",
-	 .help = "frames for the host's stack, of `xdp:` ports only: `lldp`, `lacp`, `arp`, "
-		 "`icmp`, `tcp/PORT`, `udp/PORT` (from or to that port number). All but the first "
-		 "two are kept only where addressed to the interface's own MAC address, since "
-		 "frames to other stations are the switch's to forward; ARP and, with `icmp`, IPv6 "
-		 "neighbour discovery to a group go both ways. Up to two VLAN tags are looked "
-		 "through"},
+	 .help = "frames for the host's stack, on `xdp:` ports only: `lldp`, `lacp`, `arp`, "
+		 "`icmp`, `tcp/PORT`, `udp/PORT` (from or to that port number). All but `lldp` "
+		 "and `lacp` are kept only if they go to the interface's own MAC address, "
+		 "because the switch forwards frames to other stations. ARP to a group goes to "
+		 "the host and to the switch; so does IPv6 neighbour discovery to a group, with "
+		 "`icmp`. A frame may have up to two VLAN tags"},
 	{"take_over", CFG_SWITCH, AT(cfg_port, take_over),
-	 .help = "on: starts and reloads also where the host has addresses or the default route "
-		 "on an `xdp:` device, and takes them out of use; not needed where `keep` leaves "
-		 "IP to the host"},
+	 .help = "on: a start or reload uses an `xdp:` device even if the host has addresses or "
+		 "the default route there; the host can then use neither. Not needed if `keep` "
+		 "leaves IP to the host"},
 	{"optional", CFG_SWITCH, AT(cfg_port, optional),
-	 .help = "on: weir starts also while the interface of an `xdp:` device does not exist; the "
-		 "port uses the interface once it is made and up. The port needs a `speed`"},
+	 .help = "on: weir also starts if the interface of an `xdp:` device does not exist; the "
+		 "port uses the interface as soon as it exists and is up. The port needs a "
+		 "`speed`"},
 	{"ip", CFG_WORDS, AT(cfg_port, ip), .max = IP_LEN, .dflt_text = "none: the port bridges",
-	 .help = "addresses with the length of their prefix, [10.0.1.1/24, \"fd00:1::1/64\"]: the "
-		 "port then routes and is no part of the bridge; ranges expand with the name"},
+	 .help = "addresses with the length of their prefix, [10.0.1.1/24, \"fd00:1::1/64\"]. A "
+		 "port with addresses routes and does not bridge. Ranges expand with the name"},
 	{"copp", CFG_NUMBER, .unit = UNIT_COUNT, AT(cfg_port, copp), .min = 10, .max = 100000,
 	 .dflt = 1000,
-	 .help = "control-plane policing of a routed port: ARP and neighbour discovery frames per "
-		 "second that it hands to control. Requests, answers, unknown destinations and "
-		 "ICMP answers of the switch have this rate each, and a quarter of a second of it "
-		 "at once, at most 250"},
+	 .help = "control-plane policing of a routed port: ARP and neighbour discovery frames "
+		 "per second that the port may punt. Requests, answers, unknown destinations and "
+		 "ICMP answers of the switch have this rate each. A burst may have the frames of "
+		 "a quarter of a second, at most 250"},
 	{"storm_control", CFG_MAP, .sub = &storm_control_schema, AT(cfg_port, storm_control),
 	 .dflt_text = "none", .help = "limits for frames of this port that are replicated"},
 	{"loop_detect", CFG_MAP, .sub = &loop_detect_schema, AT(cfg_port, loop_detect),
@@ -481,10 +499,10 @@ static const struct cfg_row port_rows[] = {
 		 "with these defaults"},
 	{"watchdog", CFG_MAP, .sub = &port_watchdog_schema, AT(cfg_port, watchdog),
 	 .scalar = &port_watchdog_scalar, .dflt_text = "the profile's",
-	 .help = "`on`, `off`, or keys that go over the profile's one by one"},
+	 .help = "`on`, `off`, or keys; each key replaces that of the profile"},
 	{"guard", CFG_MAP, .sub = &port_guard_schema, AT(cfg_port, guard),
 	 .scalar = &port_guard_scalar, .dflt_text = "the profile's",
-	 .help = "`off`, or keys that go over the profile's one by one"},
+	 .help = "`off`, or keys; each key replaces that of the profile"},
 	{"classes", CFG_CLASSES, .sub = &port_class_schema, AT(cfg_port, classes),
 	 .dflt_text = "none", .help = "overrides of the profile's classes on this port"},
 };
@@ -513,29 +531,29 @@ static const struct cfg_row route_rows[] = {
 	{"to", CFG_TEXT, AT(cfg_route, to), .max = IP_LEN, .required = true,
 	 .help = "a prefix, 10.9.0.0/16; without length: one address; `default`: all"},
 	{"via", CFG_WORDS, AT(cfg_route, via), .max = IP_LEN, .required = true,
-	 .help = "address of the next hop, or a list of equal ones: flows spread over them; the "
-		 "name of a port: the destinations are on its link"},
+	 .help = "address of the next hop, or a list of equal next hops that share the flows; "
+		 "the name of a port: the destinations are on its link"},
 };
 static SCHEMA(route_schema, route_rows, cfg_route);
 
 static const struct cfg_row neighbour_rows[] = {
 	{"ip", CFG_TEXT, AT(cfg_neighbour, ip), .max = IP_LEN, .required = true,
-	 .help = "its address"},
+	 .help = "IP address of the neighbour"},
 	{"mac", CFG_TEXT, AT(cfg_neighbour, mac), .max = 17, .required = true,
 	 .help = "unicast address, \"02:00:00:00:00:01\""},
 	{"port", CFG_TEXT, AT(cfg_neighbour, port), .max = NAME_LEN,
-	 .dflt_text = "the one with its subnet", .help = "name of the port it is on"},
+	 .dflt_text = "the port with its subnet", .help = "name of the neighbour's port"},
 };
 static SCHEMA(neighbour_schema, neighbour_rows, cfg_neighbour);
 
 // ---- switch
 static const struct cfg_row ecmp_rows[] = {
 	{"hash", CFG_WORD, AT(cfg_ecmp, hash), .words = ecmp_words,
-	 .help = "what makes a flow: addresses, protocol and ports; `5tuple+qp`: and the "
+	 .help = "fields of the hash: addresses, protocol and ports; `5tuple+qp`: also the "
 		 "destination QP of RoCE"},
 	{"seed", CFG_NUMBER, .unit = UNIT_COUNT, AT(cfg_ecmp, seed), .max = UINT32_MAX,
 	 .dflt_text = "made of the switch's name",
-	 .help = "switches behind each other need different ones"},
+	 .help = "seed of the hash; switches behind each other need different seeds"},
 };
 static SCHEMA(ecmp_schema, ecmp_rows, cfg_ecmp);
 
@@ -559,11 +577,11 @@ static SCHEMA(buffer_schema, buffer_rows, cfg_buffer);
 static const struct cfg_row stall_rows[] = {
 	{"pause_after", CFG_NUMBER, .unit = UNIT_TIME, AT(cfg_stall, pause_after), .min = MS(1),
 	 .max = SECONDS(1), .dflt = MS(10), .word = "off",
-	 .help = "the stand-in pauses the lossless classes of the worker's peers; `off`: nobody "
-		 "does"},
+	 .help = "after this time the stand-in pauses the lossless classes of the worker's "
+		 "peers; `off`: no PAUSE"},
 	{"alarm_after", CFG_NUMBER, .unit = UNIT_TIME, AT(cfg_stall, alarm_after), .min = MS(10),
 	 .max = SECONDS(60), .dflt = MS(100), .word = "off",
-	 .help = "the event `worker-stalled`; `off`: none"},
+	 .help = "after this time the switch reports `worker-stalled`; `off`: no event"},
 };
 static SCHEMA(stall_schema, stall_rows, cfg_stall);
 
@@ -571,22 +589,22 @@ static SCHEMA(stall_schema, stall_rows, cfg_stall);
 static const struct cfg_row flows_rows[] = {
 	{"max", CFG_NUMBER, CFG_RESTART, .unit = UNIT_COUNT, AT(cfg_flows, max), .max = FLOW_MAX,
 	 .dflt = 65536,
-	 .help = "flows of the switch, shared out over its workers; 0: no table; one more than "
-		 "these is forwarded, but not followed"},
+	 .help = "flows of the switch, divided among its workers; 0: no table. Further flows are "
+		 "forwarded, but not followed"},
 	{"age", CFG_NUMBER, .unit = UNIT_TIME, AT(cfg_flows, age), .min = MS(1),
 	 .max = SECONDS(1000), .dflt = SECONDS(3),
-	 .help = "a flow is forgotten so long after its last frame"},
+	 .help = "a flow leaves the table this long after its last frame"},
 };
 static SCHEMA(flows_schema, flows_rows, cfg_flows);
 
 static const struct cfg_row pairing_rows[] = {
 	{"matches", CFG_NUMBER, .unit = UNIT_COUNT, AT(cfg_pairing, matches), .min = 1, .max = 100,
 	 .dflt = PAIR_MATCHES,
-	 .help = "ACKs that must fit before the only flow left is taken for theirs"},
+	 .help = "ACKs that must fit before the switch pairs them with the only flow left"},
 	{"sources", CFG_WORDS, AT(cfg_pairing, sources), .words = source_words,
 	 .dflt_text = "all of them",
-	 .help = "what may pair: `pairs` and `weirctl flow add`, connection management, READ "
-		 "requests, ACKs, CNPs of the receiver"},
+	 .help = "where the switch learns pairs: `pairs` and `weirctl flow add`, connection "
+		 "management, READ requests, ACKs, CNPs of the receiver"},
 };
 static SCHEMA(pairing_schema, pairing_rows, cfg_pairing);
 
@@ -594,7 +612,7 @@ static const struct cfg_row pair_rows[] = {
 	{"from", CFG_TEXT, AT(cfg_pair, from), .max = IP_LEN, .required = true,
 	 .help = "address of the sender of data, IPv4 or IPv6"},
 	{"to", CFG_TEXT, AT(cfg_pair, to), .max = IP_LEN, .required = true,
-	 .help = "address of its receiver"},
+	 .help = "address of the receiver of data"},
 	{"qp", CFG_NUMBER, .unit = UNIT_QP, AT(cfg_pair, qp), .min = LEAST_QP, .max = MOST_QP,
 	 .required = true, .help = "the receiver's queue pair, as in the data frames; 0x12 is 18"},
 	{"sender_qp", CFG_NUMBER, .unit = UNIT_QP, AT(cfg_pair, sender_qp), .min = LEAST_QP,
@@ -617,13 +635,13 @@ static const struct cfg_row switch_rows[] = {
 	 .scalar = &workers_scalar, .dflt_text = "1",
 	 .help = "number of poll-mode cores, or a list of cores"},
 	{"poll", CFG_WORD, CFG_RESTART, AT(cfg_switch, poll), .words = poll_words,
-	 .help = "`busy`: workers never rest. `adaptive`: a worker rests while no frame moves, and "
-		 "after 1 ms waits in the kernel for a frame where its ports are all `xdp:`"},
+	 .help = "`busy`: workers never sleep. `adaptive`: a worker sleeps while no frame moves. "
+		 "After 1 ms it waits in the kernel for a frame, if all its ports are `xdp:`"},
 	{"buffer", CFG_MAP, .sub = &buffer_schema, AT(cfg_switch, buffer), .dflt_text = "defaults",
 	 .help = "the shared buffer"},
 	{"mac_age", CFG_NUMBER, .unit = UNIT_TIME, AT(cfg_switch, mac_age), .min = SECONDS(1),
 	 .max = SECONDS(1000000), .dflt = SECONDS(300),
-	 .help = "learned addresses are forgotten after this"},
+	 .help = "a learned address leaves the table this long after its last frame"},
 	{"mac_move_limit", CFG_NUMBER, .unit = UNIT_COUNT, AT(cfg_switch, mac_move_limit),
 	 .max = MAC_MOVE_LIMIT_MAX, .dflt = 5,
 	 .help = "a learned address that moves more often within 10 s is pinned to its older port; "
@@ -643,7 +661,7 @@ static const struct cfg_row switch_rows[] = {
 	{"pairing", CFG_MAP, .sub = &pairing_schema, AT(cfg_switch, pairing),
 	 .dflt_text = "defaults", .help = "how the queue pair of a flow's sender is found"},
 	{"stall", CFG_MAP, .sub = &stall_schema, AT(cfg_switch, stall), .dflt_text = "defaults",
-	 .help = "what follows when a worker stands still for so long, in real time"},
+	 .help = "what the switch does when a worker stands still, in real time"},
 };
 static SCHEMA(switch_schema, switch_rows, cfg_switch);
 
@@ -659,7 +677,8 @@ static const struct cfg_row root_rows[] = {
 	{"routes", CFG_LIST, .sub = &route_schema, AT(cfg_root, routes), .max = 16384,
 	 .dflt_text = "none", .help = "static routes, beside the subnets of the ports"},
 	{"neighbours", CFG_LIST, .sub = &neighbour_schema, AT(cfg_root, neighbours), .max = 4096,
-	 .dflt_text = "none", .help = "static neighbours: their MAC address is not asked for"},
+	 .dflt_text = "none",
+	 .help = "static neighbours; the switch does not ask for their MAC addresses"},
 	{"pairs", CFG_LIST, .sub = &pair_schema, AT(cfg_root, pairs), .max = MAX_PAIRS,
 	 .dflt_text = "none", .help = "queue pairs of flows that are known beforehand"},
 	{"profiles", CFG_TABLE, .sub = &cfg_profile_schema, AT(cfg_root, profiles), .max = 64,
