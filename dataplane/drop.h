@@ -13,49 +13,50 @@
 	  "longer than the port's frame limit, or in several segments")                            \
 	X(BAD_SOURCE, "bad-source", false, "source address is a group address or zero")            \
 	X(STICKY, "sticky-mac", false,                                                             \
-	  "the source address lives at a sticky port, and the frame came in by another port")      \
+	  "the source address belongs to a sticky port, and the frame arrived by another port")    \
 	X(VLAN_INGRESS, "vlan-ingress", false, "the port is not a member of the frame's VLAN")     \
 	X(VLAN_EGRESS, "vlan-egress", false,                                                       \
-	  "the port sends the VLAN untagged, and behind the tag stands another 802.1Q tag or a "   \
-	  "link-local protocol")                                                                   \
+	  "the port sends the VLAN untagged, and another 802.1Q tag or a link-local protocol "     \
+	  "follows the tag")                                                                       \
 	X(TAGGED_CONTROL, "tagged-mac-control", false,                                             \
-	  "MAC control (PFC, PAUSE) behind a VLAN tag")                                            \
+	  "MAC control frame (PFC, PAUSE) with a VLAN tag")                                        \
 	X(NO_EGRESS, "no-egress", false, "no other port may carry the frame")                      \
 	X(LOSSLESS_UNKNOWN, "lossless-unknown", false,                                             \
 	  "to an unknown address or to a group, in a lossless class that is not flooded: enter "   \
 	  "the address into fdb, let the station send first, or set flood: on")                    \
-	X(HAIRPIN, "hairpin", false, "the destination lives on the port the frame came from")      \
+	X(HAIRPIN, "hairpin", false,                                                               \
+	  "the destination is behind the port by which the frame arrived")                         \
 	X(NOT_FOR_ROUTER, "not-for-router", false,                                                 \
-	  "on a routed port, and neither IP to the router's MAC address, ARP nor neighbour "       \
+	  "on a routed port, and none of: IP to the router's MAC address, ARP, neighbour "         \
 	  "discovery")                                                                             \
 	X(TO_ROUTER, "to-router", false,                                                           \
 	  "to an address of the switch itself, which answers only ARP, neighbour discovery "       \
 	  "and ping")                                                                              \
-	X(BAD_L3, "bad-l3", false, "IP header that does not hold, or its checksum is wrong")       \
+	X(BAD_L3, "bad-l3", false, "invalid IP header, or wrong checksum")                         \
 	X(MARTIAN, "martian", false, "from or to an IP address that no router may forward")        \
 	X(TTL_EXPIRED, "ttl-expired", false, "TTL or hop limit used up")                           \
 	X(NO_ROUTE, "no-route", false, "no route to the destination")                              \
 	X(NO_NEIGHBOUR, "no-neighbour", false,                                                     \
 	  "the MAC address of the next hop did not become known while the frame waited")           \
 	X(COPP, "copp", false,                                                                     \
-	  "ARP, neighbour discovery, ping of the router or an expired TTL beyond what the "        \
-	  "port may ask of it (key copp)")                                                         \
+	  "ARP, neighbour discovery, ping of the router or an expired TTL beyond the rate of "     \
+	  "the port (key copp)")                                                                   \
 	X(STORM_CONTROL, "storm-control", false,                                                   \
-	  "broadcast, unknown unicast or multicast beyond the port's storm_control rate, or "   \
-	  "BPDUs beyond 1,000 per second where multicast has none")                              \
+	  "broadcast, unknown unicast or multicast beyond the port's storm_control rate, or "      \
+	  "BPDUs beyond 1,000 per second where multicast has none")                                \
 	X(EGRESS_MTU, "egress-mtu", false, "longer than the frame limit of the egress port")       \
 	X(INGRESS_POOL, "ingress-pool", true,                                                      \
 	  "lossy priority group beyond its limit or the ingress pool")                             \
 	X(HEADROOM, "headroom-overrun", true,                                                      \
-	  "lossless priority group overran its PFC headroom: the peer ignores PAUSE, or "          \
+	  "the headroom of a lossless priority group was full: the peer ignores PAUSE, or the "    \
 	  "headroom is too small")                                                                 \
 	X(EGRESS_TAIL, "egress-tail", true,                                                        \
 	  "lossy queue beyond its limit or the lossy egress pool")                                 \
-	X(WRED, "wred", true, "not ECN-capable, and chosen by WRED")                               \
+	X(WRED, "wred", true, "Not-ECT, and WRED decided to drop it")                              \
 	X(PORT_DOWN, "port-down", false,                                                           \
 	  "queued for, or received from, a port whose link is down")                               \
 	X(WATCHDOG, "watchdog", false,                                                             \
-	  "of a class whose PFC watchdog found a storm, or that an operator discards "             \
+	  "the PFC watchdog found a storm of the class, or an operator discards the class "        \
 	  "(watchdog drop-all)")                                                                   \
 	X(NO_MBUF, "no-mbuf", true, "no memory for a flood copy")                                  \
 	X(SHUTDOWN, "shutdown", false, "still queued when the switch was stopped")

@@ -10,93 +10,102 @@
 	X(XON, "pfc-xon", "a priority group left XOFF")                                            \
 	X(LOSSLESS_DROP, "lossless-drop", "a frame of a lossless class was dropped")               \
 	X(STORM, "pfc-storm", "the watchdog found a PFC storm; the class is in recovery")          \
-	X(STORM_OVER, "pfc-storm-over", "the storm is over; pfc: whether the class obeys PFC now") \
+	X(STORM_OVER, "pfc-storm-over",                                                            \
+	  "the storm is over; pfc says whether the class obeys PFC now")                           \
 	X(STORM_LIMIT, "pfc-storm-limit",                                                          \
 	  "too many storms: PFC of the class is off, or the port is down, until an operator "      \
 	  "recovers it")                                                                           \
 	X(STORM_RECOVERED, "pfc-recovered", "an operator ended a storm or an escalation")          \
 	X(DROP_ALL, "watchdog-drop-all", "an operator turned drop-all on or off")                  \
 	X(PFC_RATE_UP, "pfc-rate-high", "PFC frames per second rose above the warning threshold")  \
-	X(PFC_RATE_DOWN, "pfc-rate-normal", "PFC frames per second fell below it again")           \
+	X(PFC_RATE_DOWN, "pfc-rate-normal",                                                        \
+	  "PFC frames per second fell below the warning threshold again")                          \
 	X(PFC_PAUSED, "pfc-paused-long",                                                           \
 	  "the peer paused a class for nearly the whole last second, in one pause or in many")     \
-	X(PFC_PAUSED_OVER, "pfc-paused-normal", "the peer pauses the class for less than that")    \
+	X(PFC_PAUSED_OVER, "pfc-paused-normal",                                                    \
+	  "the peer no longer pauses the class for nearly the whole second")                       \
 	X(PAIR_DROPPED, "pair-dropped",                                                            \
-	  "what passed contradicts a flow's pair: it is learnt anew (at most one a second)")       \
+	  "a frame contradicts a flow's pair: the switch drops the pair and learns again (at "     \
+	  "most one a second)")                                                                    \
 	X(FLOWS_FULL, "flows-full",                                                                \
-	  "no room for another RoCEv2 flow; it is forwarded all the same (at most one a second)")  \
+	  "the flow table has no room for a RoCEv2 flow; the switch forwards it, but does not "    \
+	  "follow it (at most one a second)")                                                      \
 	X(CNP_CAP, "cnp-cap",                                                                      \
-	  "notifications were left out: too many by one port (at most one a second)")              \
+	  "a port has reached its limit of CNPs; the switch left CNPs out (at most one a second)") \
 	X(LINK_UP, "link-up", "the port's link came up")                                           \
 	X(LINK_DOWN, "link-down", "the port's link went down; its queues were flushed")            \
 	X(WORKER_STALLED, "worker-stalled",                                                        \
 	  "a worker stands still: its ports neither receive nor send")                             \
-	X(WORKER_RECOVERED, "worker-recovered", "a worker that stood still moves again")           \
+	X(WORKER_RECOVERED, "worker-recovered", "a worker that stood still loops again")           \
 	X(STANDIN_PAUSED, "stand-in-paused",                                                       \
 	  "the stand-in paused the peers of a worker's ports while the worker stood still")        \
 	X(STANDIN_GAVE_UP, "stand-in-gave-up",                                                     \
-	  "a worker has stood still for 10 s: its peers are paused no longer")                     \
+	  "a worker has stood still for 10 s: the stand-in stops pausing its peers")               \
 	X(STANDIN_ENDED, "stand-in-ended",                                                         \
 	  "the stand-in has ended: no PAUSE while a worker stands still, until a restart")         \
 	X(RX_MISSED, "rx-missed", "the receive ring of a port with lossless classes overflowed")   \
 	X(RX_GUARD, "rx-guard",                                                                    \
-	  "the receive ring of a port was fuller than rx_guard allows, and the switch paused the " \
-	  "senders of the port: see the gaps of show workers (at most one a second and port)")     \
+	  "the receive ring of a port was fuller than rx_guard, and the switch paused the peer: "  \
+	  "see the gaps of `show workers` (at most one a second and port)")                        \
 	X(MAC_LEARNED, "mac-learned", "an address was learned")                                    \
 	X(MAC_MOVED, "mac-moved", "an address moved to another port")                              \
-	X(MAC_AGED, "mac-aged", "an address was forgotten: no frame came from it")                 \
+	X(MAC_AGED, "mac-aged",                                                                    \
+	  "the switch dropped an address from its table: no frame came from it")                   \
 	X(LOSSLESS_UNKNOWN, "lossless-unknown",                                                    \
-	  "a frame of a lossless class that is not flooded went to an address that is not "        \
-	  "known, or to a group: enter it into fdb, let the station send first, or set flood: "    \
-	  "on (at most one a second and port)")                                                    \
+	  "a frame went to an unknown address or to a group, in a lossless class that is not "     \
+	  "flooded: enter the address into fdb, let the station send first, or set flood: on "     \
+	  "(at most one a second and port)")                                                       \
 	X(MAC_EVICTED, "mac-evicted",                                                              \
-	  "an address was forgotten for a new one: the port has more than its share or limit "     \
-	  "(mac_limit) (at most one a second)")                                                    \
+	  "a new address replaced an old one: the port has more addresses than its share or its "  \
+	  "mac_limit (at most one a second)")                                                      \
 	X(MAC_FLAPPING, "mac-flapping",                                                            \
-	  "an address moved to and fro and is pinned to its older port; if another station uses "  \
-	  "it, set `sticky: true` for the port or a static `fdb` entry (at most one a second)")    \
+	  "an address moved too often and is pinned to its older port; if another station uses "   \
+	  "it, set `sticky: true` for the port or add a static `fdb` entry (at most one a "        \
+	  "second)")                                                                               \
 	X(MAC_STICKY, "mac-sticky",                                                                \
-	  "frames with an address of a sticky port came in by another port, and were dropped (at " \
+	  "frames with an address of a sticky port arrived by another port and were dropped (at "  \
 	  "most one a second)")                                                                    \
 	X(FDB_FULL, "fdb-full",                                                                    \
-	  "the table of addresses is full: new ones take the place of the oldest of the port "     \
-	  "that is furthest above its share")                                                      \
+	  "the table of addresses is full: a new address replaces the oldest address of the "      \
+	  "port that is furthest above its share")                                                 \
 	X(FDB_ROOM, "fdb-room", "the table of addresses has room again")                           \
 	X(NEIGHBOUR_MAC, "neighbour-mac-changed",                                                  \
-	  "a next hop has another MAC address; if that is not the station's doing, give it a "     \
-	  "static entry in `neighbours` (at most one a second and port)")                          \
+	  "a next hop has another MAC address; if the station did not change it, add a static "    \
+	  "entry in `neighbours` (at most one a second and port)")                                 \
 	X(PORT_GONE, "interface-gone",                                                             \
-	  "the port's interface does not exist any more; the port uses it again when it is made")  \
+	  "the port's interface does not exist any more; the port uses it again when it exists "   \
+	  "again")                                                                                 \
 	X(PORT_BACK, "interface-back", "the port's interface exists again, and the port uses it")  \
 	X(PORT_REFUSED, "interface-refused",                                                       \
-	  "the port's interface exists again, and the port cannot use it; the log says why, and "  \
+	  "the port's interface exists again, but the port cannot use it: the log says why, and "  \
 	  "weir tries again twice a second")                                                       \
 	X(COPP, "copp-limit",                                                                      \
-	  "the port hands more ARP and neighbour discovery to control than its copp rate; the "    \
-	  "excess is dropped")                                                                     \
+	  "the port receives more ARP and neighbour discovery than its copp rate; the switch "     \
+	  "drops the excess")                                                                      \
 	X(COPP_OVER, "copp-normal", "the port has kept its copp rate for five seconds")            \
 	X(STORM_CONTROL, "storm-control",                                                          \
-	  "the port exceeds its storm_control rate, or the fixed rate of BPDUs; the excess is "    \
-	  "dropped")                                                                               \
+	  "the port exceeds its storm_control rate or the fixed rate of BPDUs; the switch drops "  \
+	  "the excess")                                                                            \
 	X(STORM_CONTROL_OVER, "storm-control-over",                                                \
 	  "the port has kept its storm_control rate for five seconds")                             \
 	X(ROCE_LOSSY, "roce-in-lossy-class",                                                       \
-	  "RoCEv2 data comes in a lossy class: give its DSCP to a lossless class "                 \
-	  "(`dscp_to_class`), or let the senders use the DSCP of one")                             \
+	  "RoCEv2 data arrives in a lossy class: map its DSCP to a lossless class "                \
+	  "(`dscp_to_class`), or let the senders use a DSCP of a lossless class")                  \
 	X(ROCE_LOSSY_OVER, "roce-in-lossy-class-over",                                             \
-	  "no RoCEv2 data has come in a lossy class for five seconds")                             \
+	  "no RoCEv2 data has arrived in a lossy class for five seconds")                          \
 	X(LOOP, "loop-detected",                                                                   \
-	  "a loop probe of one port came back on another port, or on the same one")                \
+	  "a loop probe of one port came back on another port or on the same port")                \
 	X(LOOP_OVER, "loop-over", "no loop probe has come back for five seconds")                  \
 	X(LOOP_RECOVERED, "loop-recovered",                                                        \
-	  "the port is up again: no loop probe came back for its recover time")                    \
+	  "the port is up again: it received no loop probe for its `recover` time")                \
 	X(NEXT_HOP_LOST, "next-hop-lost",                                                          \
 	  "a route's next hop does not answer; frames for it are dropped")                         \
 	X(NEXT_HOP_BACK, "next-hop-back", "a route's next hop answers again")                      \
 	X(TX_SET, "tx-set", "an operator changed TX-enable of a port or queue")                    \
-	X(RELOADED, "reload", "all workers run on a new policy")                                   \
+	X(RELOADED, "reload", "all workers use a new policy")                                      \
 	X(RELOAD_FAILED, "reload-failed", "a new policy was refused; nothing has changed")         \
-	X(ROLLBACK, "rollback", "the policy before is put back: by rollback, or without a confirm")
+	X(ROLLBACK, "rollback",                                                                    \
+	  "the switch uses the policy before again: by `rollback`, or because no `confirm` came")
 
 enum event_type {
 #define X(id, name, help) EVENT_##id,

@@ -132,7 +132,7 @@ static void storms_are_told_with_action_and_times(void **state)
 		 "action=alert measured_us=1\n"},
 		{{.type = EVENT_STORM, .port = 1, .cls = 3, .a = 77, .b = 1000}, "action=? "},
 		{{.type = EVENT_STORM_OVER, .port = 1, .cls = 3, .a = 1, .b = 2000000},
-		 " info pfc-storm-over: the storm is over; pfc: whether the class obeys PFC now "
+		 " info pfc-storm-over: the storm is over; pfc says whether the class obeys PFC now "
 		 "port=p2 class=3 storm_us=2000 pfc=on\n"},
 		{{.type = EVENT_STORM_OVER, .port = 1, .cls = 3, .b = 2000000}, " pfc=off\n"},
 		{{.type = EVENT_STORM_LIMIT, .port = 0, .cls = 5, .a = WATCHDOG_PORT_DOWN, .b = 30},
@@ -170,14 +170,14 @@ static void flows_and_their_notifications_are_told_with_how_many(void **state)
 		const char *text;
 	} rows[] = {
 		{{.type = EVENT_PAIR_DROPPED, .port = 0xff, .cls = 0xff, .b = 3},
-		 " warning pair-dropped: what passed contradicts a flow's pair: it is learnt anew "
-		 "(at most one a second) count=3\n"},
+		 " warning pair-dropped: a frame contradicts a flow's pair: the switch drops the "
+		 "pair and learns again (at most one a second) count=3\n"},
 		{{.type = EVENT_FLOWS_FULL, .port = 0xff, .cls = 0xff, .b = 1000000},
-		 " warning flows-full: no room for another RoCEv2 flow; it is forwarded all the "
-		 "same (at most one a second) count=1000000\n"},
+		 " warning flows-full: the flow table has no room for a RoCEv2 flow; the switch "
+		 "forwards it, but does not follow it (at most one a second) count=1000000\n"},
 		{{.type = EVENT_CNP_CAP, .port = 1, .cls = 0xff, .b = 7},
-		 " warning cnp-cap: notifications were left out: too many by one port (at most "
-		 "one a second) port=p2 count=7\n"},
+		 " warning cnp-cap: a port has reached its limit of CNPs; the switch left CNPs out "
+		 "(at most one a second) port=p2 count=7\n"},
 	};
 	struct bench *b = *state;
 
