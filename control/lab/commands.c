@@ -9,7 +9,6 @@
 #include "control/completion.h"
 #include "control/config/terminal.h"
 #include "control/lab/expr.h"
-#include "control/lab/fluid_run.h"
 #include "control/lab/lab.h"
 
 const struct lab_command lab_commands[] = {

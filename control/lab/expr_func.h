@@ -34,9 +34,9 @@ enum expr_method {
 	BY_OPERATION, // of the operations that finished in the window
 	BY_NOW, // what is at the end of the window
 	BY_SET, // of all its objects together: what was found in the window (chain.h)
-	BY_STORM, // of what the watchdogs said (storm_log.h)
+	BY_STORM, // of what the watchdogs said (ledger.h)
 	BY_LEVEL, // of the length of queues over time (level.h)
-	BY_WATCH, // the instant at which it first happened in the window (watch.h)
+	BY_WATCH, // the instant at which it first happened in the window (level.h)
 	BY_LIST, // of the values of its arguments
 };
 

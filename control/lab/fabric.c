@@ -7,11 +7,71 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "control/lab/chain_fabric.h"
+#include "control/lab/chain.h"
 #include "control/lab/fabric_int.h"
+#include "control/lab/ideal.h"
 #include "control/lab/lab_capture.h"
 #include "control/observe/observe.h"
+#include "dataplane/switch_routes.h"
+#include "dataplane/units.h"
 #include "dataplane/worker.h"
+#include "drivers/nic/requester.h"
+
+// ---- derived routes
+// Derived routes follow the ports that are up: a next hop is left out on every switch while no
+// link behind it leads on to the host. All switches know of a port at once, as with a routing
+// protocol that needs no time. A longer way is not taken.
+
+struct looker {
+	const struct fabric *f;
+	uint32_t sw;
+};
+
+static bool leads(void *arg, const struct policy_nexthop *h)
+{
+	const struct looker *l = arg;
+	const struct scenario *sc = l->f->sc;
+	const struct sc_port *p = &sc->switches[l->sw].ports[h->port];
+	uint32_t next = sc->links[p->link].end[1 - p->side].node;
+
+	return l->f->ends_down[p->link] == 0 && routes_reach(&l->f->routes, next, h->track - 1u);
+}
+
+void fabric_track(struct fabric *f, uint32_t sw)
+{
+	struct looker l = {f, sw};
+
+	switch_track_nexthops(f->switches[sw].sw, leads, &l);
+}
+
+// Whether a port has gone down or come up since the last look.
+static bool ports_changed(struct fabric *f, uint32_t sw)
+{
+	const struct sc_switch *s = &f->sc->switches[sw];
+	bool changed = false;
+
+	for (uint32_t p = 0; p < s->n_ports; p++) {
+		uint32_t link = s->ports[p].link;
+		uint8_t bit = (uint8_t)(1u << s->ports[p].side);
+		bool down = !switch_link_up(f->switches[sw].sw, p);
+
+		if (link == SC_NO_LINK || down == ((f->ends_down[link] & bit) != 0))
+			continue;
+		f->ends_down[link] ^= bit;
+		changed = true;
+	}
+	return changed;
+}
+
+// After control's side of a switch: all routes follow its ports.
+static void fabric_withdraw(struct fabric *f, uint32_t sw)
+{
+	if (!ports_changed(f, sw))
+		return;
+	routes_follow(&f->routes, f->ends_down);
+	for (uint32_t i = 0; i < f->sc->n_switches; i++)
+		fabric_track(f, i);
+}
 
 enum { CONTROL_EVERY_NS = 1000000, EVENTS_A_CALL = 64, PASSES = 3 };
 
@@ -82,7 +142,8 @@ static void note_storms(struct fabric *f, uint32_t sw)
 		f->out_of_memory = true;
 }
 
-void fabric_control(struct fabric *f, uint32_t i)
+// Does what control has to do for a switch, now.
+static void fabric_control(struct fabric *f, uint32_t i)
 {
 	struct fabric_switch *s = &f->switches[i];
 	struct event events[EVENTS_A_CALL];
@@ -116,6 +177,320 @@ static void control(void *arg, uint64_t now_ns)
 	chain_fabric_look(f);
 	if (vclock_at(&f->clock, now_ns + CONTROL_EVERY_NS, control, f) != 0)
 		f->out_of_memory = true;
+}
+
+// ---- faults of a scenario at their instants, and their ends
+
+struct fabric_fault {
+	struct fabric *f;
+	const struct sc_fault *sc;
+	bool on;
+	uint32_t turn; // of those that have begun
+};
+
+static struct wire_end *leaving_by(const struct fabric *f, const struct sc_fault *sc)
+{
+	const struct sc_link *l = &f->sc->links[sc->link];
+	bool first = l->end[0].is_switch == sc->target.is_switch &&
+		     l->end[0].node == sc->target.node && l->end[0].port == sc->target.port;
+
+	return wire_end(f->links[sc->link].wire, first ? 0 : 1);
+}
+
+static void storm(struct fabric *f, const struct sc_fault *sc, bool on)
+{
+	if (on)
+		nic_storm_start(f->hosts[sc->target.node].nic, &sc->storm);
+	fabric_poke_host(f, sc->target.node);
+}
+
+// Both ends see it at once, as a PHY does.
+static void link_down(struct fabric *f, const struct sc_fault *sc, bool on)
+{
+	const struct sc_link *l = &f->sc->links[sc->link];
+
+	wire_set_up(f->links[sc->link].wire, !on);
+	for (unsigned i = 0; i < 2; i++)
+		if (l->end[i].is_switch) {
+			switch_links_changed(f->switches[l->end[i].node].sw);
+			fabric_control(f, l->end[i].node);
+			actor_poke(&f->switches[l->end[i].node].actor);
+		}
+}
+
+static void link_lossy(struct fabric *f, const struct sc_fault *sc, bool on)
+{
+	struct wire_loss other = sc->loss;
+
+	if (sc->one_way) {
+		wire_set_loss(leaving_by(f, sc), on ? &sc->loss : NULL);
+		return;
+	}
+	other.seed = ~other.seed; // the directions lose different frames
+	wire_set_loss(wire_end(f->links[sc->link].wire, 0), on ? &sc->loss : NULL);
+	wire_set_loss(wire_end(f->links[sc->link].wire, 1), on ? &other : NULL);
+}
+
+static void link_slow(struct fabric *f, const struct sc_fault *sc, bool on)
+{
+	const struct sc_link *l = &f->sc->links[sc->link];
+	struct wire *w = f->links[sc->link].wire;
+
+	if (sc->rate_bps != 0)
+		wire_set_speed(w, on ? sc->rate_bps : l->speed_bps);
+	if (sc->delay_ns >= 0)
+		wire_set_delay(w, on ? (uint64_t)sc->delay_ns : l->delay_ns);
+}
+
+static void slow_receiver(struct fabric *f, const struct sc_fault *sc, bool on)
+{
+	const struct nic_config *c = &f->sc->hosts[sc->target.node].nic;
+	struct nic_faults faults = c->faults;
+
+	if (on) {
+		faults.rx_rate_bps = sc->rate_bps;
+		faults.loopback_bps = sc->loopback_bps;
+	}
+	if (nic_set_faults(f->hosts[sc->target.node].nic, &faults) == -ENOMEM)
+		f->out_of_memory = true;
+	fabric_poke_host(f, sc->target.node);
+}
+
+static void deaf(struct fabric *f, const struct sc_fault *sc, bool on)
+{
+	nic_ignore_pause(f->hosts[sc->target.node].nic,
+			 on || f->sc->hosts[sc->target.node].nic.ignore_pause);
+	fabric_poke_host(f, sc->target.node);
+}
+
+static void tx_off(struct fabric *f, const struct sc_fault *sc, bool on)
+{
+	struct fabric_switch *s = &f->switches[sc->target.node];
+
+	(void)switch_set_tx(s->sw, sc->target.port, sc->cls, !on);
+	actor_poke(&s->actor);
+}
+
+// Another policy, live. It stays: what a reload brings is not taken back.
+static void reload(struct fabric *f, const struct sc_fault *sc, bool on)
+{
+	if (on)
+		fabric_reload(f, sc);
+}
+
+static void drop_all(struct fabric *f, const struct sc_fault *sc, bool on)
+{
+	struct fabric_switch *s = &f->switches[sc->target.node];
+
+	(void)switch_watchdog_drop_all(s->sw, on);
+	actor_poke(&s->actor);
+}
+
+// Where there is nothing to recover, an operator is told so; here it changes nothing.
+static void recover(struct fabric *f, const struct sc_fault *sc, bool on)
+{
+	struct fabric_switch *s = &f->switches[sc->target.node];
+	int err = 0;
+
+	if (!on)
+		return;
+	(void)switch_watchdog_recover(s->sw, sc->target.port, (unsigned)sc->cls, &err);
+	actor_poke(&s->actor);
+}
+
+static void (*const act[N_SC_FAULTS])(struct fabric *f, const struct sc_fault *sc, bool on) = {
+	[SC_PAUSE_STORM] = storm,
+	[SC_LINK_DOWN] = link_down,
+	[SC_LINK_LOSSY] = link_lossy,
+	[SC_LINK_SLOW] = link_slow,
+	[SC_SLOW_RECEIVER] = slow_receiver,
+	[SC_DEAF] = deaf,
+	[SC_TX_OFF] = tx_off,
+	[SC_RELOAD] = reload,
+	[SC_DROP_ALL] = drop_all,
+	[SC_RECOVER] = recover,
+};
+
+// ---- faults over faults
+
+static bool same_end(const struct sc_end *a, const struct sc_end *b)
+{
+	return a->is_switch == b->is_switch && a->node == b->node && a->port == b->port;
+}
+
+// Whether two faults change the same thing.
+static bool meet(const struct sc_fault *a, const struct sc_fault *b)
+{
+	if (a->kind != b->kind)
+		return false;
+	if (a->kind == SC_LINK_DOWN || a->kind == SC_LINK_LOSSY || a->kind == SC_LINK_SLOW)
+		return a->link == b->link &&
+		       (!a->one_way || !b->one_way || same_end(&a->target, &b->target));
+	return same_end(&a->target, &b->target) && a->cls == b->cls;
+}
+
+// Of the faults that still stand over what x changed, the next in order of their beginnings.
+static struct fabric_fault *next_under(struct fabric_fault *x, uint32_t after)
+{
+	struct fabric *f = x->f;
+	struct fabric_fault *next = NULL;
+
+	for (uint32_t i = 0; i < f->sc->n_faults; i++) {
+		struct fabric_fault *y = &f->faults[i];
+
+		if (y->on && y->turn > after && meet(x->sc, y->sc) &&
+		    (next == NULL || y->turn < next->turn))
+			next = y;
+	}
+	return next;
+}
+
+static void begin(void *arg, uint64_t now_ns)
+{
+	struct fabric_fault *x = arg;
+
+	(void)now_ns;
+	x->on = true;
+	x->turn = ++x->f->n_faults_begun;
+	act[x->sc->kind](x->f, x->sc, true);
+}
+
+// The latest of those that are left counts again: a link that was cut twice is up when both cuts
+// are over.
+static void end(void *arg, uint64_t now_ns)
+{
+	struct fabric_fault *x = arg, *y;
+
+	(void)now_ns;
+	x->on = false;
+	y = next_under(x, 0);
+	if (x->sc->kind == SC_LINK_DOWN && y != NULL)
+		return;
+	act[x->sc->kind](x->f, x->sc, false);
+	for (; y != NULL; y = next_under(x, y->turn))
+		act[y->sc->kind](y->f, y->sc, true);
+}
+
+// Schedules every fault and its end. 0 or -ENOMEM.
+static int fabric_faults(struct fabric *f)
+{
+	const struct scenario *sc = f->sc;
+	int err = 0;
+
+	f->faults = calloc(sc->n_faults + 1, sizeof(f->faults[0]));
+	if (f->faults == NULL)
+		return -ENOMEM;
+	// At one instant ends come before beginnings.
+	for (uint32_t i = 0; i < sc->n_faults && err == 0; i++) {
+		const struct sc_fault *x = &sc->faults[i];
+
+		f->faults[i] = (struct fabric_fault){.f = f, .sc = x};
+		if (x->for_ns < UINT64_MAX - x->at_ns)
+			err = vclock_at(&f->clock, x->at_ns + x->for_ns, end, &f->faults[i]);
+	}
+	for (uint32_t i = 0; i < sc->n_faults && err == 0; i++)
+		err = vclock_at(&f->clock, sc->faults[i].at_ns, begin, &f->faults[i]);
+	return err;
+}
+
+// ---- the retransmission timer
+// Derives a retransmission timer for hosts without the key `rto`. A fabric without losses answers
+// each packet before this timer runs out.
+//
+//   rto = 2 * (base RTT + sum over the switches of the way: buffer / slowest link of the way)
+//
+// of the way with the largest result, rounded up to whole milliseconds. The factor 2 leaves room
+// for full buffers on the way of the acknowledgement, and for other queues that a port serves.
+
+#define MS_NS 1000000ull
+#define MOST_MS 60000ull // as the key `rto`
+
+enum { LONGEST_PACKET = 4096 };
+
+static double buffer_bytes(const struct fabric *f, uint32_t sw)
+{
+	const struct policy *p = f->switches[sw].policy;
+
+	return (double)p->buffer.total_cells * p->cell.bytes;
+}
+
+static double way_ns(const struct fabric *f, const struct ideal_path *path)
+{
+	struct ideal_message m = {
+		.op = REQ_WRITE, .mtu = LONGEST_PACKET, .n_bytes = LONGEST_PACKET};
+	uint64_t slowest = UINT64_MAX;
+	double bytes = 0;
+
+	for (uint32_t l = 0; l < path->n; l++) {
+		if (path->links[l].speed_bps < slowest)
+			slowest = path->links[l].speed_bps;
+		if (l != 0)
+			bytes += buffer_bytes(f, path->links[l].sw);
+	}
+	return (double)ideal_complete_ns(path, &m) +
+	       bytes * BITS_PER_BYTE * SECOND_NS / (double)slowest;
+}
+
+// Hosts of one switch with links alike have ways alike: the first and the last of them stand for
+// all.
+static bool is_alike(const struct scenario *sc, uint32_t a, uint32_t b)
+{
+	const struct sc_link *x = &sc->links[sc->hosts[a].link];
+	const struct sc_link *y = &sc->links[sc->hosts[b].link];
+
+	return routes_edge(sc, a) == routes_edge(sc, b) && x->speed_bps == y->speed_bps &&
+	       x->delay_ns == y->delay_ns;
+}
+
+static uint32_t find_examples(const struct scenario *sc, uint32_t *hosts)
+{
+	uint32_t n = 0;
+
+	for (uint32_t i = 0; i < sc->n_hosts; i++) {
+		uint32_t k = 0;
+
+		while (k < n && !is_alike(sc, hosts[k], i))
+			k += 2;
+		if (k == n) {
+			hosts[n] = i;
+			n += 2;
+		}
+		hosts[k + 1] = i;
+	}
+	return n;
+}
+
+static uint64_t whole_ms(double ns)
+{
+	uint64_t ms = ns >= (double)(MOST_MS * MS_NS) ? MOST_MS : (uint64_t)(ns / MS_NS);
+
+	return ms == MOST_MS || (double)(ms * MS_NS) >= ns ? ms : ms + 1;
+}
+
+// Computes f->rto_ns. Policies must be compiled. Returns 0 or -ENOMEM.
+static int fabric_rto(struct fabric *f)
+{
+	uint32_t *hosts = calloc(2 * (size_t)f->sc->n_hosts + 1, sizeof(*hosts));
+	struct ideal_path path;
+	struct ideal *ideal = NULL;
+	double longest = MS_NS;
+	int err = hosts == NULL ? -ENOMEM : ideal_create(f->sc, &ideal);
+	uint32_t n = err == 0 ? find_examples(f->sc, hosts) : 0;
+
+	for (uint32_t a = 0; a < n; a += 2)
+		for (uint32_t b = 1; b < n; b += 2) {
+			double ns;
+
+			if (hosts[a] == hosts[b])
+				continue;
+			ideal_find(ideal, hosts[a], hosts[b], &path);
+			ns = path.n == 0 ? 0 : 2 * way_ns(f, &path);
+			longest = ns > longest ? ns : longest;
+		}
+	f->rto_ns = whole_ms(longest) * MS_NS;
+	ideal_destroy(ideal);
+	free(hosts);
+	return err;
 }
 
 // ---- making

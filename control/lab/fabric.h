@@ -4,13 +4,13 @@
 // (traffic.h), numbers (measure.h) or reports.
 #pragma once
 
-#include "control/lab/cnp_judge.h"
-#include "control/lab/flow_book.h"
+#include "control/lab/ledger.h"
+#include "control/lab/ledger.h"
 #include "control/lab/level.h"
 #include "control/lab/routes.h"
 #include "control/lab/scenario.h"
-#include "control/lab/storm_log.h"
-#include "control/lab/watch.h"
+#include "control/lab/ledger.h"
+#include "control/lab/level.h"
 #include "dataplane/switch.h"
 #include "drivers/nic/nic.h"
 #include "dataplane/switch_change.h"
@@ -58,8 +58,8 @@ struct fabric_link {
 	struct wire *wire; // side i is sc->end[i]
 };
 
-struct fabric_fault; // fabric_faults.c
-struct chain_fabric; // chain_fabric.h
+struct fabric_fault;
+struct chain_fabric;
 
 struct fabric {
 	const struct scenario *sc;

@@ -12,12 +12,13 @@ enum {
 
 // ---- fabric_policy.c
 struct switch_port fabric_port(const struct fabric *f, uint32_t sw, uint32_t port);
-// The policy of a switch as it starts, or with the keys of a reload over it. *config owns what
-// messages of later reloads compare with. 0 or -EINVAL.
-int fabric_policy(const struct fabric *f, uint32_t sw, const struct sc_fault *reload,
-		  struct config **config, struct policy **policy, struct diags *d);
 // Policies of all switches and of all reloads. Each message is told once.
 int fabric_policies(struct fabric *f, struct diags *d);
+// Begins the reload of a scenario, once the one before is done.
+void fabric_reload(struct fabric *f, const struct sc_fault *sc);
+// Frees policies that no worker reads any more.
+void fabric_retire(struct fabric_switch *s);
+void fabric_reload_free(struct fabric_switch *s);
 
 // ---- fabric_memory.c
 // Starts EAL if need be and makes the frame pool. 0 or -ENOMEM.
@@ -25,26 +26,6 @@ int fabric_memory(struct fabric *f);
 void fabric_memory_free(struct fabric *f);
 bool fabric_memory_short(const struct fabric *f); // a frame was wanted and there was none
 
-// ---- fabric_rto.c
-// Computes f->rto_ns. Policies must be compiled. Returns 0 or -ENOMEM.
-int fabric_rto(struct fabric *f);
-
 // ---- fabric.c
-void fabric_control(struct fabric *f, uint32_t sw); // control's side of a switch, now
-
-// ---- fabric_faults.c
-// Schedules every fault and its end. 0 or -ENOMEM.
-int fabric_faults(struct fabric *f);
-
-// ---- fabric_withdraw.c
-// After control's side of a switch: all routes follow its ports.
-void fabric_withdraw(struct fabric *f, uint32_t sw);
 // The routes of one switch follow all ports, as after a publish.
 void fabric_track(struct fabric *f, uint32_t sw);
-
-// ---- fabric_reload.c
-// Begins the reload of a scenario, once the one before is done.
-void fabric_reload(struct fabric *f, const struct sc_fault *sc);
-// Frees policies that no worker reads any more.
-void fabric_retire(struct fabric_switch *s);
-void fabric_reload_free(struct fabric_switch *s);

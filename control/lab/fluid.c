@@ -3,8 +3,21 @@
 
 #include <complex.h>
 #include <errno.h>
+#include <inttypes.h>
 #include <math.h>
+#include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
+
+#include <json-c/json.h>
+
+#include "control/config/terminal.h"
+#include "control/lab/ideal.h"
+#include "control/lab/lab.h"
+#include "control/lab/measure.h"
+#include "control/lab/report.h"
+#include "control/lab/svg.h"
+#include "control/lab/traffic_flow.h"
 
 enum { BISECTIONS = 200, SWEEP_PER_DECADE = 400, SWEEP_DECADES = 6 };
 static const double smallest_p = 1e-9, lowest_hz = 1.0, longest_step_s = 1e-6;
@@ -251,4 +264,590 @@ int fluid_run(const struct fluid_params *f, double until_s, double every_s, doub
 	free(h.p);
 	free(h.rc);
 	return 0;
+}
+
+// ---- the command
+// `weir-lab fluid`: the fluid model of the busiest port to a host in a scenario, beside a packet
+// run of the same scenario. Flows count when they are endless, obey CNPs by the paper's rules and
+// end at that host in the same class.
+
+enum { ROWS = 1000, NAME = 80, TEXT = NAME + 16, FRAME_HEADERS = 58, CLASSES = 8, TITLE = 200 };
+static const double ns_per_s = 1e9;
+
+// One line of the comparison. NAN: nothing to say.
+struct fluid_row {
+	const char *what, *key;
+	enum expr_unit unit;
+	double at_rest, fluid, packets;
+};
+enum { ROW_QUEUE, ROW_MARKED, ROW_RATE, ROW_ALPHA, N_ROWS };
+
+struct curve {
+	double x[ROWS + 1], queue[ROWS + 1], rate[ROWS + 1];
+	uint64_t n;
+};
+
+struct fluid_job {
+	struct scenario *sc;
+	struct fabric *fabric;
+	struct traffic *traffic;
+	struct measure *measure;
+	// The bottleneck.
+	uint32_t dst, sw, port, queue, src, n_flows;
+	const struct lab_flow *flow;
+	uint8_t cls;
+	char name[NAME]; // "s1.p9.3"
+	struct sc_text records[3];
+	char record_text[3][TEXT];
+
+	struct fluid_params p;
+	double frame_bytes, line_bytes, speed_bps;
+	struct fluid_point point;
+	struct curve fluid, packets;
+	double sum_queue, sum_mark, sum_rate, sum_alpha;
+	uint64_t n_late;
+	struct fluid_row rows[N_ROWS];
+};
+
+static int complain(const struct fluid_job *j, const char *what)
+{
+	fprintf(stderr, "weir-lab fluid: %s: %s\n", j->sc->file, what);
+	return LAB_MISUSED;
+}
+
+// ---- the bottleneck
+
+struct tally {
+	struct fluid_job *j;
+	const struct lab_flow *flow;
+	uint32_t *n; // by host and class
+};
+
+static bool obeys(const struct fluid_job *j, const struct lab_flow *f, uint32_t src)
+{
+	const struct cc_config *cc = &j->sc->hosts[src].nic.cc;
+
+	return f->cc.n != 0 && !flow_is_tcp(f) && cc->flavour == CC_PAPER &&
+	       cc->rp_classes >> f->cls.n & 1;
+}
+
+static int count_pair(void *arg, uint32_t src, uint32_t dst)
+{
+	struct tally *t = arg;
+	uint32_t *n = &t->n[dst * CLASSES + (uint32_t)t->flow->cls.n];
+
+	if (!obeys(t->j, t->flow, src))
+		return 0;
+	*n += (uint32_t)t->flow->qps.n;
+	if (*n > t->j->n_flows) {
+		t->j->n_flows = *n;
+		t->j->dst = dst;
+		t->j->src = src;
+		t->j->cls = (uint8_t)t->flow->cls.n;
+		t->j->flow = t->flow;
+	}
+	return 0;
+}
+
+static int find_bottleneck(struct fluid_job *j)
+{
+	struct tally t = {.j = j};
+	const struct sc_link *l;
+
+	t.n = calloc((size_t)j->sc->n_hosts * CLASSES, sizeof(*t.n));
+	if (t.n == NULL)
+		return complain(j, "there is not enough memory");
+	for (uint32_t i = 0; i < j->sc->n_flows; i++) {
+		t.flow = lab_flow_of(j->sc, i);
+		if (flow_pattern(t.flow) == PATTERN_EACH && t.flow->size_kind == SIZE_UNLIMITED)
+			flow_each_pair(t.flow, count_pair, &t);
+	}
+	free(t.n);
+	if (j->n_flows == 0)
+		return complain(j, "no endless flow obeys DCQCN by the paper's rules (nic: {cc: "
+				   "paper}), and the model has only such flows: --senders 8 "
+				   "puts eight of them into one port, in place of messages");
+	l = &j->sc->links[j->sc->hosts[j->dst].link];
+	if (!l->end[0].is_switch && !l->end[1].is_switch)
+		return complain(j, "the hosts are joined without a switch");
+	j->sw = l->end[l->end[0].is_switch ? 0 : 1].node;
+	j->port = l->end[l->end[0].is_switch ? 0 : 1].port;
+	j->speed_bps = (double)l->speed_bps;
+	return LAB_DONE;
+}
+
+// ---- the model's parameters
+
+// There and back: a mark is seen by the receiver, told to the sender, felt by the queue.
+static double loop_delay_s(const struct fluid_job *j)
+{
+	struct ideal_path path = {0};
+	struct ideal *i;
+	double ns = 0;
+
+	if (ideal_create(j->sc, &i) != 0)
+		return 0;
+	ideal_find(i, j->src, j->dst, &path);
+	ideal_destroy(i);
+	for (uint32_t l = 0; l < path.n; l++)
+		ns += 2 * (double)path.links[l].delay_ns +
+		      j->line_bytes * 8 * ns_per_s / (double)path.links[l].speed_bps;
+	return ns / ns_per_s;
+}
+
+static int find_params(struct fluid_job *j)
+{
+	const struct policy_port *pp = &j->fabric->switches[j->sw].policy->ports[j->port];
+	const struct wred_params *w;
+	const struct wred_curve *c;
+	const struct cc_config *cc = &j->sc->hosts[j->src].nic.cc;
+
+	j->queue = pp->classify.class_to_queue[j->cls];
+	w = &pp->queue[j->queue].wred;
+	c = &w->curve[GREEN];
+	snprintf(j->name, sizeof(j->name), "%s.p%" PRIu32 ".%" PRIu32, j->sc->switches[j->sw].name,
+		 j->port + 1, j->queue);
+	if (!w->enabled || !w->ecn || c->kmax_bytes <= c->kmin_bytes)
+		return complain(j, "its busiest queue does not mark by a curve (wred: ecn: on, "
+				   "kmin below kmax)");
+	j->frame_bytes = j->flow->payload + FRAME_HEADERS;
+	j->line_bytes = j->frame_bytes + (double)LINK_OVERHEAD_BYTES;
+	j->p = (struct fluid_params){
+		.n_flows = j->n_flows,
+		.capacity_pps = j->speed_bps / 8 / j->line_bytes,
+		.kmin = (double)c->kmin_bytes / j->frame_bytes,
+		.kmax = (double)c->kmax_bytes / j->frame_bytes,
+		.pmax = (double)c->pmax_q32 / 4294967296.0,
+		.g = (double)cc->g_num / cc->g_den,
+		.cnp_s = (double)cc->np_gap_ns / ns_per_s,
+		.alpha_s = (double)cc->alpha_ns / ns_per_s,
+		.timer_s = (double)cc->increase_ns / ns_per_s,
+		.byte_packets = (double)cc->byte_budget / j->frame_bytes,
+		.fast_steps = (double)cc->fast,
+		.ai_pps = (double)cc->ai_bps / 8 / j->line_bytes,
+		.min_pps = (double)cc->rmin_bps / 8 / j->line_bytes,
+	};
+	if (cc->np_gap_ns == 0)
+		return complain(j, "its receivers send a CNP per mark, which the model does not "
+				   "know");
+	j->p.delay_s = loop_delay_s(j);
+	return LAB_DONE;
+}
+
+// ---- both runs
+
+static double duration_s(const struct fluid_job *j)
+{
+	return (double)j->sc->duration_ns / ns_per_s;
+}
+
+static double rate_of(const struct fluid_job *j, double pps)
+{
+	return pps * 8 * j->line_bytes;
+}
+
+static void fluid_step(void *arg, const struct fluid_state *s)
+{
+	struct fluid_job *j = arg;
+	struct curve *c = &j->fluid;
+
+	if (c->n <= ROWS) {
+		c->x[c->n] = s->t_s * ns_per_s;
+		c->queue[c->n] = s->q * j->frame_bytes;
+		c->rate[c->n++] = rate_of(j, s->rc);
+	}
+	if (s->t_s < duration_s(j) / 2)
+		return;
+	j->sum_queue += s->q * j->frame_bytes;
+	j->sum_mark += fluid_mark(&j->p, s->q);
+	j->sum_rate += rate_of(j, s->rc);
+	j->sum_alpha += s->alpha;
+	j->n_late++;
+}
+
+static int run_fluid(struct fluid_job *j)
+{
+	double n;
+
+	j->point = fluid_fixed_point(&j->p);
+	if (fluid_run(&j->p, duration_s(j), duration_s(j) / ROWS, 0, fluid_step, j) != 0)
+		return complain(j, "there is not enough memory for so long a loop");
+	n = j->n_late != 0 ? (double)j->n_late : 1;
+	j->rows[ROW_QUEUE] = (struct fluid_row){"queue", "queue_bytes", EXPR_BYTES,
+						j->point.q * j->frame_bytes, j->sum_queue / n, NAN};
+	j->rows[ROW_MARKED] = (struct fluid_row){"marked", "marked", EXPR_SHARE, j->point.p,
+						 j->sum_mark / n, NAN};
+	j->rows[ROW_RATE] = (struct fluid_row){"rate of a flow", "rate_bps", EXPR_RATE,
+					       rate_of(j, j->point.rc), j->sum_rate / n, NAN};
+	j->rows[ROW_ALPHA] = (struct fluid_row){"alpha", "alpha", EXPR_COUNT, j->point.alpha,
+						j->sum_alpha / n, NAN};
+	for (unsigned i = 0; !j->point.found && i < N_ROWS; i++)
+		j->rows[i].at_rest = NAN;
+	return LAB_DONE;
+}
+
+// Only what the comparison needs is recorded, and nothing is expected.
+static int ask(struct fluid_job *j, struct diag_sink *s)
+{
+	static const char *const what[] = {"queue", "mark_share", "rate"};
+
+	for (unsigned i = 0; i < 3; i++) {
+		snprintf(j->record_text[i], TEXT, "%s(%s)", what[i], j->name);
+		j->records[i] = (struct sc_text){.text = j->record_text[i]};
+	}
+	j->sc->records = j->records;
+	j->sc->n_records = 3;
+	j->sc->n_expects = 0;
+	j->sc->record_every_ns = (j->sc->duration_ns + ROWS - 1) / ROWS;
+	return measure_create(j->sc, &j->measure, s);
+}
+
+// Mean of a column over the second half.
+static double late_mean(const struct fluid_job *j, uint32_t column)
+{
+	double sum = 0, n = 0;
+
+	for (uint64_t r = 0; r < measure_n_rows(j->measure); r++) {
+		double v = measure_value(j->measure, r, column);
+
+		if (measure_row_ns(j->measure, r) * 2 <= j->sc->duration_ns || isnan(v))
+			continue;
+		sum += v;
+		n++;
+	}
+	return n > 0 ? sum / n : NAN;
+}
+
+static int run_packets(struct fluid_job *j)
+{
+	struct curve *c = &j->packets;
+	uint64_t n;
+
+	if (traffic_start(j->traffic, j->fabric) != 0 ||
+	    measure_start(j->measure, j->fabric, j->traffic) != 0 ||
+	    fabric_run_until(j->fabric, j->sc->duration_ns) != 0 ||
+	    measure_finish(j->measure, j->sc->duration_ns) != 0)
+		return complain(j, "there is not enough memory for the packet run");
+	j->rows[ROW_QUEUE].packets = late_mean(j, 0);
+	j->rows[ROW_MARKED].packets = late_mean(j, 1);
+	j->rows[ROW_RATE].packets = late_mean(j, 2) / j->n_flows;
+	n = measure_n_rows(j->measure);
+	for (uint64_t r = 0; r < n && r <= ROWS; r++) {
+		c->x[r] = (double)measure_row_ns(j->measure, r);
+		c->queue[r] = measure_value(j->measure, r, 0);
+		c->rate[r] = measure_value(j->measure, r, 2) / j->n_flows;
+		c->n = r + 1;
+	}
+	return LAB_DONE;
+}
+
+// ---- what is told
+
+static void verdict(const struct fluid_job *j, char *out, size_t len)
+{
+	if (!j->point.found)
+		snprintf(out, len,
+			 "no fixed point: %" PRIu32 " flows would need %.2f %% of the frames "
+			 "marked, the curve ends at %.2f %%; the queue goes to kmax",
+			 j->n_flows, j->point.p * 100, j->p.pmax * 100);
+	else
+		snprintf(out, len, "phase margin %.0f degrees at %.0f Hz: the loop %s",
+			 j->point.margin_deg, j->point.crossover_hz,
+			 j->point.margin_deg > 0 ? "settles" : "oscillates");
+}
+
+static void print_cell(enum expr_unit unit, double v)
+{
+	char text[EXPR_VALUE_LEN];
+
+	if (isnan(v))
+		snprintf(text, sizeof(text), "-");
+	else
+		expr_print(unit, v, text, sizeof(text));
+	printf("  %14s", text);
+}
+
+static void print_table(const struct fluid_job *j)
+{
+	char text[TITLE], frame[EXPR_VALUE_LEN], speed[EXPR_VALUE_LEN];
+
+	expr_print(EXPR_BYTES, j->frame_bytes, frame, sizeof(frame));
+	expr_print(EXPR_RATE, j->speed_bps, speed, sizeof(speed));
+	terminal_printf(stdout,
+			"%s: queue %s, %" PRIu32 " flows, %sbps, frames of %s, a loop of %.1f us\n"
+			"\n",
+			j->sc->name, j->name, j->n_flows, speed, frame, j->p.delay_s * 1e6);
+	printf("%-14s  %14s  %14s  %14s\n", "", "fixed point", "fluid model", "packet run");
+	for (unsigned i = 0; i < N_ROWS; i++) {
+		printf("%-14s", j->rows[i].what);
+		print_cell(j->rows[i].unit, j->rows[i].at_rest);
+		print_cell(j->rows[i].unit, j->rows[i].fluid);
+		print_cell(j->rows[i].unit, j->rows[i].packets);
+		putchar('\n');
+	}
+	verdict(j, text, sizeof(text));
+	terminal_printf(stdout,
+			"\n%s.\nModel and packets: means of the second half of %.0f ms.\n", text,
+			duration_s(j) * 1e3);
+}
+
+static struct json_object *number(double v)
+{
+	char text[32];
+
+	if (isnan(v))
+		return NULL;
+	snprintf(text, sizeof(text), "%.6g", v);
+	return json_object_new_double_s(strtod(text, NULL), text);
+}
+
+static struct json_object *to_json(const struct fluid_job *j)
+{
+	struct json_object *o = json_object_new_object(), *row;
+
+	json_object_object_add(o, "scenario", json_object_new_string(j->sc->name));
+	json_object_object_add(o, "queue", json_object_new_string(j->name));
+	json_object_object_add(o, "flows", json_object_new_int64(j->n_flows));
+	json_object_object_add(o, "loop_delay_ns", number(j->p.delay_s * ns_per_s));
+	json_object_object_add(o, "fixed_point", json_object_new_boolean(j->point.found));
+	if (j->point.found) {
+		json_object_object_add(o, "phase_margin_degrees", number(j->point.margin_deg));
+		json_object_object_add(o, "crossover_hz", number(j->point.crossover_hz));
+	}
+	for (unsigned i = 0; i < N_ROWS; i++) {
+		row = json_object_new_object();
+		json_object_object_add(row, "fixed_point", number(j->rows[i].at_rest));
+		json_object_object_add(row, "fluid", number(j->rows[i].fluid));
+		json_object_object_add(row, "packets", number(j->rows[i].packets));
+		json_object_object_add(o, j->rows[i].key, row);
+	}
+	return o;
+}
+
+static int write_plot(const struct fluid_job *j, const char *dir, const char *file, bool rates)
+{
+	const struct svg_series series[] = {
+		{"packet run", j->packets.x, rates ? j->packets.rate : j->packets.queue,
+		 j->packets.n},
+		{"fluid model", j->fluid.x, rates ? j->fluid.rate : j->fluid.queue, j->fluid.n},
+	};
+	char title[TITLE];
+	struct svg_plot plot = {
+		.title = title,
+		.x = {.what = "time", .unit = EXPR_TIME},
+		.y = {.what = rates ? "rate of a flow" : "queue",
+		      .unit = rates ? EXPR_RATE : EXPR_BYTES},
+		.series = series,
+		.n_series = 2,
+	};
+	FILE *out = report_create(dir, file);
+
+	if (out == NULL)
+		return -1;
+	snprintf(title, sizeof(title), "%s: %s", j->sc->name, j->name);
+	svg_write(&plot, out);
+	return report_finish(out);
+}
+
+static int write_json(struct json_object *o, const char *dir)
+{
+	FILE *out = report_create(dir, "fluid.json");
+
+	if (out == NULL)
+		return -1;
+	fprintf(out, "%s\n", json_object_to_json_string_ext(o, JSON_C_TO_STRING_PRETTY));
+	return report_finish(out);
+}
+
+static int write_files(const struct fluid_job *j, struct json_object *o, const char *dir)
+{
+	int err = write_json(o, dir);
+
+	if (err == 0)
+		err = write_plot(j, dir, "queue.svg", false);
+	return err != 0 ? err : write_plot(j, dir, "rate.svg", true);
+}
+
+static int publish(const struct fluid_job *j, const struct lab_args *a)
+{
+	struct json_object *o = to_json(j);
+	int err = 0;
+
+	if (a->json)
+		puts(json_object_to_json_string_ext(o, JSON_C_TO_STRING_PRETTY));
+	else
+		print_table(j);
+	if (a->out != NULL)
+		err = write_files(j, o, a->out);
+	if (err != 0)
+		fprintf(stderr, "weir-lab fluid: %s: cannot write the report: %s\n", a->out,
+			strerror(-err));
+	else if (a->out != NULL)
+		report_say(a->out, "");
+	json_object_put(o);
+	return err != 0 ? LAB_FAILED : LAB_DONE;
+}
+
+// ---- the command
+
+// A scenario whose policies compile, made but not started.
+static int prepare(struct fluid_job *j, struct diags *d)
+{
+	struct diag_sink s = {.file = j->sc->file, .document = "scenario"};
+	struct fabric_hooks hooks;
+	int code;
+
+	if (traffic_create(j->sc, &j->traffic) != 0)
+		return complain(j, "there is not enough memory");
+	traffic_hooks(j->traffic, &hooks);
+	if (fabric_create(j->sc, &hooks, &j->fabric, d) != 0)
+		return LAB_MISUSED;
+	code = traffic_check(j->traffic, j->fabric, &s) == 0 ? find_bottleneck(j) : LAB_MISUSED;
+	if (code == LAB_DONE)
+		code = find_params(j);
+	if (code == LAB_DONE && ask(j, &s) != 0)
+		code = LAB_MISUSED;
+	diag_finish(&s, d);
+	return code;
+}
+
+// ---- other flows
+
+enum { N_MORE_SETS = 4 };
+
+// Hosts that take part in a flow, each once, but the one that is to receive.
+static uint32_t pick_senders(const struct fluid_job *j, const struct lab_flow *f, uint32_t *out)
+{
+	const uint32_t *lists[] = {f->src, f->dst}, n[] = {f->n_src, f->n_dst};
+	uint32_t n_out = 0;
+
+	for (unsigned k = 0; k < 2; k++)
+		for (uint32_t i = 0; i < n[k]; i++) {
+			uint32_t host = lists[k][i];
+			bool seen = host == f->dst[0] || !obeys(j, f, host);
+
+			for (uint32_t s = 0; s < n_out; s++)
+				seen |= out[s] == host;
+			if (!seen)
+				out[n_out++] = host;
+		}
+	return n_out;
+}
+
+// "[{from: [h1, h2], to: h3, class: 3, dscp: 24, qps: 2}]", for the caller to free.
+static char *flows_text(const struct fluid_job *j, const struct lab_flow *f, const uint32_t *hosts,
+			uint32_t n_hosts, uint32_t qps)
+{
+	char *text = NULL;
+	size_t len;
+	FILE *out = open_memstream(&text, &len);
+
+	if (out == NULL)
+		return NULL;
+	fputs("[{from: [", out);
+	for (uint32_t i = 0; i < n_hosts; i++)
+		fprintf(out, "%s%s", i != 0 ? ", " : "", j->sc->hosts[hosts[i]].name);
+	fprintf(out, "], to: %s, class: %u, dscp: %u, qps: %" PRIu32 "}]",
+		j->sc->hosts[f->dst[0]].name, (unsigned)f->cls.n, flow_dscp(f), qps);
+	fclose(out);
+	return text;
+}
+
+static int load_anew(struct fluid_job *j, const char *file, const struct sc_set *sets,
+		     unsigned n_sets, struct diags *d)
+{
+	scenario_destroy(j->sc);
+	j->sc = NULL;
+	diags_fini(d);
+	*d = (struct diags){0};
+	return scenario_load(file, sets, n_sets, &j->sc, d) == 0 ? LAB_DONE : LAB_MISUSED;
+}
+
+// The scenario anew, with n endless flows of the hosts of its first flow that obeys CNPs into one
+// port. A number that its hosts cannot share evenly is refused.
+static int load_senders(struct fluid_job *j, const struct lab_args *a, struct diags *d)
+{
+	struct sc_set *sets = calloc(a->n_sets + N_MORE_SETS, sizeof(*sets));
+	uint32_t *hosts = calloc(j->sc->n_hosts + 1, sizeof(*hosts)), n = 0;
+	const struct lab_flow *f = NULL;
+	char *text = NULL;
+	int code = LAB_MISUSED;
+
+	for (uint32_t i = 0; hosts != NULL && n == 0 && i < j->sc->n_flows; i++) {
+		f = lab_flow_of(j->sc, i);
+		n = flow_is_tcp(f) ? 0 : pick_senders(j, f, hosts);
+	}
+	if (n > a->senders)
+		n = a->senders;
+	if (n != 0)
+		text = flows_text(j, f, hosts, n, a->senders / n);
+	if (sets == NULL || hosts == NULL || (n != 0 && text == NULL)) {
+		complain(j, "there is not enough memory");
+	} else if (n == 0) {
+		complain(j, "no host of its flows obeys DCQCN by the paper's rules (nic: {cc: "
+			    "paper}), and the model has only such hosts");
+	} else if (a->senders % n != 0) {
+		fprintf(stderr, "weir-lab fluid: --senders: %u flows cannot be shared evenly by "
+			"%" PRIu32 " hosts: give a multiple of it, or fewer\n", a->senders, n);
+	} else {
+		const struct sc_set more[N_MORE_SETS] = {{"flows", text},
+							 {"faults", "[]"},
+							 {"record", "{what: []}"},
+							 {"expect", "[]"}};
+
+		memcpy(sets, a->sets, a->n_sets * sizeof(*sets));
+		memcpy(sets + a->n_sets, more, sizeof(more));
+		code = load_anew(j, a->files[0], sets, a->n_sets + N_MORE_SETS, d);
+	}
+	free(text);
+	free(hosts);
+	free(sets);
+	return code;
+}
+
+static int load(struct fluid_job *j, const struct lab_args *a, struct diags *d)
+{
+	if (scenario_load(a->files[0], a->sets, a->n_sets, &j->sc, d) != 0)
+		return LAB_MISUSED;
+	if (j->sc->until_done)
+		return complain(j, "the curves are of a fixed time: give a `duration` in place of "
+				   "`until`");
+	return a->senders != 0 ? load_senders(j, a, d) : LAB_DONE;
+}
+
+static void print_diags(struct diags *d)
+{
+	diags_print(d);
+	diags_fini(d);
+}
+
+int lab_fluid(const struct lab_args *a)
+{
+	struct fluid_job *j = calloc(1, sizeof(*j));
+	struct diags d = {0};
+	int code;
+
+	if (j == NULL || a->n_files != 1) {
+		fputs("weir-lab fluid: name one scenario file\n", stderr);
+		free(j);
+		return LAB_MISUSED;
+	}
+	code = load(j, a, &d);
+	if (code == LAB_DONE)
+		code = prepare(j, &d);
+	print_diags(&d);
+	if (code == LAB_DONE && !lab_can_write(a->out))
+		code = LAB_MISUSED;
+	if (code == LAB_DONE)
+		code = run_fluid(j);
+	if (code == LAB_DONE)
+		code = run_packets(j);
+	if (code == LAB_DONE)
+		code = publish(j, a);
+	measure_destroy(j->measure);
+	traffic_destroy(j->traffic);
+	fabric_destroy(j->fabric);
+	scenario_destroy(j->sc);
+	free(j);
+	return code;
 }

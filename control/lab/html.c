@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "control/lab/html.h"
-
+// report.html: one file without script or anything from elsewhere. Well-formed as XML, too.
 #include <stdlib.h>
 
 #include "control/lab/report_rows.h"
@@ -14,7 +13,7 @@ static const char style[] =
 	"0}pre{background:#f6f6f6;padding:8px;"
 	"overflow:auto}";
 
-void html_head(const char *title, FILE *out)
+static void html_head(const char *title, FILE *out)
 {
 	fputs("<!DOCTYPE html>\n<html lang=\"en\"><head><meta charset=\"utf-8\"/><title>", out);
 	svg_escape(title, out);
@@ -23,18 +22,25 @@ void html_head(const char *title, FILE *out)
 	fputs("</h1>\n", out);
 }
 
-void html_foot(FILE *out)
+static void html_foot(FILE *out)
 {
 	fputs("</body></html>\n", out);
 }
 
-void html_text_open(struct html_text *t)
+// Text that is printed first and then becomes a block of the page.
+struct html_text {
+	char *text;
+	size_t len;
+	FILE *f; // to print to; NULL: no memory
+};
+
+static void html_text_open(struct html_text *t)
 {
 	*t = (struct html_text){.text = NULL};
 	t->f = open_memstream(&t->text, &t->len);
 }
 
-void html_text_close(struct html_text *t, FILE *out)
+static void html_text_close(struct html_text *t, FILE *out)
 {
 	if (t->f == NULL)
 		return;

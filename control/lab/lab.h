@@ -67,19 +67,10 @@ int lab_run(const struct lab_args *a);
 int lab_check(const struct lab_args *a);
 int lab_sweep(const struct lab_args *a);
 
+int lab_fluid(const struct lab_args *a); // fluid.c
+
 // A script for bash.
 int lab_completion(const struct lab_args *a);
 
 // bundle.c
 int lab_list(const struct lab_args *a);
-
-// Loads, runs and reports one scenario. stop: looked at while it runs; NULL: runs to the end.
-struct run_options {
-	bool json, quiet;
-	const char *out;
-	const char *const *metrics;
-	unsigned n_metrics;
-	unsigned digits; // of figures in tables; 0: EXPR_DIGITS
-};
-int lab_run_file(const char *file, const struct sc_set *sets, unsigned n_sets,
-		 const struct run_options *o);

@@ -7,7 +7,7 @@
 #include "control/capture/frame.h"
 #include "control/capture/pcapng.h"
 #include "control/lab/fabric.h"
-#include "control/lab/report_file.h"
+#include "control/lab/report.h"
 
 enum {
 	RECORDS = 8192, // more than a switch can do in one instant

@@ -57,3 +57,23 @@ enum expr_unit measure_unit(const struct measure *m, uint32_t i);
 uint64_t measure_n_rows(const struct measure *m);
 uint64_t measure_row_ns(const struct measure *m, uint64_t row);
 double measure_value(const struct measure *m, uint64_t row, uint32_t column); // NaN: nothing
+
+// ---- samples of one value
+// The same value several times in a row is kept once: queues are often empty.
+struct sample_run {
+	double v;
+	uint64_t n;
+};
+
+struct sample_set {
+	uint64_t n;
+	double sum, min, max, last;
+	struct sample_run *runs; // for quantiles
+	uint32_t n_runs, cap;
+};
+
+// 0, -ENOMEM. keep: for a quantile.
+__attribute__((warn_unused_result)) int sample_set_add(struct sample_set *s, double v, bool keep);
+// NaN: none. Sorts the runs.
+double sample_set_stat(struct sample_set *s, struct expr_stat stat);
+void sample_set_clear(struct sample_set *s);

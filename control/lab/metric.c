@@ -4,7 +4,7 @@
 #include <errno.h>
 #include <stdlib.h>
 
-#include "control/lab/chain_fabric.h"
+#include "control/lab/chain.h"
 #include "control/lab/traffic_flow.h" // whom a flow joins
 #include "dataplane/qos/pg.h"
 #include "dataplane/qos/shaper.h"

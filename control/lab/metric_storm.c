@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Metrics of storms, of the deadlock guard, and of what chains of PAUSE were found (metric.h).
-#include "control/lab/chain_fabric.h"
+#include "control/lab/chain.h"
 #include "control/lab/metric.h"
 #include "dataplane/qos/watchdog.h"
 

@@ -41,15 +41,20 @@ static const struct cfg_row cc_rows[] = {
 	{"np", CFG_WORD, AT(cc_keys, np), .words = np_words, .dflt_text = "of the preset",
 	 .help = "notification point: a CNP per window and queue pair, or per mark with a gap"},
 #define X(name, kind, field, lo, hi, who, text)                                                    \
-	{#name, ROW_##kind, AT(cc_keys, name), .min = lo, .max = hi,                               \
-	 .dflt_text = "of the preset", .help = who ": " text},
+	{#name,                                                                                    \
+	 ROW_##kind,                                                                               \
+	 AT(cc_keys, name),                                                                        \
+	 .min = lo,                                                                                \
+	 .max = hi,                                                                                \
+	 .dflt_text = "of the preset",                                                             \
+	 .help = who ": " text},
 	CC_KEYS(X)
 #undef X
 };
 static SCHEMA(cc_schema, cc_rows, cc_keys);
 
-static const struct cfg_row cc_scalar = {
-	"cc", CFG_WORD, AT(nic_keys, cc.preset), .words = cc_words, .dflt_text = "none"};
+static const struct cfg_row cc_scalar = {"cc", CFG_WORD, AT(nic_keys, cc.preset), .words = cc_words,
+					 .dflt_text = "none"};
 
 // ---- the NIC
 static const struct cfg_row receive_rows[] = {
@@ -132,8 +137,8 @@ static bool given_twice(const struct cc_keys *k, unsigned i, struct diag_sink *s
 		if (cc_keys[j].off == cc_keys[i].off && is_set(k, j, &first)) {
 			is_set(k, i, &at);
 			diag_add(sink, DIAG_ERROR, at, path_of(&k->map, cc_keys[i].name, path),
-				 "is the same as %s on line %u: give one of them",
-				 cc_keys[j].name, first.line);
+				 "is the same as %s on line %u: give one of them", cc_keys[j].name,
+				 first.line);
 			return true;
 		}
 	return false;
@@ -210,9 +215,9 @@ static void config_receive(const struct nic_receive_keys *k, struct nic_faults *
 	if (k->rate.given && f->loopback_bps >= f->rx_rate_bps)
 		diag_add(sink, DIAG_ERROR, k->map.at, k->map.path,
 			 "loopback leaves nothing of the rate");
-	else if (k->rate.given && !rxbuf_params_init(&p, f->rx_rate_bps - f->loopback_bps,
-						     f->rx_buffer_bytes, f->rx_xoff_bytes,
-						     f->rx_xon_bytes))
+	else if (k->rate.given &&
+		 !rxbuf_params_init(&p, f->rx_rate_bps - f->loopback_bps, f->rx_buffer_bytes,
+				    f->rx_xoff_bytes, f->rx_xon_bytes))
 		diag_add(sink, DIAG_ERROR, k->map.at, k->map.path,
 			 "needs xon <= xoff < buffer, each with its default where it is not given");
 }

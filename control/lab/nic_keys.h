@@ -7,7 +7,7 @@
 //   nic: {cc: dcqcn}
 #pragma once
 
-#include "control/config/schema.h"
+#include "control/config/rows.h"
 #include "drivers/nic/nic.h"
 
 // What holds a key of each kind of CC_KEYS.

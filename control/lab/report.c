@@ -1,15 +1,146 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "control/lab/report_rows.h"
-
 #include <errno.h>
-#include <json-c/json.h>
+#include <inttypes.h>
+#include <stdbool.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
 
+#include <json-c/json.h>
+
+#include "control/config/rows.h"
 #include "control/lab/metric.h"
-#include "control/lab/report_file.h"
+#include "control/lab/report_rows.h"
 #include "dataplane/qos/shaper.h"
 #include "dataplane/units.h"
+
+enum { PATH_LEN = 4096 };
+
+int report_folder(const char *dir)
+{
+	char path[PATH_LEN];
+
+	if ((size_t)snprintf(path, sizeof(path), "%s/.", dir) >= sizeof(path))
+		return -ENAMETOOLONG;
+	// Each folder on the way, too; what cannot be made is told by what lies below it.
+	for (char *slash = path; (slash = strchr(slash + 1, '/')) != NULL; *slash = '/') {
+		*slash = '\0';
+		mkdir(path, 0777);
+	}
+	if (mkdir(dir, 0777) != 0 && errno != EEXIST)
+		return -errno;
+	return access(path, W_OK | X_OK) != 0 ? -errno : 0;
+}
+
+FILE *report_create(const char *dir, const char *file)
+{
+	char path[PATH_LEN];
+
+	if ((size_t)snprintf(path, sizeof(path), "%s/%s", dir, file) >= sizeof(path)) {
+		errno = ENAMETOOLONG;
+		return NULL;
+	}
+	return fopen(path, "we");
+}
+
+void report_say(const char *dir, const char *file)
+{
+	char path[PATH_LEN], *whole;
+
+	snprintf(path, sizeof(path), "%s/%s", dir, file);
+	whole = realpath(path, NULL);
+	fprintf(stderr, "report: %s\n", whole != NULL ? whole : path);
+	free(whole);
+}
+
+int report_finish(FILE *out)
+{
+	bool bad = ferror(out) != 0;
+
+	errno = 0;
+	if (fclose(out) != 0 || bad)
+		return errno != 0 ? -errno : -EIO;
+	return 0;
+}
+
+// ---- series.csv and flows.csv: numbers for other programs, units in the names of columns
+
+static void csv_field(const char *text, FILE *out)
+{
+	if (strpbrk(text, ",\"\n\r") == NULL) {
+		fputs(text, out);
+		return;
+	}
+	fputc('"', out);
+	for (; *text != '\0'; text++) {
+		if (*text == '"')
+			fputc('"', out);
+		fputc(*text, out);
+	}
+	fputc('"', out);
+}
+
+// Whole numbers as they are; what is not measured stays empty.
+static void csv_number(double v, FILE *out)
+{
+	if (v != v)
+		return;
+	if (v > -1e15 && v < 1e15 && v == (double)(int64_t)v)
+		fprintf(out, "%" PRId64, (int64_t)v);
+	else
+		fprintf(out, "%.9g", v);
+}
+
+static void column(const struct run *r, uint32_t i, FILE *out)
+{
+	static const char *const units[N_EXPR_UNITS] = {
+		[EXPR_RATE] = " bps", [EXPR_BYTES] = " bytes", [EXPR_TIME] = " ns"};
+	const char *unit = units[measure_unit(r->measure, i)];
+	char text[EXPR_MAX_TEXT + 64];
+
+	snprintf(text, sizeof(text), "%s%s", measure_column(r->measure, i),
+		 unit == NULL ? "" : unit);
+	csv_field(text, out);
+}
+
+static void csv_series(const struct run *r, FILE *out)
+{
+	uint32_t n = measure_n_columns(r->measure);
+
+	fputs("time_ns", out);
+	for (uint32_t c = 0; c < n; c++) {
+		fputc(',', out);
+		column(r, c, out);
+	}
+	fputc('\n', out);
+	for (uint64_t row = 0; row < measure_n_rows(r->measure); row++) {
+		fprintf(out, "%" PRIu64, measure_row_ns(r->measure, row));
+		for (uint32_t c = 0; c < n; c++) {
+			fputc(',', out);
+			csv_number(measure_value(r->measure, row, c), out);
+		}
+		fputc('\n', out);
+	}
+}
+
+static void csv_flows(const struct run *r, FILE *out)
+{
+	uint64_t n = traffic_n_done(r->traffic);
+
+	fputs("flow,from,to,bytes,posted_ns,first_tx_ns,last_tx_ns,done_ns,fct_ns,ideal_ns\n", out);
+	for (uint64_t i = 0; i < n; i++) {
+		const struct traffic_done *d = traffic_done(r->traffic, i);
+
+		csv_field(lab_flow_name(lab_flow_of(r->sc, d->flow)), out);
+		fprintf(out,
+			",%s,%s,%" PRIu32 ",%" PRIu64 ",%" PRIu64 ",%" PRIu64 ",%" PRIu64
+			",%" PRIu64 ",%" PRIu64 "\n",
+			r->sc->hosts[d->src].name, r->sc->hosts[d->dst].name, d->n_bytes,
+			d->posted_ns, d->first_tx_ns, d->last_tx_ns, d->done_ns,
+			d->done_ns - d->posted_ns, traffic_ideal_ns(r->traffic, d));
+	}
+}
 
 enum { P50 = 500000, P99 = 990000 };
 
@@ -179,7 +310,8 @@ bool report_passed(const struct run *r)
 
 // ---- files
 
-char *report_json_text(const struct run *r)
+// Its text as it is printed and written, for the caller to free; NULL: no memory.
+static char *report_json_text(const struct run *r)
 {
 	struct json_object *o = report_json(r);
 	const char *text = json_object_to_json_string_ext(
@@ -223,7 +355,7 @@ int report_files(const struct run *r, const char *dir)
 	err = report_folder(dir);
 	if (err != 0)
 		return err;
-	for (unsigned i = 0; i < sizeof(files) / sizeof(files[0]); i++) {
+	for (unsigned i = 0; i < N(files); i++) {
 		FILE *out = report_create(dir, files[i].file);
 
 		if (out == NULL)

@@ -30,8 +30,16 @@ bool report_passed(const struct run *r);
 bool report_idle(const struct run *r);
 void report_table(const struct run *r, FILE *out);
 struct json_object *report_json(const struct run *r);
-// Its text as it is printed and written, for the caller to free; NULL: no memory.
-char *report_json_text(const struct run *r);
 // Writes report.json, series.csv, flows.csv, *.svg, report.html into dir (made if need be). 0,
 // -errno.
 __attribute__((warn_unused_result)) int report_files(const struct run *r, const char *dir);
+
+// ---- files of a report in one folder, with the errors of writing them
+// 0 when it is there, or was made, and files can be put into it; -errno.
+__attribute__((warn_unused_result)) int report_folder(const char *dir);
+// NULL with errno.
+FILE *report_create(const char *dir, const char *file);
+// Says on standard error where a file of a report is; "": the folder.
+void report_say(const char *dir, const char *file);
+// Closes it. 0, -errno: something of it could not be written.
+__attribute__((warn_unused_result)) int report_finish(FILE *out);

@@ -11,7 +11,8 @@
 #include "control/observe/field.h"
 #include "control/observe/observe.h"
 
-void report_number(struct json_object *row, const char *key, double v)
+// A whole number as an integer, else nine digits; null for NaN.
+static void report_number(struct json_object *row, const char *key, double v)
 {
 	char text[32];
 

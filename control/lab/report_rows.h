@@ -34,26 +34,24 @@ uint64_t report_lossless_drops(const struct run *r);
 // "PASS", "FAIL", or "open" when the run ended before it could be said.
 const char *report_word(const struct measure_verdict *v);
 
-// A whole number as an integer, else nine digits; null for NaN.
-void report_number(struct json_object *row, const char *key, double v);
-
 // ---- text and HTML
+void report_put_count(struct grid *g, uint64_t n); // 0: an empty cell
 void report_head(const struct run *r, FILE *out); // what ran, and how far
 void report_foot(const struct run *r, FILE *out); // losses, balance, verdict
 typedef void report_grid_fn(const struct grid *g, FILE *out);
 void report_grids(const struct run *r, report_grid_fn *emit, FILE *out);
 
-// ---- why (report_why.c)
+// ---- why
 void report_why(const struct run *r, report_grid_fn *emit, FILE *out);
 void report_why_line(const struct run *r, FILE *out); // of the foot, where nothing was found
 void report_why_json(const struct run *r, struct json_object *out);
 
-// ---- retransmission timers (report_rto.c)
+// ---- retransmission timers
 uint64_t report_rto_ns(const struct run *r, uint32_t host);
 void report_rto_line(const struct run *r, FILE *out); // of the foot, where one was too short
 void report_rto_json(const struct run *r, struct json_object *out); // `warnings`
 
-// ---- notifications (report_cnps.c)
+// ---- notifications
 // CNPs of switches that were wrong, that hosts refused, or that could not be checked.
 uint64_t report_wrong_cnps(const struct run *r);
 void report_cnps(const struct run *r, report_grid_fn *emit, FILE *out);
@@ -66,8 +64,4 @@ typedef int report_plot_fn(void *arg, const char *file, const struct svg_plot *p
 int report_plots(const struct run *r, report_plot_fn *emit, void *arg);
 
 // ---- files: the content of one each
-void csv_series(const struct run *r, FILE *out);
-void csv_flows(const struct run *r, FILE *out);
-void csv_field(const char *text, FILE *out); // quoted where need be
-void csv_number(double v, FILE *out); // NaN: nothing
 void html_page(const struct run *r, FILE *out);

@@ -26,7 +26,7 @@ static void put_rate(const struct run *r, struct grid *g, double bps)
 	grid_put(g, "%s", bps == 0 ? "" : rate_text(r, bps, text));
 }
 
-static void put_count(struct grid *g, uint64_t n)
+void report_put_count(struct grid *g, uint64_t n)
 {
 	if (n == 0)
 		grid_put(g, "%s", "");
@@ -49,16 +49,16 @@ static void host_cells(const struct run *r, struct grid *g, const struct host_ro
 {
 	put_rate(r, g, h->tx_bps);
 	put_rate(r, g, h->goodput_bps);
-	put_count(g, s->messages_completed);
-	put_count(g, h->ce_marked);
-	put_count(g, s->cnps_sent);
-	put_count(g, s->cnps_received);
-	put_count(g, h->rx_pause);
+	report_put_count(g, s->messages_completed);
+	report_put_count(g, h->ce_marked);
+	report_put_count(g, s->cnps_sent);
+	report_put_count(g, s->cnps_received);
+	report_put_count(g, h->rx_pause);
 	put_value(r, g, EXPR_TIME, (double)h->rx_pause_duration_us * 1000);
-	put_count(g, h->tx_pause);
-	put_count(g, s->retransmissions);
-	put_count(g, s->duplicates);
-	put_count(g, s->timeouts);
+	report_put_count(g, h->tx_pause);
+	report_put_count(g, s->retransmissions);
+	report_put_count(g, s->duplicates);
+	report_put_count(g, s->timeouts);
 }
 
 struct host_order {
@@ -168,18 +168,18 @@ static void flows_grid(const struct run *r, report_grid_fn *emit, FILE *out)
 
 		grid_row(&g);
 		grid_put(&g, "%s", lab_flow_name(lab_flow_of(r->sc, i)));
-		put_count(&g, f.n_conns);
+		report_put_count(&g, f.n_conns);
 		put_rate(r, &g, f.goodput_bps);
-		put_count(&g, f.n_done);
+		report_put_count(&g, f.n_done);
 		put_value(r, &g, EXPR_TIME, f.fct_p50);
 		put_value(r, &g, EXPR_TIME, f.fct_p99);
 		put_value(r, &g, EXPR_TIME, f.fct_max);
 		put_value(r, &g, EXPR_COUNT, f.slowdown_p50);
 		put_value(r, &g, EXPR_COUNT, f.slowdown_p99);
-		put_count(&g, f.tcp.retransmissions);
-		put_count(&g, f.tcp.timeouts);
-		put_count(&g, f.tcp.fast_retransmits);
-		put_count(&g, f.tcp.ece);
+		report_put_count(&g, f.tcp.retransmissions);
+		report_put_count(&g, f.tcp.timeouts);
+		report_put_count(&g, f.tcp.fast_retransmits);
+		report_put_count(&g, f.tcp.ece);
 		put_value(r, &g, EXPR_BYTES, f.cwnd_bytes);
 	}
 	if (shown < n)
@@ -308,13 +308,13 @@ static void queue_cells(struct grid *g, const struct run *r, const struct queue_
 	put_rate(r, g, line);
 	put_value(r, g, EXPR_SHARE, line / speed);
 	put_value(r, g, EXPR_BYTES, (double)gauge_get(&c->max_bytes));
-	put_count(g, marked);
+	report_put_count(g, marked);
 	put_value(r, g, EXPR_SHARE, packets == 0 ? 0 : (double)marked / (double)packets);
-	put_count(g, group.pauses);
+	report_put_count(g, group.pauses);
 	put_value(r, g, EXPR_TIME, group.paused_ns);
-	put_count(g, queue.pauses);
+	report_put_count(g, queue.pauses);
 	put_value(r, g, EXPR_TIME, queue.paused_ns);
-	put_count(g, queue.dropped);
+	report_put_count(g, queue.dropped);
 }
 
 static void queues_grid(const struct run *r, report_grid_fn *emit, FILE *out)

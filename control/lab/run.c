@@ -23,7 +23,6 @@
 #include "control/lab/lab_capture.h"
 #include "control/lab/measure.h"
 #include "control/lab/report.h"
-#include "control/lab/report_file.h"
 #include "control/lab/traffic.h"
 #include "control/stop.h"
 #include "dataplane/units.h"
@@ -34,6 +33,14 @@ enum {
 	LEAST_SLICE_NS = 1000,
 	PROGRESS_NS = 200000000,
 	PROGRESS_LEN = 256,
+};
+
+struct run_options {
+	bool json, quiet;
+	const char *out;
+	const char *const *metrics;
+	unsigned n_metrics;
+	unsigned digits; // of figures in tables; 0: EXPR_DIGITS
 };
 
 static volatile sig_atomic_t running; // pid of the process to be stopped, too; 0: none
@@ -225,7 +232,7 @@ bool lab_can_write(const char *out)
 	return err == 0;
 }
 
-int lab_run_file(const char *file, const struct sc_set *sets, unsigned n_sets,
+static int lab_run_file(const char *file, const struct sc_set *sets, unsigned n_sets,
 		 const struct run_options *o)
 {
 	struct scenario *sc = NULL;

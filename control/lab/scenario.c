@@ -1,9 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
-// From a file to struct scenario: YAML, --set edits, rows, then the parts in the order in which
-// they name each other. Every part speaks of its mistakes, whatever the others said.
+// A scenario from its file: YAML, --set edits, rows, then the parts in the order in which they name
+// each other. Every part reports its mistakes, also if another part has some.
 #include "control/lab/scenario.h"
 
 #include <errno.h>
+#include <stdarg.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -12,6 +14,377 @@
 #include "control/lab/routes.h"
 #include "control/lab/scenario_int.h"
 #include "control/lab/traffic.h"
+#include "dataplane/tap.h"
+
+enum { NAME_LEN = 63, TITLE_LEN = 80, TEXT_LEN = 8000, PATH_LEN = 255, MAX_ITEMS = 4096 };
+
+static const char *const forwarding_words[] = {"auto", "bridge", "route", NULL};
+static const char *const until_words[] = {"done", NULL};
+static const char *const connect_words[] = {"direct", "cm", NULL};
+static const char *const frames_words[] = {"headers", "whole", NULL};
+
+// ---- switches and hosts
+static const struct cfg_row switch_rows[] = {
+	{"ports", CFG_NUMBER, .unit = UNIT_COUNT, AT(sc_switch_keys, ports), .min = 1,
+	 .max = POLICY_MAX_PORTS, .dflt_text = "as linked",
+	 .help = "number of ports; those without a link are down, but their reserves count"},
+	{"policy", CFG_LINE, AT(sc_switch_keys, policy), .max = PATH_LEN,
+	 .dflt_text = "the scenario's", .help = "policy file of this switch"},
+	{"override", CFG_NODE, AT(sc_switch_keys, override), .dflt_text = "none",
+	 .help = "keys of the policy, laid over the file for this switch; `~` removes a key"},
+	{"ecmp_seed", CFG_NUMBER, .unit = UNIT_COUNT, AT(sc_switch_keys, ecmp_seed),
+	 .max = UINT32_MAX, .dflt_text = "from seed and name",
+	 .help = "what its hash of flows over equal ways starts with"},
+	{"routes", CFG_LIST, AT(sc_switch_keys, routes), .sub = &sc_route_schema, .max = MAX_ITEMS,
+	 .dflt_text = "shortest paths",
+	 .help = "routes in place of those that are derived, for the hosts named"},
+};
+SCHEMA(sc_switch_schema, switch_rows, sc_switch_keys);
+
+static const struct cfg_row host_rows[] = {
+	{"nic", CFG_MAP, AT(sc_host_keys, nic), .sub = &nic_keys_schema, .dflt_text = "defaults",
+	 .help = "its network card"},
+};
+SCHEMA(sc_host_schema, host_rows, sc_host_keys);
+
+static const struct cfg_row link_rows[] = {
+	{"between", CFG_WORDS, AT(sc_link_keys, between), .required = true, .max = PATH_LEN,
+	 .help = "two ends, [h1, s1.p1]; ranges make several links, end by end"},
+	{"speed", CFG_NUMBER, .unit = UNIT_RATE, AT(sc_link_keys, cable.speed), .min = 1000000,
+	 .max = GIGA(800), .required = true, .help = "line rate"},
+	{"length", CFG_NUMBER, .unit = UNIT_LENGTH, AT(sc_link_keys, cable.length),
+	 .max = SC_MAX_CABLE_CM, .dflt = SC_DEFAULT_CABLE_CM, .dflt_text = "5m",
+	 .help = "of the cable, for delay and headroom"},
+	{"delay", CFG_NUMBER, .unit = UNIT_TIME, AT(sc_link_keys, cable.delay),
+	 .max = SC_MAX_DELAY_NS, .dflt = -1, .dflt_text = "of the length",
+	 .help = "propagation, one way; headroom then follows from it, not from the length"},
+	{"profile", CFG_NAME, AT(sc_link_keys, cable.profile), .max = POLICY_NAME_LEN - 1,
+	 .dflt_text = "the policy's", .help = "profile of the switch ports at its ends"},
+};
+static SCHEMA(link_schema, link_rows, sc_link_keys);
+
+// ---- the whole
+static const struct cfg_row record_rows[] = {
+	{"every", CFG_NUMBER, .unit = UNIT_TIME, AT(sc_record_keys, every), .min = 100,
+	 .max = SECONDS(1), .dflt = 10000, .dflt_text = "10us", .help = "from row to row"},
+	{"what", CFG_LINES, AT(sc_record_keys, what), .max = PATH_LEN, .dflt_text = "nothing",
+	 .help = "columns: rate(h1), queue(s1.p3.3), pauses(s1), ..."},
+	{"histogram", CFG_WORDS, AT(sc_record_keys, histogram), .max = PATH_LEN,
+	 .dflt_text = "none",
+	 .help = "queues s1.p3.3, or ports and switches: the time that each had each length, "
+		 "exact, in report.json"},
+	{"bin", CFG_NUMBER, .unit = UNIT_BYTES, AT(sc_record_keys, bin), .min = 1, .max = GIGA(64),
+	 .dflt_text = "a cell", .help = "of a histogram"},
+	{"capture", CFG_WORDS, AT(sc_record_keys, capture), .max = PATH_LEN, .dflt_text = "none",
+	 .help = "switch ports `s1.p3` whose frames, both ways and dropped ones, `--out` gets as "
+		 "capture.pcapng"},
+	{"snaplen", CFG_NUMBER, .unit = UNIT_COUNT, AT(sc_record_keys, snaplen), .min = 1,
+	 .max = TAP_MAX_SNAPLEN, .dflt = 128, .dflt_text = "128",
+	 .help = "of a capture: bytes kept of a frame"},
+	{"capture_class", CFG_NUMBER, .unit = UNIT_COUNT, AT(sc_record_keys, capture_class),
+	 .max = 7, .dflt = CFG_WORD_VALUE, .word = "all", .dflt_text = "all",
+	 .help = "of a capture: frames of one class, and PFC"},
+	{"capture_size", CFG_NUMBER, .unit = UNIT_BYTES, AT(sc_record_keys, capture_size),
+	 .min = 1000, .max = GIGA(64), .dflt = 64000000, .dflt_text = "64MB",
+	 .help = "of a capture: the most that the file holds; later frames are counted"},
+};
+static SCHEMA(record_schema, record_rows, sc_record_keys);
+
+static const struct cfg_row root_rows[] = {
+	{"scenario", CFG_NAME, AT(sc_keys, name), .required = true, .max = NAME_LEN,
+	 .help = "its name"},
+	{"title", CFG_LINE, AT(sc_keys, title), .max = TITLE_LEN,
+	 .dflt_text = "the first sentence of the description",
+	 .help = "its line in `weir-lab list` and in the report"},
+	{"description", CFG_LINE, AT(sc_keys, description), .max = TEXT_LEN, .dflt_text = "none",
+	 .help = "what it shows, and where its figures come from; goes into the report"},
+	{"params", CFG_NODE, AT(sc_keys, params), .dflt_text = "none",
+	 .help = "values by name, {n: 8, kmin: 100KB}: `$n` stands for 8 in any key and value"},
+	{"duration", CFG_NUMBER, .unit = UNIT_TIME, AT(sc_keys, duration), .min = 1,
+	 .max = SECONDS(3600), .dflt_text = "required without `until`",
+	 .help = "virtual time that is run"},
+	{"until", CFG_WORD, AT(sc_keys, until), .words = until_words, .dflt_text = "the duration",
+	 .help = "done: in place of `duration`; the run, its rates and its means end when the "
+		 "last message of all flows that end is acknowledged"},
+	{"at_most", CFG_NUMBER, .unit = UNIT_TIME, AT(sc_keys, at_most), .min = 1,
+	 .max = SECONDS(3600), .dflt_text = "required with `until`",
+	 .help = "virtual time by which the flows must be done; later the run ends and fails"},
+	{"seed", CFG_NUMBER, .unit = UNIT_COUNT, AT(sc_keys, seed), .max = INT64_MAX, .dflt = 1,
+	 .dflt_text = "1", .help = "of all chance; the same seed gives the same bytes"},
+	{"sample", CFG_NUMBER, .unit = UNIT_TIME, AT(sc_keys, sample), .min = 100,
+	 .max = SECONDS(1), .dflt = 10000, .dflt_text = "10us",
+	 .help = "how often queue lengths are read for means and quantiles"},
+	{"stuck_after", CFG_NUMBER, .unit = UNIT_TIME, AT(sc_keys, stuck), .min = 1000000,
+	 .max = SECONDS(3600), .dflt_text = "twice the longest PAUSE",
+	 .help = "a cycle of paused queues is a deadlock when none of them has sent anything for "
+		 "so "
+		 "long; looked at once a millisecond"},
+	{"policy", CFG_LINE, AT(sc_keys, policy), .max = PATH_LEN, .dflt_text = "the switches'",
+	 .help = "policy file of all switches, the very file that runs live; seen from this file"},
+	{"override", CFG_NODE, AT(sc_keys, override), .dflt_text = "none",
+	 .help = "keys of the policy, laid over the file for all switches; `~` removes a key"},
+	{"topology", CFG_MAP, AT(sc_keys, topology), .sub = &sc_topology_schema,
+	 .dflt_text = "none", .help = "a known one, by its numbers"},
+	{"switches", CFG_NODE, AT(sc_keys, switches), .dflt_text = "the topology's",
+	 .help = "switches by name or range; a pattern such as \"*\" adds to those there are"},
+	{"hosts", CFG_NODE, AT(sc_keys, hosts), .dflt_text = "the topology's",
+	 .help = "hosts by name or range; a pattern such as \"h*\" adds to those there are"},
+	{"links", CFG_LIST, AT(sc_keys, links), .sub = &link_schema, .max = MAX_ITEMS,
+	 .dflt_text = "the topology's", .help = "cables"},
+	{"forwarding", CFG_WORD, AT(sc_keys, forwarding), .words = forwarding_words,
+	 .dflt_text = "auto",
+	 .help = "bridge: by address, a tree only; route: by shortest paths, flows spread over "
+		 "equal "
+		 "ones; auto: bridge a tree, route anything else"},
+	{"withdraw", CFG_SWITCH, AT(sc_keys, withdraw), .dflt = 1, .dflt_text = "on",
+	 .help = "derived routes: a switch uses a next hop only while a shortest way behind it "
+		 "to the host's switch is up. off: routes stay as they are"},
+	{"connect", CFG_WORD, AT(sc_keys, connect), .words = connect_words, .dflt_text = "direct",
+	 .help = "cm: connections are made by frames on the wire; direct: they are there"},
+	{"frames", CFG_WORD, AT(sc_keys, frames), .words = frames_words, .dflt_text = "headers",
+	 .help = "whole: payload is there, and checked where it arrives, as is the iCRC; headers: "
+		 "the rest of a frame is only counted"},
+	{"flows", CFG_LIST, AT(sc_keys, flows), .sub = &lab_flow_schema, .max = MAX_ITEMS,
+	 .dflt_text = "none", .help = "who sends what to whom"},
+	{"faults", CFG_LIST, AT(sc_keys, faults), .sub = &sc_fault_schema, .max = MAX_ITEMS,
+	 .dflt_text = "none", .help = "what goes wrong, and when"},
+	{"record", CFG_MAP, AT(sc_keys, record), .sub = &record_schema, .dflt_text = "nothing",
+	 .help = "time series"},
+	{"expect", CFG_LINES, AT(sc_keys, expect), .max = TEXT_LEN, .dflt_text = "nothing",
+	 .help = "what must hold; the run fails where it does not"},
+};
+SCHEMA(sc_root_schema, root_rows, sc_keys);
+
+// ---- --set
+// `--set a.b[2].c=value`: one edit of a scenario's tree before any row reads it. The value is YAML.
+//
+// A key is written plainly up to the next `.` or `[`, or in quotes: hosts."h[1-3]".nic. A key that
+// is there already is found without quotes, too. `policy.X` means `override.X`.
+
+struct edit {
+	struct arena *a;
+	struct diag_sink *s;
+	const struct sc_set *set;
+	struct cfg_pos at;
+};
+
+__attribute__((format(printf, 2, 3))) static struct node *fail(struct edit *e, const char *fmt, ...)
+{
+	char text[512];
+	va_list ap;
+
+	va_start(ap, fmt);
+	vsnprintf(text, sizeof(text), fmt, ap);
+	va_end(ap);
+	diag_add(e->s, DIAG_ERROR, e->at, NULL, "%s", text);
+	return NULL;
+}
+
+static void place(struct node *n, struct cfg_pos at)
+{
+	n->at = at;
+	if (n->key != NULL)
+		n->key->at = at;
+	for (struct node *v = n->first; v != NULL; v = v->next)
+		place(v, at);
+}
+
+static struct node *new_node(struct edit *e, enum node_kind kind, const char *text)
+{
+	struct node *n = arena_alloc(e->a, sizeof(*n));
+
+	*n = (struct node){.kind = kind, .at = e->at, .text = text};
+	return n;
+}
+
+static struct node *value_of(struct edit *e)
+{
+	const char *text = e->set->value;
+	struct diag_sink inner = {.file = "value", .document = "value"};
+	struct diags d = {0};
+	struct node *n;
+
+	if (*text == '\0')
+		return new_node(e, NODE_SCALAR, "");
+	n = node_parse(e->a, text, strlen(text), &inner);
+	diag_finish(&inner, &d);
+	diags_fini(&d);
+	if (n == NULL)
+		return fail(e, "the value is no YAML: quote it as in a file");
+	place(n, e->at);
+	return n;
+}
+
+// ---- the path
+static struct node *child_n(const struct node *n, unsigned i)
+{
+	struct node *v = n->first;
+
+	for (; v != NULL && i != 0; v = v->next)
+		i--;
+	return v;
+}
+
+static bool ends_key(const char *rest)
+{
+	return *rest == '\0' || *rest == '.' || *rest == '[';
+}
+
+// The longest key of the map with which the path goes on.
+static struct node *existing(const struct node *map, const char *path, size_t *len)
+{
+	struct node *found = NULL;
+
+	*len = 0;
+	for (struct node *v = map->first; v != NULL; v = v->next) {
+		size_t n = strlen(v->key->text);
+
+		if (n > *len && strncmp(path, v->key->text, n) == 0 && ends_key(path + n)) {
+			*len = n;
+			found = v;
+		}
+	}
+	return found;
+}
+
+// The key written at the head of the path: quoted or plain. NULL: reported.
+static const char *written_key(struct edit *e, const char *path, size_t *len)
+{
+	const char *end;
+
+	if (*path == '"') {
+		end = strchr(path + 1, '"');
+		if (end == NULL) {
+			fail(e, "the quote in the key is not closed");
+			return NULL;
+		}
+		*len = (size_t)(end - path) + 1;
+		return arena_text(e->a, path + 1, (size_t)(end - path) - 1);
+	}
+	*len = strcspn(path, ".[");
+	if (*len == 0) {
+		fail(e, "a key is missing: write a.b[2].c=value");
+		return NULL;
+	}
+	return arena_text(e->a, path, *len);
+}
+
+static void append(struct node *parent, struct node *n)
+{
+	struct node **end = &parent->first;
+
+	while (*end != NULL)
+		end = &(*end)->next;
+	*end = n;
+	parent->n++;
+}
+
+// The value under a key of the map; made where there is none.
+static struct node *enter_key(struct edit *e, struct node *map, const char **path)
+{
+	size_t len;
+	struct node *v = existing(map, *path, &len);
+	const char *key;
+
+	if (v == NULL) {
+		key = written_key(e, *path, &len);
+		if (key == NULL)
+			return NULL;
+		for (v = map->first; v != NULL && strcmp(v->key->text, key) != 0; v = v->next)
+			;
+		if (v == NULL) {
+			v = new_node(e, NODE_MAP, NULL);
+			v->key = new_node(e, NODE_SCALAR, key);
+			append(map, v);
+		}
+	}
+	*path += len;
+	return v;
+}
+
+static struct node *enter_index(struct edit *e, struct node *list, const char **path)
+{
+	char *end;
+	unsigned long i = strtoul(*path + 1, &end, 10);
+	struct node *v;
+
+	if (end == *path + 1 || *end != ']')
+		return fail(e, "an index is written [0]");
+	*path = end + 1;
+	if (list->kind == NODE_MAP && list->n == 0)
+		list->kind = NODE_LIST; // just made
+	if (list->kind != NODE_LIST)
+		return fail(e, "there is no list to take [%lu] of", i);
+	if (i > list->n)
+		return fail(e, "the list has %u entries: the next is [%u]", list->n, list->n);
+	if (i < list->n)
+		return child_n(list, (unsigned)i);
+	v = new_node(e, NODE_MAP, NULL);
+	append(list, v);
+	return v;
+}
+
+static bool is_empty(const struct node *n)
+{
+	return n->kind == NODE_SCALAR && *n->text == '\0';
+}
+
+static struct node *enter(struct edit *e, struct node *n, const char **path, const char *whole)
+{
+	if (**path == '[')
+		return enter_index(e, n, path);
+	if (is_empty(n))
+		n->kind = NODE_MAP;
+	if (n->kind != NODE_MAP)
+		return fail(e, "%.*s is %s and has no keys", (int)(*path - whole), whole,
+			    n->kind == NODE_LIST ? "a list" : "a single value");
+	if (**path == '.')
+		(*path)++;
+	return enter_key(e, n, path);
+}
+
+// A param that the file does not have would change nothing.
+static bool is_param(struct edit *e, const struct node *root, const char *name)
+{
+	const struct node *map = params_map(root);
+	size_t len;
+
+	if (map != NULL && map->kind == NODE_MAP && existing(map, name, &len) != NULL)
+		return true;
+	fail(e, "there is no param %s" CURE "%s", schema_shown(e->a, name),
+	     params_known(e->a, map != NULL && map->kind == NODE_MAP ? map : NULL, name));
+	return false;
+}
+
+// One --set edit of the tree. Mistakes are reported as of the option.
+static bool apply_set(struct arena *a, struct diag_sink *s, struct node *root,
+		      const struct sc_set *set)
+{
+	struct edit e = {
+		a, s, set, {1, 0, arena_printf(a, "--set '%s=%s'", set->path, set->value)}};
+	const char *path = strncmp(set->path, "policy.", 7) != 0
+				   ? set->path
+				   : arena_printf(a, "override.%s", set->path + 7);
+	const char *whole = path;
+	struct node *value = value_of(&e), *n = root;
+
+	if (strncmp(path, "params.", 7) == 0 && !is_param(&e, root, path + 7))
+		return false;
+	while (value != NULL && n != NULL && *path != '\0')
+		n = enter(&e, n, &path, whole);
+	if (value == NULL || n == NULL)
+		return false;
+	if (n == root) {
+		fail(&e, "a key is missing: write a.b[2].c=value");
+		return false;
+	}
+	value->key = n->key;
+	value->next = n->next;
+	*n = *value;
+	return true;
+}
+
+// ---- the file
 
 const char *sc_time(struct arena *a, uint64_t ns)
 {
@@ -103,8 +476,7 @@ static void take_captured(struct sc_builder *b)
 				  at.text);
 		else if (e.port >= sc->switches[e.node].n_ports)
 			sc_report(b, at.at, at.path, "there is no port %s: %s has p1 to p%u",
-				  at.text, sc->switches[e.node].name,
-				  sc->switches[e.node].n_ports);
+				  at.text, sc->switches[e.node].name, sc->switches[e.node].n_ports);
 		else if (!is_captured(sc, &e))
 			sc->captured[sc->n_captured++] = e;
 	}
@@ -117,8 +489,7 @@ static void check_record(struct sc_builder *b)
 	static const char *const capture_key[] = {"snaplen", "capture_class", "capture_size"};
 
 	if (k->map.given && !k->what.map.given && k->histogram.n + k->capture.n == 0)
-		sc_report(b, k->map.at, "record.what",
-			  "is required, or `histogram`, or `capture`");
+		sc_report(b, k->map.at, "record.what", "is required, or `histogram`, or `capture`");
 	if (k->bin.given && k->histogram.n == 0)
 		sc_report(b, k->bin.at, "record.bin", "is of `histogram`: name a queue");
 	for (unsigned i = 0; i < 3; i++)
@@ -280,7 +651,7 @@ static void read_tree(struct sc_builder *b, const struct sc_input *in)
 	if (root == NULL)
 		return;
 	for (unsigned i = 0; i < in->n_sets; i++)
-		sc_apply_set(b->r.arena, b->r.sink, root, &in->sets[i]);
+		apply_set(b->r.arena, b->r.sink, root, &in->sets[i]);
 	mistakes = b->r.sink->n_errors;
 	b->sc->params = params_apply(b->r.arena, b->r.sink, root);
 	if (b->r.sink->n_errors != mistakes)

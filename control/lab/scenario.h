@@ -52,7 +52,7 @@ struct sc_switch {
 struct sc_host {
 	const char *name;
 	struct cfg_pos at;
-	// All but ops, drv, pool, facts, hooks. rto_ns of 0: as the fabric needs it (fabric_rto.c).
+	// All but ops, drv, pool, facts, hooks. rto_ns of 0: as the fabric needs it (fabric.c).
 	struct nic_config nic;
 	uint32_t ip; // host order
 	uint8_t mac[6];
@@ -178,11 +178,6 @@ int scenario_port(const struct scenario *sc, uint32_t sw, const char *name);
 
 // Whether a name matches a pattern: a name, ranges h[1-8], or * for any run of characters.
 bool scenario_matches(const char *pattern, const char *name);
-
-// Hosts whose names match a pattern. Appends indices in the order of names in the file; returns how
-// many. max: room of idx; n_hosts is always enough.
-unsigned scenario_match_hosts(const struct scenario *sc, const char *pattern, uint32_t *idx,
-			      unsigned max);
 
 // The same for a value of the file, which must name hosts: what does not is reported at its place,
 // with the nearest name. 0: reported.

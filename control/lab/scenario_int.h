@@ -77,11 +77,11 @@ struct sc_keys {
 	struct cfg_words expect;
 };
 
-extern const struct cfg_schema sc_root_schema; // scenario_rows.c
+extern const struct cfg_schema sc_root_schema; // scenario.c
 extern const struct cfg_schema sc_switch_schema, sc_host_schema;
 extern const struct cfg_schema sc_topology_schema; // topology.c
 extern const struct cfg_schema sc_fault_schema; // scenario_faults.c
-extern const struct cfg_schema sc_route_schema; // scenario_routes.c
+extern const struct cfg_schema sc_route_schema; // scenario_build.c
 
 // ---- the scenario that grows
 struct sc_builder {
@@ -112,7 +112,7 @@ struct sc_route_list {
 	uint32_t n;
 };
 struct sc_route_list sc_read_routes(struct sc_builder *b, uint32_t sw,
-				    const struct cfg_list *list); // scenario_routes.c
+				    const struct cfg_list *list);
 
 struct sc_cable {
 	uint64_t speed_bps, cable_cm;
@@ -125,14 +125,11 @@ void sc_read_cable(struct sc_builder *b, const struct sc_cable_keys *k, const ch
 // Both ends must be free; reports what is not.
 void sc_add_link(struct sc_builder *b, const struct sc_end end[2], const struct sc_cable *c,
 		 const struct sc_text_at *where);
-const char *sc_end_name(struct sc_builder *b, const struct sc_end *e); // "h1", "s1.p2"
 
 // "h1" or "s1.p2". False: reported.
 bool sc_parse_end(struct sc_builder *b, const struct sc_text_at *v, struct sc_end *out);
 // The nearest name as "did you mean X?", or those there are.
-const char *sc_known_hosts(const struct scenario *sc, struct arena *a, const char *text);
 const char *sc_known_switches(const struct scenario *sc, struct arena *a, const char *text);
-int sc_port_number(const char *name); // the N of "pN", or -1
 const char *sc_time(struct arena *a, uint64_t ns); // "5ms"
 
 // scenario_build.c, in this order; the topology comes first.
@@ -141,9 +138,6 @@ void sc_fill_nodes(struct sc_builder *b); // their settings
 void sc_build_links(struct sc_builder *b);
 
 void sc_build_topology(struct sc_builder *b); // topology.c: switches, hosts and links
-void sc_build_routes(struct sc_builder *b); // scenario_routes.c: those that switches are given
+void sc_build_routes(struct sc_builder *b); // those that switches are given
 void sc_build_faults(struct sc_builder *b); // scenario_faults.c
 
-// scenario_set.c: one --set edit of the tree. Mistakes are reported as of the option.
-bool sc_apply_set(struct arena *a, struct diag_sink *s, struct node *root,
-		  const struct sc_set *set);

@@ -12,8 +12,6 @@
 #include "control/config/rows.h"
 #include "control/lab/scenario_int.h"
 
-#define SHAPE(id, table) static SCHEMA(id, table, sc_shape)
-
 #define COUNT(key, f, most, text)                                                                  \
 	{                                                                                          \
 		key, CFG_NUMBER, .unit = UNIT_COUNT, AT(sc_shape, f), .min = 1, .max = most,       \
@@ -48,7 +46,7 @@ static const struct cfg_row star_rows[] = {
 	DELAY("delay", host.delay, "of the length", "propagation of every cable, one way"),
 	PROFILE("profile", host.profile, "the policy's", "profile of every linked port"),
 };
-SHAPE(star_schema, star_rows);
+static SCHEMA(star_schema, star_rows, sc_shape);
 
 static const struct cfg_row leaf_spine_rows[] = {
 	COUNT("leaves", leaves, SC_MAX_SWITCHES, "l1, l2, ..."),
@@ -63,7 +61,7 @@ static const struct cfg_row leaf_spine_rows[] = {
 	DELAY("fabric_delay", fabric.delay, "host_delay", "leaf to spine"),
 	PROFILE("fabric_profile", fabric.profile, "the policy's", "of the ports leaf to spine"),
 };
-SHAPE(leaf_spine_schema, leaf_spine_rows);
+static SCHEMA(leaf_spine_schema, leaf_spine_rows, sc_shape);
 
 static const struct cfg_row clos_rows[] = {
 	COUNT("pods", pods, SC_MAX_SWITCHES, "groups of ToRs and leaves"),
@@ -85,7 +83,7 @@ static const struct cfg_row clos_rows[] = {
 	DELAY("spine_delay", spine.delay, "fabric_delay", "leaf to spine"),
 	PROFILE("spine_profile", spine.profile, "fabric_profile", "of the ports leaf to spine"),
 };
-SHAPE(clos_schema, clos_rows);
+static SCHEMA(clos_schema, clos_rows, sc_shape);
 
 static const struct cfg_row ring_rows[] = {
 	{"switches", CFG_NUMBER, .unit = UNIT_COUNT, AT(sc_shape, switches), .min = 3,
@@ -100,12 +98,11 @@ static const struct cfg_row ring_rows[] = {
 	DELAY("fabric_delay", fabric.delay, "host_delay", "switch to switch"),
 	PROFILE("fabric_profile", fabric.profile, "the policy's", "of the ports switch to switch"),
 };
-SHAPE(ring_schema, ring_rows);
+static SCHEMA(ring_schema, ring_rows, sc_shape);
 
 #define KIND(key, id, schema, text)                                                                \
 	{                                                                                          \
-		key, CFG_MAP, .sub = &(schema),                                                    \
-			      .off = offsetof(struct sc_topology_keys, shape[id]),                 \
+		key, CFG_MAP, .sub = &(schema), AT(sc_topology_keys, shape[id]),                   \
 			      .dflt_text = "none", .help = text                                    \
 	}
 static const struct cfg_row topology_rows[] = {
@@ -115,8 +112,7 @@ static const struct cfg_row topology_rows[] = {
 	KIND("ring", TOPOLOGY_RING, ring_schema, "switches in a circle"),
 };
 static_assert(N(topology_rows) == N_TOPOLOGIES, "a row per topology");
-const struct cfg_schema sc_topology_schema = {topology_rows, N(topology_rows),
-					      sizeof(struct sc_topology_keys)};
+SCHEMA(sc_topology_schema, topology_rows, sc_topology_keys);
 
 // ---- growing
 struct tier {

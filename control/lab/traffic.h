@@ -84,6 +84,5 @@ extern const struct cfg_schema lab_flow_schema;
 bool lab_flow_is_tcp(const struct lab_flow *f);
 const char *lab_flow_name(const struct lab_flow *f);
 bool lab_flow_endless(const struct lab_flow *f); // it has no last message
-struct lab_flow *lab_flow_at(struct scenario *sc, uint32_t i); // element of sc->flows
 const struct lab_flow *lab_flow_of(const struct scenario *sc, uint32_t i);
 __attribute__((warn_unused_result)) int traffic_resolve(struct scenario *sc, struct diag_sink *s);

@@ -1,7 +1,189 @@
 // SPDX-License-Identifier: Apache-2.0
+// Items of `flows:`: their keys, what the keys make of hosts and sizes, the rules between keys, and
+// what flows ask of policies.
 #include "control/lab/traffic_flow.h"
 
+#include <errno.h>
+#include <inttypes.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "control/config/rows.h"
+#include "control/lab/bundle.h"
+#include "control/lab/traffic_int.h"
 #include "control/lab/workload.h"
+#include "dataplane/packet/cm.h"
+#include "dataplane/policy.h"
+#include "drivers/nic/payload.h"
+#include "drivers/nic/requester.h"
+#include "drivers/nic/roce_build.h"
+#include "drivers/nic/tcp_build.h"
+
+enum {
+	NAME_LEN = 31,
+	TEXT_LEN = 255,
+	MAX_COUNT = 1000000000,
+	MAX_PSN = (1 << 24) - 1,
+	MIN_PAYLOAD = 16,
+	MAX_PAYLOAD = 4096
+};
+
+static const char *const pattern_words[] = {"each",    "incast",  "all-to-all", "poisson",
+					    "request", "storage", NULL};
+static const char *const op_words[] = {"write", "send", "read", NULL};
+static_assert(N(pattern_words) == N_PATTERNS + 1, "a word for each pattern");
+
+static const struct cfg_row storage_rows[] = {
+	{"reads", CFG_NUMBER, .unit = UNIT_PERCENT, AT(lab_storage_keys, reads),
+	 .max = PERCENT(100), .dflt = PERCENT(50), .dflt_text = "50%",
+	 .help = "share of disk reads, drawn for each"},
+	{"small", CFG_NUMBER, .unit = UNIT_BYTES, AT(lab_storage_keys, small), .max = MB(1),
+	 .dflt = KB(4), .dflt_text = "4KB",
+	 .help = "up to this size the payload travels in request or reply"},
+	{"large", CFG_NUMBER, .unit = UNIT_BYTES, AT(lab_storage_keys, large), .max = GIGA(1),
+	 .dflt = KB(64), .dflt_text = "64KB",
+	 .help = "up to this size the server moves the payload by one READ or WRITE"},
+	{"chunk", CFG_NUMBER, .unit = UNIT_BYTES, AT(lab_storage_keys, chunk), .min = 1,
+	 .max = MB(64), .dflt = KB(64), .dflt_text = "64KB",
+	 .help = "above that, by chunks of this size, one after the other"},
+	{"credits", CFG_NUMBER, .unit = UNIT_COUNT, AT(lab_storage_keys, credits), .min = 1,
+	 .max = 128, .dflt = 16, .dflt_text = "16",
+	 .help = "requests of one client that one server has buffers for"},
+	{"request", CFG_NUMBER, .unit = UNIT_BYTES, AT(lab_storage_keys, request), .max = MB(1),
+	 .dflt = 256, .dflt_text = "256B", .help = "a request without its payload"},
+	{"reply", CFG_NUMBER, .unit = UNIT_BYTES, AT(lab_storage_keys, reply), .max = MB(1),
+	 .dflt = 128, .dflt_text = "128B", .help = "a reply without its payload"},
+};
+static SCHEMA(storage_schema, storage_rows, lab_storage_keys);
+
+static const struct cfg_row reuse_rows[] = {
+	{"after", CFG_NUMBER, .unit = UNIT_COUNT, AT(lab_reuse_keys, after), .min = 1,
+	 .max = MAX_COUNT, .required = true, .help = "messages of a connection until it is closed"},
+	{"crossed", CFG_SWITCH, AT(lab_reuse_keys, crossed), .dflt_text = "off",
+	 .help = "two connections between the same hosts change places at the receiver: a queue "
+		 "pair of the sender gets another one of the receiver"},
+	{"pause", CFG_NUMBER, .unit = UNIT_TIME, AT(lab_reuse_keys, pause), .max = SECONDS(10),
+	 .dflt = 10000, .dflt_text = "10us",
+	 .help = "until it is opened anew; longer than frames are under way"},
+};
+static SCHEMA(reuse_schema, reuse_rows, lab_reuse_keys);
+static const struct cfg_row reuse_scalar = {
+	"reuse",  CFG_NUMBER,	    .unit = UNIT_COUNT,	 AT(lab_flow, reuse.after),
+	.min = 1, .max = MAX_COUNT, .dflt_text = "never"};
+
+static const char *const tcp_words[] = {[TCP_NEWRENO] = "newreno", [TCP_DCTCP] = "dctcp", NULL};
+
+static const struct cfg_row tcp_rows[] = {
+	{"cc", CFG_WORD, AT(lab_tcp_keys, cc), .words = tcp_words, .dflt_text = "newreno",
+	 .help = "congestion control"},
+	{"sack", CFG_SWITCH, AT(lab_tcp_keys, sack), .dflt = 1, .dflt_text = "on",
+	 .help = "selective acknowledgements"},
+	{"window", CFG_NUMBER, .unit = UNIT_BYTES, AT(lab_tcp_keys, window), .min = KB(16),
+	 .max = TCP_MAX_WINDOW, .dflt = MB(4), .dflt_text = "4MB", .help = "receive window"},
+	{"initial_window", CFG_NUMBER, .unit = UNIT_COUNT, AT(lab_tcp_keys, initial_window),
+	 .min = 1, .max = 1000, .dflt = 10, .dflt_text = "10",
+	 .help = "segments that a connection begins with, and begins with again after it was idle"},
+	{"rto_min", CFG_NUMBER, .unit = UNIT_TIME, AT(lab_tcp_keys, rto_min), .min = 1000,
+	 .max = SECONDS(60), .dflt = 10000000, .dflt_text = "10ms",
+	 .help = "least retransmission timer"},
+	{"rto_initial", CFG_NUMBER, .unit = UNIT_TIME, AT(lab_tcp_keys, rto_initial), .min = 1000,
+	 .max = SECONDS(60), .dflt = SECONDS(1), .dflt_text = "1s",
+	 .help = "retransmission timer before the first round trip is measured, as of a SYN"},
+	{"delayed_ack", CFG_NUMBER, .unit = UNIT_TIME, AT(lab_tcp_keys, delayed_ack), .min = 1,
+	 .max = SECONDS(1), .dflt = 1000000, .dflt_text = "1ms",
+	 .help = "how long an ACK waits for a further segment"},
+	{"g", CFG_TEXT, AT(lab_tcp_keys, g), .max = NAME_LEN, .dflt_text = "1/16",
+	 .help = "dctcp: gain of alpha, a fraction of at most 1"},
+};
+static SCHEMA(tcp_schema, tcp_rows, lab_tcp_keys);
+static const struct cfg_row tcp_scalar = {"tcp", CFG_WORD, AT(lab_flow, tcp.cc), .words = tcp_words,
+					  .dflt_text = "RDMA"};
+
+static const struct cfg_row flow_rows[] = {
+	{"name", CFG_NAME, AT(lab_flow, name), .max = NAME_LEN, .dflt_text = "f1, f2, ...",
+	 .help = "how expectations and the report call it"},
+	{"pattern", CFG_WORD, AT(lab_flow, pattern), .words = pattern_words, .dflt_text = "each",
+	 .help = "who posts when"},
+	{"from", CFG_WORDS, AT(lab_flow, from), .max = TEXT_LEN, .required = true,
+	 .help = "hosts that send or ask: names, ranges `h[1-8]`, `h*`"},
+	{"to", CFG_WORDS, AT(lab_flow, to), .max = TEXT_LEN, .dflt_text = "as from",
+	 .help = "hosts that receive or answer; nobody sends to itself"},
+	{"pairs", CFG_SWITCH, AT(lab_flow, pairs), .dflt_text = "off",
+	 .help = "each: the first of `from` to the first of `to`, and so on"},
+	{"class", CFG_NUMBER, .unit = UNIT_COUNT, AT(lab_flow, cls), .max = 7, .dflt = 3,
+	 .dflt_text = "3",
+	 .expected = "expected one class from 0 to 7: give each class an item of its own",
+	 .help = "traffic class and PFC priority, the same of all its frames"},
+	{"dscp", CFG_NUMBER, .unit = UNIT_COUNT, AT(lab_flow, dscp), .max = 63,
+	 .dflt = CFG_WORD_VALUE, .word = "by-class", .dflt_text = "8 * class",
+	 .help = "DSCP of its frames; the hosts' NICs take it for `class`"},
+	{"ecn", CFG_WORD, AT(lab_flow, ecn), .words = nic_ecn_words,
+	 .dflt_text = "ect0, of newreno not-ect",
+	 .help = "ECN codepoint of its frames; WRED drops `not-ect` where it marks the others"},
+	{"op", CFG_WORD, AT(lab_flow, op), .words = op_words, .dflt_text = "write",
+	 .help = "the operation; with request: that of the answer"},
+	{"size", CFG_TEXT, AT(lab_flow, size), .max = TEXT_LEN, .dflt_text = "unlimited",
+	 .help = "`unlimited`, bytes of a message (an answer, a storage payload), or a "
+		 "distribution: a name in sizes/, or a file"},
+	{"count", CFG_NUMBER, .unit = UNIT_COUNT, AT(lab_flow, count), .min = 1, .max = MAX_COUNT,
+	 .dflt = CFG_WORD_VALUE, .word = "endless", .dflt_text = "endless",
+	 .help = "messages of a connection, rounds, or operations of a host"},
+	{"depth", CFG_NUMBER, .unit = UNIT_COUNT, AT(lab_flow, depth), .min = 1, .max = 128,
+	 .dflt = 1, .dflt_text = "1",
+	 .help = "messages of a connection, or operations of a host, under way"},
+	{"qps", CFG_NUMBER, .unit = UNIT_COUNT, AT(lab_flow, qps), .min = 1, .max = 1024, .dflt = 1,
+	 .dflt_text = "1", .help = "connections from one host to another"},
+	{"rate", CFG_NUMBER, .unit = UNIT_RATE, AT(lab_flow, rate), .min = 1000, .max = GIGA(800),
+	 .dflt = CFG_WORD_VALUE, .word = "line", .dflt_text = "line",
+	 .help = "pacing of each connection, link overhead included"},
+	{"interval", CFG_NUMBER, .unit = UNIT_TIME, AT(lab_flow, interval), .min = 1,
+	 .max = SECONDS(3600), .dflt = CFG_WORD_VALUE, .word = "none", .dflt_text = "none",
+	 .help = "from message to message, or round to round, whether done or not"},
+	{"start", CFG_NUMBER, .unit = UNIT_TIME, AT(lab_flow, start), .max = SECONDS(3600),
+	 .dflt_text = "0", .help = "when it begins"},
+	{"stop", CFG_NUMBER, .unit = UNIT_TIME, AT(lab_flow, stop), .max = SECONDS(3600),
+	 .dflt = CFG_WORD_VALUE, .word = "never", .dflt_text = "never",
+	 .help = "from then on nothing is posted"},
+	{"jitter", CFG_NUMBER, .unit = UNIT_TIME, AT(lab_flow, jitter), .max = SECONDS(3600),
+	 .dflt_text = "0",
+	 .help = "each connection, and each message of a round, begins later by up to this"},
+	{"mtu", CFG_NUMBER, .unit = UNIT_BYTES, AT(lab_flow, mtu), .min = MIN_PAYLOAD,
+	 .max = MAX_PAYLOAD, .dflt = CFG_WORD_VALUE, .word = "auto", .dflt_text = "auto",
+	 .help = "payload of a packet; `auto`: the largest of 256, 512, 1024, 2048, 4096 that "
+		 "every port takes, of TCP the least IP MTU of all ports less 40"},
+	{"cc", CFG_SWITCH, AT(lab_flow, cc), .dflt = 1, .dflt_text = "on",
+	 .help = "off: these connections ignore CNPs"},
+	{"load", CFG_NUMBER, .unit = UNIT_PERCENT, AT(lab_flow, load), .min = 1,
+	 .max = PERCENT(100), .dflt = CFG_WORD_VALUE, .word = "closed", .dflt_text = "closed",
+	 .help = "Poisson arrivals at this share of each sending host's line, headers included; "
+		 "`closed`: `depth` under way"},
+	{"idle", CFG_NUMBER, .unit = UNIT_COUNT, AT(lab_flow, idle), .max = 1024, .dflt = 64,
+	 .dflt_text = "64", .help = "connections a host keeps open for later; others are closed"},
+	{"fan", CFG_NUMBER, .unit = UNIT_COUNT, AT(lab_flow, fan), .min = 1, .max = SC_MAX_HOSTS,
+	 .dflt = CFG_WORD_VALUE, .word = "all", .dflt_text = "all",
+	 .help = "incast: so many of `from`, drawn anew for each round"},
+	{"request", CFG_NUMBER, .unit = UNIT_BYTES, AT(lab_flow, request), .max = MB(64),
+	 .dflt = 64, .dflt_text = "64B", .help = "size of a request, a SEND"},
+	{"think", CFG_NUMBER, .unit = UNIT_TIME, AT(lab_flow, think), .max = SECONDS(10),
+	 .dflt_text = "0", .help = "what the server takes before it answers"},
+	{"first_psn", CFG_NUMBER, .unit = UNIT_COUNT, AT(lab_flow, first_psn), .max = MAX_PSN,
+	 .dflt = CFG_WORD_VALUE, .word = "random", .dflt_text = "random",
+	 .help = "PSN that each connection begins with"},
+	{"ack_every", CFG_NUMBER, .unit = UNIT_COUNT, AT(lab_flow, ack_every), .min = 1,
+	 .max = REQ_MAX_ACK_EVERY, .dflt = REQ_ACK_EVERY, .dflt_text = "16, of TCP 2",
+	 .help = "packets per ACK; the last packet of a message always gets one"},
+	{"reuse", CFG_MAP, AT(lab_flow, reuse), .sub = &reuse_schema, .scalar = &reuse_scalar,
+	 .dflt_text = "never",
+	 .help = "each, with a size: connections are closed after so many messages and opened "
+		 "anew on the same queue pair numbers"},
+	{"tcp", CFG_MAP, AT(lab_flow, tcp), .sub = &tcp_schema, .scalar = &tcp_scalar,
+	 .dflt_text = "RDMA", .help = "TCP connections in place of queue pairs"},
+	{"storage", CFG_MAP, AT(lab_flow, storage), .sub = &storage_schema, .dflt_text = "defaults",
+	 .help = "modes of transfer of the storage pattern"},
+};
+SCHEMA(lab_flow_schema, flow_rows, lab_flow);
 
 const char *lab_flow_name(const struct lab_flow *f)
 {
@@ -16,11 +198,6 @@ bool lab_flow_endless(const struct lab_flow *f)
 bool lab_flow_is_tcp(const struct lab_flow *f)
 {
 	return flow_is_tcp(f);
-}
-
-struct lab_flow *lab_flow_at(struct scenario *sc, uint32_t i)
-{
-	return &sc->flows[i];
 }
 
 const struct lab_flow *lab_flow_of(const struct scenario *sc, uint32_t i)
@@ -83,4 +260,602 @@ int flow_each_pair(const struct lab_flow *f, flow_pair_fn *fn, void *arg)
 	default:
 		return pairs_by_sender(f, fn, arg);
 	}
+}
+
+// ---- resolving
+// From what an item of `flows:` says to whom it connects: hosts, sizes, rules between keys, and the
+// room that the hosts' NICs need. Every mistake is reported.
+
+enum {
+	POOL_QPS = 1024, // of a NIC whose connections come and go; unused ones cost nothing
+	MAX_CONNS = 1 << 18, // of a standing flow
+};
+
+#define BIT(pattern) (1u << (pattern))
+#define STANDING (BIT(PATTERN_EACH) | BIT(PATTERN_INCAST) | BIT(PATTERN_ALL_TO_ALL))
+#define ROUNDS (BIT(PATTERN_INCAST) | BIT(PATTERN_ALL_TO_ALL))
+#define SERVICE (BIT(PATTERN_REQUEST) | BIT(PATTERN_STORAGE))
+#define POOLED (BIT(PATTERN_POISSON) | SERVICE)
+#define ANY (STANDING | POOLED)
+
+// Keys that some patterns do not know, and who does.
+static const struct {
+	const char *key;
+	size_t off;
+	uint32_t patterns;
+	const char *say;
+} limited[] = {
+#define KEY(f) #f, offsetof(struct lab_flow, f)
+	{KEY(pairs), BIT(PATTERN_EACH), "is for each"},
+	{KEY(op), ANY & ~BIT(PATTERN_STORAGE), "is chosen by size"},
+	{KEY(depth), BIT(PATTERN_EACH) | SERVICE, "is for each, request and storage"},
+	{KEY(qps), STANDING | SERVICE, "is as many as there are messages under way"},
+	{KEY(interval), STANDING, "is for each, incast and all-to-all"},
+	{KEY(load), POOLED, "is for poisson, request and storage"},
+	{KEY(idle), POOLED, "is for poisson, request and storage"},
+	{KEY(fan), BIT(PATTERN_INCAST), "is for incast"},
+	{KEY(request), BIT(PATTERN_REQUEST), "is for request"},
+	{KEY(think), SERVICE, "is for request and storage"},
+#undef KEY
+};
+
+static const char *const pattern_name[N_PATTERNS] = {"each",	"incast",  "all-to-all",
+						     "poisson", "request", "storage"};
+
+// One item being resolved.
+struct resolver {
+	struct scenario *sc;
+	struct lab_flow *f;
+	struct diag_sink *s;
+	uint8_t *seen; // by host
+	uint32_t *found; // room for all hosts
+	uint32_t *qps; // by host: queue pairs that stand
+	uint8_t *pooled; // by host: more come and go
+	const struct lab_flow *by_dscp[NIC_DSCPS]; // the first that sends it
+};
+
+__attribute__((format(printf, 4, 5))) static void wrong(struct resolver *r, struct cfg_pos at,
+							const char *key, const char *fmt, ...)
+{
+	char text[256], path[96];
+	va_list ap;
+
+	va_start(ap, fmt);
+	vsnprintf(text, sizeof(text), fmt, ap);
+	va_end(ap);
+	snprintf(path, sizeof(path), "%s%s%s", r->f->map.path, key != NULL ? "." : "",
+		 key != NULL ? key : "");
+	diag_add(r->s, DIAG_ERROR, at, path, "%s", text);
+}
+
+static struct cfg_pos place(const struct lab_flow *f, const struct cfg_val *v)
+{
+	return v->given ? v->at : f->map.at;
+}
+
+// ---- hosts
+
+// All hosts that the patterns name, each once, in the order of the text.
+static uint32_t *find_hosts(struct resolver *r, const struct cfg_words *w, uint32_t *n)
+{
+	uint32_t *all = arena_alloc(r->sc->arena, (r->sc->n_hosts + 1) * sizeof(*all));
+
+	*n = 0;
+	memset(r->seen, 0, r->sc->n_hosts);
+	for (unsigned i = 0; i < w->n; i++) {
+		const struct sc_text_at v = {w->items[i].text, w->items[i].at, w->map.path};
+		unsigned got = scenario_pick_hosts(r->sc, r->s, &v, r->found);
+
+		for (unsigned k = 0; k < got; k++) {
+			if (r->seen[r->found[k]])
+				continue;
+			r->seen[r->found[k]] = 1;
+			all[(*n)++] = r->found[k];
+		}
+	}
+	return all;
+}
+
+// Hosts between which there is no way; one such pair is reported.
+static void check_reach(struct resolver *r)
+{
+	const struct lab_flow *f = r->f;
+	const struct sc_host *hosts = r->sc->hosts;
+
+	for (uint32_t i = 0; i < f->n_src; i++) {
+		for (uint32_t d = 0; d < f->n_dst; d++) {
+			uint32_t from = f->src[i], to = f->dst[f->pairs.n != 0 ? i : d];
+
+			if (hosts[from].island == hosts[to].island)
+				continue;
+			wrong(r, f->map.at, NULL, "%s cannot reach %s: no way of links joins them",
+			      hosts[from].name, hosts[to].name);
+			return;
+		}
+	}
+}
+
+static void check_pairs(struct resolver *r)
+{
+	const struct lab_flow *f = r->f;
+
+	for (uint32_t i = 0; i < f->n_src; i++) {
+		if (f->src[i] != f->dst[i])
+			continue;
+		wrong(r, f->pairs.at, "pairs",
+		      "%s is paired with itself: a range keeps the order in which it is written, "
+		      "such as h[2-8,1]",
+		      r->sc->hosts[f->src[i]].name);
+		return;
+	}
+}
+
+static void resolve_hosts(struct resolver *r)
+{
+	struct lab_flow *f = r->f;
+
+	f->src = find_hosts(r, &f->from, &f->n_src);
+	if (!f->to.map.given) {
+		f->dst = f->src;
+		f->n_dst = f->n_src;
+	} else {
+		f->dst = find_hosts(r, &f->to, &f->n_dst);
+	}
+	if (f->n_src == 0 || f->n_dst == 0)
+		return;
+	if (f->pairs.n != 0 && f->n_src != f->n_dst)
+		wrong(r, f->pairs.at, "pairs",
+		      "%u hosts in `from` cannot be paired with %u in `to`", f->n_src, f->n_dst);
+	if (f->pairs.n != 0 && f->n_src == f->n_dst && f->pattern.n == PATTERN_EACH)
+		check_pairs(r);
+	if (f->n_src == 1 && f->n_dst == 1 && f->src[0] == f->dst[0])
+		wrong(r, f->map.at, f->to.map.given ? "to" : NULL,
+		      "%s would send to itself only: name another host in `to`",
+		      r->sc->hosts[f->src[0]].name);
+	else if (f->pairs.n == 0 || f->n_src == f->n_dst)
+		check_reach(r);
+	if (f->pattern.n == PATTERN_INCAST && f->fan.n >= 0 && (uint64_t)f->fan.n > f->n_src)
+		wrong(r, f->fan.at, "fan", "%" PRId64 " of %u hosts cannot be drawn", f->fan.n,
+		      f->n_src);
+}
+
+// ---- sizes
+
+static void cannot_read(struct resolver *r, const char *path, int err)
+{
+	wrong(r, r->f->size.at, "size", "%s: cannot read: %s", schema_shown(r->sc->arena, path),
+	      strerror(-err));
+}
+
+// A bare name is looked for in sizes/ beside the scenario, then among those that come with the lab.
+static void load_sizes(struct resolver *r, const char *text)
+{
+	const char *slash = strrchr(r->sc->file, '/');
+	int folder = slash != NULL ? (int)(slash - r->sc->file) + 1 : 0;
+	size_t len = strlen(text);
+	bool is_file =
+		strchr(text, '/') != NULL || (len > 4 && strcmp(text + len - 4, ".cdf") == 0);
+	struct arena *a = r->sc->arena;
+	const char *path;
+	int err;
+
+	if (*text == '/')
+		path = text;
+	else
+		path = arena_printf(a, "%.*s%s%s%s", folder, r->sc->file, is_file ? "" : "sizes/",
+				    text, is_file ? "" : ".cdf");
+	err = cdf_load(path, a, &r->f->sizes, r->s);
+	if (err == -ENOENT && !is_file) {
+		err = cdf_load(arena_printf(a, "%s/sizes/%s.cdf", bundle_dir(), text), a,
+			       &r->f->sizes, r->s);
+		if (err == -ENOENT) {
+			wrong(r, r->f->size.at, "size",
+			      "\"%s\" is neither a size such as 64KB, nor unlimited, nor a "
+			      "distribution: there is no %s",
+			      schema_shown(a, text), path);
+			return;
+		}
+	}
+	if (err != 0 && err != -EINVAL)
+		cannot_read(r, path, err);
+}
+
+static void resolve_size(struct resolver *r)
+{
+	struct lab_flow *f = r->f;
+	const char *text = f->size.text, *why;
+	int64_t n;
+
+	if (f->size.bad)
+		return;
+	if (text == NULL || strcmp(text, "unlimited") == 0) {
+		if (!flow_standing(f))
+			wrong(r, place(f, &f->size), "size",
+			      "pattern %s needs a size, or a distribution such as websearch",
+			      pattern_name[f->pattern.n]);
+		return;
+	}
+	f->size_kind = SIZE_FIXED;
+	if (*text >= '0' && *text <= '9') {
+		if (!unit_parse(UNIT_BYTES, text, &n, &why))
+			wrong(r, f->size.at, "size", "\"%s\": %s", schema_shown(r->sc->arena, text),
+			      why);
+		else if (n < 1 || n > REQ_MAX_MSG_BYTES)
+			wrong(r, f->size.at, "size", "%s: a message has 1 B to 1 GiB", text);
+		else
+			f->n_bytes = (uint32_t)n;
+		return;
+	}
+	f->size_kind = SIZE_CDF;
+	load_sizes(r, text);
+}
+
+// ---- rules
+
+static void check_keys(struct resolver *r)
+{
+	for (unsigned i = 0; i < N(limited); i++) {
+		const struct cfg_val *v =
+			(const struct cfg_val *)((const char *)r->f + limited[i].off);
+
+		if (v->given && !(limited[i].patterns & BIT(r->f->pattern.n)))
+			wrong(r, v->at, limited[i].key, "%s: leave it out of pattern %s",
+			      limited[i].say, pattern_name[r->f->pattern.n]);
+	}
+	if (r->f->storage.map.given && r->f->pattern.n != PATTERN_STORAGE)
+		wrong(r, r->f->storage.map.at, "storage",
+		      "is for storage: leave it out of pattern %s", pattern_name[r->f->pattern.n]);
+}
+
+static void check_reuse(struct resolver *r)
+{
+	const struct lab_flow *f = r->f;
+	struct cfg_pos at = f->reuse.map.given ? f->reuse.map.at : f->reuse.after.at;
+
+	if (!f->reuse.map.given && !f->reuse.after.given)
+		return;
+	if (f->pattern.n != PATTERN_EACH)
+		wrong(r, at, "reuse", "is for each: leave it out of pattern %s",
+		      pattern_name[f->pattern.n]);
+	else if (f->size_kind == SIZE_UNLIMITED && !f->size.bad)
+		wrong(r, at, "reuse", "says nothing of an endless stream: give a size");
+	if (r->sc->connect_by_cm)
+		wrong(r, at, "reuse", "needs connections out of band: leave out `connect: cm`");
+	if (f->reuse.crossed.n != 0 && f->qps.n < 2)
+		wrong(r, f->reuse.crossed.at, "reuse.crossed",
+		      "two connections can change places: give `qps` of 2 at least");
+}
+
+// Keys that speak of queue pairs.
+static void check_tcp(struct resolver *r)
+{
+	const struct lab_flow *f = r->f;
+	const struct cfg_val *rdma[] = {&f->op, &f->cc, &f->first_psn};
+	static const char *const rdma_key[] = {"op", "cc", "first_psn"};
+
+	if (!flow_is_tcp(f))
+		return;
+	for (unsigned i = 0; i < N(rdma); i++)
+		if (rdma[i]->given)
+			wrong(r, rdma[i]->at, rdma_key[i], "is of RDMA: leave it out beside `tcp`");
+	if (f->reuse.map.given || f->reuse.after.given)
+		wrong(r, f->reuse.map.given ? f->reuse.map.at : f->reuse.after.at, "reuse",
+		      "is of RDMA: leave it out beside `tcp`");
+	if (f->pattern.n == PATTERN_STORAGE)
+		wrong(r, f->pattern.at, "pattern",
+		      "storage moves data by RDMA READ and WRITE: leave out `tcp`");
+	if (f->tcp.cc.n == TCP_DCTCP && f->ecn.given && f->ecn.n == NIC_NOT_ECT)
+		wrong(r, f->ecn.at, "ecn", "dctcp needs ECN: give ect0 or ect1, or leave it out");
+	if (f->tcp.cc.n != TCP_DCTCP && f->tcp.g.given)
+		wrong(r, f->tcp.g.at, "tcp.g", "is of dctcp: give `cc: dctcp`, or leave it out");
+}
+
+static void resolve_tcp(struct resolver *r)
+{
+	struct lab_flow *f = r->f;
+	const struct lab_tcp_keys *k = &f->tcp;
+	struct cc_config gain = {.g_num = 1, .g_den = 16};
+
+	if (!flow_is_tcp(f))
+		return;
+	if (k->g.given && !k->g.bad && !cc_set_gain(&gain, k->g.text))
+		wrong(r, k->g.at, "tcp.g",
+		      "\"%s\" is no fraction of at most 1 such as 1/16, with a denominator of at "
+		      "most 65536",
+		      schema_shown(r->sc->arena, k->g.text));
+	f->tcp_params = (struct tcp_params){
+		.cc = (uint8_t)k->cc.n,
+		.ecn = flow_ecn(f) != NIC_NOT_ECT,
+		.sack = k->sack.n != 0,
+		.ack_every = flow_ack_every(f),
+		.initial_segments = (uint16_t)k->initial_window.n,
+		.window_bytes = (uint32_t)k->window.n,
+		.g_num = gain.g_num,
+		.g_den = gain.g_den,
+		.rto_min_ns = (uint64_t)k->rto_min.n,
+		.rto_initial_ns = (uint64_t)k->rto_initial.n,
+		.delayed_ack_ns = (uint64_t)k->delayed_ack.n,
+	};
+}
+
+static void check_rules(struct resolver *r)
+{
+	struct lab_flow *f = r->f;
+	const struct cfg_val *endless[] = {&f->count, &f->depth, &f->interval, &f->fan};
+	static const char *const endless_key[] = {"count", "depth", "interval", "fan"};
+	char duration[32];
+
+	check_keys(r);
+	for (unsigned i = 0; f->size_kind == SIZE_UNLIMITED && !f->size.bad && i < 4; i++)
+		if (endless[i]->given && flow_standing(f))
+			wrong(r, endless[i]->at, endless_key[i],
+			      "says nothing of an endless stream: give a size");
+	unit_print(UNIT_TIME, (int64_t)r->sc->duration_ns, duration, sizeof(duration));
+	if (f->start.given && (uint64_t)f->start.n >= r->sc->duration_ns && r->sc->duration_ns != 0)
+		wrong(r, f->start.at, "start", "the run ends at %s, before this flow begins",
+		      duration);
+	if (f->stop.n >= 0 && f->stop.n <= f->start.n)
+		wrong(r, f->stop.at, "stop", "is not after start");
+	if (f->load.n >= 0 && f->depth.given && BIT(f->pattern.n) & SERVICE)
+		wrong(r, f->depth.at, "depth", "is of a closed loop: leave out `load` or `depth`");
+	if (f->pattern.n == PATTERN_POISSON && f->load.n < 0 && !f->load.bad)
+		wrong(r, place(f, &f->load), "load", "pattern poisson needs a load such as 30%%");
+	if (f->pattern.n == PATTERN_REQUEST && f->op.n == REQ_READ)
+		wrong(r, f->op.at, "op", "an answer is a send or a write");
+	if (r->sc->connect_by_cm && BIT(f->pattern.n) & SERVICE)
+		wrong(r, place(f, &f->pattern), "pattern",
+		      "%s needs connections out of band: leave out `connect: cm`",
+		      pattern_name[f->pattern.n]);
+	if (r->sc->connect_by_cm && !flow_is_tcp(f) && f->mtu.n > 0 &&
+	    cm_mtu_code((uint16_t)f->mtu.n) == 0)
+		wrong(r, f->mtu.at, "mtu",
+		      "on the wire a path MTU is 256, 512, 1024, 2048 or 4096: leave out "
+		      "`connect: cm` for others");
+	check_reuse(r);
+	check_tcp(r);
+	if (f->storage.small.n > f->storage.large.n)
+		wrong(r, f->storage.map.at, "storage", "small is above large");
+}
+
+static void resolve_storage(struct lab_flow *f)
+{
+	const struct lab_storage_keys *k = &f->storage;
+
+	f->store = (struct storage_params){
+		.small_bytes = (uint32_t)k->small.n,
+		.large_bytes = (uint32_t)k->large.n,
+		.chunk_bytes = (uint32_t)k->chunk.n,
+		.request_bytes = (uint32_t)k->request.n,
+		.reply_bytes = (uint32_t)k->reply.n,
+		.credits = (uint32_t)k->credits.n,
+		.reads_ppm = (uint32_t)k->reads.n,
+	};
+}
+
+// ---- room in the NICs
+
+static int count_pair(void *arg, uint32_t src, uint32_t dst)
+{
+	struct resolver *r = arg;
+
+	r->qps[src] += (uint32_t)r->f->qps.n;
+	r->qps[dst] += (uint32_t)r->f->qps.n;
+	return 0;
+}
+
+static void count_qps(struct resolver *r)
+{
+	const struct lab_flow *f = r->f;
+
+	if (!flow_standing(f)) {
+		for (uint32_t i = 0; i < f->n_src; i++)
+			r->pooled[f->src[i]] = 1;
+		for (uint32_t i = 0; i < f->n_dst; i++)
+			r->pooled[f->dst[i]] = 1;
+	} else if ((uint64_t)f->n_src * (f->pairs.n ? 1 : f->n_dst) * (uint64_t)f->qps.n >
+		   MAX_CONNS) {
+		wrong(r, f->map.at, NULL, "more than %d connections: use pattern poisson",
+		      MAX_CONNS);
+	} else {
+		flow_each_pair(f, count_pair, r);
+	}
+}
+
+static void size_nics(struct resolver *r)
+{
+	for (uint32_t i = 0; i < r->sc->n_hosts; i++) {
+		struct sc_host *h = &r->sc->hosts[i];
+		uint32_t need = r->qps[i];
+
+		if (need > NIC_MAX_QPS)
+			diag_add(r->s, DIAG_ERROR, h->at, h->name,
+				 "its flows need %u connections, and a NIC has at most %d", need,
+				 NIC_MAX_QPS);
+		if (r->pooled[i])
+			need = need + POOL_QPS < NIC_MAX_QPS ? need + POOL_QPS : NIC_MAX_QPS;
+		if (need > NIC_MAX_QPS)
+			need = NIC_MAX_QPS;
+		if (h->nic.max_qps < need)
+			h->nic.max_qps = (uint16_t)need;
+		if (h->nic.max_peers < r->sc->n_hosts)
+			h->nic.max_peers = (uint16_t)r->sc->n_hosts;
+	}
+}
+
+// ---- all of it
+
+static void check_names(struct resolver *r)
+{
+	for (uint32_t i = 0; i < r->sc->n_flows; i++) {
+		const struct lab_flow *f = &r->sc->flows[i];
+
+		for (uint32_t k = 0; k < i; k++) {
+			const struct lab_flow *other = &r->sc->flows[k];
+
+			if (strcmp(f->label, other->label) != 0)
+				continue;
+			// Without a name a flow is f1, f2, ...; the one that was given is in the
+			// way.
+			r->f = &r->sc->flows[f->name.given ? i : k];
+			wrong(r, r->f->name.at, "name", "two flows are called %s", f->label);
+			break;
+		}
+	}
+}
+
+// All NICs take a DSCP for the same class.
+static void claim_dscp(struct resolver *r)
+{
+	const struct lab_flow *f = r->f, **first = &r->by_dscp[flow_dscp(f)];
+
+	if (*first != NULL && (*first)->cls.n != f->cls.n)
+		wrong(r, place(f, f->dscp.given ? &f->dscp : &f->cls), "dscp",
+		      "DSCP %u is class %u in flow %s: give this flow another", flow_dscp(f),
+		      (unsigned)(*first)->cls.n, (*first)->label);
+	if (*first == NULL)
+		*first = f;
+	for (uint32_t i = 0; i < r->sc->n_hosts; i++)
+		r->sc->hosts[i].nic.class_of_dscp[flow_dscp(f)] = (uint8_t)f->cls.n;
+}
+
+static void resolve_one(struct resolver *r, uint32_t i)
+{
+	struct lab_flow *f = r->f = &r->sc->flows[i];
+	unsigned before = r->s->n_errors;
+
+	f->label = f->name.text != NULL ? f->name.text : arena_printf(r->sc->arena, "f%u", i + 1);
+	if (f->mtu.n > 0)
+		f->payload = (uint16_t)f->mtu.n;
+	resolve_storage(f);
+	resolve_tcp(r);
+	claim_dscp(r);
+	resolve_hosts(r);
+	resolve_size(r);
+	check_rules(r);
+	if (r->s->n_errors == before)
+		count_qps(r);
+}
+
+int traffic_resolve(struct scenario *sc, struct diag_sink *s)
+{
+	unsigned before = s->n_errors;
+	uint32_t n = sc->n_hosts + 1;
+	struct resolver r = {.sc = sc, .s = s};
+
+	r.seen = arena_alloc(sc->arena, n);
+	r.pooled = arena_alloc(sc->arena, n);
+	r.found = arena_alloc(sc->arena, n * sizeof(*r.found));
+	r.qps = arena_alloc(sc->arena, n * sizeof(*r.qps));
+	for (uint32_t i = 0; i < sc->n_flows; i++)
+		resolve_one(&r, i);
+	check_names(&r);
+	size_nics(&r);
+	return s->n_errors == before ? 0 : -EINVAL;
+}
+
+// ---- policies
+// What flows must ask of the switches' policies: how long packets may be, and whether the frames
+// of a class are taken for that class.
+
+// IP packet of a payload, with the longest extension header.
+enum { IP_EXTRA = ROCE_MIN_LEN - 14 + 16, NO_SWITCH_MTU = 9216 };
+
+static const uint16_t path_mtus[] = {4096, 2048, 1024, 512, 256};
+
+// The smallest IP MTU of all ports.
+struct narrowest {
+	uint32_t mtu, sw, port;
+};
+
+static struct narrowest find_narrowest(const struct fabric *f)
+{
+	struct narrowest n = {.mtu = NO_SWITCH_MTU};
+
+	for (uint32_t s = 0; s < f->sc->n_switches; s++) {
+		const struct config *c = f->switches[s].config;
+
+		for (uint32_t p = 0; p < config_n_ports(c); p++) {
+			uint32_t mtu = config_port(c, p).mtu;
+
+			if (mtu < n.mtu)
+				n = (struct narrowest){mtu, s, p};
+		}
+	}
+	return n;
+}
+
+// IP and transport headers of a packet, and the payload of one that fits.
+static uint32_t extra_of(const struct lab_flow *f)
+{
+	return flow_is_tcp(f) ? TCP_HEADERS - 14 : IP_EXTRA;
+}
+
+static uint16_t payload_that_fits(const struct lab_flow *f, uint32_t mtu)
+{
+	if (flow_is_tcp(f))
+		return (uint16_t)(mtu > extra_of(f) + PAYLOAD_MAX ? PAYLOAD_MAX
+								  : mtu - extra_of(f));
+	for (unsigned i = 0; i < N(path_mtus); i++)
+		if (path_mtus[i] + extra_of(f) <= mtu)
+			return path_mtus[i];
+	return 0;
+}
+
+static void check_packets(const struct fabric *fabric, struct lab_flow *f,
+			  const struct narrowest *n, struct diag_sink *s)
+{
+	const struct scenario *sc = fabric->sc;
+	const struct config *c = sc->n_switches != 0 ? fabric->switches[n->sw].config : NULL;
+	const char *port = c != NULL ? config_port(c, n->port).name : "";
+	const char *sw = c != NULL ? sc->switches[n->sw].name : "";
+
+	if (f->payload == 0)
+		f->payload = payload_that_fits(f, n->mtu);
+	if (f->payload == 0)
+		diag_add(s, DIAG_ERROR, f->map.at, f->map.path,
+			 "the MTU of %u B of %s.%s is too small for any packet of 256 B: raise it, "
+			 "or give the flow an mtu",
+			 n->mtu, sw, port);
+	else if (f->payload + extra_of(f) > n->mtu)
+		diag_add(s, DIAG_ERROR, f->mtu.at, arena_printf(sc->arena, "%s.mtu", f->map.path),
+			 "packets of %u B need an IP MTU of %u, and %s.%s has %u: at most %d B fit",
+			 f->payload, f->payload + extra_of(f), sw, port, n->mtu,
+			 (int)(n->mtu - extra_of(f)));
+}
+
+// A policy may map a flow's DSCP to another class, which is seldom meant.
+static void check_class(const struct fabric *fabric, const struct lab_flow *f, struct diag_sink *s)
+{
+	uint8_t dscp = flow_dscp(f);
+
+	for (uint32_t i = 0; i < fabric->sc->n_switches; i++) {
+		const struct policy *p = fabric->switches[i].policy;
+
+		for (uint32_t k = 0; k < p->n_ports; k++) {
+			const struct classify_params *map = &p->ports[k].classify;
+			uint8_t cls = map->trust == TRUST_DSCP ? map->dscp_to_class[dscp]
+							       : map->default_class;
+
+			if (cls == f->cls.n)
+				continue;
+			diag_add(s, DIAG_WARNING, f->cls.given ? f->cls.at : f->map.at,
+				 arena_printf(fabric->sc->arena, "%s.class", f->map.path),
+				 "its frames carry DSCP %u, which %s takes for class %u: give the "
+				 "flow a `dscp` of class %u",
+				 dscp, fabric->sc->switches[i].name, cls, (unsigned)f->cls.n);
+			return;
+		}
+	}
+}
+
+int traffic_check(struct traffic *t, const struct fabric *f, struct diag_sink *s)
+{
+	struct narrowest n = find_narrowest(f);
+	unsigned before = s->n_errors;
+
+	for (uint32_t i = 0; i < t->sc->n_flows; i++) {
+		check_packets(f, &t->sc->flows[i], &n, s);
+		check_class(f, &t->sc->flows[i], s);
+	}
+	return s->n_errors == before ? 0 : -EINVAL;
 }

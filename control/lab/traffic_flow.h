@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 // One item of `flows:` as structs: what the user wrote, and what traffic_resolve made of it. The
-// rows are in traffic_rows.c. Private to traffic*.c, storage.c and ideal.c.
+// rows are in traffic_flow.c. Private to traffic*.c and ideal.c.
 #pragma once
 
 #include "control/config/schema.h"
 #include "control/lab/cdf.h"
-#include "control/lab/storage.h"
+#include "control/lab/workload.h"
 #include "control/lab/traffic.h"
 #include "dataplane/rng.h"
 

@@ -1,13 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
-// Inside traffic: what its files share. traffic.c keeps the books and takes the NICs' hooks,
-// traffic_lane.c is connections, traffic_standing.c streams and rounds, traffic_client.c hosts
-// that begin operations by themselves, traffic_service.c what a server does about them.
+// Inside traffic, shared by traffic.c, which keeps the books and the connections and takes the hooks
+// of NICs, and traffic_patterns.c, which decides when which host posts.
 //
 //   lab_flow --> run --+-- lanes that stand                       each, incast, all-to-all
 //                      +-- sources (a host of `from`)              poisson, request, storage
 //                            +-- pairs (a host of `to`) -- lanes
 //
-//   traffic_reuse.c closes standing lanes and opens them on the same numbers.
+//   With `reuse`, standing lanes are closed and opened on the same numbers.
 //
 //   op: one message or operation under way; each of its messages carries op and step as its tag.
 #pragma once
@@ -164,34 +163,14 @@ void traffic_give_up(struct traffic *t);
 void traffic_at(struct traffic *t, uint64_t t_ns, vclock_fn *fn, void *arg);
 struct op *op_begin(struct run *r, uint32_t src, uint32_t dst, uint32_t n_bytes); // NULL: no memory
 void op_finish(struct op *op); // it is done now; keeps its record
-uint64_t op_tag(const struct op *op, enum step step);
-
-// ---- traffic_lane.c
 // A row that is not connected yet. NULL: no memory.
 struct lane *lane_add(struct run *r, uint32_t src, uint32_t dst, enum req_op op);
 // Connects it. f: NULL, or what to stream without end. 0, -ENOSPC, -ENOMEM, -EINVAL.
 __attribute__((warn_unused_result)) int lane_open(struct lane *l, const struct nic_flow *stream);
 // Posts on a connection, after what waits there.
 void lane_post(struct lane *l, struct op *op, enum step step, uint32_t n_bytes);
-void lane_done(struct lane *l); // a message of it is complete: posts what waits, rests
-void lane_count(const struct traffic *t, const struct lane *l, struct traffic_counts *to); // adds
-void lane_close(struct traffic *t, struct lane *l); // not while its NIC is calling
-void lane_free(struct lane *l);
-
-// ---- traffic_reuse.c
 bool lane_used_up(const struct lane *l); // it has had its messages, and is to be opened anew
-void lane_reuse(struct lane *l); // all its messages are complete
 
-// ---- traffic_standing.c
+// ---- traffic_patterns.c
 // Goes on posting on a connection that was opened anew.
 void standing_continue(struct lane *l, uint64_t now_ns);
-
-// ---- traffic_client.c
-int client_start(struct run *r);
-// Of a pair's lanes of a kind the one whose turn it is, connected. NULL: no queue pair is left.
-struct lane *pair_lane(struct pair *p, enum lane_kind kind);
-void source_continue(struct op *op); // posts its first message as soon as there is a queue pair
-void source_finish(struct op *op); // and begins the next of a closed loop
-
-// ---- traffic_service.c
-bool service_go(struct op *op); // false: no queue pair is left

@@ -12,7 +12,7 @@
 
 #include <cmocka.h>
 
-#include "control/lab/chain_fabric.h"
+#include "control/lab/chain.h"
 #include "dataplane/qos/watchdog.h"
 #include "tests/lab/fabric/rig.h"
 

@@ -10,7 +10,7 @@
 #include <cmocka.h>
 
 #include "control/lab/chain.h"
-#include "control/lab/storm_log.h"
+#include "control/lab/ledger.h"
 
 #define MS 1000000ull
 

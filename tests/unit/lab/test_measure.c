@@ -11,7 +11,8 @@
 
 #include <cmocka.h>
 
-#include "control/lab/measure_leaf.h"
+#include "control/lab/measure.h"
+#include "control/lab/metric.h"
 #include "control/lab/report_grid.h"
 #include "control/lab/svg.h"
 

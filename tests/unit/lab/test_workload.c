@@ -8,7 +8,7 @@
 
 #include <cmocka.h>
 
-#include "control/lab/storage.h"
+#include "control/lab/workload.h"
 #include "control/lab/workload.h"
 #include "drivers/nic/requester.h"
 

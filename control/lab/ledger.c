@@ -1,0 +1,266 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "control/lab/ledger.h"
+
+#include <stdlib.h>
+
+#include "control/lab/fabric.h"
+#include "dataplane/packet/wire.h"
+#include "dataplane/qos/watchdog.h"
+
+void storm_log_fini(struct storm_log *l)
+{
+	free(l->records);
+	*l = (struct storm_log){0};
+}
+
+static void add_record(struct storm_log *l, const struct storm_record *r)
+{
+	if (l->n == l->cap) {
+		uint32_t cap = l->cap == 0 ? 64 : 2 * l->cap;
+		struct storm_record *more = realloc(l->records, cap * sizeof(*more));
+
+		if (more == NULL) {
+			l->short_of_memory = true;
+			return;
+		}
+		l->records = more;
+		l->cap = cap;
+	}
+	l->records[l->n++] = *r;
+}
+
+void storm_log_event(struct storm_log *l, uint32_t sw, const struct event *e)
+{
+	struct storm_record r = {.t_ns = e->t_ns, .sw = sw, .port = e->port, .cls = e->cls};
+
+	if (e->type == EVENT_STORM)
+		r.what = STORM_DETECTED;
+	else if (e->type == EVENT_STORM_OVER)
+		r.what = STORM_RESTORED;
+	else if (e->type == EVENT_STORM_LIMIT)
+		r.what = STORM_ESCALATED;
+	else
+		return;
+	add_record(l, &r);
+}
+
+static void catch_up(struct storm_log *l, const struct storm_pick *p, uint64_t known, uint64_t t_ns)
+{
+	for (uint64_t n = storm_log_count(l, p); n < known; n++)
+		add_record(l, &(struct storm_record){.t_ns = t_ns,
+					      .sw = p->sw,
+					      .port = (uint8_t)p->port,
+					      .cls = (uint8_t)p->cls,
+					      .what = (uint8_t)p->what});
+}
+
+void storm_log_catch_up(struct storm_log *l, uint32_t sw, const struct weir_switch *s)
+{
+	for (unsigned port = 0; port < switch_policy(s)->n_ports; port++)
+		for (unsigned c = 0; c < N_CLASSES; c++) {
+			const struct watchdog_class *w = switch_watchdog(s, port, c);
+			struct storm_pick p = {.sw = sw,
+					       .port = (int)port,
+					       .cls = (int)c,
+					       .what = STORM_DETECTED,
+					       .to_ns = UINT64_MAX};
+
+			catch_up(l, &p, ctr_get(&w->detected), gauge_get(&w->since_ns));
+			p.what = STORM_RESTORED;
+			catch_up(l, &p, ctr_get(&w->restored), gauge_get(&w->since_ns));
+		}
+}
+
+static bool fits(const struct storm_record *r, const struct storm_pick *p)
+{
+	return r->what == p->what && (p->sw == UINT32_MAX || r->sw == p->sw) &&
+	       (p->port < 0 || r->port == p->port) && (p->cls < 0 || r->cls == p->cls) &&
+	       r->t_ns >= p->from_ns && r->t_ns < p->to_ns;
+}
+
+uint64_t storm_log_count(const struct storm_log *l, const struct storm_pick *p)
+{
+	uint64_t n = 0;
+
+	for (uint32_t i = 0; i < l->n; i++)
+		n += fits(&l->records[i], p);
+	return n;
+}
+
+// Several ports may be meant, whose records came in the order of switches: sorted by time here.
+bool storm_log_nth(const struct storm_log *l, const struct storm_pick *p, uint64_t nth,
+		   uint64_t *t_ns)
+{
+	uint64_t last = 0;
+
+	for (uint64_t n = 0; n < nth;) {
+		uint64_t next = UINT64_MAX, same = 0;
+
+		for (uint32_t i = 0; i < l->n; i++) {
+			uint64_t t = l->records[i].t_ns;
+
+			if (!fits(&l->records[i], p) || (n != 0 && t <= last) || t > next)
+				continue;
+			same = t == next ? same + 1 : 1;
+			next = t;
+		}
+		if (same == 0)
+			return false;
+		last = next;
+		n += same;
+	}
+	*t_ns = last;
+	return nth != 0;
+}
+
+static bool is_data(const struct flow_row *r)
+{
+	return r->way.kind == FLOW_DATA || r->way.kind == FLOW_READ_RESPONSES;
+}
+
+static enum pair_source source_of(const struct flow_row *r, const struct flow_seen *s, bool same)
+{
+	enum pair_source now = r->pair.source;
+
+	if (same)
+		return s->source == now ? now : PAIR_NONE;
+	return now == PAIR_STATIC || now == PAIR_CM || now == PAIR_READ ? now : PAIR_NONE;
+}
+
+static void take(void *arg, uint32_t place, const struct flow_row *r)
+{
+	struct flow_book *b = arg;
+	struct flow_seen *s = &b->seen[place];
+	bool same = s->first_ns == r->first_ns && flow_key_same(&s->key, &r->key) &&
+		    s->bytes <= r->bytes;
+
+	if (!is_data(r))
+		return;
+	b->bytes[source_of(r, s, same)] += r->bytes - (same ? s->bytes : 0);
+	*s = (struct flow_seen){r->key, r->first_ns, r->bytes, r->pair.source};
+}
+
+void flow_book_look(struct flow_book *b, struct weir_switch *sw, uint64_t now_ns)
+{
+	const struct flows_look look = {
+		.now_ns = now_ns, .n = switch_flows_places(sw), .fn = take, .arg = b};
+
+	if (b->seen == NULL && look.n != 0) {
+		b->seen = calloc(look.n, sizeof(*b->seen));
+		b->n_places = look.n;
+		b->short_of_memory = b->seen == NULL;
+	} else if (b->looked_ns == now_ns) {
+		return;
+	}
+	b->looked_ns = now_ns;
+	if (b->seen != NULL && look.n == b->n_places)
+		switch_flows_look(sw, &look);
+}
+
+void flow_book_fini(struct flow_book *b)
+{
+	free(b->seen);
+}
+
+enum { AT_ONCE = 32, QUEUES = 8 };
+
+struct cnp_judge *cnp_judge_create(const struct scenario *sc)
+{
+	struct cnp_judge *j = calloc(1, sizeof(*j));
+
+	if (j == NULL)
+		return NULL;
+	j->sc = sc;
+	j->queues = calloc((size_t)(sc->n_ports + 1) * QUEUES, sizeof(*j->queues));
+	if (j->queues == NULL) {
+		free(j);
+		return NULL;
+	}
+	return j;
+}
+
+void cnp_judge_destroy(struct cnp_judge *j)
+{
+	if (j != NULL)
+		free(j->queues);
+	free(j);
+}
+
+// Addresses follow one another in the order of the hosts. NULL: nobody's.
+static const struct fabric_host *host_of(const struct fabric *f, uint32_t ip)
+{
+	uint32_t i = f->sc->n_hosts == 0 ? 0 : ip - f->sc->hosts[0].ip;
+
+	return i < f->sc->n_hosts && f->sc->hosts[i].ip == ip ? &f->hosts[i] : NULL;
+}
+
+static enum nic_pair verdict(const struct fabric *f, const struct cnp_record *r)
+{
+	const struct fabric_host *h;
+	uint8_t src[16], dst[16];
+
+	if (flow_key_addresses(&r->key, src, dst) != 4)
+		return NIC_PAIR_WRONG; // no host speaks IPv6
+	h = host_of(f, be32_get(src));
+	return h == NULL ? NIC_PAIR_WRONG
+			 : nic_pair_now(h->nic, r->sender_qp, be32_get(dst), flow_key_qp(&r->key));
+}
+
+static void count(struct cnp_counts *c, const struct cnp_record *r, enum nic_pair v)
+{
+	c->sent++;
+	c->late += v == NIC_PAIR_LATE;
+	c->wrong += v == NIC_PAIR_WRONG;
+	c->by_source[r->source < N_PAIR_SOURCES ? r->source : 0]++;
+}
+
+static void judge(struct fabric *f, uint32_t sw, const struct cnp_record *r)
+{
+	struct cnp_judge *j = f->cnps;
+	enum nic_pair v = verdict(f, r);
+	uint32_t spot = (j->sc->switches[sw].first_port + r->port) * QUEUES + r->queue;
+
+	count(&j->queues[spot], r, v);
+	count(&j->all, r, v);
+	if (v != NIC_PAIR_WRONG || j->seen)
+		return;
+	j->seen = true;
+	j->first_sw = sw;
+	j->first = *r;
+}
+
+void cnp_judge_look(struct fabric *f, uint32_t sw)
+{
+	struct cnp_record records[AT_ONCE];
+	unsigned n;
+
+	do {
+		n = switch_cnp_records(f->switches[sw].sw, records, AT_ONCE);
+		for (unsigned i = 0; i < n; i++)
+			judge(f, sw, &records[i]);
+	} while (n == AT_ONCE);
+}
+
+static void add_counts(struct cnp_counts *to, const struct cnp_counts *c)
+{
+	to->sent += c->sent;
+	to->late += c->late;
+	to->wrong += c->wrong;
+	for (unsigned s = 0; s < N_PAIR_SOURCES; s++)
+		to->by_source[s] += c->by_source[s];
+}
+
+struct cnp_counts cnp_judge_counts(const struct cnp_judge *j, uint32_t sw, int port, int queue)
+{
+	struct cnp_counts sum = {0};
+	const struct cnp_counts *queues;
+
+	if (sw == UINT32_MAX)
+		return j->all;
+	queues = &j->queues[j->sc->switches[sw].first_port * QUEUES];
+	for (uint32_t p = 0; p < j->sc->switches[sw].n_ports; p++)
+		for (int q = 0; q < QUEUES; q++)
+			if ((port < 0 || p == (uint32_t)port) && (queue < 0 || q == queue))
+				add_counts(&sum, &queues[p * QUEUES + (uint32_t)q]);
+	return sum;
+}

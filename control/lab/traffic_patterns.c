@@ -1,0 +1,747 @@
+// SPDX-License-Identifier: Apache-2.0
+// When which host posts which message: connections that are there from the start, hosts that begin
+// operations by themselves, and what servers do about those.
+#include <errno.h>
+#include <stdlib.h>
+
+#include "control/lab/traffic_int.h"
+#include "drivers/nic/requester.h"
+
+// Packets of a stream's messages at least: streams end, when told to, after a whole message.
+enum { STREAM_PACKETS = 128 };
+
+static bool is_rounds(const struct run *r)
+{
+	return r->f->pattern.n != PATTERN_EACH;
+}
+
+static bool over(const struct run *r)
+{
+	return traffic_now(r->t) >= flow_stop_ns(r->f);
+}
+
+// ---- messages of one connection
+
+static void fire(struct lane *l)
+{
+	struct run *r = l->run;
+	struct op *op = op_begin(r, l->pub.src, l->pub.dst, flow_draw_size(r->f, &r->rng));
+
+	if (op == NULL)
+		return;
+	l->n_begun++;
+	l->reuse.n_begun++;
+	lane_post(l, op, STEP_REQUEST, op->n_bytes);
+}
+
+static bool may_fire(const struct lane *l)
+{
+	const struct lab_flow *f = l->run->f;
+
+	return !over(l->run) && !lane_used_up(l) &&
+	       (f->count.n < 0 || l->n_begun < (uint64_t)f->count.n);
+}
+
+static void fire_later(void *arg, uint64_t now_ns)
+{
+	struct lane *l = arg;
+	const struct lab_flow *f = l->run->f;
+
+	if (!may_fire(l))
+		return;
+	fire(l);
+	if (f->interval.n > 0 && may_fire(l))
+		traffic_at(l->run->t, now_ns + (uint64_t)f->interval.n, fire_later, l);
+	for (int64_t i = 1; f->interval.n <= 0 && i < f->depth.n && may_fire(l); i++)
+		fire(l);
+}
+
+void standing_continue(struct lane *l, uint64_t now_ns)
+{
+	fire_later(l, now_ns);
+}
+
+// ---- rounds
+
+static void fire_of_round(void *arg, uint64_t now_ns)
+{
+	(void)now_ns;
+	fire(arg);
+}
+
+static void fire_within_jitter(struct lane *l)
+{
+	struct run *r = l->run;
+	uint64_t late = workload_within(&r->rng, (uint64_t)r->f->jitter.n);
+
+	r->left++;
+	if (late == 0)
+		fire(l);
+	else
+		traffic_at(r->t, traffic_now(r->t) + late, fire_of_round, l);
+}
+
+// n_drawn of n lanes, each set of them as likely as any other.
+static void fire_some(struct run *r, struct lane **lanes, uint32_t n, uint32_t n_drawn)
+{
+	for (uint32_t i = 0; i < n; i++)
+		r->order[i] = i;
+	for (uint32_t i = 0; i < n_drawn; i++) {
+		uint32_t k = i + workload_pick(&r->rng, n - i), drawn = r->order[k];
+
+		r->order[k] = r->order[i];
+		fire_within_jitter(lanes[drawn]);
+	}
+}
+
+static void next_round(void *arg, uint64_t now_ns)
+{
+	struct run *r = arg;
+	const uint32_t *start;
+	uint32_t n;
+
+	if (over(r) || (r->f->count.n >= 0 && r->n_rounds == (uint64_t)r->f->count.n))
+		return;
+	start = &r->round_starts[r->n_rounds++ % r->n_groups];
+	n = start[1] - start[0];
+	if (r->f->fan.n >= 0 && (uint64_t)r->f->fan.n < n)
+		fire_some(r, r->lanes + start[0], n, (uint32_t)r->f->fan.n);
+	else
+		for (uint32_t i = start[0]; i < start[1]; i++)
+			fire_within_jitter(r->lanes[i]);
+	if (r->f->interval.n > 0)
+		traffic_at(r->t, now_ns + (uint64_t)r->f->interval.n, next_round, r);
+}
+
+// ---- both
+
+static void standing_done(struct lane *l, struct op *op, enum step step, const struct nic_done *d)
+{
+	struct run *r = l->run;
+
+	(void)step;
+	if (op == NULL)
+		return;
+	op->first_tx_ns = d->first_tx_ns;
+	op->last_tx_ns = d->last_tx_ns;
+	op_finish(op);
+	if (!is_rounds(r)) {
+		if (r->f->interval.n <= 0 && may_fire(l))
+			fire(l);
+	} else if (--r->left == 0 && r->f->interval.n <= 0) {
+		next_round(r, traffic_now(r->t));
+	}
+}
+
+// ---- streams
+
+static void stop_streams(void *arg, uint64_t now_ns)
+{
+	struct run *r = arg;
+
+	(void)now_ns;
+	for (uint32_t i = 0; i < r->n_lanes; i++) {
+		nic_flow_stop(r->t->f->hosts[r->lanes[i]->pub.src].nic, r->lanes[i]->pub.id);
+		fabric_poke_host(r->t->f, r->lanes[i]->pub.src);
+	}
+}
+
+// Messages so long that neither depth nor completions are ever a limit.
+static struct nic_flow stream_of(struct run *r, uint32_t src)
+{
+	uint32_t window = r->t->sc->hosts[src].nic.window;
+	uint32_t packets = 2 * (window / REQ_MAX_MSGS);
+
+	if (packets < STREAM_PACKETS)
+		packets = STREAM_PACKETS;
+	if (packets < flow_ack_every(r->f))
+		packets = flow_ack_every(r->f);
+	return (struct nic_flow){
+		.msg_bytes = packets * r->f->payload,
+		.start_ns = (uint64_t)r->f->start.n +
+			    workload_within(&r->rng, (uint64_t)r->f->jitter.n),
+	};
+}
+
+// ---- start
+
+struct opening {
+	struct run *r;
+	bool stream;
+	uint32_t room;
+};
+
+// An incast's round is one receiver's lanes, others' are all.
+static void group(struct run *r, uint32_t dst)
+{
+	bool incast = r->f->pattern.n == PATTERN_INCAST;
+
+	if (r->n_lanes == 0 || (incast && dst != r->lanes[r->n_lanes - 1]->pub.dst))
+		r->round_starts[r->n_groups++] = r->n_lanes;
+}
+
+static int open_pair(void *arg, uint32_t src, uint32_t dst)
+{
+	struct opening *o = arg;
+	struct run *r = o->r;
+	int err = 0;
+
+	group(r, dst);
+	for (int64_t q = 0; q < r->f->qps.n && err == 0; q++) {
+		struct lane *l = lane_add(r, src, dst, (enum req_op)r->f->op.n);
+		struct nic_flow stream;
+
+		if (l == NULL)
+			return -ENOMEM;
+		r->lanes[r->n_lanes++] = l;
+		if (o->stream)
+			stream = stream_of(r, src);
+		err = lane_open(l, o->stream ? &stream : NULL);
+	}
+	return err;
+}
+
+static int count_lanes(void *arg, uint32_t src, uint32_t dst)
+{
+	struct opening *o = arg;
+
+	(void)src;
+	(void)dst;
+	o->room += (uint32_t)o->r->f->qps.n;
+	return 0;
+}
+
+static void start_messages(struct run *r)
+{
+	uint64_t start = (uint64_t)r->f->start.n, jitter = (uint64_t)r->f->jitter.n;
+
+	if (is_rounds(r))
+		traffic_at(r->t, start, next_round, r);
+	for (uint32_t i = 0; !is_rounds(r) && i < r->n_lanes; i++)
+		traffic_at(r->t, start + workload_within(&r->rng, jitter), fire_later, r->lanes[i]);
+}
+
+static int standing_start(struct run *r)
+{
+	struct opening o = {.r = r, .stream = r->f->size_kind == SIZE_UNLIMITED};
+	int err;
+
+	flow_each_pair(r->f, count_lanes, &o);
+	r->lanes = calloc(o.room + 1, sizeof(struct lane *));
+	r->order = calloc(o.room + 1, sizeof(*r->order));
+	r->round_starts = calloc(r->f->n_dst + 1, sizeof(*r->round_starts));
+	if (r->lanes == NULL || r->order == NULL || r->round_starts == NULL)
+		return -ENOMEM;
+	err = flow_each_pair(r->f, open_pair, &o);
+	if (err != 0 || r->n_lanes == 0)
+		return err;
+	r->round_starts[r->n_groups] = r->n_lanes;
+	r->n_due = (uint64_t)r->f->count.n * r->n_lanes;
+	if (!o.stream)
+		start_messages(r);
+	else if (r->f->stop.n >= 0)
+		traffic_at(r->t, flow_stop_ns(r->f), stop_streams, r);
+	return 0;
+}
+
+const struct behaviour behave_standing = {.start = standing_start, .done = standing_done};
+
+// ---- hosts that begin operations
+// Hosts that begin operations by themselves: so many under way (closed loop), or at the times of a
+// Poisson process; each with one of `to`, drawn evenly. Connections to a host are made when first
+// used. With the Poisson pattern each message has one to itself, idle or new; a service's
+// operations share theirs.
+
+enum { NO_QP_RETRY_NS = 10000 };
+
+// ---- pairs
+
+static struct pair *pair_of(struct source *s, uint32_t d)
+{
+	uint32_t n = s->run->f->n_dst;
+	struct pair *p;
+
+	if (s->pairs == NULL)
+		s->pairs = calloc(n, sizeof(*s->pairs));
+	if (s->pairs == NULL)
+		return NULL;
+	if (s->pairs[d] != NULL)
+		return s->pairs[d];
+	p = calloc(1, sizeof(*p));
+	if (p == NULL)
+		return NULL;
+	p->source = s;
+	p->dst = s->run->f->dst[d];
+	STAILQ_INIT(&p->waiting);
+	TAILQ_INIT(&p->idle);
+	TAILQ_INIT(&p->closed);
+	return s->pairs[d] = p;
+}
+
+static struct lane *pair_add(struct pair *p, enum lane_kind kind, enum req_op op)
+{
+	uint32_t client = p->source->host;
+	bool from_client = kind == LANE_REQUEST;
+	struct lane *l = lane_add(p->source->run, from_client ? client : p->dst,
+				  from_client ? p->dst : client, op);
+
+	if (l != NULL)
+		l->pair = p;
+	return l;
+}
+
+static enum req_op op_of_kind(const struct lab_flow *f, enum lane_kind kind)
+{
+	switch (kind) {
+	case LANE_WRITE:
+		return REQ_WRITE;
+	case LANE_READ:
+		return REQ_READ;
+	case LANE_ANSWER:
+		return f->pattern.n == PATTERN_REQUEST ? (enum req_op)f->op.n : REQ_SEND;
+	default:
+		return f->pattern.n == PATTERN_POISSON ? (enum req_op)f->op.n : REQ_SEND;
+	}
+}
+
+// Connects a row that is not. NULL: no queue pair is left, or no memory, which ends the run.
+static struct lane *connected(struct lane *l, struct traffic *t)
+{
+	int err;
+
+	if (l == NULL) {
+		traffic_give_up(t);
+		return NULL;
+	}
+	if (l->state != LANE_CLOSED)
+		return l;
+	err = lane_open(l, NULL);
+	if (err != 0 && err != -ENOSPC)
+		traffic_give_up(t);
+	return err == 0 ? l : NULL;
+}
+
+// Of a pair's lanes of a kind the one whose turn it is, connected. NULL: no queue pair is left.
+static struct lane *pair_lane(struct pair *p, enum lane_kind kind)
+{
+	struct run *r = p->source->run;
+	uint32_t n = (uint32_t)r->f->qps.n;
+	struct lane **slot;
+
+	if (p->lanes == NULL)
+		p->lanes = calloc((size_t)N_LANE_KINDS * n, sizeof(*p->lanes));
+	if (p->lanes == NULL) {
+		traffic_give_up(r->t);
+		return NULL;
+	}
+	if (kind == LANE_REQUEST)
+		p->turn = (p->turn + 1) % n;
+	slot = &p->lanes[kind * n + p->turn];
+	if (*slot == NULL)
+		*slot = pair_add(p, kind, op_of_kind(r->f, kind));
+	return connected(*slot, r->t);
+}
+
+// ---- Poisson: a connection for each message
+
+static bool poisson_go(struct op *op)
+{
+	struct pair *p = op->pair;
+	struct lane *l = TAILQ_FIRST(&p->idle);
+
+	if (l != NULL) {
+		TAILQ_REMOVE(&p->idle, l, spare);
+	} else {
+		l = TAILQ_FIRST(&p->closed);
+		if (l == NULL) {
+			l = pair_add(p, LANE_REQUEST, op_of_kind(op->run->f, LANE_REQUEST));
+			if (l != NULL)
+				TAILQ_INSERT_HEAD(&p->closed, l, spare);
+		}
+		if (connected(l, op->run->t) == NULL)
+			return false;
+		TAILQ_REMOVE(&p->closed, l, spare);
+	}
+	lane_post(l, op, STEP_REQUEST, op->n_bytes);
+	return true;
+}
+
+static bool service_go(struct op *op);
+
+static bool go(struct op *op)
+{
+	return op->run->f->pattern.n == PATTERN_POISSON ? poisson_go(op) : service_go(op);
+}
+
+// ---- waiting for a queue pair
+
+static void go_on(void *arg, uint64_t now_ns);
+
+static void wait_for_qp(struct source *s, struct op *op, bool first)
+{
+	if (first)
+		STAILQ_INSERT_HEAD(&s->waiting, op, next);
+	else
+		STAILQ_INSERT_TAIL(&s->waiting, op, next);
+	if (s->retrying)
+		return;
+	s->retrying = true;
+	traffic_at(s->run->t, traffic_now(s->run->t) + NO_QP_RETRY_NS, go_on, s);
+}
+
+static void go_on(void *arg, uint64_t now_ns)
+{
+	struct source *s = arg;
+	struct op *op;
+
+	(void)now_ns;
+	s->retrying = false;
+	while ((op = STAILQ_FIRST(&s->waiting)) != NULL) {
+		STAILQ_REMOVE_HEAD(&s->waiting, next);
+		if (!go(op)) {
+			wait_for_qp(s, op, true);
+			return;
+		}
+	}
+}
+
+// ---- operations
+
+static bool may_begin(const struct source *s)
+{
+	const struct lab_flow *f = s->run->f;
+
+	return traffic_now(s->run->t) < flow_stop_ns(f) &&
+	       (f->count.n < 0 || s->n_begun < (uint64_t)f->count.n);
+}
+
+// Posts the first message as soon as there is a queue pair.
+static void source_continue(struct op *op)
+{
+	struct source *s = op->pair->source;
+
+	if (!STAILQ_EMPTY(&s->waiting) || !go(op))
+		wait_for_qp(s, op, false);
+}
+
+static void begin(struct source *s)
+{
+	struct run *r = s->run;
+	uint32_t n = r->f->n_dst, d = workload_pick(&s->rng, n - (s->self < n));
+	struct pair *p;
+	struct op *op;
+
+	if (d >= s->self)
+		d++;
+	p = pair_of(s, d);
+	op = op_begin(r, s->host, r->f->dst[d], flow_draw_size(r->f, &s->rng));
+	if (p == NULL || op == NULL) {
+		traffic_give_up(r->t);
+		return;
+	}
+	op->pair = p;
+	if (r->f->pattern.n == PATTERN_STORAGE)
+		op->is_read = workload_pick(&s->rng, 1000000) < r->f->store.reads_ppm;
+	s->n_begun++;
+	source_continue(op);
+}
+
+// Finishes an operation, and begins the next one of a closed loop.
+static void source_finish(struct op *op)
+{
+	struct source *s = op->pair->source;
+
+	op_finish(op);
+	if (s->run->f->load.n < 0 && may_begin(s))
+		begin(s);
+}
+
+static void arrive(void *arg, uint64_t now_ns)
+{
+	struct source *s = arg;
+
+	(void)now_ns;
+	if (!may_begin(s))
+		return;
+	begin(s);
+	traffic_at(s->run->t, arrivals_next(&s->arrivals, &s->rng), arrive, s);
+}
+
+static void begin_loop(void *arg, uint64_t now_ns)
+{
+	struct source *s = arg;
+
+	(void)now_ns;
+	for (int64_t i = 0; i < s->run->f->depth.n && may_begin(s); i++)
+		begin(s);
+}
+
+// ---- Poisson
+
+static void poisson_done(struct lane *l, struct op *op, enum step step, const struct nic_done *d)
+{
+	(void)l;
+	(void)step;
+	if (op == NULL)
+		return;
+	op->first_tx_ns = d->first_tx_ns;
+	op->last_tx_ns = d->last_tx_ns;
+	source_finish(op);
+}
+
+// ---- start
+
+struct mean_arg {
+	const struct lab_flow *f;
+	uint8_t op;
+};
+
+static uint64_t wire_cost(const void *arg, uint32_t n_bytes)
+{
+	const struct mean_arg *a = arg;
+
+	return workload_wire_bytes(a->op, a->f->payload, n_bytes);
+}
+
+// Of what carries the payload; a storage service uses all operations, whose headers differ little.
+static uint64_t mean_wire_q16(const struct lab_flow *f)
+{
+	struct mean_arg a = {f, f->pattern.n == PATTERN_STORAGE ? REQ_WRITE : (uint8_t)f->op.n};
+
+	return f->size_kind == SIZE_CDF ? cdf_mean_q16(&f->sizes, wire_cost, &a)
+					: wire_cost(&a, f->n_bytes) << 16;
+}
+
+static uint32_t index_of(const struct lab_flow *f, uint32_t host)
+{
+	uint32_t i = 0;
+
+	while (i < f->n_dst && f->dst[i] != host)
+		i++;
+	return i;
+}
+
+static void start_source(struct run *r, uint32_t i, uint64_t mean_q16)
+{
+	struct source *s = &r->sources[i];
+	const struct lab_flow *f = r->f;
+	uint64_t start_ns = (uint64_t)f->start.n;
+
+	*s = (struct source){.run = r, .host = f->src[i], .self = index_of(f, f->src[i]),
+			     .rng = workload_rng(r->seed, i)};
+	STAILQ_INIT(&s->waiting);
+	TAILQ_INIT(&s->idle);
+	if (f->n_dst == (s->self < f->n_dst))
+		return; // nobody but itself
+	r->n_due += (uint64_t)f->count.n;
+	start_ns += workload_within(&s->rng, (uint64_t)f->jitter.n);
+	if (f->load.n < 0) {
+		traffic_at(r->t, start_ns, begin_loop, s);
+		return;
+	}
+	s->arrivals = arrivals_of(mean_q16, (uint64_t)f->load.n,
+				  r->t->sc->hosts[s->host].nic.speed_bps, start_ns);
+	traffic_at(r->t, arrivals_next(&s->arrivals, &s->rng), arrive, s);
+}
+
+static int client_start(struct run *r)
+{
+	uint64_t mean_q16 = mean_wire_q16(r->f);
+
+	r->sources = calloc(r->f->n_src, sizeof(*r->sources));
+	if (r->sources == NULL)
+		return -ENOMEM;
+	for (uint32_t i = 0; i < r->f->n_src; i++)
+		start_source(r, i, mean_q16);
+	return 0;
+}
+
+// ---- clients and servers
+// Request and response, and a storage service (workload.h). A client's
+// request is a SEND; the server acts when it has arrived whole. An operation is over when the
+// client has its answer, all of its payload, and knows that its request arrived.
+//
+//   client               server
+//   ask ---- request --> (think) [payload: move .. move] (think) reply
+//    ^                                                             |
+//    +--- credit ------------------------------ answer ------------+
+
+enum { SERVER_RETRY_NS = 10000 };
+
+static bool is_storage(const struct op *op)
+{
+	return op->run->f->pattern.n == PATTERN_STORAGE;
+}
+
+static uint32_t next_bytes(const struct op *op)
+{
+	return is_storage(op) ? storage_next_bytes(&op->run->f->store, op->n_bytes, op->moved) : 0;
+}
+
+// ---- the client
+
+static bool ask(struct op *op)
+{
+	struct lane *l = pair_lane(op->pair, LANE_REQUEST);
+	uint32_t n_bytes = (uint32_t)op->run->f->request.n;
+
+	if (l == NULL)
+		return false;
+	if (is_storage(op))
+		n_bytes = storage_request_bytes(&op->run->f->store, op->is_read, op->n_bytes);
+	op->waits = STEP_BIT(STEP_REQUEST) | STEP_BIT(STEP_ANSWER);
+	if (op->is_read && next_bytes(op) != 0)
+		op->waits |= STEP_BIT(STEP_DATA);
+	lane_post(l, op, STEP_REQUEST, n_bytes);
+	return true;
+}
+
+// False: no queue pair is left.
+static bool service_go(struct op *op)
+{
+	struct pair *p = op->pair;
+
+	if (!is_storage(op))
+		return ask(op);
+	if (p->credits_used == op->run->f->store.credits) {
+		STAILQ_INSERT_TAIL(&p->waiting, op, next);
+		return true;
+	}
+	if (!ask(op))
+		return false;
+	p->credits_used++;
+	return true;
+}
+
+// The answer gives the server's buffer back, to the request that has waited longest.
+static void return_credit(struct pair *p)
+{
+	struct op *op = STAILQ_FIRST(&p->waiting);
+
+	p->credits_used--;
+	if (op == NULL)
+		return;
+	STAILQ_REMOVE_HEAD(&p->waiting, next);
+	source_continue(op);
+}
+
+// One of the things the operation waits for has come.
+static void came(struct op *op, enum step step)
+{
+	op->waits &= (uint8_t)~STEP_BIT(step);
+	if (op->waits == 0)
+		source_finish(op);
+}
+
+// ---- the server
+
+static void think(struct op *op, vclock_fn *then)
+{
+	struct traffic *t = op->run->t;
+	uint64_t ns = (uint64_t)op->run->f->think.n, now = traffic_now(t);
+
+	if (ns == 0)
+		then(op, now);
+	else
+		traffic_at(t, now + ns, then, op);
+}
+
+// Of a kind the connection back to the client; when there is none, fn is tried again later.
+static struct lane *lane_back(struct op *op, enum lane_kind kind, vclock_fn *fn)
+{
+	struct lane *l = pair_lane(op->pair, kind);
+
+	if (l == NULL)
+		traffic_at(op->run->t, traffic_now(op->run->t) + SERVER_RETRY_NS, fn, op);
+	return l;
+}
+
+static void reply(void *arg, uint64_t now_ns)
+{
+	struct op *op = arg;
+	struct lane *l = lane_back(op, LANE_ANSWER, reply);
+	uint32_t n_bytes = op->n_bytes;
+
+	if (l == NULL)
+		return;
+	if (is_storage(op))
+		n_bytes = storage_reply_bytes(&op->run->f->store, op->is_read, op->n_bytes);
+	op->last_tx_ns = now_ns;
+	lane_post(l, op, STEP_ANSWER, n_bytes);
+}
+
+// The next piece of the payload. The reply follows a disk read's last one at once.
+static void move(void *arg, uint64_t now_ns)
+{
+	struct op *op = arg;
+	uint32_t n = next_bytes(op);
+	struct lane *l;
+
+	if (n != 0) {
+		l = lane_back(op, op->is_read ? LANE_WRITE : LANE_READ, move);
+		if (l == NULL)
+			return;
+		op->moved += n;
+		lane_post(l, op, STEP_DATA, n);
+	}
+	if (n == 0 || (op->is_read && op->moved == op->n_bytes))
+		reply(op, now_ns);
+}
+
+static void requested(struct op *op)
+{
+	// A disk write's payload comes before the disk has work.
+	if (!op->is_read && next_bytes(op) != 0)
+		move(op, traffic_now(op->run->t));
+	else
+		think(op, move);
+}
+
+// The server knows that a piece is complete.
+static void moved(struct op *op)
+{
+	if (op->moved < op->n_bytes)
+		move(op, traffic_now(op->run->t));
+	else if (!op->is_read)
+		think(op, reply);
+}
+
+// ---- what NICs tell
+
+static void service_done(struct lane *l, struct op *op, enum step step, const struct nic_done *d)
+{
+	(void)l;
+	if (op == NULL)
+		return;
+	if (step == STEP_REQUEST) {
+		op->first_tx_ns = d->first_tx_ns;
+		came(op, step);
+	} else if (step == STEP_DATA) {
+		moved(op);
+	}
+}
+
+static void service_served(struct op *op, enum step step, uint64_t now_ns)
+{
+	(void)now_ns;
+	switch (step) {
+	case STEP_REQUEST:
+		requested(op);
+		break;
+	case STEP_ANSWER:
+		if (is_storage(op))
+			return_credit(op->pair);
+		came(op, step);
+		break;
+	case STEP_DATA: // of a disk read; one piece is under way at a time
+		if (op->moved == op->n_bytes)
+			came(op, step);
+		break;
+	}
+}
+
+const struct behaviour behave_poisson = {.start = client_start, .done = poisson_done};
+const struct behaviour behave_request = {
+	.start = client_start, .done = service_done, .served = service_served};
+const struct behaviour behave_storage = {
+	.start = client_start, .done = service_done, .served = service_served};
