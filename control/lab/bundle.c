@@ -74,23 +74,6 @@ static char *path_of(struct arena *a, const char *name)
 
 // ---- a scenario by its name
 
-static void unknown(const char *name)
-{
-	struct bundle b = {0};
-	const char *near;
-
-	read_names(&b);
-	near = schema_closest(name, b.n, name_at, &b);
-	if (near != NULL)
-		usage_printf("weir-lab: there is no file and no scenario %s: did you mean %s?\n",
-			     name, near);
-	else
-		usage_printf("weir-lab: there is no file and no scenario %s; "
-			     "weir-lab list prints the scenarios\n",
-			     name);
-	arena_fini(&b.arena);
-}
-
 bool bundle_resolve(struct lab_args *a)
 {
 	for (unsigned i = 0; i < a->n_files; i++) {
@@ -102,7 +85,20 @@ bool bundle_resolve(struct lab_args *a)
 			continue;
 		path = path_of(&a->arena, name);
 		if (access(path, R_OK) != 0) {
-			unknown(name);
+			struct bundle b = {0};
+			const char *near;
+
+			read_names(&b);
+			near = schema_closest(name, b.n, name_at, &b);
+			if (near != NULL)
+				usage_printf("weir-lab: there is no file and no scenario %s: did "
+					     "you mean %s?\n",
+					     name, near);
+			else
+				usage_printf("weir-lab: there is no file and no scenario %s; "
+					     "weir-lab list prints the scenarios\n",
+					     name);
+			arena_fini(&b.arena);
 			return false;
 		}
 		a->files[i] = path;
@@ -159,16 +155,6 @@ static void print_cut(const char *text, size_t room)
 	printf("%.*s\n", (int)len, text);
 }
 
-static int width_of(const struct bundle *b)
-{
-	size_t most = 0;
-
-	for (unsigned i = 0; i < b->n; i++)
-		if (strlen(b->names[i]) > most)
-			most = strlen(b->names[i]);
-	return (int)most;
-}
-
 int lab_list(const struct lab_args *a)
 {
 	const char *word = a->n_files > 0 ? a->files[0] : "";
@@ -181,7 +167,12 @@ int lab_list(const struct lab_args *a)
 		return LAB_MISUSED;
 	}
 	read_names(&b);
-	width = width_of(&b);
+	size_t most = 0;
+
+	for (unsigned i = 0; i < b.n; i++)
+		if (strlen(b.names[i]) > most)
+			most = strlen(b.names[i]);
+	width = (int)most;
 	for (unsigned i = 0; i < b.n; i++) {
 		const char *text = summary(&b.arena, b.names[i]);
 

@@ -178,11 +178,11 @@ int cdf_load(const char *path, struct arena *a, struct cdf *out, struct diag_sin
 	return err;
 }
 
-// The first point whose p is above u.
-static uint32_t segment(const struct cdf *c, uint64_t u)
+uint32_t cdf_sample(const struct cdf *c, uint32_t u)
 {
 	uint32_t low = 0, high = c->n - 1;
 
+	// The first point whose p is above u.
 	while (low < high) {
 		uint32_t mid = (low + high) / 2;
 
@@ -191,12 +191,7 @@ static uint32_t segment(const struct cdf *c, uint64_t u)
 		else
 			low = mid + 1;
 	}
-	return low;
-}
-
-uint32_t cdf_sample(const struct cdf *c, uint32_t u)
-{
-	uint32_t i = segment(c, u);
+	uint32_t i = low;
 	const struct cdf_point *to = &c->points[i];
 	uint64_t n_bytes = to->n_bytes;
 

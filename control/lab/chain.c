@@ -172,19 +172,6 @@ static struct chain_finding *find_cycle(struct chain *c, const struct chain_queu
 	return f;
 }
 
-// Since when none of the queues has moved; UINT64_MAX: some does.
-static uint64_t all_still_since(const struct chain_view *v, const struct chain_queue *q, uint32_t n)
-{
-	uint64_t latest = 0;
-
-	for (uint32_t i = 0; i < n; i++) {
-		uint64_t t = v->still_since(v->arg, q[i]);
-
-		latest = t > latest ? t : latest;
-	}
-	return latest;
-}
-
 // What was known of it as a mere dependency gives way to what is known of it as a deadlock.
 static void becomes_deadlock(struct chain_finding *f)
 {
@@ -205,7 +192,15 @@ static void found_cycle(struct chain *c, const struct chain_view *v, struct chai
 	f = find_cycle(c, q, n);
 	if (f == NULL || (f->times != 0 && f->look == c->look))
 		return;
-	since = all_still_since(v, q, n);
+	uint64_t latest = 0;
+
+	// Since when none of the queues has moved; UINT64_MAX: some does.
+	for (uint32_t i = 0; i < n; i++) {
+		uint64_t t = v->still_since(v->arg, q[i]);
+
+		latest = t > latest ? t : latest;
+	}
+	since = latest;
 	if (since <= c->now_ns && c->now_ns - since >= c->stuck_ns) {
 		becomes_deadlock(f);
 		seen(c, f, since);

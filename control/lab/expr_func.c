@@ -359,13 +359,6 @@ void expr_func_help(FILE *out)
 	}
 }
 
-static const char *shown_unit(const struct expr_func *f)
-{
-	return f->method == BY_LIST && f->metric != METRIC_JAIN && f->metric != METRIC_N_VALUES
-		       ? "as its list"
-		       : unit_name[f->unit];
-}
-
 static void cell(FILE *out, const char *text)
 {
 	for (; *text != '\0'; text++)
@@ -385,7 +378,10 @@ void expr_func_docs(FILE *out)
 		cell(out, funcs[i].args);
 		fprintf(out, "%s%s)` | %s | ", funcs[i].takes & TAKES_STAT ? " [, STAT]" : "",
 			funcs[i].takes & TAKES_SIZE ? " [, size < BYTES]" : "",
-			shown_unit(&funcs[i]));
+			funcs[i].method == BY_LIST && funcs[i].metric != METRIC_JAIN &&
+					funcs[i].metric != METRIC_N_VALUES
+				? "as its list"
+				: unit_name[funcs[i].unit]);
 		kinds(out, &funcs[i], "");
 		fprintf(out, " | %s |\n", funcs[i].help);
 	}

@@ -673,21 +673,17 @@ int fabric_check(const struct scenario *sc, struct diags *d)
 	return err;
 }
 
-static void destroy_switch(struct fabric_switch *s)
-{
-	fabric_reload_free(s); // the switch frees the tables of what it runs
-	switch_destroy(s->sw);
-	policy_destroy(s->policy);
-	config_destroy(s->config);
-	flow_book_fini(&s->book);
-}
-
 void fabric_destroy(struct fabric *f)
 {
 	if (f == NULL)
 		return;
-	for (uint32_t i = 0; f->switches != NULL && i < f->sc->n_switches; i++)
-		destroy_switch(&f->switches[i]);
+	for (uint32_t i = 0; f->switches != NULL && i < f->sc->n_switches; i++) {
+		fabric_reload_free(&f->switches[i]); // the switch frees the tables of what it runs
+		switch_destroy(f->switches[i].sw);
+		policy_destroy(f->switches[i].policy);
+		config_destroy(f->switches[i].config);
+		flow_book_fini(&f->switches[i].book);
+	}
 	for (uint32_t i = 0; f->hosts != NULL && i < f->sc->n_hosts; i++)
 		nic_destroy(f->hosts[i].nic);
 	for (uint32_t i = 0; f->links != NULL && i < f->sc->n_links; i++)

@@ -11,6 +11,7 @@
 
 #include <json-c/json.h>
 
+#include "control/config/rows.h"
 #include "control/config/terminal.h"
 #include "control/lab/ideal.h"
 #include "control/lab/lab.h"
@@ -274,13 +275,17 @@ int fluid_run(const struct fluid_params *f, double until_s, double every_s, doub
 enum { ROWS = 1000, NAME = 80, TEXT = NAME + 16, FRAME_HEADERS = 58, CLASSES = 8, TITLE = 200 };
 static const double ns_per_s = 1e9;
 
-// One line of the comparison. NAN: nothing to say.
-struct fluid_row {
+// The lines of the comparison.
+enum { ROW_QUEUE, ROW_MARKED, ROW_RATE, ROW_ALPHA, N_ROWS };
+static const struct {
 	const char *what, *key;
 	enum expr_unit unit;
-	double at_rest, fluid, packets;
+} rows[N_ROWS] = {
+	[ROW_QUEUE] = {"queue", "queue_bytes", EXPR_BYTES},
+	[ROW_MARKED] = {"marked", "marked", EXPR_SHARE},
+	[ROW_RATE] = {"rate of a flow", "rate_bps", EXPR_RATE},
+	[ROW_ALPHA] = {"alpha", "alpha", EXPR_COUNT},
 };
-enum { ROW_QUEUE, ROW_MARKED, ROW_RATE, ROW_ALPHA, N_ROWS };
 
 struct curve {
 	double x[ROWS + 1], queue[ROWS + 1], rate[ROWS + 1];
@@ -301,12 +306,12 @@ struct fluid_job {
 	char record_text[3][TEXT];
 
 	struct fluid_params p;
-	double frame_bytes, line_bytes, speed_bps;
+	double frame_bytes, line_bytes, speed_bps, duration_s;
 	struct fluid_point point;
 	struct curve fluid, packets;
-	double sum_queue, sum_mark, sum_rate, sum_alpha;
-	uint64_t n_late;
-	struct fluid_row rows[N_ROWS];
+	// By row; NAN: nothing to say. Of the model and the packets: means of the second half.
+	double at_rest[N_ROWS], of_fluid[N_ROWS], of_packets[N_ROWS];
+	uint64_t n_late; // steps of the model in the second half
 };
 
 static int complain(const struct fluid_job *j, const char *what)
@@ -331,7 +336,7 @@ static bool obeys(const struct fluid_job *j, const struct lab_flow *f, uint32_t 
 	       cc->rp_classes >> f->cls.n & 1;
 }
 
-static int count_pair(void *arg, uint32_t src, uint32_t dst)
+static int count_flows(void *arg, uint32_t src, uint32_t dst)
 {
 	struct tally *t = arg;
 	uint32_t *n = &t->n[dst * CLASSES + (uint32_t)t->flow->cls.n];
@@ -360,7 +365,7 @@ static int find_bottleneck(struct fluid_job *j)
 	for (uint32_t i = 0; i < j->sc->n_flows; i++) {
 		t.flow = lab_flow_of(j->sc, i);
 		if (flow_pattern(t.flow) == PATTERN_EACH && t.flow->size_kind == SIZE_UNLIMITED)
-			flow_each_pair(t.flow, count_pair, &t);
+			flow_each_pair(t.flow, count_flows, &t);
 	}
 	free(t.n);
 	if (j->n_flows == 0)
@@ -375,8 +380,6 @@ static int find_bottleneck(struct fluid_job *j)
 	j->speed_bps = (double)l->speed_bps;
 	return LAB_DONE;
 }
-
-// ---- the model's parameters
 
 // There and back: a mark is seen by the receiver, told to the sender, felt by the queue.
 static double loop_delay_s(const struct fluid_job *j)
@@ -410,6 +413,7 @@ static int find_params(struct fluid_job *j)
 	if (!w->enabled || !w->ecn || c->kmax_bytes <= c->kmin_bytes)
 		return complain(j, "its busiest queue does not mark by a curve (wred: ecn: on, "
 				   "kmin below kmax)");
+	j->duration_s = (double)j->sc->duration_ns / ns_per_s;
 	j->frame_bytes = j->flow->payload + FRAME_HEADERS;
 	j->line_bytes = j->frame_bytes + (double)LINK_OVERHEAD_BYTES;
 	j->p = (struct fluid_params){
@@ -436,11 +440,6 @@ static int find_params(struct fluid_job *j)
 
 // ---- both runs
 
-static double duration_s(const struct fluid_job *j)
-{
-	return (double)j->sc->duration_ns / ns_per_s;
-}
-
 static double rate_of(const struct fluid_job *j, double pps)
 {
 	return pps * 8 * j->line_bytes;
@@ -450,56 +449,37 @@ static void fluid_step(void *arg, const struct fluid_state *s)
 {
 	struct fluid_job *j = arg;
 	struct curve *c = &j->fluid;
+	const double v[N_ROWS] = {s->q * j->frame_bytes, fluid_mark(&j->p, s->q),
+				  rate_of(j, s->rc), s->alpha};
 
 	if (c->n <= ROWS) {
 		c->x[c->n] = s->t_s * ns_per_s;
-		c->queue[c->n] = s->q * j->frame_bytes;
-		c->rate[c->n++] = rate_of(j, s->rc);
+		c->queue[c->n] = v[ROW_QUEUE];
+		c->rate[c->n++] = v[ROW_RATE];
 	}
-	if (s->t_s < duration_s(j) / 2)
+	if (s->t_s < j->duration_s / 2)
 		return;
-	j->sum_queue += s->q * j->frame_bytes;
-	j->sum_mark += fluid_mark(&j->p, s->q);
-	j->sum_rate += rate_of(j, s->rc);
-	j->sum_alpha += s->alpha;
+	for (unsigned i = 0; i < N_ROWS; i++)
+		j->of_fluid[i] += v[i];
 	j->n_late++;
 }
 
 static int run_fluid(struct fluid_job *j)
 {
-	double n;
+	const struct fluid_point *p = &j->point;
 
 	j->point = fluid_fixed_point(&j->p);
-	if (fluid_run(&j->p, duration_s(j), duration_s(j) / ROWS, 0, fluid_step, j) != 0)
+	if (fluid_run(&j->p, j->duration_s, j->duration_s / ROWS, 0, fluid_step, j) != 0)
 		return complain(j, "there is not enough memory for so long a loop");
-	n = j->n_late != 0 ? (double)j->n_late : 1;
-	j->rows[ROW_QUEUE] = (struct fluid_row){"queue", "queue_bytes", EXPR_BYTES,
-						j->point.q * j->frame_bytes, j->sum_queue / n, NAN};
-	j->rows[ROW_MARKED] = (struct fluid_row){"marked", "marked", EXPR_SHARE, j->point.p,
-						 j->sum_mark / n, NAN};
-	j->rows[ROW_RATE] = (struct fluid_row){"rate of a flow", "rate_bps", EXPR_RATE,
-					       rate_of(j, j->point.rc), j->sum_rate / n, NAN};
-	j->rows[ROW_ALPHA] = (struct fluid_row){"alpha", "alpha", EXPR_COUNT, j->point.alpha,
-						j->sum_alpha / n, NAN};
-	for (unsigned i = 0; !j->point.found && i < N_ROWS; i++)
-		j->rows[i].at_rest = NAN;
-	return LAB_DONE;
-}
+	for (unsigned i = 0; i < N_ROWS; i++) {
+		const double at_rest[N_ROWS] = {p->q * j->frame_bytes, p->p, rate_of(j, p->rc),
+						p->alpha};
 
-// Only what the comparison needs is recorded, and nothing is expected.
-static int ask(struct fluid_job *j, struct diag_sink *s)
-{
-	static const char *const what[] = {"queue", "mark_share", "rate"};
-
-	for (unsigned i = 0; i < 3; i++) {
-		snprintf(j->record_text[i], TEXT, "%s(%s)", what[i], j->name);
-		j->records[i] = (struct sc_text){.text = j->record_text[i]};
+		j->at_rest[i] = p->found ? at_rest[i] : NAN;
+		j->of_fluid[i] /= j->n_late != 0 ? (double)j->n_late : 1;
+		j->of_packets[i] = NAN;
 	}
-	j->sc->records = j->records;
-	j->sc->n_records = 3;
-	j->sc->n_expects = 0;
-	j->sc->record_every_ns = (j->sc->duration_ns + ROWS - 1) / ROWS;
-	return measure_create(j->sc, &j->measure, s);
+	return LAB_DONE;
 }
 
 // Mean of a column over the second half.
@@ -521,18 +501,16 @@ static double late_mean(const struct fluid_job *j, uint32_t column)
 static int run_packets(struct fluid_job *j)
 {
 	struct curve *c = &j->packets;
-	uint64_t n;
 
 	if (traffic_start(j->traffic, j->fabric) != 0 ||
 	    measure_start(j->measure, j->fabric, j->traffic) != 0 ||
 	    fabric_run_until(j->fabric, j->sc->duration_ns) != 0 ||
 	    measure_finish(j->measure, j->sc->duration_ns) != 0)
 		return complain(j, "there is not enough memory for the packet run");
-	j->rows[ROW_QUEUE].packets = late_mean(j, 0);
-	j->rows[ROW_MARKED].packets = late_mean(j, 1);
-	j->rows[ROW_RATE].packets = late_mean(j, 2) / j->n_flows;
-	n = measure_n_rows(j->measure);
-	for (uint64_t r = 0; r < n && r <= ROWS; r++) {
+	j->of_packets[ROW_QUEUE] = late_mean(j, 0);
+	j->of_packets[ROW_MARKED] = late_mean(j, 1);
+	j->of_packets[ROW_RATE] = late_mean(j, 2) / j->n_flows;
+	for (uint64_t r = 0; r < measure_n_rows(j->measure) && r <= ROWS; r++) {
 		c->x[r] = (double)measure_row_ns(j->measure, r);
 		c->queue[r] = measure_value(j->measure, r, 0);
 		c->rate[r] = measure_value(j->measure, r, 2) / j->n_flows;
@@ -541,31 +519,7 @@ static int run_packets(struct fluid_job *j)
 	return LAB_DONE;
 }
 
-// ---- what is told
-
-static void verdict(const struct fluid_job *j, char *out, size_t len)
-{
-	if (!j->point.found)
-		snprintf(out, len,
-			 "no fixed point: %" PRIu32 " flows would need %.2f %% of the frames "
-			 "marked, the curve ends at %.2f %%; the queue goes to kmax",
-			 j->n_flows, j->point.p * 100, j->p.pmax * 100);
-	else
-		snprintf(out, len, "phase margin %.0f degrees at %.0f Hz: the loop %s",
-			 j->point.margin_deg, j->point.crossover_hz,
-			 j->point.margin_deg > 0 ? "settles" : "oscillates");
-}
-
-static void print_cell(enum expr_unit unit, double v)
-{
-	char text[EXPR_VALUE_LEN];
-
-	if (isnan(v))
-		snprintf(text, sizeof(text), "-");
-	else
-		expr_print(unit, v, text, sizeof(text));
-	printf("  %14s", text);
-}
+// ---- the report
 
 static void print_table(const struct fluid_job *j)
 {
@@ -579,16 +533,27 @@ static void print_table(const struct fluid_job *j)
 			j->sc->name, j->name, j->n_flows, speed, frame, j->p.delay_s * 1e6);
 	printf("%-14s  %14s  %14s  %14s\n", "", "fixed point", "fluid model", "packet run");
 	for (unsigned i = 0; i < N_ROWS; i++) {
-		printf("%-14s", j->rows[i].what);
-		print_cell(j->rows[i].unit, j->rows[i].at_rest);
-		print_cell(j->rows[i].unit, j->rows[i].fluid);
-		print_cell(j->rows[i].unit, j->rows[i].packets);
+		const double v[] = {j->at_rest[i], j->of_fluid[i], j->of_packets[i]};
+
+		printf("%-14s", rows[i].what);
+		for (unsigned k = 0; k < 3; k++) {
+			expr_print(rows[i].unit, v[k], text, sizeof(text));
+			printf("  %14s", isnan(v[k]) ? "-" : text);
+		}
 		putchar('\n');
 	}
-	verdict(j, text, sizeof(text));
+	if (!j->point.found)
+		snprintf(text, sizeof(text),
+			 "no fixed point: %" PRIu32 " flows would need %.2f %% of the frames "
+			 "marked, the curve ends at %.2f %%; the queue goes to kmax",
+			 j->n_flows, j->point.p * 100, j->p.pmax * 100);
+	else
+		snprintf(text, sizeof(text), "phase margin %.0f degrees at %.0f Hz: the loop %s",
+			 j->point.margin_deg, j->point.crossover_hz,
+			 j->point.margin_deg > 0 ? "settles" : "oscillates");
 	terminal_printf(stdout,
 			"\n%s.\nModel and packets: means of the second half of %.0f ms.\n", text,
-			duration_s(j) * 1e3);
+			j->duration_s * 1e3);
 }
 
 static struct json_object *number(double v)
@@ -616,15 +581,15 @@ static struct json_object *to_json(const struct fluid_job *j)
 	}
 	for (unsigned i = 0; i < N_ROWS; i++) {
 		row = json_object_new_object();
-		json_object_object_add(row, "fixed_point", number(j->rows[i].at_rest));
-		json_object_object_add(row, "fluid", number(j->rows[i].fluid));
-		json_object_object_add(row, "packets", number(j->rows[i].packets));
-		json_object_object_add(o, j->rows[i].key, row);
+		json_object_object_add(row, "fixed_point", number(j->at_rest[i]));
+		json_object_object_add(row, "fluid", number(j->of_fluid[i]));
+		json_object_object_add(row, "packets", number(j->of_packets[i]));
+		json_object_object_add(o, rows[i].key, row);
 	}
 	return o;
 }
 
-static int write_plot(const struct fluid_job *j, const char *dir, const char *file, bool rates)
+static void plot(const struct fluid_job *j, bool rates, FILE *out)
 {
 	const struct svg_series series[] = {
 		{"packet run", j->packets.x, rates ? j->packets.rate : j->packets.queue,
@@ -632,53 +597,37 @@ static int write_plot(const struct fluid_job *j, const char *dir, const char *fi
 		{"fluid model", j->fluid.x, rates ? j->fluid.rate : j->fluid.queue, j->fluid.n},
 	};
 	char title[TITLE];
-	struct svg_plot plot = {
-		.title = title,
-		.x = {.what = "time", .unit = EXPR_TIME},
-		.y = {.what = rates ? "rate of a flow" : "queue",
-		      .unit = rates ? EXPR_RATE : EXPR_BYTES},
-		.series = series,
-		.n_series = 2,
-	};
-	FILE *out = report_create(dir, file);
 
-	if (out == NULL)
-		return -1;
 	snprintf(title, sizeof(title), "%s: %s", j->sc->name, j->name);
-	svg_write(&plot, out);
-	return report_finish(out);
-}
-
-static int write_json(struct json_object *o, const char *dir)
-{
-	FILE *out = report_create(dir, "fluid.json");
-
-	if (out == NULL)
-		return -1;
-	fprintf(out, "%s\n", json_object_to_json_string_ext(o, JSON_C_TO_STRING_PRETTY));
-	return report_finish(out);
-}
-
-static int write_files(const struct fluid_job *j, struct json_object *o, const char *dir)
-{
-	int err = write_json(o, dir);
-
-	if (err == 0)
-		err = write_plot(j, dir, "queue.svg", false);
-	return err != 0 ? err : write_plot(j, dir, "rate.svg", true);
+	svg_write(&(struct svg_plot){.title = title,
+				     .x = {.what = "time", .unit = EXPR_TIME},
+				     .y = {.what = rates ? "rate of a flow" : "queue",
+					   .unit = rates ? EXPR_RATE : EXPR_BYTES},
+				     .series = series,
+				     .n_series = 2},
+		  out);
 }
 
 static int publish(const struct fluid_job *j, const struct lab_args *a)
 {
+	static const char *const files[] = {"fluid.json", "queue.svg", "rate.svg"};
 	struct json_object *o = to_json(j);
+	const char *json = json_object_to_json_string_ext(o, JSON_C_TO_STRING_PRETTY);
 	int err = 0;
 
 	if (a->json)
-		puts(json_object_to_json_string_ext(o, JSON_C_TO_STRING_PRETTY));
+		puts(json);
 	else
 		print_table(j);
-	if (a->out != NULL)
-		err = write_files(j, o, a->out);
+	for (unsigned i = 0; a->out != NULL && i < N(files) && err == 0; i++) {
+		FILE *out = report_create(a->out, files[i]);
+
+		if (out != NULL && i == 0)
+			fprintf(out, "%s\n", json);
+		else if (out != NULL)
+			plot(j, i == 2, out);
+		err = out == NULL ? -1 : report_finish(out);
+	}
 	if (err != 0)
 		fprintf(stderr, "weir-lab fluid: %s: cannot write the report: %s\n", a->out,
 			strerror(-err));
@@ -688,32 +637,7 @@ static int publish(const struct fluid_job *j, const struct lab_args *a)
 	return err != 0 ? LAB_FAILED : LAB_DONE;
 }
 
-// ---- the command
-
-// A scenario whose policies compile, made but not started.
-static int prepare(struct fluid_job *j, struct diags *d)
-{
-	struct diag_sink s = {.file = j->sc->file, .document = "scenario"};
-	struct fabric_hooks hooks;
-	int code;
-
-	if (traffic_create(j->sc, &j->traffic) != 0)
-		return complain(j, "there is not enough memory");
-	traffic_hooks(j->traffic, &hooks);
-	if (fabric_create(j->sc, &hooks, &j->fabric, d) != 0)
-		return LAB_MISUSED;
-	code = traffic_check(j->traffic, j->fabric, &s) == 0 ? find_bottleneck(j) : LAB_MISUSED;
-	if (code == LAB_DONE)
-		code = find_params(j);
-	if (code == LAB_DONE && ask(j, &s) != 0)
-		code = LAB_MISUSED;
-	diag_finish(&s, d);
-	return code;
-}
-
-// ---- other flows
-
-enum { N_MORE_SETS = 4 };
+// ---- the scenario
 
 // Hosts that take part in a flow, each once, but the one that is to receive.
 static uint32_t pick_senders(const struct fluid_job *j, const struct lab_flow *f, uint32_t *out)
@@ -734,108 +658,109 @@ static uint32_t pick_senders(const struct fluid_job *j, const struct lab_flow *f
 	return n_out;
 }
 
-// "[{from: [h1, h2], to: h3, class: 3, dscp: 24, qps: 2}]", for the caller to free.
-static char *flows_text(const struct fluid_job *j, const struct lab_flow *f, const uint32_t *hosts,
-			uint32_t n_hosts, uint32_t qps)
-{
-	char *text = NULL;
-	size_t len;
-	FILE *out = open_memstream(&text, &len);
-
-	if (out == NULL)
-		return NULL;
-	fputs("[{from: [", out);
-	for (uint32_t i = 0; i < n_hosts; i++)
-		fprintf(out, "%s%s", i != 0 ? ", " : "", j->sc->hosts[hosts[i]].name);
-	fprintf(out, "], to: %s, class: %u, dscp: %u, qps: %" PRIu32 "}]",
-		j->sc->hosts[f->dst[0]].name, (unsigned)f->cls.n, flow_dscp(f), qps);
-	fclose(out);
-	return text;
-}
-
-static int load_anew(struct fluid_job *j, const char *file, const struct sc_set *sets,
-		     unsigned n_sets, struct diags *d)
-{
-	scenario_destroy(j->sc);
-	j->sc = NULL;
-	diags_fini(d);
-	*d = (struct diags){0};
-	return scenario_load(file, sets, n_sets, &j->sc, d) == 0 ? LAB_DONE : LAB_MISUSED;
-}
-
 // The scenario anew, with n endless flows of the hosts of its first flow that obeys CNPs into one
 // port. A number that its hosts cannot share evenly is refused.
 static int load_senders(struct fluid_job *j, const struct lab_args *a, struct diags *d)
 {
-	struct sc_set *sets = calloc(a->n_sets + N_MORE_SETS, sizeof(*sets));
-	uint32_t *hosts = calloc(j->sc->n_hosts + 1, sizeof(*hosts)), n = 0;
+	enum { N_MORE_SETS = 4 };
+	struct arena arena = {0};
+	struct sc_set *sets = arena_alloc(&arena, (a->n_sets + N_MORE_SETS) * sizeof(*sets));
+	uint32_t *hosts = arena_alloc(&arena, j->sc->n_hosts * sizeof(*hosts)), n = 0;
 	const struct lab_flow *f = NULL;
-	char *text = NULL;
+	const char *names = "";
 	int code = LAB_MISUSED;
 
-	for (uint32_t i = 0; hosts != NULL && n == 0 && i < j->sc->n_flows; i++) {
+	for (uint32_t i = 0; n == 0 && i < j->sc->n_flows; i++) {
 		f = lab_flow_of(j->sc, i);
 		n = flow_is_tcp(f) ? 0 : pick_senders(j, f, hosts);
 	}
-	if (n > a->senders)
-		n = a->senders;
-	if (n != 0)
-		text = flows_text(j, f, hosts, n, a->senders / n);
-	if (sets == NULL || hosts == NULL || (n != 0 && text == NULL)) {
-		complain(j, "there is not enough memory");
-	} else if (n == 0) {
+	n = n > a->senders ? a->senders : n;
+	for (uint32_t i = 0; i < n; i++)
+		names = arena_printf(&arena, "%s%s%s", names, i != 0 ? ", " : "",
+				     j->sc->hosts[hosts[i]].name);
+	if (n == 0) {
 		complain(j, "no host of its flows obeys DCQCN by the paper's rules (nic: {cc: "
 			    "paper}), and the model has only such hosts");
 	} else if (a->senders % n != 0) {
 		fprintf(stderr, "weir-lab fluid: --senders: %u flows cannot be shared evenly by "
 			"%" PRIu32 " hosts: give a multiple of it, or fewer\n", a->senders, n);
 	} else {
-		const struct sc_set more[N_MORE_SETS] = {{"flows", text},
-							 {"faults", "[]"},
-							 {"record", "{what: []}"},
-							 {"expect", "[]"}};
+		const struct sc_set more[N_MORE_SETS] = {
+			{"flows", arena_printf(&arena,
+					       "[{from: [%s], to: %s, class: %u, dscp: %u, "
+					       "qps: %" PRIu32 "}]",
+					       names, j->sc->hosts[f->dst[0]].name,
+					       (unsigned)f->cls.n, flow_dscp(f), a->senders / n)},
+			{"faults", "[]"},
+			{"record", "{what: []}"},
+			{"expect", "[]"}};
 
 		memcpy(sets, a->sets, a->n_sets * sizeof(*sets));
 		memcpy(sets + a->n_sets, more, sizeof(more));
-		code = load_anew(j, a->files[0], sets, a->n_sets + N_MORE_SETS, d);
+		scenario_destroy(j->sc);
+		j->sc = NULL;
+		diags_fini(d);
+		*d = (struct diags){0};
+		if (scenario_load(a->files[0], sets, a->n_sets + N_MORE_SETS, &j->sc, d) == 0)
+			code = LAB_DONE;
 	}
-	free(text);
-	free(hosts);
-	free(sets);
+	arena_fini(&arena);
 	return code;
 }
 
-static int load(struct fluid_job *j, const struct lab_args *a, struct diags *d)
+// A scenario whose policies compile, made but not started. Only what the comparison needs is
+// recorded, and nothing is expected.
+static int prepare(struct fluid_job *j, struct diags *d)
 {
-	if (scenario_load(a->files[0], a->sets, a->n_sets, &j->sc, d) != 0)
-		return LAB_MISUSED;
-	if (j->sc->until_done)
-		return complain(j, "the curves are of a fixed time: give a `duration` in place of "
-				   "`until`");
-	return a->senders != 0 ? load_senders(j, a, d) : LAB_DONE;
-}
+	static const char *const what[] = {"queue", "mark_share", "rate"};
+	struct diag_sink s = {.file = j->sc->file, .document = "scenario"};
+	struct fabric_hooks hooks;
+	int code;
 
-static void print_diags(struct diags *d)
-{
-	diags_print(d);
-	diags_fini(d);
+	if (traffic_create(j->sc, &j->traffic) != 0)
+		return complain(j, "there is not enough memory");
+	traffic_hooks(j->traffic, &hooks);
+	if (fabric_create(j->sc, &hooks, &j->fabric, d) != 0)
+		return LAB_MISUSED;
+	code = traffic_check(j->traffic, j->fabric, &s) == 0 ? find_bottleneck(j) : LAB_MISUSED;
+	if (code == LAB_DONE)
+		code = find_params(j);
+	for (unsigned i = 0; i < N(what); i++) {
+		snprintf(j->record_text[i], TEXT, "%s(%s)", what[i], j->name);
+		j->records[i] = (struct sc_text){.text = j->record_text[i]};
+	}
+	j->sc->records = j->records;
+	j->sc->n_records = N(what);
+	j->sc->n_expects = 0;
+	j->sc->record_every_ns = (j->sc->duration_ns + ROWS - 1) / ROWS;
+	if (code == LAB_DONE && measure_create(j->sc, &j->measure, &s) != 0)
+		code = LAB_MISUSED;
+	diag_finish(&s, d);
+	return code;
 }
 
 int lab_fluid(const struct lab_args *a)
 {
 	struct fluid_job *j = calloc(1, sizeof(*j));
 	struct diags d = {0};
-	int code;
+	int code = LAB_DONE;
 
 	if (j == NULL || a->n_files != 1) {
 		fputs("weir-lab fluid: name one scenario file\n", stderr);
 		free(j);
 		return LAB_MISUSED;
 	}
-	code = load(j, a, &d);
+	if (scenario_load(a->files[0], a->sets, a->n_sets, &j->sc, &d) != 0)
+		code = LAB_MISUSED;
+	else if (j->sc->until_done)
+		code = complain(j, "the curves are of a fixed time: give a `duration` in place of "
+				   "`until`");
+	else if (a->senders != 0)
+		code = load_senders(j, a, &d);
 	if (code == LAB_DONE)
 		code = prepare(j, &d);
-	print_diags(&d);
+	diags_print(&d);
+	diags_fini(&d);
 	if (code == LAB_DONE && !lab_can_write(a->out))
 		code = LAB_MISUSED;
 	if (code == LAB_DONE)

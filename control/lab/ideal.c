@@ -39,14 +39,6 @@ void ideal_destroy(struct ideal *i)
 
 // ---- the way
 
-static void add_link(struct ideal_path *path, const struct sc_link *l, uint32_t sw)
-{
-	path->links[path->n].sw = sw;
-	path->links[path->n].speed_bps = l->speed_bps;
-	path->links[path->n].delay_ns = l->delay_ns;
-	path->n++;
-}
-
 void ideal_find(struct ideal *i, uint32_t from, uint32_t to, struct ideal_path *path)
 {
 	const struct scenario *sc = i->sc;
@@ -63,7 +55,10 @@ void ideal_find(struct ideal *i, uint32_t from, uint32_t to, struct ideal_path *
 					   : at == &l->end[0];
 
 		at = &l->end[side];
-		add_link(path, l, from_sw);
+		path->links[path->n].sw = from_sw;
+		path->links[path->n].speed_bps = l->speed_bps;
+		path->links[path->n].delay_ns = l->delay_ns;
+		path->n++;
 		if (!at->is_switch)
 			return;
 		from_sw = at->node;

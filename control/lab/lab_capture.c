@@ -83,11 +83,6 @@ void lab_capture_stepped(struct lab_capture *c, uint32_t sw)
 
 // ---- the beginning
 
-static const char *link_name(const struct scenario *sc, const struct sc_port *p)
-{
-	return p->link == SC_NO_LINK ? NULL : sc->links[p->link].name;
-}
-
 static void write_interface(struct lab_capture *c, const struct sc_end *e, uint32_t number)
 {
 	const struct scenario *sc = c->sc;
@@ -95,7 +90,7 @@ static void write_interface(struct lab_capture *c, const struct sc_end *e, uint3
 	char name[32];
 	struct pcapng_interface i = {
 		.name = name,
-		.description = link_name(sc, p),
+		.description = p->link == SC_NO_LINK ? NULL : sc->links[p->link].name,
 		.speed_bps = p->link == SC_NO_LINK ? 0 : sc->links[p->link].speed_bps,
 		.snaplen = sc->capture_snaplen,
 	};

@@ -113,11 +113,6 @@ bool storm_log_nth(const struct storm_log *l, const struct storm_pick *p, uint64
 	return nth != 0;
 }
 
-static bool is_data(const struct flow_row *r)
-{
-	return r->way.kind == FLOW_DATA || r->way.kind == FLOW_READ_RESPONSES;
-}
-
 static enum pair_source source_of(const struct flow_row *r, const struct flow_seen *s, bool same)
 {
 	enum pair_source now = r->pair.source;
@@ -134,7 +129,7 @@ static void take(void *arg, uint32_t place, const struct flow_row *r)
 	bool same = s->first_ns == r->first_ns && flow_key_same(&s->key, &r->key) &&
 		    s->bytes <= r->bytes;
 
-	if (!is_data(r))
+	if (!(r->way.kind == FLOW_DATA || r->way.kind == FLOW_READ_RESPONSES))
 		return;
 	b->bytes[source_of(r, s, same)] += r->bytes - (same ? s->bytes : 0);
 	*s = (struct flow_seen){r->key, r->first_ns, r->bytes, r->pair.source};
@@ -186,14 +181,6 @@ void cnp_judge_destroy(struct cnp_judge *j)
 	free(j);
 }
 
-// Addresses follow one another in the order of the hosts. NULL: nobody's.
-static const struct fabric_host *host_of(const struct fabric *f, uint32_t ip)
-{
-	uint32_t i = f->sc->n_hosts == 0 ? 0 : ip - f->sc->hosts[0].ip;
-
-	return i < f->sc->n_hosts && f->sc->hosts[i].ip == ip ? &f->hosts[i] : NULL;
-}
-
 static enum nic_pair verdict(const struct fabric *f, const struct cnp_record *r)
 {
 	const struct fabric_host *h;
@@ -201,7 +188,10 @@ static enum nic_pair verdict(const struct fabric *f, const struct cnp_record *r)
 
 	if (flow_key_addresses(&r->key, src, dst) != 4)
 		return NIC_PAIR_WRONG; // no host speaks IPv6
-	h = host_of(f, be32_get(src));
+	uint32_t i = f->sc->n_hosts == 0 ? 0 : (be32_get(src)) - f->sc->hosts[0].ip;
+
+	// Addresses follow one another in the order of the hosts. NULL: nobody's.
+	h = i < f->sc->n_hosts && f->sc->hosts[i].ip == (be32_get(src)) ? &f->hosts[i] : NULL;
 	return h == NULL ? NIC_PAIR_WRONG
 			 : nic_pair_now(h->nic, r->sender_qp, be32_get(dst), flow_key_qp(&r->key));
 }

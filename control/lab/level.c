@@ -122,11 +122,6 @@ static uint8_t above(const struct weir_switch *sw, uint32_t port, int queue)
 	return map;
 }
 
-static bool has_port(const struct watch *w, uint32_t port)
-{
-	return w->port < 0 || (uint32_t)w->port == port;
-}
-
 // True: a queue has risen since the last look.
 static bool rose(struct watch *w, const struct weir_switch *sw)
 {
@@ -136,7 +131,7 @@ static bool rose(struct watch *w, const struct weir_switch *sw)
 	for (uint32_t p = 0; p < n_ports; p++) {
 		uint8_t now;
 
-		if (!has_port(w, p))
+		if (!(w->port < 0 || (uint32_t)w->port == p))
 			continue;
 		now = above(sw, p, w->queue);
 		any |= (now & ~w->above[p]) != 0;

@@ -214,13 +214,6 @@ static bool counts(const struct measure_leaf *l)
 	return l->leaf->fn->method <= BY_LINE;
 }
 
-static void begin_level(struct measure_leaf *l, const struct metric_world *w, uint32_t i)
-{
-	l->levels[i] = metric_level(&l->objects[i]);
-	l->levels[i].above_bytes = l->leaf->bytes;
-	level_begin(w->fabric, &l->levels[i]);
-}
-
 static double ended_level(struct measure_leaf *l, const struct metric_world *w, uint32_t i)
 {
 	level_end(w->fabric, &l->levels[i]);
@@ -240,8 +233,11 @@ static void leaf_open(struct measure_leaf *l, const struct metric_world *w, uint
 		sample_set_clear(&l->samples[i]);
 		if (fn->method == BY_WATCH)
 			metric_watch(w, l->leaf, &l->objects[i], &l->watches[i]);
-		if (fn->method == BY_LEVEL)
-			begin_level(l, w, i);
+		if (fn->method == BY_LEVEL) {
+			l->levels[i] = metric_level(&l->objects[i]);
+			l->levels[i].above_bytes = l->leaf->bytes;
+			level_begin(w->fabric, &l->levels[i]);
+		}
 		if (counts(l))
 			l->first[i] = metric_read(w, l->leaf, fn->metric, &l->objects[i]);
 		if (fn->method == BY_SHARE)
@@ -645,23 +641,6 @@ static const char *column_name(struct measure *m, const struct text *t, uint32_t
 	return t->source.text;
 }
 
-static void make_columns(struct measure *m)
-{
-	struct expr_env env = env_of(m);
-	uint32_t n = 0;
-
-	for (uint32_t r = 0; r < m->sc->n_records; r++)
-		n += expr_n(m->records[r].e, &env);
-	m->columns = arena_alloc(&m->arena, (n + 1) * sizeof(*m->columns));
-	for (uint32_t r = 0; r < m->sc->n_records; r++) {
-		uint32_t each = expr_n(m->records[r].e, &env);
-
-		for (uint32_t i = 0; i < each; i++)
-			m->columns[m->n_columns++] =
-				(struct column){column_name(m, &m->records[r], each, i), r, i};
-	}
-}
-
 static int add_row(struct measure *m, uint64_t now_ns)
 {
 	struct expr_env env = env_of(m);
@@ -799,18 +778,6 @@ static int make_edges(struct measure *m)
 	return 0;
 }
 
-static void begin_histograms(struct measure *m)
-{
-	for (uint32_t i = 0; i < m->n_histograms; i++) {
-		struct level *l = &m->histograms[i].level;
-
-		l->bin_bytes = m->sc->bin_bytes != 0
-				       ? m->sc->bin_bytes
-				       : m->world.fabric->switches[l->sw].policy->cell.bytes;
-		level_begin(m->world.fabric, l);
-	}
-}
-
 int measure_start(struct measure *m, struct fabric *f, struct traffic *t)
 {
 	struct vclock *clock = &f->clock;
@@ -826,7 +793,19 @@ int measure_start(struct measure *m, struct fabric *f, struct traffic *t)
 					&m->world);
 	if (err != 0 || (err = make_edges(m)) != 0)
 		return err;
-	make_columns(m);
+	struct expr_env env = env_of(m);
+	uint32_t n = 0;
+
+	for (uint32_t r = 0; r < m->sc->n_records; r++)
+		n += expr_n(m->records[r].e, &env);
+	m->columns = arena_alloc(&m->arena, (n + 1) * sizeof(*m->columns));
+	for (uint32_t r = 0; r < m->sc->n_records; r++) {
+		uint32_t each = expr_n(m->records[r].e, &env);
+
+		for (uint32_t i = 0; i < each; i++)
+			m->columns[m->n_columns++] =
+				(struct column){column_name(m, &m->records[r], each, i), r, i};
+	}
 	m->edge_turn = vclock_turn(clock);
 	m->row_turn = vclock_turn(clock);
 	m->sample_turn = vclock_turn(clock);
@@ -834,7 +813,14 @@ int measure_start(struct measure *m, struct fabric *f, struct traffic *t)
 	vtimer_init(&m->row_timer, clock, on_row, m);
 	vtimer_init(&m->sample_timer, clock, on_sample, m);
 	m->started = true;
-	begin_histograms(m);
+	for (uint32_t i = 0; i < m->n_histograms; i++) {
+		struct level *l = &m->histograms[i].level;
+
+		l->bin_bytes = m->sc->bin_bytes != 0
+				       ? m->sc->bin_bytes
+				       : m->world.fabric->switches[l->sw].policy->cell.bytes;
+		level_begin(m->world.fabric, l);
+	}
 	on_edge(m, clock->now_ns);
 	if (m->n_columns != 0 && m->sc->record_every_ns != 0)
 		begin_row(m, clock->now_ns);

@@ -92,18 +92,6 @@ static void csv_number(double v, FILE *out)
 		fprintf(out, "%.9g", v);
 }
 
-static void column(const struct run *r, uint32_t i, FILE *out)
-{
-	static const char *const units[N_EXPR_UNITS] = {
-		[EXPR_RATE] = " bps", [EXPR_BYTES] = " bytes", [EXPR_TIME] = " ns"};
-	const char *unit = units[measure_unit(r->measure, i)];
-	char text[EXPR_MAX_TEXT + 64];
-
-	snprintf(text, sizeof(text), "%s%s", measure_column(r->measure, i),
-		 unit == NULL ? "" : unit);
-	csv_field(text, out);
-}
-
 static void csv_series(const struct run *r, FILE *out)
 {
 	uint32_t n = measure_n_columns(r->measure);
@@ -111,7 +99,14 @@ static void csv_series(const struct run *r, FILE *out)
 	fputs("time_ns", out);
 	for (uint32_t c = 0; c < n; c++) {
 		fputc(',', out);
-		column(r, c, out);
+		static const char *const units[N_EXPR_UNITS] = {
+			[EXPR_RATE] = " bps", [EXPR_BYTES] = " bytes", [EXPR_TIME] = " ns"};
+		const char *unit = units[measure_unit(r->measure, c)];
+		char text[EXPR_MAX_TEXT + 64];
+
+		snprintf(text, sizeof(text), "%s%s", measure_column(r->measure, c),
+			 unit == NULL ? "" : unit);
+		csv_field(text, out);
 	}
 	fputc('\n', out);
 	for (uint64_t row = 0; row < measure_n_rows(r->measure); row++) {
@@ -279,14 +274,6 @@ static bool speaks_of(const struct run *r, const char *function)
 	return false;
 }
 
-// An expectation sees what a switch decided wrongly. What only hosts saw, or nobody, it does not
-// hide.
-static bool no_cnp_was_wrong(const struct run *r)
-{
-	return report_wrong_cnps(r) == 0 ||
-	       (speaks_of(r, "wrong_cnps") && r->fabric->cnps->all.wrong != 0);
-}
-
 // Flows that never sent show nothing. An experiment without flows is about something else.
 bool report_idle(const struct run *r)
 {
@@ -305,7 +292,8 @@ bool report_passed(const struct run *r)
 	return !r->broken_off && !r->fabric->out_of_memory &&
 	       fabric_balanced(r->fabric, text, sizeof(text)) &&
 	       (speaks_of(r, "lossless_drops") || report_lossless_drops(r) == 0) &&
-	       no_cnp_was_wrong(r);
+	       (report_wrong_cnps(r) == 0 ||
+		(speaks_of(r, "wrong_cnps") && r->fabric->cnps->all.wrong != 0));
 }
 
 // ---- files

@@ -90,12 +90,6 @@ static void show_progress(struct progress *p, const struct run *r)
 	fflush(stderr);
 }
 
-static void end_progress(const struct progress *p)
-{
-	if (p->on && p->shown_ns != 0)
-		fputs("\r\033[K", stderr);
-}
-
 static void print_speed(const struct run *r)
 {
 	const struct vclock *c = &r->fabric->clock;
@@ -128,7 +122,8 @@ static int loop(struct run *r, const struct run_options *o)
 		err = fabric_run_until(r->fabric, t);
 		show_progress(&p, r);
 	}
-	end_progress(&p);
+	if (p.on && p.shown_ns != 0)
+		fputs("\r\033[K", stderr);
 	r->end_ns = r->fabric->clock.stopped ? r->fabric->clock.now_ns : t;
 	r->broken_off = t < duration && !r->fabric->clock.stopped;
 	r->wall_ns = monotonic_ns() - p.start_ns;
@@ -260,14 +255,6 @@ static int lab_run_file(const char *file, const struct sc_set *sets, unsigned n_
 
 // ---- commands
 
-// "runs/incast" of "conf/lab/incast.yaml" where --out is "runs".
-static void folder_of_run(const char *out, const char *file, char *path, size_t len)
-{
-	const char *slash = strrchr(file, '/'), *name = slash == NULL ? file : slash + 1;
-
-	snprintf(path, len, "%s/%.*s", out, (int)strcspn(name, "."), name);
-}
-
 __attribute__((noreturn)) static void become_run(const struct lab_args *a, const char *file,
 						 const struct run_options *o)
 {
@@ -285,7 +272,10 @@ static int run_apart(const struct lab_args *a, const char *file, const struct ru
 	pid_t child;
 
 	if (o->out != NULL) {
-		folder_of_run(o->out, file, path, sizeof(path));
+		const char *slash = strrchr(file, '/'), *name = slash == NULL ? file : slash + 1;
+
+		// "runs/incast" of "conf/lab/incast.yaml" where --out is "runs".
+		snprintf(path, sizeof(path), "%s/%.*s", o->out, (int)strcspn(name, "."), name);
 		own.out = path;
 	}
 	fflush(stdout);

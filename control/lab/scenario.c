@@ -225,11 +225,6 @@ static struct node *child_n(const struct node *n, unsigned i)
 	return v;
 }
 
-static bool ends_key(const char *rest)
-{
-	return *rest == '\0' || *rest == '.' || *rest == '[';
-}
-
 // The longest key of the map with which the path goes on.
 static struct node *existing(const struct node *map, const char *path, size_t *len)
 {
@@ -239,7 +234,8 @@ static struct node *existing(const struct node *map, const char *path, size_t *l
 	for (struct node *v = map->first; v != NULL; v = v->next) {
 		size_t n = strlen(v->key->text);
 
-		if (n > *len && strncmp(path, v->key->text, n) == 0 && ends_key(path + n)) {
+		if (n > *len && strncmp(path, v->key->text, n) == 0 &&
+		    (*(path + n) == '\0' || *(path + n) == '.' || *(path + n) == '[')) {
 			*len = n;
 			found = v;
 		}
@@ -324,16 +320,11 @@ static struct node *enter_index(struct edit *e, struct node *list, const char **
 	return v;
 }
 
-static bool is_empty(const struct node *n)
-{
-	return n->kind == NODE_SCALAR && *n->text == '\0';
-}
-
 static struct node *enter(struct edit *e, struct node *n, const char **path, const char *whole)
 {
 	if (**path == '[')
 		return enter_index(e, n, path);
-	if (is_empty(n))
+	if (n->kind == NODE_SCALAR && *n->text == '\0')
 		n->kind = NODE_MAP;
 	if (n->kind != NODE_MAP)
 		return fail(e, "%.*s is %s and has no keys", (int)(*path - whole), whole,
@@ -482,23 +473,6 @@ static void take_captured(struct sc_builder *b)
 	}
 }
 
-static void check_record(struct sc_builder *b)
-{
-	const struct sc_record_keys *k = &b->k.record;
-	const struct cfg_val *of_capture[] = {&k->snaplen, &k->capture_class, &k->capture_size};
-	static const char *const capture_key[] = {"snaplen", "capture_class", "capture_size"};
-
-	if (k->map.given && !k->what.map.given && k->histogram.n + k->capture.n == 0)
-		sc_report(b, k->map.at, "record.what", "is required, or `histogram`, or `capture`");
-	if (k->bin.given && k->histogram.n == 0)
-		sc_report(b, k->bin.at, "record.bin", "is of `histogram`: name a queue");
-	for (unsigned i = 0; i < 3; i++)
-		if (of_capture[i]->given && k->capture.n == 0)
-			sc_report(b, of_capture[i]->at,
-				  arena_printf(b->r.arena, "record.%s", capture_key[i]),
-				  "is of `capture`: name a port");
-}
-
 // ---- switches
 static void check_policy(struct sc_builder *b, uint32_t i)
 {
@@ -630,7 +604,19 @@ static void build(struct sc_builder *b)
 	sc_build_faults(b);
 	take_lines(b, &b->k.record.what, &sc->records, &sc->n_records);
 	take_lines(b, &b->k.record.histogram, &sc->histograms, &sc->n_histograms);
-	check_record(b);
+	const struct sc_record_keys *k = &b->k.record;
+	const struct cfg_val *of_capture[] = {&k->snaplen, &k->capture_class, &k->capture_size};
+	static const char *const capture_key[] = {"snaplen", "capture_class", "capture_size"};
+
+	if (k->map.given && !k->what.map.given && k->histogram.n + k->capture.n == 0)
+		sc_report(b, k->map.at, "record.what", "is required, or `histogram`, or `capture`");
+	if (k->bin.given && k->histogram.n == 0)
+		sc_report(b, k->bin.at, "record.bin", "is of `histogram`: name a queue");
+	for (unsigned i = 0; i < 3; i++)
+		if (of_capture[i]->given && k->capture.n == 0)
+			sc_report(b, of_capture[i]->at,
+				  arena_printf(b->r.arena, "record.%s", capture_key[i]),
+				  "is of `capture`: name a port");
 	take_captured(b);
 	take_lines(b, &b->k.expect, &sc->expects, &sc->n_expects);
 }
@@ -659,15 +645,6 @@ static void read_tree(struct sc_builder *b, const struct sc_input *in)
 	schema_defaults(&sc_root_schema, &b->k);
 	schema_fill(&b->r, &sc_root_schema, root, &b->k, "");
 	build(b);
-}
-
-// Expectations are parsed again when they are measured; here for their mistakes.
-static void check_measures(struct scenario *sc, struct diag_sink *s)
-{
-	struct measure *m = NULL;
-
-	if (measure_create(sc, &m, s) == 0)
-		measure_destroy(m);
 }
 
 static struct scenario *scenario_new(const char *path)
@@ -705,7 +682,11 @@ int scenario_parse(const struct sc_input *in, struct scenario **out, struct diag
 	int err;
 
 	read_tree(&b, in);
-	check_measures(sc, &s);
+	struct measure *m = NULL;
+
+	// Expectations are parsed again when they are measured; here for their mistakes.
+	if (measure_create(sc, &m, &s) == 0)
+		measure_destroy(m);
 	err = s.n_errors == 0 ? 0 : -EINVAL;
 	diag_finish(&s, d);
 	// Else they are compiled when the fabric is made; here so that their mistakes are told,

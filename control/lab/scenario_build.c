@@ -181,11 +181,6 @@ const char *sc_known_switches(const struct scenario *sc, struct arena *a, const 
 }
 
 // ---- hosts of a value
-static bool is_pattern(const char *text)
-{
-	return strpbrk(text, "*[") != NULL;
-}
-
 // A range must be there as a whole: each of its numbers.
 static unsigned range_size(const char *text)
 {
@@ -239,7 +234,7 @@ unsigned scenario_pick_hosts(const struct scenario *sc, struct diag_sink *s,
 	unsigned n = scenario_match_hosts(sc, v->text, idx, sc->n_hosts);
 	const char *shown = schema_shown(sc->arena, v->text);
 
-	if (n == 0 && !is_pattern(v->text)) {
+	if (n == 0 && !(strpbrk(v->text, "*[") != NULL)) {
 		diag_add(s, DIAG_ERROR, v->at, v->path, "there is no host %s: %s", shown,
 			 sc_known_hosts(sc, sc->arena, v->text));
 	} else if (n == 0) {
@@ -387,12 +382,6 @@ bool sc_parse_end(struct sc_builder *b, const struct sc_text_at *v, struct sc_en
 	return port >= 0;
 }
 
-// The link that already uses an end, or SC_NO_LINK.
-static uint32_t used_by(const struct scenario *sc, const struct sc_end *e)
-{
-	return e->is_switch ? sc->switches[e->node].ports[e->port].link : sc->hosts[e->node].link;
-}
-
 static bool is_free(struct sc_builder *b, const struct sc_end *e, const struct sc_text_at *where)
 {
 	const struct scenario *sc = b->sc;
@@ -411,7 +400,7 @@ static bool is_free(struct sc_builder *b, const struct sc_end *e, const struct s
 			  sc_end_name(b, e), (unsigned)ports->n, ports->n == 1 ? "" : "s");
 		return false;
 	}
-	other = used_by(sc, e);
+	other = e->is_switch ? sc->switches[e->node].ports[e->port].link : sc->hosts[e->node].link;
 	if (other == SC_NO_LINK)
 		return true;
 	sc_report(b, where->at, where->path, "%s is linked already, by %s%s", sc_end_name(b, e),

@@ -253,18 +253,6 @@ static const struct cfg_val *find_target(struct fault_reader *r, const char **ke
 	return NULL;
 }
 
-static bool find_switch(struct fault_reader *r, const struct sc_text_at *v)
-{
-	int i = scenario_switch(r->b->sc, v->text);
-
-	r->f->target = (struct sc_end){true, (uint32_t)i, 0};
-	if (i < 0)
-		sc_report(r->b, v->at, v->path, "there is no switch %s: %s",
-			  schema_shown(r->b->r.arena, v->text),
-			  sc_known_switches(r->b->sc, r->b->r.arena, v->text));
-	return i >= 0;
-}
-
 static uint32_t link_of(const struct scenario *sc, const struct sc_end *e)
 {
 	if (!e->is_switch)
@@ -302,8 +290,16 @@ static bool resolve_target(struct fault_reader *r)
 	if (v == NULL || v->bad)
 		return false;
 	where = (struct sc_text_at){v->text, v->at, sub_path(r, key)};
-	if (t == TARGET_SWITCH)
-		return find_switch(r, &where);
+	if (t == TARGET_SWITCH) {
+		int i = scenario_switch(r->b->sc, where.text);
+
+		r->f->target = (struct sc_end){true, (uint32_t)i, 0};
+		if (i < 0)
+			sc_report(r->b, where.at, where.path, "there is no switch %s: %s",
+				  schema_shown(r->b->r.arena, where.text),
+				  sc_known_switches(r->b->sc, r->b->r.arena, where.text));
+		return i >= 0;
+	}
 	if (t == TARGET_HOST && strpbrk(v->text, "*[") != NULL)
 		return find_hosts(r, &where);
 	if (!sc_parse_end(r->b, &where, &r->f->target))
@@ -518,11 +514,6 @@ static uint64_t end_of(const struct sc_fault *f)
 	return f->for_ns < UINT64_MAX - f->at_ns ? f->at_ns + f->for_ns : UINT64_MAX;
 }
 
-static bool overlap(const struct sc_fault *a, const struct sc_fault *b)
-{
-	return a->at_ns < end_of(b) && b->at_ns < end_of(a);
-}
-
 // A NIC has one storm at a time. before[i]: the host's storm in front of storm i, from 1; 0: none.
 static void check_storms(struct sc_builder *b)
 {
@@ -538,7 +529,8 @@ static void check_storms(struct sc_builder *b)
 			continue;
 		k = before[i] = last[all[i].target.node];
 		last[all[i].target.node] = i + 1;
-		while (k != 0 && !overlap(&all[i], &all[k - 1]))
+		while (k != 0 && !(all[i].at_ns < end_of((&all[k - 1])) &&
+				   (&all[k - 1])->at_ns < end_of(&all[i])))
 			k = before[k - 1];
 		// Of several hosts that one entry names the first is told.
 		if (k == 0 || (told != NULL && told->at.line == all[i].at.line &&

@@ -154,12 +154,6 @@ struct lane *lane_add(struct run *r, uint32_t src, uint32_t dst, enum req_op op)
 	return l;
 }
 
-static void lane_free(struct lane *l)
-{
-	free(l->queue.ring);
-	free(l);
-}
-
 // ---- connecting
 
 // The NIC's ids are small and used again: a table per host.
@@ -481,15 +475,6 @@ bool lane_used_up(const struct lane *l)
 	return after > 0 && l->reuse.n_begun >= (uint64_t)after;
 }
 
-// Called when all messages of the connection are complete.
-static void lane_reuse(struct lane *l)
-{
-	struct traffic *t = l->run->t;
-
-	// The NIC is calling: it does not like its connections to go meanwhile.
-	traffic_at(t, traffic_now(t), close_for_reuse, l);
-}
-
 // A message of the connection is complete: posts what waits; without more to do, it rests.
 static void lane_done(struct lane *l)
 {
@@ -499,8 +484,13 @@ static void lane_done(struct lane *l)
 		return;
 	if (l->pair != NULL)
 		rest(l);
-	else if (lane_used_up(l))
-		lane_reuse(l);
+	else if (lane_used_up(l)) {
+		struct traffic *t = l->run->t;
+
+		// Called when all messages of the connection are complete.
+		// The NIC is calling: it does not like its connections to go meanwhile.
+		traffic_at(t, traffic_now(t), close_for_reuse, l);
+	}
 }
 
 // ---- the end of flows
@@ -636,8 +626,10 @@ void traffic_destroy(struct traffic *t)
 		free(t->runs[i].order);
 		free(t->runs[i].round_starts);
 	}
-	for (uint32_t i = 0; i < t->n_lanes; i++)
-		lane_free(t->lanes[i]);
+	for (uint32_t i = 0; i < t->n_lanes; i++) {
+		free(t->lanes[i]->queue.ring);
+		free(t->lanes[i]);
+	}
 	for (uint32_t i = 0; t->by_id != NULL && i < t->sc->n_hosts; i++)
 		free(t->by_id[i]);
 	for (uint32_t i = 0; i < t->n_op_blocks; i++)

@@ -421,12 +421,6 @@ static void resolve_hosts(struct resolver *r)
 
 // ---- sizes
 
-static void cannot_read(struct resolver *r, const char *path, int err)
-{
-	wrong(r, r->f->size.at, "size", "%s: cannot read: %s", schema_shown(r->sc->arena, path),
-	      strerror(-err));
-}
-
 // A bare name is looked for in sizes/ beside the scenario, then among those that come with the lab.
 static void load_sizes(struct resolver *r, const char *text)
 {
@@ -456,8 +450,10 @@ static void load_sizes(struct resolver *r, const char *text)
 			return;
 		}
 	}
-	if (err != 0 && err != -EINVAL)
-		cannot_read(r, path, err);
+	if (err != 0 && err != -EINVAL) {
+		wrong(r, r->f->size.at, "size", "%s: cannot read: %s",
+		      schema_shown(r->sc->arena, path), strerror(-err));
+	}
 }
 
 static void resolve_size(struct resolver *r)

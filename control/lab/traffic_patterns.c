@@ -171,22 +171,17 @@ struct opening {
 	uint32_t room;
 };
 
-// An incast's round is one receiver's lanes, others' are all.
-static void group(struct run *r, uint32_t dst)
-{
-	bool incast = r->f->pattern.n == PATTERN_INCAST;
-
-	if (r->n_lanes == 0 || (incast && dst != r->lanes[r->n_lanes - 1]->pub.dst))
-		r->round_starts[r->n_groups++] = r->n_lanes;
-}
-
 static int open_pair(void *arg, uint32_t src, uint32_t dst)
 {
 	struct opening *o = arg;
 	struct run *r = o->r;
 	int err = 0;
 
-	group(r, dst);
+	bool incast = r->f->pattern.n == PATTERN_INCAST;
+
+	// An incast's round is one receiver's lanes, others' are all.
+	if (r->n_lanes == 0 || (incast && dst != r->lanes[r->n_lanes - 1]->pub.dst))
+		r->round_starts[r->n_groups++] = r->n_lanes;
 	for (int64_t q = 0; q < r->f->qps.n && err == 0; q++) {
 		struct lane *l = lane_add(r, src, dst, (enum req_op)r->f->op.n);
 		struct nic_flow stream;
