@@ -20,12 +20,13 @@ struct cdf_reader {
 	uint32_t n;
 };
 
-static void complain(struct cdf_reader *r, const char *at, const char *what)
+static bool complain(struct cdf_reader *r, const char *at, const char *what)
 {
 	struct cfg_pos pos = {.line = r->number, .column = (uint32_t)(at - r->line) + 1};
 
 	pos.file = r->file;
 	diag_add(r->s, DIAG_ERROR, pos, NULL, "%s", what);
+	return false;
 }
 
 static void skip_blanks(struct cdf_reader *r)
@@ -46,15 +47,12 @@ static bool read_bytes(struct cdf_reader *r, uint32_t *out)
 
 	for (; r->p < r->eol && isdigit((unsigned char)*r->p); r->p++)
 		n = n > CDF_MAX_BYTES ? n : n * 10 + (uint64_t)(*r->p - '0');
-	if (r->p == from || (!at_end(r) && *r->p != ' ' && *r->p != '\t')) {
-		complain(r, from,
-			 "expected a size in bytes, then the probability of at most that size");
-		return false;
-	}
-	if (n > CDF_MAX_BYTES) {
-		complain(r, from, "a message has at most 1073741824 bytes");
-		return false;
-	}
+	if (r->p == from || (!at_end(r) && *r->p != ' ' && *r->p != '\t'))
+		return complain(
+			r, from,
+			"expected a size in bytes, then the probability of at most that size");
+	if (n > CDF_MAX_BYTES)
+		return complain(r, from, "a message has at most 1073741824 bytes");
 	*out = (uint32_t)n;
 	return true;
 }
@@ -81,11 +79,10 @@ static bool read_probability(struct cdf_reader *r, uint64_t *out)
 	for (unsigned i = 0; i < decimals; i++)
 		one *= 10;
 	skip_blanks(r);
-	if (digits == 0 || decimals > CDF_DECIMALS || n > one || !at_end(r)) {
-		complain(r, from,
-			 "expected a probability from 0 to 1 such as 0.25, and nothing after it");
-		return false;
-	}
+	if (digits == 0 || decimals > CDF_DECIMALS || n > one || !at_end(r))
+		return complain(
+			r, from,
+			"expected a probability from 0 to 1 such as 0.25, and nothing after it");
 	// n / one without a fraction beyond 96 bits.
 	*out = (uint64_t)((((unsigned __int128)n << 33) / one + 1) >> 1);
 	return true;
@@ -97,24 +94,18 @@ static bool read_point(struct cdf_reader *r)
 	struct cdf_point *pt = &r->points[r->n];
 	const char *bytes_at = r->p, *p_at;
 
-	if (r->n == CDF_MAX_POINTS) {
-		complain(r, r->p, "more points than a distribution needs: at most 1024");
-		return false;
-	}
+	if (r->n == CDF_MAX_POINTS)
+		return complain(r, r->p, "more points than a distribution needs: at most 1024");
 	if (!read_bytes(r, &pt->n_bytes))
 		return false;
 	skip_blanks(r);
 	p_at = r->p;
 	if (!read_probability(r, &pt->p))
 		return false;
-	if (last != NULL && pt->n_bytes < last->n_bytes) {
-		complain(r, bytes_at, "sizes must rise from line to line");
-		return false;
-	}
-	if (last != NULL && pt->p < last->p) {
-		complain(r, p_at, "probabilities must rise from line to line");
-		return false;
-	}
+	if (last != NULL && pt->n_bytes < last->n_bytes)
+		return complain(r, bytes_at, "sizes must rise from line to line");
+	if (last != NULL && pt->p < last->p)
+		return complain(r, p_at, "probabilities must rise from line to line");
 	r->n++;
 	return true;
 }

@@ -2,6 +2,7 @@
 // The policy file of each switch, compiled for the ports it has in the scenario, with addresses or
 // routes for every host.
 #include <errno.h>
+#include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -9,41 +10,34 @@
 #include "control/lab/fabric_int.h"
 #include "dataplane/switch_routes.h"
 
-enum { MAX_MAPS = 64 };
-
-// ---- ports
-// What is plugged into a port; a port without a link is as the first one that has any.
-static const struct sc_link *cable_of(const struct scenario *sc, const struct sc_switch *sw,
-				      uint32_t port)
-{
-	if (sw->ports[port].link != SC_NO_LINK)
-		return &sc->links[sw->ports[port].link];
-	for (uint32_t p = 0; p < sw->n_ports; p++)
-		if (sw->ports[p].link != SC_NO_LINK)
-			return &sc->links[sw->ports[p].link];
-	return NULL;
-}
-
-static struct wire_end *end_of(const struct fabric *f, uint32_t sw, uint32_t port)
-{
-	const struct sc_switch *s = &f->sc->switches[sw];
-	const struct sc_port *p = &s->ports[port];
-
-	if (p->link == SC_NO_LINK)
-		return wire_end(f->loose[s->first_port + port], 0);
-	return wire_end(f->links[p->link].wire, p->side);
-}
+enum { MAX_MAPS = 64, SHOWN_NAMES = 4 };
 
 struct switch_port fabric_port(const struct fabric *f, uint32_t sw, uint32_t port)
 {
-	struct wire_end *end = end_of(f, sw, port);
+	const struct sc_switch *s = &f->sc->switches[sw];
+	const struct sc_port *p = &s->ports[port];
+	struct wire_end *end = p->link == SC_NO_LINK ? wire_end(f->loose[s->first_port + port], 0)
+						     : wire_end(f->links[p->link].wire, p->side);
 	uint8_t mac[6];
 
 	routes_port_mac(sw, port, mac);
 	return (struct switch_port){&wire_ops, end, wire_facts(end, mac)};
 }
 
-// ---- the file and what lies over it
+// ---- one policy
+
+// The cable in a port. A port without a link is like the first port that has one.
+static const struct sc_link *cable_of(const struct scenario *sc, const struct sc_switch *sw,
+				      uint32_t port)
+{
+	uint32_t p = sw->ports[port].link != SC_NO_LINK ? port : 0;
+
+	while (p < sw->n_ports && sw->ports[p].link == SC_NO_LINK)
+		p++;
+	return p == sw->n_ports ? NULL : &sc->links[sw->ports[p].link];
+}
+
+// The file and what lies over it.
 static int load(const struct fabric *f, uint32_t sw, const struct sc_fault *reload,
 		struct config **out, struct diags *d)
 {
@@ -75,17 +69,6 @@ static int load(const struct fabric *f, uint32_t sw, const struct sc_fault *relo
 	return config_load_overlay(file, &o, out, d);
 }
 
-// ---- ways to the hosts
-struct route_maker {
-	const struct fabric *f;
-	uint32_t sw;
-	const struct sc_fault *reload; // NULL: as the switch starts
-	struct config_route *routes;
-	struct policy_nexthop *nexthops;
-	uint32_t n_nexthops;
-};
-
-// Hosts behind the same switch are reached the same way, unless the file says otherwise.
 static bool same_way(const struct config_route *before, const struct way *w, uint16_t track)
 {
 	if (before->n_nexthops != w->n || before->nexthops[0].track != track)
@@ -96,87 +79,54 @@ static bool same_way(const struct config_route *before, const struct way *w, uin
 	return true;
 }
 
-static const struct policy_nexthop *make_nexthops(struct route_maker *m, const struct way *w,
-						  uint16_t track)
-{
-	struct policy_nexthop *first = &m->nexthops[m->n_nexthops];
-
-	for (unsigned i = 0; i < w->n; i++) {
-		struct policy_nexthop *n = &m->nexthops[m->n_nexthops++];
-
-		*n = (struct policy_nexthop){
-			.kind = NEXTHOP_GIVEN, .port = w->ports[i], .track = track};
-		routes_peer_mac(m->f->sc, m->sw, w->ports[i], n->mac);
-	}
-	return first;
-}
-
-static struct policy_addr host_route(uint32_t ip)
-{
-	return (struct policy_addr){
-		FAMILY_V4,
-		32,
-		{(uint8_t)(ip >> 24), (uint8_t)(ip >> 16), (uint8_t)(ip >> 8), (uint8_t)ip}};
-}
-
-static struct way way_to(const struct route_maker *m, uint32_t host)
-{
-	if (m->reload == NULL)
-		return routes_way(&m->f->routes, m->sw, host);
-	return routes_way_with(&m->f->routes, m->sw, host, m->reload->routes, m->reload->n_routes);
-}
-
-static uint32_t make_routes(struct route_maker *m)
-{
-	const struct scenario *sc = m->f->sc;
-	uint32_t n = 0;
-
-	for (uint32_t h = 0; h < sc->n_hosts; h++) {
-		struct way w = way_to(m, h);
-		struct config_route *r = &m->routes[n];
-		uint16_t track = sc->withdraw ? routes_track(&m->f->routes, m->sw, h) : 0;
-
-		if (w.n == 0)
-			continue;
-		*r = (struct config_route){.to = host_route(sc->hosts[h].ip),
-					   .n_nexthops = (uint16_t)w.n};
-		r->nexthops = n != 0 && same_way(r - 1, &w, track) ? r[-1].nexthops
-								   : make_nexthops(m, &w, track);
-		n++;
-	}
-	return n;
-}
-
+// A route to each host. Hosts behind the same switch are reached the same way, unless the file says
+// otherwise: they share next hops.
 static int route(const struct fabric *f, uint32_t sw, const struct sc_fault *reload,
 		 struct config *c)
 {
 	const struct scenario *sc = f->sc;
-	struct route_maker m = {.f = f, .sw = sw, .reload = reload};
-	int err = -ENOMEM;
+	struct arena arena = {0};
+	struct config_route *routes = arena_alloc(&arena, sc->n_hosts * sizeof(*routes));
+	struct policy_nexthop *next =
+		arena_alloc(&arena, (size_t)sc->n_hosts * MAX_NEXTHOPS * sizeof(*next));
+	uint32_t n = 0;
+	int err;
 
 	for (uint32_t p = 0; p < sc->switches[sw].n_ports; p++)
 		config_set_routed(c, p, true);
-	m.routes = calloc(sc->n_hosts, sizeof(m.routes[0]));
-	m.nexthops = calloc((size_t)sc->n_hosts * MAX_NEXTHOPS, sizeof(m.nexthops[0]));
-	if (m.routes != NULL && m.nexthops != NULL)
-		err = config_set_routes(c, m.routes, make_routes(&m));
-	free(m.routes);
-	free(m.nexthops);
+	for (uint32_t h = 0; h < sc->n_hosts; h++) {
+		struct way w = reload == NULL ? routes_way(&f->routes, sw, h)
+					      : routes_way_with(&f->routes, sw, h, reload->routes,
+								reload->n_routes);
+		uint16_t track = sc->withdraw ? routes_track(&f->routes, sw, h) : 0;
+		uint32_t ip = sc->hosts[h].ip;
+		struct config_route *r = &routes[n];
+
+		if (w.n == 0)
+			continue;
+		*r = (struct config_route){.to = {FAMILY_V4,
+						  32,
+						  {(uint8_t)(ip >> 24), (uint8_t)(ip >> 16),
+						   (uint8_t)(ip >> 8), (uint8_t)ip}},
+					   .n_nexthops = (uint16_t)w.n,
+					   .nexthops = next};
+		if (n++ != 0 && same_way(r - 1, &w, track)) {
+			r->nexthops = r[-1].nexthops;
+			continue;
+		}
+		for (unsigned i = 0; i < w.n; i++, next++) {
+			*next = (struct policy_nexthop){
+				.kind = NEXTHOP_GIVEN, .port = w.ports[i], .track = track};
+			routes_peer_mac(sc, sw, w.ports[i], next->mac);
+		}
+	}
+	err = config_set_routes(c, routes, n);
+	arena_fini(&arena);
 	return err;
 }
 
-// The VLAN in which a host's frames travel: that of untagged frames where it is plugged in.
-static uint16_t host_vlan(const struct fabric *f, const struct policy *p, uint32_t host)
-{
-	const struct sc_link *l = &f->sc->links[f->sc->hosts[host].link];
-	const struct sc_end *e = &l->end[l->end[0].is_switch ? 0 : 1];
-
-	if (!p->vlan_aware || !e->is_switch || e->port >= p->n_ports)
-		return 0;
-	return p->ports[e->port].vlan.untagged;
-}
-
-// Every host's address, so that nothing is flooded. The policy frees them.
+// Every host's address, so that nothing is flooded, in the VLAN of untagged frames where the host
+// is plugged in. The policy frees them.
 static int bridge(const struct fabric *f, uint32_t sw, struct policy *p)
 {
 	const struct scenario *sc = f->sc;
@@ -185,155 +135,131 @@ static int bridge(const struct fabric *f, uint32_t sw, struct policy *p)
 	if (p->fdb == NULL)
 		return -ENOMEM;
 	for (uint32_t h = 0; h < sc->n_hosts; h++) {
+		const struct sc_link *l = &sc->links[sc->hosts[h].link];
+		const struct sc_end *at = &l->end[l->end[0].is_switch ? 0 : 1];
 		struct way w = routes_way(&f->routes, sw, h);
 		struct policy_fdb_entry *e = &p->fdb[p->n_fdb];
 
 		if (w.n == 0)
 			continue;
 		memcpy(e->mac, sc->hosts[h].mac, sizeof(e->mac));
-		e->vid = host_vlan(f, p, h);
+		if (p->vlan_aware && at->is_switch && at->port < p->n_ports)
+			e->vid = p->ports[at->port].vlan.untagged;
 		e->port = w.ports[0];
 		p->n_fdb++;
 	}
 	return 0;
 }
 
-// ---- one switch
-static int compile(const struct fabric *f, uint32_t sw, struct config *c, struct policy **out,
-		   struct diags *d)
-{
-	struct port_facts facts[POLICY_MAX_PORTS];
-	int err;
-
-	for (uint32_t p = 0; p < f->sc->switches[sw].n_ports; p++)
-		facts[p] = fabric_port(f, sw, p).facts;
-	err = config_compile(c, facts, out, d);
-	if (err == 0)
-		config_small_flows(c, *out);
-	if (err == 0 && !f->sc->routed)
-		err = bridge(f, sw, *out);
-	return err;
-}
-
-// What a policy does not say of the flow table follows from what it says of IPCC, and a table is
-// made when the switch starts.
-static int same_table(const struct fabric *f, uint32_t sw, const struct sc_fault *reload,
-		      struct policy *p, struct diags *d)
-{
-	struct diag_sink sink = {.file = f->sc->file, .document = "scenario"};
-	const struct policy *running = f->switches[sw].policy;
-	char path[64];
-
-	if (reload == NULL || p->flows.max <= running->flows.max) {
-		p->flows.max = reload == NULL ? p->flows.max : running->flows.max;
-		return 0;
-	}
-	snprintf(path, sizeof(path), "faults[%u].reload", (unsigned)(reload - f->sc->faults));
-	diag_add(&sink, DIAG_ERROR, reload->at, path,
-		 "needs a flow table, and %s starts without one: give `switch: {flows: on}` from "
-		 "the start",
-		 f->sc->switches[sw].name);
-	diag_finish(&sink, d);
-	return -EINVAL;
-}
-
-static void told_for(const struct fabric *f, uint32_t sw, const struct sc_fault *reload,
-		     struct diags *d)
+// A mistake of a switch, or of its reload.
+__attribute__((format(printf, 5, 6))) static void report(const struct fabric *f, uint32_t sw,
+							 const struct sc_fault *reload,
+							 struct diags *d, const char *fmt, ...)
 {
 	const struct sc_switch *s = &f->sc->switches[sw];
 	struct diag_sink sink = {.file = f->sc->file, .document = "scenario"};
-	char path[64];
+	char path[64], text[256];
+	va_list ap;
 
-	if (reload != NULL) {
+	va_start(ap, fmt);
+	vsnprintf(text, sizeof(text), fmt, ap);
+	va_end(ap);
+	if (reload != NULL)
 		snprintf(path, sizeof(path), "faults[%u].reload",
 			 (unsigned)(reload - f->sc->faults));
-		diag_add(&sink, DIAG_ERROR, reload->at, path,
-			 "%s cannot take this policy over while it runs", s->name);
-	} else {
+	else
 		snprintf(path, sizeof(path), "switches.%s", s->name);
-		diag_add(&sink, DIAG_ERROR, s->at, path,
-			 "%s cannot run on this policy with its %u ports", s->name, s->n_ports);
-	}
+	diag_add(&sink, DIAG_ERROR, reload != NULL ? reload->at : s->at, path, "%s", text);
 	diag_finish(&sink, d);
 }
 
 // The policy of a switch as it starts, or with the keys of a reload over it. *config owns what
 // messages of later reloads compare with. 0 or -EINVAL.
 static int fabric_policy(const struct fabric *f, uint32_t sw, const struct sc_fault *reload,
-		  struct config **config, struct policy **policy, struct diags *d)
+			 struct config **config, struct policy **policy, struct diags *d)
 {
+	const struct sc_switch *s = &f->sc->switches[sw];
+	struct port_facts facts[POLICY_MAX_PORTS];
 	struct config *c = NULL;
+	struct policy *p = NULL;
 	int err = load(f, sw, reload, &c, d);
 
 	if (err == 0 && reload != NULL)
 		err = config_check_reload(f->switches[sw].config, c, d);
 	if (err == 0 && f->sc->routed)
 		err = route(f, sw, reload, c);
+	for (uint32_t i = 0; i < s->n_ports; i++)
+		facts[i] = fabric_port(f, sw, i).facts;
 	if (err == 0)
-		err = compile(f, sw, c, policy, d);
-	if (err == 0 && same_table(f, sw, reload, *policy, d) != 0) {
-		policy_destroy(*policy);
-		*policy = NULL;
+		err = config_compile(c, facts, &p, d);
+	if (err == 0)
+		config_small_flows(c, p);
+	if (err == 0 && !f->sc->routed)
+		err = bridge(f, sw, p);
+	// What a policy does not say of the flow table follows from what it says of IPCC, and a
+	// table is made when the switch starts.
+	if (err == 0 && reload != NULL && p->flows.max > f->switches[sw].policy->flows.max) {
+		report(f, sw, reload, d,
+		       "needs a flow table, and %s starts without one: give `switch: {flows: on}` "
+		       "from the start",
+		       s->name);
 		err = -EINVAL;
 	}
 	if (err != 0) {
+		policy_destroy(p);
 		config_destroy(c);
-		told_for(f, sw, reload, d);
+		if (reload != NULL)
+			report(f, sw, reload, d, "%s cannot take this policy over while it runs",
+			       s->name);
+		else
+			report(f, sw, reload, d, "%s cannot run on this policy with its %u ports",
+			       s->name, s->n_ports);
 		return err;
 	}
+	if (reload != NULL)
+		p->flows.max = f->switches[sw].policy->flows.max;
 	*config = c;
+	*policy = p;
 	return 0;
 }
 
 // ---- all of them
-// Which switch the lines were about.
-struct owners {
-	unsigned first, n; // lines of the list, from the first
-	uint32_t *sw;
+
+// A switch, and the end of its lines in the list. They follow those of the owner before.
+struct owner {
+	uint32_t sw;
+	unsigned end;
 };
 
-static int note_owner(struct owners *o, const struct diags *d, uint32_t sw)
-{
-	uint32_t *more = realloc(o->sw, (d->n - o->first + 1) * sizeof(*more));
-
-	if (more == NULL)
-		return -ENOMEM;
-	o->sw = more;
-	while (o->n < d->n - o->first)
-		o->sw[o->n++] = sw;
-	return 0;
-}
-
-// Removes the repeats of a line and returns the names of its switches: "s1", "s1, s2, s3, s4, ...
+// Removes the repeats of line i and returns the names of its switches: "s1", "s1, s2, s3, s4, ...
 // 20 switches". The caller frees them. NULL: no memory.
-static char *take_repeats(const struct fabric *f, const struct owners *o, struct diags *d,
+static char *take_repeats(const struct fabric *f, const struct owner *o, struct diags *d,
 			  unsigned i)
 {
-	enum { SHOWN = 4 };
-	const char *line = d->lines[o->first + i];
+	const char *line = d->lines[i];
 	char *text = NULL;
 	size_t len;
 	FILE *out = open_memstream(&text, &len);
 	bool seen[SC_MAX_SWITCHES] = {false}; // a file is read twice, and by reloads
 	unsigned n = 0;
 
-	for (unsigned k = i; k < o->n; k++) {
-		char **other = &d->lines[o->first + k];
-
-		if (*other == NULL || strcmp(*other, line) != 0)
+	for (unsigned k = i; k < d->n; k++) {
+		while (o->end <= k)
+			o++;
+		if (d->lines[k] == NULL || strcmp(d->lines[k], line) != 0)
 			continue;
-		if (out != NULL && !seen[o->sw[k]] && n++ < SHOWN)
-			fprintf(out, "%s%s", n == 1 ? "" : ", ", f->sc->switches[o->sw[k]].name);
-		seen[o->sw[k]] = true;
+		if (out != NULL && !seen[o->sw] && n++ < SHOWN_NAMES)
+			fprintf(out, "%s%s", n == 1 ? "" : ", ", f->sc->switches[o->sw].name);
+		seen[o->sw] = true;
 		if (k == i)
 			continue;
-		d->n_errors -= d->is_error[o->first + k];
-		free(*other);
-		*other = NULL;
+		d->n_errors -= d->is_error[k];
+		free(d->lines[k]);
+		d->lines[k] = NULL;
 	}
 	if (out == NULL)
 		return NULL;
-	if (n > SHOWN)
+	if (n > SHOWN_NAMES)
 		fprintf(out, ", ... %u switches", n);
 	fclose(out);
 	return text;
@@ -341,13 +267,14 @@ static char *take_repeats(const struct fabric *f, const struct owners *o, struct
 
 // Switches share files, and so their mistakes. A warning names its switches; a mistake is followed
 // by a line for each switch that cannot run.
-static void join_repeated(const struct fabric *f, const struct owners *o, struct diags *d)
+static void join_repeated(const struct fabric *f, const struct owner *o, unsigned first,
+			  struct diags *d)
 {
-	unsigned kept = o->first;
+	unsigned kept = first;
 
-	for (unsigned i = 0; i < o->n; i++) {
-		char *line = d->lines[o->first + i], *whose, *both;
-		bool is_error = d->is_error[o->first + i];
+	for (unsigned i = first; i < d->n; i++) {
+		char *line = d->lines[i], *whose, *both;
+		bool is_error = d->is_error[i];
 
 		if (line == NULL)
 			continue;
@@ -363,12 +290,26 @@ static void join_repeated(const struct fabric *f, const struct owners *o, struct
 	d->n = kept;
 }
 
-static int check_reloads(const struct fabric *f, struct owners *o, struct diags *d)
+int fabric_policies(struct fabric *f, struct diags *d)
 {
-	int err = 0;
+	const struct scenario *sc = f->sc;
+	struct arena arena = {0};
+	struct owner *owners =
+		arena_alloc(&arena, ((size_t)sc->n_switches + sc->n_faults + 1) * sizeof(*owners));
+	struct owner *o = owners;
+	unsigned first = d->n;
+	int err = 0, of_switches;
 
-	for (uint32_t i = 0; i < f->sc->n_faults; i++) {
-		const struct sc_fault *fault = &f->sc->faults[i];
+	for (uint32_t i = 0; i < sc->n_switches; i++) {
+		struct fabric_switch *s = &f->switches[i];
+		int e = fabric_policy(f, i, NULL, &s->config, &s->policy, d);
+
+		*o++ = (struct owner){i, d->n};
+		err = err != 0 ? err : e;
+	}
+	of_switches = err;
+	for (uint32_t i = 0; i < sc->n_faults && of_switches == 0; i++) {
+		const struct sc_fault *fault = &sc->faults[i];
 		struct config *c = NULL;
 		struct policy *p = NULL;
 		int e;
@@ -378,36 +319,15 @@ static int check_reloads(const struct fabric *f, struct owners *o, struct diags 
 		e = fabric_policy(f, fault->target.node, fault, &c, &p, d);
 		policy_destroy(p);
 		config_destroy(c);
-		if (note_owner(o, d, fault->target.node) != 0)
-			e = -ENOMEM;
+		*o++ = (struct owner){fault->target.node, d->n};
 		err = err != 0 ? err : e;
 	}
+	join_repeated(f, owners, first, d);
+	arena_fini(&arena);
 	return err;
 }
 
-int fabric_policies(struct fabric *f, struct diags *d)
-{
-	const struct scenario *sc = f->sc;
-	struct owners o = {.first = d->n};
-	int err = 0;
-
-	for (uint32_t i = 0; i < sc->n_switches; i++) {
-		struct fabric_switch *s = &f->switches[i];
-		int e = fabric_policy(f, i, NULL, &s->config, &s->policy, d);
-
-		if (note_owner(&o, d, i) != 0)
-			e = -ENOMEM;
-		err = err != 0 ? err : e;
-	}
-	if (err == 0)
-		err = check_reloads(f, &o, d);
-	join_repeated(f, &o, d);
-	free(o.sw);
-	return err;
-}
-
-// ---- Reloads of a scenario: as a live switch does it (dataplane/switch_change.h), on the virtual
-// clock.
+// ---- reloads, as of a live switch (dataplane/switch_change.h), on the virtual clock
 
 enum { LOOK_NS = 500 };
 

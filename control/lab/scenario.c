@@ -216,15 +216,6 @@ static struct node *value_of(struct edit *e)
 }
 
 // ---- the path
-static struct node *child_n(const struct node *n, unsigned i)
-{
-	struct node *v = n->first;
-
-	for (; v != NULL && i != 0; v = v->next)
-		i--;
-	return v;
-}
-
 // The longest key of the map with which the path goes on.
 static struct node *existing(const struct node *map, const char *path, size_t *len)
 {
@@ -243,28 +234,6 @@ static struct node *existing(const struct node *map, const char *path, size_t *l
 	return found;
 }
 
-// The key written at the head of the path: quoted or plain. NULL: reported.
-static const char *written_key(struct edit *e, const char *path, size_t *len)
-{
-	const char *end;
-
-	if (*path == '"') {
-		end = strchr(path + 1, '"');
-		if (end == NULL) {
-			fail(e, "the quote in the key is not closed");
-			return NULL;
-		}
-		*len = (size_t)(end - path) + 1;
-		return arena_text(e->a, path + 1, (size_t)(end - path) - 1);
-	}
-	*len = strcspn(path, ".[");
-	if (*len == 0) {
-		fail(e, "a key is missing: write a.b[2].c=value");
-		return NULL;
-	}
-	return arena_text(e->a, path, *len);
-}
-
 static void append(struct node *parent, struct node *n)
 {
 	struct node **end = &parent->first;
@@ -275,24 +244,32 @@ static void append(struct node *parent, struct node *n)
 	parent->n++;
 }
 
-// The value under a key of the map; made where there is none.
+// The value under a key of the map; made where there is none. A new key is quoted or plain.
 static struct node *enter_key(struct edit *e, struct node *map, const char **path)
 {
 	size_t len;
 	struct node *v = existing(map, *path, &len);
-	const char *key;
+	const char *end, *key;
 
+	if (v == NULL && **path == '"') {
+		end = strchr(*path + 1, '"');
+		if (end == NULL)
+			return fail(e, "the quote in the key is not closed");
+		len = (size_t)(end - *path) + 1;
+		key = arena_text(e->a, *path + 1, len - 2);
+	} else if (v == NULL) {
+		len = strcspn(*path, ".[");
+		if (len == 0)
+			return fail(e, "a key is missing: write a.b[2].c=value");
+		key = arena_text(e->a, *path, len);
+	}
+	for (struct node *n = map->first; v == NULL && n != NULL; n = n->next)
+		if (strcmp(n->key->text, key) == 0)
+			v = n;
 	if (v == NULL) {
-		key = written_key(e, *path, &len);
-		if (key == NULL)
-			return NULL;
-		for (v = map->first; v != NULL && strcmp(v->key->text, key) != 0; v = v->next)
-			;
-		if (v == NULL) {
-			v = new_node(e, NODE_MAP, NULL);
-			v->key = new_node(e, NODE_SCALAR, key);
-			append(map, v);
-		}
+		v = new_node(e, NODE_MAP, NULL);
+		v->key = new_node(e, NODE_SCALAR, key);
+		append(map, v);
 	}
 	*path += len;
 	return v;
@@ -313,38 +290,13 @@ static struct node *enter_index(struct edit *e, struct node *list, const char **
 		return fail(e, "there is no list to take [%lu] of", i);
 	if (i > list->n)
 		return fail(e, "the list has %u entries: the next is [%u]", list->n, list->n);
-	if (i < list->n)
-		return child_n(list, (unsigned)i);
+	for (v = list->first; v != NULL && i != 0; i--)
+		v = v->next;
+	if (v != NULL)
+		return v;
 	v = new_node(e, NODE_MAP, NULL);
 	append(list, v);
 	return v;
-}
-
-static struct node *enter(struct edit *e, struct node *n, const char **path, const char *whole)
-{
-	if (**path == '[')
-		return enter_index(e, n, path);
-	if (n->kind == NODE_SCALAR && *n->text == '\0')
-		n->kind = NODE_MAP;
-	if (n->kind != NODE_MAP)
-		return fail(e, "%.*s is %s and has no keys", (int)(*path - whole), whole,
-			    n->kind == NODE_LIST ? "a list" : "a single value");
-	if (**path == '.')
-		(*path)++;
-	return enter_key(e, n, path);
-}
-
-// A param that the file does not have would change nothing.
-static bool is_param(struct edit *e, const struct node *root, const char *name)
-{
-	const struct node *map = params_map(root);
-	size_t len;
-
-	if (map != NULL && map->kind == NODE_MAP && existing(map, name, &len) != NULL)
-		return true;
-	fail(e, "there is no param %s" CURE "%s", schema_shown(e->a, name),
-	     params_known(e->a, map != NULL && map->kind == NODE_MAP ? map : NULL, name));
-	return false;
 }
 
 // One --set edit of the tree. Mistakes are reported as of the option.
@@ -358,17 +310,33 @@ static bool apply_set(struct arena *a, struct diag_sink *s, struct node *root,
 				   : arena_printf(a, "override.%s", set->path + 7);
 	const char *whole = path;
 	struct node *value = value_of(&e), *n = root;
+	const struct node *params = params_map(root);
+	size_t len;
 
-	if (strncmp(path, "params.", 7) == 0 && !is_param(&e, root, path + 7))
-		return false;
-	while (value != NULL && n != NULL && *path != '\0')
-		n = enter(&e, n, &path, whole);
+	if (params != NULL && params->kind != NODE_MAP)
+		params = NULL;
+	// A param that the file does not have would change nothing.
+	if (strncmp(path, "params.", 7) == 0 &&
+	    (params == NULL || existing(params, path + 7, &len) == NULL))
+		return fail(&e, "there is no param %s" CURE "%s", schema_shown(a, path + 7),
+			    params_known(a, params, path + 7)) != NULL;
+	while (value != NULL && n != NULL && *path != '\0') {
+		if (*path == '[') {
+			n = enter_index(&e, n, &path);
+			continue;
+		}
+		if (n->kind == NODE_SCALAR && *n->text == '\0')
+			n->kind = NODE_MAP;
+		if (n->kind != NODE_MAP)
+			return fail(&e, "%.*s is %s and has no keys", (int)(path - whole), whole,
+				    n->kind == NODE_LIST ? "a list" : "a single value") != NULL;
+		path += *path == '.';
+		n = enter_key(&e, n, &path);
+	}
 	if (value == NULL || n == NULL)
 		return false;
-	if (n == root) {
-		fail(&e, "a key is missing: write a.b[2].c=value");
-		return false;
-	}
+	if (n == root)
+		return fail(&e, "a key is missing: write a.b[2].c=value") != NULL;
 	value->key = n->key;
 	value->next = n->next;
 	*n = *value;
@@ -441,12 +409,12 @@ static void take_lines(struct sc_builder *b, const struct cfg_words *w, struct s
 	*n = w->n;
 }
 
-static bool is_captured(const struct scenario *sc, const struct sc_end *e)
+static void add_captured(struct scenario *sc, const struct sc_end *e)
 {
 	for (uint32_t i = 0; i < sc->n_captured; i++)
 		if (sc->captured[i].node == e->node && sc->captured[i].port == e->port)
-			return true;
-	return false;
+			return;
+	sc->captured[sc->n_captured++] = *e;
 }
 
 static void take_captured(struct sc_builder *b)
@@ -456,8 +424,8 @@ static void take_captured(struct sc_builder *b)
 
 	sc->captured = arena_alloc(b->r.arena, (w->n + 1) * sizeof(*sc->captured));
 	for (unsigned i = 0; i < w->n; i++) {
-		struct sc_text_at at = {w->items[i].text, w->items[i].at,
-					arena_printf(b->r.arena, "%s[%u]", w->map.path, i)};
+		struct sc_text at = {w->items[i].text, w->items[i].at,
+				     arena_printf(b->r.arena, "%s[%u]", w->map.path, i)};
 		struct sc_end e;
 
 		if (!b->sound || !sc_parse_end(b, &at, &e))
@@ -468,56 +436,33 @@ static void take_captured(struct sc_builder *b)
 		else if (e.port >= sc->switches[e.node].n_ports)
 			sc_report(b, at.at, at.path, "there is no port %s: %s has p1 to p%u",
 				  at.text, sc->switches[e.node].name, sc->switches[e.node].n_ports);
-		else if (!is_captured(sc, &e))
-			sc->captured[sc->n_captured++] = e;
+		else
+			add_captured(sc, &e);
 	}
 }
 
-// ---- switches
-static void check_policy(struct sc_builder *b, uint32_t i)
-{
-	const struct cfg_val *own = &b->switch_keys[i].policy, *all = &b->k.policy;
-	const struct cfg_val *v = own->given ? own : all;
-	struct sc_switch *sw = &b->sc->switches[i];
-
-	if (v->text != NULL)
-		sw->policy_file = sc_relative(b, v->text);
-	else if (!v->given)
-		sc_report(b, b->k.map.at, "policy",
-			  "is required: the policy file that the switches run");
-}
-
-static void give_seed(struct sc_builder *b, uint32_t i)
-{
-	const struct cfg_val *given = &b->switch_keys[i].ecmp_seed;
-	struct sc_switch *sw = &b->sc->switches[i];
-
-	sw->ecmp_seed =
-		(uint32_t)(given->given
-				   ? (uint64_t)given->n
-				   : scenario_seed(b->sc,
-						   arena_printf(b->r.arena, "ecmp.%s", sw->name),
-						   0));
-}
-
-static bool is_linked(const struct sc_switch *sw)
-{
-	for (uint32_t p = 0; p < sw->n_ports; p++)
-		if (sw->ports[p].link != SC_NO_LINK)
-			return true;
-	return false;
-}
-
+// ---- switches and hosts
 static void finish_switches(struct sc_builder *b)
 {
 	struct scenario *sc = b->sc;
 
 	for (uint32_t i = 0; i < sc->n_switches; i++) {
 		struct sc_switch *sw = &sc->switches[i];
+		const struct sc_switch_keys *k = &b->switch_keys[i];
+		const struct cfg_val *policy = k->policy.given ? &k->policy : &b->k.policy;
+		const char *seed_of = arena_printf(b->r.arena, "ecmp.%s", sw->name);
+		uint32_t p = 0;
 
-		check_policy(b, i);
-		give_seed(b, i);
-		if (!is_linked(sw) && b->sound)
+		if (policy->text != NULL)
+			sw->policy_file = sc_relative(b, policy->text);
+		else if (!policy->given)
+			sc_report(b, b->k.map.at, "policy",
+				  "is required: the policy file that the switches run");
+		sw->ecmp_seed = (uint32_t)(k->ecmp_seed.given ? (uint64_t)k->ecmp_seed.n
+							      : scenario_seed(sc, seed_of, 0));
+		while (p < sw->n_ports && sw->ports[p].link == SC_NO_LINK)
+			p++;
+		if (p == sw->n_ports && b->sound)
 			sc_report(b, sw->at, arena_printf(b->r.arena, "switches.%s", sw->name),
 				  "has no link");
 		sw->first_port = sc->n_ports;
@@ -525,7 +470,6 @@ static void finish_switches(struct sc_builder *b)
 	}
 }
 
-// ---- forwarding
 static void choose_forwarding(struct sc_builder *b)
 {
 	struct scenario *sc = b->sc;
@@ -541,36 +485,29 @@ static void choose_forwarding(struct sc_builder *b)
 		     (b->k.forwarding.n == FORWARD_AUTO && !tree);
 }
 
-// ---- hosts
-static void finish_host(struct sc_builder *b, uint32_t i)
+static void finish_hosts(struct sc_builder *b)
 {
 	struct scenario *sc = b->sc;
-	struct sc_host *h = &sc->hosts[i];
-	const struct sc_host_keys *k = &b->host_keys[i];
-	const char *path = arena_printf(b->r.arena, "hosts.%s", h->name);
 
-	nic_config_default(&h->nic);
-	h->nic.rto_ns = 0; // of the fabric, if none is given
-	if (h->link == SC_NO_LINK) {
-		// Where a link could not be made, it may have been this one's.
-		if (b->sound)
-			sc_report(b, h->at, path, "has no link: a host needs one");
-		b->unlinked = true;
-		return;
+	for (uint32_t i = 0; i < sc->n_hosts; i++) {
+		struct sc_host *h = &sc->hosts[i];
+
+		nic_config_default(&h->nic);
+		h->nic.rto_ns = 0; // of the fabric, if none is given
+		if (h->link == SC_NO_LINK) {
+			// Where a link could not be made, it may have been this one's.
+			if (b->sound)
+				sc_report(b, h->at, arena_printf(b->r.arena, "hosts.%s", h->name),
+					  "has no link: a host needs one");
+			b->unlinked = true;
+			continue;
+		}
+		h->nic.speed_bps = sc->links[h->link].speed_bps;
+		nic_keys_apply(&b->host_keys[i].nic, &h->nic, b->r.sink);
+		h->nic.ip = h->ip;
+		h->nic.seed = scenario_seed(sc, "nic", i);
+		h->nic.listen = true;
 	}
-	h->nic.speed_bps = sc->links[h->link].speed_bps;
-	nic_keys_apply(&k->nic, &h->nic, b->r.sink);
-	h->nic.ip = h->ip;
-	h->nic.seed = scenario_seed(sc, "nic", i);
-	h->nic.listen = true;
-}
-
-static void check_hosts(struct sc_builder *b)
-{
-	struct scenario *sc = b->sc;
-
-	for (uint32_t i = 0; i < sc->n_hosts; i++)
-		finish_host(b, i);
 	if (sc->n_hosts == 0 && b->r.sink->n_errors == 0)
 		sc_report(b, b->k.map.at, "hosts", "is required: there is nobody to talk");
 }
@@ -595,7 +532,7 @@ static void build(struct sc_builder *b)
 	choose_forwarding(b);
 	routes_islands(sc);
 	b->sound = b->r.sink->n_errors == mistakes;
-	check_hosts(b);
+	finish_hosts(b);
 	sc->flows = b->k.flows.items;
 	sc->n_flows = b->k.flows.n;
 	if (traffic_resolve(sc, b->r.sink) != 0)
@@ -621,17 +558,9 @@ static void build(struct sc_builder *b)
 	take_lines(b, &b->k.expect, &sc->expects, &sc->n_expects);
 }
 
-static const char *folder_of(struct arena *a, const char *path)
-{
-	const char *slash = strrchr(path, '/');
-
-	return slash == NULL ? "" : arena_text(a, path, (size_t)(slash - path) + 1);
-}
-
 static void read_tree(struct sc_builder *b, const struct sc_input *in)
 {
 	struct node *root = node_parse(b->r.arena, in->text, in->len, b->r.sink);
-
 	unsigned mistakes;
 
 	if (root == NULL)
@@ -645,19 +574,6 @@ static void read_tree(struct sc_builder *b, const struct sc_input *in)
 	schema_defaults(&sc_root_schema, &b->k);
 	schema_fill(&b->r, &sc_root_schema, root, &b->k, "");
 	build(b);
-}
-
-static struct scenario *scenario_new(const char *path)
-{
-	struct arena *a = calloc(1, sizeof(*a));
-	struct scenario *sc;
-
-	if (a == NULL)
-		abort();
-	sc = arena_alloc(a, sizeof(*sc));
-	sc->arena = a;
-	sc->file = arena_text(a, path, strlen(path));
-	return sc;
 }
 
 // What a fabric cannot be made without may be missing where there are mistakes: a key `policy` that
@@ -675,22 +591,28 @@ static bool is_whole(const struct scenario *sc)
 
 int scenario_parse(const struct sc_input *in, struct scenario **out, struct diags *d)
 {
-	struct scenario *sc = scenario_new(in->path);
-	struct diag_sink s = {.file = sc->file, .document = "scenario"};
-	struct sc_builder b = {
-		.sc = sc, .r = {sc->arena, &s}, .folder = folder_of(sc->arena, in->path)};
+	struct arena *a = calloc(1, sizeof(*a));
+	const char *slash = strrchr(in->path, '/');
+	struct measure *m = NULL;
+	struct scenario *sc;
+	struct diag_sink s = {.document = "scenario"};
+	struct sc_builder b = {.r = {a, &s}};
 	int err;
 
+	if (a == NULL)
+		abort();
+	sc = b.sc = arena_alloc(a, sizeof(*sc));
+	sc->arena = a;
+	sc->file = s.file = arena_text(a, in->path, strlen(in->path));
+	b.folder = slash == NULL ? "" : arena_text(a, in->path, (size_t)(slash - in->path) + 1);
 	read_tree(&b, in);
-	struct measure *m = NULL;
-
 	// Expectations are parsed again when they are measured; here for their mistakes.
 	if (measure_create(sc, &m, &s) == 0)
 		measure_destroy(m);
 	err = s.n_errors == 0 ? 0 : -EINVAL;
 	diag_finish(&s, d);
-	// Else they are compiled when the fabric is made; here so that their mistakes are told,
-	// too.
+	// Policies are compiled when the fabric is made. Where it is not made, their mistakes are
+	// reported here.
 	if (err != 0 && b.sound && !b.unlinked && is_whole(sc))
 		err = fabric_check(sc, d) == 0 ? err : -EINVAL;
 	if (err != 0)

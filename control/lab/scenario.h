@@ -181,13 +181,8 @@ bool scenario_matches(const char *pattern, const char *name);
 
 // The same for a value of the file, which must name hosts: what does not is reported at its place,
 // with the nearest name. 0: reported.
-struct sc_text_at {
-	const char *text;
-	struct cfg_pos at;
-	const char *path; // "flows[0].from"
-};
 unsigned scenario_pick_hosts(const struct scenario *sc, struct diag_sink *s,
-			     const struct sc_text_at *v, uint32_t *idx);
+			     const struct sc_text *v, uint32_t *idx);
 
 // Seeds are split by who needs one, so that a new consumer changes nothing for the others.
 uint64_t scenario_seed(const struct scenario *sc, const char *consumer, uint32_t index);

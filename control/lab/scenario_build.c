@@ -119,7 +119,7 @@ bool scenario_matches(const char *pattern, const char *name)
 // Hosts whose names match a pattern. Appends indices in the order of names in the file; returns how
 // many. max: room of idx; n_hosts is always enough.
 static unsigned scenario_match_hosts(const struct scenario *sc, const char *pattern, uint32_t *idx,
-			      unsigned max)
+				     unsigned max)
 {
 	unsigned n = 0;
 
@@ -229,7 +229,7 @@ static void put_in_order(const struct scenario *sc, const char *text, uint32_t *
 }
 
 unsigned scenario_pick_hosts(const struct scenario *sc, struct diag_sink *s,
-			     const struct sc_text_at *v, uint32_t *idx)
+			     const struct sc_text *v, uint32_t *idx)
 {
 	unsigned n = scenario_match_hosts(sc, v->text, idx, sc->n_hosts);
 	const char *shown = schema_shown(sc->arena, v->text);
@@ -267,7 +267,7 @@ uint64_t scenario_seed(const struct scenario *sc, const char *consumer, uint32_t
 // Light in a cable: wire_delay_ns, the other way round.
 enum { LIGHT_CM_PER_10NS = 198 };
 
-void sc_report(struct sc_builder *b, struct cfg_pos at, const char *path, const char *fmt, ...)
+bool sc_report(struct sc_builder *b, struct cfg_pos at, const char *path, const char *fmt, ...)
 {
 	char text[512];
 	va_list ap;
@@ -276,6 +276,7 @@ void sc_report(struct sc_builder *b, struct cfg_pos at, const char *path, const 
 	vsnprintf(text, sizeof(text), fmt, ap);
 	va_end(ap);
 	diag_add(b->r.sink, DIAG_ERROR, at, path, "%s", text);
+	return false;
 }
 
 const char *sc_relative(struct sc_builder *b, const char *path)
@@ -284,18 +285,14 @@ const char *sc_relative(struct sc_builder *b, const char *path)
 }
 
 // ---- names
-static bool is_name(const char *text)
+static bool may_add(struct sc_builder *b, const struct sc_text *v, uint32_t n, uint32_t max)
 {
-	size_t n = strspn(text, "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_-");
-
-	return n != 0 && n <= SC_NAME_LEN && text[n] == '\0';
-}
-
-static bool may_add(struct sc_builder *b, const struct sc_text_at *v, uint32_t n, uint32_t max)
-{
+	static const char letters[] =
+		"abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_-";
 	const struct scenario *sc = b->sc;
+	size_t len = strspn(v->text, letters);
 
-	if (!is_name(v->text))
+	if (len == 0 || len > SC_NAME_LEN || v->text[len] != '\0')
 		sc_report(b, v->at, v->path, "\"%s\": a name has 1 to %d letters, digits, _ and -",
 			  schema_shown(b->r.arena, v->text), SC_NAME_LEN);
 	else if (scenario_host(sc, v->text) >= 0 || scenario_switch(sc, v->text) >= 0)
@@ -311,7 +308,7 @@ static bool may_add(struct sc_builder *b, const struct sc_text_at *v, uint32_t n
 int sc_add_switch(struct sc_builder *b, const char *name, struct cfg_pos at, const char *path)
 {
 	struct scenario *sc = b->sc;
-	const struct sc_text_at v = {name, at, path};
+	const struct sc_text v = {name, at, path};
 	struct sc_switch *sw = &sc->switches[sc->n_switches];
 
 	if (!may_add(b, &v, sc->n_switches, SC_MAX_SWITCHES))
@@ -326,7 +323,7 @@ int sc_add_switch(struct sc_builder *b, const char *name, struct cfg_pos at, con
 int sc_add_host(struct sc_builder *b, const char *name, struct cfg_pos at, const char *path)
 {
 	struct scenario *sc = b->sc;
-	const struct sc_text_at v = {name, at, path};
+	const struct sc_text v = {name, at, path};
 	uint32_t i = sc->n_hosts;
 
 	if (!may_add(b, &v, i, SC_MAX_HOSTS))
@@ -349,7 +346,7 @@ static const char *sc_end_name(struct sc_builder *b, const struct sc_end *e)
 	return arena_printf(b->r.arena, "%s.p%u", b->sc->switches[e->node].name, e->port + 1);
 }
 
-bool sc_parse_end(struct sc_builder *b, const struct sc_text_at *v, struct sc_end *out)
+bool sc_parse_end(struct sc_builder *b, const struct sc_text *v, struct sc_end *out)
 {
 	const struct scenario *sc = b->sc;
 	const char *dot = strchr(v->text, '.'), *shown = schema_shown(b->r.arena, v->text);
@@ -367,14 +364,12 @@ bool sc_parse_end(struct sc_builder *b, const struct sc_text_at *v, struct sc_en
 		return node >= 0;
 	}
 	node = scenario_switch(sc, arena_text(b->r.arena, v->text, (size_t)(dot - v->text)));
-	if (node < 0) {
-		sc_report(b, v->at, v->path, "there is no switch %.*s: %s", (int)(dot - v->text),
-			  v->text,
-			  sc_known_switches(
-				  sc, b->r.arena,
-				  arena_text(b->r.arena, v->text, (size_t)(dot - v->text))));
-		return false;
-	}
+	if (node < 0)
+		return sc_report(b, v->at, v->path, "there is no switch %.*s: %s",
+				 (int)(dot - v->text), v->text,
+				 sc_known_switches(
+					 sc, b->r.arena,
+					 arena_text(b->r.arena, v->text, (size_t)(dot - v->text))));
 	port = sc_port_number(dot + 1);
 	if (port < 0)
 		sc_report(b, v->at, v->path, "%s: ports are p1 to p%d", shown, POLICY_MAX_PORTS);
@@ -382,7 +377,7 @@ bool sc_parse_end(struct sc_builder *b, const struct sc_text_at *v, struct sc_en
 	return port >= 0;
 }
 
-static bool is_free(struct sc_builder *b, const struct sc_end *e, const struct sc_text_at *where)
+static bool is_free(struct sc_builder *b, const struct sc_end *e, const struct sc_text *where)
 {
 	const struct scenario *sc = b->sc;
 	const struct cfg_val *ports = NULL;
@@ -390,39 +385,22 @@ static bool is_free(struct sc_builder *b, const struct sc_end *e, const struct s
 
 	if (e->is_switch && b->switch_keys != NULL)
 		ports = &b->switch_keys[e->node].ports;
-	if (e->is_switch && e->port >= POLICY_MAX_PORTS) {
-		sc_report(b, where->at, where->path, "%s would need more than %d ports",
-			  sc->switches[e->node].name, POLICY_MAX_PORTS);
-		return false;
-	}
-	if (ports != NULL && ports->given && !ports->bad && e->port >= ports->n) {
-		sc_report(b, where->at, where->path, "%s: the switch has %u port%s",
-			  sc_end_name(b, e), (unsigned)ports->n, ports->n == 1 ? "" : "s");
-		return false;
-	}
+	if (e->is_switch && e->port >= POLICY_MAX_PORTS)
+		return sc_report(b, where->at, where->path, "%s would need more than %d ports",
+				 sc->switches[e->node].name, POLICY_MAX_PORTS);
+	if (ports != NULL && ports->given && !ports->bad && e->port >= ports->n)
+		return sc_report(b, where->at, where->path, "%s: the switch has %u port%s",
+				 sc_end_name(b, e), (unsigned)ports->n, ports->n == 1 ? "" : "s");
 	other = e->is_switch ? sc->switches[e->node].ports[e->port].link : sc->hosts[e->node].link;
 	if (other == SC_NO_LINK)
 		return true;
-	sc_report(b, where->at, where->path, "%s is linked already, by %s%s", sc_end_name(b, e),
-		  sc->links[other].name, e->is_switch ? "" : ": a host has one link");
-	return false;
-}
-
-static void plug_in(struct scenario *sc, uint32_t link, unsigned side)
-{
-	const struct sc_end *e = &sc->links[link].end[side];
-
-	if (!e->is_switch) {
-		sc->hosts[e->node].link = link;
-		return;
-	}
-	sc->switches[e->node].ports[e->port] = (struct sc_port){link, (uint8_t)side};
-	if (sc->switches[e->node].n_ports <= e->port)
-		sc->switches[e->node].n_ports = e->port + 1;
+	return sc_report(b, where->at, where->path, "%s is linked already, by %s%s",
+			 sc_end_name(b, e), sc->links[other].name,
+			 e->is_switch ? "" : ": a host has one link");
 }
 
 void sc_add_link(struct sc_builder *b, const struct sc_end end[2], const struct sc_cable *c,
-		 const struct sc_text_at *where)
+		 const struct sc_text *where)
 {
 	struct scenario *sc = b->sc;
 	struct sc_link *l = &sc->links[sc->n_links];
@@ -448,8 +426,18 @@ void sc_add_link(struct sc_builder *b, const struct sc_end end[2], const struct 
 	l->cable_cm =
 		c->delay_ns < 0 ? c->cable_cm : (uint64_t)c->delay_ns * LIGHT_CM_PER_10NS / 10;
 	l->delay_ns = c->delay_ns < 0 ? wire_delay_ns(c->cable_cm) : (uint64_t)c->delay_ns;
-	for (unsigned side = 0; side < 2; side++)
-		plug_in(sc, sc->n_links, side);
+	for (unsigned side = 0; side < 2; side++) {
+		struct sc_switch *sw = &sc->switches[end[side].node];
+		uint32_t port = end[side].port;
+
+		if (!end[side].is_switch) {
+			sc->hosts[end[side].node].link = sc->n_links;
+			continue;
+		}
+		sw->ports[port] = (struct sc_port){sc->n_links, (uint8_t)side};
+		if (sw->n_ports <= port)
+			sw->n_ports = port + 1;
+	}
 	sc->n_links++;
 }
 
@@ -486,10 +474,9 @@ static bool expand_ends(struct sc_builder *b, const struct sc_link_keys *k,
 
 	if (!k->between.map.given)
 		return false;
-	if (k->between.n != 2) {
-		sc_report(b, k->between.map.at, path, "a link is between two ends, [h1, s1.p1]");
-		return false;
-	}
+	if (k->between.n != 2)
+		return sc_report(b, k->between.map.at, path,
+				 "a link is between two ends, [h1, s1.p1]");
 	for (unsigned i = 0; i < 2; i++)
 		if (!expand(k->between.items[i].text, &ends[i], &why)) {
 			sc_report(b, k->between.items[i].at, path, "\"%s\": %s",
@@ -515,13 +502,13 @@ static void add_links(struct sc_builder *b, const struct sc_link_keys *k)
 	sc_read_cable(b, &k->cable, arena_printf(b->r.arena, "%s.delay", k->map.path), &c);
 	for (unsigned i = 0; i < ends[0].n && !diag_is_full(b->r.sink); i++) {
 		const struct cfg_val *items = k->between.items;
-		const struct sc_text_at v[2] = {{ends[0].items[i], items[0].at, path},
+		const struct sc_text v[2] = {{ends[0].items[i], items[0].at, path},
 						{ends[1].items[i], items[1].at, path}};
 		struct sc_end end[2] = {{0}};
 		bool ok = sc_parse_end(b, &v[0], &end[0]);
 
 		if (sc_parse_end(b, &v[1], &end[1]) && ok)
-			sc_add_link(b, end, &c, &(struct sc_text_at){NULL, items[0].at, path});
+			sc_add_link(b, end, &c, &(struct sc_text){NULL, items[0].at, path});
 	}
 }
 
@@ -541,33 +528,19 @@ static bool is_map(struct sc_builder *b, const struct node *n, const char *path)
 		return false;
 	if (n->kind == NODE_MAP)
 		return true;
-	sc_report(b, n->at, path, "expected a map");
-	return false;
+	return sc_report(b, n->at, path, "expected a map");
 }
 
 typedef int find_fn(const struct scenario *sc, const char *name);
 typedef int add_fn(struct sc_builder *b, const char *name, struct cfg_pos at, const char *path);
 
-// The names of one key. The first name that cannot be used ends the key.
-static void define_each(struct sc_builder *b, const struct expansion *e, struct cfg_pos at,
-			const char *path, find_fn *find, add_fn *add)
-{
-	for (unsigned i = 0; i < e->n; i++)
-		// Those that are there already get further settings.
-		if (find(b->sc, e->items[i]) < 0 &&
-		    add(b, arena_printf(b->r.arena, "%s", e->items[i]), at, path) < 0)
-			return;
-}
-
 // False when the map names more than there can be, or has more mistakes than are shown.
 static bool define(struct sc_builder *b, const struct node *map, const char *path, find_fn *find,
 		   add_fn *add)
 {
-	if (map->n > SC_MAX_ENTRIES) {
-		sc_report(b, map->at, path, "%u entries: at most %d are possible", map->n,
-			  SC_MAX_ENTRIES);
-		return false;
-	}
+	if (map->n > SC_MAX_ENTRIES)
+		return sc_report(b, map->at, path, "%u entries: at most %d are possible", map->n,
+				 SC_MAX_ENTRIES);
 	b->too_many = false;
 	for (const struct node *v = map->first; v != NULL; v = v->next) {
 		const char *why, *p = arena_printf(b->r.arena, "%s.%s", path,
@@ -576,10 +549,16 @@ static bool define(struct sc_builder *b, const struct node *map, const char *pat
 
 		if (strchr(v->key->text, '*') != NULL)
 			continue;
-		if (expand(v->key->text, &e, &why))
-			define_each(b, &e, v->key->at, p, find, add);
-		else
+		if (!expand(v->key->text, &e, &why)) {
 			sc_report(b, v->key->at, p, "%s", why);
+			e.n = 0;
+		}
+		// A name that is there already gets further settings. The first name that cannot be
+		// used ends the key.
+		for (unsigned i = 0; i < e.n; i++)
+			if (find(b->sc, e.items[i]) < 0 &&
+			    add(b, arena_printf(b->r.arena, "%s", e.items[i]), v->key->at, p) < 0)
+				break;
 		if (b->too_many || diag_is_full(b->r.sink))
 			return false;
 	}
@@ -596,34 +575,22 @@ void sc_define_nodes(struct sc_builder *b)
 		b->k.hosts = NULL;
 }
 
-static const struct node nothing = {.kind = NODE_MAP};
-
-// An entry may say nothing of the hosts it names.
-static const struct node *settings(const struct node *v)
-{
-	return v->kind == NODE_SCALAR && *v->text == '\0' ? &nothing : v;
-}
-
-static void add_override(struct sc_builder *b, struct sc_switch *sw, const struct node *over)
-{
-	const struct node **all =
-		arena_alloc(b->r.arena, (sw->n_overrides + 1) * sizeof(sw->overrides[0]));
-
-	for (uint32_t i = 0; i < sw->n_overrides; i++)
-		all[i] = sw->overrides[i];
-	all[sw->n_overrides++] = over;
-	sw->overrides = all;
-}
-
 static void fill_switch(struct sc_builder *b, uint32_t i, const struct node *v, const char *path)
 {
 	struct sc_switch_keys *k = &b->switch_keys[i];
 	struct sc_switch *sw = &b->sc->switches[i];
 
 	k->override = NULL;
-	schema_fill(&b->r, &sc_switch_schema, settings(v), k, path);
-	if (is_map(b, k->override, arena_printf(b->r.arena, "%s.override", path)))
-		add_override(b, sw, k->override);
+	schema_fill(&b->r, &sc_switch_schema, v, k, path);
+	if (is_map(b, k->override, arena_printf(b->r.arena, "%s.override", path))) {
+		const struct node **all =
+			arena_alloc(b->r.arena, (sw->n_overrides + 1) * sizeof(sw->overrides[0]));
+
+		for (uint32_t n = 0; n < sw->n_overrides; n++)
+			all[n] = sw->overrides[n];
+		all[sw->n_overrides++] = k->override;
+		sw->overrides = all;
+	}
 	if (!k->ports.given || k->ports.bad)
 		return;
 	if (k->ports.n < sw->n_ports)
@@ -633,15 +600,9 @@ static void fill_switch(struct sc_builder *b, uint32_t i, const struct node *v, 
 		sw->n_ports = (uint32_t)k->ports.n;
 }
 
-static void fill_host(struct sc_builder *b, uint32_t i, const struct node *v, const char *path)
+static void fill_matching(struct sc_builder *b, const struct node *map, bool switches)
 {
-	schema_fill(&b->r, &sc_host_schema, settings(v), &b->host_keys[i], path);
-}
-
-static void fill_matching(struct sc_builder *b, const struct node *map, bool switches,
-			  void (*fill)(struct sc_builder *, uint32_t, const struct node *,
-				       const char *))
-{
+	static const struct node nothing = {.kind = NODE_MAP};
 	const struct scenario *sc = b->sc;
 	uint32_t n = switches ? sc->n_switches : sc->n_hosts;
 
@@ -649,14 +610,20 @@ static void fill_matching(struct sc_builder *b, const struct node *map, bool swi
 		const char *path =
 			arena_printf(b->r.arena, "%s.%s", switches ? "switches" : "hosts",
 				     schema_shown(b->r.arena, v->key->text));
+		// An entry may say nothing of what it names.
+		const struct node *keys = v->kind == NODE_SCALAR && *v->text == '\0' ? &nothing : v;
 		bool any = false;
 
-		for (uint32_t i = 0; i < n; i++)
-			if (scenario_matches(v->key->text,
-					     switches ? sc->switches[i].name : sc->hosts[i].name)) {
-				fill(b, i, v, path);
-				any = true;
-			}
+		for (uint32_t i = 0; i < n; i++) {
+			if (!scenario_matches(v->key->text,
+					      switches ? sc->switches[i].name : sc->hosts[i].name))
+				continue;
+			any = true;
+			if (switches)
+				fill_switch(b, i, keys, path);
+			else
+				schema_fill(&b->r, &sc_host_schema, keys, &b->host_keys[i], path);
+		}
 		if (!any && strchr(v->key->text, '*') != NULL)
 			sc_report(b, v->key->at, path, "no %s has such a name",
 				  switches ? "switch" : "host");
@@ -674,14 +641,14 @@ void sc_fill_nodes(struct sc_builder *b)
 	for (uint32_t i = 0; i < sc->n_hosts; i++)
 		schema_defaults(&sc_host_schema, &b->host_keys[i]);
 	if (b->k.switches != NULL && b->k.switches->kind == NODE_MAP)
-		fill_matching(b, b->k.switches, true, fill_switch);
+		fill_matching(b, b->k.switches, true);
 	if (b->k.hosts != NULL && b->k.hosts->kind == NODE_MAP)
-		fill_matching(b, b->k.hosts, false, fill_host);
+		fill_matching(b, b->k.hosts, false);
 	if (is_map(b, b->k.override, "override"))
 		sc->override = b->k.override;
 }
 
-// ---- `routes:` of a switch, and of a reload: ways to hosts in place of those that are derived.
+// ---- `routes:` of a switch, and of a reload: ways to hosts in place of those that are derived
 
 enum { NAME_LEN = 63 };
 
@@ -693,59 +660,44 @@ static const struct cfg_row route_rows[] = {
 };
 SCHEMA(sc_route_schema, route_rows, sc_route_keys);
 
-// Ports of a route's `via`, or none after a report.
-static const uint8_t *route_ports(struct sc_builder *b, const struct sc_switch *sw,
-				  const struct sc_route_keys *k)
-{
-	uint8_t *ports = arena_alloc(b->r.arena, k->via.n);
-	bool ok = k->via.n != 0;
-
-	if (k->via.n > MAX_NEXTHOPS) {
-		sc_report(b, k->via.map.at, k->via.map.path, "at most %d ports are possible",
-			  MAX_NEXTHOPS);
-		return NULL;
-	}
-	for (unsigned i = 0; i < k->via.n; i++) {
-		const struct cfg_val *v = &k->via.items[i];
-		int p = sc_port_number(v->text) - 1;
-
-		ports[i] = (uint8_t)p;
-		if (p >= 0 && (uint32_t)p < sw->n_ports && sw->ports[p].link != SC_NO_LINK)
-			continue;
-		sc_report(b, v->at, k->via.map.path, "%s has no linked port %s", sw->name,
-			  schema_shown(b->r.arena, v->text));
-		ok = false;
-	}
-	return ok ? ports : NULL;
-}
-
-static void add_routes(struct sc_builder *b, const struct sc_switch *sw,
-		       const struct sc_route_keys *k, struct sc_route_list *out)
-{
-	const struct sc_text_at to = {k->to.text, k->to.at,
-				      arena_printf(b->r.arena, "%s.to", k->map.path)};
-	const uint8_t *ports = route_ports(b, sw, k);
-	uint32_t hosts[SC_MAX_HOSTS];
-	unsigned n = k->to.text == NULL ? 0 : scenario_pick_hosts(b->sc, b->r.sink, &to, hosts);
-	struct sc_route *all;
-
-	if (ports == NULL || n == 0)
-		return;
-	all = arena_alloc(b->r.arena, (out->n + n) * sizeof(*all));
-	if (out->n != 0)
-		memcpy(all, out->routes, out->n * sizeof(*all));
-	for (unsigned i = 0; i < n; i++)
-		all[out->n++] = (struct sc_route){k->map.at, hosts[i], k->via.n, ports};
-	out->routes = all;
-}
-
 struct sc_route_list sc_read_routes(struct sc_builder *b, uint32_t sw, const struct cfg_list *list)
 {
-	const struct sc_route_keys *items = list->items;
+	const struct sc_switch *s = &b->sc->switches[sw];
+	const struct sc_route_keys *k = list->items;
+	uint32_t hosts[SC_MAX_HOSTS];
 	struct sc_route_list out = {0};
 
-	for (unsigned r = 0; r < list->n; r++)
-		add_routes(b, &b->sc->switches[sw], &items[r], &out);
+	for (unsigned r = 0; r < list->n; r++, k++) {
+		const struct sc_text to = {k->to.text, k->to.at,
+					      arena_printf(b->r.arena, "%s.to", k->map.path)};
+		uint8_t *ports = arena_alloc(b->r.arena, k->via.n);
+		bool ok = k->via.n != 0;
+		struct sc_route *all;
+		unsigned n;
+
+		if (k->via.n > MAX_NEXTHOPS)
+			ok = sc_report(b, k->via.map.at, k->via.map.path,
+				       "at most %d ports are possible", MAX_NEXTHOPS);
+		for (unsigned i = 0; i < k->via.n && k->via.n <= MAX_NEXTHOPS; i++) {
+			const struct cfg_val *v = &k->via.items[i];
+			int p = sc_port_number(v->text) - 1;
+
+			ports[i] = (uint8_t)p;
+			if (p < 0 || (uint32_t)p >= s->n_ports || s->ports[p].link == SC_NO_LINK)
+				ok = sc_report(b, v->at, k->via.map.path,
+					       "%s has no linked port %s", s->name,
+					       schema_shown(b->r.arena, v->text));
+		}
+		n = k->to.text == NULL ? 0 : scenario_pick_hosts(b->sc, b->r.sink, &to, hosts);
+		if (!ok || n == 0)
+			continue;
+		all = arena_alloc(b->r.arena, (out.n + n) * sizeof(*all));
+		if (out.n != 0)
+			memcpy(all, out.routes, out.n * sizeof(*all));
+		for (unsigned i = 0; i < n; i++)
+			all[out.n++] = (struct sc_route){k->map.at, hosts[i], k->via.n, ports};
+		out.routes = all;
+	}
 	return out;
 }
 

@@ -205,19 +205,15 @@ static bool find_kind(struct fault_reader *r)
 	for (unsigned i = 0; i < N_SC_FAULTS; i++) {
 		if (!r->k->kind[i].map.given)
 			continue;
-		if (found >= 0) {
-			sc_report(r->b, r->k->kind[i].map.at, sub_path(r, kinds[i].key),
-				  "the entry is about %s already: one fault an entry",
-				  kinds[found].key);
-			return false;
-		}
+		if (found >= 0)
+			return sc_report(r->b, r->k->kind[i].map.at, sub_path(r, kinds[i].key),
+					 "the entry is about %s already: one fault an entry",
+					 kinds[found].key);
 		found = (int)i;
 	}
-	if (found < 0) {
-		sc_report(r->b, r->k->map.at, r->k->map.path,
-			  "says nothing of what goes wrong: pause_storm, link_down, ...");
-		return false;
-	}
+	if (found < 0)
+		return sc_report(r->b, r->k->map.at, r->k->map.path,
+				 "says nothing of what goes wrong: pause_storm, link_down, ...");
 	r->f->kind = (uint8_t)found;
 	r->kind = &r->k->kind[found];
 	return true;
@@ -253,16 +249,8 @@ static const struct cfg_val *find_target(struct fault_reader *r, const char **ke
 	return NULL;
 }
 
-static uint32_t link_of(const struct scenario *sc, const struct sc_end *e)
-{
-	if (!e->is_switch)
-		return sc->hosts[e->node].link;
-	return e->port < sc->switches[e->node].n_ports ? sc->switches[e->node].ports[e->port].link
-						       : SC_NO_LINK;
-}
-
 // A pattern names hosts; the first one that has a link stands for them.
-static bool find_hosts(struct fault_reader *r, const struct sc_text_at *v)
+static bool find_hosts(struct fault_reader *r, const struct sc_text *v)
 {
 	const struct scenario *sc = r->b->sc;
 	uint32_t n;
@@ -283,41 +271,41 @@ static bool resolve_target(struct fault_reader *r)
 {
 	enum target t = kinds[r->f->kind].target;
 	const struct scenario *sc = r->b->sc;
-	const char *key;
+	struct sc_end *e = &r->f->target;
+	const char *key, *path;
 	const struct cfg_val *v = find_target(r, &key);
-	struct sc_text_at where;
+	struct sc_text where;
 
 	if (v == NULL || v->bad)
 		return false;
-	where = (struct sc_text_at){v->text, v->at, sub_path(r, key)};
+	path = sub_path(r, key);
+	where = (struct sc_text){v->text, v->at, path};
 	if (t == TARGET_SWITCH) {
-		int i = scenario_switch(r->b->sc, where.text);
+		int i = scenario_switch(sc, v->text);
 
-		r->f->target = (struct sc_end){true, (uint32_t)i, 0};
-		if (i < 0)
-			sc_report(r->b, where.at, where.path, "there is no switch %s: %s",
-				  schema_shown(r->b->r.arena, where.text),
-				  sc_known_switches(r->b->sc, r->b->r.arena, where.text));
-		return i >= 0;
+		*e = (struct sc_end){true, (uint32_t)i, 0};
+		return i >= 0 || sc_report(r->b, v->at, path, "there is no switch %s: %s",
+					   schema_shown(r->b->r.arena, v->text),
+					   sc_known_switches(sc, r->b->r.arena, v->text));
 	}
 	if (t == TARGET_HOST && strpbrk(v->text, "*[") != NULL)
 		return find_hosts(r, &where);
-	if (!sc_parse_end(r->b, &where, &r->f->target))
+	if (!sc_parse_end(r->b, &where, e))
 		return false;
-	r->f->link = link_of(sc, &r->f->target);
-	if (r->f->target.is_switch && t == TARGET_HOST)
-		sc_report(r->b, v->at, where.path, "%s is no host", v->text);
-	else if (!r->f->target.is_switch && t == TARGET_PORT)
-		sc_report(r->b, v->at, where.path, "%s is no port of a switch", v->text);
-	else if (r->f->target.is_switch &&
-		 r->f->target.port >= sc->switches[r->f->target.node].n_ports)
-		sc_report(r->b, v->at, where.path, "%s: the switch has %u ports", v->text,
-			  sc->switches[r->f->target.node].n_ports);
-	else if (t == TARGET_LINK && r->f->link == SC_NO_LINK)
-		sc_report(r->b, v->at, where.path, "%s has no link", v->text);
-	else
-		return t != TARGET_HOST || r->f->link != SC_NO_LINK; // which is told of the host
-	return false;
+	if (!e->is_switch)
+		r->f->link = sc->hosts[e->node].link;
+	else if (e->port < sc->switches[e->node].n_ports)
+		r->f->link = sc->switches[e->node].ports[e->port].link;
+	if (e->is_switch && t == TARGET_HOST)
+		return sc_report(r->b, v->at, path, "%s is no host", v->text);
+	if (!e->is_switch && t == TARGET_PORT)
+		return sc_report(r->b, v->at, path, "%s is no port of a switch", v->text);
+	if (e->is_switch && e->port >= sc->switches[e->node].n_ports)
+		return sc_report(r->b, v->at, path, "%s: the switch has %u ports", v->text,
+				 sc->switches[e->node].n_ports);
+	if (t == TARGET_LINK && r->f->link == SC_NO_LINK)
+		return sc_report(r->b, v->at, path, "%s has no link", v->text);
+	return t != TARGET_HOST || r->f->link != SC_NO_LINK; // which is reported of the host
 }
 
 // What is wrong with a storm, whoever's it is.
@@ -341,15 +329,6 @@ static void check_storm(const struct fault_reader *r)
 	else if (k->count.given && k->for_ns.given)
 		sc_report(b, k->count.at, sub_path(r, "pause_storm.count"),
 			  "for and count exclude each other");
-}
-
-static uint64_t storm_length(const struct fault_reader *r)
-{
-	const struct kind_keys *k = r->kind;
-
-	if (!k->count.given || k->count.bad)
-		return r->f->for_ns;
-	return (uint64_t)(k->count.n - 1) * (uint64_t)k->period.n + (uint64_t)k->burst.n;
 }
 
 static void fill_storm(struct fault_reader *r)
@@ -392,21 +371,10 @@ static void fill_loss(struct fault_reader *r)
 	};
 }
 
-static void fill_routes(struct fault_reader *r)
-{
-	const struct kind_keys *k = r->kind;
-	struct sc_route_list l = sc_read_routes(r->b, r->f->target.node, &k->routes);
-
-	r->f->routes = l.routes;
-	r->f->n_routes = l.n;
-	if (k->routes.map.given && !r->b->sc->routed)
-		sc_report(r->b, k->routes.map.at, k->routes.map.path,
-			  "the switches bridge: routes need forwarding: route");
-}
-
 static void fill_reload(struct fault_reader *r)
 {
 	const struct kind_keys *k = r->kind;
+	struct sc_route_list l;
 
 	if (k->policy.text != NULL)
 		r->f->policy_file = sc_relative(r->b, k->policy.text);
@@ -418,7 +386,12 @@ static void fill_reload(struct fault_reader *r)
 		r->f->override = k->override;
 	if (!k->policy.given && k->override == NULL && !k->routes.map.given)
 		sc_report(r->b, k->map.at, k->map.path, "give a policy, an override or routes");
-	fill_routes(r);
+	l = sc_read_routes(r->b, r->f->target.node, &k->routes);
+	r->f->routes = l.routes;
+	r->f->n_routes = l.n;
+	if (k->routes.map.given && !r->b->sc->routed)
+		sc_report(r->b, k->routes.map.at, k->routes.map.path,
+			  "the switches bridge: routes need forwarding: route");
 }
 
 static void fill_values(struct fault_reader *r)
@@ -432,7 +405,9 @@ static void fill_values(struct fault_reader *r)
 	f->cls = -1;
 	if (f->kind == SC_PAUSE_STORM) {
 		check_storm(r);
-		f->for_ns = storm_length(r);
+		if (k->count.given && !k->count.bad)
+			f->for_ns = (uint64_t)(k->count.n - 1) * (uint64_t)k->period.n +
+				    (uint64_t)k->burst.n;
 		fill_storm(r);
 	} else if (f->kind == SC_LINK_LOSSY) {
 		fill_loss(r);
@@ -459,31 +434,24 @@ static void push(struct sc_builder *b, const struct sc_fault *f, uint32_t *room)
 	sc->faults[sc->n_faults++] = *f;
 }
 
-// Of a port, once for each class that is named. A storm has all of its classes at once.
-static void push_classes(struct fault_reader *r, uint32_t *room)
-{
-	uint64_t left = r->f->kind == SC_PAUSE_STORM ? 0 : r->kind->classes.bits[0];
-
-	if (left == 0)
-		push(r->b, r->f, room);
-	for (; left != 0; left &= left - 1) {
-		r->f->cls = __builtin_ctzll(left);
-		push(r->b, r->f, room);
-	}
-}
-
-// The same for each of several hosts, but what follows from its link.
+// Of a port, once for each class that is named; a storm has all of its classes at once. The same
+// for each of several hosts, but what follows from the host's link.
 static void push_all(struct fault_reader *r, uint32_t *room)
 {
 	const struct scenario *sc = r->b->sc;
+	uint64_t left = r->f->kind == SC_PAUSE_STORM ? 0 : r->kind->classes.bits[0];
 
 	if (sc->n_faults + r->n_hosts >= SC_MAX_FAULTS) {
 		sc_report(r->b, r->f->at, r->k->map.path, "there are more than %d faults",
 			  SC_MAX_FAULTS);
 		return;
 	}
-	if (r->n_hosts == 0)
-		push_classes(r, room);
+	if (r->n_hosts == 0 && left == 0)
+		push(r->b, r->f, room);
+	for (; r->n_hosts == 0 && left != 0; left &= left - 1) {
+		r->f->cls = __builtin_ctzll(left);
+		push(r->b, r->f, room);
+	}
 	for (uint32_t i = 0; i < r->n_hosts; i++) {
 		r->f->target.node = r->hosts[i];
 		r->f->link = sc->hosts[r->hosts[i]].link;
@@ -491,22 +459,6 @@ static void push_all(struct fault_reader *r, uint32_t *room)
 			fill_storm(r);
 		push(r->b, r->f, room);
 	}
-}
-
-static void add_fault(struct sc_builder *b, const struct fault_keys *k, uint32_t *room)
-{
-	const struct scenario *sc = b->sc;
-	struct sc_fault f = {.at = k->map.at, .at_ns = (uint64_t)k->at.n, .link = SC_NO_LINK};
-	struct fault_reader r = {.b = b, .k = k, .f = &f};
-
-	if (!find_kind(&r) || !resolve_target(&r))
-		return;
-	f.for_ns = r.kind->for_ns.n > 0 ? (uint64_t)r.kind->for_ns.n : UINT64_MAX;
-	if (k->at.given && !k->at.bad && sc->duration_ns != 0 && f.at_ns >= sc->duration_ns)
-		sc_report(b, k->at.at, sub_path(&r, "at"), "%s is not within the duration",
-			  sc_time(b->r.arena, f.at_ns));
-	fill_values(&r);
-	push_all(&r, room);
 }
 
 static uint64_t end_of(const struct sc_fault *f)
@@ -529,8 +481,8 @@ static void check_storms(struct sc_builder *b)
 			continue;
 		k = before[i] = last[all[i].target.node];
 		last[all[i].target.node] = i + 1;
-		while (k != 0 && !(all[i].at_ns < end_of((&all[k - 1])) &&
-				   (&all[k - 1])->at_ns < end_of(&all[i])))
+		while (k != 0 &&
+		       !(all[i].at_ns < end_of(&all[k - 1]) && all[k - 1].at_ns < end_of(&all[i])))
 			k = before[k - 1];
 		// Of several hosts that one entry names the first is told.
 		if (k == 0 || (told != NULL && told->at.line == all[i].at.line &&
@@ -546,11 +498,24 @@ static void check_storms(struct sc_builder *b)
 
 void sc_build_faults(struct sc_builder *b)
 {
-	const struct fault_keys *items = b->k.faults.items;
+	const struct scenario *sc = b->sc;
+	const struct fault_keys *k = b->k.faults.items;
 	uint32_t room = b->k.faults.n + 1;
 
 	b->sc->faults = arena_alloc(b->r.arena, room * sizeof(b->sc->faults[0]));
-	for (unsigned i = 0; i < b->k.faults.n; i++)
-		add_fault(b, &items[i], &room);
+	for (unsigned i = 0; i < b->k.faults.n; i++, k++) {
+		struct sc_fault f = {
+			.at = k->map.at, .at_ns = (uint64_t)k->at.n, .link = SC_NO_LINK};
+		struct fault_reader r = {.b = b, .k = k, .f = &f};
+
+		if (!find_kind(&r) || !resolve_target(&r))
+			continue;
+		f.for_ns = r.kind->for_ns.n > 0 ? (uint64_t)r.kind->for_ns.n : UINT64_MAX;
+		if (k->at.given && !k->at.bad && sc->duration_ns != 0 && f.at_ns >= sc->duration_ns)
+			sc_report(b, k->at.at, sub_path(&r, "at"), "%s is not within the duration",
+				  sc_time(b->r.arena, f.at_ns));
+		fill_values(&r);
+		push_all(&r, &room);
+	}
 	check_storms(b);
 }

@@ -96,7 +96,8 @@ struct sc_builder {
 	bool too_many; // of the switches or hosts that are being defined: reported
 };
 
-__attribute__((format(printf, 4, 5))) void sc_report(struct sc_builder *b, struct cfg_pos at,
+// Reports a mistake. False, for the caller to return.
+__attribute__((format(printf, 4, 5))) bool sc_report(struct sc_builder *b, struct cfg_pos at,
 						     const char *path, const char *fmt, ...);
 
 // A path of the file as seen from here.
@@ -124,10 +125,10 @@ void sc_read_cable(struct sc_builder *b, const struct sc_cable_keys *k, const ch
 		   struct sc_cable *c);
 // Both ends must be free; reports what is not.
 void sc_add_link(struct sc_builder *b, const struct sc_end end[2], const struct sc_cable *c,
-		 const struct sc_text_at *where);
+		 const struct sc_text *where);
 
 // "h1" or "s1.p2". False: reported.
-bool sc_parse_end(struct sc_builder *b, const struct sc_text_at *v, struct sc_end *out);
+bool sc_parse_end(struct sc_builder *b, const struct sc_text *v, struct sc_end *out);
 // The nearest name as "did you mean X?", or those there are.
 const char *sc_known_switches(const struct scenario *sc, struct arena *a, const char *text);
 const char *sc_time(struct arena *a, uint64_t ns); // "5ms"

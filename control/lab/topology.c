@@ -122,7 +122,7 @@ struct tier {
 struct shape {
 	struct sc_builder *b;
 	const struct sc_shape *k;
-	struct sc_text_at where;
+	struct sc_text where;
 	struct sc_cable host, fabric, spine;
 	uint32_t n_plugged[SC_MAX_SWITCHES]; // ports of a switch that are taken
 };

@@ -12,6 +12,7 @@
 
 #include "control/config/rows.h"
 #include "control/lab/bundle.h"
+#include "control/lab/scenario_int.h"
 #include "control/lab/traffic_int.h"
 #include "control/lab/workload.h"
 #include "dataplane/packet/cm.h"
@@ -210,56 +211,28 @@ uint32_t flow_draw_size(const struct lab_flow *f, struct rng *r)
 	return f->size_kind == SIZE_CDF ? cdf_sample(&f->sizes, rng_next(r)) : f->n_bytes;
 }
 
-static int pair(uint32_t src, uint32_t dst, flow_pair_fn *fn, void *arg)
-{
-	return src == dst ? 0 : fn(arg, src, dst);
-}
-
-// Each host begins with its successor, so that in a round no receiver is everybody's first.
-static int shifted_pairs(const struct lab_flow *f, flow_pair_fn *fn, void *arg)
-{
-	int err = 0;
-
-	for (uint32_t s = 0; s < f->n_dst && err == 0; s++)
-		for (uint32_t i = 0; i < f->n_src && err == 0; i++)
-			err = pair(f->src[i], f->dst[(i + s) % f->n_dst], fn, arg);
-	return err;
-}
-
-// An incast's rounds take one receiver after the other.
-static int pairs_by_receiver(const struct lab_flow *f, flow_pair_fn *fn, void *arg)
-{
-	int err = 0;
-
-	for (uint32_t d = 0; d < f->n_dst && err == 0; d++)
-		for (uint32_t i = 0; i < f->n_src && err == 0; i++)
-			err = pair(f->src[i], f->dst[d], fn, arg);
-	return err;
-}
-
-static int pairs_by_sender(const struct lab_flow *f, flow_pair_fn *fn, void *arg)
-{
-	int err = 0;
-
-	for (uint32_t i = 0; i < f->n_src && err == 0; i++) {
-		if (f->pairs.n != 0)
-			err = pair(f->src[i], f->dst[i], fn, arg);
-		for (uint32_t d = 0; f->pairs.n == 0 && d < f->n_dst && err == 0; d++)
-			err = pair(f->src[i], f->dst[d], fn, arg);
-	}
-	return err;
-}
-
+// The order of the pairs is by sender. An incast's rounds take one receiver after the other. In
+// all-to-all each host begins with its successor, so that in a round no receiver is everybody's
+// first.
 int flow_each_pair(const struct lab_flow *f, flow_pair_fn *fn, void *arg)
 {
-	switch (flow_pattern(f)) {
-	case PATTERN_INCAST:
-		return pairs_by_receiver(f, fn, arg);
-	case PATTERN_ALL_TO_ALL:
-		return shifted_pairs(f, fn, arg);
-	default:
-		return pairs_by_sender(f, fn, arg);
-	}
+	bool incast = flow_pattern(f) == PATTERN_INCAST, paired = f->pairs.n != 0;
+	bool shifted = flow_pattern(f) == PATTERN_ALL_TO_ALL, by_sender = !incast && !shifted;
+	uint32_t n_outer = by_sender ? f->n_src : f->n_dst;
+	uint32_t n_inner = !by_sender ? f->n_src : paired ? 1 : f->n_dst;
+	int err = 0;
+
+	for (uint32_t o = 0; o < n_outer && err == 0; o++)
+		for (uint32_t i = 0; i < n_inner && err == 0; i++) {
+			uint32_t src = f->src[by_sender ? o : i];
+			uint32_t dst = f->dst[shifted	       ? (i + o) % f->n_dst
+					      : incast || paired ? o
+								 : i];
+
+			if (src != dst)
+				err = fn(arg, src, dst);
+		}
+	return err;
 }
 
 // ---- resolving
@@ -343,7 +316,7 @@ static uint32_t *find_hosts(struct resolver *r, const struct cfg_words *w, uint3
 	*n = 0;
 	memset(r->seen, 0, r->sc->n_hosts);
 	for (unsigned i = 0; i < w->n; i++) {
-		const struct sc_text_at v = {w->items[i].text, w->items[i].at, w->map.path};
+		const struct sc_text v = {w->items[i].text, w->items[i].at, w->map.path};
 		unsigned got = scenario_pick_hosts(r->sc, r->s, &v, r->found);
 
 		for (unsigned k = 0; k < got; k++) {
@@ -488,64 +461,6 @@ static void resolve_size(struct resolver *r)
 
 // ---- rules
 
-static void check_keys(struct resolver *r)
-{
-	for (unsigned i = 0; i < N(limited); i++) {
-		const struct cfg_val *v =
-			(const struct cfg_val *)((const char *)r->f + limited[i].off);
-
-		if (v->given && !(limited[i].patterns & BIT(r->f->pattern.n)))
-			wrong(r, v->at, limited[i].key, "%s: leave it out of pattern %s",
-			      limited[i].say, pattern_name[r->f->pattern.n]);
-	}
-	if (r->f->storage.map.given && r->f->pattern.n != PATTERN_STORAGE)
-		wrong(r, r->f->storage.map.at, "storage",
-		      "is for storage: leave it out of pattern %s", pattern_name[r->f->pattern.n]);
-}
-
-static void check_reuse(struct resolver *r)
-{
-	const struct lab_flow *f = r->f;
-	struct cfg_pos at = f->reuse.map.given ? f->reuse.map.at : f->reuse.after.at;
-
-	if (!f->reuse.map.given && !f->reuse.after.given)
-		return;
-	if (f->pattern.n != PATTERN_EACH)
-		wrong(r, at, "reuse", "is for each: leave it out of pattern %s",
-		      pattern_name[f->pattern.n]);
-	else if (f->size_kind == SIZE_UNLIMITED && !f->size.bad)
-		wrong(r, at, "reuse", "says nothing of an endless stream: give a size");
-	if (r->sc->connect_by_cm)
-		wrong(r, at, "reuse", "needs connections out of band: leave out `connect: cm`");
-	if (f->reuse.crossed.n != 0 && f->qps.n < 2)
-		wrong(r, f->reuse.crossed.at, "reuse.crossed",
-		      "two connections can change places: give `qps` of 2 at least");
-}
-
-// Keys that speak of queue pairs.
-static void check_tcp(struct resolver *r)
-{
-	const struct lab_flow *f = r->f;
-	const struct cfg_val *rdma[] = {&f->op, &f->cc, &f->first_psn};
-	static const char *const rdma_key[] = {"op", "cc", "first_psn"};
-
-	if (!flow_is_tcp(f))
-		return;
-	for (unsigned i = 0; i < N(rdma); i++)
-		if (rdma[i]->given)
-			wrong(r, rdma[i]->at, rdma_key[i], "is of RDMA: leave it out beside `tcp`");
-	if (f->reuse.map.given || f->reuse.after.given)
-		wrong(r, f->reuse.map.given ? f->reuse.map.at : f->reuse.after.at, "reuse",
-		      "is of RDMA: leave it out beside `tcp`");
-	if (f->pattern.n == PATTERN_STORAGE)
-		wrong(r, f->pattern.at, "pattern",
-		      "storage moves data by RDMA READ and WRITE: leave out `tcp`");
-	if (f->tcp.cc.n == TCP_DCTCP && f->ecn.given && f->ecn.n == NIC_NOT_ECT)
-		wrong(r, f->ecn.at, "ecn", "dctcp needs ECN: give ect0 or ect1, or leave it out");
-	if (f->tcp.cc.n != TCP_DCTCP && f->tcp.g.given)
-		wrong(r, f->tcp.g.at, "tcp.g", "is of dctcp: give `cc: dctcp`, or leave it out");
-}
-
 static void resolve_tcp(struct resolver *r)
 {
 	struct lab_flow *f = r->f;
@@ -574,43 +489,83 @@ static void resolve_tcp(struct resolver *r)
 	};
 }
 
+// A text that ends with a blank goes on with the name of the pattern.
 static void check_rules(struct resolver *r)
 {
-	struct lab_flow *f = r->f;
-	const struct cfg_val *endless[] = {&f->count, &f->depth, &f->interval, &f->fan};
-	static const char *const endless_key[] = {"count", "depth", "interval", "fan"};
-	char duration[32];
+	static const char of_endless[] = "says nothing of an endless stream: give a size";
+	static const char of_rdma[] = "is of RDMA: leave it out beside `tcp`";
+	const struct lab_flow *f = r->f;
+	const char *pattern = pattern_name[f->pattern.n];
+	bool endless = f->size_kind == SIZE_UNLIMITED && !f->size.bad;
+	bool endless_standing = endless && flow_standing(f), tcp = flow_is_tcp(f);
+	bool service = (BIT(f->pattern.n) & SERVICE) != 0, cm = r->sc->connect_by_cm;
+	bool reuse = f->reuse.map.given || f->reuse.after.given;
+	struct cfg_pos reuse_at = f->reuse.map.given ? f->reuse.map.at : f->reuse.after.at;
+	const char *late = arena_printf(r->sc->arena,
+					"the run ends at %s, before this flow begins",
+					sc_time(r->sc->arena, r->sc->duration_ns));
+	const char *by_cm = arena_printf(
+		r->sc->arena, "%s needs connections out of band: leave out `connect: cm`", pattern);
+	const struct {
+		bool broken;
+		struct cfg_pos at;
+		const char *key, *text;
+	} rules[] = {
+		{f->storage.map.given && f->pattern.n != PATTERN_STORAGE, f->storage.map.at,
+		 "storage", "is for storage: leave it out of pattern "},
+		{endless_standing && f->count.given, f->count.at, "count", of_endless},
+		{endless_standing && f->depth.given, f->depth.at, "depth", of_endless},
+		{endless_standing && f->interval.given, f->interval.at, "interval", of_endless},
+		{endless_standing && f->fan.given, f->fan.at, "fan", of_endless},
+		{f->start.given && (uint64_t)f->start.n >= r->sc->duration_ns &&
+			 r->sc->duration_ns != 0,
+		 f->start.at, "start", late},
+		{f->stop.n >= 0 && f->stop.n <= f->start.n, f->stop.at, "stop",
+		 "is not after start"},
+		{f->load.n >= 0 && f->depth.given && service, f->depth.at, "depth",
+		 "is of a closed loop: leave out `load` or `depth`"},
+		{f->pattern.n == PATTERN_POISSON && f->load.n < 0 && !f->load.bad,
+		 place(f, &f->load), "load", "pattern poisson needs a load such as 30%"},
+		{f->pattern.n == PATTERN_REQUEST && f->op.n == REQ_READ, f->op.at, "op",
+		 "an answer is a send or a write"},
+		{cm && service, place(f, &f->pattern), "pattern", by_cm},
+		{cm && !tcp && f->mtu.n > 0 && cm_mtu_code((uint16_t)f->mtu.n) == 0, f->mtu.at,
+		 "mtu",
+		 "on the wire a path MTU is 256, 512, 1024, 2048 or 4096: leave out `connect: cm` "
+		 "for others"},
+		{reuse && f->pattern.n != PATTERN_EACH, reuse_at, "reuse",
+		 "is for each: leave it out of pattern "},
+		{reuse && f->pattern.n == PATTERN_EACH && endless, reuse_at, "reuse", of_endless},
+		{reuse && cm, reuse_at, "reuse",
+		 "needs connections out of band: leave out `connect: cm`"},
+		{reuse && f->reuse.crossed.n != 0 && f->qps.n < 2, f->reuse.crossed.at,
+		 "reuse.crossed",
+		 "two connections can change places: give `qps` of 2 at least"},
+		{tcp && f->op.given, f->op.at, "op", of_rdma},
+		{tcp && f->cc.given, f->cc.at, "cc", of_rdma},
+		{tcp && f->first_psn.given, f->first_psn.at, "first_psn", of_rdma},
+		{tcp && reuse, reuse_at, "reuse", of_rdma},
+		{tcp && f->pattern.n == PATTERN_STORAGE, f->pattern.at, "pattern",
+		 "storage moves data by RDMA READ and WRITE: leave out `tcp`"},
+		{tcp && f->tcp.cc.n == TCP_DCTCP && f->ecn.given && f->ecn.n == NIC_NOT_ECT,
+		 f->ecn.at, "ecn", "dctcp needs ECN: give ect0 or ect1, or leave it out"},
+		{tcp && f->tcp.cc.n != TCP_DCTCP && f->tcp.g.given, f->tcp.g.at, "tcp.g",
+		 "is of dctcp: give `cc: dctcp`, or leave it out"},
+		{f->storage.small.n > f->storage.large.n, f->storage.map.at, "storage",
+		 "small is above large"},
+	};
 
-	check_keys(r);
-	for (unsigned i = 0; f->size_kind == SIZE_UNLIMITED && !f->size.bad && i < 4; i++)
-		if (endless[i]->given && flow_standing(f))
-			wrong(r, endless[i]->at, endless_key[i],
-			      "says nothing of an endless stream: give a size");
-	unit_print(UNIT_TIME, (int64_t)r->sc->duration_ns, duration, sizeof(duration));
-	if (f->start.given && (uint64_t)f->start.n >= r->sc->duration_ns && r->sc->duration_ns != 0)
-		wrong(r, f->start.at, "start", "the run ends at %s, before this flow begins",
-		      duration);
-	if (f->stop.n >= 0 && f->stop.n <= f->start.n)
-		wrong(r, f->stop.at, "stop", "is not after start");
-	if (f->load.n >= 0 && f->depth.given && BIT(f->pattern.n) & SERVICE)
-		wrong(r, f->depth.at, "depth", "is of a closed loop: leave out `load` or `depth`");
-	if (f->pattern.n == PATTERN_POISSON && f->load.n < 0 && !f->load.bad)
-		wrong(r, place(f, &f->load), "load", "pattern poisson needs a load such as 30%%");
-	if (f->pattern.n == PATTERN_REQUEST && f->op.n == REQ_READ)
-		wrong(r, f->op.at, "op", "an answer is a send or a write");
-	if (r->sc->connect_by_cm && BIT(f->pattern.n) & SERVICE)
-		wrong(r, place(f, &f->pattern), "pattern",
-		      "%s needs connections out of band: leave out `connect: cm`",
-		      pattern_name[f->pattern.n]);
-	if (r->sc->connect_by_cm && !flow_is_tcp(f) && f->mtu.n > 0 &&
-	    cm_mtu_code((uint16_t)f->mtu.n) == 0)
-		wrong(r, f->mtu.at, "mtu",
-		      "on the wire a path MTU is 256, 512, 1024, 2048 or 4096: leave out "
-		      "`connect: cm` for others");
-	check_reuse(r);
-	check_tcp(r);
-	if (f->storage.small.n > f->storage.large.n)
-		wrong(r, f->storage.map.at, "storage", "small is above large");
+	for (unsigned i = 0; i < N(limited); i++) {
+		const struct cfg_val *v = (const void *)((const char *)f + limited[i].off);
+
+		if (v->given && !(limited[i].patterns & BIT(f->pattern.n)))
+			wrong(r, v->at, limited[i].key, "%s: leave it out of pattern %s",
+			      limited[i].say, pattern);
+	}
+	for (unsigned i = 0; i < N(rules); i++)
+		if (rules[i].broken)
+			wrong(r, rules[i].at, rules[i].key, "%s%s", rules[i].text,
+			      rules[i].text[strlen(rules[i].text) - 1] == ' ' ? pattern : "");
 }
 
 static void resolve_storage(struct lab_flow *f)
