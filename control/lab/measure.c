@@ -118,246 +118,6 @@ void sample_set_clear(struct sample_set *s)
 	s->sum = 0;
 }
 
-// ---- objects
-
-static bool wanted(const struct measure_leaf *l, const struct expr_object *o,
-		   const struct metric_world *w)
-{
-	return !l->leaf->star || o->kind > OBJ_HOST_CLASS ||
-	       metric_host_is(w->fabric->sc, o->node, l->leaf->fn->who);
-}
-
-static uint32_t conns_of(const struct expr_object *o, const struct metric_world *w)
-{
-	return o->kind == OBJ_CONN && o->conn == UINT32_MAX ? w->flows[o->node].n : 1;
-}
-
-// "name/*" becomes "name/1", "name/2", ...; the names live as long as the leaf.
-static int add_object(struct measure_leaf *l, const struct expr_object *o,
-		      const struct metric_world *w)
-{
-	uint32_t n = conns_of(o, w);
-
-	for (uint32_t i = 0; i < n; i++) {
-		struct expr_object *to = &l->objects[l->n_objects];
-		const char *slash = strrchr(o->name, '/');
-
-		*to = *o;
-		if (o->kind == OBJ_CONN && o->conn == UINT32_MAX) {
-			char *name = malloc(strlen(o->name) + 12);
-
-			if (name == NULL)
-				return -ENOMEM;
-			sprintf(name, "%.*s/%u", (int)(slash - o->name), o->name, i + 1);
-			to->name = name;
-			to->conn = i;
-		} else {
-			to->name = strdup(o->name);
-		}
-		if (to->name == NULL)
-			return -ENOMEM;
-		l->n = ++l->n_objects;
-	}
-	return 0;
-}
-
-static int leaf_bind(struct measure_leaf *l, const struct expr_leaf *leaf,
-		      const struct metric_world *w)
-{
-	uint32_t most = 0;
-
-	*l = (struct measure_leaf){.leaf = leaf};
-	for (uint32_t i = 0; i < leaf->n_objects; i++)
-		most += conns_of(&leaf->objects[i], w);
-	l->objects = calloc(most + 1, sizeof(*l->objects));
-	if (l->objects == NULL)
-		return -ENOMEM;
-	for (uint32_t i = 0; i < leaf->n_objects; i++)
-		if (wanted(l, &leaf->objects[i], w) && add_object(l, &leaf->objects[i], w) != 0)
-			return -ENOMEM;
-	if (leaf->fn->method == BY_SET)
-		l->n = 1;
-	l->first = calloc(l->n + 1, sizeof(*l->first));
-	l->first_per = calloc(l->n + 1, sizeof(*l->first_per));
-	l->values = calloc(l->n + 1, sizeof(*l->values));
-	l->samples = calloc(l->n + 1, sizeof(*l->samples));
-	if (leaf->fn->method == BY_WATCH)
-		l->watches = calloc(l->n + 1, sizeof(*l->watches));
-	if (leaf->fn->method == BY_LEVEL)
-		l->levels = calloc(l->n + 1, sizeof(*l->levels));
-	if (l->first == NULL || l->first_per == NULL || l->values == NULL || l->samples == NULL ||
-	    (leaf->fn->method == BY_WATCH && l->watches == NULL) ||
-	    (leaf->fn->method == BY_LEVEL && l->levels == NULL))
-		return -ENOMEM;
-	return 0;
-}
-
-static void leaf_fini(struct measure_leaf *l)
-{
-	for (uint32_t i = 0; i < l->n_objects; i++)
-		free((void *)(uintptr_t)l->objects[i].name);
-	for (uint32_t i = 0; i < l->n && l->samples != NULL; i++)
-		free(l->samples[i].runs);
-	free(l->objects);
-	free(l->first);
-	free(l->first_per);
-	free(l->values);
-	free(l->samples);
-	free(l->watches);
-	free(l->levels);
-}
-
-// ---- windows
-
-static bool counts(const struct measure_leaf *l)
-{
-	return l->leaf->fn->method <= BY_LINE;
-}
-
-static double ended_level(struct measure_leaf *l, const struct metric_world *w, uint32_t i)
-{
-	level_end(w->fabric, &l->levels[i]);
-	return l->leaf->fn->metric == METRIC_QUEUE_MEAN ? level_mean_bytes(&l->levels[i])
-							: level_share_above(&l->levels[i]);
-}
-
-static void leaf_open(struct measure_leaf *l, const struct metric_world *w, uint64_t now_ns)
-{
-	const struct expr_func *fn = l->leaf->fn;
-
-	l->open = true;
-	l->closed = false;
-	l->from_ns = now_ns;
-	l->first_done = traffic_n_done(w->traffic);
-	for (uint32_t i = 0; i < l->n; i++) {
-		sample_set_clear(&l->samples[i]);
-		if (fn->method == BY_WATCH)
-			metric_watch(w, l->leaf, &l->objects[i], &l->watches[i]);
-		if (fn->method == BY_LEVEL) {
-			l->levels[i] = metric_level(&l->objects[i]);
-			l->levels[i].above_bytes = l->leaf->bytes;
-			level_begin(w->fabric, &l->levels[i]);
-		}
-		if (counts(l))
-			l->first[i] = metric_read(w, l->leaf, fn->metric, &l->objects[i]);
-		if (fn->method == BY_SHARE)
-			l->first_per[i] = metric_read(w, l->leaf, fn->per, &l->objects[i]);
-	}
-}
-
-static int leaf_sample(struct measure_leaf *l, const struct metric_world *w)
-{
-	bool keep = l->leaf->stat.kind == STAT_QUANTILE;
-	int err = 0;
-
-	if (l->leaf->fn->method == BY_SHARE) {
-		for (uint32_t i = 0; i < l->n; i++)
-			(void)metric_read(w, l->leaf, l->leaf->fn->metric, &l->objects[i]);
-		return 0;
-	}
-	for (uint32_t i = 0; i < l->n && err == 0; i++)
-		err = sample_set_add(&l->samples[i],
-				     metric_read(w, l->leaf, l->leaf->fn->metric, &l->objects[i]),
-				     keep);
-	return err;
-}
-
-static double counted(const struct measure_leaf *l, const struct metric_world *w, uint32_t i)
-{
-	const struct expr_func *fn = l->leaf->fn;
-	const struct expr_object *o = &l->objects[i];
-	double grown = metric_read(w, l->leaf, fn->metric, o) - l->first[i], per;
-	double ns = (double)(l->to_ns - l->from_ns);
-
-	if (fn->method == BY_COUNT)
-		return grown;
-	if (fn->method == BY_SHARE) {
-		per = metric_read(w, l->leaf, fn->per, o) - l->first_per[i];
-		return per == 0 ? no_value() : grown / per;
-	}
-	if (ns == 0)
-		return no_value();
-	grown = grown * BITS_PER_BYTE * SECOND_NS / ns;
-	return fn->method == BY_LINE ? grown / metric_speed(w, o) : grown;
-}
-
-// Where a window is shorter than a sample's distance, what is now stands for it.
-static int sampled(struct measure_leaf *l, const struct metric_world *w, uint32_t i)
-{
-	struct sample_set *s = &l->samples[i];
-	bool now = l->leaf->stat.kind == STAT_NOW || s->n == 0;
-	int err = 0;
-
-	if (now)
-		err = sample_set_add(s,
-				     metric_read(w, l->leaf, l->leaf->fn->metric, &l->objects[i]),
-				     l->leaf->stat.kind == STAT_QUANTILE);
-	l->values[i] = sample_set_stat(s, l->leaf->stat);
-	return err;
-}
-
-static int operated(struct measure_leaf *l, const struct metric_world *w, uint32_t i)
-{
-	uint64_t last = traffic_n_done(w->traffic);
-	bool keep = l->leaf->stat.kind == STAT_QUANTILE;
-	int err = 0;
-
-	for (uint64_t k = l->first_done; k < last && err == 0; k++) {
-		const struct traffic_done *d = traffic_done(w->traffic, k);
-
-		if (metric_operation_fits(w, l->leaf, &l->objects[i], d))
-			err = sample_set_add(&l->samples[i],
-					     metric_operation(w, l->leaf->fn->metric, d), keep);
-	}
-	l->values[i] = sample_set_stat(&l->samples[i], l->leaf->stat);
-	return err;
-}
-
-static double at_the_end(const struct measure_leaf *l, const struct metric_world *w, uint32_t i)
-{
-	const struct expr_func *fn = l->leaf->fn;
-	// The end of the run is after everything.
-	uint64_t to_ns = l->leaf->to_ns < w->fabric->sc->duration_ns ? l->to_ns : UINT64_MAX;
-
-	if (fn->method == BY_SET)
-		return metric_found(w, fn->metric, l->objects, l->n_objects, l->from_ns);
-	if (fn->method == BY_STORM)
-		return metric_storm(w, l->leaf, &l->objects[i], l->from_ns, to_ns);
-	return metric_read(w, l->leaf, fn->metric, &l->objects[i]);
-}
-
-static int leaf_close(struct measure_leaf *l, const struct metric_world *w, uint64_t now_ns)
-{
-	int err = 0;
-
-	l->open = false;
-	l->closed = true;
-	l->to_ns = now_ns;
-	for (uint32_t i = 0; i < l->n && err == 0; i++) {
-		if (counts(l))
-			l->values[i] = counted(l, w, i);
-		else if (l->leaf->fn->method == BY_SAMPLE)
-			err = sampled(l, w, i);
-		else if (l->leaf->fn->method == BY_OPERATION)
-			err = operated(l, w, i);
-		else if (l->leaf->fn->method == BY_LEVEL)
-			l->values[i] = ended_level(l, w, i);
-		else if (l->leaf->fn->method == BY_WATCH)
-			l->values[i] = metric_watched(w, l->leaf, &l->watches[i]);
-		else
-			l->values[i] = at_the_end(l, w, i);
-	}
-	return err;
-}
-
-static void leaf_settle(struct measure_leaf *l, const struct metric_world *w)
-{
-	if (!l->closed || l->leaf->fn->method != BY_STORM)
-		return;
-	for (uint32_t i = 0; i < l->n; i++)
-		l->values[i] = at_the_end(l, w, i);
-}
-
 enum { MAX_ASKED = 64 };
 
 struct text {
@@ -400,7 +160,7 @@ struct measure {
 	struct histogram {
 		const char *name;
 		struct level level;
-	} * histograms;
+	} *histograms;
 	uint32_t n_histograms;
 	// The series.
 	struct column *columns;
@@ -450,22 +210,6 @@ static void parse_text(struct measure *m, const struct sc_text *source, enum exp
 	out->e = expr_parse(&m->set, source->text, source->at, source->path, want);
 }
 
-static void parse_record(struct measure *m, uint32_t i)
-{
-	const struct sc_text *source = &m->sc->records[i];
-	const struct expr *e;
-
-	parse_text(m, source, EXPR_VALUE, &m->records[i]);
-	e = m->records[i].e;
-	for (uint32_t k = 0; e != NULL && k < e->n_leaves; k++)
-		if (m->set.leaves[e->first_leaf + k]->windowed) {
-			diag_add(m->set.sink, DIAG_ERROR, source->at, source->path,
-				 "what is recorded takes no window: each row is about the time "
-				 "since the row before");
-			return;
-		}
-}
-
 static void parse_histograms(struct measure *m)
 {
 	static const struct expr_func fn = {.name = "histogram",
@@ -496,6 +240,7 @@ int measure_create(const struct scenario *sc, struct measure **out, struct diag_
 {
 	struct measure *m = calloc(1, sizeof(*m));
 	unsigned before = s->n_errors;
+	uint32_t first;
 
 	if (m == NULL)
 		return -ENOMEM;
@@ -507,8 +252,19 @@ int measure_create(const struct scenario *sc, struct measure **out, struct diag_
 	m->set = (struct expr_set){.arena = &m->arena, .sink = s, .names = &m->names};
 	m->records = arena_alloc(&m->arena, (sc->n_records + 1) * sizeof(*m->records));
 	m->expects = arena_alloc(&m->arena, (sc->n_expects + 1) * sizeof(*m->expects));
-	for (uint32_t i = 0; i < sc->n_records; i++)
-		parse_record(m, i);
+	for (uint32_t i = 0; i < sc->n_records; i++) {
+		const struct sc_text *source = &sc->records[i];
+		bool windowed = false;
+
+		first = m->set.n_leaves;
+		parse_text(m, source, EXPR_VALUE, &m->records[i]);
+		for (uint32_t k = first; k < m->set.n_leaves && m->records[i].e != NULL; k++)
+			windowed |= m->set.leaves[k]->windowed;
+		if (windowed)
+			diag_add(s, DIAG_ERROR, source->at, source->path,
+				 "what is recorded takes no window: each row is about the time "
+				 "since the row before");
+	}
 	m->n_recorded = m->set.n_leaves;
 	parse_histograms(m);
 	for (uint32_t i = 0; i < sc->n_expects; i++)
@@ -581,13 +337,12 @@ void measure_destroy(struct measure *m)
 		return;
 	forget_timers(m);
 	for (uint32_t i = 0; i < m->n_leaves; i++)
-		leaf_fini(&m->leaves[i]);
+		for (uint32_t k = 0; k < m->leaves[i].n; k++)
+			free(m->leaves[i].samples[k].runs);
 	for (uint32_t i = 0; i < m->n_histograms; i++)
 		level_fini(&m->histograms[i].level);
 	if (m->world.fabric != NULL)
 		metric_world_fini(&m->world);
-	free(m->leaves);
-	free(m->edges);
 	free(m->row_ns);
 	free(m->values);
 	arena_fini(&m->arena);
@@ -668,7 +423,7 @@ static int add_row(struct measure *m, uint64_t now_ns)
 	return 0;
 }
 
-// ---- on the clock
+// ---- leaves
 
 static void note(struct measure *m, int err)
 {
@@ -676,12 +431,81 @@ static void note(struct measure *m, int err)
 		m->err = err;
 }
 
-static void open_leaf(struct measure *m, uint32_t leaf, uint64_t now_ns)
+static uint32_t conns_of(const struct expr_object *o, const struct metric_world *w)
 {
-	struct measure_leaf *l = &m->leaves[leaf];
+	return o->kind == OBJ_CONN && o->conn == UINT32_MAX ? w->flows[o->node].n : 1;
+}
+
+// Finds the objects of a leaf: the hosts that * means, and connections: "name/*" becomes "name/1",
+// "name/2", ...
+static void leaf_bind(struct measure *m, struct measure_leaf *l, const struct expr_leaf *leaf)
+{
+	const struct metric_world *w = &m->world;
+	uint32_t most = 0;
+	size_t n;
+
+	*l = (struct measure_leaf){.leaf = leaf};
+	for (uint32_t i = 0; i < leaf->n_objects; i++)
+		most += conns_of(&leaf->objects[i], w);
+	l->objects = arena_alloc(&m->arena, (most + 1) * sizeof(*l->objects));
+	for (uint32_t i = 0; i < leaf->n_objects; i++) {
+		const struct expr_object *o = &leaf->objects[i];
+		const char *slash = strrchr(o->name, '/');
+
+		if (leaf->star && o->kind <= OBJ_HOST_CLASS &&
+		    !metric_host_is(m->sc, o->node, leaf->fn->who))
+			continue;
+		for (uint32_t k = 0; k < conns_of(o, w); k++) {
+			struct expr_object *to = &l->objects[l->n_objects++];
+
+			*to = *o;
+			if (o->kind != OBJ_CONN || o->conn != UINT32_MAX)
+				continue;
+			to->conn = k;
+			to->name = arena_printf(&m->arena, "%.*s/%u", (int)(slash - o->name),
+						o->name, k + 1);
+		}
+	}
+	l->n = leaf->fn->method == BY_SET ? 1 : l->n_objects;
+	n = l->n + 1;
+	l->first = arena_alloc(&m->arena, n * sizeof(*l->first));
+	l->first_per = arena_alloc(&m->arena, n * sizeof(*l->first_per));
+	l->values = arena_alloc(&m->arena, n * sizeof(*l->values));
+	l->samples = arena_alloc(&m->arena, n * sizeof(*l->samples));
+	if (leaf->fn->method == BY_WATCH)
+		l->watches = arena_alloc(&m->arena, n * sizeof(*l->watches));
+	if (leaf->fn->method == BY_LEVEL)
+		l->levels = arena_alloc(&m->arena, n * sizeof(*l->levels));
+}
+
+static double read_now(const struct measure *m, const struct measure_leaf *l, uint32_t i)
+{
+	return metric_read(&m->world, l->leaf, l->leaf->fn->metric, &l->objects[i]);
+}
+
+static void leaf_open(struct measure *m, struct measure_leaf *l, uint64_t now_ns)
+{
+	const struct expr_func *fn = l->leaf->fn;
 	uint64_t step = m->sc->sample_ns;
 
-	leaf_open(l, &m->world, now_ns);
+	l->open = true;
+	l->closed = false;
+	l->from_ns = now_ns;
+	l->first_done = traffic_n_done(m->world.traffic);
+	for (uint32_t i = 0; i < l->n; i++) {
+		sample_set_clear(&l->samples[i]);
+		if (fn->method == BY_WATCH)
+			metric_watch(&m->world, l->leaf, &l->objects[i], &l->watches[i]);
+		if (fn->method == BY_LEVEL) {
+			l->levels[i] = metric_level(&l->objects[i]);
+			l->levels[i].above_bytes = l->leaf->bytes;
+			level_begin(m->world.fabric, &l->levels[i]);
+		}
+		if (fn->method <= BY_LINE) // it counts
+			l->first[i] = read_now(m, l, i);
+		if (fn->method == BY_SHARE)
+			l->first_per[i] = metric_read(&m->world, l->leaf, fn->per, &l->objects[i]);
+	}
 	if (!leaf_samples(l) || step == 0)
 		return;
 	m->n_sampling++;
@@ -690,25 +514,100 @@ static void open_leaf(struct measure *m, uint32_t leaf, uint64_t now_ns)
 				m->sample_turn);
 }
 
-static void close_leaf(struct measure *m, uint32_t leaf, uint64_t now_ns)
+static double counted(const struct measure *m, const struct measure_leaf *l, uint32_t i)
 {
-	struct measure_leaf *l = &m->leaves[leaf];
+	const struct expr_func *fn = l->leaf->fn;
+	const struct expr_object *o = &l->objects[i];
+	double grown = read_now(m, l, i) - l->first[i], per;
+	double ns = (double)(l->to_ns - l->from_ns);
 
+	if (fn->method == BY_COUNT)
+		return grown;
+	if (fn->method == BY_SHARE) {
+		per = metric_read(&m->world, l->leaf, fn->per, o) - l->first_per[i];
+		return per == 0 ? no_value() : grown / per;
+	}
+	if (ns == 0)
+		return no_value();
+	grown = grown * BITS_PER_BYTE * SECOND_NS / ns;
+	return fn->method == BY_LINE ? grown / metric_speed(&m->world, o) : grown;
+}
+
+// The value at the end of a window.
+static double leaf_value(struct measure *m, struct measure_leaf *l, uint32_t i)
+{
+	const struct expr_func *fn = l->leaf->fn;
+	const struct expr_object *o = &l->objects[i];
+	bool keep = l->leaf->stat.kind == STAT_QUANTILE;
+	uint64_t to_ns;
+
+	switch ((enum expr_method)fn->method) {
+	case BY_SAMPLE:
+		// Where a window is shorter than a sample's distance, what is now stands for it.
+		if (l->leaf->stat.kind == STAT_NOW || l->samples[i].n == 0)
+			note(m, sample_set_add(&l->samples[i], read_now(m, l, i), keep));
+		return sample_set_stat(&l->samples[i], l->leaf->stat);
+	case BY_OPERATION:
+		for (uint64_t k = l->first_done; k < traffic_n_done(m->world.traffic); k++) {
+			const struct traffic_done *d = traffic_done(m->world.traffic, k);
+
+			if (metric_operation_fits(&m->world, l->leaf, o, d))
+				note(m, sample_set_add(&l->samples[i],
+						       metric_operation(&m->world, fn->metric, d),
+						       keep));
+		}
+		return sample_set_stat(&l->samples[i], l->leaf->stat);
+	case BY_LEVEL:
+		level_end(m->world.fabric, &l->levels[i]);
+		return fn->metric == METRIC_QUEUE_MEAN ? level_mean_bytes(&l->levels[i])
+						       : level_share_above(&l->levels[i]);
+	case BY_WATCH:
+		return metric_watched(&m->world, l->leaf, &l->watches[i]);
+	case BY_SET:
+		return metric_found(&m->world, fn->metric, l->objects, l->n_objects, l->from_ns);
+	case BY_STORM:
+		// The end of the run is after everything.
+		to_ns = l->leaf->to_ns < m->sc->duration_ns ? l->to_ns : UINT64_MAX;
+		return metric_storm(&m->world, l->leaf, o, l->from_ns, to_ns);
+	case BY_NOW:
+		return read_now(m, l, i);
+	default:
+		return counted(m, l, i);
+	}
+}
+
+static void leaf_close(struct measure *m, struct measure_leaf *l, uint64_t now_ns)
+{
 	if (!l->open)
 		return;
-	note(m, leaf_close(l, &m->world, now_ns));
+	l->open = false;
+	l->closed = true;
+	l->to_ns = now_ns;
+	for (uint32_t i = 0; i < l->n; i++)
+		l->values[i] = leaf_value(m, l, i);
 	if (leaf_samples(l) && m->sc->sample_ns != 0)
 		m->n_sampling--;
 }
+
+// ---- on the clock
 
 static void on_sample(void *arg, uint64_t now_ns)
 {
 	struct measure *m = arg;
 
 	note(m, metric_world_refresh(&m->world)); // connections that came since
-	for (uint32_t i = 0; i < m->n_leaves && m->n_sampling != 0; i++)
-		if (m->leaves[i].open && leaf_samples(&m->leaves[i]))
-			note(m, leaf_sample(&m->leaves[i], &m->world));
+	for (uint32_t k = 0; k < m->n_leaves && m->n_sampling != 0; k++) {
+		struct measure_leaf *l = &m->leaves[k];
+
+		for (uint32_t i = 0; i < l->n && l->open && leaf_samples(l); i++) {
+			double v = read_now(m, l, i);
+
+			// A share is only read: what it counts grows from sample to sample.
+			if (l->leaf->fn->method != BY_SHARE)
+				note(m, sample_set_add(&l->samples[i], v,
+						       l->leaf->stat.kind == STAT_QUANTILE));
+		}
+	}
 	if (m->n_sampling != 0)
 		vtimer_set_turn(&m->sample_timer, now_ns + m->sc->sample_ns, m->sample_turn);
 }
@@ -722,9 +621,9 @@ static void on_edge(void *arg, uint64_t now_ns)
 		const struct edge *e = &m->edges[m->next_edge++];
 
 		if (e->opens)
-			open_leaf(m, e->leaf, now_ns);
+			leaf_open(m, &m->leaves[e->leaf], now_ns);
 		else
-			close_leaf(m, e->leaf, now_ns);
+			leaf_close(m, &m->leaves[e->leaf], now_ns);
 	}
 	if (m->next_edge < m->n_edges)
 		vtimer_set_turn(&m->edge_timer, m->edges[m->next_edge].t_ns, m->edge_turn);
@@ -734,14 +633,14 @@ static void end_row(struct measure *m, uint64_t now_ns)
 {
 	note(m, metric_world_refresh(&m->world));
 	for (uint32_t i = 0; i < m->n_recorded; i++)
-		close_leaf(m, i, now_ns);
+		leaf_close(m, &m->leaves[i], now_ns);
 	note(m, add_row(m, now_ns));
 }
 
 static void begin_row(struct measure *m, uint64_t now_ns)
 {
 	for (uint32_t i = 0; i < m->n_recorded; i++)
-		open_leaf(m, i, now_ns);
+		leaf_open(m, &m->leaves[i], now_ns);
 	if (now_ns + m->sc->record_every_ns < m->sc->duration_ns)
 		vtimer_set_turn(&m->row_timer, now_ns + m->sc->record_every_ns, m->row_turn);
 }
@@ -761,12 +660,20 @@ static int by_time(const void *a, const void *b)
 	return x->leaf < y->leaf ? -1 : x->leaf > y->leaf;
 }
 
-// A window that ends with the run has no edge there: measure_finish closes it.
-static int make_edges(struct measure *m)
+int measure_start(struct measure *m, struct fabric *f, struct traffic *t)
 {
-	m->edges = calloc(2 * (size_t)m->n_leaves + 1, sizeof(*m->edges));
-	if (m->edges == NULL)
-		return -ENOMEM;
+	struct vclock *clock = &f->clock;
+	struct expr_env env = env_of(m);
+	int err = metric_world_init(&m->world, f, t);
+	uint32_t n = 0;
+
+	if (err != 0)
+		return err;
+	m->leaves = arena_alloc(&m->arena, (m->set.n_leaves + 1) * sizeof(*m->leaves));
+	for (; m->n_leaves < m->set.n_leaves; m->n_leaves++)
+		leaf_bind(m, &m->leaves[m->n_leaves], m->set.leaves[m->n_leaves]);
+	// A window that ends with the run has no edge there: measure_finish closes it.
+	m->edges = arena_alloc(&m->arena, (2 * (size_t)m->n_leaves + 1) * sizeof(*m->edges));
 	for (uint32_t i = m->n_recorded; i < m->n_leaves; i++) {
 		const struct expr_leaf *l = m->leaves[i].leaf;
 
@@ -775,27 +682,6 @@ static int make_edges(struct measure *m)
 			m->edges[m->n_edges++] = (struct edge){l->to_ns, i, false};
 	}
 	qsort(m->edges, m->n_edges, sizeof(*m->edges), by_time);
-	return 0;
-}
-
-int measure_start(struct measure *m, struct fabric *f, struct traffic *t)
-{
-	struct vclock *clock = &f->clock;
-	int err = metric_world_init(&m->world, f, t);
-
-	if (err != 0)
-		return err;
-	m->leaves = calloc(m->set.n_leaves + 1, sizeof(*m->leaves));
-	if (m->leaves == NULL)
-		return -ENOMEM;
-	for (; m->n_leaves < m->set.n_leaves && err == 0; m->n_leaves++)
-		err = leaf_bind(&m->leaves[m->n_leaves], m->set.leaves[m->n_leaves],
-					&m->world);
-	if (err != 0 || (err = make_edges(m)) != 0)
-		return err;
-	struct expr_env env = env_of(m);
-	uint32_t n = 0;
-
 	for (uint32_t r = 0; r < m->sc->n_records; r++)
 		n += expr_n(m->records[r].e, &env);
 	m->columns = arena_alloc(&m->arena, (n + 1) * sizeof(*m->columns));
@@ -840,8 +726,12 @@ int measure_finish(struct measure *m, uint64_t end_ns)
 		note(m, m->histograms[i].level.out_of_memory ? -ENOMEM : 0);
 	}
 	for (uint32_t i = m->n_recorded; i < m->n_leaves; i++) {
-		close_leaf(m, i, end_ns);
-		leaf_settle(&m->leaves[i], &m->world);
+		struct measure_leaf *l = &m->leaves[i];
+
+		leaf_close(m, l, end_ns);
+		// Control hears of storms a little later than they happen.
+		for (uint32_t k = 0; k < l->n && l->closed && l->leaf->fn->method == BY_STORM; k++)
+			l->values[k] = leaf_value(m, l, k);
 	}
 	return m->err;
 }

@@ -225,7 +225,7 @@ int flow_each_pair(const struct lab_flow *f, flow_pair_fn *fn, void *arg)
 	for (uint32_t o = 0; o < n_outer && err == 0; o++)
 		for (uint32_t i = 0; i < n_inner && err == 0; i++) {
 			uint32_t src = f->src[by_sender ? o : i];
-			uint32_t dst = f->dst[shifted	       ? (i + o) % f->n_dst
+			uint32_t dst = f->dst[shifted		 ? (i + o) % f->n_dst
 					      : incast || paired ? o
 								 : i];
 
@@ -329,15 +329,31 @@ static uint32_t *find_hosts(struct resolver *r, const struct cfg_words *w, uint3
 	return all;
 }
 
-// Hosts between which there is no way; one such pair is reported.
-static void check_reach(struct resolver *r)
+// Reports one pair of hosts between which there is no way, and one host that is paired with itself.
+static void check_pairs(struct resolver *r)
 {
 	const struct lab_flow *f = r->f;
 	const struct sc_host *hosts = r->sc->hosts;
+	bool paired = f->pairs.n != 0;
 
-	for (uint32_t i = 0; i < f->n_src; i++) {
+	for (uint32_t i = 0; i < f->n_src && paired && f->pattern.n == PATTERN_EACH; i++) {
+		if (f->src[i] != f->dst[i])
+			continue;
+		wrong(r, f->pairs.at, "pairs",
+		      "%s is paired with itself: a range keeps the order in which it is written, "
+		      "such as h[2-8,1]",
+		      hosts[f->src[i]].name);
+		break;
+	}
+	if (f->n_src == 1 && f->n_dst == 1 && f->src[0] == f->dst[0]) {
+		wrong(r, f->map.at, f->to.map.given ? "to" : NULL,
+		      "%s would send to itself only: name another host in `to`",
+		      hosts[f->src[0]].name);
+		return;
+	}
+	for (uint32_t i = 0; i < f->n_src; i++)
 		for (uint32_t d = 0; d < f->n_dst; d++) {
-			uint32_t from = f->src[i], to = f->dst[f->pairs.n != 0 ? i : d];
+			uint32_t from = f->src[i], to = f->dst[paired ? i : d];
 
 			if (hosts[from].island == hosts[to].island)
 				continue;
@@ -345,22 +361,6 @@ static void check_reach(struct resolver *r)
 			      hosts[from].name, hosts[to].name);
 			return;
 		}
-	}
-}
-
-static void check_pairs(struct resolver *r)
-{
-	const struct lab_flow *f = r->f;
-
-	for (uint32_t i = 0; i < f->n_src; i++) {
-		if (f->src[i] != f->dst[i])
-			continue;
-		wrong(r, f->pairs.at, "pairs",
-		      "%s is paired with itself: a range keeps the order in which it is written, "
-		      "such as h[2-8,1]",
-		      r->sc->hosts[f->src[i]].name);
-		return;
-	}
 }
 
 static void resolve_hosts(struct resolver *r)
@@ -379,14 +379,8 @@ static void resolve_hosts(struct resolver *r)
 	if (f->pairs.n != 0 && f->n_src != f->n_dst)
 		wrong(r, f->pairs.at, "pairs",
 		      "%u hosts in `from` cannot be paired with %u in `to`", f->n_src, f->n_dst);
-	if (f->pairs.n != 0 && f->n_src == f->n_dst && f->pattern.n == PATTERN_EACH)
+	else
 		check_pairs(r);
-	if (f->n_src == 1 && f->n_dst == 1 && f->src[0] == f->dst[0])
-		wrong(r, f->map.at, f->to.map.given ? "to" : NULL,
-		      "%s would send to itself only: name another host in `to`",
-		      r->sc->hosts[f->src[0]].name);
-	else if (f->pairs.n == 0 || f->n_src == f->n_dst)
-		check_reach(r);
 	if (f->pattern.n == PATTERN_INCAST && f->fan.n >= 0 && (uint64_t)f->fan.n > f->n_src)
 		wrong(r, f->fan.at, "fan", "%" PRId64 " of %u hosts cannot be drawn", f->fan.n,
 		      f->n_src);
@@ -489,34 +483,41 @@ static void resolve_tcp(struct resolver *r)
 	};
 }
 
-// A text that ends with a blank goes on with the name of the pattern.
+struct rule {
+	bool broken;
+	struct cfg_pos at;
+	const char *key, *text; // a text that ends with a blank goes on with the pattern's name
+};
+
+static void report_broken(struct resolver *r, const struct rule *rules, unsigned n)
+{
+	const char *pattern = pattern_name[r->f->pattern.n];
+
+	for (unsigned i = 0; i < n; i++)
+		if (rules[i].broken)
+			wrong(r, rules[i].at, rules[i].key, "%s%s", rules[i].text,
+			      rules[i].text[strlen(rules[i].text) - 1] == ' ' ? pattern : "");
+}
+
+static const char of_endless[] = "says nothing of an endless stream: give a size";
+
 static void check_rules(struct resolver *r)
 {
-	static const char of_endless[] = "says nothing of an endless stream: give a size";
-	static const char of_rdma[] = "is of RDMA: leave it out beside `tcp`";
 	const struct lab_flow *f = r->f;
 	const char *pattern = pattern_name[f->pattern.n];
-	bool endless = f->size_kind == SIZE_UNLIMITED && !f->size.bad;
-	bool endless_standing = endless && flow_standing(f), tcp = flow_is_tcp(f);
+	bool endless = f->size_kind == SIZE_UNLIMITED && !f->size.bad && flow_standing(f);
 	bool service = (BIT(f->pattern.n) & SERVICE) != 0, cm = r->sc->connect_by_cm;
-	bool reuse = f->reuse.map.given || f->reuse.after.given;
-	struct cfg_pos reuse_at = f->reuse.map.given ? f->reuse.map.at : f->reuse.after.at;
-	const char *late = arena_printf(r->sc->arena,
-					"the run ends at %s, before this flow begins",
+	const char *late = arena_printf(r->sc->arena, "the run ends at %s, before this flow begins",
 					sc_time(r->sc->arena, r->sc->duration_ns));
 	const char *by_cm = arena_printf(
 		r->sc->arena, "%s needs connections out of band: leave out `connect: cm`", pattern);
-	const struct {
-		bool broken;
-		struct cfg_pos at;
-		const char *key, *text;
-	} rules[] = {
+	const struct rule rules[] = {
 		{f->storage.map.given && f->pattern.n != PATTERN_STORAGE, f->storage.map.at,
 		 "storage", "is for storage: leave it out of pattern "},
-		{endless_standing && f->count.given, f->count.at, "count", of_endless},
-		{endless_standing && f->depth.given, f->depth.at, "depth", of_endless},
-		{endless_standing && f->interval.given, f->interval.at, "interval", of_endless},
-		{endless_standing && f->fan.given, f->fan.at, "fan", of_endless},
+		{endless && f->count.given, f->count.at, "count", of_endless},
+		{endless && f->depth.given, f->depth.at, "depth", of_endless},
+		{endless && f->interval.given, f->interval.at, "interval", of_endless},
+		{endless && f->fan.given, f->fan.at, "fan", of_endless},
 		{f->start.given && (uint64_t)f->start.n >= r->sc->duration_ns &&
 			 r->sc->duration_ns != 0,
 		 f->start.at, "start", late},
@@ -529,18 +530,38 @@ static void check_rules(struct resolver *r)
 		{f->pattern.n == PATTERN_REQUEST && f->op.n == REQ_READ, f->op.at, "op",
 		 "an answer is a send or a write"},
 		{cm && service, place(f, &f->pattern), "pattern", by_cm},
-		{cm && !tcp && f->mtu.n > 0 && cm_mtu_code((uint16_t)f->mtu.n) == 0, f->mtu.at,
-		 "mtu",
+		{cm && !flow_is_tcp(f) && f->mtu.n > 0 && cm_mtu_code((uint16_t)f->mtu.n) == 0,
+		 f->mtu.at, "mtu",
 		 "on the wire a path MTU is 256, 512, 1024, 2048 or 4096: leave out `connect: cm` "
 		 "for others"},
+	};
+
+	for (unsigned i = 0; i < N(limited); i++) {
+		const struct cfg_val *v = (const void *)((const char *)f + limited[i].off);
+
+		if (v->given && !(limited[i].patterns & BIT(f->pattern.n)))
+			wrong(r, v->at, limited[i].key, "%s: leave it out of pattern %s",
+			      limited[i].say, pattern);
+	}
+	report_broken(r, rules, N(rules));
+}
+
+// Of connections: how they are used again, and over TCP.
+static void check_connections(struct resolver *r)
+{
+	static const char of_rdma[] = "is of RDMA: leave it out beside `tcp`";
+	const struct lab_flow *f = r->f;
+	bool endless = f->size_kind == SIZE_UNLIMITED && !f->size.bad, tcp = flow_is_tcp(f);
+	bool reuse = f->reuse.map.given || f->reuse.after.given;
+	struct cfg_pos reuse_at = f->reuse.map.given ? f->reuse.map.at : f->reuse.after.at;
+	const struct rule rules[] = {
 		{reuse && f->pattern.n != PATTERN_EACH, reuse_at, "reuse",
 		 "is for each: leave it out of pattern "},
 		{reuse && f->pattern.n == PATTERN_EACH && endless, reuse_at, "reuse", of_endless},
-		{reuse && cm, reuse_at, "reuse",
+		{reuse && r->sc->connect_by_cm, reuse_at, "reuse",
 		 "needs connections out of band: leave out `connect: cm`"},
 		{reuse && f->reuse.crossed.n != 0 && f->qps.n < 2, f->reuse.crossed.at,
-		 "reuse.crossed",
-		 "two connections can change places: give `qps` of 2 at least"},
+		 "reuse.crossed", "two connections can change places: give `qps` of 2 at least"},
 		{tcp && f->op.given, f->op.at, "op", of_rdma},
 		{tcp && f->cc.given, f->cc.at, "cc", of_rdma},
 		{tcp && f->first_psn.given, f->first_psn.at, "first_psn", of_rdma},
@@ -555,17 +576,7 @@ static void check_rules(struct resolver *r)
 		 "small is above large"},
 	};
 
-	for (unsigned i = 0; i < N(limited); i++) {
-		const struct cfg_val *v = (const void *)((const char *)f + limited[i].off);
-
-		if (v->given && !(limited[i].patterns & BIT(f->pattern.n)))
-			wrong(r, v->at, limited[i].key, "%s: leave it out of pattern %s",
-			      limited[i].say, pattern);
-	}
-	for (unsigned i = 0; i < N(rules); i++)
-		if (rules[i].broken)
-			wrong(r, rules[i].at, rules[i].key, "%s%s", rules[i].text,
-			      rules[i].text[strlen(rules[i].text) - 1] == ' ' ? pattern : "");
+	report_broken(r, rules, N(rules));
 }
 
 static void resolve_storage(struct lab_flow *f)
@@ -592,24 +603,6 @@ static int count_pair(void *arg, uint32_t src, uint32_t dst)
 	r->qps[src] += (uint32_t)r->f->qps.n;
 	r->qps[dst] += (uint32_t)r->f->qps.n;
 	return 0;
-}
-
-static void count_qps(struct resolver *r)
-{
-	const struct lab_flow *f = r->f;
-
-	if (!flow_standing(f)) {
-		for (uint32_t i = 0; i < f->n_src; i++)
-			r->pooled[f->src[i]] = 1;
-		for (uint32_t i = 0; i < f->n_dst; i++)
-			r->pooled[f->dst[i]] = 1;
-	} else if ((uint64_t)f->n_src * (f->pairs.n ? 1 : f->n_dst) * (uint64_t)f->qps.n >
-		   MAX_CONNS) {
-		wrong(r, f->map.at, NULL, "more than %d connections: use pattern poisson",
-		      MAX_CONNS);
-	} else {
-		flow_each_pair(f, count_pair, r);
-	}
 }
 
 static void size_nics(struct resolver *r)
@@ -669,12 +662,12 @@ static void claim_dscp(struct resolver *r)
 		r->sc->hosts[i].nic.class_of_dscp[flow_dscp(f)] = (uint8_t)f->cls.n;
 }
 
-static void resolve_one(struct resolver *r, uint32_t i)
+static void resolve_one(struct resolver *r, uint32_t n)
 {
-	struct lab_flow *f = r->f = &r->sc->flows[i];
+	struct lab_flow *f = r->f = &r->sc->flows[n];
 	unsigned before = r->s->n_errors;
 
-	f->label = f->name.text != NULL ? f->name.text : arena_printf(r->sc->arena, "f%u", i + 1);
+	f->label = f->name.text != NULL ? f->name.text : arena_printf(r->sc->arena, "f%u", n + 1);
 	if (f->mtu.n > 0)
 		f->payload = (uint16_t)f->mtu.n;
 	resolve_storage(f);
@@ -683,8 +676,20 @@ static void resolve_one(struct resolver *r, uint32_t i)
 	resolve_hosts(r);
 	resolve_size(r);
 	check_rules(r);
-	if (r->s->n_errors == before)
-		count_qps(r);
+	check_connections(r);
+	if (r->s->n_errors != before)
+		return;
+	for (uint32_t i = 0; i < f->n_src && !flow_standing(f); i++)
+		r->pooled[f->src[i]] = 1;
+	for (uint32_t i = 0; i < f->n_dst && !flow_standing(f); i++)
+		r->pooled[f->dst[i]] = 1;
+	if (!flow_standing(f))
+		return;
+	if ((uint64_t)f->n_src * (f->pairs.n ? 1 : f->n_dst) * (uint64_t)f->qps.n > MAX_CONNS)
+		wrong(r, f->map.at, NULL, "more than %d connections: use pattern poisson",
+		      MAX_CONNS);
+	else
+		flow_each_pair(f, count_pair, r);
 }
 
 int traffic_resolve(struct scenario *sc, struct diag_sink *s)
@@ -713,27 +718,10 @@ enum { IP_EXTRA = ROCE_MIN_LEN - 14 + 16, NO_SWITCH_MTU = 9216 };
 
 static const uint16_t path_mtus[] = {4096, 2048, 1024, 512, 256};
 
-// The smallest IP MTU of all ports.
+// The port with the smallest IP MTU.
 struct narrowest {
 	uint32_t mtu, sw, port;
 };
-
-static struct narrowest find_narrowest(const struct fabric *f)
-{
-	struct narrowest n = {.mtu = NO_SWITCH_MTU};
-
-	for (uint32_t s = 0; s < f->sc->n_switches; s++) {
-		const struct config *c = f->switches[s].config;
-
-		for (uint32_t p = 0; p < config_n_ports(c); p++) {
-			uint32_t mtu = config_port(c, p).mtu;
-
-			if (mtu < n.mtu)
-				n = (struct narrowest){mtu, s, p};
-		}
-	}
-	return n;
-}
 
 // IP and transport headers of a packet, and the payload of one that fits.
 static uint32_t extra_of(const struct lab_flow *f)
@@ -801,9 +789,16 @@ static void check_class(const struct fabric *fabric, const struct lab_flow *f, s
 
 int traffic_check(struct traffic *t, const struct fabric *f, struct diag_sink *s)
 {
-	struct narrowest n = find_narrowest(f);
+	struct narrowest n = {.mtu = NO_SWITCH_MTU};
 	unsigned before = s->n_errors;
 
+	for (uint32_t i = 0; i < f->sc->n_switches; i++)
+		for (uint32_t p = 0; p < config_n_ports(f->switches[i].config); p++) {
+			uint32_t mtu = config_port(f->switches[i].config, p).mtu;
+
+			if (mtu < n.mtu)
+				n = (struct narrowest){mtu, i, p};
+		}
 	for (uint32_t i = 0; i < t->sc->n_flows; i++) {
 		check_packets(f, &t->sc->flows[i], &n, s);
 		check_class(f, &t->sc->flows[i], s);

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Inside traffic, shared by traffic.c, which keeps the books and the connections and takes the hooks
-// of the NICs, and by traffic_patterns.c, which decides when which host posts.
+// Inside traffic, shared by traffic.c, which keeps the books and the connections and takes the
+// hooks of the NICs, and by traffic_patterns.c, which decides when which host posts.
 //
 //   lab_flow --> run --+-- lanes that stand                       each, incast, all-to-all
 //                      +-- sources (a host of `from`)              poisson, request, storage
