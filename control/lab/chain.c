@@ -7,6 +7,7 @@
 #include "control/lab/expr.h"
 #include "dataplane/qos/pfc.h"
 #include "dataplane/qos/pg.h"
+#include "dataplane/units.h"
 
 const char *const chain_reason_name[N_CHAIN_REASONS] = {
 	[REASON_UNKNOWN] = "host",
@@ -51,20 +52,6 @@ static bool before(struct chain_queue a, struct chain_queue b)
 	if (a.sw != b.sw)
 		return a.sw < b.sw;
 	return a.port != b.port ? a.port < b.port : a.cls < b.cls;
-}
-
-// Wherever a chain enters a cycle, its lowest queue comes first.
-static void turn(struct chain_queue *q, uint32_t n)
-{
-	struct chain_queue turned[CHAIN_MAX_HOPS];
-	uint32_t low = 0;
-
-	for (uint32_t i = 1; i < n; i++)
-		if (before(q[i], q[low]))
-			low = i;
-	for (uint32_t i = 0; i < n; i++)
-		turned[i] = q[(low + i) % n];
-	memcpy(q, turned, n * sizeof(*q));
 }
 
 // ---- findings
@@ -120,27 +107,25 @@ static void seen(struct chain *c, struct chain_finding *f, uint64_t spell_ns)
 		f->longest_ns = c->now_ns - f->spell_ns;
 }
 
-static struct chain_finding *find_root(struct chain *c, const struct chain_pause *p, uint8_t cls)
-{
-	for (uint32_t i = 0; i < c->n; i++) {
-		struct chain_finding *f = &c->findings[i];
-
-		if (f->kind == CHAIN_ROOT && f->host == p->host && f->cls == cls &&
-		    f->reason == p->reason)
-			return f;
-	}
-	return add(c, &(struct chain_finding){.kind = CHAIN_ROOT,
-					      .cls = cls,
-					      .reason = p->reason,
-					      .host = p->host,
-					      .since_ns = p->since_ns});
-}
-
 static void found_root(struct chain *c, const struct chain_pause *p, const struct chain_queue *path,
 		       uint32_t n)
 {
-	struct chain_finding *f = find_root(c, p, path[n - 1].cls);
+	struct chain_finding *f = NULL;
+	uint8_t cls = path[n - 1].cls;
 
+	for (uint32_t i = 0; i < c->n && f == NULL; i++) {
+		struct chain_finding *known = &c->findings[i];
+
+		if (known->kind == CHAIN_ROOT && known->host == p->host && known->cls == cls &&
+		    known->reason == p->reason)
+			f = known;
+	}
+	if (f == NULL)
+		f = add(c, &(struct chain_finding){.kind = CHAIN_ROOT,
+						   .cls = cls,
+						   .reason = p->reason,
+						   .host = p->host,
+						   .since_ns = p->since_ns});
 	if (f == NULL)
 		return;
 	if (n > f->n_queues)
@@ -159,50 +144,40 @@ static bool same_cycle(const struct chain_finding *f, const struct chain_queue *
 	return true;
 }
 
-static struct chain_finding *find_cycle(struct chain *c, const struct chain_queue *q, uint32_t n)
-{
-	struct chain_finding *f;
-
-	for (uint32_t i = 0; i < c->n; i++)
-		if (same_cycle(&c->findings[i], q, n))
-			return &c->findings[i];
-	f = add(c, &(struct chain_finding){.kind = CHAIN_CYCLIC});
-	if (f != NULL)
-		keep_queues(c, f, q, n);
-	return f;
-}
-
-// What was known of it as a mere dependency gives way to what is known of it as a deadlock.
-static void becomes_deadlock(struct chain_finding *f)
-{
-	if (f->kind == CHAIN_DEADLOCK)
-		return;
-	f->kind = CHAIN_DEADLOCK;
-	f->times = 0;
-	f->longest_ns = 0;
-}
-
-static void found_cycle(struct chain *c, const struct chain_view *v, struct chain_queue *q,
+static void found_cycle(struct chain *c, const struct chain_view *v, const struct chain_queue *q,
 			uint32_t n)
 {
-	struct chain_finding *f;
-	uint64_t since;
+	struct chain_queue turned[CHAIN_MAX_HOPS];
+	struct chain_finding *f = NULL;
+	uint64_t since = 0; // when the last of the queues moved; UINT64_MAX: some does
+	uint32_t low = 0;
 
-	turn(q, n);
-	f = find_cycle(c, q, n);
-	if (f == NULL || (f->times != 0 && f->look == c->look))
-		return;
-	uint64_t latest = 0;
-
-	// Since when none of the queues has moved; UINT64_MAX: some does.
-	for (uint32_t i = 0; i < n; i++) {
-		uint64_t t = v->still_since(v->arg, q[i]);
-
-		latest = t > latest ? t : latest;
+	// Wherever a chain enters a cycle, its lowest queue comes first.
+	for (uint32_t i = 1; i < n; i++)
+		if (before(q[i], q[low]))
+			low = i;
+	for (uint32_t i = 0; i < n; i++)
+		turned[i] = q[(low + i) % n];
+	for (uint32_t i = 0; i < c->n && f == NULL; i++)
+		if (same_cycle(&c->findings[i], turned, n))
+			f = &c->findings[i];
+	if (f == NULL) {
+		f = add(c, &(struct chain_finding){.kind = CHAIN_CYCLIC});
+		if (f == NULL)
+			return;
+		keep_queues(c, f, turned, n);
 	}
-	since = latest;
+	if (f->times != 0 && f->look == c->look)
+		return;
+	for (uint32_t i = 0; i < n; i++)
+		since = max_u64(since, v->still_since(v->arg, turned[i]));
 	if (since <= c->now_ns && c->now_ns - since >= c->stuck_ns) {
-		becomes_deadlock(f);
+		// What was known of it as a mere dependency gives way.
+		if (f->kind != CHAIN_DEADLOCK)
+			f->times = 0;
+		if (f->kind != CHAIN_DEADLOCK)
+			f->longest_ns = 0;
+		f->kind = CHAIN_DEADLOCK;
 		seen(c, f, since);
 	} else if (f->kind == CHAIN_CYCLIC) {
 		seen(c, f, c->now_ns);
@@ -268,30 +243,25 @@ uint32_t chain_count_host(const struct chain *c, uint32_t host, uint64_t from_ns
 	return n;
 }
 
-static bool passes(const struct chain_finding *f, uint32_t sw)
-{
-	for (uint32_t i = 0; i < f->n_queues; i++)
-		if (f->queues[i].sw == sw)
-			return true;
-	return false;
-}
-
-static bool is_among(uint32_t sw, const uint32_t *switches, uint32_t n)
-{
-	for (uint32_t i = 0; i < n; i++)
-		if (switches[i] == sw)
-			return true;
-	return false;
-}
-
+// Whether a cycle goes through exactly these switches.
 static bool passes_exactly(const struct chain_finding *f, const uint32_t *switches, uint32_t n)
 {
-	for (uint32_t i = 0; i < n; i++)
-		if (!passes(f, switches[i]))
+	for (uint32_t i = 0; i < n; i++) {
+		uint32_t k = 0;
+
+		while (k < f->n_queues && f->queues[k].sw != switches[i])
+			k++;
+		if (k == f->n_queues)
 			return false;
-	for (uint32_t i = 0; i < f->n_queues; i++)
-		if (!is_among(f->queues[i].sw, switches, n))
+	}
+	for (uint32_t i = 0; i < f->n_queues; i++) {
+		uint32_t k = 0;
+
+		while (k < n && switches[k] != f->queues[i].sw)
+			k++;
+		if (k == n)
 			return false;
+	}
 	return true;
 }
 
@@ -322,26 +292,16 @@ void chain_rank(const struct chain *c, uint32_t *order)
 
 enum { LONGEST_QUANTA = 65535, LIFETIMES = 2 };
 
-// Twice the longest PAUSE that any link knows.
-static uint64_t default_stuck_ns(const struct scenario *sc)
-{
-	uint64_t longest = 0;
-
-	for (uint32_t i = 0; i < sc->n_links; i++) {
-		uint64_t t = pfc_quanta_ns(sc->links[i].speed_bps, LONGEST_QUANTA);
-
-		longest = t > longest ? t : longest;
-	}
-	return LIFETIMES * longest;
-}
-
 struct chain_fabric *chain_fabric_create(const struct scenario *sc)
 {
 	struct chain_fabric *c = calloc(1, sizeof(*c));
+	uint64_t longest = 0; // PAUSE that any link knows
 
 	if (c == NULL)
 		return NULL;
-	chain_init(&c->chain, sc->stuck_ns != 0 ? sc->stuck_ns : default_stuck_ns(sc));
+	for (uint32_t i = 0; i < sc->n_links; i++)
+		longest = max_u64(longest, pfc_quanta_ns(sc->links[i].speed_bps, LONGEST_QUANTA));
+	chain_init(&c->chain, sc->stuck_ns != 0 ? sc->stuck_ns : LIFETIMES * longest);
 	c->still = calloc((size_t)sc->n_ports * N_CLASSES + 1, sizeof(*c->still));
 	c->walked = calloc((size_t)sc->n_ports * N_CLASSES + 1, sizeof(*c->walked));
 	if (c->still == NULL || c->walked == NULL) {
@@ -391,17 +351,6 @@ static void look_at_queue(const struct fabric *f, struct chain_queue at)
 	s->look = look;
 }
 
-static void look_at_pauses(const struct fabric *f, uint32_t sw)
-{
-	for (uint32_t p = 0; p < f->sc->switches[sw].n_ports; p++) {
-		if (switch_pfc_rx(f->switches[sw].sw, p)->paused == 0)
-			continue;
-		for (unsigned c = 0; c < N_CLASSES; c++)
-			if (is_paused(f->switches[sw].sw, p, c))
-				look_at_queue(f, (struct chain_queue){sw, (uint8_t)p, (uint8_t)c});
-	}
-}
-
 static uint64_t still_since(const void *arg, struct chain_queue q)
 {
 	const struct fabric *f = arg;
@@ -442,19 +391,11 @@ static bool cause_of(const struct fabric *f, uint32_t sw, unsigned port, unsigne
 	return c.kind == CAUSE_QUEUE;
 }
 
-static struct chain_pause by_host(const struct fabric *f, uint32_t host, unsigned cls)
+static struct chain_pause paused_by(const void *arg, struct chain_queue q)
 {
 	static const uint8_t reasons[] = {[NIC_PAUSES_NOT] = REASON_UNKNOWN,
 					  [NIC_PAUSES_BY_STORM] = REASON_STORM,
 					  [NIC_PAUSES_SLOWLY] = REASON_SLOW_RECEIVER};
-	struct chain_pause p = {.by = CHAIN_BY_HOST, .host = host};
-
-	p.reason = reasons[nic_pausing(f->hosts[host].nic, cls, &p.since_ns)];
-	return p;
-}
-
-static struct chain_pause paused_by(const void *arg, struct chain_queue q)
-{
 	const struct fabric *f = arg;
 	const struct sc_port *port = &f->sc->switches[q.sw].ports[q.port];
 	struct chain_pause p = {.by = CHAIN_BY_NOBODY};
@@ -464,8 +405,12 @@ static struct chain_pause paused_by(const void *arg, struct chain_queue q)
 	if (port->link == SC_NO_LINK || !is_paused(f->switches[q.sw].sw, q.port, q.cls))
 		return p;
 	peer = &f->sc->links[port->link].end[1 - port->side];
-	if (!peer->is_switch)
-		return by_host(f, peer->node, q.cls);
+	if (!peer->is_switch) {
+		p.by = CHAIN_BY_HOST;
+		p.host = peer->node;
+		p.reason = reasons[nic_pausing(f->hosts[peer->node].nic, q.cls, &p.since_ns)];
+		return p;
+	}
 	pg = switch_policy(f->switches[peer->node].sw)
 		     ->ports[peer->port]
 		     .classify.class_to_pg[q.cls];
@@ -488,33 +433,31 @@ static bool pauses(const struct weir_switch *sw, unsigned port, unsigned pg)
 	return false;
 }
 
-static void walk_from(struct fabric *f, uint32_t sw, unsigned port, unsigned pg)
-{
-	const struct chain_view view = {paused_by, still_since, f};
-	struct chain_fabric *c = f->chain;
-	struct chain_queue from;
-
-	if (!pauses(f->switches[sw].sw, port, pg) || !cause_of(f, sw, port, pg, &from) ||
-	    c->walked[index_of(f, from)] == c->chain.look)
-		return;
-	c->walked[index_of(f, from)] = c->chain.look;
-	chain_walk(&c->chain, &view, from);
-}
-
 void chain_fabric_look(struct fabric *f)
 {
+	const struct chain_view view = {paused_by, still_since, f};
 	struct chain *c = &f->chain->chain;
 
 	chain_begin(c, f->clock.now_ns);
 	for (uint32_t s = 0; s < f->sc->n_switches; s++)
-		look_at_pauses(f, s);
+		for (uint32_t p = 0; p < f->sc->switches[s].n_ports; p++)
+			for (unsigned k = 0; k < N_CLASSES; k++)
+				if (switch_pfc_rx(f->switches[s].sw, p)->paused != 0 &&
+				    is_paused(f->switches[s].sw, p, k))
+					look_at_queue(
+						f, (struct chain_queue){s, (uint8_t)p, (uint8_t)k});
 	for (uint32_t s = 0; s < f->sc->n_switches; s++)
-		for (uint32_t p = 0; p < f->sc->switches[s].n_ports; p++) {
-			if (switch_pfc_tx(f->switches[s].sw, p)->paused == 0)
-				continue;
-			for (unsigned pg = 0; pg < N_PGS; pg++)
-				walk_from(f, s, p, pg);
-		}
+		for (uint32_t p = 0; p < f->sc->switches[s].n_ports; p++)
+			for (unsigned pg = 0; pg < N_PGS; pg++) {
+				struct chain_queue from;
+
+				if (!pauses(f->switches[s].sw, p, pg) ||
+				    !cause_of(f, s, p, pg, &from) ||
+				    f->chain->walked[index_of(f, from)] == c->look)
+					continue;
+				f->chain->walked[index_of(f, from)] = c->look;
+				chain_walk(c, &view, from);
+			}
 	chain_end(c);
 	if (c->short_of_memory)
 		f->out_of_memory = true;

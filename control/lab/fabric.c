@@ -3,6 +3,7 @@
 
 #include <errno.h>
 #include <inttypes.h>
+#include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -16,6 +17,8 @@
 #include "dataplane/units.h"
 #include "dataplane/worker.h"
 #include "drivers/nic/requester.h"
+
+enum { CONTROL_EVERY_NS = 1000000, EVENTS_A_CALL = 64, PASSES = 3 };
 
 // ---- derived routes
 // Derived routes follow the ports that are up: a next hop is left out on every switch while no
@@ -44,8 +47,8 @@ void fabric_track(struct fabric *f, uint32_t sw)
 	switch_track_nexthops(f->switches[sw].sw, leads, &l);
 }
 
-// Whether a port has gone down or come up since the last look.
-static bool ports_changed(struct fabric *f, uint32_t sw)
+// All routes follow the ports of a switch, as control sees them.
+static void fabric_withdraw(struct fabric *f, uint32_t sw)
 {
 	const struct sc_switch *s = &f->sc->switches[sw];
 	bool changed = false;
@@ -60,20 +63,12 @@ static bool ports_changed(struct fabric *f, uint32_t sw)
 		f->ends_down[link] ^= bit;
 		changed = true;
 	}
-	return changed;
-}
-
-// After control's side of a switch: all routes follow its ports.
-static void fabric_withdraw(struct fabric *f, uint32_t sw)
-{
-	if (!ports_changed(f, sw))
+	if (!changed)
 		return;
 	routes_follow(&f->routes, f->ends_down);
 	for (uint32_t i = 0; i < f->sc->n_switches; i++)
 		fabric_track(f, i);
 }
-
-enum { CONTROL_EVERY_NS = 1000000, EVENTS_A_CALL = 64, PASSES = 3 };
 
 // ---- actors
 // In fixed order. The second pass takes over and settles what the first handed and released between
@@ -130,18 +125,6 @@ static void note_loss(struct fabric *f, uint32_t sw, const struct event *e)
 	l->count++;
 }
 
-static void note_storms(struct fabric *f, uint32_t sw)
-{
-	struct fabric_switch *s = &f->switches[sw];
-	uint64_t lost = switch_events_lost(s->sw);
-
-	if (s->events_lost != lost)
-		storm_log_catch_up(&f->storms, sw, s->sw);
-	s->events_lost = lost;
-	if (f->storms.short_of_memory)
-		f->out_of_memory = true;
-}
-
 // Does what control has to do for a switch, now.
 static void fabric_control(struct fabric *f, uint32_t i)
 {
@@ -156,7 +139,10 @@ static void fabric_control(struct fabric *f, uint32_t i)
 			storm_log_event(&f->storms, i, &events[k]);
 		}
 	} while (n == EVENTS_A_CALL);
-	note_storms(f, i);
+	if (s->events_lost != switch_events_lost(s->sw))
+		storm_log_catch_up(&f->storms, i, s->sw);
+	s->events_lost = switch_events_lost(s->sw);
+	f->out_of_memory |= f->storms.short_of_memory;
 	fabric_withdraw(f, i);
 	if (!switch_requests_done(s->sw))
 		actor_poke(&s->actor);
@@ -188,13 +174,9 @@ struct fabric_fault {
 	uint32_t turn; // of those that have begun
 };
 
-static struct wire_end *leaving_by(const struct fabric *f, const struct sc_fault *sc)
+static bool same_end(const struct sc_end *a, const struct sc_end *b)
 {
-	const struct sc_link *l = &f->sc->links[sc->link];
-	bool first = l->end[0].is_switch == sc->target.is_switch &&
-		     l->end[0].node == sc->target.node && l->end[0].port == sc->target.port;
-
-	return wire_end(f->links[sc->link].wire, first ? 0 : 1);
+	return a->is_switch == b->is_switch && a->node == b->node && a->port == b->port;
 }
 
 static void storm(struct fabric *f, const struct sc_fault *sc, bool on)
@@ -220,10 +202,14 @@ static void link_down(struct fabric *f, const struct sc_fault *sc, bool on)
 
 static void link_lossy(struct fabric *f, const struct sc_fault *sc, bool on)
 {
+	const struct sc_end *first = &f->sc->links[sc->link].end[0];
 	struct wire_loss other = sc->loss;
 
+	// One way: frames that leave by the target.
 	if (sc->one_way) {
-		wire_set_loss(leaving_by(f, sc), on ? &sc->loss : NULL);
+		wire_set_loss(
+			wire_end(f->links[sc->link].wire, same_end(first, &sc->target) ? 0 : 1),
+			on ? &sc->loss : NULL);
 		return;
 	}
 	other.seed = ~other.seed; // the directions lose different frames
@@ -313,11 +299,6 @@ static void (*const act[N_SC_FAULTS])(struct fabric *f, const struct sc_fault *s
 
 // ---- faults over faults
 
-static bool same_end(const struct sc_end *a, const struct sc_end *b)
-{
-	return a->is_switch == b->is_switch && a->node == b->node && a->port == b->port;
-}
-
 // Whether two faults change the same thing.
 static bool meet(const struct sc_fault *a, const struct sc_fault *b)
 {
@@ -402,17 +383,7 @@ static int fabric_faults(struct fabric *f)
 // of the way with the largest result, rounded up to whole milliseconds. The factor 2 leaves room
 // for full buffers on the way of the acknowledgement, and for other queues that a port serves.
 
-#define MS_NS 1000000ull
-#define MOST_MS 60000ull // as the key `rto`
-
-enum { LONGEST_PACKET = 4096 };
-
-static double buffer_bytes(const struct fabric *f, uint32_t sw)
-{
-	const struct policy *p = f->switches[sw].policy;
-
-	return (double)p->buffer.total_cells * p->cell.bytes;
-}
+enum { LONGEST_PACKET = 4096, MOST_MS = 60000 }; // MOST_MS: as the key `rto`
 
 static double way_ns(const struct fabric *f, const struct ideal_path *path)
 {
@@ -424,8 +395,11 @@ static double way_ns(const struct fabric *f, const struct ideal_path *path)
 	for (uint32_t l = 0; l < path->n; l++) {
 		if (path->links[l].speed_bps < slowest)
 			slowest = path->links[l].speed_bps;
-		if (l != 0)
-			bytes += buffer_bytes(f, path->links[l].sw);
+		if (l != 0) {
+			const struct policy *p = f->switches[path->links[l].sw].policy;
+
+			bytes += (double)p->buffer.total_cells * p->cell.bytes;
+		}
 	}
 	return (double)ideal_complete_ns(path, &m) +
 	       bytes * BITS_PER_BYTE * SECOND_NS / (double)slowest;
@@ -460,13 +434,6 @@ static uint32_t find_examples(const struct scenario *sc, uint32_t *hosts)
 	return n;
 }
 
-static uint64_t whole_ms(double ns)
-{
-	uint64_t ms = ns >= (double)(MOST_MS * MS_NS) ? MOST_MS : (uint64_t)(ns / MS_NS);
-
-	return ms == MOST_MS || (double)(ms * MS_NS) >= ns ? ms : ms + 1;
-}
-
 // Computes f->rto_ns. Policies must be compiled. Returns 0 or -ENOMEM.
 static int fabric_rto(struct fabric *f)
 {
@@ -487,7 +454,7 @@ static int fabric_rto(struct fabric *f)
 			ns = path.n == 0 ? 0 : 2 * way_ns(f, &path);
 			longest = ns > longest ? ns : longest;
 		}
-	f->rto_ns = whole_ms(longest) * MS_NS;
+	f->rto_ns = (uint64_t)fmin(ceil(longest / MS_NS), MOST_MS) * MS_NS;
 	ideal_destroy(ideal);
 	free(hosts);
 	return err;
@@ -622,27 +589,6 @@ static struct fabric *fabric_new(const struct scenario *sc)
 	return f;
 }
 
-static int make_all(struct fabric *f, struct diags *d)
-{
-	int err = make_wires(f);
-
-	if (err == 0)
-		err = fabric_policies(f, d);
-	if (err == 0)
-		err = fabric_rto(f);
-	if (err == 0)
-		err = fabric_memory(f);
-	for (uint32_t i = 0; err == 0 && i < f->sc->n_switches; i++)
-		err = make_switch(f, i);
-	for (uint32_t i = 0; err == 0 && i < f->sc->n_hosts; i++)
-		err = make_host(f, i);
-	if (err == 0)
-		err = fabric_faults(f);
-	if (err == 0)
-		err = vclock_at(&f->clock, 0, control, f);
-	return err;
-}
-
 int fabric_create(const struct scenario *sc, const struct fabric_hooks *hooks, struct fabric **out,
 		  struct diags *d)
 {
@@ -653,7 +599,21 @@ int fabric_create(const struct scenario *sc, const struct fabric_hooks *hooks, s
 		return -ENOMEM;
 	if (hooks != NULL)
 		f->hooks = *hooks;
-	err = make_all(f, d);
+	err = make_wires(f);
+	if (err == 0)
+		err = fabric_policies(f, d);
+	if (err == 0)
+		err = fabric_rto(f);
+	if (err == 0)
+		err = fabric_memory(f);
+	for (uint32_t i = 0; err == 0 && i < sc->n_switches; i++)
+		err = make_switch(f, i);
+	for (uint32_t i = 0; err == 0 && i < sc->n_hosts; i++)
+		err = make_host(f, i);
+	if (err == 0)
+		err = fabric_faults(f);
+	if (err == 0)
+		err = vclock_at(&f->clock, 0, control, f);
 	if (err != 0) {
 		fabric_destroy(f);
 		return err;
