@@ -48,10 +48,10 @@ static void catch_up(struct storm_log *l, const struct storm_pick *p, uint64_t k
 {
 	for (uint64_t n = storm_log_count(l, p); n < known; n++)
 		add_record(l, &(struct storm_record){.t_ns = t_ns,
-					      .sw = p->sw,
-					      .port = (uint8_t)p->port,
-					      .cls = (uint8_t)p->cls,
-					      .what = (uint8_t)p->what});
+						     .sw = p->sw,
+						     .port = (uint8_t)p->port,
+						     .cls = (uint8_t)p->cls,
+						     .what = (uint8_t)p->what});
 }
 
 void storm_log_catch_up(struct storm_log *l, uint32_t sw, const struct weir_switch *s)
@@ -183,17 +183,18 @@ void cnp_judge_destroy(struct cnp_judge *j)
 
 static enum nic_pair verdict(const struct fabric *f, const struct cnp_record *r)
 {
-	const struct fabric_host *h;
+	const struct sc_host *hosts = f->sc->hosts;
 	uint8_t src[16], dst[16];
+	uint32_t ip, i;
 
 	if (flow_key_addresses(&r->key, src, dst) != 4)
 		return NIC_PAIR_WRONG; // no host speaks IPv6
-	uint32_t i = f->sc->n_hosts == 0 ? 0 : (be32_get(src)) - f->sc->hosts[0].ip;
-
-	// Addresses follow one another in the order of the hosts. NULL: nobody's.
-	h = i < f->sc->n_hosts && f->sc->hosts[i].ip == (be32_get(src)) ? &f->hosts[i] : NULL;
-	return h == NULL ? NIC_PAIR_WRONG
-			 : nic_pair_now(h->nic, r->sender_qp, be32_get(dst), flow_key_qp(&r->key));
+	// Addresses follow one another in the order of the hosts.
+	ip = be32_get(src);
+	i = f->sc->n_hosts == 0 ? 0 : ip - hosts[0].ip;
+	if (i >= f->sc->n_hosts || hosts[i].ip != ip)
+		return NIC_PAIR_WRONG;
+	return nic_pair_now(f->hosts[i].nic, r->sender_qp, be32_get(dst), flow_key_qp(&r->key));
 }
 
 static void count(struct cnp_counts *c, const struct cnp_record *r, enum nic_pair v)
@@ -204,30 +205,27 @@ static void count(struct cnp_counts *c, const struct cnp_record *r, enum nic_pai
 	c->by_source[r->source < N_PAIR_SOURCES ? r->source : 0]++;
 }
 
-static void judge(struct fabric *f, uint32_t sw, const struct cnp_record *r)
-{
-	struct cnp_judge *j = f->cnps;
-	enum nic_pair v = verdict(f, r);
-	uint32_t spot = (j->sc->switches[sw].first_port + r->port) * QUEUES + r->queue;
-
-	count(&j->queues[spot], r, v);
-	count(&j->all, r, v);
-	if (v != NIC_PAIR_WRONG || j->seen)
-		return;
-	j->seen = true;
-	j->first_sw = sw;
-	j->first = *r;
-}
-
 void cnp_judge_look(struct fabric *f, uint32_t sw)
 {
+	struct cnp_judge *j = f->cnps;
+	struct cnp_counts *queues = &j->queues[j->sc->switches[sw].first_port * QUEUES];
 	struct cnp_record records[AT_ONCE];
 	unsigned n;
 
 	do {
 		n = switch_cnp_records(f->switches[sw].sw, records, AT_ONCE);
-		for (unsigned i = 0; i < n; i++)
-			judge(f, sw, &records[i]);
+		for (unsigned i = 0; i < n; i++) {
+			const struct cnp_record *r = &records[i];
+			enum nic_pair v = verdict(f, r);
+
+			count(&queues[(uint32_t)r->port * QUEUES + r->queue], r, v);
+			count(&j->all, r, v);
+			if (v != NIC_PAIR_WRONG || j->seen)
+				continue;
+			j->seen = true;
+			j->first_sw = sw;
+			j->first = *r;
+		}
 	} while (n == AT_ONCE);
 }
 

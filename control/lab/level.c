@@ -19,26 +19,9 @@ static uint64_t length_of(const struct weir_switch *sw, const struct level *l)
 	return bytes;
 }
 
-static bool room_for(struct level *l, uint64_t bin)
-{
-	uint64_t n = l->n_bins == 0 ? 64 : l->n_bins, *more;
-
-	if (bin < l->n_bins)
-		return true;
-	while (n <= bin)
-		n *= 2;
-	more = realloc(l->bin_ns, n * sizeof(*more));
-	if (more == NULL)
-		return false;
-	memset(more + l->n_bins, 0, (n - l->n_bins) * sizeof(*more));
-	l->bin_ns = more;
-	l->n_bins = n;
-	return true;
-}
-
 static void count_time(struct level *l, uint64_t now_ns)
 {
-	uint64_t ns = now_ns - l->to_ns;
+	uint64_t ns = now_ns - l->to_ns, bin, n;
 
 	l->to_ns = now_ns;
 	if (ns == 0)
@@ -50,10 +33,21 @@ static void count_time(struct level *l, uint64_t now_ns)
 		l->above_ns += ns;
 	if (l->bin_bytes == 0)
 		return;
-	if (room_for(l, l->bytes / l->bin_bytes))
-		l->bin_ns[l->bytes / l->bin_bytes] += ns;
-	else
-		l->out_of_memory = true;
+	bin = l->bytes / l->bin_bytes;
+	for (n = l->n_bins == 0 ? 64 : l->n_bins; n <= bin; n *= 2)
+		;
+	if (n != l->n_bins) {
+		uint64_t *more = realloc(l->bin_ns, n * sizeof(*more));
+
+		if (more == NULL) {
+			l->out_of_memory = true;
+			return;
+		}
+		memset(more + l->n_bins, 0, (n - l->n_bins) * sizeof(*more));
+		l->bin_ns = more;
+		l->n_bins = n;
+	}
+	l->bin_ns[bin] += ns;
 }
 
 void level_begin(struct fabric *f, struct level *l)
@@ -83,7 +77,8 @@ void level_switch_stepped(struct fabric *f, uint32_t sw)
 	struct fabric_switch *s = &f->switches[sw];
 	struct level *l;
 
-	TAILQ_FOREACH(l, &s->levels, next) {
+	TAILQ_FOREACH(l, &s->levels, next)
+	{
 		count_time(l, f->clock.now_ns);
 		l->bytes = length_of(s->sw, l);
 	}

@@ -61,7 +61,8 @@ static const char *path_of(struct arena *a, const struct spot *s)
 			    schema_shown(a, s->n->key->text));
 }
 
-__attribute__((format(printf, 2, 3))) static void wrong(struct work *w, const char *fmt, ...)
+// Reports a mistake of the text. NULL.
+__attribute__((format(printf, 2, 3))) static void *wrong(struct work *w, const char *fmt, ...)
 {
 	char text[512];
 	va_list ap;
@@ -71,6 +72,7 @@ __attribute__((format(printf, 2, 3))) static void wrong(struct work *w, const ch
 	va_end(ap);
 	diag_add(w->f->sink, DIAG_ERROR, w->at, path_of(w->f->arena, w->spot), "%s", text);
 	w->out = NULL;
+	return NULL;
 }
 
 // ---- names
@@ -108,47 +110,35 @@ const char *params_known(struct arena *a, const struct node *map, const char *wr
 	return arena_printf(a, "known are %s", all);
 }
 
-static struct param *find(struct work *w, const char *name, size_t len)
-{
-	struct filler *f = w->f;
-
-	for (uint32_t i = 0; i < f->n; i++)
-		if (strlen(f->params[i].row.name) == len &&
-		    memcmp(f->params[i].row.name, name, len) == 0)
-			return &f->params[i];
-	name = schema_shown(f->arena, arena_text(f->arena, name, len));
-	wrong(w, "there is no param %s" CURE "%s", name, params_known(f->arena, f->map, name));
-	return NULL;
-}
-
 // ---- values
 static void resolve(struct filler *f, struct param *p, struct param *user);
-
-static void report_ring(struct work *w, const struct param *p)
-{
-	struct arena *a = w->f->arena;
-	const char *ring = p->row.name;
-
-	for (const struct param *u = w->self; u != NULL; u = u == p ? NULL : u->user)
-		ring = arena_printf(a, "%s -> %s", u->row.name, ring);
-	wrong(w, "the params need each other: %s", ring);
-}
 
 // The value of a param, and a note of it. NULL: reported.
 static const char *value_of(struct work *w, const char *name, size_t len)
 {
-	struct param *p = find(w, name, len);
-	struct arena *a = w->f->arena;
+	struct filler *f = w->f;
+	struct arena *a = f->arena;
+	struct param *p = NULL;
 	const struct cfg_pos *at;
 
-	if (p == NULL)
-		return NULL;
+	for (uint32_t i = 0; i < f->n && p == NULL; i++)
+		if (strlen(f->params[i].row.name) == len &&
+		    memcmp(f->params[i].row.name, name, len) == 0)
+			p = &f->params[i];
+	if (p == NULL) {
+		name = schema_shown(a, arena_text(a, name, len));
+		return wrong(w, "there is no param %s" CURE "%s", name,
+			     params_known(a, f->map, name));
+	}
 	p->used = true;
 	if (p->state == OPEN) {
-		report_ring(w, p);
-		return NULL;
+		const char *ring = p->row.name;
+
+		for (const struct param *u = w->self; u != NULL; u = u == p ? NULL : u->user)
+			ring = arena_printf(a, "%s -> %s", u->row.name, ring);
+		return wrong(w, "the params need each other: %s", ring);
 	}
-	resolve(w->f, p, w->self);
+	resolve(f, p, w->self);
 	if (p->row.value == NULL) { // reported there
 		w->out = NULL;
 		return NULL;
@@ -196,15 +186,6 @@ static const struct cfg_origin *origin_of(const struct work *w)
 }
 
 // ---- arithmetic
-static bool is_number(const char *text, const char **why)
-{
-	enum expr_unit unit;
-	double v;
-	const char *end = expr_number(text + (*text == '-'), &v, &unit, why);
-
-	return end != NULL && *end == '\0';
-}
-
 // The inside of ${ } with values for names. NULL: reported.
 static const char *values_for_names(struct work *w, const char *s, const char *end)
 {
@@ -213,7 +194,9 @@ static const char *values_for_names(struct work *w, const char *s, const char *e
 
 	while (out != NULL && s < end) {
 		size_t len = name_length(s);
-		const char *value, *why;
+		const char *value, *why, *number_end;
+		enum expr_unit unit;
+		double v;
 
 		if (len == 0 || s[len] == '(') { // a function
 			len += len == 0;
@@ -227,11 +210,10 @@ static const char *values_for_names(struct work *w, const char *s, const char *e
 		value = value_of(w, s, len);
 		if (value == NULL)
 			return NULL;
-		if (!is_number(value, &why)) {
-			wrong(w, "%.*s is %s, and only numbers are computed with" CURE "%s",
-			      (int)len, s, schema_shown(a, value), why);
-			return NULL;
-		}
+		number_end = expr_number(value + (*value == '-'), &v, &unit, &why);
+		if (number_end == NULL || *number_end != '\0')
+			return wrong(w, "%.*s is %s, and only numbers are computed with" CURE "%s",
+				     (int)len, s, schema_shown(a, value), why);
 		value = arena_printf(a, "(%s)", value);
 		out = joined(w, out, value, strlen(value));
 		s += len;
@@ -420,24 +402,6 @@ static bool is_sound(struct filler *f, const struct node *v)
 	return false;
 }
 
-static void add_param(struct filler *f, const struct node *v)
-{
-	bool sound = is_sound(f, v);
-
-	for (uint32_t i = 0; i < f->n; i++)
-		if (strcmp(f->params[i].row.name, v->key->text) == 0) {
-			diag_add(f->sink, DIAG_ERROR, v->key->at,
-				 arena_printf(f->arena, "params.%s", v->key->text),
-				 "given twice, first on line %u", f->params[i].node->key->at.line);
-			return;
-		}
-	// The uses of a param that is wrong are not reported, too.
-	f->params[f->n++] = (struct param){.row.name = v->key->text,
-					   .node = v,
-					   .state = sound ? UNREAD : CLOSED,
-					   .used = !sound};
-}
-
 static void read_map(struct filler *f)
 {
 	if (f->map == NULL || (f->map->kind == NODE_SCALAR && *f->map->text == '\0'))
@@ -453,8 +417,24 @@ static void read_map(struct filler *f)
 		return;
 	}
 	f->params = arena_alloc(f->arena, (f->map->n + 1) * sizeof(*f->params));
-	for (const struct node *v = f->map->first; v != NULL; v = v->next)
-		add_param(f, v);
+	for (const struct node *v = f->map->first; v != NULL; v = v->next) {
+		bool sound = is_sound(f, v);
+		uint32_t i = 0;
+
+		while (i < f->n && strcmp(f->params[i].row.name, v->key->text) != 0)
+			i++;
+		if (i < f->n) {
+			diag_add(f->sink, DIAG_ERROR, v->key->at,
+				 arena_printf(f->arena, "params.%s", v->key->text),
+				 "given twice, first on line %u", f->params[i].node->key->at.line);
+			continue;
+		}
+		// The uses of a param that is wrong are not reported, too.
+		f->params[f->n++] = (struct param){.row.name = v->key->text,
+						   .node = v,
+						   .state = sound ? UNREAD : CLOSED,
+						   .used = !sound};
+	}
 }
 
 struct node *params_map(const struct node *root)

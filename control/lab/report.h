@@ -30,6 +30,7 @@ bool report_passed(const struct run *r);
 bool report_idle(const struct run *r);
 void report_table(const struct run *r, FILE *out);
 struct json_object *report_json(const struct run *r);
+void report_json_print(const struct run *r, FILE *out);
 // Writes report.json, series.csv, flows.csv, *.svg, report.html into dir (made if need be). 0,
 // -errno.
 __attribute__((warn_unused_result)) int report_files(const struct run *r, const char *dir);

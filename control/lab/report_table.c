@@ -44,23 +44,6 @@ static void put_value(const struct run *r, struct grid *g, enum expr_unit unit, 
 
 // ---- hosts
 
-static void host_cells(const struct run *r, struct grid *g, const struct host_row *h,
-		       const struct nic_stats *s)
-{
-	put_rate(r, g, h->tx_bps);
-	put_rate(r, g, h->goodput_bps);
-	report_put_count(g, s->messages_completed);
-	report_put_count(g, h->ce_marked);
-	report_put_count(g, s->cnps_sent);
-	report_put_count(g, s->cnps_received);
-	report_put_count(g, h->rx_pause);
-	put_value(r, g, EXPR_TIME, (double)h->rx_pause_duration_us * 1000);
-	report_put_count(g, h->tx_pause);
-	report_put_count(g, s->retransmissions);
-	report_put_count(g, s->duplicates);
-	report_put_count(g, s->timeouts);
-}
-
 struct host_order {
 	uint32_t host;
 	double weight;
@@ -82,15 +65,6 @@ static int by_number(const void *a, const void *b)
 	return x->host < y->host ? -1 : x->host > y->host;
 }
 
-static double sum_of(double *v, uint32_t n)
-{
-	double sum = 0;
-
-	for (uint32_t i = 0; i < n; i++)
-		sum += v[i];
-	return sum;
-}
-
 static int ascending(const void *a, const void *b)
 {
 	double x = *(const double *)a, y = *(const double *)b;
@@ -101,7 +75,7 @@ static int ascending(const void *a, const void *b)
 static void hosts_note(const struct run *r, struct grid *g)
 {
 	uint32_t n = r->sc->n_hosts;
-	double *v = calloc(n, sizeof(*v));
+	double *v = calloc(n, sizeof(*v)), sum = 0;
 	char low[TEXT], mid[TEXT], high[TEXT], all[TEXT];
 
 	if (v == NULL)
@@ -109,12 +83,14 @@ static void hosts_note(const struct run *r, struct grid *g)
 	for (uint32_t i = 0; i < n; i++)
 		v[i] = report_host(r, i).tx_bps;
 	qsort(v, n, sizeof(*v), ascending);
+	for (uint32_t i = 0; i < n; i++)
+		sum += v[i];
 	grid_note(g,
 		  "the %d of %u hosts that moved most; sent by each of all: least %s, median %s, "
 		  "most %s, "
 		  "together %s Gb/s",
 		  MAX_ROWS, n, rate_text(r, v[0], low), rate_text(r, v[n / 2], mid),
-		  rate_text(r, v[n - 1], high), rate_text(r, sum_of(v, n), all));
+		  rate_text(r, v[n - 1], high), rate_text(r, sum, all));
 	free(v);
 }
 
@@ -141,11 +117,24 @@ static void hosts_grid(const struct run *r, report_grid_fn *emit, FILE *out)
 		hosts_note(r, &g);
 	}
 	for (uint32_t i = 0; i < shown; i++) {
-		struct host_row h = report_host(r, order[i].host);
+		uint32_t host = order[i].host;
+		struct host_row h = report_host(r, host);
+		const struct nic_stats *s = nic_stats_now(r->fabric->hosts[host].nic);
 
 		grid_row(&g);
-		grid_put(&g, "%s", r->sc->hosts[order[i].host].name);
-		host_cells(r, &g, &h, nic_stats_now(r->fabric->hosts[order[i].host].nic));
+		grid_put(&g, "%s", r->sc->hosts[host].name);
+		put_rate(r, &g, h.tx_bps);
+		put_rate(r, &g, h.goodput_bps);
+		report_put_count(&g, s->messages_completed);
+		report_put_count(&g, h.ce_marked);
+		report_put_count(&g, s->cnps_sent);
+		report_put_count(&g, s->cnps_received);
+		report_put_count(&g, h.rx_pause);
+		put_value(r, &g, EXPR_TIME, (double)h.rx_pause_duration_us * 1000);
+		report_put_count(&g, h.tx_pause);
+		report_put_count(&g, s->retransmissions);
+		report_put_count(&g, s->duplicates);
+		report_put_count(&g, s->timeouts);
 	}
 	emit(&g, out);
 	grid_fini(&g);
@@ -190,20 +179,19 @@ static void flows_grid(const struct run *r, report_grid_fn *emit, FILE *out)
 
 // ---- queues
 
+// Of the classes that share a queue, or a priority group: the sum of their drops, and of PAUSE what
+// the class has that has most.
+struct class_sums {
+	uint64_t dropped, pauses;
+	double paused_ns;
+};
+
 struct queue_order {
 	uint32_t sw;
 	uint16_t port, queue;
-	uint64_t bytes, weight;
+	uint64_t weight;
+	struct class_sums of_queue, of_group;
 };
-
-static int more_queue(const void *a, const void *b)
-{
-	const struct queue_order *x = a, *y = b;
-
-	if (x->weight != y->weight)
-		return x->weight > y->weight ? -1 : 1;
-	return x < y ? -1 : 1;
-}
 
 static int queue_place(const void *a, const void *b)
 {
@@ -216,21 +204,14 @@ static int queue_place(const void *a, const void *b)
 	return x->queue < y->queue ? -1 : x->queue > y->queue;
 }
 
-static uint64_t class_drops(struct weir_switch *sw, unsigned port, unsigned cls)
+static int more_queue(const void *a, const void *b)
 {
-	uint64_t n = 0;
+	const struct queue_order *x = a, *y = b;
 
-	for (unsigned reason = 0; reason < N_DROP_REASONS; reason++)
-		n += ctr_get(&switch_drops(sw, port, cls, reason)->packets);
-	return n;
+	if (x->weight != y->weight)
+		return x->weight > y->weight ? -1 : 1;
+	return queue_place(a, b);
 }
-
-// Of the classes that share a queue, or a priority group: the sum of their drops, and of PAUSE what
-// the class has that has most.
-struct class_sums {
-	uint64_t dropped, pauses;
-	double paused_ns;
-};
 
 static struct class_sums sums_of(const struct run *r, const struct queue_order *o,
 				 const uint8_t of_class[N_CLASSES], const struct pfc_class_stats *s)
@@ -241,65 +222,46 @@ static struct class_sums sums_of(const struct run *r, const struct queue_order *
 	for (unsigned cls = 0; cls < N_CLASSES; cls++) {
 		if (of_class[cls] != o->queue)
 			continue;
-		sums.dropped += class_drops(sw, o->port, cls);
+		for (unsigned reason = 0; reason < N_DROP_REASONS; reason++)
+			sums.dropped += ctr_get(&switch_drops(sw, o->port, cls, reason)->packets);
 		sums.pauses = RTE_MAX(sums.pauses, ctr_get(&s[cls].frames));
 		sums.paused_ns = RTE_MAX(sums.paused_ns, metric_paused_ns(&s[cls], r->end_ns));
 	}
 	return sums;
 }
 
-static struct class_sums queue_sums(const struct run *r, const struct queue_order *o)
-{
-	struct weir_switch *sw = r->fabric->switches[o->sw].sw;
-
-	return sums_of(r, o, switch_policy(sw)->ports[o->port].classify.class_to_queue,
-		       switch_pfc_rx(sw, o->port)->stats);
-}
-
-static struct class_sums group_sums(const struct run *r, const struct queue_order *o)
-{
-	struct weir_switch *sw = r->fabric->switches[o->sw].sw;
-
-	return sums_of(r, o, switch_policy(sw)->ports[o->port].classify.class_to_pg,
-		       switch_pfc_tx(sw, o->port)->stats);
-}
-
-// A queue with losses or PAUSE stands before a queue that only carried much.
-static uint64_t queue_weight(const struct run *r, const struct queue_order *o)
-{
-	struct weir_switch *sw = r->fabric->switches[o->sw].sw;
-	struct class_sums queue = queue_sums(r, o), group = group_sums(r, o);
-	uint64_t bytes = ctr_get(&switch_queue_counters(sw, o->port, o->queue)->tx_bytes);
-	bool special = queue.dropped + queue.pauses + group.pauses != 0;
-
-	return bytes + (special ? UINT64_MAX / 2 : 0);
-}
-
+// Queues with a weight. A queue with losses or PAUSE stands before a queue that only carried much.
 static uint32_t list_queues(const struct run *r, struct queue_order *list)
 {
-	uint32_t n = 0;
+	struct queue_order *o = list;
 
 	for (uint32_t i = 0; i < r->sc->n_switches; i++) {
 		struct weir_switch *sw = r->fabric->switches[i].sw;
 
 		for (unsigned port = 0; port < switch_policy(sw)->n_ports; port++)
 			for (unsigned q = 0; q < N_QUEUES; q++) {
-				struct queue_order o = {
-					.sw = i, .port = (uint16_t)port, .queue = (uint16_t)q};
+				const struct classify_params *c =
+					&switch_policy(sw)->ports[port].classify;
 
-				o.weight = queue_weight(r, &o);
-				if (o.weight != 0)
-					list[n++] = o;
+				*o = (struct queue_order){
+					.sw = i, .port = (uint16_t)port, .queue = (uint16_t)q};
+				o->of_queue = sums_of(r, o, c->class_to_queue,
+						      switch_pfc_rx(sw, port)->stats);
+				o->of_group = sums_of(r, o, c->class_to_pg,
+						      switch_pfc_tx(sw, port)->stats);
+				o->weight = ctr_get(&switch_queue_counters(sw, port, q)->tx_bytes);
+				if (o->of_queue.dropped + o->of_queue.pauses + o->of_group.pauses)
+					o->weight += UINT64_MAX / 2;
+				o += o->weight != 0;
 			}
 	}
-	return n;
+	return (uint32_t)(o - list);
 }
 
 static void queue_cells(struct grid *g, const struct run *r, const struct queue_order *o)
 {
 	struct weir_switch *sw = r->fabric->switches[o->sw].sw;
 	const struct queue_counters *c = switch_queue_counters(sw, o->port, o->queue);
-	struct class_sums queue = queue_sums(r, o), group = group_sums(r, o);
 	uint64_t packets = ctr_get(&c->tx_packets), marked = ctr_get(&c->ecn_marked);
 	double line = (double)(ctr_get(&c->tx_bytes) + 24 * packets) * 8e9 / (double)r->end_ns;
 	double speed = (double)switch_policy(sw)->ports[o->port].speed_bps;
@@ -310,11 +272,11 @@ static void queue_cells(struct grid *g, const struct run *r, const struct queue_
 	put_value(r, g, EXPR_BYTES, (double)gauge_get(&c->max_bytes));
 	report_put_count(g, marked);
 	put_value(r, g, EXPR_SHARE, packets == 0 ? 0 : (double)marked / (double)packets);
-	report_put_count(g, group.pauses);
-	put_value(r, g, EXPR_TIME, group.paused_ns);
-	report_put_count(g, queue.pauses);
-	put_value(r, g, EXPR_TIME, queue.paused_ns);
-	report_put_count(g, queue.dropped);
+	report_put_count(g, o->of_group.pauses);
+	put_value(r, g, EXPR_TIME, o->of_group.paused_ns);
+	report_put_count(g, o->of_queue.pauses);
+	put_value(r, g, EXPR_TIME, o->of_queue.paused_ns);
+	report_put_count(g, o->of_queue.dropped);
 }
 
 static void queues_grid(const struct run *r, report_grid_fn *emit, FILE *out)
@@ -391,17 +353,10 @@ void report_grids(const struct run *r, report_grid_fn *emit, FILE *out)
 
 // ---- head and foot
 
-static bool has_derived_rto(const struct scenario *sc)
-{
-	for (uint32_t i = 0; i < sc->n_hosts; i++)
-		if (sc->hosts[i].nic.rto_ns == 0)
-			return true;
-	return false;
-}
-
 void report_head(const struct run *r, FILE *out)
 {
 	char end[EXPR_VALUE_LEN], all[EXPR_VALUE_LEN], rto[EXPR_VALUE_LEN];
+	uint32_t host = 0; // the first without a timer of its own
 
 	expr_print(EXPR_TIME, (double)r->end_ns, end, sizeof(end));
 	expr_print(EXPR_TIME, (double)r->sc->duration_ns, all, sizeof(all));
@@ -409,13 +364,13 @@ void report_head(const struct run *r, FILE *out)
 		fprintf(out, "%s\n", r->sc->title);
 	fprintf(out, "%s: %s of virtual time, seed %" PRIu64 ", %u switch%s, %u host%s\n",
 		r->sc->name, end, r->sc->seed, r->sc->n_switches,
-		r->sc->n_switches == 1 ? "" : "es", r->sc->n_hosts,
-		r->sc->n_hosts == 1 ? "" : "s");
+		r->sc->n_switches == 1 ? "" : "es", r->sc->n_hosts, r->sc->n_hosts == 1 ? "" : "s");
 	for (uint32_t i = 0; i < r->sc->params.n; i++)
-		fprintf(out, "%s%s = %s%s", i == 0 ? "params: " : ", ",
-			r->sc->params.rows[i].name, r->sc->params.rows[i].value,
-			i + 1 == r->sc->params.n ? "\n" : "");
-	if (has_derived_rto(r->sc)) {
+		fprintf(out, "%s%s = %s%s", i == 0 ? "params: " : ", ", r->sc->params.rows[i].name,
+			r->sc->params.rows[i].value, i + 1 == r->sc->params.n ? "\n" : "");
+	while (host < r->sc->n_hosts && r->sc->hosts[host].nic.rto_ns != 0)
+		host++;
+	if (host < r->sc->n_hosts) {
 		expr_print(EXPR_TIME, (double)r->fabric->rto_ns, rto, sizeof(rto));
 		fprintf(out, "retransmission timer of hosts without `rto:`: %s\n", rto);
 	}
@@ -446,38 +401,33 @@ static uint64_t lossless_dropped(const struct run *r, unsigned reason)
 	return n;
 }
 
-// No frame was lost for want of buffer. Dead links and watchdogs drop frames, too.
-static void no_losses(const struct run *r, FILE *out)
+static void losses(const struct run *r, FILE *out)
 {
 	const char *before = "no frame of a lossless class was lost for want of buffer; dropped: ";
+	const struct fabric_loss *l = &r->fabric->first_loss;
+	uint64_t n = report_lossless_drops(r);
+	char at[EXPR_VALUE_LEN];
 
+	if (n != 0) {
+		fprintf(out, "%" PRIu64 " frames of lossless classes were dropped", n);
+		expr_print(EXPR_TIME, (double)l->t_ns, at, sizeof(at));
+		if (l->seen)
+			fprintf(out,
+				", the first at switch %s, port p%u, class %u, at %s (%" PRIu64
+				" ns)",
+				r->sc->switches[l->sw].name, l->port + 1u, l->cls, at, l->t_ns);
+		fputc('\n', out);
+		return;
+	}
+	// Dead links and watchdogs drop frames, too.
 	for (unsigned reason = 0; reason < N_DROP_REASONS; reason++) {
-		uint64_t n = lossless_dropped(r, reason);
-
+		n = lossless_dropped(r, reason);
 		if (n == 0)
 			continue;
 		fprintf(out, "%s%" PRIu64 " %s", before, n, drop_info[reason].name);
 		before = ", ";
 	}
 	fputs(*before == ',' ? "\n" : "no frame of a lossless class was dropped\n", out);
-}
-
-static void losses(const struct run *r, FILE *out)
-{
-	const struct fabric_loss *l = &r->fabric->first_loss;
-	uint64_t n = report_lossless_drops(r);
-	char at[EXPR_VALUE_LEN];
-
-	if (n == 0) {
-		no_losses(r, out);
-		return;
-	}
-	fprintf(out, "%" PRIu64 " frames of lossless classes were dropped", n);
-	expr_print(EXPR_TIME, (double)l->t_ns, at, sizeof(at));
-	if (l->seen)
-		fprintf(out, ", the first at switch %s, port p%u, class %u, at %s (%" PRIu64 " ns)",
-			r->sc->switches[l->sw].name, l->port + 1u, l->cls, at, l->t_ns);
-	fputc('\n', out);
 }
 
 static void captured(const struct run *r, FILE *out)
@@ -493,8 +443,7 @@ static void captured(const struct run *r, FILE *out)
 	fprintf(out, "capture: %" PRIu64 " frames in " LAB_CAPTURE_FILE, n.written);
 	if (n.cut != 0) {
 		expr_print(EXPR_TIME, (double)n.first_cut_ns, at, sizeof(at));
-		fprintf(out,
-			"; %" PRIu64 " more, from %s on, are cut: raise `record.capture_size`",
+		fprintf(out, "; %" PRIu64 " more, from %s on, are cut: raise `record.capture_size`",
 			n.cut, at);
 	}
 	fputc('\n', out);

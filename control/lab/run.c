@@ -14,8 +14,6 @@
 #include <time.h>
 #include <unistd.h>
 
-#include <json-c/json.h>
-
 #include "control/config/terminal.h"
 #include "control/lab/bundle.h"
 #include "control/lab/fabric.h"
@@ -135,15 +133,10 @@ static int publish(const struct run *r, const struct run_options *o)
 {
 	int err = r->capture != NULL ? lab_capture_finish(r->capture, r->end_ns) : 0;
 
-	if (o->json) {
-		struct json_object *j = report_json(r);
-
-		puts(json_object_to_json_string_ext(j, JSON_C_TO_STRING_PRETTY |
-							       JSON_C_TO_STRING_NOSLASHESCAPE));
-		json_object_put(j);
-	} else {
+	if (o->json)
+		report_json_print(r, stdout);
+	else
 		report_table(r, stdout);
-	}
 	fflush(stdout);
 	if (o->out != NULL && err == 0)
 		err = report_files(r, o->out);
@@ -228,7 +221,7 @@ bool lab_can_write(const char *out)
 }
 
 static int lab_run_file(const char *file, const struct sc_set *sets, unsigned n_sets,
-		 const struct run_options *o)
+			const struct run_options *o)
 {
 	struct scenario *sc = NULL;
 	struct run r = {0};
