@@ -7,8 +7,10 @@
 
 #include "control/lab/routes.h"
 #include "control/lab/traffic_flow.h"
+#include "control/lab/workload.h"
 #include "dataplane/packet/wire.h"
 #include "dataplane/qos/shaper.h"
+#include "dataplane/units.h"
 #include "drivers/nic/requester.h"
 #include "drivers/nic/tcp_build.h"
 
@@ -108,17 +110,12 @@ struct stream {
 	uint64_t end[IDEAL_MAX_LINKS];
 };
 
-static uint64_t later(uint64_t a, uint64_t b)
-{
-	return a > b ? a : b;
-}
-
 static void send_one(struct stream *s, uint32_t len)
 {
 	uint64_t arrived = s->ready;
 
 	for (uint32_t l = 0; l < s->path->n; l++) {
-		uint64_t begin = later(s->end[l], arrived);
+		uint64_t begin = max_u64(s->end[l], arrived);
 
 		if (l == 0 && s->pace_bps != 0)
 			s->ready = begin + wire_ps(len, s->pace_bps);
@@ -142,8 +139,8 @@ static void send_many(struct stream *s, uint32_t len, uint64_t n)
 			uint64_t time = wire_ps(len, s->path->links[j].speed_bps), step = time;
 
 			if (j == 0 && s->pace_bps != 0)
-				step = later(step, wire_ps(len, s->pace_bps));
-			end[i] = later(end[i], s->end[j] + forward + n * step);
+				step = max_u64(step, wire_ps(len, s->pace_bps));
+			end[i] = max_u64(end[i], s->end[j] + forward + n * step);
 			if (j > 0)
 				forward += time + s->path->links[j - 1].delay_ns * PICOS_PER_NANO;
 		}
@@ -167,41 +164,22 @@ static uint64_t single_ps(const struct ideal_path *path, uint32_t len)
 	return arrived_ps(&s);
 }
 
+// Packets of a message, or segments.
 static uint64_t data_ps(const struct ideal_path *path, const struct ideal_message *m)
 {
-	static const uint8_t opcode[][4] = { // only, first, middle, last
-		[REQ_WRITE] = {RC_WRITE_ONLY, RC_WRITE_FIRST, RC_WRITE_MIDDLE, RC_WRITE_LAST},
-		[REQ_SEND] = {RC_SEND_ONLY, RC_SEND_FIRST, RC_SEND_MIDDLE, RC_SEND_LAST},
-		[REQ_READ] = {RC_READ_RESPONSE_ONLY, RC_READ_RESPONSE_FIRST,
-			      RC_READ_RESPONSE_MIDDLE, RC_READ_RESPONSE_LAST},
-	};
-	const uint8_t *code = opcode[m->op];
+	const uint8_t *code = workload_opcodes(m->op);
 	struct stream s = {.path = path, .pace_bps = m->pace_bps};
 	uint32_t n = m->n_bytes == 0 ? 1 : (m->n_bytes + m->mtu - 1) / m->mtu;
-
-	if (n == 1) {
-		send_one(&s, frame_len(code[0], m->n_bytes));
-		return arrived_ps(&s);
-	}
-	send_one(&s, frame_len(code[1], m->mtu));
-	if (n > 2)
-		send_one(&s, frame_len(code[2], m->mtu));
-	if (n > 3)
-		send_many(&s, frame_len(code[2], m->mtu), n - 3);
-	send_one(&s, frame_len(code[3], m->n_bytes - (n - 1) * m->mtu));
-	return arrived_ps(&s);
-}
-
-static uint64_t segments_ps(const struct ideal_path *path, const struct ideal_message *m)
-{
-	struct stream s = {.path = path, .pace_bps = m->pace_bps};
-	uint32_t n = (m->n_bytes + m->mtu - 1) / m->mtu;
+	uint32_t rest = m->n_bytes - (n - 1) * m->mtu, middle;
 
 	if (n > 1)
-		send_one(&s, segment_len(m->mtu));
+		send_one(&s, m->is_tcp ? segment_len(m->mtu) : frame_len(code[1], m->mtu));
+	middle = m->is_tcp ? segment_len(m->mtu) : frame_len(code[2], m->mtu);
 	if (n > 2)
-		send_many(&s, segment_len(m->mtu), n - 2);
-	send_one(&s, segment_len(m->n_bytes - (n - 1) * m->mtu));
+		send_one(&s, middle);
+	if (n > 3)
+		send_many(&s, middle, n - 3);
+	send_one(&s, m->is_tcp ? segment_len(rest) : frame_len(code[n == 1 ? 0 : 3], rest));
 	return arrived_ps(&s);
 }
 
@@ -209,9 +187,7 @@ static uint64_t arrival_ps(const struct ideal_path *path, const struct ideal_mes
 {
 	struct ideal_path back;
 
-	if (m->is_tcp)
-		return segments_ps(path, m);
-	if (m->op != REQ_READ)
+	if (m->is_tcp || m->op != REQ_READ)
 		return data_ps(path, m);
 	back = reversed(path);
 	return single_ps(path, frame_len(RC_READ_REQUEST, 0)) + data_ps(&back, m);
@@ -263,42 +239,26 @@ static struct ideal_message message(const struct dialogue *g, bool there, enum r
 				      .pace_bps = data_there ? g->pace_there : g->pace_back};
 }
 
-static uint64_t request_ps(const struct dialogue *g, uint32_t n_bytes)
+// A disk read's last piece of payload is on its way with the reply.
+static uint64_t storage_ps(const struct dialogue *g, bool is_read, uint32_t n_bytes)
 {
-	struct ideal_message ask = message(g, true, REQ_SEND, (uint32_t)g->f->request.n);
-	struct ideal_message answer = message(g, false, (enum req_op)g->f->op.n, n_bytes);
+	const struct storage_params *p = &g->f->store;
+	uint32_t reply_bytes = storage_reply_bytes(p, is_read, n_bytes), moved = 0, n;
+	struct ideal_message ask =
+		message(g, true, REQ_SEND, storage_request_bytes(p, is_read, n_bytes));
+	struct ideal_message reply = message(g, false, REQ_SEND, reply_bytes);
+	uint64_t sum = arrival_ps(&g->there, &ask);
 
-	return arrival_ps(&g->there, &ask) + arrival_ps(&g->back, &answer);
-}
-
-// Payload between request and reply. A disk read's last piece is on its way with the reply.
-static uint64_t payload_ps(const struct dialogue *g, bool is_read, uint32_t n_bytes, uint32_t reply)
-{
-	uint64_t sum = 0;
-	uint32_t moved = 0, n;
-
-	while ((n = storage_next_bytes(&g->f->store, n_bytes, moved)) != 0) {
+	while ((n = storage_next_bytes(p, n_bytes, moved)) != 0) {
 		struct ideal_message m = message(g, false, is_read ? REQ_WRITE : REQ_READ, n);
 
 		moved += n;
 		if (is_read && moved == n_bytes)
-			sum += arrival_ps(&g->back, &m) +
-			       wire_ps(frame_len(RC_SEND_ONLY, reply), g->back.links[0].speed_bps);
+			sum += arrival_ps(&g->back, &m) + wire_ps(frame_len(RC_SEND_ONLY, reply_bytes),
+								  g->back.links[0].speed_bps);
 		else
 			sum += complete_ps(&g->back, &m);
 	}
-	return sum;
-}
-
-static uint64_t storage_ps(const struct dialogue *g, bool is_read, uint32_t n_bytes)
-{
-	const struct storage_params *p = &g->f->store;
-	uint32_t reply_bytes = storage_reply_bytes(p, is_read, n_bytes);
-	struct ideal_message ask =
-		message(g, true, REQ_SEND, storage_request_bytes(p, is_read, n_bytes));
-	struct ideal_message reply = message(g, false, REQ_SEND, reply_bytes);
-	uint64_t sum = arrival_ps(&g->there, &ask) + payload_ps(g, is_read, n_bytes, reply_bytes);
-
 	if (!is_read || storage_mode_of(p, n_bytes) == STORAGE_SMALL)
 		sum += arrival_ps(&g->back, &reply);
 	return sum;
@@ -315,7 +275,7 @@ uint64_t ideal_op_ns(struct ideal *i, const struct lab_flow *f, const struct tra
 {
 	struct dialogue g = {.f = f, .pace_there = pace_of(i->sc, f, d->src),
 			     .pace_back = pace_of(i->sc, f, d->dst)};
-	struct ideal_message m;
+	struct ideal_message m, answer;
 
 	ideal_find(i, d->src, d->dst, &g.there);
 	if (g.there.n == 0)
@@ -323,7 +283,10 @@ uint64_t ideal_op_ns(struct ideal *i, const struct lab_flow *f, const struct tra
 	g.back = reversed(&g.there);
 	switch (flow_pattern(f)) {
 	case PATTERN_REQUEST:
-		return (uint64_t)f->think.n + ns_of(request_ps(&g, d->n_bytes));
+		m = message(&g, true, REQ_SEND, (uint32_t)f->request.n);
+		answer = message(&g, false, (enum req_op)f->op.n, d->n_bytes);
+		return (uint64_t)f->think.n +
+		       ns_of(arrival_ps(&g.there, &m) + arrival_ps(&g.back, &answer));
 	case PATTERN_STORAGE:
 		return (uint64_t)f->think.n + ns_of(storage_ps(&g, d->is_read, d->n_bytes));
 	default:

@@ -61,16 +61,21 @@ static uint64_t frame_bytes(uint8_t opcode, uint32_t payload)
 	return roce_frame_len(&p) + (uint64_t)LINK_OVERHEAD_BYTES;
 }
 
-uint64_t workload_wire_bytes(uint8_t op, uint32_t mtu, uint32_t n_bytes)
+const uint8_t *workload_opcodes(uint8_t op)
 {
-	static const uint8_t opcode[][4] = {
-		// only, first, middle, last
+	static const uint8_t opcodes[][4] = {
 		[REQ_WRITE] = {RC_WRITE_ONLY, RC_WRITE_FIRST, RC_WRITE_MIDDLE, RC_WRITE_LAST},
 		[REQ_SEND] = {RC_SEND_ONLY, RC_SEND_FIRST, RC_SEND_MIDDLE, RC_SEND_LAST},
 		[REQ_READ] = {RC_READ_RESPONSE_ONLY, RC_READ_RESPONSE_FIRST,
 			      RC_READ_RESPONSE_MIDDLE, RC_READ_RESPONSE_LAST},
 	};
-	const uint8_t *code = opcode[op];
+
+	return opcodes[op];
+}
+
+uint64_t workload_wire_bytes(uint8_t op, uint32_t mtu, uint32_t n_bytes)
+{
+	const uint8_t *code = workload_opcodes(op);
 	uint32_t n = n_bytes == 0 ? 1 : (n_bytes + mtu - 1) / mtu;
 
 	if (n == 1)

@@ -53,6 +53,9 @@ struct arrivals arrivals_of(uint64_t bytes_q16, uint64_t load, uint64_t speed_bp
 // Moves to the next arrival and returns its time in whole ns.
 uint64_t arrivals_next(struct arrivals *a, struct rng *r);
 
+// Opcodes of the packets that carry the data of an operation: only, first, middle, last.
+const uint8_t *workload_opcodes(uint8_t op);
+
 // Bytes that a message of n_bytes occupies on the wire in packets of `mtu` payload bytes, link
 // overhead included.
 uint64_t workload_wire_bytes(uint8_t op, uint32_t mtu, uint32_t n_bytes);
