@@ -176,7 +176,7 @@ static inline uint8_t fdb_lookup(const struct fdb *f, struct fdb_cache *c, uint6
 	return fdb_lookup_table(f, c, key);
 }
 
-// Worker: an address was the source of a frame on `port`. True when control must hear of it, and
+// Worker: an address was the source of a frame on `port`. True when the worker must report it, and
 // *lives_at is then the port of the address, or FDB_NO_PORT.
 static inline bool fdb_source(const struct fdb *f, struct fdb_cache *c, uint64_t key, uint8_t port,
 			      uint64_t now_ns, uint8_t *lives_at)
