@@ -132,8 +132,8 @@ static void storms_are_told_with_action_and_times(void **state)
 		 "action=alert measured_us=1\n"},
 		{{.type = EVENT_STORM, .port = 1, .cls = 3, .a = 77, .b = 1000}, "action=? "},
 		{{.type = EVENT_STORM_OVER, .port = 1, .cls = 3, .a = 1, .b = 2000000},
-		 " info pfc-storm-over: the storm is over; pfc says whether the class obeys PFC now "
-		 "port=p2 class=3 storm_us=2000 pfc=on\n"},
+		 " info pfc-storm-over: the storm is over; pfc says whether the class obeys PFC "
+		 "now port=p2 class=3 storm_us=2000 pfc=on\n"},
 		{{.type = EVENT_STORM_OVER, .port = 1, .cls = 3, .b = 2000000}, " pfc=off\n"},
 		{{.type = EVENT_STORM_LIMIT, .port = 0, .cls = 5, .a = WATCHDOG_PORT_DOWN, .b = 30},
 		 "port=p1 class=5 then=port-down storms=30\n"},
