@@ -140,46 +140,33 @@ static const char *summary(struct arena *a, const char *name)
 			   : arena_text(a, description, (size_t)(end + 1 - description));
 }
 
-// The text in at most `room` columns, cut between two words.
-static void print_cut(const char *text, size_t room)
-{
-	size_t len = strcspn(text, "\n");
-
-	if (len > room) {
-		len = room - strlen(" ...");
-		while (len > 0 && text[len] != ' ')
-			len--;
-		printf("%.*s ...\n", (int)len, text);
-		return;
-	}
-	printf("%.*s\n", (int)len, text);
-}
-
 int lab_list(const struct lab_args *a)
 {
 	const char *word = a->n_files > 0 ? a->files[0] : "";
 	struct bundle b = {0};
+	size_t width = 0, room;
 	unsigned n_shown = 0;
-	int width;
 
 	if (a->n_files > 1) {
 		fputs("usage: weir-lab list [WORD]\n", stderr);
 		return LAB_MISUSED;
 	}
 	read_names(&b);
-	size_t most = 0;
-
 	for (unsigned i = 0; i < b.n; i++)
-		if (strlen(b.names[i]) > most)
-			most = strlen(b.names[i]);
-	width = (int)most;
+		if (strlen(b.names[i]) > width)
+			width = strlen(b.names[i]);
+	room = COLUMNS - 2 - width;
 	for (unsigned i = 0; i < b.n; i++) {
 		const char *text = summary(&b.arena, b.names[i]);
+		size_t len = strcspn(text, "\n");
+		bool cut = len > room;
 
 		if (strcasestr(b.names[i], word) == NULL && strcasestr(text, word) == NULL)
 			continue;
-		printf("%-*s  ", width, b.names[i]);
-		print_cut(text, COLUMNS - 2 - (size_t)width);
+		// A long text is cut between two words.
+		for (len = cut ? room - strlen(" ...") : len; cut && len > 0 && text[len] != ' ';)
+			len--;
+		printf("%-*s  %.*s%s\n", (int)width, b.names[i], (int)len, text, cut ? " ..." : "");
 		n_shown++;
 	}
 	arena_fini(&b.arena);

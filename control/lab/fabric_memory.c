@@ -15,6 +15,7 @@
 
 #include "control/lab/fabric_int.h"
 #include "dataplane/fifo.h"
+#include "dataplane/units.h"
 
 enum {
 	CM_ROOM = 384, // frames of connection management are stored whole
@@ -174,21 +175,6 @@ static int use_lifo(struct rte_mempool *mp, struct lifo *l)
 }
 
 // ---- how many
-static uint64_t on_the_way(const struct sc_link *l)
-{
-	uint64_t bytes = l->speed_bps / 8 * l->delay_ns / 1000000000;
-
-	return 2 * (bytes / MIN_FRAME + FEW_FRAMES);
-}
-
-// Any host may become a slow receiver.
-static uint32_t receive_buffer(const struct sc_host *h)
-{
-	uint32_t given = h->nic.faults.rx_buffer_bytes;
-
-	return given != 0 ? given : DEFAULT_RX_BUFFER;
-}
-
 static uint64_t count_frames(const struct fabric *f)
 {
 	const struct scenario *sc = f->sc;
@@ -196,10 +182,17 @@ static uint64_t count_frames(const struct fabric *f)
 
 	for (uint32_t i = 0; i < sc->n_switches; i++)
 		n += switch_max_frames(f->switches[i].policy);
-	for (uint32_t i = 0; i < sc->n_links; i++)
-		n += on_the_way(&sc->links[i]);
-	for (uint32_t i = 0; i < sc->n_hosts; i++)
-		n += NIC_FRAMES + receive_buffer(&sc->hosts[i]) / MIN_FRAME;
+	for (uint32_t i = 0; i < sc->n_links; i++) {
+		const struct sc_link *l = &sc->links[i];
+
+		n += 2 * (l->speed_bps / 8 * l->delay_ns / SECOND_NS / MIN_FRAME + FEW_FRAMES);
+	}
+	// Any host may become a slow receiver.
+	for (uint32_t i = 0; i < sc->n_hosts; i++) {
+		uint32_t given = sc->hosts[i].nic.faults.rx_buffer_bytes;
+
+		n += NIC_FRAMES + (given != 0 ? given : DEFAULT_RX_BUFFER) / MIN_FRAME;
+	}
 	return n;
 }
 
@@ -207,21 +200,18 @@ static uint64_t count_frames(const struct fabric *f)
 
 // Every worker has rings to all others, for all frames of the switch. The descriptors of queues are
 // no part of the heap (fifo.c).
-static uint64_t rings_kb(const struct policy *p)
-{
-	uint64_t ring = (uint64_t)rte_align32pow2(switch_max_frames(p) + 1) * sizeof(struct frame);
-
-	return p->n_workers * (p->n_workers - 1) * ring / 1024;
-}
-
 static uint64_t heap_mb(const struct fabric *f)
 {
 	uint64_t kb = BASE_MB * 1024;
 
-	for (uint32_t i = 0; i < f->sc->n_switches; i++)
-		kb += SWITCH_KB + f->switches[i].policy->n_ports * PORT_KB +
-		      rings_kb(f->switches[i].policy) +
-		      config_flow_bytes(f->switches[i].policy) / 1024;
+	for (uint32_t i = 0; i < f->sc->n_switches; i++) {
+		const struct policy *p = f->switches[i].policy;
+		uint64_t ring =
+			(uint64_t)rte_align32pow2(switch_max_frames(p) + 1) * sizeof(struct frame);
+
+		kb += SWITCH_KB + p->n_ports * PORT_KB +
+		      p->n_workers * (p->n_workers - 1) * ring / 1024 + config_flow_bytes(p) / 1024;
+	}
 	return kb / 1024 > LEAST_MB ? kb / 1024 : LEAST_MB;
 }
 
@@ -253,16 +243,12 @@ static int start_eal(uint64_t mb)
 	return sched_setaffinity(0, sizeof(allowed), &allowed) == 0 ? 0 : -errno;
 }
 
-static uint16_t frame_room(const struct scenario *sc)
-{
-	if (sc->whole_frames)
-		return WHOLE_ROOM;
-	return sc->connect_by_cm ? CM_ROOM : FABRIC_SNAP;
-}
-
 static int make_pool(struct fabric *f, uint32_t n)
 {
-	const uint16_t room = RTE_PKTMBUF_HEADROOM + frame_room(f->sc);
+	const uint16_t room =
+		(uint16_t)(RTE_PKTMBUF_HEADROOM + (f->sc->whole_frames	  ? WHOLE_ROOM
+						   : f->sc->connect_by_cm ? CM_ROOM
+									  : FABRIC_SNAP));
 	struct rte_pktmbuf_pool_private priv = {.mbuf_data_room_size = room};
 	struct lifo *l;
 

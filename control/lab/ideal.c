@@ -254,8 +254,9 @@ static uint64_t storage_ps(const struct dialogue *g, bool is_read, uint32_t n_by
 
 		moved += n;
 		if (is_read && moved == n_bytes)
-			sum += arrival_ps(&g->back, &m) + wire_ps(frame_len(RC_SEND_ONLY, reply_bytes),
-								  g->back.links[0].speed_bps);
+			sum += arrival_ps(&g->back, &m) +
+			       wire_ps(frame_len(RC_SEND_ONLY, reply_bytes),
+				       g->back.links[0].speed_bps);
 		else
 			sum += complete_ps(&g->back, &m);
 	}

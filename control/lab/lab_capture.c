@@ -38,13 +38,6 @@ static void note(struct lab_capture *c, bool ok)
 		c->err = errno != 0 ? -errno : -EIO;
 }
 
-// PFC has no class of its own: it is about all of them.
-static bool is_wanted(const struct scenario *sc, const struct tap_record *r)
-{
-	return sc->capture_class < 0 || r->meta.cls == CLASS_NONE ||
-	       r->meta.cls == sc->capture_class;
-}
-
 static void take(struct lab_capture *c, uint32_t sw, const struct tap_record *rec)
 {
 	const struct scenario *sc = c->sc;
@@ -53,7 +46,9 @@ static void take(struct lab_capture *c, uint32_t sw, const struct tap_record *re
 	uint64_t most = FRAME_BLOCK + r.captured;
 
 	p->seen++;
-	if (!is_wanted(sc, rec))
+	// PFC has no class of its own: it is about all of them.
+	if (sc->capture_class >= 0 && rec->meta.cls != CLASS_NONE &&
+	    rec->meta.cls != sc->capture_class)
 		return;
 	p->matched++;
 	if (c->counts.cut != 0 || c->n_bytes + most > sc->capture_bytes) {

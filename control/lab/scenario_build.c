@@ -118,17 +118,6 @@ bool scenario_matches(const char *pattern, const char *name)
 
 // Hosts whose names match a pattern. Appends indices in the order of names in the file; returns how
 // many. max: room of idx; n_hosts is always enough.
-static unsigned scenario_match_hosts(const struct scenario *sc, const char *pattern, uint32_t *idx,
-				     unsigned max)
-{
-	unsigned n = 0;
-
-	for (uint32_t i = 0; i < sc->n_hosts && n < max; i++)
-		if (scenario_matches(pattern, sc->hosts[i].name))
-			idx[n++] = i;
-	return n;
-}
-
 // ---- suggestions
 static const char *host_at(const void *sc, unsigned i)
 {
@@ -197,24 +186,7 @@ static unsigned range_size(const char *text)
 	return schema_parse_ranges(range, 0, CFG_SET_BITS - 1, &set, &why) ? set.n : 0;
 }
 
-// Where a number stands in "2-16,1", which holds it.
-static unsigned place_in(const char *inside, unsigned long number)
-{
-	unsigned before = 0;
-
-	for (;;) {
-		char *end;
-		unsigned long from = strtoul(inside, &end, 10);
-		unsigned long to = *end == '-' ? strtoul(end + 1, &end, 10) : from;
-
-		if (number >= from && number <= to)
-			return before + (unsigned)(number - from);
-		before += (unsigned)(to - from) + 1;
-		inside = end + 1;
-	}
-}
-
-// The hosts of one range, all there, in the order in which it is written.
+// The hosts of one range, all there, in the order in which it is written: "h[2-16,1]".
 static void put_in_order(const struct scenario *sc, const char *text, uint32_t *idx, unsigned n)
 {
 	size_t prefix = strcspn(text, "[");
@@ -222,18 +194,33 @@ static void put_in_order(const struct scenario *sc, const char *text, uint32_t *
 
 	memcpy(found, idx, n * sizeof(*found));
 	for (unsigned i = 0; i < n; i++) {
-		const char *number = sc->hosts[found[i]].name + prefix;
+		unsigned long number = strtoul(sc->hosts[found[i]].name + prefix, NULL, 10),
+			      place = 0;
 
-		idx[place_in(text + prefix + 1, strtoul(number, NULL, 10))] = found[i];
+		for (const char *inside = text + prefix + 1;;) {
+			char *end;
+			unsigned long from = strtoul(inside, &end, 10);
+			unsigned long to = *end == '-' ? strtoul(end + 1, &end, 10) : from;
+
+			if (number >= from && number <= to) {
+				idx[place + number - from] = found[i];
+				break;
+			}
+			place += to - from + 1;
+			inside = end + 1;
+		}
 	}
 }
 
 unsigned scenario_pick_hosts(const struct scenario *sc, struct diag_sink *s,
 			     const struct sc_text *v, uint32_t *idx)
 {
-	unsigned n = scenario_match_hosts(sc, v->text, idx, sc->n_hosts);
 	const char *shown = schema_shown(sc->arena, v->text);
+	unsigned n = 0;
 
+	for (uint32_t i = 0; i < sc->n_hosts; i++)
+		if (scenario_matches(v->text, sc->hosts[i].name))
+			idx[n++] = i;
 	if (n == 0 && !(strpbrk(v->text, "*[") != NULL)) {
 		diag_add(s, DIAG_ERROR, v->at, v->path, "there is no host %s: %s", shown,
 			 sc_known_hosts(sc, sc->arena, v->text));
@@ -503,7 +490,7 @@ static void add_links(struct sc_builder *b, const struct sc_link_keys *k)
 	for (unsigned i = 0; i < ends[0].n && !diag_is_full(b->r.sink); i++) {
 		const struct cfg_val *items = k->between.items;
 		const struct sc_text v[2] = {{ends[0].items[i], items[0].at, path},
-						{ends[1].items[i], items[1].at, path}};
+					     {ends[1].items[i], items[1].at, path}};
 		struct sc_end end[2] = {{0}};
 		bool ok = sc_parse_end(b, &v[0], &end[0]);
 
@@ -669,7 +656,7 @@ struct sc_route_list sc_read_routes(struct sc_builder *b, uint32_t sw, const str
 
 	for (unsigned r = 0; r < list->n; r++, k++) {
 		const struct sc_text to = {k->to.text, k->to.at,
-					      arena_printf(b->r.arena, "%s.to", k->map.path)};
+					   arena_printf(b->r.arena, "%s.to", k->map.path)};
 		uint8_t *ports = arena_alloc(b->r.arena, k->via.n);
 		bool ok = k->via.n != 0;
 		struct sc_route *all;

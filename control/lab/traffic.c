@@ -177,21 +177,10 @@ static bool remember(struct traffic *t, struct lane *l, uint32_t id)
 	return true;
 }
 
-static int connect_lane(struct traffic *t, const struct lane *l, const struct nic_flow *nf,
-			uint32_t *id)
-{
-	struct nic *from = t->f->hosts[l->pub.src].nic, *to = t->f->hosts[l->pub.dst].nic;
-	int err = fabric_introduce(t->f, l->pub.src, l->pub.dst);
-
-	if (err != 0)
-		return err;
-	return t->sc->connect_by_cm && !nf->is_tcp ? nic_flow_add(from, nf, id)
-						   : nic_connect(from, nf, to, id);
-}
-
 int lane_open(struct lane *l, const struct nic_flow *stream)
 {
 	struct traffic *t = l->run->t;
+	struct nic *from = t->f->hosts[l->pub.src].nic, *to = t->f->hosts[l->pub.dst].nic;
 	const struct lab_flow *f = l->run->f;
 	struct nic_flow nf = stream != NULL ? *stream : (struct nic_flow){.manual = true};
 	uint32_t id;
@@ -212,7 +201,10 @@ int lane_open(struct lane *l, const struct nic_flow *stream)
 	nf.tcp = f->tcp_params;
 	nf.qpn = l->reuse.qpn;
 	nf.peer_qpn = l->reuse.peer_qpn;
-	err = connect_lane(t, l, &nf, &id);
+	err = fabric_introduce(t->f, l->pub.src, l->pub.dst);
+	if (err == 0)
+		err = t->sc->connect_by_cm && !nf.is_tcp ? nic_flow_add(from, &nf, &id)
+							 : nic_connect(from, &nf, to, &id);
 	if (err != 0)
 		return err;
 	fabric_poke_host(t->f, l->pub.src);
@@ -343,33 +335,29 @@ static void close_dying(void *arg, uint64_t now_ns)
 	}
 }
 
-static void close_oldest(struct source *s)
+static void rest(struct lane *l)
 {
+	struct source *s = l->pair->source;
 	struct traffic *t = s->run->t;
-	struct lane *l = TAILQ_FIRST(&s->idle);
+	bool poisson = l->run->f->pattern.n == PATTERN_POISSON;
 
+	l->state = LANE_IDLE;
+	TAILQ_INSERT_TAIL(&s->idle, l, age);
+	if (poisson)
+		TAILQ_INSERT_HEAD(&l->pair->idle, l, spare);
+	// On the wire a connection takes its time to go; there they stay.
+	if (++s->n_idle <= (uint64_t)s->run->f->idle.n || t->sc->connect_by_cm)
+		return;
+	// Too many are idle: the oldest goes.
+	l = TAILQ_FIRST(&s->idle);
 	TAILQ_REMOVE(&s->idle, l, age);
 	s->n_idle--;
-	if (s->run->f->pattern.n == PATTERN_POISSON)
+	if (poisson)
 		TAILQ_REMOVE(&l->pair->idle, l, spare);
 	l->state = LANE_DYING;
 	if (TAILQ_EMPTY(&t->dying))
 		traffic_at(t, traffic_now(t), close_dying, t);
 	TAILQ_INSERT_TAIL(&t->dying, l, age);
-}
-
-static void rest(struct lane *l)
-{
-	struct source *s = l->pair->source;
-
-	l->state = LANE_IDLE;
-	TAILQ_INSERT_TAIL(&s->idle, l, age);
-	s->n_idle++;
-	if (l->run->f->pattern.n == PATTERN_POISSON)
-		TAILQ_INSERT_HEAD(&l->pair->idle, l, spare);
-	// On the wire a connection takes its time to go; there they stay.
-	if (s->n_idle > (uint64_t)s->run->f->idle.n && !s->run->t->sc->connect_by_cm)
-		close_oldest(s);
 }
 
 // ---- connections that are opened anew
@@ -495,11 +483,6 @@ static void lane_done(struct lane *l)
 
 // ---- the end of flows
 
-static bool is_rounds(const struct lab_flow *f)
-{
-	return f->pattern.n == PATTERN_INCAST || f->pattern.n == PATTERN_ALL_TO_ALL;
-}
-
 // Whether a flow begins nothing more. `left` has the messages of a round that jitter holds back.
 static bool is_exhausted(const struct run *r)
 {
@@ -507,8 +490,9 @@ static bool is_exhausted(const struct run *r)
 		return false;
 	if (traffic_now(r->t) >= flow_stop_ns(r->f))
 		return true;
-	return r->f->count.n >= 0 && (is_rounds(r->f) ? r->n_rounds == (uint64_t)r->f->count.n
-						      : r->n_begun == r->n_due);
+	if (r->f->pattern.n == PATTERN_INCAST || r->f->pattern.n == PATTERN_ALL_TO_ALL)
+		return r->f->count.n >= 0 && r->n_rounds == (uint64_t)r->f->count.n;
+	return r->f->count.n >= 0 && r->n_begun == r->n_due;
 }
 
 static void look_for_end(struct run *r)
@@ -646,26 +630,22 @@ void traffic_destroy(struct traffic *t)
 	free(t);
 }
 
-static int start_run(struct run *r)
-{
-	int err = behaviour[r->f->pattern.n]->start(r);
-
-	if (lab_flow_endless(r->f))
-		return err;
-	// A flow may have nothing to do, or end with a time.
-	traffic_at(r->t, 0, look_at_stop, r);
-	if (r->f->stop.n >= 0)
-		traffic_at(r->t, flow_stop_ns(r->f), look_at_stop, r);
-	return err;
-}
-
 int traffic_start(struct traffic *t, struct fabric *f)
 {
 	int err = 0;
 
 	t->f = f;
-	for (uint32_t i = 0; i < t->sc->n_flows && err == 0; i++)
-		err = start_run(&t->runs[i]);
+	for (uint32_t i = 0; i < t->sc->n_flows && err == 0; i++) {
+		struct run *r = &t->runs[i];
+
+		err = behaviour[r->f->pattern.n]->start(r);
+		if (lab_flow_endless(r->f))
+			continue;
+		// A flow may have nothing to do, or end with a time.
+		traffic_at(t, 0, look_at_stop, r);
+		if (r->f->stop.n >= 0)
+			traffic_at(t, flow_stop_ns(r->f), look_at_stop, r);
+	}
 	return err;
 }
 
