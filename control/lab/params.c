@@ -97,11 +97,12 @@ static const char *name_at(const void *map, unsigned i)
 
 const char *params_known(struct arena *a, const struct node *map, const char *wrong_name)
 {
-	const char *near = map == NULL ? NULL : schema_closest(wrong_name, map->n, name_at, map);
-	const char *all = "";
+	const char *near, *all = "";
 
-	if (map == NULL || map->n == 0)
+	// A list has no names, and is reported by read_map.
+	if (map == NULL || map->kind != NODE_MAP || map->n == 0)
 		return "the file has no params";
+	near = schema_closest(wrong_name, map->n, name_at, map);
 	for (const struct node *v = map->first; v != NULL; v = v->next)
 		all = arena_printf(a, "%s%s%s", all, *all == '\0' ? "" : ", ",
 				   schema_shown(a, v->key->text));
