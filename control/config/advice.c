@@ -53,14 +53,14 @@ static void lossless_classes_have_pfc(const struct advice *a, const struct cfg_p
 		return;
 	if (!p->pfc.tx.n)
 		WARN(a->s, &p->pfc.tx,
-		     "the switch does not pause the senders of lossless %s and drops frames when "
-		     "the"
-		     " headroom is full" CURE "set tx: on, or remove lossless",
+		     "the switch does not pause the senders of lossless %s, and drops frames "
+		     "when the headroom is full" CURE "set tx: on, or remove lossless",
 		     list);
 	if (!p->pfc.rx.n)
 		WARN(a->s, &p->pfc.rx,
-		     "the switch ignores a PAUSE for lossless %s and the peer drops frames" CURE
-		     "set rx: on, or remove lossless",
+		     "the switch ignores a PAUSE for lossless %s, and the peer drops frames" CURE
+		     "set "
+		     "rx: on, or remove lossless",
 		     list);
 }
 

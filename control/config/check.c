@@ -114,8 +114,8 @@ static void refuse_no_headroom(const struct cfg_ingress *in, struct diag_sink *s
 {
 	if (in->headroom.fixed.n == 0)
 		REFUSE(s, &in->headroom.fixed,
-		       "0 leaves no room for what arrives after a PAUSE: a lossless class needs"
-		       " headroom, use auto");
+		       "0 leaves no memory for frames that arrive after PAUSE: a lossless class "
+		       "needs headroom" CURE "use auto");
 }
 
 static void pfc_class_has_headroom(const struct subject *x)
@@ -150,15 +150,16 @@ static void lossless_class_has_no_egress_limit(const struct subject *x)
 {
 	if (x->cls->lossless.n && x->cls->egress.map.given)
 		REFUSE(x->s, &x->cls->egress.map,
-		       "a lossless queue is never limited here, its senders are held at the"
-		       " ingress" CURE "remove egress");
+		       "a lossless queue has no egress limit: PFC limits it at the ingress" CURE
+		       "remove "
+		       "egress");
 }
 
 // PFC settings of a class without PFC would silently do nothing.
 static void refuse_pfc_keys(const struct cfg_ingress *in, struct diag_sink *s)
 {
 	static const char why[] =
-		"means nothing in a lossy class" CURE "set lossless: true or remove it";
+		"has no effect in a lossy class" CURE "set lossless: true or remove it";
 	const struct cfg_val *keys[] = {&in->headroom.fixed, &in->xon, &in->xon_offset, &in->mru,
 					&in->cable};
 
@@ -200,7 +201,7 @@ static void rates_make_sense(const struct subject *x)
 
 	if (c->min_rate.n != 0 && c->schedule.strict.given)
 		REFUSE(x->s, &c->min_rate,
-		       "a strict queue comes first anyway" CURE "remove min_rate");
+		       "has no effect in a strict queue" CURE "remove min_rate");
 	if (c->max_rate.n != 0 && c->min_rate.n > c->max_rate.n)
 		REFUSE(x->s, &c->min_rate, "%s is above max_rate %s",
 		       UNIT_TEXT(UNIT_RATE, c->min_rate.n), UNIT_TEXT(UNIT_RATE, c->max_rate.n));
@@ -220,8 +221,8 @@ static void lossy_class_floods(const struct subject *x)
 {
 	if (!cfg_floods(x->cls) && !x->cls->lossless.n)
 		REFUSE(x->s, &x->cls->flood,
-		       "a lossy class is always flooded, it also carries ARP" CURE
-		       "remove it, or use vlans[].flood for unknown unicast");
+		       "a lossy class is always flooded, because it carries ARP" CURE "remove "
+		       "flood, or use vlans[].flood for unknown unicast");
 }
 
 // ---- rules of a port
@@ -274,7 +275,7 @@ static bool vlan_listed(const struct config *c, unsigned id)
 
 static void port_vlans_make_sense(const struct subject *x)
 {
-	static const char unlisted[] = "VLAN %u is not listed in vlans: it exists all the same";
+	static const char unlisted[] = "VLAN %u is not listed in vlans, but the switch uses it";
 	const struct cfg_port_vlan *v = &x->item->vlan;
 	unsigned untagged = cfg_untagged(x->item);
 
@@ -315,8 +316,9 @@ static void keep_makes_sense(const struct subject *x)
 	(void)cfg_keep(x->item, x->s);
 	if (x->item->keep.map.given && device != NULL && strncmp(device, "xdp:", 4) != 0)
 		REFUSE(x->s, &x->item->keep.map,
-		       "only an xdp: device shares its frames with the host's stack, not %s" CURE
-		       "leave keep out",
+		       "only an xdp: device can keep frames for the host's stack, not %s" CURE
+		       "remove "
+		       "keep",
 		       device);
 }
 
@@ -329,8 +331,7 @@ static void optional_makes_sense(const struct subject *x)
 		return;
 	if (strncmp(device, "xdp:", 4) != 0)
 		REFUSE(x->s, optional,
-		       "only an xdp: device can be made after the start, not %s" CURE
-		       "leave optional out",
+		       "only an xdp: device can be optional, not %s" CURE "remove optional",
 		       device);
 	else if (x->item->speed.n == 0)
 		REFUSE(x->s, optional,

@@ -33,14 +33,16 @@ static uint64_t port_speed(struct compiler *k, unsigned i)
 		return k->facts[i].speed_bps;
 	if (k->assumed_speed_bps != 0) {
 		check_report(k->s, DIAG_WARNING, &item->speed, &item->map, "speed",
-			     "is the link's: the headroom of %s is known when it opens",
+			     "is that of the link: the headroom of %s is known when the device "
+			     "opens",
 			     k->c->ports[i].name);
 		return k->assumed_speed_bps;
 	}
 	check_report(k->s, DIAG_ERROR, &item->speed, &item->map, "speed",
-		     k->facts != NULL ? "is required because the link of %s has none"
-				      : "is the link's, and no device is opened here: give %s a "
-					"speed to see its numbers",
+		     k->facts != NULL ? "is required, because the link of %s reports none"
+				      : "is that of the link, and no device is open here" CURE
+					"give "
+					"%s a speed to see its numbers",
 		     k->c->ports[i].name);
 	return 1000000; // any, so that the rest can still be looked at
 }
@@ -326,8 +328,8 @@ static uint64_t headroom_pool(struct compiler *k, const struct reserved *r)
 	cells = cells_down(k, compile_bytes(&b->headroom_pool, (uint64_t)b->size.n, false));
 	if (cells < r->largest_xoff)
 		REFUSE(k->s, &b->headroom_pool,
-		       "%" PRIu64 " B do not hold the headroom of one group, %" PRIu64
-		       " B (port %s, priority group %u)" CURE "enlarge it or use auto",
+		       "%" PRIu64 " B are less than the headroom of one group, %" PRIu64 " B "
+		       "(port %s, priority group %u)" CURE "enlarge it or use auto",
 		       in_bytes(k, cells), in_bytes(k, r->largest_xoff),
 		       k->p->ports[r->largest_port].name, r->largest_pg);
 	return cells;
@@ -362,9 +364,10 @@ static void compile_pools(struct compiler *k)
 	k->p->buffer.total_cells = (uint32_t)total;
 	if (r.min + pool >= total) {
 		check_report(k->s, DIAG_ERROR, &b->size, b->map.given ? &b->map : &none, "size",
-			     "a buffer of %" PRIu64 " B does not hold %" PRIu64
-			     " B of min and %" PRIu64 " B of headroom and leave a shared pool" CURE
-			     "enlarge it, shorten the cables, or raise oversubscription",
+			     "a buffer of %" PRIu64 " B has no room for %" PRIu64
+			     " B of min, %" PRIu64 " "
+			     "B of headroom and a shared pool" CURE "enlarge it, shorten the "
+			     "cables, or raise oversubscription",
 			     in_bytes(k, total), in_bytes(k, r.min), in_bytes(k, pool));
 		return;
 	}
@@ -636,13 +639,13 @@ static void compile_port_limits(struct compiler *k, const struct cfg_port *p,
 	};
 	k->p->loop_detect |= out->loop.on;
 	if (!out->routed && p->copp.given)
-		WARN(k->s, &p->copp, "limits nothing: a port without ip hands no ARP to control");
+		WARN(k->s, &p->copp, "has no effect: a port without ip punts no ARP");
 	if (out->routed && p->storm_control.map.given)
 		WARN(k->s, &p->storm_control.map,
-		     "limits nothing: a port with ip replicates no frame");
+		     "has no effect: a port with ip replicates no frame");
 	if (out->routed && loop_on)
 		diag_add(k->s, DIAG_WARNING, p->map.at, loop->map.path,
-			 "finds nothing: a port with ip is no part of the bridge");
+			 "has no effect: a port with ip is not in the bridge");
 }
 
 // ---- the whole
@@ -731,10 +734,10 @@ const char *config_flood_note(const struct policy *p, char *out, size_t out_len)
 			classes |= p->ports[i].no_flood;
 	if (classes == 0)
 		return NULL;
-	at = snprintf(out, out_len, "not flooded, being lossless: class");
+	at = snprintf(out, out_len, "not flooded, because lossless: class");
 	for_each_bit (cls, classes)
 		at += snprintf(out + at, out_len - (size_t)at, " %u", cls);
 	snprintf(out + at, out_len - (size_t)at,
-		 "; frames to unknown addresses are dropped there (lossless-unknown)");
+		 "; the switch drops their frames to unknown addresses (lossless-unknown)");
 	return out;
 }

@@ -130,7 +130,7 @@ void diag_add(struct diag_sink *s, enum diag_level level, struct cfg_pos at, con
 		snprintf(text + len, sizeof(text) - len, " (\"%.60s\": %.300s)",
 			 at.origin->written, at.origin->made_of);
 	if (s->n == MAX_ENTRIES) {
-		snprintf(text, sizeof(text), "more mistakes than these are not shown");
+		snprintf(text, sizeof(text), "further errors are not shown");
 		put(s, DIAG_ERROR, (struct cfg_pos){UINT32_MAX, 0}, NULL, text);
 		return;
 	}

@@ -111,7 +111,7 @@ static void port_has_the_groups_rules(const struct subject *x)
 	if (x->port->group != 0 && own != NULL && !same_rules(own, g->remap))
 		REFUSE(x->s, &own->map,
 		       "port %s has other rules than port %s (line %u), and both are in group "
-		       "%s" CURE "give all its ports the same",
+		       "%s" CURE "give all ports of the group the same rules",
 		       x->port->name, x->c->ports[g->remap_port].name, g->remap->map.at.line,
 		       g->name);
 }
@@ -127,7 +127,8 @@ static void group_has_rules(const struct subject *x)
 	remap = x->c->groups[x->port->group - 1].remap;
 	if (remap == NULL || remap->n == 0)
 		check_report(x->s, DIAG_ERROR, &absent, &by->map, "remap",
-			     "no port of group %s gives rules" CURE "give remap to one of them",
+			     "no port of group %s has rules" CURE "give remap to one of its "
+			     "ports",
 			     by->group.text);
 }
 
@@ -147,8 +148,8 @@ static void group_has_ports(const struct subject *x)
 
 	if (x->port->group != 0 && ports_in(x->c, x->port->group, NULL) == 1)
 		WARN(x->s, &by->group,
-		     "%s has only port %s: a frame turns back there only if it is routed out by the"
-		     " port it came in by",
+		     "%s has only port %s: a frame turns back only if it leaves by the port by "
+		     "which it arrived",
 		     by->group.text, x->port->name);
 }
 
@@ -162,7 +163,7 @@ static void guard_names_a_group(const struct subject *x)
 		check_report(x->s, DIAG_ERROR, &own->group, &own->map, "group",
 			     "is required: frames turn back between the ports of a group");
 	else if (profiles->map.given && ports_in(x->c, 0, x->profile) == 0)
-		WARN(x->s, &profiles->map, "guards nothing: no port of profile %s is in a group",
+		WARN(x->s, &profiles->map, "has no effect: no port of profile %s is in a group",
 		     x->profile->map.name);
 }
 
@@ -174,8 +175,8 @@ static void guarded_port_trusts_dscp(const struct subject *x)
 
 	if (x->port->group != 0 && !trust->bad && trust->n != TRUST_DSCP)
 		REFUSE(x->s, &named_by(x->port)->group,
-		       "a guard goes by DSCP, and profile %s of port %s trusts %s: set trust: dscp"
-		       " there",
+		       "a guard needs the DSCP, and profile %s of port %s trusts %s" CURE "set "
+		       "trust: dscp in the profile",
 		       x->profile->map.name, x->port->name, trusted[trust->n]);
 }
 
@@ -228,8 +229,9 @@ static bool dscps_are_of_their_classes(const struct config_group *g, struct diag
 				continue;
 			ok = false;
 			REFUSE(s, &r->to_dscp,
-			       "DSCP %u is class %u on port %s (profile %s), not class %u: the next"
-			       " switch would take it for that, use a DSCP of class %u",
+			       "DSCP %u is class %u on port %s (profile %s), not class %u: the "
+			       "next switch would give the frame the wrong class" CURE "use a "
+			       "DSCP of class %u",
 			       (unsigned)r->to_dscp.n, cls, p->name, p->profile->map.name,
 			       (unsigned)r->to_class.n, (unsigned)r->to_class.n);
 		}
@@ -247,8 +249,8 @@ static void rules_are_for_lossless_classes(const struct config_group *g, struct 
 					   cfg_dscp_class(g->kinds[i]->profile, dscp));
 		if (!needed)
 			WARN(s, &g->rules[n].dscp,
-			     "DSCP %u is class %u, which is lossy: no PAUSE follows it, and the"
-			     " rule is not needed",
+			     "DSCP %u is class %u, which is lossy: the class sends no PAUSE, "
+			     "and the rule is not needed",
 			     dscp, cfg_dscp_class(g->kinds[0]->profile, dscp));
 	}
 }
@@ -345,9 +347,8 @@ static void classes_do_not_return(struct config *c, const struct config_group *g
 				continue;
 			REFUSE(s, &r->to_class,
 			       "the rules lead back to lossless class %u (%u%s), so pauses can "
-			       "still"
-			       " form a loop" CURE
-			       "let every rule lead to a class not passed before",
+			       "still form a circle" CURE "let each rule lead to a class that "
+			       "the chain has not used",
 			       cls, cls, round);
 			return; // once is enough
 		}

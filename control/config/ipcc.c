@@ -73,14 +73,14 @@ static void ipcc_has_curve_and_table(const struct subject *x)
 		return;
 	if (!x->cls->wred.map.given)
 		REFUSE(x->s, ipcc,
-		       "compares the queue with kmin and kmax of wred, and this class has none" CURE
-		       "give wred here, with ecn: off if nothing is to be marked");
+		       "needs kmin and kmax of wred, and this class has no wred" CURE "give the "
+		       "class wred, with ecn: off if it must not mark");
 	if (!has_table(x->c))
 		REFUSE(x->s, ipcc,
-		       "finds the senders in the flow table, which is off" CURE
-		       "remove switch.flows, or give it a max above 0");
+		       "needs the flow table, which is off" CURE "remove switch.flows, or give "
+		       "it a max above 0");
 	else if (sources_of(&x->c->root.sw.pairing) == 0)
-		WARN(x->s, ipcc, "never sends anything: switch.pairing.sources is empty");
+		WARN(x->s, ipcc, "never sends a CNP: switch.pairing.sources is empty");
 }
 
 // ---- rules of the class in which CNPs leave
@@ -114,20 +114,20 @@ static void cnp_class_is_fast(const struct cfg_profile *p, const struct cfg_map 
 
 	if (p->classes[cls].lossless.n) {
 		REFUSE(s, at,
-		       "CNPs of the switch leave here in class %u, and a lossless class can be"
-		       " paused by the congestion they report" CURE "choose a lossy one",
+		       "the switch sends CNPs in class %u, which is lossless: the congestion "
+		       "that they report can pause them" CURE "choose a lossy class",
 		       cls);
 		return;
 	}
 	if (!queue->schedule.strict.given)
 		WARN(s, at,
-		     "CNPs of the switch leave here in class %u, which is not strict: they wait"
-		     " behind the congestion they report",
+		     "the switch sends CNPs in class %u, which is not strict: they wait behind "
+		     "the congestion that they report",
 		     cls);
 	if (queue->wred.map.given)
 		WARN(s, at,
-		     "CNPs of the switch leave here in class %u, whose wred counts them and drops"
-		     " those of others",
+		     "the switch sends CNPs in class %u, which has wred: wred counts them, and "
+		     "drops CNPs of receivers",
 		     cls);
 }
 
@@ -139,13 +139,13 @@ static void cnp_dscp_lasts(const struct cfg_profile *p, const struct cfg_map *at
 
 	if (p->remark.dscp.set >> cls & 1 && p->remark.dscp.v[cls] != dscp)
 		WARN(s, at,
-		     "remark gives frames of class %u DSCP %u: those of receivers, not the CNPs of"
-		     " the switch, which keep DSCP %u",
+		     "remark gives frames of class %u DSCP %u: CNPs of receivers get it, but "
+		     "CNPs of the switch keep DSCP %u",
 		     cls, p->remark.dscp.v[cls], dscp);
 	if (p->trust.n == TRUST_DSCP && as_classified != cls)
 		WARN(s, at,
-		     "CNPs of the switch leave in class %u with DSCP %u, which means class %u to a"
-		     " switch like this one",
+		     "the switch sends CNPs in class %u with DSCP %u, but a switch with this "
+		     "profile puts them into class %u",
 		     cls, dscp, as_classified);
 }
 
@@ -180,7 +180,8 @@ static void table_goes_round(const struct subject *x)
 
 	if (f->on.n != 0 && f->max.n != 0 && f->max.n < workers)
 		REFUSE(x->s, &f->max,
-		       "%u flows do not go round %u workers" CURE "give at least one to each",
+		       "%u flows are too few for %u workers" CURE "give at least one flow to "
+		       "each worker",
 		       (unsigned)f->max.n, workers);
 }
 
@@ -203,12 +204,12 @@ static void keys_have_an_effect(const struct subject *x)
 	bool table = has_table(x->c);
 
 	if (p->map.given && !table)
-		WARN(x->s, &p->map, "means nothing: switch.flows is off");
+		WARN(x->s, &p->map, "has no effect: switch.flows is off");
 	if (pairs->n != 0 && !table)
-		WARN(x->s, &pairs->map, "means nothing: switch.flows is off");
+		WARN(x->s, &pairs->map, "has no effect: switch.flows is off");
 	else if (pairs->n != 0 && !(sources_of(p) >> PAIR_STATIC & 1))
 		WARN(x->s, &pairs->map,
-		     "means nothing: switch.pairing.sources does not name static");
+		     "has no effect: switch.pairing.sources does not name static");
 }
 
 // ---- pairs by hand
@@ -354,20 +355,22 @@ static void queue_has_quadrants(struct compiler *k, const struct cfg_ipcc *i, un
 		REFUSE(k->s, &i->map, "needs a kmax above 0");
 	else if (deep <= out->kmin_bytes)
 		WARN(k->s, &i->map,
-		     "calls the queue deep from %" PRIu64 " B, %s of kmax %" PRIu64
-		     " B, and looks at it only above kmin %" PRIu64 " B: it is never shallow",
+		     "the queue is never shallow: it is deep from %" PRIu64
+		     " B, %s of kmax %" PRIu64 " "
+		     "B, and IPCC looks at it only above kmin %" PRIu64 " B",
 		     deep, share, out->kmax_bytes, out->kmin_bytes);
 	else if (q->egress.lossless && full.all != 0 && full.all <= out->kmin_bytes)
 		WARN(k->s, &i->map,
-		     "looks at the queue only above kmin %" PRIu64
-		     " B, and PFC has paused all senders at %" PRIu64
-		     " B: no CNP comes before PAUSE" CURE "lower kmin, or raise alpha or static",
+		     "no CNP comes before PAUSE: IPCC looks at the queue only above kmin %" PRIu64
+		     " "
+		     "B, and PFC has paused all senders at %" PRIu64 " B" CURE "lower kmin, or "
+		     "raise alpha or static",
 		     out->kmin_bytes, full.all);
 	else if (half.all != 0 && half.all <= out->kmin_bytes)
 		WARN(k->s, &i->map,
-		     "calls the queue deep when its memory reaches %s of the threshold, at %" PRIu64
-		     " B at most, and looks at it only above kmin %" PRIu64
-		     " B: it is never shallow",
+		     "the queue is never shallow: its memory reaches %s of the threshold at "
+		     "%" PRIu64 " "
+		     "B or less, and IPCC looks at it only above kmin %" PRIu64 " B",
 		     share, half.all, out->kmin_bytes);
 }
 
@@ -379,8 +382,8 @@ static void interval_holds_a_frame(struct compiler *k, const struct cfg_ipcc *i,
 
 	if (i->interval.n < frame_ns)
 		check_report(k->s, DIAG_WARNING, &i->interval, &i->map, "interval",
-			     "%s is less than a frame of %u B takes at %s: the trend is that of"
-			     " single frames, at least %s is needed",
+			     "%s is shorter than the time of a frame of %u B at %s: the trend "
+			     "is that of single frames" CURE "use at least %s",
 			     UNIT_TEXT(UNIT_TIME, i->interval.n), p->max_frame,
 			     UNIT_TEXT(UNIT_RATE, (int64_t)p->speed_bps),
 			     UNIT_TEXT(UNIT_TIME, (frame_ns / US_NS + 1) * US_NS));

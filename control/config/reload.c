@@ -261,7 +261,8 @@ static void check_names(const struct config *old, const struct config *new, stru
 			 "switch.name", "%s", restart);
 	if (old->n_ports != new->n_ports)
 		REFUSE(s, &new->root.ports.map,
-		       "%u ports run and %u are given: ports come and go only by a restart",
+		       "the switch has %u ports and the file has %u: only a restart adds or "
+		       "removes ports",
 		       old->n_ports, new->n_ports);
 	for (unsigned i = 0; i < old->n_ports && i < new->n_ports; i++)
 		check_port(old, new, i, s);

@@ -20,7 +20,7 @@ static const char *what_is_wrong(const char *text, struct policy_addr *a)
 	if (strchr(text, '/') == NULL || !addr_parse(text, a) || a->len == 0)
 		return "expected an address with the length of its prefix, such as 10.0.1.1/24";
 	if (!addr_is_station(a))
-		return "is no address that one station can have";
+		return "is not the address of one station";
 	if (addr_is_edge(a))
 		return "means the whole subnet" CURE "give the switch an address inside it";
 	return NULL;
@@ -38,7 +38,8 @@ static bool port_addr(const struct cfg_val *v, unsigned i, unsigned n, struct po
 	}
 	if (texts.n != n) {
 		REFUSE(s, v,
-		       "%s cannot be the addresses of %u ports" CURE "use a range such as in name",
+		       "%s does not give each of %u ports an address" CURE "use a range such as "
+		       "in name",
 		       v->text, n);
 		return false;
 	}
@@ -174,13 +175,13 @@ static void routed_port_makes_sense(const struct subject *x)
 
 		if (strcmp(v->text, "lldp") != 0 && strcmp(v->text, "lacp") != 0)
 			REFUSE(x->s, v,
-			       "%s would take frames from those that a port with ip routes: only"
-			       " lldp and lacp can be kept there",
+			       "a port with ip routes these frames and cannot keep %s" CURE "keep "
+			       "only lldp and lacp",
 			       v->text);
 	}
 	if (item->vlan.map.given)
 		REFUSE(x->s, &item->vlan.map,
-		       "a port with ip routes and is in no VLAN" CURE "remove one of them");
+		       "a port with ip is in no VLAN" CURE "remove ip or vlan");
 	for (unsigned i = 0; i < x->c->root.fdb.n; i++)
 		if (f[i].port.text != NULL && strcmp(f[i].port.text, x->port->name) == 0)
 			REFUSE(x->s, &f[i].port,

@@ -138,7 +138,7 @@ bool schema_parse_ranges(const char *s, int64_t min, int64_t max, struct cfg_set
 		*why = "is out of range";
 		if (from < min || to > max || to >= CFG_SET_BITS)
 			return false;
-		*why = "runs backwards";
+		*why = "ends before it begins";
 		if (from > to || !set_add(set, from, to, why))
 			return false;
 		if (*s++ == '\0')

@@ -59,12 +59,12 @@ static void there_is_something_to_watch(const struct cfg_watchdog *w, const stru
 		return; // the mistake may be what keeps a class lossy
 	if (!any_lossless(p))
 		REFUSE(x->s, &w->map,
-		       "watches lossless classes, and profile %s has none" CURE
-		       "set lossless: true or remove it",
+		       "has nothing to watch: profile %s has no lossless class" CURE "set "
+		       "lossless: true or remove watchdog",
 		       p->map.name);
 	else if (!p->pfc.rx.n)
 		WARN(x->s, &w->map,
-		     "has nothing to watch: profile %s obeys no PAUSE with pfc.rx off",
+		     "has nothing to watch: profile %s ignores PAUSE, because pfc.rx is off",
 		     p->map.name);
 }
 
@@ -77,11 +77,12 @@ static void limit_can_be_reached(const struct cfg_watchdog *w, const struct cfg_
 	int64_t least = (count - 1) * (w->detect.n + w->restore.n);
 
 	if (count != 0 && least > window)
-		check_report(
-			s, DIAG_WARNING, &limit, &w->map, "limit",
-			"is never reached: %u storms take %s at least with this detect and restore,"
-			" and the window is %s" CURE "make it longer, or say count: 0",
-			(unsigned)count, UNIT_TEXT(UNIT_TIME, least), UNIT_TEXT(UNIT_TIME, window));
+		check_report(s, DIAG_WARNING, &limit, &w->map, "limit",
+			     "is never reached: %u storms take at least %s with this detect and "
+			     "restore, and the window is %s" CURE "make the window longer, or set "
+			     "count: 0",
+			     (unsigned)count, UNIT_TEXT(UNIT_TIME, least),
+			     UNIT_TEXT(UNIT_TIME, window));
 }
 
 static void check_one(const struct subject *x, const struct cfg_watchdog *own)
@@ -96,7 +97,7 @@ static void check_one(const struct subject *x, const struct cfg_watchdog *own)
 	if (w.limit.count.n == 0 && own->limit.then.given)
 		WARN(x->s, &own->limit.then, "never happens: count is 0");
 	if (w.limit.count.n == 0 && own->limit.window.given)
-		WARN(x->s, &own->limit.window, "means nothing: count is 0");
+		WARN(x->s, &own->limit.window, "has no effect: count is 0");
 	// A limit that only the profile gives is the profile's, and reported once.
 	if (own == base || !cfg_is_on(&base->on, &base->map) || changes_limit)
 		limit_can_be_reached(&w, &own->limit.map, x->s);
@@ -132,19 +133,19 @@ static void warn_of_the_pause(struct compiler *k, const struct cfg_watchdog *w, 
 		const char *key, *what;
 		const struct cfg_val *v;
 	} rows[] = {
-		{"detect", "a single PAUSE frame is a storm already", &w->detect},
-		{"restore", "a PAUSE may still stand when the class is restored", &w->restore},
+		{"detect", "one PAUSE frame counts as a storm", &w->detect},
+		{"restore", "a PAUSE may still last when the class is restored", &w->restore},
 	};
 
 	for (unsigned r = 0; r < sizeof(rows) / sizeof(rows[0]); r++)
 		if (rows[r].v->n < pause_ns)
-			check_report(
-				k->s, DIAG_WARNING, rows[r].v, &w->map, rows[r].key,
-				"%s is shorter than a PAUSE of %d quanta lasts at %s, about %s: %s",
-				UNIT_TEXT(UNIT_TIME, rows[r].v->n), MAX_QUANTA,
-				UNIT_TEXT(UNIT_RATE, (int64_t)speed_bps),
-				UNIT_TEXT(UNIT_TIME, (pause_ns + MS_NS / 2) / MS_NS * MS_NS),
-				rows[r].what);
+			check_report(k->s, DIAG_WARNING, rows[r].v, &w->map, rows[r].key,
+				     "%s is shorter than a PAUSE of %d quanta at %s, which lasts "
+				     "about %s: %s",
+				     UNIT_TEXT(UNIT_TIME, rows[r].v->n), MAX_QUANTA,
+				     UNIT_TEXT(UNIT_RATE, (int64_t)speed_bps),
+				     UNIT_TEXT(UNIT_TIME, (pause_ns + MS_NS / 2) / MS_NS * MS_NS),
+				     rows[r].what);
 }
 
 void compile_watchdogs(struct compiler *k)

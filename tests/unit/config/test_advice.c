@@ -56,12 +56,12 @@ static void a_lossless_class_without_pfc_is_warned_of(void **state)
 		{PORT "profiles: {q: {" MAP "pfc: {rx: on, tx: on}, " LOSSLESS "}}\n", ""},
 		{PORT "profiles: {q: {" MAP "pfc: {tx: off}, " LOSSLESS "}}\n",
 		 "t:2:65: warning: profiles.q.pfc.tx: the switch does not pause the senders of"
-		 " lossless class 3 and drops frames when the headroom is full: set tx: on, or"
+		 " lossless class 3, and drops frames when the headroom is full: set tx: on, or"
 		 " remove lossless\n"},
 		{PORT "profiles: {q: {pfc: {rx: off},\n"
 		      "  classes: {3: {lossless: on}, 4: {lossless: on}}}}\n",
 		 "t:2:26: warning: profiles.q.pfc.rx: the switch ignores a PAUSE for lossless"
-		 " classes 3, 4 and the peer drops frames: set rx: on, or remove lossless\n"},
+		 " classes 3, 4, and the peer drops frames: set rx: on, or remove lossless\n"},
 		{PORT "profiles: {q: {pfc: {rx: off, tx: off}}}\n", ""},
 	};
 

@@ -342,7 +342,7 @@ static void what_the_device_cannot_do_is_said(void **state)
 		" switch cannot obey them",
 		"t:2:37: ports[0] (a).mtu: MTU 4200 needs frames of 4222 B, but xdp:a was opened"
 		" for at most 3400 B: 3378 is the largest MTU until a restart",
-		"t:3:5: ports[1] (b).speed: is required because the link of b has none",
+		"t:3:5: ports[1] (b).speed: is required, because the link of b reports none",
 		"t:3:23: warning: ports[1] (b).device: xdp:b cannot send PFC frames: its lossless "
 		"classes can"
 		" lose frames",
@@ -477,7 +477,8 @@ static void restart_only_keys_are_refused_by_name(void **state)
 		 "t:1:16: ports[0] (b).name: changes only by a restart"},
 		{"ports: [{name: a, device: \"xdp:a\", speed: 1G}, {name: b, device: \"xdp:b\", "
 		 "speed: 1G}]\n",
-		 "t:1:8: ports: 1 ports run and 2 are given: ports come and go only by a restart"},
+		 "t:1:8: ports: the switch has 1 ports and the file has 2: only a "
+		 "restart adds or removes ports"},
 	};
 	struct config *running = parsed(base);
 

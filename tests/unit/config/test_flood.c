@@ -33,8 +33,8 @@ static void lossless_classes_are_flooded_where_the_file_says_so(void **state)
 	// 10 cells of headroom at each of 4 bridged ports; a record and two copies each.
 	assert_int_equal(p->copy_frames, 4 * 10 * 3);
 	assert_string_equal(config_flood_note(p, note, sizeof(note)),
-			    "not flooded, being lossless: class 3; frames to unknown addresses are "
-			    "dropped there (lossless-unknown)");
+			    "not flooded, because lossless: class 3; the switch drops their frames "
+			    "to unknown addresses (lossless-unknown)");
 	policy_destroy(p);
 	for (unsigned i = 0; i < 5; i++)
 		facts[i] = (struct port_facts){.rx_ring = 100, .pfc_tx = true, .pfc_rx = true};

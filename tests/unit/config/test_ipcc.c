@@ -228,7 +228,7 @@ static void without_a_table_there_are_no_pairs(void **state)
 	snprintf(text, sizeof(text), paired, "off");
 	p = compiled(text, said);
 	assert_int_equal(p->n_pairs, 0);
-	assert_string_equal(said, "t:4:3: warning: pairs: means nothing: switch.flows is off\n");
+	assert_string_equal(said, "t:4:3: warning: pairs: has no effect: switch.flows is off\n");
 	policy_destroy(p);
 }
 

@@ -314,7 +314,8 @@ static void check_passes_ports_whose_link_decides_the_speed(void **state)
 	temporary_file(path, "policy.yaml", "ports: [{name: a, device: \"pci:0000:3b:00.0\"}]\n");
 	text = printed(NULL, path, true, &rc);
 	assert_int_equal(rc, 0);
-	assert_non_null(strstr(text, "is the link's: the headroom of a is known when it opens"));
+	assert_non_null(strstr(text, "is that of the link: the headroom of a is known when the "
+				     "device opens"));
 	free(text);
 }
 

@@ -512,8 +512,8 @@ static void ports_stay_the_same_in_the_same_order(void **state)
 		  "t:9:11: ports[0] (p[2-3]).name: changes only by a restart"}},
 		{"\"p[1-3]\"",
 		 "\"xdp:e[1-3]\"",
-		 {"t:9:3: ports: 2 ports run and 3 are given: ports come and go only by a "
-		  "restart"}},
+		 {"t:9:3: ports: the switch has 2 ports and the file has 3: only a restart "
+		  "adds or removes ports"}},
 		{"\"p[1-2]\"",
 		 "\"xdp:e[2-3]\"",
 		 {"t:10:13: ports[0] (p[1-2]).device: changes only by a restart"}},
@@ -571,7 +571,8 @@ static void all_refusals_are_told_at_once_in_file_order(void **state)
 		"t:1:9: switch.time_scale: changes only by a restart",
 		"t:1:19: switch.workers: changes only by a restart",
 		"t:1:37: switch.buffer.cell: changes only by a restart",
-		"t:2:8: ports: 2 ports run and 1 are given: ports come and go only by a restart",
+		"t:2:8: ports: the switch has 2 ports and the file has 1: only a restart "
+		"adds or removes ports",
 		"t:2:28: ports[0] (p1).device: changes only by a restart",
 		"t:2:46: ports[0] (p1).tx_ring: changes only by a restart",
 	};

@@ -162,7 +162,7 @@ static void lossless_classes_that_obey_pfc_are_watched(void **state)
 	assert_int_equal(p->ports[1].watchdog.classes, 0);
 	assert_string_equal(said,
 			    "t:7:36: warning: profiles.deaf.watchdog: has nothing to watch: profile"
-			    " deaf obeys no PAUSE with pfc.rx off\n");
+			    " deaf ignores PAUSE, because pfc.rx is off\n");
 	policy_destroy(p);
 }
 
@@ -205,9 +205,9 @@ static void a_pause_as_long_as_the_times_is_no_mistake(void **state)
 			 "profiles: {q: {watchdog: on, classes: {3: {lossless: on}}}}\n",
 			 rows[i].speed);
 		policy_destroy(compiled(text, said));
-		assert_int_equal(strstr(said, "a single PAUSE frame is a storm") != NULL,
+		assert_int_equal(strstr(said, "one PAUSE frame counts as a storm") != NULL,
 				 rows[i].longer);
-		assert_int_equal(strstr(said, "may still stand when the class is restored") != NULL,
+		assert_int_equal(strstr(said, "may still last when the class is restored") != NULL,
 				 rows[i].longer);
 	}
 }
