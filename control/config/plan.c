@@ -300,7 +300,7 @@ static void groups_text(const struct config *c, const struct policy *p, FILE *ou
 			p->ports[i].name, cls, g.min, g.xoff, g.t_flight, g.xoff_at, g.xoff_alone,
 			g.xon_at);
 		if (g.xoff < g.t_flight)
-			fputs("  headroom below what is in flight\n", out);
+			fputs("  headroom is smaller than t_flight\n", out);
 	}
 	fprintf(out, "\n%-8s %5s %9s\n", "peer", "class", "neighbour");
 	FOR_EACH_GROUP (p, i, cls)
@@ -308,14 +308,14 @@ static void groups_text(const struct config *c, const struct policy *p, FILE *ou
 			plan_pg(c, p, i, cls).neighbour);
 	fprintf(out,
 		"\nBytes throughout.\n"
-		"xoff       headroom: what the group still takes after its PAUSE left\n"
-		"t_flight   what can be in flight then, at worst: xoff must not be below it\n"
-		"xoff_at    min + T while the shared pool is empty, T at most the pool\n"
-		"alone      where one group alone, filling the switch, enters XOFF\n"
-		"xon_at     min + shared use at or below which XON is sent, pool empty\n"
-		"neighbour  what this port still sends after a PAUSE arrived: transmit ring and\n"
-		"           the frame on the wire. The peer must reserve it beyond cable and\n"
-		"           response.\n");
+		"xoff       headroom: the group accepts this much after its PAUSE has left\n"
+		"t_flight   most that can be in flight then: xoff must not be smaller\n"
+		"xoff_at    min + T in an empty shared pool; T is at most the pool\n"
+		"alone      the group enters XOFF here if no other group uses the switch\n"
+		"xon_at     min + shared use: at or below it the group sends XON (empty pool)\n"
+		"neighbour  the port still sends this much after a PAUSE has arrived: its\n"
+		"           transmit ring and the frame on the wire. The peer must reserve it\n"
+		"           in addition to cable and response.\n");
 }
 
 static void ecn_text(const struct policy *p, FILE *out)
@@ -393,12 +393,11 @@ static void watchdog_text(const struct policy *p, FILE *out)
 				cfg_watchdog_thens[w->then]);
 	}
 	fputs("\n"
-	      "detect         a storm is detected so long after its clock began, and at most\n"
-	      "               one turn of the worker's loop later: detect <= measured <=\n"
-	      "               detect + its longest gap (`weirctl show workers`); likewise\n"
-	      "               restore\n"
-	      "longest_pause  what one PAUSE of 65535 quanta asks for at the port's speed:\n"
-	      "               below it a single frame is a storm\n",
+	      "detect         the worker detects a storm in its first loop after this time:\n"
+	      "               detect <= measured <= detect + longest gap between two loops\n"
+	      "               (`weirctl show workers`). The same holds for restore\n"
+	      "longest_pause  the time of one PAUSE of 65535 quanta at the port's speed. With\n"
+	      "               a shorter detect, one PAUSE frame counts as a storm\n",
 	      out);
 }
 
@@ -648,9 +647,9 @@ static void stall_text(const struct config *c, const struct policy *p, FILE *out
 	if (n != 0)
 		fputs("\n"
 		      "arrive       bytes on the wire from the last loop of a worker until its\n"
-		      "             peer has stopped: pause_after and a quarter, and t_flight\n"
+		      "             peer has stopped: 1.25 * pause_after, and t_flight\n"
 		      "least_frame  the receive ring holds these bytes if the mean frame has at\n"
-		      "             least so many bytes\n",
+		      "             least this many bytes\n",
 		      out);
 }
 
@@ -763,7 +762,7 @@ static void flows_text(const struct policy *p, FILE *out)
 		fputs("\nflows: no table\n", out);
 	else
 		fprintf(out,
-			"\nflows: %u, forgotten after %s, %u pairs by hand\n"
+			"\nflows: %u, age %s, %u static pairs\n"
 			"  memory, with IPCC: %" PRIu64 " B\n",
 			p->flows.max, UNIT_TEXT(UNIT_TIME, (int64_t)p->flows.age_ns), p->n_pairs,
 			config_flow_bytes(p));
@@ -806,14 +805,13 @@ static void ipcc_text(const struct policy *p, FILE *out)
 			UNIT_TEXT(UNIT_TIME, (int64_t)i->spare_ns), deep.one, deep.all);
 	}
 	fputs("\n"
-	      "deep        from this length a queue that grows may ask for `many` CNPs at a\n"
-	      "            look\n"
-	      "deep_one    likewise where one port alone fills it: there the priority group\n"
-	      "            has reached `deep` of its threshold\n"
-	      "deep_all    likewise where all other ports fill it alike\n"
-	      "sent_in_it  what the port sends in one interval: below one frame the trend is\n"
-	      "            that of single frames, above kmax - kmin a burst is over before it\n"
-	      "            is seen\n",
+	      "deep        from this length one look may send `many` CNPs, if the queue grows\n"
+	      "deep_one    the same length if one port alone fills the queue: its priority\n"
+	      "            group has then reached `deep` of its threshold\n"
+	      "deep_all    the same length if all other ports fill the queue alike\n"
+	      "sent_in_it  the port sends this much in one interval. Below one frame, the\n"
+	      "            trend is that of single frames. Above kmax - kmin, a burst ends\n"
+	      "            between two looks\n",
 	      out);
 	fprintf(out, "\n%-8s %5s %5s %10s %7s  CNPs of the switch that leave here\n", "cnp", "dscp",
 		"class", "per_ms", "burst");

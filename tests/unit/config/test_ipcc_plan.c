@@ -103,7 +103,7 @@ static void the_plan_shows_thresholds_intervals_and_memory(void **state)
 
 	(void)state;
 	snprintf(line, sizeof(line),
-		 "\nflows: 65536, forgotten after 3s, 0 pairs by hand\n"
+		 "\nflows: 65536, age 3s, 0 static pairs\n"
 		 "  memory, with IPCC: %llu B\n",
 		 (unsigned long long)config_flow_bytes(p));
 	expect_line(text, line);

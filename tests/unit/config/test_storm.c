@@ -477,7 +477,7 @@ static void the_plan_shows_times_warnings_and_chains(void **state)
 	expect_line(text, "\nwatchdog classes mode      action     detect  restore longest_pause\n"
 			  "p1             3 progress  drop        100ms    100ms      33.554ms\n");
 	expect_line(text, "\nwatchdog limit\np1       30 in 20s, then pfc_off\n");
-	expect_line(text, "detect <= measured <=\n");
+	expect_line(text, "detect <= measured <= detect + longest gap");
 	expect_line(text, "\np3                 1000      1000\n");
 	assert_null(strstr(text, "\nguard "));
 	free(text);
