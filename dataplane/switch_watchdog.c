@@ -106,7 +106,8 @@ static void *made(void *memory, size_t size)
 	return memory != NULL ? memory : rte_zmalloc("storms", size, 64);
 }
 
-// Without memory the storm is not counted: the watchdog itself needs none.
+// Without memory the storm is not counted: the watchdog itself needs none. A storm whose time is
+// lost (t_ns is 0) does not count either: it may be older than the window.
 static void count_storm(struct weir_switch *sw, unsigned port, unsigned cls, uint64_t t_ns)
 {
 	const struct watchdog_params *wp = &sw->policy_mem->ports[port].watchdog;
@@ -114,7 +115,8 @@ static void count_storm(struct weir_switch *sw, unsigned port, unsigned cls, uin
 
 	sp->counted[cls]++;
 	sp->all_counted++;
-	if (wp->limit_count == 0 || !(wp->classes >> cls & 1) || escalated(sw, port, cls))
+	if (t_ns == 0 || wp->limit_count == 0 || !(wp->classes >> cls & 1) ||
+	    escalated(sw, port, cls))
 		return;
 	sp->limit[cls] = made(sp->limit[cls], sizeof(*sp->limit[cls]));
 	if (sp->limit[cls] != NULL && watchdog_limit_storm(wp, sp->limit[cls], t_ns))

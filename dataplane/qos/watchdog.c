@@ -85,9 +85,8 @@ uint64_t watchdog_detected_ns(const struct watchdog_class *c, uint64_t n)
 	uint64_t detected = ctr_get(&c->detected);
 
 	atomic_thread_fence(memory_order_acquire);
-	if (detected > WATCHDOG_RECENT && n < detected - WATCHDOG_RECENT)
-		n = detected - WATCHDOG_RECENT;
-	return gauge_get(&c->detected_ns[n % WATCHDOG_RECENT]);
+	// The owner writes the time of a storm over the oldest one before it counts the storm.
+	return detected - n < WATCHDOG_RECENT ? gauge_get(&c->detected_ns[n % WATCHDOG_RECENT]) : 0;
 }
 
 // ---- escalation

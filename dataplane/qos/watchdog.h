@@ -105,7 +105,7 @@ static inline void watchdog_on_pause(struct watchdog_class *c, uint64_t now_ns)
 }
 
 // When storm n of the class was detected; n counts from 0 and is below `detected`. Control may call
-// it. Where the time is no longer kept the answer is the oldest time that is.
+// it. 0: the time is no longer kept. It is kept for the last WATCHDOG_RECENT - 1 storms.
 uint64_t watchdog_detected_ns(const struct watchdog_class *c, uint64_t n);
 
 static inline bool watchdog_stormed(const struct watchdog_class *c)

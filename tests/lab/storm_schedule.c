@@ -25,7 +25,6 @@ static void forget(struct storm_class *c)
 {
 	c->n_storms = 0;
 	c->escalated = false;
-	c->records_due = 0;
 }
 
 static bool too_many(const struct watchdog_params *wp, const struct storm_class *c)
@@ -42,7 +41,10 @@ static void model_storm(struct storm_schedule *x, const struct event *e)
 {
 	const struct watchdog_params *wp = &x->s.b->policy->ports[e->port].watchdog;
 	struct storm_class *c = &x->at[e->port][e->cls];
+	uint64_t detected = ctr_get(&switch_watchdog(x->s.b->sw, e->port, e->cls)->detected);
 
+	if (detected - c->n_records++ >= WATCHDOG_RECENT)
+		return; // control looks too late for its time
 	if (wp->limit_count == 0 || !(wp->classes >> e->cls & 1) || c->escalated)
 		return;
 	c->storm_ns[c->n_storms++ % STORM_LIMIT_MAX] = e->t_ns;

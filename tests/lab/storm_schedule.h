@@ -43,8 +43,9 @@ struct storm_class {
 	// the model of escalation
 	uint64_t storm_ns[STORM_LIMIT_MAX];
 	unsigned n_storms;
+	uint64_t n_records; // of storms, since the start
 	bool escalated;
-	int records_due; // of escalations; 0 whenever control has said all
+	int records_due; // of escalations; 0 when control has no more records
 };
 
 struct storm_totals {

@@ -123,6 +123,40 @@ static void a_limit_of_zero_never_escalates(void **state)
 	bench_close(b);
 }
 
+// The latest 63 storms have a time. The window is too short for two.
+static void a_storm_whose_time_is_no_longer_kept_does_not_count(void **state)
+{
+	struct storm_setup s = storm_setup(WATCHDOG_PFC_OFF);
+	struct bench *b;
+
+	(void)state;
+	s.watchdog.limit_count = 2;
+	s.watchdog.limit_window_ns = DETECT_NS;
+	b = storm_open(&s);
+	storms(b, BIT3, WATCHDOG_RECENT + 2);
+	control(b);
+	assert_int_equal(n_of(b, EVENT_STORM), WATCHDOG_RECENT + 2);
+	assert_int_equal(n_of(b, EVENT_STORM_LIMIT), 0);
+	bench_close(b);
+}
+
+static void the_storms_whose_times_are_kept_count(void **state)
+{
+	struct storm_setup s = storm_setup(WATCHDOG_PFC_OFF);
+	struct bench *b;
+
+	(void)state;
+	s.watchdog.limit_window_ns = 1000 * MS;
+	for (unsigned more = 0; more < 2; more++) {
+		s.watchdog.limit_count = WATCHDOG_RECENT - 1 + more;
+		b = storm_open(&s);
+		storms(b, BIT3, WATCHDOG_RECENT);
+		control(b);
+		assert_int_equal(n_of(b, EVENT_STORM_LIMIT), 1 - more);
+		bench_close(b);
+	}
+}
+
 static bool lossless_5(struct bench_host *h, struct bench_frame *out)
 {
 	*out = (struct bench_frame){.to = 0, .dscp = 40, .len = 64};
@@ -437,6 +471,8 @@ int main(void)
 		cmocka_unit_test(a_storm_that_comes_a_nanosecond_later_does_not),
 		cmocka_unit_test(each_class_is_counted_for_itself_and_one_storm_less_is_no_reason),
 		cmocka_unit_test(a_limit_of_zero_never_escalates),
+		cmocka_unit_test(a_storm_whose_time_is_no_longer_kept_does_not_count),
+		cmocka_unit_test(the_storms_whose_times_are_kept_count),
 		cmocka_unit_test(a_burst_of_drops_leaves_room_for_the_records_of_storms),
 		cmocka_unit_test(storms_whose_records_nobody_has_seen_count),
 		cmocka_unit_test(no_storm_is_counted_twice),
