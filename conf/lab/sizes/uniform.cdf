@@ -1,4 +1,4 @@
-# Uniform: any size up to 1 MB is as likely as any other. Not measured anywhere; easy to reckon with.
+# Uniform: any size up to 1 MB is as likely as any other. Not measured anywhere; easy to calculate with.
 # bytes      probability of at most so many
 0            0
 1000000      1
