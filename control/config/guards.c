@@ -169,15 +169,13 @@ static void guard_names_a_group(const struct subject *x)
 
 static void guarded_port_trusts_dscp(const struct subject *x)
 {
-	static const char *const trusted[] = {
-		[TRUST_DSCP] = "dscp", [TRUST_PCP] = "pcp", [TRUST_PORT] = "port"};
 	const struct cfg_val *trust = &x->profile->trust;
 
 	if (x->port->group != 0 && !trust->bad && trust->n != TRUST_DSCP)
 		REFUSE(x->s, &named_by(x->port)->group,
 		       "a guard needs the DSCP, and profile %s of port %s trusts %s" CURE "set "
 		       "trust: dscp in the profile",
-		       x->profile->map.name, x->port->name, trusted[trust->n]);
+		       x->profile->map.name, x->port->name, cfg_trust_words[trust->n]);
 }
 
 // ---- rules about rules

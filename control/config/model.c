@@ -22,18 +22,8 @@ enum {
 	NAME_LEN = POLICY_NAME_LEN - 1,
 };
 
-static const char *const trust_words[] = {"dscp", "pcp", "port", NULL};
-static const char *const color_words[] = {"green", "yellow", "red", NULL};
-static const char *const strict_words[] = {"strict", NULL};
-static const char *const class_words[] = {"class", NULL};
-static const char *const above_words[] = {"pmax", "all", NULL};
-static const char *const mark_words[] = {"enqueue", "dequeue", NULL};
-static const char *const poll_words[] = {"adaptive", "busy", NULL};
-static const char *const ecmp_words[] = {"5tuple", "5tuple+qp", NULL};
-static const char *const not_ect_words[] = {"pass", "drop", NULL};
-static const char *const off_words[] = {"off", NULL};
-static const char *const loop_words[] = {
-	[LOOP_ACTION_ALARM] = "alarm", [LOOP_ACTION_PORT_DOWN] = "port_down", NULL};
+const char *const cfg_trust_words[] = {
+	[TRUST_DSCP] = "dscp", [TRUST_PCP] = "pcp", [TRUST_PORT] = "port", NULL};
 // In the order of enum pair_source, from PAIR_STATIC.
 static const char *const source_words[] = {"static", "cm", "read", "ack", "cnp", NULL};
 static_assert(N(source_words) == N_PAIR_SOURCES, "the word of a source is its number less one");
@@ -47,51 +37,43 @@ const char *const cfg_watchdog_thens[] = {
 
 // ---- headroom, ingress, egress
 static const struct cfg_row headroom_rows[] = {
-	{"lossless_mtu", CFG_NUMBER, .unit = UNIT_BYTES, AT(cfg_headroom, lossless_mtu), .min = 64,
-	 .max = 65535, .dflt_text = "the port's mtu", .help = "longest frame of the class"},
-	{"small_frames", CFG_NUMBER, .unit = UNIT_PERCENT, AT(cfg_headroom, small_frames),
-	 .max = PERCENT(100), .dflt = PERCENT(100),
+	{NUMBER(BYTES, cfg_headroom, lossless_mtu), .min = 64, .max = 65535,
+	 .dflt_text = "the port's mtu", .help = "longest frame of the class"},
+	{NUMBER(PERCENT, cfg_headroom, small_frames), .max = PERCENT(100), .dflt = PERCENT(100),
 	 .help = "share of the bytes in frames of 64 B, which leave most of a cell empty"},
-	{"mac_phy", CFG_NUMBER, .unit = UNIT_BYTES, AT(cfg_headroom, mac_phy), .max = MB(1),
-	 .dflt = 819, .dflt_text = "0.8KiB", .help = "bytes inside the MACs and PHYs of both ends"},
-	{"peer_response", CFG_NUMBER, .unit = UNIT_BYTES, AT(cfg_headroom, peer_response),
-	 .max = MB(10), .dflt = CFG_WORD_VALUE, .word = "quanta",
-	 .help = "bytes that the peer still sends until it obeys; `quanta`: the IEEE response "
-		 "time at the port's speed"},
+	{NUMBER(BYTES, cfg_headroom, mac_phy), .max = MB(1), .dflt = 819, .dflt_text = "0.8KiB",
+	 .help = "bytes inside the MACs and PHYs of both ends"},
+	{NUMBER(BYTES, cfg_headroom, peer_response), .max = MB(10), .dflt = CFG_WORD_VALUE,
+	 .word = "quanta",
+	 .help = "bytes that the peer still sends until it obeys; `quanta`: the IEEE response time "
+		 "at the port's speed"},
 };
 static SCHEMA(headroom_schema, headroom_rows, cfg_headroom);
 
-static const struct cfg_row headroom_scalar = {
-	"headroom",	    CFG_NUMBER,
-	.unit = UNIT_BYTES, AT(cfg_ingress, headroom.fixed),
-	.max = MOST_B,	    .dflt = CFG_WORD_VALUE,
-	.word = "auto",	    .percent_of = "switch.buffer.size"};
-
 // clang-format off
 #define INGRESS_LIMITS \
-	{"min", CFG_NUMBER, .unit = UNIT_BYTES, AT(cfg_ingress, min), .max = MOST_B, \
-	 .percent_of = "switch.buffer.size", \
+	{NUMBER(BYTES, cfg_ingress, min), .max = MOST_B, .percent_of = "switch.buffer.size", \
 	 .help = "reserved for the priority group of this port; rounds up to cells"}, \
-	{"alpha", CFG_ALPHA, AT(cfg_ingress, alpha), .dflt_text = "1 (lossy: static, the buffer)", \
+	{FIELD(CFG_ALPHA, cfg_ingress, alpha), .dflt_text = "1 (lossy: static, the buffer)", \
 	 .help = "T = alpha * free ingress pool, a power of two from 1/256 to 128"}, \
 	{"static", CFG_NUMBER, .unit = UNIT_BYTES, AT(cfg_ingress, static_limit), .max = MOST_B, \
 	 .percent_of = "the ingress pool", .dflt_text = "none", \
 	 .help = "a fixed T in place of alpha; rounds down to cells"}
 #define INGRESS_HEADROOM \
-	{"headroom", CFG_MAP, .sub = &headroom_schema, AT(cfg_ingress, headroom), \
-	 .scalar = &headroom_scalar, .dflt_text = "auto", \
+	{FIELD(CFG_MAP, cfg_ingress, headroom), .sub = &headroom_schema, .dflt_text = "auto", \
+	 .scalar = SCALAR("headroom", CFG_NUMBER, .unit = UNIT_BYTES, .max = MOST_B, \
+			  AT(cfg_ingress, headroom.fixed), .dflt = CFG_WORD_VALUE, .word = "auto", \
+			  .percent_of = "switch.buffer.size"), \
 	 .help = "memory for frames that arrive after PAUSE: `auto`, a size, or the inputs of " \
 		 "`auto`"}
 // clang-format on
 
 static const struct cfg_row ingress_rows[] = {
 	INGRESS_LIMITS,
-	{"xon", CFG_NUMBER, .unit = UNIT_BYTES, AT(cfg_ingress, xon), .max = MOST_B,
-	 .percent_of = "the ingress pool",
+	{NUMBER(BYTES, cfg_ingress, xon), .max = MOST_B, .percent_of = "the ingress pool",
 	 .help = "XON when shared use is at or below max(xon, T - xon_offset); rounds down"},
-	{"xon_offset", CFG_NUMBER, .unit = UNIT_BYTES, AT(cfg_ingress, xon_offset), .max = MOST_B,
-	 .percent_of = "the ingress pool", .dflt_text = "2 frame limits",
-	 .help = "see xon; rounds up"},
+	{NUMBER(BYTES, cfg_ingress, xon_offset), .max = MOST_B, .percent_of = "the ingress pool",
+	 .dflt_text = "2 frame limits", .help = "see xon; rounds up"},
 	INGRESS_HEADROOM,
 };
 static SCHEMA(ingress_schema, ingress_rows, cfg_ingress);
@@ -99,18 +81,17 @@ static SCHEMA(ingress_schema, ingress_rows, cfg_ingress);
 static const struct cfg_row port_ingress_rows[] = {
 	INGRESS_LIMITS,
 	INGRESS_HEADROOM,
-	{"mru", CFG_NUMBER, .unit = UNIT_BYTES, AT(cfg_ingress, mru), .min = 64, .max = 65535,
+	{NUMBER(BYTES, cfg_ingress, mru), .min = 64, .max = 65535,
 	 .dflt_text = "headroom.lossless_mtu", .help = "longest frame of this class on this port"},
-	{"cable", CFG_NUMBER, .unit = UNIT_LENGTH, AT(cfg_ingress, cable), .max = KM(100),
-	 .dflt_text = "the port's", .help = "cable length, for the headroom of this class"},
+	{NUMBER(LENGTH, cfg_ingress, cable), .max = KM(100), .dflt_text = "the port's",
+	 .help = "cable length, for the headroom of this class"},
 };
 static SCHEMA(port_ingress_schema, port_ingress_rows, cfg_ingress);
 
 static const struct cfg_row egress_rows[] = {
-	{"min", CFG_NUMBER, .unit = UNIT_BYTES, AT(cfg_egress, min), .max = MOST_B,
-	 .percent_of = "the lossy egress pool",
+	{NUMBER(BYTES, cfg_egress, min), .max = MOST_B, .percent_of = "the lossy egress pool",
 	 .help = "the queue may always hold this; rounds up to cells"},
-	{"alpha", CFG_ALPHA, AT(cfg_egress, alpha), .dflt_text = "1",
+	{FIELD(CFG_ALPHA, cfg_egress, alpha), .dflt_text = "1",
 	 .help = "limit = alpha * free lossy egress pool; lossless queues have no limit"},
 	{"static", CFG_NUMBER, .unit = UNIT_BYTES, AT(cfg_egress, static_limit), .max = MOST_B,
 	 .percent_of = "the lossy egress pool", .dflt_text = "none",
@@ -133,18 +114,18 @@ static const struct cfg_row curve_rows[] = {CURVE(cfg_curve, )};
 static SCHEMA(curve_schema, curve_rows, cfg_curve);
 
 static const struct cfg_row wred_rows[] = {
-	{"ecn", CFG_SWITCH, AT(cfg_wred, ecn),
+	{FIELD(CFG_SWITCH, cfg_wred, ecn),
 	 .help = "mark ECT frames CE; off: every frame counts as Not-ECT"},
 	CURVE(cfg_wred, curve[GREEN].),
-	{"above_kmax", CFG_WORD, AT(cfg_wred, above_kmax), .words = above_words, .dflt = 1,
+	{FIELD(CFG_WORD, cfg_wred, above_kmax), .words = WORDS("pmax", "all"), .dflt = 1,
 	 .help = "above kmax: `all` marks or drops each frame, `pmax` does so with probability "
 		 "pmax"},
-	{"mark_at", CFG_WORD, AT(cfg_wred, mark_at), .words = mark_words, .dflt = 1,
-	 .help = "`enqueue`: decides when a frame arrives; `dequeue`: when the frame leaves "
-		 "(Fast ECN)"},
-	{"weight", CFG_NUMBER, .unit = UNIT_COUNT, AT(cfg_wred, weight), .max = 15,
+	{FIELD(CFG_WORD, cfg_wred, mark_at), .words = WORDS("enqueue", "dequeue"), .dflt = 1,
+	 .help = "`enqueue`: decides when a frame arrives; `dequeue`: when the frame leaves (Fast "
+		 "ECN)"},
+	{NUMBER(COUNT, cfg_wred, weight), .max = 15,
 	 .help = "average += (length - average) / 2^weight; 0: instantaneous"},
-	{"not_ect", CFG_WORD, AT(cfg_wred, not_ect), .words = not_ect_words,
+	{FIELD(CFG_WORD, cfg_wred, not_ect), .words = WORDS("pass", "drop"),
 	 .dflt_text = "drop (lossless: pass)", .help = "what WRED does to Not-ECT frames"},
 	{"yellow", CFG_MAP, .sub = &curve_schema, AT(cfg_wred, curve[YELLOW]),
 	 .dflt_text = "as green", .help = "a curve of its own for yellow frames"},
@@ -155,153 +136,138 @@ static SCHEMA(wred_schema, wred_rows, cfg_wred);
 
 // ---- notifications
 static const struct cfg_row cnp_rows[] = {
-	{"dscp", CFG_NUMBER, .unit = UNIT_COUNT, AT(cfg_cnp, dscp), .max = 63, .dflt = 48,
+	{NUMBER(COUNT, cfg_cnp, dscp), .max = 63, .dflt = 48,
 	 .help = "DSCP of the CNPs that the switch makes"},
 	{"class", CFG_NUMBER, .unit = UNIT_COUNT, AT(cfg_cnp, cls), .max = 7, .dflt = 6,
 	 .help = "class of these CNPs; it must be lossy, and should be strict"},
-	{"max_rate", CFG_NUMBER, .unit = UNIT_COUNT, AT(cfg_cnp, max_rate), .min = 1,
-	 .max = 1000000, .dflt = 1000, .help = "CNPs per millisecond that may leave by one port"},
-	{"burst", CFG_NUMBER, .unit = UNIT_COUNT, AT(cfg_cnp, burst), .min = 1, .max = 65536,
-	 .dflt = 64, .help = "CNPs that may leave by one port at once"},
+	{NUMBER(COUNT, cfg_cnp, max_rate), .min = 1, .max = 1000000, .dflt = 1000,
+	 .help = "CNPs per millisecond that may leave by one port"},
+	{NUMBER(COUNT, cfg_cnp, burst), .min = 1, .max = 65536, .dflt = 64,
+	 .help = "CNPs that may leave by one port at once"},
 };
 static SCHEMA(cnp_schema, cnp_rows, cfg_cnp);
 
 static const struct cfg_row ipcc_rows[] = {
-	{"interval", CFG_NUMBER, .unit = UNIT_TIME, AT(cfg_ipcc, interval), .min = US(1),
-	 .max = SECONDS(1), .dflt = US(5),
-	 .help = "time between two looks while the queue is above kmin; the first look is when "
-		 "it grows beyond kmin"},
-	{"deep", CFG_NUMBER, .unit = UNIT_PERCENT, AT(cfg_ipcc, deep), .max = PERCENT(100),
-	 .dflt = PERCENT(50),
+	{NUMBER(TIME, cfg_ipcc, interval), .min = US(1), .max = SECONDS(1), .dflt = US(5),
+	 .help = "time between two looks while the queue is above kmin; the first look is when it "
+		 "grows beyond kmin"},
+	{NUMBER(PERCENT, cfg_ipcc, deep), .max = PERCENT(100), .dflt = PERCENT(50),
 	 .help = "a queue is deep when its length reaches this share of kmax, or its memory this "
 		 "share of the threshold"},
-	{"few", CFG_NUMBER, .unit = UNIT_COUNT, AT(cfg_ipcc, few), .max = FEED_SLOTS, .dflt = 2,
+	{NUMBER(COUNT, cfg_ipcc, few), .max = FEED_SLOTS, .dflt = 2,
 	 .help = "limit of CNPs in one look when a shallow queue grows or a deep queue shrinks"},
-	{"many", CFG_NUMBER, .unit = UNIT_COUNT, AT(cfg_ipcc, many), .min = 1, .max = FEED_SLOTS,
-	 .dflt = 64, .help = "limit of CNPs in one look when a deep queue grows"},
-	{"cut", CFG_NUMBER, .unit = UNIT_PERCENT, AT(cfg_ipcc, cut), .min = PERCENT(1),
-	 .max = PERCENT(100), .dflt = PERCENT(50), .word = "learnt",
-	 .help = "share by which a CNP lowers the sender's rate; `learnt`: as the earlier CNPs "
-		 "to the flow did"},
-	{"drain", CFG_NUMBER, .unit = UNIT_TIME, AT(cfg_ipcc, drain), .min = US(1),
-	 .max = SECONDS(1), .dflt = US(50),
+	{NUMBER(COUNT, cfg_ipcc, many), .min = 1, .max = FEED_SLOTS, .dflt = 64,
+	 .help = "limit of CNPs in one look when a deep queue grows"},
+	{NUMBER(PERCENT, cfg_ipcc, cut), .min = PERCENT(1), .max = PERCENT(100),
+	 .dflt = PERCENT(50), .word = "learnt",
+	 .help = "share by which a CNP lowers the sender's rate; `learnt`: as the earlier CNPs to "
+		 "the flow did"},
+	{NUMBER(TIME, cfg_ipcc, drain), .min = US(1), .max = SECONDS(1), .dflt = US(50),
 	 .help = "the part of the queue above kmin must drain in this time"},
-	{"min_gap", CFG_NUMBER, .unit = UNIT_TIME, AT(cfg_ipcc, min_gap), .max = SECONDS(1),
-	 .dflt = US(10), .help = "least time between two CNPs to one flow"},
-	{"spare", CFG_NUMBER, .unit = UNIT_TIME, AT(cfg_ipcc, spare), .max = SECONDS(1),
-	 .dflt_text = "0us: they are marked",
+	{NUMBER(TIME, cfg_ipcc, min_gap), .max = SECONDS(1), .dflt = US(10),
+	 .help = "least time between two CNPs to one flow"},
+	{NUMBER(TIME, cfg_ipcc, spare), .max = SECONDS(1), .dflt_text = "0us: they are marked",
 	 .help = "time after a CNP in which frames of its flow are not marked"},
 };
 static SCHEMA(ipcc_schema, ipcc_rows, cfg_ipcc);
 
 // ---- classes and profiles
 static const struct cfg_row schedule_rows[] = {
-	{"dwrr", CFG_NUMBER, .unit = UNIT_COUNT, AT(cfg_schedule, dwrr), .min = 1, .max = 1000,
-	 .dflt = 1, .required = true, .help = "weight among the DWRR queues, in bytes"},
+	{NUMBER(COUNT, cfg_schedule, dwrr), .min = 1, .max = 1000, .dflt = 1, .required = true,
+	 .help = "weight among the DWRR queues, in bytes"},
 };
 static SCHEMA(schedule_schema, schedule_rows, cfg_schedule);
 
-static const struct cfg_row schedule_scalar = {"schedule", CFG_WORD, AT(cfg_class, schedule.strict),
-					       .words = strict_words,
-					       .expected = "strict or {dwrr: WEIGHT}"};
-
-static const struct cfg_row ipcc_scalar = {"ipcc", CFG_SWITCH, AT(cfg_class, ipcc.on)};
-
 static const struct cfg_row class_rows[] = {
-	{"lossless", CFG_SWITCH, AT(cfg_class, lossless), .help = "protected by PFC"},
-	{"flood", CFG_SWITCH, AT(cfg_class, flood), .dflt_text = "on (lossless: off)",
+	{FIELD(CFG_SWITCH, cfg_class, lossless), .help = "protected by PFC"},
+	{FIELD(CFG_SWITCH, cfg_class, flood), .dflt_text = "on (lossless: off)",
 	 .help = "frames to unknown addresses and to groups leave by all ports; off: they are "
 		 "dropped as lossless-unknown; only a lossless class can be off"},
-	{"schedule", CFG_MAP, .sub = &schedule_schema, AT(cfg_class, schedule),
-	 .scalar = &schedule_scalar, .dflt_text = "{dwrr: 1}",
-	 .help = "`strict` or `{dwrr: WEIGHT}`"},
-	{"min_rate", CFG_NUMBER, .unit = UNIT_RATE, AT(cfg_class, min_rate), .max = GIGA(800),
+	{FIELD(CFG_MAP, cfg_class, schedule), .sub = &schedule_schema,
+	 .scalar = SCALAR("schedule", CFG_WORD, AT(cfg_class, schedule.strict),
+			  .words = WORDS("strict"), .expected = "strict or {dwrr: WEIGHT}"),
+	 .dflt_text = "{dwrr: 1}", .help = "`strict` or `{dwrr: WEIGHT}`"},
+	{NUMBER(RATE, cfg_class, min_rate), .max = GIGA(800),
 	 .help = "served first while below this rate"},
-	{"max_rate", CFG_NUMBER, .unit = UNIT_RATE, AT(cfg_class, max_rate), .max = GIGA(800),
-	 .dflt_text = "0: none", .help = "never above this rate"},
-	{"ingress", CFG_MAP, .sub = &ingress_schema, AT(cfg_class, ingress),
-	 .dflt_text = "defaults", .help = "the priority group"},
-	{"egress", CFG_MAP, .sub = &egress_schema, AT(cfg_class, egress), .dflt_text = "defaults",
+	{NUMBER(RATE, cfg_class, max_rate), .max = GIGA(800), .dflt_text = "0: none",
+	 .help = "never above this rate"},
+	{FIELD(CFG_MAP, cfg_class, ingress), .sub = &ingress_schema, .dflt_text = "defaults",
+	 .help = "the priority group"},
+	{FIELD(CFG_MAP, cfg_class, egress), .sub = &egress_schema, .dflt_text = "defaults",
 	 .help = "the queue"},
-	{"wred", CFG_MAP, .sub = &wred_schema, AT(cfg_class, wred), .dflt_text = "tail drop",
+	{FIELD(CFG_MAP, cfg_class, wred), .sub = &wred_schema, .dflt_text = "tail drop",
 	 .help = "early drop and ECN marking of the queue"},
-	{"ipcc", CFG_MAP, .sub = &ipcc_schema, AT(cfg_class, ipcc), .scalar = &ipcc_scalar,
-	 .dflt_text = "off",
+	{FIELD(CFG_MAP, cfg_class, ipcc), .sub = &ipcc_schema,
+	 .scalar = SCALAR("ipcc", CFG_SWITCH, AT(cfg_class, ipcc.on)), .dflt_text = "off",
 	 .help = "the switch sends CNPs for the queue when it is longer than kmin of its `wred`. "
 		 "The class needs `wred`, also where that marks nothing (`ecn: off`). `on` or "
 		 "`{}`: with these defaults"},
 };
 static SCHEMA(class_schema, class_rows, cfg_class);
 
-static const struct cfg_row pcp_scalar = {"pcp", CFG_WORD, AT(cfg_remark, pcp_is_class),
-					  .words = class_words};
 static const struct cfg_row remark_rows[] = {
-	{"pcp", CFG_LOOKUP, AT(cfg_remark, pcp), .n_keys = 8, .max = 7, .scalar = &pcp_scalar,
+	{FIELD(CFG_LOOKUP, cfg_remark, pcp), .n_keys = 8, .max = 7,
+	 .scalar = SCALAR("pcp", CFG_WORD, AT(cfg_remark, pcp_is_class), .words = WORDS("class")),
 	 .dflt_text = "none", .help = "new PCP of tagged frames: `class`, or {class: PCP}"},
-	{"dscp", CFG_LOOKUP, AT(cfg_remark, dscp), .n_keys = 8, .max = 63, .dflt_text = "none",
+	{FIELD(CFG_LOOKUP, cfg_remark, dscp), .n_keys = 8, .max = 63, .dflt_text = "none",
 	 .help = "new DSCP of IP frames, {class: DSCP}"},
 };
 static SCHEMA(remark_schema, remark_rows, cfg_remark);
 
 static const struct cfg_row warning_rows[] = {
-	{"in", CFG_NUMBER, .unit = UNIT_COUNT, AT(cfg_pfc_warning, in), .max = MAX_PPS,
-	 .dflt_text = "0: none",
+	{NUMBER(COUNT, cfg_pfc_warning, in), .max = MAX_PPS, .dflt_text = "0: none",
 	 .help = "an event warns when more PFC frames of one class than this arrive in a second"},
-	{"out", CFG_NUMBER, .unit = UNIT_COUNT, AT(cfg_pfc_warning, out), .max = MAX_PPS,
-	 .dflt_text = "0: none", .help = "the same for PFC frames that the port sends"},
-	{"paused", CFG_NUMBER, .unit = UNIT_PERCENT, AT(cfg_pfc_warning, paused),
-	 .max = PERCENT(100), .dflt = PERCENT(95),
+	{NUMBER(COUNT, cfg_pfc_warning, out), .max = MAX_PPS, .dflt_text = "0: none",
+	 .help = "the same for PFC frames that the port sends"},
+	{NUMBER(PERCENT, cfg_pfc_warning, paused), .max = PERCENT(100), .dflt = PERCENT(95),
 	 .help = "an event warns when the peer pauses a class for more than this share of a "
 		 "second; 0%: no warning"},
 };
 static SCHEMA(pfc_warning_schema, warning_rows, cfg_pfc_warning);
 
 static const struct cfg_row pfc_rows[] = {
-	{"rx", CFG_SWITCH, AT(cfg_pfc, rx), .dflt = 1,
+	{FIELD(CFG_SWITCH, cfg_pfc, rx), .dflt = 1,
 	 .help = "obey PAUSE of the peer, in lossless classes"},
-	{"tx", CFG_SWITCH, AT(cfg_pfc, tx), .dflt = 1, .help = "send PAUSE, in lossless classes"},
-	{"quanta", CFG_NUMBER, .unit = UNIT_COUNT, AT(cfg_pfc, quanta), .min = 1, .max = 65535,
-	 .dflt = 65535, .help = "time a PAUSE asks for, in 512 bit times"},
-	{"warning", CFG_MAP, .sub = &pfc_warning_schema, AT(cfg_pfc, warning),
+	{FIELD(CFG_SWITCH, cfg_pfc, tx), .dflt = 1, .help = "send PAUSE, in lossless classes"},
+	{NUMBER(COUNT, cfg_pfc, quanta), .min = 1, .max = 65535, .dflt = 65535,
+	 .help = "time a PAUSE asks for, in 512 bit times"},
+	{FIELD(CFG_MAP, cfg_pfc, warning), .sub = &pfc_warning_schema,
 	 .dflt_text = "long pauses only",
-	 .help = "early warning: one event when the rate of the last second rises above the "
-		 "limit, and one when it falls below 7/8 of the limit. Two events are at least a "
-		 "second apart"},
+	 .help = "early warning: one event when the rate of the last second rises above the limit, "
+		 "and one when it falls below 7/8 of the limit. Two events are at least a second "
+		 "apart"},
 };
 static SCHEMA(pfc_schema, pfc_rows, cfg_pfc);
 
 // ---- watchdog and guard, of a profile and, laid over it, of a port
 static const struct cfg_row limit_rows[] = {
-	{"count", CFG_NUMBER, .unit = UNIT_COUNT, AT(cfg_watchdog_limit, count),
-	 .max = WATCHDOG_LIMIT_MAX, .dflt = 30,
+	{NUMBER(COUNT, cfg_watchdog_limit, count), .max = WATCHDOG_LIMIT_MAX, .dflt = 30,
 	 .help = "number of storms of one class of one port after which `then` follows; 0: never"},
-	{"window", CFG_NUMBER, .unit = UNIT_TIME, AT(cfg_watchdog_limit, window), .min = MS(100),
-	 .max = SECONDS(86400), .dflt = SECONDS(20),
-	 .help = "time within which that number of storms counts"},
-	{"then", CFG_WORD, AT(cfg_watchdog_limit, then), .words = cfg_watchdog_thens,
-	 .help = "what follows, until `weirctl watchdog recover PORT CLASS`. `pfc_off`: the "
-		 "class has neither PFC nor a watchdog. `port_down`: the port stays down"},
+	{NUMBER(TIME, cfg_watchdog_limit, window), .min = MS(100), .max = SECONDS(86400),
+	 .dflt = SECONDS(20), .help = "time within which that number of storms counts"},
+	{FIELD(CFG_WORD, cfg_watchdog_limit, then), .words = cfg_watchdog_thens,
+	 .help = "what follows, until `weirctl watchdog recover PORT CLASS`. `pfc_off`: the class "
+		 "has neither PFC nor a watchdog. `port_down`: the port stays down"},
 };
 static SCHEMA(limit_schema, limit_rows, cfg_watchdog_limit);
 
 static const struct cfg_row watchdog_rows[] = {
-	{"mode", CFG_WORD, AT(cfg_watchdog, mode), .words = cfg_watchdog_modes,
+	{FIELD(CFG_WORD, cfg_watchdog, mode), .words = cfg_watchdog_modes,
 	 .dflt = WATCHDOG_PROGRESS,
-	 .help = "what counts as a storm. `xoff`: the peer pauses the class for `detect` without "
-		 "a break. `progress`: frames also wait, and none of them leaves in that time"},
-	{"action", CFG_WORD, AT(cfg_watchdog, action), .words = cfg_watchdog_actions,
+	 .help = "what counts as a storm. `xoff`: the peer pauses the class for `detect` without a "
+		 "break. `progress`: frames also wait, and none of them leaves in that time"},
+	{FIELD(CFG_WORD, cfg_watchdog, action), .words = cfg_watchdog_actions,
 	 .dflt = WATCHDOG_DROP,
 	 .help = "what happens until restoration. `drop`: the class neither obeys nor sends PFC, "
 		 "and the port drops the frames of the class that it holds and receives. "
 		 "`forward`: no PFC either, but the port sends these frames. `alert`: an event "
 		 "only, PFC goes on"},
-	{"detect", CFG_NUMBER, .unit = UNIT_TIME, AT(cfg_watchdog, detect), .min = MS(100),
-	 .max = SECONDS(5), .dflt = MS(100), .help = "a pause that lasts this long is a storm"},
-	{"restore", CFG_NUMBER, .unit = UNIT_TIME, AT(cfg_watchdog, restore), .min = MS(100),
-	 .max = SECONDS(60), .dflt = MS(100),
+	{NUMBER(TIME, cfg_watchdog, detect), .min = MS(100), .max = SECONDS(5), .dflt = MS(100),
+	 .help = "a pause that lasts this long is a storm"},
+	{NUMBER(TIME, cfg_watchdog, restore), .min = MS(100), .max = SECONDS(60), .dflt = MS(100),
 	 .help = "time after which the class obeys PFC again. `xoff`: it counts from detection. "
 		 "`progress`: from the last PAUSE with a time above 0"},
-	{"limit", CFG_MAP, .sub = &limit_schema, AT(cfg_watchdog, limit),
+	{FIELD(CFG_MAP, cfg_watchdog, limit), .sub = &limit_schema,
 	 .dflt_text = "30 in 20s, then pfc_off", .help = "when storms return too often"},
 };
 static SCHEMA(watchdog_schema, watchdog_rows, cfg_watchdog);
@@ -309,26 +275,24 @@ static const struct cfg_schema port_watchdog_schema = {
 	watchdog_rows, N(watchdog_rows), sizeof(struct cfg_watchdog), "the profile's"};
 
 static const struct cfg_row guard_rule_rows[] = {
-	{"dscp", CFG_NUMBER, .unit = UNIT_COUNT, AT(cfg_guard_rule, dscp), .max = 63,
-	 .required = true, .help = "DSCP with which IP frames arrive that turn back here"},
-	{"to_class", CFG_NUMBER, .unit = UNIT_COUNT, AT(cfg_guard_rule, to_class), .max = 7,
-	 .required = true,
-	 .help = "class in which these frames leave; the priority group stays that of the class "
-		 "in which they arrived"},
-	{"to_dscp", CFG_NUMBER, .unit = UNIT_COUNT, AT(cfg_guard_rule, to_dscp), .max = 63,
-	 .required = true,
-	 .help = "DSCP with which these frames leave, also if `remark` gives another; it must "
-		 "map to `to_class`"},
+	{NUMBER(COUNT, cfg_guard_rule, dscp), .max = 63, .required = true,
+	 .help = "DSCP with which IP frames arrive that turn back here"},
+	{NUMBER(COUNT, cfg_guard_rule, to_class), .max = 7, .required = true,
+	 .help = "class in which these frames leave; the priority group stays that of the class in "
+		 "which they arrived"},
+	{NUMBER(COUNT, cfg_guard_rule, to_dscp), .max = 63, .required = true,
+	 .help = "DSCP with which these frames leave, also if `remark` gives another; it must map "
+		 "to `to_class`"},
 };
 static SCHEMA(guard_rule_schema, guard_rule_rows, cfg_guard_rule);
 
 // clang-format off
 #define GUARD_ROWS(group_text, remap_text) \
-	{"group", CFG_NAME, AT(cfg_guard, group), .max = NAME_LEN, .dflt_text = group_text, \
+	{FIELD(CFG_NAME, cfg_guard, group), .max = NAME_LEN, .dflt_text = group_text, \
 	 .help = "name of a group of ports; a frame turns back if it arrives and leaves by ports " \
 		 "of one group"}, \
-	{"remap", CFG_LIST, .sub = &guard_rule_schema, AT(cfg_guard, remap), \
-	 .max = GUARD_MAX_RULES, .dflt_text = remap_text, \
+	{FIELD(CFG_LIST, cfg_guard, remap), .sub = &guard_rule_schema, .max = GUARD_MAX_RULES, \
+	 .dflt_text = remap_text, \
 	 .help = "rules, one for each DSCP, the same for all ports of a group; a chain of rules " \
 		 "must end in a lossy class"}
 // clang-format on
@@ -339,43 +303,35 @@ static const struct cfg_row port_guard_rows[] = {
 	GUARD_ROWS("the profile's", "the profile's, else the group's")};
 static SCHEMA(port_guard_schema, port_guard_rows, cfg_guard);
 
-static const struct cfg_row profile_watchdog_scalar = {"watchdog", CFG_SWITCH,
-						       AT(cfg_profile, watchdog.on)};
-static const struct cfg_row port_watchdog_scalar = {"watchdog", CFG_SWITCH,
-						    AT(cfg_port, watchdog.on)};
-
-static const struct cfg_row port_guard_scalar = {"guard", CFG_WORD, AT(cfg_port, guard.off),
-						 .words = off_words};
-
 static const struct cfg_row profile_rows[] = {
-	{"trust", CFG_WORD, AT(cfg_profile, trust), .words = trust_words,
+	{FIELD(CFG_WORD, cfg_profile, trust), .words = cfg_trust_words,
 	 .help = "what decides the class: DSCP (tagged non-IP: PCP), PCP, or the port"},
-	{"dscp_to_class", CFG_LOOKUP, AT(cfg_profile, dscp_to_class), .n_keys = 64, .max = 7,
-	 .has_default = true, .dflt_text = "dscp / 8",
+	{FIELD(CFG_LOOKUP, cfg_profile, dscp_to_class), .n_keys = 64, .max = 7, .has_default = true,
+	 .dflt_text = "dscp / 8",
 	 .help = "the class of each value; `default` sets all values that are not named"},
-	{"pcp_to_class", CFG_LOOKUP, AT(cfg_profile, pcp_to_class), .n_keys = 8, .max = 7,
-	 .has_default = true, .dflt_text = "identity",
+	{FIELD(CFG_LOOKUP, cfg_profile, pcp_to_class), .n_keys = 8, .max = 7, .has_default = true,
+	 .dflt_text = "identity",
 	 .help = "the class of each value; `default` sets all values that are not named"},
-	{"dscp_to_color", CFG_LOOKUP, AT(cfg_profile, dscp_to_color), .n_keys = 64,
-	 .words = color_words, .max = 2, .has_default = true, .dflt_text = "green",
-	 .help = "drop precedence: green, yellow, red"},
-	{"class_to_queue", CFG_LOOKUP, AT(cfg_profile, class_to_queue), .n_keys = 8, .max = 7,
+	{FIELD(CFG_LOOKUP, cfg_profile, dscp_to_color), .n_keys = 64,
+	 .words = WORDS("green", "yellow", "red"), .max = 2, .has_default = true,
+	 .dflt_text = "green", .help = "drop precedence: green, yellow, red"},
+	{FIELD(CFG_LOOKUP, cfg_profile, class_to_queue), .n_keys = 8, .max = 7,
 	 .dflt_text = "identity", .help = "egress queue of a class"},
-	{"class_to_pg", CFG_LOOKUP, AT(cfg_profile, class_to_pg), .n_keys = 8, .max = 7,
+	{FIELD(CFG_LOOKUP, cfg_profile, class_to_pg), .n_keys = 8, .max = 7,
 	 .dflt_text = "identity", .help = "priority group of a class"},
-	{"remark", CFG_MAP, .sub = &remark_schema, AT(cfg_profile, remark), .dflt_text = "none",
+	{FIELD(CFG_MAP, cfg_profile, remark), .sub = &remark_schema, .dflt_text = "none",
 	 .help = "rewrites PCP and DSCP on the way out"},
-	{"pfc", CFG_MAP, .sub = &pfc_schema, AT(cfg_profile, pfc), .dflt_text = "defaults",
+	{FIELD(CFG_MAP, cfg_profile, pfc), .sub = &pfc_schema, .dflt_text = "defaults",
 	 .help = "priority flow control of the lossless classes"},
-	{"watchdog", CFG_MAP, .sub = &watchdog_schema, AT(cfg_profile, watchdog),
-	 .scalar = &profile_watchdog_scalar, .dflt_text = "off",
+	{FIELD(CFG_MAP, cfg_profile, watchdog), .sub = &watchdog_schema,
+	 .scalar = SCALAR("watchdog", CFG_SWITCH, AT(cfg_profile, watchdog.on)), .dflt_text = "off",
 	 .help = "ends pauses that are storms, in lossless classes that obey PFC; `on` or `{}`: "
 		 "with these defaults"},
-	{"guard", CFG_MAP, .sub = &guard_schema, AT(cfg_profile, guard), .dflt_text = "none",
+	{FIELD(CFG_MAP, cfg_profile, guard), .sub = &guard_schema, .dflt_text = "none",
 	 .help = "deadlock guard: frames that turn back get another class"},
-	{"cnp", CFG_MAP, .sub = &cnp_schema, AT(cfg_profile, cnp), .dflt_text = "defaults",
+	{FIELD(CFG_MAP, cfg_profile, cnp), .sub = &cnp_schema, .dflt_text = "defaults",
 	 .help = "CNPs of the switch that leave by these ports"},
-	{"classes", CFG_CLASSES, .sub = &class_schema, AT(cfg_profile, classes),
+	{FIELD(CFG_CLASSES, cfg_profile, classes), .sub = &class_schema,
 	 .dflt_text = "lossy, DWRR 1",
 	 .help = "settings of classes 0 to 7; a key such as 4-7 or \"3,5\" sets several; other "
 		 "classes keep the defaults"},
@@ -384,283 +340,260 @@ SCHEMA(cfg_profile_schema, profile_rows, cfg_profile);
 
 // ---- ports
 static const struct cfg_row port_vlan_rows[] = {
-	{"untagged", CFG_NUMBER, .unit = UNIT_COUNT, AT(cfg_port_vlan, untagged), .min = 1,
-	 .max = MAX_VID, .dflt = 1, .word = "none",
-	 .help = "VLAN of untagged frames, both ways; `none` refuses them. A port without "
-		 "`tagged` takes no frame with a VLAN ID"},
-	{"tagged", CFG_SET, AT(cfg_port_vlan, tagged), .min = 1, .max = MAX_VID,
-	 .dflt_text = "none", .help = "VLANs the port carries tagged, [20, 30-39]"},
+	{NUMBER(COUNT, cfg_port_vlan, untagged), .min = 1, .max = MAX_VID, .dflt = 1,
+	 .word = "none",
+	 .help = "VLAN of untagged frames, both ways; `none` refuses them. A port without `tagged` "
+		 "takes no frame with a VLAN ID"},
+	{FIELD(CFG_SET, cfg_port_vlan, tagged), .min = 1, .max = MAX_VID, .dflt_text = "none",
+	 .help = "VLANs the port carries tagged, [20, 30-39]"},
 };
 static SCHEMA(port_vlan_schema, port_vlan_rows, cfg_port_vlan);
 
 static const struct cfg_row port_class_rows[] = {
-	{"ingress", CFG_MAP, .sub = &port_ingress_schema, AT(cfg_port_class, ingress),
+	{FIELD(CFG_MAP, cfg_port_class, ingress), .sub = &port_ingress_schema,
 	 .dflt_text = "the profile's", .help = "overrides for this port"},
 };
 static SCHEMA(port_class_schema, port_class_rows, cfg_port_class);
 
 static const struct cfg_row storm_rows[] = {
-	{"broadcast", CFG_NUMBER, .unit = UNIT_COUNT, AT(cfg_storm_control, broadcast),
-	 .max = MAX_PPS, .dflt_text = "0: none",
+	{NUMBER(COUNT, cfg_storm_control, broadcast), .max = MAX_PPS, .dflt_text = "0: none",
 	 .help = "broadcast frames per second that the switch replicates; a burst may have the "
 		 "frames of a quarter of a second"},
-	{"unknown_unicast", CFG_NUMBER, .unit = UNIT_COUNT, AT(cfg_storm_control, unknown_unicast),
-	 .max = MAX_PPS, .dflt_text = "0: none",
+	{NUMBER(COUNT, cfg_storm_control, unknown_unicast), .max = MAX_PPS, .dflt_text = "0: none",
 	 .help = "the same for frames to addresses that the bridge does not know"},
-	{"multicast", CFG_NUMBER, .unit = UNIT_COUNT, AT(cfg_storm_control, multicast),
-	 .max = MAX_PPS, .dflt_text = "0: none",
+	{NUMBER(COUNT, cfg_storm_control, multicast), .max = MAX_PPS, .dflt_text = "0: none",
 	 .help = "the same for multicast; BPDUs have a limit of their own with the same rate, or "
 		 "1,000 per second without one"},
 };
 static SCHEMA(storm_control_schema, storm_rows, cfg_storm_control);
 
 static const struct cfg_row loop_rows[] = {
-	{"action", CFG_WORD, AT(cfg_loop_detect, action), .words = loop_words,
+	{FIELD(CFG_WORD, cfg_loop_detect, action), .words = WORDS("alarm", "port_down"),
 	 .help = "`alarm`: an event only. `port_down`: the port also goes down. If both ports of "
 		 "the loop say so, the later one in `ports` goes down"},
-	{"recover", CFG_NUMBER, .unit = UNIT_TIME, AT(cfg_loop_detect, recover), .min = SECONDS(2),
-	 .max = SECONDS(86400), .dflt = SECONDS(300),
+	{NUMBER(TIME, cfg_loop_detect, recover), .min = SECONDS(2), .max = SECONDS(86400),
+	 .dflt = SECONDS(300),
 	 .help = "the port comes up when it has received no probe for this time"},
 };
 static SCHEMA(loop_detect_schema, loop_rows, cfg_loop_detect);
 
-static const struct cfg_row loop_detect_scalar = {"loop_detect", CFG_SWITCH,
-						  AT(cfg_port, loop_detect.on)};
-
 static const struct cfg_row port_rows[] = {
-	{"name", CFG_TEXT, CFG_RESTART, true, AT(cfg_port, name), .max = DEVICE_LEN,
-	 .help = "a range such as p[1-3] makes several ports"},
-	{"device", CFG_TEXT, CFG_RESTART, true, AT(cfg_port, device), .max = 4 * DEVICE_LEN,
-	 .expected = "a live switch needs xdp:IFACE, pci:ADDRESS or vdev:ARGUMENTS; only "
-		     "weir-lab needs none",
-	 .help = "xdp:IFACE, pci:ADDRESS or vdev:ARGUMENTS; ranges expand with the name; "
-		 "weir-lab needs none"},
-	{"speed", CFG_NUMBER, .unit = UNIT_RATE, AT(cfg_port, speed), .min = 1000000,
-	 .max = GIGA(800), .dflt_text = "the link's",
+	{FIELD(CFG_TEXT, cfg_port, name), .reload = CFG_RESTART, .required = true,
+	 .max = DEVICE_LEN, .help = "a range such as p[1-3] makes several ports"},
+	{FIELD(CFG_TEXT, cfg_port, device), .reload = CFG_RESTART, .required = true,
+	 .max = 4 * DEVICE_LEN,
+	 .expected = "a live switch needs xdp:IFACE, pci:ADDRESS or vdev:ARGUMENTS; only weir-lab "
+		     "needs none",
+	 .help = "xdp:IFACE, pci:ADDRESS or vdev:ARGUMENTS; ranges expand with the name; weir-lab "
+		 "needs none"},
+	{NUMBER(RATE, cfg_port, speed), .min = 1000000, .max = GIGA(800), .dflt_text = "the link's",
 	 .help = "required if the link reports no speed; the port is shaped to this rate"},
-	{"mtu", CFG_NUMBER, .unit = UNIT_BYTES, AT(cfg_port, mtu), .min = 68, .max = MAX_MTU,
-	 .dflt = 1500, .dflt_text = "1500",
-	 .help = "IP MTU; a frame may have mtu + 22 B; a reload cannot raise it above its value "
-		 "at the start"},
-	{"cable", CFG_NUMBER, .unit = UNIT_LENGTH, AT(cfg_port, cable), .max = KM(100), .dflt = 500,
+	{NUMBER(BYTES, cfg_port, mtu), .min = 68, .max = MAX_MTU, .dflt = 1500, .dflt_text = "1500",
+	 .help = "IP MTU; a frame may have mtu + 22 B; a reload cannot raise it above its value at "
+		 "the start"},
+	{NUMBER(LENGTH, cfg_port, cable), .max = KM(100), .dflt = 500,
 	 .help = "cable length, for the headroom"},
-	{"profile", CFG_NAME, AT(cfg_port, profile), .max = NAME_LEN, .dflt_text = "default",
+	{FIELD(CFG_NAME, cfg_port, profile), .max = NAME_LEN, .dflt_text = "default",
 	 .help = "built-in `default`: every class lossy, DWRR 1"},
-	{"vlan", CFG_MAP, .sub = &port_vlan_schema, AT(cfg_port, vlan), .dflt_text = "untagged 1",
+	{FIELD(CFG_MAP, cfg_port, vlan), .sub = &port_vlan_schema, .dflt_text = "untagged 1",
 	 .help = "VLAN membership"},
-	{"mac_limit", CFG_NUMBER, .unit = UNIT_COUNT, AT(cfg_port, mac_limit), .max = 16384,
-	 .dflt_text = "0: the table's room",
+	{NUMBER(COUNT, cfg_port, mac_limit), .max = 16384, .dflt_text = "0: the table's room",
 	 .help = "most learned addresses of the port; a further address replaces the port's "
 		 "oldest. Without a limit the port may also use the room that other ports leave "
 		 "free. Each port keeps an equal share that no other port takes"},
-	{"sticky", CFG_SWITCH, AT(cfg_port, sticky),
-	 .help = "a learned address of the port does not move to another port; frames from it "
-		 "that arrive by another port are dropped"},
-	{"default_class", CFG_NUMBER, .unit = UNIT_COUNT, AT(cfg_port, default_class), .max = 7,
+	{FIELD(CFG_SWITCH, cfg_port, sticky),
+	 .help = "a learned address of the port does not move to another port; frames from it that "
+		 "arrive by another port are dropped"},
+	{NUMBER(COUNT, cfg_port, default_class), .max = 7,
 	 .help = "class of frames without the field that `trust` names"},
-	{"rx_guard", CFG_NUMBER, .unit = UNIT_PERCENT, AT(cfg_port, rx_guard), .max = PERCENT(100),
-	 .dflt = PERCENT(50), .word = "off",
-	 .help = "PAUSE when the receive ring is fuller than this"},
-	{"tx_ring", CFG_NUMBER, CFG_RESTART, .unit = UNIT_BYTES, AT(cfg_port, tx_ring),
-	 .max = MB(16), .dflt = 8192, .dflt_text = "8KiB",
+	{NUMBER(PERCENT, cfg_port, rx_guard), .max = PERCENT(100), .dflt = PERCENT(50),
+	 .word = "off", .help = "PAUSE when the receive ring is fuller than this"},
+	{NUMBER(BYTES, cfg_port, tx_ring), .reload = CFG_RESTART, .max = MB(16), .dflt = 8192,
+	 .dflt_text = "8KiB",
 	 .help = "data the transmit ring may hold beyond the frame on the wire"},
-	{"rx_ring", CFG_NUMBER, CFG_RESTART, .unit = UNIT_COUNT, AT(cfg_port, rx_ring), .min = 64,
-	 .max = 32768, .dflt_text = "the driver's, 2048 of `xdp:`",
+	{NUMBER(COUNT, cfg_port, rx_ring), .reload = CFG_RESTART, .min = 64, .max = 32768,
+	 .dflt_text = "the driver's, 2048 of `xdp:`",
 	 .help = "frames the receive ring holds; a power of two"},
-	{"keep", CFG_WORDS, AT(cfg_port, keep), .max = DEVICE_LEN, .dflt_text = "[lldp]",
+	{FIELD(CFG_WORDS, cfg_port, keep), .max = DEVICE_LEN, .dflt_text = "[lldp]",
 	 .help = "frames for the host's stack, on `xdp:` ports only: `lldp`, `lacp`, `arp`, "
-		 "`icmp`, `tcp/PORT`, `udp/PORT` (from or to that port number). All but `lldp` "
-		 "and `lacp` are kept only if they go to the interface's own MAC address, "
-		 "because the switch forwards frames to other stations. ARP to a group goes to "
-		 "the host and to the switch; so does IPv6 neighbour discovery to a group, with "
-		 "`icmp`. A frame may have up to two VLAN tags"},
-	{"take_over", CFG_SWITCH, AT(cfg_port, take_over),
+		 "`icmp`, `tcp/PORT`, `udp/PORT` (from or to that port number). All but `lldp` and "
+		 "`lacp` are kept only if they go to the interface's own MAC address, because the "
+		 "switch forwards frames to other stations. ARP to a group goes to the host and to "
+		 "the switch; so does IPv6 neighbour discovery to a group, with `icmp`. A frame "
+		 "may have up to two VLAN tags"},
+	{FIELD(CFG_SWITCH, cfg_port, take_over),
 	 .help = "on: a start or reload uses an `xdp:` device even if the host has addresses or "
 		 "the default route there; the host can then use neither. Not needed if `keep` "
 		 "leaves IP to the host"},
-	{"optional", CFG_SWITCH, AT(cfg_port, optional),
+	{FIELD(CFG_SWITCH, cfg_port, optional),
 	 .help = "on: weir also starts if the interface of an `xdp:` device does not exist; the "
 		 "port uses the interface as soon as it exists and is up. The port needs a "
 		 "`speed`"},
-	{"ip", CFG_WORDS, AT(cfg_port, ip), .max = IP_LEN, .dflt_text = "none: the port bridges",
+	{FIELD(CFG_WORDS, cfg_port, ip), .max = IP_LEN, .dflt_text = "none: the port bridges",
 	 .help = "addresses with the length of their prefix, [10.0.1.1/24, \"fd00:1::1/64\"]. A "
 		 "port with addresses routes and does not bridge. Ranges expand with the name"},
-	{"copp", CFG_NUMBER, .unit = UNIT_COUNT, AT(cfg_port, copp), .min = 10, .max = 100000,
-	 .dflt = 1000,
-	 .help = "control-plane policing of a routed port: ARP and neighbour discovery frames "
-		 "per second that the port may punt. Requests, answers, unknown destinations and "
-		 "ICMP answers of the switch have this rate each. A burst may have the frames of "
-		 "a quarter of a second, at most 250"},
-	{"storm_control", CFG_MAP, .sub = &storm_control_schema, AT(cfg_port, storm_control),
-	 .dflt_text = "none", .help = "limits for frames of this port that are replicated"},
-	{"loop_detect", CFG_MAP, .sub = &loop_detect_schema, AT(cfg_port, loop_detect),
-	 .scalar = &loop_detect_scalar, .dflt_text = "off",
+	{NUMBER(COUNT, cfg_port, copp), .min = 10, .max = 100000, .dflt = 1000,
+	 .help = "control-plane policing of a routed port: ARP and neighbour discovery frames per "
+		 "second that the port may punt. Requests, answers, unknown destinations and ICMP "
+		 "answers of the switch have this rate each. A burst may have the frames of a "
+		 "quarter of a second, at most 250"},
+	{FIELD(CFG_MAP, cfg_port, storm_control), .sub = &storm_control_schema, .dflt_text = "none",
+	 .help = "limits for frames of this port that are replicated"},
+	{FIELD(CFG_MAP, cfg_port, loop_detect), .sub = &loop_detect_schema,
+	 .scalar = SCALAR("loop_detect", CFG_SWITCH, AT(cfg_port, loop_detect.on)),
+	 .dflt_text = "off",
 	 .help = "sends a probe each second and looks for probes that come back; `on` or `{}`: "
 		 "with these defaults"},
-	{"watchdog", CFG_MAP, .sub = &port_watchdog_schema, AT(cfg_port, watchdog),
-	 .scalar = &port_watchdog_scalar, .dflt_text = "the profile's",
+	{FIELD(CFG_MAP, cfg_port, watchdog), .sub = &port_watchdog_schema,
+	 .scalar = SCALAR("watchdog", CFG_SWITCH, AT(cfg_port, watchdog.on)),
+	 .dflt_text = "the profile's",
 	 .help = "`on`, `off`, or keys; each key replaces that of the profile"},
-	{"guard", CFG_MAP, .sub = &port_guard_schema, AT(cfg_port, guard),
-	 .scalar = &port_guard_scalar, .dflt_text = "the profile's",
+	{FIELD(CFG_MAP, cfg_port, guard), .sub = &port_guard_schema,
+	 .scalar = SCALAR("guard", CFG_WORD, AT(cfg_port, guard.off), .words = WORDS("off")),
+	 .dflt_text = "the profile's",
 	 .help = "`off`, or keys; each key replaces that of the profile"},
-	{"classes", CFG_CLASSES, .sub = &port_class_schema, AT(cfg_port, classes),
-	 .dflt_text = "none", .help = "overrides of the profile's classes on this port"},
+	{FIELD(CFG_CLASSES, cfg_port, classes), .sub = &port_class_schema, .dflt_text = "none",
+	 .help = "overrides of the profile's classes on this port"},
 };
 static SCHEMA(port_schema, port_rows, cfg_port);
 
 static const struct cfg_row vlan_rows[] = {
-	{"id", CFG_NUMBER, .unit = UNIT_COUNT, AT(cfg_vlan, id), .min = 1, .max = MAX_VID,
-	 .required = true, .help = "VLAN ID"},
-	{"flood", CFG_SWITCH, AT(cfg_vlan, flood), .dflt = 1,
-	 .help = "off: unknown unicast is dropped"},
+	{NUMBER(COUNT, cfg_vlan, id), .min = 1, .max = MAX_VID, .required = true,
+	 .help = "VLAN ID"},
+	{FIELD(CFG_SWITCH, cfg_vlan, flood), .dflt = 1, .help = "off: unknown unicast is dropped"},
 };
 static SCHEMA(vlan_schema, vlan_rows, cfg_vlan);
 
 static const struct cfg_row fdb_rows[] = {
-	{"mac", CFG_TEXT, AT(cfg_fdb, mac), .max = 17, .required = true,
+	{FIELD(CFG_TEXT, cfg_fdb, mac), .max = 17, .required = true,
 	 .help = "unicast address, \"02:00:00:00:00:01\""},
-	{"port", CFG_TEXT, AT(cfg_fdb, port), .max = NAME_LEN, .required = true,
+	{FIELD(CFG_TEXT, cfg_fdb, port), .max = NAME_LEN, .required = true,
 	 .help = "name of a port"},
-	{"vlan", CFG_NUMBER, .unit = UNIT_COUNT, AT(cfg_fdb, vlan), .min = 1, .max = MAX_VID,
-	 .dflt_text = "the port's untagged", .help = "only where VLANs are used"},
+	{NUMBER(COUNT, cfg_fdb, vlan), .min = 1, .max = MAX_VID, .dflt_text = "the port's untagged",
+	 .help = "only where VLANs are used"},
 };
 static SCHEMA(fdb_schema, fdb_rows, cfg_fdb);
 
 // ---- routing
 static const struct cfg_row route_rows[] = {
-	{"to", CFG_TEXT, AT(cfg_route, to), .max = IP_LEN, .required = true,
+	{FIELD(CFG_TEXT, cfg_route, to), .max = IP_LEN, .required = true,
 	 .help = "a prefix, 10.9.0.0/16; without length: one address; `default`: all"},
-	{"via", CFG_WORDS, AT(cfg_route, via), .max = IP_LEN, .required = true,
-	 .help = "address of the next hop, or a list of equal next hops that share the flows; "
-		 "the name of a port: the destinations are on its link"},
+	{FIELD(CFG_WORDS, cfg_route, via), .max = IP_LEN, .required = true,
+	 .help = "address of the next hop, or a list of equal next hops that share the flows; the "
+		 "name of a port: the destinations are on its link"},
 };
 static SCHEMA(route_schema, route_rows, cfg_route);
 
 static const struct cfg_row neighbour_rows[] = {
-	{"ip", CFG_TEXT, AT(cfg_neighbour, ip), .max = IP_LEN, .required = true,
+	{FIELD(CFG_TEXT, cfg_neighbour, ip), .max = IP_LEN, .required = true,
 	 .help = "IP address of the neighbour"},
-	{"mac", CFG_TEXT, AT(cfg_neighbour, mac), .max = 17, .required = true,
+	{FIELD(CFG_TEXT, cfg_neighbour, mac), .max = 17, .required = true,
 	 .help = "unicast address, \"02:00:00:00:00:01\""},
-	{"port", CFG_TEXT, AT(cfg_neighbour, port), .max = NAME_LEN,
+	{FIELD(CFG_TEXT, cfg_neighbour, port), .max = NAME_LEN,
 	 .dflt_text = "the port with its subnet", .help = "name of the neighbour's port"},
 };
 static SCHEMA(neighbour_schema, neighbour_rows, cfg_neighbour);
 
 // ---- switch
 static const struct cfg_row ecmp_rows[] = {
-	{"hash", CFG_WORD, AT(cfg_ecmp, hash), .words = ecmp_words,
+	{FIELD(CFG_WORD, cfg_ecmp, hash), .words = WORDS("5tuple", "5tuple+qp"),
 	 .help = "fields of the hash: addresses, protocol and ports; `5tuple+qp`: also the "
 		 "destination QP of RoCE"},
-	{"seed", CFG_NUMBER, .unit = UNIT_COUNT, AT(cfg_ecmp, seed), .max = UINT32_MAX,
-	 .dflt_text = "made of the switch's name",
+	{NUMBER(COUNT, cfg_ecmp, seed), .max = UINT32_MAX, .dflt_text = "made of the switch's name",
 	 .help = "seed of the hash; switches behind each other need different seeds"},
 };
 static SCHEMA(ecmp_schema, ecmp_rows, cfg_ecmp);
 
 static const struct cfg_row buffer_rows[] = {
-	{"size", CFG_NUMBER, CFG_RESTART, .unit = UNIT_BYTES, AT(cfg_buffer, size), .min = KB(1),
-	 .max = MOST_B, .dflt = MB(12), .help = "the shared memory B"},
-	{"cell", CFG_NUMBER, CFG_RESTART, .unit = UNIT_BYTES, AT(cfg_buffer, cell), .min = 32,
-	 .max = 4096, .dflt = 256, .help = "unit of accounting"},
-	{"headroom_pool", CFG_NUMBER, .unit = UNIT_BYTES, AT(cfg_buffer, headroom_pool),
-	 .max = MOST_B, .dflt = CFG_WORD_VALUE, .word = "auto", .percent_of = "size",
+	{NUMBER(BYTES, cfg_buffer, size), .reload = CFG_RESTART, .min = KB(1), .max = MOST_B,
+	 .dflt = MB(12), .help = "the shared memory B"},
+	{NUMBER(BYTES, cfg_buffer, cell), .reload = CFG_RESTART, .min = 32, .max = 4096,
+	 .dflt = 256, .help = "unit of accounting"},
+	{NUMBER(BYTES, cfg_buffer, headroom_pool), .max = MOST_B, .dflt = CFG_WORD_VALUE,
+	 .word = "auto", .percent_of = "size",
 	 .help = "`auto`: sum of all headrooms / oversubscription"},
-	{"oversubscription", CFG_NUMBER, .unit = UNIT_RATIO, AT(cfg_buffer, oversubscription),
-	 .min = 1000000, .max = 100000000, .dflt = 1000000,
-	 .help = "how far the headroom pool is oversubscribed, 1 to 100"},
-	{"egress_lossy", CFG_NUMBER, .unit = UNIT_BYTES, AT(cfg_buffer, egress_lossy),
-	 .max = MOST_B, .percent_of = "the ingress pool", .dflt_text = "100%",
-	 .help = "pool of the lossy queues; rounds down to cells"},
+	{NUMBER(RATIO, cfg_buffer, oversubscription), .min = 1000000, .max = 100000000,
+	 .dflt = 1000000, .help = "how far the headroom pool is oversubscribed, 1 to 100"},
+	{NUMBER(BYTES, cfg_buffer, egress_lossy), .max = MOST_B, .percent_of = "the ingress pool",
+	 .dflt_text = "100%", .help = "pool of the lossy queues; rounds down to cells"},
 };
 static SCHEMA(buffer_schema, buffer_rows, cfg_buffer);
 
 static const struct cfg_row stall_rows[] = {
-	{"pause_after", CFG_NUMBER, .unit = UNIT_TIME, AT(cfg_stall, pause_after), .min = MS(1),
-	 .max = SECONDS(1), .dflt = MS(10), .word = "off",
-	 .help = "after this time the stand-in pauses the lossless classes of the worker's "
-		 "peers; `off`: no PAUSE"},
-	{"alarm_after", CFG_NUMBER, .unit = UNIT_TIME, AT(cfg_stall, alarm_after), .min = MS(10),
-	 .max = SECONDS(60), .dflt = MS(100), .word = "off",
+	{NUMBER(TIME, cfg_stall, pause_after), .min = MS(1), .max = SECONDS(1), .dflt = MS(10),
+	 .word = "off",
+	 .help = "after this time the stand-in pauses the lossless classes of the worker's peers; "
+		 "`off`: no PAUSE"},
+	{NUMBER(TIME, cfg_stall, alarm_after), .min = MS(10), .max = SECONDS(60), .dflt = MS(100),
+	 .word = "off",
 	 .help = "after this time the switch reports `worker-stalled`; `off`: no event"},
 };
 static SCHEMA(stall_schema, stall_rows, cfg_stall);
 
 // ---- flows and their peers
 static const struct cfg_row flows_rows[] = {
-	{"max", CFG_NUMBER, CFG_RESTART, .unit = UNIT_COUNT, AT(cfg_flows, max), .max = FLOW_MAX,
-	 .dflt = 65536,
+	{NUMBER(COUNT, cfg_flows, max), .reload = CFG_RESTART, .max = FLOW_MAX, .dflt = 65536,
 	 .help = "flows of the switch, divided among its workers; 0: no table. Further flows are "
 		 "forwarded, but not followed"},
-	{"age", CFG_NUMBER, .unit = UNIT_TIME, AT(cfg_flows, age), .min = MS(1),
-	 .max = SECONDS(1000), .dflt = SECONDS(3),
+	{NUMBER(TIME, cfg_flows, age), .min = MS(1), .max = SECONDS(1000), .dflt = SECONDS(3),
 	 .help = "a flow leaves the table this long after its last frame"},
 };
 static SCHEMA(flows_schema, flows_rows, cfg_flows);
 
 static const struct cfg_row pairing_rows[] = {
-	{"matches", CFG_NUMBER, .unit = UNIT_COUNT, AT(cfg_pairing, matches), .min = 1, .max = 100,
-	 .dflt = PAIR_MATCHES,
+	{NUMBER(COUNT, cfg_pairing, matches), .min = 1, .max = 100, .dflt = PAIR_MATCHES,
 	 .help = "ACKs that must fit before the switch pairs them with the only flow left"},
-	{"sources", CFG_WORDS, AT(cfg_pairing, sources), .words = source_words,
-	 .dflt_text = "all of them",
+	{FIELD(CFG_WORDS, cfg_pairing, sources), .words = source_words, .dflt_text = "all of them",
 	 .help = "where the switch learns pairs: `pairs` and `weirctl flow add`, connection "
 		 "management, READ requests, ACKs, CNPs of the receiver"},
 };
 static SCHEMA(pairing_schema, pairing_rows, cfg_pairing);
 
 static const struct cfg_row pair_rows[] = {
-	{"from", CFG_TEXT, AT(cfg_pair, from), .max = IP_LEN, .required = true,
+	{FIELD(CFG_TEXT, cfg_pair, from), .max = IP_LEN, .required = true,
 	 .help = "address of the sender of data, IPv4 or IPv6"},
-	{"to", CFG_TEXT, AT(cfg_pair, to), .max = IP_LEN, .required = true,
+	{FIELD(CFG_TEXT, cfg_pair, to), .max = IP_LEN, .required = true,
 	 .help = "address of the receiver of data"},
-	{"qp", CFG_NUMBER, .unit = UNIT_QP, AT(cfg_pair, qp), .min = LEAST_QP, .max = MOST_QP,
-	 .required = true, .help = "the receiver's queue pair, as in the data frames; 0x12 is 18"},
-	{"sender_qp", CFG_NUMBER, .unit = UNIT_QP, AT(cfg_pair, sender_qp), .min = LEAST_QP,
-	 .max = MOST_QP, .required = true,
+	{NUMBER(QP, cfg_pair, qp), .min = LEAST_QP, .max = MOST_QP, .required = true,
+	 .help = "the receiver's queue pair, as in the data frames; 0x12 is 18"},
+	{NUMBER(QP, cfg_pair, sender_qp), .min = LEAST_QP, .max = MOST_QP, .required = true,
 	 .help = "the sender's queue pair, to which CNPs of the flow go"},
 };
 static SCHEMA(pair_schema, pair_rows, cfg_pair);
 
-static const struct cfg_row workers_scalar = {
-	"workers", CFG_NUMBER, CFG_RESTART, .unit = UNIT_COUNT, AT(cfg_switch, workers.count),
-	.min = 1,  .max = 64,  .dflt = 1};
-
-static const struct cfg_row flows_scalar = {"flows", CFG_SWITCH, CFG_RESTART,
-					    AT(cfg_switch, flows.on), .dflt = 1};
-
 static const struct cfg_row switch_rows[] = {
-	{"name", CFG_NAME, CFG_RESTART, AT(cfg_switch, name), .max = NAME_LEN, .dflt_text = "weir",
-	 .help = "names the control socket"},
+	{FIELD(CFG_NAME, cfg_switch, name), .reload = CFG_RESTART, .max = NAME_LEN,
+	 .dflt_text = "weir", .help = "names the control socket"},
 	{"workers", CFG_SET, CFG_RESTART, AT(cfg_switch, workers.cores), .max = 1023,
-	 .scalar = &workers_scalar, .dflt_text = "1",
-	 .help = "number of poll-mode cores, or a list of cores"},
-	{"poll", CFG_WORD, CFG_RESTART, AT(cfg_switch, poll), .words = poll_words,
+	 .scalar = SCALAR("workers", CFG_NUMBER, CFG_RESTART, .unit = UNIT_COUNT,
+			  AT(cfg_switch, workers.count), .min = 1, .max = 64, .dflt = 1),
+	 .dflt_text = "1", .help = "number of poll-mode cores, or a list of cores"},
+	{FIELD(CFG_WORD, cfg_switch, poll), .reload = CFG_RESTART,
+	 .words = WORDS("adaptive", "busy"),
 	 .help = "`busy`: workers never sleep. `adaptive`: a worker sleeps while no frame moves. "
 		 "After 1 ms it waits in the kernel for a frame, if all its ports are `xdp:`"},
-	{"buffer", CFG_MAP, .sub = &buffer_schema, AT(cfg_switch, buffer), .dflt_text = "defaults",
+	{FIELD(CFG_MAP, cfg_switch, buffer), .sub = &buffer_schema, .dflt_text = "defaults",
 	 .help = "the shared buffer"},
-	{"mac_age", CFG_NUMBER, .unit = UNIT_TIME, AT(cfg_switch, mac_age), .min = SECONDS(1),
-	 .max = SECONDS(1000000), .dflt = SECONDS(300),
+	{NUMBER(TIME, cfg_switch, mac_age), .min = SECONDS(1), .max = SECONDS(1000000),
+	 .dflt = SECONDS(300),
 	 .help = "a learned address leaves the table this long after its last frame"},
-	{"mac_move_limit", CFG_NUMBER, .unit = UNIT_COUNT, AT(cfg_switch, mac_move_limit),
-	 .max = MAC_MOVE_LIMIT_MAX, .dflt = 5,
+	{NUMBER(COUNT, cfg_switch, mac_move_limit), .max = MAC_MOVE_LIMIT_MAX, .dflt = 5,
 	 .help = "a learned address that moves more often within 10 s is pinned to its older port; "
 		 "0: never"},
-	{"mac_move_hold", CFG_NUMBER, .unit = UNIT_TIME, AT(cfg_switch, mac_move_hold),
-	 .min = SECONDS(1), .max = SECONDS(1000000), .dflt = SECONDS(60),
-	 .help = "how long the address stays pinned"},
-	{"time_scale", CFG_NUMBER, CFG_RESTART, .unit = UNIT_COUNT, AT(cfg_switch, time_scale),
-	 .min = 1, .max = TIME_SCALE_MAX, .dflt = 1,
+	{NUMBER(TIME, cfg_switch, mac_move_hold), .min = SECONDS(1), .max = SECONDS(1000000),
+	 .dflt = SECONDS(60), .help = "how long the address stays pinned"},
+	{NUMBER(COUNT, cfg_switch, time_scale), .reload = CFG_RESTART, .min = 1,
+	 .max = TIME_SCALE_MAX, .dflt = 1,
 	 .help = "S: model time passes S times slower than real time, so that a slow machine shows "
 		 "the physics of fast links; every peer must use the same"},
-	{"ecmp", CFG_MAP, .sub = &ecmp_schema, AT(cfg_switch, ecmp), .dflt_text = "defaults",
+	{FIELD(CFG_MAP, cfg_switch, ecmp), .sub = &ecmp_schema, .dflt_text = "defaults",
 	 .help = "how flows spread over equal next hops"},
-	{"flows", CFG_MAP, CFG_RESTART, .sub = &flows_schema, AT(cfg_switch, flows),
-	 .scalar = &flows_scalar, .dflt_text = "on",
-	 .help = "the table of RoCEv2 flows; `off`: none"},
-	{"pairing", CFG_MAP, .sub = &pairing_schema, AT(cfg_switch, pairing),
-	 .dflt_text = "defaults", .help = "how the queue pair of a flow's sender is found"},
-	{"stall", CFG_MAP, .sub = &stall_schema, AT(cfg_switch, stall), .dflt_text = "defaults",
+	{FIELD(CFG_MAP, cfg_switch, flows), .reload = CFG_RESTART, .sub = &flows_schema,
+	 .scalar = SCALAR("flows", CFG_SWITCH, CFG_RESTART, AT(cfg_switch, flows.on), .dflt = 1),
+	 .dflt_text = "on", .help = "the table of RoCEv2 flows; `off`: none"},
+	{FIELD(CFG_MAP, cfg_switch, pairing), .sub = &pairing_schema, .dflt_text = "defaults",
+	 .help = "how the queue pair of a flow's sender is found"},
+	{FIELD(CFG_MAP, cfg_switch, stall), .sub = &stall_schema, .dflt_text = "defaults",
 	 .help = "what the switch does when a worker stands still, in real time"},
 };
 static SCHEMA(switch_schema, switch_rows, cfg_switch);
@@ -668,20 +601,21 @@ static SCHEMA(switch_schema, switch_rows, cfg_switch);
 static const struct cfg_row root_rows[] = {
 	{"switch", CFG_MAP, .sub = &switch_schema, AT(cfg_root, sw), .dflt_text = "defaults",
 	 .help = "the switch as a whole"},
-	{"ports", CFG_LIST, CFG_RESTART, true, .sub = &port_schema, AT(cfg_root, ports),
-	 .max = POLICY_MAX_PORTS, .help = "the ports; at most 128 after ranges are expanded"},
-	{"vlans", CFG_LIST, .sub = &vlan_schema, AT(cfg_root, vlans), .max = MAX_VID,
+	{FIELD(CFG_LIST, cfg_root, ports), .reload = CFG_RESTART, .required = true,
+	 .sub = &port_schema, .max = POLICY_MAX_PORTS,
+	 .help = "the ports; at most 128 after ranges are expanded"},
+	{FIELD(CFG_LIST, cfg_root, vlans), .sub = &vlan_schema, .max = MAX_VID,
 	 .dflt_text = "one bridge", .help = "absent: one bridge of all ports, tags pass unchanged"},
-	{"fdb", CFG_LIST, .sub = &fdb_schema, AT(cfg_root, fdb), .max = 16384, .dflt_text = "none",
+	{FIELD(CFG_LIST, cfg_root, fdb), .sub = &fdb_schema, .max = 16384, .dflt_text = "none",
 	 .help = "static addresses"},
-	{"routes", CFG_LIST, .sub = &route_schema, AT(cfg_root, routes), .max = 16384,
-	 .dflt_text = "none", .help = "static routes, beside the subnets of the ports"},
-	{"neighbours", CFG_LIST, .sub = &neighbour_schema, AT(cfg_root, neighbours), .max = 4096,
+	{FIELD(CFG_LIST, cfg_root, routes), .sub = &route_schema, .max = 16384, .dflt_text = "none",
+	 .help = "static routes, beside the subnets of the ports"},
+	{FIELD(CFG_LIST, cfg_root, neighbours), .sub = &neighbour_schema, .max = 4096,
 	 .dflt_text = "none",
 	 .help = "static neighbours; the switch does not ask for their MAC addresses"},
-	{"pairs", CFG_LIST, .sub = &pair_schema, AT(cfg_root, pairs), .max = MAX_PAIRS,
+	{FIELD(CFG_LIST, cfg_root, pairs), .sub = &pair_schema, .max = MAX_PAIRS,
 	 .dflt_text = "none", .help = "queue pairs of flows that are known beforehand"},
-	{"profiles", CFG_TABLE, .sub = &cfg_profile_schema, AT(cfg_root, profiles), .max = 64,
+	{FIELD(CFG_TABLE, cfg_root, profiles), .sub = &cfg_profile_schema, .max = 64,
 	 .dflt_text = "none", .help = "QoS profiles by name"},
 };
 SCHEMA(cfg_root_schema, root_rows, cfg_root);

@@ -37,7 +37,7 @@ struct cfg_flows {
 struct cfg_pairing {
 	struct cfg_map map;
 	struct cfg_val matches;
-	struct cfg_words sources; // index of pair_source_words
+	struct cfg_words sources; // index of source_words
 };
 
 struct cfg_stall {
@@ -239,9 +239,9 @@ struct cfg_root {
 
 extern const struct cfg_schema cfg_root_schema;
 extern const struct cfg_schema cfg_profile_schema;
-// The words of the watchdog's keys, by value.
-extern const char *const cfg_watchdog_modes[], *const cfg_watchdog_actions[];
-extern const char *const cfg_watchdog_thens[];
+// The words of keys, by value.
+extern const char *const cfg_trust_words[], *const cfg_watchdog_modes[];
+extern const char *const cfg_watchdog_actions[], *const cfg_watchdog_thens[];
 
 // One port after expansion.
 struct config_port {

@@ -8,6 +8,11 @@
 
 #define N(rows) (sizeof(rows) / sizeof((rows)[0]))
 #define AT(s, f) .off = offsetof(struct s, f)
+// A row whose member of struct s has the name of the key.
+#define FIELD(t, s, f) .key = #f, .type = t, AT(s, f)
+#define NUMBER(u, s, f) FIELD(CFG_NUMBER, s, f), .unit = UNIT_##u
+#define WORDS(...) ((const char *const[]){__VA_ARGS__, NULL})
+#define SCALAR(...) (&(const struct cfg_row){__VA_ARGS__})
 #define SCHEMA(id, table, type)                                                                    \
 	const struct cfg_schema id = {table, N(table), sizeof(struct type)};                       \
 	static_assert(N(table) <= CFG_MAX_ROWS, "the engine keeps one position per row")
