@@ -21,7 +21,7 @@
 #include "dataplane/packet/wire.h"
 #include "dataplane/units.h"
 #include "drivers/live.h"
-#include "drivers/nic/roce_build.h"
+#include "drivers/nic/frames.h"
 
 enum {
 	SELFTEST_PORTS_MAX = 2,
@@ -179,17 +179,17 @@ static void make_roce(struct frame *f, const struct path *p, uint32_t len)
 	static const uint8_t payload[FRAME_MAX] = {0x5a, 0xa5};
 	struct roce_pkt pkt = {.opcode = RC_SEND_ONLY, .dest_qp = TEST_QP, .psn = len,
 			       .payload = payload, .payload_len = len - ROCE_MIN_LEN};
-	struct roce_addr a = {.src_ip = TEST_IP_FROM, .dst_ip = TEST_IP_FROM + 1,
-			      .udp_sport = TEST_UDP_SPORT, .ip_id = (uint16_t)len,
-			      .tos = TEST_DSCP << 2 | 2};
+	struct frame_addr a = {.src_ip = TEST_IP_FROM, .dst_ip = TEST_IP_FROM + 1,
+			       .sport = TEST_UDP_SPORT, .ip_id = (uint16_t)len,
+			       .tos = TEST_DSCP << 2 | 2};
 
 	// The payload is padded to words, so that a length that is no multiple of four is reached
 	// by a shorter one.
 	pkt.payload_len &= ~3u;
 	memcpy(a.src_mac, p->from->live.facts.mac, sizeof(a.src_mac));
 	memcpy(a.dst_mac, p->to->live.facts.mac, sizeof(a.dst_mac));
-	roce_build(f->data, &a, &pkt);
 	f->len = roce_frame_len(&pkt);
+	roce_build(f->data, f->len, &a, &pkt);
 }
 
 static void make_smallest(struct frame *f, const struct path *p)

@@ -12,7 +12,7 @@
 #include "dataplane/qos/shaper.h"
 #include "dataplane/units.h"
 #include "drivers/nic/requester.h"
-#include "drivers/nic/tcp_build.h"
+#include "drivers/nic/frames.h"
 
 #define PICOS 1000000000000u
 enum { PICOS_PER_NANO = 1000 };

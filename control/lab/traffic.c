@@ -6,7 +6,7 @@
 
 #include "control/lab/traffic_int.h"
 #include "drivers/nic/requester.h"
-#include "drivers/nic/roce_build.h"
+#include "drivers/nic/frames.h"
 
 // tag: 1, step, generation and index of the op. A stream's messages count from 0 and have no 1.
 enum { TAG_STEP_SHIFT = 60, TAG_GENERATION_SHIFT = 32 };

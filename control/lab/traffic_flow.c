@@ -19,8 +19,7 @@
 #include "dataplane/policy.h"
 #include "drivers/nic/payload.h"
 #include "drivers/nic/requester.h"
-#include "drivers/nic/roce_build.h"
-#include "drivers/nic/tcp_build.h"
+#include "drivers/nic/frames.h"
 
 enum {
 	NAME_LEN = 31,

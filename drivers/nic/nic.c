@@ -29,7 +29,8 @@ static bool config_ok(const struct nic_config *c)
 	return c->ops != NULL && c->pool != NULL && c->speed_bps != 0 && c->max_qps != 0 &&
 	       c->max_qps <= NIC_MAX_QPS && c->max_peers != 0 && c->window != 0 &&
 	       c->window <= NIC_MAX_WINDOW && c->rto_ns != 0 && c->retry_ns != 0 &&
-	       (c->snap == 0 || c->snap >= ROCE_MAX_HEADERS);
+	       (c->snap == 0 || c->snap >= ROCE_MAX_HEADERS) &&
+	       cc_config_wrong(&c->cc, c->speed_bps) == NULL;
 }
 
 static int alloc_tables(struct nic *nic)
@@ -37,7 +38,9 @@ static int alloc_tables(struct nic *nic)
 	nic->peers = calloc(nic->cfg.max_peers, sizeof(*nic->peers));
 	nic->qps = calloc(nic->cfg.max_qps, sizeof(*nic->qps));
 	nic->free_qps = calloc(nic->cfg.max_qps, sizeof(*nic->free_qps));
-	if (nic->peers == NULL || nic->qps == NULL || nic->free_qps == NULL)
+	nic->cc.due.ring = calloc(nic->cfg.max_qps, sizeof(*nic->cc.due.ring));
+	if (nic->peers == NULL || nic->qps == NULL || nic->free_qps == NULL ||
+	    nic->cc.due.ring == NULL)
 		return -ENOMEM;
 	for (unsigned c = 0; c < NIC_CLASSES; c++) {
 		nic->ready[c].ring = calloc(nic->cfg.max_qps, sizeof(*nic->ready[c].ring));
@@ -60,11 +63,15 @@ int nic_create(const struct nic_config *c, struct nic **out)
 	nic->cfg = *c;
 	rc = alloc_tables(nic);
 	if (rc == 0)
-		rc = nic_cc_init(nic);
+		rc = nic_set_faults(nic, &c->faults);
 	if (rc != 0) {
 		nic_destroy(nic);
 		return rc;
 	}
+	nic->cc.rp = rp_params_of(&c->cc, c->speed_bps);
+	nic->cc.np = np_params_of(&c->cc);
+	nic->cc.gate.every_ns = c->cc.cnp_every_ns;
+	nic->cc.cnp_cls = c->class_of_dscp[c->cc.cnp_dscp];
 	rng_init(&nic->rng, c->seed);
 	while (nic->qp_mask < (uint32_t)c->max_qps - 1)
 		nic->qp_mask = nic->qp_mask << 1 | 1;
@@ -78,10 +85,6 @@ int nic_create(const struct nic_config *c, struct nic **out)
 	nic->pfc.lossless = nic->pfc.tx = 0xff;
 	nic->pfc.rx = c->ignore_pause ? 0 : 0xff;
 	payload_table_init(&nic->payload);
-	if (nic_set_faults(nic, &c->faults) != 0) {
-		nic_destroy(nic);
-		return -EINVAL;
-	}
 	*out = nic;
 	return 0;
 }
@@ -94,16 +97,18 @@ void nic_destroy(struct nic *nic)
 		rte_pktmbuf_free(nic->held[i].m);
 	for (uint32_t i = 0; i < nic->n_ctl; i++)
 		rte_pktmbuf_free(nic->ctl[(nic->ctl_head + i) % NIC_CTL]);
+	for (uint32_t i = 0; i < nic->slow.n; i++)
+		rte_pktmbuf_free(nic->slow.ring[(nic->slow.head + i) % nic->slow.size]);
 	for (unsigned c = 0; c < NIC_CLASSES; c++)
 		free(nic->ready[c].ring);
 	timers_fini(&nic->timers);
-	nic_cc_fini(nic);
+	free(nic->cc.due.ring);
 	for (uint32_t i = 0; i < nic->n_used_qps; i++) {
 		free(nic->qps[i].msgs);
 		free(nic->qps[i].reads);
 		free(nic->qps[i].tcp);
 	}
-	slow_fini(&nic->slow);
+	free(nic->slow.ring);
 	free(nic->free_qps);
 	free(nic->qps);
 	free(nic->peers);
@@ -162,74 +167,6 @@ static void arp_poll(struct nic *nic)
 
 // ---- queue pairs
 
-uint32_t qp_qpn(const struct qp *qp)
-{
-	return qp->qpn;
-}
-
-uint32_t qp_local_id(const struct qp *qp)
-{
-	return qp->conn.local_id;
-}
-
-struct qp *qp_by_number(struct nic *nic, uint32_t n, uint32_t (*number)(const struct qp *))
-{
-	uint32_t i = n & nic->qp_mask;
-
-	if (i >= nic->cfg.max_qps || nic->qps[i].conn.state == CONN_FREE ||
-	    number(&nic->qps[i]) != n)
-		return NULL;
-	return &nic->qps[i];
-}
-
-bool qp_message_room(struct qp *qp)
-{
-	uint32_t n = qp->n_msgs == 0 ? NIC_FIRST_MSGS : qp->n_msgs * 2;
-	struct req_msg *msgs;
-
-	if (qp->n_msgs != 0 && req_outstanding(&qp->req) < qp->n_msgs)
-		return true;
-	msgs = n > REQ_MAX_MSGS ? NULL : calloc(n, sizeof(*msgs));
-	if (msgs == NULL)
-		return false;
-	if (qp->n_msgs != 0)
-		req_move(&qp->req, msgs, n);
-	free(qp->msgs);
-	qp->msgs = msgs;
-	qp->n_msgs = n;
-	return true;
-}
-
-void qp_init_req(struct nic *nic, struct qp *qp, const struct req_params *p)
-{
-	const struct req_memory m = {.msgs = qp->msgs, .n_msgs = qp->n_msgs,
-				     .stats = &nic->req_stats};
-
-	req_init(&qp->req, p, &m);
-}
-
-void qp_init_resp(struct nic *nic, struct qp *qp, const struct resp_params *p, bool reads)
-{
-	struct resp_memory m = {.stats = &nic->resp_stats};
-
-	if (reads && qp->reads == NULL)
-		qp->reads = calloc(RESP_MAX_READS, sizeof(*qp->reads));
-	m.reads = qp->reads;
-	m.max_reads = qp->reads == NULL ? 0 : RESP_MAX_READS;
-	resp_init(&qp->resp, p, &m);
-}
-
-void qp_set_rate(struct nic *nic, struct qp *qp, uint64_t rate_bps)
-{
-	qp->flow.rate_bps = rate_bps;
-	qp_repace(nic, qp);
-}
-
-bool mtu_fits(const struct nic *nic, uint16_t mtu)
-{
-	return mtu != 0 && ROCE_MIN_LEN + 16u + mtu <= nic->cfg.facts.max_frame;
-}
-
 // When the flow may post its next message; UINT64_MAX: never or not by time.
 static uint64_t next_post(const struct qp *qp)
 {
@@ -252,23 +189,19 @@ static void count_posted(struct nic *nic, struct qp *qp)
 		nic->stats.first_post_ns = nic->now_ns;
 }
 
-// Gives what was asked since the last loop its time: this one's.
-static void stamp(struct nic *nic, struct qp *qp)
-{
-	qp->fresh = false;
-	if (qp->next_post_ns < nic->now_ns && qp->posted == 0)
-		qp->next_post_ns = nic->now_ns;
-	for (; qp->flow.manual && qp->stamped != qp->req.tail; qp->stamped++) {
-		req_msg_at(&qp->req, qp->stamped)->posted_ns = nic->now_ns;
-		count_posted(nic, qp);
-	}
-}
-
 // Returns when it may post again.
 static uint64_t post(struct nic *nic, struct qp *qp)
 {
 	uint64_t next;
 
+	// A connection and messages that are new since the last loop get the time of this one.
+	if (qp->fresh && qp->next_post_ns < nic->now_ns && qp->posted == 0)
+		qp->next_post_ns = nic->now_ns;
+	for (; qp->fresh && qp->flow.manual && qp->stamped != qp->req.tail; qp->stamped++) {
+		req_msg_at(&qp->req, qp->stamped)->posted_ns = nic->now_ns;
+		count_posted(nic, qp);
+	}
+	qp->fresh = false;
 	while ((next = next_post(qp)) <= nic->now_ns) {
 		// A message that is due by the flow's interval has waited since then.
 		uint64_t since = qp->flow.interval_ns != 0 ? qp->next_post_ns : nic->now_ns;
@@ -283,21 +216,9 @@ static uint64_t post(struct nic *nic, struct qp *qp)
 	return next;
 }
 
-static void count_complete(struct nic *nic, const struct req_msg *m)
-{
-	struct nic_stats *s = &nic->stats;
-
-	s->messages_completed++;
-	s->bytes_completed += m->n_bytes;
-	s->last_complete_ns = nic->now_ns;
-	hist_add(&s->completion, nic->now_ns - m->posted_ns);
-	hist_add(&s->waiting, m->first_tx_ns - m->posted_ns);
-	hist_add(&s->sending, m->last_tx_ns - m->first_tx_ns);
-	hist_add(&s->network, nic->now_ns - m->last_tx_ns);
-}
-
 static void complete(struct nic *nic, struct qp *qp)
 {
+	struct nic_stats *s = &nic->stats;
 	struct req_msg m;
 
 	while (req_complete(&qp->req, &m)) {
@@ -312,7 +233,13 @@ static void complete(struct nic *nic, struct qp *qp)
 		};
 
 		qp->completed++;
-		count_complete(nic, &m);
+		s->messages_completed++;
+		s->bytes_completed += m.n_bytes;
+		s->last_complete_ns = nic->now_ns;
+		hist_add(&s->completion, nic->now_ns - m.posted_ns);
+		hist_add(&s->waiting, m.first_tx_ns - m.posted_ns);
+		hist_add(&s->sending, m.last_tx_ns - m.first_tx_ns);
+		hist_add(&s->network, nic->now_ns - m.last_tx_ns);
 		if (nic->cfg.hooks.done != NULL)
 			nic->cfg.hooks.done(nic->cfg.hooks.arg, &d);
 	}
@@ -328,25 +255,20 @@ static bool pace_ready(const struct nic *nic, const struct qp *qp)
 	return shaper_ready(&qp->rate, &s);
 }
 
-static enum qp_send tcp_next_send(const struct nic *nic, const struct qp *qp)
+enum qp_send qp_next_send(const struct nic *nic, const struct qp *qp)
 {
 	struct tcp_seg s;
 
-	if (qp->conn.state != CONN_UP || !tcp_next(qp->tcp, &s))
-		return QP_NOTHING;
-	return s.len == 0 || pace_ready(nic, qp) ? QP_TCP : QP_LATER;
-}
-
-enum qp_send qp_next_send(const struct nic *nic, const struct qp *qp)
-{
 	if (qp->conn.state == CONN_FREE || !nic->peers[qp->peer].resolved)
 		return QP_NOTHING;
-	if (qp->is_tcp)
-		return tcp_next_send(nic, qp);
-	if (qp->conn.due != 0)
+	if (qp->conn.due != 0 && !qp->is_tcp)
 		return QP_CM;
 	if (qp->conn.state != CONN_UP)
 		return QP_NOTHING;
+	if (qp->is_tcp && !tcp_next(qp->tcp, &s))
+		return QP_NOTHING;
+	if (qp->is_tcp)
+		return s.len == 0 || pace_ready(nic, qp) ? QP_TCP : QP_LATER;
 	if (!qp->conn.initiator && resp_can_send(&qp->resp)) {
 		if (qp->resp.ack_due || qp->resp.nak_due)
 			return QP_ANSWER;
@@ -359,8 +281,9 @@ enum qp_send qp_next_send(const struct nic *nic, const struct qp *qp)
 
 static uint64_t qp_wake(const struct nic *nic, const struct qp *qp, enum qp_send next)
 {
-	uint64_t wake = min_u64(qp->conn.deadline_ns, qp_cc_next(nic, qp));
+	uint64_t wake = min_u64(qp->conn.deadline_ns, rp_next(&nic->cc.rp, &qp->cc.rp));
 
+	wake = min_u64(wake, np_next(&nic->cc.np, &qp->cc.np));
 	if (qp->is_tcp && qp->conn.state == CONN_UP)
 		wake = min_u64(wake, tcp_deadline(qp->tcp));
 	if (qp->conn.state == CONN_UP && qp->conn.initiator)
@@ -383,11 +306,9 @@ void qp_update(struct nic *nic, struct qp *qp)
 	if (qp->conn.initiator) {
 		if (req_head_complete(&qp->req))
 			complete(nic, qp);
-		if (qp->fresh)
-			stamp(nic, qp);
 		post_ns = post(nic, qp);
 		if (qp->is_tcp)
-			nic_tcp_offer(nic, qp);
+			tcp_offer(qp->tcp, qp->req.next_seq, nic->now_ns);
 	}
 	next = qp_next_send(nic, qp);
 	if ((next > QP_LATER || (next == QP_LATER && nic->cfg.cc.leak)) && !qp->queued) {
@@ -395,7 +316,7 @@ void qp_update(struct nic *nic, struct qp *qp)
 		nic->ready_classes |= (uint8_t)(1u << qp->cls);
 		qp->queued = true;
 	}
-	// A responder whose end has been told, or that gave up, is gone.
+	// A responder that has sent the DREP, or that gave up, is gone.
 	if (qp->conn.state == CONN_CLOSED && !qp->conn.initiator && qp->conn.due == 0)
 		qp_free(nic, qp);
 	else if (qp->conn.state != CONN_FREE)
@@ -406,13 +327,17 @@ static void run_timers(struct nic *nic)
 {
 	while (timers_next(&nic->timers) <= nic->now_ns) {
 		struct qp *qp = &nic->qps[timers_first(&nic->timers)];
+		struct tcp_stats before;
 
 		qp_cc_on_timer(nic, qp);
 		conn_on_timer(&qp->conn, nic->now_ns);
 		if (qp->conn.state == CONN_UP && qp->conn.initiator)
 			req_on_timer(&qp->req, nic->now_ns);
-		if (qp->is_tcp && qp->conn.state == CONN_UP)
-			nic_tcp_on_timer(nic, qp);
+		if (qp->is_tcp && qp->conn.state == CONN_UP) {
+			before = qp->tcp->stats;
+			tcp_on_timer(qp->tcp, nic->now_ns);
+			nic_count_tcp(nic, qp->tcp, &before);
+		}
 		qp_update(nic, qp);
 	}
 }
@@ -422,10 +347,7 @@ uint64_t nic_step(struct nic *nic, uint64_t now_ns)
 	uint64_t wake;
 
 	nic->now_ns = now_ns;
-	if (nic_receive(nic))
-		wake = now_ns;
-	else
-		wake = UINT64_MAX;
+	wake = nic_receive(nic) ? now_ns : UINT64_MAX;
 	arp_poll(nic);
 	run_timers(nic);
 	wake = min_u64(wake, nic_send(nic));

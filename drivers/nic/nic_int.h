@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // Inside the NIC: what its files share. nic.c has timers and the loop; nic_qp.c gives queue pairs
-// their slots and numbers, and has the flows of the owner; nic_rx.c takes frames in, and lets them
-// wait where the receiver is slow; nic_tx.c chooses, builds and hands out frames; nic_cm.c opens
-// and closes connections; nic_cc.c is congestion control; nic_tcp.c is TCP connections.
+// their slots and numbers, opens and closes connections, and has the flows of the owner; nic_rx.c
+// takes frames in, and lets them wait where the receiver is slow; nic_tx.c chooses, paces, builds
+// and hands out frames, PFC and CNPs among them.
 #pragma once
 
 #include "dataplane/packet/parse.h"
@@ -72,8 +72,8 @@ struct qp {
 	struct nic_flow flow; // initiator
 	uint64_t posted, completed, next_post_ns;
 	uint64_t tx_packets, tx_bytes; // data frames
-	// What was asked between two loops is given its time by the next one: a connection that is
-	// up, and messages from `stamped` on.
+	// A connection and messages that were made between two loops get the time of the next loop:
+	// the connection where `fresh`, the messages from `stamped` on.
 	bool fresh;
 	uint32_t stamped;
 	// The other end, where the connection was made by nic_connect.
@@ -82,7 +82,7 @@ struct qp {
 	struct qp_life before;
 	struct requester req; // initiator
 	struct responder resp; // responder
-	bool is_tcp; // then conn is up, req only keeps the book of messages, in bytes
+	bool is_tcp; // then conn is up, req only keeps the list of messages, in bytes
 	uint16_t port, peer_port; // of TCP
 	uint32_t n_served; // of TCP: messages that have arrived whole
 	// Stay with the slot when it is used again.
@@ -115,7 +115,7 @@ struct held {
 // The slow receiver.
 struct slow {
 	bool on;
-	uint8_t paused; // classes that were told to pause for it
+	uint8_t paused; // classes that it has paused at the peer
 	struct rxbuf_params p;
 	struct rxbuf b;
 	struct guard guard;
@@ -163,26 +163,19 @@ struct nic {
 	struct qp *qps;
 };
 
-// ---- nic.c To be called after anything happened to a queue pair: posts, queues it for
-// sending, sets its timer.
-void qp_update(struct nic *nic, struct qp *qp);
-struct qp *qp_by_number(struct nic *nic, uint32_t n, uint32_t (*number)(const struct qp *));
-// Room for one more message; false: there is none.
-bool qp_message_room(struct qp *qp);
-// The requester and the responder of a queue pair begin.
-void qp_init_req(struct nic *nic, struct qp *qp, const struct req_params *p);
-void qp_init_resp(struct nic *nic, struct qp *qp, const struct resp_params *p, bool reads);
-uint32_t qp_qpn(const struct qp *qp);
-uint32_t qp_local_id(const struct qp *qp);
 static inline uint32_t qp_index(const struct nic *nic, const struct qp *qp)
 {
 	return (uint32_t)(qp - nic->qps);
 }
-// Index of the peer, made if need be; -1 when the table is full.
-int peer_find(struct nic *nic, uint32_t ip, bool make);
-void peer_resolved(struct nic *nic, struct peer *peer, const uint8_t mac[6]);
-void qp_set_rate(struct nic *nic, struct qp *qp, uint64_t rate_bps);
-bool mtu_fits(const struct nic *nic, uint16_t mtu);
+
+// The queue pair in the slot that a number or a communication id names, which the caller compares;
+// NULL: the slot is free.
+static inline struct qp *qp_at(struct nic *nic, uint32_t n)
+{
+	uint32_t i = n & nic->qp_mask;
+
+	return i < nic->cfg.max_qps && nic->qps[i].conn.state != CONN_FREE ? &nic->qps[i] : NULL;
+}
 
 // Turns in a ready ring.
 static inline void ready_push(const struct nic *nic, struct ready *r, uint32_t index)
@@ -200,75 +193,39 @@ static inline void ready_pop(const struct nic *nic, struct ready *r)
 
 // What a queue pair would send now.
 enum qp_send { QP_NOTHING, QP_LATER, QP_CM, QP_ANSWER, QP_REQUEST, QP_TCP };
+
+// ---- nic.c
+// To be called after anything happened to a queue pair: posts, queues it for sending, sets its
+// timer.
+void qp_update(struct nic *nic, struct qp *qp);
 enum qp_send qp_next_send(const struct nic *nic, const struct qp *qp);
+// Index of the peer, made if need be; -1 when the table is full.
+int peer_find(struct nic *nic, uint32_t ip, bool make);
+void peer_resolved(struct nic *nic, struct peer *peer, const uint8_t mac[6]);
 
 // ---- nic_qp.c
-struct roce_pkt;
-struct roce_addr;
-struct qp *qp_alloc(struct nic *nic, uint32_t qpn); // qpn 0: any. NULL: there is none
 void qp_free(struct nic *nic, struct qp *qp);
 void qp_unqueued(struct nic *nic, struct qp *qp); // it was taken out of the ready ring
-uint16_t qp_udp_sport(struct nic *nic, const struct qp *qp); // by its numbers, or drawn
+bool qp_message_room(struct qp *qp); // for one more; false: there is no memory
 // Whether a CNP is for a queue pair that there is, from its peer, as its data's port says; else it
 // is counted.
-bool nic_cnp_fits(struct nic *nic, const struct roce_pkt *pkt, const struct roce_addr *from);
-
-// ---- nic_cc.c
-int nic_cc_init(struct nic *nic); // 0, -EINVAL, -ENOMEM
-void nic_cc_fini(struct nic *nic);
-void qp_cc_init(struct nic *nic, struct qp *qp);
-void qp_cc_free(struct nic *nic, struct qp *qp);
-void qp_repace(struct nic *nic, struct qp *qp); // the flow's rate has changed
-void qp_cc_sent(struct nic *nic, struct qp *qp, uint32_t len); // data left
-uint64_t qp_cc_next(const struct nic *nic, const struct qp *qp);
-void qp_cc_on_timer(struct nic *nic, struct qp *qp);
-void qp_cc_on_cnp(struct nic *nic, struct qp *qp);
-void qp_cc_on_ce(struct nic *nic, struct qp *qp, uint16_t udp_sport);
-bool nic_cnp_ready(const struct nic *nic); // one may be sent now
-uint64_t nic_cnp_wake(const struct nic *nic); // when the next one can be made
-struct rte_mbuf *nic_cnp_build(struct nic *nic); // NULL: no memory
-void nic_cnp_sent(struct nic *nic);
+bool nic_cnp_fits(struct nic *nic, const struct roce_pkt *pkt, const struct frame_addr *from);
+void nic_on_cm(struct nic *nic, const struct roce_pkt *pkt, const struct frame_addr *from);
+void cm_fill(const struct nic *nic, const struct qp *qp, struct cm_msg *m); // the message due
 
 // ---- nic_rx.c
-// True when the driver may have more.
-bool nic_receive(struct nic *nic);
-void slow_fini(struct slow *s);
-// Sends the PAUSE or XON that is due. Returns when to come back.
-uint64_t slow_send(struct nic *nic);
+bool nic_receive(struct nic *nic); // true when the driver may have more
 
 // ---- nic_tx.c
 // Sends what may go; returns when to try again, UINT64_MAX: only when something happens.
 uint64_t nic_send(struct nic *nic);
-// mac: zero in a request.
+// Queue an answer for which no queue pair is kept. mac: zero in a request.
 void nic_send_arp(struct nic *nic, uint16_t op, uint32_t ip, const uint8_t mac[6]);
-struct rte_mbuf *nic_alloc(struct nic *nic, uint32_t len);
-void nic_ctl_push(struct nic *nic, struct rte_mbuf *m);
-// From this NIC to a peer, with the next IP id.
-struct roce_addr nic_addr(struct nic *nic, uint32_t dst_ip, const uint8_t dst_mac[6],
-			  uint16_t udp_sport, uint8_t tos);
-// Sends a PFC frame now. False: the driver has no room, or the storm guard forbids it.
-bool nic_send_pfc(struct nic *nic, const struct pfc_times *f);
-// When to look again after the driver had no room.
-uint64_t nic_room_retry(const struct nic *nic);
-
-// A data frame of len bytes arrived.
-void nic_count_rx(struct nic *nic, const struct qp *qp, uint32_t len, bool ce);
-
-// ---- nic_tcp.c
-// Both ends of a connection begin; qp sends the SYN. False: no memory.
-bool nic_tcp_join(struct nic *nic, struct qp *qp, struct nic *far, struct qp *to);
-void nic_tcp_offer(struct nic *nic, struct qp *qp); // messages were posted
-void nic_tcp_build(struct nic *nic, const struct qp *qp, const struct tcp_seg *s,
-		   struct rte_mbuf *m);
-void nic_tcp_sent(struct nic *nic, struct qp *qp, const struct tcp_seg *s);
-void nic_tcp_on_timer(struct nic *nic, struct qp *qp);
-void nic_on_tcp(struct nic *nic, const struct rte_mbuf *m, const struct pkt_info *info);
-void nic_tcp_status(const struct qp *qp, struct nic_flow_status *s);
-
-// ---- nic_cm.c
-void nic_on_cm(struct nic *nic, const struct roce_pkt *pkt, const struct roce_addr *from);
-void cm_fill(const struct nic *nic, const struct qp *qp, struct cm_msg *m);
-// What a REQ makes of a new queue pair, and what the REP to it makes of the initiator's.
-void cm_accept(struct nic *nic, struct qp *qp, const struct cm_msg *req, uint16_t peer,
-	       bool reads);
-void cm_establish(struct nic *nic, struct qp *qp, const struct cm_msg *rep);
+void nic_send_cm(struct nic *nic, const struct frame_addr *to, const struct cm_msg *m);
+void qp_repace(struct nic *nic, struct qp *qp); // the flow's rate has changed
+void qp_cc_on_timer(struct nic *nic, struct qp *qp);
+void qp_cc_on_cnp(struct nic *nic, struct qp *qp);
+void qp_cc_on_ce(struct nic *nic, struct qp *qp, uint16_t udp_sport);
+void qp_cc_free(struct nic *nic, struct qp *qp);
+// Counts for the NIC what a call changed of a TCP connection.
+void nic_count_tcp(struct nic *nic, const struct tcp *t, const struct tcp_stats *before);

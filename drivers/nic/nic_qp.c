@@ -1,16 +1,22 @@
 // SPDX-License-Identifier: Apache-2.0
-// Queue pairs: slots and numbers, what is remembered of the one that had a slot before, so that a
-// notification that comes late is told from one that is wrong; and the flows of the owner.
+// Queue pairs: slots and numbers, and the ones that had a slot before, so that a late notification
+// differs from a wrong one; connection management; TCP connections as far as they are queue pairs;
+// and the flows of the owner.
 #include "drivers/nic/nic_int.h"
 
 #include <errno.h>
 #include <stdlib.h>
+#include <string.h>
+
+#include <rte_mbuf.h>
 
 #include "dataplane/packet/wire.h"
 #include "dataplane/units.h"
-#include "drivers/nic/tcp_build.h"
+#include "drivers/nic/frames.h"
 
 enum { SPORT_FIRST = 0xc000, SPORT_MASK = 0x3fff };
+enum { PORT_FIRST = 0x8000, PORT_LUCK_SHIFT = 12, PORT_LUCK = 7 }; // of TCP
+static_assert(NIC_MAX_QPS == 1 << PORT_LUCK_SHIFT, "a port holds the number of a slot");
 
 // A random number whose low bits are the queue pair's index, at least 2: 0 and 1 are management's.
 static uint32_t number_for(struct nic *nic, uint32_t index, uint32_t mask)
@@ -23,30 +29,22 @@ static uint32_t number_for(struct nic *nic, uint32_t index, uint32_t mask)
 	return n;
 }
 
-// Takes the slot of a number from those that are free. False: it is not among them.
-static bool take_slot(struct nic *nic, uint32_t qpn, uint32_t *index)
+// Takes a free slot: that of the number, or any where the number is 0. -1: there is none.
+static int take_slot(struct nic *nic, uint32_t qpn)
 {
-	for (uint32_t i = 0; i < nic->n_free_qps; i++) {
-		if (nic->free_qps[i] != (qpn & nic->qp_mask))
-			continue;
-		*index = nic->free_qps[i];
-		nic->n_free_qps--;
-		for (; i < nic->n_free_qps; i++)
-			nic->free_qps[i] = nic->free_qps[i + 1];
-		return true;
-	}
-	return false;
-}
+	uint16_t *free_qps = nic->free_qps;
+	uint32_t i = nic->n_free_qps;
 
-static bool any_slot(struct nic *nic, uint32_t *index)
-{
-	if (nic->n_free_qps != 0)
-		*index = nic->free_qps[--nic->n_free_qps];
-	else if (nic->n_used_qps != nic->cfg.max_qps)
-		*index = nic->n_used_qps++;
-	else
-		return false;
-	return true;
+	if (qpn == 0 && i == 0)
+		return nic->n_used_qps == nic->cfg.max_qps ? -1 : (int)nic->n_used_qps++;
+	if (qpn == 0)
+		return free_qps[--nic->n_free_qps];
+	for (i = 0; i < nic->n_free_qps && free_qps[i] != (qpn & nic->qp_mask);)
+		i++;
+	if (i == nic->n_free_qps)
+		return -1;
+	memmove(&free_qps[i], &free_qps[i + 1], (--nic->n_free_qps - i) * sizeof(*free_qps));
+	return (int)(qpn & nic->qp_mask);
 }
 
 static struct qp_life life_of(const struct qp *qp)
@@ -54,12 +52,14 @@ static struct qp_life life_of(const struct qp *qp)
 	return (struct qp_life){qp->qpn, qp->peer_qpn, qp->peer, qp->udp_sport};
 }
 
-struct qp *qp_alloc(struct nic *nic, uint32_t qpn)
+// qpn 0: any.
+static struct qp *qp_alloc(struct nic *nic, uint32_t qpn)
 {
+	int slot = take_slot(nic, qpn);
+	uint32_t i = (uint32_t)slot;
 	struct qp *qp;
-	uint32_t i;
 
-	if (!(qpn != 0 ? take_slot(nic, qpn, &i) : any_slot(nic, &i)))
+	if (slot < 0)
 		return NULL;
 	qp = &nic->qps[i];
 	*qp = (struct qp){
@@ -73,7 +73,7 @@ struct qp *qp_alloc(struct nic *nic, uint32_t qpn)
 	qp->rx_psn = rng_next(&nic->rng) & BTH_PSN_MASK;
 	qp->conn.local_id = number_for(nic, i, UINT32_MAX);
 	qp->conn.tid = rng_next64(&nic->rng);
-	qp_cc_init(nic, qp);
+	rp_init(&nic->cc.rp, &qp->cc.rp);
 	return qp;
 }
 
@@ -101,7 +101,7 @@ void qp_unqueued(struct nic *nic, struct qp *qp)
 		qp_update(nic, qp);
 }
 
-uint16_t qp_udp_sport(struct nic *nic, const struct qp *qp)
+static uint16_t udp_sport_of(struct nic *nic, const struct qp *qp)
 {
 	switch ((enum nic_sport)nic->cfg.udp_sport) {
 	case NIC_SPORT_FIXED:
@@ -111,6 +111,255 @@ uint16_t qp_udp_sport(struct nic *nic, const struct qp *qp)
 	default:
 		return roce_udp_sport(qp->qpn, qp->peer_qpn);
 	}
+}
+
+// ---- requester and responder of a queue pair
+
+bool qp_message_room(struct qp *qp)
+{
+	uint32_t n = qp->n_msgs == 0 ? NIC_FIRST_MSGS : qp->n_msgs * 2;
+	struct req_msg *msgs;
+
+	if (qp->n_msgs != 0 && req_outstanding(&qp->req) < qp->n_msgs)
+		return true;
+	msgs = n > REQ_MAX_MSGS ? NULL : calloc(n, sizeof(*msgs));
+	if (msgs == NULL)
+		return false;
+	if (qp->n_msgs != 0)
+		req_move(&qp->req, msgs, n);
+	free(qp->msgs);
+	qp->msgs = msgs;
+	qp->n_msgs = n;
+	return true;
+}
+
+static void init_req(struct nic *nic, struct qp *qp, const struct req_params *p)
+{
+	const struct req_memory m = {.msgs = qp->msgs, .n_msgs = qp->n_msgs,
+				     .stats = &nic->req_stats};
+
+	req_init(&qp->req, p, &m);
+}
+
+static bool mtu_fits(const struct nic *nic, uint16_t mtu)
+{
+	return mtu != 0 && ROCE_MIN_LEN + 16u + mtu <= nic->cfg.facts.max_frame;
+}
+
+// ---- connection management
+
+// The one memory region of a responder. There is no memory behind it: what is written is
+// compared with the stream and dropped, what is read is the stream.
+static const uint64_t region_bytes = 1ull << 40;
+
+// A responder that received nothing for this long gives way to a new connection when all are taken.
+static const uint64_t stale_ns = 10ull * SECOND_NS;
+
+enum { REJ_SERVICE = 8, ID_MIX = (int)0x9e3779b1 };
+
+// Key and address are functions of the queue pair, so a repeated REP says the same.
+static uint32_t region_rkey(const struct qp *qp)
+{
+	return qp->conn.local_id * (uint32_t)ID_MIX;
+}
+
+static uint64_t region_va(const struct qp *qp)
+{
+	return (uint64_t)(region_rkey(qp) & 0x7fff) << 48;
+}
+
+void cm_fill(const struct nic *nic, const struct qp *qp, struct cm_msg *m)
+{
+	*m = (struct cm_msg){
+		.attr = qp->conn.due,
+		.tid = qp->conn.tid,
+		.local_id = qp->conn.local_id,
+		.remote_id = qp->conn.remote_id,
+		.qpn = qp->conn.due == CM_DREQ ? qp->peer_qpn : qp->qpn,
+		.psn = qp->rx_psn,
+		.psn_wish = qp->flow.first_psn != NIC_RANDOM_PSN ? qp->flow.first_psn : CM_ANY_PSN,
+		.mtu = qp->mtu,
+		.tos = qp->tos,
+		.src_ip = nic->cfg.ip,
+		.dst_ip = nic->peers[qp->peer].pub.ip,
+		.rkey = region_rkey(qp),
+		.va = region_va(qp),
+		.region_bytes = region_bytes,
+	};
+}
+
+static void answer(struct nic *nic, const struct frame_addr *from, const struct cm_msg *to,
+		   uint16_t attr, uint16_t reason)
+{
+	struct cm_msg m = {.attr = attr, .tid = to->tid, .local_id = to->remote_id,
+			   .remote_id = to->local_id, .reason = reason};
+
+	nic->stats.connections_rejected += attr == CM_REJ;
+	nic_send_cm(nic, from, &m);
+}
+
+// The responder that an earlier copy of this REQ made.
+static struct qp *find_accepted(struct nic *nic, const struct cm_msg *m, int peer)
+{
+	for (uint32_t i = 0; i < nic->n_used_qps; i++) {
+		struct qp *qp = &nic->qps[i];
+
+		if (qp->conn.state != CONN_FREE && !qp->conn.initiator && qp->peer == peer &&
+		    qp->conn.remote_id == m->local_id)
+			return qp;
+	}
+	return NULL;
+}
+
+static void free_stalest(struct nic *nic)
+{
+	struct qp *stalest = NULL;
+
+	for (uint32_t i = 0; i < nic->n_used_qps; i++) {
+		struct qp *qp = &nic->qps[i];
+
+		if (qp->conn.state != CONN_FREE && !qp->conn.initiator && !qp->queued &&
+		    qp->far == NULL &&
+		    nic->now_ns - qp->last_rx_ns >= stale_ns &&
+		    (stalest == NULL || qp->last_rx_ns < stalest->last_rx_ns))
+			stalest = qp;
+	}
+	if (stalest != NULL)
+		qp_free(nic, stalest);
+}
+
+// Makes the responder of a new queue pair of what a REQ says.
+static void accept_req(struct nic *nic, struct qp *qp, const struct cm_msg *m,
+		       uint16_t peer, bool reads)
+{
+	struct resp_params p = {.mtu = m->mtu, .dest_qp = m->qpn, .region_bytes = region_bytes,
+				.go_back_0 = nic->cfg.faults.go_back_0};
+	struct resp_memory lent = {.stats = &nic->resp_stats};
+
+	if (m->psn_wish != CM_ANY_PSN)
+		qp->rx_psn = m->psn_wish;
+	p.first_psn = qp->rx_psn;
+	qp->peer = peer;
+	qp->peer_qpn = m->qpn;
+	qp->tx_psn = m->psn;
+	qp->mtu = m->mtu;
+	qp->tos = m->tos;
+	qp->cls = nic->cfg.class_of_dscp[m->tos >> 2];
+	qp->udp_sport = udp_sport_of(nic, qp);
+	qp->last_rx_ns = nic->now_ns;
+	conn_init(&qp->conn, false, qp->conn.local_id, m->tid, nic->cfg.retry_ns);
+	qp->conn.remote_id = m->local_id;
+	p.rkey = region_rkey(qp);
+	p.va = region_va(qp);
+	if (reads && qp->reads == NULL)
+		qp->reads = calloc(RESP_MAX_READS, sizeof(*qp->reads));
+	lent.reads = qp->reads;
+	lent.max_reads = qp->reads == NULL ? 0 : RESP_MAX_READS;
+	resp_init(&qp->resp, &p, &lent);
+	nic->stats.connections_accepted++;
+}
+
+static void on_req(struct nic *nic, const struct cm_msg *m, const struct frame_addr *from)
+{
+	int peer = nic->cfg.listen ? peer_find(nic, from->src_ip, true) : -1;
+	struct qp *qp;
+
+	if (peer < 0 || !mtu_fits(nic, m->mtu)) {
+		answer(nic, from, m, CM_REJ,
+		       !nic->cfg.listen ? REJ_SERVICE : (peer < 0 ? CM_REJ_NO_QP : CM_REJ_MTU));
+		return;
+	}
+	peer_resolved(nic, &nic->peers[peer], from->src_mac);
+	qp = find_accepted(nic, m, peer);
+	if (qp != NULL && qp->peer_qpn == m->qpn && qp->tx_psn == m->psn &&
+	    qp->resp.epsn == qp->rx_psn) {
+		// Our REP was lost, or is under way.
+		conn_on_message(&qp->conn, CM_REQ);
+		qp_update(nic, qp);
+		return;
+	}
+	// A peer that started again takes its old connection's place.
+	if (qp != NULL)
+		qp_free(nic, qp);
+	qp = qp_alloc(nic, 0);
+	if (qp == NULL) {
+		free_stalest(nic);
+		qp = qp_alloc(nic, 0);
+	}
+	if (qp == NULL) {
+		answer(nic, from, m, CM_REJ, CM_REJ_NO_QP);
+		return;
+	}
+	accept_req(nic, qp, m, (uint16_t)peer, true);
+	qp_update(nic, qp);
+}
+
+// Makes the requester of the initiator's queue pair of what a REP says.
+static void take_rep(struct nic *nic, struct qp *qp, const struct cm_msg *m)
+{
+	struct req_params p = {
+		.op = qp->flow.op,
+		.go_back_0 = nic->cfg.faults.go_back_0,
+		.fence = nic->cfg.faults.fence && qp->flow.op == REQ_SEND,
+		.mtu = qp->mtu,
+		.ack_every = qp->flow.ack_every,
+		.window = nic->cfg.window,
+		.rto_ns = nic->cfg.rto_ns,
+		.first_psn = m->psn,
+		.dest_qp = m->qpn,
+		.rkey = m->rkey,
+		.va = m->va,
+		.region_bytes = m->region_bytes,
+	};
+
+	qp->conn.remote_id = m->local_id;
+	qp->peer_qpn = m->qpn;
+	qp->tx_psn = m->psn;
+	qp->udp_sport = udp_sport_of(nic, qp);
+	init_req(nic, qp, &p);
+	if (qp->next_post_ns < nic->now_ns)
+		qp->next_post_ns = nic->now_ns;
+}
+
+// A message about a connection that exists, or did.
+static void on_known(struct nic *nic, const struct cm_msg *m, const struct frame_addr *from)
+{
+	struct qp *qp = qp_at(nic, m->remote_id);
+
+	if (qp == NULL || qp->conn.local_id != m->remote_id ||
+	    nic->peers[qp->peer].pub.ip != from->src_ip ||
+	    (m->attr == CM_DREQ && qp->conn.remote_id != m->local_id)) {
+		if (m->attr == CM_DREQ)
+			answer(nic, from, m, CM_DREP, 0);
+		else
+			nic->stats.ignored++;
+		return;
+	}
+	qp->last_rx_ns = nic->now_ns;
+	if (m->attr == CM_REP && m->region_bytes < qp->flow.msg_bytes) {
+		nic->stats.malformed++;
+		return;
+	}
+	if (conn_on_message(&qp->conn, m->attr)) {
+		if (m->attr == CM_REP)
+			take_rep(nic, qp, m);
+		qp->conn.rej_reason = m->reason;
+	}
+	qp_update(nic, qp);
+}
+
+void nic_on_cm(struct nic *nic, const struct roce_pkt *pkt, const struct frame_addr *from)
+{
+	struct cm_msg m;
+
+	// A frame without payload says nothing.
+	if (pkt->dest_qp != CM_QP || pkt->payload == NULL ||
+	    !cm_parse(pkt->payload, pkt->payload_len, &m))
+		nic->stats.malformed++;
+	else if (m.attr == CM_REQ)
+		on_req(nic, &m, from);
+	else
+		on_known(nic, &m, from);
 }
 
 // ---- whose numbers they are, and were
@@ -146,13 +395,13 @@ enum nic_pair nic_pair_now(const struct nic *nic, uint32_t qpn, uint32_t peer_ip
 }
 
 static bool was(const struct nic *nic, const struct qp_life *l, uint32_t qpn,
-		const struct roce_addr *from)
+		const struct frame_addr *from)
 {
-	return qpn != 0 && l->qpn == qpn && l->udp_sport == from->udp_sport &&
+	return qpn != 0 && l->qpn == qpn && l->udp_sport == from->sport &&
 	       nic->peers[l->peer].pub.ip == from->src_ip;
 }
 
-bool nic_cnp_fits(struct nic *nic, const struct roce_pkt *pkt, const struct roce_addr *from)
+bool nic_cnp_fits(struct nic *nic, const struct roce_pkt *pkt, const struct frame_addr *from)
 {
 	uint32_t i = pkt->dest_qp & nic->qp_mask;
 	const struct qp *qp = &nic->qps[i];
@@ -181,20 +430,16 @@ const char *const nic_ecn_words[N_NIC_ECNS + 1] = {
 
 static bool flow_ok(const struct nic *nic, const struct nic_flow *f)
 {
-	return f->op <= REQ_READ && f->cls < NIC_CLASSES && f->dscp < NIC_DSCPS &&
-	       f->ecn < N_NIC_ECNS && mtu_fits(nic, f->mtu) &&
-	       f->msg_bytes <= REQ_MAX_MSG_BYTES && f->depth <= REQ_MAX_MSGS &&
-	       f->ack_every <= REQ_MAX_ACK_EVERY &&
-	       (f->first_psn == NIC_RANDOM_PSN || f->first_psn <= BTH_PSN_MASK);
-}
-
-static bool tcp_ok(const struct nic *nic, const struct nic_flow *f)
-{
 	const struct tcp_params *p = &f->tcp;
 
-	return f->cls < NIC_CLASSES && f->dscp < NIC_DSCPS && f->ecn < N_NIC_ECNS &&
-	       f->mtu != 0 && (uint32_t)TCP_HEADERS + f->mtu <= nic->cfg.facts.max_frame &&
-	       f->msg_bytes <= REQ_MAX_MSG_BYTES && f->depth <= REQ_MAX_MSGS &&
+	if (f->cls >= NIC_CLASSES || f->dscp >= NIC_DSCPS || f->ecn >= N_NIC_ECNS ||
+	    f->msg_bytes > REQ_MAX_MSG_BYTES || f->depth > REQ_MAX_MSGS)
+		return false;
+	if (!f->is_tcp)
+		return f->op <= REQ_READ && mtu_fits(nic, f->mtu) &&
+		       f->ack_every <= REQ_MAX_ACK_EVERY &&
+		       (f->first_psn == NIC_RANDOM_PSN || f->first_psn <= BTH_PSN_MASK);
+	return f->mtu != 0 && (uint32_t)TCP_HEADERS + f->mtu <= nic->cfg.facts.max_frame &&
 	       p->cc < N_TCP_CCS && (p->ecn || p->cc != TCP_DCTCP) &&
 	       (!p->ecn || f->ecn != NIC_NOT_ECT) && p->window_bytes >= f->mtu &&
 	       p->window_bytes <= TCP_MAX_WINDOW && p->initial_segments != 0 &&
@@ -224,7 +469,7 @@ static struct qp *open_flow(struct nic *nic, const struct nic_flow *f, int peer)
 	qp->tos = tos_of(f);
 	qp->mtu = f->mtu;
 	qp->next_post_ns = f->start_ns;
-	qp_set_rate(nic, qp, f->rate_bps);
+	qp_repace(nic, qp);
 	conn_init(&qp->conn, true, qp->conn.local_id, qp->conn.tid, nic->cfg.retry_ns);
 	if (!qp_message_room(qp)) {
 		qp_free(nic, qp);
@@ -275,6 +520,45 @@ static int known_peer(struct nic *nic, uint32_t ip)
 	return peer >= 0 && nic->peers[peer].resolved ? peer : -1;
 }
 
+static bool open_end(struct nic *nic, struct qp *qp, bool active)
+{
+	const struct req_params bytes = {.mtu = 1, .region_bytes = UINT64_MAX};
+	struct tcp_params p = qp->flow.tcp;
+
+	if (qp->tcp == NULL)
+		qp->tcp = malloc(sizeof(*qp->tcp));
+	if (qp->tcp == NULL)
+		return false;
+	p.mss = qp->mtu;
+	p.stream = !qp->flow.manual;
+	qp->is_tcp = true;
+	qp->port = (uint16_t)(PORT_FIRST | (rng_next(&nic->rng) & PORT_LUCK) << PORT_LUCK_SHIFT |
+			      qp_index(nic, qp));
+	tcp_init(qp->tcp, &p, active, rng_next(&nic->rng));
+	init_req(nic, qp, &bytes);
+	conn_init(&qp->conn, active, qp->conn.local_id, qp->conn.tid, nic->cfg.retry_ns);
+	qp->conn.state = CONN_UP;
+	return true;
+}
+
+static bool tcp_join(struct nic *nic, struct qp *qp, struct nic *far, struct qp *to)
+{
+	to->peer = (uint16_t)peer_find(far, nic->cfg.ip, false);
+	to->flow = qp->flow;
+	to->cls = far->cfg.class_of_dscp[qp->tos >> 2];
+	to->tos = qp->tos;
+	to->mtu = qp->mtu;
+	to->flow.rate_bps = 0;
+	qp_repace(far, to);
+	if (!open_end(nic, qp, true) || !open_end(far, to, false))
+		return false;
+	qp->peer_port = to->port;
+	to->peer_port = qp->port;
+	qp->peer_qpn = to->qpn;
+	to->peer_qpn = qp->qpn;
+	return true;
+}
+
 // REQ, REP and RTU, handed over instead of sent.
 static void handshake(struct nic *nic, struct qp *qp, struct nic *far, struct qp *to)
 {
@@ -282,24 +566,13 @@ static void handshake(struct nic *nic, struct qp *qp, struct nic *far, struct qp
 
 	conn_start(&qp->conn);
 	cm_fill(nic, qp, &m);
-	cm_accept(far, to, &m, (uint16_t)known_peer(far, nic->cfg.ip), qp->flow.op == REQ_READ);
+	accept_req(far, to, &m, (uint16_t)known_peer(far, nic->cfg.ip), qp->flow.op == REQ_READ);
 	cm_fill(far, to, &m);
 	conn_on_message(&qp->conn, CM_REP);
-	cm_establish(nic, qp, &m);
+	take_rep(nic, qp, &m);
 	qp->conn.due = 0;
 	conn_on_message(&to->conn, CM_RTU);
-	qp->far = far;
-	qp->far_index = qp_index(far, to);
-	to->far = nic;
-	to->far_index = qp_index(nic, qp);
 	to->flow.cc_off = qp->flow.cc_off; // READ responses are its
-}
-
-static bool fits_both(const struct nic *nic, const struct nic *responder, const struct nic_flow *f)
-{
-	if (f->is_tcp)
-		return tcp_ok(nic, f) && tcp_ok(responder, f);
-	return flow_ok(nic, f) && mtu_fits(responder, f->mtu);
 }
 
 int nic_connect(struct nic *nic, const struct nic_flow *f, struct nic *responder, uint32_t *id)
@@ -307,7 +580,7 @@ int nic_connect(struct nic *nic, const struct nic_flow *f, struct nic *responder
 	int peer = known_peer(nic, f->dst_ip);
 	struct qp *qp, *to;
 
-	if (!fits_both(nic, responder, f) || f->dst_ip != responder->cfg.ip ||
+	if (!flow_ok(nic, f) || !flow_ok(responder, f) || f->dst_ip != responder->cfg.ip ||
 	    peer < 0 || known_peer(responder, nic->cfg.ip) < 0)
 		return -EINVAL;
 	qp = open_flow(nic, f, peer);
@@ -318,27 +591,21 @@ int nic_connect(struct nic *nic, const struct nic_flow *f, struct nic *responder
 		qp_free(nic, qp);
 		return -ENOSPC;
 	}
-	if (f->is_tcp && !nic_tcp_join(nic, qp, responder, to)) {
+	if (f->is_tcp && !tcp_join(nic, qp, responder, to)) {
 		qp_free(nic, qp);
 		qp_free(responder, to);
 		return -ENOSPC;
 	}
 	if (!f->is_tcp)
 		handshake(nic, qp, responder, to);
+	qp->far = responder;
+	qp->far_index = qp_index(responder, to);
+	to->far = nic;
+	to->far_index = qp_index(nic, qp);
 	qp->fresh = true;
 	timers_set(&nic->timers, qp_index(nic, qp), nic->now_ns);
 	*id = qp_index(nic, qp);
 	return 0;
-}
-
-// Both ends at once. Frames under way find nobody.
-static void close_silently(struct nic *nic, struct qp *qp)
-{
-	struct qp *to = &qp->far->qps[qp->far_index];
-
-	if (to->far == nic && to->far_index == qp_index(nic, qp) && to->conn.state != CONN_FREE)
-		qp_free(qp->far, to);
-	qp->conn.state = CONN_CLOSED;
 }
 
 int nic_post(struct nic *nic, uint32_t id, uint32_t n_bytes, uint64_t tag)
@@ -366,13 +633,17 @@ void nic_flow_stop(struct nic *nic, uint32_t id)
 
 void nic_flow_close(struct nic *nic, uint32_t id)
 {
-	struct qp *qp = &nic->qps[id];
+	struct qp *qp = &nic->qps[id], *to;
 
 	qp->stopped = true;
-	if (qp->far != NULL && qp->conn.state == CONN_UP)
-		close_silently(nic, qp);
-	else
+	if (qp->far != NULL && qp->conn.state == CONN_UP) {
+		to = &qp->far->qps[qp->far_index];
+		if (to->far == nic && to->far_index == id && to->conn.state != CONN_FREE)
+			qp_free(qp->far, to);
+		qp->conn.state = CONN_CLOSED;
+	} else {
 		conn_close(&qp->conn);
+	}
 	qp_update(nic, qp);
 }
 
@@ -387,26 +658,40 @@ void nic_flow_forget(struct nic *nic, uint32_t id)
 
 void nic_flow_set_rate(struct nic *nic, uint32_t id, uint64_t rate_bps)
 {
-	qp_set_rate(nic, &nic->qps[id], rate_bps);
+	nic->qps[id].flow.rate_bps = rate_bps;
+	qp_repace(nic, &nic->qps[id]);
 	qp_update(nic, &nic->qps[id]);
 }
 
-static uint32_t ppm_of(uint64_t alpha)
+static void put_tcp(const struct tcp *t, struct nic_flow_status *s)
 {
-	return (uint32_t)((alpha >> (RP_ALPHA_Q - ALPHA_BITS)) * PPM >> ALPHA_BITS);
+	s->acked_bytes = tcp_acked(t);
+	if (t->p.cc == TCP_DCTCP)
+		s->alpha_ppm = (uint32_t)((uint64_t)t->alpha * PPM >> TCP_ALPHA_Q);
+	s->tcp = (struct nic_tcp_status){.cwnd_bytes = t->cwnd, .ssthresh_bytes = t->ssthresh,
+					 .srtt_ns = t->srtt_ns, .rto_ns = t->rto_ns,
+					 .stats = t->stats};
 }
 
 // Of a READ the data, and so the reaction point, is at the far end, where that is known.
 static void put_sender(const struct nic *nic, const struct qp *qp, struct nic_flow_status *s)
 {
-	if (qp->flow.op == REQ_READ && qp->far != NULL && qp->conn.state == CONN_UP) {
+	uint64_t alpha;
+
+	if (!qp->is_tcp && qp->flow.op == REQ_READ && qp->far != NULL &&
+	    qp->conn.state == CONN_UP) {
 		nic = qp->far;
 		qp = &nic->qps[qp->far_index];
 	}
 	s->tx_packets = qp->tx_packets;
 	s->tx_bytes = qp->tx_bytes;
+	if (qp->is_tcp) {
+		put_tcp(qp->tcp, s);
+		return;
+	}
 	s->cnps = qp->cc.cnps;
-	s->alpha_ppm = ppm_of(rp_alpha(&nic->cc.rp, &qp->cc.rp, nic->now_ns));
+	alpha = rp_alpha(&nic->cc.rp, &qp->cc.rp, nic->now_ns);
+	s->alpha_ppm = (uint32_t)((alpha >> (RP_ALPHA_Q - ALPHA_BITS)) * PPM >> ALPHA_BITS);
 	if (qp->cc.rp.rc_bps != nic->cc.rp.line_bps)
 		s->rate_bps = qp->cc.rp.rc_bps;
 }
@@ -431,10 +716,7 @@ struct nic_flow_status nic_flow_status(const struct nic *nic, uint32_t id)
 		.acked_bytes = qp->conn.initiator ? req_done_bytes(&qp->req) : 0,
 	};
 
-	if (qp->is_tcp)
-		nic_tcp_status(qp, &s);
-	else
-		put_sender(nic, qp, &s);
+	put_sender(nic, qp, &s);
 	if (qp->req.failed) {
 		s.state = NIC_FLOW_REFUSED;
 		s.reason = qp->req.failed_syndrome;

@@ -10,12 +10,11 @@
 #include "dataplane/bits.h"
 #include "dataplane/packet/neighbour.h"
 #include "dataplane/packet/wire.h"
-#include "dataplane/units.h"
 
 // ---- the slow receiver: frames wait in a buffer until the host has taken them, and the NIC pauses
-// its peer meanwhile. What rxbuf.h and guard.h decide is done here.
+// its peer meanwhile (nic_tx.c).
 
-enum { SMALLEST_FRAME = 60 };
+enum { SMALLEST_FRAME = 60, PORT_SLOT = NIC_MAX_QPS - 1 };
 
 static int make_ring(struct slow *s, uint32_t size)
 {
@@ -62,40 +61,20 @@ int nic_set_faults(struct nic *nic, const struct nic_faults *f)
 	return 0;
 }
 
-void slow_fini(struct slow *s)
-{
-	for (uint32_t i = 0; i < s->n; i++)
-		rte_pktmbuf_free(s->ring[(s->head + i) % s->size]);
-	free(s->ring);
-}
-
-// What a PFC frame would pause; MAC control itself never waits.
-static unsigned class_of(const struct nic *nic, const struct rte_mbuf *m)
+// True: the frame was taken in, to wait or to be dropped. MAC control never waits.
+static bool slow_take(struct nic *nic, struct rte_mbuf *m)
 {
 	const struct eth_hdr *eth = rte_pktmbuf_mtod(m, const struct eth_hdr *);
 	const struct ipv4_hdr *ip = (const struct ipv4_hdr *)(eth + 1);
-
-	if (m->data_len < sizeof(*eth) + sizeof(*ip) || be16_get(&eth->type) != ETYPE_IPV4)
-		return 0;
-	return nic->cfg.class_of_dscp[ip->tos >> 2];
-}
-
-static bool is_mac_control(const struct rte_mbuf *m)
-{
-	const struct eth_hdr *eth = rte_pktmbuf_mtod(m, const struct eth_hdr *);
-
-	return m->data_len >= sizeof(*eth) && be16_get(&eth->type) == ETYPE_MAC_CONTROL;
-}
-
-// True: the frame was taken in, to wait or to be dropped.
-static bool slow_take(struct nic *nic, struct rte_mbuf *m)
-{
+	uint16_t type = m->data_len >= sizeof(*eth) ? be16_get(&eth->type) : 0;
 	struct slow *s = &nic->slow;
+	unsigned cls = 0; // that PFC would pause for it
 
-	if (!s->on || is_mac_control(m))
+	if (!s->on || type == ETYPE_MAC_CONTROL)
 		return false;
-	if (s->n == s->size ||
-	    !rxbuf_add(&s->p, &s->b, m->pkt_len, class_of(nic, m), nic->now_ns)) {
+	if (type == ETYPE_IPV4 && m->data_len >= sizeof(*eth) + sizeof(*ip))
+		cls = nic->cfg.class_of_dscp[ip->tos >> 2];
+	if (s->n == s->size || !rxbuf_add(&s->p, &s->b, m->pkt_len, cls, nic->now_ns)) {
 		nic->stats.rx_dropped++;
 		rte_pktmbuf_free(m);
 		return true;
@@ -106,50 +85,6 @@ static bool slow_take(struct nic *nic, struct rte_mbuf *m)
 	return true;
 }
 
-// The next frame that the host has taken; NULL: none. The caller frees it. When the receiver is no
-// longer slow, all that waits is taken at once.
-static struct rte_mbuf *slow_next(struct nic *nic)
-{
-	struct slow *s = &nic->slow;
-	struct rte_mbuf *m;
-
-	if (s->n == 0 || (s->on && rxbuf_due(&s->b) > nic->now_ns))
-		return NULL;
-	m = s->ring[s->head];
-	s->head = (s->head + 1) % s->size;
-	s->n--;
-	rxbuf_taken(&s->p, &s->b, m->pkt_len, s->n == 0 ? 0 : s->ring[s->head]->pkt_len);
-	return m;
-}
-
-// The refresh of the classes this buffer holds paused.
-static uint64_t refresh(const struct nic *nic)
-{
-	uint64_t next = UINT64_MAX;
-
-	for_each_bit (c, nic->slow.paused)
-		next = min_u64(next, nic->pfc_tx.refresh_ns[c]);
-	return next;
-}
-
-uint64_t slow_send(struct nic *nic)
-{
-	struct slow *s = &nic->slow;
-	uint8_t mine = s->b.want | s->paused;
-	struct pfc_times f;
-
-	if (mine == 0 || s->guard.tripped)
-		return UINT64_MAX;
-	pfc_tx_due(&nic->pfc, &nic->pfc_tx, s->b.want, nic->now_ns, &f);
-	f.enable &= mine; // other classes are a storm's
-	if (f.enable == 0)
-		return refresh(nic);
-	if (!nic_send_pfc(nic, &f))
-		return s->guard.tripped ? UINT64_MAX : nic_room_retry(nic);
-	s->paused = s->b.want;
-	return refresh(nic);
-}
-
 // ---- frames
 
 static void on_mac_control(struct nic *nic, const uint8_t *frame, uint32_t len)
@@ -158,7 +93,7 @@ static void on_mac_control(struct nic *nic, const uint8_t *frame, uint32_t len)
 
 	switch (mac_ctrl_parse(frame, len, &f)) {
 	case MAC_CTRL_PFC:
-		// Where the driver sees PFC ahead of the ring, its word has acted (nic_tx.c).
+		// Where the driver sees PFC ahead of the ring, the frame has acted (nic_tx.c).
 		if (nic->cfg.ops->pause == NULL)
 			pfc_rx_frame(&nic->pfc, &nic->pfc_rx, &f, nic->now_ns);
 		break;
@@ -194,52 +129,61 @@ static void on_arp(struct nic *nic, const uint8_t *frame, uint32_t len)
 		nic_send_arp(nic, ARP_REPLY, sender, m.sender_mac);
 }
 
-static void count_class(struct nic_class_stats *s, uint32_t len, bool ce, uint64_t now_ns)
+// A data frame of len bytes arrived.
+static void count_rx(struct nic *nic, const struct qp *qp, uint32_t len, bool ce)
 {
-	if (s->rx_packets++ == 0)
-		s->first_rx_ns = now_ns;
-	s->last_rx_ns = now_ns;
-	s->rx_bytes += len;
-	s->ce_marked += ce;
+	struct nic_class_stats *of[] = {&nic->stats.cls[qp->cls],
+					&nic->peers[qp->peer].pub.cls[qp->cls]};
+
+	for (unsigned i = 0; i < 2; i++) {
+		if (of[i]->rx_packets++ == 0)
+			of[i]->first_rx_ns = nic->now_ns;
+		of[i]->last_rx_ns = nic->now_ns;
+		of[i]->rx_bytes += len;
+		of[i]->ce_marked += ce;
+	}
 }
 
-void nic_count_rx(struct nic *nic, const struct qp *qp, uint32_t len, bool ce)
+static void count_goodput(struct nic *nic, const struct qp *qp, uint64_t n_bytes)
 {
-	count_class(&nic->stats.cls[qp->cls], len, ce, nic->now_ns);
-	count_class(&nic->peers[qp->peer].pub.cls[qp->cls], len, ce, nic->now_ns);
+	nic->stats.cls[qp->cls].goodput_bytes += n_bytes;
+	nic->peers[qp->peer].pub.cls[qp->cls].goodput_bytes += n_bytes;
+}
+
+// A message has arrived whole.
+static void served(const struct nic *nic, const struct qp *qp, uint64_t tag, uint32_t n_bytes)
+{
+	const struct nic_served s = {
+		.src_ip = nic->peers[qp->peer].pub.ip,
+		.qpn = qp->qpn,
+		.tag = tag,
+		.n_bytes = n_bytes,
+		.now_ns = nic->now_ns,
+	};
+
+	nic->cfg.hooks.served(nic->cfg.hooks.arg, &s);
+}
+
+// The requester at the other end of a connection that nic_connect made.
+static const struct requester *far_requester(const struct qp *qp)
+{
+	return &qp->far->qps[qp->far_index].req;
 }
 
 // Payload of pkt was taken; it is what the stream holds at offset. n_bytes have come to stay by it.
 static void taken(struct nic *nic, const struct qp *qp, const struct roce_pkt *pkt, uint64_t offset,
 		  uint32_t n_bytes)
 {
-	nic->stats.cls[qp->cls].goodput_bytes += n_bytes;
-	nic->peers[qp->peer].pub.cls[qp->cls].goodput_bytes += n_bytes;
+	count_goodput(nic, qp, n_bytes);
 	if (nic->cfg.verify && pkt->payload != NULL &&
 	    !payload_ok(&nic->payload, offset, pkt->payload, pkt->payload_len))
 		nic->stats.payload_errors++;
 }
 
-// The message number of nic_connect's flow is known at the far end, until it is acknowledged.
-static void served(const struct nic *nic, const struct qp *qp)
-{
-	uint32_t number = qp->resp.msn - 1;
-	struct nic_served s = {
-		.src_ip = nic->peers[qp->peer].pub.ip,
-		.qpn = qp->qpn,
-		.tag = number,
-		.n_bytes = qp->resp.msg_bytes,
-		.now_ns = nic->now_ns,
-	};
-
-	if (qp->far != NULL)
-		s.tag = req_msg_at(&qp->far->qps[qp->far_index].req, number)->tag;
-	nic->cfg.hooks.served(nic->cfg.hooks.arg, &s);
-}
-
 static void on_request(struct nic *nic, struct qp *qp, const struct roce_pkt *pkt)
 {
 	bool last = roce_op_of(pkt->opcode)->last;
+	uint32_t number = qp->resp.msn;
 	uint64_t offset;
 
 	if (qp->conn.initiator) {
@@ -252,8 +196,11 @@ static void on_request(struct nic *nic, struct qp *qp, const struct roce_pkt *pk
 	// A message that may be started over counts once it is whole.
 	taken(nic, qp, pkt, offset,
 	      !qp->resp.p.go_back_0 ? pkt->payload_len : (last ? qp->resp.msg_bytes : 0));
+	// The requester at the far end keeps the tag until the message is acknowledged.
 	if (nic->cfg.hooks.served != NULL && last)
-		served(nic, qp);
+		served(nic, qp,
+		       qp->far == NULL ? number : req_msg_at(far_requester(qp), number)->tag,
+		       qp->resp.msg_bytes);
 }
 
 static void on_response(struct nic *nic, struct qp *qp, const struct roce_pkt *pkt)
@@ -269,15 +216,15 @@ static void on_response(struct nic *nic, struct qp *qp, const struct roce_pkt *p
 		      !qp->req.p.go_back_0 ? pkt->payload_len : req_head_complete_bytes(&qp->req));
 }
 
-static void on_qp(struct nic *nic, const struct roce_pkt *pkt, const struct roce_addr *from,
+static void on_qp(struct nic *nic, const struct roce_pkt *pkt, const struct frame_addr *from,
 		  const struct pkt_info *info, uint32_t len)
 {
-	struct qp *qp = qp_by_number(nic, pkt->dest_qp, qp_qpn);
+	struct qp *qp = qp_at(nic, pkt->dest_qp);
 	uint8_t kind = roce_op_of(pkt->opcode)->kind;
 
 	if (kind == ROCE_NOTIFY && !nic_cnp_fits(nic, pkt, from))
 		qp = NULL;
-	if (qp == NULL || nic->peers[qp->peer].pub.ip != from->src_ip) {
+	if (qp == NULL || qp->qpn != pkt->dest_qp || nic->peers[qp->peer].pub.ip != from->src_ip) {
 		nic->stats.unknown_qp++;
 		return;
 	}
@@ -288,9 +235,9 @@ static void on_qp(struct nic *nic, const struct roce_pkt *pkt, const struct roce
 		return;
 	}
 	if (kind != ROCE_ACKNOWLEDGE)
-		nic_count_rx(nic, qp, len, info->ecn == ECN_CE);
+		count_rx(nic, qp, len, info->ecn == ECN_CE);
 	if (kind != ROCE_ACKNOWLEDGE && kind != ROCE_READ_REQ && info->ecn == ECN_CE)
-		qp_cc_on_ce(nic, qp, from->udp_sport);
+		qp_cc_on_ce(nic, qp, from->sport);
 	if (kind == ROCE_ACKNOWLEDGE || kind == ROCE_READ_RESP)
 		on_response(nic, qp, pkt);
 	else
@@ -298,22 +245,12 @@ static void on_qp(struct nic *nic, const struct roce_pkt *pkt, const struct roce
 	qp_update(nic, qp);
 }
 
-static enum roce_read read_roce(const struct rte_mbuf *m, const struct pkt_info *info,
-				struct roce_pkt *pkt)
-{
-	const uint8_t *frame = rte_pktmbuf_mtod(m, const uint8_t *);
-
-	if (m->data_len < m->pkt_len)
-		return roce_read_headers(frame, m->pkt_len, m->data_len, info, pkt);
-	return roce_read(frame, m->pkt_len, info, pkt);
-}
-
 static void on_roce(struct nic *nic, const struct rte_mbuf *m, const struct pkt_info *info)
 {
 	const uint8_t *frame = rte_pktmbuf_mtod(m, const uint8_t *);
 	const struct eth_hdr *eth = (const struct eth_hdr *)frame;
 	const struct ipv4_hdr *ip = (const struct ipv4_hdr *)(frame + info->l3_off);
-	struct roce_addr from = {.src_ip = be32_get(&ip->src), .dst_ip = be32_get(&ip->dst)};
+	struct frame_addr from = {.src_ip = be32_get(&ip->src), .dst_ip = be32_get(&ip->dst)};
 	struct roce_pkt pkt;
 
 	if (from.dst_ip != nic->cfg.ip ||
@@ -321,22 +258,107 @@ static void on_roce(struct nic *nic, const struct rte_mbuf *m, const struct pkt_
 		nic->stats.ignored++;
 		return;
 	}
-	switch (read_roce(m, info, &pkt)) {
-	case ROCE_READ_SHORT:
+	switch (roce_read(frame, m->pkt_len, m->data_len, info, &pkt)) {
+	case FRAME_SHORT:
 		nic->stats.malformed++;
 		return;
-	case ROCE_READ_ICRC:
+	case FRAME_CHECKSUM:
 		nic->stats.icrc_errors++;
 		return;
-	case ROCE_READ_OK:
+	case FRAME_OK:
 		break;
 	}
 	memcpy(from.src_mac, eth->src, sizeof(from.src_mac));
-	from.udp_sport = be16_get(&((const struct udp_hdr *)(frame + info->l4_off))->sport);
+	from.sport = be16_get(&((const struct udp_hdr *)(frame + info->l4_off))->sport);
 	if (roce_op_of(pkt.opcode)->kind == ROCE_UD)
 		nic_on_cm(nic, &pkt, &from);
 	else
 		on_qp(nic, &pkt, &from, info, m->pkt_len);
+}
+
+// ---- TCP
+
+static struct qp *find(struct nic *nic, const struct frame_addr *a)
+{
+	uint32_t i = a->dport & PORT_SLOT;
+	struct qp *qp = &nic->qps[i];
+
+	if (i >= nic->n_used_qps || qp->conn.state != CONN_UP || !qp->is_tcp ||
+	    qp->port != a->dport || qp->peer_port != a->sport ||
+	    nic->peers[qp->peer].pub.ip != a->src_ip)
+		return NULL;
+	return qp;
+}
+
+static void verify(struct nic *nic, const struct tcp *t, const struct tcp_seg *s,
+		   const uint8_t *payload)
+{
+	uint32_t ahead = s->seq - t->irs - (uint32_t)t->rcv_nxt;
+	uint64_t offset = tcp_received(t) + (uint64_t)(int64_t)(int32_t)ahead;
+
+	if (nic->cfg.verify && payload != NULL && s->len != 0 && t->rcv_nxt != 0 &&
+	    !payload_ok(&nic->payload, offset, payload, s->len))
+		nic->stats.payload_errors++;
+}
+
+// Messages that have arrived whole; the requester at the far end knows where they end.
+static void serve(struct nic *nic, struct qp *qp)
+{
+	const struct requester *far = far_requester(qp);
+
+	for (; qp->n_served != far->tail; qp->n_served++) {
+		const struct req_msg *m = req_msg_at(far, qp->n_served);
+
+		if (m->first_seq + m->n_pkts > tcp_received(qp->tcp))
+			return;
+		nic->stats.messages_served++;
+		if (nic->cfg.hooks.served != NULL)
+			served(nic, qp, m->tag, m->n_bytes);
+	}
+}
+
+static void take(struct nic *nic, struct qp *qp, const struct tcp_seg *s, bool ce)
+{
+	struct tcp_stats before = qp->tcp->stats;
+	uint64_t n_bytes = tcp_on_segment(qp->tcp, s, ce, nic->now_ns);
+
+	nic_count_tcp(nic, qp->tcp, &before);
+	if (qp->conn.initiator) {
+		qp->req.una = tcp_acked(qp->tcp);
+	} else if (n_bytes != 0) {
+		count_goodput(nic, qp, n_bytes);
+		serve(nic, qp);
+	}
+	qp_update(nic, qp);
+}
+
+static void on_tcp(struct nic *nic, const struct rte_mbuf *m, const struct pkt_info *info)
+{
+	const uint8_t *frame = rte_pktmbuf_mtod(m, const uint8_t *), *payload;
+	bool ce = info->ecn == ECN_CE;
+	struct frame_addr a;
+	struct tcp_seg s;
+	struct qp *qp;
+
+	if (tcp_read(frame, m->pkt_len, m->data_len, info, &a, &s, &payload) != FRAME_OK) {
+		nic->stats.malformed++;
+		return;
+	}
+	if (a.dst_ip != nic->cfg.ip ||
+	    memcmp(((const struct eth_hdr *)frame)->dst, nic->cfg.facts.mac, 6) != 0) {
+		nic->stats.ignored++;
+		return;
+	}
+	qp = find(nic, &a);
+	if (qp == NULL) {
+		nic->stats.unknown_qp++;
+		return;
+	}
+	qp->last_rx_ns = nic->now_ns;
+	if (s.len != 0)
+		count_rx(nic, qp, m->pkt_len, ce);
+	verify(nic, qp->tcp, &s, payload);
+	take(nic, qp, &s, ce);
 }
 
 // What of a frame is stored covers all headers: then lengths may be judged by what it is on the
@@ -370,18 +392,25 @@ static void on_frame(struct nic *nic, const struct rte_mbuf *m)
 	else if (info.kind == PKT_IPV4 && info.roce && !info.fragment)
 		on_roce(nic, m, &info);
 	else if (info.kind == PKT_IPV4 && info.ip_proto == IP_PROTO_TCP && !info.fragment)
-		nic_on_tcp(nic, m, &info);
+		on_tcp(nic, m, &info);
 	else if (info.kind == PKT_OTHER && info.ether_type == ETYPE_ARP)
 		on_arp(nic, frame, len);
 	else
 		nic->stats.ignored++;
 }
 
+// Takes in the frames that the host has taken; all that wait where the receiver is no longer slow.
 static void drain_slow(struct nic *nic)
 {
-	struct rte_mbuf *m;
+	struct slow *s = &nic->slow;
 
-	while ((m = slow_next(nic)) != NULL) {
+	while (s->n != 0 && (!s->on || rxbuf_due(&s->b) <= nic->now_ns)) {
+		struct rte_mbuf *m = s->ring[s->head];
+
+		s->head = (s->head + 1) % s->size;
+		s->n--;
+		rxbuf_taken(&s->p, &s->b, m->pkt_len,
+			    s->n == 0 ? 0 : s->ring[s->head]->pkt_len);
 		on_frame(nic, m);
 		rte_pktmbuf_free(m);
 	}
@@ -391,8 +420,7 @@ bool nic_receive(struct nic *nic)
 {
 	struct rte_mbuf *pkts[NIC_RX_BURST];
 
-	if (nic->slow.n != 0)
-		drain_slow(nic);
+	drain_slow(nic);
 	for (unsigned burst = 0; burst < NIC_RX_BURSTS; burst++) {
 		uint16_t n = nic->cfg.ops->rx(nic->cfg.drv, pkts, NIC_RX_BURST);
 

@@ -1,5 +1,4 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "dataplane/units.h"
 #include "drivers/nic/nic_int.h"
 
 #include <assert.h>
@@ -7,11 +6,13 @@
 
 #include <rte_mbuf.h>
 
+#include "dataplane/bits.h"
 #include "dataplane/packet/neighbour.h"
 #include "dataplane/packet/wire.h"
-#include "drivers/nic/tcp_build.h"
+#include "dataplane/units.h"
+#include "drivers/nic/frames.h"
 
-enum { ROOM_RETRY_NS = US_NS };
+enum { ROOM_RETRY_NS = US_NS, PACE_FRAMES = 2, DSCP_SHIFT = 2 };
 
 // One call of the driver, being put together.
 struct batch {
@@ -26,16 +27,17 @@ enum stop {
 	STOP_NOTHING, // nothing may go
 	STOP_PACED, // the line
 	STOP_ROOM, // the driver, or memory
-	STOP_BLOCKED, // a queue pair that waits for its pace, and lets nobody pass
+	STOP_BLOCKED, // a queue pair that waits for its pace and holds up all others
 	STOP_FULL, // the batch
 };
 
-uint64_t nic_room_retry(const struct nic *nic)
+// When to look again after the driver had no room.
+static uint64_t room_retry(const struct nic *nic)
 {
 	return nic->cfg.facts.wakes ? UINT64_MAX : nic->now_ns + ROOM_RETRY_NS;
 }
 
-struct rte_mbuf *nic_alloc(struct nic *nic, uint32_t len)
+static struct rte_mbuf *alloc(struct nic *nic, uint32_t len)
 {
 	struct rte_mbuf *m = rte_pktmbuf_alloc(nic->cfg.pool);
 
@@ -50,27 +52,26 @@ struct rte_mbuf *nic_alloc(struct nic *nic, uint32_t len)
 static struct rte_mbuf *alloc_data(struct nic *nic, uint32_t len)
 {
 	uint32_t snap = nic->cfg.snap;
-	struct rte_mbuf *m = nic_alloc(nic, snap != 0 && snap < len ? snap : len);
+	struct rte_mbuf *m = alloc(nic, snap != 0 && snap < len ? snap : len);
 
 	if (m != NULL)
 		m->pkt_len = len;
 	return m;
 }
 
-void nic_ctl_push(struct nic *nic, struct rte_mbuf *m)
+// Where the queue is full the answer is dropped: the peer repeats its request.
+static void ctl_push(struct nic *nic, struct rte_mbuf *m)
 {
-	if (nic->n_ctl == NIC_CTL) {
-		// Whoever waits for this answer asks again.
+	if (nic->n_ctl == NIC_CTL)
 		rte_pktmbuf_free(m);
-		return;
-	}
-	nic->ctl[(nic->ctl_head + nic->n_ctl++) % NIC_CTL] = m;
+	else
+		nic->ctl[(nic->ctl_head + nic->n_ctl++) % NIC_CTL] = m;
 }
 
 void nic_send_arp(struct nic *nic, uint16_t op, uint32_t ip, const uint8_t mac[6])
 {
 	struct neighbour_msg msg = {.family = 4, .request = op == ARP_REQUEST};
-	struct rte_mbuf *m = nic_alloc(nic, NEIGHBOUR_MSG_MIN);
+	struct rte_mbuf *m = alloc(nic, NEIGHBOUR_MSG_MIN);
 
 	if (m == NULL)
 		return;
@@ -79,18 +80,44 @@ void nic_send_arp(struct nic *nic, uint16_t op, uint32_t ip, const uint8_t mac[6
 	memcpy(msg.sender_mac, nic->cfg.facts.mac, sizeof(msg.sender_mac));
 	memcpy(msg.to_mac, mac, sizeof(msg.to_mac));
 	neighbour_build(rte_pktmbuf_mtod(m, uint8_t *), &msg);
-	nic_ctl_push(nic, m);
+	ctl_push(nic, m);
 }
 
-struct roce_addr nic_addr(struct nic *nic, uint32_t dst_ip, const uint8_t dst_mac[6],
-			  uint16_t udp_sport, uint8_t tos)
+// From this NIC to a peer, with the next IP id.
+static struct frame_addr addr_to(struct nic *nic, uint32_t dst_ip, const uint8_t dst_mac[6],
+				 uint16_t sport, uint8_t tos)
 {
-	struct roce_addr a = {.src_ip = nic->cfg.ip, .dst_ip = dst_ip, .udp_sport = udp_sport,
-			      .ip_id = nic->ip_id++, .tos = tos};
+	struct frame_addr a = {.src_ip = nic->cfg.ip, .dst_ip = dst_ip, .sport = sport,
+			       .ip_id = nic->ip_id++, .tos = tos};
 
 	memcpy(a.src_mac, nic->cfg.facts.mac, sizeof(a.src_mac));
 	memcpy(a.dst_mac, dst_mac, sizeof(a.dst_mac));
 	return a;
+}
+
+static struct roce_pkt cm_packet(const struct nic *nic)
+{
+	return (struct roce_pkt){.opcode = UD_SEND_ONLY, .dest_qp = CM_QP, .psn = nic->cm_psn,
+				 .qkey = (uint32_t)CM_QKEY, .src_qp = CM_QP,
+				 .payload_len = CM_MAD_LEN};
+}
+
+void nic_send_cm(struct nic *nic, const struct frame_addr *to, const struct cm_msg *m)
+{
+	struct roce_pkt pkt = cm_packet(nic);
+	struct frame_addr addr =
+		addr_to(nic, to->src_ip, to->src_mac, roce_udp_sport(CM_QP, CM_QP), 0);
+	uint32_t len = roce_frame_len(&pkt);
+	struct rte_mbuf *frame = alloc(nic, len);
+	uint8_t mad[CM_MAD_LEN];
+
+	if (frame == NULL)
+		return;
+	nic->cm_psn = (nic->cm_psn + 1) & BTH_PSN_MASK;
+	cm_build(mad, m);
+	pkt.payload = mad;
+	roce_build(rte_pktmbuf_mtod(frame, uint8_t *), len, &addr, &pkt);
+	ctl_push(nic, frame);
 }
 
 // ---- PFC
@@ -114,26 +141,21 @@ static void poll_pause(struct nic *nic)
 		pfc_rx_frame(&nic->pfc, &nic->pfc_rx, &f, nic->now_ns);
 }
 
-// A NIC that has paused for too long says nothing of pauses any more.
-static bool guard_forbids(struct nic *nic, const struct pfc_times *f)
+// Sends a PFC frame now. False: the driver has no room, or the storm guard forbids it: then the NIC
+// sends no PFC any more.
+static bool send_pfc(struct nic *nic, const struct pfc_times *f)
 {
 	struct guard *g = &nic->slow.guard;
 	bool before = g->tripped;
-
-	if (guard_allows(g, nic->cfg.faults.storm_guard_ns, nic->cfg.speed_bps, f, nic->now_ns))
-		return false;
-	nic->stats.storm_guard_trips += !before;
-	nic->storm.next_ns = UINT64_MAX;
-	return true;
-}
-
-bool nic_send_pfc(struct nic *nic, const struct pfc_times *f)
-{
 	struct rte_mbuf *m;
 
-	if (guard_forbids(nic, f))
+	if (!guard_allows(g, nic->cfg.faults.storm_guard_ns, nic->cfg.speed_bps, f,
+			  nic->now_ns)) {
+		nic->stats.storm_guard_trips += !before;
+		nic->storm.next_ns = UINT64_MAX;
 		return false;
-	m = nic_alloc(nic, PFC_FRAME_LEN);
+	}
+	m = alloc(nic, PFC_FRAME_LEN);
 	if (m == NULL)
 		return false;
 	pfc_frame_build(rte_pktmbuf_mtod(m, uint8_t *), nic->cfg.facts.mac, f);
@@ -154,80 +176,195 @@ static uint64_t send_storm(struct nic *nic)
 
 	if (!storm_due(&nic->storm, nic->now_ns, &f))
 		return nic->storm.next_ns;
-	if (nic_send_pfc(nic, &f))
+	if (send_pfc(nic, &f))
 		nic->stats.storm_missed += storm_sent(&nic->storm, nic->now_ns);
 	else if (nic->storm.next_ns != UINT64_MAX)
-		return nic_room_retry(nic);
+		return room_retry(nic);
 	return nic->storm.next_ns;
+}
+
+// Sends the PAUSE or XON of the slow receiver that is due. Returns when to come back: at the
+// refresh of the classes that the receiver has paused.
+static uint64_t slow_send(struct nic *nic)
+{
+	struct slow *s = &nic->slow;
+	uint8_t mine = s->b.want | s->paused;
+	uint64_t next = UINT64_MAX;
+	struct pfc_times f;
+
+	if (mine == 0 || s->guard.tripped)
+		return UINT64_MAX;
+	pfc_tx_due(&nic->pfc, &nic->pfc_tx, s->b.want, nic->now_ns, &f);
+	f.enable &= mine; // other classes are a storm's
+	if (f.enable != 0) {
+		if (!send_pfc(nic, &f))
+			return s->guard.tripped ? UINT64_MAX : room_retry(nic);
+		s->paused = s->b.want;
+	}
+	for_each_bit (c, s->paused)
+		next = min_u64(next, nic->pfc_tx.refresh_ns[c]);
+	return next;
+}
+
+// ---- congestion control
+
+// The pace of a queue pair is the lesser rate of its flow and its reaction point; 0: the line.
+// Credit for two frames at line rate: a queue pair whose turn comes late behind others' frames
+// keeps its rate. What it owes is owed in bytes, so it is worth another time at another rate.
+void qp_repace(struct nic *nic, struct qp *qp)
+{
+	uint64_t rc = qp->cc.rp.rc_bps, flow = qp->flow.rate_bps;
+	bool by_flow = rc == nic->cc.rp.line_bps || (flow != 0 && flow < rc);
+	uint32_t frame = ROCE_MIN_LEN + ROCE_MAX_EXTRA + qp->mtu + (uint32_t)LINK_OVERHEAD_BYTES;
+	uint64_t burst_ns = PACE_FRAMES * 8ull * frame * SECOND_NS / nic->cfg.speed_bps +
+			    nic->cfg.facts.shaper_burst_ns;
+	uint64_t was = qp->rate.q24_per_byte;
+
+	shaper_update(&qp->rate, &qp->pace, nic->now_ns);
+	qp->rate = shaper_of(by_flow ? flow : rc, burst_ns);
+	if (qp->pace.credit_q24 < 0 && was != 0)
+		qp->pace.credit_q24 = (int64_t)((__int128)qp->pace.credit_q24 *
+						(int64_t)qp->rate.q24_per_byte / (int64_t)was);
+}
+
+// After anything that may have moved RC.
+static void repace_if(struct nic *nic, struct qp *qp, uint64_t rc_before)
+{
+	if (qp->cc.rp.rc_bps == rc_before)
+		return;
+	if (qp->cc.rp.rc_bps < rc_before) {
+		nic->stats.rate_cuts++;
+		if (nic->cfg.hooks.cut != NULL)
+			nic->cfg.hooks.cut(nic->cfg.hooks.arg, nic->now_ns);
+	}
+	qp_repace(nic, qp);
+}
+
+static void cc_sent(struct nic *nic, struct qp *qp, uint32_t len)
+{
+	uint64_t rc = qp->cc.rp.rc_bps;
+	struct qp_cc *cc = &qp->cc;
+
+	if (cc->burst_left == 0 && qp->rate.q24_per_byte != 0)
+		cc->burst_left = nic->cfg.cc.burst_bytes;
+	cc->burst_left -= len < cc->burst_left ? len : cc->burst_left;
+	rp_on_sent(&nic->cc.rp, &cc->rp, len);
+	repace_if(nic, qp, rc);
+}
+
+// Queues a CNP that is due.
+static void queue_cnp(struct nic *nic, struct qp *qp)
+{
+	if (qp->cc.np.due == 0 || qp->cc.queued)
+		return;
+	ready_push(nic, &nic->cc.due, qp_index(nic, qp));
+	qp->cc.queued = true;
+}
+
+void qp_cc_on_timer(struct nic *nic, struct qp *qp)
+{
+	uint64_t rc = qp->cc.rp.rc_bps;
+
+	rp_on_timer(&nic->cc.rp, &qp->cc.rp, nic->now_ns);
+	repace_if(nic, qp, rc);
+	np_on_timer(&nic->cc.np, &qp->cc.np, nic->now_ns);
+	queue_cnp(nic, qp);
+}
+
+void qp_cc_on_cnp(struct nic *nic, struct qp *qp)
+{
+	uint64_t rc = qp->cc.rp.rc_bps;
+
+	nic->stats.cnps_received++;
+	qp->cc.cnps++;
+	if (qp->flow.cc_off || !(nic->cfg.cc.rp_classes & 1u << qp->cls))
+		return;
+	rp_on_cnp(&nic->cc.rp, &qp->cc.rp, nic->now_ns);
+	repace_if(nic, qp, rc);
+}
+
+void qp_cc_on_ce(struct nic *nic, struct qp *qp, uint16_t udp_sport)
+{
+	if (!(nic->cfg.cc.np_classes & 1u << qp->cls))
+		return;
+	qp->cc.cnp_sport = udp_sport;
+	np_on_ce(&nic->cc.np, &qp->cc.np, nic->now_ns);
+	queue_cnp(nic, qp);
+}
+
+void qp_cc_free(struct nic *nic, struct qp *qp)
+{
+	struct ready *r = &nic->cc.due;
+	uint32_t kept = 0;
+
+	if (!qp->cc.queued)
+		return;
+	for (uint32_t i = 0; i < r->n; i++) {
+		uint16_t id = r->ring[(r->head + i) % nic->cfg.max_qps];
+
+		if (id != qp_index(nic, qp))
+			r->ring[(r->head + kept++) % nic->cfg.max_qps] = id;
+	}
+	r->n = kept;
+	qp->cc.queued = false;
+}
+
+static bool cnp_ready(const struct nic *nic)
+{
+	return nic->cc.due.n != 0 && !(nic->pfc_rx.paused & 1u << nic->cc.cnp_cls) &&
+	       np_gate_open(&nic->cc.gate, nic->now_ns);
+}
+
+// When the NIC can make the next CNP.
+static uint64_t cnp_wake(const struct nic *nic)
+{
+	if (nic->cc.due.n == 0 || np_gate_open(&nic->cc.gate, nic->now_ns))
+		return UINT64_MAX;
+	return nic->cc.gate.free_ns;
 }
 
 // ---- choosing and building
 
-static void count_data(struct nic *nic, const struct qp *qp, uint32_t len)
-{
-	struct nic_class_stats *peer = &nic->peers[qp->peer].pub.cls[qp->cls];
-
-	nic->stats.cls[qp->cls].tx_packets++;
-	nic->stats.cls[qp->cls].tx_bytes += len;
-	peer->tx_packets++;
-	peer->tx_bytes += len;
-}
-
 // Data of a queue pair or connection went into a batch.
 static void count_sent(struct nic *nic, struct qp *qp, uint32_t len)
 {
+	struct nic_class_stats *all = &nic->stats.cls[qp->cls];
+	struct nic_class_stats *peer = &nic->peers[qp->peer].pub.cls[qp->cls];
+
 	qp->tx_packets++;
 	qp->tx_bytes += len;
-	count_data(nic, qp, len);
+	all->tx_packets++;
+	all->tx_bytes += len;
+	peer->tx_packets++;
+	peer->tx_bytes += len;
 	shaper_update(&qp->rate, &qp->pace, nic->now_ns);
 	shaper_charge(&qp->rate, &qp->pace, len + LINK_OVERHEAD_BYTES);
-}
-
-static void peek(struct nic *nic, const struct qp *qp, enum qp_send what, struct roce_pkt *pkt,
-		 uint64_t *offset)
-{
-	switch (what) {
-	case QP_CM:
-		*pkt = (struct roce_pkt){.opcode = UD_SEND_ONLY, .dest_qp = CM_QP,
-					 .psn = nic->cm_psn, .qkey = (uint32_t)CM_QKEY,
-					 .src_qp = CM_QP, .payload_len = CM_MAD_LEN};
-		*offset = 0;
-		break;
-	case QP_ANSWER:
-		resp_peek(&qp->resp, pkt, offset);
-		break;
-	default:
-		req_peek(&qp->req, pkt, offset);
-	}
 }
 
 static void commit(struct nic *nic, struct qp *qp, enum qp_send what, const struct roce_pkt *pkt,
 		   uint32_t len)
 {
-	switch (what) {
-	case QP_CM:
+	if (what == QP_CM) {
 		nic->cm_psn = (nic->cm_psn + 1) & BTH_PSN_MASK;
 		conn_sent(&qp->conn, nic->now_ns);
 		return;
-	case QP_ANSWER:
-		resp_sent(&qp->resp, pkt);
-		if (pkt->opcode == RC_ACK)
-			return;
-		break;
-	default:
-		req_sent(&qp->req, pkt, nic->now_ns);
 	}
+	if (what == QP_ANSWER)
+		resp_sent(&qp->resp, pkt);
+	else
+		req_sent(&qp->req, pkt, nic->now_ns);
+	if (pkt->opcode == RC_ACK)
+		return;
 	count_sent(nic, qp, len);
-	qp_cc_sent(nic, qp, len);
+	cc_sent(nic, qp, len);
 }
 
 static void build(struct nic *nic, const struct qp *qp, enum qp_send what, struct roce_pkt *pkt,
 		  struct rte_mbuf *m)
 {
 	const struct peer *peer = &nic->peers[qp->peer];
-	struct roce_addr addr = nic_addr(nic, peer->pub.ip, peer->mac,
-					 what == QP_CM ? roce_udp_sport(CM_QP, CM_QP)
-						       : qp->udp_sport, qp->tos);
+	uint16_t sport = what == QP_CM ? roce_udp_sport(CM_QP, CM_QP) : qp->udp_sport;
+	struct frame_addr addr = addr_to(nic, peer->pub.ip, peer->mac, sport, qp->tos);
 	uint8_t mad[CM_MAD_LEN];
 	struct cm_msg msg;
 
@@ -236,10 +373,7 @@ static void build(struct nic *nic, const struct qp *qp, enum qp_send what, struc
 		cm_build(mad, &msg);
 		pkt->payload = mad;
 	}
-	if (m->data_len < m->pkt_len)
-		roce_build_headers(rte_pktmbuf_mtod(m, uint8_t *), m->data_len, &addr, pkt);
-	else
-		roce_build(rte_pktmbuf_mtod(m, uint8_t *), &addr, pkt);
+	roce_build(rte_pktmbuf_mtod(m, uint8_t *), m->data_len, &addr, pkt);
 }
 
 static void put(struct nic *nic, uint8_t cls, struct rte_mbuf *m, struct batch *b)
@@ -250,8 +384,50 @@ static void put(struct nic *nic, uint8_t cls, struct rte_mbuf *m, struct batch *
 	shaper_charge(&nic->line, &nic->line_state, m->pkt_len + LINK_OVERHEAD_BYTES);
 }
 
+// What a call changed is counted for the NIC, too.
+void nic_count_tcp(struct nic *nic, const struct tcp *t, const struct tcp_stats *before)
+{
+	const struct tcp_stats *now = &t->stats;
+	struct nic_stats *s = &nic->stats;
+
+	s->retransmissions += now->retransmissions - before->retransmissions;
+	s->timeouts += now->timeouts - before->timeouts;
+	s->tcp_timeouts += now->timeouts - before->timeouts;
+	s->fast_retransmits += now->fast_retransmits - before->fast_retransmits;
+	s->ece_received += now->ece_received - before->ece_received;
+	s->rate_cuts += now->ecn_cuts - before->ecn_cuts;
+	s->acks_sent += now->acks_sent - before->acks_sent;
+	s->acks_received += now->acks_received - before->acks_received;
+	s->out_of_sequence += now->out_of_order - before->out_of_order;
+	s->duplicates += now->duplicates - before->duplicates;
+	s->tcp_duplicates += now->duplicates - before->duplicates;
+	s->ignored += now->ignored - before->ignored;
+	if (now->ecn_cuts != before->ecn_cuts && nic->cfg.hooks.cut != NULL)
+		nic->cfg.hooks.cut(nic->cfg.hooks.arg, nic->now_ns);
+}
+
+// Bytes of messages up to `until` have left.
+static void note_sent(struct requester *r, uint64_t until, uint64_t now_ns)
+{
+	while (r->cur != r->tail && r->nxt < until) {
+		struct req_msg *m = req_msg_at(r, r->cur);
+		uint64_t end = m->first_seq + m->n_pkts;
+
+		if (r->nxt == m->first_seq)
+			m->first_tx_ns = now_ns;
+		r->nxt = until < end ? until : end;
+		if (r->nxt != end)
+			return;
+		m->last_tx_ns = now_ns;
+		r->cur++;
+	}
+}
+
 static enum stop add_tcp(struct nic *nic, struct qp *qp, struct batch *b)
 {
+	const struct peer *peer = &nic->peers[qp->peer];
+	struct tcp_stats before = qp->tcp->stats;
+	struct frame_addr a;
 	struct tcp_seg s;
 	struct rte_mbuf *m;
 	uint32_t len;
@@ -261,12 +437,18 @@ static enum stop add_tcp(struct nic *nic, struct qp *qp, struct batch *b)
 	len = tcp_frame_len(&s);
 	if ((int64_t)len > b->room)
 		return STOP_ROOM;
-	m = s.len == 0 ? nic_alloc(nic, len) : alloc_data(nic, len);
+	m = s.len == 0 ? alloc(nic, len) : alloc_data(nic, len);
 	if (m == NULL)
 		return STOP_ROOM;
-	nic_tcp_build(nic, qp, &s, m);
+	a = addr_to(nic, peer->pub.ip, peer->mac, qp->port,
+		    s.ect ? qp->tos : (uint8_t)(qp->tos & ~ECN_CE));
+	a.dport = qp->peer_port;
+	tcp_build(rte_pktmbuf_mtod(m, uint8_t *), m->data_len, &a, &s,
+		  payload_at(&nic->payload, s.offset));
 	put(nic, qp->cls, m, b);
-	nic_tcp_sent(nic, qp, &s);
+	tcp_sent(qp->tcp, &s, nic->now_ns);
+	note_sent(&qp->req, s.offset + s.len, nic->now_ns);
+	nic_count_tcp(nic, qp->tcp, &before);
 	if (s.len != 0)
 		count_sent(nic, qp, len);
 	return STOP_FULL;
@@ -276,15 +458,20 @@ static enum stop add_tcp(struct nic *nic, struct qp *qp, struct batch *b)
 static enum stop add_qp(struct nic *nic, struct qp *qp, enum qp_send what, struct batch *b)
 {
 	struct roce_pkt pkt;
-	uint64_t offset;
+	uint64_t offset = 0;
 	struct rte_mbuf *m;
 	uint32_t len;
 
-	peek(nic, qp, what, &pkt, &offset);
+	if (what == QP_CM)
+		pkt = cm_packet(nic);
+	else if (what == QP_ANSWER)
+		resp_peek(&qp->resp, &pkt, &offset);
+	else
+		req_peek(&qp->req, &pkt, &offset);
 	len = roce_frame_len(&pkt);
 	if ((int64_t)len > b->room)
 		return STOP_ROOM;
-	m = what == QP_CM || pkt.opcode == RC_ACK ? nic_alloc(nic, len) : alloc_data(nic, len);
+	m = what == QP_CM || pkt.opcode == RC_ACK ? alloc(nic, len) : alloc_data(nic, len);
 	if (m == NULL)
 		return STOP_ROOM;
 	pkt.payload = payload_at(&nic->payload, offset);
@@ -317,31 +504,49 @@ static enum stop serve_class(struct nic *nic, unsigned c, struct batch *b)
 	return stop;
 }
 
-static bool add_ctl(struct nic *nic, struct batch *b)
+static bool ctl_ready(const struct nic *nic)
+{
+	return nic->n_ctl != 0 && !(nic->pfc_rx.paused & 1u);
+}
+
+static enum stop add_ctl(struct nic *nic, struct batch *b)
 {
 	struct rte_mbuf *m = nic->ctl[nic->ctl_head];
 
 	if ((int64_t)m->pkt_len > b->room)
-		return false;
+		return STOP_ROOM;
 	nic->ctl_head = (nic->ctl_head + 1) % NIC_CTL;
 	nic->n_ctl--;
 	put(nic, 0, m, b);
-	return true;
+	return STOP_FULL;
 }
 
 // CNPs go ahead of all data, as in hardware.
-static bool add_cnp(struct nic *nic, struct batch *b)
+static enum stop add_cnp(struct nic *nic, struct batch *b)
 {
-	struct rte_mbuf *m;
+	static const uint8_t zeros[CNP_PAYLOAD_LEN];
+	struct ready *r = &nic->cc.due;
+	struct qp *qp = &nic->qps[r->ring[r->head]];
+	const struct peer *peer = &nic->peers[qp->peer];
+	const struct roce_pkt pkt = {.opcode = ROCE_CNP, .dest_qp = qp->peer_qpn,
+				     .payload = zeros, .payload_len = sizeof(zeros)};
+	uint32_t len = roce_frame_len(&pkt);
+	struct frame_addr addr;
+	struct rte_mbuf *m = (int64_t)len > b->room ? NULL : alloc(nic, len);
 
-	if (b->room < ROCE_MIN_LEN + CNP_PAYLOAD_LEN)
-		return false;
-	m = nic_cnp_build(nic);
 	if (m == NULL)
-		return false;
+		return STOP_ROOM;
+	addr = addr_to(nic, peer->pub.ip, peer->mac, qp->cc.cnp_sport,
+		       (uint8_t)(nic->cfg.cc.cnp_dscp << DSCP_SHIFT | ECN_ECT0));
+	roce_build(rte_pktmbuf_mtod(m, uint8_t *), len, &addr, &pkt);
 	put(nic, nic->cc.cnp_cls, m, b);
-	nic_cnp_sent(nic);
-	return true;
+	ready_pop(nic, r);
+	qp->cc.queued = false;
+	np_gate_pass(&nic->cc.gate, nic->now_ns);
+	np_sent(&qp->cc.np, nic->now_ns);
+	nic->stats.cnps_sent++;
+	queue_cnp(nic, qp);
+	return STOP_FULL;
 }
 
 // The next class with something to send that is not paused, after the one served last; -1: none.
@@ -355,18 +560,10 @@ static int next_class(const struct nic *nic)
 	return (__builtin_ctz(may) + (int)nic->next_class) % NIC_CLASSES;
 }
 
-// Whether a frame may go as far as class and pace of its kind are concerned.
-static bool anything(const struct nic *nic)
-{
-	return (nic->ready_classes & ~(unsigned)nic->pfc_rx.paused) != 0 ||
-	       (nic->n_ctl != 0 && !(nic->pfc_rx.paused & 1u)) || nic_cnp_ready(nic);
-}
-
 static enum stop fill(struct nic *nic, struct batch *b)
 {
 	while (b->n < b->limit) {
-		bool ctl = nic->n_ctl != 0 && !(nic->pfc_rx.paused & 1u);
-		bool cnp = !ctl && nic_cnp_ready(nic);
+		bool ctl = ctl_ready(nic), cnp = !ctl && cnp_ready(nic);
 		int c = next_class(nic);
 		enum stop stop;
 
@@ -375,9 +572,9 @@ static enum stop fill(struct nic *nic, struct batch *b)
 		if (!shaper_ready(&nic->line, &nic->line_state))
 			return STOP_PACED;
 		if (ctl)
-			stop = add_ctl(nic, b) ? STOP_FULL : STOP_ROOM;
+			stop = add_ctl(nic, b);
 		else if (cnp)
-			stop = add_cnp(nic, b) ? STOP_FULL : STOP_ROOM;
+			stop = add_cnp(nic, b);
 		else
 			stop = serve_class(nic, (unsigned)c, b);
 		if (stop != STOP_FULL)
@@ -444,39 +641,34 @@ static uint64_t send_frames(struct nic *nic)
 		enum stop stop;
 
 		// A driver that is asked for room may call when there is: only ask with a purpose.
-		if (!anything(nic))
-			return nic_cnp_wake(nic);
+		if (next_class(nic) < 0 && !ctl_ready(nic) && !cnp_ready(nic))
+			return cnp_wake(nic);
 		b.n = 0;
 		b.limit = limit;
 		b.room = nic->cfg.ops->tx_room(nic->cfg.drv);
 		if (b.room <= 0)
-			return nic_room_retry(nic);
+			return room_retry(nic);
 		stop = fill(nic, &b);
 		hand_over(nic, &b);
 		n += b.n;
 		if (nic->n_held != 0 || stop == STOP_ROOM)
-			return nic_room_retry(nic);
+			return room_retry(nic);
 		if (stop == STOP_PACED)
 			return shaper_ready_at(&nic->line_state, nic->now_ns);
 		if (stop == STOP_NOTHING || stop == STOP_BLOCKED)
-			return nic_cnp_wake(nic);
+			return cnp_wake(nic);
 	}
 	return nic->now_ns;
-}
-
-// Nothing to send, to pause or to be paused for: what most frames leave behind at a receiver.
-static bool quiet(const struct nic *nic)
-{
-	return (nic->n_held | nic->n_ctl | nic->ready_classes | nic->cc.due.n) == 0 &&
-	       (nic->pfc_rx.paused | nic->slow.b.want | nic->slow.paused) == 0 &&
-	       nic->storm.next_ns == UINT64_MAX && nic->cfg.ops->pause == NULL;
 }
 
 uint64_t nic_send(struct nic *nic)
 {
 	uint64_t wake;
 
-	if (quiet(nic))
+	// Nothing to send, to pause or to be paused for: the usual case of a receiver.
+	if ((nic->n_held | nic->n_ctl | nic->ready_classes | nic->cc.due.n) == 0 &&
+	    (nic->pfc_rx.paused | nic->slow.b.want | nic->slow.paused) == 0 &&
+	    nic->storm.next_ns == UINT64_MAX && nic->cfg.ops->pause == NULL)
 		return UINT64_MAX;
 	if (nic->cfg.ops->pause != NULL)
 		poll_pause(nic);
@@ -489,6 +681,6 @@ uint64_t nic_send(struct nic *nic)
 	if (nic->n_held == 0 || flush_held(nic))
 		wake = min_u64(wake, send_frames(nic));
 	else
-		wake = min_u64(wake, nic_room_retry(nic));
+		wake = min_u64(wake, room_retry(nic));
 	return pause_matters(nic) ? min_u64(wake, pfc_rx_next(&nic->pfc_rx)) : wake;
 }

@@ -25,7 +25,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#include "drivers/nic/roce_build.h"
+#include "drivers/nic/frames.h"
 
 enum {
 	REQ_MAX_MSGS = 128, // outstanding messages; a power of two

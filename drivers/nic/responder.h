@@ -24,7 +24,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#include "drivers/nic/roce_build.h"
+#include "drivers/nic/frames.h"
 
 enum { RESP_MAX_READS = 32 }; // twice what a requester has outstanding: room to cut one in two
 

@@ -15,7 +15,7 @@
 #include "dataplane/packet/neighbour.h"
 #include "dataplane/packet/wire.h"
 #include "drivers/nic/nic_int.h"
-#include "drivers/nic/roce_build.h"
+#include "drivers/nic/frames.h"
 
 enum {
 	POOL = 1023,
@@ -155,10 +155,10 @@ static void damage(struct fuzz_in *in, uint8_t *frame, uint32_t len)
 			 icrc(frame + p.l3_off, total - ROCE_ICRC_LEN, PKT_IPV4));
 }
 
-static struct roce_addr address(struct fuzz_in *in)
+static struct frame_addr address(struct fuzz_in *in)
 {
 	unsigned v = fuzz_u8(in);
-	struct roce_addr a = {.src_ip = PEER_IP + (v & 3), .dst_ip = OWN_IP, .udp_sport = 0xc000,
+	struct frame_addr a = {.src_ip = PEER_IP + (v & 3), .dst_ip = OWN_IP, .sport = 0xc000,
 			      .tos = (uint8_t)(v & 0xe3)};
 
 	memcpy(a.src_mac, peer_mac, 6);
@@ -168,12 +168,12 @@ static struct roce_addr address(struct fuzz_in *in)
 
 static void send_roce(struct world *w, struct fuzz_in *in, const struct roce_pkt *pkt)
 {
-	struct roce_addr a = address(in);
+	struct frame_addr a = address(in);
 	uint32_t len = roce_frame_len(pkt);
 	uint8_t *frame = malloc(len);
 
 	FUZZ_CHECK(frame != NULL);
-	roce_build(frame, &a, pkt);
+	roce_build(frame, roce_frame_len(pkt), &a, pkt);
 	damage(in, frame, len);
 	arrive(w, frame, len);
 	free(frame);

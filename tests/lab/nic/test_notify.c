@@ -12,7 +12,7 @@
 #include <rte_mbuf.h>
 
 #include "dataplane/packet/wire.h"
-#include "drivers/nic/roce_build.h"
+#include "drivers/nic/frames.h"
 #include "tests/lab/nic/pair.h"
 
 enum { US = 1000, STRANGER = 0x0a000009, SPORT_AT = 34 };
@@ -50,12 +50,12 @@ static void notify(struct pair *p, struct cnp_from c)
 				     .dest_qp = c.dest_qp,
 				     .payload = zeros,
 				     .payload_len = sizeof(zeros)};
-	struct roce_addr addr = {.src_ip = c.src_ip, .dst_ip = PAIR_IP0, .udp_sport = c.udp_sport};
+	struct frame_addr addr = {.src_ip = c.src_ip, .dst_ip = PAIR_IP0, .sport = c.udp_sport};
 	uint8_t frame[128];
 
 	pair_mac(0, addr.dst_mac);
 	pair_mac(1, addr.src_mac);
-	roce_build(frame, &addr, &pkt);
+	roce_build(frame, roce_frame_len(&pkt), &addr, &pkt);
 	pair_inject(p, 0, frame, roce_frame_len(&pkt));
 	pair_run(p, p->clock.now_ns + 10 * US);
 }

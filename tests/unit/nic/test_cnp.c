@@ -10,13 +10,13 @@
 #include <cmocka.h>
 
 #include "dataplane/packet/wire.h"
-#include "drivers/nic/roce_build.h"
+#include "drivers/nic/frames.h"
 
 enum { FRAME = 128, CNP_LEN = 74, PCAP_HEAD = 24, PCAP_RECORD = 16 };
 
 struct row {
 	unsigned record; // of the file
-	struct roce_addr addr;
+	struct frame_addr addr;
 	uint32_t dest_qp;
 	uint8_t icrc[4];
 };
@@ -25,11 +25,11 @@ static const struct row rows[] = {
 	{0,
 	 {.src_mac = {0x7c, 0xfe, 0x90, 0x64, 0x3b, 0x32},
 	  .dst_mac = {0xe4, 0x1d, 0x2d, 0xab, 0x2b, 0xc2},
-	  .src_ip = 0x0a001101, .dst_ip = 0x0a001201, .udp_sport = 0, .ip_id = 0x718c,
+	  .src_ip = 0x0a001101, .dst_ip = 0x0a001201, .sport = 0, .ip_id = 0x718c,
 	  .tos = 0xc2},
 	 0x118, {0x82, 0xfd, 0x00, 0x2a}},
 	{1,
-	 {.src_ip = 0xc0a80a0c, .dst_ip = 0xc0a80a0a, .udp_sport = 0xc123, .tos = 0xc2},
+	 {.src_ip = 0xc0a80a0c, .dst_ip = 0xc0a80a0a, .sport = 0xc123, .tos = 0xc2},
 	 0x19f, {0xd3, 0x07, 0x70, 0xc1}},
 };
 
@@ -62,7 +62,7 @@ static void a_cnp_is_what_real_nics_send(void **state)
 	for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
 		struct roce_pkt cnp = {.opcode = ROCE_CNP, .dest_qp = rows[i].dest_qp,
 				       .payload = zeros, .payload_len = sizeof(zeros)};
-		struct roce_addr addr = rows[i].addr;
+		struct frame_addr addr = rows[i].addr;
 		uint8_t want[FRAME], got[FRAME];
 
 		captured(rows[i].record, want);
@@ -72,7 +72,7 @@ static void a_cnp_is_what_real_nics_send(void **state)
 			memcpy(addr.src_mac, want + 6, 6);
 		}
 		assert_int_equal(roce_frame_len(&cnp), CNP_LEN);
-		roce_build(got, &addr, &cnp);
+		roce_build(got, roce_frame_len(&cnp), &addr, &cnp);
 		assert_memory_equal(got, want, CNP_LEN);
 		assert_memory_equal(got + CNP_LEN - 4, rows[i].icrc, 4);
 	}

@@ -476,7 +476,7 @@ static void headers_alone_say_the_same_as_the_frame(void **state)
 					  RC_WRITE_FIRST, RC_WRITE_LAST, RC_WRITE_ONLY,
 					  RC_READ_RESPONSE_FIRST, RC_READ_RESPONSE_MIDDLE};
 	static uint8_t payload[1021], whole[1200], head[ROCE_MAX_HEADERS];
-	const struct roce_addr addr = {.src_ip = 1, .dst_ip = 2, .udp_sport = 3, .tos = 0x62};
+	const struct frame_addr addr = {.src_ip = 1, .dst_ip = 2, .sport = 3, .tos = 0x62};
 	struct pkt_info info;
 	struct roce_pkt a, b;
 
@@ -490,19 +490,18 @@ static void headers_alone_say_the_same_as_the_frame(void **state)
 
 		memset(payload, 0, sizeof(payload));
 		memset(head, 0xaa, sizeof(head));
-		roce_build(whole, &addr, &pkt);
-		roce_build_headers(head, sizeof(head), &addr, &pkt);
+		roce_build(whole, len, &addr, &pkt);
+		roce_build(head, sizeof(head), &addr, &pkt);
 		assert_memory_equal(head, whole, sizeof(head));
 		assert_true(parse(head, len, &info));
-		assert_int_equal(roce_read(whole, len, &info, &a), ROCE_READ_OK);
-		assert_int_equal(roce_read_headers(head, len, sizeof(head), &info, &b),
-				 ROCE_READ_OK);
+		assert_int_equal(roce_read(whole, len, len, &info, &a), FRAME_OK);
+		assert_int_equal(roce_read(head, len, sizeof(head), &info, &b), FRAME_OK);
 		assert_null(b.payload);
 		a.payload = NULL;
 		assert_memory_equal(&a, &b, sizeof(a));
 		// One byte less than the headers is too few.
 		for (uint32_t n = ROCE_MIN_LEN - 4; n <= sizeof(head); n++)
-			assert_int_equal(roce_read_headers(head, len, n, &info, &b) == ROCE_READ_OK,
+			assert_int_equal(roce_read(head, len, n, &info, &b) == FRAME_OK,
 					 n >= len - sizeof(payload) - 3 - 4);
 	}
 }

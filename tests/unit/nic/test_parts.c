@@ -15,7 +15,7 @@
 #include "drivers/nic/hist.h"
 #include "drivers/nic/payload.h"
 #include "dataplane/packet/psn.h"
-#include "drivers/nic/roce_build.h"
+#include "drivers/nic/frames.h"
 #include "drivers/nic/timers.h"
 
 static void psn_arithmetic_wraps_at_24_bits(void **state)

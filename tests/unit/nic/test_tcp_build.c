@@ -13,11 +13,11 @@
 #include "dataplane/packet/parse.h"
 #include "dataplane/packet/wire.h"
 #include "dataplane/rng.h"
-#include "drivers/nic/tcp_build.h"
+#include "drivers/nic/frames.h"
 
 enum { L4 = 34, OFFSET = L4 + 12, OPTIONS = L4 + 20, ROOM = 128 };
 
-static const struct tcp_addr addr = {.src_mac = {2, 0, 0, 0, 0, 1}, .dst_mac = {2, 0, 0, 0, 0, 2},
+static const struct frame_addr addr = {.src_mac = {2, 0, 0, 0, 0, 1}, .dst_mac = {2, 0, 0, 0, 0, 2},
 				     .src_ip = 0x0a000001, .dst_ip = 0x0a000002,
 				     .sport = 0x8001, .dport = 0x9002};
 static const struct tcp_seg syn = {.seq = 0xfffffff0, .window = 65535, .mss = 1460, .scale = 5,
@@ -49,7 +49,7 @@ static const struct golden {
 
 static uint32_t build_as(const struct golden *g, const struct tcp_seg *s, uint8_t out[ROOM])
 {
-	struct tcp_addr a = addr;
+	struct frame_addr a = addr;
 	uint32_t len = tcp_frame_len(s);
 
 	a.ip_id = g->ip_id;
@@ -64,19 +64,19 @@ static uint32_t build(const struct golden *g, uint8_t out[ROOM])
 }
 
 // `stored` bytes of a frame of len bytes, in memory that ends behind them.
-static enum tcp_read read_frame(const uint8_t *frame, uint32_t len, uint32_t stored,
+static enum frame_read read_frame(const uint8_t *frame, uint32_t len, uint32_t stored,
 				struct tcp_seg *s)
 {
 	uint8_t *copy = malloc(stored);
 	const uint8_t *payload = NULL;
-	enum tcp_read r = TCP_READ_SHORT;
+	enum frame_read r = FRAME_SHORT;
 	struct pkt_info info;
-	struct tcp_addr a;
+	struct frame_addr a;
 
 	memcpy(copy, frame, stored);
 	if (parse(copy, stored, &info) && info.kind == PKT_IPV4 && info.ip_proto == IP_PROTO_TCP)
 		r = tcp_read(copy, len, stored, &info, &a, s, &payload);
-	if (r == TCP_READ_OK) {
+	if (r == FRAME_OK) {
 		assert_true(s->n_sacks <= TCP_MAX_SACKS && s->len <= len);
 		assert_true(payload == NULL || payload + s->len <= copy + stored);
 	}
@@ -96,7 +96,7 @@ static void segments_are_the_bytes_that_others_build_and_read_as_they_were(void 
 		for (uint32_t k = 0; k < len; k++)
 			snprintf(hex + 2 * (size_t)k, 3, "%02x", frame[k]);
 		assert_string_equal(hex, golden[i].hex);
-		assert_int_equal(read_frame(frame, len, len, &s), TCP_READ_OK);
+		assert_int_equal(read_frame(frame, len, len, &s), FRAME_OK);
 		assert_int_equal(build_as(&golden[i], &s, again), len);
 		assert_memory_equal(again, frame, len);
 	}
@@ -112,7 +112,7 @@ static void a_frame_that_is_cut_anywhere_is_refused(void **state)
 		struct tcp_seg s;
 
 		for (uint32_t cut = ETH_HLEN_; cut < end; cut++)
-			assert_int_equal(read_frame(frame, cut, cut, &s), TCP_READ_SHORT);
+			assert_int_equal(read_frame(frame, cut, cut, &s), FRAME_SHORT);
 	}
 }
 
@@ -126,9 +126,9 @@ static void a_header_shorter_than_its_least_or_longer_than_the_segment_is_refuse
 	for (unsigned words = 0; words < 16; words++) {
 		frame[OFFSET] = (uint8_t)(words << 4);
 		assert_int_equal(read_frame(frame, ROOM, ROOM, &s),
-				 words < 5 || words > 8 ? TCP_READ_SHORT
-				 : words == 8	       ? TCP_READ_OK
-						       : TCP_READ_CSUM);
+				 words < 5 || words > 8 ? FRAME_SHORT
+				 : words == 8	       ? FRAME_OK
+						       : FRAME_CHECKSUM);
 	}
 }
 
@@ -160,7 +160,7 @@ static void options_that_do_not_hold_are_as_if_they_were_absent(void **state)
 	(void)state;
 	for (unsigned i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
 		memcpy(frame + OPTIONS, rows[i].bytes, sizeof(rows[i].bytes));
-		assert_int_equal(read_frame(frame, len + 1, len, &s), TCP_READ_OK);
+		assert_int_equal(read_frame(frame, len + 1, len, &s), FRAME_OK);
 		assert_int_equal(s.mss, rows[i].mss);
 		assert_int_equal(s.scale, rows[i].scale);
 		assert_int_equal(s.n_sacks, rows[i].n_sacks);

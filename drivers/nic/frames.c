@@ -1,0 +1,382 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "drivers/nic/frames.h"
+
+#include <stddef.h>
+#include <string.h>
+
+#include "dataplane/packet/icrc.h"
+#include "dataplane/packet/parse.h"
+#include "dataplane/packet/wire.h"
+
+enum { TTL = 64, IMM_LEN = 4 };
+// Options of TCP.
+enum { OPT_NOP = 1, OPT_MSS = 2, OPT_SCALE = 3, OPT_SACK_OK = 4, OPT_SACK = 5,
+       MSS_LEN = 4, SCALE_LEN = 3, SACK_OK_LEN = 2, BLOCK_LEN = 8 };
+
+// ---- Ethernet and IPv4
+
+// The one's complement sum of words in the order of the network.
+static uint64_t sum_of(const uint8_t *at, uint32_t n)
+{
+	uint64_t sum = 0;
+	uint32_t i;
+
+	for (i = 0; i + 1 < n; i += 2)
+		sum += (uint32_t)(at[i] << 8 | at[i + 1]);
+	return i < n ? sum + (uint32_t)(at[i] << 8) : sum;
+}
+
+static uint16_t fold(uint64_t sum)
+{
+	while (sum >> 16 != 0)
+		sum = (sum & 0xffff) + (sum >> 16);
+	return (uint16_t)~sum;
+}
+
+// The headers in front of len bytes of UDP or TCP. Returns where these begin.
+static void *build_outer(uint8_t *out, const struct frame_addr *a, uint8_t proto, uint32_t len)
+{
+	struct eth_hdr *eth = (struct eth_hdr *)out;
+	struct ipv4_hdr *ip = (struct ipv4_hdr *)(eth + 1);
+	uint32_t total_len = (uint32_t)sizeof(*ip) + len;
+	uint32_t sum = (0x4500u | a->tos) + total_len + a->ip_id + IPV4_DF + (TTL << 8 | proto) +
+		       (a->src_ip >> 16) + (a->src_ip & 0xffff) + (a->dst_ip >> 16) +
+		       (a->dst_ip & 0xffff);
+
+	memcpy(eth->dst, a->dst_mac, sizeof(eth->dst));
+	memcpy(eth->src, a->src_mac, sizeof(eth->src));
+	be16_put(&eth->type, ETYPE_IPV4);
+	*ip = (struct ipv4_hdr){.ver_ihl = 0x45, .tos = a->tos, .ttl = TTL, .proto = proto};
+	be16_put(&ip->total_len, (uint16_t)total_len);
+	be16_put(&ip->id, a->ip_id);
+	be16_put(&ip->frag, IPV4_DF);
+	be32_put(&ip->src, a->src_ip);
+	be32_put(&ip->dst, a->dst_ip);
+	be16_put(&ip->csum, fold(sum));
+	return ip + 1;
+}
+
+// ---- RoCEv2
+
+static const struct roce_op ops[256] = {
+	[RC_SEND_FIRST] = {.kind = ROCE_SEND, .first = true},
+	[RC_SEND_MIDDLE] = {.kind = ROCE_SEND},
+	[RC_SEND_LAST] = {.kind = ROCE_SEND, .last = true},
+	[RC_SEND_LAST_IMM] = {.kind = ROCE_SEND, .last = true, .imm = true},
+	[RC_SEND_ONLY] = {.kind = ROCE_SEND, .first = true, .last = true},
+	[RC_SEND_ONLY_IMM] = {.kind = ROCE_SEND, .first = true, .last = true, .imm = true},
+	[RC_WRITE_FIRST] = {.kind = ROCE_WRITE, .first = true, .reth = true},
+	[RC_WRITE_MIDDLE] = {.kind = ROCE_WRITE},
+	[RC_WRITE_LAST] = {.kind = ROCE_WRITE, .last = true},
+	[RC_WRITE_LAST_IMM] = {.kind = ROCE_WRITE, .last = true, .imm = true},
+	[RC_WRITE_ONLY] = {.kind = ROCE_WRITE, .first = true, .last = true, .reth = true},
+	[RC_WRITE_ONLY_IMM] = {.kind = ROCE_WRITE, .first = true, .last = true, .reth = true,
+			       .imm = true},
+	[RC_READ_REQUEST] = {.kind = ROCE_READ_REQ, .first = true, .last = true, .reth = true},
+	[RC_READ_RESPONSE_FIRST] = {.kind = ROCE_READ_RESP, .first = true, .aeth = true},
+	[RC_READ_RESPONSE_MIDDLE] = {.kind = ROCE_READ_RESP},
+	[RC_READ_RESPONSE_LAST] = {.kind = ROCE_READ_RESP, .last = true, .aeth = true},
+	[RC_READ_RESPONSE_ONLY] = {.kind = ROCE_READ_RESP, .first = true, .last = true,
+				   .aeth = true},
+	[RC_ACK] = {.kind = ROCE_ACKNOWLEDGE, .aeth = true},
+	[ROCE_CNP] = {.kind = ROCE_NOTIFY},
+	[UD_SEND_ONLY] = {.kind = ROCE_UD, .first = true, .last = true, .deth = true},
+};
+
+const struct roce_op *roce_op_of(uint8_t opcode)
+{
+	return &ops[opcode];
+}
+
+static uint32_t ext_len(const struct roce_op *op)
+{
+	return (op->reth ? (uint32_t)sizeof(struct reth_hdr) : 0) +
+	       (op->aeth ? (uint32_t)sizeof(struct aeth_hdr) : 0) +
+	       (op->deth ? (uint32_t)sizeof(struct deth_hdr) : 0) + (op->imm ? IMM_LEN : 0);
+}
+
+static uint32_t pad_of(uint32_t payload_len)
+{
+	return -payload_len & 3;
+}
+
+uint32_t roce_frame_len(const struct roce_pkt *p)
+{
+	return ROCE_MIN_LEN + ext_len(&ops[p->opcode]) + p->payload_len + pad_of(p->payload_len);
+}
+
+// Writes all headers. Returns where the payload begins.
+static uint8_t *build_headers(uint8_t *out, const struct frame_addr *a, const struct roce_pkt *p)
+{
+	const struct roce_op *op = &ops[p->opcode];
+	uint32_t len = roce_frame_len(p) - (ROCE_L2L3L4_LEN - (uint32_t)sizeof(struct udp_hdr));
+	struct udp_hdr *udp = build_outer(out, a, IP_PROTO_UDP, len);
+	struct bth_hdr *bth = (struct bth_hdr *)(udp + 1);
+	uint8_t *at = (uint8_t *)(bth + 1);
+
+	be16_put(&udp->sport, a->sport);
+	be16_put(&udp->dport, ROCE_UDP_PORT);
+	be16_put(&udp->len, (uint16_t)len);
+	be16_put(&udp->csum, 0); // RoCEv2 leaves it out: the iCRC covers more
+	bth->opcode = p->opcode;
+	// A CNP says that it is one by BECN, too, and nothing of path migration.
+	bth->flags = p->opcode == ROCE_CNP
+			     ? 0
+			     : (uint8_t)(BTH_MIG | pad_of(p->payload_len) << BTH_PAD_SHIFT);
+	be16_put(&bth->pkey, BTH_PKEY_DEFAULT);
+	bth->cong = p->opcode == ROCE_CNP ? BTH_BECN : 0;
+	be24_put(&bth->dest_qp, p->dest_qp);
+	bth->ack_req = p->ack_req ? BTH_ACK_REQ : 0;
+	be24_put(&bth->psn, p->psn);
+	if (op->deth) {
+		struct deth_hdr *deth = (struct deth_hdr *)at;
+
+		be32_put(&deth->qkey, p->qkey);
+		deth->reserved = 0;
+		be24_put(&deth->src_qp, p->src_qp);
+		at += sizeof(*deth);
+	}
+	if (op->reth) {
+		struct reth_hdr *reth = (struct reth_hdr *)at;
+
+		be64_put(&reth->va, p->va);
+		be32_put(&reth->rkey, p->rkey);
+		be32_put(&reth->dma_len, p->dma_len);
+		at += sizeof(*reth);
+	}
+	if (op->aeth) {
+		struct aeth_hdr *aeth = (struct aeth_hdr *)at;
+
+		aeth->syndrome = p->syndrome;
+		be24_put(&aeth->msn, p->msn);
+		at += sizeof(*aeth);
+	}
+	return at;
+}
+
+void roce_build(uint8_t *out, uint32_t stored, const struct frame_addr *addr,
+		const struct roce_pkt *p)
+{
+	uint32_t len = roce_frame_len(p);
+	uint8_t *at = build_headers(out, addr, p);
+
+	if (stored < len) {
+		memset(at, 0, stored - (size_t)(at - out));
+		return;
+	}
+	if (p->payload_len != 0)
+		memcpy(at, p->payload, p->payload_len);
+	memset(at + p->payload_len, 0, pad_of(p->payload_len));
+	icrc_put(out + len - ROCE_ICRC_LEN,
+		 icrc(out + sizeof(struct eth_hdr),
+		      len - (uint32_t)sizeof(struct eth_hdr) - ROCE_ICRC_LEN, PKT_IPV4));
+}
+
+static void read_ext(const uint8_t *at, const struct roce_op *op, struct roce_pkt *p)
+{
+	if (op->deth) {
+		const struct deth_hdr *deth = (const struct deth_hdr *)at;
+
+		p->qkey = be32_get(&deth->qkey);
+		p->src_qp = be24_get(&deth->src_qp);
+		at += sizeof(*deth);
+	}
+	if (op->reth) {
+		const struct reth_hdr *reth = (const struct reth_hdr *)at;
+
+		p->va = be64_get(&reth->va);
+		p->rkey = be32_get(&reth->rkey);
+		p->dma_len = be32_get(&reth->dma_len);
+		at += sizeof(*reth);
+	}
+	if (op->aeth) {
+		const struct aeth_hdr *aeth = (const struct aeth_hdr *)at;
+
+		p->syndrome = aeth->syndrome;
+		p->msn = be24_get(&aeth->msn);
+	}
+}
+
+enum frame_read roce_read(const uint8_t *frame, uint32_t len, uint32_t stored,
+			  const struct pkt_info *info, struct roce_pkt *p)
+{
+	const struct bth_hdr *bth = (const struct bth_hdr *)(frame + info->l4_off +
+							     sizeof(struct udp_hdr));
+	const struct roce_op *op = &ops[info->bth_opcode];
+	uint32_t l3_len, inner, fixed, pad;
+
+	// The frame may be padded beyond the datagram; the UDP length says where it ends.
+	l3_len = be16_get(&((const struct ipv4_hdr *)(frame + info->l3_off))->total_len);
+	inner = be16_get(&((const struct udp_hdr *)(frame + info->l4_off))->len);
+	if (info->l3_off + l3_len > len || info->l4_off + inner != info->l3_off + l3_len)
+		return FRAME_SHORT;
+	pad = (uint32_t)(bth->flags & BTH_PAD_MASK) >> BTH_PAD_SHIFT;
+	fixed = (uint32_t)(sizeof(struct udp_hdr) + sizeof(*bth)) + ext_len(op) + pad +
+		ROCE_ICRC_LEN;
+	if (op->kind == ROCE_OTHER || inner < fixed || (bth->flags & BTH_VERSION_MASK) != 0 ||
+	    info->l4_off + fixed - pad - ROCE_ICRC_LEN > stored)
+		return FRAME_SHORT;
+	*p = (struct roce_pkt){
+		.opcode = info->bth_opcode,
+		.ack_req = bth->ack_req & BTH_ACK_REQ,
+		.dest_qp = info->bth_dest_qp,
+		.psn = info->bth_psn,
+		.payload_len = inner - fixed,
+	};
+	read_ext((const uint8_t *)(bth + 1), op, p);
+	if (stored < len)
+		return FRAME_OK;
+	p->payload = (const uint8_t *)(bth + 1) + ext_len(op);
+	return icrc_check(frame, len, info) ? FRAME_OK : FRAME_CHECKSUM;
+}
+
+uint16_t roce_udp_sport(uint32_t qpn_a, uint32_t qpn_b)
+{
+	uint64_t v = (uint64_t)qpn_a * qpn_b;
+	uint32_t label;
+
+	v ^= v >> 20;
+	v ^= v >> 40;
+	label = (uint32_t)v & 0xfffff;
+	return (uint16_t)(0xc000 | ((label & 0x3fff) ^ (label >> 14)));
+}
+
+// ---- TCP
+
+static uint32_t options_len(const struct tcp_seg *s)
+{
+	return (s->mss != 0 ? MSS_LEN : 0u) + (s->scale >= 0 ? SCALE_LEN + 1u : 0u) +
+	       (s->sack_ok ? SACK_OK_LEN + 2u : 0u) +
+	       (s->n_sacks != 0 ? 4u + BLOCK_LEN * s->n_sacks : 0u);
+}
+
+uint32_t tcp_frame_len(const struct tcp_seg *s)
+{
+	uint32_t len = TCP_HEADERS + options_len(s) + s->len;
+
+	return len < TCP_MIN_FRAME ? TCP_MIN_FRAME : len;
+}
+
+static uint64_t pseudo_sum(const struct ipv4_hdr *ip, uint32_t tcp_len)
+{
+	return sum_of((const uint8_t *)&ip->src, 2 * sizeof(ip->src)) + IP_PROTO_TCP + tcp_len;
+}
+
+static uint8_t *build_options(uint8_t *at, const struct tcp_seg *s)
+{
+	if (s->mss != 0) {
+		*at++ = OPT_MSS;
+		*at++ = MSS_LEN;
+		*at++ = (uint8_t)(s->mss >> 8);
+		*at++ = (uint8_t)s->mss;
+	}
+	if (s->scale >= 0) {
+		*at++ = OPT_NOP;
+		*at++ = OPT_SCALE;
+		*at++ = SCALE_LEN;
+		*at++ = (uint8_t)s->scale;
+	}
+	if (s->sack_ok) {
+		*at++ = OPT_NOP;
+		*at++ = OPT_NOP;
+		*at++ = OPT_SACK_OK;
+		*at++ = SACK_OK_LEN;
+	}
+	if (s->n_sacks != 0) {
+		*at++ = OPT_NOP;
+		*at++ = OPT_NOP;
+		*at++ = OPT_SACK;
+		*at++ = (uint8_t)(2 + BLOCK_LEN * s->n_sacks);
+	}
+	for (unsigned i = 0; i < s->n_sacks; i++, at += BLOCK_LEN) {
+		be32_put(at, s->sacks[i].begin);
+		be32_put(at + 4, s->sacks[i].end);
+	}
+	return at;
+}
+
+void tcp_build(uint8_t *out, uint32_t stored, const struct frame_addr *a, const struct tcp_seg *s,
+	       const uint8_t *payload)
+{
+	uint32_t header = (uint32_t)sizeof(struct tcp_hdr) + options_len(s);
+	uint32_t len = TCP_HEADERS + options_len(s) + s->len; // without pad
+	struct tcp_hdr *tcp = build_outer(out, a, IP_PROTO_TCP, header + s->len);
+	const struct ipv4_hdr *ip = (const struct ipv4_hdr *)tcp - 1;
+	uint64_t sum = 0;
+	uint8_t *at;
+
+	*tcp = (struct tcp_hdr){.offset = (uint8_t)(header / 4 << 4), .flags = s->flags};
+	be16_put(&tcp->sport, a->sport);
+	be16_put(&tcp->dport, a->dport);
+	be32_put(&tcp->seq, s->seq);
+	be32_put(&tcp->ack, s->flags & TCP_ACK ? s->ack : 0);
+	be16_put(&tcp->window, s->window);
+	at = build_options((uint8_t *)(tcp + 1), s);
+	if (stored >= len && payload != NULL) {
+		memcpy(at, payload, s->len);
+		sum = sum_of(payload, s->len);
+		at += s->len;
+	}
+	memset(at, 0, stored - (size_t)(at - out));
+	// Zeros that are not stored add nothing.
+	sum += sum_of((const uint8_t *)tcp, header) + pseudo_sum(ip, header + s->len);
+	be16_put(&tcp->csum, fold(sum));
+}
+
+// Options that do not hold are as if they were absent.
+static void read_options(const uint8_t *at, uint32_t n, struct tcp_seg *s)
+{
+	uint32_t i = 0;
+
+	while (i < n && at[i] != 0) {
+		uint32_t left = n - i;
+
+		if (at[i] == OPT_NOP) {
+			i++;
+			continue;
+		}
+		if (left < 2 || at[i + 1] < 2 || at[i + 1] > left)
+			return;
+		if (at[i] == OPT_MSS && at[i + 1] == MSS_LEN)
+			s->mss = (uint16_t)(at[i + 2] << 8 | at[i + 3]);
+		if (at[i] == OPT_SCALE && at[i + 1] == SCALE_LEN)
+			s->scale = (int8_t)(at[i + 2] & 0x7f);
+		if (at[i] == OPT_SACK_OK && at[i + 1] == SACK_OK_LEN)
+			s->sack_ok = true;
+		for (uint32_t k = i + 2; at[i] == OPT_SACK && k + BLOCK_LEN <= i + at[i + 1] &&
+					 s->n_sacks < TCP_MAX_SACKS; k += BLOCK_LEN)
+			s->sacks[s->n_sacks++] =
+				(struct tcp_block){be32_get(at + k), be32_get(at + k + 4)};
+		i += at[i + 1];
+	}
+}
+
+enum frame_read tcp_read(const uint8_t *frame, uint32_t len, uint32_t stored,
+			 const struct pkt_info *info, struct frame_addr *a, struct tcp_seg *s,
+			 const uint8_t **payload)
+{
+	const struct ipv4_hdr *ip = (const struct ipv4_hdr *)(frame + info->l3_off);
+	uint32_t l3 = be16_get(&ip->total_len), at = info->l3_off + (ip->ver_ihl & 15u) * 4;
+	const struct tcp_hdr *tcp = (const struct tcp_hdr *)(frame + at);
+	uint32_t segment = info->l3_off + l3 - at, header;
+
+	if (info->l3_off + l3 > len || at + sizeof(*tcp) > info->l3_off + l3 ||
+	    at + sizeof(*tcp) > stored)
+		return FRAME_SHORT;
+	header = (uint32_t)(tcp->offset >> 4) * 4;
+	if (header < sizeof(*tcp) || header > segment || at + header > stored)
+		return FRAME_SHORT;
+	*payload = NULL;
+	if (stored == len) {
+		if (fold(sum_of((const uint8_t *)tcp, segment) + pseudo_sum(ip, segment)) != 0)
+			return FRAME_CHECKSUM;
+		*payload = frame + at + header;
+	}
+	*a = (struct frame_addr){.src_ip = be32_get(&ip->src), .dst_ip = be32_get(&ip->dst),
+			       .sport = be16_get(&tcp->sport), .dport = be16_get(&tcp->dport)};
+	*s = (struct tcp_seg){.seq = be32_get(&tcp->seq), .ack = be32_get(&tcp->ack),
+			      .window = be16_get(&tcp->window), .flags = tcp->flags, .scale = -1,
+			      .len = segment - header};
+	read_options((const uint8_t *)(tcp + 1), header - (uint32_t)sizeof(*tcp), s);
+	return FRAME_OK;
+}

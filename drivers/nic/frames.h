@@ -1,0 +1,111 @@
+// SPDX-License-Identifier: Apache-2.0
+// Frames over IPv4 and Ethernet as an endpoint sends and reads them. RoCEv2: BTH, RETH, AETH, DETH,
+// payload, pad and iCRC (InfiniBand Architecture volume 1, chapter 9, and annex A17). TCP: RFC
+// 9293, 3.1, with the options MSS, window scale (RFC 7323) and SACK (RFC 2018). Pure: it turns a
+// struct roce_pkt or tcp_seg into bytes and back and decides nothing. Called by the NIC's owner for
+// each frame.
+//
+// The reader trusts no length: it checks each one against the frame before use.
+#pragma once
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "drivers/nic/tcp.h"
+
+struct pkt_info;
+
+enum {
+	ROCE_L2L3L4_LEN = 14 + 20 + 8,
+	ROCE_MIN_LEN = ROCE_L2L3L4_LEN + 12 + 4, // BTH and iCRC
+	ROCE_MAX_EXTRA = 16 + 3, // RETH (the longest extension header an endpoint sends) and pad
+	ROCE_MAX_HEADERS = ROCE_L2L3L4_LEN + 12 + 16 + 4, // BTH, RETH and immediate
+	TCP_HEADERS = 14 + 20 + 20, // of a segment without options
+	TCP_MAX_HEADERS = TCP_HEADERS + 4 + 8 * TCP_MAX_SACKS, // of an ACK; a SYN has less
+	TCP_MIN_FRAME = 60, // of Ethernet without FCS: shorter frames are padded
+};
+
+struct frame_addr {
+	uint8_t src_mac[6], dst_mac[6];
+	uint32_t src_ip, dst_ip; // host order
+	uint16_t sport, dport; // dport: of TCP
+	uint16_t ip_id;
+	uint8_t tos; // DSCP and ECN
+};
+
+enum frame_read {
+	FRAME_OK,
+	FRAME_SHORT, // lengths do not agree, or an opcode this endpoint does not speak
+	FRAME_CHECKSUM, // the iCRC, or TCP's checksum
+};
+
+// ---- RoCEv2
+
+// What an opcode of the wire means to an endpoint. One row per opcode in frames.c.
+enum roce_kind {
+	ROCE_OTHER, // nothing this endpoint speaks
+	ROCE_SEND,
+	ROCE_WRITE,
+	ROCE_READ_REQ,
+	ROCE_READ_RESP,
+	ROCE_ACKNOWLEDGE,
+	ROCE_NOTIFY, // congestion notification
+	ROCE_UD, // UD SEND only: connection management
+};
+
+struct roce_op {
+	uint8_t kind; // enum roce_kind
+	bool first, last; // of a message; both: only
+	bool reth, aeth, deth, imm;
+};
+
+const struct roce_op *roce_op_of(uint8_t opcode);
+
+struct roce_pkt {
+	uint8_t opcode;
+	bool ack_req;
+	uint32_t dest_qp;
+	uint32_t psn;
+	uint64_t va; // RETH
+	uint32_t rkey, dma_len;
+	uint8_t syndrome; // AETH
+	uint32_t msn;
+	uint32_t qkey, src_qp; // DETH
+	const uint8_t *payload;
+	uint32_t payload_len;
+};
+
+// Length of the frame that roce_build would write.
+uint32_t roce_frame_len(const struct roce_pkt *p);
+
+// Writes the first `stored` bytes of the frame: all, or, of at least ROCE_MAX_HEADERS, its headers
+// and then zeros.
+void roce_build(uint8_t *out, uint32_t stored, const struct frame_addr *addr,
+		const struct roce_pkt *p);
+
+// frame: untagged IPv4 RoCEv2 of len bytes as parse() found it, of which `stored` bytes are there.
+// p->payload points into the frame. A frame that is not stored whole has no iCRC to check, and its
+// p->payload is NULL.
+enum frame_read roce_read(const uint8_t *frame, uint32_t len, uint32_t stored,
+			  const struct pkt_info *info, struct roce_pkt *p);
+
+// The UDP source port Linux derives from both queue pair numbers (symmetric), so that a flow
+// hashes to one path and a switch may score a pairing by it.
+uint16_t roce_udp_sport(uint32_t qpn_a, uint32_t qpn_b);
+
+// ---- TCP
+
+// Length of the frame that tcp_build would write.
+uint32_t tcp_frame_len(const struct tcp_seg *s);
+
+// Writes the first `stored` bytes of the frame, at least all headers. payload: NULL where the
+// payload is zeros.
+void tcp_build(uint8_t *out, uint32_t stored, const struct frame_addr *a, const struct tcp_seg *s,
+	       const uint8_t *payload);
+
+// frame: untagged IPv4 as parse() found it, of which `stored` bytes are there. The checksum is
+// verified where the frame is stored whole; else *payload is NULL. Of a only the ports and the IP
+// addresses are set.
+enum frame_read tcp_read(const uint8_t *frame, uint32_t len, uint32_t stored,
+			 const struct pkt_info *info, struct frame_addr *a, struct tcp_seg *s,
+			 const uint8_t **payload);
