@@ -17,7 +17,7 @@
 
 enum { KEYS_SHOWN = 20 };
 
-static struct json_object *list_in(struct json_object *data, const char *key)
+static struct json_object *array_in(struct json_object *data, const char *key)
 {
 	struct json_object *list = NULL;
 
@@ -80,10 +80,10 @@ static bool yes(struct json_object *data, const char *key)
 static void print_taken(const struct ctl *c, struct json_object *data)
 {
 	bool check = c->check;
-	struct json_object *changes = list_in(data, "changes");
+	struct json_object *changes = array_in(data, "changes");
 	size_t n = length(changes);
 
-	print_lines(stderr, list_in(data, "warnings"));
+	print_lines(stderr, array_in(data, "warnings"));
 	printf(check ? "the switch would take %s: " : "reloaded %s: ", text_of(data, "file"));
 	if (n == 0)
 		puts(check ? "nothing would change" : "nothing changed");
@@ -105,8 +105,8 @@ static int print_answer(const struct ctl *c, struct json_object *data)
 	} else if (ok) {
 		print_taken(c, data);
 	} else {
-		print_lines(stderr, list_in(data, "mistakes"));
-		print_changes(list_in(data, "changes"));
+		print_lines(stderr, array_in(data, "mistakes"));
+		print_changes(array_in(data, "changes"));
 		fputs("nothing was changed\n", stderr);
 	}
 	return ok ? CTL_DONE : CTL_MISUSED;

@@ -15,7 +15,7 @@
 #include "control/capture_wire.h"
 #include "control/daemon/json_in.h"
 #include "control/model_time.h"
-#include "control/observe/field.h"
+#include "control/observe/fact.h"
 #include "dataplane/tap.h"
 #include "dataplane/units.h"
 

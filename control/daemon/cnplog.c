@@ -6,7 +6,7 @@
 
 #include <json-c/json.h>
 
-#include "control/observe/field.h"
+#include "control/observe/fact.h"
 #include "control/observe/flows.h"
 #include "dataplane/switch.h"
 #include "dataplane/switch_flows.h"
@@ -74,7 +74,7 @@ struct json_object *cnplog_rows(const struct cnplog *l, const struct weir_switch
 				const struct cnplog_wish *wish)
 {
 	struct json_object *out = json_object_new_object();
-	struct json_object *list = list_in(out, fact_lists[FACTS_CNPS].list);
+	struct json_object *list = rows_in(out, FACTS_CNPS);
 	uint64_t total = l != NULL ? l->total : 0;
 
 	for (uint64_t i = l != NULL ? first_of(l, wish) : 0; i < total; i++) {

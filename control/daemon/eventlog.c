@@ -15,7 +15,7 @@
 #include "control/config/addr.h"
 #include "control/daemon/json_in.h"
 #include "control/daemon/outlet.h"
-#include "control/observe/field.h"
+#include "control/observe/fact.h"
 #include "dataplane/drop.h"
 #include "dataplane/qos/cause.h"
 #include "dataplane/switch.h"
@@ -482,20 +482,9 @@ struct event_at {
 	char time[TIME_LEN];
 };
 
-static struct value event_value(enum fact_id f, const void *at)
-{
-	const struct event_at *a = at;
-
-	switch (f) {
-#define LIST(...)
-#define ROW(list, key, kind, unit, place, head, rank, label, value, help)                          \
-	VALUE_CASE(list, key, kind, value)
-#define END(list)
 #define FACTS_OF "control/observe/events.def"
+#define FACTS_AT struct event_at
 #include "control/observe/facts.def"
-	default: return (struct value){0};
-	}
-}
 
 static struct json_object *row_of(const struct eventlog *l, const struct kept *k)
 {
@@ -503,7 +492,7 @@ static struct json_object *row_of(const struct eventlog *l, const struct kept *k
 	struct event_at a = {.l = l, .k = k};
 
 	format_time(a.time, &k->wall);
-	emit_facts(row, FACTS_EVENTS, event_value, &a);
+	emit(row, FACTS_EVENTS, &a);
 	add_details(l, k, row);
 	return row;
 }

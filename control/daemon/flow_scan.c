@@ -6,7 +6,7 @@
 
 #include <json-c/json.h>
 
-#include "control/observe/field.h"
+#include "control/observe/fact.h"
 #include "control/observe/flows.h"
 #include "dataplane/switch.h"
 #include "dataplane/switch_flows.h"
@@ -188,7 +188,7 @@ static void on_shown(void *arg, uint32_t place, const struct flow_row *row)
 void flow_scan_emit(const struct flow_scan *s, struct weir_switch *sw, uint64_t model_ns,
 		    struct json_object *out)
 {
-	struct emit e = {.list = list_in(out, fact_lists[FACTS_FLOWS].list),
+	struct emit e = {.list = rows_in(out, FACTS_FLOWS),
 			 .view = {.policy = switch_policy(sw), .now_ns = model_ns}};
 
 	for (uint32_t i = 0; i < s->n_top; i++) {

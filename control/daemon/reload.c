@@ -12,7 +12,7 @@
 
 #include "control/config/diag.h"
 #include "control/daemon/daemon_impl.h"
-#include "control/observe/field.h"
+#include "control/observe/fact.h"
 #include "dataplane/packet/classify.h"
 #include "dataplane/bits.h"
 #include "dataplane/switch_change.h"

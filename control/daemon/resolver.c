@@ -10,7 +10,7 @@
 
 #include "control/config/addr.h"
 #include "control/daemon/neighbour_table.h"
-#include "control/observe/field.h"
+#include "control/observe/fact.h"
 #include "dataplane/event.h"
 #include "dataplane/packet/neighbour.h"
 #include "dataplane/packet/wire.h"
@@ -330,27 +330,16 @@ static const char *route_state(const struct resolver_at *a)
 	return neighbour_state_name[a->n == NULL ? NEIGHBOUR_INCOMPLETE : a->n->state];
 }
 
-static struct value resolver_value(enum fact_id f, const void *at)
-{
-	const struct resolver_at *a = at;
-
-	switch (f) {
-#define LIST(...)
-#define ROW(list, key, kind, unit, place, head, rank, label, value, help)                          \
-	VALUE_CASE(list, key, kind, value)
-#define END(list)
 #define FACTS_OF "control/observe/routes.def"
+#define FACTS_AT struct resolver_at
 #include "control/observe/facts.def"
-	default: return (struct value){0};
-	}
-}
 
 struct json_object *resolver_routes(const struct resolver *r, const struct weir_switch *sw,
 				    int port)
 {
 	const struct policy *p = switch_policy(sw);
 	struct json_object *out = json_object_new_object();
-	struct json_object *list = list_in(out, fact_lists[FACTS_ROUTES].list);
+	struct json_object *list = rows_in(out, FACTS_ROUTES);
 
 	for (uint32_t i = 0; i < p->routes.n_prefixes; i++) {
 		const struct policy_prefix *to = &p->routes.prefixes[i];
@@ -363,7 +352,7 @@ struct json_object *resolver_routes(const struct resolver *r, const struct weir_
 			if (r != NULL && h->kind == NEXTHOP_GATEWAY)
 				a.n = neighbour_find(r->table, h->port, &h->addr);
 			if (port < 0 || h->port == port)
-				emit_facts(row_in(list), FACTS_ROUTES, resolver_value, &a);
+				emit(row_in(list), FACTS_ROUTES, &a);
 		}
 	}
 	return out;
@@ -373,7 +362,7 @@ struct json_object *resolver_neighbours(const struct resolver *r, const struct w
 					int port, uint64_t now_ns)
 {
 	struct json_object *out = json_object_new_object(), *totals;
-	struct json_object *list = list_in(out, fact_lists[FACTS_NEIGHBOURS].list);
+	struct json_object *list = rows_in(out, FACTS_NEIGHBOURS);
 	struct resolver_at a = {.r = r, .policy = switch_policy(sw), .now_ns = now_ns};
 
 	if (r == NULL)
@@ -381,11 +370,11 @@ struct json_object *resolver_neighbours(const struct resolver *r, const struct w
 	for (unsigned i = 0; i < NEIGHBOUR_MAX; i++) {
 		a.n = neighbour_at(r->table, i);
 		if (a.n != NULL && (port < 0 || a.n->port == port))
-			emit_facts(row_in(list), FACTS_NEIGHBOURS, resolver_value, &a);
+			emit(row_in(list), FACTS_NEIGHBOURS, &a);
 	}
 	a.stats = neighbour_stats(r->table);
 	totals = json_object_new_object();
-	emit_facts(totals, FACTS_NEIGHBOUR_TOTALS, resolver_value, &a);
+	emit(totals, FACTS_NEIGHBOUR_TOTALS, &a);
 	json_object_object_add(out, fact_lists[FACTS_NEIGHBOUR_TOTALS].list, totals);
 	return out;
 }

@@ -15,7 +15,7 @@
 #include "control/config/terminal.h"
 #include "control/config/units.h"
 #include "control/daemon/clock.h"
-#include "control/observe/field.h"
+#include "control/observe/fact.h"
 #include "dataplane/packet/parse.h"
 #include "dataplane/packet/pfc_frame.h"
 #include "dataplane/packet/wire.h"

@@ -8,7 +8,7 @@
 #include "control/lab/lab_capture.h"
 #include "control/lab/metric.h"
 #include "control/lab/report_rows.h"
-#include "control/observe/field.h"
+#include "control/observe/fact.h"
 #include "control/observe/observe.h"
 
 // A whole number as an integer, else nine digits; null for NaN.

@@ -10,7 +10,7 @@
 #include "control/config/rows.h"
 #include "control/lab/chain.h"
 #include "control/lab/report_rows.h"
-#include "control/observe/field.h"
+#include "control/observe/fact.h"
 #include "control/observe/flows.h"
 #include "dataplane/qos/watchdog.h"
 

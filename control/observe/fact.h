@@ -2,8 +2,8 @@
 // Every number that the switch shows, as rows: one row (facts.def) has the JSON key, the kind, the
 // unit, the column in weirctl's table, the expression that computes the value, and a sentence. The
 // answers to `show`, the Prometheus page, the DPDK telemetry mirror, the tables of weirctl and
-// docs/counters.md come from the row. Here are the rows without their values: pure data, no DPDK;
-// read by any thread.
+// docs/counters.md come from the row. fact.c holds the rows without their values: constants, no
+// DPDK, that any thread may read. It also makes rows of JSON from values.
 //
 // The Prometheus name is the list's prefix and the key: `weir_port` and `rx_packets` give
 // weir_port_rx_packets_total. Times are seconds there (`_ms`, `_us` and `_ns` become `_seconds`),
@@ -13,6 +13,8 @@
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
+
+#include <json-c/json.h>
 
 enum fact_kind {
 	FACT_ID, // names the row: with the other ids it is unique
@@ -124,3 +126,82 @@ bool fact_metric(const struct fact_list *l, const struct fact *f, char out[METRI
 // 1 for counts and bytes, 1000 for a value in milliseconds, 1000000 in microseconds, 1000000000 in
 // nanoseconds: what the value is divided by in Prometheus.
 unsigned fact_per_unit(const struct fact *f);
+
+// ---- from facts to rows of JSON
+
+// What a fact is worth at one place.
+struct value {
+	enum {
+		VALUE_ABSENT, // the row has no such key
+		VALUE_NULL,
+		VALUE_U64,
+		VALUE_I64,
+		VALUE_DOUBLE,
+		VALUE_YES,
+		VALUE_TEXT, // NULL: null. Lives as long as the switch
+		VALUE_JSON, // the receiver's; NULL: null
+	} type;
+	union {
+		uint64_t u64;
+		int64_t i64;
+		double number;
+		bool yes;
+		const char *text;
+		struct json_object *json;
+	};
+};
+
+#define VALUE_FUNCTION(name, type_, id, member)                                                    \
+	static inline struct value name(type_ v)                                                   \
+	{                                                                                          \
+		return (struct value){.type = id, .member = v};                                    \
+	}
+VALUE_FUNCTION(value_of_u64, uint64_t, VALUE_U64, u64)
+VALUE_FUNCTION(value_of_i64, int64_t, VALUE_I64, i64)
+VALUE_FUNCTION(value_of_double, double, VALUE_DOUBLE, number)
+VALUE_FUNCTION(value_of_yes, bool, VALUE_YES, yes)
+VALUE_FUNCTION(value_of_text, const char *, VALUE_TEXT, text)
+VALUE_FUNCTION(value_of_json, struct json_object *, VALUE_JSON, json)
+#undef VALUE_FUNCTION
+
+static inline struct value value_same(struct value v)
+{
+	return v;
+}
+
+// A value of the type that the expression has.
+#define VALUE(e)                                                                                   \
+	_Generic((e), struct value: value_same, struct json_object *: value_of_json,               \
+		 const char *: value_of_text, char *: value_of_text, double: value_of_double,      \
+		 bool: value_of_yes, int: value_of_i64, long: value_of_i64,                        \
+		 default: value_of_u64)(e)
+// Of the kinds of facts: only those that are true or false have a type of their own.
+#define VALUE_OF_YES(e) value_of_yes((e) != 0)
+#define VALUE_OF_ID(e) VALUE(e)
+#define VALUE_OF_LABEL(e) VALUE(e)
+#define VALUE_OF_TEXT(e) VALUE(e)
+#define VALUE_OF_COUNTER(e) VALUE(e)
+#define VALUE_OF_GAUGE(e) VALUE(e)
+#define VALUE_OF_DERIVED(e) VALUE(e)
+// Null, or no key at all, where the condition does not hold.
+#define MAYBE(condition, e) ((condition) ? VALUE(e) : (struct value){.type = VALUE_NULL})
+#define IF(condition, e) ((condition) ? VALUE(e) : (struct value){.type = VALUE_ABSENT})
+
+// Adds all facts of a list (enum in fact.h) to the row. at: what the row is about, of the type that
+// `value` knows.
+void emit_facts(struct json_object *row, unsigned list,
+		struct value (*value)(enum fact_id f, const void *at), const void *at);
+
+// Adds one of them.
+void emit_fact(struct json_object *row, enum fact_id f, struct value v);
+
+void row_u64(struct json_object *row, const char *key, uint64_t v);
+void row_bool(struct json_object *row, const char *key, _Bool v);
+void row_text(struct json_object *row, const char *key, const char *v);
+
+// Adds an empty list under key, or under the key of a list of facts; the single row of a list of
+// facts; an empty row to a list.
+struct json_object *list_in(struct json_object *out, const char *key);
+struct json_object *rows_in(struct json_object *out, unsigned list);
+struct json_object *single_in(struct json_object *out, unsigned list);
+struct json_object *row_in(struct json_object *list);

@@ -115,33 +115,9 @@ static int64_t trend_bytes(const struct ipcc_counters *c)
 
 #define TOTAL(m) (a->totals->m - a->totals_base->m)
 
-static struct value flows_value(enum fact_id f, const void *at)
-{
-	const struct at *a = at;
-
-	switch (f) {
-#define LIST(...)
-#define ROW(list, key, kind, unit, place, head, rank, label, value, help)                          \
-	VALUE_CASE(list, key, kind, value)
-#define END(list)
 #define FACTS_OF "control/observe/flows.def"
+#define FACTS_AT struct at
 #include "control/observe/facts.def"
-	default: return (struct value){0};
-	}
-}
-
-static void emit(struct json_object *row, unsigned list, const struct at *a)
-{
-	emit_facts(row, list, flows_value, a);
-}
-
-static void emit_sums(struct json_object *out, unsigned list, const struct at *a)
-{
-	struct json_object *row = json_object_new_object();
-
-	emit(row, list, a);
-	json_object_object_add(out, fact_lists[list].list, row);
-}
 
 // ---- the answers
 
@@ -153,14 +129,14 @@ void show_flow_sums(const struct show *s, struct json_object *out)
 		.totals = &now, .totals_base = s->flags & OBSERVE_RAW ? &start : &s->o->flow_base};
 
 	switch_flow_totals(s->o->sw, &now);
-	emit_sums(out, FACTS_FLOW_TABLE, &a);
-	emit_sums(out, FACTS_PAIRING, &a);
+	emit(single_in(out, FACTS_FLOW_TABLE), FACTS_FLOW_TABLE, &a);
+	emit(single_in(out, FACTS_PAIRING), FACTS_PAIRING, &a);
 }
 
 void show_ipcc(const struct show *s, struct json_object *out)
 {
-	struct json_object *queues = list_in(out, fact_lists[FACTS_IPCC].list);
-	struct json_object *ports = list_in(out, fact_lists[FACTS_FLOW_PORTS].list);
+	struct json_object *queues = rows_in(out, FACTS_IPCC);
+	struct json_object *ports = rows_in(out, FACTS_FLOW_PORTS);
 
 	for (unsigned port = s->first; port < s->last; port++) {
 		struct at a = at_port(s, port, 0);

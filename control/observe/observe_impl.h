@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
-// The inside of observe, shared by the files that compute facts: traffic.c, settings.c, storms.c,
-// flows.c.
+// The inside of observe, shared by the files that compute facts: observe.c, settings.c,
+// storms.c, flows.c.
 #pragma once
 
 #include "control/model_time.h"
-#include "control/observe/field.h"
+#include "control/observe/fact.h"
 #include "control/observe/observe.h"
 #include "control/observe/rate.h"
 #include "dataplane/forward/fdb.h"
@@ -55,20 +55,26 @@ struct stall_counts {
 	uint64_t stalls, stalled_ns, late, episodes;
 };
 
+// `base`: the values at the last clear.
 struct observe {
 	struct weir_switch *sw;
 	const struct standin *standin; // NULL: there is none
 	struct observe_about about;
 	uint32_t time_scale;
-	struct port_baseline *base; // by port
-	struct port_baseline *zero; // the start, for readers that ignore clears
-	struct worker_counters *worker_base; // by worker
-	struct worker_counters worker_zero;
-	struct stall_counts *stall_base; // by worker
+	struct {
+		struct port_baseline base;
+		struct port_rates rates;
+	} *port;
+	struct {
+		struct worker_counters base;
+		struct stall_counts stall_base;
+		struct worker_rates rates;
+	} *worker;
 	struct flow_totals flow_base;
+	// All 0: the values at the start, for readers that ignore clears.
+	struct port_baseline zero;
+	struct worker_counters worker_zero;
 	struct rate_clock clock;
-	struct port_rates *rates; // by port
-	struct worker_rates *worker_rates; // by worker
 };
 
 // A reload gives the switch another policy, so none is kept here.
@@ -98,7 +104,7 @@ struct at {
 	const struct port_facts *has; // of the driver
 	uint64_t cell; // bytes
 	unsigned port, i; // i: the queue, class, group, rule, pool, worker or VLAN
-	// traffic.c
+	// observe.c
 	const struct queue_counters *qc;
 	const struct pg_counters *pgc;
 	const struct pg_state *pg;
@@ -148,7 +154,7 @@ static inline struct at at_port(const struct show *s, unsigned port, unsigned i)
 	const struct policy *pol = policy_of(s->o);
 
 	return (struct at){.s = s, .o = s->o, .pol = pol, .pp = &pol->ports[port],
-			   .base = s->flags & OBSERVE_RAW ? s->o->zero : &s->o->base[port],
+			   .base = s->flags & OBSERVE_RAW ? &s->o->zero : &s->o->port[port].base,
 			   .pc = switch_port_counters(s->o->sw, port),
 			   .has = &switch_port(s->o->sw, port)->facts, .cell = pol->cell.bytes,
 			   .port = port, .i = i};
@@ -160,17 +166,6 @@ static inline struct at at_port(const struct show *s, unsigned port, unsigned i)
 	(ctr_get(&a->member->field) - ctr_get(&a->base->baseline.field))
 
 typedef void show_fn(const struct show *s, struct json_object *out);
-
-// traffic.c
-show_fn show_version, show_interfaces, show_ports, show_queues, show_latency, show_pfc,
-	show_buffers, show_watermarks, show_drops, show_control, show_hints, show_workers,
-	show_balance, show_fdb;
-struct pfc_counts pfc_counts_now(const struct observe *o, unsigned port, enum pfc_dir dir,
-				 unsigned cls, uint64_t now_ns);
-void steering_read(const struct observe *o, unsigned port, struct port_steering *out);
-struct stall_counts stall_counts_now(const struct observe *o, unsigned worker);
-uint64_t standin_sent(const struct observe *o, unsigned port);
-uint64_t worker_waited_ns(const struct observe *o, unsigned worker);
 
 // storms.c
 show_fn show_watchdog, show_guard, show_causes;

@@ -86,30 +86,9 @@ static struct json_object *alpha_text(int log2)
 #define CURVE(e) MAYBE(a->wred->enabled, e)
 #define PG a->pp->pg[a->i]
 
-static struct value settings_value(enum fact_id f, const void *at)
-{
-	const struct at *a = at;
-
-	switch (f) {
-#define LIST(...)
-#define ROW(list, key, kind, unit, place, head, rank, label, value, help)                          \
-	VALUE_CASE(list, key, kind, value)
-#define END(list)
 #define FACTS_OF "control/observe/settings.def"
+#define FACTS_AT struct at
 #include "control/observe/facts.def"
-	default: return (struct value){0};
-	}
-}
-
-static void emit(struct json_object *row, unsigned list, const struct at *a)
-{
-	emit_facts(row, list, settings_value, a);
-}
-
-static struct json_object *rows_in(struct json_object *out, unsigned list)
-{
-	return list_in(out, fact_lists[list].list);
-}
 
 // ---- the answers
 
@@ -184,7 +163,7 @@ void show_ecn(const struct show *s, struct json_object *out)
 void show_buffers_config(const struct show *s, struct json_object *out)
 {
 	const struct policy *p = policy_of(s->o);
-	struct json_object *rows = rows_in(out, FACTS_PG_CONFIG), *buffer;
+	struct json_object *rows = rows_in(out, FACTS_PG_CONFIG);
 
 	for (unsigned port = s->first; port < s->last; port++)
 		for (unsigned pg = 0; pg < N_PGS; pg++) {
@@ -193,7 +172,6 @@ void show_buffers_config(const struct show *s, struct json_object *out)
 			if (is_mapped(a.pp->classify.class_to_pg, pg))
 				emit(row_in(rows), FACTS_PG_CONFIG, &a);
 		}
-	buffer = json_object_new_object();
-	emit(buffer, FACTS_BUFFER, &(struct at){.pol = p, .cell = p->cell.bytes});
-	json_object_object_add(out, fact_lists[FACTS_BUFFER].list, buffer);
+	emit(single_in(out, FACTS_BUFFER), FACTS_BUFFER,
+	     &(struct at){.pol = p, .cell = p->cell.bytes});
 }

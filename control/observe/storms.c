@@ -173,31 +173,15 @@ static uint64_t cause_paused_us(const struct at *a)
 
 // ---- the values
 
-static struct value storms_value(enum fact_id f, const void *at)
-{
-	const struct at *a = at;
-
-	switch (f) {
-#define LIST(...)
-#define ROW(list, key, kind, unit, place, head, rank, label, value, help)                          \
-	VALUE_CASE(list, key, kind, value)
-#define END(list)
 #define FACTS_OF "control/observe/storms.def"
+#define FACTS_AT struct at
 #include "control/observe/facts.def"
-	default: return (struct value){0};
-	}
-}
-
-static void emit(struct json_object *rows, unsigned list, const struct at *a)
-{
-	emit_facts(row_in(rows), list, storms_value, a);
-}
 
 // ---- the answers
 
 void show_watchdog(const struct show *s, struct json_object *out)
 {
-	struct json_object *rows = list_in(out, fact_lists[FACTS_WATCHDOG].list);
+	struct json_object *rows = rows_in(out, FACTS_WATCHDOG);
 
 	for (unsigned port = s->first; port < s->last; port++)
 		for (unsigned cls = 0; cls < N_CLASSES; cls++) {
@@ -209,14 +193,14 @@ void show_watchdog(const struct show *s, struct json_object *out)
 			    ctr_get(&a.watchdog->detected) !=
 				    ctr_get(&a.base->watchdog[cls].detected) ||
 			    (s->flags & OBSERVE_ALL_ROWS && a.pp->classify.lossless >> cls & 1))
-				emit(rows, FACTS_WATCHDOG, &a);
+				emit(row_in(rows), FACTS_WATCHDOG, &a);
 		}
 	row_bool(out, KEY(VERSION, drop_all), switch_watchdog_drops_all(s->o->sw));
 }
 
 void show_guard(const struct show *s, struct json_object *out)
 {
-	struct json_object *rows = list_in(out, fact_lists[FACTS_GUARD].list);
+	struct json_object *rows = rows_in(out, FACTS_GUARD);
 
 	for (unsigned port = s->first; port < s->last; port++) {
 		const struct guard_params *g = &policy_of(s->o)->ports[port].guard;
@@ -224,7 +208,7 @@ void show_guard(const struct show *s, struct json_object *out)
 		for (unsigned rule = 0; g->group != 0 && rule < g->n_rules; rule++) {
 			struct at a = at_port(s, port, rule);
 
-			emit(rows, FACTS_GUARD, &a);
+			emit(row_in(rows), FACTS_GUARD, &a);
 		}
 	}
 }
@@ -250,13 +234,13 @@ static void cause_row(struct at *a, struct json_object *rows)
 	a->own_pause = &switch_pfc_tx(o->sw, at.port)->stats[at.cls];
 	a->last_pause_ns =
 		switch_pause_cause(o->sw, at.port, maps_of(o, at.port)->class_to_pg[at.cls]).t_ns;
-	emit(rows, FACTS_CAUSES, a);
+	emit(row_in(rows), FACTS_CAUSES, a);
 }
 
 void show_causes(const struct show *s, struct json_object *out)
 {
-	struct json_object *causes = list_in(out, fact_lists[FACTS_CAUSES].list);
-	struct json_object *peers = list_in(out, fact_lists[FACTS_PEERS].list);
+	struct json_object *causes = rows_in(out, FACTS_CAUSES);
+	struct json_object *peers = rows_in(out, FACTS_PEERS);
 
 	if (s->last - s->first < policy_of(s->o)->n_ports) // the only one that is shown
 		row_text(out, KEY(CAUSES, port), port_name(s->o, s->first));
@@ -270,6 +254,6 @@ void show_causes(const struct show *s, struct json_object *out)
 				cause_row(&a, causes);
 			if (gauge_get(&a.peer_pause->since_ns) != 0 ||
 			    watchdog_stormed(a.watchdog))
-				emit(peers, FACTS_PEERS, &a);
+				emit(row_in(peers), FACTS_PEERS, &a);
 		}
 }
