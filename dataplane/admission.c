@@ -2,7 +2,7 @@
 #include "dataplane/admission.h"
 
 #include "dataplane/fate.h"
-#include "dataplane/pause_cause.h"
+#include "dataplane/pause.h"
 
 // ---- pools
 

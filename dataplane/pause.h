@@ -6,7 +6,7 @@
 // every queue. Called by the worker that owns the port. PAUSE of the peer is peer_pause.h.
 #pragma once
 
-#include "dataplane/switch_impl.h"
+#include "dataplane/storm.h"
 
 // Sends the PFC frame that is due, if any. Returns when the next one is.
 uint64_t pause_send_now(struct worker *w, struct port *p);
@@ -16,3 +16,32 @@ static inline uint64_t pause_send(struct worker *w, struct port *p)
 		return UINT64_MAX; // as nearly always
 	return pause_send_now(w, p);
 }
+
+// ---- the receive-ring guard: the receive ring is part of the ingress path. When a worker is late
+// and frames wait in the ring of a port, the port's senders are paused (p->guard).
+
+void rx_guard_look(struct worker *w, struct port *p);
+// Looks at the ring before it is emptied. Also while admission is held: frames that wait in the
+// ring then pause their senders.
+static inline void rx_guard_poll(struct worker *w, struct port *p)
+{
+	if (p->pol->rx_guard_on != 0) {
+		rx_guard_look(w, p);
+		return;
+	}
+	p->guard = false; // also what an earlier policy set
+	storm_excuse_ends(p);
+	gauge_set(&p->c.rx_guard, 0);
+}
+
+// ---- why a PAUSE was sent: the queue that holds most of a group (qos/cause.h). The queues are
+// other workers' too, and are read word by word.
+
+// The queue that holds most of a group; CAUSE_NONE where none holds any. Pauses that last no longer
+// than until at_ns are over. at_hand, if not NULL: a frame of the group that is on its way to its
+// queue. Also called by control. pol: the caller's policy.
+struct pause_cause pause_cause_search(const struct weir_switch *sw, const struct policy *pol,
+				      uint64_t at_ns, unsigned account,
+				      const struct frame *at_hand);
+// The group of f enters XOFF with it. Returns the cause, packed.
+uint64_t pause_cause_of_xoff(struct worker *w, struct port *p, const struct frame *f);

@@ -6,12 +6,12 @@
 #include <stdio.h>
 #include <string.h>
 
-#include <rte_malloc.h>
 #include <rte_errno.h>
+#include <rte_malloc.h>
 
-#include "dataplane/device.h"
 #include "dataplane/egress.h"
 #include "dataplane/flood.h"
+#include "dataplane/pause.h"
 #include "dataplane/policy_change.h"
 #include "dataplane/replica.h"
 
@@ -39,6 +39,108 @@ uint64_t residence_bucket_max(unsigned b)
 uint32_t switch_max_frames(const struct policy *policy)
 {
 	return policy_max_frames(policy);
+}
+
+// ---- the device of a port, and the numbers of earlier devices, which the port's numbers include
+
+// Made when a port's device is first replaced.
+struct device {
+	struct switch_port port[2]; // in turn: the worker may still read the other one
+	uint8_t turn;
+	uint64_t request;
+	struct port_drv_stats before; // of all drivers before the present one
+	struct port_reason reasons[PORT_REASONS_MAX];
+	unsigned n_reasons;
+};
+
+static bool device_is_gone(const struct switch_port *p)
+{
+	return p->ops->gone != NULL && p->ops->gone(p->drv);
+}
+
+static void devices_free(struct weir_switch *sw)
+{
+	for (unsigned i = 0; i < POLICY_MAX_PORTS; i++)
+		rte_free(sw->device[i]);
+}
+
+int switch_replace_device(struct weir_switch *sw, unsigned port, const struct switch_port *next)
+{
+	struct device *d = sw->device[port];
+
+	if (d == NULL)
+		d = rte_zmalloc("device", sizeof(*d), 64);
+	if (d == NULL)
+		return -ENOMEM;
+	sw->device[port] = d;
+	d->turn ^= 1;
+	d->port[d->turn] = *next;
+	atomic_store_explicit(&sw->want.device[port], &d->port[d->turn], memory_order_release);
+	control_request(sw);
+	d->request = atomic_load(&sw->want.seq);
+	return 0;
+}
+
+// The worker does not use the driver any more, so the numbers of the driver are final.
+static void keep_numbers(const struct weir_switch *sw, unsigned port)
+{
+	struct device *d = sw->device[port];
+	struct port_reason reasons[PORT_REASONS_MAX];
+
+	d->n_reasons = switch_drv_reasons(sw, port, reasons, PORT_REASONS_MAX);
+	memcpy(d->reasons, reasons, sizeof(reasons));
+	switch_drv_stats(sw, port, &d->before);
+}
+
+bool switch_device_replaced(struct weir_switch *sw, unsigned port)
+{
+	struct device *d = sw->device[port];
+
+	if (d == NULL || !switch_request_done(sw, d->request))
+		return false;
+	keep_numbers(sw, port);
+	sw->ports[port] = d->port[d->turn];
+	sw->port_gone[port] = sw->port_gone[port] && device_is_gone(&sw->ports[port]);
+	return true;
+}
+
+bool switch_device_gone(const struct weir_switch *sw, unsigned port)
+{
+	return sw->port_gone[port];
+}
+
+void switch_drv_stats(const struct weir_switch *sw, unsigned port, struct port_drv_stats *out)
+{
+	const struct device *d = sw->device[port];
+	struct port_drv_stats now;
+
+	sw->ports[port].ops->stats(sw->ports[port].drv, &now);
+	if (d != NULL) {
+		now.rx_missed += d->before.rx_missed;
+		now.tx_errors += d->before.tx_errors;
+		now.rx_to_kernel += d->before.rx_to_kernel;
+	}
+	*out = now;
+}
+
+unsigned switch_drv_reasons(const struct weir_switch *sw, unsigned port, struct port_reason *out,
+			    unsigned n)
+{
+	const struct switch_port *p = &sw->ports[port];
+	const struct device *d = sw->device[port];
+	unsigned k = p->ops->reasons == NULL ? 0 : p->ops->reasons(p->drv, out, n);
+
+	if (d == NULL)
+		return k;
+	for (unsigned i = 0; i < d->n_reasons && i < n; i++) {
+		if (i < k) {
+			out[i].frames += d->reasons[i].frames;
+			continue;
+		}
+		out[i] = d->reasons[i];
+		k = i + 1;
+	}
+	return k;
 }
 
 // ---- create and destroy
@@ -363,6 +465,85 @@ bool switch_grace_over(const struct weir_switch *sw, uint64_t token)
 	return rte_rcu_qsbr_check(sw->qsbr, token, false) == 1;
 }
 
+// ---- rates that a port may exceed, and signs of a wrong configuration
+//
+// The owner counts, control reads the counters. A flood of frames makes no flood of events, and
+// nothing depends on a worker's event ring.
+
+enum { LOOK_EVERY_NS = 100000000 };
+static const uint64_t CALM_NS = 5000000000;
+
+// True: *e is to be given out. An event that finds no room is given out at the next look.
+static bool look(struct limit_watch *l, uint64_t frames, uint64_t now_ns, bool *began)
+{
+	if (frames != l->seen) {
+		*began = true;
+		if (!l->exceeded)
+			l->before = l->seen;
+		l->seen = frames;
+		l->last_ns = now_ns;
+		if (l->exceeded)
+			return false;
+		return l->exceeded = true;
+	}
+	*began = false;
+	if (!l->exceeded || now_ns - l->last_ns < CALM_NS)
+		return false;
+	l->exceeded = false;
+	return true;
+}
+
+// A switch without lossless classes has RoCE in lossy ones on purpose.
+static uint64_t counted(const struct weir_switch *sw, unsigned port, unsigned kind)
+{
+	const struct port_counters *c = &sw->port[port]->c;
+
+	if (kind < N_LIMIT_KINDS)
+		return ctr_get(&c->limited[kind]);
+	return sw->policy_mem->ports[port].classify.lossless != 0 ? ctr_get(&c->roce_in_lossy_class)
+								  : 0;
+}
+
+static struct event event_of(const struct weir_switch *sw, unsigned port, unsigned kind, bool began,
+			     uint64_t now_ns)
+{
+	const struct limit_watch *l = &sw->limits[port][kind];
+	struct event e = {.t_ns = now_ns, .port = (uint8_t)port, .cls = CLASS_NONE, .a = kind,
+			  .b = l->seen - l->before};
+
+	if (kind == WATCH_ROCE_LOSSY) {
+		uint64_t latest = gauge_get(&sw->port[port]->c.roce_lossy_latest);
+
+		e.type = began ? EVENT_ROCE_LOSSY : EVENT_ROCE_LOSSY_OVER;
+		e.a = (uint32_t)(latest >> 8);
+		e.cls = (uint8_t)latest;
+	} else if (kind == LIMIT_COPP) {
+		e.type = began ? EVENT_COPP : EVENT_COPP_OVER;
+	} else {
+		e.type = began ? EVENT_STORM_CONTROL : EVENT_STORM_CONTROL_OVER;
+	}
+	return e;
+}
+
+// Once a port begins to exceed a rate or to show a wrong configuration, and once this is over.
+static unsigned limits_look(struct weir_switch *sw, uint64_t now_ns, struct event *events,
+			    unsigned n)
+{
+	unsigned k = 0;
+
+	if (sw->limits_ns != 0 && now_ns - sw->limits_ns < LOOK_EVERY_NS)
+		return 0;
+	sw->limits_ns = now_ns;
+	for (unsigned i = 0; i < sw->n_ports * N_WATCHED && k < n; i++) {
+		unsigned port = i / N_WATCHED, kind = i % N_WATCHED;
+		bool began;
+
+		if (look(&sw->limits[port][kind], counted(sw, port, kind), now_ns, &began))
+			events[k++] = event_of(sw, port, kind, began, now_ns);
+	}
+	return k;
+}
+
 // ---- control's side
 
 void control_request(struct weir_switch *sw)
@@ -515,4 +696,237 @@ bool switch_request_done(const struct weir_switch *sw, uint64_t request_seq)
 bool switch_requests_done(const struct weir_switch *sw)
 {
 	return switch_request_done(sw, atomic_load(&sw->want.seq));
+}
+
+// ---- numbers
+
+struct worker *switch_worker(struct weir_switch *sw, unsigned i)
+{
+	return sw->workers[i];
+}
+
+unsigned switch_n_workers(const struct weir_switch *sw)
+{
+	return sw->n_workers;
+}
+
+const struct policy *switch_policy(const struct weir_switch *sw)
+{
+	return sw->policy_mem;
+}
+
+const struct switch_port *switch_port(const struct weir_switch *sw, unsigned port)
+{
+	return &sw->ports[port];
+}
+
+bool switch_tx_enabled(const struct weir_switch *sw, unsigned port, int queue)
+{
+	uint16_t off = atomic_load_explicit(&sw->want.tx_off[port], memory_order_relaxed);
+
+	return queue < 0 ? !(off & TX_OFF_PORT) : !(off >> queue & 1);
+}
+
+bool switch_link_up(const struct weir_switch *sw, unsigned port)
+{
+	return !atomic_load_explicit(&sw->want.down[port], memory_order_relaxed);
+}
+
+static uint64_t dropped_at(const struct port *p)
+{
+	uint64_t n = 0;
+
+	for (unsigned c = 0; c < N_CLASSES; c++)
+		for (unsigned r = 0; r < N_DROP_REASONS; r++)
+			n += ctr_get(&p->drops[c][r].packets);
+	return n;
+}
+
+// The writers count a frame out of one place before they count it into the next. Read against its
+// way, the last place first, a frame may be missed but is never seen twice: while frames move, the
+// ends never exceed the beginnings.
+struct balance switch_balance(const struct weir_switch *sw)
+{
+	struct balance b = {0};
+	uint64_t handed = 0, taken = 0;
+
+	for (unsigned i = 0; i < sw->n_ports; i++) {
+		const struct port *p = sw->port[i];
+
+		b.transmitted += ctr_get(&p->c.transmitted);
+		b.consumed += ctr_get(&p->c.consumed);
+		b.dropped += dropped_at(p);
+		atomic_thread_fence(memory_order_acquire);
+		b.queued += gauge_get(&p->c.queued);
+	}
+	atomic_thread_fence(memory_order_acquire);
+	for (unsigned i = 0; i < sw->n_workers; i++)
+		taken += ctr_get(&sw->workers[i]->taken);
+	atomic_thread_fence(memory_order_acquire);
+	for (unsigned i = 0; i < sw->n_workers; i++)
+		handed += ctr_get(&sw->workers[i]->handed);
+	b.queued += handed - taken;
+	atomic_thread_fence(memory_order_acquire);
+	for (unsigned i = 0; i < sw->n_ports; i++) {
+		const struct port *p = sw->port[i];
+
+		b.received += ctr_get(&p->c.received);
+		b.generated += ctr_get(&p->c.generated);
+		b.replicated += ctr_get(&p->c.replicated);
+	}
+	return b;
+}
+
+unsigned switch_port_owner(const struct weir_switch *sw, unsigned port)
+{
+	return sw->owner[port];
+}
+
+const struct worker_counters *switch_worker_counters(const struct weir_switch *sw, unsigned worker)
+{
+	return &sw->workers[worker]->c;
+}
+
+const struct port_counters *switch_port_counters(const struct weir_switch *sw, unsigned port)
+{
+	return &sw->port[port]->c;
+}
+
+const struct queue_counters *switch_queue_counters(const struct weir_switch *sw, unsigned port,
+						   unsigned queue)
+{
+	return &sw->port[port]->queue[queue].c;
+}
+
+const struct pg_counters *switch_pg_counters(const struct weir_switch *sw, unsigned port,
+					     unsigned pg)
+{
+	return &sw->port[port]->pg[pg].c;
+}
+
+const struct pg_state *switch_pg_state(const struct weir_switch *sw, unsigned port, unsigned pg)
+{
+	return &sw->port[port]->pg[pg].state;
+}
+
+uint64_t switch_skid_used(const struct weir_switch *sw, unsigned port)
+{
+	return gauge_get(&sw->port[port]->skid_used);
+}
+
+const struct drop_counters *switch_drops(const struct weir_switch *sw, unsigned port, unsigned cls,
+					 enum drop_reason reason)
+{
+	return &sw->port[port]->drops[cls][reason];
+}
+
+const struct pfc_rx_state *switch_pfc_rx(const struct weir_switch *sw, unsigned port)
+{
+	return &sw->port[port]->pfc_rx;
+}
+
+const struct pfc_tx_state *switch_pfc_tx(const struct weir_switch *sw, unsigned port)
+{
+	return &sw->port[port]->pfc_tx;
+}
+
+// Asked of the gauges, which are safe to read from another thread.
+bool switch_queue_paused(const struct weir_switch *sw, unsigned port, unsigned queue)
+{
+	const struct classify_params *c = &sw->policy_mem->ports[port].classify;
+
+	for (unsigned cls = 0; cls < N_CLASSES; cls++)
+		if (c->class_to_queue[cls] == queue &&
+		    gauge_get(&sw->port[port]->pfc_rx.stats[cls].until_ns) != 0)
+			return true;
+	return false;
+}
+
+struct pool_use switch_pool(const struct weir_switch *sw, enum pool_id pool)
+{
+	const struct buffer_params *b = &sw->policy_mem->buffer;
+	const uint32_t size[N_POOLS] = {
+		[POOL_INGRESS] = b->ingress_pool_cells,
+		[POOL_HEADROOM] = b->headroom_pool_cells,
+		[POOL_EGRESS_LOSSY] = b->egress_lossy_cells,
+		[POOL_EGRESS_LOSSLESS] = b->total_cells,
+	};
+	struct pool_use u = {.size = size[pool]};
+
+	for (unsigned i = 0; i < sw->n_workers; i++) {
+		u.used += gauge_get(&sw->workers[i]->slots[pool].used);
+		u.max += gauge_get(&sw->workers[i]->slots[pool].max);
+	}
+	return u;
+}
+
+void switch_fdb_walk(struct weir_switch *sw, uint64_t now_ns,
+		     void (*fn)(void *arg, const struct fdb_row *row), void *arg)
+{
+	for (uint32_t i = 0; i < sw->fdb.capacity; i++) {
+		const struct fdb_entry *e = &sw->fdb.entries[i];
+		uint64_t seen = gauge_get(&e->seen_ns);
+		struct fdb_row row = {
+			.vid = (uint16_t)e->key,
+			.port = e->port,
+			.is_static = e->is_static,
+			.age_ns = now_ns > seen ? now_ns - seen : 0,
+		};
+
+		if (!e->used)
+			continue;
+		for (unsigned b = 0; b < sizeof(row.mac); b++)
+			row.mac[b] = (uint8_t)(e->key >> (56 - 8 * b));
+		fn(arg, &row);
+	}
+}
+
+const struct fdb_port *switch_fdb_port(const struct weir_switch *sw, unsigned port)
+{
+	return &sw->fdb.port[port];
+}
+
+uint64_t switch_events_lost(const struct weir_switch *sw)
+{
+	uint64_t n = sw->storms.own_lost;
+
+	for (unsigned i = 0; i < sw->n_workers; i++)
+		n += ctr_get(&sw->workers[i]->events_lost);
+	return n;
+}
+
+// ---- the deadlock guard, causes of PAUSE, copies
+
+uint64_t switch_guard_remapped(const struct weir_switch *sw, unsigned port, unsigned rule)
+{
+	return ctr_get(&sw->port[port]->remapped[rule]);
+}
+
+struct pause_cause switch_pause_cause(const struct weir_switch *sw, unsigned port, unsigned pg)
+{
+	const struct cause_record *r = &sw->port[port]->pg[pg].cause;
+
+	return cause_unpack(gauge_get(&r->t_ns), gauge_get(&r->packed));
+}
+
+struct pause_cause switch_cause_now(const struct weir_switch *sw, unsigned port, unsigned pg)
+{
+	return pause_cause_search(sw, sw->policy_mem, 0, account_index(port, pg), NULL);
+}
+
+uint32_t switch_copies(const struct weir_switch *sw)
+{
+	return atomic_load_explicit(&sw->copies, memory_order_relaxed);
+}
+
+uint32_t switch_copy_frames(const struct weir_switch *sw)
+{
+	return sw->copy_frames;
+}
+
+uint32_t switch_held_cells(const struct weir_switch *sw, unsigned port, unsigned q,
+			   unsigned in_port, unsigned pg)
+{
+	return atomic_load_explicit(&sw->port[port]->held_cells[account_index(in_port, pg)][q],
+				    memory_order_relaxed);
 }

@@ -203,7 +203,7 @@ struct pair_orders {
 	uint32_t n, next;
 };
 
-// Control watches at each port (switch_limits.c) the drops beyond a rate, by enum limit_kind, and
+// Control watches at each port (switch.c) the drops beyond a rate, by enum limit_kind, and
 // signs of a wrong configuration.
 enum { WATCH_ROCE_LOSSY = N_LIMIT_KINDS, N_WATCHED };
 struct limit_watch {
@@ -260,7 +260,7 @@ struct weir_switch {
 	uint64_t static_token;
 	uint64_t link_polled_ns, link_poll_ns;
 	bool port_gone[POLICY_MAX_PORTS]; // and it was said
-	struct device *device[POLICY_MAX_PORTS]; // switch_device.c; NULL: never replaced
+	struct device *device[POLICY_MAX_PORTS]; // switch.c; NULL: never replaced
 	uint64_t rx_missed[POLICY_MAX_PORTS]; // as last reported
 	struct storms storms;
 	struct learning learning;
@@ -298,6 +298,8 @@ void worker_event(struct worker *w, enum event_type type, unsigned port, unsigne
 		  uint64_t b);
 // The worker goes by this policy from now on.
 void worker_use_policy(struct worker *w, const struct policy *pol);
+// The port uses this device from now on.
+void device_bind(struct port *p, const struct switch_port *device);
 
 // ---- control's side: switch.c
 // A ring of n elements with one writer and one reader, or NULL.
@@ -305,10 +307,6 @@ struct rte_ring *switch_ring(const struct weir_switch *sw, const char *kind, uns
 			     unsigned to, unsigned elem, uint32_t n);
 // Something in `want` has changed.
 void control_request(struct weir_switch *sw);
-
-// ---- switch_device.c
-void devices_free(struct weir_switch *sw);
-bool device_is_gone(const struct switch_port *p);
 
 // ---- switch_routes.c
 void routes_before_publish(struct weir_switch *sw, struct policy *p);
@@ -327,11 +325,6 @@ void loops_free(struct weir_switch *sw);
 // Once per control step. Writes up to n events.
 unsigned loops_control(struct weir_switch *sw, uint64_t now_ns, struct event *events, unsigned n);
 bool loops_hold(const struct weir_switch *sw, unsigned port); // down for the sake of a loop
-
-// ---- switch_limits.c
-// Reports once that a port begins to exceed a rate or to show a wrong configuration, and once that
-// this is over. Writes up to n events.
-unsigned limits_look(struct weir_switch *sw, uint64_t now_ns, struct event *events, unsigned n);
 
 // ---- switch_watchdog.c: parts of switch_control_step, in this order
 // A port is down when its link is, or when an escalation took it down.

@@ -1,12 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "dataplane/worker.h"
 
+#include <string.h>
+
 #include "dataplane/admission.h"
-#include "dataplane/device.h"
 #include "dataplane/egress.h"
 #include "dataplane/fate.h"
-#include "dataplane/loop_features.h"
 #include "dataplane/ingress.h"
+#include "dataplane/loop_features.h"
 #include "dataplane/pause.h"
 #include "dataplane/peer_pause.h"
 
@@ -29,6 +30,54 @@ void worker_event(struct worker *w, enum event_type type, unsigned port, unsigne
 	if (!event_has_room(w, type) ||
 	    rte_ring_sp_enqueue_elem(w->events, &e, sizeof(e)) != 0)
 		ctr_inc(&w->events_lost);
+}
+
+// ---- the device of a port
+
+void device_bind(struct port *p, const struct switch_port *device)
+{
+	p->ops = device->ops;
+	p->drv = device->drv;
+	p->driver_wakes = device->facts.wakes;
+	p->tx_burst = device->facts.tx_burst;
+	if (p->tx_burst == 0 || p->tx_burst > BURST)
+		p->tx_burst = BURST;
+	memcpy(p->mac, device->facts.mac, sizeof(p->mac));
+	peer_pause_init(p);
+}
+
+// Control wants another device for the port (switch_replace_device).
+static bool device_waits(const struct worker *w, const struct port *p)
+{
+	return atomic_load_explicit(&w->sw->want.device[p->no], memory_order_relaxed) != p->device;
+}
+
+// Takes the device over. The port is down, so no frame waits for the device before. Early PFC
+// records from before are ignored when the port comes up.
+static void device_take(struct worker *w, struct port *p)
+{
+	p->device = atomic_load_explicit(&w->sw->want.device[p->no], memory_order_acquire);
+	device_bind(p, p->device);
+	w->n_devices_taken++;
+}
+
+uint32_t worker_n_devices_taken(const struct worker *w)
+{
+	return w->n_devices_taken;
+}
+
+int worker_wait_fds(const struct worker *w, int *fds)
+{
+	unsigned n = 0;
+
+	for (unsigned i = 0; i < w->n_owned; i++) {
+		const struct port *p = worker_port(w, w->owned[i]);
+
+		if (p->ops->wait_fds == NULL)
+			return -1;
+		n += p->ops->wait_fds(p->drv, fds + n);
+	}
+	return (int)n;
 }
 
 // ---- requests of the control thread
