@@ -4,7 +4,7 @@
 #include <stdio.h>
 
 #include "control/config/rows.h"
-#include "drivers/nic/rxbuf.h"
+#include "drivers/nic/pausing.h"
 
 enum { PATH_LEN = 256, MAX_BUFFER = 1 << 30 };
 

@@ -17,7 +17,6 @@
 #include "control/lab/workload.h"
 #include "dataplane/packet/cm.h"
 #include "dataplane/policy.h"
-#include "drivers/nic/payload.h"
 #include "drivers/nic/requester.h"
 #include "drivers/nic/frames.h"
 

@@ -3,7 +3,14 @@
 
 #include <string.h>
 
-enum { MAX_DEN = 65536, ALL_CLASSES = 0xff, CNP_DSCP = 48 };
+enum {
+	MAX_DEN = 65536,
+	ALL_CLASSES = 0xff,
+	CNP_DSCP = 48,
+	MOST_DUE = 1 << 16,
+	MOST_STEPS = 1 << 20,
+	PERCENT = 100,
+};
 
 #define US 1000ull
 #define MBPS 1000000ull
@@ -143,4 +150,249 @@ const char *cc_config_wrong(const struct cc_config *c, uint64_t line_bps)
 	if (c->flavour != CC_NONE && c->rmin_bps > line_bps)
 		return "has an rmin above the line rate";
 	return NULL;
+}
+
+// ---- the notification point
+
+void np_on_ce(const struct cc_config *c, struct np_state *s, uint64_t now_ns)
+{
+	if (c->np == NP_NONE)
+		return;
+	if (s->due != 0) {
+		if (c->np == NP_GAP && c->np_gap_ns == 0 && s->due < MOST_DUE)
+			s->due++;
+		return;
+	}
+	if (!s->has_last || now_ns - s->last_ns >= c->np_gap_ns)
+		s->due = 1;
+	else if (c->np == NP_WINDOW)
+		s->flagged = true;
+}
+
+void np_sent(struct np_state *s, uint64_t now_ns)
+{
+	s->due--;
+	s->has_last = true;
+	s->flagged = false;
+	s->last_ns = now_ns;
+}
+
+uint64_t np_next(const struct cc_config *c, const struct np_state *s)
+{
+	return s->flagged ? s->last_ns + c->np_gap_ns : UINT64_MAX;
+}
+
+void np_on_timer(const struct cc_config *c, struct np_state *s, uint64_t now_ns)
+{
+	if (np_next(c, s) > now_ns)
+		return;
+	s->flagged = false;
+	s->due = 1;
+}
+
+// ---- the reaction point
+
+void rp_init(const struct cc_config *c, struct rp_state *s)
+{
+	*s = (struct rp_state){
+		.rc_bps = c->line_bps,
+		.rt_bps = c->line_bps,
+		.alpha = RP_ALPHA_ONE,
+	};
+}
+
+static bool below_line(const struct cc_config *c, const struct rp_state *s)
+{
+	return s->rc_bps < c->line_bps || s->rt_bps < c->line_bps;
+}
+
+// ---- alpha
+
+static uint64_t alpha_step(const struct cc_config *c, uint64_t alpha, bool congested)
+{
+	uint64_t kept = alpha * (c->g_den - c->g_num);
+
+	return (kept + (congested ? RP_ALPHA_ONE * c->g_num : 0)) / c->g_den;
+}
+
+// The ticks until now. Only the first of them can find the flag.
+static void alpha_until(const struct cc_config *c, struct rp_state *s, uint64_t now_ns)
+{
+	uint64_t left;
+
+	while (s->alpha_at_ns <= now_ns && (s->alpha != 0 || s->alpha_flag)) {
+		s->alpha = alpha_step(c, s->alpha, s->alpha_flag);
+		s->alpha_flag = false;
+		s->alpha_at_ns += c->alpha_ns;
+		if (c->g_num == 0)
+			break;
+	}
+	if (s->alpha_at_ns > now_ns)
+		return;
+	// It changes no more; keep the beat.
+	left = (now_ns - s->alpha_at_ns) / c->alpha_ns + 1;
+	s->alpha_at_ns += left * c->alpha_ns;
+}
+
+uint64_t rp_alpha(const struct cc_config *c, const struct rp_state *s, uint64_t now_ns)
+{
+	struct rp_state at = *s;
+
+	if (at.active)
+		alpha_until(c, &at, now_ns);
+	return at.alpha;
+}
+
+// ---- down
+
+static void cut(const struct cc_config *c, struct rp_state *s)
+{
+	uint64_t least = c->rmin_bps, off;
+
+	off = (uint64_t)((unsigned __int128)s->rc_bps * s->alpha >> (RP_ALPHA_Q + 1));
+	if (c->flavour == CC_CONNECTX) {
+		uint64_t kept = s->rc_bps / PERCENT * c->min_dec_percent +
+				s->rc_bps % PERCENT * c->min_dec_percent / PERCENT;
+
+		least = kept > least ? kept : least;
+	}
+	s->rc_bps -= off;
+	if (s->rc_bps < least)
+		s->rc_bps = least;
+	s->cuts++;
+}
+
+static void paper_cnp(const struct cc_config *c, struct rp_state *s, uint64_t now_ns)
+{
+	s->rt_bps = s->rc_bps;
+	cut(c, s);
+	s->alpha = alpha_step(c, s->alpha, true);
+	s->t = s->bc = 0;
+	s->budget_bytes = c->byte_budget;
+	s->alpha_at_ns = now_ns + c->alpha_ns;
+	s->increase_at_ns = now_ns + c->increase_ns;
+}
+
+// The tick at cut_at_ns, at which the flag was found.
+static void connectx_cut(const struct cc_config *c, struct rp_state *s)
+{
+	alpha_until(c, s, s->cut_at_ns);
+	if (c->clamp != 0 || s->t != 0)
+		s->rt_bps = s->rc_bps;
+	cut(c, s);
+	s->t = 0;
+	s->cut_flag = false;
+	s->increase_at_ns = s->cut_at_ns + c->increase_ns;
+}
+
+static void connectx_cnp(const struct cc_config *c, struct rp_state *s, uint64_t now_ns)
+{
+	if (!s->active) {
+		s->alpha_at_ns = now_ns + c->alpha_ns;
+		s->cut_at_ns = now_ns + c->decrease_ns + 1;
+	} else if (s->cut_at_ns <= now_ns) {
+		// Ticks that found no flag were skipped; keep the beat.
+		s->cut_at_ns += ((now_ns - s->cut_at_ns) / c->decrease_ns + 1) * c->decrease_ns;
+	}
+	s->alpha_flag = s->cut_flag = true;
+}
+
+void rp_on_cnp(const struct cc_config *c, struct rp_state *s, uint64_t now_ns)
+{
+	if (c->flavour == CC_NONE)
+		return;
+	if (s->active) {
+		rp_on_timer(c, s, now_ns);
+		alpha_until(c, s, now_ns);
+	}
+	s->cnps++;
+	if (c->flavour == CC_PAPER)
+		paper_cnp(c, s, now_ns);
+	else
+		connectx_cnp(c, s, now_ns);
+	s->active = true;
+}
+
+// ---- up
+
+static void raise_target(const struct cc_config *c, struct rp_state *s, uint64_t by_bps)
+{
+	s->rt_bps = by_bps < c->line_bps - s->rt_bps ? s->rt_bps + by_bps : c->line_bps;
+}
+
+static void average(struct rp_state *s)
+{
+	s->rc_bps = (s->rc_bps + s->rt_bps + 1) / 2;
+}
+
+static void paper_increase(const struct cc_config *c, struct rp_state *s)
+{
+	uint32_t most = s->t > s->bc ? s->t : s->bc, least = s->t < s->bc ? s->t : s->bc;
+
+	if (least >= c->fast)
+		raise_target(c, s, (least - c->fast + 1) * c->hai_bps);
+	else if (most >= c->fast)
+		raise_target(c, s, c->ai_bps);
+	average(s);
+}
+
+static void connectx_increase(const struct cc_config *c, struct rp_state *s)
+{
+	if (s->t > c->fast)
+		raise_target(c, s, c->hai_bps);
+	else if (s->t == c->fast)
+		raise_target(c, s, c->ai_bps);
+	average(s);
+}
+
+static void on_increase(const struct cc_config *c, struct rp_state *s)
+{
+	s->increase_at_ns += c->increase_ns;
+	if (c->flavour == CC_CONNECTX)
+		connectx_increase(c, s);
+	if (s->t < MOST_STEPS)
+		s->t++;
+	if (c->flavour == CC_PAPER)
+		paper_increase(c, s);
+}
+
+void rp_on_sent(const struct cc_config *c, struct rp_state *s, uint32_t bytes)
+{
+	uint64_t left = bytes;
+
+	if (c->flavour != CC_PAPER || !s->active || !below_line(c, s))
+		return;
+	while (left >= s->budget_bytes) {
+		left -= s->budget_bytes;
+		s->budget_bytes = c->byte_budget;
+		if (s->bc < MOST_STEPS)
+			s->bc++;
+		paper_increase(c, s);
+	}
+	s->budget_bytes -= left;
+}
+
+// ---- time
+
+uint64_t rp_next(const struct cc_config *c, const struct rp_state *s)
+{
+	uint64_t next = UINT64_MAX;
+
+	if (!s->active)
+		return next;
+	if (below_line(c, s))
+		next = s->increase_at_ns;
+	if (s->cut_flag && s->cut_at_ns < next)
+		next = s->cut_at_ns;
+	return next;
+}
+
+void rp_on_timer(const struct cc_config *c, struct rp_state *s, uint64_t now_ns)
+{
+	while (rp_next(c, s) <= now_ns) {
+		if (s->cut_flag && s->cut_at_ns == rp_next(c, s))
+			connectx_cut(c, s);
+		else
+			on_increase(c, s);
+	}
 }

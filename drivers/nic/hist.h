@@ -42,4 +42,16 @@ static inline void hist_add(struct hist *h, uint64_t ns)
 }
 
 // The time that `permille` thousandths of all samples do not exceed; 0 without samples.
-uint64_t hist_quantile(const struct hist *h, unsigned permille);
+static inline uint64_t hist_quantile(const struct hist *h, unsigned permille)
+{
+	uint64_t rank = (h->n * permille + 999) / 1000, seen = 0;
+
+	if (h->n == 0)
+		return 0;
+	for (unsigned b = 0; b < HIST_BUCKETS; b++) {
+		seen += h->bucket[b];
+		if (seen >= rank && seen != 0)
+			return hist_bucket_max(b) < h->max_ns ? hist_bucket_max(b) : h->max_ns;
+	}
+	return h->max_ns;
+}

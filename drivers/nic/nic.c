@@ -68,8 +68,7 @@ int nic_create(const struct nic_config *c, struct nic **out)
 		nic_destroy(nic);
 		return rc;
 	}
-	nic->cc.rp = rp_params_of(&c->cc, c->speed_bps);
-	nic->cc.np = np_params_of(&c->cc);
+	nic->cfg.cc.line_bps = c->speed_bps;
 	nic->cc.gate.every_ns = c->cc.cnp_every_ns;
 	nic->cc.cnp_cls = c->class_of_dscp[c->cc.cnp_dscp];
 	rng_init(&nic->rng, c->seed);
@@ -281,9 +280,9 @@ enum qp_send qp_next_send(const struct nic *nic, const struct qp *qp)
 
 static uint64_t qp_wake(const struct nic *nic, const struct qp *qp, enum qp_send next)
 {
-	uint64_t wake = min_u64(qp->conn.deadline_ns, rp_next(&nic->cc.rp, &qp->cc.rp));
+	uint64_t wake = min_u64(qp->conn.deadline_ns, rp_next(&nic->cfg.cc, &qp->cc.rp));
 
-	wake = min_u64(wake, np_next(&nic->cc.np, &qp->cc.np));
+	wake = min_u64(wake, np_next(&nic->cfg.cc, &qp->cc.np));
 	if (qp->is_tcp && qp->conn.state == CONN_UP)
 		wake = min_u64(wake, tcp_deadline(qp->tcp));
 	if (qp->conn.state == CONN_UP && qp->conn.initiator)

@@ -6,7 +6,7 @@
 // One owner calls everything here: time is an argument that never decreases, luck comes from
 // the seed, nothing is logged. Memory is taken by nic_create, by new flows, and where a flow has
 // more messages outstanding than ever before. It knows IPv4 and untagged frames.
-// See requester.h, responder.h, conn.h, dcqcn.h, tcp.h and storm.h for the state machines.
+// See requester.h, responder.h, conn.h, dcqcn.h, tcp.h and pausing.h for the state machines.
 //
 //   flow        what a queue pair of the initiator is told to do: messages of one size to one peer
 //   class       traffic class and PFC priority 0..7; frames carry the flow's ECN codepoint and its
@@ -22,9 +22,9 @@
 #include "dataplane/qos/pfc.h"
 #include "drivers/nic/dcqcn.h"
 #include "drivers/nic/hist.h"
+#include "drivers/nic/pausing.h"
 #include "drivers/nic/requester.h"
 #include "drivers/nic/responder.h"
-#include "drivers/nic/storm.h"
 #include "drivers/nic/tcp.h"
 
 struct rte_mempool;
@@ -38,7 +38,7 @@ struct nic_faults {
 	// A slow receiver: frames (all but MAC control) are taken at this rate, counted in bytes of
 	// the frame, less what traffic of the host to itself takes. They wait in a buffer; PAUSE is
 	// sent for the class of what arrives above xoff, XON for all below xon, and what finds no
-	// room is dropped. Bytes of 0: 256 KiB, half of it, half of that (rxbuf.h).
+	// room is dropped. Bytes of 0: 256 KiB, half of it, half of that (pausing.h).
 	uint64_t rx_rate_bps; // 0: as they come
 	uint64_t loopback_bps;
 	uint32_t rx_buffer_bytes, rx_xoff_bytes, rx_xon_bytes;
@@ -47,7 +47,7 @@ struct nic_faults {
 	bool go_back_0;
 	bool fence; // one SEND in flight per round trip (hidden fence of fast memory registration)
 	// A NIC that has paused its peer for so long without a break pauses nobody any more, and a
-	// storm is over (guard.h); 0: never.
+	// storm is over (pausing.h); 0: never.
 	uint64_t storm_guard_ns;
 };
 

@@ -10,12 +10,8 @@
 #include "dataplane/rng.h"
 #include "dataplane/packet/cm.h"
 #include "drivers/nic/conn.h"
-#include "drivers/nic/guard.h"
 #include "drivers/nic/nic.h"
-#include "drivers/nic/np.h"
-#include "drivers/nic/payload.h"
-#include "drivers/nic/rxbuf.h"
-#include "drivers/nic/rp.h"
+#include "drivers/nic/frames.h"
 #include "drivers/nic/timers.h"
 
 struct rte_mbuf;
@@ -100,8 +96,6 @@ struct ready {
 
 // Congestion control of the whole NIC.
 struct nic_cc {
-	struct rp_params rp;
-	struct np_params np;
 	struct np_gate gate;
 	struct ready due; // queue pairs with a CNP to be sent
 	uint8_t cnp_cls;

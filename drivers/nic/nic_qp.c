@@ -73,7 +73,7 @@ static struct qp *qp_alloc(struct nic *nic, uint32_t qpn)
 	qp->rx_psn = rng_next(&nic->rng) & BTH_PSN_MASK;
 	qp->conn.local_id = number_for(nic, i, UINT32_MAX);
 	qp->conn.tid = rng_next64(&nic->rng);
-	rp_init(&nic->cc.rp, &qp->cc.rp);
+	rp_init(&nic->cfg.cc, &qp->cc.rp);
 	return qp;
 }
 
@@ -690,9 +690,9 @@ static void put_sender(const struct nic *nic, const struct qp *qp, struct nic_fl
 		return;
 	}
 	s->cnps = qp->cc.cnps;
-	alpha = rp_alpha(&nic->cc.rp, &qp->cc.rp, nic->now_ns);
+	alpha = rp_alpha(&nic->cfg.cc, &qp->cc.rp, nic->now_ns);
 	s->alpha_ppm = (uint32_t)((alpha >> (RP_ALPHA_Q - ALPHA_BITS)) * PPM >> ALPHA_BITS);
-	if (qp->cc.rp.rc_bps != nic->cc.rp.line_bps)
+	if (qp->cc.rp.rc_bps != nic->cfg.speed_bps)
 		s->rate_bps = qp->cc.rp.rc_bps;
 }
 

@@ -214,7 +214,7 @@ static uint64_t slow_send(struct nic *nic)
 void qp_repace(struct nic *nic, struct qp *qp)
 {
 	uint64_t rc = qp->cc.rp.rc_bps, flow = qp->flow.rate_bps;
-	bool by_flow = rc == nic->cc.rp.line_bps || (flow != 0 && flow < rc);
+	bool by_flow = rc == nic->cfg.speed_bps || (flow != 0 && flow < rc);
 	uint32_t frame = ROCE_MIN_LEN + ROCE_MAX_EXTRA + qp->mtu + (uint32_t)LINK_OVERHEAD_BYTES;
 	uint64_t burst_ns = PACE_FRAMES * 8ull * frame * SECOND_NS / nic->cfg.speed_bps +
 			    nic->cfg.facts.shaper_burst_ns;
@@ -248,7 +248,7 @@ static void cc_sent(struct nic *nic, struct qp *qp, uint32_t len)
 	if (cc->burst_left == 0 && qp->rate.q24_per_byte != 0)
 		cc->burst_left = nic->cfg.cc.burst_bytes;
 	cc->burst_left -= len < cc->burst_left ? len : cc->burst_left;
-	rp_on_sent(&nic->cc.rp, &cc->rp, len);
+	rp_on_sent(&nic->cfg.cc, &cc->rp, len);
 	repace_if(nic, qp, rc);
 }
 
@@ -265,9 +265,9 @@ void qp_cc_on_timer(struct nic *nic, struct qp *qp)
 {
 	uint64_t rc = qp->cc.rp.rc_bps;
 
-	rp_on_timer(&nic->cc.rp, &qp->cc.rp, nic->now_ns);
+	rp_on_timer(&nic->cfg.cc, &qp->cc.rp, nic->now_ns);
 	repace_if(nic, qp, rc);
-	np_on_timer(&nic->cc.np, &qp->cc.np, nic->now_ns);
+	np_on_timer(&nic->cfg.cc, &qp->cc.np, nic->now_ns);
 	queue_cnp(nic, qp);
 }
 
@@ -279,7 +279,7 @@ void qp_cc_on_cnp(struct nic *nic, struct qp *qp)
 	qp->cc.cnps++;
 	if (qp->flow.cc_off || !(nic->cfg.cc.rp_classes & 1u << qp->cls))
 		return;
-	rp_on_cnp(&nic->cc.rp, &qp->cc.rp, nic->now_ns);
+	rp_on_cnp(&nic->cfg.cc, &qp->cc.rp, nic->now_ns);
 	repace_if(nic, qp, rc);
 }
 
@@ -288,7 +288,7 @@ void qp_cc_on_ce(struct nic *nic, struct qp *qp, uint16_t udp_sport)
 	if (!(nic->cfg.cc.np_classes & 1u << qp->cls))
 		return;
 	qp->cc.cnp_sport = udp_sport;
-	np_on_ce(&nic->cc.np, &qp->cc.np, nic->now_ns);
+	np_on_ce(&nic->cfg.cc, &qp->cc.np, nic->now_ns);
 	queue_cnp(nic, qp);
 }
 

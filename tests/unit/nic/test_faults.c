@@ -12,11 +12,9 @@
 
 #include "dataplane/packet/parse.h"
 #include "dataplane/packet/wire.h"
-#include "drivers/nic/guard.h"
-#include "drivers/nic/storm.h"
+#include "drivers/nic/pausing.h"
 #include "drivers/nic/requester.h"
 #include "drivers/nic/responder.h"
-#include "drivers/nic/rxbuf.h"
 
 // ---- the receive buffer
 

@@ -7,7 +7,7 @@
 
 #include <cmocka.h>
 
-#include "drivers/nic/np.h"
+#include "drivers/nic/dcqcn.h"
 
 enum { US = 1000, MOST = 64, DONE = -1 };
 
@@ -15,7 +15,7 @@ enum { US = 1000, MOST = 64, DONE = -1 };
 static void check_cnps(enum np_mode mode, uint64_t gap_ns, const int64_t *marks,
 		       const int64_t *want)
 {
-	const struct np_params p = {.mode = (uint8_t)mode, .gap_ns = gap_ns};
+	const struct cc_config p = {.np = (uint8_t)mode, .np_gap_ns = gap_ns};
 	struct np_state s = {0};
 	int64_t got[MOST];
 	unsigned n = 0;
@@ -96,13 +96,15 @@ static void no_mode_makes_no_cnp(void **state)
 static void marks_are_told_by_the_cnp_that_waits(void **state)
 {
 	static const struct {
-		struct np_params p;
+		struct cc_config p;
 		uint32_t due;
-	} rows[] = {{{NP_WINDOW, 50 * US}, 1}, {{NP_GAP, 4 * US}, 1}, {{NP_GAP, 0}, 3}};
+	} rows[] = {{{.np = NP_WINDOW, .np_gap_ns = 50 * US}, 1},
+		    {{.np = NP_GAP, .np_gap_ns = 4 * US}, 1},
+		    {{.np = NP_GAP}, 3}};
 
 	(void)state;
 	for (unsigned i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
-		struct np_params p = rows[i].p;
+		struct cc_config p = rows[i].p;
 		struct np_state s = {0};
 
 		for (uint64_t t = 0; t < 300 * US; t += 100 * US)

@@ -13,7 +13,6 @@
 #include "dataplane/rng.h"
 #include "dataplane/packet/cm.h"
 #include "drivers/nic/hist.h"
-#include "drivers/nic/payload.h"
 #include "dataplane/packet/psn.h"
 #include "drivers/nic/frames.h"
 #include "drivers/nic/timers.h"

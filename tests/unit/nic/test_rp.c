@@ -10,7 +10,7 @@
 
 #include <cmocka.h>
 
-#include "drivers/nic/rp.h"
+#include "drivers/nic/dcqcn.h"
 
 #define G 1000000000ull
 enum { US = 1000, RATE_SLACK = 2 };
@@ -32,7 +32,15 @@ static void near_value(const char *what, size_t row, double got, double want, do
 		fail_msg("row %zu: %s is %.9f, not %.9f", row, what, got, want);
 }
 
-static void check_rows(const struct rp_params *p, const struct row *rows, size_t n)
+static struct cc_config at_line(const struct cc_config *c, uint64_t line_bps)
+{
+	struct cc_config at = *c;
+
+	at.line_bps = line_bps;
+	return at;
+}
+
+static void check_rows(const struct cc_config *p, const struct row *rows, size_t n)
 {
 	struct rp_state s;
 
@@ -87,7 +95,7 @@ static void paper_halves_recovers_and_grows_by_the_timer(void **state)
 		{566 * US, LOOK, 0, 0.9655080328273639, 15217351515.264254, 20083437500.0},
 	};
 	struct cc_config c = preset("paper");
-	struct rp_params p = rp_params_of(&c, 40 * G);
+	struct cc_config p = at_line(&c, 40 * G);
 
 	(void)state;
 	CHECK(&p, rows);
@@ -110,7 +118,7 @@ static void paper_counts_bytes_apart_from_time(void **state)
 		{10, SENT, MB10, 1, 29.815625e9, 30.08e9},
 	};
 	struct cc_config c = preset("paper");
-	struct rp_params p = rp_params_of(&c, 40 * G);
+	struct cc_config p = at_line(&c, 40 * G);
 
 	(void)state;
 	CHECK(&p, rows);
@@ -138,7 +146,7 @@ static void paper_grows_faster_when_time_and_bytes_are_past_f(void **state)
 		{7 * K, SENT, B, 0.9729746065377434, 21370014648.4375, 21.84e9}, // 7, 7: 3 * 200
 	};
 	struct cc_config c = preset("paper");
-	struct rp_params p = rp_params_of(&c, 40 * G);
+	struct cc_config p = at_line(&c, 40 * G);
 
 	(void)state;
 	CHECK(&p, rows);
@@ -159,7 +167,7 @@ static void paper_stops_at_line_rate_and_at_rmin(void **state)
 		{256 * 55 * US, CNP, 0, 0.3696317870989912, 32656804902.169273, 40e9},
 	};
 	struct cc_config c = preset("paper");
-	struct rp_params slow = rp_params_of(&c, 1 * G), fast = rp_params_of(&c, 40 * G);
+	struct cc_config slow = at_line(&c, 1 * G), fast = at_line(&c, 40 * G);
 
 	(void)state;
 	CHECK(&slow, down);
@@ -169,7 +177,7 @@ static void paper_stops_at_line_rate_and_at_rmin(void **state)
 static void paper_needs_no_timer_before_a_cnp_and_none_at_line_rate(void **state)
 {
 	struct cc_config c = preset("paper");
-	struct rp_params p = rp_params_of(&c, 40 * G);
+	struct cc_config p = at_line(&c, 40 * G);
 	struct rp_state s;
 	uint64_t at;
 
@@ -196,7 +204,7 @@ static void a_poll_that_comes_late_misses_nothing(void **state)
 	(void)state;
 	for (unsigned i = 0; i < 3; i++) {
 		struct cc_config c = preset(names[i]);
-		struct rp_params p = rp_params_of(&c, 100 * G);
+		struct cc_config p = at_line(&c, 100 * G);
 		struct rp_state often, seldom;
 
 		rp_init(&p, &often);
@@ -229,14 +237,14 @@ static void the_gain_is_any_fraction(void **state)
 		{4001, LOOK, 0, 0.9854229716584086, 50728851417.07957, 100e9}, // (1019/1024)^3
 	};
 	struct cc_config c = preset("paper"), x = preset("connectx");
-	struct rp_params p, q;
+	struct cc_config p, q;
 
 	(void)state;
 	assert_true(cc_set_gain(&c, "1/16"));
-	p = rp_params_of(&c, 40 * G);
+	p = at_line(&c, 40 * G);
 	CHECK(&p, sixteenth);
 	assert_true(cc_set_gain(&x, "5/1024"));
-	q = rp_params_of(&x, 100 * G);
+	q = at_line(&x, 100 * G);
 	CHECK(&q, hardware);
 }
 
@@ -263,7 +271,7 @@ static void connectx_cuts_at_its_tick_and_recovers_in_three_stages(void **state)
 		{1822001, LOOK, 0, 0.0046989843960792395, 98609605032.90376, 98841833148.72664},
 	};
 	struct cc_config c = preset("connectx");
-	struct rp_params p = rp_params_of(&c, 100 * G);
+	struct cc_config p = at_line(&c, 100 * G);
 
 	(void)state;
 	CHECK(&p, rows);
@@ -272,13 +280,13 @@ static void connectx_cuts_at_its_tick_and_recovers_in_three_stages(void **state)
 static void connectx_raises_its_target_by_ai_once_then_by_hai(void **state)
 {
 	struct cc_config c = preset("connectx");
-	struct rp_params p;
+	struct cc_config p;
 	struct rp_state s;
 	uint64_t cut_at = 8002;
 
 	(void)state;
 	c.clamp = 1;
-	p = rp_params_of(&c, 100 * G);
+	p = at_line(&c, 100 * G);
 	rp_init(&p, &s);
 	rp_on_cnp(&p, &s, 1);
 	rp_on_timer(&p, &s, 4002);
@@ -303,13 +311,13 @@ static void connectx_lowers_its_target_with_every_cut_only_when_clamped(void **s
 {
 	static const double clamped_rc = 6997758715.490798;
 	struct cc_config c = preset("connectx");
-	struct rp_params p;
+	struct cc_config p;
 	struct rp_state s;
 
 	(void)state;
 	for (unsigned clamp = 0; clamp < 2; clamp++) {
 		c.clamp = clamp;
-		p = rp_params_of(&c, 100 * G);
+		p = at_line(&c, 100 * G);
 		rp_init(&p, &s);
 		for (uint64_t i = 0; i < 5; i++)
 			rp_on_cnp(&p, &s, 1 + 4000 * i);
@@ -324,7 +332,7 @@ static void connectx_lowers_its_target_with_every_cut_only_when_clamped(void **s
 static void connectx_cuts_once_however_many_cnps_came(void **state)
 {
 	struct cc_config c = preset("connectx");
-	struct rp_params p = rp_params_of(&c, 100 * G);
+	struct cc_config p = at_line(&c, 100 * G);
 	struct rp_state s;
 
 	(void)state;
@@ -339,20 +347,20 @@ static void connectx_cuts_once_however_many_cnps_came(void **state)
 static void connectx_never_cuts_below_min_dec_fac_or_rmin(void **state)
 {
 	struct cc_config c = preset("connectx");
-	struct rp_params p;
+	struct cc_config p;
 	struct rp_state s;
 
 	(void)state;
 	// Alpha 1 would halve; 80 per cent must stay.
 	c.min_dec_percent = 80;
 	c.alpha_ns = 5000;
-	p = rp_params_of(&c, 100 * G);
+	p = at_line(&c, 100 * G);
 	rp_init(&p, &s);
 	rp_on_cnp(&p, &s, 0);
 	rp_on_timer(&p, &s, 4001);
 	assert_int_equal(s.rc_bps, 80 * G);
 	c.min_dec_percent = 50;
-	p = rp_params_of(&c, 100 * G);
+	p = at_line(&c, 100 * G);
 	rp_init(&p, &s);
 	rp_on_cnp(&p, &s, 0);
 	rp_on_timer(&p, &s, 4001);
@@ -367,7 +375,7 @@ static void connectx_never_cuts_below_min_dec_fac_or_rmin(void **state)
 static void no_flavour_obeys_nothing(void **state)
 {
 	struct cc_config c = preset("none");
-	struct rp_params p = rp_params_of(&c, 10 * G);
+	struct cc_config p = at_line(&c, 10 * G);
 	struct rp_state s;
 
 	(void)state;
