@@ -12,6 +12,19 @@
 struct rte_mempool;
 struct xdp_attach;
 
+// Numbers of DPDK that sizes depend on, for code that is built without DPDK. live.c asserts them.
+enum {
+	LIVE_MBUF_BYTES = 128, // sizeof(struct rte_mbuf)
+	LIVE_DATA_ROOM_MIN = 2048 + 128, // RTE_MBUF_DEFAULT_BUF_SIZE
+	LIVE_CACHE_FRAMES = 256, // per lcore; the mempool lets a cache grow to one and a half of it
+	LIVE_CACHE_HELD = LIVE_CACHE_FRAMES + LIVE_CACHE_FRAMES / 2,
+	LIVE_MEMZONES = 2560, // RTE_MAX_MEMZONE
+	LIVE_NORMAL_PAGES = 2, // an element crosses no page: up to twice the memory
+	// What live_eal_init adds to the memory that it is asked for.
+	LIVE_EAL_MB = 24, // what EAL and its libraries take for themselves
+	LIVE_WORKER_MB = 2, // what a worker's cache of frames may hold
+};
+
 enum { LIVE_TEXT_LEN = 1024 };
 
 // err: one sentence, set when the call failed, else untouched. note: sentences that the user should
@@ -27,6 +40,13 @@ __attribute__((format(printf, 3, 4))) int live_refuse(struct live_text *text, in
 						      const char *fmt, ...);
 // Appends to note.
 __attribute__((format(printf, 2, 3))) void live_note(struct live_text *text, const char *fmt, ...);
+// Appends what the user must know of a device whose NIC does not pass received (rx) or sent (tx)
+// PFC frames.
+void live_note_pfc(struct live_text *text, const char *name, const char *driver, bool rx, bool tx);
+
+struct ifreq;
+// One ioctl of a kernel interface. 0, -ENODEV where no interface can have the name, or -errno.
+int live_ifreq(const char *ifname, unsigned long request, struct ifreq *ifr);
 
 // ---- what a device tells about itself beyond the facts that a switch needs: for people who set
 // one up (`weir --selftest`)

@@ -24,7 +24,6 @@
 #include "dataplane/units.h"
 #include "drivers/absent.h"
 #include "drivers/ethdev/ethdev.h"
-#include "drivers/live_size.h"
 #include "drivers/xdp/attach.h"
 #include "drivers/xdp/netdev.h"
 #include "drivers/xdp/xdp.h"
@@ -43,7 +42,7 @@ enum {
 static_assert(sizeof(struct rte_mbuf) == LIVE_MBUF_BYTES &&
 		      (int)RTE_MBUF_DEFAULT_BUF_SIZE == (int)LIVE_DATA_ROOM_MIN &&
 		      (int)RTE_MAX_MEMZONE == (int)LIVE_MEMZONES,
-	      "live_size.h says what DPDK says");
+	      "device.h says what DPDK says");
 
 // ---- EAL
 

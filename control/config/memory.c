@@ -6,7 +6,6 @@
 #include <stdlib.h>
 
 #include "drivers/live.h"
-#include "drivers/live_size.h"
 
 enum {
 	MB = 1 << 20,

@@ -2,9 +2,11 @@
 #include "drivers/ethdev/ethdev.h"
 
 #include <errno.h>
+#include <net/if.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/ioctl.h>
 
 #include <rte_bus.h>
 #include <rte_dev.h>
@@ -13,17 +15,17 @@
 #include <rte_mbuf.h>
 
 #include "dataplane/counter.h"
+#include "dataplane/packet/wire.h"
 #include "dataplane/units.h"
 #include "drivers/checksums.h"
-#include "drivers/ethdev/af_packet.h"
 #include "drivers/ethdev/inflight.h"
 
 enum {
 	TX_CONTROL_SPARE = 8, // descriptors only MAC control frames may use
-	MAC_CONTROL = 0x8808,
 	SHAPER_BURST_NS = 100 * US_NS,
 	NAME_LEN = 64,
 	DEVARGS_LEN = 512,
+	VALUE_LEN = 256, // of one argument
 };
 
 struct ethdev_port {
@@ -72,19 +74,109 @@ struct opening {
 	struct live_text *text;
 };
 
-// ---- plugging in
+// ---- DPDK's af_packet driver truncates, and counts as received, what is longer than a slot of its
+// ring, and refuses a pool whose buffers are shorter than a slot: so the slot has to lie between
+// the two, and only we know both
 
+enum {
+	SLOT_DEFAULT = 2048,
+	SLOT_OVERHEAD = 66, // of a slot that no frame may use; measured
+	SLOT_HEADER = 32, // what the driver takes off a slot when it looks at the pool
+	HEADROOM = 128,
+	// Slots in steps of 128, 32 to a block: a block is then whole pages, as the kernel wants
+	// it, and whole slots, as the driver wants it.
+	SLOT_STEP = 128,
+	SLOTS_PER_BLOCK = 32,
+};
+
+// The value of "key=" among comma-separated arguments, copied out. False: not there.
+static bool value_of(const char *devargs, const char *key, char *out, size_t out_len)
+{
+	size_t key_len = strlen(key);
+	const char *at = devargs;
+
+	while ((at = strchr(at, ',')) != NULL) {
+		at++;
+		if (strncmp(at, key, key_len) == 0 && at[key_len] == '=') {
+			snprintf(out, out_len, "%.*s", (int)strcspn(at + key_len + 1, ","),
+				 at + key_len + 1);
+			return true;
+		}
+	}
+	return false;
+}
+
+// Copies the arguments without those that set the ring's layout.
+static void copy_without_layout(const char *devargs, char *out, size_t out_len)
+{
+	size_t used = 0;
+
+	out[0] = '\0';
+	while (*devargs != '\0') {
+		size_t len = strcspn(devargs, ",");
+
+		if (strncmp(devargs, "framesz=", 8) != 0 && strncmp(devargs, "blocksz=", 8) != 0 &&
+		    used + len + 1 < out_len)
+			used += (size_t)snprintf(out + used, out_len - used, "%s%.*s",
+						 used > 0 ? "," : "", (int)len, devargs);
+		devargs += len + (devargs[len] == ',');
+	}
+}
+
+// Without an interface the driver itself refuses.
+static int check_interface(const struct opening *o)
+{
+	char ifname[VALUE_LEN];
+	struct ifreq ifr = {0};
+
+	if (!value_of(o->given, "iface", ifname, sizeof(ifname)))
+		return 0;
+	if (live_ifreq(ifname, SIOCGIFMTU, &ifr) != 0)
+		return live_refuse(
+			o->text, -ENODEV,
+			"%s: no such interface in this network namespace; `ip link` lists them",
+			ifname);
+	if ((uint32_t)ifr.ifr_mtu < o->conf->mtu)
+		return live_refuse(
+			o->text, -EMSGSIZE,
+			"%s: its MTU is %d and the port needs %u; `ip link set dev %s mtu %u`",
+			ifname, ifr.ifr_mtu, o->conf->mtu, ifname, o->conf->mtu);
+	return 0;
+}
+
+// Any other driver's arguments are copied as they are.
 static int fit_devargs(struct opening *o)
 {
-	const struct af_packet_fit fit = {
-		.devargs = o->given,
-		.max_frame = o->conf->max_frame,
-		.mtu = o->conf->mtu,
-		.data_room = rte_pktmbuf_data_room_size(o->conf->pool),
-	};
+	uint32_t shortest = o->conf->max_frame + SLOT_OVERHEAD, slot = SLOT_DEFAULT;
+	uint32_t longest = rte_pktmbuf_data_room_size(o->conf->pool) - HEADROOM + SLOT_HEADER;
+	uint32_t step = (shortest + SLOT_STEP - 1) / SLOT_STEP * SLOT_STEP;
+	char value[VALUE_LEN];
+	bool given;
+	int rc;
 
-	return af_packet_devargs(&fit, o->devargs, sizeof(o->devargs), o->text);
+	snprintf(o->devargs, sizeof(o->devargs), "%s", o->given);
+	if (strncmp(o->given, "net_af_packet", strlen("net_af_packet")) != 0)
+		return 0;
+	rc = check_interface(o);
+	if (rc != 0)
+		return rc;
+	given = value_of(o->given, "framesz", value, sizeof(value));
+	if (given)
+		slot = (uint32_t)strtoul(value, NULL, 10);
+	if (given && slot < shortest)
+		return live_refuse(o->text, -EMSGSIZE,
+				   "framesz=%u would truncate frames of %u bytes; write "
+				   "framesz=%u,blocksz=%u or leave it out",
+				   slot, o->conf->max_frame, step, step * SLOTS_PER_BLOCK);
+	if (slot >= shortest && slot <= longest)
+		return 0;
+	copy_without_layout(o->given, value, sizeof(value));
+	snprintf(o->devargs, sizeof(o->devargs), "%s,blocksz=%u,framesz=%u", value,
+		 step * SLOTS_PER_BLOCK, step);
+	return 0;
 }
+
+// ---- plugging in
 
 static int probe(struct opening *o)
 {
@@ -241,17 +333,7 @@ static void pfc_facts(const struct opening *o, struct port_facts *facts)
 		o->port->pfc_rx = facts->pfc_rx ? LIVE_YES : LIVE_NO;
 		o->port->pfc_tx = facts->pfc_tx ? LIVE_YES : LIVE_NO;
 	}
-	if (!facts->pfc_rx)
-		live_note(
-			o->text,
-			"%s: the NIC (%s) keeps received PFC frames to itself, so a PAUSE from the "
-			"peer does not reach the switch\n",
-			o->name, driver);
-	if (!facts->pfc_tx)
-		live_note(o->text,
-			  "%s: the NIC (%s) discards PFC frames that software sends, so the switch "
-			  "cannot pause the peer\n",
-			  o->name, driver);
+	live_note_pfc(o->text, o->name, driver, facts->pfc_rx, facts->pfc_tx);
 }
 
 static uint64_t link_speed(const struct opening *o)
@@ -347,38 +429,29 @@ static int32_t ethdev_tx_room(void *drv)
 static bool is_mac_control(const struct rte_mbuf *m)
 {
 	return rte_pktmbuf_mtod(m, const struct rte_ether_hdr *)->ether_type ==
-	       RTE_BE16(MAC_CONTROL);
+	       RTE_BE16(ETYPE_MAC_CONTROL);
 }
 
-// How many of the frames, in order, the ring has descriptors for.
-static uint16_t fitting(struct ethdev_port *p, struct rte_mbuf **pkts, uint16_t n)
-{
-	uint32_t used;
-	uint16_t i;
-
-	reap(p);
-	used = inflight_frames(&p->inflight);
-	for (i = 0; i < n; i++) {
-		uint32_t spare = is_mac_control(pkts[i]) ? 1 : TX_CONTROL_SPARE;
-
-		if (used + i + spare >= p->inflight.size)
-			break;
-	}
-	return i;
-}
-
-// Lengths are taken down before the burst: a frame sent may be gone when it returns.
+// Sends as many of the frames, in order, as the ring has descriptors for. Lengths are taken down
+// before the burst: a frame sent may be gone when it returns.
 static uint16_t ethdev_tx(void *drv, struct rte_mbuf **pkts, uint16_t n)
 {
 	struct ethdev_port *p = drv;
-	uint16_t lens[INFLIGHT_MAX], sent;
+	uint16_t lens[INFLIGHT_MAX], fit = 0, sent;
+	uint32_t used;
 
 	if (!p->tx_readable)
 		return rte_eth_tx_burst(p->id, 0, pkts, n);
-	n = fitting(p, pkts, n);
-	for (uint16_t i = 0; i < n; i++)
-		lens[i] = (uint16_t)pkts[i]->pkt_len;
-	sent = rte_eth_tx_burst(p->id, 0, pkts, n);
+	reap(p);
+	used = inflight_frames(&p->inflight);
+	for (; fit < n; fit++) {
+		uint32_t spare = is_mac_control(pkts[fit]) ? 1 : TX_CONTROL_SPARE;
+
+		if (used + fit + spare >= p->inflight.size)
+			break;
+		lens[fit] = (uint16_t)pkts[fit]->pkt_len;
+	}
+	sent = rte_eth_tx_burst(p->id, 0, pkts, fit);
 	for (uint16_t i = 0; i < sent; i++)
 		inflight_push(&p->inflight, lens[i]);
 	return sent;

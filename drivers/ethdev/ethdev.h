@@ -17,11 +17,9 @@
 
 enum { ETHDEV_TX_BYTES_DEFAULT = 8192 };
 
-// Frames its rings may hold at most.
 // Descriptors that a configured value (0: default) comes to.
 uint16_t ethdev_tx_ring(uint32_t tx_ring_bytes);
 uint16_t ethdev_rx_ring(uint32_t conf);
-uint32_t ethdev_frames(uint32_t tx_ring_bytes, uint32_t rx_ring);
 
 // devargs: "0000:3b:00.0[,args]" or "net_tap0,iface=tap0". 0 or -errno with text->err; *out is
 // untouched then. out->close takes the device out of EAL again.

@@ -9,6 +9,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "dataplane/counter.h"
 #include "drivers/device.h"
 
 struct bpf_object;
@@ -43,15 +44,44 @@ __attribute__((warn_unused_result)) int
 xdp_attach_rules(const struct xdp_attach *a, const struct keep *keep, const uint8_t mac[6],
 		 uint32_t longest);
 
-// Makes xsk_fd the socket that frames go to. -errno.
-__attribute__((warn_unused_result)) int xdp_attach_socket(const struct xdp_attach *a, int xsk_fd);
-
-// Attaches. -errno, and nothing said: the caller may try the other mode.
-__attribute__((warn_unused_result)) int xdp_attach_link(struct xdp_attach *a, int ifindex,
-							enum xdp_mode mode);
+// Makes xsk_fd the socket that frames go to, and attaches. -errno without a text: the caller may
+// try the other mode.
+__attribute__((warn_unused_result)) int xdp_attach_link(struct xdp_attach *a, int xsk_fd,
+							int ifindex, enum xdp_mode mode);
 
 // Detaches, and unloads what is not borrowed. Only ever removes what xdp_attach_link() attached.
 void xdp_attach_close(struct xdp_attach *a);
 
 // Sum over CPUs of a WEIR_XDP_* counter.
 uint64_t xdp_attach_count(const struct xdp_attach *a, uint32_t slot);
+
+// ---- copies of what the stack gets: ARP requests and IPv6 neighbour discovery to a group concern
+// the host's stack and the stations behind the switch alike. The XDP program can give a frame to
+// one of them only, so it gives these to the stack, and the switch takes its copy from a packet
+// socket whose ring both sides see: a look costs one load and no system call. Control opens and
+// closes, the owner worker reads.
+
+struct rte_mbuf;
+struct rte_mempool;
+
+struct xdp_copies {
+	// ---- owner worker
+	uint8_t *ring; // NULL: none
+	uint32_t next;
+	ctr_t lost; // too long for a slot, or no mbuf
+
+	// ---- control
+	int fd;
+	uint64_t overflowed; // frames the ring had no room for, as far as they were asked for
+};
+
+// 0 or -errno; c is valid for copies_close() in any case.
+__attribute__((warn_unused_result)) int copies_open(struct xdp_copies *c, int ifindex);
+void copies_close(struct xdp_copies *c);
+
+// Takes up to n frames, tags put back in place.
+uint16_t copies_rx(struct xdp_copies *c, struct rte_mempool *pool, struct rte_mbuf **pkts,
+		   uint16_t n);
+
+// Frames that the stack has got and the switch never will.
+uint64_t copies_lost(struct xdp_copies *c);

@@ -14,21 +14,14 @@
 #include <stdint.h>
 #include <stdio.h>
 #include <string.h>
-#include <sys/ioctl.h>
 #include <sys/socket.h>
 #include <unistd.h>
-
-static int dev_ioctl(const struct netdev *d, unsigned long request, struct ifreq *ifr)
-{
-	memcpy(ifr->ifr_name, d->name, sizeof(ifr->ifr_name));
-	return ioctl(d->ctl_fd, request, ifr) == 0 ? 0 : -errno;
-}
 
 static int dev_ethtool(const struct netdev *d, void *cmd)
 {
 	struct ifreq ifr = {.ifr_data = cmd};
 
-	return dev_ioctl(d, SIOCETHTOOL, &ifr);
+	return live_ifreq(d->name, SIOCETHTOOL, &ifr);
 }
 
 static void read_driver(struct netdev *d)
@@ -89,12 +82,12 @@ static void read_speed(struct netdev *d)
 static int read_address_and_mtu(struct netdev *d)
 {
 	struct ifreq ifr = {0};
-	int rc = dev_ioctl(d, SIOCGIFHWADDR, &ifr);
+	int rc = live_ifreq(d->name, SIOCGIFHWADDR, &ifr);
 
 	if (rc != 0)
 		return rc;
 	memcpy(d->mac, ifr.ifr_hwaddr.sa_data, sizeof(d->mac));
-	rc = dev_ioctl(d, SIOCGIFMTU, &ifr);
+	rc = live_ifreq(d->name, SIOCGIFMTU, &ifr);
 	if (rc == 0)
 		d->mtu = (uint32_t)ifr.ifr_mtu;
 	return rc;
@@ -103,12 +96,12 @@ static int read_address_and_mtu(struct netdev *d)
 static int bring_up(struct netdev *d)
 {
 	struct ifreq ifr = {0};
-	int rc = dev_ioctl(d, SIOCGIFFLAGS, &ifr);
+	int rc = live_ifreq(d->name, SIOCGIFFLAGS, &ifr);
 
 	if (rc != 0 || ifr.ifr_flags & IFF_UP)
 		return rc;
 	ifr.ifr_flags = (short)(ifr.ifr_flags | IFF_UP);
-	return dev_ioctl(d, SIOCSIFFLAGS, &ifr);
+	return live_ifreq(d->name, SIOCSIFFLAGS, &ifr);
 }
 
 // The kernel undoes a membership when its socket closes, also after SIGKILL. Protocol 0: the socket
@@ -132,11 +125,10 @@ static int explain(const char *ifname, const char *what, int rc, struct live_tex
 	return live_refuse(text, rc, "%s: %s failed: %s", ifname, what, strerror(-rc));
 }
 
-static int open_sockets(struct netdev *d)
+static int open_socket(struct netdev *d)
 {
-	d->ctl_fd = socket(AF_INET, SOCK_DGRAM | SOCK_CLOEXEC, 0);
 	d->nl_fd = socket(AF_NETLINK, SOCK_RAW | SOCK_CLOEXEC, NETLINK_ROUTE);
-	return d->ctl_fd < 0 || d->nl_fd < 0 ? -errno : 0;
+	return d->nl_fd < 0 ? -errno : 0;
 }
 
 static int find(struct netdev *d, const char *ifname, struct live_text *text)
@@ -158,14 +150,14 @@ int netdev_open(struct netdev *d, const char *ifname, struct live_text *text)
 		int (*take)(struct netdev *d);
 		const char *what;
 	} steps[] = {
-		{open_sockets, "opening a socket"},
+		{open_socket, "opening a socket"},
 		{read_address_and_mtu, "reading its address"},
 		{bring_up, "bringing it up"},
 		{make_promiscuous, "making it promiscuous"},
 	};
 	int rc;
 
-	*d = (struct netdev){.ctl_fd = -1, .nl_fd = -1, .promisc_fd = -1};
+	*d = (struct netdev){.nl_fd = -1, .promisc_fd = -1};
 	rc = find(d, ifname, text);
 	if (rc != 0)
 		return rc;
@@ -195,23 +187,14 @@ void netdev_close(struct netdev *d)
 {
 	close_fd(&d->promisc_fd);
 	close_fd(&d->nl_fd);
-	close_fd(&d->ctl_fd);
 }
 
 int netdev_flags(const char *ifname)
 {
 	struct ifreq ifr = {0};
-	int fd, rc;
+	int rc = live_ifreq(ifname, SIOCGIFFLAGS, &ifr);
 
-	if (strlen(ifname) >= sizeof(ifr.ifr_name))
-		return -ENODEV;
-	fd = socket(AF_INET, SOCK_DGRAM | SOCK_CLOEXEC, 0);
-	if (fd < 0)
-		return -errno;
-	strcpy(ifr.ifr_name, ifname);
-	rc = ioctl(fd, SIOCGIFFLAGS, &ifr) == 0 ? (unsigned short)ifr.ifr_flags : -errno;
-	close(fd);
-	return rc;
+	return rc == 0 ? (unsigned short)ifr.ifr_flags : rc;
 }
 
 static void read_attr(struct rtattr *attr, struct netdev_state *out)

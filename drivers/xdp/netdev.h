@@ -17,7 +17,6 @@ struct netdev {
 	char name[IF_NAMESIZE];
 	char driver[NETDEV_DRIVER_LEN]; // "" where the kernel does not tell
 	int ifindex;
-	int ctl_fd; // for ioctl
 	int nl_fd; // for rtnetlink
 	int promisc_fd; // its membership keeps the interface promiscuous while we live
 	uint8_t mac[6];

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0 OR Apache-2.0
 // The XDP program of a Weir port. It gives the host's stack the frames that the port's rules keep
 // for it, and every other frame to the AF_XDP socket of queue 0. Of ARP and neighbour discovery to
-// a group the switch takes a copy on the other side (copies.h). Where no socket is bound any more
+// a group the switch takes a copy on the other side (attach.h). Where no socket is bound any more
 // (the switch is going down) frames are dropped: leaking a switch port's traffic into the host
 // would be worse.
 //

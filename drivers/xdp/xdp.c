@@ -1,10 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
+// Addresses that the kernel sees are offsets into the pool's memory in the unaligned form: start of
+// the element in the low 48 bits, distance to the data in the upper 16.
 #include "drivers/xdp/xdp.h"
 
 #include <assert.h>
 #include <errno.h>
 #include <linux/if_xdp.h>
 #include <net/if.h>
+#include <netinet/in.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -15,11 +18,20 @@
 #include <rte_common.h>
 #include <rte_eal.h>
 #include <rte_ether.h>
+#include <rte_mbuf.h>
 #include <rte_mempool.h>
+#include <rte_prefetch.h>
+#include <xdp/xsk.h>
 
+#include "dataplane/packet/wire.h"
 #include "dataplane/units.h"
+#include "drivers/checksums.h"
+#include "drivers/xdp/attach.h"
+#include "drivers/xdp/netdev.h"
 #include "drivers/xdp/weir_xdp.h"
-#include "drivers/xdp/xdp_port.h"
+
+// An element is at least this long, the kernel's smallest buffer: a slot holds one start at most.
+enum { XDP_SLOT_LOG2 = 11 };
 
 enum {
 	KERNEL_PAGE = 4096, // a buffer of the kernel's may not be longer
@@ -28,9 +40,298 @@ enum {
 	TAGGED_OVERHEAD = 22, // Ethernet header and two tags
 	SEND_BUFFER_BYTES = 4 << 20, // what skbs of a full transmit ring account for, and more
 	SHAPER_BURST_NS = 200 * US_NS, // by this much a poll loop beside softirqs may be late
+	RX_BURST = 64,
+	KICKS_MAX = 16, // the kernel sends 32 frames per call in copy mode
 	BIND_TRIES = 50,
 	BIND_WAIT_NS = 10 * MS_NS,
 };
+
+struct xdp_port {
+	// ---- owner worker
+	struct xsk_ring_cons rx;
+	struct xsk_ring_prod fill;
+	struct xsk_ring_prod tx;
+	struct xsk_ring_cons completion;
+	struct rte_mempool *pool;
+	uintptr_t base; // of the registered memory
+	uint64_t *owned; // one bit per slot: the buffer there is with the kernel
+	uint32_t header; // from the start of an element to its mbuf
+	uint32_t fill_debt; // buffers the kernel should have and has not
+	uint32_t pending_bytes;
+	uint32_t pending_frames;
+	uint32_t tx_limit_bytes;
+	uint32_t tx_empty_bytes; // what an empty ring takes: tx_limit_bytes or the driver's least
+	uint32_t tx_size;
+	uint32_t max_frame;
+	uint32_t longest; // frame that the kernel puts into a buffer, bytes
+	bool finish; // checksums that the sender left unfinished
+	int fd;
+	const struct weir_xdp_pause *pause; // owned by attach
+	struct xdp_copies copies;
+	ctr_t tx_errors, finished;
+
+	// ---- control
+	struct xsk_umem *umem;
+	struct xsk_socket *xsk;
+	struct netdev dev;
+	struct xdp_attach attach;
+	struct netdev_state at_open, latest; // latest: as last read
+	uint64_t counts_at_open[WEIR_XDP_N_COUNTS]; // of the program
+	unsigned bind_tries;
+	uint64_t base_len;
+	bool zero_copy;
+	bool native;
+};
+
+static uint64_t xdp_chunk(const struct xdp_port *p, const struct rte_mbuf *m)
+{
+	return (uint64_t)((uintptr_t)m - p->base - p->header);
+}
+
+static struct rte_mbuf *xdp_mbuf(const struct xdp_port *p, uint64_t addr)
+{
+	return (struct rte_mbuf *)(p->base + xsk_umem__extract_addr(addr) + p->header);
+}
+
+static void xdp_own(struct xdp_port *p, uint64_t chunk)
+{
+	p->owned[chunk >> XDP_SLOT_LOG2 >> 6] |= 1ull << (chunk >> XDP_SLOT_LOG2 & 63);
+}
+
+static void xdp_disown(struct xdp_port *p, uint64_t chunk)
+{
+	p->owned[chunk >> XDP_SLOT_LOG2 >> 6] &= ~(1ull << (chunk >> XDP_SLOT_LOG2 & 63));
+}
+
+static bool xdp_owns(const struct xdp_port *p, uint64_t chunk)
+{
+	return (p->owned[chunk >> XDP_SLOT_LOG2 >> 6] >> (chunk >> XDP_SLOT_LOG2 & 63) & 1) != 0;
+}
+
+// ---- receive
+
+// Gives the kernel as many of the missing buffers as the pool has. Takes mbufs as the pool has
+// them, without a reset: rx() sets every field of a received frame.
+static void xdp_refill(struct xdp_port *p)
+{
+	void *bufs[RX_BURST];
+	uint32_t idx;
+
+	while (p->fill_debt > 0) {
+		uint32_t n = RTE_MIN(p->fill_debt, (uint32_t)RX_BURST);
+
+		if (rte_mempool_get_bulk(p->pool, bufs, n) != 0)
+			return; // out of frames for now; the debt stands
+		if (xsk_ring_prod__reserve(&p->fill, n, &idx) != n) {
+			rte_mempool_put_bulk(p->pool, bufs, n);
+			return;
+		}
+		for (uint32_t i = 0; i < n; i++) {
+			uint64_t chunk = xdp_chunk(p, bufs[i]);
+
+			*xsk_ring_prod__fill_addr(&p->fill, idx + i) = chunk;
+			xdp_own(p, chunk);
+		}
+		xsk_ring_prod__submit(&p->fill, n);
+		p->fill_debt -= n;
+	}
+}
+
+static uint16_t xdp_rx(void *drv, struct rte_mbuf **pkts, uint16_t n)
+{
+	struct xdp_port *p = drv;
+	uint32_t idx = 0, got = xsk_ring_cons__peek(&p->rx, n, &idx);
+
+	for (uint32_t i = 0; i < got; i++) {
+		const struct xdp_desc *d = xsk_ring_cons__rx_desc(&p->rx, idx + i);
+
+		pkts[i] = xdp_mbuf(p, d->addr);
+		rte_prefetch0(pkts[i]);
+	}
+	for (uint32_t i = 0; i < got; i++) {
+		const struct xdp_desc *d = xsk_ring_cons__rx_desc(&p->rx, idx + i);
+		uintptr_t data = p->base + xsk_umem__add_offset_to_addr(d->addr);
+		struct rte_mbuf *m = pkts[i];
+
+		rte_pktmbuf_reset(m);
+		m->data_off = (uint16_t)(data - (uintptr_t)m->buf_addr);
+		m->data_len = (uint16_t)d->len;
+		m->pkt_len = d->len;
+		xdp_disown(p, xsk_umem__extract_addr(d->addr));
+	}
+	if (p->finish && got > 0)
+		ctr_add(&p->finished, checksums_finish(pkts, got));
+	if (got > 0)
+		xsk_ring_cons__release(&p->rx, got);
+	p->fill_debt += got;
+	if (p->fill_debt > 0)
+		xdp_refill(p);
+	if (xsk_ring_prod__needs_wakeup(&p->fill))
+		(void)recvfrom(p->fd, NULL, 0, MSG_DONTWAIT, NULL, NULL);
+	return (uint16_t)(got + copies_rx(&p->copies, p->pool, pkts + got, (uint16_t)(n - got)));
+}
+
+// The kernel's producer index, read fresh, less what rx() has taken.
+static int32_t xdp_rx_depth(void *drv)
+{
+	struct xdp_port *p = drv;
+
+	return (int32_t)(__atomic_load_n(p->rx.producer, __ATOMIC_ACQUIRE) - p->rx.cached_cons);
+}
+
+// ---- transmit
+
+// Completions may come in another order than the frames went: each names its own buffer.
+static void reap(struct xdp_port *p)
+{
+	struct rte_mbuf *done[RX_BURST];
+	uint32_t idx;
+
+	while (p->pending_frames > 0) {
+		uint32_t n = xsk_ring_cons__peek(&p->completion, RX_BURST, &idx);
+
+		if (n == 0)
+			return;
+		for (uint32_t i = 0; i < n; i++) {
+			uint64_t addr = *xsk_ring_cons__comp_addr(&p->completion, idx + i);
+
+			done[i] = xdp_mbuf(p, addr);
+			xdp_disown(p, xsk_umem__extract_addr(addr));
+			p->pending_bytes -= done[i]->pkt_len;
+		}
+		xsk_ring_cons__release(&p->completion, n);
+		p->pending_frames -= n;
+		rte_pktmbuf_free_bulk(done, n);
+	}
+}
+
+// Frames in the transmit ring that the kernel has not looked at.
+static uint32_t unsent(const struct xdp_port *p)
+{
+	return p->tx.cached_prod - __atomic_load_n(p->tx.consumer, __ATOMIC_ACQUIRE);
+}
+
+// In copy mode the call is what sends. It returns early after a batch (EAGAIN), when the device is
+// busy (EBUSY) or completions have no room (ENOBUFS): go on while it gets anywhere; what stays
+// behind is kicked again by the next poll of tx_room(), tx_pending() or tx().
+static void kick(struct xdp_port *p)
+{
+	for (unsigned i = 0; i < KICKS_MAX; i++) {
+		uint32_t before = unsent(p);
+
+		if (before == 0 || !xsk_ring_prod__needs_wakeup(&p->tx))
+			return;
+		if (sendto(p->fd, NULL, 0, MSG_DONTWAIT, NULL, 0) < 0 && errno == ENOBUFS)
+			reap(p);
+		if (unsent(p) == before)
+			return;
+	}
+}
+
+static void poll_tx(struct xdp_port *p)
+{
+	if (p->pending_frames == 0)
+		return;
+	reap(p);
+	if (unsent(p) > 0) {
+		kick(p);
+		reap(p);
+	}
+}
+
+static int32_t xdp_tx_room(void *drv)
+{
+	struct xdp_port *p = drv;
+
+	poll_tx(p);
+	if (p->pending_frames == 0)
+		return (int32_t)p->tx_empty_bytes;
+	if (p->pending_bytes >= p->tx_limit_bytes ||
+	    p->pending_frames + XDP_TX_CONTROL_SPARE >= p->tx_size)
+		return 0;
+	return (int32_t)(p->tx_limit_bytes - p->pending_bytes);
+}
+
+static bool is_mac_control(const struct rte_mbuf *m)
+{
+	return rte_pktmbuf_mtod(m, const struct rte_ether_hdr *)->ether_type ==
+	       RTE_BE16(ETYPE_MAC_CONTROL);
+}
+
+// The kernel would send garbage for a chain, and for a clone whose data lives in another element;
+// of a bad descriptor it would keep the buffer.
+static bool can_send(const struct xdp_port *p, const struct rte_mbuf *m)
+{
+	return m->nb_segs == 1 && m->pool == p->pool && RTE_MBUF_DIRECT(m) &&
+	       rte_mbuf_refcnt_read(m) == 1 && m->pkt_len >= RTE_ETHER_HDR_LEN &&
+	       m->pkt_len <= p->max_frame;
+}
+
+static bool put(struct xdp_port *p, struct rte_mbuf *m)
+{
+	uint64_t chunk = xdp_chunk(p, m);
+	uint64_t offset = rte_pktmbuf_mtod(m, uintptr_t) - p->base - chunk;
+	uint32_t idx;
+
+	if (xsk_ring_prod__reserve(&p->tx, 1, &idx) != 1)
+		return false;
+	*xsk_ring_prod__tx_desc(&p->tx, idx) = (struct xdp_desc){
+		.addr = chunk | offset << XSK_UNALIGNED_BUF_OFFSET_SHIFT,
+		.len = m->pkt_len,
+	};
+	xdp_own(p, chunk);
+	p->pending_bytes += m->pkt_len;
+	p->pending_frames++;
+	return true;
+}
+
+// The completion ring is as long as the transmit ring, so pending_frames, which counts a frame
+// until its completion is read, is what both are measured by.
+static uint16_t xdp_tx(void *drv, struct rte_mbuf **pkts, uint16_t n)
+{
+	struct xdp_port *p = drv;
+	uint16_t i, queued = 0;
+
+	reap(p);
+	for (i = 0; i < n; i++) {
+		struct rte_mbuf *m = pkts[i];
+
+		if (!can_send(p, m)) {
+			rte_pktmbuf_free(m);
+			ctr_add(&p->tx_errors, 1);
+			continue;
+		}
+		uint32_t spare = is_mac_control(m) ? 0 : XDP_TX_CONTROL_SPARE;
+
+		if (p->pending_frames + spare >= p->tx_size || !put(p, m))
+			break;
+		queued++;
+	}
+	if (queued > 0)
+		xsk_ring_prod__submit(&p->tx, queued);
+	kick(p);
+	return i;
+}
+
+static uint32_t xdp_tx_pending(void *drv)
+{
+	struct xdp_port *p = drv;
+
+	poll_tx(p);
+	return p->pending_bytes;
+}
+
+// ---- early PFC
+
+// The program stores a word at once, so whatever is read here was one PFC frame's.
+static bool xdp_pause(void *drv, unsigned cls, struct port_pause *out)
+{
+	const struct xdp_port *p = drv;
+	uint64_t word = __atomic_load_n(&p->pause->word[cls], __ATOMIC_RELAXED);
+
+	*out = (struct port_pause){.seq = (uint32_t)word, .quanta = (uint16_t)(word >> 32)};
+	return true;
+}
 
 // ---- what a port counts beside the switch: from the maps of its program, from the socket, and
 // from the interface
@@ -206,9 +507,15 @@ struct opening {
 	struct live_text *text;
 };
 
-// ---- sizes
+// rc, with what failed where it is not 0.
+static int outcome(const struct opening *o, int rc, const char *what)
+{
+	return rc == 0 ? 0
+		       : live_refuse(o->text, rc, "%s: %s: %s", o->ifname, what, strerror(-rc));
+}
 
-uint32_t xdp_max_frame(void)
+// The longest frame that fits any pool.
+static uint32_t xdp_max_frame(void)
 {
 	uint32_t room = KERNEL_PAGE - POOL_HEADER - (uint32_t)sizeof(struct rte_mbuf) -
 			XDP_FRAME_ROOM;
@@ -296,12 +603,12 @@ static void socket_close(struct xdp_port *p)
 	p->pending_frames = 0;
 }
 
-static int umem_create(struct xdp_port *p, uint32_t rx_ring)
+static int socket_try(struct xdp_port *p, uint32_t rx_ring, bool copy)
 {
 	uint32_t header = p->header + (uint32_t)sizeof(struct rte_mbuf) +
 			  rte_pktmbuf_priv_size(p->pool);
 	uint32_t chunk = header + rte_pktmbuf_data_room_size(p->pool);
-	const struct xsk_umem_config cfg = {
+	const struct xsk_umem_config umem = {
 		.fill_size = rx_ring,
 		.comp_size = p->tx_size,
 		.frame_size = RTE_MIN(RTE_MAX(chunk, (uint32_t)KERNEL_CHUNK_MIN),
@@ -310,21 +617,16 @@ static int umem_create(struct xdp_port *p, uint32_t rx_ring)
 		.flags = XDP_UMEM_UNALIGNED_CHUNK_FLAG,
 	};
 
-	p->longest = cfg.frame_size - header - XDP_PACKET_HEADROOM;
-	return xsk_umem__create(&p->umem, (void *)p->base, p->base_len, &p->fill, &p->completion,
-				&cfg);
-}
-
-static int socket_try(struct xdp_port *p, uint32_t rx_ring, bool copy)
-{
 	const struct xsk_socket_config cfg = {
 		.rx_size = rx_ring,
 		.tx_size = p->tx_size,
 		.libxdp_flags = XSK_LIBXDP_FLAGS__INHIBIT_PROG_LOAD,
 		.bind_flags = (uint16_t)(XDP_USE_NEED_WAKEUP | (copy ? XDP_COPY : 0)),
 	};
-	int rc = umem_create(p, rx_ring);
+	int rc = xsk_umem__create(&p->umem, (void *)p->base, p->base_len, &p->fill, &p->completion,
+				  &umem);
 
+	p->longest = umem.frame_size - header - XDP_PACKET_HEADROOM;
 	if (rc == 0)
 		rc = xsk_socket__create(&p->xsk, p->dev.name, 0, p->umem, &p->rx, &p->tx, &cfg);
 	if (rc != 0)
@@ -332,41 +634,22 @@ static int socket_try(struct xdp_port *p, uint32_t rx_ring, bool copy)
 	return rc;
 }
 
-// A process that was killed a moment ago may still be leaving the queue: the kernel finishes that
-// in the background.
-static int socket_retry(struct xdp_port *p, uint32_t rx_ring, bool copy)
+static int socket_open(const struct opening *o, bool copy)
 {
 	const struct timespec wait = {.tv_nsec = BIND_WAIT_NS};
-	int rc = socket_try(p, rx_ring, copy);
+	struct xdp_port *p = o->p;
+	const char *name = p->dev.name;
+	uint32_t rx_ring = xdp_rx_ring(o->conf->rx_ring);
+	struct xdp_options opts = {0};
+	socklen_t len = sizeof(opts);
+	int bytes = SEND_BUFFER_BYTES, rc = socket_try(p, rx_ring, copy);
 
+	// A process that was killed a moment ago may still be leaving the queue: the kernel
+	// finishes that in the background.
 	for (unsigned i = 1; i < p->bind_tries && rc == -EBUSY; i++) {
 		nanosleep(&wait, NULL);
 		rc = socket_try(p, rx_ring, copy);
 	}
-	return rc;
-}
-
-static void socket_setup(struct xdp_port *p, uint32_t rx_ring)
-{
-	struct xdp_options opts = {0};
-	socklen_t len = sizeof(opts);
-	int bytes = SEND_BUFFER_BYTES;
-
-	p->fd = xsk_socket__fd(p->xsk);
-	p->zero_copy = getsockopt(p->fd, SOL_XDP, XDP_OPTIONS, &opts, &len) == 0 &&
-		       (opts.flags & XDP_OPTIONS_ZEROCOPY) != 0;
-	(void)setsockopt(p->fd, SOL_SOCKET, SO_SNDBUFFORCE, &bytes, sizeof(bytes));
-	p->fill_debt = rx_ring;
-	xdp_refill(p);
-}
-
-static int socket_open(const struct opening *o, bool copy)
-{
-	struct xdp_port *p = o->p;
-	const char *name = p->dev.name;
-	uint32_t rx_ring = xdp_rx_ring(o->conf->rx_ring);
-	int rc = socket_retry(p, rx_ring, copy);
-
 	if (rc == -EBUSY)
 		return live_refuse(
 			o->text, rc,
@@ -381,9 +664,13 @@ static int socket_open(const struct opening *o, bool copy)
 				   "`ulimit -l` or shrink the buffer",
 				   name);
 	if (rc != 0)
-		return live_refuse(o->text, rc, "%s: AF_XDP does not work on this interface: %s",
-				   name, strerror(-rc));
-	socket_setup(p, rx_ring);
+		return outcome(o, rc, "AF_XDP does not work on this interface");
+	p->fd = xsk_socket__fd(p->xsk);
+	p->zero_copy = getsockopt(p->fd, SOL_XDP, XDP_OPTIONS, &opts, &len) == 0 &&
+		       (opts.flags & XDP_OPTIONS_ZEROCOPY) != 0;
+	(void)setsockopt(p->fd, SOL_SOCKET, SO_SNDBUFFORCE, &bytes, sizeof(bytes));
+	p->fill_debt = rx_ring;
+	xdp_refill(p);
 	if (p->fill_debt == 0)
 		return 0;
 	return live_refuse(o->text, -ENOMEM,
@@ -399,40 +686,28 @@ static int open_socket(const struct opening *o)
 
 // ---- the program
 
-static int attach_mode(struct xdp_port *p, enum xdp_mode mode)
-{
-	int rc = xdp_attach_socket(&p->attach, p->fd);
-
-	return rc == 0 ? xdp_attach_link(&p->attach, p->dev.ifindex, mode) : rc;
-}
-
-static int attach_failed(const struct opening *o, int rc)
-{
-	return live_refuse(o->text, rc, "%s: the XDP program cannot be attached: %s",
-			   o->p->dev.name, strerror(-rc));
-}
-
 // Native first; where the driver has none (or, on veth, where the peer's MTU is above 3506) the
-// kernel's generic hook, which needs a copying socket. EBUSY and EEXIST: somebody was faster.
+// kernel's generic hook, which needs a copying socket. EBUSY and EEXIST: another program is there.
 static int attach(const struct opening *o)
 {
 	struct xdp_port *p = o->p;
-	int rc = attach_mode(p, XDP_MODE_NATIVE), native_rc = rc;
+	int rc = xdp_attach_link(&p->attach, p->fd, p->dev.ifindex, XDP_MODE_NATIVE);
+	int native_rc = rc;
 
 	p->native = rc == 0;
 	if (rc == 0)
 		return 0;
 	if (rc == -EBUSY || rc == -EEXIST || rc == -EPERM)
-		return attach_failed(o, rc);
+		return outcome(o, rc, "the XDP program cannot be attached");
 	if (p->zero_copy) {
 		socket_close(p);
 		rc = socket_open(o, true);
 		if (rc != 0)
 			return rc;
 	}
-	rc = attach_mode(p, XDP_MODE_GENERIC);
+	rc = xdp_attach_link(&p->attach, p->fd, p->dev.ifindex, XDP_MODE_GENERIC);
 	if (rc != 0)
-		return attach_failed(o, rc);
+		return outcome(o, rc, "the XDP program cannot be attached");
 	live_note(
 		o->text,
 		"%s: the driver refused native XDP (%s), so the slower generic hook is used; a "
@@ -462,17 +737,8 @@ static void pfc_notes(const struct xdp_port *p, const struct driver_trait *t,
 			  "`ethtool "
 			  "-A %s autoneg off rx off tx off` before the start\n",
 			  p->dev.name, p->dev.driver, p->dev.name);
-	else if (!t->pfc_rx)
-		live_note(
-			text,
-			"%s: the NIC (%s) keeps received PFC frames to itself, so a PAUSE from the "
-			"peer does not reach the switch\n",
-			p->dev.name, p->dev.driver);
-	if (!t->pfc_tx)
-		live_note(text,
-			  "%s: the NIC (%s) discards PFC frames that software sends, so the switch "
-			  "cannot pause the peer\n",
-			  p->dev.name, p->dev.driver);
+	live_note_pfc(text, p->dev.name, p->dev.driver, t->pfc_rx || t->driver[0] == '\0',
+		      t->pfc_tx);
 }
 
 static void fill_facts(const struct xdp_port *p, const struct live_conf *conf,
@@ -529,34 +795,18 @@ static int port_init(const struct opening *o)
 	return p->owned != NULL ? 0 : live_refuse(o->text, -ENOMEM, "%s: out of memory", o->ifname);
 }
 
-// Once the socket says whether the kernel copies.
-static void tx_least(struct xdp_port *p)
-{
-	uint32_t least = p->max_frame;
-
-	if (!p->zero_copy && !traits_of(p->dev.driver)->has_rate)
-		least *= XDP_KERNEL_BATCH;
-	p->tx_empty_bytes = RTE_MAX(p->tx_limit_bytes, least);
-}
-
 static int put_keep(const struct opening *o)
 {
 	struct xdp_port *p = o->p;
-	int rc = xdp_attach_rules(&p->attach, o->conf->keep, p->dev.mac, p->longest);
 
-	return rc == 0 ? 0
-		       : live_refuse(o->text, rc,
-				     "%s: the kernel does not take the rules of keep: %s",
-				     p->dev.name, strerror(-rc));
+	return outcome(o, xdp_attach_rules(&p->attach, o->conf->keep, p->dev.mac, p->longest),
+		       "the kernel does not take the rules of keep");
 }
 
 static int open_copies(const struct opening *o)
 {
-	int rc = copies_open(&o->p->copies, o->p->dev.ifindex);
-
-	return rc == 0 ? 0
-		       : live_refuse(o->text, rc, "%s: no packet socket for copies of ARP: %s",
-				     o->p->dev.name, strerror(-rc));
+	return outcome(o, copies_open(&o->p->copies, o->p->dev.ifindex),
+		       "no packet socket for copies of ARP");
 }
 
 static int check_program(const struct opening *o)
@@ -608,9 +858,7 @@ static int read_counters(const struct opening *o)
 	int rc = netdev_read(&p->dev, &p->at_open);
 
 	p->latest = p->at_open;
-	return rc == 0 ? 0
-		       : live_refuse(o->text, rc, "%s: reading its counters failed: %s", o->ifname,
-				     strerror(-rc));
+	return outcome(o, rc, "reading its counters failed");
 }
 
 static enum live_known yes_no(bool yes)
@@ -725,14 +973,17 @@ int xdp_open(const char *ifname, const struct live_conf *conf, struct live_port 
 		return live_refuse(text, -ENOMEM, "%s: out of memory", ifname);
 	p->attach = (struct xdp_attach){.link_fd = -1};
 	p->copies.fd = -1;
-	p->dev = (struct netdev){.ctl_fd = -1, .nl_fd = -1, .promisc_fd = -1};
+	p->dev = (struct netdev){.nl_fd = -1, .promisc_fd = -1};
 	for (size_t i = 0; i < RTE_DIM(steps) && rc == 0; i++)
 		rc = steps[i](&o);
 	if (rc != 0) {
 		xdp_close(p);
 		return rc;
 	}
-	tx_least(p);
+	p->tx_empty_bytes = p->max_frame;
+	if (!p->zero_copy && !traits_of(p->dev.driver)->has_rate)
+		p->tx_empty_bytes *= XDP_KERNEL_BATCH;
+	p->tx_empty_bytes = RTE_MAX(p->tx_limit_bytes, p->tx_empty_bytes);
 	*out = (struct live_port){.ops = &xdp_ops,
 				  .drv = p,
 				  .close = xdp_close,

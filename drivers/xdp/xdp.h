@@ -38,9 +38,8 @@ enum {
 	XDP_TX_CONTROL_SPARE = 32, // descriptors that only MAC control frames may use
 };
 
-// Bytes of mbuf buffer for frames up to max_frame, and the longest frame that fits any pool.
+// Bytes of mbuf buffer for frames up to max_frame.
 uint32_t xdp_data_room(uint32_t max_frame);
-uint32_t xdp_max_frame(void);
 
 // Ring sizes that a configured value (0: default) comes to.
 uint32_t xdp_rx_ring(uint32_t conf);
