@@ -18,8 +18,9 @@
 #include "control/ctl/capture_file.h"
 #include "control/ctl/client.h"
 #include "control/ctl/ctl.h"
-#include "control/stop.h"
+#include "control/daemon/json_in.h"
 #include "control/observe/fact.h"
+#include "control/stop.h"
 #include "dataplane/drop.h"
 #include "dataplane/tap.h"
 #include "dataplane/units.h"
@@ -51,7 +52,7 @@ struct run {
 
 // ---- the command line
 
-static bool number_in(const char *text, unsigned max, unsigned *out)
+static bool parse_limit(const char *text, unsigned max, unsigned *out)
 {
 	char *end;
 	unsigned long n;
@@ -76,10 +77,10 @@ static int read_limits(const struct ctl *c, struct limits *l)
 	if (w->time != NULL && (!unit_parse(UNIT_TIME, w->time, &time_ns, &why) || time_ns <= 0))
 		return misused("--time \"%s\": %s", w->time, why);
 	l->time_ns = (uint64_t)time_ns;
-	if (!number_in(w->last, CAPTURE_LAST_MAX, &l->last))
+	if (!parse_limit(w->last, CAPTURE_LAST_MAX, &l->last))
 		return misused("--last is a number from 1 to %u, not \"%s\"", CAPTURE_LAST_MAX,
 			       w->last);
-	if (!number_in(w->snaplen, TAP_MAX_SNAPLEN, &l->snaplen))
+	if (!parse_limit(w->snaplen, TAP_MAX_SNAPLEN, &l->snaplen))
 		return misused("--snaplen is a number from 1 to %u, not \"%s\"", TAP_MAX_SNAPLEN,
 			       w->snaplen);
 	if (w->only != NULL && strcmp(w->only, "drops") != 0 && strcmp(w->only, "marked") != 0 &&
@@ -125,14 +126,6 @@ static struct json_object *request_data(struct run *r, struct json_object *req)
 
 // ---- frames
 
-static bool ends_at(const struct run *r, const struct capture_record *rec)
-{
-	if (r->limit.count != 0 && r->taken >= r->limit.count)
-		return true;
-	return r->limit.until_drop && rec->direction == TAP_DROP &&
-	       rec->reason < N_DROP_REASONS && drop_info[rec->reason].loss;
-}
-
 static bool take(struct run *r, const struct capture_record *rec, const uint8_t *data)
 {
 	if (r->end_ns != 0 && rec->t_ns >= r->end_ns) {
@@ -142,56 +135,35 @@ static bool take(struct run *r, const struct capture_record *rec, const uint8_t 
 	if (!capture_file_add(r->file, rec, data))
 		return false;
 	r->taken++;
-	r->over = ends_at(r, rec);
+	r->over = (r->limit.count != 0 && r->taken >= r->limit.count) ||
+		  (r->limit.until_drop && rec->direction == TAP_DROP &&
+		   rec->reason < N_DROP_REASONS && drop_info[rec->reason].loss);
 	return true;
 }
 
-static bool take_all(struct run *r, const uint8_t *at, size_t left)
+// The records of an answer, in Base64.
+static bool take_all(struct run *r, struct json_object *frames)
 {
+	size_t len = (size_t)json_object_get_string_len(frames), left = len * 3 / 4;
+	uint8_t *bytes = malloc(len + 1), *at = bytes;
 	struct capture_record rec;
+	bool ok = bytes != NULL && base64_decode(bytes, json_object_get_string(frames), len);
 
-	while (left >= sizeof(rec) && !r->over) {
+	while (ok && left >= sizeof(rec) && !r->over) {
 		memcpy(&rec, at, sizeof(rec));
 		at += sizeof(rec);
 		left -= sizeof(rec);
 		if (rec.captured > left || rec.captured > TAP_MAX_SNAPLEN)
-			return true; // cut short; there is no telling where the next one begins
-		if (!take(r, &rec, at))
-			return false;
+			break; // cut short: the place of the next record is not known
+		ok = take(r, &rec, at);
 		at += rec.captured;
 		left -= rec.captured;
 	}
-	return true;
-}
-
-static bool take_text(struct run *r, struct json_object *frames)
-{
-	size_t len = (size_t)json_object_get_string_len(frames);
-	uint8_t *bytes = malloc(len + 1);
-	bool ok = bytes != NULL && base64_decode(bytes, json_object_get_string(frames), len) &&
-		  take_all(r, bytes, len * 3 / 4);
-
 	free(bytes);
 	return ok;
 }
 
 // ---- requests until the end
-
-static bool timed_out(const struct run *r)
-{
-	return r->deadline_ns != 0 && monotonic_ns() >= r->deadline_ns;
-}
-
-static int wait_ms(const struct run *r)
-{
-	uint64_t now_ns = monotonic_ns();
-	uint64_t left_ms;
-
-	if (r->deadline_ns == 0)
-		return READ_WAIT_MS;
-	left_ms = r->deadline_ns > now_ns ? (r->deadline_ns - now_ns) / MS_NS + 1 : 1;
-	return left_ms < READ_WAIT_MS ? (int)left_ms : READ_WAIT_MS;
-}
 
 static void note_counts(struct run *r, struct json_object *data)
 {
@@ -205,15 +177,18 @@ static void note_counts(struct run *r, struct json_object *data)
 static bool fetch(struct run *r)
 {
 	struct json_object *req = request_of("capture-read", NULL, NULL);
+	uint64_t now_ns = monotonic_ns(), left_ms = READ_WAIT_MS;
 	struct json_object *data, *v;
 	bool ok;
 
-	json_object_object_add(req, "wait_ms", json_object_new_int(wait_ms(r)));
+	if (r->deadline_ns != 0)
+		left_ms = r->deadline_ns > now_ns ? (r->deadline_ns - now_ns) / MS_NS + 1 : 1;
+	row_u64(req, "wait_ms", left_ms < READ_WAIT_MS ? left_ms : READ_WAIT_MS);
 	data = request_data(r, req);
 	if (data == NULL)
 		return false;
-	ok = !json_object_object_get_ex(data, KEY(STAND_IN, frames), &v) || take_text(r, v);
-	r->end = json_object_object_get_ex(data, "end", &v) && json_object_get_boolean(v);
+	ok = !json_object_object_get_ex(data, KEY(STAND_IN, frames), &v) || take_all(r, v);
+	r->end = true_in(data, "end");
 	note_counts(r, data);
 	json_object_put(data);
 	return ok && (r->limit.last != 0 || capture_file_flush(r->file));
@@ -224,7 +199,7 @@ static bool send_stop(struct run *r, bool discard)
 	struct json_object *req = request_of("capture-stop", NULL, NULL);
 	struct json_object *data;
 
-	json_object_object_add(req, "discard", json_object_new_boolean(discard));
+	row_bool(req, "discard", discard);
 	data = request_data(r, req);
 	if (data == NULL)
 		return false;
@@ -235,7 +210,8 @@ static bool send_stop(struct run *r, bool discard)
 
 static bool run_capture(struct run *r)
 {
-	while (!r->over && stop_requests() == 0 && !timed_out(r))
+	while (!r->over && stop_requests() == 0 &&
+	       (r->deadline_ns == 0 || monotonic_ns() < r->deadline_ns))
 		if (!fetch(r))
 			return false;
 	if (!r->over && !send_stop(r, false))
@@ -251,14 +227,13 @@ static struct json_object *start_request(const struct run *r, const struct ctl *
 	struct json_object *req = request_of("capture", NULL, NULL);
 
 	if (strcmp(r->port, "all") != 0)
-		json_object_object_add(req, KEY(QUEUES, port), json_object_new_string(r->port));
+		row_text(req, KEY(QUEUES, port), r->port);
 	if (c->capture.filter != NULL)
-		json_object_object_add(req, "filter", json_object_new_string(c->capture.filter));
+		row_text(req, "filter", c->capture.filter);
 	if (c->capture.only != NULL)
-		json_object_object_add(req, "only", json_object_new_string(c->capture.only));
+		row_text(req, "only", c->capture.only);
 	if (r->limit.snaplen != 0)
-		json_object_object_add(req, "snaplen",
-				       json_object_new_int((int)r->limit.snaplen));
+		row_u64(req, "snaplen", r->limit.snaplen);
 	return req;
 }
 
@@ -272,16 +247,11 @@ static void report(const struct run *r, uint64_t written, bool json)
 	size_t n = r->counts != NULL ? json_object_array_length(r->counts) : 0;
 
 	for (size_t i = 0; i < n; i++)
-		for (unsigned k = 0; k < 3; k++) {
-			struct json_object *v = NULL;
-
-			json_object_object_get_ex(json_object_array_get_idx(r->counts, i), key[k],
-						  &v);
-			sum[k] += json_object_get_uint64(v);
-		}
-	json_object_object_add(out, "written", json_object_new_uint64(written));
+		for (unsigned k = 0; k < 3; k++)
+			sum[k] += count_in(json_object_array_get_idx(r->counts, i), key[k]);
+	row_u64(out, "written", written);
 	for (unsigned k = 0; k < 3 && r->counts != NULL; k++)
-		json_object_object_add(out, key[k], json_object_new_uint64(sum[k]));
+		row_u64(out, key[k], sum[k]);
 	if (json)
 		fprintf(stderr, "%s\n",
 			json_object_to_json_string_ext(out, JSON_C_TO_STRING_PLAIN));
@@ -296,15 +266,13 @@ static void report(const struct run *r, uint64_t written, bool json)
 	json_object_put(out);
 }
 
-static int capture(struct run *r, const struct ctl *c, const struct json_object *started)
+static int capture(struct run *r, const struct ctl *c, struct json_object *started)
 {
-	struct json_object *at = NULL;
 	uint64_t written;
 	bool ok;
 
-	json_object_object_get_ex(started, "started_ns", &at);
 	if (r->limit.time_ns != 0) {
-		r->end_ns = json_object_get_uint64(at) + r->limit.time_ns;
+		r->end_ns = count_in(started, "started_ns") + r->limit.time_ns;
 		r->deadline_ns = monotonic_ns() + r->limit.time_ns;
 	}
 	r->file = capture_file_open(r->path, started, r->limit.last, c->capture.filter);
@@ -332,7 +300,7 @@ int cmd_capture(const struct ctl *c, int argc, char **argv)
 		return misused("a filter of several words needs quotes: --filter '%s ...'",
 			       c->capture.filter);
 	if (argc != 2)
-		return misused_words("capture");
+		return misused_words(c);
 	r.port = argv[0];
 	r.path = argv[1];
 	status = read_limits(c, &r.limit);

@@ -11,6 +11,7 @@
 
 #include "control/capture/frame.h"
 #include "control/capture/pcapng.h"
+#include "control/daemon/json_in.h"
 #include "control/observe/fact.h"
 
 enum { BUFFER_BYTES = 1 << 20, NO_INTERFACE = -1, TEXT_LEN = 128 };
@@ -83,25 +84,12 @@ bool capture_file_reader_left(const struct capture_file *f)
 
 // ---- the beginning
 
-static struct json_object *member(const struct json_object *from, const char *key)
-{
-	struct json_object *v = NULL;
-
-	json_object_object_get_ex(from, key, &v);
-	return v;
-}
-
-static uint64_t number(const struct json_object *from, const char *key)
-{
-	return json_object_get_uint64(member(from, key));
-}
-
-static bool write_head(struct capture_file *f, const struct json_object *started,
+static bool write_head(struct capture_file *f, struct json_object *started,
 		       const char *filter)
 {
-	struct json_object *ports = member(started, KEY(WORKERS, ports));
+	struct json_object *ports = json_object_object_get(started, KEY(WORKERS, ports));
 	size_t n = ports != NULL ? json_object_array_length(ports) : 0;
-	const char *name = json_object_get_string(member(started, "switch"));
+	const char *name = text_in(started, "switch");
 	char text[TEXT_LEN];
 
 	snprintf(text, sizeof(text), "weirctl " WEIR_VERSION " (switch %s)",
@@ -110,13 +98,13 @@ static bool write_head(struct capture_file *f, const struct json_object *started
 		return false;
 	for (size_t i = 0; i < n; i++) {
 		struct json_object *row = json_object_array_get_idx(ports, i);
-		uint64_t port = number(row, "index");
+		uint64_t port = count_in(row, "index");
 		const struct pcapng_interface interface = {
-			.name = json_object_get_string(member(row, KEY(QUEUES, port))),
-			.description = json_object_get_string(member(row, KEY(PORTS, device))),
+			.name = text_in(row, KEY(QUEUES, port)),
+			.description = text_in(row, KEY(PORTS, device)),
 			.filter = filter,
-			.speed_bps = number(row, KEY(PORTS, speed_bps)),
-			.snaplen = (uint32_t)number(started, "snaplen"),
+			.speed_bps = count_in(row, KEY(PORTS, speed_bps)),
+			.snaplen = (uint32_t)count_in(started, "snaplen"),
 		};
 
 		if (port >= POLICY_MAX_PORTS)
@@ -148,7 +136,7 @@ static FILE *stream_of(const char *path)
 	return out;
 }
 
-struct capture_file *capture_file_open(const char *path, const struct json_object *started,
+struct capture_file *capture_file_open(const char *path, struct json_object *started,
 				       unsigned last, const char *filter)
 {
 	struct capture_file *f = calloc(1, sizeof(*f));
@@ -162,7 +150,7 @@ struct capture_file *capture_file_open(const char *path, const struct json_objec
 	}
 	f->path = path;
 	f->last = last;
-	f->started_ns = f->latest_ns = number(started, "started_ns");
+	f->started_ns = f->latest_ns = count_in(started, "started_ns");
 	for (unsigned i = 0; i < POLICY_MAX_PORTS; i++)
 		f->interface[i] = NO_INTERFACE;
 	f->out = stream_of(path);
@@ -197,14 +185,14 @@ static bool write_statistics(struct capture_file *f, struct json_object *counts)
 
 	for (size_t i = 0; i < n; i++) {
 		struct json_object *row = json_object_array_get_idx(counts, i);
-		uint64_t port = number(row, "index");
+		uint64_t port = count_in(row, "index");
 		struct pcapng_statistics s = {
 			.t_ns = f->latest_ns,
 			.begin_ns = f->started_ns,
 			.end_ns = f->latest_ns,
-			.received = number(row, "seen") + number(row, KEY(STEERING, lost)),
-			.dropped = number(row, KEY(STEERING, lost)),
-			.accepted = number(row, "matched"),
+			.received = count_in(row, "seen") + count_in(row, KEY(STEERING, lost)),
+			.dropped = count_in(row, KEY(STEERING, lost)),
+			.accepted = count_in(row, "matched"),
 		};
 
 		if (port >= POLICY_MAX_PORTS || f->interface[port] == NO_INTERFACE)

@@ -17,7 +17,7 @@ enum { CAPTURE_LAST_MAX = 1000000 };
 
 // started: the switch's answer to the request that began the capture. last: keep that many frames,
 // 0: write all. filter may be NULL. NULL after a message.
-struct capture_file *capture_file_open(const char *path, const struct json_object *started,
+struct capture_file *capture_file_open(const char *path, struct json_object *started,
 				       unsigned last, const char *filter);
 
 // False when the file has failed; capture_file_close tells why.

@@ -15,6 +15,7 @@
 #include <json-c/json.h>
 
 #include "control/config/terminal.h"
+#include "control/observe/fact.h"
 
 enum { ANSWER_TIMEOUT_S = 10, CHUNK = 65536, PATH_LEN = 128 };
 
@@ -250,4 +251,26 @@ struct json_object *client_request(const char *name, struct json_object *req)
 	data = client_ask(&c, req);
 	client_close(&c);
 	return data;
+}
+
+struct json_object *request_of(const char *cmd, const char *key, const char *value)
+{
+	struct json_object *req = json_object_new_object();
+
+	json_object_object_add(req, "cmd", json_object_new_string(cmd));
+	if (key != NULL)
+		json_object_object_add(req, key, json_object_new_string(value));
+	return req;
+}
+
+struct json_object *show_request(unsigned list)
+{
+	return request_of("show", "what", fact_lists[list].what);
+}
+
+void print_json(struct json_object *data)
+{
+	puts(json_object_to_json_string_ext(data, JSON_C_TO_STRING_PRETTY |
+						     JSON_C_TO_STRING_NOSLASHESCAPE |
+						     JSON_C_TO_STRING_SPACED));
 }

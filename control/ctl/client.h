@@ -30,3 +30,11 @@ struct json_object *client_ask(struct client *c, struct json_object *req);
 
 // All in one: open, ask, close.
 struct json_object *client_request(const char *name, struct json_object *req);
+
+// {"cmd": cmd, key: value}; key may be NULL.
+struct json_object *request_of(const char *cmd, const char *key, const char *value);
+
+// {"cmd": "show", "what": KIND}. list: of facts, names the kind.
+struct json_object *show_request(unsigned list);
+
+void print_json(struct json_object *data);

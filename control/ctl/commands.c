@@ -1,16 +1,66 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "control/ctl/commands.h"
-
 #include <limits.h>
+#include <stdarg.h>
+#include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include "control/config/terminal.h"
+#include "control/ctl/ctl.h"
+
+enum {
+	HANG = sizeof("weirctl ") - 1, // blanks before the further lines of a form
+	MISUSED_LEN = 1024,
+	ANY = INT_MAX,
+};
+
+const char ctl_try_help[] = "Try `weirctl --help`.\n";
+
+int misused(const char *fmt, ...)
+{
+	char text[MISUSED_LEN];
+	va_list ap;
+
+	va_start(ap, fmt);
+	vsnprintf(text, sizeof(text), fmt, ap);
+	va_end(ap);
+	terminal_printf(stderr, "weirctl: %s\n", text);
+	fputs(ctl_try_help, stderr);
+	return CTL_MISUSED;
+}
+
+void print_usage(FILE *out, const struct command *cmd, const char *first, const char *next)
+{
+	const char *at = cmd->usage, *lead = first;
+
+	while (*at != '\0') {
+		size_t len = strcspn(at, "\n");
+		char *form = strndup(at, len);
+
+		fprintf(out, "%sweirctl ", lead);
+		print_indented(out, form != NULL ? form : "", (int)strlen(lead) + HANG,
+			       TERMINAL_TEXT);
+		fputc('\n', out);
+		free(form);
+		at += len + (at[len] != '\0');
+		lead = next;
+	}
+}
+
+int misused_words(const struct ctl *c)
+{
+	print_usage(stderr, c->command, "usage: ", "       ");
+	fprintf(stderr, "Try `weirctl help %s`.\n", c->command->name);
+	return CTL_MISUSED;
+}
+
+// ---- the rows
 
 const char ctl_summary[] = "Looks at, and steers, a running switch.";
 const char ctl_exit_text[] = "0 done, 1 failed, 2 misused.";
 
 static const struct command commands[] = {
-	{"show", cmd_show,
+	{"show", cmd_show, 0, ANY,
 	 "show KIND [PORT] [--all] [--wide] [--explain] [--follow] [--why] [--unpaired] "
 	 "[--limit N] [--interval SECONDS] [--count N] [--severity WORD] [--since TIME] [--json]",
 	 "Prints what the switch knows, of one port or of all. With --all also what is\n"
@@ -22,27 +72,27 @@ static const struct command commands[] = {
 	 "the older, and --count 20 all but the last. show interfaces --interval 5 counts\n"
 	 "for five seconds. A kind with a hyphen may be two words: show pfc status. KIND\n"
 	 "is one of\n", show_help},
-	{"watch", cmd_watch, "watch [PORT] [--interval SECONDS] [--count N] [--plain]",
+	{"watch", cmd_watch, 0, 1, "watch [PORT] [--interval SECONDS] [--count N] [--plain]",
 	 "Shows workers, buffer, alarms and a line for each port live: rates per second,\n"
 	 "the port in the worst trouble first. With PORT it shows its classes. Arrows\n"
 	 "select a port, Enter opens the port, Esc goes back, s sorts, / filters, p\n"
 	 "pauses, + and - change the interval, h helps, q quits. With --plain, or without\n"
 	 "a terminal, it prints a block of lines per interval, until interrupted or N\n"
 	 "times. NO_COLOR turns colours off.\n"},
-	{"top", cmd_watch, "top [PORT] [--interval SECONDS] [--count N] [--plain]",
+	{"top", cmd_watch, 0, 1, "top [PORT] [--interval SECONDS] [--count N] [--plain]",
 	 "The same as watch.\n"},
-	{"check", cmd_check, "check FILE [--strict] [--json]",
+	{"check", cmd_check, 1, 1, "check FILE [--strict] [--json]",
 	 "Checks a policy file: all mistakes in one pass, exit 2 if there are any.\n"
 	 "Warnings name what loads but cannot mean what it says; with --strict they are\n"
 	 "mistakes too. --json gives each message as file, line, column, key, severity,\n"
 	 "text and hint. Needs no daemon.\n"},
-	{"plan", cmd_plan, "plan FILE [--json]",
+	{"plan", cmd_plan, 1, 1, "plan FILE [--json]",
 	 "Prints every number that follows from a policy file.\n"
 	 "Needs no daemon and opens no device.\n"},
-	{"diff", cmd_diff, "diff FILE [--wide] [--json]",
+	{"diff", cmd_diff, 1, 1, "diff FILE [--wide] [--json]",
 	 "Compares the policy that runs with a policy file: prints each key that differs,\n"
 	 "with both values. The switch is not changed.\n"},
-	{"reload", cmd_reload, "reload [FILE] [--check] [--confirm-within TIME] [--json]",
+	{"reload", cmd_reload, 0, 1, "reload [FILE] [--check] [--confirm-within TIME] [--json]",
 	 "Puts a policy file into force. Without FILE the switch reads the file that runs\n"
 	 "again. All of it or nothing: mistakes, and keys that only a restart can change,\n"
 	 "are printed, exit 2. No frame is lost and no counter starts again. Returns once\n"
@@ -51,43 +101,43 @@ static const struct command commands[] = {
 	 "the file, and what would change. With --confirm-within 60s the policy before\n"
 	 "comes back after 60 s without a confirm; until then another reload is refused.\n",
 	 .writes = true},
-	{"confirm", cmd_confirm, "confirm",
+	{"confirm", cmd_request, 0, 0, "confirm",
 	 "Keeps the policy that `reload --confirm-within` put into force.\n", .writes = true},
-	{"rollback", cmd_rollback, "rollback [--json]",
+	{"rollback", cmd_rollback, 0, 0, "rollback [--json]",
 	 "Puts the policy from before `reload --confirm-within` back.\n", .writes = true},
-	{"set", cmd_set, "set port PORT tx on|off\nset queue PORT QUEUE tx on|off",
+	{"set", cmd_set, 4, 5, "set port PORT tx on|off\nset queue PORT QUEUE tx on|off",
 	 "Stops or starts sending of data; queues keep filling.\n"
 	 "It returns once no more data leaves.\n", .writes = true},
-	{"watchdog", cmd_watchdog, "watchdog recover PORT CLASS\nwatchdog drop-all on|off",
+	{"watchdog", cmd_watchdog, 2, 3, "watchdog recover PORT CLASS\nwatchdog drop-all on|off",
 	 "Ends a PFC storm, or discards all lossless classes.\n"
 	 "recover ends a storm, or what too many of them have led to, at once: the class\n"
 	 "obeys and sends PFC again, and a port that was taken down comes up. With\n"
 	 "drop-all on, all lossless classes of all ports are discarded and neither obey\n"
 	 "nor send PFC, until it is off.\n", .writes = true},
-	{"flow", cmd_flow, "flow add FROM TO QP SENDER_QP\nflow del FROM TO QP",
+	{"flow", cmd_flow, 4, 5, "flow add FROM TO QP SENDER_QP\nflow del FROM TO QP",
 	 "Corrects what the switch knows of the sender of a flow.\n"
 	 "add says which queue pair of the sender (address FROM) the flow to queue pair\n"
 	 "QP of TO belongs to; it is believed, whatever passes, until del. del forgets\n"
 	 "what is known of it, however it was learnt. Numbers as 18 or 0x12: `show flows`\n"
 	 "has addresses and QP.\n",
 	 .writes = true},
-	{"clear", cmd_clear, "clear watermarks|counters",
+	{"clear", cmd_clear, 1, 1, "clear watermarks|counters",
 	 "Restarts the watermarks, or lets all counters count from here. The longest\n"
 	 "pauses of `show pfc` are watermarks. Either restarts the longest times of\n"
 	 "`show latency`.\n", .writes = true},
-	{"quiesce", cmd_quiesce, "quiesce [--hold] [--json]",
+	{"quiesce", cmd_quiesce, 0, 0, "quiesce [--hold] [--json]",
 	 "Stops admission and prints the balance of a switch at rest. The command waits up\n"
 	 "to 2 s for the rest, and also prints what is still queued. Admission goes on\n"
 	 "afterwards, with --hold only after `resume`.\n", .writes = true},
-	{"resume", cmd_resume, "resume", "Lets frames in again after `quiesce --hold`.\n",
+	{"resume", cmd_request, 0, 0, "resume", "Lets frames in again after `quiesce --hold`.\n",
 	 .writes = true},
-	{"metrics", cmd_metrics, "metrics",
+	{"metrics", cmd_metrics, 0, 0, "metrics",
 	 "Prints the page of metrics for Prometheus. All counts are since the start.\n"
 	 "`weir --metrics PORT` serves the same over HTTP.\n"},
-	{"completion", cmd_completion, "completion bash",
+	{"completion", cmd_completion, 1, 1, "completion bash",
 	 "Prints a script for completion in bash: of commands, kinds, options and ports.\n"
 	 "  source <(weirctl completion bash)\n"},
-	{"capture", cmd_capture,
+	{"capture", cmd_capture, 0, ANY,
 	 "capture PORT|all FILE [--filter EXPRESSION] [--only drops|marked|pfc] [--count N] "
 	 "[--last N] [--time T] [--until-drop] [--snaplen BYTES] [--json]",
 	 "Writes what a port receives, sends and drops to a pcapng file. The capture goes\n"

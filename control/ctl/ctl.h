@@ -1,29 +1,35 @@
 // SPDX-License-Identifier: Apache-2.0
-// weirctl: one row per command (commands.c), one function each. A command gets its own words,
-// without the options that hold for all, and returns the exit status: 0 done, 1 failed, 2 misused.
+// weirctl: a row for each command and for each option. The command line, --help, shell completion
+// and the manual page all come from these rows. A command gets its own words, without the options
+// that hold for all, and returns the exit status.
 #pragma once
 
 #include <stdbool.h>
+#include <stddef.h>
+#include <stdio.h>
 
-struct json_object;
+#include "control/opts.h"
+
+struct command;
 
 enum { CTL_DONE = 0, CTL_FAILED = 1, CTL_MISUSED = 2 };
 
-struct capture_words { // as given; NULL: not said
+struct capture_words { // as given; NULL: not given
 	const char *filter, *only, *last, *time, *snaplen;
 	bool until_drop;
 };
 
 struct ctl {
-	const char *name; // of the switch; NULL: not said
+	const char *name; // of the switch; NULL: not given
+	const struct command *command;
 	bool json;
 	bool hold; // quiesce --hold
 	bool strict; // check --strict
 	bool check; // reload --check
-	const char *confirm; // reload --confirm-within; NULL: not said
+	const char *confirm; // reload --confirm-within; NULL: not given
 	bool all, explain, follow, why, unpaired, wide; // show
-	unsigned limit; // show flows; 0: not said
-	const char *severity, *since; // show events; NULL: not said
+	unsigned limit; // show flows; 0: not given
+	const char *severity, *since; // show events; NULL: not given
 	double interval_s; // watch, show interfaces
 	bool interval_given;
 	bool help, version;
@@ -36,19 +42,42 @@ struct ctl {
 
 typedef int ctl_fn(const struct ctl *c, int argc, char **argv);
 
-ctl_fn cmd_show, cmd_watch, cmd_check, cmd_plan, cmd_set, cmd_clear, cmd_quiesce, cmd_resume,
-	cmd_reload, cmd_capture, cmd_metrics, cmd_completion, cmd_watchdog, cmd_flow, cmd_diff,
-	cmd_confirm, cmd_rollback;
+ctl_fn cmd_show, cmd_watch, cmd_check, cmd_plan, cmd_set, cmd_clear, cmd_quiesce, cmd_request,
+	cmd_reload, cmd_rollback, cmd_capture, cmd_metrics, cmd_watchdog, cmd_flow, cmd_diff,
+	cmd_completion;
 
+// `usage` is one line per form, and the grammar of completion (control/completion.h).
+struct command {
+	const char *name;
+	ctl_fn *fn;
+	int least, most; // words behind the command
+	const char *usage;
+	const char *help; // whole sentences, lines of at most 80 columns
+	void (*more)(FILE *out); // NULL, or a list that goes on after the help
+	bool writes; // changes the switch
+};
+
+struct command_table {
+	const struct command *rows;
+	size_t n;
+};
+
+struct command_table ctl_commands(void);
+extern const struct opts ctl_opts;
+
+// The first lines of --help and of the manual page.
+extern const char ctl_summary[];
+extern const char ctl_exit_text[];
 extern const char ctl_try_help[];
 
-// Complains and points at the help: CTL_MISUSED.
+// Each form of a command on a line of its own, the first after `first`, the others after `next`.
+void print_usage(FILE *out, const struct command *cmd, const char *first, const char *next);
+
+// Prints what is wrong, and where the help is: CTL_MISUSED.
 __attribute__((format(printf, 1, 2))) int misused(const char *fmt, ...);
 
-// Prints the usage of a command. Returns CTL_MISUSED.
-int misused_words(const char *command);
+// Prints the usage of the command: CTL_MISUSED.
+int misused_words(const struct ctl *c);
 
-// {"cmd": cmd, key: value}; key may be NULL.
-struct json_object *request_of(const char *cmd, const char *key, const char *value);
-
-void print_json(struct json_object *data);
+// Adds the kinds of `show` to its help.
+void show_help(FILE *out);

@@ -10,25 +10,15 @@
 #include "control/config/schema.h"
 #include "control/config/terminal.h"
 #include "control/ctl/client.h"
-#include "control/ctl/commands.h"
 #include "control/ctl/ctl.h"
 #include "control/standard_fds.h"
 
 enum { HELP_COLUMN = 28, BRIEF_COLUMN = 14 };
 
-// The first clause of a command's help.
-static void print_brief(const struct command *cmd)
-{
-	char term[48], text[TERMINAL_TEXT];
-
-	snprintf(term, sizeof(term), "  %s", cmd->name);
-	snprintf(text, sizeof(text), "%.*s", (int)strcspn(cmd->help, ".:;"), cmd->help);
-	print_term(stdout, term, text, BRIEF_COLUMN);
-}
-
 static void print_help(const struct command *cmd)
 {
 	struct command_table commands = ctl_commands();
+	char term[48], brief[TERMINAL_TEXT]; // the first clause of a command's help
 
 	if (cmd != NULL) {
 		print_usage(stdout, cmd, "usage: ", "       ");
@@ -38,8 +28,12 @@ static void print_help(const struct command *cmd)
 		return;
 	}
 	printf("usage: weirctl [-s NAME] COMMAND\n\n%s\n\n", ctl_summary);
-	for (size_t i = 0; i < commands.n; i++)
-		print_brief(&commands.rows[i]);
+	for (size_t i = 0; i < commands.n; i++) {
+		cmd = &commands.rows[i];
+		snprintf(term, sizeof(term), "  %s", cmd->name);
+		snprintf(brief, sizeof(brief), "%.*s", (int)strcspn(cmd->help, ".:;"), cmd->help);
+		print_term(stdout, term, brief, BRIEF_COLUMN);
+	}
 	puts("\nweirctl COMMAND --help prints the forms of a command.\n");
 	opts_help(&ctl_opts, HELP_COLUMN, stdout);
 	printf("\nExit: %s\n", ctl_exit_text);
@@ -50,26 +44,31 @@ static const char *name_at(const void *commands, unsigned i)
 	return ((const struct command_table *)commands)->rows[i].name;
 }
 
-// Who is at a terminal sees which switch was meant. A script must say it.
-static int write_to_the_only(const struct ctl *c, const struct command *cmd, int argc, char **argv)
+// A user at a terminal sees which switch is meant. A script must name the switch.
+static int call(struct ctl *c, int argc, char **argv)
 {
+	const struct command *cmd = c->command;
 	char found[CLIENT_NAME_LEN];
-	struct ctl named = *c;
 
-	if (!isatty(STDIN_FILENO))
-		return misused("%s changes a switch: name it with -s NAME, or set WEIR_SWITCH",
-			       cmd->name);
-	named.name = client_find(found);
-	if (named.name == NULL)
-		return CTL_FAILED;
-	fprintf(stderr, "weirctl: switch %s\n", named.name);
-	return cmd->fn(&named, argc, argv);
+	if (cmd->writes && !c->check && c->name == NULL) {
+		if (!isatty(STDIN_FILENO))
+			return misused("%s changes a switch: name it with -s NAME, or set "
+				       "WEIR_SWITCH", cmd->name);
+		c->name = client_find(found);
+		if (c->name == NULL)
+			return CTL_FAILED;
+		fprintf(stderr, "weirctl: switch %s\n", c->name);
+	}
+	if (argc > 0 && cmd->most == 0)
+		return misused("%s takes no \"%s\"", cmd->name, argv[0]);
+	if (argc < cmd->least || argc > cmd->most)
+		return misused_words(c);
+	return cmd->fn(c, argc, argv);
 }
 
-static int run(const struct ctl *c, int argc, char **argv)
+static int run(struct ctl *c, int argc, char **argv)
 {
 	struct command_table commands = ctl_commands();
-	const struct command *cmd = NULL;
 	bool help = c->help;
 
 	if (argc > 0 && strcmp(argv[0], "help") == 0) { // `help show` as `show --help`
@@ -79,8 +78,8 @@ static int run(const struct ctl *c, int argc, char **argv)
 	}
 	for (size_t i = 0; argc > 0 && i < commands.n; i++)
 		if (strcmp(commands.rows[i].name, argv[0]) == 0)
-			cmd = &commands.rows[i];
-	if (argc > 0 && cmd == NULL) {
+			c->command = &commands.rows[i];
+	if (argc > 0 && c->command == NULL) {
 		const char *near =
 			schema_closest(argv[0], (unsigned)commands.n, name_at, &commands);
 
@@ -89,14 +88,10 @@ static int run(const struct ctl *c, int argc, char **argv)
 		return misused("no command \"%s\"", argv[0]);
 	}
 	if (help) {
-		print_help(cmd);
+		print_help(c->command);
 		return CTL_DONE;
 	}
-	if (argc == 0)
-		return misused("no command");
-	if (cmd->writes && !c->check && c->name == NULL)
-		return write_to_the_only(c, cmd, argc - 1, argv + 1);
-	return cmd->fn(c, argc - 1, argv + 1);
+	return argc == 0 ? misused("no command") : call(c, argc - 1, argv + 1);
 }
 
 int main(int argc, char **argv)

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Commands that are one request to a running switch: set, clear, quiesce, resume, confirm,
-// watchdog, flow, metrics.
+// watchdog, flow, metrics, completion.
 #include "control/ctl/ctl.h"
 
 #include <stdio.h>
@@ -9,9 +9,11 @@
 
 #include <json-c/json.h>
 
+#include "control/completion.h"
 #include "control/ctl/client.h"
 #include "control/ctl/show.h"
 #include "control/ctl/table.h"
+#include "control/daemon/json_in.h"
 
 enum { QP_LEAST = 2, QP_MOST = 0xffffff };
 
@@ -30,16 +32,15 @@ int cmd_set(const struct ctl *c, int argc, char **argv)
 	bool port = argc == 4 && strcmp(argv[0], "port") == 0;
 	bool queue = argc == 5 && strcmp(argv[0], "queue") == 0;
 	struct json_object *req;
-	const char *on;
+	const char *on = argv[argc - 1];
 
 	if (!port && !queue)
-		return misused_words("set");
-	on = argv[argc - 1];
+		return misused_words(c);
 	if (strcmp(argv[argc - 2], "tx") != 0 || (strcmp(on, "on") != 0 && strcmp(on, "off") != 0))
 		return misused("set %s ends in tx on or tx off, not %s %s", argv[0],
 			       argv[argc - 2], on);
 	req = request_of("set_tx", KEY(QUEUES, port), argv[1]);
-	json_object_object_add(req, "on", json_object_new_boolean(strcmp(on, "on") == 0));
+	row_bool(req, "on", strcmp(on, "on") == 0);
 	if (queue) {
 		char *end;
 		long q = strtol(argv[2], &end, 10);
@@ -55,20 +56,19 @@ int cmd_set(const struct ctl *c, int argc, char **argv)
 
 int cmd_clear(const struct ctl *c, int argc, char **argv)
 {
-	if (argc != 1 ||
-	    (strcmp(argv[0], "watermarks") != 0 && strcmp(argv[0], "counters") != 0))
-		return misused_words("clear");
+	(void)argc;
+	if (strcmp(argv[0], "watermarks") != 0 && strcmp(argv[0], "counters") != 0)
+		return misused_words(c);
 	return send_request(c, request_of("clear", "what", argv[0]));
 }
 
 int cmd_quiesce(const struct ctl *c, int argc, char **argv)
 {
-	struct json_object *req, *data;
+	struct json_object *req = request_of("quiesce", NULL, NULL), *data;
 
-	if (argc > 0)
-		return misused("quiesce takes no \"%s\"", argv[0]);
-	req = request_of("quiesce", NULL, NULL);
-	json_object_object_add(req, "hold", json_object_new_boolean(c->hold));
+	(void)argc;
+	(void)argv;
+	row_bool(req, "hold", c->hold);
 	data = client_request(c->name, req);
 	if (data == NULL)
 		return CTL_FAILED;
@@ -83,49 +83,32 @@ int cmd_quiesce(const struct ctl *c, int argc, char **argv)
 	return CTL_DONE;
 }
 
-int cmd_resume(const struct ctl *c, int argc, char **argv)
+// The command is the request.
+int cmd_request(const struct ctl *c, int argc, char **argv)
 {
-	if (argc > 0)
-		return misused("resume takes no \"%s\"", argv[0]);
-	return send_request(c, request_of("resume", NULL, NULL));
-}
-
-int cmd_confirm(const struct ctl *c, int argc, char **argv)
-{
-	if (argc > 0)
-		return misused("confirm takes no \"%s\"", argv[0]);
-	return send_request(c, request_of("confirm", NULL, NULL));
-}
-
-static int recover(const struct ctl *c, const char *port, const char *cls)
-{
-	struct json_object *req;
-
-	if (cls[0] < '0' || cls[0] > '7' || cls[1] != '\0')
-		return misused("a class is a number from 0 to 7, not \"%s\"", cls);
-	req = request_of("watchdog_recover", KEY(QUEUES, port), port);
-	json_object_object_add(req, KEY(QUEUES, class), json_object_new_int(cls[0] - '0'));
-	return send_request(c, req);
-}
-
-static int drop_all(const struct ctl *c, const char *on)
-{
-	struct json_object *req;
-
-	if (strcmp(on, "on") != 0 && strcmp(on, "off") != 0)
-		return misused_words("watchdog");
-	req = request_of("watchdog_drop_all", NULL, NULL);
-	json_object_object_add(req, "on", json_object_new_boolean(strcmp(on, "on") == 0));
-	return send_request(c, req);
+	(void)argc;
+	(void)argv;
+	return send_request(c, request_of(c->command->name, NULL, NULL));
 }
 
 int cmd_watchdog(const struct ctl *c, int argc, char **argv)
 {
-	if (argc == 3 && strcmp(argv[0], "recover") == 0)
-		return recover(c, argv[1], argv[2]);
-	if (argc == 2 && strcmp(argv[0], "drop-all") == 0)
-		return drop_all(c, argv[1]);
-	return misused_words("watchdog");
+	const char *last = argv[argc - 1];
+	struct json_object *req;
+
+	if (argc == 3 && strcmp(argv[0], "recover") == 0) {
+		if (last[0] < '0' || last[0] > '7' || last[1] != '\0')
+			return misused("a class is a number from 0 to 7, not \"%s\"", last);
+		req = request_of("watchdog_recover", KEY(QUEUES, port), argv[1]);
+		json_object_object_add(req, KEY(QUEUES, class), json_object_new_int(last[0] - '0'));
+		return send_request(c, req);
+	}
+	if (argc != 2 || strcmp(argv[0], "drop-all") != 0 ||
+	    (strcmp(last, "on") != 0 && strcmp(last, "off") != 0))
+		return misused_words(c);
+	req = request_of("watchdog_drop_all", NULL, NULL);
+	row_bool(req, "on", strcmp(last, "on") == 0);
+	return send_request(c, req);
 }
 
 // A number as people and drivers write them: 18 or 0x12.
@@ -148,9 +131,9 @@ int cmd_flow(const struct ctl *c, int argc, char **argv)
 	struct json_object *req;
 
 	if (!add && !del)
-		return misused_words("flow");
+		return misused_words(c);
 	req = request_of(add ? "flow_add" : "flow_del", KEY(FLOWS, from), argv[1]);
-	json_object_object_add(req, KEY(FLOWS, to), json_object_new_string(argv[2]));
+	row_text(req, KEY(FLOWS, to), argv[2]);
 	for (int i = 3; i < argc; i++) {
 		unsigned qp;
 
@@ -166,15 +149,51 @@ int cmd_flow(const struct ctl *c, int argc, char **argv)
 
 int cmd_metrics(const struct ctl *c, int argc, char **argv)
 {
-	struct json_object *data, *text;
+	struct json_object *data = client_request(c->name, request_of("metrics", NULL, NULL));
+	const char *text;
 
-	if (argc > 0)
-		return misused("metrics takes no \"%s\"", argv[0]);
-	data = client_request(c->name, request_of("metrics", NULL, NULL));
+	(void)argc;
+	(void)argv;
 	if (data == NULL)
 		return CTL_FAILED;
-	if (json_object_object_get_ex(data, KEY(DROP_REASONS, text), &text))
-		fputs(json_object_get_string(text), stdout);
+	text = text_in(data, KEY(DROP_REASONS, text));
+	if (text != NULL)
+		fputs(text, stdout);
+	json_object_put(data);
+	return CTL_DONE;
+}
+
+static bool command_at(unsigned i, struct completion_command *out)
+{
+	struct command_table commands = ctl_commands();
+
+	if (i >= commands.n)
+		return false;
+	*out = (struct completion_command){commands.rows[i].name, commands.rows[i].usage, 0};
+	return true;
+}
+
+// `completion bash` prints the script. The script asks for `completion ports`: one name a line.
+int cmd_completion(const struct ctl *c, int argc, char **argv)
+{
+	char kinds[SHOW_KINDS_LEN];
+	const struct completion script = {&ctl_opts, show_kinds(kinds),
+					  "--switch --help --version", command_at};
+	struct json_object *data, *rows;
+
+	(void)argc;
+	if (strcmp(argv[0], "bash") == 0) {
+		completion_script(&script, stdout);
+		return CTL_DONE;
+	}
+	if (strcmp(argv[0], "ports") != 0)
+		return misused_words(c);
+	data = client_request(c->name, show_request(FACTS_PORTS));
+	if (data == NULL)
+		return CTL_FAILED;
+	rows = rows_of(data, FACTS_PORTS);
+	for (size_t i = 0; i < n_rows(rows); i++)
+		puts(fact_text(row_at(rows, i), F_PORTS_name));
 	json_object_put(data);
 	return CTL_DONE;
 }

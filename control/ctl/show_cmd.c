@@ -11,7 +11,6 @@
 #include "control/config/schema.h"
 #include "control/config/terminal.h"
 #include "control/ctl/client.h"
-#include "control/ctl/commands.h"
 #include "control/ctl/ctl.h"
 #include "control/ctl/show.h"
 #include "control/ctl/table.h"

@@ -276,8 +276,6 @@ int cmd_watch(const struct ctl *c, int argc, char **argv)
 	char found[CLIENT_NAME_LEN];
 	int status;
 
-	if (argc > 1)
-		return misused_words("watch");
 	if (c->json)
 		return misused("watch prints no JSON; `weirctl show ports --json` does");
 	if (w.name == NULL)

@@ -3,7 +3,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "control/ctl/commands.h"
+#include "control/ctl/ctl.h"
 #include "control/daemon/options.h"
 #include "control/host/args.h"
 #include "control/lab/lab.h"
