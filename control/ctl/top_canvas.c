@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "control/ctl/top_canvas.h"
-
 #include <stdarg.h>
 #include <stdlib.h>
 #include <string.h>
+
+#include "control/ctl/top.h"
 
 enum { TEXT_LEN = 1024, INDENT = 4, FULL_BLOCK = 0x2588, EIGHTHS = 8 };
 
@@ -101,16 +101,6 @@ void top_mark_line(struct top_canvas *c, unsigned y, unsigned attr)
 		c->cell[(size_t)y * c->columns + x].attr |= (uint8_t)attr;
 }
 
-// Blocks are the only characters beyond ASCII: three bytes of UTF-8.
-static void print_char(wchar_t ch, FILE *out)
-{
-	if (ch < 0x80)
-		fputc((int)ch, out);
-	else
-		fprintf(out, "%c%c%c", (int)(0xe0 | ch >> 12), (int)(0x80 | (ch >> 6 & 0x3f)),
-			(int)(0x80 | (ch & 0x3f)));
-}
-
 void top_canvas_print(const struct top_canvas *c, FILE *out)
 {
 	unsigned empty = 0;
@@ -126,8 +116,15 @@ void top_canvas_print(const struct top_canvas *c, FILE *out)
 		}
 		for (; empty > 0; empty--)
 			fputc('\n', out);
-		for (unsigned x = 0; x < end; x++)
-			print_char(top_cell(c, y, x)->ch, out);
+		for (unsigned x = 0; x < end; x++) {
+			wchar_t ch = top_cell(c, y, x)->ch;
+
+			if (ch < 0x80)
+				fputc((int)ch, out);
+			else // a block: three bytes of UTF-8
+				fprintf(out, "%c%c%c", (int)(0xe0 | ch >> 12),
+					(int)(0x80 | (ch >> 6 & 0x3f)), (int)(0x80 | (ch & 0x3f)));
+		}
 		fputc('\n', out);
 	}
 }

@@ -1,10 +1,17 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "control/ctl/top_screen.h"
+#include "control/ctl/top.h"
 
+#include <assert.h>
 #include <inttypes.h>
 #include <stdarg.h>
 #include <stdlib.h>
 #include <string.h>
+
+static const char *const sort_word[] = {
+#define X(id, word) word,
+	TOP_SORTS(X)
+#undef X
+};
 
 // All that the parts are drawn from.
 struct top_page {
@@ -61,7 +68,7 @@ static void draw_title(const struct top_page *p)
 		x = piece(p->c, x, TOP_WARNING, "filter %s", p->v->filter);
 	if (p->plain)
 		return;
-	x = piece(p->c, x, TOP_PLAIN, "sort %s", top_sort_word[p->v->sort]);
+	x = piece(p->c, x, TOP_PLAIN, "sort %s", sort_word[p->v->sort]);
 	x = piece(p->c, x, TOP_PLAIN, "every %g s", p->v->interval_s);
 	if (p->d->now->time_scale > 1)
 		piece(p->c, x, TOP_PLAIN, "time scale %" PRIu32, p->d->now->time_scale);
@@ -123,14 +130,6 @@ static void draw_pools(const struct top_page *p, unsigned y)
 		top_bar(p->c, y, x, room - name_len - 2, share, attr_of_percent(100 * share),
 			label);
 	}
-}
-
-static unsigned draw_head(const struct top_page *p, unsigned y)
-{
-	draw_title(p);
-	draw_workers(p, y + 1);
-	draw_pools(p, y + 2);
-	return y + 3;
 }
 
 // ---- alarms
@@ -244,7 +243,25 @@ static unsigned attr_of(enum top_trouble trouble)
 	return trouble == TROUBLE_MARKS ? TOP_STRONG : TOP_GOOD;
 }
 
-// ---- cells: the text, and what is wrong with the value
+// ---- columns
+
+enum column {
+	COLUMN_NAME, COLUMN_STATE, COLUMN_RX, COLUMN_RX_PERCENT, COLUMN_TX, COLUMN_TX_PERCENT,
+	COLUMN_PFC_TX, COLUMN_PFC_RX, COLUMN_MARKS, COLUMN_DROPS, COLUMN_BUFFER, COLUMN_QUEUED,
+	COLUMN_PAUSED, COLUMN_PAUSING, COLUMN_LOST, COLUMN_SPEED, N_COLUMNS,
+};
+
+// In the order of the screen; `rank` is the order in which they find room.
+static const struct {
+	const char *head;
+	unsigned width, rank;
+} table_columns[] = {
+	{"Port", NAME_LEAST, 0}, {"State", 7, 1}, {"Rx b/s", 6, 2}, {"Rx%", 3, 8},
+	{"Tx b/s", 6, 3}, {"Tx%", 3, 9}, {"PFCtx", 5, 5}, {"PFCrx", 5, 6}, {"ECN/s", 5, 7},
+	{"Drop/s", 6, 4}, {"Buffer", BUFFER_LEAST, 10}, {"Queued", 6, 11}, {"Paused%", 7, 12},
+	{"Pausing%", 8, 13}, {"Lost", 5, 14}, {"Speed", 5, 15},
+};
+static_assert(sizeof(table_columns) / sizeof(table_columns[0]) == N_COLUMNS, "a row for each");
 
 static unsigned rate_cell(const struct top_row *r, double v, unsigned attr, char out[CELL_LEN])
 {
@@ -263,107 +280,48 @@ static unsigned percent_cell(const struct top_row *r, double percent, char out[C
 	return percent >= 0.5 ? TOP_PLAIN : TOP_FAINT;
 }
 
-static unsigned name_cell(const struct top_row *r, char out[CELL_LEN])
-{
-	snprintf(out, CELL_LEN, "%s", r->port->name);
-	return TOP_PLAIN;
-}
-
-static unsigned state_cell(const struct top_row *r, char out[CELL_LEN])
-{
-	snprintf(out, CELL_LEN, "%s", top_trouble_word[r->trouble]);
-	return attr_of(r->trouble);
-}
-
-static unsigned rx_percent_cell(const struct top_row *r, char out[CELL_LEN])
-{
-	return percent_cell(r, r->rx_percent, out);
-}
-
-static unsigned tx_percent_cell(const struct top_row *r, char out[CELL_LEN])
-{
-	return percent_cell(r, r->tx_percent, out);
-}
-
-static unsigned drops_cell(const struct top_row *r, char out[CELL_LEN])
-{
-	double lost = r->per_s[TOP_LOSSLESS_DROPS] + r->per_s[TOP_RX_MISSED];
-
-	return rate_cell(r, r->per_s[TOP_DROPS] + r->per_s[TOP_RX_MISSED],
-			 lost > 0 ? TOP_ALARM : TOP_WARNING, out);
-}
-
-static unsigned bytes_cell(double bytes, char out[CELL_LEN])
+static unsigned amount_cell(double v, unsigned attr, char out[CELL_LEN])
 {
 	char text[TOP_NUMBER_LEN];
 
-	snprintf(out, CELL_LEN, "%s", top_number(text, bytes));
-	return bytes > 0 ? TOP_PLAIN : TOP_FAINT;
+	snprintf(out, CELL_LEN, "%s", top_number(text, v));
+	return v > 0 ? attr : TOP_FAINT;
 }
 
-static unsigned queue_cell(const struct top_row *r, char out[CELL_LEN])
+// The text of a cell; returns its attribute.
+static unsigned column_cell(enum column column, const struct top_row *r, char out[CELL_LEN])
 {
-	return bytes_cell((double)r->queue_bytes, out);
-}
+	const double *per_s = r->per_s;
+	const struct top_port *p = r->port;
+	double lost_per_s = per_s[TOP_LOSSLESS_DROPS] + per_s[TOP_RX_MISSED];
 
-static unsigned speed_cell(const struct top_row *r, char out[CELL_LEN])
-{
-	return bytes_cell((double)r->port->speed_bps, out);
-}
-
-static unsigned lost_cell(const struct top_row *r, char out[CELL_LEN])
-{
-	double lost = (double)(r->port->count[TOP_LOSSLESS_DROPS] + r->port->count[TOP_RX_MISSED]);
-
-	return bytes_cell(lost, out) == TOP_PLAIN ? TOP_ALARM : TOP_FAINT;
-}
-
-static unsigned buffer_cell(const struct top_row *r, char out[CELL_LEN])
-{
-	return bytes_cell((double)r->port->buffer_bytes, out);
-}
-
-// ---- columns
-
-enum { COLUMN_NAME, COLUMN_STATE, COLUMN_BUFFER = 10 };
-
-// In the order of the screen; `rank` is the order in which they find room.
-static const struct top_column {
-	const char *head;
-	unsigned width, rank;
-	unsigned (*cell)(const struct top_row *r, char out[CELL_LEN]); // NULL: of the counter
-	enum top_count count;
-	unsigned attr; // of a rate that is not 0
-	enum { OF_COUNT, OF_BYTES, OF_TIME } unit;
-} table_columns[] = {
-	{"Port", NAME_LEAST, 0, name_cell},
-	{"State", 7, 1, state_cell},
-	{"Rx b/s", 6, 2, NULL, TOP_RX_BYTES, TOP_PLAIN, OF_BYTES},
-	{"Rx%", 3, 8, rx_percent_cell},
-	{"Tx b/s", 6, 3, NULL, TOP_TX_BYTES, TOP_PLAIN, OF_BYTES},
-	{"Tx%", 3, 9, tx_percent_cell},
-	{"PFCtx", 5, 5, NULL, TOP_PAUSE_TX, TOP_WARNING},
-	{"PFCrx", 5, 6, NULL, TOP_PAUSE_RX, TOP_WARNING},
-	{"ECN/s", 5, 7, NULL, TOP_MARKS, TOP_STRONG},
-	{"Drop/s", 6, 4, drops_cell},
-	{"Buffer", BUFFER_LEAST, 10, buffer_cell},
-	{"Queued", 6, 11, queue_cell},
-	{"Paused%", 7, 12, NULL, TOP_PAUSED_US, 0, OF_TIME},
-	{"Pausing%", 8, 13, NULL, TOP_PAUSING_US, 0, OF_TIME},
-	{"Lost", 5, 14, lost_cell},
-	{"Speed", 5, 15, speed_cell},
-};
-enum { N_COLUMNS = sizeof(table_columns) / sizeof(table_columns[0]) };
-
-static unsigned column_cell(const struct top_column *c, const struct top_row *r, char out[CELL_LEN])
-{
-	double v = r->per_s[c->count];
-
-	if (c->cell != NULL)
-		return c->cell(r, out);
-	if (c->unit == OF_TIME)
-		return percent_cell(r, v / 1e4, out);
-	return rate_cell(r, c->unit == OF_BYTES ? 8 * v : v, c->attr, out);
+	switch (column) {
+	case COLUMN_STATE:
+		snprintf(out, CELL_LEN, "%s", top_trouble_word[r->trouble]);
+		return attr_of(r->trouble);
+	case COLUMN_RX: return rate_cell(r, 8 * per_s[TOP_RX_BYTES], TOP_PLAIN, out);
+	case COLUMN_RX_PERCENT: return percent_cell(r, r->rx_percent, out);
+	case COLUMN_TX: return rate_cell(r, 8 * per_s[TOP_TX_BYTES], TOP_PLAIN, out);
+	case COLUMN_TX_PERCENT: return percent_cell(r, r->tx_percent, out);
+	case COLUMN_PFC_TX: return rate_cell(r, per_s[TOP_PAUSE_TX], TOP_WARNING, out);
+	case COLUMN_PFC_RX: return rate_cell(r, per_s[TOP_PAUSE_RX], TOP_WARNING, out);
+	case COLUMN_MARKS: return rate_cell(r, per_s[TOP_MARKS], TOP_STRONG, out);
+	case COLUMN_DROPS:
+		return rate_cell(r, per_s[TOP_DROPS] + per_s[TOP_RX_MISSED],
+				 lost_per_s > 0 ? TOP_ALARM : TOP_WARNING, out);
+	case COLUMN_BUFFER: return amount_cell((double)p->buffer_bytes, TOP_PLAIN, out);
+	case COLUMN_QUEUED: return amount_cell((double)r->queue_bytes, TOP_PLAIN, out);
+	case COLUMN_PAUSED: return percent_cell(r, per_s[TOP_PAUSED_US] / 1e4, out);
+	case COLUMN_PAUSING: return percent_cell(r, per_s[TOP_PAUSING_US] / 1e4, out);
+	case COLUMN_LOST:
+		return amount_cell((double)(p->count[TOP_LOSSLESS_DROPS] + p->count[TOP_RX_MISSED]),
+				   TOP_ALARM, out);
+	case COLUMN_SPEED: return amount_cell((double)p->speed_bps, TOP_PLAIN, out);
+	case COLUMN_NAME:
+	case N_COLUMNS: break;
+	}
+	snprintf(out, CELL_LEN, "%s", p->name);
+	return TOP_PLAIN;
 }
 
 // The width of each column; 0: it is left out.
@@ -400,7 +358,7 @@ static void draw_row(const struct top_page *p, unsigned y, const struct top_row 
 
 		if (width[k] == 0)
 			continue;
-		attr = column_cell(&table_columns[k], r, text);
+		attr = column_cell(k, r, text);
 		if (k == COLUMN_BUFFER && !p->plain)
 			top_bar(p->c, y, x, width[k], r->fill,
 				r->fill >= 1 ? TOP_WARNING : TOP_GOOD, text);
@@ -813,42 +771,37 @@ static const struct top_row *opened_row(const struct top_page *p)
 	return NULL;
 }
 
-static void draw_screen(const struct top_page *p)
+static void draw_page(const struct top_page *p)
 {
 	const struct top_row *opened = opened_row(p);
-	unsigned y = draw_head(p, 0);
+	unsigned end = p->c->lines - (p->plain ? 0 : 1), y; // keys have the last line
 
-	y = draw_alarms(p, y, 1 + p->c->lines / 12);
-	if (p->v->help)
-		for (size_t i = 0; i < sizeof(help) / sizeof(help[0]) && y < p->c->lines - 1; i++)
+	draw_title(p);
+	draw_workers(p, 1);
+	draw_pools(p, 2);
+	y = draw_alarms(p, 3, p->plain ? end - 3 : 1 + p->c->lines / 12);
+	if (p->v->help && !p->plain) {
+		for (size_t i = 0; i < sizeof(help) / sizeof(help[0]) && y < end; i++)
 			top_put(p->c, y++, 0, TOP_PLAIN, help[i]);
-	else if (opened != NULL)
-		draw_port(p, y, opened, p->c->lines - 1 - y);
-	else
+	} else if (opened != NULL) {
+		draw_port(p, y, opened, end - y);
+	} else if (p->plain) {
+		y = draw_table(p, y, 0, p->rows->n + 1);
+		draw_notes(p, y, NULL, TOP_HINTS);
+	} else {
 		draw_all_ports(p, y);
+	}
+	if (p->plain)
+		return;
 	// The opened port may have drawn into the line of the keys.
 	for (unsigned x = 0; x < p->c->columns; x++)
-		top_put(p->c, p->c->lines - 1, x, TOP_PLAIN, " ");
+		top_put(p->c, end, x, TOP_PLAIN, " ");
 	draw_keys(p);
-}
-
-static void draw_plain(const struct top_page *p)
-{
-	const struct top_row *opened = opened_row(p);
-	unsigned y = draw_head(p, 0);
-
-	y = draw_alarms(p, y, p->c->lines - y);
-	if (opened != NULL) {
-		draw_port(p, y, opened, p->c->lines - y);
-		return;
-	}
-	y = draw_table(p, y, 0, p->rows->n + 1);
-	draw_notes(p, y, NULL, TOP_HINTS);
 }
 
 // Makes the rows, draws, and frees the rows.
 static struct top_canvas *draw(const struct top_data *d, const struct top_view *v,
-			       struct top_canvas *c, void (*fn)(const struct top_page *p))
+			       struct top_canvas *c, bool plain)
 {
 	struct top_rows *rows, *all;
 
@@ -856,12 +809,9 @@ static struct top_canvas *draw(const struct top_data *d, const struct top_view *
 		return NULL;
 	rows = top_rows_create(d->before, d->now, d->seconds, v->filter, v->sort);
 	all = top_rows_create(d->before, d->now, d->seconds, "", TOP_SORT_PORT);
-	if (rows != NULL && all != NULL) {
-		const struct top_page p = {.c = c, .d = d, .v = v, .rows = rows, .all = all,
-					   .plain = fn == draw_plain};
-
-		fn(&p);
-	}
+	if (rows != NULL && all != NULL)
+		draw_page(&(struct top_page){.c = c, .d = d, .v = v, .rows = rows, .all = all,
+					     .plain = plain});
 	free(rows);
 	free(all);
 	return c;
@@ -873,7 +823,7 @@ struct top_canvas *top_draw(const struct top_data *d, const struct top_view *v, 
 	struct top_canvas *c = top_canvas_create(lines, columns, ascii);
 
 	if (c == NULL || (lines >= TOP_LINES_LEAST && columns >= TOP_COLUMNS_LEAST))
-		return draw(d, v, c, draw_screen);
+		return draw(d, v, c, false);
 	top_printf(c, 0, 0, TOP_PLAIN, "%ux%u is too small", columns, lines);
 	top_printf(c, 1, 0, TOP_PLAIN, "needs %dx%d", TOP_COLUMNS_LEAST, TOP_LINES_LEAST);
 	return c;
@@ -881,9 +831,7 @@ struct top_canvas *top_draw(const struct top_data *d, const struct top_view *v, 
 
 struct top_canvas *top_draw_plain(const struct top_data *d, const struct top_view *v)
 {
-	struct top_canvas *c = top_canvas_create(PLAIN_LINES, TOP_PLAIN_COLUMNS, true);
-
-	return draw(d, v, c, draw_plain);
+	return draw(d, v, top_canvas_create(PLAIN_LINES, TOP_PLAIN_COLUMNS, true), true);
 }
 
 // ---- keys
@@ -939,24 +887,6 @@ static void change_interval(struct top_view *v, bool longer)
 	}
 }
 
-static void open_selected(struct top_view *v, const struct top_data *d)
-{
-	move(v, d, 0);
-	if (v->opened[0] == '\0' && !v->help)
-		strcpy(v->opened, v->selected);
-}
-
-static bool back(struct top_view *v)
-{
-	if (v->help)
-		v->help = false;
-	else if (v->opened[0] != '\0')
-		v->opened[0] = '\0';
-	else
-		return false;
-	return true;
-}
-
 bool top_press(struct top_view *v, const struct top_data *d, int key)
 {
 	if (v->typing) {
@@ -966,7 +896,11 @@ bool top_press(struct top_view *v, const struct top_data *d, int key)
 	switch (key) {
 	case 'q': return false;
 	case TOP_ESCAPE:
-		if (!back(v))
+		if (v->help)
+			v->help = false;
+		else if (v->opened[0] != '\0')
+			v->opened[0] = '\0';
+		else
 			v->filter[0] = '\0';
 		break;
 	case 'k':
@@ -975,7 +909,11 @@ bool top_press(struct top_view *v, const struct top_data *d, int key)
 	case TOP_KEY_DOWN: move(v, d, 1); break;
 	case TOP_KEY_PAGE_UP: move(v, d, -PAGE_ROWS); break;
 	case TOP_KEY_PAGE_DOWN: move(v, d, PAGE_ROWS); break;
-	case '\n': open_selected(v, d); break;
+	case '\n':
+		move(v, d, 0);
+		if (v->opened[0] == '\0' && !v->help)
+			strcpy(v->opened, v->selected);
+		break;
 	case 's': v->sort = (v->sort + 1) % N_TOP_SORTS; break;
 	case 'p': v->paused = !v->paused; break;
 	case 'h':

@@ -1,22 +1,26 @@
 // SPDX-License-Identifier: Apache-2.0
 // The command `watch`, or `top`: asks the switch at intervals and shows what changed. On a terminal
 // it is a screen with keys; elsewhere, or with --plain, one block of lines per interval.
+#include <langinfo.h>
+#include <locale.h>
+#include <poll.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <time.h>
+#include <unistd.h>
 
+#include <curses.h>
 #include <json-c/json.h>
 
 #include "control/ctl/client.h"
 #include "control/ctl/ctl.h"
 #include "control/ctl/table.h"
-#include "control/ctl/top_screen.h"
-#include "control/ctl/top_terminal.h"
+#include "control/ctl/top.h"
 #include "control/stop.h"
 #include "drivers/system_clock.h"
 
-enum { ANSWER_S = 2, KEY_MS = 1000, TEXT_LEN = 160, CLOCK_LEN = 16 };
+enum { ANSWER_S = 2, KEY_MS = 1000, ESCAPE_MS = 25, TEXT_LEN = 160, CLOCK_LEN = 16 };
 
 // The first rates need two snapshots; the second is taken so soon.
 static const double first_interval_s = 0.5;
@@ -96,7 +100,7 @@ static void disconnect(struct watch *w)
 		 "GONE  switch %s does not answer since %s; trying again", w->name, now);
 }
 
-static void refresh(struct watch *w)
+static void update(struct watch *w)
 {
 	struct top_snapshot *s;
 
@@ -140,18 +144,121 @@ static double next_in_s(const struct watch *w)
 									 : w->view.interval_s;
 }
 
+// ---- the terminal
+
+// File-static, as the state of ncurses: the program has one terminal. Without colours alarms and
+// warnings are bold.
+static attr_t styles[N_TOP_ATTRS] = {
+	[TOP_FAINT] = A_DIM, [TOP_STRONG] = A_BOLD, [TOP_WARNING] = A_BOLD, [TOP_ALARM] = A_BOLD};
+static SCREEN *screen;
+
+static void use_colours(void)
+{
+	static const struct {
+		enum top_attr attr;
+		short colour;
+	} pairs[] = {
+		{TOP_STRONG, COLOR_CYAN},
+		{TOP_GOOD, COLOR_GREEN},
+		{TOP_WARNING, COLOR_YELLOW},
+		{TOP_ALARM, COLOR_RED},
+	};
+	const char *no = getenv("NO_COLOR");
+
+	if ((no != NULL && *no != '\0') || !has_colors() || start_color() == ERR)
+		return;
+	use_default_colors();
+	for (short i = 0; i < (short)(sizeof(pairs) / sizeof(pairs[0])); i++) {
+		init_pair(i + 1, pairs[i].colour, -1);
+		styles[pairs[i].attr] |= (attr_t)COLOR_PAIR(i + 1);
+	}
+}
+
+// True when the terminal can show a screen and has a keyboard. Else lines are to be printed.
+static bool terminal_start(void)
+{
+	const char *term = getenv("TERM");
+
+	if (!isatty(STDOUT_FILENO) || !isatty(STDIN_FILENO) || term == NULL ||
+	    strcmp(term, "dumb") == 0)
+		return false;
+	setlocale(LC_CTYPE, "");
+	screen = newterm(NULL, stdout, stdin);
+	if (screen == NULL)
+		return false;
+	cbreak(); // Ctrl-C stays a signal
+	noecho();
+	nonl();
+	keypad(stdscr, TRUE);
+	nodelay(stdscr, TRUE);
+	set_escdelay(ESCAPE_MS);
+	curs_set(0);
+	use_colours();
+	return true;
+}
+
+static void terminal_end(void)
+{
+	endwin();
+	delscreen(screen);
+}
+
+static void terminal_show(const struct top_canvas *c)
+{
+	for (unsigned y = 0; y < c->lines; y++)
+		for (unsigned x = 0; x < c->columns; x++) {
+			const struct top_cell *cell = top_cell(c, y, x);
+			attr_t style = styles[cell->attr & ~TOP_REVERSE];
+
+			attrset((int)(cell->attr & TOP_REVERSE ? style | A_REVERSE : style));
+			mvaddnwstr((int)y, (int)x, &cell->ch, 1);
+		}
+	refresh();
+}
+
+static int key_of(int key)
+{
+	switch (key) {
+	case ERR: return 0;
+	case KEY_UP: return TOP_KEY_UP;
+	case KEY_DOWN: return TOP_KEY_DOWN;
+	case KEY_PPAGE: return TOP_KEY_PAGE_UP;
+	case KEY_NPAGE: return TOP_KEY_PAGE_DOWN;
+	case KEY_BACKSPACE:
+	case '\b':
+	case 0x7f: return TOP_KEY_BACKSPACE;
+	case KEY_RESIZE: return TOP_KEY_RESIZE;
+	case KEY_ENTER:
+	case '\r': return '\n';
+	default: return key;
+	}
+}
+
+// A character or an enum top_key; 0 when wait_ms passed or a signal came; 'q' when the terminal is
+// gone.
+static int terminal_key(int wait_ms)
+{
+	struct pollfd in = {.fd = STDIN_FILENO, .events = POLLIN};
+	int key = key_of(getch()), n;
+
+	if (key != 0)
+		return key;
+	n = poll(&in, 1, wait_ms);
+	key = key_of(getch());
+	return key == 0 && n > 0 && in.revents != POLLIN ? 'q' : key;
+}
+
 // ---- on a terminal
 
 static void show(const struct watch *w)
 {
 	struct top_data d = data_of(w);
 	struct top_canvas *c;
-	unsigned lines, columns;
 
-	top_terminal_size(&lines, &columns);
-	c = top_draw(&d, &w->view, lines, columns, top_terminal_is_ascii());
+	c = top_draw(&d, &w->view, (unsigned)getmaxy(stdscr), (unsigned)getmaxx(stdscr),
+		     strcmp(nl_langinfo(CODESET), "UTF-8") != 0);
 	if (c != NULL)
-		top_terminal_show(c);
+		terminal_show(c);
 	free(c);
 }
 
@@ -175,7 +282,7 @@ static bool serve_keys(struct watch *w)
 
 		if (left_s <= 0 && !w->view.paused)
 			return true;
-		key = top_terminal_key(left_ms); // waits KEY_MS at most: a signal may come before
+		key = terminal_key(left_ms); // waits KEY_MS at most: a signal may come before
 		if (key == 0)
 			continue;
 		if (!top_press(&w->view, &d, key))
@@ -191,7 +298,7 @@ static void live(struct watch *w, unsigned count)
 {
 	show(w);
 	for (unsigned n = 0; (count == 0 || n < count) && serve_keys(w); n++) {
-		refresh(w);
+		update(w);
 		show(w);
 	}
 }
@@ -221,7 +328,7 @@ static void print_block(const struct watch *w)
 static void print_blocks(struct watch *w, unsigned count)
 {
 	for (unsigned n = 0; stop_requests() == 0 && (count == 0 || n < count);) {
-		refresh(w);
+		update(w);
 		if (w->before != NULL || w->trouble[0] != '\0') {
 			print_block(w);
 			n++;
@@ -253,19 +360,19 @@ static int run(const struct ctl *c, struct watch *w, const char *port)
 	if (check(w, port) != CTL_DONE)
 		return CTL_FAILED;
 	client_timeout(&w->client, ANSWER_S);
-	refresh(w);
+	update(w);
 	if (w->now == NULL) {
 		fprintf(stderr, "switch %s does not answer\n", w->name);
 		return CTL_FAILED;
 	}
-	if (c->plain || !top_terminal_start()) {
+	if (c->plain || !terminal_start()) {
 		rest(next_in_s(w));
 		if (stop_requests() == 0)
 			print_blocks(w, c->count);
 		return CTL_DONE;
 	}
 	live(w, c->count);
-	top_terminal_end();
+	terminal_end();
 	return CTL_DONE;
 }
 

@@ -13,7 +13,7 @@
 #include <cmocka.h>
 #include <json-c/json.h>
 
-#include "control/ctl/top_screen.h"
+#include "control/ctl/top.h"
 
 enum { MAX_PORTS = 64 };
 
