@@ -97,44 +97,43 @@ static struct shared *hold_fresh(void)
 	return s;
 }
 
-static const struct snapshot_list *list_of(const struct snapshot *s, const char *cmd)
+static void add_cells(struct rte_tel_data *d, unsigned list, struct json_object *row)
 {
-	for (unsigned i = 0; i < N_FACT_LISTS; i++)
-		if (s->lists[i].facts != NULL &&
-		    strcmp(s->lists[i].facts->list, cmd + strlen(prefix)) == 0)
-			return &s->lists[i];
-	return NULL;
-}
+	char text[SNAPSHOT_TEXT_LEN];
+	uint64_t n;
+	bool is_text;
 
-static void add_cells(struct rte_tel_data *d, const struct snapshot_row *row)
-{
-	for (unsigned i = 0; i < row->n_cells; i++) {
-		const struct snapshot_cell *c = &row->cells[i];
+	for (size_t i = 0; i < fact_lists[list].n; i++) {
+		const struct fact *f = &fact_lists[list].rows[i];
 
-		if (c->text != NULL)
-			rte_tel_data_add_dict_string(d, c->key, c->text);
+		if (!snapshot_value(f, row, &n, text, &is_text))
+			continue;
+		if (is_text)
+			rte_tel_data_add_dict_string(d, f->key, text);
 		else
-			rte_tel_data_add_dict_u64(d, c->key, c->n);
+			rte_tel_data_add_dict_u64(d, f->key, n);
 	}
 }
 
-static int add_row(struct rte_tel_data *d, const struct snapshot_row *row)
+static int add_row(struct rte_tel_data *d, unsigned list, struct json_object *row)
 {
 	struct rte_tel_data *inner = rte_tel_data_alloc();
+	char key[SNAPSHOT_KEY_LEN];
 	int err;
 
 	if (inner == NULL)
 		return -ENOMEM;
 	rte_tel_data_start_dict(inner);
-	add_cells(inner, row);
-	err = rte_tel_data_add_dict_container(d, row->key, inner, 0);
+	add_cells(inner, list, row);
+	snapshot_key(list, row, key);
+	err = rte_tel_data_add_dict_container(d, key, inner, 0);
 	if (err != 0)
 		rte_tel_data_free(inner);
 	return err;
 }
 
 // A slash is in no name of a port, so these keys are no row's.
-static int add_page(struct rte_tel_data *d, const struct snapshot_list *list,
+static int add_page(struct rte_tel_data *d, const struct snapshot *s, unsigned list,
 		    const struct snapshot_page *p)
 {
 	int err = 0;
@@ -144,27 +143,30 @@ static int add_page(struct rte_tel_data *d, const struct snapshot_list *list,
 		rte_tel_data_add_dict_u64(d, "/pages", p->n_pages);
 	}
 	for (unsigned i = p->first; i < p->last && err == 0; i++)
-		if (snapshot_matches(&list->rows[i], p))
-			err = add_row(d, &list->rows[i]);
+		if (snapshot_matches(list, snapshot_row(s, list, i), p))
+			err = add_row(d, list, snapshot_row(s, list, i));
 	return err;
 }
 
 static int answer(const struct snapshot *s, const char *cmd, const char *params,
 		  struct rte_tel_data *d)
 {
-	const struct snapshot_list *list = list_of(s, cmd);
 	struct snapshot_page page;
+	unsigned list = 0;
 	const char *why;
 
 	rte_tel_data_start_dict(d);
-	if (list == NULL)
+	while (list < N_FACT_LISTS && (s->lists[list] == NULL ||
+				       strcmp(fact_lists[list].list, cmd + strlen(prefix)) != 0))
+		list++;
+	if (list == N_FACT_LISTS)
 		return -ENOENT;
-	if (list->facts->single) {
-		add_cells(d, &list->rows[0]);
+	if (fact_lists[list].single) {
+		add_cells(d, list, s->lists[list]);
 		return 0;
 	}
 	if (snapshot_page(s, list, params, PAGE_ROWS, PAGE_BYTES, &page, &why))
-		return add_page(d, list, &page);
+		return add_page(d, s, list, &page);
 	rte_tel_data_add_dict_string(d, "/error", why);
 	return 0;
 }

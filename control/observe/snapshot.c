@@ -9,194 +9,149 @@
 
 #include <json-c/json.h>
 
-enum { KEY_LEN = 128, TEXT_LEN = 128, PARAMS_LEN = 128 };
+enum { PARAMS_LEN = 128 };
 
-// ---- one row
-
-// A word as it is; the words of a list with blanks between, as many as fit.
-static char *text_copy(struct json_object *v)
+// To make the text of a number, json-c writes into the number. So numbers that are shown as text
+// become texts before other threads see them.
+static void make_texts(const struct fact_list *facts, struct json_object *row)
 {
-	char out[TEXT_LEN] = "";
-	size_t at = 0;
-
-	if (!json_object_is_type(v, json_type_array)) {
-		snprintf(out, sizeof(out), "%s", json_object_get_string(v));
-		return strdup(out);
-	}
-	for (size_t i = 0; i < json_object_array_length(v) && at < sizeof(out); i++)
-		at += (size_t)snprintf(out + at, sizeof(out) - at, "%s%s", i > 0 ? " " : "",
-				       json_object_get_string(json_object_array_get_idx(v, i)));
-	return strdup(out);
-}
-
-static bool is_number(struct json_object *v)
-{
-	return json_object_is_type(v, json_type_int) || json_object_is_type(v, json_type_boolean);
-}
-
-static void key_add(char key[KEY_LEN], struct json_object *v)
-{
-	size_t at = strlen(key);
-
-	if (at > 0 && at + 1 < KEY_LEN)
-		key[at++] = '_';
-	for (const char *c = json_object_get_string(v); *c != '\0' && at + 1 < KEY_LEN; c++)
-		key[at++] = (char)(isalnum((unsigned char)*c) ? *c : '_');
-	key[at] = '\0';
-}
-
-static bool is_port(const struct fact *f)
-{
-	return strcmp(fact_label(f), "port") == 0;
-}
-
-static bool cell_fill(struct snapshot_cell *c, const struct fact *f, struct json_object *v)
-{
-	*c = (struct snapshot_cell){.key = f->key};
-	if (is_number(v))
-		c->n = json_object_get_uint64(v);
-	else
-		c->text = text_copy(v);
-	return is_number(v) || c->text != NULL;
-}
-
-static bool row_fill(struct snapshot_row *row, const struct fact_list *facts,
-		     struct json_object *from)
-{
-	char key[KEY_LEN] = "";
-
-	row->cells = calloc(facts->n, sizeof(row->cells[0]));
-	if (row->cells == NULL)
-		return false;
 	for (size_t i = 0; i < facts->n; i++) {
-		const struct fact *f = &facts->rows[i];
-		struct json_object *v;
+		struct json_object *v = json_object_object_get(row, facts->rows[i].key);
 
-		if (!json_object_object_get_ex(from, f->key, &v) || v == NULL)
-			continue;
-		if (f->kind == FACT_ID)
-			key_add(key, v);
-		if (is_port(f) && row->port == NULL &&
-		    (row->port = strdup(json_object_get_string(v))) == NULL)
-			return false;
-		if (!cell_fill(&row->cells[row->n_cells++], f, v))
-			return false;
+		if (json_object_is_type(v, json_type_double))
+			row_text(row, facts->rows[i].key, json_object_get_string(v));
 	}
-	row->key = strdup(key);
-	return row->key != NULL;
 }
 
-bool snapshot_add(struct snapshot_list *list, const struct fact_list *facts,
-		  struct json_object *rows)
+static unsigned n_rows(const struct snapshot *s, unsigned list)
 {
-	size_t n = facts->single ? 1 : json_object_array_length(rows);
-
-	list->facts = facts;
-	list->rows = calloc(n, sizeof(list->rows[0]));
-	if (list->rows == NULL)
-		return n == 0;
-	for (size_t i = 0; i < n; i++) {
-		list->n_rows++;
-		if (!row_fill(&list->rows[i], facts,
-			      facts->single ? rows : json_object_array_get_idx(rows, i)))
-			return false;
-	}
-	return true;
+	if (s->lists[list] == NULL)
+		return 0;
+	return fact_lists[list].single ? 1 : (unsigned)json_object_array_length(s->lists[list]);
 }
 
-// ---- all of them
-
-static bool add_list(struct snapshot *s, struct observe *o, unsigned i, uint64_t now_ns)
+struct json_object *snapshot_row(const struct snapshot *s, unsigned list, unsigned i)
 {
-	const struct fact_list *facts = &fact_lists[i];
-	struct json_object *data = observe_show(o, facts->what, OBSERVE_ALL_PORTS, now_ns), *rows;
-	bool ok = !json_object_object_get_ex(data, facts->list, &rows) ||
-		  snapshot_add(&s->lists[i], facts, rows);
-
-	json_object_put(data);
-	return ok;
-}
-
-static bool add_ports(struct snapshot *s, const struct policy *p)
-{
-	s->ports = calloc(p->n_ports, sizeof(s->ports[0]));
-	if (s->ports == NULL)
-		return false;
-	for (; s->n_ports < p->n_ports; s->n_ports++) {
-		s->ports[s->n_ports] = strdup(p->ports[s->n_ports].name);
-		if (s->ports[s->n_ports] == NULL)
-			return false;
-	}
-	return true;
+	return fact_lists[list].single ? s->lists[list]
+				       : json_object_array_get_idx(s->lists[list], i);
 }
 
 struct snapshot *snapshot_take(struct observe *o, uint64_t now_ns)
 {
 	struct snapshot *s = calloc(1, sizeof(*s));
-	bool ok = s != NULL && add_ports(s, switch_policy(observe_switch(o)));
 
-	for (unsigned i = 0; ok && i < N_FACT_LISTS; i++)
-		if (fact_lists[i].prefix != NULL)
-			ok = add_list(s, o, i, now_ns);
-	if (ok)
-		return s;
-	snapshot_free(s);
-	return NULL;
-}
+	for (unsigned list = 0; s != NULL && list < N_FACT_LISTS; list++) {
+		const struct fact_list *facts = &fact_lists[list];
+		struct json_object *data, *rows;
 
-static void row_free(struct snapshot_row *row)
-{
-	for (unsigned i = 0; i < row->n_cells; i++)
-		free(row->cells[i].text);
-	free(row->cells);
-	free(row->key);
-	free(row->port);
+		if (facts->prefix == NULL)
+			continue;
+		data = observe_show(o, facts->what, OBSERVE_ALL_PORTS, now_ns);
+		if (json_object_object_get_ex(data, facts->list, &rows))
+			s->lists[list] = json_object_get(rows);
+		json_object_put(data);
+		for (unsigned i = 0; i < n_rows(s, list); i++)
+			make_texts(facts, snapshot_row(s, list, i));
+	}
+	return s;
 }
 
 void snapshot_free(struct snapshot *s)
 {
-	if (s == NULL)
-		return;
-	for (unsigned i = 0; i < N_FACT_LISTS; i++) {
-		for (unsigned k = 0; k < s->lists[i].n_rows; k++)
-			row_free(&s->lists[i].rows[k]);
-		free(s->lists[i].rows);
-	}
-	for (unsigned i = 0; i < s->n_ports; i++)
-		free(s->ports[i]);
-	free(s->ports);
+	for (unsigned list = 0; s != NULL && list < N_FACT_LISTS; list++)
+		json_object_put(s->lists[list]);
 	free(s);
+}
+
+// ---- one row
+
+bool snapshot_value(const struct fact *f, struct json_object *row, uint64_t *n,
+		    char text[SNAPSHOT_TEXT_LEN], bool *is_text)
+{
+	struct json_object *v = json_object_object_get(row, f->key);
+	size_t at = 0;
+
+	if (v == NULL)
+		return false;
+	*is_text = json_object_is_type(v, json_type_string) ||
+		   json_object_is_type(v, json_type_array);
+	*n = *is_text ? 0 : json_object_get_uint64(v);
+	text[0] = '\0';
+	if (json_object_is_type(v, json_type_string))
+		snprintf(text, SNAPSHOT_TEXT_LEN, "%s", json_object_get_string(v));
+	// The words of a list with blanks between, as many as fit.
+	for (size_t i = 0; json_object_is_type(v, json_type_array) &&
+			   i < json_object_array_length(v) && at < SNAPSHOT_TEXT_LEN; i++)
+		at += (size_t)snprintf(text + at, SNAPSHOT_TEXT_LEN - at, "%s%s", i > 0 ? " " : "",
+				       json_object_get_string(json_object_array_get_idx(v, i)));
+	return true;
+}
+
+void snapshot_key(unsigned list, struct json_object *row, char key[SNAPSHOT_KEY_LEN])
+{
+	const struct fact_list *facts = &fact_lists[list];
+	char text[SNAPSHOT_TEXT_LEN];
+	size_t at = 0;
+	uint64_t n;
+	bool is_text;
+
+	for (size_t i = 0; i < facts->n; i++) {
+		if (facts->rows[i].kind != FACT_ID ||
+		    !snapshot_value(&facts->rows[i], row, &n, text, &is_text))
+			continue;
+		if (!is_text)
+			snprintf(text, sizeof(text), "%" PRIu64, n);
+		if (at > 0 && at + 1 < SNAPSHOT_KEY_LEN)
+			key[at++] = '_';
+		for (const char *c = text; *c != '\0' && at + 1 < SNAPSHOT_KEY_LEN; c++)
+			key[at++] = (char)(isalnum((unsigned char)*c) ? *c : '_');
+	}
+	key[at] = '\0';
+}
+
+bool snapshot_matches(unsigned list, struct json_object *row, const struct snapshot_page *page)
+{
+	const struct fact_list *facts = &fact_lists[list];
+
+	for (size_t i = 0; page->port != NULL && i < facts->n; i++) {
+		struct json_object *v = json_object_object_get(row, facts->rows[i].key);
+
+		if (strcmp(fact_label(&facts->rows[i]), "port") == 0 && v != NULL)
+			return strcmp(json_object_get_string(v), page->port) == 0;
+	}
+	return page->port == NULL;
 }
 
 // ---- pages
 
-bool snapshot_matches(const struct snapshot_row *row, const struct snapshot_page *page)
-{
-	return page->port == NULL || (row->port != NULL && strcmp(row->port, page->port) == 0);
-}
-
 // Bytes of `"key": {"a": 1, "b": "text"}, `; each byte of a text may be escaped.
-static size_t json_bytes(const struct snapshot_row *row)
+static size_t json_bytes(unsigned list, struct json_object *row)
 {
-	size_t n = strlen(row->key) + 8;
+	const struct fact_list *facts = &fact_lists[list];
+	char text[SNAPSHOT_TEXT_LEN];
+	size_t bytes;
+	uint64_t n;
+	bool is_text;
 
-	for (unsigned i = 0; i < row->n_cells; i++) {
-		const struct snapshot_cell *c = &row->cells[i];
-
-		n += strlen(c->key) + 6;
-		if (c->text != NULL)
-			n += 2 * strlen(c->text) + 2;
-		else
-			n += (size_t)snprintf(NULL, 0, "%" PRIu64, c->n);
-	}
-	return n;
+	snapshot_key(list, row, text);
+	bytes = strlen(text) + 8;
+	for (size_t i = 0; i < facts->n; i++)
+		if (snapshot_value(&facts->rows[i], row, &n, text, &is_text))
+			bytes += strlen(facts->rows[i].key) + 6 +
+				 (is_text ? 2 * strlen(text) + 2
+					  : (size_t)snprintf(NULL, 0, "%" PRIu64, n));
+	return bytes;
 }
 
 static const char *port_named(const struct snapshot *s, const char *name)
 {
-	for (unsigned i = 0; i < s->n_ports; i++)
-		if (strcmp(s->ports[i], name) == 0)
-			return s->ports[i];
+	for (unsigned i = 0; i < n_rows(s, FACTS_PORTS); i++) {
+		const char *port = json_object_get_string(json_object_object_get(
+			snapshot_row(s, FACTS_PORTS, i), KEY(PORTS, name)));
+
+		if (strcmp(port, name) == 0)
+			return port;
+	}
 	return NULL;
 }
 
@@ -230,8 +185,8 @@ static bool parse_params(const struct snapshot *s, const char *params, struct sn
 	return at == NULL && page_number(word, &out->page);
 }
 
-bool snapshot_page(const struct snapshot *s, const struct snapshot_list *list, const char *params,
-		   unsigned max_rows, size_t max_bytes, struct snapshot_page *out, const char **why)
+bool snapshot_page(const struct snapshot *s, unsigned list, const char *params, unsigned max_rows,
+		   size_t max_bytes, struct snapshot_page *out, const char **why)
 {
 	struct snapshot_page p = {.page = 1, .n_pages = 1};
 	unsigned in_page = 0;
@@ -239,11 +194,12 @@ bool snapshot_page(const struct snapshot *s, const struct snapshot_list *list, c
 
 	if (!parse_params(s, params, &p, why))
 		return false;
-	p.last = list->n_rows;
-	for (unsigned i = 0; i < list->n_rows; i++) {
-		size_t n = json_bytes(&list->rows[i]);
+	p.last = n_rows(s, list);
+	for (unsigned i = 0; i < n_rows(s, list); i++) {
+		struct json_object *row = snapshot_row(s, list, i);
+		size_t n = json_bytes(list, row);
 
-		if (!snapshot_matches(&list->rows[i], &p))
+		if (!snapshot_matches(list, row, &p))
 			continue;
 		if (in_page > 0 && (in_page == max_rows || bytes + n > max_bytes)) {
 			if (p.n_pages == p.page)
