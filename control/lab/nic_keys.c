@@ -33,12 +33,11 @@ static const char *const go_back_words[] = {[GO_BACK_0] = "0", [GO_BACK_N] = "n"
 #define ROW_CLASSES CFG_SET
 
 static const struct cfg_row cc_rows[] = {
-	{"preset", CFG_WORD, AT(cc_keys, preset), .words = cc_words, .dflt_text = "paper",
+	{KEYED(WORD, cc_keys, preset), .words = cc_words, .dflt_text = "paper",
 	 .help = "where all other keys of `cc` start from"},
-	{"flavour", CFG_WORD, AT(cc_keys, flavour), .words = flavour_words,
-	 .dflt_text = "of the preset",
+	{KEYED(WORD, cc_keys, flavour), .words = flavour_words, .dflt_text = "of the preset",
 	 .help = "reaction point; without `preset` also where all other keys start from"},
-	{"np", CFG_WORD, AT(cc_keys, np), .words = np_words, .dflt_text = "of the preset",
+	{KEYED(WORD, cc_keys, np), .words = np_words, .dflt_text = "of the preset",
 	 .help = "notification point: a CNP per window and queue pair, or per mark with a gap"},
 #define X(name, kind, field, lo, hi, who, text)                                                    \
 	{#name,                                                                                    \
@@ -53,52 +52,49 @@ static const struct cfg_row cc_rows[] = {
 };
 static SCHEMA(cc_schema, cc_rows, cc_keys);
 
-static const struct cfg_row cc_scalar = {"cc", CFG_WORD, AT(nic_keys, cc.preset), .words = cc_words,
-					 .dflt_text = "none"};
+static const struct cfg_row cc_scalar = {"cc", CFG_WORD, AT(nic_keys, cc.preset),
+					 .words = cc_words};
 
 // ---- the NIC
 static const struct cfg_row receive_rows[] = {
-	{"rate", CFG_NUMBER, .unit = UNIT_RATE, AT(nic_receive_keys, rate), .min = 1000000,
-	 .max = GIGA(1000), .required = true, .help = "at which the host takes frames"},
-	{"loopback", CFG_NUMBER, .unit = UNIT_RATE, AT(nic_receive_keys, loopback),
-	 .max = GIGA(1000), .dflt_text = "0",
+	{NUMBER(RATE, nic_receive_keys, rate), .min = 1000000, .max = GIGA(1000), .required = true,
+	 .help = "at which the host takes frames"},
+	{NUMBER(RATE, nic_receive_keys, loopback), .max = GIGA(1000),
 	 .help = "share of that rate which traffic of the host to itself takes"},
-	{"buffer", CFG_NUMBER, .unit = UNIT_BYTES, AT(nic_receive_keys, buffer), .min = 4096,
-	 .max = MAX_BUFFER, .dflt_text = "256KiB", .help = "in which frames wait"},
-	{"xoff", CFG_NUMBER, .unit = UNIT_BYTES, AT(nic_receive_keys, xoff), .min = 1,
-	 .max = MAX_BUFFER, .dflt_text = "half of the buffer", .help = "PAUSE is sent above it"},
-	{"xon", CFG_NUMBER, .unit = UNIT_BYTES, AT(nic_receive_keys, xon), .min = 1,
-	 .max = MAX_BUFFER, .dflt_text = "half of xoff", .help = "XON is sent below it"},
+	{NUMBER(BYTES, nic_receive_keys, buffer), .min = 4096, .max = MAX_BUFFER,
+	 .dflt_text = "256KiB", .help = "in which frames wait"},
+	{NUMBER(BYTES, nic_receive_keys, xoff), .min = 1, .max = MAX_BUFFER,
+	 .dflt_text = "half of the buffer", .help = "PAUSE is sent above it"},
+	{NUMBER(BYTES, nic_receive_keys, xon), .min = 1, .max = MAX_BUFFER,
+	 .dflt_text = "half of xoff", .help = "XON is sent below it"},
 };
 static SCHEMA(receive_schema, receive_rows, nic_receive_keys);
 
 static const struct cfg_row nic_rows[] = {
-	{"speed", CFG_NUMBER, .unit = UNIT_RATE, AT(nic_keys, speed), .min = 1000000,
-	 .max = GIGA(800), .dflt_text = "the link's", .help = "line rate; must be the link's"},
-	{"preset", CFG_WORD, AT(nic_keys, preset), .words = preset_words, .dflt_text = "none",
+	{NUMBER(RATE, nic_keys, speed), .min = 1000000, .max = GIGA(800), .dflt_text = "the link's",
+	 .help = "line rate; must be the link's"},
+	{KEYED(WORD, nic_keys, preset), .words = preset_words, .dflt_text = "none",
 	 .help = "generation of the card: where `cc` starts from"},
-	{"cc", CFG_MAP, AT(nic_keys, cc), .sub = &cc_schema, .scalar = &cc_scalar,
+	{KEYED(MAP, nic_keys, cc), .sub = &cc_schema, .scalar = &cc_scalar,
 	 .dflt_text = "the preset's, else none", .help = "congestion control"},
-	{"window", CFG_NUMBER, .unit = UNIT_COUNT, AT(nic_keys, window), .min = 1,
-	 .max = NIC_MAX_WINDOW, .dflt_text = "8192",
+	{NUMBER(COUNT, nic_keys, window), .min = 1, .max = NIC_MAX_WINDOW, .dflt_text = "8192",
 	 .help = "unacknowledged packets per queue pair"},
-	{"rto", CFG_NUMBER, .unit = UNIT_TIME, AT(nic_keys, rto), .min = 1000, .max = SECONDS(60),
+	{NUMBER(TIME, nic_keys, rto), .min = 1000, .max = SECONDS(60),
 	 .dflt_text = "as the fabric needs",
 	 .help = "retransmission timer; default: twice (base RTT + time in which the full buffers "
 		 "of the longest way drain at its slowest link), at least 1ms"},
-	{"udp_sport", CFG_WORD, AT(nic_keys, udp_sport), .words = sport_words, .dflt_text = "linux",
+	{KEYED(WORD, nic_keys, udp_sport), .words = sport_words,
 	 .help = "UDP source port of a queue pair: derived from both numbers as Linux does, 49152 "
 		 "for all, or drawn"},
-	{"deaf", CFG_SWITCH, AT(nic_keys, deaf), .dflt_text = "off", .help = "ignores PFC"},
-	{"go_back", CFG_WORD, AT(nic_keys, go_back), .words = go_back_words, .dflt_text = "n",
+	{KEYED(SWITCH, nic_keys, deaf), .help = "ignores PFC"},
+	{KEYED(WORD, nic_keys, go_back), .words = go_back_words, .dflt = GO_BACK_N,
 	 .help = "what is sent again after a loss: from the lost packet (n), or the message (0)"},
-	{"fence", CFG_SWITCH, AT(nic_keys, fence), .dflt_text = "off",
+	{KEYED(SWITCH, nic_keys, fence),
 	 .help = "one SEND in flight per round trip (hidden fence of fast memory registration)"},
-	{"storm_guard", CFG_NUMBER, .unit = UNIT_TIME, AT(nic_keys, storm_guard), .min = 1000,
-	 .max = SECONDS(60), .dflt_text = "never",
+	{NUMBER(TIME, nic_keys, storm_guard), .min = 1000, .max = SECONDS(60), .dflt_text = "never",
 	 .help = "a card that has paused its peer for so long pauses nobody any more"},
-	{"receive", CFG_MAP, AT(nic_keys, receive), .sub = &receive_schema,
-	 .dflt_text = "at line rate", .help = "a slow receiver"},
+	{KEYED(MAP, nic_keys, receive), .sub = &receive_schema, .dflt_text = "at line rate",
+	 .help = "a slow receiver"},
 };
 SCHEMA(nic_keys_schema, nic_rows, nic_keys);
 
@@ -249,7 +245,7 @@ void nic_keys_apply(const struct nic_keys *k, struct nic_config *c, struct diag_
 		c->rto_ns = (uint64_t)k->rto.n;
 	c->udp_sport = (uint8_t)k->udp_sport.n;
 	c->ignore_pause = k->deaf.n != 0;
-	c->faults.go_back_0 = k->go_back.given && k->go_back.n == GO_BACK_0;
+	c->faults.go_back_0 = k->go_back.n == GO_BACK_0;
 	c->faults.fence = k->fence.n != 0;
 	c->faults.storm_guard_ns = (uint64_t)k->storm_guard.n;
 }

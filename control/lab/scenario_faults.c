@@ -38,22 +38,18 @@ static const struct cfg_row storm_rows[] = {
 	{"class", CFG_SET, AT(kind_keys, classes), .max = 7, .required = true,
 	 .help = "one, or several: 0-7, [3, 4]"},
 	FOR,
-	{"quanta", CFG_NUMBER, .unit = UNIT_COUNT, AT(kind_keys, quanta), .max = 65535,
-	 .dflt = 65535, .dflt_text = "65535",
+	{NUMBER(COUNT, kind_keys, quanta), .max = 65535, .dflt = 65535,
 	 .help = "of each PAUSE, in 512 bit times; 0: a storm of XON, which needs `every`"},
-	{"every", CFG_NUMBER, .unit = UNIT_TIME, AT(kind_keys, every), .min = 100,
-	 .max = SECONDS(1), .dflt = -1, .dflt_text = "half the time of the quanta",
-	 .help = "from PAUSE to PAUSE"},
-	{"silent_end", CFG_SWITCH, AT(kind_keys, silent), .dflt_text = "off",
+	{NUMBER(TIME, kind_keys, every), .min = 100, .max = SECONDS(1), .dflt = -1,
+	 .dflt_text = "half the time of the quanta", .help = "from PAUSE to PAUSE"},
+	{"silent_end", CFG_SWITCH, AT(kind_keys, silent),
 	 .help = "no XON at the end: the last PAUSE runs out"},
-	{"burst", CFG_NUMBER, .unit = UNIT_TIME, AT(kind_keys, burst), .min = 100,
-	 .max = SECONDS(3600), .dflt_text = "without a break",
-	 .help = "it pauses for so long in every `period`"},
-	{"period", CFG_NUMBER, .unit = UNIT_TIME, AT(kind_keys, period), .min = 200,
-	 .max = SECONDS(3600), .dflt_text = "none",
+	{NUMBER(TIME, kind_keys, burst), .min = 100, .max = SECONDS(3600),
+	 .dflt_text = "without a break", .help = "it pauses for so long in every `period`"},
+	{NUMBER(TIME, kind_keys, period), .min = 200, .max = SECONDS(3600), .dflt_text = "none",
 	 .help = "from the beginning of a burst to that of the next"},
-	{"count", CFG_NUMBER, .unit = UNIT_COUNT, AT(kind_keys, count), .min = 1, .max = 1000000,
-	 .dflt_text = "as `for` allows", .help = "number of bursts"},
+	{NUMBER(COUNT, kind_keys, count), .min = 1, .max = 1000000, .dflt_text = "as `for` allows",
+	 .help = "number of bursts"},
 };
 static SCHEMA(storm_schema, storm_rows, kind_keys);
 
@@ -62,37 +58,33 @@ static SCHEMA(down_schema, down_rows, kind_keys);
 
 static const struct cfg_row lossy_rows[] = {
 	FOR,
-	{"rate", CFG_NUMBER, .unit = UNIT_PERCENT, AT(kind_keys, rate), .max = PPM,
-	 .dflt_text = "none", .help = "share of the frames that is lost by chance"},
-	{"every_nth", CFG_NUMBER, .unit = UNIT_COUNT, AT(kind_keys, every_nth), .min = 1,
-	 .max = 1 << 30, .dflt_text = "none", .help = "every nth frame is lost"},
-	{"longer_than", CFG_NUMBER, .unit = UNIT_BYTES, AT(kind_keys, longer_than), .max = 65535,
-	 .dflt_text = "0", .help = "only frames of more bytes can be lost: data, not ACKs"},
-	{"shorter_than", CFG_NUMBER, .unit = UNIT_BYTES, AT(kind_keys, shorter_than), .min = 1,
-	 .max = 65535, .dflt_text = "any",
+	{NUMBER(PERCENT, kind_keys, rate), .max = PPM, .dflt_text = "none",
+	 .help = "share of the frames that is lost by chance"},
+	{NUMBER(COUNT, kind_keys, every_nth), .min = 1, .max = 1 << 30, .dflt_text = "none",
+	 .help = "every nth frame is lost"},
+	{NUMBER(BYTES, kind_keys, longer_than), .max = 65535,
+	 .help = "only frames of more bytes can be lost: data, not ACKs"},
+	{NUMBER(BYTES, kind_keys, shorter_than), .min = 1, .max = 65535, .dflt_text = "any",
 	 .help = "only frames of fewer bytes can be lost: ACKs (62 B) and CNPs (74 B), not data"},
-	{"control", CFG_SWITCH, AT(kind_keys, control), .dflt_text = "off",
-	 .help = "MAC control frames can be lost, too"},
+	{KEYED(SWITCH, kind_keys, control), .help = "MAC control frames can be lost, too"},
 };
 static SCHEMA(lossy_schema, lossy_rows, kind_keys);
 
 static const struct cfg_row slow_rows[] = {
 	FOR,
-	{"speed", CFG_NUMBER, .unit = UNIT_RATE, AT(kind_keys, speed), .min = 1000000,
-	 .max = 800000000000ll, .dflt_text = "the link's",
-	 .help = "line rate meanwhile; nobody is told"},
-	{"delay", CFG_NUMBER, .unit = UNIT_TIME, AT(kind_keys, delay), .max = SECONDS(1),
-	 .dflt = -1, .dflt_text = "the link's", .help = "propagation meanwhile, one way"},
+	{NUMBER(RATE, kind_keys, speed), .min = 1000000, .max = GIGA(800),
+	 .dflt_text = "the link's", .help = "line rate meanwhile; nobody is told"},
+	{NUMBER(TIME, kind_keys, delay), .max = SECONDS(1), .dflt = -1, .dflt_text = "the link's",
+	 .help = "propagation meanwhile, one way"},
 };
 static SCHEMA(slow_schema, slow_rows, kind_keys);
 
 static const struct cfg_row receiver_rows[] = {
 	FOR,
-	{"rate", CFG_NUMBER, .unit = UNIT_RATE, AT(kind_keys, rate), .min = 1000,
-	 .max = 800000000000ll, .required = true,
+	{NUMBER(RATE, kind_keys, rate), .min = 1000, .max = GIGA(800), .required = true,
 	 .help = "at which its host takes received frames"},
-	{"loopback", CFG_NUMBER, .unit = UNIT_RATE, AT(kind_keys, loopback), .max = 800000000000ll,
-	 .dflt_text = "0", .help = "of that rate, taken by traffic of the host to itself"},
+	{NUMBER(RATE, kind_keys, loopback), .max = GIGA(800),
+	 .help = "of that rate, taken by traffic of the host to itself"},
 };
 static SCHEMA(receiver_schema, receiver_rows, kind_keys);
 
@@ -107,11 +99,11 @@ static const struct cfg_row tx_off_rows[] = {
 static SCHEMA(tx_off_schema, tx_off_rows, kind_keys);
 
 static const struct cfg_row reload_rows[] = {
-	{"policy", CFG_LINE, AT(kind_keys, policy), .max = 255, .dflt_text = "the switch's",
+	{KEYED(LINE, kind_keys, policy), .max = 255, .dflt_text = "the switch's",
 	 .help = "another policy file"},
-	{"override", CFG_NODE, AT(kind_keys, override), .dflt_text = "none",
+	{KEYED(NODE, kind_keys, override), .dflt_text = "none",
 	 .help = "laid over the policy, after what the switch started with; {}: as it started"},
-	{"routes", CFG_LIST, AT(kind_keys, routes), .sub = &sc_route_schema, .max = MAX_ROUTES,
+	{KEYED(LIST, kind_keys, routes), .sub = &sc_route_schema, .max = MAX_ROUTES,
 	 .dflt_text = "those that it started with",
 	 .help = "routes in place of those that it started with, for the hosts named"},
 };
@@ -160,11 +152,11 @@ static const char *const target_keys[N_TARGETS] = {[TARGET_HOST] = "host",
 	}
 
 static const struct cfg_row fault_rows[] = {
-	{"at", CFG_NUMBER, .unit = UNIT_TIME, AT(fault_keys, at), .max = SECONDS(3600),
-	 .required = true, .help = "when it begins"},
+	{NUMBER(TIME, fault_keys, at), .max = SECONDS(3600), .required = true,
+	 .help = "when it begins"},
 	TARGET("host", TARGET_HOST, "the host it strikes, or hosts: a range h[1-8], a pattern"),
 	TARGET("link", TARGET_LINK, "the cable, by either end: h1, or s1.p3; both directions"),
-	{"from", CFG_TEXT, AT(fault_keys, from), .max = NAME_LEN, .dflt_text = "both directions",
+	{KEYED(TEXT, fault_keys, from), .max = NAME_LEN, .dflt_text = "both directions",
 	 .help = "in place of `link`: only frames that leave by this end"},
 	TARGET("port", TARGET_PORT, "the port, s1.p3"),
 	TARGET("switch", TARGET_SWITCH, "the switch"),

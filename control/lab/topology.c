@@ -86,8 +86,8 @@ static const struct cfg_row clos_rows[] = {
 static SCHEMA(clos_schema, clos_rows, sc_shape);
 
 static const struct cfg_row ring_rows[] = {
-	{"switches", CFG_NUMBER, .unit = UNIT_COUNT, AT(sc_shape, switches), .min = 3,
-	 .max = SC_MAX_SWITCHES, .required = true, .help = "s1, s2, ..."},
+	{NUMBER(COUNT, sc_shape, switches), .min = 3, .max = SC_MAX_SWITCHES, .required = true,
+	 .help = "s1, s2, ..."},
 	COUNT("hosts_per_switch", hosts_each, POLICY_MAX_PORTS, "h1, h2, ... in order of switches"),
 	SPEED("host_speed", host.speed, NULL, "host to switch"),
 	SPEED("fabric_speed", fabric.speed, "host_speed", "switch to switch"),
