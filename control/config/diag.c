@@ -112,7 +112,7 @@ bool diag_is_full(const struct diag_sink *s)
 	return s->n > MAX_ENTRIES;
 }
 
-void diag_add(struct diag_sink *s, enum diag_level level, struct cfg_pos at, const char *path,
+bool diag_add(struct diag_sink *s, enum diag_level level, struct cfg_pos at, const char *path,
 	      const char *fmt, ...)
 {
 	char text[TEXT_LEN];
@@ -122,7 +122,7 @@ void diag_add(struct diag_sink *s, enum diag_level level, struct cfg_pos at, con
 	if (level == DIAG_ERROR)
 		s->n_errors++;
 	if (diag_is_full(s))
-		return;
+		return false;
 	va_start(ap, fmt);
 	len = (size_t)vsnprintf(text, sizeof(text), fmt, ap);
 	va_end(ap);
@@ -132,11 +132,12 @@ void diag_add(struct diag_sink *s, enum diag_level level, struct cfg_pos at, con
 	if (s->n == MAX_ENTRIES) {
 		snprintf(text, sizeof(text), "further errors are not shown");
 		put(s, DIAG_ERROR, (struct cfg_pos){UINT32_MAX, 0}, NULL, text);
-		return;
+		return false;
 	}
 	if (path != NULL && *path == '\0')
 		path = s->document != NULL ? s->document : "policy"; // the document itself
 	put(s, level, at, path, text);
+	return false;
 }
 
 bool diag_has_error(const struct diag_sink *s, const char *path)

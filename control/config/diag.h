@@ -36,8 +36,8 @@ enum diag_level { DIAG_ERROR, DIAG_WARNING };
 #define CURE "\x1f"
 
 // path may be NULL. Control characters of the text are shown as '?', so that a file cannot write to
-// the terminal. The same message at the same place is kept once.
-__attribute__((format(printf, 5, 6))) void diag_add(struct diag_sink *s, enum diag_level level,
+// the terminal. The same message at the same place is kept once. False, for the caller to return.
+__attribute__((format(printf, 5, 6))) bool diag_add(struct diag_sink *s, enum diag_level level,
 						    struct cfg_pos at, const char *path,
 						    const char *fmt, ...);
 

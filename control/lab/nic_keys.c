@@ -220,7 +220,7 @@ static void config_receive(const struct nic_receive_keys *k, struct nic_faults *
 
 static void config_speed(const struct nic_keys *k, struct nic_config *c, struct diag_sink *sink)
 {
-	char path[PATH_LEN], own[32], link[32];
+	char path[PATH_LEN];
 	uint64_t link_bps = c->speed_bps;
 
 	if (!k->speed.given || k->speed.bad)
@@ -228,10 +228,9 @@ static void config_speed(const struct nic_keys *k, struct nic_config *c, struct 
 	c->speed_bps = (uint64_t)k->speed.n;
 	if (link_bps == 0 || c->speed_bps == link_bps)
 		return;
-	unit_print(UNIT_RATE, k->speed.n, own, sizeof(own));
-	unit_print(UNIT_RATE, (int64_t)link_bps, link, sizeof(link));
 	diag_add(sink, DIAG_ERROR, k->speed.at, path_of(&k->map, "speed", path),
-		 "%s, but the host's link has %s: give both the same, or leave it out", own, link);
+		 "%s, but the host's link has %s: give both the same, or leave it out",
+		 UNIT_TEXT(UNIT_RATE, k->speed.n), UNIT_TEXT(UNIT_RATE, (int64_t)link_bps));
 }
 
 void nic_keys_apply(const struct nic_keys *k, struct nic_config *c, struct diag_sink *sink)

@@ -2,8 +2,7 @@
 #include "control/lab/params.h"
 
 #include <ctype.h>
-#include <stdarg.h>
-#include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "control/config/schema.h"
@@ -62,18 +61,10 @@ static const char *path_of(struct arena *a, const struct spot *s)
 }
 
 // Reports a mistake of the text. NULL.
-__attribute__((format(printf, 2, 3))) static void *wrong(struct work *w, const char *fmt, ...)
-{
-	char text[512];
-	va_list ap;
-
-	va_start(ap, fmt);
-	vsnprintf(text, sizeof(text), fmt, ap);
-	va_end(ap);
-	diag_add(w->f->sink, DIAG_ERROR, w->at, path_of(w->f->arena, w->spot), "%s", text);
-	w->out = NULL;
-	return NULL;
-}
+#define WRONG(w, ...)                                                                              \
+	(diag_add((w)->f->sink, DIAG_ERROR, (w)->at, path_of((w)->f->arena, (w)->spot),            \
+		  __VA_ARGS__),                                                                    \
+	 (w)->out = NULL)
 
 // ---- names
 static size_t name_length(const char *text)
@@ -95,7 +86,7 @@ static const char *name_at(const void *map, unsigned i)
 	return v->key->text;
 }
 
-const char *params_known(struct arena *a, const struct node *map, const char *wrong_name)
+static const char *params_known(struct arena *a, const struct node *map, const char *wrong_name)
 {
 	const char *near, *all = "";
 
@@ -128,7 +119,7 @@ static const char *value_of(struct work *w, const char *name, size_t len)
 			p = &f->params[i];
 	if (p == NULL) {
 		name = schema_shown(a, arena_text(a, name, len));
-		return wrong(w, "there is no param %s" CURE "%s", name,
+		return WRONG(w, "there is no param %s" CURE "%s", name,
 			     params_known(a, f->map, name));
 	}
 	p->used = true;
@@ -137,7 +128,7 @@ static const char *value_of(struct work *w, const char *name, size_t len)
 
 		for (const struct param *u = w->self; u != NULL; u = u == p ? NULL : u->user)
 			ring = arena_printf(a, "%s -> %s", u->row.name, ring);
-		return wrong(w, "the params need each other: %s", ring);
+		return WRONG(w, "the params need each other: %s", ring);
 	}
 	resolve(f, p, w->self);
 	if (p->row.value == NULL) { // reported there
@@ -161,7 +152,7 @@ static const char *joined(struct work *w, const char *out, const char *text, siz
 	w->f->written += before + len;
 	if (w->f->written > NODE_MAX_BYTES) {
 		if (!w->f->full)
-			wrong(w, "the params make more than 4 MiB of text");
+			WRONG(w, "the params make more than 4 MiB of text");
 		w->f->full = true;
 		return NULL;
 	}
@@ -213,7 +204,7 @@ static const char *values_for_names(struct work *w, const char *s, const char *e
 			return NULL;
 		number_end = expr_number(value + (*value == '-'), &v, &unit, &why);
 		if (number_end == NULL || *number_end != '\0')
-			return wrong(w, "%.*s is %s, and only numbers are computed with" CURE "%s",
+			return WRONG(w, "%.*s is %s, and only numbers are computed with" CURE "%s",
 				     (int)len, s, schema_shown(a, value), why);
 		value = arena_printf(a, "(%s)", value);
 		out = joined(w, out, value, strlen(value));
@@ -246,14 +237,12 @@ static const char *written(struct arena *a, enum expr_unit unit, double v)
 {
 	static const uint8_t kinds[] = {
 		[EXPR_RATE] = UNIT_RATE, [EXPR_BYTES] = UNIT_BYTES, [EXPR_TIME] = UNIT_TIME};
-	char text[32];
 
 	if (unit == EXPR_COUNT)
 		return decimal(a, v, COUNT_DIGITS, "");
 	if (unit == EXPR_SHARE)
 		return decimal(a, v * 100, SHARE_DIGITS, "%");
-	unit_print(kinds[unit], (int64_t)(v + 0.5), text, sizeof(text));
-	return arena_text(a, text, strlen(text));
+	return arena_printf(a, "%s", UNIT_TEXT(kinds[unit], (int64_t)(v + 0.5)));
 }
 
 // From behind ${ to the }. Returns the text; NULL: reported.
@@ -286,10 +275,10 @@ static const char *compute(struct work *w, const char *s, const char *end)
 	}
 	v = set.n_leaves == 0 ? expr_value(e, 0, &env) : 0;
 	if (set.n_leaves != 0)
-		wrong(w, "${%.*s}: only numbers and params are known before the run",
+		WRONG(w, "${%.*s}: only numbers and params are known before the run",
 		      (int)(end - s), s);
 	else if (!(v > -1e15 && v < 1e15))
-		wrong(w, "${%.*s} has no value", (int)(end - s), s);
+		WRONG(w, "${%.*s} has no value", (int)(end - s), s);
 	return w->out == NULL ? NULL : written(w->f->arena, expr_unit(e), v);
 }
 
@@ -307,13 +296,13 @@ static const char *take_dollar(struct work *w, const char *s)
 	if (s[1] == '{') {
 		end = strchr(s, '}');
 		if (end == NULL) {
-			wrong(w, "\"%s\": the ${ is not closed" CURE "close it with }",
+			WRONG(w, "\"%s\": the ${ is not closed" CURE "close it with }",
 			      schema_shown(w->f->arena, s));
 			return s + strlen(s);
 		}
 		value = compute(w, s + 2, end++);
 	} else if (len == 0) {
-		wrong(w, "\"%s\": a $ begins the name of a param" CURE "write $$ for a dollar sign",
+		WRONG(w, "\"%s\": a $ begins the name of a param" CURE "write $$ for a dollar sign",
 		      schema_shown(w->f->arena, w->text));
 		return s + strlen(s);
 	} else {
@@ -438,7 +427,7 @@ static void read_map(struct filler *f)
 	}
 }
 
-struct node *params_map(const struct node *root)
+static struct node *params_map(const struct node *root)
 {
 	if (root->kind == NODE_MAP)
 		for (struct node *v = root->first; v != NULL; v = v->next)
@@ -469,4 +458,185 @@ struct lab_params params_apply(struct arena *a, struct diag_sink *s, struct node
 				 p->row.name);
 	}
 	return out;
+}
+
+// ---- --set
+// `--set a.b[2].c=value`: one edit of a scenario's tree before any row reads it. The value is YAML.
+//
+// A key is written plainly up to the next `.` or `[`, or in quotes: hosts."h[1-3]".nic. A key that
+// is there already is found without quotes, too. `policy.X` means `override.X`.
+
+struct edit {
+	struct arena *a;
+	struct diag_sink *s;
+	const struct sc_set *set;
+	struct cfg_pos at;
+};
+
+// Reports a mistake of the option. NULL.
+#define FAIL(e, ...) (diag_add((e)->s, DIAG_ERROR, (e)->at, NULL, __VA_ARGS__), (void *)NULL)
+
+static void place(struct node *n, struct cfg_pos at)
+{
+	n->at = at;
+	if (n->key != NULL)
+		n->key->at = at;
+	for (struct node *v = n->first; v != NULL; v = v->next)
+		place(v, at);
+}
+
+static struct node *new_node(struct edit *e, enum node_kind kind, const char *text)
+{
+	struct node *n = arena_alloc(e->a, sizeof(*n));
+
+	*n = (struct node){.kind = kind, .at = e->at, .text = text};
+	return n;
+}
+
+static struct node *edit_value(struct edit *e)
+{
+	const char *text = e->set->value;
+	struct diag_sink inner = {.file = "value", .document = "value"};
+	struct diags d = {0};
+	struct node *n;
+
+	if (*text == '\0')
+		return new_node(e, NODE_SCALAR, "");
+	n = node_parse(e->a, text, strlen(text), &inner);
+	diag_finish(&inner, &d);
+	diags_fini(&d);
+	if (n == NULL)
+		return FAIL(e, "the value is no YAML: quote it as in a file");
+	place(n, e->at);
+	return n;
+}
+
+// ---- the path
+// The longest key of the map with which the path goes on.
+static struct node *existing(const struct node *map, const char *path, size_t *len)
+{
+	struct node *found = NULL;
+
+	*len = 0;
+	for (struct node *v = map->first; v != NULL; v = v->next) {
+		size_t n = strlen(v->key->text);
+
+		if (n > *len && strncmp(path, v->key->text, n) == 0 &&
+		    (*(path + n) == '\0' || *(path + n) == '.' || *(path + n) == '[')) {
+			*len = n;
+			found = v;
+		}
+	}
+	return found;
+}
+
+static void append_node(struct node *parent, struct node *n)
+{
+	struct node **end = &parent->first;
+
+	while (*end != NULL)
+		end = &(*end)->next;
+	*end = n;
+	parent->n++;
+}
+
+// The value under a key of the map; made where there is none. A new key is quoted or plain.
+static struct node *enter_key(struct edit *e, struct node *map, const char **path)
+{
+	size_t len;
+	struct node *v = existing(map, *path, &len);
+	const char *end, *key;
+
+	if (v == NULL && **path == '"') {
+		end = strchr(*path + 1, '"');
+		if (end == NULL)
+			return FAIL(e, "the quote in the key is not closed");
+		len = (size_t)(end - *path) + 1;
+		key = arena_text(e->a, *path + 1, len - 2);
+	} else if (v == NULL) {
+		len = strcspn(*path, ".[");
+		if (len == 0)
+			return FAIL(e, "a key is missing: write a.b[2].c=value");
+		key = arena_text(e->a, *path, len);
+	}
+	for (struct node *n = map->first; v == NULL && n != NULL; n = n->next)
+		if (strcmp(n->key->text, key) == 0)
+			v = n;
+	if (v == NULL) {
+		v = new_node(e, NODE_MAP, NULL);
+		v->key = new_node(e, NODE_SCALAR, key);
+		append_node(map, v);
+	}
+	*path += len;
+	return v;
+}
+
+static struct node *enter_index(struct edit *e, struct node *list, const char **path)
+{
+	char *end;
+	unsigned long i = strtoul(*path + 1, &end, 10);
+	struct node *v;
+
+	if (end == *path + 1 || *end != ']')
+		return FAIL(e, "an index is written [0]");
+	*path = end + 1;
+	if (list->kind == NODE_MAP && list->n == 0)
+		list->kind = NODE_LIST; // just made
+	if (list->kind != NODE_LIST)
+		return FAIL(e, "there is no list to take [%lu] of", i);
+	if (i > list->n)
+		return FAIL(e, "the list has %u entries: the next is [%u]", list->n, list->n);
+	for (v = list->first; v != NULL && i != 0; i--)
+		v = v->next;
+	if (v != NULL)
+		return v;
+	v = new_node(e, NODE_MAP, NULL);
+	append_node(list, v);
+	return v;
+}
+
+void params_set(struct arena *a, struct diag_sink *s, struct node *root, const struct sc_set *set)
+{
+	struct edit e = {
+		a, s, set, {1, 0, arena_printf(a, "--set '%s=%s'", set->path, set->value)}};
+	const char *path = strncmp(set->path, "policy.", 7) != 0
+				   ? set->path
+				   : arena_printf(a, "override.%s", set->path + 7);
+	const char *whole = path;
+	struct node *value = edit_value(&e), *n = root;
+	const struct node *params = params_map(root);
+	size_t len;
+
+	if (params != NULL && params->kind != NODE_MAP)
+		params = NULL;
+	// A param that the file does not have would change nothing.
+	if (strncmp(path, "params.", 7) == 0 &&
+	    (params == NULL || existing(params, path + 7, &len) == NULL)) {
+		diag_add(s, DIAG_ERROR, e.at, NULL, "there is no param %s" CURE "%s",
+			 schema_shown(a, path + 7), params_known(a, params, path + 7));
+		return;
+	}
+	while (value != NULL && n != NULL && *path != '\0') {
+		if (*path == '[') {
+			n = enter_index(&e, n, &path);
+			continue;
+		}
+		if (n->kind == NODE_SCALAR && *n->text == '\0')
+			n->kind = NODE_MAP;
+		if (n->kind != NODE_MAP) {
+			diag_add(s, DIAG_ERROR, e.at, NULL, "%.*s is %s and has no keys",
+				 (int)(path - whole), whole,
+				 n->kind == NODE_LIST ? "a list" : "a single value");
+			return;
+		}
+		path += *path == '.';
+		n = enter_key(&e, n, &path);
+	}
+	if (n == root && value != NULL)
+		diag_add(s, DIAG_ERROR, e.at, NULL, "a key is missing: write a.b[2].c=value");
+	if (value == NULL || n == NULL || n == root)
+		return;
+	value->key = n->key;
+	value->next = n->next;
+	*n = *value;
 }

@@ -21,8 +21,9 @@ struct lab_params {
 // of a changed text names its params, for the messages of the text's readers.
 struct lab_params params_apply(struct arena *a, struct diag_sink *s, struct node *root);
 
-// The map of the file, or NULL.
-struct node *params_map(const struct node *root);
+struct sc_set {
+	const char *path, *value; // "duration", "5ms"; "flows[0].size"; "policy.profiles.roce..."
+};
 
-// Which params there are, with the nearest to a wrong name: "did you mean n?", "known are n, k".
-const char *params_known(struct arena *a, const struct node *map, const char *wrong);
+// One edit of the tree by `--set`, before params_apply. Mistakes are reported as of the option.
+void params_set(struct arena *a, struct diag_sink *s, struct node *root, const struct sc_set *set);

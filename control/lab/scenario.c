@@ -4,17 +4,19 @@
 #include "control/lab/scenario.h"
 
 #include <errno.h>
-#include <stdarg.h>
-#include <stdio.h>
+#include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "control/config/model.h"
+#include "control/config/rows.h"
 #include "control/lab/measure.h"
 #include "control/lab/routes.h"
 #include "control/lab/scenario_int.h"
 #include "control/lab/traffic.h"
+#include "dataplane/bits.h"
 #include "dataplane/tap.h"
+#include "dataplane/units.h"
 
 enum { NAME_LEN = 63, TITLE_LEN = 80, TEXT_LEN = 8000, PATH_LEN = 255, MAX_ITEMS = 4096 };
 
@@ -62,6 +64,146 @@ static const struct cfg_row link_rows[] = {
 	 .dflt_text = "the policy's", .help = "profile of the switch ports at its ends"},
 };
 static SCHEMA(link_schema, link_rows, sc_link_keys);
+
+// ---- faults: what goes wrong, where, when, and for how long
+enum { PPB_PER_PPM = 1000, QUANTUM_BITS = 512 };
+
+// One struct for all kinds; each kind has rows for what it uses.
+struct kind_keys {
+	struct cfg_map map;
+	struct cfg_val for_ns, quanta, every, silent, rate, every_nth, longer_than, shorter_than,
+		control, speed, delay, loopback, policy, burst, period, count;
+	struct cfg_set classes;
+	struct cfg_list routes;
+	const struct node *override;
+};
+
+enum target { TARGET_HOST, TARGET_LINK, TARGET_PORT, TARGET_SWITCH, N_TARGETS };
+
+struct fault_keys {
+	struct cfg_map map;
+	struct cfg_val at, target[N_TARGETS], from;
+	struct kind_keys kind[N_SC_FAULTS];
+};
+
+#define FOR                                                                                        \
+	"for", CFG_NUMBER, .unit = UNIT_TIME, AT(kind_keys, for_ns), .min = 1,                     \
+			   .max = SECONDS(3600), .dflt = -1, .dflt_text = "for good",              \
+			   .help = "how long it lasts"
+
+static const struct cfg_row lasting_rows[] = {{FOR}};
+static SCHEMA(lasting_schema, lasting_rows, kind_keys);
+
+static const struct cfg_row storm_rows[] = {
+	{"class", CFG_SET, AT(kind_keys, classes), .max = 7, .required = true,
+	 .help = "one, or several: 0-7, [3, 4]"},
+	{FOR},
+	{NUMBER(COUNT, kind_keys, quanta), .max = 65535, .dflt = 65535,
+	 .help = "of each PAUSE, in 512 bit times; 0: a storm of XON, which needs `every`"},
+	{NUMBER(TIME, kind_keys, every), .min = 100, .max = SECONDS(1), .dflt = -1,
+	 .dflt_text = "half the time of the quanta", .help = "from PAUSE to PAUSE"},
+	{"silent_end", CFG_SWITCH, AT(kind_keys, silent),
+	 .help = "no XON at the end: the last PAUSE runs out"},
+	{NUMBER(TIME, kind_keys, burst), .min = 100, .max = SECONDS(3600),
+	 .dflt_text = "without a break", .help = "it pauses for so long in every `period`"},
+	{NUMBER(TIME, kind_keys, period), .min = 200, .max = SECONDS(3600), .dflt_text = "none",
+	 .help = "from the beginning of a burst to that of the next"},
+	{NUMBER(COUNT, kind_keys, count), .min = 1, .max = 1000000, .dflt_text = "as `for` allows",
+	 .help = "number of bursts"},
+};
+static SCHEMA(storm_schema, storm_rows, kind_keys);
+
+static const struct cfg_row lossy_rows[] = {
+	{FOR},
+	{NUMBER(PERCENT, kind_keys, rate), .max = PPM, .dflt_text = "none",
+	 .help = "share of the frames that is lost by chance"},
+	{NUMBER(COUNT, kind_keys, every_nth), .min = 1, .max = 1 << 30, .dflt_text = "none",
+	 .help = "every nth frame is lost"},
+	{NUMBER(BYTES, kind_keys, longer_than), .max = 65535,
+	 .help = "only frames of more bytes can be lost: data, not ACKs"},
+	{NUMBER(BYTES, kind_keys, shorter_than), .min = 1, .max = 65535, .dflt_text = "any",
+	 .help = "only frames of fewer bytes can be lost: ACKs (62 B) and CNPs (74 B), not data"},
+	{KEYED(SWITCH, kind_keys, control), .help = "MAC control frames can be lost, too"},
+};
+static SCHEMA(lossy_schema, lossy_rows, kind_keys);
+
+static const struct cfg_row slow_rows[] = {
+	{FOR},
+	{NUMBER(RATE, kind_keys, speed), .min = 1000000, .max = GIGA(800),
+	 .dflt_text = "the link's", .help = "line rate meanwhile; nobody is told"},
+	{NUMBER(TIME, kind_keys, delay), .max = SECONDS(1), .dflt = -1, .dflt_text = "the link's",
+	 .help = "propagation meanwhile, one way"},
+};
+static SCHEMA(slow_schema, slow_rows, kind_keys);
+
+static const struct cfg_row receiver_rows[] = {
+	{FOR},
+	{NUMBER(RATE, kind_keys, rate), .min = 1000, .max = GIGA(800), .required = true,
+	 .help = "at which its host takes received frames"},
+	{NUMBER(RATE, kind_keys, loopback), .max = GIGA(800),
+	 .help = "of that rate, taken by traffic of the host to itself"},
+};
+static SCHEMA(receiver_schema, receiver_rows, kind_keys);
+
+static const struct cfg_row tx_off_rows[] = {
+	{FOR},
+	{"class", CFG_SET, AT(kind_keys, classes), .max = 7, .dflt_text = "the port",
+	 .help = "only this queue, or these: 3-4, [3, 4]"},
+};
+static SCHEMA(tx_off_schema, tx_off_rows, kind_keys);
+
+static const struct cfg_row reload_rows[] = {
+	{KEYED(LINE, kind_keys, policy), .max = 255, .dflt_text = "the switch's",
+	 .help = "another policy file"},
+	{KEYED(NODE, kind_keys, override), .dflt_text = "none",
+	 .help = "laid over the policy, after what the switch started with; {}: as it started"},
+	{KEYED(LIST, kind_keys, routes), .sub = &sc_route_schema, .max = MAX_ITEMS,
+	 .dflt_text = "those that it started with",
+	 .help = "routes in place of those that it started with, for the hosts named"},
+};
+static SCHEMA(reload_schema, reload_rows, kind_keys);
+
+static const struct cfg_row recover_rows[] = {
+	{"class", CFG_SET, AT(kind_keys, classes), .max = 7, .required = true,
+	 .help = "whose storm, or escalation, is to end: 3, 0-7, [3, 4]"},
+};
+static SCHEMA(recover_schema, recover_rows, kind_keys);
+
+#define TARGET(key, id, text)                                                                      \
+	key, CFG_TEXT, AT(fault_keys, target[id]), .max = NAME_LEN,                                \
+						   .dflt_text = "as the fault needs", .help = text
+
+static const struct cfg_row fault_rows[] = {
+	{NUMBER(TIME, fault_keys, at), .max = SECONDS(3600), .required = true,
+	 .help = "when it begins"},
+	{TARGET("host", TARGET_HOST, "the host it strikes, or hosts: a range h[1-8], a pattern")},
+	{TARGET("link", TARGET_LINK, "the cable, by either end: h1, or s1.p3; both directions")},
+	{KEYED(TEXT, fault_keys, from), .max = NAME_LEN, .dflt_text = "both directions",
+	 .help = "in place of `link`: only frames that leave by this end"},
+	{TARGET("port", TARGET_PORT, "the port, s1.p3")},
+	{TARGET("switch", TARGET_SWITCH, "the switch")},
+#define X(id, key, target, schema, text)                                                           \
+	{#key,                                                                                     \
+	 CFG_MAP,                                                                                  \
+	 AT(fault_keys, kind[SC_##id]),                                                            \
+	 .sub = &schema##_schema,                                                                  \
+	 .dflt_text = "one of these",                                                              \
+	 .help = text},
+	SC_FAULTS(X)
+#undef X
+};
+SCHEMA(sc_fault_schema, fault_rows, fault_keys);
+
+static const struct {
+	const char *key;
+	enum target target;
+} kinds[N_SC_FAULTS] = {
+#define X(id, key, target, ...) {#key, TARGET_##target},
+	SC_FAULTS(X)
+#undef X
+};
+
+static const char *const target_keys[N_TARGETS] = {"host", "link", "port", "switch"};
 
 // ---- the whole
 static const struct cfg_row record_rows[] = {
@@ -149,204 +291,6 @@ static const struct cfg_row root_rows[] = {
 };
 SCHEMA(sc_root_schema, root_rows, sc_keys);
 
-// ---- --set
-// `--set a.b[2].c=value`: one edit of a scenario's tree before any row reads it. The value is YAML.
-//
-// A key is written plainly up to the next `.` or `[`, or in quotes: hosts."h[1-3]".nic. A key that
-// is there already is found without quotes, too. `policy.X` means `override.X`.
-
-struct edit {
-	struct arena *a;
-	struct diag_sink *s;
-	const struct sc_set *set;
-	struct cfg_pos at;
-};
-
-__attribute__((format(printf, 2, 3))) static struct node *fail(struct edit *e, const char *fmt, ...)
-{
-	char text[512];
-	va_list ap;
-
-	va_start(ap, fmt);
-	vsnprintf(text, sizeof(text), fmt, ap);
-	va_end(ap);
-	diag_add(e->s, DIAG_ERROR, e->at, NULL, "%s", text);
-	return NULL;
-}
-
-static void place(struct node *n, struct cfg_pos at)
-{
-	n->at = at;
-	if (n->key != NULL)
-		n->key->at = at;
-	for (struct node *v = n->first; v != NULL; v = v->next)
-		place(v, at);
-}
-
-static struct node *new_node(struct edit *e, enum node_kind kind, const char *text)
-{
-	struct node *n = arena_alloc(e->a, sizeof(*n));
-
-	*n = (struct node){.kind = kind, .at = e->at, .text = text};
-	return n;
-}
-
-static struct node *value_of(struct edit *e)
-{
-	const char *text = e->set->value;
-	struct diag_sink inner = {.file = "value", .document = "value"};
-	struct diags d = {0};
-	struct node *n;
-
-	if (*text == '\0')
-		return new_node(e, NODE_SCALAR, "");
-	n = node_parse(e->a, text, strlen(text), &inner);
-	diag_finish(&inner, &d);
-	diags_fini(&d);
-	if (n == NULL)
-		return fail(e, "the value is no YAML: quote it as in a file");
-	place(n, e->at);
-	return n;
-}
-
-// ---- the path
-// The longest key of the map with which the path goes on.
-static struct node *existing(const struct node *map, const char *path, size_t *len)
-{
-	struct node *found = NULL;
-
-	*len = 0;
-	for (struct node *v = map->first; v != NULL; v = v->next) {
-		size_t n = strlen(v->key->text);
-
-		if (n > *len && strncmp(path, v->key->text, n) == 0 &&
-		    (*(path + n) == '\0' || *(path + n) == '.' || *(path + n) == '[')) {
-			*len = n;
-			found = v;
-		}
-	}
-	return found;
-}
-
-static void append(struct node *parent, struct node *n)
-{
-	struct node **end = &parent->first;
-
-	while (*end != NULL)
-		end = &(*end)->next;
-	*end = n;
-	parent->n++;
-}
-
-// The value under a key of the map; made where there is none. A new key is quoted or plain.
-static struct node *enter_key(struct edit *e, struct node *map, const char **path)
-{
-	size_t len;
-	struct node *v = existing(map, *path, &len);
-	const char *end, *key;
-
-	if (v == NULL && **path == '"') {
-		end = strchr(*path + 1, '"');
-		if (end == NULL)
-			return fail(e, "the quote in the key is not closed");
-		len = (size_t)(end - *path) + 1;
-		key = arena_text(e->a, *path + 1, len - 2);
-	} else if (v == NULL) {
-		len = strcspn(*path, ".[");
-		if (len == 0)
-			return fail(e, "a key is missing: write a.b[2].c=value");
-		key = arena_text(e->a, *path, len);
-	}
-	for (struct node *n = map->first; v == NULL && n != NULL; n = n->next)
-		if (strcmp(n->key->text, key) == 0)
-			v = n;
-	if (v == NULL) {
-		v = new_node(e, NODE_MAP, NULL);
-		v->key = new_node(e, NODE_SCALAR, key);
-		append(map, v);
-	}
-	*path += len;
-	return v;
-}
-
-static struct node *enter_index(struct edit *e, struct node *list, const char **path)
-{
-	char *end;
-	unsigned long i = strtoul(*path + 1, &end, 10);
-	struct node *v;
-
-	if (end == *path + 1 || *end != ']')
-		return fail(e, "an index is written [0]");
-	*path = end + 1;
-	if (list->kind == NODE_MAP && list->n == 0)
-		list->kind = NODE_LIST; // just made
-	if (list->kind != NODE_LIST)
-		return fail(e, "there is no list to take [%lu] of", i);
-	if (i > list->n)
-		return fail(e, "the list has %u entries: the next is [%u]", list->n, list->n);
-	for (v = list->first; v != NULL && i != 0; i--)
-		v = v->next;
-	if (v != NULL)
-		return v;
-	v = new_node(e, NODE_MAP, NULL);
-	append(list, v);
-	return v;
-}
-
-// One --set edit of the tree. Mistakes are reported as of the option.
-static bool apply_set(struct arena *a, struct diag_sink *s, struct node *root,
-		      const struct sc_set *set)
-{
-	struct edit e = {
-		a, s, set, {1, 0, arena_printf(a, "--set '%s=%s'", set->path, set->value)}};
-	const char *path = strncmp(set->path, "policy.", 7) != 0
-				   ? set->path
-				   : arena_printf(a, "override.%s", set->path + 7);
-	const char *whole = path;
-	struct node *value = value_of(&e), *n = root;
-	const struct node *params = params_map(root);
-	size_t len;
-
-	if (params != NULL && params->kind != NODE_MAP)
-		params = NULL;
-	// A param that the file does not have would change nothing.
-	if (strncmp(path, "params.", 7) == 0 &&
-	    (params == NULL || existing(params, path + 7, &len) == NULL))
-		return fail(&e, "there is no param %s" CURE "%s", schema_shown(a, path + 7),
-			    params_known(a, params, path + 7)) != NULL;
-	while (value != NULL && n != NULL && *path != '\0') {
-		if (*path == '[') {
-			n = enter_index(&e, n, &path);
-			continue;
-		}
-		if (n->kind == NODE_SCALAR && *n->text == '\0')
-			n->kind = NODE_MAP;
-		if (n->kind != NODE_MAP)
-			return fail(&e, "%.*s is %s and has no keys", (int)(path - whole), whole,
-				    n->kind == NODE_LIST ? "a list" : "a single value") != NULL;
-		path += *path == '.';
-		n = enter_key(&e, n, &path);
-	}
-	if (value == NULL || n == NULL)
-		return false;
-	if (n == root)
-		return fail(&e, "a key is missing: write a.b[2].c=value") != NULL;
-	value->key = n->key;
-	value->next = n->next;
-	*n = *value;
-	return true;
-}
-
-// ---- the file
-
-const char *sc_time(struct arena *a, uint64_t ns)
-{
-	char text[32];
-
-	unit_print(UNIT_TIME, (int64_t)ns, text, sizeof(text));
-	return arena_printf(a, "%s", text);
-}
-
 // ---- values of the whole
 static void take_values(struct sc_builder *b)
 {
@@ -374,23 +318,22 @@ static void take_values(struct sc_builder *b)
 static void check_end(struct sc_builder *b)
 {
 	const struct sc_keys *k = &b->k;
+	struct diag_sink *s = b->r.sink;
 	bool endless = true;
 
 	for (uint32_t i = 0; i < b->sc->n_flows; i++)
 		endless = endless && lab_flow_endless(lab_flow_of(b->sc, i));
 	if (k->map.given && !k->until.given && !k->duration.given && !k->at_most.given)
-		sc_report(b, k->map.at, "duration", "is required");
+		diag_add(s, DIAG_ERROR, k->map.at, "duration", "is required");
 	if (k->until.given && k->duration.given)
-		sc_report(b, k->duration.at, "duration",
-			  "the run ends when flows are done: leave out `duration` or `until`");
+		REFUSE(s, &k->duration,
+		       "the run ends when flows are done: leave out `duration` or `until`");
 	if (k->until.given && !k->at_most.given)
-		sc_report(b, k->until.at, "until",
-			  "needs `at_most`, the time by which the flows must be done");
+		REFUSE(s, &k->until, "needs `at_most`, the time by which the flows must be done");
 	if (k->at_most.given && !k->until.given)
-		sc_report(b, k->at_most.at, "at_most", "needs `until: done` beside it");
+		REFUSE(s, &k->at_most, "needs `until: done` beside it");
 	if (k->until.given && endless && b->sc->n_flows == b->k.flows.n)
-		sc_report(b, k->until.at, "until",
-			  "no flow ends: give one a `size`, and a `count` or a `stop`");
+		REFUSE(s, &k->until, "no flow ends: give one a `size`, and a `count` or a `stop`");
 }
 
 static void take_lines(struct sc_builder *b, const struct cfg_words *w, struct sc_text **out,
@@ -403,35 +346,32 @@ static void take_lines(struct sc_builder *b, const struct cfg_words *w, struct s
 	*n = w->n;
 }
 
-static void add_captured(struct scenario *sc, const struct sc_end *e)
-{
-	for (uint32_t i = 0; i < sc->n_captured; i++)
-		if (sc->captured[i].node == e->node && sc->captured[i].port == e->port)
-			return;
-	sc->captured[sc->n_captured++] = *e;
-}
-
 static void take_captured(struct sc_builder *b)
 {
-	const struct cfg_words *w = &b->k.record.capture;
 	struct scenario *sc = b->sc;
+	struct diag_sink *s = b->r.sink;
+	struct sc_text *lines;
+	uint32_t n;
 
-	sc->captured = arena_alloc(b->r.arena, (w->n + 1) * sizeof(*sc->captured));
-	for (unsigned i = 0; i < w->n; i++) {
-		struct sc_text at = {w->items[i].text, w->items[i].at,
-				     arena_printf(b->r.arena, "%s[%u]", w->map.path, i)};
+	take_lines(b, &b->k.record.capture, &lines, &n);
+	sc->captured = arena_alloc(b->r.arena, (n + 1) * sizeof(*sc->captured));
+	for (unsigned i = 0; b->sound && i < n; i++) {
+		const struct sc_text *at = &lines[i];
 		struct sc_end e;
+		uint32_t k = 0;
 
-		if (!b->sound || !sc_parse_end(b, &at, &e))
+		if (!sc_parse_end(b, at, &e))
 			continue;
+		while (k < sc->n_captured &&
+		       (sc->captured[k].node != e.node || sc->captured[k].port != e.port))
+			k++;
 		if (!e.is_switch)
-			sc_report(b, at.at, at.path, "%s is a host: capture the port of its switch",
-				  at.text);
+			REFUSE(s, at, "%s is a host: capture the port of its switch", at->text);
 		else if (e.port >= sc->switches[e.node].n_ports)
-			sc_report(b, at.at, at.path, "there is no port %s: %s has p1 to p%u",
-				  at.text, sc->switches[e.node].name, sc->switches[e.node].n_ports);
-		else
-			add_captured(sc, &e);
+			REFUSE(s, at, "there is no port %s: %s has p1 to p%u", at->text,
+			       sc->switches[e.node].name, sc->switches[e.node].n_ports);
+		else if (k == sc->n_captured)
+			sc->captured[sc->n_captured++] = e;
 	}
 }
 
@@ -450,15 +390,15 @@ static void finish_switches(struct sc_builder *b)
 		if (policy->text != NULL)
 			sw->policy_file = sc_relative(b, policy->text);
 		else if (!policy->given)
-			sc_report(b, b->k.map.at, "policy",
-				  "is required: the policy file that the switches run");
+			diag_add(b->r.sink, DIAG_ERROR, b->k.map.at, "policy",
+				 "is required: the policy file that the switches run");
 		sw->ecmp_seed = (uint32_t)(k->ecmp_seed.given ? (uint64_t)k->ecmp_seed.n
 							      : scenario_seed(sc, seed_of, 0));
 		while (p < sw->n_ports && sw->ports[p].link == SC_NO_LINK)
 			p++;
 		if (p == sw->n_ports && b->sound)
-			sc_report(b, sw->at, arena_printf(b->r.arena, "switches.%s", sw->name),
-				  "has no link");
+			diag_add(b->r.sink, DIAG_ERROR, sw->at,
+				 arena_printf(b->r.arena, "switches.%s", sw->name), "has no link");
 		sw->first_port = sc->n_ports;
 		sc->n_ports += sw->n_ports;
 	}
@@ -471,10 +411,10 @@ static void choose_forwarding(struct sc_builder *b)
 	bool tree = routes_is_tree(sc, &link);
 
 	if (b->k.forwarding.n == FORWARD_BRIDGE && !tree)
-		sc_report(b, b->k.forwarding.at, "forwarding",
-			  "the link %s closes a loop, in which bridged frames would circle: use "
-			  "forwarding: route",
-			  sc->links[link].name);
+		REFUSE(b->r.sink, &b->k.forwarding,
+		       "the link %s closes a loop, in which bridged frames would circle: use "
+		       "forwarding: route",
+		       sc->links[link].name);
 	sc->routed = sc->routed || b->k.forwarding.n == FORWARD_ROUTE ||
 		     (b->k.forwarding.n == FORWARD_AUTO && !tree);
 }
@@ -491,8 +431,9 @@ static void finish_hosts(struct sc_builder *b)
 		if (h->link == SC_NO_LINK) {
 			// Where a link could not be made, it may have been this one's.
 			if (b->sound)
-				sc_report(b, h->at, arena_printf(b->r.arena, "hosts.%s", h->name),
-					  "has no link: a host needs one");
+				diag_add(b->r.sink, DIAG_ERROR, h->at,
+					 arena_printf(b->r.arena, "hosts.%s", h->name),
+					 "has no link: a host needs one");
 			b->unlinked = true;
 			continue;
 		}
@@ -503,7 +444,320 @@ static void finish_hosts(struct sc_builder *b)
 		h->nic.listen = true;
 	}
 	if (sc->n_hosts == 0 && b->r.sink->n_errors == 0)
-		sc_report(b, b->k.map.at, "hosts", "is required: there is nobody to talk");
+		diag_add(b->r.sink, DIAG_ERROR, b->k.map.at, "hosts",
+			 "is required: there is nobody to talk");
+}
+
+// ---- from keys to faults
+struct fault_reader {
+	struct sc_builder *b;
+	const struct fault_keys *k;
+	const struct kind_keys *kind;
+	struct sc_fault *f; // of the first target
+	uint32_t *hosts, n_hosts; // all of them, where a pattern names several
+};
+
+static bool find_kind(struct fault_reader *r)
+{
+	struct diag_sink *s = r->b->r.sink;
+
+	for (unsigned i = 0; i < N_SC_FAULTS; i++) {
+		const struct kind_keys *kind = &r->k->kind[i];
+
+		if (!kind->map.given)
+			continue;
+		if (r->kind != NULL)
+			return REFUSE(s, &kind->map,
+				      "the entry is about %s already: one fault an entry",
+				      kinds[r->f->kind].key);
+		r->f->kind = (uint8_t)i;
+		r->kind = kind;
+	}
+	return r->kind != NULL ||
+	       REFUSE(s, &r->k->map,
+		      "says nothing of what goes wrong: pause_storm, link_down, ...");
+}
+
+// The value that names the target: the kind's own key, `from` in place of a link; others are
+// refused.
+static const struct cfg_val *find_target(struct fault_reader *r)
+{
+	enum target t = kinds[r->f->kind].target;
+	const struct cfg_val *v = &r->k->target[t], *from = &r->k->from;
+	struct diag_sink *s = r->b->r.sink;
+
+	for (unsigned i = 0; i < N_TARGETS; i++)
+		if (i != t && r->k->target[i].given)
+			REFUSE(s, &r->k->target[i], "%s strikes a %s", kinds[r->f->kind].key,
+			       target_keys[t]);
+	r->f->one_way = from->given;
+	if (from->given && (v->given || t != TARGET_LINK))
+		REFUSE(s, from, "%s",
+		       t == TARGET_LINK ? "link and from exclude each other"
+					: "only link faults have a direction");
+	else if (from->given || v->given)
+		return from->given ? from : v;
+	else
+		REFUSE(s, &r->k->map, "%s needs the %s it strikes", kinds[r->f->kind].key,
+		       target_keys[t]);
+	return NULL;
+}
+
+// A pattern names hosts; the first one that has a link stands for them.
+static bool find_hosts(struct fault_reader *r, const struct sc_text *v)
+{
+	const struct scenario *sc = r->b->sc;
+	uint32_t n;
+
+	r->hosts = arena_alloc(r->b->r.arena, (sc->n_hosts + 1) * sizeof(*r->hosts));
+	n = scenario_pick_hosts(sc, r->b->r.sink, v, r->hosts);
+	for (uint32_t i = 0; i < n; i++)
+		if (sc->hosts[r->hosts[i]].link != SC_NO_LINK)
+			r->hosts[r->n_hosts++] = r->hosts[i];
+	if (r->n_hosts == 0)
+		return false;
+	r->f->target = (struct sc_end){.node = r->hosts[0]};
+	r->f->link = sc->hosts[r->hosts[0]].link;
+	return true;
+}
+
+static bool resolve_target(struct fault_reader *r)
+{
+	enum target t = kinds[r->f->kind].target;
+	const struct scenario *sc = r->b->sc;
+	struct diag_sink *s = r->b->r.sink;
+	struct sc_end *e = &r->f->target;
+	const struct cfg_val *v = find_target(r);
+	struct sc_text where;
+
+	if (v == NULL || v->bad)
+		return false;
+	where = (struct sc_text){v->text, v->at, v->path};
+	if (t == TARGET_SWITCH) {
+		int i = scenario_switch(sc, v->text);
+
+		*e = (struct sc_end){true, (uint32_t)i, 0};
+		return i >= 0 || REFUSE(s, v, "there is no switch %s: %s",
+					schema_shown(r->b->r.arena, v->text),
+					sc_known_switches(sc, r->b->r.arena, v->text));
+	}
+	if (t == TARGET_HOST && strpbrk(v->text, "*[") != NULL)
+		return find_hosts(r, &where);
+	if (!sc_parse_end(r->b, &where, e))
+		return false;
+	if (!e->is_switch)
+		r->f->link = sc->hosts[e->node].link;
+	else if (e->port < sc->switches[e->node].n_ports)
+		r->f->link = sc->switches[e->node].ports[e->port].link;
+	if (e->is_switch && t == TARGET_HOST)
+		return REFUSE(s, v, "%s is no host", v->text);
+	if (!e->is_switch && t == TARGET_PORT)
+		return REFUSE(s, v, "%s is no port of a switch", v->text);
+	if (e->is_switch && e->port >= sc->switches[e->node].n_ports)
+		return REFUSE(s, v, "%s: the switch has %u ports", v->text,
+			      sc->switches[e->node].n_ports);
+	if (t == TARGET_LINK && r->f->link == SC_NO_LINK)
+		return REFUSE(s, v, "%s has no link", v->text);
+	return t != TARGET_HOST || r->f->link != SC_NO_LINK; // which is reported of the host
+}
+
+// The rules between the keys of a storm, of one host or of several.
+static void check_storm(const struct fault_reader *r)
+{
+	const struct kind_keys *k = r->kind;
+	struct diag_sink *s = r->b->r.sink;
+
+	if (k->quanta.n == 0 && !k->every.given)
+		REFUSE(s, &k->quanta, "a storm of XON has no time of its own: say every");
+	if (k->burst.given != k->period.given)
+		REFUSE(s, &k->map, "burst and period need each other");
+	else if (k->burst.given && !k->burst.bad && !k->period.bad && k->burst.n >= k->period.n)
+		REFUSE(s, &k->burst, "%s leaves no break in a period of %s",
+		       UNIT_TEXT(UNIT_TIME, k->burst.n), UNIT_TEXT(UNIT_TIME, k->period.n));
+	if (k->count.given && !k->burst.given)
+		REFUSE(s, &k->count, "there are no bursts");
+	else if (k->count.given && k->for_ns.given)
+		REFUSE(s, &k->count, "for and count exclude each other");
+}
+
+static void fill_storm(struct fault_reader *r)
+{
+	const struct kind_keys *k = r->kind;
+	uint64_t speed = r->b->sc->links[r->f->link].speed_bps;
+	// A link whose speed is wrong has none. The mistake is reported of the link.
+	uint64_t quanta_ns =
+		speed == 0 ? 0 : (uint64_t)k->quanta.n * QUANTUM_BITS * 1000000000u / speed;
+
+	r->f->storm = (struct storm_params){
+		.classes = (uint8_t)k->classes.bits[0],
+		.quanta = (uint16_t)k->quanta.n,
+		.start_ns = r->f->at_ns,
+		.every_ns = k->every.n >= 0 ? (uint64_t)k->every.n : quanta_ns / 2 + 1,
+		.for_ns = r->f->for_ns,
+		.burst_ns = (uint64_t)k->burst.n,
+		.period_ns = (uint64_t)k->period.n,
+		.silent_end = k->silent.n != 0,
+	};
+}
+
+static void fill_reload(struct fault_reader *r)
+{
+	const struct kind_keys *k = r->kind;
+	struct diag_sink *s = r->b->r.sink;
+
+	if (k->policy.text != NULL)
+		r->f->policy_file = sc_relative(r->b, k->policy.text);
+	if (k->override != NULL && k->override->kind != NODE_MAP)
+		diag_add(s, DIAG_ERROR, k->override->at,
+			 arena_printf(r->b->r.arena, "%s.override", k->map.path), "expected a map");
+	else
+		r->f->override = k->override;
+	if (!k->policy.given && k->override == NULL && !k->routes.map.given)
+		REFUSE(s, &k->map, "give a policy, an override or routes");
+	r->f->n_routes = sc_read_routes(r->b, r->f->target.node, &k->routes, &r->f->routes);
+	if (k->routes.map.given && !r->b->sc->routed)
+		REFUSE(s, &k->routes.map, "the switches bridge: routes need forwarding: route");
+}
+
+static void fill_values(struct fault_reader *r)
+{
+	const struct kind_keys *k = r->kind;
+	struct diag_sink *s = r->b->r.sink;
+	struct sc_fault *f = r->f;
+
+	f->rate_bps = (uint64_t)(f->kind == SC_LINK_SLOW ? k->speed.n : k->rate.n);
+	f->loopback_bps = (uint64_t)k->loopback.n;
+	f->delay_ns = k->delay.n;
+	f->cls = -1;
+	if (f->kind == SC_PAUSE_STORM) {
+		check_storm(r);
+		if (k->count.given && !k->count.bad)
+			f->for_ns = (uint64_t)(k->count.n - 1) * (uint64_t)k->period.n +
+				    (uint64_t)k->burst.n;
+		fill_storm(r);
+	} else if (f->kind == SC_LINK_LOSSY) {
+		if (!k->rate.given && !k->every_nth.given)
+			REFUSE(s, &k->map, "give a rate or every_nth");
+		if (k->shorter_than.n > 0 && k->shorter_than.n <= k->longer_than.n + 1)
+			REFUSE(s, &k->map,
+			       "no frame is longer than %" PRId64 " B and shorter than %" PRId64
+			       " B",
+			       k->longer_than.n, k->shorter_than.n);
+		f->loss = (struct wire_loss){
+			.chance_ppb = (uint32_t)k->rate.n * PPB_PER_PPM,
+			.every_nth = (uint32_t)k->every_nth.n,
+			.longer_than_bytes = (uint32_t)k->longer_than.n,
+			.shorter_than_bytes = (uint32_t)k->shorter_than.n,
+			.spares_control = !k->control.n,
+			.seed = scenario_seed(r->b->sc, "loss", r->b->sc->n_faults),
+		};
+	} else if (f->kind == SC_RELOAD) {
+		fill_reload(r);
+	}
+	if (f->kind == SC_SLOW_RECEIVER && k->rate.given && f->loopback_bps >= f->rate_bps)
+		REFUSE(s, &k->map, "loopback leaves nothing of the rate");
+	if (f->kind == SC_LINK_SLOW && !k->speed.given && !k->delay.given)
+		REFUSE(s, &k->map, "give a speed or a delay");
+}
+
+static void push(struct sc_builder *b, const struct sc_fault *f, uint32_t *room)
+{
+	struct scenario *sc = b->sc;
+	struct sc_fault *more;
+
+	if (sc->n_faults == *room) {
+		*room *= 2;
+		more = arena_alloc(b->r.arena, *room * sizeof(*more));
+		memcpy(more, sc->faults, sc->n_faults * sizeof(*more));
+		sc->faults = more;
+	}
+	sc->faults[sc->n_faults++] = *f;
+}
+
+// Of a port, once for each class that is named; a storm has all of its classes at once. The same
+// for each of several hosts, but what follows from the host's link.
+static void push_all(struct fault_reader *r, uint32_t *room)
+{
+	const struct scenario *sc = r->b->sc;
+	bool storm = r->f->kind == SC_PAUSE_STORM;
+	uint32_t classes = storm || r->n_hosts != 0 ? 0 : (uint32_t)r->kind->classes.bits[0];
+
+	if (sc->n_faults + r->n_hosts >= SC_MAX_FAULTS) {
+		REFUSE(r->b->r.sink, &r->k->map, "there are more than %d faults", SC_MAX_FAULTS);
+		return;
+	}
+	if (r->n_hosts == 0 && classes == 0)
+		push(r->b, r->f, room);
+	for_each_bit (cls, classes) {
+		r->f->cls = (int)cls;
+		push(r->b, r->f, room);
+	}
+	for (uint32_t i = 0; i < r->n_hosts; i++) {
+		r->f->target.node = r->hosts[i];
+		r->f->link = sc->hosts[r->hosts[i]].link;
+		if (storm)
+			fill_storm(r);
+		push(r->b, r->f, room);
+	}
+}
+
+static uint64_t end_of(const struct sc_fault *f)
+{
+	return f->for_ns < UINT64_MAX - f->at_ns ? f->at_ns + f->for_ns : UINT64_MAX;
+}
+
+// A NIC has one storm at a time. before[i]: the host's storm in front of storm i, from 1; 0: none.
+static void check_storms(struct sc_builder *b)
+{
+	const struct sc_fault *all = b->sc->faults, *reported = NULL;
+	uint32_t n = b->sc->n_faults;
+	uint32_t *before = arena_alloc(b->r.arena, (n + 1) * sizeof(*before));
+	uint32_t *last = arena_alloc(b->r.arena, (b->sc->n_hosts + 1) * sizeof(*last));
+
+	for (uint32_t i = 0; i < n; i++) {
+		uint32_t k;
+
+		if (all[i].kind != SC_PAUSE_STORM)
+			continue;
+		k = before[i] = last[all[i].target.node];
+		last[all[i].target.node] = i + 1;
+		while (k != 0 &&
+		       !(all[i].at_ns < end_of(&all[k - 1]) && all[k - 1].at_ns < end_of(&all[i])))
+			k = before[k - 1];
+		// Of several hosts that one entry names the first is reported.
+		if (k == 0 || (reported != NULL && reported->at.line == all[i].at.line &&
+			       reported->at.column == all[i].at.column))
+			continue;
+		reported = &all[i];
+		diag_add(b->r.sink, DIAG_ERROR, all[i].at, "faults",
+			 "the storm at %s is still going on: name all classes in one, "
+			 "or let the first end",
+			 UNIT_TEXT(UNIT_TIME, (int64_t)all[k - 1].at_ns));
+	}
+}
+
+static void build_faults(struct sc_builder *b)
+{
+	const struct scenario *sc = b->sc;
+	const struct fault_keys *k = b->k.faults.items;
+	uint32_t room = b->k.faults.n + 1;
+
+	b->sc->faults = arena_alloc(b->r.arena, room * sizeof(b->sc->faults[0]));
+	for (unsigned i = 0; i < b->k.faults.n; i++, k++) {
+		struct sc_fault f = {
+			.at = k->map.at, .at_ns = (uint64_t)k->at.n, .link = SC_NO_LINK};
+		struct fault_reader r = {.b = b, .k = k, .f = &f};
+
+		if (!find_kind(&r) || !resolve_target(&r))
+			continue;
+		f.for_ns = r.kind->for_ns.n > 0 ? (uint64_t)r.kind->for_ns.n : UINT64_MAX;
+		if (k->at.given && !k->at.bad && sc->duration_ns != 0 && f.at_ns >= sc->duration_ns)
+			REFUSE(b->r.sink, &k->at, "%s is not within the duration",
+			       UNIT_TEXT(UNIT_TIME, (int64_t)f.at_ns));
+		fill_values(&r);
+		push_all(&r, &room);
+	}
+	check_storms(b);
 }
 
 // ---- the whole
@@ -516,10 +770,7 @@ static void build(struct sc_builder *b)
 	sc->switches = arena_alloc(b->r.arena, SC_MAX_SWITCHES * sizeof(sc->switches[0]));
 	sc->hosts = arena_alloc(b->r.arena, SC_MAX_HOSTS * sizeof(sc->hosts[0]));
 	sc->links = arena_alloc(b->r.arena, SC_MAX_LINKS * sizeof(sc->links[0]));
-	sc_build_topology(b);
-	sc_define_nodes(b);
-	sc_fill_nodes(b);
-	sc_build_links(b);
+	sc_build_nodes(b);
 	b->sound = b->r.sink->n_errors == mistakes;
 	finish_switches(b);
 	sc_build_routes(b);
@@ -532,22 +783,20 @@ static void build(struct sc_builder *b)
 	if (traffic_resolve(sc, b->r.sink) != 0)
 		sc->n_flows = 0;
 	check_end(b);
-	sc_build_faults(b);
+	build_faults(b);
 	take_lines(b, &b->k.record.what, &sc->records, &sc->n_records);
 	take_lines(b, &b->k.record.histogram, &sc->histograms, &sc->n_histograms);
 	const struct sc_record_keys *k = &b->k.record;
 	const struct cfg_val *of_capture[] = {&k->snaplen, &k->capture_class, &k->capture_size};
-	static const char *const capture_key[] = {"snaplen", "capture_class", "capture_size"};
 
 	if (k->map.given && !k->what.map.given && k->histogram.n + k->capture.n == 0)
-		sc_report(b, k->map.at, "record.what", "is required, or `histogram`, or `capture`");
+		diag_add(b->r.sink, DIAG_ERROR, k->map.at, "record.what",
+			 "is required, or `histogram`, or `capture`");
 	if (k->bin.given && k->histogram.n == 0)
-		sc_report(b, k->bin.at, "record.bin", "is of `histogram`: name a queue");
-	for (unsigned i = 0; i < 3; i++)
+		REFUSE(b->r.sink, &k->bin, "is of `histogram`: name a queue");
+	for (unsigned i = 0; i < N(of_capture); i++)
 		if (of_capture[i]->given && k->capture.n == 0)
-			sc_report(b, of_capture[i]->at,
-				  arena_printf(b->r.arena, "record.%s", capture_key[i]),
-				  "is of `capture`: name a port");
+			REFUSE(b->r.sink, of_capture[i], "is of `capture`: name a port");
 	take_captured(b);
 	take_lines(b, &b->k.expect, &sc->expects, &sc->n_expects);
 }
@@ -560,7 +809,7 @@ static void read_tree(struct sc_builder *b, const struct sc_input *in)
 	if (root == NULL)
 		return;
 	for (unsigned i = 0; i < in->n_sets; i++)
-		apply_set(b->r.arena, b->r.sink, root, &in->sets[i]);
+		params_set(b->r.arena, b->r.sink, root, &in->sets[i]);
 	mistakes = b->r.sink->n_errors;
 	b->sc->params = params_apply(b->r.arena, b->r.sink, root);
 	if (b->r.sink->n_errors != mistakes)

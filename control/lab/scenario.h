@@ -46,7 +46,7 @@ struct sc_switch {
 	const struct node **overrides;
 	uint32_t ecmp_seed;
 	uint32_t n_routes; // besides, or instead of, those that are derived
-	struct sc_route *routes;
+	const struct sc_route *routes;
 };
 
 struct sc_host {
@@ -76,18 +76,26 @@ struct sc_link {
 	const struct node *profile; // of its switch ports, `profile: X`; NULL: the policy's
 };
 
+// Faults: key of the file, what it strikes, the schema of its keys (scenario.c), help text.
+#define SC_FAULTS(X)                                                                               \
+	X(PAUSE_STORM, pause_storm, HOST, storm, "host: its NIC sends PAUSE without need")         \
+	X(LINK_DOWN, link_down, LINK, lasting, "link: it is cut")                                  \
+	X(LINK_LOSSY, link_lossy, LINK, lossy, "link, or from: it loses frames")                   \
+	X(LINK_SLOW, link_slow, LINK, slow, "link: it is slower or longer")                        \
+	X(SLOW_RECEIVER, slow_receiver, HOST, receiver,                                            \
+	  "host: it takes frames slowly, and its NIC pauses")                                      \
+	X(DEAF, deaf, HOST, lasting, "host: its NIC does not obey PAUSE")                          \
+	X(TX_OFF, tx_off, PORT, tx_off, "port: it, or one of its queues, sends nothing")           \
+	X(RELOAD, reload, SWITCH, reload, "switch: another policy, live")                          \
+	X(DROP_ALL, drop_all, SWITCH, lasting,                                                     \
+	  "switch: it discards all lossless classes, as `weirctl watchdog drop-all on` does")      \
+	X(RECOVER, recover, PORT, recover, "port: as `weirctl watchdog recover` does for a class")
+
 enum sc_fault_kind {
-	SC_PAUSE_STORM, // host: {class, for, quanta, every, burst, period}
-	SC_LINK_DOWN, // link: {for}
-	SC_LINK_LOSSY, // link or from: {rate | every_nth, for}
-	SC_LINK_SLOW, // link: {speed, for}
-	SC_SLOW_RECEIVER, // host: {rate, loopback, for}
-	SC_DEAF, // host: {for}
-	SC_TX_OFF, // switch port: {class, for}
-	SC_RELOAD, // switch: {override, routes}: a new policy, live
-	SC_DROP_ALL, // switch: {for}
-	SC_RECOVER, // switch port: {class}
-	N_SC_FAULTS,
+#define X(id, ...) SC_##id,
+	SC_FAULTS(X)
+#undef X
+		N_SC_FAULTS,
 };
 
 struct sc_fault {
@@ -148,10 +156,6 @@ struct scenario {
 	struct sc_text *histograms; // queues, ports, switches
 	const struct node *override; // of all switches, before their own
 	struct arena *arena;
-};
-
-struct sc_set {
-	const char *path, *value; // "duration", "5ms"; "flows[0].size"; "policy.profiles.roce..."
 };
 
 // sets: of --set, in order. seed: of --seed, NULL: the file's. 0, -EINVAL with *d filled.

@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 // Switches, hosts, cables and routes of a scenario, from what the rows hold to arrays with indices;
 // their names, patterns of names, and seeds.
-#include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "control/config/expand.h"
+#include "control/config/rows.h"
 #include "control/lab/routes.h"
 #include "control/lab/scenario_int.h"
 #include "dataplane/rng.h"
@@ -30,7 +30,7 @@ int scenario_switch(const struct scenario *sc, const char *name)
 }
 
 // the N of "pN", or -1
-static int sc_port_number(const char *name)
+static int port_number(const char *name)
 {
 	char *end;
 	long n;
@@ -43,7 +43,7 @@ static int sc_port_number(const char *name)
 
 int scenario_port(const struct scenario *sc, uint32_t sw, const char *name)
 {
-	int n = sc_port_number(name);
+	int n = port_number(name);
 
 	return n < 0 || (uint32_t)n > sc->switches[sw].n_ports ? -1 : n - 1;
 }
@@ -116,8 +116,6 @@ bool scenario_matches(const char *pattern, const char *name)
 	return rest != NULL && *rest == '\0';
 }
 
-// Hosts whose names match a pattern. Appends indices in the order of names in the file; returns how
-// many. max: room of idx; n_hosts is always enough.
 // ---- suggestions
 static const char *host_at(const void *sc, unsigned i)
 {
@@ -159,7 +157,7 @@ static const char *hint(struct arena *a, const struct scenario *sc, const char *
 	return arena_printf(a, "there %s %s", n == 1 ? "is" : "are", some_names(a, sc, n, get));
 }
 
-static const char *sc_known_hosts(const struct scenario *sc, struct arena *a, const char *text)
+static const char *known_hosts(const struct scenario *sc, struct arena *a, const char *text)
 {
 	return hint(a, sc, text, sc->n_hosts, host_at);
 }
@@ -223,10 +221,10 @@ unsigned scenario_pick_hosts(const struct scenario *sc, struct diag_sink *s,
 			idx[n++] = i;
 	if (n == 0 && !(strpbrk(v->text, "*[") != NULL)) {
 		diag_add(s, DIAG_ERROR, v->at, v->path, "there is no host %s: %s", shown,
-			 sc_known_hosts(sc, sc->arena, v->text));
+			 known_hosts(sc, sc->arena, v->text));
 	} else if (n == 0) {
 		diag_add(s, DIAG_ERROR, v->at, v->path, "no host is named %s: %s", shown,
-			 sc_known_hosts(sc, sc->arena, ""));
+			 known_hosts(sc, sc->arena, ""));
 	} else if (n < range_size(v->text)) {
 		diag_add(s, DIAG_ERROR, v->at, v->path, "%s names %u hosts, of which %u are there",
 			 shown, range_size(v->text), n);
@@ -249,22 +247,8 @@ uint64_t scenario_seed(const struct scenario *sc, const char *consumer, uint32_t
 	return rng_next64(&r);
 }
 
-// ---- Switches, hosts and cables of a scenario, from what the rows hold to arrays with indices.
-
 // Light in a cable: wire_delay_ns, the other way round.
 enum { LIGHT_CM_PER_10NS = 198 };
-
-bool sc_report(struct sc_builder *b, struct cfg_pos at, const char *path, const char *fmt, ...)
-{
-	char text[512];
-	va_list ap;
-
-	va_start(ap, fmt);
-	vsnprintf(text, sizeof(text), fmt, ap);
-	va_end(ap);
-	diag_add(b->r.sink, DIAG_ERROR, at, path, "%s", text);
-	return false;
-}
 
 const char *sc_relative(struct sc_builder *b, const char *path)
 {
@@ -280,19 +264,19 @@ static bool may_add(struct sc_builder *b, const struct sc_text *v, uint32_t n, u
 	size_t len = strspn(v->text, letters);
 
 	if (len == 0 || len > SC_NAME_LEN || v->text[len] != '\0')
-		sc_report(b, v->at, v->path, "\"%s\": a name has 1 to %d letters, digits, _ and -",
-			  schema_shown(b->r.arena, v->text), SC_NAME_LEN);
+		REFUSE(b->r.sink, v, "\"%s\": a name has 1 to %d letters, digits, _ and -",
+		       schema_shown(b->r.arena, v->text), SC_NAME_LEN);
 	else if (scenario_host(sc, v->text) >= 0 || scenario_switch(sc, v->text) >= 0)
-		sc_report(b, v->at, v->path, "there is another of the name %s", v->text);
+		REFUSE(b->r.sink, v, "there is another of the name %s", v->text);
 	else if (n < max)
 		return true;
 	else
-		sc_report(b, v->at, v->path, "there are more than %u of them", max);
+		REFUSE(b->r.sink, v, "there are more than %u of them", max);
 	b->too_many = n == max;
 	return false;
 }
 
-int sc_add_switch(struct sc_builder *b, const char *name, struct cfg_pos at, const char *path)
+static int add_switch(struct sc_builder *b, const char *name, struct cfg_pos at, const char *path)
 {
 	struct scenario *sc = b->sc;
 	const struct sc_text v = {name, at, path};
@@ -307,7 +291,7 @@ int sc_add_switch(struct sc_builder *b, const char *name, struct cfg_pos at, con
 	return (int)sc->n_switches++;
 }
 
-int sc_add_host(struct sc_builder *b, const char *name, struct cfg_pos at, const char *path)
+static int add_host(struct sc_builder *b, const char *name, struct cfg_pos at, const char *path)
 {
 	struct scenario *sc = b->sc;
 	const struct sc_text v = {name, at, path};
@@ -326,7 +310,7 @@ int sc_add_host(struct sc_builder *b, const char *name, struct cfg_pos at, const
 }
 
 // ---- ends and cables
-static const char *sc_end_name(struct sc_builder *b, const struct sc_end *e)
+static const char *end_name(struct sc_builder *b, const struct sc_end *e)
 {
 	if (!e->is_switch)
 		return b->sc->hosts[e->node].name;
@@ -343,26 +327,32 @@ bool sc_parse_end(struct sc_builder *b, const struct sc_text *v, struct sc_end *
 		node = scenario_host(sc, v->text);
 		*out = (struct sc_end){false, (uint32_t)node, 0};
 		if (node < 0 && scenario_switch(sc, v->text) >= 0)
-			sc_report(b, v->at, v->path, "%s is a switch: name its port, as in %s.p1",
-				  shown, shown);
+			REFUSE(b->r.sink, v, "%s is a switch: name its port, as in %s.p1", shown,
+			       shown);
 		else if (node < 0)
-			sc_report(b, v->at, v->path, "there is no host %s: %s", shown,
-				  sc_known_hosts(sc, b->r.arena, v->text));
+			REFUSE(b->r.sink, v, "there is no host %s: %s", shown,
+			       known_hosts(sc, b->r.arena, v->text));
 		return node >= 0;
 	}
 	node = scenario_switch(sc, arena_text(b->r.arena, v->text, (size_t)(dot - v->text)));
 	if (node < 0)
-		return sc_report(b, v->at, v->path, "there is no switch %.*s: %s",
-				 (int)(dot - v->text), v->text,
-				 sc_known_switches(
-					 sc, b->r.arena,
-					 arena_text(b->r.arena, v->text, (size_t)(dot - v->text))));
-	port = sc_port_number(dot + 1);
+		return REFUSE(b->r.sink, v, "there is no switch %.*s: %s", (int)(dot - v->text),
+			      v->text,
+			      sc_known_switches(
+				      sc, b->r.arena,
+				      arena_text(b->r.arena, v->text, (size_t)(dot - v->text))));
+	port = port_number(dot + 1);
 	if (port < 0)
-		sc_report(b, v->at, v->path, "%s: ports are p1 to p%d", shown, POLICY_MAX_PORTS);
+		REFUSE(b->r.sink, v, "%s: ports are p1 to p%d", shown, POLICY_MAX_PORTS);
 	*out = (struct sc_end){true, (uint32_t)node, (uint32_t)port - 1};
 	return port >= 0;
 }
+
+struct sc_cable {
+	uint64_t speed_bps, cable_cm;
+	int64_t delay_ns; // negative: from the length
+	const struct node *profile; // as of struct sc_link
+};
 
 static bool is_free(struct sc_builder *b, const struct sc_end *e, const struct sc_text *where)
 {
@@ -373,21 +363,21 @@ static bool is_free(struct sc_builder *b, const struct sc_end *e, const struct s
 	if (e->is_switch && b->switch_keys != NULL)
 		ports = &b->switch_keys[e->node].ports;
 	if (e->is_switch && e->port >= POLICY_MAX_PORTS)
-		return sc_report(b, where->at, where->path, "%s would need more than %d ports",
-				 sc->switches[e->node].name, POLICY_MAX_PORTS);
+		return REFUSE(b->r.sink, where, "%s would need more than %d ports",
+			      sc->switches[e->node].name, POLICY_MAX_PORTS);
 	if (ports != NULL && ports->given && !ports->bad && e->port >= ports->n)
-		return sc_report(b, where->at, where->path, "%s: the switch has %u port%s",
-				 sc_end_name(b, e), (unsigned)ports->n, ports->n == 1 ? "" : "s");
+		return REFUSE(b->r.sink, where, "%s: the switch has %u port%s", end_name(b, e),
+			      (unsigned)ports->n, ports->n == 1 ? "" : "s");
 	other = e->is_switch ? sc->switches[e->node].ports[e->port].link : sc->hosts[e->node].link;
 	if (other == SC_NO_LINK)
 		return true;
-	return sc_report(b, where->at, where->path, "%s is linked already, by %s%s",
-			 sc_end_name(b, e), sc->links[other].name,
-			 e->is_switch ? "" : ": a host has one link");
+	return REFUSE(b->r.sink, where, "%s is linked already, by %s%s", end_name(b, e),
+		      sc->links[other].name, e->is_switch ? "" : ": a host has one link");
 }
 
-void sc_add_link(struct sc_builder *b, const struct sc_end end[2], const struct sc_cable *c,
-		 const struct sc_text *where)
+// Both ends must be free. Reports an end that is not.
+static void add_link(struct sc_builder *b, const struct sc_end end[2], const struct sc_cable *c,
+		     const struct sc_text *where)
 {
 	struct scenario *sc = b->sc;
 	struct sc_link *l = &sc->links[sc->n_links];
@@ -396,20 +386,18 @@ void sc_add_link(struct sc_builder *b, const struct sc_end end[2], const struct 
 	if (!is_free(b, &end[1], where) || !ok)
 		return;
 	if (sc->n_links == SC_MAX_LINKS) {
-		sc_report(b, where->at, where->path, "there are more than %d links", SC_MAX_LINKS);
+		REFUSE(b->r.sink, where, "there are more than %d links", SC_MAX_LINKS);
 		return;
 	}
 	if (memcmp(&end[0], &end[1], sizeof(end[0])) == 0) {
-		sc_report(b, where->at, where->path, "%s is linked to itself",
-			  sc_end_name(b, &end[0]));
+		REFUSE(b->r.sink, where, "%s is linked to itself", end_name(b, &end[0]));
 		return;
 	}
 	*l = (struct sc_link){.end = {end[0], end[1]},
 			      .at = where->at,
 			      .speed_bps = c->speed_bps,
 			      .profile = c->profile};
-	l->name =
-		arena_printf(b->r.arena, "%s-%s", sc_end_name(b, &end[0]), sc_end_name(b, &end[1]));
+	l->name = arena_printf(b->r.arena, "%s-%s", end_name(b, &end[0]), end_name(b, &end[1]));
 	l->cable_cm =
 		c->delay_ns < 0 ? c->cable_cm : (uint64_t)c->delay_ns * LIGHT_CM_PER_10NS / 10;
 	l->delay_ns = c->delay_ns < 0 ? wire_delay_ns(c->cable_cm) : (uint64_t)c->delay_ns;
@@ -428,14 +416,13 @@ void sc_add_link(struct sc_builder *b, const struct sc_end end[2], const struct 
 	sc->n_links++;
 }
 
-void sc_read_cable(struct sc_builder *b, const struct sc_cable_keys *k, const char *path,
-		   struct sc_cable *c)
+// Lays the keys of a cable over *c.
+static void read_cable(struct sc_builder *b, const struct sc_cable_keys *k, struct sc_cable *c)
 {
 	struct node *n;
 
 	if (k->delay.given && k->length.given)
-		sc_report(b, k->delay.at, path,
-			  "the length gives the delay: leave one of them out");
+		REFUSE(b->r.sink, &k->delay, "the length gives the delay: leave one of them out");
 	if (k->speed.given)
 		c->speed_bps = (uint64_t)k->speed.n;
 	if (k->length.given) {
@@ -456,37 +443,35 @@ void sc_read_cable(struct sc_builder *b, const struct sc_cable_keys *k, const ch
 static bool expand_ends(struct sc_builder *b, const struct sc_link_keys *k,
 			struct expansion ends[2])
 {
-	const char *why, *path = arena_printf(b->r.arena, "%s.between", k->map.path);
+	const char *why;
 	bool ok = true;
 
 	if (!k->between.map.given)
 		return false;
 	if (k->between.n != 2)
-		return sc_report(b, k->between.map.at, path,
-				 "a link is between two ends, [h1, s1.p1]");
+		return REFUSE(b->r.sink, &k->between.map,
+			      "a link is between two ends, [h1, s1.p1]");
 	for (unsigned i = 0; i < 2; i++)
-		if (!expand(k->between.items[i].text, &ends[i], &why)) {
-			sc_report(b, k->between.items[i].at, path, "\"%s\": %s",
-				  schema_shown(b->r.arena, k->between.items[i].text), why);
-			ok = false;
-		}
-	if (ok && ends[0].n != ends[1].n) {
-		sc_report(b, k->between.map.at, path, "%s makes %u ends, but %s makes %u",
-			  k->between.items[0].text, ends[0].n, k->between.items[1].text, ends[1].n);
-		ok = false;
-	}
+		if (!expand(k->between.items[i].text, &ends[i], &why))
+			ok = diag_add(b->r.sink, DIAG_ERROR, k->between.items[i].at,
+				      k->between.map.path, "\"%s\": %s",
+				      schema_shown(b->r.arena, k->between.items[i].text), why);
+	if (ok && ends[0].n != ends[1].n)
+		ok = REFUSE(b->r.sink, &k->between.map, "%s makes %u ends, but %s makes %u",
+			    k->between.items[0].text, ends[0].n, k->between.items[1].text,
+			    ends[1].n);
 	return ok;
 }
 
 static void add_links(struct sc_builder *b, const struct sc_link_keys *k)
 {
 	struct sc_cable c = SC_DEFAULT_CABLE;
-	const char *path = arena_printf(b->r.arena, "%s.between", k->map.path);
+	const char *path = k->between.map.path;
 	struct expansion ends[2];
 
 	if (!expand_ends(b, k, ends))
 		return;
-	sc_read_cable(b, &k->cable, arena_printf(b->r.arena, "%s.delay", k->map.path), &c);
+	read_cable(b, &k->cable, &c);
 	for (unsigned i = 0; i < ends[0].n && !diag_is_full(b->r.sink); i++) {
 		const struct cfg_val *items = k->between.items;
 		const struct sc_text v[2] = {{ends[0].items[i], items[0].at, path},
@@ -495,11 +480,11 @@ static void add_links(struct sc_builder *b, const struct sc_link_keys *k)
 		bool ok = sc_parse_end(b, &v[0], &end[0]);
 
 		if (sc_parse_end(b, &v[1], &end[1]) && ok)
-			sc_add_link(b, end, &c, &(struct sc_text){NULL, items[0].at, path});
+			add_link(b, end, &c, &(struct sc_text){NULL, items[0].at, path});
 	}
 }
 
-void sc_build_links(struct sc_builder *b)
+static void build_links(struct sc_builder *b)
 {
 	const struct sc_link_keys *items = b->k.links.items;
 
@@ -515,7 +500,7 @@ static bool is_map(struct sc_builder *b, const struct node *n, const char *path)
 		return false;
 	if (n->kind == NODE_MAP)
 		return true;
-	return sc_report(b, n->at, path, "expected a map");
+	return diag_add(b->r.sink, DIAG_ERROR, n->at, path, "expected a map");
 }
 
 typedef int find_fn(const struct scenario *sc, const char *name);
@@ -526,8 +511,8 @@ static bool define(struct sc_builder *b, const struct node *map, const char *pat
 		   add_fn *add)
 {
 	if (map->n > SC_MAX_ENTRIES)
-		return sc_report(b, map->at, path, "%u entries: at most %d are possible", map->n,
-				 SC_MAX_ENTRIES);
+		return diag_add(b->r.sink, DIAG_ERROR, map->at, path,
+				"%u entries: at most %d are possible", map->n, SC_MAX_ENTRIES);
 	b->too_many = false;
 	for (const struct node *v = map->first; v != NULL; v = v->next) {
 		const char *why, *p = arena_printf(b->r.arena, "%s.%s", path,
@@ -537,7 +522,7 @@ static bool define(struct sc_builder *b, const struct node *map, const char *pat
 		if (strchr(v->key->text, '*') != NULL)
 			continue;
 		if (!expand(v->key->text, &e, &why)) {
-			sc_report(b, v->key->at, p, "%s", why);
+			diag_add(b->r.sink, DIAG_ERROR, v->key->at, p, "%s", why);
 			e.n = 0;
 		}
 		// A name that is there already gets further settings. The first name that cannot be
@@ -552,13 +537,13 @@ static bool define(struct sc_builder *b, const struct node *map, const char *pat
 	return true;
 }
 
-void sc_define_nodes(struct sc_builder *b)
+static void define_nodes(struct sc_builder *b)
 {
 	if (is_map(b, b->k.switches, "switches") &&
-	    !define(b, b->k.switches, "switches", scenario_switch, sc_add_switch))
+	    !define(b, b->k.switches, "switches", scenario_switch, add_switch))
 		b->k.switches = NULL; // no settings are read
 	if (is_map(b, b->k.hosts, "hosts") &&
-	    !define(b, b->k.hosts, "hosts", scenario_host, sc_add_host))
+	    !define(b, b->k.hosts, "hosts", scenario_host, add_host))
 		b->k.hosts = NULL;
 }
 
@@ -581,8 +566,9 @@ static void fill_switch(struct sc_builder *b, uint32_t i, const struct node *v, 
 	if (!k->ports.given || k->ports.bad)
 		return;
 	if (k->ports.n < sw->n_ports)
-		sc_report(b, k->ports.at, arena_printf(b->r.arena, "%s.ports", path),
-			  "the topology uses %u ports of %s", sw->n_ports, sw->name);
+		diag_add(b->r.sink, DIAG_ERROR, k->ports.at,
+			 arena_printf(b->r.arena, "%s.ports", path),
+			 "the topology uses %u ports of %s", sw->n_ports, sw->name);
 	else
 		sw->n_ports = (uint32_t)k->ports.n;
 }
@@ -612,12 +598,12 @@ static void fill_matching(struct sc_builder *b, const struct node *map, bool swi
 				schema_fill(&b->r, &sc_host_schema, keys, &b->host_keys[i], path);
 		}
 		if (!any && strchr(v->key->text, '*') != NULL)
-			sc_report(b, v->key->at, path, "no %s has such a name",
-				  switches ? "switch" : "host");
+			diag_add(b->r.sink, DIAG_ERROR, v->key->at, path, "no %s has such a name",
+				 switches ? "switch" : "host");
 	}
 }
 
-void sc_fill_nodes(struct sc_builder *b)
+static void fill_nodes(struct sc_builder *b)
 {
 	struct scenario *sc = b->sc;
 
@@ -647,12 +633,13 @@ static const struct cfg_row route_rows[] = {
 };
 SCHEMA(sc_route_schema, route_rows, sc_route_keys);
 
-struct sc_route_list sc_read_routes(struct sc_builder *b, uint32_t sw, const struct cfg_list *list)
+uint32_t sc_read_routes(struct sc_builder *b, uint32_t sw, const struct cfg_list *list,
+			const struct sc_route **out)
 {
 	const struct sc_switch *s = &b->sc->switches[sw];
 	const struct sc_route_keys *k = list->items;
 	uint32_t hosts[SC_MAX_HOSTS];
-	struct sc_route_list out = {0};
+	uint32_t n_out = 0;
 
 	for (unsigned r = 0; r < list->n; r++, k++) {
 		const struct sc_text to = {k->to.text, k->to.at,
@@ -663,42 +650,310 @@ struct sc_route_list sc_read_routes(struct sc_builder *b, uint32_t sw, const str
 		unsigned n;
 
 		if (k->via.n > MAX_NEXTHOPS)
-			ok = sc_report(b, k->via.map.at, k->via.map.path,
-				       "at most %d ports are possible", MAX_NEXTHOPS);
+			ok = REFUSE(b->r.sink, &k->via.map, "at most %d ports are possible",
+				    MAX_NEXTHOPS);
 		for (unsigned i = 0; i < k->via.n && k->via.n <= MAX_NEXTHOPS; i++) {
 			const struct cfg_val *v = &k->via.items[i];
-			int p = sc_port_number(v->text) - 1;
+			int p = port_number(v->text) - 1;
 
 			ports[i] = (uint8_t)p;
 			if (p < 0 || (uint32_t)p >= s->n_ports || s->ports[p].link == SC_NO_LINK)
-				ok = sc_report(b, v->at, k->via.map.path,
-					       "%s has no linked port %s", s->name,
-					       schema_shown(b->r.arena, v->text));
+				ok = diag_add(b->r.sink, DIAG_ERROR, v->at, k->via.map.path,
+					      "%s has no linked port %s", s->name,
+					      schema_shown(b->r.arena, v->text));
 		}
 		n = k->to.text == NULL ? 0 : scenario_pick_hosts(b->sc, b->r.sink, &to, hosts);
 		if (!ok || n == 0)
 			continue;
-		all = arena_alloc(b->r.arena, (out.n + n) * sizeof(*all));
-		if (out.n != 0)
-			memcpy(all, out.routes, out.n * sizeof(*all));
+		all = arena_alloc(b->r.arena, (n_out + n) * sizeof(*all));
+		if (n_out != 0)
+			memcpy(all, *out, n_out * sizeof(*all));
 		for (unsigned i = 0; i < n; i++)
-			all[out.n++] = (struct sc_route){k->map.at, hosts[i], k->via.n, ports};
-		out.routes = all;
+			all[n_out++] = (struct sc_route){k->map.at, hosts[i], k->via.n, ports};
+		*out = all;
 	}
-	return out;
+	return n_out;
 }
 
 void sc_build_routes(struct sc_builder *b)
 {
 	for (uint32_t i = 0; i < b->sc->n_switches; i++) {
 		const struct sc_switch_keys *k = &b->switch_keys[i];
-		struct sc_route_list l = sc_read_routes(b, i, &k->routes);
+		struct sc_switch *sw = &b->sc->switches[i];
 
-		b->sc->switches[i].routes = l.routes;
-		b->sc->switches[i].n_routes = l.n;
+		sw->n_routes = sc_read_routes(b, i, &k->routes, &sw->routes);
 		if (k->routes.n != 0 && b->k.forwarding.n == FORWARD_BRIDGE)
-			sc_report(b, k->routes.map.at, k->routes.map.path,
-				  "the switches bridge: routes need forwarding: route");
+			REFUSE(b->r.sink, &k->routes.map,
+			       "the switches bridge: routes need forwarding: route");
 		b->sc->routed |= k->routes.n != 0;
 	}
+}
+
+// ---- topologies
+// Known topologies by their numbers. Names count from 1 over the whole fabric; the ports of a
+// switch are, in order: its hosts, then the tier below, then the tier above.
+//
+//   star        s1; h1.. on p1..
+//   leaf-spine  leaves l1.., spines s1..; every leaf to every spine
+//   clos        per pod ToRs t1.. and leaves l1.., spines s1..; in a pod every ToR to every leaf,
+//               and every leaf to every spine
+//   ring        s1..; the last two ports of each go to the next switch and to the one before
+#define COUNT(key, f, most, text)                                                                  \
+	key, CFG_NUMBER, .unit = UNIT_COUNT, AT(sc_shape, f), .min = 1, .max = most,               \
+			 .required = true, .help = text
+#define SPEED(key, f, otherwise, text)                                                             \
+	key, CFG_NUMBER, .unit = UNIT_RATE, AT(sc_shape, f), .min = 1000000, .max = GIGA(800),     \
+			 .required = (otherwise) == NULL, .dflt_text = otherwise, .help = text
+#define LENGTH(key, f, otherwise, text)                                                            \
+	key, CFG_NUMBER, .unit = UNIT_LENGTH, AT(sc_shape, f), .max = SC_MAX_CABLE_CM,             \
+			 .dflt_text = otherwise, .help = text
+#define DELAY(key, f, otherwise, text)                                                             \
+	key, CFG_NUMBER, .unit = UNIT_TIME, AT(sc_shape, f), .max = SC_MAX_DELAY_NS,               \
+			 .dflt_text = otherwise, .help = text ", in place of the length"
+#define PROFILE(key, f, otherwise, text)                                                           \
+	key, CFG_NAME, AT(sc_shape, f), .max = POLICY_NAME_LEN - 1, .dflt_text = otherwise,        \
+					.help = text
+
+// The rows of the cables of a tier. Their defaults but the profile are those of the tier `below`.
+#define CABLES(tier, below, profile_, ends)                                                        \
+	{SPEED(#tier "_speed", tier.speed, below "_speed", ends)},                                 \
+		{LENGTH(#tier "_length", tier.length, below "_length", ends)},                     \
+		{DELAY(#tier "_delay", tier.delay, below "_delay", ends)},                         \
+	{                                                                                          \
+		PROFILE(#tier "_profile", tier.profile, profile_, "of the ports " ends)            \
+	}
+#define HOST_CABLES(ends)                                                                          \
+	{SPEED("host_speed", host.speed, NULL, ends)},                                             \
+		{LENGTH("host_length", host.length, "5m", ends)},                                  \
+		{DELAY("host_delay", host.delay, "of the length", ends)},                          \
+	{                                                                                          \
+		PROFILE("host_profile", host.profile, "the policy's", "of the ports " ends)        \
+	}
+
+static const struct cfg_row star_rows[] = {
+	{COUNT("hosts", hosts, POLICY_MAX_PORTS, "h1, h2, ... on s1")},
+	{SPEED("speed", host.speed, NULL, "of every link")},
+	{LENGTH("length", host.length, "5m", "of every cable")},
+	{DELAY("delay", host.delay, "of the length", "propagation of every cable, one way")},
+	{PROFILE("profile", host.profile, "the policy's", "profile of every linked port")},
+};
+static SCHEMA(star_schema, star_rows, sc_shape);
+
+static const struct cfg_row leaf_spine_rows[] = {
+	{COUNT("leaves", leaves, SC_MAX_SWITCHES, "l1, l2, ...")},
+	{COUNT("spines", spines, POLICY_MAX_PORTS, "s1, s2, ..., each linked to every leaf")},
+	{COUNT("hosts_per_leaf", hosts_each, POLICY_MAX_PORTS, "h1, h2, ... in order of leaves")},
+	HOST_CABLES("host to leaf"),
+	CABLES(fabric, "host", "the policy's", "leaf to spine"),
+};
+static SCHEMA(leaf_spine_schema, leaf_spine_rows, sc_shape);
+
+static const struct cfg_row clos_rows[] = {
+	{COUNT("pods", pods, SC_MAX_SWITCHES, "groups of ToRs and leaves")},
+	{COUNT("tors_per_pod", tors, POLICY_MAX_PORTS, "t1, t2, ... in order of pods")},
+	{COUNT("leaves_per_pod", leaves, POLICY_MAX_PORTS,
+	       "l1, l2, ..., each linked to every ToR of its pod")},
+	{COUNT("spines", spines, POLICY_MAX_PORTS, "s1, s2, ..., each linked to every leaf")},
+	{COUNT("hosts_per_tor", hosts_each, POLICY_MAX_PORTS, "h1, h2, ... in order of ToRs")},
+	HOST_CABLES("host to ToR"),
+	CABLES(fabric, "host", "the policy's", "ToR to leaf"),
+	CABLES(spine, "fabric", "fabric_profile", "leaf to spine"),
+};
+static SCHEMA(clos_schema, clos_rows, sc_shape);
+
+static const struct cfg_row ring_rows[] = {
+	{NUMBER(COUNT, sc_shape, switches), .min = 3, .max = SC_MAX_SWITCHES, .required = true,
+	 .help = "s1, s2, ..."},
+	{COUNT("hosts_per_switch", hosts_each, POLICY_MAX_PORTS,
+	       "h1, h2, ... in order of switches")},
+	HOST_CABLES("host to switch"),
+	CABLES(fabric, "host", "the policy's", "switch to switch"),
+};
+static SCHEMA(ring_schema, ring_rows, sc_shape);
+
+#define SHAPE(key, id, schema, text)                                                               \
+	key, CFG_MAP, .sub = &(schema), AT(sc_topology_keys, shape[id]), .dflt_text = "none",      \
+		      .help = text
+static const struct cfg_row topology_rows[] = {
+	{SHAPE("star", TOPOLOGY_STAR, star_schema, "one switch and its hosts")},
+	{SHAPE("leaf-spine", TOPOLOGY_LEAF_SPINE, leaf_spine_schema, "two tiers")},
+	{SHAPE("clos", TOPOLOGY_CLOS, clos_schema, "three tiers")},
+	{SHAPE("ring", TOPOLOGY_RING, ring_schema, "switches in a circle")},
+};
+static_assert(N(topology_rows) == N_TOPOLOGIES, "a row per topology");
+SCHEMA(sc_topology_schema, topology_rows, sc_topology_keys);
+
+// ---- growing
+struct tier {
+	uint32_t first, n; // switches
+};
+
+struct shape {
+	struct sc_builder *b;
+	const struct sc_shape *k;
+	struct sc_text where;
+	struct sc_cable host, fabric, spine;
+	uint32_t n_plugged[SC_MAX_SWITCHES]; // ports of a switch that are taken
+};
+
+static struct tier add_tier(struct shape *s, const char *letter, uint32_t n)
+{
+	struct scenario *sc = s->b->sc;
+	struct tier t = {sc->n_switches, n};
+
+	for (uint32_t i = 0; i < n; i++)
+		if (add_switch(s->b, arena_printf(s->b->r.arena, "%s%u", letter, i + 1),
+			       s->where.at, s->where.path) < 0)
+			return (struct tier){t.first, i};
+	return t;
+}
+
+static struct sc_end plug(struct shape *s, uint32_t sw)
+{
+	return (struct sc_end){true, sw, s->n_plugged[sw]++};
+}
+
+static void add_hosts(struct shape *s, struct tier t, uint32_t each)
+{
+	for (uint32_t i = 0; i < t.n; i++)
+		for (uint32_t k = 0; k < each; k++) {
+			const char *name = arena_printf(s->b->r.arena, "h%u", i * each + k + 1);
+			int host = add_host(s->b, name, s->where.at, s->where.path);
+			struct sc_end end[2];
+
+			if (host < 0)
+				return;
+			end[0] = (struct sc_end){false, (uint32_t)host, 0};
+			end[1] = plug(s, t.first + i);
+			add_link(s->b, end, &s->host, &s->where);
+		}
+}
+
+// Every switch of one tier to every one of the other, in order of the lower.
+static void mesh(struct shape *s, struct tier low, struct tier high, const struct sc_cable *c)
+{
+	for (uint32_t i = 0; i < low.n; i++)
+		for (uint32_t k = 0; k < high.n; k++) {
+			const struct sc_end end[2] = {plug(s, low.first + i),
+						      plug(s, high.first + k)};
+
+			add_link(s->b, end, c, &s->where);
+		}
+}
+
+static void grow_star(struct shape *s)
+{
+	add_hosts(s, add_tier(s, "s", 1), (uint32_t)s->k->hosts.n);
+}
+
+static void grow_leaf_spine(struct shape *s)
+{
+	struct tier leaves = add_tier(s, "l", (uint32_t)s->k->leaves.n);
+	struct tier spines = add_tier(s, "s", (uint32_t)s->k->spines.n);
+
+	add_hosts(s, leaves, (uint32_t)s->k->hosts_each.n);
+	mesh(s, leaves, spines, &s->fabric);
+}
+
+static void grow_clos(struct shape *s)
+{
+	uint32_t pods = (uint32_t)s->k->pods.n;
+	uint32_t tors_each = (uint32_t)s->k->tors.n, leaves_each = (uint32_t)s->k->leaves.n;
+	struct tier tors = add_tier(s, "t", pods * tors_each);
+	struct tier leaves = add_tier(s, "l", pods * leaves_each);
+	struct tier spines = add_tier(s, "s", (uint32_t)s->k->spines.n);
+
+	if (s->b->r.sink->n_errors != 0)
+		return; // too many of them: a part makes no fabric
+	add_hosts(s, tors, (uint32_t)s->k->hosts_each.n);
+	for (uint32_t p = 0; p < pods; p++)
+		mesh(s, (struct tier){tors.first + p * tors_each, tors_each},
+		     (struct tier){leaves.first + p * leaves_each, leaves_each}, &s->fabric);
+	mesh(s, leaves, spines, &s->spine);
+}
+
+static void grow_ring(struct shape *s)
+{
+	struct tier t = add_tier(s, "s", (uint32_t)s->k->switches.n);
+	uint32_t next = (uint32_t)s->k->hosts_each.n, before = next + 1;
+
+	add_hosts(s, t, next);
+	for (uint32_t i = 0; i < t.n; i++) {
+		const struct sc_end end[2] = {{true, t.first + i, next},
+					      {true, t.first + (i + 1) % t.n, before}};
+
+		add_link(s->b, end, &s->fabric, &s->where);
+	}
+}
+
+static void (*const grow[N_TOPOLOGIES])(struct shape *s) = {
+	[TOPOLOGY_STAR] = grow_star,
+	[TOPOLOGY_LEAF_SPINE] = grow_leaf_spine,
+	[TOPOLOGY_CLOS] = grow_clos,
+	[TOPOLOGY_RING] = grow_ring,
+};
+
+// Numbers that were refused hold their defaults, which make no fabric.
+static bool is_whole(const struct sc_shape *k, const struct cfg_schema *schema)
+{
+	for (unsigned i = 0; i < schema->n; i++) {
+		const struct cfg_row *row = &schema->rows[i];
+		const struct cfg_val *v = (const void *)((const char *)k + row->off);
+
+		if (v->bad || (row->required && !v->given))
+			return false;
+	}
+	return true;
+}
+
+static void grow_topology(struct sc_builder *b, const struct sc_shape *k)
+{
+	unsigned kind = (unsigned)(k - b->k.topology.shape);
+	struct shape s = {.b = b,
+			  .k = k,
+			  .where = {.at = k->map.at, .path = k->map.path},
+			  .host = SC_DEFAULT_CABLE};
+
+	if (!is_whole(k, topology_rows[kind].sub))
+		return;
+	read_cable(b, &k->host, &s.host);
+	s.fabric = s.host;
+	s.fabric.profile = NULL;
+	read_cable(b, &k->fabric, &s.fabric);
+	s.spine = s.fabric;
+	read_cable(b, &k->spine, &s.spine);
+	grow[kind](&s);
+}
+
+static void build_topology(struct sc_builder *b)
+{
+	const struct sc_shape *found = NULL;
+
+	if (!b->k.topology.map.given)
+		return;
+	for (unsigned i = 0; i < N_TOPOLOGIES; i++) {
+		const struct sc_shape *k = &b->k.topology.shape[i];
+
+		if (!k->map.given)
+			continue;
+		if (found != NULL) {
+			REFUSE(b->r.sink, &k->map, "there is a topology already: %s",
+			       found->map.path);
+			return;
+		}
+		found = k;
+	}
+	if (found == NULL)
+		diag_add(b->r.sink, DIAG_ERROR, b->k.topology.map.at, "topology",
+			 "is empty: give one of star, leaf-spine, clos, ring");
+	else
+		grow_topology(b, found);
+}
+
+void sc_build_nodes(struct sc_builder *b)
+{
+	build_topology(b);
+	define_nodes(b);
+	fill_nodes(b);
+	build_links(b);
 }

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // A scenario while it is read: what the rows fill, and the struct scenario that grows from it.
-// Private to scenario*.c and topology.c; everything here lives in the scenario's arena.
+// Private to scenario*.c; everything here lives in the scenario's arena.
 #pragma once
 
 #include "control/config/schema.h"
@@ -79,9 +79,8 @@ struct sc_keys {
 
 extern const struct cfg_schema sc_root_schema; // scenario.c
 extern const struct cfg_schema sc_switch_schema, sc_host_schema;
-extern const struct cfg_schema sc_topology_schema; // topology.c
-extern const struct cfg_schema sc_fault_schema; // scenario_faults.c
-extern const struct cfg_schema sc_route_schema; // scenario_build.c
+extern const struct cfg_schema sc_fault_schema;
+extern const struct cfg_schema sc_topology_schema, sc_route_schema; // scenario_build.c
 
 // ---- the scenario that grows
 struct sc_builder {
@@ -96,49 +95,18 @@ struct sc_builder {
 	bool too_many; // of the switches or hosts that are being defined: reported
 };
 
-// Reports a mistake. False, for the caller to return.
-__attribute__((format(printf, 4, 5))) bool sc_report(struct sc_builder *b, struct cfg_pos at,
-						     const char *path, const char *fmt, ...);
-
 // A path of the file as seen from here.
 const char *sc_relative(struct sc_builder *b, const char *path);
 
-// Adds one, or reports that there are too many or that the name cannot be used. Index or -1.
-int sc_add_switch(struct sc_builder *b, const char *name, struct cfg_pos at, const char *path);
-int sc_add_host(struct sc_builder *b, const char *name, struct cfg_pos at, const char *path);
-
-// The routes of a list of sc_route_keys, for a switch.
-struct sc_route_list {
-	struct sc_route *routes;
-	uint32_t n;
-};
-struct sc_route_list sc_read_routes(struct sc_builder *b, uint32_t sw,
-				    const struct cfg_list *list);
-
-struct sc_cable {
-	uint64_t speed_bps, cable_cm;
-	int64_t delay_ns; // negative: from the length
-	const struct node *profile; // as of struct sc_link
-};
-// What the keys of a cable say, over what *c says. path: of its delay.
-void sc_read_cable(struct sc_builder *b, const struct sc_cable_keys *k, const char *path,
-		   struct sc_cable *c);
-// Both ends must be free; reports what is not.
-void sc_add_link(struct sc_builder *b, const struct sc_end end[2], const struct sc_cable *c,
-		 const struct sc_text *where);
+// The routes of a list of sc_route_keys, for a switch. Returns how many.
+uint32_t sc_read_routes(struct sc_builder *b, uint32_t sw, const struct cfg_list *list,
+			const struct sc_route **out);
 
 // "h1" or "s1.p2". False: reported.
 bool sc_parse_end(struct sc_builder *b, const struct sc_text *v, struct sc_end *out);
 // The nearest name as "did you mean X?", or those there are.
 const char *sc_known_switches(const struct scenario *sc, struct arena *a, const char *text);
-const char *sc_time(struct arena *a, uint64_t ns); // "5ms"
 
-// scenario_build.c, in this order; the topology comes first.
-void sc_define_nodes(struct sc_builder *b); // switches and hosts by name
-void sc_fill_nodes(struct sc_builder *b); // their settings
-void sc_build_links(struct sc_builder *b);
-
-void sc_build_topology(struct sc_builder *b); // topology.c: switches, hosts and links
+// scenario_build.c: switches, hosts and links with their settings, first those of the topology.
+void sc_build_nodes(struct sc_builder *b);
 void sc_build_routes(struct sc_builder *b); // those that switches are given
-void sc_build_faults(struct sc_builder *b); // scenario_faults.c
-

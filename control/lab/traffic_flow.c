@@ -483,7 +483,7 @@ static void check_rules(struct resolver *r)
 	bool endless = f->size_kind == SIZE_UNLIMITED && !f->size.bad && flow_standing(f);
 	bool service = (BIT(f->pattern.n) & SERVICE) != 0, cm = r->sc->connect_by_cm;
 	const char *late = arena_printf(r->sc->arena, "the run ends at %s, before this flow begins",
-					sc_time(r->sc->arena, r->sc->duration_ns));
+					UNIT_TEXT(UNIT_TIME, (int64_t)r->sc->duration_ns));
 	const char *by_cm = arena_printf(
 		r->sc->arena, "%s needs connections out of band: leave out `connect: cm`", pattern);
 	const struct rule rules[] = {
