@@ -13,7 +13,6 @@
 #define NUMBER(u, s, f) FIELD(CFG_NUMBER, s, f), .unit = UNIT_##u
 #define WORDS(...) ((const char *const[]){__VA_ARGS__, NULL})
 #define SCALAR(...) (&(const struct cfg_row){__VA_ARGS__})
-#define KEYED(type, s, f) FIELD(CFG_##type, s, f)
 #define SCHEMA(id, table, type)                                                                    \
 	const struct cfg_schema id = {table, N(table), sizeof(struct type)};                       \
 	static_assert(N(table) <= CFG_MAX_ROWS, "the engine keeps one position per row")

@@ -14,14 +14,7 @@ static const char *const preset_words[] = {PRESETS, NULL};
 static const char *const cc_words[] = {PRESETS, "none", "dcqcn", "paper", "connectx", "qcn", NULL};
 static const char *const flavour_words[] = {
 	[CC_NONE] = "none", [CC_PAPER] = "paper", [CC_CONNECTX] = "connectx", NULL};
-static const char *const np_words[] = {
-	[NP_NONE] = "none", [NP_WINDOW] = "window", [NP_GAP] = "gap", NULL};
 enum { GO_BACK_0, GO_BACK_N };
-static const char *const sport_words[] = {[NIC_SPORT_LINUX] = "linux",
-					  [NIC_SPORT_FIXED] = "fixed",
-					  [NIC_SPORT_RANDOM] = "random",
-					  NULL};
-static const char *const go_back_words[] = {[GO_BACK_0] = "0", [GO_BACK_N] = "n", NULL};
 
 // ---- cc
 #define ROW_TIME CFG_NUMBER, .unit = UNIT_TIME
@@ -33,11 +26,13 @@ static const char *const go_back_words[] = {[GO_BACK_0] = "0", [GO_BACK_N] = "n"
 #define ROW_CLASSES CFG_SET
 
 static const struct cfg_row cc_rows[] = {
-	{KEYED(WORD, cc_keys, preset), .words = cc_words, .dflt_text = "paper",
+	{FIELD(CFG_WORD, cc_keys, preset), .words = cc_words, .dflt_text = "paper",
 	 .help = "where all other keys of `cc` start from"},
-	{KEYED(WORD, cc_keys, flavour), .words = flavour_words, .dflt_text = "of the preset",
+	{FIELD(CFG_WORD, cc_keys, flavour), .words = flavour_words, .dflt_text = "of the preset",
 	 .help = "reaction point; without `preset` also where all other keys start from"},
-	{KEYED(WORD, cc_keys, np), .words = np_words, .dflt_text = "of the preset",
+	{FIELD(CFG_WORD, cc_keys, np),
+	 .words = WORDS([NP_NONE] = "none", [NP_WINDOW] = "window", [NP_GAP] = "gap"),
+	 .dflt_text = "of the preset",
 	 .help = "notification point: a CNP per window and queue pair, or per mark with a gap"},
 #define X(name, kind, field, lo, hi, who, text)                                                    \
 	{#name,                                                                                    \
@@ -51,9 +46,6 @@ static const struct cfg_row cc_rows[] = {
 #undef X
 };
 static SCHEMA(cc_schema, cc_rows, cc_keys);
-
-static const struct cfg_row cc_scalar = {"cc", CFG_WORD, AT(nic_keys, cc.preset),
-					 .words = cc_words};
 
 // ---- the NIC
 static const struct cfg_row receive_rows[] = {
@@ -73,9 +65,10 @@ static SCHEMA(receive_schema, receive_rows, nic_receive_keys);
 static const struct cfg_row nic_rows[] = {
 	{NUMBER(RATE, nic_keys, speed), .min = 1000000, .max = GIGA(800), .dflt_text = "the link's",
 	 .help = "line rate; must be the link's"},
-	{KEYED(WORD, nic_keys, preset), .words = preset_words, .dflt_text = "none",
+	{FIELD(CFG_WORD, nic_keys, preset), .words = preset_words, .dflt_text = "none",
 	 .help = "generation of the card: where `cc` starts from"},
-	{KEYED(MAP, nic_keys, cc), .sub = &cc_schema, .scalar = &cc_scalar,
+	{FIELD(CFG_MAP, nic_keys, cc), .sub = &cc_schema,
+	 .scalar = SCALAR("cc", CFG_WORD, AT(nic_keys, cc.preset), .words = cc_words),
 	 .dflt_text = "the preset's, else none", .help = "congestion control"},
 	{NUMBER(COUNT, nic_keys, window), .min = 1, .max = NIC_MAX_WINDOW, .dflt_text = "8192",
 	 .help = "unacknowledged packets per queue pair"},
@@ -83,17 +76,20 @@ static const struct cfg_row nic_rows[] = {
 	 .dflt_text = "as the fabric needs",
 	 .help = "retransmission timer; default: twice (base RTT + time in which the full buffers "
 		 "of the longest way drain at its slowest link), at least 1ms"},
-	{KEYED(WORD, nic_keys, udp_sport), .words = sport_words,
+	{FIELD(CFG_WORD, nic_keys, udp_sport),
+	 .words = WORDS([NIC_SPORT_LINUX] = "linux", [NIC_SPORT_FIXED] = "fixed",
+			[NIC_SPORT_RANDOM] = "random"),
 	 .help = "UDP source port of a queue pair: derived from both numbers as Linux does, 49152 "
 		 "for all, or drawn"},
-	{KEYED(SWITCH, nic_keys, deaf), .help = "ignores PFC"},
-	{KEYED(WORD, nic_keys, go_back), .words = go_back_words, .dflt = GO_BACK_N,
+	{FIELD(CFG_SWITCH, nic_keys, deaf), .help = "ignores PFC"},
+	{FIELD(CFG_WORD, nic_keys, go_back), .words = WORDS([GO_BACK_0] = "0", [GO_BACK_N] = "n"),
+	 .dflt = GO_BACK_N,
 	 .help = "what is sent again after a loss: from the lost packet (n), or the message (0)"},
-	{KEYED(SWITCH, nic_keys, fence),
+	{FIELD(CFG_SWITCH, nic_keys, fence),
 	 .help = "one SEND in flight per round trip (hidden fence of fast memory registration)"},
 	{NUMBER(TIME, nic_keys, storm_guard), .min = 1000, .max = SECONDS(60), .dflt_text = "never",
 	 .help = "a card that has paused its peer for so long pauses nobody any more"},
-	{KEYED(MAP, nic_keys, receive), .sub = &receive_schema, .dflt_text = "at line rate",
+	{FIELD(CFG_MAP, nic_keys, receive), .sub = &receive_schema, .dflt_text = "at line rate",
 	 .help = "a slow receiver"},
 };
 SCHEMA(nic_keys_schema, nic_rows, nic_keys);

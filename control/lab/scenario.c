@@ -20,37 +20,32 @@
 
 enum { NAME_LEN = 63, TITLE_LEN = 80, TEXT_LEN = 8000, PATH_LEN = 255, MAX_ITEMS = 4096 };
 
-static const char *const forwarding_words[] = {"auto", "bridge", "route", NULL};
-static const char *const until_words[] = {"done", NULL};
-static const char *const connect_words[] = {"direct", "cm", NULL};
-static const char *const frames_words[] = {"headers", "whole", NULL};
-
 // ---- switches and hosts
 static const struct cfg_row switch_rows[] = {
 	{NUMBER(COUNT, sc_switch_keys, ports), .min = 1, .max = POLICY_MAX_PORTS,
 	 .dflt_text = "as linked",
 	 .help = "number of ports; those without a link are down, but their reserves count"},
-	{KEYED(LINE, sc_switch_keys, policy), .max = PATH_LEN, .dflt_text = "the scenario's",
+	{FIELD(CFG_LINE, sc_switch_keys, policy), .max = PATH_LEN, .dflt_text = "the scenario's",
 	 .help = "policy file of this switch"},
-	{KEYED(NODE, sc_switch_keys, override), .dflt_text = "none",
+	{FIELD(CFG_NODE, sc_switch_keys, override), .dflt_text = "none",
 	 .help = "keys of the policy, laid over the file for this switch; `~` removes a key"},
 	{NUMBER(COUNT, sc_switch_keys, ecmp_seed), .max = UINT32_MAX,
 	 .dflt_text = "from seed and name",
 	 .help = "what its hash of flows over equal ways starts with"},
-	{KEYED(LIST, sc_switch_keys, routes), .sub = &sc_route_schema, .max = MAX_ITEMS,
+	{FIELD(CFG_LIST, sc_switch_keys, routes), .sub = &sc_route_schema, .max = MAX_ITEMS,
 	 .dflt_text = "shortest paths",
 	 .help = "routes in place of those that are derived, for the hosts named"},
 };
 SCHEMA(sc_switch_schema, switch_rows, sc_switch_keys);
 
 static const struct cfg_row host_rows[] = {
-	{KEYED(MAP, sc_host_keys, nic), .sub = &nic_keys_schema, .dflt_text = "defaults",
+	{FIELD(CFG_MAP, sc_host_keys, nic), .sub = &nic_keys_schema, .dflt_text = "defaults",
 	 .help = "its network card"},
 };
 SCHEMA(sc_host_schema, host_rows, sc_host_keys);
 
 static const struct cfg_row link_rows[] = {
-	{KEYED(WORDS, sc_link_keys, between), .required = true, .max = PATH_LEN,
+	{FIELD(CFG_WORDS, sc_link_keys, between), .required = true, .max = PATH_LEN,
 	 .help = "two ends, [h1, s1.p1]; ranges make several links, end by end"},
 	{"speed", CFG_NUMBER, .unit = UNIT_RATE, AT(sc_link_keys, cable.speed), .min = 1000000,
 	 .max = GIGA(800), .required = true, .help = "line rate"},
@@ -123,7 +118,7 @@ static const struct cfg_row lossy_rows[] = {
 	 .help = "only frames of more bytes can be lost: data, not ACKs"},
 	{NUMBER(BYTES, kind_keys, shorter_than), .min = 1, .max = 65535, .dflt_text = "any",
 	 .help = "only frames of fewer bytes can be lost: ACKs (62 B) and CNPs (74 B), not data"},
-	{KEYED(SWITCH, kind_keys, control), .help = "MAC control frames can be lost, too"},
+	{FIELD(CFG_SWITCH, kind_keys, control), .help = "MAC control frames can be lost, too"},
 };
 static SCHEMA(lossy_schema, lossy_rows, kind_keys);
 
@@ -153,11 +148,11 @@ static const struct cfg_row tx_off_rows[] = {
 static SCHEMA(tx_off_schema, tx_off_rows, kind_keys);
 
 static const struct cfg_row reload_rows[] = {
-	{KEYED(LINE, kind_keys, policy), .max = 255, .dflt_text = "the switch's",
+	{FIELD(CFG_LINE, kind_keys, policy), .max = 255, .dflt_text = "the switch's",
 	 .help = "another policy file"},
-	{KEYED(NODE, kind_keys, override), .dflt_text = "none",
+	{FIELD(CFG_NODE, kind_keys, override), .dflt_text = "none",
 	 .help = "laid over the policy, after what the switch started with; {}: as it started"},
-	{KEYED(LIST, kind_keys, routes), .sub = &sc_route_schema, .max = MAX_ITEMS,
+	{FIELD(CFG_LIST, kind_keys, routes), .sub = &sc_route_schema, .max = MAX_ITEMS,
 	 .dflt_text = "those that it started with",
 	 .help = "routes in place of those that it started with, for the hosts named"},
 };
@@ -178,7 +173,7 @@ static const struct cfg_row fault_rows[] = {
 	 .help = "when it begins"},
 	{TARGET("host", TARGET_HOST, "the host it strikes, or hosts: a range h[1-8], a pattern")},
 	{TARGET("link", TARGET_LINK, "the cable, by either end: h1, or s1.p3; both directions")},
-	{KEYED(TEXT, fault_keys, from), .max = NAME_LEN, .dflt_text = "both directions",
+	{FIELD(CFG_TEXT, fault_keys, from), .max = NAME_LEN, .dflt_text = "both directions",
 	 .help = "in place of `link`: only frames that leave by this end"},
 	{TARGET("port", TARGET_PORT, "the port, s1.p3")},
 	{TARGET("switch", TARGET_SWITCH, "the switch")},
@@ -209,14 +204,14 @@ static const char *const target_keys[N_TARGETS] = {"host", "link", "port", "swit
 static const struct cfg_row record_rows[] = {
 	{NUMBER(TIME, sc_record_keys, every), .min = 100, .max = SECONDS(1), .dflt = 10000,
 	 .help = "from row to row"},
-	{KEYED(LINES, sc_record_keys, what), .max = PATH_LEN, .dflt_text = "nothing",
+	{FIELD(CFG_LINES, sc_record_keys, what), .max = PATH_LEN, .dflt_text = "nothing",
 	 .help = "columns: rate(h1), queue(s1.p3.3), pauses(s1), ..."},
-	{KEYED(WORDS, sc_record_keys, histogram), .max = PATH_LEN, .dflt_text = "none",
+	{FIELD(CFG_WORDS, sc_record_keys, histogram), .max = PATH_LEN, .dflt_text = "none",
 	 .help = "queues s1.p3.3, or ports and switches: the time that each had each length, "
 		 "exact, in report.json"},
 	{NUMBER(BYTES, sc_record_keys, bin), .min = 1, .max = GIGA(64), .dflt_text = "a cell",
 	 .help = "of a histogram"},
-	{KEYED(WORDS, sc_record_keys, capture), .max = PATH_LEN, .dflt_text = "none",
+	{FIELD(CFG_WORDS, sc_record_keys, capture), .max = PATH_LEN, .dflt_text = "none",
 	 .help = "switch ports `s1.p3` whose frames, both ways and dropped ones, `--out` gets as "
 		 "capture.pcapng"},
 	{NUMBER(COUNT, sc_record_keys, snaplen), .min = 1, .max = TAP_MAX_SNAPLEN, .dflt = 128,
@@ -232,16 +227,16 @@ static SCHEMA(record_schema, record_rows, sc_record_keys);
 static const struct cfg_row root_rows[] = {
 	{"scenario", CFG_NAME, AT(sc_keys, name), .required = true, .max = NAME_LEN,
 	 .help = "its name"},
-	{KEYED(LINE, sc_keys, title), .max = TITLE_LEN,
+	{FIELD(CFG_LINE, sc_keys, title), .max = TITLE_LEN,
 	 .dflt_text = "the first sentence of the description",
 	 .help = "its line in `weir-lab list` and in the report"},
-	{KEYED(LINE, sc_keys, description), .max = TEXT_LEN, .dflt_text = "none",
+	{FIELD(CFG_LINE, sc_keys, description), .max = TEXT_LEN, .dflt_text = "none",
 	 .help = "what it shows, and where its figures come from; goes into the report"},
-	{KEYED(NODE, sc_keys, params), .dflt_text = "none",
+	{FIELD(CFG_NODE, sc_keys, params), .dflt_text = "none",
 	 .help = "values by name, {n: 8, kmin: 100KB}: `$n` stands for 8 in any key and value"},
 	{NUMBER(TIME, sc_keys, duration), .min = 1, .max = SECONDS(3600),
 	 .dflt_text = "required without `until`", .help = "virtual time that is run"},
-	{KEYED(WORD, sc_keys, until), .words = until_words, .dflt_text = "the duration",
+	{FIELD(CFG_WORD, sc_keys, until), .words = WORDS("done"), .dflt_text = "the duration",
 	 .help = "done: in place of `duration`; the run, its rates and its means end when the "
 		 "last message of all flows that end is acknowledged"},
 	{NUMBER(TIME, sc_keys, at_most), .min = 1, .max = SECONDS(3600),
@@ -256,37 +251,37 @@ static const struct cfg_row root_rows[] = {
 	 .help = "a cycle of paused queues is a deadlock when none of them has sent anything for "
 		 "so "
 		 "long; looked at once a millisecond"},
-	{KEYED(LINE, sc_keys, policy), .max = PATH_LEN, .dflt_text = "the switches'",
+	{FIELD(CFG_LINE, sc_keys, policy), .max = PATH_LEN, .dflt_text = "the switches'",
 	 .help = "policy file of all switches, the very file that runs live; seen from this file"},
-	{KEYED(NODE, sc_keys, override), .dflt_text = "none",
+	{FIELD(CFG_NODE, sc_keys, override), .dflt_text = "none",
 	 .help = "keys of the policy, laid over the file for all switches; `~` removes a key"},
-	{KEYED(MAP, sc_keys, topology), .sub = &sc_topology_schema, .dflt_text = "none",
+	{FIELD(CFG_MAP, sc_keys, topology), .sub = &sc_topology_schema, .dflt_text = "none",
 	 .help = "a known one, by its numbers"},
-	{KEYED(NODE, sc_keys, switches), .dflt_text = "the topology's",
+	{FIELD(CFG_NODE, sc_keys, switches), .dflt_text = "the topology's",
 	 .help = "switches by name or range; a pattern such as \"*\" adds to those there are"},
-	{KEYED(NODE, sc_keys, hosts), .dflt_text = "the topology's",
+	{FIELD(CFG_NODE, sc_keys, hosts), .dflt_text = "the topology's",
 	 .help = "hosts by name or range; a pattern such as \"h*\" adds to those there are"},
-	{KEYED(LIST, sc_keys, links), .sub = &link_schema, .max = MAX_ITEMS,
+	{FIELD(CFG_LIST, sc_keys, links), .sub = &link_schema, .max = MAX_ITEMS,
 	 .dflt_text = "the topology's", .help = "cables"},
-	{KEYED(WORD, sc_keys, forwarding), .words = forwarding_words,
+	{FIELD(CFG_WORD, sc_keys, forwarding), .words = WORDS("auto", "bridge", "route"),
 	 .help = "bridge: by address, a tree only; route: by shortest paths, flows spread over "
 		 "equal "
 		 "ones; auto: bridge a tree, route anything else"},
-	{KEYED(SWITCH, sc_keys, withdraw), .dflt = 1,
+	{FIELD(CFG_SWITCH, sc_keys, withdraw), .dflt = 1,
 	 .help = "derived routes: a switch uses a next hop only while a shortest way behind it "
 		 "to the host's switch is up. off: routes stay as they are"},
-	{KEYED(WORD, sc_keys, connect), .words = connect_words,
+	{FIELD(CFG_WORD, sc_keys, connect), .words = WORDS("direct", "cm"),
 	 .help = "cm: connections are made by frames on the wire; direct: they are there"},
-	{KEYED(WORD, sc_keys, frames), .words = frames_words,
+	{FIELD(CFG_WORD, sc_keys, frames), .words = WORDS("headers", "whole"),
 	 .help = "whole: payload is there, and checked where it arrives, as is the iCRC; headers: "
 		 "the rest of a frame is only counted"},
-	{KEYED(LIST, sc_keys, flows), .sub = &lab_flow_schema, .max = MAX_ITEMS,
+	{FIELD(CFG_LIST, sc_keys, flows), .sub = &lab_flow_schema, .max = MAX_ITEMS,
 	 .dflt_text = "none", .help = "who sends what to whom"},
-	{KEYED(LIST, sc_keys, faults), .sub = &sc_fault_schema, .max = MAX_ITEMS,
+	{FIELD(CFG_LIST, sc_keys, faults), .sub = &sc_fault_schema, .max = MAX_ITEMS,
 	 .dflt_text = "none", .help = "what goes wrong, and when"},
-	{KEYED(MAP, sc_keys, record), .sub = &record_schema, .dflt_text = "nothing",
+	{FIELD(CFG_MAP, sc_keys, record), .sub = &record_schema, .dflt_text = "nothing",
 	 .help = "time series"},
-	{KEYED(LINES, sc_keys, expect), .max = TEXT_LEN, .dflt_text = "nothing",
+	{FIELD(CFG_LINES, sc_keys, expect), .max = TEXT_LEN, .dflt_text = "nothing",
 	 .help = "what must hold; the run fails where it does not"},
 };
 SCHEMA(sc_root_schema, root_rows, sc_keys);

@@ -5,8 +5,6 @@
 
 #include <errno.h>
 #include <inttypes.h>
-#include <stdarg.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -31,7 +29,6 @@ enum {
 
 static const char *const pattern_words[] = {"each",    "incast",  "all-to-all", "poisson",
 					    "request", "storage", NULL};
-static const char *const op_words[] = {"write", "send", "read", NULL};
 static_assert(N(pattern_words) == N_PATTERNS + 1, "a word for each pattern");
 
 static const struct cfg_row storage_rows[] = {
@@ -55,22 +52,19 @@ static SCHEMA(storage_schema, storage_rows, lab_storage_keys);
 static const struct cfg_row reuse_rows[] = {
 	{NUMBER(COUNT, lab_reuse_keys, after), .min = 1, .max = MAX_COUNT, .required = true,
 	 .help = "messages of a connection until it is closed"},
-	{KEYED(SWITCH, lab_reuse_keys, crossed),
+	{FIELD(CFG_SWITCH, lab_reuse_keys, crossed),
 	 .help = "two connections between the same hosts change places at the receiver: a queue "
 		 "pair of the sender gets another one of the receiver"},
 	{NUMBER(TIME, lab_reuse_keys, pause), .max = SECONDS(10), .dflt = 10000,
 	 .help = "until it is opened anew; longer than frames are under way"},
 };
 static SCHEMA(reuse_schema, reuse_rows, lab_reuse_keys);
-static const struct cfg_row reuse_scalar = {
-	"reuse",  CFG_NUMBER,	    .unit = UNIT_COUNT,	 AT(lab_flow, reuse.after),
-	.min = 1, .max = MAX_COUNT, .dflt_text = "never"};
 
 static const char *const tcp_words[] = {[TCP_NEWRENO] = "newreno", [TCP_DCTCP] = "dctcp", NULL};
 
 static const struct cfg_row tcp_rows[] = {
-	{KEYED(WORD, lab_tcp_keys, cc), .words = tcp_words, .help = "congestion control"},
-	{KEYED(SWITCH, lab_tcp_keys, sack), .dflt = 1, .help = "selective acknowledgements"},
+	{FIELD(CFG_WORD, lab_tcp_keys, cc), .words = tcp_words, .help = "congestion control"},
+	{FIELD(CFG_SWITCH, lab_tcp_keys, sack), .dflt = 1, .help = "selective acknowledgements"},
 	{NUMBER(BYTES, lab_tcp_keys, window), .min = KB(16), .max = TCP_MAX_WINDOW, .dflt = MB(4),
 	 .help = "receive window"},
 	{NUMBER(COUNT, lab_tcp_keys, initial_window), .min = 1, .max = 1000, .dflt = 10,
@@ -82,22 +76,20 @@ static const struct cfg_row tcp_rows[] = {
 	 .help = "retransmission timer before the first round trip is measured, as of a SYN"},
 	{NUMBER(TIME, lab_tcp_keys, delayed_ack), .min = 1, .max = SECONDS(1), .dflt = 1000000,
 	 .help = "how long an ACK waits for a further segment"},
-	{KEYED(TEXT, lab_tcp_keys, g), .max = NAME_LEN, .dflt_text = "1/16",
+	{FIELD(CFG_TEXT, lab_tcp_keys, g), .max = NAME_LEN, .dflt_text = "1/16",
 	 .help = "dctcp: gain of alpha, a fraction of at most 1"},
 };
 static SCHEMA(tcp_schema, tcp_rows, lab_tcp_keys);
-static const struct cfg_row tcp_scalar = {"tcp", CFG_WORD, AT(lab_flow, tcp.cc),
-					  .words = tcp_words};
 
 static const struct cfg_row flow_rows[] = {
-	{KEYED(NAME, lab_flow, name), .max = NAME_LEN, .dflt_text = "f1, f2, ...",
+	{FIELD(CFG_NAME, lab_flow, name), .max = NAME_LEN, .dflt_text = "f1, f2, ...",
 	 .help = "how expectations and the report call it"},
-	{KEYED(WORD, lab_flow, pattern), .words = pattern_words, .help = "who posts when"},
-	{KEYED(WORDS, lab_flow, from), .max = TEXT_LEN, .required = true,
+	{FIELD(CFG_WORD, lab_flow, pattern), .words = pattern_words, .help = "who posts when"},
+	{FIELD(CFG_WORDS, lab_flow, from), .max = TEXT_LEN, .required = true,
 	 .help = "hosts that send or ask: names, ranges `h[1-8]`, `h*`"},
-	{KEYED(WORDS, lab_flow, to), .max = TEXT_LEN, .dflt_text = "as from",
+	{FIELD(CFG_WORDS, lab_flow, to), .max = TEXT_LEN, .dflt_text = "as from",
 	 .help = "hosts that receive or answer; nobody sends to itself"},
-	{KEYED(SWITCH, lab_flow, pairs),
+	{FIELD(CFG_SWITCH, lab_flow, pairs),
 	 .help = "each: the first of `from` to the first of `to`, and so on"},
 	{"class", CFG_NUMBER, .unit = UNIT_COUNT, AT(lab_flow, cls), .max = 7, .dflt = 3,
 	 .expected = "expected one class from 0 to 7: give each class an item of its own",
@@ -105,12 +97,12 @@ static const struct cfg_row flow_rows[] = {
 	{NUMBER(COUNT, lab_flow, dscp), .max = 63, .dflt = CFG_WORD_VALUE, .word = "by-class",
 	 .dflt_text = "8 * class",
 	 .help = "DSCP of its frames; the hosts' NICs take it for `class`"},
-	{KEYED(WORD, lab_flow, ecn), .words = nic_ecn_words,
+	{FIELD(CFG_WORD, lab_flow, ecn), .words = nic_ecn_words,
 	 .dflt_text = "ect0, of newreno not-ect",
 	 .help = "ECN codepoint of its frames; WRED drops `not-ect` where it marks the others"},
-	{KEYED(WORD, lab_flow, op), .words = op_words,
+	{FIELD(CFG_WORD, lab_flow, op), .words = WORDS("write", "send", "read"),
 	 .help = "the operation; with request: that of the answer"},
-	{KEYED(TEXT, lab_flow, size), .max = TEXT_LEN, .dflt_text = "unlimited",
+	{FIELD(CFG_TEXT, lab_flow, size), .max = TEXT_LEN, .dflt_text = "unlimited",
 	 .help = "`unlimited`, bytes of a message (an answer, a storage payload), or a "
 		 "distribution: a name in sizes/, or a file"},
 	{NUMBER(COUNT, lab_flow, count), .min = 1, .max = MAX_COUNT, .dflt = CFG_WORD_VALUE,
@@ -132,7 +124,7 @@ static const struct cfg_row flow_rows[] = {
 	 .dflt = CFG_WORD_VALUE, .word = "auto",
 	 .help = "payload of a packet; `auto`: the largest of 256, 512, 1024, 2048, 4096 that "
 		 "every port takes, of TCP the least IP MTU of all ports less 40"},
-	{KEYED(SWITCH, lab_flow, cc), .dflt = 1, .help = "off: these connections ignore CNPs"},
+	{FIELD(CFG_SWITCH, lab_flow, cc), .dflt = 1, .help = "off: these connections ignore CNPs"},
 	{NUMBER(PERCENT, lab_flow, load), .min = 1, .max = PERCENT(100), .dflt = CFG_WORD_VALUE,
 	 .word = "closed",
 	 .help = "Poisson arrivals at this share of each sending host's line, headers included; "
@@ -150,13 +142,16 @@ static const struct cfg_row flow_rows[] = {
 	{NUMBER(COUNT, lab_flow, ack_every), .min = 1, .max = REQ_MAX_ACK_EVERY,
 	 .dflt = REQ_ACK_EVERY, .dflt_text = "16, of TCP 2",
 	 .help = "packets per ACK; the last packet of a message always gets one"},
-	{KEYED(MAP, lab_flow, reuse), .sub = &reuse_schema, .scalar = &reuse_scalar,
+	{FIELD(CFG_MAP, lab_flow, reuse), .sub = &reuse_schema,
+	 .scalar = SCALAR("reuse", CFG_NUMBER, .unit = UNIT_COUNT, AT(lab_flow, reuse.after),
+			  .min = 1, .max = MAX_COUNT),
 	 .dflt_text = "never",
 	 .help = "each, with a size: connections are closed after so many messages and opened "
 		 "anew on the same queue pair numbers"},
-	{KEYED(MAP, lab_flow, tcp), .sub = &tcp_schema, .scalar = &tcp_scalar, .dflt_text = "RDMA",
-	 .help = "TCP connections in place of queue pairs"},
-	{KEYED(MAP, lab_flow, storage), .sub = &storage_schema, .dflt_text = "defaults",
+	{FIELD(CFG_MAP, lab_flow, tcp), .sub = &tcp_schema,
+	 .scalar = SCALAR("tcp", CFG_WORD, AT(lab_flow, tcp.cc), .words = tcp_words),
+	 .dflt_text = "RDMA", .help = "TCP connections in place of queue pairs"},
+	{FIELD(CFG_MAP, lab_flow, storage), .sub = &storage_schema, .dflt_text = "defaults",
 	 .help = "modes of transfer of the storage pattern"},
 };
 SCHEMA(lab_flow_schema, flow_rows, lab_flow);
@@ -228,12 +223,11 @@ enum {
 
 // Keys that some patterns do not know, and who does.
 static const struct {
-	const char *key;
 	size_t off;
 	uint32_t patterns;
 	const char *say;
 } limited[] = {
-#define KEY(f) #f, offsetof(struct lab_flow, f)
+#define KEY(f) offsetof(struct lab_flow, f)
 	{KEY(pairs), BIT(PATTERN_EACH), "is for each"},
 	{KEY(op), ANY & ~BIT(PATTERN_STORAGE), "is chosen by size"},
 	{KEY(depth), BIT(PATTERN_EACH) | SERVICE, "is for each, request and storage"},
@@ -247,9 +241,6 @@ static const struct {
 #undef KEY
 };
 
-static const char *const pattern_name[N_PATTERNS] = {"each",	"incast",  "all-to-all",
-						     "poisson", "request", "storage"};
-
 // One item being resolved.
 struct resolver {
 	struct scenario *sc;
@@ -262,18 +253,9 @@ struct resolver {
 	const struct lab_flow *by_dscp[NIC_DSCPS]; // the first that sends it
 };
 
-__attribute__((format(printf, 4, 5))) static void wrong(struct resolver *r, struct cfg_pos at,
-							const char *key, const char *fmt, ...)
+static const char *path_of(const struct resolver *r, const char *key)
 {
-	char text[256], path[96];
-	va_list ap;
-
-	va_start(ap, fmt);
-	vsnprintf(text, sizeof(text), fmt, ap);
-	va_end(ap);
-	snprintf(path, sizeof(path), "%s%s%s", r->f->map.path, key != NULL ? "." : "",
-		 key != NULL ? key : "");
-	diag_add(r->s, DIAG_ERROR, at, path, "%s", text);
+	return arena_printf(r->sc->arena, "%s.%s", r->f->map.path, key);
 }
 
 static struct cfg_pos place(const struct lab_flow *f, const struct cfg_val *v)
@@ -314,16 +296,17 @@ static void check_pairs(struct resolver *r)
 	for (uint32_t i = 0; i < f->n_src && paired && f->pattern.n == PATTERN_EACH; i++) {
 		if (f->src[i] != f->dst[i])
 			continue;
-		wrong(r, f->pairs.at, "pairs",
-		      "%s is paired with itself: a range keeps the order in which it is written, "
-		      "such as h[2-8,1]",
-		      hosts[f->src[i]].name);
+		REFUSE(r->s, &f->pairs,
+		       "%s is paired with itself: a range keeps the order in which it is written, "
+		       "such as h[2-8,1]",
+		       hosts[f->src[i]].name);
 		break;
 	}
 	if (f->n_src == 1 && f->n_dst == 1 && f->src[0] == f->dst[0]) {
-		wrong(r, f->map.at, f->to.map.given ? "to" : NULL,
-		      "%s would send to itself only: name another host in `to`",
-		      hosts[f->src[0]].name);
+		diag_add(r->s, DIAG_ERROR, f->map.at,
+			 f->to.map.given ? path_of(r, "to") : f->map.path,
+			 "%s would send to itself only: name another host in `to`",
+			 hosts[f->src[0]].name);
 		return;
 	}
 	for (uint32_t i = 0; i < f->n_src; i++)
@@ -332,8 +315,8 @@ static void check_pairs(struct resolver *r)
 
 			if (hosts[from].island == hosts[to].island)
 				continue;
-			wrong(r, f->map.at, NULL, "%s cannot reach %s: no way of links joins them",
-			      hosts[from].name, hosts[to].name);
+			REFUSE(r->s, &f->map, "%s cannot reach %s: no way of links joins them",
+			       hosts[from].name, hosts[to].name);
 			return;
 		}
 }
@@ -352,13 +335,13 @@ static void resolve_hosts(struct resolver *r)
 	if (f->n_src == 0 || f->n_dst == 0)
 		return;
 	if (f->pairs.n != 0 && f->n_src != f->n_dst)
-		wrong(r, f->pairs.at, "pairs",
-		      "%u hosts in `from` cannot be paired with %u in `to`", f->n_src, f->n_dst);
+		REFUSE(r->s, &f->pairs, "%u hosts in `from` cannot be paired with %u in `to`",
+		       f->n_src, f->n_dst);
 	else
 		check_pairs(r);
 	if (f->pattern.n == PATTERN_INCAST && f->fan.n >= 0 && (uint64_t)f->fan.n > f->n_src)
-		wrong(r, f->fan.at, "fan", "%" PRId64 " of %u hosts cannot be drawn", f->fan.n,
-		      f->n_src);
+		REFUSE(r->s, &f->fan, "%" PRId64 " of %u hosts cannot be drawn", f->fan.n,
+		       f->n_src);
 }
 
 // ---- sizes
@@ -385,16 +368,16 @@ static void load_sizes(struct resolver *r, const char *text)
 		err = cdf_load(arena_printf(a, "%s/sizes/%s.cdf", bundle_dir(), text), a,
 			       &r->f->sizes, r->s);
 		if (err == -ENOENT) {
-			wrong(r, r->f->size.at, "size",
-			      "\"%s\" is neither a size such as 64KB, nor unlimited, nor a "
-			      "distribution: there is no %s",
-			      schema_shown(a, text), path);
+			REFUSE(r->s, &r->f->size,
+			       "\"%s\" is neither a size such as 64KB, nor unlimited, nor a "
+			       "distribution: there is no %s",
+			       schema_shown(a, text), path);
 			return;
 		}
 	}
 	if (err != 0 && err != -EINVAL) {
-		wrong(r, r->f->size.at, "size", "%s: cannot read: %s",
-		      schema_shown(r->sc->arena, path), strerror(-err));
+		REFUSE(r->s, &r->f->size, "%s: cannot read: %s", schema_shown(r->sc->arena, path),
+		       strerror(-err));
 	}
 }
 
@@ -408,18 +391,17 @@ static void resolve_size(struct resolver *r)
 		return;
 	if (text == NULL || strcmp(text, "unlimited") == 0) {
 		if (!flow_standing(f))
-			wrong(r, place(f, &f->size), "size",
-			      "pattern %s needs a size, or a distribution such as websearch",
-			      pattern_name[f->pattern.n]);
+			diag_add(r->s, DIAG_ERROR, place(f, &f->size), path_of(r, "size"),
+				 "pattern %s needs a size, or a distribution such as websearch",
+				 pattern_words[f->pattern.n]);
 		return;
 	}
 	f->size_kind = SIZE_FIXED;
 	if (*text >= '0' && *text <= '9') {
 		if (!unit_parse(UNIT_BYTES, text, &n, &why))
-			wrong(r, f->size.at, "size", "\"%s\": %s", schema_shown(r->sc->arena, text),
-			      why);
+			REFUSE(r->s, &f->size, "\"%s\": %s", schema_shown(r->sc->arena, text), why);
 		else if (n < 1 || n > REQ_MAX_MSG_BYTES)
-			wrong(r, f->size.at, "size", "%s: a message has 1 B to 1 GiB", text);
+			REFUSE(r->s, &f->size, "%s: a message has 1 B to 1 GiB", text);
 		else
 			f->n_bytes = (uint32_t)n;
 		return;
@@ -439,10 +421,10 @@ static void resolve_tcp(struct resolver *r)
 	if (!flow_is_tcp(f))
 		return;
 	if (k->g.given && !k->g.bad && !cc_set_gain(&gain, k->g.text))
-		wrong(r, k->g.at, "tcp.g",
-		      "\"%s\" is no fraction of at most 1 such as 1/16, with a denominator of at "
-		      "most 65536",
-		      schema_shown(r->sc->arena, k->g.text));
+		REFUSE(r->s, &k->g,
+		       "\"%s\" is no fraction of at most 1 such as 1/16, with a denominator of at "
+		       "most 65536",
+		       schema_shown(r->sc->arena, k->g.text));
 	f->tcp_params = (struct tcp_params){
 		.cc = (uint8_t)k->cc.n,
 		.ecn = flow_ecn(f) != NIC_NOT_ECT,
@@ -466,12 +448,13 @@ struct rule {
 
 static void report_broken(struct resolver *r, const struct rule *rules, unsigned n)
 {
-	const char *pattern = pattern_name[r->f->pattern.n];
+	const char *pattern = pattern_words[r->f->pattern.n];
 
 	for (unsigned i = 0; i < n; i++)
 		if (rules[i].broken)
-			wrong(r, rules[i].at, rules[i].key, "%s%s", rules[i].text,
-			      rules[i].text[strlen(rules[i].text) - 1] == ' ' ? pattern : "");
+			diag_add(r->s, DIAG_ERROR, rules[i].at, path_of(r, rules[i].key), "%s%s",
+				 rules[i].text,
+				 rules[i].text[strlen(rules[i].text) - 1] == ' ' ? pattern : "");
 }
 
 static const char of_endless[] = "says nothing of an endless stream: give a size";
@@ -479,7 +462,7 @@ static const char of_endless[] = "says nothing of an endless stream: give a size
 static void check_rules(struct resolver *r)
 {
 	const struct lab_flow *f = r->f;
-	const char *pattern = pattern_name[f->pattern.n];
+	const char *pattern = pattern_words[f->pattern.n];
 	bool endless = f->size_kind == SIZE_UNLIMITED && !f->size.bad && flow_standing(f);
 	bool service = (BIT(f->pattern.n) & SERVICE) != 0, cm = r->sc->connect_by_cm;
 	const char *late = arena_printf(r->sc->arena, "the run ends at %s, before this flow begins",
@@ -515,8 +498,7 @@ static void check_rules(struct resolver *r)
 		const struct cfg_val *v = (const void *)((const char *)f + limited[i].off);
 
 		if (v->given && !(limited[i].patterns & BIT(f->pattern.n)))
-			wrong(r, v->at, limited[i].key, "%s: leave it out of pattern %s",
-			      limited[i].say, pattern);
+			REFUSE(r->s, v, "%s: leave it out of pattern %s", limited[i].say, pattern);
 	}
 	report_broken(r, rules, N(rules));
 }
@@ -616,7 +598,7 @@ static void check_names(struct resolver *r)
 			// Without a name a flow is f1, f2, ...; the one that was given is in the
 			// way.
 			r->f = &r->sc->flows[f->name.given ? i : k];
-			wrong(r, r->f->name.at, "name", "two flows are called %s", f->label);
+			REFUSE(r->s, &r->f->name, "two flows are called %s", f->label);
 			break;
 		}
 	}
@@ -628,9 +610,10 @@ static void claim_dscp(struct resolver *r)
 	const struct lab_flow *f = r->f, **first = &r->by_dscp[flow_dscp(f)];
 
 	if (*first != NULL && (*first)->cls.n != f->cls.n)
-		wrong(r, place(f, f->dscp.given ? &f->dscp : &f->cls), "dscp",
-		      "DSCP %u is class %u in flow %s: give this flow another", flow_dscp(f),
-		      (unsigned)(*first)->cls.n, (*first)->label);
+		diag_add(r->s, DIAG_ERROR, place(f, f->dscp.given ? &f->dscp : &f->cls),
+			 path_of(r, "dscp"),
+			 "DSCP %u is class %u in flow %s: give this flow another", flow_dscp(f),
+			 (unsigned)(*first)->cls.n, (*first)->label);
 	if (*first == NULL)
 		*first = f;
 	for (uint32_t i = 0; i < r->sc->n_hosts; i++)
@@ -661,8 +644,7 @@ static void resolve_one(struct resolver *r, uint32_t n)
 	if (!flow_standing(f))
 		return;
 	if ((uint64_t)f->n_src * (f->pairs.n ? 1 : f->n_dst) * (uint64_t)f->qps.n > MAX_CONNS)
-		wrong(r, f->map.at, NULL, "more than %d connections: use pattern poisson",
-		      MAX_CONNS);
+		REFUSE(r->s, &f->map, "more than %d connections: use pattern poisson", MAX_CONNS);
 	else
 		flow_each_pair(f, count_pair, r);
 }
