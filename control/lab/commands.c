@@ -1,15 +1,24 @@
 // SPDX-License-Identifier: Apache-2.0
-// The commands and the options of weir-lab: one row each. Also the command `completion`.
+// The command line of weir-lab: commands and options, one row each, help, and the commands that
+// run nothing: `list` of the bundled scenarios, and `completion`.
 #include <getopt.h>
+#include <glob.h>
+#include <limits.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "control/completion.h"
+#include "control/config/model.h"
 #include "control/config/terminal.h"
 #include "control/lab/expr.h"
+#include "control/lab/expr_func.h"
 #include "control/lab/lab.h"
+#include "control/standard_fds.h"
+
+static int list(const struct lab_args *a), complete(const struct lab_args *a);
 
 const struct lab_command lab_commands[] = {
 	{"run", "weir-lab run FILE... [options]", "run scenarios and check what they expect",
@@ -22,9 +31,9 @@ const struct lab_command lab_commands[] = {
 	 "DCQCN's fluid model of a scenario's busiest port, beside its packet run", LAB_FLUID,
 	 lab_fluid},
 	{"list", "weir-lab list [WORD]", "print the bundled scenarios, all or those with a word",
-	 LAB_LIST, lab_list},
+	 LAB_LIST, list},
 	{"completion", "weir-lab completion bash",
-	 "for your shell: source <(weir-lab completion bash)", LAB_COMPLETION, lab_completion},
+	 "for your shell: source <(weir-lab completion bash)", LAB_COMPLETION, complete},
 };
 const size_t lab_n_commands = sizeof(lab_commands) / sizeof(lab_commands[0]);
 
@@ -122,8 +131,7 @@ static const struct opt options[] = {
 	{"senders", 0, "N",
 	 "N endless flows into one port, in place of the scenario's flows and faults",
 	 AT(senders), take_number, LAB_FLUID, .min = 1, .max = 1024},
-	{"json", 0, NULL, "report as JSON", AT(json),
-	 .commands = LAB_RUN | LAB_SWEEP | LAB_FLUID},
+	{"json", 0, NULL, "report as JSON", AT(json), .commands = LAB_RUN | LAB_SWEEP | LAB_FLUID},
 	{"quiet", 0, NULL, "no lines about progress, speed and the place of the report", AT(quiet),
 	 .commands = LAB_RUN | LAB_SWEEP},
 	{"help", 0, NULL, "print this", AT(help),
@@ -150,7 +158,7 @@ static void wrong(const struct opts *o, enum opts_wrong what, const char *word, 
 const struct opts lab_opts = {.program = "weir-lab", .rows = options,
 			      .n = sizeof(options) / sizeof(options[0]), .wrong = wrong};
 
-struct opts lab_opts_of(const struct lab_command *c)
+static struct opts opts_of(const struct lab_command *c)
 {
 	struct opts o = lab_opts;
 
@@ -169,9 +177,9 @@ static void *room(int n, size_t size)
 	return p;
 }
 
-bool lab_parse(const struct lab_command *c, int argc, char **argv, struct lab_args *out)
+static bool parse_args(const struct lab_command *c, int argc, char **argv, struct lab_args *out)
 {
-	const struct opts o = lab_opts_of(c);
+	const struct opts o = opts_of(c);
 
 	*out = (struct lab_args){.command = c, .digits = EXPR_DIGITS,
 				 .files = room(argc, sizeof(char *)),
@@ -186,7 +194,7 @@ bool lab_parse(const struct lab_command *c, int argc, char **argv, struct lab_ar
 	       complain(c, "no scenario file is named");
 }
 
-void lab_args_fini(struct lab_args *a)
+static void args_fini(struct lab_args *a)
 {
 	free(a->files);
 	free(a->sets);
@@ -195,6 +203,171 @@ void lab_args_fini(struct lab_args *a)
 	arena_fini(&a->arena);
 }
 
+// ---- the bundled scenarios
+enum { LIST_COLUMNS = 80, MAX_SCENARIOS = 1024 };
+
+struct bundle {
+	struct arena arena;
+	const char *names[MAX_SCENARIOS];
+	unsigned n;
+};
+
+// `installed` beside the folder of this program, or `source` where that is not there.
+static const char *beside(const char *installed, const char *source)
+{
+	static char path[PATH_MAX + 64];
+	ssize_t len = readlink("/proc/self/exe", path, PATH_MAX - 1);
+	char *slash;
+
+	path[len > 0 ? len : 0] = '\0';
+	slash = strrchr(path, '/');
+	if (slash == NULL)
+		return source;
+	strcpy(slash, installed);
+	return access(path, R_OK) == 0 ? path : source;
+}
+
+const char *bundle_dir(void)
+{
+	return beside("/../share/weir/conf/lab", LAB_SOURCE_ROOT "/conf/lab");
+}
+
+const char *bundle_sweep(void)
+{
+	return beside("/../share/weir/lab/sweep.py", LAB_SOURCE_ROOT "/control/lab/sweep.py");
+}
+
+static void read_names(struct bundle *b)
+{
+	char *pattern = arena_printf(&b->arena, "%s/*.yaml", bundle_dir());
+	glob_t found;
+
+	if (glob(pattern, 0, NULL, &found) != 0)
+		return;
+	for (size_t i = 0; i < found.gl_pathc && b->n < MAX_SCENARIOS; i++) {
+		const char *name = strrchr(found.gl_pathv[i], '/') + 1;
+
+		b->names[b->n++] = arena_text(&b->arena, name, strlen(name) - strlen(".yaml"));
+	}
+	globfree(&found);
+}
+
+static const char *bundle_name_at(const void *bundle, unsigned i)
+{
+	return ((const struct bundle *)bundle)->names[i];
+}
+
+static char *path_of(struct arena *a, const char *name)
+{
+	return arena_printf(a, "%s/%s.yaml", bundle_dir(), name);
+}
+
+// ---- a scenario by its name
+
+static bool bundle_resolve(struct lab_args *a)
+{
+	for (unsigned i = 0; i < a->n_files; i++) {
+		const char *name = a->files[i];
+		char *path;
+
+		// A name with a dot or a slash is a file's.
+		if (strpbrk(name, "./") != NULL || access(name, F_OK) == 0)
+			continue;
+		path = path_of(&a->arena, name);
+		if (access(path, R_OK) != 0) {
+			struct bundle b = {0};
+			const char *near;
+
+			read_names(&b);
+			near = schema_closest(name, b.n, bundle_name_at, &b);
+			if (near != NULL)
+				usage_printf("weir-lab: there is no file and no scenario %s: did "
+					     "you mean %s?\n",
+					     name, near);
+			else
+				usage_printf("weir-lab: there is no file and no scenario %s; "
+					     "weir-lab list prints the scenarios\n",
+					     name);
+			arena_fini(&b.arena);
+			return false;
+		}
+		a->files[i] = path;
+	}
+	return true;
+}
+
+// ---- the list
+
+// The title of a scenario. Without a title: the first sentence of its description.
+static const char *summary(struct arena *a, const char *name)
+{
+	const char *path = path_of(a, name), *title = NULL, *description = "";
+	struct diag_sink sink = {.file = path, .document = "scenario"};
+	struct diags ignored = {0};
+	const struct node *child;
+	struct node *root;
+	char *text, *end;
+	size_t len;
+
+	if (config_read_file(path, &text, &len) != 0)
+		return "";
+	root = node_parse(a, text, len, &sink);
+	if (root != NULL)
+		(void)params_apply(a, &sink, root);
+	for (child = root != NULL ? root->first : NULL; child != NULL; child = child->next) {
+		if (strcmp(child->key->text, "title") == 0 && child->text != NULL)
+			title = arena_text(a, child->text, strlen(child->text));
+		if (strcmp(child->key->text, "description") == 0 && child->text != NULL)
+			description = arena_text(a, child->text, strlen(child->text));
+	}
+	free(text);
+	diag_finish(&sink, &ignored);
+	diags_fini(&ignored);
+	if (title != NULL)
+		return title;
+	end = strstr(description, ". ");
+	return end == NULL ? description
+			   : arena_text(a, description, (size_t)(end + 1 - description));
+}
+
+static int list(const struct lab_args *a)
+{
+	const char *word = a->n_files > 0 ? a->files[0] : "";
+	struct bundle b = {0};
+	size_t width = 0, room;
+	unsigned n_shown = 0;
+
+	if (a->n_files > 1) {
+		fputs("usage: weir-lab list [WORD]\n", stderr);
+		return LAB_MISUSED;
+	}
+	read_names(&b);
+	for (unsigned i = 0; i < b.n; i++)
+		if (strlen(b.names[i]) > width)
+			width = strlen(b.names[i]);
+	room = LIST_COLUMNS - 2 - width;
+	for (unsigned i = 0; i < b.n; i++) {
+		const char *text = summary(&b.arena, b.names[i]);
+		size_t len = strcspn(text, "\n");
+		bool cut = len > room;
+
+		if (strcasestr(b.names[i], word) == NULL && strcasestr(text, word) == NULL)
+			continue;
+		// A long text is cut between two words.
+		for (len = cut ? room - strlen(" ...") : len; cut && len > 0 && text[len] != ' ';)
+			len--;
+		printf("%-*s  %.*s%s\n", (int)width, b.names[i], (int)len, text, cut ? " ..." : "");
+		n_shown++;
+	}
+	arena_fini(&b.arena);
+	if (n_shown > 0)
+		return LAB_DONE;
+	usage_printf("weir-lab: no scenario of %s has \"%s\" in its name or title\n", bundle_dir(),
+		     word);
+	return LAB_FAILED;
+}
+
+// ---- completion
 static bool command_at(unsigned i, struct completion_command *out)
 {
 	if (i < lab_n_commands)
@@ -205,7 +378,7 @@ static bool command_at(unsigned i, struct completion_command *out)
 	return i <= lab_n_commands;
 }
 
-int lab_completion(const struct lab_args *a)
+static int complete(const struct lab_args *a)
 {
 	const struct completion c = {&lab_opts, "", "--help --version", command_at};
 
@@ -215,4 +388,109 @@ int lab_completion(const struct lab_args *a)
 	}
 	completion_script(&c, stdout);
 	return LAB_DONE;
+}
+
+// ---- help and dispatch
+enum { OPTION_COLUMN = 21, COMMAND_COLUMN = 36 };
+
+static void print_exit(FILE *out)
+{
+	char text[128];
+
+	snprintf(text, sizeof(text), "%s.", lab_exit);
+	print_term(out, "Exit:", text, (int)strlen("Exit: "));
+}
+
+static void print_help(FILE *out)
+{
+	fputs(lab_summary, out);
+	fputc('\n', out);
+	for (size_t i = 0; i < lab_n_commands; i++) {
+		char term[64];
+
+		snprintf(term, sizeof(term), "  %s", lab_commands[i].usage);
+		print_term(out, term, lab_commands[i].help, COMMAND_COLUMN);
+	}
+	fputs("\nweir-lab COMMAND --help names the options, weir-lab help functions what can be\n"
+	      "expected and recorded.\n", out);
+	print_exit(out);
+}
+
+static void print_command(const struct lab_command *c, FILE *out)
+{
+	const struct opts o = opts_of(c);
+
+	fprintf(out, "usage: %s\n%s\n\n", c->usage, c->help);
+	opts_help(&o, OPTION_COLUMN, out);
+	fputc('\n', out);
+	print_exit(out);
+}
+
+static const char *name_at(const void *unused, unsigned i)
+{
+	(void)unused;
+	return lab_commands[i].name;
+}
+
+static void unknown_command(const char *name)
+{
+	const char *near = schema_closest(name, (unsigned)lab_n_commands, name_at, NULL);
+
+	usage_printf("weir-lab: no command \"%s\"%s%s%s\n", name,
+		     near != NULL ? ": did you mean " : "", near != NULL ? near : "",
+		     near != NULL ? "?" : "");
+}
+
+static const struct lab_command *find(const char *name)
+{
+	for (size_t i = 0; i < lab_n_commands; i++)
+		if (strcmp(lab_commands[i].name, name) == 0)
+			return &lab_commands[i];
+	return NULL;
+}
+
+int lab_main(int argc, char **argv, const char *version)
+{
+	bool help = argc >= 2 && (strcmp(argv[1], "--help") == 0 || strcmp(argv[1], "help") == 0);
+	const char *word = argc < 2 + help ? NULL : argv[1 + help];
+	const struct lab_command *c = word == NULL ? NULL : find(word);
+	struct lab_args a;
+	int code;
+
+	standard_fds_open();
+	if (argc == 3 && strcmp(argv[1], "help") == 0 && strcmp(argv[2], "functions") == 0) {
+		expr_func_help(stdout);
+		return lab_finish(LAB_DONE);
+	}
+	if (help && (word == NULL || c != NULL)) {
+		if (c != NULL) // `help run` as `run --help`
+			print_command(c, stdout);
+		else
+			print_help(stdout);
+		return lab_finish(LAB_DONE);
+	}
+	if (argc >= 2 && strcmp(argv[1], "--version") == 0) {
+		printf("weir-lab %s\n", version);
+		return lab_finish(LAB_DONE);
+	}
+	if (c == NULL) {
+		if (word != NULL)
+			unknown_command(word);
+		else
+			fputs("usage: weir-lab COMMAND\n", stderr);
+		fputs("Try `weir-lab --help`.\n", stderr);
+		return LAB_MISUSED;
+	}
+	if (!parse_args(c, argc - 1, argv + 1, &a)) {
+		code = LAB_MISUSED;
+	} else if (a.help) {
+		print_command(c, stdout);
+		code = LAB_DONE;
+	} else if ((c->options & LAB_NEEDS_FILE) && !bundle_resolve(&a)) {
+		code = LAB_MISUSED;
+	} else {
+		code = c->run(&a);
+	}
+	args_fini(&a);
+	return lab_finish(code);
 }

@@ -51,26 +51,22 @@ extern const size_t lab_n_commands;
 extern const struct opts lab_opts; // of all commands
 extern const char lab_summary[], lab_exit[];
 
-struct opts lab_opts_of(const struct lab_command *c);
+// The program. Returns its exit code.
+int lab_main(int argc, char **argv, const char *version);
 
-// Reads what follows the command's word, argv[0]. False: the complaint is printed.
-bool lab_parse(const struct lab_command *c, int argc, char **argv, struct lab_args *out);
-void lab_args_fini(struct lab_args *a);
+// The folder of the bundled scenarios and of `sizes`: that of the installed program, else of the
+// source. The Python module of `weir-lab sweep` likewise.
+const char *bundle_dir(void);
+const char *bundle_sweep(void);
 
 // run.c
 // The exit code of a program whose output has to be whole: 1 in place of 0 where it is not.
 int lab_finish(int code);
 // Whether files can be put into the folder of --out, which is made if need be; asked before
-// anything runs. NULL: nobody wants any. False: the complaint is printed.
+// anything runs. NULL: --out is not given. False: the complaint is printed.
 bool lab_can_write(const char *out);
 int lab_run(const struct lab_args *a);
 int lab_check(const struct lab_args *a);
 int lab_sweep(const struct lab_args *a);
 
 int lab_fluid(const struct lab_args *a); // fluid.c
-
-// A script for bash.
-int lab_completion(const struct lab_args *a);
-
-// bundle.c
-int lab_list(const struct lab_args *a);

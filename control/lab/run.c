@@ -15,7 +15,6 @@
 #include <unistd.h>
 
 #include "control/config/terminal.h"
-#include "control/lab/bundle.h"
 #include "control/lab/fabric.h"
 #include "control/lab/lab.h"
 #include "control/lab/lab_capture.h"

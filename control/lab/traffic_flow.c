@@ -9,7 +9,7 @@
 #include <string.h>
 
 #include "control/config/rows.h"
-#include "control/lab/bundle.h"
+#include "control/lab/lab.h"
 #include "control/lab/scenario_int.h"
 #include "control/lab/traffic_int.h"
 #include "control/lab/workload.h"
