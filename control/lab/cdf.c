@@ -1,12 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "control/lab/cdf.h"
 
-#include <ctype.h>
 #include <errno.h>
+#include <math.h>
 #include <stdbool.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+
+#include "control/config/model.h"
 
 enum { CDF_DECIMALS = 9, CDF_MAX_BYTES = 1 << 30 };
 #define ONE (1ull << 32)
@@ -42,12 +43,12 @@ static bool at_end(const struct cdf_reader *r)
 
 static bool read_bytes(struct cdf_reader *r, uint32_t *out)
 {
+	size_t digits = strspn(r->p, "0123456789");
 	const char *from = r->p;
-	uint64_t n = 0;
+	unsigned long long n = digits == 0 ? 0 : strtoull(from, NULL, 10);
 
-	for (; r->p < r->eol && isdigit((unsigned char)*r->p); r->p++)
-		n = n > CDF_MAX_BYTES ? n : n * 10 + (uint64_t)(*r->p - '0');
-	if (r->p == from || (!at_end(r) && *r->p != ' ' && *r->p != '\t'))
+	r->p += digits;
+	if (digits == 0 || (!at_end(r) && *r->p != ' ' && *r->p != '\t'))
 		return complain(
 			r, from,
 			"expected a size in bytes, then the probability of at most that size");
@@ -57,34 +58,25 @@ static bool read_bytes(struct cdf_reader *r, uint32_t *out)
 	return true;
 }
 
-// A decimal number from 0 to 1, in 2^-32, rounded to the nearest.
+// A decimal number from 0 to 1, in 2^-32, rounded to the nearest. With so few decimals a double is
+// exact enough to tell the two sides of a half apart.
 static bool read_probability(struct cdf_reader *r, uint64_t *out)
 {
 	const char *from = r->p;
-	uint64_t n = 0, one = 1;
-	unsigned digits = 0, decimals = 0;
-	bool dot = false;
+	size_t whole = strspn(from, "0123456789"), decimals = 0;
+	double p;
 
-	for (; r->p < r->eol && digits <= CDF_DECIMALS + 1; r->p++) {
-		if (*r->p == '.' && !dot) {
-			dot = true;
-			continue;
-		}
-		if (!isdigit((unsigned char)*r->p))
-			break;
-		n = n * 10 + (uint64_t)(*r->p - '0');
-		digits++;
-		decimals += dot;
-	}
-	for (unsigned i = 0; i < decimals; i++)
-		one *= 10;
+	r->p += whole;
+	if (*r->p == '.')
+		decimals = strspn(++r->p, "0123456789");
+	r->p += decimals;
+	p = whole + decimals != 0 ? strtod(from, NULL) : 0;
 	skip_blanks(r);
-	if (digits == 0 || decimals > CDF_DECIMALS || n > one || !at_end(r))
+	if (whole + decimals == 0 || decimals > CDF_DECIMALS || p > 1 || !at_end(r))
 		return complain(
 			r, from,
 			"expected a probability from 0 to 1 such as 0.25, and nothing after it");
-	// n / one without a fraction beyond 96 bits.
-	*out = (uint64_t)((((unsigned __int128)n << 33) / one + 1) >> 1);
+	*out = (uint64_t)llround(p * (double)ONE);
 	return true;
 }
 
@@ -146,26 +138,14 @@ int cdf_parse(const char *file, const char *text, size_t len, struct arena *a, s
 
 int cdf_load(const char *path, struct arena *a, struct cdf *out, struct diag_sink *s)
 {
-	FILE *f = fopen(path, "re");
 	char *text;
 	size_t len;
-	int err = 0;
+	int err = config_read_file(path, &text, &len);
 
-	if (f == NULL)
-		return -errno;
-	text = malloc(CDF_MAX_FILE);
-	errno = 0;
-	len = text == NULL ? 0 : fread(text, 1, CDF_MAX_FILE, f);
-	if (text == NULL)
-		err = -ENOMEM;
-	else if (ferror(f))
-		err = errno != 0 ? -errno : -EIO;
-	else if (len == CDF_MAX_FILE)
-		err = -EFBIG;
-	else
-		err = cdf_parse(path, text, len, a, out, s);
+	if (err != 0)
+		return err;
+	err = len >= CDF_MAX_FILE ? -EFBIG : cdf_parse(path, text, len, a, out, s);
 	free(text);
-	fclose(f);
 	return err;
 }
 
@@ -182,35 +162,17 @@ uint32_t cdf_sample(const struct cdf *c, uint32_t u)
 		else
 			low = mid + 1;
 	}
-	uint32_t i = low;
-	const struct cdf_point *to = &c->points[i];
+	const struct cdf_point *to = &c->points[low];
 	uint64_t n_bytes = to->n_bytes;
 
-	if (i != 0) {
-		const struct cdf_point *from = &c->points[i - 1];
+	if (low != 0) {
+		const struct cdf_point *from = to - 1;
 		uint64_t width = to->p - from->p;
 
 		n_bytes = from->n_bytes +
 			  ((n_bytes - from->n_bytes) * (u - from->p) + width / 2) / width;
 	}
 	return n_bytes == 0 ? 1 : (uint32_t)n_bytes;
-}
-
-uint64_t cdf_at(const struct cdf *c, uint32_t n_bytes)
-{
-	uint32_t i = 0;
-	const struct cdf_point *from, *to;
-
-	while (i < c->n && c->points[i].n_bytes <= n_bytes)
-		i++;
-	if (i == 0)
-		return 0;
-	from = &c->points[i - 1];
-	if (i == c->n)
-		return ONE;
-	to = &c->points[i];
-	return from->p +
-	       (to->p - from->p) * (n_bytes - from->n_bytes) / (to->n_bytes - from->n_bytes);
 }
 
 uint64_t cdf_mean_q16(const struct cdf *c, cdf_cost_fn *cost, const void *arg)

@@ -28,7 +28,7 @@ struct cdf {
 	uint32_t n;
 };
 
-// The whole text of a file; mistakes as file:line:column into the sink. 0, or -EINVAL.
+// The whole text of a file, with a NUL behind its end; mistakes as file:line:column into the sink. 0, or -EINVAL.
 __attribute__((warn_unused_result)) int cdf_parse(const char *file, const char *text, size_t len,
 						  struct arena *a, struct cdf *out,
 						  struct diag_sink *s);
@@ -39,9 +39,6 @@ __attribute__((warn_unused_result)) int cdf_load(const char *path, struct arena 
 
 // The size whose probability to be reached is u / 2^32; at least 1 byte.
 uint32_t cdf_sample(const struct cdf *c, uint32_t u);
-
-// P(size <= n_bytes) in 2^-32.
-uint64_t cdf_at(const struct cdf *c, uint32_t n_bytes);
 
 // The mean of what `cost` makes of a size, in 2^-16: over CDF_STRATA sizes of equal probability.
 typedef uint64_t cdf_cost_fn(const void *arg, uint32_t n_bytes);

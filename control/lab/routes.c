@@ -64,8 +64,9 @@ bool routes_is_tree(const struct scenario *sc, uint32_t *link)
 	return true;
 }
 
-// Hops of every switch to one of them; breadth first.
-static void measure_hops(const struct scenario *sc, uint32_t to, uint16_t *hops)
+// Hops of every switch to one of them, breadth first. ends_down: as of routes_follow, or NULL.
+static void measure_hops(const struct scenario *sc, uint32_t to, const uint8_t *ends_down,
+			 uint16_t *hops)
 {
 	uint32_t queue[SC_MAX_SWITCHES], head = 0, tail = 0;
 
@@ -79,7 +80,8 @@ static void measure_hops(const struct scenario *sc, uint32_t to, uint16_t *hops)
 		for (uint32_t p = 0; p < sw->n_ports; p++) {
 			const struct sc_end *e = other_end(sc, &sw->ports[p]);
 
-			if (e == NULL || !e->is_switch || hops[e->node] != UNREACHED)
+			if (e == NULL || !e->is_switch || hops[e->node] != UNREACHED ||
+			    (ends_down != NULL && ends_down[sw->ports[p].link] != 0))
 				continue;
 			hops[e->node] = (uint16_t)(hops[queue[head]] + 1);
 			queue[tail++] = e->node;
@@ -87,42 +89,19 @@ static void measure_hops(const struct scenario *sc, uint32_t to, uint16_t *hops)
 	}
 }
 
-// From a switch outwards, against the direction of the frames.
-static void follow_to(struct routes *r, uint32_t to, const uint8_t *ends_down)
-{
-	const struct scenario *sc = r->sc;
-	const uint16_t *hops = &r->hops[(size_t)to * sc->n_switches];
-	bool *reached = &r->reached[(size_t)to * sc->n_switches];
-	uint32_t queue[SC_MAX_SWITCHES], head = 0, tail = 0;
-
-	memset(reached, 0, sc->n_switches * sizeof(reached[0]));
-	reached[to] = true;
-	queue[tail++] = to;
-	for (; head != tail; head++) {
-		const struct sc_switch *sw = &sc->switches[queue[head]];
-
-		for (uint32_t p = 0; p < sw->n_ports; p++) {
-			const struct sc_end *e = other_end(sc, &sw->ports[p]);
-
-			if (e == NULL || !e->is_switch || reached[e->node] ||
-			    ends_down[sw->ports[p].link] != 0 ||
-			    hops[e->node] != hops[queue[head]] + 1)
-				continue;
-			reached[e->node] = true;
-			queue[tail++] = e->node;
-		}
-	}
-}
-
 void routes_follow(struct routes *r, const uint8_t *ends_down)
 {
-	for (uint32_t to = 0; to < r->sc->n_switches; to++)
-		follow_to(r, to, ends_down);
+	uint32_t n = r->sc->n_switches;
+
+	for (uint32_t to = 0; to < n; to++)
+		measure_hops(r->sc, to, ends_down, &r->hops_up[(size_t)to * n]);
 }
 
 bool routes_reach(const struct routes *r, uint32_t from, uint32_t to)
 {
-	return r->reached[(size_t)to * r->sc->n_switches + from];
+	size_t i = (size_t)to * r->sc->n_switches + from;
+
+	return r->hops_up[i] != UNREACHED && r->hops_up[i] == r->hops[i];
 }
 
 static void note_hosts(bool *by_file, const struct sc_route *routes, uint32_t n)
@@ -137,10 +116,10 @@ void routes_derive(const struct scenario *sc, struct routes *out)
 
 	out->sc = sc;
 	out->hops = arena_alloc(sc->arena, (size_t)n * n * sizeof(out->hops[0]));
-	out->reached = arena_alloc(sc->arena, (size_t)n * n * sizeof(out->reached[0]));
+	out->hops_up = arena_alloc(sc->arena, (size_t)n * n * sizeof(out->hops_up[0]));
 	out->by_file = arena_alloc(sc->arena, sc->n_hosts * sizeof(out->by_file[0]));
 	for (uint32_t to = 0; to < n; to++)
-		measure_hops(sc, to, &out->hops[(size_t)to * n]);
+		measure_hops(sc, to, NULL, &out->hops[(size_t)to * n]);
 	for (uint32_t i = 0; i < n; i++)
 		note_hosts(out->by_file, sc->switches[i].routes, sc->switches[i].n_routes);
 	for (uint32_t i = 0; i < sc->n_faults; i++)

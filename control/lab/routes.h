@@ -17,7 +17,7 @@ bool routes_is_tree(const struct scenario *sc, uint32_t *link);
 struct routes {
 	const struct scenario *sc;
 	uint16_t *hops; // from switch to switch
-	bool *reached; // likewise: by a shortest way over links that are up
+	uint16_t *hops_up; // likewise: over links that are up
 	bool *by_file; // by host: the file gives a switch or a reload a route to it
 };
 void routes_derive(const struct scenario *sc, struct routes *out);

@@ -13,7 +13,7 @@
 
 #include <cmocka.h>
 
-#include "control/lab/cdf.h"
+#include "tests/unit/lab/cdf_at.h"
 #include "control/lab/workload.h"
 #include "drivers/nic/requester.h"
 #include "world.h"

@@ -11,7 +11,7 @@
 
 #include <cmocka.h>
 
-#include "control/lab/cdf.h"
+#include "tests/unit/lab/cdf_at.h"
 #include "dataplane/rng.h"
 
 #define ONE (1ull << 32)
