@@ -28,7 +28,7 @@ struct cdf {
 	uint32_t n;
 };
 
-// The whole text of a file, with a NUL behind its end; mistakes as file:line:column into the sink. 0, or -EINVAL.
+// The whole text of a file, with a NUL behind its X
 __attribute__((warn_unused_result)) int cdf_parse(const char *file, const char *text, size_t len,
 						  struct arena *a, struct cdf *out,
 						  struct diag_sink *s);

@@ -2,7 +2,6 @@
 // The policy file of each switch, compiled for the ports it has in the scenario, with addresses or
 // routes for every host.
 #include <errno.h>
-#include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -151,28 +150,6 @@ static int bridge(const struct fabric *f, uint32_t sw, struct policy *p)
 	return 0;
 }
 
-// A mistake of a switch, or of its reload.
-__attribute__((format(printf, 5, 6))) static void report(const struct fabric *f, uint32_t sw,
-							 const struct sc_fault *reload,
-							 struct diags *d, const char *fmt, ...)
-{
-	const struct sc_switch *s = &f->sc->switches[sw];
-	struct diag_sink sink = {.file = f->sc->file, .document = "scenario"};
-	char path[64], text[256];
-	va_list ap;
-
-	va_start(ap, fmt);
-	vsnprintf(text, sizeof(text), fmt, ap);
-	va_end(ap);
-	if (reload != NULL)
-		snprintf(path, sizeof(path), "faults[%u].reload",
-			 (unsigned)(reload - f->sc->faults));
-	else
-		snprintf(path, sizeof(path), "switches.%s", s->name);
-	diag_add(&sink, DIAG_ERROR, reload != NULL ? reload->at : s->at, path, "%s", text);
-	diag_finish(&sink, d);
-}
-
 // The policy of a switch as it starts, or with the keys of a reload over it. *config owns what
 // messages of later reloads compare with. 0 or -EINVAL.
 static int fabric_policy(const struct fabric *f, uint32_t sw, const struct sc_fault *reload,
@@ -180,8 +157,11 @@ static int fabric_policy(const struct fabric *f, uint32_t sw, const struct sc_fa
 {
 	const struct sc_switch *s = &f->sc->switches[sw];
 	struct port_facts facts[POLICY_MAX_PORTS];
+	struct diag_sink sink = {.file = f->sc->file, .document = "scenario"};
+	struct cfg_pos at = reload != NULL ? reload->at : s->at;
 	struct config *c = NULL;
 	struct policy *p = NULL;
+	char path[64];
 	int err = load(f, sw, reload, &c, d);
 
 	if (err == 0 && reload != NULL)
@@ -196,24 +176,31 @@ static int fabric_policy(const struct fabric *f, uint32_t sw, const struct sc_fa
 		config_small_flows(c, p);
 	if (err == 0 && !f->sc->routed)
 		err = bridge(f, sw, p);
+	if (reload != NULL)
+		snprintf(path, sizeof(path), "faults[%u].reload",
+			 (unsigned)(reload - f->sc->faults));
+	else
+		snprintf(path, sizeof(path), "switches.%s", s->name);
 	// What a policy does not say of the flow table follows from what it says of IPCC, and a
 	// table is made when the switch starts.
 	if (err == 0 && reload != NULL && p->flows.max > f->switches[sw].policy->flows.max) {
-		report(f, sw, reload, d,
-		       "needs a flow table, and %s starts without one: give `switch: {flows: on}` "
-		       "from the start",
-		       s->name);
+		diag_add(&sink, DIAG_ERROR, at, path,
+			 "needs a flow table, and %s starts without one: give `switch: {flows: "
+			 "on}` from the start",
+			 s->name);
 		err = -EINVAL;
 	}
 	if (err != 0) {
 		policy_destroy(p);
 		config_destroy(c);
 		if (reload != NULL)
-			report(f, sw, reload, d, "%s cannot take this policy over while it runs",
-			       s->name);
+			diag_add(&sink, DIAG_ERROR, at, path,
+				 "%s cannot take this policy over while it runs", s->name);
 		else
-			report(f, sw, reload, d, "%s cannot run on this policy with its %u ports",
-			       s->name, s->n_ports);
+			diag_add(&sink, DIAG_ERROR, at, path,
+				 "%s cannot run on this policy with its %u ports", s->name,
+				 s->n_ports);
+		diag_finish(&sink, d);
 		return err;
 	}
 	if (reload != NULL)

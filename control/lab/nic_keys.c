@@ -1,12 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "control/lab/nic_keys.h"
 
-#include <stdio.h>
-
 #include "control/config/rows.h"
 #include "drivers/nic/pausing.h"
 
-enum { PATH_LEN = 256, MAX_BUFFER = 1 << 30 };
+enum { MAX_BUFFER = 1 << 30 };
 
 // The first four are also generations of NICs (`nic.preset`).
 #define PRESETS "cx3", "cx4", "gen1", "gen2"
@@ -101,59 +99,39 @@ static const void *value_of(const struct cc_keys *k, unsigned i)
 	return (const char *)k + cc_rows[N(cc_rows) - N_CC_KEYS + i].off;
 }
 
-static bool is_set(const struct cc_keys *k, unsigned i, struct cfg_pos *at)
+static struct cfg_map map_of(const struct cc_keys *k, unsigned i)
 {
-	if (cc_keys[i].kind == CC_CLASSES) {
-		const struct cfg_set *s = value_of(k, i);
+	const struct cfg_val *v = value_of(k, i);
 
-		*at = s->map.at;
-		return s->map.given;
-	}
-	*at = ((const struct cfg_val *)value_of(k, i))->at;
-	return ((const struct cfg_val *)value_of(k, i))->given;
-}
-
-static const char *path_of(const struct cfg_map *m, const char *key, char path[PATH_LEN])
-{
-	snprintf(path, PATH_LEN, "%s.%s", m->path, key);
-	return path;
-}
-
-// A parameter that an earlier row has given under its other name.
-static bool given_twice(const struct cc_keys *k, unsigned i, struct diag_sink *sink)
-{
-	struct cfg_pos at, first;
-	char path[PATH_LEN];
-
-	for (unsigned j = 0; j < i; j++)
-		if (cc_keys[j].off == cc_keys[i].off && is_set(k, j, &first)) {
-			is_set(k, i, &at);
-			diag_add(sink, DIAG_ERROR, at, path_of(&k->map, cc_keys[i].name, path),
-				 "is the same as %s on line %u: give one of them", cc_keys[j].name,
-				 first.line);
-			return true;
-		}
-	return false;
+	if (cc_keys[i].kind == CC_CLASSES)
+		return ((const struct cfg_set *)value_of(k, i))->map;
+	return (struct cfg_map){.path = v->path, .at = v->at, .given = v->given};
 }
 
 static void apply_key(const struct cc_keys *k, unsigned i, struct cc_config *c,
 		      struct diag_sink *sink)
 {
 	const struct cfg_val *v = value_of(k, i);
-	char path[PATH_LEN];
-	struct cfg_pos at;
+	const struct cfg_map m = map_of(k, i);
 
-	if (!is_set(k, i, &at) || given_twice(k, i, sink))
+	if (!m.given)
 		return;
+	// A parameter that an earlier row has given under its other name.
+	for (unsigned j = 0; j < i; j++)
+		if (cc_keys[j].off == cc_keys[i].off && map_of(k, j).given) {
+			REFUSE(sink, &m, "is the same as %s on line %u: give one of them",
+			       cc_keys[j].name, map_of(k, j).at.line);
+			return;
+		}
 	if (cc_keys[i].kind == CC_CLASSES)
 		cc_set(c, &cc_keys[i], ((const struct cfg_set *)value_of(k, i))->bits[0]);
 	else if (cc_keys[i].kind != CC_GAIN && !v->bad)
 		cc_set(c, &cc_keys[i], (uint64_t)v->n);
 	else if (!v->bad && !cc_set_gain(c, v->text))
-		diag_add(sink, DIAG_ERROR, at, path_of(&k->map, cc_keys[i].name, path),
-			 "\"%s\" is no fraction of at most 1 such as 1/256, with a denominator of "
-			 "at most 65536",
-			 v->text);
+		REFUSE(sink, &m,
+		       "\"%s\" is no fraction of at most 1 such as 1/256, with a denominator of at "
+		       "most 65536",
+		       v->text);
 }
 
 static const char *start_of(const struct nic_keys *k)
@@ -181,10 +159,9 @@ static void config_cc(const struct nic_keys *k, struct nic_config *c, struct dia
 		apply_key(cc, i, &c->cc, sink);
 	wrong = c->speed_bps != 0 ? cc_config_wrong(&c->cc, c->speed_bps) : NULL;
 	if (wrong != NULL && cc->map.given)
-		diag_add(sink, DIAG_ERROR, cc->map.at, cc->map.path, "%s", wrong);
+		REFUSE(sink, &cc->map, "%s", wrong);
 	else if (wrong != NULL)
-		diag_add(sink, DIAG_ERROR, k->map.at, k->map.path, "its congestion control %s",
-			 wrong);
+		REFUSE(sink, &k->map, "its congestion control %s", wrong);
 }
 
 static uint32_t bytes_of(const struct cfg_val *v)
@@ -205,18 +182,16 @@ static void config_receive(const struct nic_receive_keys *k, struct nic_faults *
 	f->rx_xoff_bytes = bytes_of(&k->xoff);
 	f->rx_xon_bytes = bytes_of(&k->xon);
 	if (k->rate.given && f->loopback_bps >= f->rx_rate_bps)
-		diag_add(sink, DIAG_ERROR, k->map.at, k->map.path,
-			 "loopback leaves nothing of the rate");
+		REFUSE(sink, &k->map, "loopback leaves nothing of the rate");
 	else if (k->rate.given &&
 		 !rxbuf_params_init(&p, f->rx_rate_bps - f->loopback_bps, f->rx_buffer_bytes,
 				    f->rx_xoff_bytes, f->rx_xon_bytes))
-		diag_add(sink, DIAG_ERROR, k->map.at, k->map.path,
-			 "needs xon <= xoff < buffer, each with its default where it is not given");
+		REFUSE(sink, &k->map,
+		       "needs xon <= xoff < buffer, each with its default where it is not given");
 }
 
 static void config_speed(const struct nic_keys *k, struct nic_config *c, struct diag_sink *sink)
 {
-	char path[PATH_LEN];
 	uint64_t link_bps = c->speed_bps;
 
 	if (!k->speed.given || k->speed.bad)
@@ -224,9 +199,9 @@ static void config_speed(const struct nic_keys *k, struct nic_config *c, struct 
 	c->speed_bps = (uint64_t)k->speed.n;
 	if (link_bps == 0 || c->speed_bps == link_bps)
 		return;
-	diag_add(sink, DIAG_ERROR, k->speed.at, path_of(&k->map, "speed", path),
-		 "%s, but the host's link has %s: give both the same, or leave it out",
-		 UNIT_TEXT(UNIT_RATE, k->speed.n), UNIT_TEXT(UNIT_RATE, (int64_t)link_bps));
+	REFUSE(sink, &k->speed,
+	       "%s, but the host's link has %s: give both the same, or leave it out",
+	       UNIT_TEXT(UNIT_RATE, k->speed.n), UNIT_TEXT(UNIT_RATE, (int64_t)link_bps));
 }
 
 void nic_keys_apply(const struct nic_keys *k, struct nic_config *c, struct diag_sink *sink)

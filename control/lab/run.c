@@ -32,14 +32,6 @@ enum {
 	PROGRESS_LEN = 256,
 };
 
-struct run_options {
-	bool json, quiet;
-	const char *out;
-	const char *const *metrics;
-	unsigned n_metrics;
-	unsigned digits; // of figures in tables; 0: EXPR_DIGITS
-};
-
 static volatile sig_atomic_t running; // pid of the process to be stopped, too; 0: none
 
 static void stop_child(int n)
@@ -50,7 +42,7 @@ static void stop_child(int n)
 }
 
 // ---- lines for people, on stderr
-static int told(struct diags *d)
+static int print_mistakes(struct diags *d)
 {
 	diags_print(d);
 	diags_fini(d);
@@ -105,10 +97,10 @@ static void print_speed(const struct run *r)
 }
 
 // ---- one run
-static int loop(struct run *r, const struct run_options *o)
+static int loop(struct run *r, const struct lab_args *a)
 {
 	uint64_t duration = r->sc->duration_ns, slice = duration / SLICES, t = 0;
-	struct progress p = {.on = !o->quiet && isatty(STDERR_FILENO), .start_ns = monotonic_ns()};
+	struct progress p = {.on = !a->quiet && isatty(STDERR_FILENO), .start_ns = monotonic_ns()};
 	uint64_t busy = clock_ns(CLOCK_PROCESS_CPUTIME_ID);
 	int err = 0;
 
@@ -128,29 +120,29 @@ static int loop(struct run *r, const struct run_options *o)
 	return err;
 }
 
-static int publish(const struct run *r, const struct run_options *o)
+static int publish(const struct run *r, const struct lab_args *a)
 {
 	int err = r->capture != NULL ? lab_capture_finish(r->capture, r->end_ns) : 0;
 
-	if (o->json)
+	if (a->json)
 		report_json_print(r, stdout);
 	else
 		report_table(r, stdout);
 	fflush(stdout);
-	if (o->out != NULL && err == 0)
-		err = report_files(r, o->out);
+	if (a->out != NULL && err == 0)
+		err = report_files(r, a->out);
 	if (err != 0)
-		fprintf(stderr, "weir-lab: %s: cannot write the report: %s\n", o->out,
+		fprintf(stderr, "weir-lab: %s: cannot write the report: %s\n", a->out,
 			strerror(-err));
-	if (!o->quiet)
+	if (!a->quiet)
 		print_speed(r);
-	if (!o->quiet && o->out != NULL && err == 0)
-		report_say(o->out, "report.html");
+	if (!a->quiet && a->out != NULL && err == 0)
+		report_say(a->out, "report.html");
 	return err == 0 && report_passed(r) ? LAB_DONE : LAB_FAILED;
 }
 
 // Everything that can be wrong without running, with its place. 0, LAB_*.
-static int prepare(struct run *r, const struct run_options *o, struct diags *d)
+static int prepare(struct run *r, const struct lab_args *a, struct diags *d)
 {
 	struct diag_sink s = {.file = r->sc->file, .document = "scenario"};
 	struct fabric_hooks hooks;
@@ -168,8 +160,8 @@ static int prepare(struct run *r, const struct run_options *o, struct diags *d)
 	err |= measure_create(r->sc, &r->measure, &s);
 	if (r->measure != NULL)
 		measure_set_digits(r->measure, r->digits);
-	for (unsigned i = 0; r->measure != NULL && i < o->n_metrics; i++)
-		err |= measure_ask(r->measure, o->metrics[i], &s);
+	for (unsigned i = 0; r->measure != NULL && i < a->n_metrics; i++)
+		err |= measure_ask(r->measure, a->metrics[i], &s);
 	diag_finish(&s, d);
 	return err == 0 ? LAB_DONE : LAB_MISUSED;
 }
@@ -186,18 +178,18 @@ static int start_capture(struct run *r, const char *dir)
 	return LAB_FAILED;
 }
 
-static int play(struct run *r, const struct run_options *o)
+static int play(struct run *r, const struct lab_args *a)
 {
 	int err = traffic_start(r->traffic, r->fabric);
 
 	if (err == 0)
 		err = measure_start(r->measure, r->fabric, r->traffic);
-	if (err == 0 && o->out != NULL && r->sc->n_captured != 0)
-		err = start_capture(r, o->out);
+	if (err == 0 && a->out != NULL && r->sc->n_captured != 0)
+		err = start_capture(r, a->out);
 	if (err == LAB_FAILED)
 		return LAB_FAILED;
 	if (err == 0)
-		err = loop(r, o);
+		err = loop(r, a);
 	// What the switches told last belongs to the numbers.
 	fabric_look(r->fabric);
 	if (err == 0)
@@ -206,7 +198,7 @@ static int play(struct run *r, const struct run_options *o)
 		fprintf(stderr, "weir-lab: %s: a NIC has no queue pair left\n", r->sc->file);
 	else if (err != 0)
 		return no_memory(r->sc->file);
-	return err != 0 ? LAB_FAILED : publish(r, o);
+	return err != 0 ? LAB_FAILED : publish(r, a);
 }
 
 bool lab_can_write(const char *out)
@@ -219,24 +211,23 @@ bool lab_can_write(const char *out)
 	return err == 0;
 }
 
-static int lab_run_file(const char *file, const struct sc_set *sets, unsigned n_sets,
-			const struct run_options *o)
+static int lab_run_file(const struct lab_args *a, const char *file)
 {
 	struct scenario *sc = NULL;
 	struct run r = {0};
 	struct diags d = {0};
 	int code;
 
-	if (scenario_load(file, sets, n_sets, &sc, &d) != 0)
-		return told(&d);
+	if (scenario_load(file, a->sets, a->n_sets, &sc, &d) != 0)
+		return print_mistakes(&d);
 	r.sc = sc;
-	r.digits = o->digits != 0 ? o->digits : EXPR_DIGITS;
-	code = prepare(&r, o, &d);
-	told(&d); // warnings, too
-	if (code == LAB_DONE && !lab_can_write(o->out))
+	r.digits = a->digits;
+	code = prepare(&r, a, &d);
+	print_mistakes(&d); // warnings, too
+	if (code == LAB_DONE && !lab_can_write(a->out))
 		code = LAB_MISUSED;
 	if (code == LAB_DONE)
-		code = play(&r, o);
+		code = play(&r, a);
 	measure_destroy(r.measure);
 	traffic_destroy(r.traffic);
 	fabric_destroy(r.fabric);
@@ -247,33 +238,32 @@ static int lab_run_file(const char *file, const struct sc_set *sets, unsigned n_
 
 // ---- commands
 
-__attribute__((noreturn)) static void become_run(const struct lab_args *a, const char *file,
-						 const struct run_options *o)
+__attribute__((noreturn)) static void become_run(const struct lab_args *a, const char *file)
 {
 	running = 0; // the parent's child is this one
 	prctl(PR_SET_PDEATHSIG, SIGTERM); // nobody stays behind one that was killed
-	_exit(lab_finish(lab_run_file(file, a->sets, a->n_sets, o)));
+	_exit(lab_finish(lab_run_file(a, file)));
 }
 
 // DPDK starts once a process, with memory for one fabric: each of several runs has its own.
-static int run_apart(const struct lab_args *a, const char *file, const struct run_options *o)
+static int run_apart(const struct lab_args *a, const char *file)
 {
-	struct run_options own = *o;
+	struct lab_args own = *a;
 	char path[4096];
 	int status = 0;
 	pid_t child;
 
-	if (o->out != NULL) {
+	if (a->out != NULL) {
 		const char *slash = strrchr(file, '/'), *name = slash == NULL ? file : slash + 1;
 
 		// "runs/incast" of "conf/lab/incast.yaml" where --out is "runs".
-		snprintf(path, sizeof(path), "%s/%.*s", o->out, (int)strcspn(name, "."), name);
+		snprintf(path, sizeof(path), "%s/%.*s", a->out, (int)strcspn(name, "."), name);
 		own.out = path;
 	}
 	fflush(stdout);
 	child = fork();
 	if (child == 0)
-		become_run(a, file, &own);
+		become_run(&own, file);
 	running = child;
 	if (child > 0 && stop_requests() != 0) // between the two lines above
 		kill(child, SIGTERM);
@@ -301,7 +291,7 @@ static int check_file(const struct lab_args *a, const char *file, bool tell)
 			file, sc->name, sc->n_switches, sc->n_hosts, sc->n_links, sc->n_flows);
 	scenario_destroy(sc);
 	if (err != 0 || tell)
-		told(&d);
+		print_mistakes(&d);
 	else
 		diags_fini(&d); // its warnings come with the run
 	return err != 0 ? LAB_MISUSED : LAB_DONE;
@@ -321,24 +311,18 @@ static int check_files(const struct lab_args *a, bool tell)
 
 int lab_run(const struct lab_args *a)
 {
-	const struct run_options o = {.json = a->json,
-				      .quiet = a->quiet,
-				      .out = a->out,
-				      .metrics = a->metrics,
-				      .n_metrics = a->n_metrics,
-				      .digits = a->digits};
 	int worst = LAB_DONE;
 
 	stop_catch(0, stop_child);
 	if (a->n_files == 1)
-		return lab_run_file(a->files[0], a->sets, a->n_sets, &o);
+		return lab_run_file(a, a->files[0]);
 	worst = check_files(a, false);
 	if (worst == LAB_DONE && !lab_can_write(a->out))
 		worst = LAB_MISUSED;
 	if (worst != LAB_DONE)
 		return worst;
 	for (unsigned i = 0; i < a->n_files && stop_requests() == 0; i++) {
-		int code = run_apart(a, a->files[i], &o);
+		int code = run_apart(a, a->files[i]);
 
 		worst = code > worst ? code : worst;
 	}
