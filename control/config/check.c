@@ -1,11 +1,16 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "control/config/check.h"
+#include "control/config/compile.h"
 
+#include <inttypes.h>
+#include <sched.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <strings.h>
+
+#include "dataplane/bits.h"
+#include "dataplane/units.h"
 
 void check_report(struct diag_sink *s, enum diag_level level, const struct cfg_val *v,
 		  const struct cfg_map *m, const char *key, const char *fmt, ...)
@@ -130,12 +135,10 @@ static void cnp_class_is_lossy(const struct subject *x)
 {
 	const struct cfg_profile *p = x->profile;
 	unsigned dscp = (unsigned)p->cnp.dscp.n, cnp = cfg_dscp_class(p, dscp);
-	bool ecn = false, all = true;
+	bool ecn = false, all = cfg_lossless(p) == (1u << N_CLASSES) - 1;
 
-	for (unsigned cls = 0; cls < N_CLASSES; cls++) {
-		ecn |= cls != cnp && p->classes[cls].lossless.n && p->classes[cls].wred.ecn.n;
-		all &= p->classes[cls].lossless.n != 0;
-	}
+	for_each_bit (cls, cfg_lossless(p))
+		ecn |= cls != cnp && p->classes[cls].wred.ecn.n;
 	if (p->trust.n == TRUST_DSCP && ecn && p->classes[cnp].lossless.n)
 		diag_add(x->s, all ? DIAG_WARNING : DIAG_ERROR, p->classes[cnp].lossless.at,
 			 p->classes[cnp].lossless.path,
@@ -151,8 +154,7 @@ static void lossless_class_has_no_egress_limit(const struct subject *x)
 	if (x->cls->lossless.n && x->cls->egress.map.given)
 		REFUSE(x->s, &x->cls->egress.map,
 		       "a lossless queue has no egress limit: PFC limits it at the ingress" CURE
-		       "remove "
-		       "egress");
+		       "remove egress");
 }
 
 // PFC settings of a class without PFC would silently do nothing.
@@ -221,8 +223,8 @@ static void lossy_class_floods(const struct subject *x)
 {
 	if (!cfg_floods(x->cls) && !x->cls->lossless.n)
 		REFUSE(x->s, &x->cls->flood,
-		       "a lossy class is always flooded, because it carries ARP" CURE "remove "
-		       "flood, or use vlans[].flood for unknown unicast");
+		       "a lossy class is always flooded, because it carries ARP" CURE
+		       "remove flood, or use vlans[].flood for unknown unicast");
 }
 
 // ---- rules of a port
@@ -317,8 +319,7 @@ static void keep_makes_sense(const struct subject *x)
 	if (x->item->keep.map.given && device != NULL && strncmp(device, "xdp:", 4) != 0)
 		REFUSE(x->s, &x->item->keep.map,
 		       "only an xdp: device can keep frames for the host's stack, not %s" CURE
-		       "remove "
-		       "keep",
+		       "remove keep",
 		       device);
 }
 
@@ -448,68 +449,267 @@ static void name_can_be_a_file(const struct subject *x)
 		       name->text);
 }
 
-// ---- the engine
-static const struct rule rules[] = {
-	{OF_CLASS, kmin_is_not_above_kmax},
-	{OF_PROFILE, lossless_and_lossy_do_not_mix},
-	{OF_CLASS, shared_settings_are_given_once},
-	{OF_CLASS, pfc_class_has_headroom},
-	{OF_PROFILE, cnp_class_is_lossy},
-	{OF_CLASS, lossless_class_has_no_egress_limit},
-	{OF_CLASS, lossy_class_has_no_pfc_keys},
-	{OF_CLASS, alpha_or_static},
-	{OF_CLASS, rates_make_sense},
-	{OF_CLASS, wred_has_an_effect},
-	{OF_CLASS, lossy_class_floods},
-	{OF_PORT, port_name_is_unique},
-	{OF_PORT, device_is_unique},
-	{OF_PORT, port_overrides_make_sense},
-	{OF_POLICY, vlan_ids_are_unique},
-	{OF_ITEM, port_vlans_make_sense},
-	{OF_POLICY, fdb_makes_sense},
-	{OF_POLICY, fdb_addresses_are_unique},
-	{OF_POLICY, worker_cores_are_few},
-	{OF_POLICY, name_can_be_a_file},
-	{OF_ITEM, keep_makes_sense},
-	{OF_ITEM, optional_makes_sense},
-};
+// ---- advice: the policy loads and compiles, but cannot mean what it says
+// A burst of a round trip in a data centre: a smaller shared pool absorbs none.
+enum { LEAST_POOL_US = 100, LIST_LEN = 32 };
 
-void check_rules(const struct rule *list, size_t n, const struct config *c, struct diag_sink *s)
+// 0: only the link knows, and the link is not open.
+static uint64_t speed_of(const struct subject *x, unsigned port)
 {
-	const struct cfg_profile *profiles = c->root.profiles.items;
-	const struct cfg_port *items = c->root.ports.items;
+	int64_t given = x->c->ports[port].item->speed.n;
 
-	for (const struct rule *r = list; r < list + n; r++) {
-		struct subject x = {.c = c, .s = s};
+	if (given != 0)
+		return (uint64_t)given;
+	return x->facts != NULL ? x->facts[port].speed_bps : 0;
+}
 
-		if (r->scope == OF_POLICY)
-			r->check(&x);
-		for (unsigned i = 0; r->scope == OF_PROFILE && i < c->root.profiles.n; i++) {
-			x.profile = &profiles[i];
-			r->check(&x);
-		}
-		for (unsigned i = 0; r->scope == OF_CLASS && i < c->root.profiles.n; i++)
-			for (x.n = 0; x.n < N_CLASSES; x.n++) {
-				x.profile = &profiles[i];
-				x.cls = &profiles[i].classes[x.n];
-				r->check(&x);
-			}
-		for (unsigned i = 0; r->scope == OF_ITEM && i < c->root.ports.n; i++) {
-			x.item = &items[i];
-			r->check(&x);
-		}
-		for (x.n = 0; r->scope == OF_PORT && x.n < c->n_ports; x.n++) {
-			x.port = &c->ports[x.n];
-			x.item = x.port->item;
-			x.profile = x.port->profile;
-			r->check(&x);
-		}
+static void lossless_classes_have_pfc(const struct subject *x)
+{
+	const struct cfg_pfc *pfc = &x->profile->pfc;
+	unsigned lossless = cfg_lossless(x->profile);
+	char list[LIST_LEN];
+	const char *comma = "";
+	int len = sprintf(list, lossless & (lossless - 1) ? "classes" : "class");
+
+	for_each_bit (cls, lossless) {
+		len += sprintf(list + len, "%s %u", comma, cls);
+		comma = ",";
 	}
+	if (lossless != 0 && !pfc->tx.n)
+		WARN(x->s, &pfc->tx,
+		     "the switch does not pause the senders of lossless %s, and drops frames "
+		     "when the headroom is full" CURE "set tx: on, or remove lossless",
+		     list);
+	if (lossless != 0 && !pfc->rx.n)
+		WARN(x->s, &pfc->rx,
+		     "the switch ignores a PAUSE for lossless %s, and the peer drops frames" CURE
+		     "set rx: on, or remove lossless",
+		     list);
+}
+
+// Classes that a frame can get on some port of the profile.
+static unsigned reached_classes(const struct subject *x)
+{
+	const struct cfg_profile *p = x->profile;
+	bool by_dscp = p->trust.n == TRUST_DSCP;
+	bool by_pcp = p->trust.n == TRUST_PCP || (by_dscp && p->pcp_to_class.map.given);
+	unsigned classes = 0;
+
+	for (unsigned i = 0; i < x->c->n_ports; i++)
+		if (x->c->ports[i].profile == p)
+			classes |= 1u << x->c->ports[i].item->default_class.n;
+	for (unsigned dscp = 0; by_dscp && dscp < 64; dscp++)
+		classes |= 1u << cfg_dscp_class(p, dscp);
+	for (unsigned pcp = 0; by_pcp && pcp < 8; pcp++)
+		classes |= 1u << cfg_mapped(&p->pcp_to_class, pcp);
+	return classes;
+}
+
+static void lossless_classes_are_reached(const struct subject *x)
+{
+	static const struct {
+		const char *by, *map;
+	} trust[] = {
+		[TRUST_DSCP] = {"DSCP", "dscp_to_class"},
+		[TRUST_PCP] = {"PCP", "pcp_to_class"},
+		[TRUST_PORT] = {"port", "default_class of a port"},
+	};
+	const struct cfg_profile *p = x->profile;
+
+	for_each_bit (cls, cfg_lossless(p) & ~reached_classes(x))
+		WARN(x->s, &p->classes[cls].lossless,
+		     "no %s leads to class %u: no frame uses the class and its headroom" CURE
+		     "name the class in %s, or remove lossless",
+		     trust[p->trust.n].by, cls, trust[p->trust.n].map);
+}
+
+static void max_rates_limit_something(const struct subject *x)
+{
+	uint64_t fastest = 0;
+
+	for (unsigned i = 0; i < x->c->n_ports; i++) {
+		if (x->c->ports[i].profile != x->profile)
+			continue;
+		if (speed_of(x, i) == 0)
+			return;
+		if (speed_of(x, i) > fastest)
+			fastest = speed_of(x, i);
+	}
+	for (unsigned cls = 0; cls < N_CLASSES; cls++) {
+		const struct cfg_val *rate = &x->profile->classes[cls].max_rate;
+
+		if ((uint64_t)rate->n > fastest)
+			WARN(x->s, rate,
+			     "%s is above %s, the speed of the fastest port of the profile: the "
+			     "rate limits nothing" CURE "lower or remove it",
+			     UNIT_TEXT(UNIT_RATE, rate->n), UNIT_TEXT(UNIT_RATE, (int64_t)fastest));
+	}
+}
+
+static void profile_is_used(const struct subject *x)
+{
+	if (cfg_profile_runs(x->c, x->profile)) {
+		lossless_classes_have_pfc(x);
+		lossless_classes_are_reached(x);
+		max_rates_limit_something(x);
+	} else {
+		WARN(x->s, &x->profile->map,
+		     "no port uses this profile" CURE
+		     "name it at a port as profile: %s, or remove it",
+		     x->profile->map.name);
+	}
+}
+
+static void pcp_is_in_a_tag(const struct subject *x)
+{
+	const struct cfg_port *item = x->item;
+
+	if (x->profile->trust.n == TRUST_PCP &&
+	    (x->port->routed || (cfg_vlan_aware(x->c) && item->vlan.tagged.n == 0)))
+		check_report(x->s, DIAG_WARNING, &item->profile, &item->map, "profile",
+			     "profile %s trusts PCP, and the untagged frames of this port have"
+			     " none: they all get class %u" CURE "%s",
+			     x->profile->map.name, (unsigned)item->default_class.n,
+			     x->port->routed ? "set trust: dscp"
+					     : "set trust: dscp, or give vlan.tagged");
+}
+
+static void port_is_in_a_vlan(const struct subject *x)
+{
+	const struct cfg_port_vlan *v = &x->item->vlan;
+
+	if (cfg_untagged(x->item) == 0 && v->tagged.n == 0)
+		WARN(x->s, &v->untagged,
+		     "the port is in no VLAN and forwards no frame" CURE
+		     "give a VLAN in untagged or tagged");
+}
+
+static void workers_have_processors(const struct subject *x, unsigned n_processors)
+{
+	const struct cfg_workers *w = &x->c->root.sw.workers;
+	unsigned n = config_n_workers(x->c);
+
+	if (n > n_processors)
+		diag_add(x->s, DIAG_WARNING, w->cores.n != 0 ? w->cores.map.at : w->count.at,
+			 "switch.workers",
+			 "%u workers need a processor each, and this machine has %u" CURE
+			 "use at most %u",
+			 n, n_processors, n_processors);
+}
+
+static void shared_pool_absorbs_a_burst(const struct subject *x)
+{
+	const struct cfg_buffer *b = &x->c->root.sw.buffer;
+	uint64_t pool = x->p->buffer.ingress_pool_cells * (uint64_t)x->p->cell.bytes, us;
+	unsigned port = 0;
+
+	for (unsigned i = 1; i < x->c->n_ports; i++)
+		if (speed_of(x, i) > speed_of(x, port))
+			port = i;
+	if (speed_of(x, port) == 0)
+		return;
+	us = pool * 8 * SECOND_US / speed_of(x, port);
+	if (us >= LEAST_POOL_US)
+		return;
+	diag_add(x->s, DIAG_WARNING,
+		 b->size.given	? b->size.at
+		 : b->map.given ? b->map.at
+				: x->c->root.ports.map.at,
+		 "switch.buffer.size",
+		 "the shared pool of %" PRIu64 " B holds %" PRIu64 " us at %s, the speed of port"
+		 " %s, less than %d us" CURE
+		 "enlarge size, shorten the cables, or raise oversubscription",
+		 pool, us, UNIT_TEXT(UNIT_RATE, (int64_t)speed_of(x, port)), x->c->ports[port].name,
+		 LEAST_POOL_US);
+}
+
+// ---- the engine
+void check_rules(const struct rule *list, size_t n, struct subject x)
+{
+	const struct cfg_list *profiles = &x.c->root.profiles, *items = &x.c->root.ports;
+	const unsigned subjects[] = {[OF_POLICY] = 1,
+				     [OF_PROFILE] = profiles->n,
+				     [OF_CLASS] = profiles->n * N_CLASSES,
+				     [OF_ITEM] = items->n,
+				     [OF_PORT] = x.c->n_ports};
+
+	for (const struct rule *r = list; r < list + n; r++)
+		for (unsigned i = 0; i < subjects[r->scope]; i++) {
+			bool by_class = r->scope == OF_CLASS;
+
+			x.n = by_class ? i % N_CLASSES : i;
+			if (by_class || r->scope == OF_PROFILE)
+				x.profile = (const struct cfg_profile *)profiles->items +
+					    (by_class ? i / N_CLASSES : i);
+			if (by_class)
+				x.cls = &x.profile->classes[x.n];
+			if (r->scope == OF_ITEM)
+				x.item = (const struct cfg_port *)items->items + i;
+			if (r->scope == OF_PORT) {
+				x.port = &x.c->ports[i];
+				x.item = x.port->item;
+				x.profile = x.port->profile;
+			}
+			r->check(&x);
+		}
 }
 
 void config_check(const struct config *c, struct diag_sink *s)
 {
-	CHECK_RULES(rules, c, s);
+	static const struct rule rules[] = {
+		{OF_CLASS, kmin_is_not_above_kmax},
+		{OF_PROFILE, lossless_and_lossy_do_not_mix},
+		{OF_CLASS, shared_settings_are_given_once},
+		{OF_CLASS, pfc_class_has_headroom},
+		{OF_PROFILE, cnp_class_is_lossy},
+		{OF_CLASS, lossless_class_has_no_egress_limit},
+		{OF_CLASS, lossy_class_has_no_pfc_keys},
+		{OF_CLASS, alpha_or_static},
+		{OF_CLASS, rates_make_sense},
+		{OF_CLASS, wred_has_an_effect},
+		{OF_CLASS, lossy_class_floods},
+		{OF_PORT, port_name_is_unique},
+		{OF_PORT, device_is_unique},
+		{OF_PORT, port_overrides_make_sense},
+		{OF_POLICY, vlan_ids_are_unique},
+		{OF_ITEM, port_vlans_make_sense},
+		{OF_POLICY, fdb_makes_sense},
+		{OF_POLICY, fdb_addresses_are_unique},
+		{OF_POLICY, worker_cores_are_few},
+		{OF_POLICY, name_can_be_a_file},
+		{OF_ITEM, keep_makes_sense},
+		{OF_ITEM, optional_makes_sense},
+	};
+
+	CHECK_RULES(rules, .c = c, .s = s);
 	watchdogs_check(c, s);
 	ipcc_check(c, s);
+}
+
+void advice_add(const struct config *c, const struct port_facts *facts, const struct policy *p,
+		unsigned n_processors, struct diags *d)
+{
+	static const struct rule rules[] = {
+		{OF_PROFILE, profile_is_used},
+		{OF_PORT, pcp_is_in_a_tag},
+		{OF_PORT, port_is_in_a_vlan},
+	};
+	struct diag_sink s = {.file = c->file};
+	const struct subject x = {.c = c, .s = &s, .facts = facts, .p = p};
+
+	check_rules(rules, sizeof(rules) / sizeof(rules[0]), x);
+	workers_have_processors(&x, n_processors);
+	shared_pool_absorbs_a_burst(&x);
+	diag_finish(&s, d);
+}
+
+unsigned advice_processors(void)
+{
+	cpu_set_t allowed;
+
+	CPU_ZERO(&allowed);
+	// A machine with more processors than the set holds has enough of them.
+	if (sched_getaffinity(0, sizeof(allowed), &allowed) != 0)
+		return CPU_SETSIZE;
+	return (unsigned)CPU_COUNT(&allowed);
 }

@@ -7,7 +7,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "control/config/check.h"
 #include "control/config/plan_ecn.h"
 #include "dataplane/bits.h"
 #include "dataplane/qos/headroom.h"

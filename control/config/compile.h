@@ -1,10 +1,67 @@
 // SPDX-License-Identifier: Apache-2.0
-// From human units to cells and fixed point: the parts of config_compile that the plan prints too.
-// Control thread only; pure arithmetic on an immutable configuration.
+// Between the files of control/config: the rules between keys, and the steps from human units to
+// cells and fixed point. Control thread only; pure.
 #pragma once
 
 #include "control/config/model.h"
 
+// ---- rules between the keys of a policy that no row of the schema can see
+// A rule is a named function. It looks at one subject and reports into x->s. Features have tables
+// of their own (watchdogs.c, ipcc.c, guards.c). Rules that need cells and pools are in compile.c.
+//
+// The text of a message stands in its rule, not in the row: so the compiler compares the format
+// with the values.
+enum { PATH_LEN = 256 };
+
+struct subject {
+	const struct config *c;
+	struct diag_sink *s;
+	unsigned n; // number of the class or of the port
+	const struct cfg_profile *profile; // of a profile, a class and a port
+	const struct cfg_class *cls; // of a class
+	const struct cfg_port *item; // of an item and of a port
+	const struct config_port *port; // of a port
+	const struct port_facts *facts; // of advice: as in config_compile, which made p
+	const struct policy *p;
+};
+
+struct rule {
+	// A class: of every profile. An item: an entry of `ports` as it is written. A port: an item
+	// makes several if it has ranges.
+	enum { OF_POLICY, OF_PROFILE, OF_CLASS, OF_ITEM, OF_PORT } scope;
+	void (*check)(const struct subject *x);
+};
+
+// Applies every rule in turn to every subject of its scope, also after a mistake.
+void check_rules(const struct rule *rules, size_t n, struct subject x);
+#define CHECK_RULES(rules, ...)                                                                    \
+	check_rules(rules, sizeof(rules) / sizeof((rules)[0]), (struct subject){__VA_ARGS__})
+
+// The rules of check.c, then those of watchdogs and of IPCC.
+void config_check(const struct config *c, struct diag_sink *s);
+void watchdogs_check(const struct config *c, struct diag_sink *s);
+void ipcc_check(const struct config *c, struct diag_sink *s);
+
+// Steps of reading a file, after the ports are expanded (load.c).
+void routes_resolve(struct config *c, struct diag_sink *s); // routes, neighbours and ECMP
+void guards_resolve(struct config *c, struct diag_sink *s); // groups and their rules
+// The addresses of the i-th of n ports that an item of the file makes.
+void routes_port_addrs(struct config *c, struct config_port *port, unsigned i, unsigned n,
+		       struct diag_sink *s);
+
+// A message about `key` of a map, at its value if the file gives one, else at the map. For values
+// that are given there are REFUSE and WARN.
+__attribute__((format(printf, 6, 7))) void check_report(struct diag_sink *s, enum diag_level level,
+							const struct cfg_val *v,
+							const struct cfg_map *m, const char *key,
+							const char *fmt, ...);
+
+// The class whose settings a group or a queue takes: the one that gives any, else the lowest that
+// maps to it; -1 where no class does.
+int check_class_of_pg(const struct cfg_profile *p, unsigned pg);
+int check_class_of_queue(const struct cfg_profile *p, unsigned queue);
+
+// ---- compile
 struct compiler {
 	const struct config *c;
 	const struct port_facts *facts; // NULL: a plan without devices

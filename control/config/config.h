@@ -106,6 +106,14 @@ __attribute__((warn_unused_result)) int config_compile(const struct config *c,
 						       struct policy **out, struct diags *d);
 void policy_destroy(struct policy *p);
 
+// Appends warnings about a policy that compiles but cannot mean what it says: a lossless class
+// without PAUSE, a profile without a port, a shared pool of a few microseconds. The lab does not
+// call it: a scenario may want such a policy. facts: as in config_compile, which made *p.
+// n_processors: of the machine that runs the policy.
+void advice_add(const struct config *c, const struct port_facts *facts, const struct policy *p,
+		unsigned n_processors, struct diags *d);
+unsigned advice_processors(void); // that this process may use
+
 // For many switches in one process, before the first of them is created: where the file does not
 // say how many flows (`switch.flows.max`), the table is small if the file speaks of flows, pairs or
 // IPCC at all, and else there is none.

@@ -10,7 +10,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "control/config/check.h"
 #include "control/config/compile.h"
 
 // ---- groups
@@ -361,7 +360,7 @@ void guards_resolve(struct config *c, struct diag_sink *s)
 	};
 
 	find_groups(c);
-	CHECK_RULES(rules, c, s);
+	CHECK_RULES(rules, .c = c, .s = s);
 	for (const struct config_group *g = c->groups; g < c->groups + c->n_groups; g++) {
 		bool ends = chains_end(c, g, s);
 		bool fits = dscps_are_of_their_classes(g, s);

@@ -6,7 +6,6 @@
 #include <string.h>
 
 #include "control/config/addr.h"
-#include "control/config/check.h"
 #include "control/config/compile.h"
 #include "control/config/plan.h"
 #include "dataplane/roce/feed.h"
@@ -311,7 +310,7 @@ void ipcc_check(const struct config *c, struct diag_sink *s)
 		{OF_POLICY, pairs_make_sense},	   {OF_POLICY, keys_have_an_effect},
 	};
 
-	CHECK_RULES(rules, c, s);
+	CHECK_RULES(rules, .c = c, .s = s);
 }
 
 // ---- compile

@@ -8,7 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "control/config/check.h"
+#include "control/config/compile.h"
 #include "control/config/expand.h"
 #include "control/config/model.h"
 

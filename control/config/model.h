@@ -314,6 +314,16 @@ static inline bool cfg_is_on(const struct cfg_val *on, const struct cfg_map *map
 	return on->given ? on->n != 0 : map->given;
 }
 
+// A bitmap of the lossless classes.
+static inline unsigned cfg_lossless(const struct cfg_profile *p)
+{
+	unsigned set = 0;
+
+	for (unsigned cls = 0; cls < N_CLASSES; cls++)
+		set |= (unsigned)(p->classes[cls].lossless.n != 0) << cls;
+	return set;
+}
+
 // A class whose queue sends notifications.
 static inline bool cfg_ipcc_is_on(const struct cfg_class *c)
 {

@@ -7,7 +7,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "control/config/advice.h"
 #include "control/config/compile.h"
 #include "control/config/memory.h"
 #include "control/config/plan_ecn.h"

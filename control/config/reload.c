@@ -8,7 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "control/config/check.h"
+#include "control/config/compile.h"
 #include "control/config/config.h"
 
 enum { VALUE_TEXT_LEN = 96 };

@@ -9,7 +9,6 @@
 #include <string.h>
 
 #include "control/config/addr.h"
-#include "control/config/check.h"
 #include "control/config/compile.h"
 #include "control/config/expand.h"
 
@@ -482,7 +481,7 @@ void routes_resolve(struct config *c, struct diag_sink *s)
 
 	c->routes.ecmp_by = (enum ecmp_by)e->hash.n;
 	c->routes.ecmp_seed = e->seed.given ? (uint64_t)e->seed.n : hash_of(name, strlen(name));
-	CHECK_RULES(rules, c, s);
+	CHECK_RULES(rules, .c = c, .s = s);
 	resolve_neighbours(c, s);
 	resolve_routes(c, s);
 }

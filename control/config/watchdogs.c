@@ -2,7 +2,6 @@
 // The watchdog of a port: its own keys over those of its profile, one by one. Whether one is on,
 // what it says, and the rules between its keys and those of PFC. It needs no rule about polls: the
 // worker looks at its ports in every loop, so every time can be met.
-#include "control/config/check.h"
 #include "control/config/compile.h"
 #include "dataplane/units.h"
 
@@ -121,7 +120,7 @@ void watchdogs_check(const struct config *c, struct diag_sink *s)
 		{OF_PORT, ports_watchdog_makes_sense},
 	};
 
-	CHECK_RULES(rules, c, s);
+	CHECK_RULES(rules, .c = c, .s = s);
 }
 
 // ---- compile

@@ -7,7 +7,6 @@
 
 #include <errno.h>
 
-#include "control/config/advice.h"
 #include "control/config/compile.h"
 #include "control/config/config.h"
 #include "control/config/plan.h"

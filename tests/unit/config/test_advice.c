@@ -9,7 +9,7 @@
 
 #include <cmocka.h>
 
-#include "control/config/advice.h"
+#include "control/config/config.h"
 #include "tests/unit/config/compiled.h"
 
 enum { PROCESSORS = 2 };

@@ -15,7 +15,6 @@
 
 #include <cmocka.h>
 
-#include "control/config/advice.h"
 #include "control/config/config.h"
 
 enum { LEAST_FIXTURES = 63 };
