@@ -5,7 +5,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "control/config/addr.h"
 #include "control/config/compile.h"
 #include "control/config/plan.h"
 #include "dataplane/roce/feed.h"

@@ -9,7 +9,6 @@
 #include <string.h>
 
 #include "control/config/compile.h"
-#include "control/config/expand.h"
 #include "control/config/model.h"
 
 static const char *profile_name(const void *config, unsigned i)

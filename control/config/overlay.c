@@ -10,7 +10,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "control/config/expand.h"
 #include "control/config/model.h"
 
 // ---- trees

@@ -8,9 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "control/config/addr.h"
 #include "control/config/compile.h"
-#include "control/config/expand.h"
 
 // ---- addresses of ports
 

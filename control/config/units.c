@@ -1,16 +1,21 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "control/config/units.h"
 
+#include <arpa/inet.h>
 #include <ctype.h>
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include "dataplane/qos/pg.h"
+#include "control/config/schema.h"
+#include "dataplane/policy.h"
 #include "dataplane/units.h"
 
-enum { MAX_UNITS = 7, MAX_DECIMALS = 9 };
+enum { MAX_UNITS = 7, MAX_TEXT = 256 };
+
+static const char too_long[] = "the text makes a name of more than 63 characters";
+_Static_assert(EXPAND_NAME_LEN == 63, "as the message says");
 
 // Largest first of each base, so that printing finds the shortest.
 static const struct {
@@ -98,10 +103,14 @@ static const char *own_name(enum unit_kind kind, const char *name, const char **
 		return NULL;
 	switch (*name) {
 	case 'k':
-	case 'K': return "K";
-	case 'M': return "M";
-	case 'G': return "G";
-	default: return name[0] == 'b' && strchr(name, 's') != NULL ? "bps" : NULL;
+	case 'K':
+		return "K";
+	case 'M':
+		return "M";
+	case 'G':
+		return "G";
+	default:
+		return name[0] == 'b' && strchr(name, 's') != NULL ? "bps" : NULL;
 	}
 }
 
@@ -254,4 +263,165 @@ const char *unit_print(enum unit_kind kind, int64_t n, char *out, size_t out_len
 	}
 	snprintf(out, out_len, "%" PRId64 "%s", n, n == 0 ? "" : base);
 	return out;
+}
+
+// ---- addresses
+unsigned addr_bits(const struct policy_addr *a)
+{
+	return a->family == FAMILY_V4 ? 32 : 128;
+}
+
+const char *addr_text(const struct policy_addr *a, char out[ADDR_TEXT_LEN])
+{
+	size_t n;
+
+	inet_ntop(a->family == FAMILY_V4 ? AF_INET : AF_INET6, a->ip, out, ADDR_TEXT_LEN);
+	n = strlen(out);
+	if (a->len != addr_bits(a))
+		snprintf(out + n, ADDR_TEXT_LEN - n, "/%u", a->len);
+	return out;
+}
+
+int addr_cmp(const struct policy_addr *a, const struct policy_addr *b)
+{
+	int d = (int)a->family - (int)b->family;
+
+	if (d == 0)
+		d = memcmp(a->ip, b->ip, sizeof(a->ip));
+	return d != 0 ? d : (int)a->len - (int)b->len;
+}
+
+bool addr_parse(const char *text, struct policy_addr *out)
+{
+	struct policy_addr a = {.family = strchr(text, ':') != NULL ? FAMILY_V6 : FAMILY_V4};
+	size_t n = strcspn(text, "/");
+	char ip[MAX_TEXT], *end;
+	unsigned long len;
+
+	if (n >= sizeof(ip))
+		return false;
+	memcpy(ip, text, n);
+	ip[n] = '\0';
+	if (inet_pton(a.family == FAMILY_V4 ? AF_INET : AF_INET6, ip, a.ip) != 1)
+		return false;
+	a.len = (uint8_t)addr_bits(&a);
+	if (text[n] == '/') {
+		len = strtoul(text + n + 1, &end, 10);
+		if (text[n + 1] < '0' || text[n + 1] > '9' || *end != '\0' || len > addr_bits(&a))
+			return false;
+		a.len = (uint8_t)len;
+	}
+	*out = a;
+	return true;
+}
+
+struct policy_addr addr_masked(struct policy_addr a, unsigned len, bool ones)
+{
+	for (unsigned i = len; i < addr_bits(&a); i++) {
+		uint8_t bit = (uint8_t)(0x80u >> i % 8);
+
+		a.ip[i / 8] = ones ? a.ip[i / 8] | bit : a.ip[i / 8] & (uint8_t)~bit;
+	}
+	return a;
+}
+
+bool addr_same(const struct policy_addr *a, const struct policy_addr *b)
+{
+	return a->family == b->family && memcmp(a->ip, b->ip, sizeof(a->ip)) == 0;
+}
+
+bool addr_holds(const struct policy_addr *net, const struct policy_addr *a)
+{
+	struct policy_addr base = addr_masked(*net, net->len, false);
+	struct policy_addr other = addr_masked(*a, net->len, false);
+
+	return addr_same(&base, &other);
+}
+
+bool addr_is_station(const struct policy_addr *a)
+{
+	static const uint8_t zero[15];
+
+	if (a->family == FAMILY_V4)
+		return a->ip[0] != 0 && a->ip[0] != 127 && a->ip[0] < 224;
+	if (a->ip[0] == 0xff || (a->ip[0] == 0xfe && (a->ip[1] & 0xc0) == 0x80))
+		return false;
+	return memcmp(a->ip, zero, sizeof(zero)) != 0 || a->ip[15] > 1;
+}
+
+bool addr_is_edge(const struct policy_addr *a)
+{
+	struct policy_addr low = addr_masked(*a, a->len, false),
+			   high = addr_masked(*a, a->len, true);
+
+	if (a->len + 1u >= addr_bits(a))
+		return false;
+	return addr_same(a, &low) || (a->family == FAMILY_V4 && addr_same(a, &high));
+}
+
+// ---- ranges in names
+// Appends to a name. False: the name becomes too long.
+static bool append(char name[EXPAND_NAME_LEN + 1], const char *text, size_t len)
+{
+	size_t at = strlen(name);
+
+	if (at + len > EXPAND_NAME_LEN)
+		return false;
+	memcpy(name + at, text, len);
+	name[at + len] = '\0';
+	return true;
+}
+
+// Appends to each name its number of the range. Returns what is wrong, or NULL.
+static const char *add_range(struct expansion *out, const char *text, size_t len)
+{
+	char range[MAX_TEXT], number[MAX_TEXT];
+	struct cfg_set set = {0};
+	const char *why;
+	unsigned i = 0;
+	bool fits = true;
+
+	memcpy(range, text, len);
+	range[len] = '\0';
+	if (!schema_parse_ranges(range, 0, CFG_SET_BITS - 1, &set, &why))
+		return "the range in [ ] must be such as [1-3] or [1,4-6], below 4096";
+	if (set.n > EXPAND_MAX)
+		return "the range makes more than 128 names";
+	if (out->ranged && set.n != out->n)
+		return "all ranges of one text must be of the same length";
+	for (unsigned k = 1; !out->ranged && k < set.n; k++)
+		memcpy(out->items[k], out->items[0], sizeof(out->items[k]));
+	out->n = set.n;
+	out->ranged = true;
+	for (unsigned v = 0; v < CFG_SET_BITS; v++)
+		if (cfg_set_has(&set, v)) {
+			int width = *range == '0' ? (int)strspn(range, "0123456789") : 1;
+			int n = snprintf(number, sizeof(number), "%0*u", width, v);
+
+			fits = append(out->items[i++], number, (size_t)n) && fits;
+		}
+	return fits ? NULL : too_long;
+}
+
+bool expand(const char *text, struct expansion *out, const char **why)
+{
+	out->n = 1;
+	out->ranged = false;
+	out->items[0][0] = '\0';
+	*why = strlen(text) < MAX_TEXT ? NULL : "the text is too long";
+	while (*why == NULL && *text != '\0') {
+		size_t literal = strcspn(text, "[");
+		const char *end = strchr(text + literal, ']');
+
+		for (unsigned i = 0; i < out->n; i++)
+			if (!append(out->items[i], text, literal))
+				*why = too_long;
+		text += literal;
+		if (*why != NULL || *text == '\0')
+			break;
+		*why = end == NULL ? "the [ has no ]"
+				   : add_range(out, text + 1, (size_t)(end - text - 1));
+		text = end == NULL ? text : end + 1;
+	}
+	return *why == NULL;
 }

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Quantities with units, as people write them in a policy: exact integer arithmetic, no float.
-// Control thread only; pure.
+// Values as people write them in a policy: quantities with units, IP addresses, ranges in names.
+// Exact integer arithmetic, no float. Control thread only; pure.
 #pragma once
 
 #include <stdbool.h>
@@ -35,3 +35,39 @@ const char *unit_print(enum unit_kind kind, int64_t n, char *out, size_t out_len
 // The same in memory of the caller's block.
 enum { UNIT_TEXT_LEN = 32 };
 #define UNIT_TEXT(kind, n) unit_print(kind, n, (char[UNIT_TEXT_LEN]){""}, UNIT_TEXT_LEN)
+
+// ---- IP addresses and prefixes, and what their bits say (RFC 1122 3.2.1.3, RFC 4291 2)
+struct policy_addr;
+enum { ADDR_TEXT_LEN = 52 };
+
+// "10.0.0.1" or "10.0.0.0/8"; without a length it is the whole address.
+bool addr_parse(const char *text, struct policy_addr *out);
+// The length is left out where that is the whole address.
+const char *addr_text(const struct policy_addr *a, char out[ADDR_TEXT_LEN]);
+
+unsigned addr_bits(const struct policy_addr *a); // 32 or 128
+// By family, bits, length.
+int addr_cmp(const struct policy_addr *a, const struct policy_addr *b);
+bool addr_same(const struct policy_addr *a, const struct policy_addr *b); // whatever the length
+bool addr_holds(const struct policy_addr *net, const struct policy_addr *a);
+// With the bits beyond len set to 0 or 1.
+struct policy_addr addr_masked(struct policy_addr a, unsigned len, bool ones);
+
+// Only an address of one station can be a port's, a neighbour's or a next hop.
+bool addr_is_station(const struct policy_addr *a);
+// Whether all stations (IPv4), or any router (IPv6), of its subnet are meant.
+bool addr_is_edge(const struct policy_addr *a);
+
+// ---- ranges in names: "p[1-3]" is p1, p2, p3; "eth[01-02,7]" is eth01, eth02, eth07
+// Several ranges in one text run in step.
+// No port, device, address, host, switch or end of a cable has a longer name.
+enum { EXPAND_MAX = 128, EXPAND_NAME_LEN = 63 };
+
+struct expansion {
+	char items[EXPAND_MAX][EXPAND_NAME_LEN + 1];
+	unsigned n;
+	bool ranged; // the text holds a range
+};
+
+// False with *why.
+bool expand(const char *text, struct expansion *out, const char **why);

@@ -12,7 +12,7 @@
 
 #include <json-c/json.h>
 
-#include "control/config/addr.h"
+#include "control/config/units.h"
 #include "control/daemon/json_in.h"
 #include "control/daemon/outlet.h"
 #include "control/observe/fact.h"

@@ -3,7 +3,7 @@
 
 #include <errno.h>
 
-#include "control/config/addr.h"
+#include "control/config/units.h"
 #include "control/daemon/json_in.h"
 #include "control/observe/fact.h"
 #include "dataplane/switch_flows.h"

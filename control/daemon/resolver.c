@@ -8,7 +8,7 @@
 
 #include <json-c/json.h>
 
-#include "control/config/addr.h"
+#include "control/config/units.h"
 #include "control/daemon/neighbour_table.h"
 #include "control/observe/fact.h"
 #include "dataplane/event.h"

@@ -5,8 +5,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "control/config/expand.h"
 #include "control/config/rows.h"
+#include "control/config/units.h"
 #include "control/lab/routes.h"
 #include "control/lab/scenario_int.h"
 #include "dataplane/rng.h"

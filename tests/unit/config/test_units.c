@@ -9,7 +9,6 @@
 
 #include <cmocka.h>
 
-#include "control/config/expand.h"
 #include "control/config/units.h"
 
 static const struct {
