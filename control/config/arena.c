@@ -15,15 +15,20 @@ struct arena_block {
 	alignas(max_align_t) unsigned char bytes[];
 };
 
-static void add_block(struct arena *a, size_t n)
+void *allocated(void *p)
 {
-	size_t size = n > BLOCK_BYTES ? n : BLOCK_BYTES;
-	struct arena_block *b = calloc(1, sizeof(*b) + size);
-
-	if (b == NULL) {
+	if (p == NULL) {
 		fputs("out of memory\n", stderr);
 		abort();
 	}
+	return p;
+}
+
+static void add_block(struct arena *a, size_t n)
+{
+	size_t size = n > BLOCK_BYTES ? n : BLOCK_BYTES;
+	struct arena_block *b = allocated(calloc(1, sizeof(*b) + size));
+
 	b->size = size;
 	b->next = a->blocks;
 	a->blocks = b;

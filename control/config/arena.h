@@ -16,3 +16,4 @@ void *arena_alloc(struct arena *a, size_t n_bytes); // zeroed, aligned for any t
 char *arena_text(struct arena *a, const char *text, size_t len); // a terminated copy
 __attribute__((format(printf, 2, 3))) char *arena_printf(struct arena *a, const char *fmt, ...);
 void arena_fini(struct arena *a);
+void *allocated(void *p); // p; ends the process where p is NULL

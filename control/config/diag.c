@@ -6,6 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "control/config/arena.h"
 #include "control/config/terminal.h"
 
 // A file with more mistakes than this is not a policy; more lines help nobody.
@@ -21,12 +22,7 @@ struct diag_entry {
 
 static void *grown(void *p, size_t n, size_t size)
 {
-	p = realloc(p, n * size);
-	if (p == NULL) {
-		fputs("out of memory\n", stderr);
-		abort();
-	}
-	return p;
+	return allocated(realloc(p, n * size));
 }
 
 // ASCII's control characters, and Unicode's U+0080 to U+009F, which terminals obey too.
@@ -40,19 +36,9 @@ static void mask_controls(char *line)
 	}
 }
 
-static char *copied(const char *text)
-{
-	size_t n;
-
-	if (text == NULL)
-		return NULL;
-	n = strlen(text) + 1;
-	return memcpy(grown(NULL, n, 1), text, n);
-}
-
 static char *masked(const char *text)
 {
-	char *copy = copied(text);
+	char *copy = text == NULL ? NULL : allocated(strdup(text));
 
 	if (copy != NULL)
 		mask_controls(copy);
@@ -73,8 +59,8 @@ static bool known(const struct diag_sink *s, const struct diag_entry *e)
 {
 	for (unsigned i = 0; i < s->n; i++)
 		if (s->entries[i].at.line == e->at.line &&
-		    s->entries[i].at.column == e->at.column &&
-		    same(s->entries[i].path, e->path) && same_message(&s->entries[i], e))
+		    s->entries[i].at.column == e->at.column && same(s->entries[i].path, e->path) &&
+		    same_message(&s->entries[i], e))
 			return true;
 	return false;
 }
@@ -127,8 +113,8 @@ bool diag_add(struct diag_sink *s, enum diag_level level, struct cfg_pos at, con
 	len = (size_t)vsnprintf(text, sizeof(text), fmt, ap);
 	va_end(ap);
 	if (at.origin != NULL && len < sizeof(text))
-		snprintf(text + len, sizeof(text) - len, " (\"%.60s\": %.300s)",
-			 at.origin->written, at.origin->made_of);
+		snprintf(text + len, sizeof(text) - len, " (\"%.60s\": %.300s)", at.origin->written,
+			 at.origin->made_of);
 	if (s->n == MAX_ENTRIES) {
 		snprintf(text, sizeof(text), "further errors are not shown");
 		put(s, DIAG_ERROR, (struct cfg_pos){UINT32_MAX, 0}, NULL, text);
@@ -147,8 +133,7 @@ bool diag_has_error(const struct diag_sink *s, const char *path)
 	for (unsigned i = 0; i < s->n; i++) {
 		const struct diag_entry *e = &s->entries[i];
 
-		if (e->level == DIAG_ERROR && e->path != NULL &&
-		    strncmp(e->path, path, len) == 0 &&
+		if (e->level == DIAG_ERROR && e->path != NULL && strncmp(e->path, path, len) == 0 &&
 		    (e->path[len] == '\0' || e->path[len] == '.'))
 			return true;
 	}
@@ -189,24 +174,8 @@ static bool is_repeat(const struct diag_entry *first, const struct diag_entry *e
 	       same(last_key(first->path), last_key(e->path));
 }
 
-struct text {
-	char *at;
-	size_t len, size;
-};
-
-__attribute__((format(printf, 2, 3))) static void append(struct text *t, const char *fmt, ...)
-{
-	va_list ap;
-	int n;
-
-	va_start(ap, fmt);
-	n = vsnprintf(t->at + t->len, t->size - t->len, fmt, ap);
-	va_end(ap);
-	t->len += (size_t)n < t->size - t->len ? (size_t)n : t->size - t->len - 1;
-}
-
 // "(and 4 more: lines 7, 8, 9, 10)": the entries after `first` that say the same.
-static void append_repeats(struct text *t, struct diag_sink *s, unsigned first)
+static void print_repeats(FILE *out, struct diag_sink *s, unsigned first)
 {
 	uint32_t lines[MAX_PLACES], last = s->entries[first].at.line;
 	unsigned n = 0, n_lines = 0;
@@ -227,30 +196,31 @@ static void append_repeats(struct text *t, struct diag_sink *s, unsigned first)
 	}
 	if (n == 0)
 		return;
-	append(t, " (and %u more", n);
+	fprintf(out, " (and %u more", n);
 	for (unsigned i = 0; i < n_lines && i < MAX_PLACES; i++)
-		append(t, "%s%u", i > 0 ? ", " : n_lines > 1 ? ": lines " : ": line ", lines[i]);
-	append(t, "%s)", n_lines > MAX_PLACES ? ", ..." : "");
+		fprintf(out, "%s%u", i > 0 ? ", " : n_lines > 1 ? ": lines " : ": line ", lines[i]);
+	fprintf(out, "%s)", n_lines > MAX_PLACES ? ", ..." : "");
 }
 
 static char *line_of(struct diag_sink *s, unsigned i)
 {
 	const struct diag_entry *e = &s->entries[i];
-	char line[2 * TEXT_LEN];
-	struct text t = {line, 0, sizeof(line)};
+	char *line = NULL;
+	size_t len;
+	FILE *out = allocated(open_memstream(&line, &len));
 
-	append(&t, "%.200s:", e->at.file != NULL ? e->at.file : s->file);
+	fprintf(out, "%.200s:", e->at.file != NULL ? e->at.file : s->file);
 	if (e->at.line != 0 && e->at.column != 0)
-		append(&t, "%u:%u:", e->at.line, e->at.column);
-	append(&t, " %s", e->level == DIAG_WARNING ? "warning: " : "");
+		fprintf(out, "%u:%u:", e->at.line, e->at.column);
+	fprintf(out, " %s", e->level == DIAG_WARNING ? "warning: " : "");
 	if (e->path != NULL)
-		append(&t, "%.250s: ", e->path);
-	append(&t, "%s", e->text);
-	if (e->cure != NULL)
-		append(&t, ": %s", e->cure);
-	append_repeats(&t, s, i);
-	mask_controls(line); // of the file's name
-	return copied(line);
+		fprintf(out, "%.250s: ", e->path);
+	fprintf(out, "%s%s%s", e->text, e->cure != NULL ? ": " : "",
+		e->cure != NULL ? e->cure : "");
+	print_repeats(out, s, i);
+	fclose(out);
+	mask_controls(allocated(line)); // of the file's name
+	return line;
 }
 
 // ---- the end

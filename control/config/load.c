@@ -120,13 +120,9 @@ static void expand_ports(struct config *c, struct diag_sink *s)
 
 struct config *config_new(const char *name)
 {
-	struct config *c = calloc(1, sizeof(*c));
+	struct config *c = allocated(calloc(1, sizeof(*c)));
 	struct cfg_profile *builtin;
 
-	if (c == NULL) {
-		fputs("out of memory\n", stderr);
-		abort();
-	}
 	c->file = arena_text(&c->arena, name, strlen(name));
 	builtin = arena_alloc(&c->arena, sizeof(*builtin));
 	schema_defaults(&cfg_profile_schema, builtin);
@@ -212,7 +208,7 @@ int config_load_text(const char *path, struct config **out, char **text, struct 
 	if (err != 0)
 		return err;
 	err = config_parse(path, read, len, out, d);
-	if (err != 0)
+	if (err != 0 || text == NULL)
 		free(read);
 	else
 		*text = read;
@@ -221,11 +217,7 @@ int config_load_text(const char *path, struct config **out, char **text, struct 
 
 int config_load(const char *path, struct config **out, struct diags *d)
 {
-	char *text = NULL;
-	int err = config_load_text(path, out, &text, d);
-
-	free(text);
-	return err;
+	return config_load_text(path, out, NULL, d);
 }
 
 void config_destroy(struct config *c)

@@ -31,11 +31,8 @@ static const char *document(const struct diag_sink *s)
 	return s->document != NULL ? s->document : "policy";
 }
 
-static bool refuse(struct reader *r, yaml_mark_t at, const char *why)
-{
-	diag_add(r->sink, DIAG_ERROR, pos_of(at), "YAML", "%s", why);
-	return false;
-}
+// A mistake of the file that ends reading.
+#define REFUSE_AT(r, at, ...) (diag_add((r)->sink, DIAG_ERROR, at, "YAML", __VA_ARGS__), false)
 
 // Puts a finished or opened node where it belongs: root, key, value or list item.
 static bool place(struct reader *r, struct node *n, yaml_mark_t at)
@@ -43,11 +40,8 @@ static bool place(struct reader *r, struct node *n, yaml_mark_t at)
 	struct open_node *o;
 
 	if (++r->n_nodes > NODE_MAX_NODES)
-		return refuse(r, at,
-			      arena_printf(r->arena,
-					   "the file holds more values than any %s "
-					   "needs",
-					   document(r->sink)));
+		return REFUSE_AT(r, pos_of(at), "the file holds more values than any %s needs",
+				 document(r->sink));
 	if (r->depth == 0) {
 		r->root = n;
 		return true;
@@ -55,7 +49,8 @@ static bool place(struct reader *r, struct node *n, yaml_mark_t at)
 	o = &r->open[r->depth - 1];
 	if (o->node->kind == NODE_MAP && o->key == NULL) {
 		if (n->kind != NODE_SCALAR)
-			return refuse(r, at, "a key must be a plain word, not a map or a list");
+			return REFUSE_AT(r, pos_of(at),
+					 "a key must be a plain word, not a map or a list");
 		o->key = n;
 		return true;
 	}
@@ -85,7 +80,7 @@ static bool on_scalar(struct reader *r, const yaml_event_t *e)
 	const char *text = (const char *)e->data.scalar.value;
 
 	if (memchr(text, '\0', e->data.scalar.length) != NULL)
-		return refuse(r, e->start_mark, "a value holds a NUL character");
+		return REFUSE_AT(r, n->at, "a value holds a NUL character");
 	n->text = arena_text(r->arena, text, e->data.scalar.length);
 	return place(r, n, e->start_mark);
 }
@@ -95,7 +90,7 @@ static bool on_open(struct reader *r, const yaml_event_t *e, enum node_kind kind
 	struct node *n = node_new(r, kind, e);
 
 	if (r->depth == NODE_MAX_DEPTH)
-		return refuse(r, e->start_mark, "maps and lists are nested too deeply");
+		return REFUSE_AT(r, n->at, "maps and lists are nested too deeply");
 	if (!place(r, n, e->start_mark))
 		return false;
 	r->open[r->depth++] = (struct open_node){.node = n};
@@ -121,17 +116,16 @@ static bool has_extras(const yaml_event_t *e)
 static bool on_event(struct reader *r, const yaml_event_t *e)
 {
 	if (has_extras(e))
-		return refuse(r, e->start_mark,
-			      "anchors (&), aliases (*) and tags (!) are not supported"
-			      CURE "write the "
-			      "value out, in quotes if it begins with such a character");
+		return REFUSE_AT(
+			r, pos_of(e->start_mark),
+			"anchors (&), aliases (*) and tags (!) are not supported" CURE
+			"write the value out, in quotes if it begins with such a character");
 	switch (e->type) {
 	case YAML_DOCUMENT_START_EVENT:
 		return !r->done ||
-		       refuse(r, e->start_mark,
-			      arena_printf(r->arena,
-					   "a %s is one document" CURE "remove what follows '---'",
-					   document(r->sink)));
+		       REFUSE_AT(r, pos_of(e->start_mark),
+				 "a %s is one document" CURE "remove what follows '---'",
+				 document(r->sink));
 	case YAML_SCALAR_EVENT:
 		return on_scalar(r, e);
 	case YAML_MAPPING_START_EVENT:
@@ -183,40 +177,27 @@ static struct cfg_pos indenting_tab(const char *text, size_t len, uint32_t line)
 	return (struct cfg_pos){0, 0};
 }
 
-// The parser names the place of the bracket that is open where the problem is.
-static bool report_bracket(struct reader *r, const yaml_parser_t *p)
-{
-	bool map = p->context != NULL && strcmp(p->context, "while parsing a flow mapping") == 0;
-	bool list = p->context != NULL && strcmp(p->context, "while parsing a flow sequence") == 0;
-	struct cfg_pos open = pos_of(p->context_mark);
-
-	if (!map && !list)
-		return false;
-	diag_add(r->sink, DIAG_ERROR, pos_of(p->problem_mark), "YAML",
-		 "the %c of %u:%u is not closed, or a comma is missing here" CURE
-		 "close it with %c",
-		 map ? '{' : '[', open.line, open.column, map ? '}' : ']');
-	return true;
-}
-
-static void report_syntax(struct reader *r, const yaml_parser_t *p, const char *text, size_t len)
+// Returns false.
+static bool report_syntax(struct reader *r, const yaml_parser_t *p, const char *text, size_t len)
 {
 	const char *problem = p->problem == NULL ? "not readable" : p->problem;
-	struct cfg_pos tab = indenting_tab(text, len, pos_of(p->problem_mark).line);
+	const char *context = p->context == NULL ? "" : p->context;
+	struct cfg_pos at = pos_of(p->problem_mark), tab = indenting_tab(text, len, at.line);
+	// The parser names the place of the bracket that is open where the problem is.
+	struct cfg_pos open = pos_of(p->context_mark);
+	bool map = strcmp(context, "while parsing a flow mapping") == 0;
 
 	if (p->error == YAML_READER_ERROR)
-		diag_add(r->sink, DIAG_ERROR, pos_at_offset(text, len, p->problem_offset), "YAML",
-			 "%s: the file must be UTF-8 text", problem);
-	else if (tab.line != 0)
-		diag_add(r->sink, DIAG_ERROR, tab, "YAML",
-			 "tabs are not allowed" CURE "indent with spaces");
-	else if (report_bracket(r, p))
-		return;
-	else if (p->context != NULL)
-		diag_add(r->sink, DIAG_ERROR, pos_of(p->problem_mark), "YAML", "%s, %s", problem,
-			 p->context);
-	else
-		diag_add(r->sink, DIAG_ERROR, pos_of(p->problem_mark), "YAML", "%s", problem);
+		return REFUSE_AT(r, pos_at_offset(text, len, p->problem_offset),
+				 "%s: the file must be UTF-8 text", problem);
+	if (tab.line != 0)
+		return REFUSE_AT(r, tab, "tabs are not allowed" CURE "indent with spaces");
+	if (map || strcmp(context, "while parsing a flow sequence") == 0)
+		return REFUSE_AT(r, at,
+				 "the %c of %u:%u is not closed, or a comma is missing here" CURE
+				 "close it with %c",
+				 map ? '{' : '[', open.line, open.column, map ? '}' : ']');
+	return REFUSE_AT(r, at, "%s%s%s", problem, *context != '\0' ? ", " : "", context);
 }
 
 static bool read_events(struct reader *r, yaml_parser_t *p, const char *text, size_t len)
@@ -225,10 +206,8 @@ static bool read_events(struct reader *r, yaml_parser_t *p, const char *text, si
 		yaml_event_t e;
 		bool ok, end;
 
-		if (!yaml_parser_parse(p, &e)) {
-			report_syntax(r, p, text, len);
-			return false;
-		}
+		if (!yaml_parser_parse(p, &e))
+			return report_syntax(r, p, text, len);
 		end = e.type == YAML_STREAM_END_EVENT;
 		ok = on_event(r, &e);
 		yaml_event_delete(&e);
@@ -239,24 +218,25 @@ static bool read_events(struct reader *r, yaml_parser_t *p, const char *text, si
 
 struct node *node_parse(struct arena *a, const char *text, size_t len, struct diag_sink *s)
 {
+	const struct cfg_pos start = {1, 1};
 	struct reader r = {.arena = a, .sink = s};
 	yaml_parser_t p;
 	bool ok;
 
 	if (len > NODE_MAX_BYTES) {
-		diag_add(s, DIAG_ERROR, (struct cfg_pos){1, 1}, "YAML",
+		diag_add(s, DIAG_ERROR, start, "YAML",
 			 "the file is larger than 4 MiB: this is no %s", document(s));
 		return NULL;
 	}
 	if (!yaml_parser_initialize(&p)) {
-		diag_add(s, DIAG_ERROR, (struct cfg_pos){1, 1}, "YAML", "out of memory");
+		diag_add(s, DIAG_ERROR, start, "YAML", "out of memory");
 		return NULL;
 	}
 	yaml_parser_set_input_string(&p, (const unsigned char *)text, len);
 	ok = read_events(&r, &p, text, len);
 	yaml_parser_delete(&p);
 	if (ok && r.root == NULL)
-		diag_add(s, DIAG_ERROR, (struct cfg_pos){1, 1}, "YAML",
+		diag_add(s, DIAG_ERROR, start, "YAML",
 			 "the file is empty: a %s needs at least `%s`", document(s),
 			 s->document != NULL ? s->document : "ports");
 	return ok ? r.root : NULL;

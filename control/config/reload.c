@@ -118,8 +118,12 @@ static void walk_items(const struct walk *w, const struct cfg_row *row, const vo
 	size_t size = row->sub->size;
 
 	if (a->n != b->n)
-		w->fn(w->arg, &(struct difference){.row = row, .path = path, .at = b->map.at,
-						   .value = true, .old = a, .new = b});
+		w->fn(w->arg, &(struct difference){.row = row,
+						   .path = path,
+						   .at = b->map.at,
+						   .value = true,
+						   .old = a,
+						   .new = b});
 	for (unsigned i = 0; i < a->n && i < b->n; i++) {
 		char sub[PATH_LEN];
 
@@ -142,7 +146,8 @@ static void walk_entries(const struct walk *w, const struct cfg_row *row,
 
 		join(sub, "%s.%s", path, m->name);
 		if (other == NULL)
-			w->fn(w->arg, &(struct difference){.row = row, .path = sub,
+			w->fn(w->arg, &(struct difference){.row = row,
+							   .path = sub,
 							   .at = gone ? in->map.at : m->at,
 							   .value = true,
 							   .old = gone ? item : NULL,
@@ -178,7 +183,9 @@ static void walk_row(const struct walk *w, const struct cfg_row *row, const void
 				 (const char *)b + c * row->sub->size, sub);
 		}
 		break;
-	case CFG_LIST: walk_items(w, row, a, b, path); break;
+	case CFG_LIST:
+		walk_items(w, row, a, b, path);
+		break;
 	case CFG_TABLE:
 		walk_entries(w, row, b, a, false, path);
 		walk_entries(w, row, a, b, true, path);
@@ -309,13 +316,19 @@ static void add_scalar(const struct cfg_row *row, const struct cfg_val *v, char 
 		else
 			add(out, "%s", UNIT_TEXT(v->percent ? UNIT_PERCENT : row->unit, v->n));
 		break;
-	case CFG_WORD: add(out, "%s", row->words[v->n]); break;
-	case CFG_SWITCH: add(out, "%s", v->n ? "on" : "off"); break;
+	case CFG_WORD:
+		add(out, "%s", row->words[v->n]);
+		break;
+	case CFG_SWITCH:
+		add(out, "%s", v->n ? "on" : "off");
+		break;
 	case CFG_ALPHA:
 		unit_print_alpha((int)v->n, alpha, sizeof(alpha));
 		add(out, "%s", alpha);
 		break;
-	default: add(out, "%s", v->text != NULL ? v->text : "none"); break;
+	default:
+		add(out, "%s", v->text != NULL ? v->text : "none");
+		break;
 	}
 }
 
@@ -385,16 +398,28 @@ static void add_words(const struct cfg_row *row, const struct cfg_words *w,
 static void add_given(const struct cfg_row *row, const void *value, char out[VALUE_TEXT_LEN])
 {
 	switch (row->type) {
-	case CFG_SET: add_set(value, out); break;
-	case CFG_LOOKUP: add_lookup(row, value, out); break;
+	case CFG_SET:
+		add_set(value, out);
+		break;
+	case CFG_LOOKUP:
+		add_lookup(row, value, out);
+		break;
 	case CFG_WORDS:
-	case CFG_LINES: add_words(row, value, out); break;
-	case CFG_LIST: add(out, "%u in the list", ((const struct cfg_list *)value)->n); break;
+	case CFG_LINES:
+		add_words(row, value, out);
+		break;
+	case CFG_LIST:
+		add(out, "%u in the list", ((const struct cfg_list *)value)->n);
+		break;
 	case CFG_MAP:
 	case CFG_CLASSES:
 	case CFG_TABLE:
-	case CFG_NODE: add(out, "given"); break;
-	default: add_scalar(row, value, out); break;
+	case CFG_NODE:
+		add(out, "given");
+		break;
+	default:
+		add_scalar(row, value, out);
+		break;
 	}
 }
 
@@ -427,21 +452,13 @@ static void value_text(const struct cfg_row *row, const void *value, const void 
 
 // ---- what changes
 
-static bool known(const struct config_changes *c, const char *path)
-{
-	for (unsigned i = 0; i < c->n; i++)
-		if (strcmp(c->rows[i].key, path) == 0)
-			return true;
-	return false;
-}
-
-// A part of it is listed, and says more than that the whole is given now.
-static bool a_part_is_known(const struct config_changes *c, const char *path)
+// end: what follows the path, '\0' or '.'.
+static bool is_listed(const struct config_changes *c, const char *path, char end)
 {
 	size_t n = strlen(path);
 
 	for (unsigned i = 0; i < c->n; i++)
-		if (strncmp(c->rows[i].key, path, n) == 0 && c->rows[i].key[n] == '.')
+		if (strncmp(c->rows[i].key, path, n) == 0 && c->rows[i].key[n] == end)
 			return true;
 	return false;
 }
@@ -457,37 +474,23 @@ static void drop_name(const char *path, char out[PATH_LEN])
 		join(out, "%s", path);
 }
 
-static void change_fini(struct config_change *c)
-{
-	free(c->key);
-	free(c->old);
-	free(c->new);
-}
-
 static void list_change(void *arg, const struct difference *d)
 {
 	struct config_changes *c = arg;
 	char path[PATH_LEN], old[VALUE_TEXT_LEN], new[VALUE_TEXT_LEN];
-	struct config_change *rows, *one;
 
 	drop_name(d->path, path);
-	if (known(c, path)) // of another port of the same range
+	if (is_listed(c, path, '\0')) // of another port of the same range
 		return;
+	// A part that is listed says more than that the whole is given now.
 	if (!is_scalar(d->row, d->old_scalar) && !is_scalar(d->row, d->new_scalar) &&
-	    a_part_is_known(c, path))
+	    is_listed(c, path, '.'))
 		return;
-	rows = realloc(c->rows, (c->n + 1) * sizeof(*rows));
-	if (rows == NULL)
-		return;
-	c->rows = rows;
 	value_text(d->row, d->old, d->old_scalar, d->dflt, old);
 	value_text(d->row, d->new, d->new_scalar, d->dflt, new);
-	one = &rows[c->n];
-	*one = (struct config_change){strdup(path), strdup(old), strdup(new)};
-	if (one->key != NULL && one->old != NULL && one->new != NULL)
-		c->n++;
-	else
-		change_fini(one);
+	c->rows = allocated(realloc(c->rows, (c->n + 1) * sizeof(*c->rows)));
+	c->rows[c->n++] = (struct config_change){allocated(strdup(path)), allocated(strdup(old)),
+						 allocated(strdup(new))};
 }
 
 void config_changes(const struct config *running, const struct config *next,
@@ -500,8 +503,11 @@ void config_changes(const struct config *running, const struct config *next,
 
 void config_changes_fini(struct config_changes *c)
 {
-	for (unsigned i = 0; i < c->n; i++)
-		change_fini(&c->rows[i]);
+	for (unsigned i = 0; i < c->n; i++) {
+		free(c->rows[i].key);
+		free(c->rows[i].old);
+		free(c->rows[i].new);
+	}
 	free(c->rows);
 	*c = (struct config_changes){0};
 }
