@@ -8,8 +8,6 @@
 #include <string.h>
 
 #include "control/config/compile.h"
-#include "control/config/memory.h"
-#include "control/config/plan_ecn.h"
 #include "control/config/terminal.h"
 #include "dataplane/bits.h"
 #include "dataplane/units.h"

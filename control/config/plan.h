@@ -4,6 +4,7 @@
 #pragma once
 
 #include <stdbool.h>
+#include <stdint.h>
 #include <stdio.h>
 
 #include "control/config/config.h"
@@ -24,3 +25,31 @@ struct ipcc_depth {
 };
 struct ipcc_depth plan_ipcc_depth(const struct policy *p, unsigned port, unsigned queue,
 				  uint32_t share_q16);
+
+// ---- whether ECN marks before PFC pauses (plan_ecn.c)
+enum ecn_before_pfc {
+	ECN_BEFORE_PFC_NO, // fewer than 0.1 marks, or no other port
+	ECN_BEFORE_PFC_MARGINAL,
+	ECN_BEFORE_PFC_YES, // more than 10 marks
+};
+
+struct plan_ecn {
+	uint64_t kmin_bytes; // the lowest of the outputs
+	unsigned n_outputs; // 0: no other port has ECN in the class
+	bool output[POLICY_MAX_PORTS]; // the ports that the frames go to
+	uint64_t n_frames; // of the class, before the one that enters XOFF
+	uint64_t queue_bytes, average_bytes; // of the longest queue at XOFF; as WRED sees it
+	uint64_t marks_q32;
+	enum ecn_before_pfc verdict;
+};
+
+struct plan_ecn plan_ecn(const struct policy *p, unsigned port, unsigned cls);
+
+// Whether the verdict is `no` and some output has ECN; *out is then the plan. Stops at 0.1 marks.
+bool plan_ecn_is_no(const struct policy *p, unsigned port, unsigned cls, struct plan_ecn *out);
+
+// Arrivals at `in` in the time in which `out`, one of n outputs, sends a frame; in Q20.
+uint64_t plan_ecn_period_q20(const struct policy *p, unsigned in, unsigned out, unsigned n);
+
+double plan_ecn_marks(const struct plan_ecn *e);
+const char *plan_ecn_word(enum ecn_before_pfc verdict);

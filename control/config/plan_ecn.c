@@ -1,8 +1,31 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "control/config/plan_ecn.h"
-
+// Whether ECN marks before PFC pauses: the marks that are expected before a group enters XOFF
+// (DCQCN, section 4, with the average and the chance of WRED). `check` warns by the verdict, and
+// `plan` prints the sum. Control thread only.
+//
+// The sum is taken over this traffic:
+//
+//   One port sends frames of full size at line rate, from an empty switch. The frames go to the
+//   outputs in turn, and to one class of each lossless group of the port in turn. The sender obeys
+//   neither CNP nor PAUSE. Other traffic takes a part of each output:
+//
+//   outputs                                     each sends, at most
+//   all other ports with ECN in the class       half of the bytes that arrive for the output
+//   all of them that share one WRED setting     the same
+//   the slowest port of one WRED setting        speed / sum of the speeds of all other ports
+//
+//   The outputs with the smallest sum count. So `yes` also holds for an incast of all other ports.
+//   Not covered: outputs that are paused, where marks at dequeue come late, and frames much
+//   shorter than a cell, with which a queue has few bytes at XOFF.
+//
+//   marks = sum of p(average) over the frames that the queues decide about before XOFF
+//
+// The accounts are kept by pg.h, average and chance by wred.h, frame by frame. A pool of more than
+// 2^20 frames is filled in steps of several frames, so that XOFF is exact to a step. The other
+// lossless groups of the port are taken to be as full as the group.
 #include <string.h>
 
+#include "control/config/plan.h"
 #include "dataplane/bits.h"
 #include "dataplane/units.h"
 
@@ -31,11 +54,6 @@ struct traffic {
 	struct output out[POLICY_MAX_PORTS];
 };
 
-static bool marks(const struct wred_params *w)
-{
-	return w->enabled && w->ecn;
-}
-
 static const struct wred_params *wred_of(const struct policy *p, unsigned port, unsigned cls)
 {
 	const struct policy_port *pp = &p->ports[port];
@@ -48,32 +66,15 @@ static bool same_wred(const struct policy *p, unsigned a, unsigned b, unsigned c
 	return memcmp(wred_of(p, a, cls), wred_of(p, b, cls), sizeof(struct wred_params)) == 0;
 }
 
-// By how much all other ports overload an output, where they send to that output alone.
-static uint64_t incast_q20(const struct policy *p, unsigned out)
+uint64_t plan_ecn_period_q20(const struct policy *p, unsigned in, unsigned out, unsigned n)
 {
 	__uint128_t bps = 0;
 
+	// One output alone is overloaded by all other ports.
 	for (unsigned i = 0; i < p->n_ports; i++)
-		bps += i == out ? 0 : p->ports[i].speed_bps;
-	return (uint64_t)(bps * ARRIVAL_Q20 / p->ports[out].speed_bps);
-}
-
-uint64_t plan_ecn_period_q20(const struct policy *p, unsigned in, unsigned out, unsigned n)
-{
-	uint64_t period_q20 = (uint64_t)((__uint128_t)p->ports[in].speed_bps * ARRIVAL_Q20 /
-					 p->ports[out].speed_bps);
-
-	period_q20 = max_u64(period_q20, OVERLOAD * n * ARRIVAL_Q20);
-	return n > 1 ? period_q20 : max_u64(period_q20, incast_q20(p, out));
-}
-
-static unsigned n_lossless_groups(const struct policy_port *pp)
-{
-	unsigned groups = 0;
-
-	for_each_bit (cls, pp->classify.lossless)
-		groups |= 1u << pp->classify.class_to_pg[cls];
-	return (unsigned)__builtin_popcount(groups);
+		bps += i == in || (n == 1 && i != out) ? p->ports[i].speed_bps : 0;
+	return max_u64((uint64_t)(bps * ARRIVAL_Q20 / p->ports[out].speed_bps),
+		       OVERLOAD * n * ARRIVAL_Q20);
 }
 
 static uint64_t queue_bytes(const struct traffic *t, const struct output *o)
@@ -135,29 +136,6 @@ static bool arrive(struct traffic *t, uint64_t n)
 	return true;
 }
 
-static void report(const struct traffic *t, struct plan_ecn *e)
-{
-	for (unsigned i = 0; i < t->n_outputs; i++) {
-		const struct output *o = &t->out[i];
-
-		if (i == 0 || o->wred->curve[GREEN].kmin_bytes < e->kmin_bytes)
-			e->kmin_bytes = o->wred->curve[GREEN].kmin_bytes;
-		if (queue_bytes(t, o) <= e->queue_bytes)
-			continue;
-		e->queue_bytes = queue_bytes(t, o);
-		e->average_bytes = o->wred->weight == 0 ? e->queue_bytes
-							: o->average.avg_q16 >> 16;
-	}
-	e->marks_q32 = t->marks_q32;
-	e->n_outputs = t->n_outputs;
-}
-
-// 1 for all but buffers of gigabytes. More frames would take minutes and change no digit.
-static uint32_t step_of(uint64_t pool_cells, uint32_t frame_cells)
-{
-	return 1 + (uint32_t)(pool_cells / frame_cells / MOST_STEPS);
-}
-
 // From the port to the ports that `to` has.
 static struct plan_ecn send_to(const struct policy *p, unsigned port, unsigned cls,
 			       uint64_t enough_q32, const bool to[POLICY_MAX_PORTS])
@@ -165,18 +143,22 @@ static struct plan_ecn send_to(const struct policy *p, unsigned port, unsigned c
 	const struct policy_port *pp = &p->ports[port];
 	struct plan_ecn e = {.n_outputs = 0};
 	uint32_t cells = cells_of(&p->cell, pp->max_frame);
-	uint32_t step = step_of(p->buffer.ingress_pool_cells, cells);
+	// 1 for all but buffers of gigabytes. More frames would take minutes and change no digit.
+	uint32_t step = 1 + (uint32_t)(p->buffer.ingress_pool_cells / cells / MOST_STEPS);
+	unsigned groups = 0;
 	struct traffic t = {
 		.params = &pp->pg[pp->classify.class_to_pg[cls]],
 		.pool_cells = p->buffer.ingress_pool_cells,
 		.step = step,
 		.frame_bytes = (uint64_t)step * pp->max_frame,
 		.frame_cells = step * cells,
-		.n_groups = n_lossless_groups(pp),
 		.next_due_q20 = UINT64_MAX,
 		.enough_q32 = enough_q32,
 	};
 
+	for_each_bit (c, pp->classify.lossless)
+		groups |= 1u << pp->classify.class_to_pg[c];
+	t.n_groups = (unsigned)__builtin_popcount(groups);
 	memcpy(e.output, to, sizeof(e.output));
 	for (unsigned i = 0; i < p->n_ports; i++)
 		if (to[i])
@@ -189,7 +171,17 @@ static struct plan_ecn send_to(const struct policy *p, unsigned port, unsigned c
 		depart(&t, e.n_frames * ARRIVAL_Q20);
 	}
 	e.n_frames *= step;
-	report(&t, &e);
+	e.marks_q32 = t.marks_q32;
+	e.n_outputs = t.n_outputs;
+	for (const struct output *o = t.out; o < t.out + t.n_outputs; o++) {
+		uint64_t kmin = o->wred->curve[GREEN].kmin_bytes, bytes = queue_bytes(&t, o);
+
+		e.kmin_bytes = o == t.out ? kmin : min_u64(kmin, e.kmin_bytes);
+		if (bytes <= e.queue_bytes)
+			continue;
+		e.queue_bytes = bytes;
+		e.average_bytes = o->wred->weight == 0 ? bytes : o->average.avg_q16 >> 16;
+	}
 	return e;
 }
 
@@ -235,13 +227,13 @@ static struct plan_ecn fewest_marks(const struct policy *p, unsigned port, unsig
 	struct plan_ecn everywhere, e;
 
 	for (unsigned i = 0; i < p->n_ports; i++)
-		others[i] = i != port && marks(wred_of(p, i, cls));
+		others[i] = i != port && wred_of(p, i, cls)->enabled && wred_of(p, i, cls)->ecn;
 	everywhere = send_to(p, port, cls, enough_q32, others);
 	e = everywhere;
 	for (unsigned i = 0; i < p->n_ports; i++)
 		if (first_of_setting(p, i, cls, &everywhere))
-			e = fewer_marks(e, send_to_setting(p, port, cls, i, enough_q32,
-							   &everywhere));
+			e = fewer_marks(e,
+					send_to_setting(p, port, cls, i, enough_q32, &everywhere));
 	if (e.marks_q32 > 10 * MARK_Q32)
 		e.verdict = ECN_BEFORE_PFC_YES;
 	else if (e.marks_q32 >= MARGINAL_Q32)

@@ -13,7 +13,6 @@
 #include <rte_lcore.h>
 #include <rte_mempool.h>
 
-#include "control/config/memory.h"
 #include "control/config/terminal.h"
 #include "control/config/units.h"
 #include "control/daemon/daemon_impl.h"

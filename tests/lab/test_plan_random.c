@@ -9,7 +9,7 @@
 #include <stdio.h>
 
 #include "control/config/config.h"
-#include "control/config/plan_ecn.h"
+#include "control/config/plan.h"
 #include "dataplane/rng.h"
 #include "tests/lab/bench.h"
 #include "tests/lab/schedule_program.h"

@@ -13,7 +13,6 @@
 #include <cmocka.h>
 #include <json-c/json.h>
 
-#include "control/config/memory.h"
 #include "control/config/plan.h"
 #include "tests/temporary.h"
 
