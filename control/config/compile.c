@@ -720,7 +720,10 @@ void policy_destroy(struct policy *p)
 	free(p->fdb);
 	free(p->guard_groups);
 	free(p->pairs);
-	compile_routes_free(&p->routes);
+	free(p->routes.prefixes);
+	free(p->routes.groups);
+	free(p->routes.nexthops);
+	free(p->routes.neighbours);
 	free(p);
 }
 

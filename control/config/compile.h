@@ -78,7 +78,6 @@ __attribute__((warn_unused_result)) int compile_policy(const struct config *c,
 
 // Steps of a feature with a file of its own. Each reports into k->s and goes on.
 void compile_routes(struct compiler *k); // prefixes, groups, next hops, neighbours
-void compile_routes_free(struct policy_routes *r);
 void compile_watchdogs(struct compiler *k); // and the warnings that need the speed of a port
 void compile_guards(struct compiler *k);
 void compile_ipcc(struct compiler *k); // after the queues: takes their kmin and kmax

@@ -45,22 +45,22 @@ static char *masked(const char *text)
 	return copy;
 }
 
-static bool same(const char *a, const char *b)
+bool same_text(const char *a, const char *b)
 {
 	return a == b || (a != NULL && b != NULL && strcmp(a, b) == 0);
 }
 
 static bool same_message(const struct diag_entry *a, const struct diag_entry *b)
 {
-	return a->level == b->level && same(a->text, b->text) && same(a->cure, b->cure);
+	return a->level == b->level && same_text(a->text, b->text) && same_text(a->cure, b->cure);
 }
 
 static bool known(const struct diag_sink *s, const struct diag_entry *e)
 {
 	for (unsigned i = 0; i < s->n; i++)
 		if (s->entries[i].at.line == e->at.line &&
-		    s->entries[i].at.column == e->at.column && same(s->entries[i].path, e->path) &&
-		    same_message(&s->entries[i], e))
+		    s->entries[i].at.column == e->at.column &&
+		    same_text(s->entries[i].path, e->path) && same_message(&s->entries[i], e))
 			return true;
 	return false;
 }
@@ -170,8 +170,8 @@ static const char *last_key(const char *path)
 
 static bool is_repeat(const struct diag_entry *first, const struct diag_entry *e)
 {
-	return same_message(first, e) && same(file_of(first), file_of(e)) &&
-	       same(last_key(first->path), last_key(e->path));
+	return same_message(first, e) && same_text(file_of(first), file_of(e)) &&
+	       same_text(last_key(first->path), last_key(e->path));
 }
 
 // "(and 4 more: lines 7, 8, 9, 10)": the entries after `first` that say the same.

@@ -51,6 +51,9 @@ bool diag_is_full(const struct diag_sink *s);
 // True where the map at this path, or a key inside, has a mistake already.
 bool diag_has_error(const struct diag_sink *s, const char *path);
 
+// Whether both are NULL or the same.
+bool same_text(const char *a, const char *b);
+
 // Appends the sorted lines to *d and empties the sink. A message that differs from an earlier one
 // only in its place, and has the same last key, adds its line number to the line of that one.
 void diag_finish(struct diag_sink *s, struct diags *d);

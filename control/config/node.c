@@ -241,3 +241,11 @@ struct node *node_parse(struct arena *a, const char *text, size_t len, struct di
 			 s->document != NULL ? s->document : "ports");
 	return ok ? r.root : NULL;
 }
+
+struct node *node_child(const struct node *map, const char *key)
+{
+	for (struct node *v = map->first; v != NULL; v = v->next)
+		if (strcmp(v->key->text, key) == 0)
+			return v;
+	return NULL;
+}

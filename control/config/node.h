@@ -22,5 +22,8 @@ struct node {
 	unsigned n; // children
 };
 
+// The value of a key of a map, or NULL.
+struct node *node_child(const struct node *map, const char *key);
+
 // The root, or NULL with the one mistake that ends reading in *s.
 struct node *node_parse(struct arena *a, const char *text, size_t len, struct diag_sink *s);

@@ -13,14 +13,6 @@
 #include "control/config/model.h"
 
 // ---- trees
-static struct node *child(const struct node *map, const char *key)
-{
-	for (struct node *v = map->first; v != NULL; v = v->next)
-		if (strcmp(v->key->text, key) == 0)
-			return v;
-	return NULL;
-}
-
 static void append(struct node *parent, struct node *n)
 {
 	struct node **end = &parent->first;
@@ -63,7 +55,7 @@ static void drop_child(struct node *map, const struct node *n)
 
 static void put_one(struct arena *a, struct node *base, const struct node *over, const char *file)
 {
-	struct node *old = child(base, over->key->text), *next;
+	struct node *old = node_child(base, over->key->text), *next;
 
 	if (over->kind == NODE_SCALAR &&
 	    (strcmp(over->text, "~") == 0 || strcmp(over->text, "null") == 0)) {
@@ -153,26 +145,26 @@ void overlay_merge(struct arena *a, struct node *base, const struct node *over, 
 }
 
 // ---- ports
-static struct node *scalar(struct arena *a, struct cfg_pos at, const char *text)
+// The value under a key of a map; made, as a node of that kind, where there is none.
+static struct node *child_made(struct arena *a, struct node *map, const char *key,
+			       enum node_kind kind)
 {
-	struct node *n = arena_alloc(a, sizeof(*n));
+	struct node *v = node_child(map, key);
 
-	n->kind = NODE_SCALAR;
-	n->at = at;
-	n->text = text;
-	return n;
+	if (v == NULL) {
+		v = arena_alloc(a, sizeof(*v));
+		*v = (struct node){.kind = kind, .at = map->at};
+		v->key = arena_alloc(a, sizeof(*v->key));
+		*v->key = (struct node){.kind = NODE_SCALAR, .at = map->at, .text = key};
+		append(map, v);
+	}
+	return v;
 }
 
 static void put_scalar(struct arena *a, struct node *map, const char *key, const char *text)
 {
-	struct node *v = child(map, key);
+	struct node *v = child_made(a, map, key, NODE_SCALAR);
 
-	if (v == NULL) {
-		v = scalar(a, map->at, text);
-		v->key = scalar(a, map->at, key);
-		append(map, v);
-		return;
-	}
 	v->kind = NODE_SCALAR;
 	v->text = text;
 	v->first = NULL;
@@ -181,7 +173,7 @@ static void put_scalar(struct arena *a, struct node *map, const char *key, const
 
 static bool names_port(const struct node *item, const char *name)
 {
-	const struct node *n = item->kind == NODE_MAP ? child(item, "name") : NULL;
+	const struct node *n = item->kind == NODE_MAP ? node_child(item, "name") : NULL;
 	struct expansion names;
 	const char *why;
 
@@ -206,7 +198,7 @@ static const struct node *template_of(const struct node *ports, const char *name
 
 static void drop_key(struct node *map, const char *key)
 {
-	const struct node *n = child(map, key);
+	const struct node *n = node_child(map, key);
 
 	if (n != NULL)
 		drop_child(map, n);
@@ -233,24 +225,11 @@ static struct node *lab_port(struct arena *a, const struct node *ports, unsigned
 	return n;
 }
 
-// The map under a key; made where there is none.
-static struct node *sub_map(struct arena *a, struct node *map, const char *key)
-{
-	struct node *n = child(map, key);
-
-	if (n == NULL) {
-		n = arena_alloc(a, sizeof(*n));
-		*n = (struct node){.kind = NODE_MAP, .at = map->at};
-		n->key = scalar(a, map->at, key);
-		append(map, n);
-	}
-	return n;
-}
-
 static void replace_ports(struct arena *a, struct node *root, const struct config_overlay *o)
 {
 	static const char *const replaced[] = {"fdb", "routes", "neighbours"};
-	struct node *ports = child(root, "ports"), *sw = sub_map(a, root, "switch");
+	struct node *ports = node_child(root, "ports"),
+		    *sw = child_made(a, root, "switch", NODE_MAP);
 	struct node lab = {
 		.kind = NODE_LIST, .at = ports->at, .key = ports->key, .next = ports->next};
 
@@ -260,19 +239,20 @@ static void replace_ports(struct arena *a, struct node *root, const struct confi
 	for (unsigned i = 0; i < sizeof(replaced) / sizeof(replaced[0]); i++)
 		drop_key(root, replaced[i]);
 	put_scalar(a, sw, "name", o->switch_name);
-	put_scalar(a, sub_map(a, sw, "ecmp"), "seed", arena_printf(a, "%" PRIu32, o->ecmp_seed));
+	put_scalar(a, child_made(a, sw, "ecmp", NODE_MAP), "seed",
+		   arena_printf(a, "%" PRIu32, o->ecmp_seed));
 	drop_key(sw, "time_scale"); // virtual time needs none
 }
 
 // The device of a port is the live switch's: a port may do without in the lab.
 static void default_devices(struct arena *a, struct node *root)
 {
-	struct node *ports = child(root, "ports");
+	struct node *ports = node_child(root, "ports");
 
 	for (struct node *v = ports == NULL ? NULL : ports->first; v != NULL; v = v->next) {
-		const struct node *name = v->kind == NODE_MAP ? child(v, "name") : NULL;
+		const struct node *name = v->kind == NODE_MAP ? node_child(v, "name") : NULL;
 
-		if (name != NULL && name->kind == NODE_SCALAR && child(v, "device") == NULL)
+		if (name != NULL && name->kind == NODE_SCALAR && node_child(v, "device") == NULL)
 			put_scalar(a, v, "device", arena_printf(a, "wire:%s", name->text));
 	}
 }
@@ -287,10 +267,10 @@ static int read_once(const char *path, const char *text, size_t len, const struc
 	const char *file = arena_text(&c->arena, o->file, strlen(o->file));
 
 	if (root != NULL && root->kind == NODE_MAP) {
-		struct node *sw = child(root, "switch");
+		struct node *sw = node_child(root, "switch");
 
 		// The file's number of workers is that of the machine where it runs live.
-		if (sw != NULL && sw->kind == NODE_MAP && child(sw, "workers") != NULL)
+		if (sw != NULL && sw->kind == NODE_MAP && node_child(sw, "workers") != NULL)
 			put_scalar(&c->arena, sw, "workers", "1");
 		if (lab_ports)
 			drop_key(root, "pairs"); // of that machine's hosts

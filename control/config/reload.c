@@ -43,11 +43,6 @@ __attribute__((format(printf, 2, 3))) static void join(char out[PATH_LEN], const
 
 // ---- one value
 
-static bool same_text(const char *a, const char *b)
-{
-	return a == b || (a != NULL && b != NULL && strcmp(a, b) == 0);
-}
-
 static bool same_scalar(const struct cfg_val *a, const struct cfg_val *b)
 {
 	return a->n == b->n && a->percent == b->percent && same_text(a->text, b->text);

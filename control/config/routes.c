@@ -623,23 +623,6 @@ static bool reserve(struct policy_routes *r, struct group_index *index, const st
 	       r->nexthops != NULL && r->neighbours != NULL;
 }
 
-static void compile_routed_port(const struct compiler *k, unsigned i)
-{
-	const struct config_port *port = &k->c->ports[i];
-	struct policy_port *out = &k->p->ports[i];
-
-	out->routed = port->routed;
-	if (!port->routed)
-		return;
-	k->p->routes.any = true;
-	if (k->facts != NULL)
-		memcpy(out->mac, k->facts[i].mac, sizeof(out->mac));
-	out->n_addrs = (uint8_t)port->n_addrs;
-	for (unsigned a = 0; a < port->n_addrs; a++)
-		out->addrs[a] = port->addrs[a];
-	out->vlan = (struct policy_vlan){.untagged = 0}; // of no VLAN of the bridge
-}
-
 void compile_routes(struct compiler *k)
 {
 	struct policy_routes *r = &k->p->routes;
@@ -648,8 +631,21 @@ void compile_routes(struct compiler *k)
 	struct own_prefix *own = NULL;
 	unsigned n_own;
 
-	for (unsigned i = 0; i < k->c->n_ports; i++)
-		compile_routed_port(k, i);
+	for (unsigned i = 0; i < k->c->n_ports; i++) {
+		const struct config_port *port = &k->c->ports[i];
+		struct policy_port *out = &k->p->ports[i];
+
+		out->routed = port->routed;
+		if (!port->routed)
+			continue;
+		r->any = true;
+		if (k->facts != NULL)
+			memcpy(out->mac, k->facts[i].mac, sizeof(out->mac));
+		out->n_addrs = (uint8_t)port->n_addrs;
+		for (unsigned a = 0; a < port->n_addrs; a++)
+			out->addrs[a] = port->addrs[a];
+		out->vlan = (struct policy_vlan){.untagged = 0}; // of no VLAN of the bridge
+	}
 	if (!r->any)
 		return;
 	r->compact = from->compact;
@@ -668,20 +664,7 @@ void compile_routes(struct compiler *k)
 			r->neighbours[i] = from->neighbours[i];
 	} else {
 		diag_add(k->s, DIAG_ERROR, k->c->root.routes.map.at, "routes", "out of memory");
-		compile_routes_free(r);
 	}
 	free(index.slot);
 	free(own);
-}
-
-void compile_routes_free(struct policy_routes *r)
-{
-	free(r->prefixes);
-	free(r->groups);
-	free(r->nexthops);
-	free(r->neighbours);
-	r->prefixes = NULL;
-	r->groups = NULL;
-	r->nexthops = NULL;
-	r->neighbours = NULL;
 }

@@ -310,41 +310,29 @@ static int row_index(const struct cfg_schema *s, const char *key)
 	return -1;
 }
 
-enum value_kind {
-	SAME, // the number as it stands
-	POWER, // the exponent of a power of two
-	BYTES,
-	PERCENT,
-	MILLISECONDS,
-	BYTES_PER_S, // of a rate in bits per second
-	REFERENCE, // the name of another table: no value to translate
-};
-
-enum { MAX_EXPONENT = 8 };
-
-static const int64_t MAX_VALUE = 1000000000000;
-
 // key: where the map has it, else `within: {key}`.
 static const struct {
 	const char *sonic, *key, *within;
-	enum value_kind kind;
+	enum unit_kind unit;
+	int64_t times; // the value in that unit; 0: no value to translate
+	bool power; // the exponent of a power of two
 } sonic_rows[] = {
-	{"dynamic_th", "alpha", "ingress", POWER},
-	{"static_th", "static", "ingress", BYTES},
-	{"size", "min", "ingress", BYTES},
-	{"xoff", "headroom", "ingress", BYTES},
-	{"green_min_threshold", "kmin", "wred", BYTES},
-	{"green_max_threshold", "kmax", "wred", BYTES},
-	{"green_drop_probability", "pmax", "wred", PERCENT},
-	{"detection_time", "detect", "watchdog", MILLISECONDS},
-	{"restoration_time", "restore", "watchdog", MILLISECONDS},
-	{"weight", "dwrr", "schedule", SAME},
-	{"cir", "min_rate", "", BYTES_PER_S},
-	{"pir", "max_rate", "", BYTES_PER_S},
-	{"dscp_to_tc_map", "dscp_to_class", "", REFERENCE},
-	{"tc_to_queue_map", "class_to_queue", "", REFERENCE},
-	{"tc_to_pg_map", "class_to_pg", "", REFERENCE},
-	{"pfc_enable", "lossless: on in the classes of the profile", "classes", REFERENCE},
+	{"dynamic_th", "alpha", "ingress", .power = true},
+	{"static_th", "static", "ingress", UNIT_BYTES, 1},
+	{"size", "min", "ingress", UNIT_BYTES, 1},
+	{"xoff", "headroom", "ingress", UNIT_BYTES, 1},
+	{"green_min_threshold", "kmin", "wred", UNIT_BYTES, 1},
+	{"green_max_threshold", "kmax", "wred", UNIT_BYTES, 1},
+	{"green_drop_probability", "pmax", "wred", UNIT_PERCENT, PPM / 100},
+	{"detection_time", "detect", "watchdog", UNIT_TIME, MS_NS},
+	{"restoration_time", "restore", "watchdog", UNIT_TIME, MS_NS},
+	{"weight", "dwrr", "schedule", UNIT_COUNT, 1},
+	{"cir", "min_rate", "", UNIT_RATE, 8},
+	{"pir", "max_rate", "", UNIT_RATE, 8},
+	{"dscp_to_tc_map", "dscp_to_class", ""},
+	{"tc_to_queue_map", "class_to_queue", ""},
+	{"tc_to_pg_map", "class_to_pg", ""},
+	{"pfc_enable", "lossless: on in the classes of the profile", "classes"},
 };
 
 // Whether a key of the map is SONiC's name for `key`.
@@ -358,32 +346,22 @@ static bool sonic_gives(const struct node *map, const char *key)
 	return false;
 }
 
-// The value as a policy writes it, or NULL.
-static const char *value_of(struct arena *a, enum value_kind kind, const char *text)
+// The value of the i-th row as a policy writes it, or NULL.
+static const char *value_of(struct arena *a, size_t i, const char *text)
 {
-	char *end;
+	const int64_t most = 1000000000000;
+	char *end, out[UNIT_TEXT_LEN];
 	int64_t n = strtoll(text, &end, 10);
 
-	if (end == text || *end != '\0' || n > MAX_VALUE || (n < 0 && kind != POWER))
+	if (end == text || *end != '\0')
 		return NULL;
-	switch (kind) {
-	case SAME:
-		return arena_printf(a, "%" PRId64, n);
-	case BYTES:
-		return arena_printf(a, "%s", UNIT_TEXT(UNIT_BYTES, n));
-	case PERCENT:
-		return arena_printf(a, "%" PRId64 "%%", n);
-	case MILLISECONDS:
-		return arena_printf(a, "%s", UNIT_TEXT(UNIT_TIME, n * MS_NS));
-	case BYTES_PER_S:
-		return arena_printf(a, "%s", UNIT_TEXT(UNIT_RATE, n * 8));
-	case POWER:
-		if (n < -MAX_EXPONENT || n >= MAX_EXPONENT)
-			return NULL;
-		return arena_printf(a, n < 0 ? "1/%d" : "%d", 1 << (n < 0 ? -n : n));
-	default:
+	if (sonic_rows[i].power && n >= ALPHA_LOG2_MIN && n <= ALPHA_LOG2_MAX)
+		unit_print_alpha((int)n, out, sizeof(out));
+	else if (sonic_rows[i].times != 0 && n >= 0 && n <= most)
+		unit_print(sonic_rows[i].unit, n * sonic_rows[i].times, out, sizeof(out));
+	else
 		return NULL;
-	}
+	return arena_text(a, out, strlen(out));
 }
 
 // "SONiC's dynamic_th -1 is alpha: 1/2", or NULL where `s` takes no key of that meaning. value: of
@@ -400,7 +378,7 @@ static const char *sonic_translate(struct arena *a, const struct cfg_schema *s,
 		    (!here && row_index(s, sonic_rows[i].within) < 0))
 			continue;
 		if (value->kind == NODE_SCALAR)
-			to = value_of(a, sonic_rows[i].kind, value->text);
+			to = value_of(a, i, value->text);
 		if (to == NULL)
 			return arena_printf(a, "SONiC's %s is %s", sonic, sonic_rows[i].key);
 		to = arena_printf(a, "%s: %s", sonic_rows[i].key, to);
@@ -505,10 +483,11 @@ static void fill_classes(const struct slot *f)
 // "ports[1] (b1)": a reader knows the name, not the number.
 static const char *item_path(const struct slot *f, const struct node *n, unsigned i)
 {
-	for (const struct node *v = n->kind == NODE_MAP ? n->first : NULL; v != NULL; v = v->next)
-		if (strcmp(v->key->text, "name") == 0 && v->kind == NODE_SCALAR && *v->text != '\0')
-			return arena_printf(f->r->arena, "%s[%u] (%s)", f->path, i,
-					    schema_shown(f->r->arena, v->text));
+	const struct node *v = n->kind == NODE_MAP ? node_child(n, "name") : NULL;
+
+	if (v != NULL && v->kind == NODE_SCALAR && *v->text != '\0')
+		return arena_printf(f->r->arena, "%s[%u] (%s)", f->path, i,
+				    schema_shown(f->r->arena, v->text));
 	return arena_printf(f->r->arena, "%s[%u]", f->path, i);
 }
 
@@ -556,6 +535,16 @@ static void fill_entries(const struct slot *f)
 	}
 }
 
+// Calls `add` with each item of a list, or with what is no list.
+static void each_item(const struct slot *f, void (*add)(const struct slot *, const struct node *))
+{
+	if (f->n->kind != NODE_LIST)
+		add(f, f->n);
+	else
+		for (const struct node *v = f->n->first; v != NULL; v = v->next)
+			add(f, v);
+}
+
 static void add_ranges(const struct slot *f, const struct node *n)
 {
 	const struct slot one = {f->r, f->row, n, f->to, f->path};
@@ -574,11 +563,7 @@ static void add_ranges(const struct slot *f, const struct node *n)
 static void fill_set(const struct slot *f)
 {
 	begin(f, f->n->kind, NULL);
-	if (f->n->kind != NODE_LIST)
-		add_ranges(f, f->n);
-	else
-		for (const struct node *v = f->n->first; v != NULL; v = v->next)
-			add_ranges(f, v);
+	each_item(f, add_ranges);
 }
 
 // The value of one lookup entry; -1 after a report.
@@ -671,11 +656,7 @@ static void fill_words(const struct slot *f)
 	w->n = 0; // likewise
 	w->items = arena_alloc(f->r->arena,
 			       (f->n->kind == NODE_LIST ? f->n->n : 1) * sizeof(*w->items));
-	if (f->n->kind == NODE_SCALAR)
-		add_word(f, f->n);
-	else
-		for (const struct node *v = f->n->first; v != NULL; v = v->next)
-			add_word(f, v);
+	each_item(f, add_word);
 }
 
 static void (*const fill[N_CFG_TYPES])(const struct slot *) = {
@@ -706,20 +687,14 @@ static void fill_row(struct cfg_reader *r, const struct cfg_row *row, const stru
 static void report_unknown_key(struct cfg_reader *r, const struct cfg_schema *s,
 			       const struct node *value, const char *path)
 {
-	const struct node *key = value->key;
-	const char *near = schema_closest(key->text, s->n, row_key, s);
-	const char *translated = sonic_translate(r->arena, s, value);
+	const char *near = schema_closest(value->key->text, s->n, row_key, s);
+	const char *cure = sonic_translate(r->arena, s, value);
 
-	if (translated != NULL) {
-		diag_add(r->sink, DIAG_ERROR, key->at, path, "unknown key" CURE "%s", translated);
-		return;
-	}
-	if (near != NULL)
-		diag_add(r->sink, DIAG_ERROR, key->at, path, "unknown key" CURE "did you mean %s?",
-			 near);
-	else
-		diag_add(r->sink, DIAG_ERROR, key->at, path, "unknown key" CURE "known here are %s",
-			 all_keys(r->arena, s));
+	if (cure == NULL && near != NULL)
+		cure = arena_printf(r->arena, "did you mean %s?", near);
+	if (cure == NULL)
+		cure = arena_printf(r->arena, "known here are %s", all_keys(r->arena, s));
+	diag_add(r->sink, DIAG_ERROR, value->key->at, path, "unknown key" CURE "%s", cure);
 }
 
 // In {tagged: 10,20} YAML reads 20 as a key without a value. first: 10, of `row`.
@@ -787,22 +762,6 @@ void schema_fill(struct cfg_reader *r, const struct cfg_schema *s, const struct 
 }
 
 // ---- the manual
-static void print_limits(const struct cfg_row *row, const char *name, FILE *out)
-{
-	fprintf(out, "%s %s..%s", name, UNIT_TEXT(row->unit, row->min),
-		UNIT_TEXT(row->unit, row->max));
-	if (row->percent_of != NULL)
-		fprintf(out, ", or %% of %s", row->percent_of);
-	if (row->word != NULL)
-		fprintf(out, ", or `%s`", row->word);
-}
-
-static void print_words(const char *const *words, FILE *out)
-{
-	for (unsigned i = 0; words[i] != NULL; i++)
-		fprintf(out, "%s`%s`", i == 0 ? "" : ", ", words[i]);
-}
-
 static void print_value(const struct cfg_row *row, FILE *out)
 {
 	static const char *const unit_names[] = {
@@ -829,13 +788,18 @@ static void print_value(const struct cfg_row *row, FILE *out)
 		print_value(row->scalar, out);
 		fputs(", or ", out);
 	}
-	if (row->type == CFG_NUMBER)
-		print_limits(row, unit_names[row->unit], out);
-	else if (row->type == CFG_WORD)
-		print_words(row->words, out);
-	else if (row->type == CFG_WORDS && row->words != NULL)
-		fputs("list of ", out), print_words(row->words, out);
-	else if (row->type == CFG_SET)
+	if (row->type == CFG_NUMBER) {
+		fprintf(out, "%s %s..%s", unit_names[row->unit], UNIT_TEXT(row->unit, row->min),
+			UNIT_TEXT(row->unit, row->max));
+		if (row->percent_of != NULL)
+			fprintf(out, ", or %% of %s", row->percent_of);
+		if (row->word != NULL)
+			fprintf(out, ", or `%s`", row->word);
+	} else if (row->words != NULL && row->type != CFG_LOOKUP) {
+		fputs(row->type == CFG_WORDS ? "list of " : "", out);
+		for (unsigned i = 0; row->words[i] != NULL; i++)
+			fprintf(out, "%s`%s`", i == 0 ? "" : ", ", row->words[i]);
+	} else if (row->type == CFG_SET)
 		fprintf(out, "list of %" PRId64 "..%" PRId64, row->min, row->max);
 	else if (row->type == CFG_LOOKUP && row->words == NULL)
 		fprintf(out, "map of 0..%u to 0..%" PRId64, row->n_keys - 1, row->max);
