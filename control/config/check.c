@@ -115,20 +115,6 @@ static void shared_settings_are_given_once(const struct subject *x)
 		       queue, q);
 }
 
-static void refuse_no_headroom(const struct cfg_ingress *in, struct diag_sink *s)
-{
-	if (in->headroom.fixed.n == 0)
-		REFUSE(s, &in->headroom.fixed,
-		       "0 leaves no memory for frames that arrive after PAUSE: a lossless class "
-		       "needs headroom" CURE "use auto");
-}
-
-static void pfc_class_has_headroom(const struct subject *x)
-{
-	if (x->cls->lossless.n)
-		refuse_no_headroom(&x->cls->ingress, x->s);
-}
-
 // A CNP that waits behind a pause comes too late to end the congestion that caused it. Where all
 // classes are lossless there is no better class for it.
 static void cnp_class_is_lossy(const struct subject *x)
@@ -157,44 +143,40 @@ static void lossless_class_has_no_egress_limit(const struct subject *x)
 		       "remove egress");
 }
 
-// PFC settings of a class without PFC would silently do nothing.
-static void refuse_pfc_keys(const struct cfg_ingress *in, struct diag_sink *s)
-{
-	static const char why[] =
-		"has no effect in a lossy class" CURE "set lossless: true or remove it";
-	const struct cfg_val *keys[] = {&in->headroom.fixed, &in->xon, &in->xon_offset, &in->mru,
-					&in->cable};
-
-	for (unsigned i = 0; i < sizeof(keys) / sizeof(keys[0]); i++)
-		if (keys[i]->given)
-			REFUSE(s, keys[i], "%s", why);
-	if (in->headroom.map.given)
-		REFUSE(s, &in->headroom.map, "%s", why);
-}
-
-// A mistake in the class may be what keeps the class lossy.
-static bool is_meant_lossy(const struct cfg_class *c, const struct diag_sink *s)
-{
-	return !c->lossless.n && !(c->map.given && diag_has_error(s, c->map.path));
-}
-
-static void lossy_class_has_no_pfc_keys(const struct subject *x)
-{
-	if (is_meant_lossy(x->cls, x->s))
-		refuse_pfc_keys(&x->cls->ingress, x->s);
-}
-
-static void refuse_both(const struct cfg_val *alpha, const struct cfg_val *fixed,
-			struct diag_sink *s)
+static void alpha_or_static(const struct cfg_val *alpha, const struct cfg_val *fixed,
+			    struct diag_sink *s)
 {
 	if (alpha->given && fixed->given)
 		REFUSE(s, fixed, "alpha and static exclude each other" CURE "keep one");
 }
 
-static void alpha_or_static(const struct subject *x)
+// PFC settings of a class without PFC would silently do nothing.
+static void check_ingress(const struct cfg_class *c, const struct cfg_ingress *in,
+			  struct diag_sink *s)
 {
-	refuse_both(&x->cls->ingress.alpha, &x->cls->ingress.static_limit, x->s);
-	refuse_both(&x->cls->egress.alpha, &x->cls->egress.static_limit, x->s);
+	static const char why[] =
+		"has no effect in a lossy class" CURE "set lossless: true or remove it";
+	const struct cfg_val *keys[] = {&in->headroom.fixed, &in->xon, &in->xon_offset, &in->mru,
+					&in->cable};
+	// A mistake in the class may be what keeps the class lossy.
+	bool lossy = !c->lossless.n && !(c->map.given && diag_has_error(s, c->map.path));
+
+	if (c->lossless.n && in->headroom.fixed.n == 0)
+		REFUSE(s, &in->headroom.fixed,
+		       "0 leaves no memory for frames that arrive after PAUSE: a lossless class "
+		       "needs headroom" CURE "use auto");
+	for (unsigned i = 0; lossy && i < sizeof(keys) / sizeof(keys[0]); i++)
+		if (keys[i]->given)
+			REFUSE(s, keys[i], "%s", why);
+	if (lossy && in->headroom.map.given)
+		REFUSE(s, &in->headroom.map, "%s", why);
+	alpha_or_static(&in->alpha, &in->static_limit, s);
+}
+
+static void buffers_make_sense(const struct subject *x)
+{
+	check_ingress(x->cls, &x->cls->ingress, x->s);
+	alpha_or_static(&x->cls->egress.alpha, &x->cls->egress.static_limit, x->s);
 }
 
 static void rates_make_sense(const struct subject *x)
@@ -250,11 +232,7 @@ static void port_overrides_make_sense(const struct subject *x)
 
 		if (!in->map.given)
 			continue;
-		refuse_both(&in->alpha, &in->static_limit, x->s);
-		if (is_meant_lossy(&x->profile->classes[cls], x->s))
-			refuse_pfc_keys(in, x->s);
-		else if (x->profile->classes[cls].lossless.n)
-			refuse_no_headroom(in, x->s);
+		check_ingress(&x->profile->classes[cls], in, x->s);
 		for (unsigned other = 0; other < cls; other++)
 			if (cfg_mapped(&x->profile->class_to_pg, other) == pg &&
 			    x->item->classes[other].ingress.map.given)
@@ -624,18 +602,19 @@ static void shared_pool_absorbs_a_burst(const struct subject *x)
 }
 
 // ---- the engine
-void check_rules(const struct rule *list, size_t n, struct subject x)
+void check_rules(const struct rule *list, size_t n, struct subject of)
 {
-	const struct cfg_list *profiles = &x.c->root.profiles, *items = &x.c->root.ports;
+	const struct cfg_list *profiles = &of.c->root.profiles, *items = &of.c->root.ports;
 	const unsigned subjects[] = {[OF_POLICY] = 1,
 				     [OF_PROFILE] = profiles->n,
 				     [OF_CLASS] = profiles->n * N_CLASSES,
 				     [OF_ITEM] = items->n,
-				     [OF_PORT] = x.c->n_ports};
+				     [OF_PORT] = of.c->n_ports};
 
 	for (const struct rule *r = list; r < list + n; r++)
 		for (unsigned i = 0; i < subjects[r->scope]; i++) {
 			bool by_class = r->scope == OF_CLASS;
+			struct subject x = of;
 
 			x.n = by_class ? i % N_CLASSES : i;
 			if (by_class || r->scope == OF_PROFILE)
@@ -660,11 +639,9 @@ void config_check(const struct config *c, struct diag_sink *s)
 		{OF_CLASS, kmin_is_not_above_kmax},
 		{OF_PROFILE, lossless_and_lossy_do_not_mix},
 		{OF_CLASS, shared_settings_are_given_once},
-		{OF_CLASS, pfc_class_has_headroom},
 		{OF_PROFILE, cnp_class_is_lossy},
 		{OF_CLASS, lossless_class_has_no_egress_limit},
-		{OF_CLASS, lossy_class_has_no_pfc_keys},
-		{OF_CLASS, alpha_or_static},
+		{OF_CLASS, buffers_make_sense},
 		{OF_CLASS, rates_make_sense},
 		{OF_CLASS, wred_has_an_effect},
 		{OF_CLASS, lossy_class_floods},

@@ -126,8 +126,7 @@ static void group_has_rules(const struct subject *x)
 	remap = x->c->groups[x->port->group - 1].remap;
 	if (remap == NULL || remap->n == 0)
 		check_report(x->s, DIAG_ERROR, &absent, &by->map, "remap",
-			     "no port of group %s has rules" CURE "give remap to one of its "
-			     "ports",
+			     "no port of group %s has rules" CURE "give remap to one of its ports",
 			     by->group.text);
 }
 
@@ -172,8 +171,8 @@ static void guarded_port_trusts_dscp(const struct subject *x)
 
 	if (x->port->group != 0 && !trust->bad && trust->n != TRUST_DSCP)
 		REFUSE(x->s, &named_by(x->port)->group,
-		       "a guard needs the DSCP, and profile %s of port %s trusts %s" CURE "set "
-		       "trust: dscp in the profile",
+		       "a guard needs the DSCP, and profile %s of port %s trusts %s" CURE
+		       "set trust: dscp in the profile",
 		       x->profile->map.name, x->port->name, cfg_trust_words[trust->n]);
 }
 
@@ -198,16 +197,11 @@ static void a_dscp_has_one_rule(const struct config_group *g, struct diag_sink *
 	}
 }
 
-static bool lossless(const struct cfg_profile *p, unsigned cls)
-{
-	return p->classes[cls].lossless.n != 0;
-}
-
 // The first port of the group where the class is lossless, or NULL.
 static const struct config_port *lossless_on(const struct config_group *g, unsigned cls)
 {
 	for (unsigned i = 0; i < g->n_kinds; i++)
-		if (lossless(g->kinds[i]->profile, cls))
+		if (cfg_lossless(g->kinds[i]->profile) >> cls & 1)
 			return g->kinds[i];
 	return NULL;
 }
@@ -235,6 +229,11 @@ static bool dscps_are_of_their_classes(const struct config_group *g, struct diag
 	return ok;
 }
 
+static bool is_lossless(const struct cfg_profile *p, unsigned dscp)
+{
+	return p->classes[cfg_dscp_class(p, dscp)].lossless.n != 0;
+}
+
 static void rules_are_for_lossless_classes(const struct config_group *g, struct diag_sink *s)
 {
 	for (unsigned n = 0; n < g->n_rules; n++) {
@@ -242,8 +241,7 @@ static void rules_are_for_lossless_classes(const struct config_group *g, struct 
 		bool needed = false;
 
 		for (unsigned i = 0; i < g->n_kinds; i++)
-			needed |= lossless(g->kinds[i]->profile,
-					   cfg_dscp_class(g->kinds[i]->profile, dscp));
+			needed |= is_lossless(g->kinds[i]->profile, dscp);
 		if (!needed)
 			WARN(s, &g->rules[n].dscp,
 			     "DSCP %u is class %u, which is lossy: the class sends no PAUSE, "
@@ -327,11 +325,12 @@ static void classes_do_not_return(struct config *c, const struct config_group *g
 	for (unsigned n = 0; n < g->n_rules; n++)
 		for (unsigned i = 0; i < g->n_kinds; i++) {
 			const struct cfg_guard_rule *r = &g->rules[n];
-			unsigned cls = cfg_dscp_class(g->kinds[i]->profile, (unsigned)r->dscp.n);
+			const struct cfg_profile *p = g->kinds[i]->profile;
 
-			if (lossless(g->kinds[i]->profile, cls) &&
+			if (is_lossless(p, (unsigned)r->dscp.n) &&
 			    lossless_on(g, (unsigned)r->to_class.n) != NULL)
-				to[cls] |= (uint8_t)(1u << r->to_class.n);
+				to[cfg_dscp_class(p, (unsigned)r->dscp.n)] |=
+					(uint8_t)(1u << r->to_class.n);
 		}
 	for (unsigned n = 0; n < g->n_rules; n++)
 		for (unsigned i = 0; i < g->n_kinds; i++) {
@@ -374,33 +373,26 @@ void guards_resolve(struct config *c, struct diag_sink *s)
 }
 
 // ---- compile
-static void compile_guard(const struct config *c, unsigned group, struct guard_params *out)
-{
-	const struct config_group *g;
-
-	memset(out->rule_of_dscp, GUARD_NO_RULE, sizeof(out->rule_of_dscp));
-	out->group = (uint8_t)group;
-	if (group == 0)
-		return;
-	g = &c->groups[group - 1];
-	for (unsigned i = 0; i < g->n_rules; i++) {
-		const struct cfg_guard_rule *r = &g->rules[i];
-
-		out->rule_of_dscp[r->dscp.n] = (uint8_t)i;
-		out->rules[i] = (struct guard_rule){(uint8_t)r->dscp.n, (uint8_t)r->to_class.n,
-						    (uint8_t)r->to_dscp.n};
-	}
-	out->n_rules = (uint8_t)g->n_rules;
-}
-
 void compile_guards(struct compiler *k)
 {
 	struct policy *p = k->p;
 
 	for (unsigned i = 0; i < p->n_ports; i++) {
-		compile_guard(k->c, k->c->ports[i].group, &p->ports[i].guard);
-		if (p->ports[i].guard.group != 0)
-			p->ports[i].edits = true;
+		unsigned group = k->c->ports[i].group;
+		const struct config_group *g = &k->c->groups[group == 0 ? 0 : group - 1];
+		struct guard_params *out = &p->ports[i].guard;
+
+		memset(out->rule_of_dscp, GUARD_NO_RULE, sizeof(out->rule_of_dscp));
+		out->group = (uint8_t)group;
+		p->ports[i].edits |= group != 0;
+		out->n_rules = group == 0 ? 0 : (uint8_t)g->n_rules;
+		for (unsigned n = 0; n < out->n_rules; n++) {
+			const struct cfg_guard_rule *r = &g->rules[n];
+
+			out->rule_of_dscp[r->dscp.n] = (uint8_t)n;
+			out->rules[n] = (struct guard_rule){
+				(uint8_t)r->dscp.n, (uint8_t)r->to_class.n, (uint8_t)r->to_dscp.n};
+		}
 	}
 	if (k->c->n_groups == 0)
 		return;

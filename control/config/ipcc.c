@@ -20,19 +20,12 @@ enum {
 	NOTES_BYTES = 256 << 10, // ring to each other worker
 };
 
-static bool has_ipcc(const struct cfg_profile *p)
-{
-	for (unsigned cls = 0; cls < N_CLASSES; cls++)
-		if (cfg_ipcc_is_on(&p->classes[cls]))
-			return true;
-	return false;
-}
-
 static bool any_port_has_ipcc(const struct config *c)
 {
 	for (unsigned i = 0; i < c->n_ports; i++)
-		if (has_ipcc(c->ports[i].profile))
-			return true;
+		for (unsigned cls = 0; cls < N_CLASSES; cls++)
+			if (cfg_ipcc_is_on(&c->ports[i].profile->classes[cls]))
+				return true;
 	return false;
 }
 
@@ -71,12 +64,12 @@ static void ipcc_has_curve_and_table(const struct subject *x)
 		return;
 	if (!x->cls->wred.map.given)
 		REFUSE(x->s, ipcc,
-		       "needs kmin and kmax of wred, and this class has no wred" CURE "give the "
-		       "class wred, with ecn: off if it must not mark");
+		       "needs kmin and kmax of wred, and this class has no wred" CURE
+		       "give the class wred, with ecn: off if it must not mark");
 	if (!has_table(x->c))
 		REFUSE(x->s, ipcc,
-		       "needs the flow table, which is off" CURE "remove switch.flows, or give "
-		       "it a max above 0");
+		       "needs the flow table, which is off" CURE
+		       "remove switch.flows, or give it a max above 0");
 	else if (sources_of(&x->c->root.sw.pairing) == 0)
 		WARN(x->s, ipcc, "never sends a CNP: switch.pairing.sources is empty");
 }
@@ -103,83 +96,57 @@ static struct cfg_map place_of_cnp(const struct config *c, const struct cfg_prof
 	return p->map;
 }
 
-static void cnp_class_is_fast(const struct cfg_profile *p, const struct cfg_map *at,
-			      struct diag_sink *s)
+// Of a profile, or of the built-in one.
+static void cnps_leave_in_time(const struct subject *x)
 {
-	unsigned cls = (unsigned)p->cnp.cls.n;
+	const struct cfg_profile *p = x->profile != NULL ? x->profile : x->c->builtin;
+	unsigned cls = (unsigned)p->cnp.cls.n, dscp = (unsigned)p->cnp.dscp.n;
 	int q = check_class_of_queue(p, cfg_mapped(&p->class_to_queue, cls));
 	const struct cfg_class *queue = &p->classes[q];
-
-	if (p->classes[cls].lossless.n) {
-		REFUSE(s, at,
-		       "the switch sends CNPs in class %u, which is lossless: the congestion "
-		       "that they report can pause them" CURE "choose a lossy class",
-		       cls);
-		return;
-	}
-	if (!queue->schedule.strict.given)
-		WARN(s, at,
-		     "the switch sends CNPs in class %u, which is not strict: they wait behind "
-		     "the congestion that they report",
-		     cls);
-	if (queue->wred.map.given)
-		WARN(s, at,
-		     "the switch sends CNPs in class %u, which has wred: wred counts them, and "
-		     "drops CNPs of receivers",
-		     cls);
-}
-
-static void cnp_dscp_lasts(const struct cfg_profile *p, const struct cfg_map *at,
-			   struct diag_sink *s)
-{
-	unsigned cls = (unsigned)p->cnp.cls.n, dscp = (unsigned)p->cnp.dscp.n;
-	unsigned as_classified = cfg_dscp_class(p, dscp);
-
-	if (p->remark.dscp.set >> cls & 1 && p->remark.dscp.v[cls] != dscp)
-		WARN(s, at,
-		     "remark gives frames of class %u DSCP %u: CNPs of receivers get it, but "
-		     "CNPs of the switch keep DSCP %u",
-		     cls, p->remark.dscp.v[cls], dscp);
-	if (p->trust.n == TRUST_DSCP && as_classified != cls)
-		WARN(s, at,
-		     "the switch sends CNPs in class %u with DSCP %u, but a switch with this "
-		     "profile puts them into class %u",
-		     cls, dscp, as_classified);
-}
-
-static void check_cnp(const struct config *c, const struct cfg_profile *p, struct diag_sink *s)
-{
 	char path[PATH_LEN];
-	struct cfg_map at = place_of_cnp(c, p, path);
+	struct cfg_map at = place_of_cnp(x->c, p, path);
 
 	// A profile that gives cnp means it. Else it matters where CNPs can leave.
 	if (p->cnp.cls.bad ||
-	    (!p->cnp.map.given && !(any_port_has_ipcc(c) && cfg_profile_runs(c, p))))
+	    (!p->cnp.map.given && !(any_port_has_ipcc(x->c) && cfg_profile_runs(x->c, p))))
 		return;
-	cnp_class_is_fast(p, &at, s);
-	cnp_dscp_lasts(p, &at, s);
-}
-
-static void cnps_leave_in_time(const struct subject *x)
-{
-	check_cnp(x->c, x->profile, x->s);
+	if (p->classes[cls].lossless.n)
+		REFUSE(x->s, &at,
+		       "the switch sends CNPs in class %u, which is lossless: the congestion "
+		       "that they report can pause them" CURE "choose a lossy class",
+		       cls);
+	else if (!queue->schedule.strict.given)
+		WARN(x->s, &at,
+		     "the switch sends CNPs in class %u, which is not strict: they wait behind "
+		     "the congestion that they report",
+		     cls);
+	if (!p->classes[cls].lossless.n && queue->wred.map.given)
+		WARN(x->s, &at,
+		     "the switch sends CNPs in class %u, which has wred: wred counts them, and "
+		     "drops CNPs of receivers",
+		     cls);
+	if (p->remark.dscp.set >> cls & 1 && p->remark.dscp.v[cls] != dscp)
+		WARN(x->s, &at,
+		     "remark gives frames of class %u DSCP %u: CNPs of receivers get it, but "
+		     "CNPs of the switch keep DSCP %u",
+		     cls, p->remark.dscp.v[cls], dscp);
+	if (p->trust.n == TRUST_DSCP && cfg_dscp_class(p, dscp) != cls)
+		WARN(x->s, &at,
+		     "the switch sends CNPs in class %u with DSCP %u, but a switch with this "
+		     "profile puts them into class %u",
+		     cls, dscp, cfg_dscp_class(p, dscp));
 }
 
 // ---- rules of the switch
-static void builtin_cnps_leave_in_time(const struct subject *x)
-{
-	check_cnp(x->c, x->c->builtin, x->s);
-}
-
-static void table_goes_round(const struct subject *x)
+static void each_worker_has_a_flow(const struct subject *x)
 {
 	const struct cfg_flows *f = &x->c->root.sw.flows;
 	unsigned workers = config_n_workers(x->c);
 
 	if (f->on.n != 0 && f->max.n != 0 && f->max.n < workers)
 		REFUSE(x->s, &f->max,
-		       "%u flows are too few for %u workers" CURE "give at least one flow to "
-		       "each worker",
+		       "%u flows are too few for %u workers" CURE
+		       "give at least one flow to each worker",
 		       (unsigned)f->max.n, workers);
 }
 
@@ -303,10 +270,10 @@ static void pairs_make_sense(const struct subject *x)
 void ipcc_check(const struct config *c, struct diag_sink *s)
 {
 	static const struct rule rules[] = {
-		{OF_CLASS, few_is_not_above_many}, {OF_CLASS, ipcc_has_curve_and_table},
-		{OF_PROFILE, cnps_leave_in_time},  {OF_POLICY, builtin_cnps_leave_in_time},
-		{OF_POLICY, table_goes_round},	   {OF_POLICY, sources_are_given_once},
-		{OF_POLICY, pairs_make_sense},	   {OF_POLICY, keys_have_an_effect},
+		{OF_CLASS, few_is_not_above_many},   {OF_CLASS, ipcc_has_curve_and_table},
+		{OF_PROFILE, cnps_leave_in_time},    {OF_POLICY, cnps_leave_in_time},
+		{OF_POLICY, each_worker_has_a_flow}, {OF_POLICY, sources_are_given_once},
+		{OF_POLICY, pairs_make_sense},	     {OF_POLICY, keys_have_an_effect},
 	};
 
 	CHECK_RULES(rules, .c = c, .s = s);
@@ -354,21 +321,19 @@ static void queue_has_quadrants(struct compiler *k, const struct cfg_ipcc *i, un
 	else if (deep <= out->kmin_bytes)
 		WARN(k->s, &i->map,
 		     "the queue is never shallow: it is deep from %" PRIu64
-		     " B, %s of kmax %" PRIu64 " "
-		     "B, and IPCC looks at it only above kmin %" PRIu64 " B",
+		     " B, %s of kmax %" PRIu64 " B, and IPCC looks at it only above kmin %" PRIu64
+		     " B",
 		     deep, share, out->kmax_bytes, out->kmin_bytes);
 	else if (q->egress.lossless && full.all != 0 && full.all <= out->kmin_bytes)
 		WARN(k->s, &i->map,
 		     "no CNP comes before PAUSE: IPCC looks at the queue only above kmin %" PRIu64
-		     " "
-		     "B, and PFC has paused all senders at %" PRIu64 " B" CURE "lower kmin, or "
-		     "raise alpha or static",
+		     " B, and PFC has paused all senders at %" PRIu64 " B" CURE
+		     "lower kmin, or raise alpha or static",
 		     out->kmin_bytes, full.all);
 	else if (half.all != 0 && half.all <= out->kmin_bytes)
 		WARN(k->s, &i->map,
 		     "the queue is never shallow: its memory reaches %s of the threshold at "
-		     "%" PRIu64 " "
-		     "B or less, and IPCC looks at it only above kmin %" PRIu64 " B",
+		     "%" PRIu64 " B or less, and IPCC looks at it only above kmin %" PRIu64 " B",
 		     share, half.all, out->kmin_bytes);
 }
 

@@ -42,24 +42,16 @@ static struct cfg_watchdog watchdog_of(const struct cfg_profile *profile,
 }
 
 // ---- rules
-static bool any_lossless(const struct cfg_profile *p)
-{
-	for (unsigned cls = 0; cls < N_CLASSES; cls++)
-		if (p->classes[cls].lossless.n)
-			return true;
-	return false;
-}
-
 static void there_is_something_to_watch(const struct cfg_watchdog *w, const struct subject *x)
 {
 	const struct cfg_profile *p = x->profile;
 
-	if (!any_lossless(p) && diag_has_error(x->s, p->map.path))
+	if (cfg_lossless(p) == 0 && diag_has_error(x->s, p->map.path))
 		return; // the mistake may be what keeps a class lossy
-	if (!any_lossless(p))
+	if (cfg_lossless(p) == 0)
 		REFUSE(x->s, &w->map,
-		       "has nothing to watch: profile %s has no lossless class" CURE "set "
-		       "lossless: true or remove watchdog",
+		       "has nothing to watch: profile %s has no lossless class" CURE
+		       "set lossless: true or remove watchdog",
 		       p->map.name);
 	else if (!p->pfc.rx.n)
 		WARN(x->s, &w->map,
@@ -84,13 +76,15 @@ static void limit_can_be_reached(const struct cfg_watchdog *w, const struct cfg_
 			     UNIT_TEXT(UNIT_TIME, window));
 }
 
-static void check_one(const struct subject *x, const struct cfg_watchdog *own)
+// Of a profile, or of a port that has keys of its own.
+static void watchdog_makes_sense(const struct subject *x)
 {
 	const struct cfg_watchdog *base = &x->profile->watchdog;
+	const struct cfg_watchdog *own = x->item != NULL ? &x->item->watchdog : base;
 	struct cfg_watchdog w = watchdog_of(x->profile, x->item);
 	bool changes_limit = own->detect.given || own->restore.given || own->limit.map.given;
 
-	if (!cfg_is_on(&w.on, &w.map))
+	if (!cfg_is_on(&w.on, &w.map) || (own != base && !speaks(own)))
 		return;
 	there_is_something_to_watch(&w, x);
 	if (w.limit.count.n == 0 && own->limit.then.given)
@@ -102,22 +96,11 @@ static void check_one(const struct subject *x, const struct cfg_watchdog *own)
 		limit_can_be_reached(&w, &own->limit.map, x->s);
 }
 
-static void profiles_watchdog_makes_sense(const struct subject *x)
-{
-	check_one(x, &x->profile->watchdog);
-}
-
-static void ports_watchdog_makes_sense(const struct subject *x)
-{
-	if (speaks(&x->item->watchdog))
-		check_one(x, &x->item->watchdog);
-}
-
 void watchdogs_check(const struct config *c, struct diag_sink *s)
 {
 	static const struct rule rules[] = {
-		{OF_PROFILE, profiles_watchdog_makes_sense},
-		{OF_PORT, ports_watchdog_makes_sense},
+		{OF_PROFILE, watchdog_makes_sense},
+		{OF_PORT, watchdog_makes_sense},
 	};
 
 	CHECK_RULES(rules, .c = c, .s = s);
