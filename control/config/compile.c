@@ -22,7 +22,6 @@ enum {
 };
 
 // ---- ports
-
 static uint64_t port_speed(struct compiler *k, unsigned i)
 {
 	const struct cfg_port *item = k->c->ports[i].item;
@@ -32,17 +31,16 @@ static uint64_t port_speed(struct compiler *k, unsigned i)
 	if (k->facts != NULL && k->facts[i].speed_bps != 0)
 		return k->facts[i].speed_bps;
 	if (k->assumed_speed_bps != 0) {
-		check_report(k->s, DIAG_WARNING, &item->speed, &item->map, "speed",
-			     "is that of the link: the headroom of %s is known when the device "
-			     "opens",
-			     k->c->ports[i].name);
+		check_report(
+			k->s, DIAG_WARNING, &item->speed, &item->map, "speed",
+			"is that of the link: the headroom of %s is known when the device opens",
+			k->c->ports[i].name);
 		return k->assumed_speed_bps;
 	}
 	check_report(k->s, DIAG_ERROR, &item->speed, &item->map, "speed",
 		     k->facts != NULL ? "is required, because the link of %s reports none"
 				      : "is that of the link, and no device is open here" CURE
-					"give "
-					"%s a speed to see its numbers",
+					"give %s a speed to see its numbers",
 		     k->c->ports[i].name);
 	return 1000000; // any, so that the rest can still be looked at
 }
@@ -56,6 +54,7 @@ static bool compile_classify(const struct config_port *port, struct classify_par
 	out->trust = (uint8_t)p->trust.n;
 	out->default_class = (uint8_t)port->item->default_class.n;
 	out->control_class = out->default_class;
+	out->lossless = (uint8_t)cfg_lossless(p);
 	for (unsigned d = 0; d < 64; d++) {
 		out->dscp_to_class[d] = (uint8_t)cfg_dscp_class(p, d);
 		out->dscp_to_color[d] = p->dscp_to_color.v[d]; // 0 is green
@@ -63,7 +62,6 @@ static bool compile_classify(const struct config_port *port, struct classify_par
 	for (unsigned c = 0; c < N_CLASSES; c++) {
 		const struct cfg_remark *r = &p->remark;
 
-		out->lossless |= (uint8_t)(p->classes[c].lossless.n ? 1u << c : 0);
 		if (!p->classes[c].lossless.n)
 			out->control_class = (uint8_t)c;
 		out->pcp_to_class[c] = (uint8_t)cfg_mapped(&p->pcp_to_class, c);
@@ -240,28 +238,6 @@ static const struct cfg_val *pick(const struct cfg_val *own, const struct cfg_va
 }
 
 // ---- headroom
-static uint64_t auto_headroom(const struct config *c, const struct config_port *port,
-			      const struct group *g, uint64_t speed_bps)
-{
-	const struct cfg_headroom *own = &g->own->headroom, *base = &g->base->headroom;
-	const struct cfg_val *mtu =
-		pick(&g->own->mru, pick(&own->lossless_mtu, &base->lossless_mtu));
-	const struct cfg_val *response = pick(&own->peer_response, &base->peer_response);
-	struct headroom_in in = {
-		.speed_bps = speed_bps,
-		.cable_cm = (uint64_t)pick(&g->own->cable, &port->item->cable)->n,
-		.cell_bytes = (uint32_t)c->root.sw.buffer.cell.n,
-		.lossless_mtu = (uint32_t)(mtu->given ? mtu->n : port->item->mtu.n),
-		.port_mtu = (uint32_t)port->item->mtu.n,
-		.mac_phy = (uint32_t)pick(&own->mac_phy, &base->mac_phy)->n,
-		.peer_response = response->n == CFG_WORD_VALUE ? headroom_peer_response(speed_bps)
-							       : (uint32_t)response->n,
-		.small_frames_ppm = (uint32_t)pick(&own->small_frames, &base->small_frames)->n,
-	};
-
-	return headroom_xoff(&in);
-}
-
 uint64_t compile_xoff_bytes(const struct config *c, const struct config_port *port, unsigned pg,
 			    uint64_t speed_bps)
 {
@@ -274,16 +250,34 @@ uint64_t compile_xoff_bytes(const struct config *c, const struct config_port *po
 	fixed = g.own->headroom.map.given ? &g.own->headroom.fixed
 					  : pick(&g.own->headroom.fixed, &g.base->headroom.fixed);
 	if (fixed->n == CFG_WORD_VALUE)
-		return auto_headroom(c, port, &g, speed_bps);
+		return compile_flight_bytes(c, port, pg, speed_bps);
 	return compile_bytes(fixed, (uint64_t)c->root.sw.buffer.size.n, true);
 }
 
 uint64_t compile_flight_bytes(const struct config *c, const struct config_port *port, unsigned pg,
 			      uint64_t speed_bps)
 {
-	struct group g = group_of(port, pg);
+	const struct group g = group_of(port, pg);
+	const struct cfg_headroom *own, *base;
+	const struct cfg_val *mtu, *response;
 
-	return g.cls != NULL && g.cls->lossless.n ? auto_headroom(c, port, &g, speed_bps) : 0;
+	if (g.cls == NULL || !g.cls->lossless.n)
+		return 0;
+	own = &g.own->headroom;
+	base = &g.base->headroom;
+	mtu = pick(&g.own->mru, pick(&own->lossless_mtu, &base->lossless_mtu));
+	response = pick(&own->peer_response, &base->peer_response);
+	return headroom_xoff(&(struct headroom_in){
+		.speed_bps = speed_bps,
+		.cable_cm = (uint64_t)pick(&g.own->cable, &port->item->cable)->n,
+		.cell_bytes = (uint32_t)c->root.sw.buffer.cell.n,
+		.lossless_mtu = (uint32_t)(mtu->given ? mtu->n : port->item->mtu.n),
+		.port_mtu = (uint32_t)port->item->mtu.n,
+		.mac_phy = (uint32_t)pick(&own->mac_phy, &base->mac_phy)->n,
+		.peer_response = response->n == CFG_WORD_VALUE ? headroom_peer_response(speed_bps)
+							       : (uint32_t)response->n,
+		.small_frames_ppm = (uint32_t)pick(&own->small_frames, &base->small_frames)->n,
+	});
 }
 
 // ---- pools
@@ -365,9 +359,8 @@ static void compile_pools(struct compiler *k)
 	if (r.min + pool >= total) {
 		check_report(k->s, DIAG_ERROR, &b->size, b->map.given ? &b->map : &none, "size",
 			     "a buffer of %" PRIu64 " B has no room for %" PRIu64
-			     " B of min, %" PRIu64 " "
-			     "B of headroom and a shared pool" CURE "enlarge it, shorten the "
-			     "cables, or raise oversubscription",
+			     " B of min, %" PRIu64 " B of headroom and a shared pool" CURE
+			     "enlarge it, shorten the cables, or raise oversubscription",
 			     in_bytes(k, total), in_bytes(k, r.min), in_bytes(k, pool));
 		return;
 	}

@@ -18,7 +18,6 @@ enum {
 	BAD = 2,
 	MAX_QUANTA = 65535,
 	WIRE_OVERHEAD = 24, // FCS, preamble, gap
-	CURE_LEN = 160,
 };
 
 static const uint64_t Q16 = 1 << 16;
@@ -56,6 +55,18 @@ static void add_bool(struct json_object *o, const char *key, bool v)
 	json_object_object_add(o, key, json_object_new_boolean(v));
 }
 
+// Puts a new map or list under the key.
+static struct json_object *added(struct json_object *o, const char *key, struct json_object *v)
+{
+	json_object_object_add(o, key, v);
+	return v;
+}
+
+static void append_text(struct json_object *list, const char *v)
+{
+	json_object_array_add(list, json_object_new_string(v));
+}
+
 static void print_json(struct json_object *o, FILE *out)
 {
 	fprintf(out, "%s\n",
@@ -65,34 +76,31 @@ static void print_json(struct json_object *o, FILE *out)
 }
 
 // ---- check
-static struct json_object *place_or_null(uint32_t n)
-{
-	return n == 0 ? NULL : json_object_new_int64(n);
-}
-
 static void print_check_json(const char *path, bool ok, bool strict, const struct diags *d,
 			     FILE *out)
 {
-	struct json_object *o = json_object_new_object(), *list = json_object_new_array();
+	struct json_object *o = json_object_new_object(), *list;
 	unsigned n_errors = strict ? d->n_messages : d->n_errors;
 
+	add_text(o, "file", path);
+	add_bool(o, "ok", ok);
+	json_object_object_add(o, "errors", json_object_new_int((int)n_errors));
+	list = added(o, "messages", json_object_new_array());
 	for (unsigned i = 0; i < d->n_messages; i++) {
 		const struct diag_message *m = &d->messages[i];
 		struct json_object *message = json_object_new_object();
 
 		add_text(message, "file", m->file);
-		json_object_object_add(message, "line", place_or_null(m->line));
-		json_object_object_add(message, "column", place_or_null(m->column));
+		json_object_object_add(message, "line",
+				       m->line == 0 ? NULL : json_object_new_int64(m->line));
+		json_object_object_add(message, "column",
+				       m->column == 0 ? NULL : json_object_new_int64(m->column));
 		add_text(message, "key", m->key);
 		add_text(message, "severity", m->is_error || strict ? "error" : "warning");
 		add_text(message, "text", m->text);
 		add_text(message, "hint", m->hint);
 		json_object_array_add(list, message);
 	}
-	add_text(o, "file", path);
-	add_bool(o, "ok", ok);
-	json_object_object_add(o, "errors", json_object_new_int((int)n_errors));
-	json_object_object_add(o, "messages", list);
 	print_json(o, out);
 }
 
@@ -256,8 +264,7 @@ static struct json_object *pgs_json(const struct config *c, const struct policy 
 	FOR_EACH_GROUP (p, i, cls) {
 		const struct plan_pg g = plan_pg(c, p, i, cls);
 		const struct plan_ecn e = plan_ecn(p, i, cls);
-		struct json_object *o = json_object_new_object();
-		struct json_object *outputs = json_object_new_array();
+		struct json_object *o = json_object_new_object(), *outputs;
 
 		add_text(o, "port", p->ports[i].name);
 		ADD_NUMBERS(o, {"class", cls}, {"pg", g.pg}, {"min_bytes", g.min},
@@ -267,12 +274,11 @@ static struct json_object *pgs_json(const struct config *c, const struct policy 
 			    {"xon_at_bytes", g.xon_at}, {"t_flight_bytes", g.t_flight});
 		add_bool(o, "headroom_holds", g.xoff >= g.t_flight);
 		ADD_NUMBERS(o, {"neighbour_must_reserve_bytes", g.neighbour});
+		add_bool(o, "ecn", e.n_outputs != 0);
+		outputs = added(o, "ecn_outputs", json_object_new_array());
 		for (unsigned to = 0; to < p->n_ports; to++)
 			if (e.output[to])
-				json_object_array_add(outputs,
-						      json_object_new_string(p->ports[to].name));
-		add_bool(o, "ecn", e.n_outputs != 0);
-		json_object_object_add(o, "ecn_outputs", outputs);
+				append_text(outputs, p->ports[to].name);
 		ADD_NUMBERS(o, {"kmin_bytes", e.kmin_bytes}, {"ecn_frames_to_xoff", e.n_frames},
 			    {"ecn_queue_bytes", e.queue_bytes},
 			    {"ecn_average_bytes", e.average_bytes});
@@ -462,11 +468,10 @@ static void storm_port_json(const struct policy_port *p, struct json_object *por
 	struct json_object *o, *classes;
 
 	if (w->classes != 0) {
-		o = json_object_new_object();
-		classes = json_object_new_array();
+		o = added(port, "watchdog", json_object_new_object());
+		classes = added(o, "classes", json_object_new_array());
 		for_each_bit (cls, w->classes)
 			json_object_array_add(classes, json_object_new_int((int)cls));
-		json_object_object_add(o, "classes", classes);
 		add_text(o, "mode", cfg_watchdog_modes[w->mode]);
 		add_text(o, "action", cfg_watchdog_actions[w->action]);
 		ADD_NUMBERS(o, {"detect_ns", w->detect_ns}, {"restore_ns", w->restore_ns},
@@ -474,25 +479,22 @@ static void storm_port_json(const struct policy_port *p, struct json_object *por
 			    {"limit_count", w->limit_count},
 			    {"limit_window_ns", w->limit_window_ns});
 		add_text(o, "limit_then", cfg_watchdog_thens[w->then]);
-		json_object_object_add(port, "watchdog", o);
 	}
-	if (!warns(p))
-		return;
-	o = json_object_new_object();
-	ADD_NUMBERS(o, {"in_pps", p->pfc_warning.in_pps}, {"out_pps", p->pfc_warning.out_pps});
-	json_object_object_add(port, "pfc_warning", o);
+	if (warns(p))
+		ADD_NUMBERS(added(port, "pfc_warning", json_object_new_object()),
+			    {"in_pps", p->pfc_warning.in_pps}, {"out_pps", p->pfc_warning.out_pps});
 }
 
 static struct json_object *rule_json(const struct guard_params *g, const struct guard_rule *r)
 {
-	struct json_object *o = json_object_new_object(), *list = json_object_new_array();
+	struct json_object *o = json_object_new_object(), *list;
 	uint8_t chain[GUARD_CHAIN_MAX];
 	unsigned n = guard_chain(g, r->dscp, chain);
 
 	ADD_NUMBERS(o, {"dscp", r->dscp}, {"to_class", r->to_class}, {"to_dscp", r->to_dscp});
+	list = added(o, "chain", json_object_new_array());
 	for (unsigned i = 0; i < n; i++)
 		json_object_array_add(list, json_object_new_int(chain[i]));
-	json_object_object_add(o, "chain", list);
 	return o;
 }
 
@@ -502,21 +504,19 @@ static struct json_object *guards_json(const struct policy *p)
 
 	for (unsigned group = 1; group <= p->n_guard_groups; group++) {
 		const struct guard_params *g = NULL;
-		struct json_object *o = json_object_new_object();
-		struct json_object *ports = json_object_new_array();
-		struct json_object *rules = json_object_new_array();
+		struct json_object *o = json_object_new_object(), *ports, *rules;
 
+		add_text(o, "group", p->guard_groups[group - 1]);
+		ports = added(o, "ports", json_object_new_array());
+		rules = added(o, "rules", json_object_new_array());
 		for (unsigned i = 0; i < p->n_ports; i++) {
 			if (p->ports[i].guard.group != group)
 				continue;
 			g = &p->ports[i].guard; // all ports of a group have the same
-			json_object_array_add(ports, json_object_new_string(p->ports[i].name));
+			append_text(ports, p->ports[i].name);
 		}
 		for (unsigned i = 0; g != NULL && i < g->n_rules; i++)
 			json_object_array_add(rules, rule_json(g, &g->rules[i]));
-		add_text(o, "group", p->guard_groups[group - 1]);
-		json_object_object_add(o, "ports", ports);
-		json_object_object_add(o, "rules", rules);
 		json_object_array_add(list, o);
 	}
 	return list;
@@ -591,28 +591,9 @@ static bool plan_stall(const struct config *c, const struct policy *p, unsigned 
 	return true;
 }
 
-static void cure(const struct plan_stall *s, char out[CURE_LEN])
-{
-	const char *ring = "TOO SMALL, frames are lost: rx_ring:";
-
-	if (s->ring_needed > XDP_RX_RING_MAX)
-		snprintf(out, CURE_LEN, "%s %u and switch.stall.pause_after: %" PRIu64 "ms", ring,
-			 XDP_RX_RING_MAX, s->longest_age_ns / MS_NS);
-	else if (s->age_ns < MS_NS)
-		snprintf(out, CURE_LEN, "%s %" PRIu64, ring, s->ring_needed);
-	else
-		snprintf(out, CURE_LEN,
-			 "%s %" PRIu64 ", or switch.stall.pause_after: %" PRIu64 "ms", ring,
-			 s->ring_needed, s->age_ns / MS_NS);
-	if (s->longest_age_ns < MS_NS)
-		snprintf(out, CURE_LEN, "TOO SMALL, frames are lost, and no ring is large enough");
-}
-
 static void stall_line(const struct policy *p, const char *name, const struct plan_stall *s,
 		       FILE *out)
 {
-	char text[CURE_LEN] = "holds";
-
 	if (!s->interface) {
 		fprintf(out,
 			"%-8s %11s %8s %10s %11s\n"
@@ -620,11 +601,22 @@ static void stall_line(const struct policy *p, const char *name, const struct pl
 			name, "-", "-", "-", "-");
 		return;
 	}
-	if (!s->holds)
-		cure(s, text);
-	fprintf(out, "%-8s %11s %8" PRIu64 " %10" PRIu64 " %11" PRIu64 "%s%s\n", name,
+	fprintf(out, "%-8s %11s %8" PRIu64 " %10" PRIu64 " %11" PRIu64, name,
 		UNIT_TEXT(UNIT_TIME, (int64_t)p->stall.pause_after_ns), s->ring, s->bytes,
-		s->least_frame, s->holds ? "  " : "\n  ", text);
+		s->least_frame);
+	fputs(s->holds ? "  holds\n" : "\n  TOO SMALL, frames are lost", out);
+	if (s->holds)
+		return;
+	if (s->longest_age_ns < MS_NS)
+		fputs(", and no ring is large enough\n", out);
+	else if (s->ring_needed > XDP_RX_RING_MAX)
+		fprintf(out, ": rx_ring: %u and switch.stall.pause_after: %" PRIu64 "ms\n",
+			XDP_RX_RING_MAX, s->longest_age_ns / MS_NS);
+	else if (s->age_ns < MS_NS)
+		fprintf(out, ": rx_ring: %" PRIu64 "\n", s->ring_needed);
+	else
+		fprintf(out, ": rx_ring: %" PRIu64 ", or switch.stall.pause_after: %" PRIu64 "ms\n",
+			s->ring_needed, s->age_ns / MS_NS);
 }
 
 static void stall_text(const struct config *c, const struct policy *p, FILE *out)
@@ -658,13 +650,12 @@ static void stall_port_json(const struct config *c, const struct policy *p, unsi
 
 	if (!plan_stall(c, p, port, &s))
 		return;
-	stall = json_object_new_object();
+	stall = added(o, "stall", json_object_new_object());
 	add_bool(stall, "interface", s.interface);
 	ADD_NUMBERS(stall, {"pause_after_ns", p->stall.pause_after_ns}, {"rx_ring", s.ring},
 		    {"arrive_bytes", s.bytes}, {"least_frame_bytes", s.least_frame},
 		    {"rx_ring_needed", s.ring_needed});
 	add_bool(stall, "holds", s.holds);
-	json_object_object_add(o, "stall", stall);
 }
 
 // ---- flow table and queues that send notifications
@@ -852,7 +843,7 @@ static struct json_object *ports_json(const struct config *c, const struct polic
 	struct json_object *list = json_object_new_array();
 
 	for (unsigned i = 0; i < p->n_ports; i++) {
-		struct json_object *o = json_object_new_object(), *cnp = json_object_new_object();
+		struct json_object *o = json_object_new_object();
 		const struct policy_port *pp = &p->ports[i];
 
 		add_text(o, "name", pp->name);
@@ -861,9 +852,9 @@ static struct json_object *ports_json(const struct config *c, const struct polic
 			    {"max_frame_bytes", pp->max_frame},
 			    {"tx_ring_bytes", pp->tx_ring_bytes});
 		storm_port_json(pp, o);
-		ADD_NUMBERS(cnp, {"dscp", pp->cnp.dscp}, {"class", pp->cnp.cls},
-			    {"max_per_ms", pp->cnp.max_per_ms}, {"burst", pp->cnp.burst});
-		json_object_object_add(o, "cnp", cnp);
+		ADD_NUMBERS(added(o, "cnp", json_object_new_object()), {"dscp", pp->cnp.dscp},
+			    {"class", pp->cnp.cls}, {"max_per_ms", pp->cnp.max_per_ms},
+			    {"burst", pp->cnp.burst});
 		stall_port_json(c, p, i, o);
 		json_object_array_add(list, o);
 	}
@@ -873,12 +864,18 @@ static struct json_object *ports_json(const struct config *c, const struct polic
 static void plan_json(const struct config *c, const struct policy *p, const struct memory_plan *m,
 		      FILE *out)
 {
-	struct json_object *o = json_object_new_object();
-	struct json_object *flows = json_object_new_object(), *list = json_object_new_array();
-	struct json_object *memory = json_object_new_object(), *traffic = json_object_new_array();
+	struct json_object *o = json_object_new_object(), *list;
 	struct number lines[N_POOLS];
 
 	pools(p, lines);
+	add_text(o, "name", p->name);
+	ADD_NUMBERS(o, {"cell_bytes", p->cell.bytes});
+	json_object_object_add(o, "ports", ports_json(c, p));
+	json_object_object_add(o, "pgs", pgs_json(c, p));
+	list = added(o, "ecn_traffic", json_object_new_array());
+	for (unsigned i = 0; i < N_SENTENCES; i++)
+		append_text(list, ecn_sentences[i]);
+	list = added(o, "pools", json_object_new_array());
 	for (unsigned i = 0; i < N_POOLS; i++) {
 		struct json_object *pool = json_object_new_object();
 
@@ -886,23 +883,15 @@ static void plan_json(const struct config *c, const struct policy *p, const stru
 		ADD_NUMBERS(pool, {"size_bytes", lines[i].value});
 		json_object_array_add(list, pool);
 	}
-	add_text(o, "name", p->name);
-	ADD_NUMBERS(o, {"cell_bytes", p->cell.bytes});
-	json_object_object_add(o, "ports", ports_json(c, p));
-	json_object_object_add(o, "pgs", pgs_json(c, p));
-	for (unsigned i = 0; i < N_SENTENCES; i++)
-		json_object_array_add(traffic, json_object_new_string(ecn_sentences[i]));
-	json_object_object_add(o, "ecn_traffic", traffic);
-	json_object_object_add(o, "pools", list);
-	ADD_NUMBERS(memory, {"frames", m->n_frames}, {"frame_bytes", m->frame_bytes},
-		    {"pool_bytes", m->pool_bytes}, {"record_bytes", m->record_bytes},
-		    {"table_bytes", m->table_bytes}, {"flow_bytes", m->flow_bytes},
-		    {"hugepage_bytes", m->huge_bytes}, {"ordinary_page_bytes", m->normal_bytes});
-	json_object_object_add(o, "memory", memory);
+	ADD_NUMBERS(added(o, "memory", json_object_new_object()), {"frames", m->n_frames},
+		    {"frame_bytes", m->frame_bytes}, {"pool_bytes", m->pool_bytes},
+		    {"record_bytes", m->record_bytes}, {"table_bytes", m->table_bytes},
+		    {"flow_bytes", m->flow_bytes}, {"hugepage_bytes", m->huge_bytes},
+		    {"ordinary_page_bytes", m->normal_bytes});
 	json_object_object_add(o, "guards", guards_json(p));
-	ADD_NUMBERS(flows, {"max", p->flows.max}, {"age_ns", p->flows.age_ns},
-		    {"memory_bytes", config_flow_bytes(p)}, {"pairs", p->n_pairs});
-	json_object_object_add(o, "flows", flows);
+	ADD_NUMBERS(added(o, "flows", json_object_new_object()), {"max", p->flows.max},
+		    {"age_ns", p->flows.age_ns}, {"memory_bytes", config_flow_bytes(p)},
+		    {"pairs", p->n_pairs});
 	json_object_object_add(o, "ipcc", ipcc_json(p));
 	print_json(o, out);
 }

@@ -42,7 +42,6 @@ __attribute__((format(printf, 2, 3))) static void join(char out[PATH_LEN], const
 }
 
 // ---- one value
-
 static bool same_scalar(const struct cfg_val *a, const struct cfg_val *b)
 {
 	return a->n == b->n && a->percent == b->percent && same_text(a->text, b->text);
@@ -102,7 +101,6 @@ static struct cfg_pos pos_of(const struct cfg_row *row, const void *base)
 }
 
 // ---- the walk
-
 static void walk_map(const struct walk *w, const struct cfg_schema *schema, const void *old,
 		     const void *new, const char *path);
 
@@ -225,7 +223,6 @@ static void walk_config(const struct walk *w, const struct config *old, const st
 }
 
 // ---- what only a restart can change
-
 static const char restart[] = "changes only by a restart";
 
 // Names and devices are compared by check_names: with their defaults and ranges expanded.
@@ -284,7 +281,6 @@ int config_check_reload(const struct config *running, const struct config *next,
 }
 
 // ---- a value as the file could have it: "60KB", "1/8", "[20, 30-39]", "{26: 3}"
-
 __attribute__((format(printf, 2, 3))) static void add(char out[VALUE_TEXT_LEN], const char *fmt,
 						      ...)
 {
@@ -446,7 +442,6 @@ static void value_text(const struct cfg_row *row, const void *value, const void 
 }
 
 // ---- what changes
-
 // end: what follows the path, '\0' or '.'.
 static bool is_listed(const struct config_changes *c, const char *path, char end)
 {

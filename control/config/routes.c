@@ -11,18 +11,6 @@
 #include "control/config/compile.h"
 
 // ---- addresses of ports
-
-static const char *what_is_wrong(const char *text, struct policy_addr *a)
-{
-	if (strchr(text, '/') == NULL || !addr_parse(text, a) || a->len == 0)
-		return "expected an address with the length of its prefix, such as 10.0.1.1/24";
-	if (!addr_is_station(a))
-		return "is not the address of one station";
-	if (addr_is_edge(a))
-		return "means the whole subnet" CURE "give the switch an address inside it";
-	return NULL;
-}
-
 static bool port_addr(const struct cfg_val *v, unsigned i, unsigned n, struct policy_addr *out,
 		      struct diag_sink *s)
 {
@@ -35,17 +23,22 @@ static bool port_addr(const struct cfg_val *v, unsigned i, unsigned n, struct po
 	}
 	if (texts.n != n) {
 		REFUSE(s, v,
-		       "%s does not give each of %u ports an address" CURE "use a range such as "
-		       "in name",
+		       "%s does not give each of %u ports an address" CURE
+		       "use a range such as in name",
 		       v->text, n);
 		return false;
 	}
 	text = texts.items[i];
-	why = what_is_wrong(text, out);
-	if (why == NULL)
-		return true;
-	REFUSE(s, v, "\"%s\"%s %s", text, strncmp(why, "expected", 8) == 0 ? ":" : "", why);
-	return false;
+	why = NULL;
+	if (strchr(text, '/') == NULL || !addr_parse(text, out) || out->len == 0)
+		why = ": expected an address with the length of its prefix, such as 10.0.1.1/24";
+	else if (!addr_is_station(out))
+		why = " is not the address of one station";
+	else if (addr_is_edge(out))
+		why = " means the whole subnet" CURE "give the switch an address inside it";
+	if (why != NULL)
+		REFUSE(s, v, "\"%s\"%s", text, why);
+	return why == NULL;
 }
 
 void routes_port_addrs(struct config *c, struct config_port *port, unsigned i, unsigned n,
@@ -71,7 +64,6 @@ void routes_port_addrs(struct config *c, struct config_port *port, unsigned i, u
 }
 
 // ---- what the switch has by itself
-
 // A prefix that the switch has by itself: a port's subnet (NEXTHOP_LINK), or an address that means
 // the switch (NEXTHOP_SELF): its own, and those that mean all stations or any router of a subnet.
 struct own_prefix {
@@ -172,8 +164,8 @@ static void routed_port_makes_sense(const struct subject *x)
 
 		if (strcmp(v->text, "lldp") != 0 && strcmp(v->text, "lacp") != 0)
 			REFUSE(x->s, v,
-			       "a port with ip routes these frames and cannot keep %s" CURE "keep "
-			       "only lldp and lacp",
+			       "a port with ip routes these frames and cannot keep %s" CURE
+			       "keep only lldp and lacp",
 			       v->text);
 	}
 	if (item->vlan.map.given)
@@ -188,7 +180,6 @@ static void routed_port_makes_sense(const struct subject *x)
 }
 
 // ---- where an address is
-
 // The port whose subnet addr_holds a; -1: none.
 static int port_of(const struct config *c, const struct policy_addr *a)
 {
@@ -226,7 +217,6 @@ static const struct policy_neighbour *neighbour_of(const struct config *c,
 }
 
 // ---- neighbours
-
 // The port of a neighbour by name and by subnet, which must agree; -1 after a report.
 static int neighbour_port(const struct config *c, const struct cfg_neighbour *n,
 			  const struct policy_addr *a, struct diag_sink *s)
@@ -295,7 +285,6 @@ static void resolve_neighbours(struct config *c, struct diag_sink *s)
 }
 
 // ---- routes
-
 static bool refuse_via(const struct cfg_val *v, const char *what, struct diag_sink *s)
 {
 	REFUSE(s, v, "%s %s", v->text, what);
@@ -335,8 +324,7 @@ static bool via(const struct config *c, const struct cfg_val *v, const struct po
 	if (port < 0)
 		return refuse_via(v,
 				  "is in no subnet of a port" CURE
-				  "give a port an ip in its subnet, or "
-				  "name it under neighbours",
+				  "give a port an ip in its subnet, or name it under neighbours",
 				  s);
 	*out = (struct policy_nexthop){.kind = NEXTHOP_GATEWAY, .port = (uint8_t)port, .addr = a};
 	return true;
@@ -485,7 +473,6 @@ void routes_resolve(struct config *c, struct diag_sink *s)
 }
 
 // ---- routes of a program
-
 void config_set_routed(struct config *c, unsigned port, bool routed)
 {
 	if (port < c->n_ports)
