@@ -329,29 +329,12 @@ static uint64_t headroom_pool(struct compiler *k, const struct reserved *r)
 	return cells;
 }
 
-static void compile_egress_lossy(struct compiler *k)
-{
-	const struct cfg_buffer *b = &k->c->root.sw.buffer;
-	uint64_t pool = in_bytes(k, k->p->buffer.ingress_pool_cells), bytes;
-
-	k->p->buffer.egress_lossy_cells = k->p->buffer.ingress_pool_cells;
-	if (!b->egress_lossy.given)
-		return;
-	bytes = compile_bytes(&b->egress_lossy, pool, false);
-	if (bytes > pool)
-		REFUSE(k->s, &b->egress_lossy,
-		       "%" PRIu64 " B are more than the ingress pool of %" PRIu64 " B", bytes,
-		       pool);
-	else
-		k->p->buffer.egress_lossy_cells = cells_down(k, bytes);
-}
-
 static void compile_pools(struct compiler *k)
 {
 	const struct cfg_buffer *b = &k->c->root.sw.buffer;
 	const struct cfg_map none = {.path = "switch.buffer", .at = k->c->root.map.at};
 	struct reserved r = {0};
-	uint64_t total = (uint64_t)b->size.n / k->p->cell.bytes, pool;
+	uint64_t total = (uint64_t)b->size.n / k->p->cell.bytes, pool, ingress, lossy;
 
 	compile_reserved(k, &r);
 	pool = headroom_pool(k, &r);
@@ -366,7 +349,13 @@ static void compile_pools(struct compiler *k)
 	}
 	k->p->buffer.headroom_pool_cells = (uint32_t)pool;
 	k->p->buffer.ingress_pool_cells = (uint32_t)(total - r.min - pool);
-	compile_egress_lossy(k);
+	ingress = in_bytes(k, total - r.min - pool);
+	lossy = b->egress_lossy.given ? compile_bytes(&b->egress_lossy, ingress, false) : ingress;
+	if (lossy > ingress)
+		REFUSE(k->s, &b->egress_lossy,
+		       "%" PRIu64 " B are more than the ingress pool of %" PRIu64 " B", lossy,
+		       ingress);
+	k->p->buffer.egress_lossy_cells = cells_down(k, min_u64(lossy, ingress));
 }
 
 // ---- thresholds

@@ -57,21 +57,6 @@ static bool is_device(const char *text)
 _Static_assert(sizeof(((struct policy_port *)0)->device) == EXPAND_NAME_LEN + 1,
 	       "expand() refuses a longer device");
 
-static void add_port(struct config *c, struct config_port p, struct diag_sink *s)
-{
-	if (!is_name(p.name))
-		REFUSE(s, &p.item->name, "\"%s\": a name has 1 to 31 letters, digits, . _ and -",
-		       schema_shown(&c->arena, p.name));
-	if (!is_device(p.device))
-		REFUSE(s, &p.item->device,
-		       "\"%s\": a device is xdp:INTERFACE, pci:ADDRESS or vdev:ARGUMENTS",
-		       schema_shown(&c->arena, p.device));
-	if (c->n_ports == POLICY_MAX_PORTS)
-		REFUSE(s, &p.item->map, "more than %d ports", POLICY_MAX_PORTS);
-	else
-		c->ports[c->n_ports++] = p;
-}
-
 static bool expand_key(struct config *c, const struct cfg_val *v, struct expansion *out,
 		       struct diag_sink *s)
 {
@@ -104,7 +89,17 @@ static void expand_port(struct config *c, const struct cfg_port *p, struct diag_
 		port.name = arena_printf(&c->arena, "%s", names.items[i]);
 		port.device = arena_printf(&c->arena, "%s", devices.items[i]);
 		routes_port_addrs(c, &port, i, names.n, s);
-		add_port(c, port, s);
+		if (!is_name(port.name))
+			REFUSE(s, &p->name, "\"%s\": a name has 1 to 31 letters, digits, . _ and -",
+			       schema_shown(&c->arena, port.name));
+		if (!is_device(port.device))
+			REFUSE(s, &p->device,
+			       "\"%s\": a device is xdp:INTERFACE, pci:ADDRESS or vdev:ARGUMENTS",
+			       schema_shown(&c->arena, port.device));
+		if (c->n_ports == POLICY_MAX_PORTS)
+			REFUSE(s, &p->map, "more than %d ports", POLICY_MAX_PORTS);
+		else
+			c->ports[c->n_ports++] = port;
 	}
 }
 
