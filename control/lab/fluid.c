@@ -18,7 +18,7 @@
 #include "control/lab/measure.h"
 #include "control/lab/report.h"
 #include "control/lab/svg.h"
-#include "control/lab/traffic_flow.h"
+#include "control/lab/traffic.h"
 
 enum { BISECTIONS = 200, SWEEP_PER_DECADE = 400, SWEEP_DECADES = 6 };
 static const double smallest_p = 1e-9, lowest_hz = 1.0, longest_step_s = 1e-6;
@@ -363,7 +363,7 @@ static int find_bottleneck(struct fluid_job *j)
 	if (t.n == NULL)
 		return complain(j, "there is not enough memory");
 	for (uint32_t i = 0; i < j->sc->n_flows; i++) {
-		t.flow = lab_flow_of(j->sc, i);
+		t.flow = &j->sc->flows[i];
 		if (flow_pattern(t.flow) == PATTERN_EACH && t.flow->size_kind == SIZE_UNLIMITED)
 			flow_each_pair(t.flow, count_flows, &t);
 	}
@@ -671,7 +671,7 @@ static int load_senders(struct fluid_job *j, const struct lab_args *a, struct di
 	int code = LAB_MISUSED;
 
 	for (uint32_t i = 0; n == 0 && i < j->sc->n_flows; i++) {
-		f = lab_flow_of(j->sc, i);
+		f = &j->sc->flows[i];
 		n = flow_is_tcp(f) ? 0 : pick_senders(j, f, hosts);
 	}
 	n = n > a->senders ? a->senders : n;

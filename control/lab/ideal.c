@@ -6,7 +6,7 @@
 #include <string.h>
 
 #include "control/lab/routes.h"
-#include "control/lab/traffic_flow.h"
+#include "control/lab/traffic.h"
 #include "control/lab/workload.h"
 #include "dataplane/packet/wire.h"
 #include "dataplane/qos/shaper.h"

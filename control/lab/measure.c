@@ -183,8 +183,8 @@ static void take_names(struct measure *m)
 	for (uint32_t i = 0; i < sc->n_hosts; i++)
 		hosts[i] = sc->hosts[i].name;
 	for (uint32_t i = 0; i < sc->n_flows; i++) {
-		flows[i] = lab_flow_name(lab_flow_of(sc, i));
-		endless[i] = lab_flow_endless(lab_flow_of(sc, i));
+		flows[i] = sc->flows[i].label;
+		endless[i] = flow_endless(&sc->flows[i]);
 	}
 	for (uint32_t i = 0; i < sc->n_switches; i++) {
 		switches[i] = sc->switches[i].name;

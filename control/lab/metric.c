@@ -5,7 +5,6 @@
 #include <stdlib.h>
 
 #include "control/lab/chain.h"
-#include "control/lab/traffic_flow.h" // whom a flow joins
 #include "dataplane/qos/pg.h"
 #include "dataplane/qos/shaper.h"
 #include "dataplane/units.h"
@@ -181,7 +180,7 @@ static bool is_state(enum metric m)
 static double conn_state(const struct metric_world *w, enum metric m, const struct traffic_conn *c)
 {
 	const struct sc_host *hosts = w->fabric->sc->hosts;
-	bool reversed = lab_flow_of(w->fabric->sc, c->flow)->op.n == REQ_READ;
+	bool reversed = w->fabric->sc->flows[c->flow].op.n == REQ_READ;
 	struct nic_flow_status st;
 
 	if (c->id == TRAFFIC_NOT_OPEN)
@@ -190,7 +189,7 @@ static double conn_state(const struct metric_world *w, enum metric m, const stru
 	if (m == METRIC_ALPHA)
 		return (double)st.alpha_ppm / PPM;
 	if (m == METRIC_CWND)
-		return lab_flow_is_tcp(lab_flow_of(w->fabric->sc, c->flow))
+		return flow_is_tcp(&w->fabric->sc->flows[c->flow])
 			       ? (double)st.tcp.cwnd_bytes
 			       : __builtin_nan("");
 	return (double)(st.rate_bps != 0 ? st.rate_bps
@@ -200,7 +199,7 @@ static double conn_state(const struct metric_world *w, enum metric m, const stru
 static bool is_service(const struct metric_world *w, uint32_t conn)
 {
 	const struct traffic_conn *c = traffic_conn(w->traffic, conn);
-	enum lab_pattern pattern = flow_pattern(lab_flow_of(w->fabric->sc, c->flow));
+	enum lab_pattern pattern = flow_pattern(&w->fabric->sc->flows[c->flow]);
 
 	return pattern == PATTERN_REQUEST || pattern == PATTERN_STORAGE;
 }
@@ -236,8 +235,7 @@ static double conn_metric(const struct metric_world *w, enum metric m, uint32_t 
 	n = traffic_conn_counts(w->traffic, conn);
 	// A queue pair does not keep them for itself.
 	if (is_of_tcp(m))
-		return lab_flow_is_tcp(lab_flow_of(w->fabric->sc,
-						   traffic_conn(w->traffic, conn)->flow))
+		return flow_is_tcp(&w->fabric->sc->flows[traffic_conn(w->traffic, conn)->flow])
 			       ? tcp_metric(m, &n)
 			       : __builtin_nan("");
 	switch (m) {
@@ -515,7 +513,7 @@ static bool is_among(uint32_t host, const uint32_t *hosts, uint32_t n)
 bool metric_host_is(const struct scenario *sc, uint32_t host, enum expr_who who)
 {
 	for (uint32_t i = 0; i < sc->n_flows && who != WHO_EVERYBODY; i++) {
-		const struct lab_flow *f = lab_flow_of(sc, i);
+		const struct lab_flow *f = &sc->flows[i];
 		enum lab_pattern pattern = flow_pattern(f);
 		bool both = pattern == PATTERN_REQUEST || pattern == PATTERN_STORAGE;
 		bool reversed = (who == WHO_RECEIVES) != (f->op.n == REQ_READ);

@@ -127,7 +127,7 @@ static void csv_flows(const struct run *r, FILE *out)
 	for (uint64_t i = 0; i < n; i++) {
 		const struct traffic_done *d = traffic_done(r->traffic, i);
 
-		csv_field(lab_flow_name(lab_flow_of(r->sc, d->flow)), out);
+		csv_field(r->sc->flows[d->flow].label, out);
 		fprintf(out,
 			",%s,%s,%" PRIu32 ",%" PRIu64 ",%" PRIu64 ",%" PRIu64 ",%" PRIu64
 			",%" PRIu64 ",%" PRIu64 "\n",
@@ -208,7 +208,7 @@ struct lab_flow_row report_flow(const struct run *r, uint32_t flow)
 {
 	struct lab_flow_row row = {0};
 	uint64_t n, done_ns = traffic_flow_done_ns(r->traffic, flow);
-	bool is_tcp = lab_flow_is_tcp(lab_flow_of(r->sc, flow));
+	bool is_tcp = flow_is_tcp(&r->sc->flows[flow]);
 	uint32_t n_open = 0;
 	double *v;
 

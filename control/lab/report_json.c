@@ -143,14 +143,14 @@ static void put_flow(const struct run *r, uint32_t flow, struct json_object *row
 {
 	struct lab_flow_row f = report_flow(r, flow);
 
-	row_text(row, KEY(VERSION, name), lab_flow_name(lab_flow_of(r->sc, flow)));
+	row_text(row, KEY(VERSION, name), r->sc->flows[flow].label);
 	row_u64(row, "connections", f.n_conns);
 	row_u64(row, "goodput_bytes", f.bytes);
 	put_rate(row, "goodput_bps", f.goodput_bps);
 	row_u64(row, "operations", f.n_done);
 	report_number(row, "done_ns", f.done_ns);
 	put_times(row, "fct_ns", &f);
-	if (lab_flow_is_tcp(lab_flow_of(r->sc, flow)))
+	if (flow_is_tcp(&r->sc->flows[flow]))
 		put_tcp(row, &f);
 }
 

@@ -213,7 +213,7 @@ static int cdf_plot(const struct run *r, enum metric m, report_plot_fn *emit, vo
 		uint64_t n;
 		double *v = report_operations(r, i, m, &n);
 
-		if (n != 0 && !cdf_line(&c, lab_flow_name(lab_flow_of(r->sc, i)), v, n))
+		if (n != 0 && !cdf_line(&c, r->sc->flows[i].label, v, n))
 			err = -ENOMEM;
 		free(v);
 	}

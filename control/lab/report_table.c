@@ -156,7 +156,7 @@ static void flows_grid(const struct run *r, report_grid_fn *emit, FILE *out)
 		struct lab_flow_row f = report_flow(r, i);
 
 		grid_row(&g);
-		grid_put(&g, "%s", lab_flow_name(lab_flow_of(r->sc, i)));
+		grid_put(&g, "%s", r->sc->flows[i].label);
 		report_put_count(&g, f.n_conns);
 		put_rate(r, &g, f.goodput_bps);
 		report_put_count(&g, f.n_done);
@@ -461,10 +461,10 @@ static void undone(const struct run *r, FILE *out)
 	}
 	fprintf(out, "NOT DONE by %s:", end);
 	for (uint32_t i = 0; i < r->sc->n_flows; i++) {
-		const struct lab_flow *f = lab_flow_of(r->sc, i);
+		const struct lab_flow *f = &r->sc->flows[i];
 
-		if (!lab_flow_endless(f) && traffic_flow_done_ns(r->traffic, i) == UINT64_MAX)
-			fprintf(out, " %s (%" PRIu64 " messages under way)", lab_flow_name(f),
+		if (!flow_endless(f) && traffic_flow_done_ns(r->traffic, i) == UINT64_MAX)
+			fprintf(out, " %s (%" PRIu64 " messages under way)", f->label,
 				traffic_flow_open(r->traffic, i));
 	}
 	fputc('\n', out);

@@ -317,7 +317,7 @@ static void check_end(struct sc_builder *b)
 	bool endless = true;
 
 	for (uint32_t i = 0; i < b->sc->n_flows; i++)
-		endless = endless && lab_flow_endless(lab_flow_of(b->sc, i));
+		endless = endless && flow_endless(&b->sc->flows[i]);
 	if (k->map.given && !k->until.given && !k->duration.given && !k->at_most.given)
 		diag_add(s, DIAG_ERROR, k->map.at, "duration", "is required");
 	if (k->until.given && k->duration.given)

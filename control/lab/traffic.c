@@ -13,12 +13,6 @@ enum { TAG_STEP_SHIFT = 60, TAG_GENERATION_SHIFT = 32 };
 #define TAG_MARK (1ull << 63)
 #define TAG_GENERATIONS (1u << (TAG_STEP_SHIFT - TAG_GENERATION_SHIFT))
 
-static const struct behaviour *const behaviour[N_PATTERNS] = {
-	[PATTERN_EACH] = &behave_standing,	 [PATTERN_INCAST] = &behave_standing,
-	[PATTERN_ALL_TO_ALL] = &behave_standing, [PATTERN_POISSON] = &behave_poisson,
-	[PATTERN_REQUEST] = &behave_request,	 [PATTERN_STORAGE] = &behave_storage,
-};
-
 void traffic_give_up(struct traffic *t)
 {
 	t->f->out_of_memory = true;
@@ -72,6 +66,11 @@ struct op *op_begin(struct run *r, uint32_t src, uint32_t dst, uint32_t n_bytes)
 	return op;
 }
 
+static enum step step_of(uint64_t tag)
+{
+	return (enum step)((tag >> TAG_STEP_SHIFT) & 7);
+}
+
 static uint64_t op_tag(const struct op *op, enum step step)
 {
 	return TAG_MARK | (uint64_t)step << TAG_STEP_SHIFT |
@@ -84,7 +83,7 @@ static struct op *op_of(const struct traffic *t, uint64_t tag)
 	uint32_t i = (uint32_t)tag;
 	struct op *op = &t->op_blocks[i / OPS_PER_BLOCK][i % OPS_PER_BLOCK];
 
-	return op->run != NULL && op_tag(op, (tag >> TAG_STEP_SHIFT) & 7) == tag ? op : NULL;
+	return op->run != NULL && op_tag(op, step_of(tag)) == tag ? op : NULL;
 }
 
 static struct traffic_done *next_done(struct traffic *t)
@@ -499,7 +498,7 @@ static void look_for_end(struct run *r)
 {
 	struct traffic *t = r->t;
 
-	if (r->is_done || r->n_open != 0 || lab_flow_endless(r->f) || !is_exhausted(r))
+	if (r->is_done || r->n_open != 0 || flow_endless(r->f) || !is_exhausted(r))
 		return;
 	r->is_done = true;
 	if (--t->n_undone == 0 && t->sc->until_done)
@@ -514,11 +513,6 @@ static void look_at_stop(void *arg, uint64_t now_ns)
 
 // ---- hooks
 
-static enum step step_of(uint64_t tag)
-{
-	return (enum step)((tag >> TAG_STEP_SHIFT) & 7);
-}
-
 static void on_done(void *arg, uint32_t host, const struct nic_done *d)
 {
 	struct traffic *t = arg;
@@ -527,7 +521,7 @@ static void on_done(void *arg, uint32_t host, const struct nic_done *d)
 	if (l == NULL || !(d->tag & TAG_MARK))
 		return;
 	t->in_hook = host;
-	behaviour[l->run->f->pattern.n]->done(l, op_of(t, d->tag), step_of(d->tag), d);
+	behaviours[l->run->f->pattern.n].done(l, op_of(t, d->tag), step_of(d->tag), d);
 	lane_done(l);
 	look_for_end(l->run);
 	t->in_hook = TRAFFIC_NO_HOST;
@@ -538,7 +532,7 @@ static void on_served(void *arg, uint32_t host, const struct nic_served *s)
 	struct traffic *t = arg;
 	struct op *op = s->tag & TAG_MARK ? op_of(t, s->tag) : NULL;
 	struct run *r = op != NULL ? op->run : NULL;
-	const struct behaviour *b = r != NULL ? behaviour[r->f->pattern.n] : NULL;
+	const struct behaviour *b = r != NULL ? &behaviours[r->f->pattern.n] : NULL;
 
 	if (b == NULL || b->served == NULL)
 		return;
@@ -576,10 +570,10 @@ int traffic_create(const struct scenario *sc, struct traffic **out)
 	for (uint32_t i = 0; i < sc->n_flows; i++) {
 		uint64_t seed = scenario_seed(sc, "traffic", i);
 
-		t->runs[i] = (struct run){.t = t, .f = lab_flow_of(sc, i), .index = i, .seed = seed,
+		t->runs[i] = (struct run){.t = t, .f = &sc->flows[i], .index = i, .seed = seed,
 					  .rng = workload_rng(seed, UINT32_MAX),
 					  .last_done_ns = UINT64_MAX};
-		t->n_undone += !lab_flow_endless(lab_flow_of(sc, i));
+		t->n_undone += !flow_endless(&sc->flows[i]);
 	}
 	*out = t;
 	return 0;
@@ -638,8 +632,8 @@ int traffic_start(struct traffic *t, struct fabric *f)
 	for (uint32_t i = 0; i < t->sc->n_flows && err == 0; i++) {
 		struct run *r = &t->runs[i];
 
-		err = behaviour[r->f->pattern.n]->start(r);
-		if (lab_flow_endless(r->f))
+		err = behaviours[r->f->pattern.n].start(r);
+		if (flow_endless(r->f))
 			continue;
 		// A flow may have nothing to do, or end with a time.
 		traffic_at(t, 0, look_at_stop, r);
@@ -703,5 +697,5 @@ uint64_t traffic_flow_open(const struct traffic *t, uint32_t flow)
 
 uint64_t traffic_ideal_ns(const struct traffic *t, const struct traffic_done *d)
 {
-	return ideal_op_ns(t->ideal, lab_flow_of(t->sc, d->flow), d);
+	return ideal_op_ns(t->ideal, &t->sc->flows[d->flow], d);
 }

@@ -1,8 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Items of `flows:`: their keys, what the keys make of hosts and sizes, the rules between keys, and
 // what flows ask of policies.
-#include "control/lab/traffic_flow.h"
-
 #include <errno.h>
 #include <inttypes.h>
 #include <stdlib.h>
@@ -155,26 +153,6 @@ static const struct cfg_row flow_rows[] = {
 	 .help = "modes of transfer of the storage pattern"},
 };
 SCHEMA(lab_flow_schema, flow_rows, lab_flow);
-
-const char *lab_flow_name(const struct lab_flow *f)
-{
-	return f->label;
-}
-
-bool lab_flow_endless(const struct lab_flow *f)
-{
-	return f->size_kind == SIZE_UNLIMITED || (f->count.n < 0 && f->stop.n < 0);
-}
-
-bool lab_flow_is_tcp(const struct lab_flow *f)
-{
-	return flow_is_tcp(f);
-}
-
-const struct lab_flow *lab_flow_of(const struct scenario *sc, uint32_t i)
-{
-	return &sc->flows[i];
-}
 
 uint32_t flow_draw_size(const struct lab_flow *f, struct rng *r)
 {

@@ -14,7 +14,7 @@
 #include <sys/queue.h>
 
 #include "control/lab/ideal.h"
-#include "control/lab/traffic_flow.h"
+#include "control/lab/traffic.h"
 #include "control/lab/workload.h"
 
 enum { LANE_RETRY_NS = 10000 };
@@ -126,7 +126,7 @@ struct behaviour {
 	void (*done)(struct lane *l, struct op *op, enum step step, const struct nic_done *d);
 	void (*served)(struct op *op, enum step step, uint64_t now_ns);
 };
-extern const struct behaviour behave_standing, behave_poisson, behave_request, behave_storage;
+extern const struct behaviour behaviours[N_PATTERNS]; // traffic_patterns.c
 
 enum { OPS_PER_BLOCK = 256, DONE_PER_BLOCK = 4096, TRAFFIC_NO_HOST = UINT32_MAX };
 

@@ -176,7 +176,6 @@ static int open_pair(void *arg, uint32_t src, uint32_t dst)
 	struct opening *o = arg;
 	struct run *r = o->r;
 	int err = 0;
-
 	bool incast = r->f->pattern.n == PATTERN_INCAST;
 
 	// An incast's round is one receiver's lanes, others' are all.
@@ -238,8 +237,6 @@ static int standing_start(struct run *r)
 		traffic_at(r->t, flow_stop_ns(r->f), stop_streams, r);
 	return 0;
 }
-
-const struct behaviour behave_standing = {.start = standing_start, .done = standing_done};
 
 // ---- hosts that begin operations
 // Hosts that begin operations by themselves: so many under way (closed loop), or at the times of a
@@ -735,8 +732,11 @@ static void service_served(struct op *op, enum step step, uint64_t now_ns)
 	}
 }
 
-const struct behaviour behave_poisson = {.start = client_start, .done = poisson_done};
-const struct behaviour behave_request = {
-	.start = client_start, .done = service_done, .served = service_served};
-const struct behaviour behave_storage = {
-	.start = client_start, .done = service_done, .served = service_served};
+const struct behaviour behaviours[N_PATTERNS] = {
+	[PATTERN_EACH] = {standing_start, standing_done, NULL},
+	[PATTERN_INCAST] = {standing_start, standing_done, NULL},
+	[PATTERN_ALL_TO_ALL] = {standing_start, standing_done, NULL},
+	[PATTERN_POISSON] = {client_start, poisson_done, NULL},
+	[PATTERN_REQUEST] = {client_start, service_done, service_served},
+	[PATTERN_STORAGE] = {client_start, service_done, service_served},
+};

@@ -125,8 +125,8 @@ static void every_queue_pair_has_a_row_and_its_bytes(void **state)
 		assert_int_equal(c->cls, i < 4 ? 3 : 0);
 		assert_int_equal(traffic_conn_counts(w.t, i).acked_bytes, i < 4 ? 10000 : 70);
 	}
-	assert_string_equal(lab_flow_name(lab_flow_of(w.sc, 0)), "f1");
-	assert_string_equal(lab_flow_name(lab_flow_of(w.sc, 1)), "back");
+	assert_string_equal(w.sc->flows[0].label, "f1");
+	assert_string_equal(w.sc->flows[1].label, "back");
 	world_destroy(&w);
 }
 
