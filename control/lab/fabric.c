@@ -3,22 +3,19 @@
 
 #include <errno.h>
 #include <inttypes.h>
-#include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "control/lab/chain.h"
-#include "control/lab/fabric_int.h"
 #include "control/lab/ideal.h"
 #include "control/lab/lab_capture.h"
 #include "control/observe/observe.h"
 #include "dataplane/switch_routes.h"
 #include "dataplane/units.h"
 #include "dataplane/worker.h"
-#include "drivers/nic/requester.h"
 
-enum { CONTROL_EVERY_NS = 1000000, EVENTS_A_CALL = 64, PASSES = 3 };
+enum { CONTROL_EVERY_NS = 1000000, EVENTS_A_CALL = 64, PASSES = 3, MAX_MAPS = 64, SHOWN_NAMES = 4 };
 
 // ---- derived routes
 // Derived routes follow the ports that are up: a next hop is left out on every switch while no
@@ -40,7 +37,8 @@ static bool leads(void *arg, const struct policy_nexthop *h)
 	return l->f->ends_down[p->link] == 0 && routes_reach(&l->f->routes, next, h->track - 1u);
 }
 
-void fabric_track(struct fabric *f, uint32_t sw)
+// The routes of one switch follow all ports, as after a publish.
+static void fabric_track(struct fabric *f, uint32_t sw)
 {
 	struct looker l = {f, sw};
 
@@ -68,6 +66,366 @@ static void fabric_withdraw(struct fabric *f, uint32_t sw)
 	routes_follow(&f->routes, f->ends_down);
 	for (uint32_t i = 0; i < f->sc->n_switches; i++)
 		fabric_track(f, i);
+}
+
+// ---- policies: the file of each switch, compiled for the ports it has in the scenario, with
+// addresses or routes for every host
+static struct switch_port fabric_port(const struct fabric *f, uint32_t sw, uint32_t port)
+{
+	const struct sc_switch *s = &f->sc->switches[sw];
+	const struct sc_port *p = &s->ports[port];
+	struct wire_end *end = p->link == SC_NO_LINK ? wire_end(f->loose[s->first_port + port], 0)
+						     : wire_end(f->links[p->link].wire, p->side);
+	uint8_t mac[6];
+
+	routes_port_mac(sw, port, mac);
+	return (struct switch_port){&wire_ops, end, wire_facts(end, mac)};
+}
+
+// The file and what lies over it.
+static int load(const struct fabric *f, uint32_t sw, const struct sc_fault *reload,
+		struct config **out, struct diags *d)
+{
+	const struct scenario *sc = f->sc;
+	const struct sc_switch *s = &sc->switches[sw];
+	struct config_overlay_port ports[POLICY_MAX_PORTS];
+	const struct node *maps[MAX_MAPS];
+	struct config_overlay o = {.maps = maps,
+				   .file = sc->file,
+				   .switch_name = s->name,
+				   .ecmp_seed = s->ecmp_seed,
+				   .ports = ports,
+				   .n_ports = s->n_ports};
+	const char *file = s->policy_file;
+
+	if (sc->override != NULL)
+		maps[o.n_maps++] = sc->override;
+	for (uint32_t i = 0; i < s->n_overrides && o.n_maps < MAX_MAPS - 1; i++)
+		maps[o.n_maps++] = s->overrides[i];
+	if (reload != NULL && reload->override != NULL)
+		maps[o.n_maps++] = reload->override;
+	if (reload != NULL && reload->policy_file != NULL)
+		file = reload->policy_file;
+	for (uint32_t p = 0; p < s->n_ports; p++) {
+		uint32_t linked = s->ports[p].link != SC_NO_LINK ? p : 0;
+		const struct sc_link *l;
+
+		// A port without a link is like the first port that has one.
+		while (s->ports[linked].link == SC_NO_LINK)
+			linked++;
+		l = &sc->links[s->ports[linked].link];
+		ports[p] = (struct config_overlay_port){l->speed_bps, l->cable_cm, l->profile};
+	}
+	return config_load_overlay(file, &o, out, d);
+}
+
+// A route to each host. Hosts behind the same switch are reached the same way, unless the file says
+// otherwise: they share next hops.
+static int route(const struct fabric *f, uint32_t sw, const struct sc_fault *reload,
+		 struct config *c)
+{
+	const struct scenario *sc = f->sc;
+	struct arena arena = {0};
+	struct config_route *routes = arena_alloc(&arena, sc->n_hosts * sizeof(*routes));
+	struct policy_nexthop *next =
+		arena_alloc(&arena, (size_t)sc->n_hosts * MAX_NEXTHOPS * sizeof(*next));
+	struct way last = {0};
+	uint16_t last_track = 0;
+	uint32_t n = 0;
+	int err;
+
+	for (uint32_t p = 0; p < sc->switches[sw].n_ports; p++)
+		config_set_routed(c, p, true);
+	for (uint32_t h = 0; h < sc->n_hosts; h++) {
+		struct way w = reload == NULL ? routes_way(&f->routes, sw, h)
+					      : routes_way_with(&f->routes, sw, h, reload->routes,
+								reload->n_routes);
+		uint16_t track = sc->withdraw ? routes_track(&f->routes, sw, h) : 0;
+		uint32_t ip = sc->hosts[h].ip;
+		struct config_route *r = &routes[n];
+
+		if (w.n == 0)
+			continue;
+		*r = (struct config_route){.to = {FAMILY_V4,
+						  32,
+						  {(uint8_t)(ip >> 24), (uint8_t)(ip >> 16),
+						   (uint8_t)(ip >> 8), (uint8_t)ip}},
+					   .n_nexthops = (uint16_t)w.n,
+					   .nexthops = next};
+		if (n++ != 0 && track == last_track && w.n == last.n &&
+		    memcmp(w.ports, last.ports, w.n) == 0) {
+			r->nexthops = r[-1].nexthops;
+			continue;
+		}
+		last = w;
+		last_track = track;
+		for (unsigned i = 0; i < w.n; i++, next++) {
+			*next = (struct policy_nexthop){
+				.kind = NEXTHOP_GIVEN, .port = w.ports[i], .track = track};
+			routes_peer_mac(sc, sw, w.ports[i], next->mac);
+		}
+	}
+	err = config_set_routes(c, routes, n);
+	arena_fini(&arena);
+	return err;
+}
+
+// Every host's address, so that nothing is flooded, in the VLAN of untagged frames where the host
+// is plugged in. The policy frees them.
+static int bridge(const struct fabric *f, uint32_t sw, struct policy *p)
+{
+	const struct scenario *sc = f->sc;
+
+	p->fdb = calloc(sc->n_hosts, sizeof(p->fdb[0]));
+	if (p->fdb == NULL)
+		return -ENOMEM;
+	for (uint32_t h = 0; h < sc->n_hosts; h++) {
+		const struct sc_link *l = &sc->links[sc->hosts[h].link];
+		const struct sc_end *at = &l->end[l->end[0].is_switch ? 0 : 1];
+		struct way w = routes_way(&f->routes, sw, h);
+		struct policy_fdb_entry *e = &p->fdb[p->n_fdb];
+
+		if (w.n == 0)
+			continue;
+		memcpy(e->mac, sc->hosts[h].mac, sizeof(e->mac));
+		if (p->vlan_aware && at->is_switch && at->port < p->n_ports)
+			e->vid = p->ports[at->port].vlan.untagged;
+		e->port = w.ports[0];
+		p->n_fdb++;
+	}
+	return 0;
+}
+
+// The policy of a switch as it starts, or with the keys of a reload over it. *config owns what
+// messages of later reloads compare with. 0 or -EINVAL.
+static int fabric_policy(const struct fabric *f, uint32_t sw, const struct sc_fault *reload,
+			 struct config **config, struct policy **policy, struct diags *d)
+{
+	const struct sc_switch *s = &f->sc->switches[sw];
+	struct port_facts facts[POLICY_MAX_PORTS];
+	struct diag_sink sink = {.file = f->sc->file, .document = "scenario"};
+	struct cfg_pos at = reload != NULL ? reload->at : s->at;
+	struct config *c = NULL;
+	struct policy *p = NULL;
+	char path[64];
+	int err = load(f, sw, reload, &c, d);
+
+	if (err == 0 && reload != NULL)
+		err = config_check_reload(f->switches[sw].config, c, d);
+	if (err == 0 && f->sc->routed)
+		err = route(f, sw, reload, c);
+	for (uint32_t i = 0; i < s->n_ports; i++)
+		facts[i] = fabric_port(f, sw, i).facts;
+	if (err == 0)
+		err = config_compile(c, facts, &p, d);
+	if (err == 0)
+		config_small_flows(c, p);
+	if (err == 0 && !f->sc->routed)
+		err = bridge(f, sw, p);
+	if (reload != NULL)
+		snprintf(path, sizeof(path), "faults[%u].reload",
+			 (unsigned)(reload - f->sc->faults));
+	else
+		snprintf(path, sizeof(path), "switches.%s", s->name);
+	// What a policy does not say of the flow table follows from what it says of IPCC, and a
+	// table is made when the switch starts.
+	if (err == 0 && reload != NULL && p->flows.max > f->switches[sw].policy->flows.max) {
+		diag_add(&sink, DIAG_ERROR, at, path,
+			 "needs a flow table, and %s starts without one: give `switch: {flows: "
+			 "on}` from the start",
+			 s->name);
+		err = -EINVAL;
+	}
+	if (err != 0) {
+		policy_destroy(p);
+		config_destroy(c);
+		if (reload != NULL)
+			diag_add(&sink, DIAG_ERROR, at, path,
+				 "%s cannot take this policy over while it runs", s->name);
+		else
+			diag_add(&sink, DIAG_ERROR, at, path,
+				 "%s cannot run on this policy with its %u ports", s->name,
+				 s->n_ports);
+		diag_finish(&sink, d);
+		return err;
+	}
+	if (reload != NULL)
+		p->flows.max = f->switches[sw].policy->flows.max;
+	*config = c;
+	*policy = p;
+	return 0;
+}
+
+// A switch, and the end of its lines in the list. They follow those of the owner before.
+struct owner {
+	uint32_t sw;
+	unsigned end;
+};
+
+// Switches share files, and so their mistakes. A warning names its switches: "s1", "s1, s2, s3, s4,
+// ... 20 switches". A mistake is followed by a line for each switch that cannot run.
+static void join_repeated(const struct fabric *f, struct arena *a, const struct owner *owners,
+			  unsigned first, struct diags *d)
+{
+	unsigned kept = first;
+
+	for (unsigned i = first; i < d->n; i++) {
+		bool seen[SC_MAX_SWITCHES] = {false}; // a file is read twice, and by reloads
+		const struct owner *o = owners;
+		const char *names = "";
+		char *line = d->lines[i], *both;
+		unsigned n = 0;
+
+		if (line == NULL)
+			continue;
+		for (unsigned k = i; k < d->n; k++) {
+			while (o->end <= k)
+				o++;
+			if (d->lines[k] == NULL || strcmp(d->lines[k], line) != 0)
+				continue;
+			if (!seen[o->sw] && n++ < SHOWN_NAMES)
+				names = arena_printf(a, "%s%s%s", names, n == 1 ? "" : ", ",
+						     f->sc->switches[o->sw].name);
+			seen[o->sw] = true;
+			if (k == i)
+				continue;
+			d->n_errors -= d->is_error[k];
+			free(d->lines[k]);
+			d->lines[k] = NULL;
+		}
+		if (n > SHOWN_NAMES)
+			names = arena_printf(a, "%s, ... %u switches", names, n);
+		if (!d->is_error[i] && asprintf(&both, "%s (on %s)", line, names) >= 0) {
+			free(line);
+			line = both;
+		}
+		d->is_error[kept] = d->is_error[i];
+		d->lines[kept++] = line;
+	}
+	d->n = kept;
+}
+
+// Policies of all switches and of all reloads. Each message is given once.
+static int fabric_policies(struct fabric *f, struct diags *d)
+{
+	const struct scenario *sc = f->sc;
+	struct arena arena = {0};
+	struct owner *owners =
+		arena_alloc(&arena, ((size_t)sc->n_switches + sc->n_faults + 1) * sizeof(*owners));
+	struct owner *o = owners;
+	unsigned first = d->n;
+	int err = 0, of_switches;
+
+	for (uint32_t i = 0; i < sc->n_switches; i++) {
+		struct fabric_switch *s = &f->switches[i];
+		int e = fabric_policy(f, i, NULL, &s->config, &s->policy, d);
+
+		*o++ = (struct owner){i, d->n};
+		err = err != 0 ? err : e;
+	}
+	of_switches = err;
+	for (uint32_t i = 0; i < sc->n_faults && of_switches == 0; i++) {
+		const struct sc_fault *fault = &sc->faults[i];
+		struct config *c = NULL;
+		struct policy *p = NULL;
+		int e;
+
+		if (fault->kind != SC_RELOAD)
+			continue;
+		e = fabric_policy(f, fault->target.node, fault, &c, &p, d);
+		policy_destroy(p);
+		config_destroy(c);
+		*o++ = (struct owner){fault->target.node, d->n};
+		err = err != 0 ? err : e;
+	}
+	join_repeated(f, &arena, owners, first, d);
+	arena_fini(&arena);
+	return err;
+}
+
+// ---- reloads, as of a live switch (dataplane/switch_change.h), on the virtual clock
+
+enum { LOOK_NS = 500 };
+
+static void look_again(struct fabric_switch *s, vclock_fn *fn)
+{
+	struct fabric *f = s->fabric;
+
+	actor_poke(&s->actor);
+	if (vclock_at(&f->clock, f->clock.now_ns + LOOK_NS, fn, s) != 0)
+		f->out_of_memory = true;
+}
+
+static void fabric_reload(struct fabric *f, const struct sc_fault *sc);
+
+// Frees policies that no worker reads any more.
+static void fabric_retire(struct fabric_switch *s)
+{
+	if (s->retired == NULL || !switch_grace_over(s->sw, s->grace_token))
+		return;
+	change_end(s->sw, &s->change);
+	actor_poke(&s->actor);
+	policy_destroy(s->retired);
+	config_destroy(s->retired_config);
+	s->retired = NULL;
+	s->retired_config = NULL;
+	if (s->waiting != NULL)
+		fabric_reload(s->fabric, s->waiting);
+}
+
+// The pause before the change lasts no longer than it must.
+static void change_over(void *arg, uint64_t now_ns)
+{
+	struct fabric_switch *s = arg;
+
+	(void)now_ns;
+	fabric_retire(s);
+	if (s->retired != NULL)
+		look_again(s, change_over);
+}
+
+static void publish_when_ready(void *arg, uint64_t now_ns)
+{
+	struct fabric_switch *s = arg;
+	struct fabric *f = s->fabric;
+
+	if (!change_ready(s->sw, &s->change, now_ns)) {
+		look_again(s, publish_when_ready);
+		return;
+	}
+	s->retired_config = s->config;
+	s->config = s->next_config;
+	s->policy = s->next;
+	s->next_config = NULL;
+	s->next = NULL;
+	switch_publish(s->sw, s->policy, &s->retired, &s->grace_token);
+	fabric_track(f, (uint32_t)(s - f->switches));
+	actor_poke(&s->actor);
+	if (s->change.classes != 0)
+		look_again(s, change_over);
+}
+
+static void fabric_reload(struct fabric *f, const struct sc_fault *sc)
+{
+	struct fabric_switch *s = &f->switches[sc->target.node];
+	struct diags d = {0};
+
+	// Each reload is laid over what the switch started with, so the last one counts.
+	s->waiting = sc;
+	fabric_retire(s);
+	if (s->next != NULL || s->retired != NULL || s->waiting == NULL)
+		return;
+	s->waiting = NULL;
+	// It compiled before the run; only memory can be short now.
+	if (fabric_policy(f, sc->target.node, sc, &s->next_config, &s->next, &d) != 0 ||
+	    switch_prepare(s->sw, s->next) != 0) {
+		f->out_of_memory = true;
+		diags_fini(&d);
+		return;
+	}
+	diags_fini(&d);
+	change_begin(s->sw, s->next, f->clock.now_ns, CHANGE_LATE_NS, &s->change);
+	publish_when_ready(s, f->clock.now_ns);
 }
 
 // ---- actors
@@ -113,18 +471,6 @@ static uint64_t nic_actor(void *arg, uint64_t now_ns)
 }
 
 // ---- control: what the daemon's control thread does, at fixed instants
-static void note_loss(struct fabric *f, uint32_t sw, const struct event *e)
-{
-	struct fabric_loss *l = &f->first_loss;
-
-	if (e->type != EVENT_LOSSLESS_DROP)
-		return;
-	f->n_events++;
-	if (!l->seen || e->t_ns < l->t_ns)
-		*l = (struct fabric_loss){true, sw, e->port, e->cls, e->t_ns, l->count};
-	l->count++;
-}
-
 // Does what control has to do for a switch, now.
 static void fabric_control(struct fabric *f, uint32_t i)
 {
@@ -135,8 +481,17 @@ static void fabric_control(struct fabric *f, uint32_t i)
 	do {
 		n = switch_control_step(s->sw, f->clock.now_ns, events, EVENTS_A_CALL);
 		for (unsigned k = 0; k < n; k++) {
-			note_loss(f, i, &events[k]);
-			storm_log_event(&f->storms, i, &events[k]);
+			const struct event *e = &events[k];
+			struct fabric_loss *l = &f->first_loss;
+
+			storm_log_event(&f->storms, i, e);
+			if (e->type != EVENT_LOSSLESS_DROP)
+				continue;
+			f->n_events++;
+			if (!l->seen || e->t_ns < l->t_ns)
+				*l = (struct fabric_loss){true,	  i,	   e->port,
+							  e->cls, e->t_ns, l->count};
+			l->count++;
 		}
 	} while (n == EVENTS_A_CALL);
 	if (s->events_lost != switch_events_lost(s->sw))
@@ -179,7 +534,7 @@ static bool same_end(const struct sc_end *a, const struct sc_end *b)
 	return a->is_switch == b->is_switch && a->node == b->node && a->port == b->port;
 }
 
-static void storm(struct fabric *f, const struct sc_fault *sc, bool on)
+static void pause_storm(struct fabric *f, const struct sc_fault *sc, bool on)
 {
 	if (on)
 		nic_storm_start(f->hosts[sc->target.node].nic, &sc->storm);
@@ -202,19 +557,16 @@ static void link_down(struct fabric *f, const struct sc_fault *sc, bool on)
 
 static void link_lossy(struct fabric *f, const struct sc_fault *sc, bool on)
 {
-	const struct sc_end *first = &f->sc->links[sc->link].end[0];
+	const struct sc_link *l = &f->sc->links[sc->link];
 	struct wire_loss other = sc->loss;
 
-	// One way: frames that leave by the target.
-	if (sc->one_way) {
-		wire_set_loss(
-			wire_end(f->links[sc->link].wire, same_end(first, &sc->target) ? 0 : 1),
-			on ? &sc->loss : NULL);
-		return;
-	}
 	other.seed = ~other.seed; // the directions lose different frames
-	wire_set_loss(wire_end(f->links[sc->link].wire, 0), on ? &sc->loss : NULL);
-	wire_set_loss(wire_end(f->links[sc->link].wire, 1), on ? &other : NULL);
+	for (unsigned side = 0; side < 2; side++)
+		if (!sc->one_way || same_end(&l->end[side], &sc->target))
+			wire_set_loss(wire_end(f->links[sc->link].wire, side),
+				      !on			 ? NULL
+				      : side == 0 || sc->one_way ? &sc->loss
+								 : &other);
 }
 
 static void link_slow(struct fabric *f, const struct sc_fault *sc, bool on)
@@ -285,16 +637,9 @@ static void recover(struct fabric *f, const struct sc_fault *sc, bool on)
 }
 
 static void (*const act[N_SC_FAULTS])(struct fabric *f, const struct sc_fault *sc, bool on) = {
-	[SC_PAUSE_STORM] = storm,
-	[SC_LINK_DOWN] = link_down,
-	[SC_LINK_LOSSY] = link_lossy,
-	[SC_LINK_SLOW] = link_slow,
-	[SC_SLOW_RECEIVER] = slow_receiver,
-	[SC_DEAF] = deaf,
-	[SC_TX_OFF] = tx_off,
-	[SC_RELOAD] = reload,
-	[SC_DROP_ALL] = drop_all,
-	[SC_RECOVER] = recover,
+#define X(id, key, ...) [SC_##id] = key,
+	SC_FAULTS(X)
+#undef X
 };
 
 // ---- faults over faults
@@ -371,92 +716,6 @@ static int fabric_faults(struct fabric *f)
 	}
 	for (uint32_t i = 0; i < sc->n_faults && err == 0; i++)
 		err = vclock_at(&f->clock, sc->faults[i].at_ns, begin, &f->faults[i]);
-	return err;
-}
-
-// ---- the retransmission timer
-// Derives a retransmission timer for hosts without the key `rto`. A fabric without losses answers
-// each packet before this timer runs out.
-//
-//   rto = 2 * (base RTT + sum over the switches of the way: buffer / slowest link of the way)
-//
-// of the way with the largest result, rounded up to whole milliseconds. The factor 2 leaves room
-// for full buffers on the way of the acknowledgement, and for other queues that a port serves.
-
-enum { LONGEST_PACKET = 4096, MOST_MS = 60000 }; // MOST_MS: as the key `rto`
-
-static double way_ns(const struct fabric *f, const struct ideal_path *path)
-{
-	struct ideal_message m = {
-		.op = REQ_WRITE, .mtu = LONGEST_PACKET, .n_bytes = LONGEST_PACKET};
-	uint64_t slowest = UINT64_MAX;
-	double bytes = 0;
-
-	for (uint32_t l = 0; l < path->n; l++) {
-		if (path->links[l].speed_bps < slowest)
-			slowest = path->links[l].speed_bps;
-		if (l != 0) {
-			const struct policy *p = f->switches[path->links[l].sw].policy;
-
-			bytes += (double)p->buffer.total_cells * p->cell.bytes;
-		}
-	}
-	return (double)ideal_complete_ns(path, &m) +
-	       bytes * BITS_PER_BYTE * SECOND_NS / (double)slowest;
-}
-
-// Hosts of one switch with links alike have ways alike: the first and the last of them stand for
-// all.
-static bool is_alike(const struct scenario *sc, uint32_t a, uint32_t b)
-{
-	const struct sc_link *x = &sc->links[sc->hosts[a].link];
-	const struct sc_link *y = &sc->links[sc->hosts[b].link];
-
-	return routes_edge(sc, a) == routes_edge(sc, b) && x->speed_bps == y->speed_bps &&
-	       x->delay_ns == y->delay_ns;
-}
-
-static uint32_t find_examples(const struct scenario *sc, uint32_t *hosts)
-{
-	uint32_t n = 0;
-
-	for (uint32_t i = 0; i < sc->n_hosts; i++) {
-		uint32_t k = 0;
-
-		while (k < n && !is_alike(sc, hosts[k], i))
-			k += 2;
-		if (k == n) {
-			hosts[n] = i;
-			n += 2;
-		}
-		hosts[k + 1] = i;
-	}
-	return n;
-}
-
-// Computes f->rto_ns. Policies must be compiled. Returns 0 or -ENOMEM.
-static int fabric_rto(struct fabric *f)
-{
-	uint32_t *hosts = calloc(2 * (size_t)f->sc->n_hosts + 1, sizeof(*hosts));
-	struct ideal_path path;
-	struct ideal *ideal = NULL;
-	double longest = MS_NS;
-	int err = hosts == NULL ? -ENOMEM : ideal_create(f->sc, &ideal);
-	uint32_t n = err == 0 ? find_examples(f->sc, hosts) : 0;
-
-	for (uint32_t a = 0; a < n; a += 2)
-		for (uint32_t b = 1; b < n; b += 2) {
-			double ns;
-
-			if (hosts[a] == hosts[b])
-				continue;
-			ideal_find(ideal, hosts[a], hosts[b], &path);
-			ns = path.n == 0 ? 0 : 2 * way_ns(f, &path);
-			longest = ns > longest ? ns : longest;
-		}
-	f->rto_ns = (uint64_t)fmin(ceil(longest / MS_NS), MOST_MS) * MS_NS;
-	ideal_destroy(ideal);
-	free(hosts);
 	return err;
 }
 
@@ -603,7 +862,7 @@ int fabric_create(const struct scenario *sc, const struct fabric_hooks *hooks, s
 	if (err == 0)
 		err = fabric_policies(f, d);
 	if (err == 0)
-		err = fabric_rto(f);
+		err = ideal_rto(f, &f->rto_ns);
 	if (err == 0)
 		err = fabric_memory(f);
 	for (uint32_t i = 0; err == 0 && i < sc->n_switches; i++)
@@ -638,11 +897,18 @@ void fabric_destroy(struct fabric *f)
 	if (f == NULL)
 		return;
 	for (uint32_t i = 0; f->switches != NULL && i < f->sc->n_switches; i++) {
-		fabric_reload_free(&f->switches[i]); // the switch frees the tables of what it runs
-		switch_destroy(f->switches[i].sw);
-		policy_destroy(f->switches[i].policy);
-		config_destroy(f->switches[i].config);
-		flow_book_fini(&f->switches[i].book);
+		struct fabric_switch *s = &f->switches[i];
+
+		if (s->next != NULL)
+			switch_unprepare(s->next);
+		policy_destroy(s->next);
+		policy_destroy(s->retired);
+		config_destroy(s->next_config);
+		config_destroy(s->retired_config);
+		switch_destroy(s->sw); // frees the tables of the policy that it runs
+		policy_destroy(s->policy);
+		config_destroy(s->config);
+		flow_book_fini(&s->book);
 	}
 	for (uint32_t i = 0; f->hosts != NULL && i < f->sc->n_hosts; i++)
 		nic_destroy(f->hosts[i].nic);

@@ -5,18 +5,14 @@
 #pragma once
 
 #include "control/lab/ledger.h"
-#include "control/lab/ledger.h"
 #include "control/lab/level.h"
 #include "control/lab/routes.h"
 #include "control/lab/scenario.h"
-#include "control/lab/ledger.h"
-#include "control/lab/level.h"
 #include "dataplane/switch.h"
-#include "drivers/nic/nic.h"
 #include "dataplane/switch_change.h"
+#include "drivers/nic/nic.h"
 #include "drivers/wire/vclock.h"
 #include "drivers/wire/wire.h"
-
 
 // Hooks of all NICs, set before the first step; arg is given back as it is.
 struct fabric_hooks {
@@ -118,3 +114,13 @@ uint64_t fabric_hops(const struct fabric *f);
 // The books: per switch begun = ended + queued, per wire sent = delivered + lost + in flight. The
 // first that does not close is described in text; true: all close.
 bool fabric_balanced(const struct fabric *f, char *text, size_t len);
+
+// ---- fabric_memory.c
+// Bytes stored of a frame, unless whole ones are asked for: headers are all that the switches read
+// (nic_config.snap).
+enum { FABRIC_SNAP = 128 };
+
+// Starts EAL if need be and makes the frame pool. 0 or -ENOMEM.
+int fabric_memory(struct fabric *f);
+void fabric_memory_free(struct fabric *f);
+bool fabric_memory_short(const struct fabric *f); // a frame was wanted and there was none

@@ -13,7 +13,7 @@
 #include <rte_mbuf.h>
 #include <rte_mempool.h>
 
-#include "control/lab/fabric_int.h"
+#include "control/lab/fabric.h"
 #include "dataplane/fifo.h"
 #include "dataplane/units.h"
 

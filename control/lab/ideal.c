@@ -2,6 +2,7 @@
 #include "control/lab/ideal.h"
 
 #include <errno.h>
+#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -234,8 +235,10 @@ static struct ideal_message message(const struct dialogue *g, bool there, enum r
 	// The data of a READ is paced by its responder.
 	bool data_there = op == REQ_READ ? !there : there;
 
-	return (struct ideal_message){.op = (uint8_t)op, .is_tcp = flow_is_tcp(g->f),
-				      .mtu = g->f->payload, .n_bytes = n_bytes,
+	return (struct ideal_message){.op = (uint8_t)op,
+				      .is_tcp = flow_is_tcp(g->f),
+				      .mtu = g->f->payload,
+				      .n_bytes = n_bytes,
 				      .pace_bps = data_there ? g->pace_there : g->pace_back};
 }
 
@@ -274,7 +277,8 @@ static uint64_t pace_of(const struct scenario *sc, const struct lab_flow *f, uin
 
 uint64_t ideal_op_ns(struct ideal *i, const struct lab_flow *f, const struct traffic_done *d)
 {
-	struct dialogue g = {.f = f, .pace_there = pace_of(i->sc, f, d->src),
+	struct dialogue g = {.f = f,
+			     .pace_there = pace_of(i->sc, f, d->src),
 			     .pace_back = pace_of(i->sc, f, d->dst)};
 	struct ideal_message m, answer;
 
@@ -294,4 +298,88 @@ uint64_t ideal_op_ns(struct ideal *i, const struct lab_flow *f, const struct tra
 		m = message(&g, true, (enum req_op)f->op.n, d->n_bytes);
 		return ns_of(complete_ps(&g.there, &m));
 	}
+}
+
+// ---- the retransmission timer
+// Derives a retransmission timer for hosts without the key `rto`. A fabric without losses answers
+// each packet before this timer runs out.
+//
+//   rto = 2 * (base RTT + sum over the switches of the way: buffer / slowest link of the way)
+//
+// of the way with the largest result, rounded up to whole milliseconds. The factor 2 leaves room
+// for full buffers on the way of the acknowledgement, and for other queues that a port serves.
+
+enum { LONGEST_PACKET = 4096, MOST_MS = 60000 }; // MOST_MS: as the key `rto`
+
+static double way_ns(const struct fabric *f, const struct ideal_path *path)
+{
+	struct ideal_message m = {
+		.op = REQ_WRITE, .mtu = LONGEST_PACKET, .n_bytes = LONGEST_PACKET};
+	uint64_t slowest = UINT64_MAX;
+	double bytes = 0;
+
+	for (uint32_t l = 0; l < path->n; l++) {
+		slowest = min_u64(slowest, path->links[l].speed_bps);
+		if (l != 0) {
+			const struct policy *p = f->switches[path->links[l].sw].policy;
+
+			bytes += (double)p->buffer.total_cells * p->cell.bytes;
+		}
+	}
+	return (double)ideal_complete_ns(path, &m) +
+	       bytes * BITS_PER_BYTE * SECOND_NS / (double)slowest;
+}
+
+// Hosts of one switch with links alike have ways alike: the first and the last of them stand for
+// all.
+static bool is_alike(const struct scenario *sc, uint32_t a, uint32_t b)
+{
+	const struct sc_link *x = &sc->links[sc->hosts[a].link];
+	const struct sc_link *y = &sc->links[sc->hosts[b].link];
+
+	return routes_edge(sc, a) == routes_edge(sc, b) && x->speed_bps == y->speed_bps &&
+	       x->delay_ns == y->delay_ns;
+}
+
+static uint32_t find_examples(const struct scenario *sc, uint32_t *hosts)
+{
+	uint32_t n = 0;
+
+	for (uint32_t i = 0; i < sc->n_hosts; i++) {
+		uint32_t k = 0;
+
+		while (k < n && !is_alike(sc, hosts[k], i))
+			k += 2;
+		if (k == n) {
+			hosts[n] = i;
+			n += 2;
+		}
+		hosts[k + 1] = i;
+	}
+	return n;
+}
+
+int ideal_rto(const struct fabric *f, uint64_t *out)
+{
+	uint32_t *hosts = calloc(2 * (size_t)f->sc->n_hosts + 1, sizeof(*hosts));
+	struct ideal_path path;
+	struct ideal *ideal = NULL;
+	double longest = MS_NS;
+	int err = hosts == NULL ? -ENOMEM : ideal_create(f->sc, &ideal);
+	uint32_t n = err == 0 ? find_examples(f->sc, hosts) : 0;
+
+	for (uint32_t a = 0; a < n; a += 2)
+		for (uint32_t b = 1; b < n; b += 2) {
+			double ns;
+
+			if (hosts[a] == hosts[b])
+				continue;
+			ideal_find(ideal, hosts[a], hosts[b], &path);
+			ns = path.n == 0 ? 0 : 2 * way_ns(f, &path);
+			longest = ns > longest ? ns : longest;
+		}
+	*out = (uint64_t)fmin(ceil(longest / MS_NS), MOST_MS) * MS_NS;
+	ideal_destroy(ideal);
+	free(hosts);
+	return err;
 }

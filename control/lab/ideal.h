@@ -54,3 +54,7 @@ uint64_t ideal_complete_ns(const struct ideal_path *path, const struct ideal_mes
 
 // A whole operation of a flow, from its posting until it counts as done.
 uint64_t ideal_op_ns(struct ideal *i, const struct lab_flow *f, const struct traffic_done *d);
+
+// The retransmission timer of hosts without the key `rto`. Policies are compiled. 0 or -ENOMEM.
+struct fabric;
+__attribute__((warn_unused_result)) int ideal_rto(const struct fabric *f, uint64_t *out);
