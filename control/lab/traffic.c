@@ -408,25 +408,16 @@ static void without_partner(void *arg, uint64_t now_ns)
 		reopen_later(l);
 }
 
-static struct lane *find_partner(const struct lane *l)
-{
-	const struct run *r = l->run;
-
-	for (uint32_t i = 0; i < r->n_lanes; i++) {
-		struct lane *other = r->lanes[i];
-
-		if (other->reuse.waits && other != l && other->pub.src == l->pub.src &&
-		    other->pub.dst == l->pub.dst)
-			return other;
-	}
-	return NULL;
-}
-
 static void cross(struct lane *l)
 {
-	struct lane *other = find_partner(l);
+	const struct run *r = l->run;
+	struct lane *other = NULL;
 	uint32_t peer_qpn = l->reuse.peer_qpn;
 
+	for (uint32_t i = 0; i < r->n_lanes && other == NULL; i++)
+		if (r->lanes[i]->reuse.waits && r->lanes[i] != l &&
+		    r->lanes[i]->pub.src == l->pub.src && r->lanes[i]->pub.dst == l->pub.dst)
+			other = r->lanes[i];
 	if (other == NULL) {
 		l->reuse.waits = true;
 		l->reuse.since_ns = traffic_now(l->run->t);
@@ -471,34 +462,23 @@ static void lane_done(struct lane *l)
 		return;
 	if (l->pair != NULL)
 		rest(l);
-	else if (lane_used_up(l)) {
-		struct traffic *t = l->run->t;
-
-		// Called when all messages of the connection are complete.
-		// The NIC is calling: it does not like its connections to go meanwhile.
-		traffic_at(t, traffic_now(t), close_for_reuse, l);
-	}
+	else if (lane_used_up(l)) // A NIC that calls must keep its connections meanwhile.
+		traffic_at(l->run->t, traffic_now(l->run->t), close_for_reuse, l);
 }
 
 // ---- the end of flows
 
-// Whether a flow begins nothing more. `left` has the messages of a round that jitter holds back.
-static bool is_exhausted(const struct run *r)
-{
-	if (r->left != 0)
-		return false;
-	if (traffic_now(r->t) >= flow_stop_ns(r->f))
-		return true;
-	if (r->f->pattern.n == PATTERN_INCAST || r->f->pattern.n == PATTERN_ALL_TO_ALL)
-		return r->f->count.n >= 0 && r->n_rounds == (uint64_t)r->f->count.n;
-	return r->f->count.n >= 0 && r->n_begun == r->n_due;
-}
-
+// Ends a flow that begins nothing more. `left` has the messages of a round that jitter holds back.
 static void look_for_end(struct run *r)
 {
+	const struct lab_flow *f = r->f;
 	struct traffic *t = r->t;
+	bool rounds = f->pattern.n == PATTERN_INCAST || f->pattern.n == PATTERN_ALL_TO_ALL;
+	bool begun = f->count.n >= 0 && (rounds ? r->n_rounds == (uint64_t)f->count.n
+						: r->n_begun == r->n_due);
 
-	if (r->is_done || r->n_open != 0 || flow_endless(r->f) || !is_exhausted(r))
+	if (r->is_done || r->n_open != 0 || r->left != 0 || flow_endless(f) ||
+	    (!begun && traffic_now(t) < flow_stop_ns(f)))
 		return;
 	r->is_done = true;
 	if (--t->n_undone == 0 && t->sc->until_done)
@@ -537,7 +517,7 @@ static void on_served(void *arg, uint32_t host, const struct nic_served *s)
 	if (b == NULL || b->served == NULL)
 		return;
 	t->in_hook = host;
-	b->served(op, step_of(s->tag), s->now_ns);
+	b->served(op, step_of(s->tag));
 	look_for_end(r);
 	t->in_hook = TRAFFIC_NO_HOST;
 }

@@ -124,7 +124,7 @@ enum step { STEP_REQUEST, STEP_ANSWER, STEP_DATA };
 struct behaviour {
 	int (*start)(struct run *r);
 	void (*done)(struct lane *l, struct op *op, enum step step, const struct nic_done *d);
-	void (*served)(struct op *op, enum step step, uint64_t now_ns);
+	void (*served)(struct op *op, enum step step);
 };
 extern const struct behaviour behaviours[N_PATTERNS]; // traffic_patterns.c
 
@@ -173,4 +173,4 @@ bool lane_used_up(const struct lane *l); // it has had its messages, and is to b
 
 // ---- traffic_patterns.c
 // Goes on posting on a connection that was opened anew.
-void standing_continue(struct lane *l, uint64_t now_ns);
+vclock_fn standing_continue; // of a struct lane

@@ -22,11 +22,13 @@ static bool over(const struct run *r)
 
 // ---- messages of one connection
 
-static void fire(struct lane *l)
+static void fire(void *arg, uint64_t now_ns)
 {
+	struct lane *l = arg;
 	struct run *r = l->run;
 	struct op *op = op_begin(r, l->pub.src, l->pub.dst, flow_draw_size(r->f, &r->rng));
 
+	(void)now_ns;
 	if (op == NULL)
 		return;
 	l->n_begun++;
@@ -42,32 +44,21 @@ static bool may_fire(const struct lane *l)
 	       (f->count.n < 0 || l->n_begun < (uint64_t)f->count.n);
 }
 
-static void fire_later(void *arg, uint64_t now_ns)
+void standing_continue(void *arg, uint64_t now_ns)
 {
 	struct lane *l = arg;
 	const struct lab_flow *f = l->run->f;
 
 	if (!may_fire(l))
 		return;
-	fire(l);
+	fire(l, now_ns);
 	if (f->interval.n > 0 && may_fire(l))
-		traffic_at(l->run->t, now_ns + (uint64_t)f->interval.n, fire_later, l);
+		traffic_at(l->run->t, now_ns + (uint64_t)f->interval.n, standing_continue, l);
 	for (int64_t i = 1; f->interval.n <= 0 && i < f->depth.n && may_fire(l); i++)
-		fire(l);
-}
-
-void standing_continue(struct lane *l, uint64_t now_ns)
-{
-	fire_later(l, now_ns);
+		fire(l, now_ns);
 }
 
 // ---- rounds
-
-static void fire_of_round(void *arg, uint64_t now_ns)
-{
-	(void)now_ns;
-	fire(arg);
-}
 
 static void fire_within_jitter(struct lane *l)
 {
@@ -76,39 +67,34 @@ static void fire_within_jitter(struct lane *l)
 
 	r->left++;
 	if (late == 0)
-		fire(l);
+		fire(l, traffic_now(r->t));
 	else
-		traffic_at(r->t, traffic_now(r->t) + late, fire_of_round, l);
-}
-
-// n_drawn of n lanes, each set of them as likely as any other.
-static void fire_some(struct run *r, struct lane **lanes, uint32_t n, uint32_t n_drawn)
-{
-	for (uint32_t i = 0; i < n; i++)
-		r->order[i] = i;
-	for (uint32_t i = 0; i < n_drawn; i++) {
-		uint32_t k = i + workload_pick(&r->rng, n - i), drawn = r->order[k];
-
-		r->order[k] = r->order[i];
-		fire_within_jitter(lanes[drawn]);
-	}
+		traffic_at(r->t, traffic_now(r->t) + late, fire, l);
 }
 
 static void next_round(void *arg, uint64_t now_ns)
 {
 	struct run *r = arg;
 	const uint32_t *start;
-	uint32_t n;
+	uint32_t n, n_drawn = 0;
 
 	if (over(r) || (r->f->count.n >= 0 && r->n_rounds == (uint64_t)r->f->count.n))
 		return;
 	start = &r->round_starts[r->n_rounds++ % r->n_groups];
 	n = start[1] - start[0];
 	if (r->f->fan.n >= 0 && (uint64_t)r->f->fan.n < n)
-		fire_some(r, r->lanes + start[0], n, (uint32_t)r->f->fan.n);
-	else
-		for (uint32_t i = start[0]; i < start[1]; i++)
-			fire_within_jitter(r->lanes[i]);
+		n_drawn = (uint32_t)r->f->fan.n;
+	for (uint32_t i = 0; n_drawn != 0 && i < n; i++)
+		r->order[i] = i;
+	// n_drawn of n lanes, each set of them as likely as any other.
+	for (uint32_t i = 0; i < n_drawn; i++) {
+		uint32_t k = i + workload_pick(&r->rng, n - i), drawn = r->order[k];
+
+		r->order[k] = r->order[i];
+		fire_within_jitter(r->lanes[start[0] + drawn]);
+	}
+	for (uint32_t i = 0; n_drawn == 0 && i < n; i++)
+		fire_within_jitter(r->lanes[start[0] + i]);
 	if (r->f->interval.n > 0)
 		traffic_at(r->t, now_ns + (uint64_t)r->f->interval.n, next_round, r);
 }
@@ -127,7 +113,7 @@ static void standing_done(struct lane *l, struct op *op, enum step step, const s
 	op_finish(op);
 	if (!is_rounds(r)) {
 		if (r->f->interval.n <= 0 && may_fire(l))
-			fire(l);
+			fire(l, traffic_now(r->t));
 	} else if (--r->left == 0 && r->f->interval.n <= 0) {
 		next_round(r, traffic_now(r->t));
 	}
@@ -205,19 +191,10 @@ static int count_lanes(void *arg, uint32_t src, uint32_t dst)
 	return 0;
 }
 
-static void start_messages(struct run *r)
-{
-	uint64_t start = (uint64_t)r->f->start.n, jitter = (uint64_t)r->f->jitter.n;
-
-	if (is_rounds(r))
-		traffic_at(r->t, start, next_round, r);
-	for (uint32_t i = 0; !is_rounds(r) && i < r->n_lanes; i++)
-		traffic_at(r->t, start + workload_within(&r->rng, jitter), fire_later, r->lanes[i]);
-}
-
 static int standing_start(struct run *r)
 {
 	struct opening o = {.r = r, .stream = r->f->size_kind == SIZE_UNLIMITED};
+	uint64_t start = (uint64_t)r->f->start.n;
 	int err;
 
 	flow_each_pair(r->f, count_lanes, &o);
@@ -231,10 +208,13 @@ static int standing_start(struct run *r)
 		return err;
 	r->round_starts[r->n_groups] = r->n_lanes;
 	r->n_due = (uint64_t)r->f->count.n * r->n_lanes;
-	if (!o.stream)
-		start_messages(r);
-	else if (r->f->stop.n >= 0)
+	if (o.stream && r->f->stop.n >= 0)
 		traffic_at(r->t, flow_stop_ns(r->f), stop_streams, r);
+	else if (!o.stream && is_rounds(r))
+		traffic_at(r->t, start, next_round, r);
+	for (uint32_t i = 0; !o.stream && !is_rounds(r) && i < r->n_lanes; i++)
+		traffic_at(r->t, start + workload_within(&r->rng, (uint64_t)r->f->jitter.n),
+			   standing_continue, r->lanes[i]);
 	return 0;
 }
 
@@ -504,23 +484,16 @@ static uint64_t mean_wire_q16(const struct lab_flow *f)
 					: wire_cost(&a, f->n_bytes) << 16;
 }
 
-static uint32_t index_of(const struct lab_flow *f, uint32_t host)
-{
-	uint32_t i = 0;
-
-	while (i < f->n_dst && f->dst[i] != host)
-		i++;
-	return i;
-}
-
 static void start_source(struct run *r, uint32_t i, uint64_t mean_q16)
 {
 	struct source *s = &r->sources[i];
 	const struct lab_flow *f = r->f;
 	uint64_t start_ns = (uint64_t)f->start.n;
 
-	*s = (struct source){.run = r, .host = f->src[i], .self = index_of(f, f->src[i]),
+	*s = (struct source){.run = r, .host = f->src[i],
 			     .rng = workload_rng(r->seed, i)};
+	while (s->self < f->n_dst && f->dst[s->self] != s->host)
+		s->self++;
 	STAILQ_INIT(&s->waiting);
 	TAILQ_INIT(&s->idle);
 	if (f->n_dst == (s->self < f->n_dst))
@@ -605,18 +578,6 @@ static bool service_go(struct op *op)
 	return true;
 }
 
-// The answer gives the server's buffer back, to the request that has waited longest.
-static void return_credit(struct pair *p)
-{
-	struct op *op = STAILQ_FIRST(&p->waiting);
-
-	p->credits_used--;
-	if (op == NULL)
-		return;
-	STAILQ_REMOVE_HEAD(&p->waiting, next);
-	source_continue(op);
-}
-
 // One of the things the operation waits for has come.
 static void came(struct op *op, enum step step)
 {
@@ -680,15 +641,6 @@ static void move(void *arg, uint64_t now_ns)
 		reply(op, now_ns);
 }
 
-static void requested(struct op *op)
-{
-	// A disk write's payload comes before the disk has work.
-	if (!op->is_read && next_bytes(op) != 0)
-		move(op, traffic_now(op->run->t));
-	else
-		think(op, move);
-}
-
 // The server knows that a piece is complete.
 static void moved(struct op *op)
 {
@@ -713,16 +665,28 @@ static void service_done(struct lane *l, struct op *op, enum step step, const st
 	}
 }
 
-static void service_served(struct op *op, enum step step, uint64_t now_ns)
+static void service_served(struct op *op, enum step step)
 {
-	(void)now_ns;
+	struct op *next;
+
 	switch (step) {
 	case STEP_REQUEST:
-		requested(op);
+		// A disk write's payload comes before the disk has work.
+		if (!op->is_read && next_bytes(op) != 0)
+			move(op, traffic_now(op->run->t));
+		else
+			think(op, move);
 		break;
 	case STEP_ANSWER:
-		if (is_storage(op))
-			return_credit(op->pair);
+		// The answer gives the server's buffer back, to the request that waited longest.
+		if (is_storage(op)) {
+			op->pair->credits_used--;
+			next = STAILQ_FIRST(&op->pair->waiting);
+			if (next != NULL) {
+				STAILQ_REMOVE_HEAD(&op->pair->waiting, next);
+				source_continue(next);
+			}
+		}
 		came(op, step);
 		break;
 	case STEP_DATA: // of a disk read; one piece is under way at a time
