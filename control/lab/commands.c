@@ -78,21 +78,12 @@ static bool take_seed(const struct opt *row, char *text, void *args)
 	return true;
 }
 
-static bool take_vary(const struct opt *row, char *text, void *args)
+// Appends the text to a list of the arguments.
+static bool take_text(const struct opt *row, char *text, void *args)
 {
-	struct lab_args *a = args;
+	struct lab_words *w = (void *)((char *)args + row->off);
 
-	(void)row;
-	a->varies[a->n_varies++] = text;
-	return true;
-}
-
-static bool take_metric(const struct opt *row, char *text, void *args)
-{
-	struct lab_args *a = args;
-
-	(void)row;
-	a->metrics[a->n_metrics++] = text;
+	w->texts[w->n++] = text;
 	return true;
 }
 
@@ -116,10 +107,10 @@ static const struct opt options[] = {
 	 "change the scenario: a.b[2].c=value; policy.X changes the policy of all switches", 0,
 	 take_set, LAB_RUN | LAB_CHECK | LAB_SWEEP | LAB_FLUID},
 	{"seed", 0, "N", "the seed, in place of the file's", 0, take_seed, LAB_RUN | LAB_SWEEP},
-	{"vary", 0, "KEY=A,B,C", "run with each of these values; several: all combinations", 0,
-	 take_vary, LAB_SWEEP},
-	{"metric", 0, "EXPR", "also report this, such as jain(rate(h*), 10ms, 20ms)", 0,
-	 take_metric, LAB_RUN | LAB_SWEEP},
+	{"vary", 0, "KEY=A,B,C", "run with each of these values; several: all combinations",
+	 AT(varies), take_text, LAB_SWEEP},
+	{"metric", 0, "EXPR", "also report this, such as jain(rate(h*), 10ms, 20ms)", AT(metrics),
+	 take_text, LAB_RUN | LAB_SWEEP},
 	{"jobs", 0, "N", "processes at a time (default: one per processor)", AT(jobs), take_number,
 	 LAB_SWEEP, .min = 1, .max = 1024},
 	{"out", 0, "DIR", "write report.json, CSV, SVG plots and report.html there", AT(out),
@@ -184,23 +175,14 @@ static bool parse_args(const struct lab_command *c, int argc, char **argv, struc
 	*out = (struct lab_args){.command = c, .digits = EXPR_DIGITS,
 				 .files = room(argc, sizeof(char *)),
 				 .sets = room(argc, sizeof(struct sc_set)),
-				 .varies = room(argc, sizeof(char *)),
-				 .metrics = room(argc, sizeof(char *))};
+				 .varies.texts = room(argc, sizeof(char *)),
+				 .metrics.texts = room(argc, sizeof(char *))};
 	if (opts_parse(&o, argc, argv, out) == OPTS_WRONG)
 		return false;
 	while (optind < argc)
 		out->files[out->n_files++] = argv[optind++];
 	return out->help || out->n_files != 0 || !(c->options & LAB_NEEDS_FILE) ||
 	       complain(c, "no scenario file is named");
-}
-
-static void args_fini(struct lab_args *a)
-{
-	free(a->files);
-	free(a->sets);
-	free(a->varies);
-	free(a->metrics);
-	arena_fini(&a->arena);
 }
 
 // ---- the bundled scenarios
@@ -432,31 +414,17 @@ static const char *name_at(const void *unused, unsigned i)
 	return lab_commands[i].name;
 }
 
-static void unknown_command(const char *name)
-{
-	const char *near = schema_closest(name, (unsigned)lab_n_commands, name_at, NULL);
-
-	usage_printf("weir-lab: no command \"%s\"%s%s%s\n", name,
-		     near != NULL ? ": did you mean " : "", near != NULL ? near : "",
-		     near != NULL ? "?" : "");
-}
-
-static const struct lab_command *find(const char *name)
-{
-	for (size_t i = 0; i < lab_n_commands; i++)
-		if (strcmp(lab_commands[i].name, name) == 0)
-			return &lab_commands[i];
-	return NULL;
-}
-
 int lab_main(int argc, char **argv, const char *version)
 {
 	bool help = argc >= 2 && (strcmp(argv[1], "--help") == 0 || strcmp(argv[1], "help") == 0);
 	const char *word = argc < 2 + help ? NULL : argv[1 + help];
-	const struct lab_command *c = word == NULL ? NULL : find(word);
+	const struct lab_command *c = NULL;
 	struct lab_args a;
 	int code;
 
+	for (size_t i = 0; word != NULL && i < lab_n_commands; i++)
+		if (strcmp(lab_commands[i].name, word) == 0)
+			c = &lab_commands[i];
 	standard_fds_open();
 	if (argc == 3 && strcmp(argv[1], "help") == 0 && strcmp(argv[2], "functions") == 0) {
 		expr_func_help(stdout);
@@ -474,10 +442,16 @@ int lab_main(int argc, char **argv, const char *version)
 		return lab_finish(LAB_DONE);
 	}
 	if (c == NULL) {
-		if (word != NULL)
-			unknown_command(word);
-		else
+		const char *near = word == NULL ? NULL
+						: schema_closest(word, (unsigned)lab_n_commands,
+								 name_at, NULL);
+
+		if (word == NULL)
 			fputs("usage: weir-lab COMMAND\n", stderr);
+		else
+			usage_printf("weir-lab: no command \"%s\"%s%s%s\n", word,
+				     near != NULL ? ": did you mean " : "",
+				     near != NULL ? near : "", near != NULL ? "?" : "");
 		fputs("Try `weir-lab --help`.\n", stderr);
 		return LAB_MISUSED;
 	}
@@ -491,6 +465,10 @@ int lab_main(int argc, char **argv, const char *version)
 	} else {
 		code = c->run(&a);
 	}
-	args_fini(&a);
+	free(a.files);
+	free(a.sets);
+	free(a.varies.texts);
+	free(a.metrics.texts);
+	arena_fini(&a.arena);
 	return lab_finish(code);
 }

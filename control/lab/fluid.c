@@ -207,16 +207,9 @@ struct history {
 	unsigned n, at;
 };
 
-static double shortest(const struct fluid_params *f)
-{
-	double t = f->cnp_s < f->alpha_s ? f->cnp_s : f->alpha_s;
-
-	return f->timer_s < t ? f->timer_s : t;
-}
-
 static double clamp(double v, double lo, double hi)
 {
-	return v < lo ? lo : v > hi ? hi : v;
+	return fmin(fmax(v, lo), hi);
 }
 
 static void advance(const struct fluid_params *f, struct fluid_state *s, struct history *h,
@@ -243,7 +236,7 @@ int fluid_run(const struct fluid_params *f, double until_s, double every_s, doub
 	double next_s = 0;
 
 	if (step_s <= 0)
-		step_s = fmin(shortest(f) / 50, longest_step_s);
+		step_s = fmin(fmin(f->timer_s, fmin(f->cnp_s, f->alpha_s)) / 50, longest_step_s);
 	if (f->delay_s > step_s)
 		h.n = (unsigned)(f->delay_s / step_s + 0.5);
 	h.p = calloc(h.n, sizeof(*h.p));

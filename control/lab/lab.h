@@ -18,9 +18,11 @@ struct lab_args {
 	const struct lab_command *command;
 	const char **files; // scenarios, in order
 	struct sc_set *sets; // --set, and --seed as the last
-	const char **varies; // --vary, "key=a,b,c"
-	const char **metrics; // --metric
-	unsigned n_files, n_sets, n_varies, n_metrics;
+	struct lab_words {
+		const char **texts;
+		unsigned n;
+	} varies, metrics; // --vary, "key=a,b,c"; --metric
+	unsigned n_files, n_sets;
 	const char *out; // folder, or NULL
 	unsigned jobs; // 0: one per processor
 	unsigned digits; // of figures in tables

@@ -160,8 +160,8 @@ static int prepare(struct run *r, const struct lab_args *a, struct diags *d)
 	err |= measure_create(r->sc, &r->measure, &s);
 	if (r->measure != NULL)
 		measure_set_digits(r->measure, r->digits);
-	for (unsigned i = 0; r->measure != NULL && i < a->n_metrics; i++)
-		err |= measure_ask(r->measure, a->metrics[i], &s);
+	for (unsigned i = 0; r->measure != NULL && i < a->metrics.n; i++)
+		err |= measure_ask(r->measure, a->metrics.texts[i], &s);
 	diag_finish(&s, d);
 	return err == 0 ? LAB_DONE : LAB_MISUSED;
 }
@@ -349,7 +349,7 @@ int lab_sweep(const struct lab_args *a)
 	struct arena arena = {0};
 	const char **argv = arena_alloc(
 		&arena,
-		(14 + (size_t)a->n_sets + a->n_varies + a->n_metrics + a->n_files) * sizeof(*argv));
+		(14 + (size_t)a->n_sets + a->varies.n + a->metrics.n + a->n_files) * sizeof(*argv));
 	char program[PATH_MAX];
 	ssize_t len = readlink("/proc/self/exe", program, sizeof(program) - 1);
 	size_t n = 0;
@@ -370,10 +370,10 @@ int lab_sweep(const struct lab_args *a)
 		argv[n++] = "--quiet";
 	for (unsigned i = 0; i < a->n_sets; i++)
 		argv[n++] = arena_printf(&arena, "--set=%s=%s", a->sets[i].path, a->sets[i].value);
-	for (unsigned i = 0; i < a->n_varies; i++)
-		argv[n++] = arena_printf(&arena, "--vary=%s", a->varies[i]);
-	for (unsigned i = 0; i < a->n_metrics; i++)
-		argv[n++] = arena_printf(&arena, "--metric=%s", a->metrics[i]);
+	for (unsigned i = 0; i < a->varies.n; i++)
+		argv[n++] = arena_printf(&arena, "--vary=%s", a->varies.texts[i]);
+	for (unsigned i = 0; i < a->metrics.n; i++)
+		argv[n++] = arena_printf(&arena, "--metric=%s", a->metrics.texts[i]);
 	argv[n++] = "--";
 	argv[n++] = program;
 	for (unsigned i = 0; i < a->n_files; i++)

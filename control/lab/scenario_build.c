@@ -440,56 +440,36 @@ static void read_cable(struct sc_builder *b, const struct sc_cable_keys *k, stru
 	c->profile = n;
 }
 
-static bool expand_ends(struct sc_builder *b, const struct sc_link_keys *k,
-			struct expansion ends[2])
-{
-	const char *why;
-	bool ok = true;
-
-	if (!k->between.map.given)
-		return false;
-	if (k->between.n != 2)
-		return REFUSE(b->r.sink, &k->between.map,
-			      "a link is between two ends, [h1, s1.p1]");
-	for (unsigned i = 0; i < 2; i++)
-		if (!expand(k->between.items[i].text, &ends[i], &why))
-			ok = diag_add(b->r.sink, DIAG_ERROR, k->between.items[i].at,
-				      k->between.map.path, "\"%s\": %s",
-				      schema_shown(b->r.arena, k->between.items[i].text), why);
-	if (ok && ends[0].n != ends[1].n)
-		ok = REFUSE(b->r.sink, &k->between.map, "%s makes %u ends, but %s makes %u",
-			    k->between.items[0].text, ends[0].n, k->between.items[1].text,
-			    ends[1].n);
-	return ok;
-}
-
 static void add_links(struct sc_builder *b, const struct sc_link_keys *k)
 {
 	struct sc_cable c = SC_DEFAULT_CABLE;
-	const char *path = k->between.map.path;
+	const struct cfg_val *items = k->between.items;
+	const struct cfg_map *m = &k->between.map;
 	struct expansion ends[2];
+	bool ok = m->given && k->between.n == 2;
+	const char *why;
 
-	if (!expand_ends(b, k, ends))
+	if (m->given && k->between.n != 2)
+		REFUSE(b->r.sink, m, "a link is between two ends, [h1, s1.p1]");
+	for (unsigned i = 0; i < 2 && m->given && k->between.n == 2; i++)
+		if (!expand(items[i].text, &ends[i], &why))
+			ok = diag_add(b->r.sink, DIAG_ERROR, items[i].at, m->path, "\"%s\": %s",
+				      schema_shown(b->r.arena, items[i].text), why);
+	if (ok && ends[0].n != ends[1].n)
+		ok = REFUSE(b->r.sink, m, "%s makes %u ends, but %s makes %u", items[0].text,
+			    ends[0].n, items[1].text, ends[1].n);
+	if (!ok)
 		return;
 	read_cable(b, &k->cable, &c);
 	for (unsigned i = 0; i < ends[0].n && !diag_is_full(b->r.sink); i++) {
-		const struct cfg_val *items = k->between.items;
-		const struct sc_text v[2] = {{ends[0].items[i], items[0].at, path},
-					     {ends[1].items[i], items[1].at, path}};
+		const struct sc_text v[2] = {{ends[0].items[i], items[0].at, m->path},
+					     {ends[1].items[i], items[1].at, m->path}};
 		struct sc_end end[2] = {{0}};
-		bool ok = sc_parse_end(b, &v[0], &end[0]);
 
+		ok = sc_parse_end(b, &v[0], &end[0]);
 		if (sc_parse_end(b, &v[1], &end[1]) && ok)
-			add_link(b, end, &c, &(struct sc_text){NULL, items[0].at, path});
+			add_link(b, end, &c, &(struct sc_text){NULL, items[0].at, m->path});
 	}
-}
-
-static void build_links(struct sc_builder *b)
-{
-	const struct sc_link_keys *items = b->k.links.items;
-
-	for (unsigned i = 0; i < b->k.links.n && !diag_is_full(b->r.sink); i++)
-		add_links(b, &items[i]);
 }
 
 // ---- switches and hosts by their maps
@@ -535,16 +515,6 @@ static bool define(struct sc_builder *b, const struct node *map, const char *pat
 			return false;
 	}
 	return true;
-}
-
-static void define_nodes(struct sc_builder *b)
-{
-	if (is_map(b, b->k.switches, "switches") &&
-	    !define(b, b->k.switches, "switches", scenario_switch, add_switch))
-		b->k.switches = NULL; // no settings are read
-	if (is_map(b, b->k.hosts, "hosts") &&
-	    !define(b, b->k.hosts, "hosts", scenario_host, add_host))
-		b->k.hosts = NULL;
 }
 
 static void fill_switch(struct sc_builder *b, uint32_t i, const struct node *v, const char *path)
@@ -952,8 +922,16 @@ static void build_topology(struct sc_builder *b)
 
 void sc_build_nodes(struct sc_builder *b)
 {
+	const struct sc_link_keys *links = b->k.links.items;
+
 	build_topology(b);
-	define_nodes(b);
+	if (is_map(b, b->k.switches, "switches") &&
+	    !define(b, b->k.switches, "switches", scenario_switch, add_switch))
+		b->k.switches = NULL; // no settings are read
+	if (is_map(b, b->k.hosts, "hosts") &&
+	    !define(b, b->k.hosts, "hosts", scenario_host, add_host))
+		b->k.hosts = NULL;
 	fill_nodes(b);
-	build_links(b);
+	for (unsigned i = 0; i < b->k.links.n && !diag_is_full(b->r.sink); i++)
+		add_links(b, &links[i]);
 }
