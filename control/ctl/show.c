@@ -16,16 +16,12 @@ enum { RECORD_NAME = 12, POOL_NAME = 16 }; // width of the names of a record
 
 // ---- ports
 
-// The table does not tell that its units are not the machine's.
-static void print_ports(FILE *out, struct json_object *data, const struct show_wish *wish)
+// The units of the table are the model's.
+static void end_ports(FILE *out, struct json_object *data, const struct show_wish *wish)
 {
-	const struct table ports = {FACTS_PORTS};
-	struct json_object *rows = rows_of(data, FACTS_PORTS);
 	uint64_t scale = fact_count(rows_of(data, FACTS_CLOCK), F_CLOCK_time_scale);
 
-	if (rows == NULL)
-		return;
-	table_print(out, rows, &ports, wish);
+	(void)wish;
 	if (scale > 1)
 		fprintf(out,
 			"time scale %" PRIu64 ": speeds, rates and times are the model's, the "
@@ -64,17 +60,14 @@ static void print_pfc_grid(FILE *out, struct json_object *rows, enum fact_id fra
 		if (port == NULL)
 			continue;
 		if (line == NULL || !json_object_equal(fact_in(line, F_PFC_port), port)) {
-			line = json_object_new_object();
+			line = row_in(lines);
 			json_object_object_add(line, KEY(PFC, port), json_object_get(port));
 			for (unsigned p = 0; p < N_CLASSES; p++)
-				json_object_object_add(line, prio[p], json_object_new_int(0));
-			json_object_array_add(lines, line);
+				row_u64(line, prio[p], 0);
 		}
-		json_object_object_add(line, prio[cls],
-				       json_object_new_uint64(fact_count(row, frames)));
-		json_object_object_add(line, ROW_ACTIVE,
-				       json_object_new_boolean(fact_count(row, frames) != 0 ||
-							       true_in(line, ROW_ACTIVE)));
+		row_u64(line, prio[cls], fact_count(row, frames));
+		row_bool(line, ROW_ACTIVE,
+			 fact_count(row, frames) != 0 || true_in(line, ROW_ACTIVE));
 		classes |= 1u << cls;
 	}
 	for (unsigned p = 0; p < N_CLASSES; p++)
@@ -93,8 +86,6 @@ static void print_pfc(FILE *out, struct json_object *data, const struct show_wis
 	char frames[CELL_LEN];
 	bool any = wish->all;
 
-	if (rows == NULL)
-		return;
 	for (size_t i = 0; i < n_rows(rows); i++)
 		any |= row_is_active(row_at(rows, i), pauses.active);
 	if (any) {
@@ -125,9 +116,7 @@ static void print_queues(FILE *out, struct json_object *data, const struct show_
 	char cell[CELL_LEN], starred[CELL_LEN + 1];
 	bool beyond = false;
 
-	if (rows == NULL || pools == NULL)
-		return;
-	pool = row_at(pools, 0);
+	pool = pools != NULL ? row_at(pools, 0) : NULL;
 	if (fact_in(pool, F_POOLS_size_bytes) == NULL)
 		return;
 	for (size_t i = 0; i < n_rows(rows); i++) {
@@ -136,7 +125,7 @@ static void print_queues(FILE *out, struct json_object *data, const struct show_
 		if (fact_count(row, F_QUEUES_max_bytes) <= fact_count(pool, F_POOLS_size_bytes))
 			continue;
 		snprintf(starred, sizeof(starred), "%s*", fact_cell(cell, row, F_QUEUES_max_bytes));
-		put_text(row, KEY(QUEUES, max_bytes), starred);
+		row_text(row, KEY(QUEUES, max_bytes), starred);
 		beyond = true;
 	}
 	table_print(out, rows, &queues, wish);
@@ -148,15 +137,11 @@ static void print_queues(FILE *out, struct json_object *data, const struct show_
 			fact_cell(cell, pool, F_POOLS_size_bytes));
 }
 
-static void print_latency(FILE *out, struct json_object *data, const struct show_wish *wish)
+static void prepare_latency(struct json_object *rows)
 {
-	const struct table latency = {FACTS_LATENCY, "no frame has passed a queue"};
 	static const enum fact_id times[] = {F_LATENCY_p50_ns, F_LATENCY_p99_ns, F_LATENCY_max_ns};
-	struct json_object *rows = rows_of(data, FACTS_LATENCY);
 	char cell[CELL_LEN], less[CELL_LEN];
 
-	if (rows == NULL)
-		return;
 	for (size_t i = 0; i < n_rows(rows); i++) {
 		struct json_object *row = row_at(rows, i);
 
@@ -165,37 +150,13 @@ static void print_latency(FILE *out, struct json_object *data, const struct show
 			 fact_count(row, F_LATENCY_turn_ns) > 0 ? cell : "a turn");
 		for (size_t k = 0; k < sizeof(times) / sizeof(times[0]); k++)
 			if (fact_count(row, times[k]) == 0)
-				put_text(row, fact_rows[times[k]].key, less);
+				row_text(row, fact_rows[times[k]].key, less);
 	}
-	table_print(out, rows, &latency, wish);
 }
 
 // ---- a line for each counter of each port, with its meaning
 
-static struct json_object *by_kind(struct json_object *rows, const struct fact_list *facts)
-{
-	struct json_object *lines = json_object_new_array();
-
-	for (size_t i = 0; i < n_rows(rows); i++)
-		for (size_t k = 0; k < facts->n; k++) {
-			const struct fact *f = &facts->rows[k];
-			struct json_object *row = row_at(rows, i), *line;
-
-			if (f->kind != FACT_COUNTER)
-				continue;
-			line = json_object_new_object();
-			json_object_object_add(line, KEY(CONTROL, port),
-					       json_object_get(fact_in(row, F_CONTROL_port)));
-			put_text(line, KEY(CAUSES, kind), f->key);
-			json_object_object_add(line, KEY(DROPS, packets),
-					       json_object_new_uint64(count_in(row, f->key)));
-			put_text(line, KEY(DROP_REASONS, text), f->help);
-			json_object_array_add(lines, line);
-		}
-	return lines;
-}
-
-static void print_kinds(FILE *out, struct json_object *data, unsigned facts, const char *none,
+static void print_kinds(FILE *out, struct json_object *data, unsigned list, const char *none,
 			const char *idle, const struct show_wish *wish)
 {
 	const struct table t = {
@@ -204,11 +165,23 @@ static void print_kinds(FILE *out, struct json_object *data, unsigned facts, con
 			{.fact = F_CAUSES_kind, .head = "KIND", .unit = CELL_TEXT},
 			{F_DROP_REASONS_packets},
 			{.fact = F_DROP_REASONS_text, .head = "MEANING", .rank = 1})};
-	struct json_object *rows = rows_of(data, facts), *lines;
+	struct json_object *rows = rows_of(data, list), *lines = json_object_new_array();
+	const struct fact_list *facts = &fact_lists[list];
 
-	if (rows == NULL)
-		return;
-	lines = by_kind(rows, &fact_lists[facts]);
+	for (size_t i = 0; i < n_rows(rows); i++)
+		for (size_t k = 0; k < facts->n; k++) {
+			const struct fact *f = &facts->rows[k];
+			struct json_object *row = row_at(rows, i), *line;
+
+			if (f->kind != FACT_COUNTER)
+				continue;
+			line = row_in(lines);
+			json_object_object_add(line, KEY(CONTROL, port),
+					       json_object_get(fact_in(row, F_CONTROL_port)));
+			row_text(line, KEY(CAUSES, kind), f->key);
+			row_u64(line, KEY(DROPS, packets), count_in(row, f->key));
+			row_text(line, KEY(DROP_REASONS, text), f->help);
+		}
 	table_print(out, lines, &t, wish);
 	json_object_put(lines);
 }
@@ -235,19 +208,14 @@ static void print_hints(FILE *out, struct json_object *data, const struct show_w
 
 // ---- drops, routes, the balance
 
-static void print_drops(FILE *out, struct json_object *data, const struct show_wish *wish)
+static void end_drops(FILE *out, struct json_object *data, const struct show_wish *wish)
 {
-	const struct table drops = {FACTS_DROPS, "no frame was dropped"};
 	const struct table reasons = {FACTS_DROP_REASONS};
-	struct json_object *rows = rows_of(data, FACTS_DROPS);
 	struct json_object *why = rows_of(data, FACTS_DROP_REASONS);
 	struct json_object *total = rows_of(data, FACTS_DROP_TOTAL);
 	char frames[CELL_LEN], bytes[CELL_LEN], alarm[CELL_LEN];
 
-	if (rows == NULL || why == NULL || total == NULL)
-		return;
-	table_print(out, rows, &drops, wish);
-	if (n_rows(rows) > 0)
+	if (n_rows(rows_of(data, FACTS_DROPS)) > 0)
 		fprintf(out, "total: %s frame%s, %s; of them an alarm: %s\n",
 			fact_cell(frames, total, F_DROP_TOTAL_packets),
 			fact_count(total, F_DROP_TOTAL_packets) == 1 ? "" : "s",
@@ -259,19 +227,11 @@ static void print_drops(FILE *out, struct json_object *data, const struct show_w
 	table_print(out, why, &reasons, wish);
 }
 
-static void print_routes(FILE *out, struct json_object *data, const struct show_wish *wish)
+static void prepare_routes(struct json_object *rows)
 {
-	const struct table routes = {FACTS_ROUTES, "no route: no port has an `ip`",
-					    "address|es of the switch itself"};
-	struct json_object *rows = rows_of(data, FACTS_ROUTES);
-
 	for (size_t i = 0; i < n_rows(rows); i++)
-		json_object_object_add(
-			row_at(rows, i), ROW_ACTIVE,
-			json_object_new_boolean(
-				!fact_is(row_at(rows, i), F_ROUTES_state, "self")));
-	if (rows != NULL)
-		table_print(out, rows, &routes, wish);
+		row_bool(row_at(rows, i), ROW_ACTIVE,
+			 !fact_is(row_at(rows, i), F_ROUTES_state, "self"));
 }
 
 static void print_balance(FILE *out, struct json_object *data, const struct show_wish *wish)
@@ -358,8 +318,6 @@ static void print_events(FILE *out, struct json_object *data, const struct show_
 	struct json_object *rows = rows_of(data, FACTS_EVENTS);
 
 	(void)wish;
-	if (rows == NULL)
-		return;
 	if (n_rows(rows) == 0)
 		fputs("no event\n", out);
 	for (size_t i = 0; i < n_rows(rows); i++)
@@ -378,7 +336,7 @@ static void add_pair(struct json_object *to, const char *key, struct json_object
 	char one[CELL_LEN];
 
 	snprintf(one, sizeof(one), "%" PRIu64 "/%" PRIu64, fact_count(row, a), fact_count(row, b));
-	put_text(to, key, one);
+	row_text(to, key, one);
 }
 
 static void print_stats(FILE *out, struct json_object *rows, const struct show_wish *wish)
@@ -395,38 +353,21 @@ static void print_stats(FILE *out, struct json_object *rows, const struct show_w
 	struct json_object *lines = json_object_new_array();
 
 	for (size_t i = 0; i < n_rows(rows); i++) {
-		struct json_object *line = json_object_new_object(), *row = row_at(rows, i);
+		struct json_object *line = row_in(lines), *row = row_at(rows, i);
 		char queue[CELL_LEN];
 
 		snprintf(queue, sizeof(queue), "%s:%" PRIu64, fact_text(row, F_WATCHDOG_port),
 			 fact_count(row, F_WATCHDOG_class));
-		put_text(line, KEY(QUEUES, queue), queue);
-		put_text(line, KEY(WATCHDOG, status), fact_text(row, F_WATCHDOG_status));
+		row_text(line, KEY(QUEUES, queue), queue);
+		row_text(line, KEY(WATCHDOG, status), fact_text(row, F_WATCHDOG_status));
 		add_pair(line, "of_storms", row, F_WATCHDOG_detected, F_WATCHDOG_restored);
 		add_pair(line, "of_tx", row, F_WATCHDOG_tx_ok, F_WATCHDOG_tx_dropped);
 		add_pair(line, "of_rx", row, F_WATCHDOG_rx_ok, F_WATCHDOG_rx_dropped);
 		add_pair(line, "tx_last", row, F_WATCHDOG_tx_ok_last, F_WATCHDOG_tx_dropped_last);
 		add_pair(line, "rx_last", row, F_WATCHDOG_rx_ok_last, F_WATCHDOG_rx_dropped_last);
-		json_object_array_add(lines, line);
 	}
 	table_print(out, lines, &stats, wish);
 	json_object_put(lines);
-}
-
-// Classes that drop-all discards are in the table of storms though nobody watches them.
-static void print_settings(FILE *out, struct json_object *rows, const struct show_wish *wish)
-{
-	const struct table settings = {FACTS_WATCHDOG};
-	struct json_object *watched = json_object_new_array();
-
-	for (size_t i = 0; i < n_rows(rows); i++)
-		if (!fact_is(row_at(rows, i), F_WATCHDOG_mode, "-"))
-			json_object_array_add(watched, json_object_get(row_at(rows, i)));
-	if (n_rows(watched) != 0) {
-		fputc('\n', out);
-		table_print(out, watched, &settings, wish);
-	}
-	json_object_put(watched);
 }
 
 // No storm has been found since the counters were cleared, and nothing is in force.
@@ -441,29 +382,39 @@ static bool calm(struct json_object *row)
 
 static void print_watchdog(FILE *out, struct json_object *data, const struct show_wish *wish)
 {
-	struct json_object *rows = rows_of(data, FACTS_WATCHDOG), *shown;
-	size_t n = n_rows(rows), left_out;
+	const struct table settings = {FACTS_WATCHDOG};
+	struct json_object *rows = rows_of(data, FACTS_WATCHDOG), *shown, *watched;
+	size_t n = n_rows(rows);
 
-	if (rows == NULL)
-		return;
 	if (n == 0) {
 		fputs("no class is watched; set `watchdog: on` in a profile\n", out);
 		return;
 	}
 	shown = json_object_new_array();
-	for (size_t i = 0; i < n; i++)
-		if (wish->all || !calm(row_at(rows, i)))
-			json_object_array_add(shown, json_object_get(row_at(rows, i)));
-	left_out = n - n_rows(shown);
-	if (left_out == n) {
+	// Classes that drop-all discards have a row even if the policy does not watch them.
+	watched = json_object_new_array();
+	for (size_t i = 0; i < n; i++) {
+		struct json_object *row = row_at(rows, i);
+
+		if (!wish->all && calm(row))
+			continue;
+		json_object_array_add(shown, json_object_get(row));
+		if (!fact_is(row, F_WATCHDOG_mode, "-"))
+			json_object_array_add(watched, json_object_get(row));
+	}
+	if (n_rows(shown) == 0) {
 		fputs("no class has been in a storm; --all shows ", out);
 		print_counted(out, n, "watched class|es with all settings\n");
 	} else {
 		print_stats(out, shown, wish);
-		print_left_out(out, left_out, "class|es without a storm");
-		print_settings(out, shown, wish);
+		print_left_out(out, n - n_rows(shown), "class|es without a storm");
+	}
+	if (n_rows(watched) != 0) {
+		fputc('\n', out);
+		table_print(out, watched, &settings, wish);
 	}
 	json_object_put(shown);
+	json_object_put(watched);
 }
 
 // ---- causes
@@ -570,8 +521,6 @@ static void print_causes(FILE *out, struct json_object *data, const struct show_
 	char time[CELL_LEN];
 
 	(void)wish;
-	if (rows == NULL)
-		return;
 	if (n_rows(rows) == 0 && fact_in(data, F_CAUSES_port) != NULL)
 		fprintf(out, "this switch has paused no peer of %s\n",
 			fact_text(data, F_CAUSES_port));
@@ -672,35 +621,27 @@ static struct json_object *by_settings(struct json_object *rows)
 static void print_by_settings(FILE *out, struct json_object *data, const struct table *t,
 			      const struct show_wish *wish)
 {
-	struct json_object *rows = rows_of(data, t->list), *groups;
+	struct json_object *groups = by_settings(rows_of(data, t->list));
 
-	if (rows == NULL)
-		return;
-	groups = by_settings(rows);
 	table_print(out, groups, t, wish);
 	json_object_put(groups);
 }
 
-static void print_vlan(FILE *out, struct json_object *data, const struct show_wish *wish)
+static void prepare_vlan(struct json_object *rows)
 {
-	const struct table vlans = {FACTS_VLAN, "no VLAN: the bridge does not look at tags"};
 	static const enum fact_id members[] = {F_VLAN_untagged, F_VLAN_tagged};
-	struct json_object *rows = rows_of(data, FACTS_VLAN);
 
-	if (rows == NULL)
-		return;
 	for (size_t i = 0; i < n_rows(rows); i++)
 		for (size_t k = 0; k < sizeof(members) / sizeof(members[0]); k++)
 			json_object_object_add(row_at(rows, i), fact_rows[members[k]].key,
 					       ranges(fact_in(row_at(rows, i), members[k])));
-	table_print(out, rows, &vlans, wish);
 }
 
 static void print_pfc_status(FILE *out, struct json_object *data, const struct show_wish *wish)
 {
 	const struct table t = {FACTS_PFC_STATUS,
-				       "no class is lossless: no port sends or obeys PFC",
-				       PORTS_COLUMN(1)};
+				"no class is lossless: no port sends or obeys PFC",
+				PORTS_COLUMN(1)};
 
 	print_by_settings(out, data, &t, wish);
 }
@@ -749,14 +690,6 @@ static struct json_object *places(struct json_object *map, int cls)
 	return json_object_new_string(len > 0 ? text_of : "-");
 }
 
-static bool holds(struct json_object *list, int cls)
-{
-	for (size_t i = 0; i < n_rows(list); i++)
-		if (json_object_get_int(row_at(list, i)) == cls)
-			return true;
-	return false;
-}
-
 static void print_maps(FILE *out, struct json_object *row, const struct show_wish *wish)
 {
 	const struct table classes = {
@@ -772,14 +705,16 @@ static void print_maps(FILE *out, struct json_object *row, const struct show_wis
 		fact_text(row, F_WORKERS_ports), fact_text(row, F_QOS_profile),
 		fact_text(row, F_QOS_trust), fact_text(row, F_QOS_default_class));
 	for (int c = 0; c < N_CLASSES; c++) {
-		struct json_object *line = json_object_new_object();
+		struct json_object *line = row_in(rows);
 		struct json_object *queues = fact_in(row, F_QOS_class_to_queue);
 		struct json_object *pgs = fact_in(row, F_QOS_class_to_pg);
+		struct json_object *lossless = fact_in(row, F_QOS_lossless);
+		bool holds = false;
 
-		json_object_object_add(line, KEY(QUEUES, class), json_object_new_int(c));
-		json_object_object_add(
-			line, KEY(PGS, lossless),
-			json_object_new_boolean(holds(fact_in(row, F_QOS_lossless), c)));
+		for (size_t i = 0; i < n_rows(lossless); i++)
+			holds |= json_object_get_int(row_at(lossless, i)) == c;
+		row_u64(line, KEY(QUEUES, class), (uint64_t)c);
+		row_bool(line, KEY(PGS, lossless), holds);
 		json_object_object_add(line, KEY(QUEUES, queue),
 				       json_object_get(row_at(queues, (size_t)c)));
 		json_object_object_add(line, KEY(PGS, pg),
@@ -787,7 +722,6 @@ static void print_maps(FILE *out, struct json_object *row, const struct show_wis
 		json_object_object_add(line, "pcp", places(fact_in(row, F_QOS_pcp_to_class), c));
 		json_object_object_add(line, KEY(GUARD, dscp),
 				       places(fact_in(row, F_QOS_dscp_to_class), c));
-		json_object_array_add(rows, line);
 	}
 	table_print(out, rows, &classes, wish);
 	json_object_put(rows);
@@ -795,11 +729,8 @@ static void print_maps(FILE *out, struct json_object *row, const struct show_wis
 
 static void print_qos(FILE *out, struct json_object *data, const struct show_wish *wish)
 {
-	struct json_object *rows = rows_of(data, FACTS_QOS), *groups;
+	struct json_object *groups = by_settings(rows_of(data, FACTS_QOS));
 
-	if (rows == NULL)
-		return;
-	groups = by_settings(rows);
 	for (size_t i = 0; i < n_rows(groups); i++) {
 		if (i > 0)
 			fputc('\n', out);
@@ -813,17 +744,20 @@ static void print_qos(FILE *out, struct json_object *data, const struct show_wis
 static const struct kind {
 	unsigned list; // of facts in the answer: names the kind. NO_FACTS: the policy file
 	const char *help;
-	print_fn *print; // NULL: parts
+	print_fn *print; // what comes behind the parts; NULL: nothing
 	struct table parts[3];
 	unsigned n_parts;
+	void (*prepare)(struct json_object *rows); // changes rows before; may be NULL
 } kinds[] = {
 	{FACTS_VERSION, "name, version, policy file, time since the start (also: show uptime)",
 	 print_version},
-	{FACTS_PORTS, "state, counters and rates of the ports, and the time scale", print_ports},
+	{FACTS_PORTS, "state, counters and rates of the ports, and the time scale", end_ports,
+	 {{FACTS_PORTS}}, 1},
 	{FACTS_INTERFACES,
 	 "rates and utilisation of the ports (--interval: of so many seconds)", NULL,
 	 {{FACTS_INTERFACES}}, 1},
-	{FACTS_VLAN, "which ports carry each VLAN, tagged or untagged", print_vlan},
+	{FACTS_VLAN, "which ports carry each VLAN, tagged or untagged", NULL,
+	 {{FACTS_VLAN, "no VLAN: the bridge does not look at tags"}}, 1, prepare_vlan},
 	{FACTS_QOS,
 	 "DSCP and PCP to class, class to queue and priority group (also: show qos maps)",
 	 print_qos},
@@ -859,13 +793,16 @@ static const struct kind {
 	   "idle priority group|s",
 	   FACTS(F_PG_MARKS_max_shared_bytes, F_PG_MARKS_max_headroom_bytes)},
 	  {FACTS_POOL_MARKS}}, 3},
-	{FACTS_DROPS, "dropped frames by port, class and reason", print_drops},
+	{FACTS_DROPS, "dropped frames by port, class and reason", end_drops,
+	 {{FACTS_DROPS, "no frame was dropped"}}, 1},
 	{FACTS_FDB, "addresses and where they live, and how many by port", NULL,
 	 {{FACTS_FDB, "no address is known"},
 	  {FACTS_FDB_PORTS, "no port has learned an address", "port|s without an address",
 	   FACTS(F_FDB_PORTS_learned, F_FDB_PORTS_added, F_FDB_PORTS_moved, F_FDB_PORTS_evicted,
 		 F_FDB_PORTS_refused, F_FDB_PORTS_held)}}, 2},
-	{FACTS_ROUTES, "where destinations are reached", print_routes},
+	{FACTS_ROUTES, "where destinations are reached", NULL,
+	 {{FACTS_ROUTES, "no route: no port has an `ip`", "address|es of the switch itself"}}, 1,
+	 prepare_routes},
 	{FACTS_NEIGHBOURS, "MAC addresses of stations on the links of routed ports", NULL,
 	 {{FACTS_NEIGHBOURS, "no neighbour is known"}}, 1},
 	{FACTS_EVENTS,
@@ -875,7 +812,8 @@ static const struct kind {
 	{NO_FACTS, "the policy file as it was loaded", print_config},
 	{FACTS_CONTROL, "control frames that were taken in", print_control},
 	{FACTS_HINTS, "signs of a wrong configuration", print_hints},
-	{FACTS_LATENCY, "time that frames spent in the switch, by queue", print_latency},
+	{FACTS_LATENCY, "time that frames spent in the switch, by queue", NULL,
+	 {{FACTS_LATENCY, "no frame has passed a queue"}}, 1, prepare_latency},
 	{FACTS_WORKERS,
 	 "the threads that move frames: load, and whether they come round in time", NULL,
 	 {{FACTS_WORKERS}}, 1},
@@ -914,20 +852,22 @@ bool show_tables(FILE *out, const char *what, struct json_object *data,
 		 const struct show_wish *wish)
 {
 	const struct kind *k = kind_of(what);
+	struct json_object *rows = k != NULL && k->list != NO_FACTS ? rows_of(data, k->list) : NULL;
 
 	if (k == NULL)
 		return false;
-	if (k->print != NULL) {
-		k->print(out, data, wish);
+	if (rows == NULL && k->list != NO_FACTS) // a switch of another version
 		return true;
-	}
+	if (k->prepare != NULL)
+		k->prepare(rows);
 	for (unsigned i = 0; i < k->n_parts; i++) {
-		struct json_object *rows = rows_of(data, k->parts[i].list);
-
+		rows = rows_of(data, k->parts[i].list);
 		if (i > 0)
 			fputc('\n', out);
 		if (rows != NULL)
 			table_print(out, rows, &k->parts[i], wish);
 	}
+	if (k->print != NULL)
+		k->print(out, data, wish);
 	return true;
 }

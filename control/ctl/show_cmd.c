@@ -79,7 +79,7 @@ static struct json_object *request(const struct ctl *c, const char *what, const 
 	struct json_object *req = request_of("show", "what", what);
 
 	if (port != NULL)
-		put_text(req, KEY(QUEUES, port), port);
+		row_text(req, KEY(QUEUES, port), port);
 	if (c->all)
 		json_object_object_add(req, "all", json_object_new_boolean(1));
 	if (strcmp(what, "flows") == 0)

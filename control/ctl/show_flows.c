@@ -31,7 +31,7 @@ static void put_silent(struct json_object *row)
 		snprintf(out, sizeof(out), "%s", n);
 	else
 		snprintf(out, sizeof(out), "%s, %s", n, fact_text(row, F_FLOWS_silence));
-	put_text(row, "silent", out);
+	row_text(row, "silent", out);
 }
 
 static void no_flows(FILE *out, struct json_object *data, const struct show_wish *wish)
@@ -86,8 +86,6 @@ void print_flows(FILE *out, struct json_object *data, const struct show_wish *wi
 			{.fact = F_FLOWS_reason, .head = "UNPAIRED_BECAUSE", .rank = 2})};
 	struct json_object *rows = rows_of(data, FACTS_FLOWS);
 
-	if (rows == NULL)
-		return;
 	if (n_rows(rows) == 0) {
 		no_flows(out, data, wish);
 		return;
@@ -95,7 +93,7 @@ void print_flows(FILE *out, struct json_object *data, const struct show_wish *wi
 	for (size_t i = 0; i < n_rows(rows); i++) {
 		put_silent(row_at(rows, i));
 		if (fact_is(row_at(rows, i), F_FLOWS_state, "needs-none"))
-			put_text(row_at(rows, i), KEY(FLOWS, source), "needs no pair");
+			row_text(row_at(rows, i), KEY(FLOWS, source), "needs no pair");
 	}
 	table_print(out, rows, wish->unpaired ? &unpaired : &flows, wish);
 	flows_end(out, data, wish->unpaired);
@@ -128,7 +126,7 @@ static void put_silences(struct json_object *row)
 		return;
 	add_counters(f, row, "silent_", false);
 	fclose(f);
-	put_text(row, "silent", len > 0 ? text : "-");
+	row_text(row, "silent", len > 0 ? text : "-");
 	free(text);
 }
 
@@ -157,7 +155,7 @@ void print_ipcc(FILE *out, struct json_object *data, const struct show_wish *wis
 	struct json_object *room = rows_of(data, FACTS_FLOW_TABLE);
 	struct json_object *pairs = rows_of(data, FACTS_PAIRING);
 
-	if (rows == NULL || by_port == NULL)
+	if (by_port == NULL)
 		return;
 	for (size_t i = 0; i < n_rows(rows); i++) {
 		if (fact_in(row_at(rows, i), F_IPCC_quadrant) == NULL)
@@ -191,10 +189,10 @@ static void put_cnp_cells(struct json_object *row)
 	char cell[CELL_LEN];
 
 	snprintf(cell, sizeof(cell), "%s", time != NULL ? time + 1 : "-");
-	put_text(row, KEY(CNPS, time), cell);
+	row_text(row, KEY(CNPS, time), cell);
 	snprintf(cell, sizeof(cell), "%s:%" PRIu64, fact_text(row, F_CNPS_port),
 		 fact_count(row, F_CNPS_queue));
-	put_text(row, KEY(CNPS, queue), cell);
+	row_text(row, KEY(CNPS, queue), cell);
 	json_object_object_add(
 		row, "filled",
 		json_object_new_uint64(
@@ -210,8 +208,6 @@ void print_cnps(FILE *out, struct json_object *data, const struct show_wish *wis
 	struct json_object *rows = rows_of(data, FACTS_CNPS);
 	char total[CELL_LEN], kept[CELL_LEN];
 
-	if (rows == NULL)
-		return;
 	count_text(total, data, "total");
 	count_text(kept, data, "kept");
 	if (count_in(data, "total") == 0) {

@@ -190,11 +190,6 @@ const char *fact_cell(char out[CELL_LEN], struct json_object *row, enum fact_id 
 	return out;
 }
 
-void put_text(struct json_object *row, const char *key, const char *text)
-{
-	json_object_object_add(row, key, json_object_new_string(text));
-}
-
 // ---- the lines of a table
 
 struct layout {

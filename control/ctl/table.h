@@ -60,7 +60,6 @@ bool fact_yes(struct json_object *row, enum fact_id f);
 bool fact_is(struct json_object *row, enum fact_id f, const char *word);
 // In the unit of the fact.
 const char *fact_cell(char out[CELL_LEN], struct json_object *row, enum fact_id f);
-void put_text(struct json_object *row, const char *key, const char *text);
 
 // ---- tables
 

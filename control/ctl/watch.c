@@ -57,10 +57,10 @@ static bool ask(struct watch *w, struct top_snapshot *s, const char *kind)
 
 	if (strcmp(kind, fact_lists[FACTS_EVENTS].what) == 0) {
 		json_object_object_add(req, "since", json_object_new_uint64(s->event_seq));
-		put_text(req, KEY(EVENTS, severity), "warning");
+		row_text(req, KEY(EVENTS, severity), "warning");
 	}
 	if (strcmp(kind, fact_lists[FACTS_CAUSES].what) == 0)
-		put_text(req, KEY(QUEUES, port), w->view.opened);
+		row_text(req, KEY(QUEUES, port), w->view.opened);
 	data = client_try(&w->client, req);
 	if (data == NULL)
 		return false;
