@@ -10,6 +10,7 @@
 #include "control/host/host.h"
 #include "control/standard_fds.h"
 #include "control/stop.h"
+#include "dataplane/units.h"
 
 enum {
 	DEFAULT_SPEED_BPS = 1000000000,
@@ -39,9 +40,7 @@ static void say_notes(char *notes)
 
 static uint32_t ip_mtu(const struct host_args *a)
 {
-	uint32_t need = (uint32_t)a->mtu + ROCE_IP_OVERHEAD;
-
-	return need > MIN_IP_MTU ? need : MIN_IP_MTU;
+	return (uint32_t)max_u64((uint64_t)a->mtu + ROCE_IP_OVERHEAD, MIN_IP_MTU);
 }
 
 static int open_port(struct host *h, struct rte_mempool **pool, struct live_text *text)
@@ -112,18 +111,8 @@ static int make_nic(struct host *h, struct rte_mempool *pool)
 	if (a->burst_ns != 0)
 		c.facts.shaper_burst_ns = (uint32_t)a->burst_ns;
 	// A device may carry more than our frames' memory holds.
-	if (c.facts.max_frame > ip_mtu(a) + L2_ROOM)
-		c.facts.max_frame = ip_mtu(a) + L2_ROOM;
+	c.facts.max_frame = (uint32_t)min_u64(c.facts.max_frame, ip_mtu(a) + L2_ROOM);
 	return nic_create(&c, &h->nic);
-}
-
-static int run(struct host *h)
-{
-	int rc = host_run(h);
-
-	host_report(h, stdout);
-	say(h->error);
-	return rc;
 }
 
 static int with_port(struct host *h)
@@ -149,7 +138,9 @@ static int with_port(struct host *h)
 		goto out_port;
 	}
 	fprintf(stderr, "ready\n");
-	rc = run(h);
+	rc = host_run(h);
+	host_report(h, stdout);
+	say(h->error);
 	nic_destroy(h->nic);
 out_port:
 	live_close(&h->port);

@@ -126,19 +126,9 @@ static uint64_t allowed_bps(const struct host *h, const struct nic_flow_status *
 
 // ---- JSON
 
-static void put_u64(struct json_object *o, const char *key, uint64_t v)
-{
-	json_object_object_add(o, key, json_object_new_uint64(v));
-}
-
 static void put_real(struct json_object *o, const char *key, double v)
 {
 	json_object_object_add(o, key, json_object_new_double(v));
-}
-
-static void put_text(struct json_object *o, const char *key, const char *v)
-{
-	json_object_object_add(o, key, json_object_new_string(v));
 }
 
 static uint64_t duration_us(const struct pfc_class_stats *p, uint64_t now_ns)
@@ -151,7 +141,7 @@ static uint64_t duration_us(const struct pfc_class_stats *p, uint64_t now_ns)
 }
 
 // A number under the name of its member.
-#define PUT(o, stats, member) put_u64(o, #member, (stats)->member)
+#define PUT(o, stats, member) row_u64(o, #member, (stats)->member)
 
 static void put_class(struct json_object *o, const struct nic_class_stats *k)
 {
@@ -173,10 +163,8 @@ static bool class_seen(const struct view *v, unsigned c)
 	       0;
 }
 
-static struct json_object *classes_json(const struct view *v)
+static void add_classes(struct json_object *list, const struct view *v)
 {
-	struct json_object *list = json_object_new_array();
-
 	for (unsigned c = 0; c < NIC_CLASSES; c++) {
 		const struct pfc_class_stats *rx = &nic_pfc_rx(v->h->nic)->stats[c];
 		const struct pfc_class_stats *tx = &nic_pfc_tx(v->h->nic)->stats[c];
@@ -184,23 +172,20 @@ static struct json_object *classes_json(const struct view *v)
 
 		if (!class_seen(v, c))
 			continue;
-		o = json_object_new_object();
-		put_u64(o, KEY(QUEUES, class), c);
+		o = row_in(list);
+		row_u64(o, KEY(QUEUES, class), c);
 		put_class(o, &v->s.cls[c]);
-		put_u64(o, KEY(PFC, rx_pause), ctr_get(&rx->frames));
-		put_u64(o, KEY(PFC, rx_pause_duration_us), duration_us(rx, v->h->end_ns));
-		put_u64(o, KEY(PFC, rx_pause_transition), ctr_get(&rx->transitions));
-		put_u64(o, KEY(PFC, tx_pause), ctr_get(&tx->frames));
-		put_u64(o, KEY(PFC, tx_pause_duration_us), duration_us(tx, v->h->end_ns));
-		put_u64(o, KEY(PFC, tx_pause_transition), ctr_get(&tx->transitions));
-		json_object_array_add(list, o);
+		row_u64(o, KEY(PFC, rx_pause), ctr_get(&rx->frames));
+		row_u64(o, KEY(PFC, rx_pause_duration_us), duration_us(rx, v->h->end_ns));
+		row_u64(o, KEY(PFC, rx_pause_transition), ctr_get(&rx->transitions));
+		row_u64(o, KEY(PFC, tx_pause), ctr_get(&tx->frames));
+		row_u64(o, KEY(PFC, tx_pause_duration_us), duration_us(tx, v->h->end_ns));
+		row_u64(o, KEY(PFC, tx_pause_transition), ctr_get(&tx->transitions));
 	}
-	return list;
 }
 
-static struct json_object *peers_json(const struct view *v)
+static void add_peers(struct json_object *list, const struct view *v)
 {
-	struct json_object *list = json_object_new_array();
 	char ip[INET_ADDRSTRLEN];
 
 	for (uint32_t i = 0; i < nic_n_peers(v->h->nic); i++) {
@@ -211,65 +196,51 @@ static struct json_object *peers_json(const struct view *v)
 
 			if (p->cls[c].tx_packets + p->cls[c].rx_packets == 0)
 				continue;
-			o = json_object_new_object();
-			put_text(o, KEY(NEIGHBOURS, ip), ip_text(p->ip, ip));
-			put_u64(o, KEY(QUEUES, class), c);
+			o = row_in(list);
+			row_text(o, KEY(NEIGHBOURS, ip), ip_text(p->ip, ip));
+			row_u64(o, KEY(QUEUES, class), c);
 			put_class(o, &p->cls[c]);
-			json_object_array_add(list, o);
 		}
 	}
-	return list;
 }
 
-static struct json_object *flows_json(const struct view *v)
+static void add_flows(struct json_object *list, const struct view *v)
 {
-	struct json_object *list = json_object_new_array();
 	char ip[INET_ADDRSTRLEN];
 
 	for (uint32_t i = 0; i < v->h->n_flows; i++) {
 		struct nic_flow_status s = nic_flow_status(v->h->nic, v->h->flows[i]);
-		struct json_object *o = json_object_new_object();
+		struct json_object *o = row_in(list);
 
-		put_u64(o, KEY(FLOWS, qp), s.qpn);
-		put_u64(o, "peer_qp", s.peer_qpn);
-		put_text(o, KEY(FLOWS, to), ip_text(host_to(v->h->args, i), ip));
-		put_u64(o, KEY(QUEUES, class), host_class(v->h->args, i));
-		put_u64(o, KEY(GUARD, dscp), host_dscp(v->h->args, i));
-		put_text(o, KEY(ECN, ecn), nic_ecn_words[v->h->args->ecn]);
-		put_u64(o, "messages_posted", s.posted);
-		put_u64(o, "messages_completed", s.completed);
-		put_u64(o, "cnps", s.cnps);
-		put_u64(o, "cc_rate_bps", allowed_bps(v->h, &s));
-		json_object_array_add(list, o);
+		row_u64(o, KEY(FLOWS, qp), s.qpn);
+		row_u64(o, "peer_qp", s.peer_qpn);
+		row_text(o, KEY(FLOWS, to), ip_text(host_to(v->h->args, i), ip));
+		row_u64(o, KEY(QUEUES, class), host_class(v->h->args, i));
+		row_u64(o, KEY(GUARD, dscp), host_dscp(v->h->args, i));
+		row_text(o, KEY(ECN, ecn), nic_ecn_words[v->h->args->ecn]);
+		row_u64(o, "messages_posted", s.posted);
+		row_u64(o, "messages_completed", s.completed);
+		row_u64(o, "cnps", s.cnps);
+		row_u64(o, "cc_rate_bps", allowed_bps(v->h, &s));
 	}
-	return list;
 }
 
-static struct json_object *completion_json(const struct hist *c)
+static void report_json(const struct view *v, FILE *out)
 {
-	struct json_object *o = json_object_new_object();
-
-	put_real(o, "p50", (double)hist_quantile(c, 500) / 1e3);
-	put_real(o, "p99", (double)hist_quantile(c, 990) / 1e3);
-	put_real(o, KEY(FLOW_TABLE, max), (double)c->max_ns / 1e3);
-	return o;
-}
-
-static void put_head(struct json_object *o, const struct view *v)
-{
+	struct json_object *o = json_object_new_object(), *list, *times;
 	const struct host_args *a = v->h->args;
-	struct json_object *classes = json_object_new_array();
+	const struct hist *c = &v->s.completion;
 	char ip[INET_ADDRSTRLEN];
 
+	row_text(o, "role", role_name[a->role]);
+	row_text(o, KEY(PORTS, device), a->device);
+	row_text(o, KEY(NEIGHBOURS, ip), ip_text(a->ip, ip));
+	row_u64(o, KEY(PORTS, speed_bps), v->h->speed_bps);
+	row_u64(o, KEY(CLOCK, time_scale), (uint64_t)a->time_scale);
+	row_u64(o, "qps", a->role == HOST_SEND ? v->h->n_flows : v->s.connections_accepted);
+	list = list_in(o, KEY(QUEUES, class));
 	for (unsigned i = 0; i < a->n_classes; i++)
-		json_object_array_add(classes, json_object_new_int(a->classes[i]));
-	put_text(o, "role", role_name[a->role]);
-	put_text(o, KEY(PORTS, device), a->device);
-	put_text(o, KEY(NEIGHBOURS, ip), ip_text(a->ip, ip));
-	put_u64(o, KEY(PORTS, speed_bps), v->h->speed_bps);
-	put_u64(o, KEY(CLOCK, time_scale), (uint64_t)a->time_scale);
-	put_u64(o, "qps", a->role == HOST_SEND ? v->h->n_flows : v->s.connections_accepted);
-	json_object_object_add(o, KEY(QUEUES, class), classes);
+		json_object_array_add(list, json_object_new_int(a->classes[i]));
 	put_real(o, "seconds", v->seconds);
 	PUT(o, v, bytes);
 	put_real(o, "goodput_bps", rate(v->bytes, v->seconds));
@@ -278,23 +249,19 @@ static void put_head(struct json_object *o, const struct view *v)
 	PUT(o, v, ce_marked);
 	PUT(o, &v->drv, rx_missed);
 	PUT(o, &v->drv, tx_errors);
-}
-
-static void report_json(const struct view *v, FILE *out)
-{
-	struct json_object *o = json_object_new_object();
-
-	put_head(o, v);
 	for (unsigned i = 0; i < N_NUMBERS; i++)
-		put_u64(o, numbers[i].name, number_of(&v->s, &numbers[i]));
-	json_object_object_add(o, "completion_us", completion_json(&v->s.completion));
-	json_object_object_add(o, "classes", classes_json(v));
-	json_object_object_add(o, "peers", peers_json(v));
-	json_object_object_add(o, "flows", flows_json(v));
-	if (v->h->error[0] != '\0')
-		put_text(o, "error", v->h->error);
-	else
-		json_object_object_add(o, "error", NULL);
+		row_u64(o, numbers[i].name, number_of(&v->s, &numbers[i]));
+	times = json_object_new_object();
+	json_object_object_add(o, "completion_us", times);
+	put_real(times, "p50", (double)hist_quantile(c, 500) / 1e3);
+	put_real(times, "p99", (double)hist_quantile(c, 990) / 1e3);
+	put_real(times, KEY(FLOW_TABLE, max), (double)c->max_ns / 1e3);
+	add_classes(list_in(o, "classes"), v);
+	add_peers(list_in(o, "peers"), v);
+	add_flows(list_in(o, "flows"), v);
+	json_object_object_add(o, "error", v->h->error[0] != '\0'
+						   ? json_object_new_string(v->h->error)
+						   : NULL);
 	fprintf(out, "%s\n", json_object_to_json_string_ext(o, JSON_C_TO_STRING_PRETTY));
 	json_object_put(o);
 }

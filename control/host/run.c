@@ -32,13 +32,10 @@ static uint64_t now(const struct host *h)
 static void rest(const struct host *h, uint64_t now_ns, uint64_t wake_ns)
 {
 	uint64_t left = real_span_ns(scale(h), wake_ns > now_ns ? wake_ns - now_ns : 0);
-	struct timespec t = {.tv_nsec = SLEEP_MAX_NS};
+	struct timespec t = {.tv_nsec = (long)min_u64(left, SLEEP_MAX_NS)};
 
-	if (h->args->busy || left < SLEEP_MIN_NS)
-		return;
-	if (left < SLEEP_MAX_NS)
-		t.tv_nsec = (long)left;
-	nanosleep(&t, NULL);
+	if (!h->args->busy && left >= SLEEP_MIN_NS)
+		nanosleep(&t, NULL);
 }
 
 // Runs the NIC until done() or limit_ns; returns whether done. A second signal ends everything.
@@ -117,13 +114,6 @@ static bool storm_over(const struct host *h)
 	return nic_storm_over(h->nic);
 }
 
-static const char *peer_text(const struct host *h, uint32_t i, char text[INET_ADDRSTRLEN])
-{
-	struct in_addr in = {.s_addr = htonl(host_to(h->args, i))};
-
-	return inet_ntop(AF_INET, &in, text, INET_ADDRSTRLEN);
-}
-
 static const char *reject_text(uint16_t reason)
 {
 	switch (reason) {
@@ -142,9 +132,10 @@ static const char *reject_text(uint16_t reason)
 static bool flow_error(struct host *h, uint32_t i)
 {
 	struct nic_flow_status s = nic_flow_status(h->nic, h->flows[i]);
+	struct in_addr in = {.s_addr = htonl(host_to(h->args, i))};
 	char ip[INET_ADDRSTRLEN];
 
-	peer_text(h, i, ip);
+	inet_ntop(AF_INET, &in, ip, sizeof(ip));
 	switch ((enum nic_flow_state)s.state) {
 	case NIC_FLOW_CONNECTING:
 		snprintf(h->error, sizeof(h->error),
@@ -295,38 +286,25 @@ static int run_sender(struct host *h)
 	return rc;
 }
 
-static int run_listener(struct host *h)
-{
-	h->start_ns = now(h);
-	storm_later(h);
-	drive(h, h->args->time_ns != 0 ? h->start_ns + (uint64_t)h->args->time_ns : UINT64_MAX,
-	      stopped);
-	h->end_ns = now(h);
-	return 0;
-}
-
-static int run_storm(struct host *h)
-{
-	struct storm_params p = storm_of(h, now(h));
-
-	h->start_ns = p.start_ns;
-	nic_storm_start(h->nic, &p);
-	drive(h, UINT64_MAX, storm_over);
-	h->end_ns = now(h);
-	return 0;
-}
-
 int host_run(struct host *h)
 {
+	const struct host_args *a = h->args;
+	struct storm_params p;
+
 	h->real_start_ns = monotonic_ns();
-	h->interval_at_ns = now(h) + (uint64_t)h->args->interval_ns;
-	switch ((enum host_role)h->args->role) {
-	case HOST_LISTEN:
-		return run_listener(h);
-	case HOST_SEND:
+	h->interval_at_ns = now(h) + (uint64_t)a->interval_ns;
+	if (a->role == HOST_SEND)
 		return run_sender(h);
-	case HOST_STORM:
-		break;
+	h->start_ns = now(h);
+	if (a->role == HOST_STORM) {
+		p = storm_of(h, h->start_ns);
+		nic_storm_start(h->nic, &p);
+		drive(h, UINT64_MAX, storm_over);
+	} else {
+		storm_later(h);
+		drive(h, a->time_ns != 0 ? h->start_ns + (uint64_t)a->time_ns : UINT64_MAX,
+		      stopped);
 	}
-	return run_storm(h);
+	h->end_ns = now(h);
+	return 0;
 }
