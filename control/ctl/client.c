@@ -55,51 +55,42 @@ static bool answers(const char *path)
 	return fd >= 0;
 }
 
-// The name of the only switch that answers, "weir" if there is none; NULL after a message if
-// there are several. The answer is in buf.
-static const char *only_switch(char *buf, size_t len)
-{
-	glob_t found;
-	char pattern[64], names[256] = "";
-	unsigned n = 0;
-
-	snprintf(buf, len, "weir");
-	snprintf(pattern, sizeof(pattern), "%s/*.sock", dir);
-	if (glob(pattern, 0, NULL, &found) != 0)
-		return buf;
-	for (size_t i = 0; i < found.gl_pathc; i++) {
-		const char *base = strrchr(found.gl_pathv[i], '/') + 1;
-		size_t at = strlen(names);
-
-		if (!answers(found.gl_pathv[i]))
-			continue;
-		n++;
-		snprintf(buf, len, "%.*s", (int)(strlen(base) - strlen(".sock")), base);
-		snprintf(names + at, sizeof(names) - at, " %s", buf);
-	}
-	globfree(&found);
-	if (n < 2)
-		return buf;
-	terminal_printf(stderr, "several switches run here; choose one with -s:%s\n", names);
-	return NULL;
-}
-
 const char *client_find(char found[CLIENT_NAME_LEN])
 {
-	char path[PATH_LEN];
+	char path[PATH_LEN], pattern[64], names[256] = "";
+	unsigned n = 0;
+	glob_t sockets;
 
-	return answers(socket_path("weir", path)) ? "weir" : only_switch(found, CLIENT_NAME_LEN);
+	if (answers(socket_path("weir", path)))
+		return "weir";
+	snprintf(found, CLIENT_NAME_LEN, "weir");
+	snprintf(pattern, sizeof(pattern), "%s/*.sock", dir);
+	if (glob(pattern, 0, NULL, &sockets) != 0)
+		return found;
+	for (size_t i = 0; i < sockets.gl_pathc; i++) {
+		const char *base = strrchr(sockets.gl_pathv[i], '/') + 1;
+		size_t at = strlen(names);
+
+		if (!answers(sockets.gl_pathv[i]))
+			continue;
+		n++;
+		snprintf(found, CLIENT_NAME_LEN, "%.*s", (int)(strlen(base) - strlen(".sock")),
+			 base);
+		snprintf(names + at, sizeof(names) - at, " %s", found);
+	}
+	globfree(&sockets);
+	if (n < 2)
+		return found;
+	terminal_printf(stderr, "several switches run here; choose one with -s:%s\n", names);
+	return NULL;
 }
 
 int client_connect(const char *name, struct client *out)
 {
 	char path[PATH_LEN];
-	int fd = connect_to(socket_path(name, path));
 
-	if (fd < 0)
-		return fd;
-	out->fd = fd;
-	return 0;
+	out->fd = connect_to(socket_path(name, path));
+	return out->fd < 0 ? out->fd : 0;
 }
 
 int client_open(const char *name, struct client *out)
@@ -184,58 +175,49 @@ static char *receive_line(int fd)
 	return NULL;
 }
 
-// Takes the data out of a reply, or prints its error.
-static struct json_object *data_of(const char *line)
-{
-	struct json_object *reply = json_tokener_parse(line);
-	struct json_object *data = NULL, *error;
-
-	if (json_object_object_get_ex(reply, "data", &data))
-		json_object_get(data);
-	else if (json_object_object_get_ex(reply, "error", &error))
-		terminal_printf(stderr, "%s\n", json_object_get_string(error));
-	else
-		fputs("the switch gave an answer that is not understood; are weir and weirctl of "
-		      "the same version?\n", stderr);
-	json_object_put(reply);
-	return data;
-}
-
-// The answer's line, to be freed; NULL when there is none.
-static char *exchange(struct client *c, struct json_object *req)
+// The reply; NULL when the connection fails, or the reply is no JSON (*garbled).
+static struct json_object *exchange(struct client *c, struct json_object *req, bool *garbled)
 {
 	size_t len;
 	const char *text = json_object_to_json_string_length(req, JSON_C_TO_STRING_PLAIN, &len);
+	struct json_object *reply = NULL;
 	char *line = NULL;
 
 	if (send_all(c->fd, text, len) == 0 && send_all(c->fd, "\n", 1) == 0)
 		line = receive_line(c->fd);
+	if (line != NULL)
+		reply = json_tokener_parse(line);
+	*garbled = line != NULL && reply == NULL;
 	json_object_put(req);
-	return line;
+	free(line);
+	return reply;
 }
 
 struct json_object *client_try(struct client *c, struct json_object *req)
 {
-	char *line = exchange(c, req);
-	struct json_object *reply = line != NULL ? json_tokener_parse(line) : NULL, *data = NULL;
+	bool garbled;
+	struct json_object *reply = exchange(c, req, &garbled);
+	struct json_object *data = json_object_get(json_object_object_get(reply, "data"));
 
-	if (json_object_object_get_ex(reply, "data", &data))
-		json_object_get(data);
 	json_object_put(reply);
-	free(line);
 	return data;
 }
 
 struct json_object *client_ask(struct client *c, struct json_object *req)
 {
-	struct json_object *data = NULL;
-	char *line = exchange(c, req);
+	bool garbled;
+	struct json_object *reply = exchange(c, req, &garbled), *data = NULL, *error;
 
-	if (line != NULL)
-		data = data_of(line);
+	if (json_object_object_get_ex(reply, "data", &data))
+		json_object_get(data);
+	else if (json_object_object_get_ex(reply, "error", &error))
+		terminal_printf(stderr, "%s\n", json_object_get_string(error));
+	else if (reply != NULL || garbled)
+		fputs("the switch gave an answer that is not understood; are weir and weirctl of "
+		      "the same version?\n", stderr);
 	else
 		fputs("the switch did not answer; it may be stopping\n", stderr);
-	free(line);
+	json_object_put(reply);
 	return data;
 }
 

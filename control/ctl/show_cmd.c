@@ -42,19 +42,19 @@ const char *show_kinds(char text[SHOW_KINDS_LEN])
 	return text;
 }
 
-static const char *kind_at(const void *arg, unsigned i)
+static const char *kind_at(const void *n, unsigned i)
 {
 	const char *help;
 
-	(void)arg;
+	(void)n;
 	return show_kind(i, &help);
 }
 
 static int cannot_show(const char *what)
 {
 	char kinds[SHOW_KINDS_LEN];
-	unsigned n = 0;
 	const char *near;
+	unsigned n = 0;
 
 	while (kind_at(NULL, n) != NULL)
 		n++;
@@ -64,29 +64,21 @@ static int cannot_show(const char *what)
 	return misused("cannot show \"%s\"; one of: %s", what, show_kinds(kinds));
 }
 
-static void add_flow_keys(const struct ctl *c, struct json_object *req)
-{
-	unsigned limit = c->all ? FLOWS_MAX : c->limit;
-
-	if (c->unpaired)
-		json_object_object_add(req, KEY(PAIRING, unpaired), json_object_new_boolean(1));
-	if (limit > 0)
-		json_object_object_add(req, KEY(FDB_PORTS, limit), json_object_new_int64(limit));
-}
-
 static struct json_object *request(const struct ctl *c, const char *what, const char *port)
 {
 	struct json_object *req = request_of("show", "what", what);
+	unsigned limit = c->all ? FLOWS_MAX : c->limit;
 
 	if (port != NULL)
 		row_text(req, KEY(QUEUES, port), port);
 	if (c->all)
-		json_object_object_add(req, "all", json_object_new_boolean(1));
-	if (strcmp(what, "flows") == 0)
-		add_flow_keys(c, req);
+		row_bool(req, "all", true);
+	if (c->unpaired)
+		row_bool(req, KEY(PAIRING, unpaired), true);
+	if (strcmp(what, "flows") == 0 && limit > 0)
+		row_u64(req, KEY(FDB_PORTS, limit), limit);
 	if (strcmp(what, "cnps") == 0 && !c->all)
-		json_object_object_add(req, "count",
-				       json_object_new_int64(c->count > 0 ? c->count : CNPS));
+		row_u64(req, "count", c->count > 0 ? c->count : CNPS);
 	return req;
 }
 
@@ -127,9 +119,9 @@ static bool is_wanted(const struct ctl *c, struct json_object *row, const char *
 // Leaves only the rows that were asked for, the last `count` of them; 0: all.
 static void select_events(const struct ctl *c, struct json_object *data, unsigned count)
 {
-	struct json_object *rows = rows_of(data, FACTS_EVENTS), *wanted = json_object_new_array();
+	struct json_object *rows = rows_of(data, FACTS_EVENTS), *wanted;
 	char since[WALL_LEN] = "";
-	size_t n, first;
+	size_t n;
 
 	if (c->since != NULL) {
 		time_t at = time(NULL) - (time_t)span_s(c->since);
@@ -137,20 +129,15 @@ static void select_events(const struct ctl *c, struct json_object *data, unsigne
 
 		strftime(since, sizeof(since), "%Y-%m-%dT%H:%M:%S", gmtime_r(&at, &tm));
 	}
-	if (rows == NULL) {
-		json_object_put(wanted);
+	if (rows == NULL)
 		return;
-	}
-	for (size_t i = 0; i < json_object_array_length(rows); i++) {
-		struct json_object *row = json_object_array_get_idx(rows, i);
-
-		if (is_wanted(c, row, since))
-			json_object_array_add(wanted, json_object_get(row));
-	}
-	n = json_object_array_length(wanted);
-	first = count != 0 && n > count ? n - count : 0;
-	if (first != 0)
-		json_object_array_del_idx(wanted, 0, first);
+	wanted = json_object_new_array();
+	for (size_t i = 0; i < n_rows(rows); i++)
+		if (is_wanted(c, row_at(rows, i), since))
+			json_object_array_add(wanted, json_object_get(row_at(rows, i)));
+	n = n_rows(wanted);
+	if (count != 0 && n > count)
+		json_object_array_del_idx(wanted, 0, n - count);
 	json_object_object_add(data, fact_lists[FACTS_EVENTS].list, wanted);
 }
 
@@ -190,7 +177,7 @@ static int follow(const struct ctl *c, const char *port)
 	while (stop_requests() == 0) {
 		struct json_object *req = request(c, "events", port), *data;
 
-		json_object_object_add(req, "since", json_object_new_uint64(since));
+		row_u64(req, "since", since);
 		data = client_ask(&cl, req);
 		if (data == NULL)
 			break;
@@ -216,7 +203,7 @@ static const struct direction {
 
 static void put(struct json_object *row, enum fact_id f, double v)
 {
-	json_object_object_add(row, fact_rows[f].key, json_object_new_uint64((uint64_t)v));
+	row_u64(row, fact_rows[f].key, (uint64_t)v);
 }
 
 static double grown(struct json_object *row, struct json_object *before, enum fact_id f)
@@ -263,15 +250,11 @@ void interval_rates(struct json_object *data, struct json_object *before)
 static struct json_object *ask(const struct ctl *c, struct client *cl, const char *what,
 			       const char *port)
 {
-	struct json_object *first, *data;
-	struct timespec wait;
+	struct json_object *first = client_ask(cl, request(c, what, port)), *data;
+	struct timespec wait = {.tv_sec = (time_t)c->interval_s};
 
-	if (!c->interval_given)
-		return client_ask(cl, request(c, what, port));
-	first = client_ask(cl, request(c, what, port));
-	if (first == NULL)
-		return NULL;
-	wait.tv_sec = (time_t)c->interval_s;
+	if (!c->interval_given || first == NULL)
+		return first;
 	wait.tv_nsec = (long)((c->interval_s - (double)wait.tv_sec) * 1e9);
 	nanosleep(&wait, NULL);
 	data = client_ask(cl, request(c, what, port));
@@ -285,24 +268,27 @@ static struct json_object *ask(const struct ctl *c, struct client *cl, const cha
 
 static int check_options(const struct ctl *c, const char *what)
 {
-	if (c->follow && strcmp(what, "events") != 0)
-		return misused("--follow goes with show events");
-	if ((c->severity != NULL || c->since != NULL) && strcmp(what, "events") != 0)
-		return misused("%s goes with show events",
-			       c->since != NULL ? "--since" : "--severity");
+	const struct {
+		bool given;
+		const char *option, *kind;
+	} rows[] = {
+		{c->follow, "--follow", "events"},
+		{c->since != NULL, "--since", "events"},
+		{c->severity != NULL, "--severity", "events"},
+		{c->interval_given, "--interval", "interfaces"},
+		{c->explain, "--explain", "drops"},
+		{c->why, "--why", "pfc"},
+		{c->unpaired, "--unpaired", "flows"},
+		{c->limit > 0, "--limit", "flows"},
+	};
+
+	for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++)
+		if (rows[i].given && strcmp(what, rows[i].kind) != 0)
+			return misused("%s goes with show %s", rows[i].option, rows[i].kind);
 	if (c->severity != NULL && grade(c->severity) == N_SEVERITIES)
 		return misused("--severity is info, warning or alarm, not \"%s\"", c->severity);
 	if (c->since != NULL && span_s(c->since) == 0)
 		return misused("--since is a time such as 30s, 5m or 2h, not \"%s\"", c->since);
-	if (c->interval_given && strcmp(what, "interfaces") != 0)
-		return misused("--interval goes with show interfaces");
-	if (c->explain && strcmp(what, "drops") != 0)
-		return misused("--explain goes with show drops");
-	if (c->why && strcmp(what, "pfc") != 0)
-		return misused("--why goes with show pfc");
-	if ((c->unpaired || c->limit > 0) && strcmp(what, "flows") != 0)
-		return misused("%s goes with show flows",
-			       c->unpaired ? "--unpaired" : "--limit");
 	if (c->limit > FLOWS_MAX)
 		return misused("--limit is a number from 1 to %d", FLOWS_MAX);
 	return CTL_DONE;

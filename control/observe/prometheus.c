@@ -12,6 +12,11 @@ static void head(FILE *out, const char *name, const char *type, const char *help
 	fprintf(out, "# HELP %s %s\n# TYPE %s %s\n", name, help, name, type);
 }
 
+static void extra_head(FILE *out, unsigned which)
+{
+	head(out, fact_metrics[which].name, fact_metrics[which].type, fact_metrics[which].help);
+}
+
 void prometheus_label(FILE *out, const char *value)
 {
 	for (; *value != '\0'; value++) {
@@ -89,46 +94,34 @@ static void sample(FILE *out, const struct fact_list *l, const struct fact *f, c
 	fputc('\n', out);
 }
 
-static size_t n_rows(const struct fact_list *l, struct json_object *rows)
-{
-	return l->single ? 1 : json_object_array_length(rows);
-}
-
 static struct json_object *row_at(const struct fact_list *l, struct json_object *rows, size_t i)
 {
 	return l->single ? rows : json_object_array_get_idx(rows, i);
 }
 
-static void info(FILE *out, const struct fact_list *l, struct json_object *rows)
-{
-	char name[METRIC_NAME_LEN];
-	bool any = false;
-
-	for (size_t i = 0; i < l->n; i++)
-		any |= l->rows[i].kind == FACT_TEXT;
-	if (!any)
-		return;
-	snprintf(name, sizeof(name), "%s_info", l->prefix);
-	head(out, name, "gauge", "always 1; the labels say more about the row");
-	for (size_t i = 0; i < n_rows(l, rows); i++) {
-		fputs(name, out);
-		labels(out, l, row_at(l, rows, i), true);
-		fputs(" 1\n", out);
-	}
-}
-
 void prometheus_list(FILE *out, const struct fact_list *l, struct json_object *rows)
 {
+	size_t n = l->single ? 1 : json_object_array_length(rows), k = 0;
 	char name[METRIC_NAME_LEN];
 
-	info(out, l, rows);
-	for (size_t k = 0; k < l->n; k++) {
+	while (k < l->n && l->rows[k].kind != FACT_TEXT)
+		k++;
+	if (k < l->n) {
+		snprintf(name, sizeof(name), "%s_info", l->prefix);
+		head(out, name, "gauge", "always 1; the labels say more about the row");
+		for (size_t i = 0; i < n; i++) {
+			fputs(name, out);
+			labels(out, l, row_at(l, rows, i), true);
+			fputs(" 1\n", out);
+		}
+	}
+	for (k = 0; k < l->n; k++) {
 		const struct fact *f = &l->rows[k];
 
 		if (!fact_metric(l, f, name))
 			continue;
 		head(out, name, f->kind == FACT_COUNTER ? "counter" : "gauge", f->help);
-		for (size_t i = 0; i < n_rows(l, rows); i++)
+		for (size_t i = 0; i < n; i++)
 			sample(out, l, f, name, row_at(l, rows, i));
 	}
 }
@@ -167,35 +160,21 @@ static void residence_of(FILE *out, const char *port, unsigned queue,
 	fprintf(out, "\",queue=\"%u\"} %" PRIu64 "\n", queue, sum);
 }
 
-static void extra_head(FILE *out, unsigned which)
-{
-	const struct fact_metric_row *e = &fact_metrics[which];
-
-	head(out, e->name, e->type, e->help);
-}
-
-static void residence(FILE *out, const struct weir_switch *sw)
-{
-	const struct policy *p = switch_policy(sw);
-
-	extra_head(out, METRIC_RESIDENCE);
-	for (unsigned port = 0; port < p->n_ports; port++)
-		for (unsigned q = 0; q < N_QUEUES; q++) {
-			const struct queue_counters *c = switch_queue_counters(sw, port, q);
-
-			if (ctr_get(&c->tx_packets) != 0)
-				residence_of(out, p->ports[port].name, q, c);
-		}
-}
-
 // ---- the page
 
-static void about_lines(FILE *out, const struct weir_switch *sw,
-			const struct prometheus_about *about)
+char *prometheus_page(struct observe *o, const struct prometheus_about *about, uint64_t now_ns,
+		      size_t *len)
 {
+	const struct weir_switch *sw = observe_switch(o);
+	const struct policy *p = switch_policy(sw);
+	char *text = NULL;
+	FILE *out = open_memstream(&text, len);
+
+	if (out == NULL)
+		return NULL;
 	extra_head(out, METRIC_INFO);
 	fputs("weir_info{switch=\"", out);
-	prometheus_label(out, switch_policy(sw)->name);
+	prometheus_label(out, p->name);
 	fputs("\",version=\"", out);
 	prometheus_label(out, about->version);
 	fputs("\"} 1\n", out);
@@ -207,10 +186,6 @@ static void about_lines(FILE *out, const struct weir_switch *sw,
 	fprintf(out, "weir_events_lost_total %" PRIu64 "\n", switch_events_lost(sw));
 	extra_head(out, METRIC_LOG_LOST);
 	fprintf(out, "weir_log_lost_total %" PRIu64 "\n", about->log_lost);
-}
-
-static void lists(FILE *out, struct observe *o, uint64_t now_ns)
-{
 	for (unsigned i = 0; i < N_FACT_LISTS; i++) {
 		const struct fact_list *l = &fact_lists[i];
 		struct json_object *data, *rows;
@@ -223,19 +198,14 @@ static void lists(FILE *out, struct observe *o, uint64_t now_ns)
 			prometheus_list(out, l, rows);
 		json_object_put(data);
 	}
-}
+	extra_head(out, METRIC_RESIDENCE);
+	for (unsigned port = 0; port < p->n_ports; port++)
+		for (unsigned q = 0; q < N_QUEUES; q++) {
+			const struct queue_counters *c = switch_queue_counters(sw, port, q);
 
-char *prometheus_page(struct observe *o, const struct prometheus_about *about, uint64_t now_ns,
-		      size_t *len)
-{
-	char *text = NULL;
-	FILE *out = open_memstream(&text, len);
-
-	if (out == NULL)
-		return NULL;
-	about_lines(out, observe_switch(o), about);
-	lists(out, o, now_ns);
-	residence(out, observe_switch(o));
+			if (ctr_get(&c->tx_packets) != 0)
+				residence_of(out, p->ports[port].name, q, c);
+		}
 	if (fclose(out) != 0) {
 		free(text);
 		return NULL;
