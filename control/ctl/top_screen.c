@@ -155,78 +155,60 @@ static void class_alarm(struct alarms *a, const struct top_row *r, unsigned cls)
 {
 	const struct top_class *c = &r->port->cls[cls];
 	double paused_percent = r->cls_per_s[cls][TOP_PAUSED_US] / 1e4;
+	bool pfc_off = strcmp(c->status, "pfc-off") == 0;
 	const char *name = r->port->name;
 	char lasts[TOP_NUMBER_LEN];
 
 	if (strcmp(c->status, "stormed") == 0)
 		alarm_line(a, "STORM  %s class %u for %ss: its peer pauses it, action %s", name,
 			   cls, top_number(lasts, (double)c->storm_us / 1e6), c->action);
-	else if (strcmp(c->status, "pfc-off") == 0)
-		alarm_line(a, "PFC-OFF  %s class %u: until weirctl watchdog recover %s %u", name,
-			   cls, name, cls);
-	else if (strcmp(c->status, "port-down") == 0)
-		alarm_line(a, "PORT-DOWN  %s class %u: until weirctl watchdog recover %s %u",
-			   name, cls, name, cls);
+	else if (pfc_off || strcmp(c->status, "port-down") == 0)
+		alarm_line(a, "%s  %s class %u: until weirctl watchdog recover %s %u",
+			   pfc_off ? "PFC-OFF" : "PORT-DOWN", name, cls, name, cls);
 	else if (paused_percent >= PAUSED_PERCENT)
 		alarm_line(a, "PAUSED  %s class %u: its peer pauses it %.0f %% of the time", name,
 			   cls, paused_percent);
 }
 
-// The loop of such a worker did not turn between the snapshots.
-static void worker_alarms(struct alarms *a)
-{
-	const struct top_data *d = a->p->d;
-
-	for (unsigned i = 0; d->seconds >= stall_s && i < d->now->n_workers; i++)
-		if (d->before != NULL && i < d->before->n_workers &&
-		    d->now->workers[i].loops == d->before->workers[i].loops)
-			alarm_line(a, "STALLED  worker %u: weirctl show workers names its ports",
-				   i);
-}
-
-static void loss_alarms(struct alarms *a)
-{
-	uint64_t lost = 0, missed = 0;
-
-	for (unsigned i = 0; i < a->p->all->n; i++) {
-		lost += a->p->all->row[i].port->count[TOP_LOSSLESS_DROPS];
-		missed += a->p->all->row[i].port->count[TOP_RX_MISSED];
-	}
-	if (lost > 0)
-		alarm_line(a, "LOSS  %" PRIu64 " lossless frames so far: weirctl show drops", lost);
-	if (missed > 0)
-		alarm_line(a, "LOSS  %" PRIu64 " frames at full receive rings so far: weirctl show "
-			   "ports", missed);
-}
-
 static unsigned draw_alarms(const struct top_page *p, unsigned y, unsigned max_lines)
 {
 	struct alarms a = {.p = p, .y = y, .max_lines = max_lines};
+	const struct top_snapshot *before = p->d->before, *s = p->d->now;
+	const struct top_rows *all = p->all;
+	uint64_t lost = 0, missed = 0;
 
 	if (p->d->trouble != NULL)
 		alarm_line(&a, "%s", p->d->trouble);
-	if (p->d->now->drop_all)
+	if (s->drop_all)
 		alarm_line(&a, "DROP-ALL  all lossless classes are discarded: until weirctl "
 			   "watchdog drop-all off");
-	if (p->d->now->held)
+	if (s->held)
 		alarm_line(&a, "HELD  no frame is let in (weirctl quiesce): until weirctl resume");
-	for (unsigned i = 0; i < p->all->n; i++)
+	for (unsigned i = 0; i < all->n; i++)
 		for (unsigned cls = 0; cls < TOP_CLASSES; cls++)
-			class_alarm(&a, &p->all->row[i], cls);
-	worker_alarms(&a);
-	for (unsigned i = 0; i < p->all->n; i++)
-		if (p->all->row[i].port->looped)
-			alarm_line(&a, "LOOP  %s: a loop probe came back",
-				   p->all->row[i].port->name);
-	loss_alarms(&a);
+			class_alarm(&a, &all->row[i], cls);
+	for (unsigned i = 0; p->d->seconds >= stall_s && i < s->n_workers; i++)
+		if (before != NULL && i < before->n_workers &&
+		    s->workers[i].loops == before->workers[i].loops)
+			alarm_line(&a, "STALLED  worker %u: weirctl show workers names its ports",
+				   i);
+	for (unsigned i = 0; i < all->n; i++) {
+		if (all->row[i].port->looped)
+			alarm_line(&a, "LOOP  %s: a loop probe came back", all->row[i].port->name);
+		lost += all->row[i].port->count[TOP_LOSSLESS_DROPS];
+		missed += all->row[i].port->count[TOP_RX_MISSED];
+	}
+	if (lost > 0)
+		alarm_line(&a, "LOSS  %" PRIu64 " lossless frames so far: weirctl show drops",
+			   lost);
+	if (missed > 0)
+		alarm_line(&a, "LOSS  %" PRIu64 " frames at full receive rings so far: weirctl "
+			   "show ports", missed);
 	if (a.n == 0 && !p->plain)
 		top_put(p->c, y, 0, TOP_GOOD, "no alarm");
-	if (a.n > max_lines) {
-		unsigned last = y + max_lines - 1;
-
-		top_printf(p->c, last, p->c->columns > 12 ? p->c->columns - 12 : 0, TOP_ALARM,
-			   " +%u alarms  ", a.n - max_lines);
-	}
+	if (a.n > max_lines)
+		top_printf(p->c, y + max_lines - 1, p->c->columns > 12 ? p->c->columns - 12 : 0,
+			   TOP_ALARM, " +%u alarms  ", a.n - max_lines);
 	return y + (a.n > max_lines ? max_lines : a.n > 0 || p->plain ? a.n : 1);
 }
 
@@ -263,11 +245,11 @@ static const struct {
 };
 static_assert(sizeof(table_columns) / sizeof(table_columns[0]) == N_COLUMNS, "a row for each");
 
-static unsigned rate_cell(const struct top_row *r, double v, unsigned attr, char out[CELL_LEN])
+static unsigned number_cell(bool known, double v, unsigned attr, char out[CELL_LEN])
 {
 	char text[TOP_NUMBER_LEN];
 
-	snprintf(out, CELL_LEN, "%s", r->known ? top_number(text, v) : "-");
+	snprintf(out, CELL_LEN, "%s", known ? top_number(text, v) : "-");
 	return v > 0 ? attr : TOP_FAINT;
 }
 
@@ -280,43 +262,34 @@ static unsigned percent_cell(const struct top_row *r, double percent, char out[C
 	return percent >= 0.5 ? TOP_PLAIN : TOP_FAINT;
 }
 
-static unsigned amount_cell(double v, unsigned attr, char out[CELL_LEN])
-{
-	char text[TOP_NUMBER_LEN];
-
-	snprintf(out, CELL_LEN, "%s", top_number(text, v));
-	return v > 0 ? attr : TOP_FAINT;
-}
-
 // The text of a cell; returns its attribute.
 static unsigned column_cell(enum column column, const struct top_row *r, char out[CELL_LEN])
 {
 	const double *per_s = r->per_s;
 	const struct top_port *p = r->port;
 	double lost_per_s = per_s[TOP_LOSSLESS_DROPS] + per_s[TOP_RX_MISSED];
+	uint64_t lost = p->count[TOP_LOSSLESS_DROPS] + p->count[TOP_RX_MISSED];
 
 	switch (column) {
 	case COLUMN_STATE:
 		snprintf(out, CELL_LEN, "%s", top_trouble_word[r->trouble]);
 		return attr_of(r->trouble);
-	case COLUMN_RX: return rate_cell(r, 8 * per_s[TOP_RX_BYTES], TOP_PLAIN, out);
+	case COLUMN_RX: return number_cell(r->known, 8 * per_s[TOP_RX_BYTES], TOP_PLAIN, out);
 	case COLUMN_RX_PERCENT: return percent_cell(r, r->rx_percent, out);
-	case COLUMN_TX: return rate_cell(r, 8 * per_s[TOP_TX_BYTES], TOP_PLAIN, out);
+	case COLUMN_TX: return number_cell(r->known, 8 * per_s[TOP_TX_BYTES], TOP_PLAIN, out);
 	case COLUMN_TX_PERCENT: return percent_cell(r, r->tx_percent, out);
-	case COLUMN_PFC_TX: return rate_cell(r, per_s[TOP_PAUSE_TX], TOP_WARNING, out);
-	case COLUMN_PFC_RX: return rate_cell(r, per_s[TOP_PAUSE_RX], TOP_WARNING, out);
-	case COLUMN_MARKS: return rate_cell(r, per_s[TOP_MARKS], TOP_STRONG, out);
+	case COLUMN_PFC_TX: return number_cell(r->known, per_s[TOP_PAUSE_TX], TOP_WARNING, out);
+	case COLUMN_PFC_RX: return number_cell(r->known, per_s[TOP_PAUSE_RX], TOP_WARNING, out);
+	case COLUMN_MARKS: return number_cell(r->known, per_s[TOP_MARKS], TOP_STRONG, out);
 	case COLUMN_DROPS:
-		return rate_cell(r, per_s[TOP_DROPS] + per_s[TOP_RX_MISSED],
+		return number_cell(r->known, per_s[TOP_DROPS] + per_s[TOP_RX_MISSED],
 				 lost_per_s > 0 ? TOP_ALARM : TOP_WARNING, out);
-	case COLUMN_BUFFER: return amount_cell((double)p->buffer_bytes, TOP_PLAIN, out);
-	case COLUMN_QUEUED: return amount_cell((double)r->queue_bytes, TOP_PLAIN, out);
+	case COLUMN_BUFFER: return number_cell(true, (double)p->buffer_bytes, TOP_PLAIN, out);
+	case COLUMN_QUEUED: return number_cell(true, (double)r->queue_bytes, TOP_PLAIN, out);
 	case COLUMN_PAUSED: return percent_cell(r, per_s[TOP_PAUSED_US] / 1e4, out);
 	case COLUMN_PAUSING: return percent_cell(r, per_s[TOP_PAUSING_US] / 1e4, out);
-	case COLUMN_LOST:
-		return amount_cell((double)(p->count[TOP_LOSSLESS_DROPS] + p->count[TOP_RX_MISSED]),
-				   TOP_ALARM, out);
-	case COLUMN_SPEED: return amount_cell((double)p->speed_bps, TOP_PLAIN, out);
+	case COLUMN_LOST: return number_cell(true, (double)lost, TOP_ALARM, out);
+	case COLUMN_SPEED: return number_cell(true, (double)p->speed_bps, TOP_PLAIN, out);
 	case COLUMN_NAME:
 	case N_COLUMNS: break;
 	}
@@ -597,24 +570,29 @@ static void draw_class(const struct top_page *p, unsigned y, const struct top_ro
 {
 	const struct top_class *c = &r->port->cls[cls];
 	const double *per_s = r->cls_per_s[cls];
-	char n[8][TOP_NUMBER_LEN], state[STATE_LEN];
+	char n[TOP_NUMBER_LEN], state[STATE_LEN];
 	unsigned attr = pfc_state(r, cls, state), x;
 
 	// A narrow screen keeps the state and loses the columns before it.
-	x = top_printf(p->c, y, 0, TOP_PLAIN, "%5u %5u %6s", cls, c->queue,
-		       top_number(n[0], 8 * per_s[TOP_TX_BYTES]));
-	if (p->c->columns >= WIDE_LEAST) {
-		x = top_printf(p->c, y, x, TOP_PLAIN, " %6s %6s",
-			       top_number(n[1], (double)c->length_bytes),
-			       top_number(n[2], (double)c->max_bytes));
-		x = top_printf(p->c, y, x, per_s[TOP_MARKS] > 0 ? TOP_STRONG : TOP_PLAIN, " %5s",
-			       top_number(n[3], per_s[TOP_MARKS]));
-		x = top_printf(p->c, y, x, per_s[TOP_DROPS] > 0 ? TOP_ALARM : TOP_PLAIN, " %6s",
-			       top_number(n[4], per_s[TOP_DROPS]));
-		x = top_printf(p->c, y, x, TOP_PLAIN, " %5s %5s",
-			       top_number(n[5], per_s[TOP_PAUSE_TX]),
-			       top_number(n[6], per_s[TOP_PAUSE_RX]));
-	}
+	const struct {
+		double v;
+		int width;
+		unsigned attr;
+	} cells[] = {
+		{8 * per_s[TOP_TX_BYTES], 6, TOP_PLAIN},
+		{(double)c->length_bytes, 6, TOP_PLAIN},
+		{(double)c->max_bytes, 6, TOP_PLAIN},
+		{per_s[TOP_MARKS], 5, per_s[TOP_MARKS] > 0 ? TOP_STRONG : TOP_PLAIN},
+		{per_s[TOP_DROPS], 6, per_s[TOP_DROPS] > 0 ? TOP_ALARM : TOP_PLAIN},
+		{per_s[TOP_PAUSE_TX], 5, TOP_PLAIN},
+		{per_s[TOP_PAUSE_RX], 5, TOP_PLAIN},
+	};
+	size_t n_cells = p->c->columns >= WIDE_LEAST ? sizeof(cells) / sizeof(cells[0]) : 1;
+
+	x = top_printf(p->c, y, 0, TOP_PLAIN, "%5u %5u", cls, c->queue);
+	for (size_t i = 0; i < n_cells; i++)
+		x = top_printf(p->c, y, x, cells[i].attr, " %*s", cells[i].width,
+			       top_number(n, cells[i].v));
 	top_put(p->c, y, x + 1, attr, state);
 }
 
@@ -741,13 +719,21 @@ static void draw_keys(const struct top_page *p)
 			"h help  q quit  Enter open  s sort  / filter  p pause  + - interval");
 }
 
-// The row of the selected port; 0 where that port is not shown.
-static unsigned selected_row(const struct top_rows *rows, const struct top_view *v)
+// NULL: the port is not shown.
+static const struct top_row *row_of(const struct top_rows *rows, const char *port)
 {
 	for (unsigned i = 0; i < rows->n; i++)
-		if (strcmp(rows->row[i].port->name, v->selected) == 0)
-			return i;
-	return 0;
+		if (strcmp(rows->row[i].port->name, port) == 0)
+			return &rows->row[i];
+	return NULL;
+}
+
+// The place of the selected port; 0 where that port is not shown.
+static unsigned selected_row(const struct top_rows *rows, const struct top_view *v)
+{
+	const struct top_row *r = row_of(rows, v->selected);
+
+	return r != NULL ? (unsigned)(r - rows->row) : 0;
 }
 
 // Notes get the lines that ports leave, and a third of them at least.
@@ -763,17 +749,9 @@ static void draw_all_ports(const struct top_page *p, unsigned y)
 	draw_notes(p, y, NULL, p->c->lines - 1 - y);
 }
 
-static const struct top_row *opened_row(const struct top_page *p)
-{
-	for (unsigned i = 0; i < p->all->n; i++)
-		if (strcmp(p->all->row[i].port->name, p->v->opened) == 0)
-			return &p->all->row[i];
-	return NULL;
-}
-
 static void draw_page(const struct top_page *p)
 {
-	const struct top_row *opened = opened_row(p);
+	const struct top_row *opened = row_of(p->all, p->v->opened);
 	unsigned end = p->c->lines - (p->plain ? 0 : 1), y; // keys have the last line
 
 	draw_title(p);
@@ -876,12 +854,10 @@ static void change_interval(struct top_view *v, bool longer)
 	enum { N_STEPS = sizeof(steps) / sizeof(steps[0]) };
 
 	for (unsigned i = 0; i < N_STEPS; i++) {
-		if (longer && steps[i] > v->interval_s) {
-			v->interval_s = steps[i];
-			return;
-		}
-		if (!longer && steps[N_STEPS - 1 - i] < v->interval_s) {
-			v->interval_s = steps[N_STEPS - 1 - i];
+		double step = steps[longer ? i : N_STEPS - 1 - i];
+
+		if (longer ? step > v->interval_s : step < v->interval_s) {
+			v->interval_s = step;
 			return;
 		}
 	}
