@@ -288,28 +288,30 @@ static void print_version(FILE *out, struct json_object *data, const struct show
 	record_print(out, rows_of(data, FACTS_VERSION), FACTS_VERSION, RECORD_NAME);
 }
 
-void show_event(FILE *out, struct json_object *row)
+void event_fields(FILE *out, struct json_object *row, const enum fact_id *but)
 {
-	static const struct {
-		enum fact_id fact;
-		const char *after; // NULL: it is not shown
-	} front[] = {{F_EVENTS_time, " "}, {F_EVENTS_severity, " "}, {F_EVENTS_event, ": "},
-		     {F_EVENTS_text, ""}, {F_EVENTS_t_ns, NULL}, {F_EVENTS_seq, NULL}};
-	enum { N_FRONT = sizeof(front) / sizeof(front[0]) };
-
-	for (size_t k = 0; k < N_FRONT; k++)
-		if (front[k].after != NULL && fact_in(row, front[k].fact) != NULL)
-			fprintf(out, "%s%s", fact_text(row, front[k].fact), front[k].after);
 	json_object_object_foreach(row, key, value) {
-		size_t k = 0;
+		const enum fact_id *f = but;
 
-		while (k < N_FRONT && strcmp(fact_rows[front[k].fact].key, key) != 0)
-			k++;
-		if (k < N_FRONT)
+		while (*f != F_NONE && strcmp(fact_rows[*f].key, key) != 0)
+			f++;
+		if (*f != F_NONE)
 			continue;
 		fprintf(out, " %s=", key);
 		value_print(out, value);
 	}
+}
+
+void show_event(FILE *out, struct json_object *row)
+{
+	static const enum fact_id front[] = {F_EVENTS_time, F_EVENTS_severity, F_EVENTS_event,
+					     F_EVENTS_text, F_EVENTS_t_ns, F_EVENTS_seq, F_NONE};
+	static const char *const behind[] = {" ", " ", ": ", ""};
+
+	for (size_t k = 0; k < sizeof(behind) / sizeof(behind[0]); k++)
+		if (fact_in(row, front[k]) != NULL)
+			fprintf(out, "%s%s", fact_text(row, front[k]), behind[k]);
+	event_fields(out, row, front);
 	fputc('\n', out);
 }
 

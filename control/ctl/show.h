@@ -5,6 +5,8 @@
 #include <stdbool.h>
 #include <stdio.h>
 
+#include "control/observe/fact.h"
+
 struct json_object;
 
 struct show_wish {
@@ -30,6 +32,8 @@ void print_orders(FILE *out, struct json_object *data);
 
 // One event of the list `events` as a line.
 void show_event(FILE *out, struct json_object *row);
+// " key=value" for each member of an event, but for some facts; the last is F_NONE.
+void event_fields(FILE *out, struct json_object *row, const enum fact_id *but);
 
 // Rates of ports between two answers of the kind `interfaces`. Pure.
 // The counters and rates of `data` become those of the time since `before`, 0 where the counters

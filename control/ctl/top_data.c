@@ -174,9 +174,9 @@ static void take_worker(const struct taken *t)
 // What `show events` prints behind the text: " key=value" for all but the place and the text.
 static void event_tail(struct json_object *row, char out[TOP_TAIL_LEN])
 {
-	static const enum fact_id said[] = {F_EVENTS_seq, F_EVENTS_time, F_EVENTS_t_ns,
-					    F_EVENTS_event, F_EVENTS_severity, F_EVENTS_text,
-					    F_EVENTS_port, F_QUEUES_class};
+	static const enum fact_id shown[] = {F_EVENTS_seq, F_EVENTS_time, F_EVENTS_t_ns,
+					     F_EVENTS_event, F_EVENTS_severity, F_EVENTS_text,
+					     F_EVENTS_port, F_QUEUES_class, F_NONE};
 	char *text = NULL;
 	size_t len;
 	FILE *f = open_memstream(&text, &len);
@@ -184,17 +184,8 @@ static void event_tail(struct json_object *row, char out[TOP_TAIL_LEN])
 	out[0] = '\0';
 	if (f == NULL)
 		return;
-	json_object_object_foreach(row, key, v) {
-		size_t k = 0;
-
-		while (k < sizeof(said) / sizeof(said[0]) &&
-		       strcmp(fact_rows[said[k]].key, key) != 0)
-			k++;
-		if (k < sizeof(said) / sizeof(said[0]) || strcmp(key, "hint") == 0)
-			continue;
-		fprintf(f, " %s=", key);
-		value_print(f, v);
-	}
+	json_object_object_del(row, "hint");
+	event_fields(f, row, shown);
 	fclose(f);
 	snprintf(out, TOP_TAIL_LEN, "%.*s%s", TOP_TAIL_LEN - 4, text,
 		 len > TOP_TAIL_LEN - 4 ? "..." : "");

@@ -109,15 +109,21 @@ static bool take_rate(const struct opt *row, char *text, void *out)
 	return strcmp(text, "line") == 0 || take_number(row, text, out);
 }
 
-// "3" or "3,5"; the number of classes, 0 where it is no such list.
-static uint8_t parse_classes(const char *text, uint8_t classes[HOST_MAX_CLASSES])
+// Numbers up to max with commas between, such as "3" or "26,34"; how many, 0 where the text is no
+// such list. A class is one digit.
+static uint8_t parse_list(const char *text, unsigned max, uint8_t out[HOST_MAX_CLASSES])
 {
-	for (uint8_t n = 0; n < HOST_MAX_CLASSES; text += 2) {
-		if (text[0] < '0' || text[0] > '7' || (text[1] != ',' && text[1] != '\0'))
+	for (uint8_t n = 0; n < HOST_MAX_CLASSES;) {
+		char *end;
+		unsigned long v = strtoul(text, &end, 10);
+
+		if (*text < '0' || *text > '9' || v > max || (*end != ',' && *end != '\0') ||
+		    (max == NIC_CLASSES - 1 && end - text > 1))
 			return 0;
-		classes[n++] = (uint8_t)(text[0] - '0');
-		if (text[1] == '\0')
+		out[n++] = (uint8_t)v;
+		if (*end == '\0')
 			return n;
+		text = end + 1;
 	}
 	return 0;
 }
@@ -126,7 +132,7 @@ static bool take_classes(const struct opt *row, char *text, void *out)
 {
 	struct host_args *a = out;
 
-	a->n_classes = parse_classes(text, a->classes);
+	a->n_classes = parse_list(text, NIC_CLASSES - 1, a->classes);
 	return a->n_classes != 0 || bad("--%s: \"%s\" is not a class 0..7 or a list such as 3,5",
 					row->name, text);
 }
@@ -135,20 +141,9 @@ static bool take_dscps(const struct opt *row, char *text, void *out)
 {
 	struct host_args *a = out;
 
-	a->n_dscps = 0;
-	for (const char *at = text;; at++) {
-		char *end;
-		unsigned long v = strtoul(at, &end, 10);
-
-		if (*at < '0' || *at > '9' || v >= NIC_DSCPS || (*end != ',' && *end != '\0') ||
-		    a->n_dscps == HOST_MAX_CLASSES)
-			return bad("--%s: \"%s\" is not a DSCP 0..63 or a list such as 26,34",
-				   row->name, text);
-		a->dscps[a->n_dscps++] = (uint8_t)v;
-		if (*end == '\0')
-			return true;
-		at = end;
-	}
+	a->n_dscps = parse_list(text, NIC_DSCPS - 1, a->dscps);
+	return a->n_dscps != 0 || bad("--%s: \"%s\" is not a DSCP 0..63 or a list such as 26,34",
+				      row->name, text);
 }
 
 static bool take_word(const struct opt *row, char *text, void *out)
@@ -225,7 +220,7 @@ static bool cc_set_key(const struct cc_key *key, const char *text, struct cc_con
 			   text);
 	if (key->kind != CC_CLASSES)
 		return cc_set_number(key, text, c);
-	n = parse_classes(text, classes);
+	n = parse_list(text, NIC_CLASSES - 1, classes);
 	if (n == 0 && *text != '\0')
 		return bad("--cc-set: %s=%s is no list of classes such as 3,5", key->name, text);
 	while (n > 0)

@@ -32,12 +32,7 @@ static const char *const kind_name[] = {
 	[FLOW_READ_RESPONSES] = "read-responses", [FLOW_DATAGRAM] = "datagram",
 	[FLOW_UNRELIABLE] = "unreliable",
 };
-enum { N_KINDS = sizeof(kind_name) / sizeof(kind_name[0]) };
-
-static const char *word(const char *const *words, unsigned n, unsigned i)
-{
-	return i < n ? words[i] : "?";
-}
+#define WORD(words, i) ((i) < sizeof(words) / sizeof((words)[0]) ? (words)[i] : "?")
 
 void flow_addresses(const struct flow_key *k, char src[FLOW_ADDR_LEN], char dst[FLOW_ADDR_LEN])
 {
@@ -47,7 +42,6 @@ void flow_addresses(const struct flow_key *k, char src[FLOW_ADDR_LEN], char dst[
 	inet_ntop(family, from, src, FLOW_ADDR_LEN);
 	inet_ntop(family, to, dst, FLOW_ADDR_LEN);
 }
-
 
 static struct json_object *address(const struct flow_key *k, bool of_sender)
 {
