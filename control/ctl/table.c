@@ -13,6 +13,7 @@
 enum {
 	GAP = 2, // blanks between columns
 	FOLD_LEAST = 20, // no narrower column is folded
+	SCALED_LEN = 32, // of a number and its unit
 };
 
 static void format_count(char out[CELL_LEN], uint64_t v)
@@ -29,7 +30,7 @@ static void format_count(char out[CELL_LEN], uint64_t v)
 	out[at] = '\0';
 }
 
-static void format_scaled(char out[CELL_LEN], double v, const char *const *suffix, size_t n)
+static void format_scaled(char out[SCALED_LEN], double v, const char *const *suffix, size_t n)
 {
 	size_t i = 0;
 
@@ -37,10 +38,7 @@ static void format_scaled(char out[CELL_LEN], double v, const char *const *suffi
 		v /= 1000;
 		i++;
 	}
-	if (i == 0)
-		snprintf(out, CELL_LEN, "%.0f %s", v, suffix[i]);
-	else
-		snprintf(out, CELL_LEN, "%.*f %s", v < 10 ? 2 : 1, v, suffix[i]);
+	snprintf(out, SCALED_LEN, "%.*f %s", i == 0 ? 0 : v < 10 ? 2 : 1, v, suffix[i]);
 }
 
 // The two largest units of a time.
@@ -61,16 +59,6 @@ static void format_uptime(char out[CELL_LEN], uint64_t s)
 	snprintf(out, CELL_LEN, "%" PRIu64 " s", s);
 }
 
-// "+4.20 KB", "-120 B".
-static void format_trend(char out[CELL_LEN], int64_t v)
-{
-	static const char *const bytes[] = {"B", "KB", "MB", "GB", "TB", "PB"};
-	char size[CELL_LEN];
-
-	format_scaled(size, (double)(v < 0 ? -v : v), bytes, 6);
-	snprintf(out, CELL_LEN, "%c%.20s", v < 0 ? '-' : '+', size);
-}
-
 static void format_list(char out[CELL_LEN], struct json_object *v)
 {
 	size_t n = json_object_is_type(v, json_type_array) ? json_object_array_length(v) : 0;
@@ -87,6 +75,9 @@ void cell_format(char out[CELL_LEN], enum cell_unit unit, struct json_object *v)
 	static const char *const bytes[] = {"B", "KB", "MB", "GB", "TB", "PB"};
 	static const char *const bps[] = {"b/s", "Kb/s", "Mb/s", "Gb/s", "Tb/s"};
 	static const char *const ns[] = {"ns", "us", "ms", "s"};
+	uint64_t n = json_object_get_uint64(v);
+	bool yes = json_object_get_boolean(v);
+	int64_t trend = json_object_get_int64(v);
 
 	if (v == NULL) {
 		strcpy(out, "-");
@@ -96,52 +87,45 @@ void cell_format(char out[CELL_LEN], enum cell_unit unit, struct json_object *v)
 		unit = CELL_TEXT;
 	switch (unit) {
 	case CELL_TEXT: snprintf(out, CELL_LEN, "%s", json_object_get_string(v)); break;
-	case CELL_COUNT: format_count(out, json_object_get_uint64(v)); break;
-	case CELL_BYTES: format_scaled(out, (double)json_object_get_uint64(v), bytes, 6); break;
-	case CELL_TREND: format_trend(out, json_object_get_int64(v)); break;
-	case CELL_BPS: format_scaled(out, (double)json_object_get_uint64(v), bps, 5); break;
-	case CELL_MS: format_scaled(out, (double)json_object_get_uint64(v), ns + 2, 2); break;
-	case CELL_UPTIME: format_uptime(out, json_object_get_uint64(v) / 1000); break;
-	case CELL_US: format_scaled(out, (double)json_object_get_uint64(v), ns + 1, 3); break;
-	case CELL_NS: format_scaled(out, (double)json_object_get_uint64(v), ns, 4); break;
-	case CELL_S: format_scaled(out, (double)json_object_get_uint64(v), ns + 3, 1); break;
-	case CELL_YES: strcpy(out, json_object_get_boolean(v) ? "yes" : "no"); break;
-	case CELL_UP: strcpy(out, json_object_get_boolean(v) ? "up" : "down"); break;
-	case CELL_ON: strcpy(out, json_object_get_boolean(v) ? "on" : "off"); break;
+	case CELL_COUNT: format_count(out, n); break;
+	case CELL_BYTES: format_scaled(out, (double)n, bytes, 6); break;
+	case CELL_TREND:
+		out[0] = trend < 0 ? '-' : '+';
+		format_scaled(out + 1, (double)(trend < 0 ? -trend : trend), bytes, 6);
+		break;
+	case CELL_BPS: format_scaled(out, (double)n, bps, 5); break;
+	case CELL_MS: format_scaled(out, (double)n, ns + 2, 2); break;
+	case CELL_UPTIME: format_uptime(out, n / 1000); break;
+	case CELL_US: format_scaled(out, (double)n, ns + 1, 3); break;
+	case CELL_NS: format_scaled(out, (double)n, ns, 4); break;
+	case CELL_S: format_scaled(out, (double)n, ns + 3, 1); break;
+	case CELL_YES: strcpy(out, yes ? "yes" : "no"); break;
+	case CELL_UP: strcpy(out, yes ? "up" : "down"); break;
+	case CELL_ON: strcpy(out, yes ? "on" : "off"); break;
 	case CELL_PERCENT:
 		if (json_object_is_type(v, json_type_double))
 			snprintf(out, CELL_LEN, "%g %%", json_object_get_double(v));
 		else
-			snprintf(out, CELL_LEN, "%" PRIu64 " %%",
-				 json_object_get_uint64(v));
+			snprintf(out, CELL_LEN, "%" PRIu64 " %%", n);
 		break;
-	case CELL_HEX:
-		snprintf(out, CELL_LEN, "0x%" PRIx64, json_object_get_uint64(v));
-		break;
+	case CELL_HEX: snprintf(out, CELL_LEN, "0x%" PRIx64, n); break;
 	case CELL_LIST: format_list(out, v); break;
 	}
 }
 
 static void format_of(char out[CELL_LEN], const struct column *c, struct json_object *row)
 {
-	struct json_object *v = NULL;
-
-	if (c->unit == CELL_UP && fact_yes(row, F_PORTS_no_device)) {
+	if (c->unit == CELL_UP && fact_yes(row, F_PORTS_no_device))
 		strcpy(out, "no device");
-		return;
-	}
-	json_object_object_get_ex(row, c->key, &v);
-	cell_format(out, c->unit, v);
+	else
+		cell_format(out, c->unit, json_object_object_get(row, c->key));
 }
 
 // ---- answers
 
 struct json_object *rows_of(struct json_object *data, unsigned list)
 {
-	struct json_object *rows = NULL;
-
-	json_object_object_get_ex(data, fact_lists[list].list, &rows);
-	return rows;
+	return json_object_object_get(data, fact_lists[list].list);
 }
 
 size_t n_rows(struct json_object *rows)
@@ -156,10 +140,7 @@ struct json_object *row_at(struct json_object *rows, size_t i)
 
 struct json_object *fact_in(struct json_object *row, enum fact_id f)
 {
-	struct json_object *v = NULL;
-
-	json_object_object_get_ex(row, fact_rows[f].key, &v);
-	return v;
+	return json_object_object_get(row, fact_rows[f].key);
 }
 
 const char *fact_text(struct json_object *row, enum fact_id f)
@@ -271,8 +252,8 @@ static void measure(struct layout *l, struct json_object *rows)
 		const struct column *c = &l->all[l->n];
 		int width = (int)strlen(c->head);
 
-		for (size_t i = 0; i < json_object_array_length(rows); i++) {
-			format_of(text, c, json_object_array_get_idx(rows, i));
+		for (size_t i = 0; i < n_rows(rows); i++) {
+			format_of(text, c, row_at(rows, i));
 			if ((int)strlen(text) > width)
 				width = (int)strlen(text);
 		}
@@ -349,21 +330,6 @@ static void print_columns_left_out(FILE *out, const struct layout *l)
 	free(text);
 }
 
-static void print_rows(FILE *out, struct json_object *rows, const struct table *t, unsigned width)
-{
-	struct layout l = {.limit = width};
-
-	add_facts(&l, t->list);
-	for (size_t i = 0; i < t->n_made; i++)
-		add_column(&l, t->made[i]);
-	measure(&l, rows);
-	print_line(out, &l, NULL);
-	print_rule(out, &l);
-	for (size_t i = 0; i < json_object_array_length(rows); i++)
-		print_line(out, &l, json_object_array_get_idx(rows, i));
-	print_columns_left_out(out, &l);
-}
-
 void record_print(FILE *out, struct json_object *row, unsigned list, int width)
 {
 	struct layout l = {0};
@@ -414,17 +380,23 @@ void table_print(FILE *out, struct json_object *list, const struct table *t,
 		 const struct show_wish *wish)
 {
 	struct json_object *rows = json_object_new_array();
-	size_t n = json_object_array_length(list), left_out;
+	struct layout l = {.limit = wish->width};
+	size_t n = n_rows(list), left_out;
 
-	for (size_t i = 0; i < n; i++) {
-		struct json_object *row = json_object_array_get_idx(list, i);
-
-		if (wish->all || t->idle == NULL || row_is_active(row, t->active))
-			json_object_array_add(rows, json_object_get(row));
-	}
-	left_out = n - json_object_array_length(rows);
+	for (size_t i = 0; i < n; i++)
+		if (wish->all || t->idle == NULL || row_is_active(row_at(list, i), t->active))
+			json_object_array_add(rows, json_object_get(row_at(list, i)));
+	left_out = n - n_rows(rows);
 	if (left_out < n || t->none == NULL) {
-		print_rows(out, rows, t, wish->width);
+		add_facts(&l, t->list);
+		for (size_t i = 0; i < t->n_made; i++)
+			add_column(&l, t->made[i]);
+		measure(&l, rows);
+		print_line(out, &l, NULL);
+		print_rule(out, &l);
+		for (size_t i = 0; i < n_rows(rows); i++)
+			print_line(out, &l, row_at(rows, i));
+		print_columns_left_out(out, &l);
 		print_left_out(out, left_out, t->idle);
 	} else if (n > 0) {
 		fprintf(out, "%s; --all shows ", t->none);

@@ -421,24 +421,16 @@ static enum top_trouble trouble_of_port(const struct top_row *r)
 
 // ---- order
 
-static double throughput(const struct top_row *r)
-{
-	return r->per_s[TOP_RX_BYTES] + r->per_s[TOP_TX_BYTES];
-}
-
-static double pause_frames(const struct top_row *r)
-{
-	return r->per_s[TOP_PAUSE_RX] + r->per_s[TOP_PAUSE_TX];
-}
-
 // The larger stands first. Equal rows of a sort follow their trouble, and that their throughput.
 static double weight(const struct top_row *r, enum top_sort sort)
 {
+	const double *per_s = r->per_s;
+
 	switch (sort) {
-	case TOP_SORT_THROUGHPUT: return throughput(r);
-	case TOP_SORT_PAUSE: return pause_frames(r);
-	case TOP_SORT_DROPS: return r->per_s[TOP_DROPS];
-	case TOP_SORT_MARKS: return r->per_s[TOP_MARKS];
+	case TOP_SORT_THROUGHPUT: return per_s[TOP_RX_BYTES] + per_s[TOP_TX_BYTES];
+	case TOP_SORT_PAUSE: return per_s[TOP_PAUSE_RX] + per_s[TOP_PAUSE_TX];
+	case TOP_SORT_DROPS: return per_s[TOP_DROPS];
+	case TOP_SORT_MARKS: return per_s[TOP_MARKS];
 	case TOP_SORT_BUFFER: return (double)(r->port->buffer_bytes + r->queue_bytes);
 	case TOP_SORT_PORT: return -(double)r->index;
 	default: return r->trouble;
@@ -449,10 +441,10 @@ static double weight(const struct top_row *r, enum top_sort sort)
 static double extent(const struct top_row *r)
 {
 	switch (r->trouble) {
-	case TROUBLE_MARKS: return r->per_s[TOP_MARKS];
-	case TROUBLE_DROPS: return r->per_s[TOP_DROPS];
+	case TROUBLE_MARKS: return weight(r, TOP_SORT_MARKS);
+	case TROUBLE_DROPS: return weight(r, TOP_SORT_DROPS);
 	case TROUBLE_PAUSED:
-	case TROUBLE_PAUSING: return pause_frames(r);
+	case TROUBLE_PAUSING: return weight(r, TOP_SORT_PAUSE);
 	case TROUBLE_LOSS: return r->per_s[TOP_LOSSLESS_DROPS] + r->per_s[TOP_RX_MISSED];
 	default: return 0;
 	}
@@ -466,7 +458,7 @@ static int compare(const void *a, const void *b, void *arg)
 		weight(two, sort) - weight(one, sort),
 		weight(two, TOP_SORT_TROUBLE) - weight(one, TOP_SORT_TROUBLE),
 		extent(two) - extent(one),
-		throughput(two) - throughput(one),
+		weight(two, TOP_SORT_THROUGHPUT) - weight(one, TOP_SORT_THROUGHPUT),
 	};
 
 	for (size_t i = 0; i < sizeof(d) / sizeof(d[0]); i++)

@@ -7,6 +7,8 @@
 
 #include <json-c/json.h>
 
+#include "dataplane/units.h"
+
 static void head(FILE *out, const char *name, const char *type, const char *help)
 {
 	fprintf(out, "# HELP %s %s\n# TYPE %s %s\n", name, help, name, type);
@@ -128,11 +130,12 @@ void prometheus_list(FILE *out, const struct fact_list *l, struct json_object *r
 
 // ---- residence times
 
-static void bucket(FILE *out, const char *port, unsigned queue, const char *le, uint64_t n)
+static void residence_line(FILE *out, const char *suffix, const char *port, unsigned queue,
+			   const char *more, uint64_t n)
 {
-	fprintf(out, "%s_bucket{port=\"", fact_metrics[METRIC_RESIDENCE].name);
+	fprintf(out, "%s_%s{port=\"", fact_metrics[METRIC_RESIDENCE].name, suffix);
 	prometheus_label(out, port);
-	fprintf(out, "\",queue=\"%u\",le=\"%s\"} %" PRIu64 "\n", queue, le, n);
+	fprintf(out, "\",queue=\"%u\"%s} %" PRIu64 "\n", queue, more, n);
 }
 
 // Cumulative, as the format wants it. Times are whole nanoseconds, so "at most 2^k - 1" is exact.
@@ -144,20 +147,18 @@ static void residence_of(FILE *out, const char *port, unsigned queue,
 
 	for (unsigned k = RESIDENCE_LE_FIRST; k <= RESIDENCE_LE_LAST; k++) {
 		uint64_t le_ns = (1ull << k) - 1;
-		char le[32];
+		char le[48];
 
 		for (; b < RESIDENCE_BUCKETS && residence_bucket_max(b) <= le_ns; b++)
 			sum += ctr_get(&c->residence[b]);
-		snprintf(le, sizeof(le), "%" PRIu64 ".%09" PRIu64, le_ns / 1000000000,
-			 le_ns % 1000000000);
-		bucket(out, port, queue, le, sum);
+		snprintf(le, sizeof(le), ",le=\"%" PRIu64 ".%09" PRIu64 "\"", le_ns / SECOND_NS,
+			 le_ns % SECOND_NS);
+		residence_line(out, "bucket", port, queue, le, sum);
 	}
 	for (; b < RESIDENCE_BUCKETS; b++)
 		sum += ctr_get(&c->residence[b]);
-	bucket(out, port, queue, "+Inf", sum);
-	fprintf(out, "%s_count{port=\"", fact_metrics[METRIC_RESIDENCE].name);
-	prometheus_label(out, port);
-	fprintf(out, "\",queue=\"%u\"} %" PRIu64 "\n", queue, sum);
+	residence_line(out, "bucket", port, queue, ",le=\"+Inf\"", sum);
+	residence_line(out, "count", port, queue, "", sum);
 }
 
 // ---- the page

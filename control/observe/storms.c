@@ -60,16 +60,14 @@ struct chain {
 	enum chain_end end;
 };
 
-static const struct classify_params *maps_of(const struct observe *o, unsigned port)
+static unsigned pg_of(const struct observe *o, struct place at)
 {
-	return &policy_of(o)->ports[port].classify;
+	return policy_of(o)->ports[at.port].classify.class_to_pg[at.cls];
 }
 
 static bool in_xoff(const struct observe *o, struct place at)
 {
-	unsigned pg = maps_of(o, at.port)->class_to_pg[at.cls];
-
-	return pg_in_xoff(switch_pg_state(o->sw, at.port, pg));
+	return pg_in_xoff(switch_pg_state(o->sw, at.port, pg_of(o, at)));
 }
 
 // A pause of ours that stands, also one by the receive ring.
@@ -81,12 +79,11 @@ static bool pauses_now(const struct observe *o, struct place at)
 
 static struct pause_cause cause_of(const struct observe *o, struct place at, bool now)
 {
-	unsigned pg = maps_of(o, at.port)->class_to_pg[at.cls];
-	struct pause_cause last = switch_pause_cause(o->sw, at.port, pg), c;
+	struct pause_cause last = switch_pause_cause(o->sw, at.port, pg_of(o, at)), c;
 
 	if (!now || (last.kind == CAUSE_RX_RING && !in_xoff(o, at)))
 		return last;
-	c = switch_cause_now(o->sw, at.port, pg);
+	c = switch_cause_now(o->sw, at.port, pg_of(o, at));
 	return c.kind != CAUSE_NONE ? c : last;
 }
 
@@ -213,27 +210,18 @@ void show_guard(const struct show *s, struct json_object *out)
 	}
 }
 
-static bool has_cause(const struct observe *o, struct place at)
-{
-	unsigned pg = maps_of(o, at.port)->class_to_pg[at.cls];
-
-	return maps_of(o, at.port)->lossless >> at.cls & 1 &&
-	       (in_xoff(o, at) || switch_pause_cause(o->sw, at.port, pg).kind != CAUSE_NONE);
-}
-
 static void cause_row(struct at *a, struct json_object *rows)
 {
 	const struct observe *o = a->o;
 	struct place at = place_of(a);
 	struct chain chain;
 
+	a->last_pause_ns = switch_pause_cause(o->sw, at.port, pg_of(o, at)).t_ns;
 	a->pausing = pauses_now(o, at);
 	a->cause = cause_of(o, at, a->pausing);
 	chain = chain_from(o, at, a->pausing);
 	a->chain = &chain;
 	a->own_pause = &switch_pfc_tx(o->sw, at.port)->stats[at.cls];
-	a->last_pause_ns =
-		switch_pause_cause(o->sw, at.port, maps_of(o, at.port)->class_to_pg[at.cls]).t_ns;
 	emit(row_in(rows), FACTS_CAUSES, a);
 }
 
@@ -250,7 +238,10 @@ void show_causes(const struct show *s, struct json_object *out)
 
 			a.peer_pause = &switch_pfc_rx(s->o->sw, port)->stats[cls];
 			a.watchdog = switch_watchdog(s->o->sw, port, cls);
-			if (has_cause(s->o, place_of(&a)))
+			if (a.pp->classify.lossless >> cls & 1 &&
+			    (in_xoff(s->o, place_of(&a)) ||
+			     switch_pause_cause(s->o->sw, port, pg_of(s->o, place_of(&a))).kind !=
+				     CAUSE_NONE))
 				cause_row(&a, causes);
 			if (gauge_get(&a.peer_pause->since_ns) != 0 ||
 			    watchdog_stormed(a.watchdog))
