@@ -17,7 +17,6 @@
 #include "control/ctl/client.h"
 #include "control/ctl/ctl.h"
 #include "control/ctl/show.h"
-#include "control/ctl/table.h"
 #include "control/daemon/json_in.h"
 #include "dataplane/units.h"
 

@@ -12,7 +12,6 @@
 #include "control/completion.h"
 #include "control/ctl/client.h"
 #include "control/ctl/show.h"
-#include "control/ctl/table.h"
 #include "control/daemon/json_in.h"
 
 enum { QP_LEAST = 2, QP_MOST = 0xffffff };

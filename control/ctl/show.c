@@ -8,7 +8,6 @@
 
 #include <json-c/json.h>
 
-#include "control/ctl/table.h"
 #include "control/daemon/json_in.h"
 #include "dataplane/packet/classify.h"
 

@@ -13,7 +13,6 @@
 #include "control/ctl/client.h"
 #include "control/ctl/ctl.h"
 #include "control/ctl/show.h"
-#include "control/ctl/table.h"
 #include "control/stop.h"
 #include "dataplane/qos/shaper.h"
 

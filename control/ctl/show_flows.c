@@ -8,7 +8,6 @@
 #include <json-c/json.h>
 
 #include "control/ctl/show.h"
-#include "control/ctl/table.h"
 #include "control/daemon/json_in.h"
 
 static void count_text(char out[CELL_LEN], struct json_object *row, const char *key)

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "control/ctl/table.h"
+#include "control/ctl/show.h"
 
 #include <inttypes.h>
 #include <stdlib.h>
@@ -8,7 +8,6 @@
 #include <json-c/json.h>
 
 #include "control/config/terminal.h"
-#include "control/ctl/show.h"
 
 enum {
 	GAP = 2, // blanks between columns

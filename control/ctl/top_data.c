@@ -8,7 +8,6 @@
 #include <json-c/json.h>
 
 #include "control/ctl/show.h"
-#include "control/ctl/table.h"
 #include "control/daemon/json_in.h"
 
 enum { LINE_OVERHEAD = 24 }; // preamble 8, gap 12, FCS 4: beside the bytes that are counted

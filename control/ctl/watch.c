@@ -15,7 +15,7 @@
 
 #include "control/ctl/client.h"
 #include "control/ctl/ctl.h"
-#include "control/ctl/table.h"
+#include "control/ctl/show.h"
 #include "control/ctl/top.h"
 #include "control/stop.h"
 #include "drivers/system_clock.h"
@@ -56,7 +56,7 @@ static bool ask(struct watch *w, struct top_snapshot *s, const char *kind)
 	struct json_object *req = request_of("show", "what", kind), *data;
 
 	if (strcmp(kind, fact_lists[FACTS_EVENTS].what) == 0) {
-		json_object_object_add(req, "since", json_object_new_uint64(s->event_seq));
+		row_u64(req, "since", s->event_seq);
 		row_text(req, KEY(EVENTS, severity), "warning");
 	}
 	if (strcmp(kind, fact_lists[FACTS_CAUSES].what) == 0)
@@ -203,19 +203,6 @@ static void terminal_end(void)
 	delscreen(screen);
 }
 
-static void terminal_show(const struct top_canvas *c)
-{
-	for (unsigned y = 0; y < c->lines; y++)
-		for (unsigned x = 0; x < c->columns; x++) {
-			const struct top_cell *cell = top_cell(c, y, x);
-			attr_t style = styles[cell->attr & ~TOP_REVERSE];
-
-			attrset((int)(cell->attr & TOP_REVERSE ? style | A_REVERSE : style));
-			mvaddnwstr((int)y, (int)x, &cell->ch, 1);
-		}
-	refresh();
-}
-
 static int key_of(int key)
 {
 	switch (key) {
@@ -257,16 +244,18 @@ static void show(const struct watch *w)
 
 	c = top_draw(&d, &w->view, (unsigned)getmaxy(stdscr), (unsigned)getmaxx(stdscr),
 		     strcmp(nl_langinfo(CODESET), "UTF-8") != 0);
-	if (c != NULL)
-		terminal_show(c);
-	free(c);
-}
+	if (c == NULL)
+		return;
+	for (unsigned y = 0; y < c->lines; y++)
+		for (unsigned x = 0; x < c->columns; x++) {
+			const struct top_cell *cell = top_cell(c, y, x);
+			attr_t style = styles[cell->attr & ~TOP_REVERSE];
 
-// Another port was opened: asks why its classes are paused.
-static void open_port(struct watch *w)
-{
-	if (w->connected && !ask(w, w->now, fact_lists[FACTS_CAUSES].what))
-		disconnect(w);
+			attrset((int)(cell->attr & TOP_REVERSE ? style | A_REVERSE : style));
+			mvaddnwstr((int)y, (int)x, &cell->ch, 1);
+		}
+	refresh();
+	free(c);
 }
 
 // Until the next refresh is due. False: the user quits.
@@ -287,8 +276,10 @@ static bool serve_keys(struct watch *w)
 			continue;
 		if (!top_press(&w->view, &d, key))
 			return false;
-		if (!was_open && w->view.opened[0] != '\0')
-			open_port(w);
+		// Another port was opened: why are its classes paused?
+		if (!was_open && w->view.opened[0] != '\0' && w->connected &&
+		    !ask(w, w->now, fact_lists[FACTS_CAUSES].what))
+			disconnect(w);
 		show(w);
 	}
 	return false;
@@ -313,24 +304,21 @@ static void rest(double s)
 	nanosleep(&t, NULL); // a signal ends it, and the watch with it
 }
 
-static void print_block(const struct watch *w)
-{
-	struct top_data d = data_of(w);
-	struct top_canvas *c = top_draw_plain(&d, &w->view);
-
-	if (c != NULL)
-		top_canvas_print(c, stdout);
-	free(c);
-	putchar('\n');
-	fflush(stdout);
-}
-
 static void print_blocks(struct watch *w, unsigned count)
 {
+	struct top_canvas *c;
+	struct top_data d;
+
 	for (unsigned n = 0; stop_requests() == 0 && (count == 0 || n < count);) {
 		update(w);
 		if (w->before != NULL || w->trouble[0] != '\0') {
-			print_block(w);
+			d = data_of(w);
+			c = top_draw_plain(&d, &w->view);
+			if (c != NULL)
+				top_canvas_print(c, stdout);
+			free(c);
+			putchar('\n');
+			fflush(stdout);
 			n++;
 		}
 		if (count == 0 || n < count)
@@ -343,10 +331,10 @@ static void print_blocks(struct watch *w, unsigned count)
 // Reports a switch that does not answer, or a port that it does not have, before the screen starts.
 static int check(struct watch *w, const char *port)
 {
-	struct json_object *req = request_of("show", "what", fact_lists[FACTS_PORTS].what), *data;
+	struct json_object *req = show_request(FACTS_PORTS), *data;
 
 	if (port != NULL)
-		json_object_object_add(req, KEY(QUEUES, port), json_object_new_string(port));
+		row_text(req, KEY(QUEUES, port), port);
 	data = client_ask(&w->client, req);
 	if (data == NULL)
 		return CTL_FAILED;

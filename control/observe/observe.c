@@ -711,11 +711,6 @@ void observe_set_time_scale(struct observe *o, uint32_t time_scale)
 	o->time_scale = time_scale;
 }
 
-uint32_t observe_time_scale(const struct observe *o)
-{
-	return o->time_scale;
-}
-
 static void sample_port(struct observe *o, unsigned port, unsigned at)
 {
 	const struct port_counters *c = switch_port_counters(o->sw, port);

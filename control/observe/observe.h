@@ -37,7 +37,6 @@ void observe_set_about(struct observe *o, const struct observe_about *about);
 // The switch lives in model time, S times slower than the now_ns of all calls here
 // (control/model_time.h): rates and times are the model's then. 1 unless set.
 void observe_set_time_scale(struct observe *o, uint32_t time_scale);
-uint32_t observe_time_scale(const struct observe *o);
 
 // To be called every few milliseconds: keeps what rates need.
 void observe_sample(struct observe *o, uint64_t now_ns);
@@ -69,7 +68,6 @@ enum observe_flags {
 struct json_object *observe_rows(struct observe *o, const char *what, int port, unsigned flags,
 				 uint64_t now_ns);
 
-struct weir_switch;
 struct weir_switch *observe_switch(const struct observe *o);
 
 // {"received": ..., ..., "balanced": true}: exact only at rest.

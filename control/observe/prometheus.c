@@ -101,7 +101,8 @@ static struct json_object *row_at(const struct fact_list *l, struct json_object 
 	return l->single ? rows : json_object_array_get_idx(rows, i);
 }
 
-void prometheus_list(FILE *out, const struct fact_list *l, struct json_object *rows)
+// The metrics of one list. rows: its JSON, an array, or the object of a single one.
+static void list_metrics(FILE *out, const struct fact_list *l, struct json_object *rows)
 {
 	size_t n = l->single ? 1 : json_object_array_length(rows), k = 0;
 	char name[METRIC_NAME_LEN];
@@ -196,7 +197,7 @@ char *prometheus_page(struct observe *o, const struct prometheus_about *about, u
 		data = observe_rows(o, l->what, OBSERVE_ALL_PORTS, OBSERVE_RAW | OBSERVE_ALARM_ROWS,
 				    now_ns);
 		if (json_object_object_get_ex(data, l->list, &rows))
-			prometheus_list(out, l, rows);
+			list_metrics(out, l, rows);
 		json_object_put(data);
 	}
 	extra_head(out, METRIC_RESIDENCE);

@@ -15,8 +15,6 @@
 #include "control/observe/observe.h"
 #include "dataplane/event.h"
 
-struct json_object;
-
 // What observe does not know.
 struct prometheus_about {
 	const char *version;
@@ -29,9 +27,6 @@ enum { RESIDENCE_LE_FIRST = 8, RESIDENCE_LE_LAST = 34 }; // buckets from 2^8 ns 
 // The whole page, to be freed; NULL when memory ran out.
 char *prometheus_page(struct observe *o, const struct prometheus_about *about, uint64_t now_ns,
 		      size_t *len);
-
-// The metrics of one list. rows: its JSON, an array, or the object of a single one.
-void prometheus_list(FILE *out, const struct fact_list *l, struct json_object *rows);
 
 // A label value with what must be escaped.
 void prometheus_label(FILE *out, const char *value);

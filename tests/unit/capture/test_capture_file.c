@@ -12,7 +12,7 @@
 #include <json-c/json.h>
 
 #include "control/capture/frame.h"
-#include "control/ctl/capture_file.h"
+#include "control/ctl/capture.h"
 #include "dataplane/drop.h"
 #include "dataplane/tap.h"
 #include "tests/temporary.h"

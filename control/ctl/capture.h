@@ -2,7 +2,7 @@
 // The file of one capture: frames as they come from the switch become pcapng blocks, at once or,
 // where only the last n are wanted, when the capture ends (control/capture/frame.h).
 //
-// Called by weirctl's only thread. It neither asks the switch nor decides when a capture ends.
+// Called by weirctl's only thread.
 #pragma once
 
 #include <stdbool.h>
@@ -20,15 +20,10 @@ enum { CAPTURE_LAST_MAX = 1000000 };
 struct capture_file *capture_file_open(const char *path, struct json_object *started,
 				       unsigned last, const char *filter);
 
-// False when the file has failed; capture_file_close tells why.
+// False when the file has failed; capture_file_close reports why.
 __attribute__((warn_unused_result)) bool capture_file_add(struct capture_file *f,
 							  const struct capture_record *r,
 							  const uint8_t *data);
-__attribute__((warn_unused_result)) bool capture_file_flush(struct capture_file *f);
-
-// Is the file a pipe whose reader is gone?
-bool capture_file_reader_left(const struct capture_file *f);
-
 // Writes what was kept and the statistics; counts: the switch's list, NULL if it is not known.
 // Frees f. False after a message. A reader at the other end of a pipe who has left is no failure.
 __attribute__((warn_unused_result)) bool capture_file_close(struct capture_file *f,
