@@ -1,14 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 // The forwarding of bridged ports: VLAN, learning, the address table, and the changes that a frame
 // needs to leave by its port: tag, PCP and DSCP. A source address that the table does not know is
-// reported to control (switch_learn.c), or the frame is refused. Called by the worker that owns the
-// port of arrival.
+// reported to control (switch_learn.c), or the frame is refused. A frame whose destination is a
+// group or is not known is flooded, or dropped: beyond the port's rate of storm control, or in a
+// class that is not flooded. Called by the worker that owns the port of arrival.
 #pragma once
 
 #include "dataplane/ingress.h"
 
 // Forwards the frames of a burst. Frames that know their way move together, in order: b->n_out.
 void bridging_burst(struct worker *w, struct port *p, struct burst *b);
-// Makes a frame ready to leave by its port. False: the frame does not fit and was dropped.
-bool bridging_make_ready(struct worker *w, struct port *p, struct frame *f, unsigned vid,
-			 bool tagged, const struct pkt_info *pkt);

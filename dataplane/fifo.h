@@ -70,16 +70,7 @@ static inline bool fifo_has_room(struct fifo_pool *pool, struct fifo *f)
 	return true;
 }
 
-static inline bool fifo_push(struct fifo_pool *pool, struct fifo *f, const struct frame *fr)
-{
-	if (!fifo_has_room(pool, f))
-		return false;
-	f->tail->frames[f->tail_i++] = *fr;
-	f->n++;
-	return true;
-}
-
-// The same for n frames, a chunk at a time. Returns how many found room.
+// Puts n frames behind the others, a chunk at a time. Returns how many found room.
 static inline unsigned fifo_push_all(struct fifo_pool *pool, struct fifo *f,
 				     const struct frame *frames, unsigned n)
 {

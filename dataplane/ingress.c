@@ -8,7 +8,7 @@
 #include "dataplane/peer_pause.h"
 #include "dataplane/punt.h"
 #include "dataplane/routing.h"
-#include "dataplane/pause.h"
+#include "dataplane/rx_guard.h"
 
 enum { PREFETCH_AHEAD = 8 };
 

@@ -9,7 +9,7 @@
 #include "dataplane/peer_pause.h"
 #include "dataplane/send.h"
 #include "dataplane/storm.h"
-#include "dataplane/waiting.h"
+#include "dataplane/routing.h"
 
 // Before the ports receive.
 static inline void features_before_ingress(struct worker *w)

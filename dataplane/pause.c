@@ -154,32 +154,3 @@ uint64_t pause_send_now(struct worker *w, struct port *p)
 	}
 	return pfc_tx_next(&p->pfc_tx);
 }
-
-// ---- the receive-ring guard
-
-static void begin(struct worker *w, struct port *p, uint32_t depth)
-{
-	p->guard = true;
-	p->guards_unsaid++;
-	if (p->guard_said_ns != 0 && w->now_ns - p->guard_said_ns < SECOND_NS)
-		return;
-	worker_event(w, EVENT_RX_GUARD, p->no, CLASS_NONE, depth, p->guards_unsaid);
-	p->guard_said_ns = w->now_ns;
-	p->guards_unsaid = 0;
-}
-
-void rx_guard_look(struct worker *w, struct port *p)
-{
-	const struct policy_port *pp = p->pol;
-	int32_t depth = p->ops->rx_depth(p->drv);
-
-	if (depth < 0)
-		return;
-	gauge_set(&p->c.rx_depth, (uint64_t)depth);
-	if (!p->guard && (uint32_t)depth > pp->rx_guard_on)
-		begin(w, p, (uint32_t)depth);
-	else if (p->guard && (uint32_t)depth < pp->rx_guard_off)
-		p->guard = false;
-	storm_excuse_ends(p);
-	gauge_set(&p->c.rx_guard, p->guard);
-}

@@ -6,7 +6,7 @@
 // every queue. Called by the worker that owns the port. PAUSE of the peer is peer_pause.h.
 #pragma once
 
-#include "dataplane/storm.h"
+#include "dataplane/switch_impl.h"
 
 // Sends the PFC frame that is due, if any. Returns when the next one is.
 uint64_t pause_send_now(struct worker *w, struct port *p);
@@ -15,23 +15,6 @@ static inline uint64_t pause_send(struct worker *w, struct port *p)
 	if (p->xoff_pgs == 0 && !p->guard && (p->pfc_tx.paused | p->pfc_tx.by_control) == 0)
 		return UINT64_MAX; // as nearly always
 	return pause_send_now(w, p);
-}
-
-// ---- the receive-ring guard: the receive ring is part of the ingress path. When a worker is late
-// and frames wait in the ring of a port, the port's senders are paused (p->guard).
-
-void rx_guard_look(struct worker *w, struct port *p);
-// Looks at the ring before it is emptied. Also while admission is held: frames that wait in the
-// ring then pause their senders.
-static inline void rx_guard_poll(struct worker *w, struct port *p)
-{
-	if (p->pol->rx_guard_on != 0) {
-		rx_guard_look(w, p);
-		return;
-	}
-	p->guard = false; // also what an earlier policy set
-	storm_excuse_ends(p);
-	gauge_set(&p->c.rx_guard, 0);
 }
 
 // ---- why a PAUSE was sent: the queue that holds most of a group (qos/cause.h). The queues are

@@ -150,7 +150,7 @@ struct policy_port {
 	bool routed; // forwards by IP address and is no port of the bridge
 	uint8_t mac[6]; // of a routed port: the router's there
 	uint8_t n_addrs;
-	// Groups that get frames no PAUSE could stop (policy_change.h); set as it is published.
+	// Groups that get frames no PAUSE could stop (switch_change.h); set as it is published.
 	uint8_t unpaused_pgs;
 	struct policy_addr addrs[MAX_PORT_ADDRS];
 	struct policer_params limit[N_LIMIT_KINDS];

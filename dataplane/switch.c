@@ -10,10 +10,11 @@
 #include <rte_malloc.h>
 
 #include "dataplane/egress.h"
-#include "dataplane/flood.h"
+#include "dataplane/bridging.h"
 #include "dataplane/pause.h"
-#include "dataplane/policy_change.h"
+#include "dataplane/switch_change.h"
 #include "dataplane/replica.h"
+#include "dataplane/routing.h"
 
 static_assert((int)POLICY_PORT_FRAMES == BURST + MAX_CONTROL_FRAMES,
 	      "policy_max_frames counts what a worker holds");
@@ -448,7 +449,7 @@ void switch_publish(struct weir_switch *sw, struct policy *policy, struct policy
 	learn_new_policy(sw);
 	for (unsigned i = 0; i < sw->n_ports; i++)
 		policy->ports[i].unpaused_pgs =
-			policy_change_unpaused(&(*old)->ports[i], &policy->ports[i]);
+			change_unpaused_pgs(&(*old)->ports[i], &policy->ports[i]);
 	sw->static_due = !learn_static(sw, policy);
 	routes_before_publish(sw, policy);
 	atomic_store_explicit(&sw->policy, policy, memory_order_release);

@@ -1,8 +1,114 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "dataplane/switch_change.h"
 
-#include "dataplane/policy_change.h"
+#include "dataplane/bits.h"
+#include "dataplane/qos/headroom.h"
 #include "dataplane/switch_impl.h"
+
+// ---- what a new policy changes for frames under way
+
+enum { ALL = 0xff };
+
+struct moves {
+	uint8_t paused; // classes that the policy before sends PFC for
+	uint8_t moved; // classes whose frames, group, queue or PFC change
+	uint8_t gained; // classes that get frames of classes that are not in `paused`
+};
+
+static uint8_t sends_pfc(const struct policy_port *pp)
+{
+	return pp->pfc.lossless & pp->pfc.tx;
+}
+
+// Frames of class `from` are of class `to` in the next policy.
+static void move(struct moves *m, unsigned from, unsigned to)
+{
+	if (from == to)
+		return;
+	m->moved |= (uint8_t)(1u << from | 1u << to);
+	if (!(m->paused >> from & 1))
+		m->gained |= (uint8_t)(1u << to);
+}
+
+static void move_frames(struct moves *m, const struct classify_params *a,
+			const struct classify_params *b)
+{
+	if (a->trust != b->trust) {
+		m->moved = ALL;
+		m->gained = ALL;
+	}
+	for (unsigned i = 0; i < sizeof(a->dscp_to_class); i++)
+		move(m, a->dscp_to_class[i], b->dscp_to_class[i]);
+	for (unsigned i = 0; i < sizeof(a->pcp_to_class); i++)
+		move(m, a->pcp_to_class[i], b->pcp_to_class[i]);
+	move(m, a->default_class, b->default_class);
+}
+
+static struct moves moves_of(const struct policy_port *old, const struct policy_port *next)
+{
+	const struct classify_params *a = &old->classify, *b = &next->classify;
+	struct moves m = {.paused = sends_pfc(old)};
+	uint8_t turned = (uint8_t)(sends_pfc(old) ^ sends_pfc(next));
+
+	m.moved = turned | (a->lossless ^ b->lossless);
+	m.gained = turned & sends_pfc(next);
+	for (unsigned c = 0; c < N_CLASSES; c++)
+		if (a->class_to_pg[c] != b->class_to_pg[c] ||
+		    a->class_to_queue[c] != b->class_to_queue[c])
+			m.moved |= (uint8_t)(1u << c);
+	move_frames(&m, a, b);
+	return m;
+}
+
+// Those of the classes that either policy sends PFC for on the port.
+static uint8_t on_port(const struct policy_port *old, const struct policy_port *next,
+		       uint8_t classes)
+{
+	return classes & (sends_pfc(old) | sends_pfc(next));
+}
+
+// Classes, as a bitmap, that must not arrive while the policy changes. A class is one of them when
+// either policy sends PFC for the class on some port, and its frames, group, queue or PFC change. A
+// class that moves on one port is paused on all ports: its frames cross the switch.
+static uint8_t classes_that_move(const struct policy *old, const struct policy *next)
+{
+	uint8_t classes = 0;
+
+	for (unsigned i = 0; i < next->n_ports; i++)
+		classes |= on_port(&old->ports[i], &next->ports[i],
+						 moves_of(&old->ports[i], &next->ports[i]).moved);
+	return classes;
+}
+
+uint8_t change_unpaused_pgs(const struct policy_port *old, const struct policy_port *next)
+{
+	uint8_t gained = moves_of(old, next).gained & next->classify.lossless, groups = 0;
+
+	for_each_bit (c, gained)
+		groups |= (uint8_t)(1u << next->classify.class_to_pg[c]);
+	return groups;
+}
+
+static uint64_t fill_ns(const struct policy *p, unsigned port)
+{
+	const struct policy_port *pp = &p->ports[port];
+	uint64_t cells = 0;
+
+	for (unsigned g = 0; g < N_PGS; g++)
+		if (pp->pg[g].xoff_cells > cells)
+			cells = pp->pg[g].xoff_cells;
+	return headroom_fill_ns(cells * p->cell.bytes, pp->speed_bps);
+}
+
+// How long the port's peer may still send after a PAUSE, as the headroom of both policies plans.
+static uint64_t response_ns_of(const struct policy *old, const struct policy *next, unsigned port)
+{
+	uint64_t a = fill_ns(old, port), b = fill_ns(next, port);
+
+	return a > b ? a : b;
+}
+
+// ---- the change
 
 static_assert((int)CHANGE_MAX_WORKERS == (int)MAX_WORKERS, "each worker has its place");
 
@@ -17,12 +123,12 @@ void change_begin(struct weir_switch *sw, const struct policy *next, uint64_t no
 	const struct policy *old = sw->policy_mem;
 
 	*c = (struct policy_change){.next = next, .began_ns = now_ns, .late_ns = late_ns};
-	c->classes = policy_change_classes(old, next);
+	c->classes = classes_that_move(old, next);
 	if (c->classes == 0)
 		return;
 	for (unsigned i = 0; i < sw->n_ports; i++) {
 		uint8_t classes =
-			policy_change_on_port(&old->ports[i], &next->ports[i], c->classes);
+			on_port(&old->ports[i], &next->ports[i], c->classes);
 
 		ask(sw, i, classes);
 		c->n_ports += classes != 0;
@@ -45,7 +151,7 @@ void change_end(struct weir_switch *sw, const struct policy_change *c)
 static bool port_is_silent(const struct weir_switch *sw, const struct policy_change *c,
 			   unsigned port, uint64_t now_ns)
 {
-	uint64_t response_ns = policy_change_response_ns(sw->policy_mem, c->next, port);
+	uint64_t response_ns = response_ns_of(sw->policy_mem, c->next, port);
 	uint8_t left = atomic_load_explicit(&sw->want.pause[port], memory_order_relaxed);
 
 	for_each_bit (cls, left) {

@@ -11,7 +11,7 @@
 //   handoff ring a -> b    worker a                      worker b
 //   learn, event rings     their worker                  control
 //   fdb                    control                       workers (forward/fdb.h)
-//   reported[set][port]    the port's owner              workers (flood.h)
+//   reported[set][port]    the port's owner              workers (bridging.c)
 //   learning.taken         control                       workers
 //   neighbours, adj words  control                       workers (forward/neighbours.h, route.h)
 //   punt rings of a port   the port's owner              control
@@ -39,11 +39,9 @@
 #include "dataplane/roce/feed.h"
 #include "dataplane/switch.h"
 #include "dataplane/switch_flows.h"
-#include "dataplane/switch_learn.h"
 #include "dataplane/switch_routes.h"
 #include "dataplane/tap.h"
 #include "dataplane/units.h"
-#include "dataplane/waiting.h"
 
 enum {
 	MAX_CONTROL_FRAMES = 4,
@@ -77,6 +75,20 @@ struct punt_port {
 	struct rte_ring *ring[N_PUNT_KINDS]; // neighbour_frame; PUNT_ASK: neighbour_ask
 	// The port's owner's.
 	struct policer policer[N_PUNT_KINDS], icmp;
+};
+
+// Frames of routed ports whose next hop is being requested (routing.h).
+enum { WAITING_MAX = 64 }; // of a worker; of a port: POLICY_PORT_WAITING
+struct waiting {
+	struct frame f;
+	struct pkt_info pkt;
+	uint64_t end_ns; // then it is dropped
+};
+struct waiting_room {
+	unsigned n;
+	uint32_t version; // of the neighbours, when the frames were last looked at
+	uint64_t policy; // version of the policy that they came under
+	struct waiting all[WAITING_MAX]; // the oldest first
 };
 
 // What a worker needs to route; made with the first policy that does.
@@ -132,6 +144,48 @@ struct ipcc_rt {
 	struct ipcc_state state;
 	struct feed feed;
 	struct ipcc_counters c;
+};
+
+// Learning of addresses: what workers report of sources that the table does not know, and what
+// control keeps of it.
+struct learn_record {
+	uint64_t key;
+	uint64_t port;
+};
+
+enum mac_notice_kind {
+	MAC_NOTICE_LEARNED,
+	MAC_NOTICE_MOVED,
+	MAC_NOTICE_EVICTED,
+	MAC_NOTICE_FLAPPING,
+	MAC_NOTICE_STICKY,
+	N_MAC_NOTICES,
+};
+
+// What control has to say about addresses of one port.
+struct mac_notice {
+	uint64_t key; // the first one
+	uint64_t said_ns; // when the last record was given out; 0: never
+	uint32_t n; // addresses since then; 0: nothing to say
+	uint8_t other; // the other port, or FDB_NO_PORT
+};
+
+// Control's side of the address table (switch_learn.c). Workers read `taken`.
+struct learning {
+	ctr_t taken[POLICY_MAX_PORTS]; // reports of the port's addresses
+	struct mac_notice notice[N_MAC_NOTICES][POLICY_MAX_PORTS], aged;
+	unsigned next; // of [port][kind], as one index: who says something first
+	bool noted; // there is something to say
+	bool full; // and it was said
+};
+
+// An address that a port's owner has just reported to control. The hash of the address selects a
+// set, and each port has one slot in each set. So a flood of addresses at one port overwrites slots
+// of that port only.
+enum { REPORTED_SETS = 64, REPORTED_NS = 50000000 };
+struct reported {
+	_Atomic uint64_t key; // 0 while the slot changes
+	_Atomic uint64_t t_ns;
 };
 
 struct __rte_cache_aligned worker {
@@ -243,7 +297,7 @@ struct weir_switch {
 	struct rte_mempool *pool;
 	struct rte_rcu_qsbr *qsbr;
 	struct fdb fdb;
-	struct reported *reported; // [REPORTED_SETS][n_ports] (flood.h)
+	struct reported *reported; // [REPORTED_SETS][n_ports] (bridging.c)
 	struct neighbours neighbours;
 	struct route_table *retired_tables; // until the end of their grace
 	uint8_t punt_next[N_PUNT_KINDS]; // port that control asks first, in turn
@@ -339,3 +393,11 @@ void control_say(struct weir_switch *sw, enum event_type type, unsigned port, un
 unsigned storms_say(struct weir_switch *sw, uint64_t now_ns, struct event *events, unsigned n);
 void storms_new_policy(struct weir_switch *sw);
 void storms_free(struct weir_switch *sw);
+
+// ---- switch_learn.c: parts of switch_control_step. Return how many records they gave out.
+// Learns what workers report.
+unsigned learn_control(struct weir_switch *sw, uint64_t now_ns, struct event *events, unsigned n);
+// Forgets a few addresses that are too old.
+unsigned learn_age(struct weir_switch *sw, uint64_t now_ns, struct event *events, unsigned n);
+// Limits and shares of the ports.
+void learn_new_policy(struct weir_switch *sw);

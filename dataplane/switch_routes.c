@@ -16,15 +16,6 @@ static_assert(sizeof(struct neighbour_ask) % 4 == 0, "a ring element is whole wo
 
 // ---- what routing needs beside the policy: made with the first policy that routes
 
-static struct rte_ring *ring(const struct weir_switch *sw, const char *what, unsigned id,
-			     unsigned kind, unsigned elem, unsigned n)
-{
-	char name[NAME_LEN];
-
-	snprintf(name, sizeof(name), "%.12s-%s%u-%u", sw->policy_mem->name, what, id, kind);
-	return rte_ring_create_elem(name, elem, n, SOCKET_ID_ANY, RING_F_SP_ENQ | RING_F_SC_DEQ);
-}
-
 static void punt_free(struct punt_port *p)
 {
 	for (unsigned k = 0; p != NULL && k < N_PUNT_KINDS; k++)
@@ -85,8 +76,8 @@ static int l3_create(const struct weir_switch *sw, unsigned worker, bool compact
 		return -ENOMEM;
 	l->neighbours = &sw->neighbours;
 	for (unsigned k = 0; k < N_SEND_KINDS; k++) {
-		l->sends[k] = ring(sw, "se", worker, k, sizeof(struct neighbour_frame),
-				   compact ? RING_COMPACT : RING_SENDS);
+		l->sends[k] = switch_ring(sw, "se", worker, k, sizeof(struct neighbour_frame),
+					  (compact ? RING_COMPACT : RING_SENDS) - 1);
 		if (l->sends[k] == NULL) {
 			l3_free(l);
 			return -ENOMEM;
@@ -222,15 +213,6 @@ void routes_free_retired(struct weir_switch *sw)
 		sw->retired_tables = t->next;
 		route_table_destroy(t);
 	}
-}
-
-const char *switch_table_kind(const struct weir_switch *sw, uint8_t family)
-{
-	const struct route_table *t = sw->policy_mem->table;
-
-	if (t == NULL)
-		return NULL;
-	return (family == FAMILY_V4 ? t->flat_v4 : t->flat_v6) ? "flat" : "tree";
 }
 
 // ---- neighbours

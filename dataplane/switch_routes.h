@@ -53,6 +53,3 @@ int switch_set_neighbour(struct weir_switch *sw, uint8_t port, const struct poli
 // the other next hops of the route meanwhile; where none is left, there is no route. A publish
 // forgets the answers: call it again.
 void switch_track_nexthops(struct weir_switch *sw, nexthop_leads_fn *leads, void *arg);
-
-// Flat or tree, for who wants to know (4 and 6); NULL: no table.
-const char *switch_table_kind(const struct weir_switch *sw, uint8_t family);

@@ -65,15 +65,6 @@ uint64_t tap_lost_of(const struct tap *t, unsigned port)
 	return n;
 }
 
-uint64_t tap_lost(const struct tap *t)
-{
-	uint64_t n = 0;
-
-	for (unsigned port = 0; port < POLICY_MAX_PORTS; port++)
-		n += tap_lost_of(t, port);
-	return n;
-}
-
 static int make_rings(struct tap *t)
 {
 	size_t rings_bytes = t->n_workers * sizeof(t->rings[0]);

@@ -86,6 +86,5 @@ unsigned tap_read(struct tap *t, unsigned worker, const struct tap_record **out,
 // Takes the n oldest records of a worker out of its ring.
 void tap_release(struct tap *t, unsigned worker, unsigned n);
 
-// Frames that found a ring full, so far: of all ports, or of one.
-uint64_t tap_lost(const struct tap *t);
+// Frames of a port that found a ring full, so far.
 uint64_t tap_lost_of(const struct tap *t, unsigned port);

@@ -79,7 +79,8 @@ void schedule_check_refused(struct schedule *s)
 				judge(s, records[i]);
 			tap_release(s->tap, w, n);
 		}
-	assert_int_equal(tap_lost(s->tap), 0);
+	for (unsigned port = 0; port < SCHEDULE_PORTS; port++)
+		assert_int_equal(tap_lost_of(s->tap, port), 0);
 }
 
 // ---- a table without room

@@ -10,7 +10,7 @@
 #include <rte_jhash.h>
 #include <rte_rcu_qsbr.h>
 
-#include "dataplane/forward/neighbours.h"
+#include "dataplane/forward/route.h"
 #include "dataplane/packet/icrc.h"
 #include "dataplane/packet/wire.h"
 #include "dataplane/switch_routes.h"

@@ -332,7 +332,7 @@ static void tap_for_a_while(struct rig *r)
 				lost += records[k]->captured > 64 || records[k]->data[0] == 0xaa;
 			tap_release(tap, w, n);
 		}
-		tap_lost(tap);
+		tap_lost_of(tap, 0);
 	}
 	assert_int_equal(lost, 0);
 	await(r, acknowledged, switch_set_tap(r->sw, NULL));
