@@ -71,10 +71,8 @@ struct compiler {
 };
 
 // config_compile with an assumed speed for ports whose link decides.
-__attribute__((warn_unused_result)) int compile_policy(const struct config *c,
-						       const struct port_facts *facts,
-						       uint64_t assumed_speed_bps,
-						       struct policy **out, struct diags *d);
+must_check int compile_policy(const struct config *c, const struct port_facts *facts,
+			      uint64_t assumed_speed_bps, struct policy **out, struct diags *d);
 
 // Steps of a feature with a file of its own. Each reports into k->s and goes on.
 void compile_routes(struct compiler *k); // prefixes, groups, next hops, neighbours

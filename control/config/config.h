@@ -11,6 +11,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "dataplane/compiler.h"
 #include "dataplane/policy.h"
 #include "dataplane/port_ops.h"
 #include "drivers/xdp/keep.h"
@@ -41,13 +42,12 @@ void diags_fini(struct diags *d);
 
 // 0, -EINVAL with *d filled (also for a file that cannot be read: `file: cannot open: reason`).
 // *out is untouched on failure.
-__attribute__((warn_unused_result)) int config_load(const char *path, struct config **out,
-						    struct diags *d);
+must_check int config_load(const char *path, struct config **out, struct diags *d);
 // The same, and *text is the file as it was read, for the caller to free.
-__attribute__((warn_unused_result)) int config_load_text(const char *path, struct config **out,
-							 char **text, struct diags *d);
-__attribute__((warn_unused_result)) int config_parse(const char *name, const char *text, size_t len,
-						     struct config **out, struct diags *d);
+must_check int config_load_text(const char *path, struct config **out, char **text,
+				struct diags *d);
+must_check int config_parse(const char *name, const char *text, size_t len, struct config **out,
+			    struct diags *d);
 void config_destroy(struct config *c); // NULL is fine
 
 // The same file with maps laid over it, and with the ports of another world: how the lab runs the
@@ -75,9 +75,8 @@ struct config_overlay {
 // What is taken over is copied into the arena, with `file` as its place where it has none.
 struct arena;
 void overlay_merge(struct arena *a, struct node *base, const struct node *over, const char *file);
-__attribute__((warn_unused_result)) int config_load_overlay(const char *path,
-							    const struct config_overlay *o,
-							    struct config **out, struct diags *d);
+must_check int config_load_overlay(const char *path, const struct config_overlay *o,
+				   struct config **out, struct diags *d);
 
 // What the daemon needs before it can open the devices.
 struct config_port_open {
@@ -101,9 +100,8 @@ uint32_t config_time_scale(const struct config *c); // of the live clock (contro
 // facts: one per port, or NULL for a plan without devices (no skid, speed as configured, and
 // where that is absent an error). Fails when the policy cannot hold on these ports (headroom beyond
 // the buffer, MTU beyond the device), with *d filled. The caller frees *out with policy_destroy.
-__attribute__((warn_unused_result)) int config_compile(const struct config *c,
-						       const struct port_facts *facts,
-						       struct policy **out, struct diags *d);
+must_check int config_compile(const struct config *c, const struct port_facts *facts,
+			      struct policy **out, struct diags *d);
 void policy_destroy(struct policy *p);
 
 // Appends warnings about a policy that compiles but cannot mean what it says: a lossless class
@@ -129,8 +127,8 @@ const char *config_flood_note(const struct policy *p, char *out, size_t out_len)
 
 // 0, or -EINVAL with *d naming every restart-only key that `next` changes against the running
 // policy.
-__attribute__((warn_unused_result)) int
-config_check_reload(const struct config *running, const struct config *next, struct diags *d);
+must_check int config_check_reload(const struct config *running, const struct config *next,
+				   struct diags *d);
 
 // The keys that differ, by path. One that is given in only one of both counts, whatever its default
 // is. Zeroed by the caller.
@@ -162,8 +160,7 @@ struct memory_plan {
 
 // A policy before a port is open: with facts that need at least as many frames as those of the
 // ports. 0, -EINVAL with *d filled, or -ENOMEM.
-__attribute__((warn_unused_result)) int memory_compile(const struct config *c, struct policy **out,
-						       struct diags *d);
+must_check int memory_compile(const struct config *c, struct policy **out, struct diags *d);
 struct memory_plan memory_plan(const struct config *c, const struct policy *p);
 
 enum { MEMORY_WHY_LEN = 256 };

@@ -7,6 +7,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+#include "dataplane/compiler.h"
 #include "dataplane/policy.h"
 
 struct config;
@@ -24,8 +25,7 @@ void config_set_routed(struct config *c, unsigned port, bool routed);
 // Replaces the routes of the file, and asks for compact tables. The routes are copied; those that
 // follow each other with the same `nexthops` share one copy. 0, or -EINVAL where a route is none: a
 // port that does not exist or does not route, a prefix twice, stray bits, too many next hops.
-__attribute__((warn_unused_result)) int
-config_set_routes(struct config *c, const struct config_route *routes, unsigned n);
+must_check int config_set_routes(struct config *c, const struct config_route *routes, unsigned n);
 
 // Instead of what the file says. Tiers of a fabric need different seeds.
 void config_set_ecmp(struct config *c, uint64_t seed, enum ecmp_by by);
