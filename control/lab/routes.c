@@ -24,44 +24,25 @@ static uint32_t vertex(const struct scenario *sc, const struct sc_end *e)
 	return e->is_switch ? e->node : sc->n_switches + e->node;
 }
 
-void routes_islands(struct scenario *sc)
+uint32_t routes_islands(struct scenario *sc)
 {
-	uint32_t n = sc->n_switches + sc->n_hosts;
+	uint32_t n = sc->n_switches + sc->n_hosts, closes = SC_NO_LINK;
 	uint32_t *parent = arena_alloc(sc->arena, n * sizeof(*parent));
 
 	for (uint32_t i = 0; i < n; i++)
 		parent[i] = i;
 	for (uint32_t i = 0; i < sc->n_links; i++) {
 		const struct sc_link *l = &sc->links[i];
+		uint32_t a = root_of(parent, vertex(sc, &l->end[0]));
+		uint32_t b = root_of(parent, vertex(sc, &l->end[1]));
 
-		parent[root_of(parent, vertex(sc, &l->end[0]))] =
-			root_of(parent, vertex(sc, &l->end[1]));
+		if (a == b && closes == SC_NO_LINK)
+			closes = i;
+		parent[a] = b;
 	}
 	for (uint32_t i = 0; i < sc->n_hosts; i++)
 		sc->hosts[i].island = root_of(parent, sc->n_switches + i);
-}
-
-bool routes_is_tree(const struct scenario *sc, uint32_t *link)
-{
-	uint32_t parent[SC_MAX_SWITCHES];
-
-	for (uint32_t i = 0; i < sc->n_switches; i++)
-		parent[i] = i;
-	for (uint32_t i = 0; i < sc->n_links; i++) {
-		const struct sc_link *l = &sc->links[i];
-		uint32_t a, b;
-
-		if (!l->end[0].is_switch || !l->end[1].is_switch)
-			continue;
-		a = root_of(parent, l->end[0].node);
-		b = root_of(parent, l->end[1].node);
-		if (a == b) {
-			*link = i;
-			return false;
-		}
-		parent[a] = b;
-	}
-	return true;
+	return closes;
 }
 
 // Hops of every switch to one of them, breadth first. ends_down: as of routes_follow, or NULL.

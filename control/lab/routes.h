@@ -7,11 +7,9 @@
 #include "control/config/routes.h"
 #include "control/lab/scenario.h"
 
-// Numbers the islands: sets sc_host.island.
-void routes_islands(struct scenario *sc);
-
-// Whether the switches form no loop. False: *link closes one.
-bool routes_is_tree(const struct scenario *sc, uint32_t *link);
+// Numbers the islands: sets sc_host.island. The first link that closes a loop of switches, or
+// SC_NO_LINK: the switches form a tree.
+uint32_t routes_islands(struct scenario *sc);
 
 // Distances of all switches, in the arena of the scenario.
 struct routes {

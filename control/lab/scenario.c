@@ -402,8 +402,8 @@ static void finish_switches(struct sc_builder *b)
 static void choose_forwarding(struct sc_builder *b)
 {
 	struct scenario *sc = b->sc;
-	uint32_t link = 0;
-	bool tree = routes_is_tree(sc, &link);
+	uint32_t link = routes_islands(sc);
+	bool tree = link == SC_NO_LINK;
 
 	if (b->k.forwarding.n == FORWARD_BRIDGE && !tree)
 		REFUSE(b->r.sink, &b->k.forwarding,
@@ -770,7 +770,6 @@ static void build(struct sc_builder *b)
 	finish_switches(b);
 	sc_build_routes(b);
 	choose_forwarding(b);
-	routes_islands(sc);
 	b->sound = b->r.sink->n_errors == mistakes;
 	finish_hosts(b);
 	sc->flows = b->k.flows.items;

@@ -50,28 +50,30 @@ int scenario_port(const struct scenario *sc, uint32_t sw, const char *name)
 
 // ---- patterns
 
-// The number at the head of a name and the numbers in brackets at the head of a pattern.
-static bool range_holds(const char *inside, size_t len, const char *digits, size_t n_digits)
+// The numbers of a range whose text inside the brackets has len characters. False: it is none.
+static bool read_range(const char *inside, size_t len, struct cfg_set *set)
 {
-	char range[256], number[8];
-	struct cfg_set set = {0};
+	char range[256];
 	const char *why;
-	long v;
 
-	if (len >= sizeof(range) || n_digits == 0 || n_digits >= sizeof(number))
+	if (len >= sizeof(range))
 		return false;
 	memcpy(range, inside, len);
 	range[len] = '\0';
-	memcpy(number, digits, n_digits);
-	number[n_digits] = '\0';
-	v = strtol(number, NULL, 10);
-	if (v >= CFG_SET_BITS || !schema_parse_ranges(range, 0, CFG_SET_BITS - 1, &set, &why))
-		return false;
+	return schema_parse_ranges(range, 0, CFG_SET_BITS - 1, set, &why);
+}
+
+// The number at the head of a name and the numbers in brackets at the head of a pattern.
+static bool range_holds(const char *inside, size_t len, const char *digits, size_t n_digits)
+{
+	unsigned long v = strtoul(digits, NULL, 10);
+	struct cfg_set set = {0};
+
 	// "h[1-8]" names h1, not h01; "h[01-08]" the other way round.
-	if (number[0] == '0' && n_digits > 1 && range[0] != '0')
-		return false;
-	return (set.bits[v / 64] >> (v % 64) & 1) != 0 &&
-	       (range[0] != '0' || strspn(range, "0123456789") == n_digits);
+	return n_digits != 0 && n_digits < 8 && v < CFG_SET_BITS && read_range(inside, len, &set) &&
+	       (*digits != '0' || n_digits == 1 || *inside == '0') &&
+	       cfg_set_has(&set, (unsigned)v) &&
+	       (*inside != '0' || strspn(inside, "0123456789") == n_digits);
 }
 
 // What lies up to the next star or the end, at the head of the name; what follows it, or NULL. A
@@ -173,15 +175,10 @@ static unsigned range_size(const char *text)
 {
 	const char *open = strchr(text, '['), *end = open == NULL ? NULL : strchr(open, ']');
 	struct cfg_set set = {0};
-	char range[256];
-	const char *why;
 
-	if (end == NULL || strchr(text, '*') != NULL || strchr(end, '[') != NULL ||
-	    (size_t)(end - open) > sizeof(range))
+	if (end == NULL || strchr(text, '*') != NULL || strchr(end, '[') != NULL)
 		return 0;
-	memcpy(range, open + 1, (size_t)(end - open) - 1);
-	range[end - open - 1] = '\0';
-	return schema_parse_ranges(range, 0, CFG_SET_BITS - 1, &set, &why) ? set.n : 0;
+	return read_range(open + 1, (size_t)(end - open) - 1, &set) ? set.n : 0;
 }
 
 // The hosts of one range, all there, in the order in which it is written: "h[2-16,1]".

@@ -559,30 +559,27 @@ int traffic_create(const struct scenario *sc, struct traffic **out)
 	return 0;
 }
 
-static void free_sources(struct run *r)
-{
-	for (uint32_t i = 0; r->sources != NULL && i < r->f->n_src; i++) {
-		struct pair **pairs = r->sources[i].pairs;
-
-		for (uint32_t d = 0; pairs != NULL && d < r->f->n_dst; d++) {
-			if (pairs[d] != NULL)
-				free(pairs[d]->lanes);
-			free(pairs[d]);
-		}
-		free(pairs);
-	}
-	free(r->sources);
-}
-
 void traffic_destroy(struct traffic *t)
 {
 	if (t == NULL)
 		return;
 	for (uint32_t i = 0; t->runs != NULL && i < t->sc->n_flows; i++) {
-		free_sources(&t->runs[i]);
-		free(t->runs[i].lanes);
-		free(t->runs[i].order);
-		free(t->runs[i].round_starts);
+		struct run *r = &t->runs[i];
+
+		for (uint32_t s = 0; r->sources != NULL && s < r->f->n_src; s++) {
+			struct pair **pairs = r->sources[s].pairs;
+
+			for (uint32_t d = 0; pairs != NULL && d < r->f->n_dst; d++) {
+				if (pairs[d] != NULL)
+					free(pairs[d]->lanes);
+				free(pairs[d]);
+			}
+			free(pairs);
+		}
+		free(r->sources);
+		free(r->lanes);
+		free(r->order);
+		free(r->round_starts);
 	}
 	for (uint32_t i = 0; i < t->n_lanes; i++) {
 		free(t->lanes[i]->queue.ring);

@@ -13,6 +13,7 @@
 #include "control/lab/workload.h"
 #include "dataplane/packet/cm.h"
 #include "dataplane/policy.h"
+#include "dataplane/units.h"
 #include "drivers/nic/requester.h"
 #include "drivers/nic/frames.h"
 
@@ -342,21 +343,17 @@ static void load_sizes(struct resolver *r, const char *text)
 		path = arena_printf(a, "%.*s%s%s%s", folder, r->sc->file, is_file ? "" : "sizes/",
 				    text, is_file ? "" : ".cdf");
 	err = cdf_load(path, a, &r->f->sizes, r->s);
-	if (err == -ENOENT && !is_file) {
+	if (err == -ENOENT && !is_file)
 		err = cdf_load(arena_printf(a, "%s/sizes/%s.cdf", bundle_dir(), text), a,
 			       &r->f->sizes, r->s);
-		if (err == -ENOENT) {
-			REFUSE(r->s, &r->f->size,
-			       "\"%s\" is neither a size such as 64KB, nor unlimited, nor a "
-			       "distribution: there is no %s",
-			       schema_shown(a, text), path);
-			return;
-		}
-	}
-	if (err != 0 && err != -EINVAL) {
-		REFUSE(r->s, &r->f->size, "%s: cannot read: %s", schema_shown(r->sc->arena, path),
+	if (err == -ENOENT && !is_file)
+		REFUSE(r->s, &r->f->size,
+		       "\"%s\" is neither a size such as 64KB, nor unlimited, nor a distribution: "
+		       "there is no %s",
+		       schema_shown(a, text), path);
+	else if (err != 0 && err != -EINVAL)
+		REFUSE(r->s, &r->f->size, "%s: cannot read: %s", schema_shown(a, path),
 		       strerror(-err));
-	}
 }
 
 static void resolve_size(struct resolver *r)
@@ -514,21 +511,6 @@ static void check_connections(struct resolver *r)
 	report_broken(r, rules, N(rules));
 }
 
-static void resolve_storage(struct lab_flow *f)
-{
-	const struct lab_storage_keys *k = &f->storage;
-
-	f->store = (struct storage_params){
-		.small_bytes = (uint32_t)k->small.n,
-		.large_bytes = (uint32_t)k->large.n,
-		.chunk_bytes = (uint32_t)k->chunk.n,
-		.request_bytes = (uint32_t)k->request.n,
-		.reply_bytes = (uint32_t)k->reply.n,
-		.credits = (uint32_t)k->credits.n,
-		.reads_ppm = (uint32_t)k->reads.n,
-	};
-}
-
 // ---- room in the NICs
 
 static int count_pair(void *arg, uint32_t src, uint32_t dst)
@@ -550,14 +532,9 @@ static void size_nics(struct resolver *r)
 			diag_add(r->s, DIAG_ERROR, h->at, h->name,
 				 "its flows need %u connections, and a NIC has at most %d", need,
 				 NIC_MAX_QPS);
-		if (r->pooled[i])
-			need = need + POOL_QPS < NIC_MAX_QPS ? need + POOL_QPS : NIC_MAX_QPS;
-		if (need > NIC_MAX_QPS)
-			need = NIC_MAX_QPS;
-		if (h->nic.max_qps < need)
-			h->nic.max_qps = (uint16_t)need;
-		if (h->nic.max_peers < r->sc->n_hosts)
-			h->nic.max_peers = (uint16_t)r->sc->n_hosts;
+		need = (uint32_t)min_u64(need + (r->pooled[i] ? POOL_QPS : 0), NIC_MAX_QPS);
+		h->nic.max_qps = (uint16_t)max_u64(h->nic.max_qps, need);
+		h->nic.max_peers = (uint16_t)max_u64(h->nic.max_peers, r->sc->n_hosts);
 	}
 }
 
@@ -606,7 +583,15 @@ static void resolve_one(struct resolver *r, uint32_t n)
 	f->label = f->name.text != NULL ? f->name.text : arena_printf(r->sc->arena, "f%u", n + 1);
 	if (f->mtu.n > 0)
 		f->payload = (uint16_t)f->mtu.n;
-	resolve_storage(f);
+	f->store = (struct storage_params){
+		.small_bytes = (uint32_t)f->storage.small.n,
+		.large_bytes = (uint32_t)f->storage.large.n,
+		.chunk_bytes = (uint32_t)f->storage.chunk.n,
+		.request_bytes = (uint32_t)f->storage.request.n,
+		.reply_bytes = (uint32_t)f->storage.reply.n,
+		.credits = (uint32_t)f->storage.credits.n,
+		.reads_ppm = (uint32_t)f->storage.reads.n,
+	};
 	resolve_tcp(r);
 	claim_dscp(r);
 	resolve_hosts(r);

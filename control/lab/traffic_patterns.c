@@ -340,6 +340,7 @@ static bool poisson_go(struct op *op)
 
 static bool service_go(struct op *op);
 
+// Begins an operation. False: no queue pair is left.
 static bool go(struct op *op)
 {
 	return op->run->f->pattern.n == PATTERN_POISSON ? poisson_go(op) : service_go(op);
@@ -490,8 +491,7 @@ static void start_source(struct run *r, uint32_t i, uint64_t mean_q16)
 	const struct lab_flow *f = r->f;
 	uint64_t start_ns = (uint64_t)f->start.n;
 
-	*s = (struct source){.run = r, .host = f->src[i],
-			     .rng = workload_rng(r->seed, i)};
+	*s = (struct source){.run = r, .host = f->src[i], .rng = workload_rng(r->seed, i)};
 	while (s->self < f->n_dst && f->dst[s->self] != s->host)
 		s->self++;
 	STAILQ_INIT(&s->waiting);
@@ -545,36 +545,28 @@ static uint32_t next_bytes(const struct op *op)
 
 // ---- the client
 
-static bool ask(struct op *op)
+// Sends the request. False: no queue pair is left.
+static bool service_go(struct op *op)
 {
-	struct lane *l = pair_lane(op->pair, LANE_REQUEST);
+	const struct storage_params *store = &op->run->f->store;
 	uint32_t n_bytes = (uint32_t)op->run->f->request.n;
+	struct pair *p = op->pair;
+	struct lane *l;
 
+	if (is_storage(op) && p->credits_used == store->credits) {
+		STAILQ_INSERT_TAIL(&p->waiting, op, next);
+		return true;
+	}
+	l = pair_lane(p, LANE_REQUEST);
 	if (l == NULL)
 		return false;
 	if (is_storage(op))
-		n_bytes = storage_request_bytes(&op->run->f->store, op->is_read, op->n_bytes);
+		n_bytes = storage_request_bytes(store, op->is_read, op->n_bytes);
 	op->waits = STEP_BIT(STEP_REQUEST) | STEP_BIT(STEP_ANSWER);
 	if (op->is_read && next_bytes(op) != 0)
 		op->waits |= STEP_BIT(STEP_DATA);
 	lane_post(l, op, STEP_REQUEST, n_bytes);
-	return true;
-}
-
-// False: no queue pair is left.
-static bool service_go(struct op *op)
-{
-	struct pair *p = op->pair;
-
-	if (!is_storage(op))
-		return ask(op);
-	if (p->credits_used == op->run->f->store.credits) {
-		STAILQ_INSERT_TAIL(&p->waiting, op, next);
-		return true;
-	}
-	if (!ask(op))
-		return false;
-	p->credits_used++;
+	p->credits_used += is_storage(op);
 	return true;
 }
 
@@ -641,16 +633,7 @@ static void move(void *arg, uint64_t now_ns)
 		reply(op, now_ns);
 }
 
-// The server knows that a piece is complete.
-static void moved(struct op *op)
-{
-	if (op->moved < op->n_bytes)
-		move(op, traffic_now(op->run->t));
-	else if (!op->is_read)
-		think(op, reply);
-}
-
-// ---- what NICs tell
+// ---- reports of the NICs
 
 static void service_done(struct lane *l, struct op *op, enum step step, const struct nic_done *d)
 {
@@ -660,8 +643,10 @@ static void service_done(struct lane *l, struct op *op, enum step step, const st
 	if (step == STEP_REQUEST) {
 		op->first_tx_ns = d->first_tx_ns;
 		came(op, step);
-	} else if (step == STEP_DATA) {
-		moved(op);
+	} else if (step == STEP_DATA && op->moved < op->n_bytes) {
+		move(op, traffic_now(op->run->t)); // the server knows that a piece is complete
+	} else if (step == STEP_DATA && !op->is_read) {
+		think(op, reply);
 	}
 }
 
