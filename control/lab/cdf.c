@@ -23,11 +23,9 @@ struct cdf_reader {
 
 static bool complain(struct cdf_reader *r, const char *at, const char *what)
 {
-	struct cfg_pos pos = {.line = r->number, .column = (uint32_t)(at - r->line) + 1};
+	const struct cfg_pos pos = {r->number, (uint32_t)(at - r->line) + 1, r->file, NULL};
 
-	pos.file = r->file;
-	diag_add(r->s, DIAG_ERROR, pos, NULL, "%s", what);
-	return false;
+	return diag_add(r->s, DIAG_ERROR, pos, NULL, "%s", what);
 }
 
 static void skip_blanks(struct cdf_reader *r)
@@ -39,23 +37,6 @@ static void skip_blanks(struct cdf_reader *r)
 static bool at_end(const struct cdf_reader *r)
 {
 	return r->p == r->eol || *r->p == '#';
-}
-
-static bool read_bytes(struct cdf_reader *r, uint32_t *out)
-{
-	size_t digits = strspn(r->p, "0123456789");
-	const char *from = r->p;
-	unsigned long long n = digits == 0 ? 0 : strtoull(from, NULL, 10);
-
-	r->p += digits;
-	if (digits == 0 || (!at_end(r) && *r->p != ' ' && *r->p != '\t'))
-		return complain(
-			r, from,
-			"expected a size in bytes, then the probability of at most that size");
-	if (n > CDF_MAX_BYTES)
-		return complain(r, from, "a message has at most 1073741824 bytes");
-	*out = (uint32_t)n;
-	return true;
 }
 
 // A decimal number from 0 to 1, in 2^-32, rounded to the nearest. With so few decimals a double is
@@ -84,12 +65,20 @@ static bool read_point(struct cdf_reader *r)
 {
 	const struct cdf_point *last = r->n != 0 ? &r->points[r->n - 1] : NULL;
 	struct cdf_point *pt = &r->points[r->n];
+	size_t digits = strspn(r->p, "0123456789");
 	const char *bytes_at = r->p, *p_at;
+	unsigned long long n = digits == 0 ? 0 : strtoull(bytes_at, NULL, 10);
 
 	if (r->n == CDF_MAX_POINTS)
 		return complain(r, r->p, "more points than a distribution needs: at most 1024");
-	if (!read_bytes(r, &pt->n_bytes))
-		return false;
+	r->p += digits;
+	if (digits == 0 || (!at_end(r) && *r->p != ' ' && *r->p != '\t'))
+		return complain(
+			r, bytes_at,
+			"expected a size in bytes, then the probability of at most that size");
+	if (n > CDF_MAX_BYTES)
+		return complain(r, bytes_at, "a message has at most 1073741824 bytes");
+	pt->n_bytes = (uint32_t)n;
 	skip_blanks(r);
 	p_at = r->p;
 	if (!read_probability(r, &pt->p))
@@ -102,38 +91,29 @@ static bool read_point(struct cdf_reader *r)
 	return true;
 }
 
-static bool read_points(struct cdf_reader *r, const char *end)
-{
-	bool ok = true;
-
-	for (r->number = 1; r->p < end; r->p = r->eol + 1, r->number++) {
-		r->line = r->p;
-		r->eol = memchr(r->p, '\n', (size_t)(end - r->p));
-		if (r->eol == NULL)
-			r->eol = end;
-		skip_blanks(r);
-		if (!at_end(r) && !read_point(r))
-			ok = false;
-	}
-	r->number--;
-	return ok;
-}
-
 int cdf_parse(const char *file, const char *text, size_t len, struct arena *a, struct cdf *out,
 	      struct diag_sink *s)
 {
 	struct cdf_reader r = {.file = file, .p = text, .line = text, .eol = text, .s = s};
+	bool ok = true;
 
 	r.points = arena_alloc(a, (CDF_MAX_POINTS + 1) * sizeof(*r.points));
-	if (!read_points(&r, text + len))
-		return -EINVAL;
-	if (r.n == 0 || r.points[r.n - 1].p != ONE || r.points[r.n - 1].n_bytes == 0) {
-		r.number += r.number == 0;
-		complain(&r, r.line, "the last line must give the largest size and probability 1");
-		return -EINVAL;
+	for (; r.p < text + len; r.p = r.eol + 1) {
+		r.number++;
+		r.line = r.p;
+		r.eol = memchr(r.p, '\n', (size_t)(text + len - r.p));
+		if (r.eol == NULL)
+			r.eol = text + len;
+		skip_blanks(&r);
+		ok &= at_end(&r) || read_point(&r);
 	}
-	*out = (struct cdf){r.points, r.n};
-	return 0;
+	r.number += r.number == 0;
+	if (ok && (r.n == 0 || r.points[r.n - 1].p != ONE || r.points[r.n - 1].n_bytes == 0))
+		ok = complain(&r, r.line,
+			      "the last line must give the largest size and probability 1");
+	if (ok)
+		*out = (struct cdf){r.points, r.n};
+	return ok ? 0 : -EINVAL;
 }
 
 int cdf_load(const char *path, struct arena *a, struct cdf *out, struct diag_sink *s)

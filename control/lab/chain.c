@@ -42,16 +42,10 @@ void chain_begin(struct chain *c, uint64_t now_ns)
 
 // ---- queues
 
-static bool same_queue(struct chain_queue a, struct chain_queue b)
+// Queues in one order, for the first of a cycle.
+static uint64_t rank(struct chain_queue q)
 {
-	return a.sw == b.sw && a.port == b.port && a.cls == b.cls;
-}
-
-static bool before(struct chain_queue a, struct chain_queue b)
-{
-	if (a.sw != b.sw)
-		return a.sw < b.sw;
-	return a.port != b.port ? a.port < b.port : a.cls < b.cls;
+	return (uint64_t)q.sw << 16 | (uint64_t)q.port << 8 | q.cls;
 }
 
 // ---- findings
@@ -139,7 +133,7 @@ static bool same_cycle(const struct chain_finding *f, const struct chain_queue *
 	if (f->kind == CHAIN_ROOT || f->n_queues != n)
 		return false;
 	for (uint32_t i = 0; i < n; i++)
-		if (!same_queue(f->queues[i], q[i]))
+		if (rank(f->queues[i]) != rank(q[i]))
 			return false;
 	return true;
 }
@@ -154,7 +148,7 @@ static void found_cycle(struct chain *c, const struct chain_view *v, const struc
 
 	// Wherever a chain enters a cycle, its lowest queue comes first.
 	for (uint32_t i = 1; i < n; i++)
-		if (before(q[i], q[low]))
+		if (rank(q[i]) < rank(q[low]))
 			low = i;
 	for (uint32_t i = 0; i < n; i++)
 		turned[i] = q[(low + i) % n];
@@ -200,7 +194,7 @@ void chain_walk(struct chain *c, const struct chain_view *v, struct chain_queue 
 		if (p.by != CHAIN_BY_SWITCH)
 			return;
 		for (uint32_t i = 0; i < n; i++)
-			if (same_queue(path[i], p.next)) {
+			if (rank(path[i]) == rank(p.next)) {
 				found_cycle(c, v, &path[i], n - i);
 				return;
 			}

@@ -374,29 +374,14 @@ static int find_bottleneck(struct fluid_job *j)
 	return LAB_DONE;
 }
 
-// There and back: a mark is seen by the receiver, told to the sender, felt by the queue.
-static double loop_delay_s(const struct fluid_job *j)
-{
-	struct ideal_path path = {0};
-	struct ideal *i;
-	double ns = 0;
-
-	if (ideal_create(j->sc, &i) != 0)
-		return 0;
-	ideal_find(i, j->src, j->dst, &path);
-	ideal_destroy(i);
-	for (uint32_t l = 0; l < path.n; l++)
-		ns += 2 * (double)path.links[l].delay_ns +
-		      j->line_bytes * 8 * ns_per_s / (double)path.links[l].speed_bps;
-	return ns / ns_per_s;
-}
-
 static int find_params(struct fluid_job *j)
 {
 	const struct policy_port *pp = &j->fabric->switches[j->sw].policy->ports[j->port];
 	const struct wred_params *w;
 	const struct wred_curve *c;
 	const struct cc_config *cc = &j->sc->hosts[j->src].nic.cc;
+	struct ideal_path path = {0};
+	struct ideal *ideal;
 
 	j->queue = pp->classify.class_to_queue[j->cls];
 	w = &pp->queue[j->queue].wred;
@@ -427,7 +412,15 @@ static int find_params(struct fluid_job *j)
 	if (cc->np_gap_ns == 0)
 		return complain(j, "its receivers send a CNP per mark, which the model does not "
 				   "know");
-	j->p.delay_s = loop_delay_s(j);
+	// There and back: a mark goes to the receiver, a CNP to the sender, its data to the queue.
+	if (ideal_create(j->sc, &ideal) != 0)
+		return complain(j, "there is not enough memory");
+	ideal_find(ideal, j->src, j->dst, &path);
+	ideal_destroy(ideal);
+	for (uint32_t l = 0; l < path.n; l++)
+		j->p.delay_s += (2 * (double)path.links[l].delay_ns +
+				 j->line_bytes * 8 * ns_per_s / (double)path.links[l].speed_bps);
+	j->p.delay_s /= ns_per_s;
 	return LAB_DONE;
 }
 
