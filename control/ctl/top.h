@@ -144,19 +144,9 @@ enum top_trouble {
 };
 extern const char *const top_trouble_word[N_TROUBLES];
 
-#define TOP_SORTS(X)                                                                               \
-	X(TROUBLE, "trouble")                                                                      \
-	X(THROUGHPUT, "throughput")                                                                \
-	X(PAUSE, "pause")                                                                          \
-	X(DROPS, "drops")                                                                          \
-	X(MARKS, "marks")                                                                          \
-	X(BUFFER, "buffer")                                                                        \
-	X(PORT, "port") /* the order of the policy file */
-
 enum top_sort {
-#define X(id, word) TOP_SORT_##id,
-	TOP_SORTS(X)
-#undef X
+	TOP_SORT_TROUBLE, TOP_SORT_THROUGHPUT, TOP_SORT_PAUSE, TOP_SORT_DROPS, TOP_SORT_MARKS,
+	TOP_SORT_BUFFER, TOP_SORT_PORT, // the order of the policy file
 	N_TOP_SORTS,
 };
 

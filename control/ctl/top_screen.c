@@ -7,10 +7,10 @@
 #include <stdlib.h>
 #include <string.h>
 
-static const char *const sort_word[] = {
-#define X(id, word) word,
-	TOP_SORTS(X)
-#undef X
+static const char *const sort_word[N_TOP_SORTS] = {
+	[TOP_SORT_TROUBLE] = "trouble", [TOP_SORT_THROUGHPUT] = "throughput",
+	[TOP_SORT_PAUSE] = "pause", [TOP_SORT_DROPS] = "drops", [TOP_SORT_MARKS] = "marks",
+	[TOP_SORT_BUFFER] = "buffer", [TOP_SORT_PORT] = "port",
 };
 
 // All that the parts are drawn from.

@@ -146,20 +146,29 @@ static bool take_dscps(const struct opt *row, char *text, void *out)
 				      row->name, text);
 }
 
-static bool take_word(const struct opt *row, char *text, void *out)
+// The place of a text among words; -1, and the words as a list, where it is none of them.
+static int word_of(const char *text, const char *const *words, char list[NAMES_LEN])
 {
-	char list[64] = "";
-
-	for (uint8_t i = 0; row->words[i] != NULL; i++) {
+	list[0] = '\0';
+	for (int i = 0; words[i] != NULL; i++) {
 		size_t n = strlen(list);
 
-		if (strcmp(text, row->words[i]) == 0) {
-			*((uint8_t *)out + row->off) = i;
-			return true;
-		}
-		snprintf(list + n, sizeof(list) - n, "%s%s", n != 0 ? ", " : "", row->words[i]);
+		if (strcmp(text, words[i]) == 0)
+			return i;
+		snprintf(list + n, NAMES_LEN - n, "%s%s", n != 0 ? ", " : "", words[i]);
 	}
-	return bad("--%s: \"%s\" is none of %s", row->name, text, list);
+	return -1;
+}
+
+static bool take_word(const struct opt *row, char *text, void *out)
+{
+	char list[NAMES_LEN];
+	int i = word_of(text, row->words, list);
+
+	if (i < 0)
+		return bad("--%s: \"%s\" is none of %s", row->name, text, list);
+	*((uint8_t *)out + row->off) = (uint8_t)i;
+	return true;
 }
 
 // ---- congestion control, by the presets and keys of drivers/nic/dcqcn.h
@@ -229,27 +238,22 @@ static bool cc_set_key(const struct cc_key *key, const char *text, struct cc_con
 	return true;
 }
 
-static bool cc_set_np(const char *text, struct cc_config *c)
-{
-	static const char *const names[] = {
-		[NP_NONE] = "none", [NP_WINDOW] = "window", [NP_GAP] = "gap"};
-
-	for (uint8_t i = 0; i < N(names); i++)
-		if (strcmp(text, names[i]) == 0) {
-			c->np = i;
-			return true;
-		}
-	return bad("--cc-set: np=%s is none of none, window, gap", text);
-}
-
 static bool cc_set_text(const char *text, struct cc_config *c)
 {
+	static const char *const np_words[] = {
+		[NP_NONE] = "none", [NP_WINDOW] = "window", [NP_GAP] = "gap", NULL};
 	const char *eq = strchr(text, '=');
+	char list[NAMES_LEN];
+	int np;
 
 	if (eq == NULL)
 		return bad("--cc-set: \"%s\" is not KEY=VALUE, such as g=1/256", text);
-	if (strncmp(text, "np=", 3) == 0)
-		return cc_set_np(eq + 1, c);
+	if (strncmp(text, "np=", 3) == 0) {
+		np = word_of(eq + 1, np_words, list);
+		if (np >= 0)
+			c->np = (uint8_t)np;
+		return np >= 0 || bad("--cc-set: np=%s is none of %s", eq + 1, list);
+	}
 	for (unsigned i = 0; i < N_CC_KEYS; i++)
 		if (strlen(cc_keys[i].name) == (size_t)(eq - text) &&
 		    strncmp(text, cc_keys[i].name, (size_t)(eq - text)) == 0)

@@ -374,16 +374,6 @@ static void show_ports(const struct show *s, struct json_object *out)
 	emit(single_in(out, FACTS_CLOCK), FACTS_CLOCK, &(struct at){.o = s->o});
 }
 
-static void show_interfaces(const struct show *s, struct json_object *out)
-{
-	port_rows(s, out, FACTS_INTERFACES);
-}
-
-static void show_hints(const struct show *s, struct json_object *out)
-{
-	port_rows(s, out, FACTS_HINTS);
-}
-
 static void pool_rows(const struct show *s, struct json_object *out, unsigned list)
 {
 	struct json_object *rows = rows_in(out, list);
@@ -392,25 +382,6 @@ static void pool_rows(const struct show *s, struct json_object *out, unsigned li
 		emit(row_in(rows), list,
 		     &(struct at){.i = i, .pool = switch_pool(s->o->sw, i),
 				  .cell = policy_of(s->o)->cell.bytes});
-}
-
-static void show_queues(const struct show *s, struct json_object *out)
-{
-	part_rows(s, out, FACTS_QUEUES);
-	pool_rows(s, out, FACTS_POOLS); // a queue is judged by them
-}
-
-static void show_buffers(const struct show *s, struct json_object *out)
-{
-	part_rows(s, out, FACTS_PGS);
-	pool_rows(s, out, FACTS_POOLS);
-}
-
-static void show_watermarks(const struct show *s, struct json_object *out)
-{
-	part_rows(s, out, FACTS_QUEUE_MARKS);
-	part_rows(s, out, FACTS_PG_MARKS);
-	pool_rows(s, out, FACTS_POOL_MARKS);
 }
 
 static void show_latency(const struct show *s, struct json_object *out)
@@ -620,20 +591,30 @@ struct json_object *observe_waiting(const struct weir_switch *sw)
 
 // ---- the answer to `show`
 
-// By a list of the answer.
+// By a list of the answer. A kind has a function, or lists with a row for each port, for each queue
+// or group, or for each pool.
 static const struct {
 	unsigned list;
 	show_fn *fn;
+	struct {
+		void (*fn)(const struct show *s, struct json_object *out, unsigned list);
+		unsigned list;
+	} parts[3];
 } kinds[] = {
-	{FACTS_VERSION, show_version}, {FACTS_INTERFACES, show_interfaces},
-	{FACTS_VLAN, show_vlan}, {FACTS_QOS, show_qos}, {FACTS_PFC_STATUS, show_pfc_status},
-	{FACTS_ECN, show_ecn}, {FACTS_PG_CONFIG, show_buffers_config}, {FACTS_PORTS, show_ports},
-	{FACTS_QUEUES, show_queues}, {FACTS_PFC, show_pfc}, {FACTS_PGS, show_buffers},
-	{FACTS_DROPS, show_drops}, {FACTS_CONTROL, show_control},
-	{FACTS_QUEUE_MARKS, show_watermarks}, {FACTS_HINTS, show_hints},
-	{FACTS_BALANCE, show_balance}, {FACTS_LATENCY, show_latency}, {FACTS_FDB, show_fdb},
-	{FACTS_WORKERS, show_workers}, {FACTS_WATCHDOG, show_watchdog}, {FACTS_GUARD, show_guard},
-	{FACTS_CAUSES, show_causes}, {FACTS_IPCC, show_ipcc}, {FACTS_FLOW_TABLE, show_flow_sums},
+	{FACTS_VERSION, show_version}, {FACTS_VLAN, show_vlan}, {FACTS_QOS, show_qos},
+	{FACTS_PFC_STATUS, show_pfc_status}, {FACTS_ECN, show_ecn},
+	{FACTS_PG_CONFIG, show_buffers_config}, {FACTS_PORTS, show_ports}, {FACTS_PFC, show_pfc},
+	{FACTS_DROPS, show_drops}, {FACTS_CONTROL, show_control}, {FACTS_BALANCE, show_balance},
+	{FACTS_LATENCY, show_latency}, {FACTS_FDB, show_fdb}, {FACTS_WORKERS, show_workers},
+	{FACTS_WATCHDOG, show_watchdog}, {FACTS_GUARD, show_guard}, {FACTS_CAUSES, show_causes},
+	{FACTS_IPCC, show_ipcc}, {FACTS_FLOW_TABLE, show_flow_sums},
+	{FACTS_INTERFACES, NULL, {{port_rows, FACTS_INTERFACES}}},
+	{FACTS_HINTS, NULL, {{port_rows, FACTS_HINTS}}},
+	// A queue is judged by the pools.
+	{FACTS_QUEUES, NULL, {{part_rows, FACTS_QUEUES}, {pool_rows, FACTS_POOLS}}},
+	{FACTS_PGS, NULL, {{part_rows, FACTS_PGS}, {pool_rows, FACTS_POOLS}}},
+	{FACTS_QUEUE_MARKS, NULL, {{part_rows, FACTS_QUEUE_MARKS}, {part_rows, FACTS_PG_MARKS},
+				   {pool_rows, FACTS_POOL_MARKS}}},
 };
 
 struct json_object *observe_show(struct observe *o, const char *what, int port, uint64_t now_ns)
@@ -661,7 +642,10 @@ struct json_object *observe_rows(struct observe *o, const char *what, int port, 
 		if (strcmp(fact_lists[kinds[i].list].what, what) != 0)
 			continue;
 		out = json_object_new_object();
-		kinds[i].fn(&s, out);
+		if (kinds[i].fn != NULL)
+			kinds[i].fn(&s, out);
+		for (unsigned k = 0; k < 3 && kinds[i].parts[k].fn != NULL; k++)
+			kinds[i].parts[k].fn(&s, out, kinds[i].parts[k].list);
 		return out;
 	}
 	return NULL;
