@@ -12,10 +12,7 @@
 
 static void count_text(char out[CELL_LEN], struct json_object *row, const char *key)
 {
-	struct json_object *v = NULL;
-
-	json_object_object_get_ex(row, key, &v);
-	cell_format(out, CELL_COUNT, v);
+	cell_format(out, CELL_COUNT, json_object_object_get(row, key));
 }
 
 // "12, gap" for a flow that was passed over twelve times, the last time for its gap.

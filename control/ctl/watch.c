@@ -285,15 +285,6 @@ static bool serve_keys(struct watch *w)
 	return false;
 }
 
-static void live(struct watch *w, unsigned count)
-{
-	show(w);
-	for (unsigned n = 0; (count == 0 || n < count) && serve_keys(w); n++) {
-		update(w);
-		show(w);
-	}
-}
-
 // ---- elsewhere
 
 static void rest(double s)
@@ -328,25 +319,18 @@ static void print_blocks(struct watch *w, unsigned count)
 
 // ---- the command
 
-// Reports a switch that does not answer, or a port that it does not have, before the screen starts.
-static int check(struct watch *w, const char *port)
+static int run(const struct ctl *c, struct watch *w, const char *port)
 {
 	struct json_object *req = show_request(FACTS_PORTS), *data;
 
 	if (port != NULL)
 		row_text(req, KEY(QUEUES, port), port);
+	// An error is reported before the screen starts: no answer, or no such port.
 	data = client_ask(&w->client, req);
 	if (data == NULL)
 		return CTL_FAILED;
 	json_object_put(data);
 	snprintf(w->view.opened, sizeof(w->view.opened), "%s", port != NULL ? port : "");
-	return CTL_DONE;
-}
-
-static int run(const struct ctl *c, struct watch *w, const char *port)
-{
-	if (check(w, port) != CTL_DONE)
-		return CTL_FAILED;
 	client_timeout(&w->client, ANSWER_S);
 	update(w);
 	if (w->now == NULL) {
@@ -359,7 +343,11 @@ static int run(const struct ctl *c, struct watch *w, const char *port)
 			print_blocks(w, c->count);
 		return CTL_DONE;
 	}
-	live(w, c->count);
+	show(w);
+	for (unsigned n = 0; (c->count == 0 || n < c->count) && serve_keys(w); n++) {
+		update(w);
+		show(w);
+	}
 	terminal_end();
 	return CTL_DONE;
 }

@@ -7,7 +7,7 @@
 #include <json-c/json.h>
 
 #include "control/observe/fact.h"
-#include "control/observe/flows.h"
+#include "control/observe/observe.h"
 #include "dataplane/switch.h"
 #include "dataplane/switch_flows.h"
 

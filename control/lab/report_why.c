@@ -11,7 +11,7 @@
 #include "control/lab/chain.h"
 #include "control/lab/report_rows.h"
 #include "control/observe/fact.h"
-#include "control/observe/flows.h"
+#include "control/observe/observe.h"
 #include "dataplane/qos/watchdog.h"
 
 enum { MAX_ROWS = 20, TEXT_LEN = 400 };

@@ -11,6 +11,7 @@
 
 #include "control/observe/fact.h"
 #include "dataplane/switch.h"
+#include "dataplane/switch_flows.h"
 
 struct json_object;
 struct observe;
@@ -45,11 +46,9 @@ void observe_sample(struct observe *o, uint64_t now_ns);
 // the balance are untouched.
 void observe_clear(struct observe *o, uint64_t now_ns);
 
-// The rows of one kind: {"ports": [...]}, {"queues": [...]}, {"pgs": [...], "pools": [...]}, ...
-// what: ports queues pfc buffers watermarks drops control hints balance fdb latency workers
-// watchdog guard causes ipcc version interfaces vlan qos pfc-status ecn buffers-config
-// flows (their sums only); their keys are the rows of fact.h.
-// NULL when there is no such kind. port: its index or OBSERVE_ALL_PORTS.
+// The rows of one kind: {"ports": [...]}, {"pgs": [...], "pools": [...]}, ... what: a kind of
+// fact.h whose lists observe computes; of flows the sums only. The keys are in fact.h. NULL when
+// there is no such kind. port: its index or OBSERVE_ALL_PORTS.
 struct json_object *observe_show(struct observe *o, const char *what, int port, uint64_t now_ns);
 
 // Adds chosen facts of one list to a row, counted since the start; `facts` ends with F_NONE. Of the
@@ -85,3 +84,28 @@ static inline uint64_t balance_ended(const struct balance *b)
 
 // [{"port", "queue", "packets", "reason"}, ...]: what is still queued, and what it waits for.
 struct json_object *observe_waiting(const struct weir_switch *sw);
+
+// ---- RoCEv2 flows and the notifications of the switch (flows.c): one row of JSON each
+
+// What a row needs beside the flow itself.
+struct flow_view {
+	const struct policy *policy;
+	uint64_t now_ns; // switch time
+	uint64_t rate_bps; // over the time between two looks
+};
+
+// Source and destination as text: "10.0.0.1", "2001:db8::1".
+enum { FLOW_ADDR_LEN = 46 };
+void flow_addresses(const struct flow_key *k, char src[FLOW_ADDR_LEN], char dst[FLOW_ADDR_LEN]);
+
+void flow_row_emit(struct json_object *row, const struct flow_row *f, const struct flow_view *v);
+
+// What a row needs beside the record of a CNP.
+struct cnp_view {
+	const struct policy *policy;
+	uint64_t seq, wall_ns; // its number, and when control took it
+};
+void cnp_row_emit(struct json_object *row, const struct cnp_record *c, const struct cnp_view *v);
+
+extern const char *const pair_source_name[N_PAIR_SOURCES]; // "none", "static", ...
+extern const char *const cnp_silence_name[N_CNP_SILENCES];

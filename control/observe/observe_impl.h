@@ -8,7 +8,6 @@
 #include "control/observe/observe.h"
 #include "control/observe/rate.h"
 #include "dataplane/forward/fdb.h"
-#include "dataplane/switch_flows.h"
 #include "dataplane/units.h"
 
 enum pfc_dir { PFC_RX, PFC_TX, N_PFC_DIRS };
