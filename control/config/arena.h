@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Memory of one configuration: zeroed blocks that are all freed together. Control thread only.
-// Gives up the process when memory runs out, as there is nothing a policy could say about that.
+// Memory of one configuration: zeroed blocks that are all freed together. The process ends if
+// memory runs out. Control thread only.
 #pragma once
 
 #include <stddef.h>

@@ -25,7 +25,7 @@ void check_report(struct diag_sink *s, enum diag_level level, const struct cfg_v
 	diag_add(s, level, v->given ? v->at : m->at, v->given ? v->path : path, "%s", text);
 }
 
-// ---- which class speaks for a queue or a group
+// ---- the class whose settings a queue or a group takes
 static bool gives_queue(const struct cfg_class *c)
 {
 	return c->schedule.map.given || c->schedule.strict.given || c->min_rate.given ||
@@ -150,7 +150,7 @@ static void alpha_or_static(const struct cfg_val *alpha, const struct cfg_val *f
 		REFUSE(s, fixed, "alpha and static exclude each other" CURE "keep one");
 }
 
-// PFC settings of a class without PFC would silently do nothing.
+// PFC settings of a class without PFC would have no effect, and no message would say so.
 static void check_ingress(const struct cfg_class *c, const struct cfg_ingress *in,
 			  struct diag_sink *s)
 {
@@ -427,7 +427,7 @@ static void name_can_be_a_file(const struct subject *x)
 		       name->text);
 }
 
-// ---- advice: the policy loads and compiles, but cannot mean what it says
+// ---- advice about a policy that compiles
 // A burst of a round trip in a data centre: a smaller shared pool absorbs none.
 enum { LEAST_POOL_US = 100, LIST_LEN = 32 };
 

@@ -42,7 +42,7 @@ static uint64_t port_speed(struct compiler *k, unsigned i)
 				      : "is that of the link, and no device is open here" CURE
 					"give %s a speed to see its numbers",
 		     k->c->ports[i].name);
-	return 1000000; // any, so that the rest can still be looked at
+	return 1000000; // any value: the other checks still run
 }
 
 // Returns whether a frame is remarked.
@@ -76,8 +76,8 @@ static bool compile_classify(const struct config_port *port, struct classify_par
 	return remarks;
 }
 
-// A queue waits for frames of others even when it has tokens; two frames' worth of them may wait
-// with it, or it would fall short of its rate.
+// A queue with tokens also waits for frames of other queues. It keeps the tokens of two frames in
+// that time, or it would not reach its rate.
 static struct shaper_params queue_shaper(const struct cfg_val *rate, uint64_t burst_ns,
 					 uint32_t max_frame)
 {
@@ -86,8 +86,9 @@ static struct shaper_params queue_shaper(const struct cfg_val *rate, uint64_t bu
 	return shaper_of((uint64_t)rate->n, max_u64(two_frames_ns, burst_ns));
 }
 
-// The scheduler of the system keeps a poll loop for milliseconds. A slow port makes up for them, by
-// no more bytes than a port of 2 Gb/s has in its burst. Faster ports keep the driver's burst.
+// The operating system can stop a poll loop for milliseconds. A slow port then catches up with a
+// larger burst: at most the bytes that a port of 2 Gb/s has in its burst. Faster ports keep the
+// driver's burst.
 static uint64_t port_burst_ns(const struct port_facts *f, uint64_t speed_bps)
 {
 	uint64_t slow_ns = f->shaper_burst_ns * 2000000000ull / speed_bps;
@@ -209,7 +210,7 @@ static uint64_t in_bytes(const struct compiler *k, uint64_t cells)
 	return cells * k->p->cell.bytes;
 }
 
-// ---- what the file says of one group: the port's override, else the profile
+// ---- the settings of one group: those of the port, else those of the profile
 struct group {
 	const struct cfg_class *cls; // NULL: no class maps to this group
 	const struct cfg_ingress *own, *base;
@@ -246,7 +247,7 @@ uint64_t compile_xoff_bytes(const struct config *c, const struct config_port *po
 
 	if (g.cls == NULL || !g.cls->lossless.n)
 		return 0;
-	// The inputs of `auto` on a port mean auto there, whatever the profile says.
+	// A port that gives inputs of `auto` has auto, also if the profile gives a size.
 	fixed = g.own->headroom.map.given ? &g.own->headroom.fixed
 					  : pick(&g.own->headroom.fixed, &g.base->headroom.fixed);
 	if (fixed->n == CFG_WORD_VALUE)
@@ -404,7 +405,7 @@ static void compile_egress(struct compiler *k, const struct cfg_class *c, struct
 	out->shared = threshold_of(k, &c->egress.alpha, &c->egress.static_limit, pool);
 }
 
-// What 100 % of kmin and kmax is: the most the queue can hold when nothing else is in the switch.
+// 100 % of kmin and kmax: the queue can hold this much in an otherwise empty switch.
 static uint64_t queue_limit(const struct compiler *k, const struct egress_params *e)
 {
 	const struct buffer_params *b = &k->p->buffer;
@@ -445,7 +446,7 @@ static void compile_wred(struct compiler *k, const struct cfg_class *c,
 	}
 }
 
-// The message would be that of an earlier port.
+// An earlier port has caused the same message.
 static bool warned_before(const struct compiler *k, unsigned i)
 {
 	const struct policy_port *a = &k->p->ports[i];
@@ -561,8 +562,8 @@ static void compile_fdb(struct compiler *k)
 }
 
 // ---- flooding by class
-// Frames of one port that can arrive while no cell is free for their copies: those that arrive
-// after a PAUSE. No group leaves XOFF in that state.
+// The frames of one port that can arrive after a PAUSE. No cell may be free for their copies then,
+// and no group leaves XOFF.
 static uint64_t frames_after_pause(const struct policy_port *p)
 {
 	uint8_t classes = p->classify.lossless & (uint8_t)~p->no_flood, groups = 0;
@@ -575,7 +576,7 @@ static uint64_t frames_after_pause(const struct policy_port *p)
 	return groups == 0 ? 0 : n + p->skid_cells / p->skid_frame_cells;
 }
 
-// With a record a flooded frame takes as many frames of memory more as it leaves by ports.
+// A flooded frame with a record takes one more frame of memory for each port by which it leaves.
 static void compile_flood(struct compiler *k)
 {
 	struct policy *pol = k->p;

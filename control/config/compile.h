@@ -49,15 +49,15 @@ void guards_resolve(struct config *c, struct diag_sink *s); // groups and their 
 void routes_port_addrs(struct config *c, struct config_port *port, unsigned i, unsigned n,
 		       struct diag_sink *s);
 
-// A message about `key` of a map, at its value if the file gives one, else at the map. For values
-// that are given there are REFUSE and WARN.
+// Reports about `key` of a map: at its value if the file gives one, else at the map. REFUSE and
+// WARN are for values that the file gives.
 __attribute__((format(printf, 6, 7))) void check_report(struct diag_sink *s, enum diag_level level,
 							const struct cfg_val *v,
 							const struct cfg_map *m, const char *key,
 							const char *fmt, ...);
 
-// The class whose settings a group or a queue takes: the one that gives any, else the lowest that
-// maps to it; -1 where no class does.
+// The class whose settings a group or a queue takes: the class that gives any, else the lowest
+// class that maps to it. -1: no class maps to it.
 int check_class_of_pg(const struct cfg_profile *p, unsigned pg);
 int check_class_of_queue(const struct cfg_profile *p, unsigned queue);
 
@@ -65,7 +65,7 @@ int check_class_of_queue(const struct cfg_profile *p, unsigned queue);
 struct compiler {
 	const struct config *c;
 	const struct port_facts *facts; // NULL: a plan without devices
-	uint64_t assumed_speed_bps; // stands in where neither file nor link has a speed; 0: error
+	uint64_t assumed_speed_bps; // of a port with a speed in neither file nor link; 0: error
 	struct policy *p;
 	struct diag_sink *s;
 };
@@ -80,8 +80,8 @@ void compile_watchdogs(struct compiler *k); // and the warnings that need the sp
 void compile_guards(struct compiler *k);
 void compile_ipcc(struct compiler *k); // after the queues: takes their kmin and kmax
 
-// The DSCPs that a frame with `dscp` gets hop by hop, itself first, as far as the rules go. Returns
-// how many there are; the policy's chains end.
+// The DSCPs of a frame hop by hop, `dscp` first, until no rule changes it. Returns their number.
+// The checks of a policy make sure that each chain ends.
 enum { GUARD_CHAIN_MAX = GUARD_MAX_RULES + 1 };
 unsigned guard_chain(const struct guard_params *g, uint8_t dscp, uint8_t out[GUARD_CHAIN_MAX]);
 
@@ -89,7 +89,7 @@ unsigned guard_chain(const struct guard_params *g, uint8_t dscp, uint8_t out[GUA
 uint64_t compile_xoff_bytes(const struct config *c, const struct config_port *port, unsigned pg,
 			    uint64_t speed_bps);
 
-// What can be in flight towards the group after its PAUSE left: the headroom that `auto` gives,
-// whatever is configured. 0 for lossy groups.
+// Bytes that can be in flight towards the group after its PAUSE has left: the headroom by `auto`,
+// also if the file gives another. 0 for a lossy group.
 uint64_t compile_flight_bytes(const struct config *c, const struct config_port *port, unsigned pg,
 			      uint64_t speed_bps);

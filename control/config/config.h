@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // YAML policy files: loads, checks and compiles them. Opens no device and needs no EAL.
 //
-//   config_load -> struct config (what the user wrote, human units, positions)
+//   config_load -> struct config (the keys of the file, in human units, with positions)
 //   config_compile + facts of the opened ports -> struct policy (cells, fixed point)
 //
 // Every mistake is reported in one pass as `file:line:column: key.path: what is wrong`.
@@ -25,8 +25,8 @@ struct diag_message {
 	bool is_error;
 };
 
-// Messages in file order. Zeroed by the caller; each call below appends, so one list serves load
-// and compile.
+// Messages in file order. The caller zeroes the list. Each call below appends, so one list serves
+// load and compile.
 struct diags {
 	// Ready to print. A warning's text begins "warning: " after the position. Repeats of one
 	// message share the line of the first.
@@ -36,33 +36,32 @@ struct diags {
 	struct diag_message *messages; // with every repeat
 	unsigned n_messages, n_errors;
 };
-// The lines, on standard error. A terminal gets them broken at its width.
+// Prints the lines to standard error, broken at the width of a terminal.
 void diags_print(const struct diags *d);
 void diags_fini(struct diags *d);
 
-// 0, -EINVAL with *d filled (also for a file that cannot be read: `file: cannot open: reason`).
-// *out is untouched on failure.
+// Reads a file. 0, or -EINVAL with messages in *d, also if the file cannot be read. *out keeps its
+// value on failure.
 must_check int config_load(const char *path, struct config **out, struct diags *d);
-// The same, and *text is the file as it was read, for the caller to free.
+// The same. *text is the text of the file, which the caller frees; NULL: not needed.
 must_check int config_load_text(const char *path, struct config **out, char **text,
 				struct diags *d);
 must_check int config_parse(const char *name, const char *text, size_t len, struct config **out,
 			    struct diags *d);
 void config_destroy(struct config *c); // NULL is fine
 
-// The same file with maps laid over it, and with the ports of another world: how the lab runs the
-// policy of a live switch (overlay.c).
+// A policy file with maps laid over it and with other ports: the lab runs the policy of a live
+// switch (overlay.c).
 struct node;
 struct config_overlay {
-	// Laid over the file's tree in this order: maps merge, anything else replaces, `~` removes
-	// the key. Mistakes in what they say are reported at their own place; `file` is where they
-	// stand.
+	// Laid over the file's tree in this order. A mistake in a map is reported at its place in
+	// `file`, which has the maps.
 	const struct node *const *maps;
 	unsigned n_maps;
 	const char *file;
-	// In place of the file's ports, `fdb`, `routes` and `neighbours`: ports p1, p2, ... Each
-	// has the settings of the file's port of that name, or of its last port, but this speed
-	// and cable, and no address.
+	// Ports p1, p2, ... replace the file's ports, `fdb`, `routes` and `neighbours`. A port has
+	// the settings of the file's port of that name, or of its last port, but this speed and
+	// cable, and no address.
 	const char *switch_name;
 	uint32_t ecmp_seed;
 	const struct config_overlay_port {
@@ -71,14 +70,14 @@ struct config_overlay {
 	} * ports;
 	unsigned n_ports;
 };
-// Lays the map `over` over the map `base`: maps merge, anything else replaces, `~` removes the key.
-// What is taken over is copied into the arena, with `file` as its place where it has none.
+// Lays the map `over` over the map `base`: maps merge, other values replace, `~` removes the key.
+// The arena holds the copies. `file` is the place of a node without a file.
 struct arena;
 void overlay_merge(struct arena *a, struct node *base, const struct node *over, const char *file);
 must_check int config_load_overlay(const char *path, const struct config_overlay *o,
 				   struct config **out, struct diags *d);
 
-// What the daemon needs before it can open the devices.
+// The settings of a port that the daemon needs to open the device.
 struct config_port_open {
 	const char *name;
 	const char *device; // "xdp:IFACE", "pci:BDF", "vdev:ARGS", "wire:ANY"
@@ -97,41 +96,42 @@ unsigned config_n_workers(const struct config *c);
 bool config_busy_poll(const struct config *c);
 uint32_t config_time_scale(const struct config *c); // of the live clock (control/model_time.h)
 
-// facts: one per port, or NULL for a plan without devices (no skid, speed as configured, and
-// where that is absent an error). Fails when the policy cannot hold on these ports (headroom beyond
-// the buffer, MTU beyond the device), with *d filled. The caller frees *out with policy_destroy.
+// facts: one for each port, or NULL for a plan without devices: no skid, and each port needs a
+// speed in the file. Fails with messages in *d if these ports cannot keep the policy (headroom
+// beyond the buffer, MTU beyond the device). The caller frees *out with policy_destroy.
 must_check int config_compile(const struct config *c, const struct port_facts *facts,
 			      struct policy **out, struct diags *d);
 void policy_destroy(struct policy *p);
 
-// Appends warnings about a policy that compiles but cannot mean what it says: a lossless class
-// without PAUSE, a profile without a port, a shared pool of a few microseconds. The lab does not
-// call it: a scenario may want such a policy. facts: as in config_compile, which made *p.
-// n_processors: of the machine that runs the policy.
+// Appends warnings about a policy that compiles but has no good effect: a lossless class without
+// PAUSE, a profile without a port, a shared pool of a few microseconds. The lab does not call it: a
+// scenario may want such a policy. facts: as in config_compile, which made *p. n_processors: of the
+// machine that runs the policy.
 void advice_add(const struct config *c, const struct port_facts *facts, const struct policy *p,
 		unsigned n_processors, struct diags *d);
 unsigned advice_processors(void); // that this process may use
 
-// For many switches in one process, before the first of them is created: where the file does not
-// say how many flows (`switch.flows.max`), the table is small if the file speaks of flows, pairs or
-// IPCC at all, and else there is none.
+// For many switches in one process, before the first switch is created. Without `switch.flows.max`
+// in the file, the flow table is small if the file has keys of flows, pairs or IPCC. Else there is
+// no table.
 enum { CONFIG_FEW_FLOWS = 4096 };
 void config_small_flows(const struct config *c, struct policy *p);
-// Memory of the flow table and of IPCC on as many queues as have it, or as there are ports if these
-// are more: a reload can turn it on.
+// Bytes of the flow table and of IPCC. IPCC counts for each queue that has it, and for one queue of
+// each port at least, because a reload can turn it on.
 uint64_t config_flow_bytes(const struct policy *p);
 
-// A line about lossless classes that are not flooded, written to out (FLOOD_NOTE_LEN); NULL: none.
+// A line about lossless classes that are not flooded, in `out` (FLOOD_NOTE_LEN); NULL: no such
+// class.
 enum { FLOOD_NOTE_LEN = 160 };
 const char *config_flood_note(const struct policy *p, char *out, size_t out_len);
 
-// 0, or -EINVAL with *d naming every restart-only key that `next` changes against the running
-// policy.
+// 0, or -EINVAL with a message in *d for each key that `next` changes and only a restart can
+// change.
 must_check int config_check_reload(const struct config *running, const struct config *next,
 				   struct diags *d);
 
-// The keys that differ, by path. One that is given in only one of both counts, whatever its default
-// is. Zeroed by the caller.
+// The keys that differ, by path. A key that only one of the files gives differs, also if it has its
+// default. The caller zeroes the list.
 struct config_change {
 	char *key, *old, *new; // the values as the file could have them
 };
@@ -143,27 +143,27 @@ void config_changes(const struct config *running, const struct config *next,
 		    struct config_changes *out);
 void config_changes_fini(struct config_changes *c);
 
-// ---- the memory that a live switch asks of DPDK: `weirctl check` and `weirctl plan` print it
+// ---- memory that a live switch requests from DPDK, as `weirctl check` and `plan` print it
 struct memory_plan {
 	uint32_t n_frames; // mbufs of the pool: one for each cell, and those in rings
 	uint32_t frame_bytes; // of one mbuf with its buffer
 	uint32_t max_frame; // the longest frame of any port
 	uint64_t pool_bytes;
-	uint64_t record_bytes; // what queues and hand-off rings keep of each frame
+	uint64_t record_bytes; // records of each frame in queues and hand-off rings
 	uint64_t table_bytes; // forwarding table, rings, counters
 	uint64_t flow_bytes; // flow table and IPCC
-	uint64_t total_bytes; // all of these, what `weir` asks of DPDK
-	uint64_t huge_bytes; // with what DPDK itself takes: hugepages that must be free
+	uint64_t total_bytes; // all of these: `weir` requests it from DPDK
+	uint64_t huge_bytes; // and the memory of DPDK itself: hugepages that must be free
 	uint64_t normal_bytes; // in place of them on ordinary pages, at most
 	uint32_t n_memzones; // areas of memory with a name; DPDK has LIVE_MEMZONES
 };
 
-// A policy before a port is open: with facts that need at least as many frames as those of the
-// ports. 0, -EINVAL with *d filled, or -ENOMEM.
+// Compiles before a port is open, with assumed facts. They need at least as many frames as the
+// facts of the ports will. 0, -EINVAL with messages in *d, or -ENOMEM.
 must_check int memory_compile(const struct config *c, struct policy **out, struct diags *d);
 struct memory_plan memory_plan(const struct config *c, const struct policy *p);
 
 enum { MEMORY_WHY_LEN = 256 };
-// False with a sentence where DPDK cannot hold the plan, however much memory the machine has.
+// False with a sentence if DPDK cannot hold the plan with any amount of memory.
 bool memory_fits_dpdk(const struct memory_plan *m, const struct policy *p,
 		      char why[MEMORY_WHY_LEN]);

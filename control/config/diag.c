@@ -9,14 +9,14 @@
 #include "control/config/arena.h"
 #include "control/config/terminal.h"
 
-// A file with more mistakes than this is not a policy; more lines help nobody.
+// A file with more mistakes than this is no policy, and more lines do not help.
 enum { MAX_ENTRIES = 1000, TEXT_LEN = 1024, MAX_PLACES = 8 };
 
 struct diag_entry {
 	struct cfg_pos at;
 	unsigned seq; // keeps the order of messages at one place
 	enum diag_level level;
-	bool repeats; // an earlier entry's line speaks for this one
+	bool repeats; // the line of an earlier entry has its place
 	char *path, *text, *cure; // path and cure may be NULL
 };
 

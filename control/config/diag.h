@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Collects what is wrong with a policy file: positions in, `file:line:column: key.path: text` lines
-// in file order out, and the same in parts for programs. Control thread only. Does not print.
+// Collects the mistakes of a policy file. diag_finish gives them in the order of the file: as lines
+// `file:line:column: key.path: text`, and in parts for programs. Control thread only.
 #pragma once
 
 #include <stdbool.h>
@@ -11,11 +11,11 @@
 // 1-based; line 0: nowhere in the file, column 0: no place within `file`.
 struct cfg_pos {
 	uint32_t line, column;
-	const char *file; // NULL: the one being read; else what was laid over it (overlay.c)
+	const char *file; // NULL: the file that is read; else the file of an overlay (overlay.c)
 	const struct cfg_origin *origin; // NULL: the text is as the file has it
 };
 
-// Of a text that was made from another: stands behind its messages.
+// Of a text that was made from another text. Each message about it ends with both.
 struct cfg_origin {
 	const char *written, *made_of; // "h[1-$n]"; "n is 8, line 3"
 };
@@ -31,8 +31,8 @@ struct diag_sink {
 
 enum diag_level { DIAG_ERROR, DIAG_WARNING };
 
-// Stands between the reason and the cure in a text: "is above kmax" CURE "lower it". Lines show
-// ": " in its place.
+// Separates the reason from the cure in a text: "is above kmax" CURE "lower it". Lines show ": " in
+// its place.
 #define CURE "\x1f"
 
 // path may be NULL. Control characters of the text are shown as '?', so that a file cannot write to

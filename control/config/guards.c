@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The deadlock guard of a policy: which ports form a group, whose rules it has, and whether these
-// break every loop of pauses they are meant to break.
+// The deadlock guard of a policy: the ports and the rules of each group, and whether the rules
+// break every loop of pauses.
 //
 // A frame that turns back moves from its class to that of its rule, so a rule is an edge between
 // classes. A loop of pauses needs a circle of lossless classes (or a class that follows itself);
@@ -81,12 +81,6 @@ static void find_groups(struct config *c)
 }
 
 // ---- rules about ports
-static bool same_rule(const struct cfg_guard_rule *a, const struct cfg_guard_rule *b)
-{
-	return a->dscp.n == b->dscp.n && a->to_class.n == b->to_class.n &&
-	       a->to_dscp.n == b->to_dscp.n;
-}
-
 static bool same_rules(const struct cfg_list *a, const struct cfg_list *b)
 {
 	const struct cfg_guard_rule *x = a->items, *y = b->items;
@@ -94,7 +88,9 @@ static bool same_rules(const struct cfg_list *a, const struct cfg_list *b)
 	for (unsigned i = 0; i < a->n; i++) {
 		unsigned k = 0;
 
-		while (k < b->n && !same_rule(&x[i], &y[k]))
+		while (k < b->n &&
+		       (x[i].dscp.n != y[k].dscp.n || x[i].to_class.n != y[k].to_class.n ||
+			x[i].to_dscp.n != y[k].to_dscp.n))
 			k++;
 		if (k == b->n)
 			return false;

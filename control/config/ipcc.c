@@ -106,7 +106,7 @@ static void cnps_leave_in_time(const struct subject *x)
 	char path[PATH_LEN];
 	struct cfg_map at = place_of_cnp(x->c, p, path);
 
-	// A profile that gives cnp means it. Else it matters where CNPs can leave.
+	// The keys of a profile without cnp matter only if CNPs can leave by its ports.
 	if (p->cnp.cls.bad ||
 	    (!p->cnp.map.given && !(any_port_has_ipcc(x->c) && cfg_profile_runs(x->c, p))))
 		return;
@@ -177,7 +177,7 @@ static void keys_have_an_effect(const struct subject *x)
 		     "has no effect: switch.pairing.sources does not name static");
 }
 
-// ---- pairs by hand
+// ---- static pairs
 // Link-local addresses are fine here: RoCEv2 is spoken between them too.
 static bool is_host(const struct policy_addr *a)
 {

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// The policy file as structs: what the user wrote, in human units, with positions, plus the ports
-// after their ranges are expanded. Private to control/config; the rows that fill it are in model.c.
-// Immutable after config_load.
+// The policy file as structs: its keys in human units with positions, and the ports after their
+// ranges are expanded. Private to control/config. The rows that fill it are in model.c. Immutable
+// after config_load.
 #pragma once
 
 #include <stdbool.h>
@@ -261,12 +261,12 @@ struct config_group {
 	unsigned remap_port; // that port
 	const struct cfg_guard_rule *rules; // those of remap that can be read
 	unsigned n_rules;
-	// One port of each profile: all that rules ask of a port is in its profile.
+	// One port of each profile: the rules need only the profile of a port.
 	const struct config_port *kinds[POLICY_MAX_PORTS];
 	unsigned n_kinds;
 };
 
-// What routes.c makes of the file, or a program sets.
+// Made by routes.c from the file, or set by a program.
 struct config_routes {
 	const struct config_route *items;
 	unsigned n;
@@ -296,7 +296,7 @@ static inline uint32_t cfg_max_frame(const struct cfg_port *p)
 	return (uint32_t)p->mtu.n + FRAME_OVERHEAD;
 }
 
-// Class -> queue and class -> group; identity where the profile does not say.
+// Class -> queue and class -> group. Without an entry of the profile: identity.
 static inline unsigned cfg_mapped(const struct cfg_lookup *l, unsigned key)
 {
 	return l->set >> key & 1 ? l->v[key] : key;
@@ -330,7 +330,7 @@ static inline bool cfg_ipcc_is_on(const struct cfg_class *c)
 	return cfg_is_on(&c->ipcc.on, &c->ipcc.map);
 }
 
-// A lossy class is flooded, a lossless one only where the file says so.
+// A lossy class is always flooded, a lossless class only if its key `flood` is on.
 static inline bool cfg_floods(const struct cfg_class *c)
 {
 	return c->flood.given ? c->flood.n != 0 : !c->lossless.n;
@@ -339,7 +339,7 @@ static inline bool cfg_floods(const struct cfg_class *c)
 // Whether a port has the profile.
 bool cfg_profile_runs(const struct config *c, const struct cfg_profile *p);
 
-// The switch is VLAN-aware as soon as the file says anything of VLANs.
+// The switch is VLAN-aware if the file has any key of VLANs.
 bool cfg_vlan_aware(const struct config *c);
 
 static inline uint16_t cfg_untagged(const struct cfg_port *p)
@@ -347,8 +347,8 @@ static inline uint16_t cfg_untagged(const struct cfg_port *p)
 	return p->vlan.untagged.n == CFG_WORD_VALUE ? 0 : (uint16_t)p->vlan.untagged.n;
 }
 
-// What the port keeps for the host's stack. Words that cannot be kept are left out; where s is not
-// NULL they are reported.
+// The frames that the port keeps for the host's stack, without words that cannot be kept. s:
+// reports these words; NULL: no report.
 struct keep cfg_keep(const struct cfg_port *p, struct diag_sink *s);
 
 // "02:00:00:00:00:01" to six bytes.

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // A YAML document as a tree with positions, read event by event with libyaml. Bounded on purpose:
 // file size, nesting, number of nodes. Anchors, aliases and tags are refused, so a small file
-// cannot become a large policy. Control thread only. Knows nothing of policies.
+// cannot become a large policy. Independent of policies. Control thread only.
 #pragma once
 
 #include <stdint.h>
@@ -25,5 +25,5 @@ struct node {
 // The value of a key of a map, or NULL.
 struct node *node_child(const struct node *map, const char *key);
 
-// The root, or NULL with the one mistake that ends reading in *s.
+// The root; NULL: *s has the mistake that ended reading.
 struct node *node_parse(struct arena *a, const char *text, size_t len, struct diag_sink *s);

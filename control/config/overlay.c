@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
-// A policy file as the lab runs it. What is laid over the file is merged node by node before the
-// schema reads anything, so every rule and every message is that of a file which says so itself.
+// A policy file as the lab runs it. The overlay is merged node by node before the schema reads the
+// tree, so every rule and every message is that of a file with these keys.
 //
-// The file is read twice: once with its own ports, so that its mistakes are told as the daemon
-// would tell them, and once with the ports of the lab in their place.
+// The file is read twice: first with its own ports, so that its mistakes are reported as the daemon
+// reports them, then with the ports of the lab.
 #include "control/config/config.h"
 
 #include <inttypes.h>
@@ -24,7 +24,7 @@ static void append(struct node *parent, struct node *n)
 	parent->n++;
 }
 
-// file: of what has no file of its own; NULL: none is noted.
+// file: of a node that has none; NULL: keeps none.
 static struct node *copied(struct arena *a, const struct node *n, const char *file)
 {
 	struct node *c = arena_alloc(a, sizeof(*c)), **end = &c->first;

@@ -25,8 +25,8 @@ static const uint64_t BITS_NS = 8ull * SECOND_NS; // bit/s times ns in a byte
 
 __extension__ typedef unsigned __int128 wide;
 
-// The slowest speed that the headroom table knows asks for the least headroom, so what does not fit
-// with it never fits.
+// The slowest speed of the headroom table needs the least headroom. A policy that does not fit with
+// it never fits.
 static const uint64_t LEAST_SPEED_BPS = 1000000000;
 
 // ---- JSON
@@ -113,13 +113,13 @@ static uint64_t whole_mb(uint64_t bytes)
 static int check_memory(const struct config *c, struct memory_plan *out, struct diags *d)
 {
 	struct diag_sink s = {.file = c->file};
-	struct diags said = {0};
+	struct diags earlier = {0};
 	struct policy *p = NULL;
 	char why[MEMORY_WHY_LEN];
-	int err = memory_compile(c, &p, &said);
+	int err = memory_compile(c, &p, &earlier);
 	bool fits = true;
 
-	diags_fini(&said); // said already, or due to facts that only the devices know
+	diags_fini(&earlier); // reported already, or due to facts that only the devices know
 	if (err == 0) {
 		*out = memory_plan(c, p);
 		fits = memory_fits_dpdk(out, p, why);
@@ -198,7 +198,7 @@ struct plan_pg {
 	uint64_t min, shared, xoff, xoff_at, xoff_alone, xon_at, t_flight, neighbour; // bytes
 };
 
-// min + F*a/(1+a): where one group alone, in an empty switch, enters XOFF.
+// One group alone, in an empty switch, enters XOFF at min + F*a/(1+a).
 static uint64_t alone_cells(const struct policy *p, const struct pg_params *pg)
 {
 	uint64_t f = p->buffer.ingress_pool_cells, shared = pg->shared.static_cells;
@@ -420,7 +420,7 @@ static void warning_text(const struct policy *p, FILE *out)
 	}
 }
 
-// Others lead there already.
+// False: another rule leads to this DSCP.
 static bool begins_chain(const struct guard_params *g, uint8_t dscp)
 {
 	for (unsigned i = 0; i < g->n_rules; i++)
@@ -533,7 +533,7 @@ struct plan_stall {
 	uint64_t ring; // frames
 	uint64_t least_frame; // mean frame bytes from which the ring suffices
 	uint64_t ring_needed; // for frames of full size; a power of two
-	// What pause_after can be with frames of full size: with this ring, and with the longest.
+	// The largest pause_after with frames of full size: with this ring, and with the longest.
 	uint64_t age_ns, longest_age_ns;
 	bool holds; // frames of full size
 };
@@ -680,7 +680,7 @@ static void fill_add(struct fill *f, uint64_t min_cells, const struct threshold 
 		f->static_cells += t->static_cells * (uint64_t)share_q16 >> 16;
 }
 
-// Each group of s = share * alpha * free, and free is what they leave of the pool.
+// Each group has share * alpha * free. `free` is the part of the pool that no group uses.
 static uint64_t fill_bytes(const struct policy *p, const struct fill *f, uint64_t pool)
 {
 	uint64_t fixed = min_u64(f->static_cells, pool), one_q24 = 1 << 24;
@@ -733,7 +733,7 @@ struct ipcc_depth plan_ipcc_depth(const struct policy *p, unsigned port, unsigne
 	return d;
 }
 
-// What the port sends meanwhile.
+// The bytes that the port sends in this time.
 static uint64_t bytes_in(const struct policy_port *p, uint64_t ns)
 {
 	return (uint64_t)((wide)p->speed_bps * ns / (8ull * SECOND_NS));

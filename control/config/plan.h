@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// What `weirctl check` and `weirctl plan` print: needs no daemon and opens no device. Every number
-// comes from the compiled policy, so the plan is what would run. Control thread only.
+// The output of `weirctl check` and `weirctl plan`. Needs no daemon and opens no device. Every
+// number comes from the compiled policy, so the plan has the numbers of a switch. Control thread
+// only.
 #pragma once
 
 #include <stdbool.h>
@@ -13,8 +14,8 @@
 // ...)". 0: the policy can be loaded; 2: it cannot, or with strict it has a warning.
 int check_print(const char *path, bool json, bool strict, FILE *out);
 
-// Every derived number and whether it holds. 0, or 2 where the policy cannot be compiled: then
-// the reasons are on stderr.
+// Prints every derived number and whether it holds. 0, or 2 with the reasons on stderr if the
+// policy cannot be compiled.
 int plan_print(const struct config *c, bool json, FILE *out);
 
 // Bytes of a queue at most, when its memory has reached `share_q16` of the threshold: of a lossless

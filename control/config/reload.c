@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// What a new file changes against the running one, and which of that a running switch cannot take:
-// the rows that say `restart`. One walk over the schema finds every difference; two listeners use
-// it, the refusal and the list of changes.
+// The differences of a new file from the running one, and the differences that a running switch
+// cannot apply: rows with CFG_RESTART. One walk over the schema finds every difference. Two callers
+// use it: the refusal and the list of changes.
 #include <errno.h>
 #include <stdarg.h>
 #include <stdio.h>
@@ -87,7 +87,7 @@ static const void *member(const void *base, const struct cfg_row *row)
 	return (const char *)base + row->off;
 }
 
-// Where `base` says the value, or where it is silent, the map that could say it.
+// The place of the value, or of the map that has no such key.
 static struct cfg_pos pos_of(const struct cfg_row *row, const void *base)
 {
 	const struct cfg_row *of = row;
@@ -126,7 +126,7 @@ static void walk_items(const struct walk *w, const struct cfg_row *row, const vo
 	}
 }
 
-// Entries of one table by name. The second walk, the other way round, tells only what is gone.
+// Entries of one table by name. gone: the walk from the old file reports only removed entries.
 static void walk_entries(const struct walk *w, const struct cfg_row *row,
 			 const struct cfg_list *from, const struct cfg_list *in, bool gone,
 			 const char *path)
@@ -222,7 +222,7 @@ static void walk_config(const struct walk *w, const struct config *old, const st
 			 new->ports[i].item->map.path);
 }
 
-// ---- what only a restart can change
+// ---- changes that need a restart
 static const char restart[] = "changes only by a restart";
 
 // Names and devices are compared by check_names: with their defaults and ranges expanded.
@@ -441,7 +441,7 @@ static void value_text(const struct cfg_row *row, const void *value, const void 
 		add(out, "default: none");
 }
 
-// ---- what changes
+// ---- the list of changes
 // end: what follows the path, '\0' or '.'.
 static bool is_listed(const struct config_changes *c, const char *path, char end)
 {
@@ -472,7 +472,7 @@ static void list_change(void *arg, const struct difference *d)
 	drop_name(d->path, path);
 	if (is_listed(c, path, '\0')) // of another port of the same range
 		return;
-	// A part that is listed says more than that the whole is given now.
+	// A listed part has more detail than the whole.
 	if (!is_scalar(d->row, d->old_scalar) && !is_scalar(d->row, d->new_scalar) &&
 	    is_listed(c, path, '.'))
 		return;

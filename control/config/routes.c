@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Routes of a configuration. From the words of a policy file: addresses of ports, prefixes, next
-// hops and the ports they are on, static neighbours; reports what makes no sense. Whether a
-// neighbour answers is not known here. Then as the dataplane takes them: one list of prefixes, each
-// with a group of next hops; equal groups are one.
+// hops and their ports, static neighbours; with reports of mistakes. Then as the dataplane takes
+// them: one list of prefixes, each with a group of next hops; equal groups are one.
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -63,7 +62,7 @@ void routes_port_addrs(struct config *c, struct config_port *port, unsigned i, u
 	port->addrs = addrs;
 }
 
-// ---- what the switch has by itself
+// ---- prefixes of the switch itself
 // A prefix that the switch has by itself: a port's subnet (NEXTHOP_LINK), or an address that means
 // the switch (NEXTHOP_SELF): its own, and those that mean all stations or any router of a subnet.
 struct own_prefix {

@@ -19,7 +19,7 @@ struct config_route {
 	const struct policy_nexthop *nexthops;
 };
 
-// The port routes, or bridges, whatever the file says of it.
+// The port routes, or bridges, in place of the setting of the file.
 void config_set_routed(struct config *c, unsigned port, bool routed);
 
 // Replaces the routes of the file, and asks for compact tables. The routes are copied; those that
@@ -27,5 +27,5 @@ void config_set_routed(struct config *c, unsigned port, bool routed);
 // port that does not exist or does not route, a prefix twice, stray bits, too many next hops.
 must_check int config_set_routes(struct config *c, const struct config_route *routes, unsigned n);
 
-// Instead of what the file says. Tiers of a fabric need different seeds.
+// Replaces the settings of the file. Tiers of a fabric need different seeds.
 void config_set_ecmp(struct config *c, uint64_t seed, enum ecmp_by by);

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // Configuration as rows: one row per key makes parsing, ranges, units, defaults, error texts and
 // the manual. The engine walks a YAML tree with a schema, fills plain structs and
-// reports every mistake it meets; it never stops at the first. Control thread only. Rules between
-// keys are not its business: see check.c.
+// reports every mistake; it never stops at the first. Control thread only. Rules between keys
+// are in check.c.
 #pragma once
 
 #include <stdbool.h>
@@ -22,8 +22,8 @@ struct cfg_val {
 	const char *path; // "profiles.roce.trust", if given
 	struct cfg_pos at;
 	bool given;
-	bool bad; // given, reported, and replaced by its default: rules must not speak of it again
-	bool percent; // n is millionths of what the row's `percent_of` says
+	bool bad; // given, reported, and replaced by its default: rules must not report it again
+	bool percent; // n is in millionths of the row's `percent_of`
 };
 
 // The first member of every struct that a map fills. A scalar in place of the map sets path and at.
@@ -107,13 +107,13 @@ struct cfg_row {
 	const char *word; // NUMBER: may also be this word, stored as CFG_WORD_VALUE
 	const char *const *words; // WORD, values of a LOOKUP, WORDS of few; ends with NULL
 	unsigned n_keys; // LOOKUP
-	bool has_default; // LOOKUP: the key `default` sets what is not named
+	bool has_default; // LOOKUP: the key `default` sets all keys that are not named
 	const struct cfg_schema *sub;
-	const struct cfg_row *scalar; // what a scalar in place of a map, set or lookup means
+	const struct cfg_row *scalar; // the row of a scalar in place of a map, set or lookup
 	// In a message: in place of the words of a WORD, or of what the unit of a NUMBER expects;
 	// what to write if a required row is missing.
 	const char *expected;
-	// For people. dflt_text: of a single value only where `dflt` does not say it.
+	// For the manual. dflt_text: of a single value only if `dflt` is not the text.
 	const char *dflt_text, *help;
 };
 

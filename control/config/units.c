@@ -77,22 +77,15 @@ static const char *parse_number(const char *s, struct number *n)
 	return s;
 }
 
-static bool is_one_of(const char *text, const char *const *words)
-{
-	for (; *words != NULL; words++)
-		if (strcmp(text, *words) == 0)
-			return true;
-	return false;
-}
-
 // Other spellings: 1Gbps, 1Gbit/s, 1Gb and 1kbps of rates, 1kB of sizes. Returns the unit's own
 // name, or NULL with *why where bits are mixed up with bytes.
 static const char *own_name(enum unit_kind kind, const char *name, const char **why)
 {
-	static const char *const bits[] = {"bps", "b/s", "bit/s", "bit", "b", NULL};
-	bool prefix = strchr("kKmMgG", *name) != NULL;
-	bool of_bits = is_one_of(name + prefix, bits);
+	static const char *const bits[] = {"bps", "b/s", "bit/s", "bit", "b"};
+	bool prefix = strchr("kKmMgG", *name) != NULL, of_bits = false;
 
+	for (unsigned i = 0; i < sizeof(bits) / sizeof(bits[0]); i++)
+		of_bits |= strcmp(name + prefix, bits[i]) == 0;
 	if (kind == UNIT_BYTES && strcmp(name, "kB") == 0)
 		return "KB";
 	if (kind == UNIT_BYTES && of_bits)
@@ -157,7 +150,7 @@ bool unit_parse(enum unit_kind kind, const char *text, int64_t *out, const char 
 		factor = factor_of(kind, rest);
 	if (rest == NULL)
 		return false;
-	// Nothing is nothing in any unit.
+	// 0 needs no unit.
 	if (factor == 0 && *rest == '\0' && n.whole == 0 && n.decimals == 0)
 		factor = 1;
 	if (factor == 0)

@@ -18,7 +18,7 @@ enum unit_kind {
 	UNIT_RATIO, // a number without unit, in millionths
 };
 
-// True with *out; else false with *why set to what is wrong (no value in it). Decimals below the
+// True with *out, or false with *why, a text without the value. Decimals below the
 // base unit are cut off.
 bool unit_parse(enum unit_kind kind, const char *text, int64_t *out, const char **why);
 
@@ -55,7 +55,7 @@ struct policy_addr addr_masked(struct policy_addr a, unsigned len, bool ones);
 
 // Only an address of one station can be a port's, a neighbour's or a next hop.
 bool addr_is_station(const struct policy_addr *a);
-// Whether all stations (IPv4), or any router (IPv6), of its subnet are meant.
+// Whether the address means all stations (IPv4) or any router (IPv6) of its subnet.
 bool addr_is_edge(const struct policy_addr *a);
 
 // ---- ranges in names: "p[1-3]" is p1, p2, p3; "eth[01-02,7]" is eth01, eth02, eth07

@@ -1,13 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
-// The watchdog of a port: its own keys over those of its profile, one by one. Whether one is on,
-// what it says, and the rules between its keys and those of PFC. It needs no rule about polls: the
-// worker looks at its ports in every loop, so every time can be met.
+// The watchdog of a port: each key of the port replaces that of its profile. Rules between its keys
+// and those of PFC. The worker looks at its ports in every loop, so the times need no rule.
 #include "control/config/compile.h"
 #include "dataplane/units.h"
 
 enum { MAX_QUANTA = 65535 };
 
-static bool speaks(const struct cfg_watchdog *w)
+static bool has_keys(const struct cfg_watchdog *w)
 {
 	return w->on.given || w->map.given;
 }
@@ -34,7 +33,7 @@ static struct cfg_watchdog watchdog_of(const struct cfg_profile *profile,
 	for (unsigned i = 0; i < sizeof(keys) / sizeof(keys[0]); i++)
 		if (keys[i].own->given)
 			*keys[i].v = *keys[i].own;
-	if (speaks(own)) {
+	if (has_keys(own)) {
 		w.map = own->map;
 		w.on = own->on;
 	}
@@ -84,7 +83,7 @@ static void watchdog_makes_sense(const struct subject *x)
 	struct cfg_watchdog w = watchdog_of(x->profile, x->item);
 	bool changes_limit = own->detect.given || own->restore.given || own->limit.map.given;
 
-	if (!cfg_is_on(&w.on, &w.map) || (own != base && !speaks(own)))
+	if (!cfg_is_on(&w.on, &w.map) || (own != base && !has_keys(own)))
 		return;
 	there_is_something_to_watch(&w, x);
 	if (w.limit.count.n == 0 && own->limit.then.given)
@@ -107,7 +106,7 @@ void watchdogs_check(const struct config *c, struct diag_sink *s)
 }
 
 // ---- compile
-// A PAUSE may ask for so long; the peer decides, so the longest is assumed.
+// The peer chooses the time of a PAUSE, so the longest time is assumed.
 static void warn_of_the_pause(struct compiler *k, const struct cfg_watchdog *w, uint64_t speed_bps)
 {
 	int64_t pause_ns = (int64_t)pfc_quanta_ns(speed_bps, MAX_QUANTA);
