@@ -28,35 +28,26 @@ void traffic_at(struct traffic *t, uint64_t t_ns, vclock_fn *fn, void *arg)
 
 // ---- operations
 
-static bool add_ops(struct traffic *t)
-{
-	struct op **blocks = realloc(t->op_blocks, (t->n_op_blocks + 1) * sizeof(*blocks));
-	struct op *block;
-
-	if (blocks == NULL)
-		return false;
-	t->op_blocks = blocks;
-	block = calloc(OPS_PER_BLOCK, sizeof(*block));
-	if (block == NULL)
-		return false;
-	for (uint32_t i = 0; i < OPS_PER_BLOCK; i++) {
-		block[i].index = t->n_op_blocks * OPS_PER_BLOCK + i;
-		STAILQ_INSERT_TAIL(&t->free_ops, &block[i], next);
-	}
-	t->op_blocks[t->n_op_blocks++] = block;
-	return true;
-}
-
 struct op *op_begin(struct run *r, uint32_t src, uint32_t dst, uint32_t n_bytes)
 {
 	struct traffic *t = r->t;
-	struct op *op;
+	struct op **blocks, *block, *op = STAILQ_FIRST(&t->free_ops);
 
-	if (STAILQ_EMPTY(&t->free_ops) && !add_ops(t)) {
-		traffic_give_up(t);
-		return NULL;
+	if (op == NULL) {
+		blocks = realloc(t->op_blocks, (t->n_op_blocks + 1) * sizeof(*blocks));
+		t->op_blocks = blocks != NULL ? blocks : t->op_blocks;
+		block = blocks != NULL ? calloc(OPS_PER_BLOCK, sizeof(*block)) : NULL;
+		if (block == NULL) {
+			traffic_give_up(t);
+			return NULL;
+		}
+		for (uint32_t i = 0; i < OPS_PER_BLOCK; i++) {
+			block[i].index = t->n_op_blocks * OPS_PER_BLOCK + i;
+			STAILQ_INSERT_TAIL(&t->free_ops, &block[i], next);
+		}
+		t->op_blocks[t->n_op_blocks++] = block;
+		op = block;
 	}
-	op = STAILQ_FIRST(&t->free_ops);
 	STAILQ_REMOVE_HEAD(&t->free_ops, next);
 	*op = (struct op){.index = op->index, .generation = op->generation, .src = src, .dst = dst,
 			  .n_bytes = n_bytes, .posted_ns = traffic_now(t), .run = r};
@@ -266,22 +257,15 @@ static void retry(void *arg, uint64_t now_ns)
 	flush(l);
 }
 
-static void wake(struct lane *l)
+void lane_post(struct lane *l, struct op *op, enum step step, uint32_t n_bytes)
 {
-	struct source *s = l->pair != NULL ? l->pair->source : NULL;
-
 	if (l->state == LANE_IDLE) {
-		TAILQ_REMOVE(&s->idle, l, age);
-		s->n_idle--;
+		TAILQ_REMOVE(&l->pair->source->idle, l, age);
+		l->pair->source->n_idle--;
 	} else if (l->state == LANE_DYING) {
 		TAILQ_REMOVE(&l->run->t->dying, l, age);
 	}
 	l->state = LANE_BUSY;
-}
-
-void lane_post(struct lane *l, struct op *op, enum step step, uint32_t n_bytes)
-{
-	wake(l);
 	if (!queue_push(&l->queue, (struct lane_post){op_tag(op, step), n_bytes}))
 		traffic_give_up(l->run->t);
 	flush(l);

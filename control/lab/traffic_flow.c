@@ -649,17 +649,6 @@ static uint32_t extra_of(const struct lab_flow *f)
 	return flow_is_tcp(f) ? TCP_HEADERS - 14 : IP_EXTRA;
 }
 
-static uint16_t payload_that_fits(const struct lab_flow *f, uint32_t mtu)
-{
-	if (flow_is_tcp(f))
-		return (uint16_t)(mtu > extra_of(f) + PAYLOAD_MAX ? PAYLOAD_MAX
-								  : mtu - extra_of(f));
-	for (unsigned i = 0; i < N(path_mtus); i++)
-		if (path_mtus[i] + extra_of(f) <= mtu)
-			return path_mtus[i];
-	return 0;
-}
-
 static void check_packets(const struct fabric *fabric, struct lab_flow *f,
 			  const struct narrowest *n, struct diag_sink *s)
 {
@@ -668,8 +657,11 @@ static void check_packets(const struct fabric *fabric, struct lab_flow *f,
 	const char *port = c != NULL ? config_port(c, n->port).name : "";
 	const char *sw = c != NULL ? sc->switches[n->sw].name : "";
 
-	if (f->payload == 0)
-		f->payload = payload_that_fits(f, n->mtu);
+	if (f->payload == 0 && flow_is_tcp(f))
+		f->payload = (uint16_t)min_u64(PAYLOAD_MAX, n->mtu - extra_of(f));
+	for (unsigned i = 0; i < N(path_mtus) && f->payload == 0; i++)
+		if (path_mtus[i] + extra_of(f) <= n->mtu)
+			f->payload = path_mtus[i];
 	if (f->payload == 0)
 		diag_add(s, DIAG_ERROR, f->map.at, f->map.path,
 			 "the MTU of %u B of %s.%s is too small for any packet of 256 B: raise it, "

@@ -250,30 +250,22 @@ static struct pair *pair_of(struct source *s, uint32_t d)
 	return s->pairs[d] = p;
 }
 
-static struct lane *pair_add(struct pair *p, enum lane_kind kind, enum req_op op)
+// A connection of a pair, not connected yet.
+static struct lane *pair_add(struct pair *p, enum lane_kind kind)
 {
+	struct run *r = p->source->run;
 	uint32_t client = p->source->host;
 	bool from_client = kind == LANE_REQUEST;
-	struct lane *l = lane_add(p->source->run, from_client ? client : p->dst,
-				  from_client ? p->dst : client, op);
+	enum req_op op = kind == LANE_WRITE ? REQ_WRITE : kind == LANE_READ ? REQ_READ : REQ_SEND;
+	struct lane *l;
 
+	// The flow's operation carries the data of Poisson messages, and the answers to requests.
+	if (r->f->pattern.n == (from_client ? PATTERN_POISSON : PATTERN_REQUEST))
+		op = (enum req_op)r->f->op.n;
+	l = lane_add(r, from_client ? client : p->dst, from_client ? p->dst : client, op);
 	if (l != NULL)
 		l->pair = p;
 	return l;
-}
-
-static enum req_op op_of_kind(const struct lab_flow *f, enum lane_kind kind)
-{
-	switch (kind) {
-	case LANE_WRITE:
-		return REQ_WRITE;
-	case LANE_READ:
-		return REQ_READ;
-	case LANE_ANSWER:
-		return f->pattern.n == PATTERN_REQUEST ? (enum req_op)f->op.n : REQ_SEND;
-	default:
-		return f->pattern.n == PATTERN_POISSON ? (enum req_op)f->op.n : REQ_SEND;
-	}
 }
 
 // Connects a row that is not. NULL: no queue pair is left, or no memory, which ends the run.
@@ -310,7 +302,7 @@ static struct lane *pair_lane(struct pair *p, enum lane_kind kind)
 		p->turn = (p->turn + 1) % n;
 	slot = &p->lanes[kind * n + p->turn];
 	if (*slot == NULL)
-		*slot = pair_add(p, kind, op_of_kind(r->f, kind));
+		*slot = pair_add(p, kind);
 	return connected(*slot, r->t);
 }
 
@@ -326,7 +318,7 @@ static bool poisson_go(struct op *op)
 	} else {
 		l = TAILQ_FIRST(&p->closed);
 		if (l == NULL) {
-			l = pair_add(p, LANE_REQUEST, op_of_kind(op->run->f, LANE_REQUEST));
+			l = pair_add(p, LANE_REQUEST);
 			if (l != NULL)
 				TAILQ_INSERT_HEAD(&p->closed, l, spare);
 		}
