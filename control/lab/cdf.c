@@ -40,7 +40,7 @@ static bool at_end(const struct cdf_reader *r)
 }
 
 // A decimal number from 0 to 1, in 2^-32, rounded to the nearest. With so few decimals a double is
-// exact enough to tell the two sides of a half apart.
+// exact enough to distinguish the two sides of a half.
 static bool read_probability(struct cdf_reader *r, uint64_t *out)
 {
 	const char *from = r->p;

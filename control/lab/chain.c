@@ -166,7 +166,7 @@ static void found_cycle(struct chain *c, const struct chain_view *v, const struc
 	for (uint32_t i = 0; i < n; i++)
 		since = max_u64(since, v->still_since(v->arg, turned[i]));
 	if (since <= c->now_ns && c->now_ns - since >= c->stuck_ns) {
-		// What was known of it as a mere dependency gives way.
+		// The times of the mere dependency are dropped.
 		if (f->kind != CHAIN_DEADLOCK)
 			f->times = 0;
 		if (f->kind != CHAIN_DEADLOCK)
@@ -371,7 +371,7 @@ uint32_t chain_fabric_stuck(const struct fabric *f, uint32_t sw, int port, int c
 
 // ---- who pauses whom
 
-// What holds most of a group in XOFF. False: nothing, or frames in the receive ring.
+// The queue that holds most of a group in XOFF. False: none, or frames in the receive ring.
 static bool cause_of(const struct fabric *f, uint32_t sw, unsigned port, unsigned pg,
 		     struct chain_queue *out)
 {
@@ -392,7 +392,7 @@ static struct chain_pause paused_by(const void *arg, struct chain_queue q)
 					  [NIC_PAUSES_SLOWLY] = REASON_SLOW_RECEIVER};
 	const struct fabric *f = arg;
 	const struct sc_port *port = &f->sc->switches[q.sw].ports[q.port];
-	struct chain_pause p = {.by = CHAIN_BY_NOBODY};
+	struct chain_pause p = {.by = CHAIN_BY_NONE};
 	const struct sc_end *peer;
 	unsigned pg;
 

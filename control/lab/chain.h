@@ -5,14 +5,14 @@
 // is given as a beginning, and at those behind them.
 //
 //   group in XOFF -> the queue that holds most of it -> paused? by whom?
-//                       ^                                 |- by nobody: congestion, no finding
+//                       ^                                 |- no: congestion, no finding
 //                       |                                 |- by a host: a root
 //                       +-- by a group of the next switch +- a queue of this chain: a cycle
 //
 // A cycle is a deadlock only when it stands still: no frame has left any of its queues for
 // `stuck_ns`, and each was paused and not empty all the time. No healthy PAUSE lasts that long. A
-// cyclic dependency of which queues still drain is told as what it is. A port that is merely
-// offered more than it sends is no finding.
+// cyclic dependency of which queues still drain is reported as a cyclic dependency. A port that is
+// merely offered more than it sends is no finding.
 #pragma once
 
 #include <stdbool.h>
@@ -30,7 +30,7 @@ struct chain_queue {
 };
 
 enum chain_by {
-	CHAIN_BY_NOBODY, // it is not paused, or only until a PAUSE that is over has run out
+	CHAIN_BY_NONE, // it is not paused, or only until a PAUSE that is over has run out
 	CHAIN_BY_HOST,
 	CHAIN_BY_SWITCH,
 };

@@ -227,8 +227,8 @@ static int fabric_policy(const struct fabric *f, uint32_t sw, const struct sc_fa
 			 (unsigned)(reload - f->sc->faults));
 	else
 		snprintf(path, sizeof(path), "switches.%s", s->name);
-	// What a policy does not say of the flow table follows from what it says of IPCC, and a
-	// table is made when the switch starts.
+	// A policy without the key `flows` has a flow table where IPCC needs one. A table is made
+	// when the switch starts.
 	if (err == 0 && reload != NULL && p->flows.max > f->switches[sw].policy->flows.max) {
 		diag_add(&sink, DIAG_ERROR, at, path,
 			 "needs a flow table, and %s starts without one: give `switch: {flows: "
@@ -347,7 +347,7 @@ static int fabric_policies(struct fabric *f, struct diags *d)
 
 enum { LOOK_NS = 500 };
 
-static void look_again(struct fabric_switch *s, vclock_fn *fn)
+static void poke_and_wait(struct fabric_switch *s, vclock_fn *fn)
 {
 	struct fabric *f = s->fabric;
 
@@ -381,7 +381,7 @@ static void change_over(void *arg, uint64_t now_ns)
 	(void)now_ns;
 	fabric_retire(s);
 	if (s->retired != NULL)
-		look_again(s, change_over);
+		poke_and_wait(s, change_over);
 }
 
 static void publish_when_ready(void *arg, uint64_t now_ns)
@@ -390,7 +390,7 @@ static void publish_when_ready(void *arg, uint64_t now_ns)
 	struct fabric *f = s->fabric;
 
 	if (!change_ready(s->sw, &s->change, now_ns)) {
-		look_again(s, publish_when_ready);
+		poke_and_wait(s, publish_when_ready);
 		return;
 	}
 	s->retired_config = s->config;
@@ -402,7 +402,7 @@ static void publish_when_ready(void *arg, uint64_t now_ns)
 	fabric_track(f, (uint32_t)(s - f->switches));
 	actor_poke(&s->actor);
 	if (s->change.classes != 0)
-		look_again(s, change_over);
+		poke_and_wait(s, change_over);
 }
 
 static void fabric_reload(struct fabric *f, const struct sc_fault *sc)
@@ -624,7 +624,7 @@ static void drop_all(struct fabric *f, const struct sc_fault *sc, bool on)
 	actor_poke(&s->actor);
 }
 
-// Where there is nothing to recover, an operator is told so; here it changes nothing.
+// Without a storm to recover an operator gets an error. Here nothing changes.
 static void recover(struct fabric *f, const struct sc_fault *sc, bool on)
 {
 	struct fabric_switch *s = &f->switches[sc->target.node];

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// A scenario come alive: switches with compiled policies, wires, emulated NICs, all on one virtual
-// clock in one thread, and the faults of the scenario at their times. It knows nothing of traffic
+// A scenario that runs: switches with compiled policies, wires, emulated NICs, all on one virtual
+// clock in one thread, and the faults of the scenario at their times. It does not know traffic
 // (traffic.h), numbers (measure.h) or reports.
 #pragma once
 
@@ -36,7 +36,7 @@ struct fabric_switch {
 	struct config *retired_config;
 	uint64_t grace_token;
 	uint64_t events_lost; // as last seen
-	struct watches crossings; // who waits for a queue to rise
+	struct watches crossings; // watches of queues that rise
 	bool captured;
 	struct levels levels; // the readers of queue lengths
 	struct flow_book book;
@@ -74,7 +74,7 @@ struct fabric {
 	struct storm_log storms;
 	struct lab_capture *capture; // NULL: none; the caller's
 	struct cnp_judge *cnps; // whether notifications were right
-	struct watches cuts; // who waits for a rate to be cut
+	struct watches cuts; // watches of rates that are cut
 	struct fabric_hooks hooks;
 	uint64_t n_events; // alarms: lossless drops seen, with the first of them below
 	struct fabric_loss {
@@ -96,7 +96,7 @@ void fabric_destroy(struct fabric *f); // NULL is fine
 // Everything up to and including t_ns. 0 or -ENOMEM.
 __attribute__((warn_unused_result)) int fabric_run_until(struct fabric *f, uint64_t t_ns);
 
-// Control takes in what the switches told since it last looked; at the end of a run, however early.
+// Control reads the events of the switches since the last call. Called at the end of a run too.
 void fabric_look(struct fabric *f);
 
 // Compiles the policies only: what can be wrong without making anything. 0 or -EINVAL.
@@ -111,8 +111,8 @@ void fabric_poke_host(struct fabric *f, uint32_t host);
 // Link frames delivered so far: the packet-hops of the speed figure.
 uint64_t fabric_hops(const struct fabric *f);
 
-// The books: per switch begun = ended + queued, per wire sent = delivered + lost + in flight. The
-// first that does not close is described in text; true: all close.
+// The accounts: per switch begun = ended + queued, per wire sent = delivered + lost + in flight.
+// The first that does not close is described in text; true: all close.
 bool fabric_balanced(const struct fabric *f, char *text, size_t len);
 
 // ---- fabric_memory.c

@@ -30,7 +30,7 @@ double fluid_mark(const struct fluid_params *p, double q)
 	return q > p->kmax ? 1 : p->pmax * (q - p->kmin) / (p->kmax - p->kmin);
 }
 
-// What the equations need of p and a rate: all of it depends on these two alone.
+// The terms of the equations. All of them depend on p and a rate alone.
 struct terms {
 	double cnp; // share of CNP intervals with a mark
 	double marked; // share of alpha intervals with a mark

@@ -247,10 +247,10 @@ static uint64_t storage_ps(const struct dialogue *g, bool is_read, uint32_t n_by
 {
 	const struct storage_params *p = &g->f->store;
 	uint32_t reply_bytes = storage_reply_bytes(p, is_read, n_bytes), moved = 0, n;
-	struct ideal_message ask =
+	struct ideal_message request =
 		message(g, true, REQ_SEND, storage_request_bytes(p, is_read, n_bytes));
 	struct ideal_message reply = message(g, false, REQ_SEND, reply_bytes);
-	uint64_t sum = arrival_ps(&g->there, &ask);
+	uint64_t sum = arrival_ps(&g->there, &request);
 
 	while ((n = storage_next_bytes(p, n_bytes, moved)) != 0) {
 		struct ideal_message m = message(g, false, is_read ? REQ_WRITE : REQ_READ, n);

@@ -10,7 +10,7 @@
 #include "control/config/rows.h"
 #include "drivers/nic/nic.h"
 
-// What holds a key of each kind of CC_KEYS.
+// The member of a key, by the kind of CC_KEYS.
 #define CC_MEMBER_TIME struct cfg_val
 #define CC_MEMBER_RATE struct cfg_val
 #define CC_MEMBER_BYTES struct cfg_val
@@ -43,5 +43,5 @@ struct nic_keys {
 extern const struct cfg_schema nic_keys_schema;
 
 // Lays what was given over *c, which comes from nic_config_default and has the speed of the host's
-// link, 0: not known. What cannot be is reported.
+// link, 0: not known. Values that cannot hold are reported.
 void nic_keys_apply(const struct nic_keys *k, struct nic_config *c, struct diag_sink *sink);

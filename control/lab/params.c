@@ -17,7 +17,7 @@ struct param {
 	const struct node *node;
 	enum state state;
 	bool used;
-	struct param *user; // while OPEN: the param that asked for this one
+	struct param *user; // while OPEN: the param that uses this one
 };
 
 struct filler {
@@ -451,7 +451,7 @@ struct lab_params params_apply(struct arena *a, struct diag_sink *s, struct node
 		const struct param *p = &f.params[out.n];
 
 		out.rows[out.n] = p->row;
-		// What is wrong was not read to its end.
+		// A text with a mistake was not read to its end.
 		if (!p->used && s->n_errors == mistakes)
 			diag_add(s, DIAG_WARNING, p->node->key->at,
 				 arena_printf(a, "params.%s", p->row.name), "nothing uses $%s",

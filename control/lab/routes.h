@@ -44,7 +44,7 @@ int routes_edge(const struct scenario *sc, uint32_t host);
 
 // MAC of port `port` of switch `sw`; the frames of a link's other end are sent to it.
 void routes_port_mac(uint32_t sw, uint32_t port, uint8_t mac[6]);
-// MAC of whoever is at the other end of a switch's port.
+// MAC of the other end of the link in a switch's port.
 void routes_peer_mac(const struct scenario *sc, uint32_t sw, uint32_t port, uint8_t mac[6]);
 // MAC to which frames of a host for another are addressed.
 void routes_first_hop_mac(const struct scenario *sc, uint32_t from, uint32_t to, uint8_t mac[6]);

@@ -190,7 +190,7 @@ static int play(struct run *r, const struct lab_args *a)
 		return LAB_FAILED;
 	if (err == 0)
 		err = loop(r, a);
-	// What the switches told last belongs to the numbers.
+	// The last events of the switches belong to the numbers.
 	fabric_look(r->fabric);
 	if (err == 0)
 		err = measure_finish(r->measure, r->end_ns);
@@ -241,7 +241,7 @@ static int lab_run_file(const struct lab_args *a, const char *file)
 __attribute__((noreturn)) static void become_run(const struct lab_args *a, const char *file)
 {
 	running = 0; // the parent's child is this one
-	prctl(PR_SET_PDEATHSIG, SIGTERM); // nobody stays behind one that was killed
+	prctl(PR_SET_PDEATHSIG, SIGTERM); // no child outlives a parent that was killed
 	_exit(lab_finish(lab_run_file(a, file)));
 }
 
@@ -276,8 +276,9 @@ static int run_apart(const struct lab_args *a, const char *file)
 	return LAB_FAILED;
 }
 
-// Loads a scenario and its policies and says what is wrong; of one that is sound, so much as asked.
-static int check_file(const struct lab_args *a, const char *file, bool tell)
+// Loads a scenario and its policies and reports mistakes. report: also its size and warnings, where
+// it has no mistake.
+static int check_file(const struct lab_args *a, const char *file, bool report)
 {
 	struct scenario *sc = NULL;
 	struct diags d = {0};
@@ -285,24 +286,24 @@ static int check_file(const struct lab_args *a, const char *file, bool tell)
 
 	if (err == 0)
 		err = fabric_check(sc, &d);
-	if (err == 0 && tell)
+	if (err == 0 && report)
 		terminal_printf(
 			stdout, "%s: %s: %u switches, %u hosts, %u links, %u flows: ready to run\n",
 			file, sc->name, sc->n_switches, sc->n_hosts, sc->n_links, sc->n_flows);
 	scenario_destroy(sc);
-	if (err != 0 || tell)
+	if (err != 0 || report)
 		print_mistakes(&d);
 	else
 		diags_fini(&d); // its warnings come with the run
 	return err != 0 ? LAB_MISUSED : LAB_DONE;
 }
 
-static int check_files(const struct lab_args *a, bool tell)
+static int check_files(const struct lab_args *a, bool report)
 {
 	int worst = LAB_DONE;
 
 	for (unsigned i = 0; i < a->n_files; i++) {
-		int code = check_file(a, a->files[i], tell);
+		int code = check_file(a, a->files[i], report);
 
 		worst = code > worst ? code : worst;
 	}

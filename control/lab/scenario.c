@@ -813,7 +813,7 @@ static void read_tree(struct sc_builder *b, const struct sc_input *in)
 	build(b);
 }
 
-// What a fabric cannot be made without may be missing where there are mistakes: a key `policy` that
+// A fabric needs values that may be missing where there are mistakes: a key `policy` that
 // holds no path, a link whose `speed` is misspelt.
 static bool is_whole(const struct scenario *sc)
 {
@@ -863,16 +863,11 @@ int scenario_load(const char *path, const struct sc_set *sets, unsigned n_sets,
 		  struct scenario **out, struct diags *d)
 {
 	struct sc_input in = {.path = path, .sets = sets, .n_sets = n_sets};
-	struct diag_sink s = {.file = path};
 	char *text = NULL;
-	int err = config_read_file(path, &text, &in.len);
+	int err = config_read(path, &text, &in.len, d);
 
-	if (err != 0) {
-		diag_add(&s, DIAG_ERROR, (struct cfg_pos){0}, NULL, "cannot open: %s",
-			 strerror(-err));
-		diag_finish(&s, d);
-		return -EINVAL;
-	}
+	if (err != 0)
+		return err;
 	in.text = text;
 	err = scenario_parse(&in, out, d);
 	free(text);

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// A scenario file as structs: who is there, how they are joined, what they do, what goes wrong,
-// what is recorded and what must hold. Names and ranges are expanded, places in the file are kept.
+// A scenario file as structs: switches and hosts, links, flows, faults, records and expectations.
+// Names and ranges are expanded, places in the file are kept.
 // Loading reports every mistake in one pass as `file:line:column: key.path: what is wrong`; nothing
 // runs before a scenario is whole. Immutable afterwards.
 //

@@ -76,8 +76,8 @@ static bool range_holds(const char *inside, size_t len, const char *digits, size
 	       (*inside != '0' || strspn(inside, "0123456789") == n_digits);
 }
 
-// What lies up to the next star or the end, at the head of the name; what follows it, or NULL. A
-// range takes all digits there are.
+// Compares the pattern, up to its next star or end, with the head of the name. Returns the rest of
+// the name, or NULL. A range takes all digits there are.
 static const char *piece_fits(const char *pattern, const char *name)
 {
 	for (; *pattern != '\0' && *pattern != '*'; pattern++) {

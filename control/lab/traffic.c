@@ -222,7 +222,8 @@ static bool queue_push(struct lane_queue *q, struct lane_post p)
 
 static void retry(void *arg, uint64_t now_ns);
 
-// Gives the NIC what it takes. It takes nothing before the connection is up, which nobody tells.
+// Posts the messages for which the NIC has room. The NIC has none before the connection is up, and
+// does not report when that is.
 static void flush(struct lane *l)
 {
 	struct traffic *t = l->run->t;
@@ -244,7 +245,7 @@ static void flush(struct lane *l)
 		fabric_poke_host(t->f, l->pub.src);
 	if (q->n != 0 && l->n_out == 0 && !l->retrying) {
 		l->retrying = true;
-		traffic_at(t, traffic_now(t) + LANE_RETRY_NS, retry, l);
+		traffic_at(t, traffic_now(t) + RETRY_NS, retry, l);
 	}
 }
 
@@ -364,7 +365,7 @@ static void reopen(void *arg, uint64_t now_ns)
 
 	// A number is in use: by a slot whose last frame waits, or by another flow for a while.
 	if (err == -ENOSPC) {
-		traffic_at(t, now_ns + LANE_RETRY_NS, reopen, l);
+		traffic_at(t, now_ns + RETRY_NS, reopen, l);
 		return;
 	}
 	if (err != 0) {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What hosts say to each other: the `flows:` of a scenario, from one endless stream to Poisson
+// The traffic of the hosts: the `flows:` of a scenario, from one endless stream to Poisson
 // arrivals out of a size distribution, incast, all-to-all, request and response, and a storage
 // service's transfers. It decides when which host posts which message on which connection, makes
 // the connections, and keeps a record of every finished message. Single thread; randomness from
@@ -147,7 +147,7 @@ __attribute__((warn_unused_result)) int traffic_create(const struct scenario *sc
 						       struct traffic **out);
 void traffic_hooks(struct traffic *t, struct fabric_hooks *hooks);
 
-// What only the switches' policies can tell: packets that are too long for a port on the way
+// The rules that need the switches' policies: packets that are too long for a port on the way
 // (an error), classes that the policy takes for others (a warning). 0, -EINVAL.
 __attribute__((warn_unused_result)) int traffic_check(struct traffic *t, const struct fabric *f,
 						      struct diag_sink *s);

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Items of `flows:`: their keys, what the keys make of hosts and sizes, the rules between keys, and
-// what flows ask of policies.
+// what flows need of policies.
 #include <errno.h>
 #include <inttypes.h>
 #include <stdlib.h>
@@ -630,7 +630,7 @@ int traffic_resolve(struct scenario *sc, struct diag_sink *s)
 }
 
 // ---- policies
-// What flows must ask of the switches' policies: how long packets may be, and whether the frames
+// What flows need of the switches' policies: how long packets may be, and whether the frames
 // of a class are taken for that class.
 
 // IP packet of a payload, with the longest extension header.

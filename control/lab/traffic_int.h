@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Inside traffic, shared by traffic.c, which keeps the books and the connections and takes the
-// hooks of the NICs, and by traffic_patterns.c, which decides when which host posts.
+// Inside traffic, shared by traffic.c, which keeps the records and the connections and takes
+// the hooks of the NICs, and by traffic_patterns.c, which decides when which host posts.
 //
 //   lab_flow --> run --+-- lanes that stand                       each, incast, all-to-all
 //                      +-- sources (a host of `from`)              poisson, request, storage
@@ -17,7 +17,7 @@
 #include "control/lab/traffic.h"
 #include "control/lab/workload.h"
 
-enum { LANE_RETRY_NS = 10000 };
+enum { RETRY_NS = 10000 }; // where a NIC has no queue pair or no room
 
 enum lane_state { LANE_CLOSED, LANE_IDLE, LANE_BUSY, LANE_DYING };
 
@@ -120,7 +120,7 @@ struct run {
 enum step { STEP_REQUEST, STEP_ANSWER, STEP_DATA };
 #define STEP_BIT(step) (1u << (step))
 
-// What a pattern does; op is NULL when it is over already.
+// The steps of a pattern. op is NULL when the operation is over already.
 struct behaviour {
 	int (*start)(struct run *r);
 	void (*done)(struct lane *l, struct op *op, enum step step, const struct nic_done *d);

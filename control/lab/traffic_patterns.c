@@ -7,7 +7,7 @@
 #include "control/lab/traffic_int.h"
 #include "drivers/nic/requester.h"
 
-// Packets of a stream's messages at least: streams end, when told to, after a whole message.
+// The least packets of a stream's message. A stream that is stopped ends after a whole message.
 enum { STREAM_PACKETS = 128 };
 
 static bool is_rounds(const struct run *r)
@@ -224,8 +224,6 @@ static int standing_start(struct run *r)
 // used. With the Poisson pattern each message has one to itself, idle or new; a service's
 // operations share theirs.
 
-enum { NO_QP_RETRY_NS = 10000 };
-
 // ---- pairs
 
 static struct pair *pair_of(struct source *s, uint32_t d)
@@ -351,7 +349,7 @@ static void wait_for_qp(struct source *s, struct op *op, bool first)
 	if (s->retrying)
 		return;
 	s->retrying = true;
-	traffic_at(s->run->t, traffic_now(s->run->t) + NO_QP_RETRY_NS, go_on, s);
+	traffic_at(s->run->t, traffic_now(s->run->t) + RETRY_NS, go_on, s);
 }
 
 static void go_on(void *arg, uint64_t now_ns)
@@ -489,7 +487,7 @@ static void start_source(struct run *r, uint32_t i, uint64_t mean_q16)
 	STAILQ_INIT(&s->waiting);
 	TAILQ_INIT(&s->idle);
 	if (f->n_dst == (s->self < f->n_dst))
-		return; // nobody but itself
+		return; // the host itself is its only receiver
 	r->n_due += (uint64_t)f->count.n;
 	start_ns += workload_within(&s->rng, (uint64_t)f->jitter.n);
 	if (f->load.n < 0) {
@@ -519,11 +517,9 @@ static int client_start(struct run *r)
 // client has its answer, all of its payload, and knows that its request arrived.
 //
 //   client               server
-//   ask ---- request --> (think) [payload: move .. move] (think) reply
+//   go  ---- request --> (think) [payload: move .. move] (think) reply
 //    ^                                                             |
 //    +--- credit ------------------------------ answer ------------+
-
-enum { SERVER_RETRY_NS = 10000 };
 
 static bool is_storage(const struct op *op)
 {
@@ -589,7 +585,7 @@ static struct lane *lane_back(struct op *op, enum lane_kind kind, vclock_fn *fn)
 	struct lane *l = pair_lane(op->pair, kind);
 
 	if (l == NULL)
-		traffic_at(op->run->t, traffic_now(op->run->t) + SERVER_RETRY_NS, fn, op);
+		traffic_at(op->run->t, traffic_now(op->run->t) + RETRY_NS, fn, op);
 	return l;
 }
 
