@@ -365,7 +365,7 @@ static int complete(const struct lab_args *a)
 	const struct completion c = {&lab_opts, "", "--help --version", command_at};
 
 	if (a->n_files != 1 || strcmp(a->files[0], "bash") != 0) {
-		fputs("weir-lab: it is weir-lab completion bash\n", stderr);
+		fputs("usage: weir-lab completion bash\n", stderr);
 		return LAB_MISUSED;
 	}
 	completion_script(&c, stdout);

@@ -86,7 +86,7 @@ static const struct cfg_row nic_rows[] = {
 	{FIELD(CFG_SWITCH, nic_keys, fence),
 	 .help = "one SEND in flight per round trip (hidden fence of fast memory registration)"},
 	{NUMBER(TIME, nic_keys, storm_guard), .min = 1000, .max = SECONDS(60), .dflt_text = "never",
-	 .help = "a card that has paused its peer for so long pauses nobody any more"},
+	 .help = "a card that has paused its peer for this time sends no further PAUSE"},
 	{FIELD(CFG_MAP, nic_keys, receive), .sub = &receive_schema, .dflt_text = "at line rate",
 	 .help = "a slow receiver"},
 };

@@ -339,7 +339,7 @@ int lab_finish(int code)
 {
 	if (fflush(stdout) == 0 && !ferror(stdout))
 		return code;
-	fprintf(stderr, "weir-lab: what was to be printed could not be written\n");
+	fprintf(stderr, "weir-lab: the output could not be written\n");
 	return code == LAB_DONE ? LAB_FAILED : code;
 }
 

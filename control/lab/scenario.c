@@ -30,8 +30,7 @@ static const struct cfg_row switch_rows[] = {
 	{FIELD(CFG_NODE, sc_switch_keys, override), .dflt_text = "none",
 	 .help = "keys of the policy, laid over the file for this switch; `~` removes a key"},
 	{NUMBER(COUNT, sc_switch_keys, ecmp_seed), .max = UINT32_MAX,
-	 .dflt_text = "from seed and name",
-	 .help = "what its hash of flows over equal ways starts with"},
+	 .dflt_text = "from seed and name", .help = "seed of its hash of flows over equal ways"},
 	{FIELD(CFG_LIST, sc_switch_keys, routes), .sub = &sc_route_schema, .max = MAX_ITEMS,
 	 .dflt_text = "shortest paths",
 	 .help = "routes in place of those that are derived, for the hosts named"},
@@ -40,7 +39,7 @@ SCHEMA(sc_switch_schema, switch_rows, sc_switch_keys);
 
 static const struct cfg_row host_rows[] = {
 	{FIELD(CFG_MAP, sc_host_keys, nic), .sub = &nic_keys_schema, .dflt_text = "defaults",
-	 .help = "its network card"},
+	 .help = "the NIC of the host"},
 };
 SCHEMA(sc_host_schema, host_rows, sc_host_keys);
 
@@ -125,7 +124,7 @@ static SCHEMA(lossy_schema, lossy_rows, kind_keys);
 static const struct cfg_row slow_rows[] = {
 	{FOR},
 	{NUMBER(RATE, kind_keys, speed), .min = 1000000, .max = GIGA(800),
-	 .dflt_text = "the link's", .help = "line rate meanwhile; nobody is told"},
+	 .dflt_text = "the link's", .help = "line rate meanwhile; neither end reports a change"},
 	{NUMBER(TIME, kind_keys, delay), .max = SECONDS(1), .dflt = -1, .dflt_text = "the link's",
 	 .help = "propagation meanwhile, one way"},
 };
@@ -171,7 +170,7 @@ static SCHEMA(recover_schema, recover_rows, kind_keys);
 static const struct cfg_row fault_rows[] = {
 	{NUMBER(TIME, fault_keys, at), .max = SECONDS(3600), .required = true,
 	 .help = "when it begins"},
-	{TARGET("host", TARGET_HOST, "the host it strikes, or hosts: a range h[1-8], a pattern")},
+	{TARGET("host", TARGET_HOST, "the host, or hosts: a range h[1-8], a pattern")},
 	{TARGET("link", TARGET_LINK, "the cable, by either end: h1, or s1.p3; both directions")},
 	{FIELD(CFG_TEXT, fault_keys, from), .max = NAME_LEN, .dflt_text = "both directions",
 	 .help = "in place of `link`: only frames that leave by this end"},
@@ -243,7 +242,7 @@ static const struct cfg_row root_rows[] = {
 	 .dflt_text = "required with `until`",
 	 .help = "virtual time by which the flows must be done; later the run ends and fails"},
 	{NUMBER(COUNT, sc_keys, seed), .max = INT64_MAX, .dflt = 1,
-	 .help = "of all chance; the same seed gives the same bytes"},
+	 .help = "of all random numbers; the same seed gives the same bytes"},
 	{NUMBER(TIME, sc_keys, sample), .min = 100, .max = SECONDS(1), .dflt = 10000,
 	 .help = "how often queue lengths are read for means and quantiles"},
 	{"stuck_after", CFG_NUMBER, .unit = UNIT_TIME, AT(sc_keys, stuck), .min = 1000000,
@@ -256,7 +255,7 @@ static const struct cfg_row root_rows[] = {
 	{FIELD(CFG_NODE, sc_keys, override), .dflt_text = "none",
 	 .help = "keys of the policy, laid over the file for all switches; `~` removes a key"},
 	{FIELD(CFG_MAP, sc_keys, topology), .sub = &sc_topology_schema, .dflt_text = "none",
-	 .help = "a known one, by its numbers"},
+	 .help = "a known topology, by its numbers"},
 	{FIELD(CFG_NODE, sc_keys, switches), .dflt_text = "the topology's",
 	 .help = "switches by name or range; a pattern such as \"*\" adds to those there are"},
 	{FIELD(CFG_NODE, sc_keys, hosts), .dflt_text = "the topology's",
@@ -271,18 +270,18 @@ static const struct cfg_row root_rows[] = {
 	 .help = "derived routes: a switch uses a next hop only while a shortest way behind it "
 		 "to the host's switch is up. off: routes stay as they are"},
 	{FIELD(CFG_WORD, sc_keys, connect), .words = WORDS("direct", "cm"),
-	 .help = "cm: connections are made by frames on the wire; direct: they are there"},
+	 .help = "cm: frames on the wire make the connections; direct: they exist from the start"},
 	{FIELD(CFG_WORD, sc_keys, frames), .words = WORDS("headers", "whole"),
 	 .help = "whole: payload is there, and checked where it arrives, as is the iCRC; headers: "
 		 "the rest of a frame is only counted"},
 	{FIELD(CFG_LIST, sc_keys, flows), .sub = &lab_flow_schema, .max = MAX_ITEMS,
-	 .dflt_text = "none", .help = "who sends what to whom"},
+	 .dflt_text = "none", .help = "the traffic: senders, receivers, messages"},
 	{FIELD(CFG_LIST, sc_keys, faults), .sub = &sc_fault_schema, .max = MAX_ITEMS,
-	 .dflt_text = "none", .help = "what goes wrong, and when"},
+	 .dflt_text = "none", .help = "faults and their times"},
 	{FIELD(CFG_MAP, sc_keys, record), .sub = &record_schema, .dflt_text = "nothing",
 	 .help = "time series"},
 	{FIELD(CFG_LINES, sc_keys, expect), .max = TEXT_LEN, .dflt_text = "nothing",
-	 .help = "what must hold; the run fails where it does not"},
+	 .help = "conditions; the run fails where one does not hold"},
 };
 SCHEMA(sc_root_schema, root_rows, sc_keys);
 
@@ -440,7 +439,7 @@ static void finish_hosts(struct sc_builder *b)
 	}
 	if (sc->n_hosts == 0 && b->r.sink->n_errors == 0)
 		diag_add(b->r.sink, DIAG_ERROR, b->k.map.at, "hosts",
-			 "is required: there is nobody to talk");
+			 "is required: a run needs hosts");
 }
 
 // ---- from keys to faults
@@ -462,15 +461,15 @@ static bool find_kind(struct fault_reader *r)
 		if (!kind->map.given)
 			continue;
 		if (r->kind != NULL)
-			return REFUSE(s, &kind->map,
-				      "the entry is about %s already: one fault an entry",
-				      kinds[r->f->kind].key);
+			return REFUSE(
+				s, &kind->map,
+				"the entry has the fault %s already: give each fault an entry",
+				kinds[r->f->kind].key);
 		r->f->kind = (uint8_t)i;
 		r->kind = kind;
 	}
 	return r->kind != NULL ||
-	       REFUSE(s, &r->k->map,
-		      "says nothing of what goes wrong: pause_storm, link_down, ...");
+	       REFUSE(s, &r->k->map, "names no fault: give one of pause_storm, link_down, ...");
 }
 
 // The value that names the target: the kind's own key, `from` in place of a link; others are
@@ -483,7 +482,7 @@ static const struct cfg_val *find_target(struct fault_reader *r)
 
 	for (unsigned i = 0; i < N_TARGETS; i++)
 		if (i != t && r->k->target[i].given)
-			REFUSE(s, &r->k->target[i], "%s strikes a %s", kinds[r->f->kind].key,
+			REFUSE(s, &r->k->target[i], "%s applies to a %s", kinds[r->f->kind].key,
 			       target_keys[t]);
 	r->f->one_way = from->given;
 	if (from->given && (v->given || t != TARGET_LINK))
@@ -493,7 +492,7 @@ static const struct cfg_val *find_target(struct fault_reader *r)
 	else if (from->given || v->given)
 		return from->given ? from : v;
 	else
-		REFUSE(s, &r->k->map, "%s needs the %s it strikes", kinds[r->f->kind].key,
+		REFUSE(s, &r->k->map, "%s needs the %s it applies to", kinds[r->f->kind].key,
 		       target_keys[t]);
 	return NULL;
 }
@@ -563,7 +562,7 @@ static void check_storm(const struct fault_reader *r)
 	struct diag_sink *s = r->b->r.sink;
 
 	if (k->quanta.n == 0 && !k->every.given)
-		REFUSE(s, &k->quanta, "a storm of XON has no time of its own: say every");
+		REFUSE(s, &k->quanta, "a storm of XON has no interval of its own: give `every`");
 	if (k->burst.given != k->period.given)
 		REFUSE(s, &k->map, "burst and period need each other");
 	else if (k->burst.given && !k->burst.bad && !k->period.bad && k->burst.n >= k->period.n)

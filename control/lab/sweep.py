@@ -505,7 +505,7 @@ def main():
     try:
         print(s.json() if o.json else s.text(), end='', flush=True)
     except OSError:
-        print('weir-lab: what was to be printed could not be written', file=sys.stderr)
+        print('weir-lab: the output could not be written', file=sys.stderr)
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno()) # for the rest of it
         code = code or FAILED
     if stopped:

@@ -83,11 +83,12 @@ static SCHEMA(tcp_schema, tcp_rows, lab_tcp_keys);
 static const struct cfg_row flow_rows[] = {
 	{FIELD(CFG_NAME, lab_flow, name), .max = NAME_LEN, .dflt_text = "f1, f2, ...",
 	 .help = "how expectations and the report call it"},
-	{FIELD(CFG_WORD, lab_flow, pattern), .words = pattern_words, .help = "who posts when"},
+	{FIELD(CFG_WORD, lab_flow, pattern), .words = pattern_words,
+	 .help = "the hosts that post, and their times"},
 	{FIELD(CFG_WORDS, lab_flow, from), .max = TEXT_LEN, .required = true,
-	 .help = "hosts that send or ask: names, ranges `h[1-8]`, `h*`"},
+	 .help = "hosts that send or request: names, ranges `h[1-8]`, `h*`"},
 	{FIELD(CFG_WORDS, lab_flow, to), .max = TEXT_LEN, .dflt_text = "as from",
-	 .help = "hosts that receive or answer; nobody sends to itself"},
+	 .help = "hosts that receive or answer; no host sends to itself"},
 	{FIELD(CFG_SWITCH, lab_flow, pairs),
 	 .help = "each: the first of `from` to the first of `to`, and so on"},
 	{"class", CFG_NUMBER, .unit = UNIT_COUNT, AT(lab_flow, cls), .max = 7, .dflt = 3,
@@ -135,7 +136,7 @@ static const struct cfg_row flow_rows[] = {
 	{NUMBER(BYTES, lab_flow, request), .max = MB(64), .dflt = 64,
 	 .help = "size of a request, a SEND"},
 	{NUMBER(TIME, lab_flow, think), .max = SECONDS(10),
-	 .help = "what the server takes before it answers"},
+	 .help = "time of the server before it answers"},
 	{NUMBER(COUNT, lab_flow, first_psn), .max = MAX_PSN, .dflt = CFG_WORD_VALUE,
 	 .word = "random", .help = "PSN that each connection begins with"},
 	{NUMBER(COUNT, lab_flow, ack_every), .min = 1, .max = REQ_MAX_ACK_EVERY,
@@ -432,7 +433,7 @@ static void report_broken(struct resolver *r, const struct rule *rules, unsigned
 				 rules[i].text[strlen(rules[i].text) - 1] == ' ' ? pattern : "");
 }
 
-static const char of_endless[] = "says nothing of an endless stream: give a size";
+static const char of_endless[] = "has no effect on an endless stream: give a size";
 
 static void check_rules(struct resolver *r)
 {

@@ -95,7 +95,7 @@ static const struct {
 	{"{from: h1, to: h2, size: 64KB, reuse: 5}",
 	 "(runs)\n"},
 	{"{from: h1, to: h2, reuse: 5}",
-	 "6:31: flows[0].reuse: says nothing of an endless stream: give a size\n"},
+	 "6:31: flows[0].reuse: has no effect on an endless stream: give a size\n"},
 	{"{from: h1, to: h2, size: 64KB, reuse: {crossed: on, after: 3}}",
 	 "6:53: flows[0].reuse.crossed: two connections can change places: give `qps` of 2 at "
 	 "least\n"},
@@ -123,9 +123,9 @@ static const struct {
 	{"{from: h1, to: h2, size: ./}",
 	 "6:30: flows[0].size: ././: cannot read: Is a directory\n"},
 	{"{from: h1, to: h2, count: 5, depth: 2, interval: 1us}",
-	 "6:31: flows[0].count: says nothing of an endless stream: give a size\n"
-	 "6:41: flows[0].depth: says nothing of an endless stream: give a size\n"
-	 "6:54: flows[0].interval: says nothing of an endless stream: give a size\n"},
+	 "6:31: flows[0].count: has no effect on an endless stream: give a size\n"
+	 "6:41: flows[0].depth: has no effect on an endless stream: give a size\n"
+	 "6:54: flows[0].interval: has no effect on an endless stream: give a size\n"},
 	{"{from: h1, to: h2, size: 1KB, load: 30%, fan: 2, request: 5, think: 1us, "
 	 "idle: 2}",
 	 "6:41: flows[0].load: is for poisson, request and storage: leave it out of "
