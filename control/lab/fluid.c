@@ -292,7 +292,8 @@ struct fluid_job {
 	struct measure *measure;
 	// The bottleneck.
 	uint32_t dst, sw, port, queue, src, n_flows;
-	const struct lab_flow *flow;
+	const struct lab_flow *flow, *counted;
+	uint32_t *n_to; // flows by host and class
 	uint8_t cls;
 	char name[NAME]; // "s1.p9.3"
 	struct sc_text records[3];
@@ -315,12 +316,6 @@ static int complain(const struct fluid_job *j, const char *what)
 
 // ---- the bottleneck
 
-struct tally {
-	struct fluid_job *j;
-	const struct lab_flow *flow;
-	uint32_t *n; // by host and class
-};
-
 static bool obeys(const struct fluid_job *j, const struct lab_flow *f, uint32_t src)
 {
 	const struct cc_config *cc = &j->sc->hosts[src].nic.cc;
@@ -331,36 +326,34 @@ static bool obeys(const struct fluid_job *j, const struct lab_flow *f, uint32_t 
 
 static int count_flows(void *arg, uint32_t src, uint32_t dst)
 {
-	struct tally *t = arg;
-	uint32_t *n = &t->n[dst * CLASSES + (uint32_t)t->flow->cls.n];
+	struct fluid_job *j = arg;
+	const struct lab_flow *f = j->counted;
+	uint32_t *n = &j->n_to[dst * CLASSES + (uint32_t)f->cls.n];
 
-	if (!obeys(t->j, t->flow, src))
+	if (!obeys(j, f, src))
 		return 0;
-	*n += (uint32_t)t->flow->qps.n;
-	if (*n > t->j->n_flows) {
-		t->j->n_flows = *n;
-		t->j->dst = dst;
-		t->j->src = src;
-		t->j->cls = (uint8_t)t->flow->cls.n;
-		t->j->flow = t->flow;
+	*n += (uint32_t)f->qps.n;
+	if (*n > j->n_flows) {
+		j->n_flows = *n;
+		j->dst = dst;
+		j->src = src;
+		j->cls = (uint8_t)f->cls.n;
+		j->flow = f;
 	}
 	return 0;
 }
 
 static int find_bottleneck(struct fluid_job *j)
 {
-	struct tally t = {.j = j};
 	const struct sc_link *l;
 
-	t.n = calloc((size_t)j->sc->n_hosts * CLASSES, sizeof(*t.n));
-	if (t.n == NULL)
-		return complain(j, "there is not enough memory");
+	j->n_to = arena_alloc(j->sc->arena, (size_t)j->sc->n_hosts * CLASSES * sizeof(*j->n_to));
 	for (uint32_t i = 0; i < j->sc->n_flows; i++) {
-		t.flow = &j->sc->flows[i];
-		if (flow_pattern(t.flow) == PATTERN_EACH && t.flow->size_kind == SIZE_UNLIMITED)
-			flow_each_pair(t.flow, count_flows, &t);
+		const struct lab_flow *f = j->counted = &j->sc->flows[i];
+
+		if (flow_pattern(f) == PATTERN_EACH && f->size_kind == SIZE_UNLIMITED)
+			flow_each_pair(f, count_flows, j);
 	}
-	free(t.n);
 	if (j->n_flows == 0)
 		return complain(j, "no endless flow obeys DCQCN by the paper's rules (nic: {cc: "
 				   "paper}), and the model has only such flows: --senders 8 "

@@ -374,43 +374,36 @@ static void fill_tree(struct filler *f, const struct spot *up, struct node *n, u
 }
 
 // ---- the map
-static bool is_sound(struct filler *f, const struct node *v)
-{
-	struct arena *a = f->arena;
-	const char *path = arena_printf(a, "params.%s", schema_shown(a, v->key->text));
-	size_t len = name_length(v->key->text);
-
-	if (len == 0 || len > MAX_NAME || v->key->text[len] != '\0')
-		diag_add(f->sink, DIAG_ERROR, v->key->at, path,
-			 "a param has a name of 1 to %d letters, digits and _, with a letter first",
-			 MAX_NAME);
-	else if (v->kind != NODE_SCALAR)
-		diag_add(f->sink, DIAG_ERROR, v->at, path, "expected a single value, found a %s",
-			 v->kind == NODE_MAP ? "map" : "list");
-	else
-		return true;
-	return false;
-}
-
 static void read_map(struct filler *f)
 {
 	if (f->map == NULL || (f->map->kind == NODE_SCALAR && *f->map->text == '\0'))
 		return;
-	if (f->map->kind != NODE_MAP) {
-		diag_add(f->sink, DIAG_ERROR, f->map->at, "params",
-			 "expected a map such as {n: 8, kmin: 100KB}");
-		return;
-	}
-	if (f->map->n > MAX_PARAMS) {
-		diag_add(f->sink, DIAG_ERROR, f->map->at, "params",
-			 "%u entries: at most %d are possible", f->map->n, MAX_PARAMS);
+	if (f->map->kind != NODE_MAP || f->map->n > MAX_PARAMS) {
+		if (f->map->kind != NODE_MAP)
+			diag_add(f->sink, DIAG_ERROR, f->map->at, "params",
+				 "expected a map such as {n: 8, kmin: 100KB}");
+		else
+			diag_add(f->sink, DIAG_ERROR, f->map->at, "params",
+				 "%u entries: at most %d are possible", f->map->n, MAX_PARAMS);
 		return;
 	}
 	f->params = arena_alloc(f->arena, (f->map->n + 1) * sizeof(*f->params));
 	for (const struct node *v = f->map->first; v != NULL; v = v->next) {
-		bool sound = is_sound(f, v);
+		const char *name = v->key->text, *path;
+		size_t len = name_length(name);
+		bool sound = true;
 		uint32_t i = 0;
 
+		path = arena_printf(f->arena, "params.%s", schema_shown(f->arena, name));
+		if (len == 0 || len > MAX_NAME || name[len] != '\0')
+			sound = diag_add(f->sink, DIAG_ERROR, v->key->at, path,
+					 "a param has a name of 1 to %d letters, digits and _, "
+					 "with a letter first",
+					 MAX_NAME);
+		else if (v->kind != NODE_SCALAR)
+			sound = diag_add(f->sink, DIAG_ERROR, v->at, path,
+					 "expected a single value, found a %s",
+					 v->kind == NODE_MAP ? "map" : "list");
 		while (i < f->n && strcmp(f->params[i].row.name, v->key->text) != 0)
 			i++;
 		if (i < f->n) {
