@@ -139,7 +139,7 @@ void print_ipcc(FILE *out, struct json_object *data, const struct show_wish *wis
 			{F_IPCC_looks_none, .rank = 5}, {F_IPCC_looks_few_growing, .rank = 3},
 			{F_IPCC_looks_few_shrinking, .rank = 4}, {F_IPCC_looks_many, .rank = 2},
 			{F_IPCC_muted, .rank = 7}, {F_IPCC_told}, {F_IPCC_spared, .rank = 6},
-			{.head = "NOT_TOLD_BECAUSE", .key = "silent", .rank = 1})};
+			{.head = "NO_CNP_BECAUSE", .key = "silent", .rank = 1})};
 	const struct table ports = {
 		FACTS_FLOW_PORTS, "no flow enters or leaves by any port", "port|s without a flow",
 		FACTS(F_FLOW_PORTS_flows_used, F_FLOW_PORTS_flows_refused,

@@ -61,7 +61,7 @@ static void a_cnp_is_explained_in_one_row(void **state)
 	out = printed("cnps", data);
 	want_line(out, "22:13:20.123456Z  10.0.0.1 10.0.0.2 0x12       0x34  ack     p1       p2:3"
 		       "   150.0 KB     75 %      50 %  +4.20 KB  ");
-	want_line(out, "3.00 Gb/s     5     2  10.0 Gb/s   25 %\n");
+	want_line(out, "3.00 Gb/s         5     2  10.0 Gb/s   25 %\n");
 	want_line(out, "1 of 1 that are kept; 1 were sent since the start\n3 more came too fast");
 	free(out);
 	json_object_put(data);
