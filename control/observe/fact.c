@@ -33,9 +33,9 @@ const struct fact_metric_row fact_metrics[] = {
 	[METRIC_INFO] = {"weir_info", "gauge", "always 1; the labels say which switch and version"},
 	[METRIC_EVENTS] = {"weir_events_total", "counter", "events by name"},
 	[METRIC_EVENTS_LOST] = {"weir_events_lost_total", "counter",
-				"events that found no room on their way to control"},
+				"events that found no room in the ring to control"},
 	[METRIC_LOG_LOST] = {"weir_log_lost_total", "counter",
-			     "lines of standard error that nobody read in time"},
+			     "lines of standard error that were not read in time"},
 	[METRIC_RESIDENCE] = {"weir_queue_residence_seconds", "histogram",
 			      "time that frames spent in the switch; no sum is kept"},
 };
