@@ -119,7 +119,7 @@ int client_open(const char *name, struct client *out)
 		terminal_printf(
 			stderr,
 			"no switch named %s is running (%s %s); start one with: weir -c FILE\n",
-			name, err == -ENOENT ? "no" : "nobody answers at", path);
+			name, err == -ENOENT ? "no" : "nothing answers at", path);
 	return -1;
 }
 

@@ -56,7 +56,7 @@ int misused_words(const struct ctl *c)
 
 // ---- the rows
 
-const char ctl_summary[] = "Looks at, and steers, a running switch.";
+const char ctl_summary[] = "Shows and controls a running switch.";
 const char ctl_exit_text[] = "0 done, 1 failed, 2 misused.";
 
 static const struct command commands[] = {
@@ -83,15 +83,15 @@ static const struct command commands[] = {
 	 "The same as watch.\n"},
 	{"check", cmd_check, 1, 1, "check FILE [--strict] [--json]",
 	 "Checks a policy file: all mistakes in one pass, exit 2 if there are any.\n"
-	 "Warnings name what loads but cannot mean what it says; with --strict they are\n"
-	 "mistakes too. --json gives each message as file, line, column, key, severity,\n"
-	 "text and hint. Needs no daemon.\n"},
+	 "Warnings name keys that load but cannot have their effect; with --strict they\n"
+	 "are mistakes too. --json gives each message as file, line, column, key,\n"
+	 "severity, text and hint. Needs no daemon.\n"},
 	{"plan", cmd_plan, 1, 1, "plan FILE [--json]",
 	 "Prints every number that follows from a policy file.\n"
 	 "Needs no daemon and opens no device.\n"},
 	{"diff", cmd_diff, 1, 1, "diff FILE [--wide] [--json]",
 	 "Compares the policy that runs with a policy file: prints each key that differs,\n"
-	 "with both values. The switch is not changed.\n"},
+	 "with both values. It does not change the switch.\n"},
 	{"reload", cmd_reload, 0, 1, "reload [FILE] [--check] [--confirm-within TIME] [--json]",
 	 "Puts a policy file into force. Without FILE the switch reads the file that runs\n"
 	 "again. All of it or nothing: mistakes, and keys that only a restart can change,\n"
@@ -110,16 +110,15 @@ static const struct command commands[] = {
 	 "It returns once no more data leaves.\n", .writes = true},
 	{"watchdog", cmd_watchdog, 2, 3, "watchdog recover PORT CLASS\nwatchdog drop-all on|off",
 	 "Ends a PFC storm, or discards all lossless classes.\n"
-	 "recover ends a storm, or what too many of them have led to, at once: the class\n"
-	 "obeys and sends PFC again, and a port that was taken down comes up. With\n"
-	 "drop-all on, all lossless classes of all ports are discarded and neither obey\n"
-	 "nor send PFC, until it is off.\n", .writes = true},
+	 "recover ends a storm, or the action after too many storms, at once: the class\n"
+	 "obeys and sends PFC again, and a port that was taken down comes up. While\n"
+	 "drop-all is on, the switch discards all lossless classes of all ports, and they\n"
+	 "neither obey nor send PFC.\n", .writes = true},
 	{"flow", cmd_flow, 4, 5, "flow add FROM TO QP SENDER_QP\nflow del FROM TO QP",
-	 "Corrects what the switch knows of the sender of a flow.\n"
-	 "add says which queue pair of the sender (address FROM) the flow to queue pair\n"
-	 "QP of TO belongs to; it is believed, whatever passes, until del. del forgets\n"
-	 "what is known of it, however it was learnt. Numbers as 18 or 0x12: `show flows`\n"
-	 "has addresses and QP.\n",
+	 "Sets or deletes the sender's queue pair of a flow.\n"
+	 "add sets the queue pair of the sender (address FROM) for the flow to queue pair\n"
+	 "QP of TO. The switch keeps this pair until del. del deletes the pair, however\n"
+	 "the switch found it. Numbers as 18 or 0x12: `show flows` has addresses and QP.\n",
 	 .writes = true},
 	{"clear", cmd_clear, 1, 1, "clear watermarks|counters",
 	 "Restarts the watermarks, or lets all counters count from here. The longest\n"
@@ -129,7 +128,7 @@ static const struct command commands[] = {
 	 "Stops admission and prints the balance of a switch at rest. The command waits up\n"
 	 "to 2 s for the rest, and also prints what is still queued. Admission goes on\n"
 	 "afterwards, with --hold only after `resume`.\n", .writes = true},
-	{"resume", cmd_request, 0, 0, "resume", "Lets frames in again after `quiesce --hold`.\n",
+	{"resume", cmd_request, 0, 0, "resume", "Admits frames again after `quiesce --hold`.\n",
 	 .writes = true},
 	{"metrics", cmd_metrics, 0, 0, "metrics",
 	 "Prints the page of metrics for Prometheus. All counts are since the start.\n"
@@ -141,7 +140,7 @@ static const struct command commands[] = {
 	 "capture PORT|all FILE [--filter EXPRESSION] [--only drops|marked|pfc] [--count N] "
 	 "[--last N] [--time T] [--until-drop] [--snaplen BYTES] [--json]",
 	 "Writes what a port receives, sends and drops to a pcapng file. The capture goes\n"
-	 "on until interrupted; FILE - is standard output. Comments tell class, queue,\n"
+	 "on until interrupted; FILE - is standard output. Comments have class, queue,\n"
 	 "mark and reason of drop. With --last only the last N frames are written, when\n"
 	 "the capture ends.\n"},
 };

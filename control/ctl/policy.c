@@ -197,7 +197,8 @@ int cmd_reload(const struct ctl *c, int argc, char **argv)
 		free(cwd);
 	}
 	if (argc == 1 && path == NULL) {
-		fprintf(stderr, "weirctl: cannot tell which folder this is: %s\n", strerror(errno));
+		fprintf(stderr, "weirctl: cannot read the path of the current folder: %s\n",
+			strerror(errno));
 		return CTL_FAILED;
 	}
 	req = request_of("reload", path != NULL ? "file" : NULL, path);

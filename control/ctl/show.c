@@ -444,7 +444,7 @@ static void say_cause(FILE *out, struct json_object *row)
 	if (fact_is(row, F_CAUSES_kind, "receive-ring"))
 		fputs(" because its receive ring was filling: the worker came late", out);
 	else if (!fact_is(row, F_CAUSES_kind, "queue"))
-		fputs("; what held its buffer is gone", out);
+		fputs("; its cause has ended", out);
 	else
 		fprintf(out, " because %s class %" PRIu64 " %s %s of it",
 			fact_text(row, F_CAUSES_cause_port),
@@ -769,13 +769,13 @@ static const struct kind {
 	{FACTS_QUEUES, "length, counters and rates of the egress queues", print_queues},
 	{FACTS_PFC, "PAUSE frames and times by class (also: show pfc counters)", print_pfc},
 	{FACTS_WATCHDOG,
-	 "PFC storms by port and class, and what is done about them", print_watchdog},
+	 "PFC storms by port and class, and the action of the watchdog", print_watchdog},
 	{FACTS_CAUSES, "why the peers of ports are paused, or were last (also: show pfc --why)",
 	 print_causes},
 	{FACTS_FLOWS,
 	 "RoCEv2 flows, the fastest first: way, loss, marks, and the sender's queue pair",
 	 print_flows},
-	{FACTS_IPCC, "notifications by congested queue, and what the switch knows of flows",
+	{FACTS_IPCC, "notifications by congested queue, and flows by port",
 	 print_ipcc},
 	{FACTS_CNPS, "the notifications that the switch sent, each with its reasons", print_cnps},
 	{FACTS_GUARD, "frames that turned back inside a group of ports, by rule", NULL,
@@ -796,29 +796,30 @@ static const struct kind {
 	  {FACTS_POOL_MARKS}}, 3},
 	{FACTS_DROPS, "dropped frames by port, class and reason", end_drops,
 	 {{FACTS_DROPS, "no frame was dropped"}}, 1},
-	{FACTS_FDB, "addresses and where they live, and how many by port", NULL,
+	{FACTS_FDB, "addresses and their ports, and how many each port has", NULL,
 	 {{FACTS_FDB, "no address is known"},
 	  {FACTS_FDB_PORTS, "no port has learned an address", "port|s without an address",
 	   FACTS(F_FDB_PORTS_learned, F_FDB_PORTS_added, F_FDB_PORTS_moved, F_FDB_PORTS_evicted,
 		 F_FDB_PORTS_refused, F_FDB_PORTS_held)}}, 2},
-	{FACTS_ROUTES, "where destinations are reached", NULL,
+	{FACTS_ROUTES, "next hop and port of each destination", NULL,
 	 {{FACTS_ROUTES, "no route: no port has an `ip`", "address|es of the switch itself"}}, 1,
 	 prepare_routes},
 	{FACTS_NEIGHBOURS, "MAC addresses of stations on the links of routed ports", NULL,
 	 {{FACTS_NEIGHBOURS, "no neighbour is known"}}, 1},
 	{FACTS_EVENTS,
-	 "what happened: the last 200 of each alarm, 1,000 warnings, 1,000 pauses and "
+	 "events: the last 200 of each alarm, 1,000 warnings, 1,000 pauses and "
 		   "addresses, 1,000 others",
 	 print_events},
 	{NO_FACTS, "the policy file as it was loaded", print_config},
-	{FACTS_CONTROL, "control frames that were taken in", print_control},
+	{FACTS_CONTROL, "control frames that the switch consumed", print_control},
 	{FACTS_HINTS, "signs of a wrong configuration", print_hints},
 	{FACTS_LATENCY, "time that frames spent in the switch, by queue", NULL,
 	 {{FACTS_LATENCY, "no frame has passed a queue"}}, 1, prepare_latency},
 	{FACTS_WORKERS,
-	 "the threads that move frames: load, and whether they come round in time", NULL,
+	 "the threads that move frames: load, and late iterations of their loops", NULL,
 	 {{FACTS_WORKERS}}, 1},
-	{FACTS_BALANCE, "what came in against what went out", print_balance},
+	{FACTS_BALANCE, "frames that came in, against frames that went out or are inside",
+	 print_balance},
 };
 
 enum { N_KINDS = sizeof(kinds) / sizeof(kinds[0]) };

@@ -183,7 +183,8 @@ static unsigned draw_alarms(const struct top_page *p, unsigned y, unsigned max_l
 		alarm_line(&a, "DROP-ALL  all lossless classes are discarded: until weirctl "
 			   "watchdog drop-all off");
 	if (s->held)
-		alarm_line(&a, "HELD  no frame is let in (weirctl quiesce): until weirctl resume");
+		alarm_line(&a, "HELD  admission is stopped (weirctl quiesce): until weirctl "
+			   "resume");
 	for (unsigned i = 0; i < all->n; i++)
 		for (unsigned cls = 0; cls < TOP_CLASSES; cls++)
 			class_alarm(&a, &all->row[i], cls);
@@ -692,7 +693,7 @@ static const char *const help[] = {
 	"Esc             back                q       quit",
 	"s               sort by the next    p       pause",
 	"+ -             longer and shorter interval",
-	"/               show ports whose name has a text",
+	"/               show ports with a text in their name",
 	"",
 	"All numbers are per second, of the interval; k M G are powers of 1000.",
 	"Rx% Tx%   share of the line, with preamble, gap and FCS",

@@ -323,7 +323,7 @@ static const struct opt rows[] = {
 	 NUMBER(burst_ns, TIME, 1, 100 * MS_NS, 0)},
 	{"cc", 0, "NAME",
 	 "congestion control: none (default), dcqcn, or connectx, cx3, cx4, gen1, gen2, qcn; a "
-	 "listener needs it too, to tell of marks", 0, take_cc},
+	 "listener needs it too, to send CNPs", 0, take_cc},
 	{"cc-set", 0, "KEY=VALUE",
 	 "one parameter of it, such as g=1/256, n=50us or rmin=1M; may be given several times",
 	 0, take_cc_set},
@@ -340,8 +340,8 @@ static const struct opt rows[] = {
 	{"quanta", 0, "N",
 	 "storm: time in each PAUSE (default 65535)", NUMBER(quanta, COUNT, 0, 65535, 65535)},
 	{"storm-at", 0, "T",
-	 "listener or sender: go mad after this long, and send PAUSE frames of --class beside all "
-	 "else, as --quanta, --every, --for and --no-xon say",
+	 "listener or sender: start a storm after this long: send PAUSE frames of --class beside "
+	 "all else, as --quanta, --every, --for and --no-xon say",
 	 NUMBER(storm_at_ns, TIME, 1, HOUR_NS * 24, 0)},
 	{"every", 0, "T",
 	 "storm: between PAUSE frames (default half of what one lasts)",

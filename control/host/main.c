@@ -134,7 +134,7 @@ static int with_port(struct host *h)
 		goto out_port;
 	}
 	if (make_nic(h, pool) != 0) {
-		say("not enough memory for the queue pairs; ask for fewer with --qps");
+		say("not enough memory for the queue pairs; request fewer with --qps");
 		goto out_port;
 	}
 	fprintf(stderr, "ready\n");

@@ -120,7 +120,7 @@ static const char *reject_text(uint16_t reason)
 	case 1:
 		return "it has no queue pair left";
 	case 8:
-		return "nobody listens there";
+		return "no endpoint listens there";
 	case 26:
 		return "its port cannot carry this --mtu";
 	default:

@@ -211,7 +211,7 @@ static void wide_screens_have_more_columns_and_narrow_ones_keep_the_important(vo
 static void alarms_are_said_in_words_and_as_alarms(void **state)
 {
 	static const char *const want[] = {
-		"GONE  switch sw1", "DROP-ALL  all lossless classes", "HELD  no frame is let in",
+		"GONE  switch sw1", "DROP-ALL  all lossless classes", "HELD  admission is stopped",
 		"PFC-OFF  p1 class 3: until weirctl watchdog recover p1 3\n",
 		"PAUSED  p2 class 3: its peer pauses it 95 % of the time\n",
 		"PORT-DOWN  p3 class 3: until weirctl watchdog recover p3 3\n",
