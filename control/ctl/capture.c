@@ -82,7 +82,7 @@ static bool keep(struct capture_file *f, const struct capture_record *r, const u
 bool capture_file_add(struct capture_file *f, const struct capture_record *r, const uint8_t *data)
 {
 	if (r->port >= POLICY_MAX_PORTS || f->interface[r->port] == NO_INTERFACE)
-		return true; // of no port that was asked for: not written
+		return true; // of no port of this capture: not written
 	f->latest_ns = r->t_ns;
 	return f->last != 0 ? keep(f, r, data) : write_frame(f, r, data);
 }
@@ -322,7 +322,7 @@ static struct json_object *request_data(struct run *r, struct json_object *req)
 	sigaddset(&stops, SIGINT);
 	sigaddset(&stops, SIGTERM);
 	sigprocmask(SIG_BLOCK, &stops, &before);
-	data = client_ask(&r->client, req);
+	data = client_exchange(&r->client, req);
 	sigprocmask(SIG_SETMASK, &before, NULL);
 	r->hung_up |= data == NULL;
 	return data;

@@ -193,7 +193,7 @@ static struct json_object *exchange(struct client *c, struct json_object *req, b
 	return reply;
 }
 
-struct json_object *client_try(struct client *c, struct json_object *req)
+struct json_object *client_exchange_quiet(struct client *c, struct json_object *req)
 {
 	bool garbled;
 	struct json_object *reply = exchange(c, req, &garbled);
@@ -203,7 +203,7 @@ struct json_object *client_try(struct client *c, struct json_object *req)
 	return data;
 }
 
-struct json_object *client_ask(struct client *c, struct json_object *req)
+struct json_object *client_exchange(struct client *c, struct json_object *req)
 {
 	bool garbled;
 	struct json_object *reply = exchange(c, req, &garbled), *data = NULL, *error;
@@ -230,7 +230,7 @@ struct json_object *client_request(const char *name, struct json_object *req)
 		json_object_put(req);
 		return NULL;
 	}
-	data = client_ask(&c, req);
+	data = client_exchange(&c, req);
 	client_close(&c);
 	return data;
 }

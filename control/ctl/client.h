@@ -22,13 +22,14 @@ void client_close(struct client *c);
 // Without any message: 0 or -errno of the connection, and data or NULL. After NULL the connection
 // is of no use.
 __attribute__((warn_unused_result)) int client_connect(const char *name, struct client *out);
-struct json_object *client_try(struct client *c, struct json_object *req); // consumes req
+// Consumes req.
+struct json_object *client_exchange_quiet(struct client *c, struct json_object *req);
 void client_timeout(struct client *c, unsigned seconds); // of each answer; 10 unless set
 
 // Consumes req. The answer's data (the caller puts it), or NULL after a message.
-struct json_object *client_ask(struct client *c, struct json_object *req);
+struct json_object *client_exchange(struct client *c, struct json_object *req);
 
-// All in one: open, ask, close.
+// All in one: open, exchange, close.
 struct json_object *client_request(const char *name, struct json_object *req);
 
 // {"cmd": cmd, key: value}; key may be NULL.

@@ -178,7 +178,7 @@ static bool command_at(unsigned i, struct completion_command *out)
 	return true;
 }
 
-// `completion bash` prints the script. The script asks for `completion ports`: one name a line.
+// `completion bash` prints the script. The script calls `completion ports`: one name a line.
 int cmd_completion(const struct ctl *c, int argc, char **argv)
 {
 	char kinds[SHOW_KINDS_LEN];

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The command `show`: asks the switch for one kind and prints it, or follows its events.
+// The command `show`: requests one kind from the switch and prints it, or follows its events.
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -115,7 +115,7 @@ static bool is_wanted(const struct ctl *c, struct json_object *row, const char *
 		grade(fact_text(row, F_EVENTS_severity)) >= grade(c->severity));
 }
 
-// Leaves only the rows that were asked for, the last `count` of them; 0: all.
+// Leaves only the rows that the options select, the last `count` of them; 0: all.
 static void select_events(const struct ctl *c, struct json_object *data, unsigned count)
 {
 	struct json_object *rows = rows_of(data, FACTS_EVENTS), *wanted;
@@ -177,7 +177,7 @@ static int follow(const struct ctl *c, const char *port)
 		struct json_object *req = request(c, "events", port), *data;
 
 		row_u64(req, "since", since);
-		data = client_ask(&cl, req);
+		data = client_exchange(&cl, req);
 		if (data == NULL)
 			break;
 		print_new(c, data, &since, count);
@@ -246,17 +246,17 @@ void interval_rates(struct json_object *data, struct json_object *before)
 			put_direction(row_at(rows, i), row_at(old, i), &directions[k]);
 }
 
-static struct json_object *ask(const struct ctl *c, struct client *cl, const char *what,
+static struct json_object *request_data(const struct ctl *c, struct client *cl, const char *what,
 			       const char *port)
 {
-	struct json_object *first = client_ask(cl, request(c, what, port)), *data;
+	struct json_object *first = client_exchange(cl, request(c, what, port)), *data;
 	struct timespec wait = {.tv_sec = (time_t)c->interval_s};
 
 	if (!c->interval_given || first == NULL)
 		return first;
 	wait.tv_nsec = (long)((c->interval_s - (double)wait.tv_sec) * 1e9);
 	nanosleep(&wait, NULL);
-	data = client_ask(cl, request(c, what, port));
+	data = client_exchange(cl, request(c, what, port));
 	if (data != NULL)
 		interval_rates(data, first);
 	json_object_put(first);
@@ -301,7 +301,7 @@ static int print_tables(const struct ctl *c, struct client *cl, const char *what
 				 .unpaired = c->unpaired, .port = port,
 				 .width = c->wide ? 0 : terminal_width(stdout)};
 	struct json_object *state =
-		client_ask(cl, request_of("show", "what", fact_lists[FACTS_VERSION].what));
+		client_exchange(cl, request_of("show", "what", fact_lists[FACTS_VERSION].what));
 	bool is_file = strcmp(what, "config") == 0;
 	char *text = NULL;
 	size_t len;
@@ -330,7 +330,7 @@ static int show_once(const struct ctl *c, const char *what, const char *port)
 
 	if (client_open(c->name, &cl) != 0)
 		return CTL_FAILED;
-	data = ask(c, &cl, what, port);
+	data = request_data(c, &cl, what, port);
 	if (data != NULL && strcmp(what, "events") == 0)
 		select_events(c, data, c->count);
 	if (data == NULL)

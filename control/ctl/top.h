@@ -108,11 +108,11 @@ struct top_snapshot {
 // The kinds of `show` that a snapshot is made of, `ports` first; NULL behind the last.
 const char *top_kind(unsigned i);
 
-// Starts with the events that `before` (NULL: none) knows. NULL: out of memory.
+// Starts with the events of `before` (NULL: none). NULL: out of memory.
 struct top_snapshot *top_snapshot_create(const struct top_snapshot *before);
 void top_snapshot_destroy(struct top_snapshot *s); // NULL is fine
 
-// Takes the answer to `show kind`; also of `causes`.
+// Adds the answer to `show kind`, also of `causes`.
 void top_snapshot_take(struct top_snapshot *s, const char *kind, struct json_object *data);
 
 struct top_port *top_port_of(const struct top_snapshot *s, const char *name);

@@ -170,7 +170,7 @@ static void take_worker(const struct taken *t)
 
 // ---- events
 
-// What `show events` prints behind the text: " key=value" for all but the place and the text.
+// " key=value" for each member that the line of the event does not show already.
 static void event_tail(struct json_object *row, char out[TOP_TAIL_LEN])
 {
 	static const enum fact_id shown[] = {F_EVENTS_seq, F_EVENTS_time, F_EVENTS_t_ns,
@@ -436,7 +436,7 @@ static double weight(const struct top_row *r, enum top_sort sort)
 	}
 }
 
-// Of ports in the same trouble.
+// The order of ports in the same trouble.
 static double extent(const struct top_row *r)
 {
 	switch (r->trouble) {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The command `watch`, or `top`: asks the switch at intervals and shows what changed. On a terminal
+// The command `watch`, or `top`: requests numbers at intervals and shows the changes. On a terminal
 // it is a screen with keys; elsewhere, or with --plain, one block of lines per interval.
 #include <langinfo.h>
 #include <locale.h>
@@ -30,7 +30,7 @@ struct watch {
 	struct client client;
 	bool connected;
 	struct top_snapshot *before, *now;
-	double tried_s, taken_s; // when the switch was last asked; when `now` was taken
+	double tried_s, taken_s; // when the last request was sent; when `now` was taken
 	double seconds; // between `before` and `now`
 	char clock[CLOCK_LEN], trouble[TEXT_LEN];
 	struct top_view view;
@@ -51,7 +51,7 @@ static void wall_clock(char out[CLOCK_LEN])
 
 // ---- the switch
 
-static bool ask(struct watch *w, struct top_snapshot *s, const char *kind)
+static bool request_kind(struct watch *w, struct top_snapshot *s, const char *kind)
 {
 	struct json_object *req = request_of("show", "what", kind), *data;
 
@@ -61,7 +61,7 @@ static bool ask(struct watch *w, struct top_snapshot *s, const char *kind)
 	}
 	if (strcmp(kind, fact_lists[FACTS_CAUSES].what) == 0)
 		row_text(req, KEY(QUEUES, port), w->view.opened);
-	data = client_try(&w->client, req);
+	data = client_exchange_quiet(&w->client, req);
 	if (data == NULL)
 		return false;
 	top_snapshot_take(s, kind, data);
@@ -69,16 +69,16 @@ static bool ask(struct watch *w, struct top_snapshot *s, const char *kind)
 	return true;
 }
 
-// Asks for all kinds; NULL: the switch is gone.
+// Requests all kinds; NULL: the switch does not answer.
 static struct top_snapshot *take(struct watch *w)
 {
 	struct top_snapshot *s = top_snapshot_create(w->now);
 	bool whole = s != NULL;
 
 	for (unsigned i = 0; whole && top_kind(i) != NULL; i++)
-		whole = ask(w, s, top_kind(i));
+		whole = request_kind(w, s, top_kind(i));
 	if (whole && w->view.opened[0] != '\0')
-		whole = ask(w, s, fact_lists[FACTS_CAUSES].what);
+		whole = request_kind(w, s, fact_lists[FACTS_CAUSES].what);
 	if (whole)
 		return s;
 	top_snapshot_destroy(s);
@@ -278,7 +278,7 @@ static bool serve_keys(struct watch *w)
 			return false;
 		// Another port was opened: why are its classes paused?
 		if (!was_open && w->view.opened[0] != '\0' && w->connected &&
-		    !ask(w, w->now, fact_lists[FACTS_CAUSES].what))
+		    !request_kind(w, w->now, fact_lists[FACTS_CAUSES].what))
 			disconnect(w);
 		show(w);
 	}
@@ -326,7 +326,7 @@ static int run(const struct ctl *c, struct watch *w, const char *port)
 	if (port != NULL)
 		row_text(req, KEY(QUEUES, port), port);
 	// An error is reported before the screen starts: no answer, or no such port.
-	data = client_ask(&w->client, req);
+	data = client_exchange(&w->client, req);
 	if (data == NULL)
 		return CTL_FAILED;
 	json_object_put(data);

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // weir-host: what its files share. main.c brings the port up and down, run.c drives the NIC in real
-// time, report.c tells what happened. One thread, the only one that reads a clock or sleeps. Times
+// time, report.c prints the result. One thread, the only one that reads a clock or sleeps. Times
 // are model time (control/model_time.h) wherever nothing else is said.
 #pragma once
 

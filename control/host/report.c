@@ -52,7 +52,7 @@ enum { N_NUMBERS = sizeof(numbers) / sizeof(numbers[0]) };
 static const char *const role_name[] = {
 	[HOST_LISTEN] = "listener", [HOST_SEND] = "sender", [HOST_STORM] = "storm"};
 
-// What the whole report is made from.
+// The values that both forms of the report show.
 struct view {
 	const struct host *h;
 	struct nic_stats s;
@@ -308,7 +308,7 @@ static void table_peers(const struct view *v, FILE *out)
 	}
 }
 
-// What each reaction point allows, where there are few of them.
+// The rate that each reaction point allows, if there are few of them.
 static void table_congestion(const struct view *v, FILE *out)
 {
 	enum { FEW = 16 };

@@ -11,7 +11,7 @@
 #include "dataplane/units.h"
 #include "drivers/system_clock.h"
 
-// Of real time.
+// Spans of real time.
 enum {
 	SLEEP_MIN_NS = 2 * US_NS, // below this the call costs more than the wait
 	SLEEP_MAX_NS = 50 * US_NS, // frames may wait in the ring this long
@@ -224,7 +224,7 @@ static void report_unfinished(struct host *h)
 		 missing, n, first);
 }
 
-// What --class, --quanta, --every, --for and --no-xon say.
+// The storm of --class, --quanta, --every, --for and --no-xon.
 static struct storm_params storm_of(const struct host *h, uint64_t start_ns)
 {
 	const struct host_args *a = h->args;
@@ -245,7 +245,7 @@ static struct storm_params storm_of(const struct host *h, uint64_t start_ns)
 	return p;
 }
 
-// Of a listener or a sender, beside all else it does.
+// Starts the storm of --storm-at: a listener or a sender goes on with its work.
 static void storm_later(struct host *h)
 {
 	struct storm_params p;

@@ -71,7 +71,7 @@ enum fact_id {
 };
 extern const struct fact fact_rows[N_FACTS];
 
-// The key of a fact, where code asks for one: KEY(PORTS, rx_packets).
+// The key of a fact, where code needs one: KEY(PORTS, rx_packets).
 #define KEY(list, key_) (fact_rows[F_##list##_##key_].key)
 
 // The rows of one list in an answer to `show`.
@@ -129,7 +129,7 @@ unsigned fact_per_unit(const struct fact *f);
 
 // ---- from facts to rows of JSON
 
-// What a fact is worth at one place.
+// The value of a fact at one place.
 struct value {
 	enum {
 		VALUE_ABSENT, // the row has no such key
@@ -175,7 +175,7 @@ static inline struct value value_same(struct value v)
 		 const char *: value_of_text, char *: value_of_text, double: value_of_double,      \
 		 bool: value_of_yes, int: value_of_i64, long: value_of_i64,                        \
 		 default: value_of_u64)(e)
-// Of the kinds of facts: only those that are true or false have a type of their own.
+// By the kind of a fact. Only facts that are true or false have a type of their own.
 #define VALUE_OF_YES(e) value_of_yes((e) != 0)
 #define VALUE_OF_ID(e) VALUE(e)
 #define VALUE_OF_LABEL(e) VALUE(e)

@@ -89,7 +89,7 @@ static const char *pair_state(const struct flow_row *f)
 	return is_paired(f) ? "paired" : flow_needs_pair(f->way.kind) ? "unpaired" : "needs-none";
 }
 
-// NULL: it is paired, or nobody has asked.
+// NULL: the flow is paired, or no request has looked for the reason.
 static const char *why_unpaired(const struct flow_row *f)
 {
 	return is_paired(f) ? NULL : f->reason;

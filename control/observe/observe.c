@@ -234,7 +234,7 @@ static uint64_t worker_waited_ns(const struct observe *o, unsigned worker)
 	return ctr_get(&shared_of(o)->workers[worker].beat.waited_ns);
 }
 
-// What the peer gets while the port's worker stands still.
+// What the peer receives while the port's worker stands still.
 static const char *when_stalled(const struct observe *o, unsigned port)
 {
 	const struct policy *p = policy_of(o);
@@ -298,7 +298,7 @@ static bool owns_shown(const struct show *s, unsigned worker)
 
 // ---- drops and addresses
 
-// What one call has met, by reason and in all.
+// The sums of one answer, by reason and in all.
 struct drop_sums {
 	struct frames reason[N_DROP_REASONS], all, alarm;
 };
@@ -728,7 +728,7 @@ void observe_sample(struct observe *o, uint64_t now_ns)
 	rate_clock_advance(&o->clock, now_ns);
 }
 
-// Copies counters word by word: the owner writes on.
+// Copies counters word by word, because their owner goes on writing.
 static void take(void *base, const void *live, size_t bytes)
 {
 	for (size_t i = 0; i < bytes / sizeof(ctr_t); i++)

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What the operator sees of a running switch: every number once, as JSON rows with stable names.
+// The numbers of a running switch, each once, as JSON rows with stable names.
 //
 // The counters of the dataplane only grow; a baseline kept here is what `clear counters` means, and
 // rates come from samples taken a few times a second. Units: queue bytes are frame bytes, bytes of
@@ -23,11 +23,11 @@ __attribute__((warn_unused_result)) int observe_create(struct weir_switch *sw,
 						       struct observe **out);
 void observe_destroy(struct observe *o); // NULL is fine
 
-// What pauses the peers of workers that stand still. NULL, as at the start: nothing.
+// The stand-in, which pauses the peers of workers that stand still. NULL, as at the start: none.
 struct standin;
 void observe_set_standin(struct observe *o, const struct standin *standin);
 
-// The daemon knows these, for `show version`. The texts stay the caller's.
+// The values of `show version` that come from the daemon. The caller keeps the texts.
 struct observe_about {
 	const char *version, *policy_file;
 	uint64_t start_ns; // real time
@@ -87,7 +87,7 @@ struct json_object *observe_waiting(const struct weir_switch *sw);
 
 // ---- RoCEv2 flows and the notifications of the switch (flows.c): one row of JSON each
 
-// What a row needs beside the flow itself.
+// The other values of a flow's row.
 struct flow_view {
 	const struct policy *policy;
 	uint64_t now_ns; // switch time
@@ -100,10 +100,10 @@ void flow_addresses(const struct flow_key *k, char src[FLOW_ADDR_LEN], char dst[
 
 void flow_row_emit(struct json_object *row, const struct flow_row *f, const struct flow_view *v);
 
-// What a row needs beside the record of a CNP.
+// The other values of the row of a CNP.
 struct cnp_view {
 	const struct policy *policy;
-	uint64_t seq, wall_ns; // its number, and when control took it
+	uint64_t seq, wall_ns; // its number, and when the control thread took it
 };
 void cnp_row_emit(struct json_object *row, const struct cnp_record *c, const struct cnp_view *v);
 

@@ -49,7 +49,7 @@ struct worker_rates {
 	struct rate_series loops, busy_loops, waited_ns;
 };
 
-// Of a worker's heartbeat, and of the stand-in for it.
+// Counters of a worker's heartbeat, and of the stand-in for the worker.
 struct stall_counts {
 	uint64_t stalls, stalled_ns, late, episodes;
 };
@@ -91,8 +91,8 @@ struct show {
 	uint64_t real_ns;
 };
 
-// What a row is about. The values of the facts (facts.def) are expressions over `a`, a pointer to
-// one. Each list sets the members that its facts name.
+// The thing that a row is about. The values of the facts (facts.def) are expressions over `a`, a
+// pointer to such a struct. Each list sets the members that its facts name.
 struct at {
 	const struct show *s;
 	const struct observe *o;
@@ -159,7 +159,7 @@ static inline struct at at_port(const struct show *s, unsigned port, unsigned i)
 			   .port = port, .i = i};
 }
 
-// Of a member of `a`: a gauge as it is now, a counter since the last clear.
+// A member of `a`: a gauge as it is now, a counter since the last clear.
 #define NOW(member, field) gauge_get(&a->member->field)
 #define SINCE(member, baseline, field)                                                             \
 	(ctr_get(&a->member->field) - ctr_get(&a->base->baseline.field))

@@ -15,7 +15,7 @@
 #include "control/observe/observe.h"
 #include "dataplane/event.h"
 
-// What observe does not know.
+// Values that observe does not have.
 struct prometheus_about {
 	const char *version;
 	uint64_t events[N_EVENT_TYPES]; // since the start

@@ -38,7 +38,7 @@ struct snapshot_page {
 	unsigned first, last; // rows to show, of those that match `port`; last is not shown
 };
 
-// What "p1", "2" or "p1,2" selects: a port, a page, or both; params NULL: the first page of all.
+// params: "p1", "2" or "p1,2" select a port, a page, or both. NULL: the first page of all ports.
 // A page holds no more than max_rows rows and about max_bytes of JSON. False with *why.
 bool snapshot_page(const struct snapshot *s, unsigned list, const char *params, unsigned max_rows,
 		   size_t max_bytes, struct snapshot_page *out, const char **why);

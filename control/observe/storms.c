@@ -95,7 +95,7 @@ static bool visited(const struct chain *ch, struct place at)
 	return false;
 }
 
-// What stands at the end of a hop that is not followed further.
+// The end of the chain, where a hop leads no further.
 static enum chain_end end_of(const struct observe *o, const struct pause_cause *c, bool now)
 {
 	if (c->kind == CAUSE_RX_RING)
@@ -124,7 +124,7 @@ static struct chain chain_from(const struct observe *o, struct place at, bool no
 		if (visited(&ch, at) && ch.end == END_PEER)
 			ch.end = END_LOOP;
 		ch.at[ch.n++] = at;
-		// What the peer waits for may be this switch again.
+		// The peer may wait for this switch in turn.
 		if (ch.end != END_PEER || !now || !pauses_now(o, at))
 			return ch;
 	}
