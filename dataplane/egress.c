@@ -533,7 +533,8 @@ void egress_flush(struct worker *w, struct port *p, enum drop_reason reason)
 		struct queue *q = &p->queue[no];
 
 		while (q->fifo.n != 0) {
-			fifo_pop(&w->chunks, &q->fifo, &f);
+			f = *fifo_head(&q->fifo);
+			fifo_advance(&w->chunks, &q->fifo, 1);
 			shrunk(p, no, gauge_get(&q->c.length_bytes) - f.len);
 			drop_queued(w, p, &f, reason);
 		}

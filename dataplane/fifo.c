@@ -48,12 +48,6 @@ void fifo_pool_fini(struct fifo_pool *pool)
 	*pool = (struct fifo_pool){0};
 }
 
-static void free_chunk(struct fifo_pool *pool, struct fifo_chunk *c)
-{
-	c->next = pool->free;
-	pool->free = c;
-}
-
 const struct frame *fifo_purge_look(struct fifo_pool *pool, struct fifo_purge *s)
 {
 	struct fifo_chunk *c = s->read;
@@ -63,7 +57,7 @@ const struct frame *fifo_purge_look(struct fifo_pool *pool, struct fifo_purge *s
 		s->read_i = 0;
 		if (c != s->write) {
 			s->write->next = s->read;
-			free_chunk(pool, c);
+			fifo_free_chunk(pool, c);
 		}
 	}
 	return &s->read->frames[s->read_i];
@@ -87,7 +81,7 @@ void fifo_purge_take(struct fifo *f, struct fifo_purge *s, struct frame *out)
 void fifo_purge_end(struct fifo_pool *pool, struct fifo *f, const struct fifo_purge *s)
 {
 	if (s->read != s->write)
-		free_chunk(pool, s->read);
+		fifo_free_chunk(pool, s->read);
 	if (f->n != 0) {
 		f->tail = s->write;
 		f->tail->next = NULL;
@@ -95,7 +89,7 @@ void fifo_purge_end(struct fifo_pool *pool, struct fifo *f, const struct fifo_pu
 		return;
 	}
 	if (s->write != NULL)
-		free_chunk(pool, s->write);
+		fifo_free_chunk(pool, s->write);
 	f->head = f->tail = NULL;
 	f->head_i = 0;
 }

@@ -15,7 +15,6 @@
 
 #include "dataplane/frame.h"
 
-
 enum { FIFO_CHUNK_FRAMES = 63 };
 
 struct fifo_chunk {
@@ -44,6 +43,12 @@ __attribute__((warn_unused_result)) int fifo_pool_init(struct fifo_pool *pool, u
 void fifo_pool_fini(struct fifo_pool *pool);
 // Touches all memory of a pool that is new, so that its thread meets no page fault.
 void fifo_pool_touch(struct fifo_pool *pool);
+
+static inline void fifo_free_chunk(struct fifo_pool *pool, struct fifo_chunk *c)
+{
+	c->next = pool->free;
+	pool->free = c;
+}
 
 // Room for one frame behind the last.
 static inline bool fifo_has_room(struct fifo_pool *pool, struct fifo *f)
@@ -92,34 +97,6 @@ static inline const struct frame *fifo_head(const struct fifo *f)
 	return &f->head->frames[f->head_i];
 }
 
-// The chunk at the head is spent, or holds the last frame that was.
-static inline void fifo_drop_chunk(struct fifo_pool *pool, struct fifo *f)
-{
-	struct fifo_chunk *c = f->head;
-
-	f->head = c->next;
-	f->head_i = 0;
-	if (f->head == NULL)
-		f->tail = NULL;
-	c->next = pool->free;
-	pool->free = c;
-}
-
-// Removes the first frame; only when f->n > 0.
-static inline void fifo_pop(struct fifo_pool *pool, struct fifo *f, struct frame *out)
-{
-	struct fifo_chunk *c = f->head;
-
-	*out = c->frames[f->head_i++];
-	f->n--;
-	if (f->n != 0 && f->head_i != FIFO_CHUNK_FRAMES) {
-		if (f->head_i + 4 < FIFO_CHUNK_FRAMES)
-			rte_prefetch0(c->frames[f->head_i + 4].m);
-		return;
-	}
-	fifo_drop_chunk(pool, f);
-}
-
 // How many frames lie side by side from the head on.
 static inline unsigned fifo_side_by_side(const struct fifo *f)
 {
@@ -131,10 +108,18 @@ static inline unsigned fifo_side_by_side(const struct fifo *f)
 // Removes the first n frames, which lie side by side and were copied; only when n > 0.
 static inline void fifo_advance(struct fifo_pool *pool, struct fifo *f, unsigned n)
 {
+	struct fifo_chunk *c = f->head;
+
 	f->head_i = (uint16_t)(f->head_i + n);
 	f->n -= n;
-	if (f->n == 0 || f->head_i == FIFO_CHUNK_FRAMES)
-		fifo_drop_chunk(pool, f);
+	if (f->n != 0 && f->head_i != FIFO_CHUNK_FRAMES)
+		return;
+	// The chunk at the head is spent, or held the last frame.
+	f->head = c->next;
+	f->head_i = 0;
+	if (f->head == NULL)
+		f->tail = NULL;
+	fifo_free_chunk(pool, c);
 }
 
 // ---- some frames out of the middle

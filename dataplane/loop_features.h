@@ -7,7 +7,7 @@
 #include "dataplane/flows.h"
 #include "dataplane/notify.h"
 #include "dataplane/peer_pause.h"
-#include "dataplane/send.h"
+#include "dataplane/punt.h"
 #include "dataplane/storm.h"
 #include "dataplane/routing.h"
 

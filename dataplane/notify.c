@@ -6,7 +6,7 @@
 #include "dataplane/packet/cnp.h"
 #include "dataplane/packet/tags.h"
 #include "dataplane/roce/flow_seal.h"
-#include "dataplane/send.h"
+#include "dataplane/punt.h"
 
 enum {
 	LEARN_GAPS = 4, // a rate so many gaps after a CNP still shows what that has cut

@@ -14,7 +14,6 @@
 #include "dataplane/qos/egress.h"
 #include "dataplane/qos/guard.h"
 #include "dataplane/qos/pfc.h"
-#include "dataplane/qos/pfc_rate.h"
 #include "dataplane/qos/pg.h"
 #include "dataplane/qos/policer.h"
 #include "dataplane/qos/sched.h"

@@ -15,13 +15,17 @@ static inline void rng_init(struct rng *r, uint64_t seed)
 	r->state = seed;
 }
 
-static inline uint64_t rng_next64(struct rng *r)
+// Each bit of z changes half the bits of the result.
+static inline uint64_t rng_mix(uint64_t z)
 {
-	uint64_t z = (r->state += 0x9e3779b97f4a7c15u);
-
 	z = (z ^ (z >> 30)) * 0xbf58476d1ce4e5b9u;
 	z = (z ^ (z >> 27)) * 0x94d049bb133111ebu;
 	return z ^ (z >> 31);
+}
+
+static inline uint64_t rng_next64(struct rng *r)
+{
+	return rng_mix(r->state += 0x9e3779b97f4a7c15u);
 }
 
 // Uniform over the 32-bit range.

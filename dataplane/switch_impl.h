@@ -13,7 +13,7 @@
 //   fdb                    control                       workers (forward/fdb.h)
 //   reported[set][port]    the port's owner              workers (bridging.c)
 //   learning.taken         control                       workers
-//   neighbours, adj words  control                       workers (forward/neighbours.h, route.h)
+//   neighbours, adj words  control                       workers (forward/route.h)
 //   punt rings of a port   the port's owner              control
 //   send rings             control                       their worker
 //   flow shard of a worker that worker                   control; others: a pair, CNP or rate
@@ -36,7 +36,7 @@
 #include "dataplane/port.h"
 #include "dataplane/port_set.h"
 #include "dataplane/rng.h"
-#include "dataplane/roce/feed.h"
+#include "dataplane/roce/ipcc.h"
 #include "dataplane/switch.h"
 #include "dataplane/switch_flows.h"
 #include "dataplane/switch_routes.h"

@@ -7,7 +7,7 @@
 
 #include "control/config/compile.h"
 #include "control/config/plan.h"
-#include "dataplane/roce/feed.h"
+#include "dataplane/roce/ipcc.h"
 #include "dataplane/roce/flow.h"
 #include "dataplane/roce/pairing.h"
 #include "dataplane/units.h"

@@ -6,7 +6,7 @@
 
 #include "control/config/rows.h"
 #include "control/model_time.h"
-#include "dataplane/roce/feed.h"
+#include "dataplane/roce/ipcc.h"
 
 #define MOST_B (64ll << 30) // 2^31 cells of 32 B
 

@@ -2,7 +2,6 @@
 #include "dataplane/forward/fdb.h"
 
 #include <errno.h>
-#include <rte_errno.h>
 #include <rte_hash.h>
 #include <rte_jhash.h>
 #include <rte_malloc.h>
@@ -14,13 +13,13 @@ enum {
 	FDB_NONE = UINT32_MAX,
 };
 
-int fdb_init(struct fdb *f, const char *name, uint32_t max, uint32_t seed,
-	     struct rte_rcu_qsbr *qsbr)
+struct rte_hash *fdb_hash_create(const char *name, uint32_t entries, uint32_t key_len,
+				 uint32_t seed, struct rte_rcu_qsbr *qsbr)
 {
 	struct rte_hash_parameters hp = {
 		.name = name,
-		.entries = max + FDB_SPARE,
-		.key_len = sizeof(uint64_t),
+		.entries = entries,
+		.key_len = key_len,
 		.hash_func = rte_jhash,
 		.hash_func_init_val = seed,
 		.socket_id = SOCKET_ID_ANY,
@@ -28,14 +27,25 @@ int fdb_init(struct fdb *f, const char *name, uint32_t max, uint32_t seed,
 			      RTE_HASH_EXTRA_FLAGS_EXT_TABLE,
 	};
 	struct rte_hash_rcu_config rcu = {.v = qsbr, .mode = RTE_HASH_QSBR_MODE_DQ};
+	struct rte_hash *hash = rte_hash_create(&hp);
 
-	f->hash = rte_hash_create(&hp);
+	if (hash != NULL && rte_hash_rcu_qsbr_add(hash, &rcu) != 0) {
+		rte_hash_free(hash);
+		return NULL;
+	}
+	return hash;
+}
+
+int fdb_init(struct fdb *f, const char *name, uint32_t max, uint32_t seed,
+	     struct rte_rcu_qsbr *qsbr)
+{
+	f->hash = fdb_hash_create(name, max + FDB_SPARE, sizeof(uint64_t), seed, qsbr);
 	if (f->hash == NULL)
-		return -rte_errno;
+		return -ENOMEM;
 	f->max = max;
 	f->capacity = (uint32_t)rte_hash_max_key_id(f->hash) + 1;
 	f->entries = rte_zmalloc("fdb", f->capacity * sizeof(f->entries[0]), 64);
-	if (f->entries == NULL || rte_hash_rcu_qsbr_add(f->hash, &rcu) != 0) {
+	if (f->entries == NULL) {
 		fdb_fini(f);
 		return -ENOMEM;
 	}

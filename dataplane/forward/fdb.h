@@ -118,6 +118,12 @@ static inline bool fdb_key_is_station(uint64_t key)
 	return key >> 16 != 0 && !(key >> 56 & 1);
 }
 
+// A hash with lock-free readers and one writer, keyed with a seed that no neighbour knows. It
+// chains what does not fit into a bucket. Freed slots wait until no worker reads them. NULL: no
+// memory.
+struct rte_hash *fdb_hash_create(const char *name, uint32_t entries, uint32_t key_len,
+				 uint32_t seed, struct rte_rcu_qsbr *qsbr);
+
 // name: unique in the process. seed: of the hash. No port has a limit or a share yet. 0 or -errno.
 __attribute__((warn_unused_result)) int fdb_init(struct fdb *f, const char *name, uint32_t max,
 						 uint32_t seed, struct rte_rcu_qsbr *qsbr);

@@ -5,13 +5,12 @@
 #include <stdio.h>
 #include <string.h>
 
-#include <rte_errno.h>
 #include <rte_fib.h>
 #include <rte_fib6.h>
 #include <rte_hash.h>
-#include <rte_jhash.h>
 #include <rte_malloc.h>
 
+#include "dataplane/forward/fdb.h"
 
 static_assert(ROUTE_CACHE_SLOTS == 1 << 10, "route_slot takes ten bits");
 
@@ -52,26 +51,8 @@ struct ip_key ip_key_of(const struct policy_addr *a)
 int neighbours_init(struct neighbours *n, const char *name, uint32_t max, uint32_t seed,
 		    struct rte_rcu_qsbr *qsbr)
 {
-	struct rte_hash_parameters hp = {
-		.name = name,
-		.entries = max,
-		.key_len = sizeof(struct neighbour_key),
-		.hash_func = rte_jhash,
-		.hash_func_init_val = seed,
-		.socket_id = SOCKET_ID_ANY,
-		.extra_flag = RTE_HASH_EXTRA_FLAGS_RW_CONCURRENCY_LF |
-			      RTE_HASH_EXTRA_FLAGS_EXT_TABLE,
-	};
-	struct rte_hash_rcu_config rcu = {.v = qsbr, .mode = RTE_HASH_QSBR_MODE_DQ};
-
-	n->hash = rte_hash_create(&hp);
-	if (n->hash == NULL)
-		return -rte_errno;
-	if (rte_hash_rcu_qsbr_add(n->hash, &rcu) != 0) {
-		neighbours_fini(n);
-		return -ENOMEM;
-	}
-	return 0;
+	n->hash = fdb_hash_create(name, max, sizeof(struct neighbour_key), seed, qsbr);
+	return n->hash != NULL ? 0 : -ENOMEM;
 }
 
 void neighbours_fini(struct neighbours *n)
@@ -138,24 +119,6 @@ static struct rte_fib *fib4_make(const char *name, const struct policy_routes *r
 	return fib;
 }
 
-static int make_v4(struct route_table *t, const char *name, const struct policy_routes *r)
-{
-	struct census c = census_of(r, FAMILY_V4);
-	char fib_name[NAME_LEN];
-
-	if (c.n == 0)
-		return 0;
-	snprintf(fib_name, sizeof(fib_name), "%.24s-r4", name);
-	t->flat_v4 = c.n >= ROUTE_FLAT_FROM && !r->compact;
-	if (t->flat_v4)
-		t->v4 = fib4_make(fib_name, r, c, true);
-	if (t->v4 == NULL) {
-		t->flat_v4 = false;
-		t->v4 = fib4_make(fib_name, r, c, false);
-	}
-	return t->v4 == NULL ? -ENOMEM : 0;
-}
-
 // ---- IPv6
 
 static struct rte_fib6 *fib6_make(const char *name, const struct policy_routes *r,
@@ -185,25 +148,30 @@ static struct rte_fib6 *fib6_make(const char *name, const struct policy_routes *
 	return fib;
 }
 
-static int make_v6(struct route_table *t, const char *name, const struct policy_routes *r)
+// ---- the table
+
+// A flat one for many prefixes. A tree where there are few, or no memory for a flat one.
+static int make(struct route_table *t, uint8_t family, const char *name,
+		const struct policy_routes *r)
 {
-	struct census c = census_of(r, FAMILY_V6);
+	struct census c = census_of(r, family);
+	bool flat = c.n >= ROUTE_FLAT_FROM && !r->compact;
 	char fib_name[NAME_LEN];
 
 	if (c.n == 0)
 		return 0;
-	snprintf(fib_name, sizeof(fib_name), "%.24s-r6", name);
-	t->flat_v6 = c.n >= ROUTE_FLAT_FROM && !r->compact;
-	if (t->flat_v6)
-		t->v6 = fib6_make(fib_name, r, c, true);
-	if (t->v6 == NULL) {
-		t->flat_v6 = false;
-		t->v6 = fib6_make(fib_name, r, c, false);
+	snprintf(fib_name, sizeof(fib_name), "%.24s-r%u", name, family);
+	for (;; flat = false) {
+		if (family == FAMILY_V4)
+			t->v4 = fib4_make(fib_name, r, c, t->flat_v4 = flat);
+		else
+			t->v6 = fib6_make(fib_name, r, c, t->flat_v6 = flat);
+		if (family == FAMILY_V4 ? t->v4 != NULL : t->v6 != NULL)
+			return 0;
+		if (!flat)
+			return -ENOMEM;
 	}
-	return t->v6 == NULL ? -ENOMEM : 0;
 }
-
-// ---- the table
 
 // Before any neighbour is known.
 static uint64_t first_adj(const struct policy_nexthop *h)
@@ -244,7 +212,7 @@ int route_table_create(const char *name, const struct policy *pol, struct route_
 	for (uint32_t i = 0; i < r->n_nexthops; i++)
 		atomic_init(&t->adj[i], first_adj(&r->nexthops[i]));
 	find_defaults(t, r);
-	if (make_v4(t, name, r) != 0 || make_v6(t, name, r) != 0) {
+	if (make(t, FAMILY_V4, name, r) != 0 || make(t, FAMILY_V6, name, r) != 0) {
 		route_table_destroy(t);
 		return -ENOMEM;
 	}

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-// What the three files of pairing share. No other file includes it.
-//   pairing.c            pairs: how one is made, dropped and replaced; flows begin and end
+// What the two files of pairing share. No other file includes it.
+//   pairing.c            memory: tables, slots, what is forgotten by age; pairs: how one is made,
+//                        dropped and replaced; flows begin and end
 //   pairing_evidence.c   what passes the switch: ACKs, CNPs, READ requests, management messages
-//   pairing_table.c      memory: tables, slots, what is forgotten by age
 //
 // Five tables beside the flows, each under its own map. They are apart so that a flood of one kind
 // takes no room from another:
@@ -282,7 +282,7 @@ static inline _Atomic uint64_t *out_at(const struct pairing *p, struct reverse *
 	return block == FLOW_NONE ? NULL : &p->out[block].out[w - 1];
 }
 
-// ---- pairing_table.c
+// ---- pairing.c
 // All of them: FLOW_NONE or NULL where there is no entry, or no room for a new one.
 uint32_t table_find(const struct table *t, const struct flow_key *k);
 void *table_entry(const struct table *t, const struct flow_key *k);
@@ -292,18 +292,11 @@ void table_free(struct table *t, void *entry);
 // Looks at one entry of each table that ages, and frees it if it is old.
 void pairing_age(struct pairing *p);
 
-// k: any key with these addresses in this direction; of flow_stamp, of the flow.
+// k: any key with these addresses in this direction.
 struct stamp *addresses_stamp(const struct pairing *p, const struct flow_key *k);
-struct stamp *flow_stamp(const struct pairing *p, const struct flow_key *k);
 // For as long as flows live, ACKs do not pair between the addresses.
 void set_incomplete(struct pairing *p, const struct flow_key *k);
 uint32_t addresses_find(const struct pairing *p, const struct flow_key *k);
-// A flow begins, or ends, or another life of it begins: what was ruled out for it no longer holds.
-void addresses_join(struct pairing *p, uint32_t id);
-void addresses_leave(struct pairing *p, uint32_t id);
-void addresses_anew(struct pairing *p, uint32_t id);
-// Whether the flow may be paired by elimination.
-void slot_open(struct pairing *p, const struct flow *f, bool open);
 
 // Finds or makes the reverse queue pair of the key.
 uint32_t reverse_take(struct pairing *p, const struct flow_key *k, uint32_t addresses);
@@ -313,7 +306,6 @@ void reverse_renew(struct pairing *p, struct reverse *r);
 void reverse_sync(struct pairing *p, struct reverse *r);
 void rule_out(struct pairing *p, struct reverse *r, unsigned slot);
 
-// ---- pairing.c
 // The flow of the addresses and queue pair of any key, or FLOW_NONE.
 uint32_t flow_of(const struct pairing *p, const struct flow_key *k);
 // From now on CNPs of the flow go to qp. Other pairs of the flow or of qp are dropped. False: one

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "dataplane/qos/pfc_rate.h"
+#include "dataplane/qos/pfc.h"
 #include "tests/unit/qos/test.h"
 
 static const uint64_t ms = 1000000, start_ns = 5000000000;

@@ -3,7 +3,7 @@
 #include <string.h>
 
 #include "dataplane/rng.h"
-#include "dataplane/roce/feed.h"
+#include "dataplane/roce/ipcc.h"
 #include "tests/unit/qos/test.h"
 
 enum { INTERVAL = 5000 };
