@@ -287,17 +287,6 @@ static int build_args(struct args *a, const char *prog, const struct live_eal_co
 	return rc;
 }
 
-// Programs that start at once look at the free hugepages and take them one after the other, else
-// the last would find none left after it decided for them. The lock goes with the descriptor.
-static int take_turns(void)
-{
-	int fd = open("/proc/sys/vm/nr_hugepages", O_RDONLY | O_CLOEXEC);
-
-	if (fd >= 0)
-		(void)flock(fd, LOCK_EX);
-	return fd;
-}
-
 int live_eal_init(const char *prog, const struct live_eal_conf *conf, struct live_text *text)
 {
 	struct args *a = calloc(1, sizeof(*a));
@@ -306,7 +295,12 @@ int live_eal_init(const char *prog, const struct live_eal_conf *conf, struct liv
 	if (a == NULL)
 		return -ENOMEM;
 	snprintf(text->err, sizeof(text->err), "EAL arguments cannot be made");
-	lock = take_turns();
+	// Programs that start at once look at the free hugepages and take them one after the other,
+	// else the last would find none left after it decided for them. The lock goes with the
+	// descriptor.
+	lock = open("/proc/sys/vm/nr_hugepages", O_RDONLY | O_CLOEXEC);
+	if (lock >= 0)
+		(void)flock(lock, LOCK_EX);
 	rc = build_args(a, prog, conf, text);
 	if (rc == 0 && rte_eal_init(a->argc, a->argv) < 0) {
 		rc = rte_errno > 0 ? -rte_errno : -EIO;
@@ -396,16 +390,6 @@ int live_pool_create(const char *name, uint32_t n_frames, uint32_t max_frame,
 
 // ---- ports
 
-// Poll loops share their cores where time is scaled: what they may be late by without losing rate
-// is not cut below a microsecond of the model, 5 KB at 40 Gb/s, which is S microseconds here.
-static void slow_down(struct port_facts *facts, uint32_t time_scale)
-{
-	uint32_t model_ns = facts->shaper_burst_ns / time_scale;
-	uint32_t least_ns = RTE_MIN(facts->shaper_burst_ns, (uint32_t)MODEL_BURST_NS);
-
-	facts->shaper_burst_ns = RTE_MAX(model_ns, least_ns);
-}
-
 int live_open(const char *device, const struct live_conf *conf, struct live_port *out,
 	      struct live_text *text)
 {
@@ -414,6 +398,7 @@ int live_open(const char *device, const struct live_conf *conf, struct live_port
 	struct live_conf c = *conf;
 	struct live_port port = {0};
 	size_t noted = strlen(text->note);
+	uint32_t burst_ns;
 	int rc;
 
 	if (k == NULL)
@@ -430,8 +415,12 @@ int live_open(const char *device, const struct live_conf *conf, struct live_port
 		text->note[noted] = '\0';
 		return rc;
 	}
+	// Poll loops share their cores where time is scaled: the burst that keeps their rate when
+	// they are late is not cut below a microsecond of the model, 5 KB at 40 Gb/s.
+	burst_ns = port.facts.shaper_burst_ns;
 	if (c.time_scale > 1)
-		slow_down(&port.facts, c.time_scale);
+		port.facts.shaper_burst_ns = RTE_MAX(burst_ns / c.time_scale,
+						     RTE_MIN(burst_ns, (uint32_t)MODEL_BURST_NS));
 	else
 		port.facts.shaper_late_ns = LATE_NS;
 	*out = port;

@@ -86,7 +86,7 @@ static void view_init(struct view *v, const struct host *h)
 	uint64_t first = UINT64_MAX, last = 0;
 
 	*v = (struct view){.h = h};
-	nic_stats(h->nic, &v->s);
+	v->s = *nic_stats_now(h->nic);
 	h->port.ops->stats(h->port.drv, &v->drv);
 	for (unsigned c = 0; c < NIC_CLASSES; c++) {
 		const struct nic_class_stats *k = &v->s.cls[c];

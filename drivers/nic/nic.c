@@ -394,8 +394,12 @@ bool nic_storm_over(const struct nic *nic)
 	return nic->storm.next_ns == UINT64_MAX;
 }
 
-static void fold(struct nic_stats *s, const struct req_stats *req, const struct resp_stats *resp)
+const struct nic_stats *nic_stats_now(struct nic *nic)
 {
+	struct nic_stats *s = &nic->stats;
+	const struct req_stats *req = &nic->req_stats;
+	const struct resp_stats *resp = &nic->resp_stats;
+
 	s->acks_sent += resp->acks;
 	s->naks_sent += resp->naks;
 	s->out_of_sequence += resp->out_of_sequence + req->read_gaps;
@@ -407,17 +411,6 @@ static void fold(struct nic_stats *s, const struct req_stats *req, const struct 
 	s->retransmissions += req->retransmissions;
 	s->timeouts += req->timeouts;
 	s->ignored += req->ignored;
-}
-
-void nic_stats(const struct nic *nic, struct nic_stats *out)
-{
-	*out = nic->stats;
-	fold(out, &nic->req_stats, &nic->resp_stats);
-}
-
-const struct nic_stats *nic_stats_now(struct nic *nic)
-{
-	fold(&nic->stats, &nic->req_stats, &nic->resp_stats);
 	nic->req_stats = (struct req_stats){0};
 	nic->resp_stats = (struct resp_stats){0};
 	return &nic->stats;

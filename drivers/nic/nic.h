@@ -272,8 +272,7 @@ struct nic_stats {
 	struct hist completion, waiting, sending, network;
 };
 
-void nic_stats(const struct nic *nic, struct nic_stats *out);
-// The same without copying it; holds until the next call of anything else.
+// Holds until the next call of anything else.
 const struct nic_stats *nic_stats_now(struct nic *nic);
 const struct pfc_rx_state *nic_pfc_rx(const struct nic *nic);
 const struct pfc_tx_state *nic_pfc_tx(const struct nic *nic);

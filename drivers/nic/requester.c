@@ -59,46 +59,35 @@ uint64_t req_done_bytes(const struct requester *r)
 	return r->complete_bytes + (part < m->n_bytes ? part : m->n_bytes);
 }
 
-static uint8_t data_opcode(uint8_t op, bool first, bool last)
+void req_peek(const struct requester *r, struct roce_pkt *pkt, uint64_t *offset)
 {
 	static const uint8_t opcode[2][2][2] = { // op, first, last
 		[REQ_WRITE] = {{RC_WRITE_MIDDLE, RC_WRITE_LAST}, {RC_WRITE_FIRST, RC_WRITE_ONLY}},
 		[REQ_SEND] = {{RC_SEND_MIDDLE, RC_SEND_LAST}, {RC_SEND_FIRST, RC_SEND_ONLY}},
 	};
-
-	return opcode[op][first][last];
-}
-
-static void peek_read(const struct requester *r, const struct req_msg *m, struct roce_pkt *pkt)
-{
-	uint32_t done = (uint32_t)(r->nxt - m->first_seq) * r->p.mtu;
-
-	pkt->opcode = RC_READ_REQUEST;
-	pkt->ack_req = true;
-	pkt->va = r->p.va + m->offset + done;
-	pkt->rkey = r->p.rkey;
-	pkt->dma_len = m->n_bytes - done;
-}
-
-void req_peek(const struct requester *r, struct roce_pkt *pkt, uint64_t *offset)
-{
 	const struct req_msg *m = req_msg_at(r, r->cur);
-	uint32_t k = (uint32_t)(r->nxt - m->first_seq);
+	uint32_t k = (uint32_t)(r->nxt - m->first_seq), done = k * r->p.mtu;
 	bool last = k + 1 == m->n_pkts;
 
-	*pkt = (struct roce_pkt){.dest_qp = r->p.dest_qp, .psn = psn_add(r->p.first_psn, r->nxt)};
+	*pkt = (struct roce_pkt){
+		.opcode = RC_READ_REQUEST,
+		.ack_req = true,
+		.dest_qp = r->p.dest_qp,
+		.psn = psn_add(r->p.first_psn, r->nxt),
+		.va = r->p.va + m->offset,
+		.rkey = r->p.rkey,
+		.dma_len = m->n_bytes,
+	};
 	*offset = m->offset + (uint64_t)k * r->p.mtu;
 	if (r->p.op == REQ_READ) {
-		peek_read(r, m, pkt);
+		pkt->va += done;
+		pkt->dma_len -= done;
 		return;
 	}
-	pkt->opcode = data_opcode(r->p.op, k == 0, last);
-	pkt->payload_len = last ? m->n_bytes - k * r->p.mtu : r->p.mtu;
+	pkt->opcode = opcode[r->p.op][k == 0][last];
+	pkt->payload_len = last ? m->n_bytes - done : r->p.mtu;
 	pkt->ack_req = last || (uint32_t)(r->nxt + 1) % r->p.ack_every == 0 ||
 		       r->nxt + 1 - r->una == r->p.window;
-	pkt->va = r->p.va + m->offset;
-	pkt->rkey = r->p.rkey;
-	pkt->dma_len = m->n_bytes;
 }
 
 void req_sent(struct requester *r, const struct roce_pkt *pkt, uint64_t now_ns)
@@ -219,12 +208,12 @@ enum req_read_verdict req_on_read(struct requester *r, const struct roce_pkt *pk
 	int64_t seq = seq_of(r, pkt->psn);
 	uint32_t done;
 
-	if (r->p.op == REQ_READ && !r->failed && seq >= 0 && (uint64_t)seq < r->una) {
-		r->m.stats->duplicates++;
-		return REQ_READ_IGNORED;
-	}
 	if (r->p.op != REQ_READ || r->failed || seq < 0) {
 		r->m.stats->ignored++;
+		return REQ_READ_IGNORED;
+	}
+	if ((uint64_t)seq < r->una) {
+		r->m.stats->duplicates++;
 		return REQ_READ_IGNORED;
 	}
 	if ((uint64_t)seq > r->una) {

@@ -75,17 +75,6 @@ static enum resp_verdict on_duplicate(struct responder *r, const struct roce_pkt
 	return queue_read(r, pkt);
 }
 
-static enum resp_verdict on_gap(struct responder *r)
-{
-	r->m.stats->out_of_sequence++;
-	if (!r->gap_open) {
-		r->gap_open = true;
-		r->nak_due = true;
-		r->nak_code = NAK_PSN_SEQUENCE;
-	}
-	return RESP_GAP;
-}
-
 static enum resp_verdict on_read_request(struct responder *r, const struct roce_pkt *pkt)
 {
 	if (r->msg_kind != ROCE_OTHER || pkt->payload_len != 0)
@@ -161,8 +150,15 @@ enum resp_verdict resp_on_request(struct responder *r, const struct roce_pkt *pk
 	diff = psn_diff(pkt->psn, r->epsn);
 	if (diff < 0)
 		return on_duplicate(r, pkt);
-	if (diff > 0)
-		return on_gap(r);
+	if (diff > 0) {
+		r->m.stats->out_of_sequence++;
+		if (!r->gap_open) {
+			r->gap_open = true;
+			r->nak_due = true;
+			r->nak_code = NAK_PSN_SEQUENCE;
+		}
+		return RESP_GAP;
+	}
 	r->gap_open = false;
 	// A NAK that has not left yet would ask for what is here.
 	r->nak_due = false;
@@ -171,60 +167,44 @@ enum resp_verdict resp_on_request(struct responder *r, const struct roce_pkt *pk
 	return take(r, pkt, offset);
 }
 
-static void peek_ack(const struct responder *r, struct roce_pkt *pkt)
+void resp_peek(const struct responder *r, struct roce_pkt *pkt, uint64_t *offset)
 {
-	pkt->opcode = RC_ACK;
-	// An ACK names the last packet taken, a NAK the one expected.
-	pkt->psn = r->nak_due ? r->epsn : psn_add(r->epsn, PSN_MASK);
-	pkt->syndrome = r->nak_due ? (uint8_t)(AETH_NAK | r->nak_code) : AETH_ACK | AETH_NO_CREDITS;
-}
-
-static uint8_t read_opcode(bool first, bool last)
-{
-	static const uint8_t opcode[2][2] = {
+	static const uint8_t opcode[2][2] = { // first, last
 		{RC_READ_RESPONSE_MIDDLE, RC_READ_RESPONSE_LAST},
 		{RC_READ_RESPONSE_FIRST, RC_READ_RESPONSE_ONLY},
 	};
+	const struct resp_read *job = &r->m.reads[0];
 
-	return opcode[first][last];
-}
-
-void resp_peek(const struct responder *r, struct roce_pkt *pkt, uint64_t *offset)
-{
-	const struct resp_read *job;
-
-	*pkt = (struct roce_pkt){.dest_qp = r->p.dest_qp, .msn = r->msn & PSN_MASK};
+	*pkt = (struct roce_pkt){.dest_qp = r->p.dest_qp, .msn = r->msn & PSN_MASK,
+				 .syndrome = AETH_ACK | AETH_NO_CREDITS};
 	*offset = 0;
 	if (r->nak_due || r->ack_due) {
-		peek_ack(r, pkt);
+		pkt->opcode = RC_ACK;
+		// An ACK names the last packet taken, a NAK the one expected.
+		pkt->psn = r->nak_due ? r->epsn : psn_add(r->epsn, PSN_MASK);
+		if (r->nak_due)
+			pkt->syndrome = (uint8_t)(AETH_NAK | r->nak_code);
 		return;
 	}
-	job = &r->m.reads[0];
-	pkt->opcode = read_opcode(!job->started, job->n_pkts == 1);
+	pkt->opcode = opcode[!job->started][job->n_pkts == 1];
 	pkt->psn = job->psn;
-	pkt->syndrome = AETH_ACK | AETH_NO_CREDITS;
 	pkt->payload_len = job->n_bytes < r->p.mtu ? job->n_bytes : r->p.mtu;
 	*offset = job->offset;
 }
 
-static void read_sent(struct responder *r, uint32_t len)
+void resp_sent(struct responder *r, const struct roce_pkt *pkt)
 {
 	struct resp_read *job = &r->m.reads[0];
 
-	job->started = true;
-	job->psn = psn_add(job->psn, 1);
-	job->offset += len;
-	job->n_bytes -= len;
-	if (--job->n_pkts == 0)
-		memmove(job, job + 1, --r->n_reads * sizeof(*job));
-}
-
-void resp_sent(struct responder *r, const struct roce_pkt *pkt)
-{
 	if (pkt->opcode != RC_ACK) {
-		read_sent(r, pkt->payload_len);
+		job->started = true;
+		job->psn = psn_add(job->psn, 1);
+		job->offset += pkt->payload_len;
+		job->n_bytes -= pkt->payload_len;
+		if (--job->n_pkts == 0)
+			memmove(job, job + 1, --r->n_reads * sizeof(*job));
 	} else if (r->nak_due) {
-		// It says what an ACK would have said, too.
+		// A NAK acknowledges like an ACK.
 		r->nak_due = r->ack_due = false;
 		r->m.stats->naks++;
 	} else {

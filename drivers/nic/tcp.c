@@ -3,19 +3,11 @@
 
 #include <string.h>
 
+#include "dataplane/units.h"
+
 enum { DUP_ACKS = 3, UNSCALED = 65535, MAX_SCALE = 14, GRANULARITY_NS = 1 };
 #define RTO_MAX_NS 60000000000ull // RFC 6298, 2.5
 #define ALPHA_ONE (1u << TCP_ALPHA_Q)
-
-static uint64_t larger(uint64_t a, uint64_t b)
-{
-	return a > b ? a : b;
-}
-
-static uint64_t smaller(uint64_t a, uint64_t b)
-{
-	return a < b ? a : b;
-}
 
 static uint32_t flight(const struct tcp *t)
 {
@@ -24,7 +16,7 @@ static uint32_t flight(const struct tcp *t)
 
 static uint32_t halved(const struct tcp *t, uint64_t bytes)
 {
-	return (uint32_t)larger(bytes / 2, 2u * t->mss);
+	return (uint32_t)max_u64(bytes / 2, 2u * t->mss);
 }
 
 // ---- ranges
@@ -37,8 +29,8 @@ static bool ranges_add(struct tcp_ranges *r, uint64_t begin, uint64_t end)
 	while (i < r->n && r->at[i].end < begin)
 		i++;
 	for (last = i; last < r->n && r->at[last].begin <= end; last++) {
-		begin = smaller(begin, r->at[last].begin);
-		end = larger(end, r->at[last].end);
+		begin = min_u64(begin, r->at[last].begin);
+		end = max_u64(end, r->at[last].end);
 	}
 	if (last == i && r->n == TCP_MAX_RANGES)
 		return false;
@@ -54,7 +46,7 @@ static uint64_t ranges_take(struct tcp_ranges *r, uint64_t pos)
 	uint32_t n = 0;
 
 	for (; n < r->n && r->at[n].begin <= pos; n++)
-		pos = larger(pos, r->at[n].end);
+		pos = max_u64(pos, r->at[n].end);
 	r->n -= n;
 	memmove(&r->at[0], &r->at[n], r->n * sizeof(r->at[0]));
 	return pos;
@@ -70,7 +62,7 @@ void tcp_init(struct tcp *t, const struct tcp_params *p, bool active, uint32_t i
 		.end = 1,
 		.cwnd = (uint32_t)p->initial_segments * p->mss,
 		.ssthresh = TCP_MAX_WINDOW, // "arbitrarily high", RFC 5681, 3.1
-		.rto_ns = larger(p->rto_initial_ns, p->rto_min_ns),
+		.rto_ns = max_u64(p->rto_initial_ns, p->rto_min_ns),
 		.timer_ns = UINT64_MAX,
 		.delayed_ns = UINT64_MAX,
 		.alpha = ALPHA_ONE,
@@ -153,16 +145,6 @@ static void put_ack(const struct tcp *t, const struct tcp_ack *a, struct tcp_seg
 		put_sacks(t, s);
 }
 
-// Bytes that may be unacknowledged. RFC 3042: the first two duplicate ACKs add a segment each.
-static uint64_t window_of(const struct tcp *t)
-{
-	uint64_t w = t->cwnd;
-
-	if (!t->in_recovery && t->dup_acks < DUP_ACKS)
-		w += (uint64_t)t->dup_acks * t->mss;
-	return smaller(w, t->peer_window);
-}
-
 // ---- RFC 6675: what is lost, what is under way, what goes next
 
 // The gap before the i-th range that the receiver has. Behind the last range: the bytes that it has
@@ -198,7 +180,7 @@ static uint64_t pipe_of(const struct tcp *t)
 		if (!gap_is_lost(t, i))
 			pipe += g.end - g.begin;
 		if (t->high_rxt > g.begin)
-			pipe += smaller(t->high_rxt, g.end) - g.begin;
+			pipe += min_u64(t->high_rxt, g.end) - g.begin;
 	}
 	return pipe;
 }
@@ -209,7 +191,7 @@ static bool next_hole(const struct tcp *t, bool lost, struct tcp_range *out)
 	for (uint32_t i = 0; i < t->sacked.n; i++) {
 		struct tcp_range g = gap_at(t, i);
 
-		g.begin = larger(g.begin, t->high_rxt);
+		g.begin = max_u64(g.begin, t->high_rxt);
 		if (g.begin < g.end && (!lost || gap_is_lost(t, i))) {
 			*out = g;
 			return true;
@@ -226,22 +208,27 @@ static bool next_by_sack(const struct tcp *t, struct tcp_range *out)
 	if (next_hole(t, true, out))
 		return true;
 	*out = (struct tcp_range){t->nxt, t->end};
-	if (t->nxt < t->end && smaller(t->end, t->nxt + t->mss) - t->una <= t->peer_window)
+	if (t->nxt < t->end && min_u64(t->end, t->nxt + t->mss) - t->una <= t->peer_window)
 		return true;
 	return next_hole(t, false, out);
 }
 
 static bool next_range(const struct tcp *t, struct tcp_range *out)
 {
+	uint64_t window = t->cwnd;
+
 	if (t->resend) {
 		*out = (struct tcp_range){t->una, gap_at(t, 0).end};
 		return out->begin < out->end;
 	}
 	if (t->in_recovery && t->sack)
 		return next_by_sack(t, out);
+	// RFC 3042: the first two duplicate ACKs let a segment each leave.
+	if (!t->in_recovery && t->dup_acks < DUP_ACKS)
+		window += (uint64_t)t->dup_acks * t->mss;
 	*out = (struct tcp_range){t->nxt, t->end};
-	return t->nxt < t->end &&
-	       smaller(t->end, t->nxt + t->mss) - t->una <= window_of(t);
+	return t->nxt < t->end && min_u64(t->end, t->nxt + t->mss) - t->una <=
+					  min_u64(window, t->peer_window);
 }
 
 static bool put_data(const struct tcp *t, struct tcp_seg *s)
@@ -253,7 +240,7 @@ static bool put_data(const struct tcp *t, struct tcp_seg *s)
 	if (!next_range(t, &r))
 		return false;
 	pos = r.begin;
-	len = (uint32_t)smaller(r.end - r.begin, t->mss);
+	len = (uint32_t)min_u64(r.end - r.begin, t->mss);
 	*s = (struct tcp_seg){
 		.seq = t->iss + (uint32_t)pos,
 		.ack = t->irs + (uint32_t)t->rcv_nxt,
@@ -321,7 +308,7 @@ static void sent_data(struct tcp *t, const struct tcp_seg *s, uint64_t now_ns)
 		t->timed_ns = now_ns;
 	}
 	if (t->in_recovery && pos < t->nxt)
-		t->high_rxt = larger(t->high_rxt, pos + s->len);
+		t->high_rxt = max_u64(t->high_rxt, pos + s->len);
 	if (t->resend) {
 		t->resend = false;
 	} else if (pos == t->nxt) {
@@ -329,7 +316,7 @@ static void sent_data(struct tcp *t, const struct tcp_seg *s, uint64_t now_ns)
 		if (t->dup_acks != 0 && !t->in_recovery && flight(t) > t->cwnd)
 			t->limited_bytes += s->len;
 	}
-	t->max = larger(t->max, t->nxt);
+	t->max = max_u64(t->max, t->nxt);
 	if (s->flags & TCP_CWR)
 		t->cwr_due = false;
 	// It carries the acknowledgement.
@@ -417,10 +404,14 @@ static void take_data(struct tcp *t, const struct tcp_seg *s, bool now, uint64_t
 
 // ---- the sender: time
 
-static void sample_rtt(struct tcp *t, uint64_t rtt)
+static void take_sample(struct tcp *t, uint64_t now_ns)
 {
+	uint64_t rtt = now_ns - t->timed_ns;
 	uint64_t diff = t->srtt_ns > rtt ? t->srtt_ns - rtt : rtt - t->srtt_ns;
 
+	if (!t->timed || t->una <= t->timed_pos)
+		return;
+	t->timed = false;
 	if (t->srtt_ns == 0) {
 		t->srtt_ns = rtt;
 		t->rttvar_ns = rtt / 2;
@@ -428,21 +419,8 @@ static void sample_rtt(struct tcp *t, uint64_t rtt)
 		t->rttvar_ns = (3 * t->rttvar_ns + diff) / 4;
 		t->srtt_ns = (7 * t->srtt_ns + rtt) / 8;
 	}
-	t->rto_ns = smaller(larger(t->srtt_ns + larger(GRANULARITY_NS, 4 * t->rttvar_ns),
+	t->rto_ns = min_u64(max_u64(t->srtt_ns + max_u64(GRANULARITY_NS, 4 * t->rttvar_ns),
 				   t->p.rto_min_ns), RTO_MAX_NS);
-}
-
-static void take_sample(struct tcp *t, uint64_t now_ns)
-{
-	if (!t->timed || t->una <= t->timed_pos)
-		return;
-	t->timed = false;
-	sample_rtt(t, now_ns - t->timed_ns);
-}
-
-static void restart_timer(struct tcp *t, uint64_t now_ns)
-{
-	t->timer_ns = t->una == t->max ? UINT64_MAX : now_ns + t->rto_ns;
 }
 
 static void on_rto(struct tcp *t)
@@ -450,7 +428,7 @@ static void on_rto(struct tcp *t)
 	t->stats.timeouts++;
 	t->timer_ns = UINT64_MAX;
 	t->timed = false;
-	t->rto_ns = smaller(2 * t->rto_ns, RTO_MAX_NS);
+	t->rto_ns = min_u64(2 * t->rto_ns, RTO_MAX_NS);
 	if (t->phase != TCP_OPEN) {
 		t->syn_due = t->syn_lost = true;
 		return;
@@ -470,7 +448,7 @@ static void on_rto(struct tcp *t)
 
 uint64_t tcp_deadline(const struct tcp *t)
 {
-	return smaller(t->timer_ns, t->delayed_ns);
+	return min_u64(t->timer_ns, t->delayed_ns);
 }
 
 void tcp_on_timer(struct tcp *t, uint64_t now_ns)
@@ -488,7 +466,7 @@ static void grow(struct tcp *t, uint64_t n_bytes, uint32_t in_flight)
 	if (in_flight + t->mss <= t->cwnd)
 		return; // something else limits the sender
 	if (t->cwnd < t->ssthresh) {
-		t->cwnd += (uint32_t)smaller(n_bytes, t->mss);
+		t->cwnd += (uint32_t)min_u64(n_bytes, t->mss);
 	} else {
 		t->grown_bytes += (uint32_t)n_bytes;
 		if (t->grown_bytes >= t->cwnd) {
@@ -523,7 +501,7 @@ static void on_ece(struct tcp *t)
 	if (t->una <= t->cut_at || t->in_recovery)
 		return;
 	if (t->p.cc == TCP_DCTCP)
-		t->ssthresh = (uint32_t)larger(
+		t->ssthresh = (uint32_t)max_u64(
 			t->cwnd - ((uint64_t)t->cwnd * t->alpha >> (TCP_ALPHA_Q + 1)), 2u * t->mss);
 	else
 		t->ssthresh = halved(t, t->cwnd);
@@ -554,7 +532,7 @@ static void on_duplicate(struct tcp *t)
 	t->stats.duplicate_acks++;
 	t->dup_acks++;
 	if (t->in_recovery && !t->sack)
-		t->cwnd = (uint32_t)smaller(t->cwnd + t->mss, TCP_MAX_WINDOW);
+		t->cwnd = (uint32_t)min_u64(t->cwnd + t->mss, TCP_MAX_WINDOW);
 	else if (!t->in_recovery && t->una > t->recover &&
 		 (t->dup_acks == DUP_ACKS || (t->sack && gap_is_lost(t, 0))))
 		enter_recovery(t);
@@ -567,20 +545,20 @@ static bool recover_by(struct tcp *t, uint64_t n_bytes)
 
 	if (t->una >= t->recover) {
 		t->cwnd = t->sack ? t->ssthresh
-				  : (uint32_t)smaller(t->ssthresh,
-						      larger(flight(t), t->mss) + t->mss);
+				  : (uint32_t)min_u64(t->ssthresh,
+						      max_u64(flight(t), t->mss) + t->mss);
 		t->in_recovery = t->resend = false;
 		t->dup_acks = 0;
 		return false;
 	}
 	if (t->sack) {
-		t->high_rxt = larger(t->high_rxt, t->una);
+		t->high_rxt = max_u64(t->high_rxt, t->una);
 		return false;
 	}
 	t->cwnd = t->cwnd > n_bytes ? t->cwnd - (uint32_t)n_bytes : 0;
 	if (n_bytes >= t->mss)
 		t->cwnd += t->mss;
-	t->cwnd = (uint32_t)larger(t->cwnd, t->mss);
+	t->cwnd = (uint32_t)max_u64(t->cwnd, t->mss);
 	t->resend = true;
 	t->first_partial = false;
 	return !first;
@@ -593,7 +571,7 @@ static void on_progress(struct tcp *t, uint64_t ack, bool ece, uint64_t now_ns)
 	bool keep_timer = false;
 
 	t->una = ack;
-	t->nxt = larger(t->nxt, ack);
+	t->nxt = max_u64(t->nxt, ack);
 	ranges_take(&t->sacked, ack);
 	t->limited_bytes = 0;
 	take_sample(t, now_ns);
@@ -607,7 +585,7 @@ static void on_progress(struct tcp *t, uint64_t ack, bool ece, uint64_t now_ns)
 			grow(t, n_bytes, in_flight);
 	}
 	if (!keep_timer || t->una == t->max)
-		restart_timer(t, now_ns);
+		t->timer_ns = t->una == t->max ? UINT64_MAX : now_ns + t->rto_ns;
 }
 
 // Blocks of bytes that were sent; other blocks are ignored.

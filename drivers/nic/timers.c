@@ -44,31 +44,6 @@ static int before(const struct timers *t, uint32_t a, uint32_t b)
 	return t->due_ns[a] < t->due_ns[b] || (t->due_ns[a] == t->due_ns[b] && a < b);
 }
 
-static uint32_t sift_up(struct timers *t, uint32_t at, uint32_t id)
-{
-	while (at != 0 && before(t, id, t->heap[(at - 1) / 2])) {
-		place(t, at, t->heap[(at - 1) / 2]);
-		at = (at - 1) / 2;
-	}
-	return at;
-}
-
-static uint32_t sift_down(struct timers *t, uint32_t at, uint32_t id)
-{
-	for (;;) {
-		uint32_t child = 2 * at + 1;
-
-		if (child >= t->n)
-			return at;
-		if (child + 1 < t->n && before(t, t->heap[child + 1], t->heap[child]))
-			child++;
-		if (!before(t, t->heap[child], id))
-			return at;
-		place(t, at, t->heap[child]);
-		at = child;
-	}
-}
-
 void timers_set(struct timers *t, uint32_t id, uint64_t due_ns)
 {
 	uint32_t at = t->pos[id];
@@ -76,6 +51,14 @@ void timers_set(struct timers *t, uint32_t id, uint64_t due_ns)
 	if (t->due_ns[id] == due_ns)
 		return;
 	t->due_ns[id] = due_ns;
-	at = sift_up(t, at, id);
-	place(t, sift_down(t, at, id), id);
+	for (; at != 0 && before(t, id, t->heap[(at - 1) / 2]); at = (at - 1) / 2)
+		place(t, at, t->heap[(at - 1) / 2]);
+	for (uint32_t child = 2 * at + 1; child < t->n; at = child, child = 2 * at + 1) {
+		if (child + 1 < t->n && before(t, t->heap[child + 1], t->heap[child]))
+			child++;
+		if (!before(t, t->heap[child], id))
+			break;
+		place(t, at, t->heap[child]);
+	}
+	place(t, at, id);
 }

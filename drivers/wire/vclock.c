@@ -46,18 +46,6 @@ static unsigned first_slot_of(unsigned level)
 	return level == 0 ? 0 : VCLOCK_NEAR + (level - 1) * VCLOCK_FAR;
 }
 
-static unsigned level_of_slot(unsigned slot)
-{
-	return slot < VCLOCK_NEAR ? 0 : 1 + (slot - VCLOCK_NEAR) / VCLOCK_FAR;
-}
-
-static void mark_used(struct vclock *c, unsigned level, unsigned slot)
-{
-	c->map[slot / 64] |= 1ull << slot % 64;
-	c->words[level] |= 1ull << (slot - first_slot_of(level)) / 64;
-	c->levels |= 1u << level;
-}
-
 static void mark_empty(struct vclock *c, unsigned level, unsigned slot)
 {
 	c->slot[slot] = NULL;
@@ -105,7 +93,9 @@ static void insert(struct vclock *c, struct vtimer *t)
 	}
 	t->next = t->prev = t;
 	c->slot[slot] = t;
-	mark_used(c, level, slot);
+	c->map[slot / 64] |= 1ull << slot % 64;
+	c->words[level] |= 1ull << (slot - first_slot_of(level)) / 64;
+	c->levels |= 1u << level;
 }
 
 static void unlink_timer(struct vclock *c, struct vtimer *t)
@@ -114,22 +104,13 @@ static void unlink_timer(struct vclock *c, struct vtimer *t)
 
 	t->slot = IDLE;
 	if (t->next == t) {
-		mark_empty(c, level_of_slot(slot), slot);
+		mark_empty(c, slot < VCLOCK_NEAR ? 0 : 1 + (slot - VCLOCK_NEAR) / VCLOCK_FAR, slot);
 		return;
 	}
 	t->prev->next = t->next;
 	t->next->prev = t->prev;
 	if (c->slot[slot] == t)
 		c->slot[slot] = t->next;
-}
-
-// The first used slot of a level that has one. All of them lie at or after the wheel's time.
-static unsigned first_used(const struct vclock *c, unsigned level)
-{
-	unsigned base = first_slot_of(level) / 64;
-	unsigned word = base + (unsigned)__builtin_ctzll(c->words[level]);
-
-	return word * 64 + (unsigned)__builtin_ctzll(c->map[word]);
 }
 
 // Turns the wheel to the beginning of a slot, whose timers move to lower levels.
@@ -151,8 +132,12 @@ static void descend(struct vclock *c, unsigned level, unsigned slot, uint64_t st
 static int next_instant(struct vclock *c, uint64_t t_ns)
 {
 	while (c->levels != 0) {
-		unsigned level = (unsigned)__builtin_ctz(c->levels), slot = first_used(c, level);
-		unsigned shift = shift_of(level);
+		// The first used slot of the lowest level that has one. All used slots lie at or
+		// after the wheel's time.
+		unsigned level = (unsigned)__builtin_ctz(c->levels), shift = shift_of(level);
+		unsigned word = first_slot_of(level) / 64 +
+				(unsigned)__builtin_ctzll(c->words[level]);
+		unsigned slot = word * 64 + (unsigned)__builtin_ctzll(c->map[word]);
 		uint64_t size = level == 0 ? VCLOCK_NEAR : VCLOCK_FAR;
 		uint64_t digit = slot - first_slot_of(level), below = size << shift;
 		uint64_t start_ns = (c->wheel_ns & ~(below - 1)) | digit << shift;

@@ -52,7 +52,7 @@ struct wire_end {
 	struct wire *wire;
 	struct wire_end *peer;
 	struct actor *owner;
-	uint64_t *watch_word, watch_bit; // NULL: nobody watches
+	uint64_t *watch_word, watch_bit; // NULL: none
 	struct flights rx;
 	struct line out;
 };
@@ -86,11 +86,15 @@ static void flights_clear(struct flights *f)
 	vtimer_cancel(&f->arrival);
 }
 
-static bool flights_grow(struct flights *f)
+// Makes room for one more frame. False: there is no memory.
+static bool flights_room(struct flights *f)
 {
 	uint32_t size = f->ring == NULL ? FIRST_RING : 2 * (f->mask + 1);
-	struct flight *ring = calloc(size, sizeof(*ring));
+	struct flight *ring;
 
+	if (f->ring != NULL && f->n <= f->mask)
+		return true;
+	ring = calloc(size, sizeof(*ring));
 	if (ring == NULL)
 		return false;
 	for (uint32_t i = 0; i < f->n; i++)
@@ -104,7 +108,7 @@ static bool flights_grow(struct flights *f)
 
 static bool flights_push(struct flights *f, struct flight fl)
 {
-	if ((f->ring == NULL || f->n > f->mask) && !flights_grow(f))
+	if (!flights_room(f))
 		return false;
 	if (f->n == f->arrived)
 		vtimer_set_turn(&f->arrival, fl.arrives_ns, fl.turn);
@@ -215,34 +219,24 @@ void wire_set_loss(struct wire_end *from, const struct wire_loss *loss)
 	rng_init(&l->rng, l->loss.seed);
 }
 
-static bool is_control(const struct rte_mbuf *m)
-{
-	const struct eth_hdr *eth = rte_pktmbuf_mtod(m, const struct eth_hdr *);
-
-	return m->data_len >= sizeof(*eth) && be16_get(&eth->type) == ETYPE_MAC_CONTROL;
-}
-
 // Chance is asked for every eligible frame, so that the two ways to lose do not disturb each other.
 static bool is_lost(struct line *l, const struct rte_mbuf *m)
 {
 	const struct wire_loss *loss = &l->loss;
+	const struct eth_hdr *eth = rte_pktmbuf_mtod(m, const struct eth_hdr *);
 	bool by_chance, by_number;
 
 	if (loss->chance_ppb == 0 && loss->every_nth == 0)
 		return false;
-	if (m->pkt_len <= loss->longer_than_bytes || (loss->spares_control && is_control(m)) ||
+	if (m->pkt_len <= loss->longer_than_bytes ||
+	    (loss->spares_control && m->data_len >= sizeof(*eth) &&
+	     be16_get(&eth->type) == ETYPE_MAC_CONTROL) ||
 	    (loss->shorter_than_bytes != 0 && m->pkt_len >= loss->shorter_than_bytes))
 		return false;
 	l->n_eligible++;
 	by_chance = (uint64_t)rng_next(&l->rng) * WIRE_CERTAIN_PPB >> 32 < loss->chance_ppb;
 	by_number = loss->every_nth != 0 && l->n_eligible % loss->every_nth == 0;
 	return by_chance || by_number;
-}
-
-// num / from as a fraction of `to`, rounded up: late by less than 1 / to.
-static uint64_t rescaled(uint64_t num, uint64_t from, uint64_t to)
-{
-	return (uint64_t)(((unsigned __int128)num * to + from - 1) / from);
 }
 
 // Time that the line was occupied by all it was given, and the remainder in 1/speed ns.
@@ -260,7 +254,9 @@ void wire_set_speed(struct wire *w, uint64_t bps)
 	for (unsigned i = 0; i < 2; i++) {
 		struct line *l = &w->end[i].out;
 
-		l->free_num = rescaled(l->free_num, w->speed_bps, bps);
+		// As a fraction of the new speed, rounded up: late by less than 1 / bps.
+		l->free_num = (uint64_t)(((unsigned __int128)l->free_num * bps + w->speed_bps - 1) /
+					 w->speed_bps);
 		l->busy_ns = busy_ns(l, w->speed_bps, &l->busy_num);
 		l->busy_num = (uint64_t)((unsigned __int128)l->busy_num * bps / w->speed_bps);
 		l->busy_bytes = 0;
@@ -281,24 +277,19 @@ void wire_set_delay(struct wire *w, uint64_t delay_ns)
 
 // ---- the port
 
-// What len bytes take: len_ns and len_num / speed.
-static void time_of(struct line *l, uint64_t speed_bps, uint32_t len)
-{
-	uint64_t bits_ns = (uint64_t)(len + LINK_OVERHEAD_BYTES) * 8 * NANOS;
-
-	l->len = len;
-	l->len_ns = bits_ns / speed_bps;
-	l->len_num = bits_ns % speed_bps;
-}
-
 // Starts a frame of len bytes at the present instant; the line is idle. Returns when its last bit
 // has left. free_num carries the remainder when frames stand back to back.
 static uint64_t serialise(struct line *l, const struct wire *w, uint32_t len)
 {
 	uint64_t now = w->clock->now_ns, ns, num;
 
-	if (l->len != len)
-		time_of(l, w->speed_bps, len);
+	if (l->len != len) { // len bytes take len_ns and len_num / speed
+		uint64_t bits_ns = (uint64_t)(len + LINK_OVERHEAD_BYTES) * 8 * NANOS;
+
+		l->len = len;
+		l->len_ns = bits_ns / w->speed_bps;
+		l->len_num = bits_ns % w->speed_bps;
+	}
 	ns = l->len_ns;
 	// An idle line has filled the nanosecond before this one.
 	num = l->len_num + (l->free_ns == now ? l->free_num : w->speed_bps);

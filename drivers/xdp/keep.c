@@ -8,32 +8,19 @@
 
 enum { PORT_MAX = 65535, PORT_DIGITS = 5 };
 
-static const struct keep_info kinds[] = {
-	[WEIR_KEEP_LLDP] = {"lldp", false, "LLDP frames"},
-	[WEIR_KEEP_LACP] = {"lacp", false, "LACP frames and their markers"},
-	[WEIR_KEEP_ARP] = {"arp", false,
-			   "ARP to the port's own MAC address; ARP to a group goes to the stack "
-			   "and through the switch"},
-	[WEIR_KEEP_ICMP] = {"icmp", false,
-			    "ICMP and ICMPv6 to the port's own MAC address; IPv6 neighbour "
-			    "discovery to a group goes to the stack and through the switch"},
-	[WEIR_KEEP_TCP] = {"tcp", true,
-			   "TCP to the port's own MAC address from or to one of these ports"},
-	[WEIR_KEEP_UDP] = {"udp", true,
-			   "UDP to the port's own MAC address from or to one of these ports"},
+static const struct kind {
+	const char *word;
+	bool has_port; // written "tcp/22"
+} kinds[] = {
+	[WEIR_KEEP_LLDP] = {"lldp"},
+	[WEIR_KEEP_LACP] = {"lacp"}, // and their markers
+	[WEIR_KEEP_ARP] = {"arp"}, // to the port's own address; to a group also into the switch
+	[WEIR_KEEP_ICMP] = {"icmp"}, // the same, of IPv6 neighbour discovery
+	[WEIR_KEEP_TCP] = {"tcp", true}, // to the port's own address, from or to one of these ports
+	[WEIR_KEEP_UDP] = {"udp", true},
 };
 
 static_assert(sizeof(kinds) / sizeof(kinds[0]) == WEIR_N_KEEPS, "one row for each rule");
-
-unsigned keep_n_kinds(void)
-{
-	return WEIR_N_KEEPS;
-}
-
-const struct keep_info *keep_info(unsigned i)
-{
-	return &kinds[i];
-}
 
 // A number from 1 to 65535 in plain digits, else 0.
 static unsigned parse_port(const char *text)

@@ -22,15 +22,6 @@ struct keep {
 	struct keep_port ports[KEEP_PORTS_MAX];
 };
 
-// What one kind of word keeps, for counters and manuals; i below keep_n_kinds(), a WEIR_KEEP_*.
-struct keep_info {
-	const char *word; // "lldp", "tcp"
-	bool has_port; // written "tcp/22"
-	const char *help;
-};
-unsigned keep_n_kinds(void);
-const struct keep_info *keep_info(unsigned i);
-
 // Adds what one word keeps. False with a reason that follows the word ("is given twice") in *why,
 // and *k untouched.
 bool keep_add(struct keep *k, const char *word, const char **why);

@@ -315,7 +315,7 @@ static void report(const struct lab *l, const struct rounds *r)
 	double nics = ns_of((double)l->nics.tsc), worker = ns_of((double)l->worker.tsc);
 	struct nic_stats s;
 
-	nic_stats(l->host[l->o.senders].nic, &s);
+	s = *nic_stats_now(l->host[l->o.senders].nic);
 	printf("hops %" PRIu64 "\nmarked %" PRIu64 "\ncnps %" PRIu64 "\n", r->hops,
 	       s.cls[CLS].ce_marked, s.cnps_sent);
 	printf("goodput_bytes %" PRIu64 "\n", s.cls[CLS].goodput_bytes);

@@ -263,6 +263,6 @@ struct nic_stats loop_stats(const struct loop *l, unsigned side)
 {
 	struct nic_stats s;
 
-	nic_stats(l->nic[side], &s);
+	s = *nic_stats_now(l->nic[side]);
 	return s;
 }

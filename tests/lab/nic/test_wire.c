@@ -76,7 +76,7 @@ static struct nic_stats stats(const struct pair *p, unsigned side)
 {
 	struct nic_stats s;
 
-	nic_stats(p->nic[side], &s);
+	s = *nic_stats_now(p->nic[side]);
 	return s;
 }
 
