@@ -79,7 +79,7 @@ static const struct cfg_row nic_rows[] = {
 			[NIC_SPORT_RANDOM] = "random"),
 	 .help = "UDP source port of a queue pair: derived from both numbers as Linux does, 49152 "
 		 "for all, or drawn"},
-	{FIELD(CFG_SWITCH, nic_keys, deaf), .help = "ignores PFC"},
+	{.key = "deaf", .type = CFG_SWITCH, AT(nic_keys, ignore_pause), .help = "ignores PFC"},
 	{FIELD(CFG_WORD, nic_keys, go_back), .words = WORDS([GO_BACK_0] = "0", [GO_BACK_N] = "n"),
 	 .dflt = GO_BACK_N,
 	 .help = "what is sent again after a loss: from the lost packet (n), or the message (0)"},
@@ -214,7 +214,7 @@ void nic_keys_apply(const struct nic_keys *k, struct nic_config *c, struct diag_
 	if (k->rto.given && !k->rto.bad)
 		c->rto_ns = (uint64_t)k->rto.n;
 	c->udp_sport = (uint8_t)k->udp_sport.n;
-	c->ignore_pause = k->deaf.n != 0;
+	c->ignore_pause = k->ignore_pause.n != 0;
 	c->faults.go_back_0 = k->go_back.n == GO_BACK_0;
 	c->faults.fence = k->fence.n != 0;
 	c->faults.storm_guard_ns = (uint64_t)k->storm_guard.n;

@@ -35,7 +35,8 @@ struct nic_receive_keys {
 
 struct nic_keys {
 	struct cfg_map map;
-	struct cfg_val speed, preset, window, rto, udp_sport, deaf, go_back, fence, storm_guard;
+	struct cfg_val speed, preset, window, rto, udp_sport, ignore_pause, go_back, fence;
+	struct cfg_val storm_guard;
 	struct cc_keys cc;
 	struct nic_receive_keys receive;
 };

@@ -84,7 +84,7 @@ struct sc_link {
 	X(LINK_SLOW, link_slow, LINK, slow, "link: it is slower or longer")                        \
 	X(SLOW_RECEIVER, slow_receiver, HOST, receiver,                                            \
 	  "host: it takes frames slowly, and its NIC pauses")                                      \
-	X(DEAF, deaf, HOST, lasting, "host: its NIC does not obey PAUSE")                          \
+	X(IGNORE_PAUSE, deaf, HOST, lasting, "host: its NIC does not obey PAUSE")                  \
 	X(TX_OFF, tx_off, PORT, tx_off, "port: it, or one of its queues, sends nothing")           \
 	X(RELOAD, reload, SWITCH, reload, "switch: another policy, live")                          \
 	X(DROP_ALL, drop_all, SWITCH, lasting,                                                     \

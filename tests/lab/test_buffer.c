@@ -86,7 +86,7 @@ static uint64_t fill_to_xoff(struct bench *b, unsigned from, uint16_t len)
 	return n - 1;
 }
 
-static void deaf_hosts(struct bench *b)
+static void hosts_ignore_pause(struct bench *b)
 {
 	for (unsigned i = 0; i < b->n_ports; i++)
 		b->host[i].obey_after_ns = UINT64_MAX;
@@ -119,7 +119,7 @@ static void b1_pause_leaves_on_exactly_the_predicted_frame(void **state)
 		s.cell = t[i].cell;
 		s.buffer_kb = 500;
 		b = bench_open(yaml(&s), 0);
-		deaf_hosts(b);
+		hosts_ignore_pause(b);
 		bench_tx(b, 3, -1, false);
 		pool = b->policy->buffer.ingress_pool_cells;
 		want = b->policy->ports[0].pg[3].min_cells / cells(b, t[i].len) +
@@ -147,7 +147,7 @@ static void b1_static_threshold_is_exact(void **state)
 		memmove(at, at + strlen("alpha: 1, "), strlen(at + strlen("alpha: 1, ")) + 1);
 	}
 	b = bench_open(yaml_text, 0);
-	deaf_hosts(b);
+	hosts_ignore_pause(b);
 	bench_tx(b, 3, -1, false);
 	assert_int_equal(fill_to_xoff(b, 0, 256), 100);
 	bench_close(b);
@@ -167,7 +167,7 @@ static void b1_percent_thresholds_are_of_the_pool(void **state)
 		memmove(at, at + strlen("alpha: 1, "), strlen(at + strlen("alpha: 1, ")) + 1);
 	}
 	b = bench_open(yaml_text, 0);
-	deaf_hosts(b);
+	hosts_ignore_pause(b);
 	bench_tx(b, 3, -1, false);
 	assert_int_equal(fill_to_xoff(b, 0, 256), b->policy->buffer.ingress_pool_cells / 10);
 	bench_close(b);
@@ -181,7 +181,7 @@ static void b2_no_drop_until_headroom_is_full_then_only_of_that_group(void **sta
 	uint32_t xoff = b->policy->ports[0].pg[3].xoff_cells;
 
 	(void)state;
-	deaf_hosts(b);
+	hosts_ignore_pause(b);
 	bench_tx(b, 3, -1, false);
 	fill_to_xoff(b, 0, 256);
 	bench_inject(b, 0, &f, xoff - 1);
@@ -214,7 +214,7 @@ static void b2_xoff_is_refreshed_before_the_quanta_run_out(void **state)
 	const struct bench_host *h = &b->host[0];
 
 	(void)state;
-	deaf_hosts(b);
+	hosts_ignore_pause(b);
 	bench_tx(b, 3, -1, false);
 	fill_to_xoff(b, 0, 1514);
 	bench_run(b, 10 * lifetime);
@@ -243,7 +243,7 @@ static void b3_xon_leaves_at_exactly_the_predicted_departure(void **state)
 	pool = b->policy->buffer.ingress_pool_cells;
 	offset = b->policy->ports[0].pg[3].xon_offset_cells;
 	assert_int_equal(offset, 20);
-	deaf_hosts(b);
+	hosts_ignore_pause(b);
 	for (unsigned p = 1; p < 4; p++)
 		bench_tx(b, p, -1, false);
 	for (unsigned n = 0; b->host[0].n_pfc == 0; n++) {
@@ -286,7 +286,7 @@ static void b4_groups_filled_one_after_another_halve_what_is_left(void **state)
 	s.n_ports = 6;
 	s.headroom = "2KB";
 	b = bench_open(yaml(&s), 0);
-	deaf_hosts(b);
+	hosts_ignore_pause(b);
 	bench_tx(b, 5, -1, false);
 	left = b->policy->buffer.ingress_pool_cells;
 	for (unsigned p = 0; p < 5; p++) {
@@ -313,7 +313,7 @@ static void b4_equal_groups_stop_at_their_equal_share(void **state)
 	s.alpha = "1/2";
 	s.min = "2560";
 	b = bench_open(yaml(&s), 0);
-	deaf_hosts(b);
+	hosts_ignore_pause(b);
 	bench_tx(b, 5, -1, false);
 	pool = b->policy->buffer.ingress_pool_cells;
 	while (paused < 5) {
@@ -343,7 +343,7 @@ static void b5_headroom_pool_is_shared_and_never_exceeded(void **state)
 	(void)state;
 	s.headroom_pool = "38400"; // 150 cells for 4 groups of 79
 	b = bench_open(yaml(&s), 0);
-	deaf_hosts(b);
+	hosts_ignore_pause(b);
 	bench_tx(b, 3, -1, false);
 	pool = b->policy->buffer.headroom_pool_cells;
 	cap = b->policy->ports[0].pg[3].xoff_cells;
@@ -370,7 +370,7 @@ static void b5_a_group_is_capped_at_its_own_headroom(void **state)
 
 	(void)state;
 	assert_int_equal(cap, (20000 + 255) / 256);
-	deaf_hosts(b);
+	hosts_ignore_pause(b);
 	bench_tx(b, 3, -1, false);
 	fill_to_xoff(b, 0, 256);
 	bench_inject(b, 0, &f, (unsigned)cap + 10);
@@ -390,7 +390,7 @@ static void b6_watermarks_equal_the_fill_and_stop_at_the_limit(void **state)
 	uint64_t sent = 0;
 
 	(void)state;
-	deaf_hosts(b);
+	hosts_ignore_pause(b);
 	bench_tx(b, 3, -1, false);
 	for (unsigned quarter = 1; quarter <= 4; quarter++) {
 		bench_inject(b, 0, &f, (unsigned)(limit * quarter / 4 - sent));
@@ -478,7 +478,7 @@ static void b8_all_leaves_in_order_and_every_use_returns_to_zero(void **state)
 	uint32_t n = 0;
 
 	(void)state;
-	deaf_hosts(b);
+	hosts_ignore_pause(b);
 	bench_tx(b, 3, -1, false);
 	while (headroom(b, 0) < xoff) {
 		struct bench_frame f = lossless_to(3, 256);
@@ -523,7 +523,7 @@ static void overrides_of_a_port_and_class_hold_there_only(void **state)
 			 rest);
 	}
 	b = bench_open(yaml_text, 0);
-	deaf_hosts(b);
+	hosts_ignore_pause(b);
 	assert_int_equal(b->policy->ports[4].pg[3].min_cells, 10);
 	assert_int_equal(b->policy->ports[4].pg[3].xoff_cells, 40);
 	assert_int_equal(b->policy->ports[0].pg[3].xoff_cells, 79);

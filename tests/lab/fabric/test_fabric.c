@@ -443,7 +443,7 @@ static void tx_off_stops_a_queue_and_its_end_starts_it(void **state)
 	rig_free(&r);
 }
 
-static void a_deaf_host_overruns_the_headroom_and_the_drop_is_told_exactly(void **state)
+static void a_host_that_ignores_pause_overruns_the_headroom_and_is_reported(void **state)
 {
 	const struct sc_set deaf[] = {{"hosts", "{\"h[1-3]\": {nic: {cc: none, deaf: on}}}"},
 				      {"faults[0]", "{at: 100us, port: s1.p3, tx_off: {}}"},
@@ -541,7 +541,7 @@ int main(int argc, char **argv)
 		cmocka_unit_test(a_slow_link_is_slow_meanwhile_and_then_as_before),
 		cmocka_unit_test(a_slow_receiver_pauses_the_switch_until_it_is_well),
 		cmocka_unit_test(tx_off_stops_a_queue_and_its_end_starts_it),
-		cmocka_unit_test(a_deaf_host_overruns_the_headroom_and_the_drop_is_told_exactly),
+		cmocka_unit_test(a_host_that_ignores_pause_overruns_the_headroom_and_is_reported),
 		cmocka_unit_test(a_reload_takes_hold_while_frames_move),
 		cmocka_unit_test(a_loop_that_the_file_asks_for_wears_the_frames_out),
 	};

@@ -274,7 +274,7 @@ static void the_capacity_of_a_nic_bounds_its_cnps(void **state)
 	loop_down(&l);
 }
 
-static void windows_and_deaf(unsigned side, struct cc_config *c)
+static void windows_without_obeying(unsigned side, struct cc_config *c)
 {
 	c->np = NP_WINDOW;
 	obey_nothing_in_3(side, c);
@@ -286,7 +286,7 @@ static void a_window_or_a_gap_bounds_the_cnps_of_a_queue_pair(void **state)
 		const char *preset;
 		void (*edit)(unsigned side, struct cc_config *c);
 		uint64_t gap_ns, late_ns;
-	} rows[] = {{"paper", windows_and_deaf, 50 * US, 0},
+	} rows[] = {{"paper", windows_without_obeying, 50 * US, 0},
 		    {"paper", obey_nothing_in_3, 50 * US, 100},
 		    {"connectx", obey_nothing_in_3, 4 * US, 100}};
 	const struct nic_flow f = flow_of(REQ_WRITE);

@@ -191,7 +191,7 @@ static void pause_of_a_slow_receiver_is_refreshed(void **state)
 	pair_down(&p);
 }
 
-static void deaf_sender_overruns_a_slow_receiver(void **state)
+static void sender_that_ignores_pause_overruns_a_slow_receiver(void **state)
 {
 	struct pair_conf conf = wire40();
 	const struct nic_stats *s;
@@ -331,7 +331,7 @@ int main(void)
 		cmocka_unit_test(fence_lets_one_send_out_per_round_trip),
 		cmocka_unit_test(slow_receiver_takes_at_its_rate_and_pauses),
 		cmocka_unit_test(pause_of_a_slow_receiver_is_refreshed),
-		cmocka_unit_test(deaf_sender_overruns_a_slow_receiver),
+		cmocka_unit_test(sender_that_ignores_pause_overruns_a_slow_receiver),
 		cmocka_unit_test(receiver_that_is_slow_no_more_resumes_its_peer_at_once),
 		cmocka_unit_test(faults_out_of_range_are_refused),
 		cmocka_unit_test(guard_ends_a_storm),

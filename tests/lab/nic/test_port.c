@@ -236,18 +236,18 @@ static void pauses_in_the_middle_lose_nothing(void **state)
 	loop_down(&l);
 }
 
-static void make_deaf(unsigned side, struct nic_config *c)
+static void ignore_pause(unsigned side, struct nic_config *c)
 {
 	c->ignore_pause = side == 0;
 }
 
-static void deaf_nic_counts_pauses_and_goes_on(void **state)
+static void nic_that_ignores_pause_counts_pauses_and_goes_on(void **state)
 {
 	struct window w = {.from_ns = 2000000, .to_ns = 2100000};
 	struct loop l;
 
 	(void)state;
-	loop_up(&l, 1, make_deaf);
+	loop_up(&l, 1, ignore_pause);
 	add(&l, REQ_WRITE, 3, 0);
 	loop_run(&l, w.from_ns, 0);
 	l.tap = window_tap;
@@ -575,7 +575,7 @@ int main(void)
 		cmocka_unit_test(xon_resumes_at_once),
 		cmocka_unit_test(acks_of_a_paused_class_wait_too),
 		cmocka_unit_test(pauses_in_the_middle_lose_nothing),
-		cmocka_unit_test(deaf_nic_counts_pauses_and_goes_on),
+		cmocka_unit_test(nic_that_ignores_pause_counts_pauses_and_goes_on),
 		cmocka_unit_test(storm_keeps_its_times),
 		cmocka_unit_test(silent_storm_ends_without_xon),
 		cmocka_unit_test(connections_survive_a_bad_link),

@@ -94,7 +94,7 @@ class Scenarios(unittest.TestCase):
                     text, rf"(?m)^  - (lossless_)?drops(\(s1\.p[12]\.3\))? == {lost}$")
                 self.assertIn("\ndescription: ", text)
 
-    def test_senders_deaf_to_pfc_make_the_incast_lose_and_the_run_fail(self):
+    def test_senders_that_ignore_pfc_make_the_incast_lose_and_the_run_fail(self):
         code, result, done = report("incast", 'hosts."h*".nic={deaf: on}', "duration=5ms",
                                     "expect=[lossless_drops == 0]")
         self.assertEqual(code, 1, done.stderr)

@@ -161,7 +161,7 @@ static void a_set_changes_adds_and_removes_what_the_file_says(void **state)
 	assert_int_equal(sc->hosts[0].nic.window, 77);
 	assert_int_equal(sc->hosts[1].nic.window, 78);
 	assert_int_equal(sc->n_faults, 2);
-	assert_int_equal(sc->faults[0].kind, SC_DEAF);
+	assert_int_equal(sc->faults[0].kind, SC_IGNORE_PAUSE);
 	assert_int_equal(sc->faults[0].at_ns, 3000);
 	assert_int_equal(sc->faults[0].for_ns, 5000);
 	assert_int_equal(sc->faults[1].kind, SC_LINK_DOWN);

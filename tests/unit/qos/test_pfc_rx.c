@@ -243,7 +243,7 @@ static void the_books_of_a_pause_have_total_longest_number_and_last_change(void 
 	assert_int_equal(ctr_get(&st->transitions), 3);
 }
 
-static void a_deaf_class_hears_and_does_not_pause(void **state)
+static void a_class_that_ignores_pause_counts_it_and_does_not_pause(void **state)
 {
 	struct pfc_params p = params(SPEED);
 	struct pfc_rx_state s = {0};
@@ -383,7 +383,7 @@ int main(void)
 		cmocka_unit_test(a_class_that_does_not_obey_counts_but_runs),
 		cmocka_unit_test(clear_ends_pauses_except_those_to_keep),
 		cmocka_unit_test(the_books_of_a_pause_have_total_longest_number_and_last_change),
-		cmocka_unit_test(a_deaf_class_hears_and_does_not_pause),
+		cmocka_unit_test(a_class_that_ignores_pause_counts_it_and_does_not_pause),
 		cmocka_unit_test(a_class_that_hears_again_obeys_what_is_left_of_the_last_pause),
 		cmocka_unit_test(what_was_cleared_is_not_remembered),
 		cmocka_unit_test(a_pause_that_ran_out_unseen_ends_where_it_ran_out),
