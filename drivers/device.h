@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // What drivers/live.h and the drivers behind it have in common: what a port is opened with, what it
-// is then, what a device tells of itself, and what the user must know. Control thread only.
+// is then, what a device reports, and what the user must know. Control thread only.
 #pragma once
 
 #include <stdbool.h>
@@ -20,7 +20,7 @@ enum {
 	LIVE_CACHE_HELD = LIVE_CACHE_FRAMES + LIVE_CACHE_FRAMES / 2,
 	LIVE_MEMZONES = 2560, // RTE_MAX_MEMZONE
 	LIVE_NORMAL_PAGES = 2, // an element crosses no page: up to twice the memory
-	// What live_eal_init adds to the memory that it is asked for.
+	// What live_eal_init adds to the memory that the program needs.
 	LIVE_EAL_MB = 24, // what EAL and its libraries take for themselves
 	LIVE_WORKER_MB = 2, // what a worker's cache of frames may hold
 };
@@ -48,20 +48,20 @@ struct ifreq;
 // One ioctl of a kernel interface. 0, -ENODEV where no interface can have the name, or -errno.
 int live_ifreq(const char *ifname, unsigned long request, struct ifreq *ifr);
 
-// ---- what a device tells about itself beyond the facts that a switch needs: for people who set
+// ---- what a device reports beyond the facts that a switch needs: for people who set
 // one up (`weir --selftest`)
 
 enum { LIVE_DRIVER_LEN = 32 };
 
-// Three values, as most of this is not told by every driver.
+// Three values, as few drivers report all of it.
 enum live_known { LIVE_UNKNOWN, LIVE_NO, LIVE_YES };
 
 struct live_info {
-	char driver[LIVE_DRIVER_LEN]; // "" where it is not told
+	char driver[LIVE_DRIVER_LEN]; // "" where it is not reported
 	int ifindex; // of the kernel's interface that the device is; 0: it is none
-	uint32_t mtu; // as it is set now; 0: not told
-	uint32_t mtu_max; // largest IP MTU that a port on it can carry; 0: not told
-	uint32_t rx_queues; // 0: not told
+	uint32_t mtu; // as it is set now; 0: not reported
+	uint32_t mtu_max; // largest IP MTU that a port on it can carry; 0: not reported
+	uint32_t rx_queues; // 0: not reported
 	bool combined_queues; // `ethtool -L` calls them combined, not rx
 	bool has_rate; // a link with a speed, not a virtual one
 	enum live_known pfc_rx, pfc_tx; // PFC frames pass between wire and software

@@ -42,7 +42,7 @@ enum {
 static_assert(sizeof(struct rte_mbuf) == LIVE_MBUF_BYTES &&
 		      (int)RTE_MBUF_DEFAULT_BUF_SIZE == (int)LIVE_DATA_ROOM_MIN &&
 		      (int)RTE_MAX_MEMZONE == (int)LIVE_MEMZONES,
-	      "device.h says what DPDK says");
+	      "device.h has the numbers of DPDK");
 
 // ---- EAL
 
@@ -195,7 +195,7 @@ static int normal_pages(struct args *a, uint64_t need_mb, uint64_t free_mb, stru
 	return 0;
 }
 
-// EAL keeps a file open for each hugepage, and says "Cannot allocate memory" where it may not.
+// EAL keeps a file open for each hugepage, and reports "Cannot allocate memory" where it may not.
 static int files_for(uint64_t need_mb, struct live_text *text)
 {
 	uint64_t need = need_mb / 2 + FILES_SPARE;

@@ -29,7 +29,7 @@ struct live_eal_conf {
 	const int *worker_cpus; // one CPU per worker to pin it to, or NULL: workers float
 	unsigned n_workers; // lcores beside the main one; 0: the program polls on the main one
 	bool pci; // some device is a "pci:" one (live_device_is_pci)
-	uint64_t mem_bytes; // DPDK memory the program will ask for: the pool and its tables
+	uint64_t mem_bytes; // DPDK memory that the program needs: the pool and its tables
 	// EAL arguments of the user (after `--`), which win over ours. --no-huge alone means normal
 	// pages, as many as mem_bytes needs.
 	char *const *extra;
@@ -39,7 +39,7 @@ struct live_eal_conf {
 };
 
 // Once per process. Hugepages are taken when enough are free, else normal pages with a note that
-// says what it costs and how to set hugepages; programs that start at once take turns. The calling
+// gives the cost and the command for hugepages; programs that start at once take turns. The calling
 // thread becomes lcore 0 and floats over the CPUs the process may use; worker i is lcore
 // live_worker_lcore(i). Start workers with rte_eal_remote_launch(). 0 or -errno.
 __attribute__((warn_unused_result)) int live_eal_init(const char *prog,
@@ -75,7 +75,7 @@ __attribute__((warn_unused_result)) int live_pool_create(const char *name, uint3
 							 struct live_text *text);
 
 // ---- ports
-// True for the shapes listed on top; says nothing about whether the device exists.
+// True for the shapes listed on top, whether the device exists or not.
 bool live_device_valid(const char *device);
 bool live_device_is_pci(const char *device);
 
@@ -105,7 +105,7 @@ struct port_facts live_facts(const struct live_conf *conf);
 __attribute__((warn_unused_result)) int live_open(const char *device, const struct live_conf *conf,
 						  struct live_port *out, struct live_text *text);
 
-// What a device tells without being opened as a port; all of it unknown for devices that the kernel
+// What a device reports without being opened as a port; unknown for devices that the kernel
 // does not drive. An interface is brought up by it. 0 or -errno with text->err.
 __attribute__((warn_unused_result)) int live_probe(const char *device, struct live_info *out,
 						   struct live_text *text);

@@ -47,17 +47,17 @@ struct ethdev_port {
 	struct rte_device *dev;
 };
 
-// What a driver does with PFC frames. ASK: it is asked to forward MAC control frames.
-enum pfc_rx { PFC_RX_NO, PFC_RX_YES, PFC_RX_ASK };
+// What a driver does with PFC frames. REQUEST: it forwards MAC control frames on request.
+enum pfc_rx { PFC_RX_NO, PFC_RX_YES, PFC_RX_REQUEST };
 static const struct driver_trait {
 	const char *driver;
 	enum pfc_rx pfc_rx;
 	bool pfc_tx;
 } driver_traits[] = {
-	{"net_e1000_em", PFC_RX_ASK, true}, {"net_e1000_igb", PFC_RX_ASK, true},
-	{"net_igc", PFC_RX_ASK, true},	    {"net_ixgbe", PFC_RX_ASK, true},
-	{"net_txgbe", PFC_RX_ASK, true},    {"net_ngbe", PFC_RX_ASK, true},
-	{"net_dpaa", PFC_RX_ASK, true},	    {"net_i40e", PFC_RX_ASK, false},
+	{"net_e1000_em", PFC_RX_REQUEST, true}, {"net_e1000_igb", PFC_RX_REQUEST, true},
+	{"net_igc", PFC_RX_REQUEST, true},	    {"net_ixgbe", PFC_RX_REQUEST, true},
+	{"net_txgbe", PFC_RX_REQUEST, true},    {"net_ngbe", PFC_RX_REQUEST, true},
+	{"net_dpaa", PFC_RX_REQUEST, true},	    {"net_i40e", PFC_RX_REQUEST, false},
 	{"net_virtio", PFC_RX_YES, true},   {"net_vmxnet3", PFC_RX_YES, true},
 	{"net_ena", PFC_RX_YES, true},	    {"", PFC_RX_NO, true}, // any other NIC: stays last
 };
@@ -81,7 +81,7 @@ struct opening {
 enum {
 	SLOT_DEFAULT = 2048,
 	SLOT_OVERHEAD = 66, // of a slot that no frame may use; measured
-	SLOT_HEADER = 32, // what the driver takes off a slot when it looks at the pool
+	SLOT_HEADER = 32, // what the driver takes off a slot when it checks the pool
 	HEADROOM = 128,
 	// Slots in steps of 128, 32 to a block: a block is then whole pages, as the kernel wants
 	// it, and whole slots, as the driver wants it.
@@ -328,7 +328,7 @@ static void pfc_facts(const struct opening *o, struct port_facts *facts)
 	o->port->finish = leaves_unfinished(driver);
 	facts->pfc_tx = t->pfc_tx;
 	facts->pfc_rx = t->pfc_rx == PFC_RX_YES ||
-			(t->pfc_rx == PFC_RX_ASK && forward_mac_control(o->port->id));
+			(t->pfc_rx == PFC_RX_REQUEST && forward_mac_control(o->port->id));
 	if (t->driver[0] != '\0') {
 		o->port->pfc_rx = facts->pfc_rx ? LIVE_YES : LIVE_NO;
 		o->port->pfc_tx = facts->pfc_tx ? LIVE_YES : LIVE_NO;

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // Any DPDK port as a switch port: a NIC on the PCI bus or a virtual device (net_tap, net_af_packet,
 // net_pcap, net_ring, net_null, ...). One receive and one transmit queue, kept short where the
-// driver lets them be, promiscuous, with MAC control frames forwarded to software where the MAC can
-// be asked to.
+// driver lets them be, promiscuous, with MAC control frames forwarded to software where the MAC
+// can do so.
 //
 // What a driver cannot do is a fact of the port and a plain sentence, never a failure: without
 // readable receive depth the receive-ring guard is off; without readable transmit descriptors the

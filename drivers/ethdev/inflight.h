@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Which bytes of a transmit ring have not left yet, for hardware that tells the state of a
+// Which bytes of a transmit ring have not left yet, for hardware that reports the state of a
 // descriptor. Frames take one descriptor each and leave in order, so a FIFO of lengths and the
 // state of the oldest frame's descriptor is all it takes. Pure; the owner worker calls it.
 //

@@ -119,7 +119,7 @@ static uint8_t *build_headers(uint8_t *out, const struct frame_addr *a, const st
 	be16_put(&udp->len, (uint16_t)len);
 	be16_put(&udp->csum, 0); // RoCEv2 leaves it out: the iCRC covers more
 	bth->opcode = p->opcode;
-	// A CNP says that it is one by BECN, too, and nothing of path migration.
+	// A CNP has BECN set, and not the bit of path migration.
 	bth->flags = p->opcode == ROCE_CNP
 			     ? 0
 			     : (uint8_t)(BTH_MIG | pad_of(p->payload_len) << BTH_PAD_SHIFT);
@@ -205,7 +205,7 @@ enum frame_read roce_read(const uint8_t *frame, uint32_t len, uint32_t stored,
 	const struct roce_op *op = &ops[info->bth_opcode];
 	uint32_t l3_len, inner, fixed, pad;
 
-	// The frame may be padded beyond the datagram; the UDP length says where it ends.
+	// The frame may be padded beyond the datagram; the UDP length gives its end.
 	l3_len = be16_get(&((const struct ipv4_hdr *)(frame + info->l3_off))->total_len);
 	inner = be16_get(&((const struct udp_hdr *)(frame + info->l4_off))->len);
 	if (info->l3_off + l3_len > len || info->l4_off + inner != info->l3_off + l3_len)

@@ -8,7 +8,7 @@
 // more messages outstanding than ever before. It knows IPv4 and untagged frames.
 // See requester.h, responder.h, conn.h, dcqcn.h, tcp.h and pausing.h for the state machines.
 //
-//   flow        what a queue pair of the initiator is told to do: messages of one size to one peer
+//   flow        what a queue pair of the initiator does: messages of one size to one peer
 //   class       traffic class and PFC priority 0..7; frames carry the flow's ECN codepoint and its
 //               DSCP, 8 * class unless it names another; class_of_dscp is the class of
 //               arriving frames
@@ -46,13 +46,13 @@ struct nic_faults {
 	// over Commodity Ethernet at Scale" (requester.h, responder.h). Both ends must have it.
 	bool go_back_0;
 	bool fence; // one SEND in flight per round trip (hidden fence of fast memory registration)
-	// A NIC that has paused its peer for so long without a break pauses nobody any more, and a
+	// A NIC that has paused its peer for so long without a break sends no PAUSE any more, and a
 	// storm is over (pausing.h); 0: never.
 	uint64_t storm_guard_ns;
 };
 
-// Calls out of nic_step, each at the instant it tells of. They may post, connect, close and forget
-// flows of any NIC, also the one they are told of.
+// Calls out of nic_step, each at the instant of its event. They may post, connect, close and forget
+// flows of any NIC, also the flow of the event.
 struct nic_done;
 struct nic_served;
 struct nic_hooks {
@@ -160,7 +160,7 @@ __attribute__((warn_unused_result)) int nic_flow_add(struct nic *nic, const stru
 // NICs are up at once, the initiator's at `nic`, which must be stepped afterwards. Both NICs must
 // live until the flow is closed. 0, -EINVAL (as above, f->dst_ip is not the responder's address, or
 // one does not know the other's: nic_peer_set on both), -ENOSPC (one has no queue pair left, or the
-// number asked for is in use).
+// wanted number is in use).
 __attribute__((warn_unused_result)) int nic_connect(struct nic *nic, const struct nic_flow *f,
 						    struct nic *responder, uint32_t *id);
 
@@ -177,7 +177,7 @@ __attribute__((warn_unused_result)) int nic_post(struct nic *nic, uint32_t id, u
 
 void nic_flow_stop(struct nic *nic, uint32_t id);
 // Takes the connection down; one that nic_connect made is gone at both ends without a word, and
-// its frames under way find nobody (unknown_qp).
+// its frames under way find no queue pair (unknown_qp).
 void nic_flow_close(struct nic *nic, uint32_t id);
 // Gives the id of a closed or rejected flow back, for a flow to come.
 void nic_flow_forget(struct nic *nic, uint32_t id);
@@ -215,7 +215,7 @@ struct nic_flow_status {
 struct nic_flow_status nic_flow_status(const struct nic *nic, uint32_t id);
 
 // Whether queue pair qpn of this NIC is, now, the one joined with queue pair peer_qpn of the other
-// address. LATE: it was, and nobody has its number since.
+// address. LATE: it was, and the number is not in use since.
 enum nic_pair { NIC_PAIR_WRONG, NIC_PAIR_LATE, NIC_PAIR_RIGHT };
 enum nic_pair nic_pair_now(const struct nic *nic, uint32_t qpn, uint32_t peer_ip,
 			   uint32_t peer_qpn);
@@ -230,7 +230,7 @@ void nic_storm_start(struct nic *nic, const struct storm_params *p);
 void nic_storm_stop(struct nic *nic, uint64_t now_ns);
 bool nic_storm_over(const struct nic *nic);
 
-// For whose sake the NIC's last PAUSE of a class was sent; *since_ns: when the storm began.
+// Why the NIC sent its last PAUSE of a class; *since_ns: when the storm began.
 enum nic_pausing { NIC_PAUSES_NOT, NIC_PAUSES_BY_STORM, NIC_PAUSES_SLOWLY };
 enum nic_pausing nic_pausing(const struct nic *nic, unsigned cls, uint64_t *since_ns);
 

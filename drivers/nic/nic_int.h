@@ -201,8 +201,8 @@ void peer_resolved(struct nic *nic, struct peer *peer, const uint8_t mac[6]);
 void qp_free(struct nic *nic, struct qp *qp);
 void qp_unqueued(struct nic *nic, struct qp *qp); // it was taken out of the ready ring
 bool qp_message_room(struct qp *qp); // for one more; false: there is no memory
-// Whether a CNP is for a queue pair that there is, from its peer, as its data's port says; else it
-// is counted.
+// Whether a CNP names a queue pair in use, comes from its peer, and has the UDP source port of its
+// data; else the CNP is counted.
 bool nic_cnp_fits(struct nic *nic, const struct roce_pkt *pkt, const struct frame_addr *from);
 void nic_on_cm(struct nic *nic, const struct roce_pkt *pkt, const struct frame_addr *from);
 void cm_fill(const struct nic *nic, const struct qp *qp, struct cm_msg *m); // the message due

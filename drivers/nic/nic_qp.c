@@ -15,8 +15,8 @@
 #include "drivers/nic/frames.h"
 
 enum { SPORT_FIRST = 0xc000, SPORT_MASK = 0x3fff };
-enum { PORT_FIRST = 0x8000, PORT_LUCK_SHIFT = 12, PORT_LUCK = 7 }; // of TCP
-static_assert(NIC_MAX_QPS == 1 << PORT_LUCK_SHIFT, "a port holds the number of a slot");
+enum { PORT_FIRST = 0x8000, PORT_RANDOM_SHIFT = 12, PORT_RANDOM = 7 }; // of TCP
+static_assert(NIC_MAX_QPS == 1 << PORT_RANDOM_SHIFT, "a port holds the number of a slot");
 
 // A random number whose low bits are the queue pair's index, at least 2: 0 and 1 are management's.
 static uint32_t number_for(struct nic *nic, uint32_t index, uint32_t mask)
@@ -157,7 +157,7 @@ static const uint64_t stale_ns = 10ull * SECOND_NS;
 
 enum { REJ_SERVICE = 8, ID_MIX = (int)0x9e3779b1 };
 
-// Key and address are functions of the queue pair, so a repeated REP says the same.
+// Key and address are functions of the queue pair, so a repeated REP has the same.
 static uint32_t region_rkey(const struct qp *qp)
 {
 	return qp->conn.local_id * (uint32_t)ID_MIX;
@@ -228,7 +228,7 @@ static void free_stalest(struct nic *nic)
 		qp_free(nic, stalest);
 }
 
-// Makes the responder of a new queue pair of what a REQ says.
+// Makes the responder of a new queue pair from a REQ.
 static void accept_req(struct nic *nic, struct qp *qp, const struct cm_msg *m,
 		       uint16_t peer, bool reads)
 {
@@ -294,7 +294,7 @@ static void on_req(struct nic *nic, const struct cm_msg *m, const struct frame_a
 	qp_update(nic, qp);
 }
 
-// Makes the requester of the initiator's queue pair of what a REP says.
+// Makes the requester of the initiator's queue pair from a REP.
 static void take_rep(struct nic *nic, struct qp *qp, const struct cm_msg *m)
 {
 	struct req_params p = {
@@ -352,7 +352,7 @@ void nic_on_cm(struct nic *nic, const struct roce_pkt *pkt, const struct frame_a
 {
 	struct cm_msg m;
 
-	// A frame without payload says nothing.
+	// A frame without payload has no message.
 	if (pkt->dest_qp != CM_QP || pkt->payload == NULL ||
 	    !cm_parse(pkt->payload, pkt->payload_len, &m))
 		nic->stats.malformed++;
@@ -421,7 +421,7 @@ bool nic_cnp_fits(struct nic *nic, const struct roce_pkt *pkt, const struct fram
 	return false;
 }
 
-// ---- flows: what the owner asks of queue pairs
+// ---- flows of the owner
 
 enum { ALPHA_BITS = 40 }; // alpha in so many bits fits 64 as millionths
 
@@ -532,8 +532,8 @@ static bool open_end(struct nic *nic, struct qp *qp, bool active)
 	p.mss = qp->mtu;
 	p.stream = !qp->flow.manual;
 	qp->is_tcp = true;
-	qp->port = (uint16_t)(PORT_FIRST | (rng_next(&nic->rng) & PORT_LUCK) << PORT_LUCK_SHIFT |
-			      qp_index(nic, qp));
+	qp->port = (uint16_t)(PORT_FIRST | qp_index(nic, qp) |
+			      (rng_next(&nic->rng) & PORT_RANDOM) << PORT_RANDOM_SHIFT);
 	tcp_init(qp->tcp, &p, active, rng_next(&nic->rng));
 	init_req(nic, qp, &bytes);
 	conn_init(&qp->conn, active, qp->conn.local_id, qp->conn.tid, nic->cfg.retry_ns);

@@ -131,7 +131,7 @@ static void poll_pause(struct nic *nic)
 	for (unsigned c = 0; c < NIC_CLASSES; c++) {
 		if (!nic->cfg.ops->pause(nic->cfg.drv, c, &p) || p.seq == nic->pause_seq[c])
 			continue;
-		// Frames between the last two looks were overtaken by this one; count them.
+		// Frames since the last poll were overtaken by this one; count them.
 		ctr_add(&nic->pfc_rx.stats[c].frames, p.seq - nic->pause_seq[c] - 1);
 		nic->pause_seq[c] = p.seq;
 		f.enable |= (uint8_t)(1u << c);
@@ -640,7 +640,7 @@ static uint64_t send_frames(struct nic *nic)
 		struct batch b; // its frames are written before they are read
 		enum stop stop;
 
-		// A driver that is asked for room may call when there is: only ask with a purpose.
+		// A driver whose room was queried may call when it has room: query only to send.
 		if (next_class(nic) < 0 && !ctl_ready(nic) && !cnp_ready(nic))
 			return cnp_wake(nic);
 		b.n = 0;

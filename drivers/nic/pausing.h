@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 Why a NIC pauses its peer: a slow host whose receive buffer
 // fills, or a pause storm; and the NIC's own guard against storms. Pure: time is an argument,
-// frames are lengths. It says which PFC frame is due when, and the NIC sends it. Called by the
+// frames are lengths. It decides which PFC frame is due when, and the NIC sends it. Called by the
 // owner of the NIC.
 #pragma once
 
@@ -51,7 +51,7 @@ static inline uint64_t rxbuf_due(const struct rxbuf *b)
 // The oldest frame, of len bytes, was taken at rxbuf_due; next_len: of the one behind it, 0: none.
 void rxbuf_taken(const struct rxbuf_params *p, struct rxbuf *b, uint32_t len, uint32_t next_len);
 
-// ---- a pause storm: the PFC frames of a NIC gone wrong, at exact instants, for testing what a
+// ---- a pause storm: the PFC frames of a faulty NIC, at exact instants, for testing what a
 // switch does against it
 //
 //   PAUSE at start, start + every, start + 2 every, ... before start + for; XON at start + for

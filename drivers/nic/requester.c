@@ -171,7 +171,7 @@ static void on_nak(struct requester *r, uint64_t seq, uint8_t syndrome, uint64_t
 		r->m.stats->ignored++;
 		return;
 	}
-	// A lost READ request says nothing of the responses to those before it.
+	// A NAK of a READ request does not acknowledge the responses to the requests before it.
 	if (r->p.op != REQ_READ)
 		advance(r, seq, now_ns);
 	r->timer_ns = now_ns;
@@ -259,5 +259,5 @@ void req_on_timer(struct requester *r, uint64_t now_ns)
 	r->gap_open = false;
 	r->timer_ns = now_ns;
 	go_back(r, r->una);
-	r->answer_seq = r->una; // stopped until a packet asks again
+	r->answer_seq = r->una; // stopped until a packet requests an ACK again
 }

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // The sending half of a reliable connection queue pair (InfiniBand Architecture volume 1, 9.7):
-// cuts messages into packets, bounds what is unacknowledged, goes back to the packet a NAK asks
-// for, and retransmits when the timer runs out. Pure: time is an argument, packets are plain
+// cuts messages into packets, bounds what is unacknowledged, goes back to the packet that a NAK
+// names, and retransmits when the timer runs out. Pure: time is an argument, packets are plain
 // values. Called by the owner of the NIC. It paces nothing and knows no frames, addresses or
 // ports.
 //
@@ -18,7 +18,7 @@
 // that are to be sent again, then count no more. With a fence a message waits until those before it
 // are complete.
 //
-// The timer runs while a packet that asks for an answer is unanswered; it counts from the last such
+// The timer runs while a packet that requests an answer is unanswered; it counts from the last such
 // packet or the last progress, whichever is later.
 #pragma once
 
@@ -29,7 +29,7 @@
 
 enum {
 	REQ_MAX_MSGS = 128, // outstanding messages; a power of two
-	REQ_ACK_EVERY = 16, // packets per AckReq within a message, if nothing else is said
+	REQ_ACK_EVERY = 16, // packets per AckReq within a message, by default
 	REQ_MAX_ACK_EVERY = 256,
 	REQ_MAX_READS = 16, // outstanding READ requests, the responder's resources
 	REQ_MAX_MSG_BYTES = 1 << 30,
@@ -78,12 +78,12 @@ struct requester {
 	uint64_t una, nxt, max; // packet counts, see above
 	uint64_t next_seq; // of the next message
 	uint64_t next_offset; // stream position of the next message
-	uint64_t answer_seq; // a packet below this has asked for an answer
+	uint64_t answer_seq; // a packet below this has requested an answer
 	uint64_t timer_ns; // when it was last (re)started
 	uint64_t complete_bytes; // of messages that were taken out
 	uint32_t head, tail, cur; // messages: oldest incomplete, end, the one that holds nxt
-	bool gap_open; // the gap at una has been asked for
-	bool failed; // the responder refused: syndrome tells why
+	bool gap_open; // the packets of the gap at una have been requested again
+	bool failed; // the responder refused: the syndrome is the reason
 	uint8_t failed_syndrome;
 	struct req_memory m;
 };

@@ -31,7 +31,7 @@ static uint32_t packets_of(const struct responder *r, uint32_t n_bytes)
 	return n_bytes == 0 ? 1 : (n_bytes - 1) / r->p.mtu + 1;
 }
 
-// Response packets at and after psn will be asked for again, or just were.
+// Drops the response packets at and after psn: they are requested again.
 static void cut_reads(struct responder *r, uint32_t psn)
 {
 	while (r->n_reads != 0) {
@@ -160,7 +160,7 @@ enum resp_verdict resp_on_request(struct responder *r, const struct roce_pkt *pk
 		return RESP_GAP;
 	}
 	r->gap_open = false;
-	// A NAK that has not left yet would ask for what is here.
+	// A NAK that has not left yet would name a packet that is here.
 	r->nak_due = false;
 	if (roce_op_of(pkt->opcode)->kind == ROCE_READ_REQ)
 		return on_read_request(r, pkt);

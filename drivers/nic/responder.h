@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // The receiving half of a reliable connection queue pair (InfiniBand Architecture volume 1, 9.7
-// and 9.9): takes packets in PSN order only, asks once per gap for the missing one (NAK),
+// and 9.9): takes packets in PSN order only, requests the missing one once per gap (NAK),
 // acknowledges, and serves READ requests. Pure: plain packets in, a verdict out. Called by the
 // owner of the NIC.
 //

@@ -110,7 +110,7 @@ static void put_syn(const struct tcp *t, struct tcp_seg *s)
 		.sack_ok = answer ? t->sack : t->p.sack,
 		.ect = t->p.cc == TCP_DCTCP,
 	};
-	// RFC 3168, 6.1.1: ECE and CWR ask for ECN, ECE alone agrees.
+	// RFC 3168, 6.1.1: ECE and CWR offer ECN, ECE alone accepts it.
 	if (answer ? t->ecn : t->p.ecn)
 		s->flags |= (uint8_t)(answer ? TCP_ECE : TCP_ECE | TCP_CWR);
 }
@@ -351,9 +351,9 @@ static void ack_now(struct tcp *t, bool ece)
 	t->delayed_ns = UINT64_MAX;
 }
 
-// What CE says of a data segment. RFC 3168, 6.1.3: ECE from CE until CWR. RFC 8257, 3.2: ECE is CE
-// of the segments that an ACK is about, so a change ends the run before it: *now is set where the
-// new run begins with an ACK of its own.
+// Takes the CE mark of a data segment. RFC 3168, 6.1.3: ECE from CE until CWR. RFC 8257, 3.2: ECE
+// is CE of the segments that an ACK is about, so a change ends the run before it: *now is set where
+// the new run begins with an ACK of its own.
 static void take_ce(struct tcp *t, const struct tcp_seg *s, bool ce, bool *now)
 {
 	if (!t->ecn)

@@ -83,7 +83,7 @@ enum standin_verdict standin_look(struct standin_watch *w, uint64_t beats, uint6
 // ---- its loop
 
 // Of the process itself.
-struct mind {
+struct watcher {
 	struct standin_shared *shared;
 	int pipe, socket;
 	struct standin_watch watch[STANDIN_MAX_WORKERS];
@@ -91,7 +91,7 @@ struct mind {
 	uint64_t due_ns[STANDIN_MAX_PORTS]; // of the next frame
 };
 
-static void send_pause(struct mind *m, struct standin_port *p, struct standin_order o)
+static void send_pause(struct watcher *m, struct standin_port *p, struct standin_order o)
 {
 	const struct sockaddr_ll to = {.sll_family = AF_PACKET, .sll_ifindex = p->ifindex};
 	struct pfc_times times = {.enable = o.classes};
@@ -105,7 +105,7 @@ static void send_pause(struct mind *m, struct standin_port *p, struct standin_or
 		ctr_inc(&p->sent);
 }
 
-static void look_at_workers(struct mind *m, uint64_t now_ns)
+static void check_workers(struct watcher *m, uint64_t now_ns)
 {
 	uint64_t after_ns = gauge_get(&m->shared->pause_after_ns);
 
@@ -121,8 +121,8 @@ static void look_at_workers(struct mind *m, uint64_t now_ns)
 	}
 }
 
-// When it is to look again.
-static uint64_t serve_ports(struct mind *m, uint64_t now_ns)
+// Returns when to check again.
+static uint64_t serve_ports(struct watcher *m, uint64_t now_ns)
 {
 	uint64_t after_ns = gauge_get(&m->shared->pause_after_ns);
 	uint64_t wake_ns = now_ns + (after_ns != 0 ? after_ns / STANDIN_LOOKS : OFF_LOOK_NS);
@@ -144,7 +144,7 @@ static uint64_t serve_ports(struct mind *m, uint64_t now_ns)
 	return wake_ns;
 }
 
-static void run(struct mind *m)
+static void run(struct watcher *m)
 {
 	struct pollfd end = {.fd = m->pipe};
 
@@ -152,7 +152,7 @@ static void run(struct mind *m)
 		uint64_t now_ns = monotonic_ns(), wake_ns, left_ns = LEAST_SLEEP_NS;
 		struct timespec left;
 
-		look_at_workers(m, now_ns);
+		check_workers(m, now_ns);
 		wake_ns = serve_ports(m, now_ns);
 		now_ns = monotonic_ns();
 		if (wake_ns > now_ns + LEAST_SLEEP_NS)
@@ -160,7 +160,7 @@ static void run(struct mind *m)
 		left = (struct timespec){.tv_sec = (time_t)(left_ns / SECOND_NS),
 					 .tv_nsec = (long)(left_ns % SECOND_NS)};
 		if (ppoll(&end, 1, &left, NULL) > 0)
-			_exit(0); // nobody holds the other end any more
+			_exit(0); // the other end is closed
 	}
 }
 
@@ -200,7 +200,7 @@ static void drop_privileges(void)
 	(void)prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0);
 }
 
-// It may run before what keeps the workers from running. Without the right to ask for that it runs
+// It may run before what keeps the workers from running. Without that right it runs
 // as others do.
 static void take_priority(void)
 {
@@ -214,7 +214,7 @@ static void take_priority(void)
 __attribute__((noreturn)) static void child(struct standin_shared *shared, int end, int sock,
 					    pid_t parent)
 {
-	static struct mind m;
+	static struct watcher m;
 	static const int ignored[] = {SIGTERM, SIGINT, SIGHUP, SIGPIPE};
 
 	for (size_t i = 0; i < sizeof(ignored) / sizeof(ignored[0]); i++)
@@ -227,7 +227,7 @@ __attribute__((noreturn)) static void child(struct standin_shared *shared, int e
 	// After the privileges, because a change of those ends it.
 	if (prctl(PR_SET_PDEATHSIG, SIGKILL, 0, 0, 0) != 0 || getppid() != parent)
 		_exit(1);
-	m = (struct mind){.shared = shared, .pipe = end, .socket = sock};
+	m = (struct watcher){.shared = shared, .pipe = end, .socket = sock};
 	run(&m);
 	_exit(0);
 }

@@ -15,7 +15,7 @@
 // stand-in never shortens the PAUSE of a class that the worker has in XOFF.
 //
 // The process has a session of its own, so that what stops the switch does not stop it. It ends
-// with the switch: the kernel kills it, and the pipe tells it. It holds one packet socket that
+// with the switch: the kernel kills it, and the pipe closes. It holds one packet socket that
 // receives nothing, has no privileges and no other file. It is forked before DPDK starts, because
 // a fork of the frame pool would cost memory.
 //
@@ -135,7 +135,7 @@ struct standin {
 // Makes the shared memory and forks the process. The limits are off and no port has an order.
 // -errno: there is no process. s->shared is NULL where there is no memory either.
 __attribute__((warn_unused_result)) int standin_start(struct standin *s);
-// True once, when the process has ended without being told to.
+// True once, when the process has ended by itself.
 bool standin_lost(struct standin *s);
 // Ends the process, waits for it, and frees the memory. A zeroed struct is fine.
 void standin_stop(struct standin *s);

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // The virtual clock: timers in nanoseconds, and actors (workers, NICs, control) that are stepped
-// when they asked to be or when an event pokes them. Deterministic: events of one instant run in
+// when their time has come or when an event pokes them. Deterministic: events of one instant run in
 // the order in which they were scheduled, then actors in the order in which they were poked; what
 // they schedule for the same instant follows. One thread. Nothing here reads a real clock.
 //
@@ -75,7 +75,7 @@ __attribute__((warn_unused_result)) int vclock_at(struct vclock *c, uint64_t t_n
 
 // A timer in the caller's memory, which must outlive the clock or be cancelled.
 void vtimer_init(struct vtimer *t, struct vclock *c, vclock_fn *fn, void *arg);
-// Due at t_ns, or now where that has passed; forgets any earlier word. Last in turn.
+// Due at t_ns, or now where that has passed; replaces any earlier time. Last in turn.
 void vtimer_set(struct vtimer *t, uint64_t t_ns);
 // The same with a turn that was taken before: for something that was certain before it was set.
 void vtimer_set_turn(struct vtimer *t, uint64_t t_ns, uint64_t turn);

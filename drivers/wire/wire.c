@@ -219,7 +219,7 @@ void wire_set_loss(struct wire_end *from, const struct wire_loss *loss)
 	rng_init(&l->rng, l->loss.seed);
 }
 
-// Chance is asked for every eligible frame, so that the two ways to lose do not disturb each other.
+// Draws chance for every eligible frame, so that the two ways to lose do not disturb each other.
 static bool is_lost(struct line *l, const struct rte_mbuf *m)
 {
 	const struct wire_loss *loss = &l->loss;

@@ -39,11 +39,11 @@ void wire_destroy(struct wire *w); // frees the frames in flight; NULL is fine
 struct wire_end *wire_end(struct wire *w, unsigned side); // side 0 or 1
 
 // Who is stepped when a frame arrives at this end, and when its line is free again after it was
-// found busy (tx_room, tx). A line that nobody asks for calls nobody.
+// found busy (tx_room, tx). A line that was not found busy wakes no owner.
 void wire_end_attach(struct wire_end *e, struct actor *owner);
 
 extern const struct port_ops wire_ops; // drv: struct wire_end *
-// As the wire was made: faults are not told to the ports.
+// As the wire was made: ports do not see faults.
 struct port_facts wire_facts(const struct wire_end *e, const uint8_t mac[6]);
 
 // ---- faults

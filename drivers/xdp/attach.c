@@ -355,7 +355,7 @@ uint16_t copies_rx(struct xdp_copies *c, struct rte_mempool *pool, struct rte_mb
 	return got;
 }
 
-// The kernel forgets its count when it is asked for it.
+// The kernel resets its count when it is read.
 uint64_t copies_lost(struct xdp_copies *c)
 {
 	struct tpacket_stats st = {0};

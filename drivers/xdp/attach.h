@@ -72,7 +72,7 @@ struct xdp_copies {
 
 	// ---- control
 	int fd;
-	uint64_t overflowed; // frames the ring had no room for, as far as they were asked for
+	uint64_t overflowed; // frames the ring had no room for, as of the last query
 };
 
 // 0 or -errno; c is valid for copies_close() in any case.

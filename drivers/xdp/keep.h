@@ -26,5 +26,5 @@ struct keep {
 // and *k untouched.
 bool keep_add(struct keep *k, const char *word, const char **why);
 
-// What a port keeps where nobody says otherwise: LLDP.
+// What a port keeps by default: LLDP.
 struct keep keep_default(void);

@@ -34,7 +34,7 @@ static void read_driver(struct netdev *d)
 	d->is_card = info.bus_info[0] != '\0' && strcmp(info.bus_info, "N/A") != 0;
 }
 
-// A driver that cannot tell its channels has one of each.
+// A driver that does not report its channels has one of each.
 static void read_queues(struct netdev *d)
 {
 	struct ethtool_channels ch = {.cmd = ETHTOOL_GCHANNELS};
@@ -62,7 +62,7 @@ static void read_flow_control(struct netdev *d)
 }
 
 // The kernel first answers with the number of words of its link mode masks, negated, and the
-// speed when asked again with that number.
+// speed when the request has that number.
 static void read_speed(struct netdev *d)
 {
 	enum { MASK_WORDS_MAX = 3 * 127 };

@@ -15,7 +15,7 @@ enum { NETDEV_DRIVER_LEN = 32 };
 
 struct netdev {
 	char name[IF_NAMESIZE];
-	char driver[NETDEV_DRIVER_LEN]; // "" where the kernel does not tell
+	char driver[NETDEV_DRIVER_LEN]; // "" where the kernel does not report it
 	int ifindex;
 	int nl_fd; // for rtnetlink
 	int promisc_fd; // its membership keeps the interface promiscuous while we live
@@ -48,6 +48,6 @@ __attribute__((warn_unused_result)) int netdev_read(const struct netdev *d,
 						    struct netdev_state *out);
 
 // Whether the host itself uses an interface: a port that takes all frames would cut the host off.
-// True when the interface carries an address that is not link-local, or a default route; text says
-// which, such as "192.0.2.1 and the default route". An index, as an interface may have more names.
+// True when the interface carries an address that is not link-local, or a default route; text names
+// these, such as "192.0.2.1 and the default route". An index, as an interface may have more names.
 bool netdev_host_uses(unsigned ifindex, char *text, size_t len);

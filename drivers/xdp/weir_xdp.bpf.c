@@ -87,9 +87,9 @@ static __always_inline __u16 be16(const __u8 *at)
 
 // ---- PFC
 
-// A queue has one NAPI context, so nobody else writes; only the generic hook runs on the CPU of
-// whoever sends, where two frames may be here at once. If all tries fail that many newer ones
-// have been stored; this one is then only counted.
+// A queue has one NAPI context, which is the only writer. The generic hook runs on the CPU of the
+// sender, where two frames may be here at once. If all tries fail, that many newer ones have been
+// stored; this one is then only counted.
 static __always_inline void store_pause(__u64 *word, __u16 quanta)
 {
 	__u64 old = *word; // a guess that the exchange checks

@@ -24,7 +24,7 @@
 #define WEIR_N_KEEPS 6
 
 #define WEIR_XDP_PFC 6 // PFC frames whose times went into the pause words
-#define WEIR_XDP_OTHER_QUEUE 7 // frames on a receive queue that nobody polls: lost
+#define WEIR_XDP_OTHER_QUEUE 7 // frames on a receive queue that is not polled: lost
 #define WEIR_XDP_NO_SOCKET 8 // frames while no socket was bound: lost
 #define WEIR_XDP_MERGED 9 // several segments in one frame, longer than a port receives: lost
 #define WEIR_XDP_N_COUNTS 10

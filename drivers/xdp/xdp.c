@@ -336,7 +336,7 @@ static bool xdp_pause(void *drv, unsigned cls, struct port_pause *out)
 // ---- what a port counts beside the switch: from the maps of its program, from the socket, and
 // from the interface
 
-// Everything that is asked of the kernel, once.
+// All numbers of the kernel, read once.
 struct numbers {
 	struct xdp_statistics xsk;
 	struct netdev_state dev; // since the port was opened
@@ -428,7 +428,7 @@ static unsigned xdp_reasons(void *drv, struct port_reason *out, unsigned n)
 
 // A frame the kernel drops for want of a fill-ring buffer counts in rx_dropped already, so
 // rx_fill_ring_empty_descs is not added. A frame that a full queue of a veth's peer or a dead link
-// swallows completes like any other; only the interface's own counters tell.
+// swallows completes like any other; only the interface's own counters show it.
 static void xdp_stats(void *drv, struct port_drv_stats *out)
 {
 	struct xdp_port *p = drv;
@@ -879,7 +879,7 @@ static void describe(const struct netdev *d, struct live_info *out)
 		.has_rate = t->has_rate,
 		.pfc_rx = t->driver[0] == '\0' ? LIVE_UNKNOWN : yes_no(passes_pfc(t, d)),
 		.pfc_tx = t->driver[0] == '\0' ? LIVE_UNKNOWN : yes_no(t->pfc_tx),
-		// A veth says that it does, and the frame still carries its tag.
+		// A veth reports that it does, and the frame still carries its tag.
 		.takes_tags_off = t->has_rate ? yes_no(d->rx_vlan_offload) : LIVE_UNKNOWN,
 		.flow_control = d->flow_control_told ? yes_no(d->flow_control) : LIVE_UNKNOWN,
 	};

@@ -4,7 +4,7 @@
 // one port leaves through another without a copy of ours. One queue; one segment per frame.
 //
 // The control thread opens and closes; the operations follow the thread rules of port_ops.h.
-// PFC is parsed in the XDP program, before the ring: port_ops.pause() reads what it said, and the
+// PFC is parsed in the XDP program, before the ring: port_ops.pause() reads its times, and the
 // frame in the ring must not act again.
 //
 //            pool ---- fill ring ----> kernel ---- receive ring ----> rx()
@@ -45,7 +45,7 @@ uint32_t xdp_data_room(uint32_t max_frame);
 uint32_t xdp_rx_ring(uint32_t conf);
 uint32_t xdp_tx_ring(uint32_t tx_ring_bytes); // descriptors
 
-// What the interface tells before it is opened; it is brought up by this. 0 or -errno with
+// What the interface reports before it is opened; this brings it up. 0 or -errno with
 // text->err.
 __attribute__((warn_unused_result)) int xdp_probe(const char *ifname, struct live_info *out,
 						  struct live_text *text);
