@@ -106,7 +106,7 @@ static int map_lcores(struct args *a, const struct live_eal_conf *conf, struct l
 			return live_refuse(
 				text, -EINVAL,
 				"worker %u wants CPU %d, which this process may not use; `nproc` "
-				"and `taskset -p $$` tell which it may",
+				"and `taskset -p $$` show which it may",
 				i, cpu);
 		if (cpu < 0)
 			lcore_floating(a, live_worker_lcore(i), &allowed);
@@ -304,7 +304,7 @@ int live_eal_init(const char *prog, const struct live_eal_conf *conf, struct liv
 	rc = build_args(a, prog, conf, text);
 	if (rc == 0 && rte_eal_init(a->argc, a->argv) < 0) {
 		rc = rte_errno > 0 ? -rte_errno : -EIO;
-		live_refuse(text, rc, "DPDK does not start: %s; its own words are above",
+		live_refuse(text, rc, "DPDK does not start: %s; its own messages are above",
 			    strerror(-rc));
 	}
 	if (lock >= 0)

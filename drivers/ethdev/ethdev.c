@@ -353,7 +353,7 @@ static void fill_facts(const struct opening *o, struct port_facts *facts)
 
 	// A MAC of zeros stays where the driver has none; the port still works.
 	if (rte_eth_macaddr_get(p->id, &mac) != 0)
-		live_note(o->text, "%s: the driver tells no MAC address\n", o->name);
+		live_note(o->text, "%s: the driver reports no MAC address\n", o->name);
 	p->tx_readable = p->tx_readable && rte_eth_tx_descriptor_status(p->id, 0, 0) >= 0;
 	*facts = (struct port_facts){
 		.speed_bps = link_speed(o),
@@ -369,7 +369,7 @@ static void fill_facts(const struct opening *o, struct port_facts *facts)
 	pfc_facts(o, facts);
 	if (!facts->rx_depth_readable)
 		live_note(o->text,
-			  "%s: the driver does not tell how full its receive ring is, so the "
+			  "%s: the driver does not report how full its receive ring is, so the "
 			  "receive-ring guard is off\n",
 			  o->name);
 }

@@ -67,7 +67,7 @@ enum cc_kind { CC_TIME, CC_RATE, CC_BYTES, CC_COUNT, CC_SWITCH, CC_CLASSES, CC_G
 	X(cnp_every, TIME, cnp_every_ns, 0, 1000000000, "NP", \
 	  "time that the NIC needs for each CNP") \
 	X(np_classes, CLASSES, np_classes, 0, 7, "NP", \
-	  "classes whose marks are told") \
+	  "classes whose marks make CNPs") \
 	X(cnp_dscp, COUNT, cnp_dscp, 0, 63, "NP", \
 	  "DSCP of CNPs; their class is an eighth of it")
 // clang-format on

@@ -68,7 +68,7 @@ static int check_one(int ifindex, const char *ifname, uint32_t prog_id, uint32_t
 	if (fd < 0 || !prog_is_ours(fd))
 		rc = live_refuse(text, -EBUSY,
 				 "%s: another XDP program (id %u) is attached and stays; remove it "
-				 "with `ip link set dev %s xdp off` if nobody needs it",
+				 "with `ip link set dev %s xdp off` if it is not needed",
 				 ifname, prog_id, ifname);
 	else if (bpf_xdp_detach(ifindex, flags | XDP_FLAGS_REPLACE, &opts) != 0)
 		rc = live_refuse(text, -EBUSY,
@@ -95,7 +95,7 @@ int xdp_attach_check(int ifindex, const char *ifname, struct live_text *text)
 	libbpf_set_print(quiet);
 	rc = bpf_xdp_query(ifindex, 0, &q);
 	if (rc != 0)
-		return live_refuse(text, rc, "%s: the kernel does not tell its XDP programs: %s",
+		return live_refuse(text, rc, "%s: the kernel does not report its XDP programs: %s",
 				   ifname, strerror(-rc));
 	const struct {
 		uint32_t id, flags;

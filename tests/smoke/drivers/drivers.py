@@ -289,7 +289,7 @@ def a_foreign_program_stays_and_the_port_is_refused():
         ip("sw", "link", "set", "dev", "swa", mode, "obj", FOREIGN_OBJ, "sec", "xdp")
         number = ip("sw", "link", "show", "swa").split("id ")[1].split()[0]
         refused(f"swa: another XDP program (id {number}) is attached and stays; remove it with "
-                "`ip link set dev swa xdp off` if nobody needs it", "xdp:swa")
+                "`ip link set dev swa xdp off` if it is not needed", "xdp:swa")
         equal(xdp_name("swa"), "foreign", "still there")
         ip("sw", "link", "set", "dev", "swa", mode, "off")
 
