@@ -84,44 +84,28 @@ static inline void conn_close(struct conn *c)
 		enter(c, CONN_CLOSED, 0);
 }
 
-static inline bool initiator_on(struct conn *c, uint16_t attr)
-{
-	if (attr == CM_REP && c->state == CONN_REQ_SENT) {
-		enter(c, CONN_UP, CM_RTU);
-		return true;
-	}
-	if (attr == CM_REP && c->state == CONN_UP)
-		c->due = CM_RTU;
-	if (attr == CM_REJ && c->state == CONN_REQ_SENT) {
-		enter(c, CONN_FAILED, 0);
-		return true;
-	}
-	if ((attr == CM_DREP || attr == CM_REJ) && c->state == CONN_DREQ_SENT) {
-		enter(c, CONN_CLOSED, 0);
-		return true;
-	}
-	return false;
-}
-
-static inline bool responder_on(struct conn *c, uint16_t attr)
-{
-	if (attr == CM_REQ && (c->state == CONN_REP_SENT || c->state == CONN_UP))
-		c->due = CM_REP;
-	if (attr == CM_RTU && c->state == CONN_REP_SENT) {
-		enter(c, CONN_UP, 0);
-		return true;
-	}
-	if (attr == CM_DREQ && (c->state == CONN_REP_SENT || c->state == CONN_UP)) {
-		enter(c, CONN_CLOSED, CM_DREP);
-		return true;
-	}
-	return false;
-}
-
 // A message for this connection arrived. True when the state changed.
 static inline bool conn_on_message(struct conn *c, uint16_t attr)
 {
-	return c->initiator ? initiator_on(c, attr) : responder_on(c, attr);
+	bool open = c->state == CONN_REP_SENT || c->state == CONN_UP; // at the responder
+
+	if (c->initiator && attr == CM_REP && c->state == CONN_UP)
+		c->due = CM_RTU;
+	if (!c->initiator && attr == CM_REQ && open)
+		c->due = CM_REP;
+	if (c->initiator && attr == CM_REP && c->state == CONN_REQ_SENT)
+		enter(c, CONN_UP, CM_RTU);
+	else if (c->initiator && attr == CM_REJ && c->state == CONN_REQ_SENT)
+		enter(c, CONN_FAILED, 0);
+	else if (c->initiator && (attr == CM_DREP || attr == CM_REJ) && c->state == CONN_DREQ_SENT)
+		enter(c, CONN_CLOSED, 0);
+	else if (!c->initiator && attr == CM_RTU && c->state == CONN_REP_SENT)
+		enter(c, CONN_UP, 0);
+	else if (!c->initiator && attr == CM_DREQ && open)
+		enter(c, CONN_CLOSED, CM_DREP);
+	else
+		return false;
+	return true;
 }
 
 // Data arrived: the RTU may have been lost.

@@ -336,20 +336,15 @@ static void paper_increase(const struct cc_config *c, struct rp_state *s)
 	average(s);
 }
 
-static void connectx_increase(const struct cc_config *c, struct rp_state *s)
-{
-	if (s->t > c->fast)
-		raise_target(c, s, c->hai_bps);
-	else if (s->t == c->fast)
-		raise_target(c, s, c->ai_bps);
-	average(s);
-}
-
+// The increase timer: `connectx` counts the stage after the increase, `paper` before it.
 static void on_increase(const struct cc_config *c, struct rp_state *s)
 {
 	s->increase_at_ns += c->increase_ns;
-	if (c->flavour == CC_CONNECTX)
-		connectx_increase(c, s);
+	if (c->flavour == CC_CONNECTX) {
+		if (s->t >= c->fast)
+			raise_target(c, s, s->t == c->fast ? c->ai_bps : c->hai_bps);
+		average(s);
+	}
 	if (s->t < MOST_STEPS)
 		s->t++;
 	if (c->flavour == CC_PAPER)

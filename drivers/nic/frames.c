@@ -172,8 +172,33 @@ void roce_build(uint8_t *out, uint32_t stored, const struct frame_addr *addr,
 		      len - (uint32_t)sizeof(struct eth_hdr) - ROCE_ICRC_LEN, PKT_IPV4));
 }
 
-static void read_ext(const uint8_t *at, const struct roce_op *op, struct roce_pkt *p)
+enum frame_read roce_read(const uint8_t *frame, uint32_t len, uint32_t stored,
+			  const struct pkt_info *info, struct roce_pkt *p)
 {
+	const struct bth_hdr *bth = (const struct bth_hdr *)(frame + info->l4_off +
+							     sizeof(struct udp_hdr));
+	const struct roce_op *op = &ops[info->bth_opcode];
+	const uint8_t *at = (const uint8_t *)(bth + 1);
+	uint32_t l3_len, inner, fixed, pad;
+
+	// The frame may be padded beyond the datagram; the UDP length gives its end.
+	l3_len = be16_get(&((const struct ipv4_hdr *)(frame + info->l3_off))->total_len);
+	inner = be16_get(&((const struct udp_hdr *)(frame + info->l4_off))->len);
+	if (info->l3_off + l3_len > len || info->l4_off + inner != info->l3_off + l3_len)
+		return FRAME_SHORT;
+	pad = (uint32_t)(bth->flags & BTH_PAD_MASK) >> BTH_PAD_SHIFT;
+	fixed = (uint32_t)(sizeof(struct udp_hdr) + sizeof(*bth)) + ext_len(op) + pad +
+		ROCE_ICRC_LEN;
+	if (op->kind == ROCE_OTHER || inner < fixed || (bth->flags & BTH_VERSION_MASK) != 0 ||
+	    info->l4_off + fixed - pad - ROCE_ICRC_LEN > stored)
+		return FRAME_SHORT;
+	*p = (struct roce_pkt){
+		.opcode = info->bth_opcode,
+		.ack_req = bth->ack_req & BTH_ACK_REQ,
+		.dest_qp = info->bth_dest_qp,
+		.psn = info->bth_psn,
+		.payload_len = inner - fixed,
+	};
 	if (op->deth) {
 		const struct deth_hdr *deth = (const struct deth_hdr *)at;
 
@@ -195,35 +220,6 @@ static void read_ext(const uint8_t *at, const struct roce_op *op, struct roce_pk
 		p->syndrome = aeth->syndrome;
 		p->msn = be24_get(&aeth->msn);
 	}
-}
-
-enum frame_read roce_read(const uint8_t *frame, uint32_t len, uint32_t stored,
-			  const struct pkt_info *info, struct roce_pkt *p)
-{
-	const struct bth_hdr *bth = (const struct bth_hdr *)(frame + info->l4_off +
-							     sizeof(struct udp_hdr));
-	const struct roce_op *op = &ops[info->bth_opcode];
-	uint32_t l3_len, inner, fixed, pad;
-
-	// The frame may be padded beyond the datagram; the UDP length gives its end.
-	l3_len = be16_get(&((const struct ipv4_hdr *)(frame + info->l3_off))->total_len);
-	inner = be16_get(&((const struct udp_hdr *)(frame + info->l4_off))->len);
-	if (info->l3_off + l3_len > len || info->l4_off + inner != info->l3_off + l3_len)
-		return FRAME_SHORT;
-	pad = (uint32_t)(bth->flags & BTH_PAD_MASK) >> BTH_PAD_SHIFT;
-	fixed = (uint32_t)(sizeof(struct udp_hdr) + sizeof(*bth)) + ext_len(op) + pad +
-		ROCE_ICRC_LEN;
-	if (op->kind == ROCE_OTHER || inner < fixed || (bth->flags & BTH_VERSION_MASK) != 0 ||
-	    info->l4_off + fixed - pad - ROCE_ICRC_LEN > stored)
-		return FRAME_SHORT;
-	*p = (struct roce_pkt){
-		.opcode = info->bth_opcode,
-		.ack_req = bth->ack_req & BTH_ACK_REQ,
-		.dest_qp = info->bth_dest_qp,
-		.psn = info->bth_psn,
-		.payload_len = inner - fixed,
-	};
-	read_ext((const uint8_t *)(bth + 1), op, p);
 	if (stored < len)
 		return FRAME_OK;
 	p->payload = (const uint8_t *)(bth + 1) + ext_len(op);

@@ -663,19 +663,10 @@ void nic_flow_set_rate(struct nic *nic, uint32_t id, uint64_t rate_bps)
 	qp_update(nic, &nic->qps[id]);
 }
 
-static void put_tcp(const struct tcp *t, struct nic_flow_status *s)
-{
-	s->acked_bytes = tcp_acked(t);
-	if (t->p.cc == TCP_DCTCP)
-		s->alpha_ppm = (uint32_t)((uint64_t)t->alpha * PPM >> TCP_ALPHA_Q);
-	s->tcp = (struct nic_tcp_status){.cwnd_bytes = t->cwnd, .ssthresh_bytes = t->ssthresh,
-					 .srtt_ns = t->srtt_ns, .rto_ns = t->rto_ns,
-					 .stats = t->stats};
-}
-
 // Of a READ the data, and so the reaction point, is at the far end, where that is known.
 static void put_sender(const struct nic *nic, const struct qp *qp, struct nic_flow_status *s)
 {
+	const struct tcp *t = qp->tcp;
 	uint64_t alpha;
 
 	if (!qp->is_tcp && qp->flow.op == REQ_READ && qp->far != NULL &&
@@ -686,7 +677,12 @@ static void put_sender(const struct nic *nic, const struct qp *qp, struct nic_fl
 	s->tx_packets = qp->tx_packets;
 	s->tx_bytes = qp->tx_bytes;
 	if (qp->is_tcp) {
-		put_tcp(qp->tcp, s);
+		s->acked_bytes = tcp_acked(t);
+		if (t->p.cc == TCP_DCTCP)
+			s->alpha_ppm = (uint32_t)((uint64_t)t->alpha * PPM >> TCP_ALPHA_Q);
+		s->tcp = (struct nic_tcp_status){
+			.cwnd_bytes = t->cwnd, .ssthresh_bytes = t->ssthresh,
+			.srtt_ns = t->srtt_ns, .rto_ns = t->rto_ns, .stats = t->stats};
 		return;
 	}
 	s->cnps = qp->cc.cnps;

@@ -341,41 +341,6 @@ static void count_sent(struct nic *nic, struct qp *qp, uint32_t len)
 	shaper_charge(&qp->rate, &qp->pace, len + LINK_OVERHEAD_BYTES);
 }
 
-static void commit(struct nic *nic, struct qp *qp, enum qp_send what, const struct roce_pkt *pkt,
-		   uint32_t len)
-{
-	if (what == QP_CM) {
-		nic->cm_psn = (nic->cm_psn + 1) & BTH_PSN_MASK;
-		conn_sent(&qp->conn, nic->now_ns);
-		return;
-	}
-	if (what == QP_ANSWER)
-		resp_sent(&qp->resp, pkt);
-	else
-		req_sent(&qp->req, pkt, nic->now_ns);
-	if (pkt->opcode == RC_ACK)
-		return;
-	count_sent(nic, qp, len);
-	cc_sent(nic, qp, len);
-}
-
-static void build(struct nic *nic, const struct qp *qp, enum qp_send what, struct roce_pkt *pkt,
-		  struct rte_mbuf *m)
-{
-	const struct peer *peer = &nic->peers[qp->peer];
-	uint16_t sport = what == QP_CM ? roce_udp_sport(CM_QP, CM_QP) : qp->udp_sport;
-	struct frame_addr addr = addr_to(nic, peer->pub.ip, peer->mac, sport, qp->tos);
-	uint8_t mad[CM_MAD_LEN];
-	struct cm_msg msg;
-
-	if (what == QP_CM) {
-		cm_fill(nic, qp, &msg);
-		cm_build(mad, &msg);
-		pkt->payload = mad;
-	}
-	roce_build(rte_pktmbuf_mtod(m, uint8_t *), m->data_len, &addr, pkt);
-}
-
 static void put(struct nic *nic, uint8_t cls, struct rte_mbuf *m, struct batch *b)
 {
 	b->cls[b->n] = cls;
@@ -457,6 +422,11 @@ static enum stop add_tcp(struct nic *nic, struct qp *qp, struct batch *b)
 // One frame of a queue pair whose turn it is. STOP_FULL: it went into the batch.
 static enum stop add_qp(struct nic *nic, struct qp *qp, enum qp_send what, struct batch *b)
 {
+	const struct peer *peer = &nic->peers[qp->peer];
+	uint16_t sport = what == QP_CM ? roce_udp_sport(CM_QP, CM_QP) : qp->udp_sport;
+	uint8_t mad[CM_MAD_LEN];
+	struct cm_msg msg;
+	struct frame_addr addr;
 	struct roce_pkt pkt;
 	uint64_t offset = 0;
 	struct rte_mbuf *m;
@@ -475,9 +445,27 @@ static enum stop add_qp(struct nic *nic, struct qp *qp, enum qp_send what, struc
 	if (m == NULL)
 		return STOP_ROOM;
 	pkt.payload = payload_at(&nic->payload, offset);
-	build(nic, qp, what, &pkt, m);
+	if (what == QP_CM) {
+		cm_fill(nic, qp, &msg);
+		cm_build(mad, &msg);
+		pkt.payload = mad;
+	}
+	addr = addr_to(nic, peer->pub.ip, peer->mac, sport, qp->tos);
+	roce_build(rte_pktmbuf_mtod(m, uint8_t *), m->data_len, &addr, &pkt);
 	put(nic, qp->cls, m, b);
-	commit(nic, qp, what, &pkt, len);
+	if (what == QP_CM) {
+		nic->cm_psn = (nic->cm_psn + 1) & BTH_PSN_MASK;
+		conn_sent(&qp->conn, nic->now_ns);
+		return STOP_FULL;
+	}
+	if (what == QP_ANSWER)
+		resp_sent(&qp->resp, &pkt);
+	else
+		req_sent(&qp->req, &pkt, nic->now_ns);
+	if (pkt.opcode != RC_ACK) {
+		count_sent(nic, qp, len);
+		cc_sent(nic, qp, len);
+	}
 	return STOP_FULL;
 }
 

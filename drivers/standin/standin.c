@@ -37,13 +37,6 @@ enum { QUANTUM_BITS = 512, MAX_QUANTA = UINT16_MAX, REFRESHES = 4 };
 
 __extension__ typedef unsigned __int128 wide;
 
-static uint64_t model_bits(uint64_t real_ns, uint64_t speed_bps, uint32_t time_scale)
-{
-	uint32_t slower = time_scale > 1 ? time_scale : 1;
-
-	return (uint64_t)((wide)real_ns * speed_bps / SECOND_NS / slower);
-}
-
 uint64_t standin_pause_ns(struct standin_order o, uint64_t speed_bps, uint32_t time_scale)
 {
 	wide model_ns = (wide)o.quanta * QUANTUM_BITS * SECOND_NS / speed_bps;
@@ -54,10 +47,12 @@ uint64_t standin_pause_ns(struct standin_order o, uint64_t speed_bps, uint32_t t
 struct standin_order standin_order(uint8_t classes, uint64_t speed_bps, uint64_t worker_refresh_ns,
 				   uint32_t time_scale)
 {
-	uint64_t real_refresh_ns = worker_refresh_ns * (time_scale > 1 ? time_scale : 1);
+	uint32_t slower = time_scale > 1 ? time_scale : 1;
+	uint64_t real_refresh_ns = worker_refresh_ns * slower;
 	uint64_t least_ns = real_refresh_ns + STANDIN_REFRESH_NS;
 	uint64_t pause_ns = least_ns > STANDIN_PAUSE_NS ? least_ns : STANDIN_PAUSE_NS;
-	uint64_t quanta = model_bits(pause_ns, speed_bps, time_scale) / QUANTUM_BITS + 1;
+	uint64_t bits = (uint64_t)((wide)pause_ns * speed_bps / SECOND_NS / slower);
+	uint64_t quanta = bits / QUANTUM_BITS + 1;
 	struct standin_order o = {.classes = classes};
 
 	if (classes == 0)
@@ -234,24 +229,16 @@ __attribute__((noreturn)) static void child(struct standin_shared *shared, int e
 
 // ---- in the switch's process
 
-// For sending alone: with protocol 0 it receives nothing.
-static int packet_socket(void)
-{
-	int fd = socket(AF_PACKET, SOCK_RAW | SOCK_CLOEXEC, 0), on = 1;
-
-	if (fd >= 0)
-		(void)setsockopt(fd, SOL_PACKET, PACKET_QDISC_BYPASS, &on, sizeof(on));
-	return fd;
-}
-
 static int fork_child(struct standin *s)
 {
-	int ends[2], sock = packet_socket(), rc;
+	// For sending alone: with protocol 0 it receives nothing.
+	int ends[2], sock = socket(AF_PACKET, SOCK_RAW | SOCK_CLOEXEC, 0), on = 1, rc;
 	pid_t parent = getpid();
 
 	s->pipe = -1;
 	if (sock < 0)
 		return -errno;
+	(void)setsockopt(sock, SOL_PACKET, PACKET_QDISC_BYPASS, &on, sizeof(on));
 	if (pipe2(ends, O_CLOEXEC) != 0) {
 		rc = -errno;
 		close(sock);

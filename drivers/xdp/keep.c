@@ -2,6 +2,7 @@
 #include "drivers/xdp/keep.h"
 
 #include <assert.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "drivers/xdp/weir_xdp.h"
@@ -22,24 +23,12 @@ static const struct kind {
 
 static_assert(sizeof(kinds) / sizeof(kinds[0]) == WEIR_N_KEEPS, "one row for each rule");
 
-// A number from 1 to 65535 in plain digits, else 0.
-static unsigned parse_port(const char *text)
-{
-	unsigned n = 0;
-	size_t len = strspn(text, "0123456789");
-
-	if (len == 0 || len > PORT_DIGITS || text[len] != '\0')
-		return 0;
-	for (; *text != '\0'; text++)
-		n = n * 10 + (unsigned)(*text - '0');
-	return n <= PORT_MAX ? n : 0;
-}
-
 static bool add_port(struct keep *k, unsigned kind, const char *text, const char **why)
 {
-	unsigned port = parse_port(text);
+	size_t len = strspn(text, "0123456789");
+	unsigned long port = len <= PORT_DIGITS && text[len] == '\0' ? strtoul(text, NULL, 10) : 0;
 
-	if (port == 0) {
+	if (port == 0 || port > PORT_MAX) {
 		*why = "has no port number: expected one from 1 to 65535";
 		return false;
 	}
@@ -57,26 +46,21 @@ static bool add_port(struct keep *k, unsigned kind, const char *text, const char
 	return true;
 }
 
-static int find(const char *word, size_t len)
-{
-	for (unsigned i = 0; i < WEIR_N_KEEPS; i++)
-		if (strlen(kinds[i].word) == len && memcmp(kinds[i].word, word, len) == 0 &&
-		    kinds[i].has_port == (word[len] == '/'))
-			return (int)i;
-	return -1;
-}
-
 bool keep_add(struct keep *k, const char *word, const char **why)
 {
 	size_t len = strcspn(word, "/");
-	int kind = find(word, len);
+	unsigned kind = 0;
 
-	if (kind < 0) {
+	while (kind < WEIR_N_KEEPS &&
+	       (strlen(kinds[kind].word) != len || memcmp(kinds[kind].word, word, len) != 0 ||
+		kinds[kind].has_port != (word[len] == '/')))
+		kind++;
+	if (kind == WEIR_N_KEEPS) {
 		*why = "cannot be kept: expected lldp, lacp, arp, icmp, tcp/PORT or udp/PORT";
 		return false;
 	}
 	if (kinds[kind].has_port)
-		return add_port(k, (unsigned)kind, word + len + 1, why);
+		return add_port(k, kind, word + len + 1, why);
 	if (k->kinds >> kind & 1) {
 		*why = "is given twice";
 		return false;

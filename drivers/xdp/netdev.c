@@ -24,41 +24,26 @@ static int dev_ethtool(const struct netdev *d, void *cmd)
 	return live_ifreq(d->name, SIOCETHTOOL, &ifr);
 }
 
-static void read_driver(struct netdev *d)
+// A driver that does not report its channels has one of each.
+static void read_ethtool(struct netdev *d)
 {
 	struct ethtool_drvinfo info = {.cmd = ETHTOOL_GDRVINFO};
-
-	if (dev_ethtool(d, &info) != 0)
-		return;
-	snprintf(d->driver, sizeof(d->driver), "%s", info.driver);
-	d->is_card = info.bus_info[0] != '\0' && strcmp(info.bus_info, "N/A") != 0;
-}
-
-// A driver that does not report its channels has one of each.
-static void read_queues(struct netdev *d)
-{
 	struct ethtool_channels ch = {.cmd = ETHTOOL_GCHANNELS};
+	struct ethtool_value flags = {.cmd = ETHTOOL_GFLAGS};
+	struct ethtool_pauseparam p = {.cmd = ETHTOOL_GPAUSEPARAM};
 
+	if (dev_ethtool(d, &info) == 0) {
+		snprintf(d->driver, sizeof(d->driver), "%s", info.driver);
+		d->is_card = info.bus_info[0] != '\0' && strcmp(info.bus_info, "N/A") != 0;
+	}
 	d->rx_queues = 1;
 	if (dev_ethtool(d, &ch) == 0 && ch.rx_count + ch.combined_count > 0) {
 		d->rx_queues = ch.rx_count + ch.combined_count;
 		d->combined_queues = ch.combined_count > 0;
 	}
-}
-
-static void read_offloads(struct netdev *d)
-{
-	struct ethtool_value flags = {.cmd = ETHTOOL_GFLAGS};
-
 	d->rx_vlan_offload = dev_ethtool(d, &flags) == 0 && (flags.data & ETH_FLAG_RXVLAN) != 0;
-}
-
-static void read_flow_control(struct netdev *d)
-{
-	struct ethtool_pauseparam p = {.cmd = ETHTOOL_GPAUSEPARAM};
-
-	d->flow_control_told = dev_ethtool(d, &p) == 0;
-	d->flow_control = d->flow_control_told && (p.rx_pause != 0 || p.tx_pause != 0);
+	d->flow_control_known = dev_ethtool(d, &p) == 0;
+	d->flow_control = d->flow_control_known && (p.rx_pause != 0 || p.tx_pause != 0);
 }
 
 // The kernel first answers with the number of words of its link mode masks, negated, and the
@@ -118,13 +103,6 @@ static int make_promiscuous(struct netdev *d)
 	return 0;
 }
 
-static int explain(const char *ifname, const char *what, int rc, struct live_text *text)
-{
-	if (rc == -EPERM || rc == -EACCES)
-		return live_refuse(text, rc, "%s: %s is not permitted; run as root", ifname, what);
-	return live_refuse(text, rc, "%s: %s failed: %s", ifname, what, strerror(-rc));
-}
-
 static int open_socket(struct netdev *d)
 {
 	d->nl_fd = socket(AF_NETLINK, SOCK_RAW | SOCK_CLOEXEC, NETLINK_ROUTE);
@@ -163,15 +141,16 @@ int netdev_open(struct netdev *d, const char *ifname, struct live_text *text)
 		return rc;
 	for (size_t i = 0; i < sizeof(steps) / sizeof(steps[0]); i++) {
 		rc = steps[i].take(d);
-		if (rc != 0) {
-			netdev_close(d);
-			return explain(ifname, steps[i].what, rc, text);
-		}
+		if (rc == 0)
+			continue;
+		netdev_close(d);
+		if (rc == -EPERM || rc == -EACCES)
+			return live_refuse(text, rc, "%s: %s is not permitted; run as root", ifname,
+					   steps[i].what);
+		return live_refuse(text, rc, "%s: %s failed: %s", ifname, steps[i].what,
+				   strerror(-rc));
 	}
-	read_driver(d);
-	read_queues(d);
-	read_offloads(d);
-	read_flow_control(d);
+	read_ethtool(d);
 	read_speed(d);
 	return 0;
 }

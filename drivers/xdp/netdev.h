@@ -25,7 +25,7 @@ struct netdev {
 	bool combined_queues; // `ethtool -L` calls them combined, not rx
 	bool is_card; // sits on a bus
 	bool rx_vlan_offload; // the NIC takes VLAN tags off before XDP sees them
-	bool flow_control_told; // and whether it is on, in either direction
+	bool flow_control_known; // and whether it is on, in either direction
 	bool flow_control;
 	uint64_t speed_bps; // 0: none or unknown
 };

@@ -881,7 +881,7 @@ static void describe(const struct netdev *d, struct live_info *out)
 		.pfc_tx = t->driver[0] == '\0' ? LIVE_UNKNOWN : yes_no(t->pfc_tx),
 		// A veth reports that it does, and the frame still carries its tag.
 		.takes_tags_off = t->has_rate ? yes_no(d->rx_vlan_offload) : LIVE_UNKNOWN,
-		.flow_control = d->flow_control_told ? yes_no(d->flow_control) : LIVE_UNKNOWN,
+		.flow_control = d->flow_control_known ? yes_no(d->flow_control) : LIVE_UNKNOWN,
 	};
 	snprintf(out->driver, sizeof(out->driver), "%s", d->driver);
 }
