@@ -156,7 +156,7 @@ struct nic_flow {
 __attribute__((warn_unused_result)) int nic_flow_add(struct nic *nic, const struct nic_flow *f,
 						     uint32_t *id);
 
-// The same without a word on the wire, for a world that knows both ends: the queue pairs of both
+// The same without a frame on the wire, for a world that knows both ends: the queue pairs of both
 // NICs are up at once, the initiator's at `nic`, which must be stepped afterwards. Both NICs must
 // live until the flow is closed. 0, -EINVAL (as above, f->dst_ip is not the responder's address, or
 // one does not know the other's: nic_peer_set on both), -ENOSPC (one has no queue pair left, or the
@@ -176,7 +176,7 @@ __attribute__((warn_unused_result)) int nic_post(struct nic *nic, uint32_t id, u
 						 uint64_t tag);
 
 void nic_flow_stop(struct nic *nic, uint32_t id);
-// Takes the connection down; one that nic_connect made is gone at both ends without a word, and
+// Takes the connection down; one that nic_connect made is gone at both ends without a frame, and
 // its frames under way find no queue pair (unknown_qp).
 void nic_flow_close(struct nic *nic, uint32_t id);
 // Gives the id of a closed or rejected flow back, for a flow to come.

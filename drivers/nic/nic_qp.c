@@ -152,7 +152,8 @@ static bool mtu_fits(const struct nic *nic, uint16_t mtu)
 // compared with the stream and dropped, what is read is the stream.
 static const uint64_t region_bytes = 1ull << 40;
 
-// A responder that received nothing for this long gives way to a new connection when all are taken.
+// When all queue pairs are in use, a new connection replaces a responder that received nothing for
+// this long.
 static const uint64_t stale_ns = 10ull * SECOND_NS;
 
 enum { REJ_SERVICE = 8, ID_MIX = (int)0x9e3779b1 };

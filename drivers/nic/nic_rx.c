@@ -170,7 +170,8 @@ static const struct requester *far_requester(const struct qp *qp)
 	return &qp->far->qps[qp->far_index].req;
 }
 
-// Payload of pkt was taken; it is what the stream holds at offset. n_bytes have come to stay by it.
+// Payload of pkt was taken; it belongs at offset of the stream. n_bytes: what counts as goodput
+// now.
 static void taken(struct nic *nic, const struct qp *qp, const struct roce_pkt *pkt, uint64_t offset,
 		  uint32_t n_bytes)
 {

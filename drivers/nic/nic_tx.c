@@ -210,7 +210,7 @@ static uint64_t slow_send(struct nic *nic)
 
 // The pace of a queue pair is the lesser rate of its flow and its reaction point; 0: the line.
 // Credit for two frames at line rate: a queue pair whose turn comes late behind others' frames
-// keeps its rate. What it owes is owed in bytes, so it is worth another time at another rate.
+// keeps its rate. Its debt is in bytes, which take another time at another rate.
 void qp_repace(struct nic *nic, struct qp *qp)
 {
 	uint64_t rc = qp->cc.rp.rc_bps, flow = qp->flow.rate_bps;

@@ -64,7 +64,7 @@ struct storm_params {
 	uint16_t quanta;
 	uint64_t start_ns;
 	uint64_t every_ns; // not 0
-	uint64_t for_ns; // UINT64_MAX: for ever
+	uint64_t for_ns; // UINT64_MAX: without end
 	uint64_t burst_ns, period_ns; // burst < period; 0: without a break
 	bool silent_end; // no XON: the last PAUSE runs out by itself
 };

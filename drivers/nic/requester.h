@@ -66,7 +66,7 @@ struct req_stats {
 	uint64_t retransmissions, timeouts, naks, acks, read_gaps, duplicates, ignored;
 };
 
-// What the caller lends it.
+// Memory of the caller.
 struct req_memory {
 	struct req_msg *msgs; // outstanding messages, a ring
 	uint32_t n_msgs; // its size, a power of two up to REQ_MAX_MSGS

@@ -50,7 +50,7 @@ struct resp_stats {
 	uint64_t out_of_sequence, duplicates, naks, acks, refused, messages;
 };
 
-// What the caller lends it.
+// Memory of the caller.
 struct resp_memory {
 	struct resp_read *reads; // READ requests that wait
 	uint32_t max_reads; // up to RESP_MAX_READS; 0: READs are refused

@@ -55,8 +55,8 @@ static bool prog_is_ours(int prog_fd)
 	return false;
 }
 
-// A live program of ours hangs on a link, which the kernel does not let us detach by interface;
-// only one that outlived its owner comes off here.
+// The kernel does not detach a program by its interface while a link holds it, as a link holds each
+// live program of ours. So this removes only a program that outlived its owner.
 static int check_one(int ifindex, const char *ifname, uint32_t prog_id, uint32_t flags,
 		     struct live_text *text)
 {
