@@ -562,20 +562,6 @@ static void compile_fdb(struct compiler *k)
 }
 
 // ---- flooding by class
-// The frames of one port that can arrive after a PAUSE. No cell may be free for their copies then,
-// and no group leaves XOFF.
-static uint64_t frames_after_pause(const struct policy_port *p)
-{
-	uint8_t classes = p->classify.lossless & (uint8_t)~p->no_flood, groups = 0;
-	uint64_t n = 0;
-
-	for_each_bit (cls, classes)
-		groups |= (uint8_t)(1u << p->classify.class_to_pg[cls]);
-	for_each_bit (g, groups)
-		n += p->pg[g].xoff_cells;
-	return groups == 0 ? 0 : n + p->skid_cells / p->skid_frame_cells;
-}
-
 // A flooded frame with a record takes one more frame of memory for each port by which it leaves.
 static void compile_flood(struct compiler *k)
 {
@@ -584,13 +570,20 @@ static void compile_flood(struct compiler *k)
 
 	for (unsigned i = 0; i < pol->n_ports; i++) {
 		struct policy_port *p = &pol->ports[i];
+		unsigned groups = 0;
 
 		for (unsigned cls = 0; cls < N_CLASSES; cls++)
 			if (!cfg_floods(&k->c->ports[i].profile->classes[cls]))
 				p->no_flood |= (uint8_t)(1u << cls);
 		if (p->routed)
 			continue;
-		frames += frames_after_pause(p);
+		// The frames that can arrive after a PAUSE. No cell may be free for their copies
+		// then, and no group leaves XOFF.
+		for_each_bit (cls, p->classify.lossless & (uint8_t)~p->no_flood)
+			groups |= 1u << p->classify.class_to_pg[cls];
+		for_each_bit (g, groups)
+			frames += p->pg[g].xoff_cells;
+		frames += groups == 0 ? 0 : p->skid_cells / p->skid_frame_cells;
 		ports++;
 	}
 	frames *= ports > 2 ? ports - 1 : 0;

@@ -51,7 +51,7 @@ must_check int config_parse(const char *name, const char *text, size_t len, stru
 void config_destroy(struct config *c); // NULL is fine
 
 // A policy file with maps laid over it and with other ports: the lab runs the policy of a live
-// switch (overlay.c).
+// switch.
 struct node;
 struct config_overlay {
 	// Laid over the file's tree in this order. A mistake in a map is reported at its place in

@@ -224,22 +224,6 @@ static char *line_of(struct diag_sink *s, unsigned i)
 }
 
 // ---- the end
-static void add_message(struct diags *d, const struct diag_sink *s, struct diag_entry *e)
-{
-	bool somewhere = e->at.line != 0 && e->at.column != 0;
-
-	d->messages[d->n_messages++] = (struct diag_message){
-		.file = masked(e->at.file != NULL ? e->at.file : s->file),
-		.line = somewhere ? e->at.line : 0,
-		.column = e->at.column,
-		.key = e->path,
-		.text = e->text,
-		.hint = e->cure,
-		.is_error = e->level == DIAG_ERROR,
-	};
-	d->n_errors += e->level == DIAG_ERROR;
-}
-
 void diag_finish(struct diag_sink *s, struct diags *d)
 {
 	if (s->n != 0) {
@@ -254,8 +238,20 @@ void diag_finish(struct diag_sink *s, struct diags *d)
 		d->is_error[d->n] = s->entries[i].level == DIAG_ERROR;
 		d->lines[d->n++] = line_of(s, i);
 	}
-	for (unsigned i = 0; i < s->n; i++)
-		add_message(d, s, &s->entries[i]);
+	for (const struct diag_entry *e = s->entries; e < s->entries + s->n; e++) {
+		bool somewhere = e->at.line != 0 && e->at.column != 0;
+
+		d->messages[d->n_messages++] = (struct diag_message){
+			.file = masked(e->at.file != NULL ? e->at.file : s->file),
+			.line = somewhere ? e->at.line : 0,
+			.column = e->at.column,
+			.key = e->path,
+			.text = e->text,
+			.hint = e->cure,
+			.is_error = e->level == DIAG_ERROR,
+		};
+		d->n_errors += e->level == DIAG_ERROR;
+	}
 	free(s->entries);
 	s->entries = NULL;
 	s->n = s->cap = s->n_errors = 0;

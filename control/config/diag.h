@@ -11,7 +11,7 @@
 // 1-based; line 0: nowhere in the file, column 0: no place within `file`.
 struct cfg_pos {
 	uint32_t line, column;
-	const char *file; // NULL: the file that is read; else the file of an overlay (overlay.c)
+	const char *file; // NULL: the file that is read; else the file of an overlay
 	const struct cfg_origin *origin; // NULL: the text is as the file has it
 };
 

@@ -178,20 +178,16 @@ static void keys_have_an_effect(const struct subject *x)
 }
 
 // ---- static pairs
-// Link-local addresses are fine here: RoCEv2 is spoken between them too.
-static bool is_host(const struct policy_addr *a)
+// The address of one host. It may be link-local, because RoCEv2 works between such addresses too.
+static bool pair_addr(const struct cfg_val *v, struct policy_addr *out)
 {
 	static const uint8_t zero[15];
 
-	if (a->family == FAMILY_V4)
-		return addr_is_station(a);
-	return a->ip[0] != 0xff && (memcmp(a->ip, zero, sizeof(zero)) != 0 || a->ip[15] > 1);
-}
-
-static bool pair_addr(const struct cfg_val *v, struct policy_addr *out)
-{
-	return v->text != NULL && addr_parse(v->text, out) && strchr(v->text, '/') == NULL &&
-	       is_host(out);
+	if (v->text == NULL || !addr_parse(v->text, out) || strchr(v->text, '/') != NULL)
+		return false;
+	if (out->family == FAMILY_V4)
+		return addr_is_station(out);
+	return out->ip[0] != 0xff && (memcmp(out->ip, zero, sizeof(zero)) != 0 || out->ip[15] > 1);
 }
 
 static bool host_makes_sense(const struct cfg_val *v, struct policy_addr *out, struct diag_sink *s)

@@ -360,15 +360,8 @@ int cfg_find_port(const struct config *c, const char *name);
 // VLAN of a static address; 0 in a transparent bridge and for a port that takes no untagged frame.
 uint16_t cfg_fdb_vid(const struct config *c, const struct cfg_fdb *f);
 
-// ---- load.c, for overlay.c and for files of other programs that are read the same way
 // The text of a file, terminated, for the caller to free. It has at most one byte more than a file
 // may have, so that the parser sees that it is too large. 0 or -errno.
 must_check int config_read_file(const char *path, char **text, size_t *len);
 // The same, and the reason in *d: 0 or -EINVAL.
 must_check int config_read(const char *path, char **text, size_t *len, struct diags *d);
-// An empty configuration, with the file's name for messages.
-struct config *config_new(const char *name);
-// Fills c from a tree (NULL: it could not be read), finishes the sink into *d and hands c over; on
-// failure c is gone.
-must_check int config_read_tree(struct config *c, const struct node *root, struct diag_sink *s,
-				struct config **out, struct diags *d);

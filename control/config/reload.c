@@ -235,23 +235,6 @@ static void refuse_restart(void *arg, const struct difference *d)
 		diag_add(arg, DIAG_ERROR, d->at, d->path, "%s", restart);
 }
 
-static void check_port(const struct config *old, const struct config *new, unsigned i,
-		       struct diag_sink *s)
-{
-	const struct config_port *a = &old->ports[i], *b = &new->ports[i];
-	int was = cfg_find_port(old, b->name);
-
-	if (strcmp(a->name, b->name) != 0 && was >= 0)
-		REFUSE(s, &b->item->name,
-		       "%s is port %u here and port %d of the running switch: the order of ports "
-		       "changes only by a restart",
-		       b->name, i + 1, was + 1);
-	else if (strcmp(a->name, b->name) != 0)
-		REFUSE(s, &b->item->name, "%s", restart);
-	else if (strcmp(a->device, b->device) != 0)
-		REFUSE(s, &b->item->device, "%s", restart);
-}
-
 static void check_names(const struct config *old, const struct config *new, struct diag_sink *s)
 {
 	if (strcmp(config_name(old), config_name(new)) != 0)
@@ -263,8 +246,20 @@ static void check_names(const struct config *old, const struct config *new, stru
 		       "the switch has %u ports and the file has %u: only a restart adds or "
 		       "removes ports",
 		       old->n_ports, new->n_ports);
-	for (unsigned i = 0; i < old->n_ports && i < new->n_ports; i++)
-		check_port(old, new, i, s);
+	for (unsigned i = 0; i < old->n_ports && i < new->n_ports; i++) {
+		const struct config_port *a = &old->ports[i], *b = &new->ports[i];
+		int was = cfg_find_port(old, b->name);
+
+		if (strcmp(a->name, b->name) != 0 && was >= 0)
+			REFUSE(s, &b->item->name,
+			       "%s is port %u here and port %d of the running switch: the order of "
+			       "ports changes only by a restart",
+			       b->name, i + 1, was + 1);
+		else if (strcmp(a->name, b->name) != 0)
+			REFUSE(s, &b->item->name, "%s", restart);
+		else if (strcmp(a->device, b->device) != 0)
+			REFUSE(s, &b->item->device, "%s", restart);
+	}
 }
 
 int config_check_reload(const struct config *running, const struct config *next, struct diags *d)
@@ -342,11 +337,6 @@ static void add_set(const struct cfg_set *s, char out[VALUE_TEXT_LEN])
 	add(out, "%s]", *lead == '[' ? "[" : "");
 }
 
-static bool same_entry(const struct cfg_lookup *l, unsigned a, unsigned b)
-{
-	return (l->set >> b & 1) != 0 && l->v[a] == l->v[b];
-}
-
 // "{0-7: 0, 26: 3}"
 static void add_lookup(const struct cfg_row *row, const struct cfg_lookup *l,
 		       char out[VALUE_TEXT_LEN])
@@ -358,7 +348,8 @@ static void add_lookup(const struct cfg_row *row, const struct cfg_lookup *l,
 
 		if (!(l->set >> i & 1))
 			continue;
-		while (last + 1 < row->n_keys && same_entry(l, i, last + 1))
+		while (last + 1 < row->n_keys && (l->set >> (last + 1) & 1) != 0 &&
+		       l->v[i] == l->v[last + 1])
 			last++;
 		add(out, last > i ? "%s%u-%u: " : "%s%u: ", lead, i, last);
 		if (row->words != NULL)

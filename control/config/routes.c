@@ -290,19 +290,6 @@ static bool refuse_via(const struct cfg_val *v, const char *what, struct diag_si
 	return false;
 }
 
-static bool via_port(const struct config *c, const struct cfg_val *v, struct policy_nexthop *out,
-		     struct diag_sink *s)
-{
-	int port = cfg_find_port(c, v->text);
-
-	if (port < 0)
-		return refuse_via(v, "is neither an address nor the name of a port", s);
-	if (!c->ports[port].routed)
-		return refuse_via(v, "has no ip and does not route", s);
-	*out = (struct policy_nexthop){.kind = NEXTHOP_LINK, .port = (uint8_t)port};
-	return true;
-}
-
 static bool via(const struct config *c, const struct cfg_val *v, const struct policy_addr *to,
 		struct policy_nexthop *out, struct diag_sink *s)
 {
@@ -310,8 +297,15 @@ static bool via(const struct config *c, const struct cfg_val *v, const struct po
 	struct policy_addr a;
 	int port;
 
-	if (!addr_parse(v->text, &a))
-		return via_port(c, v, out, s);
+	if (!addr_parse(v->text, &a)) {
+		port = cfg_find_port(c, v->text);
+		if (port < 0)
+			return refuse_via(v, "is neither an address nor the name of a port", s);
+		if (!c->ports[port].routed)
+			return refuse_via(v, "has no ip and does not route", s);
+		*out = (struct policy_nexthop){.kind = NEXTHOP_LINK, .port = (uint8_t)port};
+		return true;
+	}
 	if (a.family != to->family)
 		return refuse_via(v, "is of another IP version than the route", s);
 	if (strchr(v->text, '/') != NULL || !addr_is_station(&a))
@@ -478,12 +472,6 @@ void config_set_routed(struct config *c, unsigned port, bool routed)
 		c->ports[port].routed = routed;
 }
 
-void config_set_ecmp(struct config *c, uint64_t seed, enum ecmp_by by)
-{
-	c->routes.ecmp_seed = seed;
-	c->routes.ecmp_by = by;
-}
-
 static bool is_route(const struct config *c, const struct config_route *r)
 {
 	struct policy_addr base;
@@ -558,14 +546,6 @@ struct group_index {
 	uint32_t mask;
 };
 
-static bool same_group(const struct policy_routes *r, uint32_t group,
-		       const struct policy_nexthop *hops, unsigned n)
-{
-	const struct policy_group *g = &r->groups[group];
-
-	return g->n == n && memcmp(&r->nexthops[g->first], hops, n * sizeof(*hops)) == 0;
-}
-
 // The number of a group with these next hops, which is made when there is none yet.
 static uint32_t group_of(struct policy_routes *r, struct group_index *index,
 			 const struct policy_nexthop *hops, unsigned n)
@@ -573,9 +553,12 @@ static uint32_t group_of(struct policy_routes *r, struct group_index *index,
 	uint64_t hash = hash_of(hops, n * sizeof(*hops));
 	uint32_t at = (uint32_t)(hash ^ hash >> 32) & index->mask;
 
-	for (; index->slot[at] != 0; at = (at + 1) & index->mask)
-		if (same_group(r, index->slot[at] - 1, hops, n))
+	for (; index->slot[at] != 0; at = (at + 1) & index->mask) {
+		const struct policy_group *g = &r->groups[index->slot[at] - 1];
+
+		if (g->n == n && memcmp(&r->nexthops[g->first], hops, n * sizeof(*hops)) == 0)
 			return index->slot[at] - 1;
+	}
 	r->groups[r->n_groups] = (struct policy_group){.first = r->n_nexthops, .n = n};
 	memcpy(&r->nexthops[r->n_nexthops], hops, n * sizeof(*hops));
 	r->n_nexthops += n;

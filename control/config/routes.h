@@ -26,6 +26,3 @@ void config_set_routed(struct config *c, unsigned port, bool routed);
 // follow each other with the same `nexthops` share one copy. 0, or -EINVAL where a route is none: a
 // port that does not exist or does not route, a prefix twice, stray bits, too many next hops.
 must_check int config_set_routes(struct config *c, const struct config_route *routes, unsigned n);
-
-// Replaces the settings of the file. Tiers of a fabric need different seeds.
-void config_set_ecmp(struct config *c, uint64_t seed, enum ecmp_by by);

@@ -37,16 +37,12 @@ void terminal_keep_widths(void)
 	kept_widths[STDERR_FILENO] = terminal_width(stderr);
 }
 
-static bool begins_character(char byte)
-{
-	return (byte & 0xc0) != 0x80;
-}
-
 int fit_text(const char *text, int length, unsigned width)
 {
 	int indent = (int)strspn(text, " "), end = 0, n;
 
-	while (end < length && (!begins_character(text[end]) || width-- > 0))
+	// A byte 10xxxxxx goes on with the character before it.
+	while (end < length && ((text[end] & 0xc0) == 0x80 || width-- > 0))
 		end++;
 	if (end == length)
 		return length;

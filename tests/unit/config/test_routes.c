@@ -209,15 +209,12 @@ static void a_program_sets_a_hundred_thousand_host_routes(void **state)
 			       {10, (uint8_t)(i >> 16), (uint8_t)(i >> 8), (uint8_t)i}},
 			.n_nexthops = 2, .nexthops = hops[i * GROUPS / N]};
 	assert_int_equal(config_set_routes(c, r, N), 0);
-	config_set_ecmp(c, 5, ECMP_5TUPLE_QP);
 	memset(hops, 0xff, sizeof(hops)); // they were copied
 	p = compiled(c);
 	assert_int_equal(p->routes.n_prefixes, N);
 	assert_int_equal(p->routes.n_groups, GROUPS);
 	assert_int_equal(p->routes.n_nexthops, 2 * GROUPS);
 	assert_true(p->routes.compact);
-	assert_int_equal(p->routes.ecmp_seed, 5);
-	assert_int_equal(p->routes.ecmp_by, ECMP_5TUPLE_QP);
 	assert_string_equal(hops_to(p, "10.1.0.0", 32), "given@p1 given@p2");
 	policy_destroy(p);
 	config_destroy(c);
