@@ -202,61 +202,44 @@ struct fluid_point fluid_fixed_point(const struct fluid_params *f)
 
 // ---- the trajectory
 
-struct history {
-	double *p, *rc; // of the last n steps, a ring
-	unsigned n, at;
-};
-
 static double clamp(double v, double lo, double hi)
 {
 	return fmin(fmax(v, lo), hi);
-}
-
-static void advance(const struct fluid_params *f, struct fluid_state *s, struct history *h,
-		    double step_s)
-{
-	double late_p = h->p[h->at], late_rc = h->rc[h->at];
-	struct slope d;
-
-	h->p[h->at] = fluid_mark(f, s->q);
-	h->rc[h->at] = s->rc;
-	h->at = (h->at + 1) % h->n;
-	d = slope_of(f, s, late_p, late_rc);
-	s->q = fmax(0, s->q + (f->n_flows * s->rc - f->capacity_pps) * step_s);
-	s->alpha = clamp(s->alpha + d.alpha * step_s, 0, 1);
-	s->rt = clamp(s->rt + d.rt * step_s, f->min_pps, f->capacity_pps);
-	s->rc = clamp(s->rc + d.rc * step_s, f->min_pps, f->capacity_pps);
 }
 
 int fluid_run(const struct fluid_params *f, double until_s, double every_s, double step_s,
 	      void (*each)(void *arg, const struct fluid_state *s), void *arg)
 {
 	struct fluid_state s = {.alpha = 1, .rt = f->capacity_pps, .rc = f->capacity_pps};
-	struct history h = {.n = 1};
-	double next_s = 0;
+	double next_s = 0, *p, *rc; // of the last n steps, rings
+	unsigned n = 1;
 
 	if (step_s <= 0)
 		step_s = fmin(fmin(f->timer_s, fmin(f->cnp_s, f->alpha_s)) / 50, longest_step_s);
 	if (f->delay_s > step_s)
-		h.n = (unsigned)(f->delay_s / step_s + 0.5);
-	h.p = calloc(h.n, sizeof(*h.p));
-	h.rc = calloc(h.n, sizeof(*h.rc));
-	if (h.p == NULL || h.rc == NULL) {
-		free(h.p);
-		free(h.rc);
+		n = (unsigned)(f->delay_s / step_s + 0.5);
+	p = calloc(2 * (size_t)n, sizeof(*p));
+	if (p == NULL)
 		return -ENOMEM;
-	}
-	for (unsigned i = 0; i < h.n; i++)
-		h.rc[i] = f->capacity_pps;
+	rc = p + n;
+	for (unsigned i = 0; i < n; i++)
+		rc[i] = f->capacity_pps;
 	for (uint64_t i = 0; (s.t_s = (double)i * step_s) <= until_s; i++) {
+		unsigned at = (unsigned)(i % n);
+		struct slope d = slope_of(f, &s, p[at], rc[at]);
+
 		if (s.t_s >= next_s) {
 			each(arg, &s);
 			next_s += every_s;
 		}
-		advance(f, &s, &h, step_s);
+		p[at] = fluid_mark(f, s.q);
+		rc[at] = s.rc;
+		s.q = fmax(0, s.q + (f->n_flows * s.rc - f->capacity_pps) * step_s);
+		s.alpha = clamp(s.alpha + d.alpha * step_s, 0, 1);
+		s.rt = clamp(s.rt + d.rt * step_s, f->min_pps, f->capacity_pps);
+		s.rc = clamp(s.rc + d.rc * step_s, f->min_pps, f->capacity_pps);
 	}
-	free(h.p);
-	free(h.rc);
+	free(p);
 	return 0;
 }
 

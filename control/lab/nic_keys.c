@@ -164,11 +164,6 @@ static void config_cc(const struct nic_keys *k, struct nic_config *c, struct dia
 		REFUSE(sink, &k->map, "its congestion control %s", wrong);
 }
 
-static uint32_t bytes_of(const struct cfg_val *v)
-{
-	return v->given ? (uint32_t)v->n : 0;
-}
-
 static void config_receive(const struct nic_receive_keys *k, struct nic_faults *f,
 			   struct diag_sink *sink)
 {
@@ -178,9 +173,9 @@ static void config_receive(const struct nic_receive_keys *k, struct nic_faults *
 		return;
 	f->rx_rate_bps = (uint64_t)k->rate.n;
 	f->loopback_bps = (uint64_t)k->loopback.n;
-	f->rx_buffer_bytes = bytes_of(&k->buffer);
-	f->rx_xoff_bytes = bytes_of(&k->xoff);
-	f->rx_xon_bytes = bytes_of(&k->xon);
+	f->rx_buffer_bytes = (uint32_t)k->buffer.n;
+	f->rx_xoff_bytes = (uint32_t)k->xoff.n;
+	f->rx_xon_bytes = (uint32_t)k->xon.n;
 	if (k->rate.given && f->loopback_bps >= f->rx_rate_bps)
 		REFUSE(sink, &k->map, "loopback leaves nothing of the rate");
 	else if (k->rate.given &&

@@ -166,18 +166,6 @@ static int prepare(struct run *r, const struct lab_args *a, struct diags *d)
 	return err == 0 ? LAB_DONE : LAB_MISUSED;
 }
 
-// 0, -ENOMEM; LAB_FAILED where the file cannot be made, with a message.
-static int start_capture(struct run *r, const char *dir)
-{
-	int err = lab_capture_start(r->fabric, dir, &r->capture);
-
-	if (err == 0 || err == -ENOMEM)
-		return err;
-	fprintf(stderr, "weir-lab: %s: cannot write " LAB_CAPTURE_FILE ": %s\n", dir,
-		strerror(-err));
-	return LAB_FAILED;
-}
-
 static int play(struct run *r, const struct lab_args *a)
 {
 	int err = traffic_start(r->traffic, r->fabric);
@@ -185,9 +173,12 @@ static int play(struct run *r, const struct lab_args *a)
 	if (err == 0)
 		err = measure_start(r->measure, r->fabric, r->traffic);
 	if (err == 0 && a->out != NULL && r->sc->n_captured != 0)
-		err = start_capture(r, a->out);
-	if (err == LAB_FAILED)
+		err = lab_capture_start(r->fabric, a->out, &r->capture);
+	if (r->capture != NULL && err != 0 && err != -ENOMEM) {
+		fprintf(stderr, "weir-lab: %s: cannot write " LAB_CAPTURE_FILE ": %s\n", a->out,
+			strerror(-err));
 		return LAB_FAILED;
+	}
 	if (err == 0)
 		err = loop(r, a);
 	// The last events of the switches belong to the numbers.

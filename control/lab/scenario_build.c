@@ -873,16 +873,30 @@ static bool is_whole(const struct sc_shape *k, const struct cfg_schema *schema)
 	return true;
 }
 
-static void grow_topology(struct sc_builder *b, const struct sc_shape *k)
+static void build_topology(struct sc_builder *b)
 {
-	unsigned kind = (unsigned)(k - b->k.topology.shape);
-	struct shape s = {.b = b,
-			  .k = k,
-			  .where = {.at = k->map.at, .path = k->map.path},
-			  .host = SC_DEFAULT_CABLE};
+	const struct sc_shape *k = NULL, *shapes = b->k.topology.shape;
+	struct shape s = {.b = b, .host = SC_DEFAULT_CABLE};
+	unsigned kind = 0;
 
-	if (!is_whole(k, topology_rows[kind].sub))
+	for (unsigned i = 0; i < N_TOPOLOGIES; i++) {
+		if (!shapes[i].map.given)
+			continue;
+		if (k != NULL) {
+			REFUSE(b->r.sink, &shapes[i].map, "there is a topology already: %s",
+			       k->map.path);
+			return;
+		}
+		k = &shapes[i];
+		kind = i;
+	}
+	if (k == NULL && b->k.topology.map.given)
+		diag_add(b->r.sink, DIAG_ERROR, b->k.topology.map.at, "topology",
+			 "is empty: give one of star, leaf-spine, clos, ring");
+	if (k == NULL || !is_whole(k, topology_rows[kind].sub))
 		return;
+	s.k = k;
+	s.where = (struct sc_text){.at = k->map.at, .path = k->map.path};
 	read_cable(b, &k->host, &s.host);
 	s.fabric = s.host;
 	s.fabric.profile = NULL;
@@ -890,31 +904,6 @@ static void grow_topology(struct sc_builder *b, const struct sc_shape *k)
 	s.spine = s.fabric;
 	read_cable(b, &k->spine, &s.spine);
 	grow[kind](&s);
-}
-
-static void build_topology(struct sc_builder *b)
-{
-	const struct sc_shape *found = NULL;
-
-	if (!b->k.topology.map.given)
-		return;
-	for (unsigned i = 0; i < N_TOPOLOGIES; i++) {
-		const struct sc_shape *k = &b->k.topology.shape[i];
-
-		if (!k->map.given)
-			continue;
-		if (found != NULL) {
-			REFUSE(b->r.sink, &k->map, "there is a topology already: %s",
-			       found->map.path);
-			return;
-		}
-		found = k;
-	}
-	if (found == NULL)
-		diag_add(b->r.sink, DIAG_ERROR, b->k.topology.map.at, "topology",
-			 "is empty: give one of star, leaf-spine, clos, ring");
-	else
-		grow_topology(b, found);
 }
 
 void sc_build_nodes(struct sc_builder *b)
