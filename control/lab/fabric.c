@@ -137,9 +137,8 @@ static int route(const struct fabric *f, uint32_t sw, const struct sc_fault *rel
 	for (uint32_t p = 0; p < sc->switches[sw].n_ports; p++)
 		config_set_routed(c, p, true);
 	for (uint32_t h = 0; h < sc->n_hosts; h++) {
-		struct way w = reload == NULL ? routes_way(&f->routes, sw, h)
-					      : routes_way_with(&f->routes, sw, h, reload->routes,
-								reload->n_routes);
+		struct way w = routes_way(&f->routes, sw, h, reload != NULL ? reload->routes : NULL,
+					  reload != NULL ? reload->n_routes : 0);
 		uint16_t track = sc->withdraw ? routes_track(&f->routes, sw, h) : 0;
 		uint32_t ip = sc->hosts[h].ip;
 		struct config_route *r = &routes[n];
@@ -182,7 +181,7 @@ static int bridge(const struct fabric *f, uint32_t sw, struct policy *p)
 	for (uint32_t h = 0; h < sc->n_hosts; h++) {
 		const struct sc_link *l = &sc->links[sc->hosts[h].link];
 		const struct sc_end *at = &l->end[l->end[0].is_switch ? 0 : 1];
-		struct way w = routes_way(&f->routes, sw, h);
+		struct way w = routes_way(&f->routes, sw, h, NULL, 0);
 		struct policy_fdb_entry *e = &p->fdb[p->n_fdb];
 
 		if (w.n == 0)

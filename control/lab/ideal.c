@@ -65,7 +65,7 @@ void ideal_find(struct ideal *i, uint32_t from, uint32_t to, struct ideal_path *
 		if (!at->is_switch)
 			return;
 		from_sw = at->node;
-		way = routes_way(&i->routes, from_sw, to);
+		way = routes_way(&i->routes, from_sw, to, NULL, 0);
 		if (way.n == 0)
 			break;
 		port = &sc->switches[from_sw].ports[way.ports[0]];

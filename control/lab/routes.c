@@ -126,29 +126,8 @@ static const struct sc_route *given(const struct sc_route *routes, uint32_t n, u
 	return NULL;
 }
 
-static struct way shortest(const struct routes *r, uint32_t sw, uint32_t edge)
-{
-	const struct sc_switch *s = &r->sc->switches[sw];
-	const uint16_t *hops = &r->hops[(size_t)edge * r->sc->n_switches];
-	struct way w = {0};
-
-	for (uint32_t p = 0; p < s->n_ports && w.n < MAX_NEXTHOPS; p++) {
-		const struct sc_end *e = other_end(r->sc, &s->ports[p]);
-
-		if (e != NULL && e->is_switch && hops[sw] != UNREACHED &&
-		    hops[e->node] + 1 == hops[sw])
-			w.ports[w.n++] = (uint8_t)p;
-	}
-	return w;
-}
-
-struct way routes_way(const struct routes *r, uint32_t sw, uint32_t host)
-{
-	return routes_way_with(r, sw, host, NULL, 0);
-}
-
-struct way routes_way_with(const struct routes *r, uint32_t sw, uint32_t host,
-			   const struct sc_route *more, uint32_t n)
+struct way routes_way(const struct routes *r, uint32_t sw, uint32_t host,
+		      const struct sc_route *more, uint32_t n)
 {
 	const struct sc_switch *s = &r->sc->switches[sw];
 	const struct sc_link *l = &r->sc->links[r->sc->hosts[host].link];
@@ -165,7 +144,15 @@ struct way routes_way_with(const struct routes *r, uint32_t sw, uint32_t host,
 		w.n = 1;
 		w.ports[0] = (uint8_t)l->end[l->end[0].is_switch ? 0 : 1].port;
 	} else if (edge >= 0) {
-		w = shortest(r, sw, (uint32_t)edge);
+		const uint16_t *hops = &r->hops[(size_t)edge * r->sc->n_switches];
+
+		for (uint32_t p = 0; p < s->n_ports && w.n < MAX_NEXTHOPS; p++) {
+			const struct sc_end *e = other_end(r->sc, &s->ports[p]);
+
+			if (e != NULL && e->is_switch && hops[sw] != UNREACHED &&
+			    hops[e->node] + 1 == hops[sw])
+				w.ports[w.n++] = (uint8_t)p;
+		}
 	}
 	return w;
 }

@@ -30,10 +30,9 @@ struct way {
 	unsigned n;
 	uint8_t ports[MAX_NEXTHOPS];
 };
-struct way routes_way(const struct routes *r, uint32_t sw, uint32_t host);
-// The same where n further routes are given, which count before those of the switch.
-struct way routes_way_with(const struct routes *r, uint32_t sw, uint32_t host,
-			   const struct sc_route *more, uint32_t n);
+// more: n further routes, which count before those of the switch.
+struct way routes_way(const struct routes *r, uint32_t sw, uint32_t host,
+		      const struct sc_route *more, uint32_t n);
 
 // A number for the switch behind which a host is, as seen from another one: policy_nexthop.track.
 // 0: the route does not follow the links.

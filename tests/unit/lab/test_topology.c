@@ -43,7 +43,7 @@ static void assert_links(const struct scenario *sc, const char *const *want)
 static void assert_way(const struct routes *r, const char *sw, const char *host, const char *want)
 {
 	struct way w = routes_way(r, (uint32_t)scenario_switch(r->sc, sw),
-				  (uint32_t)scenario_host(r->sc, host));
+				  (uint32_t)scenario_host(r->sc, host), NULL, 0);
 	char got[256] = "", *end = got;
 
 	for (unsigned i = 0; i < w.n; i++)
