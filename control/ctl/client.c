@@ -10,6 +10,7 @@
 #include <sys/socket.h>
 #include <sys/time.h>
 #include <sys/un.h>
+#include <time.h>
 #include <unistd.h>
 
 #include <json-c/json.h>
@@ -255,4 +256,12 @@ void print_json(struct json_object *data)
 	puts(json_object_to_json_string_ext(data, JSON_C_TO_STRING_PRETTY |
 						     JSON_C_TO_STRING_NOSLASHESCAPE |
 						     JSON_C_TO_STRING_SPACED));
+}
+
+void sleep_s(double s)
+{
+	struct timespec t = {.tv_sec = (time_t)s};
+
+	t.tv_nsec = (long)((s - (double)t.tv_sec) * 1e9);
+	nanosleep(&t, NULL);
 }

@@ -39,3 +39,5 @@ struct json_object *request_of(const char *cmd, const char *key, const char *val
 struct json_object *show_request(unsigned list);
 
 void print_json(struct json_object *data);
+
+void sleep_s(double s); // a signal ends it

@@ -136,9 +136,10 @@ static void print_queues(FILE *out, struct json_object *data, const struct show_
 			fact_cell(cell, pool, F_POOLS_size_bytes));
 }
 
-static void prepare_latency(struct json_object *rows)
+static void prepare_latency(struct json_object *data, unsigned list)
 {
 	static const enum fact_id times[] = {F_LATENCY_p50_ns, F_LATENCY_p99_ns, F_LATENCY_max_ns};
+	struct json_object *rows = rows_of(data, list);
 	char cell[CELL_LEN], less[CELL_LEN];
 
 	for (size_t i = 0; i < n_rows(rows); i++) {
@@ -226,8 +227,10 @@ static void end_drops(FILE *out, struct json_object *data, const struct show_wis
 	table_print(out, why, &reasons, wish);
 }
 
-static void prepare_routes(struct json_object *rows)
+static void prepare_routes(struct json_object *data, unsigned list)
 {
+	struct json_object *rows = rows_of(data, list);
+
 	for (size_t i = 0; i < n_rows(rows); i++)
 		row_bool(row_at(rows, i), ROW_ACTIVE,
 			 !fact_is(row_at(rows, i), F_ROUTES_state, "self"));
@@ -591,9 +594,10 @@ static struct json_object *ranges(struct json_object *names)
 }
 
 // Rows that differ in nothing but their port are one row, with all the names in `ports`.
-static struct json_object *by_settings(struct json_object *rows)
+static void group_by_settings(struct json_object *data, unsigned list)
 {
-	struct json_object *out = json_object_new_array(), *names = json_object_new_array();
+	struct json_object *rows = rows_of(data, list), *out = json_object_new_array();
+	struct json_object *names = json_object_new_array();
 
 	for (size_t i = 0; i < n_rows(rows); i++) {
 		struct json_object *row = row_at(rows, i);
@@ -613,47 +617,21 @@ static struct json_object *by_settings(struct json_object *rows)
 		json_object_object_add(row_at(out, k), KEY(WORKERS, ports),
 				       ranges(row_at(names, k)));
 	json_object_put(names);
-	return out;
+	json_object_object_add(data, fact_lists[list].list, out);
 }
 
 #define PORTS_COLUMN(rank_) \
 	COLUMNS({.fact = F_WORKERS_ports, .place = UINT8_MAX, .rank = rank_, .head = "PORTS"})
 
-static void print_by_settings(FILE *out, struct json_object *data, const struct table *t,
-			      const struct show_wish *wish)
-{
-	struct json_object *groups = by_settings(rows_of(data, t->list));
-
-	table_print(out, groups, t, wish);
-	json_object_put(groups);
-}
-
-static void prepare_vlan(struct json_object *rows)
+static void prepare_vlan(struct json_object *data, unsigned list)
 {
 	static const enum fact_id members[] = {F_VLAN_untagged, F_VLAN_tagged};
+	struct json_object *rows = rows_of(data, list);
 
 	for (size_t i = 0; i < n_rows(rows); i++)
 		for (size_t k = 0; k < sizeof(members) / sizeof(members[0]); k++)
 			json_object_object_add(row_at(rows, i), fact_rows[members[k]].key,
 					       ranges(fact_in(row_at(rows, i), members[k])));
-}
-
-static void print_pfc_status(FILE *out, struct json_object *data, const struct show_wish *wish)
-{
-	const struct table t = {FACTS_PFC_STATUS,
-				"no class is lossless: no port sends or obeys PFC",
-				PORTS_COLUMN(1)};
-
-	print_by_settings(out, data, &t, wish);
-}
-
-static void print_ecn(FILE *out, struct json_object *data, const struct show_wish *wish)
-{
-	const struct table t = {
-		FACTS_ECN, "no queue has `wred`: no frame is marked or dropped early",
-		"group|s of queues without `wred`", FACTS(F_ECN_wred), PORTS_COLUMN(3)};
-
-	print_by_settings(out, data, &t, wish);
 }
 
 static void print_buffers_config(FILE *out, struct json_object *data, const struct show_wish *wish)
@@ -668,7 +646,8 @@ static void print_buffers_config(FILE *out, struct json_object *data, const stru
 
 	record_print(out, rows_of(data, FACTS_BUFFER), FACTS_BUFFER, POOL_NAME);
 	fputc('\n', out);
-	print_by_settings(out, data, &t, wish);
+	group_by_settings(data, FACTS_PG_CONFIG);
+	table_print(out, rows_of(data, FACTS_PG_CONFIG), &t, wish);
 }
 
 // "0-7 26" of the places of a map that hold cls; "-" of none.
@@ -730,14 +709,13 @@ static void print_maps(FILE *out, struct json_object *row, const struct show_wis
 
 static void print_qos(FILE *out, struct json_object *data, const struct show_wish *wish)
 {
-	struct json_object *groups = by_settings(rows_of(data, FACTS_QOS));
+	struct json_object *groups = rows_of(data, FACTS_QOS);
 
 	for (size_t i = 0; i < n_rows(groups); i++) {
 		if (i > 0)
 			fputc('\n', out);
 		print_maps(out, row_at(groups, i), wish);
 	}
-	json_object_put(groups);
 }
 
 // ---- all kinds
@@ -748,7 +726,7 @@ static const struct kind {
 	print_fn *print; // what comes behind the parts; NULL: nothing
 	struct table parts[3];
 	unsigned n_parts;
-	void (*prepare)(struct json_object *rows); // changes rows before; may be NULL
+	void (*prepare)(struct json_object *data, unsigned list); // changes rows; may be NULL
 } kinds[] = {
 	{FACTS_VERSION, "name, version, policy file, time since the start (also: show uptime)",
 	 print_version},
@@ -761,9 +739,14 @@ static const struct kind {
 	 {{FACTS_VLAN, "no VLAN: the bridge does not look at tags"}}, 1, prepare_vlan},
 	{FACTS_QOS,
 	 "DSCP and PCP to class, class to queue and priority group (also: show qos maps)",
-	 print_qos},
-	{FACTS_PFC_STATUS, "which classes obey and send PFC, by port", print_pfc_status},
-	{FACTS_ECN, "WRED and ECN in force by queue: kmin, kmax, pmax", print_ecn},
+	 print_qos, .prepare = group_by_settings},
+	{FACTS_PFC_STATUS, "which classes obey and send PFC, by port", NULL,
+	 {{FACTS_PFC_STATUS, "no class is lossless: no port sends or obeys PFC", PORTS_COLUMN(1)}},
+	 1, group_by_settings},
+	{FACTS_ECN, "WRED and ECN in force by queue: kmin, kmax, pmax", NULL,
+	 {{FACTS_ECN, "no queue has `wred`: no frame is marked or dropped early",
+	   "group|s of queues without `wred`", FACTS(F_ECN_wred), PORTS_COLUMN(3)}}, 1,
+	 group_by_settings},
 	{FACTS_BUFFER, "pools, and min, alpha, headroom and XON of each group in force",
 	 print_buffers_config},
 	{FACTS_QUEUES, "length, counters and rates of the egress queues", print_queues},
@@ -861,7 +844,7 @@ bool show_tables(FILE *out, const char *what, struct json_object *data,
 	if (rows == NULL && k->list != NO_FACTS) // a switch of another version
 		return true;
 	if (k->prepare != NULL)
-		k->prepare(rows);
+		k->prepare(data, k->list);
 	for (unsigned i = 0; i < k->n_parts; i++) {
 		rows = rows_of(data, k->parts[i].list);
 		if (i > 0)

@@ -165,7 +165,6 @@ static void print_new(const struct ctl *c, struct json_object *data, uint64_t *s
 
 static int follow(const struct ctl *c, const char *port)
 {
-	static const struct timespec pause = {.tv_nsec = FOLLOW_MS * 1000000};
 	unsigned count = c->count;
 	uint64_t since = 0;
 	struct client cl;
@@ -183,7 +182,7 @@ static int follow(const struct ctl *c, const char *port)
 		print_new(c, data, &since, count);
 		count = 0; // what comes from here on is never left out
 		json_object_put(data);
-		nanosleep(&pause, NULL); // a signal ends it, and the loop with it
+		sleep_s(FOLLOW_MS / 1e3); // a signal ends it, and the loop with it
 	}
 	client_close(&cl);
 	return stop_requests() != 0 ? CTL_DONE : CTL_FAILED;
@@ -250,12 +249,10 @@ static struct json_object *request_data(const struct ctl *c, struct client *cl, 
 			       const char *port)
 {
 	struct json_object *first = client_exchange(cl, request(c, what, port)), *data;
-	struct timespec wait = {.tv_sec = (time_t)c->interval_s};
 
 	if (!c->interval_given || first == NULL)
 		return first;
-	wait.tv_nsec = (long)((c->interval_s - (double)wait.tv_sec) * 1e9);
-	nanosleep(&wait, NULL);
+	sleep_s(c->interval_s);
 	data = client_exchange(cl, request(c, what, port));
 	if (data != NULL)
 		interval_rates(data, first);

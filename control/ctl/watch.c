@@ -287,14 +287,6 @@ static bool serve_keys(struct watch *w)
 
 // ---- elsewhere
 
-static void rest(double s)
-{
-	struct timespec t = {.tv_sec = (time_t)s};
-
-	t.tv_nsec = (long)((s - (double)t.tv_sec) * 1e9);
-	nanosleep(&t, NULL); // a signal ends it, and the watch with it
-}
-
 static void print_blocks(struct watch *w, unsigned count)
 {
 	struct top_canvas *c;
@@ -313,7 +305,7 @@ static void print_blocks(struct watch *w, unsigned count)
 			n++;
 		}
 		if (count == 0 || n < count)
-			rest(next_in_s(w));
+			sleep_s(next_in_s(w));
 	}
 }
 
@@ -338,7 +330,7 @@ static int run(const struct ctl *c, struct watch *w, const char *port)
 		return CTL_FAILED;
 	}
 	if (c->plain || !terminal_start()) {
-		rest(next_in_s(w));
+		sleep_s(next_in_s(w));
 		if (stop_requests() == 0)
 			print_blocks(w, c->count);
 		return CTL_DONE;
