@@ -99,9 +99,7 @@ int client_open(const char *name, struct client *out)
 	char path[PATH_LEN], found[CLIENT_NAME_LEN];
 	int err;
 
-	if (name == NULL)
-		name = client_find(found);
-	if (name == NULL)
+	if (name == NULL && (name = client_find(found)) == NULL)
 		return -1;
 	err = client_connect(name, out);
 	if (err == 0)

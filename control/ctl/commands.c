@@ -63,13 +63,13 @@ static const struct command commands[] = {
 	{"show", cmd_show, 0, ANY,
 	 "show KIND [PORT] [--all] [--wide] [--explain] [--follow] [--why] [--unpaired] "
 	 "[--limit N] [--interval SECONDS] [--count N] [--severity WORD] [--since TIME] [--json]",
-	 "Prints what the switch knows, of one port or of all. With --all also what is\n"
-	 "idle or has not happened, with --wide all columns even where the terminal is\n"
+	 "Prints the state of the switch, of one port or of all. With --all also idle rows\n"
+	 "and reasons without a frame, with --wide all columns even where the terminal is\n"
 	 "narrower, with --explain what each reason of a drop means, with --follow events\n"
 	 "as they happen, until interrupted, with --why (show pfc) the cause of each\n"
 	 "pause, with --unpaired (show flows) the flows whose sender's queue pair is not\n"
-	 "known, and why. Of events --severity warning leaves the lesser out, --since 5m\n"
-	 "the older, and --count 20 all but the last. show interfaces --interval 5 counts\n"
+	 "known, and why. Of events --severity warning leaves out info, --since 5m older\n"
+	 "ones, and --count 20 all but the last. show interfaces --interval 5 counts\n"
 	 "for five seconds. A kind with a hyphen may be two words: show pfc status. KIND\n"
 	 "is one of\n", show_help},
 	{"watch", cmd_watch, 0, 1, "watch [PORT] [--interval SECONDS] [--count N] [--plain]",
@@ -179,7 +179,7 @@ static const struct opt options[] = {
 	{"switch", 's', "NAME",
 	 "which switch, where several run (default: $WEIR_SWITCH, weir, or the only)", AT(name)},
 	{"json", 0, NULL, "for programs", AT(json)},
-	{"all", 0, NULL, "show: also what is idle or has not happened", AT(all)},
+	{"all", 0, NULL, "show: also idle rows, and reasons without a frame", AT(all)},
 	{"wide", 0, NULL, "show, diff: all columns, however narrow the terminal is", AT(wide)},
 	{"explain", 0, NULL, "show drops: what each reason means", AT(explain)},
 	{"follow", 0, NULL, "show events: go on as they happen", AT(follow)},
@@ -187,10 +187,10 @@ static const struct opt options[] = {
 	{"unpaired", 0, NULL,
 	 "show flows: those whose sender's queue pair is unknown", AT(unpaired)},
 	{"severity", 0, "WORD",
-	 "show events: info, warning or alarm, and what is graver", AT(severity)},
+	 "show events: info, warning or alarm, and graver ones", AT(severity)},
 	{"since", 0, "TIME", "show events: of the last 30s, 5m, 2h", AT(since)},
 	{"limit", 0, "N",
-	 "show flows: at most so many (default 50, up to 1,000)", AT(limit), take_count},
+	 "show flows: at most N (default 50, up to 1,000)", AT(limit), take_count},
 	{"strict", 0, NULL, "check: warnings are mistakes", AT(strict)},
 	{"hold", 0, NULL, "quiesce: admission stays stopped until resume", AT(hold)},
 	{"check", 0, NULL, "reload: would the switch take the file? Changes nothing", AT(check)},
@@ -203,7 +203,7 @@ static const struct opt options[] = {
 	{"count", 0, "N",
 	 "watch: updates, capture: frames before it ends, show cnps, events: the last N",
 	 AT(count), take_count},
-	{"filter", 0, "EXPRESSION", "capture: what tcpdump takes, as one word", AT(capture.filter)},
+	{"filter", 0, "EXPRESSION", "capture: as for tcpdump, in one word", AT(capture.filter)},
 	{"only", 0, "KIND", "capture: only drops, marked or pfc", AT(capture.only)},
 	{"last", 0, "N",
 	 "capture: keep the last N frames, write them at the end", AT(capture.last)},

@@ -16,12 +16,6 @@
 
 enum { QP_LEAST = 2, QP_MOST = 0xffffff };
 
-// 1: on, 0: off, -1: neither.
-static int on_off(const char *text)
-{
-	return strcmp(text, "on") == 0 ? 1 : strcmp(text, "off") == 0 ? 0 : -1;
-}
-
 static int send_request(const struct ctl *c, struct json_object *req)
 {
 	struct json_object *data = client_request(c->name, req);
@@ -41,11 +35,11 @@ int cmd_set(const struct ctl *c, int argc, char **argv)
 
 	if (!port && !queue)
 		return misused_words(c);
-	if (strcmp(argv[argc - 2], "tx") != 0 || on_off(on) < 0)
+	if (strcmp(argv[argc - 2], "tx") != 0 || (strcmp(on, "on") != 0 && strcmp(on, "off") != 0))
 		return misused("set %s ends in tx on or tx off, not %s %s", argv[0],
 			       argv[argc - 2], on);
 	req = request_of("set_tx", KEY(QUEUES, port), argv[1]);
-	row_bool(req, "on", on_off(on));
+	row_bool(req, "on", strcmp(on, "on") == 0);
 	if (queue) {
 		char *end;
 		long q = strtol(argv[2], &end, 10);
@@ -109,10 +103,10 @@ int cmd_watchdog(const struct ctl *c, int argc, char **argv)
 		return send_request(c, req);
 	}
 	if (argc != 2 || strcmp(argv[0], "drop-all") != 0 ||
-	    on_off(last) < 0)
+	    (strcmp(last, "on") != 0 && strcmp(last, "off") != 0))
 		return misused_words(c);
 	req = request_of("watchdog_drop_all", NULL, NULL);
-	row_bool(req, "on", on_off(last));
+	row_bool(req, "on", strcmp(last, "on") == 0);
 	return send_request(c, req);
 }
 

@@ -257,14 +257,11 @@ static void print_balance(FILE *out, struct json_object *data, const struct show
 
 static void print_config(FILE *out, struct json_object *data, const struct show_wish *wish)
 {
-	struct json_object *c, *file, *text;
+	struct json_object *c = json_object_object_get(data, "config");
 
 	(void)wish;
-	if (json_object_object_get_ex(data, "config", &c) &&
-	    json_object_object_get_ex(c, "file", &file) &&
-	    json_object_object_get_ex(c, KEY(DROP_REASONS, text), &text))
-		fprintf(out, "# %s\n%s", json_object_get_string(file),
-			json_object_get_string(text));
+	if (text_in(c, "file") != NULL && text_in(c, KEY(DROP_REASONS, text)) != NULL)
+		fprintf(out, "# %s\n%s", text_in(c, "file"), text_in(c, KEY(DROP_REASONS, text)));
 }
 
 void print_orders(FILE *out, struct json_object *data)

@@ -214,18 +214,15 @@ static void add_facts(struct layout *l, unsigned list)
 }
 
 // A text in the last column may take several lines.
-static int least_width(const struct layout *l, size_t k)
-{
-	return k + 1 == l->n && is_left(l->cols[k]) && l->width[k] > FOLD_LEAST ? FOLD_LEAST
-										: l->width[k];
-}
-
 static unsigned total_width(const struct layout *l)
 {
 	unsigned sum = 0;
 
-	for (size_t k = 0; k < l->n; k++)
-		sum += (unsigned)least_width(l, k) + (k > 0 ? GAP : 0);
+	for (size_t k = 0; k < l->n; k++) {
+		bool folds = k + 1 == l->n && is_left(l->cols[k]) && l->width[k] > FOLD_LEAST;
+
+		sum += (unsigned)(folds ? FOLD_LEAST : l->width[k]) + (k > 0 ? GAP : 0);
+	}
 	return sum;
 }
 

@@ -235,16 +235,15 @@ const char *top_number(char out[TOP_NUMBER_LEN], double v);
 
 enum { TOP_LINES_LEAST = 10, TOP_COLUMNS_LEAST = 40, TOP_PLAIN_COLUMNS = 80 };
 
-// Keys beside characters.
+// Keys that are no characters to type.
 enum top_key {
+	TOP_ESCAPE = 27,
 	TOP_KEY_UP = 0x110000,
 	TOP_KEY_DOWN,
 	TOP_KEY_PAGE_UP,
 	TOP_KEY_PAGE_DOWN,
 	TOP_KEY_BACKSPACE,
-	TOP_KEY_RESIZE,
 };
-enum { TOP_ESCAPE = 27 };
 
 struct top_view {
 	double interval_s;

@@ -778,14 +778,19 @@ static void draw_page(const struct top_page *p)
 	draw_keys(p);
 }
 
-// Makes the rows, draws, and frees the rows.
-static struct top_canvas *draw(const struct top_data *d, const struct top_view *v,
-			       struct top_canvas *c, bool plain)
+static struct top_canvas *draw(const struct top_data *d, const struct top_view *v, unsigned lines,
+			       unsigned columns, bool ascii, bool plain)
 {
+	struct top_canvas *c = top_canvas_create(lines, columns, ascii);
 	struct top_rows *rows, *all;
 
 	if (c == NULL)
 		return NULL;
+	if (lines < TOP_LINES_LEAST || columns < TOP_COLUMNS_LEAST) {
+		top_printf(c, 0, 0, TOP_PLAIN, "%ux%u is too small", columns, lines);
+		top_printf(c, 1, 0, TOP_PLAIN, "needs %dx%d", TOP_COLUMNS_LEAST, TOP_LINES_LEAST);
+		return c;
+	}
 	rows = top_rows_create(d->before, d->now, d->seconds, v->filter, v->sort);
 	all = top_rows_create(d->before, d->now, d->seconds, "", TOP_SORT_PORT);
 	if (rows != NULL && all != NULL)
@@ -799,18 +804,12 @@ static struct top_canvas *draw(const struct top_data *d, const struct top_view *
 struct top_canvas *top_draw(const struct top_data *d, const struct top_view *v, unsigned lines,
 			    unsigned columns, bool ascii)
 {
-	struct top_canvas *c = top_canvas_create(lines, columns, ascii);
-
-	if (c == NULL || (lines >= TOP_LINES_LEAST && columns >= TOP_COLUMNS_LEAST))
-		return draw(d, v, c, false);
-	top_printf(c, 0, 0, TOP_PLAIN, "%ux%u is too small", columns, lines);
-	top_printf(c, 1, 0, TOP_PLAIN, "needs %dx%d", TOP_COLUMNS_LEAST, TOP_LINES_LEAST);
-	return c;
+	return draw(d, v, lines, columns, ascii, false);
 }
 
 struct top_canvas *top_draw_plain(const struct top_data *d, const struct top_view *v)
 {
-	return draw(d, v, top_canvas_create(PLAIN_LINES, TOP_PLAIN_COLUMNS, true), true);
+	return draw(d, v, PLAIN_LINES, TOP_PLAIN_COLUMNS, true, true);
 }
 
 // ---- keys

@@ -214,7 +214,6 @@ static int key_of(int key)
 	case KEY_BACKSPACE:
 	case '\b':
 	case 0x7f: return TOP_KEY_BACKSPACE;
-	case KEY_RESIZE: return TOP_KEY_RESIZE;
 	case KEY_ENTER:
 	case '\r': return '\n';
 	default: return key;

@@ -302,8 +302,8 @@ static const struct opt rows[] = {
 	 "pace of each queue pair, link overhead included, or line (default)",
 	 AT(rate), take_rate, .unit = UNIT_RATE, .min = 1000, .max = 1000000000000},
 	{"post-every", 0, "T",
-	 "post a message so often per queue pair, --depth at most in flight, not one after the "
-	 "other", NUMBER(post_every_ns, TIME, 1, HOUR_NS, 0)},
+	 "interval between messages of each queue pair, --depth at most in flight (default: one "
+	 "after the other)", NUMBER(post_every_ns, TIME, 1, HOUR_NS, 0)},
 	{"depth", 0, "N",
 	 "messages in flight per queue pair (default 4)", NUMBER(depth, COUNT, 1, REQ_MAX_MSGS, 4)},
 	{"window", 0, "N",
@@ -351,7 +351,8 @@ static const struct opt rows[] = {
 	{"no-xon", 0, NULL, "storm: end without XON", AT(no_xon)},
 	{"no-verify", 0, NULL, "do not compare received payload", AT(no_verify)},
 	{"interval", 0, "T",
-	 "print a line of progress so often", NUMBER(interval_ns, TIME, MS_NS, HOUR_NS, 0)},
+	 "interval between lines of progress (default: none)",
+	 NUMBER(interval_ns, TIME, MS_NS, HOUR_NS, 0)},
 	{"json", 0, NULL, "report as JSON", AT(json)},
 	{"seed", 0, "N",
 	 "of queue pair numbers and PSNs (default: from the clock)",
