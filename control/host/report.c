@@ -131,15 +131,6 @@ static void put_real(struct json_object *o, const char *key, double v)
 	json_object_object_add(o, key, json_object_new_double(v));
 }
 
-static uint64_t duration_us(const struct pfc_class_stats *p, uint64_t now_ns)
-{
-	uint64_t ns = ctr_get(&p->duration_ns), since = gauge_get(&p->since_ns);
-
-	if (since != 0 && now_ns > since)
-		ns += now_ns - since;
-	return ns / 1000;
-}
-
 // A number under the name of its member.
 #define PUT(o, stats, member) row_u64(o, #member, (stats)->member)
 
@@ -176,10 +167,10 @@ static void add_classes(struct json_object *list, const struct view *v)
 		row_u64(o, KEY(QUEUES, class), c);
 		put_class(o, &v->s.cls[c]);
 		row_u64(o, KEY(PFC, rx_pause), ctr_get(&rx->frames));
-		row_u64(o, KEY(PFC, rx_pause_duration_us), duration_us(rx, v->h->end_ns));
+		row_u64(o, KEY(PFC, rx_pause_duration_us), pfc_paused_ns(rx, v->h->end_ns) / US_NS);
 		row_u64(o, KEY(PFC, rx_pause_transition), ctr_get(&rx->transitions));
 		row_u64(o, KEY(PFC, tx_pause), ctr_get(&tx->frames));
-		row_u64(o, KEY(PFC, tx_pause_duration_us), duration_us(tx, v->h->end_ns));
+		row_u64(o, KEY(PFC, tx_pause_duration_us), pfc_paused_ns(tx, v->h->end_ns) / US_NS);
 		row_u64(o, KEY(PFC, tx_pause_transition), ctr_get(&tx->transitions));
 	}
 }
@@ -283,7 +274,7 @@ static void table_classes(const struct view *v, FILE *out)
 			"%-5u %12" PRIu64 " %12" PRIu64 " %14" PRIu64 " %8" PRIu64 " %10" PRIu64
 			" %12" PRIu64 " %10" PRIu64 "\n",
 			c, k->tx_packets, k->rx_packets, k->goodput_bytes, k->ce_marked,
-			ctr_get(&rx->frames), duration_us(rx, v->h->end_ns),
+			ctr_get(&rx->frames), pfc_paused_ns(rx, v->h->end_ns) / US_NS,
 			ctr_get(&tx->frames));
 	}
 }

@@ -57,6 +57,12 @@ static inline uint64_t pfc_pause_so_far(const struct pfc_class_stats *s, uint64_
 	return since_ns != 0 && until_ns > since_ns ? until_ns - since_ns : 0;
 }
 
+// All pauses up to now_ns, the present one included.
+static inline uint64_t pfc_paused_ns(const struct pfc_class_stats *s, uint64_t now_ns)
+{
+	return ctr_get(&s->duration_ns) + pfc_pause_so_far(s, now_ns);
+}
+
 struct pfc_rx_state {
 	uint8_t paused; // bitmap of classes
 	uint8_t ignore_pause; // classes that are not paused whatever the peer says
