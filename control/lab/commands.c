@@ -14,7 +14,7 @@
 #include "control/config/model.h"
 #include "control/config/terminal.h"
 #include "control/lab/expr.h"
-#include "control/lab/expr_func.h"
+#include "control/lab/expr.h"
 #include "control/lab/lab.h"
 #include "control/standard_fds.h"
 

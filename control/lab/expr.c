@@ -726,7 +726,7 @@ static struct expr *leaf_call(struct parser *ps, const struct expr_func *fn, con
 		if (!option(ps, leaf))
 			return NULL;
 	// A flow without a last message is never done.
-	for (uint32_t i = 0; fn->metric == METRIC_DONE && i < leaf->n_objects; i++)
+	for (uint32_t i = 0; fn->ends && i < leaf->n_objects; i++)
 		if (s->names->endless[leaf->objects[i].node])
 			return wrong(ps, where,
 				     "%s is endless and never done: give the flow a `size`, and a "
@@ -766,7 +766,7 @@ static struct expr *list_call(struct parser *ps, const struct expr_func *fn, con
 	uint32_t first_leaf = ps->s->n_leaves;
 	struct expr_leaf w = {0};
 
-	e->metric = fn->metric;
+	e->list = fn->list;
 	if (!take(ps, "("))
 		return wrong(ps, ps->p, "%s needs a list: %s(rate(h*))", fn->name, fn->name);
 	do {
@@ -801,8 +801,7 @@ static struct expr *list_call(struct parser *ps, const struct expr_func *fn, con
 		leaf->from_ns = w.from_ns;
 		leaf->to_ns = w.to_ns;
 	}
-	e->unit = fn->metric == METRIC_JAIN || fn->metric == METRIC_N_VALUES ? EXPR_COUNT
-									     : e->kid[0]->unit;
+	e->unit = fn->unit == EXPR_AS_LIST ? e->kid[0]->unit : fn->unit;
 	return e;
 }
 

@@ -1,12 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
-// Quantities, and the values and verdicts of trees (expr.h).
+// Quantities, the values and verdicts of trees, and functions as people read them (expr.h).
 #include <ctype.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "control/config/rows.h"
+#include "control/config/terminal.h"
 #include "control/lab/expr.h"
+#include "dataplane/units.h"
 
 // Of one unit the largest first.
 static const struct unit_row {
@@ -232,16 +234,16 @@ static double list_value(const struct expr *e, const struct expr_env *env)
 		for (uint32_t i = 0; i < n; i++)
 			list_add(&l, expr_value(kid, i, env));
 	}
-	switch ((enum metric)e->metric) {
-	case METRIC_SUM:
+	switch ((enum expr_list)e->list) {
+	case LIST_SUM:
 		return l.sum;
-	case METRIC_MEAN:
+	case LIST_MEAN:
 		return l.n == 0 ? no_value() : l.sum / l.n;
-	case METRIC_MIN:
+	case LIST_MIN:
 		return l.n == 0 ? no_value() : l.min;
-	case METRIC_MAX:
+	case LIST_MAX:
 		return l.n == 0 ? no_value() : l.max;
-	case METRIC_N_VALUES:
+	case LIST_COUNT:
 		return l.n;
 	default:
 		// Jain's index. Where all values are 0 there is no share, and no fairness either.
@@ -408,4 +410,174 @@ struct expr_verdict expr_check(const struct expr *e, const struct expr_env *env)
 	describe(e, shown, env, digits, &v);
 	print_measured(e, n, env, digits, &v);
 	return v;
+}
+
+// ---- functions
+
+enum { PAGE_COLUMNS = 96 };
+
+const char *const expr_object_name[N_OBJECT_KINDS] = {
+	[OBJ_HOST] = "host",
+	[OBJ_HOST_CLASS] = "class of a host",
+	[OBJ_FLOW] = "flow",
+	[OBJ_CONN] = "connection",
+	[OBJ_SWITCH] = "switch",
+	[OBJ_PORT] = "port",
+	[OBJ_QUEUE] = "queue",
+	[OBJ_ALL_HOSTS] = "nothing",
+	[OBJ_ALL_SWITCHES] = "nothing",
+};
+
+const struct expr_func *expr_func_find(const char *name, uint32_t len)
+{
+	for (unsigned i = 0; i < expr_n_funcs; i++)
+		if (strlen(expr_funcs[i].name) == len &&
+		    strncmp(expr_funcs[i].name, name, len) == 0)
+			return &expr_funcs[i];
+	return NULL;
+}
+
+static const char *func_name(const void *ctx, unsigned i)
+{
+	(void)ctx;
+	return expr_funcs[i].name;
+}
+
+const char *expr_func_closest(const char *name)
+{
+	return schema_closest(name, expr_n_funcs, func_name, NULL);
+}
+
+// The digits of p99 and p99.9 follow the point of 0.99 and 0.999; p5 is 5 %.
+static bool quantile_parse(const char *digits, uint32_t *ppm)
+{
+	uint32_t v = 0, place = PPM, n = 0;
+	bool point = false;
+
+	if (isdigit((unsigned char)digits[0]) && !isdigit((unsigned char)digits[1]))
+		place /= 10; // one digit
+	for (; *digits != '\0'; digits++) {
+		if (*digits == '.' && n == 2 && !point) {
+			point = true;
+			continue;
+		}
+		if (!isdigit((unsigned char)*digits) || n++ == 5)
+			return false;
+		place /= 10;
+		v += place * (uint32_t)(*digits - '0');
+	}
+	*ppm = v;
+	return n != 0;
+}
+
+bool expr_stat_parse(const char *text, struct expr_stat *out)
+{
+	static const struct {
+		const char *word;
+		uint8_t kind;
+	} words[] = {{"mean", STAT_MEAN}, {"min", STAT_MIN}, {"max", STAT_MAX}, {"now", STAT_NOW}};
+
+	for (unsigned i = 0; i < N(words); i++)
+		if (strcmp(text, words[i].word) == 0) {
+			*out = (struct expr_stat){.kind = words[i].kind};
+			return true;
+		}
+	if (text[0] != 'p' || !quantile_parse(text + 1, &out->ppm))
+		return false;
+	out->kind = STAT_QUANTILE;
+	return true;
+}
+
+// ---- for people
+
+static const char general[] =
+	"Quantities: 40G 100M 1K bps; 125KB 1MiB 64B; 10us 1.5ms 400ns 2s; 5%; 0.98. Rates are "
+	"compared with rates, bytes with bytes, times with times; a bare 0 fits all.\n"
+	"\n"
+	"X is a host `h1`, a class of it `h1.3`, a flow by its name, a connection of it `name/1`, "
+	"a switch `s1`, a port `s1.p3`, or a queue, priority group or class of a port `s1.p3.3`; "
+	"not every function knows all of them. Where a host and a flow have the same name, write "
+	"`host:h1` or `flow:h1`. `h*`, `h[1-3,7]`, `s1.p*.3` and `name/*` make a list, in the "
+	"order of the file. By `*` only those hosts are meant that send (rate, ...) or receive "
+	"(goodput, ...) in some flow.\n"
+	"\n"
+	"Every function takes a window as its last two arguments, `from, to`; without one it is "
+	"about the whole run. A window behind the list of jain, sum and the like holds for all "
+	"functions inside. A counter is read exactly at `from` and `to`, before anything else "
+	"happens at that instant; at the end of the run after everything. A frame counts when its "
+	"transmission begins.\n"
+	"\n"
+	"queue, pg, headroom, pool, cc_rate, alpha and cwnd are sampled every `sample` of the "
+	"scenario, from `from` on, before `to`. STAT is what is computed of the samples, or "
+	"of the operations of fct and the like: mean (if none is given), min, max, now (the "
+	"last), p50, p90, p99, p999 or any pNN.N: the least value that this share of all does "
+	"not exceed. An operation belongs to the window in which it finished; `size < 100KB` or "
+	"`size >= 1MB` picks some.\n"
+	"\n"
+	"The rate of a service (request, storage) is that of all its messages, in both directions. "
+	"Of a READ flow the data are counted where they are sent, at the host that is asked; with "
+	"`connect: cm`, where nobody knows both ends, only the requests are.\n"
+	"\n"
+	"In `expect:` stands one comparison: == != < <= > >=, `A within 5% of B`, `A within 10KB "
+	"of B`, `A between B and C`. A comparison of a list holds when it holds for each value. A "
+	"recorded expression is measured over the time since the row before.\n";
+
+static void arguments(FILE *out, const struct expr_func *f)
+{
+	fprintf(out, "%s(%s%s%s%s)", f->name, f->args, f->takes & TAKES_STAT ? " [, STAT]" : "",
+		f->takes & TAKES_SIZE ? " [, size < BYTES]" : "",
+		f->args[0] == '\0' ? "[from, to]" : " [, from, to]");
+}
+
+static void kinds(FILE *out, const struct expr_func *f, const char *before)
+{
+	for (unsigned k = 0; k <= OBJ_QUEUE; k++)
+		if (f->kinds & OBJ_BIT(k)) {
+			fprintf(out, "%s%s", before, expr_object_name[k]);
+			before = ", ";
+		}
+}
+
+static const char *const unit_name[] = {
+	[EXPR_COUNT] = "number", [EXPR_SHARE] = "share", [EXPR_RATE] = "rate",
+	[EXPR_BYTES] = "bytes",	 [EXPR_TIME] = "time",	 [EXPR_AS_LIST] = "as its list",
+};
+
+void expr_func_help(FILE *out)
+{
+	print_indented(out, general, 0, TERMINAL_TEXT);
+	fputc('\n', out);
+	for (unsigned i = 0; i < expr_n_funcs; i++) {
+		fputs("  ", out);
+		arguments(out, &expr_funcs[i]);
+		fputs("\n      ", out);
+		print_indented(out, expr_funcs[i].help, 6, TERMINAL_TEXT);
+		kinds(out, &expr_funcs[i], "\n      X: ");
+		fputc('\n', out);
+	}
+}
+
+static void cell(FILE *out, const char *text)
+{
+	for (; *text != '\0'; text++)
+		fprintf(out, *text == '|' ? "\\%c" : "%c", *text);
+}
+
+void expr_func_docs(FILE *out)
+{
+	fputs("# Functions of scenarios\n\n"
+	      "Made from the table of the program by `scripts/docs`; do not edit. `weir-lab help "
+	      "functions` prints the same.\n\n",
+	      out);
+	print_indented(out, general, 0, PAGE_COLUMNS);
+	fputs("\n| function | gives | about | meaning |\n| --- | --- | --- | --- |\n", out);
+	for (unsigned i = 0; i < expr_n_funcs; i++) {
+		fprintf(out, "| `%s(", expr_funcs[i].name);
+		cell(out, expr_funcs[i].args);
+		fprintf(out, "%s%s)` | %s | ", expr_funcs[i].takes & TAKES_STAT ? " [, STAT]" : "",
+			expr_funcs[i].takes & TAKES_SIZE ? " [, size < BYTES]" : "",
+			unit_name[expr_funcs[i].unit]);
+		kinds(out, &expr_funcs[i], "");
+		fprintf(out, " | %s |\n", expr_funcs[i].help);
+	}
 }

@@ -447,12 +447,13 @@ static int run_fluid(struct fluid_job *j)
 // Mean of a column over the second half.
 static double late_mean(const struct fluid_job *j, uint32_t column)
 {
+	const struct measure_series *s = measure_series(j->measure);
 	double sum = 0, n = 0;
 
-	for (uint64_t r = 0; r < measure_n_rows(j->measure); r++) {
-		double v = measure_value(j->measure, r, column);
+	for (uint64_t r = 0; r < s->n_rows; r++) {
+		double v = s->values[r * s->n_columns + column];
 
-		if (measure_row_ns(j->measure, r) * 2 <= j->sc->duration_ns || isnan(v))
+		if (s->row_ns[r] * 2 <= j->sc->duration_ns || isnan(v))
 			continue;
 		sum += v;
 		n++;
@@ -462,6 +463,7 @@ static double late_mean(const struct fluid_job *j, uint32_t column)
 
 static int run_packets(struct fluid_job *j)
 {
+	const struct measure_series *s = measure_series(j->measure);
 	struct curve *c = &j->packets;
 
 	if (traffic_start(j->traffic, j->fabric) != 0 ||
@@ -472,10 +474,10 @@ static int run_packets(struct fluid_job *j)
 	j->of_packets[ROW_QUEUE] = late_mean(j, 0);
 	j->of_packets[ROW_MARKED] = late_mean(j, 1);
 	j->of_packets[ROW_RATE] = late_mean(j, 2) / j->n_flows;
-	for (uint64_t r = 0; r < measure_n_rows(j->measure) && r <= ROWS; r++) {
-		c->x[r] = (double)measure_row_ns(j->measure, r);
-		c->queue[r] = measure_value(j->measure, r, 0);
-		c->rate[r] = measure_value(j->measure, r, 2) / j->n_flows;
+	for (uint64_t r = 0; r < s->n_rows && r <= ROWS; r++) {
+		c->x[r] = (double)s->row_ns[r];
+		c->queue[r] = s->values[r * s->n_columns];
+		c->rate[r] = s->values[r * s->n_columns + 2] / j->n_flows;
 		c->n = r + 1;
 	}
 	return LAB_DONE;

@@ -157,7 +157,7 @@ void flow_book_fini(struct flow_book *b)
 	free(b->seen);
 }
 
-enum { AT_ONCE = 32, QUEUES = 8 };
+enum { AT_ONCE = 32 };
 
 struct cnp_judge *cnp_judge_create(const struct scenario *sc)
 {
@@ -166,7 +166,7 @@ struct cnp_judge *cnp_judge_create(const struct scenario *sc)
 	if (j == NULL)
 		return NULL;
 	j->sc = sc;
-	j->queues = calloc((size_t)(sc->n_ports + 1) * QUEUES, sizeof(*j->queues));
+	j->queues = calloc((size_t)(sc->n_ports + 1) * N_QUEUES, sizeof(*j->queues));
 	if (j->queues == NULL) {
 		free(j);
 		return NULL;
@@ -208,7 +208,7 @@ static void count(struct cnp_counts *c, const struct cnp_record *r, enum nic_pai
 void cnp_judge_look(struct fabric *f, uint32_t sw)
 {
 	struct cnp_judge *j = f->cnps;
-	struct cnp_counts *queues = &j->queues[j->sc->switches[sw].first_port * QUEUES];
+	struct cnp_counts *queues = &j->queues[j->sc->switches[sw].first_port * N_QUEUES];
 	struct cnp_record records[AT_ONCE];
 	unsigned n;
 
@@ -218,7 +218,7 @@ void cnp_judge_look(struct fabric *f, uint32_t sw)
 			const struct cnp_record *r = &records[i];
 			enum nic_pair v = verdict(f, r);
 
-			count(&queues[(uint32_t)r->port * QUEUES + r->queue], r, v);
+			count(&queues[(uint32_t)r->port * N_QUEUES + r->queue], r, v);
 			count(&j->all, r, v);
 			if (v != NIC_PAIR_WRONG || j->seen)
 				continue;
@@ -229,15 +229,6 @@ void cnp_judge_look(struct fabric *f, uint32_t sw)
 	} while (n == AT_ONCE);
 }
 
-static void add_counts(struct cnp_counts *to, const struct cnp_counts *c)
-{
-	to->sent += c->sent;
-	to->late += c->late;
-	to->wrong += c->wrong;
-	for (unsigned s = 0; s < N_PAIR_SOURCES; s++)
-		to->by_source[s] += c->by_source[s];
-}
-
 struct cnp_counts cnp_judge_counts(const struct cnp_judge *j, uint32_t sw, int port, int queue)
 {
 	struct cnp_counts sum = {0};
@@ -245,10 +236,19 @@ struct cnp_counts cnp_judge_counts(const struct cnp_judge *j, uint32_t sw, int p
 
 	if (sw == UINT32_MAX)
 		return j->all;
-	queues = &j->queues[j->sc->switches[sw].first_port * QUEUES];
+	queues = &j->queues[j->sc->switches[sw].first_port * N_QUEUES];
 	for (uint32_t p = 0; p < j->sc->switches[sw].n_ports; p++)
-		for (int q = 0; q < QUEUES; q++)
-			if ((port < 0 || p == (uint32_t)port) && (queue < 0 || q == queue))
-				add_counts(&sum, &queues[p * QUEUES + (uint32_t)q]);
+		for (uint32_t q = 0; q < N_QUEUES; q++) {
+			const struct cnp_counts *c = &queues[p * N_QUEUES + q];
+
+			if ((port >= 0 && p != (uint32_t)port) ||
+			    (queue >= 0 && q != (uint32_t)queue))
+				continue;
+			sum.sent += c->sent;
+			sum.late += c->late;
+			sum.wrong += c->wrong;
+			for (unsigned s = 0; s < N_PAIR_SOURCES; s++)
+				sum.by_source[s] += c->by_source[s];
+		}
 	return sum;
 }

@@ -98,15 +98,13 @@ double level_share_above(const struct level *l)
 	return ns == 0 ? __builtin_nan("") : (double)l->above_ns / (double)ns;
 }
 
-enum { QUEUES = 8 };
-
 // Bitmap of the queues of a port that are above kmin.
 static uint8_t above(const struct weir_switch *sw, uint32_t port, int queue)
 {
 	const struct policy_port *p = &switch_policy(sw)->ports[port];
 	uint8_t map = 0;
 
-	for (int q = 0; q < QUEUES; q++) {
+	for (int q = 0; q < (int)N_QUEUES; q++) {
 		const struct wred_params *w = &p->queue[q].wred;
 
 		if ((queue < 0 || q == queue) && w->enabled &&
@@ -143,13 +141,20 @@ void watch_crossing(struct fabric *f, struct watch *w)
 	for (uint32_t p = 0; p < POLICY_MAX_PORTS; p++)
 		w->above[p] = 0;
 	(void)rose(w, s->sw);
-	TAILQ_INSERT_TAIL(&s->crossings, w, next);
+	w->of = &s->crossings;
+	TAILQ_INSERT_TAIL(w->of, w, next);
 }
 
-void watch_crossing_end(struct fabric *f, struct watch *w)
+void watch_end(struct watch *w)
 {
 	if (w->t_ns == UINT64_MAX)
-		TAILQ_REMOVE(&f->switches[w->node].crossings, w, next);
+		TAILQ_REMOVE(w->of, w, next);
+}
+
+static void happened(struct watch *w, uint64_t now_ns)
+{
+	w->t_ns = now_ns;
+	TAILQ_REMOVE(w->of, w, next);
 }
 
 void watch_switch_stepped(struct fabric *f, uint32_t sw)
@@ -159,10 +164,8 @@ void watch_switch_stepped(struct fabric *f, uint32_t sw)
 
 	for (w = TAILQ_FIRST(&s->crossings); w != NULL; w = following) {
 		following = TAILQ_NEXT(w, next);
-		if (!rose(w, s->sw))
-			continue;
-		w->t_ns = f->clock.now_ns;
-		TAILQ_REMOVE(&s->crossings, w, next);
+		if (rose(w, s->sw))
+			happened(w, f->clock.now_ns);
 	}
 }
 
@@ -171,13 +174,8 @@ void watch_switch_stepped(struct fabric *f, uint32_t sw)
 void watch_cut(struct fabric *f, struct watch *w)
 {
 	w->t_ns = UINT64_MAX;
-	TAILQ_INSERT_TAIL(&f->cuts, w, next);
-}
-
-void watch_cut_end(struct fabric *f, struct watch *w)
-{
-	if (w->t_ns == UINT64_MAX)
-		TAILQ_REMOVE(&f->cuts, w, next);
+	w->of = &f->cuts;
+	TAILQ_INSERT_TAIL(w->of, w, next);
 }
 
 void watch_host_cut(struct fabric *f, uint32_t host, uint64_t now_ns)
@@ -186,9 +184,7 @@ void watch_host_cut(struct fabric *f, uint32_t host, uint64_t now_ns)
 
 	for (w = TAILQ_FIRST(&f->cuts); w != NULL; w = following) {
 		following = TAILQ_NEXT(w, next);
-		if (w->node != UINT32_MAX && w->node != host)
-			continue;
-		w->t_ns = now_ns;
-		TAILQ_REMOVE(&f->cuts, w, next);
+		if (w->node == UINT32_MAX || w->node == host)
+			happened(w, now_ns);
 	}
 }

@@ -52,13 +52,12 @@ void level_switch_stepped(struct fabric *f, uint32_t sw);
 // as long as it waits. The fabric calls it after each step of a switch that somebody watches, and
 // from its NICs. Single thread.
 
-struct fabric;
-
 struct watch {
 	uint64_t t_ns; // UINT64_MAX: it has not happened
 	uint32_t node; // switch or host; UINT32_MAX: all
 	int16_t port, queue; // of a crossing; -1: all
 	uint8_t above[POLICY_MAX_PORTS]; // queues that are above kmin: as many as there are classes
+	struct watches *of; // the list that it waits in
 	TAILQ_ENTRY(watch) next;
 };
 TAILQ_HEAD(watches, watch);
@@ -69,8 +68,7 @@ void watch_crossing(struct fabric *f, struct watch *w);
 // node: a host.
 void watch_cut(struct fabric *f, struct watch *w);
 // Gives the struct back. Ending what has not begun, or has ended, is a defect.
-void watch_crossing_end(struct fabric *f, struct watch *w);
-void watch_cut_end(struct fabric *f, struct watch *w);
+void watch_end(struct watch *w);
 
 // ---- of the fabric
 void watch_switch_stepped(struct fabric *f, uint32_t sw);

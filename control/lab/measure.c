@@ -34,7 +34,7 @@ struct measure_leaf {
 static bool leaf_samples(const struct measure_leaf *l)
 {
 	// What a flow carried while it was paired is counted from sample to sample.
-	if (l->leaf->fn->metric == METRIC_PAIRED_BYTES)
+	if (l->leaf->fn->every_sample)
 		return true;
 	return l->leaf->fn->method == BY_SAMPLE && l->leaf->stat.kind != STAT_NOW;
 }
@@ -131,11 +131,6 @@ struct edge {
 	bool opens;
 };
 
-struct column {
-	const char *name;
-	uint32_t record, element;
-};
-
 struct measure {
 	const struct scenario *sc;
 	struct arena arena;
@@ -160,13 +155,10 @@ struct measure {
 	struct histogram {
 		const char *name;
 		struct level level;
-	} *histograms;
+	} * histograms;
 	uint32_t n_histograms;
-	// The series.
-	struct column *columns;
-	uint32_t n_columns;
-	uint64_t *row_ns, n_rows, cap_rows;
-	double *values; // n_columns a row
+	struct measure_series series;
+	uint64_t cap_rows;
 };
 
 // ---- before the run
@@ -343,8 +335,8 @@ void measure_destroy(struct measure *m)
 		level_fini(&m->histograms[i].level);
 	if (m->world.fabric != NULL)
 		metric_world_fini(&m->world);
-	free(m->row_ns);
-	free(m->values);
+	free(m->series.row_ns);
+	free(m->series.values);
 	arena_fini(&m->arena);
 	free(m);
 }
@@ -398,28 +390,29 @@ static const char *column_name(struct measure *m, const struct text *t, uint32_t
 
 static int add_row(struct measure *m, uint64_t now_ns)
 {
+	struct measure_series *s = &m->series;
 	struct expr_env env = env_of(m);
 	double *row;
 
-	if (m->n_rows == m->cap_rows) {
+	if (s->n_rows == m->cap_rows) {
 		uint64_t cap = m->cap_rows == 0 ? 256 : 2 * m->cap_rows;
-		uint64_t *t = realloc(m->row_ns, cap * sizeof(*t));
+		uint64_t *t = realloc(s->row_ns, cap * sizeof(*t));
 		double *v;
 
 		if (t == NULL)
 			return -ENOMEM;
-		m->row_ns = t;
-		v = realloc(m->values, cap * m->n_columns * sizeof(*v));
+		s->row_ns = t;
+		v = realloc(s->values, cap * s->n_columns * sizeof(*v));
 		if (v == NULL)
 			return -ENOMEM;
-		m->values = v;
+		s->values = v;
 		m->cap_rows = cap;
 	}
-	m->row_ns[m->n_rows] = now_ns;
-	row = &m->values[m->n_rows++ * m->n_columns];
-	for (uint32_t c = 0; c < m->n_columns; c++)
+	s->row_ns[s->n_rows] = now_ns;
+	row = &s->values[s->n_rows++ * s->n_columns];
+	for (uint32_t c = 0; c < s->n_columns; c++)
 		row[c] =
-			expr_value(m->records[m->columns[c].record].e, m->columns[c].element, &env);
+			expr_value(m->records[s->columns[c].record].e, s->columns[c].element, &env);
 	return 0;
 }
 
@@ -480,7 +473,7 @@ static void leaf_bind(struct measure *m, struct measure_leaf *l, const struct ex
 
 static double read_now(const struct measure *m, const struct measure_leaf *l, uint32_t i)
 {
-	return metric_read(&m->world, l->leaf, l->leaf->fn->metric, &l->objects[i]);
+	return metric_read(&m->world, l->leaf, &l->objects[i]);
 }
 
 static void leaf_open(struct measure *m, struct measure_leaf *l, uint64_t now_ns)
@@ -495,7 +488,7 @@ static void leaf_open(struct measure *m, struct measure_leaf *l, uint64_t now_ns
 	for (uint32_t i = 0; i < l->n; i++) {
 		sample_set_clear(&l->samples[i]);
 		if (fn->method == BY_WATCH)
-			metric_watch(&m->world, l->leaf, &l->objects[i], &l->watches[i]);
+			metric_watch(&m->world, &l->objects[i], &l->watches[i]);
 		if (fn->method == BY_LEVEL) {
 			l->levels[i] = metric_level(&l->objects[i]);
 			l->levels[i].above_bytes = l->leaf->bytes;
@@ -504,7 +497,7 @@ static void leaf_open(struct measure *m, struct measure_leaf *l, uint64_t now_ns
 		if (fn->method <= BY_LINE) // it counts
 			l->first[i] = read_now(m, l, i);
 		if (fn->method == BY_SHARE)
-			l->first_per[i] = metric_read(&m->world, l->leaf, fn->per, &l->objects[i]);
+			l->first_per[i] = metric_read_per(&m->world, l->leaf, &l->objects[i]);
 	}
 	if (!leaf_samples(l) || step == 0)
 		return;
@@ -524,7 +517,7 @@ static double counted(const struct measure *m, const struct measure_leaf *l, uin
 	if (fn->method == BY_COUNT)
 		return grown;
 	if (fn->method == BY_SHARE) {
-		per = metric_read(&m->world, l->leaf, fn->per, o) - l->first_per[i];
+		per = metric_read_per(&m->world, l->leaf, o) - l->first_per[i];
 		return per == 0 ? no_value() : grown / per;
 	}
 	if (ns == 0)
@@ -553,18 +546,16 @@ static double leaf_value(struct measure *m, struct measure_leaf *l, uint32_t i)
 
 			if (metric_operation_fits(&m->world, l->leaf, o, d))
 				note(m, sample_set_add(&l->samples[i],
-						       metric_operation(&m->world, fn->metric, d),
-						       keep));
+						       metric_operation(&m->world, fn, d), keep));
 		}
 		return sample_set_stat(&l->samples[i], l->leaf->stat);
 	case BY_LEVEL:
 		level_end(m->world.fabric, &l->levels[i]);
-		return fn->metric == METRIC_QUEUE_MEAN ? level_mean_bytes(&l->levels[i])
-						       : level_share_above(&l->levels[i]);
+		return fn->level(&l->levels[i]);
 	case BY_WATCH:
-		return metric_watched(&m->world, l->leaf, &l->watches[i]);
+		return metric_watched(&l->watches[i]);
 	case BY_SET:
-		return metric_found(&m->world, fn->metric, l->objects, l->n_objects, l->from_ns);
+		return metric_found(&m->world, fn, l->objects, l->n_objects, l->from_ns);
 	case BY_STORM:
 		// The end of the run is after everything.
 		to_ns = l->leaf->to_ns < m->sc->duration_ns ? l->to_ns : UINT64_MAX;
@@ -684,13 +675,14 @@ int measure_start(struct measure *m, struct fabric *f, struct traffic *t)
 	qsort(m->edges, m->n_edges, sizeof(*m->edges), by_time);
 	for (uint32_t r = 0; r < m->sc->n_records; r++)
 		n += expr_n(m->records[r].e, &env);
-	m->columns = arena_alloc(&m->arena, (n + 1) * sizeof(*m->columns));
-	for (uint32_t r = 0; r < m->sc->n_records; r++) {
-		uint32_t each = expr_n(m->records[r].e, &env);
+	m->series.columns = arena_alloc(&m->arena, (n + 1) * sizeof(*m->series.columns));
+	for (uint32_t r = 0; r < m->sc->n_records && m->sc->record_every_ns != 0; r++) {
+		const struct expr *e = m->records[r].e;
+		uint32_t each = expr_n(e, &env);
 
 		for (uint32_t i = 0; i < each; i++)
-			m->columns[m->n_columns++] =
-				(struct column){column_name(m, &m->records[r], each, i), r, i};
+			m->series.columns[m->series.n_columns++] = (struct measure_column){
+				column_name(m, &m->records[r], each, i), expr_unit(e), r, i};
 	}
 	m->edge_turn = vclock_turn(clock);
 	m->row_turn = vclock_turn(clock);
@@ -708,7 +700,7 @@ int measure_start(struct measure *m, struct fabric *f, struct traffic *t)
 		level_begin(m->world.fabric, l);
 	}
 	on_edge(m, clock->now_ns);
-	if (m->n_columns != 0 && m->sc->record_every_ns != 0)
+	if (m->series.n_columns != 0)
 		begin_row(m, clock->now_ns);
 	return m->err;
 }
@@ -718,8 +710,8 @@ int measure_finish(struct measure *m, uint64_t end_ns)
 	m->end_ns = end_ns;
 	forget_timers(m);
 	note(m, metric_world_refresh(&m->world));
-	if (m->n_columns != 0 && m->sc->record_every_ns != 0 &&
-	    (m->n_rows == 0 || m->row_ns[m->n_rows - 1] < end_ns))
+	if (m->series.n_columns != 0 &&
+	    (m->series.n_rows == 0 || m->series.row_ns[m->series.n_rows - 1] < end_ns))
 		end_row(m, end_ns);
 	for (uint32_t i = 0; i < m->n_histograms; i++) {
 		level_end(m->world.fabric, &m->histograms[i].level);
@@ -752,11 +744,6 @@ static bool is_known(const struct measure *m, const struct expr *e)
 			return false;
 	}
 	return true;
-}
-
-uint32_t measure_n_expects(const struct measure *m)
-{
-	return m->sc->n_expects;
 }
 
 struct measure_verdict measure_expect(const struct measure *m, uint32_t i)
@@ -808,32 +795,7 @@ const struct level *measure_histogram(const struct measure *m, uint32_t i, const
 	return &m->histograms[i].level;
 }
 
-uint32_t measure_n_columns(const struct measure *m)
+const struct measure_series *measure_series(const struct measure *m)
 {
-	return m->sc->record_every_ns == 0 ? 0 : m->n_columns;
-}
-
-const char *measure_column(const struct measure *m, uint32_t i)
-{
-	return m->columns[i].name;
-}
-
-enum expr_unit measure_unit(const struct measure *m, uint32_t i)
-{
-	return expr_unit(m->records[m->columns[i].record].e);
-}
-
-uint64_t measure_n_rows(const struct measure *m)
-{
-	return m->n_rows;
-}
-
-uint64_t measure_row_ns(const struct measure *m, uint64_t row)
-{
-	return m->row_ns[row];
-}
-
-double measure_value(const struct measure *m, uint64_t row, uint32_t column)
-{
-	return m->values[row * m->n_columns + column];
+	return &m->series;
 }

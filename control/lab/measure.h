@@ -38,7 +38,6 @@ struct measure_verdict {
 	double value; // what was measured; of several the one that decided. NaN: nothing
 	char measured[EXPR_VALUE_LEN], expected[EXPR_VALUE_LEN], tolerance[EXPR_VALUE_LEN];
 };
-uint32_t measure_n_expects(const struct measure *m);
 struct measure_verdict measure_expect(const struct measure *m, uint32_t i);
 
 // Of measure_ask: only source, known, unit, value and measured are set.
@@ -51,12 +50,17 @@ const struct level *measure_histogram(const struct measure *m, uint32_t i, const
 
 // Series of `record:`: one column per recorded object, one row per instant, each over the time
 // since the row before. The columns are known once started.
-uint32_t measure_n_columns(const struct measure *m);
-const char *measure_column(const struct measure *m, uint32_t i); // "rate(h1)"
-enum expr_unit measure_unit(const struct measure *m, uint32_t i);
-uint64_t measure_n_rows(const struct measure *m);
-uint64_t measure_row_ns(const struct measure *m, uint64_t row);
-double measure_value(const struct measure *m, uint64_t row, uint32_t column); // NaN: nothing
+struct measure_series {
+	struct measure_column {
+		const char *name; // "rate(h1)"
+		enum expr_unit unit;
+		uint32_t record, element; // of the record's list
+	} * columns;
+	uint32_t n_columns;
+	uint64_t n_rows, *row_ns;
+	double *values; // n_columns a row; NaN: nothing
+};
+const struct measure_series *measure_series(const struct measure *m);
 
 // ---- samples of one value
 // The same value several times in a row is kept once: queues are often empty.

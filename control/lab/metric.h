@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Reads the numbers of a running fabric that the functions of expr_func.h are about: counters and
-// gauges of switches and NICs as they are at this instant, and times of finished operations.
+// The functions of the lab (struct expr_func), each with the place of its number in a running
+// fabric: a fact of control/observe (fact.h), a word of a NIC's or connection's counters, or a
+// getter. Numbers are as they are at this instant; times are those of finished operations.
 // Changes nothing. Counters are doubles: whole numbers up to 2^53 are exact. Single thread.
 #pragma once
 
@@ -31,39 +32,33 @@ void metric_world_fini(struct metric_world *w);
 // Takes in connections and finished operations that are new. 0, -ENOMEM.
 __attribute__((warn_unused_result)) int metric_world_refresh(struct metric_world *w);
 
-// m of o at this instant; of a leaf for its reason and pool.
-double metric_read(const struct metric_world *w, const struct expr_leaf *leaf, enum metric m,
+// What the function of a leaf reads of o at this instant, and what BY_SHARE divides by.
+double metric_read(const struct metric_world *w, const struct expr_leaf *leaf,
 		   const struct expr_object *o);
+double metric_read_per(const struct metric_world *w, const struct expr_leaf *leaf,
+		       const struct expr_object *o);
 
-// m of several objects together: what was found from from_ns to this instant (chain.h).
-double metric_found(const struct metric_world *w, enum metric m, const struct expr_object *objects,
-		    uint32_t n, uint64_t from_ns);
+// BY_SET, of several objects together: the findings from from_ns to this instant (chain.h).
+double metric_found(const struct metric_world *w, const struct expr_func *fn,
+		    const struct expr_object *objects, uint32_t n, uint64_t from_ns);
 
-// m of o by what the watchdogs said from from_ns to before to_ns, as far as control has heard.
+// BY_STORM, of o: from the records of the storm log from from_ns to before to_ns.
 double metric_storm(const struct metric_world *w, const struct expr_leaf *leaf,
 		    const struct expr_object *o, uint64_t from_ns, uint64_t to_ns);
 
-// m, of those that metric_cnp.c reads, of a switch, port or queue.
-bool metric_is_cnp(enum metric m);
-double metric_cnp(const struct metric_world *w, const struct expr_leaf *leaf, enum metric m,
-		  const struct expr_object *o);
-
-// Begins to watch for what the leaf wants to know of o, and ends it: when it was, NaN: never.
-void metric_watch(const struct metric_world *w, const struct expr_leaf *leaf,
-		  const struct expr_object *o, struct watch *to);
-double metric_watched(const struct metric_world *w, const struct expr_leaf *leaf,
-		      struct watch *from);
-
-// Of one class at one port of a switch, for metric_read: counters of watchdog and guard.
-double metric_watchdog(const struct weir_switch *sw, enum metric m, unsigned port, unsigned cls);
+// BY_WATCH: begins to watch o, and ends it: the first cut of a host's rate, or the first crossing
+// of kmin at a queue. NaN: it did not happen.
+void metric_watch(const struct metric_world *w, const struct expr_object *o, struct watch *to);
+double metric_watched(struct watch *from);
 
 // Bits per second of the line that o stands at.
 double metric_speed(const struct metric_world *w, const struct expr_object *o);
 
-// Whether the operation counts for o, and its time in ns (slowdown: a number).
+// Whether the operation counts for o. Its time in ns (slowdown: a number).
 bool metric_operation_fits(const struct metric_world *w, const struct expr_leaf *leaf,
 			   const struct expr_object *o, const struct traffic_done *d);
-double metric_operation(const struct metric_world *w, enum metric m, const struct traffic_done *d);
+double metric_operation(const struct metric_world *w, const struct expr_func *fn,
+			const struct traffic_done *d);
 
 // Of a switch, a port or a queue, to be begun.
 struct level metric_level(const struct expr_object *o);
@@ -73,6 +68,3 @@ bool metric_host_is(const struct scenario *sc, uint32_t host, enum expr_who who)
 
 // Values in ascending order: the least one that this share of all does not exceed. NaN: none.
 double metric_quantile(const double *sorted, uint64_t n, uint32_t ppm);
-
-// PFC as the books have it, with the pause that still lasts.
-double metric_paused_ns(const struct pfc_class_stats *s, uint64_t now_ns);

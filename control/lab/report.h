@@ -9,8 +9,6 @@
 
 #include "control/lab/measure.h"
 
-struct json_object;
-
 struct run {
 	const struct scenario *sc;
 	struct fabric *fabric;
@@ -29,7 +27,6 @@ bool report_passed(const struct run *r);
 // It has flows, and no frame was sent.
 bool report_idle(const struct run *r);
 void report_table(const struct run *r, FILE *out);
-struct json_object *report_json(const struct run *r);
 void report_json_print(const struct run *r, FILE *out);
 // Writes report.json, series.csv, flows.csv, *.svg, report.html into dir (made if need be). 0,
 // -errno.

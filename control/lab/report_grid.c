@@ -27,8 +27,11 @@ void grid_init(struct grid *g, const char *title, const char *heads, uint32_t n_
 	}
 }
 
-void grid_fini(struct grid *g)
+void grid_end(struct grid *g, grid_emit_fn *emit, FILE *out, uint32_t more)
 {
+	if (more != 0)
+		grid_note(g, "and %u more, in report.json", more);
+	emit(g, out);
 	arena_fini(&g->arena);
 }
 

@@ -23,7 +23,6 @@ struct grid {
 
 // heads: "port|rate|queue". n_left: how many of them hold words.
 void grid_init(struct grid *g, const char *title, const char *heads, uint32_t n_left);
-void grid_fini(struct grid *g);
 // Begins a row; then grid_put fills it from left to right.
 void grid_row(struct grid *g);
 __attribute__((format(printf, 2, 3))) void grid_put(struct grid *g, const char *fmt, ...);
@@ -33,3 +32,6 @@ __attribute__((format(printf, 2, 3))) void grid_note(struct grid *g, const char 
 // that is too narrow the text has several blocks of columns, and the keys begin each block.
 void grid_print(const struct grid *g, FILE *out);
 void grid_html(const struct grid *g, FILE *out);
+typedef void grid_emit_fn(const struct grid *g, FILE *out);
+// Emits the grid and frees it. more: rows that were left out, which the note says.
+void grid_end(struct grid *g, grid_emit_fn *emit, FILE *out, uint32_t more);

@@ -6,6 +6,8 @@
 #include "control/lab/report_grid.h"
 #include "control/lab/svg.h"
 
+struct json_object;
+
 // Numbers of one host or flow item over the whole run.
 struct host_row {
 	uint64_t tx_packets, tx_bytes, rx_packets, rx_bytes, goodput_bytes, ce_marked;
@@ -25,10 +27,13 @@ struct lab_flow_row {
 };
 struct lab_flow_row report_flow(const struct run *r, uint32_t flow);
 
-// Sorted values of the operations of a flow (UINT32_MAX: of all), for the caller to free; NULL:
-// none.
-double *report_operations(const struct run *r, uint32_t flow, enum metric m, uint64_t *n);
+// Sorted values of function "fct" or "slowdown" of the operations of a flow, for the caller to
+// free. NULL: no memory.
+double *report_operations(const struct run *r, uint32_t flow, const char *function, uint64_t *n);
+int report_ascending(const void *a, const void *b); // of doubles, for qsort
 
+// Frames of lossless classes that were dropped for one reason; for want of buffer.
+uint64_t report_lossless_dropped(const struct run *r, unsigned reason);
 uint64_t report_lossless_drops(const struct run *r);
 
 // "PASS", "FAIL", or "open" when the run ended before it could be said.
@@ -38,11 +43,12 @@ const char *report_word(const struct measure_verdict *v);
 void report_put_count(struct grid *g, uint64_t n); // 0: an empty cell
 void report_head(const struct run *r, FILE *out); // what ran, and how far
 void report_foot(const struct run *r, FILE *out); // losses, balance, verdict
-typedef void report_grid_fn(const struct grid *g, FILE *out);
-void report_grids(const struct run *r, report_grid_fn *emit, FILE *out);
+// The text of head or foot, for the caller to free. NULL: no memory.
+char *report_part(const struct run *r, void (*part)(const struct run *r, FILE *out));
+void report_grids(const struct run *r, grid_emit_fn *emit, FILE *out);
 
 // ---- why
-void report_why(const struct run *r, report_grid_fn *emit, FILE *out);
+void report_why(const struct run *r, grid_emit_fn *emit, FILE *out);
 void report_why_line(const struct run *r, FILE *out); // of the foot, where nothing was found
 void report_why_json(const struct run *r, struct json_object *out);
 
@@ -54,7 +60,7 @@ void report_rto_json(const struct run *r, struct json_object *out); // `warnings
 // ---- notifications
 // CNPs of switches that were wrong, that hosts refused, or that could not be checked.
 uint64_t report_wrong_cnps(const struct run *r);
-void report_cnps(const struct run *r, report_grid_fn *emit, FILE *out);
+void report_cnps(const struct run *r, grid_emit_fn *emit, FILE *out);
 void report_cnps_line(const struct run *r, FILE *out); // of the foot, where any were sent
 void report_cnps_json(const struct run *r, struct json_object *out);
 
@@ -62,6 +68,3 @@ void report_cnps_json(const struct run *r, struct json_object *out);
 // Calls emit with each plot of the run and the name of its file.
 typedef int report_plot_fn(void *arg, const char *file, const struct svg_plot *p);
 int report_plots(const struct run *r, report_plot_fn *emit, void *arg);
-
-// ---- files: the content of one each
-void html_page(const struct run *r, FILE *out);

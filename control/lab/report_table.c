@@ -44,32 +44,36 @@ static void put_value(const struct run *r, struct grid *g, enum expr_unit unit, 
 
 // ---- hosts
 
-struct host_order {
-	uint32_t host;
-	double weight;
+// A host or queue in a list of which the heaviest are shown.
+struct order {
+	uint32_t i;
+	long double weight; // exact for every uint64_t
 };
 
 static int heaviest(const void *a, const void *b)
 {
-	const struct host_order *x = a, *y = b;
+	const struct order *x = a, *y = b;
 
 	if (x->weight != y->weight)
 		return x->weight > y->weight ? -1 : 1;
-	return x->host < y->host ? -1 : 1;
+	return x->i < y->i ? -1 : 1;
 }
 
 static int by_number(const void *a, const void *b)
 {
-	const struct host_order *x = a, *y = b;
+	const struct order *x = a, *y = b;
 
-	return x->host < y->host ? -1 : x->host > y->host;
+	return x->i < y->i ? -1 : x->i > y->i;
 }
 
-static int ascending(const void *a, const void *b)
+// Brings the MAX_ROWS heaviest to the front, in their first order. Returns how many to show.
+static uint32_t take_heaviest(struct order *list, uint32_t n)
 {
-	double x = *(const double *)a, y = *(const double *)b;
-
-	return x < y ? -1 : x > y;
+	if (n <= MAX_ROWS)
+		return n;
+	qsort(list, n, sizeof(*list), heaviest);
+	qsort(list, MAX_ROWS, sizeof(*list), by_number);
+	return MAX_ROWS;
 }
 
 static void hosts_note(const struct run *r, struct grid *g)
@@ -82,7 +86,7 @@ static void hosts_note(const struct run *r, struct grid *g)
 		return;
 	for (uint32_t i = 0; i < n; i++)
 		v[i] = report_host(r, i).tx_bps;
-	qsort(v, n, sizeof(*v), ascending);
+	qsort(v, n, sizeof(*v), report_ascending);
 	for (uint32_t i = 0; i < n; i++)
 		sum += v[i];
 	grid_note(g,
@@ -94,10 +98,10 @@ static void hosts_note(const struct run *r, struct grid *g)
 	free(v);
 }
 
-static void hosts_grid(const struct run *r, report_grid_fn *emit, FILE *out)
+static void hosts_grid(const struct run *r, grid_emit_fn *emit, FILE *out)
 {
-	uint32_t n = r->sc->n_hosts, shown = n > MAX_ROWS ? MAX_ROWS : n;
-	struct host_order *order = calloc(n + 1, sizeof(*order));
+	uint32_t n = r->sc->n_hosts, shown;
+	struct order *order = calloc(n + 1, sizeof(*order));
 	struct grid g;
 
 	if (order == NULL)
@@ -109,15 +113,13 @@ static void hosts_grid(const struct run *r, report_grid_fn *emit, FILE *out)
 	for (uint32_t i = 0; i < n; i++) {
 		struct host_row h = report_host(r, i);
 
-		order[i] = (struct host_order){i, h.tx_bps + h.goodput_bps};
+		order[i] = (struct order){i, h.tx_bps + h.goodput_bps};
 	}
-	if (shown < n) {
-		qsort(order, n, sizeof(*order), heaviest);
-		qsort(order, shown, sizeof(*order), by_number);
+	shown = take_heaviest(order, n);
+	if (shown < n)
 		hosts_note(r, &g);
-	}
 	for (uint32_t i = 0; i < shown; i++) {
-		uint32_t host = order[i].host;
+		uint32_t host = order[i].i;
 		struct host_row h = report_host(r, host);
 		const struct nic_stats *s = nic_stats_now(r->fabric->hosts[host].nic);
 
@@ -136,14 +138,13 @@ static void hosts_grid(const struct run *r, report_grid_fn *emit, FILE *out)
 		report_put_count(&g, s->duplicates);
 		report_put_count(&g, s->timeouts);
 	}
-	emit(&g, out);
-	grid_fini(&g);
+	grid_end(&g, emit, out, 0);
 	free(order);
 }
 
 // ---- flows
 
-static void flows_grid(const struct run *r, report_grid_fn *emit, FILE *out)
+static void flows_grid(const struct run *r, grid_emit_fn *emit, FILE *out)
 {
 	uint32_t n = r->sc->n_flows, shown = n > MAX_ROWS ? MAX_ROWS : n;
 	struct grid g;
@@ -171,10 +172,7 @@ static void flows_grid(const struct run *r, report_grid_fn *emit, FILE *out)
 		report_put_count(&g, f.tcp.ece);
 		put_value(r, &g, EXPR_BYTES, f.cwnd_bytes);
 	}
-	if (shown < n)
-		grid_note(&g, "and %u more, in report.json", n - shown);
-	emit(&g, out);
-	grid_fini(&g);
+	grid_end(&g, emit, out, n - shown);
 }
 
 // ---- queues
@@ -183,37 +181,16 @@ static void flows_grid(const struct run *r, report_grid_fn *emit, FILE *out)
 // the class has that has most.
 struct class_sums {
 	uint64_t dropped, pauses;
-	double paused_ns;
+	uint64_t paused_ns;
 };
 
-struct queue_order {
+struct queue_sums {
 	uint32_t sw;
 	uint16_t port, queue;
-	uint64_t weight;
 	struct class_sums of_queue, of_group;
 };
 
-static int queue_place(const void *a, const void *b)
-{
-	const struct queue_order *x = a, *y = b;
-
-	if (x->sw != y->sw)
-		return x->sw < y->sw ? -1 : 1;
-	if (x->port != y->port)
-		return x->port < y->port ? -1 : 1;
-	return x->queue < y->queue ? -1 : x->queue > y->queue;
-}
-
-static int more_queue(const void *a, const void *b)
-{
-	const struct queue_order *x = a, *y = b;
-
-	if (x->weight != y->weight)
-		return x->weight > y->weight ? -1 : 1;
-	return queue_place(a, b);
-}
-
-static struct class_sums sums_of(const struct run *r, const struct queue_order *o,
+static struct class_sums sums_of(const struct run *r, const struct queue_sums *o,
 				 const uint8_t of_class[N_CLASSES], const struct pfc_class_stats *s)
 {
 	struct weir_switch *sw = r->fabric->switches[o->sw].sw;
@@ -225,15 +202,16 @@ static struct class_sums sums_of(const struct run *r, const struct queue_order *
 		for (unsigned reason = 0; reason < N_DROP_REASONS; reason++)
 			sums.dropped += ctr_get(&switch_drops(sw, o->port, cls, reason)->packets);
 		sums.pauses = RTE_MAX(sums.pauses, ctr_get(&s[cls].frames));
-		sums.paused_ns = RTE_MAX(sums.paused_ns, metric_paused_ns(&s[cls], r->end_ns));
+		sums.paused_ns = RTE_MAX(sums.paused_ns, pfc_paused_ns(&s[cls], r->end_ns));
 	}
 	return sums;
 }
 
 // Queues with a weight. A queue with losses or PAUSE stands before a queue that only carried much.
-static uint32_t list_queues(const struct run *r, struct queue_order *list)
+static uint32_t list_queues(const struct run *r, struct queue_sums *list, struct order *order)
 {
-	struct queue_order *o = list;
+	struct queue_sums *o = list;
+	uint64_t weight;
 
 	for (uint32_t i = 0; i < r->sc->n_switches; i++) {
 		struct weir_switch *sw = r->fabric->switches[i].sw;
@@ -243,22 +221,23 @@ static uint32_t list_queues(const struct run *r, struct queue_order *list)
 				const struct classify_params *c =
 					&switch_policy(sw)->ports[port].classify;
 
-				*o = (struct queue_order){
+				*o = (struct queue_sums){
 					.sw = i, .port = (uint16_t)port, .queue = (uint16_t)q};
 				o->of_queue = sums_of(r, o, c->class_to_queue,
 						      switch_pfc_rx(sw, port)->stats);
 				o->of_group = sums_of(r, o, c->class_to_pg,
 						      switch_pfc_tx(sw, port)->stats);
-				o->weight = ctr_get(&switch_queue_counters(sw, port, q)->tx_bytes);
+				weight = ctr_get(&switch_queue_counters(sw, port, q)->tx_bytes);
 				if (o->of_queue.dropped + o->of_queue.pauses + o->of_group.pauses)
-					o->weight += UINT64_MAX / 2;
-				o += o->weight != 0;
+					weight += UINT64_MAX / 2;
+				order[o - list] = (struct order){(uint32_t)(o - list), weight};
+				o += weight != 0;
 			}
 	}
 	return (uint32_t)(o - list);
 }
 
-static void queue_cells(struct grid *g, const struct run *r, const struct queue_order *o)
+static void queue_cells(struct grid *g, const struct run *r, const struct queue_sums *o)
 {
 	struct weir_switch *sw = r->fabric->switches[o->sw].sw;
 	const struct queue_counters *c = switch_queue_counters(sw, o->port, o->queue);
@@ -273,51 +252,47 @@ static void queue_cells(struct grid *g, const struct run *r, const struct queue_
 	report_put_count(g, marked);
 	put_value(r, g, EXPR_SHARE, packets == 0 ? 0 : (double)marked / (double)packets);
 	report_put_count(g, o->of_group.pauses);
-	put_value(r, g, EXPR_TIME, o->of_group.paused_ns);
+	put_value(r, g, EXPR_TIME, (double)o->of_group.paused_ns);
 	report_put_count(g, o->of_queue.pauses);
-	put_value(r, g, EXPR_TIME, o->of_queue.paused_ns);
+	put_value(r, g, EXPR_TIME, (double)o->of_queue.paused_ns);
 	report_put_count(g, o->of_queue.dropped);
 }
 
-static void queues_grid(const struct run *r, report_grid_fn *emit, FILE *out)
+static void queues_grid(const struct run *r, grid_emit_fn *emit, FILE *out)
 {
-	struct queue_order *list = calloc((size_t)r->sc->n_ports * N_QUEUES + 1, sizeof(*list));
-	uint32_t n, shown;
+	size_t most = (size_t)r->sc->n_ports * N_QUEUES + 1;
+	struct queue_sums *list = calloc(most, sizeof(*list));
+	struct order *order = calloc(most, sizeof(*order));
+	uint32_t n = 0, shown;
 	struct grid g;
 
-	if (list == NULL || r->end_ns == 0) {
-		free(list);
-		return;
-	}
-	n = list_queues(r, list);
-	shown = n > MAX_ROWS ? MAX_ROWS : n;
+	if (list != NULL && order != NULL && r->end_ns != 0)
+		n = list_queues(r, list, order);
+	shown = take_heaviest(order, n);
 	grid_init(
 		&g, "queues of switches (PAUSE out: of the priority group with the same number)",
 		"queue|Gb/s|of line|longest|marked|share|PAUSE out|pausing|PAUSE in|paused|dropped",
 		1);
-	if (shown < n) {
-		qsort(list, n, sizeof(*list), more_queue);
-		qsort(list, shown, sizeof(*list), queue_place);
+	if (shown < n)
 		grid_note(&g, "the %u of %u queues with losses or pauses, or the most bytes", shown,
 			  n);
-	}
 	for (uint32_t i = 0; i < shown; i++) {
 		grid_row(&g);
-		queue_cells(&g, r, &list[i]);
+		queue_cells(&g, r, &list[order[i].i]);
 	}
-	emit(&g, out);
-	grid_fini(&g);
+	grid_end(&g, emit, out, 0);
 	free(list);
+	free(order);
 }
 
 // ---- expectations
 
-static void expectations_grid(const struct run *r, report_grid_fn *emit, FILE *out)
+static void expectations_grid(const struct run *r, grid_emit_fn *emit, FILE *out)
 {
 	struct grid g;
 
 	grid_init(&g, "expectations", "|expectation|expected|measured|tolerance", 5);
-	for (uint32_t i = 0; i < measure_n_expects(r->measure); i++) {
+	for (uint32_t i = 0; i < r->sc->n_expects; i++) {
 		struct measure_verdict v = measure_expect(r->measure, i);
 
 		grid_row(&g);
@@ -327,8 +302,7 @@ static void expectations_grid(const struct run *r, report_grid_fn *emit, FILE *o
 		grid_put(&g, "%s", v.measured);
 		grid_put(&g, "%s", v.tolerance);
 	}
-	emit(&g, out);
-	grid_fini(&g);
+	grid_end(&g, emit, out, 0);
 	grid_init(&g, "metrics", "metric|value", 1);
 	for (uint32_t i = 0; i < measure_n_asked(r->measure); i++) {
 		struct measure_verdict v = measure_asked(r->measure, i);
@@ -337,11 +311,10 @@ static void expectations_grid(const struct run *r, report_grid_fn *emit, FILE *o
 		grid_put(&g, "%s", v.source.text);
 		grid_put(&g, "%s", v.measured);
 	}
-	emit(&g, out);
-	grid_fini(&g);
+	grid_end(&g, emit, out, 0);
 }
 
-void report_grids(const struct run *r, report_grid_fn *emit, FILE *out)
+void report_grids(const struct run *r, grid_emit_fn *emit, FILE *out)
 {
 	hosts_grid(r, emit, out);
 	flows_grid(r, emit, out);
@@ -384,23 +357,6 @@ void report_head(const struct run *r, FILE *out)
 		      out);
 }
 
-// Of lossless classes, for one reason.
-static uint64_t lossless_dropped(const struct run *r, unsigned reason)
-{
-	uint64_t n = 0;
-
-	for (uint32_t i = 0; i < r->sc->n_switches; i++) {
-		struct weir_switch *sw = r->fabric->switches[i].sw;
-		const struct policy *pol = switch_policy(sw);
-
-		for (unsigned port = 0; port < pol->n_ports; port++)
-			for (unsigned cls = 0; cls < N_CLASSES; cls++)
-				if (pol->ports[port].classify.lossless >> cls & 1)
-					n += ctr_get(&switch_drops(sw, port, cls, reason)->packets);
-	}
-	return n;
-}
-
 static void losses(const struct run *r, FILE *out)
 {
 	const char *before = "no frame of a lossless class was lost for want of buffer; dropped: ";
@@ -421,7 +377,7 @@ static void losses(const struct run *r, FILE *out)
 	}
 	// Dead links and watchdogs drop frames, too.
 	for (unsigned reason = 0; reason < N_DROP_REASONS; reason++) {
-		n = lossless_dropped(r, reason);
+		n = report_lossless_dropped(r, reason);
 		if (n == 0)
 			continue;
 		fprintf(out, "%s%" PRIu64 " %s", before, n, drop_info[reason].name);
@@ -472,7 +428,7 @@ static void undone(const struct run *r, FILE *out)
 
 void report_foot(const struct run *r, FILE *out)
 {
-	uint32_t n = measure_n_expects(r->measure), passed = 0, open = 0;
+	uint32_t n = r->sc->n_expects, passed = 0, open = 0;
 	char text[256];
 
 	report_why_line(r, out);
@@ -504,15 +460,10 @@ void report_foot(const struct run *r, FILE *out)
 
 static void print_part(const struct run *r, void (*part)(const struct run *r, FILE *out), FILE *out)
 {
-	char *text = NULL;
-	size_t len;
-	FILE *f = open_memstream(&text, &len);
+	char *text = report_part(r, part);
 
-	if (f == NULL)
-		return;
-	part(r, f);
-	fclose(f);
-	print_folded(out, text, terminal_width(out));
+	if (text != NULL)
+		print_folded(out, text, terminal_width(out));
 	free(text);
 }
 

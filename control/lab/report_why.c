@@ -78,7 +78,7 @@ static char *chain_text(const struct run *r, const struct chain_finding *f)
 	return text;
 }
 
-static void findings_grid(const struct run *r, report_grid_fn *emit, FILE *out)
+static void findings_grid(const struct run *r, grid_emit_fn *emit, FILE *out)
 {
 	const struct chain *c = &r->fabric->chain->chain;
 	uint32_t *order = ranked(r), shown = c->n > MAX_ROWS ? MAX_ROWS : c->n;
@@ -108,8 +108,7 @@ static void findings_grid(const struct run *r, report_grid_fn *emit, FILE *out)
 	if (shown < c->n)
 		grid_note(&g, "and %u more, in report.json%s", c->n - shown,
 			  c->left_out == 0 ? "" : "; others were too many to be kept");
-	emit(&g, out);
-	grid_fini(&g);
+	grid_end(&g, emit, out, 0);
 	free(order);
 }
 
@@ -176,7 +175,7 @@ static void read_storm(const struct run *r, const struct place *p, uint64_t v[N_
 	       N_STORM_FIELDS * sizeof(*v));
 }
 
-static void storms_grid(const struct run *r, report_grid_fn *emit, FILE *out)
+static void storms_grid(const struct run *r, grid_emit_fn *emit, FILE *out)
 {
 	uint64_t v[N_STORM_FIELDS];
 	uint32_t n = 0;
@@ -198,13 +197,10 @@ static void storms_grid(const struct run *r, report_grid_fn *emit, FILE *out)
 			else
 				grid_put(&g, "%" PRIu64, v[i]);
 	}
-	if (n > MAX_ROWS)
-		grid_note(&g, "and %u more, in report.json", n - MAX_ROWS);
-	emit(&g, out);
-	grid_fini(&g);
+	grid_end(&g, emit, out, n > MAX_ROWS ? n - MAX_ROWS : 0);
 }
 
-void report_why(const struct run *r, report_grid_fn *emit, FILE *out)
+void report_why(const struct run *r, grid_emit_fn *emit, FILE *out)
 {
 	findings_grid(r, emit, out);
 	storms_grid(r, emit, out);
@@ -288,7 +284,7 @@ static char *silences_text(const struct ipcc_counters *c)
 	return text;
 }
 
-static void queues_grid(const struct run *r, report_grid_fn *emit, FILE *out)
+static void queues_grid(const struct run *r, grid_emit_fn *emit, FILE *out)
 {
 	uint32_t n_rows = 0;
 	struct grid g;
@@ -320,10 +316,7 @@ static void queues_grid(const struct run *r, report_grid_fn *emit, FILE *out)
 		grid_put(&g, "%s", silent == NULL ? "" : silent);
 		free(silent);
 	}
-	if (n_rows > MAX_ROWS)
-		grid_note(&g, "and %u more, in report.json", n_rows - MAX_ROWS);
-	emit(&g, out);
-	grid_fini(&g);
+	grid_end(&g, emit, out, n_rows > MAX_ROWS ? n_rows - MAX_ROWS : 0);
 }
 
 static uint64_t dropped(const struct flow_totals *t)
@@ -332,7 +325,7 @@ static uint64_t dropped(const struct flow_totals *t)
 	       t->pairing.dropped_dreq + t->pairing.dropped_age + t->pairing.dropped_static;
 }
 
-static void pairs_grid(const struct run *r, report_grid_fn *emit, FILE *out)
+static void pairs_grid(const struct run *r, grid_emit_fn *emit, FILE *out)
 {
 	struct grid g;
 
@@ -356,11 +349,10 @@ static void pairs_grid(const struct run *r, report_grid_fn *emit, FILE *out)
 		report_put_count(&g, dropped(&t));
 		report_put_count(&g, t.pairing.wrong_port);
 	}
-	emit(&g, out);
-	grid_fini(&g);
+	grid_end(&g, emit, out, 0);
 }
 
-void report_cnps(const struct run *r, report_grid_fn *emit, FILE *out)
+void report_cnps(const struct run *r, grid_emit_fn *emit, FILE *out)
 {
 	queues_grid(r, emit, out);
 	pairs_grid(r, emit, out);

@@ -152,13 +152,6 @@ static void scale_log(struct scale *s)
 	s->unit = "";
 }
 
-// An axis of values that never come near 0 does not begin there, when they are no rates or bytes:
-// of an index between 0.98 and 1 the rest is of no use.
-static bool from_zero(const struct svg_axis *a, double lo, double hi)
-{
-	return lo >= 0 && (a->unit == EXPR_RATE || a->unit == EXPR_BYTES || lo < hi * 0.8);
-}
-
 static struct scale scale_of(const struct svg_plot *p, uint32_t n_series, bool is_x)
 {
 	const struct svg_axis *a = is_x ? &p->x : &p->y;
@@ -176,7 +169,10 @@ static struct scale scale_of(const struct svg_plot *p, uint32_t n_series, bool i
 		scale_log(&s);
 		return s;
 	}
-	if (!is_x && from_zero(a, s.lo, s.hi))
+	// An axis of values that never come near 0 does not begin there, when they are no rates or
+	// bytes: of an index between 0.98 and 1 the rest is of no use.
+	if (!is_x && s.lo >= 0 &&
+	    (a->unit == EXPR_RATE || a->unit == EXPR_BYTES || s.lo < s.hi * 0.8))
 		s.lo = 0;
 	if (s.hi <= s.lo)
 		s.hi = s.lo + s.factor;

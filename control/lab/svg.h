@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Line charts as SVG 1.1 text: axes with units as people write them, legend, up to SVG_MAX_SERIES
 // lines, for reports. The same values give the same bytes. Pure but for printing; knows nothing of
-// the lab but the units of expr_func.h.
+// the lab but the units of expr.h.
 //
 // Colours are those of Okabe and Ito, which people with any colour vision tell apart; lines beyond
 // are dashed. A line with more points than the picture has columns is drawn as the range of each
@@ -11,7 +11,7 @@
 #include <stdint.h>
 #include <stdio.h>
 
-#include "control/lab/expr_func.h"
+#include "control/lab/expr.h"
 
 enum { SVG_MAX_SERIES = 14 };
 

@@ -8,7 +8,7 @@
 
 #include "control/config/model.h"
 #include "control/config/schema.h"
-#include "control/lab/expr_func.h"
+#include "control/lab/expr.h"
 #include "control/lab/scenario_int.h"
 #include "control/manual/pages.h"
 

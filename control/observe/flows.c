@@ -113,6 +113,11 @@ static int64_t trend_bytes(const struct ipcc_counters *c)
 #define FACTS_AT struct at
 #include "control/observe/facts.def"
 
+struct value flows_value(enum fact_id f, const struct at *a)
+{
+	return fact_value(f, a);
+}
+
 // ---- the answers
 
 void show_flow_sums(const struct show *s, struct json_object *out)

@@ -100,7 +100,7 @@ static struct pfc_counts pfc_counts_now(const struct observe *o, unsigned port, 
 
 	return (struct pfc_counts){
 		.frames = ctr_get(&st->frames), .transitions = ctr_get(&st->transitions),
-		.duration_ns = ctr_get(&st->duration_ns) + pfc_pause_so_far(st, now_ns)};
+		.duration_ns = pfc_paused_ns(st, now_ns)};
 }
 
 static struct pfc_counts pauses_since_clear(const struct at *a, enum pfc_dir dir)
@@ -326,6 +326,12 @@ static void show_version(const struct show *s, struct json_object *out)
 	     &(struct at){.s = s, .o = s->o, .pol = policy_of(s->o)});
 }
 
+static void pauses_read(struct at *a)
+{
+	for (unsigned dir = 0; dir < N_PFC_DIRS; dir++)
+		a->pauses[dir] = pauses_since_clear(a, dir);
+}
+
 // A port and its queue, class and group i.
 static struct at part_at(const struct show *s, unsigned port, unsigned i)
 {
@@ -334,8 +340,7 @@ static struct at part_at(const struct show *s, unsigned port, unsigned i)
 	a.qc = switch_queue_counters(s->o->sw, port, i);
 	a.pgc = switch_pg_counters(s->o->sw, port, i);
 	a.pg = switch_pg_state(s->o->sw, port, i);
-	for (unsigned dir = 0; dir < N_PFC_DIRS; dir++)
-		a.pauses[dir] = pauses_since_clear(&a, dir);
+	pauses_read(&a);
 	return a;
 }
 
@@ -516,15 +521,47 @@ static void show_fdb(const struct show *s, struct json_object *out)
 	port_rows(s, out, FACTS_FDB_PORTS);
 }
 
-void observe_facts(struct observe *o, struct json_object *row, const enum fact_id *facts,
+#define IS_OF(list) (f >= F_##list##_FIRST && f <= F_##list##_LAST)
+
+struct value observe_value(struct weir_switch *sw, enum fact_id f, unsigned port, unsigned i,
+			   uint64_t now_ns)
+{
+	static const struct flow_totals start;
+	struct observe o = {.sw = sw, .time_scale = 1};
+	const struct show s = {.o = &o, .flags = OBSERVE_RAW, .now_ns = now_ns, .real_ns = now_ns};
+	struct at a = at_port(&s, port, i);
+
+	if (IS_OF(QUEUES)) {
+		a.qc = switch_queue_counters(sw, port, i);
+	} else if (IS_OF(PGS)) {
+		a.pgc = switch_pg_counters(sw, port, i);
+		a.pg = switch_pg_state(sw, port, i);
+	} else if (IS_OF(PFC)) {
+		pauses_read(&a);
+	} else if (IS_OF(POOLS)) {
+		a.pool = switch_pool(sw, i);
+	} else if (IS_OF(WATCHDOG) || IS_OF(GUARD)) {
+		if (IS_OF(WATCHDOG))
+			a.watchdog = switch_watchdog(sw, port, i);
+		return storms_value(f, &a);
+	} else if (IS_OF(IPCC)) {
+		a.ipcc = switch_ipcc(sw, port, i);
+		a.qc = switch_queue_counters(sw, port, i);
+		return flows_value(f, &a);
+	} else if (IS_OF(FLOW_TABLE) || IS_OF(PAIRING)) {
+		switch_flow_totals(sw, &o.flow_base);
+		a.totals = &o.flow_base;
+		a.totals_base = &start;
+		return flows_value(f, &a);
+	}
+	return fact_value(f, &a);
+}
+
+void observe_facts(struct weir_switch *sw, struct json_object *row, const enum fact_id *facts,
 		   unsigned port, unsigned i, uint64_t now_ns)
 {
-	const struct show s = {.o = o, .flags = OBSERVE_RAW, .real_ns = now_ns,
-			       .now_ns = model_time_ns(o->time_scale, now_ns)};
-	const struct at a = part_at(&s, port, i);
-
 	for (; *facts != F_NONE; facts++)
-		emit_fact(row, *facts, fact_value(*facts, &a));
+		emit_fact(row, *facts, observe_value(sw, *facts, port, i, now_ns));
 }
 
 // ---- the balance
@@ -652,6 +689,8 @@ struct json_object *observe_rows(struct observe *o, const char *what, int port, 
 }
 
 // ---- samples, and the values at the last clear
+
+const struct port_baseline baseline_zero;
 
 int observe_create(struct weir_switch *sw, struct observe **out)
 {

@@ -51,9 +51,15 @@ void observe_clear(struct observe *o, uint64_t now_ns);
 // there is no such kind. port: its index or OBSERVE_ALL_PORTS.
 struct json_object *observe_show(struct observe *o, const char *what, int port, uint64_t now_ns);
 
-// Adds chosen facts of one list to a row, counted since the start; `facts` ends with F_NONE. Of the
-// lists ports, queues, pfc and pgs: i is the queue, class or group. Rates are 0 unless sampled.
-void observe_facts(struct observe *o, struct json_object *row, const enum fact_id *facts,
+// The value of a fact at an instant of model time, counted since the start. Of the lists ports,
+// queues, pfc and pgs i is the queue, class or group; of watchdog the class, of guard the rule, of
+// ipcc the queue, of pools the pool. Of flow_table and pairing port and i mean nothing. Facts that
+// are rates have no value here.
+struct value observe_value(struct weir_switch *sw, enum fact_id f, unsigned port, unsigned i,
+			   uint64_t now_ns);
+
+// Adds such values to a row; `facts` ends with F_NONE.
+void observe_facts(struct weir_switch *sw, struct json_object *row, const enum fact_id *facts,
 		   unsigned port, unsigned i, uint64_t now_ns);
 
 enum observe_flags {

@@ -70,9 +70,7 @@ struct observe {
 		struct worker_rates rates;
 	} *worker;
 	struct flow_totals flow_base;
-	// All 0: the values at the start, for readers that ignore clears.
-	struct port_baseline zero;
-	struct worker_counters worker_zero;
+	struct worker_counters worker_zero; // the values at the start, as baseline_zero
 	struct rate_clock clock;
 };
 
@@ -148,12 +146,14 @@ struct at {
 	uint64_t now_ns, rate_bps, seq, wall_ns;
 };
 
+extern const struct port_baseline baseline_zero; // the start, for readers that ignore clears
+
 static inline struct at at_port(const struct show *s, unsigned port, unsigned i)
 {
 	const struct policy *pol = policy_of(s->o);
 
 	return (struct at){.s = s, .o = s->o, .pol = pol, .pp = &pol->ports[port],
-			   .base = s->flags & OBSERVE_RAW ? &s->o->zero : &s->o->port[port].base,
+			   .base = s->flags & OBSERVE_RAW ? &baseline_zero : &s->o->port[port].base,
 			   .pc = switch_port_counters(s->o->sw, port),
 			   .has = &switch_port(s->o->sw, port)->facts, .cell = pol->cell.bytes,
 			   .port = port, .i = i};
@@ -167,12 +167,14 @@ static inline struct at at_port(const struct show *s, unsigned port, unsigned i)
 typedef void show_fn(const struct show *s, struct json_object *out);
 
 // storms.c
+struct value storms_value(enum fact_id f, const struct at *a);
 show_fn show_watchdog, show_guard, show_causes;
 
 // settings.c
 show_fn show_vlan, show_qos, show_pfc_status, show_ecn, show_buffers_config;
 
 // flows.c
+struct value flows_value(enum fact_id f, const struct at *a);
 show_fn show_ipcc, show_flow_sums;
 
 static inline const char *port_name(const struct observe *o, unsigned port)

@@ -174,6 +174,11 @@ static uint64_t cause_paused_us(const struct at *a)
 #define FACTS_AT struct at
 #include "control/observe/facts.def"
 
+struct value storms_value(enum fact_id f, const struct at *a)
+{
+	return fact_value(f, a);
+}
+
 // ---- the answers
 
 void show_watchdog(const struct show *s, struct json_object *out)

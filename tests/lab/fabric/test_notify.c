@@ -183,9 +183,9 @@ static void a_queue_that_rises_is_seen_at_its_instant(void **state)
 	assert_true(queue.t_ns < 500 * US);
 	assert_true(any.t_ns == queue.t_ns);
 	assert_true(other.t_ns == UINT64_MAX);
-	watch_crossing_end(r.f, &queue);
-	watch_crossing_end(r.f, &any);
-	watch_crossing_end(r.f, &other);
+	watch_end(&queue);
+	watch_end(&any);
+	watch_end(&other);
 	assert_true(TAILQ_EMPTY(&r.f->switches[S1].crossings));
 	rig_free(&r);
 
@@ -201,7 +201,7 @@ static void a_queue_that_rises_is_seen_at_its_instant(void **state)
 	watch_crossing(r.f, &queue);
 	rig_run(&r, r.f->clock.now_ns + 20 * US);
 	assert_true(queue.t_ns == UINT64_MAX);
-	watch_crossing_end(r.f, &queue);
+	watch_end(&queue);
 	rig_free(&r);
 }
 
@@ -225,9 +225,9 @@ static void the_first_cut_of_a_rate_is_seen(void **state)
 	assert_in_range(any.t_ns, crossing.t_ns + 1 * US, crossing.t_ns + 10 * US);
 	assert_in_range(h2.t_ns, any.t_ns, 1 * MS);
 	assert_true(h4.t_ns == UINT64_MAX); // it receives
-	watch_cut_end(r.f, &any);
-	watch_cut_end(r.f, &h2);
-	watch_cut_end(r.f, &h4);
+	watch_end(&any);
+	watch_end(&h2);
+	watch_end(&h4);
 	assert_true(TAILQ_EMPTY(&r.f->cuts));
 	rig_free(&r);
 }

@@ -92,11 +92,11 @@ static void a_pause_that_lasts_counts_as_far_as_it_went(void **state)
 
 	(void)state;
 	ctr_add(&s.duration_ns, 1000);
-	assert_true(metric_paused_ns(&s, 9000) == 1000);
+	assert_true(pfc_paused_ns(&s, 9000) == 1000);
 	gauge_set(&s.since_ns, 5000);
 	gauge_set(&s.until_ns, 8000);
-	assert_true(metric_paused_ns(&s, 6000) == 2000);
-	assert_true(metric_paused_ns(&s, 9000) == 4000);
+	assert_true(pfc_paused_ns(&s, 6000) == 2000);
+	assert_true(pfc_paused_ns(&s, 9000) == 4000);
 }
 
 static void axes_step_by_1_2_or_5(void **state)
@@ -150,7 +150,7 @@ static void tables_leave_empty_columns_out(void **state)
 		"<tr><td>leaf&lt;1&gt;</td><td class=\"n\">5.25</td><td class=\"n\"></td></tr>\n"
 		"</table>\n<p>3 more</p>\n");
 	free(text);
-	grid_fini(&g);
+	arena_fini(&g.arena);
 }
 
 int main(void)
