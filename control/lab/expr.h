@@ -152,7 +152,8 @@ void expr_func_docs(FILE *out);
 
 // ---- texts and trees
 enum { EXPR_MAX_LEAVES = 65536, EXPR_MAX_TEXT = 1024, EXPR_VALUE_LEN = 64 };
-// Digits of a printed quantity: as a rule, at most as asked for, and as many as tell any two apart.
+// Digits of a printed quantity: as a rule, the most that a user may set, and enough to tell any two
+// values apart.
 enum { EXPR_DIGITS = 4, EXPR_MAX_DIGITS = 15, EXPR_ALL_DIGITS = 17 };
 
 // What may be named. Strings and arrays outlive what is parsed with them.

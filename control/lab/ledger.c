@@ -188,7 +188,7 @@ static enum nic_pair verdict(const struct fabric *f, const struct cnp_record *r)
 	uint32_t ip, i;
 
 	if (flow_key_addresses(&r->key, src, dst) != 4)
-		return NIC_PAIR_WRONG; // no host speaks IPv6
+		return NIC_PAIR_WRONG; // hosts have IPv4 only
 	// Addresses follow one another in the order of the hosts.
 	ip = be32_get(src);
 	i = f->sc->n_hosts == 0 ? 0 : ip - hosts[0].ip;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// What control keeps of switches while a fabric runs, for metrics and reports: storms, bytes of
-// paired flows, and notifications. Single thread.
+// Records of the switches of a running fabric, for metrics and reports: storms, bytes of paired
+// flows, and notifications. Single thread.
 #pragma once
 
 #include <stdbool.h>
@@ -10,9 +10,9 @@
 #include "dataplane/switch_flows.h"
 
 // ---- storms
-// What the watchdogs of a fabric's switches said, with the exact times: storms detected, restored
-// and escalated, in the order in which control heard of them. Filled by the fabric's control from
-// events; read by metrics and reports. Single thread.
+// The events of the watchdogs of a fabric's switches, with the exact times: storms detected,
+// restored and escalated, in the order in which control received them. The fabric's control adds
+// them; metrics and reports read them.
 
 enum storm_what { STORM_DETECTED, STORM_RESTORED, STORM_ESCALATED, N_STORM_WHAT };
 
@@ -48,9 +48,8 @@ bool storm_log_nth(const struct storm_log *l, const struct storm_pick *p, uint64
 
 // ---- bytes of paired flows
 // Bytes that entered a switch in flows whose sender's queue pair was known meanwhile, and in the
-// others. The switch counts bytes of a flow and knows its pair now; the book looks at all flows at
-// each sample and adds up what they have grown by. Control thread only; it is kept from when
-// somebody first asks.
+// others. The switch counts bytes of a flow and knows its pair now. At each sample flow_book_look
+// reads all flows and adds the bytes since the last sample. The first reader begins the account.
 //
 //   at both looks     the pair that it had at both, of the same source
 //   first seen        static, cm, read: known before its data came. Others: as none
@@ -79,12 +78,12 @@ void flow_book_fini(struct flow_book *b);
 
 // ---- notifications
 // Whether each notification that a switch sent was for the queue pair it should be for: the fabric
-// knows what a switch can only infer. Every record of a CNP is held, at the instant of the step in
-// which it was sent, against the NIC of the flow's source. Single thread; changes nothing there.
+// knows what a switch can only infer. Every record of a CNP is compared, at the instant of the step
+// in which it was sent, with the NIC of the flow's source. Single thread; changes nothing there.
 //
 //   right   the queue pair named is the one whose peer is the flow's receiver
-//   late    it was, and its number is nobody's since: nobody is hurt
-//   wrong   anything else: an innocent would be slowed down. It must not happen.
+//   late    it was, and no queue pair has its number since: no sender slows down
+//   wrong   anything else: another sender would slow down. It must not happen.
 
 struct fabric;
 struct scenario;

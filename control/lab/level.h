@@ -49,7 +49,7 @@ void level_switch_stepped(struct fabric *f, uint32_t sw);
 // ---- instants
 // Instants that are seen exactly, not by samples: when a queue's length first rose above kmin, and
 // when a reaction point first lowered its rate. Whoever wants to know one lends a struct watch for
-// as long as it waits. The fabric calls it after each step of a switch that somebody watches, and
+// as long as it waits. The fabric calls it after each step of a switch that has watches, and
 // from its NICs. Single thread.
 
 struct watch {

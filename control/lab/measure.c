@@ -10,7 +10,7 @@
 #include "dataplane/units.h"
 
 // One function of a text while it is measured: opened at the beginning of its window, sampled,
-// closed at the end, then asked for its values. Expectations have one window, records one after the
+// closed at the end, then its values are read. Expectations have one window, records one after the
 // other.
 //
 //   leaf_open -> leaf_sample ... -> leaf_close -> values
@@ -118,7 +118,7 @@ void sample_set_clear(struct sample_set *s)
 	s->sum = 0;
 }
 
-enum { MAX_ASKED = 64 };
+enum { MAX_METRICS = 64 };
 
 struct text {
 	struct sc_text source;
@@ -136,8 +136,8 @@ struct measure {
 	struct arena arena;
 	struct expr_names names;
 	struct expr_set set;
-	struct text *records, *expects, asked[MAX_ASKED];
-	uint32_t n_asked;
+	struct text *records, *expects, metrics[MAX_METRICS];
+	uint32_t n_metrics;
 	uint32_t n_recorded; // leaves of records: the first ones of the set
 	// While it runs.
 	struct metric_world world;
@@ -281,16 +281,16 @@ static uint32_t most_of_leaf(const void *arg, uint32_t leaf)
 	return first->kind == OBJ_CONN && first->conn == UINT32_MAX ? UINT32_MAX : l->n_objects;
 }
 
-int measure_ask(struct measure *m, const char *text, struct diag_sink *s)
+int measure_add_metric(struct measure *m, const char *text, struct diag_sink *s)
 {
 	const char *shown = schema_shown(&m->arena, text);
 	const struct sc_text source = {
 		.text = arena_text(&m->arena, text, strlen(text)),
 		.at = {1, 1, arena_printf(&m->arena, "--metric '%s'", shown)}};
-	struct text *t = &m->asked[m->n_asked];
+	struct text *t = &m->metrics[m->n_metrics];
 
-	if (m->n_asked == MAX_ASKED) {
-		diag_add(s, DIAG_ERROR, source.at, NULL, "more than %d", MAX_ASKED);
+	if (m->n_metrics == MAX_METRICS) {
+		diag_add(s, DIAG_ERROR, source.at, NULL, "more than %d", MAX_METRICS);
 		return -EINVAL;
 	}
 	m->set.sink = s;
@@ -305,7 +305,7 @@ int measure_ask(struct measure *m, const char *text, struct diag_sink *s)
 			 shown);
 		return -EINVAL;
 	}
-	m->n_asked++;
+	m->n_metrics++;
 	return 0;
 }
 
@@ -721,7 +721,7 @@ int measure_finish(struct measure *m, uint64_t end_ns)
 		struct measure_leaf *l = &m->leaves[i];
 
 		leaf_close(m, l, end_ns);
-		// Control hears of storms a little later than they happen.
+		// Control receives the events of storms a little later than they happen.
 		for (uint32_t k = 0; k < l->n && l->closed && l->leaf->fn->method == BY_STORM; k++)
 			l->values[k] = leaf_value(m, l, k);
 	}
@@ -763,15 +763,15 @@ struct measure_verdict measure_expect(const struct measure *m, uint32_t i)
 	return out;
 }
 
-uint32_t measure_n_asked(const struct measure *m)
+uint32_t measure_n_metrics(const struct measure *m)
 {
-	return m->n_asked;
+	return m->n_metrics;
 }
 
 // Of a list the first value: jain, mean, min and max make one of several.
-struct measure_verdict measure_asked(const struct measure *m, uint32_t i)
+struct measure_verdict measure_metric(const struct measure *m, uint32_t i)
 {
-	const struct text *t = &m->asked[i];
+	const struct text *t = &m->metrics[i];
 	struct expr_env env = env_of(m);
 	struct measure_verdict out = {.source = t->source,
 				      .known = is_known(m, t->e),

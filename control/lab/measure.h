@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Numbers of a run: what `record:` and `expect:` ask for. Expressions (expr.h) are parsed before
-// the run, mistakes with their place, which tells what has to be read when; during the run counters
+// The numbers of a run that `record:` and `expect:` name. Expressions (expr.h) are parsed before
+// the run, and mistakes have their place. During the run counters
 // are read at the edges of windows and queue lengths at every sample; afterwards expressions are
 // evaluated. Single thread; a run repeats to the byte.
 //
@@ -19,9 +19,9 @@ __attribute__((warn_unused_result)) int measure_create(const struct scenario *sc
 						       struct measure **out, struct diag_sink *s);
 // Digits of the texts of verdicts, at least; EXPR_DIGITS at first.
 void measure_set_digits(struct measure *m, unsigned digits);
-// A further expression, of `--metric`, whose value the report gives. 0, -EINVAL with the sink
+// One more expression, of `--metric`, whose value the report gives. 0, -EINVAL with the sink
 // filled.
-__attribute__((warn_unused_result)) int measure_ask(struct measure *m, const char *text,
+__attribute__((warn_unused_result)) int measure_add_metric(struct measure *m, const char *text,
 						    struct diag_sink *s);
 // Schedules the reading of counters on the fabric's clock; after traffic_start. 0, -ENOMEM.
 __attribute__((warn_unused_result)) int measure_start(struct measure *m, struct fabric *f,
@@ -40,9 +40,9 @@ struct measure_verdict {
 };
 struct measure_verdict measure_expect(const struct measure *m, uint32_t i);
 
-// Of measure_ask: only source, known, unit, value and measured are set.
-uint32_t measure_n_asked(const struct measure *m);
-struct measure_verdict measure_asked(const struct measure *m, uint32_t i);
+// Of measure_add_metric: only source, known, unit, value and measured are set.
+uint32_t measure_n_metrics(const struct measure *m);
+struct measure_verdict measure_metric(const struct measure *m, uint32_t i);
 
 // Histograms of `record:`, one for each object.
 uint32_t measure_n_histograms(const struct measure *m);

@@ -620,7 +620,7 @@ static bool is_among(uint32_t host, const uint32_t *hosts, uint32_t n)
 	return false;
 }
 
-// Data of a READ come from the one that is asked; both ends of operations send and receive.
+// The responder sends the data of a READ. Both ends of a service send and receive.
 bool metric_host_is(const struct scenario *sc, uint32_t host, enum expr_who who)
 {
 	for (uint32_t i = 0; i < sc->n_flows && who != WHO_EVERYBODY; i++) {

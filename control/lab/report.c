@@ -27,7 +27,7 @@ int report_folder(const char *dir)
 
 	if ((size_t)snprintf(path, sizeof(path), "%s/.", dir) >= sizeof(path))
 		return -ENAMETOOLONG;
-	// Each folder on the way, too; what cannot be made is told by what lies below it.
+	// Each folder on the way, too; the folder below reports one that cannot be made.
 	for (char *slash = path; (slash = strchr(slash + 1, '/')) != NULL; *slash = '/') {
 		*slash = '\0';
 		mkdir(path, 0777);
@@ -286,8 +286,8 @@ const char *report_word(const struct measure_verdict *v)
 	return v->pass ? "PASS" : "FAIL";
 }
 
-// An experiment that is about loss, or wrong notifications, says so: then its expectation decides.
-static bool speaks_of(const struct run *r, const char *function)
+// An experiment about loss, or wrong notifications, has an expectation of it, which then decides.
+static bool expects_of(const struct run *r, const char *function)
 {
 	for (uint32_t i = 0; i < r->sc->n_expects; i++)
 		if (strstr(measure_expect(r->measure, i).source.text, function) != NULL)
@@ -312,11 +312,11 @@ bool report_passed(const struct run *r)
 			return false;
 	return !r->broken_off && !r->fabric->out_of_memory &&
 	       fabric_balanced(r->fabric, text, sizeof(text)) &&
-	       (speaks_of(r, "lossless_drops") || report_lossless_drops(r) == 0) &&
+	       (expects_of(r, "lossless_drops") || report_lossless_drops(r) == 0) &&
 	       // An expectation of wrong_cnps sees what switches decided wrongly. It does not hide
 	       // what only hosts saw.
 	       (report_wrong_cnps(r) == 0 ||
-		(speaks_of(r, "wrong_cnps") && r->fabric->cnps->all.wrong != 0));
+		(expects_of(r, "wrong_cnps") && r->fabric->cnps->all.wrong != 0));
 }
 
 // ---- JSON: names are those of `weirctl show --json` where they say the same (counters.md). Whole
@@ -369,8 +369,8 @@ static void put_verdicts(const struct run *r, struct json_object *out)
 		row_text(row, "tolerance", v.tolerance);
 	}
 	list = list_in(out, "metrics");
-	for (uint32_t i = 0; i < measure_n_asked(r->measure); i++) {
-		struct measure_verdict v = measure_asked(r->measure, i);
+	for (uint32_t i = 0; i < measure_n_metrics(r->measure); i++) {
+		struct measure_verdict v = measure_metric(r->measure, i);
 		struct json_object *row = row_in(list);
 
 		row_text(row, "metric", v.source.text);

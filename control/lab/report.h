@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What a run leaves behind: a table for people, JSON for programs, and into --out a CSV of the
+// The report of a run: a table for people, JSON for programs, and into --out a CSV of the
 // series, SVG plots and one self-contained HTML page. Everything but the table's speed line is the
 // same byte for byte whenever the scenario and the seed are. Control thread only; after
 // measure_finish.
@@ -21,7 +21,7 @@ struct run {
 	uint64_t wall_ns, busy_ns; // real and processor time it took: for the speed line only
 };
 
-// Every expectation, the balances, no lossless drop and no wrong CNP that no expectation speaks of,
+// Every expectation, the balances, no lossless drop and no wrong CNP that no expectation names,
 // memory enough.
 bool report_passed(const struct run *r);
 // It has flows, and no frame was sent.

@@ -304,8 +304,8 @@ static void expectations_grid(const struct run *r, grid_emit_fn *emit, FILE *out
 	}
 	grid_end(&g, emit, out, 0);
 	grid_init(&g, "metrics", "metric|value", 1);
-	for (uint32_t i = 0; i < measure_n_asked(r->measure); i++) {
-		struct measure_verdict v = measure_asked(r->measure, i);
+	for (uint32_t i = 0; i < measure_n_metrics(r->measure); i++) {
+		struct measure_verdict v = measure_metric(r->measure, i);
 
 		grid_row(&g);
 		grid_put(&g, "%s", v.source.text);

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// What a run found: why there was PAUSE, what the watchdogs did, what switches told senders and
-// whether that was right, and whether retransmission timers were too short.
+// What a run found: why there was PAUSE, what the watchdogs did, which notifications switches sent
+// and whether they were right, and whether retransmission timers were too short.
 #include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>

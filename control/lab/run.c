@@ -161,7 +161,7 @@ static int prepare(struct run *r, const struct lab_args *a, struct diags *d)
 	if (r->measure != NULL)
 		measure_set_digits(r->measure, r->digits);
 	for (unsigned i = 0; r->measure != NULL && i < a->metrics.n; i++)
-		err |= measure_ask(r->measure, a->metrics.texts[i], &s);
+		err |= measure_add_metric(r->measure, a->metrics.texts[i], &s);
 	diag_finish(&s, d);
 	return err == 0 ? LAB_DONE : LAB_MISUSED;
 }
