@@ -519,7 +519,7 @@ static void max_rates_limit_something(const struct subject *x)
 		if ((uint64_t)rate->n > fastest)
 			WARN(x->s, rate,
 			     "%s is above %s, the speed of the fastest port of the profile: the "
-			     "rate limits nothing" CURE "lower or remove it",
+			     "rate has no effect" CURE "lower or remove it",
 			     UNIT_TEXT(UNIT_RATE, rate->n), UNIT_TEXT(UNIT_RATE, (int64_t)fastest));
 	}
 }

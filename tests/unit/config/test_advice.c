@@ -122,7 +122,7 @@ static void a_max_rate_above_the_speed_is_warned_of(void **state)
 	static const struct row rows[] = {
 		{PORT "profiles: {q: {classes: {0: {max_rate: 2G}}}}\n",
 		 "t:2:40: warning: profiles.q.classes.0.max_rate: 2G is above 1G, the speed of the"
-		 " fastest port of the profile: the rate limits nothing: lower or remove it\n"},
+		 " fastest port of the profile: the rate has no effect: lower or remove it\n"},
 		{PORT "profiles: {q: {classes: {0: {max_rate: 1G}}}}\n", ""},
 		{TWO_PORTS "profiles: {q: {classes: {0: {max_rate: 2G}}}}\n", ""},
 	};
@@ -130,7 +130,7 @@ static void a_max_rate_above_the_speed_is_warned_of(void **state)
 		"ports: [{name: a, device: \"wire:a\", profile: q}]\n"
 		"profiles: {q: {classes: {0: {max_rate: 2G}}}}\n",
 		"t:2:40: warning: profiles.q.classes.0.max_rate: 2G is above 1G, the speed of the"
-		" fastest port of the profile: the rate limits nothing: lower or remove it\n"};
+		" fastest port of the profile: the rate has no effect: lower or remove it\n"};
 	const struct port_facts facts = {.speed_bps = 1000000000, .pfc_rx = true, .pfc_tx = true};
 
 	(void)state;
