@@ -160,7 +160,8 @@ void admission_settle(struct worker *w)
 	struct pg_pools pools;
 	unsigned port;
 
-	// The books of others are another core's cache lines: not read twice in a loop but for XON.
+	// The accounts of other workers are cache lines of other cores. A loop reads them twice
+	// only for XON.
 	if (any || !w->refreshed)
 		admission_refresh(w);
 	if (!any)

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The books of arrival: what the priority groups of a port are charged and given back, and when a
-// group enters and leaves XOFF. Where a frame is charged, and whether its group enters XOFF, is
+// The accounts of arrival: what the priority groups of a port are charged and given back, and when
+// a group enters and leaves XOFF. Where a frame is charged, and whether its group enters XOFF, is
 // decided by pg_decide (qos/pg.h). What follows from XOFF for the peer is pause.h. Called by the
 // worker that owns the port of arrival, the sole accountant of its groups.
 #pragma once
@@ -32,7 +32,7 @@ bool admission_replicated(struct worker *w, struct port *p, struct frame *f, uns
 
 // Gives back cells of frames that left, or were dropped at egress. Called by any worker.
 void admission_release(struct worker *w, unsigned in_port, unsigned pg, uint32_t cells);
-// Settles, then lets groups leave XOFF that may; once per loop.
+// Settles the accounts. Then the groups that may leave XOFF leave it. Once per loop.
 void admission_settle(struct worker *w);
 // The worker has taken a new policy.
 void admission_new_policy(struct worker *w);

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// What a worker tells the control thread: fixed-size records over an SPSC ring. The worker never
-// formats; control turns a record into a log line. A full ring counts `events_lost`.
+// What a worker reports to the control thread: fixed-size records over an SPSC ring. The worker
+// formats nothing; control turns a record into a log line. A full ring counts `events_lost`.
 #pragma once
 
 #include <stdint.h>

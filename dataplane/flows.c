@@ -143,7 +143,8 @@ static bool is_first_response(const struct pkt_info *pkt)
 	return op == RC_READ_RESPONSE_FIRST || op == RC_READ_RESPONSE_ONLY;
 }
 
-// All that it tells is its PSN. The first response to a READ request tells its flow's peer.
+// A plain frame says nothing but its PSN. The first response to a READ request shows the peer of
+// its flow.
 static inline bool is_plain(const struct member *m, const struct frame *f,
 			    const struct pkt_info *pkt)
 {
@@ -255,9 +256,8 @@ static uint32_t read_psns(const struct frame *f, const struct pkt_info *pkt)
 	return n != 0 ? n : 1;
 }
 
-// A flow is of the kind of its frames that tells most: its PSNs are those of requests as soon as it
-// has any.
-static inline bool tells_more(uint8_t kind, uint8_t than)
+// A flow gets the highest kind of its frames: its PSNs are those of requests as soon as it has any.
+static inline bool outranks(uint8_t kind, uint8_t than)
 {
 	static const uint8_t worth[] = {
 		[FLOW_DATAGRAM] = 0,
@@ -331,7 +331,7 @@ static void count_slowly(struct worker *w, uint32_t id, const struct member *m,
 	if (m->role == ROCE_ROLE_READ_REQUEST)
 		p.n_psns = read_psns(f, pkt);
 	p.may_skip = m->role == ROCE_ROLE_READ_RESPONSE && is_first_response(pkt);
-	if (tells_more(kind, known))
+	if (outranks(kind, known))
 		change_kind(w, id, kind, &p);
 	if (!same || kind == FLOW_DATAGRAM)
 		p.n_psns = 0;

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// What features want of a worker's loop, beside the frames (fate.h): a turn at fixed points of the
-// loop, and a time at which the loop must look again. One line a feature and point; a feature that
-// is off costs one test. Called by the worker's loop only.
+// What features do in a worker's loop, beside the frames (fate.h): calls at fixed points of the
+// loop, and the time at which the loop must look again. One line a feature and point; a feature
+// that is off costs one test. Called by the worker's loop only.
 #pragma once
 
 #include "dataplane/flows.h"

@@ -74,7 +74,7 @@ static struct ipcc_flow read_flow(const struct worker *w, const struct flow *f, 
 {
 	return (struct ipcc_flow){
 		.bps = bps,
-		.told_ns = gauge_get(&f->cnp_ns),
+		.notified_ns = gauge_get(&f->cnp_ns),
 		.cut_q16 = relaxed_get(&f->cut_q16),
 		.paired = may_use(w, flow_pair_of(gauge_get(&f->pair))),
 		.datagram = is_datagram(f),
@@ -83,8 +83,8 @@ static struct ipcc_flow read_flow(const struct worker *w, const struct flow *f, 
 
 // ---- sending, by the flow's owner
 
-// Those of the latest data frame. The PCP is that of the class in each of them: where a service tag
-// ends, the customer tag alone says on that the CNP need not wait behind data.
+// Gives the CNP the tags of the latest data frame. Each tag has the PCP of the CNP's class: behind
+// the end of a service tag, only the customer tag shows the class of the CNP.
 static void tag_like(struct cnp *c, const struct flow *f, unsigned pcp)
 {
 	const uint16_t tci[CNP_MAX_TAGS] = {f->tci, f->inner_tci};
@@ -146,18 +146,18 @@ static void keep_record(struct worker *w, const struct flow *f, const struct cnp
 		ctr_inc(&w->flows->records_lost);
 }
 
-// What the CNP before has cut, if that can still be seen; and what there is to be cut now, if it
-// was measured over a whole interval.
+// Learns how much the previous CNP has cut, if the rates still show it. Stores the present rate if
+// it was measured over a whole interval.
 static void learn(const struct worker *w, struct flow *f, const struct cnp_record *why,
 		  const struct ipcc_params *p)
 {
 	uint64_t since_ns = w->now_ns - gauge_get(&f->cnp_ns);
 	uint16_t cut_q16 = relaxed_get(&f->cut_q16);
 
-	if (f->told_bps != 0 && why->whole && since_ns <= LEARN_GAPS * p->min_gap_ns)
-		cut_q16 = ipcc_learn_cut(cut_q16, f->told_bps, why->flow_bps);
+	if (f->notified_bps != 0 && why->whole && since_ns <= LEARN_GAPS * p->min_gap_ns)
+		cut_q16 = ipcc_learn_cut(cut_q16, f->notified_bps, why->flow_bps);
 	relaxed_set(&f->cut_q16, cut_q16);
-	f->told_bps = why->whole ? why->flow_bps : 0;
+	f->notified_bps = why->whole ? why->flow_bps : 0;
 }
 
 // The flow's sender is to get a CNP. Returns what prevents that; CNP_SILENT_NONE: the CNP was sent.
@@ -167,14 +167,14 @@ static enum cnp_silence send_cnp(struct worker *w, struct flow *f, const struct 
 	struct flow_pair pair = flow_pair_of(gauge_get(&f->pair));
 	unsigned port = flow_way_of(gauge_get(&f->way)).in_port;
 	struct port *out = worker_port(w, port);
-	uint64_t told_ns = gauge_get(&f->cnp_ns);
+	uint64_t notified_ns = gauge_get(&f->cnp_ns);
 	struct cnp c;
 
 	if (is_datagram(f))
 		return CNP_SILENT_DATAGRAM;
 	if (!may_use(w, pair))
 		return CNP_SILENT_UNPAIRED;
-	if (told_ns != 0 && w->now_ns - told_ns < p->min_gap_ns)
+	if (notified_ns != 0 && w->now_ns - notified_ns < p->min_gap_ns)
 		return CNP_SILENT_GAP;
 	if (!p->enabled || !out->up)
 		return CNP_SILENT_NO_ROOM;
@@ -206,8 +206,8 @@ static void flow_judged(struct worker *w, struct flow *f, enum cnp_silence verdi
 
 // ---- notes
 
-// The flow is another worker's. Why it is silent is told only where that is news: of those that are
-// not chosen there may be many at each look.
+// The flow belongs to another worker. A note about a flow without a CNP is sent only if the reason
+// is new: at each look many flows may not be chosen.
 static void send_note(struct worker *w, const struct view *l, unsigned i)
 {
 	uint64_t ref = l->fed[i].flow;
@@ -364,15 +364,15 @@ static void choose(struct worker *w, struct view *l)
 		l->generation[i] = flow_generation(f);
 		l->flows[i] = read_flow(w, f, l->fed[i].bps);
 	}
-	l->why.told = (uint16_t)ipcc_choose(l->params, l->why.quadrant, l->why.excess_bps, l->flows,
-					    l->n, w->now_ns);
+	l->why.notified = (uint16_t)ipcc_choose(l->params, l->why.quadrant, l->why.excess_bps,
+						l->flows, l->n, w->now_ns);
 }
 
-static void tell(struct worker *w, struct view *l)
+static void notify_chosen(struct worker *w, struct view *l)
 {
 	struct ipcc_counters *c = &l->rt->c;
 
-	ctr_add(&c->told, l->why.told);
+	ctr_add(&c->notified, l->why.notified);
 	for (unsigned i = 0; i < l->n; i++) {
 		uint64_t ref = l->fed[i].flow;
 		uint8_t verdict = l->flows[i].verdict;
@@ -400,7 +400,7 @@ static void look_at(struct worker *w, const struct port *p, unsigned q, uint64_t
 	if (l.why.quadrant == IPCC_NONE)
 		return;
 	choose(w, &l);
-	tell(w, &l);
+	notify_chosen(w, &l);
 }
 
 static void look(struct worker *w, struct port *p)
@@ -459,13 +459,13 @@ void notify_run_now(struct worker *w)
 bool notify_spares_flow(const struct worker *w, const struct frame *f)
 {
 	const struct ipcc_params *p = params_of(w, f->out_port, f->queue);
-	uint64_t told_ns;
+	uint64_t notified_ns;
 
 	if (!p->enabled || p->spare_ns == 0 || frame_flow(f) == FLOW_NONE)
 		return false;
-	told_ns = gauge_get(&flow_at(w, ref_of(w, f))->cnp_ns);
+	notified_ns = gauge_get(&flow_at(w, ref_of(w, f))->cnp_ns);
 	// Another worker's clock may be a little ahead of ours.
-	if (told_ns == 0 || (w->now_ns > told_ns && w->now_ns - told_ns >= p->spare_ns))
+	if (notified_ns == 0 || (w->now_ns > notified_ns && w->now_ns - notified_ns >= p->spare_ns))
 		return false;
 	ctr_inc(&ipcc_of(worker_port(w, f->out_port), f->queue)->c.spared);
 	return true;

@@ -33,28 +33,28 @@ void peer_pause_on_frame(struct worker *w, struct port *p, const struct rte_mbuf
 	}
 }
 
-// ---- words of the driver
+// ---- early records of the driver
 
 void peer_pause_init(struct port *p)
 {
-	struct port_pause word = {0};
+	struct port_pause rec = {0};
 
-	p->early_pause = p->ops->pause != NULL && p->ops->pause(p->drv, 0, &word);
+	p->early_pause = p->ops->pause != NULL && p->ops->pause(p->drv, 0, &rec);
 }
 
-static void take_words(struct port *p, uint8_t lossless)
+static void take_records(struct port *p, uint8_t lossless)
 {
-	struct port_pause word = {0};
+	struct port_pause rec = {0};
 
 	for (unsigned c = 0; p->early_pause && c < N_CLASSES; c++)
-		if (!(p->pause_classes >> c & 1) && p->ops->pause(p->drv, c, &word))
-			p->pause_seq[c] = word.seq;
+		if (!(p->pause_classes >> c & 1) && p->ops->pause(p->drv, c, &rec))
+			p->pause_seq[c] = rec.seq;
 	p->pause_classes = lossless;
 }
 
 void peer_pause_new_policy(struct port *p)
 {
-	take_words(p, p->pol->pfc.lossless);
+	take_records(p, p->pol->pfc.lossless);
 }
 
 void peer_pause_forget(struct port *p)
@@ -62,30 +62,30 @@ void peer_pause_forget(struct port *p)
 	uint8_t lossless = p->pause_classes;
 
 	p->pause_classes = 0;
-	take_words(p, lossless);
+	take_records(p, lossless);
 }
 
 // Several frames may have come since the last look: the latest says how long, all are counted.
-static void act(struct worker *w, struct port *p, unsigned c, const struct port_pause *word)
+static void act(struct worker *w, struct port *p, unsigned c, const struct port_pause *rec)
 {
 	struct pfc_times times = {.enable = (uint8_t)(1u << c)};
-	uint32_t n = word->seq - p->pause_seq[c];
+	uint32_t n = rec->seq - p->pause_seq[c];
 
-	times.quanta[c] = word->quanta;
+	times.quanta[c] = rec->quanta;
 	pfc_rx_frame(&p->pol->pfc, &p->pfc_rx, &times, w->now_ns);
 	if (unlikely(p->stormed != 0))
 		storm_on_pause(w, p, &times);
 	ctr_add(&p->pfc_rx.stats[c].frames, n - 1);
 	ctr_add(&p->c.early_pauses, n);
-	p->pause_seq[c] = word->seq;
+	p->pause_seq[c] = rec->seq;
 }
 
 void peer_pause_look(struct worker *w, struct port *p)
 {
 	for_each_bit (c, p->pol->pfc.lossless) {
-		struct port_pause word = {0};
+		struct port_pause rec = {0};
 
-		if (p->ops->pause(p->drv, c, &word) && word.seq != p->pause_seq[c])
-			act(w, p, c, &word);
+		if (p->ops->pause(p->drv, c, &rec) && rec.seq != p->pause_seq[c])
+			act(w, p, c, &rec);
 	}
 }

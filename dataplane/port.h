@@ -80,7 +80,7 @@ struct __rte_cache_aligned port {
 	uint8_t backlog; // bitmap of queues that hold a frame
 	uint8_t xoff_pgs; // bitmap of groups in XOFF
 	bool up, guard, driver_wakes;
-	bool early_pause; // the driver's words pause, not the frames in its ring
+	bool early_pause; // the driver's early records pause, not the frames in its ring
 	// Storms (storm.c), bitmaps of classes, all 0 nearly always.
 	uint8_t stormed; // in recovery, whatever the action
 	uint8_t unprotected; // neither obey nor send PFC: most of those, and all that control wants
@@ -112,8 +112,8 @@ struct __rte_cache_aligned port {
 	const struct switch_port *device; // as last taken over; NULL: the first is still there
 	uint8_t mac[6]; // of the device
 	// Early PFC (peer_pause.c).
-	uint8_t pause_classes; // whose words are acted upon
-	uint32_t pause_seq[N_CLASSES]; // of the driver's words, as last acted upon
+	uint8_t pause_classes; // whose records are acted upon
+	uint32_t pause_seq[N_CLASSES]; // of the driver's records, as last acted upon
 	// Storms.
 	uint8_t watched; // bitmap of classes
 	uint8_t pfc_off; // classes that control wants unprotected

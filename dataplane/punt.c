@@ -55,14 +55,14 @@ void punt_frame(struct worker *w, struct port *p, const struct frame *f,
 	fate_consumed(p, f->m);
 }
 
-bool punt_may_ask(struct worker *w, const struct port *p)
+bool punt_may_request(struct worker *w, const struct port *p)
 {
-	return may_punt(w, p, PUNT_ASK);
+	return may_punt(w, p, PUNT_HOP_REQUEST);
 }
 
-bool punt_ask(struct worker *w, const struct port *p, const struct neighbour_ask *ask)
+bool punt_request(struct worker *w, const struct port *p, const struct neighbour_request *ask)
 {
-	return rte_ring_sp_enqueue_elem(w->l3->punt[p->no]->ring[PUNT_ASK],
+	return rte_ring_sp_enqueue_elem(w->l3->punt[p->no]->ring[PUNT_HOP_REQUEST],
 					(void *)(uintptr_t)ask, sizeof(*ask)) == 0;
 }
 

@@ -13,9 +13,9 @@
 void punt_frame(struct worker *w, struct port *p, const struct frame *f,
 		const struct pkt_info *pkt);
 // Whether the port may give control another destination.
-bool punt_may_ask(struct worker *w, const struct port *p);
+bool punt_may_request(struct worker *w, const struct port *p);
 // Gives control an address that a frame from the port wants. False: the port's ring is full.
-bool punt_ask(struct worker *w, const struct port *p, const struct neighbour_ask *ask);
+bool punt_request(struct worker *w, const struct port *p, const struct neighbour_request *ask);
 // A frame to the group of the Configuration Testing Protocol. True: it is a probe of this switch
 // and ends here. Control knows whether the switch really sent it (switch_loop.c). Probes of other
 // switches go on: a loop may lead through this one.

@@ -282,7 +282,7 @@ static bool request_due(const struct router *r, const struct hop_request *slot, 
 // False: the port's ring is full.
 static bool request(struct router *r, uint8_t port, const struct policy_addr *a)
 {
-	return punt_ask(r->w, r->p, &(struct neighbour_ask){.addr = *a, .port = port});
+	return punt_request(r->w, r->p, &(struct neighbour_request){.addr = *a, .port = port});
 }
 
 static struct policy_addr addr_of(const uint8_t *l3, uint8_t kind)
@@ -310,7 +310,7 @@ static void request_hops(struct router *r, const uint8_t *l3, uint8_t kind, stru
 	bool given = true;
 	uint32_t group;
 
-	if (!request_due(r, slot, dst) || !punt_may_ask(r->w, r->p))
+	if (!request_due(r, slot, dst) || !punt_may_request(r->w, r->p))
 		return;
 	group = group_of(r, l3, kind);
 	for (uint32_t i = 0; group != 0 && i < r->table->groups[group - 1].n; i++) {

@@ -144,8 +144,8 @@ void switch_say(struct weir_switch *sw, enum event_type type, unsigned port, uin
 		uint64_t b);
 // How often it looks at links and at what drivers lost; 100 ms unless said.
 void switch_poll_drivers_every(struct weir_switch *sw, uint64_t every_ns);
-// The next step asks the drivers for their links, however short ago it did: for one who knows
-// that a link has changed.
+// The next step asks the drivers for their links, however short ago the last time was. For a caller
+// who knows that a link has changed.
 void switch_links_changed(struct weir_switch *sw);
 
 // Requests of control that the owner acknowledges after it has acted: *_done turns true.

@@ -148,7 +148,7 @@ void change_end(struct weir_switch *sw, const struct policy_change *c)
 }
 
 // Whether all that was sent before the port's pauses has arrived.
-static bool port_is_silent(const struct weir_switch *sw, const struct policy_change *c,
+static bool port_has_stopped(const struct weir_switch *sw, const struct policy_change *c,
 			   unsigned port, uint64_t now_ns)
 {
 	uint64_t response_ns = response_ns_of(sw->policy_mem, c->next, port);
@@ -165,13 +165,13 @@ static bool port_is_silent(const struct weir_switch *sw, const struct policy_cha
 	return true;
 }
 
-static bool all_are_silent(const struct weir_switch *sw, const struct policy_change *c,
+static bool all_have_stopped(const struct weir_switch *sw, const struct policy_change *c,
 			   uint64_t now_ns)
 {
 	if (!switch_request_done(sw, c->request))
 		return false;
 	for (unsigned i = 0; i < sw->n_ports; i++)
-		if (switch_link_up(sw, i) && !port_is_silent(sw, c, i, now_ns))
+		if (switch_link_up(sw, i) && !port_has_stopped(sw, c, i, now_ns))
 			return false;
 	return true;
 }
@@ -219,7 +219,7 @@ static bool loops_done(const struct weir_switch *sw, const struct policy_change 
 
 static void advance(struct weir_switch *sw, struct policy_change *c, uint64_t now_ns)
 {
-	if (c->stage == CHANGE_PAUSING && all_are_silent(sw, c, now_ns)) {
+	if (c->stage == CHANGE_PAUSING && all_have_stopped(sw, c, now_ns)) {
 		expect_receiving(sw, c);
 		c->stage = CHANGE_RECEIVING;
 	} else if (c->stage == CHANGE_RECEIVING && loops_done(sw, c)) {

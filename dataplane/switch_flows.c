@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Control's side of the flow tables: their memory, what is in them, and an operator's word about
+// Control's side of the flow tables: their memory, their contents, and an operator's orders about
 // pairs.
 #include "dataplane/switch_flows.h"
 
@@ -126,7 +126,7 @@ void flows_control(struct weir_switch *sw)
 		order(sw, &o->pairs[o->next++]);
 }
 
-int switch_pair_tell(struct weir_switch *sw, const struct known_pair *k)
+int switch_order_pair(struct weir_switch *sw, const struct known_pair *k)
 {
 	if (!has_table(sw))
 		return -ENOTSUP;
@@ -137,7 +137,7 @@ int switch_pair_tell(struct weir_switch *sw, const struct known_pair *k)
 	return 0;
 }
 
-bool switch_pairs_told(const struct weir_switch *sw, uint64_t *found)
+bool switch_pair_orders_done(const struct weir_switch *sw, uint64_t *found)
 {
 	bool all = true;
 
@@ -160,7 +160,7 @@ static bool names(const struct policy *p, const struct flow_key *key)
 	return false;
 }
 
-// What control still has to say of a policy before is said first, unless there is no memory for it.
+// Orders of an earlier policy go first, unless there is no memory for them.
 static bool make_room(struct pair_orders *o, uint32_t n)
 {
 	struct known_pair *grown;

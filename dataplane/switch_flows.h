@@ -71,7 +71,7 @@ const struct port_flow_counters *switch_port_flows(const struct weir_switch *sw,
 struct ipcc_counters {
 	ctr_t looks[N_QUADRANTS];
 	ctr_t muted; // looks that were left out: the queue was paused
-	ctr_t told; // flows chosen, also those whose owner then sent none
+	ctr_t notified; // flows chosen, also those whose owner then sent none
 	ctr_t silences[N_CNP_SILENCES]; // flows that were not
 	ctr_t spared; // frames that were not marked because a CNP for their flow had just been sent
 	gauge_t len_bytes, kmax_bytes, share_q16, excess_bps, quadrant; // at the last look
@@ -86,12 +86,12 @@ const struct ipcc_counters *switch_ipcc(const struct weir_switch *sw, unsigned p
 unsigned switch_cnp_records(struct weir_switch *sw, struct cnp_record *out, unsigned n);
 uint64_t switch_cnp_records_lost(const struct weir_switch *sw);
 
-// An operator's word, to all workers: k->qp FLOW_NONE forgets. 0, -ENOTSUP (no flow table),
-// -EAGAIN (too many at once).
-int switch_pair_tell(struct weir_switch *sw, const struct known_pair *k);
+// An operator's order about a pair, to all workers: k->qp FLOW_NONE forgets the pair. 0, -ENOTSUP
+// (no flow table), -EAGAIN (too many at once).
+int switch_order_pair(struct weir_switch *sw, const struct known_pair *k);
 // True: all workers have taken all orders. *found: orders since the start that forgot a pair, or
 // named a flow without a pair.
-bool switch_pairs_told(const struct weir_switch *sw, uint64_t *found);
+bool switch_pair_orders_done(const struct weir_switch *sw, uint64_t *found);
 
 // ---- parts of create, publish, destroy
 int flows_create(struct weir_switch *sw); // -ENOMEM

@@ -68,11 +68,11 @@ struct hop_request {
 };
 
 // Control takes answers before requests, whatever comes first.
-enum punt_kind { PUNT_ANSWER, PUNT_REQUEST, PUNT_ASK, N_PUNT_KINDS };
+enum punt_kind { PUNT_ANSWER, PUNT_REQUEST, PUNT_HOP_REQUEST, N_PUNT_KINDS };
 
 // The way from a routed port to control (punt.h).
 struct punt_port {
-	struct rte_ring *ring[N_PUNT_KINDS]; // neighbour_frame; PUNT_ASK: neighbour_ask
+	struct rte_ring *ring[N_PUNT_KINDS]; // neighbour_frame; PUNT_HOP_REQUEST: neighbour_request
 	// The port's owner's.
 	struct policer policer[N_PUNT_KINDS], icmp;
 };

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // The control thread's side of the address table: it learns what workers report, moves and ages
-// addresses, and says so. A neighbour can make as many reports as it can send frames. So a turn
-// takes a bounded number of them, and a port makes at most one record of each kind a turn: the
-// first address in full, and how many followed.
+// addresses, and makes records of that. A neighbour can cause as many reports as it can send
+// frames. So each loop of control takes a bounded number of reports, and a port makes at most one
+// record of each kind in a loop: the first address in full, and the number of those that followed.
 #include "dataplane/switch_impl.h"
 
 enum {

@@ -12,7 +12,7 @@
 enum { NAME_LEN = 64, RING_PUNTS = 256, RING_SENDS = 512, RING_COMPACT = 32 };
 
 static_assert(sizeof(struct neighbour_frame) % 4 == 0, "a ring element is whole words");
-static_assert(sizeof(struct neighbour_ask) % 4 == 0, "a ring element is whole words");
+static_assert(sizeof(struct neighbour_request) % 4 == 0, "a ring element is whole words");
 
 // ---- what routing needs beside the policy: made with the first policy that routes
 
@@ -44,7 +44,7 @@ static int punt_create(bool compact, struct punt_port **out)
 	bool all = p != NULL;
 
 	for (unsigned k = 0; p != NULL && k < N_PUNT_KINDS; k++) {
-		p->ring[k] = unnamed_ring(k == PUNT_ASK ? sizeof(struct neighbour_ask)
+		p->ring[k] = unnamed_ring(k == PUNT_HOP_REQUEST ? sizeof(struct neighbour_request)
 							: sizeof(struct neighbour_frame), n);
 		all &= p->ring[k] != NULL;
 	}
@@ -262,9 +262,9 @@ bool switch_next_neighbour_frame(struct weir_switch *sw, struct neighbour_frame 
 	       next_punt(sw, PUNT_REQUEST, out, sizeof(*out));
 }
 
-bool switch_next_ask(struct weir_switch *sw, struct neighbour_ask *out)
+bool switch_next_neighbour_request(struct weir_switch *sw, struct neighbour_request *out)
 {
-	return next_punt(sw, PUNT_ASK, out, sizeof(*out));
+	return next_punt(sw, PUNT_HOP_REQUEST, out, sizeof(*out));
 }
 
 bool switch_send(struct weir_switch *sw, const struct neighbour_frame *f, enum send_kind kind)

@@ -28,7 +28,7 @@ struct neighbour_frame {
 };
 
 // An address on a port's link that a frame wanted to go to and that is not known.
-struct neighbour_ask {
+struct neighbour_request {
 	struct policy_addr addr;
 	uint8_t port;
 	uint8_t spare;
@@ -37,7 +37,7 @@ struct neighbour_ask {
 // Next frame that arrived, and next address that was wanted, since; false: none. Answers come
 // before requests, and the ports take turns.
 bool switch_next_neighbour_frame(struct weir_switch *sw, struct neighbour_frame *out);
-bool switch_next_ask(struct weir_switch *sw, struct neighbour_ask *out);
+bool switch_next_neighbour_request(struct weir_switch *sw, struct neighbour_request *out);
 
 // The worker sends all probes before the first answer.
 enum send_kind { SEND_PROBE, SEND_ANSWER, N_SEND_KINDS };

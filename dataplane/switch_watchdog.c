@@ -3,7 +3,7 @@
 // when there are too many, warns of high PFC rates, and passes on what operators ask for. The
 // owners of the ports detect, recover and discard (storm.h).
 //
-// Control reads the watchdogs' counters in each turn. The records of storms are for the log only.
+// Control reads the watchdogs' counters in each loop. The records of storms are for the log only.
 // An escalation comes at the same storm whether a record is late, lost, or has no room.
 //
 // An escalation is the operator's business from then on: it outlasts reloads, whatever they say of

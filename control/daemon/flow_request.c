@@ -78,7 +78,7 @@ enum pending_verdict flow_request_step(const struct weir_switch *sw, uint64_t fo
 {
 	uint64_t found;
 
-	if (!switch_pairs_told(sw, &found))
+	if (!switch_pair_orders_done(sw, &found))
 		return PENDING_WAIT;
 	*wrong = found != found_before ? NULL
 				       : "no such flow or pair is known; weirctl show flows lists "
@@ -102,5 +102,5 @@ const char *flow_request_pair(struct weir_switch *sw, struct json_object *req, b
 	k.key = flow_key_of(from.family == FAMILY_V6, from.ip, to.ip, (uint32_t)qp, KEY_KNOWN);
 	if (add)
 		k.qp = (uint32_t)sender_qp;
-	return pair_error(switch_pair_tell(sw, &k));
+	return pair_error(switch_order_pair(sw, &k));
 }

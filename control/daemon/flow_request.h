@@ -33,7 +33,7 @@ void flow_requests_emit(struct flow_requests *f, unsigned client, struct weir_sw
 // forgotten, however it was learnt. NULL, or what is wrong.
 const char *flow_request_pair(struct weir_switch *sw, struct json_object *req, bool add);
 
-// A flow del waits until all workers have taken it. found_before: from switch_pairs_told before the
-// order. PENDING_DONE: *wrong is NULL, or says that the flow is unknown.
+// A flow del waits until all workers have taken it. found_before: from switch_pair_orders_done
+// before the order. PENDING_DONE: *wrong is NULL, or says that the flow is unknown.
 enum pending_verdict flow_request_step(const struct weir_switch *sw, uint64_t found_before,
 				       const char **wrong);

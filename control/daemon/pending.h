@@ -37,7 +37,7 @@ struct pending {
 	unsigned port; // PENDING_TX
 	int queue; // PENDING_TX; -1: the whole port
 	bool on; // PENDING_TX
-	uint64_t found; // PENDING_FORGET: switch_pairs_told() before and after
+	uint64_t found; // PENDING_FORGET: switch_pair_orders_done() before and after
 	uint64_t leave_target; // PENDING_TX: bytes the port must have sent
 	bool hold; // PENDING_QUIESCE: admission stays stopped afterwards
 };

@@ -420,7 +420,7 @@ static void on_flow_del(struct requests *r, unsigned client, struct json_object 
 	const char *wrong;
 	uint64_t found;
 
-	switch_pairs_told(r->env.sw, &found);
+	switch_pair_orders_done(r->env.sw, &found);
 	wrong = flow_request_pair(r->env.sw, req, false);
 	if (wrong != NULL) {
 		answer_error(r, client, "%s", wrong);

@@ -203,14 +203,14 @@ static void take_in(struct resolver *r, const struct neighbour_frame *f, uint64_
 void resolver_poll(struct resolver *r, uint64_t now_ns)
 {
 	struct neighbour_frame f;
-	struct neighbour_ask ask;
+	struct neighbour_request ask;
 
 	if (r == NULL || !switch_policy(r->sw)->routes.any)
 		return;
 	r->now_ns = now_ns;
 	for (unsigned i = 0; i < TAKEN_A_LOOP && switch_next_neighbour_frame(r->sw, &f); i++)
 		take_in(r, &f, now_ns);
-	for (unsigned i = 0; i < TAKEN_A_LOOP && switch_next_ask(r->sw, &ask); i++)
+	for (unsigned i = 0; i < TAKEN_A_LOOP && switch_next_neighbour_request(r->sw, &ask); i++)
 		if (port_of(r, ask.port)->routed)
 			neighbour_want(r->table, ask.port, &ask.addr, false, now_ns);
 	neighbour_tick(r->table, now_ns);

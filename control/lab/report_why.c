@@ -441,7 +441,7 @@ static void put_queue(const struct run *r, const struct place *p, struct json_ob
 	for (unsigned k = 0; k < N_QUADRANTS; k++)
 		row_u64(row, looks[k], ctr_get(&c->looks[k]));
 	row_u64(row, "looks_muted", ctr_get(&c->muted));
-	row_u64(row, KEY(IPCC, told), ctr_get(&c->told));
+	row_u64(row, KEY(IPCC, told), ctr_get(&c->notified));
 	row_u64(row, KEY(FLOW_PORTS, cnps_sent), n.sent);
 	row_u64(row, "cnps_late", n.late);
 	row_u64(row, "cnps_wrong", n.wrong);

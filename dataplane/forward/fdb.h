@@ -8,11 +8,11 @@
 // two workers may write it, and either value is right.
 //
 // No port can take the places of the others. Each bridged port has a share of the table, and may
-// use more while nobody needs it. In a full table a new address takes the place of the oldest
-// address of the port that is furthest above its share. A port at its limit loses its own oldest
-// address. In both cases the port's fullest VLAN loses it, so a flood in one VLAN of a trunk takes
-// no place from a VLAN with fewer addresses. The oldest is the first learned that its station has
-// not used since.
+// use more while no other port needs it. In a full table a new address takes the place of the
+// oldest address of the port that is furthest above its share. A port at its limit loses its own
+// oldest address. In both cases the port's fullest VLAN loses it, so a flood in one VLAN of a trunk
+// takes no place from a VLAN with fewer addresses. The oldest is the first learned that its station
+// has not used since.
 //
 // The hash is keyed with a seed that no neighbour knows, and chains what does not fit into a
 // bucket: addresses that are chosen to collide find a place like any other.
@@ -129,8 +129,8 @@ __attribute__((warn_unused_result)) int fdb_init(struct fdb *f, const char *name
 						 uint32_t seed, struct rte_rcu_qsbr *qsbr);
 void fdb_fini(struct fdb *f);
 
-// Control: what the port may have at most, and what nobody takes from it. Learnt addresses beyond
-// the limit are forgotten.
+// Control: how many addresses the port may have at most, and how many no other port can take from
+// it. Learnt addresses beyond the limit are forgotten.
 void fdb_set_port(struct fdb *f, uint8_t port, uint32_t limit, uint32_t share);
 
 // Control: learns or moves an address. 1: moved, 0: new or refreshed, -ENOSPC: full, -EEXIST:

@@ -175,5 +175,5 @@ static inline struct route_slot *route_slot(struct route_cache *c, struct ip_key
 	return &c->slots[h >> 54];
 }
 
-// Lets go of all answers if anything changed since.
+// Invalidates all answers if anything has changed since.
 void route_cache_renew(struct route_cache *c, uint64_t policy_version, uint32_t neighbours_version);

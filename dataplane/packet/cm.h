@@ -46,7 +46,7 @@ struct cm_msg {
 void cm_build(uint8_t mad[CM_MAD_LEN], const struct cm_msg *m);
 
 // What every implementation says in the same place: the message, its ids, queue pair and PSN; all
-// else stays 0. For whoever only listens. len: what is stored of it. False: no such message.
+// else stays 0. For a bystander. len: what is stored of it. False: no such message.
 bool cm_read(const uint8_t *mad, uint32_t len, struct cm_msg *m);
 
 // False when it is no connection management message this endpoint understands.

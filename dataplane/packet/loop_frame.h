@@ -24,6 +24,6 @@ uint16_t loop_frame_build(uint8_t out[LOOP_FRAME_TAGGED_LEN], const uint8_t src_
 			  const struct loop_probe *p);
 
 // off: of the first byte after EtherType and tags. False when the frame is no probe. What it says
-// is the sender's word only. tagged and pcp are not set.
+// is what the sender says. tagged and pcp are not set.
 bool loop_frame_parse(const uint8_t *frame, uint32_t len, uint32_t off, uint16_t ether_type,
 		      struct loop_probe *out);

@@ -141,7 +141,7 @@ static bool ns_read(const struct ipv6_hdr *ip, struct neighbour_msg *m)
 	static const uint8_t group[13] = {0xff, 2, 0, 0, 0, 0, 0, 0, 0, 0, 0, 1, 0xff};
 
 	memcpy(m->sender, ip->src, 16);
-	// A probe for duplicates goes to the group, and has no address to tell (RFC 4861 7.1.1).
+	// A probe for duplicates goes to the group, and has no address (RFC 4861 7.1.1).
 	return !is_zero(m->sender, 16) || (memcmp(ip->dst, group, 13) == 0 && !m->has_mac);
 }
 

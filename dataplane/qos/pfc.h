@@ -66,7 +66,7 @@ static inline uint64_t pfc_paused_ns(const struct pfc_class_stats *s, uint64_t n
 struct pfc_rx_state {
 	uint8_t paused; // bitmap of classes
 	uint8_t ignore_pause; // classes that are not paused whatever the peer says
-	uint64_t until_ns[N_CLASSES]; // how far the peer's last word reaches; 0: it was XON
+	uint64_t until_ns[N_CLASSES]; // the end of the peer's last PAUSE; 0: it was XON
 	struct pfc_class_stats stats[N_CLASSES];
 	ctr_t ignored_lossy, empty_vector;
 };

@@ -3,7 +3,7 @@
 // and when it leaves it. The SAI buffer model as described by Azure (NSDI'23, section 6.2).
 //
 // One accountant per priority group: the worker that owns the ingress port calls everything here.
-// Egress owners only tell it how many cells have left. Pure: plain counts in, a verdict out.
+// Egress owners only report how many cells have left. Pure: plain counts in, a verdict out.
 //
 //   charge, group of class c cells:          release, any order of frames:
 //     1. min       while not in XOFF           1. skid

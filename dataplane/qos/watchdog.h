@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// PFC watchdog of one (port, class): tells a pause that is a storm from one that does its work, and
-// says when the class may obey PFC again. SONiC's pfcwd and NVIDIA's (mode progress), H3C's and
+// PFC watchdog of one (port, class): distinguishes a storm from a useful pause, and says when the
+// class may obey PFC again. SONiC's pfcwd and NVIDIA's (mode progress), H3C's and
 // Huawei's deadlock detection (mode xoff). Pure: pause state and time come in, a verdict goes out.
 // The worker that owns the port calls it and acts (storm.h); control counts storms and
 // escalates (switch_watchdog.c).
@@ -21,8 +21,8 @@
 // TX-disabled, is not paused. It does not decide what a recovery does to frames.
 //
 // A pause lasts from its PAUSE to its end, that instant not included: one that runs out, or is
-// answered by XON, exactly at clock + detect is no storm. Its caller therefore lets pauses end
-// before it asks.
+// answered by XON, exactly at clock + detect is no storm. Its caller therefore ends
+// pauses that have run out before it asks.
 #pragma once
 
 #include <stdbool.h>

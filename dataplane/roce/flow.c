@@ -95,7 +95,7 @@ static void clear(struct flow *f, const struct flow_key *k)
 	f->tci = f->pkey = f->inner_tci = 0;
 	f->tags = 0;
 	f->highest = f->opened = f->oldest = f->psn_before = f->psn_now = 0;
-	f->turn_ns = f->told_bps = 0;
+	f->turn_ns = f->notified_bps = 0;
 	f->reverse = f->acked = FLOW_NONE;
 	relaxed_set(&f->udp_sport, 0);
 	relaxed_set(&f->peer_hint, 0);

@@ -101,7 +101,7 @@ struct __attribute__((aligned(64))) flow {
 	_Atomic uint16_t slot; // its bit in the memory of eliminations
 	_Atomic uint16_t cut_q16; // what a CNP cuts, as learnt; 0: not yet
 	uint64_t turn_ns;
-	uint64_t told_bps; // its rate at the latest CNP
+	uint64_t notified_bps; // its rate at the latest CNP
 	// An odd number of lines spreads the first ones over all sets of a cache; with four of them
 	// all would meet in a quarter of it.
 	uint8_t apart[64];

@@ -58,10 +58,11 @@ static uint64_t cut_of(const struct ipcc_params *p, const struct ipcc_flow *f)
 	return (f->bps >> 16) * cut + ((f->bps & 0xffff) * cut >> 16);
 }
 
-static bool told_lately(const struct ipcc_params *p, const struct ipcc_flow *f, uint64_t now_ns)
+static bool notified_lately(const struct ipcc_params *p, const struct ipcc_flow *f, uint64_t now_ns)
 {
 	// Another worker's clock may be a little ahead of ours.
-	return f->told_ns != 0 && (now_ns < f->told_ns || now_ns - f->told_ns < p->min_gap_ns);
+	return f->notified_ns != 0 &&
+	       (now_ns < f->notified_ns || now_ns - f->notified_ns < p->min_gap_ns);
 }
 
 unsigned ipcc_choose(const struct ipcc_params *p, enum ipcc_quadrant q, uint64_t excess_bps,
@@ -70,7 +71,7 @@ unsigned ipcc_choose(const struct ipcc_params *p, enum ipcc_quadrant q, uint64_t
 	bool few = q == IPCC_FEW_GROWING || q == IPCC_FEW_SHRINKING;
 	// Without an excess a FEW quadrant notifies one flow: any cut covers 1 bit per second.
 	uint64_t want = few && excess_bps == 0 ? 1 : excess_bps, covered = 0;
-	unsigned told = 0, limit = few ? p->few : q == IPCC_MANY ? p->many : 0;
+	unsigned notified = 0, limit = few ? p->few : q == IPCC_MANY ? p->many : 0;
 
 	for (unsigned i = 0; i < n; i++) {
 		struct ipcc_flow *f = &flows[i];
@@ -79,20 +80,20 @@ unsigned ipcc_choose(const struct ipcc_params *p, enum ipcc_quadrant q, uint64_t
 			f->verdict = CNP_SILENT_DATAGRAM;
 		} else if (!f->paired) {
 			f->verdict = CNP_SILENT_UNPAIRED;
-		} else if (told_lately(p, f, now_ns)) {
+		} else if (notified_lately(p, f, now_ns)) {
 			f->verdict = CNP_SILENT_GAP;
 			covered += cut_of(p, f);
 		} else if (covered >= want) {
 			f->verdict = CNP_SILENT_COVERED;
-		} else if (told == limit) {
+		} else if (notified == limit) {
 			f->verdict = CNP_SILENT_QUOTA;
 		} else {
 			f->verdict = CNP_SILENT_NONE;
 			covered += cut_of(p, f);
-			told++;
+			notified++;
 		}
 	}
-	return told;
+	return notified;
 }
 
 uint16_t ipcc_learn_cut(uint16_t cut_q16, uint64_t before_bps, uint64_t after_bps)

@@ -64,7 +64,7 @@ uint64_t ipcc_excess_bps(const struct ipcc_params *p, uint64_t len, int64_t tren
 // A flow that fed the queue, as the chooser needs it.
 struct ipcc_flow {
 	uint64_t bps; // as it fed the queue
-	uint64_t told_ns; // 0: never
+	uint64_t notified_ns; // when its sender last got a CNP; 0: never
 	uint16_t cut_q16; // learnt; 0: not yet
 	bool paired;
 	bool datagram;
@@ -187,7 +187,7 @@ struct cnp_record {
 	uint8_t port, queue; // congested
 	uint8_t quadrant;
 	bool whole; // the rates are of an interval or longer; else the queue was idle before
-	uint16_t rank, told; // it was the rank-th largest flow (from 1); `told` flows got a CNP
+	uint16_t rank, notified; // the rank-th largest flow (from 1); so many flows got a CNP
 	uint32_t share_q16; // shared use / T
 	uint64_t len_bytes, kmin_bytes, kmax_bytes;
 	int64_t trend_bytes;

@@ -245,7 +245,7 @@ void ipcc_check_record(const struct bench *b, const struct cnp_record *r)
 	assert_int_equal(r->kmax_bytes, p->kmax_bytes);
 	assert_int_equal(r->quadrant, ipcc_quadrant(p, r->len_bytes, r->share_q16, r->trend_bytes));
 	assert_int_not_equal(r->quadrant, IPCC_NONE);
-	assert_true(r->told <= (r->quadrant == IPCC_MANY ? p->many : p->few));
+	assert_true(r->notified <= (r->quadrant == IPCC_MANY ? p->many : p->few));
 	assert_true(r->rank >= 1);
 	assert_true(r->dt_ns >= p->interval_ns);
 	assert_int_equal(r->excess_bps, ipcc_excess_bps(p, r->len_bytes, r->trend_bytes, r->dt_ns));

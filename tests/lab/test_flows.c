@@ -527,15 +527,15 @@ static void an_operators_word_waits_for_room_and_is_not_lost(void **state)
 
 	(void)state;
 	k.key = flow_key_v4(0x0a000001, 0x0a000003, 5, KEY_KNOWN);
-	while (switch_pair_tell(b->sw, &k) == 0)
+	while (switch_order_pair(b->sw, &k) == 0)
 		told++;
 	assert_int_equal(told, 1024);
-	assert_int_equal(switch_pair_tell(b->sw, &k), -EAGAIN);
+	assert_int_equal(switch_order_pair(b->sw, &k), -EAGAIN);
 	for (unsigned i = 0; i < 2; i++) {
 		step(b);
 		bench_run(b, 1);
 	}
-	assert_int_equal(switch_pair_tell(b->sw, &k), 0);
+	assert_int_equal(switch_order_pair(b->sw, &k), 0);
 	bench_close(b);
 }
 
@@ -560,16 +560,16 @@ static void to_forget_a_flow_finds_it_or_says_not(void **state)
 		print_message("%s\n", t[i].what);
 		k.key = flow_key_v4(0x0a000001, 0x0a000003, t[i].qp, KEY_KNOWN);
 		if (t[i].tell)
-			assert_int_equal(switch_pair_tell(b->sw, &k), 0);
-		switch_pairs_told(b->sw, &before);
+			assert_int_equal(switch_order_pair(b->sw, &k), 0);
+		switch_pair_orders_done(b->sw, &before);
 		k.qp = FLOW_NONE;
-		assert_int_equal(switch_pair_tell(b->sw, &k), 0);
-		assert_false(switch_pairs_told(b->sw, &found));
+		assert_int_equal(switch_order_pair(b->sw, &k), 0);
+		assert_false(switch_pair_orders_done(b->sw, &found));
 		for (unsigned n = 0; n < 2; n++) {
 			step(b);
 			bench_run(b, 1);
 		}
-		assert_true(switch_pairs_told(b->sw, &found));
+		assert_true(switch_pair_orders_done(b->sw, &found));
 		assert_int_equal(found != before, t[i].found);
 	}
 	bench_close(b);
@@ -587,7 +587,7 @@ static void without_a_table_there_is_nothing_to_see(void **state)
 	assert_int_equal(switch_flows_places(b->sw), 0);
 	assert_int_equal(walk(b).n, 0);
 	assert_int_equal(totals(b).max, 0);
-	assert_int_equal(switch_pair_tell(b->sw, &k), -ENOTSUP);
+	assert_int_equal(switch_order_pair(b->sw, &k), -ENOTSUP);
 	bench_close(b);
 }
 

@@ -231,12 +231,12 @@ static void check_looks(const struct bench *b, uint64_t interval_ns)
 		if (r->t_ns != r[-1].t_ns)
 			assert_true(r->t_ns >= r[-1].t_ns + interval_ns);
 		else
-			assert_int_equal(r->told, r[-1].told);
+			assert_int_equal(r->notified, r[-1].notified);
 	}
 	for (unsigned q = 0; q < N_QUADRANTS; q++)
 		looks += ctr_get(&c->looks[q]);
 	assert_true(looks > 0);
-	assert_int_equal(ctr_get(&c->told), seen.n);
+	assert_int_equal(ctr_get(&c->notified), seen.n);
 }
 
 static void few_are_told_while_the_queue_is_shallow_and_many_when_it_is_deep(void **state)
@@ -257,9 +257,9 @@ static void few_are_told_while_the_queue_is_shallow_and_many_when_it_is_deep(voi
 		n[r->quadrant]++;
 		// 20 Gb/s too much: two halves of 10 Gb/s do not cover it, and three are all.
 		if (r->quadrant == IPCC_MANY && r->queue_bps > 25000000000)
-			assert_int_equal(r->told, 3);
+			assert_int_equal(r->notified, 3);
 		if (r->quadrant != IPCC_MANY)
-			assert_int_equal(r->told, 1);
+			assert_int_equal(r->notified, 1);
 	}
 	assert_int_equal(seen.records[0].quadrant, IPCC_FEW_GROWING);
 	assert_true(n[IPCC_MANY] > 30 && n[IPCC_FEW_SHRINKING] > 10);
@@ -506,7 +506,7 @@ static void flows_of_another_worker_are_told_by_a_note(void **state)
 		n[r->left_by]++;
 		// All that were chosen at a look were told.
 		if (i + 1 == seen.n || r[1].t_ns != r->t_ns)
-			assert_int_equal(i + 1 >= r->told && r[1 - r->told].t_ns == r->t_ns, true);
+			assert_true(i + 1 >= r->notified && r[1 - r->notified].t_ns == r->t_ns);
 	}
 	assert_true(n[0] > 3 && n[1] > 3 && n[3] > 3);
 	assert_int_equal(ctr_get(&ipcc_counters(b)->silences[CNP_SILENT_NO_ROOM]), 0);
@@ -534,7 +534,7 @@ static void a_cut_is_learnt_from_what_cnps_did(void **state)
 		ipcc_settle(b);
 		ipcc_explain(b, &seen);
 		for (unsigned i = 0; i < seen.n && seen.records[i].t_ns < 2000000; i++)
-			told[v] = seen.records[i].told;
+			told[v] = seen.records[i].notified;
 		bench_close(b);
 	}
 	assert_in_range(told[0], 2, 4);

@@ -239,7 +239,7 @@ static void an_operator_tells(struct schedule *s)
 		k.qp = FLOW_NONE;
 	else if (!c->fixed)
 		k = pair_of(pick(s, 2), c->a, c->b, ROCE_QP_STRANGE + 200, 9);
-	(void)switch_pair_tell(s->b->sw, &k);
+	(void)switch_order_pair(s->b->sw, &k);
 	schedule_settle(s);
 }
 

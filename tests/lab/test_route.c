@@ -273,21 +273,21 @@ static void an_unknown_next_hop_is_asked_for_once_and_used_when_it_is_known(void
 {
 	static const uint8_t mac[6] = {2, 0, 0, 0, 0, 6};
 	struct bench *b = router_open(router_routes);
-	struct neighbour_ask ask;
+	struct neighbour_request ask;
 
 	(void)state;
 	for (unsigned i = 0; i < 10; i++)
 		router_send(b, P1, &(struct router_packet){.src = "10.0.1.2", .dst = "10.7.0.1"});
 	router_settle(b);
-	assert_true(switch_next_ask(b->sw, &ask));
+	assert_true(switch_next_neighbour_request(b->sw, &ask));
 	assert_int_equal(ask.port, P6);
 	assert_memory_equal(ask.addr.ip, ((uint8_t[]){10, 0, 6, 77}), 4);
-	assert_false(switch_next_ask(b->sw, &ask));
+	assert_false(switch_next_neighbour_request(b->sw, &ask));
 	// A tenth of a second later it is worth a question again.
 	bench_run(b, 100000000);
 	router_send(b, P1, &(struct router_packet){.src = "10.0.1.2", .dst = "10.7.0.1"});
 	router_settle(b);
-	assert_true(switch_next_ask(b->sw, &ask));
+	assert_true(switch_next_neighbour_request(b->sw, &ask));
 	assert_int_equal(bench_drops(b, DROP_NO_NEIGHBOUR), 11 - POLICY_PORT_WAITING);
 
 	router_neighbour(b, P6, "10.0.6.77", mac);
@@ -306,12 +306,12 @@ static void a_host_on_the_link_is_asked_for_by_its_own_address(void **state)
 {
 	static const uint8_t mac[6] = {2, 0, 0, 0, 0, 0x99};
 	struct bench *b = router_open(router_routes);
-	struct neighbour_ask ask;
+	struct neighbour_request ask;
 
 	(void)state;
 	router_send(b, P1, &(struct router_packet){.src = "fd00:1::2", .dst = "fd00:2::99"});
 	router_settle(b);
-	assert_true(switch_next_ask(b->sw, &ask));
+	assert_true(switch_next_neighbour_request(b->sw, &ask));
 	assert_int_equal(ask.port, P2);
 	assert_int_equal(ask.addr.family, FAMILY_V6);
 	assert_int_equal(ask.addr.ip[15], 0x99);
@@ -475,7 +475,7 @@ static void probes_leave_before_answers(void **state)
 static void a_scan_asks_no_faster_than_the_port_may(void **state)
 {
 	struct bench *b = router_open(router_routes);
-	struct neighbour_ask ask;
+	struct neighbour_request ask;
 	unsigned n = 0;
 	char dst[32];
 
@@ -485,7 +485,7 @@ static void a_scan_asks_no_faster_than_the_port_may(void **state)
 		router_send(b, P1, &(struct router_packet){.src = "10.0.1.2", .dst = dst});
 	}
 	bench_run(b, 200000);
-	while (switch_next_ask(b->sw, &ask))
+	while (switch_next_neighbour_request(b->sw, &ask))
 		n++;
 	assert_int_equal(n, 250);
 	assert_int_equal(bench_drops(b, DROP_NO_NEIGHBOUR), 1000 - POLICY_PORT_WAITING);
@@ -494,10 +494,10 @@ static void a_scan_asks_no_faster_than_the_port_may(void **state)
 
 static unsigned asks_of_10_6_255_1(struct bench *b)
 {
-	struct neighbour_ask ask;
+	struct neighbour_request ask;
 	unsigned n = 0;
 
-	while (switch_next_ask(b->sw, &ask))
+	while (switch_next_neighbour_request(b->sw, &ask))
 		n += memcmp(ask.addr.ip, (uint8_t[]){10, 6, 255, 1}, 4) == 0;
 	return n;
 }

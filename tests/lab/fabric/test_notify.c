@@ -323,7 +323,7 @@ static void bytes_before_a_pair_is_known_are_not_paired(void **state)
 	rig_run(&r, 100 * US);
 	flow_book_look(&book, sw, 100 * US);
 	pair.key = flow_key_v4(0x0a000001 + n.src[0], 0x0a000004, n.peer_qpn[0], KEY_KNOWN);
-	assert_int_equal(switch_pair_tell(sw, &pair), 0);
+	assert_int_equal(switch_order_pair(sw, &pair), 0);
 	rig_run(&r, 200 * US);
 	flow_book_look(&book, sw, 200 * US);
 	assert_int_equal(book.bytes[PAIR_STATIC], 0);

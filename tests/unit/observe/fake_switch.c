@@ -291,13 +291,13 @@ uint64_t switch_cnp_records_lost(const struct weir_switch *sw)
 	return sw->flows.records_lost;
 }
 
-int switch_pair_tell(struct weir_switch *sw, const struct known_pair *k)
+int switch_order_pair(struct weir_switch *sw, const struct known_pair *k)
 {
 	sw->flows.told = *k;
 	return sw->flows.tell_err;
 }
 
-bool switch_pairs_told(const struct weir_switch *sw, uint64_t *found)
+bool switch_pair_orders_done(const struct weir_switch *sw, uint64_t *found)
 {
 	*found = sw->flows.found;
 	return sw->flows.taken;

@@ -16,7 +16,7 @@ static struct cnp_record record(uint32_t qp)
 	return (struct cnp_record){
 		.t_ns = 3ull * SECOND, .key = flow_key_v4(0x0a000001, 0x0a000002, qp, KEY_FLOW),
 		.sender_qp = 0x34, .source = PAIR_ACK, .left_by = 0, .port = 1, .queue = 3,
-		.quadrant = IPCC_MANY, .rank = 2, .told = 5, .len_bytes = 150000,
+		.quadrant = IPCC_MANY, .rank = 2, .notified = 5, .len_bytes = 150000,
 		.kmin_bytes = 5000, .kmax_bytes = 200000, .share_q16 = 1 << 15,
 		.trend_bytes = 4200, .dt_ns = 5000,
 		.excess_bps = 3000000000, .flow_bps = 10000000000, .queue_bps = 40000000000};

@@ -335,7 +335,7 @@ static void notify(struct bench *b)
 	ctr_add(&c->looks[IPCC_FEW_SHRINKING], 3);
 	ctr_add(&c->looks[IPCC_MANY], 4);
 	ctr_add(&c->muted, 5);
-	ctr_add(&c->told, 6);
+	ctr_add(&c->notified, 6);
 	ctr_add(&c->spared, 7);
 	for (unsigned i = 1; i < N_CNP_SILENCES; i++)
 		ctr_add(&c->silences[i], 10 + i);
@@ -402,7 +402,7 @@ static void a_clear_restarts_what_counts_and_not_what_is(void **state)
 
 	notify(b);
 	observe_clear(b->o, 2ull * SECOND);
-	ctr_add(&b->sw->port[1].ipcc[3].told, 1);
+	ctr_add(&b->sw->port[1].ipcc[3].notified, 1);
 	b->sw->flows.totals.made++;
 	data = observe_show(b->o, "ipcc", 1, 2ull * SECOND);
 	r = row(data, "ipcc", 0);

@@ -139,9 +139,9 @@ static struct ipcc_flow flow_of(const struct candidate *c)
 			      .datagram = c->odd == 'd', .verdict = 0xff};
 
 	if (c->odd == 'g')
-		f.told_ns = NOW - params.min_gap_ns + 1;
+		f.notified_ns = NOW - params.min_gap_ns + 1;
 	if (c->odd == 'e')
-		f.told_ns = NOW - params.min_gap_ns;
+		f.notified_ns = NOW - params.min_gap_ns;
 	if (c->odd == 'l')
 		f.cut_q16 = HALF / 2;
 	return f;
@@ -226,7 +226,7 @@ static void a_flow_told_lately_has_its_cut_under_way(void **state)
 
 static void the_clock_of_the_one_who_told_may_be_ahead(void **state)
 {
-	struct ipcc_flow f = {.bps = G, .paired = true, .told_ns = NOW + 3};
+	struct ipcc_flow f = {.bps = G, .paired = true, .notified_ns = NOW + 3};
 
 	(void)state;
 	assert_int_equal(ipcc_choose(&params, IPCC_MANY, G, &f, 1, NOW), 0);
