@@ -471,8 +471,8 @@ bool switch_grace_over(const struct weir_switch *sw, uint64_t token)
 // The owner counts, control reads the counters. A flood of frames makes no flood of events, and
 // nothing depends on a worker's event ring.
 
-enum { LOOK_EVERY_NS = 100000000 };
-static const uint64_t CALM_NS = 5000000000;
+enum { LOOK_EVERY_NS = 100 * MS_NS };
+static const uint64_t CALM_NS = 5ull * SECOND_NS;
 
 // True: *e is to be given out. An event that finds no room is given out at the next look.
 static bool look(struct limit_watch *l, uint64_t frames, uint64_t now_ns, bool *began)

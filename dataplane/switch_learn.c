@@ -17,9 +17,9 @@ static const struct {
 } kinds[N_MAC_NOTICES] = {
 	[MAC_NOTICE_LEARNED] = {EVENT_MAC_LEARNED, 0},
 	[MAC_NOTICE_MOVED] = {EVENT_MAC_MOVED, 0},
-	[MAC_NOTICE_EVICTED] = {EVENT_MAC_EVICTED, 1000000000},
-	[MAC_NOTICE_FLAPPING] = {EVENT_MAC_FLAPPING, 1000000000},
-	[MAC_NOTICE_STICKY] = {EVENT_MAC_STICKY, 1000000000},
+	[MAC_NOTICE_EVICTED] = {EVENT_MAC_EVICTED, SECOND_NS},
+	[MAC_NOTICE_FLAPPING] = {EVENT_MAC_FLAPPING, SECOND_NS},
+	[MAC_NOTICE_STICKY] = {EVENT_MAC_STICKY, SECOND_NS},
 };
 
 // ---- records
@@ -183,7 +183,7 @@ unsigned learn_control(struct weir_switch *sw, uint64_t now_ns, struct event *ev
 unsigned learn_age(struct weir_switch *sw, uint64_t now_ns, struct event *events, unsigned n)
 {
 	struct mac_notice *aged = &sw->learning.aged;
-	uint64_t age_ns = sw->policy_mem->mac_age_s * 1000000000ull;
+	uint64_t age_ns = sw->policy_mem->mac_age_s * (uint64_t)SECOND_NS;
 	uint64_t keys[AGE_A_TURN];
 	unsigned k = fdb_age(&sw->fdb, now_ns, age_ns, keys, AGE_A_TURN);
 

@@ -18,7 +18,7 @@
 #include "dataplane/switch_impl.h"
 
 enum { RING_SENDS = 512, RING_HEARD = 1024, TAGGED_A_ROUND = 16 };
-static const uint64_t PROBE_EVERY_NS = 1000000000, CALM_NS = 5000000000;
+static const uint64_t PROBE_EVERY_NS = SECOND_NS, CALM_NS = 5ull * SECOND_NS;
 
 struct loop_port {
 	uint64_t nonce[2]; // of this round and the one before, by round & 1

@@ -7,6 +7,8 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+#include "dataplane/units.h"
+
 struct policer_params {
 	uint64_t interval_ns; // a token takes this long; 0: every frame passes
 	uint64_t burst_ns; // a full bucket is worth this time
@@ -19,9 +21,8 @@ struct policer {
 // The rate is never exceeded: the time of a token rounds up to whole nanoseconds.
 static inline struct policer_params policer_of(uint32_t frames_per_s, uint32_t burst)
 {
-	enum { POLICER_SECOND_NS = 1000000000 };
 	uint64_t interval_ns =
-		frames_per_s == 0 ? 0 : (POLICER_SECOND_NS + frames_per_s - 1) / frames_per_s;
+		frames_per_s == 0 ? 0 : (SECOND_NS + frames_per_s - 1) / frames_per_s;
 
 	return (struct policer_params){interval_ns, interval_ns * (burst == 0 ? 1 : burst)};
 }
