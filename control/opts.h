@@ -70,3 +70,23 @@ void opt_term(const struct opt *row, const char *blank, char term[OPT_TERM_LEN])
 
 // The options of --help, explained from the column on.
 void opts_help(const struct opts *o, int column, FILE *out);
+
+// ---- a script that completes a program with commands in bash, from its rows
+
+// `usage` is one line per form, and the grammar of completion: words stand for themselves, `a|b`
+// for one of several, WORDS for values (KIND, PORT, QUEUE, CLASS, FILE, and NAME and DIR of an
+// option are known by completion), [..] for what may be left out, `...` for what may be repeated.
+// Options may stand anywhere.
+struct completion_command {
+	const char *name, *usage; // usage: with or without the name of the program
+	unsigned bit; // of enum lab_command_bit; 0: the options are those of its usage
+};
+
+struct completion {
+	const struct opts *opts;
+	const char *kinds; // what KIND stands for
+	const char *options; // before a command
+	bool (*command)(unsigned i, struct completion_command *out); // false: there is none
+};
+
+void completion_script(const struct completion *c, FILE *out);

@@ -4,14 +4,17 @@
 // option codes are those of the IETF's pcapng draft (draft-ietf-opsawg-pcapng). Little-endian on
 // every machine, times in nanoseconds: the same input gives the same bytes.
 //
-// Called by weirctl's only thread. The stream stays the caller's, who decides when to flush it and
-// where an error of the stream is told. It knows nothing of the switch.
+// For weirctl and the lab. The stream stays the caller's: the caller flushes it, and reports an
+// error of the stream.
 #pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 #include <stdio.h>
+
+#include "control/capture_wire.h"
+#include "dataplane/tap.h"
 
 // Of epb_flags, bits 0 and 1.
 enum pcapng_direction { PCAPNG_NO_DIRECTION, PCAPNG_INBOUND, PCAPNG_OUTBOUND };
@@ -49,3 +52,42 @@ __attribute__((warn_unused_result)) bool pcapng_interface(FILE *out,
 __attribute__((warn_unused_result)) bool pcapng_frame(FILE *out, const struct pcapng_frame *f);
 __attribute__((warn_unused_result)) bool pcapng_statistics(FILE *out,
 							   const struct pcapng_statistics *s);
+
+// ---- A captured frame as a block. The `key=value` words of its comment have what only the switch
+// knows of the frame (docs/capture.md has the table):
+//
+//   dir=in class=3
+//   dir=out class=3 queue=3 queue_bytes=48200 mark=ce
+//   dir=out origin=switch
+//   dir=drop class=3 queue=3 queue_bytes=0 reason=egress-tail
+
+enum { CAPTURE_COMMENT_LEN = 160 };
+
+// The comment of a frame.
+void capture_comment(char out[CAPTURE_COMMENT_LEN], const struct capture_record *r);
+
+// Writes a frame. `interface` is the number of its port in the file, from 0. Returns false when the
+// stream has failed.
+__attribute__((warn_unused_result)) bool capture_frame_write(FILE *out, uint32_t interface,
+							     const struct capture_record *r,
+							     const uint8_t *data);
+
+// A frame as a tap saw it, with up to snaplen bytes.
+static inline struct capture_record capture_record_of(const struct tap_record *r, uint32_t snaplen)
+{
+	const struct tap_meta *m = &r->meta;
+
+	return (struct capture_record){
+		.t_ns = r->t_ns,
+		.len = r->len,
+		.captured = r->captured < snaplen ? r->captured : snaplen,
+		.queue_bytes = m->has_queue ? m->queue_bytes : 0,
+		.port = m->port,
+		.direction = m->direction,
+		.cls = m->cls,
+		.queue = m->queue,
+		.flags = (uint8_t)((m->has_queue ? CAPTURE_HAS_QUEUE : 0) |
+				   (m->marked ? CAPTURE_MARKED : 0)),
+		.reason = m->reason,
+	};
+}

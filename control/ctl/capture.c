@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // weirctl capture: begins a capture at the switch, fetches the frames, decides when the capture
 // ends, and writes the file. The protocol is in docs/capture.md; what a frame becomes is in
-// control/capture/frame.h.
+// control/capture/pcapng.h.
 #include "control/ctl/capture.h"
 
 #include <errno.h>
@@ -16,7 +16,6 @@
 
 #include <json-c/json.h>
 
-#include "control/capture/frame.h"
 #include "control/capture/pcapng.h"
 #include "control/config/units.h"
 #include "control/ctl/client.h"

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // The file of one capture: frames as they come from the switch become pcapng blocks, at once or,
-// where only the last n are wanted, when the capture ends (control/capture/frame.h).
+// where only the last n are wanted, when the capture ends (control/capture/pcapng.h).
 //
 // Called by weirctl's only thread.
 #pragma once

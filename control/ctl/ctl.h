@@ -46,7 +46,7 @@ ctl_fn cmd_show, cmd_watch, cmd_check, cmd_plan, cmd_set, cmd_clear, cmd_quiesce
 	cmd_reload, cmd_rollback, cmd_capture, cmd_metrics, cmd_watchdog, cmd_flow, cmd_diff,
 	cmd_completion;
 
-// `usage` is one line per form, and the grammar of completion (control/completion.h).
+// `usage` is one line per form, and the grammar of completion (control/opts.h).
 struct command {
 	const char *name;
 	ctl_fn *fn;

@@ -9,7 +9,7 @@
 
 #include <json-c/json.h>
 
-#include "control/completion.h"
+#include "control/opts.h"
 #include "control/ctl/client.h"
 #include "control/ctl/show.h"
 #include "control/daemon/json_in.h"

@@ -11,7 +11,7 @@
 #include <json-c/json.h>
 #include <pcap/pcap.h>
 
-#include "control/capture/frame.h"
+#include "control/capture/pcapng.h"
 #include "control/capture_wire.h"
 #include "control/daemon/json_in.h"
 #include "control/model_time.h"

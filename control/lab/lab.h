@@ -31,7 +31,7 @@ struct lab_args {
 	struct arena arena; // of what `files` names
 };
 
-// `usage` is the grammar of completion too (control/completion.h).
+// `usage` is the grammar of completion too (control/opts.h).
 struct lab_command {
 	const char *name, *usage, *help;
 	unsigned options; // bits of enum lab_command_bit: those of which it knows

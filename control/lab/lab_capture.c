@@ -4,7 +4,6 @@
 #include <errno.h>
 #include <stdlib.h>
 
-#include "control/capture/frame.h"
 #include "control/capture/pcapng.h"
 #include "control/lab/fabric.h"
 #include "control/lab/report.h"

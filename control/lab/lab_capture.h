@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // A capture of the lab: the frames of chosen switch ports, both ways and dropped ones, as
-// DIR/capture.pcapng, with the comments of `weirctl capture` (control/capture/frame.h). Times are
+// DIR/capture.pcapng, with the comments of `weirctl capture` (control/capture/pcapng.h). Times are
 // those of the virtual clock. Frames that find the file full are counted and not written. The same
 // run gives the same bytes. Single thread.
 #pragma once

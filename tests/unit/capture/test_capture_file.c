@@ -11,7 +11,7 @@
 
 #include <json-c/json.h>
 
-#include "control/capture/frame.h"
+#include "control/capture/pcapng.h"
 #include "control/ctl/capture.h"
 #include "dataplane/drop.h"
 #include "dataplane/tap.h"
