@@ -347,7 +347,6 @@ static void log_next_hop(void *arg, const struct event *e, const char *ip)
 static int open_control(struct daemon *d)
 {
 	const struct resolver_listener listener = {.say = log_next_hop, .arg = d};
-	struct requests_env env = {.sw = d->sw, .time_scale = config_time_scale(d->config)};
 	char err[ERR_LEN];
 	int fd;
 
@@ -359,15 +358,10 @@ static int open_control(struct daemon *d)
 	observe_set_time_scale(d->observe, config_time_scale(d->config));
 	observe_set_standin(d->observe, stall_standin(d->stall));
 	reload_describe(d->reload);
-	env.observe = d->observe;
-	env.log = d->log;
-	env.cnps = d->cnps;
-	env.reload = d->reload;
-	env.resolver = d->resolver;
 	fd = rundir_listen(&d->rundir, err, sizeof(err));
 	if (fd < 0)
 		return failed("%s", err);
-	if (requests_create(&env, fd, &d->requests) != 0)
+	if (requests_create(d, fd, &d->requests) != 0)
 		return failed("out of memory");
 	return 0;
 }

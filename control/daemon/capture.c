@@ -118,30 +118,22 @@ static void preparation_release(struct preparation *p)
 	free(p);
 }
 
-static void compile(struct preparation *p)
-{
-	pcap_t *dead = pcap_open_dead(DLT_EN10MB, LONGEST_FRAME);
-
-	if (dead == NULL) {
-		snprintf(p->error, sizeof(p->error), "no memory for a filter");
-		return;
-	}
-	p->has_program =
-		pcap_compile(dead, &p->program, p->filter, 1, PCAP_NETMASK_UNKNOWN) == 0;
-	if (!p->has_program) {
-		p->misused = true;
-		snprintf(p->error, sizeof(p->error), "the filter \"%s\" does not hold: %s",
-			 p->filter, pcap_geterr(dead));
-	}
-	pcap_close(dead);
-}
-
 static void *prepare(void *arg)
 {
 	struct preparation *p = arg;
+	pcap_t *dead = p->filter[0] != '\0' ? pcap_open_dead(DLT_EN10MB, LONGEST_FRAME) : NULL;
 
-	if (p->filter[0] != '\0')
-		compile(p);
+	if (dead != NULL) {
+		p->has_program = pcap_compile(dead, &p->program, p->filter, 1,
+					      PCAP_NETMASK_UNKNOWN) == 0;
+		p->misused = !p->has_program;
+		if (p->misused)
+			snprintf(p->error, sizeof(p->error), "the filter \"%s\" does not hold: %s",
+				 p->filter, pcap_geterr(dead));
+		pcap_close(dead);
+	} else if (p->filter[0] != '\0') {
+		snprintf(p->error, sizeof(p->error), "no memory for a filter");
+	}
 	if (p->error[0] == '\0' && tap_create(&p->params, &p->tap) != 0)
 		snprintf(p->error, sizeof(p->error), "no memory for the frames of a capture");
 	atomic_store_explicit(&p->done, true, memory_order_release);
@@ -152,11 +144,10 @@ static void *prepare(void *arg)
 static int preparation_start(const char *filter, const struct tap_params *params,
 			     struct preparation **out)
 {
-	struct preparation *p;
+	struct preparation *p = calloc(1, sizeof(*p));
 	pthread_t thread;
 	int err;
 
-	p = calloc(1, sizeof(*p));
 	if (p == NULL)
 		return -ENOMEM;
 	p->params = *params;
@@ -181,40 +172,15 @@ static bool preparation_done(const struct preparation *p)
 // ---- the frames of one answer: merged by time, filtered, packed, counted. Of equal times a
 // worker's own order stands, and the lower worker comes first.
 
-static bool only_of(const char *text, enum only *out)
-{
-	static const char *const name[N_ONLY] = {
-		[ONLY_ALL] = "all",
-		[ONLY_DROPS] = "drops",
-		[ONLY_MARKED] = "marked",
-		[ONLY_PFC] = "pfc",
-	};
-
-	if (text == NULL)
-		text = name[ONLY_ALL];
-	for (unsigned i = 0; i < N_ONLY; i++) {
-		if (strcmp(text, name[i]) == 0) {
-			*out = (enum only)i;
-			return true;
-		}
-	}
-	return false;
-}
-
-static bool is_pfc(const struct tap_record *r)
-{
-	static const uint8_t mac_control_pfc[] = {0x88, 0x08, 0x01, 0x01};
-
-	return r->captured >= 16 && memcmp(r->data + 12, mac_control_pfc, 4) == 0;
-}
-
 static bool matches(const struct capture *c, const struct tap_record *r)
 {
+	static const uint8_t mac_control_pfc[] = {0x88, 0x08, 0x01, 0x01};
 	const struct preparation *p = c->prepare;
+	bool pfc = r->captured >= 16 && memcmp(r->data + 12, mac_control_pfc, 4) == 0;
 
 	if ((c->wish.only == ONLY_DROPS && r->meta.direction != TAP_DROP) ||
 	    (c->wish.only == ONLY_MARKED && !r->meta.marked) ||
-	    (c->wish.only == ONLY_PFC && !is_pfc(r)))
+	    (c->wish.only == ONLY_PFC && !pfc))
 		return false;
 	return !p->has_program ||
 	       bpf_filter(p->program.bf_insns, r->data, r->len, r->captured) != 0;
@@ -259,15 +225,11 @@ static struct cursor *oldest(struct capture *c, unsigned *worker)
 	return best;
 }
 
-static bool has_room(const struct capture *c)
-{
-	return BATCH_BYTES - c->batch_len >= sizeof(struct capture_record) + c->wish.snaplen;
-}
-
 // Takes records up to the horizon out of the rings, as many as one answer can hold. True: there are
 // no more of them now.
 static bool fill_batch(struct capture *c)
 {
+	size_t longest = sizeof(struct capture_record) + c->wish.snaplen;
 	bool all = false;
 
 	c->batch_len = 0;
@@ -275,7 +237,8 @@ static bool fill_batch(struct capture *c)
 		c->cursor[w].at = 0;
 		refill(c, w);
 	}
-	for (unsigned looked = 0; looked < LOOK_RECORDS && has_room(c); looked++) {
+	for (unsigned looked = 0; looked < LOOK_RECORDS && BATCH_BYTES - c->batch_len >= longest;
+	     looked++) {
 		unsigned w = 0;
 		struct cursor *k = oldest(c, &w);
 		const struct tap_record *r;
@@ -297,21 +260,6 @@ static bool fill_batch(struct capture *c)
 	return all;
 }
 
-static struct json_object *batch_text(const struct capture *c)
-{
-	size_t len = base64_len(c->batch_len);
-	char *text = malloc(len + 1);
-	struct json_object *out;
-
-	// Without memory the frames are missing from the capture, and nothing worse happens.
-	if (text == NULL)
-		return json_object_new_string("");
-	base64_encode(text, c->batch, c->batch_len);
-	out = json_object_new_string_len(text, (int)len);
-	free(text);
-	return out;
-}
-
 // ---- answers
 
 static uint64_t model_ns(const struct capture *c)
@@ -319,17 +267,12 @@ static uint64_t model_ns(const struct capture *c)
 	return model_time_ns(c->times.time_scale, c->now_ns);
 }
 
-static void answer_ok(struct capture *c, struct json_object *data)
+// Of the owner.
+static void answer(struct capture *c, const char *error, struct json_object *data)
 {
 	c->pending = ANSWER_NONE;
 	c->last_request_ns = c->now_ns;
-	c->answers.ok(c->answers.arg, c->owner, data);
-}
-
-static void answer_error(struct capture *c, const char *text)
-{
-	c->pending = ANSWER_NONE;
-	c->answers.error(c->answers.arg, c->owner, text);
+	c->answers.answer(c->answers.arg, c->owner, error, data);
 }
 
 static bool wanted(const struct capture *c, unsigned port)
@@ -416,72 +359,72 @@ static void serve_read(struct capture *c)
 {
 	bool all = fill_batch(c);
 	bool over = all && c->state == REST;
+	size_t len = base64_len(c->batch_len);
 	struct json_object *data;
+	char *text;
 
 	c->full = !all;
 	if (c->batch_len == 0 && !over && c->now_ns < c->deadline_ns)
 		return;
 	data = json_object_new_object();
-	json_object_object_add(data, KEY(STAND_IN, frames), batch_text(c));
+	// Without memory the frames are missing from the capture, and nothing worse happens.
+	text = malloc(len + 1);
+	if (text != NULL)
+		base64_encode(text, c->batch, c->batch_len);
+	json_object_object_add(data, KEY(STAND_IN, frames),
+			       text != NULL ? json_object_new_string_len(text, (int)len)
+					    : json_object_new_string(""));
+	free(text);
 	row_bool(data, "end", over);
 	if (over)
 		add_counts(c, data);
-	answer_ok(c, data);
+	answer(c, NULL, data);
 	if (over)
 		to_idle(c);
 }
 
 // ---- requests
 
-static void choose_ports(struct capture *c, int port, uint32_t *max_frame)
-{
-	const struct policy *pol = switch_policy(c->sw);
-
-	memset(c->ports, 0, sizeof(c->ports));
-	*max_frame = 0;
-	for (unsigned i = 0; i < pol->n_ports; i++) {
-		if (port != CAPTURE_ALL_PORTS && port != (int)i)
-			continue;
-		c->ports[i / 64] |= 1ull << (i % 64);
-		if (pol->ports[i].max_frame > *max_frame)
-			*max_frame = pol->ports[i].max_frame;
-	}
-}
-
-static uint32_t records_for(const struct capture *c, uint32_t snaplen)
-{
-	uint64_t bytes = ALL_RINGS_BYTES / c->n_workers;
-	uint32_t n = LEAST_RECORDS;
-
-	if (bytes > RING_BYTES)
-		bytes = RING_BYTES;
-	while (2ull * n * (snaplen + sizeof(struct tap_record) + 64) <= bytes)
-		n *= 2;
-	return n;
-}
-
 // What the request asks for, into c and *p. NULL, or what is wrong with it.
 static const char *read_start(struct capture *c, int port, struct json_object *req,
 			      struct tap_params *p)
 {
+	static const char *const onlys[N_ONLY] = {[ONLY_ALL] = "all", [ONLY_DROPS] = "drops",
+						  [ONLY_MARKED] = "marked", [ONLY_PFC] = "pfc"};
+	const struct policy *pol = switch_policy(c->sw);
 	int64_t snaplen = number_in(req, "snaplen", 0, TAP_MAX_SNAPLEN);
-	const char *filter = text_in(req, "filter");
-	uint32_t max_frame;
+	const char *filter = text_in(req, "filter"), *only = text_in(req, "only");
+	uint64_t ring_bytes = ALL_RINGS_BYTES / c->n_workers;
+	uint32_t max_frame = 0;
 
-	if (!only_of(text_in(req, "only"), &c->wish.only))
+	c->wish.only = ONLY_ALL;
+	while (only != NULL && c->wish.only < N_ONLY && strcmp(only, onlys[c->wish.only]) != 0)
+		c->wish.only++;
+	if (c->wish.only == N_ONLY)
 		return "only is drops, marked or pfc";
 	if (snaplen < 0)
 		return "snaplen is from 1 to 16384 bytes";
 	if (filter != NULL && strlen(filter) > CAPTURE_MAX_FILTER)
 		return "a filter is at most 1000 bytes long";
-	choose_ports(c, port, &max_frame);
+	memset(c->ports, 0, sizeof(c->ports));
+	for (unsigned i = 0; i < pol->n_ports; i++) {
+		if (port != CAPTURE_ALL_PORTS && port != (int)i)
+			continue;
+		c->ports[i / 64] |= 1ull << (i % 64);
+		if (pol->ports[i].max_frame > max_frame)
+			max_frame = pol->ports[i].max_frame;
+	}
 	c->wish.snaplen = snaplen != 0 ? (uint32_t)snaplen : max_frame;
 	if (c->wish.snaplen > TAP_MAX_SNAPLEN)
 		c->wish.snaplen = TAP_MAX_SNAPLEN;
-	*p = (struct tap_params){.n_workers = c->n_workers, .snaplen = c->wish.snaplen};
+	*p = (struct tap_params){.n_workers = c->n_workers, .snaplen = c->wish.snaplen,
+				 .n_records = LEAST_RECORDS};
 	if (p->snaplen < FILTER_BYTES)
 		p->snaplen = FILTER_BYTES;
-	p->n_records = records_for(c, p->snaplen);
+	if (ring_bytes > RING_BYTES)
+		ring_bytes = RING_BYTES;
+	while (2ull * p->n_records * (p->snaplen + sizeof(struct tap_record) + 64) <= ring_bytes)
+		p->n_records *= 2;
 	memcpy(p->ports, c->ports, sizeof(p->ports));
 	return NULL;
 }
@@ -491,7 +434,7 @@ static void refuse(struct capture *c, const char *why)
 	struct json_object *data = json_object_new_object();
 
 	row_text(data, KEY(FLOW_TABLE, refused), why);
-	answer_ok(c, data);
+	answer(c, NULL, data);
 }
 
 // Nothing is in the way.
@@ -507,7 +450,7 @@ static void begin(struct capture *c, unsigned client, int port, struct json_obje
 		return;
 	}
 	if (preparation_start(text_in(req, "filter"), &params, &c->prepare) != 0) {
-		answer_error(c, "no memory or thread for a capture");
+		answer(c, "no memory or thread for a capture", NULL);
 		return;
 	}
 	c->n_samples = 0;
@@ -532,9 +475,10 @@ void capture_start(struct capture *c, unsigned client, int port, struct json_obj
 		c->next_port = port;
 		c->deadline_ns = c->now_ns + CAPTURE_ACK_NS;
 	} else {
-		c->answers.error(c->answers.arg, client,
-				 "another capture is running; there is one at a time, stop that "
-				 "one first");
+		c->answers.answer(c->answers.arg, client,
+				  "another capture is running; there is one at a time, stop that "
+				  "one first",
+				  NULL);
 	}
 }
 
@@ -543,9 +487,10 @@ static bool owns(struct capture *c, unsigned client)
 	bool is = (c->state == RUNNING || c->state == REST) && c->owner == client;
 
 	if (!is)
-		c->answers.error(c->answers.arg, client,
-				 "no capture of this client is running; one that is not read for "
-				 "10 s is ended");
+		c->answers.answer(c->answers.arg, client,
+				  "no capture of this client is running; one that is not read for "
+				  "10 s is ended",
+				  NULL);
 	return is;
 }
 
@@ -595,29 +540,23 @@ void capture_gone(struct capture *c, unsigned client)
 
 // ---- the turns of the control loop
 
-// The difference between the two clocks: the smallest of a few samples, since whatever comes
-// between the two readings only makes it larger.
-static void sample_clocks(struct capture *c)
-{
-	uint64_t offset_ns = c->times.wall_ns() - model_ns(c);
-
-	if (c->n_samples == 0 || offset_ns < c->wish.wall_offset_ns)
-		c->wish.wall_offset_ns = offset_ns;
-	c->n_samples++;
-}
-
 static void poll_preparing(struct capture *c)
 {
 	const struct preparation *p = c->prepare;
+	uint64_t offset_ns = c->times.wall_ns() - model_ns(c);
 
-	sample_clocks(c);
+	// The difference between the two clocks: the smallest of a few samples, as whatever comes
+	// between the two readings only makes it larger.
+	if (c->n_samples == 0 || offset_ns < c->wish.wall_offset_ns)
+		c->wish.wall_offset_ns = offset_ns;
+	c->n_samples++;
 	if (!preparation_done(p) || c->n_samples < CLOCK_SAMPLES)
 		return;
 	if (p->error[0] != '\0') {
 		if (p->misused)
 			refuse(c, p->error);
 		else
-			answer_error(c, p->error);
+			answer(c, p->error, NULL);
 		to_idle(c);
 		return;
 	}
@@ -629,13 +568,16 @@ static void poll_preparing(struct capture *c)
 	c->state = ARMING;
 }
 
-static bool late(struct capture *c)
+// False: not yet. The capture ends when a worker is late.
+static bool workers_in_time(struct capture *c)
 {
-	if (c->now_ns < c->deadline_ns)
-		return false;
-	answer_error(c, "a worker did not answer for 1 s; is its core overloaded?");
-	switch_off(c);
-	return true;
+	if (workers_agree(c))
+		return true;
+	if (c->now_ns >= c->deadline_ns) {
+		answer(c, "a worker did not answer for 1 s; is its core overloaded?", NULL);
+		switch_off(c);
+	}
+	return false;
 }
 
 static void next_barrier(struct capture *c)
@@ -648,15 +590,22 @@ static void poll_arming(struct capture *c)
 {
 	struct json_object *data;
 
-	if (!workers_agree(c)) {
-		late(c);
+	if (!workers_in_time(c))
 		return;
-	}
 	data = json_object_new_object();
 	add_started(c, data);
-	answer_ok(c, data);
+	answer(c, NULL, data);
 	c->state = RUNNING;
 	next_barrier(c);
+}
+
+// ENDING is over, or the capture runs.
+static void poll_reader(struct capture *c)
+{
+	if (c->pending == ANSWER_READ)
+		serve_read(c);
+	else if (c->now_ns - c->last_request_ns > CAPTURE_SILENCE_NS)
+		switch_off(c);
 }
 
 static void poll_running(struct capture *c)
@@ -667,36 +616,23 @@ static void poll_running(struct capture *c)
 		c->horizon_ns = c->barrier_ns > skew_ns ? c->barrier_ns - skew_ns : 0;
 		next_barrier(c);
 	}
-	if (c->pending == ANSWER_READ)
-		serve_read(c);
-	else if (c->now_ns - c->last_request_ns > CAPTURE_SILENCE_NS)
-		switch_off(c);
+	poll_reader(c);
 }
 
 static void poll_ending(struct capture *c)
 {
 	struct json_object *data;
 
-	if (!workers_agree(c)) {
-		late(c);
+	if (!workers_in_time(c))
 		return;
-	}
 	c->horizon_ns = UINT64_MAX;
 	c->state = REST;
 	data = json_object_new_object();
 	if (c->discard)
 		add_counts(c, data);
-	answer_ok(c, data);
+	answer(c, NULL, data);
 	if (c->discard)
 		to_idle(c);
-}
-
-static void poll_rest(struct capture *c)
-{
-	if (c->pending == ANSWER_READ)
-		serve_read(c);
-	else if (c->now_ns - c->last_request_ns > CAPTURE_SILENCE_NS)
-		switch_off(c);
 }
 
 static void poll_off(struct capture *c)
@@ -707,9 +643,10 @@ static void poll_off(struct capture *c)
 			begin(c, c->next_client, c->next_port, c->next);
 		forget_next(c);
 	} else if (c->next != NULL && c->now_ns >= c->deadline_ns) {
-		c->answers.error(c->answers.arg, c->next_client,
-				 "the capture before this one has not ended after 1 s; is a "
-				 "worker's core overloaded?");
+		c->answers.answer(c->answers.arg, c->next_client,
+				  "the capture before this one has not ended after 1 s; is a "
+				  "worker's core overloaded?",
+				  NULL);
 		forget_next(c);
 	}
 }
@@ -719,7 +656,7 @@ void capture_poll(struct capture *c, uint64_t now_ns)
 	static void (*const turn[])(struct capture *c) = {
 		[PREPARING] = poll_preparing, [ARMING] = poll_arming,
 		[RUNNING] = poll_running,     [ENDING] = poll_ending,
-		[REST] = poll_rest,	      [OFF] = poll_off,
+		[REST] = poll_reader,     [OFF] = poll_off,
 	};
 
 	c->now_ns = now_ns;

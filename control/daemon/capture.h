@@ -31,8 +31,8 @@ static const uint64_t CAPTURE_ACK_NS = SECOND_NS;
 // How a request is answered, now or later: exactly once, unless the client is gone.
 struct capture_answers {
 	void *arg;
-	void (*ok)(void *arg, unsigned client, struct json_object *data); // takes data over
-	void (*error)(void *arg, unsigned client, const char *text);
+	// error NULL: data, which it takes over, is the answer.
+	void (*answer)(void *arg, unsigned client, const char *error, struct json_object *data);
 };
 
 // Frames carry model time: wall time at the start of the capture, from then on distances as the

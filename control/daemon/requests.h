@@ -30,28 +30,13 @@
 
 #include <stdint.h>
 
-#include "control/daemon/cnplog.h"
-#include "control/daemon/eventlog.h"
-#include "control/daemon/reload.h"
-#include "control/daemon/resolver.h"
-#include "control/daemon/server.h"
-#include "control/observe/observe.h"
-
+struct daemon;
 struct requests;
 
-struct requests_env {
-	struct weir_switch *sw;
-	uint32_t time_scale; // of the switch (control/model_time.h)
-	struct observe *observe;
-	struct eventlog *log;
-	struct reload *reload;
-	const struct resolver *resolver;
-	const struct cnplog *cnps; // NULL: none is kept
-};
-
-// Serves on listen_fd, which it takes over, also on failure. 0 or -ENOMEM.
-__attribute__((warn_unused_result)) int requests_create(const struct requests_env *env,
-							int listen_fd, struct requests **out);
+// Serves on listen_fd, which it takes over, also on failure. The switch, its log and views must be
+// there. 0 or -ENOMEM.
+__attribute__((warn_unused_result)) int requests_create(struct daemon *d, int listen_fd,
+							struct requests **out);
 void requests_destroy(struct requests *r); // NULL is fine
 
 // Serves clients for up to timeout_ms and answers what has come to its end.

@@ -185,17 +185,12 @@ static void open_switch(struct fuzz_daemon *f)
 static void open_control(struct fuzz_daemon *f)
 {
 	struct daemon *d = &f->d;
-	struct requests_env env = {.sw = d->sw};
 
 	FUZZ_CHECK(observe_create(d->sw, &d->observe) == 0);
 	FUZZ_CHECK(eventlog_create(d->policy, &d->log) == 0);
 	FUZZ_CHECK(reload_create(d, &d->reload) == 0);
-	env.observe = d->observe;
 	FUZZ_CHECK(cnplog_create(&d->cnps) == 0);
-	env.log = d->log;
-	env.cnps = d->cnps;
-	env.reload = d->reload;
-	FUZZ_CHECK(requests_create(&env, net_listener(), &d->requests) == 0);
+	FUZZ_CHECK(requests_create(d, net_listener(), &d->requests) == 0);
 }
 
 // Once; the daemon of each input begins as this one is now.

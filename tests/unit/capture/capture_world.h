@@ -65,19 +65,16 @@ static inline uint64_t wall_ns(void)
 	return WALL + w.now_ns - T0;
 }
 
-static inline void on_ok(void *arg, unsigned client, struct json_object *data)
+static inline void on_answer(void *arg, unsigned client, const char *error,
+			     struct json_object *data)
 {
 	assert_ptr_equal(arg, &w);
-	json_object_put(w.data);
-	w.data = data;
-	w.client = client;
-	w.n_answers++;
-}
-
-static inline void on_error(void *arg, unsigned client, const char *text)
-{
-	assert_ptr_equal(arg, &w);
-	snprintf(w.error, sizeof(w.error), "%s", text);
+	if (error != NULL) {
+		snprintf(w.error, sizeof(w.error), "%s", error);
+	} else {
+		json_object_put(w.data);
+		w.data = data;
+	}
 	w.client = client;
 	w.n_answers++;
 }
@@ -86,7 +83,7 @@ static inline void on_error(void *arg, unsigned client, const char *text)
 
 static inline int begin_scaled(uint32_t time_scale)
 {
-	static const struct capture_answers answers = {.arg = &w, .ok = on_ok, .error = on_error};
+	static const struct capture_answers answers = {.arg = &w, .answer = on_answer};
 	const struct capture_times times = {.wall_ns = wall_ns, .time_scale = time_scale};
 	struct policy *p = calloc(1, sizeof(*p) + N_PORTS * sizeof(p->ports[0]));
 

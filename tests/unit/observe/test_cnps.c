@@ -4,7 +4,7 @@
 #include <string.h>
 
 #include "control/daemon/cnplog.h"
-#include "control/daemon/flow_request.h"
+#include "control/daemon/flow_requests.h"
 #include "tests/unit/observe/rows.h"
 
 enum { SECOND = 1000000000 };

@@ -3,7 +3,7 @@
 // notifications.
 #include <string.h>
 
-#include "control/daemon/flow_scan.h"
+#include "control/daemon/flow_requests.h"
 #include "tests/unit/observe/rows.h"
 
 enum { SECOND = 1000000000, MS = 1000000, PLACES = 3 * SCAN_STEP + 7 };
@@ -42,20 +42,19 @@ static struct json_object *scanned(struct bench *b, const struct flow_wish *wish
 {
 	struct json_object *data = observe_show(b->o, "flows", OBSERVE_ALL_PORTS, 2ull * SECOND);
 	struct scan_time now = {2ull * SECOND, 2ull * SECOND};
-	struct flow_scan s;
+	struct flow_requests f = {.wish[0] = *wish};
+	const struct flow_scan *s = &f.scan;
 	bool hooked = false;
 
-	assert_int_equal(flow_scan_start(&s, b->sw, wish), 0);
-	while (!flow_scan_step(&s, b->sw, now)) {
-		if (s.at == s.n_places && !hooked && hook != NULL)
+	while (flow_requests_step(&f, 0, b->sw, now) != PENDING_DONE) {
+		if (s->at == s->n_places && !hooked && hook != NULL)
 			hook(b);
-		hooked |= s.at == s.n_places;
+		hooked |= s->at == s->n_places;
 		now.real_ns += MS;
 		now.model_ns += MS;
 		assert_true(now.real_ns < 3ull * SECOND);
 	}
-	flow_scan_emit(&s, b->sw, now.model_ns, data);
-	flow_scan_fini(&s);
+	flow_requests_emit(&f, 0, b->sw, now.model_ns, data);
 	return data;
 }
 
@@ -162,16 +161,14 @@ static void a_flow_that_left_its_place_is_not_mistaken_for_the_next(void **state
 	struct bench *b = *state;
 	struct json_object *data = json_object_new_object();
 	struct scan_time now = {2ull * SECOND, 2ull * SECOND};
-	struct flow_scan s;
+	struct flow_requests f = {.wish[0] = all};
 
 	make_places(b, 10);
 	flow_at(b, 5, 900);
-	assert_int_equal(flow_scan_start(&s, b->sw, &all), 0);
-	while (!flow_scan_step(&s, b->sw, now))
+	while (flow_requests_step(&f, 0, b->sw, now) != PENDING_DONE)
 		now.real_ns += 50 * MS;
 	flow_at(b, 5, 10)->first_ns = 3ull * SECOND;
-	flow_scan_emit(&s, b->sw, now.model_ns, data);
-	flow_scan_fini(&s);
+	flow_requests_emit(&f, 0, b->sw, now.model_ns, data);
 	assert_int_equal(json_object_array_length(list(data, "flows")), 0);
 	assert_int_equal(number(data, "left_out"), 1);
 	json_object_put(data);

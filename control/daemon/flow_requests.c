@@ -1,0 +1,283 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "control/daemon/flow_requests.h"
+
+#include <errno.h>
+#include <stdlib.h>
+
+#include <json-c/json.h>
+
+#include "control/config/units.h"
+#include "control/daemon/json_in.h"
+#include "control/observe/fact.h"
+#include "control/observe/observe.h"
+#include "dataplane/switch.h"
+#include "dataplane/switch_flows.h"
+
+enum { QP_LEAST = 2, QP_MOST = 0xffffff }; // 0 and 1 are management's
+
+// ---- one scan: the largest flows, as a heap
+
+static bool smaller(const struct scan_top *a, const struct scan_top *b)
+{
+	if (a->rate_bps != b->rate_bps)
+		return a->rate_bps < b->rate_bps;
+	return a->bytes != b->bytes ? a->bytes < b->bytes : a->place > b->place;
+}
+
+static void swap(struct scan_top *a, struct scan_top *b)
+{
+	struct scan_top t = *a;
+
+	*a = *b;
+	*b = t;
+}
+
+static void keep(struct flow_scan *s, const struct scan_top *t)
+{
+	struct scan_top *top = s->top;
+
+	if (s->n_top < s->wish.limit) {
+		uint32_t i = s->n_top++;
+
+		top[i] = *t;
+		for (; i > 0 && smaller(&top[i], &top[(i - 1) / 2]); i = (i - 1) / 2)
+			swap(&top[i], &top[(i - 1) / 2]);
+		return;
+	}
+	if (!smaller(&top[0], t))
+		return;
+	top[0] = *t;
+	for (uint32_t i = 0, least;; i = least) {
+		uint32_t l = 2 * i + 1, r = l + 1;
+
+		least = l < s->n_top && smaller(&top[l], &top[i]) ? l : i;
+		least = r < s->n_top && smaller(&top[r], &top[least]) ? r : least;
+		if (least == i)
+			return;
+		swap(&top[i], &top[least]);
+	}
+}
+
+static int largest_first(const void *a, const void *b)
+{
+	return smaller(a, b) ? 1 : -1; // no two are equal
+}
+
+// ---- the looks
+
+static void on_first(void *arg, uint32_t place, const struct flow_row *row)
+{
+	struct flow_scan *s = arg;
+
+	s->places[place] = (struct scan_place){row->bytes, row->first_ns};
+}
+
+static bool is_unpaired(const struct flow_row *row)
+{
+	return row->pair.source == PAIR_NONE && flow_needs_pair(row->way.kind);
+}
+
+// Over the time between the two looks. What began in between, or began anew, began with 0 bytes.
+static uint64_t rate_of(const struct flow_scan *s, uint32_t place, const struct flow_row *row)
+{
+	const struct scan_place *was = &s->places[place];
+	bool same = was->first_ns == row->first_ns && was->bytes <= row->bytes;
+	uint64_t bytes = row->bytes - (same ? was->bytes : 0);
+
+	return s->dt_ns == 0 ? 0 : (uint64_t)((double)bytes * 8e9 / (double)s->dt_ns);
+}
+
+static void on_second(void *arg, uint32_t place, const struct flow_row *row)
+{
+	struct flow_scan *s = arg;
+	int port = s->wish.port;
+	struct scan_top t = {.bytes = row->bytes, .first_ns = row->first_ns, .place = place};
+
+	s->n_all++;
+	s->n_unpaired += is_unpaired(row);
+	if ((s->wish.unpaired && !is_unpaired(row)) ||
+	    (port >= 0 && row->way.in_port != port && row->way.out_port != port))
+		return;
+	s->n_matching++;
+	t.rate_bps = rate_of(s, place, row);
+	keep(s, &t);
+}
+
+static void look(struct flow_scan *s, struct weir_switch *sw, uint64_t now_ns)
+{
+	struct flows_look l = {.now_ns = now_ns, .first = s->at, .n = SCAN_STEP,
+			       .fn = s->second ? on_second : on_first, .arg = s};
+	uint64_t *was_ns = &s->step_ns[s->at / SCAN_STEP];
+
+	if (s->n_places - s->at < SCAN_STEP)
+		l.n = s->n_places - s->at;
+	if (s->second)
+		s->dt_ns = now_ns > *was_ns ? now_ns - *was_ns : 0;
+	else
+		*was_ns = now_ns;
+	switch_flows_look(sw, &l);
+	s->at += l.n;
+}
+
+// A step of it. True: both looks are done.
+static bool scan_step(struct flow_scan *s, struct weir_switch *sw, struct scan_time now)
+{
+	if (s->n_places == 0)
+		return true;
+	if (s->began_ns == 0)
+		s->began_ns = now.real_ns;
+	if (s->at == s->n_places && !s->second && now.real_ns - s->began_ns >= SCAN_GAP_NS) {
+		s->second = true;
+		s->at = 0;
+	}
+	if (s->at < s->n_places)
+		look(s, sw, now.model_ns);
+	if (!s->second || s->at < s->n_places)
+		return false;
+	qsort(s->top, s->n_top, sizeof(s->top[0]), largest_first);
+	return true;
+}
+
+// ---- rows
+
+struct emit {
+	struct json_object *list;
+	struct flow_view view;
+	uint64_t first_ns; // of the flow that was seen there
+	uint32_t n;
+};
+
+// What has begun at the place since is another flow.
+static void on_shown(void *arg, uint32_t place, const struct flow_row *row)
+{
+	struct emit *e = arg;
+
+	(void)place;
+	if (row->first_ns != e->first_ns)
+		return;
+	flow_row_emit(row_in(e->list), row, &e->view);
+	e->n++;
+}
+
+// ---- show flows
+
+const char *flow_requests_add(struct flow_requests *f, unsigned client, struct json_object *req,
+			      int port)
+{
+	int64_t limit = number_in(req, KEY(FDB_PORTS, limit), SCAN_LIMIT, SCAN_LIMIT_MAX);
+
+	if (limit <= 0)
+		return "limit is a number of flows from 1 to 1000";
+	f->wish[client] = (struct flow_wish){
+		.port = port, .limit = (uint32_t)limit,
+		.unpaired = true_in(req, KEY(PAIRING, unpaired))};
+	return NULL;
+}
+
+void flow_requests_fini(struct flow_requests *f)
+{
+	free(f->scan.places);
+	free(f->scan.step_ns);
+	free(f->scan.top);
+	f->scan = (struct flow_scan){0};
+	f->busy = 0;
+}
+
+void flow_requests_gone(struct flow_requests *f, unsigned client)
+{
+	if (f->busy == client + 1)
+		flow_requests_fini(f);
+}
+
+enum pending_verdict flow_requests_step(struct flow_requests *f, unsigned client,
+					struct weir_switch *sw, struct scan_time now)
+{
+	struct flow_scan *s = &f->scan;
+	uint32_t n = switch_flows_places(sw);
+
+	if (f->busy != 0 && f->busy != client + 1)
+		return PENDING_WAIT; // for its turn
+	if (f->busy == 0) {
+		*s = (struct flow_scan){.wish = f->wish[client], .n_places = n};
+		s->places = calloc((size_t)n + 1, sizeof(s->places[0]));
+		s->step_ns = calloc((size_t)n / SCAN_STEP + 1, sizeof(s->step_ns[0]));
+		s->top = calloc(s->wish.limit, sizeof(s->top[0]));
+		if (s->places == NULL || s->step_ns == NULL || s->top == NULL) {
+			flow_requests_fini(f);
+			return PENDING_TIMEOUT;
+		}
+	}
+	f->busy = client + 1;
+	return scan_step(s, sw, now) ? PENDING_DONE : PENDING_WAIT;
+}
+
+void flow_requests_emit(struct flow_requests *f, unsigned client, struct weir_switch *sw,
+			uint64_t model_ns, struct json_object *data)
+{
+	const struct flow_scan *s = &f->scan;
+	struct emit e = {.list = rows_in(data, FACTS_FLOWS),
+			 .view = {.policy = switch_policy(sw), .now_ns = model_ns}};
+
+	for (uint32_t i = 0; i < s->n_top; i++) {
+		struct flows_look l = {.now_ns = model_ns, .first = s->top[i].place, .n = 1,
+				       .why = true, .fn = on_shown, .arg = &e};
+
+		e.view.rate_bps = s->top[i].rate_bps;
+		e.first_ns = s->top[i].first_ns;
+		switch_flows_look(sw, &l);
+	}
+	row_u64(data, "all", s->n_all);
+	row_u64(data, KEY(PAIRING, unpaired), s->n_unpaired);
+	row_u64(data, "matching", s->n_matching);
+	row_u64(data, "left_out", s->n_matching - e.n);
+	flow_requests_gone(f, client);
+}
+
+// ---- flow add, flow del
+
+static bool station_of(struct json_object *req, const char *key, struct policy_addr *out)
+{
+	const char *text = text_in(req, key);
+
+	return text != NULL && addr_parse(text, out) && addr_is_station(out) &&
+	       out->len == addr_bits(out);
+}
+
+enum pending_verdict flow_request_step(const struct weir_switch *sw, uint64_t found_before,
+				       const char **wrong)
+{
+	uint64_t found;
+
+	if (!switch_pair_orders_done(sw, &found))
+		return PENDING_WAIT;
+	*wrong = found != found_before ? NULL
+				       : "no such flow or pair is known; weirctl show flows lists "
+					 "the flows";
+	return PENDING_DONE;
+}
+
+const char *flow_request_pair(struct weir_switch *sw, struct json_object *req, bool add)
+{
+	struct known_pair k = {.source = PAIR_STATIC, .qp = FLOW_NONE};
+	int64_t qp = number_in(req, KEY(FLOWS, qp), -1, QP_MOST);
+	int64_t sender_qp = number_in(req, KEY(FLOWS, sender_qp), -1, QP_MOST);
+	struct policy_addr from, to;
+
+	if (!station_of(req, KEY(FLOWS, from), &from) || !station_of(req, KEY(FLOWS, to), &to))
+		return "from and to are addresses of stations, such as 10.0.0.1";
+	if (from.family != to.family)
+		return "from and to are both IPv4 or both IPv6";
+	if (qp < QP_LEAST || (add && sender_qp < QP_LEAST))
+		return "a queue pair is a number from 2 to 0xffffff";
+	k.key = flow_key_of(from.family == FAMILY_V6, from.ip, to.ip, (uint32_t)qp, KEY_KNOWN);
+	if (add)
+		k.qp = (uint32_t)sender_qp;
+	switch (switch_order_pair(sw, &k)) {
+	case 0: return NULL;
+	case -ENOTSUP:
+		return "there is no flow table: the policy has switch.flows off, which a restart "
+		       "changes";
+	case -EAGAIN: return "too many pairs were told at once; try again";
+	default: return "the pair could not be told";
+	}
+}
