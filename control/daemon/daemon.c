@@ -1,28 +1,481 @@
 // SPDX-License-Identifier: Apache-2.0
-// The control thread: its loop, and the way to rest when the operator says stop.
+// From a policy file to a forwarding switch, the control loop, and back in reverse.
 #include "control/daemon/daemon.h"
 
+#include <errno.h>
 #include <inttypes.h>
+#include <stdarg.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
+#include <sys/random.h>
+#include <sys/resource.h>
 #include <time.h>
 #include <unistd.h>
 
 #include <json-c/json.h>
+#include <rte_lcore.h>
+#include <rte_mempool.h>
 
 #include "control/config/terminal.h"
-#include "control/daemon/daemon_impl.h"
+#include "control/config/units.h"
 #include "control/daemon/json_in.h"
 #include "control/daemon/outlet.h"
-#include "control/daemon/pending.h"
-#include "control/daemon/signals.h"
+#include "control/daemon/process.h"
 #include "control/daemon/telemetry.h"
 #include "control/observe/fact.h"
 #include "control/stop.h"
 #include "dataplane/units.h"
 
-enum { LOOP_MS = 3, IDLE_LOOP_MS = 10, EVENTS_PER_LOOP = 256, DRAIN_NS = 500 * MS_NS };
+enum {
+	ERR_LEN = 256,
+	FAILED_LEN = 1024,
+	DRIVERS_EVERY_NS = 100 * MS_NS, // links and losses are looked at; a matter of people
+	FILES = 256, // clients, pipes, workers, DPDK's own
+	FILES_PORT = 16,
+	HUGEPAGE_BYTES = 2 << 20, // the smallest, so the most files
+	WORKER_CPUS = 64,
+	SPEED_LEN = 32,
+	LOOP_MS = 3,
+	IDLE_LOOP_MS = 10,
+	EVENTS_PER_LOOP = 256,
+	DRAIN_NS = 500 * MS_NS,
+};
 static const uint64_t IDLE_AFTER_NS = SECOND_NS;
+
+// Nobody outside is to know which flows share a bucket. Where there is no chance to be had, any
+// number will do.
+static uint64_t any_seed(void)
+{
+	uint64_t seed = 1;
+
+	if (getrandom(&seed, sizeof(seed), GRND_NONBLOCK) != (ssize_t)sizeof(seed))
+		seed = (uint64_t)getpid();
+	return seed;
+}
+
+__attribute__((format(printf, 1, 2))) static int failed(const char *fmt, ...)
+{
+	char text[FAILED_LEN];
+	va_list ap;
+
+	va_start(ap, fmt);
+	vsnprintf(text, sizeof(text), fmt, ap);
+	va_end(ap);
+	terminal_printf(stderr, "weir: %s\n", text);
+	return EXIT_FAILED;
+}
+
+static void print_diags(struct diags *d)
+{
+	diags_print(d);
+	diags_fini(d);
+}
+
+static void print_notes(const char *port, const char *notes)
+{
+	while (*notes != '\0') {
+		size_t len = strcspn(notes, "\n");
+
+		terminal_printf(stdout, "%s%snote: %.*s\n", port, port[0] != '\0' ? " " : "",
+				(int)len, notes);
+		notes += len + (notes[len] != '\0');
+	}
+}
+
+// ---- the policy file
+
+// Read once, so that `show config` shows what was loaded even if the file has changed since.
+static int load_policy(struct daemon *d)
+{
+	struct diags diags = {0};
+	int err = config_load_text(d->opt->policy_path, &d->config, &d->policy_text, &diags);
+
+	print_diags(&diags);
+	return err != 0 ? EXIT_MISUSED : 0;
+}
+
+// ---- memory
+
+// Raises the limit of open files to what the switch needs, and with it the hugepages: DPDK keeps a
+// file open for each. Raises the limit of locked memory, which AF_XDP counts. 0 where all files but
+// those of hugepages may be open (live_eal_init looks at these); else -errno, a sentence in err.
+static int limits_raise(uint64_t hugepage_bytes, unsigned n_ports, char *err, unsigned err_len)
+{
+	const struct rlimit locked = {RLIM_INFINITY, RLIM_INFINITY};
+	uint64_t least = FILES + n_ports * (uint64_t)FILES_PORT;
+	uint64_t want = least + hugepage_bytes / HUGEPAGE_BYTES;
+	struct rlimit files, more;
+
+	(void)setrlimit(RLIMIT_MEMLOCK, &locked); // AF_XDP says so itself where it needs it
+	if (getrlimit(RLIMIT_NOFILE, &files) != 0)
+		return -errno;
+	more = (struct rlimit){want, files.rlim_max > want ? files.rlim_max : want};
+	if (files.rlim_cur >= want || setrlimit(RLIMIT_NOFILE, &more) == 0)
+		return 0;
+	files.rlim_cur = files.rlim_max;
+	if (files.rlim_max >= least && setrlimit(RLIMIT_NOFILE, &files) == 0)
+		return 0;
+	snprintf(err, err_len,
+		 "too few files may be open: %" PRIu64 " are needed and %" PRIu64 " are allowed; "
+		 "`ulimit -n %" PRIu64 "`, or LimitNOFILE=%" PRIu64 " in the systemd unit",
+		 least, (uint64_t)files.rlim_max, least, least);
+	return -EMFILE;
+}
+
+static int start_eal(struct daemon *d, const struct policy *plan, const struct memory_plan *memory)
+{
+	int cpus[WORKER_CPUS] = {0};
+	struct live_text text = {0};
+	char prefix[TELEMETRY_PREFIX_LEN], path[PROCESS_PATH_LEN];
+	struct live_eal_conf conf = {
+		.worker_cpus = plan->n_worker_cores > 0 ? cpus : NULL,
+		.n_workers = plan->n_workers,
+		.mem_bytes = memory->total_bytes,
+		.extra = d->opt->eal,
+		.n_extra = d->opt->n_eal,
+		.file_prefix = prefix,
+	};
+
+	telemetry_prefix(config_name(d->config), prefix);
+	// As root EAL makes its directory here. The telemetry socket is the only file in it.
+	snprintf(path, sizeof(path), "/var/run/dpdk/%s", prefix);
+	process_remove_at_end(path);
+	snprintf(path, sizeof(path), "/var/run/dpdk/%s/dpdk_telemetry.v2", prefix);
+	process_remove_at_end(path);
+	for (uint32_t i = 0; i < plan->n_worker_cores && i < WORKER_CPUS; i++)
+		cpus[i] = plan->worker_cores[i];
+	for (unsigned i = 0; i < config_n_ports(d->config); i++)
+		conf.pci |= live_device_is_pci(config_port(d->config, i).device);
+	if (live_eal_init("weir", &conf, &text) != 0)
+		return failed("%s", text.err);
+	print_notes("", text.note);
+	return 0;
+}
+
+// Before a port is open its facts are not known, but the size of the pool is needed to open it.
+// This plan is made with facts that need at least as many frames; the real one is compiled later.
+static int make_memory(struct daemon *d)
+{
+	struct live_text text = {0};
+	struct diags diags = {0};
+	struct memory_plan memory;
+	struct policy *plan;
+	char why[MEMORY_WHY_LEN];
+	int err = memory_compile(d->config, &plan, &diags);
+
+	if (err == -ENOMEM)
+		return failed("out of memory");
+	if (err != 0) {
+		print_diags(&diags);
+		return EXIT_MISUSED;
+	}
+	diags_fini(&diags); // the same are said again about the real plan
+	memory = memory_plan(d->config, plan);
+	if (!memory_fits_dpdk(&memory, plan, why))
+		err = failed("switch.workers: %s", why);
+	else if (limits_raise(memory.huge_bytes, config_n_ports(d->config), why, sizeof(why)) != 0)
+		err = failed("%s", why);
+	else
+		err = start_eal(d, plan, &memory);
+	policy_destroy(plan);
+	if (err != 0)
+		return err;
+	if (live_pool_create("frame_pool", memory.n_frames, memory.max_frame, &d->pool, &text) != 0) {
+		telemetry_remove_dir();
+		live_eal_fini();
+		return failed("%s", text.err);
+	}
+	print_notes("", text.note);
+	return 0;
+}
+
+// ---- ports
+
+struct live_conf port_conf(const struct daemon *d, unsigned i, const struct config_port_open *p)
+{
+	return (struct live_conf){.pool = d->pool, .max_frame = p->max_frame, .mtu = p->mtu,
+				  .tx_ring_bytes = p->tx_ring_bytes, .rx_ring = p->rx_ring,
+				  .keep = &p->keep, .take_over = p->take_over,
+				  .program = d->programs[i],
+				  .time_scale = config_time_scale(d->config)};
+}
+
+static int open_port(struct daemon *d, unsigned i)
+{
+	const struct config_port_open p = config_port(d->config, i);
+	bool missing = live_device_state(p.device) == LIVE_MISSING;
+	struct live_text text = {0};
+	struct live_conf conf;
+	struct port_facts facts;
+
+	if ((!missing || p.optional) &&
+	    live_program_load(p.device, &d->programs[i], &text) != 0)
+		return failed("port %s: %s", p.name, text.err);
+	conf = port_conf(d, i, &p);
+	facts = live_facts(&conf);
+	if (missing && p.optional) {
+		live_absent(&facts, &d->ports[i]);
+		snprintf(text.note, sizeof(text.note),
+			 "%s does not exist; the port uses it once it is made and up\n", p.device);
+	} else if (live_open(p.device, &conf, &d->ports[i], &text) != 0) {
+		return failed("port %s: %s%s", p.name, text.err,
+			      missing ? "; `optional: on` at the port starts weir without it, and "
+					"`weir --wait SECONDS` waits for it"
+				      : "");
+	}
+	d->n_open = i + 1;
+	print_notes(p.name, text.note);
+	return 0;
+}
+
+static int open_ports(struct daemon *d)
+{
+	unsigned n = config_n_ports(d->config);
+
+	d->ports = calloc(n, sizeof(*d->ports));
+	d->programs = calloc(n, sizeof(struct xdp_attach *));
+	if (d->ports == NULL || d->programs == NULL)
+		return failed("out of memory");
+	hotplug_wait(d);
+	for (unsigned i = 0; i < n; i++) {
+		int err = open_port(d, i);
+
+		if (err != 0)
+			return err;
+	}
+	return 0;
+}
+
+int compile_for_ports(const struct daemon *d, const struct config *c, struct policy **out,
+		      struct diags *diags)
+{
+	struct port_facts *facts = calloc(d->n_open, sizeof(*facts));
+	int err;
+
+	if (facts == NULL)
+		return -ENOMEM;
+	for (unsigned i = 0; i < d->n_open; i++)
+		facts[i] = d->ports[i].facts;
+	err = config_compile(c, facts, out, diags);
+	if (err == 0)
+		advice_add(c, facts, *out, advice_processors(), diags);
+	free(facts);
+	return err;
+}
+
+static int compile_policy(struct daemon *d)
+{
+	struct diags diags = {0};
+	int err = compile_for_ports(d, d->config, &d->policy, &diags);
+
+	print_diags(&diags);
+	if (err == -ENOMEM)
+		return failed("out of memory");
+	return err != 0 ? EXIT_MISUSED : 0;
+}
+
+// ---- the switch and its control
+
+static int make_switch(struct daemon *d)
+{
+	struct switch_port *sp = calloc(d->n_open, sizeof(*sp));
+	int err;
+
+	if (sp == NULL)
+		return failed("out of memory");
+	for (unsigned i = 0; i < d->n_open; i++)
+		sp[i] = (struct switch_port){.ops = d->ports[i].ops, .drv = d->ports[i].drv,
+					     .facts = d->ports[i].facts};
+	err = switch_create(d->policy, sp, d->pool, any_seed(), &d->sw);
+	free(sp);
+	if (err != 0)
+		return failed("cannot make the switch: %s; is there enough memory (hugepages)?",
+			      strerror(-err));
+	switch_touch(d->sw);
+	switch_set_random(d->sw, any_seed);
+	switch_poll_drivers_every(d->sw, model_span_ns(config_time_scale(d->config),
+						       DRIVERS_EVERY_NS));
+	return 0;
+}
+
+static void log_next_hop(void *arg, const struct event *e, const char *ip)
+{
+	const struct daemon *d = arg;
+
+	eventlog_add_ip(d->log, e, ip, clock_now_ns(&d->clock));
+}
+
+static int open_control(struct daemon *d)
+{
+	const struct resolver_listener listener = {.say = log_next_hop, .arg = d};
+	char err[ERR_LEN];
+	int fd;
+
+	if (observe_create(d->sw, &d->observe) != 0 || eventlog_create(d->policy, &d->log) != 0 ||
+	    cnplog_create(&d->cnps) != 0 || reload_create(d, &d->reload) != 0 ||
+	    resolver_create(d->sw, 0, &d->resolver) != 0 || hotplug_create(d, &d->hotplug) != 0)
+		return failed("out of memory");
+	resolver_listen(d->resolver, &listener);
+	observe_set_time_scale(d->observe, config_time_scale(d->config));
+	observe_set_standin(d->observe, stall_standin(d->stall));
+	reload_describe(d->reload);
+	fd = rundir_listen(&d->rundir, err, sizeof(err));
+	if (fd < 0)
+		return failed("%s", err);
+	if (requests_create(d, fd, &d->requests) != 0)
+		return failed("out of memory");
+	return 0;
+}
+
+// ---- metrics and telemetry
+
+static int open_views(struct daemon *d)
+{
+	const struct endpoint *at = &d->opt->metrics;
+	int err = d->opt->metrics_on
+			  ? metrics_create(at, d->observe, d->log, &d->metrics)
+			  : 0;
+
+	if (err != 0)
+		return failed("--metrics: cannot listen on %s: %s", at->text, strerror(-err));
+	if (d->opt->metrics_on)
+		printf("metrics http://%s/metrics\n", at->text);
+	err = telemetry_start(d->observe);
+	if (err != 0)
+		return failed("DPDK telemetry: cannot register commands: %s", strerror(-err));
+	return 0;
+}
+
+static void print_ports(const struct daemon *d)
+{
+	static const char *const pfc[] = {"none", "tx only", "rx only", "rx+tx"};
+
+	for (unsigned i = 0; i < d->n_open; i++) {
+		const struct policy_port *p = &d->policy->ports[i];
+		const struct port_facts *f = &d->ports[i].facts;
+		char speed[SPEED_LEN];
+
+		unit_print(UNIT_RATE, (int64_t)p->speed_bps, speed, sizeof(speed));
+		terminal_printf(stdout, "%s %s speed=%sb/s mtu=%u pfc=%s rx_guard=%s\n", p->name,
+				p->device, speed, p->mtu, pfc[2 * f->pfc_rx + f->pfc_tx],
+				f->rx_depth_readable && p->rx_guard_on != 0 ? "on" : "off");
+	}
+}
+
+static int start_workers(struct daemon *d)
+{
+	bool busy = d->opt->busy_poll || config_busy_poll(d->config);
+	const struct pollers_how how = {.busy_poll = busy,
+					.time_scale = config_time_scale(d->config),
+					.standin = stall_standin(d->stall)->shared};
+	unsigned n = switch_n_workers(d->sw);
+	char note[FLOOD_NOTE_LEN];
+	int err;
+
+	for (unsigned i = 0; i < n; i++)
+		if (!rte_lcore_is_enabled(live_worker_lcore(i)))
+			return failed("the EAL arguments leave no lcore %u for worker %u; leave "
+				      "out -l and -c, switch.workers names the cores",
+				      live_worker_lcore(i), i);
+	process_ready();
+	clock_start(&d->clock);
+	err = pollers_start(d->sw, &d->clock, &how, &d->pollers);
+	if (err != 0)
+		return failed("cannot start the workers: %s", strerror(-err));
+	stall_arm(d->stall);
+	print_ports(d);
+	if (config_flood_note(d->policy, note, sizeof(note)) != NULL)
+		print_notes("", note);
+	if (how.time_scale > 1)
+		terminal_printf(stdout, "time scale %u: speeds, rates and times are the model's, "
+				"and every peer must have the same scale\n", how.time_scale);
+	puts("ready");
+	fflush(stdout);
+	return 0;
+}
+
+static int start_standin(struct daemon *d)
+{
+	return stall_create(d, &d->stall) != 0 ? failed("out of memory") : 0;
+}
+
+static int give_up_privileges(struct daemon *d)
+{
+	char err[ERR_LEN];
+
+	if (!d->opt->keep_privileges && privileges_give_up(err, sizeof(err)) != 0)
+		return failed("%s", err);
+	return 0;
+}
+
+static int take_name(struct daemon *d)
+{
+	char err[ERR_LEN];
+
+	if (rundir_take(&d->rundir, config_name(d->config), err, sizeof(err)) != 0)
+		return failed("%s", err);
+	process_remove_at_end(d->rundir.lock_path);
+	process_remove_at_end(d->rundir.sock_path);
+	return 0;
+}
+
+// Also after a failure in the middle: each call accepts what was not made. The frame pool ends with
+// the process. DPDK writes zeros over memory that it frees, which takes half a second for 2 GB.
+static void take_down(struct daemon *d)
+{
+	if (d->stall != NULL)
+		stall_disarm(d->stall);
+	pollers_stop(d->pollers);
+	telemetry_stop();
+	metrics_destroy(d->metrics);
+	hotplug_destroy(d->hotplug);
+	requests_destroy(d->requests);
+	resolver_destroy(d->resolver);
+	reload_destroy(d->reload);
+	cnplog_destroy(d->cnps);
+	eventlog_destroy(d->log);
+	observe_destroy(d->observe);
+	switch_destroy(d->sw);
+	policy_destroy(d->policy);
+	while (d->n_open > 0)
+		live_close(&d->ports[--d->n_open]);
+	for (unsigned i = 0; d->programs != NULL && i < config_n_ports(d->config); i++)
+		live_program_free(d->programs[i]);
+	free(d->programs);
+	free(d->ports);
+	if (d->pool != NULL) {
+		telemetry_remove_dir();
+		live_eal_fini();
+	}
+	process_forget_files();
+	rundir_release(&d->rundir);
+	stall_destroy(d->stall);
+	config_destroy(d->config);
+	free(d->policy_text);
+}
+
+// 0, or the exit status after the reason was printed and everything undone.
+static int bring_up(struct daemon *d)
+{
+	static int (*const rungs[])(struct daemon *d) = {
+		load_policy, start_standin, take_name,	  make_memory, open_ports,
+		compile_policy, make_switch, open_control, open_views,	give_up_privileges,
+		start_workers,
+	};
+
+	for (unsigned i = 0; i < sizeof(rungs) / sizeof(rungs[0]); i++) {
+		int status = rungs[i](d);
+
+		if (status == 0)
+			continue;
+		take_down(d);
+		return status;
+	}
+	return 0;
+}
+
+// ---- the control loop
 
 // When a frame last moved.
 struct idle {
@@ -86,7 +539,7 @@ static void run_loop(struct daemon *d)
 		metrics_poll(d->metrics, now_ns);
 		telemetry_poll(now_ns);
 		// Taken first: a signal that comes while the file is read asks for another go.
-		hup |= signals_take_hup();
+		hup |= process_take_hup();
 		if (hup)
 			hup = !reload_on_signal(d->reload, now_ns);
 	}
@@ -113,16 +566,6 @@ static void drain(struct daemon *d)
 	control_once(d, clock_now_ns(&d->clock));
 }
 
-static void print_json(const struct daemon *d)
-{
-	struct json_object *out = json_object_new_object();
-
-	json_object_object_add(out, "balance", observe_balance(d->sw));
-	json_object_object_add(out, "waiting", observe_waiting(d->sw));
-	puts(json_object_to_json_string_ext(out, JSON_C_TO_STRING_SPACED));
-	json_object_put(out);
-}
-
 // The exit status.
 static int report_balance(const struct daemon *d)
 {
@@ -132,7 +575,12 @@ static int report_balance(const struct daemon *d)
 	bool holds = balance_begun(&b) == balance_ended(&b);
 
 	if (d->opt->json) {
-		print_json(d);
+		struct json_object *out = json_object_new_object();
+
+		json_object_object_add(out, "balance", json_object_get(row));
+		json_object_object_add(out, "waiting", observe_waiting(d->sw));
+		puts(json_object_to_json_string_ext(out, JSON_C_TO_STRING_SPACED));
+		json_object_put(out);
 	} else {
 		for (size_t i = 0; i < l->n; i++)
 			if (l->rows[i].kind != FACT_YES)
@@ -148,10 +596,10 @@ static int report_balance(const struct daemon *d)
 
 int daemon_run(const struct options *opt)
 {
-	struct daemon d = {.opt = opt};
+	struct daemon d = {.opt = opt, .rundir.lock_fd = -1};
 	int status;
 
-	signals_install();
+	process_catch_signals();
 	terminal_keep_widths();
 	status = outlet_open();
 	if (status != 0) {

@@ -1,10 +1,63 @@
 // SPDX-License-Identifier: Apache-2.0
-// One running switch from its policy file to its control socket: brings everything up in one
-// ladder, runs the control loop, drains and takes everything down in reverse. The main thread
-// calls everything here.
+// One running switch from its policy file to its control socket: brings everything up, runs the
+// control loop, drains, and takes everything down in reverse. The main thread calls everything
+// here. reload.c replaces config, policy and policy_text.
 #pragma once
 
+#include "control/config/config.h"
+#include "control/daemon/clock.h"
+#include "control/daemon/cnplog.h"
+#include "control/daemon/eventlog.h"
+#include "control/daemon/hotplug.h"
+#include "control/daemon/metrics.h"
 #include "control/daemon/options.h"
+#include "control/daemon/poller.h"
+#include "control/daemon/process.h"
+#include "control/daemon/reload.h"
+#include "control/daemon/requests.h"
+#include "control/daemon/resolver.h"
+#include "control/daemon/stall.h"
+#include "control/observe/observe.h"
+#include "drivers/live.h"
+
+struct daemon {
+	const struct options *opt;
+	char *policy_text;
+	struct config *config;
+	struct rundir rundir;
+	struct policy *policy;
+	struct rte_mempool *pool;
+	unsigned n_open;
+	struct live_port *ports; // n_open of them are open, or wait for their device
+	struct xdp_attach **programs; // by port, kept for devices to come
+	struct weir_switch *sw;
+	struct observe *observe;
+	struct eventlog *log;
+	struct cnplog *cnps;
+	struct reload *reload;
+	struct stall *stall;
+	struct hotplug *hotplug;
+	struct resolver *resolver;
+	struct requests *requests;
+	struct metrics *metrics; // NULL: not served
+	struct tsc_clock clock;
+	struct pollers *pollers;
+};
+
+enum { EXIT_OK = 0, EXIT_FAILED = 1, EXIT_MISUSED = 2 };
 
 // Runs until a signal. The exit status of the program.
 int daemon_run(const struct options *opt);
+
+// How the device of a port is opened; p must outlive the answer.
+struct live_conf port_conf(const struct daemon *d, unsigned port,
+			   const struct config_port_open *p);
+// A policy for the ports that are open. 0, -EINVAL with *diags filled, or -ENOMEM.
+__attribute__((warn_unused_result)) int compile_for_ports(const struct daemon *d,
+							  const struct config *c,
+							  struct policy **out,
+							  struct diags *diags);
+
+// Logs an event that control has seen. port: or PORT_NONE.
+void daemon_event(const struct daemon *d, enum event_type type, unsigned port, uint32_t a,
+		  uint64_t b, uint64_t now_ns);

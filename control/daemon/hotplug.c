@@ -7,7 +7,7 @@
 #include <string.h>
 #include <time.h>
 
-#include "control/daemon/daemon_impl.h"
+#include "control/daemon/daemon.h"
 #include "dataplane/units.h"
 
 enum {

@@ -15,7 +15,7 @@
 #include <time.h>
 #include <unistd.h>
 
-#include "control/daemon/privileges.h"
+#include "control/daemon/process.h"
 
 enum { STREAMS = 2, CHUNK = 4096 };
 

@@ -16,7 +16,7 @@
 
 enum { ACK_TIMEOUT_NS = SECOND_NS, DRAIN_TIMEOUT_NS = 2 * SECOND_NS };
 
-// PENDING_RELOAD and PENDING_FLOWS only mark the client: reload.h and flow_request.h go
+// PENDING_RELOAD and PENDING_FLOWS only mark the client: reload.h and flow_requests.h go
 // their own ways.
 enum pending_kind {
 	PENDING_NONE,

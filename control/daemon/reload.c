@@ -11,7 +11,7 @@
 #include <json-c/json.h>
 
 #include "control/config/diag.h"
-#include "control/daemon/daemon_impl.h"
+#include "control/daemon/daemon.h"
 #include "control/observe/fact.h"
 #include "dataplane/packet/classify.h"
 #include "dataplane/bits.h"

@@ -11,7 +11,7 @@
 #include <json-c/json.h>
 
 #include "control/daemon/capture.h"
-#include "control/daemon/daemon_impl.h"
+#include "control/daemon/daemon.h"
 #include "control/daemon/flow_requests.h"
 #include "control/daemon/json_in.h"
 #include "control/daemon/server.h"

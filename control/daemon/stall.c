@@ -6,7 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "control/daemon/daemon_impl.h"
+#include "control/daemon/daemon.h"
 #include "dataplane/units.h"
 #include "drivers/standin/standin.h"
 

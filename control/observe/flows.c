@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // The facts of notifications by queue, of RoCEv2 flows by port, of the sums of table and pairing,
-// of single flows (control/daemon/flow_scan.h finds them) and of CNPs (control/daemon/cnplog.h).
+// of single flows (found by control/daemon/flow_requests.h) and of CNPs (control/daemon/cnplog.h).
 #include "control/observe/observe.h"
 
 #include <arpa/inet.h>

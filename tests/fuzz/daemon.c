@@ -9,7 +9,7 @@
 
 #include <rte_mbuf.h>
 
-#include "control/daemon/daemon_impl.h"
+#include "control/daemon/daemon.h"
 #include "dataplane/worker.h"
 #include "tests/eal.h"
 #include "tests/fuzz/fuzz.h"

@@ -19,7 +19,7 @@
 #include <cmocka.h>
 
 #include "control/daemon/outlet.h"
-#include "control/daemon/privileges.h"
+#include "control/daemon/process.h"
 
 enum { LINES = 100000, PAUSE_MS = 500, LAST = 3000, SETTLE_MS = 50 };
 
