@@ -181,7 +181,8 @@ static int make_memory(struct daemon *d)
 	policy_destroy(plan);
 	if (err != 0)
 		return err;
-	if (live_pool_create("frame_pool", memory.n_frames, memory.max_frame, &d->pool, &text) != 0) {
+	err = live_pool_create("frame_pool", memory.n_frames, memory.max_frame, &d->pool, &text);
+	if (err != 0) {
 		telemetry_remove_dir();
 		live_eal_fini();
 		return failed("%s", text.err);

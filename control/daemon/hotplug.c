@@ -63,30 +63,11 @@ static void refused(struct hotplug *h, unsigned port, const char *why, uint64_t 
 	log_line("%s warning port %s: %s", policy->name, policy->ports[port].name, why);
 }
 
-static void refused_down(struct hotplug *h, unsigned port, const char *device, uint64_t now_ns)
-{
-	const char *name = strchr(device, ':') + 1;
-	char why[WHY_LEN];
-
-	snprintf(why, sizeof(why), "%s: the interface is down; `ip link set dev %s up`", name,
-		 name);
-	refused(h, port, why, now_ns);
-}
-
 static bool replace(const struct hotplug *h, unsigned port, const struct live_port *next)
 {
 	const struct switch_port sp = {.ops = next->ops, .drv = next->drv, .facts = next->facts};
 
 	return switch_replace_device(h->d->sw, port, &sp) == 0;
-}
-
-static void leave(struct hotplug *h, unsigned port)
-{
-	struct live_port absent;
-
-	live_absent(&h->d->ports[port].facts, &absent);
-	if (replace(h, port, &absent))
-		h->port[port].stage = LEAVING;
 }
 
 static void left(struct hotplug *h, unsigned port, uint64_t now_ns)
@@ -101,28 +82,23 @@ static void left(struct hotplug *h, unsigned port, uint64_t now_ns)
 	h->port[port].looked_ns = now_ns;
 }
 
-static void log_notes(const struct hotplug *h, unsigned port, char *notes)
-{
-	const struct policy *policy = h->d->policy;
-
-	for (char *at = strtok(notes, "\n"); at != NULL; at = strtok(NULL, "\n"))
-		log_line("%s info port %s: %s", policy->name, policy->ports[port].name, at);
-}
-
-// The policy depends on the MAC address and the speed of the device.
+// The policy depends on the MAC address and the speed of the device. text->err: why the port cannot
+// use it, or empty.
 static void use(struct hotplug *h, unsigned port, const struct live_port *opened,
 		struct live_text *text, uint64_t now_ns)
 {
 	struct live_port *live = &h->d->ports[port], absent = *live;
+	const struct policy *policy = h->d->policy;
 
 	*live = *opened;
 	if (reload_for_ports(h->d->reload, now_ns, text->err, sizeof(text->err)) != 0) {
 		live_close(live);
 		*live = absent;
-		refused(h, port, text->err, now_ns);
 		return;
 	}
-	log_notes(h, port, text->note);
+	text->err[0] = '\0';
+	for (char *at = strtok(text->note, "\n"); at != NULL; at = strtok(NULL, "\n"))
+		log_line("%s info port %s: %s", policy->name, policy->ports[port].name, at);
 	h->port[port].stage = OPENED;
 }
 
@@ -133,6 +109,7 @@ static bool look(struct hotplug *h, unsigned port, uint64_t now_ns)
 	const struct config_port_open p = config_port(d->config, port);
 	enum live_state state = live_device_state(p.device);
 	struct live_conf conf = port_conf(d, port, &p);
+	const char *name = p.device + strcspn(p.device, ":") + 1;
 	struct live_text text = {0};
 	struct live_port opened;
 
@@ -142,11 +119,12 @@ static bool look(struct hotplug *h, unsigned port, uint64_t now_ns)
 	if (state == LIVE_MISSING)
 		h->port[port].seen[0] = h->port[port].reported[0] = '\0';
 	else if (state == LIVE_DOWN)
-		refused_down(h, port, p.device, now_ns);
-	else if (live_open(p.device, &conf, &opened, &text) != 0)
-		refused(h, port, text.err, now_ns);
-	else
+		snprintf(text.err, sizeof(text.err),
+			 "%s: the interface is down; `ip link set dev %s up`", name, name);
+	else if (live_open(p.device, &conf, &opened, &text) == 0)
 		use(h, port, &opened, &text, now_ns);
+	if (text.err[0] != '\0')
+		refused(h, port, text.err, now_ns);
 	return state == LIVE_READY;
 }
 
@@ -167,11 +145,15 @@ static bool step(struct hotplug *h, unsigned port, uint64_t now_ns)
 {
 	struct daemon *d = h->d;
 	struct plug *p = &h->port[port];
+	struct live_port absent;
 
 	switch (p->stage) {
 	case PRESENT:
-		if (switch_device_gone(d->sw, port))
-			leave(h, port);
+		if (!switch_device_gone(d->sw, port))
+			return false;
+		live_absent(&d->ports[port].facts, &absent);
+		if (replace(h, port, &absent))
+			p->stage = LEAVING;
 		return false;
 	case LEAVING:
 		if (!switch_device_replaced(d->sw, port))

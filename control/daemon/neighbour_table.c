@@ -44,18 +44,16 @@ static uint32_t bucket_of(uint8_t port, const struct policy_addr *a)
 	return (uint32_t)(h >> 20) % BUCKETS;
 }
 
-static bool is(const struct neighbour *n, uint8_t port, const struct policy_addr *a)
+struct neighbour *neighbour_find(struct neighbour_table *t, uint8_t port,
+				 const struct policy_addr *a)
 {
-	return n->port == port && n->addr.family == a->family &&
-	       memcmp(n->addr.ip, a->ip, sizeof(a->ip)) == 0;
-}
+	for (uint32_t i = t->bucket[bucket_of(port, a)]; i != NONE; i = t->slot[i].next) {
+		struct neighbour *n = &t->slot[i];
 
-static struct neighbour *lookup(struct neighbour_table *t, uint8_t port,
-				const struct policy_addr *a)
-{
-	for (uint32_t i = t->bucket[bucket_of(port, a)]; i != NONE; i = t->slot[i].next)
-		if (is(&t->slot[i], port, a))
-			return &t->slot[i];
+		if (n->port == port && n->addr.family == a->family &&
+		    memcmp(n->addr.ip, a->ip, sizeof(a->ip)) == 0)
+			return n;
+	}
 	return NULL;
 }
 
@@ -154,14 +152,6 @@ static bool give_up_one(struct neighbour_table *t, unsigned port, bool known_too
 	return true;
 }
 
-static bool make_room(struct neighbour_table *t, unsigned port, enum neighbour_state state)
-{
-	if (state == NEIGHBOUR_INCOMPLETE && t->n_unanswered >= NEIGHBOUR_MAX_INCOMPLETE &&
-	    !give_up_one(t, port, false))
-		return false;
-	return t->free != NONE || give_up_one(t, port, true);
-}
-
 // NULL: there is no room.
 static struct neighbour *add(struct neighbour_table *t, uint8_t port, const struct policy_addr *a,
 			     enum neighbour_state state, uint64_t now_ns)
@@ -170,7 +160,9 @@ static struct neighbour *add(struct neighbour_table *t, uint8_t port, const stru
 	struct neighbour *n;
 	uint32_t i;
 
-	if (!make_room(t, port, state)) {
+	if ((state == NEIGHBOUR_INCOMPLETE && t->n_unanswered >= NEIGHBOUR_MAX_INCOMPLETE &&
+	     !give_up_one(t, port, false)) ||
+	    (t->free == NONE && !give_up_one(t, port, true))) {
 		t->stats.refused++;
 		return NULL;
 	}
@@ -288,7 +280,7 @@ void neighbour_tick(struct neighbour_table *t, uint64_t now_ns)
 void neighbour_want(struct neighbour_table *t, uint8_t port, const struct policy_addr *a,
 		    bool as_route, uint64_t now_ns)
 {
-	struct neighbour *n = lookup(t, port, a);
+	struct neighbour *n = neighbour_find(t, port, a);
 
 	if (n == NULL) {
 		n = add(t, port, a, NEIGHBOUR_INCOMPLETE, now_ns);
@@ -319,7 +311,7 @@ static void heard_other(struct neighbour_table *t, struct neighbour *n, const ui
 void neighbour_heard(struct neighbour_table *t, uint8_t port, const struct policy_addr *a,
 		     const uint8_t *mac, enum neighbour_heard how, bool overrides, uint64_t now_ns)
 {
-	struct neighbour *n = lookup(t, port, a);
+	struct neighbour *n = neighbour_find(t, port, a);
 	bool answer = how == HEARD_ANSWER;
 
 	if (n == NULL && mac != NULL && how == HEARD_ASKING_US) {
@@ -349,7 +341,7 @@ void neighbour_heard(struct neighbour_table *t, uint8_t port, const struct polic
 void neighbour_set_static(struct neighbour_table *t, uint8_t port, const struct policy_addr *a,
 			  const uint8_t *mac, uint64_t now_ns)
 {
-	struct neighbour *n = lookup(t, port, a);
+	struct neighbour *n = neighbour_find(t, port, a);
 
 	if (n == NULL)
 		n = add(t, port, a, NEIGHBOUR_STATIC, now_ns);
@@ -391,16 +383,7 @@ void neighbour_end_policy(struct neighbour_table *t,
 	}
 }
 
-// ---- for who looks
-
-const struct neighbour *neighbour_find(const struct neighbour_table *t, uint8_t port,
-				       const struct policy_addr *a)
-{
-	for (uint32_t i = t->bucket[bucket_of(port, a)]; i != NONE; i = t->slot[i].next)
-		if (is(&t->slot[i], port, a))
-			return &t->slot[i];
-	return NULL;
-}
+// ---- for `show`
 
 const struct neighbour *neighbour_at(const struct neighbour_table *t, unsigned i)
 {

@@ -116,8 +116,8 @@ void neighbour_end_policy(struct neighbour_table *t,
 // Once per control loop: does what is due.
 void neighbour_tick(struct neighbour_table *t, uint64_t now_ns);
 
-const struct neighbour *neighbour_find(const struct neighbour_table *t, uint8_t port,
-				       const struct policy_addr *a); // NULL: not known
+struct neighbour *neighbour_find(struct neighbour_table *t, uint8_t port,
+				 const struct policy_addr *a); // NULL: not known
 // The i-th slot, NULL when it is free; i below NEIGHBOUR_MAX.
 const struct neighbour *neighbour_at(const struct neighbour_table *t, unsigned i);
 struct neighbour_stats neighbour_stats(const struct neighbour_table *t);

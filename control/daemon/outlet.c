@@ -30,22 +30,17 @@ struct stream {
 // The descriptors of a process, and therefore of the file: the handler of SIGABRT needs them.
 static struct stream streams[STREAMS];
 static unsigned n_open;
-static uint64_t lost, unsaid;
+static uint64_t lost, unreported;
 
 // Writes all bytes, however long that takes. False: there is no reader any more.
 static bool write_all(int fd, const char *bytes, size_t len)
 {
-	while (len > 0) {
-		ssize_t n = write(fd, bytes, len);
-
+	for (ssize_t n; len > 0; bytes += n > 0 ? n : 0, len -= n > 0 ? (size_t)n : 0) {
+		n = write(fd, bytes, len);
 		if (n < 0 && errno == EAGAIN)
 			poll(&(struct pollfd){.fd = fd, .events = POLLOUT}, 1, -1);
 		else if (n < 0 && errno != EINTR)
 			return false;
-		if (n > 0) {
-			bytes += n;
-			len -= (size_t)n;
-		}
 	}
 	return true;
 }
@@ -72,14 +67,6 @@ static void *pass_on(void *arg)
 	return NULL;
 }
 
-// The order matters: the thread says that it may hold bytes before it takes them from the pipe.
-static bool waits(struct stream *s)
-{
-	int bytes = 0;
-
-	return (ioctl(s->in, FIONREAD, &bytes) == 0 && bytes > 0) || atomic_load(&s->passing);
-}
-
 void outlet_last(void)
 {
 	const struct timespec turn = {.tv_nsec = 1000000};
@@ -87,8 +74,13 @@ void outlet_last(void)
 	for (unsigned ms = 0; ms < OUTLET_LAST_MS; ms++) {
 		bool any = false;
 
-		for (unsigned i = 0; i < n_open; i++)
-			any |= waits(&streams[i]);
+		// First the pipe: the thread says that it may hold bytes before it takes them.
+		for (unsigned i = 0; i < n_open; i++) {
+			int bytes = 0;
+
+			any |= ioctl(streams[i].in, FIONREAD, &bytes) == 0 && bytes > 0;
+			any |= atomic_load(&streams[i].passing);
+		}
 		if (!any)
 			return;
 		nanosleep(&turn, NULL);
@@ -186,18 +178,18 @@ void outlet_line(const char *line, size_t len)
 {
 	char text[128];
 
-	if (unsaid > 0) {
+	if (unreported > 0) {
 		int n = snprintf(text, sizeof(text),
 				 "weir: standard error was not read: lines lost=%" PRIu64 "\n",
-				 unsaid);
+				 unreported);
 
 		if (put(text, (size_t)n))
-			unsaid = 0;
+			unreported = 0;
 	}
 	if (put(line, len))
 		return;
 	lost++;
-	unsaid++;
+	unreported++;
 }
 
 uint64_t outlet_lost(void)

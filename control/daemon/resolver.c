@@ -39,48 +39,25 @@ static const struct policy_port *port_of(const struct resolver *r, uint8_t port)
 	return &switch_policy(r->sw)->ports[port];
 }
 
-static unsigned ip_bytes(uint8_t family)
-{
-	return family == FAMILY_V4 ? 4 : 16;
-}
-
-static bool is_own(const struct policy_port *p, uint8_t family, const uint8_t *ip)
+static bool is_own(const struct policy_port *p, const struct policy_addr *a)
 {
 	for (unsigned i = 0; i < p->n_addrs; i++)
-		if (p->addrs[i].family == family &&
-		    memcmp(p->addrs[i].ip, ip, ip_bytes(family)) == 0)
+		if (addr_same(&p->addrs[i], a))
 			return true;
 	return false;
 }
 
-static bool in_subnet(const struct policy_addr *net, const uint8_t *ip)
-{
-	for (unsigned i = 0; i < net->len; i++)
-		if ((net->ip[i / 8] ^ ip[i / 8]) & 0x80 >> i % 8)
-			return false;
-	return true;
-}
-
-// The port's address in the subnet of ip, the longest; NULL: none.
-static const struct policy_addr *own_beside(const struct policy_port *p, uint8_t family,
-					    const uint8_t *ip)
+// The port's address in the subnet of a, the longest; NULL: none.
+static const struct policy_addr *own_beside(const struct policy_port *p,
+					    const struct policy_addr *a)
 {
 	const struct policy_addr *best = NULL;
 
 	for (unsigned i = 0; i < p->n_addrs; i++)
-		if (p->addrs[i].family == family && in_subnet(&p->addrs[i], ip) &&
+		if (addr_holds(&p->addrs[i], a) &&
 		    (best == NULL || p->addrs[i].len > best->len))
 			best = &p->addrs[i];
 	return best;
-}
-
-// Any address of the family, to ask for a next hop that is in no subnet of the port.
-static const struct policy_addr *own_any(const struct policy_port *p, uint8_t family)
-{
-	for (unsigned i = 0; i < p->n_addrs; i++)
-		if (p->addrs[i].family == family)
-			return &p->addrs[i];
-	return NULL;
 }
 
 // ---- frames out
@@ -98,11 +75,13 @@ static void on_probe(void *arg, uint8_t port, const struct policy_addr *a, const
 {
 	struct resolver *r = arg;
 	const struct policy_port *p = port_of(r, port);
-	const struct policy_addr *own = own_beside(p, a->family, a->ip);
+	const struct policy_addr *own = own_beside(p, a);
 	struct neighbour_msg m = {.family = a->family, .request = true};
 
-	if (own == NULL)
-		own = own_any(p, a->family);
+	// A next hop in no subnet of the port: any address of the family.
+	for (unsigned i = 0; own == NULL && i < p->n_addrs; i++)
+		if (p->addrs[i].family == a->family)
+			own = &p->addrs[i];
 	if (own == NULL)
 		return;
 	memcpy(m.sender_mac, p->mac, sizeof(m.sender_mac));
@@ -147,52 +126,38 @@ static void on_next_hop(void *arg, uint8_t port, const struct policy_addr *a, bo
 		r->listener.say(r->listener.arg, &e, addr_text(a, text));
 }
 
-static void send_reply(struct resolver *r, uint8_t port, const struct neighbour_msg *q)
-{
-	const struct policy_port *p = port_of(r, port);
-	struct neighbour_msg m = {.family = q->family};
-
-	memcpy(m.sender_mac, p->mac, sizeof(m.sender_mac));
-	memcpy(m.sender, q->target, sizeof(m.sender));
-	memcpy(m.target, q->sender, sizeof(m.target));
-	memcpy(m.to_mac, q->has_mac ? q->sender_mac : q->from_mac, sizeof(m.to_mac));
-	transmit(r, port, &m);
-}
-
 // ---- frames in
-
-// Only a station of the port's own subnets becomes, or changes, a neighbour; and a next hop that a
-// route names, wherever its address is.
-static bool may_be_neighbour(const struct resolver *r, uint8_t port, const struct policy_addr *a)
-{
-	const struct policy_port *p = port_of(r, port);
-
-	if (is_own(p, a->family, a->ip))
-		return false;
-	return own_beside(p, a->family, a->ip) != NULL ||
-	       neighbour_find(r->table, port, a) != NULL;
-}
 
 static void take_in(struct resolver *r, const struct neighbour_frame *f, uint64_t now_ns)
 {
 	const struct policy_port *p = port_of(r, f->port);
-	struct neighbour_msg m;
-	struct policy_addr sender = {0};
+	struct neighbour_msg m, reply;
+	struct policy_addr sender = {0}, target = {0};
 	enum neighbour_heard how = HEARD_CLAIM;
-	bool asks_us;
+	bool for_us;
 
 	if (!p->routed || !neighbour_parse(f->bytes, f->len, &m)) {
 		r->malformed++;
 		return;
 	}
-	asks_us = m.request && is_own(p, m.family, m.target);
-	if (asks_us)
-		send_reply(r, f->port, &m);
-	sender.family = m.family;
+	sender.family = target.family = m.family;
 	memcpy(sender.ip, m.sender, sizeof(sender.ip));
-	if (!may_be_neighbour(r, f->port, &sender))
+	memcpy(target.ip, m.target, sizeof(target.ip));
+	for_us = m.request && is_own(p, &target);
+	if (for_us) {
+		reply = (struct neighbour_msg){.family = m.family};
+		memcpy(reply.sender_mac, p->mac, sizeof(reply.sender_mac));
+		memcpy(reply.sender, m.target, sizeof(reply.sender));
+		memcpy(reply.target, m.sender, sizeof(reply.target));
+		memcpy(reply.to_mac, m.has_mac ? m.sender_mac : m.from_mac, sizeof(reply.to_mac));
+		transmit(r, f->port, &reply);
+	}
+	// Only a station of the port's own subnets becomes, or changes, a neighbour; and a next hop
+	// that a route names, wherever its address is.
+	if (is_own(p, &sender) || (own_beside(p, &sender) == NULL &&
+				   neighbour_find(r->table, f->port, &sender) == NULL))
 		return;
-	if (asks_us)
+	if (for_us)
 		how = HEARD_ASKING_US;
 	else if (!m.request && m.solicited)
 		how = HEARD_ANSWER;
@@ -223,7 +188,7 @@ static bool may_stay(void *arg, uint8_t port, const struct policy_addr *a)
 	const struct resolver *r = arg;
 	const struct policy_port *p = port_of(r, port);
 
-	return p->routed && !is_own(p, a->family, a->ip) && own_beside(p, a->family, a->ip) != NULL;
+	return p->routed && !is_own(p, a) && own_beside(p, a) != NULL;
 }
 
 void resolver_new_policy(struct resolver *r, uint64_t now_ns)

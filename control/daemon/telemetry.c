@@ -16,6 +16,7 @@
 
 #include "control/observe/snapshot.h"
 #include "dataplane/units.h"
+#include "drivers/system_clock.h"
 
 enum {
 	FRESH_NS = 100 * MS_NS,
@@ -42,7 +43,7 @@ static struct {
 	struct observe *observe; // NULL: stopped. Used by the control thread only
 	struct shared *now;
 	uint64_t generation;
-	struct timespec at; // of the last snapshot
+	uint64_t at_ns; // of the last snapshot
 	atomic_bool wanted;
 } mirror = {.lock = PTHREAD_MUTEX_INITIALIZER, .published = PTHREAD_COND_INITIALIZER};
 
@@ -53,22 +54,12 @@ void telemetry_prefix(const char *switch_name, char out[TELEMETRY_PREFIX_LEN])
 
 // ---- holding a snapshot; the lock is held
 
-static void let_go(struct shared *s)
+static void release(struct shared *s)
 {
 	if (s == NULL || --s->holders > 0)
 		return;
 	snapshot_free(s->snapshot);
 	free(s);
-}
-
-static bool fresh(void)
-{
-	struct timespec t;
-
-	clock_gettime(CLOCK_MONOTONIC, &t);
-	return mirror.now != NULL && (t.tv_sec - mirror.at.tv_sec) * 1000000000ll +
-						     (t.tv_nsec - mirror.at.tv_nsec) <
-					     FRESH_NS;
 }
 
 // ---- client threads
@@ -84,7 +75,8 @@ static struct shared *hold_fresh(void)
 	end.tv_sec += WAIT_S;
 	pthread_mutex_lock(&mirror.lock);
 	generation = mirror.generation;
-	while (err == 0 && mirror.observe != NULL && !fresh() && generation == mirror.generation) {
+	while (err == 0 && mirror.observe != NULL && generation == mirror.generation &&
+	       (mirror.now == NULL || monotonic_ns() - mirror.at_ns >= FRESH_NS)) {
 		atomic_store(&mirror.wanted, true);
 		err = pthread_cond_clockwait(&mirror.published, &mirror.lock, CLOCK_MONOTONIC,
 					     &end);
@@ -132,28 +124,13 @@ static int add_row(struct rte_tel_data *d, unsigned list, struct json_object *ro
 	return err;
 }
 
-// A slash is in no name of a port, so these keys are no row's.
-static int add_page(struct rte_tel_data *d, const struct snapshot *s, unsigned list,
-		    const struct snapshot_page *p)
-{
-	int err = 0;
-
-	if (p->n_pages > 1) {
-		rte_tel_data_add_dict_u64(d, "/page", p->page);
-		rte_tel_data_add_dict_u64(d, "/pages", p->n_pages);
-	}
-	for (unsigned i = p->first; i < p->last && err == 0; i++)
-		if (snapshot_matches(list, snapshot_row(s, list, i), p))
-			err = add_row(d, list, snapshot_row(s, list, i));
-	return err;
-}
-
 static int answer(const struct snapshot *s, const char *cmd, const char *params,
 		  struct rte_tel_data *d)
 {
 	struct snapshot_page page;
 	unsigned list = 0;
 	const char *why;
+	int err = 0;
 
 	rte_tel_data_start_dict(d);
 	while (list < N_FACT_LISTS && (s->lists[list] == NULL ||
@@ -165,10 +142,19 @@ static int answer(const struct snapshot *s, const char *cmd, const char *params,
 		add_cells(d, list, s->lists[list]);
 		return 0;
 	}
-	if (snapshot_page(s, list, params, PAGE_ROWS, PAGE_BYTES, &page, &why))
-		return add_page(d, s, list, &page);
-	rte_tel_data_add_dict_string(d, "/error", why);
-	return 0;
+	// A slash is in no name of a port, so these keys are no row's.
+	if (!snapshot_page(s, list, params, PAGE_ROWS, PAGE_BYTES, &page, &why)) {
+		rte_tel_data_add_dict_string(d, "/error", why);
+		return 0;
+	}
+	if (page.n_pages > 1) {
+		rte_tel_data_add_dict_u64(d, "/page", page.page);
+		rte_tel_data_add_dict_u64(d, "/pages", page.n_pages);
+	}
+	for (unsigned i = page.first; i < page.last && err == 0; i++)
+		if (snapshot_matches(list, snapshot_row(s, list, i), &page))
+			err = add_row(d, list, snapshot_row(s, list, i));
+	return err;
 }
 
 static int on_command(const char *cmd, const char *params, struct rte_tel_data *d)
@@ -180,7 +166,7 @@ static int on_command(const char *cmd, const char *params, struct rte_tel_data *
 		return -EAGAIN;
 	err = answer(s->snapshot, cmd, params, d);
 	pthread_mutex_lock(&mirror.lock);
-	let_go(s);
+	release(s);
 	pthread_mutex_unlock(&mirror.lock);
 	return err;
 }
@@ -208,20 +194,6 @@ int telemetry_start(struct observe *o)
 	return 0;
 }
 
-static struct shared *take(uint64_t now_ns)
-{
-	struct shared *s = calloc(1, sizeof(*s));
-
-	if (s == NULL)
-		return NULL;
-	s->holders = 1;
-	s->snapshot = snapshot_take(mirror.observe, now_ns);
-	if (s->snapshot != NULL)
-		return s;
-	free(s);
-	return NULL;
-}
-
 void telemetry_poll(uint64_t now_ns)
 {
 	struct shared *s;
@@ -229,14 +201,20 @@ void telemetry_poll(uint64_t now_ns)
 	if (!atomic_load_explicit(&mirror.wanted, memory_order_relaxed))
 		return;
 	atomic_store(&mirror.wanted, false);
-	s = take(now_ns);
+	s = calloc(1, sizeof(*s));
 	if (s == NULL)
-		return; // out of memory: who waits gives up by itself
+		return; // out of memory: a client that waits gives up by itself
+	s->holders = 1;
+	s->snapshot = snapshot_take(mirror.observe, now_ns);
+	if (s->snapshot == NULL) {
+		free(s);
+		return;
+	}
 	pthread_mutex_lock(&mirror.lock);
-	let_go(mirror.now);
+	release(mirror.now);
 	mirror.now = s;
 	mirror.generation++;
-	clock_gettime(CLOCK_MONOTONIC, &mirror.at);
+	mirror.at_ns = monotonic_ns();
 	pthread_cond_broadcast(&mirror.published);
 	pthread_mutex_unlock(&mirror.lock);
 }
@@ -256,12 +234,8 @@ void telemetry_remove_dir(void)
 void telemetry_stop(void)
 {
 	pthread_mutex_lock(&mirror.lock);
-	if (mirror.observe == NULL) {
-		pthread_mutex_unlock(&mirror.lock);
-		return;
-	}
 	mirror.observe = NULL;
-	let_go(mirror.now);
+	release(mirror.now);
 	mirror.now = NULL;
 	pthread_cond_broadcast(&mirror.published);
 	pthread_mutex_unlock(&mirror.lock);

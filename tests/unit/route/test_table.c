@@ -86,7 +86,7 @@ static void expect(struct log *l, const char *text)
 	l->text[0] = '\0';
 }
 
-static int state_of(const struct neighbour_table *t, unsigned last)
+static int state_of(struct neighbour_table *t, unsigned last)
 {
 	struct policy_addr a = addr(last);
 	const struct neighbour *n = neighbour_find(t, PORT, &a);
