@@ -7,31 +7,17 @@
 #include <stdlib.h>
 #include <string.h>
 
-static const struct {
-	int status;
-	const char *line;
-} lines[] = {
-	{200, "200 OK"},
-	{400, "400 Bad Request"},
-	{404, "404 Not Found"},
-	{405, "405 Method Not Allowed"},
-	{431, "431 Request Header Fields Too Large"},
-	{500, "500 Internal Server Error"},
-	{505, "505 HTTP Version Not Supported"},
-};
-
 const char *http_status_line(int status)
 {
-	for (size_t i = 0; i < sizeof(lines) / sizeof(lines[0]); i++)
-		if (lines[i].status == status)
-			return lines[i].line;
-	return "500 Internal Server Error";
-}
-
-// An empty line ends the head; a bare newline counts as its end too.
-static bool complete(const char *in, size_t len)
-{
-	return memmem(in, len, "\r\n\r\n", 4) != NULL || memmem(in, len, "\n\n", 2) != NULL;
+	switch (status) {
+	case 200: return "200 OK";
+	case 400: return "400 Bad Request";
+	case 404: return "404 Not Found";
+	case 405: return "405 Method Not Allowed";
+	case 431: return "431 Request Header Fields Too Large";
+	case 505: return "505 HTTP Version Not Supported";
+	default: return "500 Internal Server Error";
+	}
 }
 
 static bool is(const char *at, size_t len, const char *word)
@@ -39,18 +25,10 @@ static bool is(const char *at, size_t len, const char *word)
 	return len == strlen(word) && memcmp(at, word, len) == 0;
 }
 
-// The target without its query is the path.
-static bool names(const char *target, size_t len, const char *path)
-{
-	const char *query = memchr(target, '?', len);
-
-	return is(target, query != NULL ? (size_t)(query - target) : len, path);
-}
-
 // METHOD SP TARGET SP VERSION.
 static struct http_verdict judge_line(const char *line, size_t len, const char *path)
 {
-	const char *target = memchr(line, ' ', len), *version = NULL;
+	const char *target = memchr(line, ' ', len), *version = NULL, *query;
 	bool head = is(line, target != NULL ? (size_t)(target - line) : 0, "HEAD");
 	size_t rest;
 
@@ -67,8 +45,11 @@ static struct http_verdict judge_line(const char *line, size_t len, const char *
 		return (struct http_verdict){505, false};
 	if (!head && !is(line, (size_t)(target - 1 - line), "GET"))
 		return (struct http_verdict){405, false};
-	return (struct http_verdict){
-		names(target, (size_t)(version - target), path) ? 200 : 404, head};
+	// The target without its query is the path.
+	query = memchr(target, '?', (size_t)(version - target));
+	if (!is(target, (size_t)((query != NULL ? query : version) - target), path))
+		return (struct http_verdict){404, head};
+	return (struct http_verdict){200, head};
 }
 
 struct http_verdict http_judge(const char *in, size_t len, const char *path)
@@ -76,7 +57,8 @@ struct http_verdict http_judge(const char *in, size_t len, const char *path)
 	const char *end = memchr(in, '\n', len);
 	size_t line;
 
-	if (!complete(in, len))
+	// An empty line ends the head; a bare newline counts as its end too.
+	if (memmem(in, len, "\r\n\r\n", 4) == NULL && memmem(in, len, "\n\n", 2) == NULL)
 		return (struct http_verdict){len >= HTTP_REQUEST_MAX ? 431 : 0, false};
 	line = (size_t)(end - in);
 	if (line > 0 && in[line - 1] == '\r')
@@ -99,30 +81,12 @@ static bool parse_port(const char *text, in_port_t *out)
 	return true;
 }
 
-static bool with_v6(const char *host, const char *port, struct endpoint *e)
-{
-	struct sockaddr_in6 *at = (struct sockaddr_in6 *)(void *)&e->addr;
-
-	at->sin6_family = AF_INET6;
-	e->len = sizeof(*at);
-	snprintf(e->text, sizeof(e->text), "[%s]:%s", host, port);
-	return inet_pton(AF_INET6, host, &at->sin6_addr) == 1 && parse_port(port, &at->sin6_port);
-}
-
-static bool with_v4(const char *host, const char *port, struct endpoint *e)
-{
-	struct sockaddr_in *at = (struct sockaddr_in *)(void *)&e->addr;
-
-	at->sin_family = AF_INET;
-	e->len = sizeof(*at);
-	snprintf(e->text, sizeof(e->text), "%s:%s", host, port);
-	return inet_pton(AF_INET, host, &at->sin_addr) == 1 && parse_port(port, &at->sin_port);
-}
-
 bool endpoint_parse(const char *text, struct endpoint *out)
 {
-	const char *colon = strrchr(text, ':');
+	const char *colon = strrchr(text, ':'), *port = colon != NULL ? colon + 1 : text;
 	struct endpoint e = {0};
+	struct sockaddr_in6 *in6 = (struct sockaddr_in6 *)(void *)&e.addr;
+	struct sockaddr_in *in4 = (struct sockaddr_in *)(void *)&e.addr;
 	char host[HOST_LEN] = "127.0.0.1";
 	size_t len = colon != NULL ? (size_t)(colon - text) : 0;
 	bool v6 = len >= 2 && text[0] == '[' && text[len - 1] == ']';
@@ -131,7 +95,12 @@ bool endpoint_parse(const char *text, struct endpoint *out)
 		return false;
 	if (colon != NULL)
 		snprintf(host, sizeof(host), "%.*s", (int)(v6 ? len - 2 : len), text + v6);
-	if (!(v6 ? with_v6 : with_v4)(host, colon != NULL ? colon + 1 : text, &e))
+	e.addr.ss_family = v6 ? AF_INET6 : AF_INET;
+	e.len = v6 ? sizeof(*in6) : sizeof(*in4);
+	snprintf(e.text, sizeof(e.text), v6 ? "[%s]:%s" : "%s:%s", host, port);
+	if (inet_pton(e.addr.ss_family, host,
+		      v6 ? (void *)&in6->sin6_addr : (void *)&in4->sin_addr) != 1 ||
+	    !parse_port(port, v6 ? &in6->sin6_port : &in4->sin_port))
 		return false;
 	*out = e;
 	return true;

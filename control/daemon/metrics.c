@@ -47,35 +47,24 @@ char *metrics_page(struct observe *o, const struct eventlog *log, uint64_t now_n
 	return prometheus_page(o, &about, now_ns, len);
 }
 
-static int listen_at(const struct endpoint *at)
-{
-	int fd = socket(at->addr.ss_family, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0);
-	int on = 1, code;
-
-	if (fd < 0)
-		return -errno;
-	setsockopt(fd, SOL_SOCKET, SO_REUSEADDR, &on, sizeof(on));
-	if (bind(fd, (const struct sockaddr *)&at->addr, at->len) == 0 &&
-	    listen(fd, BACKLOG) == 0)
-		return fd;
-	code = errno;
-	close(fd);
-	return -code;
-}
-
 int metrics_create(const struct endpoint *at, struct observe *o, const struct eventlog *log,
 		   struct metrics **out)
 {
 	struct metrics *m = calloc(1, sizeof(*m));
+	int on = 1, err;
 
 	if (m == NULL)
 		return -ENOMEM;
-	m->fd = listen_at(at);
-	if (m->fd < 0) {
-		int err = m->fd;
-
+	m->fd = socket(at->addr.ss_family, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0);
+	if (m->fd >= 0)
+		setsockopt(m->fd, SOL_SOCKET, SO_REUSEADDR, &on, sizeof(on));
+	if (m->fd < 0 || bind(m->fd, (const struct sockaddr *)&at->addr, at->len) != 0 ||
+	    listen(m->fd, BACKLOG) != 0) {
+		err = errno;
+		if (m->fd >= 0)
+			close(m->fd);
 		free(m);
-		return err;
+		return -err;
 	}
 	m->observe = o;
 	m->log = log;
@@ -108,26 +97,24 @@ void metrics_destroy(struct metrics *m)
 	free(m);
 }
 
-static const char *page_now(struct metrics *m, uint64_t now_ns)
-{
-	if (m->page == NULL || now_ns - m->page_ns >= (uint64_t)METRICS_PAGE_MS * MS_NS) {
-		free(m->page);
-		m->page = metrics_page(m->observe, m->log, now_ns, &m->page_len);
-		m->page_ns = now_ns;
-	}
-	return m->page;
-}
-
 static void client_answer(struct metrics *m, struct client *c, struct http_verdict v,
 			  uint64_t now_ns)
 {
-	const char *body = v.status == 200 ? page_now(m, now_ns) : "The page is /metrics.\n";
-	size_t body_len = body == NULL ? 0 : v.status == 200 ? m->page_len : strlen(body);
-	size_t sent_len = v.head ? 0 : body_len;
+	const char *body = "The page is /metrics.\n";
+	size_t body_len = strlen(body), sent_len;
 	int n;
 
-	if (body == NULL)
-		v.status = 500;
+	if (v.status == 200) {
+		if (m->page == NULL || now_ns - m->page_ns >= (uint64_t)METRICS_PAGE_MS * MS_NS) {
+			free(m->page);
+			m->page = metrics_page(m->observe, m->log, now_ns, &m->page_len);
+			m->page_ns = now_ns;
+		}
+		body = m->page;
+		body_len = body != NULL ? m->page_len : 0;
+		v.status = body != NULL ? 200 : 500;
+	}
+	sent_len = v.head ? 0 : body_len;
 	c->out = malloc(HEAD_LEN + sent_len);
 	if (c->out == NULL) {
 		client_close(c);
@@ -171,33 +158,25 @@ static void client_send(struct client *c)
 		client_close(c);
 }
 
-static bool may_go(const struct client *c, uint64_t now_ns)
-{
-	uint64_t least_ms = c->out == NULL ? METRICS_ASK_MS : METRICS_READ_MS;
-
-	return now_ns - c->since_ns >= least_ms * MS_NS;
-}
-
-// A client with an incomplete request goes first, then a client that does not read its answer.
-// Among equals the oldest goes.
-static bool goes_before(const struct client *a, const struct client *b)
-{
-	if ((a->out == NULL) != (b->out == NULL))
-		return a->out == NULL;
-	return a->since_ns < b->since_ns;
-}
-
-// A free place, or the place of a client that may be cut off now. NULL: no client may.
+// A free place, or the place of a client that may be cut off now. NULL: no client may. A client
+// with an incomplete request goes first, then a client that does not read its answer. Among equals
+// the oldest goes.
 static struct client *place(struct metrics *m, uint64_t now_ns)
 {
 	struct client *first = NULL;
 
 	for (unsigned i = 0; i < METRICS_MAX_CLIENTS; i++) {
 		struct client *c = &m->clients[i];
+		bool asks = c->out == NULL;
+		uint64_t least_ms = asks ? METRICS_ASK_MS : METRICS_READ_MS;
 
 		if (c->fd < 0)
 			return c;
-		if (may_go(c, now_ns) && (first == NULL || goes_before(c, first)))
+		if (now_ns - c->since_ns < least_ms * MS_NS)
+			continue;
+		if (first == NULL || (asks != (first->out == NULL)
+					      ? asks
+					      : c->since_ns < first->since_ns))
 			first = c;
 	}
 	return first;

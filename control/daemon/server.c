@@ -47,23 +47,19 @@ int server_create(int listen_fd, const struct server_ops *ops, void *arg, struct
 	return 0;
 }
 
-// The kernel resets a connection that ends with unread bytes, and the answer is lost. The client
-// cannot send more after the shutdown, so the loop ends.
-static void drain(struct client *c)
-{
-	shutdown(c->fd, SHUT_RD);
-	while (recv(c->fd, c->in, sizeof(c->in), MSG_DONTWAIT) > 0)
-		continue;
-}
-
 static void client_close(struct server *s, unsigned i)
 {
 	struct client *c = &s->clients[i];
 
 	if (c->fd < 0)
 		return;
-	if (c->closing)
-		drain(c);
+	if (c->closing) {
+		// The kernel resets a connection that ends with unread bytes, and the answer is
+		// lost. The client cannot send more after the shutdown, so the loop ends.
+		shutdown(c->fd, SHUT_RD);
+		while (recv(c->fd, c->in, sizeof(c->in), MSG_DONTWAIT) > 0)
+			continue;
+	}
 	close(c->fd);
 	c->fd = -1;
 	free(c->out);
@@ -168,49 +164,33 @@ static void client_read(struct server *s, unsigned i)
 	}
 }
 
-// A free place. When there is none, the longest idle client goes. SERVER_MAX_CLIENTS: none is idle.
-static unsigned make_room(struct server *s)
-{
-	unsigned longest = SERVER_MAX_CLIENTS;
-
-	for (unsigned i = 0; i < SERVER_MAX_CLIENTS; i++) {
-		const struct client *c = &s->clients[i];
-
-		if (c->fd < 0)
-			return i;
-		if (c->owes_answer || c->out != NULL)
-			continue;
-		if (longest == SERVER_MAX_CLIENTS || c->moved_ns < s->clients[longest].moved_ns)
-			longest = i;
-	}
-	if (longest < SERVER_MAX_CLIENTS)
-		client_close(s, longest);
-	return longest;
-}
-
+// A free place is taken, else that of the longest idle client.
 static void accept_client(struct server *s)
 {
 	static const char busy[] = "{\"ok\": false, \"error\": \"too many clients\"}\n";
 	int fd = accept4(s->fd, NULL, NULL, SOCK_NONBLOCK | SOCK_CLOEXEC);
-	unsigned i;
+	unsigned place = SERVER_MAX_CLIENTS;
 
 	if (fd < 0)
 		return;
-	i = make_room(s);
-	if (i == SERVER_MAX_CLIENTS) {
+	for (unsigned i = 0; i < SERVER_MAX_CLIENTS; i++) {
+		const struct client *c = &s->clients[i];
+
+		if (c->fd < 0) {
+			place = i;
+			break;
+		}
+		if (!c->owes_answer && c->out == NULL &&
+		    (place == SERVER_MAX_CLIENTS || c->moved_ns < s->clients[place].moved_ns))
+			place = i;
+	}
+	if (place == SERVER_MAX_CLIENTS) {
 		(void)!send(fd, busy, sizeof(busy) - 1, MSG_NOSIGNAL);
 		close(fd);
 		return;
 	}
-	s->clients[i] = (struct client){.fd = fd, .moved_ns = s->now_ns};
-}
-
-static short client_wants(const struct client *c)
-{
-	if (c->out != NULL)
-		return POLLOUT;
-	// While an answer is owed nothing is read, but a client that has left is noticed (POLLHUP).
-	return c->owes_answer ? 0 : POLLIN;
+	client_close(s, place);
+	s->clients[place] = (struct client){.fd = fd, .moved_ns = s->now_ns};
 }
 
 static void client_serve(struct server *s, unsigned i, short events)
@@ -238,11 +218,16 @@ void server_poll(struct server *s, int timeout_ms, uint64_t now_ns)
 
 	s->now_ns = now_ns;
 	for (unsigned i = 0; i < SERVER_MAX_CLIENTS; i++) {
-		if (s->clients[i].fd < 0)
+		const struct client *c = &s->clients[i];
+
+		if (c->fd < 0)
 			continue;
 		slot[n] = i;
-		fds[n++] = (struct pollfd){.fd = s->clients[i].fd,
-					   .events = client_wants(&s->clients[i])};
+		// While an answer is owed nothing is read, but a client that has left is noticed
+		// (POLLHUP).
+		fds[n++] = (struct pollfd){.fd = c->fd, .events = c->out != NULL     ? POLLOUT
+								  : c->owes_answer ? 0
+										   : POLLIN};
 	}
 	fds[n] = (struct pollfd){.fd = s->fd, .events = POLLIN};
 	if (poll(fds, n + 1, timeout_ms) < 0)
