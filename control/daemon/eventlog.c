@@ -264,17 +264,6 @@ static const char *port_of(const struct eventlog *l, const struct kept *k)
 	return k->e.port < l->policy->n_ports ? l->policy->ports[k->e.port].name : NULL;
 }
 
-static void add_detail(const struct detail *d, const struct event *e, struct json_object *row)
-{
-	uint64_t v = d->of == OF_A ? e->a : d->of == OF_B ? e->b : e->b / US_NS;
-	const char *key = d->key != NULL ? d->key : fact_rows[d->fact].key;
-
-	if (d->words == NULL)
-		row_u64(row, key, v);
-	else
-		row_text(row, key, v < d->n_words ? d->words[v] : "?");
-}
-
 // What the event carries beside its port.
 static void add_details(const struct eventlog *l, const struct kept *k, struct json_object *row)
 {
@@ -284,8 +273,16 @@ static void add_details(const struct eventlog *l, const struct kept *k, struct j
 		row_text(row, KEY(NEIGHBOURS, ip), k->ip);
 	if (shape[k->e.type].add != NULL)
 		shape[k->e.type].add(l, &k->e, row);
-	for (unsigned i = 0; i < 2 && shape[k->e.type].details[i].of != OF_NONE; i++)
-		add_detail(&shape[k->e.type].details[i], &k->e, row);
+	for (unsigned i = 0; i < 2 && shape[k->e.type].details[i].of != OF_NONE; i++) {
+		const struct detail *d = &shape[k->e.type].details[i];
+		uint64_t v = d->of == OF_A ? k->e.a : d->of == OF_B ? k->e.b : k->e.b / US_NS;
+		const char *key = d->key != NULL ? d->key : fact_rows[d->fact].key;
+
+		if (d->words == NULL)
+			row_u64(row, key, v);
+		else
+			row_text(row, key, v < d->n_words ? d->words[v] : "?");
+	}
 }
 
 struct line {
@@ -394,29 +391,17 @@ void eventlog_tick(struct eventlog *l, uint64_t now_ns)
 		limit_roll(l, type, &l->limit[type], now_ns);
 }
 
-static struct kept *keep(struct ring *r)
-{
-	struct kept *k = &r->kept[r->next];
-
-	r->next = (r->next + 1) % r->size;
-	r->n += r->n < r->size;
-	return k;
-}
-
-// Each pause of an incast is an event, and each new station is one.
-static bool is_routine(unsigned type)
-{
-	return type == EVENT_XOFF || type == EVENT_XON || type == EVENT_MAC_LEARNED ||
-	       type == EVENT_MAC_AGED;
-}
-
 static struct ring *ring_of(struct eventlog *l, unsigned type)
 {
 	if (strcmp(shape[type].severity, "alarm") == 0)
 		return &l->ring[type];
 	if (strcmp(shape[type].severity, "warning") == 0)
 		return &l->ring[RING_WARNINGS];
-	return &l->ring[is_routine(type) ? RING_ROUTINE : RING_INFO];
+	// Each pause of an incast is an event, and each new station is one.
+	if (type == EVENT_XOFF || type == EVENT_XON || type == EVENT_MAC_LEARNED ||
+	    type == EVENT_MAC_AGED)
+		return &l->ring[RING_ROUTINE];
+	return &l->ring[RING_INFO];
 }
 
 void eventlog_add(struct eventlog *l, const struct event *e, uint64_t now_ns)
@@ -426,12 +411,16 @@ void eventlog_add(struct eventlog *l, const struct event *e, uint64_t now_ns)
 
 void eventlog_add_ip(struct eventlog *l, const struct event *e, const char *ip, uint64_t now_ns)
 {
+	struct ring *r;
 	struct kept *k;
 	struct limit *lim;
 
 	if (e->type >= N_EVENT_TYPES)
 		return;
-	k = keep(ring_of(l, e->type));
+	r = ring_of(l, e->type);
+	k = &r->kept[r->next];
+	r->next = (r->next + 1) % r->size;
+	r->n += r->n < r->size;
 	k->e = *e;
 	k->seq = ++l->total;
 	snprintf(k->ip, sizeof(k->ip), "%s", ip);
@@ -486,17 +475,6 @@ struct event_at {
 #define FACTS_AT struct event_at
 #include "control/observe/facts.def"
 
-static struct json_object *row_of(const struct eventlog *l, const struct kept *k)
-{
-	struct json_object *row = json_object_new_object();
-	struct event_at a = {.l = l, .k = k};
-
-	format_time(a.time, &k->wall);
-	emit(row, FACTS_EVENTS, &a);
-	add_details(l, k, row);
-	return row;
-}
-
 int eventlog_grade(const char *severity)
 {
 	static const char *const grades[] = {"info", "warning", "alarm"};
@@ -513,9 +491,17 @@ struct json_object *eventlog_rows(const struct eventlog *l, int port, uint64_t s
 	unsigned taken[N_RINGS] = {0};
 	const struct kept *k;
 
-	while ((k = oldest(l, taken)) != NULL)
-		if (k->seq > since && (port < 0 || k->e.port == port) &&
-		    eventlog_grade(shape[k->e.type].severity) >= grade)
-			json_object_array_add(list, row_of(l, k));
+	while ((k = oldest(l, taken)) != NULL) {
+		struct event_at a = {.l = l, .k = k};
+		struct json_object *row;
+
+		if (k->seq <= since || (port >= 0 && k->e.port != port) ||
+		    eventlog_grade(shape[k->e.type].severity) < grade)
+			continue;
+		row = row_in(list);
+		format_time(a.time, &k->wall);
+		emit(row, FACTS_EVENTS, &a);
+		add_details(l, k, row);
+	}
 	return list;
 }

@@ -128,11 +128,6 @@ void reload_describe(const struct reload *r)
 	observe_set_about(r->d->observe, &about);
 }
 
-const char *reload_text(const struct reload *r)
-{
-	return r->d->policy_text;
-}
-
 bool reload_pending(const struct reload *r)
 {
 	return r->next.policy != NULL || r->retired != NULL;
@@ -147,17 +142,6 @@ static void say(struct diags *said, const char *file, const char *what)
 
 	diag_add(&s, DIAG_ERROR, nowhere, NULL, "%s", what);
 	diag_finish(&s, said);
-}
-
-// A pipe or a device could keep the control thread waiting for ever.
-static bool is_file(const char *path, struct diags *said)
-{
-	struct stat st;
-
-	if (stat(path, &st) != 0 || S_ISREG(st.st_mode)) // why it cannot be read is told by reading
-		return true;
-	say(said, path, "cannot open: it is no regular file");
-	return false;
 }
 
 static int prepare(const struct daemon *d, const char *path, struct policy *policy,
@@ -177,29 +161,30 @@ static int prepare(const struct daemon *d, const char *path, struct policy *poli
 	return err;
 }
 
-static int candidate_read(const char *path, const char *text, struct candidate *c,
-			  struct diags *said)
-{
-	c->path = strdup(path);
-	c->text = text != NULL ? strdup(text) : NULL;
-	if (c->path == NULL || (text != NULL && c->text == NULL)) {
-		say(said, path, "out of memory");
-		return -ENOMEM;
-	}
-	if (text != NULL)
-		return config_parse(path, text, strlen(text), &c->config, said);
-	return is_file(path, said) ? config_load_text(path, &c->config, &c->text, said) : -EINVAL;
-}
-
 // One call reports all mistakes. A policy for other ports is not compiled. text NULL: the text of
 // the file.
 static int candidate_make(struct reload *r, const char *path, const char *text,
 			  struct candidate *c, struct diags *said)
 {
 	struct daemon *d = r->d;
+	struct stat st;
 	int err, compiled = -EINVAL;
 
-	err = candidate_read(path, text, c, said);
+	c->path = strdup(path);
+	c->text = text != NULL ? strdup(text) : NULL;
+	if (c->path == NULL || (text != NULL && c->text == NULL)) {
+		say(said, path, "out of memory");
+		return -ENOMEM;
+	}
+	if (text != NULL) {
+		err = config_parse(path, text, strlen(text), &c->config, said);
+	} else if (stat(path, &st) == 0 && !S_ISREG(st.st_mode)) {
+		// A pipe or a device could keep the control thread waiting for ever.
+		say(said, path, "cannot open: it is no regular file");
+		err = -EINVAL;
+	} else {
+		err = config_load_text(path, &c->config, &c->text, said);
+	}
 	if (err != 0)
 		return err;
 	err = config_check_reload(d->config, c->config, said);
@@ -255,22 +240,8 @@ static void forget_confirmed(struct reload *r)
 	r->confirmed.text = r->confirmed.path = NULL;
 }
 
-// Keeps text and path of the policy that goes, where the policy that comes is not confirmed.
-static void publish_text(struct reload *r)
-{
-	struct daemon *d = r->d;
-
-	forget_confirmed(r);
-	r->confirmed.text = d->policy_text;
-	r->confirmed.path = r->path;
-	if (r->confirm_ns == 0)
-		forget_confirmed(r);
-	d->policy_text = r->next.text;
-	r->path = r->next.path;
-	reload_describe(r);
-}
-
-// Everybody who keeps a policy besides the workers is on this thread.
+// Besides the workers only this thread keeps a policy. Keeps text and path of the policy that goes,
+// where the policy that comes is not confirmed.
 static void publish(struct reload *r, uint64_t now_ns)
 {
 	struct daemon *d = r->d;
@@ -282,7 +253,14 @@ static void publish(struct reload *r, uint64_t now_ns)
 	if (r->next.config != NULL) {
 		config_destroy(d->config);
 		d->config = r->next.config;
-		publish_text(r);
+		forget_confirmed(r);
+		r->confirmed.text = d->policy_text;
+		r->confirmed.path = r->path;
+		if (r->confirm_ns == 0)
+			forget_confirmed(r);
+		d->policy_text = r->next.text;
+		r->path = r->next.path;
+		reload_describe(r);
 	}
 	r->next = (struct candidate){0};
 }
@@ -308,24 +286,19 @@ static bool reload_pause_text(const struct reload *r, char out[RELOAD_PAUSE_LEN]
 	return n != 0;
 }
 
-static void log_pause(const struct reload *r)
+static void finish(struct reload *r, uint64_t now_ns)
 {
 	char text[RELOAD_PAUSE_LEN];
 
-	if (r->to_log && reload_pause_text(r, text))
-		log_line("%s info reload: %s", r->d->policy->name, text);
-	if (r->to_log && r->change.late)
-		log_line("%s warning reload: %s", r->d->policy->name, reload_late_text);
-}
-
-static void finish(struct reload *r, uint64_t now_ns)
-{
 	if (!r->change.late)
 		change_end(r->d->sw, &r->change);
 	policy_destroy(r->kept);
 	r->kept = r->retired;
 	r->retired = NULL;
-	log_pause(r);
+	if (r->to_log && reload_pause_text(r, text))
+		log_line("%s info reload: %s", r->d->policy->name, text);
+	if (r->to_log && r->change.late)
+		log_line("%s warning reload: %s", r->d->policy->name, reload_late_text);
 	if (r->for_ports)
 		return;
 	daemon_event(r->d, EVENT_RELOADED, PORT_NONE, r->n_changes, 0, now_ns);
@@ -533,56 +506,48 @@ void reload_request_fini(struct reload_request *q)
 	*q = (struct reload_request){0};
 }
 
-static void add_changes(struct json_object *out, const struct config_changes *c)
-{
-	struct json_object *keys = list_in(out, "changed"), *rows = list_in(out, "changes");
-
-	for (unsigned i = 0; i < c->n; i++) {
-		struct json_object *row = row_in(rows);
-
-		json_object_array_add(keys, json_object_new_string(c->rows[i].key));
-		row_text(row, "key", c->rows[i].key);
-		row_text(row, "old", c->rows[i].old);
-		row_text(row, "new", c->rows[i].new);
-	}
-}
-
-static struct json_object *answer_of(const struct reload *r, const char *path,
+static struct json_object *answer_of(const struct reload *r, const struct reload_request *q,
 				     enum reload_verdict v, const struct reload_report *report)
 {
-	struct json_object *out = json_object_new_object(), *said;
-	bool begun = v == RELOAD_BEGUN, refused = v == RELOAD_REFUSED;
+	struct json_object *out = json_object_new_object(), *said, *keys, *rows;
+	const struct config_changes *changes = &report->changes;
 
-	row_bool(out, "reloaded", begun);
-	row_text(out, "file", path != NULL ? path : reload_path(r));
-	said = list_in(out, refused ? "mistakes" : "warnings");
+	row_bool(out, "reloaded", v == RELOAD_BEGUN);
+	row_text(out, "file", q->path != NULL ? q->path : reload_path(r));
+	said = list_in(out, v == RELOAD_REFUSED ? "mistakes" : "warnings");
 	for (unsigned i = 0; i < report->said.n; i++)
 		json_object_array_add(said, json_object_new_string(report->said.lines[i]));
-	if (!refused || report->changes.n > 0)
-		add_changes(out, &report->changes);
-	return out;
-}
+	if (v != RELOAD_REFUSED || changes->n > 0) {
+		keys = list_in(out, "changed");
+		rows = list_in(out, "changes");
+		for (unsigned i = 0; i < changes->n; i++) {
+			struct json_object *row = row_in(rows);
 
-static enum reload_verdict verdict_on(const struct reload_request *q, struct reload *r,
-				      uint64_t now_ns, struct reload_report *report)
-{
-	if (q->rollback)
-		return reload_rollback(r, now_ns, report);
+			json_object_array_add(keys, json_object_new_string(changes->rows[i].key));
+			row_text(row, "key", changes->rows[i].key);
+			row_text(row, "old", changes->rows[i].old);
+			row_text(row, "new", changes->rows[i].new);
+		}
+	}
 	if (q->check)
-		return reload_check(r, q->path, report);
-	return reload_try(r, q->path, q->confirm_ns, now_ns, report);
+		row_bool(out, "possible", v == RELOAD_POSSIBLE);
+	return out;
 }
 
 static void attempt(struct reload_request *q, struct reload *r, uint64_t now_ns)
 {
 	struct reload_report report = {0};
-	enum reload_verdict v = verdict_on(q, r, now_ns, &report);
+	enum reload_verdict v;
 
+	if (q->rollback)
+		v = reload_rollback(r, now_ns, &report);
+	else if (q->check)
+		v = reload_check(r, q->path, &report);
+	else
+		v = reload_try(r, q->path, q->confirm_ns, now_ns, &report);
 	q->published = v == RELOAD_BEGUN;
 	if (v != RELOAD_BUSY)
-		q->answer = answer_of(r, q->path, v, &report);
-	if (q->check && v != RELOAD_BUSY)
-		row_bool(q->answer, "possible", v == RELOAD_POSSIBLE);
+		q->answer = answer_of(r, q, v, &report);
 	reload_report_fini(&report);
 }
 

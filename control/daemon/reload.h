@@ -49,7 +49,6 @@ bool reload_on_signal(struct reload *r, uint64_t now_ns);
 const char *reload_path(const struct reload *r); // of the file that runs
 // Gives the observer the path of the file that runs.
 void reload_describe(const struct reload *r);
-const char *reload_text(const struct reload *r); // as it was when it was loaded
 
 // A reload from its request to its answer: it waits for its turn, tries, and waits until all
 // workers run on the new policy.
