@@ -52,13 +52,7 @@ enum {
 	TEXT_COLUMN = 13,
 };
 
-enum verdict { VERDICT_OK, VERDICT_FAILED, VERDICT_UNKNOWN };
-
-struct report {
-	bool json;
-	struct json_object *checks;
-	unsigned n_failed;
-};
+enum verdict { PASSED, FAILED, UNKNOWN };
 
 struct selftest_port {
 	const char *device;
@@ -72,7 +66,8 @@ struct selftest_port {
 
 struct selftest {
 	const struct options *opt;
-	struct report report;
+	struct json_object *json, *checks; // checks: the rows in json; NULL: findings are printed
+	unsigned n_failed;
 	struct selftest_port ports[SELFTEST_PORTS_MAX];
 	unsigned n_ports;
 	struct rte_mempool *pool;
@@ -94,62 +89,36 @@ struct path {
 // ---- findings: a line of text at once, or a row of the JSON at the end
 
 static const char *const verdicts[] = {
-	[VERDICT_OK] = "ok", [VERDICT_FAILED] = "failed", [VERDICT_UNKNOWN] = "cannot tell"};
+	[PASSED] = "ok", [FAILED] = "failed", [UNKNOWN] = "cannot tell"};
 
-static void add_row(struct report *r, const char *device, const char *check, enum verdict verdict,
-		    const char *text)
+// p NULL: about no port.
+__attribute__((format(printf, 5, 6))) static void finding(struct selftest *t,
+							  const struct selftest_port *p,
+							  const char *check, enum verdict verdict,
+							  const char *fmt, ...)
 {
-	struct json_object *row = json_object_new_object();
-
-	if (r->checks == NULL)
-		r->checks = json_object_new_array();
-	row_text(row, KEY(PORTS, device), device);
-	row_text(row, "check", check);
-	row_text(row, "verdict", verdicts[verdict]);
-	row_text(row, KEY(DROP_REASONS, text), text);
-	json_object_array_add(r->checks, row);
-}
-
-__attribute__((format(printf, 5, 6))) static void report_add(struct report *r, const char *device,
-							     const char *check,
-							     enum verdict verdict,
-							     const char *fmt, ...)
-{
+	const char *device = p != NULL ? p->device : "weir";
 	char text[TEXT_LEN], line[2 * TEXT_LEN];
+	struct json_object *row;
 	va_list ap;
 
 	va_start(ap, fmt);
 	vsnprintf(text, sizeof(text), fmt, ap);
 	va_end(ap);
-	r->n_failed += verdict == VERDICT_FAILED;
-	if (r->json) {
-		add_row(r, device, check, verdict, text);
+	t->n_failed += verdict == FAILED;
+	if (t->checks != NULL) {
+		row = row_in(t->checks);
+		row_text(row, KEY(PORTS, device), device);
+		row_text(row, "check", check);
+		row_text(row, "verdict", verdicts[verdict]);
+		row_text(row, KEY(DROP_REASONS, text), text);
 		return;
 	}
 	snprintf(line, sizeof(line), "%s: %s", device, text);
-	printf("%-*s", TEXT_COLUMN, verdict == VERDICT_FAILED ? "FAILED" : verdicts[verdict]);
+	printf("%-*s", TEXT_COLUMN, verdict == FAILED ? "FAILED" : verdicts[verdict]);
 	print_indented(stdout, line, TEXT_COLUMN, terminal_width(stdout));
 	putchar('\n');
 	fflush(stdout);
-}
-
-static void report_end(struct report *r)
-{
-	struct json_object *out;
-
-	if (!r->json) {
-		if (r->n_failed == 0)
-			puts("nothing failed");
-		else
-			printf("%u check%s failed\n", r->n_failed, r->n_failed == 1 ? "" : "s");
-		return;
-	}
-	out = json_object_new_object();
-	json_object_object_add(out, "checks",
-			       r->checks != NULL ? r->checks : json_object_new_array());
-	row_u64(out, "failed", r->n_failed);
-	puts(json_object_to_json_string_ext(out, JSON_C_TO_STRING_PRETTY));
-	json_object_put(out);
 }
 
 // ---- What only frames can prove. First a frame of an experimental EtherType finds out whether the
@@ -167,11 +136,6 @@ static void ether(struct frame *f, const struct path *p, uint16_t type, uint32_t
 	for (uint32_t i = ETH_HLEN_; i < len; i++)
 		f->data[i] = (uint8_t)(i * 7 + 1);
 	f->len = len;
-}
-
-static void make_probe(struct frame *f, const struct path *p)
-{
-	ether(f, p, ETYPE_EXPERIMENT, PROBE_LEN);
 }
 
 static void make_roce(struct frame *f, const struct path *p, uint32_t len)
@@ -231,15 +195,6 @@ static void make_lldp(struct frame *f, const struct path *p)
 	memcpy(at + 9, rest, sizeof(rest));
 }
 
-// Time 0: even a neighbour that obeys it pauses nothing.
-static void make_pfc(struct frame *f, const struct path *p)
-{
-	const struct pfc_times times = {.enable = 1u << TEST_CLASS};
-
-	pfc_frame_build(f->data, p->from->live.facts.mac, &times);
-	f->len = PFC_FRAME_LEN;
-}
-
 // ---- one frame there
 
 static bool send_frame(const struct path *p, const struct frame *f)
@@ -274,27 +229,21 @@ static bool same(const struct rte_mbuf *m, const struct frame *f)
 	return m->pkt_len == f->len || m->pkt_len == ETH_MIN_FRAME;
 }
 
-static bool same_without_tag(const struct rte_mbuf *m, const struct frame *f)
+// A received frame compared with the one that was sent. The host's own frames pass here too: those
+// are LOST as far as ours is concerned.
+static enum outcome judge(const struct rte_mbuf *m, const struct frame *f)
 {
 	const uint8_t *got = rte_pktmbuf_mtod(m, const uint8_t *);
 
-	return be16_get(f->data + 12) == ETYPE_VLAN && m->pkt_len == f->len - TAG_BYTES &&
-	       memcmp(got, f->data, 12) == 0 &&
-	       memcmp(got + 12, f->data + 12 + TAG_BYTES, m->pkt_len - 12) == 0;
-}
-
-// What a received frame is to the one that was sent. The host's own frames pass here too: those are
-// LOST as far as ours is concerned.
-static enum outcome judge(const struct rte_mbuf *m, const struct frame *f)
-{
 	if (same(m, f))
 		return ARRIVED;
-	if (same_without_tag(m, f))
+	if (be16_get(f->data + 12) == ETYPE_VLAN && m->pkt_len == f->len - TAG_BYTES &&
+	    memcmp(got, f->data, 12) == 0 &&
+	    memcmp(got + 12, f->data + 12 + TAG_BYTES, m->pkt_len - 12) == 0)
 		return UNTAGGED;
-	return m->pkt_len >= ETH_HLEN_ &&
-			       memcmp(rte_pktmbuf_mtod(m, const uint8_t *), f->data, 14) == 0
-		       ? CHANGED
-		       : LOST;
+	if (m->pkt_len >= ETH_HLEN_ && memcmp(got, f->data, ETH_HLEN_) == 0)
+		return CHANGED;
+	return LOST;
 }
 
 static void drain(const struct path *p)
@@ -344,7 +293,7 @@ static bool joined(const struct path *p)
 {
 	struct frame f;
 
-	make_probe(&f, p);
+	ether(&f, p, ETYPE_EXPERIMENT, PROBE_LEN);
 	for (unsigned i = 0; i < PROBE_TRIES; i++)
 		if (send_frame(p, &f) && wait_for(p, &f, PROBE_EVERY_NS) == ARRIVED)
 			return true;
@@ -365,29 +314,28 @@ static const struct shape {
 
 static void check_shape(const struct path *p, const struct shape *s)
 {
-	struct report *r = &p->t->report;
-	const char *from = p->from->device, *to = p->to->device;
+	const char *to = p->to->device;
 	struct frame f;
 	enum outcome o;
 
 	s->make(&f, p);
 	o = send_frame(p, &f) ? wait_for(p, &f, ARRIVE_NS) : LOST;
 	if (o == ARRIVED)
-		report_add(r, from, s->check, VERDICT_OK, "%s (%u bytes) arrives at %s unchanged",
-			   s->what, f.len, to);
+		finding(p->t, p->from, s->check, PASSED, "%s (%u bytes) arrives at %s unchanged",
+			s->what, f.len, to);
 	else if (o == UNTAGGED)
-		report_add(r, from, s->check, VERDICT_FAILED,
-			   "%s arrives at %s without its tag; `ethtool -K %s %s off`%s keeps it",
-			   s->what, to, p->to->info.has_rate ? p->to->name : "PEER",
-			   p->to->info.has_rate ? "rxvlan" : "txvlan",
-			   p->to->info.has_rate ? "" : " at the other end of the virtual link");
+		finding(p->t, p->from, s->check, FAILED,
+			"%s arrives at %s without its tag; `ethtool -K %s %s off`%s keeps it",
+			s->what, to, p->to->info.has_rate ? p->to->name : "PEER",
+			p->to->info.has_rate ? "rxvlan" : "txvlan",
+			p->to->info.has_rate ? "" : " at the other end of the virtual link");
 	else if (o == CHANGED)
-		report_add(r, from, s->check, VERDICT_FAILED, "%s (%u bytes) arrives at %s changed",
-			   s->what, f.len, to);
+		finding(p->t, p->from, s->check, FAILED, "%s (%u bytes) arrives at %s changed",
+			s->what, f.len, to);
 	else
-		report_add(r, from, s->check, VERDICT_FAILED,
-			   "%s (%u bytes) does not arrive at %s; are both MTUs %u or more?",
-			   s->what, f.len, to, path_mtu(p));
+		finding(p->t, p->from, s->check, FAILED,
+			"%s (%u bytes) does not arrive at %s; are both MTUs %u or more?", s->what,
+			f.len, to, path_mtu(p));
 }
 
 // Of an early PAUSE the driver's word tells, else the frame itself.
@@ -426,38 +374,38 @@ static void check_delay(const struct path *p, const struct frame *f)
 		if (l->ops->pause != NULL)
 			(void)l->ops->pause(l->drv, TEST_CLASS, &before);
 		if (!send_frame(p, f) || !pause_seen(p, f, before.seq)) {
-			report_add(&p->t->report, p->to->device, "pause", VERDICT_FAILED,
-				   "only %u of %u PFC frames from %s were seen", i, DELAY_ROUNDS,
-				   p->from->device);
+			finding(p->t, p->to, "pause", FAILED,
+				"only %u of %u PFC frames from %s were seen", i, DELAY_ROUNDS,
+				p->from->device);
 			return;
 		}
 		delay_ns[i] = clock_now_ns(&p->t->clock) - start_ns;
 		(void)wait_for(p, f, l->ops->pause != NULL ? ARRIVE_NS : 0);
 	}
 	qsort(delay_ns, DELAY_ROUNDS, sizeof(delay_ns[0]), by_value);
-	report_add(&p->t->report, p->to->device, "pause", VERDICT_OK,
-		   "a PAUSE from %s is seen %" PRIu64 " us after it was sent (median of %u), %s",
-		   p->from->device, (delay_ns[DELAY_ROUNDS / 2] + US_NS - 1) / US_NS,
-		   DELAY_ROUNDS,
-		   l->ops->pause != NULL ? "before its frame is received"
-					 : "when its frame is received");
+	finding(p->t, p->to, "pause", PASSED,
+		"a PAUSE from %s is seen %" PRIu64 " us after it was sent (median of %u), %s",
+		p->from->device, (delay_ns[DELAY_ROUNDS / 2] + US_NS - 1) / US_NS, DELAY_ROUNDS,
+		l->ops->pause != NULL ? "before its frame is received"
+				      : "when its frame is received");
 }
 
 static void check_pfc_frame(const struct path *p)
 {
-	struct frame f;
+	// Time 0: even a neighbour that obeys it pauses nothing.
+	const struct pfc_times times = {.enable = 1u << TEST_CLASS};
+	struct frame f = {.len = PFC_FRAME_LEN};
 	bool arrived;
 
-	make_pfc(&f, p);
+	pfc_frame_build(f.data, p->from->live.facts.mac, &times);
 	arrived = send_frame(p, &f) && wait_for(p, &f, ARRIVE_NS) == ARRIVED;
 	p->from->sends_pfc = arrived ? LIVE_YES : LIVE_NO;
 	p->to->gets_pfc = arrived ? LIVE_YES : LIVE_NO;
-	report_add(&p->t->report, p->from->device, "pfc",
-		   arrived ? VERDICT_OK : VERDICT_FAILED,
-		   arrived ? "a PFC frame arrives at %s unchanged"
-			   : "a PFC frame does not arrive at %s though other frames do, so the "
-			     "receiver cannot be paused this way",
-		   p->to->device);
+	finding(p->t, p->from, "pfc", arrived ? PASSED : FAILED,
+		arrived ? "a PFC frame arrives at %s unchanged"
+			: "a PFC frame does not arrive at %s though other frames do, so the "
+			  "receiver cannot be paused this way",
+		p->to->device);
 	if (arrived)
 		check_delay(p, &f);
 }
@@ -469,18 +417,18 @@ static void test_frames(struct selftest *t, struct selftest_port *from, struct s
 
 	if (!joined(&p)) {
 		if (from == to)
-			report_add(&t->report, from->device, "loop", VERDICT_UNKNOWN,
-				   "no frame that it sends comes back; join it to a second port by "
-				   "a cable and name both to check frames");
+			finding(t, from, "loop", UNKNOWN,
+				"no frame that it sends comes back; join it to a second port by a "
+				"cable and name both to check frames");
 		else
-			report_add(&t->report, from->device, "loop", VERDICT_UNKNOWN,
-				   "no frame that it sends arrives at %s; join the two by a cable "
-				   "to check frames",
-				   to->device);
+			finding(t, from, "loop", UNKNOWN,
+				"no frame that it sends arrives at %s; join the two by a cable to "
+				"check frames",
+				to->device);
 		return;
 	}
-	report_add(&t->report, from->device, "loop", VERDICT_OK, "frames that it sends %s %s",
-		   from == to ? "come back to" : "arrive at", to->device);
+	finding(t, from, "loop", PASSED, "frames that it sends %s %s",
+		from == to ? "come back to" : "arrive at", to->device);
 	for (size_t i = 0; i < sizeof(shapes) / sizeof(shapes[0]); i++)
 		check_shape(&p, &shapes[i]);
 	check_pfc_frame(&p);
@@ -488,48 +436,25 @@ static void test_frames(struct selftest *t, struct selftest_port *from, struct s
 
 // ---- what a device tells
 
-static void check_driver(struct selftest *t, const struct selftest_port *p)
-{
-	const struct live_info *i = &p->info;
-
-	report_add(&t->report, p->device, "driver",
-		   i->driver[0] != '\0' ? VERDICT_OK : VERDICT_UNKNOWN, "its driver is %s",
-		   i->driver[0] != '\0' ? i->driver : "not told");
-}
-
-static void check_queues(struct selftest *t, const struct selftest_port *p)
-{
-	const struct live_info *i = &p->info;
-
-	if (i->rx_queues == 1)
-		report_add(&t->report, p->device, "queues", VERDICT_OK,
-			   "it has one receive queue, which is polled");
-	else if (i->rx_queues > 1)
-		report_add(&t->report, p->device, "queues", VERDICT_FAILED,
-			   "it spreads frames over %u receive queues and one is polled; `ethtool "
-			   "-L %s %s 1` leaves one",
-			   i->rx_queues, p->name, i->combined_queues ? "combined" : "rx");
-}
-
 static void check_mtu(struct selftest *t, const struct selftest_port *p)
 {
 	const struct live_info *i = &p->info;
 
 	if (i->mtu != 0 && i->mtu > p->mtu)
-		report_add(&t->report, p->device, "mtu", VERDICT_FAILED,
-			   "its MTU is %u and a port on it carries at most %u, so longer frames "
-			   "would be lost; `ip link set dev %s mtu %u`, on the neighbour too",
-			   i->mtu, p->mtu, p->name, p->mtu);
+		finding(t, p, "mtu", FAILED,
+			"its MTU is %u and a port on it carries at most %u, so longer frames would "
+			"be lost; `ip link set dev %s mtu %u`, on the neighbour too",
+			i->mtu, p->mtu, p->name, p->mtu);
 	else if (i->mtu_max != 0)
-		report_add(&t->report, p->device, "mtu", VERDICT_OK,
-			   "its MTU is %u, so the largest frame has %u bytes; an MTU of up to %u "
-			   "would fit",
-			   p->mtu, p->mtu + FRAME_OVERHEAD_BYTES, i->mtu_max);
+		finding(t, p, "mtu", PASSED,
+			"its MTU is %u, so the largest frame has %u bytes; an MTU of up to %u "
+			"would fit",
+			p->mtu, p->mtu + FRAME_OVERHEAD_BYTES, i->mtu_max);
 	else
-		report_add(&t->report, p->device, "mtu", VERDICT_UNKNOWN,
-			   "it tells no limit for its MTU; it is tested with %u, so the largest "
-			   "frame has %u bytes",
-			   p->mtu, p->mtu + FRAME_OVERHEAD_BYTES);
+		finding(t, p, "mtu", UNKNOWN,
+			"it tells no limit for its MTU; it is tested with %u, so the largest frame "
+			"has %u bytes",
+			p->mtu, p->mtu + FRAME_OVERHEAD_BYTES);
 }
 
 // Settings of a NIC that take something off the wire before the switch sees it.
@@ -538,21 +463,19 @@ static void check_settings(struct selftest *t, const struct selftest_port *p)
 	const struct live_info *i = &p->info;
 
 	if (i->takes_tags_off == LIVE_YES)
-		report_add(&t->report, p->device, "vlan_offload", VERDICT_FAILED,
-			   "the NIC takes VLAN tags off; `ethtool -K %s rxvlan off` keeps them in "
-			   "the frame",
-			   p->name);
+		finding(t, p, "vlan_offload", FAILED,
+			"the NIC takes VLAN tags off; `ethtool -K %s rxvlan off` keeps them in the "
+			"frame",
+			p->name);
 	else if (i->takes_tags_off == LIVE_NO)
-		report_add(&t->report, p->device, "vlan_offload", VERDICT_OK,
-			   "the NIC leaves VLAN tags in the frame");
+		finding(t, p, "vlan_offload", PASSED, "the NIC leaves VLAN tags in the frame");
 	if (i->flow_control == LIVE_YES)
-		report_add(&t->report, p->device, "flow_control", VERDICT_FAILED,
-			   "802.3x flow control is on, so the NIC stops for all classes at once "
-			   "and may keep PFC frames; `ethtool -A %s autoneg off rx off tx off`",
-			   p->name);
+		finding(t, p, "flow_control", FAILED,
+			"802.3x flow control is on, so the NIC stops for all classes at once and "
+			"may keep PFC frames; `ethtool -A %s autoneg off rx off tx off`",
+			p->name);
 	else if (i->flow_control == LIVE_NO)
-		report_add(&t->report, p->device, "flow_control", VERDICT_OK,
-			   "802.3x flow control is off");
+		finding(t, p, "flow_control", PASSED, "802.3x flow control is off");
 }
 
 static void check_mode(struct selftest *t, const struct selftest_port *p)
@@ -561,24 +484,22 @@ static void check_mode(struct selftest *t, const struct selftest_port *p)
 
 	live_info(&p->live, &i);
 	if (i.native == LIVE_UNKNOWN)
-		report_add(&t->report, p->device, "open", VERDICT_OK, "it opens as a DPDK port");
+		finding(t, p, "open", PASSED, "it opens as a DPDK port");
 	else
-		report_add(&t->report, p->device, "open", VERDICT_OK,
-			   "it opens with %s, and the kernel %s",
-			   i.native == LIVE_YES
-				   ? "native XDP"
-				   : "the slower generic XDP, as its driver has no native one or "
-				     "refuses it at this MTU",
-			   i.zero_copy == LIVE_YES ? "copies no frame (zero copy)"
-						   : "copies each frame");
+		finding(t, p, "open", PASSED, "it opens with %s, and the kernel %s",
+			i.native == LIVE_YES ? "native XDP"
+					     : "the slower generic XDP, as its driver has no "
+					       "native one or refuses it at this MTU",
+			i.zero_copy == LIVE_YES ? "copies no frame (zero copy)"
+						: "copies each frame");
 	if (p->live.facts.rx_depth_readable)
-		report_add(&t->report, p->device, "rx_depth", VERDICT_OK,
-			   "the receive ring of %u frames can be watched, so rx_guard works",
-			   p->live.facts.rx_ring);
+		finding(t, p, "rx_depth", PASSED,
+			"the receive ring of %u frames can be watched, so rx_guard works",
+			p->live.facts.rx_ring);
 	else
-		report_add(&t->report, p->device, "rx_depth", VERDICT_FAILED,
-			   "the driver does not tell how full its receive ring is, so rx_guard is "
-			   "off and a late switch loses frames there");
+		finding(t, p, "rx_depth", FAILED,
+			"the driver does not tell how full its receive ring is, so rx_guard is off "
+			"and a late switch loses frames there");
 }
 
 static bool check_link(struct selftest *t, const struct selftest_port *p)
@@ -590,18 +511,17 @@ static bool check_link(struct selftest *t, const struct selftest_port *p)
 	for (unsigned i = 0; i < LINK_TRIES && !l->ops->link_up(l->drv); i++)
 		nanosleep(&wait, NULL);
 	if (!l->ops->link_up(l->drv)) {
-		report_add(&t->report, p->device, "link", VERDICT_FAILED,
-			   "its link is down; plug the cable in, or bring the other end up");
+		finding(t, p, "link", FAILED,
+			"its link is down; plug the cable in, or bring the other end up");
 		return false;
 	}
 	unit_print(UNIT_RATE, (int64_t)l->facts.speed_bps, speed, sizeof(speed));
 	if (l->facts.speed_bps != 0)
-		report_add(&t->report, p->device, "link", VERDICT_OK, "its link is up at %sb/s",
-			   speed);
+		finding(t, p, "link", PASSED, "its link is up at %sb/s", speed);
 	else
-		report_add(&t->report, p->device, "link", VERDICT_OK,
-			   "its link is up and has no speed of its own: the policy gives the port "
-			   "one");
+		finding(t, p, "link", PASSED,
+			"its link is up and has no speed of its own: the policy gives the port "
+			"one");
 	return true;
 }
 
@@ -614,43 +534,34 @@ static void pfc_finding(struct selftest *t, const struct selftest_port *p, const
 	const char *driver = p->info.driver[0] != '\0' ? p->info.driver : "this driver";
 
 	if (proved == LIVE_YES)
-		report_add(&t->report, p->device, check, VERDICT_OK,
-			   rx ? "PFC frames from the wire reach the switch"
-			      : "PFC frames of the switch reach the wire");
+		finding(t, p, check, PASSED,
+			rx ? "PFC frames from the wire reach the switch"
+			   : "PFC frames of the switch reach the wire");
 	else if (listed == LIVE_YES && proved == LIVE_UNKNOWN)
-		report_add(&t->report, p->device, check, VERDICT_OK,
-			   rx ? "%s is known to pass PFC frames from the wire to the switch"
-			      : "%s is known to pass PFC frames of the switch to the wire",
-			   driver);
+		finding(t, p, check, PASSED,
+			rx ? "%s is known to pass PFC frames from the wire to the switch"
+			   : "%s is known to pass PFC frames of the switch to the wire",
+			driver);
 	else if (listed == LIVE_NO)
-		report_add(&t->report, p->device, check, VERDICT_FAILED,
-			   rx ? "%s keeps received PFC frames to itself, so a PAUSE from the peer "
-				"does not reach the switch"
-			      : "%s discards PFC frames that software sends, so the switch cannot "
-				"pause the peer",
-			   driver);
+		finding(t, p, check, FAILED,
+			rx ? "%s keeps received PFC frames to itself, so a PAUSE from the peer "
+			     "does not reach the switch"
+			   : "%s discards PFC frames that software sends, so the switch cannot "
+			     "pause the peer",
+			driver);
 	else if (proved == LIVE_NO)
-		report_add(&t->report, p->device, check, VERDICT_UNKNOWN,
-			   rx ? "PFC frames got lost on the way to this port: its NIC keeps them, "
-				"or the sender's discarded them"
-			      : "PFC frames got lost on the way from this port: its NIC discards "
-				"them, or the receiver's keeps them");
+		finding(t, p, check, UNKNOWN,
+			rx ? "PFC frames got lost on the way to this port: its NIC keeps them, or "
+			     "the sender's discarded them"
+			   : "PFC frames got lost on the way from this port: its NIC discards "
+			     "them, or the receiver's keeps them");
 	else
-		report_add(&t->report, p->device, check, VERDICT_UNKNOWN,
-			   rx ? "whether %s passes received PFC frames to software is not known; "
-				"join two ports by a cable and name both to find out"
-			      : "whether %s sends PFC frames of software is not known; join two "
-				"ports by a cable and name both to find out",
-			   driver);
-}
-
-static void check_pfc(struct selftest *t, const struct selftest_port *p)
-{
-	struct live_info i;
-
-	live_info(&p->live, &i);
-	pfc_finding(t, p, "pfc_rx", p->gets_pfc, i.pfc_rx);
-	pfc_finding(t, p, "pfc_tx", p->sends_pfc, i.pfc_tx);
+		finding(t, p, check, UNKNOWN,
+			rx ? "whether %s passes received PFC frames to software is not known; join "
+			     "two ports by a cable and name both to find out"
+			   : "whether %s sends PFC frames of software is not known; join two ports "
+			     "by a cable and name both to find out",
+			driver);
 }
 
 // ---- the ladder
@@ -662,7 +573,7 @@ static void refused(struct selftest *t, const struct selftest_port *p, const cha
 
 	if (strncmp(err, p->name, len) == 0 && strncmp(err + len, ": ", 2) == 0)
 		err += len + 2;
-	report_add(&t->report, p->device, "open", VERDICT_FAILED, "%s", err);
+	finding(t, p, "open", FAILED, "%s", err);
 }
 
 static void probe_port(struct selftest *t, struct selftest_port *p)
@@ -676,38 +587,37 @@ static void probe_port(struct selftest *t, struct selftest_port *p)
 	p->mtu = p->info.mtu != 0 ? p->info.mtu : MTU_WHERE_NONE_IS_TOLD;
 	if (p->info.mtu_max != 0 && p->mtu > p->info.mtu_max)
 		p->mtu = p->info.mtu_max;
-	check_queues(t, p);
+	if (p->info.rx_queues == 1)
+		finding(t, p, "queues", PASSED, "it has one receive queue, which is polled");
+	else if (p->info.rx_queues > 1)
+		finding(t, p, "queues", FAILED,
+			"it spreads frames over %u receive queues and one is polled; `ethtool -L "
+			"%s %s 1` leaves one",
+			p->info.rx_queues, p->name, p->info.combined_queues ? "combined" : "rx");
 	p->probed = p->info.rx_queues <= 1;
-}
-
-static uint32_t largest_frame(const struct selftest *t)
-{
-	uint32_t mtu = 0;
-
-	for (unsigned i = 0; i < t->n_ports; i++)
-		if (t->ports[i].probed && t->ports[i].mtu > mtu)
-			mtu = t->ports[i].mtu;
-	return mtu + FRAME_OVERHEAD_BYTES;
 }
 
 static bool make_memory(struct selftest *t)
 {
-	uint32_t frames = POOL_SPARE_FRAMES, max_frame = largest_frame(t);
+	uint32_t frames = POOL_SPARE_FRAMES, max_frame = 0;
 	struct live_text text = {0};
 	struct live_eal_conf conf = {.extra = t->opt->eal, .n_extra = t->opt->n_eal};
 
 	for (unsigned i = 0; i < t->n_ports; i++) {
+		if (t->ports[i].probed && t->ports[i].mtu > max_frame)
+			max_frame = t->ports[i].mtu;
 		frames += live_device_frames(t->ports[i].device, 0, 0);
 		conf.pci |= live_device_is_pci(t->ports[i].device);
 	}
+	max_frame += FRAME_OVERHEAD_BYTES;
 	conf.mem_bytes = live_pool_bytes(frames, max_frame) + TABLES_BYTES;
 	if (live_eal_init("weir", &conf, &text) != 0) {
-		report_add(&t->report, "weir", "memory", VERDICT_FAILED, "%s", text.err);
+		finding(t, NULL, "memory", FAILED, "%s", text.err);
 		return false;
 	}
 	if (live_pool_create("selftest", frames, max_frame, &t->pool, &text) == 0)
 		return true;
-	report_add(&t->report, "weir", "memory", VERDICT_FAILED, "%s", text.err);
+	finding(t, NULL, "memory", FAILED, "%s", text.err);
 	live_eal_fini();
 	return false;
 }
@@ -716,7 +626,9 @@ static bool make_memory(struct selftest *t)
 static void open_port(struct selftest *t, struct selftest_port *p)
 {
 	const struct keep nothing = {0};
-	const struct live_conf conf = {.pool = t->pool, .mtu = p->mtu, .keep = &nothing,
+	const struct live_conf conf = {.pool = t->pool,
+				       .mtu = p->mtu,
+				       .keep = &nothing,
 				       .max_frame = p->mtu + FRAME_OVERHEAD_BYTES,
 				       .take_over = true}; // for as long as the test lasts
 	struct live_text text = {0};
@@ -728,7 +640,8 @@ static void open_port(struct selftest *t, struct selftest_port *p)
 	p->open = true;
 	if (p->info.driver[0] == '\0')
 		live_info(&p->live, &p->info);
-	check_driver(t, p);
+	finding(t, p, "driver", p->info.driver[0] != '\0' ? PASSED : UNKNOWN, "its driver is %s",
+		p->info.driver[0] != '\0' ? p->info.driver : "not told");
 	check_mode(t, p);
 	check_mtu(t, p);
 	check_settings(t, p);
@@ -749,22 +662,18 @@ static void test_ports(struct selftest *t)
 		if (a != b)
 			test_frames(t, b, a);
 	}
-	for (unsigned i = 0; i < t->n_ports; i++)
-		if (t->ports[i].open)
-			check_pfc(t, &t->ports[i]);
+	for (unsigned i = 0; i < t->n_ports; i++) {
+		const struct selftest_port *p = &t->ports[i];
+		struct live_info info;
+
+		if (!p->open)
+			continue;
+		live_info(&p->live, &info);
+		pfc_finding(t, p, "pfc_rx", p->gets_pfc, info.pfc_rx);
+		pfc_finding(t, p, "pfc_tx", p->sends_pfc, info.pfc_tx);
+	}
 	for (unsigned i = 0; i < t->n_ports; i++)
 		live_close(&t->ports[i].live);
-}
-
-static void name_ports(struct selftest *t)
-{
-	for (int i = 0; i < t->opt->n_ports; i++) {
-		const char *device = t->opt->ports[i];
-
-		t->ports[i].device = device;
-		t->ports[i].name = device + strcspn(device, ":") + 1;
-	}
-	t->n_ports = (unsigned)t->opt->n_ports;
 }
 
 static bool are_devices(const struct options *opt)
@@ -787,13 +696,20 @@ static bool are_devices(const struct options *opt)
 
 int selftest_run(const struct options *opt)
 {
-	struct selftest t = {.opt = opt, .report = {.json = opt->json}};
+	struct selftest t = {.opt = opt, .n_ports = (unsigned)opt->n_ports};
 	bool any = false;
 
 	if (!are_devices(opt))
 		return 2;
-	name_ports(&t);
+	if (opt->json) {
+		t.json = json_object_new_object();
+		t.checks = list_in(t.json, "checks");
+	}
 	for (unsigned i = 0; i < t.n_ports; i++) {
+		const char *device = opt->ports[i];
+
+		t.ports[i].device = device;
+		t.ports[i].name = device + strcspn(device, ":") + 1;
 		probe_port(&t, &t.ports[i]);
 		any |= t.ports[i].probed;
 	}
@@ -803,6 +719,14 @@ int selftest_run(const struct options *opt)
 		rte_mempool_free(t.pool);
 		live_eal_fini();
 	}
-	report_end(&t.report);
-	return t.report.n_failed == 0 ? 0 : 1;
+	if (opt->json) {
+		row_u64(t.json, "failed", t.n_failed);
+		puts(json_object_to_json_string_ext(t.json, JSON_C_TO_STRING_PRETTY));
+		json_object_put(t.json);
+	} else if (t.n_failed == 0) {
+		puts("nothing failed");
+	} else {
+		printf("%u check%s failed\n", t.n_failed, t.n_failed == 1 ? "" : "s");
+	}
+	return t.n_failed == 0 ? 0 : 1;
 }
