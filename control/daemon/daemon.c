@@ -319,7 +319,7 @@ static int open_control(struct daemon *d)
 		return failed("out of memory");
 	resolver_listen(d->resolver, &listener);
 	observe_set_time_scale(d->observe, config_time_scale(d->config));
-	observe_set_standin(d->observe, stall_standin(d->stall));
+	observe_set_standin(d->observe, workers_standin(d->workers));
 	reload_describe(d->reload);
 	fd = rundir_listen(&d->rundir, err, sizeof(err));
 	if (fd < 0)
@@ -366,10 +366,6 @@ static void print_ports(const struct daemon *d)
 
 static int start_workers(struct daemon *d)
 {
-	bool busy = d->opt->busy_poll || config_busy_poll(d->config);
-	const struct pollers_how how = {.busy_poll = busy,
-					.time_scale = config_time_scale(d->config),
-					.standin = stall_standin(d->stall)->shared};
 	unsigned n = switch_n_workers(d->sw);
 	char note[FLOOD_NOTE_LEN];
 	int err;
@@ -381,16 +377,16 @@ static int start_workers(struct daemon *d)
 				      live_worker_lcore(i), i);
 	process_ready();
 	clock_start(&d->clock);
-	err = pollers_start(d->sw, &d->clock, &how, &d->pollers);
+	err = workers_start(d->workers);
 	if (err != 0)
 		return failed("cannot start the workers: %s", strerror(-err));
-	stall_arm(d->stall);
 	print_ports(d);
 	if (config_flood_note(d->policy, note, sizeof(note)) != NULL)
 		print_notes("", note);
-	if (how.time_scale > 1)
+	if (config_time_scale(d->config) > 1)
 		terminal_printf(stdout, "time scale %u: speeds, rates and times are the model's, "
-				"and every peer must have the same scale\n", how.time_scale);
+				"and every peer must have the same scale\n",
+				config_time_scale(d->config));
 	puts("ready");
 	fflush(stdout);
 	return 0;
@@ -398,7 +394,7 @@ static int start_workers(struct daemon *d)
 
 static int start_standin(struct daemon *d)
 {
-	return stall_create(d, &d->stall) != 0 ? failed("out of memory") : 0;
+	return workers_create(d, &d->workers) != 0 ? failed("out of memory") : 0;
 }
 
 static int give_up_privileges(struct daemon *d)
@@ -425,9 +421,7 @@ static int take_name(struct daemon *d)
 // the process. DPDK writes zeros over memory that it frees, which takes half a second for 2 GB.
 static void take_down(struct daemon *d)
 {
-	if (d->stall != NULL)
-		stall_disarm(d->stall);
-	pollers_stop(d->pollers);
+	workers_stop(d->workers);
 	telemetry_stop();
 	metrics_destroy(d->metrics);
 	hotplug_destroy(d->hotplug);
@@ -451,7 +445,7 @@ static void take_down(struct daemon *d)
 	}
 	process_forget_files();
 	rundir_release(&d->rundir);
-	stall_destroy(d->stall);
+	workers_destroy(d->workers);
 	config_destroy(d->config);
 	free(d->policy_text);
 }
@@ -505,7 +499,7 @@ static void control_once(struct daemon *d, uint64_t now_ns)
 	eventlog_tick(d->log, now_ns);
 	cnplog_poll(d->cnps, d->sw, wall_now_ns());
 	observe_sample(d->observe, now_ns);
-	stall_poll(d->stall, now_ns);
+	workers_poll(d->workers, now_ns);
 	reload_poll(d->reload, now_ns);
 	resolver_poll(d->resolver, now_ns);
 }
@@ -561,9 +555,7 @@ static void drain(struct daemon *d)
 			break;
 		nanosleep(&pause, NULL);
 	} while (stop_requests() < 2 && now_ns < end_ns);
-	stall_disarm(d->stall);
-	pollers_stop(d->pollers);
-	d->pollers = NULL;
+	workers_stop(d->workers);
 	control_once(d, clock_now_ns(&d->clock));
 }
 

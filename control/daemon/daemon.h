@@ -11,12 +11,11 @@
 #include "control/daemon/hotplug.h"
 #include "control/daemon/metrics.h"
 #include "control/daemon/options.h"
-#include "control/daemon/poller.h"
 #include "control/daemon/process.h"
 #include "control/daemon/reload.h"
 #include "control/daemon/requests.h"
 #include "control/daemon/resolver.h"
-#include "control/daemon/stall.h"
+#include "control/daemon/workers.h"
 #include "control/observe/observe.h"
 #include "drivers/live.h"
 
@@ -35,13 +34,12 @@ struct daemon {
 	struct eventlog *log;
 	struct cnplog *cnps;
 	struct reload *reload;
-	struct stall *stall;
+	struct workers *workers;
 	struct hotplug *hotplug;
 	struct resolver *resolver;
 	struct requests *requests;
 	struct metrics *metrics; // NULL: not served
 	struct tsc_clock clock;
-	struct pollers *pollers;
 };
 
 enum { EXIT_OK = 0, EXIT_FAILED = 1, EXIT_MISUSED = 2 };

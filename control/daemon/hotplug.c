@@ -77,7 +77,7 @@ static void left(struct hotplug *h, unsigned port, uint64_t now_ns)
 
 	live_close(live);
 	live_absent(&facts, live);
-	stall_new_device(h->d->stall, port);
+	workers_new_device(h->d->workers, port);
 	h->port[port].stage = ABSENT;
 	h->port[port].looked_ns = now_ns;
 }
@@ -134,7 +134,7 @@ static void arrived(struct hotplug *h, unsigned port, uint64_t now_ns)
 
 	p->seen[0] = p->reported[0] = '\0';
 	p->stage = PRESENT;
-	stall_new_device(h->d->stall, port);
+	workers_new_device(h->d->workers, port);
 	switch_links_changed(h->d->sw);
 	if (!switch_device_gone(h->d->sw, port)) // else the port leaves the device again
 		daemon_event(h->d, EVENT_PORT_BACK, port, 0, 0, now_ns);
