@@ -32,7 +32,7 @@ static inline uint64_t real_span_ns(uint32_t scale, uint64_t model_span_ns)
 	return __builtin_mul_overflow(model_span_ns, scale, &span_ns) ? UINT64_MAX : span_ns;
 }
 
-// How much model time passes meanwhile, rounded up: what is there to wait for stays more than 0.
+// How much model time passes meanwhile, rounded up: a time to wait for stays more than 0.
 static inline uint64_t model_span_ns(uint32_t scale, uint64_t real_span_ns_)
 {
 	if (scale <= 1 || real_span_ns_ == 0)

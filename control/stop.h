@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-// How often the operator has asked a program to stop, by SIGINT or SIGTERM: the first request ends
-// its work in order, a later one cuts that short. timeout(1), sudo and shells may send one and the
-// same request to the process and to its group; what follows within 200 ms is an echo, not a
-// request. The count is file-static, because a process has one set of signals.
+// How many times the operator has requested the end of a program, by SIGINT or SIGTERM: the first
+// request ends its work in order, a later one cuts that short. timeout(1), sudo and shells may send
+// one and the same request to the process and to its group; what follows within 200 ms is an echo,
+// not a request. The count is file-static, because a process has one set of signals.
 #pragma once
 
 // From now on requests are counted. sa_flags: of sigaction. next: called in the handler with the

@@ -124,7 +124,7 @@ bool pcapng_section(FILE *out, const char *application)
 	put_uint(&b, BYTE_ORDER_MAGIC, 4);
 	put_uint(&b, 1, 2); // version 1.0
 	put_uint(&b, 0, 2);
-	put_uint(&b, UINT64_MAX, 8); // length of the section: not said, because it is not known
+	put_uint(&b, UINT64_MAX, 8); // length of the section: not known yet
 	option_text(&b, SHB_USERAPPL, -1, application);
 	option_end(&b);
 	return end(&b, out);

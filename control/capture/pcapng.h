@@ -22,8 +22,8 @@ enum pcapng_direction { PCAPNG_NO_DIRECTION, PCAPNG_INBOUND, PCAPNG_OUTBOUND };
 enum { PCAPNG_MAX_FRAME = 16384, PCAPNG_MAX_TEXT = 2048, PCAPNG_NO_QUEUE = -1 };
 
 struct pcapng_interface {
-	const char *name, *description, *filter; // NULL or empty: not said
-	uint64_t speed_bps; // 0: not said
+	const char *name, *description, *filter; // NULL or empty: left out
+	uint64_t speed_bps; // 0: left out
 	uint32_t snaplen;
 };
 

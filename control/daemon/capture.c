@@ -40,14 +40,14 @@ enum answer { ANSWER_NONE, ANSWER_START, ANSWER_READ, ANSWER_STOP };
 
 enum only { ONLY_ALL, ONLY_DROPS, ONLY_MARKED, ONLY_PFC, N_ONLY };
 
-struct wish {
+struct selection {
 	enum only only;
 	uint32_t snaplen; // bytes of each frame handed on, at most
 	uint64_t wall_offset_ns; // switch time to time since 1970
 };
 
 struct count {
-	uint64_t seen, matched; // frames looked at, and of those the ones asked for
+	uint64_t seen, matched; // frames examined, and frames that match the request
 };
 
 // The slow beginning of a capture, on a thread of its own so that the control loop goes on: libpcap
@@ -79,7 +79,7 @@ struct capture {
 	enum state state;
 	unsigned owner; // client; meaningless when idle or off
 	enum answer pending; // to the owner
-	bool discard; // with ANSWER_STOP: nobody will read the rest
+	bool discard; // with ANSWER_STOP: the client will not read the rest
 	uint64_t deadline_ns; // ARMING, ENDING: of the workers; ANSWER_READ, OFF: of the answer
 	uint64_t last_request_ns; // of the owner
 	uint64_t request; // of the switch
@@ -87,7 +87,7 @@ struct capture {
 
 	struct preparation *prepare;
 	struct tap *tap; // of `prepare`, once it is done
-	struct wish wish;
+	struct selection selection;
 	uint64_t ports[POLICY_MAX_PORTS / 64];
 	unsigned n_workers;
 
@@ -178,9 +178,9 @@ static bool matches(const struct capture *c, const struct tap_record *r)
 	const struct preparation *p = c->prepare;
 	bool pfc = r->captured >= 16 && memcmp(r->data + 12, mac_control_pfc, 4) == 0;
 
-	if ((c->wish.only == ONLY_DROPS && r->meta.direction != TAP_DROP) ||
-	    (c->wish.only == ONLY_MARKED && !r->meta.marked) ||
-	    (c->wish.only == ONLY_PFC && !pfc))
+	if ((c->selection.only == ONLY_DROPS && r->meta.direction != TAP_DROP) ||
+	    (c->selection.only == ONLY_MARKED && !r->meta.marked) ||
+	    (c->selection.only == ONLY_PFC && !pfc))
 		return false;
 	return !p->has_program ||
 	       bpf_filter(p->program.bf_insns, r->data, r->len, r->captured) != 0;
@@ -188,9 +188,9 @@ static bool matches(const struct capture *c, const struct tap_record *r)
 
 static void pack(struct capture *c, const struct tap_record *r)
 {
-	struct capture_record out = capture_record_of(r, c->wish.snaplen);
+	struct capture_record out = capture_record_of(r, c->selection.snaplen);
 
-	out.t_ns += c->wish.wall_offset_ns;
+	out.t_ns += c->selection.wall_offset_ns;
 	memcpy(c->batch + c->batch_len, &out, sizeof(out));
 	c->batch_len += sizeof(out);
 	memcpy(c->batch + c->batch_len, r->data, out.captured);
@@ -229,7 +229,7 @@ static struct cursor *oldest(struct capture *c, unsigned *worker)
 // no more of them now.
 static bool fill_batch(struct capture *c)
 {
-	size_t longest = sizeof(struct capture_record) + c->wish.snaplen;
+	size_t longest = sizeof(struct capture_record) + c->selection.snaplen;
 	bool all = false;
 
 	c->batch_len = 0;
@@ -286,8 +286,8 @@ static void add_started(const struct capture *c, struct json_object *data)
 	struct json_object *list;
 
 	row_text(data, "switch", pol->name);
-	row_u64(data, "snaplen", c->wish.snaplen);
-	row_u64(data, "started_ns", model_ns(c) + c->wish.wall_offset_ns);
+	row_u64(data, "snaplen", c->selection.snaplen);
+	row_u64(data, "started_ns", model_ns(c) + c->selection.wall_offset_ns);
 	list = list_in(data, KEY(WORKERS, ports));
 	for (unsigned i = 0; i < pol->n_ports; i++) {
 		struct json_object *row = wanted(c, i) ? row_in(list) : NULL;
@@ -342,7 +342,7 @@ static void to_idle(struct capture *c)
 	c->state = IDLE;
 }
 
-// Nobody wants the capture any more.
+// The capture has no client any more.
 static void switch_off(struct capture *c)
 {
 	c->pending = ANSWER_NONE;
@@ -385,7 +385,7 @@ static void serve_read(struct capture *c)
 
 // ---- requests
 
-// What the request asks for, into c and *p. NULL, or what is wrong with it.
+// Reads the request into c and *p. NULL, or the error.
 static const char *read_start(struct capture *c, int port, struct json_object *req,
 			      struct tap_params *p)
 {
@@ -395,13 +395,14 @@ static const char *read_start(struct capture *c, int port, struct json_object *r
 	int64_t snaplen = number_in(req, "snaplen", 0, TAP_MAX_SNAPLEN);
 	const char *filter = text_in(req, "filter"), *only = text_in(req, "only");
 	uint64_t ring_bytes = ALL_RINGS_BYTES / c->n_workers;
+	enum only chosen = ONLY_ALL;
 	uint32_t max_frame = 0;
 
-	c->wish.only = ONLY_ALL;
-	while (only != NULL && c->wish.only < N_ONLY && strcmp(only, onlys[c->wish.only]) != 0)
-		c->wish.only++;
-	if (c->wish.only == N_ONLY)
+	while (only != NULL && chosen < N_ONLY && strcmp(only, onlys[chosen]) != 0)
+		chosen++;
+	if (chosen == N_ONLY)
 		return "only is drops, marked or pfc";
+	c->selection.only = chosen;
 	if (snaplen < 0)
 		return "snaplen is from 1 to 16384 bytes";
 	if (filter != NULL && strlen(filter) > CAPTURE_MAX_FILTER)
@@ -414,10 +415,10 @@ static const char *read_start(struct capture *c, int port, struct json_object *r
 		if (pol->ports[i].max_frame > max_frame)
 			max_frame = pol->ports[i].max_frame;
 	}
-	c->wish.snaplen = snaplen != 0 ? (uint32_t)snaplen : max_frame;
-	if (c->wish.snaplen > TAP_MAX_SNAPLEN)
-		c->wish.snaplen = TAP_MAX_SNAPLEN;
-	*p = (struct tap_params){.n_workers = c->n_workers, .snaplen = c->wish.snaplen,
+	c->selection.snaplen = snaplen != 0 ? (uint32_t)snaplen : max_frame;
+	if (c->selection.snaplen > TAP_MAX_SNAPLEN)
+		c->selection.snaplen = TAP_MAX_SNAPLEN;
+	*p = (struct tap_params){.n_workers = c->n_workers, .snaplen = c->selection.snaplen,
 				 .n_records = LEAST_RECORDS};
 	if (p->snaplen < FILTER_BYTES)
 		p->snaplen = FILTER_BYTES;
@@ -463,8 +464,8 @@ static void begin(struct capture *c, unsigned client, int port, struct json_obje
 
 void capture_start(struct capture *c, unsigned client, int port, struct json_object *req)
 {
-	// A client that begins anew has no use for what it began before; nor has one that took the
-	// place of a client that left between two requests.
+	// A client that starts again ends its capture before. A client may also have taken the
+	// place of one that left between two requests.
 	if (c->state != IDLE && c->state != OFF && c->owner == client)
 		switch_off(c);
 	if (c->state == IDLE) {
@@ -506,8 +507,7 @@ void capture_read(struct capture *c, unsigned client, struct json_object *req)
 		wait_ms = READ_WAIT_MAX_MS;
 	c->pending = ANSWER_READ;
 	c->deadline_ns = c->now_ns + (uint64_t)wait_ms * MS_NS;
-	// Otherwise the next turn of the loop serves it: small batches would cost more than they
-	// are worth.
+	// Otherwise the next poll serves it: small batches would cost more than they are worth.
 	if (c->full || c->state == REST)
 		serve_read(c);
 }
@@ -538,7 +538,7 @@ void capture_gone(struct capture *c, unsigned client)
 		switch_off(c);
 }
 
-// ---- the turns of the control loop
+// ---- one poll in each state
 
 static void poll_preparing(struct capture *c)
 {
@@ -547,8 +547,8 @@ static void poll_preparing(struct capture *c)
 
 	// The difference between the two clocks: the smallest of a few samples, as whatever comes
 	// between the two readings only makes it larger.
-	if (c->n_samples == 0 || offset_ns < c->wish.wall_offset_ns)
-		c->wish.wall_offset_ns = offset_ns;
+	if (c->n_samples == 0 || offset_ns < c->selection.wall_offset_ns)
+		c->selection.wall_offset_ns = offset_ns;
 	c->n_samples++;
 	if (!preparation_done(p) || c->n_samples < CLOCK_SAMPLES)
 		return;
@@ -653,7 +653,7 @@ static void poll_off(struct capture *c)
 
 void capture_poll(struct capture *c, uint64_t now_ns)
 {
-	static void (*const turn[])(struct capture *c) = {
+	static void (*const poll[])(struct capture *c) = {
 		[PREPARING] = poll_preparing, [ARMING] = poll_arming,
 		[RUNNING] = poll_running,     [ENDING] = poll_ending,
 		[REST] = poll_reader,     [OFF] = poll_off,
@@ -661,7 +661,7 @@ void capture_poll(struct capture *c, uint64_t now_ns)
 
 	c->now_ns = now_ns;
 	if (c->state != IDLE)
-		turn[c->state](c);
+		poll[c->state](c);
 }
 
 int capture_create(struct weir_switch *sw, const struct capture_times *times,

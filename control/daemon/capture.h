@@ -1,14 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
-// Captures for weirctl: one at a time. It hands a tap to the workers, puts what they leave in its
-// rings into the order of time, applies the filter, and hands the frames out to the client that
-// asks for them. Called by the control thread only; no call blocks.
+// Captures for weirctl: one at a time. Control hands a tap to the workers, which copy frames into
+// its rings. Control merges the rings by time, applies the filter, and answers the requests of the
+// client with the frames. Called by the control thread only; no call blocks.
 //
 //   idle -start-> preparing -> arming -> running -stop-> ending -> rest --all read--> idle
 //                     |            \________|______________/         |
 //                     +--- the client is gone, or silent for CAPTURE_SILENCE_NS -> off -> idle
 //
-// `off` waits for the workers to let go of the tap, as `ending` does, but nobody reads the rest. A
-// request to start that comes meanwhile waits with it.
+// `off` waits until the workers have released the tap, as `ending` does, but no client reads the
+// rest. A request to start that comes in `off` waits for its end.
 //
 // Order. A worker's records carry the time at which its loop began. Control reads the clock (T),
 // then hands the same tap to the workers once more; when all have acknowledged that, every loop
@@ -55,7 +55,7 @@ void capture_start(struct capture *c, unsigned client, int port, struct json_obj
 void capture_read(struct capture *c, unsigned client, struct json_object *req);
 void capture_stop(struct capture *c, unsigned client, struct json_object *req);
 
-// The client is gone; whatever it had ends.
+// The client is gone; its capture ends.
 void capture_gone(struct capture *c, unsigned client);
 
 // Once per control loop, soon after now_ns (real time) was read.

@@ -58,29 +58,29 @@ static bool wanted(const struct kept *k, int port)
 }
 
 // The first of the last `count` that are wanted.
-static uint64_t first_of(const struct cnplog *l, const struct cnplog_wish *wish)
+static uint64_t first_of(const struct cnplog *l, const struct cnplog_query *query)
 {
 	uint64_t oldest = l->total > CNPLOG_KEPT ? l->total - CNPLOG_KEPT : 0, at = l->total;
 	uint32_t n = 0;
 
-	while (at > oldest && (wish->count == 0 || n < wish->count)) {
+	while (at > oldest && (query->count == 0 || n < query->count)) {
 		at--;
-		n += wanted(&l->kept[at % CNPLOG_KEPT], wish->port);
+		n += wanted(&l->kept[at % CNPLOG_KEPT], query->port);
 	}
 	return at;
 }
 
 struct json_object *cnplog_rows(const struct cnplog *l, const struct weir_switch *sw,
-				const struct cnplog_wish *wish)
+				const struct cnplog_query *query)
 {
 	struct json_object *out = json_object_new_object();
 	struct json_object *list = rows_in(out, FACTS_CNPS);
 	uint64_t total = l != NULL ? l->total : 0;
 
-	for (uint64_t i = l != NULL ? first_of(l, wish) : 0; i < total; i++) {
+	for (uint64_t i = l != NULL ? first_of(l, query) : 0; i < total; i++) {
 		const struct kept *k = &l->kept[i % CNPLOG_KEPT];
 
-		if (!wanted(k, wish->port))
+		if (!wanted(k, query->port))
 			continue;
 		cnp_row_emit(row_in(list), &k->c,
 			     &(struct cnp_view){switch_policy(sw), i + 1, k->wall_ns});

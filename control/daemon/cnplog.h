@@ -20,11 +20,11 @@ void cnplog_destroy(struct cnplog *l); // NULL is fine
 // Takes what the workers have recorded since; once per control loop. wall_ns: the time of day.
 void cnplog_poll(struct cnplog *l, struct weir_switch *sw, uint64_t wall_ns);
 
-struct cnplog_wish {
+struct cnplog_query {
 	int port; // of the congested queue, or by which it left; -1: all
 	uint32_t count; // the last so many; 0: all that are kept
 };
 // {"cnps": [...], "total", "kept", "lost"}, oldest first; l NULL: none. total: CNPs since the start
-// that were recorded, lost: those whose record found no room.
+// that were recorded, lost: CNPs whose record found no room.
 struct json_object *cnplog_rows(const struct cnplog *l, const struct weir_switch *sw,
-				const struct cnplog_wish *wish);
+				const struct cnplog_query *query);

@@ -30,7 +30,7 @@
 enum {
 	ERR_LEN = 256,
 	FAILED_LEN = 1024,
-	DRIVERS_EVERY_NS = 100 * MS_NS, // links and losses are looked at; a matter of people
+	DRIVERS_EVERY_NS = 100 * MS_NS, // between two looks at links and losses
 	FILES = 256, // clients, pipes, workers, DPDK's own
 	FILES_PORT = 16,
 	HUGEPAGE_BYTES = 2 << 20, // the smallest, so the most files
@@ -43,8 +43,7 @@ enum {
 };
 static const uint64_t IDLE_AFTER_NS = SECOND_NS;
 
-// Nobody outside is to know which flows share a bucket. Where there is no chance to be had, any
-// number will do.
+// Stations must not know which flows share a bucket. Without entropy any number will do.
 static uint64_t any_seed(void)
 {
 	uint64_t seed = 1;
@@ -107,7 +106,7 @@ static int limits_raise(uint64_t hugepage_bytes, unsigned n_ports, char *err, un
 	uint64_t want = least + hugepage_bytes / HUGEPAGE_BYTES;
 	struct rlimit files, more;
 
-	(void)setrlimit(RLIMIT_MEMLOCK, &locked); // AF_XDP says so itself where it needs it
+	(void)setrlimit(RLIMIT_MEMLOCK, &locked); // AF_XDP reports it where it matters
 	if (getrlimit(RLIMIT_NOFILE, &files) != 0)
 		return -errno;
 	more = (struct rlimit){want, files.rlim_max > want ? files.rlim_max : want};
@@ -170,7 +169,7 @@ static int make_memory(struct daemon *d)
 		print_diags(&diags);
 		return EXIT_MISUSED;
 	}
-	diags_fini(&diags); // the same are said again about the real plan
+	diags_fini(&diags); // the real plan reports the same again
 	memory = memory_plan(d->config, plan);
 	if (!memory_fits_dpdk(&memory, plan, why))
 		err = failed("switch.workers: %s", why);
@@ -309,7 +308,7 @@ static void log_next_hop(void *arg, const struct event *e, const char *ip)
 
 static int open_control(struct daemon *d)
 {
-	const struct resolver_listener listener = {.say = log_next_hop, .arg = d};
+	const struct resolver_listener listener = {.notify = log_next_hop, .arg = d};
 	char err[ERR_LEN];
 	int fd;
 
@@ -487,7 +486,7 @@ void daemon_event(const struct daemon *d, enum event_type type, unsigned port, u
 	eventlog_add(d->log, &e, now_ns);
 }
 
-// now_ns is real time, as for all that control waits for; the switch is told model time.
+// now_ns is real time, as for all that control waits for. The switch gets model time.
 static void control_once(struct daemon *d, uint64_t now_ns)
 {
 	uint64_t model_ns = model_time_ns(config_time_scale(d->config), now_ns);
@@ -533,7 +532,7 @@ static void run_loop(struct daemon *d)
 		hotplug_poll(d->hotplug, now_ns);
 		metrics_poll(d->metrics, now_ns);
 		telemetry_poll(now_ns);
-		// Taken first: a signal that comes while the file is read asks for another go.
+		// Taken first: a signal that comes while the file is read starts another reload.
 		hup |= process_take_hup();
 		if (hup)
 			hup = !reload_on_signal(d->reload, now_ns);

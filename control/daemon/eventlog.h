@@ -4,8 +4,9 @@
 // type of alarm, and EVENTLOG_KEPT each of warnings, of pauses and addresses that come and go, and
 // of all others. No flood of lesser events pushes an alarm or a warning out.
 //
-// A type may write LOG_BURST lines a second; what comes beyond is counted and told at the end of
-// that second (suppressed=N). All are kept, written or not. Called by the control thread only.
+// A type may write LOG_BURST lines a second; lines beyond that are counted, and their number is
+// written at the end of that second (suppressed=N). All are kept, written or not. Called by the
+// control thread only.
 #pragma once
 
 #include <stdint.h>
@@ -29,7 +30,7 @@ void eventlog_add(struct eventlog *l, const struct event *e, uint64_t now_ns);
 // The same about an IP address, as text.
 void eventlog_add_ip(struct eventlog *l, const struct event *e, const char *ip, uint64_t now_ns);
 
-// Tells what was suppressed in seconds that have ended.
+// Writes how many lines were suppressed in seconds that have ended.
 void eventlog_tick(struct eventlog *l, uint64_t now_ns);
 
 // [{"seq", "time", "t_ns", "event", "severity", "port", "class", "text", ...}, ...], oldest first.

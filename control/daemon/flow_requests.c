@@ -36,7 +36,7 @@ static void keep(struct flow_scan *s, const struct scan_top *t)
 {
 	struct scan_top *top = s->top;
 
-	if (s->n_top < s->wish.limit) {
+	if (s->n_top < s->query.limit) {
 		uint32_t i = s->n_top++;
 
 		top[i] = *t;
@@ -90,12 +90,12 @@ static uint64_t rate_of(const struct flow_scan *s, uint32_t place, const struct 
 static void on_second(void *arg, uint32_t place, const struct flow_row *row)
 {
 	struct flow_scan *s = arg;
-	int port = s->wish.port;
+	int port = s->query.port;
 	struct scan_top t = {.bytes = row->bytes, .first_ns = row->first_ns, .place = place};
 
 	s->n_all++;
 	s->n_unpaired += is_unpaired(row);
-	if ((s->wish.unpaired && !is_unpaired(row)) ||
+	if ((s->query.unpaired && !is_unpaired(row)) ||
 	    (port >= 0 && row->way.in_port != port && row->way.out_port != port))
 		return;
 	s->n_matching++;
@@ -168,7 +168,7 @@ const char *flow_requests_add(struct flow_requests *f, unsigned client, struct j
 
 	if (limit <= 0)
 		return "limit is a number of flows from 1 to 1000";
-	f->wish[client] = (struct flow_wish){
+	f->query[client] = (struct flow_query){
 		.port = port, .limit = (uint32_t)limit,
 		.unpaired = true_in(req, KEY(PAIRING, unpaired))};
 	return NULL;
@@ -196,12 +196,12 @@ enum pending_verdict flow_requests_step(struct flow_requests *f, unsigned client
 	uint32_t n = switch_flows_places(sw);
 
 	if (f->busy != 0 && f->busy != client + 1)
-		return PENDING_WAIT; // for its turn
+		return PENDING_WAIT; // for the scan of another client
 	if (f->busy == 0) {
-		*s = (struct flow_scan){.wish = f->wish[client], .n_places = n};
+		*s = (struct flow_scan){.query = f->query[client], .n_places = n};
 		s->places = calloc((size_t)n + 1, sizeof(s->places[0]));
 		s->step_ns = calloc((size_t)n / SCAN_STEP + 1, sizeof(s->step_ns[0]));
-		s->top = calloc(s->wish.limit, sizeof(s->top[0]));
+		s->top = calloc(s->query.limit, sizeof(s->top[0]));
 		if (s->places == NULL || s->step_ns == NULL || s->top == NULL) {
 			flow_requests_fini(f);
 			return PENDING_TIMEOUT;

@@ -18,15 +18,15 @@ struct json_object;
 struct weir_switch;
 
 enum {
-	SCAN_STEP = 8192, // places a turn: a millisecond or less where all hold a flow
+	SCAN_STEP = 8192, // places a step: a millisecond or less where all hold a flow
 	SCAN_GAP_NS = 100 * MS_NS, // of real time
-	SCAN_LIMIT = 50, // rows where nobody says how many
+	SCAN_LIMIT = 50, // rows of a request without "limit"
 	SCAN_LIMIT_MAX = 1000,
 };
 
-struct flow_wish {
+struct flow_query {
 	int port; // flows that enter or leave by it; -1: all
-	bool unpaired; // only those that need a pair and have none
+	bool unpaired; // only flows that need a pair and have none
 	uint32_t limit; // 1 to SCAN_LIMIT_MAX
 };
 
@@ -41,7 +41,7 @@ struct scan_top {
 
 // Zeroed: at rest.
 struct flow_scan {
-	struct flow_wish wish;
+	struct flow_query query;
 	uint32_t n_places, at; // at: the next place to look at
 	bool second;
 	uint64_t began_ns; // the first look, in real time
@@ -58,15 +58,15 @@ struct scan_time {
 	uint64_t real_ns, model_ns;
 };
 
-// All clients' wishes; zeroed: none.
+// The queries of all clients; zeroed: none.
 struct flow_requests {
-	struct flow_wish wish[SERVER_MAX_CLIENTS];
+	struct flow_query query[SERVER_MAX_CLIENTS];
 	struct flow_scan scan; // of one client
 	unsigned busy; // that client plus one; 0: no scan
 };
 void flow_requests_fini(struct flow_requests *f);
 
-// Notes the client's wish: keys "unpaired" and "limit" of its request. NULL, or what is wrong.
+// Notes the client's query: keys "unpaired" and "limit" of its request. NULL, or what is wrong.
 const char *flow_requests_add(struct flow_requests *f, unsigned client, struct json_object *req,
 			      int port);
 void flow_requests_gone(struct flow_requests *f, unsigned client);
@@ -75,7 +75,7 @@ void flow_requests_gone(struct flow_requests *f, unsigned client);
 enum pending_verdict flow_requests_step(struct flow_requests *f, unsigned client,
 					struct weir_switch *sw, struct scan_time now);
 // Adds "flows", the largest first, and how many there are: "all", "unpaired" of those, "matching"
-// the wish, and "left_out" of those. The next client's scan may begin.
+// the query, and "left_out" of those. The next client's scan may begin.
 void flow_requests_emit(struct flow_requests *f, unsigned client, struct weir_switch *sw,
 			uint64_t model_ns, struct json_object *data);
 
@@ -83,7 +83,7 @@ void flow_requests_emit(struct flow_requests *f, unsigned client, struct weir_sw
 // forgotten, however it was learnt. NULL, or what is wrong.
 const char *flow_request_pair(struct weir_switch *sw, struct json_object *req, bool add);
 
-// A flow del waits until all workers have taken it. found_before: from switch_pair_orders_done before the
-// order. PENDING_DONE: *wrong is NULL, or says that the flow is unknown.
+// A flow del waits until all workers have taken it. found_before: from switch_pair_orders_done
+// before the order. PENDING_DONE: *wrong is NULL, or the error that the flow is unknown.
 enum pending_verdict flow_request_step(const struct weir_switch *sw, uint64_t found_before,
 				       const char **wrong);

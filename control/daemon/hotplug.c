@@ -20,7 +20,7 @@ enum stage { PRESENT, LEAVING, ABSENT, OPENED, ARRIVING };
 
 struct plug {
 	enum stage stage;
-	uint64_t looked_ns;
+	uint64_t checked_ns;
 	char seen[WHY_LEN], reported[WHY_LEN]; // why the device cannot be used
 };
 
@@ -79,7 +79,7 @@ static void left(struct hotplug *h, unsigned port, uint64_t now_ns)
 	live_absent(&facts, live);
 	workers_new_device(h->d->workers, port);
 	h->port[port].stage = ABSENT;
-	h->port[port].looked_ns = now_ns;
+	h->port[port].checked_ns = now_ns;
 }
 
 // The policy depends on the MAC address and the speed of the device. text->err: why the port cannot
@@ -113,7 +113,7 @@ static bool look(struct hotplug *h, unsigned port, uint64_t now_ns)
 	struct live_text text = {0};
 	struct live_port opened;
 
-	h->port[port].looked_ns = now_ns;
+	h->port[port].checked_ns = now_ns;
 	conf.no_wait = true;
 	conf.max_frame = d->ports[port].facts.max_frame; // no reload needs more
 	if (state == LIVE_MISSING)
@@ -161,7 +161,7 @@ static bool step(struct hotplug *h, unsigned port, uint64_t now_ns)
 		left(h, port, now_ns);
 		return true;
 	case ABSENT:
-		return now_ns - p->looked_ns >= LOOK_EVERY_NS && !reload_pending(d->reload) &&
+		return now_ns - p->checked_ns >= LOOK_EVERY_NS && !reload_pending(d->reload) &&
 		       look(h, port, now_ns);
 	case OPENED:
 		if (!reload_pending(d->reload) && replace(h, port, &d->ports[port]))

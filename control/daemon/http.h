@@ -22,7 +22,7 @@ struct http_verdict http_judge(const char *in, size_t len, const char *path);
 const char *http_status_line(int status);
 
 // ---- where a server listens, as written on a command line: "9410", "127.0.0.1:9410",
-// "[::1]:9410". Opens nothing and asks no name service. Without an address it is this machine only.
+// "[::1]:9410". Opens nothing and uses no name service. Without an address it is this machine only.
 
 enum { ENDPOINT_TEXT_LEN = 64 };
 

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// What a request says under its keys. An absent key, or a value of another type, is what is
-// returned for it: nothing is believed of a client. Also how a value is printed. Called by the
-// control thread.
+// The values of a request by key. Each reader checks the type, since a client may send anything;
+// each has a result for an absent key. Also prints a value. Called by the control thread.
 #pragma once
 
 #include <stdbool.h>

@@ -167,23 +167,23 @@ static struct client *place(struct metrics *m, uint64_t now_ns)
 
 	for (unsigned i = 0; i < METRICS_MAX_CLIENTS; i++) {
 		struct client *c = &m->clients[i];
-		bool asks = c->out == NULL;
-		uint64_t least_ms = asks ? METRICS_ASK_MS : METRICS_READ_MS;
+		bool incomplete = c->out == NULL;
+		uint64_t least_ms = incomplete ? METRICS_REQUEST_MS : METRICS_ANSWER_MS;
 
 		if (c->fd < 0)
 			return c;
 		if (now_ns - c->since_ns < least_ms * MS_NS)
 			continue;
-		if (first == NULL || (asks != (first->out == NULL)
-					      ? asks
+		if (first == NULL || (incomplete != (first->out == NULL)
+					      ? incomplete
 					      : c->since_ns < first->since_ns))
 			first = c;
 	}
 	return first;
 }
 
-// Others wait in the kernel's queue. A turn takes half of the places at most, so each client has
-// two turns at least.
+// Others wait in the kernel's queue. One poll takes half of the places at most, so each client has
+// two polls at least.
 static void accept_clients(struct metrics *m, uint64_t now_ns)
 {
 	for (unsigned i = 0; i < METRICS_MAX_CLIENTS / 2; i++) {

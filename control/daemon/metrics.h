@@ -4,9 +4,9 @@
 //
 // The server never blocks the control thread. Connections, bytes of a request, and the time of each
 // direction are bounded. All clients share a page that is at most 100 ms old. A connection beyond
-// the number takes the place of the oldest request that is incomplete after METRICS_ASK_MS, or of
-// a client that has not read its answer for METRICS_READ_MS. Until then the connection waits in the
-// backlog. The server changes nothing in the switch and reads no more than the request line.
+// the number takes the place of the oldest request that is incomplete after METRICS_REQUEST_MS, or
+// of a client that has not read its answer for METRICS_ANSWER_MS. Until then the connection waits
+// in the backlog. The server changes nothing in the switch and reads no more than the request line.
 // Called by the control thread only.
 #pragma once
 
@@ -22,8 +22,8 @@ struct metrics;
 enum {
 	METRICS_MAX_CLIENTS = 8,
 	METRICS_TIMEOUT_MS = 5000, // from the connection to the last byte of the answer
-	METRICS_ASK_MS = 50, // a request has so long when others wait for its place
-	METRICS_READ_MS = 500, // an answer has so long when others wait for its place
+	METRICS_REQUEST_MS = 50, // a request has so long when others wait for its place
+	METRICS_ANSWER_MS = 500, // an answer has so long when others wait for its place
 	METRICS_PAGE_MS = 100, // a page is handed out again for so long
 };
 

@@ -63,7 +63,7 @@ static bool in_use(const struct neighbour *n)
 	       n->state == NEIGHBOUR_STATIC;
 }
 
-// ---- the rows of each port by age, of those that may be given up
+// ---- the rows that may be given up, by port and age
 
 static void unlist(struct neighbour_table *t, struct neighbour *n)
 {
@@ -231,7 +231,8 @@ static void fail(struct neighbour_table *t, struct neighbour *n, uint64_t now_ns
 		n->lost = true;
 		t->ops->next_hop(t->arg, n->port, &n->addr, false);
 	}
-	// One that was there a moment ago may be back with another address: ask everybody at once.
+	// A station that was there a moment ago may be back with another MAC address. A probe for
+	// all stations goes out at once.
 	if (n->state == NEIGHBOUR_STALE) {
 		enter(t, n, NEIGHBOUR_INCOMPLETE, now_ns);
 		probe(t, n, now_ns);
@@ -294,8 +295,8 @@ void neighbour_want(struct neighbour_table *t, uint8_t port, const struct policy
 	t->named[n - t->slot] |= NAMED_WANTED;
 }
 
-// What is known of a neighbour, and is now said otherwise.
-static void heard_other(struct neighbour_table *t, struct neighbour *n, const uint8_t *mac,
+// The neighbour has another MAC address, or has one for the first time.
+static void replace_mac(struct neighbour_table *t, struct neighbour *n, const uint8_t *mac,
 			bool answer, uint64_t now_ns)
 {
 	static const uint8_t none[sizeof(n->mac)];
@@ -308,13 +309,13 @@ static void heard_other(struct neighbour_table *t, struct neighbour *n, const ui
 	enter(t, n, answer ? NEIGHBOUR_REACHABLE : NEIGHBOUR_STALE, now_ns);
 }
 
-void neighbour_heard(struct neighbour_table *t, uint8_t port, const struct policy_addr *a,
-		     const uint8_t *mac, enum neighbour_heard how, bool overrides, uint64_t now_ns)
+void neighbour_receive(struct neighbour_table *t, uint8_t port, const struct policy_addr *a,
+		     const uint8_t *mac, enum neighbour_rx how, bool overrides, uint64_t now_ns)
 {
 	struct neighbour *n = neighbour_find(t, port, a);
-	bool answer = how == HEARD_ANSWER;
+	bool answer = how == NEIGHBOUR_RX_ANSWER;
 
-	if (n == NULL && mac != NULL && how == HEARD_ASKING_US) {
+	if (n == NULL && mac != NULL && how == NEIGHBOUR_RX_REQUEST) {
 		n = add(t, port, a, NEIGHBOUR_STALE, now_ns);
 		if (n != NULL)
 			set_mac(t, n, mac);
@@ -326,12 +327,12 @@ void neighbour_heard(struct neighbour_table *t, uint8_t port, const struct polic
 		if (in_use(n) && answer)
 			enter(t, n, NEIGHBOUR_REACHABLE, now_ns);
 	} else if (!in_use(n)) {
-		heard_other(t, n, mac, answer, now_ns);
+		replace_mac(t, n, mac, answer, now_ns);
 	} else if (memcmp(n->mac, mac, sizeof(n->mac)) == 0) {
 		if (answer)
 			enter(t, n, NEIGHBOUR_REACHABLE, now_ns);
 	} else if (overrides) {
-		heard_other(t, n, mac, answer, now_ns);
+		replace_mac(t, n, mac, answer, now_ns);
 	} else if (n->state == NEIGHBOUR_REACHABLE) {
 		// RFC 4861 7.2.5: not replaced, but no more believed than its next answer.
 		enter(t, n, NEIGHBOUR_STALE, now_ns);

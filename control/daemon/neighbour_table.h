@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-// The neighbours on the links of routed ports: who is asked when, and what holds until when (RFC
-// 826, RFC 4861 7.3, with fixed timers). A pure state machine: time comes in, probes and changes go
-// out through two functions. Called by the control thread; knows neither frames nor the switch.
+// The neighbours on the links of routed ports: when each is probed, and how long each state lasts
+// (RFC 826, RFC 4861 7.3, with fixed timers). A pure state machine: time comes in, probes and
+// changes go out through two functions. Called by the control thread; knows neither frames nor the
+// switch.
 //
 //              wanted                    answer
 //      (none) -------> incomplete -----------------> reachable <---------+
@@ -10,10 +11,10 @@
 //         +-------------(gone), or `failed`            stale: 3 probes --+
 //         +------------------------------------------------ unanswered
 //
-// A stale neighbour is used until its probes have failed. One that a route needs (a gateway) is
-// never forgotten: it is asked for from the start, and when it fails, again every 5 s. Static
-// neighbours hold whatever is heard. An address that asks for us becomes a neighbour. The row is
-// stale at first, so the table checks the claim. Frames of other addresses make no row.
+// A stale neighbour is used until its probes have failed. The row of a neighbour that a route needs
+// (a gateway) stays: it is probed from the start, and when it fails, again every 5 s. No frame
+// changes a static neighbour. A station that requests our address becomes a neighbour. Its row is
+// stale at first, so the table checks the claim. Frames of other stations make no row.
 //
 // The table is shared fairly. A full table makes room for a new row: the port with the most rows
 // gives up its oldest row, and the new row's own port does so where no other port has more. So a
@@ -37,9 +38,9 @@ static const uint64_t NEIGHBOUR_REACHABLE_NS = 30ull * SECOND_NS;
 static const uint64_t NEIGHBOUR_RETRY_NS = 5ull * SECOND_NS;
 
 enum neighbour_state {
-	NEIGHBOUR_INCOMPLETE, // asked for, no answer yet
+	NEIGHBOUR_INCOMPLETE, // probed, no answer yet
 	NEIGHBOUR_REACHABLE,
-	NEIGHBOUR_STALE, // in use, and being asked again
+	NEIGHBOUR_STALE, // in use, and probed again
 	NEIGHBOUR_FAILED, // a gateway that does not answer
 	NEIGHBOUR_STATIC,
 	N_NEIGHBOUR_STATES,
@@ -52,7 +53,7 @@ struct neighbour {
 	uint8_t state; // enum neighbour_state
 	bool wanted; // a route needs it
 	bool used; // slot of the table
-	bool lost; // a next hop that was said to be lost
+	bool lost; // a next hop that was reported as lost
 	uint8_t listed; // enum row_list of neighbour_table.c
 	uint8_t probes; // sent in this state
 	uint8_t mac[6];
@@ -63,7 +64,7 @@ struct neighbour {
 };
 
 struct neighbour_ops {
-	// Asks for an address; mac: of this station; NULL: of whoever has it.
+	// Sends a request for an address to the station mac; NULL: to all stations.
 	void (*probe)(void *arg, uint8_t port, const struct policy_addr *a, const uint8_t *mac);
 	// What the workers shall use; NULL: nothing.
 	void (*set)(void *arg, uint8_t port, const struct policy_addr *a, const uint8_t *mac);
@@ -92,22 +93,22 @@ void neighbour_table_destroy(struct neighbour_table *t); // NULL is fine
 void neighbour_want(struct neighbour_table *t, uint8_t port, const struct policy_addr *a,
 		    bool as_route, uint64_t now_ns);
 
-enum neighbour_heard {
-	HEARD_ANSWER, // to a question of ours
-	HEARD_CLAIM, // by itself, or in a question to somebody else
-	HEARD_ASKING_US,
+enum neighbour_rx {
+	NEIGHBOUR_RX_ANSWER, // to a request of ours
+	NEIGHBOUR_RX_CLAIM, // unsolicited, or the sender of a request to another station
+	NEIGHBOUR_RX_REQUEST, // for an address of ours
 };
-// mac NULL: not told, since the station knows that we have it (RFC 4861 7.2.4). overrides: it
-// replaces another address that is known.
-void neighbour_heard(struct neighbour_table *t, uint8_t port, const struct policy_addr *a,
-		     const uint8_t *mac, enum neighbour_heard how, bool overrides, uint64_t now_ns);
+// mac NULL: the frame has none, as the station knows that we have it (RFC 4861 7.2.4). overrides:
+// it replaces another address that is known.
+void neighbour_receive(struct neighbour_table *t, uint8_t port, const struct policy_addr *a,
+		     const uint8_t *mac, enum neighbour_rx how, bool overrides, uint64_t now_ns);
 
 // Takes the place of whatever was known.
 void neighbour_set_static(struct neighbour_table *t, uint8_t port, const struct policy_addr *a,
 			  const uint8_t *mac, uint64_t now_ns);
 
-// A new policy: between these two all static and wanted ones are named again by the calls above;
-// those that are not lose that. Then `keep` tells for each other one whether it may stay.
+// A new policy: between these two the calls above name each static and each wanted row again; a row
+// that is not named is neither any more. `keep` decides whether such a row may stay.
 void neighbour_begin_policy(struct neighbour_table *t);
 void neighbour_end_policy(struct neighbour_table *t,
 			  bool (*keep)(void *arg, uint8_t port, const struct policy_addr *a),

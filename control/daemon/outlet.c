@@ -74,7 +74,7 @@ void outlet_last(void)
 	for (unsigned ms = 0; ms < OUTLET_LAST_MS; ms++) {
 		bool any = false;
 
-		// First the pipe: the thread says that it may hold bytes before it takes them.
+		// First the pipe: the thread sets `passing` before it takes bytes from the pipe.
 		for (unsigned i = 0; i < n_open; i++) {
 			int bytes = 0;
 

@@ -64,6 +64,6 @@ enum pending_verdict pending_step(struct pending *p, const struct weir_switch *s
 		return PENDING_DONE;
 	if (now_ns < p->deadline_ns)
 		return PENDING_WAIT;
-	// A switch that cannot come to rest is a finding, no failure: the answer says what waits.
+	// A switch that does not come to rest is no failure: the answer has what waits.
 	return p->acked && p->kind == PENDING_QUIESCE ? PENDING_DONE : PENDING_TIMEOUT;
 }

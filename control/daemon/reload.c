@@ -29,14 +29,14 @@ enum { RELOAD_PAUSE_LEN = 128 };
 
 enum reload_verdict {
 	RELOAD_BUSY, // an earlier one is not taken over yet: nothing was looked at
-	RELOAD_REFUSED, // said holds the mistakes; nothing has changed
+	RELOAD_REFUSED, // diags holds the mistakes; nothing has changed
 	RELOAD_BEGUN, // reload_pending() until all workers run on it
 	RELOAD_POSSIBLE, // of reload_check(): reload_try() would begin
 };
 
 // Zeroed before, reload_report_fini after.
 struct reload_report {
-	struct diags said; // mistakes, or the warnings about a policy that was taken
+	struct diags diags; // mistakes, or the warnings about a policy that was taken
 	struct config_changes changes;
 };
 
@@ -50,9 +50,9 @@ struct candidate {
 struct reload {
 	struct daemon *d;
 	char *path;
-	// A worker compares the policy of its last loop with the present one, and asks it what
-	// has changed. At the end of a grace it may not have begun its next loop: so a retired
-	// policy is kept for one reload more. Nor can the next one get its address then.
+	// A worker compares the policy of its last loop with the present one. At the end of a
+	// grace it may not have begun its next loop, so a retired policy is kept for one reload
+	// more. The next policy cannot get its address then either.
 	struct policy *retired, *kept;
 	uint64_t token; // of the grace of `retired`
 	unsigned n_changes;
@@ -81,7 +81,7 @@ static void candidate_fini(struct candidate *c)
 
 static void reload_report_fini(struct reload_report *out)
 {
-	diags_fini(&out->said);
+	diags_fini(&out->diags);
 	config_changes_fini(&out->changes);
 }
 
@@ -135,36 +135,38 @@ bool reload_pending(const struct reload *r)
 
 // ---- a candidate
 
-static void say(struct diags *said, const char *file, const char *what)
+static void add_error(struct diags *diags, const char *file, const char *what)
 {
 	const struct cfg_pos nowhere = {0, 0};
 	struct diag_sink s = {.file = file};
 
 	diag_add(&s, DIAG_ERROR, nowhere, NULL, "%s", what);
-	diag_finish(&s, said);
+	diag_finish(&s, diags);
 }
 
 static int prepare(const struct daemon *d, const char *path, struct policy *policy,
-		   struct diags *said)
+		   struct diags *diags)
 {
 	int err;
 
 	if (policy->copy_frames > switch_copy_frames(d->sw)) {
-		say(said, path, "classes: flood: on in a lossless class needs memory for more "
-				"copies than there was at the start: restart weir");
+		add_error(diags, path,
+			  "classes: flood: on in a lossless class needs memory for more copies "
+			  "than there was at the start: restart weir");
 		return -EINVAL;
 	}
 	err = switch_prepare(d->sw, policy);
 	if (err != 0)
-		say(said, path, "routes: there is no memory for their table; give fewer routes, or "
-				"more memory at the start");
+		add_error(diags, path,
+			  "routes: there is no memory for their table; give fewer routes, or more "
+			  "memory at the start");
 	return err;
 }
 
 // One call reports all mistakes. A policy for other ports is not compiled. text NULL: the text of
 // the file.
 static int candidate_make(struct reload *r, const char *path, const char *text,
-			  struct candidate *c, struct diags *said)
+			  struct candidate *c, struct diags *diags)
 {
 	struct daemon *d = r->d;
 	struct stat st;
@@ -173,28 +175,28 @@ static int candidate_make(struct reload *r, const char *path, const char *text,
 	c->path = strdup(path);
 	c->text = text != NULL ? strdup(text) : NULL;
 	if (c->path == NULL || (text != NULL && c->text == NULL)) {
-		say(said, path, "out of memory");
+		add_error(diags, path, "out of memory");
 		return -ENOMEM;
 	}
 	if (text != NULL) {
-		err = config_parse(path, text, strlen(text), &c->config, said);
+		err = config_parse(path, text, strlen(text), &c->config, diags);
 	} else if (stat(path, &st) == 0 && !S_ISREG(st.st_mode)) {
 		// A pipe or a device could keep the control thread waiting for ever.
-		say(said, path, "cannot open: it is no regular file");
+		add_error(diags, path, "cannot open: it is no regular file");
 		err = -EINVAL;
 	} else {
-		err = config_load_text(path, &c->config, &c->text, said);
+		err = config_load_text(path, &c->config, &c->text, diags);
 	}
 	if (err != 0)
 		return err;
-	err = config_check_reload(d->config, c->config, said);
+	err = config_check_reload(d->config, c->config, diags);
 	if (config_n_ports(c->config) == d->n_open)
-		compiled = compile_for_ports(d, c->config, &c->policy, said);
+		compiled = compile_for_ports(d, c->config, &c->policy, diags);
 	if (compiled == -ENOMEM)
-		say(said, path, "out of memory");
+		add_error(diags, path, "out of memory");
 	if (err != 0 || compiled != 0)
 		return err != 0 ? err : compiled;
-	return prepare(d, path, c->policy, said);
+	return prepare(d, path, c->policy, diags);
 }
 
 // ---- publish
@@ -202,7 +204,7 @@ static int candidate_make(struct reload *r, const char *path, const char *text,
 // What a driver keeps for the host's stack is its own affair, so it is set port by port. All or
 // nothing: where one fails the others get back what they had.
 static int set_keeps(struct daemon *d, const struct config *next, const char *file,
-		     struct diags *said)
+		     struct diags *diags)
 {
 	struct live_text text = {0};
 	unsigned i = 0;
@@ -214,7 +216,7 @@ static int set_keeps(struct daemon *d, const struct config *next, const char *fi
 		if (live_set_keep(&d->ports[i], &p.keep, p.take_over, &text) == 0)
 			continue;
 		snprintf(why, sizeof(why), "port %.31s: %s", p.name, text.err);
-		say(said, file, why);
+		add_error(diags, file, why);
 		break;
 	}
 	if (i == d->n_open)
@@ -222,7 +224,7 @@ static int set_keeps(struct daemon *d, const struct config *next, const char *fi
 	while (i-- > 0) {
 		const struct config_port_open p = config_port(d->config, i);
 
-		// It was in force a moment ago; there is nobody left to tell.
+		// It was in force a moment ago; a failure has no reader.
 		(void)!live_set_keep(&d->ports[i], &p.keep, true, &text);
 	}
 	return -EIO;
@@ -347,10 +349,10 @@ static enum reload_verdict begin_file(struct reload *r, const char *path, const 
 	const char *file = path != NULL ? path : r->path;
 	struct candidate c = {0};
 
-	if (candidate_make(r, file, text, &c, &out->said) != 0 ||
-	    set_keeps(r->d, c.config, file, &out->said) != 0) {
+	if (candidate_make(r, file, text, &c, &out->diags) != 0 ||
+	    set_keeps(r->d, c.config, file, &out->diags) != 0) {
 		candidate_fini(&c);
-		daemon_event(r->d, EVENT_RELOAD_FAILED, PORT_NONE, out->said.n_errors, 0, now_ns);
+		daemon_event(r->d, EVENT_RELOAD_FAILED, PORT_NONE, out->diags.n_errors, 0, now_ns);
 		return RELOAD_REFUSED;
 	}
 	config_changes(r->d->config, c.config, &out->changes);
@@ -364,10 +366,10 @@ static enum reload_verdict begin_file(struct reload *r, const char *path, const 
 	return RELOAD_BEGUN;
 }
 
-static bool waits_for_confirm(const struct reload *r, const char *path, struct diags *said)
+static bool waits_for_confirm(const struct reload *r, const char *path, struct diags *diags)
 {
 	if (r->confirm_ns != 0)
-		say(said, path != NULL ? path : r->path,
+		add_error(diags, path != NULL ? path : r->path,
 		    "the policy that runs is not confirmed: weirctl confirm keeps it, weirctl "
 		    "rollback puts the policy before back");
 	return r->confirm_ns != 0;
@@ -380,9 +382,9 @@ static enum reload_verdict reload_try(struct reload *r, const char *path, uint64
 {
 	if (reload_pending(r))
 		return RELOAD_BUSY;
-	if (!waits_for_confirm(r, path, &out->said))
+	if (!waits_for_confirm(r, path, &out->diags))
 		return begin_file(r, path, NULL, confirm_ns, now_ns, out);
-	daemon_event(r->d, EVENT_RELOAD_FAILED, PORT_NONE, out->said.n_errors, 0, now_ns);
+	daemon_event(r->d, EVENT_RELOAD_FAILED, PORT_NONE, out->diags.n_errors, 0, now_ns);
 	return RELOAD_REFUSED;
 }
 
@@ -403,15 +405,15 @@ static enum reload_verdict reload_rollback(struct reload *r, uint64_t now_ns,
 		return RELOAD_BUSY;
 	if (r->confirm_ns != 0)
 		return begin_file(r, r->confirmed.path, r->confirmed.text, 0, now_ns, out);
-	say(&out->said, r->path, "no policy waits for a confirm, so no policy comes back");
+	add_error(&out->diags, r->path, "no policy waits for a confirm, so no policy comes back");
 	return RELOAD_REFUSED;
 }
 
-static void log_said(const struct reload *r, bool refused, const struct diags *said)
+static void log_diags(const struct reload *r, bool refused, const struct diags *diags)
 {
-	for (unsigned i = 0; i < said->n; i++)
+	for (unsigned i = 0; i < diags->n; i++)
 		log_line("%s %s reload: %s", r->d->policy->name, refused ? "error" : "warning",
-			 said->lines[i]);
+			 diags->lines[i]);
 }
 
 static void roll_back_in_time(struct reload *r, uint64_t now_ns)
@@ -420,7 +422,7 @@ static void roll_back_in_time(struct reload *r, uint64_t now_ns)
 	bool refused = reload_rollback(r, now_ns, &report) == RELOAD_REFUSED;
 
 	r->to_log = true;
-	log_said(r, refused, &report.said);
+	log_diags(r, refused, &report.diags);
 	if (refused) {
 		log_line("%s error reload: %s cannot be put back yet; the next attempt is in 5 s, "
 			 "unless: weirctl confirm",
@@ -434,28 +436,28 @@ static void roll_back_in_time(struct reload *r, uint64_t now_ns)
 int reload_for_ports(struct reload *r, uint64_t now_ns, char *err, size_t err_len)
 {
 	struct candidate c = {0};
-	struct diags said = {0};
-	int rc = compile_for_ports(r->d, r->d->config, &c.policy, &said);
+	struct diags diags = {0};
+	int rc = compile_for_ports(r->d, r->d->config, &c.policy, &diags);
 
 	if (rc == -ENOMEM)
-		say(&said, reload_path(r), "out of memory");
+		add_error(&diags, reload_path(r), "out of memory");
 	if (rc == 0)
-		rc = prepare(r->d, reload_path(r), c.policy, &said);
+		rc = prepare(r->d, reload_path(r), c.policy, &diags);
 	if (rc == 0) {
 		r->for_ports = true;
 		begin(r, &c, now_ns);
 	} else {
-		for (unsigned i = said.n; i-- > 0;)
-			if (said.is_error[i])
-				snprintf(err, err_len, "%s", said.lines[i]);
+		for (unsigned i = diags.n; i-- > 0;)
+			if (diags.is_error[i])
+				snprintf(err, err_len, "%s", diags.lines[i]);
 		candidate_fini(&c);
 	}
-	diags_fini(&said);
+	diags_fini(&diags);
 	return rc;
 }
 
 // Whether reload_try would begin: RELOAD_POSSIBLE or RELOAD_REFUSED, with what would change. The
-// drivers are not asked: they may still refuse another `keep`.
+// drivers are not tried: they may still refuse another `keep`.
 static enum reload_verdict reload_check(struct reload *r, const char *path,
 					struct reload_report *out)
 {
@@ -464,9 +466,9 @@ static enum reload_verdict reload_check(struct reload *r, const char *path,
 
 	if (reload_pending(r))
 		return RELOAD_BUSY;
-	if (waits_for_confirm(r, path, &out->said))
+	if (waits_for_confirm(r, path, &out->diags))
 		return RELOAD_REFUSED;
-	err = candidate_make(r, path != NULL ? path : reload_path(r), NULL, &c, &out->said);
+	err = candidate_make(r, path != NULL ? path : reload_path(r), NULL, &c, &out->diags);
 	if (c.config != NULL)
 		config_changes(r->d->config, c.config, &out->changes);
 	candidate_fini(&c);
@@ -480,7 +482,7 @@ bool reload_on_signal(struct reload *r, uint64_t now_ns)
 
 	if (v == RELOAD_BEGUN)
 		r->to_log = true;
-	log_said(r, v == RELOAD_REFUSED, &report.said);
+	log_diags(r, v == RELOAD_REFUSED, &report.diags);
 	reload_report_fini(&report);
 	return v != RELOAD_BUSY;
 }
@@ -509,14 +511,14 @@ void reload_request_fini(struct reload_request *q)
 static struct json_object *answer_of(const struct reload *r, const struct reload_request *q,
 				     enum reload_verdict v, const struct reload_report *report)
 {
-	struct json_object *out = json_object_new_object(), *said, *keys, *rows;
+	struct json_object *out = json_object_new_object(), *lines, *keys, *rows;
 	const struct config_changes *changes = &report->changes;
 
 	row_bool(out, "reloaded", v == RELOAD_BEGUN);
 	row_text(out, "file", q->path != NULL ? q->path : reload_path(r));
-	said = list_in(out, v == RELOAD_REFUSED ? "mistakes" : "warnings");
-	for (unsigned i = 0; i < report->said.n; i++)
-		json_object_array_add(said, json_object_new_string(report->said.lines[i]));
+	lines = list_in(out, v == RELOAD_REFUSED ? "mistakes" : "warnings");
+	for (unsigned i = 0; i < report->diags.n; i++)
+		json_object_array_add(lines, json_object_new_string(report->diags.lines[i]));
 	if (v != RELOAD_REFUSED || changes->n > 0) {
 		keys = list_in(out, "changed");
 		rows = list_in(out, "changes");

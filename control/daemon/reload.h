@@ -2,7 +2,7 @@
 // Live reload: a new policy file in place of the running one, all of it or nothing.
 //
 //   read -> schema and rules -> restart-only keys -> compile for the open ports
-//        any mistake: told, and nothing has changed      |
+//        any mistake: reported, nothing has changed      |
 //                                                        v
 //   pause: classes that move are paused until their peers are silent (dataplane/switch_change.h)
 //                                                        |
@@ -43,22 +43,22 @@ void reload_poll(struct reload *r, uint64_t now_ns);
 // Classes are paused for a reload: the control loop must not rest.
 bool reload_in_haste(const struct reload *r, uint64_t now_ns);
 
-// The reload that SIGHUP asks for: what there is to say goes to the log. False: busy, ask again.
+// The reload of SIGHUP; its report goes to the log. False: busy, try again.
 bool reload_on_signal(struct reload *r, uint64_t now_ns);
 
 const char *reload_path(const struct reload *r); // of the file that runs
 // Gives the observer the path of the file that runs.
 void reload_describe(const struct reload *r);
 
-// A reload from its request to its answer: it waits for its turn, tries, and waits until all
+// A reload from its request to its answer: it waits for the one before, tries, and waits until all
 // workers run on the new policy.
 struct reload_request {
 	char *path; // NULL: the file that runs
 	struct json_object *answer; // once it was tried
 	uint64_t deadline_ns;
 	uint64_t confirm_ns; // 0: confirmed at once; else reload_confirm() must come in this time
-	bool check; // only asks whether the switch would take the file
-	bool rollback; // asks for the policy before, without a path
+	bool check; // only checks whether the switch would take the file
+	bool rollback; // the policy before comes back; without a path
 	bool published;
 };
 

@@ -141,11 +141,11 @@ static const char *on_show(struct requests *r, struct request *q)
 		row_text(c, KEY(DROP_REASONS, text), d->policy_text);
 	} else if (strcmp(what, "cnps") == 0) {
 		uint64_t count = count_in(q->json, "count");
-		struct cnplog_wish wish = {
+		struct cnplog_query query = {
 			.port = q->port,
 			.count = count < UINT32_MAX ? (uint32_t)count : UINT32_MAX};
 
-		q->data = cnplog_rows(d->cnps, d->sw, &wish);
+		q->data = cnplog_rows(d->cnps, d->sw, &query);
 	} else if (strcmp(what, "routes") == 0) {
 		q->data = resolver_routes(d->resolver, d->sw, q->port);
 	} else if (strcmp(what, "neighbours") == 0) {

@@ -28,7 +28,7 @@ struct resolver {
 	struct resolver_listener listener;
 	uint64_t malformed; // frames that are no ARP and no neighbour discovery after all
 	uint64_t unsent; // frames that found no room on their way to a worker
-	uint64_t changed_ns[POLICY_MAX_PORTS]; // when a changed MAC address was last said; 0: never
+	uint64_t changed_ns[POLICY_MAX_PORTS]; // last report of a changed MAC address; 0: never
 	uint64_t no_room; // neighbours that the workers' table had no room for
 };
 
@@ -68,7 +68,7 @@ static void transmit(struct resolver *r, uint8_t port, const struct neighbour_ms
 
 	f.len = neighbour_build(f.bytes, m);
 	if (!switch_send(r->sw, &f, m->request ? SEND_PROBE : SEND_ANSWER))
-		r->unsent++; // asked again by a timer, or by who wanted the answer
+		r->unsent++; // sent again by a timer, or requested again by the station
 }
 
 static void on_probe(void *arg, uint8_t port, const struct policy_addr *a, const uint8_t *mac)
@@ -122,8 +122,8 @@ static void on_next_hop(void *arg, uint8_t port, const struct policy_addr *a, bo
 				.type = answers ? EVENT_NEXT_HOP_BACK : EVENT_NEXT_HOP_LOST};
 	char text[ADDR_TEXT_LEN];
 
-	if (r->listener.say != NULL)
-		r->listener.say(r->listener.arg, &e, addr_text(a, text));
+	if (r->listener.notify != NULL)
+		r->listener.notify(r->listener.arg, &e, addr_text(a, text));
 }
 
 // ---- frames in
@@ -133,7 +133,7 @@ static void take_in(struct resolver *r, const struct neighbour_frame *f, uint64_
 	const struct policy_port *p = port_of(r, f->port);
 	struct neighbour_msg m, reply;
 	struct policy_addr sender = {0}, target = {0};
-	enum neighbour_heard how = HEARD_CLAIM;
+	enum neighbour_rx how = NEIGHBOUR_RX_CLAIM;
 	bool for_us;
 
 	if (!p->routed || !neighbour_parse(f->bytes, f->len, &m)) {
@@ -158,10 +158,10 @@ static void take_in(struct resolver *r, const struct neighbour_frame *f, uint64_
 				   neighbour_find(r->table, f->port, &sender) == NULL))
 		return;
 	if (for_us)
-		how = HEARD_ASKING_US;
+		how = NEIGHBOUR_RX_REQUEST;
 	else if (!m.request && m.solicited)
-		how = HEARD_ANSWER;
-	neighbour_heard(r->table, f->port, &sender, m.has_mac ? m.sender_mac : NULL, how,
+		how = NEIGHBOUR_RX_ANSWER;
+	neighbour_receive(r->table, f->port, &sender, m.has_mac ? m.sender_mac : NULL, how,
 			m.request || m.overrides, now_ns);
 }
 

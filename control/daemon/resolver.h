@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Neighbour resolution of a running switch: hands what arrived on routed ports (ARP, neighbour
-// discovery) and what workers asked for to the table of neighbours, and sends what it wants asked
-// and what others must be answered. It answers for the addresses of the policy and nothing else.
+// Neighbour resolution of a running switch. Hands ARP and neighbour discovery of routed ports, and
+// the addresses that workers need, to the table of neighbours. Sends the probes of the table, and
+// answers requests for the addresses of the policy and no other.
 // The workers answer ping and expired TTLs (icmp.h). Called by the control thread only.
 #pragma once
 
@@ -17,9 +17,9 @@ __attribute__((warn_unused_result)) int resolver_create(struct weir_switch *sw, 
 							struct resolver **out);
 void resolver_destroy(struct resolver *r); // NULL is fine
 
-// Hears when a next hop of a route is lost or back; ip: its address.
+// Called when a next hop of a route is lost or back; ip: its address.
 struct resolver_listener {
-	void (*say)(void *arg, const struct event *e, const char *ip);
+	void (*notify)(void *arg, const struct event *e, const char *ip);
 	void *arg;
 };
 void resolver_listen(struct resolver *r, const struct resolver_listener *listener);

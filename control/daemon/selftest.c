@@ -43,7 +43,7 @@ enum {
 	DELAY_ROUNDS = 20,
 	ETH_MIN_FRAME = 60,
 	SPEED_LEN = 32,
-	MTU_WHERE_NONE_IS_TOLD = 1500,
+	MTU_DEFAULT = 1500,
 	POOL_SPARE_FRAMES = 1024,
 	TABLES_BYTES = 8 << 20,
 	LINK_WAIT_NS = 3 * MS_NS,
@@ -338,7 +338,7 @@ static void check_shape(const struct path *p, const struct shape *s)
 			f.len, to, path_mtu(p));
 }
 
-// Of an early PAUSE the driver's word tells, else the frame itself.
+// A driver that reads PAUSE early reports it; else the frame itself arrives.
 static bool pause_seen(const struct path *p, const struct frame *f, uint32_t seq_before)
 {
 	const struct live_port *l = &p->to->live;
@@ -434,7 +434,7 @@ static void test_frames(struct selftest *t, struct selftest_port *from, struct s
 	check_pfc_frame(&p);
 }
 
-// ---- what a device tells
+// ---- what a device reports
 
 static void check_mtu(struct selftest *t, const struct selftest_port *p)
 {
@@ -584,7 +584,7 @@ static void probe_port(struct selftest *t, struct selftest_port *p)
 		refused(t, p, text.err);
 		return;
 	}
-	p->mtu = p->info.mtu != 0 ? p->info.mtu : MTU_WHERE_NONE_IS_TOLD;
+	p->mtu = p->info.mtu != 0 ? p->info.mtu : MTU_DEFAULT;
 	if (p->info.mtu_max != 0 && p->mtu > p->info.mtu_max)
 		p->mtu = p->info.mtu_max;
 	if (p->info.rx_queues == 1)

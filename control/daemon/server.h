@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // A line server on a UNIX stream socket: takes whole lines from several clients, hands each line to
-// one function, sends that function's answer. It knows nothing of what the lines say.
+// one function, and sends the answer of that function. It does not read the lines.
 //
 // Nothing a client does blocks the control thread or makes it hold memory without bound: a line
 // has a longest length, a client has one request at a time, one that does not read its answer

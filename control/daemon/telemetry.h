@@ -2,9 +2,9 @@
 // A read-only mirror of `show` among the commands of DPDK telemetry, so that dpdk-telemetry.py and
 // the collectors that know it can read a switch: /weir/ports, /weir/queues,p1, /weir/drops,2, ...
 //
-// DPDK answers each client in a thread of its own. Such a thread never looks at the switch: it asks
-// the control thread for a snapshot, waits for it, and answers from that. The control thread makes
-// one only when somebody waits, ten times a second at most; nobody asking costs nothing.
+// DPDK answers each client in a thread of its own. That thread never reads the switch: it requests
+// a snapshot of the control thread, waits for it, and answers from the snapshot. The control thread
+// makes a snapshot only when a client waits, ten times a second at most.
 //
 //   client thread: wanted, waits ----> control thread: takes a snapshot, publishes it
 //                  answers from it <---- wakes the clients
@@ -20,14 +20,14 @@
 // to take a command back.
 __attribute__((warn_unused_result)) int telemetry_start(struct observe *o);
 
-// From now on clients are told nothing.
+// From now on clients get no numbers.
 void telemetry_stop(void);
 
 // DPDK leaves its runtime directory behind: removes it if it is one of a switch's own name, which
 // no other process shares. Before EAL ends.
 void telemetry_remove_dir(void);
 
-// Once per control loop: answers who waits.
+// Once per control loop: serves the clients that wait.
 void telemetry_poll(uint64_t now_ns);
 
 // The name under which DPDK keeps the files of a switch (EAL's --file-prefix): weir-NAME.

@@ -290,7 +290,7 @@ void workers_stop(struct workers *s)
 // ---- events
 
 // The worker runs again. Its stall was reported, or is seen only now.
-static void is_over(struct workers *s, unsigned i, uint64_t stalls, uint64_t now_ns)
+static void report_end(struct workers *s, unsigned i, uint64_t stalls, uint64_t now_ns)
 {
 	const struct heartbeat *beat = &s->standin.shared->workers[i].beat;
 	struct seen *w = &s->seen[i];
@@ -306,7 +306,7 @@ static void is_over(struct workers *s, unsigned i, uint64_t stalls, uint64_t now
 	w->stalled_ns = ctr_get(&beat->stalled_ns);
 }
 
-static void look_at_worker(struct workers *s, unsigned i, uint64_t now_ns)
+static void check_worker(struct workers *s, unsigned i, uint64_t now_ns)
 {
 	const struct standin_worker *shared = &s->standin.shared->workers[i];
 	uint64_t beats = atomic_load_explicit(&shared->beat.beats, memory_order_acquire);
@@ -325,7 +325,7 @@ static void look_at_worker(struct workers *s, unsigned i, uint64_t now_ns)
 		daemon_event(s->d, EVENT_WORKER_STALLED, PORT_NONE, i, now_ns - w->at_ns, now_ns);
 	}
 	if (w->reported_beats != 0 ? beats - w->reported_beats >= LOOPS_ON : stalls != w->stalls)
-		is_over(s, i, stalls, now_ns);
+		report_end(s, i, stalls, now_ns);
 	if (gave_up && !w->gave_up)
 		daemon_event(s->d, EVENT_STANDIN_GAVE_UP, PORT_NONE, i, 0, now_ns);
 	w->gave_up = gave_up;
@@ -357,7 +357,7 @@ void workers_poll(struct workers *s, uint64_t now_ns)
 	if (s->pollers == NULL)
 		return;
 	for (unsigned i = 0; i < s->d->policy->n_workers; i++)
-		look_at_worker(s, i, now_ns);
+		check_worker(s, i, now_ns);
 	report_sent(s, now_ns);
 	if (s->version != s->d->policy->version || now_ns - s->orders_ns >= ORDERS_EVERY_NS) {
 		give_orders(s, now_ns);

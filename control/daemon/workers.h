@@ -10,7 +10,7 @@
 //   nothing is due before the rest would end. Its receive ring covers the rest. After
 //   BLOCK_AFTER_NS it waits in poll(2) for a frame, if the drivers of all its ports can wait: the
 //   one system call that a worker's loop makes itself. The wait ends after BLOCK_NS at the latest,
-//   for what control asks of the worker, and before the stand-in takes the worker for stalled.
+//   for the requests of control, and before the stand-in takes the worker for stalled.
 //   With busy_poll a worker never rests. Rests are real time; workers are stepped in model time.
 //
 // A stall is reported while it lasts, and its length when it is over. Where control stood still as

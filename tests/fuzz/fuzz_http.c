@@ -103,7 +103,7 @@ static const char *const requests[] = {
 // Only the timeout cuts an answer, or a client that waits for the place of a slow reader.
 static void judge(const struct client *c)
 {
-	bool late = run.now_ns - c->since_ns >= (uint64_t)METRICS_READ_MS * MS_NS;
+	bool late = run.now_ns - c->since_ns >= (uint64_t)METRICS_ANSWER_MS * MS_NS;
 	const char *text = c->text, *end = memmem(text, c->n, "\r\n\r\n", 4), *len_at;
 	size_t body, want, n = c->n;
 

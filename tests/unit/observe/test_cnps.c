@@ -43,7 +43,7 @@ static void a_cnp_is_explained_in_one_row(void **state)
 		{"queue_bps", "40000000000"}, {"share_percent", "25"}, {"rank", "2"},
 		{"told", "5"},
 	};
-	struct cnplog_wish wish = {.port = -1};
+	struct cnplog_query wish = {.port = -1};
 	struct bench *b = *state;
 	struct cnp_record c = record(0x12);
 	struct json_object *data;
@@ -82,14 +82,14 @@ static void the_last_thousands_are_kept_and_found_by_port_and_count(void **state
 		c.left_by = 1;
 		take(b, l, &c);
 	}
-	data = cnplog_rows(l, b->sw, &(struct cnplog_wish){.port = -1});
+	data = cnplog_rows(l, b->sw, &(struct cnplog_query){.port = -1});
 	assert_int_equal(json_object_array_length(list(data, "cnps")), CNPLOG_KEPT);
 	assert_int_equal(number(data, "total"), CNPLOG_KEPT + 10);
 	assert_int_equal(number(data, "kept"), CNPLOG_KEPT);
 	assert_int_equal(number(row(data, "cnps", 0), "seq"), 11);
 	assert_int_equal(number(row(data, "cnps", 0), "qp"), 2 + 10);
 	json_object_put(data);
-	data = cnplog_rows(l, b->sw, &(struct cnplog_wish){.port = 0, .count = 2});
+	data = cnplog_rows(l, b->sw, &(struct cnplog_query){.port = 0, .count = 2});
 	assert_int_equal(json_object_array_length(list(data, "cnps")), 2);
 	assert_int_equal(number(row(data, "cnps", 0), "seq"), 3000);
 	assert_int_equal(number(row(data, "cnps", 1), "seq"), 4000);
@@ -109,7 +109,7 @@ static void all_that_the_workers_have_recorded_is_taken_at_once(void **state)
 	b->sw->flows.n_records = FAKE_RECORDS;
 	cnplog_poll(l, b->sw, 0);
 	assert_int_equal(b->sw->flows.n_records, 0);
-	data = cnplog_rows(l, b->sw, &(struct cnplog_wish){.port = -1, .count = 1});
+	data = cnplog_rows(l, b->sw, &(struct cnplog_query){.port = -1, .count = 1});
 	assert_int_equal(number(row(data, "cnps", 0), "seq"), FAKE_RECORDS);
 	json_object_put(data);
 	cnplog_destroy(l);
@@ -118,7 +118,7 @@ static void all_that_the_workers_have_recorded_is_taken_at_once(void **state)
 static void where_no_cnp_was_sent_the_next_question_is_named(void **state)
 {
 	struct bench *b = *state;
-	struct json_object *data = cnplog_rows(NULL, b->sw, &(struct cnplog_wish){.port = -1});
+	struct json_object *data = cnplog_rows(NULL, b->sw, &(struct cnplog_query){.port = -1});
 	char *out = printed("cnps", data);
 
 	want_line(out, "the switch has sent no CNP; show ipcc says where it would, and why not\n");
@@ -139,8 +139,8 @@ static void flows_are_looked_at_for_one_client_at_a_time(void **state)
 	b->sw->flows.n = 10;
 	assert_null(flow_requests_add(&f, 2, req, -1));
 	assert_null(flow_requests_add(&f, 7, req, -1));
-	assert_int_equal(f.wish[2].limit, 3);
-	assert_true(f.wish[2].unpaired);
+	assert_int_equal(f.query[2].limit, 3);
+	assert_true(f.query[2].unpaired);
 	for (unsigned i = 0; i < 2; i++, now.real_ns += 2 * SCAN_GAP_NS) {
 		assert_int_equal(flow_requests_step(&f, 2, b->sw, now), i == 0 ? PENDING_WAIT
 									       : PENDING_DONE);

@@ -33,16 +33,16 @@ static struct flow_row *flow_at(struct bench *b, uint32_t place, uint64_t bytes)
 	return r;
 }
 
-static const struct flow_wish all = {.port = -1, .limit = SCAN_LIMIT};
+static const struct flow_query all = {.port = -1, .limit = SCAN_LIMIT};
 
 // Turns of the control loop, 1 ms each, until a scan that began at 2 s is done. hook: after the
 // first look.
-static struct json_object *scanned(struct bench *b, const struct flow_wish *wish,
+static struct json_object *scanned(struct bench *b, const struct flow_query *wish,
 				   void (*hook)(struct bench *b))
 {
 	struct json_object *data = observe_show(b->o, "flows", OBSERVE_ALL_PORTS, 2ull * SECOND);
 	struct scan_time now = {2ull * SECOND, 2ull * SECOND};
-	struct flow_requests f = {.wish[0] = *wish};
+	struct flow_requests f = {.query[0] = *wish};
 	const struct flow_scan *s = &f.scan;
 	bool hooked = false;
 
@@ -90,7 +90,7 @@ static void flows_that_need_no_pair_are_not_among_the_unpaired(void **state)
 	} t[] = {{FLOW_DATA, "unpaired"},	      {FLOW_READ_REQUESTS, "needs-none"},
 		 {FLOW_READ_RESPONSES, "unpaired"}, {FLOW_DATAGRAM, "needs-none"},
 		 {FLOW_UNRELIABLE, "needs-none"}};
-	const struct flow_wish unpaired = {.port = -1, .limit = SCAN_LIMIT, .unpaired = true};
+	const struct flow_query unpaired = {.port = -1, .limit = SCAN_LIMIT, .unpaired = true};
 	struct bench *b = *state;
 	struct json_object *data;
 	char *out;
@@ -161,7 +161,7 @@ static void a_flow_that_left_its_place_is_not_mistaken_for_the_next(void **state
 	struct bench *b = *state;
 	struct json_object *data = json_object_new_object();
 	struct scan_time now = {2ull * SECOND, 2ull * SECOND};
-	struct flow_requests f = {.wish[0] = all};
+	struct flow_requests f = {.query[0] = all};
 
 	make_places(b, 10);
 	flow_at(b, 5, 900);
@@ -177,7 +177,7 @@ static void a_flow_that_left_its_place_is_not_mistaken_for_the_next(void **state
 static void a_wish_selects_by_port_and_pair(void **state)
 {
 	struct bench *b = *state;
-	struct flow_wish wish = all;
+	struct flow_query wish = all;
 	struct json_object *data;
 
 	make_places(b, 10);
@@ -189,7 +189,7 @@ static void a_wish_selects_by_port_and_pair(void **state)
 	data = scanned(b, &wish, NULL);
 	assert_int_equal(number(data, "matching"), 2);
 	json_object_put(data);
-	wish = (struct flow_wish){.port = -1, .unpaired = true, .limit = 1};
+	wish = (struct flow_query){.port = -1, .unpaired = true, .limit = 1};
 	data = scanned(b, &wish, NULL);
 	assert_int_equal(number(data, "all"), 3);
 	assert_int_equal(number(data, "unpaired"), 1);
@@ -239,7 +239,7 @@ static void a_paired_flow_shows_its_way_and_both_queue_pairs(void **state)
 
 static void an_unpaired_flow_says_why(void **state)
 {
-	struct flow_wish wish = {.port = -1, .unpaired = true, .limit = 1};
+	struct flow_query wish = {.port = -1, .unpaired = true, .limit = 1};
 	struct bench *b = *state;
 	struct json_object *data;
 	struct flow_row *f;
@@ -286,7 +286,7 @@ static void a_flow_of_ipv6_that_is_flooded(void **state)
 
 static void a_table_without_flows_says_how_to_get_one(void **state)
 {
-	struct flow_wish wish = {.port = 1, .limit = 1};
+	struct flow_query wish = {.port = 1, .limit = 1};
 	struct bench *b = *state;
 	struct json_object *data = scanned(b, &all, NULL);
 	char *out = printed("flows", data);

@@ -102,11 +102,11 @@ static void want(struct neighbour_table *t, unsigned last, bool as_route, uint64
 }
 
 static void heard(struct neighbour_table *t, unsigned last, const uint8_t *mac,
-		  enum neighbour_heard how, uint64_t now_ns)
+		  enum neighbour_rx how, uint64_t now_ns)
 {
 	struct policy_addr a = addr(last);
 
-	neighbour_heard(t, PORT, &a, mac, how, true, now_ns);
+	neighbour_receive(t, PORT, &a, mac, how, true, now_ns);
 }
 
 static void a_station_is_asked_for_three_times_and_then_forgotten(void **state)
@@ -139,7 +139,7 @@ static void an_answer_holds_for_thirty_seconds_and_is_then_checked(void **state)
 
 	(void)state;
 	want(t, 1, false, 0);
-	heard(t, 1, mac1, HEARD_ANSWER, S);
+	heard(t, 1, mac1, NEIGHBOUR_RX_ANSWER, S);
 	expect(&l, " ask set1");
 	assert_int_equal(state_of(t, 1), NEIGHBOUR_REACHABLE);
 	at(t, 31 * S - 1);
@@ -147,7 +147,7 @@ static void an_answer_holds_for_thirty_seconds_and_is_then_checked(void **state)
 	at(t, 31 * S);
 	assert_int_equal(state_of(t, 1), NEIGHBOUR_STALE);
 	expect(&l, " ask1"); // it alone
-	heard(t, 1, mac1, HEARD_ANSWER, 31 * S + 1);
+	heard(t, 1, mac1, NEIGHBOUR_RX_ANSWER, 31 * S + 1);
 	assert_int_equal(state_of(t, 1), NEIGHBOUR_REACHABLE);
 	at(t, 61 * S);
 	expect(&l, "");
@@ -178,7 +178,7 @@ static void a_gateway_is_never_forgotten(void **state)
 	at(t, 8 * S);
 	at(t, 13 * S);
 	expect(&l, " ask ask");
-	heard(t, 1, mac1, HEARD_ANSWER, 14 * S);
+	heard(t, 1, mac1, NEIGHBOUR_RX_ANSWER, 14 * S);
 	expect(&l, " set1 back");
 	at(t, 44 * S);
 	at(t, 45 * S);
@@ -195,10 +195,10 @@ static void only_who_is_wanted_or_asks_us_becomes_a_neighbour(void **state)
 	struct neighbour_table *t = table(&l);
 
 	(void)state;
-	heard(t, 1, mac1, HEARD_CLAIM, 0);
-	heard(t, 1, mac1, HEARD_ANSWER, 0);
+	heard(t, 1, mac1, NEIGHBOUR_RX_CLAIM, 0);
+	heard(t, 1, mac1, NEIGHBOUR_RX_ANSWER, 0);
 	assert_int_equal(state_of(t, 1), -1);
-	heard(t, 1, mac1, HEARD_ASKING_US, 0);
+	heard(t, 1, mac1, NEIGHBOUR_RX_REQUEST, 0);
 	assert_int_equal(state_of(t, 1), NEIGHBOUR_STALE); // its claim is checked
 	at(t, 1);
 	expect(&l, " set1 ask1");
@@ -213,20 +213,20 @@ static void another_address_is_taken_over_and_checked(void **state)
 
 	(void)state;
 	want(t, 1, false, 0);
-	heard(t, 1, mac1, HEARD_ANSWER, 0);
+	heard(t, 1, mac1, NEIGHBOUR_RX_ANSWER, 0);
 	expect(&l, " ask set1");
 	// An advertisement that does not override casts doubt, and no more.
-	neighbour_heard(t, PORT, &a, mac2, HEARD_CLAIM, false, S);
+	neighbour_receive(t, PORT, &a, mac2, NEIGHBOUR_RX_CLAIM, false, S);
 	assert_int_equal(state_of(t, 1), NEIGHBOUR_STALE);
 	expect(&l, "");
-	heard(t, 1, mac2, HEARD_CLAIM, 2 * S);
+	heard(t, 1, mac2, NEIGHBOUR_RX_CLAIM, 2 * S);
 	expect(&l, " set2");
 	assert_int_equal(state_of(t, 1), NEIGHBOUR_STALE);
 	at(t, 2 * S);
 	expect(&l, " ask2");
-	heard(t, 1, mac2, HEARD_ANSWER, 2 * S);
+	heard(t, 1, mac2, NEIGHBOUR_RX_ANSWER, 2 * S);
 	assert_int_equal(state_of(t, 1), NEIGHBOUR_REACHABLE);
-	heard(t, 1, mac2, HEARD_CLAIM, 3 * S); // nothing new
+	heard(t, 1, mac2, NEIGHBOUR_RX_CLAIM, 3 * S); // nothing new
 	expect(&l, "");
 	neighbour_table_destroy(t);
 }
@@ -238,17 +238,17 @@ static void an_answer_without_an_address_confirms_the_one_that_is_known(void **s
 	struct neighbour_table *t = table(&l);
 
 	(void)state;
-	heard(t, 1, NULL, HEARD_ASKING_US, 0);
+	heard(t, 1, NULL, NEIGHBOUR_RX_REQUEST, 0);
 	assert_int_equal(state_of(t, 1), -1);
 	want(t, 1, false, 0);
-	heard(t, 1, NULL, HEARD_ANSWER, 0);
+	heard(t, 1, NULL, NEIGHBOUR_RX_ANSWER, 0);
 	assert_int_equal(state_of(t, 1), NEIGHBOUR_INCOMPLETE);
-	heard(t, 1, mac1, HEARD_ANSWER, 0);
+	heard(t, 1, mac1, NEIGHBOUR_RX_ANSWER, 0);
 	at(t, 30 * S);
 	expect(&l, " ask set1 ask1");
-	heard(t, 1, NULL, HEARD_CLAIM, 30 * S);
+	heard(t, 1, NULL, NEIGHBOUR_RX_CLAIM, 30 * S);
 	assert_int_equal(state_of(t, 1), NEIGHBOUR_STALE);
-	heard(t, 1, NULL, HEARD_ANSWER, 30 * S);
+	heard(t, 1, NULL, NEIGHBOUR_RX_ANSWER, 30 * S);
 	assert_int_equal(state_of(t, 1), NEIGHBOUR_REACHABLE);
 	expect(&l, "");
 	neighbour_table_destroy(t);
@@ -262,8 +262,8 @@ static void a_static_neighbour_believes_nobody(void **state)
 
 	(void)state;
 	neighbour_set_static(t, PORT, &a, mac1, 0);
-	heard(t, 1, mac2, HEARD_ANSWER, S);
-	heard(t, 1, mac2, HEARD_ASKING_US, S);
+	heard(t, 1, mac2, NEIGHBOUR_RX_ANSWER, S);
+	heard(t, 1, mac2, NEIGHBOUR_RX_REQUEST, S);
 	at(t, 1000 * S);
 	expect(&l, " set1");
 	assert_int_equal(state_of(t, 1), NEIGHBOUR_STATIC);
@@ -289,7 +289,7 @@ static void a_new_policy_keeps_what_it_names_and_what_it_has_a_place_for(void **
 	neighbour_set_static(t, PORT, &s30, mac1, 0);
 	for (unsigned i = 4; i <= 24; i += 10) {
 		want(t, i, i == 24, 0);
-		heard(t, i, mac1, HEARD_ANSWER, 0);
+		heard(t, i, mac1, NEIGHBOUR_RX_ANSWER, 0);
 	}
 	l.text[0] = '\0';
 	neighbour_begin_policy(t);
@@ -323,7 +323,7 @@ static void a_scan_of_the_subnet_is_bounded_and_leaves_room(void **state)
 	assert_int_equal(neighbour_stats(t).replaced, n - NEIGHBOUR_MAX_INCOMPLETE);
 	assert_int_equal(state_of(t, 0), -1);
 	assert_int_equal(state_of(t, n - 1), NEIGHBOUR_INCOMPLETE);
-	heard(t, n + 1, mac1, HEARD_ASKING_US, 0); // somebody who is there gets in
+	heard(t, n + 1, mac1, NEIGHBOUR_RX_REQUEST, 0); // somebody who is there gets in
 	assert_int_equal(state_of(t, n + 1), NEIGHBOUR_STALE);
 	for (unsigned i = 1; i <= 3; i++)
 		at(t, i * S);
@@ -352,7 +352,7 @@ static void claims(struct neighbour_table *t, uint8_t port, unsigned from, unsig
 	for (unsigned i = from; i < from + n; i++) {
 		struct policy_addr a = addr(i);
 
-		neighbour_heard(t, port, &a, mac1, HEARD_ASKING_US, true, 0);
+		neighbour_receive(t, port, &a, mac1, NEIGHBOUR_RX_REQUEST, true, 0);
 	}
 }
 
@@ -363,7 +363,7 @@ static void a_full_table_gives_up_the_oldest_and_stays_whole(void **state)
 
 	(void)state;
 	claims(t, PORT, 0, NEIGHBOUR_MAX);
-	heard(t, 0, mac1, HEARD_ANSWER, 0); // confirmed: not the oldest any more
+	heard(t, 0, mac1, NEIGHBOUR_RX_ANSWER, 0); // confirmed: not the oldest any more
 	claims(t, PORT, NEIGHBOUR_MAX, 100);
 	assert_int_equal(rows_of(t, PORT), NEIGHBOUR_MAX);
 	assert_int_equal(neighbour_stats(t).replaced, 100);
@@ -409,7 +409,7 @@ static void next_hops_and_static_rows_are_never_given_up(void **state)
 
 	(void)state;
 	want(t, 1, true, 0);
-	heard(t, 1, mac1, HEARD_ANSWER, 0);
+	heard(t, 1, mac1, NEIGHBOUR_RX_ANSWER, 0);
 	want(t, 3, true, 0);
 	neighbour_set_static(t, PORT, &s, mac1, 0);
 	claims(t, PORT, 10, 2 * NEIGHBOUR_MAX);
