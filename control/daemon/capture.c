@@ -128,7 +128,7 @@ static void *prepare(void *arg)
 					      PCAP_NETMASK_UNKNOWN) == 0;
 		p->misused = !p->has_program;
 		if (p->misused)
-			snprintf(p->error, sizeof(p->error), "the filter \"%s\" does not hold: %s",
+			snprintf(p->error, sizeof(p->error), "the filter \"%s\" is wrong: %s",
 				 p->filter, pcap_geterr(dead));
 		pcap_close(dead);
 	} else if (p->filter[0] != '\0') {

@@ -277,7 +277,7 @@ const char *flow_request_pair(struct weir_switch *sw, struct json_object *req, b
 	case -ENOTSUP:
 		return "there is no flow table: the policy has switch.flows off, which a restart "
 		       "changes";
-	case -EAGAIN: return "too many pairs were told at once; try again";
-	default: return "the pair could not be told";
+	case -EAGAIN: return "too many pairs were changed at once; try again";
+	default: return "the pair cannot be changed";
 	}
 }

@@ -36,7 +36,7 @@ static char files[FILES_MAX][PROCESS_PATH_LEN];
 // Calls nothing but system calls: a handler runs in the middle of anything.
 static void end_now(int status)
 {
-	static const char early[] = "weir: told to stop before it was ready\n";
+	static const char early[] = "weir: stopped before it was ready\n";
 
 	if (!ready)
 		(void)!write(STDERR_FILENO, early, sizeof(early) - 1);

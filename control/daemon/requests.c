@@ -420,8 +420,8 @@ static const char *reload_error(enum pending_verdict v, bool published)
 		return NULL;
 	return published ? "the new policy is published, but a worker did not take it over for "
 			   "5 s; is its core overloaded?"
-			 : "an earlier reload is not taken over by all workers after 5 s; nothing "
-			   "was changed by this one";
+			 : "an earlier reload has not reached all workers after 5 s; this one "
+			   "changed nothing";
 }
 
 static const char *late(const struct pending *p)

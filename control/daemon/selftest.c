@@ -452,8 +452,8 @@ static void check_mtu(struct selftest *t, const struct selftest_port *p)
 			p->mtu, p->mtu + FRAME_OVERHEAD_BYTES, i->mtu_max);
 	else
 		finding(t, p, "mtu", UNKNOWN,
-			"it tells no limit for its MTU; it is tested with %u, so the largest frame "
-			"has %u bytes",
+			"it reports no limit for its MTU; it is tested with %u, so the largest "
+			"frame has %u bytes",
 			p->mtu, p->mtu + FRAME_OVERHEAD_BYTES);
 }
 
@@ -498,8 +498,8 @@ static void check_mode(struct selftest *t, const struct selftest_port *p)
 			p->live.facts.rx_ring);
 	else
 		finding(t, p, "rx_depth", FAILED,
-			"the driver does not tell how full its receive ring is, so rx_guard is off "
-			"and a late switch loses frames there");
+			"the driver does not report how full its receive ring is, so rx_guard is "
+			"off and a late switch loses frames there");
 }
 
 static bool check_link(struct selftest *t, const struct selftest_port *p)
@@ -641,7 +641,7 @@ static void open_port(struct selftest *t, struct selftest_port *p)
 	if (p->info.driver[0] == '\0')
 		live_info(&p->live, &p->info);
 	finding(t, p, "driver", p->info.driver[0] != '\0' ? PASSED : UNKNOWN, "its driver is %s",
-		p->info.driver[0] != '\0' ? p->info.driver : "not told");
+		p->info.driver[0] != '\0' ? p->info.driver : "not known");
 	check_mode(t, p);
 	check_mtu(t, p);
 	check_settings(t, p);

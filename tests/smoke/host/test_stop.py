@@ -105,8 +105,8 @@ def while_it_climbs_up(args):
             status = d.stop(f"after {whole * part / 10:.2f} of {whole:.2f} s")
             want(status == 0, f"exit {status}: {d.read(0.1)}")
             d.read(0.1)
-            early += "told to stop before it was ready" in d.text
-            want("told to stop before it was ready" in d.text or "balance holds" in d.text, d.text)
+            early += "stopped before it was ready" in d.text
+            want("stopped before it was ready" in d.text or "balance holds" in d.text, d.text)
     want(early >= 4, f"only {early} signals came before the switch was ready")
 
 

@@ -146,7 +146,7 @@ static void a_request_that_makes_no_sense_is_refused(void **state)
 	static const struct {
 		const char *req, *why;
 	} row[] = {
-		{"{\"filter\": \"upd port 3\"}", "the filter \"upd port 3\" does not hold: "
+		{"{\"filter\": \"upd port 3\"}", "the filter \"upd port 3\" is wrong: "
 						 "can't parse filter expression: syntax error"},
 		{"{\"only\": \"some\"}", "only is drops, marked or pfc"},
 		{"{\"snaplen\": -1}", "snaplen is from 1 to 16384 bytes"},
