@@ -367,8 +367,8 @@ bool live_device_is_pci(const char *device)
 
 // ---- the pool
 
-int live_pool_create(const char *name, uint32_t n_frames, uint32_t max_frame,
-		     struct rte_mempool **out, struct live_text *text)
+int live_pool_create(uint32_t n_frames, uint32_t max_frame, struct rte_mempool **out,
+		     struct live_text *text)
 {
 	uint32_t n = n_frames + rte_lcore_count() * LIVE_CACHE_HELD;
 	uint32_t room = live_data_room(max_frame);
@@ -376,7 +376,7 @@ int live_pool_create(const char *name, uint32_t n_frames, uint32_t max_frame,
 
 	if (room > UINT16_MAX)
 		return live_refuse(text, -EMSGSIZE, "frames of %u bytes are too long", max_frame);
-	pool = rte_pktmbuf_pool_create(name, n, LIVE_CACHE_FRAMES, 0, (uint16_t)room,
+	pool = rte_pktmbuf_pool_create("frames", n, LIVE_CACHE_FRAMES, 0, (uint16_t)room,
 				       SOCKET_ID_ANY);
 	if (pool == NULL)
 		return live_refuse(

@@ -68,9 +68,8 @@ uint64_t live_pool_bytes(uint32_t n_frames, uint32_t max_frame);
 uint32_t live_device_frames(const char *device, uint32_t tx_ring_bytes, uint32_t rx_ring);
 
 // n_frames mbufs that are all usable at once: the per-lcore caches come on top. One virtually
-// contiguous area. 0 or -errno.
-__attribute__((warn_unused_result)) int live_pool_create(const char *name, uint32_t n_frames,
-							 uint32_t max_frame,
+// contiguous area. One of a process: DPDK knows it as "frames". 0 or -errno.
+__attribute__((warn_unused_result)) int live_pool_create(uint32_t n_frames, uint32_t max_frame,
 							 struct rte_mempool **out,
 							 struct live_text *text);
 

@@ -180,7 +180,7 @@ static int make_memory(struct daemon *d)
 	policy_destroy(plan);
 	if (err != 0)
 		return err;
-	err = live_pool_create("frame_pool", memory.n_frames, memory.max_frame, &d->pool, &text);
+	err = live_pool_create(memory.n_frames, memory.max_frame, &d->pool, &text);
 	if (err != 0) {
 		telemetry_remove_dir();
 		live_eal_fini();

@@ -2,7 +2,7 @@
 // Neighbour resolution of a running switch. Hands ARP and neighbour discovery of routed ports, and
 // the addresses that workers need, to the table of neighbours. Sends the probes of the table, and
 // answers requests for the addresses of the policy and no other.
-// The workers answer ping and expired TTLs (icmp.h). Called by the control thread only.
+// The workers answer ping and expired TTLs (routing.h). Called by the control thread only.
 #pragma once
 
 #include <stdint.h>

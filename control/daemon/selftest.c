@@ -615,7 +615,7 @@ static bool make_memory(struct selftest *t)
 		finding(t, NULL, "memory", FAILED, "%s", text.err);
 		return false;
 	}
-	if (live_pool_create("selftest", frames, max_frame, &t->pool, &text) == 0)
+	if (live_pool_create(frames, max_frame, &t->pool, &text) == 0)
 		return true;
 	finding(t, NULL, "memory", FAILED, "%s", text.err);
 	live_eal_fini();

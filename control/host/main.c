@@ -58,7 +58,7 @@ static int open_port(struct host *h, struct rte_mempool **pool, struct live_text
 
 	if (live_eal_init("weir-host", &eal, text) != 0)
 		return -1;
-	if (live_pool_create("frames", frames, max_frame, pool, text) != 0)
+	if (live_pool_create(frames, max_frame, pool, text) != 0)
 		return -1;
 	conf.pool = *pool;
 	return live_open(a->device, &conf, &h->port, text);

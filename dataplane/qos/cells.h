@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Bytes to buffer cells. The shared memory is accounted in cells, as a merchant ASIC does:
 // cells(len) = ceil(len / cell). A multiplication by a reciprocal replaces the division:
-// exact for len + cell <= 65,536 and cell >= 32, see tests/unit/test_cells.c.
+// exact for len + cell <= 65,536 and cell >= 32, see tests/unit/qos/test_cells.c.
 #pragma once
 
 #include <stdint.h>

@@ -209,7 +209,7 @@ static int make_memory(struct rig *r)
 		eal.mem_bytes += flow_table_bytes(c->flow_table) + pairing_bytes(c->flow_table);
 	err = live_eal_init("weir-bench", &eal, &text);
 	if (err == 0)
-		err = live_pool_create("frames", n_frames, max_frame, &r->pool, &text);
+		err = live_pool_create(n_frames, max_frame, &r->pool, &text);
 	fputs(text.note, stderr);
 	return err == 0 ? 0 : failed(err, "%s", text.err);
 }

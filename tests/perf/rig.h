@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// One switch on live ports, as the daemon builds it (control/daemon/bringup.c) but without its
+// One switch on live ports, as the daemon builds it (control/daemon/daemon.c) but without its
 // sockets and threads: policy, EAL, frames, ports once; switches one after the other on the same
 // ports. The main thread calls everything here while no worker runs.
 #pragma once

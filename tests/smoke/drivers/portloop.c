@@ -294,7 +294,7 @@ static int start(struct loop *l, char **devices, struct live_eal_conf *eal, stru
 	eal->mem_bytes = live_pool_bytes(frames, l->conf.max_frame);
 	rc = live_eal_init("portloop", eal, text);
 	if (rc == 0)
-		rc = live_pool_create("frames", frames, l->conf.max_frame, &l->pool, text);
+		rc = live_pool_create(frames, l->conf.max_frame, &l->pool, text);
 	l->conf.pool = l->pool;
 	if (rc == 0)
 		rc = open_ports(l, devices, text);

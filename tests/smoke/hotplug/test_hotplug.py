@@ -248,7 +248,7 @@ def a_device_that_flaps_leaks_nothing():
         want(lost(pings(world, 1, "10.0.0.3")) == 0, "h1 reaches h3")
         others.stop(2)
         want(lost(others) == 0, "pings between other hosts are lost")
-        eventually(lambda: sw.descriptors() == before[0], "as many files are open as before")
+        eventually(lambda: sw.descriptors() <= before[0], "no more files are open than before")
         grown = sw.memory_kb() - before[1]
         print(f"        {FLAPS} times, back {returned} times; {grown} KB more", flush=True)
         want(grown < 4096, f"{grown} KB of memory more")
