@@ -3,10 +3,10 @@
 
 #include <rte_hash_crc.h>
 
+#include "dataplane/deadlock_guard.h"
 #include "dataplane/fate.h"
 #include "dataplane/forward/bridge.h"
 #include "dataplane/packet/edit.h"
-#include "dataplane/turn.h"
 #include "dataplane/units.h"
 
 // ---- the way out

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
-// What became of a frame. Each stage of a worker calls this once, in the order of a frame's life:
-// received, forwarded, admitted, queued, marked, sent, dropped. The numbers of port, queue and
-// group are counted here, and the features that follow frames are called: capture, flows, storms,
-// notifications. A feature that is off costs one test. A new feature that follows frames adds its
-// calls here, and the stages stay as they are.
+// Counts each step of a frame. Each stage of a worker calls this once, in the order of a frame's
+// life: received, forwarded, admitted, queued, marked, sent, dropped. The numbers of port, queue
+// and group are counted here, and the features that follow frames are called: capture, flows,
+// storms, notifications. A feature that is off costs one test. A new feature that follows frames
+// adds its calls here, and the stages stay as they are.
 #pragma once
 
 #include "dataplane/flows.h"
@@ -124,8 +124,9 @@ static inline void fate_sent(struct worker *w, struct port *p, const struct run 
 
 // ---- ends
 
-// The only way in which a frame ends without leaving; frees it. Counts the frame at p, where the
-// decision fell; w owns p.
+// Counts a dropped frame at p, where it was dropped, and frees it; w owns p. Every drop ends here.
+// Two other ends are no drops: fate_consumed, and switch_destroy, which frees the frames in
+// hand-off rings.
 void fate_dropped(struct worker *w, struct port *p, const struct frame *f, enum drop_reason reason);
 // The same for a frame that was not admitted.
 void fate_refused(struct worker *w, struct port *p, const struct frame *f, enum drop_reason reason);

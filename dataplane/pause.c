@@ -105,10 +105,13 @@ static void keep_causes(struct worker *w, struct port *p, const struct pfc_times
 
 // ---- PFC frames
 
+// The classes that must be paused now: those of groups in XOFF, all lossless ones while the
+// receive-ring guard holds, and those that control pauses. A group enters XOFF in charge_closely
+// (admission.c).
 static uint8_t classes_to_pause(const struct port *p)
 {
 	const struct policy_port *pp = p->pol;
-	uint8_t want = p->guard ? pp->pfc.lossless : 0;
+	uint8_t want = p->rx_guarded ? pp->pfc.lossless : 0;
 
 	if (p->xoff_pgs != 0)
 		for (unsigned c = 0; c < N_CLASSES; c++)

@@ -1,9 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
-// PFC that the switch sends. A PAUSE is decided by pg_decide (qos/pg.h), when a frame arrives that
-// its group has no room for, and admission.h puts the group into XOFF. Here the classes of a port
-// that must be paused are collected, from its groups in XOFF, from its receive-ring guard and from
-// control; pfc_tx_due (qos/pfc.h) says what a PFC frame must say now, and the frame leaves ahead of
-// every queue. Called by the worker that owns the port. PAUSE of the peer is peer_pause.h.
+// PFC that the switch sends. Where a PAUSE is decided:
+//
+//   pg_overflow (qos/pg.c)            a frame arrives and its group has no room: enter XOFF
+//   charge_closely (admission.c)      the group enters XOFF, and its bit in p->xoff_pgs is set
+//   classes_to_pause (pause.c)        the classes of the port that must be paused: those of its
+//                                     groups in XOFF, of its receive-ring guard, and of control
+//   pfc_tx_due (qos/pfc.c)            the content of the PFC frame that is due now, if any
+//
+// The frame leaves ahead of every queue. Called by the worker that owns the port. PAUSE of the peer
+// is peer_pause.h.
 #pragma once
 
 #include "dataplane/switch_impl.h"
@@ -12,7 +17,7 @@
 uint64_t pause_send_now(struct worker *w, struct port *p);
 static inline uint64_t pause_send(struct worker *w, struct port *p)
 {
-	if (p->xoff_pgs == 0 && !p->guard && (p->pfc_tx.paused | p->pfc_tx.by_control) == 0)
+	if (p->xoff_pgs == 0 && !p->rx_guarded && (p->pfc_tx.paused | p->pfc_tx.by_control) == 0)
 		return UINT64_MAX; // as nearly always
 	return pause_send_now(w, p);
 }

@@ -79,7 +79,7 @@ struct __rte_cache_aligned port {
 	uint8_t no; // the port's number
 	uint8_t backlog; // bitmap of queues that hold a frame
 	uint8_t xoff_pgs; // bitmap of groups in XOFF
-	bool up, guard, driver_wakes;
+	bool up, rx_guarded, driver_wakes;
 	bool early_pause; // the driver's early records pause, not the frames in its ring
 	// Storms (storm.c), bitmaps of classes, all 0 nearly always.
 	uint8_t stormed; // in recovery, whatever the action

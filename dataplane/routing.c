@@ -9,13 +9,13 @@
 #include <rte_ip.h>
 
 #include "dataplane/admission.h"
+#include "dataplane/deadlock_guard.h"
 #include "dataplane/fate.h"
 #include "dataplane/forward/bridge.h"
 #include "dataplane/forward/l3.h"
 #include "dataplane/forward/route.h"
 #include "dataplane/packet/edit.h"
 #include "dataplane/punt.h"
-#include "dataplane/turn.h"
 
 enum { TPID_8021Q = 0x8100 };
 

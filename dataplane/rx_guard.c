@@ -3,7 +3,7 @@
 
 static void begin(struct worker *w, struct port *p, uint32_t depth)
 {
-	p->guard = true;
+	p->rx_guarded = true;
 	p->guards_unsaid++;
 	if (p->guard_said_ns != 0 && w->now_ns - p->guard_said_ns < SECOND_NS)
 		return;
@@ -20,10 +20,10 @@ void rx_guard_look(struct worker *w, struct port *p)
 	if (depth < 0)
 		return;
 	gauge_set(&p->c.rx_depth, (uint64_t)depth);
-	if (!p->guard && (uint32_t)depth > pp->rx_guard_on)
+	if (!p->rx_guarded && (uint32_t)depth > pp->rx_guard_on)
 		begin(w, p, (uint32_t)depth);
-	else if (p->guard && (uint32_t)depth < pp->rx_guard_off)
-		p->guard = false;
+	else if (p->rx_guarded && (uint32_t)depth < pp->rx_guard_off)
+		p->rx_guarded = false;
 	storm_excuse_ends(p);
-	gauge_set(&p->c.rx_guard, p->guard);
+	gauge_set(&p->c.rx_guard, p->rx_guarded);
 }

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // The receive-ring guard. The receive ring is part of the ingress path: when a worker is late and
-// frames wait in the ring of a port, the port's senders are paused (p->guard, pause.h). Called by
-// the worker that owns the port.
+// frames wait in the ring of a port, the port's senders are paused (p->rx_guarded, pause.h). Called
+// by the worker that owns the port.
 #pragma once
 
 #include "dataplane/storm.h"
@@ -15,7 +15,7 @@ static inline void rx_guard_poll(struct worker *w, struct port *p)
 		rx_guard_look(w, p);
 		return;
 	}
-	p->guard = false; // also what an earlier policy set
+	p->rx_guarded = false; // also what an earlier policy set
 	storm_excuse_ends(p);
 	gauge_set(&p->c.rx_guard, 0);
 }

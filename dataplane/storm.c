@@ -131,7 +131,7 @@ static void begin_purge(struct port *p, uint8_t classes)
 // happened in one loop.
 static void excuse(struct port *p, uint8_t classes)
 {
-	uint8_t full = p->guard ? 0xff : p->xoff_pgs;
+	uint8_t full = p->rx_guarded ? 0xff : p->xoff_pgs;
 
 	for_each_bit (c, classes & (uint8_t)~p->pfc_tx.paused)
 		p->excused_pgs |= (uint8_t)(full & 1u << p->pol->classify.class_to_pg[c]);

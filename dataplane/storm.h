@@ -42,7 +42,7 @@ void storm_count_not_admitted(struct port *p, const struct frame *f);
 // The excuse ends when group and receive ring have both had room.
 static inline void storm_excuse_ends(struct port *p)
 {
-	if (!p->guard)
+	if (!p->rx_guarded)
 		p->excused_pgs &= p->xoff_pgs;
 }
 // Why a lossless frame that found no headroom is dropped: by the watchdog's order, or for want of

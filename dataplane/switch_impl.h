@@ -12,6 +12,7 @@
 //   learn, event rings     their worker                  control
 //   fdb                    control                       workers (forward/fdb.h)
 //   reported[set][port]    the port's owner              workers (bridging.c)
+//   copies                 all workers (atomic add)      workers, control
 //   learning.taken         control                       workers
 //   neighbours, adj words  control                       workers (forward/route.h)
 //   punt rings of a port   the port's owner              control

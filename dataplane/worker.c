@@ -274,7 +274,7 @@ static void publish_driver_gauges(struct port *p)
 // ring is empty.
 static bool must_look_again(const struct port *p)
 {
-	return p->pfc_rx.paused != 0 || p->guard;
+	return p->pfc_rx.paused != 0 || p->rx_guarded;
 }
 
 // What is left to do at the ports once all has moved: PFC, and when each is to be looked at again.

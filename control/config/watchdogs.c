@@ -11,7 +11,8 @@ static bool has_keys(const struct cfg_watchdog *w)
 	return w->on.given || w->map.given;
 }
 
-// port NULL: the profile's alone. `map` and `on` are of the one that turns it on or off.
+// The watchdog of a port. port NULL: the keys of the profile alone. `map` and `on` are those of the
+// port if it has the key `watchdog`, else those of the profile.
 static struct cfg_watchdog watchdog_of(const struct cfg_profile *profile,
 				       const struct cfg_port *port)
 {

@@ -22,7 +22,7 @@ struct show_wish {
 
 // A column that the list of facts does not have, or has otherwise.
 struct column {
-	enum fact_id fact; // gives head, key and unit, where these are not said; F_NONE: none
+	enum fact_id fact; // gives head, key and unit that are not set here; F_NONE: none
 	uint8_t place, rank; // as in struct fact
 	const char *head, *key;
 	enum cell_unit unit;
@@ -31,7 +31,7 @@ struct column {
 enum { TABLE_MAX_COLUMNS = 24, CELL_LEN = 320, NO_FACTS = N_FACT_LISTS };
 
 struct table {
-	unsigned list; // its facts with a place are columns; NO_FACTS: only `made` are
+	unsigned list; // facts of this list with a place are columns; NO_FACTS: `made` is all
 	const char *none; // the sentence in place of a table without rows
 	// The name of the rows that are left out. The letters after '|' are the plural's:
 	// "idle queue|s". NULL: every row is shown.

@@ -7,13 +7,14 @@
 //                     |            \________|______________/         |
 //                     +--- the client is gone, or silent for CAPTURE_SILENCE_NS -> off -> idle
 //
-// `off` waits until the workers have released the tap, as `ending` does, but no client reads the
-// rest. A request to start that comes in `off` waits for its end.
+// In `ending` the workers release the tap. In `rest` they have released it, and the client reads
+// the frames that are left. `off` waits for the workers as `ending` does, but no client reads
+// frames any more. A request to start that comes in `off` waits for its end.
 //
 // Order. A worker's records carry the time at which its loop began. Control reads the clock (T),
 // then hands the same tap to the workers once more; when all have acknowledged that, every loop
-// that began before T is over, so what the rings hold up to T is complete and can be merged. A
-// worker that is late holds the output back, it does not disorder it.
+// that began before T is over. So the records up to T are complete and can be merged. A worker that
+// is late delays the output, but does not change its order.
 #pragma once
 
 #include <stdint.h>

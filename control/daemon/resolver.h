@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Neighbour resolution of a running switch. Hands ARP and neighbour discovery of routed ports, and
-// the addresses that workers need, to the table of neighbours. Sends the probes of the table, and
-// answers requests for the addresses of the policy and no other.
+// Neighbour resolution of a running switch. The resolver gives the table of neighbours the ARP and
+// neighbour discovery frames of routed ports, and the addresses that workers need. It sends the
+// probes of the table. It answers requests for the addresses of the policy and for no others.
 // The workers answer ping and expired TTLs (routing.h). Called by the control thread only.
 #pragma once
 

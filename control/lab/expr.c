@@ -217,7 +217,7 @@ static void add_classes(struct selection *sel, const struct parts *p, struct exp
 }
 
 // Adds HOST[.CLASS], FLOW[/CONNECTION] or SWITCH[.PORT[.CLASS]]. All connections of a flow (/*) are
-// one object here: their number is known when they have been made.
+// one object here, because their number is not known before the run makes them.
 static void add_nodes(struct selection *sel, const struct parts *p, enum expr_object_kind kind)
 {
 	const struct expr_names *names = sel->s->names;

@@ -118,7 +118,7 @@ static inline bool fdb_key_is_station(uint64_t key)
 	return key >> 16 != 0 && !(key >> 56 & 1);
 }
 
-// A hash with lock-free readers and one writer, keyed with a seed that no neighbour knows. It
+// A hash with lock-free readers and one writer, keyed with a seed that no sender knows. It
 // chains what does not fit into a bucket. Freed slots wait until no worker reads them. NULL: no
 // memory.
 struct rte_hash *fdb_hash_create(const char *name, uint32_t entries, uint32_t key_len,

@@ -16,7 +16,8 @@ static_assert(ROUTE_CACHE_SLOTS == 1 << 10, "route_slot takes ten bits");
 
 enum { NAME_LEN = 32, TBL8_OF_V6 = 13, NH_2B_MAX = (1 << 15) - 1, TBL8_MAX = 1 << 18 };
 
-// How many prefixes a family has, and how many of them are longer than the flat part.
+// How many prefixes a family has without the default route, and how many of them are longer than
+// the 24 bits that the first table of the FIB covers.
 struct census {
 	uint32_t n, beyond_24;
 };

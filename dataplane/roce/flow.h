@@ -273,8 +273,9 @@ static inline bool flow_lives(const struct flow_table *t, const struct flow *f, 
 	return now_ns - flow_seen_ns(f, now_ns) < gauge_get(&t->age_ns);
 }
 
-// True: a PSN behind the expected PSN is a retransmission, also of an acknowledged packet. The
-// switch takes a new connection for a retransmission if it begins with such a PSN.
+// For a PSN behind the expected PSN. True: the packet is a retransmission, also if it has been
+// acknowledged. A new connection that begins with such a PSN looks the same, and the switch takes
+// it for a retransmission.
 bool flow_sends_again(const struct flow *f, uint32_t psn);
 // Counts a packet, and says how its PSN fits. The owner calls it.
 enum flow_news flow_count(struct flow *f, const struct flow_packet *p, uint64_t now_ns);

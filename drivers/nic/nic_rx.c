@@ -362,8 +362,8 @@ static void on_tcp(struct nic *nic, const struct rte_mbuf *m, const struct pkt_i
 	take(nic, qp, &s, ce);
 }
 
-// What of a frame is stored covers all headers: then lengths may be judged by what it is on the
-// wire, and nothing beyond is touched.
+// True if the whole frame is stored, or at least all its headers. The parser may then check lengths
+// against the length on the wire, and reads no byte that is not stored.
 static bool headers_stored(const struct rte_mbuf *m)
 {
 	const struct eth_hdr *eth = rte_pktmbuf_mtod(m, const struct eth_hdr *);

@@ -208,9 +208,10 @@ static uint64_t slow_send(struct nic *nic)
 
 // ---- congestion control
 
-// The pace of a queue pair is the lesser rate of its flow and its reaction point; 0: the line.
-// Credit for two frames at line rate: a queue pair whose turn comes late behind others' frames
-// keeps its rate. Its debt is in bytes, which take another time at another rate.
+// The rate of a queue pair is the lower one of its flow's rate and of its reaction point's rate;
+// 0 is line rate. The credit covers two frames at line rate, so a queue pair that waits for frames
+// of others keeps its rate. A negative credit is bytes sent in advance, stored as time: the new
+// rate changes the time, not the bytes.
 void qp_repace(struct nic *nic, struct qp *qp)
 {
 	uint64_t rc = qp->cc.rp.rc_bps, flow = qp->flow.rate_bps;

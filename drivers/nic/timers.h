@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// When each of n things next wants attention: a binary heap over ids 0..n-1, all of them always
-// in it, with UINT64_MAX for "never". One owner; allocates only when made.
+// The next due time of each of n things: a binary heap over ids 0..n-1. All ids are always in the
+// heap; UINT64_MAX means never. One owner. Only timers_init allocates.
 #pragma once
 
 #include <stdint.h>

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// The deadlock guard acts (qos/guard.h): a frame that turns back at this switch gets its new class
-// and queue. The forwarder that calls this changes the frame's bytes. Called by the worker that
-// owns the port of arrival.
+// The action of the deadlock guard (qos/guard.h): a frame that turns back at this switch gets its
+// new class and queue. The forwarder that calls this changes the frame's bytes. Called by the
+// worker that owns the port of arrival.
 #pragma once
 
 #include "dataplane/switch_impl.h"
