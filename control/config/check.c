@@ -106,13 +106,14 @@ static void shared_settings_are_given_once(const struct subject *x)
 
 	if (gives_pg(x->cls) && g != (int)x->n)
 		REFUSE(x->s, &x->cls->ingress.map,
-		       "priority group %u takes its settings from class %d" CURE "give them once",
-		       pg, g);
+		       "classes %d and %u share priority group %u" CURE
+		       "give ingress in one of them",
+		       g, x->n, pg);
 	if (gives_queue(x->cls) && q != (int)x->n)
 		REFUSE(x->s, &x->cls->map,
-		       "queue %u takes schedule, rates, egress, wred and ipcc from class %d" CURE
-		       "give them once",
-		       queue, q);
+		       "classes %d and %u share queue %u" CURE
+		       "give schedule, rates, egress, wred and ipcc in one of them",
+		       q, x->n, queue);
 }
 
 // A CNP that waits behind a pause comes too late to end the congestion that caused it. Where all
@@ -237,9 +238,9 @@ static void port_overrides_make_sense(const struct subject *x)
 			if (cfg_mapped(&x->profile->class_to_pg, other) == pg &&
 			    x->item->classes[other].ingress.map.given)
 				REFUSE(x->s, &in->map,
-				       "priority group %u takes its settings from class %u" CURE
-				       "give them once",
-				       pg, other);
+				       "classes %u and %u share priority group %u" CURE
+				       "give ingress in one of them",
+				       other, cls, pg);
 	}
 }
 

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 // The deadlock guard of a policy: the ports and the rules of each group, and whether the rules
-// break every loop of pauses.
+// break every cycle of pauses.
 //
 // A frame that turns back moves from its class to that of its rule, so a rule is an edge between
-// classes. A loop of pauses needs a circle of lossless classes (or a class that follows itself);
-// therefore the edges between lossless classes must have no circle, and every chain of rules must
+// classes. A cycle of pauses needs a cycle of lossless classes (or a class that follows itself);
+// therefore the edges between lossless classes must have no cycle, and every chain of rules must
 // end in a lossy class, after which no PAUSE follows.
 #include <stdio.h>
 #include <stdlib.h>
@@ -260,8 +260,8 @@ static void chains_end_lossy(const struct config_group *g, struct diag_sink *s)
 	}
 }
 
-// The circle that r's DSCP is on, as "26 -> 34 -> 26", where r is its first rule of the file.
-static const char *circle_from(struct config *c, const struct config_group *g,
+// The cycle that r's DSCP is on, as "26 -> 34 -> 26", where r is its first rule of the file.
+static const char *cycle_from(struct config *c, const struct config_group *g,
 			       const struct cfg_guard_rule *r)
 {
 	const char *text = arena_printf(&c->arena, "%u", (unsigned)r->dscp.n);
@@ -282,12 +282,12 @@ static bool chains_end(struct config *c, const struct config_group *g, struct di
 
 	for (unsigned n = 0; n < g->n_rules; n++) {
 		const struct cfg_guard_rule *r = &g->rules[n];
-		const char *circle = rule_for(g, r->dscp.n) == r ? circle_from(c, g, r) : NULL;
+		const char *cycle = rule_for(g, r->dscp.n) == r ? cycle_from(c, g, r) : NULL;
 
-		if (circle == NULL)
+		if (cycle == NULL)
 			continue;
 		ok = false;
-		REFUSE(s, &r->dscp, "the chain never ends: DSCP %s", circle);
+		REFUSE(s, &r->dscp, "the guard rules form a cycle: DSCP %s", cycle);
 	}
 	return ok;
 }
@@ -339,7 +339,7 @@ static void classes_do_not_return(struct config *c, const struct config_group *g
 				continue;
 			REFUSE(s, &r->to_class,
 			       "the rules lead back to lossless class %u (%u%s), so pauses can "
-			       "still form a circle" CURE "let each rule lead to a class that "
+			       "still form a cycle" CURE "let each rule lead to a class that "
 			       "the chain has not used",
 			       cls, cls, round);
 			return; // once is enough

@@ -64,14 +64,15 @@ static void ipcc_has_curve_and_table(const struct subject *x)
 		return;
 	if (!x->cls->wred.map.given)
 		REFUSE(x->s, ipcc,
-		       "needs kmin and kmax of wred, and this class has no wred" CURE
+		       "IPCC needs kmin and kmax of wred, and this class has no wred" CURE
 		       "give the class wred, with ecn: off if it must not mark");
 	if (!has_table(x->c))
 		REFUSE(x->s, ipcc,
-		       "needs the flow table, which is off" CURE
+		       "IPCC needs the flow table, which is off" CURE
 		       "remove switch.flows, or give it a max above 0");
 	else if (sources_of(&x->c->root.sw.pairing) == 0)
-		WARN(x->s, ipcc, "never sends a CNP: switch.pairing.sources is empty");
+		WARN(x->s, ipcc,
+		     "the switch sends no CNP for this class: switch.pairing.sources is empty");
 }
 
 // ---- rules of the class in which CNPs leave

@@ -147,7 +147,7 @@ static void prepare_latency(struct json_object *data, unsigned list)
 
 		fact_cell(cell, row, F_LATENCY_turn_ns);
 		snprintf(less, sizeof(less), "< %.20s",
-			 fact_count(row, F_LATENCY_turn_ns) > 0 ? cell : "a turn");
+			 fact_count(row, F_LATENCY_turn_ns) > 0 ? cell : "a loop");
 		for (size_t k = 0; k < sizeof(times) / sizeof(times[0]); k++)
 			if (fact_count(row, times[k]) == 0)
 				row_text(row, fact_rows[times[k]].key, less);

@@ -380,8 +380,9 @@ static void limit_roll(const struct eventlog *l, unsigned type, struct limit *li
 	if (now_ns - lim->window_ns < WINDOW_NS)
 		return;
 	if (lim->suppressed > 0)
-		log_line("%s %s %s: more of these were not written suppressed=%u", l->policy->name,
-			 shape[type].severity, event_info[type].name, lim->suppressed);
+		log_line("%s %s %s: more events of this type were not written suppressed=%u",
+			 l->policy->name, shape[type].severity, event_info[type].name,
+			 lim->suppressed);
 	*lim = (struct limit){.window_ns = now_ns};
 }
 

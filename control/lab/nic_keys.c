@@ -182,7 +182,9 @@ static void config_receive(const struct nic_receive_keys *k, struct nic_faults *
 		 !rxbuf_params_init(&p, f->rx_rate_bps - f->loopback_bps, f->rx_buffer_bytes,
 				    f->rx_xoff_bytes, f->rx_xon_bytes))
 		REFUSE(sink, &k->map,
-		       "needs xon <= xoff < buffer, each with its default where it is not given");
+		       "xon must be at most xoff, and xoff below buffer; they are %s, %s and %s",
+		       UNIT_TEXT(UNIT_BYTES, p.xon), UNIT_TEXT(UNIT_BYTES, p.xoff),
+		       UNIT_TEXT(UNIT_BYTES, p.capacity));
 }
 
 static void config_speed(const struct nic_keys *k, struct nic_config *c, struct diag_sink *sink)

@@ -492,8 +492,8 @@ static const struct cfg_val *find_target(struct fault_reader *r)
 	else if (from->given || v->given)
 		return from->given ? from : v;
 	else
-		REFUSE(s, &r->k->map, "%s needs the %s it applies to", kinds[r->f->kind].key,
-		       target_keys[t]);
+		REFUSE(s, &r->k->map, "the fault %s has no target" CURE "give its %s",
+		       kinds[r->f->kind].key, target_keys[t]);
 	return NULL;
 }
 
@@ -610,7 +610,8 @@ static void fill_reload(struct fault_reader *r)
 		REFUSE(s, &k->map, "give a policy, an override or routes");
 	r->f->n_routes = sc_read_routes(r->b, r->f->target.node, &k->routes, &r->f->routes);
 	if (k->routes.map.given && !r->b->sc->routed)
-		REFUSE(s, &k->routes.map, "the switches bridge: routes need forwarding: route");
+		REFUSE(s, &k->routes.map,
+		       "the switches bridge, and routes need `forwarding: route`");
 }
 
 static void fill_values(struct fault_reader *r)

@@ -651,7 +651,7 @@ void sc_build_routes(struct sc_builder *b)
 		sw->n_routes = sc_read_routes(b, i, &k->routes, &sw->routes);
 		if (k->routes.n != 0 && b->k.forwarding.n == FORWARD_BRIDGE)
 			REFUSE(b->r.sink, &k->routes.map,
-			       "the switches bridge: routes need forwarding: route");
+			       "the switches bridge, and routes need `forwarding: route`");
 		b->sc->routed |= k->routes.n != 0;
 	}
 }

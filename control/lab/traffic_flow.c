@@ -315,7 +315,9 @@ static void resolve_hosts(struct resolver *r)
 	if (f->n_src == 0 || f->n_dst == 0)
 		return;
 	if (f->pairs.n != 0 && f->n_src != f->n_dst)
-		REFUSE(r->s, &f->pairs, "%u hosts in `from` cannot be paired with %u in `to`",
+		REFUSE(r->s, &f->pairs,
+		       "pairs need as many hosts in `to` as in `from`, but `from` has %u and "
+		       "`to` has %u",
 		       f->n_src, f->n_dst);
 	else
 		check_pairs(r);

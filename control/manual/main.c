@@ -151,8 +151,8 @@ static const char intro[] =
 	"cells. Counters have one writer and are read without stopping it: numbers that belong "
 	"together agree\n"
 	"exactly when the switch is at rest (`weirctl quiesce`). A residence time is as fine as "
-	"the turns of its\n"
-	"worker: a frame that leaves in the turn in which it came counts 0 ns.\n"
+	"the loops of its\n"
+	"worker: a frame that leaves in the loop in which it came counts 0 ns.\n"
 	"\n"
 	"*Derived* numbers (rates, quantiles) are no metrics: Prometheus makes them from the "
 	"counters.\n";

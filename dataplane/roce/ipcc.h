@@ -37,7 +37,7 @@
 #define CNP_SILENCES(X)                                                                            \
 	X(NONE, "none", "nothing stands in the way")                                               \
 	X(UNPAIRED, "unpaired", "the sender's queue pair is not known for certain")                \
-	X(GAP, "gap", "it was told less than min_gap ago")                                         \
+	X(GAP, "gap", "its last CNP was sent less than min_gap ago")                               \
 	X(COVERED, "covered", "larger flows of the queue already cover the excess")                \
 	X(QUOTA, "quota", "the quadrant's limit (few, many) was used up")                          \
 	X(PORT_CAP, "port-cap", "too many CNPs leave by the flow's port")                          \

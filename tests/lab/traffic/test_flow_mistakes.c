@@ -31,7 +31,8 @@ static const struct {
 	{"{from: \"h[1-2]\", to: \"h[1-2]\"}",
 	 "(runs)\n"},
 	{"{from: \"h[1-2]\", to: h3, pairs: on}",
-	 "6:37: flows[0].pairs: 2 hosts in `from` cannot be paired with 1 in `to`\n"},
+	 "6:37: flows[0].pairs: pairs need as many hosts in `to` as in `from`, but `from` "
+	 "has 2 and `to` has 1\n"},
 	{"{from: \"h[1-3]\", to: \"h[2-3,1]\", pairs: on}",
 	 "(runs)\n"},
 	{"{from: \"h[1-3]\", to: \"h[2,1,3]\", pairs: on}",

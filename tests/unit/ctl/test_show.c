@@ -207,7 +207,7 @@ static void a_stay_of_nothing_is_shorter_than_a_turn(void **state)
 	snprintf(text, sizeof(text), answer, 33000);
 	want_part("latency", text, &plain, "p1        3      3       9  < 33.0 us  1.50 us  ");
 	snprintf(text, sizeof(text), answer, 0);
-	want_part("latency", text, &plain, "  < a turn  1.50 us  ");
+	want_part("latency", text, &plain, "  < a loop  1.50 us  ");
 }
 
 static void a_queue_that_held_more_than_the_pool_has_a_footnote(void **state)

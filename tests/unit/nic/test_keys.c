@@ -162,8 +162,8 @@ static void mistakes_are_told_at_their_place(void **state)
 		{"{receive: {rate: 1G, loopback: 1G}}",
 		 "t:1:11: nic.receive: loopback leaves nothing of the rate\n"},
 		{"{receive: {rate: 1G, xoff: 1MiB}}",
-		 "t:1:11: nic.receive: needs xon <= xoff < buffer, each with its default where it "
-		 "is not given\n"},
+		 "t:1:11: nic.receive: xon must be at most xoff, and xoff below buffer; they are "
+		 "512KiB, 1MiB and 256KiB\n"},
 	};
 
 	(void)state;
