@@ -81,9 +81,9 @@ class Daemon:
         began = time.monotonic()
         self.p.send_signal(signal.SIGTERM)
         try:
-            status = self.p.wait(30)
+            status = self.p.wait(10)
         except subprocess.TimeoutExpired:
-            raise Failed(f"{text}: still runs after 30 s") from None
+            raise Failed(f"{text}: still runs after 10 s") from None
         took = time.monotonic() - began
         print(f"    {text}: exit {status} after {took:.2f} s", flush=True)
         want(took < SECOND, f"{text}: took {took:.2f} s")
