@@ -8,3 +8,13 @@
 // Hints about a branch. Only where a hint was measured.
 #define likely(x) __builtin_expect(!!(x), 1)
 #define unlikely(x) __builtin_expect(!!(x), 0)
+// Quick ways change what a frame costs, and nothing else. A build for tests leaves them out, and is
+// compared with the others frame by frame (tests/lab/quick_ways.py).
+#ifdef WEIR_WITHOUT_QUICK_WAYS
+enum { QUICK_WAYS = 0 };
+#else
+enum { QUICK_WAYS = 1 };
+#endif
+
+// For a function whose callers' constants leave out most of it.
+#define force_inline inline __attribute__((always_inline))

@@ -56,3 +56,13 @@ static inline struct classified classify(const struct classify_params *p,
 		c.cls = p->pcp_to_class[pkt->tci >> TCI_PCP_SHIFT];
 	return c;
 }
+
+enum { N_TOS = 256 };
+
+// What classify() says of untagged IP frames, by their TOS or Traffic Class byte.
+struct classify_row {
+	uint8_t cls, color, pg;
+	bool hint; // RoCEv2 data should not come so: the class is lossy, or there is no ECN
+};
+
+void classify_rows(const struct classify_params *p, struct classify_row rows[N_TOS]);

@@ -4,23 +4,10 @@
 #include <stddef.h>
 
 #include "dataplane/compiler.h"
-#include "dataplane/packet/wire.h"
 
 enum { IPV4_MIN_HLEN = sizeof(struct ipv4_hdr), IPV6_HLEN = sizeof(struct ipv6_hdr) };
 
 static_assert(ETH_HLEN_ == sizeof(struct eth_hdr), "one Ethernet header");
-
-static inline bool is_data(uint8_t bth_opcode)
-{
-	enum { NOT_DATA = 1u << RC_ACK | 1u << RC_ATOMIC_ACK | 1u << RC_RESYNC };
-
-	return bth_opcode != ROCE_CNP && !(NOT_DATA >> (bth_opcode & ROCE_OPERATION_MASK) & 1);
-}
-
-bool roce_is_data(uint8_t bth_opcode)
-{
-	return is_data(bth_opcode);
-}
 
 // 802.1Q table 8-1. A bridge without STP forwards the first of the addresses, as Linux and
 // hardware do: the bridges around it then see the loops that lead through it.
@@ -71,7 +58,7 @@ static inline void parse_bth(const uint8_t *l4, struct pkt_info *out)
 	const struct bth_hdr *bth = (const void *)(l4 + sizeof(struct udp_hdr));
 
 	out->roce = true;
-	out->roce_data = is_data(bth->opcode);
+	out->roce_data = roce_is_data(bth->opcode);
 	out->bth_opcode = bth->opcode;
 	out->bth_dest_qp = be24_get(&bth->dest_qp);
 	out->bth_psn = be24_get(&bth->psn);

@@ -11,6 +11,8 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+#include "dataplane/packet/wire.h"
+
 enum {
 	ETH_ALEN_ = 6,
 	ETH_HLEN_ = 14,
@@ -62,8 +64,13 @@ struct pkt_info {
 };
 
 // Everything that congestion is about: all opcodes but ACK, atomic ACK and RESYNC (of any
-// transport) and CNP. Opcodes in packet/wire.h.
-bool roce_is_data(uint8_t bth_opcode);
+// transport) and CNP.
+static inline bool roce_is_data(uint8_t bth_opcode)
+{
+	enum { NOT_DATA = 1u << RC_ACK | 1u << RC_ATOMIC_ACK | 1u << RC_RESYNC };
+
+	return bth_opcode != ROCE_CNP && !(NOT_DATA >> (bth_opcode & ROCE_OPERATION_MASK) & 1);
+}
 
 // False when the frame is shorter than an Ethernet header; *out is then undefined.
 bool parse(const uint8_t *frame, uint32_t len, struct pkt_info *out);

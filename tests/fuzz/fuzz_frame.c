@@ -18,6 +18,7 @@
 #include "dataplane/packet/icrc.h"
 #include "dataplane/packet/neighbour.h"
 #include "dataplane/packet/roce.h"
+#include "tests/pkt_same.h"
 
 enum { MAX_FRAME = 9600, ROOM = 32, N_MAPS = 33, ROCE_HEADERS = 8 + 12 + 20 + 4 };
 
@@ -45,20 +46,6 @@ static void check_sane(const struct pkt_info *p, uint32_t len)
 	FUZZ_CHECK(!p->fragment || (p->l4_off == 0 && is_ip(p)));
 	FUZZ_CHECK(p->reserved_dst == DST_ORDINARY || p->group_dst);
 	FUZZ_CHECK(p->n_tags != 0 || p->tci == 0);
-}
-
-// Field by field, as there is padding between them.
-static bool same_info(const struct pkt_info *a, const struct pkt_info *b)
-{
-	return a->kind == b->kind && a->n_tags == b->n_tags && a->l3_off == b->l3_off &&
-	       a->dscp == b->dscp && a->ecn == b->ecn && a->ip_proto == b->ip_proto &&
-	       a->group_dst == b->group_dst && a->reserved_dst == b->reserved_dst &&
-	       a->fragment == b->fragment && a->roce == b->roce && a->bad_l3 == b->bad_l3 &&
-	       a->bth_opcode == b->bth_opcode && a->tci == b->tci &&
-	       a->ether_type == b->ether_type && a->l4_off == b->l4_off &&
-	       a->udp_sport == b->udp_sport && a->udp_dport == b->udp_dport &&
-	       a->bth_dest_qp == b->bth_dest_qp && a->bth_psn == b->bth_psn &&
-	       a->bth_ack_req == b->bth_ack_req;
 }
 
 // One's complement sum of the header as it stands: 0xffff where the checksum is right.
@@ -138,7 +125,7 @@ static void check_ip_edit(const uint8_t *frame, uint32_t len, const struct pkt_i
 	check_untouched(frame, copy, len, may);
 	q.dscp = p->dscp;
 	q.ecn = p->ecn;
-	FUZZ_CHECK(same_info(&q, p));
+	FUZZ_CHECK(pkt_same(&q, p));
 	free(copy);
 }
 
@@ -168,7 +155,7 @@ static void check_pcp(const uint8_t *frame, uint32_t len, const struct pkt_info 
 	FUZZ_CHECK(parse(copy, len, &q) && q.tci == ((p->tci & 0x1fff) | pcp << 13));
 	check_untouched(frame, copy, len, (uint32_t[]){14, 14, 14, 14});
 	q.tci = p->tci;
-	FUZZ_CHECK(same_info(&q, p));
+	FUZZ_CHECK(pkt_same(&q, p));
 	free(copy);
 }
 
@@ -228,7 +215,7 @@ static void check_hop(const uint8_t *frame, uint32_t len, const struct pkt_info 
 		FUZZ_CHECK(copy[ttl] == frame[ttl] - 1);
 		check_untouched(frame, copy, len,
 				(uint32_t[]){ttl, ttl, csum, csum + (csum != ttl)});
-		FUZZ_CHECK(parse(copy, len, &q) && same_info(&q, p));
+		FUZZ_CHECK(parse(copy, len, &q) && pkt_same(&q, p));
 		FUZZ_CHECK(p->kind != PKT_IPV4 || !mended ||
 			   ipv4_csum_holds(copy + p->l3_off));
 		for (unsigned qp = 0; qp < 2; qp++)
@@ -288,10 +275,12 @@ static void check_frame(uint8_t *frame, uint32_t len, struct fuzz_in *maps,
 			const struct choices *c)
 {
 	struct pkt_info p;
+	bool fits;
 
 	FUZZ_CHECK(parse(frame, len, &p) == (len >= 14));
 	if (len < 14)
 		return;
+	FUZZ_CHECK(template_agrees(frame, len, &p, &fits));
 	check_sane(&p, len);
 	check_class(maps, &p, c->trust);
 	if (p.kind == PKT_IPV4 && c->mend)

@@ -141,6 +141,30 @@ static void a_broken_ip_header_is_classified_as_no_ip(void **state)
 	assert_int_equal(classify(&p, &info).color, GREEN);
 }
 
+static void a_row_by_tos_says_what_classify_says(void **state)
+{
+	(void)state;
+	for (unsigned trust = TRUST_DSCP; trust <= TRUST_PORT; trust++) {
+		struct classify_params p = params(trust);
+		struct classify_row rows[N_TOS];
+
+		p.lossless = 0x2a;
+		for (unsigned c = 0; c < N_CLASSES; c++)
+			p.class_to_pg[c] = (uint8_t)(c ^ 5);
+		classify_rows(&p, rows);
+		for (unsigned tos = 0; tos < N_TOS; tos++) {
+			const struct frame_spec s = {.tos = (uint8_t)tos, .v6 = tos & 1};
+			struct classified want = classified(trust, &s);
+
+			assert_int_equal(rows[tos].cls, want.cls);
+			assert_int_equal(rows[tos].color, want.color);
+			assert_int_equal(rows[tos].pg, want.cls ^ 5);
+			assert_int_equal(rows[tos].hint,
+					 !(0x2a >> want.cls & 1) || (tos & 3) == ECN_NOT_ECT);
+		}
+	}
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -149,6 +173,7 @@ int main(void)
 		cmocka_unit_test(trust_port_takes_the_default_for_everything),
 		cmocka_unit_test(frames_without_ip_go_by_pcp_when_tagged_and_are_green),
 		cmocka_unit_test(a_broken_ip_header_is_classified_as_no_ip),
+		cmocka_unit_test(a_row_by_tos_says_what_classify_says),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -12,6 +12,7 @@
 #include "dataplane/packet/parse.h"
 #include "dataplane/packet/pfc_frame.h"
 #include "dataplane/rng.h"
+#include "tests/pkt_same.h"
 #include "tests/unit/packet/frames.h"
 
 #define N(a) (sizeof(a) / sizeof((a)[0]))
@@ -67,6 +68,7 @@ static void a_million_garbage_frames_do_no_harm(void **state)
 {
 	struct rng rng;
 	unsigned seen[2][PKT_LLDP + 1] = {{0}}, n_roce = 0, n_fragment = 0, n_bad = 0;
+	unsigned n_fits = 0;
 
 	(void)state;
 	rng_init(&rng, 20240229);
@@ -76,8 +78,11 @@ static void a_million_garbage_frames_do_no_harm(void **state)
 		uint8_t *copy = exact_copy(f, len);
 		struct pkt_info p;
 		struct pfc_times times;
+		bool fits;
 
 		if (parse(copy, len, &p)) {
+			assert_true(template_agrees(copy, len, &p, &fits));
+			n_fits += fits;
 			check_sane(&p, len);
 			seen[p.l4_off != 0][p.kind]++;
 			n_roce += p.roce;
@@ -93,6 +98,7 @@ static void a_million_garbage_frames_do_no_harm(void **state)
 		assert_true(seen[0][k] > 1000);
 	assert_true(seen[1][PKT_IPV4] > 1000 && seen[1][PKT_IPV6] > 1000);
 	assert_true(n_roce > 1000 && n_fragment > 1000 && n_bad > 1000);
+	assert_true(n_fits > 1000);
 }
 
 static const struct frame_spec samples[] = {
@@ -100,6 +106,67 @@ static const struct frame_spec samples[] = {
 	{.opcode = RC_ACK, .tos = 0x68, .payload_len = 4, .v6 = true, .n_tags = 1, .tci = {0x6001}},
 	{.opcode = ROCE_CNP, .tos = 0xc2, .payload_len = 16, .n_tags = 2, .tci = {5, 6}},
 };
+
+// A frame that a template knows, of a random kind.
+static uint32_t common(struct rng *rng, uint8_t *f)
+{
+	struct frame_spec s = {
+		.v6 = rng_next(rng) % 2,
+		.n_tags = rng_next(rng) % 2,
+		.tci = {(uint16_t)rng_next(rng)},
+		.tos = (uint8_t)rng_next(rng),
+		.opcode = (uint8_t)rng_next(rng),
+		.dest_qp = rng_next(rng) & 0xffffff,
+		.psn = rng_next(rng) & 0xffffff,
+		.payload_len = (uint16_t)(rng_next(rng) % 64),
+		.seed = (uint8_t)rng_next(rng),
+	};
+	uint32_t len = frame_roce(f, &s), l3 = 14 + 4u * s.n_tags;
+
+	f[0] &= 0xfe;
+	if (rng_next(rng) % 4 == 0)
+		f[l3 + (s.v6 ? 6 : 9)] = IP_PROTO_TCP;
+	if (rng_next(rng) % 4 == 0)
+		be16_put(f + l3 + (s.v6 ? 42 : 22), (uint16_t)rng_next(rng));
+	return len;
+}
+
+// The way without a template is the judge of the template's: of whole frames, of those with some
+// bits of their headers wrong, and of those that are cut off.
+static void templates_say_what_the_parser_says(void **state)
+{
+	unsigned fit[2][2][2] = {{{0}}}; // by version, tags, RoCEv2
+	unsigned other = 0;
+	struct rng rng;
+
+	(void)state;
+	rng_init(&rng, 4791);
+	for (unsigned i = 0; i < 400000; i++) {
+		uint8_t f[FRAME_MAX];
+		uint32_t len = common(&rng, f);
+		unsigned flips = i % 4 == 0 ? 0 : rng_next(&rng) % 4;
+		struct pkt_info p;
+		uint8_t *copy;
+		bool fits;
+
+		for (unsigned k = 0; k < flips; k++)
+			f[rng_next(&rng) % 70] ^= (uint8_t)(1 << rng_next(&rng) % 8);
+		if (i % 8 == 7)
+			len = 14 + rng_next(&rng) % (len - 14);
+		copy = exact_copy(f, len);
+		assert_true(parse(copy, len, &p));
+		assert_true(template_agrees(copy, len, &p, &fits));
+		assert_true(fits || i % 4 != 0);
+		if (fits)
+			fit[p.kind == PKT_IPV6][p.n_tags][p.roce]++;
+		else
+			other++;
+		free(copy);
+	}
+	for (unsigned k = 0; k < 8; k++)
+		assert_true((&fit[0][0][0])[k] > 10000);
+	assert_true(other > 10000);
+}
 
 static void a_flipped_bit_anywhere_does_no_harm(void **state)
 {
@@ -127,6 +194,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(a_million_garbage_frames_do_no_harm),
 		cmocka_unit_test(a_flipped_bit_anywhere_does_no_harm),
+		cmocka_unit_test(templates_say_what_the_parser_says),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
