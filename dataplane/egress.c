@@ -322,7 +322,8 @@ static unsigned copy_turn(struct port *p, unsigned q, uint8_t ready, struct tx_b
 
 	most = RTE_MIN(most, (unsigned)(BURST - b->n_committed));
 	most = RTE_MIN(most, (unsigned)(p->tx_burst - b->n));
-	if (p->sched.turn != q || !sched_turn_lasts(&pp->sched, &p->sched, ready, head->len))
+	if (!QUICK_WAYS || p->sched.turn != q ||
+	    !sched_turn_lasts(&pp->sched, &p->sched, ready, head->len))
 		most = 1;
 	do {
 		if (n + LOOK_AHEAD < there)

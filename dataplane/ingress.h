@@ -11,9 +11,21 @@ struct burst {
 	uint32_t packets; // all but MAC control; counted once per burst
 	uint64_t bytes;
 	uint16_t n_in, n_out; // frames that were received; those of them that know their way
+	uint32_t unparsed; // bitmap of frames without pkts[]
 	struct frame frames[BURST]; // in order of arrival
 	struct pkt_info pkts[BURST];
 };
+static_assert(BURST <= 32, "a bit a frame");
+
+// What the headers of the frame say.
+static inline const struct pkt_info *burst_pkt(struct burst *b, unsigned i)
+{
+	const struct rte_mbuf *m = b->frames[i].m;
+
+	if (unlikely(b->unparsed >> i & 1))
+		parse(rte_pktmbuf_mtod(m, const uint8_t *), m->pkt_len, &b->pkts[i]);
+	return &b->pkts[i];
+}
 
 // Receives one burst of a port and admits it. True when there may be more.
 bool ingress_poll(struct worker *w, struct port *p);

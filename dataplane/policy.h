@@ -149,8 +149,10 @@ struct policy_port {
 	bool routed; // forwards by IP address and is no port of the bridge
 	uint8_t mac[6]; // of a routed port: the router's there
 	uint8_t n_addrs;
-	// Groups that get frames no PAUSE could stop (switch_change.h); set as it is published.
+	// Set as it is published: groups that get frames no PAUSE could stop (switch_change.h), and
+	// what `classify` says of most frames.
 	uint8_t unpaused_pgs;
+	struct classify_row by_tos[N_TOS];
 	struct policy_addr addrs[MAX_PORT_ADDRS];
 	struct policer_params limit[N_LIMIT_KINDS];
 	struct loop_params loop;

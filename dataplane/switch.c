@@ -345,6 +345,12 @@ static uint32_t hash_seed(uint64_t seed)
 	return rng_next(&rng);
 }
 
+static void classify_all(struct policy *policy)
+{
+	for (unsigned i = 0; i < policy->n_ports; i++)
+		classify_rows(&policy->ports[i].classify, policy->ports[i].by_tos);
+}
+
 int switch_create(struct policy *policy, const struct switch_port *ports, struct rte_mempool *pool,
 		  uint64_t seed, struct weir_switch **out)
 {
@@ -354,6 +360,7 @@ int switch_create(struct policy *policy, const struct switch_port *ports, struct
 	if (sw == NULL)
 		return -ENOMEM;
 	policy->version = 1;
+	classify_all(policy);
 	atomic_store(&sw->policy, policy);
 	sw->policy_mem = policy;
 	sw->pool = pool;
@@ -447,6 +454,7 @@ void switch_publish(struct weir_switch *sw, struct policy *policy, struct policy
 	sw->policy_mem = policy;
 	policy->version = (*old)->version + 1;
 	learn_new_policy(sw);
+	classify_all(policy);
 	for (unsigned i = 0; i < sw->n_ports; i++)
 		policy->ports[i].unpaused_pgs =
 			change_unpaused_pgs(&(*old)->ports[i], &policy->ports[i]);

@@ -231,9 +231,10 @@ const char *schedule_policy(const struct schedule_conf *c, struct rng *rng, bool
 	t.n = 0;
 	t.full_speed = true;
 	add(&t,
-	    "switch: {name: lab, workers: %u, mac_age: 3600s, mac_move_limit: 0,\n"
+	    "switch: {name: lab, workers: %u, mac_age: 3600s, mac_move_limit: 0,%s\n"
 	    "  buffer: {size: %uKB, cell: %uB%s}}\n",
-	    c->n_workers, c->buffer_kb, c->cell_bytes,
+	    c->n_workers, c->flows ? " flows: {max: 64, age: 5ms}," : "", c->buffer_kb,
+	    c->cell_bytes,
 	    !c->promise && pick(rng, 3) == 0 ? ", oversubscription: 3" : "");
 	add(&t, "ports:\n");
 	draw_ports(&t, c, rng, first);

@@ -31,6 +31,7 @@ struct schedule_conf {
 	bool full; // of learned: the table has no room
 	bool flood; // lossless classes are flooded
 	unsigned copies_one_in; // one frame in so many is flooded
+	bool flows; // there is a flow table
 	bool routed; // ports with the addresses 10.0.(port + 1).1/24, fd00:(port + 1)::1/64
 	unsigned n_workers;
 	uint64_t delay_ns; // of every wire
