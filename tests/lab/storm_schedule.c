@@ -314,7 +314,8 @@ static void check_class(struct storm_schedule *x, unsigned port, unsigned cls)
 }
 
 // A port that an escalation took down, or that came up again, is a link that did: its host forgets
-// the pauses it was told.
+// the pauses that it received, and what is on the wire is lost. A PAUSE would else arrive after the
+// port came up, and nobody would end it.
 static void follow_link(struct storm_schedule *x, unsigned port)
 {
 	struct bench_host *h = &x->s.b->host[port];
@@ -325,6 +326,10 @@ static void follow_link(struct storm_schedule *x, unsigned port)
 	x->was_up[port] = up;
 	x->disturbed_ns = x->s.b->clock.now_ns;
 	memset(h->pause_until_ns, 0, sizeof(h->pause_until_ns));
+	if (!up && wire_ops.link_up(h->end)) {
+		wire_set_up(h->wire, false);
+		wire_set_up(h->wire, true);
+	}
 	actor_poke(&h->actor);
 }
 
