@@ -25,7 +25,8 @@ void check_report(struct diag_sink *s, enum diag_level level, const struct cfg_v
 	diag_add(s, level, v->given ? v->at : m->at, v->given ? v->path : path, "%s", text);
 }
 
-// ---- the class whose settings a queue or a group takes
+// ---- which class gives the settings of a queue or a group
+
 static bool gives_queue(const struct cfg_class *c)
 {
 	return c->schedule.map.given || c->schedule.strict.given || c->min_rate.given ||

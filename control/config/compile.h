@@ -56,8 +56,8 @@ __attribute__((format(printf, 6, 7))) void check_report(struct diag_sink *s, enu
 							const struct cfg_map *m, const char *key,
 							const char *fmt, ...);
 
-// The class whose settings a group or a queue takes: the class that gives any, else the lowest
-// class that maps to it. -1: no class maps to it.
+// Several classes may map to one group or queue. One of them gives its settings: the class that
+// has any in the file, else the lowest. -1: no class maps to it.
 int check_class_of_pg(const struct cfg_profile *p, unsigned pg);
 int check_class_of_queue(const struct cfg_profile *p, unsigned queue);
 

@@ -437,7 +437,7 @@ static void put_scalar(struct arena *a, struct node *map, const char *key, const
 	v->n = 0;
 }
 
-// The item of the file's list whose settings a port of that name takes.
+// The item of the file's list that names the port, else the last item. NULL: the list is empty.
 static const struct node *template_of(const struct node *ports, const char *name)
 {
 	const struct node *last = NULL;

@@ -8,7 +8,7 @@
 
 #define N(rows) (sizeof(rows) / sizeof((rows)[0]))
 #define AT(s, f) .off = offsetof(struct s, f)
-// A row whose member of struct s has the name of the key.
+// A row of a schema. The key and the member of struct s have the same name.
 #define FIELD(t, s, f) .key = #f, .type = t, AT(s, f)
 #define NUMBER(u, s, f) FIELD(CFG_NUMBER, s, f), .unit = UNIT_##u
 #define WORDS(...) ((const char *const[]){__VA_ARGS__, NULL})

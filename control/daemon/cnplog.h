@@ -24,7 +24,7 @@ struct cnplog_query {
 	int port; // of the congested queue, or by which it left; -1: all
 	uint32_t count; // the last so many; 0: all that are kept
 };
-// {"cnps": [...], "total", "kept", "lost"}, oldest first; l NULL: none. total: CNPs since the start
-// that were recorded, lost: CNPs whose record found no room.
+// {"cnps": [...], "total", "kept", "lost"}, oldest first; l NULL: none. Since the start, `total`
+// CNPs were recorded, and `lost` records found no room.
 struct json_object *cnplog_rows(const struct cnplog *l, const struct weir_switch *sw,
 				const struct cnplog_query *query);

@@ -97,8 +97,8 @@ static int load_policy(struct daemon *d)
 // ---- memory
 
 // Raises the limit of open files to what the switch needs, and with it the hugepages: DPDK keeps a
-// file open for each. Raises the limit of locked memory, which AF_XDP counts. 0 where all files but
-// those of hugepages may be open (live_eal_init looks at these); else -errno, a sentence in err.
+// file open for each. Raises the limit of locked memory, which AF_XDP counts. 0 if the switch
+// can open its files; live_eal_init checks those of hugepages. Else -errno, and a sentence in err.
 static int limits_raise(uint64_t hugepage_bytes, unsigned n_ports, char *err, unsigned err_len)
 {
 	const struct rlimit locked = {RLIM_INFINITY, RLIM_INFINITY};

@@ -77,7 +77,7 @@ static bool is_unpaired(const struct flow_row *row)
 	return row->pair.source == PAIR_NONE && flow_needs_pair(row->way.kind);
 }
 
-// Over the time between the two looks. What began in between, or began anew, began with 0 bytes.
+// The mean rate between the two looks. A flow that began in between had 0 bytes at the first look.
 static uint64_t rate_of(const struct flow_scan *s, uint32_t place, const struct flow_row *row)
 {
 	const struct scan_place *was = &s->places[place];
@@ -147,7 +147,7 @@ struct emit {
 	uint32_t n;
 };
 
-// What has begun at the place since is another flow.
+// A place may have been given to another flow since. That flow is left out.
 static void on_shown(void *arg, uint32_t place, const struct flow_row *row)
 {
 	struct emit *e = arg;

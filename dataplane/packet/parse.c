@@ -53,18 +53,6 @@ static void parse_tags(const uint8_t *frame, uint32_t len, struct pkt_info *out)
 		out->kind = PKT_MAC_CONTROL;
 }
 
-static inline void parse_bth(const uint8_t *l4, struct pkt_info *out)
-{
-	const struct bth_hdr *bth = (const void *)(l4 + sizeof(struct udp_hdr));
-
-	out->roce = true;
-	out->roce_data = roce_is_data(bth->opcode);
-	out->bth_opcode = bth->opcode;
-	out->bth_dest_qp = be24_get(&bth->dest_qp);
-	out->bth_psn = be24_get(&bth->psn);
-	out->bth_ack_req = bth->ack_req & BTH_ACK_REQ;
-}
-
 // The transport header at off; end: first byte behind the IP packet, inside the frame.
 static inline void parse_l4(const uint8_t *frame, uint32_t off, uint32_t end, struct pkt_info *out)
 {
@@ -81,7 +69,7 @@ static inline void parse_l4(const uint8_t *frame, uint32_t off, uint32_t end, st
 	out->udp_dport = be16_get(&udp->dport);
 	if (out->udp_dport == ROCE_UDP_PORT &&
 	    end - off >= sizeof(*udp) + sizeof(struct bth_hdr))
-		parse_bth(frame + off, out);
+		parse_bth((const void *)(udp + 1), out);
 }
 
 static inline bool parse_ipv4(const uint8_t *frame, uint32_t len, struct pkt_info *out)

@@ -72,5 +72,16 @@ static inline bool roce_is_data(uint8_t bth_opcode)
 	return bth_opcode != ROCE_CNP && !(NOT_DATA >> (bth_opcode & ROCE_OPERATION_MASK) & 1);
 }
 
+// What the BTH of a RoCEv2 frame says.
+static inline void parse_bth(const struct bth_hdr *bth, struct pkt_info *out)
+{
+	out->roce = true;
+	out->roce_data = roce_is_data(bth->opcode);
+	out->bth_opcode = bth->opcode;
+	out->bth_dest_qp = be24_get(&bth->dest_qp);
+	out->bth_psn = be24_get(&bth->psn);
+	out->bth_ack_req = bth->ack_req & BTH_ACK_REQ;
+}
+
 // False when the frame is shorter than an Ethernet header; *out is then undefined.
 bool parse(const uint8_t *frame, uint32_t len, struct pkt_info *out);

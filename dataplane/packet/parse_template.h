@@ -17,7 +17,6 @@ enum {
 static force_inline bool template_l4(const uint8_t *l4, uint32_t room, struct pkt_info *out)
 {
 	const struct udp_hdr *udp = (const void *)l4;
-	const struct bth_hdr *bth = (const void *)(udp + 1);
 
 	if (unlikely(room < TEMPLATE_L4_MIN))
 		return false;
@@ -27,12 +26,7 @@ static force_inline bool template_l4(const uint8_t *l4, uint32_t room, struct pk
 	out->udp_dport = be16_get(&udp->dport);
 	if (unlikely(out->udp_dport != ROCE_UDP_PORT))
 		return true;
-	out->roce = true;
-	out->roce_data = roce_is_data(bth->opcode);
-	out->bth_opcode = bth->opcode;
-	out->bth_dest_qp = be24_get(&bth->dest_qp);
-	out->bth_psn = be24_get(&bth->psn);
-	out->bth_ack_req = bth->ack_req & BTH_ACK_REQ;
+	parse_bth((const void *)(udp + 1), out);
 	return true;
 }
 
