@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// A frame on its way through the switch, and a run of frames that share their fate. A frame is a
-// descriptor beside its mbuf: what scheduler and marker need is read here, and the mbuf, which has
-// gone cold in a long queue, is first touched when the frame leaves.
+// A frame on its way through the switch: a descriptor beside its mbuf. What scheduler and marker
+// need is read here, and the mbuf, which has gone cold in a long queue, is first touched when the
+// frame leaves.
 #pragma once
 
 #include <assert.h>
@@ -29,20 +29,10 @@ struct frame {
 	bool at_egress : 1; // dropped beyond the hand-over: `queue` is where
 	bool own : 1; // made by the switch: never marked
 	bool answer : 1; // RoCEv2 that pairing wants to read, where it leaves
-	uint8_t spare;
+	uint8_t hint; // of a row of policy_port: RoCEv2 data should not come so
 	uint8_t out_cls; // the class it leaves in: cls, unless the guard gave it another
 };
 static_assert(sizeof(struct frame) == 32, "two descriptors to a cache line");
-
-// Frames side by side that share their fate as long as no threshold lies between them: of one
-// account, bound for one queue, and arrived in one loop. Forwarding makes a run; admission, the
-// hand-over and the queue pass it on. Frames that leave together are a run, too.
-struct run {
-	struct frame *frames;
-	uint32_t n;
-	uint32_t bytes, cells; // in all
-	uint32_t least; // cells of the smallest; with one frame all of them
-};
 
 // Account and queue in one word.
 static inline uint32_t frame_way(const struct frame *f)
@@ -58,28 +48,4 @@ static inline uint32_t frame_way(const struct frame *f)
 static inline bool frame_alike(const struct frame *a, const struct frame *b)
 {
 	return frame_way(a) == frame_way(b) && a->arrival_ns == b->arrival_ns;
-}
-
-static inline struct run run_of_one(struct frame *f)
-{
-	return (struct run){.frames = f, .n = 1, .bytes = f->len, .cells = f->cells,
-			    .least = f->cells};
-}
-
-// As many from the first frame on, out of n, as are alike and have no more than most_cells in all.
-static inline struct run run_of(struct frame *frames, unsigned n, uint32_t most_cells)
-{
-	struct run r = {.frames = frames, .least = UINT32_MAX};
-
-	for (; r.n < n && (QUICK_WAYS || r.n == 0); r.n++) {
-		const struct frame *f = &frames[r.n];
-
-		if (!frame_alike(f, frames) || r.cells + f->cells > most_cells)
-			break;
-		r.bytes += f->len;
-		r.cells += f->cells;
-		if (f->cells < r.least)
-			r.least = f->cells;
-	}
-	return r;
 }

@@ -186,58 +186,66 @@ static void receive(struct worker *w, struct port *p, struct rte_mbuf *m, struct
 		b->n_in++;
 }
 
-// Frames of one group that the quiet way has taken and not counted yet.
-struct uncounted {
-	uint32_t pg, packets;
+// What the quiet way reads again and again, and frames that it has taken and not counted yet.
+struct quiet {
+	const struct policy_port *pol;
+	struct cell_size cell;
+	uint64_t now_ns;
+	uint32_t pg, packets; // not counted: so many, of one group
 	uint64_t bytes;
 };
 
-static inline void count(struct port *p, struct burst *b, struct uncounted *u)
+static inline void count(struct port *p, struct burst *b, struct quiet *k)
 {
-	ctr_add(&p->pg[u->pg].c.rx_packets, u->packets);
-	ctr_add(&p->pg[u->pg].c.rx_bytes, u->bytes);
-	b->packets += u->packets;
-	b->bytes += u->bytes;
-	*u = (struct uncounted){0};
+	ctr_add(&p->pg[k->pg].c.rx_packets, k->packets);
+	ctr_add(&p->pg[k->pg].c.rx_bytes, k->bytes);
+	b->packets += k->packets;
+	b->bytes += k->bytes;
+	k->packets = 0;
+	k->bytes = 0;
+}
+
+// Whether the frame is RoCEv2 data, or may be.
+static bool may_be_data(const uint8_t *eth, uint32_t len)
+{
+	struct pkt_info pkt;
+
+	return !parse_template(eth, len, &pkt) || pkt.roce_data;
 }
 
 // The same as receive(), for an untagged frame of a template that gives no hint. False: it may be
 // another, and receive() must take it.
-static force_inline bool receive_quiet(struct worker *w, struct port *p, struct rte_mbuf *m,
-				       struct burst *b, struct uncounted *u, bool keep)
+static force_inline bool receive_quiet(struct port *p, struct rte_mbuf *m, struct burst *b,
+				       struct quiet *k, bool keep)
 {
-	const struct policy_port *pp = p->pol;
 	const uint8_t *eth = rte_pktmbuf_mtod(m, const uint8_t *);
+	struct frame *f = &b->frames[b->n_in];
 	uint32_t len = m->pkt_len;
-	const struct classify_row *row;
-	struct pkt_info here, *pkt = keep ? &b->pkts[b->n_in] : &here;
+	const struct frame *row;
+	struct template_ip ip;
 
-	if (unlikely(m->nb_segs != 1 || len > pp->max_frame || !parse_template(eth, len, pkt) ||
-		     pkt->n_tags != 0 || !fdb_key_is_station(fdb_key_in_frame(eth + ETH_ALEN_, 0))))
+	if (unlikely(m->nb_segs != 1 || len > k->pol->max_frame ||
+		     !template_class(eth, len, &ip) ||
+		     !fdb_key_is_station(fdb_key_in_frame(eth + ETH_ALEN_, 0))))
 		return false;
-	row = &pp->by_tos[pkt->dscp << 2 | pkt->ecn];
-	if (unlikely(row->hint && pkt->roce_data))
+	row = &k->pol->by_tos[ip.tos];
+	if (keep && unlikely(!parse_template(eth, len, &b->pkts[b->n_in])))
 		return false;
-	if (unlikely(row->pg != u->pg)) {
-		count(p, b, u);
-		u->pg = row->pg;
+	if (unlikely(row->hint) && may_be_data(eth, len))
+		return false;
+	if (unlikely(row->pg != k->pg)) {
+		count(p, b, k);
+		k->pg = row->pg;
 	}
-	u->packets++;
-	u->bytes += len;
-	b->frames[b->n_in++] = (struct frame){
-		.m = m,
-		.arrival_ns = w->now_ns,
-		.len = (uint16_t)len,
-		.cells = (uint16_t)cells_of(&w->pol->cell, len),
-		.in_port = p->no,
-		.pg = row->pg,
-		.cls = row->cls,
-		.color = row->color,
-		.kind = pkt->kind,
-		.ecn = pkt->ecn,
-		.l3_off = pkt->l3_off,
-		.out_cls = row->cls,
-	};
+	k->packets++;
+	k->bytes += len;
+	*f = *row;
+	f->m = m;
+	f->arrival_ns = k->now_ns;
+	f->len = (uint16_t)len;
+	f->cells = (uint16_t)cells_of(&k->cell, len);
+	f->kind = ip.kind;
+	b->n_in++;
 	return true;
 }
 
@@ -245,17 +253,21 @@ static force_inline bool receive_quiet(struct worker *w, struct port *p, struct 
 static force_inline void receive_all(struct worker *w, struct port *p, struct rte_mbuf **pkts,
 				     uint16_t n, struct burst *b, bool quiet, bool keep)
 {
-	struct uncounted u = {0};
+	struct quiet k = {.pol = p->pol, .cell = w->pol->cell, .now_ns = w->now_ns};
 
 	for (uint16_t i = 0; i < n; i++) {
+		uint32_t bit = 1u << b->n_in;
+
 		if (i + PREFETCH_AHEAD < n)
-			rte_prefetch0(rte_pktmbuf_mtod(pkts[i + PREFETCH_AHEAD], void *));
-		if (quiet && likely(receive_quiet(w, p, pkts[i], b, &u, keep)))
-			b->unparsed |= (uint32_t)!keep << (b->n_in - 1);
-		else
-			receive(w, p, pkts[i], b);
+			rte_prefetch0(frame_headers(pkts[i + PREFETCH_AHEAD]));
+		if (quiet && likely(receive_quiet(p, pkts[i], b, &k, keep))) {
+			b->unparsed |= keep ? 0 : bit;
+			continue;
+		}
+		b->unparsed &= ~bit;
+		receive(w, p, pkts[i], b);
 	}
-	count(p, b, &u);
+	count(p, b, &k);
 }
 
 static void receive_burst(struct worker *w, struct port *p, struct rte_mbuf **pkts, uint16_t n)
@@ -273,7 +285,7 @@ static void receive_burst(struct worker *w, struct port *p, struct rte_mbuf **pk
 	atomic_thread_fence(memory_order_release);
 	admission_claim(w, n);
 	for (uint16_t i = 0; i < n && i < PREFETCH_AHEAD; i++)
-		rte_prefetch0(rte_pktmbuf_mtod(pkts[i], void *));
+		rte_prefetch0(frame_headers(pkts[i]));
 	if (!QUICK_WAYS || !p->up || p->discarded != 0 || fate_is_watched(w))
 		receive_all(w, p, pkts, n, &b, false, true);
 	else if (fate_wants_headers(w) || p->pol->routed)

@@ -10,6 +10,7 @@
 #include <stdint.h>
 
 #include "dataplane/forward/mac_move.h"
+#include "dataplane/frame.h"
 #include "dataplane/packet/classify.h"
 #include "dataplane/qos/egress.h"
 #include "dataplane/qos/guard.h"
@@ -152,7 +153,7 @@ struct policy_port {
 	// Set as it is published: groups that get frames no PAUSE could stop (switch_change.h), and
 	// what `classify` says of most frames.
 	uint8_t unpaused_pgs;
-	struct classify_row by_tos[N_TOS];
+	struct frame by_tos[N_TOS]; // untagged IP frames; but for mbuf, time, length and kind
 	struct policy_addr addrs[MAX_PORT_ADDRS];
 	struct policer_params limit[N_LIMIT_KINDS];
 	struct loop_params loop;

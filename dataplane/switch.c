@@ -347,8 +347,23 @@ static uint32_t hash_seed(uint64_t seed)
 
 static void classify_all(struct policy *policy)
 {
-	for (unsigned i = 0; i < policy->n_ports; i++)
-		classify_rows(&policy->ports[i].classify, policy->ports[i].by_tos);
+	for (unsigned i = 0; i < policy->n_ports; i++) {
+		struct policy_port *pp = &policy->ports[i];
+		struct classify_row rows[N_TOS];
+
+		classify_rows(&pp->classify, rows);
+		for (unsigned tos = 0; tos < N_TOS; tos++)
+			pp->by_tos[tos] = (struct frame){
+				.in_port = (uint8_t)i,
+				.pg = rows[tos].pg,
+				.cls = rows[tos].cls,
+				.out_cls = rows[tos].cls,
+				.color = rows[tos].color,
+				.ecn = tos & 3,
+				.l3_off = sizeof(struct eth_hdr),
+				.hint = rows[tos].hint,
+			};
+	}
 }
 
 int switch_create(struct policy *policy, const struct switch_port *ports, struct rte_mempool *pool,

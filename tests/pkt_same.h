@@ -24,7 +24,12 @@ static inline bool template_agrees(const uint8_t *frame, uint32_t len,
 				   const struct pkt_info *parsed, bool *fits)
 {
 	struct pkt_info quick;
+	struct template_ip ip;
 
 	*fits = parse_template(frame, len, &quick);
+	if (template_class(frame, len, &ip) &&
+	    (parsed->kind != ip.kind || (parsed->dscp << 2 | parsed->ecn) != ip.tos ||
+	     parsed->n_tags != 0 || parsed->group_dst || parsed->bad_l3))
+		return false;
 	return !*fits || pkt_same(&quick, parsed);
 }

@@ -34,7 +34,7 @@ struct scale {
 	bool log;
 };
 
-struct frame {
+struct axes {
 	FILE *out;
 	const struct svg_plot *p;
 	struct scale x, y;
@@ -197,17 +197,17 @@ static double position(const struct scale *s, double v, double from, double to)
 	return from + share * (to - from);
 }
 
-static double at_x(const struct frame *f, double v)
+static double at_x(const struct axes *f, double v)
 {
 	return position(&f->x, v, f->left, f->right);
 }
 
-static double at_y(const struct frame *f, double v)
+static double at_y(const struct axes *f, double v)
 {
 	return position(&f->y, v, f->bottom, f->top);
 }
 
-static void x_tick(const struct frame *f, double v, const char *text)
+static void x_tick(const struct axes *f, double v, const char *text)
 {
 	double x = at_x(f, v);
 
@@ -216,7 +216,7 @@ static void x_tick(const struct frame *f, double v, const char *text)
 		f->bottom + 18, text);
 }
 
-static void y_tick(const struct frame *f, double v, const char *text)
+static void y_tick(const struct axes *f, double v, const char *text)
 {
 	double y = at_y(f, v);
 
@@ -225,10 +225,10 @@ static void y_tick(const struct frame *f, double v, const char *text)
 		y + 4, text);
 }
 
-typedef void tick_fn(const struct frame *f, double v, const char *text);
+typedef void tick_fn(const struct axes *f, double v, const char *text);
 
 // Powers of ten, and where they are few also 2 and 5 times those.
-static void log_ticks(const struct frame *f, const struct scale *s, const struct svg_axis *a,
+static void log_ticks(const struct axes *f, const struct scale *s, const struct svg_axis *a,
 		      tick_fn *fn)
 {
 	static const double mantissa[] = {1, 2, 5};
@@ -246,7 +246,7 @@ static void log_ticks(const struct frame *f, const struct scale *s, const struct
 		}
 }
 
-static void ticks(const struct frame *f, const struct scale *s, const struct svg_axis *a,
+static void ticks(const struct axes *f, const struct scale *s, const struct svg_axis *a,
 		  tick_fn *fn)
 {
 	char text[32];
@@ -263,14 +263,14 @@ static void ticks(const struct frame *f, const struct scale *s, const struct svg
 	}
 }
 
-static void axis_name(const struct frame *f, const struct svg_axis *a, const struct scale *s)
+static void axis_name(const struct axes *f, const struct svg_axis *a, const struct scale *s)
 {
 	svg_escape(a->what, f->out);
 	if (*s->unit != '\0')
 		fprintf(f->out, " (%s)", s->unit);
 }
 
-static void axes(const struct frame *f)
+static void axes(const struct axes *f)
 {
 	ticks(f, &f->x, &f->p->x, x_tick);
 	ticks(f, &f->y, &f->p->y, y_tick);
@@ -291,7 +291,7 @@ static void axes(const struct frame *f)
 
 // The path so far: whether a line is open, and where it is.
 struct pen {
-	const struct frame *f;
+	const struct axes *f;
 	bool down;
 	double y;
 };
@@ -308,12 +308,12 @@ static void pen_to(struct pen *pen, double x, double y)
 	pen->y = y;
 }
 
-static bool shown(const struct frame *f, double x, double y)
+static bool shown(const struct axes *f, double x, double y)
 {
 	return x == x && y == y && !(f->x.log && x <= 0) && !(f->y.log && y <= 0);
 }
 
-static void exact_line(const struct frame *f, const struct svg_series *s)
+static void exact_line(const struct axes *f, const struct svg_series *s)
 {
 	struct pen pen = {.f = f};
 
@@ -326,7 +326,7 @@ static void exact_line(const struct frame *f, const struct svg_series *s)
 }
 
 // Of each column of the picture the first, the least, the greatest and the last value.
-static void dense_line(const struct frame *f, const struct svg_series *s)
+static void dense_line(const struct axes *f, const struct svg_series *s)
 {
 	struct pen pen = {.f = f};
 
@@ -360,7 +360,7 @@ static const char *dash(uint32_t i)
 	return i < N_COLOURS ? "" : " stroke-dasharray=\"6 3\"";
 }
 
-static void line(const struct frame *f, uint32_t i)
+static void line(const struct axes *f, uint32_t i)
 {
 	const struct svg_series *s = &f->p->series[i];
 
@@ -405,7 +405,7 @@ static void legend_text(const char *name, FILE *out)
 	svg_escape(text, out);
 }
 
-static void legend(const struct frame *f)
+static void legend(const struct axes *f)
 {
 	double x = f->right + 14, y = f->top + 8;
 
@@ -423,7 +423,7 @@ static void legend(const struct frame *f)
 
 void svg_write(const struct svg_plot *p, FILE *out)
 {
-	struct frame f = {.out = out, .p = p, .left = LEFT, .top = TOP, .bottom = HEIGHT - BOTTOM};
+	struct axes f = {.out = out, .p = p, .left = LEFT, .top = TOP, .bottom = HEIGHT - BOTTOM};
 
 	f.n_series = p->n_series > SVG_MAX_SERIES ? SVG_MAX_SERIES : p->n_series;
 	f.right = WIDTH - RIGHT - legend_width(p, f.n_series);

@@ -30,50 +30,80 @@ static force_inline bool template_l4(const uint8_t *l4, uint32_t room, struct pk
 	return true;
 }
 
-// The EtherType is at l3_off - 2.
-static force_inline bool template_l3(const uint8_t *frame, uint32_t len, struct pkt_info *out)
+// The IP header of a frame.
+struct template_ip {
+	uint8_t kind, tos, proto; // TOS or Traffic Class; protocol, or Next Header
+	bool fragment; // a later one
+	uint32_t hlen, total; // of the header, and with the payload
+};
+
+// A whole packet, IPv4 without options or IPv6, in `room` bytes from l3 on. Its EtherType is in the
+// two bytes before.
+static force_inline bool template_ip(const uint8_t *l3, uint32_t room, struct template_ip *ip)
 {
-	const uint8_t *l3 = frame + out->l3_off;
-	uint32_t room = len - out->l3_off, hlen, total;
 	uint64_t head = be64_get(l3 - 2); // EtherType and six bytes of the IP header
 	uint64_t next = be64_get(l3 + 6); // and eight more
 
-	out->ether_type = (uint16_t)(head >> 48);
-	if (likely((head >> 40) == 0x080045 && !(next >> 48 & IPV4_FRAG_OFF_MASK))) {
-		out->kind = PKT_IPV4;
-		out->dscp = head >> 34 & 0x3f;
-		out->ecn = head >> 32 & 3;
-		out->ip_proto = (uint8_t)(next >> 32);
-		hlen = sizeof(struct ipv4_hdr);
-		total = head >> 16 & 0xffff;
-	} else if ((head >> 44) == 0x86dd6) {
-		out->kind = PKT_IPV6;
-		out->dscp = head >> 38 & 0x3f;
-		out->ecn = head >> 36 & 3;
-		out->ip_proto = (uint8_t)(next >> 56);
-		hlen = sizeof(struct ipv6_hdr);
-		total = hlen + (uint32_t)(head & 0xffff);
-	} else {
-		return false;
+	if (likely((head >> 40) == 0x080045)) {
+		*ip = (struct template_ip){
+			.kind = PKT_IPV4,
+			.tos = (uint8_t)(head >> 32),
+			.proto = (uint8_t)(next >> 32),
+			.fragment = next >> 48 & IPV4_FRAG_OFF_MASK,
+			.hlen = sizeof(struct ipv4_hdr),
+			.total = head >> 16 & 0xffff,
+		};
+		return ip->total >= ip->hlen && ip->total <= room;
 	}
-	out->l4_off = (uint16_t)(out->l3_off + hlen);
-	return total >= hlen && total <= room && template_l4(l3 + hlen, total - hlen, out);
+	*ip = (struct template_ip){
+		.kind = PKT_IPV6,
+		.tos = (uint8_t)(head >> 36),
+		.proto = (uint8_t)(next >> 56),
+		.hlen = sizeof(struct ipv6_hdr),
+		.total = sizeof(struct ipv6_hdr) + (uint32_t)(head & 0xffff),
+	};
+	return (head >> 44) == 0x86dd6 && ip->total <= room;
 }
+
+// The least length of a frame that may fit a template.
+enum {
+	TEMPLATE_MIN = sizeof(struct eth_hdr) + sizeof(struct vlan_hdr) + sizeof(struct ipv4_hdr),
+};
 
 // True: *out is exactly what parse() would say. False: *out is undefined.
 static force_inline bool parse_template(const uint8_t *frame, uint32_t len, struct pkt_info *out)
 {
 	const struct eth_hdr *eth = (const void *)frame;
 	const struct vlan_hdr *tag = (const void *)(eth + 1);
+	const uint8_t *l3 = (const void *)tag;
+	struct template_ip ip;
 
 	*out = (struct pkt_info){.l3_off = sizeof(*eth)};
-	if (unlikely(len < sizeof(*eth) + sizeof(*tag) + sizeof(struct ipv4_hdr) ||
-		     eth->dst[0] & 1))
+	if (unlikely(len < TEMPLATE_MIN || eth->dst[0] & 1))
 		return false;
 	if (unlikely(be16_get(&eth->type) == ETYPE_VLAN)) {
+		l3 += sizeof(*tag);
 		out->l3_off = sizeof(*eth) + sizeof(*tag);
 		out->n_tags = 1;
 		out->tci = be16_get(&tag->tci);
 	}
-	return template_l3(frame, len, out);
+	if (unlikely(!template_ip(l3, len - out->l3_off, &ip) || ip.fragment))
+		return false;
+	out->ether_type = ip.kind == PKT_IPV4 ? ETYPE_IPV4 : ETYPE_IPV6;
+	out->kind = ip.kind;
+	out->dscp = ip.tos >> 2;
+	out->ecn = ip.tos & 3;
+	out->ip_proto = ip.proto;
+	out->l4_off = (uint16_t)(out->l3_off + ip.hlen);
+	return template_l4(l3 + ip.hlen, ip.total - ip.hlen, out);
+}
+
+// What the class of a frame depends on, where it is untagged and to a unicast address. True:
+// parse() would say the same kind, DSCP and ECN; what IP carries may be anything.
+static force_inline bool template_class(const uint8_t *frame, uint32_t len, struct template_ip *ip)
+{
+	enum { L3 = sizeof(struct eth_hdr) };
+
+	return likely(len >= TEMPLATE_MIN) && !(frame[0] & 1) &&
+	       template_ip(frame + L3, len - L3, ip);
 }
