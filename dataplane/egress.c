@@ -297,45 +297,70 @@ static bool retry_held(struct worker *w, struct port *p)
 	return p->n_held == 0;
 }
 
-// Prefetches the mbuf for the driver, and the headers for a mark. A frame that was given a tag
-// begins 4 bytes earlier, and loses some of the gain.
+// Prefetches the mbuf for the driver, and the headers for a mark.
 static inline void fetch(const struct rte_mbuf *m, bool headers)
 {
 	rte_prefetch0(m);
 	if (headers)
-		rte_prefetch0((const uint8_t *)m + sizeof(*m) + RTE_PKTMBUF_HEADROOM);
+		rte_prefetch0(frame_headers(m));
 }
 
 // Copies the frames of queue q that leave at once behind the batch; returns how many, and their
-// bytes in all. The first may leave. The next ones may while a DWRR turn lasts in which no other
-// queue has priority. Charges the shaper.
-static unsigned copy_turn(struct port *p, unsigned q, uint8_t ready, struct tx_batch *b,
-			  uint32_t *bytes)
+// bytes in all. sched_pick has chosen q among those that are ready. Charges the shaper.
+static unsigned copy_run(struct port *p, unsigned q, uint8_t ready, struct tx_batch *b,
+			 uint32_t *bytes)
 {
 	const struct policy_port *pp = p->pol;
 	const struct frame *head = fifo_head(&p->queue[q].fifo);
-	int64_t left = RTE_MIN(p->sched.deficit[q], (int64_t)b->room);
 	unsigned there = fifo_side_by_side(&p->queue[q].fifo), most = there, n = 0;
+	struct sched_run run = sched_run_begin(&pp->sched, &p->sched, q, ready);
 	bool marks = wred_acts_at_dequeue(&pp->queue[q].wred);
 	struct shaper_state shaper = p->shaper;
 	uint32_t sum = 0;
 
 	most = RTE_MIN(most, (unsigned)(BURST - b->n_committed));
 	most = RTE_MIN(most, (unsigned)(p->tx_burst - b->n));
-	if (!QUICK_WAYS || p->sched.turn != q ||
-	    !sched_turn_lasts(&pp->sched, &p->sched, ready, head->len))
+	if (!QUICK_WAYS)
 		most = 1;
 	do {
+		uint32_t len = head[n].len;
+
 		if (n + LOOK_AHEAD < there)
 			fetch(head[n + LOOK_AHEAD].m, marks);
 		b->frames[b->n + n] = head[n];
-		sum += head[n].len;
-		shaper_charge(&pp->shaper, &shaper, head[n].len + LINK_OVERHEAD_BYTES);
+		sum += len;
+		shaper_charge(&pp->shaper, &shaper, len + LINK_OVERHEAD_BYTES);
+		sched_run_spend(&pp->sched, &run, q, len);
 		n++;
-	} while (n < most && sum + head[n].len <= left && shaper_ready(&pp->shaper, &shaper));
+	} while (n < most && shaper_ready(&pp->shaper, &shaper) &&
+		 (int64_t)sum + head[n].len <= b->room &&
+		 sched_run_lasts(&pp->sched, &run, q, head[n].len));
 	p->shaper = shaper;
+	sched_run_end(&pp->sched, &p->sched, &run, q);
 	*bytes = sum;
 	return n;
+}
+
+// Marks frames that leave queue q, which held len bytes with them.
+static void mark_run(struct worker *w, const struct wred_params *wred, struct queue *q,
+		     struct frame *f, unsigned n, uint64_t len)
+{
+	struct rng rng = w->rng;
+	uint32_t marks = 0;
+
+	if (wred->weight != 0 || wred->not_ect_drop) {
+		for (unsigned i = 0; i < n; i++)
+			mark_at_dequeue(w, wred, q, &f[i], len -= f[i].len);
+		return;
+	}
+	for (unsigned i = 0; i < n; i++) {
+		len -= f[i].len;
+		marks |= (uint32_t)wred_marks(wred, len, f[i].color, f[i].ecn, rng_next(&rng)) << i;
+	}
+	w->rng = rng;
+	for_each_bit (i, marks)
+		if (may_mark(w, &f[i]))
+			mark_ce(w, q, &f[i]);
 }
 
 // Moves the first frame of queue no, and those that may follow at once, into the batch.
@@ -346,29 +371,24 @@ static void commit(struct worker *w, struct port *p, unsigned no, uint8_t ready,
 	const struct wred_params *wred = &p->pol->queue[no].wred;
 	uint64_t len = gauge_get(&q->c.length_bytes);
 	struct frame *f = &b->frames[b->n];
-	bool marks = wred_acts_at_dequeue(wred);
 	uint32_t bytes;
-	unsigned n = copy_turn(p, no, ready, b, &bytes);
+	// Spent before the queue is seen empty: that resets the deficit.
+	unsigned n = copy_run(p, no, ready, b, &bytes);
 
 	fifo_advance(&w->chunks, &q->fifo, n);
 	b->n = (uint16_t)(b->n + n);
 	b->n_committed = (uint16_t)(b->n_committed + n);
 	b->room -= (int32_t)bytes;
-	// Spent before the queue is seen empty: that resets the deficit.
-	sched_commit(&p->pol->sched, &p->sched, no, bytes);
 	shrunk(p, no, len - bytes);
-	if (marks && wred_passes_all(wred, len)) {
-		rng_skip(&w->rng, n); // one for each frame, whether or not a mark is possible
-		marks = false;
+	if (wred_acts_at_dequeue(wred)) {
+		if (wred_passes_all(wred, len))
+			rng_skip(&w->rng, n); // one a frame, whether or not a mark is possible
+		else
+			mark_run(w, wred, q, f, n, len);
 	}
-	if (!marks && !fate_is_watched(w))
-		return;
-	for (unsigned i = 0; i < n; i++, f++) {
-		len -= f->len;
-		if (marks)
-			mark_at_dequeue(w, wred, q, f, len);
-		if (fate_is_watched(w))
-			fate_leaves_watched(w, p, f, len);
+	for (unsigned i = 0; fate_is_watched(w) && i < n; i++) {
+		len -= f[i].len;
+		fate_leaves_watched(w, p, &f[i], len);
 	}
 }
 

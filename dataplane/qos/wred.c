@@ -13,14 +13,6 @@ struct wred_curve wred_curve_of(uint64_t kmin_bytes, uint64_t kmax_bytes, uint32
 	return c;
 }
 
-uint64_t wred_chance_q32(const struct wred_curve *c, uint64_t len_bytes, bool certain_above)
-{
-	if (len_bytes > c->kmax_bytes)
-		return certain_above ? 1ull << 32 : c->pmax_q32;
-	// The product is at most pmax * 2^48, so it fits.
-	return ((len_bytes - c->kmin_bytes) * c->slope_q48) >> 16;
-}
-
 static bool chosen(const struct wred_curve *c, uint64_t len, bool certain_above, uint32_t rnd)
 {
 	return rnd < wred_chance_q32(c, len, certain_above);

@@ -98,7 +98,14 @@ static inline uint64_t wred_average(const struct wred_params *p, struct wred_sta
 
 // The chance that a frame is marked or dropped at this length above kmin, in Q32: 2^32 is always.
 // certain_above: always above kmax, else with pmax.
-uint64_t wred_chance_q32(const struct wred_curve *c, uint64_t len_bytes, bool certain_above);
+static inline uint64_t wred_chance_q32(const struct wred_curve *c, uint64_t len_bytes,
+				       bool certain_above)
+{
+	if (len_bytes > c->kmax_bytes)
+		return certain_above ? 1ull << 32 : c->pmax_q32;
+	// The product is at most pmax * 2^48, so it fits.
+	return ((len_bytes - c->kmin_bytes) * c->slope_q48) >> 16;
+}
 
 // The verdict where the length is above kmin of the colour.
 enum wred_verdict wred_above_kmin(const struct wred_params *p, uint64_t len_bytes, unsigned color,
@@ -111,4 +118,16 @@ static inline enum wred_verdict wred_decide(const struct wred_params *p, uint64_
 	if (len_bytes <= p->curve[color].kmin_bytes)
 		return WRED_PASS;
 	return wred_above_kmin(p, len_bytes, color, ecn, rnd);
+}
+
+// The same as wred_decide(...) == WRED_MARK, for a queue that drops nothing. Which frames of many
+// are marked is chance, so the answer takes no branch.
+static inline bool wred_marks(const struct wred_params *p, uint64_t len_bytes, unsigned color,
+			      enum ecn ecn, uint32_t rnd)
+{
+	enum { ECT = 1u << ECN_ECT0 | 1u << ECN_ECT1 };
+	const struct wred_curve *c = &p->curve[color];
+
+	return (len_bytes > c->kmin_bytes) & (ECT >> ecn & 1) & p->ecn &
+	       (rnd < wred_chance_q32(c, len_bytes, p->above_kmax_all));
 }

@@ -20,6 +20,7 @@
 enum {
 	N_FRAMES = 256, // stay in the nearest caches, as a burst does
 	N_REPEATS = 400, // the fastest counts
+	RUN = 32, // frames that leave together
 	FDB_ROOM = 16384,
 	IN_PORT = 0,
 	OUT_PORT = 1,
@@ -119,15 +120,18 @@ static void do_schedule(struct stages *s)
 	uint32_t head_len[N_QUEUES] = {[CLASS] = s->len};
 
 	shaper_update(&p->shaper, &s->shaper, s->now_ns += 1000000);
-	for (unsigned i = 0; i < N_FRAMES; i++) {
-		int q = -1;
+	for (unsigned i = 0; i < N_FRAMES; i += RUN) {
+		int q = sched_pick(&p->sched, &s->sched, 1 << CLASS, head_len, s->now_ns);
+		struct sched_run run = sched_run_begin(&p->sched, &s->sched, (unsigned)q,
+						       1 << CLASS);
 
-		if (shaper_ready(&p->shaper, &s->shaper))
-			q = sched_pick(&p->sched, &s->sched, 1 << CLASS, head_len, s->now_ns);
-		if (q < 0)
-			continue;
-		sched_commit(&p->sched, &s->sched, (unsigned)q, s->len);
-		shaper_charge(&p->shaper, &s->shaper, s->len + LINK_OVERHEAD_BYTES);
+		for (unsigned k = 0; k < RUN && shaper_ready(&p->shaper, &s->shaper); k++) {
+			if (!sched_run_lasts(&p->sched, &run, (unsigned)q, s->len))
+				break;
+			sched_run_spend(&p->sched, &run, (unsigned)q, s->len);
+			shaper_charge(&p->shaper, &s->shaper, s->len + LINK_OVERHEAD_BYTES);
+		}
+		sched_run_end(&p->sched, &s->sched, &run, (unsigned)q);
 	}
 	s->sched.deficit[CLASS] = 0;
 }

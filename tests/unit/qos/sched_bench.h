@@ -42,6 +42,21 @@ static inline void sched_bench_init(struct sched_bench *b, uint8_t strict,
 	}
 }
 
+// Frames of one length leave queue q, which was chosen, until `most` of them left. Returns how
+// many.
+static inline unsigned sched_bench_run(struct sched_bench *b, unsigned q, unsigned most)
+{
+	struct sched_run r = sched_run_begin(&b->p, &b->s, q, b->ready);
+	unsigned n = 0;
+
+	do {
+		sched_run_spend(&b->p, &r, q, b->head[q]);
+		n++;
+	} while (n < most && sched_run_lasts(&b->p, &r, q, b->head[q]));
+	sched_run_end(&b->p, &b->s, &r, q);
+	return n;
+}
+
 // Sends one frame and lets its link time pass; -1 when no queue may send.
 static inline int sched_bench_send(struct sched_bench *b)
 {
@@ -50,7 +65,7 @@ static inline int sched_bench_send(struct sched_bench *b)
 	if (q < 0)
 		return q;
 	assert_true(b->ready >> q & 1);
-	sched_commit(&b->p, &b->s, (unsigned)q, b->head[q]);
+	sched_bench_run(b, (unsigned)q, 1);
 	b->frames[q]++;
 	b->bytes[q] += b->head[q];
 	b->now_ns += ((uint64_t)b->head[q] + LINK_OVERHEAD) * 8000000000u / b->speed_bps;

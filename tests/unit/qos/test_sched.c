@@ -268,9 +268,77 @@ static void the_least_weight_has_a_quantum_where_frames_are_short(void **state)
 	assert_int_equal(b.frames[0], 10);
 }
 
+// Half of the queues that may have one get a rate of their own.
+static void draw_policy(struct sched_bench *b)
+{
+	uint32_t weights[N_QUEUES];
+
+	for (unsigned q = 0; q < N_QUEUES; q++)
+		weights[q] = 1 + rng_next(&b->rng) % 1000;
+	sched_params_init(&b->p, (uint8_t)(rng_next(&b->rng) & rng_next(&b->rng)), weights,
+			  MAX_FRAME);
+	b->p.has_max = (uint8_t)(rng_next(&b->rng) & rng_next(&b->rng));
+	b->p.has_min = (uint8_t)(rng_next(&b->rng) & rng_next(&b->rng));
+	for (unsigned q = 0; q < N_QUEUES; q++) {
+		b->p.max_rate[q] = shaper_of(b->p.has_max >> q & 1 ? 3000000000 : 0, 20000);
+		b->p.min_rate[q] = shaper_of(b->p.has_min >> q & 1 ? 1000000000 : 0, 20000);
+	}
+	b->ready = (uint8_t)rng_next(&b->rng);
+}
+
+// Sends up to n frames at one moment, in runs of at most `most`, and writes down their queues.
+// Returns how many runs that took.
+static unsigned send_in_runs(struct sched_bench *b, unsigned n, unsigned most, uint8_t *queues)
+{
+	unsigned n_runs = 0;
+
+	for (unsigned i = 0; i < n; n_runs++) {
+		int q = sched_pick(&b->p, &b->s, b->ready, b->head, b->now_ns);
+		unsigned sent;
+
+		memset(queues + i, q, n - i);
+		if (q < 0)
+			break;
+		sent = sched_bench_run(b, (unsigned)q, most < n - i ? most : n - i);
+		i += sent;
+	}
+	// Asked again, so that a turn that has ended is passed on.
+	sched_pick(&b->p, &b->s, b->ready, b->head, b->now_ns);
+	return n_runs;
+}
+
+static void runs_send_what_picking_each_frame_sends(void **state)
+{
+	enum { N = 64 };
+	uint64_t n_singles = 0, n_runs = 0;
+
+	(void)state;
+	for (uint64_t seed = 1; seed <= 400; seed++) {
+		struct sched_bench singles, runs;
+		uint8_t by_singles[N], by_runs[N];
+
+		sched_bench_init(&singles, 0, equal, MAX_FRAME, 64, 1522);
+		rng_init(&singles.rng, seed);
+		draw_policy(&singles);
+		for (unsigned i = 0; i < 200; i++) {
+			runs = singles;
+			n_singles += send_in_runs(&singles, N, 1, by_singles);
+			n_runs += send_in_runs(&runs, N, N, by_runs);
+			assert_memory_equal(by_singles, by_runs, N);
+			assert_memory_equal(&singles.s, &runs.s, sizeof(runs.s));
+			singles.now_ns += rng_next(&singles.rng) % 30000;
+			singles.ready = (uint8_t)rng_next(&singles.rng);
+			for (unsigned q = 0; q < N_QUEUES; q++)
+				sched_bench_draw(&singles, q);
+		}
+	}
+	assert_true(n_runs < n_singles / 4);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(runs_send_what_picking_each_frame_sends),
 		cmocka_unit_test(strict_queues_go_first_highest_number_first),
 		cmocka_unit_test(a_strict_queue_starves_all_below_it),
 		cmocka_unit_test(dwrr_shares_follow_the_weights_within_two_percent),
