@@ -355,28 +355,37 @@ void fdb_flush_port(struct fdb *f, uint8_t port)
 		fdb_forget(f, f->entries[fullest(p)->oldest].key);
 }
 
+// Keeps an answer in place of the one before for the same key, or of the oldest.
+static void keep(struct fdb_set *s, uint64_t key, uint64_t word)
+{
+	unsigned i = 0;
+
+	while (i < FDB_CACHE_WAYS - 1 && s->way[i].key != key)
+		i++;
+	memmove(&s->way[1], &s->way[0], i * sizeof(s->way[0]));
+	s->way[0] = (struct fdb_answer){key, word};
+}
+
 uint8_t fdb_lookup_table(const struct fdb *f, struct fdb_cache *c, uint64_t key)
 {
 	unsigned slot = fdb_slot(key);
-	struct fdb_cache_slot *s = &c->dst[slot];
 	uint32_t version = fdb_version(f, slot);
+	uint8_t port = FDB_NO_PORT;
 	void *data;
 
-	s->port = rte_hash_lookup_data(f->hash, &key, &data) < 0 ? FDB_NO_PORT
-								 : (uint8_t)(uintptr_t)data;
-	s->key = key;
-	s->version = version;
-	return s->port;
+	if (rte_hash_lookup_data(f->hash, &key, &data) >= 0)
+		port = (uint8_t)(uintptr_t)data;
+	keep(&c->dst[slot], key, (uint64_t)version << 8 | port);
+	return port;
 }
 
 bool fdb_source_table(const struct fdb *f, struct fdb_cache *c, uint64_t key, uint8_t port,
 		      uint64_t now_ns, uint8_t *lives_at)
 {
-	struct fdb_cache_slot *s = &c->src[fdb_slot(key)];
 	int32_t pos;
 	void *data;
 
-	*s = (struct fdb_cache_slot){.key = key, .port = port, .checked_ns = now_ns};
+	keep(&c->src[fdb_slot(key)], key, now_ns << 8 | port);
 	pos = rte_hash_lookup_data(f->hash, &key, &data);
 	*lives_at = pos < 0 ? FDB_NO_PORT : (uint8_t)(uintptr_t)data;
 	if (*lives_at != port)
@@ -387,5 +396,9 @@ bool fdb_source_table(const struct fdb *f, struct fdb_cache *c, uint64_t key, ui
 
 void fdb_source_forget(struct fdb_cache *c, uint64_t key)
 {
-	c->src[fdb_slot(key)].key = 0;
+	struct fdb_set *s = &c->src[fdb_slot(key)];
+
+	for (unsigned i = 0; i < FDB_CACHE_WAYS; i++)
+		if (s->way[i].key == key)
+			s->way[i] = (struct fdb_answer){0};
 }

@@ -18,6 +18,7 @@
 // bucket: addresses that are chosen to collide find a place like any other.
 #pragma once
 
+#include <assert.h>
 #include <stdbool.h>
 #include <stdint.h>
 #include <string.h>
@@ -29,7 +30,8 @@ struct rte_hash;
 struct rte_rcu_qsbr;
 
 enum {
-	FDB_CACHE_SLOTS = 1024,
+	FDB_CACHE_SETS = 1024,
+	FDB_CACHE_WAYS = 4,
 	FDB_VERSIONS = 64,
 	FDB_NO_PORT = 0xff,
 	FDB_MAX_PORTS = 128,
@@ -84,17 +86,21 @@ struct fdb {
 	struct fdb_port port[FDB_MAX_PORTS];
 };
 
-// A worker's own memory of recent answers.
-struct fdb_cache_slot {
+// A worker's own memory of recent answers. The addresses of a set lie in one cache line, the latest
+// answer first.
+struct fdb_answer {
 	uint64_t key;
-	uint64_t checked_ns; // source addresses: when last confirmed
-	uint32_t version;
-	uint8_t port;
+	uint64_t word; // port in 8 bits; above: version, or when a source was last confirmed, ns
 };
 
+struct __attribute__((aligned(64))) fdb_set {
+	struct fdb_answer way[FDB_CACHE_WAYS];
+};
+static_assert(sizeof(struct fdb_set) == 64, "a cache line a set");
+
 struct fdb_cache {
-	struct fdb_cache_slot dst[FDB_CACHE_SLOTS];
-	struct fdb_cache_slot src[FDB_CACHE_SLOTS];
+	struct fdb_set dst[FDB_CACHE_SETS];
+	struct fdb_set src[FDB_CACHE_SETS];
 };
 
 static inline uint64_t fdb_key(const uint8_t *mac, uint16_t vid)
@@ -156,10 +162,10 @@ void fdb_flush_port(struct fdb *f, uint8_t port);
 
 static inline unsigned fdb_slot(uint64_t key)
 {
-	return (unsigned)((key * 0x9e3779b97f4a7c15u) >> 54) % FDB_CACHE_SLOTS;
+	return (unsigned)((key * 0x9e3779b97f4a7c15u) >> 54) % FDB_CACHE_SETS;
 }
 
-// Validates a slot of a cache. A change of an address raises the version of the one slot that can
+// Validates a set of a cache. A change of an address raises the version of the one set that can
 // hold the address.
 static inline uint32_t fdb_version(const struct fdb *f, unsigned slot)
 {
@@ -171,14 +177,22 @@ uint8_t fdb_lookup_table(const struct fdb *f, struct fdb_cache *c, uint64_t key)
 bool fdb_source_table(const struct fdb *f, struct fdb_cache *c, uint64_t key, uint8_t port,
 		      uint64_t now_ns, uint8_t *lives_at);
 
+static inline const struct fdb_answer *fdb_answer_of(const struct fdb_set *s, uint64_t key)
+{
+	for (unsigned i = 0; i < FDB_CACHE_WAYS; i++)
+		if (s->way[i].key == key)
+			return &s->way[i];
+	return NULL;
+}
+
 // Worker: the port of an address, or FDB_NO_PORT.
 static inline uint8_t fdb_lookup(const struct fdb *f, struct fdb_cache *c, uint64_t key)
 {
 	unsigned slot = fdb_slot(key);
-	const struct fdb_cache_slot *s = &c->dst[slot];
+	const struct fdb_answer *a = fdb_answer_of(&c->dst[slot], key);
 
-	if (s->key == key && s->version == fdb_version(f, slot))
-		return s->port;
+	if (a != NULL && a->word >> 8 == fdb_version(f, slot))
+		return (uint8_t)a->word;
 	return fdb_lookup_table(f, c, key);
 }
 
@@ -187,9 +201,9 @@ static inline uint8_t fdb_lookup(const struct fdb *f, struct fdb_cache *c, uint6
 static inline bool fdb_source(const struct fdb *f, struct fdb_cache *c, uint64_t key, uint8_t port,
 			      uint64_t now_ns, uint8_t *lives_at)
 {
-	const struct fdb_cache_slot *s = &c->src[fdb_slot(key)];
+	const struct fdb_answer *a = fdb_answer_of(&c->src[fdb_slot(key)], key);
 
-	if (s->key == key && s->port == port && now_ns - s->checked_ns < SOURCE_RECHECK_NS)
+	if (a != NULL && (uint8_t)a->word == port && now_ns - (a->word >> 8) < SOURCE_RECHECK_NS)
 		return false;
 	return fdb_source_table(f, c, key, port, now_ns, lives_at);
 }
