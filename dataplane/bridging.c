@@ -47,11 +47,9 @@ static bool prepare(struct worker *w, struct port *p, struct frame *f, unsigned 
 	return true;
 }
 
-// True: the frame leaves as it is. Its queue is known either way.
-static inline bool leaves_unchanged(const struct worker *w, struct frame *f)
+// True: the frame leaves as it is. Its queue is known either way. out: the port it leaves by.
+static inline bool leaves_unchanged(const struct policy_port *out, struct frame *f)
 {
-	const struct policy_port *out = &w->pol->ports[f->out_port];
-
 	f->queue = out->classify.class_to_queue[f->cls];
 	return !out->edits && f->len <= out->max_frame;
 }
@@ -59,7 +57,8 @@ static inline bool leaves_unchanged(const struct worker *w, struct frame *f)
 static inline bool make_ready(struct worker *w, struct port *p, struct frame *f, unsigned vid,
 			      bool tagged, const struct pkt_info *pkt)
 {
-	return leaves_unchanged(w, f) || prepare(w, p, f, vid, tagged, pkt);
+	return leaves_unchanged(&w->pol->ports[f->out_port], f) ||
+	       prepare(w, p, f, vid, tagged, pkt);
 }
 
 // ---- flooding
@@ -335,22 +334,25 @@ static bool forward_unknown(struct worker *w, struct port *p, struct burst *b, s
 // Where the last frame of the burst went, for frames with the same two addresses.
 struct last_way {
 	uint64_t dst, src; // the first 8 bytes of the frame, and 8 from its fifth on
+	const struct policy_port *out;
 	uint16_t vid;
 	uint8_t port;
 	bool known;
 };
 
 // True: the frame knows its way out. Else it has found an end.
-static inline bool forward(struct worker *w, struct port *p, struct burst *b, unsigned i,
-			   struct last_way *last)
+static force_inline bool forward(struct worker *w, struct port *p, struct burst *b, unsigned i,
+				 struct last_way *last, bool vlan_aware)
 {
 	struct frame *f = &b->frames[i];
 	const uint8_t *eth = rte_pktmbuf_mtod(f->m, const uint8_t *);
-	uint64_t dst = be64_get(eth), src = be64_get(eth + 4);
+	uint64_t dst, src;
 	bool tagged = false;
 	int vid = 0;
 
-	if (w->pol->vlan_aware)
+	memcpy(&dst, eth, sizeof(dst));
+	memcpy(&src, eth + 4, sizeof(src));
+	if (vlan_aware)
 		vid = bridge_classify_vid(w->pol, p->no, eth, burst_pkt(b, i), &tagged);
 	if (vid < 0)
 		return refuse(w, p, f, DROP_VLAN_INGRESS);
@@ -368,23 +370,33 @@ static inline bool forward(struct worker *w, struct port *p, struct burst *b, un
 		if (unlikely(port == FDB_NO_PORT || !bridge_member(w->pol, port, (unsigned)vid)))
 			return forward_unknown(w, p, b, f, burst_pkt(b, i), (unsigned)vid, tagged,
 					       port != FDB_NO_PORT);
-		*last = (struct last_way){dst, src, (uint16_t)vid, port, QUICK_WAYS};
+		*last = (struct last_way){dst, src, &w->pol->ports[port], (uint16_t)vid, port,
+					  QUICK_WAYS};
 	}
 	f->out_port = last->port;
-	return leaves_unchanged(w, f) ||
+	return leaves_unchanged(last->out, f) ||
 	       prepare(w, p, f, (unsigned)vid, tagged, burst_pkt(b, i));
 }
 
-void bridging_burst(struct worker *w, struct port *p, struct burst *b)
+static force_inline void forward_all(struct worker *w, struct port *p, struct burst *b,
+				     bool vlan_aware)
 {
 	struct last_way last = {.known = false};
 
-	b->n_out = 0;
 	for (uint16_t i = 0; i < b->n_in; i++) {
-		if (!forward(w, p, b, i, &last))
+		if (!forward(w, p, b, i, &last, vlan_aware))
 			continue;
 		if (b->n_out != i)
 			b->frames[b->n_out] = b->frames[i];
 		b->n_out++;
 	}
+}
+
+void bridging_burst(struct worker *w, struct port *p, struct burst *b)
+{
+	b->n_out = 0;
+	if (w->pol->vlan_aware)
+		forward_all(w, p, b, true);
+	else
+		forward_all(w, p, b, false);
 }
