@@ -29,18 +29,11 @@ static inline void fate_received(struct worker *w, const struct port *p, const s
 		fate_received_watched(w, p, f, pkt);
 }
 
-// Whether fate_classified reads the headers of frames.
-static inline bool fate_wants_headers(const struct worker *w)
-{
-	return w->flows != NULL;
-}
-
 // Frames of a burst have a class.
-static inline void fate_classified(struct worker *w, struct frame *frames,
-				   const struct pkt_info *pkts, unsigned n)
+static inline void fate_classified(struct worker *w, struct burst *b)
 {
 	if (w->flows != NULL)
-		flows_burst(w, frames, pkts, n);
+		flows_burst(w, b);
 }
 
 // Frames of a burst know their way.

@@ -3,6 +3,8 @@
 
 #include <string.h>
 
+#include "dataplane/ingress.h"
+#include "dataplane/packet/parse_template.h"
 #include "dataplane/packet/tags.h"
 #include "dataplane/roce/flow_seal.h"
 #include "dataplane/roce/pairing.h"
@@ -22,6 +24,7 @@ struct __attribute__((aligned(64))) member {
 	struct flow_key key; // sealed
 	uint32_t hash;
 	uint32_t guess; // what the entry's index may be
+	uint32_t psn;
 	uint8_t frame; // of the burst
 	uint8_t role; // enum roce_role
 	bool again; // the same flow as the member before
@@ -110,12 +113,12 @@ static bool sort_rare(struct worker *w, struct frame *f, const struct pkt_info *
 	return kind_of_role[role] != KIND_UNKNOWN;
 }
 
-static inline void set_key(struct member *m, const struct frame *f, const struct pkt_info *pkt)
+static inline void set_key(struct member *m, const uint8_t *l3, const struct pkt_info *pkt)
 {
-	const uint8_t *l3 = rte_pktmbuf_mtod(f->m, const uint8_t *) + pkt->l3_off;
+	uint64_t ips = be64_get(l3 + 12);
 
 	if (likely(pkt->kind == PKT_IPV4))
-		m->key = flow_key_v4(be32_get(l3 + 12), be32_get(l3 + 16), pkt->bth_dest_qp,
+		m->key = flow_key_v4((uint32_t)(ips >> 32), (uint32_t)ips, pkt->bth_dest_qp,
 				     KEY_FLOW);
 	else
 		m->key = key_v6(l3, pkt->bth_dest_qp);
@@ -156,9 +159,9 @@ static inline bool is_plain(const struct member *m, const struct frame *f,
 
 // Of a plain frame; of others one that fits no flow.
 static inline uint32_t seal_for(const struct flow_map *map, const struct member *m,
-				const struct frame *f, const struct pkt_info *pkt)
+				const struct frame *f, const uint8_t *eth,
+				const struct pkt_info *pkt)
 {
-	const uint8_t *eth = rte_pktmbuf_mtod(f->m, const uint8_t *);
 	struct seal_facts facts = {
 		.eth = {word_at(eth), word_at(eth + 6)},
 		.tci = pkt->tci, .inner_tag = pkt->inner_tag,
@@ -171,33 +174,61 @@ static inline uint32_t seal_for(const struct flow_map *map, const struct member 
 	return is_plain(m, f, pkt) ? seal_of(map->seed, &facts) : SEAL_NEVER;
 }
 
-// What the frames are to flows. Their buckets are on their way to the cache.
-static void sort_all(struct worker *w, struct frame *frames, const struct pkt_info *pkts,
-		     unsigned n, struct members *all)
+// What a RoCEv2 frame of the burst is to flows, as the member m behind `before`, if there is one.
+// False: nothing. Its bucket is on its way to the cache.
+static force_inline bool sort(struct worker *w, const struct flow_map *map, struct burst *b,
+			      unsigned i, const uint8_t *eth, const struct pkt_info *pkt,
+			      struct member *m, const struct member *before)
+{
+	enum roce_role role = roce_role(pkt->bth_opcode, pkt->bth_dest_qp);
+	struct frame *f = &b->frames[i];
+
+	if (unlikely(role != ROCE_ROLE_DATA) && !sort_rare(w, f, burst_pkt(b, i), role))
+		return false;
+	m->role = (uint8_t)role;
+	m->frame = (uint8_t)i;
+	m->psn = pkt->bth_psn;
+	set_key(m, eth + pkt->l3_off, pkt);
+	m->hash = flow_hash_of(map, &m->key);
+	m->again = before != NULL && m->hash == before->hash &&
+		   flow_key_alike(&m->key, &before->key, map->spare);
+	m->key = seal_key(m->key, seal_for(map, m, f, eth, pkt));
+	flow_map_prefetch(map, m->hash);
+	return true;
+}
+
+// What a template says of a frame stays in registers. Behind extension headers only parse() finds
+// RoCEv2.
+static void sort_all(struct worker *w, struct burst *b, struct members *all)
 {
 	const struct flow_map map = w->flows->table.map; // what is written below is not in it
-	struct member *m = all->m;
+	struct member *m = all->m, *before = NULL;
+	unsigned n = b->n_in;
 
 	for (unsigned i = 0; i < n; i++) {
-		struct frame *f = &frames[i];
-		const struct pkt_info *pkt = &pkts[i];
-		enum roce_role role;
+		const struct frame *f = &b->frames[i];
+		struct rte_mbuf *mbuf = f->m;
+		const uint8_t *eth = rte_pktmbuf_mtod(mbuf, const uint8_t *);
+		struct pkt_info pkt = {.kind = f->kind, .l3_off = f->l3_off};
+		const struct udp_hdr *udp = NULL;
+		bool quiet = b->unparsed >> i & 1, found = false;
 
-		f->m->hash.rss = FLOW_NONE;
-		if (!pkt->roce)
-			continue;
-		role = roce_role(pkt->bth_opcode, pkt->bth_dest_qp);
-		if (unlikely(role != ROCE_ROLE_DATA) && !sort_rare(w, f, pkt, role))
-			continue;
-		m->role = (uint8_t)role;
-		m->frame = (uint8_t)i;
-		set_key(m, f, pkt);
-		m->hash = flow_hash_of(&map, &m->key);
-		m->again = m != all->m && m->hash == m[-1].hash &&
-			   flow_key_alike(&m->key, &m[-1].key, map.spare);
-		m->key = seal_key(m->key, seal_for(&map, m, f, pkt));
-		flow_map_prefetch(&map, m->hash);
-		m++;
+		if (likely(quiet))
+			udp = template_roce(eth, f->kind);
+		if (likely(udp != NULL)) {
+			pkt.l4_off = (uint16_t)((const uint8_t *)udp - eth);
+			pkt.udp_sport = be16_get(&udp->sport);
+			parse_bth((const void *)(udp + 1), &pkt);
+			found = sort(w, &map, b, i, eth, &pkt, m, before);
+		} else if (!quiet || f->kind == PKT_IPV6) {
+			const struct pkt_info *parsed = burst_pkt(b, i);
+
+			found = parsed->roce && sort(w, &map, b, i, eth, parsed, m, before);
+		}
+		if (likely(found))
+			before = m++;
+		else
+			mbuf->hash.rss = FLOW_NONE;
 	}
 	all->n = (unsigned)(m - all->m);
 }
@@ -434,33 +465,30 @@ static inline bool count_next(const struct flow_table *t, uint32_t id, const str
 	       flow_count_next(fl, psn, f->len, now_ns);
 }
 
-static void count_all(struct worker *w, struct frame *frames, const struct pkt_info *pkts,
-		      const struct members *all)
+static void count_all(struct worker *w, struct burst *b, const struct members *all)
 {
 	const struct flow_table *t = &w->flows->table;
 	uint32_t id = FLOW_NONE;
 
 	for (unsigned i = 0; i < all->n; i++) {
 		const struct member *m = &all->m[i];
-		struct frame *f = &frames[m->frame];
-		const struct pkt_info *pkt = &pkts[m->frame];
+		struct frame *f = &b->frames[m->frame];
 
 		if (!m->again)
 			id = m->guess;
-		if (unlikely(id == FLOW_NONE ||
-			     !count_next(t, id, m, f, pkt->bth_psn, w->now_ns)))
-			id = take_closely(w, m, f, pkt);
+		if (unlikely(id == FLOW_NONE || !count_next(t, id, m, f, m->psn, w->now_ns)))
+			id = take_closely(w, m, f, burst_pkt(b, m->frame));
 		f->m->hash.rss = id;
 	}
 }
 
-void flows_burst(struct worker *w, struct frame *frames, const struct pkt_info *pkts, unsigned n)
+void flows_burst(struct worker *w, struct burst *b)
 {
 	struct members all;
 
-	sort_all(w, frames, pkts, n, &all);
+	sort_all(w, b, &all);
 	guess_all(&w->flows->table, &all);
-	count_all(w, frames, pkts, &all);
+	count_all(w, b, &all);
 }
 
 // ---- the way out

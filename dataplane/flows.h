@@ -7,9 +7,11 @@
 
 #include "dataplane/switch_impl.h"
 
+struct burst;
+
 // Finds or makes the flows of a burst of one port, counts, and informs pairing. Sets frame_flow of
 // all of them, and `answer` of those that pairing wants to read.
-void flows_burst(struct worker *w, struct frame *frames, const struct pkt_info *pkts, unsigned n);
+void flows_burst(struct worker *w, struct burst *b);
 // Forwarding has found the way of these.
 void flows_forwarded(struct worker *w, const struct frame *frames, unsigned n);
 // A frame marked `answer` leaves by a port of this worker's.

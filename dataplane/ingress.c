@@ -288,11 +288,11 @@ static void receive_burst(struct worker *w, struct port *p, struct rte_mbuf **pk
 		rte_prefetch0(frame_headers(pkts[i]));
 	if (!QUICK_WAYS || !p->up || p->discarded != 0 || fate_is_watched(w))
 		receive_all(w, p, pkts, n, &b, false, true);
-	else if (fate_wants_headers(w) || p->pol->routed)
+	else if (p->pol->routed)
 		receive_all(w, p, pkts, n, &b, true, true);
 	else
 		receive_all(w, p, pkts, n, &b, true, false);
-	fate_classified(w, b.frames, b.pkts, b.n_in);
+	fate_classified(w, &b);
 	if (p->pol->routed)
 		routing_burst(w, p, &b);
 	else

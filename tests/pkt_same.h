@@ -27,9 +27,15 @@ static inline bool template_agrees(const uint8_t *frame, uint32_t len,
 	struct template_ip ip;
 
 	*fits = parse_template(frame, len, &quick);
-	if (template_class(frame, len, &ip) &&
-	    (parsed->kind != ip.kind || (parsed->dscp << 2 | parsed->ecn) != ip.tos ||
-	     parsed->n_tags != 0 || parsed->group_dst || parsed->bad_l3))
-		return false;
+	if (template_class(frame, len, &ip)) {
+		const struct udp_hdr *udp = template_roce(frame, ip.kind);
+
+		if (parsed->kind != ip.kind || (parsed->dscp << 2 | parsed->ecn) != ip.tos ||
+		    parsed->n_tags != 0 || parsed->group_dst || parsed->bad_l3)
+			return false;
+		if (udp != NULL ? !parsed->roce || (const uint8_t *)udp != frame + parsed->l4_off
+				: parsed->roce && ip.kind == PKT_IPV4)
+			return false;
+	}
 	return !*fits || pkt_same(&quick, parsed);
 }

@@ -78,8 +78,9 @@ static inline void parse_bth(const struct bth_hdr *bth, struct pkt_info *out)
 	out->roce = true;
 	out->roce_data = roce_is_data(bth->opcode);
 	out->bth_opcode = bth->opcode;
-	out->bth_dest_qp = be24_get(&bth->dest_qp);
-	out->bth_psn = be24_get(&bth->psn);
+	// Each is three bytes behind a byte of flags: one load is quicker than three.
+	out->bth_dest_qp = be32_get(&bth->cong) & 0xffffff;
+	out->bth_psn = be32_get(&bth->ack_req) & 0xffffff;
 	out->bth_ack_req = bth->ack_req & BTH_ACK_REQ;
 }
 

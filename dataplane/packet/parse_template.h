@@ -107,3 +107,27 @@ static force_inline bool template_class(const uint8_t *frame, uint32_t len, stru
 	return likely(len >= TEMPLATE_MIN) && !(frame[0] & 1) &&
 	       template_ip(frame + L3, len - L3, ip);
 }
+
+// The UDP header of a RoCEv2 packet that template_class() took, or NULL. What follows extension
+// headers of IPv6 is not found.
+static force_inline const struct udp_hdr *template_roce(const uint8_t *frame, enum pkt_kind kind)
+{
+	const uint8_t *l3 = frame + sizeof(struct eth_hdr);
+	const struct ipv4_hdr *v4 = (const void *)l3;
+	const struct ipv6_hdr *v6 = (const void *)l3;
+	const struct udp_hdr *udp = (const void *)(v4 + 1);
+	uint32_t room = (uint32_t)be16_get(&v4->total_len) - (uint32_t)sizeof(*v4);
+	uint8_t proto = v4->proto;
+
+	if (unlikely(kind == PKT_IPV6)) {
+		udp = (const void *)(v6 + 1);
+		room = be16_get(&v6->payload_len);
+		proto = v6->next;
+	} else if (be16_get(&v4->frag) & IPV4_FRAG_OFF_MASK) {
+		return NULL;
+	}
+	return likely(proto == IP_PROTO_UDP && room >= TEMPLATE_L4_MIN &&
+		      be16_get(&udp->dport) == ROCE_UDP_PORT)
+		       ? udp
+		       : NULL;
+}

@@ -7,6 +7,7 @@
 #include <stdint.h>
 #include <string.h>
 
+#include "dataplane/compiler.h"
 #include "dataplane/packet/wire.h"
 
 #define FLOW_NONE UINT32_MAX // an index or queue pair that does not exist
@@ -27,12 +28,20 @@ enum flow_key_kind {
 	KEY_KNOWN, // queue pair: the receiver's; pairs stated by CM or an operator
 };
 
-// spare: bits of w[4] that are not compared.
+static inline bool flow_key_is_v6(const struct flow_key *k)
+{
+	return (k->w[4] >> 24 & 0xff) == 6;
+}
+
+// spare: bits of w[4] that are not compared; the family is none of them.
 static inline bool flow_key_alike(const struct flow_key *a, const struct flow_key *b,
 				  uint64_t spare)
 {
-	return ((a->w[0] ^ b->w[0]) | (a->w[1] ^ b->w[1]) | (a->w[2] ^ b->w[2]) |
-		(a->w[3] ^ b->w[3]) | ((a->w[4] ^ b->w[4]) & ~spare)) == 0;
+	if (((a->w[0] ^ b->w[0]) | ((a->w[4] ^ b->w[4]) & ~spare)) != 0)
+		return false;
+	if (likely(!flow_key_is_v6(a)))
+		return true; // and so is b
+	return ((a->w[1] ^ b->w[1]) | (a->w[2] ^ b->w[2]) | (a->w[3] ^ b->w[3])) == 0;
 }
 
 static inline bool flow_key_same(const struct flow_key *a, const struct flow_key *b)
@@ -60,11 +69,6 @@ static inline struct flow_key flow_key_of(bool v6, const uint8_t src[16], const 
 static inline uint32_t flow_key_qp(const struct flow_key *k)
 {
 	return (uint32_t)k->w[4] & 0xffffff;
-}
-
-static inline bool flow_key_is_v6(const struct flow_key *k)
-{
-	return (k->w[4] >> 24 & 0xff) == 6;
 }
 
 // Writes both addresses as flow_key_of takes them. Returns the family, 4 or 6.
