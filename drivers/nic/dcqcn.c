@@ -177,11 +177,6 @@ void np_sent(struct np_state *s, uint64_t now_ns)
 	s->last_ns = now_ns;
 }
 
-uint64_t np_next(const struct cc_config *c, const struct np_state *s)
-{
-	return s->flagged ? s->last_ns + c->np_gap_ns : UINT64_MAX;
-}
-
 void np_on_timer(const struct cc_config *c, struct np_state *s, uint64_t now_ns)
 {
 	if (np_next(c, s) > now_ns)
@@ -199,11 +194,6 @@ void rp_init(const struct cc_config *c, struct rp_state *s)
 		.rt_bps = c->line_bps,
 		.alpha = RP_ALPHA_ONE,
 	};
-}
-
-static bool below_line(const struct cc_config *c, const struct rp_state *s)
-{
-	return s->rc_bps < c->line_bps || s->rt_bps < c->line_bps;
 }
 
 // ---- alpha
@@ -355,7 +345,7 @@ void rp_on_sent(const struct cc_config *c, struct rp_state *s, uint32_t bytes)
 {
 	uint64_t left = bytes;
 
-	if (c->flavour != CC_PAPER || !s->active || !below_line(c, s))
+	if (c->flavour != CC_PAPER || !s->active || !rp_below_line(c, s))
 		return;
 	while (left >= s->budget_bytes) {
 		left -= s->budget_bytes;
@@ -368,19 +358,6 @@ void rp_on_sent(const struct cc_config *c, struct rp_state *s, uint32_t bytes)
 }
 
 // ---- time
-
-uint64_t rp_next(const struct cc_config *c, const struct rp_state *s)
-{
-	uint64_t next = UINT64_MAX;
-
-	if (!s->active)
-		return next;
-	if (below_line(c, s))
-		next = s->increase_at_ns;
-	if (s->cut_flag && s->cut_at_ns < next)
-		next = s->cut_at_ns;
-	return next;
-}
 
 void rp_on_timer(const struct cc_config *c, struct rp_state *s, uint64_t now_ns)
 {

@@ -150,7 +150,10 @@ void np_on_ce(const struct cc_config *c, struct np_state *s, uint64_t now_ns);
 void np_sent(struct np_state *s, uint64_t now_ns);
 
 // The end of a window with a mark in it; else UINT64_MAX.
-uint64_t np_next(const struct cc_config *c, const struct np_state *s);
+static inline uint64_t np_next(const struct cc_config *c, const struct np_state *s)
+{
+	return s->flagged ? s->last_ns + c->np_gap_ns : UINT64_MAX;
+}
 void np_on_timer(const struct cc_config *c, struct np_state *s, uint64_t now_ns);
 
 // What all queue pairs of a NIC share: one CNP per every_ns.
@@ -219,8 +222,24 @@ void rp_on_cnp(const struct cc_config *c, struct rp_state *s, uint64_t now_ns);
 // A data frame left, also one sent again. bytes: of the frame.
 void rp_on_sent(const struct cc_config *c, struct rp_state *s, uint32_t bytes);
 
+static inline bool rp_below_line(const struct cc_config *c, const struct rp_state *s)
+{
+	return s->rc_bps < c->line_bps || s->rt_bps < c->line_bps;
+}
+
 // When something will change by itself; UINT64_MAX: not before the next CNP.
-uint64_t rp_next(const struct cc_config *c, const struct rp_state *s);
+static inline uint64_t rp_next(const struct cc_config *c, const struct rp_state *s)
+{
+	uint64_t next = UINT64_MAX;
+
+	if (!s->active)
+		return next;
+	if (rp_below_line(c, s))
+		next = s->increase_at_ns;
+	if (s->cut_flag && s->cut_at_ns < next)
+		next = s->cut_at_ns;
+	return next;
+}
 
 // Does all that is due until now, in order of time.
 void rp_on_timer(const struct cc_config *c, struct rp_state *s, uint64_t now_ns);

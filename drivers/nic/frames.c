@@ -8,7 +8,7 @@
 #include "dataplane/packet/parse.h"
 #include "dataplane/packet/wire.h"
 
-enum { TTL = 64, IMM_LEN = 4 };
+enum { TTL = 64 };
 // Options of TCP.
 enum { OPT_NOP = 1, OPT_MSS = 2, OPT_SCALE = 3, OPT_SACK_OK = 4, OPT_SACK = 5,
        MSS_LEN = 4, SCALE_LEN = 3, SACK_OK_LEN = 2, BLOCK_LEN = 8 };
@@ -58,7 +58,7 @@ static void *build_outer(uint8_t *out, const struct frame_addr *a, uint8_t proto
 
 // ---- RoCEv2
 
-static const struct roce_op ops[256] = {
+const struct roce_op roce_ops[256] = {
 	[RC_SEND_FIRST] = {.kind = ROCE_SEND, .first = true},
 	[RC_SEND_MIDDLE] = {.kind = ROCE_SEND},
 	[RC_SEND_LAST] = {.kind = ROCE_SEND, .last = true},
@@ -83,51 +83,30 @@ static const struct roce_op ops[256] = {
 	[UD_SEND_ONLY] = {.kind = ROCE_UD, .first = true, .last = true, .deth = true},
 };
 
-const struct roce_op *roce_op_of(uint8_t opcode)
+void roce_template_init(struct roce_template *t, const struct frame_addr *a, uint32_t dest_qp)
 {
-	return &ops[opcode];
-}
-
-static uint32_t ext_len(const struct roce_op *op)
-{
-	return (op->reth ? (uint32_t)sizeof(struct reth_hdr) : 0) +
-	       (op->aeth ? (uint32_t)sizeof(struct aeth_hdr) : 0) +
-	       (op->deth ? (uint32_t)sizeof(struct deth_hdr) : 0) + (op->imm ? IMM_LEN : 0);
-}
-
-static uint32_t pad_of(uint32_t payload_len)
-{
-	return -payload_len & 3;
-}
-
-uint32_t roce_frame_len(const struct roce_pkt *p)
-{
-	return ROCE_MIN_LEN + ext_len(&ops[p->opcode]) + p->payload_len + pad_of(p->payload_len);
-}
-
-// Writes all headers. Returns where the payload begins.
-static uint8_t *build_headers(uint8_t *out, const struct frame_addr *a, const struct roce_pkt *p)
-{
-	const struct roce_op *op = &ops[p->opcode];
-	uint32_t len = roce_frame_len(p) - (ROCE_L2L3L4_LEN - (uint32_t)sizeof(struct udp_hdr));
-	struct udp_hdr *udp = build_outer(out, a, IP_PROTO_UDP, len);
+	const uint32_t len = ROCE_MIN_LEN - (ROCE_L2L3L4_LEN - (uint32_t)sizeof(struct udp_hdr));
+	struct udp_hdr *udp = build_outer(t->bytes, a, IP_PROTO_UDP, len);
+	struct ipv4_hdr *ip = (struct ipv4_hdr *)udp - 1;
 	struct bth_hdr *bth = (struct bth_hdr *)(udp + 1);
-	uint8_t *at = (uint8_t *)(bth + 1);
 
+	static_assert(sizeof(t->bytes) == ROCE_L2L3L4_LEN + sizeof(*bth), "up to the BTH");
 	be16_put(&udp->sport, a->sport);
 	be16_put(&udp->dport, ROCE_UDP_PORT);
-	be16_put(&udp->len, (uint16_t)len);
 	be16_put(&udp->csum, 0); // RoCEv2 leaves it out: the iCRC covers more
-	bth->opcode = p->opcode;
-	// A CNP has BECN set, and not the bit of path migration.
-	bth->flags = p->opcode == ROCE_CNP
-			     ? 0
-			     : (uint8_t)(BTH_MIG | pad_of(p->payload_len) << BTH_PAD_SHIFT);
+	*bth = (struct bth_hdr){0};
 	be16_put(&bth->pkey, BTH_PKEY_DEFAULT);
-	bth->cong = p->opcode == ROCE_CNP ? BTH_BECN : 0;
-	be24_put(&bth->dest_qp, p->dest_qp);
-	bth->ack_req = p->ack_req ? BTH_ACK_REQ : 0;
-	be24_put(&bth->psn, p->psn);
+	be24_put(&bth->dest_qp, dest_qp);
+	be16_put(&ip->total_len, 0);
+	be16_put(&ip->id, 0);
+	be16_put(&ip->csum, 0);
+	t->ip_sum = (uint32_t)sum_of((const uint8_t *)ip, sizeof(*ip));
+	t->ready = true;
+}
+
+// Writes the headers behind the BTH. Returns where the payload begins.
+static uint8_t *build_extension(uint8_t *at, const struct roce_op *op, const struct roce_pkt *p)
+{
 	if (op->deth) {
 		struct deth_hdr *deth = (struct deth_hdr *)at;
 
@@ -154,22 +133,51 @@ static uint8_t *build_headers(uint8_t *out, const struct frame_addr *a, const st
 	return at;
 }
 
-void roce_build(uint8_t *out, uint32_t stored, const struct frame_addr *addr,
-		const struct roce_pkt *p)
+void roce_fill(uint8_t *out, uint32_t stored, const struct roce_template *t, uint16_t ip_id,
+	       const struct roce_pkt *p)
 {
-	uint32_t len = roce_frame_len(p);
-	uint8_t *at = build_headers(out, addr, p);
+	const struct roce_op *op = roce_op_of(p->opcode);
+	uint32_t len = roce_frame_len(p), pad = roce_pad(p->payload_len);
+	uint32_t l3_len = len - (uint32_t)sizeof(struct eth_hdr);
+	struct ipv4_hdr *ip = (struct ipv4_hdr *)(out + sizeof(struct eth_hdr));
+	struct udp_hdr *udp = (struct udp_hdr *)(ip + 1);
+	struct bth_hdr *bth = (struct bth_hdr *)(udp + 1);
+	uint8_t *at = (uint8_t *)(bth + 1);
 
+	memcpy(out, t->bytes, sizeof(t->bytes));
+	be16_put(&ip->total_len, (uint16_t)l3_len);
+	be16_put(&ip->id, ip_id);
+	be16_put(&ip->csum, fold(t->ip_sum + l3_len + ip_id));
+	be16_put(&udp->len, (uint16_t)(l3_len - sizeof(*ip)));
+	bth->opcode = p->opcode;
+	// A CNP has BECN set, and not the bit of path migration.
+	if (p->opcode == ROCE_CNP)
+		bth->cong = BTH_BECN;
+	else
+		bth->flags = (uint8_t)(BTH_MIG | pad << BTH_PAD_SHIFT);
+	bth->ack_req = p->ack_req ? BTH_ACK_REQ : 0;
+	be24_put(&bth->psn, p->psn);
+	if (op->reth || op->aeth || op->deth)
+		at = build_extension(at, op, p);
 	if (stored < len) {
 		memset(at, 0, stored - (size_t)(at - out));
 		return;
 	}
 	if (p->payload_len != 0)
 		memcpy(at, p->payload, p->payload_len);
-	memset(at + p->payload_len, 0, pad_of(p->payload_len));
+	memset(at + p->payload_len, 0, pad);
 	icrc_put(out + len - ROCE_ICRC_LEN,
 		 icrc(out + sizeof(struct eth_hdr),
 		      len - (uint32_t)sizeof(struct eth_hdr) - ROCE_ICRC_LEN, PKT_IPV4));
+}
+
+void roce_build(uint8_t *out, uint32_t stored, const struct frame_addr *addr,
+		const struct roce_pkt *p)
+{
+	struct roce_template t;
+
+	roce_template_init(&t, addr, p->dest_qp);
+	roce_fill(out, stored, &t, addr->ip_id, p);
 }
 
 enum frame_read roce_read(const uint8_t *frame, uint32_t len, uint32_t stored,
@@ -177,7 +185,7 @@ enum frame_read roce_read(const uint8_t *frame, uint32_t len, uint32_t stored,
 {
 	const struct bth_hdr *bth = (const struct bth_hdr *)(frame + info->l4_off +
 							     sizeof(struct udp_hdr));
-	const struct roce_op *op = &ops[info->bth_opcode];
+	const struct roce_op *op = roce_op_of(info->bth_opcode);
 	const uint8_t *at = (const uint8_t *)(bth + 1);
 	uint32_t l3_len, inner, fixed, pad;
 
@@ -187,7 +195,7 @@ enum frame_read roce_read(const uint8_t *frame, uint32_t len, uint32_t stored,
 	if (info->l3_off + l3_len > len || info->l4_off + inner != info->l3_off + l3_len)
 		return FRAME_SHORT;
 	pad = (uint32_t)(bth->flags & BTH_PAD_MASK) >> BTH_PAD_SHIFT;
-	fixed = (uint32_t)(sizeof(struct udp_hdr) + sizeof(*bth)) + ext_len(op) + pad +
+	fixed = (uint32_t)(sizeof(struct udp_hdr) + sizeof(*bth)) + roce_ext_len(op) + pad +
 		ROCE_ICRC_LEN;
 	if (op->kind == ROCE_OTHER || inner < fixed || (bth->flags & BTH_VERSION_MASK) != 0 ||
 	    info->l4_off + fixed - pad - ROCE_ICRC_LEN > stored)
@@ -222,7 +230,7 @@ enum frame_read roce_read(const uint8_t *frame, uint32_t len, uint32_t stored,
 	}
 	if (stored < len)
 		return FRAME_OK;
-	p->payload = (const uint8_t *)(bth + 1) + ext_len(op);
+	p->payload = (const uint8_t *)(bth + 1) + roce_ext_len(op);
 	return icrc_check(frame, len, info) ? FRAME_OK : FRAME_CHECKSUM;
 }
 

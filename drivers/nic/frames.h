@@ -12,6 +12,7 @@
 #include <stdint.h>
 #include <string.h>
 
+#include "dataplane/packet/wire.h"
 #include "drivers/nic/tcp.h"
 
 struct pkt_info;
@@ -20,6 +21,7 @@ enum {
 	ROCE_L2L3L4_LEN = 14 + 20 + 8,
 	ROCE_MIN_LEN = ROCE_L2L3L4_LEN + 12 + 4, // BTH and iCRC
 	ROCE_MAX_EXTRA = 16 + 3, // RETH (the longest extension header an endpoint sends) and pad
+	ROCE_IMM_LEN = 4,
 	ROCE_MAX_HEADERS = ROCE_L2L3L4_LEN + 12 + 16 + 4, // BTH, RETH and immediate
 	TCP_HEADERS = 14 + 20 + 20, // of a segment without options
 	TCP_MAX_HEADERS = TCP_HEADERS + 4 + 8 * TCP_MAX_SACKS, // of an ACK; a SYN has less
@@ -60,7 +62,24 @@ struct roce_op {
 	bool reth, aeth, deth, imm;
 };
 
-const struct roce_op *roce_op_of(uint8_t opcode);
+extern const struct roce_op roce_ops[256];
+static inline const struct roce_op *roce_op_of(uint8_t opcode)
+{
+	return &roce_ops[opcode];
+}
+
+// Bytes between BTH and payload.
+static inline uint32_t roce_ext_len(const struct roce_op *op)
+{
+	return op->reth * (uint32_t)sizeof(struct reth_hdr) +
+	       op->aeth * (uint32_t)sizeof(struct aeth_hdr) +
+	       op->deth * (uint32_t)sizeof(struct deth_hdr) + op->imm * (uint32_t)ROCE_IMM_LEN;
+}
+
+static inline uint32_t roce_pad(uint32_t payload_len)
+{
+	return -payload_len & 3;
+}
 
 struct roce_pkt {
 	uint8_t opcode;
@@ -77,12 +96,32 @@ struct roce_pkt {
 };
 
 // Length of the frame that roce_build would write.
-uint32_t roce_frame_len(const struct roce_pkt *p);
+static inline uint32_t roce_frame_len(const struct roce_pkt *p)
+{
+	return ROCE_MIN_LEN + roce_ext_len(roce_op_of(p->opcode)) + p->payload_len +
+	       roce_pad(p->payload_len);
+}
 
 // Writes the first `stored` bytes of the frame: all, or, of at least ROCE_MAX_HEADERS, its headers
 // and then zeros.
 void roce_build(uint8_t *out, uint32_t stored, const struct frame_addr *addr,
 		const struct roce_pkt *p);
+
+// Ethernet, IPv4, UDP and BTH of a connection's frames, with zeros where frames differ: length,
+// identification, checksum, opcode, PSN and the bits of the BTH. Made once for many frames.
+struct roce_template {
+	bool ready; // for the owner: false until it is made, and when an address has changed
+	uint8_t bytes[ROCE_L2L3L4_LEN + 12];
+	uint32_t ip_sum; // of the words of the IPv4 header
+};
+
+// a->ip_id does not matter.
+void roce_template_init(struct roce_template *t, const struct frame_addr *a, uint32_t dest_qp);
+
+// The same bytes as roce_build of the template's addresses and of ip_id; p->dest_qp is the
+// template's.
+void roce_fill(uint8_t *out, uint32_t stored, const struct roce_template *t, uint16_t ip_id,
+	       const struct roce_pkt *p);
 
 // frame: untagged IPv4 RoCEv2 of len bytes as parse() found it, of which `stored` bytes are there.
 // p->payload points into the frame. A frame that is not stored whole has no iCRC to check, and its

@@ -76,6 +76,7 @@ struct qp {
 	struct nic *far;
 	uint32_t far_index;
 	struct qp_life before;
+	struct roce_template headers; // of its frames to the peer
 	struct requester req; // initiator
 	struct responder resp; // responder
 	bool is_tcp; // then conn is up, req only keeps the list of messages, in bytes
@@ -188,11 +189,44 @@ static inline void ready_pop(const struct nic *nic, struct ready *r)
 // What a queue pair would send now.
 enum qp_send { QP_NOTHING, QP_LATER, QP_CM, QP_ANSWER, QP_REQUEST, QP_TCP };
 
+static inline bool pace_ready(const struct nic *nic, const struct qp *qp)
+{
+	struct shaper_state s = qp->pace;
+
+	if (qp->rate.q24_per_byte == 0 || qp->cc.burst_left != 0)
+		return true;
+	shaper_update(&qp->rate, &s, nic->now_ns);
+	return shaper_ready(&qp->rate, &s);
+}
+
+static inline enum qp_send qp_next_send(const struct nic *nic, const struct qp *qp)
+{
+	struct tcp_seg s;
+
+	if (qp->conn.state == CONN_FREE || !nic->peers[qp->peer].resolved)
+		return QP_NOTHING;
+	if (qp->conn.due != 0 && !qp->is_tcp)
+		return QP_CM;
+	if (qp->conn.state != CONN_UP)
+		return QP_NOTHING;
+	if (qp->is_tcp && !tcp_next(qp->tcp, &s))
+		return QP_NOTHING;
+	if (qp->is_tcp)
+		return s.len == 0 || pace_ready(nic, qp) ? QP_TCP : QP_LATER;
+	if (!qp->conn.initiator && resp_can_send(&qp->resp)) {
+		if (qp->resp.ack_due || qp->resp.nak_due)
+			return QP_ANSWER;
+		return pace_ready(nic, qp) ? QP_ANSWER : QP_LATER;
+	}
+	if (qp->conn.initiator && req_can_send(&qp->req))
+		return pace_ready(nic, qp) ? QP_REQUEST : QP_LATER;
+	return QP_NOTHING;
+}
+
 // ---- nic.c
 // To be called after anything happened to a queue pair: posts, queues it for sending, sets its
 // timer.
 void qp_update(struct nic *nic, struct qp *qp);
-enum qp_send qp_next_send(const struct nic *nic, const struct qp *qp);
 // Index of the peer, made if need be; -1 when the table is full.
 int peer_find(struct nic *nic, uint32_t ip, bool make);
 void peer_resolved(struct nic *nic, struct peer *peer, const uint8_t mac[6]);
@@ -213,6 +247,15 @@ bool nic_receive(struct nic *nic); // true when the driver may have more
 // ---- nic_tx.c
 // Sends what may go; returns when to try again, UINT64_MAX: only when something happens.
 uint64_t nic_send(struct nic *nic);
+// Whether nic_send has nothing to do: the usual case of a receiver.
+static inline bool nic_send_idle(const struct nic *nic)
+{
+	return (nic->n_held | nic->n_ctl | nic->ready_classes | nic->cc.due.n) == 0 &&
+	       (nic->pfc_rx.paused | nic->slow.b.want | nic->slow.paused) == 0 &&
+	       nic->storm.next_ns == UINT64_MAX && nic->cfg.ops->pause == NULL;
+}
+// Sends the request of a queue pair that has the only turn: as nic_send, where it was idle.
+uint64_t nic_send_request(struct nic *nic, struct qp *qp);
 // Queue an answer for which no queue pair is kept. mac: zero in a request.
 void nic_send_arp(struct nic *nic, uint16_t op, uint32_t ip, const uint8_t mac[6]);
 void nic_send_cm(struct nic *nic, const struct frame_addr *to, const struct cm_msg *m);

@@ -9,6 +9,7 @@
 
 #include "dataplane/bits.h"
 #include "dataplane/packet/neighbour.h"
+#include "dataplane/packet/parse_template.h"
 #include "dataplane/packet/wire.h"
 
 // ---- the slow receiver: frames wait in a buffer until the host has taken them, and the NIC pauses
@@ -382,7 +383,8 @@ static void on_frame(struct nic *nic, const struct rte_mbuf *m)
 	struct pkt_info info;
 
 	nic->stats.rx_frames++;
-	if (m->nb_segs != 1 || !headers_stored(m) || !parse(frame, len, &info)) {
+	if (m->nb_segs != 1 || !headers_stored(m) ||
+	    !(parse_template(frame, len, &info) || parse(frame, len, &info))) {
 		nic->stats.malformed++;
 		return;
 	}

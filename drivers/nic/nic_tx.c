@@ -83,12 +83,12 @@ void nic_send_arp(struct nic *nic, uint16_t op, uint32_t ip, const uint8_t mac[6
 	ctl_push(nic, m);
 }
 
-// From this NIC to a peer, with the next IP id.
-static struct frame_addr addr_to(struct nic *nic, uint32_t dst_ip, const uint8_t dst_mac[6],
+// From this NIC to a peer; without IP id.
+static struct frame_addr addr_to(const struct nic *nic, uint32_t dst_ip, const uint8_t dst_mac[6],
 				 uint16_t sport, uint8_t tos)
 {
 	struct frame_addr a = {.src_ip = nic->cfg.ip, .dst_ip = dst_ip, .sport = sport,
-			       .ip_id = nic->ip_id++, .tos = tos};
+			       .tos = tos};
 
 	memcpy(a.src_mac, nic->cfg.facts.mac, sizeof(a.src_mac));
 	memcpy(a.dst_mac, dst_mac, sizeof(a.dst_mac));
@@ -111,6 +111,7 @@ void nic_send_cm(struct nic *nic, const struct frame_addr *to, const struct cm_m
 	struct rte_mbuf *frame = alloc(nic, len);
 	uint8_t mad[CM_MAD_LEN];
 
+	addr.ip_id = nic->ip_id++;
 	if (frame == NULL)
 		return;
 	nic->cm_psn = (nic->cm_psn + 1) & BTH_PSN_MASK;
@@ -409,6 +410,7 @@ static enum stop add_tcp(struct nic *nic, struct qp *qp, struct batch *b)
 	a = addr_to(nic, peer->pub.ip, peer->mac, qp->port,
 		    s.ect ? qp->tos : (uint8_t)(qp->tos & ~ECN_CE));
 	a.dport = qp->peer_port;
+	a.ip_id = nic->ip_id++;
 	tcp_build(rte_pktmbuf_mtod(m, uint8_t *), m->data_len, &a, &s,
 		  payload_at(&nic->payload, s.offset));
 	put(nic, qp->cls, m, b);
@@ -420,45 +422,65 @@ static enum stop add_tcp(struct nic *nic, struct qp *qp, struct batch *b)
 	return STOP_FULL;
 }
 
+static void make_headers(const struct nic *nic, struct qp *qp)
+{
+	const struct peer *peer = &nic->peers[qp->peer];
+	struct frame_addr a = addr_to(nic, peer->pub.ip, peer->mac, qp->udp_sport, qp->tos);
+
+	roce_template_init(&qp->headers, &a, qp->peer_qpn);
+}
+
+// A message of connection management. STOP_FULL: it went into the batch.
+static enum stop add_cm(struct nic *nic, struct qp *qp, struct batch *b)
+{
+	const struct peer *peer = &nic->peers[qp->peer];
+	struct roce_pkt pkt = cm_packet(nic);
+	uint32_t len = roce_frame_len(&pkt);
+	struct rte_mbuf *m = (int64_t)len > b->room ? NULL : alloc(nic, len);
+	uint8_t mad[CM_MAD_LEN];
+	struct frame_addr addr;
+	struct cm_msg msg;
+
+	if (m == NULL)
+		return STOP_ROOM;
+	cm_fill(nic, qp, &msg);
+	cm_build(mad, &msg);
+	pkt.payload = mad;
+	addr = addr_to(nic, peer->pub.ip, peer->mac, roce_udp_sport(CM_QP, CM_QP), qp->tos);
+	addr.ip_id = nic->ip_id++;
+	roce_build(rte_pktmbuf_mtod(m, uint8_t *), m->data_len, &addr, &pkt);
+	put(nic, qp->cls, m, b);
+	nic->cm_psn = (nic->cm_psn + 1) & BTH_PSN_MASK;
+	conn_sent(&qp->conn, nic->now_ns);
+	return STOP_FULL;
+}
+
 // One frame of a queue pair whose turn it is. STOP_FULL: it went into the batch.
 static enum stop add_qp(struct nic *nic, struct qp *qp, enum qp_send what, struct batch *b)
 {
-	const struct peer *peer = &nic->peers[qp->peer];
-	uint16_t sport = what == QP_CM ? roce_udp_sport(CM_QP, CM_QP) : qp->udp_sport;
-	uint8_t mad[CM_MAD_LEN];
-	struct cm_msg msg;
-	struct frame_addr addr;
 	struct roce_pkt pkt;
 	uint64_t offset = 0;
 	struct rte_mbuf *m;
 	uint32_t len;
 
 	if (what == QP_CM)
-		pkt = cm_packet(nic);
-	else if (what == QP_ANSWER)
+		return add_cm(nic, qp, b);
+	if (what == QP_ANSWER)
 		resp_peek(&qp->resp, &pkt, &offset);
 	else
 		req_peek(&qp->req, &pkt, &offset);
 	len = roce_frame_len(&pkt);
 	if ((int64_t)len > b->room)
 		return STOP_ROOM;
-	m = what == QP_CM || pkt.opcode == RC_ACK ? alloc(nic, len) : alloc_data(nic, len);
+	m = pkt.opcode == RC_ACK ? alloc(nic, len) : alloc_data(nic, len);
 	if (m == NULL)
 		return STOP_ROOM;
-	pkt.payload = payload_at(&nic->payload, offset);
-	if (what == QP_CM) {
-		cm_fill(nic, qp, &msg);
-		cm_build(mad, &msg);
-		pkt.payload = mad;
-	}
-	addr = addr_to(nic, peer->pub.ip, peer->mac, sport, qp->tos);
-	roce_build(rte_pktmbuf_mtod(m, uint8_t *), m->data_len, &addr, &pkt);
+	if (m->data_len == len)
+		pkt.payload = payload_at(&nic->payload, offset);
+	if (!qp->headers.ready)
+		make_headers(nic, qp);
+	roce_fill(rte_pktmbuf_mtod(m, uint8_t *), m->data_len, &qp->headers, nic->ip_id++, &pkt);
 	put(nic, qp->cls, m, b);
-	if (what == QP_CM) {
-		nic->cm_psn = (nic->cm_psn + 1) & BTH_PSN_MASK;
-		conn_sent(&qp->conn, nic->now_ns);
-		return STOP_FULL;
-	}
 	if (what == QP_ANSWER)
 		resp_sent(&qp->resp, &pkt);
 	else
@@ -527,6 +549,7 @@ static enum stop add_cnp(struct nic *nic, struct batch *b)
 		return STOP_ROOM;
 	addr = addr_to(nic, peer->pub.ip, peer->mac, qp->cc.cnp_sport,
 		       (uint8_t)(nic->cfg.cc.cnp_dscp << DSCP_SHIFT | ECN_ECT0));
+	addr.ip_id = nic->ip_id++;
 	roce_build(rte_pktmbuf_mtod(m, uint8_t *), len, &addr, &pkt);
 	put(nic, nic->cc.cnp_cls, m, b);
 	ready_pop(nic, r);
@@ -650,14 +673,30 @@ static uint64_t send_frames(struct nic *nic)
 	return nic->now_ns;
 }
 
+uint64_t nic_send_request(struct nic *nic, struct qp *qp)
+{
+	struct batch b;
+	enum stop stop = STOP_ROOM;
+
+	b.n = 0;
+	b.room = nic->cfg.ops->tx_room(nic->cfg.drv);
+	if (b.room > 0)
+		stop = add_qp(nic, qp, QP_REQUEST, &b);
+	qp_update(nic, qp);
+	if (stop == STOP_ROOM)
+		return room_retry(nic);
+	nic->next_class = (qp->cls + 1u) % NIC_CLASSES;
+	hand_over(nic, &b);
+	if (nic->n_held != 0)
+		return room_retry(nic);
+	return nic->ready_classes == 0 ? UINT64_MAX : send_frames(nic);
+}
+
 uint64_t nic_send(struct nic *nic)
 {
 	uint64_t wake;
 
-	// Nothing to send, to pause or to be paused for: the usual case of a receiver.
-	if ((nic->n_held | nic->n_ctl | nic->ready_classes | nic->cc.due.n) == 0 &&
-	    (nic->pfc_rx.paused | nic->slow.b.want | nic->slow.paused) == 0 &&
-	    nic->storm.next_ns == UINT64_MAX && nic->cfg.ops->pause == NULL)
+	if (nic_send_idle(nic))
 		return UINT64_MAX;
 	if (nic->cfg.ops->pause != NULL)
 		poll_pause(nic);

@@ -28,3 +28,12 @@ static inline uint64_t timers_next(const struct timers *t)
 {
 	return t->due_ns[t->heap[0]];
 }
+
+// The time of the one behind the earliest; UINT64_MAX: there is no other.
+static inline uint64_t timers_second(const struct timers *t)
+{
+	uint64_t left = t->n > 1 ? t->due_ns[t->heap[1]] : UINT64_MAX;
+	uint64_t right = t->n > 2 ? t->due_ns[t->heap[2]] : UINT64_MAX;
+
+	return left < right ? left : right;
+}

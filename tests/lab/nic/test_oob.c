@@ -84,6 +84,39 @@ static void what_cannot_be_connected_is_refused(void **state)
 	pair_down(&p);
 }
 
+static void keep_destination(void *arg, unsigned to, const uint8_t *frame)
+{
+	if (to == 1)
+		memcpy(arg, frame, 6);
+}
+
+static void frames_go_to_the_new_address_of_a_peer(void **state)
+{
+	const uint8_t other[6] = {2, 9, 9, 9, 9, 9};
+	uint8_t mac[6], seen[6];
+	struct told told;
+	struct pair p;
+	uint32_t id;
+
+	(void)state;
+	up(&p, &told, 0);
+	p.frame_tap = keep_destination;
+	p.tap_arg = seen;
+	pair_mac(1, mac);
+	id = pair_connect(&p, 0, (struct nic_flow){.op = REQ_WRITE, .cls = 3, .manual = true});
+	assert_int_equal(nic_post(p.nic[0], id, 1024, 1), 0);
+	pair_poke(&p, 0);
+	pair_run(&p, 100000);
+	assert_memory_equal(seen, mac, 6);
+	assert_int_equal(nic_peer_set(p.nic[0], PAIR_IP1, other), 0);
+	assert_int_equal(nic_post(p.nic[0], id, 1024, 2), 0);
+	pair_poke(&p, 0);
+	pair_run(&p, 200000);
+	assert_memory_equal(seen, other, 6);
+	assert_int_equal(told.n_served, 1);
+	pair_down(&p);
+}
+
 static void manual_messages_are_told_with_their_tags_and_times(void **state)
 {
 	struct told told;
@@ -436,6 +469,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(connecting_says_no_word),
 		cmocka_unit_test(what_cannot_be_connected_is_refused),
+		cmocka_unit_test(frames_go_to_the_new_address_of_a_peer),
 		cmocka_unit_test(manual_messages_are_told_with_their_tags_and_times),
 		cmocka_unit_test(histograms_hold_the_parts_of_a_message),
 		cmocka_unit_test(posting_stops_at_the_depth),
