@@ -215,6 +215,23 @@ static uint64_t heap_mb(const struct fabric *f)
 	return kb / 1024 > LEAST_MB ? kb / 1024 : LEAST_MB;
 }
 
+// EAL would put the heap into a file of memory (memfd_create), which Linux maps by small pages.
+// Without such files it takes anonymous memory, for which a program can ask for large pages.
+int memfd_create(const char *name, unsigned flags)
+{
+	(void)name;
+	(void)flags;
+	errno = ENOSYS;
+	return -1;
+}
+
+static int use_large_pages(const struct rte_memseg_list *msl, void *arg)
+{
+	(void)arg;
+	(void)madvise(msl->base_va, msl->len, MADV_HUGEPAGE); // a help, where there are any
+	return 0;
+}
+
 // EAL binds the thread to one processor; where it may run is not the lab's business.
 static int start_eal(uint64_t mb)
 {
@@ -240,6 +257,7 @@ static int start_eal(uint64_t mb)
 	snprintf(core, sizeof(core), "0@%zu", cpu);
 	if (rte_eal_init(sizeof(argv) / sizeof(argv[0]), argv) < 0)
 		return -ENOMEM;
+	(void)rte_memseg_list_walk(use_large_pages, NULL);
 	return sched_setaffinity(0, sizeof(allowed), &allowed) == 0 ? 0 : -errno;
 }
 
