@@ -756,6 +756,48 @@ bool switch_link_up(const struct weir_switch *sw, unsigned port)
 	return !atomic_load_explicit(&sw->want.down[port], memory_order_relaxed);
 }
 
+struct port_memory switch_port_memory(const struct weir_switch *sw, unsigned port)
+{
+	const struct policy_port *pol = &sw->policy_mem->ports[port];
+	unsigned lossless = pol->pfc.lossless;
+
+	return (struct port_memory){.port = sw->port[port], .policy = pol,
+				    .cls = lossless == 0 ? 0 : (unsigned)__builtin_ctz(lossless)};
+}
+
+void port_memory_fetch_rx(const struct port_memory *m)
+{
+	const struct port *p = m->port;
+	const struct policy_port *pol = m->policy;
+
+	rte_prefetch0(&p->ops);
+	rte_prefetch0(&p->c.received);
+	rte_prefetch0(&p->pg[m->cls].c.rx_packets);
+	rte_prefetch0(&pol->rx_guard_on);
+	rte_prefetch0(&pol->pg[m->cls]);
+	rte_prefetch0(&pol->pfc);
+	rte_prefetch0(&pol->routed);
+	rte_prefetch0(&pol->by_tos[m->cls * 32 + 2]);
+}
+
+void port_memory_fetch_tx(const struct port_memory *m)
+{
+	const struct port *p = m->port;
+	const struct policy_port *pol = m->policy;
+	const struct queue *q = &p->queue[m->cls];
+
+	rte_prefetch0(&p->ops);
+	rte_prefetch0(&p->n_held);
+	rte_prefetch0(&p->sched);
+	rte_prefetch0(&p->c.transmitted);
+	rte_prefetch0(&q->fifo);
+	rte_prefetch0(&q->c);
+	rte_prefetch0(&pol->rx_guard_on);
+	rte_prefetch0(&pol->queue[m->cls].wred);
+	rte_prefetch0(&pol->sched);
+	rte_prefetch0(&pol->pfc);
+}
+
 static uint64_t dropped_at(const struct port *p)
 {
 	uint64_t n = 0;

@@ -187,6 +187,17 @@ const struct pfc_rx_state *switch_pfc_rx(const struct weir_switch *sw, unsigned 
 const struct pfc_tx_state *switch_pfc_tx(const struct weir_switch *sw, unsigned port);
 bool switch_queue_paused(const struct weir_switch *sw, unsigned port, unsigned queue);
 
+// What a worker reads and writes for a frame of a lossless class that arrives at a port, or that
+// leaves. For a caller whose switches are more than the caches hold: it asks the processor for this
+// memory, while it does something else. Hints: they may be out of date.
+struct port_memory {
+	const void *port, *policy;
+	unsigned cls;
+};
+struct port_memory switch_port_memory(const struct weir_switch *sw, unsigned port);
+void port_memory_fetch_rx(const struct port_memory *m);
+void port_memory_fetch_tx(const struct port_memory *m);
+
 // The lossless egress pool is as large as the buffer: it shows what lossless queues hold, and
 // refuses nothing. The pools before it have limits.
 enum pool_id {

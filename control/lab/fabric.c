@@ -436,11 +436,8 @@ static uint64_t step_workers(struct weir_switch *sw, uint64_t now_ns)
 
 	for (unsigned pass = 0; pass < PASSES; pass++) {
 		wake = UINT64_MAX;
-		for (unsigned i = 0; i < switch_n_workers(sw); i++) {
-			uint64_t t = worker_step(switch_worker(sw, i), now_ns);
-
-			wake = t < wake ? t : wake;
-		}
+		for (unsigned i = 0; i < switch_n_workers(sw); i++)
+			wake = min_u64(wake, worker_step(switch_worker(sw, i), now_ns));
 	}
 	return wake;
 }
@@ -448,8 +445,8 @@ static uint64_t step_workers(struct weir_switch *sw, uint64_t now_ns)
 static uint64_t switch_actor(void *arg, uint64_t now_ns)
 {
 	struct fabric_switch *s = arg;
-	uint64_t wake = switch_n_workers(s->sw) == 1 ? worker_step(switch_worker(s->sw, 0), now_ns)
-						     : step_workers(s->sw, now_ns);
+	uint64_t wake = s->worker != NULL ? worker_step(s->worker, now_ns)
+					  : step_workers(s->sw, now_ns);
 	uint32_t i = (uint32_t)(s - s->fabric->switches);
 
 	// Looked at while everything is as it was when it happened.
@@ -757,10 +754,13 @@ static int make_switch(struct fabric *f, uint32_t i)
 	err = switch_create(s->policy, ports, f->pool, scenario_seed(f->sc, "switch", i), &s->sw);
 	if (err != 0)
 		return err;
+	s->worker = switch_n_workers(s->sw) == 1 ? switch_worker(s->sw, 0) : NULL;
 	actor_init(&s->actor, &f->clock, switch_actor, s);
 	actor_poke(&s->actor);
-	for (uint32_t p = 0; p < s->policy->n_ports; p++)
+	for (uint32_t p = 0; p < s->policy->n_ports; p++) {
 		wire_end_attach(ports[p].drv, &s->actor);
+		fabric_fetch_port(s, p, ports[p].drv);
+	}
 	return 0;
 }
 
@@ -811,6 +811,7 @@ static int make_host(struct fabric *f, uint32_t i)
 		return -ENOMEM;
 	actor_init(&h->actor, &f->clock, nic_actor, h->nic);
 	wire_end_attach(end, &h->actor);
+	fabric_fetch_nic(h, end);
 	actor_poke(&h->actor);
 	return 0;
 }

@@ -26,7 +26,9 @@ struct fabric_switch {
 	struct config *config;
 	struct policy *policy;
 	struct weir_switch *sw;
+	struct worker *worker; // if it has but one
 	struct actor actor; // all its workers
+	struct port_memory memory[POLICY_MAX_PORTS];
 	struct fabric *fabric;
 	struct policy *next; // while classes are paused for it; NULL: no reload has begun
 	struct config *next_config;
@@ -46,6 +48,7 @@ struct fabric_host {
 	const struct sc_host *sc;
 	struct nic *nic;
 	struct actor actor;
+	struct nic_memory memory;
 	struct fabric *fabric;
 };
 
@@ -123,4 +126,7 @@ enum { FABRIC_SNAP = 128 };
 // Starts EAL if need be and makes the frame pool. 0 or -ENOMEM.
 int fabric_memory(struct fabric *f);
 void fabric_memory_free(struct fabric *f);
+// The end belongs to the port, or to the NIC: events of the end fetch what a step needs.
+void fabric_fetch_port(struct fabric_switch *s, uint32_t port, struct wire_end *end);
+void fabric_fetch_nic(struct fabric_host *h, struct wire_end *end);
 bool fabric_memory_short(const struct fabric *f); // a frame was wanted and there was none

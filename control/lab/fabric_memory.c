@@ -309,3 +309,39 @@ void fabric_memory_free(struct fabric *f)
 		lifo_close(f->pool->pool_data);
 	rte_mempool_free(f->pool);
 }
+
+// ---- ahead of the frames
+
+// A fabric of many switches is larger than the caches. What a frame needs at a port or NIC is
+// fetched when the event is known, before the switches and NICs of the same instant are stepped.
+enum { FEW_SWITCHES = 4 }; // all of which the caches hold
+
+static void fetch_port(const void *of, enum wire_event event)
+{
+	if (event == WIRE_ARRIVAL)
+		port_memory_fetch_rx(of);
+	else
+		port_memory_fetch_tx(of);
+}
+
+void fabric_fetch_port(struct fabric_switch *s, uint32_t port, struct wire_end *end)
+{
+	if (s->fabric->sc->n_switches <= FEW_SWITCHES)
+		return;
+	s->memory[port] = switch_port_memory(s->sw, port);
+	wire_end_fetch(end, fetch_port, &s->memory[port]);
+}
+
+static void fetch_nic(const void *of, enum wire_event event)
+{
+	(void)event;
+	nic_memory_fetch(of);
+}
+
+void fabric_fetch_nic(struct fabric_host *h, struct wire_end *end)
+{
+	if (h->fabric->sc->n_switches <= FEW_SWITCHES)
+		return;
+	h->memory = nic_memory(h->nic);
+	wire_end_fetch(end, fetch_nic, &h->memory);
+}

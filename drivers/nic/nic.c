@@ -347,6 +347,31 @@ uint64_t nic_step(struct nic *nic, uint64_t now_ns)
 	return min_u64(wake, timers_next(&nic->timers));
 }
 
+struct nic_memory nic_memory(const struct nic *nic)
+{
+	return (struct nic_memory){nic, nic->timers.heap, nic->timers.due_ns};
+}
+
+void nic_memory_fetch(const struct nic_memory *m)
+{
+	const struct nic *nic = m->nic;
+
+	__builtin_prefetch(m->heap);
+	__builtin_prefetch(m->due_ns);
+	__builtin_prefetch(&nic->cfg);
+	__builtin_prefetch(&nic->now_ns);
+	__builtin_prefetch(&nic->pfc_rx);
+	__builtin_prefetch(&nic->storm.next_ns);
+	__builtin_prefetch(&nic->ready_classes);
+	__builtin_prefetch(&nic->cc);
+	__builtin_prefetch(&nic->n_held);
+	__builtin_prefetch(&nic->n_ctl);
+	__builtin_prefetch(&nic->slow);
+	__builtin_prefetch(&nic->slow.ring);
+	__builtin_prefetch(&nic->stats);
+	__builtin_prefetch(&nic->peers);
+}
+
 // ---- storms and numbers
 
 void nic_storm_start(struct nic *nic, const struct storm_params *p)

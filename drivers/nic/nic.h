@@ -220,6 +220,15 @@ enum nic_pair { NIC_PAIR_WRONG, NIC_PAIR_LATE, NIC_PAIR_RIGHT };
 enum nic_pair nic_pair_now(const struct nic *nic, uint32_t qpn, uint32_t peer_ip,
 			   uint32_t peer_qpn);
 
+// The memory that nearly each step of a NIC needs. For a caller whose NICs are more than the caches
+// hold: nic_memory_fetch asks the processor for this memory.
+struct nic_memory {
+	const struct nic *nic;
+	const void *heap, *due_ns;
+};
+struct nic_memory nic_memory(const struct nic *nic);
+void nic_memory_fetch(const struct nic_memory *m);
+
 // ---- storms and faults
 // From now on; the storm guard is as if it had never acted. 0, -EINVAL (loopback leaves no rate, or
 // the bytes are not xon <= xoff < buffer), -ENOMEM. The NIC must be stepped afterwards.

@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include <rte_mbuf.h>
+#include <rte_prefetch.h>
 
 #include "dataplane/packet/wire.h"
 #include "dataplane/qos/shaper.h"
@@ -52,6 +53,8 @@ struct wire_end {
 	struct wire *wire;
 	struct wire_end *peer;
 	struct actor *owner;
+	wire_fetch_fn *fetch; // NULL: none
+	const void *fetch_of;
 	uint64_t *watch_word, watch_bit; // NULL: none
 	struct flights rx;
 	struct line out;
@@ -128,9 +131,14 @@ static void on_arrival(void *arg, uint64_t now_ns)
 {
 	struct wire_end *e = arg;
 	struct flights *f = &e->rx;
-	const struct flight *next;
+	const struct flight *next = flight_at(f, f->arrived);
 
 	(void)now_ns;
+	// The owner takes it once all events of this instant have run.
+	rte_prefetch0(next->m);
+	rte_prefetch0((const char *)next->m + sizeof(*next->m) + RTE_PKTMBUF_HEADROOM);
+	if (e->fetch != NULL)
+		e->fetch(e->fetch_of, WIRE_ARRIVAL);
 	if (++f->arrived < f->n) {
 		next = flight_at(f, f->arrived);
 		vtimer_set_turn(&f->arrival, next->arrives_ns, next->turn);
@@ -140,8 +148,12 @@ static void on_arrival(void *arg, uint64_t now_ns)
 
 static void on_free(void *arg, uint64_t now_ns)
 {
+	const struct wire_end *e = arg;
+
 	(void)now_ns;
-	call(arg);
+	if (e->fetch != NULL)
+		e->fetch(e->fetch_of, WIRE_FREE);
+	call(e);
 }
 
 // ---- a wire
@@ -193,6 +205,12 @@ struct wire_end *wire_end(struct wire *w, unsigned side)
 void wire_end_attach(struct wire_end *e, struct actor *owner)
 {
 	e->owner = owner;
+}
+
+void wire_end_fetch(struct wire_end *e, wire_fetch_fn *fetch, const void *of)
+{
+	e->fetch = fetch;
+	e->fetch_of = of;
 }
 
 // ---- faults

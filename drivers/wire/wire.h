@@ -42,6 +42,13 @@ struct wire_end *wire_end(struct wire *w, unsigned side); // side 0 or 1
 // found busy (tx_room, tx). A line that was not found busy wakes no owner.
 void wire_end_attach(struct wire_end *e, struct actor *owner);
 
+// What the owner will read when it is stepped, for a simulation larger than the caches: `fetch` is
+// called with `of` for each event, and asks the processor for that memory. All events of an instant
+// run before the owners are stepped.
+enum wire_event { WIRE_ARRIVAL, WIRE_FREE };
+typedef void wire_fetch_fn(const void *of, enum wire_event event);
+void wire_end_fetch(struct wire_end *e, wire_fetch_fn *fetch, const void *of);
+
 extern const struct port_ops wire_ops; // drv: struct wire_end *
 // As the wire was made: ports do not see faults.
 struct port_facts wire_facts(const struct wire_end *e, const uint8_t mac[6]);
