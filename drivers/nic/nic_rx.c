@@ -8,6 +8,7 @@
 #include <rte_mbuf.h>
 
 #include "dataplane/bits.h"
+#include "dataplane/compiler.h"
 #include "dataplane/packet/neighbour.h"
 #include "dataplane/packet/parse_template.h"
 #include "dataplane/packet/wire.h"
@@ -402,6 +403,52 @@ static void on_frame(struct nic *nic, const struct rte_mbuf *m)
 		nic->stats.ignored++;
 }
 
+// ---- the quick way of most frames
+
+// Untagged IPv4 and UDP to port 4791, for this NIC, stored without its end. All lengths agree.
+static bool is_snapped_roce(const struct nic *nic, const struct rte_mbuf *m)
+{
+	const struct eth_hdr *eth = rte_pktmbuf_mtod(m, const struct eth_hdr *);
+	const struct ipv4_hdr *ip = (const struct ipv4_hdr *)(eth + 1);
+	const struct udp_hdr *udp = (const struct udp_hdr *)(ip + 1);
+	uint32_t l3_len = m->pkt_len - (uint32_t)sizeof(*eth);
+
+	return m->nb_segs == 1 && m->data_len >= ROCE_MAX_HEADERS && m->data_len < m->pkt_len &&
+	       be16_get(&eth->type) == ETYPE_IPV4 && ip->ver_ihl == 0x45 &&
+	       ip->proto == IP_PROTO_UDP && !(be16_get(&ip->frag) & IPV4_FRAG_OFF_MASK) &&
+	       be16_get(&udp->dport) == ROCE_UDP_PORT && be16_get(&ip->total_len) == l3_len &&
+	       be16_get(&udp->len) == l3_len - sizeof(*ip) && be32_get(&ip->dst) == nic->cfg.ip &&
+	       memcmp(eth->dst, nic->cfg.facts.mac, sizeof(eth->dst)) == 0;
+}
+
+// A frame in the middle of a message, in order and without a mark, for which nothing is to be sent:
+// on_frame would count it, and change no timer. False: nothing was done.
+static bool take_middle(struct nic *nic, const struct rte_mbuf *m)
+{
+	const struct eth_hdr *eth = rte_pktmbuf_mtod(m, const struct eth_hdr *);
+	const struct ipv4_hdr *ip = (const struct ipv4_hdr *)(eth + 1);
+	const struct bth_hdr *bth = (const struct bth_hdr *)((const struct udp_hdr *)(ip + 1) + 1);
+	uint8_t kind = roce_op_of(bth->opcode)->kind;
+	uint32_t dest_qp;
+	struct qp *qp;
+
+	if ((bth->opcode != RC_WRITE_MIDDLE && bth->opcode != RC_SEND_MIDDLE) ||
+	    (bth->ack_req & BTH_ACK_REQ) || !is_snapped_roce(nic, m) ||
+	    (bth->flags & (BTH_VERSION_MASK | BTH_PAD_MASK)) != 0 || (ip->tos & ECN_CE) == ECN_CE)
+		return false;
+	dest_qp = be24_get(&bth->dest_qp);
+	qp = qp_at(nic, dest_qp);
+	if (qp == NULL || qp->qpn != dest_qp || qp->conn.initiator || qp->conn.state != CONN_UP ||
+	    qp->is_tcp || nic->peers[qp->peer].pub.ip != be32_get(&ip->src) ||
+	    !resp_take_middle(&qp->resp, kind, be24_get(&bth->psn), m->pkt_len - ROCE_MIN_LEN))
+		return false;
+	nic->stats.rx_frames++;
+	qp->last_rx_ns = nic->now_ns;
+	count_rx(nic, qp, m->pkt_len, false);
+	count_goodput(nic, qp, qp->resp.p.mtu);
+	return true;
+}
+
 // Takes in the frames that the host has taken; all that wait where the receiver is no longer slow.
 static void drain_slow(struct nic *nic)
 {
@@ -430,7 +477,8 @@ bool nic_receive(struct nic *nic)
 		for (uint16_t i = 0; i < n; i++) {
 			if (slow_take(nic, pkts[i]))
 				continue;
-			on_frame(nic, pkts[i]);
+			if (!QUICK_WAYS || !take_middle(nic, pkts[i]))
+				on_frame(nic, pkts[i]);
 			rte_pktmbuf_free(pkts[i]);
 		}
 		if (n < NIC_RX_BURST)
