@@ -5,6 +5,8 @@
 #include <stddef.h>
 #include <stdlib.h>
 
+#include "dataplane/compiler.h"
+
 enum { ONCE_PER_CHUNK = 64 };
 static const uint32_t IDLE = UINT32_MAX;
 
@@ -46,7 +48,7 @@ static unsigned first_slot_of(unsigned level)
 	return level == 0 ? 0 : VCLOCK_NEAR + (level - 1) * VCLOCK_FAR;
 }
 
-static void mark_empty(struct vclock *c, unsigned level, unsigned slot)
+static force_inline void mark_empty(struct vclock *c, unsigned level, unsigned slot)
 {
 	c->slot[slot] = NULL;
 	c->map[slot / 64] &= ~(1ull << slot % 64);
@@ -76,16 +78,9 @@ static void join(struct vclock *c, struct vtimer *t, unsigned level)
 	after->next = t;
 }
 
-static void insert(struct vclock *c, struct vtimer *t)
+static force_inline void insert_at(struct vclock *c, struct vtimer *t, unsigned level,
+				   unsigned slot)
 {
-	uint64_t differs = t->t_ns ^ c->wheel_ns;
-	unsigned level = 0, slot = t->t_ns & (VCLOCK_NEAR - 1);
-
-	if (differs >= VCLOCK_NEAR) {
-		level = 1 + (63 - VCLOCK_NEAR_BITS - (unsigned)__builtin_clzll(differs)) /
-				    VCLOCK_FAR_BITS;
-		slot = first_slot_of(level) + (t->t_ns >> shift_of(level) & (VCLOCK_FAR - 1));
-	}
 	t->slot = slot;
 	if (c->slot[slot] != NULL) {
 		join(c, t, level);
@@ -98,19 +93,39 @@ static void insert(struct vclock *c, struct vtimer *t)
 	c->levels |= 1u << level;
 }
 
-static void unlink_timer(struct vclock *c, struct vtimer *t)
+static force_inline void insert(struct vclock *c, struct vtimer *t)
 {
-	unsigned slot = t->slot;
+	uint64_t differs = t->t_ns ^ c->wheel_ns;
+	unsigned level;
 
+	if (likely(differs < VCLOCK_NEAR)) {
+		insert_at(c, t, 0, t->t_ns & (VCLOCK_NEAR - 1));
+		return;
+	}
+	level = 1 + (63 - VCLOCK_NEAR_BITS - (unsigned)__builtin_clzll(differs)) / VCLOCK_FAR_BITS;
+	insert_at(c, t, level,
+		  first_slot_of(level) + (t->t_ns >> shift_of(level) & (VCLOCK_FAR - 1)));
+}
+
+static force_inline void unlink_from(struct vclock *c, struct vtimer *t, unsigned level,
+				     unsigned slot)
+{
 	t->slot = IDLE;
 	if (t->next == t) {
-		mark_empty(c, slot < VCLOCK_NEAR ? 0 : 1 + (slot - VCLOCK_NEAR) / VCLOCK_FAR, slot);
+		mark_empty(c, level, slot);
 		return;
 	}
 	t->prev->next = t->next;
 	t->next->prev = t->prev;
 	if (c->slot[slot] == t)
 		c->slot[slot] = t->next;
+}
+
+static void unlink_timer(struct vclock *c, struct vtimer *t)
+{
+	unsigned slot = t->slot;
+
+	unlink_from(c, t, slot < VCLOCK_NEAR ? 0 : 1 + (slot - VCLOCK_NEAR) / VCLOCK_FAR, slot);
 }
 
 // Turns the wheel to the beginning of a slot, whose timers move to lower levels.
@@ -166,19 +181,25 @@ void vtimer_cancel(struct vtimer *t)
 		unlink_timer(t->clock, t);
 }
 
-void vtimer_set_turn(struct vtimer *t, uint64_t t_ns, uint64_t turn)
+static force_inline void set(struct vtimer *t, uint64_t t_ns, uint64_t turn)
 {
 	struct vclock *c = t->clock;
 
-	vtimer_cancel(t);
+	if (vtimer_is_set(t))
+		unlink_timer(c, t);
 	t->t_ns = t_ns > c->now_ns ? t_ns : c->now_ns;
 	t->seq = turn;
 	insert(c, t);
 }
 
+void vtimer_set_turn(struct vtimer *t, uint64_t t_ns, uint64_t turn)
+{
+	set(t, t_ns, turn);
+}
+
 void vtimer_set(struct vtimer *t, uint64_t t_ns)
 {
-	vtimer_set_turn(t, t_ns, vclock_turn(t->clock));
+	set(t, t_ns, vclock_turn(t->clock));
 }
 
 static bool more_once(struct vclock *c)
@@ -237,27 +258,17 @@ void actor_init(struct actor *a, struct vclock *c, actor_step_fn *step, void *ar
 	vtimer_init(&a->wake, c, wake, a);
 }
 
-void actor_poke(struct actor *a)
-{
-	if (a->poked)
-		return;
-	a->poked = true;
-	a->next_poked = NULL;
-	*a->clock->last_poked = a;
-	a->clock->last_poked = &a->next_poked;
-}
-
 static void step_actor(struct vclock *c, struct actor *a)
 {
 	uint64_t t_ns = a->step(a->arg, c->now_ns);
 
 	c->n_steps++;
-	if (t_ns <= c->now_ns)
+	if (unlikely(t_ns <= c->now_ns))
 		actor_poke(a);
 	if (t_ns <= c->now_ns || t_ns == UINT64_MAX)
 		vtimer_cancel(&a->wake);
 	else if (!vtimer_is_set(&a->wake) || a->wake.t_ns != t_ns)
-		vtimer_set(&a->wake, t_ns);
+		set(&a->wake, t_ns, vclock_turn(c));
 }
 
 static void step_poked(struct vclock *c)
@@ -278,7 +289,7 @@ static void run_instant(struct vclock *c, unsigned slot)
 	while (c->slot[slot] != NULL) {
 		struct vtimer *t = c->slot[slot];
 
-		unlink_timer(c, t);
+		unlink_from(c, t, 0, slot);
 		c->n_events++;
 		t->fn(t->arg, c->now_ns);
 	}

@@ -13,6 +13,7 @@
 #pragma once
 
 #include <stdbool.h>
+#include <stddef.h>
 #include <stdint.h>
 
 struct vclock;
@@ -92,7 +93,15 @@ static inline uint64_t vclock_turn(struct vclock *c)
 
 void actor_init(struct actor *a, struct vclock *c, actor_step_fn *step, void *arg);
 // Steps the actor at the present instant, once all events of this instant have run.
-void actor_poke(struct actor *a);
+static inline void actor_poke(struct actor *a)
+{
+	if (a->poked)
+		return;
+	a->poked = true;
+	a->next_poked = NULL;
+	*a->clock->last_poked = a;
+	a->clock->last_poked = &a->next_poked;
+}
 
 // Runs everything up to and including t_ns; the clock then stands at t_ns. 0, or -EINVAL for the
 // past. After vclock_stop it completes the present instant, and the clock stands there for good.

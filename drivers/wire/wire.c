@@ -329,6 +329,8 @@ static uint16_t wire_rx(void *drv, struct rte_mbuf **pkts, uint16_t n)
 	struct flights *f = &e->rx;
 	uint16_t got = f->arrived < n ? (uint16_t)f->arrived : n;
 
+	if (got == 0)
+		return 0;
 	for (uint16_t i = 0; i < got; i++)
 		pkts[i] = flight_at(f, i)->m;
 	f->head = (f->head + got) & f->mask;
