@@ -438,14 +438,14 @@ static double switch_value(const struct metric_world *w, const struct expr_leaf 
 				 .port = port < 0 ? 0 : (unsigned)port,
 				 .cls = o->cls < 0 ? 0 : (unsigned)o->cls};
 	unsigned last = port < 0 ? switch_policy(sw)->n_ports : at.port + 1;
+	unsigned first_cls = at.cls, last_cls = o->cls < 0 ? (unsigned)N_CLASSES : first_cls + 1;
 	double sum = 0;
 
 	if (m->object != NULL)
 		return m->object(&at);
 	for (; at.port < last; at.port++)
-		for (at.cls = 0; at.cls < N_CLASSES; at.cls++)
-			if (o->cls < 0 || at.cls == (unsigned)o->cls)
-				sum += part_value(&at, m);
+		for (at.cls = first_cls; at.cls < last_cls; at.cls++)
+			sum += part_value(&at, m);
 	return sum;
 }
 
@@ -465,7 +465,6 @@ static double frames_on_wires(const struct metric_world *w)
 static double source_value(const struct metric_world *w, const struct expr_leaf *leaf,
 			   const struct expr_source *m, const struct expr_object *o)
 {
-	struct expr_object each = {.kind = OBJ_SWITCH, .cls = -1};
 	double sum = 0;
 
 	switch ((enum expr_object_kind)o->kind) {
@@ -482,8 +481,10 @@ static double source_value(const struct metric_world *w, const struct expr_leaf 
 	case OBJ_ALL_SWITCHES:
 		if (m->fabric != NULL)
 			return m->fabric(w);
-		for (; each.node < w->fabric->sc->n_switches; each.node++)
-			sum += switch_value(w, leaf, m, &each);
+		for (uint32_t i = 0; i < w->fabric->sc->n_switches; i++)
+			sum += switch_value(w, leaf, m,
+					    &(struct expr_object){.kind = OBJ_SWITCH, .node = i,
+								  .cls = -1});
 		return sum;
 	default:
 		return switch_value(w, leaf, m, o);
