@@ -149,15 +149,3 @@ def markdown(result):
     if result["skipped"]:
         out += ["", *[f"* Not measured: {line}." for line in result["skipped"]]]
     return "\n".join(out)
-
-
-def into_file(path, result, marks=MARKS):
-    """Puts the tables between the marks of a Markdown file. False: there are none."""
-    with open(path) as f:
-        before, begin, rest = f.read().partition(marks[0])
-    _, end, after = rest.partition(marks[1])
-    if not begin or not end:
-        return False
-    with open(path, "w") as f:
-        f.write(f"{before}{begin}\n{markdown(result)}\n{end}{after}")
-    return True

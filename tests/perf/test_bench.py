@@ -69,6 +69,51 @@ def a_name_that_no_row_has_is_a_mistake():
     want("--list" in done.stderr, done.stderr)
 
 
+# ---- files of reports
+
+MARKS = ["<!-- figures: scripts/bench --markdown -->", "<!-- end of figures -->"]
+QUICKEST = ["--only", "^start/3 ports$"]
+
+
+def a_file_that_cannot_be_written_is_refused_before_anything_is_measured():
+    with tempfile.TemporaryDirectory() as folder:
+        page = f"{folder}/page.md"
+        with open(page, "w") as f:
+            f.write(f"A page.\n{MARKS[1]}\n{MARKS[0]}\n")
+        for option, path, why in (
+                ("--json", f"{folder}/no/x.json", f"{folder}/no does not exist; `mkdir -p "),
+                ("--json", folder, f"{folder} is a directory; name a file in it"),
+                ("--json", "/proc/new", "/proc/new cannot be written: "),
+                ("--markdown", f"{folder}/no/x.md", f"{folder}/no does not exist; `mkdir -p "),
+                ("--markdown", folder, f"{folder} is a directory; name a file in it"),
+                ("--markdown", page, f"{page} has no part between the lines {MARKS[0]} and ")):
+            done = run(BENCH, *QUICKEST, option, path, check=False, timeout=100)
+            want(done.returncode == 2 and why in done.stderr, f"{option} {path}: {done.stderr}")
+            want("[1/1]" not in done.stderr, f"{option} {path}: it measured first")
+        want(os.listdir(folder) == ["page.md"], f"{os.listdir(folder)}")
+
+
+def tables_go_into_a_new_page_and_again_into_the_same_page():
+    with tempfile.TemporaryDirectory() as folder:
+        page = f"{folder}/new.md"
+        for text in ("", "Above.\n\n"):
+            bench(*QUICKEST, "--markdown", page)
+            with open(page) as f:
+                found = f.read()
+            for part in (*MARKS, "### Start and memory"):
+                want(found.count(part) == 1, f"{part} in {found}")
+            want(found.startswith(text + MARKS[0]) and found.endswith(MARKS[1] + "\n"), found)
+            with open(page, "w") as f:
+                f.write("Above.\n\n" + found)
+
+
+def a_report_that_cannot_be_written_at_the_end_is_printed():
+    done = run(BENCH, "--build", sys.argv[1], *QUICKEST, "--json", "/dev/full", check=False,
+               timeout=100)
+    want(done.returncode == 1 and "No space left on device" in done.stderr, done.stderr)
+    want(re.search(r"start/3 ports +\d", done.stdout), done.stdout)
+
+
 # ---- --against-build
 
 FAKE_NINJA = """\
@@ -167,6 +212,9 @@ sys.exit(live.run_tests([
     two_workers_lose_nothing_though_all_traffic_crosses,
     a_daemon_of_three_ports_starts_and_its_memory_is_read,
     a_name_that_no_row_has_is_a_mistake,
+    a_file_that_cannot_be_written_is_refused_before_anything_is_measured,
+    tables_go_into_a_new_page_and_again_into_the_same_page,
+    a_report_that_cannot_be_written_at_the_end_is_printed,
     two_builds_run_in_turns_and_stay_as_they_are,
     each_layout_has_the_same_functions_in_another_order,
     rows_that_an_older_build_does_not_know_are_skipped_by_name,
