@@ -2,6 +2,7 @@
 """Rows and targets to a table for the terminal, and to Markdown for docs/performance.md."""
 import operator
 import re
+import textwrap
 
 MARKS = ("<!-- figures: scripts/bench --markdown -->", "<!-- end of figures -->")
 AGAINST_MARKS = ("<!-- figures: scripts/bench --against-build -->", MARKS[1])
@@ -54,6 +55,13 @@ AGAINST_COLUMNS = [
     ("this/other", "ratio", "{:.4f}"), ("from", "low", "{:.4f}"), ("to", "high", "{:.4f}"),
     ("turns", "turns", "{}"), ("verdict", "verdict", "{}"),
 ]
+EARLIER_COLUMNS = [
+    ("row", "key", "{}"), ("by", "by", "{}"), ("now", "this", "{:.4g}"),
+    ("earlier", "other", "{:.4g}"), ("change", "change", "{:+.1%}"), ("verdict", "verdict", "{}"),
+]
+LAB_COLUMNS = [
+    ("row", "key", "{}"), ("M hops/s", "mhops", "{:.2f}"), ("least", "least", "{:.2f}"),
+]
 STAGE_COLUMNS = [("stage", "stage", "{}"), ("cycles", "cycles", "{:.1f}")]
 SECTIONS = [
     ("against", "this build against the other, cycles per packet", AGAINST_COLUMNS),
@@ -61,7 +69,9 @@ SECTIONS = [
     ("flows", "a flow table, cycles per packet of 74 B", FLOWS_COLUMNS),
     ("xdp", "AF_XDP on veth, busy cycles per packet, medians", XDP_COLUMNS),
     ("start", "start and memory", START_COLUMNS),
+    ("lab", "the lab, packet-hops a second of processor time", LAB_COLUMNS),
     ("stage", "stages alone, cycles per packet at 74 B", STAGE_COLUMNS),
+    ("earlier", "this run against the earlier one", EARLIER_COLUMNS),
 ]
 
 
@@ -123,29 +133,34 @@ def target_lines(rows):
     return heads, lines
 
 
-def sections(rows):
+def sections(result):
+    rows = result["rows"] + result.get("compared", [])
     for kind, title, columns in SECTIONS:
         chosen = [row for row in rows if row["kind"] == kind]
         if chosen:
             yield title, cells_of(chosen, columns)
-    heads, lines = target_lines(rows)
+    heads, lines = target_lines(result["rows"])
     if lines:
         yield "targets", (heads, lines)
 
 
 def text(result):
     out = [result["machine"]["summary"]]
-    for title, (heads, lines) in sections(result["rows"]):
+    for title, (heads, lines) in sections(result):
         out += ["", title, *plain(heads, lines)]
     if result["skipped"]:
         out += ["", *[f"not measured: {line}" for line in result["skipped"]]]
+    for note in result.get("notes", []):
+        out += ["", textwrap.fill(note, 78, break_on_hyphens=False)]
     return "\n".join(out)
 
 
 def markdown(result):
     out = [f"Machine: {result['machine']['summary']}."]
-    for title, (heads, lines) in sections(result["rows"]):
+    for title, (heads, lines) in sections(result):
         out += ["", f"### {title[0].upper()}{title[1:]}", "", *markdown_table(heads, lines)]
     if result["skipped"]:
         out += ["", *[f"* Not measured: {line}." for line in result["skipped"]]]
+    if result.get("notes"):
+        out += ["", *[f"* {note[0].upper()}{note[1:]}." for note in result["notes"]]]
     return "\n".join(out)
