@@ -20,6 +20,7 @@ COMPARED = [
     ("start", "first_frame_s", LOWER, True),
     ("start", "memory_mib", LOWER, False),
     ("lab", "mhops", HIGHER, True),
+    ("rfc2544", "throughput", HIGHER, True),
 ]
 
 

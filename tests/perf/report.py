@@ -6,6 +6,7 @@ import textwrap
 
 MARKS = ("<!-- figures: scripts/bench --markdown -->", "<!-- end of figures -->")
 AGAINST_MARKS = ("<!-- figures: scripts/bench --against-build -->", MARKS[1])
+RFC2544_MARKS = ("<!-- figures: scripts/bench --rfc2544 -->", MARKS[1])
 
 # Row, figure, limit, how. All are ratios or cycles of one run.
 TARGETS = [
@@ -55,6 +56,27 @@ AGAINST_COLUMNS = [
     ("this/other", "ratio", "{:.4f}"), ("from", "low", "{:.4f}"), ("to", "high", "{:.4f}"),
     ("turns", "turns", "{}"), ("verdict", "verdict", "{}"),
 ]
+RFC2544_COLUMNS = [
+    ("throughput", "name", "{}"), ("Mpps", "mpps", "{:.3f}"), ("from", "mpps_low", "{:.3f}"),
+    ("to", "mpps_high", "{:.3f}"), ("Gb/s", "gbps", "{:.1f}"), ("to io", "ratio_io", "{:.2f}"),
+    ("to OVS", "ratio_ovs", "{:.2f}"), ("flood", "flood_mpps", "{:.3f}"),
+    ("limit", "limit_is", "{}"),
+]
+RFC2544_LATENCY = [("latency, us", "name", "{}")] + [
+    (f"{load}% {what}", f"{what}_{load}_us", "{:.1f}") for load in (10, 50, 90)
+    for what in ("p50", "p99")]
+RFC2544_CURVE = [("loss, %", "name", "{}")] + [
+    (f"{load}%", f"loss_{load}", "{:.2g}") for load in (120, 110, 100, 90, 80, 70, 60, 50)]
+RFC2544_BURST = [
+    ("back-to-back", "name", "{}"), ("frames", "burst", "{:.0f}"), ("from", "burst_low", "{:.0f}"),
+    ("to", "burst_high", "{:.0f}"),
+]
+RFC2544_LOST = [
+    ("lost frames", "name", "{}"), ("trials", "n_trials", "{}"), ("lossy", "lossy", "{}"),
+    ("lost", "lost", "{}"), ("beside gaps", "lost_beside_gaps", "{}"),
+    ("waited", "device_waited_us", "{:.0f}"), ("longest", "longest_gap_us", "{:.0f}"),
+    ("own gaps", "generator_gaps", "{}"), ("PFC", "pauses", "{}"),
+]
 EARLIER_COLUMNS = [
     ("row", "key", "{}"), ("by", "by", "{}"), ("now", "this", "{:.4g}"),
     ("earlier", "other", "{:.4g}"), ("change", "change", "{:+.1%}"), ("verdict", "verdict", "{}"),
@@ -69,6 +91,11 @@ SECTIONS = [
     ("flows", "a flow table, cycles per packet of 74 B", FLOWS_COLUMNS),
     ("xdp", "AF_XDP on veth, busy cycles per packet, medians", XDP_COLUMNS),
     ("start", "start and memory", START_COLUMNS),
+    ("rfc2544", "RFC 2544 through two net_memif ports", RFC2544_COLUMNS),
+    ("rfc2544", "latency at shares of the throughput", RFC2544_LATENCY),
+    ("rfc2544", "loss at shares of the flood's rate", RFC2544_CURVE),
+    ("rfc2544", "longest burst without loss", RFC2544_BURST),
+    ("rfc2544", "lost frames, and gaps of the cores in us", RFC2544_LOST),
     ("lab", "the lab, packet-hops a second of processor time", LAB_COLUMNS),
     ("stage", "stages alone, cycles per packet at 74 B", STAGE_COLUMNS),
     ("earlier", "this run against the earlier one", EARLIER_COLUMNS),

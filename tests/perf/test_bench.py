@@ -4,10 +4,12 @@
 
 usage: test_bench.py BUILD_DIR
 """
+import contextlib
 import json
 import os
 import re
 import shutil
+import signal
 import sys
 import tempfile
 
@@ -67,6 +69,64 @@ def a_daemon_of_three_ports_starts_and_its_memory_is_read():
 def a_name_that_no_row_has_is_a_mistake():
     done, _ = bench("--only", "no such row", status=2)
     want("--list" in done.stderr, done.stderr)
+
+
+# ---- --rfc2544
+
+FRAMES = 4800 # whole rounds of the flows and of the IMIX
+
+
+@contextlib.contextmanager
+def connected(more=""):
+    """weir with two net_memif ports, and a generator at both."""
+    cpus = [int(cpu) for cpu in CPUS.split(",")]
+    with tempfile.TemporaryDirectory() as folder:
+        device = rfc2544.Weir(folder, sys.argv[1], cpus, more)
+        with device.running(), rfc2544.Generator(device, cpus[-1]) as generator:
+            yield device, generator
+
+
+def what_was_sent_has_come_back_frame_by_frame():
+    with connected() as (_, generator):
+        for size in ("64", "1518", "imix"):
+            found = generator.trial(size, "wait", FRAMES, 50)
+            want([found[k] for k in ("offered", "received", "lost", "refused", "duplicates",
+                                     "reordered")] == [FRAMES, FRAMES, 0, 0, 0, 0], f"{found}")
+            times = found["latency_ns"]
+            want(0 < times["min"] <= times["p50"] <= times["p99"] <= times["max"], f"{times}")
+
+
+def a_device_that_drops_one_flow_of_sixteen_is_seen():
+    hairpin = 'fdb:\n  - {mac: "02:00:02:00:00:05", port: p0}\n'
+    with connected(hairpin) as (_, generator):
+        found = generator.trial("64", "wait", FRAMES, 50)
+    want([found[k] for k in ("offered", "received", "lost", "longest_loss", "refused")] ==
+         [FRAMES, FRAMES - FRAMES // 16, FRAMES // 16, 1, 0], f"{found}")
+
+
+def a_frame_that_the_ring_refuses_is_lost_and_a_late_one_belongs_to_no_trial():
+    with connected() as (device, generator):
+        device.program.p.send_signal(signal.SIGSTOP)
+        found = generator.trial("64", "flood", FRAMES, 50)
+        device.program.p.send_signal(signal.SIGCONT)
+        want([found[k] for k in ("offered", "received", "lost", "longest_loss")] ==
+             [FRAMES, 0, FRAMES, FRAMES] and 0 < found["refused"] < FRAMES, f"{found}")
+        later = generator.trial("64", "wait", FRAMES, 50)
+        want([later[k] for k in ("received", "lost", "duplicates")] == [FRAMES, 0, 0], f"{later}")
+
+
+def a_row_of_rfc2544_has_throughput_latency_loss_and_bursts():
+    done, found = bench("--rfc2544", "--only", "^rfc2544/64/", "--seconds", "0.005",
+                        "--trials", "1", "--loss", "99")
+    rows = {row["device"]: row for row in found["rows"]}
+    want("weir" in rows and "io" in rows, f"{list(rows)}")
+    for row in rows.values():
+        want(row["fps"] > 0 and len(row["runs"]) == 1, f"{row}")
+        want(row["n_trials"] > 10 and row["lost"] >= row["lost_beside_gaps"], f"{row}")
+        want(all(row[f"p50_{load}_us"] > 0 for load in (10, 50, 90)), f"{row}")
+        want(row["runs"][0]["curve"] and row["burst"] >= 0, f"{row}")
+    want(rows["weir"]["ratio_io"] == rows["weir"]["fps"] / rows["io"]["fps"], f"{rows['weir']}")
+    want("64/weir" in done.stdout, done.stdout)
 
 
 # ---- files of reports
@@ -205,13 +265,18 @@ def a_wrong_directory_to_compare_with_is_a_mistake():
 
 
 live.need_root()
-from world import run # noqa: E402: the path is set by live
+import rfc2544 # noqa: E402: the path is set by live
+from world import run # noqa: E402
 
 sys.exit(live.run_tests([
     one_worker_is_measured_with_shallow_and_with_standing_queues,
     two_workers_lose_nothing_though_all_traffic_crosses,
     a_daemon_of_three_ports_starts_and_its_memory_is_read,
     a_name_that_no_row_has_is_a_mistake,
+    what_was_sent_has_come_back_frame_by_frame,
+    a_device_that_drops_one_flow_of_sixteen_is_seen,
+    a_frame_that_the_ring_refuses_is_lost_and_a_late_one_belongs_to_no_trial,
+    a_row_of_rfc2544_has_throughput_latency_loss_and_bursts,
     a_file_that_cannot_be_written_is_refused_before_anything_is_measured,
     tables_go_into_a_new_page_and_again_into_the_same_page,
     a_report_that_cannot_be_written_at_the_end_is_printed,
