@@ -107,7 +107,7 @@ def a_device_that_drops_one_flow_of_sixteen_is_seen():
 def a_frame_that_the_ring_refuses_is_lost_and_a_late_one_belongs_to_no_trial():
     with connected() as (device, generator):
         device.program.p.send_signal(signal.SIGSTOP)
-        found = generator.trial("64", "flood", FRAMES, 50)
+        found = generator.trial("64", "flood", FRAMES, 2)
         device.program.p.send_signal(signal.SIGCONT)
         want([found[k] for k in ("offered", "received", "lost", "longest_loss")] ==
              [FRAMES, 0, FRAMES, FRAMES] and 0 < found["refused"] < FRAMES, f"{found}")

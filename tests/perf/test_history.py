@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Comparison with an earlier run, and the history page, on made-up figures. Nothing is measured.
 
-usage: test_history.py
+usage: test_history.py [CASE...]
 """
 import copy
 import json
@@ -182,4 +182,4 @@ class Page(unittest.TestCase):
 
 
 if __name__ == "__main__":
-    unittest.main()
+    unittest.main(argv=sys.argv[:1] + [f"-k{name}" for name in sys.argv[1:]], verbosity=2)

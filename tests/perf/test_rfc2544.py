@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """The searches of scripts/bench --rfc2544, on devices that are formulas. No program is run.
 
-usage: test_rfc2544.py
+usage: test_rfc2544.py [CASE...]
 """
 import os
 import sys
@@ -126,4 +126,4 @@ class Rows(unittest.TestCase):
 
 
 if __name__ == "__main__":
-    unittest.main()
+    unittest.main(argv=sys.argv[:1] + [f"-k{name}" for name in sys.argv[1:]], verbosity=2)
