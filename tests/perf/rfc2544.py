@@ -32,29 +32,7 @@ OFFERED_SHARE = 0.98 # of the load that was asked for, else the generator is the
 ABOVE_FLOOD = 1.5 # a device that is flooded forwards less than one that is not
 FIRST_BURST = 64
 
-POLICY = """\
-switch:
-  name: {name}
-  workers: [{cpu}]
-  poll: busy
-  buffer: {{size: 12MB, cell: 256B}}
-  stall: {{pause_after: off}}
-ports:
-  - {{name: p0, device: "vdev:{a}", speed: 400G, profile: bench}}
-  - {{name: p1, device: "vdev:{b}", speed: 400G, profile: bench}}
-profiles:
-  bench:
-    trust: dscp
-    dscp_to_class: {{default: 0, 24-31: 3, 48-55: 6}}
-    classes:
-      0: {{schedule: {{dwrr: 40}}}}
-      3:
-        lossless: true
-        schedule: {{dwrr: 60}}
-        ingress: {{min: 18KB, alpha: 8, xon_offset: 18KB, headroom: auto}}
-        wred: {{ecn: on, kmin: 150KB, kmax: 1500KB, pmax: 100%}}
-      6: {{schedule: strict}}
-"""
+POLICY = os.path.join(ROOT, "conf", "pktgen", "memif.yaml")
 
 
 # ---- devices under test
@@ -122,10 +100,15 @@ class Weir(Device):
 
     @contextlib.contextmanager
     def running(self):
+        with open(POLICY) as f:
+            text = f.read()
+        for old, new in (("name: pktgen", f"name: {self.switch}"),
+                         ("workers: [0]", f"workers: [{self.cpus[0]}]"),
+                         ("socket=weir-pktgen-", f"socket={self.switch}-")):
+            text = text.replace(old, new)
         path = f"{self.folder}/policy.yaml"
         with open(path, "w") as f:
-            f.write(POLICY.format(name=self.switch, cpu=self.cpus[0], a=self.ports[0],
-                                  b=self.ports[1]) + self.more)
+            f.write(text + self.more)
         weir = os.path.join(self.build, "control", "daemon", "weir")
         with Program(f"{self.folder}/weir.log", [weir, "-c", path]) as self.program:
             self.program.wait_for(lambda: "ready" in self.program.said().splitlines(),

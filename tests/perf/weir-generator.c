@@ -57,7 +57,7 @@ enum {
 	WARM_MS = 100, // limit of the wait for the first frames
 	START_S = 20, // limit of the wait for a device that forwards
 	OTHER_EVERY = 64, // loops between two looks at the sending port
-	SEQ_BITS = 28,
+	SEQ_BITS = 30,
 };
 static const uint64_t max_frames = UINT64_C(1) << SEQ_BITS;
 
