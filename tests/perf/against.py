@@ -2,9 +2,9 @@
 """Two build directories in turns, row by row. verdict.py judges the figures."""
 import json
 import os
-import sys
 import time
 
+import tools
 from layouts import TARGET, Layouts
 from tools import Failed, run
 from verdict import UNDECIDED, judge, schedule
@@ -62,8 +62,8 @@ def pair(row, sides, layout, swapped):
 
 def say(row, turns, result):
     ends = f"{result['low']:.4f} to {result['high']:.4f}" if result["low"] else "few pairs"
-    print(f"bench: {row['key']}: {turns} turns, {result['ratio']:.4f} ({ends}), "
-          f"{result['verdict']}", file=sys.stderr, flush=True)
+    tools.say(f"bench: {row['key']}: {turns} turns, {result['ratio']:.4f} ({ends}), "
+              f"{result['verdict']}")
 
 
 def compare(row, sides, n_layouts, max_turns):

@@ -11,11 +11,10 @@ import json
 import os
 import statistics
 import subprocess
-import sys
 import time
 
 import peers
-from tools import ROOT, Failed, Program, run
+from tools import ROOT, Failed, Program, run, say
 from world import switch_name
 
 SIZES = ["64", "128", "256", "512", "1024", "1280", "1518", "imix"] # bytes with FCS
@@ -401,8 +400,8 @@ class Rfc2544:
             for i in range(ctx.trials):
                 began = time.monotonic()
                 runs.append(once(counted, ctx.loss))
-                print(f"bench:   trial {i + 1}/{ctx.trials}: {runs[-1]['fps'] / 1e6:.2f} Mpps "
-                      f"({time.monotonic() - began:.0f} s)", file=sys.stderr, flush=True)
+                say(f"bench:   trial {i + 1}/{ctx.trials}: {runs[-1]['fps'] / 1e6:.2f} Mpps "
+                    f"({time.monotonic() - began:.0f} s)")
             gap_ns = device.longest_gap_ns()
         return [row_of(self.size, self.device.name, runs, counted, gap_ns)]
 

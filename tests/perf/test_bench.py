@@ -10,6 +10,7 @@ import os
 import re
 import shutil
 import signal
+import subprocess
 import sys
 import tempfile
 
@@ -174,6 +175,35 @@ def a_report_that_cannot_be_written_at_the_end_is_printed():
     want(re.search(r"start/3 ports +\d", done.stdout), done.stdout)
 
 
+def started(*args, **streams):
+    return subprocess.Popen([BENCH, "--build", sys.argv[1], *args], stdin=subprocess.DEVNULL,
+                            text=True, **streams)
+
+
+def a_terminal_that_is_gone_loses_no_report():
+    with tempfile.NamedTemporaryFile() as f:
+        end, gone = os.pipe()
+        os.close(end)
+        with started(*QUICKEST, "--json", f.name, stdout=gone, stderr=gone) as program:
+            os.close(gone)
+            program.wait(100)
+        want([row["key"] for row in json.load(f)["rows"]] == ["start/3 ports"], "no report")
+
+
+def a_signal_keeps_the_rows_that_were_measured():
+    with tempfile.NamedTemporaryFile() as f:
+        with started("--only", "^start/", "--json", f.name, stdout=subprocess.PIPE,
+                     stderr=subprocess.PIPE) as program:
+            while "[2/2]" not in program.stderr.readline():
+                want(program.poll() is None, "it ended before the second row")
+            program.terminate()
+            said, _ = program.communicate(timeout=100)
+        found = json.load(f)
+        want([row["key"] for row in found["rows"]] == ["start/3 ports"], f"{found}")
+        want("start/32 ports and the rows after it: stopped by a signal" in said, said)
+        want(program.returncode != 0, "exit 0")
+
+
 # ---- --against-build
 
 FAKE_NINJA = """\
@@ -280,6 +310,8 @@ sys.exit(live.run_tests([
     a_file_that_cannot_be_written_is_refused_before_anything_is_measured,
     tables_go_into_a_new_page_and_again_into_the_same_page,
     a_report_that_cannot_be_written_at_the_end_is_printed,
+    a_terminal_that_is_gone_loses_no_report,
+    a_signal_keeps_the_rows_that_were_measured,
     two_builds_run_in_turns_and_stay_as_they_are,
     each_layout_has_the_same_functions_in_another_order,
     rows_that_an_older_build_does_not_know_are_skipped_by_name,

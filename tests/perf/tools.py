@@ -16,6 +16,14 @@ from world import Failed, run # noqa: E402: the path is set above
 HUGE_MB = 2
 
 
+def say(text):
+    """A line of progress. A terminal that is gone ends no measurement."""
+    try:
+        print(text, file=sys.stderr, flush=True)
+    except OSError:
+        pass
+
+
 def meminfo(key):
     with open("/proc/meminfo") as f:
         return next((int(line.split()[1]) for line in f if line.startswith(f"{key}:")), 0)
