@@ -116,6 +116,13 @@ def a_frame_that_the_ring_refuses_is_lost_and_a_late_one_belongs_to_no_trial():
         want([later[k] for k in ("received", "lost", "duplicates")] == [FRAMES, 0, 0], f"{later}")
 
 
+def the_policies_for_packet_generators_are_valid():
+    for name in ("memif", "vhost"):
+        done = run(os.path.join(sys.argv[1], "control", "ctl", "weirctl"), "check",
+                   os.path.join(ROOT, "conf", "pktgen", f"{name}.yaml"))
+        want("ok (2 ports, 2 lossless groups" in done.stdout, done.stdout)
+
+
 def a_row_of_rfc2544_has_throughput_latency_loss_and_bursts():
     done, found = bench("--rfc2544", "--only", "^rfc2544/64/", "--seconds", "0.005",
                         "--trials", "1", "--loss", "99")
@@ -176,8 +183,10 @@ def a_report_that_cannot_be_written_at_the_end_is_printed():
 
 
 def started(*args, **streams):
+    """In a containment of its own, which ends with it also when a signal comes."""
+    env = {k: v for k, v in os.environ.items() if k != "WEIR_CONTAINED"}
     return subprocess.Popen([BENCH, "--build", sys.argv[1], *args], stdin=subprocess.DEVNULL,
-                            text=True, **streams)
+                            text=True, env=env, **streams)
 
 
 def a_terminal_that_is_gone_loses_no_report():
@@ -306,6 +315,7 @@ sys.exit(live.run_tests([
     what_was_sent_has_come_back_frame_by_frame,
     a_device_that_drops_one_flow_of_sixteen_is_seen,
     a_frame_that_the_ring_refuses_is_lost_and_a_late_one_belongs_to_no_trial,
+    the_policies_for_packet_generators_are_valid,
     a_row_of_rfc2544_has_throughput_latency_loss_and_bursts,
     a_file_that_cannot_be_written_is_refused_before_anything_is_measured,
     tables_go_into_a_new_page_and_again_into_the_same_page,
