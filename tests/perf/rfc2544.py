@@ -410,13 +410,15 @@ JOBS = [Rfc2544(size, device) for size in SIZES for device in DEVICES]
 
 
 def complete(rows):
-    """Puts the peers' figures beside those of weir. Only weir's rows have `throughput`, by which an
-    earlier run is compared."""
+    """Puts the peers' figures beside those of weir. Only weir's rows have `trend`, by which an
+    earlier run is compared: the flood's rate. The throughput without loss hangs on single gaps."""
     by_key = {row["key"]: row for row in rows}
     for row in rows:
-        if row["kind"] == "rfc2544" and row["device"] == Weir.name:
-            row["throughput"] = row["fps"]
-            for peer in ("io", "ovs"):
-                if other := by_key.get(f"rfc2544/{row['size']}/{peer}"):
-                    row[peer] = other["fps"]
-                    row[f"ratio_{peer}"] = row["fps"] / other["fps"] if other["fps"] else None
+        if row["kind"] != "rfc2544" or row["device"] != Weir.name:
+            continue
+        row["trend"] = row["flood_mpps"]
+        for peer in ("io", "ovs"):
+            if other := by_key.get(f"rfc2544/{row['size']}/{peer}"):
+                row[peer] = other["flood_mpps"]
+                row[f"flood_ratio_{peer}"] = row["flood_mpps"] / other["flood_mpps"]
+                row[f"ratio_{peer}"] = row["fps"] / other["fps"] if other["fps"] else None

@@ -26,7 +26,8 @@ MACHINE = {"host": "a", "model": "Xeon", "cpus": 2, "bogomips": "5200.00", "date
 RUN = {"machine": MACHINE, "skipped": [], "targets": [], "rows": [
     {"kind": "packet", "key": "1w/74B/16f/shallow", "workers": 1, "cycles": 120, "macswap": 40,
      "ovs": 110},
-    {"kind": "packet", "key": "1w/74B/16f/standing", "workers": 1, "cycles": 200},
+    {"kind": "packet", "key": "1w/74B/16f/standing", "workers": 1, "queue": "standing",
+     "cycles": 200},
     {"kind": "flows", "key": "flows/64K", "off": 200, "on": 250, "table": 50},
     {"kind": "xdp", "key": "xdp/veth", "cycles": 2000, "io": 2500},
     {"kind": "start", "key": "start/32 ports", "first_frame_s": 1.9, "memory_mib": 850},
@@ -72,6 +73,12 @@ class Against(unittest.TestCase):
         self.assertEqual(verdicts(changed(lab_equilibrium={"mhops": 3.6}))[0][
             ("lab/equilibrium", "mhops")], "better")
         self.assertEqual(verdicts(changed(flows_64K={"on": 280}))[0][("flows/64K", "on")], "WORSE")
+
+    def test_a_standing_queue_has_three_times_the_tolerance(self):
+        key = "1w/74B/16f/standing", "cycles"
+        for cycles, expected in ((258, "same"), (262, "WORSE")):
+            now = changed(**{"1w_74B_16f_standing": {"cycles": cycles}})
+            self.assertEqual(verdicts(now)[0][key], expected)
 
     def test_of_another_machine_only_ratios_and_memory_are_compared(self):
         for other in ({"host": "b"}, {"model": "EPYC"}, {"cpus": 4}, {"bogomips": "4000.00"}):

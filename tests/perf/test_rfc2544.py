@@ -116,7 +116,8 @@ class Rows(unittest.TestCase):
         self.assertAlmostEqual(rows[0]["ratio_io"], 0.5, delta=0.01)
         self.assertAlmostEqual(rows[0]["ratio_ovs"], 1.5, delta=0.02)
         self.assertAlmostEqual(rows[0]["gbps"], rows[0]["fps"] * 84 * 8 / 1e9)
-        self.assertEqual([row.get("throughput") for row in rows], [rows[0]["fps"], None, None])
+        self.assertEqual([row.get("trend") for row in rows], [rows[0]["flood_mpps"], None, None])
+        self.assertEqual(rows[0]["flood_ratio_ovs"], 1.5)
         lost = rows[0]["lost"], rows[0]["lost_beside_gaps"]
         self.assertTrue(lost[0] > 0 and lost[1] == 0, lost)
         result = {"machine": {"summary": "x"}, "rows": rows, "skipped": []}
