@@ -33,6 +33,7 @@ struct ethdev_port {
 	uint16_t id;
 	bool tx_readable; // inflight is kept
 	bool finish; // checksums that the sender left unfinished
+	bool has_guest; // of vhost: there is no ring to read while the link is down
 	uint32_t max_frame;
 	uint32_t tx_limit_bytes;
 	struct inflight inflight;
@@ -202,6 +203,7 @@ static int probe(struct opening *o)
 				   strerror(-rc));
 	p->dev = o->info.device;
 	o->is_vdev = strcmp(rte_bus_name(rte_dev_bus(p->dev)), "vdev") == 0;
+	p->has_guest = strcmp(o->info.driver_name, "net_vhost") == 0;
 	return 0;
 }
 
@@ -336,6 +338,24 @@ static void pfc_facts(const struct opening *o, struct port_facts *facts)
 	live_note_pfc(o->text, o->name, driver, facts->pfc_rx, facts->pfc_tx);
 }
 
+static bool ethdev_link_up(void *drv)
+{
+	const struct ethdev_port *p = drv;
+	struct rte_eth_link link = {0};
+
+	return rte_eth_link_get_nowait(p->id, &link) == 0 && link.link_status == RTE_ETH_LINK_UP;
+}
+
+// DPDK's vhost prints a line for each reading of a port without a guest.
+static int32_t ethdev_rx_depth(void *drv)
+{
+	const struct ethdev_port *p = drv;
+
+	if (unlikely(p->has_guest) && !ethdev_link_up(drv))
+		return 0;
+	return rte_eth_rx_queue_count(p->id, 0);
+}
+
 static uint64_t link_speed(const struct opening *o)
 {
 	struct rte_eth_link link = {0};
@@ -363,7 +383,7 @@ static void fill_facts(const struct opening *o, struct port_facts *facts)
 			       : o->is_vdev ? p->max_frame // sends within tx()
 					    : p->inflight.size * p->max_frame,
 		.shaper_burst_ns = SHAPER_BURST_NS,
-		.rx_depth_readable = rte_eth_rx_queue_count(p->id, 0) >= 0,
+		.rx_depth_readable = ethdev_rx_depth(p) >= 0,
 	};
 	memcpy(facts->mac, mac.addr_bytes, sizeof(facts->mac));
 	pfc_facts(o, facts);
@@ -392,13 +412,6 @@ static uint16_t ethdev_rx(void *drv, struct rte_mbuf **pkts, uint16_t n)
 	if (p->finish)
 		(void)checksums_finish(pkts, kept);
 	return kept;
-}
-
-static int32_t ethdev_rx_depth(void *drv)
-{
-	const struct ethdev_port *p = drv;
-
-	return rte_eth_rx_queue_count(p->id, 0);
 }
 
 static void reap(struct ethdev_port *p)
@@ -479,14 +492,6 @@ static void ethdev_stats(void *drv, struct port_drv_stats *out)
 		.rx_missed = st.imissed + st.rx_nombuf + ctr_get(&p->rx_bad),
 		.tx_errors = st.oerrors,
 	};
-}
-
-static bool ethdev_link_up(void *drv)
-{
-	const struct ethdev_port *p = drv;
-	struct rte_eth_link link = {0};
-
-	return rte_eth_link_get_nowait(p->id, &link) == 0 && link.link_status == RTE_ETH_LINK_UP;
 }
 
 static const struct port_ops ethdev_ops = {

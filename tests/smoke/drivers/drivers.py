@@ -12,6 +12,7 @@ Needs root; exit 77 without it. Makes namespaces of its own, named after its pro
 them. Each test is a function whose name says what must hold.
 """
 import sys
+import tempfile
 
 sys.dont_write_bytecode = True
 from harness import Wire, equal, inside, ip, remake, until  # noqa: E402
@@ -393,6 +394,16 @@ def null_and_ring_devices_open_and_close():
     with Loop("vdev:net_null0", "vdev:net_ring0") as loop:
         until(lambda: loop.ask("stats 0")["rx"] > 1000, "net_null delivers")
         equal(loop.ask("stats 0")["room"], 2**31 - 1, "room")
+
+
+@test
+def a_vhost_port_without_a_guest_is_empty_and_silent():
+    with tempfile.TemporaryDirectory() as folder:
+        with Loop(f"vdev:net_vhost0,iface={folder}/v.sock", "vdev:net_ring0") as loop:
+            equal(loop.facts[0]["depth"], "1", "the receive depth can be read")
+            equal(loop.ask("depth 0")["depth"], 0, "receive depth")
+    if "device not found" in loop.err:
+        raise AssertionError(loop.err)
 
 
 @test
