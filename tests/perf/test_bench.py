@@ -123,7 +123,14 @@ def the_policies_for_packet_generators_are_valid():
         want("ok (2 ports, 2 lossless groups" in done.stdout, done.stdout)
 
 
+def rfc2544_needs_two_cpus():
+    done = run(BENCH, "--rfc2544", "--cpus", "0", check=False)
+    want(done.returncode == 2 and "--rfc2544 needs two CPUs" in done.stderr, done.stderr)
+
+
 def a_row_of_rfc2544_has_throughput_latency_loss_and_bursts():
+    if CPUS == "0":
+        return
     done, found = bench("--rfc2544", "--only", "^rfc2544/64/", "--seconds", "0.005",
                         "--trials", "1", "--loss", "99")
     rows = {row["device"]: row for row in found["rows"]}
@@ -316,6 +323,7 @@ sys.exit(live.run_tests([
     a_device_that_drops_one_flow_of_sixteen_is_seen,
     a_frame_that_the_ring_refuses_is_lost_and_a_late_one_belongs_to_no_trial,
     the_policies_for_packet_generators_are_valid,
+    rfc2544_needs_two_cpus,
     a_row_of_rfc2544_has_throughput_latency_loss_and_bursts,
     a_file_that_cannot_be_written_is_refused_before_anything_is_measured,
     tables_go_into_a_new_page_and_again_into_the_same_page,
