@@ -297,8 +297,8 @@ static bool retry_held(struct worker *w, struct port *p)
 	return p->n_held == 0;
 }
 
-// Prefetches the mbuf for the driver, and the headers for a mark. A driver that frees the mbuf reads
-// its second line as well.
+// Prefetches the mbuf for the driver, and the headers for a mark. A driver that frees the mbuf
+// reads its second line as well.
 static inline void fetch(const struct rte_mbuf *m, bool headers)
 {
 	rte_prefetch0(m);
