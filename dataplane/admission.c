@@ -4,6 +4,8 @@
 #include "dataplane/fate.h"
 #include "dataplane/pause.h"
 
+enum { SETTLE_BURSTS = 8 };
+
 // ---- pools
 
 // Several workers share the pools, and each looks at the others' use once per burst. What a burst
@@ -13,6 +15,17 @@
 // exactly the thresholds that one worker has. The price: while others are in a burst, their claims
 // make a pool look fuller by up to a burst each. A headroom pool that covers every group's share
 // needs no claims: the groups' own limits keep it, and no claim may cost a lossless frame.
+//
+// What the others hold and release changes with each of their bursts, and each look moves cache
+// lines between cores. So a worker looks closely only where it matters:
+//
+// * Each worker shows a ceiling, no less than its cells and claims, that changes rarely. A burst
+//   that finds room below the ceilings of all finds room below what they hold.
+// * Under load, when one full burst follows the other, releases are settled once in several bursts.
+//   Meanwhile the groups look fuller.
+//
+// A decision that finds no room is made again with what the others hold. A frame that still finds
+// none is decided again with what they released. So no frame has another end for it.
 //
 // Ordering: slots are written before the claim on them is dropped (release, acquire).
 static void read_others(struct worker *w)
@@ -32,6 +45,7 @@ static void read_others(struct worker *w)
 		w->others_used[pool] = used;
 	}
 	w->others_used[POOL_INGRESS] += atomic_load_explicit(&w->sw->copies, memory_order_relaxed);
+	w->exact = true;
 }
 
 static inline struct pg_pools pools_now(const struct worker *w)
@@ -97,15 +111,53 @@ static void settle_from(struct worker *w, unsigned other)
 	}
 }
 
-void admission_refresh(struct worker *w)
+static void settle(struct worker *w)
 {
-	if (w->sw->n_workers == 1)
-		return;
 	for (unsigned other = 0; other < w->sw->n_workers; other++)
 		if (other != w->id)
 			settle_from(w, other);
+	w->unsettled = 0;
+}
+
+void admission_refresh(struct worker *w)
+{
+	settle(w);
 	read_others(w);
-	w->refreshed = true;
+}
+
+// Headroom has no ceiling: only a frame that finds no room below the thresholds is charged there.
+static const uint8_t ceiling_of[N_CEILINGS] = {POOL_INGRESS, POOL_EGRESS_LOSSY};
+
+static uint64_t ceiling_step(const struct worker *w)
+{
+	return 8ull * BURST * w->sw->frame_cells;
+}
+
+// The worker's cells and claims stay below its ceilings.
+static void keep_ceilings(struct worker *w)
+{
+	uint64_t step = ceiling_step(w);
+
+	for (unsigned i = 0; i < N_CEILINGS; i++) {
+		uint64_t held = gauge_get(&w->slots[ceiling_of[i]].used) + gauge_get(&w->claimed);
+		uint64_t ceiling = gauge_get(&w->ceiling[i]);
+
+		if (unlikely(held > ceiling || ceiling > held + 4 * step))
+			gauge_set(&w->ceiling[i], held + step);
+	}
+}
+
+static void read_ceilings(struct worker *w)
+{
+	uint64_t sum[N_CEILINGS] = {0};
+
+	for (unsigned i = 0; i < w->sw->n_workers; i++)
+		for (unsigned k = 0; i != w->id && k < N_CEILINGS; k++)
+			sum[k] += gauge_get(&w->sw->workers[i]->ceiling[k]);
+	for (unsigned k = 0; k < N_CEILINGS; k++)
+		w->others_used[ceiling_of[k]] = sum[k];
+	w->others_used[POOL_INGRESS] += atomic_load_explicit(&w->sw->copies, memory_order_relaxed);
+	w->exact = false;
 }
 
 // Without a fence a claim may reach the others late, by the time it takes to write it out: less
@@ -121,16 +173,48 @@ static bool plenty(const struct worker *w)
 	       pool_free(w, POOL_EGRESS_LOSSY, b->egress_lossy_cells) > few;
 }
 
+// Groups in XOFF, and notifications, go by what others have released and hold.
+static bool must_be_exact(const struct worker *w)
+{
+	return w->ipcc || !port_set_empty(&w->xoff);
+}
+
 void admission_claim(struct worker *w, unsigned n)
 {
 	if (w->sw->n_workers == 1)
 		return;
 	gauge_set(&w->claimed, gauge_get(&w->claimed) + n * w->sw->frame_cells);
-	admission_refresh(w);
+	keep_ceilings(w);
+	if (n < BURST || must_be_exact(w) || ++w->unsettled == SETTLE_BURSTS)
+		settle(w);
+	w->settled = true;
+	if (QUICK_WAYS && !must_be_exact(w)) {
+		read_ceilings(w);
+		if (plenty(w))
+			return;
+	}
+	read_others(w);
 	if (plenty(w))
 		return;
 	atomic_thread_fence(memory_order_seq_cst); // the claim is out before the others' are read
 	read_others(w);
+}
+
+void admission_be_exact(struct worker *w)
+{
+	atomic_thread_fence(memory_order_seq_cst);
+	read_others(w);
+}
+
+// A run that finds no room is split: its frames may find room, one by one.
+static bool look_again(struct worker *w, const struct run *r)
+{
+	if (admission_looks_again(w))
+		return true;
+	if (likely(w->unsettled == 0) || r->n != 1)
+		return false;
+	settle(w);
+	return true;
 }
 
 void admission_done(struct worker *w)
@@ -160,9 +244,7 @@ void admission_settle(struct worker *w)
 	struct pg_pools pools;
 	unsigned port;
 
-	// The accounts of other workers are cache lines of other cores. A loop reads them twice
-	// only for XON.
-	if (any || !w->refreshed)
+	if (w->sw->n_workers > 1 && (any || !w->settled))
 		admission_refresh(w);
 	if (!any)
 		return;
@@ -288,6 +370,8 @@ enum admission admission_charge(struct worker *w, struct port *p, struct run *r)
 	struct pg_decision d = {
 		.verdict = pg_room(&p->pol->pg[g], &p->pg[g].state, &pools, r->cells, r->least)};
 
+	if (d.verdict == PG_NO_ROOM && look_again(w, r))
+		return admission_charge(w, p, r);
 	if (d.verdict == PG_NO_ROOM)
 		return r->n != 1 ? ADMIT_SPLIT : charge_closely(w, p, r, &pools, true);
 	account(w, p, pg_charge(&p->pg[g].state, d, r->cells));

@@ -7,11 +7,23 @@
 
 #include "dataplane/switch_impl.h"
 
-// Settles what other workers released, and reads what they hold; before each burst.
+// Settles what other workers released, and reads what they hold; where there are others.
 void admission_refresh(struct worker *w);
-// The same before a burst of n frames, whose cells are claimed until admission_done.
+// Before each burst of n frames, whose cells are claimed until admission_done: the same,
+// as far as the burst needs it.
 void admission_claim(struct worker *w, unsigned n);
 void admission_done(struct worker *w);
+
+// For a decision that finds no room. True: it saw more than what others hold, and is to be made
+// again.
+void admission_be_exact(struct worker *w);
+static inline bool admission_looks_again(struct worker *w)
+{
+	if (likely(w->exact || w->sw->n_workers == 1))
+		return false;
+	admission_be_exact(w);
+	return true;
+}
 
 enum admission {
 	ADMITTED,

@@ -152,6 +152,8 @@ static bool enqueue(struct worker *w, struct port *p, struct run r)
 	v = egress_decide(&pq->egress, &q->egress,
 			  pool_free(w, POOL_EGRESS_LOSSY, w->pol->buffer.egress_lossy_cells),
 			  r.cells, r.least);
+	if ((v == EGRESS_SPLIT || v == EGRESS_DROP) && admission_looks_again(w))
+		return enqueue(w, p, r);
 	if (v == EGRESS_SPLIT)
 		return false;
 	if (v == EGRESS_DROP) {

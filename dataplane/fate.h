@@ -58,7 +58,7 @@ static inline void fate_admitted(struct port *p, const struct run *r)
 
 // ---- departure, by the owner of the port of departure
 
-// Frames of other workers were taken out of a hand-off ring.
+// Frames of other workers were taken out of a hand-off.
 static inline void fate_taken_over(struct worker *w, const struct frame *frames, unsigned n)
 {
 	for (unsigned i = 0; w->flows != NULL && i < n; i++)
@@ -125,7 +125,7 @@ static inline void fate_sent(struct worker *w, struct port *p, const struct run 
 
 // Counts a dropped frame at p, where it was dropped, and frees it; w owns p. Every drop ends here.
 // Two other ends are no drops: fate_consumed, and switch_destroy, which frees the frames in
-// hand-off rings.
+// hand-offs.
 void fate_dropped(struct worker *w, struct port *p, const struct frame *f, enum drop_reason reason);
 // The same for a frame that was not admitted.
 void fate_refused(struct worker *w, struct port *p, const struct frame *f, enum drop_reason reason);

@@ -14,7 +14,7 @@
 
 struct rte_mbuf;
 
-// Also what crosses a hand-off ring.
+// Also what crosses from worker to worker (handoff.h).
 struct frame {
 	struct rte_mbuf *m;
 	uint64_t arrival_ns; // of one of several copies: its record (replica.h)

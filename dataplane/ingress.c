@@ -75,13 +75,9 @@ void ingress_hand_over(struct worker *w, const struct run *r)
 		egress_enqueue(w, r);
 		return;
 	}
-	// Counted first: a reader must not see them taken and not handed.
-	ctr_add(&w->handed, r->n);
 	// Sized for every cell of the buffer, so it cannot be full.
-	if (rte_ring_sp_enqueue_bulk_elem(w->out[to], r->frames, sizeof(r->frames[0]), r->n,
-					  NULL) == r->n)
+	if (handoff_put(w->out[to], r->frames, r->n))
 		return;
-	ctr_add(&w->taken, r->n); // frames of its own: none is lost from the balance
 	for (unsigned i = 0; i < r->n; i++) {
 		struct frame *f = &r->frames[i];
 
@@ -284,6 +280,7 @@ static void receive_burst(struct worker *w, struct port *p, struct rte_mbuf **pk
 	ctr_add(&p->c.received, n);
 	atomic_thread_fence(memory_order_release);
 	admission_claim(w, n);
+	fetch_taken(w);
 	for (uint16_t i = 0; i < n && i < PREFETCH_AHEAD; i++)
 		rte_prefetch0(frame_headers(pkts[i]));
 	if (!QUICK_WAYS || !p->up || p->discarded != 0 || fate_is_watched(w))
@@ -293,10 +290,12 @@ static void receive_burst(struct worker *w, struct port *p, struct rte_mbuf **pk
 	else
 		receive_all(w, p, pkts, n, &b, true, false);
 	fate_classified(w, &b);
+	fetch_taken(w);
 	if (p->pol->routed)
 		routing_burst(w, p, &b);
 	else
 		bridging_burst(w, p, &b);
+	fetch_taken(w);
 	ingress_admit(w, p, &b);
 	admission_done(w);
 	ctr_add(&p->c.rx_packets, b.packets);

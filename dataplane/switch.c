@@ -165,8 +165,7 @@ static int worker_rings(struct weir_switch *sw, struct worker *w)
 	for (unsigned to = 0; to < sw->n_workers; to++) {
 		if (to == w->id)
 			continue;
-		w->out[to] = switch_ring(sw, "ho", w->id, to, sizeof(struct frame),
-					 switch_max_frames(sw->policy_mem));
+		w->out[to] = handoff_create(switch_max_frames(sw->policy_mem));
 		if (w->out[to] == NULL)
 			return -ENOMEM;
 	}
@@ -178,9 +177,10 @@ static void worker_destroy(struct worker *w)
 	if (w == NULL)
 		return;
 	for (unsigned i = 0; i < MAX_WORKERS; i++)
-		rte_ring_free(w->out[i]);
+		handoff_destroy(w->out[i]);
 	rte_ring_free(w->events);
 	rte_ring_free(w->learn);
+	rte_free(w->taken);
 	rte_free(w->released);
 	rte_free(w->fdb_cache);
 	fifo_pool_fini(&w->chunks);
@@ -217,7 +217,8 @@ static int worker_create(struct weir_switch *sw, unsigned id, uint64_t seed)
 	w->fdb_cache = rte_zmalloc("fdb_cache", sizeof(*w->fdb_cache), 64);
 	w->released = rte_zmalloc("released",
 				  sizeof(*w->released) + sw->n_ports * N_PGS * sizeof(ctr_t), 64);
-	if (w->fdb_cache == NULL || w->released == NULL)
+	w->taken = rte_zmalloc("taken", sw->n_workers * BURST * sizeof(w->taken[0]), 64);
+	if (w->fdb_cache == NULL || w->released == NULL || w->taken == NULL)
 		return -ENOMEM;
 	if (fifo_pool_init(&w->chunks, switch_max_frames(sw->policy_mem), n_owned * N_QUEUES) != 0)
 		return -ENOMEM;
@@ -408,8 +409,7 @@ static void drain_handoff(struct worker *w)
 	struct frame f;
 
 	for (unsigned to = 0; to < w->sw->n_workers; to++)
-		while (w->out[to] != NULL &&
-		       rte_ring_sc_dequeue_elem(w->out[to], &f, sizeof(f)) == 0) {
+		while (w->out[to] != NULL && handoff_take(w->out[to], &f, 1) != 0) {
 			replica_release(w, &f, f.cells);
 			rte_pktmbuf_free(f.m);
 		}
@@ -814,8 +814,6 @@ static uint64_t dropped_at(const struct port *p)
 struct balance switch_balance(const struct weir_switch *sw)
 {
 	struct balance b = {0};
-	uint64_t handed = 0, taken = 0;
-
 	for (unsigned i = 0; i < sw->n_ports; i++) {
 		const struct port *p = sw->port[i];
 
@@ -826,12 +824,10 @@ struct balance switch_balance(const struct weir_switch *sw)
 		b.queued += gauge_get(&p->c.queued);
 	}
 	atomic_thread_fence(memory_order_acquire);
-	for (unsigned i = 0; i < sw->n_workers; i++)
-		taken += ctr_get(&sw->workers[i]->taken);
-	atomic_thread_fence(memory_order_acquire);
-	for (unsigned i = 0; i < sw->n_workers; i++)
-		handed += ctr_get(&sw->workers[i]->handed);
-	b.queued += handed - taken;
+	for (unsigned from = 0; from < sw->n_workers; from++)
+		for (unsigned to = 0; to < sw->n_workers; to++)
+			if (from != to)
+				b.queued += handoff_waiting(sw->workers[from]->out[to]);
 	atomic_thread_fence(memory_order_acquire);
 	for (unsigned i = 0; i < sw->n_ports; i++) {
 		const struct port *p = sw->port[i];

@@ -200,10 +200,10 @@ static void expect_handing(struct weir_switch *sw, struct policy_change *c)
 		uint32_t longest = 0;
 
 		for (unsigned from = 0; from < sw->n_workers; from++) {
-			const struct rte_ring *r = sw->workers[from]->out[to];
+			const struct handoff *h = sw->workers[from]->out[to];
 
-			if (r != NULL && ring_waiting(r) > longest)
-				longest = ring_waiting(r);
+			if (h != NULL && handoff_waiting(h) > longest)
+				longest = handoff_waiting(h);
 		}
 		expect_loops(sw, c, to, longest);
 	}

@@ -8,7 +8,7 @@
 //   device of a port       control (release)             the port's owner (acquire)
 //   slots of a worker      that worker                   all workers, control
 //   released[w]            worker w                      ingress owners (acquire)
-//   handoff ring a -> b    worker a                      worker b
+//   handoff a -> b         worker a                      worker b (handoff.h)
 //   learn, event rings     their worker                  control
 //   fdb                    control                       workers (forward/fdb.h)
 //   reported[set][port]    the port's owner              workers (bridging.c)
@@ -33,6 +33,7 @@
 #include "dataplane/compiler.h"
 #include "dataplane/forward/fdb.h"
 #include "dataplane/forward/route.h"
+#include "dataplane/handoff.h"
 #include "dataplane/packet/roce.h"
 #include "dataplane/port.h"
 #include "dataplane/port_set.h"
@@ -54,6 +55,7 @@ enum {
 	NOTE_RING = 1024,
 	CNP_RECORDS = 4096,
 	PAIR_ORDERS = 1024,
+	N_CEILINGS = 2,
 };
 
 // Cells of other workers' priority groups that this worker has released; monotone.
@@ -200,7 +202,9 @@ struct __rte_cache_aligned worker {
 	uint32_t watermark_epoch;
 	uint32_t n_devices_taken;
 	bool busy; // this loop moved a frame
-	bool refreshed; // this loop has read what others hold and released
+	bool settled; // this loop has settled what others released, or will in a loop to come
+	bool exact; // others_used is what others hold, not their ceilings
+	uint8_t unsettled; // full bursts that began since then
 	bool hold; // admission is stopped
 	uint8_t id;
 	uint8_t n_owned;
@@ -224,18 +228,23 @@ struct __rte_cache_aligned worker {
 	struct rte_ring *notes[MAX_WORKERS]; // to each other worker; NULL without flow tables
 	struct released *released;
 	struct rte_ring *events, *learn;
-	struct rte_ring *out[MAX_WORKERS]; // hand-off to each other worker
+	struct handoff *out[MAX_WORKERS]; // to each other worker
+	// Frames that this loop has taken out of the hand-offs of others: n_from[] of each.
+	struct frame *taken; // [n_workers * BURST]
+	uint16_t n_from[MAX_WORKERS];
+	uint16_t n_taken, n_fetched; // in all; of those, whose mbufs are fetched
 	uint64_t any_seen[MAX_WORKERS];
-	// Cells and claims, as read at the last admission_refresh.
+	// Cells and claims of others, or their ceilings (admission.c).
 	uint64_t others_used[N_LIMITED_POOLS];
 	struct tap *tap; // NULL: no capture runs
 	ctr_t events_lost;
-	ctr_t handed, taken; // frames put into, and taken out of, hand-off rings
 	ctr_t request_done;
 	struct worker_counters c;
 	// Cells of each pool that the burst at hand may still charge; read by all other workers.
 	gauge_t claimed __rte_cache_aligned;
 	struct pool_slot slots[N_POOLS];
+	// No less than cells and claims in two of the pools (admission.c); changes rarely.
+	gauge_t ceiling[N_CEILINGS] __rte_cache_aligned;
 };
 
 struct __rte_cache_aligned wanted {
@@ -348,6 +357,18 @@ static inline const void *frame_headers(const struct rte_mbuf *m)
 static inline uint32_t frame_flow(const struct frame *f)
 {
 	return f->m->hash.rss;
+}
+
+// Fetches mbufs of some frames that were taken out of hand-offs, between two stages of a loop.
+enum { FETCH_AT_ONCE = 8 };
+static inline void fetch_taken(struct worker *w)
+{
+	for (unsigned i = 0; i < FETCH_AT_ONCE && w->n_fetched < w->n_taken; i++) {
+		const uint8_t *m = (const uint8_t *)w->taken[w->n_fetched++].m;
+
+		rte_prefetch0(m);
+		rte_prefetch0(m + RTE_CACHE_LINE_SIZE);
+	}
 }
 
 static inline struct worker_flows *flows_of_port(const struct weir_switch *sw, unsigned port)

@@ -171,27 +171,53 @@ static bool shares_a_pool(const struct worker *w, const struct frame *frames, un
 	return false;
 }
 
+// Takes frames out of the hand-offs of others, for take_over. What this loop receives is dealt with
+// in between, while the mbufs are on their way from the other cores.
+static void take_handed(struct worker *w)
+{
+	w->n_taken = w->n_fetched = 0;
+	for (unsigned from = 0; w->sw->n_workers > 1 && from < w->sw->n_workers; from++) {
+		if (from == w->id)
+			continue;
+		w->n_from[from] = (uint16_t)handoff_take(w->sw->workers[from]->out[w->id],
+							 &w->taken[w->n_taken], BURST);
+		w->n_taken = (uint16_t)(w->n_taken + w->n_from[from]);
+	}
+}
+
+// Fetches the lines that the next take_handed reads.
+static void fetch_handed(const struct worker *w)
+{
+	for (unsigned from = 0; w->sw->n_workers > 1 && from < w->sw->n_workers; from++)
+		if (from != w->id)
+			handoff_fetch(w->sw->workers[from]->out[w->id]);
+}
+static void expect_handed(const struct worker *w)
+{
+	for (unsigned from = 0; w->sw->n_workers > 1 && from < w->sw->n_workers; from++)
+		if (from != w->id)
+			handoff_expect(w->sw->workers[from]->out[w->id]);
+}
+
 static uint64_t take_over(struct worker *w)
 {
-	struct frame frames[BURST];
+	struct frame *frames = w->taken;
 	bool more = false;
 	struct run r;
 
-	for (unsigned from = 0; from < w->sw->n_workers; from++) {
-		struct rte_ring *in = from == w->id ? NULL : w->sw->workers[from]->out[w->id];
-		unsigned n;
+	for (unsigned from = 0; w->n_taken != 0 && from < w->sw->n_workers; from++) {
+		unsigned n = from == w->id ? 0 : w->n_from[from];
 
-		if (in == NULL)
-			continue;
-		n = rte_ring_sc_dequeue_burst_elem(in, frames, sizeof(frames[0]), BURST, NULL);
 		if (n == 0)
 			continue;
+		while (w->n_fetched < w->n_taken)
+			fetch_taken(w);
 		more |= n == BURST;
 		w->busy = true;
 		if (shares_a_pool(w, frames, n))
 			admission_claim(w, n);
 		// Out of one account before into the next: a reader must not see a frame in both.
-		ctr_add(&w->taken, n);
+		ctr_add(&w->sw->workers[from]->out[w->id]->taken, n);
 		atomic_thread_fence(memory_order_release);
 		fate_taken_over(w, frames, n);
 		for (unsigned i = 0; i < n; i += r.n) {
@@ -199,6 +225,7 @@ static uint64_t take_over(struct worker *w)
 			egress_enqueue(w, &r);
 		}
 		admission_done(w);
+		frames += n;
 	}
 	return more ? w->now_ns : UINT64_MAX;
 }
@@ -345,16 +372,19 @@ uint64_t worker_step(struct worker *w, uint64_t now_ns)
 	uint64_t request, wake;
 
 	begin_loop(w, now_ns);
-	w->refreshed = false;
+	w->settled = false;
 	find_due(w);
 	take_policy(w);
 	request = take_requests(w);
 	features_before_ingress(w);
+	take_handed(w);
 	wake = receive_all(w);
 	wake = min_u64(wake, take_over(w));
 	features_before_egress(w);
+	expect_handed(w);
 	serve_all(w);
 	admission_settle(w);
+	fetch_handed(w);
 	finish_all(w);
 	wake = min_u64(wake, next_wake(w));
 	wake = min_u64(wake, features_wake(w));

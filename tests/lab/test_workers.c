@@ -6,7 +6,9 @@
 #include <stdio.h>
 #include <stdlib.h>
 
+#include "dataplane/handoff.h"
 #include "dataplane/packet/parse.h"
+#include "dataplane/rng.h"
 #include "dataplane/worker.h"
 
 static const char *policy(unsigned n_workers, unsigned n_ports, const char *classes)
@@ -228,6 +230,50 @@ static void stepping_on_wake_ups_equals_stepping_all_the_time(void **state)
 	free(rx[1]);
 }
 
+// ---- the hand-off itself
+
+// A few kinds, so that some neighbours differ in their mbuf alone. Each member of a frame that
+// matters to others is told from another by some kind.
+static struct frame any_frame(struct rng *rng, uint64_t no)
+{
+	static const struct frame kinds[] = {{.len = 100}, {.len = 100, .marked = true},
+					     {.len = 200}, {.len = 100, .out_cls = 7}};
+	struct frame f = kinds[rng_next(rng) % 8 < 5 ? 0 : rng_next(rng) % 4];
+
+	f.m = (struct rte_mbuf *)(uintptr_t)(no << 6);
+	return f;
+}
+
+static void frames_cross_in_order_however_alike_they_are(void **state)
+{
+	enum { HELD = 100, BURST_MAX = 40, FRAMES = 100000 };
+	static struct frame sent[FRAMES + 2 * BURST_MAX];
+	struct handoff *h = handoff_create(HELD);
+	uint64_t n_sent = 0, n_taken = 0;
+	struct frame got[BURST_MAX];
+	struct rng rng;
+
+	(void)state;
+	rng_init(&rng, 1);
+	while (n_taken < FRAMES) {
+		unsigned n = 1 + rng_next(&rng) % BURST_MAX, most = 1 + rng_next(&rng) % BURST_MAX;
+
+		for (unsigned i = 0; i < n; i++)
+			sent[n_sent + i] = any_frame(&rng, n_sent + i + 1);
+		if (n_sent < FRAMES && handoff_put(h, &sent[n_sent], n))
+			n_sent += n;
+		else
+			assert_true(n_sent >= FRAMES || n_sent - n_taken + n > HELD);
+		assert_int_equal(handoff_waiting(h), n_sent - n_taken);
+		n = handoff_take(h, got, most);
+		assert_int_equal(n, RTE_MIN(most, n_sent - n_taken));
+		assert_memory_equal(got, &sent[n_taken], n * sizeof(got[0]));
+		ctr_add(&h->taken, n);
+		n_taken += n;
+	}
+	handoff_destroy(h);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -235,6 +281,7 @@ int main(void)
 		cmocka_unit_test(a_frame_from_a_later_clock_has_waited_no_time),
 		cmocka_unit_test(frames_of_a_flow_stay_in_order_across_workers),
 		cmocka_unit_test(a_late_loop_is_recorded_with_the_longest_gap),
+		cmocka_unit_test(frames_cross_in_order_however_alike_they_are),
 		cmocka_unit_test(only_loops_that_move_a_frame_are_busy),
 		cmocka_unit_test(stepping_on_wake_ups_equals_stepping_all_the_time),
 	};
