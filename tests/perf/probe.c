@@ -79,6 +79,28 @@ static bool probe_link_up(void *drv)
 	return p->real->link_up(p->drv);
 }
 
+// ---- nothing timed
+
+static uint16_t obeying_rx(void *drv, struct rte_mbuf **pkts, uint16_t n)
+{
+	const struct probe *p = drv;
+
+	return sender_is_paused(p) ? 0 : p->real->rx(p->drv, pkts, n);
+}
+
+static uint16_t plain_tx(void *drv, struct rte_mbuf **pkts, uint16_t n)
+{
+	const struct probe *p = drv;
+
+	return p->real->tx(p->drv, pkts, n);
+}
+
+void probe_obey(struct probe *p)
+{
+	p->ops.rx = obeying_rx;
+	p->ops.tx = plain_tx;
+}
+
 // ---- many flows
 
 // A step that visits all numbers below a power of two in an order that no prefetcher knows.
@@ -104,13 +126,6 @@ static uint16_t spread_rx(void *drv, struct rte_mbuf **pkts, uint16_t n)
 	for (uint16_t i = 0; i < n; i++)
 		make_member(p, pkts[i]);
 	return n;
-}
-
-static uint16_t plain_tx(void *drv, struct rte_mbuf **pkts, uint16_t n)
-{
-	const struct probe *p = drv;
-
-	return p->real->tx(p->drv, pkts, n);
 }
 
 void probe_spread(struct probe *p, uint32_t queue_pairs)

@@ -25,5 +25,7 @@ struct __attribute__((aligned(64))) probe {
 };
 
 void probe_init(struct probe *p, const struct port_ops *real, void *drv, unsigned port);
+// Before it is used: nothing is timed, only PFC is obeyed once the switch is set.
+void probe_obey(struct probe *p);
 // Before it is used: frames that are received belong to so many queue pairs, and nothing is timed.
 void probe_spread(struct probe *p, uint32_t queue_pairs);

@@ -283,6 +283,8 @@ int rig_new_switch(struct rig *r, enum rig_probe probe)
 		probe_init(between, p->ops, p->drv, i);
 		if (probe == RIG_SPREAD)
 			probe_spread(between, r->conf->spread);
+		if (probe == RIG_OBEYING)
+			probe_obey(between);
 		sp[i] = (struct switch_port){.ops = p->ops, .drv = p->drv, .facts = p->facts};
 		if (probe != RIG_BARE) {
 			sp[i].ops = &between->ops;

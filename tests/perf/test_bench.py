@@ -62,6 +62,13 @@ def two_workers_lose_nothing_though_all_traffic_crosses():
     want(row["mpps"] > 0 and row["dropped"] == 0, f"{row}")
 
 
+def traffic_that_stays_with_its_worker_is_compared_with_one_worker():
+    if CPUS == "0":
+        return
+    row = rows_of("^[12]w/74B/16f(/stays)?$")["2w/74B/16f/stays/shallow"]
+    want(row["speedup"] > 0 and row["dropped"] == 0 and row["pauses_sent"] == 0, f"{row}")
+
+
 def a_daemon_of_three_ports_starts_and_its_memory_is_read():
     row = rows_of("^start/3 ports$")["start/3 ports"]
     want(0 < row["first_frame_s"] < 60 and row["memory_mib"] > 10, f"{row}")
@@ -317,6 +324,7 @@ from world import run # noqa: E402
 sys.exit(live.run_tests([
     one_worker_is_measured_with_shallow_and_with_standing_queues,
     two_workers_lose_nothing_though_all_traffic_crosses,
+    traffic_that_stays_with_its_worker_is_compared_with_one_worker,
     a_daemon_of_three_ports_starts_and_its_memory_is_read,
     a_name_that_no_row_has_is_a_mistake,
     what_was_sent_has_come_back_frame_by_frame,

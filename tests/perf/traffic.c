@@ -102,7 +102,7 @@ struct pcap_record_hdr {
 	uint32_t sec, usec, captured, length;
 };
 
-static int write_frames(FILE *f, const struct traffic *t, unsigned port)
+static int write_frames(FILE *f, const struct traffic *t, unsigned port, unsigned to)
 {
 	const struct pcap_file_hdr hdr = {0xa1b2c3d4, 2, 4, 0, 0, 65535, 1};
 	const struct pcap_record_hdr rec = {0, 0, t->frame_bytes, t->frame_bytes};
@@ -111,7 +111,7 @@ static int write_frames(FILE *f, const struct traffic *t, unsigned port)
 	if (fwrite(&hdr, sizeof(hdr), 1, f) != 1)
 		return -EIO;
 	for (uint32_t i = 0; i < t->n_flows; i++) {
-		traffic_frame(t, port, port ^ 1, i, frame);
+		traffic_frame(t, port, to, i, frame);
 		if (fwrite(&rec, sizeof(rec), 1, f) != 1 ||
 		    fwrite(frame, t->frame_bytes, 1, f) != 1)
 			return -EIO;
@@ -131,7 +131,7 @@ int traffic_write(const struct traffic *t, unsigned n_ports, const char *dir)
 		f = fopen(path, "we");
 		if (f == NULL)
 			return -errno;
-		err = write_frames(f, t, port);
+		err = write_frames(f, t, port, (port + t->apart) % n_ports);
 		if (fclose(f) != 0 && err == 0)
 			err = -EIO;
 		if (err != 0)

@@ -22,6 +22,7 @@ struct traffic {
 	uint32_t frame_bytes; // without FCS, TRAFFIC_MIN_FRAME..TRAFFIC_MAX_FRAME
 	uint32_t n_flows; // distinct frames of a port
 	uint32_t n_macs; // hosts behind each port
+	uint32_t apart; // port N sends to port N + apart, of all ports in a circle
 	bool responses; // the middle of READ responses, else SENDs
 	bool routed; // to the MAC address of the port they arrive at
 };
@@ -35,6 +36,6 @@ void traffic_mac(unsigned port, uint32_t host, uint8_t mac[6]);
 // Writes frame i that port `from` receives and that must leave through port `to`.
 void traffic_frame(const struct traffic *t, unsigned from, unsigned to, uint32_t i, uint8_t *out);
 
-// One file DIR/pN.pcap for each port N; port N sends to N ^ 1. 0 or -errno.
+// One file DIR/pN.pcap for each port N. 0 or -errno.
 __attribute__((warn_unused_result)) int traffic_write(const struct traffic *t, unsigned n_ports,
 						      const char *dir);

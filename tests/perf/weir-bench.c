@@ -25,7 +25,7 @@ struct options {
 	struct rig_conf rig;
 	struct traffic traffic;
 	const char *dir; // of the traffic; NULL: a temporary one
-	bool only_traffic, shallow, standing, split, stages, json;
+	bool only_traffic, stays, shallow, standing, split, stages, json;
 	unsigned n_rounds, round_us;
 };
 
@@ -36,6 +36,7 @@ static const char usage[] =
 	"  --macs N             hosts behind a port, 1..4096 (1)\n"
 	"  --route N            routes, each by N next hops, 1..64, instead of bridging\n"
 	"  --workers N          1 or 2 (1), on the CPUs of --cpus A,B (0,1)\n"
+	"  --stays              two ports a worker, and what one receives leaves by the other\n"
 	"  --queue KIND         shallow, standing, or both (both)\n"
 	"  --standing N         frames that stand in each egress queue (16384)\n"
 	"  --rounds N           rounds of a case (400), each --round-us N long (2000)\n"
@@ -54,7 +55,7 @@ static const char usage[] =
 
 // ---- options
 
-enum { OPT_FRAME = 256, OPT_FLOWS, OPT_MACS, OPT_ROUTE, OPT_WORKERS, OPT_CPUS, OPT_QUEUE,
+enum { OPT_FRAME = 256, OPT_FLOWS, OPT_MACS, OPT_ROUTE, OPT_WORKERS, OPT_CPUS, OPT_STAYS, OPT_QUEUE,
        OPT_STANDING, OPT_KEY, OPT_FLOW_TABLE, OPT_SPREAD, OPT_RESPONSES,
        OPT_ROUNDS, OPT_ROUND_US, OPT_SPLIT, OPT_STAGES, OPT_TRAFFIC, OPT_ONLY_TRAFFIC, OPT_DEVICE,
        OPT_JSON, OPT_HELP };
@@ -65,6 +66,7 @@ static const struct option longs[] = {
 	{"macs", required_argument, NULL, OPT_MACS},
 	{"workers", required_argument, NULL, OPT_WORKERS},
 	{"cpus", required_argument, NULL, OPT_CPUS},
+	{"stays", no_argument, NULL, OPT_STAYS},
 	{"queue", required_argument, NULL, OPT_QUEUE},
 	{"route", required_argument, NULL, OPT_ROUTE},
 	{"standing", required_argument, NULL, OPT_STANDING},
@@ -156,6 +158,7 @@ static bool option(int opt, struct options *o)
 	case OPT_MACS: return number(optarg, 1, TRAFFIC_MAX_MACS, &o->traffic.n_macs);
 	case OPT_WORKERS: return number(optarg, 1, RIG_MAX_WORKERS, &o->rig.n_workers);
 	case OPT_CPUS: return cpus(optarg, &o->rig);
+	case OPT_STAYS: o->stays = true; return true;
 	case OPT_QUEUE: return queue_kind(optarg, o);
 	case OPT_ROUTE:
 		o->traffic.routed = true;
@@ -205,13 +208,20 @@ static int read_options(int argc, char **argv, struct options *o)
 
 // ---- traffic and ports
 
+// Port i belongs to worker i % n_workers (dataplane/switch.h).
+static void count_ports(struct options *o)
+{
+	o->rig.n_ports = o->stays ? 2 * o->rig.n_workers : 2;
+	o->traffic.apart = o->rig.n_ports / 2;
+}
+
 static int make_traffic(struct options *o)
 {
 	int err;
 
 	if (o->dir == NULL)
 		o->dir = temporary_folder();
-	err = traffic_write(&o->traffic, 2, o->dir);
+	err = traffic_write(&o->traffic, o->rig.n_ports, o->dir);
 	if (err != 0)
 		fprintf(stderr, "weir-bench: cannot write traffic into %s: %s\n", o->dir,
 			strerror(-err));
@@ -223,7 +233,6 @@ static int pcap_ports(struct options *o)
 {
 	struct rig_conf *c = &o->rig;
 
-	c->n_ports = 2;
 	c->driver_frames = c->n_ports * o->traffic.n_flows;
 	for (unsigned i = 0; i < c->n_ports; i++)
 		snprintf(c->devices[i], RIG_DEVICE_LEN,
@@ -424,9 +433,8 @@ static int report(const struct options *o, const struct outcome *c, json_object 
 
 static int all_cases(struct rig *r, const struct options *o, json_object *all)
 {
-	enum rig_probe plain = o->rig.spread != 0     ? RIG_SPREAD
-			       : o->rig.n_workers > 1 ? RIG_OBEYING
-						      : RIG_BARE;
+	bool crosses = o->rig.n_workers > 1 && !o->stays;
+	enum rig_probe plain = o->rig.spread != 0 ? RIG_SPREAD : crosses ? RIG_OBEYING : RIG_BARE;
 	struct {
 		bool wanted;
 		enum rig_probe probe;
@@ -459,6 +467,7 @@ static int bench(struct options *o)
 	o->rig.frame_bytes = o->traffic.frame_bytes;
 	o->rig.n_macs = o->traffic.n_macs;
 	if (o->rig.n_ports == 0) {
+		count_ports(o);
 		err = make_traffic(o);
 		if (err == 0 && !o->only_traffic)
 			err = pcap_ports(o);
