@@ -603,16 +603,21 @@ static void socket_close(struct xdp_port *p)
 	p->pending_frames = 0;
 }
 
+// The kernel makes a record of some 140 bytes for each chunk of the pool and each port. With 32
+// ports and a buffer of 32 MB this is more than a gigabyte, and most of the time of a start. So
+// where the kernel copies, a chunk is as long as it may be. The XDP program lets no frame pass that
+// is longer than a buffer. A NIC that writes into the buffer itself needs its real length.
 static int socket_try(struct xdp_port *p, uint32_t rx_ring, bool copy)
 {
 	uint32_t header = p->header + (uint32_t)sizeof(struct rte_mbuf) +
 			  rte_pktmbuf_priv_size(p->pool);
 	uint32_t chunk = header + rte_pktmbuf_data_room_size(p->pool);
+	uint32_t buffer = RTE_MIN(RTE_MAX(chunk, (uint32_t)KERNEL_CHUNK_MIN),
+				  (uint32_t)KERNEL_PAGE);
 	const struct xsk_umem_config umem = {
 		.fill_size = rx_ring,
 		.comp_size = p->tx_size,
-		.frame_size = RTE_MIN(RTE_MAX(chunk, (uint32_t)KERNEL_CHUNK_MIN),
-				      (uint32_t)KERNEL_PAGE),
+		.frame_size = copy ? (uint32_t)KERNEL_PAGE : buffer,
 		.frame_headroom = header,
 		.flags = XDP_UMEM_UNALIGNED_CHUNK_FLAG,
 	};
@@ -626,7 +631,7 @@ static int socket_try(struct xdp_port *p, uint32_t rx_ring, bool copy)
 	int rc = xsk_umem__create(&p->umem, (void *)p->base, p->base_len, &p->fill, &p->completion,
 				  &umem);
 
-	p->longest = umem.frame_size - header - XDP_PACKET_HEADROOM;
+	p->longest = buffer - header - XDP_PACKET_HEADROOM;
 	if (rc == 0)
 		rc = xsk_socket__create(&p->xsk, p->dev.name, 0, p->umem, &p->rx, &p->tx, &cfg);
 	if (rc != 0)
@@ -678,10 +683,11 @@ static int socket_open(const struct opening *o, bool copy)
 			   rx_ring);
 }
 
-// On normal pages a buffer may straddle two that a NIC sees apart: the kernel has to copy.
+// On normal pages a buffer may straddle two that a NIC sees apart: the kernel has to copy. For an
+// interface that is no card it always copies.
 static int open_socket(const struct opening *o)
 {
-	return socket_open(o, !rte_eal_has_hugepages());
+	return socket_open(o, !rte_eal_has_hugepages() || !o->p->dev.is_card);
 }
 
 // ---- the program

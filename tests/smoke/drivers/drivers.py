@@ -85,6 +85,18 @@ def generic_mode_takes_over_with_a_note_and_carries_the_largest_frame():
 
 
 @test
+def a_frame_longer_than_a_buffer_is_dropped_and_leaves_the_next_ones_whole():
+    remake(mtu=3000)
+    with Loop("xdp:swa", "xdp:swb"), Wire("a", "ea") as a, Wire("b", "eb") as b:
+        for seq in range(100):
+            a.send(frame(2800, seq))
+            sent = frame(1514, seq)
+            a.send(sent)
+            equal(b.recv(2), sent, "the next frame")
+    remake()
+
+
+@test
 def a_frame_whose_front_was_cut_leaves_from_its_new_start():
     with Loop("xdp:swa", "xdp:swb") as loop, Wire("a", "ea") as a, Wire("b", "eb") as b:
         for cut in (1, 3, 14, 50):
