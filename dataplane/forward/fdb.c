@@ -355,13 +355,26 @@ void fdb_flush_port(struct fdb *f, uint8_t port)
 		fdb_forget(f, f->entries[fullest(p)->oldest].key);
 }
 
-// Keeps an answer in place of the one before for the same key, or of the oldest.
-static void keep(struct fdb_set *s, uint64_t key, uint64_t word)
+// Where the set has an answer for the key, or FDB_CACHE_WAYS.
+static unsigned way_of(const struct fdb_set *s, uint64_t key)
 {
 	unsigned i = 0;
 
-	while (i < FDB_CACHE_WAYS - 1 && s->way[i].key != key)
+	while (i < FDB_CACHE_WAYS && s->way[i].key != key)
 		i++;
+	return i;
+}
+
+// Keeps an answer in place of the one before for the same key, of one that was forgotten, or of the
+// oldest.
+static void keep(struct fdb_set *s, uint64_t key, uint64_t word)
+{
+	unsigned i = way_of(s, key);
+
+	if (i == FDB_CACHE_WAYS)
+		i = way_of(s, 0);
+	if (i == FDB_CACHE_WAYS)
+		i--;
 	memmove(&s->way[1], &s->way[0], i * sizeof(s->way[0]));
 	s->way[0] = (struct fdb_answer){key, word};
 }

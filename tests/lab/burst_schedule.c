@@ -294,6 +294,25 @@ static void many_speak(struct run_of_seed *r)
 	}
 }
 
+// Full bursts, one after the other, by some ports, while others send as much or a little less.
+static void load_stays(struct run_of_seed *r)
+{
+	unsigned loaded = rng_next(&r->rng), room = 20000 + pick(r, 60000);
+	struct bench_frame f;
+
+	draw_frame(r, &f);
+	for (unsigned n = 0; n < 24; n++) {
+		for (unsigned p = 0; p < N; p++) {
+			while ((loaded >> p & 1) && r->end[p].n_waiting < MOST)
+				arrive(r, p, &f);
+			r->end[p].room = (int32_t)(room + pick(r, room));
+		}
+		r->now_ns += pick(r, 4000);
+		step(r);
+		control(r);
+	}
+}
+
 static struct policy *draw_policy(struct run_of_seed *r, bool first)
 {
 	const char *yaml = schedule_policy(&r->conf, &r->rng, first);
@@ -413,6 +432,8 @@ static void happen(struct run_of_seed *r)
 		a_switch_is_thrown(r);
 	else if (pick(r, 100) == 0)
 		many_speak(r);
+	else if (pick(r, 40) == 0)
+		load_stays(r);
 	else
 		events[pick(r, sizeof(events) / sizeof(events[0]))](r);
 	digest_all(r);

@@ -5,6 +5,7 @@
 #include "tests/lab/bench.h"
 
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include <rte_hash_crc.h>
@@ -302,6 +303,33 @@ static void a_new_address_leaves_the_caches_of_others_valid(void **state)
 	bench_close(b);
 }
 
+// Addresses whose answers a worker keeps in one cache line. One of them is asked for again with each
+// frame, as it may not be used, or as there is no room to report it.
+static void an_answer_that_is_forgotten_takes_no_place_of_others(void **state)
+{
+	struct bench *b = opened("", "", "");
+	struct fdb *f = fdb_of(b);
+	struct fdb_cache *c = calloc(1, sizeof(*c));
+	uint64_t key[FDB_CACHE_WAYS], next = fdb_key((uint8_t[]){2, 0, 0, 0, 0, 1}, 0);
+	uint8_t lives_at;
+
+	(void)state;
+	assert_non_null(c);
+	for (unsigned i = 0; i < FDB_CACHE_WAYS; next += 1 << 16)
+		if (i == 0 || fdb_slot(next) == fdb_slot(key[0]))
+			key[i++] = next;
+	for (unsigned i = 0; i < FDB_CACHE_WAYS; i++)
+		assert_true(fdb_source(f, c, key[i], SENDER, 1000, &lives_at));
+	for (unsigned i = 0; i < 10; i++) {
+		fdb_source_forget(c, key[1]);
+		assert_true(fdb_source(f, c, key[1], SENDER, 1000, &lives_at));
+	}
+	for (unsigned i = 0; i < FDB_CACHE_WAYS; i++)
+		assert_false(fdb_source(f, c, key[i], SENDER, 1000, &lives_at));
+	free(c);
+	bench_close(b);
+}
+
 // ---- addresses that collide
 
 struct seen {
@@ -552,6 +580,7 @@ int main(void)
 		cmocka_unit_test(a_pin_ends_after_its_time),
 		cmocka_unit_test(a_limit_of_zero_lets_addresses_move),
 		cmocka_unit_test(an_address_of_a_sticky_port_does_not_move),
+		cmocka_unit_test(an_answer_that_is_forgotten_takes_no_place_of_others),
 	};
 
 	return cmocka_run_group_tests_name("fdb", tests, bench_eal, NULL);
