@@ -4,8 +4,6 @@
 #include "dataplane/fate.h"
 #include "dataplane/pause.h"
 
-enum { SETTLE_BURSTS = 8 };
-
 // ---- pools
 
 // Several workers share the pools, and each looks at the others' use once per burst. What a burst
@@ -16,16 +14,10 @@ enum { SETTLE_BURSTS = 8 };
 // make a pool look fuller by up to a burst each. A headroom pool that covers every group's share
 // needs no claims: the groups' own limits keep it, and no claim may cost a lossless frame.
 //
-// What the others hold and release changes with each of their bursts, and each look moves cache
-// lines between cores. So a worker looks closely only where it matters:
-//
-// * Each worker shows a ceiling, no less than its cells and claims, that changes rarely. A burst
-//   that finds room below the ceilings of all finds room below what they hold.
-// * Under load, when one full burst follows the other, releases are settled once in several bursts.
-//   Meanwhile the groups look fuller.
-//
-// A decision that finds no room is made again with what the others hold. A frame that still finds
-// none is decided again with what they released. So no frame has another end for it.
+// What the others hold changes with each of their bursts, and each look moves cache lines between
+// cores. So each worker shows a ceiling, no less than its cells and claims, that changes rarely. A
+// burst that finds room below the ceilings of all finds room below what they hold. A decision that
+// finds no room is made again with what they hold. So no frame has another end for it.
 //
 // Ordering: slots are written before the claim on them is dropped (release, acquire).
 static void read_others(struct worker *w)
@@ -116,13 +108,6 @@ static void settle(struct worker *w)
 	for (unsigned other = 0; other < w->sw->n_workers; other++)
 		if (other != w->id)
 			settle_from(w, other);
-	w->unsettled = 0;
-}
-
-void admission_refresh(struct worker *w)
-{
-	settle(w);
-	read_others(w);
 }
 
 // Headroom has no ceiling: only a frame that finds no room below the thresholds is charged there.
@@ -145,6 +130,13 @@ static void keep_ceilings(struct worker *w)
 		if (unlikely(held > ceiling || ceiling > held + 4 * step))
 			gauge_set(&w->ceiling[i], held + step);
 	}
+}
+
+void admission_refresh(struct worker *w)
+{
+	settle(w);
+	keep_ceilings(w); // a reload may have moved cells from one pool to another
+	read_others(w);
 }
 
 static void read_ceilings(struct worker *w)
@@ -185,8 +177,7 @@ void admission_claim(struct worker *w, unsigned n)
 		return;
 	gauge_set(&w->claimed, gauge_get(&w->claimed) + n * w->sw->frame_cells);
 	keep_ceilings(w);
-	if (n < BURST || must_be_exact(w) || ++w->unsettled == SETTLE_BURSTS)
-		settle(w);
+	settle(w);
 	w->settled = true;
 	if (QUICK_WAYS && !must_be_exact(w)) {
 		read_ceilings(w);
@@ -206,19 +197,12 @@ void admission_be_exact(struct worker *w)
 	read_others(w);
 }
 
-// A run that finds no room is split: its frames may find room, one by one.
-static bool look_again(struct worker *w, const struct run *r)
-{
-	if (admission_looks_again(w))
-		return true;
-	if (likely(w->unsettled == 0) || r->n != 1)
-		return false;
-	settle(w);
-	return true;
-}
-
+// A flooded frame may have charged more than was claimed.
 void admission_done(struct worker *w)
 {
+	if (w->sw->n_workers == 1)
+		return;
+	keep_ceilings(w);
 	atomic_store_explicit(&w->claimed, 0, memory_order_release);
 }
 
@@ -370,7 +354,7 @@ enum admission admission_charge(struct worker *w, struct port *p, struct run *r)
 	struct pg_decision d = {
 		.verdict = pg_room(&p->pol->pg[g], &p->pg[g].state, &pools, r->cells, r->least)};
 
-	if (d.verdict == PG_NO_ROOM && look_again(w, r))
+	if (d.verdict == PG_NO_ROOM && admission_looks_again(w))
 		return admission_charge(w, p, r);
 	if (d.verdict == PG_NO_ROOM)
 		return r->n != 1 ? ADMIT_SPLIT : charge_closely(w, p, r, &pools, true);

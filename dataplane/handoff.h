@@ -7,12 +7,10 @@
 //   descriptor of the first | mbuf of the second | mbuf of the third | ...
 //
 // The number of pointers that follow is in the top byte of the descriptor's own pointer, where an
-// address of a process has zeros.
-//
-// and the writer reads the reader's place only when the queue looks full. The rest of the cost is
-// the mbufs: a driver reads both lines of each when it sends and frees them. They are fetched a few
-// at a time between the stages of a loop (fetch_taken), because a core has only some 16 lines on
-// their way at once.
+// address of a process has zeros. The writer reads the reader's place only when the queue looks
+// full. The rest of the cost is the mbufs: a driver reads both lines of each when it sends and
+// frees them. They are fetched a few at a time between the stages of a loop (fetch_taken), because
+// a core has only some 16 lines on their way at once.
 //
 //   word          writer   reader
 //   words, head   writer   reader (release, acquire)
@@ -89,7 +87,8 @@ static inline bool handoff_put(struct handoff *h, const struct frame *frames, un
 		union handoff_frame first = {.f = frames[i]};
 
 		k = 1;
-		while (i + k < n && k < UINT8_MAX && handoff_twins(&frames[i], &frames[i + k]))
+		while (QUICK_WAYS && i + k < n && k < UINT8_MAX &&
+		       handoff_twins(&frames[i], &frames[i + k]))
 			k++;
 		first.word[0] |= (uint64_t)(k - 1) << HANDOFF_ADDRESS_BITS;
 		for (unsigned j = 0; j < HANDOFF_WORDS; j++)
@@ -113,12 +112,16 @@ static inline void handoff_fetch(const struct handoff *h)
 	uint32_t head = atomic_load_explicit(&h->head, memory_order_relaxed);
 	uint32_t tail = atomic_load_explicit(&h->tail, memory_order_relaxed);
 
-	for (unsigned i = 0; tail + i != head && i < HANDOFF_FETCH; i += HANDOFF_LINE)
+	for (unsigned i = 0; i < head - tail && i < HANDOFF_FETCH; i += HANDOFF_LINE)
 		rte_prefetch0(&h->words[(tail + i) & h->mask]);
 }
 
-// Takes up to `most` frames, in order; returns how many. The caller counts them in `taken` when
-// they have another place to be counted in.
+// Takes up to `most` frames, in order; returns how many. The caller counts them as taken when they
+// have another place to be counted in.
+static inline void handoff_count_taken(struct handoff *h, unsigned n)
+{
+	atomic_store_explicit(&h->taken, ctr_get(&h->taken) + n, memory_order_release);
+}
 static inline unsigned handoff_take(struct handoff *h, struct frame *frames, unsigned most)
 {
 	uint32_t head = atomic_load_explicit(&h->head, memory_order_acquire);
@@ -150,7 +153,7 @@ static inline unsigned handoff_take(struct handoff *h, struct frame *frames, uns
 // Frames that wait, for control.
 static inline uint32_t handoff_waiting(const struct handoff *h)
 {
-	uint64_t taken = ctr_get(&h->taken);
+	uint64_t taken = atomic_load_explicit(&h->taken, memory_order_acquire);
 
-	return (uint32_t)(ctr_get(&h->put) - taken);
+	return (uint32_t)(ctr_get(&h->put) - taken); // put is not older than taken
 }

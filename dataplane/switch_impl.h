@@ -202,9 +202,8 @@ struct __rte_cache_aligned worker {
 	uint32_t watermark_epoch;
 	uint32_t n_devices_taken;
 	bool busy; // this loop moved a frame
-	bool settled; // this loop has settled what others released, or will in a loop to come
+	bool settled; // this loop has settled what others released
 	bool exact; // others_used is what others hold, not their ceilings
-	uint8_t unsettled; // full bursts that began since then
 	bool hold; // admission is stopped
 	uint8_t id;
 	uint8_t n_owned;

@@ -217,7 +217,7 @@ static uint64_t take_over(struct worker *w)
 		if (shares_a_pool(w, frames, n))
 			admission_claim(w, n);
 		// Out of one account before into the next: a reader must not see a frame in both.
-		ctr_add(&w->sw->workers[from]->out[w->id]->taken, n);
+		handoff_count_taken(w->sw->workers[from]->out[w->id], n);
 		atomic_thread_fence(memory_order_release);
 		fate_taken_over(w, frames, n);
 		for (unsigned i = 0; i < n; i += r.n) {

@@ -126,7 +126,8 @@ struct policy *rig_compile(const struct rig *r, const char *yaml)
 
 void rig_step(struct rig *r)
 {
-	worker_step(switch_worker(r->sw, 0), r->now_ns);
+	for (unsigned i = 0; i < switch_policy(r->sw)->n_workers; i++)
+		worker_step(switch_worker(r->sw, i), r->now_ns);
 }
 
 struct rig *rig_open(const char *yaml, const struct port_facts *facts, bool sees_pfc)

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// A switch of one worker between ports of a driver that gives a burst of frames at once, takes as
+// A switch between ports of a driver that gives a burst of frames at once, takes as
 // many as it has room for, and sees PFC before the frame is received: what the wire of the
 // bench, one frame at a time, cannot do.
 #pragma once
@@ -39,7 +39,7 @@ struct rig {
 extern const struct port_ops rig_ops; // of a struct rig_port
 
 struct policy *rig_compile(const struct rig *r, const char *yaml);
-// One loop of the worker at r->now_ns.
+// One loop of each worker at r->now_ns.
 void rig_step(struct rig *r);
 // sees_pfc: the driver has early PFC words.
 struct rig *rig_open(const char *yaml, const struct port_facts *facts, bool sees_pfc);

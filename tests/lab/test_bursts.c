@@ -8,8 +8,10 @@
 #include <rte_mbuf.h>
 #include <rte_mempool.h>
 
+#include "control/config/config.h"
 #include "dataplane/qos/shaper.h"
 #include "dataplane/rng.h"
+#include "dataplane/worker.h"
 
 // ---- into the queue
 
@@ -353,6 +355,68 @@ static void a_burst_leaves_as_its_frames_one_by_one(void **state)
 	}
 }
 
+// ---- what others hold
+
+static const char *two_workers(const char *headroom)
+{
+	static char text[4096];
+	char classes[256];
+
+	snprintf(classes, sizeof(classes),
+		 "      3: {lossless: true, ingress: {static: 100KB, headroom: %s}}\n"
+		 "      0: {ingress: {static: 7MB}, egress: {static: 7MB}}\n",
+		 headroom);
+	snprintf(text, sizeof(text), "switch: {name: lab, workers: 2, buffer: {size: 8MB%s",
+		 strstr(lab_yaml(PORTS, "10G", "", "", classes), ", cell"));
+	return text;
+}
+
+static uint64_t refused(const struct rig *r, unsigned port)
+{
+	return ctr_get(&switch_drops(r->sw, port, 0, DROP_INGRESS_POOL)->packets);
+}
+
+// The reload moves cells from headroom into the pool, of a worker that receives nothing then. The
+// other worker sees them.
+static void a_reload_that_moves_headroom_overfills_no_pool(void **state)
+{
+	const struct port_facts facts = {0};
+	struct rig *r = rig_open(two_workers("1900KB"), &facts, false);
+	struct policy *next = rig_compile(r, two_workers("20KB")), *old;
+	const struct bench_frame lossless = {.to = OUT, .dscp = 24, .len = 1500};
+	const struct bench_frame lossy = {.to = OUT, .len = 1500};
+	uint64_t token;
+
+	(void)state;
+	rig_tx(r, false);
+	for (unsigned i = 0; i < 40; i++) {
+		for (unsigned k = 0; k < MOST; k++)
+			rig_arrive(r, 0, &lossless);
+		rig_step(r);
+	}
+	memcpy(next->name, switch_policy(r->sw)->name, sizeof(next->name));
+	switch_publish(r->sw, next, &old, &token);
+	rig_step(r);
+	rig_step(r);
+	assert_true(switch_grace_over(r->sw, token));
+	policy_destroy(old);
+	while (refused(r, 1) == 0) {
+		rig_arrive(r, 1, &lossy);
+		r->now_ns += 1300;
+		worker_step(switch_worker(r->sw, 1), r->now_ns);
+	}
+	assert_in_range(switch_pool(r->sw, POOL_INGRESS).used,
+			switch_pool(r->sw, POOL_INGRESS).size - 6,
+			switch_pool(r->sw, POOL_INGRESS).size);
+	rig_tx(r, true);
+	for (unsigned i = 0; i < 2000; i++) {
+		r->port[OUT].n_sent = 0;
+		r->now_ns += 100000;
+		rig_step(r);
+	}
+	rig_close(r);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -364,6 +428,7 @@ int main(void)
 		cmocka_unit_test(queues_take_turns_within_a_burst),
 		cmocka_unit_test(a_strict_class_breaks_into_a_turn),
 		cmocka_unit_test(a_burst_leaves_as_its_frames_one_by_one),
+		cmocka_unit_test(a_reload_that_moves_headroom_overfills_no_pool),
 	};
 
 	return cmocka_run_group_tests_name("bursts", tests, bench_eal, NULL);

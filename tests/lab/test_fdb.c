@@ -303,8 +303,8 @@ static void a_new_address_leaves_the_caches_of_others_valid(void **state)
 	bench_close(b);
 }
 
-// Addresses whose answers a worker keeps in one cache line. One of them is asked for again with each
-// frame, as it may not be used, or as there is no room to report it.
+// Addresses whose answers a worker keeps in one cache line. One of them is asked for again with
+// each frame, as it may not be used, or as there is no room to report it.
 static void an_answer_that_is_forgotten_takes_no_place_of_others(void **state)
 {
 	struct bench *b = opened("", "", "");
