@@ -428,19 +428,20 @@ static bool take_middle(struct nic *nic, const struct rte_mbuf *m)
 	const struct eth_hdr *eth = rte_pktmbuf_mtod(m, const struct eth_hdr *);
 	const struct ipv4_hdr *ip = (const struct ipv4_hdr *)(eth + 1);
 	const struct bth_hdr *bth = (const struct bth_hdr *)((const struct udp_hdr *)(ip + 1) + 1);
-	uint8_t kind = roce_op_of(bth->opcode)->kind;
 	uint32_t dest_qp;
 	struct qp *qp;
 
-	if ((bth->opcode != RC_WRITE_MIDDLE && bth->opcode != RC_SEND_MIDDLE) ||
-	    (bth->ack_req & BTH_ACK_REQ) || !is_snapped_roce(nic, m) ||
+	if (!is_snapped_roce(nic, m) ||
+	    (bth->opcode != RC_WRITE_MIDDLE && bth->opcode != RC_SEND_MIDDLE) ||
+	    (bth->ack_req & BTH_ACK_REQ) ||
 	    (bth->flags & (BTH_VERSION_MASK | BTH_PAD_MASK)) != 0 || (ip->tos & ECN_CE) == ECN_CE)
 		return false;
 	dest_qp = be24_get(&bth->dest_qp);
 	qp = qp_at(nic, dest_qp);
 	if (qp == NULL || qp->qpn != dest_qp || qp->conn.initiator || qp->conn.state != CONN_UP ||
 	    qp->is_tcp || nic->peers[qp->peer].pub.ip != be32_get(&ip->src) ||
-	    !resp_take_middle(&qp->resp, kind, be24_get(&bth->psn), m->pkt_len - ROCE_MIN_LEN))
+	    !resp_take_middle(&qp->resp, roce_op_of(bth->opcode)->kind, be24_get(&bth->psn),
+			      m->pkt_len - ROCE_MIN_LEN))
 		return false;
 	nic->stats.rx_frames++;
 	qp->last_rx_ns = nic->now_ns;
