@@ -14,10 +14,11 @@
 // make a pool look fuller by up to a burst each. A headroom pool that covers every group's share
 // needs no claims: the groups' own limits keep it, and no claim may cost a lossless frame.
 //
-// What the others hold changes with each of their bursts, and each look moves cache lines between
-// cores. So each worker shows a ceiling, no less than its cells and claims, that changes rarely. A
-// burst that finds room below the ceilings of all finds room below what they hold. A decision that
-// finds no room is made again with what they hold. So no frame has another end for it.
+// The use of the others changes with each of their bursts, and each read of it moves cache lines
+// between cores. So each worker shows a ceiling, no less than its cells and claims, that changes
+// rarely. A burst that finds room below the ceilings of all finds room below what they hold. A
+// decision that finds no room is made again with what they hold. So no frame has another end for
+// it.
 //
 // Ordering: slots are written before the claim on them is dropped (release, acquire).
 static void read_others(struct worker *w)

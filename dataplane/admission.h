@@ -9,8 +9,8 @@
 
 // Settles what other workers released, and reads what they hold; where there are others.
 void admission_refresh(struct worker *w);
-// Before each burst of n frames, whose cells are claimed until admission_done: the same,
-// as far as the burst needs it.
+// The same before a burst of n frames, as far as the burst needs it. Claims their cells until
+// admission_done.
 void admission_claim(struct worker *w, unsigned n);
 void admission_done(struct worker *w);
 

@@ -16,5 +16,5 @@ enum { QUICK_WAYS = 0 };
 enum { QUICK_WAYS = 1 };
 #endif
 
-// For a function whose callers' constants leave out most of it.
+// Inlines a function into each caller, whose constants remove most of its code.
 #define force_inline inline __attribute__((always_inline))

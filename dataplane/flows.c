@@ -174,8 +174,8 @@ static inline uint32_t seal_for(const struct flow_map *map, const struct member 
 	return is_plain(m, f, pkt) ? seal_of(map->seed, &facts) : SEAL_NEVER;
 }
 
-// What a RoCEv2 frame of the burst is to flows, as the member m behind `before`, if there is one.
-// False: nothing. Its bucket is on its way to the cache.
+// Fills the member m for a RoCEv2 frame of the burst, and prefetches its bucket. before: the member
+// before it, or NULL. False: the frame belongs to no flow.
 static force_inline bool sort(struct worker *w, const struct flow_map *map, struct burst *b,
 			      unsigned i, const uint8_t *eth, const struct pkt_info *pkt,
 			      struct member *m, const struct member *before)
@@ -197,8 +197,8 @@ static force_inline bool sort(struct worker *w, const struct flow_map *map, stru
 	return true;
 }
 
-// What a template says of a frame stays in registers. Behind extension headers only parse() finds
-// RoCEv2.
+// The fields that a template reads stay in registers. Only parse() finds RoCEv2 behind extension
+// headers.
 static void sort_all(struct worker *w, struct burst *b, struct members *all)
 {
 	const struct flow_map map = w->flows->table.map; // what is written below is not in it

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// A frame on its way through the switch: a descriptor beside its mbuf. What scheduler and marker
-// need is read here, and the mbuf, which has gone cold in a long queue, is first touched when the
+// A frame on its way through the switch: a descriptor beside its mbuf. Scheduler and marker read
+// the descriptor only. The mbuf, which has gone cold in a long queue, is first touched when the
 // frame leaves.
 #pragma once
 

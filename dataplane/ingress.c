@@ -182,7 +182,7 @@ static void receive(struct worker *w, struct port *p, struct rte_mbuf *m, struct
 		b->n_in++;
 }
 
-// What the quiet way reads again and again, and frames that it has taken and not counted yet.
+// The values that the quiet way reads for each frame, and the frames that it has not counted yet.
 struct quiet {
 	const struct policy_port *pol;
 	struct cell_size cell;

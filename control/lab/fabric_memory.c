@@ -312,8 +312,8 @@ void fabric_memory_free(struct fabric *f)
 
 // ---- ahead of the frames
 
-// A fabric of many switches is larger than the caches. What a frame needs at a port or NIC is
-// fetched when the event is known, before the switches and NICs of the same instant are stepped.
+// A fabric of many switches is larger than the caches. The lines that a frame needs at a port or
+// NIC are prefetched when the event is known, before the actors of the same instant are stepped.
 enum { FEW_SWITCHES = 4 }; // all of which the caches hold
 
 static void fetch_port(const void *of, enum wire_event event)
