@@ -16,5 +16,6 @@ enum { QUICK_WAYS = 0 };
 enum { QUICK_WAYS = 1 };
 #endif
 
-// Inlines a function into each caller, whose constants remove most of its code.
+// The compiler inlines the function into each caller. The caller's constants then remove most of
+// its code.
 #define force_inline inline __attribute__((always_inline))

@@ -17,7 +17,7 @@ struct burst {
 };
 static_assert(BURST <= 32, "a bit a frame");
 
-// What the headers of the frame say.
+// The parsed headers of the frame.
 static inline const struct pkt_info *burst_pkt(struct burst *b, unsigned i)
 {
 	const struct rte_mbuf *m = b->frames[i].m;

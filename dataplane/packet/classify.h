@@ -59,7 +59,7 @@ static inline struct classified classify(const struct classify_params *p,
 
 enum { N_TOS = 256 };
 
-// What classify() says of untagged IP frames, by their TOS or Traffic Class byte.
+// The results of classify() for untagged IP frames, by their TOS or Traffic Class byte.
 struct classify_row {
 	uint8_t cls, color, pg;
 	bool hint; // RoCEv2 data should not come so: the class is lossy, or there is no ECN

@@ -72,7 +72,7 @@ static inline bool roce_is_data(uint8_t bth_opcode)
 	return bth_opcode != ROCE_CNP && !(NOT_DATA >> (bth_opcode & ROCE_OPERATION_MASK) & 1);
 }
 
-// What the BTH of a RoCEv2 frame says.
+// Reads the BTH of a RoCEv2 frame.
 static inline void parse_bth(const struct bth_hdr *bth, struct pkt_info *out)
 {
 	out->roce = true;

@@ -98,8 +98,8 @@ static force_inline bool parse_template(const uint8_t *frame, uint32_t len, stru
 	return template_l4(l3 + ip.hlen, ip.total - ip.hlen, out);
 }
 
-// What the class of a frame depends on, where it is untagged and to a unicast address. True:
-// parse() would say the same kind, DSCP and ECN; what IP carries may be anything.
+// Reads the fields that the class depends on, of an untagged frame to a unicast address. True:
+// parse() would say the same kind, DSCP and ECN. The payload of IP may be anything.
 static force_inline bool template_class(const uint8_t *frame, uint32_t len, struct template_ip *ip)
 {
 	enum { L3 = sizeof(struct eth_hdr) };
@@ -108,8 +108,8 @@ static force_inline bool template_class(const uint8_t *frame, uint32_t len, stru
 	       template_ip(frame + L3, len - L3, ip);
 }
 
-// The UDP header of a RoCEv2 packet that template_class() took, or NULL. What follows extension
-// headers of IPv6 is not found.
+// The UDP header of a RoCEv2 packet that template_class() took, or NULL. A UDP header behind
+// extension headers of IPv6 is not found.
 static force_inline const struct udp_hdr *template_roce(const uint8_t *frame, enum pkt_kind kind)
 {
 	const uint8_t *l3 = frame + sizeof(struct eth_hdr);

@@ -62,7 +62,7 @@ static inline void sched_emptied(struct sched_state *s, unsigned q)
 }
 
 // A run: frames of one queue that leave one after the other, as long as sched_pick would choose
-// that queue each time. What the frames spend is kept here until the run ends.
+// that queue each time. The run holds the deficit and the rates until it ends.
 struct sched_run {
 	int64_t left; // deficit; of a strict queue more than all frames
 	uint32_t refill; // quantum of the only queue that waits for a turn; 0: the run ends
