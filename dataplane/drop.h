@@ -39,8 +39,8 @@
 	X(NO_NEIGHBOUR, "no-neighbour", false,                                                     \
 	  "the MAC address of the next hop did not become known while the frame waited")           \
 	X(COPP, "copp", false,                                                                     \
-	  "ARP, neighbour discovery, ping of the router or an expired TTL beyond the rate of "     \
-	  "the port (key copp)")                                                                   \
+	  "frames to the switch itself, or with an expired TTL, beyond the port's rate for their " \
+	  "reason (key copp)")                                                                   \
 	X(STORM_CONTROL, "storm-control", false,                                                   \
 	  "broadcast, unknown unicast or multicast beyond the port's storm_control rate, or "      \
 	  "BPDUs beyond 1,000 per second where multicast has none")                                \

@@ -80,8 +80,8 @@
 	  "the port's interface exists again, but the port cannot use it: the log says why, and "  \
 	  "weir tries again twice a second")                                                       \
 	X(COPP, "copp-limit",                                                                      \
-	  "the port receives more ARP and neighbour discovery than its copp rate; the switch "     \
-	  "drops the excess")                                                                      \
+	  "the port receives more frames for control than its copp rate; the switch drops the "    \
+	  "excess (`weirctl show control` has the reasons)")                                       \
 	X(COPP_OVER, "copp-normal", "the port has kept its copp rate for five seconds")            \
 	X(STORM_CONTROL, "storm-control",                                                          \
 	  "the port exceeds its storm_control rate or the fixed rate of BPDUs; the switch drops "  \

@@ -61,6 +61,8 @@ static bool control_frame(struct worker *w, struct port *p, struct frame *f,
 	b->packets++;
 	b->bytes += m->pkt_len;
 	ctr_inc(pkt->kind == PKT_LLDP ? &p->c.lldp : &p->c.other_control);
+	if (p->pol->punts != 0)
+		punt_link_local(w, p, f, pkt);
 	fate_consumed(p, m);
 	return true;
 }

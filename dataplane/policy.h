@@ -147,6 +147,7 @@ struct policy_port {
 	struct policy_vlan vlan;
 	bool sticky; // addresses that live here do not move to other ports
 	uint32_t mac_limit; // learned addresses at most; 0: what the table has room for
+	uint8_t punts; // bitmap of enum punt_reason: what goes to control (switch_punt.h)
 	bool routed; // forwards by IP address and is no port of the bridge
 	uint8_t mac[6]; // of a routed port: the router's there
 	uint8_t n_addrs;
@@ -195,7 +196,7 @@ struct policy {
 	struct flow_params flows; // of the switch; `max` is a restart-only key
 	struct pair_params pairing;
 	bool loop_detect; // some port sends probes
-	bool control_sends; // it does, or a port routes
+	bool control_sends; // it does, or a port punts
 	uint32_t n_pairs;
 	struct known_pair *pairs; // by hand
 	struct policy_routes routes;

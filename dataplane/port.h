@@ -126,6 +126,7 @@ struct __rte_cache_aligned port {
 	// Limits.
 	struct policer storm[N_LIMIT_KINDS], storm_bpdu;
 	ctr_t remapped[GUARD_MAX_RULES];
+	struct punt_port *punt; // NULL: no policy has had a frame for control yet (punt.h)
 	// Flows and notifications.
 	struct port_flow_counters flows;
 	struct cnp_bucket cnps; // that leave by this port

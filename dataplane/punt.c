@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "dataplane/punt.h"
 
+#include <netinet/in.h>
 #include <string.h>
 
 #include "dataplane/admission.h"
@@ -8,62 +9,113 @@
 #include "dataplane/fate.h"
 #include "dataplane/forward/bridge.h"
 #include "dataplane/forward/l3.h"
+#include "dataplane/frame_ring.h"
 #include "dataplane/packet/loop_frame.h"
 
-static bool may_punt(struct worker *w, const struct port *p, enum punt_kind kind)
+enum {
+	BGP_PORT = 179,
+	BFD_PORT = 3784, // RFC 5881
+	BFD_ECHO_PORT = 3785,
+	BFD_MULTIHOP_PORT = 4784, // RFC 5883
+	IP_PROTO_OSPF = 89,
+};
+
+static bool is_bgp(const struct frame *f, const struct pkt_info *pkt)
 {
-	return policer_take(&p->pol->limit[LIMIT_COPP], &w->l3->punt[p->no]->policer[kind],
-			    w->now_ns);
+	const uint8_t *tcp = rte_pktmbuf_mtod(f->m, const uint8_t *) + pkt->l4_off;
+
+	return pkt->ip_proto == IPPROTO_TCP && pkt->l4_off != 0 &&
+	       pkt->l4_off + 4u <= f->m->data_len &&
+	       (be16_get(tcp) == BGP_PORT || be16_get(tcp + 2) == BGP_PORT);
 }
 
-static enum punt_kind kind_of(const struct frame *f, const struct pkt_info *pkt)
+static bool is_bfd(const struct pkt_info *pkt)
 {
-	return is_neighbour_answer(rte_pktmbuf_mtod(f->m, const uint8_t *), f->m->data_len, pkt)
-		       ? PUNT_ANSWER
-		       : PUNT_REQUEST;
+	return pkt->udp_dport == BFD_PORT || pkt->udp_dport == BFD_ECHO_PORT ||
+	       pkt->udp_dport == BFD_MULTIHOP_PORT;
 }
 
-// Tags are left out. False: the frame is too long.
-static bool record(const struct frame *f, const struct pkt_info *pkt, struct neighbour_frame *rec)
+enum punt_reason punt_reason_of(const struct frame *f, const struct pkt_info *pkt)
 {
 	const uint8_t *eth = rte_pktmbuf_mtod(f->m, const uint8_t *);
-	unsigned tags = pkt->l3_off - ETH_HLEN_;
 
-	*rec = (struct neighbour_frame){.port = f->in_port, .len = (uint16_t)(f->len - tags)};
-	if (rec->len > sizeof(rec->bytes) || f->len > f->m->data_len)
+	if (is_neighbour_answer(eth, f->m->data_len, pkt))
+		return PUNT_ANSWER;
+	if (pkt->ether_type == ETYPE_ARP || is_nd(eth, f->m->data_len, pkt))
+		return PUNT_NEIGHBOUR;
+	if (nd_type(eth, f->m->data_len, pkt) != 0 || pkt->ip_proto == IP_PROTO_OSPF ||
+	    is_bfd(pkt) || is_bgp(f, pkt))
+		return PUNT_ROUTING;
+	return PUNT_LOCAL;
+}
+
+static bool may_punt(struct worker *w, const struct port *p, struct policer *state)
+{
+	return policer_take(&p->pol->limit[LIMIT_COPP], state, w->now_ns);
+}
+
+// False: the frame is too long, or the ring is full.
+static bool put(struct port *p, const struct frame *f, const struct pkt_info *pkt,
+		enum punt_reason reason)
+{
+	const uint8_t *eth = rte_pktmbuf_mtod(f->m, const uint8_t *);
+	unsigned tags = pkt->l3_off - ETH_HLEN_, macs = 2 * ETH_ALEN_;
+	struct control_frame rec;
+
+	if (f->len > f->m->data_len || f->len > sizeof(rec.bytes))
 		return false;
-	memcpy(rec->bytes, eth, 2 * ETH_ALEN_);
-	memcpy(rec->bytes + 2 * ETH_ALEN_, eth + 2 * ETH_ALEN_ + tags, rec->len - 2u * ETH_ALEN_);
+	rec.len = (uint16_t)(f->len - tags);
+	rec.vid = 0;
+	rec.port = p->no;
+	rec.reason = (uint8_t)reason;
+	memcpy(rec.bytes, eth, macs);
+	memcpy(rec.bytes + macs, eth + macs + tags, rec.len - macs);
+	return frame_ring_put(p->punt->ring[reason], &rec);
+}
+
+bool punt_copy(struct worker *w, struct port *p, const struct frame *f, const struct pkt_info *pkt,
+	       enum punt_reason reason)
+{
+	struct punt_counters *c = &p->c.punt[reason];
+
+	ctr_inc(&c->frames);
+	if (!may_punt(w, p, &p->punt->policer[reason])) {
+		ctr_inc(&c->limited);
+		ctr_inc(&p->c.limited[LIMIT_COPP]);
+		return false;
+	}
+	if (!put(p, f, pkt, reason))
+		ctr_inc(&c->lost);
 	return true;
 }
 
 void punt_frame(struct worker *w, struct port *p, const struct frame *f,
-		const struct pkt_info *pkt)
+		const struct pkt_info *pkt, enum punt_reason reason)
 {
-	enum punt_kind kind = kind_of(f, pkt);
-	struct neighbour_frame rec;
-
-	ctr_inc(&p->c.neighbour_frames);
-	if (!may_punt(w, p, kind)) {
-		ctr_inc(&p->c.limited[LIMIT_COPP]);
+	if (punt_copy(w, p, f, pkt, reason))
+		fate_consumed(p, f->m);
+	else
 		fate_dropped(w, p, f, DROP_COPP);
-		return;
-	}
-	if (!record(f, pkt, &rec) ||
-	    rte_ring_sp_enqueue_elem(w->l3->punt[p->no]->ring[kind], &rec, sizeof(rec)) != 0)
-		ctr_inc(&p->c.neighbour_frames_lost);
-	fate_consumed(p, f->m);
+}
+
+void punt_link_local(struct worker *w, struct port *p, const struct frame *f,
+		     const struct pkt_info *pkt)
+{
+	if (pkt->kind == PKT_LLDP && punts(p, PUNT_LLDP))
+		punt_copy(w, p, f, pkt, PUNT_LLDP);
+	else if (pkt->ether_type == ETYPE_SLOW && punts(p, PUNT_LACP))
+		punt_copy(w, p, f, pkt, PUNT_LACP);
 }
 
 bool punt_may_request(struct worker *w, const struct port *p)
 {
-	return may_punt(w, p, PUNT_HOP_REQUEST);
+	return may_punt(w, p, &p->punt->requests_policer);
 }
 
-bool punt_request(struct worker *w, const struct port *p, const struct neighbour_request *ask)
+bool punt_request(const struct port *p, const struct neighbour_request *ask)
 {
-	return rte_ring_sp_enqueue_elem(w->l3->punt[p->no]->ring[PUNT_HOP_REQUEST],
-					(void *)(uintptr_t)ask, sizeof(*ask)) == 0;
+	return rte_ring_sp_enqueue_elem(p->punt->requests, (void *)(uintptr_t)ask,
+					sizeof(*ask)) == 0;
 }
 
 bool punt_loop_probe(struct worker *w, const struct port *p, const struct frame *f,
@@ -122,7 +174,7 @@ bool send_own(struct worker *w, struct port *p, struct frame *f, const uint8_t *
 	return true;
 }
 
-static void send_one(struct worker *w, const struct neighbour_frame *rec)
+static void send_one(struct worker *w, const struct control_frame *rec)
 {
 	struct port *p = worker_port(w, rec->port);
 	const struct classify_params *c = &p->pol->classify;
@@ -134,32 +186,29 @@ static void send_one(struct worker *w, const struct neighbour_frame *rec)
 		send_own(w, p, &f, NULL);
 		return;
 	}
-	f.kind = pkt.kind == PKT_IPV6 ? PKT_IPV6 : PKT_OTHER;
+	f.kind = pkt.kind == PKT_IPV4 || pkt.kind == PKT_IPV6 ? pkt.kind : PKT_OTHER;
 	f.ecn = f.kind == PKT_OTHER ? ECN_NOT_ECT : pkt.ecn;
 	f.l3_off = pkt.l3_off;
-	f.cls = pkt.reserved_dst == DST_LOOPBACK ? c->control_class : classify(c, &pkt).cls;
+	f.cls = pkt.reserved_dst == DST_ORDINARY ? classify(c, &pkt).cls : c->control_class;
 	send_own(w, p, &f, rec->bytes);
 }
 
-static unsigned take(struct rte_ring *r, struct neighbour_frame *frames, unsigned n)
+static bool next_to_send(const struct worker *w, struct control_frame *out)
 {
-	return rte_ring_sc_dequeue_burst_elem(r, frames, sizeof(frames[0]), n, NULL);
+	for (unsigned k = 0; k < N_SEND_KINDS; k++)
+		if (frame_ring_take(w->sends[k], out))
+			return true;
+	return false;
 }
 
 void send_for_control(struct worker *w)
 {
-	struct neighbour_frame frames[SEND_BURST];
-	unsigned n = 0;
+	struct control_frame rec;
 
-	if (w->pol->loop_detect)
-		n += take(w->loop->sends, frames, SEND_BURST);
-	for (unsigned k = 0; w->pol->routes.any && w->l3 != NULL && k < N_SEND_KINDS; k++)
-		n += take(w->l3->sends[k], frames + n, SEND_BURST - n);
-	if (n == 0)
-		return;
-	w->busy = true;
-	admission_claim(w, n);
-	for (unsigned i = 0; i < n; i++)
-		send_one(w, &frames[i]);
-	admission_done(w);
+	for (unsigned n = 0; n < SEND_BURST && next_to_send(w, &rec); n++) {
+		w->busy = true;
+		admission_claim(w, 1);
+		send_one(w, &rec);
+		admission_done(w);
+	}
 }

@@ -1,21 +1,35 @@
 // SPDX-License-Identifier: Apache-2.0
-// What ports hand to control. A routed port: ARP, neighbour discovery, and addresses that frames
-// want. Each such port has a token bucket and a ring for each kind (control-plane policing), so a
-// flood on one port reaches control at the port's own rate and takes no room of another port.
-// Answers have a bucket and a ring of their own: requests cannot push out the answers to the
-// switch's probes. Any port: loop probes of this switch that have come back. Called by the worker
-// that owns the port of arrival.
+// What ports hand to control: frames, for the reasons that the policy of the port names
+// (switch_punt.h), addresses that frames want, and loop probes of this switch that have come back.
+// Each reason has a token bucket and a ring at each port (control-plane policing), so a flood on
+// one port reaches control at the port's own rate and takes no room of another port. Answers to
+// the switch's probes are a reason of their own: requests cannot push them out. Called by the
+// worker that owns the port of arrival.
 #pragma once
 
 #include "dataplane/switch_impl.h"
 
-// Hands ARP or neighbour discovery of a routed port to control. The frame has ended.
+// Whether frames of the port go to control for this reason.
+static inline bool punts(const struct port *p, enum punt_reason reason)
+{
+	return p->pol->punts >> reason & 1;
+}
+
+// The reason of a frame to an address of the switch.
+enum punt_reason punt_reason_of(const struct frame *f, const struct pkt_info *pkt);
+// Copies a frame for control. False: it is beyond the port's rate.
+bool punt_copy(struct worker *w, struct port *p, const struct frame *f, const struct pkt_info *pkt,
+	       enum punt_reason reason);
+// The same for a frame that ends with it.
 void punt_frame(struct worker *w, struct port *p, const struct frame *f,
-		const struct pkt_info *pkt);
+		const struct pkt_info *pkt, enum punt_reason reason);
+// A frame to a link-local group, which the caller ends.
+void punt_link_local(struct worker *w, struct port *p, const struct frame *f,
+		     const struct pkt_info *pkt);
 // Whether the port may give control another destination.
 bool punt_may_request(struct worker *w, const struct port *p);
 // Gives control an address that a frame from the port wants. False: the port's ring is full.
-bool punt_request(struct worker *w, const struct port *p, const struct neighbour_request *ask);
+bool punt_request(const struct port *p, const struct neighbour_request *ask);
 // A frame to the group of the Configuration Testing Protocol. True: it is a probe of this switch
 // and ends here. Control knows whether the switch really sent it (switch_loop.c). Probes of other
 // switches go on: a loop may lead through this one.

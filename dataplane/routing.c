@@ -41,7 +41,7 @@ enum {
 
 static bool may_answer(struct worker *w, struct port *p)
 {
-	if (policer_take(&p->pol->limit[LIMIT_COPP], &w->l3->punt[p->no]->icmp, w->now_ns))
+	if (policer_take(&p->pol->limit[LIMIT_COPP], &p->punt->icmp, w->now_ns))
 		return true;
 	ctr_inc(&p->c.limited[LIMIT_COPP]);
 	return false;
@@ -282,7 +282,7 @@ static bool request_due(const struct router *r, const struct hop_request *slot, 
 // False: the port's ring is full.
 static bool request(struct router *r, uint8_t port, const struct policy_addr *a)
 {
-	return punt_request(r->w, r->p, &(struct neighbour_request){.addr = *a, .port = port});
+	return punt_request(r->p, &(struct neighbour_request){.addr = *a, .port = port});
 }
 
 static struct policy_addr addr_of(const uint8_t *l3, uint8_t kind)
@@ -333,20 +333,25 @@ static bool refuse(struct router *r, struct frame *f, enum drop_reason reason)
 	return false;
 }
 
-static bool is_neighbour_frame(const struct frame *f, const struct pkt_info *pkt)
+// Whether control takes the frame. It is for the switch itself, or for a group that the switch may
+// be in. A frame for another reason than the named ones is one of its link, or to its address.
+static bool for_control(const struct router *r, const struct frame *f, enum punt_reason reason)
 {
 	const uint8_t *eth = rte_pktmbuf_mtod(f->m, const uint8_t *);
+	bool broadcast = be32_get(eth) == UINT32_MAX && be16_get(eth + 4) == UINT16_MAX;
 
-	return pkt->ether_type == ETYPE_ARP || is_nd(eth, f->m->data_len, pkt);
+	return punts(r->p, reason) &&
+	       (reason != PUNT_LOCAL || ip_to_link(eth + f->l3_off, f->kind, broadcast));
 }
 
 // Addressed to a group, to another station, or not IP.
 static bool not_for_router(struct router *r, struct frame *f, const struct pkt_info *pkt, bool ours)
 {
-	if ((ours || pkt->group_dst) && is_neighbour_frame(f, pkt))
-		punt_frame(r->w, r->p, f, pkt);
-	else
-		refuse(r, f, ours && pkt->bad_l3 ? DROP_BAD_L3 : DROP_NOT_FOR_ROUTER);
+	enum punt_reason reason = punt_reason_of(f, pkt);
+
+	if (!(ours || pkt->group_dst) || !for_control(r, f, reason))
+		return refuse(r, f, ours && pkt->bad_l3 ? DROP_BAD_L3 : DROP_NOT_FOR_ROUTER);
+	punt_frame(r->w, r->p, f, pkt, reason);
 	return false;
 }
 
@@ -507,15 +512,37 @@ static bool answer(struct router *r, struct frame *f, const struct pkt_info *pkt
 	return why == N_DROP_REASONS || refuse(r, f, why);
 }
 
-// Of frames for the switch itself neighbour discovery and ping are its business here.
+// For the switch itself. What control does not take is answered here (ping), or dropped.
 static bool to_router(struct router *r, struct frame *f, const struct pkt_info *pkt,
 		      bool from_station)
 {
-	if (is_neighbour_frame(f, pkt)) {
-		punt_frame(r->w, r->p, f, pkt);
+	enum punt_reason reason = punt_reason_of(f, pkt);
+
+	if (punts(r->p, reason)) {
+		punt_frame(r->w, r->p, f, pkt, reason);
 		return false;
 	}
 	return from_station ? answer(r, f, pkt, icmp_answer) : refuse(r, f, DROP_TO_ROUTER);
+}
+
+// The destination is no address that a router forwards to. A link-local one is the switch's own.
+static bool no_destination(struct router *r, struct frame *f, const struct pkt_info *pkt,
+			   enum drop_reason why)
+{
+	const uint8_t *l3 = rte_pktmbuf_mtod(f->m, const uint8_t *) + f->l3_off;
+
+	if (why == DROP_MARTIAN && f->kind == PKT_IPV6 && punts(r->p, PUNT_LOCAL) &&
+	    ipv6_link_local(l3 + 24))
+		return to_router(r, f, pkt, true);
+	return refuse(r, f, why);
+}
+
+static bool hops_run_out(struct router *r, struct frame *f, const struct pkt_info *pkt)
+{
+	if (!punts(r->p, PUNT_TTL))
+		return answer(r, f, pkt, icmp_time_exceeded);
+	punt_frame(r->w, r->p, f, pkt, PUNT_TTL);
+	return false;
 }
 
 static bool no_way(struct router *r, struct frame *f, const struct pkt_info *pkt, uint64_t adj,
@@ -542,14 +569,14 @@ static inline bool route_frame(struct router *r, struct frame *f, const struct p
 		return not_for_router(r, f, pkt, ours);
 	reason = read_header(l3, f->kind, &dst, &from_station);
 	if (unlikely(reason != N_DROP_REASONS))
-		return refuse(r, f, reason);
+		return no_destination(r, f, pkt, reason);
 	adj = adjacency(r, l3, f->kind, dst);
 	if (unlikely(adj_state(adj) == ADJ_SELF))
 		return to_router(r, f, pkt, from_station);
 	if (unlikely(!from_station))
 		return refuse(r, f, DROP_MARTIAN);
 	if (unlikely(l3[f->kind == PKT_IPV4 ? 8 : 7] <= 1))
-		return answer(r, f, pkt, icmp_time_exceeded);
+		return hops_run_out(r, f, pkt);
 	if (adj_state(adj) == ADJ_MANY)
 		adj = resolve_many(r, f, pkt, adj, dst);
 	if (unlikely(adj_state(adj) != ADJ_KNOWN))

@@ -444,6 +444,7 @@ void switch_destroy(struct weir_switch *sw)
 	switch_unprepare(sw->policy_mem);
 	routes_free_retired(sw);
 	routes_destroy(sw);
+	punts_destroy(sw);
 	loops_free(sw);
 	flows_destroy(sw);
 	for (unsigned i = 0; i < sw->n_workers; i++)

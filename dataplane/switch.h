@@ -18,6 +18,7 @@
 #include "dataplane/policy.h"
 #include "dataplane/port_ops.h"
 #include "dataplane/qos/cause.h"
+#include "dataplane/switch_punt.h"
 
 struct fdb_port;
 struct rte_mempool;
@@ -66,8 +67,7 @@ struct port_counters {
 	ctr_t pfc_malformed, pfc_misaddressed, pause_8023x, lldp, other_control;
 	gauge_t roce_lossy_latest; // of the latest such frame: class, DSCP << 8
 	ctr_t roce_in_lossy_class, roce_not_ect, lossless_unknown, bad_l3;
-	ctr_t neighbour_frames; // ARP and neighbour discovery that a routed port gave to control
-	ctr_t neighbour_frames_lost; // of those, that control had no room for
+	struct punt_counters punt[N_PUNT_REASONS];
 	ctr_t limited[N_LIMIT_KINDS]; // frames dropped beyond a rate of the policy
 	ctr_t loop_forged; // loop probes that this switch did not send; written by control
 	ctr_t early_pauses; // PFC frames that acted before they were received, one per class

@@ -15,8 +15,8 @@
 //   copies                 all workers (atomic add)      workers, control
 //   learning.taken         control                       workers
 //   neighbours, adj words  control                       workers (forward/route.h)
-//   punt rings of a port   the port's owner              control
-//   send rings             control                       their worker
+//   punt rings of a port   the port's owner              control (frame_ring.h)
+//   send rings             control                       their worker (frame_ring.h)
 //   flow shard of a worker that worker                   control; others: a pair, CNP or rate
 //   note ring a -> b       worker a (congested queue)    worker b (owns the flow)
 //   pair orders            control                       its worker
@@ -42,6 +42,7 @@
 #include "dataplane/run.h"
 #include "dataplane/switch.h"
 #include "dataplane/switch_flows.h"
+#include "dataplane/switch_punt.h"
 #include "dataplane/switch_routes.h"
 #include "dataplane/tap.h"
 #include "dataplane/units.h"
@@ -71,14 +72,13 @@ struct hop_request {
 	uint64_t t_ns; // 0: none
 };
 
-// Control takes answers before requests, whatever comes first.
-enum punt_kind { PUNT_ANSWER, PUNT_REQUEST, PUNT_HOP_REQUEST, N_PUNT_KINDS };
-
-// The way from a routed port to control (punt.h).
+// The way from a port to control (punt.h); made with the first policy that has a reason for it.
 struct punt_port {
-	struct rte_ring *ring[N_PUNT_KINDS]; // neighbour_frame; PUNT_HOP_REQUEST: neighbour_request
+	struct rte_ring *ring[N_PUNT_REASONS]; // frame_ring.h; NULL: never a reason
+	struct rte_ring *requests; // of struct neighbour_request
 	// The port's owner's.
-	struct policer policer[N_PUNT_KINDS], icmp;
+	struct policer policer[N_PUNT_REASONS], requests_policer, icmp;
+	struct punt_counters c[N_PUNT_REASONS];
 };
 
 // Frames of routed ports whose next hop is being requested (routing.h).
@@ -98,8 +98,6 @@ struct waiting_room {
 // What a worker needs to route; made with the first policy that does.
 struct worker_l3 {
 	const struct neighbours *neighbours;
-	struct rte_ring *sends[N_SEND_KINDS]; // by enum send_kind
-	struct punt_port *punt[POLICY_MAX_PORTS]; // of owned ports; NULL: never routed
 	struct hop_request requests[REQUEST_SLOTS];
 	struct route_cache cache;
 	struct waiting_room waiting;
@@ -108,7 +106,6 @@ struct worker_l3 {
 // Loop detection; made with the first policy that asks for it (switch_loop.c).
 struct worker_loop {
 	uint64_t id; // of the switch, in its probes
-	struct rte_ring *sends; // of struct neighbour_frame, from control
 	struct rte_ring *echoes; // of struct loop_echo, to control
 	struct policer policer[POLICY_MAX_PORTS]; // of probes that arrive
 };
@@ -220,6 +217,7 @@ struct __rte_cache_aligned worker {
 	struct rng rng;
 	struct fifo_pool chunks;
 	struct fdb_cache *fdb_cache;
+	struct rte_ring *sends[N_SEND_KINDS]; // from control; NULL: never of use yet
 	struct worker_l3 *l3; // NULL: no policy has routed yet
 	struct worker_loop *loop; // NULL: no policy has asked for it yet
 	struct worker_flows *flows; // NULL: no flow table
@@ -310,7 +308,7 @@ struct weir_switch {
 	struct reported *reported; // [REPORTED_SETS][n_ports] (bridging.c)
 	struct neighbours neighbours;
 	struct route_table *retired_tables; // until the end of their grace
-	uint8_t punt_next[N_PUNT_KINDS]; // port that control asks first, in turn
+	uint8_t punt_next[N_PUNT_REASONS], requests_next; // port that control asks first, in turn
 	uint32_t n_tables; // made so far, for their names
 	uint32_t n_ports, n_workers;
 	uint32_t frame_cells; // of the longest frame of any port
@@ -397,6 +395,10 @@ void routes_retire(struct weir_switch *sw, struct policy *old, uint64_t token);
 void routes_control(struct weir_switch *sw); // frees what no worker reads any more
 void routes_free_retired(struct weir_switch *sw);
 void routes_destroy(struct weir_switch *sw);
+
+// ---- switch_punt.c
+int punts_prepare(struct weir_switch *sw, const struct policy *p);
+void punts_destroy(struct weir_switch *sw);
 
 // ---- switch_flows.c
 void flows_control(struct weir_switch *sw); // gives out orders that there was no room for

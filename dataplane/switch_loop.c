@@ -17,7 +17,9 @@
 #include "dataplane/packet/loop_frame.h"
 #include "dataplane/switch_impl.h"
 
-enum { RING_SENDS = 512, RING_HEARD = 1024, TAGGED_A_ROUND = 16 };
+enum { RING_HEARD = 1024, TAGGED_A_ROUND = 16 };
+// A probe takes two elements of the ring.
+enum { ELEMS_A_ROUND = 2 * (TAGGED_A_ROUND + 1) };
 static const uint64_t PROBE_EVERY_NS = SECOND_NS, CALM_NS = 5ull * SECOND_NS;
 
 struct loop_port {
@@ -43,7 +45,6 @@ static void worker_free(struct worker_loop *l)
 {
 	if (l == NULL)
 		return;
-	rte_ring_free(l->sends);
 	rte_ring_free(l->echoes);
 	rte_free(l);
 }
@@ -55,9 +56,8 @@ static int worker_create(struct weir_switch *sw, struct worker *w)
 	if (l == NULL)
 		return -ENOMEM;
 	l->id = sw->loops->id;
-	l->sends = switch_ring(sw, "ls", w->id, 0, sizeof(struct neighbour_frame), RING_SENDS);
 	l->echoes = switch_ring(sw, "lh", w->id, 0, sizeof(struct loop_echo), RING_HEARD);
-	if (l->sends == NULL || l->echoes == NULL) {
+	if (l->echoes == NULL) {
 		worker_free(l);
 		return -ENOMEM;
 	}
@@ -108,11 +108,11 @@ static void send(struct weir_switch *sw, unsigned port, uint16_t vid, bool tagge
 		.id = sw->loops->id, .nonce = lp->nonce[lp->round & 1], .round = lp->round,
 		.vid = vid, .port = (uint8_t)port, .tagged = tagged,
 		.pcp = sw->policy_mem->ports[port].classify.control_class};
-	struct neighbour_frame f = {.port = (uint8_t)port};
+	struct control_frame f = {.port = (uint8_t)port};
 
 	f.len = loop_frame_build(f.bytes, sw->ports[port].facts.mac, &p);
 	// There is room: send_round has looked.
-	(void)rte_ring_sp_enqueue_elem(sw->workers[sw->owner[port]]->loop->sends, &f, sizeof(f));
+	(void)switch_send(sw, &f, SEND_LOOP_PROBE);
 }
 
 static void send_tagged(struct weir_switch *sw, unsigned port)
@@ -132,7 +132,7 @@ static void send_tagged(struct weir_switch *sw, unsigned port)
 	}
 }
 
-static bool sends(const struct weir_switch *sw, unsigned port)
+static bool sends_probes(const struct weir_switch *sw, unsigned port)
 {
 	const struct policy_port *pp = &sw->policy_mem->ports[port];
 
@@ -143,15 +143,15 @@ static bool sends(const struct weir_switch *sw, unsigned port)
 static bool send_round(struct weir_switch *sw, unsigned port, uint64_t now_ns)
 {
 	const struct policy_vlan *v = &sw->policy_mem->ports[port].vlan;
+	const struct rte_ring *sends = sw->workers[sw->owner[port]]->sends[SEND_LOOP_PROBE];
 	struct loop_port *lp = &sw->loops->port[port];
 
-	if (!sends(sw, port)) {
+	if (!sends_probes(sw, port)) {
 		lp->due_ns = 0; // a link that comes up is probed at once
 		return false;
 	}
 	if (now_ns < lp->due_ns ||
-	    ring_waiting(sw->workers[sw->owner[port]]->loop->sends) + TAGGED_A_ROUND >=
-		    RING_SENDS - 1)
+	    ring_waiting(sends) + ELEMS_A_ROUND > rte_ring_get_capacity(sends))
 		return false;
 	lp->due_ns = now_ns + PROBE_EVERY_NS;
 	lp->round++;

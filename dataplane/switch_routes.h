@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // Routing as control sees it: route tables are made before a policy is published and go at the end
-// of its grace; neighbours are set one by one; ARP and neighbour discovery that arrived on routed
-// ports are read, and such frames are sent. Who is asked when is control's business
-// (control/daemon/resolver.h). Called by the control thread only.
+// of its grace; neighbours are set one by one. ARP and neighbour discovery come and go as whole
+// frames (switch_punt.h). Who is asked when is control's business (control/daemon/resolver.h).
+// Called by the control thread only.
 #pragma once
 
 #include <stdbool.h>
@@ -18,15 +18,6 @@ __attribute__((warn_unused_result)) int switch_prepare(struct weir_switch *sw, s
 // Undoes that for a policy that will not be published after all.
 void switch_unprepare(struct policy *p);
 
-// What a neighbour's frame may be: ARP, or a solicitation or advertisement with a few options.
-enum { NEIGHBOUR_FRAME_MAX = 252 };
-struct neighbour_frame {
-	uint8_t port;
-	uint8_t spare;
-	uint16_t len;
-	uint8_t bytes[NEIGHBOUR_FRAME_MAX]; // untagged
-};
-
 // An address on a port's link that a frame wanted to go to and that is not known.
 struct neighbour_request {
 	struct policy_addr addr;
@@ -34,15 +25,8 @@ struct neighbour_request {
 	uint8_t spare;
 };
 
-// Next frame that arrived, and next address that was wanted, since; false: none. Answers come
-// before requests, and the ports take turns.
-bool switch_next_neighbour_frame(struct weir_switch *sw, struct neighbour_frame *out);
+// The next such address; false: none. The ports take turns.
 bool switch_next_neighbour_request(struct weir_switch *sw, struct neighbour_request *out);
-
-// The worker sends all probes before the first answer.
-enum send_kind { SEND_PROBE, SEND_ANSWER, N_SEND_KINDS };
-// Sends a frame by its port, through the queue of its class. False: too many are on their way.
-bool switch_send(struct weir_switch *sw, const struct neighbour_frame *f, enum send_kind kind);
 
 // From now on frames to this address of the port's link have this MAC address; NULL: are dropped.
 // 0, or -ENOSPC.

@@ -669,7 +669,9 @@ int compile_policy(const struct config *c, const struct port_facts *facts,
 	compile_flood(&k);
 	for (unsigned i = 0; i < c->n_ports; i++)
 		compile_port_limits(&k, c->ports[i].item, &k.p->ports[i]);
-	k.p->control_sends = k.p->loop_detect || k.p->routes.any;
+	k.p->control_sends = k.p->loop_detect;
+	for (unsigned i = 0; i < c->n_ports; i++)
+		k.p->control_sends |= k.p->ports[i].punts != 0;
 	compile_watchdogs(&k);
 	compile_guards(&k);
 	compile_ipcc(&k);

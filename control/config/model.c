@@ -433,10 +433,10 @@ static const struct cfg_row port_rows[] = {
 	 .help = "addresses with the length of their prefix, [10.0.1.1/24, \"fd00:1::1/64\"]. A "
 		 "port with addresses routes and does not bridge. Ranges expand with the name"},
 	{NUMBER(COUNT, cfg_port, copp), .min = 10, .max = 100000, .dflt = 1000,
-	 .help = "control-plane policing of a routed port: ARP and neighbour discovery frames per "
-		 "second that the port may punt. Requests, answers, unknown destinations and ICMP "
-		 "answers of the switch have this rate each. A burst may have the frames of a "
-		 "quarter of a second, at most 250"},
+	 .help = "control-plane policing: frames per second that the port may hand to control, of "
+		 "each reason (`weirctl show control`). Unknown destinations and ICMP answers of "
+		 "the switch have this rate each. A burst may have the frames of a quarter of a "
+		 "second, at most 250"},
 	{FIELD(CFG_MAP, cfg_port, storm_control), .sub = &storm_control_schema, .dflt_text = "none",
 	 .help = "limits for frames of this port that are replicated"},
 	{FIELD(CFG_MAP, cfg_port, loop_detect), .sub = &loop_detect_schema,

@@ -8,6 +8,7 @@
 #include <string.h>
 
 #include "control/config/compile.h"
+#include "dataplane/switch_punt.h"
 
 // ---- addresses of ports
 static bool port_addr(const struct cfg_val *v, unsigned i, unsigned n, struct policy_addr *out,
@@ -608,6 +609,7 @@ void compile_routes(struct compiler *k)
 		if (!port->routed)
 			continue;
 		r->any = true;
+		out->punts = 1 << PUNT_ANSWER | 1 << PUNT_NEIGHBOUR;
 		if (k->facts != NULL)
 			memcpy(out->mac, k->facts[i].mac, sizeof(out->mac));
 		out->n_addrs = (uint8_t)port->n_addrs;

@@ -188,6 +188,8 @@ static void print_kinds(FILE *out, struct json_object *data, unsigned list, cons
 
 static void print_control(FILE *out, struct json_object *data, const struct show_wish *wish)
 {
+	const struct table punts = {FACTS_PUNTS, NULL, "reason|s without a frame",
+				    FACTS(F_PUNTS_frames)};
 	const struct table steering = {
 		FACTS_STEERING, "every frame has come through the receive ring",
 		"reason|s without a frame", FACTS(F_STEERING_packets)};
@@ -196,6 +198,10 @@ static void print_control(FILE *out, struct json_object *data, const struct show
 	print_kinds(out, data, FACTS_CONTROL, "no control frame has come", "kind|s without a frame",
 		    wish);
 	fputc('\n', out);
+	if (n_rows(rows_of(data, FACTS_PUNTS)) > 0) {
+		table_print(out, rows_of(data, FACTS_PUNTS), &punts, wish);
+		fputc('\n', out);
+	}
 	if (rows != NULL)
 		table_print(out, rows, &steering, wish);
 }

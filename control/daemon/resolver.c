@@ -14,6 +14,7 @@
 #include "dataplane/event.h"
 #include "dataplane/packet/neighbour.h"
 #include "dataplane/packet/wire.h"
+#include "dataplane/switch_punt.h"
 #include "dataplane/switch_routes.h"
 #include "dataplane/units.h"
 
@@ -64,7 +65,7 @@ static const struct policy_addr *own_beside(const struct policy_port *p,
 
 static void transmit(struct resolver *r, uint8_t port, const struct neighbour_msg *m)
 {
-	struct neighbour_frame f = {.port = port};
+	struct control_frame f = {.port = port};
 
 	f.len = neighbour_build(f.bytes, m);
 	if (!switch_send(r->sw, &f, m->request ? SEND_PROBE : SEND_ANSWER))
@@ -128,7 +129,7 @@ static void on_next_hop(void *arg, uint8_t port, const struct policy_addr *a, bo
 
 // ---- frames in
 
-static void take_in(struct resolver *r, const struct neighbour_frame *f, uint64_t now_ns)
+static void take_in(struct resolver *r, const struct control_frame *f, uint64_t now_ns)
 {
 	const struct policy_port *p = port_of(r, f->port);
 	struct neighbour_msg m, reply;
@@ -167,13 +168,14 @@ static void take_in(struct resolver *r, const struct neighbour_frame *f, uint64_
 
 void resolver_poll(struct resolver *r, uint64_t now_ns)
 {
-	struct neighbour_frame f;
+	struct control_frame f;
 	struct neighbour_request ask;
 
 	if (r == NULL || !switch_policy(r->sw)->routes.any)
 		return;
 	r->now_ns = now_ns;
-	for (unsigned i = 0; i < TAKEN_A_LOOP && switch_next_neighbour_frame(r->sw, &f); i++)
+	for (unsigned i = 0;
+	     i < TAKEN_A_LOOP && switch_next_punt(r->sw, NEIGHBOUR_REASONS, &f); i++)
 		take_in(r, &f, now_ns);
 	for (unsigned i = 0; i < TAKEN_A_LOOP && switch_next_neighbour_request(r->sw, &ask); i++)
 		if (port_of(r, ask.port)->routed)

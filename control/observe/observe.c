@@ -470,6 +470,14 @@ static void show_control(const struct show *s, struct json_object *out)
 	struct json_object *rows;
 
 	port_rows(s, out, FACTS_CONTROL);
+	rows = rows_in(out, FACTS_PUNTS);
+	for (unsigned port = s->first; port < s->last; port++)
+		for (unsigned reason = 0; reason < N_PUNT_REASONS; reason++) {
+			struct at a = at_port(s, port, reason);
+
+			if (a.pp->punts >> reason & 1)
+				emit(row_in(rows), FACTS_PUNTS, &a);
+		}
 	rows = rows_in(out, FACTS_STEERING);
 	for (unsigned port = s->first; port < s->last; port++) {
 		struct at a = at_port(s, port, 0);

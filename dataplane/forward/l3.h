@@ -17,7 +17,15 @@ struct ip_key {
 	uint64_t hi, lo;
 };
 
-enum { IPV6_HLEN_ = 40, ICMPV6_NS = 135, ICMPV6_NA = 136, IP_PROTO_ICMPV6 = 58, ND_HOPS = 255 };
+enum {
+	IPV6_HLEN_ = 40,
+	IP_PROTO_ICMPV6 = 58,
+	ND_HOPS = 255,
+	ICMPV6_RS = 133,
+	ICMPV6_NS = 135,
+	ICMPV6_NA = 136,
+	ICMPV6_REDIRECT = 137,
+};
 
 static inline struct ip_key ip_key_v4(uint32_t ip)
 {
@@ -54,6 +62,15 @@ static inline bool ipv4_csum_holds(const uint8_t *l3)
 	return ((sum & 0xffff) + (sum >> 16)) == 0xffff;
 }
 
+// A group of stations of one link: 224.0.0.0/24, ff02::/16 and narrower; and broadcast, as the MAC
+// address says.
+static inline bool ip_to_link(const uint8_t *l3, uint8_t kind, bool broadcast)
+{
+	if (kind == PKT_IPV4)
+		return broadcast || be32_get(l3 + 16) >> 8 == 0xe00000;
+	return kind == PKT_IPV6 && l3[24] == 0xff && (l3[25] & 0xf) <= 2;
+}
+
 // Addresses of one station anywhere; not "this network", loopback, multicast, class E, broadcast.
 static inline bool ipv4_routable(uint32_t ip)
 {
@@ -66,6 +83,11 @@ static inline bool ipv6_routable(struct ip_key ip)
 	if (ip.hi >> 56 == 0xff || ip.hi >> 54 == 0x3fa)
 		return false;
 	return ip.hi != 0 || ip.lo >> 32 > 0xffff;
+}
+
+static inline bool ipv6_link_local(const uint8_t *ip)
+{
+	return ip[0] == 0xfe && (ip[1] & 0xc0) == 0x80;
 }
 
 // ---- ECMP
@@ -144,14 +166,25 @@ static inline uint32_t flow_pick(uint64_t hash, uint32_t n)
 
 // ---- neighbour discovery
 
-// A neighbour solicitation or advertisement (RFC 4861) that has crossed no router.
-static inline bool is_nd(const uint8_t *frame, uint32_t frame_len, const struct pkt_info *pkt)
+// The ICMPv6 type of a message of neighbour or router discovery (RFC 4861) that has crossed no
+// router; 0: it is none.
+static inline uint8_t nd_type(const uint8_t *frame, uint32_t frame_len, const struct pkt_info *pkt)
 {
 	const struct ipv6_hdr *ip = (const void *)(frame + pkt->l3_off);
 
-	return pkt->kind == PKT_IPV6 && pkt->ip_proto == IP_PROTO_ICMPV6 && pkt->l4_off != 0 &&
-	       pkt->l4_off < frame_len && ip->hop_limit == ND_HOPS &&
-	       (frame[pkt->l4_off] == ICMPV6_NS || frame[pkt->l4_off] == ICMPV6_NA);
+	if (pkt->kind != PKT_IPV6 || pkt->ip_proto != IP_PROTO_ICMPV6 || pkt->l4_off == 0 ||
+	    pkt->l4_off >= frame_len || ip->hop_limit != ND_HOPS ||
+	    frame[pkt->l4_off] < ICMPV6_RS || frame[pkt->l4_off] > ICMPV6_REDIRECT)
+		return 0;
+	return frame[pkt->l4_off];
+}
+
+// A neighbour solicitation or advertisement.
+static inline bool is_nd(const uint8_t *frame, uint32_t frame_len, const struct pkt_info *pkt)
+{
+	uint8_t type = nd_type(frame, frame_len, pkt);
+
+	return type == ICMPV6_NS || type == ICMPV6_NA;
 }
 
 // Of ARP and neighbour discovery: a reply or an advertisement, asked for or not.

@@ -228,7 +228,7 @@ static void the_sender_of_an_expired_frame_learns_where(void **state)
 static void a_flood_of_pings_is_policed_and_leaves_arp_alone(void **state)
 {
 	struct bench *b = router_open(router_routes);
-	struct neighbour_frame got;
+	struct control_frame got;
 
 	(void)state;
 	for (unsigned i = 0; i < 400; i++)
@@ -240,7 +240,7 @@ static void a_flood_of_pings_is_policed_and_leaves_arp_alone(void **state)
 	bench_run(b, 50000);
 	assert_int_equal(b->host[P1].n_rx, 250);
 	assert_int_equal(bench_drops(b, DROP_COPP), 150);
-	assert_true(switch_next_neighbour_frame(b->sw, &got));
+	assert_true(switch_next_punt(b->sw, NEIGHBOUR_REASONS, &got));
 	bench_close(b);
 }
 

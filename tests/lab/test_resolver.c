@@ -387,7 +387,7 @@ static void a_flood_on_one_port_takes_nothing_from_another(void **state)
 	bench_run(w.b, LOOP_NS);
 	assert_int_equal(w.b->host[P4].n_rx, STATIONS + 1);
 	assert_int_equal(bench_drops(w.b, DROP_NO_NEIGHBOUR), before);
-	assert_int_equal(ctr_get(&switch_port_counters(w.b->sw, P4)->neighbour_frames_lost), 0);
+	assert_int_equal(ctr_get(&switch_port_counters(w.b->sw, P4)->punt[PUNT_ANSWER].lost), 0);
 	assert_int_equal(port_drops(&w, P4, DROP_COPP), 0);
 	assert_in_range(port_drops(&w, P3, DROP_COPP), 400000, 600000);
 	end(&w);

@@ -327,13 +327,13 @@ static void arp_is_taken_in_and_what_control_sends_leaves(void **state)
 {
 	struct bench *b = router_open(router_routes);
 	struct bench_frame arp = {.broadcast = true, .len = 60, .ether_type = ETYPE_ARP};
-	struct neighbour_frame got, out = {.port = P5, .len = 60};
+	struct control_frame got, out = {.port = P5, .len = 60};
 	uint8_t frame[FRAME_MAX];
 
 	(void)state;
 	bench_send(b, P2, &arp);
 	router_settle(b);
-	assert_true(switch_next_neighbour_frame(b->sw, &got));
+	assert_true(switch_next_punt(b->sw, NEIGHBOUR_REASONS, &got));
 	assert_int_equal(got.port, P2);
 	assert_int_equal(got.len, 60);
 	assert_memory_equal(got.bytes, frame, bench_build(frame, P2, &arp));
@@ -354,7 +354,8 @@ static void arp_is_taken_in_and_what_control_sends_leaves(void **state)
 static void more_arp_than_the_port_may_hand_to_control_is_dropped(void **state)
 {
 	struct bench *b = router_open(router_routes);
-	struct neighbour_frame got;
+	const struct punt_counters *c;
+	struct control_frame got;
 	unsigned n = 0;
 
 	(void)state;
@@ -363,11 +364,13 @@ static void more_arp_than_the_port_may_hand_to_control_is_dropped(void **state)
 			   &(struct bench_frame){
 				   .broadcast = true, .len = 60, .ether_type = ETYPE_ARP});
 	bench_run(b, 50000);
-	while (switch_next_neighbour_frame(b->sw, &got))
+	while (switch_next_punt(b->sw, NEIGHBOUR_REASONS, &got))
 		n++;
 	assert_int_equal(n, 250);
-	assert_int_equal(ctr_get(&switch_port_counters(b->sw, P2)->neighbour_frames), 400);
-	assert_int_equal(ctr_get(&switch_port_counters(b->sw, P2)->neighbour_frames_lost), 0);
+	c = &switch_port_counters(b->sw, P2)->punt[PUNT_NEIGHBOUR];
+	assert_int_equal(ctr_get(&c->frames), 400);
+	assert_int_equal(ctr_get(&c->limited), 150);
+	assert_int_equal(ctr_get(&c->lost), 0);
 	assert_int_equal(bench_drops(b, DROP_COPP), 150);
 	assert_int_equal(switch_balance(b->sw).consumed, 250);
 	bench_close(b);
@@ -424,7 +427,7 @@ static void answers_come_before_requests_and_ports_take_turns(void **state)
 	struct bench *b = router_open(router_routes);
 	struct bench_frame arp = {.broadcast = true, .len = 60, .ether_type = ETYPE_ARP};
 	uint8_t frame[FRAME_MAX];
-	struct neighbour_frame got;
+	struct control_frame got;
 	unsigned by_port[N_PORTS] = {0};
 
 	(void)state;
@@ -436,11 +439,11 @@ static void answers_come_before_requests_and_ports_take_turns(void **state)
 		}
 	router_settle(b);
 	for (unsigned i = 0; i < 40; i++) {
-		assert_true(switch_next_neighbour_frame(b->sw, &got));
+		assert_true(switch_next_punt(b->sw, NEIGHBOUR_REASONS, &got));
 		assert_int_equal(be16_get(got.bytes + 20), ARP_REPLY);
 	}
 	for (unsigned i = 0; i < 100; i++) {
-		assert_true(switch_next_neighbour_frame(b->sw, &got));
+		assert_true(switch_next_punt(b->sw, NEIGHBOUR_REASONS, &got));
 		assert_int_equal(be16_get(got.bytes + 20), ARP_REQUEST);
 		by_port[got.port]++;
 	}
@@ -453,7 +456,7 @@ static void probes_leave_before_answers(void **state)
 {
 	struct bench *b = router_open(router_routes);
 	struct bench_frame arp = {.broadcast = true, .len = 60, .ether_type = ETYPE_ARP};
-	struct neighbour_frame out = {.port = P5, .len = 60};
+	struct control_frame out = {.port = P5, .len = 60};
 
 	(void)state;
 	bench_build(out.bytes, P5, &arp);

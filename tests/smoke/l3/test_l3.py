@@ -234,8 +234,8 @@ def with_workers(workers):
         missed = [p["rx_missed"] for p in switch.show("ports")["ports"]]
         want(dropped(switch, "egress-tail") + dropped(switch, "ingress-pool") == 0, "no loss")
         print(f"        receive rings missed {missed}")
-        lost = [c["neighbour_frames_lost"] for c in switch.show("control")["control"]]
-        want(lost == [0] * 4, f"ARP that control missed: {lost}")
+        lost = [c["lost"] for c in switch.show("control")["punts"]]
+        want(lost == [0] * 8, f"ARP that control missed: {lost}")
         want(switch.stop() == 0, f"the balance holds at the end\n{switch.process.said()}")
 
 

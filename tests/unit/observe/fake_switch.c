@@ -36,6 +36,7 @@ struct weir_switch *fake_switch_create(void)
 	p->vlan_exists[0] = 1 << 10;
 	p->ports[0].vlan.untagged = 10;
 	p->ports[1].vlan.tagged[0] = 1 << 10;
+	p->ports[1].punts = 1 << PUNT_LLDP;
 	strcpy(sw->guard_group[0], "up");
 	p->guard_groups = sw->guard_group;
 	p->n_guard_groups = 1;
