@@ -146,20 +146,22 @@ unsigned switch_drv_reasons(const struct weir_switch *sw, unsigned port, struct 
 
 // ---- create and destroy
 
-struct rte_ring *switch_ring(const struct weir_switch *sw, const char *kind, unsigned from,
-			     unsigned to, unsigned elem, uint32_t n)
+struct rte_ring *switch_ring(unsigned elem, uint32_t n)
 {
-	char name[NAME_LEN];
+	size_t size = (size_t)rte_ring_get_memsize_elem(elem, rte_align32pow2(n + 1));
+	struct rte_ring *r = rte_zmalloc("ring", size, RTE_CACHE_LINE_SIZE);
 
-	snprintf(name, sizeof(name), "%.12s-%s%u-%u", sw->policy_mem->name, kind, from, to);
-	return rte_ring_create_elem(name, elem, n, SOCKET_ID_ANY,
-				    RING_F_SP_ENQ | RING_F_SC_DEQ | RING_F_EXACT_SZ);
+	if (r == NULL ||
+	    rte_ring_init(r, "ring", n, RING_F_SP_ENQ | RING_F_SC_DEQ | RING_F_EXACT_SZ) == 0)
+		return r;
+	rte_free(r);
+	return NULL;
 }
 
 static int worker_rings(struct weir_switch *sw, struct worker *w)
 {
-	w->events = switch_ring(sw, "ev", w->id, 0, sizeof(struct event), EVENT_RING);
-	w->learn = switch_ring(sw, "ln", w->id, 0, sizeof(struct learn_record), LEARN_RING);
+	w->events = switch_ring(sizeof(struct event), EVENT_RING);
+	w->learn = switch_ring(sizeof(struct learn_record), LEARN_RING);
 	if (w->events == NULL || w->learn == NULL)
 		return -ENOMEM;
 	for (unsigned to = 0; to < sw->n_workers; to++) {
@@ -178,8 +180,8 @@ static void worker_destroy(struct worker *w)
 		return;
 	for (unsigned i = 0; i < MAX_WORKERS; i++)
 		handoff_destroy(w->out[i]);
-	rte_ring_free(w->events);
-	rte_ring_free(w->learn);
+	rte_free(w->events);
+	rte_free(w->learn);
 	rte_free(w->taken);
 	rte_free(w->released);
 	rte_free(w->fdb_cache);

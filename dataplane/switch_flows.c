@@ -23,15 +23,14 @@ static int shard_rings(struct weir_switch *sw, struct worker *w)
 {
 	struct worker_flows *wf = w->flows;
 
-	wf->orders = switch_ring(sw, "po", w->id, 0, sizeof(struct known_pair), PAIR_ORDERS);
-	wf->records = switch_ring(sw, "cr", w->id, 0, sizeof(struct cnp_record), CNP_RECORDS);
+	wf->orders = switch_ring(sizeof(struct known_pair), PAIR_ORDERS);
+	wf->records = switch_ring(sizeof(struct cnp_record), CNP_RECORDS);
 	if (wf->orders == NULL || wf->records == NULL)
 		return -ENOMEM;
 	for (unsigned to = 0; to < sw->n_workers; to++) {
 		if (to == w->id)
 			continue;
-		w->notes[to] = switch_ring(sw, "nt", w->id, to, sizeof(struct ipcc_note),
-					   NOTE_RING);
+		w->notes[to] = switch_ring(sizeof(struct ipcc_note), NOTE_RING);
 		if (w->notes[to] == NULL)
 			return -ENOMEM;
 	}
@@ -77,11 +76,11 @@ void flows_destroy(struct weir_switch *sw)
 		struct worker *w = sw->workers[i];
 
 		for (unsigned to = 0; to < sw->n_workers; to++)
-			rte_ring_free(w->notes[to]);
+			rte_free(w->notes[to]);
 		if (w->flows == NULL)
 			continue;
-		rte_ring_free(w->flows->orders);
-		rte_ring_free(w->flows->records);
+		rte_free(w->flows->orders);
+		rte_free(w->flows->records);
 		rte_free(w->flows->pairing_mem);
 		rte_free(w->flows->table_mem);
 		rte_free(w->flows);

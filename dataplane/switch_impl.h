@@ -383,9 +383,9 @@ void worker_use_policy(struct worker *w, const struct policy *pol);
 void device_bind(struct port *p, const struct switch_port *device);
 
 // ---- control's side: switch.c
-// A ring of n elements with one writer and one reader, or NULL.
-struct rte_ring *switch_ring(const struct weir_switch *sw, const char *kind, unsigned from,
-			     unsigned to, unsigned elem, uint32_t n);
+// A ring of n elements with one writer and one reader, or NULL; rte_free() frees it. It has no name
+// in DPDK, which has 2560 of them for a process: a fabric has thousands of ports.
+struct rte_ring *switch_ring(unsigned elem, uint32_t n);
 // Something in `want` has changed.
 void control_request(struct weir_switch *sw);
 

@@ -45,7 +45,7 @@ static void worker_free(struct worker_loop *l)
 {
 	if (l == NULL)
 		return;
-	rte_ring_free(l->echoes);
+	rte_free(l->echoes);
 	rte_free(l);
 }
 
@@ -56,7 +56,7 @@ static int worker_create(struct weir_switch *sw, struct worker *w)
 	if (l == NULL)
 		return -ENOMEM;
 	l->id = sw->loops->id;
-	l->echoes = switch_ring(sw, "lh", w->id, 0, sizeof(struct loop_echo), RING_HEARD);
+	l->echoes = switch_ring(sizeof(struct loop_echo), RING_HEARD);
 	if (l->echoes == NULL) {
 		worker_free(l);
 		return -ENOMEM;

@@ -21,28 +21,19 @@ static const uint32_t ring_bytes[N_PUNT_REASONS] = {
 #undef PUNT_BYTES
 };
 
-// A ring outside DPDK's list of named memory, which has 2560 places for a process: a fabric has
-// thousands of ports.
-static int ring_create(unsigned elem, unsigned n, struct rte_ring **out)
+// Makes the ring if it is not there.
+static int ring_create(unsigned elem, uint32_t n, struct rte_ring **out)
 {
-	struct rte_ring *r;
-
-	if (*out != NULL)
-		return 0;
-	r = rte_zmalloc("ring", (size_t)rte_ring_get_memsize_elem(elem, n), RTE_CACHE_LINE_SIZE);
-	if (r != NULL && rte_ring_init(r, "punt", n, RING_F_SP_ENQ | RING_F_SC_DEQ) != 0) {
-		rte_free(r);
-		r = NULL;
-	}
-	*out = r;
-	return r != NULL ? 0 : -ENOMEM;
+	if (*out == NULL)
+		*out = switch_ring(elem, n);
+	return *out != NULL ? 0 : -ENOMEM;
 }
 
 static int frame_ring_create(uint32_t bytes, bool compact, struct rte_ring **out)
 {
 	uint32_t n = bytes / FRAME_RING_ELEM;
 
-	return ring_create(FRAME_RING_ELEM, compact ? n / COMPACT : n, out);
+	return ring_create(FRAME_RING_ELEM, (compact ? n / COMPACT : n) - 1, out);
 }
 
 static int port_prepare(struct port *p, const struct policy_port *pp, bool compact)

@@ -18,7 +18,6 @@ enum {
 	LIVE_DATA_ROOM_MIN = 2048 + 128, // RTE_MBUF_DEFAULT_BUF_SIZE
 	LIVE_CACHE_FRAMES = 256, // per lcore; the mempool lets a cache grow to one and a half of it
 	LIVE_CACHE_HELD = LIVE_CACHE_FRAMES + LIVE_CACHE_FRAMES / 2,
-	LIVE_MEMZONES = 2560, // RTE_MAX_MEMZONE
 	LIVE_NORMAL_PAGES = 2, // an element crosses no page: up to twice the memory
 	// What live_eal_init adds to the memory that the program needs.
 	LIVE_EAL_MB = 24, // what EAL and its libraries take for themselves

@@ -728,11 +728,6 @@ enum {
 	MEBIBYTE = 1 << 20,
 	TABLES_BYTES = 64 << 20, // forwarding table, rings, counters
 	FRAME_RECORD_BYTES = 64, // what a queue and a hand-off ring keep per frame
-	// Memory areas that a switch takes, counted in running ones and rounded up.
-	ZONES_SWITCH = 16,
-	ZONES_WORKER = 5, // rings for events and addresses, and for routes, which a reload may add
-	ZONES_WORKER_FLOWS = 2,
-	ZONES_PORT = 2,
 };
 
 static const uint64_t LINK_SPEED_BPS = 1000000000; // where only the link knows
@@ -767,9 +762,6 @@ struct memory_plan memory_plan(const struct config *c, const struct policy *p)
 {
 	struct memory_plan m = {.n_frames = policy_max_frames(p)};
 	uint64_t workers = p->n_workers;
-	// A ring for each pair of workers in each direction, and with a flow table one more.
-	uint32_t of_worker =
-		p->flows.max > 0 ? 2 * (p->n_workers - 1) + ZONES_WORKER_FLOWS : p->n_workers - 1;
 
 	for (unsigned i = 0; i < config_n_ports(c); i++) {
 		struct config_port_open o = config_port(c, i);
@@ -787,19 +779,5 @@ struct memory_plan memory_plan(const struct config *c, const struct policy *p)
 	m.huge_bytes = m.total_bytes + LIVE_EAL_MB * (uint64_t)MEBIBYTE +
 		       workers * LIVE_WORKER_MB * MEBIBYTE;
 	m.normal_bytes = LIVE_NORMAL_PAGES * m.huge_bytes;
-	m.n_memzones =
-		ZONES_SWITCH + p->n_workers * (of_worker + ZONES_WORKER) + p->n_ports * ZONES_PORT;
 	return m;
-}
-
-bool memory_fits_dpdk(const struct memory_plan *m, const struct policy *p, char why[MEMORY_WHY_LEN])
-{
-	if (m->n_memzones <= LIVE_MEMZONES)
-		return true;
-	snprintf(why, MEMORY_WHY_LEN,
-		 "%u workers need %u areas of memory for the rings between them, "
-		 "and DPDK has %u: use fewer workers%s",
-		 p->n_workers, m->n_memzones, (unsigned)LIVE_MEMZONES,
-		 p->flows.max > 0 ? ", or `flows: off`" : "");
-	return false;
 }

@@ -155,15 +155,9 @@ struct memory_plan {
 	uint64_t total_bytes; // all of these: `weir` requests it from DPDK
 	uint64_t huge_bytes; // and the memory of DPDK itself: hugepages that must be free
 	uint64_t normal_bytes; // in place of them on ordinary pages, at most
-	uint32_t n_memzones; // areas of memory with a name; DPDK has LIVE_MEMZONES
 };
 
 // Compiles before a port is open, with assumed facts. They need at least as many frames as the
 // facts of the ports will. 0, -EINVAL with messages in *d, or -ENOMEM.
 must_check int memory_compile(const struct config *c, struct policy **out, struct diags *d);
 struct memory_plan memory_plan(const struct config *c, const struct policy *p);
-
-enum { MEMORY_WHY_LEN = 256 };
-// False with a sentence if DPDK cannot hold the plan with any amount of memory.
-bool memory_fits_dpdk(const struct memory_plan *m, const struct policy *p,
-		      char why[MEMORY_WHY_LEN]);

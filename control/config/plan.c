@@ -109,26 +109,18 @@ static uint64_t whole_mb(uint64_t bytes)
 	return (bytes + (1 << 20) - 1) >> 20;
 }
 
-// The memory of the policy on live ports. An error where no machine could hold it.
-static int check_memory(const struct config *c, struct memory_plan *out, struct diags *d)
+// The memory of the policy on live ports; 0 where only the devices' facts give it.
+static struct memory_plan memory_of(const struct config *c)
 {
-	struct diag_sink s = {.file = c->file};
+	struct memory_plan memory = {0};
 	struct diags earlier = {0};
 	struct policy *p = NULL;
-	char why[MEMORY_WHY_LEN];
-	int err = memory_compile(c, &p, &earlier);
-	bool fits = true;
 
+	if (memory_compile(c, &p, &earlier) == 0)
+		memory = memory_plan(c, p);
 	diags_fini(&earlier); // reported already, or due to facts that only the devices know
-	if (err == 0) {
-		*out = memory_plan(c, p);
-		fits = memory_fits_dpdk(out, p, why);
-	}
-	if (!fits)
-		diag_add(&s, DIAG_ERROR, c->root.sw.workers.count.at, "switch.workers", "%s", why);
-	diag_finish(&s, d);
 	policy_destroy(p);
-	return fits ? 0 : -EINVAL;
+	return memory;
 }
 
 static void print_ok(const char *path, unsigned n_warnings, const struct policy *p,
@@ -164,7 +156,7 @@ int check_print(const char *path, bool json, bool strict, FILE *out)
 	if (err == 0)
 		err = compile_policy(c, NULL, LEAST_SPEED_BPS, &p, &d);
 	if (err == 0)
-		err = check_memory(c, &memory, &d);
+		memory = memory_of(c);
 	if (err == 0)
 		advice_add(c, NULL, p, advice_processors(), &d);
 	n_warnings = d.n_messages - d.n_errors;
@@ -943,7 +935,7 @@ int plan_print(const struct config *c, bool json, FILE *out)
 	int err = config_compile(c, NULL, &p, &d);
 
 	if (err == 0)
-		err = check_memory(c, &memory, &d);
+		memory = memory_of(c);
 	diags_print(&d);
 	diags_fini(&d);
 	if (err != 0) {

@@ -160,7 +160,7 @@ static int make_memory(struct daemon *d)
 	struct diags diags = {0};
 	struct memory_plan memory;
 	struct policy *plan;
-	char why[MEMORY_WHY_LEN];
+	char why[LIVE_TEXT_LEN];
 	int err = memory_compile(d->config, &plan, &diags);
 
 	if (err == -ENOMEM)
@@ -171,9 +171,7 @@ static int make_memory(struct daemon *d)
 	}
 	diags_fini(&diags); // the real plan reports the same again
 	memory = memory_plan(d->config, plan);
-	if (!memory_fits_dpdk(&memory, plan, why))
-		err = failed("switch.workers: %s", why);
-	else if (limits_raise(memory.huge_bytes, config_n_ports(d->config), why, sizeof(why)) != 0)
+	if (limits_raise(memory.huge_bytes, config_n_ports(d->config), why, sizeof(why)) != 0)
 		err = failed("%s", why);
 	else
 		err = start_eal(d, plan, &memory);

@@ -433,33 +433,6 @@ static void a_plan_of_64_gigabytes_is_exact_and_narrow(void **state)
 	diags_fini(&d);
 }
 
-static void check_refuses_workers_that_dpdk_has_no_memory_areas_for(void **state)
-{
-	const struct {
-		const char *policy;
-		int rc;
-	} rows[] = {
-		{ONE_PORT(", workers: 64"), 2},
-		{ONE_PORT(", workers: 34"), 0},
-		{ONE_PORT(", workers: 36"), 2},
-		{ONE_PORT(", workers: 36, flows: off"), 0},
-		{ONE_PORT(", workers: 64, flows: off"), 2},
-	};
-
-	(void)state;
-	for (unsigned i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
-		char path[PATH_MAX], *text;
-		int rc;
-
-		temporary_file(path, "policy.yaml", rows[i].policy);
-		text = printed(NULL, path, true, &rc);
-		assert_int_equal(rc, rows[i].rc);
-		if (rc != 0)
-			assert_non_null(strstr(text, "use fewer workers"));
-		free(text);
-	}
-}
-
 int main(int argc, char **argv)
 {
 	const struct CMUnitTest tests[] = {
@@ -475,7 +448,6 @@ int main(int argc, char **argv)
 		cmocka_unit_test(check_passes_ports_whose_link_decides_the_speed),
 		cmocka_unit_test(memory_grows_with_cells_workers_and_flows),
 		cmocka_unit_test(a_plan_of_64_gigabytes_is_exact_and_narrow),
-		cmocka_unit_test(check_refuses_workers_that_dpdk_has_no_memory_areas_for),
 	};
 
 	if (argc != 2 || chdir(argv[1]) != 0) {
