@@ -7,6 +7,8 @@
 #include "dataplane/fate.h"
 #include "dataplane/forward/bridge.h"
 #include "dataplane/packet/edit.h"
+#include "dataplane/routing.h"
+#include "dataplane/svi.h"
 #include "dataplane/units.h"
 
 // ---- the way out
@@ -66,9 +68,10 @@ static inline bool make_ready(struct worker *w, struct port *p, struct frame *f,
 // The frame leaves by every other port that may carry it. Its priority group is charged once
 // (replica.h). Copies end on the workers that own their ports of departure.
 
-static bool may_flood_to(const struct worker *w, unsigned port, unsigned in_port, unsigned vid)
+// A frame that was routed into the VLAN may leave by the port where it came in.
+static bool may_flood_to(const struct worker *w, unsigned port, const struct frame *f, unsigned vid)
 {
-	return port != in_port && !w->pol->ports[port].routed &&
+	return (port != f->in_port || f->routed) && !w->pol->ports[port].routed &&
 	       !atomic_load_explicit(&w->sw->want.down[port], memory_order_relaxed) &&
 	       bridge_member(w->pol, port, vid);
 }
@@ -79,7 +82,7 @@ static unsigned ports_of(const struct worker *w, const struct frame *f, unsigned
 	unsigned n = 0;
 
 	for (unsigned port = 0; port < w->sw->n_ports; port++)
-		if (may_flood_to(w, port, f->in_port, vid))
+		if (may_flood_to(w, port, f, vid))
 			ports[n++] = (uint8_t)port;
 	return n;
 }
@@ -204,7 +207,7 @@ static bool is_reported(const struct worker *w, struct frame *f, uint64_t key, u
 		uint64_t t_ns = reported_ns(&set[port], key);
 
 		if (t_ns > latest_ns && w->now_ns < t_ns + REPORTED_NS &&
-		    may_flood_to(w, port, f->in_port, vid)) {
+		    may_flood_to(w, port, f, vid)) {
 			latest_ns = t_ns;
 			f->out_port = (uint8_t)port;
 		}
@@ -281,7 +284,7 @@ static bool has_room(const struct worker *w, const struct port *p)
 // the address may not be used here.
 static bool report(struct worker *w, struct port *p, uint64_t key, uint8_t lives_at)
 {
-	bool refused = lives_at != FDB_NO_PORT && w->pol->ports[lives_at].sticky;
+	bool refused = lives_at < FDB_MAX_PORTS && w->pol->ports[lives_at].sticky;
 	struct learn_record rec = {.key = key, .port = p->no};
 
 	if (has_room(w, p) && rte_ring_sp_enqueue_elem(w->learn, &rec, sizeof(rec)) == 0) {
@@ -312,7 +315,7 @@ static bool refuse(struct worker *w, struct port *p, struct frame *f, enum drop_
 }
 
 // The address is not known, is a group, or lives where the frame may not go. True: the frame knows
-// its way all the same. Else it has ended, or is flooded.
+// its way all the same. Else it has ended, or is flooded. b: NULL for a frame that came before.
 static bool forward_unknown(struct worker *w, struct port *p, struct burst *b, struct frame *f,
 			    const struct pkt_info *pkt, unsigned vid, bool tagged, bool known)
 {
@@ -326,9 +329,42 @@ static bool forward_unknown(struct worker *w, struct port *p, struct burst *b, s
 	}
 	if (flood_is_limited(w, p, f, pkt))
 		return refuse(w, p, f, DROP_STORM_CONTROL);
-	ingress_admit(w, p, b); // frames that came before go before
+	if (b != NULL)
+		ingress_admit(w, p, b); // frames that came before go before
 	flood(w, p, f, vid, tagged, pkt);
 	return false;
+}
+
+// The address lives at no port of the VLAN. As forward_unknown.
+static bool forward_rarely(struct worker *w, struct port *p, struct burst *b, struct frame *f,
+			   const struct pkt_info *pkt, unsigned vid, bool tagged, uint8_t at)
+{
+	uint8_t svi = policy_svi_of(w->pol, vid);
+
+	if (at == FDB_ROUTER && svi != 0)
+		return routing_of_svi(w, p, b, f, pkt, svi);
+	if (pkt->group_dst && svi != 0)
+		svi_snoop(w, p, f, pkt, svi);
+	return forward_unknown(w, p, b, f, pkt, vid, tagged, at < FDB_MAX_PORTS);
+}
+
+bool bridging_from_router(struct worker *w, struct port *p, struct burst *b, struct frame *f,
+			  const struct pkt_info *pkt, unsigned vid)
+{
+	const uint8_t *eth = rte_pktmbuf_mtod(f->m, const uint8_t *);
+	uint8_t at = fdb_lookup(&w->sw->fdb, w->fdb_cache, fdb_key_in_frame(eth, (uint16_t)vid));
+
+	f->routed = true;
+	if (unlikely(at >= FDB_MAX_PORTS || !bridge_member(w->pol, at, vid)))
+		return forward_unknown(w, p, b, f, pkt, vid, false, at < FDB_MAX_PORTS);
+	f->out_port = at;
+	return make_ready(w, p, f, vid, false, pkt);
+}
+
+bool bridging_turned_round(struct worker *w, struct port *p, struct frame *f,
+			   const struct pkt_info *pkt, unsigned vid)
+{
+	return make_ready(w, p, f, vid, false, pkt);
 }
 
 // Where the last frame of the burst went, for frames with the same two addresses.
@@ -367,9 +403,10 @@ static force_inline bool forward(struct worker *w, struct port *p, struct burst 
 					  fdb_key_in_frame(eth, (uint16_t)vid));
 		if (port == p->no)
 			return refuse(w, p, f, DROP_HAIRPIN);
-		if (unlikely(port == FDB_NO_PORT || !bridge_member(w->pol, port, (unsigned)vid)))
-			return forward_unknown(w, p, b, f, burst_pkt(b, i), (unsigned)vid, tagged,
-					       port != FDB_NO_PORT);
+		if (unlikely(port >= FDB_MAX_PORTS ||
+			     !bridge_member(w->pol, port, (unsigned)vid)))
+			return forward_rarely(w, p, b, f, burst_pkt(b, i), (unsigned)vid, tagged,
+					      port);
 		*last = (struct last_way){dst, src, &w->pol->ports[port], (uint16_t)vid, port,
 					  QUICK_WAYS};
 	}

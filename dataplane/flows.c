@@ -57,6 +57,12 @@ static struct flow_hooks hooks_of(struct worker_flows *wf)
 	return (struct flow_hooks){.gone = gone, .evicted = evicted, .arg = wf};
 }
 
+// Whether a router decides the way of some frames of the port.
+static bool may_come_elsewhere(const struct worker *w, unsigned port)
+{
+	return w->pol->ports[port].routed || w->pol->ports[port].in_svi;
+}
+
 static struct pair_answer answer_of(const struct worker *w, const struct frame *f,
 				    const struct pkt_info *pkt, const struct roce_msg *msg)
 {
@@ -66,7 +72,7 @@ static struct pair_answer answer_of(const struct worker *w, const struct frame *
 		.kind = pkt->kind,
 		.in_port = f->in_port,
 		.udp_sport = pkt->udp_sport,
-		.one_way = !w->pol->ports[f->in_port].routed,
+		.one_way = !may_come_elsewhere(w, f->in_port),
 	};
 }
 
@@ -557,7 +563,7 @@ void flows_on_answer(struct worker *w, const struct frame *f)
 	a.left_by = f->out_port;
 	a.stay_ns = stay_ns;
 	a.port = w->sw->port[f->in_port];
-	a.one_way = a.one_way && !w->pol->ports[f->out_port].routed;
+	a.one_way = a.one_way && !may_come_elsewhere(w, f->out_port);
 	if (msg.role == ROCE_ROLE_MANAGEMENT) {
 		// A worker that owns both ports has read the message at its arrival.
 		if (w->sw->owner[f->in_port] != w->id)

@@ -25,6 +25,10 @@
 
 enum {
 	POLICY_MAX_PORTS = 128,
+	POLICY_MAX_SVIS = 126,
+	// Numbers of layer 3 interfaces (iface.h): routed ports have their own, SVIs follow.
+	IFACE_SVI = POLICY_MAX_PORTS,
+	N_IFACES = IFACE_SVI + POLICY_MAX_SVIS,
 	PORT_NONE = 0xff, // in place of a port's number
 	POLICY_NAME_LEN = 32,
 	N_VLANS = 4096,
@@ -64,7 +68,7 @@ enum nexthop_kind {
 
 struct policy_nexthop {
 	uint8_t kind; // enum nexthop_kind
-	uint8_t port;
+	uint8_t port; // or the number of an SVI
 	uint8_t mac[6]; // NEXTHOP_GIVEN
 	struct policy_addr addr; // NEXTHOP_GATEWAY
 	uint16_t track; // NEXTHOP_GIVEN: what lies behind it, for switch_track_nexthops; 0: none
@@ -86,14 +90,14 @@ struct policy_prefix {
 
 struct policy_neighbour {
 	struct policy_addr addr;
-	uint8_t port;
+	uint8_t port; // or the number of an SVI
 	uint8_t mac[6];
 };
 
 enum ecmp_by { ECMP_5TUPLE, ECMP_5TUPLE_QP };
 
 struct policy_routes {
-	bool any; // some port is routed
+	bool any; // some port is routed, or some VLAN
 	bool compact; // many switches in one process: small tables rather than the fastest
 	uint8_t ecmp_by; // enum ecmp_by
 	uint64_t ecmp_seed;
@@ -102,6 +106,16 @@ struct policy_routes {
 	struct policy_group *groups;
 	struct policy_nexthop *nexthops;
 	struct policy_neighbour *neighbours; // static ones
+};
+
+// A routed VLAN: the bridge carries it, and the switch has addresses in it.
+struct policy_svi {
+	char name[POLICY_NAME_LEN]; // "vlan100"
+	uint16_t vid;
+	uint8_t mac[6]; // the router's there
+	uint8_t n_addrs;
+	uint32_t mtu; // IP MTU
+	struct policy_addr addrs[MAX_PORT_ADDRS];
 };
 
 // ---- what a port may cost the others
@@ -149,6 +163,7 @@ struct policy_port {
 	uint32_t mac_limit; // learned addresses at most; 0: what the table has room for
 	uint8_t punts; // bitmap of enum punt_reason: what goes to control (switch_punt.h)
 	bool routed; // forwards by IP address and is no port of the bridge
+	bool in_svi; // bridged, and some VLAN of the port has an SVI
 	uint8_t mac[6]; // of a routed port: the router's there
 	uint8_t n_addrs;
 	// Set as it is published: groups that get frames no PAUSE could stop (switch_change.h), and
@@ -164,7 +179,7 @@ struct policy_port {
 struct policy_fdb_entry {
 	uint8_t mac[6];
 	uint16_t vid; // 0 in a transparent bridge
-	uint8_t port;
+	uint8_t port; // FDB_ROUTER: the address of an SVI
 };
 
 // What control does about a worker that stands still. Real time; 0: nothing.
@@ -189,6 +204,9 @@ struct policy {
 	bool vlan_aware; // false: one transparent bridge, tags pass unchanged
 	uint64_t vlan_exists[N_VLANS / 64];
 	uint64_t flood_off[N_VLANS / 64]; // unknown unicast is dropped in these VLANs
+	uint32_t n_svis;
+	struct policy_svi *svis; // by VLAN ID
+	uint8_t *svi_of_vlan; // [N_VLANS] interface number, 0: none. NULL: no VLAN has an SVI
 	char (*guard_groups)[POLICY_NAME_LEN]; // names; a port's group g is [g - 1]
 	uint32_t n_guard_groups;
 	uint32_t n_fdb;
@@ -209,8 +227,14 @@ static inline bool vlan_bit(const uint64_t *set, unsigned vid)
 	return set[vid / 64] >> (vid % 64) & 1;
 }
 
-// Frames of a port that a worker holds in its hands: a burst, and PFC. Of a routed port also those
-// that wait for the MAC address of their next hop.
+// The interface number of a VLAN's SVI; 0: it has none.
+static inline uint8_t policy_svi_of(const struct policy *p, unsigned vid)
+{
+	return p->svi_of_vlan == NULL ? 0 : p->svi_of_vlan[vid];
+}
+
+// Frames of a port that a worker holds in its hands: a burst, and PFC. Of a port that routes also
+// those that wait for the MAC address of their next hop.
 enum { POLICY_PORT_FRAMES = 36, POLICY_PORT_WAITING = 8 };
 
 // Frames of the largest kind that the switch itself can hold.
@@ -220,6 +244,6 @@ static inline uint32_t policy_max_frames(const struct policy *p)
 
 	for (uint32_t i = 0; i < p->n_ports; i++)
 		n += p->ports[i].skid_cells / p->ports[i].skid_frame_cells + POLICY_PORT_FRAMES +
-		     (p->ports[i].routed ? POLICY_PORT_WAITING : 0);
+		     (p->ports[i].routed || p->ports[i].in_svi ? POLICY_PORT_WAITING : 0);
 	return (uint32_t)n;
 }

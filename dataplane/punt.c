@@ -49,14 +49,23 @@ enum punt_reason punt_reason_of(const struct frame *f, const struct pkt_info *pk
 	return PUNT_LOCAL;
 }
 
+bool punt_for_group(const struct port *p, const struct frame *f, enum punt_reason reason)
+{
+	const uint8_t *eth = rte_pktmbuf_mtod(f->m, const uint8_t *);
+	bool broadcast = be32_get(eth) == UINT32_MAX && be16_get(eth + 4) == UINT16_MAX;
+
+	return punts(p, reason) &&
+	       (reason != PUNT_LOCAL || ip_to_link(eth + f->l3_off, f->kind, broadcast));
+}
+
 static bool may_punt(struct worker *w, const struct port *p, struct policer *state)
 {
 	return policer_take(&p->pol->limit[LIMIT_COPP], state, w->now_ns);
 }
 
 // False: the frame is too long, or the ring is full.
-static bool put(struct port *p, const struct frame *f, const struct pkt_info *pkt,
-		enum punt_reason reason)
+static bool put(const struct worker *w, struct port *p, const struct frame *f,
+		const struct pkt_info *pkt, enum punt_reason reason, uint8_t iface)
 {
 	const uint8_t *eth = rte_pktmbuf_mtod(f->m, const uint8_t *);
 	unsigned tags = pkt->l3_off - ETH_HLEN_, macs = 2 * ETH_ALEN_;
@@ -65,8 +74,8 @@ static bool put(struct port *p, const struct frame *f, const struct pkt_info *pk
 	if (f->len > f->m->data_len || f->len > sizeof(rec.bytes))
 		return false;
 	rec.len = (uint16_t)(f->len - tags);
-	rec.vid = 0;
-	rec.port = p->no;
+	rec.vid = iface < IFACE_SVI ? 0 : w->pol->svis[iface - IFACE_SVI].vid;
+	rec.port = iface;
 	rec.reason = (uint8_t)reason;
 	memcpy(rec.bytes, eth, macs);
 	memcpy(rec.bytes + macs, eth + macs + tags, rec.len - macs);
@@ -74,7 +83,7 @@ static bool put(struct port *p, const struct frame *f, const struct pkt_info *pk
 }
 
 bool punt_copy(struct worker *w, struct port *p, const struct frame *f, const struct pkt_info *pkt,
-	       enum punt_reason reason)
+	       enum punt_reason reason, uint8_t iface)
 {
 	struct punt_counters *c = &p->c.punt[reason];
 
@@ -84,15 +93,15 @@ bool punt_copy(struct worker *w, struct port *p, const struct frame *f, const st
 		ctr_inc(&p->c.limited[LIMIT_COPP]);
 		return false;
 	}
-	if (!put(p, f, pkt, reason))
+	if (!put(w, p, f, pkt, reason, iface))
 		ctr_inc(&c->lost);
 	return true;
 }
 
 void punt_frame(struct worker *w, struct port *p, const struct frame *f,
-		const struct pkt_info *pkt, enum punt_reason reason)
+		const struct pkt_info *pkt, enum punt_reason reason, uint8_t iface)
 {
-	if (punt_copy(w, p, f, pkt, reason))
+	if (punt_copy(w, p, f, pkt, reason, iface))
 		fate_consumed(p, f->m);
 	else
 		fate_dropped(w, p, f, DROP_COPP);
@@ -102,9 +111,9 @@ void punt_link_local(struct worker *w, struct port *p, const struct frame *f,
 		     const struct pkt_info *pkt)
 {
 	if (pkt->kind == PKT_LLDP && punts(p, PUNT_LLDP))
-		punt_copy(w, p, f, pkt, PUNT_LLDP);
+		punt_copy(w, p, f, pkt, PUNT_LLDP, p->no);
 	else if (pkt->ether_type == ETYPE_SLOW && punts(p, PUNT_LACP))
-		punt_copy(w, p, f, pkt, PUNT_LACP);
+		punt_copy(w, p, f, pkt, PUNT_LACP, p->no);
 }
 
 bool punt_may_request(struct worker *w, const struct port *p)

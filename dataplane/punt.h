@@ -17,12 +17,16 @@ static inline bool punts(const struct port *p, enum punt_reason reason)
 
 // The reason of a frame to an address of the switch.
 enum punt_reason punt_reason_of(const struct frame *f, const struct pkt_info *pkt);
-// Copies a frame for control. False: it is beyond the port's rate.
+// Whether control takes a frame to a group that the switch may be in: a frame for another reason
+// than the named ones is one of its link.
+bool punt_for_group(const struct port *p, const struct frame *f, enum punt_reason reason);
+// Copies a frame for control. iface: the interface where it came in, the port or an SVI. False: it
+// is beyond the port's rate.
 bool punt_copy(struct worker *w, struct port *p, const struct frame *f, const struct pkt_info *pkt,
-	       enum punt_reason reason);
+	       enum punt_reason reason, uint8_t iface);
 // The same for a frame that ends with it.
 void punt_frame(struct worker *w, struct port *p, const struct frame *f,
-		const struct pkt_info *pkt, enum punt_reason reason);
+		const struct pkt_info *pkt, enum punt_reason reason, uint8_t iface);
 // A frame to a link-local group, which the caller ends.
 void punt_link_local(struct worker *w, struct port *p, const struct frame *f,
 		     const struct pkt_info *pkt);

@@ -9,24 +9,28 @@
 #include <rte_ip.h>
 
 #include "dataplane/admission.h"
+#include "dataplane/bridging.h"
 #include "dataplane/deadlock_guard.h"
 #include "dataplane/fate.h"
 #include "dataplane/forward/bridge.h"
 #include "dataplane/forward/l3.h"
 #include "dataplane/forward/route.h"
+#include "dataplane/iface.h"
 #include "dataplane/packet/edit.h"
 #include "dataplane/punt.h"
 
 enum { TPID_8021Q = 0x8100 };
 
-// One port's burst on its way through the router.
+// One port's burst on its way through the router, or one frame of a VLAN.
 struct router {
 	struct worker *w;
 	struct worker_l3 *l3;
 	const struct policy *pol;
 	const struct route_table *table;
-	uint64_t mac; // the router's on this port, as fdb_key
+	uint64_t mac; // the router's on this interface, as fdb_key
 	struct port *p;
+	struct burst *b; // NULL: a frame that has waited
+	uint8_t iface; // where the frames came in: the port, or an SVI
 	bool again, waits; // the frame has waited already; it waits on
 };
 
@@ -47,12 +51,12 @@ static bool may_answer(struct worker *w, struct port *p)
 	return false;
 }
 
-static void turn_round(const struct policy_port *port, struct frame *f)
+static void turn_round(const struct policy_port *port, const struct iface *in, struct frame *f)
 {
 	uint8_t *eth = rte_pktmbuf_mtod(f->m, uint8_t *);
 
 	memcpy(eth, eth + ETH_ALEN_, ETH_ALEN_);
-	memcpy(eth + ETH_ALEN_, port->mac, ETH_ALEN_);
+	memcpy(eth + ETH_ALEN_, in->mac, ETH_ALEN_);
 	f->m->hash.rss = FLOW_NONE;
 	f->answer = false;
 	f->out_port = f->in_port;
@@ -92,21 +96,18 @@ static uint8_t *icmp_of(const struct frame *f, const struct pkt_info *pkt)
 // A subnet's broadcast address is the router's as well, and is not answered.
 static bool is_own(const struct policy *pol, uint8_t family, const uint8_t *ip)
 {
-	for (unsigned i = 0; i < pol->n_ports; i++)
-		for (unsigned k = 0; k < pol->ports[i].n_addrs; k++) {
-			const struct policy_addr *a = &pol->ports[i].addrs[k];
+	struct iface i;
 
-			if (a->family == family &&
-			    memcmp(a->ip, ip, family == FAMILY_V4 ? 4 : 16) == 0)
-				return true;
-		}
+	for (unsigned no = 0; no < N_IFACES; no++)
+		if (iface_get(pol, no, &i) && iface_has_addr(&i, family, ip))
+			return true;
 	return false;
 }
 
 // Makes the answer to an echo request of the frame itself: N_DROP_REASONS. Else the reason to drop
 // the frame.
-static enum drop_reason icmp_answer(struct worker *w, struct port *p, struct frame *f,
-			     const struct pkt_info *pkt)
+static enum drop_reason icmp_answer(struct router *r, const struct iface *in, struct frame *f,
+				    const struct pkt_info *pkt)
 {
 	uint8_t *l3 = rte_pktmbuf_mtod(f->m, uint8_t *) + f->l3_off;
 	uint8_t *icmp = icmp_of(f, pkt);
@@ -114,9 +115,9 @@ static enum drop_reason icmp_answer(struct worker *w, struct port *p, struct fra
 
 	if (icmp == NULL || icmp[0] != (v4 ? ICMP_ECHO : ICMP6_ECHO_REQUEST) || icmp[1] != 0 ||
 	    (v4 && (be16_get(l3 + 6) & (IP_MF | IP_OFFMASK)) != 0) ||
-	    !is_own(w->pol, v4 ? FAMILY_V4 : FAMILY_V6, l3 + (v4 ? 16 : 24)))
+	    !is_own(r->pol, v4 ? FAMILY_V4 : FAMILY_V6, l3 + (v4 ? 16 : 24)))
 		return DROP_TO_ROUTER;
-	if (!may_answer(w, p))
+	if (!may_answer(r->w, r->p))
 		return DROP_COPP;
 	if (v4) {
 		uint16_t word = be16_get(l3 + 8);
@@ -130,7 +131,7 @@ static enum drop_reason icmp_answer(struct worker *w, struct port *p, struct fra
 		l3[7] = TTL;
 		becomes(icmp, ICMP6_ECHO_REPLY);
 	}
-	turn_round(p->pol, f);
+	turn_round(r->p->pol, in, f);
 	return N_DROP_REASONS;
 }
 
@@ -148,14 +149,14 @@ static bool may_cause_error(const struct frame *f, const struct pkt_info *pkt)
 	return f->kind == PKT_IPV4 ? icmp[0] == ICMP_ECHO : icmp[0] >= ICMP6_ECHO_REQUEST;
 }
 
-// The port's address in the subnet of the sender, or any of the family; NULL: none.
-static const uint8_t *own_address(const struct policy_port *port, uint8_t family,
+// The interface's address in the subnet of the sender, or any of the family; NULL: none.
+static const uint8_t *own_address(const struct iface *in, uint8_t family,
 				  const uint8_t *sender)
 {
 	const uint8_t *any = NULL;
 
-	for (unsigned i = 0; i < port->n_addrs; i++) {
-		const struct policy_addr *a = &port->addrs[i];
+	for (unsigned i = 0; i < in->n_addrs; i++) {
+		const struct policy_addr *a = &in->addrs[i];
 		unsigned bit = 0;
 
 		if (a->family != family)
@@ -204,11 +205,10 @@ static void write_v6(uint8_t *l3, const uint8_t *own, const uint8_t *sender, uin
 }
 
 // Makes a Time Exceeded message of the frame itself: N_DROP_REASONS. Else the reason to drop it.
-static enum drop_reason icmp_time_exceeded(struct worker *w, struct port *p, struct frame *f,
-				    const struct pkt_info *pkt)
+static enum drop_reason icmp_time_exceeded(struct router *r, const struct iface *in,
+					   struct frame *f, const struct pkt_info *pkt)
 {
 	bool v4 = f->kind == PKT_IPV4;
-	const struct policy_port *port = p->pol;
 	uint8_t *l3 = rte_pktmbuf_mtod(f->m, uint8_t *) + f->l3_off;
 	unsigned added = (v4 ? V4_LEN : V6_LEN) + ICMP_LEN;
 	unsigned quoted = v4 ? be16_get(l3 + 2) : V6_LEN + be16_get(l3 + 4);
@@ -216,14 +216,14 @@ static enum drop_reason icmp_time_exceeded(struct worker *w, struct port *p, str
 	const uint8_t *own;
 
 	memcpy(sender, l3 + (v4 ? 12 : 8), v4 ? 4 : 16);
-	own = own_address(port, v4 ? FAMILY_V4 : FAMILY_V6, sender);
+	own = own_address(in, v4 ? FAMILY_V4 : FAMILY_V6, sender);
 	quoted = RTE_MIN(quoted, (unsigned)(v4 ? QUOTE_V4 : QUOTE_V6));
-	quoted = RTE_MIN(quoted, port->mtu - added);
+	quoted = RTE_MIN(quoted, in->mtu - added);
 	quoted = RTE_MIN(quoted, (unsigned)f->m->data_len - f->l3_off);
 	if (own == NULL || !may_cause_error(f, pkt) ||
 	    f->l3_off + added + quoted > f->m->data_len + (unsigned)rte_pktmbuf_tailroom(f->m))
 		return DROP_TTL_EXPIRED;
-	if (!may_answer(w, p))
+	if (!may_answer(r->w, r->p))
 		return DROP_COPP;
 	memmove(l3 + added, l3, quoted);
 	if (v4)
@@ -234,7 +234,7 @@ static enum drop_reason icmp_time_exceeded(struct worker *w, struct port *p, str
 	f->m->data_len = f->len;
 	f->m->pkt_len = f->len;
 	f->ecn = ECN_NOT_ECT;
-	turn_round(p->pol, f);
+	turn_round(r->p->pol, in, f);
 	return N_DROP_REASONS;
 }
 
@@ -248,7 +248,8 @@ static void count(struct port *p, int more)
 }
 
 // False: too many frames wait.
-static bool waiting_add(struct worker *w, const struct frame *f, const struct pkt_info *pkt)
+static bool waiting_add(struct worker *w, uint8_t iface, const struct frame *f,
+			const struct pkt_info *pkt)
 {
 	struct waiting_room *r = &w->l3->waiting;
 	unsigned of_port = 0;
@@ -259,7 +260,8 @@ static bool waiting_add(struct worker *w, const struct frame *f, const struct pk
 		return false;
 	if (r->n == 0)
 		r->policy = w->policy_version;
-	r->all[r->n++] = (struct waiting){.f = *f, .pkt = *pkt, .end_ns = w->now_ns + WAIT_NS};
+	r->all[r->n++] = (struct waiting){
+		.f = *f, .pkt = *pkt, .end_ns = w->now_ns + WAIT_NS, .iface = iface};
 	count(worker_port(w, f->in_port), 1);
 	return true;
 }
@@ -333,25 +335,14 @@ static bool refuse(struct router *r, struct frame *f, enum drop_reason reason)
 	return false;
 }
 
-// Whether control takes the frame. It is for the switch itself, or for a group that the switch may
-// be in. A frame for another reason than the named ones is one of its link, or to its address.
-static bool for_control(const struct router *r, const struct frame *f, enum punt_reason reason)
-{
-	const uint8_t *eth = rte_pktmbuf_mtod(f->m, const uint8_t *);
-	bool broadcast = be32_get(eth) == UINT32_MAX && be16_get(eth + 4) == UINT16_MAX;
-
-	return punts(r->p, reason) &&
-	       (reason != PUNT_LOCAL || ip_to_link(eth + f->l3_off, f->kind, broadcast));
-}
-
 // Addressed to a group, to another station, or not IP.
 static bool not_for_router(struct router *r, struct frame *f, const struct pkt_info *pkt, bool ours)
 {
 	enum punt_reason reason = punt_reason_of(f, pkt);
 
-	if (!(ours || pkt->group_dst) || !for_control(r, f, reason))
+	if (!(ours || pkt->group_dst) || !punt_for_group(r->p, f, reason))
 		return refuse(r, f, ours && pkt->bad_l3 ? DROP_BAD_L3 : DROP_NOT_FOR_ROUTER);
-	punt_frame(r->w, r->p, f, pkt, reason);
+	punt_frame(r->w, r->p, f, pkt, reason, r->iface);
 	return false;
 }
 
@@ -361,7 +352,7 @@ static bool usable(const struct router *r, uint64_t adj)
 {
 	enum adj_state s = adj_state(adj);
 
-	return (s == ADJ_KNOWN || s == ADJ_LINK) &&
+	return (s == ADJ_KNOWN || s == ADJ_LINK || s == ADJ_VLAN) &&
 	       !atomic_load_explicit(&r->w->sw->want.down[adj_port(adj)], memory_order_relaxed);
 }
 
@@ -431,7 +422,7 @@ static inline uint64_t resolve_many(struct router *r, const struct frame *f,
 
 	if (adj_state(own) == ADJ_LINK)
 		own = neighbours_lookup(r->l3->neighbours, adj_port(own), dst);
-	if (unlikely(adj_state(own) != ADJ_KNOWN))
+	if (unlikely(adj_state(own) != ADJ_KNOWN) && adj_state(own) != ADJ_VLAN)
 		request_hops(r, l3, pkt->kind, dst);
 	return own;
 }
@@ -456,14 +447,15 @@ static inline enum drop_reason read_header(const uint8_t *l3, uint8_t kind, stru
 	return likely(ipv6_routable(*dst)) ? N_DROP_REASONS : DROP_MARTIAN;
 }
 
-// The one tag a routed port takes is a priority tag, which ends here. False: dropped.
+// The one tag a routed port takes is a priority tag, and an SVI takes that of its VLAN. The tag
+// ends here. False: dropped.
 static bool untag(struct router *r, struct frame *f, const struct pkt_info *pkt)
 {
 	const uint8_t *eth = rte_pktmbuf_mtod(f->m, const uint8_t *);
 	int grown;
 
 	if (pkt->n_tags != 1 || be16_get(eth + 2 * ETH_ALEN_) != TPID_8021Q ||
-	    (pkt->tci & TCI_VID_MASK) != 0)
+	    ((pkt->tci & TCI_VID_MASK) != 0 && r->iface < IFACE_SVI))
 		return refuse(r, f, DROP_VLAN_INGRESS);
 	grown = bridge_edit_tag(f->m, TAG_POP, 0, 0);
 	f->len = (uint16_t)(f->len + grown);
@@ -499,17 +491,32 @@ static inline void leave_by(const struct router *r, struct frame *f, const struc
 		edit_out_dscp(r, f, eth + f->l3_off, pkt->dscp);
 }
 
+static struct pkt_info bare(const struct pkt_info *pkt)
+{
+	struct pkt_info out = *pkt;
+
+	out.n_tags = 0;
+	out.tci = 0;
+	return out;
+}
+
 // The frame becomes an answer to its sender, or ends here.
 static bool answer(struct router *r, struct frame *f, const struct pkt_info *pkt,
-		   enum drop_reason (*turn)(struct worker *w, struct port *p, struct frame *f,
-					    const struct pkt_info *pkt))
+		   enum drop_reason (*turn)(struct router *r, const struct iface *in,
+					    struct frame *f, const struct pkt_info *pkt))
 {
+	const struct pkt_info untagged = bare(pkt);
 	enum drop_reason why;
+	struct iface in;
 
 	if (pkt->n_tags != 0 && !untag(r, f, pkt))
 		return false;
-	why = turn(r->w, r->p, f, pkt);
-	return why == N_DROP_REASONS || refuse(r, f, why);
+	if (!iface_get(r->pol, r->iface, &in))
+		return refuse(r, f, DROP_TO_ROUTER);
+	why = turn(r, &in, f, pkt);
+	if (why != N_DROP_REASONS)
+		return refuse(r, f, why);
+	return in.vid == 0 || bridging_turned_round(r->w, r->p, f, &untagged, in.vid);
 }
 
 // For the switch itself. What control does not take is answered here (ping), or dropped.
@@ -519,7 +526,7 @@ static bool to_router(struct router *r, struct frame *f, const struct pkt_info *
 	enum punt_reason reason = punt_reason_of(f, pkt);
 
 	if (punts(r->p, reason)) {
-		punt_frame(r->w, r->p, f, pkt, reason);
+		punt_frame(r->w, r->p, f, pkt, reason, r->iface);
 		return false;
 	}
 	return from_station ? answer(r, f, pkt, icmp_answer) : refuse(r, f, DROP_TO_ROUTER);
@@ -541,8 +548,26 @@ static bool hops_run_out(struct router *r, struct frame *f, const struct pkt_inf
 {
 	if (!punts(r->p, PUNT_TTL))
 		return answer(r, f, pkt, icmp_time_exceeded);
-	punt_frame(r->w, r->p, f, pkt, PUNT_TTL);
+	punt_frame(r->w, r->p, f, pkt, PUNT_TTL, r->iface);
 	return false;
+}
+
+// The next hop is in a VLAN.
+static bool into_vlan(struct router *r, struct frame *f, const struct pkt_info *pkt, uint64_t adj)
+{
+	const struct policy_svi *out = &r->pol->svis[adj_port(adj) - IFACE_SVI];
+	const struct pkt_info untagged = bare(pkt);
+	uint8_t *eth;
+
+	if (f->len - f->l3_off > (int)out->mtu)
+		return refuse(r, f, DROP_EGRESS_MTU);
+	if (pkt->n_tags != 0 && !untag(r, f, pkt))
+		return false;
+	eth = rte_pktmbuf_mtod(f->m, uint8_t *);
+	be64_put(eth, adj); // two bytes more than the address, which the next one covers
+	memcpy(eth + ETH_ALEN_, out->mac, ETH_ALEN_);
+	edit_hop(eth + f->l3_off, f->kind);
+	return bridging_from_router(r->w, r->p, r->b, f, &untagged, out->vid);
 }
 
 static bool no_way(struct router *r, struct frame *f, const struct pkt_info *pkt, uint64_t adj,
@@ -552,8 +577,10 @@ static bool no_way(struct router *r, struct frame *f, const struct pkt_info *pkt
 
 	if (adj_state(adj) == ADJ_NO_ROUTE)
 		return refuse(r, f, DROP_NO_ROUTE);
+	if (adj_state(adj) == ADJ_VLAN)
+		return into_vlan(r, f, pkt, adj);
 	request_hops(r, l3, f->kind, dst);
-	r->waits = r->again || waiting_add(r->w, f, pkt);
+	r->waits = r->again || waiting_add(r->w, r->iface, f, pkt);
 	return !r->waits && refuse(r, f, DROP_NO_NEIGHBOUR);
 }
 
@@ -589,12 +616,13 @@ static inline bool route_frame(struct router *r, struct frame *f, const struct p
 	return true;
 }
 
-static struct router router_of(struct worker *w, struct port *p)
+static struct router router_of(struct worker *w, struct port *p, uint8_t iface)
 {
 	struct router r = {.w = w, .l3 = w->l3, .pol = w->pol, .table = w->pol->table};
 
 	r.p = p;
-	r.mac = fdb_key(p->pol->mac, 0);
+	r.iface = iface;
+	r.mac = fdb_key(iface < IFACE_SVI ? p->pol->mac : r.pol->svis[iface - IFACE_SVI].mac, 0);
 	if (r.table != NULL)
 		route_cache_renew(&r.l3->cache, w->policy_version,
 				  atomic_load_explicit(&r.l3->neighbours->version,
@@ -606,12 +634,12 @@ static struct router router_of(struct worker *w, struct port *p)
 
 // ROUTE_ENDED: the frame was dropped.
 enum route_outcome { ROUTE_GOES, ROUTE_ENDED, ROUTE_WAITS };
-static enum route_outcome route_again(struct worker *w, struct frame *f, const struct pkt_info *pkt)
+static enum route_outcome route_again(struct worker *w, struct waiting *x)
 {
-	struct router r = router_of(w, worker_port(w, f->in_port));
+	struct router r = router_of(w, worker_port(w, x->f.in_port), x->iface);
 
 	r.again = true;
-	if (route_frame(&r, f, pkt))
+	if (route_frame(&r, &x->f, &x->pkt))
 		return ROUTE_GOES;
 	return r.waits ? ROUTE_WAITS : ROUTE_ENDED;
 }
@@ -633,7 +661,7 @@ static bool look(struct worker *w, struct waiting *x, bool changed, bool over)
 	count(worker_port(w, x->f.in_port), -1);
 	atomic_thread_fence(memory_order_release); // no reader may see it twice
 	if (changed && !over)
-		out = route_again(w, &x->f, &x->pkt);
+		out = route_again(w, x);
 	if (out == ROUTE_GOES)
 		go_on(w, &x->f);
 	if (out != ROUTE_WAITS)
@@ -683,7 +711,8 @@ void routing_burst(struct worker *w, struct port *p, struct burst *b)
 	b->n_out = 0;
 	if (b->n_in == 0)
 		return;
-	r = router_of(w, p);
+	r = router_of(w, p, p->no);
+	r.b = b;
 	for (uint16_t i = 0; i < b->n_in; i++) {
 		struct frame *f = &b->frames[i];
 
@@ -697,4 +726,13 @@ void routing_burst(struct worker *w, struct port *p, struct burst *b)
 			b->frames[b->n_out] = *f;
 		b->n_out++;
 	}
+}
+
+bool routing_of_svi(struct worker *w, struct port *p, struct burst *b, struct frame *f,
+		    const struct pkt_info *pkt, uint8_t iface)
+{
+	struct router r = router_of(w, p, iface);
+
+	r.b = b;
+	return r.table == NULL ? refuse(&r, f, DROP_NO_ROUTE) : route_frame(&r, f, pkt);
 }

@@ -18,6 +18,10 @@
 
 // Forwards the frames of a burst. Frames that know their way move together, in order: b->n_out.
 void routing_burst(struct worker *w, struct port *p, struct burst *b);
+// Forwards a frame of a bridged port that is addressed to the SVI of its VLAN, whose interface
+// number it gives. True: the frame knows its way.
+bool routing_of_svi(struct worker *w, struct port *p, struct burst *b, struct frame *f,
+		    const struct pkt_info *pkt, uint8_t iface);
 // Sends on the waiting frames whose next hop is known by now, and drops those that have waited too
 // long.
 void waiting_step(struct worker *w);

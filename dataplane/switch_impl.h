@@ -87,6 +87,7 @@ struct waiting {
 	struct frame f;
 	struct pkt_info pkt;
 	uint64_t end_ns; // then it is dropped
+	uint8_t iface; // where it came in
 };
 struct waiting_room {
 	unsigned n;
@@ -250,7 +251,8 @@ struct __rte_cache_aligned wanted {
 	_Atomic uint32_t watermark_epoch;
 	_Atomic(struct tap *) tap;
 	_Atomic uint16_t tx_off[POLICY_MAX_PORTS];
-	_Atomic bool down[POLICY_MAX_PORTS]; // links, as control polled them, or ports it took down
+	// Links, as control polled them, or ports it took down; and SVIs without a port that is up.
+	_Atomic bool down[N_IFACES];
 	_Atomic uint8_t pfc_off[POLICY_MAX_PORTS]; // bitmaps of classes
 	_Atomic uint64_t recover[POLICY_MAX_PORTS]; // a byte a class, which grows with each request
 	_Atomic bool drop_all;

@@ -6,7 +6,7 @@
 #include <rte_malloc.h>
 
 #include "dataplane/frame_ring.h"
-#include "dataplane/switch_impl.h"
+#include "dataplane/svi.h"
 
 enum {
 	RING_SENDS = 65536, // bytes
@@ -127,7 +127,10 @@ bool switch_next_neighbour_request(struct weir_switch *sw, struct neighbour_requ
 
 bool switch_send(struct weir_switch *sw, const struct control_frame *f, enum send_kind kind)
 {
-	struct rte_ring *sends = sw->workers[sw->owner[f->port]]->sends[kind];
+	struct rte_ring *sends;
 
+	if (f->port >= IFACE_SVI)
+		return svi_send(sw, f, kind);
+	sends = sw->workers[sw->owner[f->port]]->sends[kind];
 	return sends != NULL && f->len <= CONTROL_FRAME_MAX && frame_ring_put(sends, f);
 }

@@ -14,7 +14,7 @@
 
 #include <rte_malloc.h>
 
-#include "dataplane/switch_impl.h"
+#include "dataplane/svi.h"
 
 enum { RATES_EVERY_NS = 100000000 };
 
@@ -69,6 +69,7 @@ void control_port_down(struct weir_switch *sw, unsigned port)
 	if (down == atomic_load(&sw->want.down[port]))
 		return;
 	atomic_store(&sw->want.down[port], down);
+	svis_links(sw);
 	control_request(sw);
 	if (down)
 		fdb_flush_port(&sw->fdb, (uint8_t)port);

@@ -9,6 +9,7 @@
 
 #include "control/config/plan.h"
 #include "dataplane/bits.h"
+#include "dataplane/forward/fdb.h"
 #include "dataplane/qos/headroom.h"
 #include "dataplane/units.h"
 #include "drivers/live.h"
@@ -545,9 +546,9 @@ static void compile_fdb(struct compiler *k)
 	const struct cfg_fdb *f = k->c->root.fdb.items;
 	unsigned n = k->c->root.fdb.n;
 
-	if (n == 0)
+	if (n + k->p->n_svis == 0)
 		return;
-	k->p->fdb = calloc(n, sizeof(*k->p->fdb));
+	k->p->fdb = calloc(n + k->p->n_svis, sizeof(*k->p->fdb));
 	if (k->p->fdb == NULL)
 		return;
 	for (unsigned i = 0; i < n; i++) {
@@ -558,7 +559,13 @@ static void compile_fdb(struct compiler *k)
 		// config_check has refused what cannot be parsed.
 		(void)cfg_parse_mac(f[i].mac.text, e->mac);
 	}
-	k->p->n_fdb = n;
+	for (unsigned i = 0; i < k->p->n_svis; i++) {
+		struct policy_fdb_entry *e = &k->p->fdb[n + i];
+
+		*e = (struct policy_fdb_entry){.vid = k->p->svis[i].vid, .port = FDB_ROUTER};
+		memcpy(e->mac, k->p->svis[i].mac, sizeof(e->mac));
+	}
+	k->p->n_fdb = n + k->p->n_svis;
 }
 
 // ---- flooding by class
@@ -575,7 +582,7 @@ static void compile_flood(struct compiler *k)
 		for (unsigned cls = 0; cls < N_CLASSES; cls++)
 			if (!cfg_floods(&k->c->ports[i].profile->classes[cls]))
 				p->no_flood |= (uint8_t)(1u << cls);
-		if (p->routed)
+		if (p->routed && pol->n_svis == 0)
 			continue;
 		// The frames that can arrive after a PAUSE. No cell may be free for their copies
 		// then, and no group leaves XOFF.
@@ -584,8 +591,10 @@ static void compile_flood(struct compiler *k)
 		for_each_bit (g, groups)
 			frames += p->pg[g].xoff_cells;
 		frames += groups == 0 ? 0 : p->skid_cells / p->skid_frame_cells;
-		ports++;
+		ports += !p->routed;
 	}
+	// A frame that is routed into a VLAN may also leave by its own port.
+	ports += pol->n_svis != 0;
 	frames *= ports > 2 ? ports - 1 : 0;
 	pol->copy_frames = frames < INT32_MAX ? (uint32_t)frames : INT32_MAX;
 }
@@ -614,7 +623,7 @@ static void compile_port_limits(struct compiler *k, const struct cfg_port *p,
 		.recover_ns = (uint64_t)loop->recover.n,
 	};
 	k->p->loop_detect |= out->loop.on;
-	if (!out->routed && p->copp.given)
+	if (!out->routed && !out->in_svi && p->copp.given)
 		WARN(k->s, &p->copp, "has no effect: a port without ip punts no ARP");
 	if (out->routed && p->storm_control.map.given)
 		WARN(k->s, &p->storm_control.map,
@@ -664,6 +673,7 @@ int compile_policy(const struct config *c, const struct port_facts *facts,
 	compile_pools(&k);
 	compile_groups_and_queues(&k);
 	compile_vlans(&k);
+	compile_svis(&k);
 	compile_fdb(&k);
 	compile_routes(&k);
 	compile_flood(&k);
@@ -696,6 +706,8 @@ void policy_destroy(struct policy *p)
 	if (p == NULL)
 		return;
 	free(p->fdb);
+	free(p->svis);
+	free(p->svi_of_vlan);
 	free(p->guard_groups);
 	free(p->pairs);
 	free(p->routes.prefixes);

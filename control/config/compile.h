@@ -43,10 +43,14 @@ void watchdogs_check(const struct config *c, struct diag_sink *s);
 void ipcc_check(const struct config *c, struct diag_sink *s);
 
 // Steps of reading a file, after the ports are expanded (load.c).
+void svis_resolve(struct config *c, struct diag_sink *s); // before routes_resolve
 void routes_resolve(struct config *c, struct diag_sink *s); // routes, neighbours and ECMP
 void guards_resolve(struct config *c, struct diag_sink *s); // groups and their rules
 // The addresses of the i-th of n ports that an item of the file makes.
 void routes_port_addrs(struct config *c, struct config_port *port, unsigned i, unsigned n,
+		       struct diag_sink *s);
+// An address of the switch with the length of its prefix. False after a report.
+bool routes_parse_addr(const struct cfg_val *v, const char *text, struct policy_addr *out,
 		       struct diag_sink *s);
 
 // Reports about `key` of a map: at its value if the file gives one, else at the map. REFUSE and
@@ -75,6 +79,7 @@ must_check int compile_policy(const struct config *c, const struct port_facts *f
 			      uint64_t assumed_speed_bps, struct policy **out, struct diags *d);
 
 // Steps of a feature with a file of its own. Each reports into k->s and goes on.
+void compile_svis(struct compiler *k); // before compile_fdb, which takes their addresses
 void compile_routes(struct compiler *k); // prefixes, groups, next hops, neighbours
 void compile_watchdogs(struct compiler *k); // and the warnings that need the speed of a port
 void compile_guards(struct compiler *k);

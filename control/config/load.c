@@ -142,6 +142,7 @@ static int config_read_tree(struct config *c, const struct node *root, struct di
 	if (root != NULL) {
 		schema_fill(&r, &cfg_root_schema, root, &c->root, "");
 		expand_ports(c, s);
+		svis_resolve(c, s);
 		routes_resolve(c, s);
 		guards_resolve(c, s);
 		config_check(c, s);
@@ -488,7 +489,8 @@ static struct node *lab_port(struct arena *a, const struct node *ports, unsigned
 static void replace_ports(struct arena *a, struct node *root, const struct config_overlay *o)
 {
 	static const char *const replaced[] = {"fdb", "routes", "neighbours"};
-	struct node *ports = node_child(root, "ports"),
+	static const char *const of_svi[] = {"ip", "mac", "mtu"}; // of an item of `vlans`
+	struct node *ports = node_child(root, "ports"), *vlans = node_child(root, "vlans"),
 		    *sw = child_made(a, root, "switch", NODE_MAP);
 	struct node lab = {
 		.kind = NODE_LIST, .at = ports->at, .key = ports->key, .next = ports->next};
@@ -496,6 +498,9 @@ static void replace_ports(struct arena *a, struct node *root, const struct confi
 	for (unsigned i = 0; i < o->n_ports; i++)
 		append(&lab, lab_port(a, ports, i, o));
 	*ports = lab;
+	for (struct node *v = vlans == NULL ? NULL : vlans->first; v != NULL; v = v->next)
+		for (unsigned i = 0; i < sizeof(of_svi) / sizeof(of_svi[0]); i++)
+			drop_key(v, of_svi[i]);
 	for (unsigned i = 0; i < sizeof(replaced) / sizeof(replaced[0]); i++)
 		drop_key(root, replaced[i]);
 	put_scalar(a, sw, "name", o->switch_name);

@@ -461,6 +461,16 @@ static const struct cfg_row vlan_rows[] = {
 	{NUMBER(COUNT, cfg_vlan, id), .min = 1, .max = MAX_VID, .required = true,
 	 .help = "VLAN ID"},
 	{FIELD(CFG_SWITCH, cfg_vlan, flood), .dflt = 1, .help = "off: unknown unicast is dropped"},
+	{FIELD(CFG_WORDS, cfg_vlan, ip), .max = IP_LEN, .dflt_text = "none: the VLAN only bridges",
+	 .help = "addresses of the switch in the VLAN with the length of their prefix, "
+		 "[10.0.100.1/24, \"fd00:100::1/64\"]. The switch then routes frames of the VLAN "
+		 "that go to its MAC address, and bridges the others. The interface is named "
+		 "`vlan` and the ID, such as vlan100; at most 126 VLANs have one"},
+	{FIELD(CFG_TEXT, cfg_vlan, mac), .max = 17, .dflt_text = "that of the first port",
+	 .help = "MAC address of the switch in the VLAN, \"02:00:00:00:00:64\"; only with `ip`"},
+	{NUMBER(BYTES, cfg_vlan, mtu), .min = 68, .max = MAX_MTU,
+	 .dflt_text = "the smallest of its ports",
+	 .help = "IP MTU of packets that are routed into the VLAN; only with `ip`"},
 };
 static SCHEMA(vlan_schema, vlan_rows, cfg_vlan);
 
@@ -664,6 +674,37 @@ int cfg_find_port(const struct config *c, const char *name)
 		if (strcmp(c->ports[i].name, name) == 0)
 			return (int)i;
 	return -1;
+}
+
+bool cfg_iface(const struct config *c, unsigned no, struct config_iface *out)
+{
+	if (no < c->n_ports && c->ports[no].routed) {
+		const struct config_port *p = &c->ports[no];
+
+		*out = (struct config_iface){(uint8_t)no, "port ", p->name,
+					     p->addrs, p->n_addrs, &p->item->ip};
+		return true;
+	}
+	if (no >= IFACE_SVI && no < IFACE_SVI + c->n_svis) {
+		const struct config_svi *v = &c->svis[no - IFACE_SVI];
+
+		*out = (struct config_iface){(uint8_t)no, "", v->name,
+					     v->addrs, v->n_addrs, &v->item->ip};
+		return true;
+	}
+	return false;
+}
+
+bool cfg_find_iface(const struct config *c, const char *name, struct config_iface *out)
+{
+	struct config_iface i;
+
+	for (unsigned no = 0; no < N_IFACES; no++)
+		if (cfg_iface(c, no, &i) && strcmp(i.name, name) == 0) {
+			*out = i;
+			return true;
+		}
+	return false;
 }
 
 uint16_t cfg_fdb_vid(const struct config *c, const struct cfg_fdb *f)

@@ -207,7 +207,8 @@ struct cfg_port {
 
 struct cfg_vlan {
 	struct cfg_map map;
-	struct cfg_val id, flood;
+	struct cfg_val id, flood, mac, mtu;
+	struct cfg_words ip;
 };
 
 struct cfg_fdb {
@@ -254,6 +255,23 @@ struct config_port {
 	unsigned group; // of the guard, 1..; 0: in none
 };
 
+// A VLAN that routes, too. In the order of VLAN IDs.
+struct config_svi {
+	const struct cfg_vlan *item; // of the file
+	const char *name; // "vlan100"
+	const struct policy_addr *addrs;
+	unsigned n_addrs;
+};
+
+// A layer 3 interface (dataplane/iface.h): a routed port, or an SVI.
+struct config_iface {
+	uint8_t no;
+	const char *kind, *name; // "port " and "p1", or "" and "vlan100"
+	const struct policy_addr *addrs;
+	unsigned n_addrs;
+	const struct cfg_words *ip; // of the file
+};
+
 // Ports that share a guard.
 struct config_group {
 	const char *name;
@@ -284,6 +302,8 @@ struct config {
 	const struct cfg_profile *builtin; // every class lossy DWRR 1
 	struct config_port ports[POLICY_MAX_PORTS];
 	unsigned n_ports;
+	struct config_svi svis[POLICY_MAX_SVIS];
+	unsigned n_svis;
 	struct config_group groups[POLICY_MAX_PORTS];
 	unsigned n_groups;
 	struct config_routes routes;
@@ -356,6 +376,15 @@ bool cfg_parse_mac(const char *text, uint8_t mac[6]);
 
 // Index of the port, or -1.
 int cfg_find_port(const struct config *c, const char *name);
+
+// The interface of this number, or of this name. False: there is none.
+bool cfg_iface(const struct config *c, unsigned no, struct config_iface *out);
+bool cfg_find_iface(const struct config *c, const char *name, struct config_iface *out);
+// Whether the port is in the VLAN: it may also route, and is in none then.
+static inline bool cfg_in_vlan(const struct cfg_port *p, unsigned vid)
+{
+	return cfg_untagged(p) == vid || cfg_set_has(&p->vlan.tagged, vid);
+}
 
 // VLAN of a static address; 0 in a transparent bridge and for a port that takes no untagged frame.
 uint16_t cfg_fdb_vid(const struct config *c, const struct cfg_fdb *f);

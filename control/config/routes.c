@@ -11,11 +11,27 @@
 #include "dataplane/switch_punt.h"
 
 // ---- addresses of ports
+bool routes_parse_addr(const struct cfg_val *v, const char *text, struct policy_addr *out,
+		       struct diag_sink *s)
+{
+	const char *why = NULL;
+
+	if (strchr(text, '/') == NULL || !addr_parse(text, out) || out->len == 0)
+		why = ": expected an address with the length of its prefix, such as 10.0.1.1/24";
+	else if (!addr_is_station(out))
+		why = " is not the address of one station";
+	else if (addr_is_edge(out))
+		why = " means the whole subnet" CURE "give the switch an address inside it";
+	if (why != NULL)
+		REFUSE(s, v, "\"%s\"%s", text, why);
+	return why == NULL;
+}
+
 static bool port_addr(const struct cfg_val *v, unsigned i, unsigned n, struct policy_addr *out,
 		      struct diag_sink *s)
 {
 	struct expansion texts;
-	const char *why, *text;
+	const char *why;
 
 	if (!expand(v->text, &texts, &why)) {
 		REFUSE(s, v, "\"%s\": %s", v->text, why);
@@ -28,17 +44,7 @@ static bool port_addr(const struct cfg_val *v, unsigned i, unsigned n, struct po
 		       v->text, n);
 		return false;
 	}
-	text = texts.items[i];
-	why = NULL;
-	if (strchr(text, '/') == NULL || !addr_parse(text, out) || out->len == 0)
-		why = ": expected an address with the length of its prefix, such as 10.0.1.1/24";
-	else if (!addr_is_station(out))
-		why = " is not the address of one station";
-	else if (addr_is_edge(out))
-		why = " means the whole subnet" CURE "give the switch an address inside it";
-	if (why != NULL)
-		REFUSE(s, v, "\"%s\"%s", text, why);
-	return why == NULL;
+	return routes_parse_addr(v, texts.items[i], out, s);
 }
 
 void routes_port_addrs(struct config *c, struct config_port *port, unsigned i, unsigned n,
@@ -64,8 +70,9 @@ void routes_port_addrs(struct config *c, struct config_port *port, unsigned i, u
 }
 
 // ---- prefixes of the switch itself
-// A prefix that the switch has by itself: a port's subnet (NEXTHOP_LINK), or an address that means
-// the switch (NEXTHOP_SELF): its own, and those that mean all stations or any router of a subnet.
+// A prefix that the switch has by itself: an interface's subnet (NEXTHOP_LINK), or an address that
+// means the switch (NEXTHOP_SELF): its own, and those that mean all stations or any router of a
+// subnet.
 struct own_prefix {
 	struct policy_addr to;
 	uint8_t kind; // enum nexthop_kind
@@ -102,23 +109,24 @@ static int own_cmp(const void *x, const void *y)
 	return d != 0 ? d : (int)a->port - (int)b->port;
 }
 
-// All of them, sorted, each once; of two ports with one subnet the first has it. The caller frees
-// *out. 0 without memory or without addresses.
+// All of them, sorted, each once; of two interfaces with one subnet the first has it. The caller
+// frees *out. 0 without memory or without addresses.
 static unsigned own_prefixes(const struct config *c, struct own_prefix **out)
 {
 	struct own_prefix *all;
 	unsigned n = 0, kept = 0;
+	struct config_iface f;
 
 	*out = NULL;
-	for (unsigned i = 0; i < c->n_ports; i++)
-		n += c->ports[i].routed ? 4 * c->ports[i].n_addrs : 0;
+	for (unsigned i = 0; i < N_IFACES; i++)
+		n += cfg_iface(c, i, &f) ? 4 * f.n_addrs : 0;
 	all = n == 0 ? NULL : calloc(n, sizeof(*all));
 	if (all == NULL)
 		return 0;
 	n = 0;
-	for (unsigned i = 0; i < c->n_ports; i++)
-		for (unsigned k = 0; c->ports[i].routed && k < c->ports[i].n_addrs; k++)
-			n += own_of(&c->ports[i].addrs[k], i, &all[n]);
+	for (unsigned i = 0; i < N_IFACES; i++)
+		for (unsigned k = 0; cfg_iface(c, i, &f) && k < f.n_addrs; k++)
+			n += own_of(&f.addrs[k], i, &all[n]);
 	qsort(all, n, sizeof(*all), own_cmp);
 	for (unsigned i = 0; i < n; i++)
 		if (kept == 0 || addr_cmp(&all[i].to, &all[kept - 1].to) != 0)
@@ -127,26 +135,37 @@ static unsigned own_prefixes(const struct config *c, struct own_prefix **out)
 	return kept;
 }
 
-// Subnets of two ports may lie within each other, but not be the same.
-static void subnets_differ(const struct config *c, unsigned port, unsigned k, struct diag_sink *s)
+// Subnets of two interfaces may lie within each other, but not be the same.
+static void subnets_differ(const struct config *c, const struct config_iface *of, unsigned k,
+			   struct diag_sink *s)
 {
-	const struct policy_addr *a = &c->ports[port].addrs[k];
-	const struct cfg_words *ip = &c->ports[port].item->ip;
+	const struct policy_addr *a = &of->addrs[k];
 	char text[ADDR_TEXT_LEN];
+	struct config_iface other;
 
-	for (unsigned i = 0; i <= port; i++)
-		for (unsigned j = 0; j < (i == port ? k : c->ports[i].n_addrs); j++) {
-			const struct policy_addr *b = &c->ports[i].addrs[j];
+	for (unsigned i = 0; i <= of->no; i++)
+		for (unsigned j = 0; cfg_iface(c, i, &other) &&
+				     j < (i == of->no ? k : other.n_addrs); j++) {
+			const struct policy_addr *b = &other.addrs[j];
 			bool same = addr_same(a, b);
 
-			if (!same && (i == port || a->len != b->len || !addr_holds(b, a)))
+			if (!same && (i == of->no || a->len != b->len || !addr_holds(b, a)))
 				continue;
-			REFUSE(s, &ip->items[k < ip->n ? k : 0], "%s %s port %s already has",
+			REFUSE(s, &of->ip->items[k < of->ip->n ? k : 0], "%s %s %s%s already has",
 			       addr_text(a, text),
-			       same ? "is an address that" : "is in the subnet that",
-			       c->ports[i].name);
+			       same ? "is an address that" : "is in the subnet that", other.kind,
+			       other.name);
 			return;
 		}
+}
+
+static void subnets_make_sense(const struct subject *x)
+{
+	struct config_iface i;
+
+	for (unsigned no = 0; no < N_IFACES; no++)
+		for (unsigned k = 0; cfg_iface(x->c, no, &i) && k < i.n_addrs; k++)
+			subnets_differ(x->c, &i, k, x->s);
 }
 
 static void routed_port_makes_sense(const struct subject *x)
@@ -156,8 +175,6 @@ static void routed_port_makes_sense(const struct subject *x)
 
 	if (!x->port->routed)
 		return;
-	for (unsigned k = 0; k < x->port->n_addrs; k++)
-		subnets_differ(x->c, x->n, k, x->s);
 	// Frames are kept by the MAC address, and all frames to be routed have that address.
 	for (unsigned i = 0; i < item->keep.n; i++) {
 		const struct cfg_val *v = &item->keep.items[i];
@@ -180,29 +197,32 @@ static void routed_port_makes_sense(const struct subject *x)
 }
 
 // ---- where an address is
-// The port whose subnet addr_holds a; -1: none.
-static int port_of(const struct config *c, const struct policy_addr *a)
+// The interface whose subnet addr_holds a. False: none.
+static bool iface_of(const struct config *c, const struct policy_addr *a, struct config_iface *out)
 {
-	int best = -1, best_len = -1;
+	struct config_iface i;
+	int best_len = -1;
 
-	for (unsigned i = 0; i < c->n_ports; i++)
-		for (unsigned k = 0; k < c->ports[i].n_addrs; k++) {
-			const struct policy_addr *net = &c->ports[i].addrs[k];
+	for (unsigned no = 0; no < N_IFACES; no++)
+		for (unsigned k = 0; cfg_iface(c, no, &i) && k < i.n_addrs; k++) {
+			const struct policy_addr *net = &i.addrs[k];
 
 			if (net->family != a->family || (int)net->len <= best_len ||
 			    !addr_holds(net, a))
 				continue;
-			best = (int)i;
+			*out = i;
 			best_len = net->len;
 		}
-	return best;
+	return best_len >= 0;
 }
 
 static bool is_own(const struct config *c, const struct policy_addr *a)
 {
-	for (unsigned i = 0; i < c->n_ports; i++)
-		for (unsigned k = 0; k < c->ports[i].n_addrs; k++)
-			if (addr_same(&c->ports[i].addrs[k], a))
+	struct config_iface i;
+
+	for (unsigned no = 0; no < N_IFACES; no++)
+		for (unsigned k = 0; cfg_iface(c, no, &i) && k < i.n_addrs; k++)
+			if (addr_same(&i.addrs[k], a))
 				return true;
 	return false;
 }
@@ -217,29 +237,29 @@ static const struct policy_neighbour *neighbour_of(const struct config *c,
 }
 
 // ---- neighbours
-// The port of a neighbour by name and by subnet, which must agree; -1 after a report.
+// The interface of a neighbour by name and by subnet, which must agree; -1 after a report.
 static int neighbour_port(const struct config *c, const struct cfg_neighbour *n,
 			  const struct policy_addr *a, struct diag_sink *s)
 {
-	int subnet = port_of(c, a), named = -1;
+	struct config_iface subnet, named;
+	bool in_subnet = iface_of(c, a, &subnet);
 
-	if (n->port.text != NULL) {
-		named = cfg_find_port(c, n->port.text);
-		if (named < 0 || !c->ports[named].routed) {
-			REFUSE(s, &n->port,
-			       named < 0 ? "there is no port %s"
-					 : "port %s has no ip and does not route",
-			       n->port.text);
-			return -1;
-		}
-	}
-	if (named < 0 && subnet < 0)
+	if (n->port.text == NULL) {
+		if (in_subnet)
+			return subnet.no;
 		REFUSE(s, &n->ip, "%s is in no subnet of a port" CURE "name its port", n->ip.text);
-	else if (named >= 0 && subnet >= 0 && named != subnet)
-		REFUSE(s, &n->port, "%s is in the subnet of port %s", n->ip.text,
-		       c->ports[subnet].name);
-	else
-		return named >= 0 ? named : subnet;
+		return -1;
+	}
+	if (!cfg_find_iface(c, n->port.text, &named)) {
+		REFUSE(s, &n->port,
+		       cfg_find_port(c, n->port.text) < 0 ? "there is no port %s"
+							  : "port %s has no ip and does not route",
+		       n->port.text);
+		return -1;
+	}
+	if (!in_subnet || named.no == subnet.no)
+		return named.no;
+	REFUSE(s, &n->port, "%s is in the subnet of %s%s", n->ip.text, subnet.kind, subnet.name);
 	return -1;
 }
 
@@ -295,16 +315,17 @@ static bool via(const struct config *c, const struct cfg_val *v, const struct po
 		struct policy_nexthop *out, struct diag_sink *s)
 {
 	const struct policy_neighbour *known;
+	struct config_iface i = {0};
 	struct policy_addr a;
-	int port;
 
 	if (!addr_parse(v->text, &a)) {
-		port = cfg_find_port(c, v->text);
-		if (port < 0)
-			return refuse_via(v, "is neither an address nor the name of a port", s);
-		if (!c->ports[port].routed)
-			return refuse_via(v, "has no ip and does not route", s);
-		*out = (struct policy_nexthop){.kind = NEXTHOP_LINK, .port = (uint8_t)port};
+		if (!cfg_find_iface(c, v->text, &i))
+			return refuse_via(v,
+					  cfg_find_port(c, v->text) < 0
+						  ? "is neither an address nor the name of a port"
+						  : "has no ip and does not route",
+					  s);
+		*out = (struct policy_nexthop){.kind = NEXTHOP_LINK, .port = i.no};
 		return true;
 	}
 	if (a.family != to->family)
@@ -314,13 +335,14 @@ static bool via(const struct config *c, const struct cfg_val *v, const struct po
 	if (is_own(c, &a))
 		return refuse_via(v, "is an address of the switch itself", s);
 	known = neighbour_of(c, &a);
-	port = known != NULL ? known->port : port_of(c, &a);
-	if (port < 0)
+	if (known != NULL)
+		i.no = known->port;
+	else if (!iface_of(c, &a, &i))
 		return refuse_via(v,
 				  "is in no subnet of a port" CURE
 				  "give a port an ip in its subnet, or name it under neighbours",
 				  s);
-	*out = (struct policy_nexthop){.kind = NEXTHOP_GATEWAY, .port = (uint8_t)port, .addr = a};
+	*out = (struct policy_nexthop){.kind = NEXTHOP_GATEWAY, .port = i.no, .addr = a};
 	return true;
 }
 
@@ -397,6 +419,7 @@ static void prefixes_differ(const struct config *c, struct written *all, unsigne
 {
 	struct own_prefix *own;
 	unsigned n_own = own_prefixes(c, &own), k = 0;
+	struct config_iface of;
 
 	qsort(all, n, sizeof(*all), written_cmp);
 	for (unsigned i = 0; i < n; i++) {
@@ -410,12 +433,13 @@ static void prefixes_differ(const struct config *c, struct written *all, unsigne
 			       addr_text(to, text));
 		while (k < n_own && addr_cmp(&own[k].to, to) < 0)
 			k++;
-		if (k < n_own && addr_cmp(&own[k].to, to) == 0)
+		if (k < n_own && addr_cmp(&own[k].to, to) == 0 &&
+		    cfg_iface(c, own[k].port, &of))
 			REFUSE(s, &item->to,
 			       own[k].kind == NEXTHOP_LINK
-				       ? "%s is the subnet of port %s"
-				       : "%s is an address of the switch itself, on port %s",
-			       addr_text(to, text), c->ports[own[k].port].name);
+				       ? "%s is the subnet of %s%s"
+				       : "%s is an address of the switch itself, on %s%s",
+			       addr_text(to, text), of.kind, of.name);
 	}
 	free(own);
 }
@@ -455,7 +479,10 @@ static uint64_t hash_of(const void *data, size_t len)
 
 void routes_resolve(struct config *c, struct diag_sink *s)
 {
-	static const struct rule rules[] = {{OF_PORT, routed_port_makes_sense}};
+	static const struct rule rules[] = {
+		{OF_POLICY, subnets_make_sense},
+		{OF_PORT, routed_port_makes_sense},
+	};
 	const struct cfg_ecmp *e = &c->root.sw.ecmp;
 	const char *name = config_name(c);
 
@@ -475,6 +502,7 @@ void config_set_routed(struct config *c, unsigned port, bool routed)
 
 static bool is_route(const struct config *c, const struct config_route *r)
 {
+	struct config_iface of;
 	struct policy_addr base;
 
 	if ((r->to.family != FAMILY_V4 && r->to.family != FAMILY_V6) ||
@@ -486,7 +514,7 @@ static bool is_route(const struct config *c, const struct config_route *r)
 	for (unsigned i = 0; i < r->n_nexthops; i++) {
 		const struct policy_nexthop *h = &r->nexthops[i];
 
-		if (h->port >= c->n_ports || !c->ports[h->port].routed || h->kind == NEXTHOP_SELF ||
+		if (!cfg_iface(c, h->port, &of) || h->kind == NEXTHOP_SELF ||
 		    (h->kind == NEXTHOP_GATEWAY && h->addr.family != r->to.family))
 			return false;
 	}
@@ -601,6 +629,7 @@ void compile_routes(struct compiler *k)
 	struct own_prefix *own = NULL;
 	unsigned n_own;
 
+	r->any = k->c->n_svis != 0;
 	for (unsigned i = 0; i < k->c->n_ports; i++) {
 		const struct config_port *port = &k->c->ports[i];
 		struct policy_port *out = &k->p->ports[i];

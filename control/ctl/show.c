@@ -628,7 +628,7 @@ static void group_by_settings(struct json_object *data, unsigned list)
 
 static void prepare_vlan(struct json_object *data, unsigned list)
 {
-	static const enum fact_id members[] = {F_VLAN_untagged, F_VLAN_tagged};
+	static const enum fact_id members[] = {F_VLAN_untagged, F_VLAN_tagged, F_VLAN_ip};
 	struct json_object *rows = rows_of(data, list);
 
 	for (size_t i = 0; i < n_rows(rows); i++)

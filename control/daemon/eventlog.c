@@ -17,6 +17,7 @@
 #include "control/daemon/outlet.h"
 #include "control/observe/fact.h"
 #include "dataplane/drop.h"
+#include "dataplane/iface.h"
 #include "dataplane/qos/cause.h"
 #include "dataplane/switch.h"
 #include "dataplane/units.h"
@@ -261,7 +262,7 @@ static void format_time(char out[TIME_LEN], const struct timespec *wall)
 // NULL: the event is about no port.
 static const char *port_of(const struct eventlog *l, const struct kept *k)
 {
-	return k->e.port < l->policy->n_ports ? l->policy->ports[k->e.port].name : NULL;
+	return iface_name(l->policy, k->e.port);
 }
 
 // What the event carries beside its port.

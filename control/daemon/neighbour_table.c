@@ -24,7 +24,7 @@ struct neighbour_table {
 	struct neighbour_stats stats;
 	struct neighbour slot[NEIGHBOUR_MAX];
 	uint8_t named[NEIGHBOUR_MAX]; // since neighbour_begin_policy
-	struct port_rows rows[POLICY_MAX_PORTS][N_ROW_LISTS];
+	struct port_rows rows[N_IFACES][N_ROW_LISTS];
 };
 
 const char *const neighbour_state_name[N_NEIGHBOUR_STATES] = {
@@ -136,7 +136,7 @@ static bool give_up_one(struct neighbour_table *t, unsigned port, bool known_too
 	struct neighbour *n;
 	uint32_t i;
 
-	for (unsigned p = 0; p < POLICY_MAX_PORTS; p++)
+	for (unsigned p = 0; p < N_IFACES; p++)
 		if (held(t, p, known_too) > held(t, most, known_too))
 			most = p;
 	i = t->rows[most][ROWS_UNANSWERED].oldest;
@@ -194,7 +194,7 @@ int neighbour_table_create(const struct neighbour_ops *ops, void *arg, struct ne
 	t->arg = arg;
 	for (unsigned i = 0; i < BUCKETS; i++)
 		t->bucket[i] = NONE;
-	for (unsigned i = 0; i < POLICY_MAX_PORTS; i++)
+	for (unsigned i = 0; i < N_IFACES; i++)
 		for (unsigned k = 0; k < N_ROW_LISTS; k++)
 			t->rows[i][k] = (struct port_rows){NONE, NONE, 0};
 	for (uint32_t i = 0; i < NEIGHBOUR_MAX; i++)

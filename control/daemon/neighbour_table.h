@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-// The neighbours on the links of routed ports: when each is probed, and how long each state lasts
-// (RFC 826, RFC 4861 7.3, with fixed timers). A pure state machine: time comes in, probes and
-// changes go out through two functions. Called by the control thread; knows neither frames nor the
-// switch.
+// The neighbours on the links of routed ports and in the VLANs of SVIs, which count as ports here:
+// when each is probed, and how long each state lasts (RFC 826, RFC 4861 7.3, with fixed timers). A
+// pure state machine: time comes in, probes and changes go out through two functions. Called by the
+// control thread; knows neither frames nor the switch.
 //
 //              wanted                    answer
 //      (none) -------> incomplete -----------------> reachable <---------+

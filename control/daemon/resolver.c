@@ -12,6 +12,7 @@
 #include "control/daemon/neighbour_table.h"
 #include "control/observe/fact.h"
 #include "dataplane/event.h"
+#include "dataplane/iface.h"
 #include "dataplane/packet/neighbour.h"
 #include "dataplane/packet/wire.h"
 #include "dataplane/switch_punt.h"
@@ -20,7 +21,7 @@
 
 // Frames and questions that one control loop takes in; what comes faster waits, or is lost and
 // counted by the workers.
-enum { TAKEN_A_LOOP = 512, CHANGED_EVERY_NS = SECOND_NS, MAC_LEN = 18 };
+enum { TAKEN_A_LOOP = 512, CHANGED_EVERY_NS = SECOND_NS };
 
 struct resolver {
 	struct weir_switch *sw;
@@ -29,35 +30,34 @@ struct resolver {
 	struct resolver_listener listener;
 	uint64_t malformed; // frames that are no ARP and no neighbour discovery after all
 	uint64_t unsent; // frames that found no room on their way to a worker
-	uint64_t changed_ns[POLICY_MAX_PORTS]; // last report of a changed MAC address; 0: never
+	uint64_t changed_ns[N_IFACES]; // last report of a changed MAC address; 0: never
 	uint64_t no_room; // neighbours that the workers' table had no room for
 };
 
 // ---- addresses of the switch
 
-static const struct policy_port *port_of(const struct resolver *r, uint8_t port)
+// The interface, or one without addresses.
+static struct iface iface_of(const struct resolver *r, uint8_t no)
 {
-	return &switch_policy(r->sw)->ports[port];
+	struct iface i = {0};
+
+	(void)iface_get(switch_policy(r->sw), no, &i);
+	return i;
 }
 
-static bool is_own(const struct policy_port *p, const struct policy_addr *a)
+static bool is_own(const struct iface *i, const struct policy_addr *a)
 {
-	for (unsigned i = 0; i < p->n_addrs; i++)
-		if (addr_same(&p->addrs[i], a))
-			return true;
-	return false;
+	return iface_has_addr(i, a->family, a->ip);
 }
 
-// The port's address in the subnet of a, the longest; NULL: none.
-static const struct policy_addr *own_beside(const struct policy_port *p,
-					    const struct policy_addr *a)
+// The interface's address in the subnet of a, the longest; NULL: none.
+static const struct policy_addr *own_beside(const struct iface *i, const struct policy_addr *a)
 {
 	const struct policy_addr *best = NULL;
 
-	for (unsigned i = 0; i < p->n_addrs; i++)
-		if (addr_holds(&p->addrs[i], a) &&
-		    (best == NULL || p->addrs[i].len > best->len))
-			best = &p->addrs[i];
+	for (unsigned k = 0; k < i->n_addrs; k++)
+		if (addr_holds(&i->addrs[k], a) && (best == NULL || i->addrs[k].len > best->len))
+			best = &i->addrs[k];
 	return best;
 }
 
@@ -75,17 +75,17 @@ static void transmit(struct resolver *r, uint8_t port, const struct neighbour_ms
 static void on_probe(void *arg, uint8_t port, const struct policy_addr *a, const uint8_t *mac)
 {
 	struct resolver *r = arg;
-	const struct policy_port *p = port_of(r, port);
-	const struct policy_addr *own = own_beside(p, a);
+	const struct iface in = iface_of(r, port);
+	const struct policy_addr *own = own_beside(&in, a);
 	struct neighbour_msg m = {.family = a->family, .request = true};
 
-	// A next hop in no subnet of the port: any address of the family.
-	for (unsigned i = 0; own == NULL && i < p->n_addrs; i++)
-		if (p->addrs[i].family == a->family)
-			own = &p->addrs[i];
+	// A next hop in no subnet of the interface: any address of the family.
+	for (unsigned i = 0; own == NULL && i < in.n_addrs; i++)
+		if (in.addrs[i].family == a->family)
+			own = &in.addrs[i];
 	if (own == NULL)
 		return;
-	memcpy(m.sender_mac, p->mac, sizeof(m.sender_mac));
+	memcpy(m.sender_mac, in.mac, sizeof(m.sender_mac));
 	memcpy(m.sender, own->ip, sizeof(m.sender));
 	memcpy(m.target, a->ip, sizeof(m.target));
 	if (mac != NULL)
@@ -131,32 +131,32 @@ static void on_next_hop(void *arg, uint8_t port, const struct policy_addr *a, bo
 
 static void take_in(struct resolver *r, const struct control_frame *f, uint64_t now_ns)
 {
-	const struct policy_port *p = port_of(r, f->port);
+	const struct iface in = iface_of(r, f->port);
 	struct neighbour_msg m, reply;
 	struct policy_addr sender = {0}, target = {0};
 	enum neighbour_rx how = NEIGHBOUR_RX_CLAIM;
 	bool for_us;
 
-	if (!p->routed || !neighbour_parse(f->bytes, f->len, &m)) {
+	if (in.name == NULL || !neighbour_parse(f->bytes, f->len, &m)) {
 		r->malformed++;
 		return;
 	}
 	sender.family = target.family = m.family;
 	memcpy(sender.ip, m.sender, sizeof(sender.ip));
 	memcpy(target.ip, m.target, sizeof(target.ip));
-	for_us = m.request && is_own(p, &target);
+	for_us = m.request && is_own(&in, &target);
 	if (for_us) {
 		reply = (struct neighbour_msg){.family = m.family};
-		memcpy(reply.sender_mac, p->mac, sizeof(reply.sender_mac));
+		memcpy(reply.sender_mac, in.mac, sizeof(reply.sender_mac));
 		memcpy(reply.sender, m.target, sizeof(reply.sender));
 		memcpy(reply.target, m.sender, sizeof(reply.target));
 		memcpy(reply.to_mac, m.has_mac ? m.sender_mac : m.from_mac, sizeof(reply.to_mac));
 		transmit(r, f->port, &reply);
 	}
-	// Only a station of the port's own subnets becomes, or changes, a neighbour; and a next hop
-	// that a route names, wherever its address is.
-	if (is_own(p, &sender) || (own_beside(p, &sender) == NULL &&
-				   neighbour_find(r->table, f->port, &sender) == NULL))
+	// Only a station of the interface's own subnets becomes, or changes, a neighbour; and a
+	// next hop that a route names, wherever its address is.
+	if (is_own(&in, &sender) || (own_beside(&in, &sender) == NULL &&
+				     neighbour_find(r->table, f->port, &sender) == NULL))
 		return;
 	if (for_us)
 		how = NEIGHBOUR_RX_REQUEST;
@@ -178,7 +178,7 @@ void resolver_poll(struct resolver *r, uint64_t now_ns)
 	     i < TAKEN_A_LOOP && switch_next_punt(r->sw, NEIGHBOUR_REASONS, &f); i++)
 		take_in(r, &f, now_ns);
 	for (unsigned i = 0; i < TAKEN_A_LOOP && switch_next_neighbour_request(r->sw, &ask); i++)
-		if (port_of(r, ask.port)->routed)
+		if (iface_of(r, ask.port).name != NULL)
 			neighbour_want(r->table, ask.port, &ask.addr, false, now_ns);
 	neighbour_tick(r->table, now_ns);
 }
@@ -188,9 +188,9 @@ void resolver_poll(struct resolver *r, uint64_t now_ns)
 static bool may_stay(void *arg, uint8_t port, const struct policy_addr *a)
 {
 	const struct resolver *r = arg;
-	const struct policy_port *p = port_of(r, port);
+	const struct iface in = iface_of(r, port);
 
-	return p->routed && !is_own(p, a) && own_beside(p, a) != NULL;
+	return !is_own(&in, a) && own_beside(&in, a) != NULL;
 }
 
 void resolver_new_policy(struct resolver *r, uint64_t now_ns)
@@ -262,15 +262,6 @@ static struct json_object *addr_json(const struct policy_addr *addr)
 	char text[ADDR_TEXT_LEN];
 
 	return json_object_new_string(addr_text(addr, text));
-}
-
-static struct json_object *mac_json(const uint8_t *mac)
-{
-	char text[MAC_LEN];
-
-	snprintf(text, sizeof(text), "%02x:%02x:%02x:%02x:%02x:%02x", mac[0], mac[1], mac[2],
-		 mac[3], mac[4], mac[5]);
-	return json_object_new_string(text);
 }
 
 // NULL: not known.

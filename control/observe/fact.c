@@ -116,6 +116,15 @@ void row_text(struct json_object *row, const char *key, const char *v)
 	json_object_object_add(row, key, json_object_new_string(v));
 }
 
+struct json_object *mac_json(const uint8_t mac[6])
+{
+	char text[18];
+
+	snprintf(text, sizeof(text), "%02x:%02x:%02x:%02x:%02x:%02x", mac[0], mac[1], mac[2],
+		 mac[3], mac[4], mac[5]);
+	return json_object_new_string(text);
+}
+
 struct json_object *list_in(struct json_object *out, const char *key)
 {
 	struct json_object *list = json_object_new_array();

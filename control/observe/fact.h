@@ -201,6 +201,7 @@ void row_text(struct json_object *row, const char *key, const char *v);
 
 // Adds an empty list under key, or under the key of a list of facts; the single row of a list of
 // facts; an empty row to a list.
+struct json_object *mac_json(const uint8_t mac[6]); // "02:00:00:00:00:01"
 struct json_object *list_in(struct json_object *out, const char *key);
 struct json_object *rows_in(struct json_object *out, unsigned list);
 struct json_object *single_in(struct json_object *out, unsigned list);

@@ -12,6 +12,8 @@
 #include <json-c/json.h>
 
 #include "control/observe/observe_impl.h"
+#include "dataplane/forward/fdb.h"
+#include "dataplane/iface.h"
 #include "drivers/standin/standin.h"
 
 // Per second of model time.
@@ -298,19 +300,18 @@ static bool owns_shown(const struct show *s, unsigned worker)
 
 // ---- drops and addresses
 
+static const char *leads_to(const struct at *a)
+{
+	const struct policy *p = policy_of(a->o);
+	uint8_t port = a->address->port;
+
+	return iface_name(p, port == FDB_ROUTER ? policy_svi_of(p, a->address->vid) : port);
+}
+
 // The sums of one answer, by reason and in all.
 struct drop_sums {
 	struct frames reason[N_DROP_REASONS], all, alarm;
 };
-
-static struct json_object *mac_json(const uint8_t mac[6])
-{
-	char text[18];
-
-	snprintf(text, sizeof(text), "%02x:%02x:%02x:%02x:%02x:%02x", mac[0], mac[1], mac[2],
-		 mac[3], mac[4], mac[5]);
-	return json_object_new_string(text);
-}
 
 // ---- the values
 
@@ -513,11 +514,20 @@ struct fdb_show {
 	struct json_object *rows;
 };
 
+// An address of the switch, which is at no port.
+static bool is_own_of_all(const struct show *s, const struct fdb_row *r)
+{
+	const struct policy *p = policy_of(s->o);
+
+	return r->port == FDB_ROUTER && s->first == 0 && s->last == p->n_ports &&
+	       policy_svi_of(p, r->vid) != 0;
+}
+
 static void fdb_row_out(void *arg, const struct fdb_row *r)
 {
 	const struct fdb_show *f = arg;
 
-	if (r->port >= f->s->first && r->port < f->s->last)
+	if ((r->port >= f->s->first && r->port < f->s->last) || is_own_of_all(f->s, r))
 		emit(row_in(f->rows), FACTS_FDB, &(struct at){.o = f->s->o, .address = r});
 }
 

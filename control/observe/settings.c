@@ -4,6 +4,7 @@
 #include <json-c/json.h>
 #include <stdio.h>
 
+#include "control/config/units.h"
 #include "control/observe/observe_impl.h"
 
 static bool is_mapped(const uint8_t map[N_CLASSES], unsigned to)
@@ -54,6 +55,26 @@ static struct json_object *members(const struct at *a, bool tagged)
 	return list;
 }
 
+// The SVI of VLAN a->i, or NULL.
+static const struct policy_svi *svi_of(const struct at *a)
+{
+	unsigned no = policy_svi_of(a->pol, a->i);
+
+	return no == 0 ? NULL : &a->pol->svis[no - IFACE_SVI];
+}
+
+static struct json_object *svi_addrs(const struct at *a)
+{
+	struct json_object *list = json_object_new_array();
+	const struct policy_svi *svi = svi_of(a);
+	char text[ADDR_TEXT_LEN];
+
+	for (unsigned i = 0; svi != NULL && i < svi->n_addrs; i++)
+		json_object_array_add(list,
+				      json_object_new_string(addr_text(&svi->addrs[i], text)));
+	return list;
+}
+
 static bool has_shown_member(const struct show *s, unsigned vid)
 {
 	for (unsigned port = s->first; port < s->last; port++)
@@ -99,7 +120,7 @@ void show_vlan(const struct show *s, struct json_object *out)
 
 	for (unsigned vid = 1; p->vlan_aware && vid < N_VLANS; vid++)
 		if (vlan_bit(p->vlan_exists, vid) && has_shown_member(s, vid))
-			emit(row_in(rows), FACTS_VLAN, &(struct at){.pol = p, .i = vid});
+			emit(row_in(rows), FACTS_VLAN, &(struct at){.o = s->o, .pol = p, .i = vid});
 }
 
 void show_qos(const struct show *s, struct json_object *out)

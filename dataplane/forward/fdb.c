@@ -218,7 +218,7 @@ static struct fdb_evicted make_room(struct fdb *f, uint8_t port, bool is_new, bo
 	if (!is_new || f->count < f->max)
 		return (struct fdb_evicted){0};
 	from = greediest(f, port);
-	if (!has_learnt(&f->port[from]))
+	if (from >= FDB_MAX_PORTS || !has_learnt(&f->port[from]))
 		return (struct fdb_evicted){0};
 	return evict(f, from);
 }
@@ -250,6 +250,15 @@ static struct fdb_entry *place(struct fdb *f, uint64_t key, uint8_t port)
 	return fdb_find(f, key);
 }
 
+static void count(struct fdb *f, uint8_t port, bool added, bool moved, bool refused)
+{
+	if (port >= FDB_MAX_PORTS) // the router's
+		return;
+	ctr_add(&f->port[port].c.added, added);
+	ctr_add(&f->port[port].c.moved, moved);
+	ctr_add(&f->port[port].c.refused, refused);
+}
+
 static bool full_of_static(const struct fdb *f, bool is_static)
 {
 	return !is_static && f->count >= f->max;
@@ -267,7 +276,7 @@ int fdb_learn(struct fdb *f, uint64_t key, uint8_t port, bool is_static, uint64_
 	if (!is_new && e->is_static && !is_static)
 		return -EEXIST;
 	if (!is_static && !make_list(&f->port[port], vlan_of(key))) {
-		ctr_inc(&f->port[port].c.refused);
+		count(f, port, false, false, true);
 		return -ENOSPC;
 	}
 	if (is_new || moved) {
@@ -276,7 +285,7 @@ int fdb_learn(struct fdb *f, uint64_t key, uint8_t port, bool is_static, uint64_
 			*evicted = gone;
 		e = is_new && full_of_static(f, is_static) ? NULL : place(f, key, port);
 		if (e == NULL) {
-			ctr_inc(&f->port[port].c.refused);
+			count(f, port, false, false, true);
 			return -ENOSPC;
 		}
 	}
@@ -294,8 +303,7 @@ int fdb_learn(struct fdb *f, uint64_t key, uint8_t port, bool is_static, uint64_
 	gauge_set(&e->seen_ns, now_ns);
 	if (!is_static)
 		enlist(f, e, now_ns);
-	ctr_add(&f->port[port].c.added, is_new && !is_static);
-	ctr_add(&f->port[port].c.moved, moved);
+	count(f, port, is_new && !is_static, moved, false);
 	if (is_new || moved)
 		changed(f, key);
 	return moved;

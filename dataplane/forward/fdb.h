@@ -34,6 +34,7 @@ enum {
 	FDB_CACHE_WAYS = 4,
 	FDB_VERSIONS = 64,
 	FDB_NO_PORT = 0xff,
+	FDB_ROUTER = 0xfe, // in place of a port: the switch itself, in a VLAN with an SVI
 	FDB_MAX_PORTS = 128,
 	FDB_VLANS = 4096,
 	FDB_VLAN_BLOCK = 64,
@@ -139,9 +140,9 @@ void fdb_fini(struct fdb *f);
 // it. Learnt addresses beyond the limit are forgotten.
 void fdb_set_port(struct fdb *f, uint8_t port, uint32_t limit, uint32_t share);
 
-// Control: learns or moves an address. 1: moved, 0: new or refreshed, -ENOSPC: full, -EEXIST:
-// a static entry stands in the way. *evicted, if not NULL: the address that was forgotten for it,
-// or 0, and its port.
+// Control: learns or moves an address. port: of a static address also FDB_ROUTER. 1: moved, 0: new
+// or refreshed, -ENOSPC: full, -EEXIST: a static entry stands in the way. *evicted, if not NULL:
+// the address that was forgotten for it, or 0, and its port.
 struct fdb_evicted {
 	uint64_t key;
 	uint8_t port;

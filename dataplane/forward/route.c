@@ -77,7 +77,7 @@ int neighbours_set(struct neighbours *n, uint8_t port, const struct policy_addr 
 		rte_hash_del_key(n->hash, &key);
 	else
 		err = rte_hash_add_key_data(n->hash, &key,
-					    (void *)(uintptr_t)adj_of(ADJ_KNOWN, port, mac));
+					    (void *)(uintptr_t)adj_known(port, mac));
 	return err == 0 ? 0 : -ENOSPC;
 }
 
@@ -178,7 +178,7 @@ static int make(struct route_table *t, uint8_t family, const char *name,
 static uint64_t first_adj(const struct policy_nexthop *h)
 {
 	switch ((enum nexthop_kind)h->kind) {
-	case NEXTHOP_GIVEN: return adj_of(ADJ_KNOWN, h->port, h->mac);
+	case NEXTHOP_GIVEN: return adj_known(h->port, h->mac);
 	case NEXTHOP_GATEWAY: return adj_of(ADJ_UNKNOWN, h->port, NULL);
 	case NEXTHOP_LINK: return adj_of(ADJ_LINK, h->port, NULL);
 	case NEXTHOP_SELF: return adj_of(ADJ_SELF, h->port, NULL);

@@ -41,12 +41,15 @@ enum {
 //
 //   63            16 15      8 7     0
 //   | MAC, or group | state   | port |
+//
+// The port may be the number of an SVI.
 enum adj_state {
 	ADJ_NO_ROUTE,
 	ADJ_SELF, // the switch itself
-	ADJ_LINK, // on the port's link: to be looked up here
 	ADJ_UNKNOWN, // its MAC address is not known
-	ADJ_KNOWN,
+	ADJ_LINK, // on the port's link: to be looked up here
+	ADJ_KNOWN, // on the link of a port
+	ADJ_VLAN, // known, in the VLAN of an SVI
 	ADJ_MANY, // one of a group, by flow
 };
 
@@ -57,6 +60,12 @@ static inline uint64_t adj_of(enum adj_state state, uint8_t port, const uint8_t 
 	for (unsigned i = 0; mac != NULL && i < 6; i++)
 		word |= (uint64_t)mac[i] << (56 - 8 * i);
 	return word;
+}
+
+// Of a neighbour with this MAC address.
+static inline uint64_t adj_known(uint8_t port, const uint8_t *mac)
+{
+	return adj_of(port < IFACE_SVI ? ADJ_KNOWN : ADJ_VLAN, port, mac);
 }
 
 static inline uint64_t adj_many(uint32_t group)
@@ -103,7 +112,7 @@ int neighbours_set(struct neighbours *n, uint8_t port, const struct policy_addr 
 // What was set, changed at other places too: workers must look again.
 void neighbours_changed(struct neighbours *n);
 
-// Both: the adjacency, ADJ_KNOWN or ADJ_UNKNOWN.
+// Both: the adjacency, ADJ_KNOWN, ADJ_VLAN or ADJ_UNKNOWN.
 uint64_t neighbours_lookup(const struct neighbours *n, uint8_t port, struct ip_key ip);
 
 // ---- routes

@@ -42,7 +42,7 @@ static const char base[] =
 	"                            cable: 6m}},\n"
 	"              4: {ingress: {headroom: {lossless_mtu: 999, small_frames: 98%,\n"
 	"                                       mac_phy: 97, peer_response: quanta}}}}\n"
-	"vlans: [{id: 10, flood: on}]\n"
+	"vlans: [{id: 10, flood: on, ip: 10.0.10.1/24, mac: \"02:00:00:00:00:10\", mtu: 900}]\n"
 	"fdb: [{mac: \"02:00:00:00:00:01\", port: p2, vlan: 20}]\n"
 	"profiles:\n"
 	"  other: {trust: pcp, classes: {3: {lossless: on}, 4: {lossless: on}}}\n"
@@ -211,9 +211,12 @@ static const struct change changes[] = {
 	{"small_frames: 98%", "small_frames: 97%", " " HR4 "small_frames", NULL},
 	{"mac_phy: 97", "mac_phy: 96", " " HR4 "mac_phy", NULL},
 	{"peer_response: quanta", "peer_response: 1KB", " " HR4 "peer_response", NULL},
-	{"[{id: 10, flood: on}]", "[{id: 10, flood: off}]", " vlans[0].flood", NULL},
+	{"[{id: 10, flood: on", "[{id: 10, flood: off", " vlans[0].flood", NULL},
 	{"[{id: 10,", "[{id: 11,", " vlans[0].id", NULL},
-	{"flood: on}]", "flood: on}, {id: 12}]", " vlans", NULL},
+	{"mtu: 900}]", "mtu: 900}, {id: 12}]", " vlans", NULL},
+	{"10.0.10.1/24", "[10.0.10.1/24, 10.0.11.1/24]", " vlans[0].ip", NULL},
+	{"00:10\"", "00:11\"", " vlans[0].mac", NULL},
+	{"mtu: 900", "mtu: 901", " vlans[0].mtu", NULL},
 	{"00:01\"", "00:02\"", " fdb[0].mac", NULL},
 	{"port: p2,", "port: p1,", " fdb[0].port", NULL},
 	{"vlan: 20}", "vlan: 1}", " fdb[0].vlan", NULL},

@@ -449,14 +449,14 @@ static void vlans_name_their_ports(void **state)
 {
 	(void)state;
 	want("vlan", "{\"vlan\": [{\"vlan\": 10, \"untagged\": [\"a1\", \"a2\"],"
-		     " \"tagged\": [\"t1\"], \"flood\": true},"
+		     " \"tagged\": [\"t1\"], \"flood\": true, \"ip\": [\"10.0.10.1/24\"]},"
 		     " {\"vlan\": 20, \"untagged\": [], \"tagged\": [\"t1\", \"t3\"],"
 		     " \"flood\": false}]}",
 	     &plain,
-	     "VLAN  FLOOD  UNTAGGED  TAGGED\n"
-	     "----  -----  --------  ------\n"
-	     "  10     on  a1-a2     t1\n"
-	     "  20    off  -         t1 t3\n");
+	     "VLAN  FLOOD  UNTAGGED  TAGGED  IP\n"
+	     "----  -----  --------  ------  ------------\n"
+	     "  10     on  a1-a2     t1      10.0.10.1/24\n"
+	     "  20    off  -         t1 t3   -\n");
 	want("vlan", "{\"vlan\": []}", &plain, "no VLAN: the bridge does not look at tags\n");
 }
 

@@ -34,6 +34,13 @@ struct weir_switch *fake_switch_create(void)
 	}
 	p->vlan_aware = true;
 	p->vlan_exists[0] = 1 << 10;
+	p->svis = &sw->svi;
+	p->svi_of_vlan = sw->svi_of_vlan;
+	p->n_svis = 1;
+	sw->svi_of_vlan[10] = IFACE_SVI;
+	sw->svi = (struct policy_svi){.name = "vlan10", .vid = 10, .mtu = 1500, .n_addrs = 1};
+	sw->svi.addrs[0] =
+		(struct policy_addr){.family = FAMILY_V4, .len = 24, .ip = {10, 0, 10, 1}};
 	p->ports[0].vlan.untagged = 10;
 	p->ports[1].vlan.tagged[0] = 1 << 10;
 	p->ports[1].punts = 1 << PUNT_LLDP;

@@ -58,6 +58,8 @@ struct weir_switch {
 	uint64_t events_lost;
 	bool drops_all, held;
 	char guard_group[1][POLICY_NAME_LEN]; // "up"
+	struct policy_svi svi; // of VLAN 10
+	uint8_t svi_of_vlan[N_VLANS];
 	struct fake_flows flows;
 };
 
