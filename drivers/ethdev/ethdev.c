@@ -7,6 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/ioctl.h>
+#include <unistd.h>
 
 #include <rte_bus.h>
 #include <rte_dev.h>
@@ -18,7 +19,9 @@
 #include "dataplane/packet/wire.h"
 #include "dataplane/units.h"
 #include "drivers/checksums.h"
+#include "drivers/ethdev/hold.h"
 #include "drivers/ethdev/inflight.h"
+#include "drivers/ethdev/memif.h"
 
 enum {
 	TX_CONTROL_SPARE = 8, // descriptors only MAC control frames may use
@@ -33,17 +36,20 @@ struct ethdev_port {
 	uint16_t id;
 	bool tx_readable; // inflight is kept
 	bool finish; // checksums that the sender left unfinished
-	bool has_guest; // of vhost: there is no ring to read while the link is down
+	bool has_guest; // of vhost: there is a ring only while the guest is
 	uint32_t max_frame;
 	uint32_t tx_limit_bytes;
 	struct inflight inflight;
+	struct hold hold; // of memif servers, and of vhost for the depth
 	ctr_t rx_bad; // chains and overlong frames, which the dataplane cannot take
+	ctr_t sums_finished;
 
 	// ---- control
 	uint32_t rx_ring; // descriptors, as adjusted
 	bool probed; // we plugged the device in, so we take it out
 	bool started;
 	bool is_vdev;
+	struct memif_server *memif; // or NULL
 	enum live_known pfc_rx, pfc_tx;
 	struct rte_device *dev;
 };
@@ -107,8 +113,8 @@ static bool value_of(const char *devargs, const char *key, char *out, size_t out
 	return false;
 }
 
-// Copies the arguments without those that set the ring's layout.
-static void copy_without_layout(const char *devargs, char *out, size_t out_len)
+// Copies the arguments without those of two keys, each of which ends with '='.
+static void copy_without(const char *devargs, const char *const keys[2], char *out, size_t out_len)
 {
 	size_t used = 0;
 
@@ -116,8 +122,8 @@ static void copy_without_layout(const char *devargs, char *out, size_t out_len)
 	while (*devargs != '\0') {
 		size_t len = strcspn(devargs, ",");
 
-		if (strncmp(devargs, "framesz=", 8) != 0 && strncmp(devargs, "blocksz=", 8) != 0 &&
-		    used + len + 1 < out_len)
+		if (strncmp(devargs, keys[0], strlen(keys[0])) != 0 &&
+		    strncmp(devargs, keys[1], strlen(keys[1])) != 0 && used + len + 1 < out_len)
 			used += (size_t)snprintf(out + used, out_len - used, "%s%.*s",
 						 used > 0 ? "," : "", (int)len, devargs);
 		devargs += len + (devargs[len] == ',');
@@ -148,6 +154,7 @@ static int check_interface(const struct opening *o)
 // Any other driver's arguments are copied as they are.
 static int fit_devargs(struct opening *o)
 {
+	static const char *const layout[] = {"framesz=", "blocksz="};
 	uint32_t shortest = o->conf->max_frame + SLOT_OVERHEAD, slot = SLOT_DEFAULT;
 	uint32_t longest = rte_pktmbuf_data_room_size(o->conf->pool) - HEADROOM + SLOT_HEADER;
 	uint32_t step = (shortest + SLOT_STEP - 1) / SLOT_STEP * SLOT_STEP;
@@ -171,10 +178,84 @@ static int fit_devargs(struct opening *o)
 				   slot, o->conf->max_frame, step, step * SLOTS_PER_BLOCK);
 	if (slot >= shortest && slot <= longest)
 		return 0;
-	copy_without_layout(o->given, value, sizeof(value));
+	copy_without(o->given, layout, value, sizeof(value));
 	snprintf(o->devargs, sizeof(o->devargs), "%s,blocksz=%u,framesz=%u", value,
 		 step * SLOTS_PER_BLOCK, step);
 	return 0;
+}
+
+// ---- guests of vhost
+
+// In the thread of DPDK's vhost, after a guest has come and before its memory is unmapped.
+static int guest_changed(uint16_t id, enum rte_eth_event_type event, void *arg, void *unused)
+{
+	struct ethdev_port *p = arg;
+	struct rte_eth_link link = {0};
+
+	(void)event;
+	(void)unused;
+	if (rte_eth_link_get_nowait(id, &link) == 0 && link.link_status == RTE_ETH_LINK_UP)
+		hold_clear(&p->hold);
+	else
+		hold_set(&p->hold);
+	return 0;
+}
+
+static int watch_guest(struct opening *o)
+{
+	struct ethdev_port *p = o->port;
+	int rc;
+
+	p->has_guest = strcmp(o->info.driver_name, "net_vhost") == 0;
+	if (!p->has_guest)
+		return 0;
+	hold_set(&p->hold);
+	rc = rte_eth_dev_callback_register(p->id, RTE_ETH_EVENT_INTR_LSC, guest_changed, p);
+	return rc == 0 ? 0
+		       : live_refuse(o->text, rc, "%s: DPDK does not report its guests: %s",
+				     o->name, strerror(-rc));
+}
+
+// ---- memif servers
+
+static const char memif_default_socket[] = "/run/memif.sock"; // an abstract name, as in the driver
+
+static bool is_memif_server(const char *devargs)
+{
+	char role[VALUE_LEN];
+
+	return strncmp(devargs, "net_memif", strlen("net_memif")) == 0 &&
+	       value_of(devargs, "role", role, sizeof(role)) &&
+	       (strcmp(role, "server") == 0 || strcmp(role, "master") == 0);
+}
+
+// The driver gets a socket of its own (memif.h).
+static int open_memif(struct opening *o)
+{
+	static const char *const replaced[] = {"socket=", "socket-abstract="};
+	char name[VALUE_LEN], abstract[VALUE_LEN], inner[NAME_LEN], rest[DEVARGS_LEN];
+	bool is_path;
+
+	if (!is_memif_server(o->given))
+		return 0;
+	if (!value_of(o->given, "socket", name, sizeof(name)))
+		snprintf(name, sizeof(name), "%s", memif_default_socket);
+	is_path = value_of(o->given, "socket-abstract", abstract, sizeof(abstract)) &&
+		  strcmp(abstract, "no") == 0;
+	snprintf(inner, sizeof(inner), "weir-%d-%.32s", (int)getpid(), o->name);
+	copy_without(o->given, replaced, rest, sizeof(rest));
+	snprintf(o->devargs, sizeof(o->devargs), "%.*s,socket=%s",
+		 (int)(sizeof(o->devargs) - sizeof(inner) - sizeof(",socket=")), rest, inner);
+	return memif_server_open(name, !is_path, inner, &o->port->memif, o->text);
+}
+
+static int start_memif(struct opening *o)
+{
+	int rc = o->port->memif == NULL ? 0 : memif_server_start(o->port->memif, &o->port->hold);
+
+	return rc == 0 ? 0
+		       : live_refuse(o->text, rc, "%s: no thread can be started: %s", o->name,
+				     strerror(-rc));
 }
 
 // ---- plugging in
@@ -203,7 +284,6 @@ static int probe(struct opening *o)
 				   strerror(-rc));
 	p->dev = o->info.device;
 	o->is_vdev = strcmp(rte_bus_name(rte_dev_bus(p->dev)), "vdev") == 0;
-	p->has_guest = strcmp(o->info.driver_name, "net_vhost") == 0;
 	return 0;
 }
 
@@ -346,14 +426,23 @@ static bool ethdev_link_up(void *drv)
 	return rte_eth_link_get_nowait(p->id, &link) == 0 && link.link_status == RTE_ETH_LINK_UP;
 }
 
-// DPDK's vhost prints a line for each reading of a port without a guest.
+// DPDK's vhost reads the guest's ring without looking whether the guest is there.
+static int32_t guest_depth(struct ethdev_port *p)
+{
+	int32_t depth;
+
+	if (!hold_begin(&p->hold))
+		return 0;
+	depth = rte_eth_rx_queue_count(p->id, 0);
+	hold_end(&p->hold);
+	return depth;
+}
+
 static int32_t ethdev_rx_depth(void *drv)
 {
-	const struct ethdev_port *p = drv;
+	struct ethdev_port *p = drv;
 
-	if (unlikely(p->has_guest) && !ethdev_link_up(drv))
-		return 0;
-	return rte_eth_rx_queue_count(p->id, 0);
+	return unlikely(p->has_guest) ? guest_depth(p) : rte_eth_rx_queue_count(p->id, 0);
 }
 
 static uint64_t link_speed(const struct opening *o)
@@ -410,7 +499,7 @@ static uint16_t ethdev_rx(void *drv, struct rte_mbuf **pkts, uint16_t n)
 		ctr_add(&p->rx_bad, 1);
 	}
 	if (p->finish)
-		(void)checksums_finish(pkts, kept);
+		ctr_add(&p->sums_finished, checksums_finish(pkts, kept));
 	return kept;
 }
 
@@ -480,7 +569,61 @@ static uint32_t ethdev_tx_pending(void *drv)
 	return p->inflight.bytes;
 }
 
+// ---- owner worker of a memif server
+
+static uint16_t memif_rx(void *drv, struct rte_mbuf **pkts, uint16_t n)
+{
+	struct ethdev_port *p = drv;
+	uint16_t got;
+
+	if (!hold_begin(&p->hold))
+		return 0;
+	got = ethdev_rx(drv, pkts, n);
+	hold_end(&p->hold);
+	return got;
+}
+
+static uint16_t memif_tx(void *drv, struct rte_mbuf **pkts, uint16_t n)
+{
+	struct ethdev_port *p = drv;
+	uint16_t sent;
+
+	if (!hold_begin(&p->hold))
+		return 0;
+	sent = ethdev_tx(drv, pkts, n);
+	hold_end(&p->hold);
+	return sent;
+}
+
 // ---- control
+
+// The rows of one device stay the same: `finish` is set when it is opened. With the lost ones as in
+// ethdev_stats().
+static unsigned ethdev_reasons(void *drv, struct port_reason *out, unsigned n)
+{
+	const struct ethdev_port *p = drv;
+	struct rte_eth_stats st = {0};
+	unsigned i = 0;
+
+	(void)rte_eth_stats_get(p->id, &st);
+	const struct port_reason rows[] = {
+		{"sums_finished",
+		 "TCP and UDP checksums that a virtual sender left unfinished, and that were "
+		 "finished",
+		 false, ctr_get(&p->sums_finished)},
+		{p->finish ? PORT_REASON_MERGED : "too_long",
+		 p->finish ? "frames longer than the port receives: a kernel or a guest behind it "
+			     "merges TCP segments; `ethtool -K DEVICE tso off gso off` there"
+			   : "frames longer than the port receives",
+		 true, ctr_get(&p->rx_bad)},
+		{"no_buffer", "frames lost for want of a free buffer", true, st.rx_nombuf},
+		{"nic_missed", "frames that the device lost for want of buffers", true, st.imissed},
+	};
+
+	for (; i < n && i < RTE_DIM(rows); i++)
+		out[i] = rows[i];
+	return i;
+}
 
 static void ethdev_stats(void *drv, struct port_drv_stats *out)
 {
@@ -502,6 +645,18 @@ static const struct port_ops ethdev_ops = {
 	.tx_pending = ethdev_tx_pending,
 	.stats = ethdev_stats,
 	.link_up = ethdev_link_up,
+	.reasons = ethdev_reasons,
+};
+
+static const struct port_ops memif_ops = {
+	.rx = memif_rx,
+	.rx_depth = ethdev_rx_depth,
+	.tx_room = ethdev_tx_room,
+	.tx = memif_tx,
+	.tx_pending = ethdev_tx_pending,
+	.stats = ethdev_stats,
+	.link_up = ethdev_link_up,
+	.reasons = ethdev_reasons,
 };
 
 // ---- open and close
@@ -526,8 +681,12 @@ static void ethdev_close(void *drv)
 {
 	struct ethdev_port *p = drv;
 
+	memif_server_close(p->memif);
 	if (p->started)
 		(void)rte_eth_dev_stop(p->id);
+	while (p->has_guest && rte_eth_dev_callback_unregister(p->id, RTE_ETH_EVENT_INTR_LSC,
+							       guest_changed, p) == -EAGAIN)
+		sched_yield();
 	if (p->dev != NULL)
 		(void)rte_eth_dev_close(p->id);
 	if (p->probed && p->dev != NULL)
@@ -538,7 +697,8 @@ static void ethdev_close(void *drv)
 int ethdev_open(const char *devargs, const struct live_conf *conf, struct live_port *out,
 		struct live_text *text)
 {
-	static int (*const steps[])(struct opening * o) = {fit_devargs, probe, configure};
+	static int (*const steps[])(struct opening * o) = {fit_devargs, open_memif, probe,
+							   watch_guest, configure,  start_memif};
 	struct opening o = {.given = devargs, .conf = conf, .text = text};
 	int rc = 0;
 
@@ -555,8 +715,10 @@ int ethdev_open(const char *devargs, const struct live_conf *conf, struct live_p
 		ethdev_close(o.port);
 		return rc;
 	}
-	*out = (struct live_port){
-		.ops = &ethdev_ops, .drv = o.port, .close = ethdev_close, .info = ethdev_info};
+	*out = (struct live_port){.ops = o.port->memif != NULL ? &memif_ops : &ethdev_ops,
+				  .drv = o.port,
+				  .close = ethdev_close,
+				  .info = ethdev_info};
 	fill_facts(&o, &out->facts);
 	return 0;
 }

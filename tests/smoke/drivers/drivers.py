@@ -18,7 +18,11 @@ sys.dont_write_bytecode = True
 from harness import Wire, equal, inside, ip, remake, until  # noqa: E402
 from loop import LLDP, LLDP_DST, PFC_DST, Loop, frame, pfc, refused, run_tests  # noqa: E402
 
+from memif_peer import SLOTS, MemifPeer  # noqa: E402
+from vhost_guest import VhostGuest  # noqa: E402
+
 FOREIGN_OBJ, WEIR_OBJ = sys.argv[2:4]
+PEERS = 200
 
 
 def xdp_name(ifname):
@@ -416,6 +420,61 @@ def a_vhost_port_without_a_guest_is_empty_and_silent():
             equal(loop.ask("depth 0")["depth"], 0, "receive depth")
     if "device not found" in loop.err:
         raise AssertionError(loop.err)
+
+
+@test
+def a_vhost_guest_leaves_while_its_ring_is_looked_at():
+    with tempfile.TemporaryDirectory() as folder, \
+            Loop(f"vdev:net_vhost0,iface={folder}/v", "xdp:swb",
+                 prefix=("taskset", "-c", "0")) as loop:
+        loop.ask("watch 0")
+        for _ in range(PEERS):
+            guest = VhostGuest(f"{folder}/v")
+            until(lambda: loop.ask("stats 0")["up"] == 1, "a guest brings the link up")
+            guest.leave()
+            until(lambda: loop.ask("stats 0")["up"] == 0, "the link goes down")
+
+
+def memif_server(folder):
+    return f"vdev:net_memif0,role=server,socket-abstract=no,socket={folder}/m"
+
+
+@test
+def a_memif_peer_leaves_while_its_frames_are_read():
+    """On one processor the thread that unmaps the rings stops the reader in the middle."""
+    with tempfile.TemporaryDirectory() as folder, \
+            Loop(memif_server(folder), "xdp:swb", prefix=("taskset", "-c", "0")) as loop:
+        left_early = 0
+        for _ in range(PEERS):
+            peer = MemifPeer(f"{folder}/m").connect()
+            peer.post_all()
+            peer.leave()
+            if peer.taken() < SLOTS:
+                left_early += 1
+        equal(left_early > PEERS / 2, True, f"{left_early} peers left before the last frame")
+        until(lambda: loop.ask("stats 0")["up"] == 0, "the link goes down")
+        peer = MemifPeer(f"{folder}/m").connect()
+        until(lambda: loop.ask("stats 0")["up"] == 1, "another peer brings the link up")
+        peer.leave()
+
+
+@test
+def a_memif_peer_leaves_before_it_is_greeted():
+    with tempfile.TemporaryDirectory() as folder, \
+            Loop(memif_server(folder), "xdp:swb") as loop:
+        for _ in range(PEERS):
+            MemifPeer(f"{folder}/m").leave()
+        peer = MemifPeer(f"{folder}/m").connect()
+        until(lambda: loop.ask("stats 0")["up"] == 1, "the next peer brings the link up")
+        peer.leave()
+
+
+@test
+def two_memif_ports_at_one_socket_are_refused():
+    with tempfile.TemporaryDirectory() as folder:
+        device = memif_server(folder)
+        refused(f"{folder}/m: another program or port listens at this socket; each port needs its "
+                "own", device, device.replace("memif0", "memif1"))
 
 
 @test

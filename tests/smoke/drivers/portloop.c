@@ -9,6 +9,7 @@
 //   hold P, go P     stop or resume receiving on port P
 //   move P N         cut N bytes off the front of frames received on port P (0: none)
 //   depth P          receive depth
+//   watch P          reads the receive depth in each round from now on, as a switch does
 //   stats P          everything the driver tells
 //   send P N LEN [pfc]   offers N frames while tx_room allows (pfc: regardless)
 //   pause P C        what the driver saw of PFC in class C
@@ -40,7 +41,7 @@ enum {
 
 struct port {
 	struct live_port live;
-	bool open, held;
+	bool open, held, watched;
 	uint64_t rx, tx;
 	uint16_t cut;
 	struct rte_mbuf *wait[HELD_MAX]; // taken from the peer, refused by tx so far
@@ -77,6 +78,8 @@ static void transmit(struct port *p)
 
 static void forward(struct port *from, struct port *to)
 {
+	if (from->watched)
+		(void)from->live.ops->rx_depth(from->live.drv);
 	if (!from->held && to->n_wait + BURST <= HELD_MAX) {
 		uint16_t n = from->live.ops->rx(from->live.drv, to->wait + to->n_wait, BURST);
 
@@ -202,6 +205,9 @@ static void command(struct loop *l)
 		printf("ok\n");
 	} else if (strcmp(verb, "depth") == 0) {
 		printf("depth=%d\n", p->live.ops->rx_depth(p->live.drv));
+	} else if (strcmp(verb, "watch") == 0) {
+		p->watched = true;
+		printf("ok\n");
 	} else if (strcmp(verb, "stats") == 0) {
 		print_stats(p);
 	} else if (strcmp(verb, "pause") == 0) {
