@@ -7,6 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/ioctl.h>
+#include <sys/socket.h>
 #include <unistd.h>
 
 #include <rte_bus.h>
@@ -22,6 +23,7 @@
 #include "drivers/ethdev/hold.h"
 #include "drivers/ethdev/inflight.h"
 #include "drivers/ethdev/memif.h"
+#include "drivers/ethdev/stale.h"
 
 enum {
 	TX_CONTROL_SPARE = 8, // descriptors only MAC control frames may use
@@ -151,6 +153,24 @@ static int check_interface(const struct opening *o)
 	return 0;
 }
 
+// A guest with `tso=1` sends TCP segments of up to 64 KB as one frame, and no port receives these.
+static int fit_vhost(const struct opening *o)
+{
+	char value[VALUE_LEN];
+
+	if (strncmp(o->given, "net_vhost", strlen("net_vhost")) != 0)
+		return 0;
+	if (value_of(o->given, "tso", value, sizeof(value)) && strcmp(value, "0") != 0)
+		return live_refuse(o->text, -EINVAL,
+				   "tso=%s lets the guest send frames that are longer than the "
+				   "port receives; leave it out",
+				   value);
+	if (value_of(o->given, "iface", value, sizeof(value)) &&
+	    strstr(o->given, "client=1") == NULL)
+		stale_socket_remove(value, SOCK_STREAM);
+	return 0;
+}
+
 // Any other driver's arguments are copied as they are.
 static int fit_devargs(struct opening *o)
 {
@@ -164,7 +184,7 @@ static int fit_devargs(struct opening *o)
 
 	snprintf(o->devargs, sizeof(o->devargs), "%s", o->given);
 	if (strncmp(o->given, "net_af_packet", strlen("net_af_packet")) != 0)
-		return 0;
+		return fit_vhost(o);
 	rc = check_interface(o);
 	if (rc != 0)
 		return rc;

@@ -15,6 +15,7 @@
 
 #include "drivers/device.h"
 #include "drivers/ethdev/hold.h"
+#include "drivers/ethdev/stale.h"
 
 enum {
 	MESSAGE_BYTES = 128,
@@ -160,22 +161,10 @@ static socklen_t address(struct sockaddr_un *a, bool abstract, const char *name)
 	return (socklen_t)(offsetof(struct sockaddr_un, sun_path) + strlen(name) + 1);
 }
 
-// A file at which no program listens is left from one that was killed.
-static void remove_stale(const struct memif_server *s)
-{
-	int fd = socket(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0);
-
-	if (s->outer.sun_path[0] != '\0' && fd >= 0 &&
-	    connect(fd, (const struct sockaddr *)&s->outer, s->outer_len) != 0 &&
-	    errno == ECONNREFUSED)
-		unlink(s->outer.sun_path);
-	if (fd >= 0)
-		close(fd);
-}
-
 static int listen_at(struct memif_server *s)
 {
-	remove_stale(s);
+	if (s->outer.sun_path[0] != '\0')
+		stale_socket_remove(s->outer.sun_path, SOCK_SEQPACKET);
 	s->listen_fd = socket(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
 	s->stop_fd = eventfd(0, EFD_CLOEXEC);
 	if (s->listen_fd < 0 || s->stop_fd < 0 ||

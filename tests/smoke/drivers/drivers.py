@@ -435,6 +435,21 @@ def a_vhost_guest_leaves_while_its_ring_is_looked_at():
             until(lambda: loop.ask("stats 0")["up"] == 0, "the link goes down")
 
 
+@test
+def a_socket_that_a_killed_switch_left_behind_is_used_again():
+    with tempfile.TemporaryDirectory() as folder:
+        for device in (f"vdev:net_vhost0,iface={folder}/v", memif_server(folder)):
+            Loop(device, "xdp:swb").kill()
+            with Loop(device, "xdp:swb"):
+                pass
+
+
+@test
+def a_guest_is_not_offered_to_send_frames_that_no_port_receives():
+    refused("tso=1 lets the guest send frames that are longer than the port receives; leave it out",
+            "vdev:net_vhost0,iface=/run/v,tso=1")
+
+
 def memif_server(folder):
     return f"vdev:net_memif0,role=server,socket-abstract=no,socket={folder}/m"
 
