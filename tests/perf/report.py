@@ -58,6 +58,10 @@ FLOWS_COLUMNS = [
     ("row", "key", "{}"), ("without", "off", "{:.0f}"), ("with", "on", "{:.0f}"),
     ("flow table", "table", "{:.0f}"),
 ]
+WAY_COLUMNS = [
+    ("row", "key", "{}"), ("bridged", "bridged", "{:.0f}"), ("this way", "cycles", "{:.0f}"),
+    ("more", "more", "{:.0f}"),
+]
 AGAINST_COLUMNS = [
     ("row", "key", "{}"), ("this", "this", "{:.1f}"), ("other", "other", "{:.1f}"),
     ("this/other", "ratio", "{:.4f}"), ("from", "low", "{:.4f}"), ("to", "high", "{:.4f}"),
@@ -96,6 +100,7 @@ SECTIONS = [
     ("against", "this build against the other, cycles per packet", AGAINST_COLUMNS),
     ("packet", "Weir on two endless net_pcap ports, cycles per packet", PACKET_COLUMNS),
     ("flows", "a flow table, cycles per packet of 74 B", FLOWS_COLUMNS),
+    ("way", "other ways than bridging, cycles per packet of 74 B", WAY_COLUMNS),
     ("xdp", "AF_XDP on veth, busy cycles per packet, medians", XDP_COLUMNS),
     ("start", "start and memory", START_COLUMNS),
     ("rfc2544", "RFC 2544 through two net_memif ports", RFC2544_COLUMNS),
