@@ -335,11 +335,21 @@ static bool forward_unknown(struct worker *w, struct port *p, struct burst *b, s
 	return false;
 }
 
+// Where the destination lives: a port, FDB_ROUTER or FDB_NO_PORT.
+static uint8_t lookup(const struct worker *w, const struct frame *f, unsigned vid)
+{
+	const uint8_t *eth = rte_pktmbuf_mtod(f->m, const uint8_t *);
+
+	if (eth[0] & 1)
+		return FDB_NO_PORT;
+	return fdb_lookup(&w->sw->fdb, w->fdb_cache, fdb_key_in_frame(eth, (uint16_t)vid));
+}
+
 // The address lives at no port of the VLAN. As forward_unknown.
 static bool forward_rarely(struct worker *w, struct port *p, struct burst *b, struct frame *f,
-			   const struct pkt_info *pkt, unsigned vid, bool tagged, uint8_t at)
+			   const struct pkt_info *pkt, unsigned vid, bool tagged)
 {
-	uint8_t svi = policy_svi_of(w->pol, vid);
+	uint8_t svi = policy_svi_of(w->pol, vid), at = lookup(w, f, vid);
 
 	if (at == FDB_ROUTER && svi != 0)
 		return routing_of_svi(w, p, b, f, pkt, svi);
@@ -351,8 +361,7 @@ static bool forward_rarely(struct worker *w, struct port *p, struct burst *b, st
 bool bridging_from_router(struct worker *w, struct port *p, struct burst *b, struct frame *f,
 			  const struct pkt_info *pkt, unsigned vid)
 {
-	const uint8_t *eth = rte_pktmbuf_mtod(f->m, const uint8_t *);
-	uint8_t at = fdb_lookup(&w->sw->fdb, w->fdb_cache, fdb_key_in_frame(eth, (uint16_t)vid));
+	uint8_t at = lookup(w, f, vid);
 
 	f->routed = true;
 	if (unlikely(at >= FDB_MAX_PORTS || !bridge_member(w->pol, at, vid)))
@@ -405,8 +414,7 @@ static force_inline bool forward(struct worker *w, struct port *p, struct burst 
 			return refuse(w, p, f, DROP_HAIRPIN);
 		if (unlikely(port >= FDB_MAX_PORTS ||
 			     !bridge_member(w->pol, port, (unsigned)vid)))
-			return forward_rarely(w, p, b, f, burst_pkt(b, i), (unsigned)vid, tagged,
-					      port);
+			return forward_rarely(w, p, b, f, burst_pkt(b, i), (unsigned)vid, tagged);
 		*last = (struct last_way){dst, src, &w->pol->ports[port], (uint16_t)vid, port,
 					  QUICK_WAYS};
 	}

@@ -616,18 +616,17 @@ static inline bool route_frame(struct router *r, struct frame *f, const struct p
 	return true;
 }
 
-static struct router router_of(struct worker *w, struct port *p, uint8_t iface)
+static inline void router_init(struct router *r, struct worker *w, struct port *p, uint8_t iface)
 {
-	struct router r = {.w = w, .l3 = w->l3, .pol = w->pol, .table = w->pol->table};
+	const struct policy *pol = w->pol;
 
-	r.p = p;
-	r.iface = iface;
-	r.mac = fdb_key(iface < IFACE_SVI ? p->pol->mac : r.pol->svis[iface - IFACE_SVI].mac, 0);
-	if (r.table != NULL)
-		route_cache_renew(&r.l3->cache, w->policy_version,
-				  atomic_load_explicit(&r.l3->neighbours->version,
+	*r = (struct router){.w = w, .l3 = w->l3, .pol = pol, .table = pol->table, .p = p,
+			     .iface = iface};
+	r->mac = fdb_key(iface < IFACE_SVI ? p->pol->mac : pol->svis[iface - IFACE_SVI].mac, 0);
+	if (r->table != NULL)
+		route_cache_renew(&r->l3->cache, w->policy_version,
+				  atomic_load_explicit(&r->l3->neighbours->version,
 						       memory_order_acquire));
-	return r;
 }
 
 // ---- frames that have waited
@@ -636,8 +635,9 @@ static struct router router_of(struct worker *w, struct port *p, uint8_t iface)
 enum route_outcome { ROUTE_GOES, ROUTE_ENDED, ROUTE_WAITS };
 static enum route_outcome route_again(struct worker *w, struct waiting *x)
 {
-	struct router r = router_of(w, worker_port(w, x->f.in_port), x->iface);
+	struct router r;
 
+	router_init(&r, w, worker_port(w, x->f.in_port), x->iface);
 	r.again = true;
 	if (route_frame(&r, &x->f, &x->pkt))
 		return ROUTE_GOES;
@@ -711,7 +711,7 @@ void routing_burst(struct worker *w, struct port *p, struct burst *b)
 	b->n_out = 0;
 	if (b->n_in == 0)
 		return;
-	r = router_of(w, p, p->no);
+	router_init(&r, w, p, p->no);
 	r.b = b;
 	for (uint16_t i = 0; i < b->n_in; i++) {
 		struct frame *f = &b->frames[i];
@@ -731,8 +731,9 @@ void routing_burst(struct worker *w, struct port *p, struct burst *b)
 bool routing_of_svi(struct worker *w, struct port *p, struct burst *b, struct frame *f,
 		    const struct pkt_info *pkt, uint8_t iface)
 {
-	struct router r = router_of(w, p, iface);
+	struct router r;
 
+	router_init(&r, w, p, iface);
 	r.b = b;
 	return r.table == NULL ? refuse(&r, f, DROP_NO_ROUTE) : route_frame(&r, f, pkt);
 }
