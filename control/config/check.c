@@ -564,6 +564,23 @@ static void port_is_in_a_vlan(const struct subject *x)
 		     "give a VLAN in untagged or tagged");
 }
 
+static void svi_has_a_port(const struct subject *x)
+{
+	for (unsigned i = 0; i < x->c->n_svis; i++) {
+		const struct cfg_vlan *v = x->c->svis[i].item;
+		bool any = false;
+
+		for (unsigned p = 0; p < x->c->n_ports; p++)
+			any |= !x->c->ports[p].routed &&
+			       cfg_in_vlan(x->c->ports[p].item, (unsigned)v->id.n);
+		if (!any)
+			WARN(x->s, &v->ip.map,
+			     "no port is in VLAN %u, so it never routes" CURE
+			     "name the VLAN in vlan.untagged or vlan.tagged of a port",
+			     (unsigned)v->id.n);
+	}
+}
+
 static void workers_have_processors(const struct subject *x, unsigned n_processors)
 {
 	const struct cfg_workers *w = &x->c->root.sw.workers;
@@ -672,6 +689,7 @@ void advice_add(const struct config *c, const struct port_facts *facts, const st
 		{OF_PROFILE, profile_is_used},
 		{OF_PORT, pcp_is_in_a_tag},
 		{OF_PORT, port_is_in_a_vlan},
+		{OF_POLICY, svi_has_a_port},
 	};
 	struct diag_sink s = {.file = c->file};
 	const struct subject x = {.c = c, .s = &s, .facts = facts, .p = p};

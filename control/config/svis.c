@@ -85,6 +85,22 @@ static void ports_make_sense(const struct config *c, const struct config_svi *v,
 	}
 }
 
+// Without `mac` the first port and the SVI have one address, and the port keeps frames by it.
+static void first_port_makes_sense(const struct config *c, const struct config_svi *v,
+				   struct diag_sink *s)
+{
+	const struct cfg_words *keep = &c->ports[0].item->keep;
+
+	for (unsigned i = 0; v->item->mac.text == NULL && i < keep->n; i++)
+		if (strcmp(keep->items[i].text, "lldp") != 0 &&
+		    strcmp(keep->items[i].text, "lacp") != 0 &&
+		    cfg_in_vlan(c->ports[0].item, vid_of(v)))
+			REFUSE(s, &keep->items[i],
+			       "the host would get the %s of %s, which has the MAC address of "
+			       "the port" CURE "give VLAN %u a mac",
+			       keep->items[i].text, v->name, vid_of(v));
+}
+
 void svis_resolve(struct config *c, struct diag_sink *s)
 {
 	const struct cfg_vlan *v = c->root.vlans.items;
@@ -99,8 +115,11 @@ void svis_resolve(struct config *c, struct diag_sink *s)
 		}
 	}
 	qsort(c->svis, c->n_svis, sizeof(c->svis[0]), svi_cmp);
-	for (unsigned i = 0; i < c->n_svis; i++)
+	for (unsigned i = 0; i < c->n_svis; i++) {
 		ports_make_sense(c, &c->svis[i], s);
+		if (c->n_ports != 0)
+			first_port_makes_sense(c, &c->svis[i], s);
+	}
 }
 
 // ---- compile

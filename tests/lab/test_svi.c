@@ -16,8 +16,8 @@
 enum { V100 = 100, V200 = 200, LOOP_NS = 3000000, ECHO = ICMP_ECHO << 8, ICMP = 1, TCI = 1 };
 enum { VLAN100 = IFACE_SVI, VLAN200 };
 
-// p1 and p2 are access ports, p3 is a trunk, p4 routes, p5 has both VLANs, one of them untagged. The
-// host at port i has the MAC address 02:00:00:00:00:0i in each VLAN.
+// p1 and p2 are access ports, p3 is a trunk, p4 routes, p5 has both VLANs, one of them untagged.
+// The host at port i has the MAC address 02:00:00:00:00:0i in each VLAN.
 static const char ports[] =
 	"switch: {name: s, buffer: {size: 4MB, cell: 256B}, ecmp: {seed: 7}}\n"
 	"ports:\n"
@@ -218,8 +218,7 @@ static void frames_to_other_stations_of_the_vlan_are_bridged(void **state)
 	bench_close(b);
 }
 
-// By every port of the VLAN that the table does not know the address in, each with its own tag; also
-// by the port of arrival.
+// By every port of the VLAN, each with the tag that it wants; also by the port of arrival.
 static void a_next_hop_that_the_bridge_does_not_know_is_flooded_for(void **state)
 {
 	const struct hop h = {P3, V200, V200, "10.0.200.13", "10.0.100.99", 0x98, V100, 0, 0};
@@ -566,6 +565,7 @@ static void a_request_for_the_router_is_answered_and_flooded(void **state)
 		got(&w, other, 0, 0, &m);
 		got(&w, P3, 0, (uint16_t)vid, &m);
 		got(&w, rows[i].from, 0, rows[i].tag, &reply);
+		assert_int_equal(router_received(w.b), 3); // the answer goes to the station alone
 		assert_int_equal(punted(&w), 1);
 		end(&w);
 	}

@@ -14,6 +14,9 @@
 
 #include "control/config/config.h"
 #include "control/config/routes.h"
+#include "dataplane/forward/fdb.h"
+#include "dataplane/iface.h"
+#include "dataplane/switch_punt.h"
 
 static struct config *parsed(const char *text)
 {
@@ -70,7 +73,7 @@ static const char *hops_to(const struct policy *p, const char *prefix, uint8_t l
 				  sizeof(ip));
 			n += (size_t)snprintf(out + n, sizeof(out) - n, "%s%s@%s", n ? " " : "",
 					      h->kind == NEXTHOP_GATEWAY ? ip : kinds[h->kind],
-					      p->ports[h->port].name);
+					      iface_name(p, h->port));
 		}
 	}
 	return out;
@@ -248,6 +251,90 @@ static void routes_that_are_none_are_refused(void **state)
 	config_destroy(c);
 }
 
+// ---- VLANs that route
+
+static const char svis[] =
+	"ports:\n"
+	"  - {name: p1, device: \"wire:1\", speed: 1G, vlan: {untagged: 200}, mtu: 9000}\n"
+	"  - {name: p2, device: \"wire:2\", speed: 1G, vlan: {untagged: 100, tagged: [200]},\n"
+	"     mtu: 4000}\n"
+	"  - {name: p3, device: \"wire:3\", speed: 1G, ip: 10.0.3.1/24}\n"
+	"  - {name: p4, device: \"wire:4\", speed: 1G, vlan: {untagged: 300}}\n"
+	"vlans:\n"
+	"  - {id: 200, ip: [10.2.0.1/16, \"fd00:2::1/64\"]}\n"
+	"  - {id: 100, ip: 10.1.0.1/16, mac: \"02:00:00:00:01:64\", mtu: 1400}\n"
+	"  - {id: 300}\n"
+	"routes:\n"
+	"  - {to: default, via: [10.1.0.9, 10.2.0.9, 10.0.3.9]}\n"
+	"  - {to: 10.9.0.0/16, via: vlan100}\n"
+	"neighbours:\n"
+	"  - {ip: 10.2.0.7, mac: \"02:00:00:00:00:07\"}\n"
+	"  - {ip: 192.0.2.1, mac: \"02:00:00:00:00:08\", port: vlan100}\n";
+
+static void a_vlan_with_addresses_is_an_interface(void **state)
+{
+	static const struct port_facts facts[4] = {{.mac = {2, 0, 0, 0, 9, 1}}, {.mac = {4}}};
+	struct config *c = parsed(svis);
+	struct policy *p = NULL;
+	struct diags d = {0};
+
+	(void)state;
+	assert_int_equal(config_compile(c, facts, &p, &d), 0);
+	assert_int_equal(p->n_svis, 2);
+	assert_int_equal(policy_svi_of(p, 100), IFACE_SVI);
+	assert_int_equal(policy_svi_of(p, 200), IFACE_SVI + 1);
+	assert_int_equal(policy_svi_of(p, 300), 0);
+	assert_string_equal(p->svis[0].name, "vlan100");
+	assert_memory_equal(p->svis[0].mac, "\x02\0\0\0\x01\x64", 6);
+	assert_memory_equal(p->svis[1].mac, facts[0].mac, 6);
+	assert_int_equal(p->svis[0].mtu, 1400);
+	assert_int_equal(p->svis[1].mtu, 4000); // the least of its ports
+	assert_int_equal(p->n_fdb, 2);
+	assert_int_equal(p->fdb[1].port, FDB_ROUTER);
+	assert_int_equal(p->fdb[1].vid, 200);
+	assert_true(p->ports[0].in_svi && p->ports[1].in_svi);
+	assert_false(p->ports[2].in_svi || p->ports[3].in_svi);
+	assert_int_equal(p->ports[0].punts, 1 << PUNT_ANSWER | 1 << PUNT_NEIGHBOUR);
+	assert_int_equal(p->ports[3].punts, 0);
+	assert_true(p->control_sends);
+	assert_string_equal(hops_to(p, "0.0.0.0", 0),
+			    "10.1.0.9@vlan100 10.2.0.9@vlan200 10.0.3.9@p3");
+	assert_string_equal(hops_to(p, "10.9.0.0", 16), "link@vlan100");
+	assert_string_equal(hops_to(p, "10.2.0.0", 16), "link@vlan200");
+	assert_string_equal(hops_to(p, "10.2.0.1", 32), "self@vlan200");
+	assert_string_equal(hops_to(p, "fd00:2::", 64), "link@vlan200");
+	assert_int_equal(p->routes.n_neighbours, 2);
+	assert_int_equal(p->routes.neighbours[0].port, IFACE_SVI + 1);
+	assert_int_equal(p->routes.neighbours[1].port, IFACE_SVI);
+	policy_destroy(p);
+	diags_fini(&d);
+	config_destroy(c);
+}
+
+static void at_most_126_vlans_route(void **state)
+{
+	char text[16384];
+	size_t n = (size_t)sprintf(text, "ports: [{name: a, device: \"wire:a\", speed: 1G,"
+					 " vlan: {tagged: [2-128]}}]\nvlans:\n");
+
+	(void)state;
+	for (unsigned vid = 2; vid <= 128; vid++) {
+		struct config *c = NULL;
+		struct diags d = {0};
+
+		n += (size_t)sprintf(text + n, "  - {id: %u, ip: 10.0.%u.1/24}\n", vid, vid);
+		if (vid < 127)
+			continue;
+		assert_int_equal(config_parse("t", text, n, &c, &d), vid == 127 ? 0 : -EINVAL);
+		if (c == NULL)
+			assert_string_equal(d.lines[0],
+					    "t:129:19: vlans[126].ip: at most 126 VLANs can have "
+					    "addresses");
+		diags_fini(&d);
+		config_destroy(c);
+	}
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -256,6 +343,8 @@ int main(void)
 		cmocka_unit_test(the_seed_is_made_of_the_name_unless_given),
 		cmocka_unit_test(a_program_sets_a_hundred_thousand_host_routes),
 		cmocka_unit_test(routes_that_are_none_are_refused),
+		cmocka_unit_test(a_vlan_with_addresses_is_an_interface),
+		cmocka_unit_test(at_most_126_vlans_route),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
