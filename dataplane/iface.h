@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // The layer 3 interfaces of a policy, ports and SVIs alike: what a router, a resolver or a mirror
 // in Linux needs of them. A routed port has the number of the port. An SVI (a VLAN that bridges and
-// routes) has the number IFACE_SVI + its place in policy.svis. A new policy may number SVIs anew:
-// keep names, not numbers. Pure; any thread that holds the policy.
+// routes) has the number IFACE_SVI + its place in policy.svis. A VLAN keeps its number from policy to
+// policy. Pure; any thread that holds the policy.
 //
 // Frames: struct control_frame names an interface in `port`, both ways (switch_punt.h). Of an SVI
 // the frame has no tag; switch_send() gives each copy the tag that its port of the VLAN wants.
@@ -40,8 +40,8 @@ static inline bool iface_get(const struct policy *p, unsigned no, struct iface *
 				      .addrs = port->addrs};
 		return true;
 	}
-	if (no >= IFACE_SVI && no < IFACE_SVI + p->n_svis) {
-		const struct policy_svi *svi = &p->svis[no - IFACE_SVI];
+	if (policy_svi(p, no) != NULL) {
+		const struct policy_svi *svi = policy_svi(p, no);
 
 		*out = (struct iface){.no = (uint8_t)no, .vid = svi->vid, .name = svi->name,
 				      .mac = svi->mac, .mtu = svi->mtu, .n_addrs = svi->n_addrs,
@@ -65,5 +65,5 @@ static inline const char *iface_name(const struct policy *p, unsigned no)
 {
 	if (no < p->n_ports)
 		return p->ports[no].name;
-	return no >= IFACE_SVI && no < IFACE_SVI + p->n_svis ? p->svis[no - IFACE_SVI].name : NULL;
+	return policy_svi(p, no) == NULL ? NULL : policy_svi(p, no)->name;
 }

@@ -111,7 +111,7 @@ struct policy_routes {
 // A routed VLAN: the bridge carries it, and the switch has addresses in it.
 struct policy_svi {
 	char name[POLICY_NAME_LEN]; // "vlan100"
-	uint16_t vid;
+	uint16_t vid; // 0: a free place
 	uint8_t mac[6]; // the router's there
 	uint8_t n_addrs;
 	uint32_t mtu; // IP MTU
@@ -205,7 +205,7 @@ struct policy {
 	uint64_t vlan_exists[N_VLANS / 64];
 	uint64_t flood_off[N_VLANS / 64]; // unknown unicast is dropped in these VLANs
 	uint32_t n_svis;
-	struct policy_svi *svis; // by VLAN ID
+	struct policy_svi *svis; // [POLICY_MAX_SVIS], of them n_svis; some may be free
 	uint8_t *svi_of_vlan; // [N_VLANS] interface number, 0: none. NULL: no VLAN has an SVI
 	char (*guard_groups)[POLICY_NAME_LEN]; // names; a port's group g is [g - 1]
 	uint32_t n_guard_groups;
@@ -231,6 +231,17 @@ static inline bool vlan_bit(const uint64_t *set, unsigned vid)
 static inline uint8_t policy_svi_of(const struct policy *p, unsigned vid)
 {
 	return p->svi_of_vlan == NULL ? 0 : p->svi_of_vlan[vid];
+}
+
+// The SVI with this interface number; NULL: there is none.
+static inline const struct policy_svi *policy_svi(const struct policy *p, unsigned no)
+{
+	const struct policy_svi *svi;
+
+	if (no < IFACE_SVI || no >= IFACE_SVI + p->n_svis)
+		return NULL;
+	svi = &p->svis[no - IFACE_SVI];
+	return svi->vid != 0 ? svi : NULL;
 }
 
 // Frames of a port that a worker holds in its hands: a burst, and PFC. Of a port that routes also

@@ -10,7 +10,7 @@
 //                      those that it needs (svi_snoop)
 //
 // A policy without SVIs has no such address and no such adjacency: nothing looks for them.
-// Called by the worker that owns the port of arrival; svis_links and svi_send by control.
+// Called by the worker that owns the port of arrival, but for the functions of control.
 #pragma once
 
 #include "dataplane/switch_impl.h"
@@ -20,6 +20,9 @@
 void svi_snoop(struct worker *w, struct port *p, const struct frame *f, const struct pkt_info *pkt,
 	       uint8_t svi);
 
+// Control: the SVIs of a policy that is to be published get the numbers that their VLANs have in the
+// running one. Workers and control know neighbours by number: those of other VLANs stay known.
+void svis_keep_numbers(const struct policy *running, struct policy *next);
 // Control: an SVI is down while no port of its VLAN is up.
 void svis_links(struct weir_switch *sw);
 // Control: sends a frame of control into the VLAN: by the port of its destination, or by all ports

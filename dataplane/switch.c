@@ -471,6 +471,7 @@ void switch_publish(struct weir_switch *sw, struct policy *policy, struct policy
 		    uint64_t *token)
 {
 	*old = sw->policy_mem;
+	svis_keep_numbers(*old, policy);
 	sw->policy_mem = policy;
 	policy->version = (*old)->version + 1;
 	learn_new_policy(sw);

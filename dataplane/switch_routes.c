@@ -7,7 +7,7 @@
 
 #include <rte_malloc.h>
 
-#include "dataplane/switch_impl.h"
+#include "dataplane/svi.h"
 
 enum { NAME_LEN = 64 };
 
@@ -54,6 +54,8 @@ int switch_prepare(struct weir_switch *sw, struct policy *p)
 	char name[NAME_LEN];
 	int err;
 
+	if (p != sw->policy_mem)
+		svis_keep_numbers(sw->policy_mem, p);
 	err = flows_prepare(sw, p);
 	if (err == 0)
 		err = loops_prepare(sw, p);

@@ -1,5 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-// Control's side of SVIs (svi.h): which are up, and frames of control into their VLANs.
+// Control's side of SVIs (svi.h): their numbers, which are up, and frames of control into their
+// VLANs.
+#include <stdlib.h>
+
 #include "dataplane/forward/bridge.h"
 #include "dataplane/svi.h"
 
@@ -11,6 +14,66 @@ static bool carries(const struct weir_switch *sw, unsigned port, unsigned vid)
 	       switch_link_up(sw, port);
 }
 
+// ---- numbers
+
+// The place of each SVI of the policy: that of its VLAN in the running policy, else a free one.
+static void places(const struct policy *running, const struct policy *next,
+		   uint8_t place[POLICY_MAX_SVIS])
+{
+	bool taken[POLICY_MAX_SVIS] = {false};
+	unsigned free = 0;
+
+	for (unsigned i = 0; i < next->n_svis; i++) {
+		uint8_t no = policy_svi_of(running, next->svis[i].vid);
+
+		if (no != 0)
+			taken[place[i] = (uint8_t)(no - IFACE_SVI)] = true;
+	}
+	for (unsigned i = 0; i < next->n_svis; i++) {
+		if (policy_svi_of(running, next->svis[i].vid) != 0)
+			continue;
+		while (taken[free])
+			free++;
+		taken[place[i] = (uint8_t)free] = true;
+	}
+}
+
+static void renumber(uint8_t *no, const uint8_t place[POLICY_MAX_SVIS])
+{
+	if (*no >= IFACE_SVI)
+		*no = (uint8_t)(IFACE_SVI + place[*no - IFACE_SVI]);
+}
+
+void svis_keep_numbers(const struct policy *running, struct policy *next)
+{
+	uint8_t place[POLICY_MAX_SVIS];
+	unsigned n = next->n_svis;
+	struct policy_svi *from;
+
+	if (n == 0 || next->table != NULL) // none, or done before the table was made
+		return;
+	from = calloc(n, sizeof(*from));
+	if (from == NULL)
+		return; // the neighbours are then found again
+	places(running, next, place);
+	memcpy(from, next->svis, n * sizeof(*from));
+	memset(next->svis, 0, POLICY_MAX_SVIS * sizeof(*next->svis));
+	next->n_svis = 0;
+	for (unsigned i = 0; i < n; i++) {
+		next->svis[place[i]] = from[i];
+		next->svi_of_vlan[from[i].vid] = (uint8_t)(IFACE_SVI + place[i]);
+		if (place[i] >= next->n_svis)
+			next->n_svis = place[i] + 1u;
+	}
+	free(from);
+	for (uint32_t i = 0; i < next->routes.n_nexthops; i++)
+		renumber(&next->routes.nexthops[i].port, place);
+	for (uint32_t i = 0; i < next->routes.n_neighbours; i++)
+		renumber(&next->routes.neighbours[i].port, place);
+}
+
+// ---- links
+
 void svis_links(struct weir_switch *sw)
 {
 	const struct policy *p = sw->policy_mem;
@@ -18,11 +81,15 @@ void svis_links(struct weir_switch *sw)
 	for (unsigned i = 0; i < p->n_svis; i++) {
 		bool down = true;
 
+		if (p->svis[i].vid == 0)
+			continue;
 		for (unsigned port = 0; down && port < sw->n_ports; port++)
 			down = !carries(sw, port, p->svis[i].vid);
 		atomic_store(&sw->want.down[IFACE_SVI + i], down);
 	}
 }
+
+// ---- frames of control
 
 // The PCP is that of a bridged frame of this class.
 static uint8_t pcp_of(const struct policy_port *port, const struct control_frame *f)
@@ -66,9 +133,9 @@ bool svi_send(struct weir_switch *sw, const struct control_frame *f, enum send_k
 	bool all = true;
 	unsigned vid;
 
-	if (f->port >= IFACE_SVI + p->n_svis || f->len < ETH_HLEN_)
+	if (policy_svi(p, f->port) == NULL || f->len < ETH_HLEN_)
 		return false;
-	vid = p->svis[f->port - IFACE_SVI].vid;
+	vid = policy_svi(p, f->port)->vid;
 	if (!(f->bytes[0] & 1))
 		e = fdb_find(&sw->fdb, fdb_key(f->bytes, (uint16_t)vid));
 	for (unsigned port = 0; port < sw->n_ports; port++)

@@ -164,7 +164,7 @@ void compile_svis(struct compiler *k)
 {
 	if (k->c->n_svis == 0)
 		return;
-	k->p->svis = calloc(k->c->n_svis, sizeof(*k->p->svis));
+	k->p->svis = calloc(POLICY_MAX_SVIS, sizeof(*k->p->svis));
 	k->p->svi_of_vlan = calloc(N_VLANS, sizeof(*k->p->svi_of_vlan));
 	if (k->p->svis == NULL || k->p->svi_of_vlan == NULL) {
 		diag_add(k->s, DIAG_ERROR, k->c->root.vlans.map.at, "vlans", "out of memory");

@@ -379,6 +379,34 @@ static void a_vlan_without_addresses_bridges_again(void **state)
 	bench_close(b);
 }
 
+// A VLAN that is named before the others would take their numbers.
+static void neighbours_stay_known_when_a_policy_has_other_vlans(void **state)
+{
+	static const char *const vlan200[] = {
+		"  - {id: 200, ip: [10.0.200.1/24]}\n  - {id: 50, ip: 10.0.50.1/24}\n",
+		"  - {id: 200, ip: [10.0.200.1/24]}\n  - {id: 20, ip: 10.0.20.1/24}\n",
+		"  - {id: 200, ip: [10.0.200.1/24]}\n",
+	};
+	static const uint8_t mac[6] = {2, 0, 0, 0, 0, 2};
+	const struct hop h = {P1, V100, 0, "10.0.100.11", "10.0.200.12", 0, 0, 0, 0};
+	struct bench *b = bench_open(policy("", svi200), 0);
+	uint8_t frame[FRAME_MAX];
+
+	(void)state;
+	router_neighbour(b, VLAN200, "10.0.200.12", mac);
+	for (unsigned i = 0; i < 3; i++) {
+		bench_publish(b, policy("", vlan200[i]));
+		router_settle(b);
+		assert_int_equal(policy_svi_of(b->policy, V200), VLAN200);
+		assert_int_equal(policy_svi_of(b->policy, 50), i == 0 ? VLAN200 + 1 : 0);
+		assert_int_equal(policy_svi_of(b->policy, 20), i == 1 ? VLAN200 + 1 : 0);
+		sent(b, frame, &h, &(struct router_packet){.src = h.src, .dst = h.dst});
+		router_settle(b);
+		assert_int_equal(b->host[P2].n_rx, i + 1);
+	}
+	bench_close(b);
+}
+
 static void set_links(struct bench *b, const unsigned *at, unsigned n, bool up)
 {
 	for (unsigned i = 0; i < n; i++)
@@ -625,6 +653,7 @@ int main(void)
 		T(the_router_answers_ping_with_the_tag_of_the_port),
 		T(an_expired_ttl_is_answered_from_the_address_in_the_vlan),
 		T(a_vlan_without_addresses_bridges_again),
+		T(neighbours_stay_known_when_a_policy_has_other_vlans),
 		T(an_svi_is_up_while_a_port_of_its_vlan_is),
 		T(the_address_of_the_router_stays),
 		T(interfaces_are_ports_and_vlans_alike),
