@@ -284,7 +284,7 @@ static bool has_room(const struct worker *w, const struct port *p)
 // the address may not be used here.
 static bool report(struct worker *w, struct port *p, uint64_t key, uint8_t lives_at)
 {
-	bool refused = lives_at < FDB_MAX_PORTS && w->pol->ports[lives_at].sticky;
+	bool refused = lives_at < POLICY_MAX_PORTS && w->pol->ports[lives_at].sticky;
 	struct learn_record rec = {.key = key, .port = p->no};
 
 	if (has_room(w, p) && rte_ring_sp_enqueue_elem(w->learn, &rec, sizeof(rec)) == 0) {
@@ -355,7 +355,7 @@ static bool forward_rarely(struct worker *w, struct port *p, struct burst *b, st
 		return routing_of_svi(w, p, b, f, pkt, svi);
 	if (pkt->group_dst && svi != 0)
 		svi_snoop(w, p, f, pkt, svi);
-	return forward_unknown(w, p, b, f, pkt, vid, tagged, at < FDB_MAX_PORTS);
+	return forward_unknown(w, p, b, f, pkt, vid, tagged, at < POLICY_MAX_PORTS);
 }
 
 bool bridging_from_router(struct worker *w, struct port *p, struct burst *b, struct frame *f,
@@ -364,8 +364,8 @@ bool bridging_from_router(struct worker *w, struct port *p, struct burst *b, str
 	uint8_t at = lookup(w, f, vid);
 
 	f->routed = true;
-	if (unlikely(at >= FDB_MAX_PORTS || !bridge_member(w->pol, at, vid)))
-		return forward_unknown(w, p, b, f, pkt, vid, false, at < FDB_MAX_PORTS);
+	if (unlikely(at >= POLICY_MAX_PORTS || !bridge_member(w->pol, at, vid)))
+		return forward_unknown(w, p, b, f, pkt, vid, false, at < POLICY_MAX_PORTS);
 	f->out_port = at;
 	return make_ready(w, p, f, vid, false, pkt);
 }
@@ -412,7 +412,7 @@ static force_inline bool forward(struct worker *w, struct port *p, struct burst 
 					  fdb_key_in_frame(eth, (uint16_t)vid));
 		if (port == p->no)
 			return refuse(w, p, f, DROP_HAIRPIN);
-		if (unlikely(port >= FDB_MAX_PORTS ||
+		if (unlikely(port >= POLICY_MAX_PORTS ||
 			     !bridge_member(w->pol, port, (unsigned)vid)))
 			return forward_rarely(w, p, b, f, burst_pkt(b, i), (unsigned)vid, tagged);
 		*last = (struct last_way){dst, src, &w->pol->ports[port], (uint16_t)vid, port,

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // The layer 3 interfaces of a policy, ports and SVIs alike: what a router, a resolver or a mirror
 // in Linux needs of them. A routed port has the number of the port. An SVI (a VLAN that bridges and
-// routes) has the number IFACE_SVI + its place in policy.svis. A VLAN keeps its number from policy to
-// policy. Pure; any thread that holds the policy.
+// routes) has the number IFACE_SVI + its place in policy.svis. A VLAN keeps its number in the next
+// policies. Pure; any thread that holds the policy.
 //
 // Frames: struct control_frame names an interface in `port`, both ways (switch_punt.h). Of an SVI
 // the frame has no tag; switch_send() gives each copy the tag that its port of the VLAN wants.

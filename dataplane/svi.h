@@ -20,8 +20,8 @@
 void svi_snoop(struct worker *w, struct port *p, const struct frame *f, const struct pkt_info *pkt,
 	       uint8_t svi);
 
-// Control: the SVIs of a policy that is to be published get the numbers that their VLANs have in the
-// running one. Workers and control know neighbours by number: those of other VLANs stay known.
+// Control: the SVIs of a policy that is to be published get the numbers that their VLANs have in
+// the running one. Workers and control know neighbours by number: they stay known.
 void svis_keep_numbers(const struct policy *running, struct policy *next);
 // Control: an SVI is down while no port of its VLAN is up.
 void svis_links(struct weir_switch *sw);

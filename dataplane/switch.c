@@ -15,7 +15,6 @@
 #include "dataplane/switch_change.h"
 #include "dataplane/replica.h"
 #include "dataplane/routing.h"
-#include "dataplane/svi.h"
 
 static_assert((int)POLICY_PORT_FRAMES == BURST + MAX_CONTROL_FRAMES,
 	      "policy_max_frames counts what a worker holds");
@@ -269,7 +268,7 @@ static bool learn_static(struct weir_switch *sw, const struct policy *pol)
 	for (unsigned i = 0; i < pol->n_fdb; i++) {
 		const struct policy_fdb_entry *e = &pol->fdb[i];
 
-		if (e->port == FDB_ROUTER || !pol->ports[e->port].routed)
+		if (e->port >= POLICY_MAX_PORTS || !pol->ports[e->port].routed)
 			all &= fdb_learn(&sw->fdb, fdb_key(e->mac, e->vid), e->port, true, 0,
 					 NULL) >= 0;
 	}
@@ -306,7 +305,6 @@ static int tables_create(struct weir_switch *sw)
 	err = fdb_init(&sw->fdb, name, FDB_MAX, sw->hash_seed, sw->qsbr);
 	if (err == 0)
 		learn_new_policy(sw);
-	svis_links(sw);
 	if (err == 0 && !learn_static(sw, pol))
 		err = -ENOSPC;
 	if (err == 0)
@@ -471,7 +469,6 @@ void switch_publish(struct weir_switch *sw, struct policy *policy, struct policy
 		    uint64_t *token)
 {
 	*old = sw->policy_mem;
-	svis_keep_numbers(*old, policy);
 	sw->policy_mem = policy;
 	policy->version = (*old)->version + 1;
 	learn_new_policy(sw);
@@ -479,7 +476,6 @@ void switch_publish(struct weir_switch *sw, struct policy *policy, struct policy
 	for (unsigned i = 0; i < sw->n_ports; i++)
 		policy->ports[i].unpaused_pgs =
 			change_unpaused_pgs(&(*old)->ports[i], &policy->ports[i]);
-	svis_links(sw);
 	sw->static_due = !learn_static(sw, policy);
 	routes_before_publish(sw, policy);
 	atomic_store_explicit(&sw->policy, policy, memory_order_release);

@@ -149,7 +149,7 @@ static void learn(struct weir_switch *sw, uint64_t key, uint8_t port, uint64_t n
 		place(sw, key, port, FDB_NO_PORT, now_ns);
 	} else if (e->port == port) {
 		place(sw, key, port, port, now_ns);
-	} else if (e->port < FDB_MAX_PORTS && sw->policy_mem->ports[e->port].sticky) {
+	} else if (e->port < POLICY_MAX_PORTS && sw->policy_mem->ports[e->port].sticky) {
 		ctr_inc(&sw->fdb.port[port].c.held);
 		note(sw, MAC_NOTICE_STICKY, port, key, e->port);
 	} else if (!e->is_static) {

@@ -51,11 +51,12 @@ void routes_destroy(struct weir_switch *sw)
 
 int switch_prepare(struct weir_switch *sw, struct policy *p)
 {
+	const struct policy *running = atomic_load(&sw->policy);
 	char name[NAME_LEN];
 	int err;
 
-	if (p != sw->policy_mem)
-		svis_keep_numbers(sw->policy_mem, p);
+	if (p != running)
+		svis_keep_numbers(running, p);
 	err = flows_prepare(sw, p);
 	if (err == 0)
 		err = loops_prepare(sw, p);
@@ -95,6 +96,7 @@ void routes_before_publish(struct weir_switch *sw, struct policy *p)
 		return;
 	if (p->table == NULL)
 		return;
+	svis_links(sw);
 	learn_static(sw, p);
 	(void)route_table_update(p->table, p, &sw->neighbours, NULL);
 	neighbours_changed(&sw->neighbours);

@@ -1,8 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Control's side of SVIs (svi.h): their numbers, which are up, and frames of control into their
 // VLANs.
-#include <stdlib.h>
-
 #include "dataplane/forward/bridge.h"
 #include "dataplane/svi.h"
 
@@ -48,13 +46,10 @@ void svis_keep_numbers(const struct policy *running, struct policy *next)
 {
 	uint8_t place[POLICY_MAX_SVIS];
 	unsigned n = next->n_svis;
-	struct policy_svi *from;
+	struct policy_svi from[POLICY_MAX_SVIS];
 
 	if (n == 0 || next->table != NULL) // none, or done before the table was made
 		return;
-	from = calloc(n, sizeof(*from));
-	if (from == NULL)
-		return; // the neighbours are then found again
 	places(running, next, place);
 	memcpy(from, next->svis, n * sizeof(*from));
 	memset(next->svis, 0, POLICY_MAX_SVIS * sizeof(*next->svis));
@@ -65,7 +60,6 @@ void svis_keep_numbers(const struct policy *running, struct policy *next)
 		if (place[i] >= next->n_svis)
 			next->n_svis = place[i] + 1u;
 	}
-	free(from);
 	for (uint32_t i = 0; i < next->routes.n_nexthops; i++)
 		renumber(&next->routes.nexthops[i].port, place);
 	for (uint32_t i = 0; i < next->routes.n_neighbours; i++)
