@@ -19,20 +19,21 @@ static void places(const struct policy *running, const struct policy *next,
 		   uint8_t place[POLICY_MAX_SVIS])
 {
 	bool taken[POLICY_MAX_SVIS] = {false};
-	unsigned free = 0;
+	unsigned first_free = 0;
 
 	for (unsigned i = 0; i < next->n_svis; i++) {
 		uint8_t no = policy_svi_of(running, next->svis[i].vid);
 
+		place[i] = no == 0 ? UINT8_MAX : (uint8_t)(no - IFACE_SVI);
 		if (no != 0)
-			taken[place[i] = (uint8_t)(no - IFACE_SVI)] = true;
+			taken[place[i]] = true;
 	}
 	for (unsigned i = 0; i < next->n_svis; i++) {
-		if (policy_svi_of(running, next->svis[i].vid) != 0)
+		if (place[i] != UINT8_MAX || next->svis[i].vid == 0)
 			continue;
-		while (taken[free])
-			free++;
-		taken[place[i] = (uint8_t)free] = true;
+		while (taken[first_free])
+			first_free++;
+		taken[place[i] = (uint8_t)first_free] = true;
 	}
 }
 
@@ -55,6 +56,8 @@ void svis_keep_numbers(const struct policy *running, struct policy *next)
 	memset(next->svis, 0, POLICY_MAX_SVIS * sizeof(*next->svis));
 	next->n_svis = 0;
 	for (unsigned i = 0; i < n; i++) {
+		if (from[i].vid == 0)
+			continue;
 		next->svis[place[i]] = from[i];
 		next->svi_of_vlan[from[i].vid] = (uint8_t)(IFACE_SVI + place[i]);
 		if (place[i] >= next->n_svis)

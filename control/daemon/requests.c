@@ -16,6 +16,7 @@
 #include "control/daemon/json_in.h"
 #include "control/daemon/server.h"
 #include "control/observe/fact.h"
+#include "dataplane/iface.h"
 #include "dataplane/switch_flows.h"
 
 enum { ERROR_LEN = 512, NO_SUCH_PORT = -2, CONFIRM_MAX_MS = 86400000 };
@@ -72,6 +73,15 @@ __attribute__((format(printf, 2, 3))) static const char *wrong(struct requests *
 	return r->error;
 }
 
+// What is shown of interfaces takes the name of an SVI in place of a port's.
+static bool shows_interfaces(const struct request *q)
+{
+	const char *what = text_in(q->json, "what");
+
+	return what != NULL && (strcmp(what, "routes") == 0 || strcmp(what, "neighbours") == 0 ||
+				strcmp(what, "events") == 0);
+}
+
 // NULL, or the error: no port has the name.
 static const char *read_port(struct requests *r, struct request *q)
 {
@@ -82,9 +92,9 @@ static const char *read_port(struct requests *r, struct request *q)
 
 	if (name == NULL)
 		return NULL;
-	for (unsigned i = 0; i < pol->n_ports; i++)
-		if (strcmp(pol->ports[i].name, name) == 0) {
-			q->port = (int)i;
+	for (unsigned no = 0; no < (shows_interfaces(q) ? N_IFACES : pol->n_ports); no++)
+		if (iface_name(pol, no) != NULL && strcmp(iface_name(pol, no), name) == 0) {
+			q->port = (int)no;
 			return NULL;
 		}
 	for (unsigned i = 0; i < pol->n_ports && at < sizeof(names); i++)

@@ -5,12 +5,14 @@
 
 #include <netinet/ip_icmp.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "control/daemon/resolver.h"
 #include "dataplane/iface.h"
 #include "dataplane/packet/neighbour.h"
 #include "dataplane/packet/wire.h"
+#include "dataplane/rng.h"
 #include "dataplane/switch_routes.h"
 
 enum { V100 = 100, V200 = 200, LOOP_NS = 3000000, ECHO = ICMP_ECHO << 8, ICMP = 1, TCI = 1 };
@@ -640,6 +642,204 @@ static void the_router_asks_in_the_whole_vlan(void **state)
 	end(&w);
 }
 
+// ---- random networks, and a model of what must arrive
+
+enum { R_PORTS = 6, R_VLANS = 3, R_SEEDS = 40, R_FRAMES = 50 };
+
+// VLANs 10, 20 and 30. The host at a port has a station in each VLAN of the port. A routed port i
+// has the subnet 10.0.(40 + i).0/24.
+struct net {
+	bool routed[R_PORTS], member[R_PORTS][R_VLANS], known[R_PORTS][R_VLANS], svi[R_VLANS];
+	unsigned untagged[R_PORTS]; // VLAN; R_VLANS: none
+};
+
+static unsigned vid_of(unsigned vlan)
+{
+	return 10 * (vlan + 1);
+}
+
+static unsigned one_of(struct rng *rng, unsigned n)
+{
+	return rng_next(rng) % n;
+}
+
+static void draw_port(FILE *f, struct net *n, unsigned p, struct rng *rng)
+{
+	n->routed[p] = one_of(rng, 5) == 0;
+	n->untagged[p] = one_of(rng, R_VLANS + 1);
+	fprintf(f, "  - {name: p%u, device: \"wire:%u\", speed: 10G, ", p + 1, p + 1);
+	if (n->routed[p]) {
+		fprintf(f, "ip: 10.0.%u.1/24}\n", 40 + p);
+		return;
+	}
+	if (n->untagged[p] < R_VLANS)
+		fprintf(f, "vlan: {untagged: %u, tagged: [", vid_of(n->untagged[p]));
+	else
+		fprintf(f, "vlan: {untagged: none, tagged: [");
+	for (unsigned v = 0; v < R_VLANS; v++) {
+		n->member[p][v] = v == n->untagged[p] || one_of(rng, 2) == 0;
+		if (n->member[p][v] && v != n->untagged[p])
+			fprintf(f, "%u, ", vid_of(v));
+	}
+	fprintf(f, "99]}}\n");
+}
+
+static char *draw_net(struct net *n, struct rng *rng)
+{
+	char *text = NULL;
+	size_t len;
+	FILE *f = open_memstream(&text, &len);
+
+	*n = (struct net){0};
+	fprintf(f, "switch: {name: s, buffer: {size: 4MB}}\nports:\n");
+	for (unsigned p = 0; p < R_PORTS; p++)
+		draw_port(f, n, p, rng);
+	fprintf(f, "vlans:\n  - {id: 99}\n");
+	for (unsigned v = 0; v < R_VLANS; v++) {
+		n->svi[v] = one_of(rng, 4) != 0;
+		fprintf(f, "  - {id: %u", vid_of(v));
+		if (n->svi[v])
+			fprintf(f, ", ip: 10.0.%u.1/24, mac: \"02:00:00:00:01:%02x\"", vid_of(v),
+				vid_of(v));
+		fprintf(f, "}\n");
+	}
+	fprintf(f, "fdb: [");
+	for (unsigned p = 0; p < R_PORTS; p++)
+		for (unsigned v = 0; v < R_VLANS; v++) {
+			n->known[p][v] = n->member[p][v] && one_of(rng, 4) != 0;
+			if (n->known[p][v])
+				fprintf(f, "{mac: \"02:00:00:00:00:%02x\", port: p%u, "
+					"vlan: %u}, ", p + 1, p + 1, vid_of(v));
+		}
+	fprintf(f, "]\nneighbours: [");
+	for (unsigned p = 0; p < R_PORTS; p++)
+		for (unsigned v = 0; v < R_VLANS; v++)
+			if (n->routed[p] ? v == 0 : n->member[p][v] && n->svi[v])
+				fprintf(f, "{ip: 10.0.%u.%u, mac: \"02:00:00:00:00:%02x\"}, ",
+					n->routed[p] ? 40 + p : vid_of(v), 10 + p, p + 1);
+	fprintf(f, "]\n");
+	fclose(f);
+	return text;
+}
+
+// A station: a port, and a VLAN of it; R_VLANS at a routed port.
+struct station {
+	unsigned port, vlan;
+};
+
+static struct station draw_station(const struct net *n, struct rng *rng)
+{
+	struct station s;
+
+	do {
+		s = (struct station){one_of(rng, R_PORTS), one_of(rng, R_VLANS)};
+	} while (!n->routed[s.port] && !n->member[s.port][s.vlan]);
+	if (n->routed[s.port])
+		s.vlan = R_VLANS;
+	return s;
+}
+
+static void ip_of(char out[16], const struct station *s)
+{
+	snprintf(out, 16, "10.0.%u.%u", s->vlan == R_VLANS ? 40 + s->port : vid_of(s->vlan),
+		 10 + s->port);
+}
+
+static uint16_t tag_at(const struct net *n, unsigned port, unsigned vlan)
+{
+	return (uint16_t)(vlan == R_VLANS || n->untagged[port] == vlan ? 0 : vid_of(vlan));
+}
+
+// The ports that get the frame in a VLAN where the station `to` is; in: the port of arrival, by
+// which a bridged frame does not leave.
+static unsigned arrives_at(const struct net *n, const struct station *to, unsigned vlan, int in,
+			   bool station_known)
+{
+	unsigned ways = 0;
+
+	if (station_known)
+		return (int)to->port == in ? 0 : 1u << to->port;
+	for (unsigned p = 0; p < R_PORTS; p++)
+		if (n->member[p][vlan] && (int)p != in)
+			ways |= 1u << p;
+	return ways;
+}
+
+static void check_frame(struct bench *b, const struct net *n, struct rng *rng)
+{
+	struct station from = draw_station(n, rng), to = draw_station(n, rng);
+	bool bridged = from.vlan == to.vlan && from.vlan < R_VLANS && one_of(rng, 2) == 0;
+	bool from_routes = from.vlan == R_VLANS || n->svi[from.vlan];
+	bool to_routes = to.vlan == R_VLANS || n->svi[to.vlan];
+	struct hop h = {.from = from.port, .to = to.port};
+	uint8_t frame[FRAME_MAX], want[FRAME_MAX];
+	uint32_t before[R_PORTS];
+	char src[16], dst[16];
+	unsigned ways = 0;
+	uint16_t len;
+
+	h.in_tag = tag_at(n, from.port, from.vlan);
+	ip_of(src, &from);
+	ip_of(dst, &to);
+	len = router_build(frame, from.port, &(struct router_packet){
+		.src = src, .dst = dst, .len = (uint16_t)(64 + one_of(rng, 500))});
+	h.out_vid = to.vlan == R_VLANS ? 0 : vid_of(to.vlan);
+	if (bridged)
+		put_mac(frame, to.port + 1);
+	else if (from.vlan < R_VLANS)
+		put_router(frame, vid_of(from.vlan));
+	for (unsigned p = 0; p < R_PORTS; p++)
+		before[p] = b->host[p].n_rx;
+	memcpy(want, frame, len);
+	bench_send_raw(b, from.port, want, h.in_tag != 0 ? tagged(want, len, h.in_tag) : len);
+	router_settle(b);
+
+	memcpy(want, frame, len);
+	if (bridged) {
+		ways = arrives_at(n, &to, from.vlan, (int)from.port, n->known[to.port][to.vlan]);
+	} else if (!from_routes) { // nobody has the address
+		ways = arrives_at(n, &to, from.vlan, (int)from.port, false);
+		to.vlan = from.vlan;
+	} else if (to_routes) {
+		ways = to.vlan == R_VLANS ? 1u << to.port
+					   : arrives_at(n, &to, to.vlan, -1,
+							n->known[to.port][to.vlan]);
+		routed(want, len, &h);
+		if (to.vlan == R_VLANS)
+			want[11] = (uint8_t)(to.port + 1);
+	}
+	for (unsigned p = 0; p < R_PORTS; p++) {
+		uint16_t tag = tag_at(n, p, to.vlan);
+		uint8_t out[FRAME_MAX + 4];
+
+		if (b->host[p].n_rx != before[p] + (ways >> p & 1))
+			fail_msg("%s to %s: port p%u", src, dst, p + 1);
+		memcpy(out, want, len);
+		if (ways >> p & 1)
+			is_frame(&b->host[p].rx[before[p]], out,
+				 tag != 0 ? tagged(out, len, tag) : len);
+	}
+}
+
+static void random_networks_bridge_and_route_as_the_model_says(void **state)
+{
+	(void)state;
+	for (unsigned seed = 1; seed <= R_SEEDS; seed++) {
+		struct rng rng;
+		struct bench *b;
+		struct net n;
+		char *text;
+
+		rng_init(&rng, seed);
+		text = draw_net(&n, &rng);
+		b = bench_open(text, 0);
+		for (unsigned i = 0; i < R_FRAMES; i++)
+			check_frame(b, &n, &rng);
+		bench_close(b);
+		free(text);
+	}
+}
+
 #define T(f) cmocka_unit_test(f)
 
 int main(void)
@@ -660,6 +860,7 @@ int main(void)
 		T(a_request_for_the_router_is_answered_and_flooded),
 		T(a_request_for_another_station_is_no_business_of_control),
 		T(the_router_asks_in_the_whole_vlan),
+		T(random_networks_bridge_and_route_as_the_model_says),
 	};
 
 	return cmocka_run_group_tests(tests, bench_eal, NULL);

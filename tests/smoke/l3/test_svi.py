@@ -119,6 +119,8 @@ def the_tables_name_the_interface(world, switch):
          got.get("10.0.4.4") == "p4", f"show neighbours: {got}")
     got = {r["to"]: r["port"] for r in switch.show("routes")["routes"]}
     want(got["10.0.100.0/24"] == "vlan100", f"show routes: {got}")
+    rows = switch.show("neighbours", "vlan200")["neighbours"]
+    want({n["port"] for n in rows} == {"vlan200"}, f"show neighbours of vlan200: {rows}")
     got = {v["vlan"]: v for v in switch.show("vlan")["vlan"]}
     want(got[100]["ip"] == ["10.0.100.254/24", "fd00:100::254/64"] and got[100]["up"] and
          got[100]["mac"] == "02:00:00:00:00:fe" and got[100]["mtu"] == 1500, f"show vlan: {got}")
