@@ -36,6 +36,8 @@
 	X(MARTIAN, "martian", false, "from or to an IP address that no router may forward")        \
 	X(TTL_EXPIRED, "ttl-expired", false, "TTL or hop limit used up")                           \
 	X(NO_ROUTE, "no-route", false, "no route to the destination")                              \
+	X(BLACKHOLE, "blackhole", false,                                                           \
+	  "the route to the destination discards: blackhole, unreachable or prohibit")             \
 	X(NO_NEIGHBOUR, "no-neighbour", false,                                                     \
 	  "the MAC address of the next hop did not become known while the frame waited")           \
 	X(COPP, "copp", false,                                                                     \

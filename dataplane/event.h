@@ -101,6 +101,16 @@
 	X(NEXT_HOP_LOST, "next-hop-lost",                                                          \
 	  "a route's next hop does not answer; frames for it are dropped")                         \
 	X(NEXT_HOP_BACK, "next-hop-back", "a route's next hop answers again")                      \
+	X(LINUX_RESYNC, "linux-resync",                                                            \
+	  "the kernel dropped messages about its routes; the switch reads all of them again")      \
+	X(LINUX_ROUTES_REFUSED, "linux-routes-refused",                                            \
+	  "the kernel has more routes than the switch's table; the switch does not use the "       \
+	  "excess")                                                                                \
+	X(LINUX_TAP_LOST, "linux-tap-lost",                                                        \
+	  "somebody removed the tap of a port, or moved it; the switch makes it again")            \
+	X(LINUX_TAP_REFUSED, "linux-tap-refused",                                                  \
+	  "the kernel refuses the tap of a port or its address: the log says why; the switch "     \
+	  "tries a tap again each second")                                                         \
 	X(TX_SET, "tx-set", "an operator changed TX-enable of a port or queue")                    \
 	X(RELOADED, "reload", "all workers use a new policy")                                      \
 	X(RELOAD_FAILED, "reload-failed", "a new policy was refused; nothing has changed")         \

@@ -64,6 +64,8 @@ enum nexthop_kind {
 	NEXTHOP_GATEWAY, // addr, on the port's link; its MAC is found by ARP or ND
 	NEXTHOP_LINK, // the destination itself is on the port's link
 	NEXTHOP_SELF, // an address of the switch
+	NEXTHOP_NONE, // leads nowhere: frames are dropped as no-route
+	NEXTHOP_BLACKHOLE, // frames are dropped as blackhole
 };
 
 struct policy_nexthop {
@@ -191,6 +193,9 @@ struct stall_params {
 struct policy {
 	char name[POLICY_NAME_LEN];
 	uint64_t version; // of a running switch, set as it is published; 0 before
+	// Set by who publishes it: only its routes differ from those of the policy before.
+	bool only_routes;
+	uint64_t settings; // set as it is published: the version that brought all but the routes
 	uint32_t n_ports;
 	uint32_t n_workers;
 	uint32_t n_worker_cores; // entries of worker_cores that the file gave, else 0

@@ -259,7 +259,7 @@ static bool waiting_add(struct worker *w, uint8_t iface, const struct frame *f,
 	if (r->n == WAITING_MAX || of_port == POLICY_PORT_WAITING)
 		return false;
 	if (r->n == 0)
-		r->policy = w->policy_version;
+		r->settings = w->pol->settings;
 	r->all[r->n++] = (struct waiting){
 		.f = *f, .pkt = *pkt, .end_ns = w->now_ns + WAIT_NS, .iface = iface};
 	count(worker_port(w, f->in_port), 1);
@@ -577,6 +577,8 @@ static bool no_way(struct router *r, struct frame *f, const struct pkt_info *pkt
 
 	if (adj_state(adj) == ADJ_NO_ROUTE)
 		return refuse(r, f, DROP_NO_ROUTE);
+	if (adj_state(adj) == ADJ_BLACKHOLE)
+		return refuse(r, f, DROP_BLACKHOLE);
 	if (adj_state(adj) == ADJ_VLAN)
 		return into_vlan(r, f, pkt, adj);
 	request_hops(r, l3, f->kind, dst);
@@ -678,7 +680,7 @@ void waiting_step(struct worker *w)
 {
 	struct waiting_room *r = &w->l3->waiting;
 	uint32_t version = atomic_load_explicit(&w->l3->neighbours->version, memory_order_acquire);
-	bool changed = version != r->version, over = w->policy_version != r->policy;
+	bool changed = version != r->version, over = w->pol->settings != r->settings;
 	unsigned kept = 0;
 
 	admission_claim(w, r->n);

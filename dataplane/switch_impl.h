@@ -92,7 +92,7 @@ struct waiting {
 struct waiting_room {
 	unsigned n;
 	uint32_t version; // of the neighbours, when the frames were last looked at
-	uint64_t policy; // version of the policy that they came under
+	uint64_t settings; // of the policy that they came under
 	struct waiting all[WAITING_MAX]; // the oldest first
 };
 

@@ -89,6 +89,9 @@ static void learn_static(struct weir_switch *sw, const struct policy *p)
 
 void routes_before_publish(struct weir_switch *sw, struct policy *p)
 {
+	const struct policy *before = atomic_load_explicit(&sw->policy, memory_order_relaxed);
+
+	p->settings = p->only_routes ? before->settings : p->version;
 	for (unsigned i = 0; i < sw->n_ports; i++)
 		if (p->ports[i].routed)
 			fdb_flush_port(&sw->fdb, (uint8_t)i);

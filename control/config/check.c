@@ -680,6 +680,7 @@ void config_check(const struct config *c, struct diag_sink *s)
 	CHECK_RULES(rules, .c = c, .s = s);
 	watchdogs_check(c, s);
 	ipcc_check(c, s);
+	control_plane_check(c, s);
 }
 
 void advice_add(const struct config *c, const struct port_facts *facts, const struct policy *p,

@@ -37,8 +37,9 @@ void check_rules(const struct rule *rules, size_t n, struct subject x);
 #define CHECK_RULES(rules, ...)                                                                    \
 	check_rules(rules, sizeof(rules) / sizeof((rules)[0]), (struct subject){__VA_ARGS__})
 
-// The rules of check.c, then those of watchdogs and of IPCC.
+// The rules of check.c, then those of watchdogs, of IPCC and of the control plane.
 void config_check(const struct config *c, struct diag_sink *s);
+void control_plane_check(const struct config *c, struct diag_sink *s);
 void watchdogs_check(const struct config *c, struct diag_sink *s);
 void ipcc_check(const struct config *c, struct diag_sink *s);
 
@@ -64,6 +65,10 @@ __attribute__((format(printf, 6, 7))) void check_report(struct diag_sink *s, enu
 // has any in the file, else the lowest. -1: no class maps to it.
 int check_class_of_pg(const struct cfg_profile *p, unsigned pg);
 int check_class_of_queue(const struct cfg_profile *p, unsigned queue);
+
+// Why frames of an interface go to control: for the own resolver, or all that the kernel may want.
+// The taps of routed ports take protocols of the link too.
+uint8_t cfg_punts(const struct config *c, bool port);
 
 // ---- compile
 struct compiler {

@@ -92,6 +92,9 @@ struct config_port_open {
 unsigned config_n_ports(const struct config *c);
 struct config_port_open config_port(const struct config *c, unsigned i);
 const char *config_name(const struct config *c); // switch.name
+// Whether the kernel is the control plane of routed ports (control/linux). *netns: the namespace of
+// the taps, NULL: that of the process.
+bool config_control_by_linux(const struct config *c, const char **netns);
 unsigned config_n_workers(const struct config *c);
 bool config_busy_poll(const struct config *c);
 uint32_t config_time_scale(const struct config *c); // of the live clock (control/model_time.h)

@@ -19,6 +19,7 @@ enum {
 	MOST_QP = 0xfffffe, // the next one means a multicast group
 	DEVICE_LEN = 63,
 	IP_LEN = 127,
+	NETNS_LEN = 107,
 	NAME_LEN = POLICY_NAME_LEN - 1,
 };
 
@@ -608,9 +609,27 @@ static const struct cfg_row switch_rows[] = {
 };
 static SCHEMA(switch_schema, switch_rows, cfg_switch);
 
+// ---- control plane
+#define CONTROL_PLANES WORDS("weir", "linux")
+static const struct cfg_row control_plane_rows[] = {
+	{FIELD(CFG_WORD, cfg_control_plane, type), .reload = CFG_RESTART, .words = CONTROL_PLANES,
+	 .help = "`linux`: each routed port has a tap in the kernel, and the kernel's routes and "
+		 "neighbours are used. `weir`: routes of this file, and the switch's own ARP and "
+		 "neighbour discovery"},
+	{FIELD(CFG_LINE, cfg_control_plane, netns), .reload = CFG_RESTART, .max = NETNS_LEN,
+	 .dflt_text = "weir's own",
+	 .help = "network namespace of the taps: a name of `ip netns`, or a path"},
+};
+static SCHEMA(control_plane_schema, control_plane_rows, cfg_control_plane);
+
 static const struct cfg_row root_rows[] = {
 	{"switch", CFG_MAP, .sub = &switch_schema, AT(cfg_root, sw), .dflt_text = "defaults",
 	 .help = "the switch as a whole"},
+	{FIELD(CFG_MAP, cfg_root, control_plane), .reload = CFG_RESTART,
+	 .sub = &control_plane_schema,
+	 .scalar = SCALAR("control_plane", CFG_WORD, CFG_RESTART,
+			  AT(cfg_root, control_plane.word), .words = CONTROL_PLANES),
+	 .dflt_text = "weir", .help = "who resolves neighbours and knows routes: `linux`, or keys"},
 	{FIELD(CFG_LIST, cfg_root, ports), .reload = CFG_RESTART, .required = true,
 	 .sub = &port_schema, .max = POLICY_MAX_PORTS,
 	 .help = "the ports; at most 128 after ranges are expanded"},

@@ -227,6 +227,12 @@ struct cfg_neighbour {
 	struct cfg_val ip, mac, port;
 };
 
+struct cfg_control_plane {
+	struct cfg_map map;
+	struct cfg_val word; // a scalar in place of the map
+	struct cfg_val type, netns;
+};
+
 struct cfg_pair {
 	struct cfg_map map;
 	struct cfg_val from, to, qp, sender_qp;
@@ -235,8 +241,11 @@ struct cfg_pair {
 struct cfg_root {
 	struct cfg_map map;
 	struct cfg_switch sw;
+	struct cfg_control_plane control_plane;
 	struct cfg_list ports, vlans, fdb, routes, neighbours, pairs, profiles;
 };
+
+enum { CONTROL_PLANE_WEIR, CONTROL_PLANE_LINUX }; // words of control_plane.type
 
 extern const struct cfg_schema cfg_root_schema;
 extern const struct cfg_schema cfg_profile_schema;
@@ -358,6 +367,14 @@ static inline bool cfg_floods(const struct cfg_class *c)
 
 // Whether a port has the profile.
 bool cfg_profile_runs(const struct config *c, const struct cfg_profile *p);
+
+// Whether the kernel is the control plane of routed ports.
+static inline bool cfg_control_by_linux(const struct config *c)
+{
+	const struct cfg_control_plane *p = &c->root.control_plane;
+
+	return (p->word.given ? p->word.n : p->type.n) == CONTROL_PLANE_LINUX;
+}
 
 // The switch is VLAN-aware if the file has any key of VLANs.
 bool cfg_vlan_aware(const struct config *c);

@@ -569,62 +569,68 @@ int config_set_routes(struct config *c, const struct config_route *routes, unsig
 }
 
 // ---- compile
-// Groups by what they hold, so that a fabric's many host routes share few of them.
-struct group_index {
-	uint32_t *slot; // group + 1, 0: free
-	uint32_t mask;
-};
-
 // The number of a group with these next hops, which is made when there is none yet.
-static uint32_t group_of(struct policy_routes *r, struct group_index *index,
-			 const struct policy_nexthop *hops, unsigned n)
+static uint32_t group_of(struct routes_builder *b, const struct policy_nexthop *hops, unsigned n)
 {
 	uint64_t hash = hash_of(hops, n * sizeof(*hops));
-	uint32_t at = (uint32_t)(hash ^ hash >> 32) & index->mask;
+	uint32_t at = (uint32_t)(hash ^ hash >> 32) & b->mask;
+	struct policy_routes *r = b->r;
 
-	for (; index->slot[at] != 0; at = (at + 1) & index->mask) {
-		const struct policy_group *g = &r->groups[index->slot[at] - 1];
+	for (; b->slot[at] != 0; at = (at + 1) & b->mask) {
+		const struct policy_group *g = &r->groups[b->slot[at] - 1];
 
 		if (g->n == n && memcmp(&r->nexthops[g->first], hops, n * sizeof(*hops)) == 0)
-			return index->slot[at] - 1;
+			return b->slot[at] - 1;
 	}
 	r->groups[r->n_groups] = (struct policy_group){.first = r->n_nexthops, .n = n};
 	memcpy(&r->nexthops[r->n_nexthops], hops, n * sizeof(*hops));
 	r->n_nexthops += n;
-	index->slot[at] = ++r->n_groups;
+	b->slot[at] = ++r->n_groups;
 	return r->n_groups - 1;
 }
 
-static void add(struct policy_routes *r, struct group_index *index, const struct policy_addr *to,
-		const struct policy_nexthop *hops, unsigned n)
+void routes_builder_add(struct routes_builder *b, const struct policy_addr *to,
+			const struct policy_nexthop *hops, unsigned n)
 {
-	r->prefixes[r->n_prefixes++] =
-		(struct policy_prefix){.to = *to, .group = group_of(r, index, hops, n)};
+	b->r->prefixes[b->r->n_prefixes++] =
+		(struct policy_prefix){.to = *to, .group = group_of(b, hops, n)};
+}
+
+bool routes_builder_init(struct routes_builder *b, struct policy_routes *r, size_t n_prefixes,
+			 size_t n_nexthops)
+{
+	*b = (struct routes_builder){.r = r, .mask = 1};
+	while (b->mask < 2 * n_prefixes)
+		b->mask = 2 * b->mask + 1;
+	b->slot = calloc((size_t)b->mask + 1, sizeof(*b->slot));
+	r->prefixes = calloc(n_prefixes + 1, sizeof(*r->prefixes));
+	r->groups = calloc(n_prefixes + 1, sizeof(*r->groups));
+	r->nexthops = calloc(n_nexthops + 1, sizeof(*r->nexthops));
+	r->n_prefixes = r->n_groups = r->n_nexthops = 0;
+	return b->slot != NULL && r->prefixes != NULL && r->groups != NULL && r->nexthops != NULL;
+}
+
+void routes_builder_fini(struct routes_builder *b)
+{
+	free(b->slot);
 }
 
 // Memory for as many as there can be. False: there is none.
-static bool reserve(struct policy_routes *r, struct group_index *index, const struct config *c,
+static bool reserve(struct routes_builder *b, struct policy_routes *r, const struct config *c,
 		    unsigned n_own)
 {
-	size_t n = c->routes.n + n_own, hops = n_own;
+	size_t hops = n_own;
 
 	for (unsigned i = 0; i < c->routes.n; i++)
 		hops += c->routes.items[i].n_nexthops;
-	for (index->mask = 1; index->mask < 2 * n; index->mask = 2 * index->mask + 1)
-		;
-	index->slot = calloc((size_t)index->mask + 1, sizeof(*index->slot));
-	r->prefixes = calloc(n + 1, sizeof(*r->prefixes));
-	r->groups = calloc(n + 1, sizeof(*r->groups));
-	r->nexthops = calloc(hops + 1, sizeof(*r->nexthops));
 	r->neighbours = calloc(c->routes.n_neighbours + 1u, sizeof(*r->neighbours));
-	return index->slot != NULL && r->prefixes != NULL && r->groups != NULL &&
-	       r->nexthops != NULL && r->neighbours != NULL;
+	return routes_builder_init(b, r, c->routes.n + n_own, hops) && r->neighbours != NULL;
 }
 
 void compile_routes(struct compiler *k)
 {
 	struct policy_routes *r = &k->p->routes;
-	struct group_index index = {0};
+	struct routes_builder b = {0};
 	const struct config_routes *from = &k->c->routes;
 	struct own_prefix *own = NULL;
 	unsigned n_own;
@@ -638,7 +644,7 @@ void compile_routes(struct compiler *k)
 		if (!port->routed)
 			continue;
 		r->any = true;
-		out->punts = 1 << PUNT_ANSWER | 1 << PUNT_NEIGHBOUR;
+		out->punts = cfg_punts(k->c, true);
 		if (k->facts != NULL)
 			memcpy(out->mac, k->facts[i].mac, sizeof(out->mac));
 		out->n_addrs = (uint8_t)port->n_addrs;
@@ -652,19 +658,21 @@ void compile_routes(struct compiler *k)
 	r->ecmp_by = (uint8_t)from->ecmp_by;
 	r->ecmp_seed = from->ecmp_seed;
 	n_own = own_prefixes(k->c, &own);
-	if (reserve(r, &index, k->c, n_own)) {
+	if (reserve(&b, r, k->c, n_own)) {
 		for (unsigned i = 0; i < n_own; i++)
-			add(r, &index, &own[i].to,
-			    &(struct policy_nexthop){.kind = own[i].kind, .port = own[i].port}, 1);
+			routes_builder_add(&b, &own[i].to,
+					   &(struct policy_nexthop){.kind = own[i].kind,
+								    .port = own[i].port},
+					   1);
 		for (unsigned i = 0; i < from->n; i++)
-			add(r, &index, &from->items[i].to, from->items[i].nexthops,
-			    from->items[i].n_nexthops);
+			routes_builder_add(&b, &from->items[i].to, from->items[i].nexthops,
+					   from->items[i].n_nexthops);
 		r->n_neighbours = from->n_neighbours;
 		for (unsigned i = 0; i < r->n_neighbours; i++)
 			r->neighbours[i] = from->neighbours[i];
 	} else {
 		diag_add(k->s, DIAG_ERROR, k->c->root.routes.map.at, "routes", "out of memory");
 	}
-	free(index.slot);
+	routes_builder_fini(&b);
 	free(own);
 }

@@ -12,6 +12,21 @@
 
 struct config;
 
+// Lists of prefixes, groups and next hops on their way into a policy. Equal groups are one, so many
+// prefixes share few of them.
+struct routes_builder {
+	struct policy_routes *r;
+	uint32_t *slot; // group + 1 by what the group holds; 0: free
+	uint32_t mask;
+};
+// Memory for so many. False: there is none; the lists that there are belong to *r all the same.
+must_check bool routes_builder_init(struct routes_builder *b, struct policy_routes *r,
+				    size_t n_prefixes, size_t n_nexthops);
+// No two prefixes may be equal. hops: n of them, 1 to MAX_NEXTHOPS.
+void routes_builder_add(struct routes_builder *b, const struct policy_addr *to,
+			const struct policy_nexthop *hops, unsigned n);
+void routes_builder_fini(struct routes_builder *b);
+
 // Not NEXTHOP_SELF. All next hops of a route are of its family, none is given twice.
 struct config_route {
 	struct policy_addr to; // bits beyond len are 0

@@ -156,7 +156,7 @@ static void compile_svi(struct compiler *k, unsigned i)
 		if (k->c->ports[port].routed || !cfg_in_vlan(k->c->ports[port].item, out->vid))
 			continue;
 		k->p->ports[port].in_svi = true;
-		k->p->ports[port].punts |= 1 << PUNT_ANSWER | 1 << PUNT_NEIGHBOUR;
+		k->p->ports[port].punts |= cfg_punts(k->c, false);
 	}
 }
 

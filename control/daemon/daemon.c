@@ -37,6 +37,7 @@ enum {
 	WORKER_CPUS = 64,
 	SPEED_LEN = 32,
 	LOOP_MS = 3,
+	PLANE_LOOP_MS = 1, // BFD sends and receives each 50 ms
 	IDLE_LOOP_MS = 10,
 	EVENTS_PER_LOOP = 256,
 	DRAIN_NS = 500 * MS_NS,
@@ -258,6 +259,10 @@ int compile_for_ports(const struct daemon *d, const struct config *c, struct pol
 	err = config_compile(c, facts, out, diags);
 	if (err == 0)
 		advice_add(c, facts, *out, advice_processors(), diags);
+	if (err == 0 && !plane_fill(d->plane, *out)) {
+		policy_destroy(*out);
+		err = -ENOMEM;
+	}
 	free(facts);
 	return err;
 }
@@ -304,17 +309,50 @@ static void log_next_hop(void *arg, const struct event *e, const char *ip)
 	eventlog_add_ip(d->log, e, ip, clock_now_ns(&d->clock));
 }
 
+static bool publish_routes(void *arg)
+{
+	const struct daemon *d = arg;
+
+	return !reload_pending(d->reload) && reload_for_routes(d->reload, clock_now_ns(&d->clock));
+}
+
+static void log_plane(void *arg, enum event_type type, uint8_t port, uint64_t n, const char *why)
+{
+	const struct daemon *d = arg;
+
+	daemon_event(d, type, port, 0, n, clock_now_ns(&d->clock));
+	if (why != NULL)
+		log_line("%s warning control_plane: %s", d->policy->name, why);
+}
+
+// Who resolves neighbours: the kernel, or the switch.
+static int open_routing(struct daemon *d)
+{
+	static const struct plane_ops ops = {.publish = publish_routes, .event = log_plane};
+	const struct resolver_listener listener = {.notify = log_next_hop, .arg = d};
+	struct plane_conf conf = {.sw = d->sw, .ops = &ops, .arg = d};
+	char err[ERR_LEN];
+
+	if (config_control_by_linux(d->config, &conf.netns))
+		return plane_create(&conf, 0, &d->plane, err, sizeof(err)) != 0 ? failed("%s", err)
+										: 0;
+	if (resolver_create(d->sw, 0, &d->resolver) != 0)
+		return failed("out of memory");
+	resolver_listen(d->resolver, &listener);
+	return 0;
+}
+
 static int open_control(struct daemon *d)
 {
-	const struct resolver_listener listener = {.notify = log_next_hop, .arg = d};
 	char err[ERR_LEN];
 	int fd;
 
 	if (observe_create(d->sw, &d->observe) != 0 || eventlog_create(d->policy, &d->log) != 0 ||
 	    cnplog_create(&d->cnps) != 0 || reload_create(d, &d->reload) != 0 ||
-	    resolver_create(d->sw, 0, &d->resolver) != 0 || hotplug_create(d, &d->hotplug) != 0)
+	    hotplug_create(d, &d->hotplug) != 0)
 		return failed("out of memory");
-	resolver_listen(d->resolver, &listener);
+	if (open_routing(d) != 0)
+		return EXIT_FAILED;
 	observe_set_time_scale(d->observe, config_time_scale(d->config));
 	observe_set_standin(d->observe, workers_standin(d->workers));
 	reload_describe(d->reload);
@@ -424,6 +462,7 @@ static void take_down(struct daemon *d)
 	hotplug_destroy(d->hotplug);
 	requests_destroy(d->requests);
 	resolver_destroy(d->resolver);
+	plane_destroy(d->plane);
 	reload_destroy(d->reload);
 	cnplog_destroy(d->cnps);
 	eventlog_destroy(d->log);
@@ -499,6 +538,7 @@ static void control_once(struct daemon *d, uint64_t now_ns)
 	workers_poll(d->workers, now_ns);
 	reload_poll(d->reload, now_ns);
 	resolver_poll(d->resolver, now_ns);
+	plane_poll(d->plane, now_ns);
 }
 
 static int loop_ms(const struct daemon *d, struct idle *idle, uint64_t now_ns)
@@ -507,6 +547,8 @@ static int loop_ms(const struct daemon *d, struct idle *idle, uint64_t now_ns)
 
 	if (reload_in_haste(d->reload, now_ns))
 		return 0;
+	if (d->plane != NULL)
+		return PLANE_LOOP_MS;
 	for (unsigned i = 0; i < d->n_open; i++) {
 		const struct port_counters *c = switch_port_counters(d->sw, i);
 

@@ -16,6 +16,7 @@
 #include "control/daemon/requests.h"
 #include "control/daemon/resolver.h"
 #include "control/daemon/workers.h"
+#include "control/linux/plane.h"
 #include "control/observe/observe.h"
 #include "drivers/live.h"
 
@@ -36,7 +37,8 @@ struct daemon {
 	struct reload *reload;
 	struct workers *workers;
 	struct hotplug *hotplug;
-	struct resolver *resolver;
+	struct resolver *resolver; // NULL: the kernel is the control plane
+	struct plane *plane; // control_plane: linux; else NULL
 	struct requests *requests;
 	struct metrics *metrics; // NULL: not served
 	struct tsc_clock clock;

@@ -251,6 +251,7 @@ static void publish(struct reload *r, uint64_t now_ns)
 	switch_publish(d->sw, r->next.policy, &r->retired, &r->token);
 	d->policy = r->next.policy;
 	resolver_new_policy(d->resolver, now_ns);
+	plane_new_policy(d->plane, now_ns);
 	eventlog_new_policy(d->log, d->policy);
 	if (r->next.config != NULL) {
 		config_destroy(d->config);
@@ -433,7 +434,8 @@ static void roll_back_in_time(struct reload *r, uint64_t now_ns)
 	reload_report_fini(&report);
 }
 
-int reload_for_ports(struct reload *r, uint64_t now_ns, char *err, size_t err_len)
+static int publish_again(struct reload *r, bool only_routes, uint64_t now_ns, char *err,
+			 size_t err_len)
 {
 	struct candidate c = {0};
 	struct diags diags = {0};
@@ -444,6 +446,7 @@ int reload_for_ports(struct reload *r, uint64_t now_ns, char *err, size_t err_le
 	if (rc == 0)
 		rc = prepare(r->d, reload_path(r), c.policy, &diags);
 	if (rc == 0) {
+		c.policy->only_routes = only_routes;
 		r->for_ports = true;
 		begin(r, &c, now_ns);
 	} else {
@@ -454,6 +457,21 @@ int reload_for_ports(struct reload *r, uint64_t now_ns, char *err, size_t err_le
 	}
 	diags_fini(&diags);
 	return rc;
+}
+
+int reload_for_ports(struct reload *r, uint64_t now_ns, char *err, size_t err_len)
+{
+	return publish_again(r, false, now_ns, err, err_len);
+}
+
+bool reload_for_routes(struct reload *r, uint64_t now_ns)
+{
+	char err[LIVE_TEXT_LEN] = "";
+
+	if (publish_again(r, true, now_ns, err, sizeof(err)) == 0)
+		return true;
+	log_line("%s warning control_plane: %s", r->d->policy->name, err);
+	return false;
 }
 
 // Whether reload_try would begin: RELOAD_POSSIBLE or RELOAD_REFUSED, with what would change. The

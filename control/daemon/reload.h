@@ -38,6 +38,10 @@ bool reload_pending(const struct reload *r);
 // reload_pending(). 0 or -errno with one line in err; nothing has changed then.
 __attribute__((warn_unused_result)) int reload_for_ports(struct reload *r, uint64_t now_ns,
 							 char *err, size_t err_len);
+// The same with the kernel's routes of now (control/linux/plane.h). Ports, queues and classes are
+// the same, so frames that wait for a next hop go on waiting. False: there is no memory; nothing
+// has changed.
+bool reload_for_routes(struct reload *r, uint64_t now_ns);
 // Once per control loop: publishes after a pause, and notices that all workers run on the policy.
 void reload_poll(struct reload *r, uint64_t now_ns);
 // Classes are paused for a reload: the control loop must not rest.

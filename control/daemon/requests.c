@@ -157,9 +157,12 @@ static const char *on_show(struct requests *r, struct request *q)
 
 		q->data = cnplog_rows(d->cnps, d->sw, &query);
 	} else if (strcmp(what, "routes") == 0) {
-		q->data = resolver_routes(d->resolver, d->sw, q->port);
+		q->data = d->plane != NULL ? plane_routes(d->plane, q->port)
+					   : resolver_routes(d->resolver, d->sw, q->port);
 	} else if (strcmp(what, "neighbours") == 0) {
-		q->data = resolver_neighbours(d->resolver, d->sw, q->port, r->now_ns);
+		q->data = d->plane != NULL
+				  ? plane_neighbours(d->plane, q->port, r->now_ns)
+				  : resolver_neighbours(d->resolver, d->sw, q->port, r->now_ns);
 	} else {
 		q->data = observe_rows(d->observe, what, q->port,
 				       true_in(q->json, "all") ? OBSERVE_ALL_ROWS : 0, r->now_ns);
@@ -526,6 +529,7 @@ int requests_create(struct daemon *d, int listen_fd, struct requests **out)
 		free(r);
 		return err;
 	}
+	server_watch(r->server, plane_fd(d->plane));
 	*out = r;
 	return 0;
 }

@@ -11,6 +11,7 @@
 #include "control/config/units.h"
 #include "control/daemon/neighbour_table.h"
 #include "control/observe/fact.h"
+#include "control/observe/route_rows.h"
 #include "dataplane/event.h"
 #include "dataplane/iface.h"
 #include "dataplane/packet/neighbour.h"
@@ -246,24 +247,6 @@ void resolver_destroy(struct resolver *r)
 
 // ---- rows of show
 
-// What a row is about: a next hop of a prefix, a neighbour, or all of them.
-struct resolver_at {
-	const struct resolver *r;
-	const struct policy *policy;
-	const struct policy_prefix *prefix;
-	const struct policy_nexthop *hop;
-	const struct neighbour *n; // of a gateway: NULL before the first question
-	struct neighbour_stats stats;
-	uint64_t now_ns;
-};
-
-static struct json_object *addr_json(const struct policy_addr *addr)
-{
-	char text[ADDR_TEXT_LEN];
-
-	return json_object_new_string(addr_text(addr, text));
-}
-
 // NULL: not known.
 static const uint8_t *neighbour_mac(const struct neighbour *n)
 {
@@ -272,25 +255,31 @@ static const uint8_t *neighbour_mac(const struct neighbour *n)
 		       : n->mac;
 }
 
-static const uint8_t *route_mac(const struct resolver_at *a)
+// n: of a gateway, NULL before the first question.
+static void add_route(struct json_object *list, const struct policy *p,
+		      const struct policy_addr *to, const struct policy_nexthop *h,
+		      const struct neighbour *n)
 {
-	return a->hop->kind == NEXTHOP_GIVEN ? a->hop->mac : neighbour_mac(a->n);
-}
+	struct route_row row = {.to = to, .port = iface_name(p, h->port), .source = "policy",
+				.weight = 1};
 
-static const char *route_state(const struct resolver_at *a)
-{
-	switch ((enum nexthop_kind)a->hop->kind) {
-	case NEXTHOP_SELF: return "self";
-	case NEXTHOP_LINK: return "connected";
-	case NEXTHOP_GIVEN: return neighbour_state_name[NEIGHBOUR_STATIC];
-	case NEXTHOP_GATEWAY: break;
+	switch ((enum nexthop_kind)h->kind) {
+	case NEXTHOP_SELF: row.state = "self"; break;
+	case NEXTHOP_LINK: row.state = "connected"; break;
+	case NEXTHOP_GIVEN:
+		row.state = neighbour_state_name[NEIGHBOUR_STATIC];
+		row.mac = h->mac;
+		break;
+	case NEXTHOP_GATEWAY:
+		row.state = neighbour_state_name[n == NULL ? NEIGHBOUR_INCOMPLETE : n->state];
+		row.mac = neighbour_mac(n);
+		row.via = &h->addr;
+		break;
+	case NEXTHOP_NONE:
+	case NEXTHOP_BLACKHOLE: return; // the kernel's alone
 	}
-	return neighbour_state_name[a->n == NULL ? NEIGHBOUR_INCOMPLETE : a->n->state];
+	route_row_add(list, &row);
 }
-
-#define FACTS_OF "control/observe/routes.def"
-#define FACTS_AT struct resolver_at
-#include "control/observe/facts.def"
 
 struct json_object *resolver_routes(const struct resolver *r, const struct weir_switch *sw,
 				    int port)
@@ -305,12 +294,12 @@ struct json_object *resolver_routes(const struct resolver *r, const struct weir_
 
 		for (uint32_t k = 0; k < g->n; k++) {
 			const struct policy_nexthop *h = &p->routes.nexthops[g->first + k];
-			struct resolver_at a = {.r = r, .policy = p, .prefix = to, .hop = h};
+			const struct neighbour *n = NULL;
 
 			if (r != NULL && h->kind == NEXTHOP_GATEWAY)
-				a.n = neighbour_find(r->table, h->port, &h->addr);
+				n = neighbour_find(r->table, h->port, &h->addr);
 			if (port < 0 || h->port == port)
-				emit(row_in(list), FACTS_ROUTES, &a);
+				add_route(list, p, &to->to, h, n);
 		}
 	}
 	return out;
@@ -319,20 +308,26 @@ struct json_object *resolver_routes(const struct resolver *r, const struct weir_
 struct json_object *resolver_neighbours(const struct resolver *r, const struct weir_switch *sw,
 					int port, uint64_t now_ns)
 {
-	struct json_object *out = json_object_new_object(), *totals;
+	struct json_object *out = json_object_new_object();
 	struct json_object *list = rows_in(out, FACTS_NEIGHBOURS);
-	struct resolver_at a = {.r = r, .policy = switch_policy(sw), .now_ns = now_ns};
+	struct neighbour_stats stats;
 
 	if (r == NULL)
 		return out;
 	for (unsigned i = 0; i < NEIGHBOUR_MAX; i++) {
-		a.n = neighbour_at(r->table, i);
-		if (a.n != NULL && (port < 0 || a.n->port == port))
-			emit(row_in(list), FACTS_NEIGHBOURS, &a);
+		const struct neighbour *n = neighbour_at(r->table, i);
+
+		if (n == NULL || (port >= 0 && n->port != port))
+			continue;
+		neighbour_row_add(list, &(struct neighbour_row){
+			.addr = &n->addr, .port = iface_name(switch_policy(sw), n->port),
+			.mac = neighbour_mac(n), .state = neighbour_state_name[n->state],
+			.gateway = n->wanted,
+			.age_s = (now_ns - min_u64(n->since_ns, now_ns)) / SECOND_NS});
 	}
-	a.stats = neighbour_stats(r->table);
-	totals = json_object_new_object();
-	emit(totals, FACTS_NEIGHBOUR_TOTALS, &a);
-	json_object_object_add(out, fact_lists[FACTS_NEIGHBOUR_TOTALS].list, totals);
+	stats = neighbour_stats(r->table);
+	neighbour_totals_add(out, &(struct neighbour_totals){
+		.unanswered = stats.failed, .refused = stats.refused + r->no_room,
+		.replaced = stats.replaced, .malformed = r->malformed, .unsent = r->unsent});
 	return out;
 }

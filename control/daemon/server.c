@@ -24,6 +24,7 @@ struct client {
 
 struct server {
 	int fd;
+	int watched; // of the caller; -1: none
 	const struct server_ops *ops;
 	void *arg;
 	uint64_t now_ns;
@@ -39,6 +40,7 @@ int server_create(int listen_fd, const struct server_ops *ops, void *arg, struct
 		return -ENOMEM;
 	}
 	s->fd = listen_fd;
+	s->watched = -1;
 	s->ops = ops;
 	s->arg = arg;
 	for (unsigned i = 0; i < SERVER_MAX_CLIENTS; i++)
@@ -210,9 +212,14 @@ static void client_serve(struct server *s, unsigned i, short events)
 		client_lines(s, i);
 }
 
+void server_watch(struct server *s, int fd)
+{
+	s->watched = fd;
+}
+
 void server_poll(struct server *s, int timeout_ms, uint64_t now_ns)
 {
-	struct pollfd fds[SERVER_MAX_CLIENTS + 1];
+	struct pollfd fds[SERVER_MAX_CLIENTS + 2];
 	unsigned slot[SERVER_MAX_CLIENTS + 1];
 	nfds_t n = 0;
 
@@ -230,7 +237,8 @@ void server_poll(struct server *s, int timeout_ms, uint64_t now_ns)
 										   : POLLIN};
 	}
 	fds[n] = (struct pollfd){.fd = s->fd, .events = POLLIN};
-	if (poll(fds, n + 1, timeout_ms) < 0)
+	fds[n + 1] = (struct pollfd){.fd = s->watched, .events = POLLIN};
+	if (poll(fds, n + (s->watched < 0 ? 1 : 2), timeout_ms) < 0)
 		return;
 	for (nfds_t k = 0; k < n; k++)
 		client_serve(s, slot[k], fds[k].revents);

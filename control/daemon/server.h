@@ -27,6 +27,8 @@ __attribute__((warn_unused_result)) int server_create(int listen_fd, const struc
 						      void *arg, struct server **out);
 void server_destroy(struct server *s); // NULL is fine
 
+// server_poll() also ends when this is readable; -1: nothing else.
+void server_watch(struct server *s, int fd);
 // Waits up to timeout_ms for something to do, and does it.
 void server_poll(struct server *s, int timeout_ms, uint64_t now_ns);
 

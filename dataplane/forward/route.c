@@ -182,6 +182,8 @@ static uint64_t first_adj(const struct policy_nexthop *h)
 	case NEXTHOP_GATEWAY: return adj_of(ADJ_UNKNOWN, h->port, NULL);
 	case NEXTHOP_LINK: return adj_of(ADJ_LINK, h->port, NULL);
 	case NEXTHOP_SELF: return adj_of(ADJ_SELF, h->port, NULL);
+	case NEXTHOP_BLACKHOLE: return adj_of(ADJ_BLACKHOLE, 0, NULL);
+	case NEXTHOP_NONE: break;
 	}
 	return adj_of(ADJ_NO_ROUTE, 0, NULL);
 }

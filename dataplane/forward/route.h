@@ -51,6 +51,7 @@ enum adj_state {
 	ADJ_KNOWN, // on the link of a port
 	ADJ_VLAN, // known, in the VLAN of an SVI
 	ADJ_MANY, // one of a group, by flow
+	ADJ_BLACKHOLE,
 };
 
 static inline uint64_t adj_of(enum adj_state state, uint8_t port, const uint8_t *mac)

@@ -126,6 +126,17 @@ static const char notifying[] =
 	"        ipcc: {interval: 6us, deep: 51%, few: 3, many: 66, cut: 52%, drain: 53us,\n"
 	"               min_gap: 12us, spare: 13us}\n";
 
+// The kernel as the control plane.
+static const char kernel[] = "control_plane: {type: linux, netns: a}\n"
+			     "ports:\n"
+			     "  - {name: k1, device: \"xdp:i1\", speed: 1G, ip: []}\n";
+static const char kernel_type[] = "control_plane: {type: linux}\n"
+				  "ports:\n"
+				  "  - {name: m1, device: \"xdp:i1\", speed: 1G, ip: []}\n";
+static const char kernel_short[] = "control_plane: linux\n"
+				   "ports:\n"
+				   "  - {name: l1, device: \"xdp:i1\", speed: 1G, ip: []}\n";
+
 #define I3 "profiles.q.classes.3.ipcc."
 
 #define WP "ports[1].watchdog."
@@ -275,6 +286,12 @@ static const struct change changes[] = {
 	{"ip: 10.0.2.7", "ip: 10.0.2.8", " neighbours[0].ip", NULL},
 	{"00:00:07\"", "00:00:08\"", " neighbours[0].mac", NULL},
 	{"\", port: r2}", "\"}", " neighbours[0].port", NULL},
+	{"type: linux}", "type: weir}", " control_plane.type",
+	 "t:1:23: control_plane.type: changes only by a restart"},
+	{"netns: a", "netns: b", " control_plane.netns",
+	 "t:1:37: control_plane.netns: changes only by a restart"},
+	{"control_plane: linux", "control_plane: weir", " control_plane",
+	 "t:1:16: control_plane: changes only by a restart"},
 	{"name: g1,", "name: g1, watchdog: on,", " ports[0].watchdog", NULL},
 	{"name: g1,", "name: g1, watchdog: off,", " ports[0].watchdog", NULL},
 	{"mode: xoff", "mode: progress", " " WP "mode", NULL},
@@ -362,9 +379,10 @@ static struct config *parsed(const char *text)
 // The text that a change is made in.
 static const char *base_of(const char *old)
 {
-	const char *const all[] = {base, router, guarded, notifying};
+	const char *const all[] = {base, router, guarded, kernel, kernel_type, kernel_short,
+				   notifying};
 
-	for (unsigned i = 0; i < 3; i++)
+	for (unsigned i = 0; i + 1 < sizeof(all) / sizeof(all[0]); i++)
 		if (strstr(all[i], old) != NULL)
 			return all[i];
 	return notifying;

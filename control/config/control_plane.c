@@ -1,0 +1,88 @@
+// SPDX-License-Identifier: Apache-2.0
+// Rules of `control_plane: linux`: the kernel has the routes, and each routed port has a tap with
+// its name.
+#include <net/if.h>
+#include <string.h>
+
+#include "control/config/compile.h"
+#include "dataplane/switch_punt.h"
+
+bool config_control_by_linux(const struct config *c, const char **netns)
+{
+	*netns = c->root.control_plane.netns.text;
+	return cfg_control_by_linux(c);
+}
+
+uint8_t cfg_punts(const struct config *c, bool port)
+{
+	const uint8_t link = 1 << PUNT_LACP | 1 << PUNT_LLDP;
+	const uint8_t all = 1 << PUNT_ROUTING | NEIGHBOUR_REASONS | 1 << PUNT_LOCAL |
+			    1 << PUNT_TTL;
+
+	if (!cfg_control_by_linux(c))
+		return NEIGHBOUR_REASONS;
+	return port ? all | link : all;
+}
+
+static void netns_has_taps(const struct subject *x)
+{
+	const struct cfg_control_plane *p = &x->c->root.control_plane;
+
+	if (p->netns.given && !cfg_control_by_linux(x->c))
+		REFUSE(x->s, &p->netns, "has no effect without type: linux" CURE
+					"add type: linux, or remove netns");
+}
+
+static void routes_are_the_kernels(const struct subject *x)
+{
+	const struct cfg_root *r = &x->c->root;
+
+	if (!cfg_control_by_linux(x->c))
+		return;
+	if (r->routes.n > 0)
+		REFUSE(x->s, &r->routes.map,
+		       "the kernel has the routes, because of control_plane: linux" CURE
+		       "remove routes, and type: ip route add PREFIX via NEXT_HOP");
+	if (r->neighbours.n > 0)
+		REFUSE(x->s, &r->neighbours.map,
+		       "the kernel has the neighbours, because of control_plane: linux" CURE
+		       "remove neighbours, and type: ip neigh add IP lladdr MAC dev PORT");
+}
+
+// As dev_valid_name() of the kernel, beyond the characters of a port's name.
+static void port_names_a_tap(const struct subject *x)
+{
+	const char *name = x->port->name, *device = x->port->device;
+
+	if (!cfg_control_by_linux(x->c) || !x->port->routed)
+		return;
+	if (strlen(name) >= IFNAMSIZ)
+		REFUSE(x->s, &x->item->name,
+		       "%s names a tap, because of control_plane: linux, and an interface has at "
+		       "most %d characters" CURE "use a shorter name",
+		       name, IFNAMSIZ - 1);
+	else if (strcmp(name, ".") == 0 || strcmp(name, "..") == 0 || strcmp(name, "lo") == 0 ||
+		 strcmp(name, "all") == 0 || strcmp(name, "default") == 0)
+		REFUSE(x->s, &x->item->name,
+		       "%s names a tap, because of control_plane: linux, and no tap can have that "
+		       "name" CURE "use another name",
+		       name);
+	else if (!x->c->root.control_plane.netns.given && strncmp(device, "xdp:", 4) == 0 &&
+		 strcmp(device + 4, name) == 0)
+		REFUSE(x->s, &x->item->name,
+		       "%s names a tap, because of control_plane: linux, and the port's own "
+		       "interface has that name" CURE
+		       "use another name, or give control_plane a netns",
+		       name);
+}
+
+void control_plane_check(const struct config *c, struct diag_sink *s)
+{
+	static const struct rule rules[] = {
+		{OF_POLICY, netns_has_taps},
+		{OF_POLICY, routes_are_the_kernels},
+		{OF_PORT, port_names_a_tap},
+	};
+
+	CHECK_RULES(rules, .c = c, .s = s);
+}

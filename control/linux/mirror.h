@@ -1,0 +1,101 @@
+// SPDX-License-Identifier: Apache-2.0
+// The kernel's routing state as the switch knows it: links, routes, next-hop objects and
+// neighbours of one network namespace, kept by the messages of the kernel (message.h). The mirror
+// makes the routes of a policy of it. Pure but for memory: no socket. Control thread only.
+//
+// The kernel removes IPv4 routes without a message when a link goes down or an address goes. After
+// such a message mirror_apply() returns MIRROR_STALE: the caller dumps the routes again.
+//
+// Rules of `ip rule` are not known: of the tables local, main and default, the longest prefix
+// counts; of one prefix the table local, then the lowest metric. Routes with a TOS or a source
+// prefix are not taken.
+#pragma once
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "control/linux/message.h"
+#include "dataplane/compiler.h"
+#include "dataplane/policy.h"
+
+struct mirror;
+
+// Called for each neighbour on an interface of the switch that has another MAC address, or none any
+// more (mac NULL).
+struct mirror_ops {
+	void (*neighbour)(void *arg, uint8_t iface, const struct policy_addr *a,
+			  const uint8_t *mac);
+	void (*stale)(void *arg, uint8_t iface, const struct policy_addr *a); // state NUD_STALE
+};
+
+must_check int mirror_create(const struct mirror_ops *ops, void *arg, struct mirror **out);
+void mirror_destroy(struct mirror *m); // NULL is fine
+
+// The device of an interface number (adj_port() of an adjacency): of a port or an SVI. Messages
+// about the neighbours of other devices are ignored. ifindex 0: it has none.
+void mirror_bind(struct mirror *m, uint8_t iface, uint32_t ifindex);
+uint8_t mirror_iface(const struct mirror *m, uint32_t ifindex); // PORT_NONE: not of the switch
+uint32_t mirror_ifindex(const struct mirror *m, uint8_t iface); // 0: none
+
+// Interface i has the number to[i] from now on; PORT_NONE: none.
+void mirror_renumber(struct mirror *m, const uint8_t to[N_IFACES]);
+
+enum {
+	MIRROR_ROUTES = 1, // the routes of the switch may differ
+	MIRROR_STALE = 2, // routes may have gone without a message
+};
+// A message of the kernel. A bitmap of the above.
+unsigned mirror_apply(struct mirror *m, const struct kernel_msg *msg, uint64_t now_ns);
+
+// A dump of everything: rows that no message names between the two go at the end. Returns as
+// mirror_apply().
+void mirror_begin_dump(struct mirror *m);
+unsigned mirror_end_dump(struct mirror *m);
+
+struct mirror_census {
+	uint32_t links, routes, nexthops, neighbours; // known
+	uint32_t taken; // prefixes that the switch uses
+	uint32_t foreign; // not taken: no next hop by an interface of the switch
+	uint32_t no_room; // not taken: beyond MIRROR_PREFIXES
+	uint32_t unsupported; // not taken: TOS, source prefix, multicast
+	uint32_t hops_left_out; // next hops beyond MAX_NEXTHOPS of a route
+};
+
+enum { MIRROR_PREFIXES = 131072 };
+
+// Makes the prefixes, groups and next hops of *out. The caller frees them, also those of a failure.
+// A prefix whose next hops are not the switch's, or dead, drops its frames as no-route. 0 or
+// -ENOMEM.
+must_check int mirror_routes(const struct mirror *m, struct policy_routes *out,
+			     struct mirror_census *census);
+
+// ---- for show
+
+struct mirror_route {
+	struct policy_addr to;
+	uint8_t type; // enum kernel_route_type
+	uint8_t protocol;
+	uint8_t iface; // PORT_NONE: not of the switch
+	bool dead;
+	uint16_t weight;
+	uint32_t metric;
+	const struct policy_addr *via; // NULL: on the link
+	const char *device; // the name of the kernel; "" where the route has none
+};
+// Each next hop of each prefix's best route, in the order in which the kernel named the prefixes.
+void mirror_walk_routes(const struct mirror *m,
+			void (*fn)(void *arg, const struct mirror_route *r), void *arg);
+
+struct mirror_neighbour {
+	uint8_t iface;
+	struct policy_addr addr;
+	const uint8_t *mac; // NULL: not known
+	uint16_t state; // NUD_REACHABLE and others
+	bool managed;
+	uint64_t since_ns;
+};
+void mirror_walk_neighbours(const struct mirror *m,
+			    void (*fn)(void *arg, const struct mirror_neighbour *n), void *arg);
+// False: not known.
+bool mirror_find_neighbour(const struct mirror *m, uint8_t iface, const struct policy_addr *a,
+			   struct mirror_neighbour *out);

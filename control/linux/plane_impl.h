@@ -1,0 +1,41 @@
+// SPDX-License-Identifier: Apache-2.0
+// The state of the plane, for plane.c and for plane_show.c, which reads it.
+#pragma once
+
+#include "control/linux/netns.h"
+#include "control/linux/plane.h"
+#include "control/linux/tap.h"
+
+enum { PLANE_ERR_LEN = 256 };
+
+struct plane_iface {
+	struct linux_tap tap;
+	bool wanted; // the policy routes there
+	uint64_t retry_ns; // of a tap that could not be made
+	unsigned n_addrs; // that the plane has set
+	struct policy_addr addrs[MAX_PORT_ADDRS];
+	uint64_t to_kernel, to_kernel_lost, from_kernel, from_kernel_lost;
+	char refused[PLANE_ERR_LEN]; // the last reason in the log
+};
+
+struct plane {
+	struct weir_switch *sw;
+	const struct plane_ops *ops;
+	void *arg;
+	struct netns *netns;
+	struct netlink *netlink;
+	struct mirror *mirror;
+	int epoll;
+	uint64_t now_ns; // of this poll
+	bool dumping;
+	bool stale; // routes may have gone without a message
+	bool full; // MIRROR_PREFIXES are too few
+	bool made; // `routes` are those of the kernel
+	uint64_t changed_ns, latest_ns; // first and last change that is not published; 0: none
+	uint64_t publish_ns; // not before
+	struct policy_routes routes; // lists alone
+	struct mirror_census census; // of `routes`
+	uint64_t publications, resyncs, taps_lost, asked;
+	uint64_t no_room; // neighbours that the workers' table had no room for
+	struct plane_iface iface[N_IFACES];
+};

@@ -1,0 +1,159 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "control/linux/tap.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <linux/if_arp.h>
+#include <linux/if_tun.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/ioctl.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+#include "control/linux/netns.h"
+
+enum { PATH_LEN = 96 };
+
+// In the namespace's thread.
+
+static struct ifreq request_of(const struct linux_tap *t)
+{
+	struct ifreq r = {0};
+
+	memcpy(r.ifr_name, t->name, sizeof(r.ifr_name));
+	return r;
+}
+
+// A kernel without the file does not have the setting.
+static void set_sysctl(const struct linux_tap *t, const char *family, const char *key,
+		       const char *value)
+{
+	char path[PATH_LEN];
+	int fd;
+
+	snprintf(path, sizeof(path), "/proc/sys/net/%s/conf/%s/%s", family, t->name, key);
+	fd = open(path, O_WRONLY | O_CLOEXEC);
+	if (fd < 0)
+		return;
+	(void)!write(fd, value, strlen(value));
+	close(fd);
+}
+
+static int adapt(int sock, const struct linux_tap *t)
+{
+	struct ifreq r = request_of(t);
+
+	r.ifr_hwaddr.sa_family = ARPHRD_ETHER;
+	memcpy(r.ifr_hwaddr.sa_data, t->mac, sizeof(t->mac));
+	if (ioctl(sock, SIOCSIFHWADDR, &r) != 0)
+		return -errno;
+	r = request_of(t);
+	r.ifr_mtu = (int)t->mtu;
+	return ioctl(sock, SIOCSIFMTU, &r) != 0 ? -errno : 0;
+}
+
+static int bring_up(int sock, const struct linux_tap *t)
+{
+	struct ifreq r = request_of(t);
+	int rc = adapt(sock, t);
+
+	if (rc != 0)
+		return rc;
+	set_sysctl(t, "ipv6", "disable_ipv6", "0");
+	set_sysctl(t, "ipv4", "rp_filter", "2");
+	set_sysctl(t, "ipv4", "forwarding", "1");
+	set_sysctl(t, "ipv6", "force_forwarding", "1");
+	if (ioctl(sock, SIOCGIFFLAGS, &r) != 0)
+		return -errno;
+	r.ifr_flags |= IFF_UP;
+	return ioctl(sock, SIOCSIFFLAGS, &r) != 0 ? -errno : 0;
+}
+
+static int make(void *arg)
+{
+	struct linux_tap *t = arg;
+	struct ifreq r = request_of(t);
+	int sock = socket(AF_INET, SOCK_DGRAM | SOCK_CLOEXEC, 0), off = 0, rc = 0;
+
+	r.ifr_flags = (short)(IFF_TAP | IFF_NO_PI | IFF_TUN_EXCL);
+	t->fd = open("/dev/net/tun", O_RDWR | O_NONBLOCK | O_CLOEXEC);
+	if (t->fd < 0 || sock < 0 || ioctl(t->fd, TUNSETIFF, &r) != 0 ||
+	    ioctl(t->fd, TUNSETCARRIER, &off) != 0)
+		rc = -errno;
+	if (rc == 0)
+		rc = bring_up(sock, t);
+	t->ifindex = if_nametoindex(t->name);
+	t->carrier = false;
+	if (sock >= 0)
+		close(sock);
+	return rc;
+}
+
+int linux_tap_open(struct netns *ns, struct linux_tap *t, char *err, size_t err_len)
+{
+	int rc = netns_call(ns, make, t);
+
+	if (rc == 0)
+		return 0;
+	if (rc == -EBUSY)
+		snprintf(err, err_len,
+			 "an interface %s exists already, and the tap of the port needs that name; "
+			 "name the port otherwise, or: ip link del %s", t->name, t->name);
+	else if (t->fd < 0)
+		snprintf(err, err_len, "cannot open /dev/net/tun: %s; modprobe tun, and in a "
+				       "container --device /dev/net/tun", strerror(-rc));
+	else
+		snprintf(err, err_len, "cannot make the tap %s: %s", t->name, strerror(-rc));
+	linux_tap_close(t);
+	return rc;
+}
+
+void linux_tap_close(struct linux_tap *t)
+{
+	if (t->fd >= 0)
+		close(t->fd);
+	t->fd = -1;
+	t->ifindex = 0;
+}
+
+static int adapt_call(void *arg)
+{
+	const struct linux_tap *t = arg;
+	int sock = socket(AF_INET, SOCK_DGRAM | SOCK_CLOEXEC, 0), rc;
+
+	if (sock < 0)
+		return -errno;
+	rc = adapt(sock, t);
+	close(sock);
+	return rc;
+}
+
+int linux_tap_adapt(struct netns *ns, const struct linux_tap *t)
+{
+	struct linux_tap copy = *t;
+
+	return netns_call(ns, adapt_call, &copy);
+}
+
+void linux_tap_carrier(struct linux_tap *t, bool on)
+{
+	int value = on;
+
+	if (t->fd >= 0 && t->carrier != on && ioctl(t->fd, TUNSETCARRIER, &value) == 0)
+		t->carrier = on;
+}
+
+ssize_t linux_tap_read(const struct linux_tap *t, void *bytes, size_t size)
+{
+	ssize_t n = read(t->fd, bytes, size);
+
+	if (n >= 0)
+		return n;
+	return errno == EAGAIN || errno == EINTR ? 0 : -errno;
+}
+
+bool linux_tap_write(const struct linux_tap *t, const void *bytes, size_t len)
+{
+	return write(t->fd, bytes, len) == (ssize_t)len;
+}

@@ -1,0 +1,36 @@
+// SPDX-License-Identifier: Apache-2.0
+// Rows of `show routes` and `show neighbours`, whoever knows them: the switch's own resolver
+// (control/daemon/resolver.h) or the kernel (control/linux/plane.h). Control thread only.
+#pragma once
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "dataplane/policy.h"
+
+struct json_object;
+
+struct route_row {
+	const struct policy_addr *to;
+	const struct policy_addr *via; // NULL: the destination is on the link
+	const char *port; // NULL: none
+	const char *state, *source;
+	const uint8_t *mac; // NULL: not known
+	unsigned weight;
+};
+void route_row_add(struct json_object *list, const struct route_row *r);
+
+struct neighbour_row {
+	const struct policy_addr *addr;
+	const char *port, *state;
+	const uint8_t *mac; // NULL: not known
+	bool gateway;
+	uint64_t age_s;
+};
+void neighbour_row_add(struct json_object *list, const struct neighbour_row *n);
+
+struct neighbour_totals {
+	uint64_t unanswered, refused, replaced, malformed, unsent;
+};
+// Adds the totals to an answer.
+void neighbour_totals_add(struct json_object *out, const struct neighbour_totals *t);
