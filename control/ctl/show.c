@@ -11,7 +11,7 @@
 #include "control/daemon/json_in.h"
 #include "dataplane/packet/classify.h"
 
-enum { RECORD_NAME = 12, POOL_NAME = 16 }; // width of the names of a record
+enum { RECORD_NAME = 12, POOL_NAME = 16, LINUX_NAME = 20 }; // width of the names of a record
 
 // ---- ports
 
@@ -204,6 +204,18 @@ static void print_control(FILE *out, struct json_object *data, const struct show
 	}
 	if (rows != NULL)
 		table_print(out, rows, &steering, wish);
+}
+
+static void print_linux(FILE *out, struct json_object *data, const struct show_wish *wish)
+{
+	const struct table taps = {FACTS_LINUX_TAPS,
+				   "no tap: the policy has no `control_plane: linux`"};
+
+	table_print(out, rows_of(data, FACTS_LINUX_TAPS), &taps, wish);
+	if (n_rows(rows_of(data, FACTS_LINUX_TAPS)) == 0)
+		return;
+	fputc('\n', out);
+	record_print(out, rows_of(data, FACTS_LINUX), FACTS_LINUX, LINUX_NAME);
 }
 
 static void print_hints(FILE *out, struct json_object *data, const struct show_wish *wish)
@@ -792,6 +804,8 @@ static const struct kind {
 	 prepare_routes},
 	{FACTS_NEIGHBOURS, "MAC addresses of stations on the links of routed ports", NULL,
 	 {{FACTS_NEIGHBOURS, "no neighbour is known"}}, 1},
+	{FACTS_LINUX_TAPS, "taps of the kernel, and what the switch knows of its routes",
+	 print_linux},
 	{FACTS_EVENTS,
 	 "events: the last 200 of each alarm, 1,000 warnings, 1,000 pauses and "
 		   "addresses, 1,000 others",

@@ -333,9 +333,12 @@ static int open_routing(struct daemon *d)
 	struct plane_conf conf = {.sw = d->sw, .ops = &ops, .arg = d};
 	char err[ERR_LEN];
 
-	if (config_control_by_linux(d->config, &conf.netns))
-		return plane_create(&conf, 0, &d->plane, err, sizeof(err)) != 0 ? failed("%s", err)
-										: 0;
+	if (config_control_by_linux(d->config, &conf.netns)) {
+		if (plane_create(&conf, 0, &d->plane, err, sizeof(err)) != 0)
+			return failed("%s", err);
+		observe_set_linux(d->observe, plane_numbers, d->plane);
+		return 0;
+	}
 	if (resolver_create(d->sw, 0, &d->resolver) != 0)
 		return failed("out of memory");
 	resolver_listen(d->resolver, &listener);

@@ -483,6 +483,11 @@ static unsigned apply_route(struct mirror *m, const struct kernel_msg *msg)
 
 // ---- neighbours
 
+static bool is_group(const struct policy_addr *a)
+{
+	return a->family == FAMILY_V4 ? a->ip[0] >= 224 : a->ip[0] == 0xff;
+}
+
 static void neighbour_remove(struct mirror *m, struct neighbour_row *n)
 {
 	uint8_t iface = mirror_iface(m, n->key.ifindex);
@@ -502,7 +507,8 @@ static void apply_neighbour(struct mirror *m, const struct kernel_msg *msg, uint
 
 	if (msg->gone && n != NULL)
 		neighbour_remove(m, n);
-	if (msg->gone || iface == PORT_NONE)
+	// Groups have entries too, which nobody resolves.
+	if (msg->gone || iface == PORT_NONE || is_group(&k->addr))
 		return;
 	n = table_row(&m->neighbours, &key, sizeof(*n));
 	if (n == NULL)
@@ -779,8 +785,7 @@ static void take_prefix(struct fill *f, const struct prefix_row *p)
 static void take_all(struct fill *f)
 {
 	*f->census = (struct mirror_census){
-		.links = f->m->links.n, .routes = f->m->prefixes.n, .nexthops = f->m->objects.n,
-		.neighbours = f->m->neighbours.n};
+		.routes = f->m->prefixes.n, .nexthops = f->m->objects.n};
 	f->n_prefixes = f->n_nexthops = 0;
 	for (unsigned kernel = 0; kernel < 2; kernel++)
 		for (const struct row *r = f->m->prefixes.first; r != NULL; r = r->after) {
@@ -855,6 +860,11 @@ static struct mirror_neighbour neighbour_of(const struct mirror *m, const struct
 					 .state = n->state,
 					 .managed = n->managed,
 					 .since_ns = n->since_ns};
+}
+
+uint32_t mirror_n_neighbours(const struct mirror *m)
+{
+	return m->neighbours.n;
 }
 
 void mirror_walk_neighbours(const struct mirror *m,

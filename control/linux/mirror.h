@@ -53,7 +53,7 @@ void mirror_begin_dump(struct mirror *m);
 unsigned mirror_end_dump(struct mirror *m);
 
 struct mirror_census {
-	uint32_t links, routes, nexthops, neighbours; // known
+	uint32_t routes, nexthops; // known
 	uint32_t taken; // prefixes that the switch uses
 	uint32_t foreign; // not taken: no next hop by an interface of the switch
 	uint32_t no_room; // not taken: beyond MIRROR_PREFIXES
@@ -82,6 +82,7 @@ struct mirror_route {
 	const struct policy_addr *via; // NULL: on the link
 	const char *device; // the name of the kernel; "" where the route has none
 };
+uint32_t mirror_n_neighbours(const struct mirror *m);
 // Each next hop of each prefix's best route, in the order in which the kernel named the prefixes.
 void mirror_walk_routes(const struct mirror *m,
 			void (*fn)(void *arg, const struct mirror_route *r), void *arg);

@@ -64,7 +64,7 @@ static void ask(struct plane *p, uint8_t iface, const struct policy_addr *a, boo
 
 	if (ifindex == 0)
 		return;
-	p->asked++;
+	p->n.asked++;
 	netlink_ask_neighbour(p->netlink, ifindex, a, gateway);
 }
 
@@ -73,7 +73,7 @@ static void on_neighbour(void *arg, uint8_t iface, const struct policy_addr *a, 
 	struct plane *p = arg;
 
 	if (switch_set_neighbour(p->sw, iface, a, mac) != 0)
-		p->no_room++;
+		p->n.neighbours_refused++;
 }
 
 // Frames between stations do not pass the kernel, so it does not know that a neighbour is in use.
@@ -269,7 +269,7 @@ static void tap_lost(struct plane *p, uint8_t iface, uint64_t now_ns)
 {
 	close_tap(p, iface);
 	p->iface[iface].retry_ns = now_ns;
-	p->taps_lost++;
+	p->n.taps_lost++;
 	report(p, EVENT_LINUX_TAP_LOST, iface, 0, NULL);
 }
 
@@ -314,11 +314,11 @@ static void take_from_tap(struct plane *p, uint8_t iface, uint64_t now_ns)
 			tap_lost(p, iface, now_ns);
 			return;
 		}
-		f->from_kernel++;
+		f->c.from_kernel++;
 		out.len = (uint16_t)n;
 		out.port = iface;
 		if (!switch_send(p->sw, &out, SEND_OTHER))
-			f->from_kernel_lost++;
+			f->c.from_kernel_lost++;
 	}
 }
 
@@ -327,9 +327,9 @@ static void give_to_tap(struct plane *p, const struct control_frame *x)
 	struct plane_iface *f = &p->iface[x->port];
 
 	if (f->tap.fd >= 0 && linux_tap_write(&f->tap, x->bytes, x->len))
-		f->to_kernel++;
+		f->c.to_kernel++;
 	else
-		f->to_kernel_lost++;
+		f->c.to_kernel_lost++;
 }
 
 static void take_punts(struct plane *p)
@@ -381,7 +381,7 @@ static void begin_dump(struct plane *p)
 
 static void lost_messages(struct plane *p)
 {
-	p->resyncs++;
+	p->n.resyncs++;
 	report(p, EVENT_LINUX_RESYNC, PORT_NONE, netlink_stats(p->netlink)->lost, NULL);
 	begin_dump(p);
 }
@@ -465,7 +465,7 @@ static void publish(struct plane *p)
 			p->publish_ns = p->now_ns + MS_NS;
 			return;
 		}
-		p->publications++;
+		p->n.publications++;
 	}
 	p->changed_ns = 0;
 	manage_gateways(p);
@@ -548,6 +548,35 @@ void plane_new_policy(struct plane *p, uint64_t now_ns)
 	move_taps(p);
 	if (!make_taps(p, now_ns, err, sizeof(err)))
 		report(p, EVENT_LINUX_TAP_REFUSED, PORT_NONE, 0, err);
+}
+
+const struct linux_numbers *plane_numbers(void *plane)
+{
+	struct plane *p = plane;
+	const struct netlink_stats *s = netlink_stats(p->netlink);
+
+	p->n.prefixes = p->census.routes;
+	p->n.taken = p->census.taken;
+	p->n.foreign = p->census.foreign;
+	p->n.no_room = p->census.no_room;
+	p->n.unsupported = p->census.unsupported;
+	p->n.hops_left_out = p->census.hops_left_out;
+	p->n.nexthops = p->census.nexthops;
+	p->n.neighbours = mirror_n_neighbours(p->mirror);
+	p->n.messages = s->messages;
+	p->n.malformed = s->malformed;
+	p->n.lost = s->lost;
+	p->n.dumps = s->dumps;
+	p->n.requests_refused = s->refused;
+	for (unsigned i = 0; i < N_IFACES; i++) {
+		const struct plane_iface *f = &p->iface[i];
+
+		p->n.tap[i] = f->c;
+		p->n.tap[i].name = f->wanted ? f->tap.name : NULL;
+		p->n.tap[i].present = f->tap.fd >= 0;
+		p->n.tap[i].carrier = f->tap.carrier;
+	}
+	return &p->n;
 }
 
 void plane_poll(struct plane *p, uint64_t now_ns)

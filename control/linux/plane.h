@@ -8,8 +8,8 @@
 //   rtnetlink -> mirror -> routes of a policy (published), neighbours (set one by one)
 //   link of the port -> carrier of the tap
 //
-// Interfaces are those of dataplane/iface.h: routed ports and SVIs. Created before weir gives up its
-// privileges. Called by the control thread only.
+// Interfaces are those of dataplane/iface.h: routed ports and SVIs. Created before weir gives up
+// its privileges. Called by the control thread only.
 #pragma once
 
 #include <stdbool.h>
@@ -23,6 +23,7 @@
 #include "dataplane/policy.h"
 
 struct json_object;
+struct linux_numbers;
 struct plane;
 struct weir_switch;
 
@@ -56,6 +57,7 @@ void plane_poll(struct plane *p, uint64_t now_ns); // NULL is fine
 int plane_fd(const struct plane *p);
 
 // ---- for show
-struct json_object *plane_show(const struct plane *p); // NULL is fine
+// As they are now; they live as long as the plane.
+const struct linux_numbers *plane_numbers(void *plane);
 struct json_object *plane_routes(const struct plane *p, int port);
 struct json_object *plane_neighbours(const struct plane *p, int port, uint64_t now_ns);

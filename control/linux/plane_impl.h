@@ -5,6 +5,7 @@
 #include "control/linux/netns.h"
 #include "control/linux/plane.h"
 #include "control/linux/tap.h"
+#include "control/observe/linux_numbers.h"
 
 enum { PLANE_ERR_LEN = 256 };
 
@@ -14,7 +15,7 @@ struct plane_iface {
 	uint64_t retry_ns; // of a tap that could not be made
 	unsigned n_addrs; // that the plane has set
 	struct policy_addr addrs[MAX_PORT_ADDRS];
-	uint64_t to_kernel, to_kernel_lost, from_kernel, from_kernel_lost;
+	struct linux_tap_numbers c;
 	char refused[PLANE_ERR_LEN]; // the last reason in the log
 };
 
@@ -35,7 +36,6 @@ struct plane {
 	uint64_t publish_ns; // not before
 	struct policy_routes routes; // lists alone
 	struct mirror_census census; // of `routes`
-	uint64_t publications, resyncs, taps_lost, asked;
-	uint64_t no_room; // neighbours that the workers' table had no room for
+	struct linux_numbers n; // the other members are filled by plane_numbers()
 	struct plane_iface iface[N_IFACES];
 };

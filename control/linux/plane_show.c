@@ -102,6 +102,6 @@ struct json_object *plane_neighbours(const struct plane *p, int port, uint64_t n
 			 .now_ns = now_ns};
 
 	mirror_walk_neighbours(p->mirror, add_neighbour, &l);
-	neighbour_totals_add(out, &(struct neighbour_totals){.refused = p->no_room});
+	neighbour_totals_add(out, &(struct neighbour_totals){.refused = p->n.neighbours_refused});
 	return out;
 }

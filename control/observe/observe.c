@@ -662,7 +662,7 @@ static const struct {
 	{FACTS_DROPS, show_drops}, {FACTS_CONTROL, show_control}, {FACTS_BALANCE, show_balance},
 	{FACTS_LATENCY, show_latency}, {FACTS_FDB, show_fdb}, {FACTS_WORKERS, show_workers},
 	{FACTS_WATCHDOG, show_watchdog}, {FACTS_GUARD, show_guard}, {FACTS_CAUSES, show_causes},
-	{FACTS_IPCC, show_ipcc}, {FACTS_FLOW_TABLE, show_flow_sums},
+	{FACTS_IPCC, show_ipcc}, {FACTS_LINUX_TAPS, show_linux}, {FACTS_FLOW_TABLE, show_flow_sums},
 	{FACTS_INTERFACES, NULL, {{port_rows, FACTS_INTERFACES}}},
 	{FACTS_HINTS, NULL, {{port_rows, FACTS_HINTS}}},
 	// A queue is judged by the pools.
@@ -740,6 +740,12 @@ void observe_destroy(struct observe *o)
 void observe_set_standin(struct observe *o, const struct standin *standin)
 {
 	o->standin = standin;
+}
+
+void observe_set_linux(struct observe *o, observe_linux_fn *numbers, void *arg)
+{
+	o->linux_numbers = numbers;
+	o->linux_arg = arg;
 }
 
 void observe_set_about(struct observe *o, const struct observe_about *about)

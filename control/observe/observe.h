@@ -26,6 +26,10 @@ void observe_destroy(struct observe *o); // NULL is fine
 // The stand-in, which pauses the peers of workers that stand still. NULL, as at the start: none.
 struct standin;
 void observe_set_standin(struct observe *o, const struct standin *standin);
+struct linux_numbers;
+// As they are now.
+typedef const struct linux_numbers *observe_linux_fn(void *arg);
+void observe_set_linux(struct observe *o, observe_linux_fn *numbers, void *arg);
 
 // The values of `show version` that come from the daemon. The caller keeps the texts.
 struct observe_about {

@@ -58,6 +58,8 @@ struct stall_counts {
 struct observe {
 	struct weir_switch *sw;
 	const struct standin *standin; // NULL: there is none
+	observe_linux_fn *linux_numbers; // NULL: the kernel is not the control plane
+	void *linux_arg;
 	struct observe_about about;
 	uint32_t time_scale;
 	struct {
@@ -175,7 +177,7 @@ show_fn show_vlan, show_qos, show_pfc_status, show_ecn, show_buffers_config;
 
 // flows.c
 struct value flows_value(enum fact_id f, const struct at *a);
-show_fn show_ipcc, show_flow_sums;
+show_fn show_ipcc, show_flow_sums, show_linux;
 
 static inline const char *port_name(const struct observe *o, unsigned port)
 {

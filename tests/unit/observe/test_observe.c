@@ -4,12 +4,21 @@
 #include <string.h>
 
 #include "control/observe/fact.h"
+#include "control/observe/linux_numbers.h"
 #include "drivers/standin/standin.h"
 #include "tests/unit/observe/rows.h"
 
 enum { SECOND = 1000000000 };
 
 // ---- keys
+
+static const struct linux_numbers *one_tap(void *arg)
+{
+	static const struct linux_numbers n = {.tap[0].name = "p1"};
+
+	(void)arg;
+	return &n;
+}
 
 static void every_key_shown_has_a_row_and_every_row_is_shown(void **state)
 {
@@ -20,6 +29,7 @@ static void every_key_shown_has_a_row_and_every_row_is_shown(void **state)
 	b->sw->port[0].last[3] = (struct pause_cause){.t_ns = 1, .kind = CAUSE_QUEUE, .cls = 3};
 	b->sw->port[0].notifies[3] = true;
 	gauge_set(&b->sw->port[0].pfc_rx.stats[3].since_ns, 1);
+	observe_set_linux(b->o, one_tap, NULL);
 	for (unsigned i = 0; i < N_FACT_LISTS; i++) {
 		const struct fact_list *l = &fact_lists[i];
 		struct json_object *data = observe_show(b->o, l->what, OBSERVE_ALL_PORTS, SECOND);
