@@ -18,7 +18,7 @@
 #include "dataplane/units.h"
 
 enum {
-	RCVBUF = 128 << 20,
+	RCVBUF = 32 << 20, // some 60,000 messages
 	MESSAGES_A_LOOP = 2048,
 	FRAMES_A_TAP = 64, // that one loop takes from a tap
 	PUNTS_A_LOOP = 1024,

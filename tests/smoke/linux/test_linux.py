@@ -9,6 +9,7 @@ usage: test_linux.py BUILD_DIR [TEST...]
 import json
 import os
 import random
+import signal
 import sys
 import time
 
@@ -49,6 +50,10 @@ class Router(World):
         super().build()
         run("ip", "netns", "add", PLANE)
         self.run("plane", "ip", "link", "set", "lo", "up")
+        # Before Linux 6.17 a single device cannot forward IPv6. Addresses survive a link that is
+        # down, so a random schedule does not end with none.
+        for key in ("forwarding", "keep_addr_on_down"):
+            self.run("plane", "sysctl", "-q", "-w", f"net.ipv6.conf.all.{key}=1")
         for i in range(1, self.n_hosts + 1):
             h, dev = f"h{i}", f"e{i}"
             self.run(h, "ip", "link", "set", "lo", "up")
@@ -158,8 +163,8 @@ def change(world, rng):
         [*ip, "route", "del", to, "via", via],
         [*ip, "route", "replace", to, "nexthop", "via", via, "nexthop", "via", via2, "weight", "3"],
         [*ip, "route", "change", to, "via", via],
-        [*ip, "route", "replace", "blackhole", to],
-        [*ip, "route", "replace", "unreachable", to, *metric],
+        [*ip, "route", "add", "blackhole", to],
+        [*ip, "route", "replace", "unreachable", to, "metric", "30"],
         [*ip, "route", "replace", to, "dev", f"p{port}"],
         [*ip, "route", "replace", to, "nhid", nid],
         [*ip, "route", "replace", to, "nhid", group, *metric],
@@ -182,12 +187,23 @@ def change(world, rng):
     return " ".join(command)
 
 
+def fresh(world):
+    """Links up, with their addresses, and no other route."""
+    for i in range(1, 4):
+        world.ip("link", "set", f"p{i}", "up")
+        world.ip("addr", "replace", f"10.0.{i}.254/24", "dev", f"p{i}")
+    world.ip("nexthop", "flush")
+    for family in ("-4", "-6"):
+        world.run("plane", "ip", family, "route", "flush", "proto", "boot", check=False)
+
+
 def show_routes_equals_ip_route():
     with Router() as world:
         switch = world.switch()
         settled(world, switch)
         for seed in range(1, 9):
             rng, done = random.Random(seed), []
+            fresh(world)
             try:
                 for _ in range(6):
                     done += [change(world, rng) for _ in range(10)]
@@ -198,5 +214,224 @@ def show_routes_equals_ip_route():
         want(switch.stop() == 0, f"the balance holds at the end\n{switch.process.said()}")
 
 
+def path(world, host, to, *args):
+    """The routers on the way, and the destination, as traceroute finds them."""
+    out = world.run(host, "traceroute", "-n", "-q", "1", "-w", "2", "-m", "4", *args, to).stdout
+    return [line.split()[1] for line in out.splitlines()[1:]]
+
+
+def the_kernel_answers_expired_ttls():
+    with Router() as world:
+        switch = world.switch()
+        settled(world, switch)
+        for args, want_path in (((), ["10.0.1.254", "10.0.2.2"]),
+                                (("-6",), ["fd00:1::254", "fd00:2::2"])):
+            eventually(lambda: path(world, "h1", want_path[1], *args) == want_path,
+                       f"traceroute {args}: {path(world, 'h1', want_path[1], *args)}")
+        punts = [r for r in switch.show("control")["punts"]
+                 if r["port"] == "p1" and r["reason"] == "ttl"]
+        want(punts[0]["frames"] >= 2 and punts[0]["lost"] == 0, f"through the tap: {punts}")
+        want(dropped(switch, "ttl-expired") == 0, "the switch drops none of them itself")
+        want(switch.stop() == 0, f"the balance holds at the end\n{switch.process.said()}")
+
+
+def routes_lead_where_the_kernel_says():
+    """By IPv4, by an IPv6 next hop (BGP unnumbered has such routes), by objects, and nowhere."""
+    with Router() as world:
+        for h, n in (("h2", 2), ("h3", 3)):
+            world.run(h, "ip", "addr", "add", "10.9.0.1/32", "dev", "lo")
+            world.run(h, "ip", "addr", "add", f"10.8.0.{n}/32", "dev", "lo")
+        local = world.run("h3", "ip", "-6", "addr", "show", "dev", "e3", "scope", "link").stdout
+        local = local.split("inet6 ")[1].split("/")[0]
+        switch = world.switch()
+        settled(world, switch)
+        world.ip("route", "add", "10.9.0.0/16", "via", "10.0.2.2")
+        eventually(lambda: ping(world, "h1", "10.9.0.1", count=1) == 1, "a route by IPv4")
+        world.ip("route", "add", "10.8.0.3/32", "via", "inet6", local, "dev", "p3")
+        eventually(lambda: ping(world, "h1", "10.8.0.3", count=1) == 1, "a route by IPv6")
+        world.ip("nexthop", "add", "id", "1", "via", "10.0.2.2", "dev", "p2")
+        world.ip("nexthop", "add", "id", "2", "via", "10.0.3.3", "dev", "p3")
+        world.ip("nexthop", "add", "id", "9", "group", "1,3/2")
+        world.ip("route", "replace", "10.9.0.0/16", "nhid", "9")
+        rows = lambda: sorted((r["via"], r["state"], r["weight"])
+                              for r in switch.show("routes")["routes"] if r["to"] == "10.9.0.0/16")
+        eventually(lambda: rows() == [("10.0.2.2", "reachable", 3), ("10.0.3.3", "reachable", 1)],
+                   "a group of objects with weights")
+        world.ip("route", "replace", "blackhole", "10.9.0.0/16")
+        eventually(lambda: [r["state"] for r in switch.show("routes")["routes"]
+                            if r["to"] == "10.9.0.0/16"] == ["blackhole"], "a blackhole")
+        eventually(lambda: ping(world, "h1", "10.9.0.1", count=1) == 0 and
+                   dropped(switch, "blackhole") > 0, "whose frames are dropped as such")
+        world.ip("link", "add", "other", "type", "veth", "peer", "name", "other2")
+        world.ip("link", "set", "other", "up")
+        world.ip("route", "add", "10.7.0.0/16", "dev", "other")
+        eventually(lambda: [(r["port"], r["state"]) for r in switch.show("routes")["routes"]
+                            if r["to"] == "10.7.0.0/16"] == [("other", "not-taken")],
+                   "a route by another interface is not taken")
+        ping(world, "h1", "10.7.0.1", count=2)
+        eventually(lambda: dropped(switch, "no-route") > 0, "and its frames take no other way")
+        want(switch.stop() == 0, f"the balance holds at the end\n{switch.process.said()}")
+
+
+def neighbours_are_those_of_the_kernel():
+    def kernel(world):
+        return {(n["dst"], n["dev"], n.get("lladdr"), n["state"][0].lower())
+                for n in world.ip("-j", "neigh") if n.get("lladdr")}
+
+    def ours(switch):
+        return {(n["ip"], n["port"], n["mac"], n["state"])
+                for n in switch.show("neighbours")["neighbours"] if n.get("mac")}
+
+    with Router() as world:
+        switch = world.switch()
+        settled(world, switch)
+        for to in ("10.0.2.2", "fd00:3::3"):
+            eventually(lambda to=to: ping(world, "h1", to, count=1) == 1, f"{to} is reached")
+        world.ip("neigh", "add", "10.0.3.77", "lladdr", "02:00:00:00:00:77", "dev", "p3")
+        eventually(lambda: kernel(world) == ours(switch) and len(ours(switch)) >= 4,
+                   "the same neighbours")
+        world.ip("neigh", "del", "10.0.3.77", "dev", "p3")
+        eventually(lambda: kernel(world) == ours(switch), "also one that went")
+        want(switch.stop() == 0, f"the balance holds at the end\n{switch.process.said()}")
+
+
+def events(switch, name):
+    return [e for e in switch.show("events")["events"] if e["event"] == name]
+
+
+def a_tap_that_somebody_removes_is_made_again():
+    with Router() as world:
+        switch = world.switch()
+        settled(world, switch)
+        world.ip("link", "del", "p2")
+        eventually(lambda: ping(world, "h1", "10.0.2.2", count=1) == 1, "p2 routes again")
+        want([e["port"] for e in events(switch, "linux-tap-lost")] == ["p2"], "one event")
+        world.ip("link", "set", "p3", "netns", world.ns("h1"))
+        eventually(lambda: ping(world, "h1", "10.0.3.3", count=1) == 1, "p3 routes again")
+        want("p3" not in world.run("h1", "ip", "link").stdout, "the moved one is gone")
+        want(switch.stop() == 0, f"the balance holds at the end\n{switch.process.said()}")
+
+
+def lost_messages_are_made_good_by_a_dump():
+    """The kernel sends more changes than the switch's socket holds while the switch stands."""
+    with Router() as world:
+        switch = world.switch()
+        settled(world, switch)
+        batch = os.path.join(world.logs, "batch")
+        with open(batch, "w") as f:
+            for i in range(100000):
+                f.write(f"route {'add' if i // 500 % 2 == 0 else 'del'} 10.5.{i % 250}.{i // 250 % 2 * 128}/25 via 10.0.2.2\n")
+            f.write("route add 10.6.0.0/16 via 10.0.3.3\n")
+        switch.process.p.send_signal(signal.SIGSTOP)
+        try:
+            world.ip("-batch", batch)
+        finally:
+            switch.process.p.send_signal(signal.SIGCONT)
+        eventually(lambda: switch.show("linux")["kernel"]["resyncs"] >= 1, "a resync")
+        same_routes(world, switch)
+        want(events(switch, "linux-resync") != [], "an event")
+        want(switch.stop() == 0, f"the balance holds at the end\n{switch.process.said()}")
+
+
+def a_reload_makes_and_removes_taps():
+    fewer = POLICY.replace("p[1-3]", "p[1-2]").replace("sw[1-3]", "sw[1-2]") \
+        .replace("[1-3]", "[1-2]") + '  - {name: p3, device: "xdp:sw3", speed: 100G}\n'
+    with Router() as world:
+        switch = world.switch()
+        settled(world, switch)
+        links = lambda: {l["ifname"] for l in world.ip("-j", "link")} - {"lo"}
+        for text, taps in ((fewer, {"p1", "p2"}), (POLICY, {"p1", "p2", "p3"})):
+            with open(switch.path, "w") as f:
+                f.write(text % {"name": switch_name(), "netns": PLANE})
+            switch.ctl("reload")
+            eventually(lambda taps=taps: links() == taps, f"the taps {taps}")
+        settled(world, switch)
+        eventually(lambda: ping(world, "h1", "10.0.3.3", count=1) == 1, "p3 routes again")
+        more = POLICY.replace("[10.0.", "[172.16.[1-3].1/24, 10.0.").replace('"10.0', '"172.16.[1-3].1/24", "10.0')
+        with open(switch.path, "w") as f:
+            f.write(more % {"name": switch_name(), "netns": PLANE})
+        switch.ctl("reload")
+        eventually(lambda: "172.16.3.1/24" in world.ip("addr"), "an address of the policy")
+        want(switch.stop() == 0, f"the balance holds at the end\n{switch.process.said()}")
+
+
+def what_cannot_start_says_what_to_type():
+    with Router() as world:
+        def refused(policy, netns):
+            file = os.path.join(world.logs, "refused.yaml")
+            with open(file, "w") as f:
+                f.write(policy % {"name": switch_name(), "netns": netns})
+            done = world.run("sw", PROGRAMS.weir, "-c", file, check=False)
+            want(done.returncode == 1, f"{done.returncode}: {done.stderr}")
+            return " ".join(done.stderr.split())
+
+        said = refused(POLICY, "nowhere")
+        want("there is no network namespace nowhere; make it: ip netns add nowhere" in said, said)
+        world.ip("link", "add", "p2", "type", "veth", "peer", "name", "q2")
+        said = refused(POLICY, PLANE)
+        want("an interface p2 exists already, and the tap of the port needs that name" in said,
+             said)
+        want({l["ifname"] for l in world.ip("-j", "link")} == {"lo", "p2", "q2"},
+             "no tap is left")
+
+
+FLOOD = """
+import socket, sys, time
+s = socket.socket(socket.AF_PACKET, socket.SOCK_RAW)
+s.bind((sys.argv[1], 0))
+frame, end = bytes.fromhex(sys.argv[2]), time.monotonic() + float(sys.argv[3])
+while time.monotonic() < end:
+    for _ in range(64):
+        s.send(frame)
+"""
+
+
+def expired(src, dst):
+    """An IPv4 header with TTL 1; addresses in hex."""
+    words = [0x4500, 0x002e, 0, 0, 0x0111, 0] + [int(a[i:i + 4], 16) for a in (src, dst)
+                                                 for i in (0, 4)]
+    total = sum(words)
+    words[5] = ~((total & 0xffff) + (total >> 16)) & 0xffff
+    return "".join(f"{w:04x}" for w in words)
+
+
+def floods_are_policed_and_data_goes_on():
+    """ARP, neighbour discovery and expired TTLs, each as fast as a host can send."""
+    with Router() as world:
+        switch = world.switch()
+        settled(world, switch)
+        for to in ("10.0.3.3", "fd00:3::3"):
+            eventually(lambda to=to: ping(world, "h2", to, count=1) == 1, f"{to} is reached")
+        mac = json.loads(world.run("sw", "ip", "-j", "link", "show", "sw1").stdout)[0]["address"]
+        mac = mac.replace(":", "")
+        src = "020000000001"
+        arp = "ff" * 6 + src + "0806" + "0001080006040001" + src + "0a000101" + "00" * 6 + \
+            "0a0001fe" + "00" * 18
+        ttl = mac + src + "0800" + expired("0a000101", "0a000202") + "00" * 26
+        ns = mac + src + "86dd" + "6000000000183aff" + "fd000001" + "00" * 11 + "01" + \
+            "fd000001" + "00" * 10 + "0254" + "87000000" + "00000000" + "fd000001" + "00" * 10 + \
+            "0254" + "00" * 8
+        for reason, frame in (("neighbour", arp), ("ttl", ttl), ("neighbour", ns)):
+            def punts(reason=reason):
+                return [r for r in switch.show("control")["punts"]
+                        if r["port"] == "p1" and r["reason"] == reason][0]
+            before = punts()
+            flood = world.spawn("h1", f"flood-{reason}", "/usr/bin/python3", "-c", FLOOD, "e1",
+                                frame, "2")
+            eventually(lambda: punts()["limited"] > before["limited"] + 1000,
+                       f"a flood of {reason} is policed: {punts()}")
+            want(ping(world, "h2", "10.0.3.3", count=5) == 5, f"data goes on beside {reason}")
+            want(ping(world, "h2", "10.0.2.254", count=5) == 5, "and the kernel answers others")
+            flood.wait(20)
+        want([e["port"] for e in events(switch, "copp-limit")][:1] == ["p1"], "an event")
+        want(switch.stop() == 0, f"the balance holds at the end\n{switch.process.said()}")
+
+
 PROGRAMS = Programs(sys.argv[1])
-sys.exit(live.run_tests([the_kernel_answers_and_the_switch_forwards, show_routes_equals_ip_route]))
+sys.exit(live.run_tests([the_kernel_answers_and_the_switch_forwards,
+                         the_kernel_answers_expired_ttls, routes_lead_where_the_kernel_says,
+                         neighbours_are_those_of_the_kernel, show_routes_equals_ip_route,
+                         a_tap_that_somebody_removes_is_made_again,
+                         lost_messages_are_made_good_by_a_dump, a_reload_makes_and_removes_taps,
+                         what_cannot_start_says_what_to_type,
+                         floods_are_policed_and_data_goes_on]))
