@@ -111,6 +111,15 @@
 	X(LINUX_TAP_REFUSED, "linux-tap-refused",                                                  \
 	  "the kernel refuses the tap of a port or its address: the log says why; the switch "     \
 	  "tries a tap again each second")                                                         \
+	X(LLDP_NEW, "lldp-neighbour", "the port has a new LLDP neighbour")                         \
+	X(LLDP_GONE, "lldp-neighbour-gone",                                                        \
+	  "an LLDP neighbour is gone: it said so, its time ran out, or the link went down")        \
+	X(DCBX_MISMATCH, "dcbx-mismatch",                                                          \
+	  "the host and the switch differ in PFC or in the class of RoCEv2: `weirctl show dcbx` "  \
+	  "has the cure (at most one in ten seconds and port)")                                    \
+	X(DCBX_AGREED, "dcbx-agreed", "the host and the switch have the same PFC settings")        \
+	X(DCBX_PFC, "dcbx-pfc",                                                                    \
+	  "the classes with PFC on the port have changed, because `pfc.mode` is auto")             \
 	X(TX_SET, "tx-set", "an operator changed TX-enable of a port or queue")                    \
 	X(RELOADED, "reload", "all workers use a new policy")                                      \
 	X(RELOAD_FAILED, "reload-failed", "a new policy was refused; nothing has changed")         \
@@ -135,7 +144,8 @@ struct event {
 	// NEIGHBOUR_MAC: an IPv4 address, or the last 32 bits of an IPv6 address;
 	// WORKER_*, STANDIN_*: the worker; ROCE_LOSSY*: the DSCP of the latest frame;
 	// COPP*, STORM_CONTROL*: enum limit_kind; LOOP: the port that sent the probe, VLAN << 16;
-	// RX_GUARD: frames in the ring
+	// RX_GUARD: frames in the ring; DCBX_PFC: bitmap of classes with PFC;
+	// DCBX_*: bitmaps of classes with PFC, of the host, and of the switch << 8
 	uint32_t a;
 	// XOFF: cause_pack(); LOSSLESS_DROP: frame length; MAC_*: event_mac_b(); FDB_*: addresses;
 	// NEIGHBOUR_MAC: the new address in the low 48 bits, and bit 48 for IPv6;
@@ -145,7 +155,8 @@ struct event {
 	// WORKER_*: ns that it stood still; STANDIN_PAUSED: PFC frames;
 	// COPP*, STORM_CONTROL*: frames dropped since the limit was first exceeded;
 	// ROCE_LOSSY*: frames since the first; LOOP: 1 + the
-	// port that is taken down, 0: none
+	// port that is taken down, 0: none; DCBX_PFC: bitmap of classes that the policy wants;
+	// DCBX_*: 1 + the class of RoCEv2, of the host, and of the switch << 8; 0: none said
 	uint64_t b;
 };
 

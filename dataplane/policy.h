@@ -136,6 +136,14 @@ struct loop_params {
 	uint64_t recover_ns; // and comes up when none has come back for this long
 };
 
+// What control says and obeys by LLDP (control/lldp); no worker reads it.
+struct lldp_params {
+	bool on;
+	bool willing; // takes PFC from a peer
+	bool pfc_auto; // PFC only in classes that the peer has too
+	uint8_t pfc; // bitmap of classes with PFC in both directions before a peer narrows them
+};
+
 struct route_table;
 
 struct policy_port {
@@ -175,6 +183,7 @@ struct policy_port {
 	struct policy_addr addrs[MAX_PORT_ADDRS];
 	struct policer_params limit[N_LIMIT_KINDS];
 	struct loop_params loop;
+	struct lldp_params lldp;
 	char profile[POLICY_NAME_LEN]; // name of its profile in the file
 };
 

@@ -11,6 +11,7 @@
 
 #include "dataplane/bits.h"
 #include "dataplane/units.h"
+#include "drivers/xdp/weir_xdp.h"
 
 void check_report(struct diag_sink *s, enum diag_level level, const struct cfg_val *v,
 		  const struct cfg_map *m, const char *key, const char *fmt, ...)
@@ -275,13 +276,25 @@ static void port_vlans_make_sense(const struct subject *x)
 		}
 }
 
-struct keep cfg_keep(const struct cfg_port *p, struct diag_sink *s)
+// The port's key, else the switch's.
+static bool wants_lldp(const struct config *c, const struct cfg_port *p)
+{
+	return p->lldp.on.given || p->lldp.map.given ? cfg_is_on(&p->lldp.on, &p->lldp.map)
+						     : c->root.sw.lldp.n != 0;
+}
+
+bool cfg_lldp(const struct config *c, const struct cfg_port *p)
+{
+	return wants_lldp(c, p) && !(cfg_keep(c, p, NULL).kinds >> WEIR_KEEP_LLDP & 1);
+}
+
+struct keep cfg_keep(const struct config *c, const struct cfg_port *p, struct diag_sink *s)
 {
 	struct keep k = {0};
 	const char *why;
 
 	if (!p->keep.map.given)
-		return keep_default();
+		return wants_lldp(c, p) ? k : keep_default();
 	for (unsigned i = 0; i < p->keep.n; i++) {
 		const struct cfg_val *v = &p->keep.items[i];
 
@@ -295,12 +308,30 @@ static void keep_makes_sense(const struct subject *x)
 {
 	const char *device = x->item->device.text;
 
-	(void)cfg_keep(x->item, x->s);
+	const struct keep k = cfg_keep(x->c, x->item, x->s);
+
+	if ((k.kinds >> WEIR_KEEP_LLDP & 1) && wants_lldp(x->c, x->item) &&
+	    !diag_has_error(x->s, x->item->keep.map.path))
+		WARN(x->s, &x->item->keep.map,
+		     "keeps LLDP for the host's stack, so weir speaks no LLDP and no DCBX on this "
+		     "port" CURE "remove lldp from keep, or say so with lldp: off");
 	if (x->item->keep.map.given && device != NULL && strncmp(device, "xdp:", 4) != 0)
 		REFUSE(x->s, &x->item->keep.map,
 		       "only an xdp: device can keep frames for the host's stack, not %s" CURE
 		       "remove keep",
 		       device);
+}
+
+// The port never gets an answer there, so no class would ever have PFC.
+static void auto_pfc_has_lldp(const struct subject *x)
+{
+	const struct cfg_pfc *pfc = &x->port->profile->pfc;
+
+	if (pfc->mode.n == PFC_MODE_AUTO && !cfg_lldp(x->c, x->item))
+		REFUSE(x->s, &pfc->mode,
+		       "auto needs LLDP, and port %s does not speak it" CURE
+		       "give the port lldp: on without keep: [lldp], or a profile with mode: on",
+		       x->port->name);
 }
 
 static void optional_makes_sense(const struct subject *x)
@@ -675,6 +706,7 @@ void config_check(const struct config *c, struct diag_sink *s)
 		{OF_POLICY, name_can_be_a_file},
 		{OF_ITEM, keep_makes_sense},
 		{OF_ITEM, optional_makes_sense},
+		{OF_PORT, auto_pfc_has_lldp},
 	};
 
 	CHECK_RULES(rules, .c = c, .s = s);

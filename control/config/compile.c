@@ -11,6 +11,7 @@
 #include "dataplane/bits.h"
 #include "dataplane/forward/fdb.h"
 #include "dataplane/qos/headroom.h"
+#include "dataplane/switch_punt.h"
 #include "dataplane/units.h"
 #include "drivers/live.h"
 
@@ -177,6 +178,13 @@ static void compile_port(struct compiler *k, unsigned i)
 	out->pfc.lossless = out->classify.lossless;
 	out->pfc.tx = port->profile->pfc.tx.n ? out->pfc.lossless : 0;
 	out->pfc.rx = port->profile->pfc.rx.n ? out->pfc.lossless : 0;
+	out->lldp = (struct lldp_params){
+		.on = cfg_lldp(k->c, item),
+		.willing = item->lldp.willing.n != 0,
+		.pfc_auto = port->profile->pfc.mode.n == PFC_MODE_AUTO,
+		.pfc = out->pfc.tx & out->pfc.rx,
+	};
+	out->punts |= out->lldp.on ? 1 << PUNT_LLDP : 0;
 	if (f != NULL)
 		check_facts(k, i, f);
 }

@@ -246,7 +246,7 @@ struct config_port_open config_port(const struct config *c, unsigned i)
 		.max_frame = cfg_max_frame(p),
 		.tx_ring_bytes = (uint32_t)p->tx_ring.n,
 		.rx_ring = (uint32_t)p->rx_ring.n,
-		.keep = cfg_keep(p, NULL),
+		.keep = cfg_keep(c, p, NULL),
 		.take_over = p->take_over.n != 0,
 		.optional = p->optional.n != 0,
 	};
@@ -507,6 +507,8 @@ static void replace_ports(struct arena *a, struct node *root, const struct confi
 	put_scalar(a, child_made(a, sw, "ecmp", NODE_MAP), "seed",
 		   arena_printf(a, "%" PRIu32, o->ecmp_seed));
 	drop_key(sw, "time_scale"); // virtual time needs none
+	if (node_child(sw, "lldp") == NULL) // its frames would be among those of every scenario
+		put_scalar(a, sw, "lldp", "off");
 }
 
 // The device of a port is the live switch's: a port may do without in the lab.

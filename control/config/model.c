@@ -227,6 +227,9 @@ static const struct cfg_row warning_rows[] = {
 static SCHEMA(pfc_warning_schema, warning_rows, cfg_pfc_warning);
 
 static const struct cfg_row pfc_rows[] = {
+	{FIELD(CFG_WORD, cfg_pfc, mode), .words = WORDS("on", "auto"),
+	 .help = "`auto`: a port has PFC in a lossless class only while its peer has it too, by "
+		 "DCBX; it has none before the peer has spoken. `on`: whatever the peer says"},
 	{FIELD(CFG_SWITCH, cfg_pfc, rx), .dflt = 1,
 	 .help = "obey PAUSE of the peer, in lossless classes"},
 	{FIELD(CFG_SWITCH, cfg_pfc, tx), .dflt = 1, .help = "send PAUSE, in lossless classes"},
@@ -378,6 +381,13 @@ static const struct cfg_row loop_rows[] = {
 };
 static SCHEMA(loop_detect_schema, loop_rows, cfg_loop_detect);
 
+static const struct cfg_row lldp_rows[] = {
+	{FIELD(CFG_SWITCH, cfg_lldp, willing),
+	 .help = "on: the port follows the PFC settings of its DCBX peer, in lossless classes; if "
+		 "the peer is willing too, the end with the lower MAC address has the settings"},
+};
+static SCHEMA(lldp_schema, lldp_rows, cfg_lldp);
+
 static const struct cfg_row port_rows[] = {
 	{FIELD(CFG_TEXT, cfg_port, name), .reload = CFG_RESTART, .required = true,
 	 .max = DEVICE_LEN, .help = "a range such as p[1-3] makes several ports"},
@@ -415,7 +425,13 @@ static const struct cfg_row port_rows[] = {
 	{NUMBER(COUNT, cfg_port, rx_ring), .reload = CFG_RESTART, .min = 64, .max = 32768,
 	 .dflt_text = "the driver's, 2048 of `xdp:`",
 	 .help = "frames the receive ring holds; a power of two"},
-	{FIELD(CFG_WORDS, cfg_port, keep), .max = DEVICE_LEN, .dflt_text = "[lldp]",
+	{FIELD(CFG_MAP, cfg_port, lldp), .sub = &lldp_schema,
+	 .scalar = SCALAR("lldp", CFG_SWITCH, AT(cfg_port, lldp.on)),
+	 .dflt_text = "the switch's",
+	 .help = "the port speaks LLDP with DCBX; `on` or `{}`: with these defaults. A port that "
+		 "keeps LLDP for the host's stack (`keep`) does not"},
+	{FIELD(CFG_WORDS, cfg_port, keep), .max = DEVICE_LEN,
+	 .dflt_text = "none; [lldp] where `lldp` is off",
 	 .help = "frames for the host's stack, on `xdp:` ports only: `lldp`, `lacp`, `arp`, "
 		 "`icmp`, `tcp/PORT`, `udp/PORT` (from or to that port number). All but `lldp` and "
 		 "`lacp` are kept only if they go to the interface's own MAC address, because the "
@@ -597,6 +613,8 @@ static const struct cfg_row switch_rows[] = {
 	 .max = TIME_SCALE_MAX, .dflt = 1,
 	 .help = "S: model time passes S times slower than real time, so that a slow machine shows "
 		 "the physics of fast links; every peer must use the same"},
+	{FIELD(CFG_SWITCH, cfg_switch, lldp), .dflt = 1,
+	 .help = "the ports speak LLDP with DCBX, unless a port says otherwise"},
 	{FIELD(CFG_MAP, cfg_switch, ecmp), .sub = &ecmp_schema, .dflt_text = "defaults",
 	 .help = "how flows spread over equal next hops"},
 	{FIELD(CFG_MAP, cfg_switch, flows), .reload = CFG_RESTART, .sub = &flows_schema,

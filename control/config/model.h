@@ -47,7 +47,7 @@ struct cfg_stall {
 
 struct cfg_switch {
 	struct cfg_map map;
-	struct cfg_val name, mac_age, mac_move_limit, mac_move_hold, time_scale, poll;
+	struct cfg_val name, mac_age, mac_move_limit, mac_move_hold, time_scale, poll, lldp;
 	struct cfg_workers workers;
 	struct cfg_buffer buffer;
 	struct cfg_ecmp ecmp;
@@ -118,9 +118,11 @@ struct cfg_pfc_warning {
 	struct cfg_val in, out, paused;
 };
 
+enum { PFC_MODE_ON, PFC_MODE_AUTO }; // words of pfc.mode
+
 struct cfg_pfc {
 	struct cfg_map map;
-	struct cfg_val rx, tx, quanta;
+	struct cfg_val rx, tx, mode, quanta;
 	struct cfg_pfc_warning warning;
 };
 
@@ -191,6 +193,12 @@ struct cfg_loop_detect {
 	struct cfg_val action, recover;
 };
 
+struct cfg_lldp {
+	struct cfg_map map;
+	struct cfg_val on; // a scalar in place of the map
+	struct cfg_val willing;
+};
+
 struct cfg_port {
 	struct cfg_map map;
 	struct cfg_val name, device, speed, mtu, cable, profile, default_class, rx_guard, tx_ring;
@@ -198,6 +206,7 @@ struct cfg_port {
 	struct cfg_val copp;
 	struct cfg_storm_control storm_control;
 	struct cfg_loop_detect loop_detect;
+	struct cfg_lldp lldp;
 	struct cfg_port_vlan vlan;
 	struct cfg_words keep, ip;
 	struct cfg_watchdog watchdog;
@@ -386,7 +395,10 @@ static inline uint16_t cfg_untagged(const struct cfg_port *p)
 
 // The frames that the port keeps for the host's stack, without words that cannot be kept. s:
 // reports these words; NULL: no report.
-struct keep cfg_keep(const struct cfg_port *p, struct diag_sink *s);
+struct keep cfg_keep(const struct config *c, const struct cfg_port *p, struct diag_sink *s);
+
+// Whether the switch speaks LLDP on the port.
+bool cfg_lldp(const struct config *c, const struct cfg_port *p);
 
 // "02:00:00:00:00:01" to six bytes.
 bool cfg_parse_mac(const char *text, uint8_t mac[6]);

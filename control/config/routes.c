@@ -644,7 +644,7 @@ void compile_routes(struct compiler *k)
 		if (!port->routed)
 			continue;
 		r->any = true;
-		out->punts = cfg_punts(k->c, true);
+		out->punts |= cfg_punts(k->c, true);
 		if (k->facts != NULL)
 			memcpy(out->mac, k->facts[i].mac, sizeof(out->mac));
 		out->n_addrs = (uint8_t)port->n_addrs;

@@ -8,6 +8,7 @@
 
 #include <json-c/json.h>
 
+#include "control/config/terminal.h"
 #include "control/daemon/json_in.h"
 #include "dataplane/packet/classify.h"
 
@@ -733,6 +734,26 @@ static void print_qos(FILE *out, struct json_object *data, const struct show_wis
 	}
 }
 
+// ---- DCBX
+
+// A table of all ports, the cures, and of one port also its classes.
+static void print_dcbx(FILE *out, struct json_object *data, const struct show_wish *wish)
+{
+	static const struct table ports = {FACTS_DCBX, "no port"}, classes = {FACTS_DCBX_CLASSES};
+	struct json_object *rows = rows_of(data, FACTS_DCBX);
+
+	table_print(out, rows, &ports, wish);
+	for (size_t i = 0; i < n_rows(rows); i++)
+		if (fact_in(row_at(rows, i), F_DCBX_cure) != NULL)
+			terminal_printf(out, "%s: %s\n", fact_text(row_at(rows, i), F_DCBX_port),
+					fact_text(row_at(rows, i), F_DCBX_cure));
+	rows = rows_of(data, FACTS_DCBX_CLASSES);
+	if (wish->port == NULL || n_rows(rows) == 0)
+		return;
+	fputc('\n', out);
+	table_print(out, rows, &classes, wish);
+}
+
 // ---- all kinds
 
 static const struct kind {
@@ -799,6 +820,11 @@ static const struct kind {
 	  {FACTS_FDB_PORTS, "no port has learned an address", "port|s without an address",
 	   FACTS(F_FDB_PORTS_learned, F_FDB_PORTS_added, F_FDB_PORTS_moved, F_FDB_PORTS_evicted,
 		 F_FDB_PORTS_refused, F_FDB_PORTS_held)}}, 2},
+	{FACTS_LLDP, "LLDP neighbours by port, and frames that were sent and received", NULL,
+	 {{FACTS_LLDP, "no LLDP neighbour is known"},
+	  {FACTS_LLDP_PORTS, "", "port|s without LLDP", FACTS(F_LLDP_PORTS_speaks)}}, 2},
+	{FACTS_DCBX, "PFC of each host beside the switch's, and what differs (PORT: ETS too)",
+	 print_dcbx},
 	{FACTS_ROUTES, "next hop and port of each destination", NULL,
 	 {{FACTS_ROUTES, "no route: no port has an `ip`", "address|es of the switch itself"}}, 1,
 	 prepare_routes},

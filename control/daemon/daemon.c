@@ -23,6 +23,7 @@
 #include "control/daemon/outlet.h"
 #include "control/daemon/process.h"
 #include "control/daemon/telemetry.h"
+#include "control/lldp/local.h"
 #include "control/observe/fact.h"
 #include "control/stop.h"
 #include "dataplane/units.h"
@@ -257,8 +258,10 @@ int compile_for_ports(const struct daemon *d, const struct config *c, struct pol
 	for (unsigned i = 0; i < d->n_open; i++)
 		facts[i] = d->ports[i].facts;
 	err = config_compile(c, facts, out, diags);
-	if (err == 0)
+	if (err == 0) {
 		advice_add(c, facts, *out, advice_processors(), diags);
+		lldp_narrow_pfc(*out, lldp_agent_of(d->lldp));
+	}
 	if (err == 0 && !plane_fill(d->plane, *out)) {
 		policy_destroy(*out);
 		err = -ENOMEM;
@@ -306,7 +309,7 @@ static void log_next_hop(void *arg, const struct event *e, const char *ip)
 {
 	const struct daemon *d = arg;
 
-	eventlog_add_ip(d->log, e, ip, clock_now_ns(&d->clock));
+	eventlog_add_about(d->log, e, ip, clock_now_ns(&d->clock));
 }
 
 static bool publish_routes(void *arg)
@@ -352,10 +355,12 @@ static int open_control(struct daemon *d)
 
 	if (observe_create(d->sw, &d->observe) != 0 || eventlog_create(d->policy, &d->log) != 0 ||
 	    cnplog_create(&d->cnps) != 0 || reload_create(d, &d->reload) != 0 ||
-	    hotplug_create(d, &d->hotplug) != 0)
+	    hotplug_create(d, &d->hotplug) != 0 || lldp_create(d, &d->lldp) != 0)
 		return failed("out of memory");
 	if (open_routing(d) != 0)
 		return EXIT_FAILED;
+	observe_set_lldp(d->observe, lldp_agent_of(d->lldp));
+	lldp_new_policy(d->lldp, 0);
 	observe_set_time_scale(d->observe, config_time_scale(d->config));
 	observe_set_standin(d->observe, workers_standin(d->workers));
 	reload_describe(d->reload);
@@ -466,6 +471,7 @@ static void take_down(struct daemon *d)
 	requests_destroy(d->requests);
 	resolver_destroy(d->resolver);
 	plane_destroy(d->plane);
+	lldp_destroy(d->lldp);
 	reload_destroy(d->reload);
 	cnplog_destroy(d->cnps);
 	eventlog_destroy(d->log);
@@ -542,6 +548,7 @@ static void control_once(struct daemon *d, uint64_t now_ns)
 	reload_poll(d->reload, now_ns);
 	resolver_poll(d->resolver, now_ns);
 	plane_poll(d->plane, now_ns);
+	lldp_loop(d->lldp, now_ns);
 }
 
 static int loop_ms(const struct daemon *d, struct idle *idle, uint64_t now_ns)

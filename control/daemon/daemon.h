@@ -9,6 +9,7 @@
 #include "control/daemon/cnplog.h"
 #include "control/daemon/eventlog.h"
 #include "control/daemon/hotplug.h"
+#include "control/daemon/lldp.h"
 #include "control/daemon/metrics.h"
 #include "control/daemon/options.h"
 #include "control/daemon/process.h"
@@ -39,6 +40,7 @@ struct daemon {
 	struct hotplug *hotplug;
 	struct resolver *resolver; // NULL: the kernel is the control plane
 	struct plane *plane; // control_plane: linux; else NULL
+	struct lldp *lldp; // NULL before the switch has been made
 	struct requests *requests;
 	struct metrics *metrics; // NULL: not served
 	struct tsc_clock clock;

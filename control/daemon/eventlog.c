@@ -22,13 +22,13 @@
 #include "dataplane/switch.h"
 #include "dataplane/units.h"
 
-enum { WINDOW_NS = SECOND_NS, TIME_LEN = 32, LINE_MAX_LEN = 1024 };
+enum { WINDOW_NS = SECOND_NS, TIME_LEN = 32, LINE_MAX_LEN = 1024, EVENT_ABOUT_LEN = 64 };
 
 struct kept {
 	struct event e;
 	struct timespec wall;
 	uint64_t seq; // from 1 on
-	char ip[ADDR_TEXT_LEN]; // that the event is about; empty: none
+	char about[EVENT_ABOUT_LEN]; // an address or a neighbour; empty: none
 };
 
 struct ring {
@@ -146,6 +146,32 @@ static void add_queue(const struct eventlog *l, const struct event *e, struct js
 		row_u64(row, KEY(QUEUES, queue), e->b - 1);
 }
 
+static void add_classes(struct json_object *row, const char *key, unsigned classes)
+{
+	struct json_object *list = list_in(row, key);
+
+	for_each_bit (cls, classes)
+		json_object_array_add(list, json_object_new_int((int)cls));
+}
+
+static void add_dcbx(const struct eventlog *l, const struct event *e, struct json_object *row)
+{
+	(void)l;
+	add_classes(row, KEY(DCBX, host_pfc), e->a & 0xff);
+	add_classes(row, KEY(DCBX, switch_pfc), e->a >> 8 & 0xff);
+	if ((e->b & 0xff) != 0)
+		row_u64(row, KEY(DCBX, host_roce), (e->b & 0xff) - 1);
+	if (e->b >> 8 != 0)
+		row_u64(row, KEY(DCBX, switch_roce), (e->b >> 8) - 1);
+}
+
+static void add_pfc(const struct eventlog *l, const struct event *e, struct json_object *row)
+{
+	(void)l;
+	add_classes(row, KEY(DCBX, active), e->a);
+	add_classes(row, KEY(DCBX, switch_pfc), (unsigned)e->b);
+}
+
 // The worker, and the ports that are its own (switch_create).
 static void add_worker(const struct eventlog *l, const struct event *e, struct json_object *row)
 {
@@ -244,6 +270,11 @@ static const struct {
 	[EVENT_LINUX_ROUTES_REFUSED] = {"alarm", NULL, {{OF_B, KNOWN(NEIGHBOUR_TOTALS, refused)}}},
 	[EVENT_LINUX_TAP_LOST] = {"warning"},
 	[EVENT_LINUX_TAP_REFUSED] = {"alarm"},
+	[EVENT_LLDP_NEW] = {"info"},
+	[EVENT_LLDP_GONE] = {"info"},
+	[EVENT_DCBX_MISMATCH] = {"warning", add_dcbx},
+	[EVENT_DCBX_AGREED] = {"info", add_dcbx},
+	[EVENT_DCBX_PFC] = {"info", add_pfc},
 	[EVENT_TX_SET] = {"info", add_queue, {{OF_A, KNOWN(PFC_STATUS, tx), WORDS(off_on)}}},
 	[EVENT_RELOADED] = {"info", NULL, {{OF_A, OWN("changed")}}},
 	[EVENT_RELOAD_FAILED] = {"warning", NULL, {{OF_A, OWN("mistakes")}}},
@@ -272,10 +303,12 @@ static const char *port_of(const struct eventlog *l, const struct kept *k)
 // What the event carries beside its port.
 static void add_details(const struct eventlog *l, const struct kept *k, struct json_object *row)
 {
+	bool next_hop = k->e.type == EVENT_NEXT_HOP_LOST || k->e.type == EVENT_NEXT_HOP_BACK;
+
 	if (k->e.cls < N_CLASSES)
 		row_u64(row, KEY(QUEUES, class), k->e.cls);
-	if (k->ip[0] != '\0')
-		row_text(row, KEY(NEIGHBOURS, ip), k->ip);
+	if (k->about[0] != '\0')
+		row_text(row, next_hop ? KEY(NEIGHBOURS, ip) : KEY(LLDP, neighbour), k->about);
 	if (shape[k->e.type].add != NULL)
 		shape[k->e.type].add(l, &k->e, row);
 	for (unsigned i = 0; i < 2 && shape[k->e.type].details[i].of != OF_NONE; i++) {
@@ -412,10 +445,11 @@ static struct ring *ring_of(struct eventlog *l, unsigned type)
 
 void eventlog_add(struct eventlog *l, const struct event *e, uint64_t now_ns)
 {
-	eventlog_add_ip(l, e, "", now_ns);
+	eventlog_add_about(l, e, "", now_ns);
 }
 
-void eventlog_add_ip(struct eventlog *l, const struct event *e, const char *ip, uint64_t now_ns)
+void eventlog_add_about(struct eventlog *l, const struct event *e, const char *about,
+			uint64_t now_ns)
 {
 	struct ring *r;
 	struct kept *k;
@@ -429,7 +463,7 @@ void eventlog_add_ip(struct eventlog *l, const struct event *e, const char *ip, 
 	r->n += r->n < r->size;
 	k->e = *e;
 	k->seq = ++l->total;
-	snprintf(k->ip, sizeof(k->ip), "%s", ip);
+	snprintf(k->about, sizeof(k->about), "%s", about);
 	clock_gettime(CLOCK_REALTIME, &k->wall);
 	l->count[e->type]++;
 	lim = &l->limit[e->type];

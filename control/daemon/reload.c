@@ -252,6 +252,7 @@ static void publish(struct reload *r, uint64_t now_ns)
 	d->policy = r->next.policy;
 	resolver_new_policy(d->resolver, now_ns);
 	plane_new_policy(d->plane, now_ns);
+	lldp_new_policy(d->lldp, now_ns);
 	eventlog_new_policy(d->log, d->policy);
 	if (r->next.config != NULL) {
 		config_destroy(d->config);

@@ -25,8 +25,8 @@ enum {
 	REQUESTS_A_LOOP = 512,
 	READY = 64, // taps and sockets of one epoll_wait
 	NETLINK_SLOT = N_IFACES, // in place of an interface number
-	REASONS = 1 << PUNT_ROUTING | 1 << PUNT_LACP | 1 << PUNT_LLDP | NEIGHBOUR_REASONS |
-		  1 << PUNT_LOCAL | 1 << PUNT_TTL,
+	REASONS = 1 << PUNT_ROUTING | 1 << PUNT_LACP | NEIGHBOUR_REASONS | 1 << PUNT_LOCAL |
+		  1 << PUNT_TTL,
 };
 
 // A batch of changes is published when the kernel has been quiet for the first time, or at the
@@ -322,10 +322,12 @@ static void take_from_tap(struct plane *p, uint8_t iface, uint64_t now_ns)
 	}
 }
 
-static void give_to_tap(struct plane *p, const struct control_frame *x)
+void plane_give(struct plane *p, const struct control_frame *x)
 {
-	struct plane_iface *f = &p->iface[x->port];
+	struct plane_iface *f = p == NULL ? NULL : &p->iface[x->port];
 
+	if (f == NULL)
+		return;
 	if (f->tap.fd >= 0 && linux_tap_write(&f->tap, x->bytes, x->len))
 		f->c.to_kernel++;
 	else
@@ -337,7 +339,7 @@ static void take_punts(struct plane *p)
 	struct control_frame x;
 
 	for (unsigned i = 0; i < PUNTS_A_LOOP && switch_next_punt(p->sw, REASONS, &x); i++)
-		give_to_tap(p, &x);
+		plane_give(p, &x);
 }
 
 static void take_frames(struct plane *p, uint64_t now_ns)

@@ -22,6 +22,7 @@
 #include "dataplane/event.h"
 #include "dataplane/policy.h"
 
+struct control_frame;
 struct json_object;
 struct linux_numbers;
 struct plane;
@@ -53,6 +54,8 @@ bool plane_fill(struct plane *p, struct policy *policy); // NULL is fine
 void plane_new_policy(struct plane *p, uint64_t now_ns); // NULL is fine
 // Once a control loop, each millisecond.
 void plane_poll(struct plane *p, uint64_t now_ns); // NULL is fine
+// Gives a frame to the tap of its port: LLDP that the switch leaves to the kernel's side.
+void plane_give(struct plane *p, const struct control_frame *x); // NULL is fine
 // Readable when plane_poll() has something to do; -1: p is NULL.
 int plane_fd(const struct plane *p);
 

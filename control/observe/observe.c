@@ -662,6 +662,7 @@ static const struct {
 	{FACTS_DROPS, show_drops}, {FACTS_CONTROL, show_control}, {FACTS_BALANCE, show_balance},
 	{FACTS_LATENCY, show_latency}, {FACTS_FDB, show_fdb}, {FACTS_WORKERS, show_workers},
 	{FACTS_WATCHDOG, show_watchdog}, {FACTS_GUARD, show_guard}, {FACTS_CAUSES, show_causes},
+	{FACTS_LLDP, show_lldp}, {FACTS_DCBX, show_dcbx},
 	{FACTS_IPCC, show_ipcc}, {FACTS_LINUX_TAPS, show_linux}, {FACTS_FLOW_TABLE, show_flow_sums},
 	{FACTS_INTERFACES, NULL, {{port_rows, FACTS_INTERFACES}}},
 	{FACTS_HINTS, NULL, {{port_rows, FACTS_HINTS}}},
@@ -746,6 +747,11 @@ void observe_set_linux(struct observe *o, observe_linux_fn *numbers, void *arg)
 {
 	o->linux_numbers = numbers;
 	o->linux_arg = arg;
+}
+
+void observe_set_lldp(struct observe *o, const struct lldp_agent *lldp)
+{
+	o->lldp = lldp;
 }
 
 void observe_set_about(struct observe *o, const struct observe_about *about)
@@ -833,6 +839,8 @@ static void clear_port(struct observe *o, unsigned port, uint64_t now_ns)
 	switch_drv_stats(o->sw, port, &b->drv);
 	b->steering = steering_of(o, port);
 	b->standin_sent = standin_sent(o, port);
+	if (o->lldp != NULL)
+		b->lldp = *lldp_counters(o->lldp, port);
 }
 
 void observe_clear(struct observe *o, uint64_t now_ns)

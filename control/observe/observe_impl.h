@@ -3,6 +3,7 @@
 // storms.c, flows.c.
 #pragma once
 
+#include "control/lldp/agent.h"
 #include "control/model_time.h"
 #include "control/observe/fact.h"
 #include "control/observe/observe.h"
@@ -38,6 +39,7 @@ struct port_baseline {
 	struct port_drv_stats drv;
 	struct port_steering steering;
 	uint64_t standin_sent;
+	struct lldp_counters lldp;
 };
 
 struct port_rates {
@@ -58,6 +60,7 @@ struct stall_counts {
 struct observe {
 	struct weir_switch *sw;
 	const struct standin *standin; // NULL: there is none
+	const struct lldp_agent *lldp; // likewise
 	observe_linux_fn *linux_numbers; // NULL: the kernel is not the control plane
 	void *linux_arg;
 	struct observe_about about;
@@ -137,6 +140,9 @@ struct at {
 	struct pause_cause cause;
 	uint64_t last_pause_ns;
 	bool pausing;
+	// lldp.c
+	const struct lldp_neighbour *neighbour;
+	const struct dcbx_view *dcbx;
 	// flows.c
 	const struct ipcc_counters *ipcc;
 	const struct port_flow_counters *flows;
@@ -174,6 +180,12 @@ show_fn show_watchdog, show_guard, show_causes;
 
 // settings.c
 show_fn show_vlan, show_qos, show_pfc_status, show_ecn, show_buffers_config;
+
+// A list of class numbers.
+struct json_object *class_list(uint8_t classes);
+
+// lldp.c
+show_fn show_lldp, show_dcbx;
 
 // flows.c
 struct value flows_value(enum fact_id f, const struct at *a);

@@ -24,7 +24,7 @@ static struct json_object *map_list(const uint8_t *map, unsigned n)
 	return list;
 }
 
-static struct json_object *class_list(uint8_t classes)
+struct json_object *class_list(uint8_t classes)
 {
 	struct json_object *list = json_object_new_array();
 

@@ -21,15 +21,17 @@ class Programs:
             setattr(self, name.replace("-", "_"), full)
 
 
-def alone_with_pfc(policy):
-    """The policy without the stand-in, unless the policy has a word about it. Programs of a lab
-    share processors, so a worker stands still now and then. What is counted here is the PFC of the
-    switch itself."""
-    if "stall:" in policy:
+def quiet(policy):
+    """The policy without the stand-in and without LLDP, unless the policy has a word about them.
+    Programs of a lab share processors, so a worker stands still now and then. What is counted here
+    is the PFC of the switch itself, and the frames of the hosts."""
+    off = [text for key, text in (("stall:", "stall: {pause_after: off}"), ("lldp", "lldp: off"))
+           if key not in policy]
+    if not off:
         return policy
-    off = "stall: {pause_after: off}"
     return re.sub(r"^switch:( \{|\n)",
-                  lambda m: f"switch: {{{off}, " if m[1] == " {" else f"switch:\n  {off}\n",
+                  lambda m: (f"switch: {{{', '.join(off)}, " if m[1] == " {" else
+                             "switch:\n" + "".join(f"  {line}\n" for line in off)),
                   policy, count=1, flags=re.M)
 
 
@@ -40,7 +42,7 @@ class Switch:
         self.world, self.programs, self.name = world, programs, name
         self.path = os.path.join(world.logs, f"{name}.yaml")
         with open(self.path, "w") as f:
-            f.write(alone_with_pfc(policy))
+            f.write(quiet(policy))
         self.process = world.spawn("sw", name, programs.weir, "-c", self.path)
         self.process.wait_line("ready")
 

@@ -29,13 +29,15 @@ from world import (HOSTS, ID, NAME, WEIRCTL, Switch, World, ctl, eventually, hos
 
 # Class 0: a queue that is soon full; 1: WRED drops; 2: a priority group that is soon full; 3:
 # lossless, marked, and soon in XOFF. Every address is known, so that nothing is flooded by chance.
-# On a busy machine the stand-in would send PAUSE that is in no capture of the switch.
+# On a busy machine the stand-in would send PAUSE that is in no capture of the switch. LLDP would be
+# in some captures and not in others.
 POLICY = f"""\
 switch:
   name: {NAME}
   workers: 2
   buffer: {{size: 4MB, headroom_pool: 400KB}}
   stall: {{pause_after: off}}
+  lldp: off
 ports:
   - {{name: p1, device: "xdp:{ID}s1", speed: 1G, mtu: 1500, profile: t, keep: [], rx_guard: off,
      vlan: {{tagged: [10, 20]}}}}

@@ -18,7 +18,7 @@ HOSTS = 3
 TOS_CLASS3 = "0x68"  # DSCP 26
 
 POLICY = """\
-switch: {name: %s, stall: {pause_after: off}, workers: 1, buffer: {size: 4MB}}
+switch: {name: %s, stall: {pause_after: off}, lldp: off, workers: 1, buffer: {size: 4MB}}
 ports:
   - {name: "p[1-3]", device: "xdp:%ss[1-3]", speed: 1G, mtu: 1500, profile: roce}
 profiles:

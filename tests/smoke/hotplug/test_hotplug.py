@@ -17,7 +17,7 @@ import live  # noqa: E402
 from live import want  # noqa: E402
 
 live.need_root()
-from switch import Programs, Switch, alone_with_pfc, pick  # noqa: E402: the path is set by live
+from switch import Programs, Switch, quiet, pick  # noqa: E402: the path is set by live
 from world import World, switch_name  # noqa: E402
 
 FLAPS = int(os.environ.get("WEIR_FLAPS", "100"))
@@ -53,7 +53,7 @@ class Weir(Switch):
         self.world, self.programs, self.name = world, PROGRAMS, switch_name()
         self.path = os.path.join(world.logs, "policy.yaml")
         with open(self.path, "w") as f:
-            f.write(alone_with_pfc(policy % {"name": self.name, "more": more}))
+            f.write(quiet(policy % {"name": self.name, "more": more}))
         self.process = world.spawn("sw", "weir", PROGRAMS.weir, "-c", self.path, *args)
         if ready:
             self.process.wait_line("ready")

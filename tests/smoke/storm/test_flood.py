@@ -23,7 +23,7 @@ DETECT_MS, LIMIT, METRICS_PORT = 100, 2, 9470
 DRAIN_S = 2 # of weir, at most
 FRAME_BYTES, BATCH = 60, 512
 POLICY = """\
-switch: {name: %s, stall: {pause_after: off}, buffer: {size: 1MB}}
+switch: {name: %s, stall: {pause_after: off}, lldp: off, buffer: {size: 1MB}}
 ports:
   - {name: "p[1-4]", device: "xdp:sw[1-4]", speed: 100M, mtu: 1500, profile: roce}
 fdb: [{mac: "02:00:00:00:00:02", port: p2}, {mac: "02:00:00:00:00:03", port: p3}]

@@ -37,13 +37,14 @@ static struct keep keep_of(const char *text)
 	return k;
 }
 
-static void lldp_is_kept_where_nothing_is_said(void **state)
+static void lldp_is_kept_where_the_switch_does_not_speak_it(void **state)
 {
-	struct keep k = keep_of("");
+	struct keep k = keep_of(", lldp: off");
 
 	(void)state;
 	assert_int_equal(k.kinds, 1u << WEIR_KEEP_LLDP);
 	assert_int_equal(k.n_ports, 0);
+	assert_int_equal(keep_of("").kinds, 0);
 }
 
 static void an_empty_list_keeps_nothing(void **state)
@@ -116,7 +117,7 @@ static void a_reload_may_change_it(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(lldp_is_kept_where_nothing_is_said),
+		cmocka_unit_test(lldp_is_kept_where_the_switch_does_not_speak_it),
 		cmocka_unit_test(an_empty_list_keeps_nothing),
 		cmocka_unit_test(every_word_is_a_rule),
 		cmocka_unit_test(ports_keep_their_protocol_and_number),

@@ -36,7 +36,7 @@ static const char base[] =
 	"    take_over: off\n"
 	"    tx_ring: 8KiB\n"
 	"    rx_ring: 1024\n"
-	"    keep: [lldp]\n"
+	"    keep: [lacp]\n"
 	"    vlan: {untagged: 1, tagged: [20]}\n"
 	"    classes: {3: {ingress: {min: 1KB, alpha: 1/2, headroom: auto, mru: 1000,\n"
 	"                            cable: 6m}},\n"
@@ -198,6 +198,10 @@ static const struct change changes[] = {
 	 " ports[0].storm_control.unknown_unicast", NULL},
 	{ADD, ADD "    storm_control: {multicast: 9}\n",
 	 " ports[0].storm_control.multicast", NULL},
+	{ADD, ADD "    lldp: off\n", " ports[0].lldp", NULL},
+	{ADD, ADD "    lldp: {willing: on}\n", " ports[0].lldp.willing", NULL},
+	{"time_scale: 3", "time_scale: 3\n  lldp: off", " switch.lldp", NULL},
+	{"quanta: 65535}", "quanta: 65535, mode: auto}", " profiles.q.pfc.mode", NULL},
 	{ADD, ADD "    loop_detect: on\n", " ports[0].loop_detect", NULL},
 	{ADD, ADD "    loop_detect: {action: port_down}\n",
 	 " ports[0].loop_detect.action", NULL},
@@ -209,7 +213,7 @@ static const struct change changes[] = {
 	 "t:19:14: ports[0] (p[1-2]).rx_ring: changes only by a restart"},
 	{"pause_after: 10ms", "pause_after: off", " switch.stall.pause_after", NULL},
 	{"alarm_after: 100ms", "alarm_after: 1s", " switch.stall.alarm_after", NULL},
-	{"keep: [lldp]", "keep: [lldp, arp]", " ports[0].keep", NULL},
+	{"keep: [lacp]", "keep: [lacp, arp]", " ports[0].keep", NULL},
 	{"untagged: 1", "untagged: 2", " ports[0].vlan.untagged", NULL},
 	{"tagged: [20]", "tagged: [20, 30]", " ports[0].vlan.tagged", NULL},
 	{"untagged: 1, ", "", " ports[0].vlan.untagged", NULL}, // the same value, but not given

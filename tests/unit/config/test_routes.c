@@ -294,8 +294,8 @@ static void a_vlan_with_addresses_is_an_interface(void **state)
 	assert_int_equal(p->fdb[1].vid, 200);
 	assert_true(p->ports[0].in_svi && p->ports[1].in_svi);
 	assert_false(p->ports[2].in_svi || p->ports[3].in_svi);
-	assert_int_equal(p->ports[0].punts, 1 << PUNT_ANSWER | 1 << PUNT_NEIGHBOUR);
-	assert_int_equal(p->ports[3].punts, 0);
+	assert_int_equal(p->ports[0].punts, 1 << PUNT_LLDP | NEIGHBOUR_REASONS);
+	assert_int_equal(p->ports[3].punts, 1 << PUNT_LLDP);
 	assert_true(p->control_sends);
 	assert_string_equal(hops_to(p, "0.0.0.0", 0),
 			    "10.1.0.9@vlan100 10.2.0.9@vlan200 10.0.3.9@p3");

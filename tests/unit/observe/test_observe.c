@@ -3,6 +3,7 @@
 // is derived (quantiles, sums, shares) is right.
 #include <string.h>
 
+#include "control/lldp/agent.h"
 #include "control/observe/fact.h"
 #include "control/observe/linux_numbers.h"
 #include "drivers/standin/standin.h"
@@ -20,10 +21,51 @@ static const struct linux_numbers *one_tap(void *arg)
 	return &n;
 }
 
+static bool say_nothing(void *arg, unsigned port, struct lldp_local *out)
+{
+	(void)arg;
+	(void)port;
+	*out = (struct lldp_local){0};
+	return true;
+}
+
+static bool send_nothing(void *arg, unsigned port, const uint8_t *bytes, uint16_t len)
+{
+	(void)arg, (void)port, (void)bytes, (void)len;
+	return true;
+}
+
+static void ignore_event(void *arg, const struct event *e, const char *about)
+{
+	(void)arg, (void)e, (void)about;
+}
+
+// A host with PFC in class 4 behind port 0.
+static struct lldp_agent *agent_with_host(void)
+{
+	static const struct lldp_agent_ops ops = {say_nothing, send_nothing, ignore_event};
+	static const uint8_t one[] = {1};
+	const struct lldp_pdu host = {
+		.chassis = {LLDP_CHASSIS_LOCAL, {one, 1}},
+		.port = {LLDP_PORT_NAME, {one, 1}},
+		.ttl_s = 120,
+		.dcbx.pfc = {.given = true, .enable = 1 << 4},
+	};
+	uint8_t frame[LLDP_MAX_LEN];
+	struct lldp_agent *a;
+
+	assert_int_equal(lldp_agent_create(FAKE_PORTS, &ops, NULL, &a), 0);
+	lldp_local_changed(a, 0);
+	lldp_receive(a, 0, frame, lldp_build(frame, &host, (struct lldp_text){0}), 0);
+	return a;
+}
+
 static void every_key_shown_has_a_row_and_every_row_is_shown(void **state)
 {
 	struct bench *b = *state;
+	struct lldp_agent *lldp = agent_with_host();
 
+	observe_set_lldp(b->o, lldp);
 	ctr_add(&b->sw->port[0].drops[3][DROP_WRED].packets, 1);
 	ctr_add(&b->sw->port[0].queue[3].residence[0], 1);
 	b->sw->port[0].last[3] = (struct pause_cause){.t_ns = 1, .kind = CAUSE_QUEUE, .cls = 3};
@@ -47,6 +89,8 @@ static void every_key_shown_has_a_row_and_every_row_is_shown(void **state)
 		compare_keys(l, l->single ? list(data, l->list) : row(data, l->list, 0));
 		json_object_put(data);
 	}
+	observe_set_lldp(b->o, NULL);
+	lldp_agent_destroy(lldp);
 }
 
 // ---- counters and baselines

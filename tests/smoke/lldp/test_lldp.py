@@ -1,0 +1,195 @@
+#!/usr/bin/python3
+# SPDX-License-Identifier: Apache-2.0
+"""LLDP and DCBX between the switch and stock lldpd, and tshark's view of each frame.
+
+usage: test_lldp.py BUILD_DIR
+"""
+import json
+import os
+import shutil
+import sys
+import time
+
+HERE = os.path.dirname(os.path.abspath(__file__))
+sys.path.insert(0, os.path.join(HERE, "..", "live"))
+import live # noqa: E402
+from live import want # noqa: E402
+
+POLICY = """\
+switch: {name: %(name)s, lldp: on}
+ports:
+  - {name: "p[1-3]", device: "xdp:sw[1-3]", speed: 10G, profile: roce}
+profiles:
+  roce:
+    dscp_to_class: {default: 0, 26: 3}
+    pfc: {mode: %(mode)s}
+    classes:
+      0: {schedule: {dwrr: 1}}
+      3: {lossless: on, schedule: {dwrr: 3}}
+      6: {schedule: strict}
+"""
+QAZ = {"ets": "9", "recommendation": "10", "pfc": "11", "app": "12"}
+
+
+RUN = "/run/lldpd" # where lldpd goes after it has given up its privileges
+
+
+def private_run():
+    """A file system of this containment in place of the run directory of the machine."""
+    os.makedirs(RUN, exist_ok=True)
+    run("mount", "-t", "tmpfs", "none", RUN)
+
+
+def need(*programs):
+    for program in programs:
+        want(shutil.which(program), f"{program} is not installed: scripts/setup --network")
+
+
+def eventually(condition, text, seconds=20):
+    """For programs that a busy machine runs late."""
+    end = time.monotonic() + seconds
+    while not condition():
+        want(time.monotonic() < end, f"not within {seconds} s: {text}")
+        time.sleep(0.05)
+
+
+class Lldpd:
+    """Stock lldpd on link i."""
+
+    def __init__(self, world, i):
+        self.world, self.where, self.dev = world, f"h{i}", f"e{i}"
+        self.socket = os.path.join(RUN, f"{i}.sock")
+        self.process = world.spawn(self.where, f"lldpd{i}", "lldpd", "-d", "-I", self.dev, "-C",
+                                   self.dev, "-u", self.socket, "-O", "/dev/null")
+        eventually(lambda: os.path.exists(self.socket), "lldpd listens")
+        eventually(lambda: self.cli("show", "configuration", check=False).returncode == 0,
+                   "lldpd answers")
+
+    def cli(self, *words, **kw):
+        return self.world.run(self.where, "lldpcli", "-u", self.socket, "-f", "json0", *words, **kw)
+
+    def neighbours(self):
+        rows = json.loads(self.cli("show", "neighbors", "details").stdout)["lldp"]
+        return rows[0].get("interface", []) if rows else []
+
+    def say(self, subtype, *value, add="add"):
+        """Sends a TLV of 802.1Qaz from now on."""
+        self.cli("configure", "lldp", "custom-tlv", add, "oui", "00,80,c2", "subtype", str(subtype),
+                 "oui-info", ",".join(f"{b:02x}" for b in value))
+
+    def stop(self):
+        self.process.stop()
+
+
+def dcbx(switch, port="p1"):
+    return [r for r in switch.show("dcbx")["dcbx"] if r["port"] == port][0]
+
+
+def events(switch, name):
+    return [e for e in switch.show("events")["events"] if e["event"] == name]
+
+
+def lldpd_sees_the_switch(world, switch, host):
+    eventually(host.neighbours, "lldpd has a neighbour")
+    got = host.neighbours()[0]
+    text = json.dumps(got)
+    want(got["chassis"][0]["name"][0]["value"] == switch.name, text)
+    want(got["port"][0]["id"][0]["value"] == "p1" and got["port"][0]["id"][0]["type"] == "ifname",
+         text)
+    want(got["port"][0]["descr"][0]["value"] == "xdp:sw1", text)
+    want(got["port"][0]["ttl"][0]["value"] == "121", text)
+    bridge = [c for c in got["chassis"][0]["capability"] if c["type"] == "Bridge"]
+    want(bridge[0]["enabled"] is True, text)
+    unknown = {t["subtype"]: t["value"] for t in got["unknown-tlvs"][0]["unknown-tlv"]
+               if t["oui"] == "00,80,C2"}
+    # Class 0 has a share of 1, class 3 of 3, and the others of 1 each but the strict class 6.
+    want(unknown[QAZ["pfc"]].lower() == "08,08", text)
+    want(unknown[QAZ["app"]].lower() == "00,64,12,b7", text)
+    ets = [int(b, 16) for b in unknown[QAZ["ets"]].split(",")]
+    want(ets[:5] == [0, 0x01, 0x23, 0x45, 0x67], text)
+    want(sum(ets[5:13]) == 100 and ets[11] == 0 and ets[8] in (33, 34), f"{ets}")
+    want(ets[13:] == [2, 2, 2, 2, 2, 2, 0, 2], text)
+    want(unknown[QAZ["recommendation"]] == unknown[QAZ["ets"]], text)
+
+
+def the_switch_sees_lldpd(world, switch, host):
+    eventually(lambda: switch.show("lldp")["lldp"], "the switch has a neighbour")
+    got = switch.show("lldp")["lldp"]
+    want(len(got) == 1 and got[0]["port"] == "p1" and got[0]["dcbx"] == "none", f"{got}")
+    want(len(events(switch, "lldp-neighbour")) == 1, "one event")
+    want(dcbx(switch)["state"] == "silent", "lldpd has said nothing of DCBX")
+
+
+def a_host_with_other_pfc_is_named_with_its_cure(world, switch, host):
+    host.say(11, 0x08, 0x10)
+    eventually(lambda: dcbx(switch)["state"] == "mismatch", "the host has PFC on 4")
+    row = dcbx(switch)
+    want(row["host_pfc"] == [4] and row["switch_pfc"] == [3], f"{row}")
+    want("the host has PFC on 4, the switch on 3" in row["cure"], row["cure"])
+    want("--pfc 0,0,0,1,0,0,0,0" in row["cure"], row["cure"])
+    eventually(lambda: events(switch, "dcbx-mismatch"), "the event")
+    got = events(switch, "dcbx-mismatch")[-1]
+    want(got["host_pfc"] == [4] and got["switch_pfc"] == [3], f"{got}")
+
+
+def a_host_that_follows_agrees(world, switch, host):
+    host.cli("unconfigure", "lldp", "custom-tlv")
+    host.say(11, 0x08, 0x08)
+    host.say(12, 0x00, 0x64, 0x12, 0xb7)
+    eventually(lambda: dcbx(switch)["state"] == "agreed", "the host has PFC on 3")
+    row = dcbx(switch)
+    want(row["host_roce"] == 3 and row["switch_roce"] == 3 and "cure" not in row, f"{row}")
+    eventually(lambda: events(switch, "dcbx-agreed"), "the event")
+    want("agreed" in switch.ctl("show", "dcbx", "p1"), "the table")
+
+
+def the_neighbour_is_gone_when_lldpd_ends(world, switch, host):
+    host.stop()
+    eventually(lambda: not switch.show("lldp")["lldp"], "lldpd has said goodbye")
+    want(len(events(switch, "lldp-neighbour-gone")) == 1, "one event")
+
+
+ONE_HOST = [lldpd_sees_the_switch, the_switch_sees_lldpd,
+            a_host_with_other_pfc_is_named_with_its_cure, a_host_that_follows_agrees,
+            the_neighbour_is_gone_when_lldpd_ends]
+
+
+def lldpd_and_the_switch_know_each_other():
+    with World(3) as world:
+        switch = Switch(world, PROGRAMS, switch_name(), policy())
+        host = Lldpd(world, 1)
+        for test in ONE_HOST:
+            test(world, switch, host)
+            print(f"        {test.__name__.replace('_', ' ')}", flush=True)
+        want(switch.stop() == 0, f"the balance holds at the end\n{switch.process.said()}")
+
+
+def auto_has_pfc_while_the_host_has_it():
+    with World(3) as world:
+        switch = Switch(world, PROGRAMS, switch_name(), policy("auto"))
+
+        def classes():
+            return [r["class"] for r in switch.show("pfc-status")["pfc_status"]
+                    if r["port"] == "p1" and r["tx_policy"]]
+        want(classes() == [], "no host has spoken")
+        host = Lldpd(world, 1)
+        host.say(11, 0x08, 0x08)
+        eventually(lambda: classes() == [3], "the host has PFC on 3")
+        want(events(switch, "dcbx-pfc")[-1]["active"] == [3], "the event")
+        host.stop()
+        eventually(lambda: classes() == [], "the host is gone", seconds=40)
+        want(switch.stop() == 0, f"the balance holds at the end\n{switch.process.said()}")
+
+
+def policy(mode="on"):
+    return POLICY % {"name": switch_name(), "mode": mode}
+
+
+live.need_root()
+need("lldpd", "lldpcli", "tshark", "tcpdump")
+from switch import Programs, Switch # noqa: E402: the path is set by live
+from world import World, run, switch_name # noqa: E402
+
+private_run()
+PROGRAMS = Programs(sys.argv[1])
+sys.exit(live.run_tests([lldpd_and_the_switch_know_each_other, auto_has_pfc_while_the_host_has_it]))
