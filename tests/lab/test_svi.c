@@ -287,6 +287,32 @@ static void frames_that_cannot_be_routed_are_dropped_with_their_reason(void **st
 	bench_close(b);
 }
 
+// The class, its account and its PAUSE are those of a bridged frame.
+static void a_lossless_frame_is_charged_where_it_came_in(void **state)
+{
+	const struct hop h = {P3, V100, V100, "10.0.100.13", "10.0.4.2", P4, 0, 0, 24};
+	const struct hop back = {P4, 0, 0, "10.0.4.2", "10.0.100.13", P3, V100, tci(3, V100), 24};
+	struct bench *b = open_svis();
+	uint8_t frame[FRAME_MAX];
+	uint16_t len;
+
+	(void)state;
+	bench_tx(b, P4, -1, false);
+	for (unsigned i = 0; i < 5; i++)
+		sent(b, frame, &h, &(struct router_packet){.src = h.src, .dst = h.dst, .len = 500});
+	router_settle(b);
+	assert_int_equal(switch_held_cells(b->sw, P4, 3, P3, 3), 5 * 2);
+	bench_tx(b, P4, -1, true);
+	router_settle(b);
+	assert_int_equal(b->host[P4].n_rx, 5);
+	len = sent(b, frame, &back, &(struct router_packet){.src = back.src, .dst = back.dst});
+	router_settle(b);
+	len = routed(frame, len, &back);
+	is_frame(&b->host[P3].rx[0], frame, len);
+	assert_int_equal(bench_drops(b, DROP_LOSSLESS_UNKNOWN), 0);
+	bench_close(b);
+}
+
 // ---- answers
 
 static void the_router_answers_ping_with_the_tag_of_the_port(void **state)
@@ -642,6 +668,60 @@ static void the_router_asks_in_the_whole_vlan(void **state)
 	end(&w);
 }
 
+// ---- frames that are broken somewhere
+
+static unsigned one_of(struct rng *rng, unsigned n)
+{
+	return rng_next(rng) % n;
+}
+
+enum { B_SEEDS = 200, B_FRAMES = 20, B_FLIPS = 4 };
+
+static uint16_t draw_frame(uint8_t *out, const struct hop *h, struct rng *rng)
+{
+	static const char *const from[] = {"10.0.100.11", "fd00:100::11"};
+	static const char *const to[][3] = {{"10.0.200.12", "10.0.200.99", "10.0.100.1"},
+					    {"fd00:200::12", "fd00:200::99", "fd00:100::1"}};
+	unsigned v6 = one_of(rng, 2);
+	struct neighbour_msg m = msg(h->from, one_of(rng, 2), from[v6], to[v6][2]);
+
+	if (one_of(rng, 3) == 0)
+		return neighbour_build(out, &m);
+	return build(out, h, &(struct router_packet){
+		.src = from[v6], .dst = to[v6][one_of(rng, 3)],
+		.ttl = (uint8_t)(1 + one_of(rng, 2)), .sport = v6 ? 0x8000 : ECHO,
+		.proto = one_of(rng, 2) ? 0 : v6 ? 58 : ICMP,
+		.len = (uint16_t)(64 + one_of(rng, 1450)), .tag = one_of(rng, 4) == 0 ? V100 : 0});
+}
+
+// bench_close checks that each frame has found an end and that its memory is back.
+static void broken_frames_leave_nothing_behind(void **state)
+{
+	(void)state;
+	for (unsigned seed = 1; seed <= B_SEEDS; seed++) {
+		struct world w = begin();
+		struct rng rng;
+
+		rng_init(&rng, seed);
+		for (unsigned i = 0; i < B_FRAMES; i++) {
+			const struct hop h = {.from = one_of(&rng, 5),
+					      .in_vid = one_of(&rng, 2) ? V100 : V200};
+			uint8_t frame[FRAME_MAX];
+			uint16_t len = draw_frame(frame, &h, &rng);
+
+			for (unsigned k = one_of(&rng, B_FLIPS); k > 0; k--)
+				frame[12 + one_of(&rng, 60)] = (uint8_t)rng_next(&rng);
+			if (one_of(&rng, 4) == 0)
+				len = (uint16_t)(14 + one_of(&rng, len - 14u));
+			if (h.from == P3 && one_of(&rng, 8) != 0)
+				len = tagged(frame, len, (uint16_t)h.in_vid);
+			bench_send_raw(w.b, h.from, frame, len);
+		}
+		turn(&w, 2);
+		end(&w);
+	}
+}
+
 // ---- random networks, and a model of what must arrive
 
 enum { R_PORTS = 6, R_VLANS = 3, R_SEEDS = 40, R_FRAMES = 50 };
@@ -656,11 +736,6 @@ struct net {
 static unsigned vid_of(unsigned vlan)
 {
 	return 10 * (vlan + 1);
-}
-
-static unsigned one_of(struct rng *rng, unsigned n)
-{
-	return rng_next(rng) % n;
 }
 
 static void draw_port(FILE *f, struct net *n, unsigned p, struct rng *rng)
@@ -849,6 +924,7 @@ int main(void)
 		T(frames_to_other_stations_of_the_vlan_are_bridged),
 		T(a_next_hop_that_the_bridge_does_not_know_is_flooded_for),
 		T(a_lossless_frame_is_not_flooded),
+		T(a_lossless_frame_is_charged_where_it_came_in),
 		T(frames_that_cannot_be_routed_are_dropped_with_their_reason),
 		T(the_router_answers_ping_with_the_tag_of_the_port),
 		T(an_expired_ttl_is_answered_from_the_address_in_the_vlan),
@@ -860,6 +936,7 @@ int main(void)
 		T(a_request_for_the_router_is_answered_and_flooded),
 		T(a_request_for_another_station_is_no_business_of_control),
 		T(the_router_asks_in_the_whole_vlan),
+		T(broken_frames_leave_nothing_behind),
 		T(random_networks_bridge_and_route_as_the_model_says),
 	};
 
