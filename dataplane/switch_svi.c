@@ -117,7 +117,7 @@ static bool send_by(struct weir_switch *sw, unsigned port, unsigned vid,
 	if (tagged) {
 		be16_put(copy.bytes + macs, TPID_8021Q);
 		be16_put(copy.bytes + macs + 2,
-			 (uint16_t)(pcp_of(pp, f) << TCI_PCP_SHIFT | vid));
+			 (uint16_t)((unsigned)pcp_of(pp, f) << TCI_PCP_SHIFT | vid));
 	}
 	memcpy(copy.bytes + macs + tag, f->bytes + macs, f->len - macs);
 	return switch_send(sw, &copy, kind);
