@@ -359,9 +359,10 @@ static bool forward_rarely(struct worker *w, struct port *p, struct burst *b, st
 }
 
 bool bridging_from_router(struct worker *w, struct port *p, struct burst *b, struct frame *f,
-			  const struct pkt_info *pkt, unsigned vid)
+			  const struct pkt_info *pkt, uint64_t dst)
 {
-	uint8_t at = lookup(w, f, vid);
+	uint8_t at = fdb_lookup(&w->sw->fdb, w->fdb_cache, dst);
+	unsigned vid = dst & 0xffff;
 
 	f->routed = true;
 	if (unlikely(at >= POLICY_MAX_PORTS || !bridge_member(w->pol, at, vid)))

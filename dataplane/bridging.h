@@ -13,10 +13,10 @@ void bridging_burst(struct worker *w, struct port *p, struct burst *b);
 
 // A frame of the router that goes into a VLAN: its MAC addresses are those of the next hop and of
 // the SVI, and it has no tag. It leaves by the port of its address, or is flooded where its class
-// may be. pkt: without tags. b: the burst that the frame belongs to; NULL: none. True: the frame
-// knows its way.
+// may be. pkt: without tags. b: the burst that the frame belongs to; NULL: none. dst: its
+// destination and the VLAN, as fdb_key. True: the frame knows its way.
 bool bridging_from_router(struct worker *w, struct port *p, struct burst *b, struct frame *f,
-			  const struct pkt_info *pkt, unsigned vid);
+			  const struct pkt_info *pkt, uint64_t dst);
 // The same of an answer, which leaves by the port where its question came in.
 bool bridging_turned_round(struct worker *w, struct port *p, struct frame *f,
 			   const struct pkt_info *pkt, unsigned vid);

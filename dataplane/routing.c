@@ -556,18 +556,22 @@ static bool hops_run_out(struct router *r, struct frame *f, const struct pkt_inf
 static bool into_vlan(struct router *r, struct frame *f, const struct pkt_info *pkt, uint64_t adj)
 {
 	const struct policy_svi *out = &r->pol->svis[adj_port(adj) - IFACE_SVI];
-	const struct pkt_info untagged = bare(pkt);
+	struct pkt_info untagged;
 	uint8_t *eth;
 
 	if (f->len - f->l3_off > (int)out->mtu)
 		return refuse(r, f, DROP_EGRESS_MTU);
-	if (pkt->n_tags != 0 && !untag(r, f, pkt))
-		return false;
+	if (pkt->n_tags != 0) {
+		if (!untag(r, f, pkt))
+			return false;
+		untagged = bare(pkt);
+		pkt = &untagged;
+	}
 	eth = rte_pktmbuf_mtod(f->m, uint8_t *);
 	be64_put(eth, adj); // two bytes more than the address, which the next one covers
 	memcpy(eth + ETH_ALEN_, out->mac, ETH_ALEN_);
 	edit_hop(eth + f->l3_off, f->kind);
-	return bridging_from_router(r->w, r->p, r->b, f, &untagged, out->vid);
+	return bridging_from_router(r->w, r->p, r->b, f, pkt, (adj & ~0xffffull) | out->vid);
 }
 
 static bool no_way(struct router *r, struct frame *f, const struct pkt_info *pkt, uint64_t adj,

@@ -54,10 +54,29 @@ static void put_head(FILE *f, const struct rig_conf *c)
 	for (unsigned i = 0; i < c->n_ports; i++) {
 		fprintf(f, "  - {name: p%u, device: \"%s\", speed: 400G, profile: bench", i,
 			c->devices[i]);
-		if (c->next_hops != 0)
+		if (c->svis)
+			fprintf(f, ", vlan: {untagged: %u}", i + 1);
+		else if (c->next_hops != 0)
 			fprintf(f, ", ip: 192.168.%u.1/24", i + 1);
 		fputs("}\n", f);
 	}
+}
+
+static void put_vlans(FILE *f, const struct rig_conf *c)
+{
+	fputs("vlans:\n", f);
+	for (unsigned i = 0; i < c->n_ports; i++) {
+		uint8_t m[6];
+
+		traffic_port_mac(i, m);
+		fprintf(f, "  - {id: %u, ip: 192.168.%u.1/24, ", i + 1, i + 1);
+		fprintf(f, "mac: \"%02x:%02x:%02x:%02x:%02x:%02x\"}\n", m[0], m[1], m[2], m[3],
+			m[4], m[5]);
+	}
+	fputs("fdb:\n", f);
+	for (unsigned i = 0; i < c->n_ports; i++)
+		for (uint32_t k = 0; k < c->next_hops; k++)
+			fprintf(f, "  - {mac: \"02:00:%02x:00:00:%02x\", port: p%u}\n", i + 1, k, i);
 }
 
 // The hosts of a port are behind its next hops.
@@ -115,6 +134,8 @@ char *rig_policy_text(const struct rig_conf *conf)
 	if (f == NULL)
 		return NULL;
 	put_head(f, conf);
+	if (conf->svis)
+		put_vlans(f, conf);
 	if (conf->next_hops != 0)
 		put_routes(f, conf);
 	else

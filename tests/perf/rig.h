@@ -21,6 +21,7 @@ struct rig_conf {
 	uint32_t frame_bytes; // longest frame there will be
 	uint32_t n_macs; // hosts behind each port, as traffic_mac() numbers them
 	uint32_t next_hops; // of each route; 0: the switch bridges
+	bool svis; // the ports do not route: each is in a VLAN that does
 	uint32_t standing; // frames that shall fit into each egress queue without XOFF
 	const char *profile_key; // of the policy's profile, with its value; NULL: nothing more
 	uint32_t flow_table; // entries; 0: the switch has none

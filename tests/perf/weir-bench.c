@@ -35,6 +35,7 @@ static const char usage[] =
 	"  --flows N            distinct flows of a port, 1..65536 (16)\n"
 	"  --macs N             hosts behind a port, 1..4096 (1)\n"
 	"  --route N            routes, each by N next hops, 1..64, instead of bridging\n"
+	"  --svi N              the same, from VLAN to VLAN: no port routes by itself\n"
 	"  --workers N          1 or 2 (1), on the CPUs of --cpus A,B (0,1)\n"
 	"  --stays              two ports a worker, and what one receives leaves by the other\n"
 	"  --queue KIND         shallow, standing, or both (both)\n"
@@ -55,7 +56,7 @@ static const char usage[] =
 
 // ---- options
 
-enum { OPT_FRAME = 256, OPT_FLOWS, OPT_MACS, OPT_ROUTE, OPT_WORKERS, OPT_CPUS, OPT_STAYS, OPT_QUEUE,
+enum { OPT_FRAME = 256, OPT_FLOWS, OPT_MACS, OPT_ROUTE, OPT_SVI, OPT_WORKERS, OPT_CPUS, OPT_STAYS, OPT_QUEUE,
        OPT_STANDING, OPT_KEY, OPT_FLOW_TABLE, OPT_SPREAD, OPT_RESPONSES,
        OPT_ROUNDS, OPT_ROUND_US, OPT_SPLIT, OPT_STAGES, OPT_TRAFFIC, OPT_ONLY_TRAFFIC, OPT_DEVICE,
        OPT_JSON, OPT_HELP };
@@ -69,6 +70,7 @@ static const struct option longs[] = {
 	{"stays", no_argument, NULL, OPT_STAYS},
 	{"queue", required_argument, NULL, OPT_QUEUE},
 	{"route", required_argument, NULL, OPT_ROUTE},
+	{"svi", required_argument, NULL, OPT_SVI},
 	{"standing", required_argument, NULL, OPT_STANDING},
 	{"key", required_argument, NULL, OPT_KEY},
 	{"flow-table", required_argument, NULL, OPT_FLOW_TABLE},
@@ -160,7 +162,9 @@ static bool option(int opt, struct options *o)
 	case OPT_CPUS: return cpus(optarg, &o->rig);
 	case OPT_STAYS: o->stays = true; return true;
 	case OPT_QUEUE: return queue_kind(optarg, o);
+	case OPT_SVI:
 	case OPT_ROUTE:
+		o->rig.svis = opt == OPT_SVI;
 		o->traffic.routed = true;
 		return number(optarg, 1, 64, &o->rig.next_hops);
 	case OPT_STANDING: return number(optarg, 1, 65536, &o->rig.standing);
