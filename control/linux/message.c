@@ -11,6 +11,8 @@
 #include <stddef.h>
 #include <string.h>
 
+#include "control/config/units.h"
+
 // The macros of netlink for this are signed.
 static size_t aligned(size_t len)
 {
@@ -213,6 +215,7 @@ static enum kernel_msg_kind route_msg(const struct nlmsghdr *h, struct kernel_ro
 	// Routes by source address too: the dataplane looks at the destination alone.
 	if (m->rtm_src_len != 0)
 		out->type = KERNEL_UNUSED;
+	out->to = addr_masked(out->to, m->rtm_dst_len, false);
 	out->to.len = m->rtm_dst_len;
 	return KERNEL_ROUTE;
 }
@@ -281,6 +284,24 @@ static enum kernel_msg_kind neighbour_msg(const struct nlmsghdr *h, struct kerne
 		out->has_mac = true;
 	}
 	return KERNEL_NEIGHBOUR;
+}
+
+// mnl_nlmsg_ok() takes a length beyond INT_MAX for a negative one, and so for short enough.
+const struct nlmsghdr *kernel_msg_first(const void *bytes, size_t *len)
+{
+	const struct nlmsghdr *h = bytes;
+
+	return *len >= sizeof(*h) && h->nlmsg_len >= sizeof(*h) && h->nlmsg_len <= *len ? h : NULL;
+}
+
+const struct nlmsghdr *kernel_msg_next(const struct nlmsghdr *h, size_t *len)
+{
+	size_t taken = aligned(h->nlmsg_len);
+
+	if (taken > *len)
+		return NULL;
+	*len -= taken;
+	return kernel_msg_first((const char *)h + taken, len);
 }
 
 enum kernel_msg_kind kernel_msg_parse(const struct nlmsghdr *h, struct kernel_msg *out)

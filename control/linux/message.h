@@ -6,6 +6,7 @@
 #pragma once
 
 #include <stdbool.h>
+#include <stddef.h>
 #include <stdint.h>
 
 #include "dataplane/policy.h"
@@ -94,7 +95,12 @@ struct kernel_msg {
 	};
 };
 
-// h: a message whose nlmsg_len the caller has compared with the buffer (mnl_nlmsg_ok).
+// The first message of a buffer, and the one behind a message; NULL: none is left. *len: bytes of
+// the buffer from there on.
+const struct nlmsghdr *kernel_msg_first(const void *bytes, size_t *len);
+const struct nlmsghdr *kernel_msg_next(const struct nlmsghdr *h, size_t *len);
+
+// h: a message of the two above.
 enum kernel_msg_kind kernel_msg_parse(const struct nlmsghdr *h, struct kernel_msg *out);
 
 // "bgp", "static", "kernel" and others by their number (etc/iproute2/rt_protos); NULL: no name.

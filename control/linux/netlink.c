@@ -162,8 +162,7 @@ enum netlink_verdict netlink_read(struct netlink *n, unsigned max, netlink_fn *f
 
 	while (done < max) {
 		ssize_t got = receive(n, SOCKET_CHANGES);
-		const struct nlmsghdr *h = (const void *)n->buffer;
-		int left = (int)got;
+		size_t left = (size_t)got;
 
 		if (got == 0)
 			return NETLINK_DONE;
@@ -171,7 +170,8 @@ enum netlink_verdict netlink_read(struct netlink *n, unsigned max, netlink_fn *f
 			n->stats.lost++;
 			return NETLINK_LOST;
 		}
-		for (; mnl_nlmsg_ok(h, left); h = mnl_nlmsg_next(h, &left), done++) {
+		for (const struct nlmsghdr *h = kernel_msg_first(n->buffer, &left); h != NULL;
+		     h = kernel_msg_next(h, &left), done++) {
 			n->stats.messages++;
 			give(n, h, fn, arg);
 		}
@@ -211,11 +211,10 @@ static bool request_dump(struct netlink *n)
 }
 
 // The messages of one datagram. True: the step is complete.
-static bool take_dump(struct netlink *n, int left, unsigned *done, netlink_fn *fn, void *arg)
+static bool take_dump(struct netlink *n, size_t left, unsigned *done, netlink_fn *fn, void *arg)
 {
-	const struct nlmsghdr *h = (const void *)n->buffer;
-
-	for (; mnl_nlmsg_ok(h, left); h = mnl_nlmsg_next(h, &left)) {
+	for (const struct nlmsghdr *h = kernel_msg_first(n->buffer, &left); h != NULL;
+	     h = kernel_msg_next(h, &left)) {
 		if (h->nlmsg_seq != n->dump_seq)
 			continue;
 		n->changed |= (h->nlmsg_flags & NLM_F_DUMP_INTR) != 0;
@@ -244,7 +243,7 @@ enum netlink_verdict netlink_dump(struct netlink *n, unsigned max, netlink_fn *f
 			return NETLINK_LOST;
 		if (got == 0)
 			return NETLINK_MORE;
-		if (take_dump(n, (int)got, &done, fn, arg)) {
+		if (take_dump(n, (size_t)got, &done, fn, arg)) {
 			n->step++;
 			n->dump_seq = 0;
 		}
@@ -269,11 +268,12 @@ static int request(struct netlink *n, struct nlmsghdr *h)
 	if (send(n->fd[SOCKET_REQUESTS], h, h->nlmsg_len, 0) != (ssize_t)h->nlmsg_len)
 		return -errno;
 	while ((got = receive_in(n->fd[SOCKET_REQUESTS], buffer, sizeof(buffer))) > 0) {
-		const struct nlmsghdr *a = (const void *)buffer;
-		const struct nlmsgerr *e = mnl_nlmsg_get_payload(a);
+		size_t left = (size_t)got;
+		const struct nlmsghdr *a = kernel_msg_first(buffer, &left);
+		const struct nlmsgerr *e = a == NULL ? NULL : mnl_nlmsg_get_payload(a);
 
-		if (mnl_nlmsg_ok(a, (int)got) && a->nlmsg_type == NLMSG_ERROR &&
-		    a->nlmsg_seq == n->seq && got >= (ssize_t)(sizeof(*a) + sizeof(*e))) {
+		if (a != NULL && a->nlmsg_type == NLMSG_ERROR && a->nlmsg_seq == n->seq &&
+		    a->nlmsg_len >= sizeof(*a) + sizeof(e->error)) {
 			n->stats.refused += e->error != 0;
 			return e->error;
 		}

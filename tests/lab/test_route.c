@@ -10,6 +10,7 @@
 #include <rte_jhash.h>
 #include <rte_rcu_qsbr.h>
 
+#include "control/config/config.h"
 #include "dataplane/forward/route.h"
 #include "dataplane/packet/icrc.h"
 #include "dataplane/packet/wire.h"
@@ -600,6 +601,33 @@ static void addresses_that_share_a_bucket_are_all_known(void **state)
 
 #define T(f) cmocka_unit_test(f)
 
+// Routes of the kernel that lead nowhere (control/linux).
+static void frames_to_a_route_that_leads_nowhere_are_dropped(void **state)
+{
+	static const struct {
+		enum nexthop_kind kind;
+		enum drop_reason reason;
+	} rows[] = {{NEXTHOP_NONE, DROP_NO_ROUTE}, {NEXTHOP_BLACKHOLE, DROP_BLACKHOLE}};
+	struct bench *b = router_open(router_routes);
+
+	(void)state;
+	for (unsigned i = 0; i < 2; i++) {
+		struct policy *next = bench_compile(b, router_policy("", router_routes));
+		const struct policy_routes *r = &next->routes;
+
+		for (uint32_t k = 0; k < r->n_prefixes; k++)
+			if (r->prefixes[k].to.len == 16 && r->prefixes[k].to.ip[1] == 9)
+				r->nexthops[r->groups[r->prefixes[k].group].first].kind =
+					(uint8_t)rows[i].kind;
+		policy_destroy(bench_publish_compiled(b, next));
+		router_send(b, P1, &(struct router_packet){.src = "10.0.1.2", .dst = "10.9.0.1"});
+		router_settle(b);
+		assert_int_equal(bench_drops(b, rows[i].reason), 1);
+	}
+	assert_int_equal(router_received(b), 0);
+	bench_close(b);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -609,6 +637,7 @@ int main(void)
 		T(the_icrc_of_a_roce_frame_still_holds),
 		T(a_priority_tag_ends_at_the_router),
 		T(every_reason_to_drop_is_counted_as_such),
+		T(frames_to_a_route_that_leads_nowhere_are_dropped),
 		T(a_broken_header_is_dropped),
 		T(nothing_is_bridged_to_or_from_a_routed_port),
 		T(an_unknown_next_hop_is_asked_for_once_and_used_when_it_is_known),

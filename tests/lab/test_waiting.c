@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // The first frames to a station whose MAC address is asked for: how many wait, how long, in which
 // order they leave, and what ends their wait.
+#include "control/config/config.h"
 #include "tests/lab/router.h"
 
 static void send_of_len(struct bench *b, unsigned from, uint16_t len)
@@ -73,6 +74,34 @@ static void a_new_policy_ends_the_wait(void **state)
 	bench_close(b);
 }
 
+// The kernel's routes come in batches (control/linux). Ports and classes are the same in each.
+static void other_routes_alone_do_not_end_the_wait(void **state)
+{
+	static const uint8_t mac[6] = {2, 0, 0, 0, 0, 3};
+	struct bench *b = router_open(router_routes);
+	struct policy *next;
+
+	(void)state;
+	send_of_len(b, P1, 100);
+	router_settle(b);
+	next = bench_compile(b, router_policy("", router_routes));
+	next->only_routes = true;
+	policy_destroy(bench_publish_compiled(b, next));
+	router_settle(b);
+	assert_int_equal(bench_drops(b, DROP_NO_NEIGHBOUR), 0);
+	assert_int_equal(switch_balance(b->sw).queued, 1);
+	// The frame takes the way of the new routes.
+	next = bench_compile(b, router_policy("", "routes: [{to: 10.7.0.0/16, via: 10.0.3.77}]\n"));
+	next->only_routes = true;
+	policy_destroy(bench_publish_compiled(b, next));
+	router_neighbour(b, P3, "10.0.3.77", mac);
+	send_of_len(b, P1, 200);
+	router_settle(b);
+	assert_int_equal(b->host[P3].n_rx, 2);
+	assert_int_equal(switch_balance(b->sw).queued, 0);
+	bench_close(b);
+}
+
 #define T(f) cmocka_unit_test(f)
 
 int main(void)
@@ -81,6 +110,7 @@ int main(void)
 		T(first_frames_wait_for_their_next_hop_in_order),
 		T(a_frame_waits_no_longer_than_its_time),
 		T(a_new_policy_ends_the_wait),
+		T(other_routes_alone_do_not_end_the_wait),
 	};
 
 	return cmocka_run_group_tests(tests, bench_eal, NULL);
