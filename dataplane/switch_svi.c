@@ -39,7 +39,7 @@ static void places(const struct policy *running, const struct policy *next,
 
 static void renumber(uint8_t *no, const uint8_t place[POLICY_MAX_SVIS])
 {
-	if (*no >= IFACE_SVI)
+	if (*no >= IFACE_SVI && *no < N_IFACES) // else PORT_NONE
 		*no = (uint8_t)(IFACE_SVI + place[*no - IFACE_SVI]);
 }
 

@@ -216,11 +216,6 @@ void mirror_destroy(struct mirror *m)
 	free(m);
 }
 
-void mirror_bind(struct mirror *m, uint8_t iface, uint32_t ifindex)
-{
-	m->ifindex[iface] = ifindex;
-}
-
 uint8_t mirror_iface(const struct mirror *m, uint32_t ifindex)
 {
 	for (unsigned i = 0; ifindex != 0 && i < N_IFACES; i++)
@@ -497,6 +492,20 @@ static void neighbour_remove(struct mirror *m, struct neighbour_row *n)
 	table_remove(&m->neighbours, &n->row);
 }
 
+void mirror_bind(struct mirror *m, uint8_t iface, uint32_t ifindex)
+{
+	struct row *next;
+
+	for (struct row *r = m->neighbours.first; r != NULL; r = next) {
+		struct neighbour_row *n = (void *)r;
+
+		next = r->after;
+		if (m->ifindex[iface] != 0 && n->key.ifindex == m->ifindex[iface])
+			neighbour_remove(m, n);
+	}
+	m->ifindex[iface] = ifindex;
+}
+
 static void apply_neighbour(struct mirror *m, const struct kernel_msg *msg, uint64_t now_ns)
 {
 	const struct kernel_neighbour *k = &msg->neighbour;
@@ -525,32 +534,6 @@ static void apply_neighbour(struct mirror *m, const struct kernel_msg *msg, uint
 		m->ops->neighbour(m->arg, iface, &k->addr, known ? n->mac : NULL);
 	if (k->state & NUD_STALE)
 		m->ops->stale(m->arg, iface, &k->addr);
-}
-
-// The caller gets each neighbour under its new number.
-static void announce(const struct mirror *m, const uint8_t to[N_IFACES], bool known)
-{
-	for (const struct row *r = m->neighbours.first; r != NULL; r = r->after) {
-		const struct neighbour_row *n = (const void *)r;
-		uint8_t iface = mirror_iface(m, n->key.ifindex);
-
-		if (n->has_mac && iface != PORT_NONE && to[iface] != iface)
-			m->ops->neighbour(m->arg, known ? to[iface] : iface, &n->key.addr,
-					  known ? n->mac : NULL);
-	}
-}
-
-void mirror_renumber(struct mirror *m, const uint8_t to[N_IFACES])
-{
-	uint32_t before[N_IFACES];
-
-	announce(m, to, false);
-	announce(m, to, true);
-	memcpy(before, m->ifindex, sizeof(before));
-	memset(m->ifindex, 0, sizeof(m->ifindex));
-	for (unsigned i = 0; i < N_IFACES; i++)
-		if (to[i] != PORT_NONE && before[i] != 0)
-			m->ifindex[to[i]] = before[i];
 }
 
 // ---- messages and dumps

@@ -31,14 +31,12 @@ struct mirror_ops {
 must_check int mirror_create(const struct mirror_ops *ops, void *arg, struct mirror **out);
 void mirror_destroy(struct mirror *m); // NULL is fine
 
-// The device of an interface number (adj_port() of an adjacency): of a port or an SVI. Messages
-// about the neighbours of other devices are ignored. ifindex 0: it has none.
+// The device of an interface number (adj_port() of an adjacency): of a port or an SVI. The
+// neighbours of the device before are forgotten. Messages about the neighbours of other devices are
+// ignored. ifindex 0: the interface has no device.
 void mirror_bind(struct mirror *m, uint8_t iface, uint32_t ifindex);
 uint8_t mirror_iface(const struct mirror *m, uint32_t ifindex); // PORT_NONE: not of the switch
 uint32_t mirror_ifindex(const struct mirror *m, uint8_t iface); // 0: none
-
-// Interface i has the number to[i] from now on; PORT_NONE: none.
-void mirror_renumber(struct mirror *m, const uint8_t to[N_IFACES]);
 
 enum {
 	MIRROR_ROUTES = 1, // the routes of the switch may differ

@@ -211,34 +211,6 @@ static bool numbers_in(const struct plane *p, const struct policy *policy, uint8
 	return moved;
 }
 
-static void move_taps(struct plane *p)
-{
-	struct plane_iface *before = NULL;
-	uint8_t to[N_IFACES];
-
-	if (!numbers_in(p, policy_of(p), to))
-		return;
-	for (unsigned no = 0; no < N_IFACES; no++)
-		if (to[no] == PORT_NONE)
-			close_tap(p, (uint8_t)no);
-	before = malloc(sizeof(p->iface));
-	if (before == NULL)
-		return; // the taps of the moved interfaces are made again
-	memcpy(before, p->iface, sizeof(p->iface));
-	for (unsigned no = 0; no < N_IFACES; no++)
-		p->iface[no] = (struct plane_iface){.tap.fd = -1};
-	mirror_renumber(p->mirror, to);
-	for (unsigned no = 0; no < N_IFACES; no++) {
-		struct epoll_event e = {.events = EPOLLIN, .data.u32 = to[no]};
-
-		if (to[no] == PORT_NONE)
-			continue;
-		p->iface[to[no]] = before[no];
-		(void)epoll_ctl(p->epoll, EPOLL_CTL_MOD, before[no].tap.fd, &e);
-	}
-	free(before);
-}
-
 // Brings taps and policy together. False: a tap is missing, and err says why.
 static bool make_taps(struct plane *p, uint64_t now_ns, char *err, size_t err_len)
 {
@@ -250,7 +222,9 @@ static bool make_taps(struct plane *p, uint64_t now_ns, char *err, size_t err_le
 		struct plane_iface *f = &p->iface[no];
 
 		f->wanted = iface_get(policy, no, &i);
-		if (!f->wanted && f->tap.fd >= 0)
+		// Another VLAN may have the number of one that went.
+		if (f->tap.fd >= 0 &&
+		    (!f->wanted || strncmp(f->tap.name, i.name, IFNAMSIZ) != 0))
 			close_tap(p, (uint8_t)no);
 		if (!f->wanted)
 			continue;
@@ -547,7 +521,6 @@ void plane_new_policy(struct plane *p, uint64_t now_ns)
 
 	if (p == NULL)
 		return;
-	move_taps(p);
 	if (!make_taps(p, now_ns, err, sizeof(err)))
 		report(p, EVENT_LINUX_TAP_REFUSED, PORT_NONE, 0, err);
 }

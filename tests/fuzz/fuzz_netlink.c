@@ -3,8 +3,8 @@
 // they say, the routes of the next policy must be well formed, and the switch must know the
 // neighbours that the mirror shows.
 //
-//   input: netlink messages; NLMSG_NOOP begins a dump, NLMSG_DONE ends it, NLMSG_OVERRUN numbers
-//          the interfaces anew
+//   input: netlink messages; NLMSG_NOOP begins a dump, NLMSG_DONE ends it, NLMSG_OVERRUN gives an
+//          interface another device
 #include "tests/fuzz/fuzz.h"
 
 #include <libmnl/libmnl.h>
@@ -14,7 +14,7 @@
 #include "control/config/units.h"
 #include "control/linux/mirror.h"
 
-enum { FIRST_IFINDEX = 2, N_BOUND = 3, MAX_INPUT = 1 << 16 };
+enum { FIRST_IFINDEX = 2, OTHER_IFINDEX = 8, N_BOUND = 3, MAX_INPUT = 1 << 16 };
 
 // A neighbour that the switch knows, by the interface's number.
 struct known {
@@ -117,15 +117,6 @@ static void check_routes(const struct run *r)
 	free(out.nexthops);
 }
 
-static void renumber(struct run *r)
-{
-	uint8_t to[N_IFACES];
-
-	for (unsigned i = 0; i < N_IFACES; i++)
-		to[i] = (uint8_t)(i < N_BOUND ? (i + 1) % N_BOUND : i);
-	mirror_renumber(r->m, to);
-}
-
 static void take(struct run *r, const struct nlmsghdr *h, bool *dumping)
 {
 	struct kernel_msg msg;
@@ -137,7 +128,7 @@ static void take(struct run *r, const struct nlmsghdr *h, bool *dumping)
 		(void)mirror_end_dump(r->m);
 		*dumping = false;
 	} else if (h->nlmsg_type == NLMSG_OVERRUN) {
-		renumber(r);
+		mirror_bind(r->m, 0, mirror_ifindex(r->m, 0) ^ OTHER_IFINDEX);
 	} else if (kernel_msg_parse(h, &msg) != KERNEL_MALFORMED) {
 		(void)mirror_apply(r->m, &msg, 1);
 	}

@@ -295,6 +295,34 @@ def neighbours_are_those_of_the_kernel():
         want(switch.stop() == 0, f"the balance holds at the end\n{switch.process.said()}")
 
 
+WITH_VLAN = """\
+switch: {name: %(name)s, buffer: {size: 12MB}}
+control_plane: {type: linux, netns: %(netns)s}
+vlans: [{id: 10, ip: [10.0.1.254/24, "fd00:1::254/64"]}]
+ports:
+  - {name: "p[1-2]", device: "xdp:sw[1-2]", speed: 100G, vlan: {untagged: 10}}
+  - {name: p3, device: "xdp:sw3", speed: 100G, ip: [10.0.3.254/24, "fd00:3::254/64"]}
+"""
+
+
+def a_vlan_that_routes_has_a_tap():
+    with Router() as world:
+        world.run("h2", "ip", "addr", "add", "10.0.1.22/24", "dev", "e2")
+        switch = world.switch(WITH_VLAN)
+        eventually(lambda: {l["ifname"] for l in world.ip("-j", "link", "show", "up")} ==
+                   {"lo", "vlan10", "p3"}, "the taps")
+        for host, to in (("h1", "10.0.1.254"), ("h2", "10.0.1.254"), ("h1", "fd00:1::254"),
+                         ("h1", "10.0.1.22"), ("h1", "10.0.3.3"), ("h1", "fd00:3::3"),
+                         ("h3", "10.0.1.1")):
+            eventually(lambda host=host, to=to: ping(world, host, to, count=1) == 1,
+                       f"{to} answers {host}")
+        rows = {(n["ip"], n["port"]) for n in switch.show("neighbours")["neighbours"]}
+        want({("10.0.1.1", "vlan10"), ("10.0.1.22", "vlan10"), ("10.0.3.3", "p3")} <= rows,
+             f"neighbours: {rows}")
+        same_routes(world, switch)
+        want(switch.stop() == 0, f"the balance holds at the end\n{switch.process.said()}")
+
+
 def events(switch, name):
     return [e for e in switch.show("events")["events"] if e["event"] == name]
 
@@ -431,7 +459,8 @@ def floods_are_policed_and_data_goes_on():
 PROGRAMS = Programs(sys.argv[1])
 sys.exit(live.run_tests([the_kernel_answers_and_the_switch_forwards,
                          the_kernel_answers_expired_ttls, routes_lead_where_the_kernel_says,
-                         neighbours_are_those_of_the_kernel, show_routes_equals_ip_route,
+                         neighbours_are_those_of_the_kernel, a_vlan_that_routes_has_a_tap,
+                         show_routes_equals_ip_route,
                          a_tap_that_somebody_removes_is_made_again,
                          lost_messages_are_made_good_by_a_dump, a_reload_makes_and_removes_taps,
                          what_cannot_start_says_what_to_type,
