@@ -10,12 +10,15 @@ import json
 import os
 import random
 import signal
+import subprocess
 import sys
+import tempfile
 import time
 
 HERE = os.path.dirname(os.path.abspath(__file__))
 sys.path.insert(0, os.path.join(HERE, "..", "live"))
 import live # noqa: E402
+import page # noqa: E402
 from live import want # noqa: E402
 
 live.need_root("ping", "tcpdump", "traceroute")
@@ -456,6 +459,48 @@ def floods_are_policed_and_data_goes_on():
         want(switch.stop() == 0, f"the balance holds at the end\n{switch.process.said()}")
 
 
+def the_page_is_true():
+    """docs/linux.md, command by command."""
+    def run_one(words):
+        done = subprocess.run(words, cwd=live.ROOT, stdin=subprocess.DEVNULL, capture_output=True,
+                              text=True, timeout=60)
+        want(done.returncode == 0, f"{' '.join(words)}: {done.stdout}{done.stderr}")
+        return done.stdout
+
+    def tried(words, text):
+        def holds():
+            done = subprocess.run(words, capture_output=True, text=True, timeout=60)
+            return text in done.stdout
+        eventually(holds, f"{' '.join(words)}: {text}")
+
+    os.environ["PATH"] = os.pathsep.join([os.path.dirname(PROGRAMS.weir),
+                                          os.path.dirname(PROGRAMS.weirctl), os.environ["PATH"]])
+    make = page.commands("linux.md", "Try it")
+    start = next(i for i, c in enumerate(make) if c[0] == "weir")
+    with tempfile.TemporaryFile("w+") as said:
+        for words in make[:start] + page.commands("linux.md", "Settings of the kernel"):
+            run_one(words)
+        weir = subprocess.Popen(make[start], cwd=live.ROOT, stdout=said, stderr=said)
+        try:
+            eventually(lambda: os.path.exists("/run/weir/router.sock"), "weir starts")
+            after = {" ".join(c): c for c in make[start + 1:]}
+            tried(after["ip -n router addr show p1"], "inet 10.0.1.254/24")
+            tried(after["weirctl -s router show linux"], "p2")
+            tried(after["ip netns exec left ping -c 3 10.0.1.254"], " 0% packet loss")
+            run_one(after["ip -n router route add 10.9.0.0/16 via 10.0.2.2"])
+            tried(after["ip netns exec left ping -c 3 10.9.0.1"], " 0% packet loss")
+            tried(after["ip netns exec left traceroute -n 10.9.0.1"], " 1  10.0.1.254")
+            tried(after["weirctl -s router show routes"], "10.9.0.0/16")
+            tried(after["weirctl -s router show neighbours"], "reachable")
+            tried(after["weirctl -s router show control"], "ttl")
+            want(len(after) == 9, f"each command of the page is tried: {list(after)}")
+        finally:
+            weir.send_signal(signal.SIGTERM)
+            want(weir.wait(30) == 0, "weir ends")
+            for name in ("router", "left", "right"):
+                run_one(["ip", "netns", "del", name])
+
+
 PROGRAMS = Programs(sys.argv[1])
 sys.exit(live.run_tests([the_kernel_answers_and_the_switch_forwards,
                          the_kernel_answers_expired_ttls, routes_lead_where_the_kernel_says,
@@ -464,4 +509,4 @@ sys.exit(live.run_tests([the_kernel_answers_and_the_switch_forwards,
                          a_tap_that_somebody_removes_is_made_again,
                          lost_messages_are_made_good_by_a_dump, a_reload_makes_and_removes_taps,
                          what_cannot_start_says_what_to_type,
-                         floods_are_policed_and_data_goes_on]))
+                         floods_are_policed_and_data_goes_on, the_page_is_true]))

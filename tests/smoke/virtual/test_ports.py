@@ -6,6 +6,7 @@ own (`unshare --net`).
 
 usage: test_ports.py BUILD_DIR [TEST...]
 """
+import functools
 import json
 import os
 import signal
@@ -14,11 +15,14 @@ import sys
 import tempfile
 import time
 
-from page import commands, live
-from live import want
+sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "live"))
+import live # noqa: E402
+import page # noqa: E402
+from live import want # noqa: E402
 
 BUILD = os.path.abspath(sys.argv[1])
 TITLE = "# Virtual machines"
+commands = functools.partial(page.commands, "virtual.md")
 RIGHT = ["ip", "netns", "exec", "right"]
 LEAST_BPS = 20e6 # a link that works moves far more; a broken one moves nothing
 os.environ["PATH"] = os.pathsep.join(
