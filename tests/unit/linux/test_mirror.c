@@ -533,6 +533,22 @@ static void a_message_that_is_cut_off_is_malformed_or_shorter(void **state)
 	assert_in_range(malformed, whole - sizeof(*h) - 12, whole - sizeof(*h) - 2);
 }
 
+static void a_message_longer_than_its_buffer_is_none(void **state)
+{
+	static const uint32_t lengths[] = {0, 15, 17, 0x8b8b8b8b, UINT32_MAX};
+	struct nlmsghdr two[2] = {{.nlmsg_len = sizeof(two[0])}};
+
+	(void)state;
+	for (size_t i = 0; i < sizeof(lengths) / sizeof(lengths[0]); i++) {
+		size_t len = sizeof(two);
+		const struct nlmsghdr *h = kernel_msg_first(two, &len);
+
+		two[1].nlmsg_len = lengths[i];
+		assert_ptr_equal(h, &two[0]);
+		assert_null(kernel_msg_next(h, &len));
+	}
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -556,6 +572,7 @@ int main(void)
 		cmocka_unit_test_setup_teardown(neighbours_go_with_their_device, setup, teardown),
 		cmocka_unit_test_setup_teardown(equal_routes_share_a_group, setup, teardown),
 		cmocka_unit_test(a_message_that_is_cut_off_is_malformed_or_shorter),
+		cmocka_unit_test(a_message_longer_than_its_buffer_is_none),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
