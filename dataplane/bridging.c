@@ -10,6 +10,7 @@
 #include "dataplane/routing.h"
 #include "dataplane/svi.h"
 #include "dataplane/units.h"
+#include "dataplane/vxlan.h"
 
 // ---- the way out
 
@@ -56,35 +57,44 @@ static inline bool leaves_unchanged(const struct policy_port *out, struct frame 
 	return !out->edits && f->len <= out->max_frame;
 }
 
+// f->out_port: a port, or a peer of a tunnel.
 static inline bool make_ready(struct worker *w, struct port *p, struct frame *f, unsigned vid,
 			      bool tagged, const struct pkt_info *pkt)
 {
+	if (unlikely(f->out_port >= POLICY_MAX_PORTS))
+		return vxlan_encapsulate(w, p, f, vid, tagged, pkt);
 	return leaves_unchanged(&w->pol->ports[f->out_port], f) ||
 	       prepare(w, p, f, vid, tagged, pkt);
 }
 
 // ---- flooding
 //
-// The frame leaves by every other port that may carry it. Its priority group is charged once
-// (replica.h). Copies end on the workers that own their ports of departure.
+// The frame leaves by every other port that may carry it, and to the peers of its VLAN's VNI. Its
+// priority group is charged once (replica.h). Copies end on the workers that own their ports of
+// departure.
 
-// A frame that was routed into the VLAN may leave by the port where it came in.
+enum { MOST_WAYS = POLICY_MAX_PORTS + VTEP_MAX_PEERS };
+
+// port: one of the switch's, or a peer. A frame that was routed into the VLAN may leave by the port
+// where it came in.
 static bool may_flood_to(const struct worker *w, unsigned port, const struct frame *f, unsigned vid)
 {
+	if (port >= POLICY_MAX_PORTS)
+		return vxlan_may_go(w, f, port, vid);
 	return (port != f->in_port || f->routed) && !w->pol->ports[port].routed &&
 	       !atomic_load_explicit(&w->sw->want.down[port], memory_order_relaxed) &&
 	       bridge_member(w->pol, port, vid);
 }
 
-static unsigned ports_of(const struct worker *w, const struct frame *f, unsigned vid,
-			 uint8_t ports[POLICY_MAX_PORTS])
+static unsigned ways_of(const struct worker *w, const struct frame *f, unsigned vid,
+			uint8_t ports[MOST_WAYS])
 {
 	unsigned n = 0;
 
 	for (unsigned port = 0; port < w->sw->n_ports; port++)
 		if (may_flood_to(w, port, f, vid))
 			ports[n++] = (uint8_t)port;
-	return n;
+	return n + vxlan_flood_to(w, f, vid, ports + n);
 }
 
 static void leave(struct worker *w, struct frame *f)
@@ -140,6 +150,7 @@ static void replicate(struct worker *w, struct port *p, struct frame *f, const u
 		copy.out_port = ports[i];
 		deliver(w, p, &copy, vid, tagged, pkt);
 	}
+	f->out_port = ports[0];
 	deliver(w, p, f, vid, tagged, pkt);
 }
 
@@ -147,8 +158,8 @@ static void replicate(struct worker *w, struct port *p, struct frame *f, const u
 static void flood(struct worker *w, struct port *p, struct frame *f, unsigned vid, bool tagged,
 		  const struct pkt_info *pkt)
 {
-	uint8_t ports[POLICY_MAX_PORTS];
-	unsigned n = ports_of(w, f, vid, ports);
+	uint8_t ports[MOST_WAYS];
+	unsigned n = ways_of(w, f, vid, ports);
 
 	if (n == 0) {
 		fate_dropped(w, p, f, DROP_NO_EGRESS);
@@ -159,11 +170,15 @@ static void flood(struct worker *w, struct port *p, struct frame *f, unsigned vi
 	f->m->hash.rss = FLOW_NONE;
 	f->answer = f->answer && flows_is_request(pkt);
 	f->out_port = ports[0];
-	f->queue = w->pol->ports[ports[0]].classify.class_to_queue[f->cls]; // for the cause
-	if (n > 1)
-		replicate(w, p, f, ports, n, vid, tagged, pkt);
-	else if (make_ready(w, p, f, vid, tagged, pkt) && admission_of_one(w, p, f))
-		leave(w, f);
+	if (n == 1) {
+		if (make_ready(w, p, f, vid, tagged, pkt) && admission_of_one(w, p, f))
+			leave(w, f);
+		return;
+	}
+	if (ports[0] >= POLICY_MAX_PORTS) // the way to a peer is found for each copy
+		f->out_port = p->no;
+	f->queue = w->pol->ports[f->out_port].classify.class_to_queue[f->cls]; // for the cause
+	replicate(w, p, f, ports, n, vid, tagged, pkt);
 }
 
 // ---- frames that are not flooded
@@ -173,25 +188,28 @@ static struct reported *reported_set(const struct weir_switch *sw, uint64_t key)
 	return &sw->reported[rte_hash_crc_8byte(key, 0) % REPORTED_SETS * sw->n_ports];
 }
 
-// The worker has reported an address to control.
-static void note_report(struct worker *w, uint64_t key, unsigned port)
+// The worker has reported an address of p, or of a peer whose frames arrive by p, to control.
+static void note_report(struct worker *w, const struct port *p, uint64_t key, uint8_t at)
 {
-	struct reported *h = &reported_set(w->sw, key)[port];
+	struct reported *h = &reported_set(w->sw, key)[p->no];
 
 	atomic_store_explicit(&h->key, 0, memory_order_relaxed);
 	atomic_thread_fence(memory_order_release);
 	atomic_store_explicit(&h->t_ns, w->now_ns, memory_order_relaxed);
+	atomic_store_explicit(&h->at, at, memory_order_relaxed);
 	atomic_store_explicit(&h->key, key, memory_order_release);
 }
 
-// When the port reported the address. 0: it did not, or the slot changes meanwhile.
-static uint64_t reported_ns(const struct reported *h, uint64_t key)
+// When the port reported the address, and where it is. 0: it did not, or the slot changes
+// meanwhile.
+static uint64_t reported_ns(const struct reported *h, uint64_t key, uint8_t *at)
 {
 	uint64_t t_ns;
 
 	if (atomic_load_explicit(&h->key, memory_order_acquire) != key)
 		return 0;
 	t_ns = atomic_load_explicit(&h->t_ns, memory_order_relaxed);
+	*at = atomic_load_explicit(&h->at, memory_order_relaxed);
 	atomic_thread_fence(memory_order_acquire);
 	return atomic_load_explicit(&h->key, memory_order_relaxed) == key ? t_ns : 0;
 }
@@ -204,12 +222,13 @@ static bool is_reported(const struct worker *w, struct frame *f, uint64_t key, u
 	uint64_t latest_ns = 0;
 
 	for (unsigned port = 0; port < w->sw->n_ports; port++) {
-		uint64_t t_ns = reported_ns(&set[port], key);
+		uint8_t at = 0;
+		uint64_t t_ns = reported_ns(&set[port], key, &at);
 
 		if (t_ns > latest_ns && w->now_ns < t_ns + REPORTED_NS &&
-		    may_flood_to(w, port, f, vid)) {
+		    may_flood_to(w, at, f, vid)) {
 			latest_ns = t_ns;
-			f->out_port = (uint8_t)port;
+			f->out_port = at;
 		}
 	}
 	return latest_ns != 0;
@@ -280,16 +299,16 @@ static bool has_room(const struct worker *w, const struct port *p)
 	return waiting < LEARN_RING / w->n_owned;
 }
 
-// A source address that the table does not know at the port; lives_at: as fdb_source said. False:
-// the address may not be used here.
-static bool report(struct worker *w, struct port *p, uint64_t key, uint8_t lives_at)
+// A source address that the table does not know at `at`, which is p or a peer; lives_at: as
+// fdb_source said. False: the address may not be used here.
+static bool report(struct worker *w, struct port *p, uint64_t key, uint8_t at, uint8_t lives_at)
 {
 	bool refused = lives_at < POLICY_MAX_PORTS && w->pol->ports[lives_at].sticky;
-	struct learn_record rec = {.key = key, .port = p->no};
+	struct learn_record rec = {.key = key, .port = at, .by = p->no};
 
 	if (has_room(w, p) && rte_ring_sp_enqueue_elem(w->learn, &rec, sizeof(rec)) == 0) {
 		ctr_inc(&p->reports);
-		note_report(w, key, p->no);
+		note_report(w, p, key, at);
 	} else {
 		fdb_source_forget(w->fdb_cache, key); // reported with its next frame
 	}
@@ -298,12 +317,12 @@ static bool report(struct worker *w, struct port *p, uint64_t key, uint8_t lives
 	return !refused;
 }
 
-static inline bool learn(struct worker *w, struct port *p, uint64_t key)
+static inline bool learn(struct worker *w, struct port *p, uint64_t key, uint8_t at)
 {
 	uint8_t lives_at;
 
-	return !fdb_source(&w->sw->fdb, w->fdb_cache, key, p->no, w->now_ns, &lives_at) ||
-	       report(w, p, key, lives_at);
+	return !fdb_source(&w->sw->fdb, w->fdb_cache, key, at, w->now_ns, &lives_at) ||
+	       report(w, p, key, at, lives_at);
 }
 
 // ---- the frame
@@ -314,11 +333,18 @@ static bool refuse(struct worker *w, struct port *p, struct frame *f, enum drop_
 	return false;
 }
 
-// The address is not known, is a group, or lives where the frame may not go. True: the frame knows
-// its way all the same. Else it has ended, or is flooded. b: NULL for a frame that came before.
+// No port of the switch carries the frame: the address is not known, is a group, lives at a peer or
+// where the frame may not go. at: as the table says. True: the frame knows its way all the same.
+// Else it has ended, or is flooded. b: NULL for a frame that came before.
 static bool forward_unknown(struct worker *w, struct port *p, struct burst *b, struct frame *f,
-			    const struct pkt_info *pkt, unsigned vid, bool tagged, bool known)
+			    const struct pkt_info *pkt, unsigned vid, bool tagged, uint8_t at)
 {
+	bool known = at < FDB_MAX_PORTS;
+
+	if (known && at >= POLICY_MAX_PORTS) {
+		f->out_port = at;
+		return make_ready(w, p, f, vid, tagged, pkt);
+	}
 	if (!pkt->group_dst && vlan_bit(w->pol->flood_off, vid))
 		return refuse(w, p, f, DROP_NO_EGRESS);
 	if (p->pol->no_flood >> f->cls & 1) {
@@ -355,7 +381,7 @@ static bool forward_rarely(struct worker *w, struct port *p, struct burst *b, st
 		return routing_of_svi(w, p, b, f, pkt, svi);
 	if (pkt->group_dst && svi != 0)
 		svi_snoop(w, p, f, pkt, svi);
-	return forward_unknown(w, p, b, f, pkt, vid, tagged, at < POLICY_MAX_PORTS);
+	return forward_unknown(w, p, b, f, pkt, vid, tagged, at);
 }
 
 bool bridging_from_router(struct worker *w, struct port *p, struct burst *b, struct frame *f,
@@ -366,7 +392,7 @@ bool bridging_from_router(struct worker *w, struct port *p, struct burst *b, str
 
 	f->routed = true;
 	if (unlikely(at >= POLICY_MAX_PORTS || !bridge_member(w->pol, at, vid)))
-		return forward_unknown(w, p, b, f, pkt, vid, false, at < POLICY_MAX_PORTS);
+		return forward_unknown(w, p, b, f, pkt, vid, false, at);
 	f->out_port = at;
 	return make_ready(w, p, f, vid, false, pkt);
 }
@@ -406,7 +432,7 @@ static force_inline bool forward(struct worker *w, struct port *p, struct burst 
 		uint8_t port = FDB_NO_PORT;
 
 		last->known = false;
-		if (!learn(w, p, fdb_key_in_frame(eth + ETH_ALEN_, (uint16_t)vid)))
+		if (!learn(w, p, fdb_key_in_frame(eth + ETH_ALEN_, (uint16_t)vid), p->no))
 			return refuse(w, p, f, DROP_STICKY);
 		if (!(eth[0] & 1))
 			port = fdb_lookup(&w->sw->fdb, w->fdb_cache,
@@ -445,4 +471,20 @@ void bridging_burst(struct worker *w, struct port *p, struct burst *b)
 		forward_all(w, p, b, true);
 	else
 		forward_all(w, p, b, false);
+}
+
+bool bridging_from_tunnel(struct worker *w, struct port *p, struct burst *b, struct frame *f,
+			  const struct pkt_info *pkt, uint16_t vid, uint8_t peer)
+{
+	const uint8_t *eth = rte_pktmbuf_mtod(f->m, const uint8_t *);
+	uint8_t port = FDB_NO_PORT;
+
+	if (!learn(w, p, fdb_key_in_frame(eth + ETH_ALEN_, vid), peer))
+		return refuse(w, p, f, DROP_STICKY);
+	if (!pkt->group_dst)
+		port = fdb_lookup(&w->sw->fdb, w->fdb_cache, fdb_key_in_frame(eth, vid));
+	if (port >= POLICY_MAX_PORTS || !bridge_member(w->pol, port, vid))
+		return forward_unknown(w, p, b, f, pkt, vid, false, port);
+	f->out_port = port;
+	return make_ready(w, p, f, vid, false, pkt);
 }

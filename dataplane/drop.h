@@ -43,6 +43,22 @@
 	X(COPP, "copp", false,                                                                     \
 	  "frames to the switch itself, or with an expired TTL, beyond the port's rate for their " \
 	  "reason (key copp)")                                                                   \
+	X(VXLAN_TRUNCATED, "vxlan-truncated", false,                                               \
+	  "UDP or VXLAN header not whole, or a UDP length that does not fit the packet")           \
+	X(VXLAN_FRAGMENT, "vxlan-fragment", false,                                                 \
+	  "first fragment of a VXLAN packet, which the switch does not reassemble: the MTU of "    \
+	  "the underlay is too small")                                                             \
+	X(VXLAN_FLAGS, "vxlan-flags", false,                                                       \
+	  "VXLAN header without a VNI, or with flags of an extension")                             \
+	X(VXLAN_VNI, "vxlan-vni", false, "VXLAN frame of a VNI that the policy does not have")     \
+	X(VXLAN_OWN, "vxlan-own", false, "VXLAN frame from the address of this VTEP itself")       \
+	X(VXLAN_PEER, "vxlan-peer", false,                                                         \
+	  "VXLAN frame from an address that is no peer of its VNI")                                \
+	X(VXLAN_INNER, "vxlan-inner", false,                                                       \
+	  "the frame in the tunnel is shorter than an Ethernet header, has an 802.1Q tag, is "     \
+	  "MAC control, or goes to a link-local group")                                            \
+	X(VXLAN_ECN, "vxlan-ecn", true,                                                            \
+	  "CE in the outer header of a VXLAN frame whose inner header is Not-ECT (RFC 6040)")      \
 	X(STORM_CONTROL, "storm-control", false,                                                   \
 	  "broadcast, unknown unicast or multicast beyond the port's storm_control rate, or "      \
 	  "BPDUs beyond 1,000 per second where multicast has none")                                \

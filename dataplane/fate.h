@@ -10,6 +10,7 @@
 #include "dataplane/notify.h"
 #include "dataplane/replica.h"
 #include "dataplane/storm.h"
+#include "dataplane/vxlan.h"
 
 // ---- arrival, by the owner of the port of arrival
 
@@ -84,6 +85,8 @@ static inline void fate_marked(struct worker *w, struct queue *q, struct frame *
 {
 	f->marked = true;
 	ctr_inc(&q->c.ecn_marked);
+	if (unlikely(w->pol->vtep != NULL))
+		vxlan_marked(w, f);
 	if (w->flows != NULL)
 		flows_marked(w, f);
 }

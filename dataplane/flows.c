@@ -114,8 +114,7 @@ static bool sort_rare(struct worker *w, struct frame *f, const struct pkt_info *
 {
 	if (role == ROCE_ROLE_MANAGEMENT)
 		management_arrives(w, f, pkt);
-	f->answer = role == ROCE_ROLE_ACK || role == ROCE_ROLE_CNP ||
-		    role == ROCE_ROLE_MANAGEMENT || role == ROCE_ROLE_READ_REQUEST;
+	f->answer = flows_is_answer(pkt);
 	return kind_of_role[role] != KIND_UNKNOWN;
 }
 

@@ -21,6 +21,15 @@ static inline bool flows_is_request(const struct pkt_info *pkt)
 {
 	return roce_role_of_opcode[pkt->bth_opcode] == ROCE_ROLE_READ_REQUEST;
 }
+// A frame that pairing wants to read, where it leaves.
+static inline bool flows_is_answer(const struct pkt_info *pkt)
+{
+	enum roce_role role = pkt->roce ? roce_role(pkt->bth_opcode, pkt->bth_dest_qp)
+					: ROCE_ROLE_OTHER;
+
+	return role == ROCE_ROLE_ACK || role == ROCE_ROLE_CNP || role == ROCE_ROLE_MANAGEMENT ||
+	       role == ROCE_ROLE_READ_REQUEST;
+}
 // CE was set in a frame of an owned port's queue.
 static inline void flows_marked(const struct worker *w, const struct frame *f)
 {

@@ -30,6 +30,7 @@ struct frame {
 	bool own : 1; // made by the switch: never marked
 	bool routed : 1; // into a VLAN: it may leave by its port of arrival
 	bool answer : 1; // RoCEv2 that pairing wants to read, where it leaves
+	bool tunnelled : 1; // came out of a tunnel, and goes into none (vxlan.h)
 	uint8_t hint; // of a row of policy_port: RoCEv2 data should not come so
 	uint8_t out_cls; // the class it leaves in: cls, unless the guard gave it another
 };

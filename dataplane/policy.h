@@ -145,6 +145,7 @@ struct lldp_params {
 };
 
 struct route_table;
+struct vtep; // forward/vtep.h
 
 struct policy_port {
 	char name[POLICY_NAME_LEN];
@@ -231,6 +232,7 @@ struct policy {
 	bool control_sends; // it does, or a port punts
 	uint32_t n_pairs;
 	struct known_pair *pairs; // by hand
+	struct vtep *vtep; // NULL: no tunnels
 	struct policy_routes routes;
 	struct route_table *table; // made of routes by the switch that runs the policy, and its own
 	struct policy_port ports[]; // n_ports

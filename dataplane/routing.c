@@ -18,6 +18,7 @@
 #include "dataplane/iface.h"
 #include "dataplane/packet/edit.h"
 #include "dataplane/punt.h"
+#include "dataplane/vxlan.h"
 
 enum { TPID_8021Q = 0x8100 };
 
@@ -519,12 +520,16 @@ static bool answer(struct router *r, struct frame *f, const struct pkt_info *pkt
 	return in.vid == 0 || bridging_turned_round(r->w, r->p, f, &untagged, in.vid);
 }
 
-// For the switch itself. What control does not take is answered here (ping), or dropped.
+// For the switch itself. What neither a tunnel nor control takes is answered here (ping), or
+// dropped.
 static bool to_router(struct router *r, struct frame *f, const struct pkt_info *pkt,
 		      bool from_station)
 {
 	enum punt_reason reason = punt_reason_of(f, pkt);
 
+	if (r->pol->vtep != NULL && r->b != NULL && vxlan_is_for_vtep(r->pol->vtep, f, pkt))
+		return (pkt->n_tags == 0 || untag(r, f, pkt)) &&
+		       vxlan_decapsulate(r->w, r->p, r->b, f, pkt);
 	if (punts(r->p, reason)) {
 		punt_frame(r->w, r->p, f, pkt, reason, r->iface);
 		return false;
@@ -633,6 +638,31 @@ static inline void router_init(struct router *r, struct worker *w, struct port *
 		route_cache_renew(&r->l3->cache, w->policy_version,
 				  atomic_load_explicit(&r->l3->neighbours->version,
 						       memory_order_acquire));
+}
+
+bool routing_send(struct worker *w, struct port *p, struct frame *f, const struct pkt_info *pkt)
+{
+	const uint8_t *l3 = rte_pktmbuf_mtod(f->m, const uint8_t *) + f->l3_off;
+	struct ip_key dst = f->kind == PKT_IPV4 ? ip_key_v4(be32_get(l3 + 16)) : ip_key_v6(l3 + 24);
+	struct router r;
+	uint64_t adj;
+
+	router_init(&r, w, p, p->no);
+	adj = r.table == NULL ? adj_of(ADJ_NO_ROUTE, 0, NULL) : adjacency(&r, l3, f->kind, dst);
+	if (adj_state(adj) == ADJ_MANY)
+		adj = pick(&r, f, pkt, adj_group(adj));
+	if (adj_state(adj) == ADJ_NO_ROUTE || adj_state(adj) == ADJ_SELF)
+		return refuse(&r, f, DROP_NO_ROUTE);
+	if (adj_state(adj) != ADJ_KNOWN) {
+		// Control asks for next hops of routes by itself.
+		if (p->punt != NULL)
+			request_hops(&r, l3, f->kind, dst);
+		return refuse(&r, f, DROP_NO_NEIGHBOUR);
+	}
+	if (f->len - f->l3_off > (int)r.pol->ports[adj_port(adj)].mtu)
+		return refuse(&r, f, DROP_EGRESS_MTU);
+	leave_by(&r, f, pkt, adj);
+	return true;
 }
 
 // ---- frames that have waited

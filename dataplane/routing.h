@@ -22,6 +22,10 @@ void routing_burst(struct worker *w, struct port *p, struct burst *b);
 // number it gives. True: the frame knows its way.
 bool routing_of_svi(struct worker *w, struct port *p, struct burst *b, struct frame *f,
 		    const struct pkt_info *pkt, uint8_t iface);
+// Finds the way of a frame that the switch has put into a tunnel: pkt is of the outer header, whose
+// MAC addresses are set, and TTL or hop limit go down by one. Any port of arrival. False: it was
+// dropped.
+bool routing_send(struct worker *w, struct port *p, struct frame *f, const struct pkt_info *pkt);
 // Sends on the waiting frames whose next hop is known by now, and drops those that have waited too
 // long.
 void waiting_step(struct worker *w);

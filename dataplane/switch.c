@@ -258,8 +258,7 @@ static void port_destroy(struct port *p)
 }
 
 // The addresses of a policy enter the table before its first frame is looked up. In a full table
-// learnt addresses make room. The places of more than FDB_SPARE of them are free only when no
-// worker reads them any more: false, to be called again.
+// learnt addresses make room. False, to be called again: workers still read FDB_SPARE old places.
 static bool learn_static(struct weir_switch *sw, const struct policy *pol)
 {
 	bool all = true;
@@ -448,6 +447,7 @@ void switch_destroy(struct weir_switch *sw)
 	routes_destroy(sw);
 	punts_destroy(sw);
 	loops_free(sw);
+	vxlan_free(sw);
 	flows_destroy(sw);
 	for (unsigned i = 0; i < sw->n_workers; i++)
 		worker_destroy(sw->workers[i]);

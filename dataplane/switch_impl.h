@@ -152,7 +152,8 @@ struct ipcc_rt {
 // control keeps of it.
 struct learn_record {
 	uint64_t key;
-	uint64_t port;
+	uint32_t port; // where the address is: a port, or a peer of a tunnel
+	uint32_t by; // the port by which the frame arrived
 };
 
 enum mac_notice_kind {
@@ -175,7 +176,7 @@ struct mac_notice {
 // Control's side of the address table (switch_learn.c). Workers read `taken`.
 struct learning {
 	ctr_t taken[POLICY_MAX_PORTS]; // reports of the port's addresses
-	struct mac_notice notice[N_MAC_NOTICES][POLICY_MAX_PORTS], aged;
+	struct mac_notice notice[N_MAC_NOTICES][FDB_MAX_PORTS], aged;
 	unsigned next; // of [port][kind], as one index: who says something first
 	bool noted; // there is something to say
 	bool full; // and it was said
@@ -188,6 +189,7 @@ enum { REPORTED_SETS = 64, REPORTED_NS = 50000000 };
 struct reported {
 	_Atomic uint64_t key; // 0 while the slot changes
 	_Atomic uint64_t t_ns;
+	_Atomic uint8_t at; // the port, or a peer whose frames arrive by it
 };
 
 struct __rte_cache_aligned worker {
@@ -221,6 +223,7 @@ struct __rte_cache_aligned worker {
 	struct rte_ring *sends[N_SEND_KINDS]; // from control; NULL: never of use yet
 	struct worker_l3 *l3; // NULL: no policy has routed yet
 	struct worker_loop *loop; // NULL: no policy has asked for it yet
+	struct worker_vxlan *vxlan; // NULL: no policy has asked for it yet (vxlan.h)
 	struct worker_flows *flows; // NULL: no flow table
 	bool ipcc; // some port of the switch has a queue that sends notifications
 	struct rte_ring *notes[MAX_WORKERS]; // to each other worker; NULL without flow tables
@@ -331,6 +334,7 @@ struct weir_switch {
 	struct limit_watch (*limits)[N_WATCHED]; // by port
 	uint64_t limits_ns; // when they were last looked at
 	struct loops *loops; // NULL: no policy has asked for it yet
+	struct tunnels *tunnels; // likewise (switch_vxlan.c)
 	uint64_t (*random)(void); // NULL: numbers that follow from the seed
 	uint64_t seed;
 	struct pair_orders orders;
@@ -412,6 +416,12 @@ void loops_free(struct weir_switch *sw);
 // Once per control step. Writes up to n events.
 unsigned loops_control(struct weir_switch *sw, uint64_t now_ns, struct event *events, unsigned n);
 bool loops_hold(const struct weir_switch *sw, unsigned port); // down for the sake of a loop
+
+// ---- switch_vxlan.c
+int vxlan_prepare(struct weir_switch *sw, const struct policy *p);
+void vxlan_free(struct weir_switch *sw);
+void vxlan_before_publish(struct weir_switch *sw, const struct vtep *v); // NULL: no tunnels
+void vxlan_control(struct weir_switch *sw); // after reports of addresses were taken
 
 // ---- switch_watchdog.c: parts of switch_control_step, in this order
 // A port is down when its link is, or when an escalation took it down.

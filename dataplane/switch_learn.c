@@ -3,6 +3,7 @@
 // addresses, and makes records of that. A neighbour can cause as many reports as it can send
 // frames. So each loop of control takes a bounded number of reports, and a port makes at most one
 // record of each kind in a loop: the first address in full, and the number of those that followed.
+#include "dataplane/forward/vtep.h"
 #include "dataplane/switch_impl.h"
 
 enum {
@@ -58,8 +59,8 @@ static unsigned say_notices(struct weir_switch *sw, uint64_t now_ns, struct even
 	bool left = false;
 	unsigned k = 0;
 
-	for (unsigned i = 0; l->noted && i < N_MAC_NOTICES * sw->n_ports; i++) {
-		unsigned at = (l->next + i) % (N_MAC_NOTICES * sw->n_ports);
+	for (unsigned i = 0; l->noted && i < N_MAC_NOTICES * FDB_MAX_PORTS; i++) {
+		unsigned at = (l->next + i) % (N_MAC_NOTICES * FDB_MAX_PORTS);
 		unsigned kind = at % N_MAC_NOTICES, port = at / N_MAC_NOTICES;
 		struct mac_notice *m = &l->notice[kind][port];
 
@@ -104,19 +105,24 @@ static void place(struct weir_switch *sw, uint64_t key, uint8_t port, uint8_t fr
 		note(sw, moved ? MAC_NOTICE_MOVED : MAC_NOTICE_LEARNED, port, key, from);
 }
 
-// Whether addresses can be learned at the port.
+// Whether addresses can be learned at the port, or at a peer of a tunnel.
 static bool learns(const struct weir_switch *sw, unsigned port)
 {
-	return switch_link_up(sw, port) && !sw->policy_mem->ports[port].routed;
+	const struct vtep *v = sw->policy_mem->vtep;
+
+	if (port >= POLICY_MAX_PORTS)
+		return v != NULL && port - VTEP_FIRST < v->n_peers;
+	return port < sw->n_ports && switch_link_up(sw, port) &&
+	       !sw->policy_mem->ports[port].routed;
 }
 
 // The port that the address is pinned to: no port that is down or routed.
 static uint8_t home_of(const struct weir_switch *sw, const struct fdb_entry *e, uint8_t port,
 		       uint64_t now_ns)
 {
-	bool usable[POLICY_MAX_PORTS] = {false};
+	bool usable[FDB_MAX_PORTS] = {false};
 
-	for (unsigned i = 0; i < sw->n_ports; i++)
+	for (unsigned i = 0; i < FDB_MAX_PORTS; i++)
 		usable[i] = learns(sw, i);
 	return mac_move_home(&e->move, port, usable, now_ns);
 }
@@ -164,7 +170,7 @@ static void learn_of(struct weir_switch *sw, struct worker *w, uint64_t now_ns)
 	for (unsigned i = 0; i < LEARN_A_TURN; i++) {
 		if (rte_ring_sc_dequeue_elem(w->learn, &rec, sizeof(rec)) != 0)
 			break;
-		ctr_inc(&sw->learning.taken[rec.port]);
+		ctr_inc(&sw->learning.taken[rec.by]);
 		// Reported before its port went down and was flushed.
 		// Or before it became a routed one.
 		if (learns(sw, (unsigned)rec.port))
@@ -176,6 +182,7 @@ unsigned learn_control(struct weir_switch *sw, uint64_t now_ns, struct event *ev
 {
 	for (unsigned i = 0; i < sw->n_workers; i++)
 		learn_of(sw, sw->workers[i], now_ns);
+	vxlan_control(sw);
 	say_full(sw);
 	return say_notices(sw, now_ns, events, n);
 }
@@ -205,8 +212,14 @@ void learn_new_policy(struct weir_switch *sw)
 	const struct policy *pol = sw->policy_mem;
 	uint32_t bridged = 0;
 
+	uint32_t peers = pol->vtep != NULL ? pol->vtep->n_peers : 0;
+
 	for (unsigned i = 0; i < pol->n_ports; i++)
 		bridged += !pol->ports[i].routed;
+	bridged += peers;
+	for (unsigned i = 0; i < peers; i++)
+		fdb_set_port(&sw->fdb, (uint8_t)(VTEP_FIRST + i), sw->fdb.max,
+			     sw->fdb.max / bridged);
 	for (unsigned i = 0; i < pol->n_ports; i++) {
 		uint32_t limit = pol->ports[i].mac_limit;
 

@@ -62,6 +62,8 @@ int switch_prepare(struct weir_switch *sw, struct policy *p)
 		err = loops_prepare(sw, p);
 	if (err == 0)
 		err = punts_prepare(sw, p);
+	if (err == 0)
+		err = vxlan_prepare(sw, p);
 	if (err != 0 || !p->routes.any || p->table != NULL)
 		return err;
 	err = begin_routing(sw, p->routes.compact);
@@ -97,6 +99,7 @@ void routes_before_publish(struct weir_switch *sw, struct policy *p)
 			fdb_flush_port(&sw->fdb, (uint8_t)i);
 	if (p->table == NULL && switch_prepare(sw, p) != 0)
 		return;
+	vxlan_before_publish(sw, p->vtep);
 	if (p->table == NULL)
 		return;
 	svis_links(sw);

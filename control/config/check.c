@@ -373,8 +373,9 @@ static void fdb_makes_sense(const struct subject *x)
 	uint8_t mac[6];
 
 	for (const struct cfg_fdb *f = all; f < all + x->c->root.fdb.n; f++) {
-		int port = f->port.text != NULL ? cfg_find_port(x->c, f->port.text) : -1;
-		const struct cfg_port *p = port < 0 ? NULL : x->c->ports[port].item;
+		int port = f->port.text != NULL ? cfg_find_place(x->c, f->port.text) : -1;
+		const struct cfg_port *p =
+			port < 0 || port >= VTEP_FIRST ? NULL : x->c->ports[port].item;
 
 		if (f->mac.text != NULL && !cfg_parse_mac(f->mac.text, mac))
 			REFUSE(x->s, &f->mac,
@@ -384,8 +385,10 @@ static void fdb_makes_sense(const struct subject *x)
 			REFUSE(x->s, &f->mac,
 			       "%s is a multicast address: only unicast belongs to one port",
 			       f->mac.text);
-		if (f->port.text != NULL && p == NULL)
+		if (f->port.text != NULL && port < 0)
 			REFUSE(x->s, &f->port, "there is no port %s", f->port.text);
+		if (port >= VTEP_FIRST)
+			vxlan_fdb_makes_sense(x->c, f, port, x->s);
 		if (p == NULL)
 			continue;
 		if (!f->vlan.given && aware && cfg_untagged(p) == 0)

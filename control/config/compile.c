@@ -562,7 +562,7 @@ static void compile_fdb(struct compiler *k)
 	for (unsigned i = 0; i < n; i++) {
 		struct policy_fdb_entry *e = &k->p->fdb[i];
 
-		e->port = (uint8_t)cfg_find_port(k->c, f[i].port.text);
+		e->port = (uint8_t)cfg_find_place(k->c, f[i].port.text);
 		e->vid = cfg_fdb_vid(k->c, &f[i]);
 		// config_check has refused what cannot be parsed.
 		(void)cfg_parse_mac(f[i].mac.text, e->mac);
@@ -590,7 +590,7 @@ static void compile_flood(struct compiler *k)
 		for (unsigned cls = 0; cls < N_CLASSES; cls++)
 			if (!cfg_floods(&k->c->ports[i].profile->classes[cls]))
 				p->no_flood |= (uint8_t)(1u << cls);
-		if (p->routed && pol->n_svis == 0)
+		if (p->routed && pol->n_svis == 0 && pol->vtep == NULL)
 			continue;
 		// The frames that can arrive after a PAUSE. No cell may be free for their copies
 		// then, and no group leaves XOFF.
@@ -603,6 +603,7 @@ static void compile_flood(struct compiler *k)
 	}
 	// A frame that is routed into a VLAN may also leave by its own port.
 	ports += pol->n_svis != 0;
+	ports += pol->vtep != NULL ? pol->vtep->n_peers : 0;
 	frames *= ports > 2 ? ports - 1 : 0;
 	pol->copy_frames = frames < INT32_MAX ? (uint32_t)frames : INT32_MAX;
 }
@@ -633,7 +634,7 @@ static void compile_port_limits(struct compiler *k, const struct cfg_port *p,
 	k->p->loop_detect |= out->loop.on;
 	if (!out->routed && !out->in_svi && p->copp.given)
 		WARN(k->s, &p->copp, "has no effect: a port without ip punts no ARP");
-	if (out->routed && p->storm_control.map.given)
+	if (out->routed && p->storm_control.map.given && k->p->vtep == NULL)
 		WARN(k->s, &p->storm_control.map,
 		     "has no effect: a port with ip replicates no frame");
 	if (out->routed && loop_on)
@@ -684,6 +685,7 @@ int compile_policy(const struct config *c, const struct port_facts *facts,
 	compile_svis(&k);
 	compile_fdb(&k);
 	compile_routes(&k);
+	compile_vxlan(&k);
 	compile_flood(&k);
 	for (unsigned i = 0; i < c->n_ports; i++)
 		compile_port_limits(&k, c->ports[i].item, &k.p->ports[i]);
@@ -716,6 +718,7 @@ void policy_destroy(struct policy *p)
 	free(p->fdb);
 	free(p->svis);
 	free(p->svi_of_vlan);
+	free(p->vtep);
 	free(p->guard_groups);
 	free(p->pairs);
 	free(p->routes.prefixes);

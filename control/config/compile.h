@@ -47,6 +47,10 @@ void ipcc_check(const struct config *c, struct diag_sink *s);
 void svis_resolve(struct config *c, struct diag_sink *s); // before routes_resolve
 void routes_resolve(struct config *c, struct diag_sink *s); // routes, neighbours and ECMP
 void guards_resolve(struct config *c, struct diag_sink *s); // groups and their rules
+void vxlan_resolve(struct config *c, struct diag_sink *s); // after routes; VNIs and peers
+// A static address behind a peer, whose place in the address table is given.
+void vxlan_fdb_makes_sense(const struct config *c, const struct cfg_fdb *f, int place,
+			   struct diag_sink *s);
 // The addresses of the i-th of n ports that an item of the file makes.
 void routes_port_addrs(struct config *c, struct config_port *port, unsigned i, unsigned n,
 		       struct diag_sink *s);
@@ -86,6 +90,7 @@ must_check int compile_policy(const struct config *c, const struct port_facts *f
 // Steps of a feature with a file of its own. Each reports into k->s and goes on.
 void compile_svis(struct compiler *k); // before compile_fdb, which takes their addresses
 void compile_routes(struct compiler *k); // prefixes, groups, next hops, neighbours
+void compile_vxlan(struct compiler *k); // after the routes
 void compile_watchdogs(struct compiler *k); // and the warnings that need the speed of a port
 void compile_guards(struct compiler *k);
 void compile_ipcc(struct compiler *k); // after the queues: takes their kmin and kmax

@@ -144,6 +144,7 @@ static int config_read_tree(struct config *c, const struct node *root, struct di
 		expand_ports(c, s);
 		svis_resolve(c, s);
 		routes_resolve(c, s);
+		vxlan_resolve(c, s);
 		guards_resolve(c, s);
 		config_check(c, s);
 	}

@@ -494,8 +494,8 @@ static SCHEMA(vlan_schema, vlan_rows, cfg_vlan);
 static const struct cfg_row fdb_rows[] = {
 	{FIELD(CFG_TEXT, cfg_fdb, mac), .max = 17, .required = true,
 	 .help = "unicast address, \"02:00:00:00:00:01\""},
-	{FIELD(CFG_TEXT, cfg_fdb, port), .max = NAME_LEN, .required = true,
-	 .help = "name of a port"},
+	{FIELD(CFG_TEXT, cfg_fdb, port), .max = IP_LEN, .required = true,
+	 .help = "name of a port, or the address of a peer of `vxlan`"},
 	{NUMBER(COUNT, cfg_fdb, vlan), .min = 1, .max = MAX_VID, .dflt_text = "the port's untagged",
 	 .help = "only where VLANs are used"},
 };
@@ -520,6 +520,39 @@ static const struct cfg_row neighbour_rows[] = {
 	 .dflt_text = "the port with its subnet", .help = "name of the neighbour's port"},
 };
 static SCHEMA(neighbour_schema, neighbour_rows, cfg_neighbour);
+
+// ---- tunnels
+static const struct cfg_row vni_rows[] = {
+	{NUMBER(COUNT, cfg_vni, vlan), .min = 1, .max = MAX_VID, .required = true,
+	 .help = "the VLAN that the VNI carries; its tag is left out in the tunnel"},
+	{FIELD(CFG_WORDS, cfg_vni, peers), .max = IP_LEN, .dflt_text = "none",
+	 .help = "addresses of the other VTEPs of the VNI, in all VNIs at most 126; a broadcast, "
+		 "a multicast or a frame to an unknown address goes to each of them"},
+};
+static SCHEMA(vni_schema, vni_rows, cfg_vni);
+
+static const struct cfg_row vxlan_rows[] = {
+	{FIELD(CFG_TEXT, cfg_vxlan, source), .max = IP_LEN, .dflt_text = "none",
+	 .help = "the address of the switch that begins and ends the tunnels, one of the `ip` of "
+		 "its ports; required with `vnis`"},
+	{NUMBER(COUNT, cfg_vxlan, port), .min = 1, .max = UINT16_MAX, .dflt = 4789,
+	 .help = "UDP port of VXLAN"},
+	{"vnis", CFG_TABLE, .sub = &vni_schema, AT(cfg_vxlan, vnis), .max = VTEP_MAX_VNIS,
+	 .dflt_text = "none", .help = "the VNIs by number, 1 to 16777215"},
+	{FIELD(CFG_WORD, cfg_vxlan, ecn), .words = WORDS("rfc6040", "copy", "off"),
+	 .help = "`rfc6040`: CE crosses the tunnel in both directions, by the table of RFC 6040. "
+		 "`copy`: the outer field replaces the inner one at the end of the tunnel. `off`: "
+		 "outer headers are Not-ECT, and no mark reaches the inner header"},
+	{NUMBER(COUNT, cfg_vxlan, dscp), .max = 63, .dflt = CFG_WORD_VALUE, .word = "uniform",
+	 .help = "`uniform`: the inner DSCP becomes the outer DSCP, and the outer one becomes the "
+		 "inner one at the end. A number: the outer DSCP, and the inner DSCP stays (pipe)"},
+	{FIELD(CFG_WORD, cfg_vxlan, trust), .words = WORDS("tunnel", "inner"),
+	 .help = "class in which a frame out of a tunnel leaves: `tunnel`: the class of its outer "
+		 "header, in which the frame arrived; `inner`: the class of its inner DSCP"},
+	{FIELD(CFG_SWITCH, cfg_vxlan, mark_inner),
+	 .help = "where the switch sets CE in a VXLAN frame, CE is also set in the frame in it"},
+};
+static SCHEMA(vxlan_schema, vxlan_rows, cfg_vxlan);
 
 // ---- switch
 static const struct cfg_row ecmp_rows[] = {
@@ -660,6 +693,8 @@ static const struct cfg_row root_rows[] = {
 	{FIELD(CFG_LIST, cfg_root, neighbours), .sub = &neighbour_schema, .max = 4096,
 	 .dflt_text = "none",
 	 .help = "static neighbours; the switch does not ask for their MAC addresses"},
+	{FIELD(CFG_MAP, cfg_root, vxlan), .sub = &vxlan_schema, .dflt_text = "no tunnels",
+	 .help = "VLANs that go on behind other switches, in VXLAN tunnels"},
 	{FIELD(CFG_LIST, cfg_root, pairs), .sub = &pair_schema, .max = MAX_PAIRS,
 	 .dflt_text = "none", .help = "queue pairs of flows that are known beforehand"},
 	{FIELD(CFG_TABLE, cfg_root, profiles), .sub = &cfg_profile_schema, .max = 64,
@@ -742,6 +777,19 @@ bool cfg_find_iface(const struct config *c, const char *name, struct config_ifac
 			return true;
 		}
 	return false;
+}
+
+int cfg_find_place(const struct config *c, const char *name)
+{
+	int port = cfg_find_port(c, name);
+	struct policy_addr a;
+	uint8_t peer;
+
+	if (port >= 0 || c->vtep == NULL || !addr_parse(name, &a) ||
+	    c->vtep->v6 != (a.family == FAMILY_V6))
+		return port;
+	peer = vtep_peer_of(c->vtep, a.ip);
+	return peer == VTEP_NONE ? -1 : VTEP_FIRST + peer;
 }
 
 uint16_t cfg_fdb_vid(const struct config *c, const struct cfg_fdb *f)

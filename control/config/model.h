@@ -10,6 +10,7 @@
 #include "control/config/arena.h"
 #include "control/config/routes.h"
 #include "control/config/schema.h"
+#include "dataplane/forward/vtep.h"
 #include "dataplane/policy.h"
 #include "drivers/xdp/keep.h"
 
@@ -242,6 +243,19 @@ struct cfg_control_plane {
 	struct cfg_val type, netns;
 };
 
+struct cfg_vni {
+	struct cfg_map map;
+	struct cfg_val vlan;
+	struct cfg_words peers;
+};
+
+struct cfg_vxlan {
+	struct cfg_map map;
+	struct cfg_val source, port, ecn, trust, mark_inner;
+	struct cfg_val dscp; // CFG_WORD_VALUE: uniform
+	struct cfg_list vnis;
+};
+
 struct cfg_pair {
 	struct cfg_map map;
 	struct cfg_val from, to, qp, sender_qp;
@@ -252,6 +266,7 @@ struct cfg_root {
 	struct cfg_switch sw;
 	struct cfg_control_plane control_plane;
 	struct cfg_list ports, vlans, fdb, routes, neighbours, pairs, profiles;
+	struct cfg_vxlan vxlan;
 };
 
 enum { CONTROL_PLANE_WEIR, CONTROL_PLANE_LINUX }; // words of control_plane.type
@@ -325,6 +340,7 @@ struct config {
 	struct config_group groups[POLICY_MAX_PORTS];
 	unsigned n_groups;
 	struct config_routes routes;
+	struct vtep *vtep; // NULL: no tunnels
 };
 
 enum { FRAME_OVERHEAD = 14 + 8 }; // Ethernet header and two VLAN tags beyond the IP MTU
@@ -405,6 +421,8 @@ bool cfg_parse_mac(const char *text, uint8_t mac[6]);
 
 // Index of the port, or -1.
 int cfg_find_port(const struct config *c, const char *name);
+// The number of a port or, by its address, of a VXLAN peer in the address table; -1: there is none.
+int cfg_find_place(const struct config *c, const char *name);
 
 // The interface of this number, or of this name. False: there is none.
 bool cfg_iface(const struct config *c, unsigned no, struct config_iface *out);

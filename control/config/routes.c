@@ -500,6 +500,15 @@ void config_set_routed(struct config *c, unsigned port, bool routed)
 		c->ports[port].routed = routed;
 }
 
+void config_set_address(struct config *c, unsigned port, const struct policy_addr *a)
+{
+	struct policy_addr *own = arena_alloc(&c->arena, sizeof(*own));
+
+	*own = *a;
+	c->ports[port].addrs = own;
+	c->ports[port].n_addrs = 1;
+}
+
 static bool is_route(const struct config *c, const struct config_route *r)
 {
 	struct config_iface of;
@@ -615,16 +624,53 @@ void routes_builder_fini(struct routes_builder *b)
 	free(b->slot);
 }
 
+// The port on whose link the longest prefix says that the address is; -1: behind a gateway, or
+// there is a route to just this address.
+static int link_of(const struct policy_routes *r, const struct policy_addr *a)
+{
+	const struct policy_prefix *best = NULL;
+	const struct policy_nexthop *h;
+
+	for (uint32_t i = 0; i < r->n_prefixes; i++)
+		if (addr_holds(&r->prefixes[i].to, a) &&
+		    (best == NULL || r->prefixes[i].to.len > best->to.len))
+			best = &r->prefixes[i];
+	if (best == NULL || best->to.len == addr_bits(a))
+		return -1;
+	h = &r->nexthops[r->groups[best->group].first];
+	return h->kind == NEXTHOP_LINK ? h->port : -1;
+}
+
+// A tunnel's peer on a link becomes the next hop of a route of its own: so the switch asks for its
+// MAC address at once, and keeps it.
+static void add_peers(struct routes_builder *b, const struct vtep *v)
+{
+	for (unsigned i = 0; v != NULL && i < v->n_peers; i++) {
+		struct policy_addr a = {.family = v->v6 ? FAMILY_V6 : FAMILY_V4};
+		struct policy_nexthop h = {.kind = NEXTHOP_GATEWAY};
+		int port;
+
+		a.len = (uint8_t)addr_bits(&a);
+		memcpy(a.ip, v->peers[i], sizeof(a.ip));
+		h.addr = a;
+		port = link_of(b->r, &a);
+		h.port = (uint8_t)port;
+		if (port >= 0)
+			routes_builder_add(b, &a, &h, 1);
+	}
+}
+
 // Memory for as many as there can be. False: there is none.
 static bool reserve(struct routes_builder *b, struct policy_routes *r, const struct config *c,
 		    unsigned n_own)
 {
-	size_t hops = n_own;
+	size_t peers = c->vtep != NULL ? c->vtep->n_peers : 0, hops = n_own + peers;
 
 	for (unsigned i = 0; i < c->routes.n; i++)
 		hops += c->routes.items[i].n_nexthops;
 	r->neighbours = calloc(c->routes.n_neighbours + 1u, sizeof(*r->neighbours));
-	return routes_builder_init(b, r, c->routes.n + n_own, hops) && r->neighbours != NULL;
+	return routes_builder_init(b, r, c->routes.n + n_own + peers, hops) &&
+	       r->neighbours != NULL;
 }
 
 void compile_routes(struct compiler *k)
@@ -667,6 +713,7 @@ void compile_routes(struct compiler *k)
 		for (unsigned i = 0; i < from->n; i++)
 			routes_builder_add(&b, &from->items[i].to, from->items[i].nexthops,
 					   from->items[i].n_nexthops);
+		add_peers(&b, k->c->vtep);
 		r->n_neighbours = from->n_neighbours;
 		for (unsigned i = 0; i < r->n_neighbours; i++)
 			r->neighbours[i] = from->neighbours[i];

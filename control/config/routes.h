@@ -37,6 +37,14 @@ struct config_route {
 // The port routes, or bridges, in place of the setting of the file.
 void config_set_routed(struct config *c, unsigned port, bool routed);
 
+// The port has this address and no other, in place of those of the file.
+void config_set_address(struct config *c, unsigned port, const struct policy_addr *a);
+
+// The tunnels, in place of VNIs and addresses of the file; its other keys of `vxlan` hold. The
+// source is an address of a port. v is copied.
+struct vtep;
+void config_set_tunnels(struct config *c, const struct vtep *v);
+
 // Replaces the routes of the file, and asks for compact tables. The routes are copied; those that
 // follow each other with the same `nexthops` share one copy. 0, or -EINVAL where a route is none: a
 // port that does not exist or does not route, a prefix twice, stray bits, too many next hops.

@@ -246,6 +246,17 @@ static void end_drops(FILE *out, struct json_object *data, const struct show_wis
 	table_print(out, why, &reasons, wish);
 }
 
+static void print_vxlan(FILE *out, struct json_object *data, const struct show_wish *wish)
+{
+	struct json_object *vtep = rows_of(data, FACTS_VXLAN);
+
+	(void)wish;
+	if (vtep == NULL)
+		return;
+	fputc('\n', out);
+	record_print(out, vtep, FACTS_VXLAN, RECORD_NAME);
+}
+
 static void prepare_routes(struct json_object *data, unsigned list)
 {
 	struct json_object *rows = rows_of(data, list);
@@ -825,6 +836,9 @@ static const struct kind {
 	  {FACTS_LLDP_PORTS, "", "port|s without LLDP", FACTS(F_LLDP_PORTS_speaks)}}, 2},
 	{FACTS_DCBX, "PFC of each host beside the switch's, and what differs (PORT: ETS too)",
 	 print_dcbx},
+	{FACTS_VNIS, "VXLAN tunnels: VNIs, peers, and frames by peer", print_vxlan,
+	 {{FACTS_VNIS, "no VNI: the policy has no `vxlan`"},
+	  {FACTS_TUNNEL_PEERS, "no peer"}}, 2},
 	{FACTS_ROUTES, "next hop and port of each destination", NULL,
 	 {{FACTS_ROUTES, "no route: no port has an `ip`", "address|es of the switch itself"}}, 1,
 	 prepare_routes},

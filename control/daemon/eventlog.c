@@ -17,6 +17,7 @@
 #include "control/daemon/outlet.h"
 #include "control/observe/fact.h"
 #include "dataplane/drop.h"
+#include "dataplane/forward/vtep.h"
 #include "dataplane/iface.h"
 #include "dataplane/qos/cause.h"
 #include "dataplane/switch.h"
@@ -98,6 +99,16 @@ static void add_loop(const struct eventlog *l, const struct event *e, struct jso
 		add_port(l, row, "taken_down", e->b - 1);
 }
 
+// Where an address is behind a tunnel.
+static void add_peer(const struct eventlog *l, unsigned place, const char *key,
+		     struct json_object *row)
+{
+	const uint8_t *peer = vtep_peer_at(l->policy->vtep, place);
+
+	if (peer != NULL)
+		row_text(row, key, vtep_text(l->policy->vtep, peer, (char[VTEP_TEXT_LEN]){""}));
+}
+
 // The other port: where the address came from, or where it may not go.
 static void add_mac(const struct eventlog *l, const struct event *e, struct json_object *row)
 {
@@ -112,6 +123,8 @@ static void add_mac(const struct eventlog *l, const struct event *e, struct json
 	row_u64(row, KEY(FDB, vlan), event_mac_vid(e->a));
 	if (other < l->policy->n_ports)
 		row_text(row, "other_port", l->policy->ports[other].name);
+	add_peer(l, e->port, KEY(TUNNEL_PEERS, peer), row);
+	add_peer(l, other, "other_peer", row);
 	if (event_mac_more(e->b) != 0)
 		row_u64(row, "more", event_mac_more(e->b));
 }

@@ -10,6 +10,7 @@
 #include "control/lab/chain.h"
 #include "control/lab/ideal.h"
 #include "control/lab/lab_capture.h"
+#include "control/lab/tunnels.h"
 #include "control/observe/observe.h"
 #include "dataplane/switch_routes.h"
 #include "dataplane/units.h"
@@ -135,7 +136,7 @@ static int route(const struct fabric *f, uint32_t sw, const struct sc_fault *rel
 	int err;
 
 	for (uint32_t p = 0; p < sc->switches[sw].n_ports; p++)
-		config_set_routed(c, p, true);
+		config_set_routed(c, p, !sc->tunnelled || tunnels_port(sc, sw, p));
 	for (uint32_t h = 0; h < sc->n_hosts; h++) {
 		struct way w = routes_way(&f->routes, sw, h, reload != NULL ? reload->routes : NULL,
 					  reload != NULL ? reload->n_routes : 0);
@@ -143,7 +144,7 @@ static int route(const struct fabric *f, uint32_t sw, const struct sc_fault *rel
 		uint32_t ip = sc->hosts[h].ip;
 		struct config_route *r = &routes[n];
 
-		if (w.n == 0)
+		if (w.n == 0 || (sc->tunnelled && !tunnels_vtep_of(sc, sw, h, &ip)))
 			continue;
 		*r = (struct config_route){.to = {FAMILY_V4,
 						  32,
@@ -169,32 +170,6 @@ static int route(const struct fabric *f, uint32_t sw, const struct sc_fault *rel
 	return err;
 }
 
-// Every host's address, so that nothing is flooded, in the VLAN of untagged frames where the host
-// is plugged in. The policy frees them.
-static int bridge(const struct fabric *f, uint32_t sw, struct policy *p)
-{
-	const struct scenario *sc = f->sc;
-
-	p->fdb = calloc(sc->n_hosts, sizeof(p->fdb[0]));
-	if (p->fdb == NULL)
-		return -ENOMEM;
-	for (uint32_t h = 0; h < sc->n_hosts; h++) {
-		const struct sc_link *l = &sc->links[sc->hosts[h].link];
-		const struct sc_end *at = &l->end[l->end[0].is_switch ? 0 : 1];
-		struct way w = routes_way(&f->routes, sw, h, NULL, 0);
-		struct policy_fdb_entry *e = &p->fdb[p->n_fdb];
-
-		if (w.n == 0)
-			continue;
-		memcpy(e->mac, sc->hosts[h].mac, sizeof(e->mac));
-		if (p->vlan_aware && at->is_switch && at->port < p->n_ports)
-			e->vid = p->ports[at->port].vlan.untagged;
-		e->port = w.ports[0];
-		p->n_fdb++;
-	}
-	return 0;
-}
-
 // The policy of a switch as it starts, or with the keys of a reload over it. *config owns what
 // messages of later reloads compare with. 0 or -EINVAL.
 static int fabric_policy(const struct fabric *f, uint32_t sw, const struct sc_fault *reload,
@@ -213,14 +188,16 @@ static int fabric_policy(const struct fabric *f, uint32_t sw, const struct sc_fa
 		err = config_check_reload(f->switches[sw].config, c, d);
 	if (err == 0 && f->sc->routed)
 		err = route(f, sw, reload, c);
+	if (err == 0 && f->sc->tunnelled)
+		err = tunnels_set(f->sc, sw, c);
 	for (uint32_t i = 0; i < s->n_ports; i++)
 		facts[i] = fabric_port(f, sw, i).facts;
 	if (err == 0)
 		err = config_compile(c, facts, &p, d);
 	if (err == 0)
 		config_small_flows(c, p);
-	if (err == 0 && !f->sc->routed)
-		err = bridge(f, sw, p);
+	if (err == 0 && (!f->sc->routed || f->sc->tunnelled))
+		err = tunnels_addresses(&f->routes, sw, p);
 	if (reload != NULL)
 		snprintf(path, sizeof(path), "faults[%u].reload",
 			 (unsigned)(reload - f->sc->faults));

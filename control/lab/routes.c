@@ -190,7 +190,7 @@ void routes_first_hop_mac(const struct scenario *sc, uint32_t from, uint32_t to,
 	const struct sc_link *l = &sc->links[sc->hosts[from].link];
 	unsigned side = !l->end[0].is_switch && l->end[0].node == from ? 0 : 1;
 
-	if (sc->routed && l->end[1 - side].is_switch)
+	if (sc->routed && !sc->tunnelled && l->end[1 - side].is_switch)
 		end_mac(sc, &l->end[1 - side], mac);
 	else
 		memcpy(mac, sc->hosts[to].mac, 6);

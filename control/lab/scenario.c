@@ -262,10 +262,10 @@ static const struct cfg_row root_rows[] = {
 	 .help = "hosts by name or range; a pattern such as \"h*\" adds to those there are"},
 	{FIELD(CFG_LIST, sc_keys, links), .sub = &link_schema, .max = MAX_ITEMS,
 	 .dflt_text = "the topology's", .help = "cables"},
-	{FIELD(CFG_WORD, sc_keys, forwarding), .words = WORDS("auto", "bridge", "route"),
+	{FIELD(CFG_WORD, sc_keys, forwarding), .words = WORDS("auto", "bridge", "route", "tunnel"),
 	 .help = "bridge: by address, a tree only; route: by shortest paths, flows spread over "
-		 "equal "
-		 "ones; auto: bridge a tree, route anything else"},
+		 "equal ones; tunnel: switches with hosts bridge them in one VXLAN, and route "
+		 "between each other; auto: bridge a tree, route anything else"},
 	{FIELD(CFG_SWITCH, sc_keys, withdraw), .dflt = 1,
 	 .help = "derived routes: a switch uses a next hop only while a shortest way behind it "
 		 "to the host's switch is up. off: routes stay as they are"},
@@ -409,7 +409,8 @@ static void choose_forwarding(struct sc_builder *b)
 		       "the link %s closes a loop, in which bridged frames would circle: use "
 		       "forwarding: route",
 		       sc->links[link].name);
-	sc->routed = sc->routed || b->k.forwarding.n == FORWARD_ROUTE ||
+	sc->tunnelled = b->k.forwarding.n == FORWARD_TUNNEL;
+	sc->routed = sc->routed || sc->tunnelled || b->k.forwarding.n == FORWARD_ROUTE ||
 		     (b->k.forwarding.n == FORWARD_AUTO && !tree);
 }
 

@@ -135,6 +135,7 @@ struct scenario {
 	uint64_t sample_ns; // of queue lengths for quantiles
 	uint64_t stuck_ns; // how long a cycle stands still before it is a deadlock; 0: by its links
 	bool routed; // switches route by host routes; else they bridge a tree
+	bool tunnelled; // likewise, but to VTEPs: switches with hosts bridge these, through tunnels
 	bool withdraw; // derived routes follow the links that are up
 	bool connect_by_cm; // connections on the wire; else out of band
 	bool whole_frames; // payload and iCRC are there and checked; else headers are all there is

@@ -14,7 +14,7 @@ enum { SC_NAME_LEN = 12, SC_DEFAULT_CABLE_CM = 500 };
 	}
 enum { SC_MAX_CABLE_CM = 10000000, SC_MAX_DELAY_NS = 505000 };
 enum { SC_MAX_ENTRIES = 8192 }; // of the maps `switches` and `hosts`
-enum { FORWARD_AUTO, FORWARD_BRIDGE, FORWARD_ROUTE }; // words of `forwarding`
+enum { FORWARD_AUTO, FORWARD_BRIDGE, FORWARD_ROUTE, FORWARD_TUNNEL }; // words of `forwarding`
 
 // ---- what the rows fill
 struct sc_switch_keys {

@@ -300,12 +300,15 @@ static bool owns_shown(const struct show *s, unsigned worker)
 
 // ---- drops and addresses
 
-static const char *leads_to(const struct at *a)
+static struct value leads_to(const struct at *a)
 {
 	const struct policy *p = policy_of(a->o);
 	uint8_t port = a->address->port;
 
-	return iface_name(p, port == FDB_ROUTER ? policy_svi_of(p, a->address->vid) : port);
+	if (vtep_peer_at(p->vtep, port) != NULL)
+		return value_of_json(peer_json(p->vtep, port - VTEP_FIRST));
+	return value_of_text(
+		iface_name(p, port == FDB_ROUTER ? policy_svi_of(p, a->address->vid) : port));
 }
 
 // The sums of one answer, by reason and in all.
@@ -514,20 +517,21 @@ struct fdb_show {
 	struct json_object *rows;
 };
 
-// An address of the switch, which is at no port.
-static bool is_own_of_all(const struct show *s, const struct fdb_row *r)
+// An answer about all ports has the switch's own addresses, and those behind peers of tunnels.
+static bool is_of_no_port(const struct show *s, const struct fdb_row *r)
 {
 	const struct policy *p = policy_of(s->o);
 
-	return r->port == FDB_ROUTER && s->first == 0 && s->last == p->n_ports &&
-	       policy_svi_of(p, r->vid) != 0;
+	return s->first == 0 && s->last == p->n_ports &&
+	       (r->port == FDB_ROUTER ? policy_svi_of(p, r->vid) != 0
+				      : vtep_peer_at(p->vtep, r->port) != NULL);
 }
 
 static void fdb_row_out(void *arg, const struct fdb_row *r)
 {
 	const struct fdb_show *f = arg;
 
-	if ((r->port >= f->s->first && r->port < f->s->last) || is_own_of_all(f->s, r))
+	if ((r->port >= f->s->first && r->port < f->s->last) || is_of_no_port(f->s, r))
 		emit(row_in(f->rows), FACTS_FDB, &(struct at){.o = f->s->o, .address = r});
 }
 
@@ -663,6 +667,7 @@ static const struct {
 	{FACTS_LATENCY, show_latency}, {FACTS_FDB, show_fdb}, {FACTS_WORKERS, show_workers},
 	{FACTS_WATCHDOG, show_watchdog}, {FACTS_GUARD, show_guard}, {FACTS_CAUSES, show_causes},
 	{FACTS_LLDP, show_lldp}, {FACTS_DCBX, show_dcbx},
+	{FACTS_VNIS, show_vxlan},
 	{FACTS_IPCC, show_ipcc}, {FACTS_LINUX_TAPS, show_linux}, {FACTS_FLOW_TABLE, show_flow_sums},
 	{FACTS_INTERFACES, NULL, {{port_rows, FACTS_INTERFACES}}},
 	{FACTS_HINTS, NULL, {{port_rows, FACTS_HINTS}}},
@@ -853,4 +858,5 @@ void observe_clear(struct observe *o, uint64_t now_ns)
 		o->worker[i].stall_base = stall_counts_now(o, i);
 	}
 	switch_flow_totals(o->sw, &o->flow_base);
+	tunnels_clear(o);
 }

@@ -9,6 +9,7 @@
 #include "control/observe/observe.h"
 #include "control/observe/rate.h"
 #include "dataplane/forward/fdb.h"
+#include "dataplane/switch_vxlan.h"
 #include "dataplane/units.h"
 
 enum pfc_dir { PFC_RX, PFC_TX, N_PFC_DIRS };
@@ -75,6 +76,8 @@ struct observe {
 		struct worker_rates rates;
 	} *worker;
 	struct flow_totals flow_base;
+	struct vxlan_peer_counters tunnel_base[VTEP_MAX_PEERS];
+	struct vxlan_counters tunnels_base;
 	struct worker_counters worker_zero; // the values at the start, as baseline_zero
 	struct rate_clock clock;
 };
@@ -152,6 +155,10 @@ struct at {
 	const struct cnp_record *cnp;
 	const struct flow_key *key; // of either
 	uint64_t now_ns, rate_bps, seq, wall_ns;
+	// tunnels.c
+	const struct vtep_vni *vni;
+	const struct vxlan_peer_counters *tunnel, *tunnel_base;
+	const struct vxlan_counters *tunnels, *tunnels_base;
 };
 
 extern const struct port_baseline baseline_zero; // the start, for readers that ignore clears
@@ -186,6 +193,12 @@ struct json_object *class_list(uint8_t classes);
 
 // lldp.c
 show_fn show_lldp, show_dcbx;
+
+// tunnels.c
+show_fn show_vxlan;
+void tunnels_clear(struct observe *o);
+// The address of a peer by its place in the table of peers.
+struct json_object *peer_json(const struct vtep *v, unsigned peer);
 
 // flows.c
 struct value flows_value(enum fact_id f, const struct at *a);

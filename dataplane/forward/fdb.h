@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Forwarding database: which port an address of a VLAN lives on (IEEE 802.1Q 8.8).
+// Forwarding database: which port an address of a VLAN lives on (IEEE 802.1Q 8.8). A peer of a
+// tunnel is a port here (vtep.h).
 //
 // Writer: the control thread only (learn events of the workers, static entries, ageing). Readers:
 // workers, without locks (rte_hash, lock-free readers; freed slots wait for QSBR). The port travels
@@ -35,7 +36,7 @@ enum {
 	FDB_VERSIONS = 64,
 	FDB_NO_PORT = 0xff,
 	FDB_ROUTER = 0xfe, // in place of a port: the switch itself, in a VLAN with an SVI
-	FDB_MAX_PORTS = 128,
+	FDB_MAX_PORTS = 254, // ports, and peers of tunnels from 128 on (vtep.h)
 	FDB_VLANS = 4096,
 	FDB_VLAN_BLOCK = 64,
 	FDB_SPARE = 2048, // places of addresses that were forgotten, until no worker reads them

@@ -44,6 +44,15 @@ static inline void edit_ecn_ce(uint8_t *l3, enum pkt_kind kind)
 		l3[1] |= ECN_CE << 4;
 }
 
+// Sets the ECN field (enum ecn); the DSCP stays.
+static inline void edit_ecn(uint8_t *l3, enum pkt_kind kind, uint8_t ecn)
+{
+	if (kind == PKT_IPV4)
+		edit_ipv4_tos((void *)l3, (uint8_t)((l3[1] & 0xfc) | ecn));
+	else if (kind == PKT_IPV6)
+		l3[1] = (uint8_t)((l3[1] & 0xcf) | ecn << 4);
+}
+
 // Sets the DSCP, 0 to 63; ECN stays.
 static inline void edit_dscp(uint8_t *l3, enum pkt_kind kind, uint8_t dscp)
 {

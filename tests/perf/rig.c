@@ -76,7 +76,8 @@ static void put_vlans(FILE *f, const struct rig_conf *c)
 	fputs("fdb:\n", f);
 	for (unsigned i = 0; i < c->n_ports; i++)
 		for (uint32_t k = 0; k < c->next_hops; k++)
-			fprintf(f, "  - {mac: \"02:00:%02x:00:00:%02x\", port: p%u}\n", i + 1, k, i);
+			fprintf(f, "  - {mac: \"02:00:%02x:00:00:%02x\", port: p%u}\n",
+				i + 1, k, i);
 }
 
 // The hosts of a port are behind its next hops.

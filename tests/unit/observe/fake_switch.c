@@ -10,6 +10,7 @@ struct weir_switch *fake_switch_create(void)
 	struct weir_switch *sw = calloc(1, sizeof(*sw));
 	struct policy *p = calloc(1, sizeof(*p) + FAKE_PORTS * sizeof(p->ports[0]));
 
+	sw->place = 1;
 	sw->policy = p;
 	strcpy(p->name, "sw1");
 	p->n_ports = FAKE_PORTS;
@@ -185,16 +186,15 @@ struct pool_use switch_pool(const struct weir_switch *sw, enum pool_id pool)
 void switch_fdb_walk(struct weir_switch *sw, uint64_t now_ns,
 		     void (*fn)(void *arg, const struct fdb_row *row), void *arg)
 {
-	const struct fdb_row row = {.mac = {2, 0, 0, 0, 0, 1}, .vid = 10, .port = 1};
+	const struct fdb_row row = {.mac = {2, 0, 0, 0, 0, 1}, .vid = 10, .port = sw->place};
 
-	(void)sw;
 	(void)now_ns;
 	fn(arg, &row);
 }
 
 const struct fdb_port *switch_fdb_port(const struct weir_switch *sw, unsigned port)
 {
-	return &sw->port[port].fdb;
+	return port < FAKE_PORTS ? &sw->port[port].fdb : &sw->behind;
 }
 
 uint64_t switch_events_lost(const struct weir_switch *sw)
@@ -259,6 +259,17 @@ const struct port_flow_counters *switch_port_flows(const struct weir_switch *sw,
 void switch_flow_totals(const struct weir_switch *sw, struct flow_totals *out)
 {
 	*out = sw->flows.totals;
+}
+
+void switch_vxlan_peer(const struct weir_switch *sw, unsigned peer,
+		       struct vxlan_peer_counters *out)
+{
+	*out = sw->tunnel[peer];
+}
+
+void switch_vxlan_totals(const struct weir_switch *sw, struct vxlan_counters *out)
+{
+	*out = sw->tunnels;
 }
 
 uint32_t switch_flows_places(const struct weir_switch *sw)

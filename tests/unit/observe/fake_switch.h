@@ -8,6 +8,7 @@
 #include "dataplane/qos/pg.h"
 #include "dataplane/switch.h"
 #include "dataplane/switch_flows.h"
+#include "dataplane/switch_vxlan.h"
 
 enum { FAKE_PORTS = 2, FAKE_WORKERS = 2 };
 
@@ -61,6 +62,11 @@ struct weir_switch {
 	struct policy_svi svi; // of VLAN 10
 	uint8_t svi_of_vlan[N_VLANS];
 	struct fake_flows flows;
+	struct vxlan_peer_counters tunnel[VTEP_MAX_PEERS];
+	struct vxlan_counters tunnels;
+	struct fdb_port behind; // addresses of each peer
+	uint8_t place; // of the only address
+	struct vtep vtep; // in the policy where a test puts it there
 };
 
 // Ports p1 and p2 in a switch sw1; class 3 is lossless and watched; p1 has a guard rule. To be

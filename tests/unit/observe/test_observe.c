@@ -72,6 +72,8 @@ static void every_key_shown_has_a_row_and_every_row_is_shown(void **state)
 	b->sw->port[0].notifies[3] = true;
 	gauge_set(&b->sw->port[0].pfc_rx.stats[3].since_ns, 1);
 	observe_set_linux(b->o, one_tap, NULL);
+	b->sw->vtep = (struct vtep){.here = true, .n_vnis = 1, .n_peers = 1};
+	b->sw->policy->vtep = &b->sw->vtep;
 	for (unsigned i = 0; i < N_FACT_LISTS; i++) {
 		const struct fact_list *l = &fact_lists[i];
 		struct json_object *data = observe_show(b->o, l->what, OBSERVE_ALL_PORTS, SECOND);

@@ -1,0 +1,108 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "control/lab/tunnels.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "dataplane/forward/vtep.h"
+#include "dataplane/packet/wire.h"
+
+enum { NO_HOST = UINT32_MAX };
+
+static void address(uint32_t sw, uint8_t ip[4])
+{
+	const uint8_t a[4] = {10, 255, (uint8_t)(sw >> 8), (uint8_t)sw};
+
+	memcpy(ip, a, sizeof(a));
+}
+
+static uint32_t host_at(const struct scenario *sc, uint32_t sw)
+{
+	for (uint32_t h = 0; h < sc->n_hosts; h++)
+		if (routes_edge(sc, h) == (int)sw)
+			return h;
+	return NO_HOST;
+}
+
+bool tunnels_port(const struct scenario *sc, uint32_t sw, uint32_t port)
+{
+	uint32_t link = sc->switches[sw].ports[port].link;
+
+	return link != SC_NO_LINK && sc->links[link].end[0].is_switch &&
+	       sc->links[link].end[1].is_switch;
+}
+
+bool tunnels_vtep_of(const struct scenario *sc, uint32_t sw, uint32_t host, uint32_t *ip)
+{
+	int edge = routes_edge(sc, host);
+	uint8_t a[4];
+
+	if (edge < 0 || edge == (int)sw || host_at(sc, (uint32_t)edge) != host)
+		return false;
+	address((uint32_t)edge, a);
+	*ip = be32_get(a);
+	return true;
+}
+
+int tunnels_set(const struct scenario *sc, uint32_t sw, struct config *c)
+{
+	struct vtep v = {.n_vnis = 1, .vnis = {{.vni = 1}}};
+	struct policy_addr own = {.family = FAMILY_V4, .len = 32};
+
+	if (host_at(sc, sw) == NO_HOST)
+		return 0;
+	address(sw, own.ip);
+	memcpy(v.source, own.ip, sizeof(v.source));
+	for (uint32_t i = 0; i < sc->n_switches; i++) {
+		if (i == sw || host_at(sc, i) == NO_HOST)
+			continue;
+		if (v.n_peers == VTEP_MAX_PEERS)
+			return -E2BIG;
+		v.vnis[0].peers[v.n_peers / 64] |= 1ull << v.n_peers % 64;
+		address(i, v.peers[v.n_peers++]);
+	}
+	for (uint32_t p = 0; p < sc->switches[sw].n_ports; p++)
+		if (tunnels_port(sc, sw, p)) {
+			config_set_address(c, p, &own);
+			config_set_tunnels(c, &v);
+			return 0;
+		}
+	return 0; // it is alone
+}
+
+// Where the host is: at the port that leads to it, or behind the tunnel to its VTEP.
+static uint8_t place_of(const struct scenario *sc, uint32_t sw, uint32_t host,
+			const struct policy *p, uint8_t port)
+{
+	uint8_t vtep[16] = {0};
+
+	if (p->vtep == NULL || !p->vtep->here || routes_edge(sc, host) == (int)sw)
+		return port;
+	address((uint32_t)routes_edge(sc, host), vtep);
+	return (uint8_t)(VTEP_FIRST + vtep_peer_of(p->vtep, vtep));
+}
+
+int tunnels_addresses(const struct routes *r, uint32_t sw, struct policy *p)
+{
+	const struct scenario *sc = r->sc;
+
+	p->fdb = calloc(sc->n_hosts, sizeof(p->fdb[0]));
+	if (p->fdb == NULL)
+		return -ENOMEM;
+	for (uint32_t h = 0; h < sc->n_hosts; h++) {
+		const struct sc_link *l = &sc->links[sc->hosts[h].link];
+		const struct sc_end *at = &l->end[l->end[0].is_switch ? 0 : 1];
+		struct way w = routes_way(r, sw, h, NULL, 0);
+		struct policy_fdb_entry *e = &p->fdb[p->n_fdb];
+
+		if (w.n == 0)
+			continue;
+		memcpy(e->mac, sc->hosts[h].mac, sizeof(e->mac));
+		if (p->vlan_aware && at->is_switch && at->port < p->n_ports)
+			e->vid = p->ports[at->port].vlan.untagged;
+		e->port = place_of(sc, sw, h, p, w.ports[0]);
+		p->n_fdb++;
+	}
+	return 0;
+}
