@@ -76,7 +76,8 @@ static const struct tunnel from_3 = {P3, "10.0.3.2", 7, 0},
 			   lossless_from_3 = {P3, "10.0.3.2", 7, DSCP_LOSSLESS << 2};
 
 // Sends the frame in a tunnel to the VTEP.
-static void send_through(struct bench *b, const struct tunnel *t, const uint8_t *frame, unsigned len)
+static void send_through(struct bench *b, const struct tunnel *t, const uint8_t *frame,
+			 unsigned len)
 {
 	uint8_t out[LONGEST], src[4], dst[4];
 	struct vxlan_outer o = {.src = src, .dst = dst, .ttl = 64, .sport = 50000,
@@ -161,7 +162,7 @@ static void a_frame_to_a_station_behind_a_peer_goes_into_its_tunnel(void **state
 	bench_close(b);
 }
 
-static void a_broadcast_goes_to_each_port_and_peer_once_and_from_a_tunnel_to_ports_only(void **state)
+static void a_broadcast_goes_to_each_port_and_peer_and_from_a_tunnel_to_ports_only(void **state)
 {
 	struct bench *b = bench_open(policy(both), 0);
 	uint8_t frame[LEN];
@@ -224,7 +225,7 @@ static void the_tag_of_the_vlan_stays_outside_the_tunnel(void **state)
 }
 
 // Control enters an address milliseconds after a station has spoken.
-static void a_lossless_frame_follows_at_once_the_frame_that_came_out_of_a_tunnel(void **state)
+static void a_lossless_frame_follows_at_once_one_that_came_out_of_a_tunnel(void **state)
 {
 	struct bench *b = bench_open(policy(both), 0);
 	uint8_t frame[LEN];
@@ -261,7 +262,7 @@ static void an_address_of_the_policy_may_be_behind_a_peer(void **state)
 
 // ---- class
 
-static void a_frame_leaves_a_tunnel_in_the_class_of_its_outer_or_its_inner_dscp(void **state)
+static void a_frame_leaves_in_the_class_of_its_outer_or_its_inner_dscp(void **state)
 {
 	static const struct {
 		const char *keys;
@@ -292,8 +293,8 @@ static void a_frame_leaves_a_tunnel_in_the_class_of_its_outer_or_its_inner_dscp(
 		bench_run(b, MILLISECOND);
 		assert_int_equal(b->host[P1].n_rx, 1);
 		assert_int_equal(b->host[P1].rx[0].data[15], rows[i].tos);
-		assert_int_equal(ctr_get(&switch_queue_counters(b->sw, P1, rows[i].cls)->tx_packets),
-				 1);
+		assert_int_equal(
+			ctr_get(&switch_queue_counters(b->sw, P1, rows[i].cls)->tx_packets), 1);
 		assert_int_equal(ctr_get(&switch_pg_counters(b->sw, P3, 3)->rx_packets), 1);
 		bench_close(b);
 	}
@@ -392,13 +393,13 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(a_frame_to_a_station_behind_a_peer_goes_into_its_tunnel),
 		cmocka_unit_test(
-			a_broadcast_goes_to_each_port_and_peer_once_and_from_a_tunnel_to_ports_only),
+			a_broadcast_goes_to_each_port_and_peer_and_from_a_tunnel_to_ports_only),
 		cmocka_unit_test(a_frame_from_one_peer_to_a_station_of_another_is_dropped),
 		cmocka_unit_test(the_tag_of_the_vlan_stays_outside_the_tunnel),
 		cmocka_unit_test(
-			a_lossless_frame_follows_at_once_the_frame_that_came_out_of_a_tunnel),
+			a_lossless_frame_follows_at_once_one_that_came_out_of_a_tunnel),
 		cmocka_unit_test(an_address_of_the_policy_may_be_behind_a_peer),
-		cmocka_unit_test(a_frame_leaves_a_tunnel_in_the_class_of_its_outer_or_its_inner_dscp),
+		cmocka_unit_test(a_frame_leaves_in_the_class_of_its_outer_or_its_inner_dscp),
 		cmocka_unit_test(pause_of_a_station_stops_the_peer_behind_the_tunnel),
 		cmocka_unit_test(each_odd_frame_has_its_reason),
 		cmocka_unit_test(addresses_and_counts_of_a_peer_end_with_it),
