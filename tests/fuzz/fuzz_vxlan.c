@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-// A VTEP under hostile tunnels: any bytes behind the UDP header of a peer, headers with damage,
-// and any frames of its stations, in any order. The reader of the headers stays inside the bytes that
-// are stored, wherever the frame is cut. A mark of the inner header changes nothing but ECN and
-// checksums. The switch loses no cell and no mbuf, whatever it forwards, floods or drops.
+// A VTEP under hostile tunnels: any bytes behind the UDP header of a peer, headers with damage, and
+// any frames of its stations, in any order. The reader of the headers stays inside the bytes that
+// are stored, wherever the frame is cut. A mark of the inner header changes only ECN and checksums.
+// The switch loses no cell and no mbuf, whatever it forwards, floods or drops.
 //
 //   input: family and workers; then frames: kind, length, damage, bytes
 #include "tests/fuzz/fuzz.h"
