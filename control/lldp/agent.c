@@ -35,7 +35,7 @@ struct agent_port {
 	unsigned n;
 	struct lldp_neighbour *neighbour[LLDP_NEIGHBOURS]; // n of them, in the order of arrival
 	struct effect seen, said; // as the peer is now, and as it has taken effect
-	uint64_t seen_ns, said_ns; // when they changed; said_ns: with a peer
+	uint64_t seen_ns, said_ns; // when they changed
 	bool damped; // said_ns counts
 	struct lldp_counters c;
 };
@@ -157,7 +157,7 @@ static const struct lldp_neighbour *peer_of(const struct agent_port *p, enum dcb
 static void view_of(const struct agent_port *p, const struct lldp_local *local,
 		    struct dcbx_view *out)
 {
-	struct dcbx_link l = {.local = &out->local};
+	struct dcbx_link l = {.local = &out->local, .possible = local->pfc_possible};
 
 	*out = (struct dcbx_view){.local = local->pdu.dcbx, .pfc_auto = local->pfc_auto};
 	out->peer = peer_of(p, &out->state);
@@ -173,6 +173,18 @@ static void view_of(const struct agent_port *p, const struct lldp_local *local,
 	out->follows = dcbx_follows(&l);
 }
 
+static uint8_t allowed_by(const struct effect *e, bool pfc_auto)
+{
+	return pfc_auto || e->follows ? e->peer_pfc : UINT8_MAX;
+}
+
+static uint8_t active_by(const struct effect *e, const struct lldp_local *local)
+{
+	uint8_t own = e->follows ? local->pfc_possible : local->pdu.dcbx.pfc.enable;
+
+	return own & allowed_by(e, local->pfc_auto);
+}
+
 void lldp_dcbx(const struct lldp_agent *a, unsigned port, struct dcbx_view *out)
 {
 	struct lldp_local local = {0};
@@ -184,7 +196,7 @@ void lldp_dcbx(const struct lldp_agent *a, unsigned port, struct dcbx_view *out)
 					  .pfc_auto = local.pfc_auto};
 		out->oper = out->local.pfc.enable;
 	}
-	out->active = out->local.pfc.enable & lldp_pfc_allowed(a, port, out->pfc_auto);
+	out->active = active_by(&a->port[port].said, &local);
 }
 
 static bool same(const struct effect *a, const struct effect *b)
@@ -205,34 +217,26 @@ static uint64_t effect_due_ns(const struct agent_port *p)
 	return settled > damped ? settled : damped;
 }
 
-static uint8_t allowed_by(const struct effect *e, bool pfc_auto)
-{
-	return pfc_auto || e->follows ? e->peer_pfc : UINT8_MAX;
-}
-
 static void take_effect(struct lldp_agent *a, struct agent_port *p, uint64_t now_ns)
 {
-	const struct effect before = p->said;
+	const enum dcbx_state before = p->said.state;
 	struct event e = {.t_ns = now_ns};
-	struct dcbx_view v;
-	uint8_t was_active;
+	struct dcbx_view was, v;
 
 	if (now_ns < effect_due_ns(p))
 		return;
+	lldp_dcbx(a, (unsigned)(p - a->port), &was);
 	p->said = p->seen;
 	lldp_dcbx(a, (unsigned)(p - a->port), &v);
-	if (v.peer != NULL) {
-		p->said_ns = now_ns;
-		p->damped = true;
-	}
+	p->said_ns = now_ns;
+	p->damped |= v.peer != NULL; // a port that has never had a peer takes the first one at once
 	e.a = (uint32_t)(p->said.peer_pfc | v.oper << 8);
 	e.b = (uint64_t)(p->said.peer_roce + 1) | (uint64_t)(dcbx_roce_class(&v.local) + 1) << 8;
 	if (p->said.state == DCBX_MISMATCH)
 		event(a, p, EVENT_DCBX_MISMATCH, e, v.peer);
-	else if (p->said.state == DCBX_AGREED && before.state != DCBX_AGREED)
+	else if (p->said.state == DCBX_AGREED && before != DCBX_AGREED)
 		event(a, p, EVENT_DCBX_AGREED, e, v.peer);
-	was_active = v.local.pfc.enable & allowed_by(&before, v.pfc_auto);
-	if (v.active == was_active)
+	if (v.active == was.active)
 		return;
 	e.a = v.active;
 	e.b = v.local.pfc.enable;

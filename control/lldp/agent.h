@@ -34,6 +34,7 @@ struct lldp_agent;
 // What a port says about itself. The texts are read at once and not kept.
 struct lldp_local {
 	bool pfc_auto; // PFC only in classes that the peer has too
+	uint8_t pfc_possible; // classes that can have PFC, if the port follows its peer
 	struct lldp_pdu pdu; // ttl_s is the agent's; dcbx: as the policy says
 	struct lldp_text extra; // further TLVs, whole
 	uint8_t address[17]; // room for pdu.management

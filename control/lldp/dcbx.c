@@ -16,9 +16,7 @@ bool dcbx_follows(const struct dcbx_link *l)
 
 uint8_t dcbx_pfc_oper(const struct dcbx_link *l)
 {
-	uint8_t own = l->local->pfc.enable;
-
-	return dcbx_follows(l) ? own & l->peer->pfc.enable : own;
+	return dcbx_follows(l) ? l->peer->pfc.enable & l->possible : l->local->pfc.enable;
 }
 
 const struct dcbx_ets *dcbx_ets_oper(const struct dcbx_link *l)

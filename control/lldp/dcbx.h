@@ -21,14 +21,15 @@ struct dcbx_link {
 	const struct dcbx_pdu *local; // as the policy says
 	const struct dcbx_pdu *peer; // NULL: no peer has DCBX TLVs, or several have
 	uint8_t local_mac[6], peer_mac[6];
+	uint8_t possible; // classes that can have PFC here, whoever has the settings
 };
 
 // Whether PFC is the peer's, by the symmetric state machine (38.4.2): the peer has settings, we are
 // willing, and the peer is not, or it has the lower MAC address.
 bool dcbx_follows(const struct dcbx_link *l);
 
-// Bitmap of the classes with PFC, by the symmetric state machine (38.4.2). A class that the policy
-// does not make lossless has no headroom, so it is never one of them.
+// Bitmap of the classes with PFC, by the symmetric state machine (38.4.2). In a switch only
+// lossless classes can have PFC, because the others have no headroom.
 uint8_t dcbx_pfc_oper(const struct dcbx_link *l);
 
 // The ETS settings in force, by the asymmetric state machine (38.4.1).

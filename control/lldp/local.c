@@ -88,7 +88,7 @@ bool lldp_describe(const struct policy *p, unsigned port, const uint8_t chassis[
 
 	for (uint32_t i = 0; i < p->n_ports; i++)
 		bridges |= !p->ports[i].routed;
-	*out = (struct lldp_local){.pfc_auto = pp->lldp.pfc_auto};
+	*out = (struct lldp_local){.pfc_auto = pp->lldp.pfc_auto, .pfc_possible = pp->lldp.pfc};
 	out->pdu = (struct lldp_pdu){
 		.chassis = {LLDP_CHASSIS_MAC, {chassis, 6}},
 		.port = {LLDP_PORT_NAME, text_of(pp->name)},

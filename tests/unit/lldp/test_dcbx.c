@@ -16,7 +16,7 @@ static struct dcbx_link link_of(const struct dcbx_pdu *local, const struct dcbx_
 				uint8_t local_mac, uint8_t peer_mac)
 {
 	return (struct dcbx_link){.local = local, .peer = peer, .local_mac = {local_mac},
-				  .peer_mac = {peer_mac}};
+				  .peer_mac = {peer_mac}, .possible = local->pfc.enable};
 }
 
 static void pfc_is_the_peers_by_willingness_and_mac(void **state)
