@@ -8,15 +8,15 @@
 #include <string.h>
 
 #include "control/lab/chain.h"
+#include "control/lab/discovery.h"
 #include "control/lab/ideal.h"
 #include "control/lab/lab_capture.h"
-#include "control/lab/tunnels.h"
 #include "control/observe/observe.h"
 #include "dataplane/switch_routes.h"
 #include "dataplane/units.h"
 #include "dataplane/worker.h"
 
-enum { CONTROL_EVERY_NS = 1000000, EVENTS_A_CALL = 64, PASSES = 3, MAX_MAPS = 64, SHOWN_NAMES = 4 };
+enum { CONTROL_EVERY_NS = 1000000, EVENTS_A_CALL = 64, PASSES = 3 };
 
 // ---- derived routes
 // Derived routes follow the ports that are up: a next hop is left out on every switch while no
@@ -69,256 +69,6 @@ static void fabric_withdraw(struct fabric *f, uint32_t sw)
 		fabric_track(f, i);
 }
 
-// ---- policies: the file of each switch, compiled for the ports it has in the scenario, with
-// addresses or routes for every host
-static struct switch_port fabric_port(const struct fabric *f, uint32_t sw, uint32_t port)
-{
-	const struct sc_switch *s = &f->sc->switches[sw];
-	const struct sc_port *p = &s->ports[port];
-	struct wire_end *end = p->link == SC_NO_LINK ? wire_end(f->loose[s->first_port + port], 0)
-						     : wire_end(f->links[p->link].wire, p->side);
-	uint8_t mac[6];
-
-	routes_port_mac(sw, port, mac);
-	return (struct switch_port){&wire_ops, end, wire_facts(end, mac)};
-}
-
-// The file and what lies over it.
-static int load(const struct fabric *f, uint32_t sw, const struct sc_fault *reload,
-		struct config **out, struct diags *d)
-{
-	const struct scenario *sc = f->sc;
-	const struct sc_switch *s = &sc->switches[sw];
-	struct config_overlay_port ports[POLICY_MAX_PORTS];
-	const struct node *maps[MAX_MAPS];
-	struct config_overlay o = {.maps = maps,
-				   .file = sc->file,
-				   .switch_name = s->name,
-				   .ecmp_seed = s->ecmp_seed,
-				   .ports = ports,
-				   .n_ports = s->n_ports};
-	const char *file = s->policy_file;
-
-	if (sc->override != NULL)
-		maps[o.n_maps++] = sc->override;
-	for (uint32_t i = 0; i < s->n_overrides && o.n_maps < MAX_MAPS - 1; i++)
-		maps[o.n_maps++] = s->overrides[i];
-	if (reload != NULL && reload->override != NULL)
-		maps[o.n_maps++] = reload->override;
-	if (reload != NULL && reload->policy_file != NULL)
-		file = reload->policy_file;
-	for (uint32_t p = 0; p < s->n_ports; p++) {
-		uint32_t linked = s->ports[p].link != SC_NO_LINK ? p : 0;
-		const struct sc_link *l;
-
-		// A port without a link is like the first port that has one.
-		while (s->ports[linked].link == SC_NO_LINK)
-			linked++;
-		l = &sc->links[s->ports[linked].link];
-		ports[p] = (struct config_overlay_port){l->speed_bps, l->cable_cm, l->profile};
-	}
-	return config_load_overlay(file, &o, out, d);
-}
-
-// A route to each host. Hosts behind the same switch are reached the same way, unless the file says
-// otherwise: they share next hops.
-static int route(const struct fabric *f, uint32_t sw, const struct sc_fault *reload,
-		 struct config *c)
-{
-	const struct scenario *sc = f->sc;
-	struct arena arena = {0};
-	struct config_route *routes = arena_alloc(&arena, sc->n_hosts * sizeof(*routes));
-	struct policy_nexthop *next =
-		arena_alloc(&arena, (size_t)sc->n_hosts * MAX_NEXTHOPS * sizeof(*next));
-	struct way last = {0};
-	uint16_t last_track = 0;
-	uint32_t n = 0;
-	int err;
-
-	for (uint32_t p = 0; p < sc->switches[sw].n_ports; p++)
-		config_set_routed(c, p, !sc->tunnelled || tunnels_port(sc, sw, p));
-	for (uint32_t h = 0; h < sc->n_hosts; h++) {
-		struct way w = routes_way(&f->routes, sw, h, reload != NULL ? reload->routes : NULL,
-					  reload != NULL ? reload->n_routes : 0);
-		uint16_t track = sc->withdraw ? routes_track(&f->routes, sw, h) : 0;
-		uint32_t ip = sc->hosts[h].ip;
-		struct config_route *r = &routes[n];
-
-		if (w.n == 0 || (sc->tunnelled && !tunnels_vtep_of(sc, sw, h, &ip)))
-			continue;
-		*r = (struct config_route){.to = {FAMILY_V4,
-						  32,
-						  {(uint8_t)(ip >> 24), (uint8_t)(ip >> 16),
-						   (uint8_t)(ip >> 8), (uint8_t)ip}},
-					   .n_nexthops = (uint16_t)w.n,
-					   .nexthops = next};
-		if (n++ != 0 && track == last_track && w.n == last.n &&
-		    memcmp(w.ports, last.ports, w.n) == 0) {
-			r->nexthops = r[-1].nexthops;
-			continue;
-		}
-		last = w;
-		last_track = track;
-		for (unsigned i = 0; i < w.n; i++, next++) {
-			*next = (struct policy_nexthop){
-				.kind = NEXTHOP_GIVEN, .port = w.ports[i], .track = track};
-			routes_peer_mac(sc, sw, w.ports[i], next->mac);
-		}
-	}
-	err = config_set_routes(c, routes, n);
-	arena_fini(&arena);
-	return err;
-}
-
-// The policy of a switch as it starts, or with the keys of a reload over it. *config owns what
-// messages of later reloads compare with. 0 or -EINVAL.
-static int fabric_policy(const struct fabric *f, uint32_t sw, const struct sc_fault *reload,
-			 struct config **config, struct policy **policy, struct diags *d)
-{
-	const struct sc_switch *s = &f->sc->switches[sw];
-	struct port_facts facts[POLICY_MAX_PORTS];
-	struct diag_sink sink = {.file = f->sc->file, .document = "scenario"};
-	struct cfg_pos at = reload != NULL ? reload->at : s->at;
-	struct config *c = NULL;
-	struct policy *p = NULL;
-	char path[64];
-	int err = load(f, sw, reload, &c, d);
-
-	if (err == 0 && reload != NULL)
-		err = config_check_reload(f->switches[sw].config, c, d);
-	if (err == 0 && f->sc->routed)
-		err = route(f, sw, reload, c);
-	if (err == 0 && f->sc->tunnelled)
-		err = tunnels_set(f->sc, sw, c);
-	for (uint32_t i = 0; i < s->n_ports; i++)
-		facts[i] = fabric_port(f, sw, i).facts;
-	if (err == 0)
-		err = config_compile(c, facts, &p, d);
-	if (err == 0)
-		config_small_flows(c, p);
-	if (err == 0 && (!f->sc->routed || f->sc->tunnelled))
-		err = tunnels_addresses(&f->routes, sw, p);
-	if (reload != NULL)
-		snprintf(path, sizeof(path), "faults[%u].reload",
-			 (unsigned)(reload - f->sc->faults));
-	else
-		snprintf(path, sizeof(path), "switches.%s", s->name);
-	// A policy without the key `flows` has a flow table where IPCC needs one. A table is made
-	// when the switch starts.
-	if (err == 0 && reload != NULL && p->flows.max > f->switches[sw].policy->flows.max) {
-		diag_add(&sink, DIAG_ERROR, at, path,
-			 "needs a flow table, and %s starts without one: give `switch: {flows: "
-			 "on}` from the start",
-			 s->name);
-		err = -EINVAL;
-	}
-	if (err != 0) {
-		policy_destroy(p);
-		config_destroy(c);
-		if (reload != NULL)
-			diag_add(&sink, DIAG_ERROR, at, path,
-				 "%s cannot take this policy over while it runs", s->name);
-		else
-			diag_add(&sink, DIAG_ERROR, at, path,
-				 "%s cannot run on this policy with its %u ports", s->name,
-				 s->n_ports);
-		diag_finish(&sink, d);
-		return err;
-	}
-	if (reload != NULL)
-		p->flows.max = f->switches[sw].policy->flows.max;
-	*config = c;
-	*policy = p;
-	return 0;
-}
-
-// A switch, and the end of its lines in the list. They follow those of the owner before.
-struct owner {
-	uint32_t sw;
-	unsigned end;
-};
-
-// Switches share files, and so their mistakes. A warning names its switches: "s1", "s1, s2, s3, s4,
-// ... 20 switches". A mistake is followed by a line for each switch that cannot run.
-static void join_repeated(const struct fabric *f, struct arena *a, const struct owner *owners,
-			  unsigned first, struct diags *d)
-{
-	unsigned kept = first;
-
-	for (unsigned i = first; i < d->n; i++) {
-		bool seen[SC_MAX_SWITCHES] = {false}; // a file is read twice, and by reloads
-		const struct owner *o = owners;
-		const char *names = "";
-		char *line = d->lines[i], *both;
-		unsigned n = 0;
-
-		if (line == NULL)
-			continue;
-		for (unsigned k = i; k < d->n; k++) {
-			while (o->end <= k)
-				o++;
-			if (d->lines[k] == NULL || strcmp(d->lines[k], line) != 0)
-				continue;
-			if (!seen[o->sw] && n++ < SHOWN_NAMES)
-				names = arena_printf(a, "%s%s%s", names, n == 1 ? "" : ", ",
-						     f->sc->switches[o->sw].name);
-			seen[o->sw] = true;
-			if (k == i)
-				continue;
-			d->n_errors -= d->is_error[k];
-			free(d->lines[k]);
-			d->lines[k] = NULL;
-		}
-		if (n > SHOWN_NAMES)
-			names = arena_printf(a, "%s, ... %u switches", names, n);
-		if (!d->is_error[i] && asprintf(&both, "%s (on %s)", line, names) >= 0) {
-			free(line);
-			line = both;
-		}
-		d->is_error[kept] = d->is_error[i];
-		d->lines[kept++] = line;
-	}
-	d->n = kept;
-}
-
-// Policies of all switches and of all reloads. Each message is given once.
-static int fabric_policies(struct fabric *f, struct diags *d)
-{
-	const struct scenario *sc = f->sc;
-	struct arena arena = {0};
-	struct owner *owners =
-		arena_alloc(&arena, ((size_t)sc->n_switches + sc->n_faults + 1) * sizeof(*owners));
-	struct owner *o = owners;
-	unsigned first = d->n;
-	int err = 0, of_switches;
-
-	for (uint32_t i = 0; i < sc->n_switches; i++) {
-		struct fabric_switch *s = &f->switches[i];
-		int e = fabric_policy(f, i, NULL, &s->config, &s->policy, d);
-
-		*o++ = (struct owner){i, d->n};
-		err = err != 0 ? err : e;
-	}
-	of_switches = err;
-	for (uint32_t i = 0; i < sc->n_faults && of_switches == 0; i++) {
-		const struct sc_fault *fault = &sc->faults[i];
-		struct config *c = NULL;
-		struct policy *p = NULL;
-		int e;
-
-		if (fault->kind != SC_RELOAD)
-			continue;
-		e = fabric_policy(f, fault->target.node, fault, &c, &p, d);
-		policy_destroy(p);
-		config_destroy(c);
-		*o++ = (struct owner){fault->target.node, d->n};
-		err = err != 0 ? err : e;
-	}
-	join_repeated(f, &arena, owners, first, d);
-	arena_fini(&arena);
-	return err;
-}
-
 // ---- reloads, as of a live switch (dataplane/switch_change.h), on the virtual clock
 
 enum { LOOK_NS = 500 };
@@ -332,7 +82,7 @@ static void poke_and_wait(struct fabric_switch *s, vclock_fn *fn)
 		f->out_of_memory = true;
 }
 
-static void fabric_reload(struct fabric *f, const struct sc_fault *sc);
+static void reload_now(struct fabric_switch *s);
 
 // Frees policies that no worker reads any more.
 static void fabric_retire(struct fabric_switch *s)
@@ -345,8 +95,8 @@ static void fabric_retire(struct fabric_switch *s)
 	config_destroy(s->retired_config);
 	s->retired = NULL;
 	s->retired_config = NULL;
-	if (s->waiting != NULL)
-		fabric_reload(s->fabric, s->waiting);
+	if (s->wants_policy)
+		reload_now(s);
 }
 
 // The pause before the change lasts no longer than it must.
@@ -375,25 +125,26 @@ static void publish_when_ready(void *arg, uint64_t now_ns)
 	s->next_config = NULL;
 	s->next = NULL;
 	switch_publish(s->sw, s->policy, &s->retired, &s->grace_token);
+	discovery_new_policy(f->discovery, (uint32_t)(s - f->switches), now_ns);
 	fabric_track(f, (uint32_t)(s - f->switches));
 	actor_poke(&s->actor);
 	if (s->change.classes != 0)
 		poke_and_wait(s, change_over);
 }
 
-static void fabric_reload(struct fabric *f, const struct sc_fault *sc)
+// Each reload is laid over what the switch started with, so the last one counts.
+static void reload_now(struct fabric_switch *s)
 {
-	struct fabric_switch *s = &f->switches[sc->target.node];
+	struct fabric *f = s->fabric;
 	struct diags d = {0};
 
-	// Each reload is laid over what the switch started with, so the last one counts.
-	s->waiting = sc;
 	fabric_retire(s);
-	if (s->next != NULL || s->retired != NULL || s->waiting == NULL)
+	if (s->next != NULL || s->retired != NULL || !s->wants_policy)
 		return;
-	s->waiting = NULL;
+	s->wants_policy = false;
 	// It compiled before the run; only memory can be short now.
-	if (fabric_policy(f, sc->target.node, sc, &s->next_config, &s->next, &d) != 0 ||
+	if (fabric_policy(f, (uint32_t)(s - f->switches), s->reload, &s->next_config, &s->next,
+			  &d) != 0 ||
 	    switch_prepare(s->sw, s->next) != 0) {
 		f->out_of_memory = true;
 		diags_fini(&d);
@@ -402,6 +153,12 @@ static void fabric_reload(struct fabric *f, const struct sc_fault *sc)
 	diags_fini(&d);
 	change_begin(s->sw, s->next, f->clock.now_ns, CHANGE_LATE_NS, &s->change);
 	publish_when_ready(s, f->clock.now_ns);
+}
+
+void fabric_new_policy(struct fabric_switch *s)
+{
+	s->wants_policy = true;
+	reload_now(s);
 }
 
 // ---- actors
@@ -489,6 +246,7 @@ static void control(void *arg, uint64_t now_ns)
 
 	fabric_look(f);
 	chain_fabric_look(f);
+	discovery_look(f->discovery, now_ns);
 	if (vclock_at(&f->clock, now_ns + CONTROL_EVERY_NS, control, f) != 0)
 		f->out_of_memory = true;
 }
@@ -585,8 +343,12 @@ static void tx_off(struct fabric *f, const struct sc_fault *sc, bool on)
 // Another policy, live. It stays: what a reload brings is not taken back.
 static void reload(struct fabric *f, const struct sc_fault *sc, bool on)
 {
-	if (on)
-		fabric_reload(f, sc);
+	struct fabric_switch *s = &f->switches[sc->target.node];
+
+	if (!on)
+		return;
+	s->reload = sc;
+	fabric_new_policy(s);
 }
 
 static void drop_all(struct fabric *f, const struct sc_fault *sc, bool on)
@@ -762,16 +524,30 @@ static void hook_cut(void *arg, uint64_t now_ns)
 	watch_host_cut(h->fabric, (uint32_t)(h - h->fabric->hosts), now_ns);
 }
 
+static void hook_lldp(void *arg, const uint8_t *frame, uint32_t len, uint64_t now_ns)
+{
+	const struct fabric_host *h = arg;
+
+	discovery_received(h->fabric->discovery, (uint32_t)(h - h->fabric->hosts), frame, len,
+			   now_ns);
+}
+
+struct wire_end *fabric_host_end(const struct fabric *f, uint32_t host)
+{
+	uint32_t link = f->sc->hosts[host].link;
+	const struct sc_end *first = &f->sc->links[link].end[0];
+
+	return wire_end(f->links[link].wire, !first->is_switch && first->node == host ? 0 : 1);
+}
+
 static int make_host(struct fabric *f, uint32_t i)
 {
 	const struct sc_host *sc = &f->sc->hosts[i];
-	const struct sc_link *l = &f->sc->links[sc->link];
 	struct fabric_host *h = &f->hosts[i];
 	struct nic_config c = sc->nic;
 	struct wire_end *end;
 
-	end = wire_end(f->links[sc->link].wire,
-		       !l->end[0].is_switch && l->end[0].node == i ? 0 : 1);
+	end = fabric_host_end(f, i);
 	c.ops = &wire_ops;
 	c.drv = end;
 	c.pool = f->pool;
@@ -781,7 +557,8 @@ static int make_host(struct fabric *f, uint32_t i)
 	c.snap = f->sc->whole_frames ? 0 : FABRIC_SNAP;
 	c.verify = f->sc->whole_frames;
 	c.hooks = (struct nic_hooks){f->hooks.done != NULL ? hook_done : NULL,
-				     f->hooks.served != NULL ? hook_served : NULL, hook_cut, h};
+				     f->hooks.served != NULL ? hook_served : NULL, hook_cut,
+				     sc->lldp.on ? hook_lldp : NULL, h};
 	h->sc = sc;
 	h->fabric = f;
 	if (nic_create(&c, &h->nic) != 0)
@@ -849,6 +626,8 @@ int fabric_create(const struct scenario *sc, const struct fabric_hooks *hooks, s
 	if (err == 0)
 		err = fabric_faults(f);
 	if (err == 0)
+		err = discovery_create(f, &f->discovery);
+	if (err == 0)
 		err = vclock_at(&f->clock, 0, control, f);
 	if (err != 0) {
 		fabric_destroy(f);
@@ -893,6 +672,7 @@ void fabric_destroy(struct fabric *f)
 		wire_destroy(f->links[i].wire);
 	for (uint32_t i = 0; f->loose != NULL && i < f->sc->n_ports; i++)
 		wire_destroy(f->loose[i]);
+	discovery_destroy(f->discovery);
 	chain_fabric_destroy(f->chain);
 	cnp_judge_destroy(f->cnps);
 	storm_log_fini(&f->storms);

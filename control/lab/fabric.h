@@ -32,7 +32,8 @@ struct fabric_switch {
 	struct fabric *fabric;
 	struct policy *next; // while classes are paused for it; NULL: no reload has begun
 	struct config *next_config;
-	const struct sc_fault *waiting; // a reload, until the one before is done
+	const struct sc_fault *reload; // the last one; NULL: none
+	bool wants_policy; // another one, when the change before is done
 	struct policy_change change;
 	struct policy *retired; // until grace_token is over
 	struct config *retired_config;
@@ -59,6 +60,7 @@ struct fabric_link {
 
 struct fabric_fault;
 struct chain_fabric;
+struct discovery;
 
 struct fabric {
 	const struct scenario *sc;
@@ -75,6 +77,7 @@ struct fabric {
 	uint32_t n_faults_begun;
 	struct chain_fabric *chain; // why it stands still
 	struct storm_log storms;
+	struct discovery *discovery; // LLDP; NULL: nothing speaks it
 	struct lab_capture *capture; // NULL: none; the caller's
 	struct cnp_judge *cnps; // whether notifications were right
 	struct watches cuts; // watches of rates that are cut
@@ -108,6 +111,11 @@ __attribute__((warn_unused_result)) int fabric_check(const struct scenario *sc, 
 // Makes two hosts known to each other's NIC, before nic_connect or nic_flow_add. 0 or -ENOSPC.
 __attribute__((warn_unused_result)) int fabric_introduce(struct fabric *f, uint32_t a, uint32_t b);
 
+// The switch takes its policy over once more, as DCBX wants it now.
+void fabric_new_policy(struct fabric_switch *s);
+
+struct wire_end *fabric_host_end(const struct fabric *f, uint32_t host);
+
 // After something was posted on a NIC from outside its own step.
 void fabric_poke_host(struct fabric *f, uint32_t host);
 
@@ -117,6 +125,16 @@ uint64_t fabric_hops(const struct fabric *f);
 // The accounts: per switch begun = ended + queued, per wire sent = delivered + lost + in flight.
 // The first that does not close is described in text; true: all close.
 bool fabric_balanced(const struct fabric *f, char *text, size_t len);
+
+// ---- fabric_policy.c: the file of each switch, compiled for the ports that it has in the
+// scenario, with addresses or routes for every host
+// The policy of a switch as it starts, or with the keys of a reload over it. *config owns what
+// messages of later reloads compare with. 0 or -EINVAL.
+int fabric_policy(const struct fabric *f, uint32_t sw, const struct sc_fault *reload,
+		  struct config **config, struct policy **policy, struct diags *d);
+// Policies of all switches and of all reloads. Each message is given once.
+int fabric_policies(struct fabric *f, struct diags *d);
+struct switch_port fabric_port(const struct fabric *f, uint32_t sw, uint32_t port);
 
 // ---- fabric_memory.c
 // Bytes stored of a frame, unless whole ones are asked for: headers are all that the switches read

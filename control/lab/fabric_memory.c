@@ -13,12 +13,14 @@
 #include <rte_mbuf.h>
 #include <rte_mempool.h>
 
+#include "control/lab/discovery.h"
 #include "control/lab/fabric.h"
 #include "dataplane/fifo.h"
 #include "dataplane/units.h"
 
 enum {
 	CM_ROOM = 384, // frames of connection management are stored whole
+	LLDP_ROOM = 512,
 	WHOLE_ROOM = 9216 + 22, // of any MTU
 	MIN_FRAME = 64 + 24, // bytes that the shortest frame takes on a line
 	NIC_FRAMES = 64, // of one NIC: what it builds in a loop
@@ -261,12 +263,19 @@ static int start_eal(uint64_t mb)
 	return sched_setaffinity(0, sizeof(allowed), &allowed) == 0 ? 0 : -errno;
 }
 
+// Of a frame. LLDP frames are stored whole.
+static unsigned data_room(const struct fabric *f)
+{
+	if (f->sc->whole_frames)
+		return WHOLE_ROOM;
+	if (discovery_wanted(f))
+		return LLDP_ROOM;
+	return f->sc->connect_by_cm ? CM_ROOM : FABRIC_SNAP;
+}
+
 static int make_pool(struct fabric *f, uint32_t n)
 {
-	const uint16_t room =
-		(uint16_t)(RTE_PKTMBUF_HEADROOM + (f->sc->whole_frames	  ? WHOLE_ROOM
-						   : f->sc->connect_by_cm ? CM_ROOM
-									  : FABRIC_SNAP));
+	const uint16_t room = (uint16_t)(RTE_PKTMBUF_HEADROOM + data_room(f));
 	struct rte_pktmbuf_pool_private priv = {.mbuf_data_room_size = room};
 	struct lifo *l;
 

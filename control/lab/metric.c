@@ -7,6 +7,7 @@
 
 #include "control/config/rows.h"
 #include "control/lab/chain.h"
+#include "control/lab/discovery.h"
 #include "control/observe/observe.h"
 #include "dataplane/qos/shaper.h"
 #include "dataplane/switch_flows.h"
@@ -232,6 +233,37 @@ static double remapped(const struct metric_part *at)
 	for (unsigned rule = 0; at->cls == 0 && rule < GUARD_MAX_RULES; rule++)
 		sum += fact(at, F_GUARD_packets, rule);
 	return sum;
+}
+
+// Of a port as a whole: class 0 stands for all of them.
+static double dcbx_is(const struct metric_part *at, enum dcbx_state state)
+{
+	return at->cls == 0 &&
+	       discovery_state(at->w->fabric->discovery, at->o->node, at->port) == state;
+}
+
+static double dcbx_agreed(const struct metric_part *at)
+{
+	return dcbx_is(at, DCBX_AGREED);
+}
+
+static double dcbx_mismatches(const struct metric_part *at)
+{
+	return dcbx_is(at, DCBX_MISMATCH);
+}
+
+static double dcbx_events(const struct metric_part *at)
+{
+	return at->cls != 0 ? 0
+			    : (double)discovery_mismatches(at->w->fabric->discovery, at->o->node,
+							   at->port);
+}
+
+static double pfc_classes(const struct metric_part *at)
+{
+	const struct pfc_params *p = &switch_policy(at->sw)->ports[at->port].pfc;
+
+	return p->tx >> at->cls & p->rx >> at->cls & 1;
 }
 
 static double cnp_looks(const struct metric_part *at)
@@ -830,6 +862,17 @@ const struct expr_func expr_funcs[] = {
 	{"remapped", BY_COUNT, EXPR_COUNT, S | P | ALL_S, "[X]",
 	 "frames that the deadlock guard gave another class, at their ports of arrival",
 	 .get = {.part = remapped}},
+	{"dcbx_agreed", BY_NOW, EXPR_COUNT, S | P | ALL_S, "[X]",
+	 "ports whose neighbour has the same PFC settings by DCBX, at the end of the window",
+	 .get = {.part = dcbx_agreed}},
+	{"dcbx_mismatches", BY_NOW, EXPR_COUNT, S | P | ALL_S, "[X]",
+	 "ports whose neighbour has other PFC settings, or another class of RoCEv2",
+	 .get = {.part = dcbx_mismatches}},
+	{"dcbx_events", BY_COUNT, EXPR_COUNT, S | P | ALL_S, "[X]", "events dcbx-mismatch",
+	 .get = {.part = dcbx_events}},
+	{"pfc_classes", BY_NOW, EXPR_COUNT, SPQ | ALL_S, "[X]",
+	 "classes with PFC in both directions, summed over ports, at the end of the window",
+	 .get = {.part = pfc_classes}},
 	{"causes", BY_SET, EXPR_COUNT, ALL_S, "",
 	 "findings about PAUSE in the window: deadlocks, cyclic dependencies, and hosts at the "
 	 "root of chains. 0: all PAUSE came from ports that were offered more than they send",

@@ -37,9 +37,24 @@ static const struct cfg_row switch_rows[] = {
 };
 SCHEMA(sc_switch_schema, switch_rows, sc_switch_keys);
 
+static const struct cfg_row lldp_rows[] = {
+	{FIELD(CFG_SET, sc_lldp_keys, pfc), .max = 7, .dflt_text = "not said; the NIC has all",
+	 .help = "classes in which the host says that it has PFC, [3]; its NIC then obeys and "
+		 "sends PFC in these classes only"},
+	{FIELD(CFG_SWITCH, sc_lldp_keys, willing),
+	 .help = "on: the host follows the PFC settings of its switch"},
+	{NUMBER(COUNT, sc_lldp_keys, roce), .max = 7, .dflt = CFG_WORD_VALUE, .word = "none",
+	 .help = "class of RoCEv2 that the host names"},
+};
+static SCHEMA(lldp_schema, lldp_rows, sc_lldp_keys);
+
 static const struct cfg_row host_rows[] = {
 	{FIELD(CFG_MAP, sc_host_keys, nic), .sub = &nic_keys_schema, .dflt_text = "defaults",
 	 .help = "the NIC of the host"},
+	{FIELD(CFG_MAP, sc_host_keys, lldp), .sub = &lldp_schema,
+	 .scalar = SCALAR("lldp", CFG_SWITCH, AT(sc_host_keys, lldp.on)), .dflt_text = "off",
+	 .help = "the host speaks LLDP with DCBX. A switch of the lab speaks it where its policy "
+		 "says `lldp: on`"},
 };
 SCHEMA(sc_host_schema, host_rows, sc_host_keys);
 
@@ -414,6 +429,13 @@ static void choose_forwarding(struct sc_builder *b)
 		     (b->k.forwarding.n == FORWARD_AUTO && !tree);
 }
 
+static struct sc_lldp lldp_of(const struct sc_lldp_keys *k)
+{
+	return (struct sc_lldp){.on = cfg_is_on(&k->on, &k->map), .has_pfc = k->pfc.map.given,
+				.willing = k->willing.n != 0, .pfc = (uint8_t)k->pfc.bits[0],
+				.roce = (int)k->roce.n};
+}
+
 static void finish_hosts(struct sc_builder *b)
 {
 	struct scenario *sc = b->sc;
@@ -434,6 +456,7 @@ static void finish_hosts(struct sc_builder *b)
 		}
 		h->nic.speed_bps = sc->links[h->link].speed_bps;
 		nic_keys_apply(&b->host_keys[i].nic, &h->nic, b->r.sink);
+		h->lldp = lldp_of(&b->host_keys[i].lldp);
 		h->nic.ip = h->ip;
 		h->nic.seed = scenario_seed(sc, "nic", i);
 		h->nic.listen = true;

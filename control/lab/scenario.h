@@ -58,6 +58,11 @@ struct sc_host {
 	uint8_t mac[6];
 	uint32_t link; // index; a host has one
 	uint32_t island; // hosts of one island can reach each other
+	struct sc_lldp {
+		bool on, has_pfc, willing;
+		uint8_t pfc; // bitmap of classes
+		int roce; // class of RoCEv2 that it names; -1: none
+	} lldp;
 };
 
 // One end of a link: a host, or port `port` (0-based) of a switch.

@@ -30,9 +30,17 @@ struct sc_route_keys {
 	struct cfg_words via;
 };
 
+struct sc_lldp_keys {
+	struct cfg_map map;
+	struct cfg_val on; // a scalar in place of the map
+	struct cfg_val willing, roce;
+	struct cfg_set pfc;
+};
+
 struct sc_host_keys {
 	struct cfg_map map;
 	struct nic_keys nic;
+	struct sc_lldp_keys lldp;
 };
 
 struct sc_cable_keys {

@@ -83,7 +83,7 @@ int nic_create(const struct nic_config *c, struct nic **out)
 			      c->facts.shaper_burst_ns);
 	pfc_params_init(&nic->pfc, c->speed_bps, UINT16_MAX);
 	nic->pfc.lossless = nic->pfc.tx = 0xff;
-	nic->pfc.rx = c->ignore_pause ? 0 : 0xff;
+	nic->pfc.rx = c->ignore_pause ? 0 : nic->pfc.tx;
 	payload_table_init(&nic->payload);
 	*out = nic;
 	return 0;
@@ -382,9 +382,14 @@ void nic_storm_start(struct nic *nic, const struct storm_params *p)
 void nic_ignore_pause(struct nic *nic, bool ignore)
 {
 	nic->cfg.ignore_pause = ignore;
-	nic->pfc.rx = ignore ? 0 : 0xff;
-	if (ignore)
-		pfc_rx_clear(&nic->pfc_rx, 0, nic->now_ns);
+	nic->pfc.rx = ignore ? 0 : nic->pfc.tx;
+	pfc_rx_clear(&nic->pfc_rx, nic->pfc.rx, nic->now_ns);
+}
+
+void nic_set_pfc(struct nic *nic, uint8_t classes)
+{
+	nic->pfc.tx = classes;
+	nic_ignore_pause(nic, nic->cfg.ignore_pause);
 }
 
 void nic_storm_stop(struct nic *nic, uint64_t now_ns)

@@ -59,6 +59,8 @@ struct nic_hooks {
 	void (*done)(void *arg, const struct nic_done *d); // a message of an initiator is complete
 	void (*served)(void *arg, const struct nic_served *s); // a SEND or WRITE arrived whole
 	void (*cut)(void *arg, uint64_t now_ns); // a reaction point lowered its rate
+	// An LLDP frame came. NULL: such frames are ignored.
+	void (*lldp)(void *arg, const uint8_t *frame, uint32_t len, uint64_t now_ns);
 	void *arg;
 };
 
@@ -235,6 +237,10 @@ void nic_memory_fetch(const struct nic_memory *m);
 __attribute__((warn_unused_result)) int nic_set_faults(struct nic *nic,
 						       const struct nic_faults *f);
 void nic_ignore_pause(struct nic *nic, bool ignore);
+// From now on the NIC obeys and sends PFC in these classes only; before, in all.
+void nic_set_pfc(struct nic *nic, uint8_t classes);
+// Sends an untagged frame of control, ahead of data, in class 0. False: there is no room.
+bool nic_send_frame(struct nic *nic, const uint8_t *bytes, uint16_t len);
 void nic_storm_start(struct nic *nic, const struct storm_params *p);
 void nic_storm_stop(struct nic *nic, uint64_t now_ns);
 bool nic_storm_over(const struct nic *nic);

@@ -83,6 +83,17 @@ void nic_send_arp(struct nic *nic, uint16_t op, uint32_t ip, const uint8_t mac[6
 	ctl_push(nic, m);
 }
 
+bool nic_send_frame(struct nic *nic, const uint8_t *bytes, uint16_t len)
+{
+	struct rte_mbuf *m = nic->n_ctl == NIC_CTL ? NULL : alloc(nic, len);
+
+	if (m == NULL)
+		return false;
+	memcpy(rte_pktmbuf_mtod(m, uint8_t *), bytes, len);
+	ctl_push(nic, m);
+	return true;
+}
+
 // From this NIC to a peer; without IP id.
 static struct frame_addr addr_to(const struct nic *nic, uint32_t dst_ip, const uint8_t dst_mac[6],
 				 uint16_t sport, uint8_t tos)
