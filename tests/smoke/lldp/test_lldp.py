@@ -1,11 +1,14 @@
 #!/usr/bin/python3
 # SPDX-License-Identifier: Apache-2.0
-"""LLDP and DCBX between the switch and stock lldpd, and tshark's view of each frame.
+"""LLDP and DCBX between the switch and stock lldpd, tshark's view of each frame, the commands of
+docs/dcbx.md, and a host that floods.
 
 usage: test_lldp.py BUILD_DIR
 """
 import json
 import os
+import re
+import shlex
 import shutil
 import sys
 import time
@@ -181,6 +184,93 @@ def auto_has_pfc_while_the_host_has_it():
         want(switch.stop() == 0, f"the balance holds at the end\n{switch.process.said()}")
 
 
+def tshark_reads_every_tlv():
+    with World(3) as world:
+        path = os.path.join(world.logs, "lldp.pcap")
+        dump = world.spawn("h2", "tcpdump", "tcpdump", "-i", "e2", "-U", "-w", path, "-c", "1",
+                           "ether", "proto", "0x88cc")
+        eventually(lambda: os.path.exists(path), "tcpdump listens")
+        switch = Switch(world, PROGRAMS, switch_name(), policy())
+        eventually(lambda: not dump.running(), "a frame", seconds=40)
+        text = run("tshark", "-n", "-r", path, "-V").stdout
+        for part in ("Chassis Subtype = MAC address", "Port Id: p2", "Time To Live = 121 sec",
+                     f"System Name = {switch.name}", "ETS Configuration", "ETS Recommendation",
+                     "Priority Flow Control Configuration", "Application Protocol",
+                     "End of LLDPDU"):
+            want(part in text, f"{part} is not in\n{text}")
+        want("alformed" not in text, text)
+        want("= PFC for Priority 3: Enabled" in text and "Protocol Id: 0x12b7" in text, text)
+        want(switch.stop() == 0, f"the balance holds at the end\n{switch.process.said()}")
+
+
+FLOOD = """
+import socket, struct, sys
+s = socket.socket(socket.AF_PACKET, socket.SOCK_RAW)
+s.bind((sys.argv[1], 0))
+head = bytes.fromhex("0180c200000e" "020000000099" "88cc")
+tlv = lambda kind, value: struct.pack(">H", kind << 9 | len(value)) + value
+for i in range(1000):
+    identity = tlv(1, b"\\7h%d" % i) + tlv(2, b"\\5eth0") + tlv(3, struct.pack(">H", 120))
+    s.send(head + identity + tlv(127, bytes.fromhex("0080c20b0808")))
+    s.send(head + identity + tlv(4, b"") * 400)
+    s.send(head + identity + b"\\xfe\\xff")
+    s.send(head + bytes(46))
+"""
+
+
+def a_host_that_floods_is_counted():
+    with World(3) as world:
+        switch = Switch(world, PROGRAMS, switch_name(), policy())
+        world.run("h2", "python3", "-c", FLOOD, "e2")
+
+        def port():
+            return [r for r in switch.show("lldp")["ports"] if r["port"] == "p2"][0]
+
+        def punts():
+            return [r for r in switch.show("control")["punts"]
+                    if r["port"] == "p2" and r["reason"] == "lldp"][0]
+        eventually(lambda: punts()["frames"] == 4000, "all frames have come")
+        eventually(lambda: port()["received"] == 4000 - punts()["limited"] - punts()["lost"],
+                   "each is limited, lost or read")
+        got = port()
+        want(got["neighbours"] == 8 and got["too_many"] > 0 and got["malformed"] > 0, f"{got}")
+        want(dcbx(switch, "p2")["state"] == "several", "none of them counts")
+        for i in (1, 3):
+            world.run(f"h{i}", "ip", "addr", "add", f"10.0.0.{i}/24", "dev", f"e{i}")
+        world.run("h1", "ping", "-c", "1", "-W", "5", "10.0.0.3") # fails without an answer
+        want(switch.stop() == 0, f"the balance holds at the end\n{switch.process.said()}")
+
+
+COMMAND = re.compile(r"(?m)^    ((?:weir|weirctl|weir-lab|lldpcli) .*)$")
+
+
+def the_commands_of_the_page_work():
+    with open(os.path.join(live.ROOT, "docs", "dcbx.md")) as f:
+        commands = [shlex.split(c) for c in COMMAND.findall(f.read())]
+    want(len(commands) == 8, f"{commands}")
+    weir_lab = os.path.join(sys.argv[1], "control/lab/weir-lab")
+    with World(3) as world:
+        said = []
+        for program, *words in commands:
+            if program == "weir":
+                switch = world.spawn("sw", "weir", PROGRAMS.weir, "-c",
+                                     os.path.join(live.ROOT, words[1]))
+                switch.wait_line("ready")
+                host = Lldpd(world, 1)
+            elif program == "lldpcli":
+                host.cli(*words)
+                eventually(lambda: "mismatch" in run(PROGRAMS.weirctl, "-s", "sw1", "show",
+                                                     "events").stdout, "the event")
+            elif program == "weir-lab":
+                run(weir_lab, words[0], os.path.join(live.ROOT, words[1]))
+            else:
+                said.append(run(PROGRAMS.weirctl, "-s", "sw1", *words).stdout)
+        want(re.search(r"(?m)^p1 +mismatch .* 3 +4 +3 ", said[2]), said[2])
+        want("dcbx-mismatch" in said[3] and "host_pfc=4" in said[3], said[3])
+        host.stop()
+        want(switch.stop() == 0, switch.said())
+
+
 def policy(mode="on"):
     return POLICY % {"name": switch_name(), "mode": mode}
 
@@ -192,4 +282,6 @@ from world import World, run, switch_name # noqa: E402
 
 private_run()
 PROGRAMS = Programs(sys.argv[1])
-sys.exit(live.run_tests([lldpd_and_the_switch_know_each_other, auto_has_pfc_while_the_host_has_it]))
+sys.exit(live.run_tests([lldpd_and_the_switch_know_each_other, auto_has_pfc_while_the_host_has_it,
+                         tshark_reads_every_tlv, a_host_that_floods_is_counted,
+                         the_commands_of_the_page_work]))
