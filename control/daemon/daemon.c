@@ -39,6 +39,7 @@ enum {
 	SPEED_LEN = 32,
 	LOOP_MS = 3,
 	PLANE_LOOP_MS = 1, // BFD sends and receives each 50 ms
+	PLANE_DRIVERS_EVERY_NS = 10 * MS_NS, // a tap follows its link
 	IDLE_LOOP_MS = 10,
 	EVENTS_PER_LOOP = 256,
 	DRAIN_NS = 500 * MS_NS,
@@ -286,6 +287,7 @@ static int compile_policy(struct daemon *d)
 static int make_switch(struct daemon *d)
 {
 	struct switch_port *sp = calloc(d->n_open, sizeof(*sp));
+	const char *netns;
 	int err;
 
 	if (sp == NULL)
@@ -301,7 +303,9 @@ static int make_switch(struct daemon *d)
 	switch_touch(d->sw);
 	switch_set_random(d->sw, any_seed);
 	switch_poll_drivers_every(d->sw, model_span_ns(config_time_scale(d->config),
-						       DRIVERS_EVERY_NS));
+						       config_control_by_linux(d->config, &netns)
+							       ? PLANE_DRIVERS_EVERY_NS
+							       : DRIVERS_EVERY_NS));
 	return 0;
 }
 

@@ -32,6 +32,9 @@ enum {
 // A batch of changes is published when the kernel has been quiet for the first time, or at the
 // latest after the second one.
 static const uint64_t QUIET_NS = 5 * MS_NS, BATCH_NS = 50 * MS_NS;
+// For each prefix of a publication, until the next one: to make the table takes some 1.5 us a
+// prefix, and daemons wait for their frames meanwhile.
+static const uint64_t PAUSE_NS = 5 * US_NS;
 static const uint64_t RETRY_NS = SECOND_NS; // of a tap that cannot be made, and of a publication
 
 static const struct policy *policy_of(const struct plane *p)
@@ -442,6 +445,7 @@ static void publish(struct plane *p)
 			return;
 		}
 		p->n.publications++;
+		p->publish_ns = p->now_ns + p->routes.n_prefixes * PAUSE_NS;
 	}
 	p->changed_ns = 0;
 	manage_gateways(p);
