@@ -51,7 +51,7 @@ enum { CONTROL_FRAME_MAX = 9216 + 22 };
 struct control_frame {
 	uint16_t len;
 	uint16_t vid; // of a frame for control: the VLAN that it came in; 0: none
-	uint8_t port;
+	uint8_t port; // or the number of an SVI (iface.h)
 	uint8_t reason; // enum punt_reason, of a frame for control
 	uint8_t bytes[CONTROL_FRAME_MAX]; // of a frame for control: without tags
 };
@@ -69,5 +69,6 @@ bool switch_next_punt(struct weir_switch *sw, uint32_t reasons, struct control_f
 // The worker sends all frames of one kind before the first of the next.
 enum send_kind { SEND_LOOP_PROBE, SEND_PROBE, SEND_ANSWER, SEND_OTHER, N_SEND_KINDS };
 // Sends a frame by its port, through the queue of its class: of link-local groups the control
-// class, of others what the port's policy says of the frame. False: too many are on their way.
+// class, of others what the port's policy says of the frame. Of an SVI: by the port of the VLAN
+// that leads to the destination, or by all of them. False: too many are on their way.
 bool switch_send(struct weir_switch *sw, const struct control_frame *f, enum send_kind kind);

@@ -136,6 +136,17 @@ static uint32_t mtu_of(const struct config *c, const struct config_svi *v)
 	return least;
 }
 
+// That of the first port. A device that does not exist yet has none.
+static const uint8_t *default_mac(const struct compiler *k)
+{
+	static const uint8_t none[sizeof(k->facts->mac)];
+	unsigned port = 0;
+
+	while (port + 1 < k->c->n_ports && memcmp(k->facts[port].mac, none, sizeof(none)) == 0)
+		port++;
+	return k->facts[port].mac;
+}
+
 static void compile_svi(struct compiler *k, unsigned i)
 {
 	const struct config_svi *from = &k->c->svis[i];
@@ -150,7 +161,7 @@ static void compile_svi(struct compiler *k, unsigned i)
 	if (from->item->mac.text != NULL)
 		(void)cfg_parse_mac(from->item->mac.text, out->mac); // svis_resolve has checked it
 	else if (k->facts != NULL)
-		memcpy(out->mac, k->facts[0].mac, sizeof(out->mac));
+		memcpy(out->mac, default_mac(k), sizeof(out->mac));
 	k->p->svi_of_vlan[out->vid] = (uint8_t)(IFACE_SVI + i);
 	for (unsigned port = 0; port < k->c->n_ports; port++) {
 		if (k->c->ports[port].routed || !cfg_in_vlan(k->c->ports[port].item, out->vid))

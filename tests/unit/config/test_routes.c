@@ -311,6 +311,21 @@ static void a_vlan_with_addresses_is_an_interface(void **state)
 	config_destroy(c);
 }
 
+static void a_port_without_a_device_gives_no_address(void **state)
+{
+	static const struct port_facts facts[4] = {[2] = {.mac = {2, 0, 0, 0, 9, 3}}};
+	struct config *c = parsed(svis);
+	struct policy *p = NULL;
+	struct diags d = {0};
+
+	(void)state;
+	assert_int_equal(config_compile(c, facts, &p, &d), 0);
+	assert_memory_equal(p->svis[1].mac, facts[2].mac, 6);
+	policy_destroy(p);
+	diags_fini(&d);
+	config_destroy(c);
+}
+
 static void at_most_126_vlans_route(void **state)
 {
 	char text[16384];
@@ -344,6 +359,7 @@ int main(void)
 		cmocka_unit_test(a_program_sets_a_hundred_thousand_host_routes),
 		cmocka_unit_test(routes_that_are_none_are_refused),
 		cmocka_unit_test(a_vlan_with_addresses_is_an_interface),
+		cmocka_unit_test(a_port_without_a_device_gives_no_address),
 		cmocka_unit_test(at_most_126_vlans_route),
 	};
 
