@@ -235,7 +235,7 @@ def with_workers(workers):
         want(dropped(switch, "egress-tail") + dropped(switch, "ingress-pool") == 0, "no loss")
         print(f"        receive rings missed {missed}")
         lost = [c["lost"] for c in switch.show("control")["punts"]]
-        want(lost == [0] * 8, f"ARP that control missed: {lost}")
+        want(lost and not any(lost), f"ARP that control missed: {lost}")
         want(switch.stop() == 0, f"the balance holds at the end\n{switch.process.said()}")
 
 
