@@ -361,6 +361,22 @@ static void each_odd_frame_has_its_reason(void **state)
 	bench_close(b);
 }
 
+static void a_peer_whose_mac_address_is_not_known_gets_no_frame(void **state)
+{
+	static const char unknown[] = "vxlan: {source: 10.0.3.1, vnis: {7: {vlan: 100, "
+				      "peers: [10.0.3.9, 10.0.4.2]}}}\n";
+	struct bench *b = bench_open(policy(unknown), 0);
+	uint8_t frame[LEN];
+
+	(void)state;
+	inner(frame, GROUP, 1, 0);
+	bench_send_raw(b, P1, frame, LEN);
+	bench_run(b, MILLISECOND);
+	assert_int_equal(bench_drops(b, DROP_NO_NEIGHBOUR), 1);
+	is_in_tunnel(b, P4, "10.0.4.2", frame, 0);
+	bench_close(b);
+}
+
 static void addresses_and_counts_of_a_peer_end_with_it(void **state)
 {
 	static const char other[] = "vxlan: {source: 10.0.3.1, vnis: {7: {vlan: 100, "
@@ -402,6 +418,7 @@ int main(void)
 		cmocka_unit_test(a_frame_leaves_in_the_class_of_its_outer_or_its_inner_dscp),
 		cmocka_unit_test(pause_of_a_station_stops_the_peer_behind_the_tunnel),
 		cmocka_unit_test(each_odd_frame_has_its_reason),
+		cmocka_unit_test(a_peer_whose_mac_address_is_not_known_gets_no_frame),
 		cmocka_unit_test(addresses_and_counts_of_a_peer_end_with_it),
 	};
 
