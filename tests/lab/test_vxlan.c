@@ -397,7 +397,8 @@ static void addresses_and_counts_of_a_peer_end_with_it(void **state)
 	inner(frame, 0x33, 1, 0);
 	bench_send_raw(b, P1, frame, LEN);
 	bench_run(b, MILLISECOND);
-	is_in_tunnel(b, P4, "10.0.4.2", frame, 0); // flooded
+	is_in_tunnel(b, P4, "10.0.4.2", frame, 0);
+	assert_int_equal(b->host[P2].n_rx, 1); // flooded
 	bench_publish(b, policy(other));
 	switch_vxlan_peer(b->sw, 0, &c);
 	assert_int_equal(ctr_get(&c.tx_packets), 1); // the same peer: its counts go on

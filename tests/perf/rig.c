@@ -54,7 +54,11 @@ static void put_head(FILE *f, const struct rig_conf *c)
 	for (unsigned i = 0; i < c->n_ports; i++) {
 		fprintf(f, "  - {name: p%u, device: \"%s\", speed: 400G, profile: bench", i,
 			c->devices[i]);
-		if (c->svis)
+		if (c->vxlan && i % 2 != 0)
+			fprintf(f, ", mtu: 1600, ip: 192.168.%u.1/24", i + 1);
+		else if (c->vxlan)
+			fputs(", vlan: {untagged: 1}", f);
+		else if (c->svis)
 			fprintf(f, ", vlan: {untagged: %u}", i + 1);
 		else if (c->next_hops != 0)
 			fprintf(f, ", ip: 192.168.%u.1/24", i + 1);
@@ -98,14 +102,29 @@ static void put_routes(FILE *f, const struct rig_conf *c)
 				k + 2, i + 1, k);
 }
 
-static void put_hosts(FILE *f, unsigned port, uint32_t n)
+static void put_tunnels(FILE *f, const struct rig_conf *c)
 {
+	fprintf(f, "vlans: [{id: 1}]\nvxlan: {source: 192.168.2.1, vnis: {%u: {vlan: 1, peers: [",
+		TRAFFIC_VNI);
+	for (unsigned i = 1; i < c->n_ports; i += 2)
+		fprintf(f, "%s192.168.%u.2", i > 1 ? ", " : "", i + 1);
+	fputs("]}}}\nneighbours:\n", f);
+	for (unsigned i = 1; i < c->n_ports; i += 2)
+		fprintf(f, "  - {ip: 192.168.%u.2, mac: \"02:00:%02x:00:00:00\"}\n", i + 1, i + 1);
+}
+
+static void put_hosts(FILE *f, const struct rig_conf *c, unsigned port, uint32_t n)
+{
+	char at[32];
+
+	snprintf(at, sizeof(at), c->vxlan && port % 2 != 0 ? "192.168.%u.2, vlan: 1" : "p%u",
+		 c->vxlan && port % 2 != 0 ? port + 1 : port);
 	for (uint32_t host = 0; host < n; host++) {
 		uint8_t m[6];
 
 		traffic_mac(port, host, m);
-		fprintf(f, "  - {mac: \"%02x:%02x:%02x:%02x:%02x:%02x\", port: p%u}\n", m[0], m[1],
-			m[2], m[3], m[4], m[5], port);
+		fprintf(f, "  - {mac: \"%02x:%02x:%02x:%02x:%02x:%02x\", port: %s}\n", m[0], m[1],
+			m[2], m[3], m[4], m[5], at);
 	}
 }
 
@@ -137,12 +156,14 @@ char *rig_policy_text(const struct rig_conf *conf)
 	put_head(f, conf);
 	if (conf->svis)
 		put_vlans(f, conf);
+	if (conf->vxlan)
+		put_tunnels(f, conf);
 	if (conf->next_hops != 0)
 		put_routes(f, conf);
 	else
 		fputs("fdb:\n", f);
 	for (unsigned i = 0; i < conf->n_ports && conf->next_hops == 0; i++)
-		put_hosts(f, i, conf->n_macs);
+		put_hosts(f, conf, i, conf->n_macs);
 	fputs(profile, f);
 	if (conf->profile_key != NULL)
 		fprintf(f, "    %s\n", conf->profile_key);

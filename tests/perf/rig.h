@@ -22,6 +22,7 @@ struct rig_conf {
 	uint32_t n_macs; // hosts behind each port, as traffic_mac() numbers them
 	uint32_t next_hops; // of each route; 0: the switch bridges
 	bool svis; // the ports do not route: each is in a VLAN that does
+	bool vxlan; // odd ports lead to a VTEP each, and the hosts of such a port are behind it
 	uint32_t standing; // frames that shall fit into each egress queue without XOFF
 	const char *profile_key; // of the policy's profile, with its value; NULL: nothing more
 	uint32_t flow_table; // entries; 0: the switch has none

@@ -8,6 +8,7 @@
 
 #include "dataplane/packet/edit.h"
 #include "dataplane/packet/icrc.h"
+#include "dataplane/packet/vxlan.h"
 #include "dataplane/packet/wire.h"
 
 enum {
@@ -91,6 +92,23 @@ void traffic_frame(const struct traffic *t, unsigned from, unsigned to, uint32_t
 		 icrc((void *)ip, l3_bytes - ROCE_ICRC_LEN, PKT_IPV4));
 }
 
+// Puts the frame into the tunnel from the VTEP behind the port. Returns the length.
+static uint32_t into_tunnel(const struct traffic *t, unsigned port, uint32_t i, uint8_t *frame)
+{
+	// As rig.c has them: the switch is .1 of the first odd port, each VTEP .2 of its own.
+	const uint8_t src[] = {192, 168, (uint8_t)(port + 1), 2}, dst[] = {192, 168, 2, 1};
+	struct vxlan_outer o = {.src = src, .dst = dst, .dscp = TRAFFIC_DSCP, .ecn = ECN_ECT0,
+				.ttl = 64, .dport = VXLAN_UDP_PORT, .vni = TRAFFIC_VNI,
+				.inner_len = t->frame_bytes};
+
+	o.sport = (uint16_t)(VXLAN_LEAST_SPORT | i);
+	memmove(frame + VXLAN_V4_LEN, frame, t->frame_bytes);
+	vxlan_write(frame, &o);
+	traffic_port_mac(port, frame);
+	traffic_mac(port, 0, frame + ETH_ALEN_);
+	return VXLAN_V4_LEN + t->frame_bytes;
+}
+
 // ---- pcap, the classic format in the machine's own byte order
 
 struct pcap_file_hdr {
@@ -105,15 +123,17 @@ struct pcap_record_hdr {
 static int write_frames(FILE *f, const struct traffic *t, unsigned port, unsigned to)
 {
 	const struct pcap_file_hdr hdr = {0xa1b2c3d4, 2, 4, 0, 0, 65535, 1};
-	const struct pcap_record_hdr rec = {0, 0, t->frame_bytes, t->frame_bytes};
-	uint8_t frame[TRAFFIC_MAX_FRAME];
+	struct pcap_record_hdr rec = {0, 0, t->frame_bytes, t->frame_bytes};
+	uint8_t frame[TRAFFIC_MAX_FRAME + VXLAN_V4_LEN];
 
 	if (fwrite(&hdr, sizeof(hdr), 1, f) != 1)
 		return -EIO;
 	for (uint32_t i = 0; i < t->n_flows; i++) {
 		traffic_frame(t, port, to, i, frame);
+		if (t->tunnels && port % 2 != 0)
+			rec.captured = rec.length = into_tunnel(t, port, i, frame);
 		if (fwrite(&rec, sizeof(rec), 1, f) != 1 ||
-		    fwrite(frame, t->frame_bytes, 1, f) != 1)
+		    fwrite(frame, rec.length, 1, f) != 1)
 			return -EIO;
 	}
 	return 0;

@@ -16,6 +16,7 @@ enum {
 	TRAFFIC_MAX_FLOWS = 65536,
 	TRAFFIC_MAX_MACS = 4096,
 	TRAFFIC_DSCP = 26,
+	TRAFFIC_VNI = 1,
 };
 
 struct traffic {
@@ -24,6 +25,7 @@ struct traffic {
 	uint32_t n_macs; // hosts behind each port
 	uint32_t apart; // port N sends to port N + apart, of all ports in a circle
 	bool responses; // the middle of READ responses, else SENDs
+	bool tunnels; // what odd ports receive is in VXLAN tunnels
 	bool routed; // to the MAC address of the port they arrive at
 };
 

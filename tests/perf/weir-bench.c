@@ -12,6 +12,7 @@
 #include <json-c/json.h>
 #include <rte_cycles.h>
 
+#include "dataplane/packet/vxlan.h"
 #include "tests/perf/measure.h"
 #include "tests/perf/rig.h"
 #include "tests/perf/stages.h"
@@ -36,6 +37,8 @@ static const char usage[] =
 	"  --macs N             hosts behind a port, 1..4096 (1)\n"
 	"  --route N            routes, each by N next hops, 1..64, instead of bridging\n"
 	"  --svi N              the same, from VLAN to VLAN: no port routes by itself\n"
+	"  --vxlan              every second port leads to a VTEP: half of the frames go into a\n"
+	"                       tunnel, half of them come out of one\n"
 	"  --workers N          1 or 2 (1), on the CPUs of --cpus A,B (0,1)\n"
 	"  --stays              two ports a worker, and what one receives leaves by the other\n"
 	"  --queue KIND         shallow, standing, or both (both)\n"
@@ -56,10 +59,10 @@ static const char usage[] =
 
 // ---- options
 
-enum { OPT_FRAME = 256, OPT_FLOWS, OPT_MACS, OPT_ROUTE, OPT_SVI, OPT_WORKERS, OPT_CPUS,
-       OPT_STAYS, OPT_QUEUE, OPT_STANDING, OPT_KEY, OPT_FLOW_TABLE, OPT_SPREAD, OPT_RESPONSES,
-       OPT_ROUNDS, OPT_ROUND_US, OPT_SPLIT, OPT_STAGES, OPT_TRAFFIC, OPT_ONLY_TRAFFIC, OPT_DEVICE,
-       OPT_JSON, OPT_HELP };
+enum { OPT_FRAME = 256, OPT_FLOWS, OPT_MACS, OPT_ROUTE, OPT_SVI, OPT_VXLAN, OPT_WORKERS,
+       OPT_CPUS, OPT_STAYS, OPT_QUEUE, OPT_STANDING, OPT_KEY, OPT_FLOW_TABLE, OPT_SPREAD,
+       OPT_RESPONSES, OPT_ROUNDS, OPT_ROUND_US, OPT_SPLIT, OPT_STAGES, OPT_TRAFFIC,
+       OPT_ONLY_TRAFFIC, OPT_DEVICE, OPT_JSON, OPT_HELP };
 
 static const struct option longs[] = {
 	{"frame", required_argument, NULL, OPT_FRAME},
@@ -71,6 +74,7 @@ static const struct option longs[] = {
 	{"queue", required_argument, NULL, OPT_QUEUE},
 	{"route", required_argument, NULL, OPT_ROUTE},
 	{"svi", required_argument, NULL, OPT_SVI},
+	{"vxlan", no_argument, NULL, OPT_VXLAN},
 	{"standing", required_argument, NULL, OPT_STANDING},
 	{"key", required_argument, NULL, OPT_KEY},
 	{"flow-table", required_argument, NULL, OPT_FLOW_TABLE},
@@ -167,6 +171,7 @@ static bool option(int opt, struct options *o)
 		o->rig.svis = opt == OPT_SVI;
 		o->traffic.routed = true;
 		return number(optarg, 1, 64, &o->rig.next_hops);
+	case OPT_VXLAN: o->rig.vxlan = o->traffic.tunnels = true; return true;
 	case OPT_STANDING: return number(optarg, 1, 65536, &o->rig.standing);
 	case OPT_FLOW_TABLE: return number(optarg, 0, FLOW_MAX, &o->rig.flow_table);
 	case OPT_SPREAD: return power_of_two(optarg, FLOW_MAX, &o->rig.spread);
@@ -468,7 +473,7 @@ static int bench(struct options *o)
 	struct rig rig;
 	int err;
 
-	o->rig.frame_bytes = o->traffic.frame_bytes;
+	o->rig.frame_bytes = o->traffic.frame_bytes + (o->rig.vxlan ? VXLAN_V4_LEN : 0);
 	o->rig.n_macs = o->traffic.n_macs;
 	if (o->rig.n_ports == 0) {
 		count_ports(o);
