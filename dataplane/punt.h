@@ -48,5 +48,5 @@ bool punt_loop_probe(struct worker *w, const struct port *p, const struct frame 
 // Sends a frame with these bytes and f's class, kind, ECN, length and offset. NULL: the bytes could
 // not be made. False: the frame was dropped, and is counted as that.
 bool send_own(struct worker *w, struct port *p, struct frame *f, const uint8_t *bytes);
-// Sends what control wants sent by the worker's ports; only where the policy says control_sends.
+// Sends what control wants sent by the worker's ports; only where some wait.
 void send_for_control(struct worker *w);

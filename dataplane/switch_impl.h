@@ -221,6 +221,8 @@ struct __rte_cache_aligned worker {
 	struct fifo_pool chunks;
 	struct fdb_cache *fdb_cache;
 	struct rte_ring *sends[N_SEND_KINDS]; // from control; NULL: never of use yet
+	ctr_t sends_put; // control's: frames that it put there
+	uint64_t sends_taken;
 	struct worker_l3 *l3; // NULL: no policy has routed yet
 	struct worker_loop *loop; // NULL: no policy has asked for it yet
 	struct worker_vxlan *vxlan; // NULL: no policy has asked for it yet (vxlan.h)

@@ -127,10 +127,14 @@ bool switch_next_neighbour_request(struct weir_switch *sw, struct neighbour_requ
 
 bool switch_send(struct weir_switch *sw, const struct control_frame *f, enum send_kind kind)
 {
-	struct rte_ring *sends;
+	struct worker *w;
 
 	if (f->port >= IFACE_SVI)
 		return svi_send(sw, f, kind);
-	sends = sw->workers[sw->owner[f->port]]->sends[kind];
-	return sends != NULL && f->len <= CONTROL_FRAME_MAX && frame_ring_put(sends, f);
+	w = sw->workers[sw->owner[f->port]];
+	if (w->sends[kind] == NULL || f->len > CONTROL_FRAME_MAX ||
+	    !frame_ring_put(w->sends[kind], f))
+		return false;
+	ctr_inc(&w->sends_put);
+	return true;
 }
