@@ -1,0 +1,120 @@
+#!/usr/bin/python3
+# SPDX-License-Identifier: Apache-2.0
+"""The container image, and the topologies of conf/containerlab in namespaces: the commands of
+docs/virtual.md. Where the kernel lets podman start the image, podman does so, too.
+
+usage: test_containers.py BUILD_DIR [TEST...]
+"""
+import functools
+import json
+import os
+import re
+import subprocess
+import sys
+import tarfile
+
+sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "live"))
+import live # noqa: E402
+import page # noqa: E402
+from live import want # noqa: E402
+
+BGP = "timeout 60 sh -c 'until ip route show {} | grep -q eth2; do sleep 0.1; done'"
+IMAGE = "build/weir-image.tar"
+commands = functools.partial(page.commands, "virtual.md")
+
+
+def run(words, lines="", timeout=400):
+    return subprocess.run(words, cwd=live.ROOT, input=lines, capture_output=True, text=True,
+                          timeout=timeout)
+
+
+def typed(name):
+    """What the page types at the prompt of a topology."""
+    with open(os.path.join(live.ROOT, "docs", "virtual.md")) as f:
+        return re.findall(rf"(?m)^{name}> (.*)$", f.read())
+
+
+def play(command, lines):
+    done = run(command, "\n".join(lines) + "\n")
+    want(done.returncode == 0, f"{command}: {done.stdout}{done.stderr}")
+    return done.stdout
+
+
+def the_image_is_an_archive_with_the_programs():
+    build = commands("Containers")[0]
+    done = run(build)
+    want(done.returncode == 0, done.stdout + done.stderr)
+    with tarfile.open(os.path.join(live.ROOT, IMAGE)) as tar:
+        manifest = json.load(tar.extractfile("manifest.json"))[0]
+        config = json.load(tar.extractfile(manifest["Config"]))
+        with tarfile.open(fileobj=tar.extractfile(manifest["Layers"][1])) as layer:
+            names = layer.getnames()
+    want(manifest["RepoTags"] == ["weir:latest"], f"{manifest}")
+    for program in ("weir", "weirctl", "weir-host", "weir-lab"):
+        want(f"usr/bin/{program}" in names, f"{program} is in {names}")
+    want("/" + names[4] == config["config"]["Entrypoint"][0], f"{config} {names}")
+
+
+def podman_starts_the_image_where_the_kernel_lets_it():
+    _, load, start = commands("Containers")
+    done = run(load)
+    want(done.returncode == 0, done.stderr)
+    done = run(start)
+    if done.returncode:
+        print(f"        skipped: podman cannot start a container: {done.stderr.strip()}")
+        run(["podman", "rm", "-f", "sw1"])
+        return
+    try:
+        pid = run(["podman", "inspect", "-f", "{{.State.Pid}}", "sw1"]).stdout.strip()
+        for i in (1, 2):
+            run(["ip", "link", "add", f"sw1p{i}", "type", "veth", "peer", "name", f"eth{i}",
+                 "netns", pid])
+        log = run(["timeout", "30", "sh", "-c",
+                   "until podman logs sw1 | grep -qx ready; do sleep 0.1; done; podman logs sw1"])
+        want("ready" in log.stdout, log.stdout + log.stderr)
+    finally:
+        run(["podman", "rm", "-f", "sw1"])
+
+
+def one_switch_and_three_hosts():
+    command, _ = commands("Topologies")
+    said = play(command, [*typed("one-switch"), "h3 ping -c 1 10.0.0.1",
+                          "sw weirctl -s sw show pfc --all"])
+    want(said.count(" 0% packet loss") == 2, said)
+    want("xdp:eth3" in said, said)
+
+
+def two_leaves_route_by_bgp_over_both_spines():
+    _, command = commands("Topologies")
+    paths = "nexthop via 10.0.1.2 dev eth1", "nexthop via 10.0.2.2 dev eth2"
+    said = play(command, ["leaf1 " + BGP.format("10.1.2.0/24"),
+                          "leaf2 " + BGP.format("10.1.1.0/24"), *typed("leaf-spine"),
+                          "spine1 ip link set eth1 down",
+                          "leaf1 timeout 30 sh -c 'while ip route show 10.1.2.0/24 | "
+                          "grep -q eth1; do sleep 0.1; done'",
+                          "leaf1 ip route show 10.1.2.0/24"])
+    want(all(said.count(p) == 1 for p in paths), f"both spines: {said}")
+    want(said.count(" 0% packet loss") == 1, said)
+    last = said.strip().splitlines()[-1]
+    want("via 10.0.2.2 dev eth2" in last, f"the other spine remains: {said}")
+
+
+def a_key_that_is_not_played_is_refused_by_name():
+    path = os.path.join(os.environ["TMPDIR"], "bad.clab.yml")
+    for node, text in (("{kind: srl}", "node a: kind srl is not played here; linux is"),
+                       ("{ports: [80]}", "node a: key ports is not played here; binds, cmd, env, "
+                                         "exec, image, kind are")):
+        with open(path, "w") as f:
+            f.write(f"name: bad\ntopology: {{nodes: {{a: {node}}}}}\n")
+        done = run(["scripts/clab-netns", path])
+        want((done.returncode, done.stderr) == (2, f"clab-netns: {text}\n"), f"{done}")
+
+
+live.need_root("mmdebstrap", "podman")
+sys.exit(live.run_tests([
+    the_image_is_an_archive_with_the_programs,
+    podman_starts_the_image_where_the_kernel_lets_it,
+    one_switch_and_three_hosts,
+    two_leaves_route_by_bgp_over_both_spines,
+    a_key_that_is_not_played_is_refused_by_name,
+]))
