@@ -7,6 +7,7 @@ import signal
 import sys
 
 from acts import ACTS
+from bgp import TITLES as BGP_TITLES, BgpPlay
 from ipcc import TITLES as IPCC_TITLES, IpccPlay
 from play import Play, Virtual
 from screen import Screen
@@ -38,6 +39,9 @@ def options():
     p.add_argument("--ipcc", action="store_true",
                    help="another story, in two acts: senders crowd a receiver, and are told by ECN "
                    "alone, or by the switch; live only")
+    p.add_argument("--bgp", action="store_true",
+                   help="another story, in one act: FRR gives the switch its routes, a link is "
+                   "cut, and a lossless class moves to another one; live only")
     p.add_argument("--virtual", action="store_true", help="virtual wires, even as root")
     p.add_argument("--no-setup", action="store_true", help="the machine and build/ are ready")
     p.add_argument("--build", metavar="DIR", default=os.path.join(ROOT, "build"),
@@ -49,6 +53,8 @@ def options():
         p.error("--storm has acts 1 and 2, of a fixed length, on live ports")
     if args.ipcc and (args.seconds or args.virtual or args.act or args.storm):
         p.error("--ipcc has two acts, of a fixed length, on live ports")
+    if args.bgp and (args.seconds or args.virtual or args.act or args.storm or args.ipcc):
+        p.error("--bgp has one act, of a fixed length, on live ports")
     return args
 
 
@@ -71,6 +77,9 @@ STORIES = { # option: player, policy, acts, what else there is to read and to ru
               ["docs/storms.md explains storms, deadlocks and the watchdog.",
                "conf/storm.yaml is the policy; its key `watchdog` is what act 2 adds.",
                "scripts/run --ipcc: the switch itself slows the senders down."]),
+    "bgp": (BgpPlay, "conf/frr/policy.yaml", BGP_TITLES,
+            ["docs/bgp.md explains the network, and what FRR needs.",
+             "conf/frr has the policy and the four files."]),
     "ipcc": (IpccPlay, "conf/compare-equilibrium.yaml", IPCC_TITLES,
              ["On your own switch: weirctl show flows, then weirctl show cnps.",
               "docs/ipcc.md explains when the switch notifies which sender.",
@@ -88,7 +97,7 @@ def announce(args, screen, name, kinds):
 
 def tell(args, screen):
     """Plays a story, live where that can be. Returns whether all checks hold, and the records."""
-    story = "storm" if args.storm else "ipcc" if args.ipcc else "main"
+    story = next((s for s in ("storm", "ipcc", "bgp") if getattr(args, s)), "main")
     policy = os.path.join(ROOT, STORIES[story][1])
     why = "asked for by --virtual" if args.virtual else why_not_live()
     if why and story != "main":
