@@ -69,7 +69,8 @@ class Routers(World):
         if lost:
             self.run("h2", "tc", "qdisc", "add", "dev", dev, "clsact")
             self.batch("h2", "tc", [f"filter add dev {dev} {way} protocol all u32 match u32 0 0 "
-                                    "action mirred egress redirect dev sink" for way in ("ingress", "egress")])
+                                    "action mirred egress redirect dev sink"
+                                    for way in ("ingress", "egress")])
         else:
             self.run("h2", "tc", "qdisc", "del", "dev", dev, "clsact")
 
@@ -87,9 +88,6 @@ class Routers(World):
 
     # ---- FRR
 
-    def space(self, where):
-        return self.ns(where)
-
     def start_switch(self, programs, name):
         with open(os.path.join(CONF, "policy.yaml")) as f:
             text = f.read()
@@ -101,7 +99,7 @@ class Routers(World):
 
     def start_frr(self, only=tuple(ROUTERS), daemons=tuple(DAEMONS)):
         for where in only:
-            folder = os.path.join(RUN, self.space(where))
+            folder = os.path.join(RUN, self.ns(where))
             os.makedirs(folder, exist_ok=True)
             for path in (RUN, folder):
                 shutil.chown(path, "frr", "frr")
@@ -110,9 +108,9 @@ class Routers(World):
             self.load(where)
 
     def start_daemon(self, where, daemon):
-        folder = os.path.join(RUN, self.space(where))
+        folder = os.path.join(RUN, self.ns(where))
         self.daemons[where, daemon] = p = self.spawn(
-            where, f"{ROUTERS[where]}-{daemon}", f"{FRR}/{daemon}", "-N", self.space(where),
+            where, f"{ROUTERS[where]}-{daemon}", f"{FRR}/{daemon}", "-N", self.ns(where),
             "-f", "/dev/null", "-i", f"{folder}/{daemon}.pid", "--log", "stdout")
         end = time.monotonic() + READY_S
         while not os.path.exists(f"{folder}/{daemon}.vty"):
@@ -130,7 +128,7 @@ class Routers(World):
         run(*self.vtysh(where, "-f", path))
 
     def vtysh(self, where, *args):
-        return self.inside(where, "vtysh", "-N", self.space(where), *args)
+        return self.inside(where, "vtysh", "-N", self.ns(where), *args)
 
     def ask(self, where, command):
         done = run(*self.vtysh(where, "-c", command), check=False)
@@ -147,7 +145,7 @@ class Routers(World):
             return {}
 
     def kill_daemon(self, where, daemon):
-        folder = os.path.join(RUN, self.space(where))
+        folder = os.path.join(RUN, self.ns(where))
         self.daemons[where, daemon].stop(signal.SIGKILL)
         os.unlink(f"{folder}/{daemon}.vty")
 
@@ -193,7 +191,7 @@ class Routers(World):
     def remove(self):
         super().remove()
         for where in ROUTERS:
-            shutil.rmtree(os.path.join(RUN, self.space(where)), ignore_errors=True)
+            shutil.rmtree(os.path.join(RUN, self.ns(where)), ignore_errors=True)
 
 
 def outages_ms(rows, cut, dead="e2", alive="e3"):
