@@ -35,6 +35,8 @@ static const uint64_t QUIET_NS = 5 * MS_NS, BATCH_NS = 50 * MS_NS;
 // For each prefix of a publication, until the next one: to make the table takes some 1.5 us a
 // prefix, and daemons wait for their frames meanwhile.
 static const uint64_t PAUSE_NS = 5 * US_NS;
+static const uint64_t REPEAT_NS = SECOND_NS; // after the first poll with a tap
+static const uint64_t REPEAT_LATER = UINT64_MAX; // of a tap that no poll has seen
 static const uint64_t RETRY_NS = SECOND_NS; // of a tap that cannot be made, and of a publication
 
 static const struct policy *policy_of(const struct plane *p)
@@ -177,6 +179,7 @@ static bool open_tap(struct plane *p, const struct iface *i, char *err, size_t e
 	mirror_bind(p->mirror, i->no, f->tap.ifindex);
 	watch(p, f->tap.fd, i->no);
 	set_addrs(p, f, i);
+	f->repeat_ns = REPEAT_LATER;
 	return true;
 }
 
@@ -265,6 +268,23 @@ static void make_lost_taps(struct plane *p, uint64_t now_ns)
 			report(p, EVENT_LINUX_TAP_REFUSED, (uint8_t)no, 0, err);
 		snprintf(f->refused, sizeof(f->refused), "%s", err);
 		f->retry_ns = now_ns + RETRY_NS;
+	}
+}
+
+// zebra 8.4 loses addresses that come within moments of their interface. An address that is set
+// again is reported again.
+static void repeat_addrs(struct plane *p, uint64_t now_ns)
+{
+	for (unsigned no = 0; no < N_IFACES; no++) {
+		struct plane_iface *f = &p->iface[no];
+
+		if (f->repeat_ns == REPEAT_LATER)
+			f->repeat_ns = now_ns + REPEAT_NS;
+		if (f->repeat_ns == 0 || now_ns < f->repeat_ns)
+			continue;
+		f->repeat_ns = 0;
+		for (unsigned k = 0; f->tap.fd >= 0 && k < f->n_addrs; k++)
+			(void)!netlink_set_addr(p->netlink, f->tap.ifindex, &f->addrs[k], true);
 	}
 }
 
@@ -569,6 +589,7 @@ void plane_poll(struct plane *p, uint64_t now_ns)
 	take_requests(p);
 	publish_when_due(p, take_messages(p));
 	make_lost_taps(p, now_ns);
+	repeat_addrs(p, now_ns);
 }
 
 int plane_fd(const struct plane *p)

@@ -13,6 +13,7 @@ struct plane_iface {
 	struct linux_tap tap;
 	bool wanted; // the policy routes there
 	uint64_t retry_ns; // of a tap that could not be made
+	uint64_t repeat_ns; // when the addresses of a new tap are set again; 0: done
 	unsigned n_addrs; // that the plane has set
 	struct policy_addr addrs[MAX_PORT_ADDRS];
 	struct linux_tap_numbers c;
