@@ -214,6 +214,7 @@ void send_for_control(struct worker *w)
 {
 	struct control_frame rec;
 
+	atomic_thread_fence(memory_order_acquire); // with the one of switch_send()
 	for (unsigned n = 0; n < SEND_BURST && next_to_send(w, &rec); n++) {
 		w->busy = true;
 		w->sends_taken++;

@@ -135,6 +135,7 @@ bool switch_send(struct weir_switch *sw, const struct control_frame *f, enum sen
 	if (w->sends[kind] == NULL || f->len > CONTROL_FRAME_MAX ||
 	    !frame_ring_put(w->sends[kind], f))
 		return false;
+	atomic_thread_fence(memory_order_release); // of the rings, too
 	ctr_inc(&w->sends_put);
 	return true;
 }

@@ -332,6 +332,7 @@ void lldp_link(struct lldp_agent *a, unsigned port, bool up, uint64_t now_ns)
 	if (p->up == up)
 		return;
 	p->up = up;
+	p->damped &= !up; // what the host says first counts at once
 	p->timer_ns = now_ns;
 	p->fast = 0;
 	p->credit = LLDP_CREDIT;

@@ -19,6 +19,8 @@
 
 enum {
 	MESSAGE_BYTES = 128,
+	MESSAGE_ADD_REGION = 4, // these two bring a descriptor
+	MESSAGE_ADD_RING = 5,
 	MESSAGE_CONNECT = 6, // the last one of a peer before the driver reads its rings
 	WAITING_PEERS = 8,
 };
@@ -54,7 +56,7 @@ static bool receive(int from, struct message *m)
 	struct msghdr h = {.msg_iov = &iov,
 			   .msg_iovlen = 1,
 			   .msg_control = fds.bytes,
-			   .msg_controllen = sizeof(fds.bytes)};
+			   .msg_controllen = CMSG_LEN(sizeof(int))}; // no room for a second
 	ssize_t n = recvmsg(from, &h, MSG_CMSG_CLOEXEC);
 	const struct cmsghdr *c = n > 0 ? CMSG_FIRSTHDR(&h) : NULL;
 
@@ -92,6 +94,8 @@ static bool pass(int from, int to, bool from_peer, bool *connected)
 
 	if (passed && from_peer)
 		*connected = m.type == MESSAGE_CONNECT;
+	// The driver keeps a descriptor open that comes with another message.
+	passed = passed && (m.fd < 0 || m.type == MESSAGE_ADD_REGION || m.type == MESSAGE_ADD_RING);
 	passed = passed && send_on(to, &m);
 	if (m.fd >= 0)
 		close(m.fd);
@@ -144,8 +148,10 @@ static void *serve(void *arg)
 		if (fds[0].revents != 0)
 			break;
 		peer = accept4(s->listen_fd, NULL, NULL, SOCK_CLOEXEC);
-		if (peer < 0)
+		if (peer < 0) {
+			poll(fds, 1, 100); // no descriptor is free, perhaps
 			continue;
+		}
 		serve_peer(s, peer);
 		close(peer);
 	}

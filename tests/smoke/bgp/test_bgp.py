@@ -132,6 +132,52 @@ def a_cut_link_moves_lossless_traffic_with_pfc_and_ecn():
         want(switch.stop() == 0, switch.process.said())
 
 
+def bfd_holds_under_full_load_and_while_a_class_is_paused():
+    """Data fill both links to r2, and r2 pauses class 3 of one of them, ten times as long as BFD
+    waits for a frame."""
+    with lab() as world:
+        switch = started(world)
+        before = downs(world)
+        receiver = world.receiver(PROGRAMS)
+        sender = world.sender(PROGRAMS, "--qps", "8", "--time", "9s", "--rto", "1s")
+        eventually(lambda: both_carry(switch) and state(switch)["marks"] > 100, "full links")
+        pauser = world.spawn("h2", "pauser", "/usr/bin/python3", "-c", PAUSER, "e2",
+                             str(PAUSED_S))
+        eventually(lambda: paused(switch) > 10, "p2 obeys PAUSE of class 3")
+        want(pauser.wait(60) == 0, pauser.said())
+        want(downs(world) == before, f"{before} sessions had gone down, now {downs(world)}")
+        want(len(bfd_up(world)) == 3, "three BFD sessions")
+        want(sender.wait(60) == 0, sender.said())
+        receiver.stop()
+        want([d for d in switch.show("drops")["drops"] if d["class"] == 3] == [], "no loss")
+        want(switch.stop() == 0, switch.process.said())
+
+
+def downs(world):
+    """How often a BFD session of the switch's FRR went down."""
+    return sum(p["session-down"] for p in world.ask_json(PLANE, "show bfd peers counters"))
+
+
+def paused(switch):
+    return sum(r["rx_pause"] for r in switch.show("pfc")["pfc"]
+               if r["port"] == "p2" and r["class"] == 3)
+
+
+# A PFC frame for class 3 with the longest time, every 20 ms.
+PAUSED_S = 10 * 0.9
+PAUSER = """
+import socket, sys, time
+frame = bytes.fromhex("0180c2000001" "020000000099" "8808" "0101" "0008" + "0000" * 3 + "ffff" +
+                      "0000" * 4).ljust(60, b"\\0")
+s = socket.socket(socket.AF_PACKET, socket.SOCK_RAW)
+s.bind((sys.argv[1], 0))
+end = time.monotonic() + float(sys.argv[2])
+while time.monotonic() < end:
+    s.send(frame)
+    time.sleep(0.02)
+"""
+
+
 def queue(switch, port):
     return pick(switch.show("queues")["queues"], port=port, queue=3)
 
@@ -204,5 +250,6 @@ sys.exit(live.run_tests([
     bgp_numbered_and_unnumbered_with_md5_bfd_and_ecmp,
     a_cut_link_moves_lossless_traffic_with_pfc_and_ecn,
     a_silent_link_is_found_by_bfd,
+    bfd_holds_under_full_load_and_while_a_class_is_paused,
     each_daemon_may_be_killed_and_comes_back,
 ]))

@@ -559,12 +559,32 @@ static void texts_of_neighbours_are_printable(void **state)
 	}
 }
 
+static void a_link_that_comes_back_has_pfc_at_once(void **state)
+{
+	struct world w;
+
+	(void)state;
+	begin(&w, true);
+	w.local.pfc_auto = true;
+	lldp_local_changed(w.a, 0);
+	hear_pfc(&w, 0x08, false, S);
+	assert_int_equal(view(&w).active, 0x08);
+	hear_pfc(&w, 0x08, false, 60 * S);
+	lldp_link(w.a, 0, false, 70 * S);
+	assert_int_equal(view(&w).active, 0);
+	lldp_link(w.a, 0, true, 71 * S);
+	hear_pfc(&w, 0x08, false, 71 * S);
+	assert_int_equal(view(&w).active, 0x08);
+	end(&w);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(a_frame_leaves_with_the_link_and_then_every_30_s),
 		cmocka_unit_test(a_new_neighbour_gets_four_frames_a_second_apart),
 		cmocka_unit_test(a_local_change_is_sent_at_once),
+		cmocka_unit_test(a_link_that_comes_back_has_pfc_at_once),
 		cmocka_unit_test(credit_limits_changes_to_five_in_a_row_and_one_a_second),
 		cmocka_unit_test(a_frame_that_found_no_room_is_tried_again),
 		cmocka_unit_test(the_last_frame_has_ttl_0),
