@@ -259,7 +259,8 @@ static void put_id(struct builder *b, enum lldp_type type, const struct lldp_id 
 	if (v == NULL)
 		return;
 	v[0] = id->kind;
-	memcpy(v + 1, id->id.at, len);
+	if (len != 0)
+		memcpy(v + 1, id->id.at, len);
 }
 
 static void put_capabilities(struct builder *b, const struct lldp_pdu *p)
