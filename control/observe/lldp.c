@@ -194,12 +194,18 @@ static const char *cure_text(const struct dcbx_view *v, char out[CURE_LEN])
 	return out;
 }
 
+static bool dcbx_has_cure(const struct at *a)
+{
+	char text[CURE_LEN];
+
+	return cure_text(a->dcbx, text) != NULL;
+}
+
 static struct json_object *dcbx_cure(const struct at *a)
 {
 	char text[CURE_LEN];
-	const char *cure = cure_text(a->dcbx, text);
 
-	return cure == NULL ? NULL : json_object_new_string(cure);
+	return json_object_new_string(cure_text(a->dcbx, text));
 }
 
 // ---- rows
