@@ -119,6 +119,7 @@ bool switch_next_neighbour_request(struct weir_switch *sw, struct neighbour_requ
 		if (punt == NULL || punt->requests == NULL ||
 		    rte_ring_sc_dequeue_elem(punt->requests, out, sizeof(*out)) != 0)
 			continue;
+		out->from = (uint8_t)port;
 		sw->requests_next = (uint8_t)((port + 1) % sw->n_ports);
 		return true;
 	}

@@ -22,7 +22,7 @@ void switch_unprepare(struct policy *p);
 struct neighbour_request {
 	struct policy_addr addr;
 	uint8_t port;
-	uint8_t spare;
+	uint8_t from; // the port of the frame, as control reads it
 };
 
 // The next such address; false: none. The ports take turns.

@@ -10,6 +10,7 @@
 
 #include "control/config/routes.h"
 #include "control/config/units.h"
+#include "dataplane/packet/neighbour.h"
 
 enum {
 	FIRST_BUCKETS = 256,
@@ -512,7 +513,8 @@ static void apply_neighbour(struct mirror *m, const struct kernel_msg *msg, uint
 	const struct neighbour_key key = {.ifindex = k->ifindex, .addr = k->addr};
 	struct neighbour_row *n = (void *)table_find(&m->neighbours, &key);
 	uint8_t iface = mirror_iface(m, k->ifindex);
-	bool known = k->has_mac && (k->state & NUD_KNOWN) != 0, changed;
+	// The kernel takes any MAC address, also one that would make groups of frames to a station.
+	bool known = k->has_mac && (k->state & NUD_KNOWN) != 0 && is_station_mac(k->mac), changed;
 
 	if (msg->gone && n != NULL)
 		neighbour_remove(m, n);

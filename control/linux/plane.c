@@ -11,6 +11,7 @@
 
 #include "control/config/units.h"
 #include "control/linux/plane_impl.h"
+#include "dataplane/forward/vtep.h"
 #include "dataplane/iface.h"
 #include "dataplane/switch.h"
 #include "dataplane/switch_punt.h"
@@ -37,7 +38,9 @@ static const uint64_t QUIET_NS = 5 * MS_NS, BATCH_NS = 50 * MS_NS;
 static const uint64_t PAUSE_NS = 5 * US_NS;
 static const uint64_t REPEAT_NS = SECOND_NS; // after the first poll with a tap
 static const uint64_t REPEAT_LATER = UINT64_MAX; // of a tap that no poll has seen
-static const uint64_t RETRY_NS = SECOND_NS; // of a tap that cannot be made, and of a publication
+static const uint64_t RETRY_NS = SECOND_NS; // of a tap that cannot be made
+// Of a publication that failed, or met a reload of the user's.
+static const uint64_t AGAIN_NS = 100ull * MS_NS;
 
 static const struct policy *policy_of(const struct plane *p)
 {
@@ -89,28 +92,75 @@ static void on_stale(void *arg, uint8_t iface, const struct policy_addr *a)
 	ask(p, iface, a, is_gateway(p, iface, a));
 }
 
+static bool is_managed(const struct plane *p, uint8_t iface, const struct policy_addr *a)
+{
+	struct mirror_neighbour n;
+
+	return mirror_find_neighbour(p->mirror, iface, a, &n) &&
+	       (n.managed || (n.state & (NUD_PERMANENT | NUD_NOARP)) != 0);
+}
+
+// Peers of tunnels on a link of the switch: no frame asks for them.
+static void manage_peers(struct plane *p)
+{
+	const struct vtep *v = policy_of(p)->vtep;
+	struct iface i;
+
+	for (unsigned no = 0; v != NULL && no < N_IFACES; no++)
+		for (uint32_t k = 0; k < v->n_peers && iface_get(policy_of(p), no, &i); k++) {
+			struct policy_addr a = {.family = v->v6 ? FAMILY_V6 : FAMILY_V4};
+			bool here = false;
+
+			memcpy(a.ip, v->peers[k], sizeof(a.ip));
+			for (unsigned n = 0; n < i.n_addrs; n++)
+				here |= addr_holds(&i.addrs[n], &a);
+			if (here && !is_managed(p, (uint8_t)no, &a))
+				ask(p, (uint8_t)no, &a, true);
+		}
+}
+
 // The kernel keeps the next hops of routes resolved, before the first frame needs them.
 static void manage_gateways(struct plane *p)
 {
 	const struct policy_routes *r = &policy_of(p)->routes;
-	struct mirror_neighbour n;
 
 	for (uint32_t i = 0; i < r->n_nexthops; i++) {
 		const struct policy_nexthop *h = &r->nexthops[i];
 
-		if (h->kind == NEXTHOP_GATEWAY &&
-		    !(mirror_find_neighbour(p->mirror, h->port, &h->addr, &n) &&
-		      (n.managed || (n.state & (NUD_PERMANENT | NUD_NOARP)) != 0)))
+		if (h->kind == NEXTHOP_GATEWAY && !is_managed(p, h->port, &h->addr))
 			ask(p, h->port, &h->addr, true);
 	}
+	manage_peers(p);
+}
+
+// The kernel has one table of neighbours for all interfaces, with room for 1,024 of them. So one
+// port whose frames go to unknown stations may not fill it.
+static bool may_ask(struct plane *p, const struct neighbour_request *r)
+{
+	static const struct policer_params rate = {.interval_ns = SECOND_NS / 16,
+						   .burst_ns = 4ull * SECOND_NS};
+	struct mirror_neighbour n;
+
+	if (mirror_find_neighbour(p->mirror, r->port, &r->addr, &n) &&
+	    n.state & NUD_INCOMPLETE)
+		return false; // it asks
+	if (policer_take(&rate, &p->asked[r->from], p->now_ns))
+		return true;
+	p->n.requests_limited++;
+	return false;
 }
 
 static void take_requests(struct plane *p)
 {
 	struct neighbour_request r;
 
-	for (unsigned i = 0; i < REQUESTS_A_LOOP && switch_next_neighbour_request(p->sw, &r); i++)
-		ask(p, r.port, &r.addr, is_gateway(p, r.port, &r.addr));
+	for (unsigned i = 0; i < REQUESTS_A_LOOP && switch_next_neighbour_request(p->sw, &r);
+	     i++) {
+		bool gateway = is_gateway(p, r.port, &r.addr);
+
+		if (gateway || may_ask(p, &r))
+			ask(p, r.port, &r.addr, gateway);
+	}
 }
 
 // ---- taps
@@ -461,7 +511,7 @@ static void publish(struct plane *p)
 		return;
 	if (make_routes(p)) {
 		if (!p->ops->publish(p->arg)) {
-			p->publish_ns = p->now_ns + MS_NS;
+			p->publish_ns = p->now_ns + AGAIN_NS;
 			return;
 		}
 		p->n.publications++;

@@ -6,6 +6,7 @@
 #include "control/linux/plane.h"
 #include "control/linux/tap.h"
 #include "control/observe/linux_numbers.h"
+#include "dataplane/qos/policer.h"
 
 enum { PLANE_ERR_LEN = 256 };
 
@@ -38,5 +39,6 @@ struct plane {
 	struct policy_routes routes; // lists alone
 	struct mirror_census census; // of `routes`
 	struct linux_numbers n; // the other members are filled by plane_numbers()
+	struct policer asked[POLICY_MAX_PORTS]; // stations that frames of the port wanted
 	struct plane_iface iface[N_IFACES];
 };

@@ -39,7 +39,7 @@ static bool is_zero(const uint8_t *a, size_t n)
 	return memcmp(a, zero, n) == 0;
 }
 
-static bool is_station_mac(const uint8_t *mac)
+bool is_station_mac(const uint8_t *mac)
 {
 	return !(mac[0] & 1) && !is_zero(mac, 6);
 }

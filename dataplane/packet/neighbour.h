@@ -27,6 +27,9 @@ struct neighbour_msg {
 	uint8_t from_mac[6];
 };
 
+// Not a group, and not zero.
+bool is_station_mac(const uint8_t *mac);
+
 // frame: untagged. False when it is no such message, or is one that must be ignored.
 bool neighbour_parse(const uint8_t *frame, uint32_t len, struct neighbour_msg *out);
 

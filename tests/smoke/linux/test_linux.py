@@ -459,6 +459,66 @@ def floods_are_policed_and_data_goes_on():
         want(switch.stop() == 0, f"the balance holds at the end\n{switch.process.said()}")
 
 
+# UDP by a device to a new address of 10.77.0.0/16 each time, 2,000 a second.
+STRANGERS = """
+import socket, struct, sys, time
+device, mac, seconds = sys.argv[1], bytes.fromhex(sys.argv[2]), float(sys.argv[3])
+s = socket.socket(socket.AF_PACKET, socket.SOCK_RAW)
+s.bind((device, 0))
+begin, n = time.monotonic(), 0
+while (now := time.monotonic() - begin) < seconds:
+    while n < 2000 * now:
+        n += 1
+        h = struct.pack("!BBHHHBBH4s4s", 0x45, 0, 46, 0, 0, 64, 17, 0,
+                        socket.inet_aton("10.0.1.1"), bytes([10, 77, n >> 8 & 255, n & 255]))
+        t = sum(struct.unpack("!10H", h))
+        t = (t & 0xffff) + (t >> 16)
+        h = h[:10] + struct.pack("!H", ~t & 0xffff) + h[12:]
+        s.send(mac + b"\\x02\\0\\0\\0\\0\\x01\\x08\\0" + h + bytes(26))
+    time.sleep(0.001)
+"""
+
+
+def frames_to_strangers_leave_the_kernel_room_for_others():
+    """One host sends to unknown stations of p2's link; another meets stations there."""
+    with Router() as world:
+        for i in (51, 52, 53):
+            world.run("h2", "ip", "addr", "add", f"10.0.2.{i}/24", "dev", "e2")
+        switch = world.switch(POLICY.replace('"10.0.[1-3].254/24"',
+                                             '"10.0.[1-3].254/24", "10.[76-78].0.1/16"'))
+        settled(world, switch)
+        mac = json.loads(world.run("sw", "ip", "-j", "link", "show", "sw1").stdout)[0]["address"]
+        sender = world.spawn("h1", "strangers", "/usr/bin/python3", "-c", STRANGERS, "e1",
+                             mac.replace(":", ""), "4")
+        eventually(lambda: switch.show("linux")["kernel"]["requests_limited"] > 500, "a flood")
+        met = [ping(world, "h3", f"10.0.2.{i}") for i in (51, 52, 53)]
+        want(met == [3, 3, 3], f"new stations answered {met} of 3 pings each")
+        want(sender.wait(60) == 0, sender.said())
+        want(switch.stop() == 0, switch.process.said())
+
+
+VTEP = """\
+switch: {name: %(name)s, buffer: {size: 12MB}}
+control_plane: {type: linux, netns: %(netns)s}
+vlans: [{id: 100}]
+ports:
+  - {name: p1, device: "xdp:sw1", speed: 100G, mtu: 1400, vlan: {untagged: 100}}
+  - {name: "p[2-3]", device: "xdp:sw[2-3]", speed: 100G, ip: ["10.0.[2-3].254/24"]}
+vxlan: {source: 10.0.2.254, vnis: {7: {vlan: 100, peers: [10.0.2.2]}}}
+"""
+
+
+def a_peer_of_a_tunnel_on_a_link_is_resolved():
+    with Router() as world:
+        switch = world.switch(VTEP)
+        eventually(lambda: any(n["ip"] == "10.0.2.2" and n["state"] == "reachable"
+                               for n in switch.show("neighbours")["neighbours"]), "the peer")
+        before = dropped(switch, "no-neighbour")
+        world.run("h1", "ping", "-c", "1", "-W", "1", "10.0.1.77", check=False) # ARP floods
+        want(dropped(switch, "no-neighbour") == before, "tunnelled frames know their next hop")
+        want(switch.stop() == 0, switch.process.said())
+
+
 def the_page_is_true():
     """docs/linux.md, command by command."""
     def run_one(words):
@@ -509,4 +569,6 @@ sys.exit(live.run_tests([the_kernel_answers_and_the_switch_forwards,
                          a_tap_that_somebody_removes_is_made_again,
                          lost_messages_are_made_good_by_a_dump, a_reload_makes_and_removes_taps,
                          what_cannot_start_says_what_to_type,
-                         floods_are_policed_and_data_goes_on, the_page_is_true]))
+                         floods_are_policed_and_data_goes_on,
+                         frames_to_strangers_leave_the_kernel_room_for_others,
+                         a_peer_of_a_tunnel_on_a_link_is_resolved, the_page_is_true]))

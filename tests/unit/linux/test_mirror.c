@@ -139,12 +139,13 @@ static struct nlmsghdr *object(bool gone, uint32_t id, const char *via, uint32_t
 	return h;
 }
 
+enum { GROUP = 0xfe }; // in place of the last byte: a MAC address of a group
 static struct nlmsghdr *neighbour(bool gone, const char *ip, int ifindex, uint16_t state,
 				  uint8_t last)
 {
 	struct nlmsghdr *h = begin(gone ? RTM_DELNEIGH : RTM_NEWNEIGH, 0);
 	struct ndmsg *m = mnl_nlmsg_put_extra_header(h, sizeof(*m));
-	const uint8_t mac[6] = {2, 0, 0, 0, 0, last};
+	const uint8_t mac[6] = {last == GROUP ? 3 : 2, 0, 0, 0, 0, last};
 	struct policy_addr a = addr(ip);
 
 	*m = (struct ndmsg){.ndm_family = af(&a), .ndm_ifindex = ifindex, .ndm_state = state};
@@ -461,6 +462,9 @@ static void the_switch_hears_of_each_neighbour_once(void **state)
 		{false, "fe80::2", P2, NUD_REACHABLE, 5, "1 fe80::2 5; "},
 		{false, "10.9.9.9", ETH0, NUD_REACHABLE, 5, ""},
 		{false, "ff02::1", P1, NUD_NOARP, 5, ""},
+		{false, "10.0.1.3", P1, NUD_REACHABLE, GROUP, ""},
+		{false, "10.0.1.3", P1, NUD_REACHABLE, 6, "0 10.0.1.3 6; "},
+		{false, "10.0.1.3", P1, NUD_REACHABLE, GROUP, "0 10.0.1.3 -1; "},
 	};
 	struct bench *b = *state;
 
