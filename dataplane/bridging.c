@@ -53,7 +53,7 @@ static bool prepare(struct worker *w, struct port *p, struct frame *f, unsigned 
 // True: the frame leaves as it is. Its queue is known either way. out: the port it leaves by.
 static inline bool leaves_unchanged(const struct policy_port *out, struct frame *f)
 {
-	f->queue = out->classify.class_to_queue[f->cls];
+	f->queue = out->classify.class_to_queue[f->out_cls];
 	return !out->edits && f->len <= out->max_frame;
 }
 
@@ -177,7 +177,7 @@ static void flood(struct worker *w, struct port *p, struct frame *f, unsigned vi
 	}
 	if (ports[0] >= POLICY_MAX_PORTS) // the way to a peer is found for each copy
 		f->out_port = p->no;
-	f->queue = w->pol->ports[f->out_port].classify.class_to_queue[f->cls]; // for the cause
+	f->queue = w->pol->ports[f->out_port].classify.class_to_queue[f->out_cls]; // the cause
 	replicate(w, p, f, ports, n, vid, tagged, pkt);
 }
 

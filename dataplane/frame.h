@@ -32,7 +32,7 @@ struct frame {
 	bool answer : 1; // RoCEv2 that pairing wants to read, where it leaves
 	bool tunnelled : 1; // came out of a tunnel, and goes into none (vxlan.h)
 	uint8_t hint; // of a row of policy_port: RoCEv2 data should not come so
-	uint8_t out_cls; // the class it leaves in: cls, unless the guard gave it another
+	uint8_t out_cls; // the class it leaves in: cls, unless the guard or a tunnel changed it
 };
 static_assert(sizeof(struct frame) == 32, "two descriptors to a cache line");
 

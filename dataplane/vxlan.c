@@ -245,10 +245,7 @@ bool vxlan_decapsulate(struct worker *w, struct port *p, struct burst *b, struct
 	f->answer = w->flows != NULL && flows_is_answer(&inner);
 	if (v->class_by_inner && f->kind != PKT_OTHER)
 		f->out_cls = p->pol->classify.dscp_to_class[inner.dscp];
-	if (!bridging_from_tunnel(w, p, b, f, &inner, vid, (uint8_t)(VTEP_FIRST + peer)))
-		return false;
-	f->queue = w->pol->ports[f->out_port].classify.class_to_queue[f->out_cls];
-	return true;
+	return bridging_from_tunnel(w, p, b, f, &inner, vid, (uint8_t)(VTEP_FIRST + peer));
 }
 
 // ---- on the way

@@ -405,6 +405,24 @@ static void addresses_and_counts_of_a_peer_end_with_it(void **state)
 	bench_close(b);
 }
 
+static void a_flooded_frame_leaves_in_the_queue_of_its_inner_class(void **state)
+{
+	struct bench *b = bench_open(policy("vxlan: {dscp: 46, trust: inner, source: 10.0.3.1, "
+					    "vnis: {7: {vlan: 100, peers: 10.0.3.2}}}\n"),
+				     0);
+	uint8_t frame[LEN];
+
+	(void)state;
+	inner(frame, GROUP, 0x33, DSCP_LOSSLESS << 2);
+	send_through(b, &from_3, frame, LEN);
+	bench_run(b, MILLISECOND);
+	for (uint8_t port = P1; port <= P2; port++) {
+		assert_int_equal(ctr_get(&switch_queue_counters(b->sw, port, 3)->tx_packets), 1);
+		assert_int_equal(ctr_get(&switch_queue_counters(b->sw, port, 0)->tx_packets), 0);
+	}
+	bench_close(b);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -421,6 +439,7 @@ int main(void)
 		cmocka_unit_test(each_odd_frame_has_its_reason),
 		cmocka_unit_test(a_peer_whose_mac_address_is_not_known_gets_no_frame),
 		cmocka_unit_test(addresses_and_counts_of_a_peer_end_with_it),
+		cmocka_unit_test(a_flooded_frame_leaves_in_the_queue_of_its_inner_class),
 	};
 
 	return cmocka_run_group_tests(tests, bench_eal, NULL);
