@@ -336,6 +336,26 @@ static bool refuse(struct router *r, struct frame *f, enum drop_reason reason)
 	return false;
 }
 
+// The one tag a routed port takes is a priority tag, and an SVI takes that of its VLAN.
+static bool takes_tags(const struct router *r, const struct frame *f, const struct pkt_info *pkt)
+{
+	const uint8_t *eth = rte_pktmbuf_mtod(f->m, const uint8_t *);
+
+	return pkt->n_tags == 0 ||
+	       (pkt->n_tags == 1 && be16_get(eth + 2 * ETH_ALEN_) == TPID_8021Q &&
+		((pkt->tci & TCI_VID_MASK) == 0 || r->iface >= IFACE_SVI));
+}
+
+// The frame ends at control, or here. Always false.
+static bool to_control(struct router *r, struct frame *f, const struct pkt_info *pkt,
+		       enum punt_reason reason)
+{
+	if (!takes_tags(r, f, pkt))
+		return refuse(r, f, DROP_VLAN_INGRESS);
+	punt_frame(r->w, r->p, f, pkt, reason, r->iface);
+	return false;
+}
+
 // Addressed to a group, to another station, or not IP.
 static bool not_for_router(struct router *r, struct frame *f, const struct pkt_info *pkt, bool ours)
 {
@@ -343,8 +363,7 @@ static bool not_for_router(struct router *r, struct frame *f, const struct pkt_i
 
 	if (!(ours || pkt->group_dst) || !punt_for_group(r->p, f, reason))
 		return refuse(r, f, ours && pkt->bad_l3 ? DROP_BAD_L3 : DROP_NOT_FOR_ROUTER);
-	punt_frame(r->w, r->p, f, pkt, reason, r->iface);
-	return false;
+	return to_control(r, f, pkt, reason);
 }
 
 // ---- the way
@@ -448,15 +467,12 @@ static inline enum drop_reason read_header(const uint8_t *l3, uint8_t kind, stru
 	return likely(ipv6_routable(*dst)) ? N_DROP_REASONS : DROP_MARTIAN;
 }
 
-// The one tag a routed port takes is a priority tag, and an SVI takes that of its VLAN. The tag
-// ends here. False: dropped.
+// The tag of the frame ends here. False: dropped.
 static bool untag(struct router *r, struct frame *f, const struct pkt_info *pkt)
 {
-	const uint8_t *eth = rte_pktmbuf_mtod(f->m, const uint8_t *);
 	int grown;
 
-	if (pkt->n_tags != 1 || be16_get(eth + 2 * ETH_ALEN_) != TPID_8021Q ||
-	    ((pkt->tci & TCI_VID_MASK) != 0 && r->iface < IFACE_SVI))
+	if (!takes_tags(r, f, pkt))
 		return refuse(r, f, DROP_VLAN_INGRESS);
 	grown = bridge_edit_tag(f->m, TAG_POP, 0, 0);
 	f->len = (uint16_t)(f->len + grown);
@@ -530,10 +546,8 @@ static bool to_router(struct router *r, struct frame *f, const struct pkt_info *
 	if (r->pol->vtep != NULL && r->b != NULL && vxlan_is_for_vtep(r->pol->vtep, f, pkt))
 		return (pkt->n_tags == 0 || untag(r, f, pkt)) &&
 		       vxlan_decapsulate(r->w, r->p, r->b, f, pkt);
-	if (punts(r->p, reason)) {
-		punt_frame(r->w, r->p, f, pkt, reason, r->iface);
-		return false;
-	}
+	if (punts(r->p, reason))
+		return to_control(r, f, pkt, reason);
 	return from_station ? answer(r, f, pkt, icmp_answer) : refuse(r, f, DROP_TO_ROUTER);
 }
 
@@ -553,8 +567,7 @@ static bool hops_run_out(struct router *r, struct frame *f, const struct pkt_inf
 {
 	if (!punts(r->p, PUNT_TTL))
 		return answer(r, f, pkt, icmp_time_exceeded);
-	punt_frame(r->w, r->p, f, pkt, PUNT_TTL, r->iface);
-	return false;
+	return to_control(r, f, pkt, PUNT_TTL);
 }
 
 // The next hop is in a VLAN.

@@ -60,6 +60,29 @@ static unsigned reason_of(struct bench *b, const struct router_packet *k)
 
 #define P(...) (&(struct router_packet){__VA_ARGS__})
 
+static void frames_of_foreign_vlans_do_not_reach_control(void **state)
+{
+	struct bench *b = open_all();
+	uint8_t arp[64] = {0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 2, 0, 0, 0, 0, 2, 0x81, 0, 0, 5, 8,
+			   6, 0, 1, 8, 0, 6, 4, 0, 1, 2, 0, 0, 0, 0, 2, 10, 0, 2, 2, 0, 0, 0, 0, 0,
+			   0, 10, 0, 2, 1};
+	struct control_frame got;
+
+	(void)state;
+	bench_send_raw(b, P2, arp, sizeof(arp));
+	assert_int_equal(only_reason(b, &got), N_PUNT_REASONS);
+	assert_int_equal(reason_of(b, P(.src = "10.0.2.2", .dst = "10.0.2.1",
+					.proto = IPPROTO_TCP, .dport = 179, .tag = 5)),
+			 N_PUNT_REASONS);
+	assert_int_equal(reason_of(b, P(.src = "10.0.2.2", .dst = "10.9.0.1", .ttl = 1, .tag = 5)),
+			 N_PUNT_REASONS);
+	assert_int_equal(bench_drops(b, DROP_VLAN_INGRESS), 3);
+	arp[15] = 0; // a priority tag
+	bench_send_raw(b, P2, arp, sizeof(arp));
+	assert_int_equal(only_reason(b, &got), PUNT_NEIGHBOUR);
+	bench_close(b);
+}
+
 static void frames_to_the_switch_go_to_control_by_reason(void **state)
 {
 	struct bench *b = open_all();
@@ -219,6 +242,7 @@ static void what_is_no_frame_is_dropped_and_what_is_too_long_refused(void **stat
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
+		T(frames_of_foreign_vlans_do_not_reach_control),
 		T(frames_to_the_switch_go_to_control_by_reason),
 		T(groups_of_the_link_go_to_control_and_others_do_not),
 		T(lldp_and_lacp_go_to_control_and_are_counted_as_consumed),
