@@ -14,13 +14,28 @@ static bool carries(const struct weir_switch *sw, unsigned port, unsigned vid)
 
 // ---- numbers
 
+// The first place that neither policy has; where there is none, one that the next one has not.
+static uint8_t first_of(const bool taken[POLICY_MAX_SVIS], const bool held[POLICY_MAX_SVIS])
+{
+	uint8_t i = 0;
+
+	while (i < POLICY_MAX_SVIS && (taken[i] || held[i]))
+		i++;
+	for (i %= POLICY_MAX_SVIS; taken[i]; i++)
+		;
+	return i;
+}
+
 // The place of each SVI of the policy: that of its VLAN in the running policy, else a free one.
 static void places(const struct policy *running, const struct policy *next,
 		   uint8_t place[POLICY_MAX_SVIS])
 {
-	bool taken[POLICY_MAX_SVIS] = {false};
-	unsigned first_free = 0;
+	// A place of the running policy waits for the policy after the next: until then there are
+	// neighbours with its number.
+	bool taken[POLICY_MAX_SVIS] = {false}, held[POLICY_MAX_SVIS] = {false};
 
+	for (unsigned i = 0; i < running->n_svis; i++)
+		held[i] = running->svis[i].vid != 0;
 	for (unsigned i = 0; i < next->n_svis; i++) {
 		uint8_t no = policy_svi_of(running, next->svis[i].vid);
 
@@ -31,9 +46,8 @@ static void places(const struct policy *running, const struct policy *next,
 	for (unsigned i = 0; i < next->n_svis; i++) {
 		if (place[i] != UINT8_MAX || next->svis[i].vid == 0)
 			continue;
-		while (taken[first_free])
-			first_free++;
-		taken[place[i] = (uint8_t)first_free] = true;
+		place[i] = first_of(taken, held);
+		taken[place[i]] = true;
 	}
 }
 

@@ -427,7 +427,7 @@ static void neighbours_stay_known_when_a_policy_has_other_vlans(void **state)
 		router_settle(b);
 		assert_int_equal(policy_svi_of(b->policy, V200), VLAN200);
 		assert_int_equal(policy_svi_of(b->policy, 50), i == 0 ? VLAN200 + 1 : 0);
-		assert_int_equal(policy_svi_of(b->policy, 20), i == 1 ? VLAN200 + 1 : 0);
+		assert_int_equal(policy_svi_of(b->policy, 20), i == 1 ? VLAN200 + 2 : 0);
 		sent(b, frame, &h, &(struct router_packet){.src = h.src, .dst = h.dst});
 		router_settle(b);
 		assert_int_equal(b->host[P2].n_rx, i + 1);
@@ -915,6 +915,32 @@ static void random_networks_bridge_and_route_as_the_model_says(void **state)
 	}
 }
 
+// The number of VLAN 200 is not used for VLAN 300 while there are neighbours with it.
+static void a_new_vlan_knows_no_neighbour_of_another(void **state)
+{
+	static char next[8192];
+	struct world w = begin();
+	struct neighbour_msg m = msg(P2, true, "10.0.200.12", "10.0.200.1");
+	const struct hop h = {P1, V100, 0, "10.0.100.11", "10.0.200.12", P6, 300, 0, 0};
+	uint8_t frame[FRAME_MAX];
+
+	(void)state;
+	say(&w, P2, 0, &m);
+	snprintf(next, sizeof(next),
+		 "%svlans:\n  - {id: 200}\n"
+		 "  - {id: 100, ip: [10.0.100.1/24], mac: \"02:00:00:00:01:64\"}\n"
+		 "  - {id: 300, ip: [10.0.200.1/24], mac: \"02:00:00:00:01:c8\"}\n", ports);
+	bench_publish(w.b, next);
+	resolver_new_policy(w.r, w.b->clock.now_ns);
+	turn(&w, 2);
+	w.b->host[P6].n_rx = 0;
+	sent(w.b, frame, &h, &(struct router_packet){.src = h.src, .dst = h.dst});
+	turn(&w, 2);
+	assert_int_equal(w.b->host[P6].n_rx, 1);
+	assert_int_equal(be16_get(w.b->host[P6].rx[0].data + 12), ETYPE_ARP);
+	end(&w);
+}
+
 #define T(f) cmocka_unit_test(f)
 
 int main(void)
@@ -922,6 +948,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		T(frames_between_vlans_get_the_addresses_and_the_tag_of_their_way),
 		T(frames_to_other_stations_of_the_vlan_are_bridged),
+		T(a_new_vlan_knows_no_neighbour_of_another),
 		T(a_next_hop_that_the_bridge_does_not_know_is_flooded_for),
 		T(a_lossless_frame_is_not_flooded),
 		T(a_lossless_frame_is_charged_where_it_came_in),
