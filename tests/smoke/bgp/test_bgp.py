@@ -200,6 +200,7 @@ def a_silent_link_is_found_by_bfd():
         world.silence("e2", True)
         eventually(lambda: not peer & set(bfd_up(world)), "BFD reports it")
         eventually(lambda: world.paths() == ["p3"], "the other path remains")
+        eventually(lambda: world.paths("h2", "10.1.0.0/24") == ["e3"], "and r2's way back")
         same_routes(world, switch)
         want(pick(switch.show("ports")["ports"], name="p2")["up"], "the link itself stays up")
         want(pings(world), "r1 reaches r2 by the other path")
