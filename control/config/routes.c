@@ -197,7 +197,7 @@ static void routed_port_makes_sense(const struct subject *x)
 }
 
 // ---- where an address is
-// The interface whose subnet addr_holds a. False: none.
+// Finds the interface whose subnet holds the address. False: there is none.
 static bool iface_of(const struct config *c, const struct policy_addr *a, struct config_iface *out)
 {
 	struct config_iface i;
@@ -624,8 +624,8 @@ void routes_builder_fini(struct routes_builder *b)
 	free(b->slot);
 }
 
-// The port on whose link the longest prefix says that the address is; -1: behind a gateway, or
-// there is a route to just this address.
+// The port of the address's longest prefix, if the address is on the link of that port. -1: the
+// address is behind a gateway, or has a route of its own.
 static int link_of(const struct policy_routes *r, const struct policy_addr *a)
 {
 	const struct policy_prefix *best = NULL;

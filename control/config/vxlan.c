@@ -154,7 +154,7 @@ static void add_vni(const struct config *c, struct vtep *v, const struct cfg_vni
 	v->vnis[v->n_vnis++] = out;
 }
 
-// What the keys beside the VNIs say; without the map `vxlan` their defaults.
+// Takes the keys other than `vnis`. Without the map `vxlan` they have their defaults.
 static void take_keys(const struct cfg_vxlan *x, struct vtep *v)
 {
 	v->port = (uint16_t)x->port.n;

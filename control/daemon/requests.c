@@ -73,7 +73,7 @@ __attribute__((format(printf, 2, 3))) static const char *wrong(struct requests *
 	return r->error;
 }
 
-// What is shown of interfaces takes the name of an SVI in place of a port's.
+// A request that shows interfaces may name an SVI in place of a port.
 static bool shows_interfaces(const struct request *q)
 {
 	const char *what = text_in(q->json, "what");

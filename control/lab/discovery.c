@@ -105,7 +105,7 @@ static bool switch_speaks(const struct policy *p)
 	return false;
 }
 
-// What the NIC does: what the host says, or what it has taken from its switch.
+// The NIC has PFC in the classes that the host says, or that it has taken from its switch.
 static void set_pfc(const struct speaker *host)
 {
 	const struct sc_lldp *k = &host->f->sc->hosts[host->i].lldp;

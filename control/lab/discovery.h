@@ -14,7 +14,8 @@ struct fabric;
 // Whether a switch or a host speaks LLDP; the policies of the switches must be there.
 bool discovery_wanted(const struct fabric *f);
 
-// *out is NULL if nobody speaks LLDP. The links, switches and hosts of f must be there. 0, -ENOMEM.
+// Makes the LLDP agents of a fabric, whose links, switches and hosts must exist. *out is NULL if
+// nobody speaks LLDP. 0 or -ENOMEM.
 __attribute__((warn_unused_result)) int discovery_create(struct fabric *f, struct discovery **out);
 
 // NULL is fine in all of these.
@@ -26,7 +27,7 @@ void discovery_received(struct discovery *d, uint32_t host, const uint8_t *frame
 			uint64_t now_ns);
 const struct lldp_agent *discovery_agent(const struct discovery *d, uint32_t sw);
 
-// Of a port of a switch. DCBX_OFF while nobody speaks.
+// The state of DCBX at a port of a switch. DCBX_OFF: nobody speaks.
 enum dcbx_state discovery_state(const struct discovery *d, uint32_t sw, unsigned port);
 // Events dcbx-mismatch of the port so far.
 uint64_t discovery_mismatches(const struct discovery *d, uint32_t sw, unsigned port);
