@@ -22,7 +22,7 @@ import cnps
 import guest
 import pcapng
 from screen import ALARM, GREEN, Screen
-from switch import Programs, Switch
+from switch import Programs, Switch, quiet
 from world import Failed, StoryName, World
 
 ROOT = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
@@ -137,7 +137,7 @@ class Lab:
         return os.path.join(self.world.logs, f"guest{i}.pcap")
 
     def policy(self):
-        return POLICY % {"name": self.name, **self.link}
+        return quiet(POLICY % {"name": self.name, **self.link})
 
     def begin_capture(self):
         self.capture_path = os.path.join(self.world.logs, "switch.pcapng")
