@@ -13,7 +13,7 @@ import time
 HERE = os.path.dirname(os.path.abspath(__file__))
 sys.path.insert(0, os.path.join(HERE, "..", "live"))
 import live # noqa: E402
-from live import want # noqa: E402
+from live import eventually, want # noqa: E402
 
 live.need_root("ping", "tshark", "vtysh")
 from routers import ANSWER, PLANE, Routers # noqa: E402: the path is set by live
@@ -23,14 +23,6 @@ from world import run, switch_name # noqa: E402
 RECEIVER_ROUTER = "10.2.0.1" # of r2
 UNNUMBERED = "169.254.0.1" # zebra's name for an IPv6 next hop of an IPv4 route
 PROGRAMS = Programs(sys.argv[1])
-
-
-def eventually(condition, text, seconds=60):
-    """For what a busy machine may do late, not for what must not happen at all."""
-    end = time.monotonic() + seconds
-    while not condition():
-        want(time.monotonic() < end, f"not within {seconds} s: {text}")
-        time.sleep(0.02)
 
 
 def lab():

@@ -17,7 +17,7 @@ import time
 HERE = os.path.dirname(os.path.abspath(__file__))
 sys.path.insert(0, os.path.join(HERE, "..", "live"))
 import live # noqa: E402
-from live import want # noqa: E402
+from live import eventually, want # noqa: E402
 
 live.need_root("tcpdump", "tc", "vtysh")
 from routers import PLANE, Routers, outages_ms # noqa: E402: the path is set by live
@@ -42,14 +42,6 @@ while True:
 """
 DOWN = re.compile(r"(?m)^(\d+/\d+/\d+ \d+:\d+:\d+\.\d+) BFD: .*state-change: .* -> down "
                   r"reason:control-expired")
-
-
-def eventually(condition, text, seconds=60):
-    """For what a busy machine may do late, not for what must not happen at all."""
-    end = time.monotonic() + seconds
-    while not condition():
-        want(time.monotonic() < end, f"not within {seconds} s: {text}")
-        time.sleep(0.02)
 
 
 def converged(world):

@@ -14,7 +14,7 @@ import time
 
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "live"))
 import live  # noqa: E402
-from live import want  # noqa: E402
+from live import eventually, want # noqa: E402
 
 live.need_root()
 from switch import Programs, Switch, quiet, pick  # noqa: E402: the path is set by live
@@ -37,13 +37,6 @@ ports:
   - {name: p1, device: "xdp:sw1", speed: 1G, ip: [10.1.0.254/24]}
   - {name: p3, device: "xdp:sw3", speed: 1G, ip: [10.3.0.254/24]}
 """
-
-
-def eventually(condition, text, timeout=15):
-    end = time.monotonic() + timeout
-    while not condition():
-        want(time.monotonic() < end, f"not within {timeout} s: {text}")
-        time.sleep(0.02)
 
 
 class Weir(Switch):

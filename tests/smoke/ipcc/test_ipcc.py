@@ -14,7 +14,7 @@ import time
 
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "live"))
 import live # noqa: E402
-from live import want # noqa: E402
+from live import eventually, want # noqa: E402
 
 POLICY = """\
 switch: {name: %(name)s, buffer: {size: 12MB}, %(switch)s}
@@ -41,13 +41,6 @@ N_FLOWS = 4
 
 def want_eq(a, b, text):
     want(a == b, f"{text}: {a!r} is not {b!r}")
-
-
-def eventually(condition, text, timeout=10):
-    end = time.monotonic() + timeout
-    while not condition():
-        want(time.monotonic() < end, f"not within {timeout} s: {text}")
-        time.sleep(0.05)
 
 
 class Bench:

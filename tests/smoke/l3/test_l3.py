@@ -15,7 +15,7 @@ import time
 HERE = os.path.dirname(os.path.abspath(__file__))
 sys.path.insert(0, os.path.join(HERE, "..", "live"))
 import live # noqa: E402
-from live import want # noqa: E402
+from live import eventually, want # noqa: E402
 
 FLOWS = os.path.join(HERE, "flows.py")
 N_FLOWS, EACH, FIRST = 400, 3, 20000
@@ -39,14 +39,6 @@ FIRST_ONLY = {"via4": "10.0.3.3", "via6": '"fd00:3::3"'}
 
 def policy(workers=1, via=None):
     return POLICY % {"name": switch_name(), "workers": workers, **(via or BOTH)}
-
-
-def eventually(condition, text, seconds=15):
-    """For what a busy machine may do late, not for what must not happen at all."""
-    end = time.monotonic() + seconds
-    while not condition():
-        want(time.monotonic() < end, f"not within {seconds} s: {text}")
-        time.sleep(0.05)
 
 
 def addresses(world):

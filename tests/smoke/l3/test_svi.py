@@ -13,7 +13,7 @@ import time
 HERE = os.path.dirname(os.path.abspath(__file__))
 sys.path.insert(0, os.path.join(HERE, "..", "live"))
 import live # noqa: E402
-from live import want # noqa: E402
+from live import eventually, want # noqa: E402
 
 LEAST_BPS = 20e6 # a link that works moves far more; a broken one moves nothing
 
@@ -36,14 +36,6 @@ PLACES = [("h1", "e1", "100", 1), ("h2", "e2", "200", 2), ("h3", "e3.100", "100"
 
 def policy(workers=1, vlan200=IP_200):
     return POLICY % {"name": switch_name(), "workers": workers, "vlan200": vlan200}
-
-
-def eventually(condition, text, seconds=15):
-    """For what a busy machine may do late, not for what must not happen at all."""
-    end = time.monotonic() + seconds
-    while not condition():
-        want(time.monotonic() < end, f"not within {seconds} s: {text}")
-        time.sleep(0.05)
 
 
 def addresses(world):

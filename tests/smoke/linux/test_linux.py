@@ -19,7 +19,7 @@ HERE = os.path.dirname(os.path.abspath(__file__))
 sys.path.insert(0, os.path.join(HERE, "..", "live"))
 import live # noqa: E402
 import page # noqa: E402
-from live import want # noqa: E402
+from live import eventually, want # noqa: E402
 
 live.need_root("ping", "tcpdump", "traceroute")
 from switch import Programs, Switch # noqa: E402: the path is set by live
@@ -33,14 +33,6 @@ ports:
   - {name: "p[1-3]", device: "xdp:sw[1-3]", speed: 100G,
      ip: ["10.0.[1-3].254/24", "fd00:[1-3]::254/64"]}
 """
-
-
-def eventually(condition, text, seconds=15):
-    """For what a busy machine may do late, not for what must not happen at all."""
-    end = time.monotonic() + seconds
-    while not condition():
-        want(time.monotonic() < end, f"not within {seconds} s: {text}")
-        time.sleep(0.02)
 
 
 class Router(World):

@@ -2,6 +2,7 @@
 """What the live smoke tests share: the lab's own modules, skipping, and one way to run tests."""
 import os
 import sys
+import time
 import traceback
 
 sys.dont_write_bytecode = True
@@ -42,6 +43,14 @@ def left_behind(*also):
 def want(condition, text):
     if not condition:
         raise AssertionError(text)
+
+
+def eventually(condition, text, seconds=60):
+    """For what a busy machine may do late, not for what must not happen at all."""
+    end = time.monotonic() + seconds
+    while not condition():
+        want(time.monotonic() < end, f"not within {seconds} s: {text}")
+        time.sleep(0.02)
 
 
 def run_tests(tests):

@@ -12,7 +12,7 @@ import sys
 import time
 
 import live
-from live import want
+from live import eventually, want
 
 from switch import Host, Programs, Switch, pick # noqa: E402
 from world import World, run, switch_name # noqa: E402
@@ -28,13 +28,6 @@ profiles: {roce: {classes: {3: {lossless: true, ingress: {alpha: 1}}, 6: {schedu
 """
 SLOWED = ["--time-scale", str(SCALE), "--speed", "40G"]
 PATIENCE_S = 20 # what is waited for in model time by mistake takes minutes
-
-
-def eventually(what, holds):
-    end = time.monotonic() + PATIENCE_S
-    while not holds():
-        want(time.monotonic() < end, f"not within {PATIENCE_S} s: {what}")
-        time.sleep(0.05)
 
 
 class Lab:
@@ -135,9 +128,9 @@ def what_people_wait_for_is_real_time(lab):
         return pick(lab.switch.show("ports")["ports"], name="p1")["up"]
 
     lab.world.run("h1", "ip", "link", "set", "e1", "down")
-    eventually("the link is down", lambda: not up())
+    eventually(lambda: not up(), "the link is down", PATIENCE_S)
     lab.world.run("h1", "ip", "link", "set", "e1", "up")
-    eventually("the link is up", up)
+    eventually(up, "the link is up", PATIENCE_S)
 
 
 def events_say_both_times(lab):

@@ -15,7 +15,7 @@ import time
 HERE = os.path.dirname(os.path.abspath(__file__))
 sys.path.insert(0, os.path.join(HERE, "..", "live"))
 import live # noqa: E402
-from live import want # noqa: E402
+from live import eventually, want # noqa: E402
 
 BRIDGED = """\
 switch: {name: %s, buffer: {size: 8MB}}
@@ -56,13 +56,6 @@ while n < pps * seconds:
     else:
         time.sleep(0.001)
 """
-
-
-def eventually(condition, text, seconds=20):
-    end = time.monotonic() + seconds
-    while not condition():
-        want(time.monotonic() < end, f"not within {seconds} s: {text}")
-        time.sleep(0.1)
 
 
 def send(world, host, device, frames):

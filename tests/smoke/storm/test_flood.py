@@ -17,7 +17,7 @@ import time
 
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "live"))
 import live # noqa: E402
-from live import want # noqa: E402
+from live import eventually, want # noqa: E402
 
 DETECT_MS, LIMIT, METRICS_PORT = 100, 2, 9470
 DRAIN_S = 2 # of weir, at most
@@ -141,13 +141,6 @@ class Weir:
 
     def loops_gap_ms(self):
         return max(w["gap_max_ns"] for w in self.show("workers")["workers"]) / 1e6
-
-
-def eventually(condition, text, timeout=10):
-    end = time.monotonic() + timeout
-    while not condition():
-        want(time.monotonic() < end, f"not within {timeout} s: {text}")
-        time.sleep(0.01)
 
 
 def one_storm(weir, peers, nth):

@@ -15,7 +15,7 @@ import time
 
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "live"))
 import live # noqa: E402
-from live import want # noqa: E402
+from live import eventually, want # noqa: E402
 
 PORTS = (1, 2, 3, 4)
 DETECT_MS, RESTORE_MS = 100, 200
@@ -44,14 +44,6 @@ WATCHDOG = ("watchdog: {action: %s, mode: %s, detect: 100ms, restore: 200ms, "
 
 def watchdog(action="drop", mode="progress", count=0, then="pfc_off"):
     return WATCHDOG % (action, mode, count, then)
-
-
-def eventually(condition, text, timeout=10):
-    """For what a busy machine may do late, not for what must not happen at all."""
-    end = time.monotonic() + timeout
-    while not condition():
-        want(time.monotonic() < end, f"not within {timeout} s: {text}")
-        time.sleep(0.01)
 
 
 def want_eq(a, b, text):

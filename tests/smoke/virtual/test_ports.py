@@ -13,12 +13,11 @@ import signal
 import subprocess
 import sys
 import tempfile
-import time
 
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "live"))
 import live # noqa: E402
 import page # noqa: E402
-from live import want # noqa: E402
+from live import eventually, want # noqa: E402
 
 BUILD = os.path.abspath(sys.argv[1])
 TITLE = "# Virtual machines"
@@ -27,14 +26,6 @@ RIGHT = ["ip", "netns", "exec", "right"]
 LEAST_BPS = 20e6 # a link that works moves far more; a broken one moves nothing
 os.environ["PATH"] = os.pathsep.join(
     [os.path.join(BUILD, "control", d) for d in ("daemon", "ctl", "host")] + [os.environ["PATH"]])
-
-
-def eventually(condition, text, seconds=30):
-    """For what a busy machine may do late, not for what must not happen at all."""
-    end = time.monotonic() + seconds
-    while not condition():
-        want(time.monotonic() < end, f"not within {seconds} s: {text}")
-        time.sleep(0.05)
 
 
 def run(words):

@@ -15,7 +15,7 @@ import time
 HERE = os.path.dirname(os.path.abspath(__file__))
 sys.path.insert(0, os.path.join(HERE, "..", "live"))
 import live # noqa: E402
-from live import want # noqa: E402
+from live import eventually, want # noqa: E402
 
 MTU, OVERLAY_MTU = 1600, 1500
 LEAST_BPS = 20e6 # a tunnel that works moves far more; a broken one moves nothing
@@ -43,14 +43,6 @@ PEERS = {4: ["10.0.3.3", "10.0.4.4"], 6: ["fd00:3::3", "fd00:4::4"]}
 def policy(family, workers=1, more=""):
     return POLICY % {"name": switch_name(), "workers": workers, "source": SOURCE[family],
                      "peers": ", ".join(f'"{p}"' for p in PEERS[family]), "more": more}
-
-
-def eventually(condition, text, seconds=15):
-    """For what a busy machine may do late, not for what must not happen at all."""
-    end = time.monotonic() + seconds
-    while not condition():
-        want(time.monotonic() < end, f"not within {seconds} s: {text}")
-        time.sleep(0.05)
 
 
 def kernel_vtep(world, i, family):
