@@ -9,51 +9,17 @@ import json
 import os
 import re
 import shlex
-import shutil
 import sys
-import time
 
 HERE = os.path.dirname(os.path.abspath(__file__))
 sys.path.insert(0, os.path.join(HERE, "..", "live"))
 import live # noqa: E402
-from live import want # noqa: E402
+from live import eventually, want # noqa: E402
 
-POLICY = """\
-switch: {name: %(name)s, lldp: on}
-ports:
-  - {name: "p[1-3]", device: "xdp:sw[1-3]", speed: 10G, profile: roce}
-profiles:
-  roce:
-    dscp_to_class: {default: 0, 26: 3}
-    pfc: {mode: %(mode)s}
-    classes:
-      0: {schedule: {dwrr: 1}}
-      3: {lossless: on, schedule: {dwrr: 3}}
-      6: {schedule: strict}
-"""
 QAZ = {"ets": "9", "recommendation": "10", "pfc": "11", "app": "12"}
 
 
 RUN = "/run/lldpd" # where lldpd goes after it has given up its privileges
-
-
-def private_run():
-    """A file system of this containment in place of the run directory of the machine."""
-    os.makedirs(RUN, exist_ok=True)
-    run("mount", "-t", "tmpfs", "none", RUN)
-
-
-def need(*programs):
-    for program in programs:
-        want(shutil.which(program), f"{program} is not installed: scripts/setup --network")
-
-
-def eventually(condition, text, seconds=20):
-    """For programs that a busy machine runs late."""
-    end = time.monotonic() + seconds
-    while not condition():
-        want(time.monotonic() < end, f"not within {seconds} s: {text}")
-        time.sleep(0.05)
 
 
 class Lldpd:
@@ -82,14 +48,6 @@ class Lldpd:
 
     def stop(self):
         self.process.stop()
-
-
-def dcbx(switch, port="p1"):
-    return [r for r in switch.show("dcbx")["dcbx"] if r["port"] == port][0]
-
-
-def events(switch, name):
-    return [e for e in switch.show("events")["events"] if e["event"] == name]
 
 
 def lldpd_sees_the_switch(world, switch, host):
@@ -271,16 +229,13 @@ def the_commands_of_the_page_work():
         want(switch.stop() == 0, switch.said())
 
 
-def policy(mode="on"):
-    return POLICY % {"name": switch_name(), "mode": mode}
-
-
 live.need_root()
-need("lldpd", "lldpcli", "tshark", "tcpdump")
 from switch import Programs, Switch # noqa: E402: the path is set by live
 from world import World, run, switch_name # noqa: E402
+from agents import dcbx, events, need, policy, private # noqa: E402
 
-private_run()
+need("lldpd", "lldpcli", "tshark", "tcpdump")
+private(RUN)
 PROGRAMS = Programs(sys.argv[1])
 sys.exit(live.run_tests([lldpd_and_the_switch_know_each_other, auto_has_pfc_while_the_host_has_it,
                          tshark_reads_every_tlv, a_host_that_floods_is_counted,
