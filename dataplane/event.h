@@ -119,7 +119,9 @@
 	  "has the cure (at most one in ten seconds and port)")                                    \
 	X(DCBX_AGREED, "dcbx-agreed", "the host and the switch have the same PFC settings")        \
 	X(DCBX_PFC, "dcbx-pfc",                                                                    \
-	  "the classes with PFC on the port have changed, because `pfc.mode` is auto")             \
+	  "the host's settings have changed the classes with PFC on the port; `because` names "    \
+	  "the "                                                                                   \
+	  "key that lets them")                                                                    \
 	X(TX_SET, "tx-set", "an operator changed TX-enable of a port or queue")                    \
 	X(RELOADED, "reload", "all workers use a new policy")                                      \
 	X(RELOAD_FAILED, "reload-failed", "a new policy was refused; nothing has changed")         \
@@ -130,7 +132,7 @@ enum event_type {
 #define X(id, name, help) EVENT_##id,
 	EVENT_TYPES(X)
 #undef X
-	N_EVENT_TYPES,
+		N_EVENT_TYPES,
 };
 
 struct event {
@@ -144,7 +146,8 @@ struct event {
 	// NEIGHBOUR_MAC: an IPv4 address, or the last 32 bits of an IPv6 address;
 	// WORKER_*, STANDIN_*: the worker; ROCE_LOSSY*: the DSCP of the latest frame;
 	// COPP*, STORM_CONTROL*: enum limit_kind; LOOP: the port that sent the probe, VLAN << 16;
-	// RX_GUARD: frames in the ring; DCBX_PFC: bitmap of classes with PFC;
+	// RX_GUARD: frames in the ring;
+	// DCBX_PFC: bitmaps of classes with PFC, in force, and by the policy << 8;
 	// DCBX_*: bitmaps of classes with PFC, of the host, and of the switch << 8
 	uint32_t a;
 	// XOFF: cause_pack(); LOSSLESS_DROP: frame length; MAC_*: event_mac_b(); FDB_*: addresses;
@@ -155,7 +158,7 @@ struct event {
 	// WORKER_*: ns that it stood still; STANDIN_PAUSED: PFC frames;
 	// COPP*, STORM_CONTROL*: frames dropped since the limit was first exceeded;
 	// ROCE_LOSSY*: frames since the first; LOOP: 1 + the
-	// port that is taken down, 0: none; DCBX_PFC: bitmap of classes that the policy wants;
+	// port that is taken down, 0: none; DCBX_PFC: enum dcbx_pfc_cause (control/lldp);
 	// DCBX_*: 1 + the class of RoCEv2, of the host, and of the switch << 8; 0: none said
 	uint64_t b;
 };

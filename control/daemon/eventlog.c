@@ -15,6 +15,7 @@
 #include "control/config/units.h"
 #include "control/daemon/json_in.h"
 #include "control/daemon/outlet.h"
+#include "control/lldp/agent.h"
 #include "control/observe/fact.h"
 #include "dataplane/drop.h"
 #include "dataplane/forward/vtep.h"
@@ -181,8 +182,8 @@ static void add_dcbx(const struct eventlog *l, const struct event *e, struct jso
 static void add_pfc(const struct eventlog *l, const struct event *e, struct json_object *row)
 {
 	(void)l;
-	add_classes(row, KEY(DCBX, active), e->a);
-	add_classes(row, KEY(DCBX, switch_pfc), (unsigned)e->b);
+	add_classes(row, KEY(DCBX, active), e->a & 0xff);
+	add_classes(row, KEY(DCBX, switch_pfc), e->a >> 8 & 0xff);
 }
 
 // The worker, and the ports that are its own (switch_create).
@@ -216,6 +217,8 @@ static const char *const limits[] = {
 static const char *const limited[] = {
 	[LIMIT_COPP] = "copp", [LIMIT_BROADCAST] = "broadcast",
 	[LIMIT_UNKNOWN_UNICAST] = "unknown-unicast", [LIMIT_MULTICAST] = "multicast"};
+static const char *const pfc_causes[] = {
+	[DCBX_PFC_BY_AUTO] = "pfc.mode", [DCBX_PFC_BY_WILLING] = "lldp.willing"};
 
 #define HOW_MANY {OF_B, OWN("count")} // since the last such event
 #define LIMITED {OF_A, KNOWN(CAUSES, kind), WORDS(limited)}, HOW_MANY
@@ -287,7 +290,7 @@ static const struct {
 	[EVENT_LLDP_GONE] = {"info"},
 	[EVENT_DCBX_MISMATCH] = {"warning", add_dcbx},
 	[EVENT_DCBX_AGREED] = {"info", add_dcbx},
-	[EVENT_DCBX_PFC] = {"info", add_pfc},
+	[EVENT_DCBX_PFC] = {"info", add_pfc, {{OF_B, OWN("because"), WORDS(pfc_causes)}}},
 	[EVENT_TX_SET] = {"info", add_queue, {{OF_A, KNOWN(PFC_STATUS, tx), WORDS(off_on)}}},
 	[EVENT_RELOADED] = {"info", NULL, {{OF_A, OWN("changed")}}},
 	[EVENT_RELOAD_FAILED] = {"warning", NULL, {{OF_A, OWN("mistakes")}}},

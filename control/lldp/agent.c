@@ -220,6 +220,7 @@ static uint64_t effect_due_ns(const struct agent_port *p)
 static void take_effect(struct lldp_agent *a, struct agent_port *p, uint64_t now_ns)
 {
 	const enum dcbx_state before = p->said.state;
+	const bool followed = p->said.follows;
 	struct event e = {.t_ns = now_ns};
 	struct dcbx_view was, v;
 
@@ -238,8 +239,8 @@ static void take_effect(struct lldp_agent *a, struct agent_port *p, uint64_t now
 		event(a, p, EVENT_DCBX_AGREED, e, v.peer);
 	if (v.active == was.active)
 		return;
-	e.a = v.active;
-	e.b = v.local.pfc.enable;
+	e.a = (uint32_t)(v.active | v.local.pfc.enable << 8);
+	e.b = followed || p->said.follows ? DCBX_PFC_BY_WILLING : DCBX_PFC_BY_AUTO;
 	event(a, p, EVENT_DCBX_PFC, e, v.peer);
 }
 

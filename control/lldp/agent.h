@@ -79,6 +79,12 @@ enum dcbx_state {
 };
 extern const char *const dcbx_state_name[N_DCBX_STATES];
 
+// Why the peer's settings have changed PFC of a port.
+enum dcbx_pfc_cause {
+	DCBX_PFC_BY_AUTO, // `pfc.mode: auto`
+	DCBX_PFC_BY_WILLING, // the port follows the peer, or did so before
+};
+
 // How a port stands with its DCBX peer. Also for readers.
 struct dcbx_view {
 	enum dcbx_state state;

@@ -147,6 +147,8 @@ def a_willing_switch_takes_pfc_of_the_host():
         eventually(lambda: dcbx(switch)["active"] == [4], "PFC of the host")
         state(switch, "agreed")
         eventually(lambda: events(switch, "dcbx-pfc"), "the event")
+        got = events(switch, "dcbx-pfc")[-1]
+        want(got["active"] == [4] and got["because"] == "lldp.willing", f"{got}")
         want(host.peer()["PFC"][-1] == "PFC enabled: 4", f"{host.peer()}")
         host.stop()
         ended(switch)

@@ -427,6 +427,7 @@ static void auto_has_no_pfc_until_the_host_has_it_too(void **state)
 	assert_int_equal(view(&w).active, 0x08);
 	assert_int_equal(lldp_pfc_allowed(w.a, 0, true), 0x18);
 	assert_int_equal(count(&w, EVENT_DCBX_PFC), 1);
+	assert_int_equal(w.event[w.n_events - 1].b, DCBX_PFC_BY_AUTO);
 	lldp_link(w.a, 0, false, 20 * S);
 	assert_int_equal(view(&w).active, 0);
 	assert_int_equal(count(&w, EVENT_DCBX_PFC), 2);
@@ -446,8 +447,15 @@ static void a_willing_switch_follows_and_says_so(void **state)
 	hear_pfc(&w, 0x10, false, S);
 	assert_int_equal(view(&w).state, DCBX_AGREED);
 	assert_int_equal(view(&w).active, 0x10);
+	assert_int_equal(count(&w, EVENT_DCBX_PFC), 1);
+	assert_int_equal(w.event[w.n_events - 1].a, 0x10 | 0x18 << 8);
+	assert_int_equal(w.event[w.n_events - 1].b, DCBX_PFC_BY_WILLING);
 	assert_int_equal(lldp_parse(w.last, w.last_len, &p), LLDP_OK);
 	assert_int_equal(p.dcbx.pfc.enable, 0x10);
+	lldp_link(w.a, 0, false, 20 * S); // it follows nobody any more
+	assert_int_equal(view(&w).active, 0x18);
+	assert_int_equal(w.event[w.n_events - 1].type, EVENT_DCBX_PFC);
+	assert_int_equal(w.event[w.n_events - 1].b, DCBX_PFC_BY_WILLING);
 	end(&w);
 }
 

@@ -13,6 +13,7 @@
 #include <json-c/json.h>
 
 #include "control/daemon/eventlog.h"
+#include "control/lldp/agent.h"
 #include "dataplane/drop.h"
 #include "dataplane/qos/cause.h"
 
@@ -161,6 +162,21 @@ static void storms_are_told_with_action_and_times(void **state)
 		if (strstr(text(b), rows[i].text) == NULL)
 			fail_msg("\"%s\" is not in\n%s", rows[i].text, text(b));
 	}
+}
+
+static void the_line_says_why_dcbx_has_changed_pfc(void **state)
+{
+	struct event e = {.type = EVENT_DCBX_PFC, .cls = 0xff, .a = 0x10 | 0x18 << 8};
+	struct bench *b = *state;
+
+	e.b = DCBX_PFC_BY_AUTO;
+	eventlog_add(b->log, &e, SECOND);
+	assert_non_null(strstr(text(b), " port=p1 active=4 switch_pfc=3,4 "
+					"because=pfc.mode\n"));
+	e.b = DCBX_PFC_BY_WILLING;
+	eventlog_add(b->log, &e, 2ull * SECOND);
+	assert_non_null(strstr(text(b), " port=p1 active=4 switch_pfc=3,4 "
+					"because=lldp.willing\n"));
 }
 
 static void flows_and_their_notifications_are_told_with_how_many(void **state)
@@ -360,6 +376,7 @@ int main(void)
 		cmocka_unit_test_setup_teardown(a_line_says_port_class_and_details, begin, end),
 		cmocka_unit_test_setup_teardown(xoff_says_what_held_the_buffer, begin, end),
 		cmocka_unit_test_setup_teardown(storms_are_told_with_action_and_times, begin, end),
+		cmocka_unit_test_setup_teardown(the_line_says_why_dcbx_has_changed_pfc, begin, end),
 		cmocka_unit_test_setup_teardown(
 			flows_and_their_notifications_are_told_with_how_many, begin, end),
 		cmocka_unit_test_setup_teardown(
