@@ -70,6 +70,8 @@ __attribute__((format(printf, 6, 7))) void check_report(struct diag_sink *s, enu
 int check_class_of_pg(const struct cfg_profile *p, unsigned pg);
 int check_class_of_queue(const struct cfg_profile *p, unsigned queue);
 
+// That of the VLAN in the file, or the least one of its ports.
+uint32_t cfg_svi_mtu(const struct config *c, const struct config_svi *v);
 // Why frames of an interface go to control: for the own resolver, or all that the kernel may want.
 // The taps of routed ports take protocols of the link too.
 uint8_t cfg_punts(const struct config *c, bool port);

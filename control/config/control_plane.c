@@ -7,6 +7,8 @@
 #include "control/config/compile.h"
 #include "dataplane/switch_punt.h"
 
+enum { IPV6_MIN_MTU = 1280 }; // RFC 8200, section 5
+
 bool config_control_by_linux(const struct config *c, const char **netns)
 {
 	*netns = c->root.control_plane.netns.text;
@@ -76,12 +78,36 @@ static void port_names_a_tap(const struct subject *x)
 		       name);
 }
 
+// Below this MTU the kernel turns IPv6 off on a device, and refuses the addresses.
+static void ipv6_has_its_mtu(const struct subject *x)
+{
+	struct config_iface i;
+
+	for (unsigned no = 0; cfg_control_by_linux(x->c) && no < N_IFACES; no++)
+		for (unsigned k = 0; cfg_iface(x->c, no, &i) && k < i.n_addrs; k++) {
+			unsigned mtu = no < IFACE_SVI
+					       ? (unsigned)x->c->ports[no].item->mtu.n
+					       : cfg_svi_mtu(x->c, &x->c->svis[no - IFACE_SVI]);
+
+			if (i.addrs[k].family != FAMILY_V6 || mtu >= IPV6_MIN_MTU)
+				continue;
+			REFUSE(x->s, &i.ip->items[k < i.ip->n ? k : 0],
+			       "%s%s has an MTU of %u B, and the kernel has no IPv6 below %d B, "
+			       "because of control_plane: linux" CURE
+			       "set mtu: %d%s, or remove the address",
+			       i.kind, i.name, mtu, IPV6_MIN_MTU, IPV6_MIN_MTU,
+			       no < IFACE_SVI ? "" : " on the VLAN and its ports");
+			break;
+		}
+}
+
 void control_plane_check(const struct config *c, struct diag_sink *s)
 {
 	static const struct rule rules[] = {
 		{OF_POLICY, netns_has_taps},
 		{OF_POLICY, routes_are_the_kernels},
 		{OF_PORT, port_names_a_tap},
+		{OF_POLICY, ipv6_has_its_mtu},
 	};
 
 	CHECK_RULES(rules, .c = c, .s = s);

@@ -123,7 +123,7 @@ void svis_resolve(struct config *c, struct diag_sink *s)
 }
 
 // ---- compile
-static uint32_t mtu_of(const struct config *c, const struct config_svi *v)
+uint32_t cfg_svi_mtu(const struct config *c, const struct config_svi *v)
 {
 	uint32_t least = UINT32_MAX;
 
@@ -154,7 +154,7 @@ static void compile_svi(struct compiler *k, unsigned i)
 
 	snprintf(out->name, sizeof(out->name), "%s", from->name);
 	out->vid = (uint16_t)vid_of(from);
-	out->mtu = mtu_of(k->c, from);
+	out->mtu = cfg_svi_mtu(k->c, from);
 	out->n_addrs = (uint8_t)from->n_addrs;
 	for (unsigned a = 0; a < from->n_addrs; a++)
 		out->addrs[a] = from->addrs[a];

@@ -284,6 +284,12 @@ static void check_peers(struct compiler *k, const struct vtep_vni *n, const stru
 		way = way_to(&k->p->routes, &a);
 		if (way != NULL)
 			check_mtu(k, at, n->vid, way, text);
+		else if (cfg_control_by_linux(k->c))
+			diag_add(k->s, DIAG_WARNING, at->at,
+				 at->path != NULL ? at->path : "vxlan",
+				 "no link of the policy leads to peer %s" CURE
+				 "announce a route to it, or type: ip route add %s via NEXT_HOP",
+				 text, text);
 		else
 			diag_add(k->s, DIAG_WARNING, at->at,
 				 at->path != NULL ? at->path : "vxlan",
