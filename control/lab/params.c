@@ -184,7 +184,8 @@ static const char *values_for_names(struct work *w, const char *s, const char *e
 	struct arena *a = w->f->arena;
 	const char *out = "";
 
-	while (out != NULL && s < end) {
+	// The parser refuses a longer text, by its length.
+	while (out != NULL && s < end && strlen(out) <= EXPR_MAX_TEXT) {
 		size_t len = name_length(s);
 		const char *value, *why, *number_end;
 		enum expr_unit unit;

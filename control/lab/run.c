@@ -278,9 +278,13 @@ static int check_file(const struct lab_args *a, const char *file, bool report)
 	if (err == 0)
 		err = fabric_check(sc, &d);
 	if (err == 0 && report)
-		terminal_printf(
-			stdout, "%s: %s: %u switches, %u hosts, %u links, %u flows: ready to run\n",
-			file, sc->name, sc->n_switches, sc->n_hosts, sc->n_links, sc->n_flows);
+		terminal_printf(stdout,
+				"%s: %s: %u switch%s, %u host%s, %u link%s, %u flow%s: ready to "
+				"run\n",
+				file, sc->name, sc->n_switches, sc->n_switches == 1 ? "" : "es",
+				sc->n_hosts, sc->n_hosts == 1 ? "" : "s", sc->n_links,
+				sc->n_links == 1 ? "" : "s", sc->n_flows,
+				sc->n_flows == 1 ? "" : "s");
 	scenario_destroy(sc);
 	if (err != 0 || report)
 		print_mistakes(&d);

@@ -403,6 +403,11 @@ static void resolve_tcp(struct resolver *r)
 		       "\"%s\" is no fraction of at most 1 such as 1/16, with a denominator of at "
 		       "most 65536",
 		       schema_shown(r->sc->arena, k->g.text));
+	if (k->delayed_ack.n > k->rto_min.n && !k->rto_min.bad && flow_ack_every(f) > 1)
+		WARN(r->s, k->delayed_ack.given ? &k->delayed_ack : &k->rto_min,
+		     "delayed_ack %s is above rto_min %s, so a sender may send a segment again "
+		     "while its ACK waits" CURE "raise rto_min, or set ack_every: 1",
+		     UNIT_TEXT(UNIT_TIME, k->delayed_ack.n), UNIT_TEXT(UNIT_TIME, k->rto_min.n));
 	f->tcp_params = (struct tcp_params){
 		.cc = (uint8_t)k->cc.n,
 		.ecn = flow_ecn(f) != NIC_NOT_ECT,

@@ -213,6 +213,7 @@ class Program(unittest.TestCase):
         self.assertEqual(done.returncode, 0)
         self.assertEqual(len(done.stdout.splitlines()), 2)
         self.assertIn("4 switches, 8 hosts", done.stdout)
+        self.assertIn("1 switch, 3 hosts, 3 links, 1 flow: ready", done.stdout)
 
     def test_the_same_seed_gives_the_same_bytes_in_all_files(self):
         with tempfile.TemporaryDirectory() as top:

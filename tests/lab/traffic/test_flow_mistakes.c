@@ -85,6 +85,20 @@ static const struct {
 	 "6:38: flows[0].tcp.window: 1KB is below the minimum 16KB\n"
 	 "6:43: flows[0].tcp.np: unknown key: known here are cc, sack, window, initial_window, "
 	 "rto_min, rto_initial, delayed_ack, g\n"},
+	{"{from: h1, to: h2, tcp: {rto_min: 1ms}}",
+	 "(runs)\n"},
+	{"{from: h1, to: h2, tcp: {rto_min: 500us}}",
+	 "(runs)\n"
+	 "6:39: warning: flows[0].tcp.rto_min: delayed_ack 1ms is above rto_min 500us, so a "
+	 "sender may send a segment again while its ACK waits: raise rto_min, or set ack_every: "
+	 "1\n"},
+	{"{from: h1, to: h2, tcp: {delayed_ack: 11ms}}",
+	 "(runs)\n"
+	 "6:43: warning: flows[0].tcp.delayed_ack: delayed_ack 11ms is above rto_min 10ms, so "
+	 "a sender may send a segment again while its ACK waits: raise rto_min, or set ack_every: "
+	 "1\n"},
+	{"{from: h1, to: h2, ack_every: 1, tcp: {delayed_ack: 11ms}}",
+	 "(runs)\n"},
 	{"{from: h1, to: h2, first_psn: 16777216}",
 	 "6:35: flows[0].first_psn: 16777216 is above the maximum 16777215\n"},
 	{"{from: h1, to: h2, first_psn: 16777215, ack_every: 256}",
