@@ -601,6 +601,7 @@ static void drain(struct daemon *d)
 	uint64_t request = switch_hold_admission(d->sw, true);
 	uint64_t now_ns;
 
+	reload_forbid_rollback(d->reload);
 	do {
 		now_ns = clock_now_ns(&d->clock);
 		control_once(d, now_ns);

@@ -101,7 +101,7 @@ void reload_destroy(struct reload *r)
 {
 	if (r == NULL)
 		return;
-	if (r->confirm_ns != 0)
+	if (r->confirmed.text != NULL)
 		log_line("%s warning reload: %s is not confirmed; the next start of weir reads %s",
 			 r->d->policy->name, r->path, r->d->opt->policy_path);
 	candidate_fini(&r->next);
@@ -398,6 +398,11 @@ bool reload_confirm(struct reload *r)
 	forget_confirmed(r);
 	reload_describe(r);
 	return waited;
+}
+
+void reload_forbid_rollback(struct reload *r)
+{
+	r->confirm_end_ns = 0;
 }
 
 static enum reload_verdict reload_rollback(struct reload *r, uint64_t now_ns,

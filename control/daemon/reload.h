@@ -33,6 +33,9 @@ void reload_destroy(struct reload *r);
 
 // False: no policy waits for a confirm.
 bool reload_confirm(struct reload *r);
+// The switch ends: a rollback that becomes due does not begin. reload_destroy() logs which policy
+// the next start reads.
+void reload_forbid_rollback(struct reload *r);
 bool reload_pending(const struct reload *r);
 // Publishes the running file once more, compiled for the ports as they are open now; never while
 // reload_pending(). 0 or -errno with one line in err; nothing has changed then.

@@ -649,6 +649,26 @@ def two_workers_reload_as_one_does(folder):
         sw.p.wait()
 
 
+def a_rollback_due_at_the_end_is_left_to_the_next_start(folder):
+    file = File(folder)
+    sw = Switch(file.path).ready()
+    other = os.path.join(folder, "unconfirmed.yaml")
+    with open(other, "w") as f:
+        f.write(text_of(weight0="61"))
+    try:
+        ctl("reload", other, "--confirm-within", "1s")
+        sw.p.send_signal(signal.SIGSTOP)  # so the time is over when the signal to end is seen
+        sw.p.send_signal(signal.SIGTERM)
+        time.sleep(1.1)
+        sw.p.send_signal(signal.SIGCONT)
+        want_eq(sw.p.wait(30), 0, "exit status")
+        want(f"{other} is not confirmed; the next start of weir reads {file.path}"
+             in sw.text(sw.err), f"the log says which policy is next: {sw.text(sw.err)}")
+    finally:
+        sw.p.kill()
+        sw.p.wait()
+
+
 def run(failed, only, test, *args):
     name = test.__name__.removeprefix("t_")
     if only and name not in only:
@@ -686,6 +706,7 @@ def main():
             if failed:
                 print(sw.text(sw.out) + sw.text(sw.err)[-4000:])
         run(failed, only, two_workers_reload_as_one_does, folder)
+        run(failed, only, a_rollback_due_at_the_end_is_left_to_the_next_start, folder)
     print(f"{len(failed)} failed" if failed else "all passed")
     return 1 if failed else 0
 
