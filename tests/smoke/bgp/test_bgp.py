@@ -196,6 +196,9 @@ def a_silent_link_is_found_by_bfd():
         same_routes(world, switch)
         want(pick(switch.show("ports")["ports"], name="p2")["up"], "the link itself stays up")
         want(pings(world), "r1 reaches r2 by the other path")
+        world.silence("e2", False)
+        converged(world)
+        same_routes(world, switch)
         want(switch.stop() == 0, switch.process.said())
 
 

@@ -21,7 +21,8 @@ import live # noqa: E402
 from live import ROOT, want # noqa: E402
 
 BUILD = os.path.abspath(sys.argv[1])
-PLACES = ("/run/netns", "/run/weir", "/run/dpdk", "/dev/hugepages")
+PRIVATE = ("/run/netns", "/run/weir", "/run/dpdk", "/run/frr")
+PLACES = (*PRIVATE, "/dev/hugepages")
 SIGNALS = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP, signal.SIGKILL)
 STARTS_S, ENDS_S = 120, 60
 
@@ -155,6 +156,14 @@ def runs_that_are_ended_leave_nothing():
                 ended(folder, clone, phase, sig)
 
 
+def a_run_sees_no_file_of_another():
+    for place in PRIVATE:
+        with tempfile.NamedTemporaryFile(dir=place):
+            seen = subprocess.run([f"{ROOT}/scripts/contain", "ls", "-A", place], check=True,
+                                  stdout=subprocess.PIPE, text=True).stdout
+        want(seen == "", f"another run sees in {place}: {seen}")
+
+
 def a_run_beside_is_untouched():
     with tempfile.TemporaryDirectory() as folder:
         clone = copy_of_the_tree(folder)
@@ -195,5 +204,6 @@ def what_a_command_leaves_is_named():
 
 live.need_root("dpdk-testpmd")
 ABOVE = above()
-sys.exit(live.run_tests([what_a_command_leaves_is_named, an_installation_ends_first,
-                         a_run_beside_is_untouched, runs_that_are_ended_leave_nothing]))
+sys.exit(live.run_tests([a_run_sees_no_file_of_another, what_a_command_leaves_is_named,
+                         an_installation_ends_first, a_run_beside_is_untouched,
+                         runs_that_are_ended_leave_nothing]))
