@@ -6,7 +6,7 @@ import shlex
 
 import live
 
-COMMAND = re.compile(r"(?m)^    ((?:weir|dpdk-testpmd|ip|scripts/|podman)\S*(?: .*)?)$")
+COMMAND = re.compile(r"(?m)^    ((?:weir|dpdk-testpmd|ip|sysctl|scripts/|podman)\S*(?: .*)?)$")
 
 
 def commands(page, heading):
