@@ -30,17 +30,9 @@ enum {
 		  1 << PUNT_TTL,
 };
 
-// A batch of changes is published when the kernel has been quiet for the first time, or at the
-// latest after the second one.
-static const uint64_t QUIET_NS = 5 * MS_NS, BATCH_NS = 50 * MS_NS;
-// For each prefix of a publication, until the next one: to make the table takes some 1.5 us a
-// prefix, and daemons wait for their frames meanwhile.
-static const uint64_t PAUSE_NS = 5 * US_NS;
 static const uint64_t REPEAT_NS = SECOND_NS; // after the first poll with a tap
 static const uint64_t REPEAT_LATER = UINT64_MAX; // of a tap that no poll has seen
 static const uint64_t RETRY_NS = SECOND_NS; // of a tap that cannot be made
-// Of a publication that failed, or met a reload of the user's.
-static const uint64_t AGAIN_NS = 100ull * MS_NS;
 
 static const struct policy *policy_of(const struct plane *p)
 {
@@ -409,10 +401,8 @@ static void on_message(void *arg, const struct kernel_msg *m)
 
 	if (change & MIRROR_STALE)
 		p->stale = true;
-	if (change != 0 && p->changed_ns == 0)
-		p->changed_ns = p->now_ns;
 	if (change != 0)
-		p->latest_ns = p->now_ns;
+		batch_change(&p->batch, p->now_ns);
 	if (m->kind != KERNEL_LINK || !m->gone)
 		return;
 	iface = mirror_iface(p->mirror, m->link.ifindex);
@@ -443,7 +433,8 @@ static void step_dump(struct plane *p)
 	case NETLINK_DONE:
 		p->dumping = false;
 		(void)mirror_end_dump(p->mirror);
-		p->changed_ns = p->changed_ns == 0 ? p->now_ns : p->changed_ns;
+		if (p->batch.first_ns == 0)
+			batch_change(&p->batch, p->now_ns);
 		break;
 	}
 }
@@ -507,26 +498,21 @@ static bool make_routes(struct plane *p)
 
 static void publish(struct plane *p)
 {
-	if (p->now_ns < p->publish_ns)
+	bool differ = make_routes(p);
+
+	// It may have met a reload of the user's.
+	if (differ && !p->ops->publish(p->arg)) {
+		batch_again(&p->batch, p->now_ns);
 		return;
-	if (make_routes(p)) {
-		if (!p->ops->publish(p->arg)) {
-			p->publish_ns = p->now_ns + AGAIN_NS;
-			return;
-		}
-		p->n.publications++;
-		p->publish_ns = p->now_ns + p->routes.n_prefixes * PAUSE_NS;
 	}
-	p->changed_ns = 0;
+	p->n.publications += differ;
+	batch_end(&p->batch, p->now_ns, differ ? p->routes.n_prefixes : 0);
 	manage_gateways(p);
 }
 
 static void publish_when_due(struct plane *p, bool read_all)
 {
-	if (p->changed_ns == 0 || p->dumping)
-		return;
-	if (!(read_all && p->now_ns - p->latest_ns >= QUIET_NS) &&
-	    p->now_ns - p->changed_ns < BATCH_NS)
+	if (p->dumping || !batch_due(&p->batch, p->now_ns, read_all, p->stale))
 		return;
 	if (p->stale)
 		begin_dump(p);

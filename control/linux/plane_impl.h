@@ -2,6 +2,7 @@
 // The state of the plane, for plane.c and for plane_show.c, which reads it.
 #pragma once
 
+#include "control/linux/batch.h"
 #include "control/linux/netns.h"
 #include "control/linux/plane.h"
 #include "control/linux/tap.h"
@@ -34,8 +35,7 @@ struct plane {
 	bool stale; // routes may have gone without a message
 	bool full; // MIRROR_PREFIXES are too few
 	bool made; // `routes` are those of the kernel
-	uint64_t changed_ns, latest_ns; // first and last change that is not published; 0: none
-	uint64_t publish_ns; // not before
+	struct batch batch; // changes that are not published
 	struct policy_routes routes; // lists alone
 	struct mirror_census census; // of `routes`
 	struct linux_numbers n; // the other members are filled by plane_numbers()
