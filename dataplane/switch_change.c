@@ -11,7 +11,8 @@ enum { ALL = 0xff };
 
 struct moves {
 	uint8_t paused; // classes that the policy before sends PFC for
-	uint8_t moved; // classes whose frames, group, queue or PFC change
+	uint8_t turned; // classes for which only one of the policies sends PFC
+	uint8_t moved; // classes whose frames, group or queue change
 	uint8_t gained; // classes that get frames of classes that are not in `paused`
 };
 
@@ -48,10 +49,10 @@ static struct moves moves_of(const struct policy_port *old, const struct policy_
 {
 	const struct classify_params *a = &old->classify, *b = &next->classify;
 	struct moves m = {.paused = sends_pfc(old)};
-	uint8_t turned = (uint8_t)(sends_pfc(old) ^ sends_pfc(next));
 
-	m.moved = turned | (a->lossless ^ b->lossless);
-	m.gained = turned & sends_pfc(next);
+	m.turned = (uint8_t)(sends_pfc(old) ^ sends_pfc(next));
+	m.moved = a->lossless ^ b->lossless;
+	m.gained = m.turned & sends_pfc(next);
 	for (unsigned c = 0; c < N_CLASSES; c++)
 		if (a->class_to_pg[c] != b->class_to_pg[c] ||
 		    a->class_to_queue[c] != b->class_to_queue[c])
@@ -67,9 +68,10 @@ static uint8_t on_port(const struct policy_port *old, const struct policy_port *
 	return classes & (sends_pfc(old) | sends_pfc(next));
 }
 
-// Classes, as a bitmap, that must not arrive while the policy changes. A class is one of them when
-// either policy sends PFC for the class on some port, and its frames, group, queue or PFC change. A
-// class that moves on one port is paused on all ports: its frames cross the switch.
+// Classes, as a bitmap, that must not arrive by any port while the policy changes. A class is one
+// of them when either policy sends PFC for the class on some port, and its frames, group or queue
+// change there: its frames cross the switch. A class of which only PFC changes on a port is paused
+// on that port alone, because PFC concerns the group of arrival.
 static uint8_t classes_that_move(const struct policy *old, const struct policy *next)
 {
 	uint8_t classes = 0;
@@ -121,18 +123,19 @@ void change_begin(struct weir_switch *sw, const struct policy *next, uint64_t no
 		  uint64_t late_ns, struct policy_change *c)
 {
 	const struct policy *old = sw->policy_mem;
+	uint8_t moved = classes_that_move(old, next);
 
 	*c = (struct policy_change){.next = next, .began_ns = now_ns, .late_ns = late_ns};
-	c->classes = classes_that_move(old, next);
-	if (c->classes == 0)
-		return;
 	for (unsigned i = 0; i < sw->n_ports; i++) {
-		uint8_t classes =
-			on_port(&old->ports[i], &next->ports[i], c->classes);
+		const struct policy_port *a = &old->ports[i], *b = &next->ports[i];
+		uint8_t classes = on_port(a, b, moved) | moves_of(a, b).turned;
 
 		ask(sw, i, classes);
+		c->classes |= classes;
 		c->n_ports += classes != 0;
 	}
+	if (c->classes == 0)
+		return;
 	c->stage = CHANGE_PAUSING;
 	control_request(sw);
 	c->request = atomic_load(&sw->want.seq);

@@ -193,14 +193,15 @@ static void a_full_table_makes_room_for_static_addresses(void **state)
 
 // ---- classes that move
 
+#define CLASSES                                                                                    \
+	"    classes:\n"                                                                           \
+	"      3: {lossless: true, ingress: {static: 9KB, headroom: 12KB}}\n"                      \
+	"      5: {lossless: true, ingress: {static: 9KB, headroom: 12KB}}\n"
 #define MOVE(more)                                                                                 \
 	"switch: {name: rl, buffer: {size: 1MB}}\n" \
 	"ports:\n  - {name: \"p[1-3]\", device: \"wire:w[1-3]\", speed: 10G, mtu: 1500}\n" \
 	"fdb: [" FDB("01", "p1") ", " FDB("02", "p2") ", " FDB("03", "p3") "]\n" \
-	"profiles:\n  default:\n" more                                                             \
-	"    classes:\n"                                                                           \
-	"      3: {lossless: true, ingress: {static: 9KB, headroom: 12KB}}\n"                      \
-	"      5: {lossless: true, ingress: {static: 9KB, headroom: 12KB}}\n"
+	"profiles:\n  default:\n" more CLASSES
 
 enum { WIRE_NS = 1500, BIT3 = 1 << 3, BIT5 = 1 << 5 };
 
@@ -281,6 +282,40 @@ static void a_class_that_moves_into_a_full_group_is_paused_before(void **state)
 	frames_flow_again_and_nothing_is_lost(b);
 }
 
+static const char quiet_p1[] =
+	"switch: {name: rl, buffer: {size: 1MB}}\n"
+	"ports:\n  - {name: p1, device: \"wire:w1\", speed: 10G, mtu: 1500, profile: quiet}\n"
+	"  - {name: \"p[2-3]\", device: \"wire:w[2-3]\", speed: 10G, mtu: 1500}\n"
+	"fdb: [" FDB("01", "p1") ", " FDB("02", "p2") ", " FDB("03", "p3") "]\n"
+	"profiles:\n  quiet:\n    pfc: {tx: off}\n" CLASSES "  default:\n" CLASSES;
+
+// As DCBX changes PFC of one port, off and on again. The other ports go on receiving.
+static void a_port_whose_pfc_changes_is_paused_alone(void **state)
+{
+	uint8_t dscp = 24;
+	struct bench *b = bench_open(still, WIRE_NS);
+
+	(void)state;
+	b->host[0].source = full_rate_to_host_2;
+	b->host[0].source_arg = &dscp;
+	actor_poke(&b->host[0].actor);
+	for (unsigned i = 0; i < 2; i++) {
+		uint64_t paused[3];
+
+		for (unsigned port = 0; port < 3; port++)
+			paused[port] = ctr_get(&switch_pfc_tx(b->sw, port)->stats[5].transitions);
+		bench_publish(b, i == 0 ? quiet_p1 : still);
+		assert_int_equal(b->change.classes, BIT3 | BIT5);
+		assert_int_equal(b->change.n_ports, 1);
+		assert_in_range(b->change.lasted_ns, 9600, 14000);
+		for (unsigned port = 0; port < 3; port++)
+			assert_int_equal(ctr_get(&switch_pfc_tx(b->sw, port)->stats[5].transitions),
+					 paused[port] + (port == 0));
+		bench_run(b, 50000);
+	}
+	frames_flow_again_and_nothing_is_lost(b);
+}
+
 // Its frames under way were sent in a lossy class, which no PAUSE stops.
 static void a_dscp_that_turns_lossless_finds_empty_headroom(void **state)
 {
@@ -333,6 +368,7 @@ int main(void)
 		cmocka_unit_test(a_learnt_address_becomes_static_where_the_policy_says),
 		cmocka_unit_test(a_full_table_makes_room_for_static_addresses),
 		cmocka_unit_test(a_class_that_moves_into_a_full_group_is_paused_before),
+		cmocka_unit_test(a_port_whose_pfc_changes_is_paused_alone),
 		cmocka_unit_test(a_dscp_that_turns_lossless_finds_empty_headroom),
 		cmocka_unit_test(a_reload_that_moves_no_class_is_immediate),
 		cmocka_unit_test(a_port_that_is_down_does_not_keep_the_others_waiting),
