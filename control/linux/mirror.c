@@ -160,18 +160,21 @@ struct prefix_row {
 	struct row row;
 	struct prefix_key key;
 	struct route *routes;
+	bool no_room;
 };
 
 struct mirror {
 	const struct mirror_ops *ops;
 	void *arg;
 	uint32_t ifindex[N_IFACES]; // 0: none
+	uint32_t max_prefixes;
 	struct table links, objects, neighbours, prefixes;
 	uint32_t dump;
 	bool dumping;
 };
 
-int mirror_create(const struct mirror_ops *ops, void *arg, struct mirror **out)
+int mirror_create(const struct mirror_ops *ops, void *arg, uint32_t max_prefixes,
+		  struct mirror **out)
 {
 	struct mirror *m = calloc(1, sizeof(*m));
 
@@ -179,6 +182,7 @@ int mirror_create(const struct mirror_ops *ops, void *arg, struct mirror **out)
 		return -ENOMEM;
 	m->ops = ops;
 	m->arg = arg;
+	m->max_prefixes = max_prefixes;
 	m->links.key_size = m->objects.key_size = sizeof(uint32_t);
 	m->neighbours.key_size = sizeof(struct neighbour_key);
 	m->prefixes.key_size = sizeof(struct prefix_key);
@@ -742,7 +746,7 @@ struct fill {
 	uint32_t n_prefixes, n_nexthops;
 };
 
-static void take_prefix(struct fill *f, const struct prefix_row *p)
+static void take_prefix(struct fill *f, struct prefix_row *p)
 {
 	const struct route *r = best(p);
 	struct policy_nexthop hops[MAX_NEXTHOPS];
@@ -753,13 +757,14 @@ static void take_prefix(struct fill *f, const struct prefix_row *p)
 		f->census->unsupported++;
 	if (r == NULL || !is_forwarded(&p->key.to))
 		return;
-	n = nexthops_of(f->m, r, &w, hops);
-	f->census->hops_left_out += w.n_left_out;
-	f->census->foreign += hops[0].kind == NEXTHOP_NONE;
-	if (f->n_prefixes == MIRROR_PREFIXES) {
+	p->no_room = f->n_prefixes == f->m->max_prefixes;
+	if (p->no_room) {
 		f->census->no_room++;
 		return;
 	}
+	n = nexthops_of(f->m, r, &w, hops);
+	f->census->hops_left_out += w.n_left_out;
+	f->census->foreign += hops[0].kind == NEXTHOP_NONE;
 	f->n_prefixes++;
 	f->n_nexthops += n;
 	if (f->b != NULL)
@@ -773,8 +778,8 @@ static void take_all(struct fill *f)
 		.routes = f->m->prefixes.n, .nexthops = f->m->objects.n};
 	f->n_prefixes = f->n_nexthops = 0;
 	for (unsigned kernel = 0; kernel < 2; kernel++)
-		for (const struct row *r = f->m->prefixes.first; r != NULL; r = r->after) {
-			const struct prefix_row *p = (const void *)r;
+		for (struct row *r = f->m->prefixes.first; r != NULL; r = r->after) {
+			struct prefix_row *p = (void *)r;
 			bool first = p->routes->protocol == RTPROT_KERNEL;
 
 			if (first == (kernel == 0))
@@ -783,7 +788,7 @@ static void take_all(struct fill *f)
 	f->census->taken = f->n_prefixes - f->census->foreign;
 }
 
-int mirror_routes(const struct mirror *m, struct policy_routes *out, struct mirror_census *census)
+int mirror_routes(struct mirror *m, struct policy_routes *out, struct mirror_census *census)
 {
 	struct fill f = {.m = m, .census = census};
 	struct routes_builder b;
@@ -811,7 +816,7 @@ static void walk_prefix(const struct mirror *m, const struct prefix_row *p,
 	find_ways(m, r, &w);
 	out = (struct mirror_route){.to = p->key.to, .type = r->type, .protocol = r->protocol,
 				    .iface = PORT_NONE, .weight = 1, .metric = r->metric,
-				    .device = ""};
+				    .no_room = p->no_room, .device = ""};
 	if (w.blackhole)
 		out.type = KERNEL_BLACKHOLE;
 	if (w.n == 0 || out.type == KERNEL_BLACKHOLE) {

@@ -28,7 +28,11 @@ struct mirror_ops {
 	void (*stale)(void *arg, uint8_t iface, const struct policy_addr *a); // state NUD_STALE
 };
 
-must_check int mirror_create(const struct mirror_ops *ops, void *arg, struct mirror **out);
+enum { MIRROR_PREFIXES = 131072 };
+
+// max_prefixes: of the routes that mirror_routes() makes, MIRROR_PREFIXES unless a test wants less.
+must_check int mirror_create(const struct mirror_ops *ops, void *arg, uint32_t max_prefixes,
+			     struct mirror **out);
 void mirror_destroy(struct mirror *m); // NULL is fine
 
 // The device of an interface number (adj_port() of an adjacency): of a port or an SVI. The
@@ -54,17 +58,15 @@ struct mirror_census {
 	uint32_t routes, nexthops; // known
 	uint32_t taken; // prefixes that the switch uses
 	uint32_t foreign; // not taken: no next hop by an interface of the switch
-	uint32_t no_room; // not taken: beyond MIRROR_PREFIXES
+	uint32_t no_room; // not taken: beyond max_prefixes
 	uint32_t unsupported; // not taken: TOS, source prefix, multicast
 	uint32_t hops_left_out; // next hops beyond MAX_NEXTHOPS of a route
 };
 
-enum { MIRROR_PREFIXES = 131072 };
-
 // Makes the prefixes, groups and next hops of *out. The caller frees them, also those of a failure.
 // A prefix whose next hops are not the switch's, or dead, drops its frames as no-route. 0 or
 // -ENOMEM.
-must_check int mirror_routes(const struct mirror *m, struct policy_routes *out,
+must_check int mirror_routes(struct mirror *m, struct policy_routes *out,
 			     struct mirror_census *census);
 
 // ---- for show
@@ -74,6 +76,7 @@ struct mirror_route {
 	uint8_t type; // enum kernel_route_type
 	uint8_t protocol;
 	uint8_t iface; // PORT_NONE: not of the switch
+	bool no_room; // the last mirror_routes() left the prefix out
 	bool dead;
 	uint16_t weight;
 	uint32_t metric;

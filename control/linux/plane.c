@@ -639,7 +639,7 @@ static int open_all(struct plane *p, const struct plane_conf *conf, char *err, s
 	int rc;
 
 	p->epoll = epoll_create1(EPOLL_CLOEXEC);
-	if (p->epoll < 0 || mirror_create(&mirror_ops, p, &p->mirror) != 0) {
+	if (p->epoll < 0 || mirror_create(&mirror_ops, p, MIRROR_PREFIXES, &p->mirror) != 0) {
 		snprintf(err, err_len, "out of memory");
 		return -ENOMEM;
 	}

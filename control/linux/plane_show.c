@@ -54,7 +54,9 @@ static void add_route(void *arg, const struct mirror_route *r)
 		return;
 	if (r->iface != PORT_NONE)
 		row.port = iface_name(l->p, r->iface);
-	if (r->type == KERNEL_SELF) {
+	if (r->no_room) {
+		row.state = "no-room";
+	} else if (r->type == KERNEL_SELF) {
 		row.state = "self";
 	} else if (r->type == KERNEL_BLACKHOLE) {
 		row.state = "blackhole";

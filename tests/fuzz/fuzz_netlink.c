@@ -146,7 +146,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t len)
 		return 0;
 	// Of its own, so that a sanitizer sees each byte beyond; aligned as netlink is.
 	bytes = malloc(len + 1);
-	FUZZ_CHECK(bytes != NULL && mirror_create(&ops, &r, &r.m) == 0);
+	FUZZ_CHECK(bytes != NULL && mirror_create(&ops, &r, MIRROR_PREFIXES, &r.m) == 0);
 	memcpy(bytes, data, len);
 	for (unsigned i = 0; i < N_BOUND; i++)
 		mirror_bind(r.m, (uint8_t)i, FIRST_IFINDEX + i);

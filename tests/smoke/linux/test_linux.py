@@ -26,6 +26,7 @@ from switch import Programs, Switch # noqa: E402: the path is set by live
 from world import World, run, switch_name # noqa: E402
 
 PLANE = "weirlab-plane" # the namespace of the taps
+TABLE = 131072 # prefixes
 POLICY = """\
 switch: {name: %(name)s, buffer: {size: 12MB}}
 control_plane: {type: linux, netns: %(netns)s}
@@ -357,6 +358,33 @@ def lost_messages_are_made_good_by_a_dump():
         want(switch.stop() == 0, f"the balance holds at the end\n{switch.process.said()}")
 
 
+def routes_beyond_the_table_leave_the_others_unhurt():
+    with Router() as world:
+        world.run("h2", "ip", "addr", "add", "10.9.0.1/32", "dev", "lo")
+        switch = world.switch()
+        settled(world, switch)
+        world.ip("route", "add", "10.9.0.0/16", "via", "10.0.2.2")
+        eventually(lambda: ping(world, "h1", "10.9.0.1", count=1) == 1, "a route of before")
+        kernel = lambda: switch.show("linux")["kernel"]
+        before = kernel()["taken"]
+        for verb in ("add", "del"):
+            with open(os.path.join(world.logs, verb), "w") as f:
+                f.writelines(f"route {verb} 60.{i >> 16}.{i >> 8 & 255}.{i & 255}/32 via 10.0.3.3\n"
+                             for i in range(TABLE))
+        for n in (1, 2):
+            world.ip("-batch", os.path.join(world.logs, "add"))
+            eventually(lambda: (kernel()["taken"], kernel()["no_room"]) == (TABLE, before),
+                       f"a full table: {kernel()}", 60)
+            want(ping(world, "h1", "10.9.0.1") == 3, "the route of before goes on")
+            want(ping(world, "h1", "10.0.3.254") == 3, "and the switch answers")
+            world.ip("-batch", os.path.join(world.logs, "del"))
+            eventually(lambda: (kernel()["taken"], kernel()["no_room"]) == (before, 0),
+                       f"room again: {kernel()}", 60)
+            want(len(events(switch, "linux-routes-refused")) == n, "one event each time")
+        same_routes(world, switch)
+        want(switch.stop() == 0, f"the balance holds at the end\n{switch.process.said()}")
+
+
 def a_reload_makes_and_removes_taps():
     fewer = POLICY.replace("p[1-3]", "p[1-2]").replace("sw[1-3]", "sw[1-2]") \
         .replace("[1-3]", "[1-2]") + '  - {name: p3, device: "xdp:sw3", speed: 100G}\n'
@@ -570,7 +598,9 @@ sys.exit(live.run_tests([the_kernel_answers_and_the_switch_forwards,
                          neighbours_are_those_of_the_kernel, a_vlan_that_routes_has_a_tap,
                          show_routes_equals_ip_route,
                          a_tap_that_somebody_removes_is_made_again,
-                         lost_messages_are_made_good_by_a_dump, a_reload_makes_and_removes_taps,
+                         lost_messages_are_made_good_by_a_dump,
+                         routes_beyond_the_table_leave_the_others_unhurt,
+                         a_reload_makes_and_removes_taps,
                          what_cannot_start_says_what_to_type,
                          floods_are_policed_and_data_goes_on,
                          frames_to_strangers_leave_the_kernel_room_for_others,

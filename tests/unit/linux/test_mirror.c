@@ -19,7 +19,7 @@
 #include "control/config/units.h"
 #include "control/linux/mirror.h"
 
-enum { P1 = 11, P2 = 12, ETH0 = 2, TEXT = 512, BUF = 2048 };
+enum { P1 = 11, P2 = 12, ETH0 = 2, TEXT = 512, BUF = 2048, ROOM = 1000 };
 
 // ---- messages
 
@@ -61,6 +61,7 @@ struct route {
 	uint8_t type; // 0: RTN_UNICAST
 	uint8_t table; // 0: RT_TABLE_MAIN
 	uint8_t tos;
+	uint8_t protocol; // 0: RTPROT_STATIC
 	const char *also; // a second next hop on P2, with weight 3
 };
 
@@ -97,7 +98,7 @@ static struct nlmsghdr *route(bool gone, uint16_t flags, const struct route *r)
 	*m = (struct rtmsg){.rtm_family = af(&to), .rtm_dst_len = to.len, .rtm_tos = r->tos,
 			    .rtm_table = r->table != 0 ? r->table : RT_TABLE_MAIN,
 			    .rtm_type = r->type != 0 ? r->type : RTN_UNICAST,
-			    .rtm_protocol = RTPROT_STATIC};
+			    .rtm_protocol = r->protocol != 0 ? r->protocol : RTPROT_STATIC};
 	put_addr(h, RTA_DST, &to);
 	if (r->metric != 0)
 		mnl_attr_put_u32(h, RTA_PRIORITY, r->metric);
@@ -169,6 +170,7 @@ static struct nlmsghdr *link_msg(bool gone, int ifindex, unsigned flags)
 
 struct bench {
 	struct mirror *m;
+	struct mirror_census census; // of the routes that were last made
 	char log[TEXT]; // what the switch heard of neighbours since it was last read
 };
 
@@ -191,16 +193,21 @@ static void on_stale(void *arg, uint8_t iface, const struct policy_addr *a)
 	snprintf(b->log + at, sizeof(b->log) - at, "stale %u %s; ", iface, addr_text(a, text));
 }
 
-static int setup(void **state)
+static struct bench *bench_open(uint32_t max_prefixes)
 {
 	static const struct mirror_ops ops = {.neighbour = on_neighbour, .stale = on_stale};
 	struct bench *b = calloc(1, sizeof(*b));
 
 	assert_non_null(b);
-	assert_int_equal(mirror_create(&ops, b, &b->m), 0);
+	assert_int_equal(mirror_create(&ops, b, max_prefixes, &b->m), 0);
 	mirror_bind(b->m, 0, P1);
 	mirror_bind(b->m, 1, P2);
-	*state = b;
+	return b;
+}
+
+static int setup(void **state)
+{
+	*state = bench_open(ROOM);
 	return 0;
 }
 
@@ -227,18 +234,17 @@ static void add(struct bench *b, const struct route *r)
 }
 
 // The routes of the next policy, in one line.
-static const char *routes(const struct bench *b)
+static const char *routes(struct bench *b)
 {
 	static const char *const kinds[] = {[NEXTHOP_GATEWAY] = "via", [NEXTHOP_LINK] = "link",
 					    [NEXTHOP_SELF] = "self", [NEXTHOP_NONE] = "none",
 					    [NEXTHOP_BLACKHOLE] = "blackhole"};
 	static char out[TEXT];
 	struct policy_routes r = {0};
-	struct mirror_census census;
 	char text[ADDR_TEXT_LEN];
 	size_t at = 0;
 
-	assert_int_equal(mirror_routes(b->m, &r, &census), 0);
+	assert_int_equal(mirror_routes(b->m, &r, &b->census), 0);
 	out[0] = '\0';
 	for (uint32_t i = 0; i < r.n_prefixes; i++) {
 		const struct policy_group *g = &r.groups[r.prefixes[i].group];
@@ -512,6 +518,56 @@ static void equal_routes_share_a_group(void **state)
 	free(out.nexthops);
 }
 
+static void add_without_room(void *arg, const struct mirror_route *r)
+{
+	char *out = arg, text[ADDR_TEXT_LEN];
+	size_t at = strlen(out);
+
+	if (r->no_room)
+		snprintf(out + at, TEXT - at, "%s; ", addr_text(&r->to, text));
+}
+
+static void expect_room(struct bench *b, const char *in, const char *out, uint32_t n_out)
+{
+	char without[TEXT] = "";
+
+	assert_string_equal(routes(b), in);
+	mirror_walk_routes(b->m, add_without_room, without);
+	assert_string_equal(without, out);
+	assert_int_equal(b->census.no_room, n_out);
+}
+
+// The first routes stay, except that a subnet of the switch always has a place.
+static void routes_beyond_the_table_wait_for_a_place(void **state)
+{
+	const struct route r[] = {
+		{"10.1.0.0/16", NULL, P1}, {"10.2.0.0/16", NULL, P1}, {"10.3.0.0/16", NULL, P1},
+		{"10.4.0.0/16", NULL, P1}, {"10.5.0.0/16", NULL, ETH0}};
+	const struct route subnet = {"10.0.1.0/24", NULL, P1, .protocol = RTPROT_KERNEL};
+	struct bench *b = bench_open(3);
+	void *own = b;
+
+	(void)state;
+	for (size_t i = 0; i < sizeof(r) / sizeof(r[0]); i++)
+		add(b, &r[i]);
+	expect_room(b, "10.1.0.0/16 link 0; 10.2.0.0/16 link 0; 10.3.0.0/16 link 0",
+		    "10.4.0.0/16; 10.5.0.0/16; ", 2);
+	assert_int_equal(b->census.taken, 3);
+	assert_int_equal(b->census.foreign, 0);
+	add(b, &subnet);
+	expect_room(b, "10.0.1.0/24 link 0; 10.1.0.0/16 link 0; 10.2.0.0/16 link 0",
+		    "10.3.0.0/16; 10.4.0.0/16; 10.5.0.0/16; ", 3);
+	for (size_t i = 0; i < 2; i++)
+		(void)apply(b, route(true, 0, &r[i]));
+	expect_room(b, "10.0.1.0/24 link 0; 10.3.0.0/16 link 0; 10.4.0.0/16 link 0",
+		    "10.5.0.0/16; ", 1);
+	(void)apply(b, route(true, 0, &r[2]));
+	expect_room(b, "10.0.1.0/24 link 0; 10.4.0.0/16 link 0; 10.5.0.0/16 none", "", 0);
+	assert_int_equal(b->census.taken, 2);
+	assert_int_equal(b->census.foreign, 1);
+	teardown(&own);
+}
+
 // Each message, with each of its bytes as the last one: malformed or read, never beyond its end.
 static void a_message_that_is_cut_off_is_malformed_or_shorter(void **state)
 {
@@ -575,6 +631,7 @@ int main(void)
 						teardown),
 		cmocka_unit_test_setup_teardown(neighbours_go_with_their_device, setup, teardown),
 		cmocka_unit_test_setup_teardown(equal_routes_share_a_group, setup, teardown),
+		cmocka_unit_test(routes_beyond_the_table_wait_for_a_place),
 		cmocka_unit_test(a_message_that_is_cut_off_is_malformed_or_shorter),
 		cmocka_unit_test(a_message_longer_than_its_buffer_is_none),
 	};
