@@ -19,7 +19,7 @@ from live import eventually, want # noqa: E402
 
 MTU, OVERLAY_MTU = 1600, 1500
 LEAST_BPS = 20e6 # a tunnel that works moves far more; a broken one moves nothing
-TSHARK = ["tshark", "-n", "-o", "ip.check_checksum:TRUE"]
+TSHARK = ["tshark", "-n", "-o", "ip.check_checksum:TRUE", "-o", "udp.check_checksum:TRUE"]
 VNIS = {10100: 100, 10200: 200}
 
 POLICY = """\
@@ -36,6 +36,13 @@ vxlan:
     10100: {vlan: 100, peers: [%(peers)s]}
     10200: {vlan: 200, peers: [%(peers)s]}
 """
+TRANSIT = """\
+switch: {name: %(name)s, buffer: {size: 12MB}}
+ports: [{name: "p[1-2]", device: "xdp:sw[1-2]", speed: 10G, mtu: 1600, profile: marks}]
+profiles: {marks: {classes: {3: {wred: {ecn: on, kmin: 4KB, kmax: 4KB, pmax: 100%%}}}}}
+vxlan: {mark_inner: %(mark_inner)s}
+"""
+UNMARKED = 4 # frames in the 4 KB of that policy
 SOURCE = {4: "10.0.3.254", 6: "fd00:3::254"}
 PEERS = {4: ["10.0.3.3", "10.0.4.4"], 6: ["fd00:3::3", "fd00:4::4"]}
 
@@ -209,9 +216,9 @@ def inner(world, ecn=0, port=7000, dscp=26, src="02:00:00:00:33:33"):
             UDP(sport=7000, dport=port) / (b"y" * 40))
 
 
-def send_raw(world, host, dev, switch_dev, frames):
-    """Frames as they are, to the MAC address of the switch's port."""
-    mac = link(world, "sw", switch_dev)["address"]
+def send_raw(world, host, dev, switch_dev, frames, mac=None):
+    """Frames as they are, to the MAC address of the switch's port or to another one."""
+    mac = mac or link(world, "sw", switch_dev)["address"]
     raw = b"".join(len(f).to_bytes(2, "big") + f for f in
                    (bytes(Ether(src="02:00:00:00:00:03", dst=mac) / f) for f in frames))
     path = os.path.join(world.logs, "frames.bin")
@@ -460,6 +467,52 @@ def the_page_has_commands_that_work():
         want(weir.stop() == 0, "the balance holds at the end")
 
 
+def a_switch_in_the_middle_marks_the_inner_header_where_it_marks_the_outer(world, switch, on):
+    """Frames for host 2 wait until all have come; those that leave a longer queue are marked."""
+    frames = [outer(family, 2) / vxlan(10100) / inner(world, 2) / Raw(bytes(900))
+              for _ in range(20) for family in (4, 6)]
+
+    def queued():
+        return sum(q["length_packets"] for q in switch.show("queues")["queues"])
+
+    def send():
+        switch.ctl("set", "port", "p2", "tx", "off")
+        send_raw(world, "h1", "e1", None, frames, link(world, "h2", "e2")["address"])
+        eventually(lambda: queued() == len(frames), "all frames wait")
+        switch.ctl("set", "port", "p2", "tx", "on")
+        eventually(lambda: queued() == 0, "all frames have left")
+
+    path = captured(world, "h2", "e2", ["udp port 4789"], send, f"transit-{on}")
+    rows = tshark(path, "ip.dsfield.ecn", "ipv6.tclass.ecn", "ip.checksum.status",
+                  "udp.checksum.status")
+    want(len(rows) == len(frames), f"{len(rows)} frames of {len(frames)}")
+    fields = [(r["ipv6.tclass.ecn"] + "," + r["ip.dsfield.ecn"]).strip(",").split(",")
+              for r in rows]
+    marked = [inner_ecn for outer_ecn, inner_ecn in fields if outer_ecn == "3"]
+    print(f"        mark_inner {on}: {len(marked)} marks in {len(rows)} frames")
+    want(len(marked) == len(rows) - UNMARKED, f"all but the last ones are marked: {fields}")
+    want(set(marked) == {"3" if on == "on" else "2"}, f"the inner field of those: {fields}")
+    want({i for o, i in fields if o != "3"} == {"2"}, f"and of the others: {fields}")
+    want(switch.show("vxlan")["vxlan"]["inner_marked"] == (len(marked) if on == "on" else 0),
+         "the counter")
+    for r in rows:
+        want({*r["ip.checksum.status"].split(","), *r["udp.checksum.status"].split(",")} == {"1"},
+             f"checksums: {r}")
+
+
+def marks_on_the_way():
+    for on in ("on", "off"):
+        with World(2, mtu=MTU) as world:
+            switch = Switch(world, PROGRAMS, switch_name(),
+                            TRANSIT % {"name": switch_name(), "mark_inner": on})
+            for i in (1, 2):
+                world.run(f"h{i}", "ip", "addr", "add", f"10.0.0.{i}/24", "dev", f"e{i}")
+            want(ping(world, "h1", "10.0.0.2", count=1) == 1, "the switch bridges")
+            a_switch_in_the_middle_marks_the_inner_header_where_it_marks_the_outer(world, switch,
+                                                                                   on)
+            want(switch.stop() == 0, f"the balance holds at the end\n{switch.process.said()}")
+
+
 def tunnels_over_ipv4():
     with_family(4, 1)
 
@@ -479,5 +532,5 @@ from world import World, switch_name # noqa: E402
 
 BUILD = os.path.abspath(sys.argv[1])
 PROGRAMS = Programs(BUILD)
-sys.exit(live.run_tests([the_page_has_commands_that_work, tunnels_over_ipv4,
+sys.exit(live.run_tests([the_page_has_commands_that_work, marks_on_the_way, tunnels_over_ipv4,
                          tunnels_over_ipv6_with_two_workers]))
