@@ -8,7 +8,6 @@ usage: test_l3.py BUILD_DIR
 """
 import json
 import os
-import subprocess
 import sys
 import time
 
@@ -16,13 +15,12 @@ HERE = os.path.dirname(os.path.abspath(__file__))
 sys.path.insert(0, os.path.join(HERE, "..", "live"))
 import live # noqa: E402
 from live import eventually, want # noqa: E402
+from hosts import captured, dropped, link, ping, tcp, tshark # noqa: E402
 
 FLOWS = os.path.join(HERE, "flows.py")
 N_FLOWS, EACH, FIRST = 400, 3, 20000
-LEAST_BPS = 20e6 # a link that works moves far more; a broken one moves nothing
 ANYCAST = {4: "10.9.0.1", 6: "fd00:9::1"} # on both next hops
 TO = {4: "10.0.2.2", 6: "fd00:2::2"}
-TSHARK = ["tshark", "-n", "-o", "ip.check_checksum:TRUE", "-o", "udp.check_checksum:TRUE"]
 
 POLICY = """\
 switch: {name: %(name)s, workers: %(workers)s, buffer: {size: 12MB}}
@@ -55,20 +53,9 @@ def addresses(world):
         world.run(h, "ip", "addr", "add", ANYCAST[6] + "/128", "dev", "lo", "nodad")
 
 
-def ping(world, host, to, *args, count=5):
-    """Replies to count requests."""
-    done = world.run(host, "ping", "-n", "-c", str(count), "-i", "0.1", "-W", "1", *args, to,
-                     check=False)
-    return done.stdout.count("bytes from")
-
-
 def neighbour(switch, ip):
     rows = [n for n in switch.show("neighbours")["neighbours"] if n["ip"] == ip]
     return rows[0] if rows else {}
-
-
-def dropped(switch, reason):
-    return sum(d["packets"] for d in switch.show("drops")["drops"] if d["reason"] == reason)
 
 
 def meet(world, switch):
@@ -98,35 +85,25 @@ def a_stale_neighbour_is_asked_and_stays(world, switch):
                    f"{ip} is confirmed: {neighbour(switch, ip)}")
 
 
-def captured(world, host, dev, send):
+def pings_and_datagrams(world, host, dev, send):
     """What tshark says of the ICMP and UDP frames that arrive while send() runs."""
-    path = os.path.join(world.logs, f"{dev}.pcap")
-    dump = world.spawn(host, f"tcpdump-{dev}", "tcpdump", "-i", dev, "-w", path, "-U", "-Q", "in",
-                       "-Z", "root", "icmp or icmp6 or udp")
-    eventually(lambda: "listening on" in dump.err(), "tcpdump listens")
-    send()
-    time.sleep(0.5)
-    dump.stop()
-    fields = ["ip.ttl", "ipv6.hlim", "ip.checksum.status", "udp.checksum.status",
-              "icmp.checksum.status", "icmpv6.checksum.status", "eth.src", "eth.dst",
-              "icmp.type", "icmpv6.type", "udp.dstport"]
-    out = subprocess.run([*TSHARK, "-r", path, "-T", "fields", "-E", "separator=,",
-                          *[a for f in fields for a in ("-e", f)]],
-                         stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True, check=True)
-    rows = [dict(zip(fields, line.split(","))) for line in out.stdout.splitlines()]
+    path = captured(world, host, dev, ["icmp or icmp6 or udp"], send, dev)
+    rows = tshark(path, "ip.ttl", "ipv6.hlim", "ip.checksum.status", "udp.checksum.status",
+                  "icmp.checksum.status", "icmpv6.checksum.status", "eth.src", "eth.dst",
+                  "icmp.type", "icmpv6.type", "udp.dstport")
     return [r for r in rows if r["icmp.type"] == "8" or r["icmpv6.type"] == "128" or
             r["udp.dstport"] == "9999"]
 
 
 def ttl_and_checksums_are_right(world, switch):
-    router = json.loads(world.run("sw", "ip", "-j", "link", "show", "sw2").stdout)[0]["address"]
+    router = link(world, "sw", "sw2")["address"]
 
     def send():
         for to in TO.values():
             ping(world, "h1", to, "-t", "33", count=3)
             world.run("h1", "/usr/bin/python3", "-B", FLOWS, "send", to, "9999", "30000", "3", "1")
 
-    rows = captured(world, "h2", "e2", send)
+    rows = pings_and_datagrams(world, "h2", "e2", send)
     v4, v6 = [r for r in rows if r["ip.ttl"]], [r for r in rows if r["ipv6.hlim"]]
     want(len(v4) == 6 and len(v6) == 6, f"what arrived: {rows}")
     want(sorted(r["ip.ttl"] for r in v4) == ["32"] * 3 + ["63"] * 3, f"TTL: {v4}")
@@ -143,15 +120,7 @@ def ttl_and_checksums_are_right(world, switch):
 
 def tcp_and_udp_pass_between_the_subnets(world, switch):
     for to in TO.values():
-        listener = world.spawn("h2", f"iperf3-{to}", "iperf3", "-s", "-1", "--forceflush")
-        eventually(lambda l=listener: "listening" in l.out(), "iperf3 listens")
-        done = world.run("h1", "iperf3", "-J", "-c", to, "-t", "1", check=False, timeout=30)
-        listener.kill()
-        end = json.loads(done.stdout)
-        want("error" not in end, f"iperf3 {to}: {end.get('error')}")
-        bps = end["end"]["sum_received"]["bits_per_second"]
-        print(f"        TCP h1 -> {to}: {bps / 1e6:.0f} Mb/s")
-        want(bps > LEAST_BPS, f"TCP to {to}: {bps / 1e6:.1f} Mb/s")
+        tcp(world, "h1", to, "h2")
 
 
 def spread(world, to, first):

@@ -19,6 +19,7 @@ HERE = os.path.dirname(os.path.abspath(__file__))
 sys.path.insert(0, os.path.join(HERE, "..", "live"))
 import live # noqa: E402
 import page # noqa: E402
+from hosts import dropped, link, ping # noqa: E402
 from live import eventually, want # noqa: E402
 
 live.need_root("ping", "tcpdump", "traceroute")
@@ -66,17 +67,6 @@ class Router(World):
     def switch(self, policy=POLICY):
         return Switch(self, PROGRAMS, switch_name(),
                       policy % {"name": switch_name(), "netns": PLANE})
-
-
-def ping(world, host, to, *args, count=3):
-    """Replies to count requests."""
-    done = world.run(host, "ping", "-n", "-c", str(count), "-i", "0.1", "-W", "1", *args, to,
-                     check=False)
-    return done.stdout.count("bytes from")
-
-
-def dropped(switch, reason):
-    return sum(d["packets"] for d in switch.show("drops")["drops"] if d["reason"] == reason)
 
 
 def settled(world, switch):
@@ -130,7 +120,7 @@ def the_kernel_answers_and_the_switch_forwards():
             eventually(lambda to=to: ping(world, "h1", to, count=1) == 1, f"{to} answers")
         for to in ("10.0.2.2", "fd00:2::2"):
             eventually(lambda to=to: ping(world, "h1", to, count=1) == 1, f"{to} is reached")
-            want(ping(world, "h1", to) == 3, f"three pings to {to}")
+            want(ping(world, "h1", to) == 5, f"five pings to {to}")
         same_routes(world, switch)
         want(switch.stop() == 0, f"the balance holds at the end\n{switch.process.said()}")
         want(len(world.ip("-j", "link")) == 1, "the taps go with the switch")
@@ -454,7 +444,7 @@ def floods_are_policed_and_data_goes_on():
         settled(world, switch)
         for to in ("10.0.3.3", "fd00:3::3"):
             eventually(lambda to=to: ping(world, "h2", to, count=1) == 1, f"{to} is reached")
-        mac = json.loads(world.run("sw", "ip", "-j", "link", "show", "sw1").stdout)[0]["address"]
+        mac = link(world, "sw", "sw1")["address"]
         mac = mac.replace(":", "")
         src = "020000000001"
         arp = "ff" * 6 + src + "0806" + "0001080006040001" + src + "0a000101" + "00" * 6 + \
@@ -507,11 +497,11 @@ def frames_to_strangers_leave_the_kernel_room_for_others():
         switch = world.switch(POLICY.replace('"10.0.[1-3].254/24"',
                                              '"10.0.[1-3].254/24", "10.[76-78].0.1/16"'))
         settled(world, switch)
-        mac = json.loads(world.run("sw", "ip", "-j", "link", "show", "sw1").stdout)[0]["address"]
+        mac = link(world, "sw", "sw1")["address"]
         sender = world.spawn("h1", "strangers", "/usr/bin/python3", "-c", STRANGERS, "e1",
                              mac.replace(":", ""), "4")
         eventually(lambda: switch.show("linux")["kernel"]["requests_limited"] > 500, "a flood")
-        met = [ping(world, "h3", f"10.0.2.{i}") for i in (51, 52, 53)]
+        met = [ping(world, "h3", f"10.0.2.{i}", count=3) for i in (51, 52, 53)]
         want(met == [3, 3, 3], f"new stations answered {met} of 3 pings each")
         want(sender.wait(60) == 0, sender.said())
         want(switch.stop() == 0, switch.process.said())

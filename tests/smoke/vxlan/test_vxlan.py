@@ -6,7 +6,6 @@
 
 usage: test_vxlan.py BUILD_DIR
 """
-import json
 import os
 import subprocess
 import sys
@@ -16,10 +15,9 @@ HERE = os.path.dirname(os.path.abspath(__file__))
 sys.path.insert(0, os.path.join(HERE, "..", "live"))
 import live # noqa: E402
 from live import eventually, want # noqa: E402
+from hosts import captured, dropped, link, ping, tcp, tshark # noqa: E402
 
 MTU, OVERLAY_MTU = 1600, 1500
-LEAST_BPS = 20e6 # a tunnel that works moves far more; a broken one moves nothing
-TSHARK = ["tshark", "-n", "-o", "ip.check_checksum:TRUE", "-o", "udp.check_checksum:TRUE"]
 VNIS = {10100: 100, 10200: 200}
 
 POLICY = """\
@@ -76,17 +74,6 @@ def stations(world):
         world.run(f"h{i}", "ip", "link", "set", f"e{i}", "mtu", str(OVERLAY_MTU))
 
 
-def ping(world, host, to, *args, count=5):
-    """Replies to count requests."""
-    done = world.run(host, "ping", "-n", "-c", str(count), "-i", "0.1", "-W", "1", *args, to,
-                     check=False)
-    return done.stdout.count("bytes from")
-
-
-def dropped(switch, reason):
-    return sum(d["packets"] for d in switch.show("drops")["drops"] if d["reason"] == reason)
-
-
 def meet(switch, family):
     for ip in PEERS[family]:
         eventually(lambda ip=ip: any(n["ip"] == ip and n["state"] == "reachable"
@@ -117,30 +104,7 @@ def addresses_are_learnt_at_the_peer_that_sent_them(world, switch, family):
     want(switch.ctl("show", "vxlan").count(PEERS[family][0]) == 3, "and in the tables")
 
 
-def link(world, host, dev):
-    return json.loads(world.run(host, "ip", "-j", "link", "show", dev).stdout)[0]
-
-
 # ---- what comes out of the switch
-
-def captured(world, host, dev, filters, send, name):
-    path = os.path.join(world.logs, f"{name}.pcap")
-    dump = world.spawn(host, f"tcpdump-{name}", "tcpdump", "-i", dev, "-w", path, "-U", "-Q", "in",
-                       "--immediate-mode", "-Z", "root", *filters)
-    eventually(lambda: "listening on" in dump.err(), "tcpdump listens")
-    send()
-    time.sleep(0.3)
-    dump.stop()
-    return path
-
-
-def tshark(path, *fields):
-    """The fields of every frame; a field that the inner header has, too, is "outer,inner"."""
-    out = subprocess.run([*TSHARK, "-r", path, "-T", "fields", "-E", "separator=|",
-                          *[a for f in fields for a in ("-e", f)]], check=True, text=True,
-                         stdout=subprocess.PIPE, stderr=subprocess.DEVNULL)
-    return [dict(zip(fields, line.split("|"))) for line in out.stdout.splitlines()]
-
 
 def tshark_reads_what_the_switch_emits(world, switch, family):
     def send():
@@ -179,15 +143,7 @@ s.sendto(b"x" * 64, ("{to}", 9000))""")
 
 def tcp_passes_through_the_tunnel(world, switch, family):
     for host, to in (("h1", "192.168.100.3"), ("h2", "192.168.200.4")):
-        listener = world.spawn("h" + to[-1], f"iperf3-{to}", "iperf3", "-s", "-1", "--forceflush")
-        eventually(lambda l=listener: "listening" in l.out(), "iperf3 listens")
-        done = world.run(host, "iperf3", "-J", "-c", to, "-t", "1", check=False, timeout=30)
-        listener.kill()
-        end = json.loads(done.stdout)
-        want("error" not in end, f"iperf3 {to}: {end.get('error')}")
-        bps = end["end"]["sum_received"]["bits_per_second"]
-        print(f"        TCP {host} -> {to}: {bps / 1e6:.0f} Mb/s")
-        want(bps > LEAST_BPS, f"TCP to {to}: {bps / 1e6:.1f} Mb/s")
+        tcp(world, host, to, "h" + to[-1])
 
 
 # ---- RFC 6040 with real frames
