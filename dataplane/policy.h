@@ -149,7 +149,7 @@ struct vtep; // forward/vtep.h
 
 struct policy_port {
 	char name[POLICY_NAME_LEN];
-	char device[64]; // as written: "xdp:sw1"
+	char device[128]; // as written: "xdp:sw1"
 	uint64_t speed_bps;
 	uint32_t mtu; // IP MTU
 	uint32_t max_frame; // mtu + 14 + 8

@@ -726,6 +726,7 @@ void advice_add(const struct config *c, const struct port_facts *facts, const st
 		{OF_PORT, pcp_is_in_a_tag},
 		{OF_PORT, port_is_in_a_vlan},
 		{OF_POLICY, svi_has_a_port},
+		{OF_POLICY, control_plane_has_taps},
 	};
 	struct diag_sink s = {.file = c->file};
 	const struct subject x = {.c = c, .s = &s, .facts = facts, .p = p};

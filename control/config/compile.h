@@ -40,6 +40,7 @@ void check_rules(const struct rule *rules, size_t n, struct subject x);
 // The rules of check.c, then those of watchdogs, of IPCC and of the control plane.
 void config_check(const struct config *c, struct diag_sink *s);
 void control_plane_check(const struct config *c, struct diag_sink *s);
+void control_plane_has_taps(const struct subject *x); // a rule of advice_add()
 void watchdogs_check(const struct config *c, struct diag_sink *s);
 void ipcc_check(const struct config *c, struct diag_sink *s);
 

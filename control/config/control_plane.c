@@ -51,6 +51,18 @@ static void routes_are_the_kernels(const struct subject *x)
 		       "remove neighbours, and type: ip neigh add IP lladdr MAC dev PORT");
 }
 
+void control_plane_has_taps(const struct subject *x)
+{
+	bool any = x->c->n_svis > 0;
+
+	for (unsigned i = 0; i < x->c->n_ports; i++)
+		any |= x->c->ports[i].routed;
+	if (cfg_control_by_linux(x->c) && !any)
+		WARN(x->s, &x->c->root.control_plane.map,
+		     "no port and no VLAN routes, so the kernel gets no tap" CURE
+		     "give a port ip: 10.0.1.1/24, or ip: [] for BGP unnumbered");
+}
+
 // As dev_valid_name() of the kernel, beyond the characters of a port's name.
 static void port_names_a_tap(const struct subject *x)
 {

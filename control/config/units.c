@@ -14,8 +14,8 @@
 
 enum { MAX_UNITS = 7, MAX_TEXT = 256 };
 
-static const char too_long[] = "the text makes a name of more than 63 characters";
-_Static_assert(EXPAND_NAME_LEN == 63, "as the message says");
+static const char too_long[] = "no name, address or device is longer than 127 characters";
+_Static_assert(EXPAND_NAME_LEN == 127, "as the message says");
 
 // Largest first of each base, so that printing finds the shortest.
 static const struct {

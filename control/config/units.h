@@ -61,7 +61,7 @@ bool addr_is_edge(const struct policy_addr *a);
 // ---- ranges in names: "p[1-3]" is p1, p2, p3; "eth[01-02,7]" is eth01, eth02, eth07
 // Several ranges in one text run in step.
 // No port, device, address, host, switch or end of a cable has a longer name.
-enum { EXPAND_MAX = 128, EXPAND_NAME_LEN = 63 };
+enum { EXPAND_MAX = 128, EXPAND_NAME_LEN = 127 };
 
 struct expansion {
 	char items[EXPAND_MAX][EXPAND_NAME_LEN + 1];

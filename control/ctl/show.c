@@ -196,8 +196,8 @@ static void print_control(FILE *out, struct json_object *data, const struct show
 		"reason|s without a frame", FACTS(F_STEERING_packets)};
 	struct json_object *rows = rows_of(data, FACTS_STEERING);
 
-	print_kinds(out, data, FACTS_CONTROL, "no control frame has come", "kind|s without a frame",
-		    wish);
+	print_kinds(out, data, FACTS_CONTROL, "the switch has consumed no control frame",
+		    "kind|s without a frame", wish);
 	fputc('\n', out);
 	if (n_rows(rows_of(data, FACTS_PUNTS)) > 0) {
 		table_print(out, rows_of(data, FACTS_PUNTS), &punts, wish);

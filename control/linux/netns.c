@@ -23,6 +23,7 @@ struct netns {
 	void *arg;
 	int result;
 	int fd; // of the namespace; -1: that of the process
+	char ip_command[PATH_LEN];
 };
 
 static int enter(void *arg)
@@ -80,9 +81,25 @@ static int open_namespace(const char *name, char *err, size_t err_len)
 			 "control_plane.netns: there is no network namespace %s; make it: ip netns "
 			 "add %s", name, name);
 	else
-		snprintf(err, err_len, "control_plane.netns: cannot open %s: %s", path,
-			 strerror(errno));
+		snprintf(err, err_len,
+			 "control_plane.netns: cannot open %s: %s; give the name of a namespace of "
+			 "`ip netns`, or the path of one that exists", path, strerror(errno));
 	return -errno;
+}
+
+static void name_ip_command(struct netns *n, const char *name)
+{
+	if (name == NULL)
+		snprintf(n->ip_command, sizeof(n->ip_command), "ip");
+	else if (strchr(name, '/') == NULL)
+		snprintf(n->ip_command, sizeof(n->ip_command), "ip -n %s", name);
+	else
+		snprintf(n->ip_command, sizeof(n->ip_command), "nsenter --net=%s ip", name);
+}
+
+const char *netns_ip_command(const struct netns *n)
+{
+	return n->ip_command;
 }
 
 int netns_open(const char *name, struct netns **out, char *err, size_t err_len)
@@ -94,6 +111,7 @@ int netns_open(const char *name, struct netns **out, char *err, size_t err_len)
 		snprintf(err, err_len, "out of memory");
 		return -ENOMEM;
 	}
+	name_ip_command(n, name);
 	n->fd = name == NULL ? -1 : open_namespace(name, err, err_len);
 	if (name != NULL && n->fd < 0) {
 		rc = n->fd;

@@ -99,7 +99,8 @@ int linux_tap_open(struct netns *ns, struct linux_tap *t, char *err, size_t err_
 	if (rc == -EBUSY)
 		snprintf(err, err_len,
 			 "an interface %s exists already, and the tap of the port needs that name; "
-			 "name the port otherwise, or: ip link del %s", t->name, t->name);
+			 "name the port otherwise, or: %s link del %s, unless another switch has "
+			 "it", t->name, netns_ip_command(ns), t->name);
 	else if (t->fd < 0)
 		snprintf(err, err_len, "cannot open /dev/net/tun: %s; modprobe tun, and in a "
 				       "container --device /dev/net/tun", strerror(-rc));

@@ -132,6 +132,12 @@ static void copy_without(const char *devargs, const char *const keys[2], char *o
 	}
 }
 
+// Many drivers return -1 for any reason, which is the value of -EPERM.
+static const char *reason_of(int rc)
+{
+	return rc == -1 ? "the driver says no more than its own lines above" : strerror(-rc);
+}
+
 // Without an interface the driver itself refuses.
 static int check_interface(const struct opening *o)
 {
@@ -292,7 +298,7 @@ static int probe(struct opening *o)
 				o->text, rc,
 				"%s: DPDK finds no such device or no driver for it: %s; for "
 				"pci: bind it to vfio-pci, for vdev: check its arguments",
-				o->given, strerror(-rc));
+				o->given, reason_of(rc));
 		p->probed = true;
 		if (rte_eth_dev_get_port_by_name(o->name, &p->id) != 0)
 			return live_refuse(o->text, -ENODEV, "%s: the device is no Ethernet port",
@@ -301,7 +307,7 @@ static int probe(struct opening *o)
 	rc = rte_eth_dev_info_get(p->id, &o->info);
 	if (rc != 0)
 		return live_refuse(o->text, rc, "%s: the driver does not describe it: %s", o->name,
-				   strerror(-rc));
+				   reason_of(rc));
 	p->dev = o->info.device;
 	o->is_vdev = strcmp(rte_bus_name(rte_dev_bus(p->dev)), "vdev") == 0;
 	return 0;
@@ -354,7 +360,7 @@ static int set_mtu(const struct opening *o)
 	rc = rte_eth_dev_set_mtu(o->port->id, (uint16_t)mtu);
 	if (rc != 0 && !o->is_vdev)
 		return live_refuse(o->text, rc, "%s: the NIC does not take an MTU of %u: %s",
-				   o->name, mtu, strerror(-rc));
+				   o->name, mtu, reason_of(rc));
 	return 0;
 }
 
@@ -368,20 +374,20 @@ static int configure(struct opening *o)
 		rc = setup_queues(o);
 	if (rc != 0)
 		return live_refuse(o->text, rc, "%s: the driver refuses one queue each way: %s",
-				   o->name, strerror(-rc));
+				   o->name, reason_of(rc));
 	rc = set_mtu(o);
 	if (rc != 0)
 		return rc;
 	rc = rte_eth_dev_start(p->id);
 	if (rc != 0)
 		return live_refuse(o->text, rc, "%s: the port does not start: %s", o->name,
-				   strerror(-rc));
+				   reason_of(rc));
 	p->started = true;
 	rc = rte_eth_promiscuous_enable(p->id);
 	if (rc != 0 && rc != -ENOTSUP)
 		live_note(o->text,
 			  "%s: promiscuous mode failed (%s); only frames to its own MAC arrive\n",
-			  o->name, strerror(-rc));
+			  o->name, reason_of(rc));
 	return 0;
 }
 

@@ -493,6 +493,13 @@ def two_memif_ports_at_one_socket_are_refused():
 
 
 @test
+def a_memif_client_without_its_server_is_refused():
+    with tempfile.TemporaryDirectory() as folder:
+        refused("net_memif0: the port does not start: the driver says no more than its own lines "
+                "above", f"vdev:net_memif0,role=client,socket-abstract=no,socket={folder}/m")
+
+
+@test
 def an_unknown_virtual_device_is_refused():
     loop = Loop("vdev:net_nothing0", expect_ready=False)
     equal(loop.code, 1, "exit status")

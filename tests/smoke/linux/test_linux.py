@@ -411,8 +411,10 @@ def what_cannot_start_says_what_to_type():
         want("there is no network namespace nowhere; make it: ip netns add nowhere" in said, said)
         world.ip("link", "add", "p2", "type", "veth", "peer", "name", "q2")
         said = refused(POLICY, PLANE)
-        want("an interface p2 exists already, and the tap of the port needs that name" in said,
-             said)
+        want("an interface p2 exists already, and the tap of the port needs that name; name the "
+             f"port otherwise, or: ip -n {PLANE} link del p2, unless another" in said, said)
+        want("cannot open /nowhere/ns: No such file or directory; give the name of a namespace"
+             in refused(POLICY, "/nowhere/ns"), "a path")
         want({l["ifname"] for l in world.ip("-j", "link")} == {"lo", "p2", "q2"},
              "no tap is left")
 

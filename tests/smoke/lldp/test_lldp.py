@@ -133,6 +133,8 @@ def auto_has_pfc_while_the_host_has_it():
             return [r["class"] for r in switch.show("pfc-status")["pfc_status"]
                     if r["port"] == "p1" and r["tx_policy"]]
         want(classes() == [], "no host has spoken")
+        want("p1: pfc.mode is auto and no neighbour speaks DCBX" in switch.ctl("show", "dcbx"),
+             "the table says why")
         host = Lldpd(world, 1)
         host.say(11, 0x08, 0x08)
         eventually(lambda: classes() == [3], "the host has PFC on 3")

@@ -175,6 +175,21 @@ static void a_port_in_no_vlan_is_warned_of(void **state)
 	EXPECT(rows);
 }
 
+static void a_control_plane_without_a_tap_is_warned_of(void **state)
+{
+	static const struct row rows[] = {
+		{"control_plane: linux\nports: [" A "}]\n",
+		 "t:1:16: warning: control_plane: no port and no VLAN routes, so the kernel gets no"
+		 " tap: give a port ip: 10.0.1.1/24, or ip: [] for BGP unnumbered\n"},
+		{"control_plane: {type: linux}\nports: [" A ", ip: []}]\n", ""},
+		{"control_plane: linux\nvlans: [{id: 1, ip: 10.0.1.1/24}]\nports: [" A "}]\n", ""},
+		{"control_plane: weir\nports: [" A "}]\n", ""},
+	};
+
+	(void)state;
+	EXPECT(rows);
+}
+
 static void more_workers_than_processors_are_warned_of(void **state)
 {
 	static const struct row rows[] = {
@@ -220,6 +235,7 @@ int main(void)
 		cmocka_unit_test(a_max_rate_above_the_speed_is_warned_of),
 		cmocka_unit_test(a_port_whose_frames_have_no_pcp_is_warned_of),
 		cmocka_unit_test(a_port_in_no_vlan_is_warned_of),
+		cmocka_unit_test(a_control_plane_without_a_tap_is_warned_of),
 		cmocka_unit_test(more_workers_than_processors_are_warned_of),
 		cmocka_unit_test(a_small_shared_pool_is_warned_of),
 	};

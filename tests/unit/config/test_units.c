@@ -200,6 +200,7 @@ static void numbers_print_in_the_shortest_exact_unit(void **state)
 }
 
 #define X60 "xxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxx"
+#define X124 X60 X60 "xxxx"
 
 static void ranges_in_names_expand(void **state)
 {
@@ -221,12 +222,12 @@ static void ranges_in_names_expand(void **state)
 		{"p[a]", NULL, NULL, 0},
 		{"p[1-2]q[1-3]", NULL, NULL, 0},
 		{"p[0-4294967295]", NULL, NULL, 0},
-		{X60 "[1-9]", X60 "1", X60 "9", 9},
-		{X60 "[099-100]", X60 "099", X60 "100", 2},
-		{X60 "[99-100]y", NULL, NULL, 0},
-		{X60 "x[99-100]", NULL, NULL, 0},
-		{"[1-2]" X60 "xx", "1" X60 "xx", "2" X60 "xx", 2},
-		{"[1-2]" X60 "xxx", NULL, NULL, 0},
+		{X124 "[1-9]", X124 "1", X124 "9", 9},
+		{X124 "[099-100]", X124 "099", X124 "100", 2},
+		{X124 "[99-100]y", NULL, NULL, 0},
+		{X124 "x[99-100]", NULL, NULL, 0},
+		{"[1-2]" X124 "xx", "1" X124 "xx", "2" X124 "xx", 2},
+		{"[1-2]" X124 "xxx", NULL, NULL, 0},
 	};
 
 	(void)state;

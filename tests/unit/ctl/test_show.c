@@ -69,7 +69,7 @@ static void a_table_of_zeros_is_one_sentence(void **state)
 			" \"tx_pause\": 0, \"xoff\": false}]}",
 		 "no PFC frame has been received or sent; --all shows 1 class without PFC\n"},
 		{"control", "{\"control\": [{\"port\": \"p1\", \"lldp\": 0}], \"steering\": []}",
-		 "no control frame has come; --all shows 8 kinds without a frame\n\n"
+		 "the switch has consumed no control frame; --all shows 8 kinds without a frame\n\n"
 		 "every frame has come through the receive ring\n"},
 		{"hints", "{\"hints\": [{\"port\": \"p1\", \"roce_not_ect\": 0}]}",
 		 "no sign of a wrong configuration; --all shows 9 signs without a frame\n"},

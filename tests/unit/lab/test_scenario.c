@@ -385,17 +385,18 @@ static void refuse_in_child(const char *text, const char *want)
 #define RANGES4 "[0-127][0-127][0-127][0-127]"
 #define SPACES32 "                                "
 #define SPACES128 SPACES32 SPACES32 SPACES32 SPACES32
-#define RANGES32 RANGES4 RANGES4 RANGES4 RANGES4 RANGES4 RANGES4 RANGES4 RANGES4
+#define RANGES20 RANGES4 RANGES4 RANGES4 RANGES4 RANGES4
+#define LONG_RANGES RANGES20 "a-text-of-70-characters-------------------------------------------70"
 
 static void a_megabyte_of_ranges_is_refused_in_little_memory(void **state)
 {
-	static const char length[] = "the text makes a name of more than 63 characters";
+	static const char length[] = "no name, address or device is longer than 127 characters";
 	static const char hosts[] = "there are more than 4096 of them";
 	static const char entries[] = "entries: at most 8192 are possible";
 	static const struct large rows[] = {
-		{"hosts:", "  \"" RANGES32, "\":\n", length},
-		{"switches:", "  \"" RANGES32, "\":\n", length},
-		{"links:", "- {between: [\"" RANGES32, "\", \"s1.p[0-127]\"], speed: 1G}\n",
+		{"hosts:", "  \"" LONG_RANGES, "\":\n", length},
+		{"switches:", "  \"" LONG_RANGES, "\":\n", length},
+		{"links:", "- {between: [\"" LONG_RANGES, "\", \"s1.p[0-127]\"], speed: 1G}\n",
 		 length},
 		{"hosts:", "  \"h[0-127]a", "\":\n", entries},
 		{"switches:", "  \"s[0-127]a", "\":\n", entries},
