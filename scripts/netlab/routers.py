@@ -30,6 +30,18 @@ SENDER, RECEIVER = "10.0.4.1", "10.2.0.2"
 READY_S = 60
 BEFORE_S = 0.2
 LAN_DEV = "lan"
+# A PFC frame for class 3 with the longest time, every 20 ms.
+PAUSER = """
+import socket, sys, time
+frame = bytes.fromhex("0180c2000001" "020000000099" "8808" "0101" "0008" + "0000" * 3 + "ffff" +
+                      "0000" * 4).ljust(60, b"\\0")
+s = socket.socket(socket.AF_PACKET, socket.SOCK_RAW)
+s.bind((sys.argv[1], 0))
+end = time.monotonic() + float(sys.argv[2])
+while time.monotonic() < end:
+    s.send(frame)
+    time.sleep(0.02)
+"""
 ARRIVAL = re.compile(r"(?m)^(\d+\.\d+) (\w+) +(In|Out) +IP \S+\.(\d+) > ")
 
 
@@ -159,6 +171,10 @@ class Routers(World):
     def sender(self, programs, *args):
         return self.spawn("h4", "sender", programs.weir_host, "--device", "xdp:e4", "--ip", SENDER,
                           "--to", RECEIVER, "--json", *args)
+
+    def pauser(self, dev, seconds):
+        """r2 pauses class 3 of a link."""
+        return self.spawn("h2", "pauser", "/usr/bin/python3", "-c", PAUSER, dev, str(seconds))
 
     @contextlib.contextmanager
     def arrivals(self):

@@ -22,6 +22,7 @@ from world import run, switch_name # noqa: E402
 
 RECEIVER_ROUTER = "10.2.0.1" # of r2
 UNNUMBERED = "169.254.0.1" # zebra's name for an IPv6 next hop of an IPv4 route
+PAUSED_S = 10 * 0.9
 PROGRAMS = Programs(sys.argv[1])
 
 
@@ -133,8 +134,7 @@ def bfd_holds_under_full_load_and_while_a_class_is_paused():
         receiver = world.receiver(PROGRAMS)
         sender = world.sender(PROGRAMS, "--qps", "8", "--time", "9s", "--rto", "1s")
         eventually(lambda: both_carry(switch) and state(switch)["marks"] > 100, "full links")
-        pauser = world.spawn("h2", "pauser", "/usr/bin/python3", "-c", PAUSER, "e2",
-                             str(PAUSED_S))
+        pauser = world.pauser("e2", PAUSED_S)
         eventually(lambda: paused(switch) > 10, "p2 obeys PAUSE of class 3")
         want(pauser.wait(60) == 0, pauser.said())
         want(downs(world) == before, f"{before} sessions had gone down, now {downs(world)}")
@@ -153,21 +153,6 @@ def downs(world):
 def paused(switch):
     return sum(r["rx_pause"] for r in switch.show("pfc")["pfc"]
                if r["port"] == "p2" and r["class"] == 3)
-
-
-# A PFC frame for class 3 with the longest time, every 20 ms.
-PAUSED_S = 10 * 0.9
-PAUSER = """
-import socket, sys, time
-frame = bytes.fromhex("0180c2000001" "020000000099" "8808" "0101" "0008" + "0000" * 3 + "ffff" +
-                      "0000" * 4).ljust(60, b"\\0")
-s = socket.socket(socket.AF_PACKET, socket.SOCK_RAW)
-s.bind((sys.argv[1], 0))
-end = time.monotonic() + float(sys.argv[2])
-while time.monotonic() < end:
-    s.send(frame)
-    time.sleep(0.02)
-"""
 
 
 def queue(switch, port):

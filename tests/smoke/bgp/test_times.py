@@ -1,6 +1,7 @@
 #!/usr/bin/python3
 # SPDX-License-Identifier: Apache-2.0
-"""How fast traffic leaves a path that is gone, with BFD of 3 x 50 ms, and how fast routes arrive.
+"""How fast traffic leaves a path that is gone, with BFD of 3 x 50 ms, whether such BFD holds under
+load, and how fast routes arrive.
 
 A BFD session that goes down without a cut is a flap. Each flap must lie beside a gap in which a
 process of this machine did not run; a flap without a gap fails.
@@ -20,11 +21,12 @@ import live # noqa: E402
 from live import eventually, want # noqa: E402
 
 live.need_root("tcpdump", "tc", "vtysh")
-from routers import PLANE, Routers, outages_ms # noqa: E402: the path is set by live
+from routers import PLANE, ROUTERS, Routers, outages_ms # noqa: E402: the path is set by live
 from switch import Programs, pick # noqa: E402
 from world import switch_name # noqa: E402
 
 PROGRAMS = Programs(sys.argv[1])
+LOAD_S, PAUSED_S = 20, 9
 CUTS = int(sys.argv[2]) if len(sys.argv) > 2 else 20
 DETECT_MS, AT_MOST_MS = 50, 200
 ROUTES, ROUTES_AT_MOST_S = 2000, 1.0
@@ -68,11 +70,30 @@ def carried(switch, port):
     return pick(switch.show("queues")["queues"], port=port, queue=3).get("tx_packets", 0)
 
 
-def downs(world):
-    """When BFD sessions of the switch's FRR timed out."""
-    times = DOWN.findall(world.daemons[PLANE, "bfdd"].out())
+def downs(world, *where):
+    """When BFD sessions of these routers timed out."""
+    times = [t for w in where for t in DOWN.findall(world.daemons[w, "bfdd"].out())]
     return [time.mktime(time.strptime(t.split(".")[0], "%Y/%m/%d %H:%M:%S")) +
             float("0." + t.split(".")[1]) for t in times]
+
+
+def judged(flaps, watchers):
+    """The flaps beside the recorded gaps, for people and for the verdict."""
+    seen = gaps(watchers)
+    bare = [t for t in flaps if not any(-BESIDE_S <= t - end <= BESIDE_S for end, _ in seen)]
+    return {"n": len(flaps), "without_gap": len(bare), "gaps": len(seen),
+            "longest_gap_ms": 1000 * max([g for _, g in seen], default=0)}
+
+
+def started(world):
+    """The switch and all routers with both paths, each timeout of BFD in their logs."""
+    switch = world.start_switch(PROGRAMS, switch_name())
+    world.start_frr()
+    for where in ROUTERS:
+        world.ask(where, "debug bfd peer")
+        world.ask_config(where, "log timestamp precision 6")
+    converged(world)
+    return switch
 
 
 def recorders(world):
@@ -87,11 +108,7 @@ def gaps(watchers):
 
 def flows_leave_a_path_within_200_ms():
     with Routers(detect_ms=DETECT_MS) as world:
-        switch = world.start_switch(PROGRAMS, switch_name())
-        world.start_frr()
-        world.ask(PLANE, "debug bfd peer")
-        world.ask_config(PLANE, "log timestamp precision 6")
-        converged(world)
+        switch = started(world)
         watchers = recorders(world)
         receiver = world.receiver(PROGRAMS)
         world.sender(PROGRAMS, "--qps", "16", "--rate", "4M", "--rto", "10ms", "--time", "3600s")
@@ -104,15 +121,36 @@ def flows_leave_a_path_within_200_ms():
             result[name] = {"median_ms": statistics.median(ms), "min_ms": min(ms),
                             "max_ms": max(ms), "cuts": len(ms)}
             cuts += mine
-        seen, down = gaps(watchers), [t for t in downs(world) if t > began]
+        down = [t for t in downs(world, PLANE) if t > began]
         flaps = [t for t in down if not any(at <= t <= end for at, end, _ in cuts)]
         want(len(down) - len(flaps) >= CUTS, f"BFD reports each silent cut: {down}")
-        bare = [t for t in flaps if not any(-BESIDE_S <= t - end <= BESIDE_S for end, _ in seen)]
-        result["flaps"] = {"n": len(flaps), "without_gap": len(bare), "gaps": len(seen),
-                           "longest_gap_ms": 1000 * max([g for _, g in seen], default=0)}
+        result["flaps"] = judged(flaps, watchers)
         print(json.dumps(result, indent=1))
-        want(not bare, f"flaps without a gap: {bare}")
+        want(result["flaps"]["without_gap"] == 0, f"flaps without a gap: {flaps}")
         want(result["carrier"]["median_ms"] < AT_MOST_MS, f"{result['carrier']}")
+        receiver.stop()
+        want(switch.stop() == 0, switch.process.said())
+
+
+def bfd_of_3_x_50_ms_holds_under_full_load_and_while_a_class_is_paused():
+    """Data fill both links to r2, and r2 pauses class 3 of one of them."""
+    with Routers(detect_ms=DETECT_MS) as world:
+        switch = started(world)
+        watchers = recorders(world)
+        receiver = world.receiver(PROGRAMS)
+        sender = world.sender(PROGRAMS, "--qps", "8", "--time", f"{LOAD_S}s", "--rto", "1s")
+        eventually(lambda: all(carried(switch, p) > 5000 for p in ("p2", "p3")), "full links")
+        began, before = time.time(), carried(switch, "p2")
+        pauser = world.pauser("e2", PAUSED_S)
+        want(pauser.wait(60) == 0, pauser.said())
+        want(sender.wait(60) == 0, sender.said())
+        paused = pick(switch.show("pfc")["pfc"], **{"port": "p2", "class": 3})
+        want(paused["rx_pause"] > 10, f"p2 obeys PAUSE of class 3: {paused}")
+        flaps = [t for t in downs(world, *ROUTERS) if t > began]
+        print(json.dumps({"load_s": LOAD_S, "paused_s": PAUSED_S,
+                          "frames_p2": carried(switch, "p2") - before,
+                          "flaps": judged(flaps, watchers)}))
+        want(judged(flaps, watchers)["without_gap"] == 0, f"flaps without a gap: {flaps}")
         receiver.stop()
         want(switch.stop() == 0, switch.process.said())
 
@@ -142,5 +180,6 @@ def routes_arrive_within_a_second():
         want(switch.stop() == 0, switch.process.said())
 
 
-sys.exit(max(live.run_tests([t]) for t in (flows_leave_a_path_within_200_ms,
-                                           routes_arrive_within_a_second)))
+sys.exit(max(live.run_tests([t]) for t in (
+    flows_leave_a_path_within_200_ms, routes_arrive_within_a_second,
+    bfd_of_3_x_50_ms_holds_under_full_load_and_while_a_class_is_paused)))
