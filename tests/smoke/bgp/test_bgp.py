@@ -7,16 +7,18 @@ usage: test_bgp.py BUILD_DIR [TEST...]
 import json
 import os
 import re
+import signal
 import sys
 import time
 
 HERE = os.path.dirname(os.path.abspath(__file__))
 sys.path.insert(0, os.path.join(HERE, "..", "live"))
 import live # noqa: E402
+import page # noqa: E402
 from live import eventually, want # noqa: E402
 
 live.need_root("ping", "tshark", "vtysh")
-from routers import ANSWER, PLANE, Routers # noqa: E402: the path is set by live
+from routers import ANSWER, DAEMONS, PLANE, RUN, Routers # noqa: E402: the path is set by live
 from switch import Programs, pick # noqa: E402
 from world import run, switch_name # noqa: E402
 
@@ -214,6 +216,25 @@ def each_daemon_may_be_killed_and_comes_back():
         want(switch.stop() == 0, switch.process.said())
 
 
+def the_commands_of_the_page_start_frr():
+    """docs/bgp.md, command by command. The daemons go into the background."""
+    with lab() as world:
+        switch = world.start_switch(PROGRAMS, switch_name())
+        world.start_frr(["h1", "h2"])
+        for words in page.commands("bgp.md", "The files"):
+            done = run(*words, check=False, cwd=live.ROOT)
+            want(done.returncode == 0, f"{' '.join(words)}: {done.stdout}{done.stderr}")
+        converged(world)
+        same_routes(world, switch)
+        want(pings(world), "r1 reaches r2")
+        for daemon in DAEMONS:
+            with open(f"{RUN}/{world.ns(PLANE)}/{daemon}.pid") as f:
+                pid = int(f.read())
+            os.kill(pid, signal.SIGTERM)
+            eventually(lambda pid=pid: not os.path.exists(f"/proc/{pid}"), f"{daemon} ends")
+        want(switch.stop() == 0, switch.process.said())
+
+
 def the_story_of_the_page_holds_its_checks():
     with open(os.path.join(live.ROOT, "docs", "bgp.md")) as f:
         story = re.search(r"(?m)^    (scripts/run .*)$", f.read())[1].split()
@@ -225,6 +246,7 @@ def the_story_of_the_page_holds_its_checks():
 
 sys.exit(live.run_tests([
     the_story_of_the_page_holds_its_checks,
+    the_commands_of_the_page_start_frr,
     bgp_numbered_and_unnumbered_with_md5_bfd_and_ecmp,
     a_cut_link_moves_lossless_traffic_with_pfc_and_ecn,
     a_silent_link_is_found_by_bfd,

@@ -6,7 +6,8 @@ import shlex
 
 import live
 
-COMMAND = re.compile(r"(?m)^    ((?:weir|dpdk-testpmd|ip|sysctl|scripts/|podman)\S*(?: .*)?)$")
+COMMAND = re.compile(r"(?m)^    ((?:weir|dpdk-testpmd|ip|sysctl|vtysh|scripts/|podman)\S*"
+                     r"(?: .*)?)$")
 
 
 def commands(page, heading):
