@@ -28,8 +28,13 @@
 	  "a frame contradicts a flow's pair: the switch drops the pair and learns again (at "     \
 	  "most one a second)")                                                                    \
 	X(FLOWS_FULL, "flows-full",                                                                \
-	  "the flow table has no room for a RoCEv2 flow; the switch forwards it, but does not "    \
+	  "the flow table has no room for a flow; the switch forwards it, but does not "           \
 	  "follow it (at most one a second)")                                                      \
+	X(ELEPHANTS, "elephants",                                                                  \
+	  "flows became elephants; port and class are those of the latest one: `weirctl show "     \
+	  "flows --elephants` (at most one a second)")                                             \
+	X(ELEPHANTS_OVER, "elephants-over",                                                        \
+	  "elephants slowed down, paused or left the table (at most one a second)")                \
 	X(CNP_CAP, "cnp-cap",                                                                      \
 	  "a port has reached its limit of CNPs; the switch left CNPs out (at most one a second)") \
 	X(LINK_UP, "link-up", "the port's link came up")                                           \
@@ -146,7 +151,7 @@ struct event {
 	// NEIGHBOUR_MAC: an IPv4 address, or the last 32 bits of an IPv6 address;
 	// WORKER_*, STANDIN_*: the worker; ROCE_LOSSY*: the DSCP of the latest frame;
 	// COPP*, STORM_CONTROL*: enum limit_kind; LOOP: the port that sent the probe, VLAN << 16;
-	// RX_GUARD: frames in the ring;
+	// RX_GUARD: frames in the ring; ELEPHANTS*: elephants now;
 	// DCBX_PFC: bitmaps of classes with PFC, in force, and by the policy << 8;
 	// DCBX_*: bitmaps of classes with PFC, of the host, and of the switch << 8
 	uint32_t a;
@@ -154,7 +159,8 @@ struct event {
 	// NEIGHBOUR_MAC: the new address in the low 48 bits, and bit 48 for IPv6;
 	// STORM: measured ns; STORM_OVER: ns in recovery; STORM_LIMIT: storms; PFC_RATE_*: frames
 	// per second; PFC_PAUSED*: microseconds of the last second;
-	// PAIR_DROPPED, FLOWS_FULL, CNP_CAP, RX_GUARD: how many since the last such event;
+	// PAIR_DROPPED, FLOWS_FULL, CNP_CAP, RX_GUARD, ELEPHANTS*: how many since the last such
+	// event;
 	// WORKER_*: ns that it stood still; STANDIN_PAUSED: PFC frames;
 	// COPP*, STORM_CONTROL*: frames dropped since the limit was first exceeded;
 	// ROCE_LOSSY*: frames since the first; LOOP: 1 + the

@@ -3,6 +3,7 @@
 
 #include <string.h>
 
+#include "dataplane/elephants.h"
 #include "dataplane/ingress.h"
 #include "dataplane/packet/parse_template.h"
 #include "dataplane/packet/tags.h"
@@ -27,6 +28,7 @@ struct __attribute__((aligned(64))) member {
 	uint32_t psn;
 	uint8_t frame; // of the burst
 	uint8_t role; // enum roce_role
+	uint8_t kind; // enum flow_kind, by the role or by the ports
 	bool again; // the same flow as the member before
 };
 
@@ -40,8 +42,11 @@ struct members {
 static void gone(void *arg, uint32_t id)
 {
 	struct worker_flows *wf = arg;
+	const struct flow *fl = &wf->table.flows[id];
 
-	pairing_flow_gone(wf->pairing, id);
+	elephants_gone(wf, fl);
+	if (!flow_key_has_ports(&fl->key))
+		pairing_flow_gone(wf->pairing, id);
 }
 
 // It lives, and is followed no longer: as one that was refused.
@@ -49,7 +54,8 @@ static void evicted(void *arg, const struct flow_key *k, uint64_t now_ns)
 {
 	struct worker_flows *wf = arg;
 
-	pairing_flow_refused(wf->pairing, k, now_ns);
+	if (!flow_key_has_ports(k))
+		pairing_flow_refused(wf->pairing, k, now_ns);
 }
 
 static struct flow_hooks hooks_of(struct worker_flows *wf)
@@ -179,6 +185,15 @@ static inline uint32_t seal_for(const struct flow_map *map, const struct member 
 	return is_plain(m, f, pkt) ? seal_of(map->seed, &facts) : SEAL_NEVER;
 }
 
+static force_inline void set_hash(const struct flow_map *map, struct member *m,
+				  const struct member *before)
+{
+	m->hash = flow_hash_of(map, &m->key);
+	m->again = before != NULL && m->hash == before->hash &&
+		   flow_key_alike(&m->key, &before->key, map->spare);
+	flow_map_prefetch(map, m->hash);
+}
+
 // Fills the member m for a RoCEv2 frame of the burst, and prefetches its bucket. before: the member
 // before it, or NULL. False: the frame belongs to no flow.
 static force_inline bool sort(struct worker *w, const struct flow_map *map, struct burst *b,
@@ -191,20 +206,44 @@ static force_inline bool sort(struct worker *w, const struct flow_map *map, stru
 	if (unlikely(role != ROCE_ROLE_DATA) && !sort_rare(w, f, burst_pkt(b, i), role))
 		return false;
 	m->role = (uint8_t)role;
+	m->kind = kind_of_role[role];
 	m->frame = (uint8_t)i;
 	m->psn = pkt->bth_psn;
 	set_key(m, eth + pkt->l3_off, pkt);
-	m->hash = flow_hash_of(map, &m->key);
-	m->again = before != NULL && m->hash == before->hash &&
-		   flow_key_alike(&m->key, &before->key, map->spare);
+	set_hash(map, m, before);
 	m->key = seal_key(m->key, seal_for(map, m, f, eth, pkt));
-	flow_map_prefetch(map, m->hash);
+	return true;
+}
+
+// The same for a frame of TCP or of another use of UDP.
+static force_inline bool sort_ports(const struct flow_map *map, const struct frame *f, unsigned i,
+				    struct member *m, const struct member *before)
+{
+	const uint8_t *l3 = rte_pktmbuf_mtod(f->m, const uint8_t *) + f->l3_off;
+	bool v6 = f->kind == PKT_IPV6, tcp;
+	const uint8_t *l4;
+	uint8_t proto;
+
+	if (f->kind == PKT_OTHER)
+		return false;
+	l4 = template_ports(l3, f->kind, &proto);
+	if (l4 == NULL)
+		return false;
+	tcp = proto == IP_PROTO_TCP;
+	m->kind = tcp ? FLOW_TCP : FLOW_UDP;
+	m->frame = (uint8_t)i;
+	m->psn = 0;
+	m->key = flow_key_ports(v6, l3 + (v6 ? 8 : 12), l3 + (v6 ? 24 : 16), l4,
+				tcp ? KEY_TCP : KEY_UDP);
+	set_hash(map, m, before);
+	m->key = seal_key(m->key, seal_of_port(f->in_port));
 	return true;
 }
 
 // The fields that a template reads stay in registers. Only parse() finds RoCEv2 behind extension
-// headers.
-static void sort_all(struct worker *w, struct burst *b, struct members *all)
+// headers. ports: frames of TCP and of other uses of UDP have flows too.
+static force_inline void sort_all(struct worker *w, struct burst *b, struct members *all,
+				  bool ports)
 {
 	const struct flow_map map = w->flows->table.map; // what is written below is not in it
 	struct member *m = all->m, *before = NULL;
@@ -216,7 +255,7 @@ static void sort_all(struct worker *w, struct burst *b, struct members *all)
 		const uint8_t *eth = rte_pktmbuf_mtod(mbuf, const uint8_t *);
 		struct pkt_info pkt = {.kind = f->kind, .l3_off = f->l3_off};
 		const struct udp_hdr *udp = NULL;
-		bool quiet = b->unparsed >> i & 1, found = false;
+		bool quiet = b->unparsed >> i & 1, found = false, roce = true;
 
 		if (likely(quiet))
 			udp = template_roce(eth, f->kind);
@@ -228,8 +267,13 @@ static void sort_all(struct worker *w, struct burst *b, struct members *all)
 		} else if (!quiet || f->kind == PKT_IPV6) {
 			const struct pkt_info *parsed = burst_pkt(b, i);
 
-			found = parsed->roce && sort(w, &map, b, i, eth, parsed, m, before);
+			roce = parsed->roce;
+			found = roce && sort(w, &map, b, i, eth, parsed, m, before);
+		} else {
+			roce = false;
 		}
+		if (ports && !roce)
+			found = sort_ports(&map, f, i, m, before);
 		if (likely(found))
 			before = m++;
 		else
@@ -444,19 +488,49 @@ static uint32_t take(struct worker *w, const struct member *m, const struct fram
 	return id;
 }
 
+// The same for a frame of TCP or UDP.
+static __attribute__((noinline)) uint32_t take_ports(struct worker *w, const struct member *m,
+						     const struct frame *f)
+{
+	struct flow_table *t = &w->flows->table;
+	struct flow_arrival at = {w->now_ns, f->in_port};
+	struct flow_hooks hooks = hooks_of(w->flows);
+	enum flow_news news;
+	uint32_t id = flow_take(t, &m->key, m->hash, at, &hooks, &news);
+	struct flow *fl;
+
+	if (id == FLOW_NONE)
+		return FLOW_NONE;
+	fl = &t->flows[id];
+	if (flow_way_of(gauge_get(&fl->way)).in_port != f->in_port) {
+		if (w->now_ns - flow_seen_ns(fl, w->now_ns) < MOVED_NS)
+			return FLOW_NONE;
+		flow_begin_anew(t, id, at, &hooks);
+	}
+	if (flow_packets(fl) == 0)
+		set_way(fl, (struct flow_way){.in_port = f->in_port, .out_port = FLOW_NO_PORT,
+					      .cls = f->cls, .kind = m->kind});
+	ctr_inc(&fl->packets);
+	ctr_add(&fl->bytes, f->len);
+	gauge_set(&fl->last, flow_pack_last(0, 0, w->now_ns));
+	seal_close(fl, key_seal(&m->key));
+	return id;
+}
+
 // Anything but the next plain frame of a flow that is as its seal says.
 static __attribute__((noinline)) uint32_t take_closely(struct worker *w, const struct member *m,
-						       const struct frame *f,
-						       const struct pkt_info *pkt)
+						       const struct frame *f, struct burst *b)
 {
-	uint32_t id = take(w, m, f, pkt), seal = key_seal(&m->key);
+	uint32_t id = flow_is_roce(m->kind) ? take(w, m, f, burst_pkt(b, m->frame))
+					    : take_ports(w, m, f);
+	uint32_t seal = key_seal(&m->key);
 	struct flow *fl;
 
 	if (id == FLOW_NONE || seal == SEAL_NEVER)
 		return id;
 	fl = &w->flows->table.flows[id];
 	// A response of a queue pair that has requests of its own is none of their PSNs.
-	if (flow_way_of(gauge_get(&fl->way)).kind == kind_of_role[m->role])
+	if (flow_way_of(gauge_get(&fl->way)).kind == m->kind)
 		seal_close(fl, seal);
 	return id;
 }
@@ -482,16 +556,103 @@ static void count_all(struct worker *w, struct burst *b, const struct members *a
 		if (!m->again)
 			id = m->guess;
 		if (unlikely(id == FLOW_NONE || !count_next(t, id, m, f, m->psn, w->now_ns)))
-			id = take_closely(w, m, f, burst_pkt(b, m->frame));
+			id = take_closely(w, m, f, b);
 		f->m->hash.rss = id;
 	}
+}
+
+// ---- the same where the policy looks for elephants
+
+// How long the flow of the member was silent. 0 where its entry is not the guessed one: then its
+// run goes on.
+static inline uint64_t idle_ns(const struct flow_table *t, uint32_t id, const struct member *m,
+			       uint64_t now_ns)
+{
+	if (id == FLOW_NONE || !flow_key_alike(&t->flows[id].key, &m->key, t->map.spare))
+		return 0;
+	return now_ns - flow_seen_ns(&t->flows[id], now_ns);
+}
+
+static __attribute__((noinline)) uint32_t take_sized(struct worker *w, uint32_t id,
+						     const struct member *m, struct frame *f,
+						     struct burst *b, enum flow_size *size)
+{
+	struct flow_table *t = &w->flows->table;
+	uint64_t idle = idle_ns(t, id, m, w->now_ns);
+
+	if (idle != 0 && idle < gauge_get(&t->age_ns))
+		elephants_before(w, &t->flows[id], idle);
+	id = take_closely(w, m, f, b);
+	if (id == FLOW_NONE)
+		return FLOW_NONE;
+	if (flow_packets(&t->flows[id]) == 1)
+		elephants_begun(w, &t->flows[id]);
+	*size = elephants_counted(w, &t->flows[id], f->len);
+	return id;
+}
+
+static inline bool count_next_sized(struct worker *w, uint32_t id, const struct member *m,
+				    const struct frame *f, enum flow_size *size)
+{
+	struct flow *fl = &w->flows->table.flows[id];
+	uint64_t low = gauge_get(&fl->last) & (((uint64_t)1 << FLOW_TIME_BIT) - 1), idle;
+	uint32_t next = flow_is_roce(m->kind) ? psn_add(m->psn, 1) : 0;
+
+	if (!seal_unbroken(fl, &m->key) || low != m->psn)
+		return false;
+	idle = w->now_ns - flow_seen_ns(fl, w->now_ns);
+	if (unlikely(idle >= gauge_get(&w->flows->table.age_ns)))
+		return false;
+	elephants_before(w, fl, idle);
+	ctr_inc(&fl->packets);
+	ctr_add(&fl->bytes, f->len);
+	gauge_set(&fl->last, flow_pack_last(next, 0, w->now_ns));
+	*size = elephants_counted(w, fl, f->len);
+	return true;
+}
+
+static void count_all_sized(struct worker *w, struct burst *b, const struct members *all)
+{
+	const struct policy_port *pp = &w->pol->ports[b->frames[0].in_port];
+	struct sizes sizes = {0};
+	uint32_t id = FLOW_NONE;
+
+	for (unsigned i = 0; i < all->n; i++) {
+		const struct member *m = &all->m[i];
+		struct frame *f = &b->frames[m->frame];
+		enum flow_size size = SIZE_PLAIN;
+
+		if (!m->again)
+			id = m->guess;
+		if (unlikely(id == FLOW_NONE || !count_next_sized(w, id, m, f, &size)))
+			id = take_sized(w, id, m, f, b, &size);
+		f->m->hash.rss = id;
+		if (unlikely(id == FLOW_NONE))
+			continue;
+		sizes.packets[size]++;
+		sizes.bytes[size] += f->len;
+		if (size != SIZE_PLAIN)
+			elephants_act(pp, f, size);
+	}
+	elephants_add(&w->flows->elephants, &sizes);
+}
+
+static __attribute__((noinline)) void burst_sized(struct worker *w, struct burst *b)
+{
+	struct members all;
+
+	sort_all(w, b, &all, true);
+	guess_all(&w->flows->table, &all);
+	count_all_sized(w, b, &all);
 }
 
 void flows_burst(struct worker *w, struct burst *b)
 {
 	struct members all;
 
-	sort_all(w, b, &all);
+	if (unlikely(elephants_are_on(w)))
+		return burst_sized(w, b);
+	sort_all(w, b, &all, false);
 	guess_all(&w->flows->table, &all);
 	count_all(w, b, &all);
 }
@@ -518,7 +679,7 @@ static __attribute__((noinline)) void way_changed(struct worker *w, uint32_t id,
 
 	gauge_set(&fl->way, flow_pack_way(way));
 	seal_close_departure(fl, departure_of(f));
-	if (before.out_port == f->out_port)
+	if (before.out_port == f->out_port || !flow_is_roce(before.kind))
 		return;
 	if (before.out_port != FLOW_NO_PORT)
 		pairing_flow_turned(w->flows->pairing, id, w->now_ns);
@@ -642,6 +803,7 @@ static void take_policy(struct worker *w)
 	wf->policy_version = w->policy_version;
 	flow_table_set_age(&wf->table, w->pol->flows.age_ns, w->now_ns);
 	pairing_set_params(wf->pairing, &w->pol->pairing);
+	elephants_new_policy(w);
 }
 
 void flows_tick(struct worker *w)
@@ -654,4 +816,5 @@ void flows_tick(struct worker *w)
 	take_orders(w);
 	flow_age(&wf->table, w->now_ns, AGE_PER_LOOP, &hooks);
 	say_events(w);
+	elephants_tick(w);
 }

@@ -4,6 +4,7 @@
 // that is off costs one test. Called by the worker's loop only.
 #pragma once
 
+#include "dataplane/elephants.h"
 #include "dataplane/flows.h"
 #include "dataplane/notify.h"
 #include "dataplane/peer_pause.h"
@@ -36,7 +37,8 @@ static inline uint64_t features_port_wake(const struct worker *w, const struct p
 }
 static inline uint64_t features_wake(const struct worker *w)
 {
-	return w->l3 != NULL ? waiting_wake(&w->l3->waiting) : UINT64_MAX;
+	return min_u64(w->l3 != NULL ? waiting_wake(&w->l3->waiting) : UINT64_MAX,
+		       w->flows != NULL ? elephants_wake(w) : UINT64_MAX);
 }
 
 // Control wants something. was_held: admission was stopped before.

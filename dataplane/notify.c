@@ -57,9 +57,12 @@ static struct flow *flow_at(const struct worker *w, uint64_t ref)
 	return &w->sw->workers[owner_of(ref)]->flows->table.flows[(uint32_t)ref];
 }
 
+// Frames that no connected queue pair sends: datagrams, TCP, and other uses of UDP.
 static bool is_datagram(const struct flow *f)
 {
-	return flow_way_of(gauge_get(&f->way)).kind == FLOW_DATAGRAM;
+	uint8_t kind = flow_way_of(gauge_get(&f->way)).kind;
+
+	return kind == FLOW_DATAGRAM || !flow_is_roce(kind);
 }
 
 // The sources that may pair hold for pairs that were learnt before as well.

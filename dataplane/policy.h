@@ -13,6 +13,7 @@
 #include "dataplane/frame.h"
 #include "dataplane/packet/classify.h"
 #include "dataplane/qos/egress.h"
+#include "dataplane/qos/elephant.h"
 #include "dataplane/qos/guard.h"
 #include "dataplane/qos/pfc.h"
 #include "dataplane/qos/pg.h"
@@ -41,6 +42,15 @@ struct policy_queue {
 	struct wred_params wred; // `enabled` false: tail drop only
 	struct ipcc_params ipcc; // `enabled` false: sends no notifications
 };
+
+// What is done to frames of one class that are mice, or of an elephant. ELEPHANT_KEEP: nothing.
+enum { ELEPHANT_KEEP = 0xff };
+struct elephant_action {
+	uint8_t color; // enum color
+	uint8_t cls; // in which they leave; their account stays
+	uint8_t dscp; // with which they leave, unless `remark` or a guard gives another
+};
+enum flow_size { SIZE_PLAIN, SIZE_MOUSE, SIZE_ELEPHANT, N_SIZES };
 
 struct policy_vlan {
 	uint64_t tagged[N_VLANS / 64]; // bit per VID: the port carries it tagged
@@ -169,6 +179,7 @@ struct policy_port {
 	struct watchdog_params watchdog;
 	struct guard_params guard;
 	struct cnp_params cnp; // of CNPs that leave here
+	struct elephant_action sized[N_SIZES][N_CLASSES]; // of frames that arrive here
 	struct policy_vlan vlan;
 	bool sticky; // addresses that live here do not move to other ports
 	uint32_t mac_limit; // learned addresses at most; 0: what the table has room for
@@ -227,6 +238,7 @@ struct policy {
 	uint32_t n_fdb;
 	struct policy_fdb_entry *fdb; // static entries
 	struct flow_params flows; // of the switch; `max` is a restart-only key
+	struct elephant_params elephants;
 	struct pair_params pairing;
 	bool loop_detect; // some port sends probes
 	bool control_sends; // it does, or a port punts

@@ -9,6 +9,7 @@
 
 #include <rte_malloc.h>
 
+#include "dataplane/elephants.h"
 #include "dataplane/roce/pairing.h"
 #include "dataplane/switch_impl.h"
 
@@ -207,7 +208,7 @@ static bool copy(const struct flow *f, uint64_t now_ns, struct flow_row *out)
 	out->way = flow_way_of(gauge_get(&f->way));
 	out->pair = flow_pair_of(gauge_get(&f->pair));
 	out->packets = flow_packets(f);
-	out->bytes = ctr_get(&f->bytes);
+	out->bytes = flow_frame_bytes(f);
 	out->gaps = ctr_get(&f->gaps);
 	out->gap_packets = ctr_get(&f->gap_packets);
 	out->rewinds = ctr_get(&f->rewinds);
@@ -220,6 +221,8 @@ static bool copy(const struct flow *f, uint64_t now_ns, struct flow_row *out)
 	out->first_ns = gauge_get(&f->first_ns);
 	out->seen_ns = flow_seen_ns(f, now_ns);
 	out->cnp_ns = gauge_get(&f->cnp_ns);
+	out->elephant_ns = gauge_get(&f->elephant_ns);
+	out->size = elephants_size(f);
 	out->psn = flow_expected(last);
 	out->udp_sport = relaxed_get(&f->udp_sport);
 	// Seen while now_ns was read.
@@ -253,8 +256,8 @@ static bool row_of(const struct worker_flows *wf, uint32_t id, uint64_t now_ns, 
 		return false;
 	if (!why || out->pair.source != PAIR_NONE)
 		return true;
-	if (out->way.kind == FLOW_DATAGRAM) {
-		out->reason = "datagram";
+	if (out->way.kind == FLOW_DATAGRAM || !flow_is_roce(out->way.kind)) {
+		out->reason = flow_is_roce(out->way.kind) ? "datagram" : "no RoCEv2";
 		return true;
 	}
 	out->candidates = pairing_candidates(wf->pairing, id);
@@ -328,6 +331,18 @@ static void add_pairing(struct flow_totals *out, const struct pairing_counters *
 	out->pairing.n_unpaired += gauge_get(&c->n_unpaired);
 }
 
+static void add_elephants(struct flow_totals *out, const struct worker_elephants *e)
+{
+	out->elephants.now += gauge_get(&e->now);
+	out->elephants.began += ctr_get(&e->began);
+	out->elephants.ended += ctr_get(&e->ended);
+	out->elephants.refused += ctr_get(&e->refused);
+	for (unsigned size = 0; size < N_SIZES; size++) {
+		out->elephants.packets[size] += ctr_get(&e->packets[size]);
+		out->elephants.bytes[size] += ctr_get(&e->bytes[size]);
+	}
+}
+
 void switch_flow_totals(const struct weir_switch *sw, struct flow_totals *out)
 {
 	memset(out, 0, sizeof(*out));
@@ -341,6 +356,7 @@ void switch_flow_totals(const struct weir_switch *sw, struct flow_totals *out)
 		out->refused += ctr_get(&wf->table.refused);
 		out->evicted += ctr_get(&wf->table.evicted);
 		add_pairing(out, pairing_counters(wf->pairing));
+		add_elephants(out, &wf->elephants);
 	}
 }
 

@@ -7,10 +7,10 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+#include "dataplane/policy.h"
 #include "dataplane/roce/flow.h"
 #include "dataplane/roce/ipcc.h"
 
-struct policy;
 struct weir_switch;
 
 struct flow_row {
@@ -21,6 +21,8 @@ struct flow_row {
 	uint64_t silences; // looks at which it fed a queue above kmin and was sent no CNP
 	uint8_t silence; // enum cnp_silence, of the last of them
 	uint64_t first_ns, seen_ns, cnp_ns;
+	uint64_t elephant_ns; // since when it is an elephant
+	uint8_t size; // enum flow_size of its next frame
 	uint32_t psn; // expected next
 	uint16_t udp_sport;
 	// Of flows without a pair.
@@ -54,6 +56,10 @@ struct flow_totals {
 		uint64_t wrong_port, eliminations, matches, crowded, cm_seen, cm_refused, n_paired,
 			n_unpaired;
 	} pairing;
+	struct {
+		uint64_t now, began, ended, refused;
+		uint64_t packets[N_SIZES], bytes[N_SIZES];
+	} elephants;
 };
 void switch_flow_totals(const struct weir_switch *sw, struct flow_totals *out);
 

@@ -715,6 +715,7 @@ void config_check(const struct config *c, struct diag_sink *s)
 	CHECK_RULES(rules, .c = c, .s = s);
 	watchdogs_check(c, s);
 	ipcc_check(c, s);
+	elephants_check(c, s);
 	control_plane_check(c, s);
 }
 

@@ -695,6 +695,7 @@ int compile_policy(const struct config *c, const struct port_facts *facts,
 	compile_watchdogs(&k);
 	compile_guards(&k);
 	compile_ipcc(&k);
+	compile_elephants(&k);
 	ok = s.n_errors == 0;
 	diag_finish(&s, d);
 	if (!ok) {

@@ -37,12 +37,14 @@ void check_rules(const struct rule *rules, size_t n, struct subject x);
 #define CHECK_RULES(rules, ...)                                                                    \
 	check_rules(rules, sizeof(rules) / sizeof((rules)[0]), (struct subject){__VA_ARGS__})
 
-// The rules of check.c, then those of watchdogs, of IPCC and of the control plane.
+// The rules of check.c, then those of watchdogs, of IPCC, of elephants and of
+// the control plane.
 void config_check(const struct config *c, struct diag_sink *s);
 void control_plane_check(const struct config *c, struct diag_sink *s);
 void control_plane_has_taps(const struct subject *x); // a rule of advice_add()
 void watchdogs_check(const struct config *c, struct diag_sink *s);
 void ipcc_check(const struct config *c, struct diag_sink *s);
+void elephants_check(const struct config *c, struct diag_sink *s);
 
 // Steps of reading a file, after the ports are expanded (load.c).
 void svis_resolve(struct config *c, struct diag_sink *s); // before routes_resolve
@@ -96,6 +98,7 @@ void compile_routes(struct compiler *k); // prefixes, groups, next hops, neighbo
 void compile_vxlan(struct compiler *k); // after the routes
 void compile_watchdogs(struct compiler *k); // and the warnings that need the speed of a port
 void compile_guards(struct compiler *k);
+void compile_elephants(struct compiler *k);
 void compile_ipcc(struct compiler *k); // after the queues: takes their kmin and kmax
 
 // The DSCPs of a frame hop by hop, `dscp` first, until no rule changes it. Returns their number.

@@ -29,11 +29,6 @@ static bool any_port_has_ipcc(const struct config *c)
 	return false;
 }
 
-static bool has_table(const struct config *c)
-{
-	return c->root.sw.flows.on.n != 0 && c->root.sw.flows.max.n != 0;
-}
-
 static uint8_t sources_of(const struct cfg_pairing *p)
 {
 	uint8_t set = 0;
@@ -66,7 +61,7 @@ static void ipcc_has_curve_and_table(const struct subject *x)
 		REFUSE(x->s, ipcc,
 		       "IPCC needs kmin and kmax of wred, and this class has no wred" CURE
 		       "give the class wred, with ecn: off if it must not mark");
-	if (!has_table(x->c))
+	if (!cfg_has_flow_table(x->c))
 		REFUSE(x->s, ipcc,
 		       "IPCC needs the flow table, which is off" CURE
 		       "remove switch.flows, or give it a max above 0");
@@ -167,7 +162,7 @@ static void keys_have_an_effect(const struct subject *x)
 {
 	const struct cfg_pairing *p = &x->c->root.sw.pairing;
 	const struct cfg_list *pairs = &x->c->root.pairs;
-	bool table = has_table(x->c);
+	bool table = cfg_has_flow_table(x->c);
 
 	if (p->map.given && !table)
 		WARN(x->s, &p->map, "has no effect: switch.flows is off");
@@ -280,7 +275,7 @@ void ipcc_check(const struct config *c, struct diag_sink *s)
 static void compile_pairs(struct compiler *k)
 {
 	const struct cfg_pair *p = k->c->root.pairs.items;
-	unsigned n = has_table(k->c) ? k->c->root.pairs.n : 0;
+	unsigned n = cfg_has_flow_table(k->c) ? k->c->root.pairs.n : 0;
 
 	if (n == 0)
 		return;
@@ -396,8 +391,9 @@ void compile_ipcc(struct compiler *k)
 	const struct cfg_switch *sw = &k->c->root.sw;
 	struct policy *p = k->p;
 
-	p->flows = (struct flow_params){.max = has_table(k->c) ? (uint32_t)sw->flows.max.n : 0,
-					.age_ns = (uint64_t)sw->flows.age.n};
+	p->flows = (struct flow_params){
+		.max = cfg_has_flow_table(k->c) ? (uint32_t)sw->flows.max.n : 0,
+		.age_ns = (uint64_t)sw->flows.age.n};
 	p->pairing = (struct pair_params){.matches = (uint8_t)sw->pairing.matches.n,
 					  .sources = sources_of(&sw->pairing)};
 	if (p->pairing.sources == 0) // none, and not: as it likes
@@ -411,7 +407,8 @@ void compile_ipcc(struct compiler *k)
 void config_small_flows(const struct config *c, struct policy *p)
 {
 	const struct cfg_flows *f = &c->root.sw.flows;
-	bool asked = f->map.given || f->on.given || c->root.pairs.n != 0 || any_port_has_ipcc(c);
+	bool asked = f->map.given || f->on.given || c->root.pairs.n != 0 ||
+		     any_port_has_ipcc(c) || p->elephants.enabled;
 
 	if (p->flows.max != 0 && !f->max.given)
 		p->flows.max = asked ? CONFIG_FEW_FLOWS : 0;

@@ -25,6 +25,8 @@ enum {
 
 const char *const cfg_trust_words[] = {
 	[TRUST_DSCP] = "dscp", [TRUST_PCP] = "pcp", [TRUST_PORT] = "port", NULL};
+const char *const cfg_color_words[] = {
+	[GREEN] = "green", [YELLOW] = "yellow", [RED] = "red", NULL};
 // In the order of enum pair_source, from PAIR_STATIC.
 static const char *const source_words[] = {"static", "cm", "read", "ack", "cnp", NULL};
 static_assert(N(source_words) == N_PAIR_SOURCES, "the word of a source is its number less one");
@@ -179,6 +181,20 @@ static const struct cfg_row schedule_rows[] = {
 };
 static SCHEMA(schedule_schema, schedule_rows, cfg_schedule);
 
+// What happens to the frames of a flow by its size.
+static const struct cfg_row sized_rows[] = {
+	{FIELD(CFG_WORD, cfg_sized, color), .words = cfg_color_words, .dflt_text = "the DSCP's",
+	 .help = "drop precedence: the curve of `wred` for these frames"},
+	{"class", CFG_NUMBER, .unit = UNIT_COUNT, AT(cfg_sized, cls), .max = 7,
+	 .dflt_text = "as they arrive",
+	 .help = "class, and so queue, in which these frames leave; their priority group stays. "
+		 "Only in a lossy class, and to a lossy class"},
+	{NUMBER(COUNT, cfg_sized, dscp), .max = 63, .dflt_text = "as they arrive",
+	 .help = "DSCP with which these frames leave, unless `remark` or a guard gives another. "
+		 "Only in a lossy class"},
+};
+static SCHEMA(sized_schema, sized_rows, cfg_sized);
+
 static const struct cfg_row class_rows[] = {
 	{FIELD(CFG_SWITCH, cfg_class, lossless), .help = "protected by PFC"},
 	{FIELD(CFG_SWITCH, cfg_class, flood), .dflt_text = "on (lossless: off)",
@@ -203,6 +219,11 @@ static const struct cfg_row class_rows[] = {
 	 .help = "the switch sends CNPs for the queue when it is longer than kmin of its `wred`. "
 		 "The class needs `wred`, also where that marks nothing (`ecn: off`). `on` or "
 		 "`{}`: with these defaults"},
+	{FIELD(CFG_MAP, cfg_class, elephants), .sub = &sized_schema, .dflt_text = "as others",
+	 .help = "what happens to frames of elephants (`switch.elephants`) that arrive in this "
+		 "class"},
+	{FIELD(CFG_MAP, cfg_class, mice), .sub = &sized_schema, .dflt_text = "as others",
+	 .help = "the same for mice, the first frames of a flow"},
 };
 static SCHEMA(class_schema, class_rows, cfg_class);
 
@@ -317,7 +338,7 @@ static const struct cfg_row profile_rows[] = {
 	 .dflt_text = "identity",
 	 .help = "the class of each value; `default` sets all values that are not named"},
 	{FIELD(CFG_LOOKUP, cfg_profile, dscp_to_color), .n_keys = 64,
-	 .words = WORDS("green", "yellow", "red"), .max = 2, .has_default = true,
+	 .words = cfg_color_words, .max = 2, .has_default = true,
 	 .dflt_text = "green", .help = "drop precedence: green, yellow, red"},
 	{FIELD(CFG_LOOKUP, cfg_profile, class_to_queue), .n_keys = 8, .max = 7,
 	 .dflt_text = "identity", .help = "egress queue of a class"},
@@ -600,6 +621,25 @@ static const struct cfg_row flows_rows[] = {
 };
 static SCHEMA(flows_schema, flows_rows, cfg_flows);
 
+static const struct cfg_row elephants_rows[] = {
+	{NUMBER(RATE, cfg_elephants, rate), .min = MB(1), .max = GIGA(800), .dflt = GIGA(1),
+	 .help = "a flow becomes an elephant when it has sent `bytes` at this mean rate or faster"},
+	{NUMBER(BYTES, cfg_elephants, bytes), .min = KB(10), .max = MOST_B, .dflt = MB(1),
+	 .help = "frame bytes; the switch looks at a flow each time it has sent another power of "
+		 "two of them, at most an eighth of this"},
+	{NUMBER(RATE, cfg_elephants, end_rate), .min = KB(1), .max = GIGA(800),
+	 .dflt_text = "half of rate",
+	 .help = "an elephant ends when its mean rate over a `period` is below this rate"},
+	{NUMBER(TIME, cfg_elephants, period), .min = US(10), .max = SECONDS(10), .dflt = MS(1),
+	 .help = "time between two looks at an elephant"},
+	{NUMBER(TIME, cfg_elephants, age), .min = US(10), .max = SECONDS(10), .dflt = MS(10),
+	 .help = "after a pause of this time an elephant ends, and the next frames of the flow are "
+		 "mice"},
+	{NUMBER(COUNT, cfg_elephants, mice_packets), .max = ELEPHANT_MICE_MAX, .dflt = 128,
+	 .help = "so many first frames of a flow, and after a pause of `age`, are mice"},
+};
+static SCHEMA(elephants_schema, elephants_rows, cfg_elephants);
+
 static const struct cfg_row pairing_rows[] = {
 	{NUMBER(COUNT, cfg_pairing, matches), .min = 1, .max = 100, .dflt = PAIR_MATCHES,
 	 .help = "ACKs that must fit before the switch pairs them with the only flow left"},
@@ -653,6 +693,12 @@ static const struct cfg_row switch_rows[] = {
 	{FIELD(CFG_MAP, cfg_switch, flows), .reload = CFG_RESTART, .sub = &flows_schema,
 	 .scalar = SCALAR("flows", CFG_SWITCH, CFG_RESTART, AT(cfg_switch, flows.on), .dflt = 1),
 	 .dflt_text = "on", .help = "the table of RoCEv2 flows; `off`: none"},
+	{FIELD(CFG_MAP, cfg_switch, elephants), .sub = &elephants_schema,
+	 .scalar = SCALAR("elephants", CFG_SWITCH, AT(cfg_switch, elephants.on)),
+	 .dflt_text = "off",
+	 .help = "which flows are elephants, and which frames are mice: RoCEv2, TCP and other "
+		 "UDP. The table of flows then has flows of all three. `on` or `{}`: with these "
+		 "defaults"},
 	{FIELD(CFG_MAP, cfg_switch, pairing), .sub = &pairing_schema, .dflt_text = "defaults",
 	 .help = "how the queue pair of a flow's sender is found"},
 	{FIELD(CFG_MAP, cfg_switch, stall), .sub = &stall_schema, .dflt_text = "defaults",

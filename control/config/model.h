@@ -35,6 +35,12 @@ struct cfg_flows {
 	struct cfg_val max, age;
 };
 
+struct cfg_elephants {
+	struct cfg_map map;
+	struct cfg_val on; // a scalar in place of the map
+	struct cfg_val rate, end_rate, bytes, period, age, mice_packets;
+};
+
 struct cfg_pairing {
 	struct cfg_map map;
 	struct cfg_val matches;
@@ -53,6 +59,7 @@ struct cfg_switch {
 	struct cfg_buffer buffer;
 	struct cfg_ecmp ecmp;
 	struct cfg_flows flows;
+	struct cfg_elephants elephants;
 	struct cfg_pairing pairing;
 	struct cfg_stall stall;
 };
@@ -93,6 +100,12 @@ struct cfg_ipcc {
 	struct cfg_val cut; // CFG_WORD_VALUE: learnt
 };
 
+// What happens to mice, or to frames of elephants.
+struct cfg_sized {
+	struct cfg_map map;
+	struct cfg_val color, cls, dscp;
+};
+
 struct cfg_schedule {
 	struct cfg_map map;
 	struct cfg_val strict, dwrr; // strict.given: strict
@@ -106,6 +119,7 @@ struct cfg_class {
 	struct cfg_egress egress;
 	struct cfg_wred wred;
 	struct cfg_ipcc ipcc;
+	struct cfg_sized elephants, mice;
 };
 
 struct cfg_remark {
@@ -274,7 +288,7 @@ enum { CONTROL_PLANE_WEIR, CONTROL_PLANE_LINUX }; // words of control_plane.type
 extern const struct cfg_schema cfg_root_schema;
 extern const struct cfg_schema cfg_profile_schema;
 // The words of keys, by value.
-extern const char *const cfg_trust_words[], *const cfg_watchdog_modes[];
+extern const char *const cfg_trust_words[], *const cfg_color_words[], *const cfg_watchdog_modes[];
 extern const char *const cfg_watchdog_actions[], *const cfg_watchdog_thens[];
 
 // One port after expansion.
@@ -376,6 +390,11 @@ static inline unsigned cfg_lossless(const struct cfg_profile *p)
 	for (unsigned cls = 0; cls < N_CLASSES; cls++)
 		set |= (unsigned)(p->classes[cls].lossless.n != 0) << cls;
 	return set;
+}
+
+static inline bool cfg_has_flow_table(const struct config *c)
+{
+	return c->root.sw.flows.on.n != 0 && c->root.sw.flows.max.n != 0;
 }
 
 // A class whose queue sends notifications.

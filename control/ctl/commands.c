@@ -62,16 +62,17 @@ const char ctl_exit_text[] = "0 done, 1 failed, 2 misused.";
 static const struct command commands[] = {
 	{"show", cmd_show, 0, ANY,
 	 "show KIND [PORT] [--all] [--wide] [--explain] [--follow] [--why] [--unpaired] "
-	 "[--limit N] [--interval SECONDS] [--count N] [--severity WORD] [--since TIME] [--json]",
+	 "[--elephants] [--limit N] [--interval SECONDS] [--count N] [--severity WORD] "
+	 "[--since TIME] [--json]",
 	 "Prints the state of the switch, of one port or of all. With --all also idle rows\n"
 	 "and reasons without a frame, with --wide all columns even where the terminal is\n"
 	 "narrower, with --explain what each reason of a drop means, with --follow events\n"
 	 "as they happen, until interrupted, with --why (show pfc) the cause of each\n"
 	 "pause, with --unpaired (show flows) the flows whose sender's queue pair is not\n"
-	 "known, and why. Of events --severity warning leaves out info, --since 5m older\n"
-	 "ones, and --count 20 all but the last. show interfaces --interval 5 counts\n"
-	 "for five seconds. A kind with a hyphen may be two words: show pfc status. KIND\n"
-	 "is one of\n", show_help},
+	 "known, and why, with --elephants the elephants among them. Of events\n"
+	 "--severity warning leaves out info, --since 5m older ones, and --count 20 all\n"
+	 "but the last. show interfaces --interval 5 counts for five seconds. A kind with\n"
+	 "a hyphen may be two words: show pfc status. KIND is one of\n", show_help},
 	{"watch", cmd_watch, 0, 1, "watch [PORT] [--interval SECONDS] [--count N] [--plain]",
 	 "Shows workers, buffer, alarms and a line for each port live: rates per second,\n"
 	 "the port in the worst trouble first. With PORT it shows its classes. Arrows\n"
@@ -186,6 +187,7 @@ static const struct opt options[] = {
 	{"why", 0, NULL, "show pfc: why each sender is, or was last, paused", AT(why)},
 	{"unpaired", 0, NULL,
 	 "show flows: those whose sender's queue pair is unknown", AT(unpaired)},
+	{"elephants", 0, NULL, "show flows: those that are elephants", AT(elephants)},
 	{"severity", 0, "WORD",
 	 "show events: info, warning or alarm, and graver ones", AT(severity)},
 	{"since", 0, "TIME", "show events: of the last 30s, 5m, 2h", AT(since)},

@@ -27,7 +27,7 @@ struct ctl {
 	bool strict; // check --strict
 	bool check; // reload --check
 	const char *confirm; // reload --confirm-within; NULL: not given
-	bool all, explain, follow, why, unpaired, wide; // show
+	bool all, explain, follow, why, unpaired, elephants, wide; // show
 	unsigned limit; // show flows; 0: not given
 	const char *severity, *since; // show events; NULL: not given
 	double interval_s; // watch, show interfaces

@@ -803,7 +803,7 @@ static const struct kind {
 	{FACTS_CAUSES, "why the peers of ports are paused, or were last (also: show pfc --why)",
 	 print_causes},
 	{FACTS_FLOWS,
-	 "RoCEv2 flows, the fastest first: way, loss, marks, and the sender's queue pair",
+	 "flows, the fastest first: way, loss, marks, the sender's queue pair, elephants",
 	 print_flows},
 	{FACTS_IPCC, "notifications by congested queue, and flows by port",
 	 print_ipcc},

@@ -16,6 +16,7 @@ struct show_wish {
 	bool all; // rows without any activity too
 	bool explain; // drops: what each reason means
 	bool unpaired; // flows: only those, and why
+	bool elephants; // flows: only those
 	const char *port; // NULL: all
 	unsigned width; // characters in a line of the terminal; 0: tables have all columns
 };

@@ -74,6 +74,8 @@ static struct json_object *request(const struct ctl *c, const char *what, const 
 		row_bool(req, "all", true);
 	if (c->unpaired)
 		row_bool(req, KEY(PAIRING, unpaired), true);
+	if (c->elephants)
+		row_bool(req, fact_lists[FACTS_ELEPHANTS].list, true);
 	if (strcmp(what, "flows") == 0 && limit > 0)
 		row_u64(req, KEY(FDB_PORTS, limit), limit);
 	if (strcmp(what, "cnps") == 0 && !c->all)
@@ -275,6 +277,7 @@ static int check_options(const struct ctl *c, const char *what)
 		{c->explain, "--explain", "drops"},
 		{c->why, "--why", "pfc"},
 		{c->unpaired, "--unpaired", "flows"},
+		{c->elephants, "--elephants", "flows"},
 		{c->limit > 0, "--limit", "flows"},
 	};
 
@@ -295,7 +298,7 @@ static int print_tables(const struct ctl *c, struct client *cl, const char *what
 			struct json_object *data)
 {
 	struct show_wish wish = {.all = c->all || port != NULL, .explain = c->explain,
-				 .unpaired = c->unpaired, .port = port,
+				 .unpaired = c->unpaired, .elephants = c->elephants, .port = port,
 				 .width = c->wide ? 0 : terminal_width(stdout)};
 	struct json_object *state =
 		client_exchange(cl, request_of("show", "what", fact_lists[FACTS_VERSION].what));

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// How the kinds `flows`, `ipcc` and `cnps` look: RoCEv2 flows, the decisions about their
+// How the kinds `flows`, `ipcc` and `cnps` look: flows and elephants, the decisions about their
 // notifications, and the notifications.
 #include <inttypes.h>
 #include <stdlib.h>
@@ -30,6 +30,30 @@ static void put_silent(struct json_object *row)
 	row_text(row, "silent", out);
 }
 
+// The queue pair of RoCEv2, else the ports.
+static void put_ends(struct json_object *row)
+{
+	char ends[CELL_LEN];
+
+	if (fact_in(row, F_FLOWS_sport) == NULL)
+		fact_cell(ends, row, F_FLOWS_qp);
+	else
+		snprintf(ends, sizeof(ends), "%" PRIu64 ">%" PRIu64, fact_count(row, F_FLOWS_sport),
+			 fact_count(row, F_FLOWS_dport));
+	row_text(row, "qp_or_ports", ends);
+}
+
+static void no_elephants(FILE *out, struct json_object *data)
+{
+	char all[CELL_LEN];
+
+	count_text(all, data, "all");
+	fprintf(out,
+		"none of %s flows is an elephant: none sends at switch.elephants.rate now, or "
+		"switch.elephants is off\n",
+		all);
+}
+
 static void no_flows(FILE *out, struct json_object *data, const struct show_wish *wish)
 {
 	struct json_object *table = rows_of(data, FACTS_FLOW_TABLE);
@@ -42,6 +66,8 @@ static void no_flows(FILE *out, struct json_object *data, const struct show_wish
 		      "restart, there is one\n", out);
 	else if (count_in(data, "all") == 0)
 		fputs("no RoCEv2 flow: none has sent data lately (switch.flows.age)\n", out);
+	else if (wish->elephants)
+		no_elephants(out, data);
 	else if (wish->unpaired && fact_count(data, F_PAIRING_unpaired) == 0)
 		fprintf(out, "all %s flows are paired, or need no pair\n", all);
 	else
@@ -68,9 +94,10 @@ static void flows_end(FILE *out, struct json_object *data, bool unpaired)
 
 void print_flows(FILE *out, struct json_object *data, const struct show_wish *wish)
 {
-	const struct table flows = {
+	struct table flows = {
 		.list = FACTS_FLOWS,
-		COLUMNS({.place = UINT8_MAX, .rank = 12, .head = "SILENT", .key = "silent"})};
+		COLUMNS({.place = UINT8_MAX, .rank = 12, .head = "SILENT", .key = "silent"},
+			{.fact = F_FLOWS_size, .place = 16, .rank = 0, .head = "SIZE"})};
 	const struct table unpaired = {
 		.list = NO_FACTS,
 		COLUMNS({F_FLOWS_from}, {F_FLOWS_to}, {F_FLOWS_qp, .rank = 1},
@@ -80,18 +107,31 @@ void print_flows(FILE *out, struct json_object *data, const struct show_wish *wi
 			{.fact = F_FLOWS_candidates, .head = "CANDIDATES", .unit = CELL_COUNT,
 			 .rank = 4},
 			{.fact = F_FLOWS_reason, .head = "UNPAIRED_BECAUSE", .rank = 2})};
+	const struct table elephants = {
+		.list = NO_FACTS,
+		COLUMNS({F_FLOWS_from}, {F_FLOWS_to},
+			{.head = "QP_OR_PORTS", .key = "qp_or_ports", .rank = 1},
+			{.fact = F_FLOWS_kind, .head = "KIND", .rank = 3},
+			{F_FLOWS_in_port, .rank = 5}, {F_FLOWS_out_port, .rank = 6},
+			{F_FLOWS_class, .rank = 7}, {F_FLOWS_rate_bps},
+			{.fact = F_FLOWS_bytes, .head = "BYTES", .rank = 4},
+			{.fact = F_FLOWS_elephant_us, .head = "SINCE", .rank = 2})};
 	struct json_object *rows = rows_of(data, FACTS_FLOWS);
 
 	if (n_rows(rows) == 0) {
 		no_flows(out, data, wish);
 		return;
 	}
+	if (fact_in(row_at(rows, 0), F_FLOWS_size) == NULL) // switch.elephants is off
+		flows.n_made--;
 	for (size_t i = 0; i < n_rows(rows); i++) {
 		put_silent(row_at(rows, i));
+		put_ends(row_at(rows, i));
 		if (fact_is(row_at(rows, i), F_FLOWS_state, "needs-none"))
 			row_text(row_at(rows, i), KEY(FLOWS, source), "needs no pair");
 	}
-	table_print(out, rows, wish->unpaired ? &unpaired : &flows, wish);
+	table_print(out, rows,
+		    wish->elephants ? &elephants : wish->unpaired ? &unpaired : &flows, wish);
 	flows_end(out, data, wish->unpaired);
 }
 

@@ -248,6 +248,8 @@ static const struct {
 	[EVENT_PAIR_DROPPED] = {"warning", NULL, {HOW_MANY}},
 	[EVENT_FLOWS_FULL] = {"warning", NULL, {HOW_MANY}},
 	[EVENT_CNP_CAP] = {"warning", NULL, {HOW_MANY}},
+	[EVENT_ELEPHANTS] = {"info", NULL, {{OF_A, KNOWN(ELEPHANTS, now)}, HOW_MANY}},
+	[EVENT_ELEPHANTS_OVER] = {"info", NULL, {{OF_A, KNOWN(ELEPHANTS, now)}, HOW_MANY}},
 	[EVENT_LINK_UP] = {"info"},
 	[EVENT_LINK_DOWN] = {"warning"},
 	[EVENT_WORKER_STALLED] = {"alarm", add_worker, {{OF_B_US, OWN("stood_still_us")}}},

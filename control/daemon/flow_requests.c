@@ -96,6 +96,7 @@ static void on_second(void *arg, uint32_t place, const struct flow_row *row)
 	s->n_all++;
 	s->n_unpaired += is_unpaired(row);
 	if ((s->query.unpaired && !is_unpaired(row)) ||
+	    (s->query.elephants && row->size != SIZE_ELEPHANT) ||
 	    (port >= 0 && row->way.in_port != port && row->way.out_port != port))
 		return;
 	s->n_matching++;
@@ -170,7 +171,8 @@ const char *flow_requests_add(struct flow_requests *f, unsigned client, struct j
 		return "limit is a number of flows from 1 to 1000";
 	f->query[client] = (struct flow_query){
 		.port = port, .limit = (uint32_t)limit,
-		.unpaired = true_in(req, KEY(PAIRING, unpaired))};
+		.unpaired = true_in(req, KEY(PAIRING, unpaired)),
+		.elephants = true_in(req, fact_lists[FACTS_ELEPHANTS].list)};
 	return NULL;
 }
 

@@ -27,6 +27,7 @@ enum {
 struct flow_query {
 	int port; // flows that enter or leave by it; -1: all
 	bool unpaired; // only flows that need a pair and have none
+	bool elephants; // only elephants
 	uint32_t limit; // 1 to SCAN_LIMIT_MAX
 };
 
@@ -66,7 +67,8 @@ struct flow_requests {
 };
 void flow_requests_fini(struct flow_requests *f);
 
-// Notes the client's query: keys "unpaired" and "limit" of its request. NULL, or what is wrong.
+// Notes the client's query: keys "unpaired", "elephants" and "limit" of its request. NULL, or what
+// is wrong.
 const char *flow_requests_add(struct flow_requests *f, unsigned client, struct json_object *req,
 			      int port);
 void flow_requests_gone(struct flow_requests *f, unsigned client);

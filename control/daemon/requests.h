@@ -4,7 +4,8 @@
 //   {"cmd": "show", "what": "ports", "port": "p1"}         port may be absent or null: all
 //      with drops also "all": true, with events also "since": number of the last one known, and
 //      "severity": the least, info, warning or alarm,
-//      with flows also "limit": 50, "unpaired": true, with cnps also "count": the last so many
+//      with flows also "limit": 50, "unpaired": true, "elephants": true,
+//      with cnps also "count": the last so many
 //   {"cmd": "metrics"}                                     data: {"text": page for Prometheus}
 //   {"cmd": "set_tx", "port": "p1", "queue": 3, "on": false}   queue absent: the whole port
 //   {"cmd": "clear", "what": "counters"}                   or "watermarks"

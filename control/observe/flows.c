@@ -30,7 +30,10 @@ const char *const cnp_silence_name[N_CNP_SILENCES] = {
 static const char *const kind_name[] = {
 	[FLOW_DATA] = "data", [FLOW_READ_REQUESTS] = "read-requests",
 	[FLOW_READ_RESPONSES] = "read-responses", [FLOW_DATAGRAM] = "datagram",
-	[FLOW_UNRELIABLE] = "unreliable",
+	[FLOW_UNRELIABLE] = "unreliable", [FLOW_TCP] = "tcp", [FLOW_UDP] = "udp",
+};
+static const char *const size_name[] = {
+	[SIZE_PLAIN] = "plain", [SIZE_MOUSE] = "mouse", [SIZE_ELEPHANT] = "elephant",
 };
 #define WORD(words, i) ((i) < sizeof(words) / sizeof((words)[0]) ? (words)[i] : "?")
 
@@ -53,10 +56,14 @@ static struct json_object *address(const struct flow_key *k, bool of_sender)
 
 static struct json_object *key_text(const struct flow_key *k)
 {
-	char src[FLOW_ADDR_LEN], dst[FLOW_ADDR_LEN], text[2 * FLOW_ADDR_LEN + 16];
+	char src[FLOW_ADDR_LEN], dst[FLOW_ADDR_LEN], text[2 * FLOW_ADDR_LEN + 24];
 
 	flow_addresses(k, src, dst);
-	snprintf(text, sizeof(text), "%s %s 0x%x", src, dst, flow_key_qp(k));
+	if (flow_key_has_ports(k))
+		snprintf(text, sizeof(text), "%s %s %s %u %u", src, dst,
+			 flow_key_is_tcp(k) ? "tcp" : "udp", flow_key_sport(k), flow_key_dport(k));
+	else
+		snprintf(text, sizeof(text), "%s %s 0x%x", src, dst, flow_key_qp(k));
 	return json_object_new_string(text);
 }
 
@@ -77,6 +84,11 @@ static struct json_object *wall_text(uint64_t wall_ns)
 static const char *port_or_null(const struct policy *p, unsigned port)
 {
 	return port < p->n_ports ? p->ports[port].name : NULL;
+}
+
+static bool is_no_roce(const struct at *a)
+{
+	return flow_key_has_ports(a->key);
 }
 
 static bool is_paired(const struct flow_row *f)
@@ -129,6 +141,7 @@ void show_flow_sums(const struct show *s, struct json_object *out)
 
 	switch_flow_totals(s->o->sw, &now);
 	emit(single_in(out, FACTS_FLOW_TABLE), FACTS_FLOW_TABLE, &a);
+	emit(single_in(out, FACTS_ELEPHANTS), FACTS_ELEPHANTS, &a);
 	emit(single_in(out, FACTS_PAIRING), FACTS_PAIRING, &a);
 }
 

@@ -570,7 +570,7 @@ struct value observe_value(struct weir_switch *sw, enum fact_id f, unsigned port
 		a.ipcc = switch_ipcc(sw, port, i);
 		a.qc = switch_queue_counters(sw, port, i);
 		return flows_value(f, &a);
-	} else if (IS_OF(FLOW_TABLE) || IS_OF(PAIRING)) {
+	} else if (IS_OF(FLOW_TABLE) || IS_OF(ELEPHANTS) || IS_OF(PAIRING)) {
 		switch_flow_totals(sw, &o.flow_base);
 		a.totals = &o.flow_base;
 		a.totals_base = &start;

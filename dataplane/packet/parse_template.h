@@ -131,3 +131,26 @@ static force_inline const struct udp_hdr *template_roce(const uint8_t *frame, en
 		       ? udp
 		       : NULL;
 }
+
+// The ports of a whole packet of TCP or UDP, or of the first bytes of one: the first four bytes of
+// its header. NULL: another protocol, a fragment, or too short. l3: of a header that holds.
+static force_inline const uint8_t *template_ports(const uint8_t *l3, enum pkt_kind kind,
+						  uint8_t *proto)
+{
+	const struct ipv4_hdr *v4 = (const void *)l3;
+	const struct ipv6_hdr *v6 = (const void *)l3;
+	const uint8_t *l4 = (const uint8_t *)(v6 + 1);
+	uint32_t room = be16_get(&v6->payload_len);
+
+	*proto = v6->next;
+	if (kind == PKT_IPV4) {
+		l4 = l3 + (v4->ver_ihl & 0xf) * 4;
+		room = (uint32_t)(be16_get(&v4->total_len) - (l4 - l3));
+		*proto = v4->proto;
+		if (be16_get(&v4->frag) & (IPV4_FRAG_OFF_MASK | IPV4_MF))
+			return NULL;
+	}
+	return (*proto == IP_PROTO_TCP || *proto == IP_PROTO_UDP) && room >= sizeof(struct udp_hdr)
+		       ? l4
+		       : NULL;
+}

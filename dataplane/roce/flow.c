@@ -83,7 +83,7 @@ static void clear(struct flow *f, const struct flow_key *k)
 	ctr_t *const counters[] = {&f->packets, &f->bytes, &f->last, &f->way, &f->pair, &f->cnp_ns,
 				   &f->marked_ns, &f->ce, &f->gaps, &f->gap_packets, &f->rewinds,
 				   &f->naks, &f->cnps_seen, &f->cnps_sent, &f->first_ns,
-				   &f->silence, &f->silences};
+				   &f->silence, &f->silences, &f->elephant_ns};
 
 	for (unsigned i = 0; i < 4; i++)
 		relaxed_set(&f->key_words[i], k->w[i]);
@@ -96,6 +96,7 @@ static void clear(struct flow *f, const struct flow_key *k)
 	f->tags = 0;
 	f->highest = f->opened = f->oldest = f->psn_before = f->psn_now = 0;
 	f->turn_ns = f->notified_bps = 0;
+	f->stretch = (struct elephant_stretch){0, 0};
 	f->reverse = f->acked = FLOW_NONE;
 	relaxed_set(&f->udp_sport, 0);
 	relaxed_set(&f->peer_hint, 0);

@@ -26,13 +26,14 @@
 
 #include "dataplane/counter.h"
 #include "dataplane/packet/psn.h"
+#include "dataplane/qos/elephant.h"
 #include "dataplane/roce/flow_map.h"
 #include "dataplane/roce/params.h"
 
 enum {
 	FLOW_NO_PORT = 0xff,
 	FLOW_PORTS = 128,
-	FLOW_KEY_BITS = 34, // of a key's last word; the others are a seal's (flow_seal.h)
+	FLOW_KEY_BITS = 36, // of a key's last word; the others are a seal's (flow_seal.h)
 	// Of `last`: PSN, three bits, and the time.
 	FLOW_TIME_SHIFT = 12, // ns in a unit
 	FLOW_SKIPS = 1 << 24, // PSNs up to `highest` + 1 may be skipped: READ used them, or not
@@ -40,6 +41,10 @@ enum {
 	FLOW_APART = 1 << 26, // `highest` is not the one before the PSN expected
 	FLOW_TIME_BIT = 27,
 	FLOW_DEPARTURE_BIT = 48, // of `packets`; below it the count
+	// Of `bytes`. Below them the count, which wraps after 9 PB. The bits say which frames are
+	// mice, and whether the flow is an elephant (dataplane/elephants.h).
+	FLOW_MICE_BIT = 53, // ten bits: frames of this run that will be mice
+	FLOW_ELEPHANT_BIT = 63,
 };
 
 enum flow_kind {
@@ -48,7 +53,16 @@ enum flow_kind {
 	FLOW_READ_RESPONSES,
 	FLOW_DATAGRAM,
 	FLOW_UNRELIABLE, // UC
+	// No RoCEv2. In the table only where the policy looks for elephants.
+	FLOW_TCP,
+	FLOW_UDP,
 };
+
+// Whether the flow is pairing's. Its key names a queue pair.
+static inline bool flow_is_roce(uint8_t kind)
+{
+	return kind < FLOW_TCP;
+}
 
 // READ requests are too small to congest a queue. UC and datagrams have no ACKs.
 static inline bool flow_needs_pair(uint8_t kind)
@@ -66,7 +80,7 @@ struct __attribute__((aligned(64))) flow {
 		_Atomic uint64_t key_words[5]; // as the owner writes it, and control reads it
 	};
 	ctr_t packets; // flow_packets(); above the count the seal of the departure
-	ctr_t bytes; // of frames
+	ctr_t bytes; // of frames: flow_frame_bytes(); above them the state of mice and elephants
 	// The PSN expected next, and when it was last seen: flow_pack_last().
 	gauge_t last;
 	// ---- its way, its pair, the contents of a CNP: read and written when they change
@@ -102,9 +116,12 @@ struct __attribute__((aligned(64))) flow {
 	_Atomic uint16_t cut_q16; // what a CNP cuts, as learnt; 0: not yet
 	uint64_t turn_ns;
 	uint64_t notified_bps; // its rate at the latest CNP
-	// An odd number of lines spreads the first ones over all sets of a cache; with four of them
-	// all would meet in a quarter of it.
-	uint8_t apart[64];
+	// ---- elephants and mice. This line is needed for another reason too: an odd number of
+	// lines spreads the first ones over all sets of a cache; with four of them all would meet
+	// in a quarter of it.
+	__attribute__((aligned(64))) struct elephant_stretch stretch;
+	gauge_t elephant_ns; // when it became an elephant
+	uint32_t elephant_place; // of an elephant: in the worker's list
 };
 static_assert(sizeof(struct flow) <= 320, "a million of them are a third of a gigabyte");
 
@@ -164,6 +181,16 @@ static inline uint64_t flow_key_last(const struct flow_key *k)
 static inline uint64_t flow_packets(const struct flow *f)
 {
 	return ctr_get(&f->packets) & (((uint64_t)1 << FLOW_DEPARTURE_BIT) - 1);
+}
+
+static inline uint64_t flow_frame_bytes(const struct flow *f)
+{
+	return ctr_get(&f->bytes) & (((uint64_t)1 << FLOW_MICE_BIT) - 1);
+}
+
+static inline bool flow_is_elephant(const struct flow *f)
+{
+	return ctr_get(&f->bytes) >> FLOW_ELEPHANT_BIT;
 }
 
 // The highest PSN that was sent, or may have been (READ requests). 0: none was sent.

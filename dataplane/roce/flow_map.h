@@ -95,7 +95,7 @@ static inline uint32_t flow_hash_of(const struct flow_map *m, const struct flow_
 	uint64_t h = flow_mixed(k->w[0] ^ seed ^ odd2, last ^ odd1);
 	uint32_t hash;
 
-	if (__builtin_expect(flow_key_is_v6(k), false))
+	if (__builtin_expect(flow_key_is_wide(k), false))
 		h ^= flow_mixed(k->w[1] ^ seed, k->w[2] ^ odd1) +
 		     flow_mixed(k->w[3] ^ seed, h ^ odd2);
 	hash = (uint32_t)(flow_mixed(h ^ seed, odd2) >> 16);

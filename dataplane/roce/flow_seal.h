@@ -4,12 +4,12 @@
 // port of arrival, kind and headers, so the other lines need not be read. A frame that leaves with
 // the other seal goes the way that is known. With many flows that is one cache miss instead of two.
 //
-//   arrival (spare bits of the key)      1 | port 7 bits | 22 bits of a hash: MAC addresses, VLAN
+//   arrival (spare bits of the key)      1 | port 7 bits | 20 bits of a hash: MAC addresses, VLAN
 //                                        tags, source port, P_Key, kind
 //   departure (above count of packets)   1 | class 4 bits | queue 3 bits | port 8 bits
 //
 // The seal has the whole port, so a frame that came by another port never fits. Of other changes to
-// a sealed flow's headers one in four million is not seen, until the next change. The hash is
+// a sealed flow's headers one in a million is not seen, until the next change. The hash is
 // seeded, so no sender can bring that about. The owner writes seals. The value 0 seals nothing.
 #pragma once
 
@@ -19,7 +19,7 @@
 #include "dataplane/roce/flow.h"
 
 enum {
-	SEAL_HASH_BITS = 22,
+	SEAL_HASH_BITS = 20,
 	SEAL_PORT_BITS = 7,
 	SEAL_CLOSED = 1 << (SEAL_HASH_BITS + SEAL_PORT_BITS),
 	// No entry has this seal, so a frame with it takes the slow path.
@@ -45,6 +45,12 @@ static inline uint32_t seal_of(uint64_t seed, const struct seal_facts *s)
 	h = flow_mixed(h ^ rest, (seed * odd2 ^ odd1) + s->inner_tag);
 	return SEAL_CLOSED | (uint32_t)s->in_port << SEAL_HASH_BITS |
 	       (uint32_t)(h >> (64 - SEAL_HASH_BITS));
+}
+
+// Of a flow of TCP or UDP, whose headers nobody asks for.
+static inline uint32_t seal_of_port(uint8_t in_port)
+{
+	return SEAL_CLOSED | (uint32_t)in_port << SEAL_HASH_BITS;
 }
 
 static inline struct flow_key seal_key(struct flow_key k, uint32_t seal)

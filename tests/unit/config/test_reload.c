@@ -118,6 +118,8 @@ static const char guarded[] =
 static const char notifying[] =
 	"switch:\n"
 	"  flows: {max: 5000, age: 4s}\n"
+	"  elephants: {rate: 3G, end_rate: 2G, bytes: 3MB, period: 4ms, age: 9ms,\n"
+	"              mice_packets: 127}\n"
 	"  pairing: {matches: 5, sources: [cm, ack]}\n"
 	"ports:\n"
 	"  - {name: n1, device: \"xdp:n1\", speed: 1G, profile: q}\n"
@@ -130,6 +132,8 @@ static const char notifying[] =
 	"      2:\n"
 	"        wred: {kmin: 31KB, kmax: 32KB, pmax: 1%}\n"
 	"        ipcc: off\n"
+	"        elephants: {color: red, class: 1, dscp: 9}\n"
+	"        mice: {color: green, class: 5, dscp: 41}\n"
 	"      3:\n"
 	"        wred: {kmin: 33KB, kmax: 34KB, pmax: 1%}\n"
 	"        ipcc: {interval: 6us, deep: 51%, few: 3, many: 66, cut: 52%, drain: 53us,\n"
@@ -357,6 +361,19 @@ static const struct change changes[] = {
 	{"{flows: off}", "{}", " switch.flows",
 	 "t:1:9: switch.flows: changes only by a restart"},
 	{"age: 4s", "age: 5s", " switch.flows.age", NULL},
+	{"{rate: 3G", "{rate: 4G", " switch.elephants.rate", NULL},
+	{"end_rate: 2G", "end_rate: 1G", " switch.elephants.end_rate", NULL},
+	{"bytes: 3MB", "bytes: 2MB", " switch.elephants.bytes", NULL},
+	{"period: 4ms", "period: 5ms", " switch.elephants.period", NULL},
+	{"age: 9ms", "age: 8ms", " switch.elephants.age", NULL},
+	{"mice_packets: 127", "mice_packets: 126", " switch.elephants.mice_packets", NULL},
+	{"switch: {flows: off}", "switch: {flows: off, elephants: off}", " switch.elephants", NULL},
+	{"color: red, c", "color: yellow, c", " " Q2 "elephants.color", NULL},
+	{"class: 1, dscp: 9", "class: 0, dscp: 9", " " Q2 "elephants.class", NULL},
+	{"dscp: 9}", "dscp: 10}", " " Q2 "elephants.dscp", NULL},
+	{"color: green, c", "color: red, c", " " Q2 "mice.color", NULL},
+	{"class: 5, dscp: 41", "class: 4, dscp: 41", " " Q2 "mice.class", NULL},
+	{"dscp: 41", "dscp: 42", " " Q2 "mice.dscp", NULL},
 	{"matches: 5", "matches: 6", " switch.pairing.matches", NULL},
 	{"[cm, ack]", "[cm, cnp]", " switch.pairing.sources", NULL},
 	{"[cm, ack]", "[ack, cm, read]", " switch.pairing.sources", NULL},

@@ -189,8 +189,15 @@ static void flows_and_their_notifications_are_told_with_how_many(void **state)
 		 " warning pair-dropped: a frame contradicts a flow's pair: the switch drops the "
 		 "pair and learns again (at most one a second) count=3\n"},
 		{{.type = EVENT_FLOWS_FULL, .port = 0xff, .cls = 0xff, .b = 1000000},
-		 " warning flows-full: the flow table has no room for a RoCEv2 flow; the switch "
+		 " warning flows-full: the flow table has no room for a flow; the switch "
 		 "forwards it, but does not follow it (at most one a second) count=1000000\n"},
+		{{.type = EVENT_ELEPHANTS, .port = 1, .cls = 3, .a = 5, .b = 2},
+		 " info elephants: flows became elephants; port and class are those of the latest "
+		 "one: `weirctl show flows --elephants` (at most one a second) port=p2 class=3 "
+		 "now=5 count=2\n"},
+		{{.type = EVENT_ELEPHANTS_OVER, .port = 0xff, .cls = 0xff, .a = 0, .b = 5},
+		 " info elephants-over: elephants slowed down, paused or left the table (at most "
+		 "one a second) now=0 count=5\n"},
 		{{.type = EVENT_CNP_CAP, .port = 1, .cls = 0xff, .b = 7},
 		 " warning cnp-cap: a port has reached its limit of CNPs; the switch left CNPs out "
 		 "(at most one a second) port=p2 count=7\n"},

@@ -212,6 +212,40 @@ static void every_bit_of_a_key_counts(void **state)
 	}
 }
 
+static void keys_of_ports_say_what_they_are_made_of(void **state)
+{
+	uint8_t src[16] = {10, 0, 0, 1, 5, 6, 7, 8, 9}, dst[16] = {10, 0, 0, 2, 4, 3};
+	const uint8_t l4[4] = {0x12, 0x34, 0xab, 0xcd};
+	const enum flow_key_kind kinds[] = {KEY_TCP, KEY_UDP};
+	struct flow_key seen[8];
+	uint8_t a[16], b[16];
+	unsigned n = 0;
+
+	(void)state;
+	for (unsigned v6 = 0; v6 < 2; v6++)
+		for (unsigned i = 0; i < 2; i++) {
+			struct flow_key k = flow_key_ports(v6, src, dst, l4, kinds[i]);
+
+			assert_true(flow_key_has_ports(&k));
+			assert_int_equal(flow_key_is_tcp(&k), kinds[i] == KEY_TCP);
+			assert_int_equal(flow_key_sport(&k), 0x1234);
+			assert_int_equal(flow_key_dport(&k), 0xabcd);
+			assert_int_equal(flow_key_addresses(&k, a, b), v6 ? 6 : 4);
+			assert_memory_equal(a, src, v6 ? 16 : 4);
+			assert_memory_equal(b, dst, v6 ? 16 : 4);
+			assert_int_equal(k.w[4] >> 36, 0); // a seal's
+			seen[n++] = k;
+		}
+	// No queue pair of the same addresses has a key that is alike.
+	seen[n++] = flow_key_of(false, src, dst, 0x34abcd, KEY_FLOW);
+	seen[n++] = flow_key_of(true, src, dst, 0x34abcd, KEY_FLOW);
+	for (unsigned i = 0; i < n; i++)
+		for (unsigned j = 0; j < n; j++)
+			assert_int_equal(flow_key_alike(&seen[i], &seen[j], UINT64_MAX << 36),
+					 i == j);
+	assert_false(flow_key_has_ports(&seen[n - 1]));
+}
+
 static void keys_say_what_they_are_made_of(void **state)
 {
 	uint8_t src[16] = {0xfd, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15};
@@ -249,6 +283,7 @@ int main(void)
 		cmocka_unit_test(the_first_guess_is_right_for_nearly_all_keys),
 		cmocka_unit_test(another_seed_is_another_order),
 		cmocka_unit_test(every_bit_of_a_key_counts),
+		cmocka_unit_test(keys_of_ports_say_what_they_are_made_of),
 		cmocka_unit_test(keys_say_what_they_are_made_of),
 	};
 

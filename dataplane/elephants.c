@@ -1,0 +1,167 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "dataplane/elephants.h"
+
+#include "dataplane/units.h"
+
+enum { LOOKS_PER_LOOP = 64 };
+
+// ---- the list
+
+static void joins(struct worker *w, struct flow *fl)
+{
+	struct worker_flows *wf = w->flows;
+	struct worker_elephants *e = &wf->elephants;
+	struct flow_way way = flow_way_of(gauge_get(&fl->way));
+	uint64_t n = gauge_get(&e->now);
+
+	if (n == ELEPHANTS_MAX) {
+		ctr_inc(&e->refused);
+		return;
+	}
+	if (n == 0) {
+		e->look_ns = w->now_ns + e->params.period_ns;
+		e->cursor = 0;
+	}
+	fl->elephant_place = (uint32_t)n;
+	e->places[n] = (uint32_t)(fl - wf->table.flows);
+	gauge_set(&e->now, n + 1);
+	ctr_inc(&e->began);
+	e->latest_port = way.in_port;
+	e->latest_cls = way.cls;
+	fl->stretch = (struct elephant_stretch){w->now_ns, flow_frame_bytes(fl)};
+	gauge_set(&fl->elephant_ns, w->now_ns);
+	gauge_set(&fl->bytes, gauge_get(&fl->bytes) | FLOW_ELEPHANT);
+}
+
+// The last one of the list takes the place. It has been looked at in this round if the cursor is
+// behind it; else it is looked at later in the round, or in the next one.
+static void leaves(struct worker_flows *wf, const struct flow *fl)
+{
+	struct worker_elephants *e = &wf->elephants;
+	uint64_t last = gauge_get(&e->now) - 1;
+	uint32_t moved = e->places[last];
+
+	e->places[fl->elephant_place] = moved;
+	wf->table.flows[moved].elephant_place = fl->elephant_place;
+	gauge_set(&e->now, last);
+	ctr_inc(&e->ended);
+}
+
+static void ends(struct worker_flows *wf, struct flow *fl)
+{
+	leaves(wf, fl);
+	gauge_set(&fl->elephant_ns, 0);
+	gauge_set(&fl->bytes, gauge_get(&fl->bytes) & ~FLOW_ELEPHANT);
+}
+
+// ---- from frames
+
+void elephants_run_over(struct worker *w, struct flow *fl)
+{
+	fl->stretch = (struct elephant_stretch){w->now_ns, flow_frame_bytes(fl)};
+	ends(w->flows, fl);
+}
+
+void elephants_look(struct worker *w, struct flow *fl)
+{
+	const struct elephant_params *p = &w->flows->elephants.params;
+
+	if (!flow_is_elephant(fl) &&
+	    elephant_begins(p, &fl->stretch, flow_frame_bytes(fl), w->now_ns))
+		joins(w, fl);
+}
+
+void elephants_begun(struct worker *w, struct flow *fl)
+{
+	uint64_t mice = w->flows->elephants.params.mice_packets;
+
+	fl->stretch = (struct elephant_stretch){w->now_ns, 0};
+	gauge_set(&fl->bytes, gauge_get(&fl->bytes) | mice << FLOW_MICE_BIT);
+}
+
+void elephants_gone(struct worker_flows *wf, const struct flow *fl)
+{
+	if (flow_is_elephant(fl))
+		leaves(wf, fl);
+}
+
+void elephants_add(struct worker_elephants *e, const struct sizes *s)
+{
+	for (unsigned size = 0; size < N_SIZES; size++) {
+		if (s->packets[size] == 0)
+			continue;
+		ctr_add(&e->packets[size], s->packets[size]);
+		ctr_add(&e->bytes[size], s->bytes[size]);
+	}
+}
+
+// ---- once per loop
+
+static bool is_over(const struct worker *w, struct flow *fl)
+{
+	const struct elephant_params *p = &w->flows->elephants.params;
+
+	return w->now_ns - flow_seen_ns(fl, w->now_ns) >= p->age_ns ||
+	       elephant_ends(p, &fl->stretch, flow_frame_bytes(fl), w->now_ns);
+}
+
+static void look_at_all(struct worker *w)
+{
+	struct worker_flows *wf = w->flows;
+	struct worker_elephants *e = &wf->elephants;
+
+	for (unsigned n = 0; n < LOOKS_PER_LOOP && e->cursor < gauge_get(&e->now); n++) {
+		struct flow *fl = &wf->table.flows[e->places[e->cursor]];
+
+		if (is_over(w, fl))
+			elephants_run_over(w, fl); // another one is at the cursor now
+		else
+			e->cursor++;
+	}
+	if (e->cursor < gauge_get(&e->now))
+		return;
+	e->cursor = 0;
+	e->look_ns = w->now_ns + e->params.period_ns;
+}
+
+// What happened since the last events, at most once a second.
+static void say_events(struct worker *w)
+{
+	struct worker_elephants *e = &w->flows->elephants;
+	uint64_t began = ctr_get(&e->began), ended = ctr_get(&e->ended);
+
+	if ((began == e->began_said && ended == e->ended_said) ||
+	    (e->said_ns != 0 && w->now_ns - e->said_ns < SECOND_NS))
+		return;
+	if (began != e->began_said)
+		worker_event(w, EVENT_ELEPHANTS, e->latest_port, e->latest_cls,
+			     (uint32_t)gauge_get(&e->now), began - e->began_said);
+	if (ended != e->ended_said)
+		worker_event(w, EVENT_ELEPHANTS_OVER, PORT_NONE, CLASS_NONE,
+			     (uint32_t)gauge_get(&e->now), ended - e->ended_said);
+	e->began_said = began;
+	e->ended_said = ended;
+	e->said_ns = w->now_ns;
+}
+
+void elephants_tick(struct worker *w)
+{
+	struct worker_elephants *e = &w->flows->elephants;
+
+	if (gauge_get(&e->now) != 0 && w->now_ns >= e->look_ns)
+		look_at_all(w);
+	say_events(w);
+}
+
+void elephants_new_policy(struct worker *w)
+{
+	struct worker_elephants *e = &w->flows->elephants;
+
+	e->params = w->pol->elephants;
+	e->look_mask = (((uint64_t)1 << FLOW_MICE_BIT) - 1) &
+		       ~(((uint64_t)1 << e->params.look_shift) - 1);
+	while (!e->params.enabled && gauge_get(&e->now) != 0)
+		ends(w->flows, &w->flows->table.flows[e->places[0]]);
+	if (gauge_get(&e->now) != 0)
+		e->look_ns = w->now_ns + e->params.period_ns;
+}

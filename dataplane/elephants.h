@@ -1,0 +1,100 @@
+// SPDX-License-Identifier: Apache-2.0
+// Elephants and mice (qos/elephant.h) among the flows of the table. On arrival, each frame of a
+// flow is counted as one of a mouse, of an elephant or of neither, and gets the colour, the class
+// and the DSCP that the policy names for frames of its class. The frame's account stays that of the
+// class in which it arrived. The worker that owns the flow's port of arrival calls this.
+//
+// The state is in the entry's first line, in the upper bits of `bytes`. So a frame that changes
+// nothing costs no cache line. A worker follows at most ELEPHANTS_MAX elephants. A further flow
+// stays what it was, and is counted.
+#pragma once
+
+#include "dataplane/packet/edit.h"
+#include "dataplane/switch_impl.h"
+
+#define FLOW_MICE_FIELD ((uint64_t)ELEPHANT_MICE_MAX << FLOW_MICE_BIT)
+#define FLOW_ELEPHANT ((uint64_t)1 << FLOW_ELEPHANT_BIT)
+
+static_assert(FLOW_MICE_FIELD >> FLOW_ELEPHANT_BIT == 0, "the fields lie side by side");
+
+// Frames of a burst by enum flow_size.
+struct sizes {
+	uint32_t packets[N_SIZES];
+	uint64_t bytes[N_SIZES];
+};
+
+static inline bool elephants_are_on(const struct worker *w)
+{
+	return w->flows->elephants.params.enabled;
+}
+
+// A pause has ended the run of an elephant.
+void elephants_run_over(struct worker *w, struct flow *fl);
+// The flow is due for a look.
+void elephants_look(struct worker *w, struct flow *fl);
+// The first frame of the entry was counted, and elephants_counted follows.
+void elephants_begun(struct worker *w, struct flow *fl);
+// The entry is about to be freed, or to begin anew.
+void elephants_gone(struct worker_flows *wf, const struct flow *fl);
+// The size of the flow's next frame, if the flow does not pause. Any thread.
+static inline enum flow_size elephants_size(const struct flow *fl)
+{
+	return flow_is_elephant(fl)			    ? SIZE_ELEPHANT
+	       : ctr_get(&fl->bytes) & FLOW_MICE_FIELD ? SIZE_MOUSE
+							: SIZE_PLAIN;
+}
+
+// The frames of a burst.
+void elephants_add(struct worker_elephants *e, const struct sizes *s);
+// Once per loop: looks at elephants that are due, a bounded number, and events.
+void elephants_tick(struct worker *w);
+// The worker has taken another policy.
+void elephants_new_policy(struct worker *w);
+
+// When the worker must do the next look.
+static inline uint64_t elephants_wake(const struct worker *w)
+{
+	const struct worker_elephants *e = &w->flows->elephants;
+
+	return gauge_get(&e->now) != 0 ? e->look_ns : UINT64_MAX;
+}
+
+// A frame of the flow arrives after idle_ns. The caller counts its bytes afterwards.
+static force_inline void elephants_before(struct worker *w, struct flow *fl, uint64_t idle_ns)
+{
+	const struct elephant_params *p = &w->flows->elephants.params;
+
+	if (likely(idle_ns < p->age_ns))
+		return;
+	if (flow_is_elephant(fl))
+		elephants_run_over(w, fl);
+	gauge_set(&fl->bytes, flow_frame_bytes(fl) | (uint64_t)p->mice_packets << FLOW_MICE_BIT);
+}
+
+// `bytes` has just grown by `len` for a frame. Returns the size of the frame.
+static force_inline enum flow_size elephants_counted(struct worker *w, struct flow *fl,
+						     uint16_t len)
+{
+	uint64_t after = gauge_get(&fl->bytes), before = after - len;
+	bool mouse = (after & FLOW_MICE_FIELD) != 0;
+
+	if (mouse)
+		gauge_set(&fl->bytes, after - ((uint64_t)1 << FLOW_MICE_BIT));
+	if (unlikely(((before ^ after) & w->flows->elephants.look_mask) != 0))
+		elephants_look(w, fl);
+	return flow_is_elephant(fl) ? SIZE_ELEPHANT : mouse ? SIZE_MOUSE : SIZE_PLAIN;
+}
+
+// Gives the frame what the policy names.
+static force_inline void elephants_act(const struct policy_port *pp, struct frame *f,
+				       enum flow_size size)
+{
+	const struct elephant_action *a = &pp->sized[size][f->cls];
+
+	if (a->color != ELEPHANT_KEEP)
+		f->color = a->color;
+	if (a->cls != ELEPHANT_KEEP)
+		f->out_cls = a->cls;
+	if (unlikely(a->dscp != ELEPHANT_KEEP))
+		edit_dscp(rte_pktmbuf_mtod(f->m, uint8_t *) + f->l3_off, f->kind, a->dscp);
+}

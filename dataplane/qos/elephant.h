@@ -1,0 +1,61 @@
+// SPDX-License-Identifier: Apache-2.0
+// Elephants and mice: which flows are large and fast, and which frames are the first ones of a
+// flow. Vendors sell the rule as mice-elephant-flow (Huawei) and ETRAP (Cisco). Pure; the worker
+// that owns the flow's port of arrival calls it.
+//
+//   a frame is   if                                                       until
+//   mouse        it is one of the first `mice_packets` of a run           the next frame
+//   elephant     its flow sent `bytes` at `rate` or faster, since a look  see below
+//   neither      else
+//
+// A run ends with a pause of `age`. A flow is looked at each time it has sent another 2^look_shift
+// bytes. A stretch begins with the flow, and where an elephant ends. If the mean rate of the
+// stretch, pauses included, is below `rate` at a look, the next stretch begins there. So a slow
+// flow is never an elephant, however much it sends.
+//
+//               a look: stretch >= bytes, its mean rate >= rate
+//   [plain] ---------------------------------------------------------> [elephant]
+//      ^                                                                    |
+//      +--------------------------------------------------------------------+
+//        a pause of `age`, or a mean rate below `end_rate` over a `period`
+//
+// The module chooses no action: see dataplane/elephants.h.
+#pragma once
+
+#include <stdbool.h>
+#include <stdint.h>
+
+enum { ELEPHANT_MICE_MAX = 1023 };
+
+struct elephant_params {
+	bool enabled;
+	uint8_t look_shift; // elephant_look_shift(bytes)
+	uint16_t mice_packets; // at most ELEPHANT_MICE_MAX
+	uint64_t bytes, rate_bps, end_rate_bps;
+	uint64_t period_ns, age_ns;
+};
+
+// Where the present stretch began: a time, and the bytes that the flow had sent before.
+struct elephant_stretch {
+	uint64_t ns, bytes;
+};
+
+// 2^n is the greatest power of two that is at most an eighth of `bytes`, and 1 KiB at least. So an
+// elephant is found with a delay of at most an eighth of its limit, or of 1 KiB.
+static inline uint8_t elephant_look_shift(uint64_t bytes)
+{
+	uint8_t shift = 10;
+
+	while (shift < 40 && bytes >> (shift + 4) != 0)
+		shift++;
+	return shift;
+}
+
+// A look at a flow that is no elephant and has sent `bytes` in all. True: it is an elephant now.
+bool elephant_begins(const struct elephant_params *p, struct elephant_stretch *s, uint64_t bytes,
+		     uint64_t now_ns);
+
+// The same of an elephant, at any time. True: it is none any more. The next period begins if one is
+// over.
+bool elephant_ends(const struct elephant_params *p, struct elephant_stretch *s, uint64_t bytes,
+		   uint64_t now_ns);
