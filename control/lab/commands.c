@@ -26,7 +26,9 @@ const struct lab_command lab_commands[] = {
 	{"check", "weir-lab check FILE... [--set KEY=VALUE]",
 	 "load scenarios and their policies only", LAB_CHECK, lab_check},
 	{"sweep", "weir-lab sweep FILE --vary KEY=A,B,C [options]",
-	 "run a scenario with each of some values, several at a time", LAB_SWEEP, lab_sweep},
+	 "run a scenario with each of some values, several at a time", LAB_SWEEP, lab_python},
+	{"tune", "weir-lab tune FILE... [options]",
+	 "search the thresholds that are best for scenarios", LAB_TUNE, lab_python},
 	{"fluid", "weir-lab fluid FILE [options]",
 	 "DCQCN's fluid model of a scenario's busiest port, beside its packet run", LAB_FLUID,
 	 lab_fluid},
@@ -105,16 +107,35 @@ static bool take_number(const struct opt *row, char *text, void *args)
 static const struct opt options[] = {
 	{"set", 0, "KEY=VALUE",
 	 "change the scenario: a.b[2].c=value; policy.X changes the policy of all switches", 0,
-	 take_set, LAB_RUN | LAB_CHECK | LAB_SWEEP | LAB_FLUID},
+	 take_set, LAB_RUN | LAB_CHECK | LAB_SWEEP | LAB_FLUID | LAB_TUNE},
 	{"seed", 0, "N", "the seed, in place of the file's", 0, take_seed, LAB_RUN | LAB_SWEEP},
-	{"vary", 0, "KEY=A,B,C", "run with each of these values; several: all combinations",
-	 AT(varies), take_text, LAB_SWEEP},
+	{"vary", 0, "KEY=A,B,C",
+	 "run with each of these values; several: all combinations. Of tune also KEY=LO..HI, with "
+	 ":log and the number of values in the grid: kmin=5KB..400KB:log:4", AT(varies), take_text,
+	 LAB_SWEEP | LAB_TUNE},
+	{"objective", 0, "EXPR",
+	 "minimise this; `max EXPR`: maximise (default: slowdown(p99, size < 100KB))",
+	 AT(objective), .commands = LAB_TUNE},
+	{"throughput", 0, "EXPR", "what must reach the floor (default: sum(goodput(h*)))",
+	 AT(throughput), .commands = LAB_TUNE},
+	{"floor", 0, "PERCENT", "least throughput, as a share of the best one (default: 95%)",
+	 AT(floor), .commands = LAB_TUNE},
+	{"pauses", 0, "EXPR",
+	 "what must not rise above its value in the scenario as it is (default: xoffs)", AT(pauses),
+	 .commands = LAB_TUNE},
+	{"class", 0, "PROFILE.CLASS",
+	 "whose curve kmin, kmax and pmax of --vary are (default: roce.3)", AT(queue),
+	 .commands = LAB_TUNE},
+	{"seeds", 0, "N", "run each point with the seeds 1 to N, and take means", AT(seeds),
+	 take_number, LAB_TUNE, .min = 1, .max = 64},
+	{"rounds", 0, "N", "end after N rounds (default: 8)", AT(rounds), take_number, LAB_TUNE,
+	 .min = 1, .max = 64},
 	{"metric", 0, "EXPR", "also report this, such as jain(rate(h*), 10ms, 20ms)", AT(metrics),
 	 take_text, LAB_RUN | LAB_SWEEP},
 	{"jobs", 0, "N", "processes at a time (default: one per processor)", AT(jobs), take_number,
-	 LAB_SWEEP, .min = 1, .max = 1024},
+	 LAB_SWEEP | LAB_TUNE, .min = 1, .max = 1024},
 	{"out", 0, "DIR", "write report.json, CSV, SVG plots and report.html there", AT(out),
-	 .commands = LAB_RUN | LAB_SWEEP | LAB_FLUID},
+	 .commands = LAB_RUN | LAB_SWEEP | LAB_FLUID | LAB_TUNE},
 	{"digits", 0, "N",
 	 "digits of figures in tables, 4 to 15 (default: 4); counts keep all digits, JSON "
 	 "and CSV have nine", AT(digits), take_number, LAB_RUN | LAB_SWEEP,
@@ -122,9 +143,10 @@ static const struct opt options[] = {
 	{"senders", 0, "N",
 	 "N endless flows into one port, in place of the scenario's flows and faults",
 	 AT(senders), take_number, LAB_FLUID, .min = 1, .max = 1024},
-	{"json", 0, NULL, "report as JSON", AT(json), .commands = LAB_RUN | LAB_SWEEP | LAB_FLUID},
+	{"json", 0, NULL, "report as JSON", AT(json),
+	 .commands = LAB_RUN | LAB_SWEEP | LAB_FLUID | LAB_TUNE},
 	{"quiet", 0, NULL, "no lines about progress, speed and the place of the report", AT(quiet),
-	 .commands = LAB_RUN | LAB_SWEEP},
+	 .commands = LAB_RUN | LAB_SWEEP | LAB_TUNE},
 	{"help", 0, NULL, "print this", AT(help),
 	 .commands = LAB_NEEDS_FILE | LAB_COMPLETION | LAB_LIST},
 };
@@ -214,9 +236,12 @@ const char *bundle_dir(void)
 	return beside("/../share/weir/conf/lab", LAB_SOURCE_ROOT "/conf/lab");
 }
 
-const char *bundle_sweep(void)
+const char *bundle_python(const char *command)
 {
-	return beside("/../share/weir/lab/sweep.py", LAB_SOURCE_ROOT "/control/lab/sweep.py");
+	return strcmp(command, "tune") == 0 ? beside("/../share/weir/lab/tune.py",
+						     LAB_SOURCE_ROOT "/control/lab/tune.py")
+					    : beside("/../share/weir/lab/sweep.py",
+						     LAB_SOURCE_ROOT "/control/lab/sweep.py");
 }
 
 static void read_names(struct bundle *b)

@@ -25,6 +25,8 @@ struct lab_args {
 	unsigned n_files, n_sets;
 	const char *out; // folder, or NULL
 	unsigned jobs; // 0: one per processor
+	unsigned seeds, rounds; // tune: 0: its default
+	const char *objective, *throughput, *floor, *pauses, *queue; // tune: NULL: its default
 	unsigned digits; // of figures in tables
 	unsigned senders; // fluid: 0: the scenario's own
 	bool json, quiet, help;
@@ -45,7 +47,8 @@ enum lab_command_bit {
 	LAB_FLUID = 8,
 	LAB_COMPLETION = 16,
 	LAB_LIST = 32,
-	LAB_NEEDS_FILE = LAB_RUN | LAB_CHECK | LAB_SWEEP | LAB_FLUID,
+	LAB_TUNE = 64,
+	LAB_NEEDS_FILE = LAB_RUN | LAB_CHECK | LAB_SWEEP | LAB_FLUID | LAB_TUNE,
 };
 
 extern const struct lab_command lab_commands[];
@@ -57,9 +60,9 @@ extern const char lab_summary[], lab_exit[];
 int lab_main(int argc, char **argv, const char *version);
 
 // The folder of the bundled scenarios and of `sizes`: that of the installed program, else of the
-// source. The Python module of `weir-lab sweep` likewise.
+// source. The Python module of `weir-lab sweep` or `tune` likewise.
 const char *bundle_dir(void);
-const char *bundle_sweep(void);
+const char *bundle_python(const char *command);
 
 // run.c
 // The exit code of a program whose output has to be whole: 1 in place of 0 where it is not.
@@ -69,6 +72,6 @@ int lab_finish(int code);
 bool lab_can_write(const char *out);
 int lab_run(const struct lab_args *a);
 int lab_check(const struct lab_args *a);
-int lab_sweep(const struct lab_args *a);
+int lab_python(const struct lab_args *a); // sweep and tune
 
 int lab_fluid(const struct lab_args *a); // fluid.c

@@ -14,6 +14,7 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "control/config/rows.h"
 #include "control/config/terminal.h"
 #include "control/lab/fabric.h"
 #include "control/lab/lab.h"
@@ -338,14 +339,27 @@ int lab_finish(int code)
 	return code == LAB_DONE ? LAB_FAILED : code;
 }
 
-// Python runs the sweep: sweep.py starts `weir-lab run` for each combination and reports. It gets
-// the options as they were read here.
-int lab_sweep(const struct lab_args *a)
+// Python runs `sweep` and `tune`: the module starts `weir-lab run` for each point and reports. It
+// gets the options as they were read here.
+int lab_python(const struct lab_args *a)
 {
+	const struct {
+		const char *name, *value;
+	} texts[] = {{"out", a->out},
+		     {"objective", a->objective},
+		     {"throughput", a->throughput},
+		     {"floor", a->floor},
+		     {"pauses", a->pauses},
+		     {"class", a->queue}};
+	const struct {
+		const char *name;
+		unsigned value;
+	} numbers[] = {{"jobs", a->jobs}, {"seeds", a->seeds}, {"rounds", a->rounds}};
+	const char *command = a->command->name;
 	struct arena arena = {0};
 	const char **argv = arena_alloc(
 		&arena,
-		(14 + (size_t)a->n_sets + a->varies.n + a->metrics.n + a->n_files) * sizeof(*argv));
+		(20 + (size_t)a->n_sets + a->varies.n + a->metrics.n + a->n_files) * sizeof(*argv));
 	char program[PATH_MAX];
 	ssize_t len = readlink("/proc/self/exe", program, sizeof(program) - 1);
 	size_t n = 0;
@@ -354,12 +368,16 @@ int lab_sweep(const struct lab_args *a)
 	argv[n++] = "python3";
 	argv[n++] = "-EsB"; // neither the user's environment nor modules, and no cache is written
 	argv[n++] = "-Xutf8";
-	argv[n++] = bundle_sweep();
-	argv[n++] = arena_printf(&arena, "--digits=%u", a->digits);
-	if (a->jobs != 0)
-		argv[n++] = arena_printf(&arena, "--jobs=%u", a->jobs);
-	if (a->out != NULL)
-		argv[n++] = arena_printf(&arena, "--out=%s", a->out);
+	argv[n++] = bundle_python(command);
+	if (a->command->options == LAB_SWEEP)
+		argv[n++] = arena_printf(&arena, "--digits=%u", a->digits);
+	for (unsigned i = 0; i < N(texts); i++)
+		if (texts[i].value != NULL)
+			argv[n++] = arena_printf(&arena, "--%s=%s", texts[i].name, texts[i].value);
+	for (unsigned i = 0; i < N(numbers); i++)
+		if (numbers[i].value != 0)
+			argv[n++] = arena_printf(&arena, "--%s=%u", numbers[i].name,
+						 numbers[i].value);
 	if (a->json)
 		argv[n++] = "--json";
 	if (a->quiet)
@@ -375,7 +393,7 @@ int lab_sweep(const struct lab_args *a)
 	for (unsigned i = 0; i < a->n_files; i++)
 		argv[n++] = a->files[i];
 	execvp(argv[0], (char **)(uintptr_t)argv);
-	usage_printf("weir-lab sweep: cannot start python3, which runs a sweep: %s%s\n",
+	usage_printf("weir-lab %s: cannot start python3, which runs it: %s%s\n", command,
 		     strerror(errno), errno == ENOENT ? "; install the package python3" : "");
 	arena_fini(&arena);
 	return LAB_FAILED;

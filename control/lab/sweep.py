@@ -6,26 +6,22 @@ each run measured. A run that fails is shown as such and stops no other run.
 weir-lab starts this module with its own path, and the options as it has read them."""
 import argparse
 import contextlib
-import ctypes
 import fcntl
 import json
 import os
 import re
 import signal
 import struct
-import subprocess
 import sys
-import tempfile
 import termios
 
 from plot import NAN, Axis, Plot, block, cut, escape, page, printed, quantity, size
+from runs import run_all
 
 DONE, FAILED, MISUSED = range(3) # exit codes
 MAX_VARIES, MAX_VALUES, MAX_POINTS = 8, 256, 4096
 COLUMNS, MAX_CELL, GAP, LEAST_WORDS = 16, 511, 2, 24 # of tables
 FOLD, FOLD_LEAST, LOG_FROM = 80, 20, 20
-SIGNALS = {signal.SIGINT, signal.SIGTERM, signal.SIGCHLD}
-PR_SET_PDEATHSIG = 1
 
 
 # ---- text in the width of a terminal (control/config/terminal.h)
@@ -65,11 +61,12 @@ def fold(text, width):
     return ''.join(out)[:-1]
 
 
-def misused(text):
-    """A line about a wrong command line."""
+def complain(text, code=MISUSED):
+    """A line about what is wrong, and the end of the program."""
     width = terminal_width(sys.stderr)
-    print(fold(f'weir-lab sweep: {text}', min(width or FOLD, FOLD)), file=sys.stderr)
-    sys.exit(MISUSED)
+    command = os.path.basename(sys.argv[0]).removesuffix('.py')
+    print(fold(f'weir-lab {command}: {text}', min(width or FOLD, FOLD)), file=sys.stderr)
+    sys.exit(code)
 
 
 class Table:
@@ -165,12 +162,12 @@ class Vary:
     def __init__(self, text):
         self.key, _, rest = text.partition('=')
         if not self.key or not rest:
-            misused(f'--vary needs key=a,b,c, not {text}')
+            complain(f'--vary needs key=a,b,c, not {text}')
         self.values, value, quote, depth = [], '', '', 0
         for c in rest + ',':
             if c == ',' and not quote and depth <= 0:
                 if not value or len(self.values) == MAX_VALUES:
-                    misused(f'--vary {self.key}: ' +
+                    complain(f'--vary {self.key}: ' +
                             ('too many values' if value else 'a value is empty'))
                 self.values.append(value)
                 value, depth = '', 0
@@ -192,6 +189,15 @@ class Vary:
         return last if head + dot and not same else self.key
 
 
+class Number(float):
+    """A number of the JSON and the CSV files: a whole one, or nine digits; '' for none."""
+
+    def number(self):
+        if self != self:
+            return ''
+        return str(int(self)) if abs(self) < 1e15 and self == int(self) else '%.9g' % self
+
+
 class Value:
     """What a run said of one expectation or metric."""
 
@@ -201,21 +207,12 @@ class Value:
         self.unit = row.get('unit') or ''
         text = row.get('measured') or ''
         self.text = '' if ' to ' in text else text # of a list: the one value that decides is shown
-        self.value = NAN if row.get('value') is None else float(row['value'])
+        self.value = Number(NAN if row.get('value') is None else row['value'])
         self.passed = row.get('passed') # None: no expectation
 
     def shown(self, digits):
         return (self.text or printed(self.unit, self.value, digits)) + \
             (' !' if self.passed is False else '')
-
-    def whole(self):
-        return abs(self.value) < 1e15 and self.value == int(self.value)
-
-    def number(self):
-        """For other programs: a whole number, or nine digits; '' for none."""
-        if self.value != self.value:
-            return ''
-        return str(int(self.value)) if self.whole() else '%.9g' % self.value
 
 
 class Point:
@@ -250,61 +247,17 @@ class Point:
         return 'PASS' if self.code == DONE else 'FAIL'
 
 
-# ---- processes
-
-def run_all(commands, jobs, ended, shown=lambda: None):
-    """Runs each command, at most `jobs` at a time, and calls ended(index, status, out, err). SIGINT
-    and SIGTERM end the sweep: what runs is told to stop, and no other command starts. Returns
-    whether that happened. Signals are waited for, not caught: none can come between a look and the
-    wait."""
-    before = signal.pthread_sigmask(signal.SIG_BLOCK, SIGNALS)
-    libc = ctypes.CDLL(None)
-    running, waiting, stopped = [], list(enumerate(commands)), False
-
-    def prepare():
-        # A sweep that is killed leaves no process behind.
-        libc.prctl(PR_SET_PDEATHSIG, int(signal.SIGTERM))
-        signal.pthread_sigmask(signal.SIG_SETMASK, before)
-
-    try:
-        while True:
-            while waiting and len(running) < jobs and not stopped:
-                i, command = waiting.pop(0)
-                out, err = tempfile.TemporaryFile(), tempfile.TemporaryFile()
-                child = subprocess.Popen(command, stdout=out, stderr=err, preexec_fn=prepare)
-                running.append((i, child, out, err))
-            shown()
-            if not running:
-                return stopped
-            if signal.sigwaitinfo(SIGNALS).si_signo != signal.SIGCHLD:
-                stopped = True
-                for _, child, _, _ in running:
-                    child.terminate()
-            for i, child, *files in list(running):
-                if child.poll() is None:
-                    continue
-                running = [r for r in running if r[1] is not child]
-                texts = []
-                for f in files:
-                    f.seek(0)
-                    texts.append(f.read().decode('utf-8', 'surrogateescape'))
-                    f.close()
-                ended(i, child.returncode, *texts)
-    finally:
-        signal.pthread_sigmask(signal.SIG_SETMASK, before)
-
-
 class Sweep:
     def __init__(self, o):
         self.o = o
         if not 1 <= len(o.vary) <= MAX_VARIES or len(o.files) != 1:
-            misused(f'needs one scenario and 1 to {MAX_VARIES} times --vary key=a,b,c')
+            complain(f'needs one scenario and 1 to {MAX_VARIES} times --vary key=a,b,c')
         self.varies, n = [], 1
         for text in o.vary:
             self.varies.append(Vary(text))
             n *= len(self.varies[-1].values)
             if n > MAX_POINTS:
-                misused(f'more than {MAX_POINTS} combinations')
+                complain(f'more than {MAX_POINTS} combinations')
         # The last key changes fastest.
         settings = [[]]
         for v in self.varies:
@@ -386,7 +339,7 @@ class Sweep:
 
     def json(self):
         def value(v):
-            row = {'name': v.name, 'unit': v.unit, 'value': v}
+            row = {'name': v.name, 'unit': v.unit, 'value': v.value}
             return row if v.passed is None else {**row, 'passed': bool(v.passed)}
 
         return pretty({'scenario': self.o.files[0], 'runs': [
@@ -399,7 +352,7 @@ class Sweep:
         rows = [[*(v.key for v in self.varies), 'run',
                  *(f'{v.name} {v.unit}' if v.unit else v.name for v in columns)]]
         for p in self.points:
-            numbers = [v.number() for v in p.values[:len(columns)]]
+            numbers = [v.value.number() for v in p.values[:len(columns)]]
             rows.append([*p.settings, p.word(), *numbers,
                          *[''] * (len(columns) - len(numbers))])
         return ''.join(','.join(map(csv_field, row)) + '\n' for row in rows)
@@ -445,7 +398,7 @@ def csv_field(text):
 def pretty(v, indent='\n'):
     """JSON as the C programs write it."""
     inner = indent + '  '
-    if isinstance(v, Value):
+    if isinstance(v, Number):
         return v.number() or 'null'
     if isinstance(v, dict) and v:
         rows = (f'{inner}{json.dumps(k, ensure_ascii=False)}:{pretty(x, inner)}'
@@ -473,56 +426,67 @@ def options():
 
 
 def make_folder(path):
-    """The folder, which is made with those on the way to it, must take files."""
-    with contextlib.suppress(OSError):
-        os.makedirs(os.path.dirname(path) or '.', exist_ok=True)
-    with contextlib.suppress(FileExistsError):
-        os.mkdir(path)
-    os.close(os.open(path, os.O_RDONLY | os.O_DIRECTORY))
-    if not os.access(path, os.W_OK | os.X_OK):
-        raise PermissionError(13, os.strerror(13))
+    """The folder of --out, which is made with those on the way to it, must take files."""
+    if path is None:
+        return
+    try:
+        with contextlib.suppress(OSError):
+            os.makedirs(os.path.dirname(path) or '.', exist_ok=True)
+        with contextlib.suppress(FileExistsError):
+            os.mkdir(path)
+        os.close(os.open(path, os.O_RDONLY | os.O_DIRECTORY))
+        if not os.access(path, os.W_OK | os.X_OK):
+            raise PermissionError(13, os.strerror(13))
+    except OSError as e:
+        print(f'weir-lab: --out {path}: cannot write there: {e.strerror}', file=sys.stderr)
+        sys.exit(MISUSED)
 
 
-def main():
+def begin():
     for name in ('SIGINT', 'SIGPIPE'):
         signal.signal(getattr(signal, name), signal.SIG_DFL)
     for out in (sys.stdout, sys.stderr):
         out.reconfigure(encoding='utf-8', errors='surrogateescape')
-    o = options()
-    s = Sweep(o)
+
+
+def publish(what, o, code, command, stopped=False):
+    """Prints the results and writes their files. Returns the exit code."""
     try:
-        if o.out is not None:
-            make_folder(o.out)
-    except OSError as e:
-        print(f'weir-lab: --out {o.out}: cannot write there: {e.strerror}', file=sys.stderr)
-        return MISUSED
-    try:
-        stopped = s.run()
-    except OSError as e:
-        print(f'weir-lab sweep: cannot start a process: {e.strerror}', file=sys.stderr)
-        return FAILED
-    code = s.verdict()
-    try:
-        print(s.json() if o.json else s.text(), end='', flush=True)
+        print(what.json() if o.json else what.text(), end='', flush=True)
     except OSError:
         print('weir-lab: the output could not be written', file=sys.stderr)
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno()) # for the rest of it
         code = code or FAILED
     if stopped:
-        print('weir-lab sweep: stopped; what had ended is above', file=sys.stderr)
+        print(f'weir-lab {command}: stopped; what had ended is above', file=sys.stderr)
     if o.out is None:
         return code
     try:
-        for name, text in s.files().items():
+        for name, text in what.files().items():
             with open(os.path.join(o.out, name), 'w', encoding='utf-8',
                       errors='surrogateescape') as f:
                 f.write(text)
     except OSError as e:
-        print(f'weir-lab sweep: {o.out}: cannot write the results: {e.strerror}', file=sys.stderr)
+        print(f'weir-lab {command}: {o.out}: cannot write the results: {e.strerror}',
+              file=sys.stderr)
         return FAILED
     if not o.quiet:
-        print(f'report: {os.path.realpath(os.path.join(o.out, "sweep.html"))}', file=sys.stderr)
+        print(f'report: {os.path.realpath(os.path.join(o.out, command + ".html"))}',
+              file=sys.stderr)
     return code
+
+
+def main():
+    begin()
+    o = options()
+    s = Sweep(o)
+    make_folder(o.out)
+    try:
+        stopped = s.run()
+    except OSError as e:
+        print(f'weir-lab sweep: cannot start a process: {e.strerror}', file=sys.stderr)
+        return FAILED
+    return publish(s, o, s.verdict(), 'sweep', stopped)
 
 
 if __name__ == '__main__':

@@ -129,7 +129,7 @@ def the_build_installs_the_modules_of_sweeps():
     build = os.path.dirname(os.path.dirname(os.path.dirname(LAB)))
     plan = json.loads(subprocess.run(["meson", "introspect", build, "--install-plan"], check=True,
                                      capture_output=True, text=True).stdout)
-    for name in "plot.py", "sweep.py":
+    for name in "plot.py", "runs.py", "sweep.py", "tune.py":
         want(plan["data"][os.path.join(ROOT, "control/lab", name)]["destination"] ==
              "{datadir}/weir/lab/" + name, plan["data"])
 
