@@ -202,7 +202,8 @@ int memif_server_open(const char *socket, bool abstract, const char *inner,
 		return live_refuse(text, rc,
 				   rc == -EADDRINUSE ? "%s: another program or port listens at "
 						       "this socket; each port needs its own"
-						     : "%s: no socket can be made there",
+						     : "%s: no socket can be made there; its "
+						       "folder must exist",
 				   socket);
 	}
 	*out = s;
