@@ -56,10 +56,19 @@ static void ends(struct worker_flows *wf, struct flow *fl)
 
 // ---- from frames
 
-void elephants_run_over(struct worker *w, struct flow *fl)
+static void is_none_any_more(struct worker *w, struct flow *fl)
 {
 	fl->stretch = (struct elephant_stretch){w->now_ns, flow_frame_bytes(fl)};
 	ends(w->flows, fl);
+}
+
+uint64_t elephants_new_run(struct worker *w, struct flow *fl)
+{
+	uint64_t mice = w->flows->elephants.params.mice_packets;
+
+	if (flow_is_elephant(fl))
+		is_none_any_more(w, fl);
+	return flow_frame_bytes(fl) | mice << FLOW_MICE_BIT;
 }
 
 void elephants_look(struct worker *w, struct flow *fl)
@@ -75,7 +84,7 @@ void elephants_begun(struct worker *w, struct flow *fl)
 {
 	uint64_t mice = w->flows->elephants.params.mice_packets;
 
-	fl->stretch = (struct elephant_stretch){w->now_ns, 0};
+	fl->stretch = (struct elephant_stretch){w->now_ns, flow_frame_bytes(fl)};
 	gauge_set(&fl->bytes, gauge_get(&fl->bytes) | mice << FLOW_MICE_BIT);
 }
 
@@ -87,7 +96,7 @@ void elephants_gone(struct worker_flows *wf, const struct flow *fl)
 
 void elephants_add(struct worker_elephants *e, const struct sizes *s)
 {
-	for (unsigned size = 0; size < N_SIZES; size++) {
+	for (unsigned size = SIZE_MOUSE; size < N_SIZES; size++) {
 		if (s->packets[size] == 0)
 			continue;
 		ctr_add(&e->packets[size], s->packets[size]);
@@ -114,7 +123,7 @@ static void look_at_all(struct worker *w)
 		struct flow *fl = &wf->table.flows[e->places[e->cursor]];
 
 		if (is_over(w, fl))
-			elephants_run_over(w, fl); // another one is at the cursor now
+			is_none_any_more(w, fl); // another one is at the cursor now
 		else
 			e->cursor++;
 	}

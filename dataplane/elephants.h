@@ -17,7 +17,7 @@
 
 static_assert(FLOW_MICE_FIELD >> FLOW_ELEPHANT_BIT == 0, "the fields lie side by side");
 
-// Frames of a burst by enum flow_size.
+// Frames of a burst by enum flow_size, but those of no size.
 struct sizes {
 	uint32_t packets[N_SIZES];
 	uint64_t bytes[N_SIZES];
@@ -28,11 +28,11 @@ static inline bool elephants_are_on(const struct worker *w)
 	return w->flows->elephants.params.enabled;
 }
 
-// A pause has ended the run of an elephant.
-void elephants_run_over(struct worker *w, struct flow *fl);
+// A pause has ended the run of the flow. Returns `bytes` of the flow.
+uint64_t elephants_new_run(struct worker *w, struct flow *fl);
 // The flow is due for a look.
 void elephants_look(struct worker *w, struct flow *fl);
-// The first frame of the entry was counted, and elephants_counted follows.
+// The first frame of the entry was counted, but by elephants_count.
 void elephants_begun(struct worker *w, struct flow *fl);
 // The entry is about to be freed, or to begin anew.
 void elephants_gone(struct worker_flows *wf, const struct flow *fl);
@@ -59,30 +59,40 @@ static inline uint64_t elephants_wake(const struct worker *w)
 	return gauge_get(&e->now) != 0 ? e->look_ns : UINT64_MAX;
 }
 
-// A frame of the flow arrives after idle_ns. The caller counts its bytes afterwards.
-static force_inline void elephants_before(struct worker *w, struct flow *fl, uint64_t idle_ns)
-{
-	const struct elephant_params *p = &w->flows->elephants.params;
+// What a burst needs to know again and again.
+struct elephant_rule {
+	uint64_t age_ns, look_mask;
+};
 
-	if (likely(idle_ns < p->age_ns))
-		return;
-	if (flow_is_elephant(fl))
-		elephants_run_over(w, fl);
-	gauge_set(&fl->bytes, flow_frame_bytes(fl) | (uint64_t)p->mice_packets << FLOW_MICE_BIT);
+static inline struct elephant_rule elephants_rule(const struct worker *w)
+{
+	const struct worker_elephants *e = &w->flows->elephants;
+
+	return (struct elephant_rule){e->params.age_ns, e->look_mask};
 }
 
-// `bytes` has just grown by `len` for a frame. Returns the size of the frame.
-static force_inline enum flow_size elephants_counted(struct worker *w, struct flow *fl,
-						     uint16_t len)
+// A frame of the flow arrives after idle_ns. Returns `bytes` of the flow, the frame not counted.
+static force_inline uint64_t elephants_before(struct worker *w, struct flow *fl,
+					      const struct elephant_rule *r, uint64_t idle_ns)
 {
-	uint64_t after = gauge_get(&fl->bytes), before = after - len;
-	bool mouse = (after & FLOW_MICE_FIELD) != 0;
+	return likely(idle_ns < r->age_ns) ? gauge_get(&fl->bytes) : elephants_new_run(w, fl);
+}
 
-	if (mouse)
-		gauge_set(&fl->bytes, after - ((uint64_t)1 << FLOW_MICE_BIT));
-	if (unlikely(((before ^ after) & w->flows->elephants.look_mask) != 0))
+// Counts the bytes of the frame. Returns the size of the frame. before: as elephants_before
+// returned it.
+static force_inline enum flow_size elephants_count(struct worker *w, struct flow *fl,
+						   const struct elephant_rule *r, uint64_t before,
+						   uint16_t len)
+{
+	bool mouse = (before & FLOW_MICE_FIELD) != 0;
+	uint64_t after = before + len - ((uint64_t)mouse << FLOW_MICE_BIT);
+
+	gauge_set(&fl->bytes, after);
+	if (unlikely(((before ^ after) & r->look_mask) != 0)) {
 		elephants_look(w, fl);
-	return flow_is_elephant(fl) ? SIZE_ELEPHANT : mouse ? SIZE_MOUSE : SIZE_PLAIN;
+		after = gauge_get(&fl->bytes);
+	}
+	return after >> FLOW_ELEPHANT_BIT ? SIZE_ELEPHANT : mouse ? SIZE_MOUSE : SIZE_PLAIN;
 }
 
 // Gives the frame what the policy names.

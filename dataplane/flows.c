@@ -577,43 +577,49 @@ static __attribute__((noinline)) uint32_t take_sized(struct worker *w, uint32_t 
 						     const struct member *m, struct frame *f,
 						     struct burst *b, enum flow_size *size)
 {
+	struct elephant_rule rule = elephants_rule(w);
 	struct flow_table *t = &w->flows->table;
 	uint64_t idle = idle_ns(t, id, m, w->now_ns);
+	struct flow *fl;
 
-	if (idle != 0 && idle < gauge_get(&t->age_ns))
-		elephants_before(w, &t->flows[id], idle);
+	if (idle >= rule.age_ns && idle < gauge_get(&t->age_ns)) {
+		fl = &t->flows[id];
+		gauge_set(&fl->bytes, elephants_new_run(w, fl));
+	}
 	id = take_closely(w, m, f, b);
 	if (id == FLOW_NONE)
 		return FLOW_NONE;
-	if (flow_packets(&t->flows[id]) == 1)
-		elephants_begun(w, &t->flows[id]);
-	*size = elephants_counted(w, &t->flows[id], f->len);
+	fl = &t->flows[id];
+	if (flow_packets(fl) == 1)
+		elephants_begun(w, fl);
+	*size = elephants_count(w, fl, &rule, gauge_get(&fl->bytes) - f->len, f->len);
 	return id;
 }
 
-static inline bool count_next_sized(struct worker *w, uint32_t id, const struct member *m,
-				    const struct frame *f, enum flow_size *size)
+static force_inline bool count_next_sized(struct worker *w, const struct elephant_rule *rule,
+					  struct flow *fl, const struct member *m,
+					  const struct frame *f, enum flow_size *size)
 {
-	struct flow *fl = &w->flows->table.flows[id];
-	uint64_t low = gauge_get(&fl->last) & (((uint64_t)1 << FLOW_TIME_BIT) - 1), idle;
-	uint32_t next = flow_is_roce(m->kind) ? psn_add(m->psn, 1) : 0;
+	uint64_t low = gauge_get(&fl->last) & (((uint64_t)1 << FLOW_TIME_BIT) - 1), idle, before;
+	uint32_t next = likely(flow_is_roce(m->kind)) ? psn_add(m->psn, 1) : 0;
 
-	if (!seal_unbroken(fl, &m->key) || low != m->psn)
+	if (!seal_unbroken(fl, &m->key) || unlikely(low != m->psn))
 		return false;
 	idle = w->now_ns - flow_seen_ns(fl, w->now_ns);
 	if (unlikely(idle >= gauge_get(&w->flows->table.age_ns)))
 		return false;
-	elephants_before(w, fl, idle);
+	before = elephants_before(w, fl, rule, idle);
 	ctr_inc(&fl->packets);
-	ctr_add(&fl->bytes, f->len);
 	gauge_set(&fl->last, flow_pack_last(next, 0, w->now_ns));
-	*size = elephants_counted(w, fl, f->len);
+	*size = elephants_count(w, fl, rule, before, f->len);
 	return true;
 }
 
 static void count_all_sized(struct worker *w, struct burst *b, const struct members *all)
 {
 	const struct policy_port *pp = &w->pol->ports[b->frames[0].in_port];
+	const struct elephant_rule rule = elephants_rule(w);
+	struct flow *flows = w->flows->table.flows;
 	struct sizes sizes = {0};
 	uint32_t id = FLOW_NONE;
 
@@ -624,15 +630,15 @@ static void count_all_sized(struct worker *w, struct burst *b, const struct memb
 
 		if (!m->again)
 			id = m->guess;
-		if (unlikely(id == FLOW_NONE || !count_next_sized(w, id, m, f, &size)))
+		if (unlikely(id == FLOW_NONE ||
+			     !count_next_sized(w, &rule, &flows[id], m, f, &size)))
 			id = take_sized(w, id, m, f, b, &size);
 		f->m->hash.rss = id;
-		if (unlikely(id == FLOW_NONE))
+		if (likely(size == SIZE_PLAIN))
 			continue;
 		sizes.packets[size]++;
 		sizes.bytes[size] += f->len;
-		if (size != SIZE_PLAIN)
-			elephants_act(pp, f, size);
+		elephants_act(pp, f, size);
 	}
 	elephants_add(&w->flows->elephants, &sizes);
 }

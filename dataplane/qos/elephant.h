@@ -35,7 +35,8 @@ struct elephant_params {
 	uint64_t period_ns, age_ns;
 };
 
-// Where the present stretch began: a time, and the bytes that the flow had sent before.
+// Where the present stretch began: the time of a frame, and the bytes up to that frame. So the mean
+// rate of a stretch is that of the frames after its first one.
 struct elephant_stretch {
 	uint64_t ns, bytes;
 };

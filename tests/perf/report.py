@@ -21,6 +21,7 @@ TARGETS = [
     ("flows/64K", "table", 45, 35, "<="),
     ("flows/64K/read", "table", 60, 50, "<="),
     ("flows/1024K", "table", 100, None, "<="),
+    ("flows/64K/elephants", "more", 5, None, "<="),
     ("xdp/veth", "ratio_io", 1.2, None, "<="),
     ("start/3 ports", "first_frame_s", 2, None, "<="),
     ("start/32 ports", "first_frame_s", 1.2, None, "<="),
@@ -31,7 +32,8 @@ HOW = {"<=": operator.le, ">=": operator.ge}
 WORDS = {
     "cycles": "cycles/packet", "switch_to_74B": "switch cycles, to those at 74 B",
     "speedup": "rate, to that of one worker", "ratio_io": "busy cycles, to testpmd io",
-    "table": "cycles/packet more with a flow table", "ratio_ovs": "cycles, to those of OVS",
+    "table": "cycles/packet more with a flow table",
+    "more": "cycles/packet more", "ratio_ovs": "cycles, to those of OVS",
     "mhops": "M packet-hops a second",
     "first_frame_s": "s to the first frame", "memory_mib": "MiB of memory",
 }
@@ -57,6 +59,10 @@ START_COLUMNS = [
 FLOWS_COLUMNS = [
     ("row", "key", "{}"), ("without", "off", "{:.0f}"), ("with", "on", "{:.0f}"),
     ("flow table", "table", "{:.0f}"),
+]
+ELEPHANTS_COLUMNS = [
+    ("row", "key", "{}"), ("without", "off", "{:.0f}"), ("with", "on", "{:.0f}"),
+    ("more", "more", "{:.1f}"),
 ]
 WAY_COLUMNS = [
     ("row", "key", "{}"), ("bridged", "bridged", "{:.0f}"), ("this way", "cycles", "{:.0f}"),
@@ -100,6 +106,7 @@ SECTIONS = [
     ("against", "this build against the other, cycles per packet", AGAINST_COLUMNS),
     ("packet", "Weir on two endless net_pcap ports, cycles per packet", PACKET_COLUMNS),
     ("flows", "a flow table, cycles per packet of 74 B", FLOWS_COLUMNS),
+    ("elephants", "elephants in the flow table, cycles per packet of 74 B", ELEPHANTS_COLUMNS),
     ("way", "other ways than bridging, cycles per packet of 74 B", WAY_COLUMNS),
     ("xdp", "AF_XDP on veth, busy cycles per packet, medians", XDP_COLUMNS),
     ("start", "start and memory", START_COLUMNS),

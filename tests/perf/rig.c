@@ -50,7 +50,8 @@ static void put_head(FILE *f, const struct rig_conf *c)
 {
 	fprintf(f, "switch: {name: bench, workers: %u, buffer: {size: %uMB, cell: %uB}, ",
 		c->n_workers, buffer_mb(c), CELL_BYTES);
-	fprintf(f, "flows: {max: %u}}\nports:\n", c->flow_table);
+	fprintf(f, "flows: {max: %u}, elephants: %s}\nports:\n", c->flow_table,
+		c->elephants ? "on" : "off");
 	for (unsigned i = 0; i < c->n_ports; i++) {
 		fprintf(f, "  - {name: p%u, device: \"%s\", speed: 400G, profile: bench", i,
 			c->devices[i]);

@@ -26,6 +26,7 @@ struct rig_conf {
 	uint32_t standing; // frames that shall fit into each egress queue without XOFF
 	const char *profile_key; // of the policy's profile, with its value; NULL: nothing more
 	uint32_t flow_table; // entries; 0: the switch has none
+	bool elephants; // and the switch looks for elephants in it
 	uint32_t spread; // queue pairs that each port's frames are spread over; 0: as they are
 	uint32_t driver_frames; // that all drivers together keep for good, beside their rings
 };
