@@ -23,6 +23,15 @@ CASES = (
                                                 "rate(s1.p5.0, 50ms, 300ms) within 3% of 5G")),
     ("tcp-lossless", ("flows[0].class=0",),
      ("retransmissions(tcp) == 0", "pauses(s1) > 100")),
+    ("elephants-websearch", ("policy.switch.elephants=off",),
+     ("slowdown(search, p99, size < 100KB) <= 26", "mice_frames(s1) > 100000")),
+    ("elephants-websearch", ("policy.profiles.roce.classes.0.mice=~",
+                             "policy.profiles.roce.classes.0.elephants=~"),
+     ("slowdown(search, p99, size < 100KB) <= 26",)),
+    ("elephants-lossless", ("policy.switch.elephants=off",),
+     ("elephants_began(s1) > 100", "pauses(s1) < 70")),
+    ("elephants-lossless", ("policy.profiles.roce.classes.3.elephants=~",),
+     ("pauses(s1) < 70",)),
 )
 
 can_fail.main(CASES)
