@@ -125,8 +125,7 @@
 	X(DCBX_AGREED, "dcbx-agreed", "the host and the switch have the same PFC settings")        \
 	X(DCBX_PFC, "dcbx-pfc",                                                                    \
 	  "the host's settings have changed the classes with PFC on the port; `because` names "    \
-	  "the "                                                                                   \
-	  "key that lets them")                                                                    \
+	  "the key that lets them")                                                                \
 	X(TX_SET, "tx-set", "an operator changed TX-enable of a port or queue")                    \
 	X(RELOADED, "reload", "all workers use a new policy")                                      \
 	X(RELOAD_FAILED, "reload-failed", "a new policy was refused; nothing has changed")         \
