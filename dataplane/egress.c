@@ -83,7 +83,7 @@ static void mark_ce(struct worker *w, struct queue *q, struct frame *f)
 // False: WRED drops the frame.
 static bool wred_enqueue(struct worker *w, struct port *p, struct frame *f)
 {
-	const struct wred_params *params = &p->pol->queue[f->queue].wred;
+	const struct wred_params *params = &p->marking[f->queue].wred;
 	struct queue *q = &p->queue[f->queue];
 	uint64_t len;
 
@@ -135,7 +135,7 @@ static bool enqueue(struct worker *w, struct port *p, struct run r)
 	struct frame *f = r.frames;
 	struct queue *q = &p->queue[f->queue];
 	const struct policy_queue *pq = &p->pol->queue[f->queue];
-	bool wred = wred_acts_at_enqueue(&pq->wred);
+	bool wred = wred_acts_at_enqueue(&p->marking[f->queue].wred);
 	enum egress_verdict v;
 	unsigned pushed;
 
@@ -318,7 +318,7 @@ static unsigned copy_run(struct port *p, unsigned q, uint8_t ready, struct tx_ba
 	const struct frame *head = fifo_head(&p->queue[q].fifo);
 	unsigned there = fifo_side_by_side(&p->queue[q].fifo), most = there, n = 0;
 	struct sched_run run = sched_run_begin(&pp->sched, &p->sched, q, ready);
-	bool marks = wred_acts_at_dequeue(&pp->queue[q].wred);
+	bool marks = wred_acts_at_dequeue(&p->marking[q].wred);
 	struct shaper_state shaper = p->shaper;
 	uint32_t sum = 0;
 
@@ -372,7 +372,7 @@ static void commit(struct worker *w, struct port *p, unsigned no, uint8_t ready,
 		   struct tx_batch *b)
 {
 	struct queue *q = &p->queue[no];
-	const struct wred_params *wred = &p->pol->queue[no].wred;
+	const struct wred_params *wred = &p->marking[no].wred;
 	uint64_t len = gauge_get(&q->c.length_bytes);
 	struct frame *f = &b->frames[b->n];
 	uint32_t bytes;

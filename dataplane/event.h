@@ -126,6 +126,8 @@
 	X(DCBX_PFC, "dcbx-pfc",                                                                    \
 	  "the host's settings have changed the classes with PFC on the port; `because` names "    \
 	  "the key that lets them")                                                                \
+	X(ECN_AUTO, "ecn-auto",                                                                    \
+	  "auto ECN changed the thresholds of a queue, or the way in which it chooses them")       \
 	X(TX_SET, "tx-set", "an operator changed TX-enable of a port or queue")                    \
 	X(RELOADED, "reload", "all workers use a new policy")                                      \
 	X(RELOAD_FAILED, "reload-failed", "a new policy was refused; nothing has changed")         \
@@ -152,7 +154,8 @@ struct event {
 	// COPP*, STORM_CONTROL*: enum limit_kind; LOOP: the port that sent the probe, VLAN << 16;
 	// RX_GUARD: frames in the ring; ELEPHANTS*: elephants now;
 	// DCBX_PFC: bitmaps of classes with PFC, in force, and by the policy << 8;
-	// DCBX_*: bitmaps of classes with PFC, of the host, and of the switch << 8
+	// DCBX_*: bitmaps of classes with PFC, of the host, and of the switch << 8;
+	// ECN_AUTO: event_ecn_a()
 	uint32_t a;
 	// XOFF: cause_pack(); LOSSLESS_DROP: frame length; MAC_*: event_mac_b(); FDB_*: addresses;
 	// NEIGHBOUR_MAC: the new address in the low 48 bits, and bit 48 for IPv6;
@@ -164,7 +167,8 @@ struct event {
 	// COPP*, STORM_CONTROL*: frames dropped since the limit was first exceeded;
 	// ROCE_LOSSY*: frames since the first; LOOP: 1 + the
 	// port that is taken down, 0: none; DCBX_PFC: enum dcbx_pfc_cause (control/lldp);
-	// DCBX_*: 1 + the class of RoCEv2, of the host, and of the switch << 8; 0: none said
+	// DCBX_*: 1 + the class of RoCEv2, of the host, and of the switch << 8; 0: none said;
+	// ECN_AUTO: kmin before, and after << 32, in bytes
 	uint64_t b;
 };
 
@@ -175,6 +179,13 @@ struct event_info {
 
 // Indexed by enum event_type.
 extern const struct event_info event_info[N_EVENT_TYPES];
+
+// Records of auto ECN: enum ecn_why, enum ecn_mode (control/autoecn/rule.h), and whether the queue
+// gets the thresholds.
+static inline uint32_t event_ecn_a(uint8_t why, uint8_t mode, _Bool on)
+{
+	return why | (uint32_t)mode << 8 | (uint32_t)on << 16;
+}
 
 // Records of MAC addresses: VLAN, the other port (0xff: none), the address in the low 48 bits, and
 // how many further addresses the record stands for.

@@ -4,6 +4,7 @@
 // that is off costs one test. Called by the worker's loop only.
 #pragma once
 
+#include "dataplane/ecn.h"
 #include "dataplane/elephants.h"
 #include "dataplane/flows.h"
 #include "dataplane/notify.h"
@@ -48,6 +49,7 @@ static inline void features_take_requests(struct worker *w)
 }
 static inline void features_take_port_requests(struct worker *w, struct port *p, bool was_held)
 {
+	ecn_take_orders(w, p);
 	storm_take_orders(w, p);
 	if (was_held && !w->hold)
 		storm_after_hold(w, p);

@@ -154,6 +154,19 @@ struct lldp_params {
 	uint8_t pfc; // bitmap of classes with PFC in both directions before a peer narrows them
 };
 
+enum ecn_action { ECN_ADVISE, ECN_ON };
+enum ecn_model_use { ECN_MODEL_OFF, ECN_MODEL_BUILTIN, ECN_MODEL_FILE };
+
+// How control chooses the thresholds of a queue (control/autoecn); no worker reads it.
+struct auto_ecn_params {
+	bool on;
+	uint8_t action; // enum ecn_action
+	uint8_t model; // enum ecn_model_use
+	uint64_t floor_bytes, ceiling_bytes; // of kmin
+	uint64_t step_ns; // between two changes
+	char model_file[128]; // with ECN_MODEL_FILE
+};
+
 struct route_table;
 struct vtep; // forward/vtep.h
 
@@ -196,6 +209,7 @@ struct policy_port {
 	struct policer_params limit[N_LIMIT_KINDS];
 	struct loop_params loop;
 	struct lldp_params lldp;
+	struct auto_ecn_params auto_ecn[N_QUEUES];
 	char profile[POLICY_NAME_LEN]; // name of its profile in the file
 };
 

@@ -38,6 +38,11 @@ struct __rte_cache_aligned queue {
 	uint64_t sent_ns; // when a frame last left it while it was paused
 	_Atomic(struct ipcc_rt *) ipcc; // made by control before a policy first wants it, kept
 };
+// Marking of a queue: the policy's, until control gives it other thresholds (switch_ecn.h).
+struct __rte_cache_aligned marking {
+	struct wred_params wred;
+};
+
 static_assert(offsetof(struct queue, c) == PORT_LINE, "a frame enters and leaves by two lines");
 static_assert(offsetof(struct queue_counters, dropped_packets) == PORT_LINE, "and no more");
 
@@ -105,6 +110,7 @@ struct __rte_cache_aligned port {
 	struct port_counters c;
 	struct queue queue[N_QUEUES];
 	struct pg pg[N_PGS];
+	struct marking marking[N_QUEUES];
 
 	// ---- rare
 	struct frame held[BURST]; // left the queue, refused by the driver
@@ -127,6 +133,7 @@ struct __rte_cache_aligned port {
 	struct policer storm[N_LIMIT_KINDS], storm_bpdu;
 	ctr_t remapped[GUARD_MAX_RULES];
 	struct punt_port *punt; // NULL: no policy has had a frame for control yet (punt.h)
+	uint64_t curves_seen; // of the orders in wanted.curves, as last acted upon
 	// Flows and notifications.
 	struct port_flow_counters flows;
 	struct cnp_bucket cnps; // that leave by this port

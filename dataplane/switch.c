@@ -448,6 +448,7 @@ void switch_destroy(struct weir_switch *sw)
 	punts_destroy(sw);
 	loops_free(sw);
 	vxlan_free(sw);
+	ecn_free(sw);
 	flows_destroy(sw);
 	for (unsigned i = 0; i < sw->n_workers; i++)
 		worker_destroy(sw->workers[i]);
@@ -796,7 +797,7 @@ void port_memory_fetch_tx(const struct port_memory *m)
 	rte_prefetch0(&q->fifo);
 	rte_prefetch0(&q->c);
 	rte_prefetch0(&pol->rx_guard_on);
-	rte_prefetch0(&pol->queue[m->cls].wred);
+	rte_prefetch0(&p->marking[m->cls]);
 	rte_prefetch0(&pol->sched);
 	rte_prefetch0(&pol->pfc);
 }

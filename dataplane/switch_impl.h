@@ -267,6 +267,15 @@ struct __rte_cache_aligned worker {
 	gauge_t ceiling[N_CEILINGS] __rte_cache_aligned;
 };
 
+// Control writes the order, and no other until the worker has seen this one: `n` grows by each.
+struct curve_order {
+	_Atomic uint64_t n;
+	uint64_t policy_version; // it is for this policy
+	uint64_t request; // control's
+	uint8_t queue;
+	struct wred_curve curve;
+};
+
 struct __rte_cache_aligned wanted {
 	_Atomic uint64_t seq; // grows with each request
 	_Atomic bool hold;
@@ -279,6 +288,8 @@ struct __rte_cache_aligned wanted {
 	_Atomic uint64_t recover[POLICY_MAX_PORTS]; // a byte a class, which grows with each request
 	_Atomic bool drop_all;
 	_Atomic uint8_t pause[POLICY_MAX_PORTS]; // bitmaps of classes, while the policy changes
+	// The latest order about thresholds (switch_ecn.c); NULL: there was none.
+	_Atomic(struct curve_order *) curves[POLICY_MAX_PORTS];
 	// Devices to take over; NULL: the first is still there.
 	_Atomic(const struct switch_port *) device[POLICY_MAX_PORTS];
 };
@@ -435,6 +446,9 @@ void loops_free(struct weir_switch *sw);
 // Once per control step. Writes up to n events.
 unsigned loops_control(struct weir_switch *sw, uint64_t now_ns, struct event *events, unsigned n);
 bool loops_hold(const struct weir_switch *sw, unsigned port); // down for the sake of a loop
+
+// ---- switch_ecn.c
+void ecn_free(struct weir_switch *sw);
 
 // ---- switch_vxlan.c
 int vxlan_prepare(struct weir_switch *sw, const struct policy *p);

@@ -233,8 +233,13 @@ static uint64_t take_over(struct worker *w)
 void worker_use_policy(struct worker *w, const struct policy *pol)
 {
 	w->pol = pol;
-	for (unsigned i = 0; i < w->n_owned; i++)
-		worker_port(w, w->owned[i])->pol = &pol->ports[w->owned[i]];
+	for (unsigned i = 0; i < w->n_owned; i++) {
+		struct port *p = worker_port(w, w->owned[i]);
+
+		p->pol = &pol->ports[w->owned[i]];
+		for (unsigned q = 0; q < N_QUEUES; q++)
+			p->marking[q].wred = p->pol->queue[q].wred;
+	}
 }
 
 // The policy of this loop. A pause that a new one no longer obeys ends with it: the XON of a class
