@@ -31,8 +31,8 @@ void check_report(struct diag_sink *s, enum diag_level level, const struct cfg_v
 static bool gives_queue(const struct cfg_class *c)
 {
 	return c->schedule.map.given || c->schedule.strict.given || c->min_rate.given ||
-	       c->max_rate.given || c->egress.map.given || c->wred.map.given || c->ipcc.map.given ||
-	       c->ipcc.on.given;
+	       c->max_rate.given || c->egress.map.given || c->wred.map.given ||
+	       cfg_ecn_is_auto(c) || c->ipcc.map.given || c->ipcc.on.given;
 }
 
 static bool gives_pg(const struct cfg_class *c)
@@ -114,7 +114,7 @@ static void shared_settings_are_given_once(const struct subject *x)
 	if (gives_queue(x->cls) && q != (int)x->n)
 		REFUSE(x->s, &x->cls->map,
 		       "classes %d and %u share queue %u" CURE
-		       "give schedule, rates, egress, wred and ipcc in one of them",
+		       "give schedule, rates, egress, wred, ecn and ipcc in one of them",
 		       q, x->n, queue);
 }
 
@@ -127,7 +127,8 @@ static void cnp_class_is_lossy(const struct subject *x)
 	bool ecn = false, all = cfg_lossless(p) == (1u << N_CLASSES) - 1;
 
 	for_each_bit (cls, cfg_lossless(p))
-		ecn |= cls != cnp && p->classes[cls].wred.ecn.n;
+		ecn |= cls != cnp &&
+		       (p->classes[cls].wred.ecn.n || cfg_ecn_is_auto(&p->classes[cls]));
 	if (p->trust.n == TRUST_DSCP && ecn && p->classes[cnp].lossless.n)
 		diag_add(x->s, all ? DIAG_WARNING : DIAG_ERROR, p->classes[cnp].lossless.at,
 			 p->classes[cnp].lossless.path,
@@ -716,6 +717,7 @@ void config_check(const struct config *c, struct diag_sink *s)
 	watchdogs_check(c, s);
 	ipcc_check(c, s);
 	elephants_check(c, s);
+	auto_ecn_check(c, s);
 	control_plane_check(c, s);
 }
 

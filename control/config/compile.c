@@ -414,8 +414,7 @@ static void compile_egress(struct compiler *k, const struct cfg_class *c, struct
 	out->shared = threshold_of(k, &c->egress.alpha, &c->egress.static_limit, pool);
 }
 
-// 100 % of kmin and kmax: the queue can hold this much in an otherwise empty switch.
-static uint64_t queue_limit(const struct compiler *k, const struct egress_params *e)
+uint64_t compile_queue_limit(const struct compiler *k, const struct egress_params *e)
 {
 	const struct buffer_params *b = &k->p->buffer;
 
@@ -432,6 +431,8 @@ static void compile_wred(struct compiler *k, const struct cfg_class *c,
 {
 	const struct cfg_wred *w = &c->wred;
 
+	if (cfg_ecn_is_auto(c))
+		compile_auto_marking(c, out);
 	if (!w->map.given)
 		return;
 	out->enabled = true;
@@ -443,8 +444,8 @@ static void compile_wred(struct compiler *k, const struct cfg_class *c,
 	for (unsigned color = 0; color < N_COLORS; color++) {
 		bool own = color == GREEN || w->curve[color].map.given;
 		const struct cfg_curve *v = &w->curve[own ? color : GREEN];
-		uint64_t kmin = compile_bytes(&v->kmin, queue_limit(k, e), false);
-		uint64_t kmax = compile_bytes(&v->kmax, queue_limit(k, e), false);
+		uint64_t kmin = compile_bytes(&v->kmin, compile_queue_limit(k, e), false);
+		uint64_t kmax = compile_bytes(&v->kmax, compile_queue_limit(k, e), false);
 
 		if (kmin > kmax) {
 			REFUSE(k->s, &v->kmin, "%" PRIu64 " B is above kmax %" PRIu64 " B", kmin,
@@ -455,8 +456,7 @@ static void compile_wred(struct compiler *k, const struct cfg_class *c,
 	}
 }
 
-// An earlier port has caused the same message.
-static bool warned_before(const struct compiler *k, unsigned i)
+bool compile_port_repeats(const struct compiler *k, unsigned i)
 {
 	const struct policy_port *a = &k->p->ports[i];
 
@@ -512,9 +512,10 @@ static void compile_groups_and_queues(struct compiler *k)
 				compile_wred(k, c, &out->egress, &out->wred);
 		}
 	}
+	compile_auto_ecn(k);
 	// Without pools there is nothing to compare.
 	for (unsigned i = 0; k->s->n_errors == 0 && i < k->p->n_ports; i++)
-		if (!warned_before(k, i))
+		if (!compile_port_repeats(k, i))
 			warn_ecn_after_pfc(k, i);
 }
 

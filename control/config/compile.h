@@ -45,6 +45,7 @@ void control_plane_has_taps(const struct subject *x); // a rule of advice_add()
 void watchdogs_check(const struct config *c, struct diag_sink *s);
 void ipcc_check(const struct config *c, struct diag_sink *s);
 void elephants_check(const struct config *c, struct diag_sink *s);
+void auto_ecn_check(const struct config *c, struct diag_sink *s);
 
 // Steps of reading a file, after the ports are expanded (load.c).
 void svis_resolve(struct config *c, struct diag_sink *s); // before routes_resolve
@@ -99,6 +100,13 @@ void compile_vxlan(struct compiler *k); // after the routes
 void compile_watchdogs(struct compiler *k); // and the warnings that need the speed of a port
 void compile_guards(struct compiler *k);
 void compile_elephants(struct compiler *k);
+// 100 % of kmin and kmax, in bytes: the queue can hold this much in an otherwise empty switch.
+uint64_t compile_queue_limit(const struct compiler *k, const struct egress_params *e);
+// An earlier port has the same groups, speed and profile: sums and messages are the same.
+bool compile_port_repeats(const struct compiler *k, unsigned i);
+// The marking of a queue with auto ECN, without thresholds; and the thresholds of all, with limits.
+void compile_auto_marking(const struct cfg_class *c, struct wred_params *out);
+void compile_auto_ecn(struct compiler *k);
 void compile_ipcc(struct compiler *k); // after the queues: takes their kmin and kmax
 
 // The DSCPs of a frame hop by hop, `dscp` first, until no rule changes it. Returns their number.

@@ -57,7 +57,11 @@ static void ipcc_has_curve_and_table(const struct subject *x)
 
 	if (!cfg_ipcc_is_on(x->cls))
 		return;
-	if (!x->cls->wred.map.given)
+	if (cfg_ecn_is_auto(x->cls))
+		REFUSE(x->s, ipcc,
+		       "IPCC needs a fixed kmin and kmax, and this class has `ecn: auto`" CURE
+		       "give the class wred in place of ecn, or remove ipcc");
+	else if (!x->cls->wred.map.given)
 		REFUSE(x->s, ipcc,
 		       "IPCC needs kmin and kmax of wred, and this class has no wred" CURE
 		       "give the class wred, with ecn: off if it must not mark");

@@ -20,6 +20,7 @@ enum {
 	DEVICE_LEN = 63,
 	IP_LEN = 127,
 	NETNS_LEN = 107,
+	ECN_FILE_LEN = 127,
 	NAME_LEN = POLICY_NAME_LEN - 1,
 };
 
@@ -137,6 +138,25 @@ static const struct cfg_row wred_rows[] = {
 };
 static SCHEMA(wred_schema, wred_rows, cfg_wred);
 
+static const struct cfg_row ecn_rows[] = {
+	{FIELD(CFG_WORD, cfg_ecn, mode), .words = WORDS("auto"), .required = true,
+	 .help = "`auto`: the switch chooses kmin, kmax and pmax"},
+	{FIELD(CFG_WORD, cfg_ecn, action), .words = WORDS("advise", "on"), .dflt = 1,
+	 .help = "`advise`: the thresholds of the start stay, and the switch shows what it would "
+		 "use"},
+	{NUMBER(BYTES, cfg_ecn, floor), .max = MOST_B, .dflt_text = "2 frames of full size",
+	 .help = "kmin is never below"},
+	{NUMBER(BYTES, cfg_ecn, ceiling), .max = MOST_B,
+	 .dflt_text = "3/4 of the queue at XOFF",
+	 .help = "kmin is never above; the queue at XOFF is that of `weirctl plan`, so marks begin "
+		 "before PFC pauses"},
+	{NUMBER(TIME, cfg_ecn, step), .min = MS(5), .max = SECONDS(1), .dflt = MS(20),
+	 .help = "time between two changes"},
+	{FIELD(CFG_TEXT, cfg_ecn, model), .max = ECN_FILE_LEN, .dflt_text = "builtin",
+	 .help = "known workloads: `builtin`, `off`, or a file, seen from the policy file"},
+};
+static SCHEMA(ecn_schema, ecn_rows, cfg_ecn);
+
 // ---- notifications
 static const struct cfg_row cnp_rows[] = {
 	{NUMBER(COUNT, cfg_cnp, dscp), .max = 63, .dflt = 48,
@@ -214,6 +234,11 @@ static const struct cfg_row class_rows[] = {
 	 .help = "the queue"},
 	{FIELD(CFG_MAP, cfg_class, wred), .sub = &wred_schema, .dflt_text = "tail drop",
 	 .help = "early drop and ECN marking of the queue"},
+	{FIELD(CFG_MAP, cfg_class, ecn), .sub = &ecn_schema,
+	 .scalar = SCALAR("ecn", CFG_WORD, AT(cfg_class, ecn.is_auto), .words = WORDS("auto")),
+	 .dflt_text = "off",
+	 .help = "thresholds that follow the traffic, in place of `wred`. `auto`: with these "
+		 "defaults"},
 	{FIELD(CFG_MAP, cfg_class, ipcc), .sub = &ipcc_schema,
 	 .scalar = SCALAR("ipcc", CFG_SWITCH, AT(cfg_class, ipcc.on)), .dflt_text = "off",
 	 .help = "the switch sends CNPs for the queue when it is longer than kmin of its `wred`. "

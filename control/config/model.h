@@ -93,6 +93,12 @@ struct cfg_wred {
 	struct cfg_curve curve[N_COLORS]; // green is filled by the keys of wred itself
 };
 
+struct cfg_ecn {
+	struct cfg_map map;
+	struct cfg_val is_auto; // a scalar in place of the map
+	struct cfg_val mode, action, floor, ceiling, step, model;
+};
+
 struct cfg_ipcc {
 	struct cfg_map map;
 	struct cfg_val on; // a scalar in place of the map
@@ -118,6 +124,7 @@ struct cfg_class {
 	struct cfg_ingress ingress;
 	struct cfg_egress egress;
 	struct cfg_wred wred;
+	struct cfg_ecn ecn;
 	struct cfg_ipcc ipcc;
 	struct cfg_sized elephants, mice;
 };
@@ -401,6 +408,11 @@ static inline bool cfg_has_flow_table(const struct config *c)
 static inline bool cfg_ipcc_is_on(const struct cfg_class *c)
 {
 	return cfg_is_on(&c->ipcc.on, &c->ipcc.map);
+}
+
+static inline bool cfg_ecn_is_auto(const struct cfg_class *c)
+{
+	return c->ecn.is_auto.given || c->ecn.map.given;
 }
 
 // A lossy class is always flooded, a lossless class only if its key `flood` is on.

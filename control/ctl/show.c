@@ -794,6 +794,8 @@ static const struct kind {
 	 {{FACTS_ECN, "no queue has `wred`: no frame is marked or dropped early",
 	   "group|s of queues without `wred`", FACTS(F_ECN_wred), PORTS_COLUMN(3)}}, 1,
 	 group_by_settings},
+	{FACTS_ECN_AUTO, "thresholds that follow the traffic, and why (also: show ecn auto)", NULL,
+	 {{FACTS_ECN_AUTO, "no queue has `ecn: auto`"}}, 1},
 	{FACTS_BUFFER, "pools, and min, alpha, headroom and XON of each group in force",
 	 print_buffers_config},
 	{FACTS_QUEUES, "length, counters and rates of the egress queues", print_queues},

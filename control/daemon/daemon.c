@@ -17,8 +17,10 @@
 #include <rte_lcore.h>
 #include <rte_mempool.h>
 
+#include "control/autoecn/agent.h"
 #include "control/config/terminal.h"
 #include "control/config/units.h"
+#include "control/daemon/auto_ecn.h"
 #include "control/daemon/json_in.h"
 #include "control/daemon/outlet.h"
 #include "control/daemon/process.h"
@@ -262,6 +264,7 @@ int compile_for_ports(const struct daemon *d, const struct config *c, struct pol
 	if (err == 0) {
 		advice_add(c, facts, *out, advice_processors(), diags);
 		lldp_narrow_pfc(*out, lldp_agent_of(d->lldp));
+		autoecn_carry(d->auto_ecn, *out);
 	}
 	if (err == 0 && !plane_fill(d->plane, *out)) {
 		policy_destroy(*out);
@@ -363,6 +366,9 @@ static int open_control(struct daemon *d)
 		return failed("out of memory");
 	if (open_routing(d) != 0)
 		return EXIT_FAILED;
+	if (auto_ecn_open(d, err, sizeof(err)) != 0)
+		return failed("ecn: %s", err);
+	observe_set_auto_ecn(d->observe, d->auto_ecn);
 	observe_set_lldp(d->observe, lldp_agent_of(d->lldp));
 	lldp_new_policy(d->lldp, 0);
 	observe_set_time_scale(d->observe, config_time_scale(d->config));
@@ -476,6 +482,7 @@ static void take_down(struct daemon *d)
 	resolver_destroy(d->resolver);
 	plane_destroy(d->plane);
 	lldp_destroy(d->lldp);
+	autoecn_destroy(d->auto_ecn);
 	reload_destroy(d->reload);
 	cnplog_destroy(d->cnps);
 	eventlog_destroy(d->log);
@@ -553,6 +560,7 @@ static void control_once(struct daemon *d, uint64_t now_ns)
 	resolver_poll(d->resolver, now_ns);
 	plane_poll(d->plane, now_ns);
 	lldp_loop(d->lldp, now_ns);
+	auto_ecn_loop(d, now_ns);
 }
 
 static int loop_ms(const struct daemon *d, struct idle *idle, uint64_t now_ns)

@@ -21,6 +21,8 @@
 #include "control/observe/observe.h"
 #include "drivers/live.h"
 
+struct autoecn;
+
 struct daemon {
 	const struct options *opt;
 	char *policy_text;
@@ -40,6 +42,7 @@ struct daemon {
 	struct hotplug *hotplug;
 	struct resolver *resolver; // NULL: the kernel is the control plane
 	struct plane *plane; // control_plane: linux; else NULL
+	struct autoecn *auto_ecn; // NULL before the switch has been made
 	struct lldp *lldp; // NULL before the switch has been made
 	struct requests *requests;
 	struct metrics *metrics; // NULL: not served

@@ -12,6 +12,7 @@
 
 #include <json-c/json.h>
 
+#include "control/autoecn/rule.h"
 #include "control/config/units.h"
 #include "control/daemon/json_in.h"
 #include "control/daemon/outlet.h"
@@ -24,7 +25,7 @@
 #include "dataplane/switch.h"
 #include "dataplane/units.h"
 
-enum { WINDOW_NS = SECOND_NS, TIME_LEN = 32, LINE_MAX_LEN = 1024, EVENT_ABOUT_LEN = 64 };
+enum { WINDOW_NS = SECOND_NS, TIME_LEN = 32, LINE_MAX_LEN = 1024, EVENT_ABOUT_LEN = 128 };
 
 struct kept {
 	struct event e;
@@ -186,6 +187,18 @@ static void add_pfc(const struct eventlog *l, const struct event *e, struct json
 	add_classes(row, KEY(DCBX, switch_pfc), e->a >> 8 & 0xff);
 }
 
+static void add_thresholds(const struct eventlog *l, const struct event *e, struct json_object *row)
+{
+	unsigned why = e->a & 0xff, mode = e->a >> 8 & 0xff;
+
+	(void)l;
+	row_text(row, KEY(ECN_AUTO, reason), why < N_ECN_WHYS ? ecn_why_text[why] : "?");
+	row_text(row, KEY(ECN_AUTO, mode), mode < N_ECN_MODES ? ecn_mode_name[mode] : "?");
+	row_text(row, KEY(ECN_AUTO, action), e->a >> 16 & 1 ? "on" : "advise");
+	row_u64(row, "kmin_before_bytes", e->b & UINT32_MAX);
+	row_u64(row, KEY(ECN_AUTO, kmin_bytes), e->b >> 32);
+}
+
 // The worker, and the ports that are its own (switch_create).
 static void add_worker(const struct eventlog *l, const struct event *e, struct json_object *row)
 {
@@ -293,6 +306,7 @@ static const struct {
 	[EVENT_DCBX_MISMATCH] = {"warning", add_dcbx},
 	[EVENT_DCBX_AGREED] = {"info", add_dcbx},
 	[EVENT_DCBX_PFC] = {"info", add_pfc, {{OF_B, OWN("because"), WORDS(pfc_causes)}}},
+	[EVENT_ECN_AUTO] = {"info", add_thresholds},
 	[EVENT_TX_SET] = {"info", add_queue, {{OF_A, KNOWN(PFC_STATUS, tx), WORDS(off_on)}}},
 	[EVENT_RELOADED] = {"info", NULL, {{OF_A, OWN("changed")}}},
 	[EVENT_RELOAD_FAILED] = {"warning", NULL, {{OF_A, OWN("mistakes")}}},
@@ -322,18 +336,21 @@ static const char *port_of(const struct eventlog *l, const struct kept *k)
 static void add_details(const struct eventlog *l, const struct kept *k, struct json_object *row)
 {
 	bool next_hop = k->e.type == EVENT_NEXT_HOP_LOST || k->e.type == EVENT_NEXT_HOP_BACK;
+	const char *key = next_hop			      ? KEY(NEIGHBOURS, ip)
+			  : k->e.type == EVENT_ECN_AUTO ? "features"
+							      : KEY(LLDP, neighbour);
 
 	if (k->e.cls < N_CLASSES)
 		row_u64(row, KEY(QUEUES, class), k->e.cls);
 	if (k->about[0] != '\0')
-		row_text(row, next_hop ? KEY(NEIGHBOURS, ip) : KEY(LLDP, neighbour), k->about);
+		row_text(row, key, k->about);
 	if (shape[k->e.type].add != NULL)
 		shape[k->e.type].add(l, &k->e, row);
 	for (unsigned i = 0; i < 2 && shape[k->e.type].details[i].of != OF_NONE; i++) {
 		const struct detail *d = &shape[k->e.type].details[i];
 		uint64_t v = d->of == OF_A ? k->e.a : d->of == OF_B ? k->e.b : k->e.b / US_NS;
-		const char *key = d->key != NULL ? d->key : fact_rows[d->fact].key;
 
+		key = d->key != NULL ? d->key : fact_rows[d->fact].key;
 		if (d->words == NULL)
 			row_u64(row, key, v);
 		else

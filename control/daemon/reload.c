@@ -11,6 +11,7 @@
 #include <json-c/json.h>
 
 #include "control/config/diag.h"
+#include "control/daemon/auto_ecn.h"
 #include "control/daemon/daemon.h"
 #include "control/observe/fact.h"
 #include "dataplane/packet/classify.h"
@@ -253,6 +254,7 @@ static void publish(struct reload *r, uint64_t now_ns)
 	resolver_new_policy(d->resolver, now_ns);
 	plane_new_policy(d->plane, now_ns);
 	lldp_new_policy(d->lldp, now_ns);
+	auto_ecn_new_policy(d, now_ns);
 	eventlog_new_policy(d->log, d->policy);
 	if (r->next.config != NULL) {
 		config_destroy(d->config);

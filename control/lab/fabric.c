@@ -11,6 +11,7 @@
 #include "control/lab/discovery.h"
 #include "control/lab/ideal.h"
 #include "control/lab/lab_capture.h"
+#include "control/lab/thresholds.h"
 #include "control/observe/observe.h"
 #include "dataplane/switch_routes.h"
 #include "dataplane/units.h"
@@ -126,6 +127,7 @@ static void publish_when_ready(void *arg, uint64_t now_ns)
 	s->next = NULL;
 	switch_publish(s->sw, s->policy, &s->retired, &s->grace_token);
 	discovery_new_policy(f->discovery, (uint32_t)(s - f->switches), now_ns);
+	f->out_of_memory |= !thresholds_new_policy(s, now_ns);
 	fabric_track(f, (uint32_t)(s - f->switches));
 	actor_poke(&s->actor);
 	if (s->change.classes != 0)
@@ -247,6 +249,7 @@ static void control(void *arg, uint64_t now_ns)
 	fabric_look(f);
 	chain_fabric_look(f);
 	discovery_look(f->discovery, now_ns);
+	thresholds_look(f, now_ns);
 	if (vclock_at(&f->clock, now_ns + CONTROL_EVERY_NS, control, f) != 0)
 		f->out_of_memory = true;
 }
@@ -628,6 +631,8 @@ int fabric_create(const struct scenario *sc, const struct fabric_hooks *hooks, s
 	if (err == 0)
 		err = discovery_create(f, &f->discovery);
 	if (err == 0)
+		err = thresholds_create(f);
+	if (err == 0)
 		err = vclock_at(&f->clock, 0, control, f);
 	if (err != 0) {
 		fabric_destroy(f);
@@ -652,6 +657,7 @@ void fabric_destroy(struct fabric *f)
 {
 	if (f == NULL)
 		return;
+	thresholds_destroy(f);
 	for (uint32_t i = 0; f->switches != NULL && i < f->sc->n_switches; i++) {
 		struct fabric_switch *s = &f->switches[i];
 

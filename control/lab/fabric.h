@@ -43,6 +43,7 @@ struct fabric_switch {
 	bool captured;
 	struct levels levels; // the readers of queue lengths
 	struct flow_book book;
+	struct autoecn *auto_ecn; // NULL: no queue has it
 };
 
 struct fabric_host {
@@ -58,6 +59,7 @@ struct fabric_link {
 	struct wire *wire; // side i is sc->end[i]
 };
 
+struct autoecn;
 struct fabric_fault;
 struct chain_fabric;
 struct discovery;

@@ -6,6 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "control/autoecn/agent.h"
 #include "control/lab/discovery.h"
 #include "control/lab/tunnels.h"
 #include "control/lldp/local.h"
@@ -167,6 +168,7 @@ int fabric_policy(const struct fabric *f, uint32_t sw, const struct sc_fault *re
 	if (reload != NULL)
 		p->flows.max = f->switches[sw].policy->flows.max;
 	lldp_narrow_pfc(p, discovery_agent(f->discovery, sw));
+	autoecn_carry(f->switches[sw].auto_ecn, p);
 	*config = c;
 	*policy = p;
 	return 0;

@@ -5,6 +5,7 @@
 #include <stddef.h>
 #include <stdlib.h>
 
+#include "control/autoecn/agent.h"
 #include "control/config/rows.h"
 #include "control/lab/chain.h"
 #include "control/lab/discovery.h"
@@ -264,6 +265,34 @@ static double pfc_classes(const struct metric_part *at)
 	const struct pfc_params *p = &switch_policy(at->sw)->ports[at->port].pfc;
 
 	return p->tx >> at->cls & p->rx >> at->cls & 1;
+}
+
+// Of a queue, by its class.
+static bool auto_view(const struct metric_part *at, struct autoecn_view *out)
+{
+	const struct policy_port *pp = &switch_policy(at->sw)->ports[at->port];
+
+	return autoecn_view(at->w->fabric->switches[at->o->node].auto_ecn, at->port,
+			    pp->classify.class_to_queue[at->cls], out) &&
+	       out->cls == at->cls;
+}
+
+static double ecn_changes(const struct metric_part *at)
+{
+	struct autoecn_view v;
+
+	return auto_view(at, &v) ? (double)v.n_changes : 0;
+}
+
+// Static thresholds are those of the policy.
+static double kmin(const struct metric_part *at)
+{
+	const struct policy_port *pp = &switch_policy(at->sw)->ports[at->port];
+	const struct policy_queue *q = &pp->queue[pp->classify.class_to_queue[at->cls]];
+	struct autoecn_view v;
+
+	return auto_view(at, &v) ? (double)v.now.kmin_bytes
+				 : (double)q->wred.curve[GREEN].kmin_bytes;
 }
 
 static double cnp_looks(const struct metric_part *at)
@@ -893,6 +922,11 @@ const struct expr_func expr_funcs[] = {
 	{"pfc_classes", BY_NOW, EXPR_COUNT, SPQ | ALL_S, "[X]",
 	 "classes with PFC in both directions, summed over ports, at the end of the window",
 	 .get = {.part = pfc_classes}},
+	{"ecn_changes", BY_COUNT, EXPR_COUNT, SPQ | ALL_S, "[X]",
+	 "times that auto ECN changed the thresholds of a queue", .get = {.part = ecn_changes}},
+	{"kmin", BY_NOW, EXPR_BYTES, Q, "QUEUE",
+	 "kmin of the queue at the end of the window, of auto ECN or of the policy",
+	 .get = {.part = kmin}},
 	{"causes", BY_SET, EXPR_COUNT, ALL_S, "",
 	 "findings about PAUSE in the window: deadlocks, cyclic dependencies, and hosts at the "
 	 "root of chains. 0: all PAUSE came from ports that were offered more than they send",

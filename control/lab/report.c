@@ -631,6 +631,7 @@ static struct json_object *report_json(const struct run *r)
 	row_u64(out, "packet_hops", fabric_hops(r->fabric));
 	put_loss(r, out);
 	report_why_json(r, out);
+	report_thresholds_json(r, out);
 	report_cnps_json(r, out);
 	report_rto_json(r, out);
 	put_verdicts(r, out);

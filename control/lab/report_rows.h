@@ -52,6 +52,10 @@ void report_why(const struct run *r, grid_emit_fn *emit, FILE *out);
 void report_why_line(const struct run *r, FILE *out); // of the foot, where nothing was found
 void report_why_json(const struct run *r, struct json_object *out);
 
+// ---- auto ECN
+void report_thresholds(const struct run *r, grid_emit_fn *emit, FILE *out);
+void report_thresholds_json(const struct run *r, struct json_object *out);
+
 // ---- retransmission timers
 uint64_t report_rto_ns(const struct run *r, uint32_t host);
 void report_rto_line(const struct run *r, FILE *out); // of the foot, where one was too short

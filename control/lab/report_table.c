@@ -321,6 +321,7 @@ void report_grids(const struct run *r, grid_emit_fn *emit, FILE *out)
 	queues_grid(r, emit, out);
 	report_cnps(r, emit, out);
 	report_why(r, emit, out);
+	report_thresholds(r, emit, out);
 	expectations_grid(r, emit, out);
 }
 

@@ -661,7 +661,7 @@ static const struct {
 	} parts[3];
 } kinds[] = {
 	{FACTS_VERSION, show_version}, {FACTS_VLAN, show_vlan}, {FACTS_QOS, show_qos},
-	{FACTS_PFC_STATUS, show_pfc_status}, {FACTS_ECN, show_ecn},
+	{FACTS_PFC_STATUS, show_pfc_status}, {FACTS_ECN, show_ecn}, {FACTS_ECN_AUTO, show_auto_ecn},
 	{FACTS_PG_CONFIG, show_buffers_config}, {FACTS_PORTS, show_ports}, {FACTS_PFC, show_pfc},
 	{FACTS_DROPS, show_drops}, {FACTS_CONTROL, show_control}, {FACTS_BALANCE, show_balance},
 	{FACTS_LATENCY, show_latency}, {FACTS_FDB, show_fdb}, {FACTS_WORKERS, show_workers},
@@ -752,6 +752,11 @@ void observe_set_linux(struct observe *o, observe_linux_fn *numbers, void *arg)
 {
 	o->linux_numbers = numbers;
 	o->linux_arg = arg;
+}
+
+void observe_set_auto_ecn(struct observe *o, const struct autoecn *auto_ecn)
+{
+	o->auto_ecn = auto_ecn;
 }
 
 void observe_set_lldp(struct observe *o, const struct lldp_agent *lldp)

@@ -31,6 +31,10 @@ struct linux_numbers;
 typedef const struct linux_numbers *observe_linux_fn(void *arg);
 void observe_set_linux(struct observe *o, observe_linux_fn *numbers, void *arg);
 
+// The agent of `show ecn auto`. NULL, as at the start: no queue has it.
+struct autoecn;
+void observe_set_auto_ecn(struct observe *o, const struct autoecn *auto_ecn);
+
 // The agent of `show lldp` and `show dcbx`. NULL, as at the start: none, and both are empty.
 struct lldp_agent;
 void observe_set_lldp(struct observe *o, const struct lldp_agent *lldp);

@@ -3,6 +3,7 @@
 // storms.c, flows.c.
 #pragma once
 
+#include "control/autoecn/agent.h"
 #include "control/lldp/agent.h"
 #include "control/model_time.h"
 #include "control/observe/fact.h"
@@ -61,6 +62,7 @@ struct stall_counts {
 struct observe {
 	struct weir_switch *sw;
 	const struct standin *standin; // NULL: there is none
+	const struct autoecn *auto_ecn; // likewise
 	const struct lldp_agent *lldp; // likewise
 	observe_linux_fn *linux_numbers; // NULL: the kernel is not the control plane
 	void *linux_arg;
@@ -143,6 +145,8 @@ struct at {
 	struct pause_cause cause;
 	uint64_t last_pause_ns;
 	bool pausing;
+	// auto_ecn.c
+	const struct autoecn_view *ecn;
 	// lldp.c
 	const struct lldp_neighbour *neighbour;
 	const struct dcbx_view *dcbx;
@@ -190,6 +194,9 @@ show_fn show_vlan, show_qos, show_pfc_status, show_ecn, show_buffers_config;
 
 // A list of class numbers.
 struct json_object *class_list(uint8_t classes);
+
+// auto_ecn.c
+show_fn show_auto_ecn;
 
 // lldp.c
 show_fn show_lldp, show_dcbx;

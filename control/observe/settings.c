@@ -158,10 +158,19 @@ static void ecn_rows(const struct show *s, unsigned port, unsigned q, struct jso
 {
 	static const char *const color_name[N_COLORS] = {"green", "yellow", "red"};
 	struct at a = at_port(s, port, q);
+	struct autoecn_view view;
+	struct wred_params wred;
 	const struct wred_curve *c;
 	bool same;
 
 	a.wred = &a.pp->queue[q].wred;
+	if (autoecn_view(s->o->auto_ecn, port, q, &view)) {
+		wred = *a.wred;
+		for (unsigned color = 0; color < N_COLORS; color++)
+			wred.curve[color] = wred_curve_of(view.now.kmin_bytes, view.now.kmax_bytes,
+							  view.now.pmax_ppm);
+		a.wred = &wred;
+	}
 	c = a.wred->curve;
 	same = same_curve(&c[GREEN], &c[YELLOW]) && same_curve(&c[GREEN], &c[RED]);
 	for (unsigned color = 0; color < (same ? 1 : N_COLORS); color++) {

@@ -56,7 +56,7 @@ static const char base[] =
 	"    remark: {pcp: {1: 1}, dscp: {1: 8}}\n"
 	"    pfc: {rx: on, tx: on, quanta: 65535}\n"
 	"    classes:\n"
-	"      1: {schedule: strict}\n"
+	"      1: {ecn: auto, schedule: strict}\n"
 	"      2:\n"
 	"        schedule: {dwrr: 5}\n"
 	"        min_rate: 1M\n"
@@ -74,7 +74,9 @@ static const char base[] =
 	"        flood: off\n"
 	"        ingress: {headroom: {lossless_mtu: 1499, small_frames: 99%, mac_phy: 819,\n"
 	"                             peer_response: 7KB}}\n"
-	"      5: {schedule: {dwrr: 9}}\n";
+	"      5: {schedule: {dwrr: 9}}\n"
+	"      6: {ecn: {mode: auto, action: on, floor: 6KB, ceiling: 66KB, step: 21ms,\n"
+	"                model: builtin}}\n";
 
 // Routing, which goes beside bridging but not on the same port.
 static const char router[] = "switch: {ecmp: {hash: 5tuple, seed: 1}}\n"
@@ -275,6 +277,14 @@ static const struct change changes[] = {
 	{"above_kmax: all", "above_kmax: pmax", " " Q2 "wred.above_kmax", NULL},
 	{"mark_at: dequeue", "mark_at: enqueue", " " Q2 "wred.mark_at", NULL},
 	{"weight: 0", "weight: 1", " " Q2 "wred.weight", NULL},
+	{"action: on", "action: advise", " profiles.q.classes.6.ecn.action", NULL},
+	{"floor: 6KB", "floor: 7KB", " profiles.q.classes.6.ecn.floor", NULL},
+	{"ceiling: 66KB", "ceiling: 67KB", " profiles.q.classes.6.ecn.ceiling", NULL},
+	{"step: 21ms", "step: 22ms", " profiles.q.classes.6.ecn.step", NULL},
+	{"model: builtin", "model: off", " profiles.q.classes.6.ecn.model", NULL},
+	{"ecn: auto, s", "s", " profiles.q.classes.1.ecn", NULL},
+	{"ecn: auto,", "ecn: {mode: auto},",
+	 " profiles.q.classes.1.ecn.mode profiles.q.classes.1.ecn", NULL},
 	{"not_ect: drop", "not_ect: pass", " " Q2 "wred.not_ect", NULL},
 	{"kmin: 11KB", "kmin: 9KB", " " Q2 "wred.yellow.kmin", NULL},
 	{"kmax: 21KB", "kmax: 19KB", " " Q2 "wred.yellow.kmax", NULL},

@@ -1,0 +1,106 @@
+// SPDX-License-Identifier: Apache-2.0
+// The rule of auto ECN for one queue: what its thresholds are next, and why. Pure: features of
+// windows come in, a verdict goes out. No DPDK. Control calls it (agent.h).
+//
+//   mode      what the rule does                          left for
+//   start     keeps the thresholds of the start           model, search: after NEAR_WINDOWS
+//   model     uses the row of a known workload            start: the features moved
+//   search    measures, tries a neighbour, keeps the      settled
+//             better of both
+//   settled   keeps the best of the search                start: the features moved
+//   frozen    keeps what there is; no window counts       the mode before
+//
+// A search walks along kmin; kmax and pmax follow (ecn_family). It tries each kmin from the first
+// one up to the ceiling and down to the floor, in steps of COARSE octaves, then one FINE octave
+// above and below the best. Better means a cost that is lower by MARGIN. In the end the best
+// thresholds stand. From 3 KB to 200 KB these are 6 or 7 tries.
+//
+//   cost = log(1 + delay_p99 / scale) - LOSS * log(marked_use) + PAUSE * log(1 + pauses)
+//   scale = SCALE_NS + the time of SCALE_BYTES on the link
+//
+// So LOSS percent more delay are worth one percent more throughput.
+//
+// Rails: floor <= kmin <= ceiling, whatever the features are. So a host that ignores ECN takes kmin
+// to the floor at most, and marks begin before PFC pauses.
+//
+// A search or a row that follows a move of the features doubles the hold, up to HOLD_MAX_NS. In the
+// hold no search begins. A queue that stays as it is for two holds gets the first hold back. So a
+// workload that alternates with the windows changes the thresholds ever less often.
+#pragma once
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "control/autoecn/feature.h"
+#include "control/autoecn/model.h"
+
+enum ecn_mode { ECN_START, ECN_MODEL, ECN_SEARCH, ECN_SETTLED, ECN_FROZEN, N_ECN_MODES };
+extern const char *const ecn_mode_name[N_ECN_MODES];
+
+enum ecn_why {
+	ECN_WHY_NONE,
+	ECN_WHY_BEGIN,
+	ECN_WHY_NEAR,
+	ECN_WHY_TRY,
+	ECN_WHY_BEST,
+	ECN_WHY_MOVED,
+	ECN_WHY_STORM,
+	ECN_WHY_PAUSED,
+	ECN_WHY_POLICY,
+	ECN_WHY_THAW,
+	ECN_WHY_RAILS,
+	N_ECN_WHYS,
+};
+extern const char *const ecn_why_text[N_ECN_WHYS];
+
+// Of a search.
+enum ecn_phase { ECN_UP, ECN_DOWN, ECN_FINE_UP, ECN_FINE_DOWN, N_ECN_PHASES };
+
+struct ecn_rails {
+	uint64_t floor_bytes, ceiling_bytes; // of kmin
+	uint64_t speed_bps;
+};
+
+// What control knows beside the features of a window.
+enum ecn_freeze { ECN_GO, ECN_FREEZE_STORM, ECN_FREEZE_POLICY };
+
+struct ecn_rule {
+	struct ecn_rails rails;
+	const struct ecn_model *model; // NULL: search only
+	bool advise; // the thresholds are advice that no queue gets, so no search can measure them
+	enum ecn_mode mode, before_freeze;
+	struct ecn_thresholds now;
+	const struct ecn_archetype *row; // whose thresholds stand; NULL: none
+	// The search.
+	enum ecn_phase phase;
+	double kmin, first_kmin, best_kmin, best_cost;
+	// What the features are compared with.
+	struct ecn_features settled; // once `compared`
+	bool compared;
+	const struct ecn_archetype *near;
+	unsigned n_near, n_far;
+	uint64_t hold_ns, since_ns;
+	unsigned n_changes; // of the thresholds
+};
+
+struct ecn_verdict {
+	enum ecn_why why; // ECN_WHY_NONE: nothing to report
+	bool changed; // the thresholds are others
+	struct ecn_thresholds before, after;
+	double cost;
+};
+
+// 5 KB, 200 KB and 1 % at 40 Gb/s, in proportion at another speed, within the rails.
+struct ecn_thresholds ecn_start(const struct ecn_rails *r);
+// The thresholds of a search: kmax = 4 * kmin, pmax = 20 %, within the rails.
+struct ecn_thresholds ecn_family(const struct ecn_rails *r, double kmin_bytes);
+double ecn_cost(const struct ecn_rails *r, const struct ecn_features *f);
+
+void ecn_rule_init(struct ecn_rule *r, const struct ecn_rails *rails, const struct ecn_model *model,
+		   uint64_t now_ns);
+// A new policy with other rails. Thresholds beyond them move to them.
+struct ecn_verdict ecn_rule_rails(struct ecn_rule *r, const struct ecn_rails *rails,
+				  uint64_t now_ns);
+// A window has ended.
+struct ecn_verdict ecn_rule_window(struct ecn_rule *r, const struct ecn_features *f,
+				   enum ecn_freeze freeze, uint64_t now_ns);

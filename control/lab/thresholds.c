@@ -1,0 +1,69 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "control/lab/thresholds.h"
+
+#include "control/lab/fabric.h"
+
+enum { ERR_LEN = 256 };
+
+// The agent keeps the changes, for the report.
+static void changed(void *arg, const struct autoecn_change *c)
+{
+	(void)arg;
+	(void)c;
+}
+
+static bool wanted(const struct policy *p)
+{
+	for (uint32_t i = 0; i < p->n_ports; i++)
+		for (unsigned q = 0; q < N_QUEUES; q++)
+			if (p->ports[i].auto_ecn[q].on)
+				return true;
+	return false;
+}
+
+// A policy that comes later may be the first to ask for it. The models were read when the policies
+// were checked.
+static int start(struct fabric_switch *s)
+{
+	char err[ERR_LEN];
+
+	if (s->auto_ecn != NULL || !wanted(switch_policy(s->sw)))
+		return 0;
+	return autoecn_create(s->sw, changed, NULL, &s->auto_ecn, err, sizeof(err));
+}
+
+int thresholds_create(struct fabric *f)
+{
+	int err = 0;
+
+	for (uint32_t i = 0; i < f->sc->n_switches && err == 0; i++)
+		err = start(&f->switches[i]);
+	return err;
+}
+
+void thresholds_destroy(struct fabric *f)
+{
+	for (uint32_t i = 0; f->switches != NULL && i < f->sc->n_switches; i++)
+		autoecn_destroy(f->switches[i].auto_ecn);
+}
+
+void thresholds_look(struct fabric *f, uint64_t now_ns)
+{
+	for (uint32_t i = 0; i < f->sc->n_switches; i++) {
+		struct fabric_switch *s = &f->switches[i];
+
+		if (s->auto_ecn == NULL)
+			continue;
+		autoecn_look(s->auto_ecn, s->next != NULL || s->retired != NULL, now_ns);
+		if (!switch_requests_done(s->sw))
+			actor_poke(&s->actor);
+	}
+}
+
+bool thresholds_new_policy(struct fabric_switch *s, uint64_t now_ns)
+{
+	char err[ERR_LEN];
+
+	return s->auto_ecn == NULL ? start(s) == 0
+				   : autoecn_new_policy(s->auto_ecn, now_ns, err, sizeof(err));
+}
