@@ -23,7 +23,7 @@ struct tuned {
 	uint8_t port, queue, cls;
 	bool waits; // the worker has not got the thresholds yet
 	bool warm; // `from` has been taken
-	struct ecn_snapshot from, at;
+	struct ecn_snapshot first, from, at; // first: where the first window began
 	struct ecn_features features;
 	enum ecn_why why;
 	uint64_t begin_ns, since_ns, n_windows, tx_bytes, marked, looked_ns;
@@ -281,6 +281,8 @@ static void end_window(struct autoecn *a, struct tuned *t, uint64_t now_ns)
 	struct ecn_verdict v;
 
 	snapshot(a, t, now_ns);
+	if (t->n_windows == 0)
+		t->first = t->from;
 	t->features = ecn_features_between(&t->from, &t->at, pp->speed_bps, residence_bucket_max,
 					   RESIDENCE_BUCKETS);
 	t->n_windows++;
@@ -347,14 +349,18 @@ void autoecn_destroy(struct autoecn *a)
 bool autoecn_view(const struct autoecn *a, unsigned port, unsigned queue, struct autoecn_view *out)
 {
 	const struct tuned *t = find(a, port, queue);
+	uint64_t speed_bps;
 
 	if (t == NULL)
 		return false;
+	speed_bps = switch_policy(a->sw)->ports[port].speed_bps;
 	*out = (struct autoecn_view){
 		.on = t->params.action == ECN_ON, .mode = t->rule.mode, .why = t->why,
 		.row = t->rule.row != NULL ? t->rule.row->name : NULL,
 		.now = t->params.action == ECN_ON ? t->rule.now : ecn_start(&t->rule.rails),
 		.advice = t->rule.now, .rails = t->rule.rails, .features = t->features,
+		.all = ecn_features_between(&t->first, &t->at, speed_bps, residence_bucket_max,
+					    RESIDENCE_BUCKETS),
 		.since_ns = t->since_ns, .n_changes = t->rule.n_changes, .n_windows = t->n_windows,
 		.cls = t->cls};
 	return true;

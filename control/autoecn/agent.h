@@ -37,7 +37,7 @@ struct autoecn_view {
 	const char *row;
 	struct ecn_thresholds now, advice; // advice: with `action: advise` only, else as now
 	struct ecn_rails rails;
-	struct ecn_features features; // of the last window
+	struct ecn_features features, all; // of the last window; from the first window to the last
 	uint64_t since_ns; // of the last change
 	uint64_t n_changes, n_windows;
 	uint8_t cls;

@@ -14,14 +14,15 @@ enum {
 	FAMILY_PPM = 200000,
 	SEARCH_BYTES_40G = 16000, // the first kmin of a search
 	NEAR_WINDOWS = 2,
-	FAR_WINDOWS = 3,
+	FAR_WINDOWS = 2,
 	BUSY_PACKETS = 64, // fewer frames in a window say nothing
 	SCALE_NS = 2000,
 	SCALE_BYTES = 8000,
 };
 static const double COARSE = 2, FINE = 1, MARGIN = 0.1, LOSS = 6, PAUSE = 1, LEAST_USE = 0.001;
-static const double BUSY = 0.1, PAUSED = 0.5, MOVED = 1;
-static const uint64_t HOLD_NS = 500 * (uint64_t)MS_NS, HOLD_MAX_NS = 60 * (uint64_t)SECOND_NS;
+static const double BUSY = 0.1, PAUSED = 0.5, MOVED = 0.6;
+static const double NOISE = 3, NOISE_MOST = 2, NOISE_WINDOWS = 16;
+static const uint64_t HOLD_NS = 200 * (uint64_t)MS_NS, HOLD_MAX_NS = 60 * (uint64_t)SECOND_NS;
 
 const char *const ecn_mode_name[N_ECN_MODES] = {
 	[ECN_START] = "start",	   [ECN_MODEL] = "model",   [ECN_SEARCH] = "search",
@@ -201,10 +202,14 @@ static struct ecn_verdict use_row(struct ecn_rule *r, const struct ecn_archetype
 		   ECN_WHY_NEAR);
 }
 
-// The features moved away from those of the mode, for FAR_WINDOWS windows.
+// The features moved away from those of the mode, for FAR_WINDOWS windows. Windows of random traffic
+// differ anyway: the mean distance of the windows is the noise.
 static bool moved(struct ecn_rule *r, const struct ecn_features *f)
 {
-	r->n_far = ecn_distance(f, &r->settled) > MOVED ? r->n_far + 1 : 0;
+	double distance = ecn_distance(f, &r->settled);
+
+	r->n_far = distance > fmax(MOVED, NOISE * r->noise) ? r->n_far + 1 : 0;
+	r->noise += (fmin(distance, NOISE_MOST) - r->noise) / NOISE_WINDOWS;
 	return r->n_far >= FAR_WINDOWS;
 }
 
@@ -268,7 +273,7 @@ static struct ecn_verdict frozen(struct ecn_rule *r, enum ecn_why why, uint64_t 
 	if (why == ECN_WHY_NONE) {
 		enter(r, r->before_freeze, now_ns);
 		v.why = ECN_WHY_THAW;
-	} else if (r->mode != ECN_FROZEN) {
+	} else if (r->mode != ECN_FROZEN && r->mode != ECN_START) {
 		r->before_freeze = r->mode;
 		enter(r, ECN_FROZEN, now_ns);
 		v.why = why;

@@ -10,6 +10,9 @@
 //   settled   keeps the best of the search                start: the features moved
 //   frozen    keeps what there is; no window counts       the mode before
 //
+// In mode start nothing has to be frozen: the thresholds stand, and the windows of a storm do not
+// count.
+//
 // A search walks along kmin; kmax and pmax follow (ecn_family). It tries each kmin from the first
 // one up to the ceiling and down to the floor, in steps of COARSE octaves, then one FINE octave
 // above and below the best. Better means a cost that is lower by MARGIN. In the end the best
@@ -77,6 +80,7 @@ struct ecn_rule {
 	// What the features are compared with.
 	struct ecn_features settled; // once `compared`
 	bool compared;
+	double noise; // mean distance of windows from `settled`
 	const struct ecn_archetype *near;
 	unsigned n_near, n_far;
 	uint64_t hold_ns, since_ns;

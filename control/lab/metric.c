@@ -281,7 +281,7 @@ static double ecn_changes(const struct metric_part *at)
 {
 	struct autoecn_view v;
 
-	return auto_view(at, &v) ? (double)v.n_changes : 0;
+	return auto_view(at, &v) && v.on ? (double)v.n_changes : 0;
 }
 
 // Static thresholds are those of the policy.

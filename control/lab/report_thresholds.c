@@ -94,8 +94,8 @@ static void put_place(const struct run *r, uint32_t sw, unsigned port, unsigned 
 	row_u64(row, KEY(QUEUES, class), cls);
 }
 
-// A row for each queue with auto ECN that was busy, with the features of its last window and their
-// means; then the changes.
+// A row for each queue with auto ECN, with its features over all windows, from which a model is
+// made; then the changes, with the features of one window each.
 void report_thresholds_json(const struct run *r, struct json_object *out)
 {
 	struct json_object *queues = list_in(out, "auto_ecn");
@@ -119,7 +119,7 @@ void report_thresholds_json(const struct run *r, struct json_object *out)
 				put_thresholds(row, "advice", &v.advice);
 				row_u64(row, KEY(ECN_AUTO, floor_bytes), v.rails.floor_bytes);
 				row_u64(row, KEY(ECN_AUTO, ceiling_bytes), v.rails.ceiling_bytes);
-				put_features(row, &v.features);
+				put_features(row, &v.all);
 			}
 		for (unsigned i = 0; (c = autoecn_change(a, i)) != NULL; i++) {
 			struct json_object *row = row_in(changes);

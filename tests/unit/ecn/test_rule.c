@@ -1,0 +1,452 @@
+// SPDX-License-Identifier: Apache-2.0
+// The rule of auto ECN, driven by a queue that is a formula of kmin.
+#include "tests/unit/ecn/test.h"
+
+#include <math.h>
+
+#include "control/autoecn/rule.h"
+
+#define MS 1000000ull
+enum { STEP_MS = 20, FLOOR = 3000, CEILING = 300000 };
+static const struct ecn_rails rails = {FLOOR, CEILING, 25000000000};
+
+// A queue whose delay grows with kmin, and whose link is full from kmin = full on.
+struct plant {
+	double full;
+};
+
+static struct ecn_features at(const struct plant *p, double kmin)
+{
+	return (struct ecn_features){
+		.packets = 10000,
+		.utilisation = fmin(1, sqrt(kmin / p->full)),
+		.marked_use = fmin(1, sqrt(kmin / p->full)),
+		.delay_p99_ns = 2000 + kmin * 8 / 25,
+		.mark_share = 0.01,
+		.flows = ECN_UNKNOWN,
+		.elephants = ECN_UNKNOWN,
+	};
+}
+
+struct world {
+	struct ecn_rule rule;
+	uint64_t now_ns;
+	unsigned changes;
+};
+
+static void begin(struct world *w, const struct ecn_model *m)
+{
+	memset(w, 0, sizeof(*w));
+	ecn_rule_init(&w->rule, &rails, m, 0);
+}
+
+static struct ecn_verdict step(struct world *w, const struct ecn_features *f,
+			       enum ecn_freeze freeze)
+{
+	struct ecn_verdict v;
+
+	w->now_ns += STEP_MS * MS;
+	v = ecn_rule_window(&w->rule, f, freeze, w->now_ns);
+	w->changes += v.changed;
+	assert_true(w->rule.now.kmin_bytes >= w->rule.rails.floor_bytes);
+	assert_true(w->rule.now.kmin_bytes <= w->rule.rails.ceiling_bytes);
+	assert_true(w->rule.now.kmin_bytes <= w->rule.now.kmax_bytes);
+	return v;
+}
+
+static void run(struct world *w, const struct plant *p, unsigned windows)
+{
+	for (unsigned i = 0; i < windows; i++) {
+		const struct ecn_features f = at(p, (double)w->rule.now.kmin_bytes);
+
+		step(w, &f, ECN_GO);
+	}
+}
+
+static void expect_same(const struct ecn_thresholds *a, const struct ecn_thresholds *b)
+{
+	assert_int_equal(a->kmin_bytes, b->kmin_bytes);
+	assert_int_equal(a->kmax_bytes, b->kmax_bytes);
+	assert_int_equal(a->pmax_ppm, b->pmax_ppm);
+}
+
+static void the_start_is_the_default_at_the_speed_of_the_port(void **state)
+{
+	static const struct {
+		uint64_t speed_bps, kmin, kmax;
+	} rows[] = {{40000000000, 5000, 200000}, {100000000000, 12500, 500000},
+		    {10000000000, FLOOR, 50000}};
+
+	(void)state;
+	for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
+		const struct ecn_rails r = {FLOOR, CEILING, rows[i].speed_bps};
+		const struct ecn_thresholds t = ecn_start(&r);
+
+		assert_int_equal(t.kmin_bytes, rows[i].kmin);
+		assert_int_equal(t.kmax_bytes, rows[i].kmax);
+		assert_int_equal(t.pmax_ppm, 10000);
+	}
+}
+
+static void kmax_and_pmax_follow_kmin(void **state)
+{
+	const struct ecn_thresholds t = ecn_family(&rails, 20000);
+
+	(void)state;
+	assert_int_equal(t.kmin_bytes, 20000);
+	assert_int_equal(t.kmax_bytes, 80000);
+	assert_int_equal(t.pmax_ppm, 200000);
+}
+
+static double best_cost(const struct plant *p)
+{
+	double best = INFINITY;
+
+	for (double kmin = FLOOR; kmin <= CEILING; kmin *= 1.05) {
+		const struct ecn_features f = at(p, kmin);
+
+		best = fmin(best, ecn_cost(&rails, &f));
+	}
+	return best;
+}
+
+// Half an octave beside the best kmin costs so much here, at most.
+static void a_search_ends_near_the_best_thresholds_within_200_ms(void **state)
+{
+	static const double full[] = {1000, 6000, 20000, 60000, 150000, 250000};
+
+	(void)state;
+	for (size_t i = 0; i < sizeof(full) / sizeof(full[0]); i++) {
+		const struct plant p = {full[i]};
+		struct ecn_features f;
+		struct world w;
+
+		begin(&w, NULL);
+		run(&w, &p, 10);
+		assert_int_equal(w.rule.mode, ECN_SETTLED);
+		f = at(&p, (double)w.rule.now.kmin_bytes);
+		assert_true(ecn_cost(&rails, &f) < best_cost(&p) + 0.75);
+		assert_true(w.rule.now.kmin_bytes > full[i] / 2.5);
+	}
+}
+
+static void a_link_that_marks_leave_idle_raises_kmin(void **state)
+{
+	const struct plant p = {200000};
+	struct world w;
+
+	(void)state;
+	begin(&w, NULL);
+	run(&w, &p, 10);
+	assert_true(w.rule.now.kmin_bytes >= 80000);
+}
+
+static void a_link_that_is_full_anyway_lowers_kmin(void **state)
+{
+	const struct plant p = {1000};
+	struct world w;
+
+	(void)state;
+	begin(&w, NULL);
+	run(&w, &p, 10);
+	assert_true(w.rule.now.kmin_bytes <= 2 * FLOOR);
+}
+
+static void a_steady_queue_does_not_change_after_it_has_settled(void **state)
+{
+	const struct plant p = {50000};
+	struct world w;
+	unsigned changes;
+
+	(void)state;
+	begin(&w, NULL);
+	run(&w, &p, 10);
+	changes = w.changes;
+	run(&w, &p, 1000);
+	assert_int_equal(w.changes, changes);
+	assert_int_equal(w.rule.mode, ECN_SETTLED);
+}
+
+static void another_workload_begins_another_search(void **state)
+{
+	const struct plant bulk = {1000}, incast = {200000};
+	struct world w;
+
+	(void)state;
+	begin(&w, NULL);
+	run(&w, &bulk, 50);
+	assert_true(w.rule.now.kmin_bytes <= 2 * FLOOR);
+	run(&w, &incast, 11);
+	assert_int_equal(w.rule.mode, ECN_SETTLED);
+	assert_true(w.rule.now.kmin_bytes >= 80000);
+}
+
+static void one_strange_window_begins_no_search(void **state)
+{
+	const struct plant bulk = {1000}, incast = {200000};
+	struct world w;
+	unsigned changes;
+
+	(void)state;
+	begin(&w, NULL);
+	run(&w, &bulk, 50);
+	changes = w.changes;
+	run(&w, &incast, 1);
+	run(&w, &bulk, 50);
+	assert_int_equal(w.changes, changes);
+}
+
+// The windows of a few random flows: each is like none before, and the mean does not move.
+static void a_queue_with_random_windows_settles_all_the_same(void **state)
+{
+	uint64_t x = 7;
+	unsigned changes = 0;
+	struct world w;
+
+	(void)state;
+	begin(&w, NULL);
+	for (unsigned i = 0; i < 1000; i++) {
+		struct ecn_features f = at(&(struct plant){1000}, (double)w.rule.now.kmin_bytes);
+
+		x = x * 6364136223846793005u + 1442695040888963407u;
+		f.utilisation = 0.3 + 0.5 * (double)(x >> 40) / (1 << 24);
+		f.mark_share *= exp2(4 * (double)(x >> 20 & 0xffff) / 65536 - 2);
+		f.delay_p99_ns *= exp2(4 * (double)(x >> 4 & 0xffff) / 65536 - 2);
+		if (i == 500)
+			changes = w.changes;
+		step(&w, &f, ECN_GO);
+	}
+	assert_int_equal(w.changes, changes);
+}
+
+// Alternates so that each window is strange, at any time of the rule.
+static void a_workload_that_alternates_with_the_steps_changes_ever_less(void **state)
+{
+	const struct plant a = {1000}, b = {250000};
+	unsigned first, last;
+	struct world w;
+
+	(void)state;
+	for (unsigned period = 1; period <= 8; period++) {
+		begin(&w, NULL);
+		for (unsigned i = 0; i < 500; i++)
+			run(&w, i / period % 2 ? &a : &b, 1);
+		first = w.changes; // of 10 s
+		for (unsigned i = 0; i < 2500; i++)
+			run(&w, i / period % 2 ? &a : &b, 1);
+		last = w.changes;
+		for (unsigned i = 0; i < 500; i++)
+			run(&w, i / period % 2 ? &a : &b, 1);
+		last = w.changes - last; // of 10 s, after a minute
+		assert_true(first <= 60);
+		assert_true(last <= 10);
+	}
+}
+
+static void a_host_that_ignores_ecn_is_not_chased_below_the_floor(void **state)
+{
+	const struct ecn_features deaf = {.packets = 10000, .utilisation = 1, .marked_use = 1,
+					  .mark_share = 1, .delay_p99_ns = 900000, .pauses = 50,
+					  .flows = ECN_UNKNOWN, .elephants = ECN_UNKNOWN};
+	struct world w;
+
+	(void)state;
+	begin(&w, NULL);
+	for (unsigned i = 0; i < 500; i++)
+		step(&w, &deaf, ECN_GO);
+	assert_int_equal(w.rule.mode, ECN_SETTLED);
+	assert_true(w.changes <= 8);
+}
+
+static void thresholds_stay_within_the_rails_whatever_happens(void **state)
+{
+	uint64_t x = 1;
+	struct world w;
+
+	(void)state;
+	begin(&w, NULL);
+	for (unsigned i = 0; i < 20000; i++) {
+		double v[4];
+
+		for (unsigned k = 0; k < 4; k++) {
+			x = x * 6364136223846793005u + 1442695040888963407u;
+			v[k] = (double)(x >> 40) / (1 << 24);
+		}
+		step(&w,
+		     &(struct ecn_features){.packets = 1000, .utilisation = v[0],
+					    .marked_use = v[1], .mark_share = v[2],
+					    .delay_p99_ns = exp(16 * v[3]),
+					    .pauses = i % 7 == 0 ? 100 : 0, .flows = ECN_UNKNOWN,
+					    .elephants = ECN_UNKNOWN},
+		     i % 97 == 0 ? ECN_FREEZE_STORM : ECN_GO);
+	}
+}
+
+static void storms_policies_and_long_pauses_freeze_the_thresholds(void **state)
+{
+	static const struct {
+		enum ecn_freeze freeze;
+		double paused;
+		enum ecn_why why;
+	} rows[] = {{ECN_FREEZE_STORM, 0, ECN_WHY_STORM},
+		    {ECN_FREEZE_POLICY, 0, ECN_WHY_POLICY},
+		    {ECN_GO, 0.6, ECN_WHY_PAUSED}};
+	const struct plant p = {50000};
+
+	(void)state;
+	for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
+		struct ecn_features f = at(&p, FLOOR);
+		struct ecn_thresholds before;
+		struct world w;
+
+		begin(&w, NULL);
+		run(&w, &p, 3);
+		assert_int_equal(w.rule.mode, ECN_SEARCH);
+		before = w.rule.now;
+		f.paused_share = rows[i].paused;
+		assert_int_equal(step(&w, &f, rows[i].freeze).why, rows[i].why);
+		for (unsigned k = 0; k < 100; k++)
+			assert_int_equal(step(&w, &f, rows[i].freeze).why, ECN_WHY_NONE);
+		assert_int_equal(w.rule.mode, ECN_FROZEN);
+		expect_same(&w.rule.now, &before);
+		f.paused_share = 0.1;
+		assert_int_equal(step(&w, &f, ECN_GO).why, ECN_WHY_THAW);
+		assert_int_equal(w.rule.mode, ECN_SEARCH);
+		expect_same(&w.rule.now, &before);
+	}
+}
+
+static void an_idle_queue_says_nothing(void **state)
+{
+	struct ecn_features f = {.packets = 63, .utilisation = 1, .flows = ECN_UNKNOWN,
+				 .elephants = ECN_UNKNOWN};
+	struct world w;
+
+	(void)state;
+	begin(&w, NULL);
+	for (unsigned i = 0; i < 100; i++)
+		step(&w, &f, ECN_GO);
+	f.packets = 1000000;
+	f.utilisation = 0.09;
+	for (unsigned i = 0; i < 100; i++)
+		step(&w, &f, ECN_GO);
+	assert_int_equal(w.changes, 0);
+	assert_int_equal(w.rule.mode, ECN_START);
+}
+
+static struct ecn_model *one_row(void)
+{
+	static struct ecn_model m;
+	const struct plant p = {1000};
+
+	m.n = 1;
+	m.row[0] = (struct ecn_archetype){.name = "bulk", .at = at(&p, 3125), .kmin_us = 8,
+					  .kmax_us = 16, .pmax_ppm = 100000};
+	return &m;
+}
+
+static void a_known_workload_gets_the_thresholds_of_its_row(void **state)
+{
+	const struct plant p = {1000};
+	struct world w;
+
+	(void)state;
+	begin(&w, one_row());
+	run(&w, &p, 1);
+	assert_int_equal(w.rule.mode, ECN_START); // one window may be chance
+	run(&w, &p, 1);
+	assert_int_equal(w.rule.mode, ECN_MODEL);
+	assert_string_equal(w.rule.row->name, "bulk");
+	assert_int_equal(w.rule.now.kmin_bytes, 25000); // 8 us of 25 Gb/s
+	assert_int_equal(w.rule.now.kmax_bytes, 50000);
+	assert_int_equal(w.rule.now.pmax_ppm, 100000);
+	run(&w, &p, 500);
+	assert_int_equal(w.changes, 1);
+}
+
+static void a_workload_without_a_row_is_searched_for(void **state)
+{
+	const struct plant p = {200000};
+	struct world w;
+
+	(void)state;
+	begin(&w, one_row());
+	run(&w, &p, 10);
+	assert_int_equal(w.rule.mode, ECN_SETTLED);
+	assert_null(w.rule.row);
+}
+
+static void a_workload_that_leaves_its_row_gets_the_start_back_first(void **state)
+{
+	const struct plant bulk = {1000}, incast = {200000};
+	struct ecn_thresholds start = ecn_start(&rails);
+	struct world w;
+
+	(void)state;
+	begin(&w, one_row());
+	run(&w, &bulk, 50);
+	run(&w, &incast, 2);
+	assert_int_equal(w.rule.mode, ECN_START);
+	expect_same(&w.rule.now, &start);
+	run(&w, &incast, 10);
+	assert_int_equal(w.rule.mode, ECN_SETTLED);
+	assert_true(w.rule.now.kmin_bytes >= 80000);
+}
+
+static void advice_is_a_row_and_never_a_search(void **state)
+{
+	const struct plant bulk = {1000}, incast = {200000};
+	struct world w;
+
+	(void)state;
+	begin(&w, one_row());
+	w.rule.advise = true;
+	run(&w, &incast, 100);
+	assert_int_equal(w.rule.mode, ECN_START);
+	assert_int_equal(w.changes, 0);
+	run(&w, &bulk, 2);
+	assert_int_equal(w.rule.mode, ECN_MODEL);
+}
+
+static void other_rails_move_the_thresholds_at_once(void **state)
+{
+	const struct plant p = {200000};
+	const struct ecn_rails lower = {FLOOR, 20000, 25000000000}, same = lower;
+	struct world w;
+
+	(void)state;
+	begin(&w, NULL);
+	run(&w, &p, 12);
+	assert_true(w.rule.now.kmin_bytes > 20000);
+	assert_int_equal(ecn_rule_rails(&w.rule, &lower, w.now_ns).why, ECN_WHY_RAILS);
+	assert_int_equal(w.rule.now.kmin_bytes, 20000);
+	assert_int_equal(ecn_rule_rails(&w.rule, &same, w.now_ns).why, ECN_WHY_NONE);
+	run(&w, &p, 100);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(the_start_is_the_default_at_the_speed_of_the_port),
+		cmocka_unit_test(kmax_and_pmax_follow_kmin),
+		cmocka_unit_test(a_search_ends_near_the_best_thresholds_within_200_ms),
+		cmocka_unit_test(a_link_that_marks_leave_idle_raises_kmin),
+		cmocka_unit_test(a_link_that_is_full_anyway_lowers_kmin),
+		cmocka_unit_test(a_steady_queue_does_not_change_after_it_has_settled),
+		cmocka_unit_test(another_workload_begins_another_search),
+		cmocka_unit_test(one_strange_window_begins_no_search),
+		cmocka_unit_test(a_queue_with_random_windows_settles_all_the_same),
+		cmocka_unit_test(a_workload_that_alternates_with_the_steps_changes_ever_less),
+		cmocka_unit_test(a_host_that_ignores_ecn_is_not_chased_below_the_floor),
+		cmocka_unit_test(thresholds_stay_within_the_rails_whatever_happens),
+		cmocka_unit_test(storms_policies_and_long_pauses_freeze_the_thresholds),
+		cmocka_unit_test(an_idle_queue_says_nothing),
+		cmocka_unit_test(a_known_workload_gets_the_thresholds_of_its_row),
+		cmocka_unit_test(a_workload_without_a_row_is_searched_for),
+		cmocka_unit_test(a_workload_that_leaves_its_row_gets_the_start_back_first),
+		cmocka_unit_test(advice_is_a_row_and_never_a_search),
+		cmocka_unit_test(other_rails_move_the_thresholds_at_once),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
