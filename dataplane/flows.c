@@ -283,7 +283,7 @@ static force_inline void sort_all(struct worker *w, struct burst *b, struct memb
 }
 
 // Which entries they will be. Those are on their way to the cache then.
-static void guess_all(const struct flow_table *t, struct members *all)
+static force_inline void guess_all(const struct flow_table *t, struct members *all)
 {
 	for (unsigned i = 0; i < all->n; i++) {
 		struct member *m = &all->m[i];
@@ -822,5 +822,6 @@ void flows_tick(struct worker *w)
 	take_orders(w);
 	flow_age(&wf->table, w->now_ns, AGE_PER_LOOP, &hooks);
 	say_events(w);
-	elephants_tick(w);
+	if (unlikely(elephants_are_on(w)))
+		elephants_tick(w);
 }

@@ -192,7 +192,6 @@ struct policy_port {
 	struct watchdog_params watchdog;
 	struct guard_params guard;
 	struct cnp_params cnp; // of CNPs that leave here
-	struct elephant_action sized[N_SIZES][N_CLASSES]; // of frames that arrive here
 	struct policy_vlan vlan;
 	bool sticky; // addresses that live here do not move to other ports
 	uint32_t mac_limit; // learned addresses at most; 0: what the table has room for
@@ -210,6 +209,7 @@ struct policy_port {
 	struct loop_params loop;
 	struct lldp_params lldp;
 	struct auto_ecn_params auto_ecn[N_QUEUES];
+	struct elephant_action sized[N_SIZES][N_CLASSES]; // of frames that arrive here
 	char profile[POLICY_NAME_LEN]; // name of its profile in the file
 };
 

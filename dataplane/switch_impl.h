@@ -126,20 +126,19 @@ struct worker_elephants {
 	uint64_t look_mask; // a flow is looked at when one of these bits of its `bytes` changes
 	uint64_t look_ns; // when all elephants are next looked at; of no meaning without any
 	uint32_t cursor; // the one that this round of looks comes to next
-	uint32_t places[ELEPHANTS_MAX]; // of the elephants in the table, `now` of them
 	gauge_t now;
 	ctr_t began, ended;
 	ctr_t refused; // flows that were no elephants because the list was full
 	ctr_t packets[N_SIZES], bytes[N_SIZES];
 	uint64_t began_said, ended_said, said_ns; // for events
 	uint8_t latest_port, latest_cls; // of the latest that began
+	uint32_t places[ELEPHANTS_MAX]; // of the elephants in the table, `now` of them
 };
 
 // The flows that enter by a worker's ports.
 struct worker_flows {
 	struct flow_table table;
 	struct pairing *pairing; // roce/pairing.h
-	struct worker_elephants elephants;
 	struct rte_ring *orders; // of struct known_pair, from control
 	uint64_t orders_put; // control's
 	ctr_t orders_taken;
@@ -149,6 +148,7 @@ struct worker_flows {
 	uint64_t policy_version; // as last acted upon
 	void *table_mem, *pairing_mem; // for destroy
 	uint64_t dropped_seen, refused_seen, capped_seen, said_ns; // for events
+	struct worker_elephants elephants;
 };
 
 // What the owner of a queue decided about a flow of another worker's.

@@ -491,7 +491,7 @@ static void run_seed(uint64_t seed, unsigned n_events, bool trace)
 	schedule_conf_draw(&r->conf, &r->rng);
 	r->conf.n_workers = 1 + pick(r, 2);
 	r->conf.moves_groups = pick(r, 2);
-	r->conf.flows = pick(r, 2);
+	r->conf.flows = r->conf.elephants = pick(r, 2);
 	open_switch(r, seed);
 	for (r->event = 0; r->event < n_events; r->event++)
 		happen(r);

@@ -11,6 +11,9 @@ enum { PFC_LINK_BYTES = 84, LINK_OVERHEAD = 24, TAGS = 8 };
 
 struct text {
 	bool full_speed; // every port at the speed of its wire
+	// For elephants: what else is drawn does not depend on them.
+	struct rng luck;
+	bool elephants;
 	size_t n;
 	char at[16384];
 };
@@ -116,6 +119,37 @@ static void draw_schedule(struct text *t, struct rng *rng)
 		add(t, ", min_rate: %uM", 1 + pick(rng, 100));
 }
 
+// Classes 0, 1, 4, 6 and 7 are lossy in every profile.
+static void draw_sized(struct text *t, bool lossless)
+{
+	static const char *const sizes[] = {"elephants", "mice"};
+	static const char *const colors[] = {"green", "yellow", "red"};
+	static const unsigned lossy[] = {0, 1, 4, 6, 7};
+
+	for (unsigned i = 0; t->elephants && i < 2; i++) {
+		if (pick(&t->luck, 3) == 0)
+			continue;
+		add(t, ", %s: {color: %s", sizes[i], PICK(&t->luck, colors));
+		if (!lossless && pick(&t->luck, 2))
+			add(t, ", class: %u", PICK(&t->luck, lossy));
+		if (!lossless && pick(&t->luck, 3) == 0)
+			add(t, ", dscp: %u", pick(&t->luck, 64));
+		add(t, "}");
+	}
+}
+
+static void draw_elephants(struct text *t)
+{
+	static const char *const rates[] = {"1M", "10M", "100M", "1G"};
+	static const char *const bytes[] = {"10KB", "20KB", "200KB"};
+	static const char *const times[] = {"10us", "50us", "200us", "5ms"};
+
+	if (t->elephants)
+		add(t, " elephants: {rate: %s, bytes: %s, period: %s, age: %s, mice_packets: %u},",
+		    PICK(&t->luck, rates), PICK(&t->luck, bytes), PICK(&t->luck, times),
+		    PICK(&t->luck, times), pick(&t->luck, 20));
+}
+
 static void draw_lossless(struct text *t, const struct schedule_conf *c, struct rng *rng,
 			  unsigned cls)
 {
@@ -132,6 +166,7 @@ static void draw_lossless(struct text *t, const struct schedule_conf *c, struct 
 	draw_headroom(t, c, rng);
 	add(t, "}");
 	draw_wred(t, c, rng, true);
+	draw_sized(t, true);
 	draw_schedule(t, rng);
 	add(t, "}\n");
 }
@@ -145,6 +180,7 @@ static void draw_lossy(struct text *t, const struct schedule_conf *c, struct rng
 	if (pick(rng, 4) == 0)
 		add(t, ", ingress: {static: %uKB}", 4 + pick(rng, 100));
 	draw_wred(t, c, rng, false);
+	draw_sized(t, false);
 	draw_schedule(t, rng);
 	add(t, "}\n");
 }
@@ -230,11 +266,12 @@ const char *schedule_policy(const struct schedule_conf *c, struct rng *rng, bool
 
 	t.n = 0;
 	t.full_speed = true;
-	add(&t,
-	    "switch: {name: lab, workers: %u, mac_age: 3600s, mac_move_limit: 0,%s\n"
-	    "  buffer: {size: %uKB, cell: %uB%s}}\n",
-	    c->n_workers, c->flows ? " flows: {max: 64, age: 5ms}," : "", c->buffer_kb,
-	    c->cell_bytes,
+	t.luck = *rng;
+	t.elephants = c->elephants && pick(&t.luck, 4) != 0;
+	add(&t, "switch: {name: lab, workers: %u, mac_age: 3600s, mac_move_limit: 0,%s",
+	    c->n_workers, c->flows ? " flows: {max: 64, age: 5ms}," : "");
+	draw_elephants(&t);
+	add(&t, "\n  buffer: {size: %uKB, cell: %uB%s}}\n", c->buffer_kb, c->cell_bytes,
 	    !c->promise && pick(rng, 3) == 0 ? ", oversubscription: 3" : "");
 	add(&t, "ports:\n");
 	draw_ports(&t, c, rng, first);

@@ -32,6 +32,7 @@ struct schedule_conf {
 	bool flood; // lossless classes are flooded
 	unsigned copies_one_in; // one frame in so many is flooded
 	bool flows; // there is a flow table
+	bool elephants; // of flows: some policies look for elephants
 	bool routed; // ports with the addresses 10.0.(port + 1).1/24, fd00:(port + 1)::1/64
 	unsigned n_workers;
 	uint64_t delay_ns; // of every wire

@@ -20,6 +20,7 @@
 //
 // A reload that changes a port's speed keeps the promise: a PFC frame may be on its way meanwhile,
 // so the host counts quanta at the slower of the speeds before and after.
+#include "dataplane/switch_flows.h"
 #include "tests/lab/schedule_flood.h"
 #include "tests/lab/schedule_program.h"
 
@@ -47,6 +48,19 @@ static void count(const struct schedule *s)
 	}
 }
 
+static uint64_t elephants, mice;
+
+static void count_elephants(const struct schedule *s)
+{
+	struct flow_totals t;
+
+	switch_flow_totals(s->b->sw, &t);
+	elephants += t.elephants.began;
+	mice += t.elephants.packets[SIZE_MOUSE];
+	assert_true(t.elephants.began - t.elephants.ended == t.elephants.now);
+	assert_true(t.used <= t.max);
+}
+
 static void memory_for_copies(struct policy *p, void *arg)
 {
 	(void)arg;
@@ -61,6 +75,7 @@ static void run_schedule(struct schedule_program *p, uint64_t seed)
 	rng_init(&s.rng, seed);
 	schedule_conf_draw(&s.conf, &s.rng);
 	s.conf.moves_groups = pick(&s, 2);
+	s.conf.flows = s.conf.elephants = seed % 2;
 	if (p->n_workers != 0)
 		s.conf.n_workers = p->n_workers;
 	memset(s.may_send, 0xff, sizeof(s.may_send));
@@ -73,6 +88,7 @@ static void run_schedule(struct schedule_program *p, uint64_t seed)
 	schedule_frames_cross(&s);
 	count(&s);
 	schedule_flood_count(&s);
+	count_elephants(&s);
 	seen.events += p->n_events;
 	bench_close(s.b);
 	schedule_flood_close(&s);
@@ -82,10 +98,11 @@ static void finish(struct schedule_program *p)
 {
 	print_message("%lu schedules, %lu events, %lu frames, %lu pauses, %lu reloads that move "
 		      "classes; lossless frames lost: %lu without a promise, %lu exempt; "
-		      "%lu of %lu us exempt; %lu copies, %lu frames to unknown addresses refused\n",
+		      "%lu of %lu us exempt; %lu copies, %lu frames to unknown addresses refused; "
+		      "%lu elephants, %lu frames of mice\n",
 		      p->to - p->from + 1, seen.events, seen.frames, seen.pauses, seen.changes,
 		      seen.lost_without_promise, seen.lost_exempt, seen.exempt_ns / 1000,
-		      seen.group_ns / 1000, seen.copies, seen.refused);
+		      seen.group_ns / 1000, seen.copies, seen.refused, elephants, mice);
 	if (p->to - p->from + 1 >= SEEDS)
 		assert_true(seen.exempt_ns * 100 <= seen.group_ns * EXEMPT_PERCENT);
 	if (!p->as_in_the_suite)
@@ -94,6 +111,7 @@ static void finish(struct schedule_program *p)
 	assert_true(seen.lost_without_promise > 100);
 	assert_true(seen.refused > 100 && seen.copies > 1000);
 	assert_true(seen.changes > 200);
+	assert_true(elephants > 100 && mice > 1000);
 }
 
 int main(int argc, char **argv)
