@@ -62,7 +62,7 @@ static void is_none_any_more(struct worker *w, struct flow *fl)
 	ends(w->flows, fl);
 }
 
-uint64_t elephants_new_run(struct worker *w, struct flow *fl)
+uint64_t elephants_new_flowlet(struct worker *w, struct flow *fl)
 {
 	uint64_t mice = w->flows->elephants.params.mice_packets;
 

@@ -28,8 +28,8 @@ static inline bool elephants_are_on(const struct worker *w)
 	return w->flows->elephants.params.enabled;
 }
 
-// A pause has ended the run of the flow. Returns `bytes` of the flow.
-uint64_t elephants_new_run(struct worker *w, struct flow *fl);
+// A pause has ended the flowlet. Returns `bytes` of the flow.
+uint64_t elephants_new_flowlet(struct worker *w, struct flow *fl);
 // The flow is due for a look.
 void elephants_look(struct worker *w, struct flow *fl);
 // The first frame of the entry was counted, but by elephants_count.
@@ -75,7 +75,7 @@ static inline struct elephant_rule elephants_rule(const struct worker *w)
 static force_inline uint64_t elephants_before(struct worker *w, struct flow *fl,
 					      const struct elephant_rule *r, uint64_t idle_ns)
 {
-	return likely(idle_ns < r->age_ns) ? gauge_get(&fl->bytes) : elephants_new_run(w, fl);
+	return likely(idle_ns < r->age_ns) ? gauge_get(&fl->bytes) : elephants_new_flowlet(w, fl);
 }
 
 // Counts the bytes of the frame. Returns the size of the frame. before: as elephants_before

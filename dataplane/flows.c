@@ -564,7 +564,7 @@ static void count_all(struct worker *w, struct burst *b, const struct members *a
 // ---- the same where the policy looks for elephants
 
 // How long the flow of the member was silent. 0 where its entry is not the guessed one: then its
-// run goes on.
+// flowlet goes on.
 static inline uint64_t idle_ns(const struct flow_table *t, uint32_t id, const struct member *m,
 			       uint64_t now_ns)
 {
@@ -584,7 +584,7 @@ static __attribute__((noinline)) uint32_t take_sized(struct worker *w, uint32_t 
 
 	if (idle >= rule.age_ns && idle < gauge_get(&t->age_ns)) {
 		fl = &t->flows[id];
-		gauge_set(&fl->bytes, elephants_new_run(w, fl));
+		gauge_set(&fl->bytes, elephants_new_flowlet(w, fl));
 	}
 	id = take_closely(w, m, f, b);
 	if (id == FLOW_NONE)

@@ -4,11 +4,11 @@
 // that owns the flow's port of arrival calls it.
 //
 //   a frame is   if                                                       until
-//   mouse        it is one of the first `mice_packets` of a run           the next frame
-//   elephant     its flow sent `bytes` at `rate` or faster, since a look  see below
+//   mouse        it is one of the first `mice_packets` of a flowlet       the next frame
+//   elephant     its flow sent `bytes` at `rate` or faster                see below
 //   neither      else
 //
-// A run ends with a pause of `age`. A flow is looked at each time it has sent another 2^look_shift
+// A flowlet ends with a pause of `age`. A flow is looked at each time it has sent another 2^look_shift
 // bytes. A stretch begins with the flow, and where an elephant ends. If the mean rate of the
 // stretch, pauses included, is below `rate` at a look, the next stretch begins there. So a slow
 // flow is never an elephant, however much it sends.

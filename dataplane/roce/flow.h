@@ -43,7 +43,7 @@ enum {
 	FLOW_DEPARTURE_BIT = 48, // of `packets`; below it the count
 	// Of `bytes`. Below them the count, which wraps after 9 PB. The bits say which frames are
 	// mice, and whether the flow is an elephant (dataplane/elephants.h).
-	FLOW_MICE_BIT = 53, // ten bits: frames of this run that will be mice
+	FLOW_MICE_BIT = 53, // ten bits: frames of this flowlet that will be mice
 	FLOW_ELEPHANT_BIT = 63,
 };
 

@@ -114,6 +114,21 @@ def a_table_of_flows_is_cut_and_filtered(b):
     want("4 flows, room for 65,536; 0 unpaired" in b.ctl("show", "flows"), "the last line")
 
 
+def elephants_are_known_while_the_policy_looks_for_them(b):
+    want("switch.elephants is off" in b.ctl("show", "flows", "--elephants"), "none before")
+    b.reload(switch="elephants: {rate: 1M, end_rate: 10K, bytes: 10KB, period: 10s, age: 10s}")
+    eventually(lambda: b.flows("--elephants")["elephants"]["now"] == N_FLOWS, "all are elephants")
+    data = b.flows("--elephants")
+    want_eq({(f["size"], f["sport"]) for f in data["flows"]}, {("elephant", None)}, "rows")
+    want_eq(len(data["flows"]), N_FLOWS, "the elephants")
+    want("QP_OR_PORTS" in b.ctl("show", "flows", "--elephants"), "the table")
+    want("\nweir_elephants_now 4\n" in b.ctl("metrics"), "metrics")
+    want(" elephants: flows became elephants" in b.ctl("show", "events"), "the event")
+    b.reload()
+    eventually(lambda: b.flows()["elephants"]["now"] == 0, "none is any more")
+    want_eq(b.flows("--elephants")["flows"], [], "no rows")
+
+
 def each_cnp_is_explained(b):
     b.goes_on()
     rows = b.switch.show("cnps", "--all")["cnps"]
@@ -222,6 +237,7 @@ def a_switch_without_a_table_says_so(world):
 
 
 TESTS = [flows_are_paired_by_connection_management, a_table_of_flows_is_cut_and_filtered,
+         elephants_are_known_while_the_policy_looks_for_them,
          each_cnp_is_explained, metrics_say_what_json_says,
          an_operator_takes_a_pair_back_and_gives_another, a_reload_turns_it_off_and_on,
          what_an_operator_gets_wrong_is_said, every_cnp_arrived_at_its_queue_pair]
