@@ -125,7 +125,6 @@ static bool take_queue(struct autoecn *a, struct tuned *t, const struct tuned *b
 		t->params = *p;
 		t->cls = lowest_class(pp, t->queue);
 		t->rule.model = before->rule.model != NULL ? &t->model : NULL;
-		t->rule.near = NULL;
 		if (row != NULL)
 			t->rule.row = &t->model.row[row - before->model.row];
 		v = ecn_rule_rails(&t->rule, &rails, now_ns);

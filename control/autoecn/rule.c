@@ -13,7 +13,7 @@ enum {
 	FAMILY_KMAX = 4, // times kmin
 	FAMILY_PPM = 200000,
 	SEARCH_BYTES_40G = 16000, // the first kmin of a search
-	NEAR_WINDOWS = 2,
+	NEAR_WINDOWS = 3,
 	FAR_WINDOWS = 2,
 	BUSY_PACKETS = 64, // fewer frames in a window say nothing
 	SCALE_NS = 2000,
@@ -21,7 +21,7 @@ enum {
 };
 static const double COARSE = 2, FINE = 1, MARGIN = 0.1, LOSS = 6, PAUSE = 1, LEAST_USE = 0.001;
 static const double BUSY = 0.1, PAUSED = 0.5, MOVED = 0.6;
-static const double NOISE = 3, NOISE_MOST = 2, NOISE_WINDOWS = 16;
+static const double NOISE = 3, NOISE_START = 0.4, NOISE_MOST = 2, NOISE_WINDOWS = 16;
 static const uint64_t HOLD_NS = 200 * (uint64_t)MS_NS, HOLD_MAX_NS = 60 * (uint64_t)SECOND_NS;
 
 const char *const ecn_mode_name[N_ECN_MODES] = {
@@ -77,7 +77,8 @@ void ecn_rule_init(struct ecn_rule *r, const struct ecn_rails *rails, const stru
 		   uint64_t now_ns)
 {
 	*r = (struct ecn_rule){.rails = *rails, .model = model, .now = ecn_start(rails),
-			       .hold_ns = HOLD_NS, .since_ns = now_ns};
+			       .hold_ns = HOLD_NS, .noise = NOISE_START,
+			       .since_ns = now_ns};
 }
 
 // ---- verdicts
@@ -101,7 +102,7 @@ static void enter(struct ecn_rule *r, enum ecn_mode mode, uint64_t now_ns)
 {
 	r->mode = mode;
 	r->since_ns = now_ns;
-	r->n_near = r->n_far = 0;
+	r->n_start = r->n_far = 0;
 	r->compared = false;
 }
 
@@ -179,31 +180,38 @@ static bool idle(const struct ecn_features *f)
 	return f->packets < BUSY_PACKETS || f->utilisation < BUSY;
 }
 
-// The row that NEAR_WINDOWS windows in a row were nearest to; NULL: none.
-static const struct ecn_archetype *known(struct ecn_rule *r, const struct ecn_features *f)
+// Adds the window to the mean of the windows with the thresholds of the start.
+static void add_window(struct ecn_rule *r, const struct ecn_features *f)
 {
-	double distance;
-	const struct ecn_archetype *row =
-		r->model == NULL ? NULL : ecn_model_nearest(r->model, f, &distance);
+	struct ecn_features *m = &r->mean;
+	double part = 1.0 / ++r->n_start;
 
-	r->n_near = row != NULL && row == r->near ? r->n_near + 1 : 1;
-	r->near = row;
-	return r->n_near >= NEAR_WINDOWS ? row : NULL;
+	if (r->n_start == 1) {
+		*m = *f;
+		return;
+	}
+	m->utilisation += (f->utilisation - m->utilisation) * part;
+	m->mark_share += (f->mark_share - m->mark_share) * part;
+	m->delay_p99_ns += (f->delay_p99_ns - m->delay_p99_ns) * part;
+	m->flows += (f->flows - m->flows) * part;
+	m->elephants += (f->elephants - m->elephants) * part;
 }
 
 static struct ecn_verdict use_row(struct ecn_rule *r, const struct ecn_archetype *row,
 				  uint64_t now_ns)
 {
-	struct ecn_thresholds t = ecn_model_thresholds(row, r->rails.speed_bps);
+	const struct ecn_thresholds t = ecn_model_thresholds(row, r->rails.speed_bps);
+	struct ecn_thresholds near = within(&r->rails, (double)t.kmin_bytes, 0, t.pmax_ppm);
 
+	// A kmin that a rail has moved keeps its ratio to kmax.
+	near.kmax_bytes = (uint64_t)((double)near.kmin_bytes * row->kmax_us / row->kmin_us);
 	enter(r, ECN_MODEL, now_ns);
 	r->row = row;
-	return use(r, within(&r->rails, (double)t.kmin_bytes, (double)t.kmax_bytes, t.pmax_ppm),
-		   ECN_WHY_NEAR);
+	return use(r, near, ECN_WHY_NEAR);
 }
 
-// The features moved away from those of the mode, for FAR_WINDOWS windows. Windows of random traffic
-// differ anyway: the mean distance of the windows is the noise.
+// The features moved away from those of the mode, for FAR_WINDOWS windows. Windows of random
+// traffic differ anyway: the mean distance of the windows is the noise.
 static bool moved(struct ecn_rule *r, const struct ecn_features *f)
 {
 	double distance = ecn_distance(f, &r->settled);
@@ -244,16 +252,24 @@ static struct ecn_verdict stand(struct ecn_rule *r, const struct ecn_features *f
 	return begin_again(r, now_ns);
 }
 
+// The mean of some windows is compared with the model: one window may be chance.
 static struct ecn_verdict begin(struct ecn_rule *r, const struct ecn_features *f, uint64_t now_ns)
 {
-	const struct ecn_archetype *row = known(r, f);
+	const struct ecn_archetype *row;
+	double distance;
 
+	if (r->model == NULL && r->advise)
+		return nothing(r);
+	if (r->model == NULL)
+		return begin_search(r, ECN_WHY_TRY, now_ns);
+	add_window(r, f);
+	if (r->n_start < NEAR_WINDOWS)
+		return nothing(r);
+	row = ecn_model_nearest(r->model, &r->mean, &distance);
+	r->n_start = 0;
 	if (row != NULL)
 		return use_row(r, row, now_ns);
-	// A row may still be found in the next window.
-	if (r->near != NULL || r->advise)
-		return nothing(r);
-	return begin_search(r, ECN_WHY_TRY, now_ns);
+	return r->advise ? nothing(r) : begin_search(r, ECN_WHY_TRY, now_ns);
 }
 
 // ---- freezing

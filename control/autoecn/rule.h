@@ -81,8 +81,9 @@ struct ecn_rule {
 	struct ecn_features settled; // once `compared`
 	bool compared;
 	double noise; // mean distance of windows from `settled`
-	const struct ecn_archetype *near;
-	unsigned n_near, n_far;
+	unsigned n_far;
+	struct ecn_features mean; // of n_start windows in mode start
+	unsigned n_start;
 	uint64_t hold_ns, since_ns;
 	unsigned n_changes; // of the thresholds
 };

@@ -8,6 +8,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+#include "control/autoecn/agent.h"
 #include "dataplane/rng.h"
 #include "tests/lab/bench.h"
 #include "tests/lab/schedule_policy.h"
@@ -18,6 +19,7 @@ struct schedule_totals {
 	uint64_t lost_without_promise, lost_exempt; // of lossless classes
 	uint64_t refused, copies; // lossless frames to unknown addresses; of flooded frames
 	uint64_t changes; // reloads that paused classes first
+	uint64_t thresholds; // that queues with auto ECN got
 	uint64_t group_ns, exempt_ns; // of lossless groups where there is a promise
 };
 
@@ -25,6 +27,7 @@ struct schedule {
 	struct schedule_conf conf;
 	struct rng rng;
 	struct bench *b;
+	struct autoecn *ecn;
 	struct schedule_totals *totals;
 	uint64_t control_ns; // control's clock runs ahead, so that it polls links each time
 	uint64_t steps;

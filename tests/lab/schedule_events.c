@@ -3,6 +3,9 @@
 
 #include <string.h>
 
+#include "control/config/config.h"
+#include "dataplane/switch_ecn.h"
+
 enum { EVENTS_OUT = 256, CONTROL_NS = 100000000, HELD_FRAMES = 256 };
 
 // The switch takes no frame, and its port has no bound. The bench's memory has one.
@@ -45,15 +48,24 @@ static void check_balance(const struct schedule *s)
 			 x.transmitted + x.consumed + x.dropped + x.queued);
 }
 
+static void ignore_change(void *arg, const struct autoecn_change *c)
+{
+	(void)arg;
+	(void)c;
+}
+
 void schedule_open(struct schedule *s, const struct bench_opts *o)
 {
 	struct bench_opts opts = *o;
+	char err[256];
 
 	opts.delay_ns = s->conf.delay_ns;
 	opts.rx_ring = s->conf.rx_ring;
 	s->yaml = schedule_policy(&s->conf, &s->rng, true);
 	s->b = bench_open_with(s->yaml, &opts);
 	s->control_ns = s->b->clock.now_ns;
+	assert_int_equal(
+		autoecn_create(s->b->sw, ignore_change, NULL, &s->ecn, err, sizeof(err)), 0);
 	s->b->after_step = schedule_after_step;
 	s->b->after_step_arg = s;
 	for (unsigned p = 0; p < SCHEDULE_PORTS; p++) {
@@ -80,6 +92,33 @@ void time_passes(struct schedule *s)
 	bench_run(s->b, pick(s, pick(s, 16) == 0 ? 10 * s->pace_ns : s->pace_ns));
 }
 
+// Thresholds of auto ECN are within their rails, whatever the traffic is.
+static void check_thresholds(const struct schedule *s)
+{
+	for (unsigned p = 0; p < SCHEDULE_PORTS; p++)
+		for (unsigned q = 0; q < N_QUEUES; q++) {
+			struct autoecn_view v;
+
+			if (!autoecn_view(s->ecn, p, q, &v))
+				continue;
+			assert_true(v.now.kmin_bytes >= v.rails.floor_bytes);
+			assert_true(v.now.kmin_bytes <= v.rails.ceiling_bytes);
+		}
+}
+
+// The clock of control runs ahead of the traffic, so the rule sees idle queues. Thresholds of a
+// queue are drawn in its place.
+static void draw_thresholds(struct schedule *s)
+{
+	unsigned port = pick(s, SCHEDULE_PORTS), q = pick(s, N_QUEUES);
+	uint64_t kmin = pick(s, 40000);
+	struct wred_curve c = wred_curve_of(kmin, kmin + pick(s, 100000), pick(s, 1000001));
+	struct autoecn_view v;
+
+	if (autoecn_view(s->ecn, port, q, &v))
+		s->totals->thresholds += switch_set_curve(s->b->sw, port, q, &c);
+}
+
 void schedule_control(struct schedule *s)
 {
 	struct event events[EVENTS_OUT];
@@ -91,6 +130,9 @@ void schedule_control(struct schedule *s)
 		for (unsigned i = 0; i < n && s->on_event != NULL; i++)
 			s->on_event(s, &events[i]);
 	} while (n != 0);
+	autoecn_look(s->ecn, false, s->control_ns);
+	check_thresholds(s);
+	draw_thresholds(s);
 	schedule_settle(s);
 	if (s->tap != NULL)
 		schedule_known(s, s->link_falls);
@@ -167,9 +209,15 @@ static void before_policy(struct bench *b)
 
 void schedule_publish(struct schedule *s, const char *yaml)
 {
+	struct policy *policy;
+	char err[256];
+
 	s->yaml = yaml;
 	s->b->before_policy = before_policy;
-	bench_publish(s->b, yaml);
+	policy = bench_compile(s->b, yaml);
+	autoecn_carry(s->ecn, policy);
+	policy_destroy(bench_publish_compiled(s->b, policy));
+	assert_true(autoecn_new_policy(s->ecn, s->control_ns, err, sizeof(err)));
 	assert_false(s->b->change.late);
 	s->totals->changes += s->b->change.classes != 0;
 	for (unsigned p = 0; p < SCHEDULE_PORTS; p++) {

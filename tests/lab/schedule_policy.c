@@ -99,6 +99,12 @@ static void draw_wred(struct text *t, const struct schedule_conf *c, struct rng 
 
 	if (pick(rng, 3) == 0)
 		return;
+	if (pick(rng, 4) == 0) {
+		add(t, ", ecn: {mode: auto, action: %s, step: %ums, model: %s%s}",
+		    pick(rng, 4) ? "on" : "advise", 5 + pick(rng, 200),
+		    pick(rng, 2) ? "off" : "builtin", pick(rng, 2) ? ", ceiling: 40KB" : "");
+		return;
+	}
 	add(t, ", wred: {ecn: %s, kmin: %uKB, kmax: %uKB, pmax: %u%%, mark_at: %s, weight: %u%s}",
 	    pick(rng, 4) ? "on" : "off", kmin_kb, kmax_kb, pick(rng, 101),
 	    pick(rng, 2) ? "enqueue" : "dequeue", pick(rng, 5),

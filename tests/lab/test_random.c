@@ -90,6 +90,7 @@ static void run_schedule(struct schedule_program *p, uint64_t seed)
 	schedule_flood_count(&s);
 	count_elephants(&s);
 	seen.events += p->n_events;
+	autoecn_destroy(s.ecn);
 	bench_close(s.b);
 	schedule_flood_close(&s);
 }
@@ -112,6 +113,7 @@ static void finish(struct schedule_program *p)
 	assert_true(seen.refused > 100 && seen.copies > 1000);
 	assert_true(seen.changes > 200);
 	assert_true(elephants > 100 && mice > 1000);
+	assert_true(seen.thresholds > 30);
 }
 
 int main(int argc, char **argv)

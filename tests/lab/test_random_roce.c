@@ -342,6 +342,7 @@ static void count(const struct roce_schedule *x)
 static void close_schedule(struct roce_schedule *x)
 {
 	roce_hosts_close(x);
+	autoecn_destroy(x->s.ecn);
 	bench_close(x->s.b);
 	for (unsigned port = 0; port < SCHEDULE_PORTS; port++)
 		free(x->expected[port]);

@@ -399,6 +399,7 @@ static void run_schedule(struct schedule_program *p, uint64_t seed)
 	no_storm_is_left(&x);
 	count(&x.s);
 	seen.events += p->n_events;
+	autoecn_destroy(x.s.ecn);
 	bench_close(x.s.b);
 }
 

@@ -21,7 +21,8 @@ static void a_row_has_its_units(void **state)
 	struct ecn_thresholds t;
 
 	(void)state;
-	assert_true(parse("# a comment\n\n  web 60 2.5 40 12 30  1.6 6.4 20 # best\nany - - - - - 2 2 1",
+	assert_true(parse("# a comment\n\n  web 60 2.5 40 12 30  1.6 6.4 20 # best\n"
+			  "any - - - - - 2 2 1",
 			  err));
 	assert_int_equal(model.n, 2);
 	assert_string_equal(model.row[0].name, "web");
