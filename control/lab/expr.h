@@ -110,6 +110,7 @@ struct expr_source {
 	bool tcp, messages; // of a connection: only of TCP; only where messages are operations
 	uint8_t pause; // enum expr_pause: of each class of a host, or of a port without a fact
 	uint16_t facts[4]; // enum fact_id: of each queue, class or group; their sum
+	uint16_t whole; // enum fact_id: of a switch as a whole
 	double (*state)(const struct metric_world *w, const struct traffic_conn *c); // mean
 	double (*flow)(const struct metric_world *w, uint32_t flow);
 	double (*part)(const struct metric_part *at);

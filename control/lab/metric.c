@@ -487,26 +487,6 @@ static double pairs_dropped(const struct metric_part *at)
 	return sum;
 }
 
-static double elephants_now(const struct metric_part *at)
-{
-	return fact(at, F_ELEPHANTS_now, 0);
-}
-
-static double elephants_began(const struct metric_part *at)
-{
-	return fact(at, F_ELEPHANTS_began, 0);
-}
-
-static double elephant_frames(const struct metric_part *at)
-{
-	return fact(at, F_ELEPHANTS_elephant_frames, 0);
-}
-
-static double mice_frames(const struct metric_part *at)
-{
-	return fact(at, F_ELEPHANTS_mice_frames, 0);
-}
-
 static double switch_value(const struct metric_world *w, const struct expr_leaf *leaf,
 			   const struct expr_source *m, const struct expr_object *o)
 {
@@ -524,6 +504,8 @@ static double switch_value(const struct metric_world *w, const struct expr_leaf 
 
 	if (m->object != NULL)
 		return m->object(&at);
+	if (m->whole != 0)
+		return fact(&at, m->whole, 0);
 	for (; at.port < last; at.port++)
 		for (at.cls = first_cls; at.cls < last_cls; at.cls++)
 			sum += part_value(&at, m);
@@ -985,14 +967,14 @@ const struct expr_func expr_funcs[] = {
 	 "pairs that were given up: contradictions, age, the end of a connection",
 	 .get = {.object = pairs_dropped}},
 	{"elephants", BY_NOW, EXPR_COUNT, S | ALL_S, "[X]",
-	 "flows that are elephants at the end of the window", .get = {.object = elephants_now}},
+	 "flows that are elephants at the end of the window", .get = {.whole = F_ELEPHANTS_now}},
 	{"elephants_began", BY_COUNT, EXPR_COUNT, S | ALL_S, "[X]",
-	 "times that a flow became an elephant", .get = {.object = elephants_began}},
+	 "times that a flow became an elephant", .get = {.whole = F_ELEPHANTS_began}},
 	{"elephant_frames", BY_COUNT, EXPR_COUNT, S | ALL_S, "[X]",
-	 "frames of elephants that arrived", .get = {.object = elephant_frames}},
+	 "frames of elephants that arrived", .get = {.whole = F_ELEPHANTS_elephant_frames}},
 	{"mice_frames", BY_COUNT, EXPR_COUNT, S | ALL_S, "[X]",
 	 "frames that arrived as mice: the first ones of a flow, or after a pause",
-	 .get = {.object = mice_frames}},
+	 .get = {.whole = F_ELEPHANTS_mice_frames}},
 	{"first_crossing_at", BY_WATCH, EXPR_TIME, SPQ, "X",
 	 "exact time at which a queue first rose above the kmin of its WRED curve in the window"},
 	{"first_cut_at", BY_WATCH, EXPR_TIME, H | ALL_H, "[X]",

@@ -8,10 +8,10 @@
 //   elephant     its flow sent `bytes` at `rate` or faster                see below
 //   neither      else
 //
-// A flowlet ends with a pause of `age`. A flow is looked at each time it has sent another 2^look_shift
-// bytes. A stretch begins with the flow, and where an elephant ends. If the mean rate of the
-// stretch, pauses included, is below `rate` at a look, the next stretch begins there. So a slow
-// flow is never an elephant, however much it sends.
+// A flowlet ends with a pause of `age`. A flow is looked at each time it has sent another
+// 2^look_shift bytes. A stretch begins with the flow, and where an elephant ends. If the mean
+// rate of the stretch, pauses included, is below `rate` at a look, the next stretch begins there.
+// So a slow flow is never an elephant, however much it sends.
 //
 //               a look: stretch >= bytes, its mean rate >= rate
 //   [plain] ---------------------------------------------------------> [elephant]
