@@ -64,6 +64,7 @@ static const char *const requests[] = {
 	"{\"cmd\":\"watchdog_drop_all\",\"on\":false}\n",
 	"{\"cmd\":\"watchdog_drop_all\",\"on\":\"%s\"}\n",
 	"{\"cmd\":\"show\",\"what\":\"flows\",\"limit\":1,\"unpaired\":true}\n",
+	"{\"cmd\":\"show\",\"what\":\"flows\",\"elephants\":true}\n",
 	"{\"cmd\":\"show\",\"what\":\"flows\",\"limit\":\"%s\"}\n",
 	"{\"cmd\":\"show\",\"what\":\"cnps\",\"count\":3}\n",
 	("{\"cmd\":\"flow_add\",\"from\":\"10.0.0.1\",\"to\":\"10.0.0.2\",\"qp\":18,"
