@@ -13,7 +13,7 @@ enum {
 	FAMILY_KMAX = 4, // times kmin
 	FAMILY_PPM = 200000,
 	SEARCH_BYTES_40G = 16000, // the first kmin of a search
-	NEAR_WINDOWS = 3,
+	START_WINDOWS = 3,
 	FAR_WINDOWS = 2,
 	BUSY_PACKETS = 64, // fewer frames in a window say nothing
 	SCALE_NS = 2000,
@@ -21,8 +21,8 @@ enum {
 };
 static const double COARSE = 2, FINE = 1, MARGIN = 0.1, LOSS = 6, PAUSE = 1, LEAST_USE = 0.001;
 static const double BUSY = 0.1, PAUSED = 0.5, MOVED = 0.6;
-static const double NOISE = 3, NOISE_START = 0.4, NOISE_MOST = 2, NOISE_WINDOWS = 16;
-static const uint64_t HOLD_NS = 200 * (uint64_t)MS_NS, HOLD_MAX_NS = 60 * (uint64_t)SECOND_NS;
+static const double UNSTEADY = 0.1, NOISE = 3, NOISE_MOST = 2, NOISE_WINDOWS = 16;
+static const uint64_t HOLD_NS = 40 * (uint64_t)MS_NS, HOLD_MAX_NS = 60 * (uint64_t)SECOND_NS;
 
 const char *const ecn_mode_name[N_ECN_MODES] = {
 	[ECN_START] = "start",	   [ECN_MODEL] = "model",   [ECN_SEARCH] = "search",
@@ -35,6 +35,7 @@ const char *const ecn_why_text[N_ECN_WHYS] = {
 	[ECN_WHY_NEAR] = "the traffic is that of a row of the model",
 	[ECN_WHY_TRY] = "the search tries other thresholds",
 	[ECN_WHY_BEST] = "the search found nothing better",
+	[ECN_WHY_UNSTEADY] = "the traffic is too unsteady for a search",
 	[ECN_WHY_MOVED] = "the traffic has changed",
 	[ECN_WHY_STORM] = "frozen: a PFC storm",
 	[ECN_WHY_PAUSED] = "frozen: the peer pauses the queue most of the time",
@@ -77,8 +78,7 @@ void ecn_rule_init(struct ecn_rule *r, const struct ecn_rails *rails, const stru
 		   uint64_t now_ns)
 {
 	*r = (struct ecn_rule){.rails = *rails, .model = model, .now = ecn_start(rails),
-			       .hold_ns = HOLD_NS, .noise = NOISE_START,
-			       .since_ns = now_ns};
+			       .hold_ns = HOLD_NS, .since_ns = now_ns};
 }
 
 // ---- verdicts
@@ -103,7 +103,7 @@ static void enter(struct ecn_rule *r, enum ecn_mode mode, uint64_t now_ns)
 	r->mode = mode;
 	r->since_ns = now_ns;
 	r->n_start = r->n_far = 0;
-	r->compared = false;
+	r->compared = r->second_look = false;
 }
 
 // ---- the search
@@ -139,18 +139,16 @@ static struct ecn_verdict try_next(struct ecn_rule *r, uint64_t now_ns)
 	return use(r, ecn_family(&r->rails, next), ECN_WHY_TRY);
 }
 
-static struct ecn_verdict begin_search(struct ecn_rule *r, enum ecn_why why, uint64_t now_ns)
+static struct ecn_verdict begin_search(struct ecn_rule *r, uint64_t now_ns)
 {
-	double kmin = r->mode == ECN_START ? bytes_at(&r->rails, SEARCH_BYTES_40G)
-					   : (double)r->now.kmin_bytes;
-	struct ecn_thresholds t = ecn_family(&r->rails, kmin);
+	struct ecn_thresholds t = ecn_family(&r->rails, bytes_at(&r->rails, SEARCH_BYTES_40G));
 
 	enter(r, ECN_SEARCH, now_ns);
 	r->row = NULL;
 	r->kmin = r->first_kmin = r->best_kmin = (double)t.kmin_bytes;
 	r->best_cost = INFINITY;
 	r->phase = ECN_UP;
-	return use(r, t, why);
+	return use(r, t, ECN_WHY_TRY);
 }
 
 // The window was one with the thresholds of kmin. A fine try is the last in its direction; one that
@@ -188,8 +186,11 @@ static void add_window(struct ecn_rule *r, const struct ecn_features *f)
 
 	if (r->n_start == 1) {
 		*m = *f;
+		r->noise = r->spread = 0;
 		return;
 	}
+	r->noise = fmax(r->noise, fmin(ecn_distance(f, m), NOISE_MOST));
+	r->spread = fmax(r->spread, fabs(f->utilisation - m->utilisation));
 	m->utilisation += (f->utilisation - m->utilisation) * part;
 	m->mark_share += (f->mark_share - m->mark_share) * part;
 	m->delay_p99_ns += (f->delay_p99_ns - m->delay_p99_ns) * part;
@@ -222,12 +223,9 @@ static bool moved(struct ecn_rule *r, const struct ecn_features *f)
 }
 
 // The features of the model are those of the thresholds of the start, so the queue gets them back.
-// Without a model the search goes on from where it is.
 static struct ecn_verdict begin_again(struct ecn_rule *r, uint64_t now_ns)
 {
 	r->hold_ns = 2 * r->hold_ns < HOLD_MAX_NS ? 2 * r->hold_ns : HOLD_MAX_NS;
-	if (r->model == NULL)
-		return begin_search(r, ECN_WHY_MOVED, now_ns);
 	enter(r, ECN_START, now_ns);
 	r->row = NULL;
 	return use(r, ecn_start(&r->rails), ECN_WHY_MOVED);
@@ -252,24 +250,35 @@ static struct ecn_verdict stand(struct ecn_rule *r, const struct ecn_features *f
 	return begin_again(r, now_ns);
 }
 
+// The load differs so much from window to window that no row and no try can be judged by them.
+static struct ecn_verdict use_middle(struct ecn_rule *r, uint64_t now_ns)
+{
+	const struct ecn_thresholds t =
+		ecn_family(&r->rails, bytes_at(&r->rails, SEARCH_BYTES_40G));
+
+	enter(r, ECN_SETTLED, now_ns);
+	return use(r, t, ECN_WHY_UNSTEADY);
+}
+
 // The mean of some windows is compared with the model: one window may be chance.
 static struct ecn_verdict begin(struct ecn_rule *r, const struct ecn_features *f, uint64_t now_ns)
 {
 	const struct ecn_archetype *row;
 	double distance;
 
-	if (r->model == NULL && r->advise)
-		return nothing(r);
-	if (r->model == NULL)
-		return begin_search(r, ECN_WHY_TRY, now_ns);
 	add_window(r, f);
-	if (r->n_start < NEAR_WINDOWS)
+	if (r->n_start < START_WINDOWS)
 		return nothing(r);
-	row = ecn_model_nearest(r->model, &r->mean, &distance);
 	r->n_start = 0;
+	if (r->spread > UNSTEADY) {
+		// Traffic that has just begun looks the same, so there is a second look.
+		r->second_look = !r->second_look;
+		return r->second_look ? nothing(r) : use_middle(r, now_ns);
+	}
+	row = r->model == NULL ? NULL : ecn_model_nearest(r->model, &r->mean, &distance);
 	if (row != NULL)
 		return use_row(r, row, now_ns);
-	return r->advise ? nothing(r) : begin_search(r, ECN_WHY_TRY, now_ns);
+	return r->advise ? nothing(r) : begin_search(r, now_ns);
 }
 
 // ---- freezing

@@ -3,7 +3,8 @@
 // windows come in, a verdict goes out. No DPDK. Control calls it (agent.h).
 //
 //   mode      what the rule does                          left for
-//   start     keeps the thresholds of the start           model, search: after NEAR_WINDOWS
+//   start     keeps the thresholds of the start           model, search, settled: after
+//                                                         START_WINDOWS
 //   model     uses the row of a known workload            start: the features moved
 //   search    measures, tries a neighbour, keeps the      settled
 //             better of both
@@ -12,6 +13,11 @@
 //
 // In mode start nothing has to be frozen: the thresholds stand, and the windows of a storm do not
 // count.
+//
+// After START_WINDOWS their mean is compared with the model. A row that is near gives the
+// thresholds. If the utilisation of a window differs from the mean by more than UNSTEADY, and again
+// in the next START_WINDOWS, comparisons are chance: the queue settles in the middle, at the first
+// kmin of a search.
 //
 // A search walks along kmin; kmax and pmax follow (ecn_family). It tries each kmin from the first
 // one up to the ceiling and down to the floor, in steps of COARSE octaves, then one FINE octave
@@ -27,7 +33,7 @@
 // to the floor at most, and marks begin before PFC pauses.
 //
 // A search or a row that follows a move of the features doubles the hold, up to HOLD_MAX_NS. In the
-// hold no search begins. A queue that stays as it is for two holds gets the first hold back. So a
+// hold nothing begins. A queue that stays as it is for two holds gets the first hold back. So a
 // workload that alternates with the windows changes the thresholds ever less often.
 #pragma once
 
@@ -46,6 +52,7 @@ enum ecn_why {
 	ECN_WHY_NEAR,
 	ECN_WHY_TRY,
 	ECN_WHY_BEST,
+	ECN_WHY_UNSTEADY,
 	ECN_WHY_MOVED,
 	ECN_WHY_STORM,
 	ECN_WHY_PAUSED,
@@ -80,10 +87,12 @@ struct ecn_rule {
 	// What the features are compared with.
 	struct ecn_features settled; // once `compared`
 	bool compared;
+	double spread; // of the utilisation of the windows in mode start
 	double noise; // mean distance of windows from `settled`
 	unsigned n_far;
 	struct ecn_features mean; // of n_start windows in mode start
 	unsigned n_start;
+	bool second_look; // the first START_WINDOWS were unsteady
 	uint64_t hold_ns, since_ns;
 	unsigned n_changes; // of the thresholds
 };
