@@ -5,10 +5,10 @@
 #include <stddef.h>
 #include <stdlib.h>
 
-#include "control/autoecn/agent.h"
 #include "control/config/rows.h"
 #include "control/lab/chain.h"
 #include "control/lab/discovery.h"
+#include "control/lab/thresholds.h"
 #include "control/observe/observe.h"
 #include "dataplane/qos/shaper.h"
 #include "dataplane/switch_flows.h"
@@ -267,32 +267,14 @@ static double pfc_classes(const struct metric_part *at)
 	return p->tx >> at->cls & p->rx >> at->cls & 1;
 }
 
-// Of a queue, by its class.
-static bool auto_view(const struct metric_part *at, struct autoecn_view *out)
-{
-	const struct policy_port *pp = &switch_policy(at->sw)->ports[at->port];
-
-	return autoecn_view(at->w->fabric->switches[at->o->node].auto_ecn, at->port,
-			    pp->classify.class_to_queue[at->cls], out) &&
-	       out->cls == at->cls;
-}
-
 static double ecn_changes(const struct metric_part *at)
 {
-	struct autoecn_view v;
-
-	return auto_view(at, &v) && v.on ? (double)v.n_changes : 0;
+	return thresholds_changes(at->w->fabric, at->o->node, at->port, at->cls);
 }
 
-// Static thresholds are those of the policy.
 static double kmin(const struct metric_part *at)
 {
-	const struct policy_port *pp = &switch_policy(at->sw)->ports[at->port];
-	const struct policy_queue *q = &pp->queue[pp->classify.class_to_queue[at->cls]];
-	struct autoecn_view v;
-
-	return auto_view(at, &v) ? (double)v.now.kmin_bytes
-				 : (double)q->wred.curve[GREEN].kmin_bytes;
+	return thresholds_kmin(at->w->fabric, at->o->node, at->port, at->cls);
 }
 
 static double cnp_looks(const struct metric_part *at)

@@ -67,3 +67,30 @@ bool thresholds_new_policy(struct fabric_switch *s, uint64_t now_ns)
 	return s->auto_ecn == NULL ? start(s) == 0
 				   : autoecn_new_policy(s->auto_ecn, now_ns, err, sizeof(err));
 }
+
+static bool view_of(const struct fabric *f, uint32_t sw, unsigned port, unsigned cls,
+		    struct autoecn_view *out)
+{
+	const struct fabric_switch *s = &f->switches[sw];
+	const struct policy_port *pp = &switch_policy(s->sw)->ports[port];
+
+	return autoecn_view(s->auto_ecn, port, pp->classify.class_to_queue[cls], out) &&
+	       out->cls == cls;
+}
+
+double thresholds_changes(const struct fabric *f, uint32_t sw, unsigned port, unsigned cls)
+{
+	struct autoecn_view v;
+
+	return view_of(f, sw, port, cls, &v) && v.on ? (double)v.n_changes : 0;
+}
+
+double thresholds_kmin(const struct fabric *f, uint32_t sw, unsigned port, unsigned cls)
+{
+	const struct policy_port *pp = &switch_policy(f->switches[sw].sw)->ports[port];
+	const struct policy_queue *q = &pp->queue[pp->classify.class_to_queue[cls]];
+	struct autoecn_view v;
+
+	return view_of(f, sw, port, cls, &v) ? (double)v.now.kmin_bytes
+					     : (double)q->wred.curve[GREEN].kmin_bytes;
+}
