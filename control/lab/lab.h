@@ -29,7 +29,8 @@ struct lab_args {
 	const char *objective, *throughput, *floor, *pauses, *queue; // tune: NULL: its default
 	unsigned digits; // of figures in tables
 	unsigned senders; // fluid: 0: the scenario's own
-	bool json, quiet, help;
+	const char *on; // of Dask, or NULL
+	bool json, quiet, list_files, help;
 	struct arena arena; // of what `files` names
 };
 

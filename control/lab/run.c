@@ -268,6 +268,36 @@ static int run_apart(const struct lab_args *a, const char *file)
 	return LAB_FAILED;
 }
 
+static bool is_first(const char *const *names, uint32_t n, const char *name)
+{
+	if (name == NULL)
+		return false;
+	for (uint32_t i = 0; i < n; i++)
+		if (strcmp(names[i], name) == 0)
+			return false;
+	return true;
+}
+
+// The files that the scenario reads, once each: a result that is kept depends on them.
+static void print_files(const struct scenario *sc)
+{
+	uint32_t most = 1 + sc->n_switches + sc->n_faults + sc->n_flows, n = 0;
+	const char **names = arena_alloc(sc->arena, most * sizeof(*names));
+
+	names[n++] = sc->file;
+	for (uint32_t i = 0; i < sc->n_switches; i++)
+		if (is_first(names, n, sc->switches[i].policy_file))
+			names[n++] = sc->switches[i].policy_file;
+	for (uint32_t i = 0; i < sc->n_faults; i++)
+		if (is_first(names, n, sc->faults[i].policy_file))
+			names[n++] = sc->faults[i].policy_file;
+	for (uint32_t i = 0; i < sc->n_flows; i++)
+		if (is_first(names, n, sc->flows[i].sizes_file))
+			names[n++] = sc->flows[i].sizes_file;
+	for (uint32_t i = 0; i < n; i++)
+		puts(names[i]);
+}
+
 // Loads a scenario and its policies and reports mistakes. report: also its size and warnings, where
 // it has no mistake.
 static int check_file(const struct lab_args *a, const char *file, bool report)
@@ -278,7 +308,9 @@ static int check_file(const struct lab_args *a, const char *file, bool report)
 
 	if (err == 0)
 		err = fabric_check(sc, &d);
-	if (err == 0 && report)
+	if (err == 0 && a->list_files)
+		print_files(sc);
+	else if (err == 0 && report)
 		terminal_printf(stdout,
 				"%s: %s: %u switch%s, %u host%s, %u link%s, %u flow%s: ready to "
 				"run\n",
@@ -287,7 +319,7 @@ static int check_file(const struct lab_args *a, const char *file, bool report)
 				sc->n_links == 1 ? "" : "s", sc->n_flows,
 				sc->n_flows == 1 ? "" : "s");
 	scenario_destroy(sc);
-	if (err != 0 || report)
+	if (err != 0 || (report && !a->list_files))
 		print_mistakes(&d);
 	else
 		diags_fini(&d); // its warnings come with the run
@@ -350,7 +382,8 @@ int lab_python(const struct lab_args *a)
 		     {"throughput", a->throughput},
 		     {"floor", a->floor},
 		     {"pauses", a->pauses},
-		     {"class", a->queue}};
+		     {"class", a->queue},
+		     {"on", a->on}};
 	const struct {
 		const char *name;
 		unsigned value;

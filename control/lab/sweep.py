@@ -16,7 +16,7 @@ import sys
 import termios
 
 from plot import NAN, Axis, Plot, block, cut, escape, page, printed, quantity, size
-from runs import run_all
+from runs import Engine, Job, Refused
 
 DONE, FAILED, MISUSED = range(3) # exit codes
 MAX_VARIES, MAX_VALUES, MAX_POINTS = 8, 256, 4096
@@ -247,6 +247,33 @@ class Point:
         return 'PASS' if self.code == DONE else 'FAIL'
 
 
+def run_of(o, options, sets, file):
+    """The job of one run of a scenario."""
+    sets = [f'--set={s}' for s in sets]
+    return Job([o.program, 'run', '--json', '--quiet', *options, *sets, file],
+               [o.program, 'check', '--files', *sets, file])
+
+
+def watched(engine, jobs, ended, quiet, progress):
+    """Runs the jobs with a line of progress on a terminal. Returns why they were stopped, or
+    None."""
+    quiet = quiet or not sys.stderr.isatty()
+
+    def show():
+        if not quiet:
+            print(f'\r{progress()}{engine.where()} \033[K', end='', file=sys.stderr, flush=True)
+
+    try:
+        return 'stopped' if engine.run(jobs, ended, show) else None
+    except Refused as e:
+        return str(e)
+    except OSError as e:
+        complain(f'cannot start a process: {e.strerror}', FAILED)
+    finally:
+        if not quiet:
+            print('\r\033[K', end='', file=sys.stderr, flush=True)
+
+
 class Sweep:
     def __init__(self, o):
         self.o = o
@@ -265,32 +292,22 @@ class Sweep:
         self.points = [Point(s) for s in settings]
         self.reasons = []
 
-    def command(self, point):
+    def job(self, point):
         sets = self.o.set + [f'{v.key}={value}' for v, value in zip(self.varies, point.settings)]
-        return [self.o.program, 'run', '--json', '--quiet', f'--digits={self.o.digits}',
-                *(f'--set={s}' for s in sets), *(f'--metric={m}' for m in self.o.metric),
-                self.o.files[0]]
+        return run_of(self.o, [f'--digits={self.o.digits}',
+                               *(f'--metric={m}' for m in self.o.metric)], sets, self.o.files[0])
 
-    def run(self):
-        """Whether the sweep was stopped."""
-        quiet = self.o.quiet or not sys.stderr.isatty()
+    def run(self, engine):
+        """Why the sweep was stopped, or None."""
         done = []
-
-        def show():
-            if not quiet:
-                n_failed = sum(p.code != DONE for p in done)
-                print(f'\rsweep: {len(done)} of {len(self.points)} runs done, {n_failed} failed '
-                      '\033[K', end='', file=sys.stderr, flush=True)
 
         def ended(i, *result):
             self.points[i].end(*result)
             done.append(self.points[i])
 
-        try:
-            stopped = run_all(map(self.command, self.points), self.o.jobs, ended, show)
-        finally:
-            if not quiet:
-                print('\r\033[K', end='', file=sys.stderr, flush=True)
+        stopped = watched(engine, [self.job(p) for p in self.points], ended, self.o.quiet,
+                          lambda: f'sweep: {len(done)} of {len(self.points)} runs done, '
+                          f'{sum(p.code != DONE for p in done)} failed')
         for p in self.points:
             if p.error is not None:
                 self.reasons += [p.error] if p.error not in self.reasons else []
@@ -418,7 +435,8 @@ def options():
         p.add_argument(f'--{name}', action='append', default=[])
     p.add_argument('--out')
     p.add_argument('--digits', type=int)
-    p.add_argument('--jobs', type=int, default=os.cpu_count())
+    p.add_argument('--jobs', type=int, default=len(os.sched_getaffinity(0)))
+    p.add_argument('--on')
     p.add_argument('--json', action='store_true')
     p.add_argument('--quiet', action='store_true')
     p.add_argument('files', nargs='*')
@@ -449,7 +467,21 @@ def begin():
         out.reconfigure(encoding='utf-8', errors='surrogateescape')
 
 
-def publish(what, o, code, command, stopped=False):
+def start_engine(o):
+    make_folder(o.out)
+    try:
+        return Engine(o.jobs, o.on, o.out)
+    except Refused as e:
+        complain(str(e), MISUSED)
+    except OSError as e:
+        complain(f'{o.out}: cannot keep results there: {e.strerror}')
+
+
+def resume_hint(o):
+    return '; the same command goes on with what is done' if o.out is not None else ''
+
+
+def publish(what, o, code, command, engine, stopped=None):
     """Prints the results and writes their files. Returns the exit code."""
     try:
         print(what.json() if o.json else what.text(), end='', flush=True)
@@ -457,8 +489,13 @@ def publish(what, o, code, command, stopped=False):
         print('weir-lab: the output could not be written', file=sys.stderr)
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno()) # for the rest of it
         code = code or FAILED
-    if stopped:
-        print(f'weir-lab {command}: stopped; what had ended is above', file=sys.stderr)
+    width = min(terminal_width(sys.stderr) or FOLD, FOLD)
+    if stopped is not None:
+        print(fold(f'weir-lab {command}: {stopped}; what had ended is above{resume_hint(o)}',
+                   width), file=sys.stderr)
+    if engine.trouble() is not None:
+        print(fold(f'weir-lab {command}: {engine.trouble()}', width), file=sys.stderr)
+        code = code or FAILED
     if o.out is None:
         return code
     try:
@@ -480,13 +517,9 @@ def main():
     begin()
     o = options()
     s = Sweep(o)
-    make_folder(o.out)
-    try:
-        stopped = s.run()
-    except OSError as e:
-        print(f'weir-lab sweep: cannot start a process: {e.strerror}', file=sys.stderr)
-        return FAILED
-    return publish(s, o, s.verdict(), 'sweep', stopped)
+    engine = start_engine(o)
+    stopped = s.run(engine)
+    return publish(s, o, s.verdict(), 'sweep', engine, stopped)
 
 
 if __name__ == '__main__':

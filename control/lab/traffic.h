@@ -60,6 +60,7 @@ struct lab_flow {
 	enum size_kind size_kind;
 	uint32_t n_bytes; // SIZE_FIXED
 	struct cdf sizes; // SIZE_CDF
+	const char *sizes_file; // of those, or NULL
 	struct storage_params store;
 	struct tcp_params tcp_params; // of flow_is_tcp
 	uint16_t payload; // of a packet; 0: as much as fits, set by traffic_check

@@ -346,9 +346,11 @@ static void load_sizes(struct resolver *r, const char *text)
 		path = arena_printf(a, "%.*s%s%s%s", folder, r->sc->file, is_file ? "" : "sizes/",
 				    text, is_file ? "" : ".cdf");
 	err = cdf_load(path, a, &r->f->sizes, r->s);
-	if (err == -ENOENT && !is_file)
-		err = cdf_load(arena_printf(a, "%s/sizes/%s.cdf", bundle_dir(), text), a,
-			       &r->f->sizes, r->s);
+	r->f->sizes_file = path;
+	if (err == -ENOENT && !is_file) {
+		r->f->sizes_file = arena_printf(a, "%s/sizes/%s.cdf", bundle_dir(), text);
+		err = cdf_load(r->f->sizes_file, a, &r->f->sizes, r->s);
+	}
 	if (err == -ENOENT && !is_file)
 		REFUSE(r->s, &r->f->size,
 		       "\"%s\" is neither a size such as 64KB, nor unlimited, nor a distribution: "

@@ -15,9 +15,9 @@ import re
 import sys
 
 from plot import NAN, Axis, Plot, block, cut, page, printed, quantity
-from runs import run_all
 from sweep import (DONE, FAILED, MAX_VARIES, Number, Point, Table, Vary, begin, complain,
-                   csv_field, fold, make_folder, pretty, publish, terminal_width)
+                   csv_field, fold, pretty, publish, resume_hint, run_of, start_engine,
+                   terminal_width, watched)
 
 WRED = 'policy.profiles.{}.classes.{}.wred.'
 USUAL = ('kmin=5KB..200KB:log', 'kmax=50KB..800KB:log', 'pmax=0.5%..50%:log')
@@ -199,7 +199,7 @@ class Trial:
 
 class Tune:
     def __init__(self, o):
-        self.o = o
+        self.o, self.engine = o, None
         if not o.files:
             complain('needs a scenario')
         profile, _, cls = o.queue.rpartition('.')
@@ -234,22 +234,25 @@ class Tune:
 
     # ---- runs
 
-    def command(self, file, texts, seed):
+    def job(self, texts, file, seed):
         sets = [*self.o.set, 'expect=[]', *(f'{r.path}={t}' for r, t in zip(self.ranges, texts))]
         sets += [] if seed is None else [f'seed={seed}']
-        return [self.o.program, 'run', '--json', '--quiet', *(f'--set={s}' for s in sets),
-                *(f'--metric={m}' for m in (self.expr, self.o.throughput, self.o.pauses)), file]
+        return run_of(self.o, [f'--metric={m}' for m in
+                               (self.expr, self.o.throughput, self.o.pauses)], sets, file)
 
     def run(self, places):
-        """Runs the places in all scenarios. Returns whether the search was stopped."""
+        """Runs the places in all scenarios. Returns why the search was stopped, or None."""
         all_texts = [() if p is None else self.search.texts(p) for p in places]
         jobs = [(t, f, s) for t in all_texts for f in self.o.files for s in self.seeds]
         points = {job: Point(list(job[0])) for job in jobs}
-        stopped = run_all([self.command(f, t, s) for t, f, s in jobs], self.o.jobs,
-                          lambda i, *result: points[jobs[i]].end(*result))
-        self.n_runs += sum(p.code is not None for p in points.values())
-        if stopped:
-            return True
+        stopped = watched(self.engine, [self.job(*j) for j in jobs],
+                          lambda i, *result: points[jobs[i]].end(*result), self.o.quiet,
+                          lambda: f'tune: round {len(self.rounds)}, '
+                          f'{sum(p.code is not None for p in points.values())} of {len(jobs)} '
+                          f'runs done, {self.n_runs} before')
+        if stopped is not None:
+            return stopped
+        self.n_runs += len(jobs)
         for place, texts in zip(places, all_texts):
             measured = [Measured([points[texts, f, s] for s in self.seeds]) for f in self.o.files]
             self.trials.append(Trial(place, texts, measured))
@@ -260,15 +263,15 @@ class Tune:
                     self.most[i] = max(self.most[i], m.throughput)
         for trial in self.trials:
             trial.judge(self)
-        return False
+        return None
 
     def best(self, placed=False):
         return min((t for t in self.trials if t.place is not None or not placed), key=Trial.order)
 
     def tune(self):
-        """Whether the search was stopped."""
-        if self.run([None]):
-            return True
+        """Why the search was stopped, or None."""
+        if (stopped := self.run([None])) is not None:
+            return stopped
         for file, m in zip(self.o.files, self.start.measured):
             if m.failed:
                 complain(f'{file} cannot be tuned: as it is, its run fails: {m.failed}', FAILED)
@@ -282,13 +285,13 @@ class Tune:
                        'the scenarios as they are', self.trials)
         places, why = self.search.grid(), 'a coarse grid'
         while places and len(self.rounds) <= self.o.rounds:
-            if self.run(places):
-                return True
+            if (stopped := self.run(places)) is not None:
+                return stopped
             self.say_round(why, self.trials[-len(places):])
             places, why = self.search.around(self.best(placed=True), self.trials)
         self.say(f'end: {why}\n' if not places else
                  f'end: {self.o.rounds} rounds (--rounds)\n')
-        return False
+        return None
 
     # ---- text
 
@@ -473,7 +476,8 @@ def options():
     p.add_argument('--class', dest='queue', default='roce.3')
     p.add_argument('--seeds', type=int)
     p.add_argument('--rounds', type=int, default=8)
-    p.add_argument('--jobs', type=int, default=os.cpu_count())
+    p.add_argument('--jobs', type=int, default=len(os.sched_getaffinity(0)))
+    p.add_argument('--on')
     p.add_argument('--json', action='store_true')
     p.add_argument('--quiet', action='store_true')
     p.add_argument('files', nargs='*')
@@ -484,15 +488,12 @@ def main():
     begin()
     o = options()
     t = Tune(o)
-    make_folder(o.out)
-    try:
-        stopped = t.tune()
-    except OSError as e:
-        complain(f'cannot start a process: {e.strerror}', FAILED)
-    if stopped:
-        complain('stopped', FAILED)
+    t.engine = start_engine(o)
+    stopped = t.tune()
+    if stopped is not None:
+        complain(stopped + resume_hint(o), FAILED)
     code = DONE if t.best().verdict == 'ok' else FAILED
-    return publish(t, o, code, 'tune')
+    return publish(t, o, code, 'tune', t.engine)
 
 
 if __name__ == '__main__':

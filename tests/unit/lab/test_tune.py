@@ -36,7 +36,7 @@ def searched(t, measure):
         t.most = [max(x.measured[0].throughput for x in t.trials)]
         for x in t.trials:
             x.judge(t)
-        return False
+        return None
 
     t.run = run
     t.tune()
