@@ -108,7 +108,8 @@ struct roce_host {
 };
 
 struct roce_totals {
-	uint64_t cnps, by_source[N_PAIR_SOURCES], capped, muted, refused, dropped, aged, evicted;
+	uint64_t cnps, by_source[N_PAIR_SOURCES], capped, muted, refused, dropped, aged, evicted,
+		elephants;
 	uint64_t reused, forged, swaps, rows, paired_rows, vanished;
 };
 
@@ -123,6 +124,7 @@ struct roce_schedule {
 	struct roce_truth truth[2][ROCE_HOSTS][ROCE_HOSTS][ROCE_QPS];
 	// As the next policies say.
 	uint32_t flows_max;
+	bool elephants; // are looked for
 	uint64_t age_ns;
 	struct pair_params pairing;
 	struct ipcc_params ipcc[N_QUEUES];

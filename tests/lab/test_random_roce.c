@@ -64,6 +64,7 @@ static void draw_roce(struct roce_schedule *x)
 	static const uint32_t rates[] = {5, 200, 1000, 1000, 100000}, bursts[] = {1, 8, 64, 64};
 	struct schedule *s = &x->s;
 
+	x->elephants = !x->elephants;
 	for (unsigned q = 0; q < N_QUEUES; q++)
 		draw_ipcc(x, q);
 	x->age_ns = PICK(s, ages);
@@ -116,6 +117,11 @@ static void adjust(struct policy *p, void *arg)
 
 	p->copy_frames = SCHEDULE_COPY_FRAMES;
 	p->flows = (struct flow_params){.max = x->flows_max, .age_ns = x->age_ns};
+	if (x->elephants)
+		p->elephants = (struct elephant_params){
+			.enabled = true, .bytes = 10000, .look_shift = elephant_look_shift(10000),
+			.rate_bps = 10000000, .end_rate_bps = 5000000, .period_ns = 50 * US,
+			.age_ns = MS, .mice_packets = 3};
 	p->pairing = x->pairing;
 	put_pairs(x, p);
 	for (unsigned port = 0; port < SCHEDULE_PORTS; port++) {
@@ -304,6 +310,7 @@ static struct roce_schedule *open_schedule(const struct schedule_program *p, uin
 	assert_non_null(x);
 	x->s = (struct schedule){.totals = &seen, .pace_ns = PACE_NS};
 	x->totals = &roce_seen;
+	x->elephants = seed % 2;
 	memset(x->s.may_send, 0xff, sizeof(x->s.may_send));
 	rng_init(&x->s.rng, seed);
 	draw_conf(x, p);
@@ -328,6 +335,8 @@ static void count(const struct roce_schedule *x)
 	switch_flow_totals(sw, &t);
 	n->refused += t.refused;
 	n->aged += t.aged;
+	n->elephants += t.elephants.began;
+	assert_true(t.elephants.began - t.elephants.ended == t.elephants.now);
 	n->evicted += t.evicted;
 	n->dropped += t.pairing.dropped_jump + t.pairing.dropped_ack + t.pairing.dropped_rival;
 	for (unsigned p = 0; p < SCHEDULE_PORTS; p++) {
@@ -379,20 +388,21 @@ static void finish(struct schedule_program *p)
 		      "%lu queue pairs with new peers, %lu lies, %lu swaps\n"
 		      "%lu CNPs: static %lu, cm %lu, read %lu, ack %lu, cnp %lu; %lu capped, %lu "
 		      "looks muted, %lu lost with a link\n"
-		      "%lu flows aged, %lu evicted, %lu refused, %lu pairs dropped; lossless "
-		      "frames lost: %lu without a promise, %lu exempt\n",
+		      "%lu flows aged, %lu evicted, %lu refused, %lu pairs dropped, %lu elephants; "
+		      "lossless frames lost: %lu without a promise, %lu exempt\n",
 		      p->to - p->from + 1, seen.events, seen.frames, n->rows, n->paired_rows,
 		      n->reused, n->forged, n->swaps, n->cnps, n->by_source[PAIR_STATIC],
 		      n->by_source[PAIR_CM], n->by_source[PAIR_READ], n->by_source[PAIR_ACK],
 		      n->by_source[PAIR_CNP], n->capped, n->muted, n->vanished, n->aged, n->evicted,
-		      n->refused, n->dropped, seen.lost_without_promise, seen.lost_exempt);
+		      n->refused, n->dropped, n->elephants, seen.lost_without_promise,
+		      seen.lost_exempt);
 	if (!p->as_in_the_suite)
 		return;
 	for (unsigned source = PAIR_STATIC; source < PAIR_CNP; source++)
 		assert_true(n->by_source[source] > 20);
 	assert_true(n->cnps > 1000 && n->capped > 100 && n->muted > 100);
 	assert_true(n->refused > 100 && n->evicted > 10 && n->dropped > 20 &&
-		    n->aged > 20);
+		    n->aged > 20 && n->elephants > 20);
 	assert_true(n->reused > 20 && n->forged > 500 && n->swaps > 0);
 }
 
