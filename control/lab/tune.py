@@ -282,7 +282,7 @@ class Tune:
                     complain(f'{file} has no value of {what}: name another one with --{option}',
                              FAILED)
         self.say_round('the scenario as it is' if len(self.o.files) == 1 else
-                       'the scenarios as they are', self.trials)
+                       'the scenarios as they are', self.trials[:])
         places, why = self.search.grid(), 'a coarse grid'
         while places and len(self.rounds) <= self.o.rounds:
             if (stopped := self.run(places)) is not None:

@@ -91,7 +91,7 @@ class Search(unittest.TestCase):
         best = searched(t, lambda x: (number(x[0]) if x else 3e5,
                                       0.5 if x and number(x[0]) < 17.5e3 else 1, 0))
         self.assertEqual((best.texts, best.verdict), (("18KB",), "ok"))
-        self.assertEqual(t.n_runs, 1 + 4 + 1 + 1 + 1 + 1)
+        self.assertEqual([len(trials) for _, trials in t.rounds], [1, 4, 1, 1, 1, 1])
 
     def test_no_point_is_tried_twice_and_none_with_kmin_above_kmax(self):
         t = a_tuner("kmin=10KB..90KB", "kmax=10KB..90KB")
