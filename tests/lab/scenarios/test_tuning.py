@@ -8,6 +8,7 @@ import json
 import os
 import pathlib
 import re
+import shlex
 import subprocess
 import sys
 import tempfile
@@ -50,6 +51,24 @@ class Tuning(unittest.TestCase):
         self.assertGreaterEqual(best["throughput"], 0.998 * most)
         self.assertLessEqual(best["pauses"], start["pauses"])
         self.assertLessEqual(found["n_runs"], N_EXHAUSTIVE / 10)
+
+    def test_the_commands_of_the_page_do_what_it_says(self):
+        page = (ROOT / "docs/tuning.md").read_text()
+        commands = [shlex.split(c) for c in re.findall(r"(?m)^    (weir\S+ .*)$", page)]
+        self.assertEqual(len(commands), 5)
+        with tempfile.TemporaryDirectory() as folder:
+            (pathlib.Path(folder) / "conf").symlink_to(ROOT / "conf")
+            for (program, *args), said in zip(commands, ("ready to run", "PASS: 4 of 4",
+                                                         "best of 9 points, 9 runs: kmin=18KB",
+                                                         "PASS: 4 of 4", "")):
+                done = subprocess.run([LAB if program == "weir-lab" else CTL, *args], cwd=folder,
+                                      capture_output=True, text=True, timeout=600, check=False)
+                self.assertEqual(done.returncode, 0, done.stdout + done.stderr)
+                self.assertIn(said, done.stdout)
+            made = {p.name for p in pathlib.Path(folder, "runs/tune").iterdir()}
+            self.assertEqual(made, {"tune.html", "tune.csv", "tune.json", "tune.svg",
+                                    "policy.yaml", "results"})
+        self.assertIn("9 runs with\n`kmin=18KB`", page)
 
     def test_the_snippet_can_be_pasted_into_a_scenario_and_into_a_policy(self):
         with tempfile.TemporaryDirectory() as folder:

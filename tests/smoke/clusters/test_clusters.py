@@ -13,6 +13,8 @@ import contextlib
 import importlib.util
 import os
 import pathlib
+import re
+import shlex
 import signal
 import subprocess
 import sys
@@ -193,6 +195,27 @@ class Clusters(unittest.TestCase):
             here, there = tuned(), tuned("--on", ON)
             self.assertEqual((there.returncode, there.stdout), (here.returncode, here.stdout))
             self.assertIn("round 2", here.stdout, here.stderr)
+
+    def test_the_commands_of_the_page_do_what_it_says(self):
+        page = (ROOT / "docs/clusters.md").read_text()
+        commands = [shlex.split(c) for c in re.findall(r"(?m)^    (\S.*)$", page)]
+        self.assertEqual([c[0] for c in commands], ["dask-scheduler", "dask-worker", "weir-lab",
+                                                    "weir-lab", "scripts/seeds"])
+        with Cluster(n_workers=0) as c:
+            for name in "conf", "scripts", "control":
+                (c.folder / name).symlink_to(ROOT / name)
+            (c.folder / "build").symlink_to(pathlib.Path(LAB).parents[2])
+            self.assertEqual(commands[0][1:], ["--host", "127.0.0.1", "--port", str(PORT)])
+            c.start("/usr/bin/dask-worker", *commands[1][1:], "--no-dashboard",
+                    "--local-directory", str(c.folder / "workers"))
+            for program, *args in commands[2:]:
+                program = LAB if program == "weir-lab" else str(ROOT / program)
+                done = subprocess.run([program, *args], cwd=c.folder, capture_output=True,
+                                      text=True, env=c.env, timeout=ENDS_S, check=False)
+                self.assertEqual(done.returncode, 0, done.stdout + done.stderr)
+            self.assertIn("20 seeds in 4 runs: 4 pass, 0 fail, 0 not run", done.stdout)
+            kept = {p.parent.parent.name for p in c.folder.glob("runs/*/results/*.json")}
+            self.assertEqual(kept, {"seeds", "tune", "random"})
 
     def test_a_stopped_sweep_ends_at_once_and_says_what_is_done(self):
         with Cluster() as c:
