@@ -19,9 +19,11 @@ enum {
 	SCALE_NS = 2000,
 	SCALE_BYTES = 8000,
 };
-static const double COARSE = 2, FINE = 1, MARGIN = 0.1, LOSS = 6, PAUSE = 1, LEAST_USE = 0.001;
+static const double COARSE = 2, FINE = 1, MARGIN = 0.1, RISE_MARGIN = 0.7;
+static const double LOSS = 6, PAUSE = 1, LEAST_USE = 0.001;
 static const double BUSY = 0.1, PAUSED = 0.5, MOVED = 0.6;
-static const double UNSTEADY = 0.1, NOISE = 3, NOISE_MOST = 2, NOISE_WINDOWS = 16;
+static const double SPREAD_USE = 0.1, SPREAD_OCTAVES = 1;
+static const double NOISE = 3, NOISE_MOST = 2, NOISE_WINDOWS = 16;
 static const uint64_t HOLD_NS = 40 * (uint64_t)MS_NS, HOLD_MAX_NS = 60 * (uint64_t)SECOND_NS;
 
 const char *const ecn_mode_name[N_ECN_MODES] = {
@@ -151,17 +153,27 @@ static struct ecn_verdict begin_search(struct ecn_rule *r, uint64_t now_ns)
 	return use(r, t, ECN_WHY_TRY);
 }
 
+// PAUSEs that the start did not cause make a try worse than any other.
+//
 // The window was one with the thresholds of kmin. A fine try is the last in its direction; one that
 // was better is the end.
 static struct ecn_verdict search(struct ecn_rule *r, const struct ecn_features *f, uint64_t now_ns)
 {
+	bool new_pauses = f->pauses != 0 && r->mean.pauses == 0;
 	double cost = ecn_cost(&r->rails, f);
-	bool better = cost < r->best_cost - MARGIN;
+	// Windows of random traffic can look steady, and a high kmin is the greater risk.
+	bool rises = r->kmin > r->first_kmin && r->best_kmin <= r->first_kmin;
+	bool better = !new_pauses && cost < r->best_cost - (rises ? RISE_MARGIN : MARGIN);
 	struct ecn_verdict v;
 
 	if (better) {
 		r->best_cost = cost;
 		r->best_kmin = r->kmin;
+	}
+	// A higher kmin would cause more of them.
+	if (new_pauses && r->phase == ECN_UP) {
+		r->phase = ECN_DOWN;
+		r->kmin = r->first_kmin;
 	}
 	if (better && r->phase >= ECN_FINE_UP)
 		v = settle(r, now_ns);
@@ -190,7 +202,10 @@ static void add_window(struct ecn_rule *r, const struct ecn_features *f)
 		return;
 	}
 	r->noise = fmax(r->noise, fmin(ecn_distance(f, m), NOISE_MOST));
-	r->spread = fmax(r->spread, fabs(f->utilisation - m->utilisation));
+	r->spread = fmax(r->spread, fabs(f->utilisation - m->utilisation) / SPREAD_USE);
+	r->spread = fmax(r->spread, fabs(log2(fmax(f->delay_p99_ns, 1) /
+					     fmax(m->delay_p99_ns, 1))) / SPREAD_OCTAVES);
+	m->pauses += f->pauses;
 	m->utilisation += (f->utilisation - m->utilisation) * part;
 	m->mark_share += (f->mark_share - m->mark_share) * part;
 	m->delay_p99_ns += (f->delay_p99_ns - m->delay_p99_ns) * part;
@@ -270,7 +285,7 @@ static struct ecn_verdict begin(struct ecn_rule *r, const struct ecn_features *f
 	if (r->n_start < START_WINDOWS)
 		return nothing(r);
 	r->n_start = 0;
-	if (r->spread > UNSTEADY) {
+	if (r->spread > 1) {
 		// Traffic that has just begun looks the same, so there is a second look.
 		r->second_look = !r->second_look;
 		return r->second_look ? nothing(r) : use_middle(r, now_ns);

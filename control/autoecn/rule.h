@@ -15,13 +15,14 @@
 // count.
 //
 // After START_WINDOWS their mean is compared with the model. A row that is near gives the
-// thresholds. If the utilisation of a window differs from the mean by more than UNSTEADY, and again
-// in the next START_WINDOWS, comparisons are chance: the queue settles in the middle, at the first
-// kmin of a search.
+// thresholds. If the utilisation of a window differs from the mean by more than SPREAD_USE, or the
+// delay by a factor above 2^SPREAD_OCTAVES, and again in the next START_WINDOWS, comparisons are
+// chance: the queue settles in the middle, at the first kmin of a search.
 //
 // A search walks along kmin; kmax and pmax follow (ecn_family). It tries each kmin from the first
 // one up to the ceiling and down to the floor, in steps of COARSE octaves, then one FINE octave
-// above and below the best. Better means a cost that is lower by MARGIN. In the end the best
+// above and below the best. Better means a cost that is lower by MARGIN, or by RISE_MARGIN for the
+// first kmin above the one where the search began. In the end the best
 // thresholds stand. From 3 KB to 200 KB these are 6 or 7 tries.
 //
 //   cost = log(1 + delay_p99 / scale) - LOSS * log(marked_use) + PAUSE * log(1 + pauses)
@@ -87,7 +88,7 @@ struct ecn_rule {
 	// What the features are compared with.
 	struct ecn_features settled; // once `compared`
 	bool compared;
-	double spread; // of the utilisation of the windows in mode start
+	double spread; // of the windows in mode start, 1: as much as allowed
 	double noise; // mean distance of windows from `settled`
 	unsigned n_far;
 	struct ecn_features mean; // of n_start windows in mode start

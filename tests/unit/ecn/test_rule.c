@@ -152,6 +152,25 @@ static void a_link_that_is_full_anyway_lowers_kmin(void **state)
 	assert_true(w.rule.now.kmin_bytes <= 2 * FLOOR);
 }
 
+// With the start nothing is paused; above 30 KB something is, and goodput is far better.
+static void a_try_that_causes_pauses_is_never_kept(void **state)
+{
+	const struct plant p = {300000};
+	struct world w;
+
+	(void)state;
+	begin(&w, NULL);
+	for (unsigned i = 0; i < 12; i++) {
+		struct ecn_features f = at(&p, (double)w.rule.now.kmin_bytes);
+
+		assert_true(w.rule.now.kmin_bytes <= 40000); // the first one that pauses ends it
+		f.pauses = w.rule.now.kmin_bytes > 30000;
+		step(&w, &f, ECN_GO);
+	}
+	assert_int_equal(w.rule.mode, ECN_SETTLED);
+	assert_in_range(w.rule.now.kmin_bytes, 10000, 30000);
+}
+
 static void a_steady_queue_does_not_change_after_it_has_settled(void **state)
 {
 	const struct plant p = {50000};
@@ -434,6 +453,7 @@ int main(void)
 		cmocka_unit_test(a_search_ends_near_the_best_thresholds_in_eleven_windows),
 		cmocka_unit_test(a_link_that_marks_leave_idle_raises_kmin),
 		cmocka_unit_test(a_link_that_is_full_anyway_lowers_kmin),
+		cmocka_unit_test(a_try_that_causes_pauses_is_never_kept),
 		cmocka_unit_test(a_steady_queue_does_not_change_after_it_has_settled),
 		cmocka_unit_test(another_workload_begins_another_search),
 		cmocka_unit_test(one_strange_window_begins_no_search),
