@@ -163,7 +163,7 @@ class Program(unittest.TestCase):
 
         for words, found in [(["sw"], ["sweep"]),
                              (["run", "--s"], ["--set", "--seed"]),
-                             (["check", "--"], ["--set", "--help"]),
+                             (["check", "--"], ["--set", "--files", "--help"]),
                              (["run", "lab/first"], ["lab/first.yaml"]),
                              (["run", "lab/first.yaml", "--json", "lab/firs"], ["lab/first.yaml"]),
                              (["run", "--out", "lab"], ["lab"]),
