@@ -222,7 +222,7 @@ static bool copy(const struct flow *f, uint64_t now_ns, struct flow_row *out)
 	out->seen_ns = flow_seen_ns(f, now_ns);
 	out->cnp_ns = gauge_get(&f->cnp_ns);
 	out->elephant_ns = gauge_get(&f->elephant_ns);
-	out->size = elephants_size(f);
+	out->size = (uint8_t)elephants_size(f);
 	out->psn = flow_expected(last);
 	out->udp_sport = relaxed_get(&f->udp_sport);
 	// Seen while now_ns was read.

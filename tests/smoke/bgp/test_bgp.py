@@ -43,6 +43,7 @@ def started(world):
 def converged(world):
     eventually(lambda: world.paths() == ["p2", "p3"], "two paths to r2")
     eventually(lambda: world.paths("h1") == ["e1"], "r1 knows r2's network")
+    eventually(lambda: world.paths("h2", "10.1.0.0/24") == ["e2", "e3"], "r2 knows r1's network")
     eventually(lambda: len(bfd_up(world)) == 3, "three BFD sessions")
 
 
