@@ -12,19 +12,24 @@ enum {
 	START_GBPS = 40,
 	FAMILY_KMAX = 4, // times kmin
 	FAMILY_PPM = 200000,
-	SEARCH_BYTES_40G = 16000, // the first kmin of a search
+	MIDDLE_BYTES_40G = 16000, // kmin for unsteady traffic
+	SEARCH_BYTES_40G = 32000, // the first kmin of a search
 	START_WINDOWS = 3,
 	FAR_WINDOWS = 2,
+	PROOF_WINDOWS = 4,
 	BUSY_PACKETS = 64, // fewer frames in a window say nothing
 	SCALE_NS = 2000,
 	SCALE_BYTES = 8000,
 };
 static const double COARSE = 2, FINE = 1, MARGIN = 0.1, RISE_MARGIN = 0.7;
 static const double LOSS = 6, PAUSE = 1, LEAST_USE = 0.001;
+static const double FULL = 0.97, HUNGRY = 0.9; // marked_use
+static const double ROW_KEEPS = 0.95, PROOF = 0.5;
 static const double BUSY = 0.1, PAUSED = 0.5, MOVED = 0.6;
 static const double SPREAD_USE = 0.1, SPREAD_OCTAVES = 1;
 static const double NOISE = 3, NOISE_MOST = 2, NOISE_WINDOWS = 16;
 static const uint64_t HOLD_NS = 40 * (uint64_t)MS_NS, HOLD_MAX_NS = 60 * (uint64_t)SECOND_NS;
+static const uint64_t QUIET_NS = 10 * (uint64_t)SECOND_NS;
 
 const char *const ecn_mode_name[N_ECN_MODES] = {
 	[ECN_START] = "start",	   [ECN_MODEL] = "model",   [ECN_SEARCH] = "search",
@@ -38,6 +43,7 @@ const char *const ecn_why_text[N_ECN_WHYS] = {
 	[ECN_WHY_TRY] = "the search tries other thresholds",
 	[ECN_WHY_BEST] = "the search found nothing better",
 	[ECN_WHY_UNSTEADY] = "the traffic is too unsteady for a search",
+	[ECN_WHY_COSTS] = "the row of the model cost throughput",
 	[ECN_WHY_MOVED] = "the traffic has changed",
 	[ECN_WHY_STORM] = "frozen: a PFC storm",
 	[ECN_WHY_PAUSED] = "frozen: the peer pauses the queue most of the time",
@@ -103,8 +109,8 @@ static struct ecn_verdict use(struct ecn_rule *r, struct ecn_thresholds t, enum 
 static void enter(struct ecn_rule *r, enum ecn_mode mode, uint64_t now_ns)
 {
 	r->mode = mode;
-	r->since_ns = now_ns;
-	r->n_start = r->n_far = 0;
+	r->since_ns = r->quiet_ns = now_ns;
+	r->n_start = r->n_far = r->n_proofs = 0;
 	r->compared = r->second_look = false;
 }
 
@@ -113,6 +119,7 @@ static void enter(struct ecn_rule *r, enum ecn_mode mode, uint64_t now_ns)
 static struct ecn_verdict settle(struct ecn_rule *r, uint64_t now_ns)
 {
 	enter(r, ECN_SETTLED, now_ns);
+	r->n_proofs = PROOF_WINDOWS;
 	return use(r, ecn_family(&r->rails, r->best_kmin), ECN_WHY_BEST);
 }
 
@@ -134,7 +141,9 @@ static struct ecn_verdict try_next(struct ecn_rule *r, uint64_t now_ns)
 	r->phase += r->phase >= ECN_FINE_UP; // one try each
 	while (r->phase < N_ECN_PHASES && (next = next_kmin(r)) == 0)
 		if (++r->phase == ECN_DOWN)
-			r->kmin = r->first_kmin;
+			r->kmin = r->first_hungry ? (double)r->rails.floor_bytes : r->first_kmin;
+		else if (r->phase == ECN_FINE_UP && r->best_full)
+			r->phase = ECN_FINE_DOWN;
 	if (r->phase == N_ECN_PHASES)
 		return settle(r, now_ns);
 	r->kmin = next;
@@ -149,6 +158,7 @@ static struct ecn_verdict begin_search(struct ecn_rule *r, uint64_t now_ns)
 	r->row = NULL;
 	r->kmin = r->first_kmin = r->best_kmin = (double)t.kmin_bytes;
 	r->best_cost = INFINITY;
+	r->best_full = r->first_hungry = false;
 	r->phase = ECN_UP;
 	return use(r, t, ECN_WHY_TRY);
 }
@@ -160,6 +170,7 @@ static struct ecn_verdict begin_search(struct ecn_rule *r, uint64_t now_ns)
 static struct ecn_verdict search(struct ecn_rule *r, const struct ecn_features *f, uint64_t now_ns)
 {
 	bool new_pauses = f->pauses != 0 && r->mean.pauses == 0;
+	bool full = f->marked_use >= FULL, hungry = f->marked_use < HUNGRY;
 	double cost = ecn_cost(&r->rails, f);
 	// Windows of random traffic can look steady, and a high kmin is the greater risk.
 	bool rises = r->kmin > r->first_kmin && r->best_kmin <= r->first_kmin;
@@ -169,12 +180,16 @@ static struct ecn_verdict search(struct ecn_rule *r, const struct ecn_features *
 	if (better) {
 		r->best_cost = cost;
 		r->best_kmin = r->kmin;
+		r->best_full = full;
 	}
-	// A higher kmin would cause more of them.
-	if (new_pauses && r->phase == ECN_UP) {
-		r->phase = ECN_DOWN;
-		r->kmin = r->first_kmin;
-	}
+	if (r->kmin == r->first_kmin)
+		r->first_hungry = hungry;
+	// A higher kmin would cause more PAUSEs, or cannot fill the link more. A lower one would
+	// leave it idle for longer.
+	if (r->phase == ECN_UP && (new_pauses || full))
+		r->kmin = (double)r->rails.ceiling_bytes;
+	else if (r->phase == ECN_DOWN && hungry)
+		r->kmin = (double)r->rails.floor_bytes;
 	if (better && r->phase >= ECN_FINE_UP)
 		v = settle(r, now_ns);
 	else
@@ -222,6 +237,7 @@ static struct ecn_verdict use_row(struct ecn_rule *r, const struct ecn_archetype
 	// A kmin that a rail has moved keeps its ratio to kmax.
 	near.kmax_bytes = (uint64_t)((double)near.kmin_bytes * row->kmax_us / row->kmin_us);
 	enter(r, ECN_MODEL, now_ns);
+	r->n_proofs = !r->advise;
 	r->row = row;
 	return use(r, near, ECN_WHY_NEAR);
 }
@@ -237,13 +253,53 @@ static bool moved(struct ecn_rule *r, const struct ecn_features *f)
 	return r->n_far >= FAR_WINDOWS;
 }
 
+static void hold_longer(struct ecn_rule *r)
+{
+	r->hold_ns = 2 * r->hold_ns < HOLD_MAX_NS ? 2 * r->hold_ns : HOLD_MAX_NS;
+}
+
 // The features of the model are those of the thresholds of the start, so the queue gets them back.
 static struct ecn_verdict begin_again(struct ecn_rule *r, uint64_t now_ns)
 {
-	r->hold_ns = 2 * r->hold_ns < HOLD_MAX_NS ? 2 * r->hold_ns : HOLD_MAX_NS;
+	hold_longer(r);
 	enter(r, ECN_START, now_ns);
 	r->row = NULL;
 	return use(r, ecn_start(&r->rails), ECN_WHY_MOVED);
+}
+
+// The load differs so much from window to window that no row and no try can be judged by them.
+static struct ecn_verdict use_middle(struct ecn_rule *r, uint64_t now_ns)
+{
+	const struct ecn_thresholds t =
+		ecn_family(&r->rails, bytes_at(&r->rails, MIDDLE_BYTES_40G));
+
+	enter(r, ECN_SETTLED, now_ns);
+	return use(r, t, ECN_WHY_UNSTEADY);
+}
+
+// What the first windows with new thresholds show. A row must not cost throughput: the link was as
+// full with the thresholds of the start. The best of a search must not cost more than before: else
+// the traffic was not as steady as it looked, and no try has shown anything.
+static bool proved(struct ecn_rule *r, const struct ecn_features *f)
+{
+	if (r->n_proofs == 0)
+		return true;
+	r->n_proofs--;
+	if (r->mode == ECN_MODEL)
+		return f->utilisation >= ROW_KEEPS * r->mean.utilisation;
+	return ecn_cost(&r->rails, f) - r->best_cost <= PROOF;
+}
+
+static struct ecn_verdict disproved(struct ecn_rule *r, uint64_t now_ns)
+{
+	struct ecn_verdict v;
+
+	hold_longer(r);
+	if (r->mode != ECN_MODEL)
+		return use_middle(r, now_ns);
+	v = begin_search(r, now_ns);
+	v.why = ECN_WHY_COSTS;
+	return v;
 }
 
 static struct ecn_verdict stand(struct ecn_rule *r, const struct ecn_features *f, uint64_t now_ns)
@@ -251,6 +307,8 @@ static struct ecn_verdict stand(struct ecn_rule *r, const struct ecn_features *f
 	uint64_t stood_ns = now_ns - r->since_ns;
 	bool far;
 
+	if (!proved(r, f))
+		return disproved(r, now_ns);
 	// The first window with these thresholds is what later ones are compared with.
 	if (!r->compared) {
 		r->settled = *f;
@@ -258,21 +316,15 @@ static struct ecn_verdict stand(struct ecn_rule *r, const struct ecn_features *f
 		return nothing(r);
 	}
 	far = moved(r, f);
-	if (r->n_far == 0 && stood_ns > 2 * r->hold_ns)
-		r->hold_ns = HOLD_NS;
+	if (r->n_far != 0)
+		r->quiet_ns = now_ns;
+	if (now_ns - r->quiet_ns > QUIET_NS && now_ns - r->quiet_ns > 2 * r->hold_ns) {
+		r->hold_ns = r->hold_ns / 2 > HOLD_NS ? r->hold_ns / 2 : HOLD_NS;
+		r->quiet_ns = now_ns;
+	}
 	if (!far || stood_ns < r->hold_ns)
 		return nothing(r);
 	return begin_again(r, now_ns);
-}
-
-// The load differs so much from window to window that no row and no try can be judged by them.
-static struct ecn_verdict use_middle(struct ecn_rule *r, uint64_t now_ns)
-{
-	const struct ecn_thresholds t =
-		ecn_family(&r->rails, bytes_at(&r->rails, SEARCH_BYTES_40G));
-
-	enter(r, ECN_SETTLED, now_ns);
-	return use(r, t, ECN_WHY_UNSTEADY);
 }
 
 // The mean of some windows is compared with the model: one window may be chance.

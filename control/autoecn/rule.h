@@ -6,6 +6,7 @@
 //   start     keeps the thresholds of the start           model, search, settled: after
 //                                                         START_WINDOWS
 //   model     uses the row of a known workload            start: the features moved
+//                                                         search: the row cost throughput
 //   search    measures, tries a neighbour, keeps the      settled
 //             better of both
 //   settled   keeps the best of the search                start: the features moved
@@ -22,8 +23,13 @@
 // A search walks along kmin; kmax and pmax follow (ecn_family). It tries each kmin from the first
 // one up to the ceiling and down to the floor, in steps of COARSE octaves, then one FINE octave
 // above and below the best. Better means a cost that is lower by MARGIN, or by RISE_MARGIN for the
-// first kmin above the one where the search began. In the end the best
-// thresholds stand. From 3 KB to 200 KB these are 6 or 7 tries.
+// first kmin above the one where the search began. In the end the best thresholds stand. From 3 KB
+// to 200 KB these are 6 or 7 tries. Above a kmin with a marked_use of FULL it tries none, and below
+// one with less than HUNGRY neither.
+//
+// Both must prove themselves. If a row takes more than 1 - ROW_KEEPS of the utilisation that the
+// link had with the thresholds of the start, a search begins. If one of PROOF_WINDOWS after a
+// search costs more than its best, by more than PROOF, the traffic was not steady: the middle.
 //
 //   cost = log(1 + delay_p99 / scale) - LOSS * log(marked_use) + PAUSE * log(1 + pauses)
 //   scale = SCALE_NS + the time of SCALE_BYTES on the link
@@ -33,9 +39,9 @@
 // Rails: floor <= kmin <= ceiling, whatever the features are. So a host that ignores ECN takes kmin
 // to the floor at most, and marks begin before PFC pauses.
 //
-// A search or a row that follows a move of the features doubles the hold, up to HOLD_MAX_NS. In the
-// hold nothing begins. A queue that stays as it is for two holds gets the first hold back. So a
-// workload that alternates with the windows changes the thresholds ever less often.
+// A search or a row that follows a move of the features, or a proof that failed, doubles the hold,
+// up to HOLD_MAX_NS. In the hold nothing begins. QUIET_NS, and two holds, without a move halve it.
+// So a workload that alternates with the windows changes the thresholds ever less often.
 #pragma once
 
 #include <stdbool.h>
@@ -54,6 +60,7 @@ enum ecn_why {
 	ECN_WHY_TRY,
 	ECN_WHY_BEST,
 	ECN_WHY_UNSTEADY,
+	ECN_WHY_COSTS,
 	ECN_WHY_MOVED,
 	ECN_WHY_STORM,
 	ECN_WHY_PAUSED,
@@ -85,6 +92,7 @@ struct ecn_rule {
 	// The search.
 	enum ecn_phase phase;
 	double kmin, first_kmin, best_kmin, best_cost;
+	bool first_hungry, best_full; // marks left the link idle there; or did not
 	// What the features are compared with.
 	struct ecn_features settled; // once `compared`
 	bool compared;
@@ -95,6 +103,8 @@ struct ecn_rule {
 	unsigned n_start;
 	bool second_look; // the first START_WINDOWS were unsteady
 	uint64_t hold_ns, since_ns;
+	uint64_t quiet_ns; // since when nothing has moved, and the hold is what it is
+	unsigned n_proofs; // windows that must still show what the search found
 	unsigned n_changes; // of the thresholds
 };
 

@@ -27,7 +27,7 @@ CASES = (
     ("auto-ignored", (f"{CLASS}.ecn.step=100ms",), ("ecn_changes(s1, 300ms, 1s) == 0",)),
     ("auto-alternating", (f"{CLASS}.ecn.step=5ms",), ("ecn_changes(s1, 800ms, 4s) == 0",)),
     ("auto-storm", ("faults=[]",),
-     ("storms(s1.p10.3) == 1", "ecn_changes(s1, 125ms, 410ms) == 0")),
+     ("storms(s1.p10.3) == 1", "ecn_changes(s1, 85ms, 370ms) == 0")),
 )
 
 can_fail.main(CASES)

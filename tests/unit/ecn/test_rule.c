@@ -163,7 +163,7 @@ static void a_try_that_causes_pauses_is_never_kept(void **state)
 	for (unsigned i = 0; i < 12; i++) {
 		struct ecn_features f = at(&p, (double)w.rule.now.kmin_bytes);
 
-		assert_true(w.rule.now.kmin_bytes <= 40000); // the first one that pauses ends it
+		assert_true(w.rule.now.kmin_bytes <= 80000); // the first one that pauses ends it
 		f.pauses = w.rule.now.kmin_bytes > 30000;
 		step(&w, &f, ECN_GO);
 	}
@@ -385,6 +385,57 @@ static void a_known_workload_gets_the_thresholds_of_its_row(void **state)
 	assert_int_equal(w.changes, 1);
 }
 
+// The row has 25,000 B.
+static void a_row_that_costs_throughput_is_left_for_a_search(void **state)
+{
+	static const struct {
+		double use;
+		enum ecn_mode mode;
+	} rows[] = {{0.96, ECN_MODEL}, {0.94, ECN_SEARCH}};
+
+	(void)state;
+	for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
+		const struct plant bulk = {1000};
+		struct ecn_features f = at(&bulk, 25000);
+		struct ecn_verdict v;
+		struct world w;
+
+		begin(&w, one_row());
+		run(&w, &bulk, 3);
+		assert_int_equal(w.rule.now.kmin_bytes, 25000);
+		f.utilisation = rows[i].use;
+		v = step(&w, &f, ECN_GO);
+		assert_int_equal(w.rule.mode, rows[i].mode);
+		assert_int_equal(v.why == ECN_WHY_COSTS, rows[i].mode == ECN_SEARCH);
+		run(&w, &bulk, 12);
+		assert_int_equal(w.rule.mode, rows[i].mode == ECN_SEARCH ? ECN_SETTLED : ECN_MODEL);
+	}
+}
+
+// Random traffic that looked steady during the search.
+static void a_search_whose_best_does_not_last_ends_in_the_middle(void **state)
+{
+	(void)state;
+	for (unsigned later = 0; later < 4; later++) {
+		const struct plant p = {1000};
+		struct ecn_features f;
+		struct ecn_verdict v;
+		struct world w;
+
+		begin(&w, NULL);
+		for (unsigned i = 0; i < 12 && w.rule.mode != ECN_SETTLED; i++)
+			run(&w, &p, 1);
+		assert_true(w.rule.now.kmin_bytes < 10000);
+		run(&w, &p, later);
+		f = at(&p, (double)w.rule.now.kmin_bytes);
+		f.delay_p99_ns *= 3;
+		v = step(&w, &f, ECN_GO);
+		assert_int_equal(v.why, ECN_WHY_UNSTEADY);
+		assert_int_equal(w.rule.mode, ECN_SETTLED);
+		assert_int_equal(w.rule.now.kmin_bytes, 10000);
+	}
+}
+
 static void a_workload_without_a_row_is_searched_for(void **state)
 {
 	const struct plant p = {200000};
@@ -464,6 +515,8 @@ int main(void)
 		cmocka_unit_test(storms_policies_and_long_pauses_freeze_the_thresholds),
 		cmocka_unit_test(an_idle_queue_says_nothing),
 		cmocka_unit_test(a_known_workload_gets_the_thresholds_of_its_row),
+		cmocka_unit_test(a_row_that_costs_throughput_is_left_for_a_search),
+		cmocka_unit_test(a_search_whose_best_does_not_last_ends_in_the_middle),
 		cmocka_unit_test(a_workload_without_a_row_is_searched_for),
 		cmocka_unit_test(a_workload_that_leaves_its_row_gets_the_start_back_first),
 		cmocka_unit_test(advice_is_a_row_and_never_a_search),
