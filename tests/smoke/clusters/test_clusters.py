@@ -227,7 +227,8 @@ class Clusters(unittest.TestCase):
             self.assertIn("stopped", err)
 
 
-def main():
+def own_network():
+    """Goes on in a network namespace of its own."""
     if os.geteuid() != 0 or importlib.util.find_spec("distributed") is None:
         print("needs root and python3-distributed")
         sys.exit(SKIP)
@@ -235,7 +236,8 @@ def main():
         os.environ["WEIR_CLUSTERS"] = "1"
         os.execvp("unshare", ["unshare", "-n", "/usr/bin/python3", "-B", *sys.argv])
     subprocess.run(["ip", "link", "set", "lo", "up"], check=True)
+
+
+if __name__ == "__main__":
+    own_network()
     unittest.main(argv=sys.argv[:1] + sys.argv[3:])
-
-
-main()
