@@ -94,8 +94,9 @@ static void report(struct autoecn *a, struct tuned *t, const struct ecn_verdict 
 	*c = (struct autoecn_change){
 		.t_ns = now_ns, .port = t->port, .queue = t->queue, .cls = t->cls,
 		.on = t->params.action == ECN_ON, .mode = t->rule.mode, .why = v->why,
-		.row = t->rule.row != NULL ? t->rule.row->name : NULL, .before = v->before,
-		.after = v->after, .features = t->features, .cost = v->cost};
+		.before = v->before, .after = v->after, .features = t->features, .cost = v->cost};
+	if (t->rule.row != NULL)
+		memcpy(c->row, t->rule.row->name, sizeof(c->row));
 	a->next_kept = (a->next_kept + 1) % AUTOECN_KEPT;
 	a->n_kept += a->n_kept < AUTOECN_KEPT;
 	t->why = v->why;

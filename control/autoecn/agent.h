@@ -22,14 +22,14 @@ struct autoecn_change {
 	bool on; // the workers get the thresholds; else it is advice
 	enum ecn_mode mode;
 	enum ecn_why why;
-	const char *row; // of the model; NULL: none
+	char row[ECN_MODEL_NAME]; // of the model; empty: none
 	struct ecn_thresholds before, after;
 	struct ecn_features features;
 	double cost;
 };
 typedef void autoecn_fn(void *arg, const struct autoecn_change *c);
 
-// What a queue has now.
+// The state of a queue.
 struct autoecn_view {
 	bool on;
 	enum ecn_mode mode;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What a queue did in a window of time: the features by which its thresholds are chosen. From two
+// Features of a queue over a window of time. Thresholds are chosen by them. Computed from two
 // snapshots of counters that only grow. Pure; no DPDK.
 //
 //   feature        from                                            unit
@@ -10,7 +10,7 @@
 //   delay_p99_ns   the same: the histogram of the queue            ns, rounded up by 1/4 at most
 //   mark_share     frames that were marked / frames that left      0 to 1
 //   queue_bytes    mean length, at each look of control            bytes
-//   pauses         PAUSEs of the switch whose cause is the queue   count
+//   pauses         PAUSEs that the switch sent for the queue       count
 //   paused_share   time for which the peer paused the queue        0 to 1
 //   flows          flows that sent through the queue               count; UNKNOWN without a table
 //   elephants      share of their bytes that large flows sent      0 to 1; UNKNOWN likewise

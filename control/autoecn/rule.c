@@ -277,7 +277,7 @@ static struct ecn_verdict use_middle(struct ecn_rule *r, uint64_t now_ns)
 	return use(r, t, ECN_WHY_UNSTEADY);
 }
 
-// What the first windows with new thresholds show. A row must not cost throughput: the link was as
+// The first windows with new thresholds prove them. A row must not cost throughput: the link was as
 // full with the thresholds of the start. The best of a search must not cost more than before: else
 // the traffic was not as steady as it looked, and no try has shown anything.
 static bool proved(struct ecn_rule *r, const struct ecn_features *f)

@@ -79,7 +79,7 @@ struct ecn_rails {
 	uint64_t speed_bps;
 };
 
-// What control knows beside the features of a window.
+// Reasons of control to freeze a queue.
 enum ecn_freeze { ECN_GO, ECN_FREEZE_STORM, ECN_FREEZE_POLICY };
 
 struct ecn_rule {
@@ -88,7 +88,7 @@ struct ecn_rule {
 	bool advise; // the thresholds are advice that no queue gets, so no search can measure them
 	enum ecn_mode mode, before_freeze;
 	struct ecn_thresholds now;
-	const struct ecn_archetype *row; // whose thresholds stand; NULL: none
+	const struct ecn_archetype *row; // it gave the thresholds in force; NULL: none
 	// The search.
 	enum ecn_phase phase;
 	double kmin, first_kmin, best_kmin, best_cost;

@@ -30,7 +30,7 @@ static void elephants_make_sense(const struct subject *x)
 }
 
 // ---- rules of a class
-// A port whose profile makes the class lossless; NULL: none.
+// Finds a port whose profile makes the class lossless. NULL: no port does.
 static const struct config_port *lossless_on(const struct config *c, unsigned cls)
 {
 	for (unsigned i = 0; i < c->n_ports; i++)

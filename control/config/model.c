@@ -201,7 +201,7 @@ static const struct cfg_row schedule_rows[] = {
 };
 static SCHEMA(schedule_schema, schedule_rows, cfg_schedule);
 
-// What happens to the frames of a flow by its size.
+// Actions on the frames of a flow, by its size.
 static const struct cfg_row sized_rows[] = {
 	{FIELD(CFG_WORD, cfg_sized, color), .words = cfg_color_words, .dflt_text = "the DSCP's",
 	 .help = "drop precedence: the curve of `wred` for these frames"},

@@ -42,8 +42,8 @@ void report_thresholds(const struct run *r, grid_emit_fn *emit, FILE *out)
 			grid_put(&g, "%.0f%%", 100 * c->features.utilisation);
 			grid_put(&g, "%.2g%%", 100 * c->features.mark_share);
 			grid_put(&g, "%.3gus", c->features.delay_p99_ns / 1e3);
-			grid_put(&g, "%s%s%s", ecn_why_text[c->why], c->row != NULL ? ": " : "",
-				 c->row != NULL ? c->row : "");
+			grid_put(&g, "%s%s%s", ecn_why_text[c->why], c->row[0] != 0 ? ": " : "",
+				 c->row);
 		}
 	}
 	grid_end(&g, emit, out, n > MAX_ROWS ? n - MAX_ROWS : 0);
@@ -128,7 +128,7 @@ void report_thresholds_json(const struct run *r, struct json_object *out)
 			row_u64(row, KEY(EVENTS, t_ns), c->t_ns);
 			row_text(row, KEY(ECN_AUTO, mode), ecn_mode_name[c->mode]);
 			row_text(row, "why", ecn_why_text[c->why]);
-			if (c->row != NULL)
+			if (c->row[0] != 0)
 				row_text(row, KEY(ECN_AUTO, model), c->row);
 			put_thresholds(row, "before", &c->before);
 			put_thresholds(row, "after", &c->after);

@@ -226,5 +226,28 @@ class Memory(unittest.TestCase):
         self.assertGreater(got["pool(s1, ingress, max)"], threshold - frame)
 
 
+class Thresholds(unittest.TestCase):
+    SCENARIO = """\
+scenario: row
+duration: 300ms
+policy: %s/conf/roce.yaml
+override: {profiles: {roce: {classes: {3: {wred: ~, ecn: auto}}}}}
+topology: {star: {hosts: 5, speed: 25G, length: 5m}}
+hosts: {"h*": {nic: {cc: dcqcn}}}
+flows: [{from: "h[1-4]", to: h5, class: 3}]
+faults:
+  - at: 200ms
+    switch: s1
+    reload: {override: {profiles: {roce: {classes: {0: {schedule: {dwrr: 40}}}}}}}
+"""
+
+    def test_a_change_keeps_the_name_of_its_row_after_a_reload(self):
+        with tempfile.NamedTemporaryFile("w", suffix=".yaml") as f:
+            f.write(self.SCENARIO % ROOT)
+            f.flush()
+            code, report = run(f.name)
+        self.assertEqual((code, report["auto_ecn_changes"][0]["model"]), (0, "long-few"))
+
+
 if __name__ == "__main__":
     unittest.main(argv=sys.argv[:1])
