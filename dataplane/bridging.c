@@ -325,6 +325,20 @@ static inline bool learn(struct worker *w, struct port *p, uint64_t key, uint8_t
 	       report(w, p, key, at, lives_at);
 }
 
+enum drop_reason bridging_learn(struct worker *w, struct port *p, const struct frame *f,
+				const struct pkt_info *pkt)
+{
+	const uint8_t *eth = rte_pktmbuf_mtod(f->m, const uint8_t *);
+	bool tagged;
+	int vid = bridge_ingress_vid(w->pol, p->no, eth, pkt, &tagged);
+
+	if (vid < 0)
+		return DROP_VLAN_INGRESS;
+	return learn(w, p, fdb_key_in_frame(eth + ETH_ALEN_, (uint16_t)vid), p->no)
+		       ? N_DROP_REASONS
+		       : DROP_STICKY;
+}
+
 // ---- the frame
 
 static bool refuse(struct worker *w, struct port *p, struct frame *f, enum drop_reason reason)

@@ -11,6 +11,11 @@
 // Forwards the frames of a burst. Frames that know their way move together, in order: b->n_out.
 void bridging_burst(struct worker *w, struct port *p, struct burst *b);
 
+// Learns the source of a frame that arrived and will not be forwarded (802.1Q 8.7). N_DROP_REASONS,
+// or the reason for which the bridge itself refuses the frame.
+enum drop_reason bridging_learn(struct worker *w, struct port *p, const struct frame *f,
+				const struct pkt_info *pkt);
+
 // A frame of the router that goes into a VLAN: its MAC addresses are those of the next hop and of
 // the SVI, and it has no tag. It leaves by the port of its address, or is flooded where its class
 // may be. pkt: without tags. b: the burst that the frame belongs to; NULL: none. dst: its

@@ -7,6 +7,11 @@ enum { LOOKS_PER_LOOP = 64 };
 
 // ---- the list
 
+static gauge_t *elephants_of_port(struct worker_flows *wf, const struct flow *fl)
+{
+	return &wf->table.ports[flow_way_of(gauge_get(&fl->way)).in_port % FLOW_PORTS].elephants;
+}
+
 static void joins(struct worker *w, struct flow *fl)
 {
 	struct worker_flows *wf = w->flows;
@@ -25,6 +30,7 @@ static void joins(struct worker *w, struct flow *fl)
 	fl->elephant_place = (uint32_t)n;
 	e->places[n] = (uint32_t)(fl - wf->table.flows);
 	gauge_set(&e->now, n + 1);
+	gauge_set(elephants_of_port(wf, fl), gauge_get(elephants_of_port(wf, fl)) + 1);
 	ctr_inc(&e->began);
 	e->latest_port = way.in_port;
 	e->latest_cls = way.cls;
@@ -44,6 +50,7 @@ static void leaves(struct worker_flows *wf, const struct flow *fl)
 	e->places[fl->elephant_place] = moved;
 	wf->table.flows[moved].elephant_place = fl->elephant_place;
 	gauge_set(&e->now, last);
+	gauge_set(elephants_of_port(wf, fl), gauge_get(elephants_of_port(wf, fl)) - 1);
 	ctr_inc(&e->ended);
 }
 
@@ -62,13 +69,13 @@ static void is_none_any_more(struct worker *w, struct flow *fl)
 	ends(w->flows, fl);
 }
 
-uint64_t elephants_new_flowlet(struct worker *w, struct flow *fl)
+void elephants_new_flowlet(struct worker *w, struct flow *fl)
 {
 	uint64_t mice = w->flows->elephants.params.mice_packets;
 
 	if (flow_is_elephant(fl))
 		is_none_any_more(w, fl);
-	return flow_frame_bytes(fl) | mice << FLOW_MICE_BIT;
+	gauge_set(&fl->bytes, flow_frame_bytes(fl) | mice << FLOW_MICE_BIT);
 }
 
 void elephants_look(struct worker *w, struct flow *fl)
@@ -94,13 +101,18 @@ void elephants_gone(struct worker_flows *wf, const struct flow *fl)
 		leaves(wf, fl);
 }
 
-void elephants_add(struct worker_elephants *e, const struct sizes *s)
+void elephants_add(struct worker_flows *wf, unsigned port, const struct sizes *s)
 {
+	struct worker_elephants *e = &wf->elephants;
+	struct flow_port *p = &wf->table.ports[port];
+
 	for (unsigned size = SIZE_MOUSE; size < N_SIZES; size++) {
-		if (s->packets[size] == 0)
-			continue;
-		ctr_add(&e->packets[size], s->packets[size]);
-		ctr_add(&e->bytes[size], s->bytes[size]);
+		ctr_add(&e->packets[size], s->sum[size] / SIZES_FRAME);
+		ctr_add(&e->bytes[size], s->sum[size] % SIZES_FRAME);
+	}
+	if (s->sum[SIZE_ELEPHANT] != 0) {
+		ctr_add(&p->elephant_packets, s->sum[SIZE_ELEPHANT] / SIZES_FRAME);
+		ctr_add(&p->elephant_bytes, s->sum[SIZE_ELEPHANT] % SIZES_FRAME);
 	}
 }
 

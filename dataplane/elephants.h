@@ -17,10 +17,10 @@
 
 static_assert(FLOW_MICE_FIELD >> FLOW_ELEPHANT_BIT == 0, "the fields lie side by side");
 
-// Frames of a burst by enum flow_size, but those of no size.
+// Frames of a burst by enum flow_size: their bytes, and SIZES_FRAME for each frame.
+#define SIZES_FRAME ((uint64_t)1 << 32)
 struct sizes {
-	uint32_t packets[N_SIZES];
-	uint64_t bytes[N_SIZES];
+	uint64_t sum[N_SIZES];
 };
 
 static inline bool elephants_are_on(const struct worker *w)
@@ -28,8 +28,8 @@ static inline bool elephants_are_on(const struct worker *w)
 	return w->flows->elephants.params.enabled;
 }
 
-// A pause has ended the flowlet. Returns `bytes` of the flow.
-uint64_t elephants_new_flowlet(struct worker *w, struct flow *fl);
+// A pause has ended the flowlet.
+void elephants_new_flowlet(struct worker *w, struct flow *fl);
 // The flow is due for a look.
 void elephants_look(struct worker *w, struct flow *fl);
 // The first frame of the entry was counted, but by elephants_count.
@@ -44,8 +44,8 @@ static inline enum flow_size elephants_size(const struct flow *fl)
 							: SIZE_PLAIN;
 }
 
-// The frames of a burst.
-void elephants_add(struct worker_elephants *e, const struct sizes *s);
+// The frames of a burst, which arrived at the port.
+void elephants_add(struct worker_flows *wf, unsigned port, const struct sizes *s);
 // Once per loop: looks at elephants that are due, a bounded number, and events.
 void elephants_tick(struct worker *w);
 // The worker has taken another policy.
@@ -59,36 +59,16 @@ static inline uint64_t elephants_wake(const struct worker *w)
 	return gauge_get(&e->now) != 0 ? e->look_ns : UINT64_MAX;
 }
 
-// What a burst needs to know again and again.
-struct elephant_rule {
-	uint64_t age_ns, look_mask;
-};
-
-static inline struct elephant_rule elephants_rule(const struct worker *w)
-{
-	const struct worker_elephants *e = &w->flows->elephants;
-
-	return (struct elephant_rule){e->params.age_ns, e->look_mask};
-}
-
-// A frame of the flow arrives after idle_ns. Returns `bytes` of the flow, the frame not counted.
-static force_inline uint64_t elephants_before(struct worker *w, struct flow *fl,
-					      const struct elephant_rule *r, uint64_t idle_ns)
-{
-	return likely(idle_ns < r->age_ns) ? gauge_get(&fl->bytes) : elephants_new_flowlet(w, fl);
-}
-
-// Counts the bytes of the frame. Returns the size of the frame. before: as elephants_before
-// returned it.
+// Counts the bytes of the frame. Returns the size of the frame. look_mask: the worker's.
 static force_inline enum flow_size elephants_count(struct worker *w, struct flow *fl,
-						   const struct elephant_rule *r, uint64_t before,
-						   uint16_t len)
+						   uint64_t look_mask, uint16_t len)
 {
+	uint64_t before = gauge_get(&fl->bytes);
 	bool mouse = (before & FLOW_MICE_FIELD) != 0;
 	uint64_t after = before + len - ((uint64_t)mouse << FLOW_MICE_BIT);
 
 	gauge_set(&fl->bytes, after);
-	if (unlikely(((before ^ after) & r->look_mask) != 0)) {
+	if (unlikely(((before ^ after) & look_mask) != 0)) {
 		elephants_look(w, fl);
 		after = gauge_get(&fl->bytes);
 	}

@@ -30,7 +30,7 @@ static inline void fate_received(struct worker *w, const struct port *p, const s
 		fate_received_watched(w, p, f, pkt);
 }
 
-// Frames of a burst have a class.
+// Frames of a burst have a class. Some of them may end here.
 static inline void fate_classified(struct worker *w, struct burst *b)
 {
 	if (w->flows != NULL)

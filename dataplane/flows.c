@@ -535,18 +535,21 @@ static __attribute__((noinline)) uint32_t take_closely(struct worker *w, const s
 	return id;
 }
 
-static inline bool count_next(const struct flow_table *t, uint32_t id, const struct member *m,
-			      const struct frame *f, uint32_t psn, uint64_t now_ns)
+// All but the bytes. n_psns: that the frame uses up.
+static force_inline bool count_next(struct flow *fl, const struct member *m, uint32_t n_psns,
+				    const struct flow_clock *clock)
 {
-	struct flow *fl = &t->flows[id];
-
-	return seal_unbroken(fl, &m->key) && flow_lives(t, fl, now_ns) &&
-	       flow_count_next(fl, psn, f->len, now_ns);
+	if (!seal_unbroken(fl, &m->key) || unlikely(!flow_is_next(fl, m->psn, clock)))
+		return false;
+	flow_count_next(fl, m->psn, n_psns, clock);
+	return true;
 }
 
 static void count_all(struct worker *w, struct burst *b, const struct members *all)
 {
 	const struct flow_table *t = &w->flows->table;
+	const struct flow_clock clock = flow_clock(w->now_ns, gauge_get(&t->age_ns));
+	struct flow *flows = t->flows;
 	uint32_t id = FLOW_NONE;
 
 	for (unsigned i = 0; i < all->n; i++) {
@@ -555,7 +558,9 @@ static void count_all(struct worker *w, struct burst *b, const struct members *a
 
 		if (!m->again)
 			id = m->guess;
-		if (unlikely(id == FLOW_NONE || !count_next(t, id, m, f, m->psn, w->now_ns)))
+		if (likely(id != FLOW_NONE && count_next(&flows[id], m, 1, &clock)))
+			ctr_add(&flows[id].bytes, f->len);
+		else
 			id = take_closely(w, m, f, b);
 		f->m->hash.rss = id;
 	}
@@ -573,18 +578,23 @@ static inline uint64_t idle_ns(const struct flow_table *t, uint32_t id, const st
 	return now_ns - flow_seen_ns(&t->flows[id], now_ns);
 }
 
+// Anything but the next plain frame of a flow without a pause.
 static __attribute__((noinline)) uint32_t take_sized(struct worker *w, uint32_t id,
 						     const struct member *m, struct frame *f,
 						     struct burst *b, enum flow_size *size)
 {
-	struct elephant_rule rule = elephants_rule(w);
+	struct worker_elephants *e = &w->flows->elephants;
 	struct flow_table *t = &w->flows->table;
-	uint64_t idle = idle_ns(t, id, m, w->now_ns);
+	uint64_t age_ns = gauge_get(&t->age_ns), idle = idle_ns(t, id, m, w->now_ns);
+	const struct flow_clock clock = flow_clock(w->now_ns, age_ns);
 	struct flow *fl;
 
-	if (idle >= rule.age_ns && idle < gauge_get(&t->age_ns)) {
-		fl = &t->flows[id];
-		gauge_set(&fl->bytes, elephants_new_flowlet(w, fl));
+	*size = SIZE_PLAIN;
+	if (idle >= e->params.age_ns && idle < age_ns)
+		elephants_new_flowlet(w, &t->flows[id]);
+	if (id != FLOW_NONE && count_next(&t->flows[id], m, flow_is_roce(m->kind), &clock)) {
+		*size = elephants_count(w, &t->flows[id], e->look_mask, f->len);
+		return id;
 	}
 	id = take_closely(w, m, f, b);
 	if (id == FLOW_NONE)
@@ -592,64 +602,59 @@ static __attribute__((noinline)) uint32_t take_sized(struct worker *w, uint32_t 
 	fl = &t->flows[id];
 	if (flow_packets(fl) == 1)
 		elephants_begun(w, fl);
-	*size = elephants_count(w, fl, &rule, gauge_get(&fl->bytes) - f->len, f->len);
+	ctr_add(&fl->bytes, -(uint64_t)f->len); // elephants_count adds them
+	*size = elephants_count(w, fl, e->look_mask, f->len);
 	return id;
 }
 
-static force_inline bool count_next_sized(struct worker *w, const struct elephant_rule *rule,
-					  struct flow *fl, const struct member *m,
-					  const struct frame *f, enum flow_size *size)
+// acts: the policy names actions by size for the port. Without actions, no branch depends on size.
+static force_inline void count_all_sized(struct worker *w, struct burst *b,
+					 const struct members *all, const struct policy_port *pp,
+					 bool acts)
 {
-	uint64_t low = gauge_get(&fl->last) & (((uint64_t)1 << FLOW_TIME_BIT) - 1), idle, before;
-	uint32_t next = likely(flow_is_roce(m->kind)) ? psn_add(m->psn, 1) : 0;
-
-	if (!seal_unbroken(fl, &m->key) || unlikely(low != m->psn))
-		return false;
-	idle = w->now_ns - flow_seen_ns(fl, w->now_ns);
-	if (unlikely(idle >= gauge_get(&w->flows->table.age_ns)))
-		return false;
-	before = elephants_before(w, fl, rule, idle);
-	ctr_inc(&fl->packets);
-	gauge_set(&fl->last, flow_pack_last(next, 0, w->now_ns));
-	*size = elephants_count(w, fl, rule, before, f->len);
-	return true;
-}
-
-static void count_all_sized(struct worker *w, struct burst *b, const struct members *all)
-{
-	const struct policy_port *pp = &w->pol->ports[b->frames[0].in_port];
-	const struct elephant_rule rule = elephants_rule(w);
-	struct flow *flows = w->flows->table.flows;
+	const struct elephant_params *p = &w->flows->elephants.params;
+	const struct flow_table *t = &w->flows->table;
+	const struct flow_clock clock =
+		flow_clock(w->now_ns, min_u64(p->age_ns, gauge_get(&t->age_ns)));
+	const uint64_t look_mask = w->flows->elephants.look_mask;
+	struct flow *flows = t->flows;
 	struct sizes sizes = {0};
 	uint32_t id = FLOW_NONE;
 
 	for (unsigned i = 0; i < all->n; i++) {
 		const struct member *m = &all->m[i];
 		struct frame *f = &b->frames[m->frame];
-		enum flow_size size = SIZE_PLAIN;
+		enum flow_size size, slow; // one of them is a register
+		uint16_t len = f->len;
 
 		if (!m->again)
 			id = m->guess;
-		if (unlikely(id == FLOW_NONE ||
-			     !count_next_sized(w, &rule, &flows[id], m, f, &size)))
-			id = take_sized(w, id, m, f, b, &size);
+		if (likely(id != FLOW_NONE &&
+			   count_next(&flows[id], m, flow_is_roce(m->kind), &clock))) {
+			size = elephants_count(w, &flows[id], look_mask, len);
+		} else {
+			id = take_sized(w, id, m, f, b, &slow);
+			size = slow;
+		}
 		f->m->hash.rss = id;
-		if (likely(size == SIZE_PLAIN))
-			continue;
-		sizes.packets[size]++;
-		sizes.bytes[size] += f->len;
-		elephants_act(pp, f, size);
+		sizes.sum[size] += SIZES_FRAME + len;
+		if (acts && size != SIZE_PLAIN)
+			elephants_act(pp, f, size);
 	}
-	elephants_add(&w->flows->elephants, &sizes);
+	elephants_add(w->flows, b->frames[0].in_port, &sizes);
 }
 
 static __attribute__((noinline)) void burst_sized(struct worker *w, struct burst *b)
 {
+	const struct policy_port *pp = &w->pol->ports[b->frames[0].in_port];
 	struct members all;
 
 	sort_all(w, b, &all, true);
 	guess_all(&w->flows->table, &all);
-	count_all_sized(w, b, &all);
+	if (pp->acts_by_size)
+		count_all_sized(w, b, &all, pp, true);
+	else
+		count_all_sized(w, b, &all, pp, false);
 }
 
 void flows_burst(struct worker *w, struct burst *b)

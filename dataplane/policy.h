@@ -164,7 +164,9 @@ struct auto_ecn_params {
 	uint8_t model; // enum ecn_model_use
 	uint64_t floor_bytes, ceiling_bytes; // of kmin
 	uint64_t step_ns; // between two changes
+	uint64_t speed_bps; // of the port, or the queue's max_rate where that is lower
 	char model_file[128]; // with ECN_MODEL_FILE
+	uint64_t model_stamp; // likewise: other contents have another one
 };
 
 struct route_table;
@@ -210,6 +212,7 @@ struct policy_port {
 	struct lldp_params lldp;
 	struct auto_ecn_params auto_ecn[N_QUEUES];
 	struct elephant_action sized[N_SIZES][N_CLASSES]; // of frames that arrive here
+	bool acts_by_size; // one of them does something
 	char profile[POLICY_NAME_LEN]; // name of its profile in the file
 };
 

@@ -503,7 +503,7 @@ static inline void leave_by(const struct router *r, struct frame *f, const struc
 	memcpy(eth + ETH_ALEN_, out->mac, ETH_ALEN_);
 	edit_hop(eth + f->l3_off, f->kind);
 	f->out_port = adj_port(adj);
-	f->queue = out->classify.class_to_queue[f->cls];
+	f->queue = out->classify.class_to_queue[f->out_cls];
 	if (unlikely(out->edits))
 		edit_out_dscp(r, f, eth + f->l3_off, pkt->dscp);
 }

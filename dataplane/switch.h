@@ -244,6 +244,9 @@ enum watchdog_status {
 };
 enum watchdog_status switch_watchdog_status(const struct weir_switch *sw, unsigned port,
 					    unsigned cls);
+// Whether a class of the port is in a storm, also while the watchdog only reports the storm, and
+// after its escalation: data of the class does not get through as it should.
+bool switch_in_storm(const struct weir_switch *sw, unsigned port);
 // Whether the switch sends no PFC for the class because of a storm. With the
 // action alert it does send PFC.
 bool switch_watchdog_recovers(const struct weir_switch *sw, unsigned port, unsigned cls);

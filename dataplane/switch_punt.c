@@ -126,6 +126,14 @@ bool switch_next_neighbour_request(struct weir_switch *sw, struct neighbour_requ
 	return false;
 }
 
+bool switch_sends_wait(const struct weir_switch *sw)
+{
+	for (unsigned i = 0; i < sw->n_workers; i++)
+		if (ctr_get(&sw->workers[i]->sends_put) != sw->workers[i]->sends_taken)
+			return true;
+	return false;
+}
+
 bool switch_send(struct weir_switch *sw, const struct control_frame *f, enum send_kind kind)
 {
 	struct worker *w;

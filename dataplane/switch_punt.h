@@ -72,3 +72,6 @@ enum send_kind { SEND_LOOP_PROBE, SEND_PROBE, SEND_ANSWER, SEND_OTHER, N_SEND_KI
 // class, of others what the port's policy says of the frame. Of an SVI: by the port of the VLAN
 // that leads to the destination, or by all of them. False: too many are on their way.
 bool switch_send(struct weir_switch *sw, const struct control_frame *f, enum send_kind kind);
+// Whether frames that control has put there wait for a worker, which takes a few of them in each
+// loop. For a caller that runs the workers itself.
+bool switch_sends_wait(const struct weir_switch *sw);

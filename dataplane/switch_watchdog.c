@@ -344,6 +344,17 @@ bool switch_watchdog_recovers(const struct weir_switch *sw, unsigned port, unsig
 	}
 }
 
+bool switch_in_storm(const struct weir_switch *sw, unsigned port)
+{
+	for (unsigned cls = 0; cls < N_CLASSES; cls++) {
+		enum watchdog_status s = switch_watchdog_status(sw, port, cls);
+
+		if (s == WATCHDOG_IN_STORM || s == WATCHDOG_IS_PFC_OFF)
+			return true;
+	}
+	return false;
+}
+
 void storms_free(struct weir_switch *sw)
 {
 	for (unsigned port = 0; port < sw->n_ports; port++) {

@@ -9,6 +9,7 @@
 #include "dataplane/bits.h"
 #include "dataplane/switch.h"
 #include "dataplane/switch_ecn.h"
+#include "dataplane/switch_flows.h"
 #include "dataplane/units.h"
 
 static_assert((int)RESIDENCE_BUCKETS <= (int)ECN_RESIDENCE_MAX, "the histogram of a queue fits");
@@ -20,13 +21,16 @@ struct tuned {
 	struct auto_ecn_params params;
 	struct ecn_rule rule;
 	struct ecn_model model;
-	uint8_t port, queue, cls;
+	uint8_t port, queue;
+	uint8_t cls; // the lowest one of `classes`
+	uint8_t classes; // bitmap of those that share the queue
 	bool waits; // the worker has not got the thresholds yet
 	bool warm; // `from` has been taken
 	struct ecn_snapshot first, from, at; // first: where the first window began
 	struct ecn_features features;
 	enum ecn_why why;
 	uint64_t begin_ns, since_ns, n_windows, tx_bytes, marked, looked_ns;
+	uint64_t paused_ns[N_CLASSES]; // as last seen
 };
 
 struct autoecn {
@@ -35,35 +39,47 @@ struct autoecn {
 	void *arg;
 	unsigned n;
 	struct tuned *tuned;
+	uint16_t number[POLICY_MAX_PORTS][N_QUEUES]; // its place in `tuned`, from 1 on
 	uint64_t xoffs[POLICY_MAX_PORTS][N_CLASSES]; // as last seen
 	bool policy_changes;
 	struct autoecn_change kept[AUTOECN_KEPT];
 	unsigned n_kept, next_kept;
+	// The flow table: bytes of each place as last seen, and the next place of the round.
+	uint64_t *sent, round_ns; // when the round began
+	uint32_t n_places, place;
+	bool all_seen;
 };
 
 // ---- queues of a policy
 
 static struct tuned *find(const struct autoecn *a, unsigned port, unsigned queue)
 {
-	for (unsigned i = 0; a != NULL && i < a->n; i++)
-		if (a->tuned[i].port == port && a->tuned[i].queue == queue)
-			return &a->tuned[i];
-	return NULL;
+	unsigned n = a == NULL || port >= POLICY_MAX_PORTS || queue >= N_QUEUES
+			     ? 0
+			     : a->number[port][queue];
+
+	return n == 0 ? NULL : &a->tuned[n - 1];
 }
 
 static struct ecn_rails rails_of(const struct policy_port *pp, unsigned queue)
 {
 	const struct auto_ecn_params *p = &pp->auto_ecn[queue];
 
-	return (struct ecn_rails){p->floor_bytes, p->ceiling_bytes, pp->speed_bps};
+	return (struct ecn_rails){p->floor_bytes, p->ceiling_bytes, p->speed_bps};
 }
 
-static uint8_t lowest_class(const struct policy_port *pp, unsigned queue)
+static uint8_t classes_of(const struct policy_port *pp, unsigned queue)
 {
+	unsigned classes = 0;
+
 	for (unsigned c = 0; c < N_CLASSES; c++)
-		if (pp->classify.class_to_queue[c] == queue)
-			return (uint8_t)c;
-	return 0;
+		classes |= (unsigned)(pp->classify.class_to_queue[c] == queue) << c;
+	return (uint8_t)classes;
+}
+
+static uint8_t lowest_class(const struct tuned *t)
+{
+	return t->classes == 0 ? 0 : (uint8_t)__builtin_ctz(t->classes);
 }
 
 // A window begins.
@@ -94,7 +110,7 @@ static void report(struct autoecn *a, struct tuned *t, const struct ecn_verdict 
 	*c = (struct autoecn_change){
 		.t_ns = now_ns, .port = t->port, .queue = t->queue, .cls = t->cls,
 		.on = t->params.action == ECN_ON, .mode = t->rule.mode, .why = v->why,
-		.before = v->before, .after = v->after, .features = t->features, .cost = v->cost};
+		.before = v->before, .after = v->after, .features = t->features};
 	if (t->rule.row != NULL)
 		memcpy(c->row, t->rule.row->name, sizeof(c->row));
 	a->next_kept = (a->next_kept + 1) % AUTOECN_KEPT;
@@ -107,7 +123,8 @@ static void report(struct autoecn *a, struct tuned *t, const struct ecn_verdict 
 static bool same_params(const struct auto_ecn_params *x, const struct auto_ecn_params *y)
 {
 	return x->on == y->on && x->action == y->action && x->model == y->model &&
-	       x->step_ns == y->step_ns && strcmp(x->model_file, y->model_file) == 0;
+	       x->step_ns == y->step_ns && x->speed_bps == y->speed_bps &&
+	       x->model_stamp == y->model_stamp && strcmp(x->model_file, y->model_file) == 0;
 }
 
 // A queue that had auto ECN before keeps its state, unless its keys are others.
@@ -124,7 +141,8 @@ static bool take_queue(struct autoecn *a, struct tuned *t, const struct tuned *b
 
 		*t = *before;
 		t->params = *p;
-		t->cls = lowest_class(pp, t->queue);
+		t->classes = classes_of(pp, t->queue);
+		t->cls = lowest_class(t);
 		t->rule.model = before->rule.model != NULL ? &t->model : NULL;
 		if (row != NULL)
 			t->rule.row = &t->model.row[row - before->model.row];
@@ -134,7 +152,8 @@ static bool take_queue(struct autoecn *a, struct tuned *t, const struct tuned *b
 		return true;
 	}
 	t->params = *p;
-	t->cls = lowest_class(pp, t->queue);
+	t->classes = classes_of(pp, t->queue);
+	t->cls = lowest_class(t);
 	t->since_ns = now_ns;
 	t->why = ECN_WHY_BEGIN;
 	ecn_rule_init(&t->rule, &rails, NULL, now_ns);
@@ -175,6 +194,9 @@ bool autoecn_new_policy(struct autoecn *a, uint64_t now_ns, char *err, unsigned 
 	free(a->tuned);
 	a->tuned = next;
 	a->n = n;
+	memset(a->number, 0, sizeof(a->number));
+	for (unsigned i = 0; i < n; i++)
+		a->number[next[i].port][next[i].queue] = (uint16_t)(i + 1);
 	return ok;
 }
 
@@ -223,12 +245,29 @@ static void count_pauses(struct autoecn *a)
 	}
 }
 
-static bool class_in_storm(const struct autoecn *a, unsigned cls)
+static bool in_storm(const struct autoecn *a, const struct tuned *t)
 {
 	for (unsigned i = 0; i < switch_policy(a->sw)->n_ports; i++)
-		if (switch_watchdog_status(a->sw, i, cls) > WATCHDOG_OPERATIONAL)
-			return true;
+		for_each_bit (c, t->classes)
+			if (switch_watchdog_status(a->sw, i, c) > WATCHDOG_OPERATIONAL)
+				return true;
 	return false;
+}
+
+// Time for which the peer paused the queue since the look before: for the class with the most. A
+// read beside the worker may be off by a whole pause (qos/pfc.h), so the result stays in bounds.
+static uint64_t newly_paused_ns(const struct autoecn *a, struct tuned *t, uint64_t now_ns)
+{
+	uint64_t most = 0;
+
+	for_each_bit (c, t->classes) {
+		uint64_t ns = pfc_paused_ns(&switch_pfc_rx(a->sw, t->port)->stats[c], now_ns);
+
+		if (ns > t->paused_ns[c])
+			most = max_u64(most, ns - t->paused_ns[c]);
+		t->paused_ns[c] = ns;
+	}
+	return t->looked_ns == 0 ? 0 : min_u64(most, now_ns - t->looked_ns);
 }
 
 // The sums of the queue as they are now.
@@ -238,6 +277,7 @@ static void look_at(const struct autoecn *a, struct tuned *t, uint64_t now_ns)
 	uint64_t marked = ctr_get(&q->ecn_marked), bytes = ctr_get(&q->tx_bytes);
 	struct ecn_snapshot *s = &t->at;
 
+	s->paused_ns += newly_paused_ns(a, t, now_ns);
 	if (marked != t->marked && t->looked_ns != 0) {
 		s->marked_bytes += bytes - t->tx_bytes;
 		s->marked_ns += now_ns - t->looked_ns;
@@ -258,10 +298,66 @@ static void snapshot(const struct autoecn *a, struct tuned *t, uint64_t now_ns)
 	s->tx_packets = ctr_get(&q->tx_packets);
 	s->tx_bytes = t->tx_bytes;
 	s->marked = t->marked;
-	s->paused_ns = pfc_paused_ns(&switch_pfc_rx(a->sw, t->port)->stats[t->cls], now_ns);
 	for (unsigned b = 0; b < RESIDENCE_BUCKETS; b++)
 		s->residence[b] = ctr_get(&q->residence[b]);
-	s->flows = s->elephants = ECN_UNKNOWN;
+}
+
+// ---- flows
+
+static void see_flow(void *arg, uint32_t place, const struct flow_row *row)
+{
+	struct autoecn *a = arg;
+	struct tuned *t = find(a, row->way.out_port, row->way.queue);
+	uint64_t before = a->sent[place];
+	uint64_t bytes = row->bytes >= before ? row->bytes - before : row->bytes; // another flow
+
+	a->sent[place] = row->bytes;
+	if (t == NULL || bytes == 0 || !a->all_seen)
+		return;
+	t->at.flows++;
+	t->at.flow_bytes += bytes;
+	if (row->size == SIZE_ELEPHANT)
+		t->at.elephant_bytes += bytes;
+}
+
+// Once around the table takes as long as the rest of the shortest window after WARM_UP. So each of
+// these rests sees each place once. The first time around only says where the bytes began.
+static void look_at_flows(struct autoecn *a, uint64_t now_ns)
+{
+	uint64_t round_ns = UINT64_MAX, age_ns = now_ns - a->round_ns;
+	uint32_t places = switch_flows_places(a->sw);
+	struct flows_look look = {.now_ns = now_ns, .fn = see_flow, .arg = a};
+
+	if (places != a->n_places) {
+		free(a->sent);
+		a->sent = calloc(places, sizeof(*a->sent));
+		a->n_places = a->sent == NULL ? 0 : places;
+		a->place = 0;
+		a->round_ns = now_ns;
+		a->all_seen = false;
+		return;
+	}
+	for (unsigned i = 0; i < a->n; i++)
+		if (a->tuned[i].params.step_ns < round_ns)
+			round_ns = a->tuned[i].params.step_ns;
+	round_ns -= round_ns / WARM_UP;
+	look.first = a->place;
+	// With a longer window than before the round waits.
+	a->place = age_ns >= round_ns
+			   ? places
+			   : (uint32_t)max_u64(a->place, places * age_ns / round_ns);
+	look.n = a->place - look.first;
+	if (look.n != 0)
+		switch_flows_look(a->sw, &look);
+	for (unsigned i = 0; i < a->n && a->all_seen; i++) {
+		a->tuned[i].at.places += look.n;
+		a->tuned[i].at.table = places;
+	}
+	if (age_ns < round_ns)
+		return;
+	a->place = 0;
+	a->round_ns = now_ns;
+	a->all_seen = true;
 }
 
 static void give(struct autoecn *a, struct tuned *t)
@@ -274,17 +370,16 @@ static void give(struct autoecn *a, struct tuned *t)
 
 static void end_window(struct autoecn *a, struct tuned *t, uint64_t now_ns)
 {
-	const struct policy_port *pp = &switch_policy(a->sw)->ports[t->port];
-	enum ecn_freeze freeze = a->policy_changes	  ? ECN_FREEZE_POLICY
-				 : class_in_storm(a, t->cls) ? ECN_FREEZE_STORM
-							     : ECN_GO;
+	enum ecn_freeze freeze = a->policy_changes ? ECN_FREEZE_POLICY
+				 : in_storm(a, t) ? ECN_FREEZE_STORM
+						  : ECN_GO;
 	struct ecn_verdict v;
 
 	snapshot(a, t, now_ns);
 	if (t->n_windows == 0)
 		t->first = t->from;
-	t->features = ecn_features_between(&t->from, &t->at, pp->speed_bps, residence_bucket_max,
-					   RESIDENCE_BUCKETS);
+	t->features = ecn_features_between(&t->from, &t->at, t->params.speed_bps,
+					   residence_bucket_max, RESIDENCE_BUCKETS);
 	t->n_windows++;
 	v = ecn_rule_window(&t->rule, &t->features, freeze, now_ns);
 	if (v.why != ECN_WHY_NONE)
@@ -299,6 +394,7 @@ void autoecn_look(struct autoecn *a, bool policy_changes, uint64_t now_ns)
 		return;
 	a->policy_changes = policy_changes;
 	count_pauses(a);
+	look_at_flows(a, now_ns);
 	for (unsigned i = 0; i < a->n; i++) {
 		struct tuned *t = &a->tuned[i];
 		uint64_t age_ns = now_ns - t->begin_ns;
@@ -341,6 +437,7 @@ void autoecn_destroy(struct autoecn *a)
 	if (a == NULL)
 		return;
 	free(a->tuned);
+	free(a->sent);
 	free(a);
 }
 
@@ -349,18 +446,16 @@ void autoecn_destroy(struct autoecn *a)
 bool autoecn_view(const struct autoecn *a, unsigned port, unsigned queue, struct autoecn_view *out)
 {
 	const struct tuned *t = find(a, port, queue);
-	uint64_t speed_bps;
 
 	if (t == NULL)
 		return false;
-	speed_bps = switch_policy(a->sw)->ports[port].speed_bps;
 	*out = (struct autoecn_view){
 		.on = t->params.action == ECN_ON, .mode = t->rule.mode, .why = t->why,
 		.row = t->rule.row != NULL ? t->rule.row->name : NULL,
 		.now = t->params.action == ECN_ON ? t->rule.now : ecn_start(&t->rule.rails),
 		.advice = t->rule.now, .rails = t->rule.rails, .features = t->features,
-		.all = ecn_features_between(&t->first, &t->at, speed_bps, residence_bucket_max,
-					    RESIDENCE_BUCKETS),
+		.all = ecn_features_between(&t->first, &t->at, t->params.speed_bps,
+					    residence_bucket_max, RESIDENCE_BUCKETS),
 		.since_ns = t->since_ns, .n_changes = t->rule.n_changes, .n_windows = t->n_windows,
 		.cls = t->cls};
 	return true;

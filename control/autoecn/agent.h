@@ -25,7 +25,6 @@ struct autoecn_change {
 	char row[ECN_MODEL_NAME]; // of the model; empty: none
 	struct ecn_thresholds before, after;
 	struct ecn_features features;
-	double cost;
 };
 typedef void autoecn_fn(void *arg, const struct autoecn_change *c);
 

@@ -6,6 +6,20 @@ static double share(double part, double of)
 	return of <= 0 ? 0 : part > of ? 1 : part / of;
 }
 
+// A window is about as long as a round through the table, but seldom sees each place once.
+static void flows(const struct ecn_snapshot *from, const struct ecn_snapshot *to,
+		  struct ecn_features *out)
+{
+	double places = (double)(to->places - from->places);
+	double bytes = (double)(to->flow_bytes - from->flow_bytes);
+
+	out->flows = out->elephants = ECN_UNKNOWN;
+	if (places > 0)
+		out->flows = (double)(to->flows - from->flows) * (double)to->table / places;
+	if (bytes > 0)
+		out->elephants = share((double)(to->elephant_bytes - from->elephant_bytes), bytes);
+}
+
 // Mean and 99th percentile of the frames that left in between.
 static void delays(const struct ecn_snapshot *from, const struct ecn_snapshot *to,
 		   uint64_t (*bucket_max)(unsigned), unsigned n, struct ecn_features *out)
@@ -32,7 +46,7 @@ struct ecn_features ecn_features_between(const struct ecn_snapshot *from,
 {
 	double ns = (double)(to->t_ns - from->t_ns);
 	double lengths = (double)(to->lengths - from->lengths);
-	struct ecn_features f = {.flows = to->flows, .elephants = to->elephants};
+	struct ecn_features f = {0};
 
 	f.packets = to->tx_packets - from->tx_packets;
 	f.pauses = to->pauses - from->pauses;
@@ -47,6 +61,7 @@ struct ecn_features ecn_features_between(const struct ecn_snapshot *from,
 	f.paused_share = share((double)(to->paused_ns - from->paused_ns), ns);
 	f.queue_bytes =
 		lengths <= 0 ? 0 : (double)(to->length_sum - from->length_sum) / lengths;
+	flows(from, to, &f);
 	delays(from, to, bucket_max, n, &f);
 	return f;
 }

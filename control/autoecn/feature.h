@@ -13,6 +13,7 @@
 //   pauses         PAUSEs that the switch sent for the queue       count
 //   paused_share   time for which the peer paused the queue        0 to 1
 //   flows          flows that sent through the queue               count; UNKNOWN without a table
+//                  in the time of one round through the table
 //   elephants      share of their bytes that large flows sent      0 to 1; UNKNOWN likewise
 //
 // The delay is no sample: each frame is counted, also between two looks. The RTT of the senders is
@@ -33,7 +34,10 @@ struct ecn_snapshot {
 	// Of the times from look to look in which frames were marked.
 	uint64_t marked_bytes, marked_ns;
 	uint64_t residence[ECN_RESIDENCE_MAX]; // frames by time in the switch
-	double flows, elephants; // since the snapshot before; or ECN_UNKNOWN
+	// Of the flow table. Places that were looked at, flows there that had sent since the look
+	// before, and what they had sent; 0: no table.
+	uint64_t places, flows, flow_bytes, elephant_bytes;
+	uint64_t table; // places of the whole table
 };
 
 struct ecn_features {
@@ -43,7 +47,8 @@ struct ecn_features {
 	uint64_t packets, pauses;
 };
 
-// bucket_max: the longest time of each of n buckets (switch.h). speed_bps: of the link.
+// bucket_max: the longest time of each of n buckets (switch.h). speed_bps: of the link, or of the
+// queue where its max_rate is lower.
 struct ecn_features ecn_features_between(const struct ecn_snapshot *from,
 					 const struct ecn_snapshot *to, uint64_t speed_bps,
 					 uint64_t (*bucket_max)(unsigned), unsigned n);

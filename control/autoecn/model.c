@@ -7,6 +7,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 
 enum { MODEL_BYTES_MAX = 65536, LINE_MAX_LEN = 256, WORDS_MAX = 10 };
 
@@ -66,6 +67,14 @@ static bool read_number(const struct place *p, enum column c, const char *word, 
 	return true;
 }
 
+static bool is_printable(const char *word)
+{
+	for (; *word != '\0'; word++)
+		if (*word < '!' || *word > '~')
+			return false;
+	return true;
+}
+
 static bool read_row(const struct place *p, char *words[], unsigned n, struct ecn_archetype *out)
 {
 	double v[N_COLUMNS] = {0};
@@ -75,6 +84,8 @@ static bool read_row(const struct place *p, char *words[], unsigned n, struct ec
 				"elephants kmin kmax pmax", n, N_COLUMNS);
 	if (strlen(words[NAME]) >= ECN_MODEL_NAME)
 		return wrong(p, "name: longer than %d characters", ECN_MODEL_NAME - 1);
+	if (!is_printable(words[NAME]))
+		return wrong(p, "name: only letters, digits and signs of ASCII are a name");
 	for (enum column c = UTILISATION; c < N_COLUMNS; c++)
 		if (!read_number(p, c, words[c], &v[c]))
 			return false;
@@ -92,6 +103,14 @@ static bool read_row(const struct place *p, char *words[], unsigned n, struct ec
 	};
 	strcpy(out->name, words[NAME]);
 	return true;
+}
+
+static bool is_taken(const struct ecn_model *m, const char *name)
+{
+	for (unsigned i = 0; i < m->n; i++)
+		if (strcmp(m->row[i].name, name) == 0)
+			return true;
+	return false;
 }
 
 // Cuts a line into words. A word that begins with # ends it.
@@ -128,6 +147,8 @@ bool ecn_model_parse(const char *name, const char *text, size_t len, struct ecn_
 		n_words = split(line, words);
 		if (n_words != 0 && m->n == ECN_MODEL_ROWS)
 			ok = wrong(&p, "more than %d rows", ECN_MODEL_ROWS);
+		else if (n_words != 0 && is_taken(m, words[NAME]))
+			ok = wrong(&p, "name: an earlier row is '%.20s' too", words[NAME]);
 		else if (n_words != 0)
 			ok = read_row(&p, words, n_words, &m->row[m->n++]);
 		text += n + (end != NULL);
@@ -143,6 +164,7 @@ bool ecn_model_parse(const char *name, const char *text, size_t len, struct ecn_
 
 bool ecn_model_load(const char *path, struct ecn_model *out, char *err, size_t err_len)
 {
+	struct stat st;
 	char *text;
 	size_t n;
 	FILE *f;
@@ -151,6 +173,11 @@ bool ecn_model_load(const char *path, struct ecn_model *out, char *err, size_t e
 	if (path == NULL)
 		return ecn_model_parse("builtin", ecn_model_builtin_text,
 				       strlen(ecn_model_builtin_text), out, err, err_len);
+	// A pipe or a device could keep the control thread waiting for ever.
+	if (stat(path, &st) == 0 && !S_ISREG(st.st_mode)) {
+		snprintf(err, err_len, "%s: cannot open: it is no regular file", path);
+		return false;
+	}
 	f = fopen(path, "re");
 	text = malloc(MODEL_BYTES_MAX + 1);
 	if (f == NULL || text == NULL) {

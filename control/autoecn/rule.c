@@ -13,18 +13,18 @@ enum {
 	FAMILY_KMAX = 4, // times kmin
 	FAMILY_PPM = 200000,
 	MIDDLE_BYTES_40G = 16000, // kmin for unsteady traffic
-	SEARCH_BYTES_40G = 32000, // the first kmin of a search
 	START_WINDOWS = 3,
 	FAR_WINDOWS = 2,
 	PROOF_WINDOWS = 4,
+	ROW_WINDOWS = 3,
+	RISE_TRIES = 4,
 	BUSY_PACKETS = 64, // fewer frames in a window say nothing
-	SCALE_NS = 2000,
-	SCALE_BYTES = 8000,
+	DELAY_LEAST_NS = 2000, // less is no reason
 };
-static const double COARSE = 2, FINE = 1, MARGIN = 0.1, RISE_MARGIN = 0.7;
-static const double LOSS = 6, PAUSE = 1, LEAST_USE = 0.001;
-static const double FULL = 0.97, HUNGRY = 0.9; // marked_use
-static const double ROW_KEEPS = 0.95, PROOF = 0.5;
+static const double FINE = 0.6; // octaves
+static const double KEEPS_LEAST = 0.95, KEEPS_MOST = 0.97, FULL = 0.97; // of the throughput
+static const double FEW_MARKS = 0.001; // cost nothing
+static const double ROW_KEEPS = 0.96, PROOF_USE = 0.9, PROOF_DELAY = 2;
 static const double BUSY = 0.1, PAUSED = 0.5, MOVED = 0.6;
 static const double SPREAD_USE = 0.1, SPREAD_OCTAVES = 1;
 static const double NOISE = 3, NOISE_MOST = 2, NOISE_WINDOWS = 16;
@@ -41,8 +41,9 @@ const char *const ecn_why_text[N_ECN_WHYS] = {
 	[ECN_WHY_BEGIN] = "the thresholds of the start",
 	[ECN_WHY_NEAR] = "the traffic is that of a row of the model",
 	[ECN_WHY_TRY] = "the search tries other thresholds",
-	[ECN_WHY_BEST] = "the search found nothing better",
+	[ECN_WHY_BEST] = "the lowest kmin that keeps the throughput",
 	[ECN_WHY_UNSTEADY] = "the traffic is too unsteady for a search",
+	[ECN_WHY_FEW_MARKS] = "hardly any frame is marked",
 	[ECN_WHY_COSTS] = "the row of the model cost throughput",
 	[ECN_WHY_MOVED] = "the traffic has changed",
 	[ECN_WHY_STORM] = "frozen: a PFC storm",
@@ -66,20 +67,15 @@ static struct ecn_thresholds within(const struct ecn_rails *r, double kmin, doub
 
 struct ecn_thresholds ecn_start(const struct ecn_rails *r)
 {
-	return within(r, bytes_at(r, START_KMIN), bytes_at(r, START_KMAX), START_PPM);
+	double kmin = fmax(bytes_at(r, START_KMIN), (double)r->floor_bytes);
+
+	// On a slow link two frames of full size may be more than kmax, and a line would be a step.
+	return within(r, kmin, fmax(bytes_at(r, START_KMAX), FAMILY_KMAX * kmin), START_PPM);
 }
 
 struct ecn_thresholds ecn_family(const struct ecn_rails *r, double kmin)
 {
 	return within(r, kmin, FAMILY_KMAX * kmin, FAMILY_PPM);
-}
-
-double ecn_cost(const struct ecn_rails *r, const struct ecn_features *f)
-{
-	double scale = SCALE_NS + SCALE_BYTES * 8e9 / (double)r->speed_bps;
-
-	return log1p(f->delay_p99_ns / scale) - LOSS * log(fmax(f->marked_use, LEAST_USE)) +
-	       PAUSE * log1p((double)f->pauses);
 }
 
 void ecn_rule_init(struct ecn_rule *r, const struct ecn_rails *rails, const struct ecn_model *model,
@@ -116,86 +112,115 @@ static void enter(struct ecn_rule *r, enum ecn_mode mode, uint64_t now_ns)
 
 // ---- the search
 
+// The load differs so much from window to window that no row and no try can be judged by them.
+static struct ecn_verdict use_middle(struct ecn_rule *r, uint64_t now_ns, enum ecn_why why)
+{
+	const struct ecn_thresholds t =
+		ecn_family(&r->rails, bytes_at(&r->rails, MIDDLE_BYTES_40G));
+
+	enter(r, ECN_SETTLED, now_ns);
+	return use(r, t, why);
+}
+
+// Elephants want throughput, mice want a short delay.
+static double keeps(const struct ecn_features *f)
+{
+	return f->elephants < 0 ? (KEEPS_LEAST + KEEPS_MOST) / 2
+				: KEEPS_LEAST + (KEEPS_MOST - KEEPS_LEAST) * f->elephants;
+}
+
+// Between which kmin the lowest one lies that keeps the throughput. `high` is a try that does, or
+// one that paused, or the ceiling.
+static void bracket(struct ecn_rule *r)
+{
+	double most = r->mean.utilisation, most_marked = r->mean.marked_use;
+
+	r->low = (double)r->rails.floor_bytes;
+	r->high = (double)r->rails.ceiling_bytes;
+	r->high_try = -1;
+	for (unsigned i = 0; i < r->n_tries; i++) {
+		most = fmax(most, r->tries[i].utilisation);
+		most_marked = fmax(most_marked, r->tries[i].marked_use);
+	}
+	for (unsigned i = 0; i < r->n_tries; i++) {
+		const struct ecn_try *t = &r->tries[i];
+		bool enough = t->marked_use >= keeps(&r->mean) * most_marked ||
+			      t->utilisation >= keeps(&r->mean) * most;
+
+		if (t->kmin > r->high || !(t->pauses || enough))
+			continue;
+		r->high = t->kmin;
+		r->high_try = (int)i;
+	}
+	for (unsigned i = 0; i < r->n_tries; i++)
+		if (r->tries[i].kmin < r->high)
+			r->low = fmax(r->low, r->tries[i].kmin);
+}
+
+// A kmin that causes PAUSEs is not kept. If even the ceiling fills the link less than the start,
+// there is less traffic now.
 static struct ecn_verdict settle(struct ecn_rule *r, uint64_t now_ns)
 {
+	bool pauses = r->high_try >= 0 && r->tries[r->high_try].pauses;
+
+	if (r->high_try < 0)
+		return use_middle(r, now_ns, ECN_WHY_UNSTEADY);
 	enter(r, ECN_SETTLED, now_ns);
-	r->n_proofs = PROOF_WINDOWS;
-	return use(r, ecn_family(&r->rails, r->best_kmin), ECN_WHY_BEST);
+	r->n_proofs = pauses ? 0 : PROOF_WINDOWS;
+	return use(r, ecn_family(&r->rails, pauses ? r->low : r->high), ECN_WHY_BEST);
 }
 
-// The kmin of the next try in this phase. 0: the phase has no further one.
-static double next_kmin(const struct ecn_rule *r)
+static struct ecn_verdict try_kmin(struct ecn_rule *r, double kmin)
 {
-	const double from[] = {r->kmin, r->kmin, r->best_kmin, r->best_kmin};
-	const double octaves[] = {COARSE, -COARSE, FINE, -FINE};
-	double kmin = from[r->phase] * exp2(octaves[r->phase]);
-
-	kmin = fmin(fmax(kmin, (double)r->rails.floor_bytes), (double)r->rails.ceiling_bytes);
-	return fabs(log2(kmin / from[r->phase])) < FINE / 2 ? 0 : kmin;
+	r->kmin = kmin;
+	return use(r, ecn_family(&r->rails, kmin), ECN_WHY_TRY);
 }
 
-static struct ecn_verdict try_next(struct ecn_rule *r, uint64_t now_ns)
+static void enter_search(struct ecn_rule *r, uint64_t now_ns)
 {
-	double next = 0;
-
-	r->phase += r->phase >= ECN_FINE_UP; // one try each
-	while (r->phase < N_ECN_PHASES && (next = next_kmin(r)) == 0)
-		if (++r->phase == ECN_DOWN)
-			r->kmin = r->first_hungry ? (double)r->rails.floor_bytes : r->first_kmin;
-		else if (r->phase == ECN_FINE_UP && r->best_full)
-			r->phase = ECN_FINE_DOWN;
-	if (r->phase == N_ECN_PHASES)
-		return settle(r, now_ns);
-	r->kmin = next;
-	return use(r, ecn_family(&r->rails, next), ECN_WHY_TRY);
+	enter(r, ECN_SEARCH, now_ns);
+	r->row = NULL;
+	r->n_tries = 0;
+	r->risen = false;
+	bracket(r);
 }
 
 static struct ecn_verdict begin_search(struct ecn_rule *r, uint64_t now_ns)
 {
-	struct ecn_thresholds t = ecn_family(&r->rails, bytes_at(&r->rails, SEARCH_BYTES_40G));
-
-	enter(r, ECN_SEARCH, now_ns);
-	r->row = NULL;
-	r->kmin = r->first_kmin = r->best_kmin = (double)t.kmin_bytes;
-	r->best_cost = INFINITY;
-	r->best_full = r->first_hungry = false;
-	r->phase = ECN_UP;
-	return use(r, t, ECN_WHY_TRY);
+	enter_search(r, now_ns);
+	return try_kmin(r, sqrt(r->low * r->high));
 }
 
-// PAUSEs that the start did not cause make a try worse than any other.
-//
-// The window was one with the thresholds of kmin. A fine try is the last in its direction; one that
-// was better is the end.
+// After the try that was added last: a higher kmin cannot fill the link more, or must not be tried.
+// At the ceiling senders may take some windows to use what there is.
+static bool ends_rise(const struct ecn_rule *r, const struct ecn_features *f)
+{
+	const struct ecn_try *t = &r->tries[r->n_tries - 1];
+
+	if (t->pauses || t->marked_use >= FULL || f->mark_share < FEW_MARKS)
+		return true;
+	return t->kmin >= (double)r->rails.ceiling_bytes &&
+	       (r->n_tries >= RISE_TRIES || r->n_tries == 1 ||
+		keeps(&r->mean) * t->marked_use <= t[-1].marked_use);
+}
+
+// The window was one with the thresholds of r->kmin.
 static struct ecn_verdict search(struct ecn_rule *r, const struct ecn_features *f, uint64_t now_ns)
 {
-	bool new_pauses = f->pauses != 0 && r->mean.pauses == 0;
-	bool full = f->marked_use >= FULL, hungry = f->marked_use < HUNGRY;
-	double cost = ecn_cost(&r->rails, f);
-	// Windows of random traffic can look steady, and a high kmin is the greater risk.
-	bool rises = r->kmin > r->first_kmin && r->best_kmin <= r->first_kmin;
-	bool better = !new_pauses && cost < r->best_cost - (rises ? RISE_MARGIN : MARGIN);
-	struct ecn_verdict v;
-
-	if (better) {
-		r->best_cost = cost;
-		r->best_kmin = r->kmin;
-		r->best_full = full;
-	}
-	if (r->kmin == r->first_kmin)
-		r->first_hungry = hungry;
-	// A higher kmin would cause more PAUSEs, or cannot fill the link more. A lower one would
-	// leave it idle for longer.
-	if (r->phase == ECN_UP && (new_pauses || full))
-		r->kmin = (double)r->rails.ceiling_bytes;
-	else if (r->phase == ECN_DOWN && hungry)
-		r->kmin = (double)r->rails.floor_bytes;
-	if (better && r->phase >= ECN_FINE_UP)
-		v = settle(r, now_ns);
-	else
-		v = try_next(r, now_ns);
-	v.cost = cost;
-	return v;
+	r->tries[r->n_tries++] = (struct ecn_try){
+		.kmin = r->kmin, .utilisation = f->utilisation, .marked_use = f->marked_use,
+		.delay_p99_ns = f->delay_p99_ns, .pauses = f->pauses != 0 && r->mean.pauses == 0};
+	r->risen |= ends_rise(r, f);
+	if (!r->risen)
+		return try_kmin(r, r->n_tries == 1 ? sqrt(r->kmin * r->high) : r->high);
+	bracket(r);
+	if (r->n_tries < ECN_TRIES_MAX && log2(r->high / r->low) >= FINE)
+		return try_kmin(r, sqrt(r->low * r->high));
+	// The other bound is no try where it is the floor.
+	if (r->n_tries < ECN_TRIES_MAX && r->low <= (double)r->rails.floor_bytes &&
+	    r->kmin > r->low && r->high > r->low)
+		return try_kmin(r, r->low);
+	return settle(r, now_ns);
 }
 
 // ---- known workloads, and moves
@@ -212,15 +237,18 @@ static void add_window(struct ecn_rule *r, const struct ecn_features *f)
 	double part = 1.0 / ++r->n_start;
 
 	if (r->n_start == 1) {
-		*m = *f;
+		*m = r->last = *f;
 		r->noise = r->spread = 0;
 		return;
 	}
-	r->noise = fmax(r->noise, fmin(ecn_distance(f, m), NOISE_MOST));
+	// Of the last two: the first one may have seen the senders begin.
+	r->noise = fmin(ecn_distance(f, &r->last), NOISE_MOST);
+	r->last = *f;
 	r->spread = fmax(r->spread, fabs(f->utilisation - m->utilisation) / SPREAD_USE);
 	r->spread = fmax(r->spread, fabs(log2(fmax(f->delay_p99_ns, 1) /
 					     fmax(m->delay_p99_ns, 1))) / SPREAD_OCTAVES);
 	m->pauses += f->pauses;
+	m->marked_use += (f->marked_use - m->marked_use) * part;
 	m->utilisation += (f->utilisation - m->utilisation) * part;
 	m->mark_share += (f->mark_share - m->mark_share) * part;
 	m->delay_p99_ns += (f->delay_p99_ns - m->delay_p99_ns) * part;
@@ -237,7 +265,7 @@ static struct ecn_verdict use_row(struct ecn_rule *r, const struct ecn_archetype
 	// A kmin that a rail has moved keeps its ratio to kmax.
 	near.kmax_bytes = (uint64_t)((double)near.kmin_bytes * row->kmax_us / row->kmin_us);
 	enter(r, ECN_MODEL, now_ns);
-	r->n_proofs = !r->advise;
+	r->n_proofs = r->advise ? 0 : ROW_WINDOWS;
 	r->row = row;
 	return use(r, near, ECN_WHY_NEAR);
 }
@@ -267,37 +295,36 @@ static struct ecn_verdict begin_again(struct ecn_rule *r, uint64_t now_ns)
 	return use(r, ecn_start(&r->rails), ECN_WHY_MOVED);
 }
 
-// The load differs so much from window to window that no row and no try can be judged by them.
-static struct ecn_verdict use_middle(struct ecn_rule *r, uint64_t now_ns)
-{
-	const struct ecn_thresholds t =
-		ecn_family(&r->rails, bytes_at(&r->rails, MIDDLE_BYTES_40G));
-
-	enter(r, ECN_SETTLED, now_ns);
-	return use(r, t, ECN_WHY_UNSTEADY);
-}
-
 // The first windows with new thresholds prove them. A row must not cost throughput: the link was as
-// full with the thresholds of the start. The best of a search must not cost more than before: else
-// the traffic was not as steady as it looked, and no try has shown anything.
+// full with the thresholds of the start. The result of a search must stay as good as its try was:
+// else the traffic was not as steady as it looked, and no try has shown anything.
 static bool proved(struct ecn_rule *r, const struct ecn_features *f)
 {
+	const struct ecn_try *t;
+
 	if (r->n_proofs == 0)
 		return true;
 	r->n_proofs--;
 	if (r->mode == ECN_MODEL)
-		return f->utilisation >= ROW_KEEPS * r->mean.utilisation;
-	return ecn_cost(&r->rails, f) - r->best_cost <= PROOF;
+		return f->utilisation >= ROW_KEEPS * r->mean.utilisation ||
+		       f->marked_use >= ROW_KEEPS * r->mean.marked_use;
+	t = &r->tries[r->high_try];
+	return f->marked_use >= PROOF_USE * t->marked_use &&
+	       f->delay_p99_ns <= PROOF_DELAY * fmax(t->delay_p99_ns, DELAY_LEAST_NS);
 }
 
-static struct ecn_verdict disproved(struct ecn_rule *r, uint64_t now_ns)
+// The windows of a row are a try of the search.
+static struct ecn_verdict disproved(struct ecn_rule *r, const struct ecn_features *f,
+				    uint64_t now_ns)
 {
 	struct ecn_verdict v;
 
 	hold_longer(r);
 	if (r->mode != ECN_MODEL)
-		return use_middle(r, now_ns);
-	v = begin_search(r, now_ns);
+		return use_middle(r, now_ns, ECN_WHY_UNSTEADY);
+	r->kmin = (double)r->now.kmin_bytes;
+	enter_search(r, now_ns);
+	v = search(r, f, now_ns);
 	v.why = ECN_WHY_COSTS;
 	return v;
 }
@@ -305,12 +332,13 @@ static struct ecn_verdict disproved(struct ecn_rule *r, uint64_t now_ns)
 static struct ecn_verdict stand(struct ecn_rule *r, const struct ecn_features *f, uint64_t now_ns)
 {
 	uint64_t stood_ns = now_ns - r->since_ns;
-	bool far;
+	bool proof = r->n_proofs != 0, far;
 
 	if (!proved(r, f))
-		return disproved(r, now_ns);
-	// The first window with these thresholds is what later ones are compared with.
-	if (!r->compared) {
+		return disproved(r, f, now_ns);
+	// Later windows are compared with the last one of the proof: senders take some windows to
+	// follow the thresholds.
+	if (!r->compared || proof) {
 		r->settled = *f;
 		r->compared = true;
 		return nothing(r);
@@ -340,8 +368,10 @@ static struct ecn_verdict begin(struct ecn_rule *r, const struct ecn_features *f
 	if (r->spread > 1) {
 		// Traffic that has just begun looks the same, so there is a second look.
 		r->second_look = !r->second_look;
-		return r->second_look ? nothing(r) : use_middle(r, now_ns);
+		return r->second_look ? nothing(r) : use_middle(r, now_ns, ECN_WHY_UNSTEADY);
 	}
+	if (r->mean.mark_share < FEW_MARKS)
+		return use_middle(r, now_ns, ECN_WHY_FEW_MARKS);
 	row = r->model == NULL ? NULL : ecn_model_nearest(r->model, &r->mean, &distance);
 	if (row != NULL)
 		return use_row(r, row, now_ns);
@@ -361,6 +391,7 @@ static enum ecn_why freeze_reason(const struct ecn_features *f, enum ecn_freeze 
 static struct ecn_verdict frozen(struct ecn_rule *r, enum ecn_why why, uint64_t now_ns)
 {
 	struct ecn_verdict v = nothing(r);
+	unsigned n_proofs = r->n_proofs;
 
 	if (why == ECN_WHY_NONE) {
 		enter(r, r->before_freeze, now_ns);
@@ -370,6 +401,7 @@ static struct ecn_verdict frozen(struct ecn_rule *r, enum ecn_why why, uint64_t 
 		enter(r, ECN_FROZEN, now_ns);
 		v.why = why;
 	}
+	r->n_proofs = n_proofs; // they are still to come
 	return v;
 }
 
@@ -392,14 +424,25 @@ struct ecn_verdict ecn_rule_window(struct ecn_rule *r, const struct ecn_features
 	}
 }
 
+// A kmin that a rail moves keeps its ratio to kmax: else a floor above kmax makes a step of a line.
+static struct ecn_thresholds moved_by(const struct ecn_rails *rails, struct ecn_thresholds t)
+{
+	struct ecn_thresholds to = within(rails, (double)t.kmin_bytes, (double)t.kmax_bytes,
+					  t.pmax_ppm);
+
+	if (to.kmin_bytes != t.kmin_bytes)
+		to.kmax_bytes = (uint64_t)((double)to.kmin_bytes * (double)t.kmax_bytes /
+					   (double)t.kmin_bytes);
+	return to;
+}
+
 struct ecn_verdict ecn_rule_rails(struct ecn_rule *r, const struct ecn_rails *rails,
 				  uint64_t now_ns)
 {
-	const struct ecn_thresholds t = r->now;
 	struct ecn_verdict v;
 
 	r->rails = *rails;
-	v = use(r, within(rails, (double)t.kmin_bytes, (double)t.kmax_bytes, t.pmax_ppm),
+	v = use(r, r->mode == ECN_START ? ecn_start(rails) : moved_by(rails, r->now),
 		ECN_WHY_RAILS);
 	if (!v.changed)
 		return nothing(r);

@@ -7,9 +7,8 @@
 //                                                         START_WINDOWS
 //   model     uses the row of a known workload            start: the features moved
 //                                                         search: the row cost throughput
-//   search    measures, tries a neighbour, keeps the      settled
-//             better of both
-//   settled   keeps the best of the search                start: the features moved
+//   search    tries a kmin in each window                 settled
+//   settled   keeps what the search found                 start: the features moved
 //   frozen    keeps what there is; no window counts       the mode before
 //
 // In mode start nothing has to be frozen: the thresholds stand, and the windows of a storm do not
@@ -18,23 +17,23 @@
 // After START_WINDOWS their mean is compared with the model. A row that is near gives the
 // thresholds. If the utilisation of a window differs from the mean by more than SPREAD_USE, or the
 // delay by a factor above 2^SPREAD_OCTAVES, and again in the next START_WINDOWS, comparisons are
-// chance: the queue settles in the middle, at the first kmin of a search.
+// chance: the queue settles in the middle. So does one with FEW_MARKS: no thresholds change much.
 //
-// A search walks along kmin; kmax and pmax follow (ecn_family). It tries each kmin from the first
-// one up to the ceiling and down to the floor, in steps of COARSE octaves, then one FINE octave
-// above and below the best. Better means a cost that is lower by MARGIN, or by RISE_MARGIN for the
-// first kmin above the one where the search began. In the end the best thresholds stand. From 3 KB
-// to 200 KB these are 6 or 7 tries. Above a kmin with a marked_use of FULL it tries none, and below
-// one with less than HUNGRY neither.
+// A search looks for the lowest kmin that keeps the throughput; kmax and pmax follow (ecn_family).
+// Delay grows with kmin, so that one has the least delay. A window is enough if its marked_use or
+// its utilisation is at least KEEPS of the highest so far: 0.95 if no byte is from an elephant,
+// 0.97 if all are, 0.96 if that is not known. Each try is the geometric mean of the highest kmin
+// that is not enough, or the floor, and the lowest one that is, or the ceiling. It ends when they
+// are FINE octaves apart. But first it rises, until a try fills the link (FULL), has FEW_MARKS,
+// causes PAUSEs, or is the ceiling and no better than the try before; in RISE_TRIES at most. Until
+// then the highest so far says little: throughput may be the same from the floor to 100 KB, and
+// treble at 250 KB. From 3 KB to 300 KB a search has 4 to 7 tries.
 //
 // Both must prove themselves. If a row takes more than 1 - ROW_KEEPS of the utilisation that the
-// link had with the thresholds of the start, a search begins. If one of PROOF_WINDOWS after a
-// search costs more than its best, by more than PROOF, the traffic was not steady: the middle.
-//
-//   cost = log(1 + delay_p99 / scale) - LOSS * log(marked_use) + PAUSE * log(1 + pauses)
-//   scale = SCALE_NS + the time of SCALE_BYTES on the link
-//
-// So LOSS percent more delay are worth one percent more throughput.
+// link had with the thresholds of the start, a search begins; the window is its first try. If one
+// of PROOF_WINDOWS after a search has less than PROOF_USE of the marked_use of the try, or more
+// than PROOF_DELAY times its delay, the traffic was not steady: the middle. A search in which even
+// the ceiling is not enough ends there too.
 //
 // Rails: floor <= kmin <= ceiling, whatever the features are. So a host that ignores ECN takes kmin
 // to the floor at most, and marks begin before PFC pauses.
@@ -60,6 +59,7 @@ enum ecn_why {
 	ECN_WHY_TRY,
 	ECN_WHY_BEST,
 	ECN_WHY_UNSTEADY,
+	ECN_WHY_FEW_MARKS,
 	ECN_WHY_COSTS,
 	ECN_WHY_MOVED,
 	ECN_WHY_STORM,
@@ -71,9 +71,6 @@ enum ecn_why {
 };
 extern const char *const ecn_why_text[N_ECN_WHYS];
 
-// Of a search.
-enum ecn_phase { ECN_UP, ECN_DOWN, ECN_FINE_UP, ECN_FINE_DOWN, N_ECN_PHASES };
-
 struct ecn_rails {
 	uint64_t floor_bytes, ceiling_bytes; // of kmin
 	uint64_t speed_bps;
@@ -81,6 +78,13 @@ struct ecn_rails {
 
 // Reasons of control to freeze a queue.
 enum ecn_freeze { ECN_GO, ECN_FREEZE_STORM, ECN_FREEZE_POLICY };
+
+// A window of a search.
+struct ecn_try {
+	double kmin, utilisation, marked_use, delay_p99_ns;
+	bool pauses; // that the start did not cause
+};
+enum { ECN_TRIES_MAX = 10 };
 
 struct ecn_rule {
 	struct ecn_rails rails;
@@ -90,16 +94,18 @@ struct ecn_rule {
 	struct ecn_thresholds now;
 	const struct ecn_archetype *row; // it gave the thresholds in force; NULL: none
 	// The search.
-	enum ecn_phase phase;
-	double kmin, first_kmin, best_kmin, best_cost;
-	bool first_hungry, best_full; // marks left the link idle there; or did not
+	double kmin, low, high; // of the try; the answer lies between the others
+	struct ecn_try tries[ECN_TRIES_MAX];
+	unsigned n_tries;
+	bool risen; // what the link can carry has been seen
+	int high_try; // place of high; -1: none was so high
 	// What the features are compared with.
 	struct ecn_features settled; // once `compared`
 	bool compared;
 	double spread; // of the windows in mode start, 1: as much as allowed
 	double noise; // mean distance of windows from `settled`
 	unsigned n_far;
-	struct ecn_features mean; // of n_start windows in mode start
+	struct ecn_features mean, last; // of n_start windows in mode start; the last of them
 	unsigned n_start;
 	bool second_look; // the first START_WINDOWS were unsteady
 	uint64_t hold_ns, since_ns;
@@ -112,14 +118,13 @@ struct ecn_verdict {
 	enum ecn_why why; // ECN_WHY_NONE: nothing to report
 	bool changed; // the thresholds are others
 	struct ecn_thresholds before, after;
-	double cost;
 };
 
-// 5 KB, 200 KB and 1 % at 40 Gb/s, in proportion at another speed, within the rails.
+// 5 KB, 200 KB and 1 % at 40 Gb/s, in proportion at another speed, within the rails; kmax is at
+// least four times the floor.
 struct ecn_thresholds ecn_start(const struct ecn_rails *r);
 // The thresholds of a search: kmax = 4 * kmin, pmax = 20 %, within the rails.
 struct ecn_thresholds ecn_family(const struct ecn_rails *r, double kmin_bytes);
-double ecn_cost(const struct ecn_rails *r, const struct ecn_features *f);
 
 void ecn_rule_init(struct ecn_rule *r, const struct ecn_rails *rails, const struct ecn_model *model,
 		   uint64_t now_ns);

@@ -5,6 +5,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 
 #include "control/autoecn/rule.h"
 #include "control/config/compile.h"
@@ -121,6 +122,23 @@ static uint64_t queue_at_xoff(const struct compiler *k, unsigned cls)
 	return least;
 }
 
+// A file that is written again has another stamp.
+static uint64_t stamp_of(const char *path)
+{
+	struct stat s;
+
+	if (stat(path, &s) != 0)
+		return 0;
+	return ((uint64_t)s.st_mtim.tv_sec * SECOND_NS + (uint64_t)s.st_mtim.tv_nsec) ^
+	       (uint64_t)s.st_ino << 32 ^ (uint64_t)s.st_size;
+}
+
+static uint64_t speed_of(const struct policy_port *pp, const struct cfg_class *c)
+{
+	return c->max_rate.n != 0 ? min_u64((uint64_t)c->max_rate.n, pp->speed_bps)
+				  : pp->speed_bps;
+}
+
 // All but the ceiling. The queue marks nothing yet, so the sum of `plan` finds the shortest queue
 // at XOFF, and not the queue with the fewest marks.
 static void compile_keys(struct compiler *k, struct policy_port *pp, const struct cfg_class *c,
@@ -137,32 +155,68 @@ static void compile_keys(struct compiler *k, struct policy_port *pp, const struc
 					      : (uint64_t)FLOOR_FRAMES * pp->max_frame,
 		.ceiling_bytes = e->ceiling.given ? (uint64_t)e->ceiling.n : UINT64_MAX,
 		.step_ns = (uint64_t)e->step.n,
+		.speed_bps = speed_of(pp, c),
 	};
 	// The check has refused a path that is too long.
-	if (a->model == ECN_MODEL_FILE)
-		(void)!model_path(k->c, e, a->model_file, sizeof(a->model_file));
+	if (a->model == ECN_MODEL_FILE &&
+	    model_path(k->c, e, a->model_file, sizeof(a->model_file)))
+		a->model_stamp = stamp_of(a->model_file);
 	set_curve(&pp->queue[q], &(struct ecn_thresholds){NO_MARKS, NO_MARKS, 0});
 }
 
+static void check_ceiling(struct compiler *k, const struct auto_ecn_params *a,
+			  const struct cfg_val *ceiling, uint64_t limit_bytes, bool lossless)
+{
+	if (!ceiling->given)
+		return;
+	if (a->ceiling_bytes < a->floor_bytes)
+		REFUSE(k->s, ceiling,
+		       "%s is below the floor, two frames of full size: %" PRIu64 " B" CURE
+		       "raise ceiling, or give a floor",
+		       UNIT_TEXT(UNIT_BYTES, ceiling->n), a->floor_bytes);
+	else if (a->ceiling_bytes > limit_bytes && lossless)
+		WARN(k->s, ceiling,
+		     "%s is above the queue at XOFF, %" PRIu64 " B: PFC can pause before ECN "
+		     "marks" CURE
+		     "lower ceiling, or leave it away: it is 3/4 of that queue then",
+		     UNIT_TEXT(UNIT_BYTES, ceiling->n), limit_bytes);
+}
+
 // Three quarters of the queue at XOFF, or of the limit of a lossy queue.
-static void compile_ceiling(const struct compiler *k, struct policy_port *pp, unsigned q,
-			    uint64_t at_xoff[N_CLASSES])
+static void compile_ceiling(struct compiler *k, struct policy_port *pp, const struct cfg_class *c,
+			    unsigned q, uint64_t at_xoff[N_CLASSES])
 {
 	uint64_t limit_bytes = compile_queue_limit(k, &pp->queue[q].egress);
 	struct auto_ecn_params *a = &pp->auto_ecn[q];
 	struct ecn_thresholds start;
+	bool lossless = false;
 
 	for (unsigned cls = 0; cls < N_CLASSES; cls++) {
 		if (pp->classify.class_to_queue[cls] != q || !(pp->classify.lossless >> cls & 1))
 			continue;
+		lossless = true;
 		if (at_xoff[cls] == 0)
 			at_xoff[cls] = queue_at_xoff(k, cls);
 		limit_bytes = min_u64(limit_bytes, at_xoff[cls]);
 	}
+	check_ceiling(k, a, &c->ecn.ceiling, limit_bytes, lossless);
 	if (a->ceiling_bytes == UINT64_MAX)
 		a->ceiling_bytes = max_u64(a->floor_bytes, limit_bytes / 4 * 3);
-	start = ecn_start(&(struct ecn_rails){a->floor_bytes, a->ceiling_bytes, pp->speed_bps});
+	start = ecn_start(&(struct ecn_rails){a->floor_bytes, a->ceiling_bytes, a->speed_bps});
 	set_curve(&pp->queue[q], &start);
+}
+
+void warn_auto_ecn_after_pfc(struct compiler *k, const struct cfg_class *c, uint64_t queue_bytes)
+{
+	const struct cfg_ecn *e = &c->ecn;
+	const struct cfg_val *at = e->floor.given ? &e->floor : e->is_auto.given ? &e->is_auto
+										  : &e->mode;
+
+	WARN(k->s, at,
+	     "PFC can pause before ECN marks with the thresholds of the start, at a queue of %"
+	     PRIu64 " B" CURE
+	     "%sraise ingress.min or ingress.alpha; weirctl plan shows each port",
+	     queue_bytes, e->floor.given ? "lower floor, or " : "");
 }
 
 static const struct cfg_class *auto_class(const struct compiler *k, unsigned port, unsigned q)
@@ -191,7 +245,10 @@ void compile_auto_ecn(struct compiler *k)
 	if (!any || k->s->n_errors != 0)
 		return;
 	for (unsigned i = 0; i < k->p->n_ports; i++)
-		for (unsigned q = 0; q < N_QUEUES; q++)
-			if (auto_class(k, i, q) != NULL)
-				compile_ceiling(k, &k->p->ports[i], q, at_xoff);
+		for (unsigned q = 0; q < N_QUEUES; q++) {
+			const struct cfg_class *c = auto_class(k, i, q);
+
+			if (c != NULL)
+				compile_ceiling(k, &k->p->ports[i], c, q, at_xoff);
+		}
 }

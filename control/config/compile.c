@@ -487,6 +487,10 @@ static void warn_ecn_after_pfc(struct compiler *k, unsigned i)
 		profile = k->c->ports[out].profile;
 		c = &profile->classes[check_class_of_queue(
 			profile, k->p->ports[out].classify.class_to_queue[cls])];
+		if (cfg_ecn_is_auto(c)) {
+			warn_auto_ecn_after_pfc(k, c, e.queue_bytes);
+			continue;
+		}
 		WARN(k->s, &c->wred.curve[GREEN].kmin,
 		     "PFC can pause before ECN marks: %.2g marks are expected before XOFF, at a"
 		     " queue of %" PRIu64 " B" CURE

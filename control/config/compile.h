@@ -107,6 +107,8 @@ bool compile_port_repeats(const struct compiler *k, unsigned i);
 // The marking of a queue with auto ECN, without thresholds; and the thresholds of all, with limits.
 void compile_auto_marking(const struct cfg_class *c, struct wred_params *out);
 void compile_auto_ecn(struct compiler *k);
+// The class with `ecn: auto` marks too late even with the thresholds of the start.
+void warn_auto_ecn_after_pfc(struct compiler *k, const struct cfg_class *c, uint64_t queue_bytes);
 void compile_ipcc(struct compiler *k); // after the queues: takes their kmin and kmax
 
 // The DSCPs of a frame hop by hop, `dscp` first, until no rule changes it. Returns their number.

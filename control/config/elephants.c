@@ -30,7 +30,7 @@ static void elephants_make_sense(const struct subject *x)
 }
 
 // ---- rules of a class
-// Finds a port whose profile makes the class lossless. NULL: no port does.
+// Finds a port whose profile makes the class lossless. NULL: there is none.
 static const struct config_port *lossless_on(const struct config *c, unsigned cls)
 {
 	for (unsigned i = 0; i < c->n_ports; i++)
@@ -98,6 +98,12 @@ void elephants_check(const struct config *c, struct diag_sink *s)
 }
 
 // ---- compile
+
+static bool acts(const struct elephant_action *a)
+{
+	return a->color != ELEPHANT_KEEP || a->cls != ELEPHANT_KEEP || a->dscp != ELEPHANT_KEEP;
+}
+
 static struct elephant_action action_of(const struct cfg_sized *a)
 {
 	return (struct elephant_action){
@@ -130,5 +136,7 @@ void compile_elephants(struct compiler *k)
 			out->sized[SIZE_PLAIN][cls] = action_of(&none);
 			out->sized[SIZE_MOUSE][cls] = action_of(&c->mice);
 			out->sized[SIZE_ELEPHANT][cls] = action_of(&c->elephants);
+			out->acts_by_size |= acts(&out->sized[SIZE_MOUSE][cls]) ||
+					     acts(&out->sized[SIZE_ELEPHANT][cls]);
 		}
 }

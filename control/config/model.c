@@ -21,6 +21,7 @@ enum {
 	IP_LEN = 127,
 	NETNS_LEN = 107,
 	ECN_FILE_LEN = 127,
+	LEAST_FRAME = 64, // bytes
 	NAME_LEN = POLICY_NAME_LEN - 1,
 };
 
@@ -144,9 +145,9 @@ static const struct cfg_row ecn_rows[] = {
 	{FIELD(CFG_WORD, cfg_ecn, action), .words = WORDS("advise", "on"), .dflt = 1,
 	 .help = "`advise`: the thresholds of the start stay, and the switch shows what it would "
 		 "use"},
-	{NUMBER(BYTES, cfg_ecn, floor), .max = MOST_B, .dflt_text = "2 frames of full size",
-	 .help = "kmin is never below"},
-	{NUMBER(BYTES, cfg_ecn, ceiling), .max = MOST_B,
+	{NUMBER(BYTES, cfg_ecn, floor), .min = LEAST_FRAME, .max = MOST_B,
+	 .dflt_text = "2 frames of full size", .help = "kmin is never below"},
+	{NUMBER(BYTES, cfg_ecn, ceiling), .min = LEAST_FRAME, .max = MOST_B,
 	 .dflt_text = "3/4 of the queue at XOFF",
 	 .help = "kmin is never above; the queue at XOFF is that of `weirctl plan`, so marks begin "
 		 "before PFC pauses"},

@@ -116,6 +116,9 @@ void print_flows(FILE *out, struct json_object *data, const struct show_wish *wi
 			{F_FLOWS_class, .rank = 7}, {F_FLOWS_rate_bps},
 			{.fact = F_FLOWS_bytes, .head = "BYTES", .rank = 4},
 			{.fact = F_FLOWS_elephant_us, .head = "SINCE", .rank = 2})};
+	const struct table ports = {
+		FACTS_ELEPHANT_PORTS, "", "port|s without an elephant",
+		FACTS(F_ELEPHANT_PORTS_now, F_ELEPHANT_PORTS_elephant_frames)};
 	struct json_object *rows = rows_of(data, FACTS_FLOWS);
 
 	if (n_rows(rows) == 0) {
@@ -133,6 +136,10 @@ void print_flows(FILE *out, struct json_object *data, const struct show_wish *wi
 	table_print(out, rows,
 		    wish->elephants ? &elephants : wish->unpaired ? &unpaired : &flows, wish);
 	flows_end(out, data, wish->unpaired);
+	if (!wish->elephants || rows_of(data, FACTS_ELEPHANT_PORTS) == NULL)
+		return;
+	fputc('\n', out);
+	table_print(out, rows_of(data, FACTS_ELEPHANT_PORTS), &ports, wish);
 }
 
 // "static 0, cm 12, ..." of the counters of a list whose keys begin so; zeros too, or not.

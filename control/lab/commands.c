@@ -44,7 +44,7 @@ const char lab_summary[] =
 	"policy files of weir, emulated NICs (RoCEv2, TCP) and wires. The same file and\n"
 	"seed give the same bytes.\n";
 const char lab_exit[] =
-	"0 all expectations hold, 1 one does not or the run was broken off, 2 misused";
+	"0 all expectations hold (tune: a point is allowed), 1 not so, or broken off, 2 misused";
 
 __attribute__((format(printf, 2, 3))) static bool complain(const struct lab_command *c,
 							   const char *fmt, ...)
@@ -139,7 +139,9 @@ static const struct opt options[] = {
 	 .commands = LAB_SWEEP | LAB_TUNE},
 	{"files", 0, NULL, "print the names of the files that the scenarios read", AT(list_files),
 	 .commands = LAB_CHECK},
-	{"out", 0, "DIR", "write report.json, CSV, SVG plots and report.html there", AT(out),
+	{"out", 0, "DIR",
+	 "write the report there: JSON, CSV, SVG plots, HTML; sweep and tune also keep each run "
+	 "there, and tune writes policy.yaml", AT(out),
 	 .commands = LAB_RUN | LAB_SWEEP | LAB_FLUID | LAB_TUNE},
 	{"digits", 0, "N",
 	 "digits of figures in tables, 4 to 15 (default: 4); counts keep all digits, JSON "

@@ -112,6 +112,30 @@ static int route(const struct fabric *f, uint32_t sw, const struct sc_fault *rel
 	return err;
 }
 
+static void note_model(const struct scenario *sc, const char *file)
+{
+	struct sc_model *m = sc->models;
+
+	while (m->next != NULL) {
+		m = m->next;
+		if (strcmp(m->file, file) == 0)
+			return;
+	}
+	m->next = arena_alloc(sc->arena, sizeof(*m));
+	m->next->file = arena_text(sc->arena, file, strlen(file));
+}
+
+static void note_models(const struct scenario *sc, const struct policy *p)
+{
+	for (unsigned i = 0; i < p->n_ports; i++)
+		for (unsigned q = 0; q < N_QUEUES; q++) {
+			const struct auto_ecn_params *a = &p->ports[i].auto_ecn[q];
+
+			if (a->on && a->model == ECN_MODEL_FILE)
+				note_model(sc, a->model_file);
+		}
+}
+
 int fabric_policy(const struct fabric *f, uint32_t sw, const struct sc_fault *reload,
 		  struct config **config, struct policy **policy, struct diags *d)
 {
@@ -134,6 +158,8 @@ int fabric_policy(const struct fabric *f, uint32_t sw, const struct sc_fault *re
 		facts[i] = fabric_port(f, sw, i).facts;
 	if (err == 0)
 		err = config_compile(c, facts, &p, d);
+	if (err == 0)
+		note_models(f->sc, p);
 	if (err == 0)
 		config_small_flows(c, p);
 	if (err == 0 && (!f->sc->routed || f->sc->tunnelled))

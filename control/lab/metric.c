@@ -277,6 +277,11 @@ static double kmin(const struct metric_part *at)
 	return thresholds_kmin(at->w->fabric, at->o->node, at->port, at->cls);
 }
 
+static double kmax(const struct metric_part *at)
+{
+	return thresholds_kmax(at->w->fabric, at->o->node, at->port, at->cls);
+}
+
 static double cnp_looks(const struct metric_part *at)
 {
 	static const enum fact_id looks[N_QUADRANTS + 1] = {
@@ -891,6 +896,8 @@ const struct expr_func expr_funcs[] = {
 	{"kmin", BY_NOW, EXPR_BYTES, Q, "QUEUE",
 	 "kmin of the queue at the end of the window, of auto ECN or of the policy",
 	 .get = {.part = kmin}},
+	{"kmax", BY_NOW, EXPR_BYTES, Q, "QUEUE", "kmax of the queue, likewise",
+	 .get = {.part = kmax}},
 	{"causes", BY_SET, EXPR_COUNT, ALL_S, "",
 	 "findings about PAUSE in the window: deadlocks, cyclic dependencies, and hosts at the "
 	 "root of chains. 0: all PAUSE came from ports that were offered more than they send",

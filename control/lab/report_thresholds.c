@@ -133,7 +133,6 @@ void report_thresholds_json(const struct run *r, struct json_object *out)
 			put_thresholds(row, "before", &c->before);
 			put_thresholds(row, "after", &c->after);
 			put_features(row, &c->features);
-			json_object_object_add(row, "cost", json_object_new_double(c->cost));
 		}
 	}
 }

@@ -329,7 +329,7 @@ static void pairs_grid(const struct run *r, grid_emit_fn *emit, FILE *out)
 {
 	struct grid g;
 
-	grid_init(&g, "flows and their senders' queue pairs, by how they were learnt",
+	grid_init(&g, "flow tables, and senders' queue pairs of RoCEv2, by how they were learnt",
 		  "switch|flows|made|refused|paired now|static|cm|read|ack|cnp|dropped|wrong port",
 		  1);
 	for (uint32_t s = 0; s < r->sc->n_switches && g.n_rows < MAX_ROWS; s++) {

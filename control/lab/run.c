@@ -296,6 +296,8 @@ static void print_files(const struct scenario *sc)
 			names[n++] = sc->flows[i].sizes_file;
 	for (uint32_t i = 0; i < n; i++)
 		puts(names[i]);
+	for (const struct sc_model *m = sc->models->next; m != NULL; m = m->next)
+		puts(m->file);
 }
 
 // Loads a scenario and its policies and reports mistakes. report: also its size and warnings, where

@@ -20,10 +20,11 @@ import signal
 import subprocess
 import sys
 import tempfile
+import time
 
 SIGNALS = {signal.SIGINT, signal.SIGTERM, signal.SIGCHLD}
 PR_SET_PDEATHSIG = 1
-SCHEME, CONNECT_SECONDS = 'dask://', 10
+SCHEME, CONNECT_SECONDS, LOOK_SECONDS = 'dask://', 10, 0.2
 DEBIAN_PYTHON = '/usr/bin/python3'
 APT = 'apt-get install python3-distributed'
 
@@ -179,8 +180,12 @@ class Dask:
                 futures[self.client.submit(run_there, job.command, os.getcwd(), hashes,
                                            pure=False)] = i
             shown()
-            for future in self.distributed.as_completed(futures):
-                self.finish(future, futures[future], killed, ended)
+            ready = self.distributed.as_completed(futures)
+            while not ready.is_empty():
+                # Workers come and go while no run ends.
+                time.sleep(LOOK_SECONDS)
+                for future in ready.next_batch(block=False):
+                    self.finish(future, futures[future], killed, ended)
                 shown()
         finally:
             with contextlib.suppress(Exception):
@@ -204,6 +209,19 @@ class Dask:
 
 # ---- results that are kept
 
+def write_whole(path, text):
+    """The file is whole or as it was, also if the disk is full. Raises OSError."""
+    part = f'{path}.{os.getpid()}'
+    try:
+        with open(part, 'w', encoding='utf-8', errors='surrogateescape') as f:
+            f.write(text)
+        os.rename(part, path)
+    except OSError:
+        with contextlib.suppress(OSError):
+            os.unlink(part)
+        raise
+
+
 class Results:
     def __init__(self, folder):
         self.folder, self.trouble = folder, None
@@ -225,16 +243,11 @@ class Results:
         whole = status == 0 or (status == 1 and '"complete":true' in out)
         if not whole or not job.unchanged():
             return
-        path = self.path(job.key())
-        part = f'{path}.{os.getpid()}'
+        kept = {'command': job.command, 'status': status, 'out': out, 'err': err}
         try:
-            with open(part, 'w', encoding='ascii') as f:
-                json.dump({'command': job.command, 'status': status, 'out': out, 'err': err}, f)
-            os.rename(part, path)
+            write_whole(self.path(job.key()), json.dumps(kept))
         except OSError as e:
             self.trouble = f'{self.folder}: cannot keep results: {e.strerror}'
-            with contextlib.suppress(OSError):
-                os.unlink(part)
 
 
 class Engine:
@@ -249,11 +262,15 @@ class Engine:
         if on is not None:
             self.dask = Dask(on)
 
+    def waits(self):
+        """Where no worker is yet, or None."""
+        return self.dask.address if self.dask is not None and not self.dask.workers() else None
+
     def where(self):
         if self.dask is None:
             return ''
         n = self.dask.workers()
-        return f' on {n} workers' if n else ', waiting for a worker'
+        return f' on {n} worker{"s" * (n > 1)}' if n else ', waiting for a worker'
 
     def look(self, jobs):
         """Which files each job reads, and their contents. A job whose list fails has none: its run

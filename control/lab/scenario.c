@@ -864,6 +864,7 @@ int scenario_parse(const struct sc_input *in, struct scenario **out, struct diag
 		abort();
 	sc = b.sc = arena_alloc(a, sizeof(*sc));
 	sc->arena = a;
+	sc->models = arena_alloc(a, sizeof(*sc->models));
 	sc->file = s.file = arena_text(a, in->path, strlen(in->path));
 	b.folder = slash == NULL ? "" : arena_text(a, in->path, (size_t)(slash - in->path) + 1);
 	read_tree(&b, in);

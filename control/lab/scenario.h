@@ -131,6 +131,12 @@ struct sc_text {
 
 struct lab_flow; // traffic.h
 
+// A model of auto ECN that a policy names. fabric_check finds them.
+struct sc_model {
+	const char *file; // NULL in the first element, which stands for the list
+	struct sc_model *next;
+};
+
 struct scenario {
 	const char *file, *name, *description;
 	const char *title; // empty: none
@@ -161,6 +167,7 @@ struct scenario {
 	struct sc_text *records, *expects;
 	struct sc_text *histograms; // queues, ports, switches
 	const struct node *override; // of all switches, before their own
+	struct sc_model *models; // files, each once
 	struct arena *arena;
 };
 

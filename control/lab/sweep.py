@@ -16,7 +16,7 @@ import sys
 import termios
 
 from plot import NAN, Axis, Plot, block, cut, escape, page, printed, quantity, size
-from runs import Engine, Job, Refused
+from runs import Engine, Job, Refused, write_whole
 
 DONE, FAILED, MISUSED = range(3) # exit codes
 MAX_VARIES, MAX_VALUES, MAX_POINTS = 8, 256, 4096
@@ -257,12 +257,14 @@ def run_of(o, options, sets, file):
 def watched(engine, jobs, ended, quiet, progress):
     """Runs the jobs with a line of progress on a terminal. Returns why they were stopped, or
     None."""
-    quiet = quiet or not sys.stderr.isatty()
+    on_terminal = sys.stderr.isatty()
 
     def show():
-        if not quiet:
+        if on_terminal and not quiet:
             print(f'\r{progress()}{engine.where()} \033[K', end='', file=sys.stderr, flush=True)
 
+    if not on_terminal and not quiet and (place := engine.waits()) is not None:
+        print(f'no worker is at {place} yet: the runs wait for one', file=sys.stderr, flush=True)
     try:
         return 'stopped' if engine.run(jobs, ended, show) else None
     except Refused as e:
@@ -270,7 +272,7 @@ def watched(engine, jobs, ended, quiet, progress):
     except OSError as e:
         complain(f'cannot start a process: {e.strerror}', FAILED)
     finally:
-        if not quiet:
+        if on_terminal and not quiet:
             print('\r\033[K', end='', file=sys.stderr, flush=True)
 
 
@@ -500,9 +502,7 @@ def publish(what, o, code, command, engine, stopped=None):
         return code
     try:
         for name, text in what.files().items():
-            with open(os.path.join(o.out, name), 'w', encoding='utf-8',
-                      errors='surrogateescape') as f:
-                f.write(text)
+            write_whole(os.path.join(o.out, name), text)
     except OSError as e:
         print(f'weir-lab {command}: {o.out}: cannot write the results: {e.strerror}',
               file=sys.stderr)

@@ -85,12 +85,27 @@ double thresholds_changes(const struct fabric *f, uint32_t sw, unsigned port, un
 	return view_of(f, sw, port, cls, &v) && v.on ? (double)v.n_changes : 0;
 }
 
-double thresholds_kmin(const struct fabric *f, uint32_t sw, unsigned port, unsigned cls)
+// Of the policy.
+static const struct wred_curve *curve_of(const struct fabric *f, uint32_t sw, unsigned port,
+					 unsigned cls)
 {
 	const struct policy_port *pp = &switch_policy(f->switches[sw].sw)->ports[port];
-	const struct policy_queue *q = &pp->queue[pp->classify.class_to_queue[cls]];
+
+	return &pp->queue[pp->classify.class_to_queue[cls]].wred.curve[GREEN];
+}
+
+double thresholds_kmin(const struct fabric *f, uint32_t sw, unsigned port, unsigned cls)
+{
 	struct autoecn_view v;
 
 	return view_of(f, sw, port, cls, &v) ? (double)v.now.kmin_bytes
-					     : (double)q->wred.curve[GREEN].kmin_bytes;
+					     : (double)curve_of(f, sw, port, cls)->kmin_bytes;
+}
+
+double thresholds_kmax(const struct fabric *f, uint32_t sw, unsigned port, unsigned cls)
+{
+	struct autoecn_view v;
+
+	return view_of(f, sw, port, cls, &v) ? (double)v.now.kmax_bytes
+					     : (double)curve_of(f, sw, port, cls)->kmax_bytes;
 }

@@ -15,9 +15,10 @@ __attribute__((warn_unused_result)) int thresholds_create(struct fabric *f);
 void thresholds_destroy(struct fabric *f);
 // Once in a look of control.
 void thresholds_look(struct fabric *f, uint64_t now_ns);
-// Of the queue of a class: changes of the thresholds so far, and kmin now, of auto ECN or of the
-// policy. No change for another class of the queue than the lowest.
+// Of the queue of a class: changes of the thresholds so far; kmin and kmax now, of auto ECN or of
+// the policy. No change for another class of the queue than the lowest.
 double thresholds_changes(const struct fabric *f, uint32_t sw, unsigned port, unsigned cls);
 double thresholds_kmin(const struct fabric *f, uint32_t sw, unsigned port, unsigned cls);
+double thresholds_kmax(const struct fabric *f, uint32_t sw, unsigned port, unsigned cls);
 // The switch has taken another policy. False: memory is short.
 bool thresholds_new_policy(struct fabric_switch *s, uint64_t now_ns);

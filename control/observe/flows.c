@@ -132,7 +132,7 @@ struct value flows_value(enum fact_id f, const struct at *a)
 
 // ---- the answers
 
-void show_flow_sums(const struct show *s, struct json_object *out)
+static void show_flow_sums(const struct show *s, struct json_object *out)
 {
 	static const struct flow_totals start;
 	struct flow_totals now;
@@ -143,6 +143,19 @@ void show_flow_sums(const struct show *s, struct json_object *out)
 	emit(single_in(out, FACTS_FLOW_TABLE), FACTS_FLOW_TABLE, &a);
 	emit(single_in(out, FACTS_ELEPHANTS), FACTS_ELEPHANTS, &a);
 	emit(single_in(out, FACTS_PAIRING), FACTS_PAIRING, &a);
+}
+
+void show_flows(const struct show *s, struct json_object *out)
+{
+	struct json_object *ports = rows_in(out, FACTS_ELEPHANT_PORTS);
+
+	for (unsigned port = s->first; port < s->last; port++) {
+		struct at a = at_port(s, port, 0);
+
+		a.room = switch_flow_port(s->o->sw, port);
+		emit(row_in(ports), FACTS_ELEPHANT_PORTS, &a);
+	}
+	show_flow_sums(s, out);
 }
 
 void show_ipcc(const struct show *s, struct json_object *out)

@@ -668,7 +668,7 @@ static const struct {
 	{FACTS_WATCHDOG, show_watchdog}, {FACTS_GUARD, show_guard}, {FACTS_CAUSES, show_causes},
 	{FACTS_LLDP, show_lldp}, {FACTS_DCBX, show_dcbx},
 	{FACTS_VNIS, show_vxlan},
-	{FACTS_IPCC, show_ipcc}, {FACTS_LINUX_TAPS, show_linux}, {FACTS_FLOW_TABLE, show_flow_sums},
+	{FACTS_IPCC, show_ipcc}, {FACTS_LINUX_TAPS, show_linux}, {FACTS_FLOW_TABLE, show_flows},
 	{FACTS_INTERFACES, NULL, {{port_rows, FACTS_INTERFACES}}},
 	{FACTS_HINTS, NULL, {{port_rows, FACTS_HINTS}}},
 	// A queue is judged by the pools.
@@ -843,6 +843,8 @@ static void clear_port(struct observe *o, unsigned port, uint64_t now_ns)
 	take(&b->flows, switch_port_flows(o->sw, port), sizeof(b->flows));
 	b->flows_refused = ctr_get(&room->refused);
 	b->flows_evicted = ctr_get(&room->evicted);
+	b->elephant_frames = ctr_get(&room->elephant_packets);
+	b->elephant_bytes = ctr_get(&room->elephant_bytes);
 	take(&b->fdb, &switch_fdb_port(o->sw, port)->c, sizeof(b->fdb));
 	b->pfc_ignored_lossy = ctr_get(&rx->ignored_lossy);
 	b->pfc_empty_vector = ctr_get(&rx->empty_vector);

@@ -37,7 +37,7 @@ struct port_baseline {
 	struct ipcc_counters ipcc[N_QUEUES];
 	struct port_flow_counters flows;
 	struct fdb_port_counters fdb;
-	uint64_t flows_refused, flows_evicted;
+	uint64_t flows_refused, flows_evicted, elephant_frames, elephant_bytes;
 	struct port_drv_stats drv;
 	struct port_steering steering;
 	uint64_t standin_sent;
@@ -209,7 +209,7 @@ struct json_object *peer_json(const struct vtep *v, unsigned peer);
 
 // flows.c
 struct value flows_value(enum fact_id f, const struct at *a);
-show_fn show_ipcc, show_flow_sums, show_linux;
+show_fn show_ipcc, show_flows, show_linux;
 
 static inline const char *port_name(const struct observe *o, unsigned port)
 {

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Elephants and mice: which flows are large and fast, and which frames are the first ones of a
-// flow. Vendors sell the rule as mice-elephant-flow (Huawei) and ETRAP (Cisco). Pure; the worker
-// that owns the flow's port of arrival calls it.
+// flow. Pure; the worker that owns the flow's port of arrival calls it.
 //
 //   a frame is   if                                                       until
 //   mouse        it is one of the first `mice_packets` of a flowlet       the next frame

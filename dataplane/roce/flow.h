@@ -130,6 +130,8 @@ struct flow_port {
 	gauge_t used; // entries
 	ctr_t refused; // new flows that found no room
 	ctr_t evicted; // flows that lost their place to one of a port below its share
+	gauge_t elephants; // entries (dataplane/elephants.h)
+	ctr_t elephant_packets, elephant_bytes;
 };
 
 struct flow_table {
@@ -304,20 +306,38 @@ static inline bool flow_lives(const struct flow_table *t, const struct flow *f, 
 // acknowledged. A new connection that begins with such a PSN looks the same, and the switch takes
 // it for a retransmission.
 bool flow_sends_again(const struct flow *f, uint32_t psn);
+// The time of a burst, and how long a flow may have been silent for a quick count.
+struct flow_clock {
+	uint64_t last; // flow_pack_last(0, 0, now)
+	uint64_t fresh; // units of time: less is surely less than the age
+};
+static inline struct flow_clock flow_clock(uint64_t now_ns, uint64_t age_ns)
+{
+	uint64_t units = age_ns >> FLOW_TIME_SHIFT;
+
+	return (struct flow_clock){flow_pack_last(0, 0, now_ns), units != 0 ? units - 1 : 0};
+}
+
+// Whether the packet is the expected one of a flow that was not silent for the age. One comparison
+// for PSN, flags and time: if PSN and flags are those of the entry, the low bits of the difference
+// are 0, and its high bits are the time. Else the rotated difference exceeds any time. False in the
+// last 8 us before the age, too: flow_seen_ns() is exact. The owner calls it.
+static inline bool flow_is_next(const struct flow *f, uint32_t psn, const struct flow_clock *c)
+{
+	uint64_t ago = (c->last | psn) - gauge_get(&f->last);
+
+	return (ago >> FLOW_TIME_BIT | ago << (64 - FLOW_TIME_BIT)) < c->fresh;
+}
+
 // Counts a packet, and says how its PSN fits. The owner calls it.
 enum flow_news flow_count(struct flow *f, const struct flow_packet *p, uint64_t now_ns);
-// The same for nearly all packets. True: the packet was the expected one, and is counted. False:
-// nothing is counted. The flow has packets.
-static inline bool flow_count_next(struct flow *f, uint32_t psn, uint16_t len, uint64_t now_ns)
+// The same for nearly all packets: flow_is_next() is true, and the packet uses up n_psns. Its bytes
+// are the caller's.
+static inline void flow_count_next(struct flow *f, uint32_t psn, uint32_t n_psns,
+				   const struct flow_clock *c)
 {
-	const uint64_t low = ((uint64_t)1 << FLOW_TIME_BIT) - 1;
-
-	if (__builtin_expect((gauge_get(&f->last) & low) != psn, false))
-		return false;
 	ctr_inc(&f->packets);
-	ctr_add(&f->bytes, len);
-	gauge_set(&f->last, flow_pack_last(psn_add(psn, 1), 0, now_ns));
-	return true;
+	gauge_set(&f->last, c->last | psn_add(psn, n_psns));
 }
 // PSNs of the flow begin anew with this packet, which is counted already.
 void flow_restart(struct flow *f, const struct flow_packet *p, uint64_t now_ns);

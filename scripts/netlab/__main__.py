@@ -7,6 +7,7 @@ import signal
 import sys
 
 from acts import ACTS
+from auto import TITLES as AUTO_TITLES, AutoPlay
 from bgp import TITLES as BGP_TITLES, BgpPlay
 from ipcc import TITLES as IPCC_TITLES, IpccPlay
 from play import Play, Virtual
@@ -42,6 +43,9 @@ def options():
     p.add_argument("--bgp", action="store_true",
                    help="another story, in one act: FRR gives the switch its routes, a link is "
                    "cut, and a lossless class moves to another one; live only")
+    p.add_argument("--auto", action="store_true",
+                   help="another story, in one act: the ECN thresholds of a queue follow incasts, "
+                   "long flows and incasts again; live only, some 70 s")
     p.add_argument("--virtual", action="store_true", help="virtual wires, even as root")
     p.add_argument("--no-setup", action="store_true", help="the machine and build/ are ready")
     p.add_argument("--build", metavar="DIR", default=os.path.join(ROOT, "build"),
@@ -55,6 +59,9 @@ def options():
         p.error("--ipcc has two acts, of a fixed length, on live ports")
     if args.bgp and (args.seconds or args.virtual or args.act or args.storm or args.ipcc):
         p.error("--bgp has one act, of a fixed length, on live ports")
+    if args.auto and (args.seconds or args.virtual or args.act or args.storm or args.ipcc or
+                      args.bgp):
+        p.error("--auto has one act, on live ports")
     return args
 
 
@@ -80,12 +87,19 @@ STORIES = { # option: player, policy, acts, what else there is to read and to ru
     "bgp": (BgpPlay, "conf/frr/policy.yaml", BGP_TITLES,
             ["docs/bgp.md explains the network, and what FRR needs.",
              "conf/frr has the policy and the four files."]),
+    "auto": (AutoPlay, "conf/auto-ecn.yaml", AUTO_TITLES,
+             ["docs/auto-ecn.md explains modes, reasons and limits.",
+              "conf/auto-ecn.yaml is the policy; its key `ecn` is all that it takes.",
+              "weir-lab run conf/lab/auto-change.yaml: the same in the lab, with plots."]),
     "ipcc": (IpccPlay, "conf/compare-equilibrium.yaml", IPCC_TITLES,
              ["On your own switch: weirctl show flows, then weirctl show cnps.",
               "docs/ipcc.md explains when the switch notifies which sender.",
               "conf/ipcc.yaml is a policy with `ipcc: on`.",
               "scripts/run --storm: a receiver pauses for ever."]),
 }
+
+
+SHOWN = {"ipcc": ["flows", "cnps"], "auto": ["ecn auto"]} # in a second window
 
 
 def announce(args, screen, name, kinds):
@@ -97,7 +111,7 @@ def announce(args, screen, name, kinds):
 
 def tell(args, screen):
     """Plays a story, live where that can be. Returns whether all checks hold, and the records."""
-    story = next((s for s in ("storm", "ipcc", "bgp") if getattr(args, s)), "main")
+    story = next((s for s in ("storm", "ipcc", "bgp", "auto") if getattr(args, s)), "main")
     policy = os.path.join(ROOT, STORIES[story][1])
     why = "asked for by --virtual" if args.virtual else why_not_live()
     if why and story != "main":
@@ -107,7 +121,7 @@ def tell(args, screen):
         screen.say(f"On virtual wires, not on live ports: {why}.")
         return played(args, screen, story, Virtual(os.path.join(args.build, STORY), screen, policy))
     with StoryName() as name:
-        announce(args, screen, name, ["flows", "cnps"] if story == "ipcc" else ["pfc"])
+        announce(args, screen, name, SHOWN.get(story, ["pfc"]))
         play = STORIES[story][0](Programs(args.build), screen, policy, name, args.keep_logs)
         return played(args, screen, story, play)
 

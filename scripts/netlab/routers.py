@@ -30,15 +30,16 @@ SENDER, RECEIVER = "10.0.4.1", "10.2.0.2"
 READY_S = 60
 BEFORE_S = 0.2
 LAN_DEV = "lan"
-# A PFC frame for class 3 with the longest time, every 20 ms.
+# A PFC frame for class 3 with the longest time, every 20 ms. It prints when it begins.
 PAUSER = """
 import socket, sys, time
 frame = bytes.fromhex("0180c2000001" "020000000099" "8808" "0101" "0008" + "0000" * 3 + "ffff" +
                       "0000" * 4).ljust(60, b"\\0")
 s = socket.socket(socket.AF_PACKET, socket.SOCK_RAW)
 s.bind((sys.argv[1], 0))
-end = time.monotonic() + float(sys.argv[2])
-while time.monotonic() < end:
+begin = time.monotonic()
+print(begin, flush=True)
+while time.monotonic() < begin + float(sys.argv[2]):
     s.send(frame)
     time.sleep(0.02)
 """

@@ -36,14 +36,14 @@ def quiet(policy):
 
 
 class Switch:
-    """`weir` in the namespace of the switch; policy: its text."""
+    """`weir` in the namespace of the switch, or in another; policy: its text."""
 
-    def __init__(self, world, programs, name, policy):
+    def __init__(self, world, programs, name, policy, where="sw"):
         self.world, self.programs, self.name = world, programs, name
         self.path = os.path.join(world.logs, f"{name}.yaml")
         with open(self.path, "w") as f:
             f.write(quiet(policy))
-        self.process = world.spawn("sw", name, programs.weir, "-c", self.path)
+        self.process = world.spawn(where, name, programs.weir, "-c", self.path)
         self.process.wait_line("ready")
 
     def ctl(self, *args):
@@ -72,6 +72,14 @@ class Host:
     def ready(self):
         self.process.wait_line("ready")
         return self
+
+    def inof_log(self):
+        """What it did by iNOF (control/host/inof.h): {"t": seconds of CLOCK_MONOTONIC, "step", and
+        the keys of the step}."""
+        rows = [line.split() for line in self.process.err().splitlines()
+                if line.startswith("inof: ")]
+        return [{"t": float(r[1]), "step": r[2], **dict(w.split("=", 1) for w in r[3:])}
+                for r in rows]
 
     def report(self):
         try:

@@ -13,6 +13,7 @@ is seen by no capture: sw1 - s1 (weirlab-tap) t1 - e1, and all of it passes t1.
 It wants scripts/contain around it: whatever way a program ends, the namespaces go with it, and no
 other program sees them.
 """
+import glob
 import os
 import shutil
 import signal
@@ -65,8 +66,8 @@ def switch_name():
 class StoryName:
     """The name of a story's switch: `story`, unless another switch has that name.
 
-    The file /run/weir/story.run holds the tag of the run that has the name. scripts/contain removes
-    the file and the socket of a run that was killed.
+    The names of further switches begin with it and a dot. The file /run/weir/story.run holds the
+    tag of the run that has the name. scripts/contain removes the files of a run that was killed.
     """
 
     def __enter__(self):
@@ -83,17 +84,29 @@ class StoryName:
         return STORY if self.claim else switch_name()
 
     def __exit__(self, *exc):
-        """Removes the files of a switch that was killed, and the claim last."""
-        for end in ("sock", "lock", "run") if self.claim else ():
-            try:
-                os.unlink(os.path.join(SOCKETS, f"{STORY}.{end}"))
-            except FileNotFoundError:
-                pass
+        """Removes the files of switches that were killed, and the claim last."""
+        if not self.claim:
+            return
+        for path in glob.glob(os.path.join(SOCKETS, f"{STORY}.*")):
+            if os.path.isdir(path): # of weir-inof
+                shutil.rmtree(path)
+            elif path != self.claim:
+                os.unlink(path)
+        os.unlink(self.claim)
 
 
 def sockets_are_private():
     """Whether a second window sees other sockets than this run."""
     return os.path.ismount(SOCKETS)
+
+
+def eventually(condition, text, seconds=60):
+    """For what a busy machine may do late, not for what must not happen at all."""
+    end = time.monotonic() + seconds
+    while not condition():
+        if time.monotonic() > end:
+            raise Failed(f"not within {seconds} s: {text}")
+        time.sleep(0.02)
 
 
 class Process:
@@ -207,6 +220,10 @@ class World:
             self.run(where, "sh", "-c",
                      f"f=/proc/sys/net/ipv6/conf/{scope}/disable_ipv6; [ ! -e $f ] || echo 1 >$f")
 
+    def home(self, _):
+        """The namespace of the switch that host i has a link to."""
+        return "sw"
+
     def link(self, i):
         if self.tapped:
             self.veth("sw", f"sw{i}", "tap", f"s{i}")
@@ -214,7 +231,7 @@ class World:
             self.join("tap", f"s{i}", f"t{i}")
             self.join("tap", f"t{i}", f"s{i}")
         else:
-            self.veth("sw", f"sw{i}", f"h{i}", f"e{i}")
+            self.veth(self.home(i), f"sw{i}", f"h{i}", f"e{i}")
         self.run(f"h{i}", "ip", "link", "set", f"e{i}", "address", f"02:00:00:00:00:{i:02x}")
 
     def veth(self, *ends):

@@ -34,6 +34,7 @@ struct schedule {
 	const char *yaml; // of the policy that runs
 	unsigned pace_ns; // time that passes at once, at most; ten times as much now and then
 	void (*on_event)(struct schedule *s, const struct event *e); // may be NULL
+	void (*on_thresholds)(struct schedule *s, const struct autoecn_change *c); // may be NULL
 	void (*before_policy)(struct schedule *s); // as a new one is published; may be NULL
 	bool silent; // sources stop
 	bool held;

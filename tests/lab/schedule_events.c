@@ -48,10 +48,12 @@ static void check_balance(const struct schedule *s)
 			 x.transmitted + x.consumed + x.dropped + x.queued);
 }
 
-static void ignore_change(void *arg, const struct autoecn_change *c)
+static void on_change(void *arg, const struct autoecn_change *c)
 {
-	(void)arg;
-	(void)c;
+	struct schedule *s = arg;
+
+	if (s->on_thresholds != NULL)
+		s->on_thresholds(s, c);
 }
 
 void schedule_open(struct schedule *s, const struct bench_opts *o)
@@ -65,7 +67,7 @@ void schedule_open(struct schedule *s, const struct bench_opts *o)
 	s->b = bench_open_with(s->yaml, &opts);
 	s->control_ns = s->b->clock.now_ns;
 	assert_int_equal(
-		autoecn_create(s->b->sw, ignore_change, NULL, &s->ecn, err, sizeof(err)), 0);
+		autoecn_create(s->b->sw, on_change, s, &s->ecn, err, sizeof(err)), 0);
 	s->b->after_step = schedule_after_step;
 	s->b->after_step_arg = s;
 	for (unsigned p = 0; p < SCHEDULE_PORTS; p++) {
@@ -92,22 +94,33 @@ void time_passes(struct schedule *s)
 	bench_run(s->b, pick(s, pick(s, 16) == 0 ? 10 * s->pace_ns : s->pace_ns));
 }
 
-// Thresholds of auto ECN are within their rails, whatever the traffic is.
-static void check_thresholds(const struct schedule *s)
+static void check_within(const struct ecn_thresholds *t, const struct ecn_rails *r)
 {
+	assert_in_range(t->kmin_bytes, r->floor_bytes, r->ceiling_bytes);
+	assert_true(t->kmax_bytes >= t->kmin_bytes);
+}
+
+static void look(struct schedule *s, bool policy_changes)
+{
+	autoecn_look(s->ecn, policy_changes, s->b->clock.now_ns);
 	for (unsigned p = 0; p < SCHEDULE_PORTS; p++)
 		for (unsigned q = 0; q < N_QUEUES; q++) {
 			struct autoecn_view v;
 
 			if (!autoecn_view(s->ecn, p, q, &v))
 				continue;
-			assert_true(v.now.kmin_bytes >= v.rails.floor_bytes);
-			assert_true(v.now.kmin_bytes <= v.rails.ceiling_bytes);
+			check_within(&v.now, &v.rails);
+			check_within(&v.advice, &v.rails);
 		}
 }
 
-// The clock of control runs ahead of the traffic, so the rule sees idle queues. Thresholds of a
-// queue are drawn in its place.
+void schedule_look(struct schedule *s)
+{
+	look(s, false);
+	schedule_settle(s);
+}
+
+// Somebody else changes the thresholds of a queue.
 static void draw_thresholds(struct schedule *s)
 {
 	unsigned port = pick(s, SCHEDULE_PORTS), q = pick(s, N_QUEUES);
@@ -130,8 +143,7 @@ void schedule_control(struct schedule *s)
 		for (unsigned i = 0; i < n && s->on_event != NULL; i++)
 			s->on_event(s, &events[i]);
 	} while (n != 0);
-	autoecn_look(s->ecn, false, s->control_ns);
-	check_thresholds(s);
+	look(s, false);
 	draw_thresholds(s);
 	schedule_settle(s);
 	if (s->tap != NULL)
@@ -201,6 +213,7 @@ static void before_policy(struct bench *b)
 	struct schedule *s = b->after_step_arg;
 
 	schedule_forget_losses(s);
+	look(s, true);
 	if (s->before_policy != NULL)
 		s->before_policy(s);
 	for (unsigned p = 0; p < SCHEDULE_PORTS; p++)
@@ -217,7 +230,7 @@ void schedule_publish(struct schedule *s, const char *yaml)
 	policy = bench_compile(s->b, yaml);
 	autoecn_carry(s->ecn, policy);
 	policy_destroy(bench_publish_compiled(s->b, policy));
-	assert_true(autoecn_new_policy(s->ecn, s->control_ns, err, sizeof(err)));
+	assert_true(autoecn_new_policy(s->ecn, s->b->clock.now_ns, err, sizeof(err)));
 	assert_false(s->b->change.late);
 	s->totals->changes += s->b->change.classes != 0;
 	for (unsigned p = 0; p < SCHEDULE_PORTS; p++) {

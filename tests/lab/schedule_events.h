@@ -23,6 +23,8 @@ void schedule_happen(struct schedule *s, const struct schedule_event *events, un
 // The workers take over what control wants.
 void schedule_settle(struct schedule *s);
 void schedule_control(struct schedule *s);
+// Auto ECN looks at the queues. All its thresholds are within their rails then.
+void schedule_look(struct schedule *s);
 void schedule_set_link(struct schedule *s, unsigned port, bool up);
 void schedule_hold(struct schedule *s, bool on);
 void schedule_publish(struct schedule *s, const char *yaml);

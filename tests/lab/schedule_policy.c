@@ -92,11 +92,26 @@ static void draw_headroom(struct text *t, const struct schedule_conf *c, struct 
 		add(t, ", headroom: %u", headroom_needed(c) + 1000 * pick(rng, 10));
 }
 
+// Most windows are the shortest that a policy may have.
+static void draw_short_auto(struct text *t, const struct schedule_conf *c, struct rng *rng)
+{
+	const char *const models[] = {"off", "builtin", c->ecn_model, c->ecn_model};
+	static const char *const rails[] = {"", "", ", ceiling: 20KB", ", floor: 4KB"};
+
+	add(t, ", ecn: {mode: auto, action: %s, step: %ums, model: %s%s}",
+	    pick(rng, 8) ? "on" : "advise", 5 + pick(rng, 2) * pick(rng, 6), PICK(rng, models),
+	    PICK(rng, rails));
+}
+
 static void draw_wred(struct text *t, const struct schedule_conf *c, struct rng *rng,
 		      bool lossless)
 {
 	unsigned kmin_kb = 2 + pick(rng, 30), kmax_kb = kmin_kb + pick(rng, 100);
 
+	if (c->ecn_model != NULL && pick(rng, 8) != 0) {
+		draw_short_auto(t, c, rng);
+		return;
+	}
 	if (pick(rng, 3) == 0)
 		return;
 	if (pick(rng, 4) == 0) {

@@ -33,6 +33,8 @@ struct schedule_conf {
 	unsigned copies_one_in; // one frame in so many is flooded
 	bool flows; // there is a flow table
 	bool elephants; // of flows: some policies look for elephants
+	// Not NULL: most queues have auto ECN with short windows, and some of them this model.
+	const char *ecn_model;
 	bool routed; // ports with the addresses 10.0.(port + 1).1/24, fd00:(port + 1)::1/64
 	unsigned n_workers;
 	uint64_t delay_ns; // of every wire

@@ -4,6 +4,7 @@
 #include "tests/lab/lab_yaml.h"
 
 #include "dataplane/packet/parse.h"
+#include "dataplane/switch_ecn.h"
 
 static unsigned ecn_of(const struct bench_rx *rx)
 {
@@ -242,6 +243,80 @@ static void not_ect_frames_are_not_locked_out_by_an_old_average(void **state)
 	bench_close(b);
 }
 
+// ---- thresholds that change while the switch runs
+
+static void order_20_kb(struct bench *b)
+{
+	const struct wred_curve c = wred_curve_of(20000, 21000, 1000000);
+
+	assert_true(switch_set_curve(b->sw, 2, 3, &c));
+}
+
+// The first n of 101 frames that waited in the queue are marked.
+static void expect_marks(struct bench *b, unsigned n)
+{
+	bench_tx(b, 2, -1, true);
+	bench_run(b, 1000000);
+	assert_int_equal(b->host[2].n_rx, 101);
+	for (unsigned i = 0; i < 101; i++)
+		assert_int_equal(ecn_of(&b->host[2].rx[i]), i < n ? ECN_CE : ECN_ECT0);
+}
+
+static void another_curve_holds_for_frames_that_wait_and_pauses_no_class(void **state)
+{
+	static const uint8_t dscps[] = {24, 26, 28}; // green, yellow, red
+
+	(void)state;
+	for (unsigned color = 0; color < N_COLORS; color++) {
+		struct bench *b = bench_open(
+			lab_yaml(3, "10G", "",
+				 "    dscp_to_color: {26: yellow, 28: red}\n",
+				 "      3: {lossless: on, wred: {ecn: on, kmin: 50KB, kmax: 51KB, "
+				 "pmax: 100%, red: {kmin: 70KB, kmax: 71KB, pmax: 100%}}}\n"),
+			0);
+		struct bench_frame f = {.to = 2, .dscp = dscps[color], .ecn = ECN_ECT0,
+					.len = 1000};
+
+		bench_tx(b, 2, -1, false);
+		bench_inject(b, 0, &f, 101);
+		order_20_kb(b);
+		expect_marks(b, 80);
+		assert_int_equal(b->host[0].n_pfc, 0);
+		bench_close(b);
+	}
+}
+
+static void an_order_waits_until_the_worker_has_seen_the_one_before(void **state)
+{
+	struct bench *b = bench_open(policy("{ecn: on, kmin: 50KB, kmax: 51KB, pmax: 100%}", true),
+				     0);
+	const struct wred_curve c = wred_curve_of(10000, 11000, 1000000);
+
+	(void)state;
+	order_20_kb(b);
+	assert_false(switch_set_curve(b->sw, 2, 3, &c));
+	assert_true(switch_set_curve(b->sw, 1, 3, &c)); // of another port
+	bench_tx(b, 2, -1, true);
+	assert_true(switch_set_curve(b->sw, 2, 3, &c));
+	bench_close(b);
+}
+
+// Control gives the next policy the thresholds that it must begin with.
+static void an_order_for_the_policy_before_is_left_out(void **state)
+{
+	struct bench *b = bench_open(policy("{ecn: on, kmin: 50KB, kmax: 51KB, pmax: 100%}", true),
+				     0);
+	struct bench_frame f = {.to = 2, .dscp = 24, .ecn = ECN_ECT0, .len = 1000};
+
+	(void)state;
+	b->before_policy = order_20_kb;
+	bench_publish(b, policy("{ecn: on, kmin: 30KB, kmax: 31KB, pmax: 100%}", true));
+	bench_tx(b, 2, -1, false);
+	bench_inject(b, 0, &f, 101);
+	expect_marks(b, 70);
+	bench_close(b);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -252,6 +327,9 @@ int main(void)
 		cmocka_unit_test(e3_not_ect_is_dropped_or_passed_and_ce_passes),
 		cmocka_unit_test(colours_have_curves_of_their_own),
 		cmocka_unit_test(not_ect_frames_are_not_locked_out_by_an_old_average),
+		cmocka_unit_test(another_curve_holds_for_frames_that_wait_and_pauses_no_class),
+		cmocka_unit_test(an_order_waits_until_the_worker_has_seen_the_one_before),
+		cmocka_unit_test(an_order_for_the_policy_before_is_left_out),
 	};
 
 	return cmocka_run_group_tests_name("ecn", tests, bench_eal, NULL);

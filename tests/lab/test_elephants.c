@@ -8,11 +8,11 @@
 
 #include "dataplane/packet/psn.h"
 #include "dataplane/packet/wire.h"
-#include "dataplane/switch_flows.h"
+#include "tests/lab/flow_rows.h"
 #include "tests/lab/roce_frame.h"
 #include "tests/lab/router.h"
 
-enum { US = 1000, MS = 1000000, LEN = 1000, LINE_NS = 5 * US, KEPT = 64 };
+enum { US = 1000, MS = 1000000, LEN = 1000, LINE_NS = 5 * US, MOST = 4096 };
 
 // An elephant sends 10 KB after its first frame, at 1 Gb/s or faster. It is looked at every KiB, so
 // nearly with each frame of 1,000 B. One such frame in 8 us is 1 Gb/s.
@@ -81,28 +81,6 @@ static struct flow_totals totals(const struct bench *b)
 static uint64_t sent(const struct bench *b, unsigned queue)
 {
 	return ctr_get(&switch_queue_counters(b->sw, 2, queue)->tx_packets);
-}
-
-struct rows {
-	unsigned n;
-	struct flow_row row[KEPT];
-};
-
-static bool keep(void *arg, const struct flow_row *row)
-{
-	struct rows *all = arg;
-
-	assert_true(all->n < KEPT);
-	all->row[all->n++] = *row;
-	return true;
-}
-
-static struct rows walk(struct bench *b)
-{
-	struct rows all = {0};
-
-	switch_flows_walk(b->sw, b->clock.now_ns, true, keep, &all);
-	return all;
 }
 
 static unsigned events(struct bench *b, enum event_type type, uint64_t *sum)
@@ -254,6 +232,13 @@ static void a_flow_is_an_elephant_from_the_frame_that_completes_its_bytes(void *
 	assert_int_equal(totals(b).elephants.now, 1);
 	assert_int_equal(totals(b).elephants.began, 1);
 	assert_int_equal(totals(b).elephants.packets[SIZE_ELEPHANT], 10);
+	for (unsigned port = 0; port < 3; port++) {
+		const struct flow_port *fp = switch_flow_port(b->sw, port);
+
+		assert_int_equal(gauge_get(&fp->elephants), port == 0);
+		assert_int_equal(ctr_get(&fp->elephant_packets), port == 0 ? 10 : 0);
+		assert_int_equal(ctr_get(&fp->elephant_bytes), port == 0 ? 10 * LEN : 0);
+	}
 	assert_int_equal(walk(b).row[0].size, SIZE_ELEPHANT);
 	assert_int_equal(walk(b).row[0].bytes, 20 * LEN);
 	assert_int_equal(events(b, EVENT_ELEPHANTS, &sum), 1);
@@ -287,6 +272,7 @@ static void an_elephant_stays_one_above_its_end_rate_and_ends_below(void **state
 	assert_int_equal(totals(b).elephants.ended, 0);
 	send_n(b, &tcp, 100, 18 * US);
 	assert_int_equal(totals(b).elephants.now, 0);
+	assert_int_equal(gauge_get(&switch_flow_port(b->sw, 0)->elephants), 0);
 	assert_int_equal(totals(b).elephants.ended, 1);
 	assert_int_equal(totals(b).elephants.began, 1);
 	assert_int_equal(walk(b).row[0].size, SIZE_PLAIN);
@@ -358,6 +344,102 @@ static void a_policy_without_elephants_ends_them_and_acts_on_nothing(void **stat
 	bench_close(b);
 }
 
+// ---- several elephants
+
+// Each of the flows sends a frame at about the rate of the line, n times.
+static void send_all(struct bench *b, const struct router_packet *k, unsigned n_flows, unsigned n)
+{
+	for (unsigned i = 0; i < n * n_flows; i++)
+		send_n(b, &k[i % n_flows], 1, LINE_NS / 3);
+}
+
+// The last one of the list takes the place of the first one, and then ends itself.
+static void elephants_end_one_by_one(void **state)
+{
+	struct bench *b = open("{" RULE "}", "64",
+			       "      0: {elephants: {class: 1}}\n");
+	struct router_packet k[3] = {tcp, tcp, tcp};
+	uint64_t as_elephant;
+
+	(void)state;
+	for (uint16_t i = 0; i < 3; i++)
+		k[i].sport = (uint16_t)(5000 + i);
+	send_all(b, k, 3, 20);
+	assert_int_equal(totals(b).elephants.now, 3);
+	send_all(b, k + 1, 2, 200); // without the first one
+	assert_int_equal(totals(b).elephants.now, 2);
+	send_all(b, k + 1, 1, 200); // and without the last one
+	assert_int_equal(totals(b).elephants.now, 1);
+	assert_int_equal(totals(b).elephants.ended, 2);
+	as_elephant = sent(b, 1);
+	send_all(b, k + 1, 1, 10);
+	assert_int_equal(sent(b, 1), as_elephant + 10);
+	bench_run(b, 250 * US);
+	assert_int_equal(totals(b).elephants.now, 0);
+	assert_int_equal(totals(b).elephants.ended, 3);
+	bench_close(b);
+}
+
+// A round of looks ends all that are silent.
+static void silent_elephants_end_together(void **state)
+{
+	struct bench *b = open("{" RULE "}", "64",
+			       "      0: {elephants: {class: 1}}\n");
+	struct router_packet k[3] = {tcp, tcp, tcp};
+
+	(void)state;
+	for (uint16_t i = 0; i < 3; i++)
+		k[i].sport = (uint16_t)(5000 + i);
+	send_all(b, k, 3, 20);
+	bench_run(b, 205 * US);
+	assert_int_equal(totals(b).elephants.now, 0);
+	assert_int_equal(totals(b).elephants.ended, 3);
+	bench_close(b);
+}
+
+static void elephants_are_reported_once_a_second(void **state)
+{
+	struct bench *b = open("{rate: 1G, bytes: 10KB, period: 10s, age: 10s}", "64",
+			       "      0: {elephants: {class: 1}}\n");
+	struct router_packet k = tcp;
+	uint64_t sum;
+
+	(void)state;
+	for (uint16_t i = 0; i < 3; i++) {
+		k.sport = (uint16_t)(5000 + i);
+		send_n(b, &k, 20, LINE_NS);
+	}
+	assert_int_equal(totals(b).elephants.began, 3);
+	assert_int_equal(events(b, EVENT_ELEPHANTS, &sum), 1);
+	assert_int_equal(sum, 1);
+	bench_run(b, 1000ull * MS);
+	send_n(b, &k, 1, LINE_NS);
+	assert_int_equal(events(b, EVENT_ELEPHANTS, &sum), 2);
+	assert_int_equal(sum, 3);
+	bench_close(b);
+}
+
+static void a_worker_follows_4096_elephants(void **state)
+{
+	struct bench *b = open("{rate: 1G, bytes: 10KB, period: 10s, age: 10s}", "16384",
+			       "      0: {elephants: {class: 1}}\n");
+	struct router_packet k = tcp;
+
+	(void)state;
+	for (uint16_t i = 0; i < MOST; i++) {
+		k.sport = (uint16_t)(5000 + i);
+		send_n(b, &k, 12, US);
+	}
+	assert_int_equal(totals(b).elephants.now, MOST);
+	assert_int_equal(totals(b).elephants.refused, 0);
+	k.sport++;
+	send_n(b, &k, 12, US);
+	assert_int_equal(totals(b).elephants.now, MOST);
+	assert_true(totals(b).elephants.refused > 0);
+	assert_int_equal(sent(b, 1), 2 * MOST);
+	bench_close(b);
+}
+
 // ---- lossless classes
 
 static void send_roce(struct bench *b, uint32_t psn)
@@ -409,6 +491,76 @@ static void an_elephant_in_a_lossless_class_is_coloured_and_stays_in_order(void 
 		assert_int_equal(be24_get((const void *)(frame + 14 + 20 + 8 + 9)), i); // PSN
 		assert_int_equal(frame[15] & 3, i < 10 ? ECN_ECT0 : ECN_CE);
 	}
+	bench_close(b);
+}
+
+// A frame that is sent again after a pause begins a flowlet too.
+static void a_rewind_after_a_pause_is_a_mouse(void **state)
+{
+	struct bench *b = open("{" RULE ", mice_packets: 3}", "64", "");
+
+	(void)state;
+	for (uint32_t i = 0; i < 5; i++)
+		send_roce(b, i);
+	assert_int_equal(totals(b).elephants.packets[SIZE_MOUSE], 3);
+	bench_run(b, MS);
+	for (uint32_t i = 2; i < 7; i++)
+		send_roce(b, i);
+	assert_int_equal(totals(b).elephants.packets[SIZE_MOUSE], 6);
+	bench_close(b);
+}
+
+// ---- routes, and flows that share a bucket
+
+// A router looks at the class in which a frame leaves, as a bridge does.
+static void a_mouse_that_is_routed_leaves_in_its_class(void **state)
+{
+	struct bench *b = bench_open(
+		"switch: {name: r, buffer: {size: 4MB, cell: 256B}, elephants: {mice_packets: 3}}\n"
+		"ports:\n"
+		"  - {name: \"p[1-3]\", device: \"wire:[1-3]\", speed: 10G, mtu: 1500,\n"
+		"     ip: [\"10.0.[1-3].1/24\"], profile: x}\n"
+		"neighbours: [{ip: 10.0.3.2, mac: \"02:00:00:00:00:03\"}]\n"
+		"profiles: {x: {classes: {0: {mice: {class: 5, dscp: 40}}}}}\n", 0);
+	const struct router_packet k = {.src = "10.0.1.2", .dst = "10.0.3.2", .sport = 5000,
+					.dport = 80, .proto = IP_PROTO_TCP, .len = LEN};
+
+	(void)state;
+	for (unsigned i = 0; i < 5; i++) {
+		router_send(b, 0, &k);
+		bench_run(b, 20 * US);
+	}
+	assert_int_equal(sent(b, 5), 3);
+	assert_int_equal(sent(b, 0), 2);
+	for (unsigned i = 0; i < 5; i++)
+		assert_int_equal(b->host[2].rx[i].data[15], i < 3 ? 40 << 2 : 0);
+	bench_close(b);
+}
+
+// 60 flows by turns in a table of few buckets: many pairs of them share one, and some have no place
+// in either of their two. Each flow that has a place has its own mice and bytes.
+static void flows_of_one_bucket_have_their_own_mice(void **state)
+{
+	enum { FLOWS = 60, FRAMES = 4 };
+	struct bench *b = open("{" RULE ", mice_packets: 3}", "64",
+			       "      0: {mice: {class: 5}}\n");
+	struct router_packet k = tcp;
+	struct rows rows;
+
+	(void)state;
+	for (unsigned i = 0; i < FRAMES; i++)
+		for (uint16_t flow = 0; flow < FLOWS; flow++) {
+			k.sport = (uint16_t)(5000 + flow);
+			send_n(b, &k, 1, US);
+		}
+	rows = walk(b);
+	assert_in_range(rows.n, 8, FLOWS);
+	for (unsigned i = 0; i < rows.n; i++) {
+		assert_int_equal(rows.row[i].packets, FRAMES);
+		assert_int_equal(rows.row[i].bytes, FRAMES * LEN);
+	}
+	assert_int_equal(totals(b).refused, (FLOWS - rows.n) * FRAMES);
+	assert_int_equal(sent(b, 5), rows.n * 3);
 	bench_close(b);
 }
 
@@ -467,6 +619,8 @@ static void frames_of_the_same_ports_by_another_port_are_of_no_flow(void **state
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(a_mouse_that_is_routed_leaves_in_its_class),
+		cmocka_unit_test(flows_of_one_bucket_have_their_own_mice),
 		cmocka_unit_test(the_first_frames_of_a_flow_are_mice),
 		cmocka_unit_test(a_pause_makes_the_next_frames_mice_again),
 		cmocka_unit_test(every_flow_has_its_own_mice),
@@ -477,6 +631,11 @@ int main(void)
 		cmocka_unit_test(a_silent_elephant_ends),
 		cmocka_unit_test(an_entry_that_leaves_the_table_is_no_elephant_any_more),
 		cmocka_unit_test(a_policy_without_elephants_ends_them_and_acts_on_nothing),
+		cmocka_unit_test(elephants_end_one_by_one),
+		cmocka_unit_test(silent_elephants_end_together),
+		cmocka_unit_test(elephants_are_reported_once_a_second),
+		cmocka_unit_test(a_worker_follows_4096_elephants),
+		cmocka_unit_test(a_rewind_after_a_pause_is_a_mouse),
 		cmocka_unit_test(an_elephant_in_a_lossless_class_is_coloured_and_stays_in_order),
 		cmocka_unit_test(forged_flows_that_fill_the_table_do_no_harm_to_known_ones),
 		cmocka_unit_test(frames_of_the_same_ports_by_another_port_are_of_no_flow),

@@ -10,12 +10,12 @@
 #include "dataplane/packet/cm.h"
 #include "dataplane/packet/psn.h"
 #include "dataplane/packet/wire.h"
-#include "dataplane/switch_flows.h"
+#include "tests/lab/flow_rows.h"
 #include "tests/lab/lab_yaml.h"
 #include "tests/lab/roce_frame.h"
 #include "tests/lab/router.h"
 
-enum { MS = 1000000, KEPT = 64 };
+enum { MS = 1000000 };
 
 // ---- frames
 
@@ -36,28 +36,6 @@ static void send_n(struct bench *b, struct roce r, unsigned n)
 }
 
 // ---- what the switch knows
-
-struct rows {
-	unsigned n;
-	struct flow_row row[KEPT];
-};
-
-static bool keep(void *arg, const struct flow_row *row)
-{
-	struct rows *all = arg;
-
-	assert_true(all->n < KEPT);
-	all->row[all->n++] = *row;
-	return true;
-}
-
-static struct rows walk(struct bench *b)
-{
-	struct rows all = {0};
-
-	switch_flows_walk(b->sw, b->clock.now_ns, true, keep, &all);
-	return all;
-}
 
 static struct flow_row row_of(struct bench *b, uint32_t qp)
 {

@@ -573,6 +573,13 @@ static bool keep_row(void *arg, const struct flow_row *row)
 	return true;
 }
 
+static bool keep_tcp(void *arg, const struct flow_row *row)
+{
+	if (row->way.kind == FLOW_TCP)
+		*(struct flow_row *)arg = *row;
+	return true;
+}
+
 static void a_flow_without_a_pair_is_never_told(void **state)
 {
 	struct bench *b = open_policy(&(struct ipcc_policy){.ipcc = "on", .pairs = ""});
@@ -607,6 +614,58 @@ static void datagrams_and_what_is_not_roce_are_not_told(void **state)
 	bench_close(b);
 }
 
+// A frame of TCP whose bytes behind the addresses are those of a RoCEv2 flow that has a pair.
+static uint16_t build_tcp(uint8_t *out, const struct ipcc_data *d)
+{
+	uint16_t len = ipcc_build(out, d);
+	struct ipv4_hdr *ip = (void *)(out + ETH_HLEN_);
+
+	ip->proto = IP_PROTO_TCP;
+	be16_put(&ip->csum, (uint16_t)(be16_get(&ip->csum) + IP_PROTO_UDP - IP_PROTO_TCP));
+	return len;
+}
+
+// Both flows are elephants, and feed the marked queue alike. Only the RoCEv2 one has a queue pair
+// that the switch may look for.
+static void an_elephant_of_tcp_in_a_marked_queue_is_not_told(void **state)
+{
+	static const char begin[] = "switch: {";
+	const char *yaml = ipcc_yaml(&(struct ipcc_policy){.ipcc = "on", .wred = ", ecn: on"});
+	const struct ipcc_data tcp = {.from = 1, .to = IPCC_TO, .qp = IPCC_QP};
+	uint8_t frame[IPCC_MAX_LEN];
+	struct flow_totals totals;
+	struct flow_row row = {0};
+	char text[65536];
+	struct bench *b;
+
+	(void)state;
+	memset(&seen, 0, sizeof(seen));
+	assert_memory_equal(yaml, begin, strlen(begin));
+	snprintf(text, sizeof(text), "%selephants: {rate: 1G, bytes: 10KB}, %s", begin,
+		 yaml + strlen(begin));
+	b = bench_open(text, 0);
+	bench_run(b, 20 * US);
+	for (uint32_t i = 0; i < 60; i++) {
+		bench_send_raw(b, tcp.from, frame, build_tcp(frame, &tcp));
+		ipcc_send(b, &(struct ipcc_data){.to = IPCC_TO, .qp = IPCC_QP, .psn = i}, 1);
+	}
+	bench_run(b, 100 * US);
+	switch_flow_totals(b->sw, &totals);
+	assert_int_equal(totals.elephants.began, 2);
+	ipcc_settle(b);
+	ipcc_explain(b, &seen);
+	assert_true(ctr_get(&switch_queue_counters(b->sw, IPCC_TO, IPCC_QUEUE)->ecn_marked) > 30);
+	assert_true(ipcc_cnps(b, 0) > 0);
+	assert_int_equal(ipcc_cnps(b, tcp.from), 0);
+	assert_true(ctr_get(&ipcc_counters(b)->silences[CNP_SILENT_DATAGRAM]) > 4);
+	assert_int_equal(ctr_get(&ipcc_counters(b)->silences[CNP_SILENT_UNPAIRED]), 0);
+	switch_flows_walk(b->sw, b->clock.now_ns, false, keep_tcp, &row);
+	assert_int_equal(row.packets, 60);
+	assert_int_equal(row.silence, CNP_SILENT_DATAGRAM);
+	assert_int_equal(row.pair.source, PAIR_NONE);
+	bench_close(b);
+}
+
 // One flow of two is RoCE: its share is told as what it is.
 static void the_share_of_a_flow_counts_what_else_fed_the_queue(void **state)
 {
@@ -638,6 +697,7 @@ int main(void)
 		cmocka_unit_test(a_group_that_waits_elsewhere_makes_no_queue_deep),
 		cmocka_unit_test(the_largest_flow_is_told_first),
 		cmocka_unit_test(a_flow_is_told_once_a_gap),
+		cmocka_unit_test(an_elephant_of_tcp_in_a_marked_queue_is_not_told),
 		cmocka_unit_test(no_more_cnps_leave_by_a_port_than_its_cap),
 		cmocka_unit_test(a_flood_of_new_queue_pairs_takes_no_cnp_from_other_ports),
 		cmocka_unit_test(flows_of_another_worker_are_told_by_a_note),

@@ -20,6 +20,7 @@ import live # noqa: E402
 from live import ROOT, want # noqa: E402
 
 import acts # noqa: E402: the path is set by live
+import auto # noqa: E402
 import ipcc # noqa: E402
 import storm # noqa: E402
 import table # noqa: E402
@@ -111,6 +112,31 @@ def show_ipcc(screen):
     table.report(screen, [{"checks": [CHECK]}], play.seen([]), READ_ON)
 
 
+def auto_row(t, mode, kmin):
+    return {"t": t, "port": "p9", "queue": 3, "mode": mode, "model": "incast-many",
+            "kmin_bytes": kmin, "kmax_bytes": 4 * kmin, "pmax_percent": 20, "since_us": 156000,
+            "utilisation_percent": 100, "threshold_changes": round(t), "marks_percent": 99.9,
+            "delay_p99_us": 1234, "reason": "the traffic is that of a row of the model"}
+
+
+def show_auto(screen):
+    play = auto.AutoPlay(None, screen, os.path.join(ROOT, "conf/auto-ecn.yaml"), "story")
+    r = play.result = auto.Result()
+    table.scene(screen, 1, 1, auto.TITLES[1], auto.PICTURE, auto.TEXTS)
+    play.head()
+    for n, (workload, kmin) in enumerate(zip(auto.PHASES, (160000, 3044, 160000))):
+        r.phases.append({"workload": workload, "rows": []})
+        for i in range(4):
+            screen.status(f"  {workload}, {n + 1} of 3: {i} s")
+            mode = "start" if i < 2 else "model"
+            r.add(auto_row(1000 * n + 20 * i, mode, kmin if i > 1 else 5000))
+            play.line(workload, r.rows(n)[-1])
+    play.show_state(Recorded, r.rows(-1)[-1])
+    play.tell(Recorded, "show events", [EVENT])
+    table.show_checks(screen, [CHECK])
+    table.report(screen, [{"checks": [CHECK]}], play.seen([]), READ_ON)
+
+
 def record():
     """Samples of act 2 on virtual wires, in a file."""
     virtual = Virtual(os.path.join(BUILD, "tests/lab/weir-story"), None,
@@ -135,7 +161,7 @@ def show_live(screen):
         {"act": 2, "switch": result.final}]), READ_ON)
 
 
-SHOWS = {"live": show_live, "storm": show_storm, "ipcc": show_ipcc}
+SHOWS = {"live": show_live, "storm": show_storm, "ipcc": show_ipcc, "auto": show_auto}
 COMMANDS = {name: [sys.executable, "-B", __file__, BUILD, "--show", name] for name in SHOWS}
 COMMANDS["virtual"] = [sys.executable, "-B", os.path.join(ROOT, "scripts/netlab"), "--virtual",
                        "--build", BUILD]
@@ -198,7 +224,11 @@ def a_story_says_what_happens():
                        "the watchdog has found the storm after 100.9 ms", "the storm is over",
                        "real Mb/s", "act 2 of 2, 5 of 10 s", "What you saw")),
             ("ipcc", ("Watch `peak of p4`", "1,235 KB", "617 KB", "2.0 times lower",
-                      "act 2 of 2, 3 of 6 s", "What you saw"))):
+                      "act 2 of 2, 3 of 6 s", "What you saw")),
+            ("auto", ("h9 has 10 Gb/s", "long flows, 2 of 3: 3 s", "2040 ms",
+                      "why: the traffic is that of a row of the model: incast-many",
+                      "weirctl -s story show ecn auto p9", "kmin 3.0 KB; the traffic is that",
+                      "The switch followed the workload by itself", "What you saw"))):
         text = at(80, 24, name)
         for sentence in sentences:
             want(sentence in text, f"{name} does not say {sentence!r}\n{text}")
@@ -206,7 +236,8 @@ def a_story_says_what_happens():
 
 def no_column_is_lost_at_80():
     for name, last in (("live", ("dropped",)), ("storm", ("watchdog", "of p3")),
-                       ("ipcc", ("CNPs of the switch", "of weir", "notified"))):
+                       ("ipcc", ("CNPs of the switch", "of weir", "notified")),
+                       ("auto", ("p99", "CHANGES"))):
         lines = [line.rstrip() for line in lines_of(at(80, 24, name))]
         for word in last:
             want(any(line.endswith(word) for line in lines), f"{name} has no column {word}")

@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "dataplane/packet/vxlan.h"
+#include "dataplane/switch_flows.h"
 #include "dataplane/switch_vxlan.h"
 #include "dataplane/worker.h"
 #include "tests/lab/router.h"
@@ -260,6 +261,71 @@ static void an_address_of_the_policy_may_be_behind_a_peer(void **state)
 	bench_close(b);
 }
 
+// ---- elephants and mice
+
+// The policy above, with mice: the first two frames of a flow.
+static const char *policy_with_mice(const char *more)
+{
+	static const char begin[] = "switch: {", classes[] = "classes: {";
+	static char text[4096];
+	const char *at = strstr(ports, classes) + strlen(classes);
+
+	assert_memory_equal(ports, begin, strlen(begin));
+	snprintf(text, sizeof(text), "%selephants: {mice_packets: 2}, %.*s%s%s%s", begin,
+		 (int)(at - ports - (ptrdiff_t)strlen(begin)), ports + strlen(begin),
+		 "0: {mice: {class: 5, dscp: 40}}, ", at, more);
+	return text;
+}
+
+static uint64_t mice(const struct bench *b)
+{
+	struct flow_totals t;
+
+	switch_flow_totals(b->sw, &t);
+	return t.elephants.packets[SIZE_MOUSE];
+}
+
+// Three frames with the headers that they arrive with: the inner flow on the way into a tunnel, the
+// outer flow on the way out of it. The first two of a flow are mice.
+static void a_frame_has_the_size_of_the_flow_by_which_it_arrives(void **state)
+{
+	struct bench *b = bench_open(policy_with_mice(both), 0);
+	uint64_t mice_before, in_before, out_before;
+	uint8_t frame[LEN];
+
+	(void)state;
+	station_speaks(b, &from_3, 0x33);
+	inner(frame, GROUP, 1, 0);
+	bench_send_raw(b, P1, frame, LEN);
+	bench_run(b, MILLISECOND);
+	bench_control(b);
+	bench_run(b, 10 * MILLISECOND); // a pause: all flows have mice again
+	forget(b);
+	mice_before = mice(b);
+	in_before = ctr_get(&switch_queue_counters(b->sw, P3, 5)->tx_packets);
+	out_before = ctr_get(&switch_queue_counters(b->sw, P1, 5)->tx_packets);
+	for (unsigned i = 0; i < 3; i++) {
+		inner(frame, 0x33, 1, 0);
+		bench_send_raw(b, P1, frame, LEN);
+		bench_run(b, MILLISECOND);
+		assert_int_equal(b->host[P3].n_rx, i + 1);
+		assert_int_equal(b->host[P3].rx[i].data[15], i < 2 ? 40 << 2 : 0);
+		assert_int_equal(b->host[P3].rx[i].data[VXLAN_V4_LEN + 15], i < 2 ? 40 << 2 : 0);
+	}
+	assert_int_equal(mice(b) - mice_before, 2);
+	assert_int_equal(ctr_get(&switch_queue_counters(b->sw, P3, 5)->tx_packets) - in_before, 2);
+	for (unsigned i = 0; i < 3; i++) {
+		inner(frame, 1, 0x33, 0);
+		send_through(b, &from_3, frame, LEN);
+		bench_run(b, MILLISECOND);
+		assert_int_equal(b->host[P1].n_rx, i + 1);
+		assert_int_equal(b->host[P1].rx[i].data[15], 0); // the outer header took it along
+	}
+	assert_int_equal(mice(b) - mice_before, 4);
+	assert_int_equal(ctr_get(&switch_queue_counters(b->sw, P1, 5)->tx_packets) - out_before, 2);
+	bench_close(b);
+}
+
 // ---- class
 
 static void a_frame_leaves_in_the_class_of_its_outer_or_its_inner_dscp(void **state)
@@ -434,6 +500,7 @@ int main(void)
 		cmocka_unit_test(
 			a_lossless_frame_follows_at_once_one_that_came_out_of_a_tunnel),
 		cmocka_unit_test(an_address_of_the_policy_may_be_behind_a_peer),
+		cmocka_unit_test(a_frame_has_the_size_of_the_flow_by_which_it_arrives),
 		cmocka_unit_test(a_frame_leaves_in_the_class_of_its_outer_or_its_inner_dscp),
 		cmocka_unit_test(pause_of_a_station_stops_the_peer_behind_the_tunnel),
 		cmocka_unit_test(each_odd_frame_has_its_reason),

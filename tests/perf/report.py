@@ -62,7 +62,7 @@ FLOWS_COLUMNS = [
 ]
 ELEPHANTS_COLUMNS = [
     ("row", "key", "{}"), ("without", "off", "{:.0f}"), ("with", "on", "{:.0f}"),
-    ("more", "more", "{:.1f}"),
+    ("more", "more", "{:.1f}"), ("from", "low", "{:.1f}"), ("to", "high", "{:.1f}"),
 ]
 WAY_COLUMNS = [
     ("row", "key", "{}"), ("bridged", "bridged", "{:.0f}"), ("this way", "cycles", "{:.0f}"),

@@ -33,9 +33,9 @@ void traffic_port_mac(unsigned port, uint8_t mac[6])
 	memcpy(mac, m, sizeof(m));
 }
 
-static uint32_t host_ip(unsigned port, uint32_t host)
+uint32_t traffic_ip(unsigned port, uint32_t flow)
 {
-	return 10u << 24 | (port + 1) << 16 | ((host + 1) & 0xffff);
+	return 10u << 24 | (port + 1) << 16 | ((flow + 1) & 0xffff);
 }
 
 // One's complement sum of the header with a checksum of zero.
@@ -78,7 +78,7 @@ void traffic_frame(const struct traffic *t, unsigned from, unsigned to, uint32_t
 		traffic_mac(to, i % t->n_macs, eth->dst);
 	traffic_mac(from, i % t->n_macs, eth->src);
 	be16_put(&eth->type, ETYPE_IPV4);
-	put_ip(ip, l3_bytes, host_ip(from, i), host_ip(to, i));
+	put_ip(ip, l3_bytes, traffic_ip(from, i), traffic_ip(to, i));
 	be16_put(&udp->sport, (uint16_t)(SPORT_FIRST + i % SPORTS));
 	be16_put(&udp->dport, ROCE_UDP_PORT);
 	be16_put(&udp->len, (uint16_t)(l3_bytes - sizeof(*ip)));

@@ -35,6 +35,9 @@ void traffic_port_mac(unsigned port, uint8_t mac[6]);
 // Address of host h behind a port.
 void traffic_mac(unsigned port, uint32_t host, uint8_t mac[6]);
 
+// IPv4 address of the host of a flow, host order. Hosts of a MAC address have many.
+uint32_t traffic_ip(unsigned port, uint32_t flow);
+
 // Writes frame i that port `from` receives and that must leave through port `to`.
 void traffic_frame(const struct traffic *t, unsigned from, unsigned to, uint32_t i, uint8_t *out);
 

@@ -104,10 +104,10 @@ static void send_pause(struct peers *p, unsigned port, uint16_t quanta)
 
 // Makes a RoCEv2 frame of it. The number that tells its order is where the BTH begins: a SEND First
 // as long as it is small. UDP port and queue pair say the same, so that control can tell a row of
-// one flow from one of two.
+// one flow from one of two. A quarter of the frames are of one flow, which becomes an elephant.
 static void make_roce(struct peers *p, uint8_t *d, uint32_t seq)
 {
-	uint32_t flow = pick(p, FLOWS);
+	uint32_t flow = pick(p, 4) == 0 ? 0 : pick(p, FLOWS);
 	uint8_t *bth = d + 42;
 
 	if (seq >> 24 != 0)
@@ -129,8 +129,10 @@ static bool check_row(void *arg, const struct flow_row *row)
 {
 	struct row_check *c = arg;
 
-	assert_int_equal(row->udp_sport, FIRST_SPORT + flow_key_qp(&row->key));
-	assert_int_equal(row->key.w[1] | row->key.w[2] | row->key.w[3], 0);
+	if (flow_is_roce(row->way.kind)) { // others where the policy looks for elephants
+		assert_int_equal(row->udp_sport, FIRST_SPORT + flow_key_qp(&row->key));
+		assert_int_equal(row->key.w[1] | row->key.w[2] | row->key.w[3], 0);
+	}
 	assert_true(row->bytes >= 64 * (row->packets - 1));
 	if (c->at_rest)
 		assert_in_range(row->bytes, 64 * row->packets, 600 * row->packets);

@@ -20,6 +20,8 @@
 
 #include "control/config/config.h"
 #include "control/observe/observe.h"
+#include "dataplane/switch_ecn.h"
+#include "dataplane/switch_flows.h"
 #include "dataplane/tap.h"
 #include "dataplane/worker.h"
 #include "drivers/absent.h"
@@ -60,7 +62,7 @@ struct rig {
 	unsigned n_workers, pool_frames;
 	pthread_t workers[8];
 	_Atomic bool stop;
-	uint64_t control_ns, flows_made;
+	uint64_t control_ns, flows_made, curves;
 	struct observe *observe;
 	struct watchdog_params watchdog; // of every port; a file cannot say such short times
 };
@@ -83,11 +85,12 @@ static const char *policy_text(unsigned n_workers, unsigned variant, const char 
 	int n = snprintf(
 		text, sizeof(text),
 		"switch: {name: lab, workers: %u, mac_age: 20s, flows: {max: 64, age: 1ms}, "
-		"buffer: {size: 1500KB, headroom_pool: %s}}\n"
+		"elephants: %s, buffer: {size: 1500KB, headroom_pool: %s}}\n"
 		"ports:\n  - {name: \"p[1-%u]\", device: \"wire:w[1-%u]\", speed: %s, "
 		"profile: x}\n"
 		"profiles:\n  x:\n    dscp_to_color: {26: %s}\n    classes:\n%sfdb:\n",
-		n_workers, headroom_pool, PEERS_PORTS, PEERS_PORTS,
+		n_workers, variant % 2 ? "{rate: 1M, bytes: 10KB, period: 10us, age: 5ms}" : "off",
+		headroom_pool, PEERS_PORTS, PEERS_PORTS,
 		variant % 3 == 1 ? "5G" : "10G", variant % 2 ? "yellow" : "green", classes);
 
 	for (unsigned i = 1; i <= PEERS_PORTS; i++)
@@ -367,6 +370,17 @@ static void read_all(struct rig *r)
 	r->flows_made = peers_check_flows(r->sw, now_ns(), false);
 }
 
+// The workers copy the curves, or leave them out where another policy has come.
+static void order_curves(struct rig *r, unsigned i)
+{
+	for (unsigned p = 0; p < PEERS_PORTS; p++) {
+		const uint64_t kmin = 1000 + 500 * (i % 7);
+		const struct wred_curve c = wred_curve_of(kmin, 4 * kmin, 200000);
+
+		r->curves += switch_set_curve(r->sw, p, 3, &c);
+	}
+}
+
 static void one_round(struct rig *r, unsigned i)
 {
 	unsigned port = i % PEERS_PORTS;
@@ -374,7 +388,9 @@ static void one_round(struct rig *r, unsigned i)
 
 	time_passes(r);
 	read_all(r);
+	order_curves(r, i);
 	await(r, acknowledged, switch_set_tx(r->sw, port, queue, false));
+	order_curves(r, i + 1);
 	publish(r, policy_text(r->n_workers, i, "auto", class_variants[i % 3]));
 	if (i % 4 == 1)
 		flap(r);
@@ -439,6 +455,7 @@ static void all_is_accounted_for(struct rig *r)
 static void control_may_do_anything_while_workers_run(void **state)
 {
 	struct rig *r = rig_open(policy_text(bench_workers(), 0, "auto", class_variants[0]));
+	struct flow_totals flows;
 
 	(void)state;
 	rig_start(r);
@@ -455,6 +472,9 @@ static void control_may_do_anything_while_workers_run(void **state)
 	assert_true(ctr_get(&r->peers.sent) > 10000);
 	assert_true(ctr_get(&r->peers.pfc) > 10);
 	assert_true(r->flows_made > 200); // places had several flows one after the other
+	switch_flow_totals(r->sw, &flows);
+	assert_true(flows.elephants.began > 0);
+	assert_true(r->curves > ROUNDS);
 	for (unsigned w = 0; w < r->n_workers; w++)
 		assert_true(ctr_get(&switch_worker_counters(r->sw, w)->busy_loops) > 0);
 	rig_close(r);

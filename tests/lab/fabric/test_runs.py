@@ -3,6 +3,8 @@
 """What a run of weir-lab counts and says of timers, of its end and of queues."""
 import json
 import os
+import pathlib
+import re
 import subprocess
 import sys
 import tempfile
@@ -231,7 +233,7 @@ class Thresholds(unittest.TestCase):
 scenario: row
 duration: 300ms
 policy: %s/conf/roce.yaml
-override: {profiles: {roce: {classes: {3: {wred: ~, ecn: auto}}}}}
+override: {profiles: {roce: {classes: {3: {wred: ~, ecn: {mode: auto, model: %s}}}}}}
 topology: {star: {hosts: 5, speed: 25G, length: 5m}}
 hosts: {"h*": {nic: {cc: dcqcn}}}
 flows: [{from: "h[1-4]", to: h5, class: 3}]
@@ -241,12 +243,56 @@ faults:
     reload: {override: {profiles: {roce: {classes: {0: {schedule: {dwrr: 40}}}}}}}
 """
 
+    @staticmethod
+    def model(folder, name="long.ecn", row="long-few 97 0.2 25 - - 1 4 20\n"):
+        path = os.path.join(folder, name)
+        with open(path, "w", encoding="ascii") as f:
+            f.write(row)
+        return path
+
     def test_a_change_keeps_the_name_of_its_row_after_a_reload(self):
-        with tempfile.NamedTemporaryFile("w", suffix=".yaml") as f:
-            f.write(self.SCENARIO % ROOT)
-            f.flush()
-            code, report = run(f.name)
+        with tempfile.TemporaryDirectory() as folder:
+            path = pathlib.Path(folder) / "row.yaml"
+            path.write_text(self.SCENARIO % (ROOT, self.model(folder)))
+            code, report = run(path)
         self.assertEqual((code, report["auto_ecn_changes"][0]["model"]), (0, "long-few"))
+
+    def test_check_names_the_models_of_all_policies_once(self):
+        with tempfile.TemporaryDirectory() as folder:
+            first, later = (self.model(folder, name) for name in ("first.ecn", "later.ecn"))
+            file = os.path.join(folder, "row.yaml")
+            scenario = (self.SCENARIO % (ROOT, first)).replace(
+                "0: {schedule: {dwrr: 40}}", f"3: {{ecn: {{model: {later}}}}}")
+            with open(file, "w", encoding="ascii") as f:
+                f.write(scenario)
+            done = lab("check", "--files", file)
+        self.assertEqual((done.returncode, done.stdout.splitlines()[2:], done.stderr),
+                         (0, [first, later], ""))
+
+    def test_the_page_of_a_run_says_why_the_thresholds_changed_and_draws_them(self):
+        with tempfile.TemporaryDirectory() as folder:
+            path = pathlib.Path(folder) / "row.yaml"
+            path.write_text(self.SCENARIO % (ROOT, self.model(folder)) +
+                            "record: {every: 5ms, what: "
+                            "[queue(s1.p5.3), kmin(s1.p5.3), kmax(s1.p5.3)]}\n")
+            code, report = run(path, "--out", folder)
+            page = (pathlib.Path(folder) / "report.html").read_text()
+            series = (pathlib.Path(folder) / "series.csv").read_text().splitlines()
+        change = report["auto_ecn_changes"][0]
+        use = f"{100 * change['features']['utilisation']:.0f}%"
+        p99 = f"{change['features']['delay_p99_us']:.3g}us"
+        cells = re.findall("<t[dh][^>]*>([^<]*)<", page[page.index("auto ECN (kmin"):])
+        row = cells[cells.index("s1.p5.3"):]
+        self.assertEqual(code, 0)
+        self.assertEqual((row[1], row[4], row[6]), ("60ms", use, p99))
+        self.assertEqual(row[7], "the traffic is that of a row of the model: long-few")
+        self.assertTrue("kmin(s1.p5.3)" in page and "kmax(s1.p5.3)" in page)
+        at = series[0].split(",").index
+        first, last = series[1].split(","), series[-1].split(",")
+        kmin, kmax = at("kmin(s1.p5.3) bytes"), at("kmax(s1.p5.3) bytes")
+        self.assertEqual((first[kmin], first[kmax]), ("3125", "125000"))
+        self.assertEqual((last[kmin], last[kmax]),
+                         tuple(str(change["after"][k]) for k in ("kmin_bytes", "kmax_bytes")))
 
 
 if __name__ == "__main__":

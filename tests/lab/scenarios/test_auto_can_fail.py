@@ -11,8 +11,8 @@ STATIC = (f"{CLASS}.ecn=~", f"{CLASS}.wred={{kmin: 3125B, kmax: 125KB, pmax: 1%}
 # Scenario, what is changed, expectations that must fail then (among others).
 CASES = (
     ("auto-incast", STATIC,
-     ("kmin(s1.p18.3) >= 100KB", "ecn_changes(s1.p18.3, 0s, 200ms) >= 3",
-      "goodput(h18, 300ms, 1s) >= 15G")),
+     ("kmin(s1.p18.3) >= 100KB", "kmax(s1.p18.3) / kmin(s1.p18.3) == 4",
+      "ecn_changes(s1.p18.3, 0s, 200ms) >= 3", "goodput(h18, 300ms, 1s) >= 15G")),
     ("auto-incast", (f"{CLASS}.ecn.action=advise",), ("goodput(h18, 300ms, 1s) >= 15G",)),
     ("auto-incast", (f"{CLASS}.ecn.ceiling=50KB",), ("kmin(s1.p18.3) >= 100KB",)),
     ("auto-incast", (f"{CLASS}.ecn.step=100ms",), ("ecn_changes(s1, 200ms, 1s) == 0",)),

@@ -78,7 +78,13 @@ class Scenarios(unittest.TestCase):
             self.assertEqual(done.returncode, 0, done.stdout + done.stderr)
 
     def test_every_file_is_a_test(self):
-        self.assertEqual(sorted(p.stem for p in SCENARIOS.glob("*.yaml")), sorted(NAMES))
+        files = [*SCENARIOS.glob("*.yaml"), *SCENARIOS.glob("models/*.yaml")]
+        self.assertEqual(sorted(str(p.relative_to(SCENARIOS))[:-5] for p in files), sorted(NAMES))
+
+    def test_every_workload_that_is_held_out_loads(self):
+        for path in SCENARIOS.glob("held-out/*.yaml"):
+            with self.subTest(path.stem):
+                self.assertEqual(lab("check", path).returncode, 0)
 
     def test_every_file_loads_has_its_own_name_and_expects_that_nothing_lossless_is_lost(self):
         # Between switches action `forward` goes on sending into a full buffer: that is told. A
@@ -89,7 +95,8 @@ class Scenarios(unittest.TestCase):
             text = (SCENARIOS / f"{name}.yaml").read_text()
             with self.subTest(name):
                 self.assertEqual(lab("check", SCENARIOS / f"{name}.yaml").returncode, 0)
-                called = "two-senders-one-receiver" if name == "first" else name
+                called = "two-senders-one-receiver" if name == "first" else \
+                    name.replace("models/", "model-")
                 self.assertIn(f"\nscenario: {called}\n", text)
                 lost = r"drops\(headroom-overrun\)" if name in loses else "0"
                 self.assertRegex(

@@ -13,6 +13,7 @@ import contextlib
 import importlib.util
 import os
 import pathlib
+import pty
 import re
 import shlex
 import signal
@@ -83,18 +84,32 @@ class Cluster:
         """The processes of the workers of the next n runs that begin."""
         return [int(self.started.readline()) for _ in range(n)]
 
-    def sweep(self, *args, n=6, program=None):
+    def sweep(self, *args, n=6, program=None, stderr=subprocess.PIPE):
         seeds = ",".join(str(s + 1) for s in range(n))
         return subprocess.Popen(["/usr/bin/python3", "-EsB", SWEEP, "--digits=4",
                                  f"--vary=seed={seeds}", *args, "--", program or self.program,
-                                 SCENARIO], stdout=subprocess.PIPE, stderr=subprocess.PIPE,
+                                 SCENARIO], stdout=subprocess.PIPE, stderr=stderr,
                                 text=True, env=self.env)
+
+    def sweep_on_a_terminal(self, *args, **more):
+        """The sweep, and the other end of its terminal."""
+        ours, its = pty.openpty()
+        self.stack.callback(os.close, ours)
+        swept = self.sweep(*args, stderr=its, **more)
+        os.close(its)
+        return swept, ours
 
     def __enter__(self):
         return self
 
     def __exit__(self, *_):
         self.stack.close()
+
+
+def read_until(terminal, text):
+    said = ""
+    while text not in said:
+        said += os.read(terminal, 4096).decode()
 
 
 def end(child, code):
@@ -142,7 +157,7 @@ class Clusters(unittest.TestCase):
             for w in c.workers:
                 w.kill()
                 w.wait()
-            c.let_go(4)
+            c.let_go(6) # the runs that were killed may have taken two
             local = c.sweep("--out", there, "--jobs=1")
             out, _ = end(local, 0)
             self.assertEqual(out.count("PASS"), 6)
@@ -169,6 +184,17 @@ class Clusters(unittest.TestCase):
             out, err = end(swept, 0)
             self.assertEqual(out.count("PASS"), 8, out + err)
 
+    def test_runs_without_a_worker_say_so_and_wait(self):
+        with Cluster(0) as c:
+            swept = c.sweep("--on", ON, n=1)
+            self.assertEqual(swept.stderr.readline(),
+                             f"no worker is at tcp://127.0.0.1:{PORT} yet: the runs wait for one\n")
+            c.workers.append(c.worker())
+            c.running(1)
+            c.let_go(1)
+            out, err = end(swept, 0)
+            self.assertEqual(out.count("PASS"), 1, out + err)
+
     def test_a_worker_with_another_build_is_refused(self):
         with Cluster(n_workers=0) as c:
             other = c.script("other", "another build")
@@ -184,6 +210,25 @@ class Clusters(unittest.TestCase):
             c.scheduler.wait()
             _, err = end(c.sweep("--on", ON), 2)
             self.assertIn(f"no Dask scheduler answers at {ON}", " ".join(err.split()))
+
+    def test_a_sweep_without_a_worker_says_so_and_goes_on_when_one_comes(self):
+        with Cluster(n_workers=0) as c:
+            swept, terminal = c.sweep_on_a_terminal("--on", ON, n=2)
+            read_until(terminal, "sweep: 0 of 2 runs done, 0 failed, waiting for a worker")
+            c.worker()
+            read_until(terminal, "sweep: 0 of 2 runs done, 0 failed on 1 worker ")
+            c.let_go(2)
+            out, _ = end(swept, 0)
+            self.assertEqual(out.count("PASS"), 2, out)
+
+    def test_a_sweep_that_waits_for_a_worker_can_be_stopped(self):
+        with Cluster(n_workers=0) as c:
+            swept, terminal = c.sweep_on_a_terminal("--on", ON, n=2)
+            read_until(terminal, "waiting for a worker")
+            swept.send_signal(signal.SIGINT)
+            out, _ = end(swept, 1)
+            self.assertEqual(out.count("not run"), 2, out)
+            read_until(terminal, "stopped")
 
     def test_a_tuner_finds_the_same_on_workers(self):
         with Cluster() as c:

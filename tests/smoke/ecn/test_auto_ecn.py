@@ -6,11 +6,13 @@ rails, and static thresholds in place of it.
 usage: test_auto_ecn.py BUILD_DIR
 """
 import os
+import subprocess
 import sys
 
 HERE = os.path.dirname(os.path.abspath(__file__))
 sys.path.insert(0, os.path.join(HERE, "..", "live"))
 import live # noqa: E402
+import page # noqa: E402
 from live import want # noqa: E402
 
 POLICY = """\
@@ -41,7 +43,8 @@ def auto_ecn_is_shown_and_follows_a_reload():
         want(rows[0]["kmin_bytes"] == rows[0]["floor_bytes"] == 3044, f"{rows}")
         want(rows[0]["kmax_bytes"] == 50000 and rows[0]["pmax_percent"] == 1, f"{rows}")
         want(rows[0]["ceiling_bytes"] > 50000, f"{rows}")
-        want("MODE" in switch.ctl("show", "ecn", "auto"), "the table")
+        heads = switch.ctl("show", "ecn", "auto").split("\n")[0].split()
+        want({"MODE", "USE", "MARKED", "P99", "WHY"} <= set(heads), f"the table has {heads}")
 
         path = os.path.join(world.logs, "next.yaml")
 
@@ -68,9 +71,49 @@ def auto_ecn_is_shown_and_follows_a_reload():
         want(switch.stop() == 0, f"the balance holds at the end\n{switch.process.said()}")
 
 
+# Each command of docs/auto-ecn.md stands here; other tests run those of None.
+COMMANDS = {
+    "weir-lab run conf/lab/auto-incast.yaml": "8 of 8 expectations hold",
+    "weir-lab run conf/lab/auto-change.yaml --out runs/auto": "the search tries other thresholds",
+    "weirctl check conf/auto-ecn.yaml": "ok (9 ports, 9 lossless groups",
+    "weir -c conf/auto-ecn.yaml": None, # started before the others
+    "weirctl show ecn auto": "the thresholds of the start",
+    "weirctl show ecn auto --json": '"threshold_changes": 0',
+    "weirctl show events": "no event",
+    "weirctl show ecn": "p1-p8",
+    "weirctl reload conf/auto-ecn.yaml": "reloaded",
+    "scripts/run --auto": None, # test_auto_story.py
+}
+
+
+def every_command_of_the_page_works():
+    found = [" ".join(words) for part in PARTS for words in page.commands("auto-ecn.md", part)]
+    want(set(found) == set(COMMANDS), f"the commands are {found}")
+    with open(os.path.join(live.ROOT, "conf/auto-ecn.yaml"), encoding="utf-8") as f:
+        policy = f.read()
+    with World(9) as world:
+        name = switch_name()
+        switch = Switch(world, PROGRAMS, name, policy.replace("name: sw1", f"name: {name}"))
+        for text in found:
+            if COMMANDS[text] is None:
+                continue
+            program, *words = text.replace("runs/auto", os.path.join(world.logs, "runs")).split()
+            if program == "weirctl" and words[0] == "reload":
+                words[1] = switch.path # its name, and without LLDP
+            where = {"weir-lab": [os.path.join(sys.argv[1], "control/lab/weir-lab")],
+                     "weirctl": [PROGRAMS.weirctl, *([] if words[0] == "check" else ["-s", name])]}
+            done = subprocess.run([*where[program], *words], cwd=live.ROOT, capture_output=True,
+                                  text=True, check=False)
+            want(done.returncode == 0 and COMMANDS[text] in done.stdout,
+                 f"{text}: {done.returncode}\n{done.stdout}{done.stderr}")
+        want(switch.stop() == 0, f"the balance holds at the end\n{switch.process.said()}")
+
+
 live.need_root()
 from switch import Programs, Switch # noqa: E402: the path is set by live
 from world import World, switch_name # noqa: E402
 
 PROGRAMS = Programs(sys.argv[1])
-sys.exit(live.run_tests([auto_ecn_is_shown_and_follows_a_reload]))
+PARTS = ("# ECN", *page.headings("auto-ecn.md"))
+sys.exit(live.run_tests([every_command_of_the_page_works,
+                         auto_ecn_is_shown_and_follows_a_reload]))

@@ -31,6 +31,14 @@ profiles:
   default:
     classes: {3: {lossless: true, ingress: {static: 20KB}}}
 """
+AUTO_ECN = """\
+switch: {name: %(name)s, buffer: {size: 1500KB}}
+ports:
+  - {name: "p[1-3]", device: "xdp:sw[1-3]", speed: 1G}
+profiles:
+  default:
+    classes: {3: {lossless: true, ecn: {mode: auto, floor: %(more)s}}}
+"""
 ROUTED = """\
 switch: {name: %(name)s, buffer: {size: 1500KB}}
 ports:
@@ -147,6 +155,31 @@ def a_routed_port_has_the_mac_address_of_the_new_device():
         want(sw.stop() == 0, sw.process.said())
 
 
+def auto_ecn_keeps_the_thresholds_of_a_queue_without_a_device():
+    with World(3) as world:
+        sw = Weir(world, AUTO_ECN, "40KB")
+
+        def state():
+            auto = {r["port"]: (r["mode"], r["kmin_bytes"])
+                    for r in sw.show("ecn-auto")["ecn_auto"]}
+            return auto, {r["port"]: r["kmin_bytes"] for r in sw.show("ecn")["ecn"]
+                          if r["queue"] == 3}
+        before = state()
+        want(before == ({p: ("start", 40000) for p in ("p1", "p2", "p3")},
+                        {p: 40000 for p in ("p1", "p2", "p3")}), f"{before}")
+        sw.delete(3)
+        eventually(lambda: sw.events("interface-gone"), "the event")
+        want(state() == before, f"without the device: {state()}")
+        want(sw.ctl("show", "ecn", "auto").count("p3") == 1, "the table has the port")
+        sw.ctl("reload", sw.path) # while there is no device
+        want(state() == before, f"after a reload without the device: {state()}")
+        sw.make(3)
+        sw.back()
+        want(state() == before, f"with the next device: {state()}")
+        want(sw.events("ecn-auto") == [], f"{sw.events('ecn-auto')}")
+        want(sw.stop() == 0, sw.process.said())
+
+
 def a_device_that_is_not_fit_is_said_once_and_tried_again():
     with World(3) as world:
         addresses(world)
@@ -252,6 +285,7 @@ PROGRAMS = Programs(sys.argv[1])
 sys.exit(live.run_tests([
     a_device_that_is_made_again_forwards_again,
     a_routed_port_has_the_mac_address_of_the_new_device,
+    auto_ecn_keeps_the_thresholds_of_a_queue_without_a_device,
     a_device_that_is_not_fit_is_said_once_and_tried_again,
     an_optional_device_may_be_made_after_the_start,
     a_device_that_visits_another_namespace_comes_back,

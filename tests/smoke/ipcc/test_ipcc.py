@@ -121,6 +121,7 @@ def elephants_are_known_while_the_policy_looks_for_them(b):
     data = b.flows("--elephants")
     want_eq({(f["size"], f["sport"]) for f in data["flows"]}, {("elephant", None)}, "rows")
     want_eq(len(data["flows"]), N_FLOWS, "the elephants")
+    want_eq(sum(p["now"] for p in data["elephant_ports"]), N_FLOWS, "by port")
     want("QP_OR_PORTS" in b.ctl("show", "flows", "--elephants"), "the table")
     want("\nweir_elephants_now 4\n" in b.ctl("metrics"), "metrics")
     want(" elephants: flows became elephants" in b.ctl("show", "events"), "the event")

@@ -2,12 +2,12 @@
 """What the live smoke tests share: the lab's own modules, skipping, and one way to run tests."""
 import os
 import sys
-import time
 import traceback
 
 sys.dont_write_bytecode = True
 ROOT = os.path.dirname(os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__)))))
 sys.path.insert(0, os.path.join(ROOT, "scripts", "netlab"))
+from world import eventually, run # noqa: E402, F401: the path is set here; for the tests
 
 RUNTIMES = "/var/run/dpdk"
 SKIPPED = 77
@@ -21,8 +21,6 @@ def skip(why):
 def need_root(*programs):
     """Live tests need root, network namespaces, and the real tools they talk to."""
     import shutil
-
-    from world import run
     if os.geteuid() != 0:
         skip("needs root")
     for program in ("ip", "ethtool", "nsenter", *programs):
@@ -43,14 +41,6 @@ def left_behind(*also):
 def want(condition, text):
     if not condition:
         raise AssertionError(text)
-
-
-def eventually(condition, text, seconds=60):
-    """For what a busy machine may do late, not for what must not happen at all."""
-    end = time.monotonic() + seconds
-    while not condition():
-        want(time.monotonic() < end, f"not within {seconds} s: {text}")
-        time.sleep(0.02)
 
 
 def run_tests(tests):

@@ -6,8 +6,13 @@ import shlex
 
 import live
 
-COMMAND = re.compile(r"(?m)^    ((?:weir|dpdk-testpmd|ip|sysctl|vtysh|scripts/|podman)\S*"
-                     r"(?: .*)?)$")
+COMMAND = re.compile(r"(?m)^    ((?:weir|dpdk-testpmd|ip|sysctl|vtysh|/usr/lib/frr/|scripts/|"
+                     r"podman)\S*(?: .*)?)$")
+
+
+def headings(page):
+    with open(os.path.join(live.ROOT, "docs", page)) as f:
+        return re.findall(r"(?m)^## (.*)$", f.read())
 
 
 def commands(page, heading):

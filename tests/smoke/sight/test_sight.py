@@ -27,8 +27,11 @@ from world import (HOSTS, ID, NAME, POLICY, TOS_CLASS3, WEIR, WEIRCTL,  # noqa: 
 from sniff import Sniff, of_tos, pfc_of  # noqa: E402
 
 PORT = 9410
-LISTS = "ports queues latency pfc pgs pools drops control steering hints workers balance".split()
-KIND = {"pgs": "buffers", "pools": "buffers", "steering": "control"}
+LISTS = "ports queues latency pfc pgs pools drops control steering hints workers balance " \
+        "flow_table elephants elephant_ports".split()
+KIND = {"pgs": "buffers", "pools": "buffers", "steering": "control", "flow_table": "flows",
+        "elephants": "flows", "elephant_ports": "flows"}
+ONE = "balance", "flow_table", "elephants" # a row, not a list of rows
 
 
 def fetch(path="/metrics"):
@@ -210,8 +213,8 @@ def t_all_kinds_are_in_all_views(_):
     mirror = dict(zip(LISTS, telemetry(*(f"/weir/{name}" for name in LISTS))))
     for name in LISTS:
         rows = show(KIND.get(name, name))[name]
-        mirrored = [mirror[name]] if name == "balance" else list(mirror[name].values())
-        rows = [rows] if name == "balance" else rows
+        mirrored = [mirror[name]] if name in ONE else list(mirror[name].values())
+        rows = [rows] if name in ONE else rows
         mirrored = [m for m in mirrored if isinstance(m, dict)]
         want("/pages" in mirror[name] or len(mirrored) == len(rows), f"rows of {name}")
         for mine, theirs in zip(rows, mirrored):
@@ -219,6 +222,7 @@ def t_all_kinds_are_in_all_views(_):
     for name in ("weir_info", "weir_port_rx_packets_total", "weir_queue_ecn_marked_total",
                  "weir_pg_shared_bytes", "weir_pool_size_bytes", "weir_pfc_xoff",
                  "weir_hint_roce_not_ect_total", "weir_control_lldp_total",
+                 "weir_elephants_now", "weir_elephant_port_elephant_bytes_total",
                  "weir_worker_loops_total", "weir_balance_received_total",
                  "weir_events_lost_total", "weir_queue_residence_seconds_bucket"):
         want(name in page, name)

@@ -387,7 +387,7 @@ def with_family(family, workers):
                 test(world, switch, family)
                 print(f"        {test.__name__.replace('_', ' ')} "
                       f"({time.monotonic() - began:.1f} s)", flush=True)
-        except AssertionError:
+        except (AssertionError, Failed):
             for what in ("drops", "fdb", "routes"):
                 print(switch.ctl("show", what))
             raise
@@ -484,7 +484,7 @@ try:
 except ImportError:
     sys.exit("scapy is missing: apt-get install python3-scapy")
 from switch import Programs, Switch # noqa: E402: the path is set by live
-from world import World, switch_name # noqa: E402
+from world import Failed, World, switch_name # noqa: E402
 
 BUILD = os.path.abspath(sys.argv[1])
 PROGRAMS = Programs(BUILD)

@@ -446,6 +446,37 @@ static void maps_remark_and_sharing(void **state)
 	policy_destroy(p);
 }
 
+static void auto_ecn_has_limits_and_the_speed_of_its_queue(void **state)
+{
+	struct policy *p = policy_of(
+		"switch: {buffer: {size: 12MB}}\n"
+		"ports: [{name: \"p[1-2]\", device: \"wire:w[1-2]\", speed: 100G, mtu: 1500, "
+		"profile: a}]\n"
+		"profiles: {a: {dscp_to_class: {default: 0, 24: 3}, classes: {\n"
+		"  0: {ecn: {mode: auto, action: advise}}, 1: {max_rate: 40G, ecn: auto},\n"
+		"  3: {lossless: on, ecn: {mode: auto, floor: 64B, ceiling: 9KB, model: \"off\", "
+		"step: 5ms}}}}}\n");
+	const struct policy_port *pp = &p->ports[0];
+	const struct auto_ecn_params *a = pp->auto_ecn;
+
+	(void)state;
+	assert_int_equal(a[0].action, ECN_ADVISE);
+	assert_int_equal(a[0].model, ECN_MODEL_BUILTIN);
+	assert_int_equal(a[0].floor_bytes, 2 * 1522);
+	assert_int_equal(a[0].speed_bps, 100000000000);
+	assert_int_equal(pp->queue[0].wred.curve[RED].kmin_bytes, 12500);
+	assert_int_equal(a[1].action, ECN_ON);
+	assert_int_equal(a[1].speed_bps, 40000000000);
+	assert_int_equal(pp->queue[1].wred.curve[GREEN].kmin_bytes, 5000);
+	assert_int_equal(a[3].floor_bytes, 64);
+	assert_int_equal(a[3].ceiling_bytes, 9000);
+	assert_int_equal(a[3].model, ECN_MODEL_OFF);
+	assert_int_equal(a[3].step_ns, 5000000);
+	assert_int_equal(pp->queue[3].wred.curve[GREEN].kmin_bytes, 9000);
+	assert_false(a[2].on);
+	policy_destroy(p);
+}
+
 static void restart_only_keys_are_refused_by_name(void **state)
 {
 	static const char base[] = "switch: {buffer: {size: 12MB}}\n"
@@ -567,6 +598,7 @@ int main(int argc, char **argv)
 		cmocka_unit_test(what_the_device_cannot_do_is_said),
 		cmocka_unit_test(vlans_and_static_addresses),
 		cmocka_unit_test(maps_remark_and_sharing),
+		cmocka_unit_test(auto_ecn_has_limits_and_the_speed_of_its_queue),
 		cmocka_unit_test(restart_only_keys_are_refused_by_name),
 		cmocka_unit_test(ports_can_be_opened_from_the_configuration),
 	};

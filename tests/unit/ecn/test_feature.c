@@ -17,7 +17,8 @@ static void features_are_of_what_happened_in_between(void **state)
 	static struct ecn_snapshot from = {.t_ns = 5000, .tx_packets = 10, .tx_bytes = 7000,
 					   .marked = 3, .pauses = 2, .paused_ns = 50,
 					   .length_sum = 100, .lengths = 1, .residence = {10},
-					   .marked_bytes = 1, .marked_ns = 9};
+					   .marked_bytes = 1, .marked_ns = 9, .places = 5,
+					   .flows = 2, .flow_bytes = 70, .elephant_bytes = 30};
 	static struct ecn_snapshot to;
 	struct ecn_features f;
 
@@ -35,8 +36,11 @@ static void features_are_of_what_happened_in_between(void **state)
 	to.residence[3] += 3; // the 99th percentile is among these
 	to.marked_bytes += 10000;
 	to.marked_ns += 100000;
-	to.flows = 7;
-	to.elephants = 0.25;
+	to.table = 64;
+	to.places += 48; // 8 of 64, if all had been looked at
+	to.flows += 6;
+	to.flow_bytes += 4000;
+	to.elephant_bytes += 1000;
 	f = ecn_features_between(&from, &to, GBPS, bucket_max, N);
 	assert_float_equal(f.utilisation, 0.5, 1e-9);
 	assert_float_equal(f.marked_use, 0.8, 1e-9);
@@ -45,7 +49,7 @@ static void features_are_of_what_happened_in_between(void **state)
 	assert_float_equal(f.queue_bytes, 1500, 1e-9);
 	assert_float_equal(f.delay_p99_ns, 8000, 1e-9);
 	assert_float_equal(f.delay_mean_ns, (197 * 1000 + 3 * 8000) / 200.0, 1e-9);
-	assert_float_equal(f.flows, 7, 1e-9);
+	assert_float_equal(f.flows, 8, 1e-9);
 	assert_float_equal(f.elephants, 0.25, 1e-9);
 	assert_int_equal(f.packets, 200);
 	assert_int_equal(f.pauses, 4);

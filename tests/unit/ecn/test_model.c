@@ -58,6 +58,15 @@ static void a_mistake_is_named_with_its_line_and_changes_nothing(void **state)
 		 "m.ecn:1: marks: '1x' is not a number from 0 to 100, nor - for any"},
 		{"a-name-that-is-much-too-long 1 1 1 1 1 1 1 1\n",
 		 "m.ecn:1: name: longer than 23 characters"},
+		{"b 1 1 1 1 1 1 1 1\nc 2 1 1 1 1 1 1 1\nb 3 1 1 1 1 1 1 1\n",
+		 "m.ecn:3: name: an earlier row is 'b' too"},
+		{"a\x1b[31m 1 1 1 1 1 1 1 1\n",
+		 "m.ecn:1: name: only letters, digits and signs of ASCII are a name"},
+		{"\xff 1 1 1 1 1 1 1 1\n",
+		 "m.ecn:1: name: only letters, digits and signs of ASCII are a name"},
+		{"a 1 1 1 1 1 1 1 -1\n", "m.ecn:1: pmax: '-1' is not a number from 0.01 to 100"},
+		{"a 1 1 1 1 1 inf inf 1\n",
+		 "m.ecn:1: kmin: 'inf' is not a number from 0.01 to 1e+06"},
 	};
 	char err[ERR_LEN];
 
@@ -84,6 +93,8 @@ static void a_file_that_is_no_table_is_refused(void **state)
 	assert_string_equal(err, "m.ecn:1: not a line of text of at most 255 bytes");
 	assert_false(ecn_model_load("/nonexistent/m.ecn", &model, err, ERR_LEN));
 	assert_string_equal(err, "/nonexistent/m.ecn: cannot open: No such file or directory");
+	assert_false(ecn_model_load("/dev/null", &model, err, ERR_LEN));
+	assert_string_equal(err, "/dev/null: cannot open: it is no regular file");
 }
 
 static void the_builtin_table_can_be_read(void **state)

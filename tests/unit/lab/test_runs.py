@@ -91,13 +91,35 @@ class Runs(unittest.TestCase):
 
     def test_a_full_disk_loses_no_result_and_leaves_no_part(self):
         self.run_all("a")
-        with mock.patch.object(runs.json, "dump", side_effect=OSError(28, "No space left")):
+        with mock.patch.object(runs.os, "rename", side_effect=OSError(28, "No space left")):
             ended, _ = self.run_all("a", "b")
         self.assertEqual(ended["b"], (0, "b\n", ""))
         self.assertEqual(self.engine.trouble(), f"{self.folder}/results: cannot keep results: "
                          "No space left")
         self.assertEqual(len(list((self.folder / "results").iterdir())), 1)
         self.assertEqual(self.run_all("a", "b")[1], 1)
+
+    def test_many_seeds_name_the_piece_that_crashes_and_run_the_others(self):
+        program = self.folder / "seeds"
+        program.write_text('#!/bin/sh\necho "with $2"; [ "$2" = 3-4 ] && kill -9 $$; exit 0\n')
+        program.chmod(0o755)
+        done = subprocess.run([pathlib.Path(ROOT, "scripts/seeds"), program, "--seeds", "1-6",
+                               "--chunk", "2"], capture_output=True, text=True, check=False)
+        self.assertEqual((done.returncode, done.stdout),
+                         (1, "seeds 3-4: exit -9\nwith 3-4\n"
+                          "6 seeds in 3 runs: 2 pass, 1 fail, 0 not run\n"))
+
+    def test_a_sweep_names_the_run_that_crashes_and_runs_the_others(self):
+        pathlib.Path(self.program).write_text(
+            "#!/bin/sh\ncase \"$*\" in *seed=2*) kill -9 $$; esac\n"
+            "echo '{\"passed\":true,\"metrics\":[]}'\n")
+        done = subprocess.run([sys.executable, "-B", pathlib.Path(ROOT, "control/lab/sweep.py"),
+                               "--digits=4", "--vary=seed=1,2,3", "--", self.program, "a.yaml"],
+                              capture_output=True, text=True, check=False)
+        rows = [line.split() for line in done.stdout.splitlines() if line.strip()[:1] in "123"]
+        self.assertEqual((done.returncode, [r[:2] for r in rows if len(r) > 1]),
+                         (1, [["1", "PASS"], ["2", "ERROR"], ["3", "PASS"]]), done.stdout)
+        self.assertIn("ERROR: ended by signal 9 (Killed)", done.stdout)
 
     def test_on_needs_a_dask_address(self):
         for on in "dask", "tcp://h:1", "dask://host", "dask://":

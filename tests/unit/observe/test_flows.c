@@ -116,6 +116,57 @@ static void flows_that_need_no_pair_are_not_among_the_unpaired(void **state)
 	json_object_put(data);
 }
 
+static void flows_of_tcp_show_a_dash_for_what_only_rocev2_has(void **state)
+{
+	struct bench *b = *state;
+	struct json_object *data;
+	struct flow_row *f;
+	char *out;
+
+	make_places(b, 10);
+	f = flow_at(b, 5, 9000);
+	f->key = flow_key_ports(false, (uint8_t[]){10, 0, 0, 1}, (uint8_t[]){10, 0, 0, 2},
+				(uint8_t[]){0, 80, 0, 90}, KEY_TCP);
+	f->way.kind = FLOW_TCP;
+	f->pair.source = PAIR_NONE;
+	data = scanned(b, &all, NULL);
+	assert_null(text(row(data, "flows", 0), "ce"));
+	assert_null(text(row(data, "flows", 0), "rewinds"));
+	assert_null(text(row(data, "flows", 0), "gap_packets"));
+	out = printed("flows", data);
+	want_line(out, "       9              -        -   -  ");
+	free(out);
+	json_object_put(data);
+}
+
+static void elephants_are_counted_by_the_port_where_they_enter(void **state)
+{
+	struct bench *b = *state;
+	struct flow_port *fp = &b->sw->port[1].flow_port;
+	struct json_object *data;
+	char *out;
+
+	make_places(b, 10);
+	flow_at(b, 5, 9000)->size = SIZE_ELEPHANT;
+	gauge_set(&fp->elephants, 3);
+	ctr_add(&fp->elephant_packets, 40);
+	ctr_add(&fp->elephant_bytes, 60000);
+	data = scanned(b, &all, NULL);
+	out = printed_as("flows", data, &(struct show_wish){.elephants = true});
+	want_line(out, "PORT  ELEPHANTS  FRAMES    BYTES\n");
+	want_line(out, "p2            3      40  60.0 KB\n");
+	free(out);
+	json_object_put(data);
+	observe_clear(b->o, 2ull * SECOND);
+	ctr_add(&fp->elephant_bytes, 1000);
+	data = observe_show(b->o, "flows", 1, 2ull * SECOND);
+	compare_keys(&fact_lists[FACTS_ELEPHANT_PORTS], row(data, "elephant_ports", 0));
+	assert_int_equal(number(row(data, "elephant_ports", 0), "now"), 3);
+	assert_int_equal(number(row(data, "elephant_ports", 0), "elephant_frames"), 0);
+	assert_int_equal(number(row(data, "elephant_ports", 0), "elephant_bytes"), 1000);
+	json_object_put(data);
+}
+
 static void a_look_at_many_flows_takes_several_turns(void **state)
 {
 	struct bench *b = *state;
@@ -447,6 +498,8 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		T(a_rate_is_what_a_flow_sent_between_two_looks),
 		T(flows_that_need_no_pair_are_not_among_the_unpaired),
+		T(flows_of_tcp_show_a_dash_for_what_only_rocev2_has),
+		T(elephants_are_counted_by_the_port_where_they_enter),
 		T(a_look_at_many_flows_takes_several_turns),
 		T(a_flow_that_began_between_the_looks_began_with_nothing),
 		T(a_flow_that_left_its_place_is_not_mistaken_for_the_next),

@@ -208,6 +208,42 @@ static void a_frame_whose_psn_is_of_another_space_is_only_counted(void **state)
 	close_table(x);
 }
 
+// One comparison decides it: each of its parts alone makes it false.
+static void a_quick_count_needs_psn_flags_and_a_flow_that_was_not_silent(void **state)
+{
+	const uint64_t then_ns = START_NS / 4096 * 4096;
+	static const struct {
+		uint32_t psn, flags, expected;
+		uint64_t idle_ns, age_ns;
+		bool next;
+	} rows[] = {
+		{11, 0, 11, 0, SECOND_NS, true},
+		{11, 0, 11, 5 * 4096, 10 * 4096, true},
+		{11, 0, 11, 9 * 4096 - 1, 10 * 4096, true},
+		{11, 0, 11, 9 * 4096, 10 * 4096, false}, // nearly the age: the exact count decides
+		{11, 0, 11, 10 * 4096, 10 * 4096, false},
+		{11, 0, 11, 0, 4095, false}, // an age below the unit of time
+		{10, 0, 11, 0, SECOND_NS, false}, // rewind
+		{10, 0, 11, 4096, SECOND_NS, false},
+		{12, 0, 11, 0, SECOND_NS, false}, // gap
+		{0, 0, PSN_MASK, 0, SECOND_NS, false},
+		{PSN_MASK, 0, 0, 0, SECOND_NS, false},
+		{PSN_MASK, 0, PSN_MASK, 0, SECOND_NS, true},
+		{11, FLOW_SKIPS, 11, 0, SECOND_NS, false},
+		{11, FLOW_OPEN, 11, 0, SECOND_NS, false},
+		{11, FLOW_APART, 11, 0, SECOND_NS, false},
+	};
+
+	(void)state;
+	for (unsigned i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
+		const struct flow_clock c = flow_clock(then_ns + rows[i].idle_ns, rows[i].age_ns);
+		struct flow f = {0};
+
+		gauge_set(&f.last, flow_pack_last(rows[i].expected, rows[i].flags, then_ns));
+		assert_int_equal(flow_is_next(&f, rows[i].psn, &c), rows[i].next);
+	}
+}
+
 // ---- entries
 
 static void a_flow_lives_until_it_was_idle_for_its_age(void **state)
@@ -484,6 +520,7 @@ int main(void)
 		cmocka_unit_test(psns_are_followed),
 		cmocka_unit_test(a_rewind_behind_what_is_acknowledged_is_another_life),
 		cmocka_unit_test(a_frame_whose_psn_is_of_another_space_is_only_counted),
+		cmocka_unit_test(a_quick_count_needs_psn_flags_and_a_flow_that_was_not_silent),
 		cmocka_unit_test(a_flow_lives_until_it_was_idle_for_its_age),
 		cmocka_unit_test(a_full_table_refuses_new_flows_and_keeps_those_that_live),
 		cmocka_unit_test(a_flood_of_one_port_leaves_the_others_their_share),
