@@ -495,6 +495,8 @@ bool bridging_from_tunnel(struct worker *w, struct port *p, struct burst *b, str
 
 	if (!learn(w, p, fdb_key_in_frame(eth + ETH_ALEN_, vid), peer))
 		return refuse(w, p, f, DROP_STICKY);
+	if (!fate_left_tunnel(w, p, f, pkt))
+		return false;
 	if (!pkt->group_dst)
 		port = fdb_lookup(&w->sw->fdb, w->fdb_cache, fdb_key_in_frame(eth, vid));
 	if (port >= POLICY_MAX_PORTS || !bridge_member(w->pol, port, vid))

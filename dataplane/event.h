@@ -126,6 +126,19 @@
 	X(DCBX_PFC, "dcbx-pfc",                                                                    \
 	  "the host's settings have changed the classes with PFC on the port; `because` names "    \
 	  "the key that lets them")                                                                \
+	X(INOF_HOST, "inof-host", "an NVMe-oF host is there, and the hosts of its zones are told") \
+	X(INOF_HOST_GONE, "inof-host-gone",                                                        \
+	  "an NVMe-oF host is gone, for a reason that the hosts of its zones are told")            \
+	X(INOF_REFUSED, "inof-refused",                                                            \
+	  "the switch refused the registration of an NVMe-oF host: `weirctl show inof hosts` has " \
+	  "the host that holds the address (at most one in ten seconds and port)")                 \
+	X(INOF_SILENT, "inof-silent",                                                              \
+	  "an NVMe-oF host answers no notice: `weirctl show inof log` has the notices; look "      \
+	  "whether its agent runs")                                                                \
+	X(INOF_REFLECTOR, "inof-reflector", "weir-inof has a session with a route reflector")      \
+	X(INOF_REFLECTOR_GONE, "inof-reflector-gone",                                              \
+	  "weir-inof has no session with a route reflector; hosts of other switches stay as they " \
+	  "are: look at `weirctl show inof peers`, and whether weir-inof and bgpd run")            \
 	X(ECN_AUTO, "ecn-auto",                                                                    \
 	  "auto ECN changed the thresholds of a queue, or the way in which it chooses them")       \
 	X(TX_SET, "tx-set", "an operator changed TX-enable of a port or queue")                    \
@@ -155,6 +168,8 @@ struct event {
 	// RX_GUARD: frames in the ring; ELEPHANTS*: elephants now;
 	// DCBX_PFC: bitmaps of classes with PFC, in force, and by the policy << 8;
 	// DCBX_*: bitmaps of classes with PFC, of the host, and of the switch << 8;
+	// INOF_HOST_GONE: enum inof_reason; INOF_REFUSED: enum inof_refusal (control/inof);
+	// INOF_SILENT: notices on their way; INOF_REFLECTOR*: hosts that it has named;
 	// ECN_AUTO: event_ecn_a()
 	uint32_t a;
 	// XOFF: cause_pack(); LOSSLESS_DROP: frame length; MAC_*: event_mac_b(); FDB_*: addresses;

@@ -11,6 +11,7 @@
 #include "dataplane/replica.h"
 #include "dataplane/storm.h"
 #include "dataplane/vxlan.h"
+#include "dataplane/zones.h"
 
 // ---- arrival, by the owner of the port of arrival
 
@@ -35,6 +36,15 @@ static inline void fate_classified(struct worker *w, struct burst *b)
 {
 	if (w->flows != NULL)
 		flows_burst(w, b);
+	if (w->zones != NULL)
+		zones_burst(w, b);
+}
+
+// A frame came out of a tunnel: its addresses are others now. False: it has ended.
+static inline bool fate_left_tunnel(struct worker *w, struct port *p, struct frame *f,
+				    const struct pkt_info *pkt)
+{
+	return w->zones == NULL || zones_pass(w, p, f, pkt);
 }
 
 // Frames of a burst know their way.

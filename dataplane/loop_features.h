@@ -12,6 +12,7 @@
 #include "dataplane/punt.h"
 #include "dataplane/storm.h"
 #include "dataplane/routing.h"
+#include "dataplane/zones.h"
 
 // Before the ports receive.
 static inline void features_before_ingress(struct worker *w)
@@ -46,6 +47,7 @@ static inline uint64_t features_wake(const struct worker *w)
 static inline void features_take_requests(struct worker *w)
 {
 	w->tap = atomic_load_explicit(&w->sw->want.tap, memory_order_acquire);
+	zones_take(w);
 }
 static inline void features_take_port_requests(struct worker *w, struct port *p, bool was_held)
 {

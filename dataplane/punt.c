@@ -114,6 +114,8 @@ void punt_link_local(struct worker *w, struct port *p, const struct frame *f,
 		punt_copy(w, p, f, pkt, PUNT_LLDP, p->no);
 	else if (pkt->ether_type == ETYPE_SLOW && punts(p, PUNT_LACP))
 		punt_copy(w, p, f, pkt, PUNT_LACP, p->no);
+	else if (pkt->ether_type == ETYPE_INOF && punts(p, PUNT_INOF))
+		punt_copy(w, p, f, pkt, PUNT_INOF, p->no);
 }
 
 bool punt_may_request(struct worker *w, const struct port *p)

@@ -449,6 +449,7 @@ void switch_destroy(struct weir_switch *sw)
 	loops_free(sw);
 	vxlan_free(sw);
 	ecn_free(sw);
+	zones_free(sw);
 	flows_destroy(sw);
 	for (unsigned i = 0; i < sw->n_workers; i++)
 		worker_destroy(sw->workers[i]);

@@ -17,6 +17,7 @@
 //   neighbours, adj words  control                       workers (forward/route.h)
 //   punt rings of a port   the port's owner              control (frame_ring.h)
 //   send rings             control                       their worker (frame_ring.h)
+//   stations and zones     control (release)             workers (acquire; switch_zones.c)
 //   flow shard of a worker that worker                   control; others: a pair, CNP or rate
 //   note ring a -> b       worker a (congested queue)    worker b (owns the flow)
 //   pair orders            control                       its worker
@@ -257,6 +258,7 @@ struct __rte_cache_aligned worker {
 	// Cells and claims of others, or their ceilings (admission.c).
 	uint64_t others_used[N_LIMITED_POOLS];
 	struct tap *tap; // NULL: no capture runs
+	const struct zone_table *zones; // NULL: no hard zoning (zones.h)
 	ctr_t events_lost;
 	ctr_t request_done;
 	struct worker_counters c;
@@ -281,6 +283,7 @@ struct __rte_cache_aligned wanted {
 	_Atomic bool hold;
 	_Atomic uint32_t watermark_epoch;
 	_Atomic(struct tap *) tap;
+	_Atomic(const struct zone_table *) zones;
 	_Atomic uint16_t tx_off[POLICY_MAX_PORTS];
 	// Links, as control polled them, or ports it took down; and SVIs without a port that is up.
 	_Atomic bool down[N_IFACES];
@@ -325,6 +328,12 @@ struct storms {
 	uint64_t own_lost;
 };
 
+// Control's side of hard zoning (switch_zones.c).
+struct zoning {
+	struct zone_table *now, *before; // before: until the next one
+	uint64_t request; // the latest
+};
+
 // Elements in a ring of one producer and one consumer. As rte_ring_count(), which reads without an
 // atomic load what another thread writes.
 static inline unsigned ring_waiting(const struct rte_ring *r)
@@ -361,6 +370,7 @@ struct weir_switch {
 	uint64_t rx_missed[POLICY_MAX_PORTS]; // as last reported
 	struct storms storms;
 	struct learning learning;
+	struct zoning zoning;
 	struct limit_watch (*limits)[N_WATCHED]; // by port
 	uint64_t limits_ns; // when they were last looked at
 	struct loops *loops; // NULL: no policy has asked for it yet
@@ -449,6 +459,9 @@ bool loops_hold(const struct weir_switch *sw, unsigned port); // down for the sa
 
 // ---- switch_ecn.c
 void ecn_free(struct weir_switch *sw);
+
+// ---- switch_zones.c
+void zones_free(struct weir_switch *sw);
 
 // ---- switch_vxlan.c
 int vxlan_prepare(struct weir_switch *sw, const struct policy *p);

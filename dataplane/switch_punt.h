@@ -20,6 +20,7 @@ struct weir_switch;
 	X(ROUTING, "routing", 65536, "BGP, BFD, OSPF and IPv6 router discovery")                   \
 	X(LACP, "lacp", 4096, "LACP and other slow protocols")                                     \
 	X(LLDP, "lldp", 8192, "LLDP")                                                              \
+	X(INOF, "inof", 32768, "iNOF: what hosts of NVMe over Fabrics answer and ask")             \
 	X(ANSWER, "neighbour-answer", 32768, "ARP replies and neighbour advertisements")           \
 	X(NEIGHBOUR, "neighbour", 32768, "ARP requests and neighbour solicitations")               \
 	X(LOCAL, "local", 65536, "other frames to an address of the switch")                       \

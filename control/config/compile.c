@@ -185,6 +185,7 @@ static void compile_port(struct compiler *k, unsigned i)
 		.pfc = out->pfc.tx & out->pfc.rx,
 	};
 	out->punts |= out->lldp.on ? 1 << PUNT_LLDP : 0;
+	out->punts |= cfg_inof(k->c, item) ? 1 << PUNT_INOF : 0;
 	if (f != NULL)
 		check_facts(k, i, f);
 }

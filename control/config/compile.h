@@ -45,6 +45,7 @@ void control_plane_has_taps(const struct subject *x); // a rule of advice_add()
 void watchdogs_check(const struct config *c, struct diag_sink *s);
 void ipcc_check(const struct config *c, struct diag_sink *s);
 void elephants_check(const struct config *c, struct diag_sink *s);
+void inof_check(const struct config *c, struct diag_sink *s);
 void auto_ecn_check(const struct config *c, struct diag_sink *s);
 
 // Steps of reading a file, after the ports are expanded (load.c).
@@ -52,6 +53,7 @@ void svis_resolve(struct config *c, struct diag_sink *s); // before routes_resol
 void routes_resolve(struct config *c, struct diag_sink *s); // routes, neighbours and ECMP
 void guards_resolve(struct config *c, struct diag_sink *s); // groups and their rules
 void vxlan_resolve(struct config *c, struct diag_sink *s); // after routes; VNIs and peers
+void inof_resolve(struct config *c, struct diag_sink *s); // zones
 // Checks a static address behind a peer. place: of the peer in the address table.
 void vxlan_fdb_makes_sense(const struct config *c, const struct cfg_fdb *f, int place,
 			   struct diag_sink *s);

@@ -77,6 +77,13 @@ void overlay_merge(struct arena *a, struct node *base, const struct node *over, 
 must_check int config_load_overlay(const char *path, const struct config_overlay *o,
 				   struct config **out, struct diags *d);
 
+// iNOF of the policy; the zones belong to c. False: it is off.
+struct inof_conf;
+struct inof_zone;
+bool config_inof(const struct config *c, struct inof_conf *out, const struct inof_zone **zones,
+		 unsigned *n_zones);
+int config_port_named(const struct config *c, const char *name); // its index, or -1
+
 // The settings of a port that the daemon needs to open the device.
 struct config_port_open {
 	const char *name;

@@ -146,6 +146,7 @@ static int config_read_tree(struct config *c, const struct node *root, struct di
 		routes_resolve(c, s);
 		vxlan_resolve(c, s);
 		guards_resolve(c, s);
+		inof_resolve(c, s);
 		config_check(c, s);
 	}
 	ok = s->n_errors == 0;

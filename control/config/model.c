@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "control/config/rows.h"
+#include "control/inof/zone.h"
 #include "control/model_time.h"
 #include "dataplane/roce/ipcc.h"
 
@@ -501,6 +502,8 @@ static const struct cfg_row port_rows[] = {
 		 "each reason (`weirctl show control`). Unknown destinations and ICMP answers of "
 		 "the switch have this rate each. A burst may have the frames of a quarter of a "
 		 "second, at most 250"},
+	{FIELD(CFG_SWITCH, cfg_port, inof), .dflt = 1,
+	 .help = "`off`: no host registers at the port (`inof`)"},
 	{FIELD(CFG_MAP, cfg_port, storm_control), .sub = &storm_control_schema, .dflt_text = "none",
 	 .help = "limits for frames of this port that are replicated"},
 	{FIELD(CFG_MAP, cfg_port, loop_detect), .sub = &loop_detect_schema,
@@ -600,6 +603,31 @@ static const struct cfg_row vxlan_rows[] = {
 	 .help = "where the switch sets CE in a VXLAN frame, CE is also set in the frame in it"},
 };
 static SCHEMA(vxlan_schema, vxlan_rows, cfg_vxlan);
+
+// ---- hosts of NVMe over Fabrics
+static const struct cfg_row inof_zone_rows[] = {
+	{FIELD(CFG_WORDS, cfg_inof_zone, members), .max = INOF_MEMBER_TEXT - 1, .required = true,
+	 .expected = "members: [10.0.0.1, 10.0.1.0/24]",
+	 .help = "the hosts: addresses, prefixes, ranges (10.0.0.1-10.0.0.9), NQNs with `*` for "
+		 "any characters, or names of ports; at most 256"},
+};
+static SCHEMA(inof_zone_schema, inof_zone_rows, cfg_inof_zone);
+
+static const struct cfg_row inof_rows[] = {
+	{FIELD(CFG_SWITCH, cfg_inof, default_zone), .dflt = 1,
+	 .help = "on: the hosts that are in no zone form a zone, so that hosts find each other "
+		 "without zones"},
+	{FIELD(CFG_SWITCH, cfg_inof, hard_zoning),
+	 .help = "on: the switch drops frames between hosts that share no zone, between two "
+		 "initiators, and between two targets (drop reason zone). Hosts that have not "
+		 "registered are not restricted"},
+	{FIELD(CFG_SWITCH, cfg_inof, unique_nqn),
+	 .help = "on: an NQN belongs to the port that registers it first; a registration of this "
+		 "NQN at another port is refused. A subsystem with several ports needs `off`"},
+	{"zones", CFG_TABLE, .sub = &inof_zone_schema, AT(cfg_inof, zones), .max = INOF_ZONES,
+	 .dflt_text = "none", .help = "zones by name; hosts find those of their zones alone"},
+};
+static SCHEMA(inof_schema, inof_rows, cfg_inof);
 
 // ---- switch
 static const struct cfg_row ecmp_rows[] = {
@@ -767,6 +795,10 @@ static const struct cfg_row root_rows[] = {
 	 .help = "static neighbours; the switch does not ask for their MAC addresses"},
 	{FIELD(CFG_MAP, cfg_root, vxlan), .sub = &vxlan_schema, .dflt_text = "no tunnels",
 	 .help = "VLANs that go on behind other switches, in VXLAN tunnels"},
+	{FIELD(CFG_MAP, cfg_root, inof), .sub = &inof_schema,
+	 .scalar = SCALAR("inof", CFG_SWITCH, AT(cfg_root, inof.on)), .dflt_text = "off",
+	 .help = "hosts of NVMe over Fabrics register by LLDP and find each other; `on` or `{}`: "
+		 "with these defaults"},
 	{FIELD(CFG_LIST, cfg_root, pairs), .sub = &pair_schema, .max = MAX_PAIRS,
 	 .dflt_text = "none", .help = "queue pairs of flows that are known beforehand"},
 	{FIELD(CFG_TABLE, cfg_root, profiles), .sub = &cfg_profile_schema, .max = 64,

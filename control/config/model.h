@@ -225,7 +225,7 @@ struct cfg_port {
 	struct cfg_map map;
 	struct cfg_val name, device, speed, mtu, cable, profile, default_class, rx_guard, tx_ring;
 	struct cfg_val rx_ring, mac_limit, sticky, take_over, optional;
-	struct cfg_val copp;
+	struct cfg_val copp, inof;
 	struct cfg_storm_control storm_control;
 	struct cfg_loop_detect loop_detect;
 	struct cfg_lldp lldp;
@@ -277,6 +277,18 @@ struct cfg_vxlan {
 	struct cfg_list vnis;
 };
 
+struct cfg_inof_zone {
+	struct cfg_map map;
+	struct cfg_words members;
+};
+
+struct cfg_inof {
+	struct cfg_map map;
+	struct cfg_val on; // a scalar in place of the map
+	struct cfg_val default_zone, hard_zoning, unique_nqn;
+	struct cfg_list zones;
+};
+
 struct cfg_pair {
 	struct cfg_map map;
 	struct cfg_val from, to, qp, sender_qp;
@@ -288,6 +300,7 @@ struct cfg_root {
 	struct cfg_control_plane control_plane;
 	struct cfg_list ports, vlans, fdb, routes, neighbours, pairs, profiles;
 	struct cfg_vxlan vxlan;
+	struct cfg_inof inof;
 };
 
 enum { CONTROL_PLANE_WEIR, CONTROL_PLANE_LINUX }; // words of control_plane.type
@@ -362,6 +375,8 @@ struct config {
 	unsigned n_groups;
 	struct config_routes routes;
 	struct vtep *vtep; // NULL: no tunnels
+	struct inof_zone *inof_zones;
+	unsigned n_inof_zones;
 };
 
 enum { FRAME_OVERHEAD = 14 + 8 }; // Ethernet header and two VLAN tags beyond the IP MTU
@@ -446,6 +461,9 @@ struct keep cfg_keep(const struct config *c, const struct cfg_port *p, struct di
 
 // Whether the switch speaks LLDP on the port.
 bool cfg_lldp(const struct config *c, const struct cfg_port *p);
+
+// Whether hosts of the port can register with iNOF.
+bool cfg_inof(const struct config *c, const struct cfg_port *p);
 
 // "02:00:00:00:00:01" to six bytes.
 bool cfg_parse_mac(const char *text, uint8_t mac[6]);

@@ -121,6 +121,13 @@ static const struct command commands[] = {
 	 "QP of TO. The switch keeps this pair until del. del deletes the pair, however\n"
 	 "the switch found it. Numbers as 18 or 0x12: `show flows` has addresses and QP.\n",
 	 .writes = true},
+	{"inof", cmd_inof, 3, ANY,
+	 "inof zone add ZONE MEMBER...\ninof zone remove ZONE [MEMBER...]",
+	 "Changes a zone of NVMe-oF hosts of the running switch.\n"
+	 "add makes the zone if there is none. remove removes members, without MEMBER the\n"
+	 "zone. MEMBER is an address, a prefix, a range\n"
+	 "(10.0.0.1-10.0.0.9), an NQN with * for any characters, or a port. The zone lasts\n"
+	 "until weir ends; zones of the policy change in its file.\n", .writes = true},
 	{"clear", cmd_clear, 1, 1, "clear watermarks|counters",
 	 "Restarts the watermarks, or lets all counters count from here. The longest\n"
 	 "pauses of `show pfc` are watermarks. Either restarts the longest times of\n"

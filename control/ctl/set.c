@@ -146,6 +146,22 @@ int cmd_flow(const struct ctl *c, int argc, char **argv)
 	return send_request(c, req);
 }
 
+int cmd_inof(const struct ctl *c, int argc, char **argv)
+{
+	bool add = strcmp(argv[1], "add") == 0;
+	struct json_object *req, *members;
+
+	if (strcmp(argv[0], "zone") != 0 || (!add && strcmp(argv[1], "remove") != 0) ||
+	    (add && argc < 4))
+		return misused_words(c);
+	req = request_of(add ? "inof_zone_add" : "inof_zone_remove", KEY(INOF_ZONES, zone),
+			 argv[2]);
+	members = list_in(req, KEY(INOF_ZONES, members));
+	for (int i = 3; i < argc; i++)
+		json_object_array_add(members, json_object_new_string(argv[i]));
+	return send_request(c, req);
+}
+
 int cmd_metrics(const struct ctl *c, int argc, char **argv)
 {
 	struct json_object *data = client_request(c->name, request_of("metrics", NULL, NULL));

@@ -42,14 +42,14 @@ enum {
 	LOOP_MS = 3,
 	PLANE_LOOP_MS = 1, // BFD sends and receives each 50 ms
 	PLANE_DRIVERS_EVERY_NS = 10 * MS_NS, // a tap follows its link
+	INOF_DRIVERS_EVERY_NS = 4 * MS_NS, // hosts are told that a link is down
 	IDLE_LOOP_MS = 10,
 	EVENTS_PER_LOOP = 256,
 	DRAIN_NS = 500 * MS_NS,
 };
 static const uint64_t IDLE_AFTER_NS = SECOND_NS;
 
-// Stations must not know which flows share a bucket. Without entropy any number will do.
-static uint64_t any_seed(void)
+uint64_t daemon_any_seed(void)
 {
 	uint64_t seed = 1;
 
@@ -287,10 +287,20 @@ static int compile_policy(struct daemon *d)
 
 // ---- the switch and its control
 
+void daemon_set_pace(const struct daemon *d)
+{
+	const char *netns;
+	uint64_t every_ns = inof_agent_registry(d->inof) != NULL ? INOF_DRIVERS_EVERY_NS
+			    : config_control_by_linux(d->config, &netns)
+				    ? PLANE_DRIVERS_EVERY_NS
+				    : DRIVERS_EVERY_NS;
+
+	switch_poll_drivers_every(d->sw, model_span_ns(config_time_scale(d->config), every_ns));
+}
+
 static int make_switch(struct daemon *d)
 {
 	struct switch_port *sp = calloc(d->n_open, sizeof(*sp));
-	const char *netns;
 	int err;
 
 	if (sp == NULL)
@@ -298,17 +308,14 @@ static int make_switch(struct daemon *d)
 	for (unsigned i = 0; i < d->n_open; i++)
 		sp[i] = (struct switch_port){.ops = d->ports[i].ops, .drv = d->ports[i].drv,
 					     .facts = d->ports[i].facts};
-	err = switch_create(d->policy, sp, d->pool, any_seed(), &d->sw);
+	err = switch_create(d->policy, sp, d->pool, daemon_any_seed(), &d->sw);
 	free(sp);
 	if (err != 0)
 		return failed("cannot make the switch: %s; is there enough memory (hugepages)?",
 			      strerror(-err));
 	switch_touch(d->sw);
-	switch_set_random(d->sw, any_seed);
-	switch_poll_drivers_every(d->sw, model_span_ns(config_time_scale(d->config),
-						       config_control_by_linux(d->config, &netns)
-							       ? PLANE_DRIVERS_EVERY_NS
-							       : DRIVERS_EVERY_NS));
+	switch_set_random(d->sw, daemon_any_seed);
+	daemon_set_pace(d);
 	return 0;
 }
 
@@ -362,7 +369,8 @@ static int open_control(struct daemon *d)
 
 	if (observe_create(d->sw, &d->observe) != 0 || eventlog_create(d->policy, &d->log) != 0 ||
 	    cnplog_create(&d->cnps) != 0 || reload_create(d, &d->reload) != 0 ||
-	    hotplug_create(d, &d->hotplug) != 0 || lldp_create(d, &d->lldp) != 0)
+	    hotplug_create(d, &d->hotplug) != 0 || lldp_create(d, &d->lldp) != 0 ||
+	    inof_agent_create(d, &d->inof) != 0)
 		return failed("out of memory");
 	if (open_routing(d) != 0)
 		return EXIT_FAILED;
@@ -371,6 +379,7 @@ static int open_control(struct daemon *d)
 	observe_set_auto_ecn(d->observe, d->auto_ecn);
 	observe_set_lldp(d->observe, lldp_agent_of(d->lldp));
 	lldp_new_policy(d->lldp, 0);
+	inof_agent_new_policy(d->inof, 0);
 	observe_set_time_scale(d->observe, config_time_scale(d->config));
 	observe_set_standin(d->observe, workers_standin(d->workers));
 	reload_describe(d->reload);
@@ -481,6 +490,7 @@ static void take_down(struct daemon *d)
 	requests_destroy(d->requests);
 	resolver_destroy(d->resolver);
 	plane_destroy(d->plane);
+	inof_agent_destroy(d->inof);
 	lldp_destroy(d->lldp);
 	autoecn_destroy(d->auto_ecn);
 	reload_destroy(d->reload);
@@ -560,6 +570,7 @@ static void control_once(struct daemon *d, uint64_t now_ns)
 	resolver_poll(d->resolver, now_ns);
 	plane_poll(d->plane, now_ns);
 	lldp_loop(d->lldp, now_ns);
+	inof_agent_loop(d->inof, now_ns);
 	auto_ecn_loop(d, now_ns);
 }
 
@@ -571,6 +582,8 @@ static int loop_ms(const struct daemon *d, struct idle *idle, uint64_t now_ns)
 		return 0;
 	if (d->plane != NULL)
 		return PLANE_LOOP_MS;
+	if (inof_agent_registry(d->inof) != NULL)
+		return LOOP_MS;
 	for (unsigned i = 0; i < d->n_open; i++) {
 		const struct port_counters *c = switch_port_counters(d->sw, i);
 

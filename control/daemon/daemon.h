@@ -9,6 +9,7 @@
 #include "control/daemon/cnplog.h"
 #include "control/daemon/eventlog.h"
 #include "control/daemon/hotplug.h"
+#include "control/daemon/inof.h"
 #include "control/daemon/lldp.h"
 #include "control/daemon/metrics.h"
 #include "control/daemon/options.h"
@@ -44,6 +45,7 @@ struct daemon {
 	struct plane *plane; // control_plane: linux; else NULL
 	struct autoecn *auto_ecn; // NULL before the switch has been made
 	struct lldp *lldp; // NULL before the switch has been made
+	struct inof_agent *inof; // the same
 	struct requests *requests;
 	struct metrics *metrics; // NULL: not served
 	struct tsc_clock clock;
@@ -53,6 +55,12 @@ enum { EXIT_OK = 0, EXIT_FAILED = 1, EXIT_MISUSED = 2 };
 
 // Runs until a signal. The exit status of the program.
 int daemon_run(const struct options *opt);
+
+// A number that no station knows. Without entropy any number will do.
+uint64_t daemon_any_seed(void);
+
+// How often the switch looks at links: what the policy needs.
+void daemon_set_pace(const struct daemon *d);
 
 // How the device of a port is opened; p must outlive the answer.
 struct live_conf port_conf(const struct daemon *d, unsigned port,

@@ -16,6 +16,7 @@
 #include "control/config/units.h"
 #include "control/daemon/json_in.h"
 #include "control/daemon/outlet.h"
+#include "control/inof/registry.h"
 #include "control/lldp/agent.h"
 #include "control/observe/fact.h"
 #include "dataplane/drop.h"
@@ -306,6 +307,14 @@ static const struct {
 	[EVENT_DCBX_MISMATCH] = {"warning", add_dcbx},
 	[EVENT_DCBX_AGREED] = {"info", add_dcbx},
 	[EVENT_DCBX_PFC] = {"info", add_pfc, {{OF_B, OWN("because"), WORDS(pfc_causes)}}},
+	[EVENT_INOF_HOST] = {"info"},
+	[EVENT_INOF_HOST_GONE] = {"warning", NULL,
+			 {{OF_A, KNOWN(INOF_HOSTS, reason), WORDS(inof_reason_name)}}},
+	[EVENT_INOF_REFUSED] = {"alarm", NULL,
+			 {{OF_A, KNOWN(INOF_HOSTS, reason), WORDS(inof_refusal_name)}}},
+	[EVENT_INOF_SILENT] = {"warning", NULL, {{OF_A, KNOWN(INOF_HOSTS, unanswered)}}},
+	[EVENT_INOF_REFLECTOR] = {"info"},
+	[EVENT_INOF_REFLECTOR_GONE] = {"alarm", NULL, {{OF_A, KNOWN(INOF_PEERS, named)}}},
 	[EVENT_ECN_AUTO] = {"info", add_thresholds},
 	[EVENT_TX_SET] = {"info", add_queue, {{OF_A, KNOWN(PFC_STATUS, tx), WORDS(off_on)}}},
 	[EVENT_RELOADED] = {"info", NULL, {{OF_A, OWN("changed")}}},
@@ -332,13 +341,27 @@ static const char *port_of(const struct eventlog *l, const struct kept *k)
 	return iface_name(l->policy, k->e.port);
 }
 
+// The subject of the text of an event.
+static const char *about_key(unsigned type)
+{
+	switch (type) {
+	case EVENT_ECN_AUTO: return "features";
+	case EVENT_NEXT_HOP_LOST:
+	case EVENT_NEXT_HOP_BACK:
+	case EVENT_INOF_HOST:
+	case EVENT_INOF_HOST_GONE:
+	case EVENT_INOF_REFUSED:
+	case EVENT_INOF_SILENT:
+	case EVENT_INOF_REFLECTOR:
+	case EVENT_INOF_REFLECTOR_GONE: return KEY(NEIGHBOURS, ip);
+	default: return KEY(LLDP, neighbour);
+	}
+}
+
 // What the event carries beside its port.
 static void add_details(const struct eventlog *l, const struct kept *k, struct json_object *row)
 {
-	bool next_hop = k->e.type == EVENT_NEXT_HOP_LOST || k->e.type == EVENT_NEXT_HOP_BACK;
-	const char *key = next_hop			      ? KEY(NEIGHBOURS, ip)
-			  : k->e.type == EVENT_ECN_AUTO ? "features"
-							      : KEY(LLDP, neighbour);
+	const char *key = about_key(k->e.type);
 
 	if (k->e.cls < N_CLASSES)
 		row_u64(row, KEY(QUEUES, class), k->e.cls);

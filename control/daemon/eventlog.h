@@ -27,7 +27,7 @@ void eventlog_destroy(struct eventlog *l); // NULL is fine
 // Names of ports and the cell size come from it from here on; the one before is used no more.
 void eventlog_new_policy(struct eventlog *l, const struct policy *policy);
 void eventlog_add(struct eventlog *l, const struct event *e, uint64_t now_ns);
-// The same about the IP address of a next hop, or about an LLDP neighbour.
+// The same about the address of a next hop or of an NVMe-oF host, or about an LLDP neighbour.
 void eventlog_add_about(struct eventlog *l, const struct event *e, const char *about,
 			uint64_t now_ns);
 

@@ -99,7 +99,9 @@ void lldp_loop(struct lldp *l, uint64_t now_ns)
 
 	for (unsigned i = 0;
 	     i < TAKEN_A_LOOP && switch_next_punt(l->d->sw, 1 << PUNT_LLDP, &f); i++)
-		if (lldp_is_on(l->agent, f.port))
+		if (inof_agent_lldp(l->d->inof, &f, now_ns))
+			continue;
+		else if (lldp_is_on(l->agent, f.port))
 			lldp_receive(l->agent, f.port, f.bytes, f.len, now_ns);
 		else
 			plane_give(l->d->plane, &f);

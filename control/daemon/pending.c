@@ -50,6 +50,7 @@ static bool goal_reached(const struct pending *p, const struct weir_switch *sw)
 	case PENDING_RELOAD:
 	case PENDING_FLOWS:
 	case PENDING_FORGET:
+	case PENDING_INOF:
 	case PENDING_WATERMARKS:
 	case PENDING_WATCHDOG: break;
 	}

@@ -16,8 +16,8 @@
 
 enum { ACK_TIMEOUT_NS = SECOND_NS, DRAIN_TIMEOUT_NS = 2 * SECOND_NS };
 
-// PENDING_RELOAD and PENDING_FLOWS only mark the client: reload.h and flow_requests.h go
-// their own ways.
+// PENDING_RELOAD, PENDING_FLOWS and PENDING_INOF only mark the client: reload.h,
+// flow_requests.h and inof_peers.h go their own ways.
 enum pending_kind {
 	PENDING_NONE,
 	PENDING_TX,
@@ -27,6 +27,7 @@ enum pending_kind {
 	PENDING_RELOAD,
 	PENDING_FLOWS,
 	PENDING_FORGET,
+	PENDING_INOF,
 };
 
 struct pending {
@@ -38,6 +39,7 @@ struct pending {
 	int queue; // PENDING_TX; -1: the whole port
 	bool on; // PENDING_TX
 	uint64_t found; // PENDING_FORGET: switch_pair_orders_done() before and after
+	uint64_t digest, change; // PENDING_INOF: what the client knows, and when that was so
 	uint64_t leave_target; // PENDING_TX: bytes the port must have sent
 	bool hold; // PENDING_QUIESCE: admission stays stopped afterwards
 };

@@ -267,6 +267,7 @@ static void publish(struct reload *r, uint64_t now_ns)
 		d->policy_text = r->next.text;
 		r->path = r->next.path;
 		reload_describe(r);
+		inof_agent_new_policy(d->inof, now_ns);
 	}
 	r->next = (struct candidate){0};
 }

@@ -13,8 +13,10 @@
 #include "control/daemon/capture.h"
 #include "control/daemon/daemon.h"
 #include "control/daemon/flow_requests.h"
+#include "control/daemon/inof_peers.h"
 #include "control/daemon/json_in.h"
 #include "control/daemon/server.h"
+#include "control/inof/registry.h"
 #include "control/observe/fact.h"
 #include "dataplane/iface.h"
 #include "dataplane/switch_flows.h"
@@ -365,6 +367,62 @@ static const char *on_flow_del(struct requests *r, struct request *q)
 	return LATER;
 }
 
+static const char *on_inof_zone(struct requests *r, struct request *q, bool add)
+{
+	struct json_object *members = NULL;
+
+	json_object_object_get_ex(q->json, KEY(INOF_ZONES, members), &members);
+	return inof_agent_zone(r->d->inof, add, text_in(q->json, KEY(INOF_ZONES, zone)), members,
+			       r->now_ns);
+}
+
+static const char *on_inof_zone_add(struct requests *r, struct request *q)
+{
+	return on_inof_zone(r, q, true);
+}
+
+static const char *on_inof_zone_remove(struct requests *r, struct request *q)
+{
+	return on_inof_zone(r, q, false);
+}
+
+// Answered when the hosts at ports are no longer as the digest says, at the latest when the request
+// would time out.
+static const char *on_inof_local(struct requests *r, struct request *q)
+{
+	const char *digest = text_in(q->json, "digest");
+
+	if (inof_agent_registry(r->d->inof) == NULL)
+		return inof_is_off;
+	if (digest == NULL) {
+		q->data = inof_peers_rows(inof_agent_registry(r->d->inof), true, r->now_ns);
+		return NULL;
+	}
+	wait_for(r, q, PENDING_INOF, 0);
+	r->pending[q->client].digest = strtoull(digest, NULL, 16);
+	return LATER;
+}
+
+static const char *on_inof_peer(struct requests *r, struct request *q)
+{
+	struct inof_registry *registry = inof_agent_registry(r->d->inof);
+
+	return registry == NULL ? inof_is_off : inof_peers_say(registry, q->json, r->now_ns);
+}
+
+static const char *on_inof_reflectors(struct requests *r, struct request *q)
+{
+	struct inof_registry *registry = inof_agent_registry(r->d->inof);
+
+	return registry == NULL ? inof_is_off
+				: inof_peers_reflectors(registry, q->json, r->now_ns);
+}
+
+static const char *on_inof_zones(struct requests *r, struct request *q)
+{
+	return inof_agent_peer_zones(r->d->inof, q->json, r->now_ns);
+}
+
 static const struct command {
 	const char *cmd;
 	request_fn *fn;
@@ -377,6 +435,12 @@ static const struct command {
 	{"confirm", on_confirm},
 	{"flow_add", on_flow_add},
 	{"flow_del", on_flow_del},
+	{"inof_local", on_inof_local},
+	{"inof_peer", on_inof_peer},
+	{"inof_reflectors", on_inof_reflectors},
+	{"inof_zone_add", on_inof_zone_add},
+	{"inof_zone_remove", on_inof_zone_remove},
+	{"inof_zones", on_inof_zones},
 	{"metrics", on_metrics},
 	{"quiesce", on_quiesce},
 	{"reload", on_reload},
@@ -444,6 +508,22 @@ static const char *late(const struct pending *p)
 			: "a worker did not answer for 1 s; is its core overloaded?";
 }
 
+static enum pending_verdict step_inof(const struct requests *r, struct pending *p,
+				      struct json_object **data)
+{
+	const struct inof_registry *registry = inof_agent_registry(r->d->inof);
+
+	if (registry == NULL)
+		return PENDING_TIMEOUT;
+	if (r->now_ns < p->deadline_ns && p->change == inof_change(registry))
+		return PENDING_WAIT;
+	p->change = inof_change(registry);
+	if (r->now_ns < p->deadline_ns && p->digest == inof_peers_digest(registry, r->now_ns))
+		return PENDING_WAIT;
+	*data = inof_peers_rows(registry, false, r->now_ns);
+	return PENDING_DONE;
+}
+
 static void step_pending(struct requests *r, unsigned client)
 {
 	struct daemon *d = r->d;
@@ -469,6 +549,10 @@ static void step_pending(struct requests *r, unsigned client)
 			break;
 		v = PENDING_TIMEOUT;
 		error = late(&r->pending[client]);
+		break;
+	case PENDING_INOF:
+		v = step_inof(r, &r->pending[client], &data);
+		error = v == PENDING_TIMEOUT ? inof_is_off : NULL;
 		break;
 	default:
 		v = pending_step(&r->pending[client], d->sw, r->now_ns);

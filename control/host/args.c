@@ -10,6 +10,7 @@
 
 #include "control/config/terminal.h"
 #include "control/config/units.h"
+#include "control/inof/endpoint.h"
 #include "control/model_time.h"
 #include "dataplane/packet/cm.h"
 #include "dataplane/units.h"
@@ -262,6 +263,35 @@ static bool cc_set_text(const char *text, struct cc_config *c)
 		   (int)(eq - text), text);
 }
 
+// ---- iNOF
+
+static bool take_inof(const struct opt *row, char *text, void *out)
+{
+	static const char *const words[] = {"target", "initiator", NULL};
+	char list[NAMES_LEN];
+	int i = word_of(text, words, list);
+
+	if (i < 0)
+		return bad("--%s: \"%s\" is none of %s", row->name, text, list);
+	((struct host_args *)out)->inof = i == 0 ? INOF_TARGET : INOF_INITIATOR;
+	return true;
+}
+
+static bool take_nqn(const struct opt *row, char *text, void *out)
+{
+	size_t len = strlen(text);
+
+	for (size_t i = 0; i < len; i++)
+		if (text[i] <= ' ' || text[i] >= 0x7f)
+			return bad("--%s: \"%s\" has a character that no name has", row->name,
+				   text);
+	if (len == 0 || len > INOF_NQN_MAX)
+		return bad("--%s: %zu characters are outside 1 .. %d", row->name, len,
+			   INOF_NQN_MAX);
+	((struct host_args *)out)->nqn = text;
+	return true;
+}
+
 // ---- the rows
 
 static const char *const op_words[] = {
@@ -279,6 +309,18 @@ static const struct opt rows[] = {
 	{"to", 0, "LIST",
 	 "send to this address, or to several that the queue pairs are spread over", 0, take_ips},
 	{"storm", 0, NULL, "send PAUSE frames of --class instead", AT(storm)},
+	{"inof", 0, "ROLE",
+	 "register at the switch by iNOF as target, which listens, or as initiator, which sends "
+	 "to each target that the switch says is online", 0, take_inof},
+	{"nqn", 0, "NAME",
+	 "iNOF: NVMe qualified name; the targets with one name are the paths of one subsystem, and "
+	 "an initiator sends on one of them", 0, take_nqn},
+	{"register", 0, "T",
+	 "iNOF: interval of registrations, which last four of them (default 30s)",
+	 NUMBER(register_ns, TIME, 100 * MS_NS, 16000ll * SECOND_NS, 0)},
+	{"keep-alive", 0, "T",
+	 "iNOF: an initiator leaves a path that does not answer for this long (default 5s)",
+	 NUMBER(keep_alive_ns, TIME, MS_NS, HOUR_NS, 0)},
 	{"qps", 0, "N",
 	 "queue pairs (sender: default 1 for each address; listener: at most, default 1024)",
 	 NUMBER(qps, COUNT, 1, NIC_MAX_QPS, 0)},
@@ -316,8 +358,9 @@ static const struct opt rows[] = {
 	 NUMBER(speed, RATE, 1000000, 1000000000000, 0)},
 	{"time-scale", 0, "S",
 	 "live in model time, S times slower than real time, as the switch does (default 1): "
-	 "speeds, rates, times and the report are the model's; --retry, --drain, --interval and "
-	 "--burst stay real", NUMBER(time_scale, COUNT, 1, TIME_SCALE_MAX, 1)},
+	 "speeds, rates, times and the report are the model's; --retry, --drain, --register, "
+	 "--keep-alive, --interval and --burst stay real",
+	 NUMBER(time_scale, COUNT, 1, TIME_SCALE_MAX, 1)},
 	{"burst", 0, "T",
 	 "lateness of the poll loop that costs no rate (default: the port's)",
 	 NUMBER(burst_ns, TIME, 1, 100 * MS_NS, 0)},
@@ -386,8 +429,11 @@ static bool check_role(struct host_args *a)
 	if (!live_device_valid(a->device))
 		return bad("--device: \"%s\" is none of xdp:IFACE, pci:BDF, vdev:ARGS",
 			   a->device);
-	if (a->listen + a->storm + (a->n_to != 0) != 1)
-		return bad("say what to do: one of --listen, --to ADDR, --storm");
+	if (a->listen + a->storm + (a->n_to != 0) + (a->inof != 0) != 1)
+		return bad("say what to do: one of --listen, --to ADDR, --storm, --inof ROLE");
+	if (a->inof == 0 && (a->nqn != NULL || a->register_ns != 0 || a->keep_alive_ns != 0))
+		return bad("--nqn, --register and --keep-alive go with --inof");
+	a->listen |= a->inof == INOF_TARGET;
 	a->role = a->listen ? HOST_LISTEN : (a->storm ? HOST_STORM : HOST_SEND);
 	if (a->role == HOST_STORM && a->storm_at_ns != 0)
 		return bad("--storm-at goes with --listen or --to; --storm begins at once");
@@ -424,12 +470,18 @@ static bool check(struct host_args *a)
 			return false;
 	if (a->qps == 0)
 		a->qps = a->role == HOST_LISTEN ? 1024 : (a->n_to != 0 ? a->n_to : 1);
-	if (a->role == HOST_SEND && a->time_ns == 0 && a->count == 0)
+	if (a->register_ns == 0)
+		a->register_ns = INOF_REGISTER_S * (int64_t)SECOND_NS;
+	if (a->keep_alive_ns == 0)
+		a->keep_alive_ns = 5ll * SECOND_NS;
+	if (a->role == HOST_SEND && a->inof == 0 && a->time_ns == 0 && a->count == 0)
 		a->time_ns = model(a, 10ll * SECOND_NS);
 	if (a->rto_ns == 0 && (a->rto_ns = model(a, STALL_NS)) < RTO_LEAST_NS)
 		a->rto_ns = RTO_LEAST_NS;
 	a->retry_ns = model(a, a->retry_ns);
 	a->drain_ns = model(a, a->drain_ns);
+	a->register_ns = model(a, a->register_ns);
+	a->keep_alive_ns = model(a, a->keep_alive_ns);
 	a->interval_ns = model(a, a->interval_ns);
 	a->burst_ns = model(a, a->burst_ns);
 	return true;
@@ -461,7 +513,9 @@ const char host_summary[] = "a RoCEv2 endpoint that obeys PFC";
 const char host_usage[] =
 	"weir-host --device xdp:eA --ip 10.0.0.1 --listen\n"
 	"weir-host --device xdp:eB --ip 10.0.0.2 --to 10.0.0.1 --qps 4 --time 10s\n"
-	"weir-host --device xdp:eA --storm --class 3 --for 1s\n";
+	"weir-host --device xdp:eA --storm --class 3 --for 1s\n"
+	"weir-host --device xdp:eA --ip 10.0.0.1 --inof target\n"
+	"weir-host --device xdp:eB --ip 10.0.0.2 --inof initiator --time 10s\n";
 const char host_exit[] = "0 done, 1 failed or not everything completed, 2 misused";
 
 void host_args_help(FILE *out)

@@ -18,6 +18,8 @@ struct host_args {
 	const char *device;
 	uint32_t ip; // host order; 0: not given
 	uint32_t to[HOST_MAX_TO]; // host order
+	uint8_t inof; // enum inof_role; 0: off
+	const char *nqn; // NULL: none
 	uint8_t n_to;
 	bool listen, storm, ignore_pause, busy, json, no_xon, no_verify, help;
 	uint8_t role; // enum host_role
@@ -33,7 +35,7 @@ struct host_args {
 	// Nanoseconds of model time (control/model_time.h), also where real time was given. 0: not
 	// given.
 	int64_t time_ns, rto_ns, retry_ns, interval_ns, every_ns, for_ns, drain_ns, burst_ns,
-		post_every_ns, storm_at_ns;
+		post_every_ns, storm_at_ns, register_ns, keep_alive_ns;
 	struct cc_config cc;
 	uint8_t n_cc_sets;
 	const char *cc_sets[HOST_MAX_CC_SETS]; // as given, until all of the line is read
@@ -46,24 +48,6 @@ __attribute__((warn_unused_result)) bool host_args_parse(int argc, char **argv,
 							 struct host_args *a);
 
 void host_args_help(FILE *out);
-
-// Where and in which class queue pair i of a sender goes: to every address in the first class, then
-// to every address in the next.
-static inline uint32_t host_to(const struct host_args *a, uint32_t i)
-{
-	return a->to[i % a->n_to];
-}
-
-static inline uint8_t host_class(const struct host_args *a, uint32_t i)
-{
-	return a->classes[i / a->n_to % a->n_classes];
-}
-
-static inline uint8_t host_dscp(const struct host_args *a, uint32_t i)
-{
-	return a->n_dscps != 0 ? a->dscps[i / a->n_to % a->n_classes]
-			       : (uint8_t)(8 * host_class(a, i));
-}
 
 // For the manual page.
 extern const struct opts host_opts;

@@ -12,7 +12,17 @@
 #include "drivers/live.h"
 #include "drivers/nic/nic.h"
 
-enum { HOST_TEXT = 512 };
+enum { HOST_TEXT = 512, HOST_MAX_PAIRS = 1024 };
+
+// A queue pair of a sender.
+struct host_flow {
+	uint32_t id; // of the NIC
+	uint32_t to; // host order
+	uint32_t number; // of --qps
+	uint8_t cls, dscp;
+};
+
+struct host_inof;
 
 struct host {
 	const struct host_args *args;
@@ -21,13 +31,22 @@ struct host {
 	uint64_t speed_bps;
 	uint64_t start_ns, end_ns; // of the run; the sender's start when all are connected
 	uint32_t n_flows;
-	uint32_t flows[NIC_MAX_QPS];
+	struct host_flow flows[NIC_MAX_QPS];
+	struct host_inof *inof; // NULL: off
 	uint64_t real_start_ns; // the system's clock when ours began
 	char error[HOST_TEXT]; // what went wrong, "" when nothing did
 	// Progress lines show what was added since the one before.
 	uint64_t interval_at_ns;
 	uint64_t last_bytes, last_pauses;
 };
+
+// Adds a queue pair with so many messages (0: until stopped) to h->flows. number: of --qps; class
+// and DSCP follow from the turn. 0, or 1 with the reason in h->error.
+__attribute__((warn_unused_result)) int host_flow_add(struct host *h, uint32_t to, uint32_t number,
+						      uint32_t turn, uint64_t n_messages);
+
+// Real time by the system's clock -> model time.
+uint64_t host_now(const struct host *h);
 
 // Runs to the end, or until the first request to stop (control/stop.h); the second one cuts that
 // short. 0, or 1 with the reason in h->error.

@@ -7,7 +7,7 @@
 #include <rte_mempool.h>
 
 #include "control/config/terminal.h"
-#include "control/host/host.h"
+#include "control/host/inof.h"
 #include "control/standard_fds.h"
 #include "control/stop.h"
 #include "dataplane/units.h"
@@ -96,7 +96,8 @@ static int make_nic(struct host *h, struct rte_mempool *pool)
 	c.facts = h->port.facts;
 	c.ip = a->ip;
 	c.speed_bps = h->speed_bps;
-	c.max_qps = (uint16_t)a->qps;
+	c.max_qps = (uint16_t)(a->inof != 0 ? max_u64((uint64_t)a->qps, HOST_MAX_PAIRS)
+					    : (uint64_t)a->qps);
 	c.max_peers = MAX_PEERS;
 	c.window = (uint32_t)a->window;
 	c.rto_ns = (uint64_t)a->rto_ns;
@@ -112,6 +113,8 @@ static int make_nic(struct host *h, struct rte_mempool *pool)
 		c.facts.shaper_burst_ns = (uint32_t)a->burst_ns;
 	// A device may carry more than our frames' memory holds.
 	c.facts.max_frame = (uint32_t)min_u64(c.facts.max_frame, ip_mtu(a) + L2_ROOM);
+	if (a->inof != 0 && host_inof_create(h, &c.hooks) != 0)
+		return -1;
 	return nic_create(&c, &h->nic);
 }
 
@@ -143,6 +146,7 @@ static int with_port(struct host *h)
 	say(h->error);
 	nic_destroy(h->nic);
 out_port:
+	host_inof_destroy(h);
 	live_close(&h->port);
 out:
 	rte_mempool_free(pool);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "control/host/host.h"
+#include "control/host/inof.h"
 
 #include <arpa/inet.h>
 #include <inttypes.h>
@@ -200,20 +200,41 @@ static void add_flows(struct json_object *list, const struct view *v)
 	char ip[INET_ADDRSTRLEN];
 
 	for (uint32_t i = 0; i < v->h->n_flows; i++) {
-		struct nic_flow_status s = nic_flow_status(v->h->nic, v->h->flows[i]);
+		const struct host_flow *f = &v->h->flows[i];
+		struct nic_flow_status s = nic_flow_status(v->h->nic, f->id);
 		struct json_object *o = row_in(list);
 
 		row_u64(o, KEY(FLOWS, qp), s.qpn);
 		row_u64(o, "peer_qp", s.peer_qpn);
-		row_text(o, KEY(FLOWS, to), ip_text(host_to(v->h->args, i), ip));
-		row_u64(o, KEY(QUEUES, class), host_class(v->h->args, i));
-		row_u64(o, KEY(GUARD, dscp), host_dscp(v->h->args, i));
+		row_text(o, KEY(FLOWS, to), ip_text(f->to, ip));
+		row_u64(o, KEY(QUEUES, class), f->cls);
+		row_u64(o, KEY(GUARD, dscp), f->dscp);
 		row_text(o, KEY(ECN, ecn), nic_ecn_words[v->h->args->ecn]);
 		row_u64(o, "messages_posted", s.posted);
 		row_u64(o, "messages_completed", s.completed);
 		row_u64(o, "cnps", s.cnps);
 		row_u64(o, "cc_rate_bps", allowed_bps(v->h, &s));
 	}
+}
+
+static void add_inof(struct json_object *parent, const struct host *h)
+{
+	const struct inof_endpoint_stats *e = host_inof_endpoint_stats(h);
+	const struct host_inof_stats *s = host_inof_stats(h);
+	struct json_object *o = json_object_new_object();
+
+	json_object_object_add(parent, "inof", o);
+	PUT(o, e, registrations);
+	PUT(o, e, queries);
+	PUT(o, e, notices);
+	PUT(o, e, acks);
+	PUT(o, e, ignored);
+	PUT(o, e, begins);
+	PUT(o, e, ends);
+	PUT(o, e, no_room);
+	PUT(o, s, moves);
+	PUT(o, s, messages_failed);
+	PUT(o, s, longest_outage_us);
 }
 
 static void report_json(const struct view *v, FILE *out)
@@ -250,6 +271,8 @@ static void report_json(const struct view *v, FILE *out)
 	add_classes(list_in(o, "classes"), v);
 	add_peers(list_in(o, "peers"), v);
 	add_flows(list_in(o, "flows"), v);
+	if (v->h->inof != NULL)
+		add_inof(o, v->h);
 	json_object_object_add(o, "error", v->h->error[0] != '\0'
 						   ? json_object_new_string(v->h->error)
 						   : NULL);
@@ -307,11 +330,28 @@ static void table_congestion(const struct view *v, FILE *out)
 	if (v->h->args->cc.flavour == CC_NONE)
 		return;
 	for (uint32_t i = 0; i < v->h->n_flows && v->h->n_flows <= FEW; i++) {
-		struct nic_flow_status s = nic_flow_status(v->h->nic, v->h->flows[i]);
+		struct nic_flow_status s = nic_flow_status(v->h->nic, v->h->flows[i].id);
 
 		fprintf(out, "queue pair 0x%06x: %" PRIu64 " CNPs, %.1f Mb/s allowed\n", s.qpn,
 			s.cnps, (double)allowed_bps(v->h, &s) / 1e6);
 	}
+}
+
+static void table_inof(const struct host *h, FILE *out)
+{
+	const struct inof_endpoint_stats *e = host_inof_endpoint_stats(h);
+	const struct host_inof_stats *s = host_inof_stats(h);
+
+	fprintf(out,
+		"iNOF: %" PRIu64 " registrations, %" PRIu64 " notices, %" PRIu64
+		" acknowledged\n",
+		e->registrations, e->notices, e->acks);
+	if (h->args->inof == INOF_INITIATOR)
+		fprintf(out,
+			"paths: %" PRIu64 " begun, %" PRIu64 " ended, %" PRIu64
+			" moves; longest outage %.3f ms, %" PRIu64 " messages failed\n",
+			e->begins, e->ends, s->moves, (double)s->longest_outage_us / 1e3,
+			s->messages_failed);
 }
 
 static void report_table(const struct view *v, FILE *out)
@@ -335,6 +375,8 @@ static void report_table(const struct view *v, FILE *out)
 		if (number_of(&v->s, &numbers[i]) != 0)
 			fprintf(out, "%-28s %12" PRIu64 "\n", numbers[i].help,
 				number_of(&v->s, &numbers[i]));
+	if (v->h->inof != NULL)
+		table_inof(v->h, out);
 	fprintf(out, "%-28s %12" PRIu64 "\n", "frames the port missed", v->drv.rx_missed);
 	if (v->drv.tx_errors != 0)
 		fprintf(out, "%-28s %12" PRIu64 "\n", "frames the port did not send",

@@ -6,6 +6,7 @@
 #include <string.h>
 #include <time.h>
 
+#include "control/host/inof.h"
 #include "control/model_time.h"
 #include "control/stop.h"
 #include "dataplane/units.h"
@@ -24,7 +25,7 @@ static uint32_t scale(const struct host *h)
 	return (uint32_t)h->args->time_scale;
 }
 
-static uint64_t now(const struct host *h)
+uint64_t host_now(const struct host *h)
 {
 	return model_time_ns(scale(h), TIME_START_NS + monotonic_ns() - h->real_start_ns);
 }
@@ -44,10 +45,12 @@ static bool drive(struct host *h, uint64_t limit_ns, bool (*done)(const struct h
 	uint64_t look_ns = 0;
 
 	for (;;) {
-		uint64_t t = now(h), wake = nic_step(h->nic, t);
+		uint64_t t = host_now(h), wake = nic_step(h->nic, t);
 
 		if (t >= look_ns) {
 			look_ns = t + model_span_ns(scale(h), LOOK_NS);
+			if (h->inof != NULL)
+				host_inof_look(h, t);
 			if (h->args->interval_ns != 0 && t >= h->interval_at_ns)
 				host_progress(h, t, stderr);
 			if (done(h))
@@ -68,7 +71,7 @@ static bool stopped(const struct host *h)
 static bool connected(const struct host *h)
 {
 	for (uint32_t i = 0; i < h->n_flows; i++)
-		if (nic_flow_status(h->nic, h->flows[i]).state == NIC_FLOW_CONNECTING)
+		if (nic_flow_status(h->nic, h->flows[i].id).state == NIC_FLOW_CONNECTING)
 			return stop_requests() != 0;
 	return true;
 }
@@ -76,7 +79,7 @@ static bool connected(const struct host *h)
 static bool finished(const struct host *h)
 {
 	for (uint32_t i = 0; i < h->n_flows; i++) {
-		struct nic_flow_status s = nic_flow_status(h->nic, h->flows[i]);
+		struct nic_flow_status s = nic_flow_status(h->nic, h->flows[i].id);
 
 		if (s.state == NIC_FLOW_UP && s.posted != s.completed)
 			return false;
@@ -90,7 +93,7 @@ static bool posted(const struct host *h)
 	bool all = true;
 
 	for (uint32_t i = 0; i < h->n_flows; i++) {
-		struct nic_flow_status s = nic_flow_status(h->nic, h->flows[i]);
+		struct nic_flow_status s = nic_flow_status(h->nic, h->flows[i].id);
 
 		if (s.state != NIC_FLOW_UP)
 			return true;
@@ -102,7 +105,7 @@ static bool posted(const struct host *h)
 static bool closed(const struct host *h)
 {
 	for (uint32_t i = 0; i < h->n_flows; i++)
-		if (nic_flow_status(h->nic, h->flows[i]).state == NIC_FLOW_UP)
+		if (nic_flow_status(h->nic, h->flows[i].id).state == NIC_FLOW_UP)
 			return false;
 	return true;
 }
@@ -110,7 +113,7 @@ static bool closed(const struct host *h)
 static bool storm_over(const struct host *h)
 {
 	if (stop_requests() != 0)
-		nic_storm_stop(h->nic, now(h));
+		nic_storm_stop(h->nic, host_now(h));
 	return nic_storm_over(h->nic);
 }
 
@@ -131,8 +134,8 @@ static const char *reject_text(uint16_t reason)
 // Says why a flow is not up; false when it is.
 static bool flow_error(struct host *h, uint32_t i)
 {
-	struct nic_flow_status s = nic_flow_status(h->nic, h->flows[i]);
-	struct in_addr in = {.s_addr = htonl(host_to(h->args, i))};
+	struct nic_flow_status s = nic_flow_status(h->nic, h->flows[i].id);
+	struct in_addr in = {.s_addr = htonl(h->flows[i].to)};
 	char ip[INET_ADDRSTRLEN];
 
 	inet_ntop(AF_INET, &in, ip, sizeof(ip));
@@ -169,38 +172,49 @@ static bool any_error(struct host *h)
 	return false;
 }
 
+int host_flow_add(struct host *h, uint32_t to, uint32_t number, uint32_t turn, uint64_t n_messages)
+{
+	const struct host_args *a = h->args;
+	struct host_flow *f = &h->flows[h->n_flows];
+	uint8_t c = (uint8_t)(turn % a->n_classes);
+	struct nic_flow conf;
+
+	*f = (struct host_flow){.to = to, .number = number, .cls = a->classes[c]};
+	f->dscp = a->n_dscps != 0 ? a->dscps[c] : (uint8_t)(8 * f->cls);
+	conf = (struct nic_flow){
+		.dst_ip = to,
+		.op = a->op,
+		.cls = f->cls,
+		.has_dscp = true,
+		.dscp = f->dscp,
+		.ecn = a->ecn,
+		.mtu = (uint16_t)a->mtu,
+		.msg_bytes = (uint32_t)a->size,
+		.depth = (uint32_t)a->depth,
+		.n_messages = n_messages,
+		.rate_bps = (uint64_t)a->rate,
+		.interval_ns = (uint64_t)a->post_every_ns,
+		.start_ns = host_now(h),
+		.first_psn = NIC_RANDOM_PSN,
+	};
+	if (nic_flow_add(h->nic, &conf, &f->id) != 0) {
+		snprintf(h->error, sizeof(h->error),
+			 "queue pair %u cannot be made: --mtu %" PRId64 " does not fit the port",
+			 number + 1, a->mtu);
+		return 1;
+	}
+	h->n_flows++;
+	return 0;
+}
+
+// To every address in the first class, then to every address in the next.
 static int add_flows(struct host *h)
 {
 	const struct host_args *a = h->args;
-	uint64_t start_ns = now(h);
 
-	for (int64_t i = 0; i < a->qps; i++) {
-		const struct nic_flow f = {
-			.dst_ip = host_to(a, (uint32_t)i),
-			.op = a->op,
-			.cls = host_class(a, (uint32_t)i),
-			.has_dscp = true,
-			.dscp = host_dscp(a, (uint32_t)i),
-			.ecn = a->ecn,
-			.mtu = (uint16_t)a->mtu,
-			.msg_bytes = (uint32_t)a->size,
-			.depth = (uint32_t)a->depth,
-			.n_messages = (uint64_t)a->count,
-			.rate_bps = (uint64_t)a->rate,
-			.interval_ns = (uint64_t)a->post_every_ns,
-			.start_ns = start_ns,
-			.first_psn = NIC_RANDOM_PSN,
-		};
-
-		if (nic_flow_add(h->nic, &f, &h->flows[i]) != 0) {
-			snprintf(h->error, sizeof(h->error),
-				 "queue pair %" PRId64 " cannot be made: --mtu %" PRId64
-				 " does not fit the port",
-				 i + 1, a->mtu);
+	for (uint32_t i = 0; i < a->qps; i++)
+		if (host_flow_add(h, a->to[i % a->n_to], i, i / a->n_to, (uint64_t)a->count) != 0)
 			return 1;
-		}
-		h->n_flows++;
-	}
 	return 0;
 }
 
@@ -210,7 +224,7 @@ static void report_unfinished(struct host *h)
 	uint32_t n = 0, first = 0;
 
 	for (uint32_t i = 0; i < h->n_flows; i++) {
-		struct nic_flow_status s = nic_flow_status(h->nic, h->flows[i]);
+		struct nic_flow_status s = nic_flow_status(h->nic, h->flows[i].id);
 
 		if (s.posted == s.completed)
 			continue;
@@ -252,14 +266,48 @@ static void storm_later(struct host *h)
 
 	if (h->args->storm_at_ns == 0)
 		return;
-	p = storm_of(h, now(h) + (uint64_t)h->args->storm_at_ns);
+	p = storm_of(h, host_now(h) + (uint64_t)h->args->storm_at_ns);
 	nic_storm_start(h->nic, &p);
+}
+
+static int close_all(struct host *h, int rc)
+{
+	h->end_ns = host_now(h);
+	for (uint32_t i = 0; i < h->n_flows; i++)
+		nic_flow_close(h->nic, h->flows[i].id);
+	drive(h, h->end_ns + model_span_ns(scale(h), CLOSE_NS), closed);
+	return rc;
+}
+
+// An initiator of iNOF: its queue pairs come and go with its targets.
+static int run_initiator(struct host *h)
+{
+	const struct host_args *a = h->args;
+	int rc = 0;
+
+	h->start_ns = host_now(h);
+	storm_later(h);
+	drive(h, a->time_ns != 0 ? h->start_ns + (uint64_t)a->time_ns : UINT64_MAX,
+	      host_inof_done);
+	host_inof_stop(h);
+	for (uint32_t i = 0; i < h->n_flows; i++)
+		nic_flow_stop(h->nic, h->flows[i].id);
+	if (!drive(h, host_now(h) + (uint64_t)a->drain_ns, finished)) {
+		report_unfinished(h);
+		rc = 1;
+	} else if (!host_inof_found(h)) {
+		snprintf(h->error, sizeof(h->error),
+			 "the switch has said of no target that it is online; `weirctl show inof "
+			 "hosts` on the switch has the hosts and their zones");
+		rc = 1;
+	}
+	return close_all(h, rc);
 }
 
 static int run_sender(struct host *h)
 {
 	const struct host_args *a = h->args;
-	uint64_t t = now(h);
+	uint64_t t = host_now(h);
 	int rc = add_flows(h);
 
 	if (rc == 0 && (!drive(h, t + (uint64_t)a->drain_ns, connected) || any_error(h)))
@@ -268,22 +316,18 @@ static int run_sender(struct host *h)
 		any_error(h);
 		return rc;
 	}
-	h->start_ns = now(h);
+	h->start_ns = host_now(h);
 	storm_later(h);
 	drive(h, a->time_ns != 0 ? h->start_ns + (uint64_t)a->time_ns : UINT64_MAX, posted);
 	for (uint32_t i = 0; i < h->n_flows; i++)
-		nic_flow_stop(h->nic, h->flows[i]);
-	if (!drive(h, now(h) + (uint64_t)a->drain_ns, finished)) {
+		nic_flow_stop(h->nic, h->flows[i].id);
+	if (!drive(h, host_now(h) + (uint64_t)a->drain_ns, finished)) {
 		report_unfinished(h);
 		rc = 1;
 	} else if (any_error(h)) {
 		rc = 1;
 	}
-	h->end_ns = now(h);
-	for (uint32_t i = 0; i < h->n_flows; i++)
-		nic_flow_close(h->nic, h->flows[i]);
-	drive(h, h->end_ns + model_span_ns(scale(h), CLOSE_NS), closed);
-	return rc;
+	return close_all(h, rc);
 }
 
 int host_run(struct host *h)
@@ -292,10 +336,12 @@ int host_run(struct host *h)
 	struct storm_params p;
 
 	h->real_start_ns = monotonic_ns();
-	h->interval_at_ns = now(h) + (uint64_t)a->interval_ns;
+	h->interval_at_ns = host_now(h) + (uint64_t)a->interval_ns;
+	if (a->inof == INOF_INITIATOR)
+		return run_initiator(h);
 	if (a->role == HOST_SEND)
 		return run_sender(h);
-	h->start_ns = now(h);
+	h->start_ns = host_now(h);
 	if (a->role == HOST_STORM) {
 		p = storm_of(h, h->start_ns);
 		nic_storm_start(h->nic, &p);
@@ -305,6 +351,6 @@ int host_run(struct host *h)
 		drive(h, a->time_ns != 0 ? h->start_ns + (uint64_t)a->time_ns : UINT64_MAX,
 		      stopped);
 	}
-	h->end_ns = now(h);
+	h->end_ns = host_now(h);
 	return 0;
 }

@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "control/lab/fabric.h"
+#include "control/lab/inof.h"
 #include "control/lldp/local.h"
 #include "dataplane/switch_punt.h"
 
@@ -189,7 +190,8 @@ static void look_at_switch(struct speaker *s, uint64_t now_ns)
 	struct control_frame f;
 
 	while (switch_next_punt(sw->sw, 1 << PUNT_LLDP, &f))
-		lldp_receive(s->agent, f.port, f.bytes, f.len, now_ns);
+		if (!lab_inof_lldp(s->f->inof, s->i, &f, now_ns))
+			lldp_receive(s->agent, f.port, f.bytes, f.len, now_ns);
 	for (uint32_t p = 0; p < sw->policy->n_ports; p++)
 		lldp_link(s->agent, p, switch_link_up(sw->sw, p), now_ns);
 	lldp_poll(s->agent, now_ns);

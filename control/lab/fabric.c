@@ -10,9 +10,11 @@
 #include "control/lab/chain.h"
 #include "control/lab/discovery.h"
 #include "control/lab/ideal.h"
+#include "control/lab/inof.h"
 #include "control/lab/lab_capture.h"
 #include "control/lab/thresholds.h"
 #include "control/observe/observe.h"
+#include "dataplane/switch_punt.h"
 #include "dataplane/switch_routes.h"
 #include "dataplane/units.h"
 #include "dataplane/worker.h"
@@ -127,6 +129,7 @@ static void publish_when_ready(void *arg, uint64_t now_ns)
 	s->next = NULL;
 	switch_publish(s->sw, s->policy, &s->retired, &s->grace_token);
 	discovery_new_policy(f->discovery, (uint32_t)(s - f->switches), now_ns);
+	lab_inof_new_policy(f->inof, (uint32_t)(s - f->switches), now_ns);
 	f->out_of_memory |= !thresholds_new_policy(s, now_ns);
 	fabric_track(f, (uint32_t)(s - f->switches));
 	actor_poke(&s->actor);
@@ -185,6 +188,8 @@ static uint64_t switch_actor(void *arg, uint64_t now_ns)
 					  : step_workers(s->sw, now_ns);
 	uint32_t i = (uint32_t)(s - s->fabric->switches);
 
+	if ((s->fabric->inof != NULL || s->fabric->discovery != NULL) && switch_sends_wait(s->sw))
+		wake = min_u64(wake, now_ns + LOOK_NS);
 	// Looked at while everything is as it was when it happened.
 	if (s->policy->flows.max != 0)
 		cnp_judge_look(s->fabric, i);
@@ -249,6 +254,7 @@ static void control(void *arg, uint64_t now_ns)
 	fabric_look(f);
 	chain_fabric_look(f);
 	discovery_look(f->discovery, now_ns);
+	lab_inof_look(f->inof, now_ns);
 	thresholds_look(f, now_ns);
 	if (vclock_at(&f->clock, now_ns + CONTROL_EVERY_NS, control, f) != 0)
 		f->out_of_memory = true;
@@ -372,6 +378,11 @@ static void recover(struct fabric *f, const struct sc_fault *sc, bool on)
 		return;
 	(void)switch_watchdog_recover(s->sw, sc->target.port, (unsigned)sc->cls, &err);
 	actor_poke(&s->actor);
+}
+
+static void cut_off(struct fabric *f, const struct sc_fault *sc, bool on)
+{
+	lab_inof_cut_off(f->inof, sc->target.node, on);
 }
 
 static void (*const act[N_SC_FAULTS])(struct fabric *f, const struct sc_fault *sc, bool on) = {
@@ -535,6 +546,13 @@ static void hook_lldp(void *arg, const uint8_t *frame, uint32_t len, uint64_t no
 			   now_ns);
 }
 
+static void hook_other(void *arg, const uint8_t *frame, uint32_t len, uint64_t now_ns)
+{
+	const struct fabric_host *h = arg;
+
+	lab_inof_received(h->fabric->inof, (uint32_t)(h - h->fabric->hosts), frame, len, now_ns);
+}
+
 struct wire_end *fabric_host_end(const struct fabric *f, uint32_t host)
 {
 	uint32_t link = f->sc->hosts[host].link;
@@ -561,7 +579,8 @@ static int make_host(struct fabric *f, uint32_t i)
 	c.verify = f->sc->whole_frames;
 	c.hooks = (struct nic_hooks){f->hooks.done != NULL ? hook_done : NULL,
 				     f->hooks.served != NULL ? hook_served : NULL, hook_cut,
-				     sc->lldp.on ? hook_lldp : NULL, h};
+				     sc->lldp.on ? hook_lldp : NULL,
+				     sc->inof.role != 0 ? hook_other : NULL, h};
 	h->sc = sc;
 	h->fabric = f;
 	if (nic_create(&c, &h->nic) != 0)
@@ -631,6 +650,8 @@ int fabric_create(const struct scenario *sc, const struct fabric_hooks *hooks, s
 	if (err == 0)
 		err = discovery_create(f, &f->discovery);
 	if (err == 0)
+		err = lab_inof_create(f, &f->inof);
+	if (err == 0)
 		err = thresholds_create(f);
 	if (err == 0)
 		err = vclock_at(&f->clock, 0, control, f);
@@ -679,6 +700,7 @@ void fabric_destroy(struct fabric *f)
 	for (uint32_t i = 0; f->loose != NULL && i < f->sc->n_ports; i++)
 		wire_destroy(f->loose[i]);
 	discovery_destroy(f->discovery);
+	lab_inof_destroy(f->inof);
 	chain_fabric_destroy(f->chain);
 	cnp_judge_destroy(f->cnps);
 	storm_log_fini(&f->storms);

@@ -14,10 +14,18 @@
 #include "drivers/wire/vclock.h"
 #include "drivers/wire/wire.h"
 
+// A host of iNOF begins to use the path to another host, or ends it (inof.h). forced: messages
+// under way fail; else they may be sent again.
+struct fabric_path {
+	uint32_t src, dst;
+	bool begins, forced;
+};
+
 // Hooks of all NICs, set before the first step; arg is given back as it is.
 struct fabric_hooks {
 	void (*done)(void *arg, uint32_t host, const struct nic_done *d);
 	void (*served)(void *arg, uint32_t host, const struct nic_served *s);
+	void (*path)(void *arg, const struct fabric_path *p); // between the steps of NICs
 	void *arg;
 };
 
@@ -63,6 +71,7 @@ struct autoecn;
 struct fabric_fault;
 struct chain_fabric;
 struct discovery;
+struct lab_inof;
 
 struct fabric {
 	const struct scenario *sc;
@@ -80,6 +89,7 @@ struct fabric {
 	struct chain_fabric *chain; // why it stands still
 	struct storm_log storms;
 	struct discovery *discovery; // LLDP; NULL: nothing speaks it
+	struct lab_inof *inof; // NULL: neither a switch nor a host has it
 	struct lab_capture *capture; // NULL: none; the caller's
 	struct cnp_judge *cnps; // whether notifications were right
 	struct watches cuts; // watches of rates that are cut

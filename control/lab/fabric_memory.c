@@ -15,12 +15,14 @@
 
 #include "control/lab/discovery.h"
 #include "control/lab/fabric.h"
+#include "control/lab/inof.h"
 #include "dataplane/fifo.h"
 #include "dataplane/units.h"
 
 enum {
 	CM_ROOM = 384, // frames of connection management are stored whole
 	LLDP_ROOM = 512,
+	INOF_ROOM = 1536,
 	WHOLE_ROOM = 9216 + 22, // of any MTU
 	MIN_FRAME = 64 + 24, // bytes that the shortest frame takes on a line
 	NIC_FRAMES = 64, // of one NIC: what it builds in a loop
@@ -263,11 +265,13 @@ static int start_eal(uint64_t mb)
 	return sched_setaffinity(0, sizeof(allowed), &allowed) == 0 ? 0 : -errno;
 }
 
-// Of a frame. LLDP frames are stored whole.
+// Of a frame. LLDP frames and notices are stored whole.
 static unsigned data_room(const struct fabric *f)
 {
 	if (f->sc->whole_frames)
 		return WHOLE_ROOM;
+	if (lab_inof_wanted(f))
+		return INOF_ROOM;
 	if (discovery_wanted(f))
 		return LLDP_ROOM;
 	return f->sc->connect_by_cm ? CM_ROOM : FABRIC_SNAP;

@@ -7,7 +7,7 @@
 
 #include "control/config/rows.h"
 #include "control/lab/chain.h"
-#include "control/lab/discovery.h"
+#include "control/lab/metric_control.h"
 #include "control/lab/thresholds.h"
 #include "control/observe/observe.h"
 #include "dataplane/qos/shaper.h"
@@ -234,30 +234,6 @@ static double remapped(const struct metric_part *at)
 	for (unsigned rule = 0; at->cls == 0 && rule < GUARD_MAX_RULES; rule++)
 		sum += fact(at, F_GUARD_packets, rule);
 	return sum;
-}
-
-// Of a port as a whole: class 0 stands for all of them.
-static double dcbx_is(const struct metric_part *at, enum dcbx_state state)
-{
-	return at->cls == 0 &&
-	       discovery_state(at->w->fabric->discovery, at->o->node, at->port) == state;
-}
-
-static double dcbx_agreed(const struct metric_part *at)
-{
-	return dcbx_is(at, DCBX_AGREED);
-}
-
-static double dcbx_mismatches(const struct metric_part *at)
-{
-	return dcbx_is(at, DCBX_MISMATCH);
-}
-
-static double dcbx_events(const struct metric_part *at)
-{
-	return at->cls != 0 ? 0
-			    : (double)discovery_mismatches(at->w->fabric->discovery, at->o->node,
-							   at->port);
 }
 
 static double pfc_classes(const struct metric_part *at)
@@ -817,6 +793,16 @@ const struct expr_func expr_funcs[] = {
 	 "time at which the last message of the flow was acknowledged; no value before. The "
 	 "flow has a `size`, and a `count` or a `stop`",
 	 .get = {.flow = flow_done}, .ends = true},
+	{"outage", BY_NOW, EXPR_TIME, FLOW, "FLOW",
+	 "of a flow with `inof`: the longest time in which a sender completed no message to a "
+	 "subsystem, from the start to the end of the window",
+	 .get = {.flow = metric_outage}},
+	{"path_moves", BY_COUNT, EXPR_COUNT, FLOW, "FLOW",
+	 "of a flow with `inof`: times that a sender went on with another path of a subsystem",
+	 .get = {.flow = metric_path_moves}},
+	{"failed", BY_COUNT, EXPR_COUNT, FLOW, "FLOW",
+	 "of a flow with `inof`: messages that failed because their path ended by force",
+	 .get = {.flow = metric_failed}},
 	{"cc_rate", BY_SAMPLE, EXPR_RATE, F, "FLOW",
 	 "what the reaction point allows, the mean over the flow's connections",
 	 .takes = TAKES_STAT, .get = {.state = conn_rate}},
@@ -882,12 +868,25 @@ const struct expr_func expr_funcs[] = {
 	 .get = {.part = remapped}},
 	{"dcbx_agreed", BY_NOW, EXPR_COUNT, S | P | ALL_S, "[X]",
 	 "ports whose neighbour has the same PFC settings by DCBX, at the end of the window",
-	 .get = {.part = dcbx_agreed}},
+	 .get = {.part = metric_dcbx_agreed}},
 	{"dcbx_mismatches", BY_NOW, EXPR_COUNT, S | P | ALL_S, "[X]",
 	 "ports whose neighbour has other PFC settings, or another class of RoCEv2",
-	 .get = {.part = dcbx_mismatches}},
+	 .get = {.part = metric_dcbx_mismatches}},
 	{"dcbx_events", BY_COUNT, EXPR_COUNT, S | P | ALL_S, "[X]", "events dcbx-mismatch",
-	 .get = {.part = dcbx_events}},
+	 .get = {.part = metric_dcbx_events}},
+	{"inof_hosts", BY_NOW, EXPR_COUNT, S | P | ALL_S, "[X]",
+	 "hosts of iNOF that are online at the end of the window",
+	 .get = {.part = metric_inof_hosts}},
+	{"inof_peer_hosts", BY_NOW, EXPR_COUNT, S, "SWITCH",
+	 "hosts of other switches, likewise, as this switch knows them",
+	 .get = {.object = metric_inof_peer_hosts}},
+	{"notices", BY_COUNT, EXPR_COUNT, S | P | ALL_S, "[X]",
+	 "notices of iNOF that were sent to hosts, repeated ones included",
+	 .get = {.part = metric_notices}},
+	{"notices_repeated", BY_COUNT, EXPR_COUNT, S | P | ALL_S, "[X]",
+	 "of those the ones that were sent again", .get = {.part = metric_notices_repeated}},
+	{"notice_acks", BY_COUNT, EXPR_COUNT, S | P | ALL_S, "[X]",
+	 "acknowledgements of notices", .get = {.part = metric_notice_acks}},
 	{"pfc_classes", BY_NOW, EXPR_COUNT, SPQ | ALL_S, "[X]",
 	 "classes with PFC in both directions, summed over ports, at the end of the window",
 	 .get = {.part = pfc_classes}},

@@ -10,6 +10,7 @@
 
 #include "control/config/model.h"
 #include "control/config/rows.h"
+#include "control/inof/endpoint.h"
 #include "control/lab/measure.h"
 #include "control/lab/routes.h"
 #include "control/lab/scenario_int.h"
@@ -48,6 +49,29 @@ static const struct cfg_row lldp_rows[] = {
 };
 static SCHEMA(lldp_schema, lldp_rows, sc_lldp_keys);
 
+static const char *const inof_words[] = {"none", [INOF_TARGET] = "target",
+					 [INOF_INITIATOR] = "initiator", [INOF_BOTH] = "both",
+					 NULL};
+
+static const struct cfg_row inof_rows[] = {
+	{FIELD(CFG_WORD, sc_inof_keys, role), .words = inof_words,
+	 .help = "what the host registers as"},
+	{FIELD(CFG_TEXT, sc_inof_keys, nqn), .max = INOF_NQN_MAX, .dflt_text = "none",
+	 .help = "name of the subsystem; targets with one name are its paths"},
+	{FIELD(CFG_SWITCH, sc_inof_keys, notices), .dflt = 1,
+	 .help = "off: as without iNOF. The host does not register, knows all targets from the "
+		 "start, and leaves a path only when it does not answer for `keep_alive`"},
+	{NUMBER(TIME, sc_inof_keys, delay), .max = SECONDS(1), .dflt = MS_NS,
+	 .help = "from the arrival of a notice to what the host does"},
+	{NUMBER(TIME, sc_inof_keys, keep_alive), .min = MS_NS, .max = SECONDS(3600),
+	 .dflt = SECONDS(5),
+	 .help = "a path on which no message is complete for so long does not answer"},
+	{"register", CFG_NUMBER, .unit = UNIT_TIME, AT(sc_inof_keys, interval),
+	 .min = 100 * MS_NS, .max = SECONDS(3600), .dflt = INOF_REGISTER_S * (int64_t)SECOND_NS,
+	 .help = "interval of registrations, which last four intervals"},
+};
+static SCHEMA(inof_schema, inof_rows, sc_inof_keys);
+
 static const struct cfg_row host_rows[] = {
 	{FIELD(CFG_MAP, sc_host_keys, nic), .sub = &nic_keys_schema, .dflt_text = "defaults",
 	 .help = "the NIC of the host"},
@@ -55,6 +79,10 @@ static const struct cfg_row host_rows[] = {
 	 .scalar = SCALAR("lldp", CFG_SWITCH, AT(sc_host_keys, lldp.on)), .dflt_text = "off",
 	 .help = "the host speaks LLDP with DCBX. A switch of the lab speaks it where its policy "
 		 "says `lldp: on`"},
+	{FIELD(CFG_MAP, sc_host_keys, inof), .sub = &inof_schema,
+	 .scalar = SCALAR("inof", CFG_WORD, AT(sc_host_keys, inof.role), .words = inof_words),
+	 .dflt_text = "none",
+	 .help = "the host has iNOF. A switch of the lab has it where its policy says `inof: on`"},
 };
 SCHEMA(sc_host_schema, host_rows, sc_host_keys);
 
@@ -215,6 +243,17 @@ static const struct {
 static const char *const target_keys[N_TARGETS] = {"host", "link", "port", "switch"};
 
 // ---- the whole
+static const struct cfg_row inof_peers_rows[] = {
+	{NUMBER(TIME, sc_inof_peers_keys, peers), .max = SECONDS(60), .dflt = CFG_WORD_VALUE,
+	 .word = "off",
+	 .help = "the switches tell each other of their hosts: from a change at a switch to its "
+		 "word at the others, in steps of 1 ms"},
+	{NUMBER(TIME, sc_inof_peers_keys, detect), .max = SECONDS(3600), .dflt = SECONDS(19),
+	 .help = "a switch that is cut off is not reachable after so long: its hosts are "
+		 "offline, bfd-down"},
+};
+static SCHEMA(inof_peers_schema, inof_peers_rows, sc_inof_peers_keys);
+
 static const struct cfg_row record_rows[] = {
 	{NUMBER(TIME, sc_record_keys, every), .min = 100, .max = SECONDS(1), .dflt = 10000,
 	 .help = "from row to row"},
@@ -289,6 +328,8 @@ static const struct cfg_row root_rows[] = {
 	{FIELD(CFG_WORD, sc_keys, frames), .words = WORDS("headers", "whole"),
 	 .help = "whole: payload is there, and checked where it arrives, as is the iCRC; headers: "
 		 "the rest of a frame is only counted"},
+	{FIELD(CFG_MAP, sc_keys, inof), .sub = &inof_peers_schema, .dflt_text = "defaults",
+	 .help = "hosts of iNOF from switch to switch"},
 	{FIELD(CFG_LIST, sc_keys, flows), .sub = &lab_flow_schema, .max = MAX_ITEMS,
 	 .dflt_text = "none", .help = "the traffic: senders, receivers, messages"},
 	{FIELD(CFG_LIST, sc_keys, faults), .sub = &sc_fault_schema, .max = MAX_ITEMS,
@@ -315,6 +356,9 @@ static void take_values(struct sc_builder *b)
 	sc->stuck_ns = (uint64_t)k->stuck.n;
 	sc->seed = (uint64_t)k->seed.n;
 	sc->withdraw = k->withdraw.n != 0;
+	sc->inof.exchange = k->inof.peers.n != CFG_WORD_VALUE;
+	sc->inof.delay_ns = (uint64_t)k->inof.peers.n;
+	sc->inof.detect_ns = (uint64_t)k->inof.detect.n;
 	sc->connect_by_cm = k->connect.n != 0;
 	sc->whole_frames = k->frames.n != 0;
 	sc->bin_bytes = (uint64_t)k->record.bin.n;
@@ -436,6 +480,14 @@ static struct sc_lldp lldp_of(const struct sc_lldp_keys *k)
 				.roce = (int)k->roce.n};
 }
 
+static struct sc_inof inof_of(const struct sc_inof_keys *k)
+{
+	return (struct sc_inof){.role = (uint8_t)k->role.n, .notices = k->notices.n != 0,
+				.nqn = k->nqn.text, .delay_ns = (uint64_t)k->delay.n,
+				.keep_alive_ns = (uint64_t)k->keep_alive.n,
+				.register_ns = (uint64_t)k->interval.n};
+}
+
 static void finish_hosts(struct sc_builder *b)
 {
 	struct scenario *sc = b->sc;
@@ -457,6 +509,7 @@ static void finish_hosts(struct sc_builder *b)
 		h->nic.speed_bps = sc->links[h->link].speed_bps;
 		nic_keys_apply(&b->host_keys[i].nic, &h->nic, b->r.sink);
 		h->lldp = lldp_of(&b->host_keys[i].lldp);
+		h->inof = inof_of(&b->host_keys[i].inof);
 		h->nic.ip = h->ip;
 		h->nic.seed = scenario_seed(sc, "nic", i);
 		h->nic.listen = true;
@@ -673,6 +726,9 @@ static void fill_values(struct fault_reader *r)
 	} else if (f->kind == SC_RELOAD) {
 		fill_reload(r);
 	}
+	if (f->kind == SC_CUT_OFF && !r->b->sc->inof.exchange)
+		REFUSE(s, &k->map,
+		       "the switches say nothing to each other" CURE "add inof: {peers: 5ms}");
 	if (f->kind == SC_SLOW_RECEIVER && k->rate.given && f->loopback_bps >= f->rate_bps)
 		REFUSE(s, &k->map, "loopback leaves nothing of the rate");
 	if (f->kind == SC_LINK_SLOW && !k->speed.given && !k->delay.given)

@@ -63,6 +63,13 @@ struct sc_host {
 		uint8_t pfc; // bitmap of classes
 		int roce; // class of RoCEv2 that it names; -1: none
 	} lldp;
+	struct sc_inof {
+		uint8_t role; // enum inof_role; 0: the host has no iNOF
+		bool notices; // else the host knows all targets from the start
+		const char *nqn; // NULL: none
+		uint64_t delay_ns; // from the arrival of a frame to what the host does
+		uint64_t keep_alive_ns, register_ns;
+	} inof;
 };
 
 // One end of a link: a host, or port `port` (0-based) of a switch.
@@ -94,6 +101,8 @@ struct sc_link {
 	X(RELOAD, reload, SWITCH, reload, "switch: another policy, live")                          \
 	X(DROP_ALL, drop_all, SWITCH, lasting,                                                     \
 	  "switch: it discards all lossless classes, as `weirctl watchdog drop-all on` does")      \
+	X(CUT_OFF, cut_off, SWITCH, lasting,                                                       \
+	  "switch: it neither hears other switches nor is heard, with the key inof.peers")         \
 	X(RECOVER, recover, PORT, recover, "port: as `weirctl watchdog recover` does for a class")
 
 enum sc_fault_kind {
@@ -148,6 +157,10 @@ struct scenario {
 	bool routed; // switches route by host routes; else they bridge a tree
 	bool tunnelled; // likewise, but to VTEPs: switches with hosts bridge these, through tunnels
 	bool withdraw; // derived routes follow the links that are up
+	struct {
+		bool exchange; // switches tell each other of hosts
+		uint64_t delay_ns, detect_ns;
+	} inof;
 	bool connect_by_cm; // connections on the wire; else out of band
 	bool whole_frames; // payload and iCRC are there and checked; else headers are all there is
 	uint64_t record_every_ns; // 0: no series

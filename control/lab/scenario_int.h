@@ -37,10 +37,17 @@ struct sc_lldp_keys {
 	struct cfg_set pfc;
 };
 
+struct sc_inof_keys {
+	struct cfg_map map;
+	struct cfg_val role; // a scalar in place of the map
+	struct cfg_val notices, nqn, delay, keep_alive, interval;
+};
+
 struct sc_host_keys {
 	struct cfg_map map;
 	struct nic_keys nic;
 	struct sc_lldp_keys lldp;
+	struct sc_inof_keys inof;
 };
 
 struct sc_cable_keys {
@@ -73,11 +80,17 @@ struct sc_record_keys {
 	struct cfg_words what, histogram, capture;
 };
 
+struct sc_inof_peers_keys {
+	struct cfg_map map;
+	struct cfg_val peers, detect; // peers: CFG_WORD_VALUE: off
+};
+
 struct sc_keys {
 	struct cfg_map map;
 	struct cfg_val name, title, description, duration, until, at_most, seed, sample, stuck;
 	struct cfg_val policy, forwarding, withdraw, connect;
 	struct cfg_val frames;
+	struct sc_inof_peers_keys inof;
 	struct sc_topology_keys topology;
 	const struct node *switches, *hosts, *override, *params;
 	struct cfg_list links, flows, faults;

@@ -95,6 +95,17 @@ static struct traffic_done *next_done(struct traffic *t)
 	return &t->done_blocks[block][t->n_done++ % DONE_PER_BLOCK];
 }
 
+void op_fail(struct op *op)
+{
+	struct traffic *t = op->run->t;
+
+	t->n_open--;
+	op->run->n_open--;
+	op->run = NULL;
+	op->generation = (op->generation + 1) % TAG_GENERATIONS;
+	STAILQ_INSERT_HEAD(&t->free_ops, op, next);
+}
+
 void op_finish(struct op *op)
 {
 	struct traffic *t = op->run->t;
@@ -109,12 +120,8 @@ void op_finish(struct op *op)
 					   .first_tx_ns = op->first_tx_ns,
 					   .last_tx_ns = op->last_tx_ns,
 					   .done_ns = traffic_now(t)};
-	t->n_open--;
-	op->run->n_open--;
 	op->run->last_done_ns = traffic_now(t);
-	op->run = NULL;
-	op->generation = (op->generation + 1) % TAG_GENERATIONS;
-	STAILQ_INSERT_HEAD(&t->free_ops, op, next);
+	op_fail(op);
 }
 
 // ---- connections
@@ -291,8 +298,7 @@ static void lane_count(const struct traffic *t, const struct lane *l, struct tra
 	to->ece += s.tcp.stats.ece_received;
 }
 
-// Must not be called while the NIC of the connection is calling.
-static void lane_close(struct traffic *t, struct lane *l)
+void lane_close(struct traffic *t, struct lane *l)
 {
 	struct nic *nic = t->f->hosts[l->pub.src].nic;
 
@@ -302,6 +308,7 @@ static void lane_close(struct traffic *t, struct lane *l)
 	t->by_id[l->pub.src][l->pub.id] = NULL;
 	l->pub.id = TRAFFIC_NOT_OPEN;
 	l->state = LANE_CLOSED;
+	l->queue.n = l->n_out = 0;
 	if (l->run->f->pattern.n == PATTERN_POISSON)
 		TAILQ_INSERT_TAIL(&l->pair->closed, l, spare);
 }
@@ -509,7 +516,8 @@ static void on_served(void *arg, uint32_t host, const struct nic_served *s)
 
 void traffic_hooks(struct traffic *t, struct fabric_hooks *hooks)
 {
-	*hooks = (struct fabric_hooks){.done = on_done, .served = on_served, .arg = t};
+	*hooks = (struct fabric_hooks){.done = on_done, .served = on_served,
+					.path = paths_changed, .arg = t};
 }
 
 // ---- life
@@ -562,6 +570,7 @@ void traffic_destroy(struct traffic *t)
 			free(pairs);
 		}
 		free(r->sources);
+		free(r->ios);
 		free(r->lanes);
 		free(r->order);
 		free(r->round_starts);

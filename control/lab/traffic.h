@@ -47,7 +47,7 @@ struct lab_flow {
 	struct cfg_map map;
 	struct cfg_val name, pattern, pairs, cls, dscp, ecn, op, size, count, depth, qps, rate,
 		interval, start, stop, jitter, mtu, cc, load, idle, fan, request, think,
-		first_psn, ack_every;
+		first_psn, ack_every, inof;
 	struct cfg_words from, to;
 	struct lab_storage_keys storage;
 	struct lab_reuse_keys reuse;
@@ -173,6 +173,13 @@ uint64_t traffic_n_open(const struct traffic *t);
 // every flow that ends is done; with `until: done` the clock stops there.
 uint64_t traffic_flow_done_ns(const struct traffic *t, uint32_t flow);
 bool traffic_all_done(const struct traffic *t);
+// Of a flow with `inof`: see traffic_paths.c.
+struct traffic_paths {
+	uint64_t moves; // times that I/O went on by another path
+	uint64_t failed; // messages of paths that ended by force
+	uint64_t outage_ns; // the longest time in which a sender completed no message
+};
+struct traffic_paths traffic_flow_paths(const struct traffic *t, uint32_t flow);
 uint64_t traffic_flow_open(const struct traffic *t, uint32_t flow); // as traffic_n_open
 // The time the message would take alone in the fabric: see ideal.h.
 uint64_t traffic_ideal_ns(const struct traffic *t, const struct traffic_done *d);

@@ -7,6 +7,8 @@
 #include <string.h>
 
 #include "control/config/rows.h"
+#include "control/inof/wire.h"
+#include "control/lab/inof.h"
 #include "control/lab/lab.h"
 #include "control/lab/scenario_int.h"
 #include "control/lab/traffic_int.h"
@@ -91,6 +93,9 @@ static const struct cfg_row flow_rows[] = {
 	 .help = "hosts that receive or answer; no host sends to itself"},
 	{FIELD(CFG_SWITCH, lab_flow, pairs),
 	 .help = "each: the first of `from` to the first of `to`, and so on"},
+	{FIELD(CFG_SWITCH, lab_flow, inof),
+	 .help = "each, with a size: an initiator sends only to the targets that it uses "
+		 "(hosts.NAME.inof). When a path ends, its messages are sent again on the next"},
 	{"class", CFG_NUMBER, .unit = UNIT_COUNT, AT(lab_flow, cls), .max = 7, .dflt = 3,
 	 .expected = "expected one class from 0 to 7: give each class an item of its own",
 	 .help = "traffic class and PFC priority, the same of all its frames"},
@@ -488,6 +493,45 @@ static void check_rules(struct resolver *r)
 	report_broken(r, rules, N(rules));
 }
 
+// Of `inof`: keys that do not go with it, and hosts that have none.
+static void check_inof(struct resolver *r)
+{
+	static const char not_beside[] = "does not go with `inof`: leave one of them out";
+	const struct lab_flow *f = r->f;
+	const struct sc_host *h = r->sc->hosts;
+	const struct rule rules[] = {
+		{f->pattern.n != PATTERN_EACH, f->inof.at, "inof",
+		 "is for each: leave it out of pattern "},
+		{f->size_kind == SIZE_UNLIMITED && !f->size.bad && f->pattern.n == PATTERN_EACH,
+		 f->inof.at, "inof", of_endless},
+		{f->pairs.n != 0, f->pairs.at, "pairs", not_beside},
+		{f->count.given, f->count.at, "count", not_beside},
+		{f->interval.given, f->interval.at, "interval", not_beside},
+		{f->reuse.map.given || f->reuse.after.given,
+		 f->reuse.map.given ? f->reuse.map.at : f->reuse.after.at, "reuse", not_beside},
+		{flow_is_tcp(f), f->tcp.map.given ? f->tcp.map.at : f->tcp.cc.at, "tcp",
+		 not_beside},
+		{r->sc->connect_by_cm, f->inof.at, "inof",
+		 "needs connections out of band: leave out `connect: cm`"},
+	};
+
+	if (f->inof.n == 0)
+		return;
+	report_broken(r, rules, N(rules));
+	for (uint32_t i = 0; i < f->n_src; i++)
+		if ((h[f->src[i]].inof.role & INOF_INITIATOR) == 0) {
+			REFUSE(r->s, &f->from.map, "%s is no initiator: give it `inof: initiator`",
+			       h[f->src[i]].name);
+			break;
+		}
+	for (uint32_t i = 0; i < f->n_dst; i++)
+		if ((h[f->dst[i]].inof.role & INOF_TARGET) == 0) {
+			REFUSE(r->s, f->to.map.given ? &f->to.map : &f->from.map,
+			       "%s is no target: give it `inof: target`", h[f->dst[i]].name);
+			break;
+		}
+}
+
 // Of connections: how they are used again, and over TCP.
 static void check_connections(struct resolver *r)
 {
@@ -608,6 +652,7 @@ static void resolve_one(struct resolver *r, uint32_t n)
 	resolve_size(r);
 	check_rules(r);
 	check_connections(r);
+	check_inof(r);
 	if (r->s->n_errors != before)
 		return;
 	for (uint32_t i = 0; i < f->n_src && !flow_standing(f); i++)
@@ -709,6 +754,27 @@ static void check_class(const struct fabric *fabric, const struct lab_flow *f, s
 	}
 }
 
+// Warns of one sender that waits for notices of a switch without iNOF.
+static void check_registry(const struct fabric *f, const struct lab_flow *flow,
+			   struct diag_sink *s)
+{
+	for (uint32_t i = 0; i < flow->n_src && flow->inof.n != 0; i++) {
+		const struct sc_host *h = &f->sc->hosts[flow->src[i]];
+		const struct sc_end *end = f->sc->links[h->link].end;
+		uint32_t sw = end[end[0].is_switch ? 0 : 1].node;
+
+		if ((!end[0].is_switch && !end[1].is_switch) || !h->inof.notices ||
+		    lab_inof_registry(f->inof, sw) != NULL)
+			continue;
+		WARN(s, &flow->inof,
+		     "%s sends nothing, because the policy of its switch %s has no iNOF" CURE
+		     "add inof: on and switch: {lldp: on} to the policy, or give the hosts "
+		     "notices: off",
+		     h->name, f->sc->switches[sw].name);
+		return;
+	}
+}
+
 int traffic_check(struct traffic *t, const struct fabric *f, struct diag_sink *s)
 {
 	struct narrowest n = {.mtu = NO_SWITCH_MTU};
@@ -724,6 +790,7 @@ int traffic_check(struct traffic *t, const struct fabric *f, struct diag_sink *s
 	for (uint32_t i = 0; i < t->sc->n_flows; i++) {
 		check_packets(f, &t->sc->flows[i], &n, s);
 		check_class(f, &t->sc->flows[i], s);
+		check_registry(f, &t->sc->flows[i], s);
 	}
 	return s->n_errors == before ? 0 : -EINVAL;
 }

@@ -43,6 +43,7 @@ struct lane {
 	struct lane_queue queue;
 	struct traffic_counts closed; // of what was connected before
 	uint64_t n_begun; // standing: messages
+	struct io *io; // of a flow with `inof`
 	// Of a flow that is opened anew on the same numbers.
 	struct {
 		uint32_t qpn, peer_qpn; // 0: any
@@ -115,6 +116,10 @@ struct run {
 	bool is_done;
 	uint64_t last_done_ns; // UINT64_MAX: none was done
 	struct source *sources;
+	// Of a flow with `inof`.
+	struct io *ios;
+	uint32_t n_ios;
+	struct traffic_paths paths;
 };
 
 enum step { STEP_REQUEST, STEP_ANSWER, STEP_DATA };
@@ -169,7 +174,17 @@ struct lane *lane_add(struct run *r, uint32_t src, uint32_t dst, enum req_op op)
 __attribute__((warn_unused_result)) int lane_open(struct lane *l, const struct nic_flow *stream);
 // Posts on a connection, after what waits there.
 void lane_post(struct lane *l, struct op *op, enum step step, uint32_t n_bytes);
+// Closes it; what is under way on it is not. Must not be called while the NIC of the connection is
+// calling.
+void lane_close(struct traffic *t, struct lane *l);
+void op_fail(struct op *op); // it is over, and has no record
 bool lane_used_up(const struct lane *l); // it has had its messages, and is to be opened anew
+
+// ---- traffic_paths.c
+// After the lanes of the flow are made. 0 or -ENOMEM.
+__attribute__((warn_unused_result)) int paths_start(struct run *r);
+void paths_changed(void *arg, const struct fabric_path *p); // the hook; arg: struct traffic
+void paths_done(const struct lane *l); // a message is complete
 
 // ---- traffic_patterns.c
 // Goes on posting on a connection that was opened anew.

@@ -40,7 +40,7 @@ static bool may_fire(const struct lane *l)
 {
 	const struct lab_flow *f = l->run->f;
 
-	return !over(l->run) && !lane_used_up(l) &&
+	return !over(l->run) && !lane_used_up(l) && l->state != LANE_CLOSED &&
 	       (f->count.n < 0 || l->n_begun < (uint64_t)f->count.n);
 }
 
@@ -111,6 +111,8 @@ static void standing_done(struct lane *l, struct op *op, enum step step, const s
 	op->first_tx_ns = d->first_tx_ns;
 	op->last_tx_ns = d->last_tx_ns;
 	op_finish(op);
+	if (l->io != NULL)
+		paths_done(l);
 	if (!is_rounds(r)) {
 		if (r->f->interval.n <= 0 && may_fire(l))
 			fire(l, traffic_now(r->t));
@@ -176,7 +178,8 @@ static int open_pair(void *arg, uint32_t src, uint32_t dst)
 		r->lanes[r->n_lanes++] = l;
 		if (o->stream)
 			stream = stream_of(r, src);
-		err = lane_open(l, o->stream ? &stream : NULL);
+		if (r->f->inof.n == 0) // else when a path begins
+			err = lane_open(l, o->stream ? &stream : NULL);
 	}
 	return err;
 }
@@ -207,6 +210,8 @@ static int standing_start(struct run *r)
 	if (err != 0 || r->n_lanes == 0)
 		return err;
 	r->round_starts[r->n_groups] = r->n_lanes;
+	if (r->f->inof.n != 0)
+		return paths_start(r);
 	r->n_due = (uint64_t)r->f->count.n * r->n_lanes;
 	if (o.stream && r->f->stop.n >= 0)
 		traffic_at(r->t, flow_stop_ns(r->f), stop_streams, r);

@@ -667,6 +667,9 @@ static const struct {
 	{FACTS_LATENCY, show_latency}, {FACTS_FDB, show_fdb}, {FACTS_WORKERS, show_workers},
 	{FACTS_WATCHDOG, show_watchdog}, {FACTS_GUARD, show_guard}, {FACTS_CAUSES, show_causes},
 	{FACTS_LLDP, show_lldp}, {FACTS_DCBX, show_dcbx},
+	{FACTS_INOF_HOSTS, show_inof_hosts}, {FACTS_INOF_ZONES, show_inof_zones},
+	{FACTS_INOF_LOG, show_inof_log}, {FACTS_INOF_PORTS, show_inof_ports},
+	{FACTS_INOF_PEERS, show_inof_peers},
 	{FACTS_VNIS, show_vxlan},
 	{FACTS_IPCC, show_ipcc}, {FACTS_LINUX_TAPS, show_linux}, {FACTS_FLOW_TABLE, show_flows},
 	{FACTS_INTERFACES, NULL, {{port_rows, FACTS_INTERFACES}}},
@@ -764,6 +767,13 @@ void observe_set_lldp(struct observe *o, const struct lldp_agent *lldp)
 	o->lldp = lldp;
 }
 
+void observe_set_inof(struct observe *o, const struct inof_registry *inof)
+{
+	for (unsigned port = 0; inof != o->inof && port < policy_of(o)->n_ports; port++)
+		o->port[port].base.inof = (struct inof_counters){0};
+	o->inof = inof;
+}
+
 void observe_set_about(struct observe *o, const struct observe_about *about)
 {
 	o->about = *about;
@@ -853,6 +863,8 @@ static void clear_port(struct observe *o, unsigned port, uint64_t now_ns)
 	b->standin_sent = standin_sent(o, port);
 	if (o->lldp != NULL)
 		b->lldp = *lldp_counters(o->lldp, port);
+	if (o->inof != NULL)
+		b->inof = *inof_counters(o->inof, port);
 }
 
 void observe_clear(struct observe *o, uint64_t now_ns)

@@ -39,6 +39,11 @@ void observe_set_auto_ecn(struct observe *o, const struct autoecn *auto_ecn);
 struct lldp_agent;
 void observe_set_lldp(struct observe *o, const struct lldp_agent *lldp);
 
+// The hosts of `show inof`. NULL, as at the start: none, and the tables are empty. Its counters
+// count from here.
+struct inof_registry;
+void observe_set_inof(struct observe *o, const struct inof_registry *inof);
+
 // The values of `show version` that come from the daemon. The caller keeps the texts.
 struct observe_about {
 	const char *version, *policy_file;

@@ -4,6 +4,7 @@
 #pragma once
 
 #include "control/autoecn/agent.h"
+#include "control/inof/registry.h"
 #include "control/lldp/agent.h"
 #include "control/model_time.h"
 #include "control/observe/fact.h"
@@ -42,6 +43,7 @@ struct port_baseline {
 	struct port_steering steering;
 	uint64_t standin_sent;
 	struct lldp_counters lldp;
+	struct inof_counters inof;
 };
 
 struct port_rates {
@@ -64,6 +66,7 @@ struct observe {
 	const struct standin *standin; // NULL: there is none
 	const struct autoecn *auto_ecn; // likewise
 	const struct lldp_agent *lldp; // likewise
+	const struct inof_registry *inof; // likewise
 	observe_linux_fn *linux_numbers; // NULL: the kernel is not the control plane
 	void *linux_arg;
 	struct observe_about about;
@@ -150,6 +153,11 @@ struct at {
 	// lldp.c
 	const struct lldp_neighbour *neighbour;
 	const struct dcbx_view *dcbx;
+	// inof.c
+	const struct inof_host_view *host;
+	const struct inof_zone_view *zone;
+	const struct inof_told *told;
+	const struct inof_reflector *reflector;
 	// flows.c
 	const struct ipcc_counters *ipcc;
 	const struct port_flow_counters *flows;
@@ -200,6 +208,10 @@ show_fn show_auto_ecn;
 
 // lldp.c
 show_fn show_lldp, show_dcbx;
+
+// inof.c
+show_fn show_inof_hosts, show_inof_zones, show_inof_log, show_inof_ports,
+	show_inof_peers;
 
 // tunnels.c
 show_fn show_vxlan;

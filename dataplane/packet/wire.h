@@ -102,6 +102,7 @@ enum ether_type {
 	ETYPE_SLOW = 0x8809, // LACP and other slow protocols
 	ETYPE_EAPOL = 0x888e, // 802.1X
 	ETYPE_QINQ = 0x88a8, // 802.1ad service tag
+	ETYPE_INOF = 0x88a7, // hosts of NVMe over Fabrics (control/inof)
 	ETYPE_LLDP = 0x88cc,
 	ETYPE_LOOPBACK = 0x9000, // Configuration Testing Protocol
 	ETYPE_QINQ_OLD = 0x9100, // service tag of equipment older than 802.1ad

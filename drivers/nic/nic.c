@@ -130,10 +130,12 @@ int peer_find(struct nic *nic, uint32_t ip, bool make)
 
 void peer_resolved(struct nic *nic, struct peer *peer, const uint8_t mac[6])
 {
-	bool first = !peer->resolved, moved = memcmp(peer->mac, mac, sizeof(peer->mac)) != 0;
+	bool first = !peer->resolved || peer->stale;
+	bool moved = memcmp(peer->mac, mac, sizeof(peer->mac)) != 0;
 
 	memcpy(peer->mac, mac, sizeof(peer->mac));
 	peer->resolved = true;
+	peer->stale = false;
 	peer->request_ns = UINT64_MAX;
 	for (uint32_t i = 0; (first || moved) && i < nic->n_used_qps; i++) {
 		struct qp *qp = &nic->qps[i];

@@ -61,6 +61,8 @@ struct nic_hooks {
 	void (*cut)(void *arg, uint64_t now_ns); // a reaction point lowered its rate
 	// An LLDP frame came. NULL: such frames are ignored.
 	void (*lldp)(void *arg, const uint8_t *frame, uint32_t len, uint64_t now_ns);
+	// An untagged frame came of an EtherType that the NIC does not know. NULL: as above.
+	void (*other)(void *arg, const uint8_t *frame, uint32_t len, uint64_t now_ns);
 	void *arg;
 };
 
@@ -169,6 +171,10 @@ __attribute__((warn_unused_result)) int nic_connect(struct nic *nic, const struc
 // An address that needs no ARP. 0, or -ENOSPC.
 __attribute__((warn_unused_result)) int nic_peer_set(struct nic *nic, uint32_t ip,
 						     const uint8_t mac[6]);
+
+// The next nic_flow_add() to this address asks ARP again, because the station may have moved, or
+// switches may have forgotten it. Flows that exist keep its MAC address.
+void nic_peer_ask_again(struct nic *nic, uint32_t ip);
 
 // Posts a message of n_bytes on a manual flow. 0, -EAGAIN (`depth` are outstanding, or the
 // connection is not up), -EINVAL (not a manual flow, or too long). The owner of the NIC must step

@@ -29,6 +29,7 @@ struct peer {
 	struct nic_peer pub;
 	uint8_t mac[6];
 	bool resolved;
+	bool stale; // the next flow asks ARP again
 	uint64_t request_ns; // next ARP request; UINT64_MAX: none
 };
 

@@ -491,7 +491,7 @@ int nic_flow_add(struct nic *nic, const struct nic_flow *f, uint32_t *id)
 	qp = open_flow(nic, f, peer);
 	if (qp == NULL)
 		return -ENOSPC;
-	if (nic->peers[peer].resolved) {
+	if (nic->peers[peer].resolved && !nic->peers[peer].stale) {
 		conn_start(&qp->conn);
 	} else {
 		nic->peers[peer].request_ns = 0;
@@ -500,6 +500,14 @@ int nic_flow_add(struct nic *nic, const struct nic_flow *f, uint32_t *id)
 	qp_update(nic, qp);
 	*id = qp_index(nic, qp);
 	return 0;
+}
+
+void nic_peer_ask_again(struct nic *nic, uint32_t ip)
+{
+	int peer = peer_find(nic, ip, false);
+
+	if (peer >= 0)
+		nic->peers[peer].stale = true;
 }
 
 // ---- connections that no wire sees

@@ -9,6 +9,7 @@ import sys
 from acts import ACTS
 from auto import TITLES as AUTO_TITLES, AutoPlay
 from bgp import TITLES as BGP_TITLES, BgpPlay
+from inof import TITLES as INOF_TITLES, InofPlay
 from ipcc import TITLES as IPCC_TITLES, IpccPlay
 from play import Play, Virtual
 from screen import Screen
@@ -46,6 +47,9 @@ def options():
     p.add_argument("--auto", action="store_true",
                    help="another story, in one act: the ECN thresholds of a queue follow incasts, "
                    "long flows and incasts again; live only, some 70 s")
+    p.add_argument("--inof", action="store_true",
+                   help="another story, in one act: two switches tell NVMe-oF initiators of a cut "
+                   "cable, a zone and a storm; live only")
     p.add_argument("--virtual", action="store_true", help="virtual wires, even as root")
     p.add_argument("--no-setup", action="store_true", help="the machine and build/ are ready")
     p.add_argument("--build", metavar="DIR", default=os.path.join(ROOT, "build"),
@@ -62,6 +66,9 @@ def options():
     if args.auto and (args.seconds or args.virtual or args.act or args.storm or args.ipcc or
                       args.bgp):
         p.error("--auto has one act, on live ports")
+    if args.inof and (args.seconds or args.virtual or args.act or args.storm or args.ipcc or
+                      args.bgp or args.auto):
+        p.error("--inof has one act, of a fixed length, on live ports")
     return args
 
 
@@ -91,6 +98,10 @@ STORIES = { # option: player, policy, acts, what else there is to read and to ru
              ["docs/auto-ecn.md explains modes, reasons and limits.",
               "conf/auto-ecn.yaml is the policy; its key `ecn` is all that it takes.",
               "weir-lab run conf/lab/auto-change.yaml: the same in the lab, with plots."]),
+    "inof": (InofPlay, "conf/inof-fabric.yaml", INOF_TITLES,
+             ["docs/inof.md explains zones, reasons and what the switch promises.",
+              "conf/inof-fabric.yaml is the policy; its key `inof` is all that it takes.",
+              "weir-lab run conf/lab/inof-cut.yaml: 90 initiators in the lab."]),
     "ipcc": (IpccPlay, "conf/compare-equilibrium.yaml", IPCC_TITLES,
              ["On your own switch: weirctl show flows, then weirctl show cnps.",
               "docs/ipcc.md explains when the switch notifies which sender.",
@@ -99,7 +110,8 @@ STORIES = { # option: player, policy, acts, what else there is to read and to ru
 }
 
 
-SHOWN = {"ipcc": ["flows", "cnps"], "auto": ["ecn auto"]} # in a second window
+SHOWN = {"ipcc": ["flows", "cnps"], "auto": ["ecn auto"],
+         "inof": ["inof hosts", "inof log"]} # in a second window
 
 
 def announce(args, screen, name, kinds):
@@ -111,7 +123,7 @@ def announce(args, screen, name, kinds):
 
 def tell(args, screen):
     """Plays a story, live where that can be. Returns whether all checks hold, and the records."""
-    story = next((s for s in ("storm", "ipcc", "bgp", "auto") if getattr(args, s)), "main")
+    story = next((s for s in ("storm", "ipcc", "bgp", "auto", "inof") if getattr(args, s)), "main")
     policy = os.path.join(ROOT, STORIES[story][1])
     why = "asked for by --virtual" if args.virtual else why_not_live()
     if why and story != "main":

@@ -11,6 +11,7 @@
 #include "control/config/config.h"
 #include "dataplane/qos/shaper.h"
 #include "dataplane/rng.h"
+#include "dataplane/switch_zones.h"
 #include "dataplane/worker.h"
 
 // ---- into the queue
@@ -417,6 +418,61 @@ static void a_reload_that_moves_headroom_overfills_no_pool(void **state)
 	rig_close(r);
 }
 
+// ---- a burst that loses frames before they are forwarded
+
+// The sender has one address that shares a zone with the receiver, and one that does not. Each
+// frame has a length of its own, and the tags of those that stay are still the right ones.
+static void a_burst_loses_only_the_frames_that_a_zone_forbids(void **state)
+{
+	static const char yaml[] =
+		"switch: {name: lab}\n"
+		"ports:\n"
+		"  - {name: \"p[1-2]\", device: \"wire:[1-2]\", speed: 10G, "
+		"vlan: {untagged: 10, tagged: 20}}\n"
+		"  - {name: p3, device: \"wire:3\", speed: 10G, vlan: {untagged: 20, tagged: 10}}\n"
+		"vlans: [{id: 10}, {id: 20}]\n"
+		"fdb: [{mac: \"02:00:00:00:00:03\", port: p3, vlan: 10}, "
+		"{mac: \"02:00:00:00:00:03\", port: p3, vlan: 20}]\n";
+	enum { STRANGER = 9, TAG = 4 };
+	static const uint16_t zones[] = {0, 1};
+	const struct zone_station s[] = {{{2, 0, 0, 0, 0, 1}, ZONE_INITIATOR, {0}, &zones[0], 1},
+					 {{2, 0, 0, 0, 0, 3}, ZONE_TARGET, {0}, &zones[0], 1},
+					 {{2, [5] = STRANGER}, ZONE_INITIATOR, {0}, &zones[1], 1}};
+	const struct port_facts facts = {.shaper_burst_ns = 100000};
+	struct rig *r = rig_open(yaml, &facts, false);
+	const struct rig_port *out = &r->port[OUT];
+	unsigned first = 0;
+	struct rng rng;
+
+	(void)state;
+	rng_init(&rng, 9);
+	assert_int_equal(switch_set_zones(r->sw, s, 3), 0);
+	r->port[OUT].room = AMPLE;
+	for (unsigned round = 0; round < ROUNDS; round++) {
+		unsigned n = 1 + rng_next(&rng) % MOST, passed = 0;
+		uint16_t want[MOST];
+
+		for (unsigned i = 0; i < n; i++) {
+			struct bench_frame f = {.to = OUT, .len = (uint16_t)(100 + 10 * i),
+						.tagged = rng_next(&rng) % 2, .vid = 20,
+						.ipv6 = rng_next(&rng) % 3 == 0,
+						.as = rng_next(&rng) % 3 == 0 ? STRANGER : 0};
+
+			f.ether_type = rng_next(&rng) % 4 == 0 ? 0x8915 : 0;
+			rig_arrive(r, 0, &f);
+			if (f.as == 0)
+				want[passed++] = (uint16_t)(f.tagged ? f.len - TAG : f.len + TAG);
+		}
+		r->now_ns += 1000000;
+		rig_step(r);
+		assert_int_equal(out->n_sent - first, passed);
+		for (unsigned i = 0; i < passed; i++)
+			assert_int_equal(out->sent[first + i].len, want[i]);
+		first = out->n_sent;
+	}
+	rig_close(r);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -429,6 +485,7 @@ int main(void)
 		cmocka_unit_test(a_strict_class_breaks_into_a_turn),
 		cmocka_unit_test(a_burst_leaves_as_its_frames_one_by_one),
 		cmocka_unit_test(a_reload_that_moves_headroom_overfills_no_pool),
+		cmocka_unit_test(a_burst_loses_only_the_frames_that_a_zone_forbids),
 	};
 
 	return cmocka_run_group_tests_name("bursts", tests, bench_eal, NULL);

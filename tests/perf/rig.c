@@ -11,6 +11,7 @@
 
 #include "control/config/config.h"
 #include "dataplane/roce/pairing.h"
+#include "dataplane/switch_zones.h"
 #include "tests/perf/traffic.h"
 
 enum {
@@ -313,6 +314,29 @@ void rig_close(struct rig *r)
 
 // ---- a switch
 
+// All of one zone: initiators behind even ports, targets behind odd ones.
+static int set_zones(const struct rig *r)
+{
+	static const uint16_t zone = 1;
+	uint32_t n = r->n_open * r->conf->zoned;
+	struct zone_station *all = calloc(n, sizeof(*all));
+	int err;
+
+	for (uint32_t i = 0; all != NULL && i < n; i++) {
+		unsigned port = i % r->n_open;
+		uint32_t flow = i / r->n_open;
+
+		all[i] = (struct zone_station){
+			.roles = port % 2 == 0 ? ZONE_INITIATOR : ZONE_TARGET,
+			.addr = {.family = FAMILY_V4, .len = 32}, .zones = &zone, .n_zones = 1};
+		traffic_mac(port, flow % r->conf->n_macs, all[i].mac);
+		be32_put(all[i].addr.ip, traffic_ip(port, flow));
+	}
+	err = all == NULL ? -ENOMEM : switch_set_zones(r->sw, all, n);
+	free(all);
+	return err == 0 ? 0 : failed(err, "cannot set zones: %s", strerror(-err));
+}
+
 int rig_new_switch(struct rig *r, enum rig_probe probe)
 {
 	struct switch_port sp[RIG_MAX_PORTS];
@@ -340,5 +364,5 @@ int rig_new_switch(struct rig *r, enum rig_probe probe)
 		return failed(err, "cannot make the switch: %s", strerror(-err));
 	for (unsigned i = 0; i < r->n_open && probe == RIG_OBEYING; i++)
 		r->probes[i].sw = r->sw;
-	return 0;
+	return r->conf->zoned != 0 ? set_zones(r) : 0;
 }

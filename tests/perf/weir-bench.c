@@ -26,7 +26,7 @@ struct options {
 	struct rig_conf rig;
 	struct traffic traffic;
 	const char *dir; // of the traffic; NULL: a temporary one
-	bool only_traffic, stays, shallow, standing, split, stages, json;
+	bool only_traffic, stays, zones, shallow, standing, split, stages, json;
 	unsigned n_rounds, round_us;
 };
 
@@ -39,6 +39,7 @@ static const char usage[] =
 	"  --svi N              the same, from VLAN to VLAN: no port routes by itself\n"
 	"  --vxlan              every second port leads to a VTEP: half of the frames go into a\n"
 	"                       tunnel, half of them come out of one\n"
+	"  --zones              hard zoning, with the hosts of all flows in one zone\n"
 	"  --workers N          1 or 2 (1), on the CPUs of --cpus A,B (0,1)\n"
 	"  --stays              two ports a worker, and what one receives leaves by the other\n"
 	"  --queue KIND         shallow, standing, or both (both)\n"
@@ -60,10 +61,10 @@ static const char usage[] =
 
 // ---- options
 
-enum { OPT_FRAME = 256, OPT_FLOWS, OPT_MACS, OPT_ROUTE, OPT_SVI, OPT_VXLAN, OPT_WORKERS,
-       OPT_CPUS, OPT_STAYS, OPT_QUEUE, OPT_STANDING, OPT_KEY, OPT_FLOW_TABLE, OPT_ELEPHANTS,
-       OPT_SPREAD, OPT_RESPONSES, OPT_ROUNDS, OPT_ROUND_US, OPT_SPLIT, OPT_STAGES, OPT_TRAFFIC,
-       OPT_ONLY_TRAFFIC, OPT_DEVICE, OPT_JSON, OPT_HELP };
+enum { OPT_FRAME = 256, OPT_FLOWS, OPT_MACS, OPT_ROUTE, OPT_SVI, OPT_VXLAN, OPT_ZONES,
+       OPT_WORKERS, OPT_CPUS, OPT_STAYS, OPT_QUEUE, OPT_STANDING, OPT_KEY, OPT_FLOW_TABLE,
+       OPT_ELEPHANTS, OPT_SPREAD, OPT_RESPONSES, OPT_ROUNDS, OPT_ROUND_US, OPT_SPLIT, OPT_STAGES,
+       OPT_TRAFFIC, OPT_ONLY_TRAFFIC, OPT_DEVICE, OPT_JSON, OPT_HELP };
 
 static const struct option longs[] = {
 	{"frame", required_argument, NULL, OPT_FRAME},
@@ -76,6 +77,7 @@ static const struct option longs[] = {
 	{"route", required_argument, NULL, OPT_ROUTE},
 	{"svi", required_argument, NULL, OPT_SVI},
 	{"vxlan", no_argument, NULL, OPT_VXLAN},
+	{"zones", no_argument, NULL, OPT_ZONES},
 	{"standing", required_argument, NULL, OPT_STANDING},
 	{"key", required_argument, NULL, OPT_KEY},
 	{"flow-table", required_argument, NULL, OPT_FLOW_TABLE},
@@ -174,6 +176,7 @@ static bool option(int opt, struct options *o)
 		o->traffic.routed = true;
 		return number(optarg, 1, 64, &o->rig.next_hops);
 	case OPT_VXLAN: o->rig.vxlan = o->traffic.tunnels = true; return true;
+	case OPT_ZONES: o->zones = true; return true;
 	case OPT_STANDING: return number(optarg, 1, 65536, &o->rig.standing);
 	case OPT_ELEPHANTS: o->rig.elephants = true; return true;
 	case OPT_FLOW_TABLE: return number(optarg, 0, FLOW_MAX, &o->rig.flow_table);
@@ -478,6 +481,7 @@ static int bench(struct options *o)
 
 	o->rig.frame_bytes = o->traffic.frame_bytes + (o->rig.vxlan ? VXLAN_V4_LEN : 0);
 	o->rig.n_macs = o->traffic.n_macs;
+	o->rig.zoned = o->zones ? o->traffic.n_flows : 0;
 	if (o->rig.n_ports == 0) {
 		count_ports(o);
 		err = make_traffic(o);

@@ -217,6 +217,47 @@ static const struct {
 	 "6:30: flows[0].size: expected a single value, found a list\n"},
 };
 
+// Of `inof`; the hosts are below the flows.
+static const char inof_hosts[] = "\nhosts: {h1: {inof: initiator}, h2: {inof: target}}\n";
+static const struct {
+	const char *flow, *says;
+} inof_rows[] = {
+	{"{from: h1, to: h2, size: 1KB, inof: on}",
+	 "(runs)\n"
+	 "test:6:41: warning: flows[0].inof: h1 sends nothing, because the policy of its switch s1 "
+	 "has no iNOF: add inof: on and switch: {lldp: on} to the policy, or give the hosts "
+	 "notices: off\n"},
+	{"{from: [h1, h3], to: [h2, h4], size: 1KB, inof: on}",
+	 "6:12: flows[0].from: h3 is no initiator: give it `inof: initiator`\n"
+	 "6:26: flows[0].to: h4 is no target: give it `inof: target`\n"},
+	{"{from: h1, to: h2, inof: on}",
+	 "6:30: flows[0].inof: has no effect on an endless stream: give a size\n"},
+	{"{pattern: incast, from: h1, to: h2, size: 1KB, inof: on}",
+	 "6:58: flows[0].inof: is for each: leave it out of pattern incast\n"},
+	{"{from: h1, to: h2, size: 1KB, inof: on, pairs: on, count: 3, interval: 1ms, reuse: 2}",
+	 "6:52: flows[0].pairs: does not go with `inof`: leave one of them out\n"
+	 "6:63: flows[0].count: does not go with `inof`: leave one of them out\n"
+	 "6:76: flows[0].interval: does not go with `inof`: leave one of them out\n"
+	 "6:88: flows[0].reuse: does not go with `inof`: leave one of them out\n"},
+	{"{from: h1, to: h2, size: 1KB, inof: on, tcp: dctcp}",
+	 "6:50: flows[0].tcp: does not go with `inof`: leave one of them out\n"},
+};
+
+static void mistakes_of_flows_by_inof_are_told_at_their_place(void **state)
+{
+	(void)state;
+	for (unsigned i = 0; i < sizeof(inof_rows) / sizeof(inof_rows[0]); i++) {
+		char yaml[1024], *got;
+
+		snprintf(yaml, sizeof(yaml),
+			 "topology: {star: {hosts: 4, speed: 10G}}\nflows:\n  - %s%s",
+			 inof_rows[i].flow, inof_hosts);
+		got = world_mistakes(root, yaml);
+		assert_string_equal(got, inof_rows[i].says);
+		free(got);
+	}
+}
+
 static void mistakes_of_flows_are_told_at_their_place(void **state)
 {
 	(void)state;
@@ -281,6 +322,7 @@ int main(int argc, char **argv)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(mistakes_of_flows_are_told_at_their_place),
+		cmocka_unit_test(mistakes_of_flows_by_inof_are_told_at_their_place),
 		cmocka_unit_test(a_distribution_that_is_wrong_is_told_with_its_own_line),
 		cmocka_unit_test(hosts_without_a_way_between_them_cannot_talk),
 		cmocka_unit_test(some_things_cannot_be_had_on_the_wire),

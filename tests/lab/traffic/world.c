@@ -84,9 +84,17 @@ static void on_served(void *arg, uint32_t host, const struct nic_served *s)
 	w->traffic.served(w->traffic.arg, host, s);
 }
 
+static void on_path(void *arg, const struct fabric_path *p)
+{
+	const struct world *w = arg;
+
+	w->traffic.path(w->traffic.arg, p);
+}
+
 void world_create(struct world *w, const char *root, const char *yaml)
 {
-	const struct fabric_hooks hooks = {.done = on_done, .served = on_served, .arg = w};
+	const struct fabric_hooks hooks = {.done = on_done, .served = on_served, .path = on_path,
+					    .arg = w};
 	struct diag_sink s = {.file = "test"};
 	int err;
 

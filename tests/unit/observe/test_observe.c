@@ -3,6 +3,7 @@
 // is derived (quantiles, sums, shares) is right.
 #include <string.h>
 
+#include "control/inof/registry.h"
 #include "control/lldp/agent.h"
 #include "control/observe/fact.h"
 #include "control/observe/linux_numbers.h"
@@ -60,12 +61,56 @@ static struct lldp_agent *agent_with_host(void)
 	return a;
 }
 
+static const uint8_t *no_mac(void *arg, unsigned port)
+{
+	static const uint8_t mac[6];
+
+	(void)arg, (void)port;
+	return mac;
+}
+
+static bool send_no_notice(void *arg, unsigned port, const struct inof_frame *f)
+{
+	(void)arg, (void)port, (void)f;
+	return true;
+}
+
+// A target at port 0 and a peer's initiator, and a notice to the target.
+static struct inof_registry *registry_with_hosts(void)
+{
+	static const struct inof_ops ops = {no_mac, send_no_notice, ignore_event};
+	static const struct inof_conf conf = {.default_zone = true, .ports = {1}};
+	struct inof_registration r = {ip_key_v4(0x0a000001), true, {.role = INOF_TARGET}};
+	static const uint8_t one[] = {1};
+	const struct lldp_pdu host = {.chassis = {LLDP_CHASSIS_LOCAL, {one, 1}},
+				      .port = {LLDP_PORT_NAME, {one, 1}}, .ttl_s = 120};
+	uint8_t frame[LLDP_MAX_LEN], tlv[INOF_TLV_MAX];
+	struct inof_registry *reg;
+	uint16_t len;
+
+	r.service.protocol = INOF_ROCE;
+	assert_int_equal(inof_create(FAKE_PORTS, &ops, NULL, 1, 1, &reg), 0);
+	inof_set_conf(reg, &conf, 0);
+	inof_link(reg, 0, true, 0);
+	len = inof_build_registration(tlv, &r);
+	len = lldp_build(frame, &host, (struct lldp_text){tlv, len});
+	assert_true(inof_lldp(reg, 0, frame, len, 0));
+	r.ip = ip_key_v4(0x0a000002);
+	r.service.role = INOF_INITIATOR;
+	assert_true(inof_peer_host(reg, 1, &r, 0));
+	inof_set_reflectors(reg, &(struct inof_reflector){.ip = r.ip, .up = true}, 1, 0);
+	inof_poll(reg, 0);
+	return reg;
+}
+
 static void every_key_shown_has_a_row_and_every_row_is_shown(void **state)
 {
 	struct bench *b = *state;
 	struct lldp_agent *lldp = agent_with_host();
+	struct inof_registry *inof = registry_with_hosts();
 
 	observe_set_lldp(b->o, lldp);
+	observe_set_inof(b->o, inof);
 	ctr_add(&b->sw->port[0].drops[3][DROP_WRED].packets, 1);
 	ctr_add(&b->sw->port[0].queue[3].residence[0], 1);
 	b->sw->port[0].last[3] = (struct pause_cause){.t_ns = 1, .kind = CAUSE_QUEUE, .cls = 3};
@@ -93,6 +138,8 @@ static void every_key_shown_has_a_row_and_every_row_is_shown(void **state)
 	}
 	observe_set_lldp(b->o, NULL);
 	lldp_agent_destroy(lldp);
+	observe_set_inof(b->o, NULL);
+	inof_destroy(inof);
 }
 
 // ---- counters and baselines

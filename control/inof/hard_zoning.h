@@ -1,0 +1,21 @@
+// SPDX-License-Identifier: Apache-2.0
+// Hard zoning of iNOF: the stations of the switch (dataplane/switch_zones.h) are the hosts of the
+// registry, with their zones and roles. Each change of the registry brings all of them anew. The
+// control thread of the daemon calls everything; the lab runs the same code.
+#pragma once
+
+#include <stdbool.h>
+#include <stdint.h>
+
+struct inof_registry;
+struct weir_switch;
+
+struct hard_zoning {
+	bool wanted; // by the policy
+	bool on; // the switch has stations
+	bool failed; // and it was said
+	uint64_t change; // of the registry, with which these stations came
+};
+
+// Once per control loop. r: NULL while inof is off. True: for the first time there is no memory.
+bool hard_zoning_loop(struct hard_zoning *z, struct weir_switch *sw, const struct inof_registry *r);

@@ -1,0 +1,404 @@
+// SPDX-License-Identifier: Apache-2.0
+// Notices to hosts: the comparison with the truth, notices on their way, and the frames.
+#include <stdlib.h>
+#include <string.h>
+
+#include "control/inof/registry_impl.h"
+
+static const uint64_t RETRY_NS = INOF_RETRY_MS * (uint64_t)MS_NS;
+
+// ---- hosts that may know of each other
+
+static bool can_be_told(const struct host *h)
+{
+	return h->present && h->subscribes && h->origin == INOF_AT_PORT;
+}
+
+// Hosts of which this one should know, in one word of the set: those of its zones and family that
+// are online, and that are targets if it is an initiator, or the other way round.
+static uint64_t visible(const struct inof_registry *r, const struct host *h, unsigned word)
+{
+	const uint64_t(*by_role)[WORDS] = r->online[inof_ip_is_v6(h->ip)];
+	uint64_t in_zones = 0, seen = 0;
+
+	for (unsigned i = 0; i < ZONE_WORDS; i++)
+		for (uint64_t left = h->zone_set[i]; left != 0; left &= left - 1)
+			in_zones |= r->zone[i * 64 + (unsigned)__builtin_ctzll(left)]
+					    ->members[word];
+	if (h->service.role & INOF_INITIATOR)
+		seen |= by_role[INOF_TARGET][word];
+	if (h->service.role & INOF_TARGET)
+		seen |= by_role[INOF_INITIATOR][word];
+	if (word == h->no / 64u)
+		seen &= ~(1ull << (h->no % 64));
+	return in_zones & seen;
+}
+
+void notices_end(struct inof_registry *r, struct host *h, unsigned i, uint64_t now_ns)
+{
+	struct host *about = r->host[h->flight[i].about];
+
+	h->flight[i] = h->flight[--h->n_flights];
+	if (h->blocked)
+		put_bit(r->dirty, h->no, true); // there is room for the next notice
+	host_unref(r, about, now_ns);
+}
+
+// The host knows of no other any more: it is gone, or has begun anew.
+void notices_forget(struct inof_registry *r, struct host *h, uint64_t now_ns)
+{
+	while (h->n_flights > 0)
+		notices_end(r, h, h->n_flights - 1, now_ns);
+	for (unsigned w = 0; w < WORDS; w++)
+		while (h->told[w] != 0) {
+			unsigned i = w * 64 + (unsigned)__builtin_ctzll(h->told[w]);
+
+			h->told[w] &= h->told[w] - 1;
+			host_unref(r, r->host[i], now_ns);
+		}
+	r->due_ns[h->no] = UINT64_MAX;
+	h->blocked = h->silent = false;
+	look_at(r, h);
+	h->synced = r->change;
+}
+
+// ---- notices
+
+static struct flight *flight_about(struct host *h, unsigned about)
+{
+	for (unsigned i = 0; i < h->n_flights; i++)
+		if (h->flight[i].about == about)
+			return &h->flight[i];
+	return NULL;
+}
+
+// Why a notice says what it says. A host that comes has no reason, unless the zones have changed
+// since both hosts are there.
+static enum inof_reason reason_of(const struct inof_registry *r, const struct host *to,
+				  const struct host *about, bool online)
+{
+	if (!online)
+		return about->online ? INOF_ZONE_CHANGE : about->reason;
+	return r->zones_changed > max_u64(to->synced, about->shown) ? INOF_ZONE_CHANGE
+								    : INOF_NO_FAULT;
+}
+
+static uint64_t log_notice(struct inof_registry *r, const struct host *to,
+			   const struct flight *f, uint64_t now_ns)
+{
+	uint64_t no = ++r->last_told;
+
+	r->log[no % INOF_LOG] = (struct inof_told){
+		.seq_no = no, .first_ns = now_ns, .about = r->host[f->about]->ip,
+		.receiver = to->ip, .seq = f->seq, .port = to->port, .reason = f->reason,
+		.online = f->online};
+	return no;
+}
+
+// Begins a notice in place of one about the same host that is on its way. False: the window is
+// full.
+static bool begin(struct inof_registry *r, struct host *to, unsigned about, bool online,
+		  uint64_t now_ns)
+{
+	struct flight *f = flight_about(to, about);
+
+	if (f == NULL) {
+		if (to->n_flights >= (online ? INOF_WINDOW : INOF_WINDOW_ALL))
+			return false;
+		f = &to->flight[to->n_flights++];
+		r->host[about]->n_refs++;
+	}
+	// The bit itself is a reference, too.
+	put_bit(to->told, about, online);
+	r->host[about]->n_refs += online ? 1u : (uint32_t)-1;
+	*f = (struct flight){.due_ns = now_ns, .seq = ++to->seq, .about = (uint16_t)about,
+			     .reason = (uint8_t)reason_of(r, to, r->host[about], online),
+			     .online = online};
+	f->log = log_notice(r, to, f, now_ns);
+	r->due_ns[to->no] = 0;
+	return true;
+}
+
+// Begins the notices that the host lacks: first of those that went, then of those that came.
+static void compare(struct inof_registry *r, struct host *to, uint64_t now_ns)
+{
+	to->blocked = false;
+	for (unsigned came = 0; came < 2; came++)
+		for (unsigned w = 0; w < WORDS && !to->blocked; w++) {
+			uint64_t want = visible(r, to, w), differ = want ^ to->told[w];
+
+			differ &= came ? want : ~want;
+			for (; differ != 0 && !to->blocked; differ &= differ - 1)
+				to->blocked = !begin(r, to,
+						     w * 64 + (unsigned)__builtin_ctzll(differ),
+						     came, now_ns);
+		}
+}
+
+static bool any_is_dirty(const struct inof_registry *r)
+{
+	return meet(r->dirty, r->dirty, WORDS) || meet(r->dirty_zones, r->dirty_zones, ZONE_WORDS);
+}
+
+void notices_compare(struct inof_registry *r, uint64_t now_ns)
+{
+	if (!any_is_dirty(r))
+		return;
+	for (unsigned i = 0; i < INOF_HOSTS; i++) {
+		struct host *h = r->host[i];
+
+		if (h == NULL)
+			continue;
+		if ((has_bit(r->dirty, i) || meet(h->zone_set, r->dirty_zones, ZONE_WORDS)) &&
+		    can_be_told(h))
+			compare(r, h, now_ns);
+	}
+	memset(r->dirty, 0, sizeof(r->dirty));
+	memset(r->dirty_zones, 0, sizeof(r->dirty_zones));
+}
+
+// ---- sending
+
+static bool take_token(struct inof_port *p, uint64_t now_ns)
+{
+	const uint64_t most = INOF_BURST * (uint64_t)FRAME_NS;
+
+	p->tokens_ns = min_u64(most, p->tokens_ns + (now_ns - p->refilled_ns));
+	p->refilled_ns = now_ns;
+	if (p->tokens_ns < FRAME_NS)
+		return false;
+	p->tokens_ns -= FRAME_NS;
+	return true;
+}
+
+// A frame that is being filled, and the notices in it.
+struct out {
+	struct inof_frame frame;
+	unsigned port, n;
+	uint8_t version;
+	struct {
+		struct host *to;
+		unsigned flight;
+	} in[INOF_FRAME_MAX / 32];
+};
+
+static uint64_t retry_ns(unsigned tries)
+{
+	uint64_t wait_ns = RETRY_NS << (tries < 8 ? tries - 1 : 7);
+
+	return min_u64(wait_ns, INOF_RETRY_MAX_MS * (uint64_t)MS_NS);
+}
+
+static void was_sent(struct inof_registry *r, struct host *to, struct flight *f, uint64_t now_ns)
+{
+	struct inof_counters *c = &r->port[to->port].c;
+	struct inof_told *log = &r->log[f->log % INOF_LOG];
+
+	f->tries = f->tries < UINT8_MAX ? f->tries + 1 : f->tries;
+	f->due_ns = now_ns + retry_ns(f->tries);
+	c->notices++;
+	c->repeated += f->tries > 1;
+	if (log->seq_no == f->log)
+		log->sent++;
+	if (f->tries <= INOF_SILENT || to->silent)
+		return;
+	to->silent = true;
+	registry_say(r, EVENT_INOF_SILENT, to, to->port, to->n_flights, now_ns);
+}
+
+// False: the port sends no more now.
+static bool flush(struct inof_registry *r, struct out *o, uint64_t now_ns)
+{
+	if (o->n == 0)
+		return true;
+	inof_end(&o->frame);
+	if (!r->ops->send(r->arg, o->port, &o->frame)) {
+		r->port[o->port].tokens_ns += FRAME_NS;
+		o->n = 0;
+		return false;
+	}
+	r->port[o->port].c.frames++;
+	while (o->n > 0) {
+		o->n--;
+		was_sent(r, o->in[o->n].to, &o->in[o->n].to->flight[o->in[o->n].flight], now_ns);
+	}
+	return true;
+}
+
+static bool put_notice(struct inof_registry *r, struct out *o, struct host *to, unsigned i,
+		       uint64_t now_ns)
+{
+	const struct flight *f = &to->flight[i];
+	const struct host *about = r->host[f->about];
+	// Until the host has sent a frame, its version is unknown: both versions in turn.
+	uint8_t version = to->version != VERSION_UNKNOWN ? to->version
+							 : (uint8_t)(INOF_VERSION - f->tries % 2);
+	const struct inof_message m = {.kind = INOF_NOTICE, .src = about->ip, .dst = to->ip,
+				       .seq = f->seq, .online = f->online, .reason = f->reason,
+				       .service = about->service};
+
+	if (o->n > 0 && (o->version != version || !inof_append(&o->frame, &m))) {
+		if (!flush(r, o, now_ns))
+			return false;
+	} else if (o->n > 0) {
+		o->in[o->n].to = to;
+		o->in[o->n++].flight = i;
+		return true;
+	}
+	if (!take_token(&r->port[o->port], now_ns))
+		return false;
+	o->version = version;
+	inof_begin(&o->frame, r->ops->mac(r->arg, o->port), version);
+	inof_append(&o->frame, &m); // one message always fits
+	o->in[0].to = to;
+	o->in[0].flight = i;
+	o->n = 1;
+	return true;
+}
+
+static uint64_t earliest(const struct host *h)
+{
+	uint64_t at_ns = UINT64_MAX;
+
+	for (unsigned i = 0; i < h->n_flights; i++)
+		at_ns = min_u64(at_ns, h->flight[i].due_ns);
+	return at_ns;
+}
+
+// All notices that are due at one port, from the host on that was not served the last time.
+static void send_port(struct inof_registry *r, unsigned port, const uint16_t *due, unsigned n,
+		      uint64_t now_ns)
+{
+	struct out o = {.port = port};
+	bool open = true;
+
+	for (unsigned k = 0; k < n; k++) {
+		struct host *to = r->host[due[k]];
+
+		for (unsigned i = 0; open && i < to->n_flights; i++)
+			if (to->flight[i].due_ns <= now_ns)
+				open = put_notice(r, &o, to, i, now_ns);
+	}
+	flush(r, &o, now_ns);
+	for (unsigned k = 0; k < n; k++)
+		r->due_ns[due[k]] = earliest(r->host[due[k]]);
+}
+
+void notices_send(struct inof_registry *r, uint64_t now_ns)
+{
+	uint16_t due[INOF_HOSTS];
+	unsigned n = 0, first = r->next_receiver;
+
+	for (unsigned i = 0; i < INOF_HOSTS; i++) {
+		unsigned no = (first + i) % INOF_HOSTS;
+
+		if (r->due_ns[no] <= now_ns)
+			due[n++] = (uint16_t)no;
+	}
+	if (n > 0)
+		r->next_receiver = (due[0] + 1u) % INOF_HOSTS;
+	while (n > 0) {
+		unsigned port = r->host[due[0]]->port, n_here = 0, n_rest = 0;
+		uint16_t here[INOF_HOSTS];
+
+		for (unsigned i = 0; i < n; i++)
+			if (r->host[due[i]]->port == port)
+				here[n_here++] = due[i];
+			else
+				due[n_rest++] = due[i];
+		send_port(r, port, here, n_here, now_ns);
+		n = n_rest;
+	}
+}
+
+uint64_t inof_next_ns(const struct inof_registry *r)
+{
+	uint64_t next_ns = r->next_age_ns;
+
+	if (any_is_dirty(r))
+		return 0;
+	for (unsigned i = 0; i < INOF_HOSTS; i++) {
+		const struct inof_port *p;
+		uint64_t paced_ns = 0;
+
+		if (r->due_ns[i] == UINT64_MAX)
+			continue;
+		p = &r->port[r->host[i]->port];
+		if (p->tokens_ns < FRAME_NS)
+			paced_ns = p->refilled_ns + FRAME_NS - p->tokens_ns;
+		next_ns = min_u64(next_ns, max_u64(r->due_ns[i], paced_ns));
+	}
+	return next_ns;
+}
+
+// ---- frames of hosts
+
+static void on_ack(struct inof_registry *r, unsigned port, const struct inof_message *m,
+		   uint8_t version, uint64_t now_ns)
+{
+	struct inof_counters *c = &r->port[port].c;
+	struct host *h = host_by_ip(r, m->dst);
+	unsigned i = 0;
+
+	if (h != NULL && (!can_be_told(h) || h->port != port))
+		h = NULL;
+	while (h != NULL && i < h->n_flights &&
+	       (h->flight[i].seq != m->seq || h->flight[i].tries == 0 ||
+		!ip_key_same(r->host[h->flight[i].about]->ip, m->src)))
+		i++;
+	if (h == NULL || i == h->n_flights) {
+		c->bad_acks++;
+		return;
+	}
+	c->acks++;
+	h->version = version;
+	h->silent = false;
+	if (r->log[h->flight[i].log % INOF_LOG].seq_no == h->flight[i].log)
+		r->log[h->flight[i].log % INOF_LOG].acked_ns = now_ns;
+	notices_end(r, h, i, now_ns);
+	r->due_ns[h->no] = earliest(h);
+}
+
+// A host sends a query when it starts, so it must be told of all hosts. Its link is up again.
+static void on_query(struct inof_registry *r, unsigned port, const struct inof_message *m,
+		     uint8_t version, uint64_t now_ns)
+{
+	struct host *h = host_by_ip(r, m->dst);
+
+	r->port[port].c.queries++;
+	if (h == NULL || !is_registered(h) || place_of(h) != port) {
+		r->port[port].c.unknown_queries++;
+		return;
+	}
+	h->version = version;
+	h->present = true;
+	notices_forget(r, h, now_ns);
+	host_come_online(r, h, now_ns);
+}
+
+void inof_receive(struct inof_registry *r, unsigned port, const uint8_t *frame, uint32_t len,
+		  uint64_t now_ns)
+{
+	struct inof_counters *c = &r->port[port].c;
+	struct inof_message m;
+	struct inof_reader in;
+	enum inof_read read;
+
+	if (!takes_part(r, port) || !r->port[port].up)
+		return;
+	if (!inof_open(frame, len, &in)) {
+		c->malformed++;
+		return;
+	}
+	while ((read = inof_next(&in, &m)) != INOF_END) {
+		if (read != INOF_MESSAGE)
+			c->malformed++;
+		else if (m.kind == INOF_ACK)
+			on_ack(r, port, &m, in.version, now_ns);
+		else if (m.kind == INOF_QUERY)
+			on_query(r, port, &m, in.version, now_ns);
+		else
+			c->from_hosts++;
+	}
+}
+

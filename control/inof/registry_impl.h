@@ -1,0 +1,179 @@
+// SPDX-License-Identifier: Apache-2.0
+// Between the files of control/inof: the data of a registry. registry.c has the hosts, their zones
+// and links; notices.c has what they are told.
+#pragma once
+
+#include "control/inof/registry.h"
+
+#include <assert.h>
+
+#include "dataplane/units.h"
+
+enum {
+	EARLY_MAX = 800, // bytes of a frame with two long IDs and a long name
+	WORDS = INOF_HOSTS / 64,
+	ZONE_SLOTS = 1 + INOF_ZONES, // the default zone is the first
+	ZONE_WORDS = (ZONE_SLOTS + 63) / 64,
+	BUCKETS = 16384,
+	NO_HOST = INOF_HOSTS,
+	VERSION_UNKNOWN = INOF_VERSION + 1,
+	FRAME_NS = SECOND_NS / INOF_RATE,
+};
+
+static_assert(WORDS * 64 == INOF_HOSTS, "whole words");
+
+// A notice on its way to a host.
+struct flight {
+	uint64_t due_ns, log; // log: the number of its row
+	uint32_t seq;
+	uint16_t about;
+	uint8_t reason, tries;
+	bool online;
+};
+
+struct key {
+	uint8_t len;
+	uint8_t bytes[INOF_KEY_MAX];
+};
+
+struct host {
+	struct ip_key ip;
+	uint16_t no, next_by_ip, next_by_key;
+	enum inof_origin origin;
+	uint8_t port;
+	uint32_t peer;
+	struct key key; // len 0: it is registered no more
+	bool present; // registered, and its link has been up since
+	bool online; // present without a fault
+	bool subscribes;
+	uint8_t reason;
+	struct inof_service service;
+	struct inof_registration *pending; // another service, which waits until all were told
+	uint64_t since_ns, end_ns, pending_ns;
+	uint64_t zone_set[ZONE_WORDS];
+	// As the subject of notices: receivers whose last notice says online, and notices on their
+	// way.
+	uint32_t n_refs;
+	uint64_t shown; // the change with which it came online
+	// As a receiver.
+	uint8_t version;
+	bool silent, blocked; // blocked: the window is full
+	uint32_t seq;
+	uint64_t synced; // the change with which it began to be told
+	uint64_t told[WORDS];
+	unsigned n_flights;
+	struct flight flight[INOF_WINDOW_ALL];
+};
+
+struct zone {
+	int source; // -1: the default zone
+	bool hidden;
+	struct inof_zone def;
+	uint64_t members[WORDS];
+};
+
+struct inof_port {
+	bool up;
+	uint8_t fault; // enum inof_reason
+	unsigned n; // hosts at the port, also those that are gone
+	uint64_t tokens_ns, refilled_ns; // a frame is FRAME_NS
+	uint64_t alarmed_ns;
+	bool alarmed;
+	struct inof_counters c;
+	// The last registration that came while the link was down.
+	uint64_t early_ns;
+	uint16_t early_len; // 0: none
+	uint8_t early[EARLY_MAX];
+};
+
+struct inof_registry {
+	const struct inof_ops *ops;
+	void *arg;
+	unsigned n_hosts, n_peer_hosts, next_receiver;
+	uint32_t seed;
+	uint64_t hash; // begins the hash of each address and key
+	struct inof_conf conf;
+	uint64_t change; // counts what others can see
+	uint64_t zones_changed; // the last change of zones
+	uint64_t next_age_ns;
+	uint64_t dirty[WORDS]; // receivers that must be looked at
+	uint64_t dirty_zones[ZONE_WORDS]; // and all receivers of these zones
+	uint64_t online[2][INOF_BOTH][WORDS]; // by family and role: 1 target, 2 initiator
+	uint64_t due_ns[INOF_HOSTS]; // the next notice to a receiver
+	uint16_t by_ip[BUCKETS], by_key[BUCKETS];
+	struct host *host[INOF_HOSTS];
+	struct zone *zone[ZONE_SLOTS];
+	unsigned n_reflectors;
+	uint64_t heard_ns; // of weir-inof
+	struct inof_reflector reflector[INOF_REFLECTORS];
+	uint64_t last_told;
+	struct inof_told log[INOF_LOG];
+	struct inof_port port[INOF_PORTS];
+};
+
+// ---- sets of bits
+
+static inline bool has_bit(const uint64_t *set, unsigned i)
+{
+	return set[i / 64] >> (i % 64) & 1;
+}
+
+static inline void put_bit(uint64_t *set, unsigned i, bool on)
+{
+	uint64_t bit = 1ull << (i % 64);
+
+	set[i / 64] = on ? set[i / 64] | bit : set[i / 64] & ~bit;
+}
+
+static inline bool meet(const uint64_t *a, const uint64_t *b, unsigned words)
+{
+	for (unsigned i = 0; i < words; i++)
+		if ((a[i] & b[i]) != 0)
+			return true;
+	return false;
+}
+
+// ---- hosts
+
+static inline unsigned place_of(const struct host *h)
+{
+	return h->origin == INOF_AT_PORT ? h->port : UINT8_MAX;
+}
+
+// Also while its link is down.
+static inline bool is_registered(const struct host *h)
+{
+	return h->origin == INOF_AT_PORT ? h->key.len != 0 : h->present;
+}
+
+static inline bool takes_part(const struct inof_registry *r, unsigned port)
+{
+	return has_bit(r->conf.ports, port);
+}
+
+struct host *host_by_ip(const struct inof_registry *r, struct ip_key ip); // or NULL
+// Makes a host online that is there without a fault.
+void host_come_online(struct inof_registry *r, struct host *h, uint64_t now_ns);
+// One receiver less knows the host or waits for a notice about it: the host may be gone then.
+void host_unref(struct inof_registry *r, struct host *h, uint64_t now_ns);
+// port: UINT8_MAX for none.
+void registry_say(const struct inof_registry *r, enum event_type type, const struct host *h,
+		  unsigned port, uint32_t a, uint64_t now_ns);
+
+// ---- what hosts are told
+
+// Looks at the host, as a receiver, at the next poll.
+static inline void look_at(struct inof_registry *r, const struct host *h)
+{
+	put_bit(r->dirty, h->no, true);
+	r->change++;
+}
+
+// Ends the i-th notice on its way to the host.
+void notices_end(struct inof_registry *r, struct host *h, unsigned i, uint64_t now_ns);
+// The host knows of no other any more: it is gone, or has begun anew.
+void notices_forget(struct inof_registry *r, struct host *h, uint64_t now_ns);
+// Compares what the hosts were told with the truth, and begins notices where they differ.
+void notices_compare(struct inof_registry *r, uint64_t now_ns);
+// Sends what is due.
+void notices_send(struct inof_registry *r, uint64_t now_ns);
