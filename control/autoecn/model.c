@@ -89,6 +89,8 @@ static bool read_row(const struct place *p, char *words[], unsigned n, struct ec
 	for (enum column c = UTILISATION; c < N_COLUMNS; c++)
 		if (!read_number(p, c, words[c], &v[c]))
 			return false;
+	if (v[UTILISATION] < 0 && v[MARKS] < 0 && v[DELAY] < 0 && v[FLOWS] < 0 && v[ELEPHANTS] < 0)
+		return wrong(p, "no feature has a number: the row would never be near");
 	if (v[KMIN] > v[KMAX])
 		return wrong(p, "kmin %g is above kmax %g", v[KMIN], v[KMAX]);
 	*out = (struct ecn_archetype){

@@ -25,6 +25,7 @@ static const double FINE = 0.6; // octaves
 static const double KEEPS_LEAST = 0.95, KEEPS_MOST = 0.97, FULL = 0.97; // of the throughput
 static const double FEW_MARKS = 0.001; // cost nothing
 static const double ROW_KEEPS = 0.96, PROOF_USE = 0.9, PROOF_DELAY = 2;
+static const double GAIN = 1.1; // of the use, more than noise
 static const double BUSY = 0.1, PAUSED = 0.5, MOVED = 0.6;
 static const double SPREAD_USE = 0.1, SPREAD_OCTAVES = 1;
 static const double NOISE = 3, NOISE_MOST = 2, NOISE_WINDOWS = 16;
@@ -42,6 +43,9 @@ const char *const ecn_why_text[N_ECN_WHYS] = {
 	[ECN_WHY_NEAR] = "the traffic is that of a row of the model",
 	[ECN_WHY_TRY] = "the search tries other thresholds",
 	[ECN_WHY_BEST] = "the lowest kmin that keeps the throughput",
+	[ECN_WHY_START] = "no kmin was better than the thresholds of the start",
+	[ECN_WHY_FULLEST] = "the search did not last: the kmin that filled the link most",
+	[ECN_WHY_LOST] = "the search did not last: the thresholds of the start",
 	[ECN_WHY_UNSTEADY] = "the traffic is too unsteady for a search",
 	[ECN_WHY_FEW_MARKS] = "hardly any frame is marked",
 	[ECN_WHY_COSTS] = "the row of the model cost throughput",
@@ -157,6 +161,18 @@ static void bracket(struct ecn_rule *r)
 			r->low = fmax(r->low, r->tries[i].kmin);
 }
 
+// The windows of the start are like a try: they kept the throughput, with less delay.
+static bool start_was_better(const struct ecn_rule *r)
+{
+	const struct ecn_try *t = &r->tries[r->high_try];
+	double most = r->mean.utilisation;
+
+	for (unsigned i = 0; i < r->n_tries; i++)
+		most = fmax(most, r->tries[i].utilisation);
+	return r->mean.utilisation >= keeps(&r->mean) * most &&
+	       r->mean.delay_p99_ns < t->delay_p99_ns;
+}
+
 // A kmin that causes PAUSEs is not kept. If even the ceiling fills the link less than the start,
 // there is less traffic now.
 static struct ecn_verdict settle(struct ecn_rule *r, uint64_t now_ns)
@@ -166,6 +182,8 @@ static struct ecn_verdict settle(struct ecn_rule *r, uint64_t now_ns)
 	if (r->high_try < 0)
 		return use_middle(r, now_ns, ECN_WHY_UNSTEADY);
 	enter(r, ECN_SETTLED, now_ns);
+	if (start_was_better(r))
+		return use(r, ecn_start(&r->rails), ECN_WHY_START);
 	r->n_proofs = pauses ? 0 : PROOF_WINDOWS;
 	return use(r, ecn_family(&r->rails, pauses ? r->low : r->high), ECN_WHY_BEST);
 }
@@ -210,7 +228,7 @@ static struct ecn_verdict search(struct ecn_rule *r, const struct ecn_features *
 	r->tries[r->n_tries++] = (struct ecn_try){
 		.kmin = r->kmin, .utilisation = f->utilisation, .marked_use = f->marked_use,
 		.delay_p99_ns = f->delay_p99_ns, .pauses = f->pauses != 0 && r->mean.pauses == 0};
-	r->risen |= ends_rise(r, f);
+	r->risen |= ends_rise(r, f) || r->n_tries == ECN_TRIES_MAX;
 	if (!r->risen)
 		return try_kmin(r, r->n_tries == 1 ? sqrt(r->kmin * r->high) : r->high);
 	bracket(r);
@@ -313,6 +331,31 @@ static bool proved(struct ecn_rule *r, const struct ecn_features *f)
 	       f->delay_p99_ns <= PROOF_DELAY * fmax(t->delay_p99_ns, DELAY_LEAST_NS);
 }
 
+// The try without PAUSEs that filled the link most. NULL: no try was clearly better than the start.
+static const struct ecn_try *fullest(const struct ecn_rule *r)
+{
+	const struct ecn_try *best = NULL;
+	double most = GAIN * r->mean.utilisation;
+
+	for (unsigned i = 0; i < r->n_tries; i++)
+		if (!r->tries[i].pauses && r->tries[i].utilisation >= most) {
+			best = &r->tries[i];
+			most = best->utilisation;
+		}
+	return best;
+}
+
+// A search did not last. Where hosts wait for each other, the searches of their ports disturb each
+// other, and only one kmin at all of them fills the links.
+static struct ecn_verdict give_up(struct ecn_rule *r, uint64_t now_ns)
+{
+	const struct ecn_try *t = fullest(r);
+
+	enter(r, ECN_SETTLED, now_ns);
+	return t != NULL ? use(r, ecn_family(&r->rails, t->kmin), ECN_WHY_FULLEST)
+			 : use(r, ecn_start(&r->rails), ECN_WHY_LOST);
+}
+
 // The windows of a row are a try of the search.
 static struct ecn_verdict disproved(struct ecn_rule *r, const struct ecn_features *f,
 				    uint64_t now_ns)
@@ -321,7 +364,7 @@ static struct ecn_verdict disproved(struct ecn_rule *r, const struct ecn_feature
 
 	hold_longer(r);
 	if (r->mode != ECN_MODEL)
-		return use_middle(r, now_ns, ECN_WHY_UNSTEADY);
+		return give_up(r, now_ns);
 	r->kmin = (double)r->now.kmin_bytes;
 	enter_search(r, now_ns);
 	v = search(r, f, now_ns);
@@ -436,12 +479,30 @@ static struct ecn_thresholds moved_by(const struct ecn_rails *rails, struct ecn_
 	return to;
 }
 
+// The tries of a search are of the rails of before.
+static struct ecn_verdict search_anew(struct ecn_rule *r, uint64_t now_ns)
+{
+	if (r->mode == ECN_SEARCH)
+		enter(r, ECN_START, now_ns);
+	else
+		r->before_freeze = ECN_START;
+	return use(r, ecn_start(&r->rails), ECN_WHY_RAILS);
+}
+
 struct ecn_verdict ecn_rule_rails(struct ecn_rule *r, const struct ecn_rails *rails,
 				  uint64_t now_ns)
 {
+	bool same = rails->floor_bytes == r->rails.floor_bytes &&
+		    rails->ceiling_bytes == r->rails.ceiling_bytes &&
+		    rails->speed_bps == r->rails.speed_bps;
 	struct ecn_verdict v;
 
 	r->rails = *rails;
+	if (same)
+		return nothing(r);
+	if (r->mode == ECN_SEARCH || (r->mode == ECN_FROZEN && r->before_freeze == ECN_SEARCH))
+		return search_anew(r, now_ns);
+	r->row = NULL;
 	v = use(r, r->mode == ECN_START ? ecn_start(rails) : moved_by(rails, r->now),
 		ECN_WHY_RAILS);
 	if (!v.changed)

@@ -27,13 +27,15 @@
 // are FINE octaves apart. But first it rises, until a try fills the link (FULL), has FEW_MARKS,
 // causes PAUSEs, or is the ceiling and no better than the try before; in RISE_TRIES at most. Until
 // then the highest so far says little: throughput may be the same from the floor to 100 KB, and
-// treble at 250 KB. From 3 KB to 300 KB a search has 4 to 7 tries.
+// treble at 250 KB. From 3 KB to 300 KB a search has 4 to 7 tries. If the start kept the
+// throughput, too, and with less delay than the answer, the queue gets the start back.
 //
 // Both must prove themselves. If a row takes more than 1 - ROW_KEEPS of the utilisation that the
 // link had with the thresholds of the start, a search begins; the window is its first try. If one
 // of PROOF_WINDOWS after a search has less than PROOF_USE of the marked_use of the try, or more
-// than PROOF_DELAY times its delay, the traffic was not steady: the middle. A search in which even
-// the ceiling is not enough ends there too.
+// than PROOF_DELAY times its delay, the search did not last. Then the queue settles at the try that
+// filled the link most, if that was GAIN times the use of the start, else at the start. A search in
+// which even the ceiling is not enough ends in the middle.
 //
 // Rails: floor <= kmin <= ceiling, whatever the features are. So a host that ignores ECN takes kmin
 // to the floor at most, and marks begin before PFC pauses.
@@ -58,6 +60,9 @@ enum ecn_why {
 	ECN_WHY_NEAR,
 	ECN_WHY_TRY,
 	ECN_WHY_BEST,
+	ECN_WHY_START,
+	ECN_WHY_FULLEST,
+	ECN_WHY_LOST,
 	ECN_WHY_UNSTEADY,
 	ECN_WHY_FEW_MARKS,
 	ECN_WHY_COSTS,
@@ -128,7 +133,7 @@ struct ecn_thresholds ecn_family(const struct ecn_rails *r, double kmin_bytes);
 
 void ecn_rule_init(struct ecn_rule *r, const struct ecn_rails *rails, const struct ecn_model *model,
 		   uint64_t now_ns);
-// A new policy with other rails. Thresholds beyond them move to them.
+// A new policy with other rails. Thresholds beyond them move to them; a search begins anew.
 struct ecn_verdict ecn_rule_rails(struct ecn_rule *r, const struct ecn_rails *rails,
 				  uint64_t now_ns);
 // A window has ended.

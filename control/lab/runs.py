@@ -19,12 +19,12 @@ import os
 import signal
 import subprocess
 import sys
-import tempfile
+import threading
 import time
 
 SIGNALS = {signal.SIGINT, signal.SIGTERM, signal.SIGCHLD}
 PR_SET_PDEATHSIG = 1
-SCHEME, CONNECT_SECONDS, LOOK_SECONDS = 'dask://', 10, 0.2
+SCHEME, CONNECT_SECONDS, LOOK_SECONDS, HUNG_SECONDS = 'dask://', 10, 0.2, 10
 DEBIAN_PYTHON = '/usr/bin/python3'
 APT = 'apt-get install python3-distributed'
 
@@ -64,6 +64,10 @@ def hash_of(path):
 
 # ---- on this machine
 
+def memory_file():
+    return open(os.memfd_create('output'), 'w+b')
+
+
 def run_here(commands, jobs, ended, shown=lambda: None):
     """Runs each command, at most `jobs` at a time, and calls ended(index, status, out, err). SIGINT
     and SIGTERM end the runs: what runs is told to stop, and no other command starts. Returns
@@ -82,7 +86,8 @@ def run_here(commands, jobs, ended, shown=lambda: None):
         while True:
             while waiting and len(running) < jobs and not stopped:
                 i, command = waiting.pop(0)
-                out, err = tempfile.TemporaryFile(), tempfile.TemporaryFile()
+                # In memory: a disk that is full would cut what a run says.
+                out, err = memory_file(), memory_file()
                 child = subprocess.Popen(command, stdout=out, stderr=err, preexec_fn=prepare)
                 running.append((i, child, out, err))
             shown()
@@ -173,7 +178,9 @@ class Dask:
                 signal.signal(s, handler)
 
     def take(self, numbered, killed, ended, shown):
-        futures = {}
+        futures, over = {}, threading.Event()
+        self.answered = time.monotonic()
+        threading.Thread(target=self.watch_scheduler, args=[over], daemon=True).start()
         try:
             for i, job in numbered:
                 hashes = {path: h for path, (h, _) in job.files.items()}
@@ -186,8 +193,11 @@ class Dask:
                 time.sleep(LOOK_SECONDS)
                 for future in ready.next_batch(block=False):
                     self.finish(future, futures[future], killed, ended)
+                self.workers() # waits until the scheduler answers
+                self.answered = time.monotonic()
                 shown()
         finally:
+            over.set()
             with contextlib.suppress(Exception):
                 self.client.cancel(list(futures))
 
@@ -202,6 +212,16 @@ class Dask:
         if status is None:
             raise Refused(out)
         ended(i, status, out, err)
+
+    def watch_scheduler(self, over):
+        """A thread. A scheduler that is stopped, or behind a cut cable, ends nothing: say so."""
+        said = False
+        while not over.wait(HUNG_SECONDS / 4):
+            silent = time.monotonic() - self.answered > HUNG_SECONDS
+            if silent and not said:
+                print(f'\nthe Dask scheduler at {self.address} has not answered for '
+                      f'{HUNG_SECONDS} s; the runs wait for it', file=sys.stderr, flush=True)
+            said = silent
 
     def workers(self):
         return len(self.client.scheduler_info()['workers'])
@@ -222,6 +242,10 @@ def write_whole(path, text):
         raise
 
 
+def checksum(status, out, err):
+    return hashlib.sha256(json.dumps([status, out, err]).encode()).hexdigest()
+
+
 class Results:
     def __init__(self, folder):
         self.folder, self.trouble = folder, None
@@ -232,10 +256,11 @@ class Results:
 
     def get(self, job):
         """(status, out, err), or None. A file that is not whole counts as none."""
-        with contextlib.suppress(OSError, ValueError, KeyError, TypeError):
+        with contextlib.suppress(OSError, ValueError, KeyError, TypeError, RecursionError):
             with open(self.path(job.key()), encoding='ascii') as f:
                 r = json.load(f)
-            return r['status'], r['out'], r['err']
+            if r['sum'] == checksum(r['status'], r['out'], r['err']):
+                return r['status'], r['out'], r['err']
         return None
 
     def put(self, job, status, out, err):
@@ -243,7 +268,8 @@ class Results:
         whole = status == 0 or (status == 1 and '"complete":true' in out)
         if not whole or not job.unchanged():
             return
-        kept = {'command': job.command, 'status': status, 'out': out, 'err': err}
+        kept = {'command': job.command, 'status': status, 'out': out, 'err': err,
+                'sum': checksum(status, out, err)}
         try:
             write_whole(self.path(job.key()), json.dumps(kept))
         except OSError as e:

@@ -163,6 +163,31 @@ class Clusters(unittest.TestCase):
             self.assertEqual(out.count("PASS"), 6)
             self.assertEqual(c.running(4), [local.pid] * 4)
 
+    def test_a_scheduler_that_does_not_answer_is_named_and_the_sweep_goes_on_with_it(self):
+        with Cluster() as c:
+            swept, terminal = c.sweep_on_a_terminal("--on", ON, n=2)
+            c.running(2)
+            c.scheduler.send_signal(signal.SIGSTOP)
+            read_until(terminal, "has not answered for 10 s; the runs wait for it")
+            c.scheduler.send_signal(signal.SIGCONT)
+            c.let_go(2)
+            out, _ = end(swept, 0)
+            self.assertEqual(out.count("PASS"), 2, out)
+
+    def test_a_kept_result_that_is_damaged_is_made_again(self):
+        with Cluster(n_workers=0) as c:
+            there = str(c.folder / "there")
+            c.let_go(2)
+            out, _ = end(c.sweep("--out", there, "--jobs=1", n=2), 0)
+            good = sorted(pathlib.Path(there, "results").iterdir())
+            for text in ('{"status":0,"out":"","err":""}', '{"status":"0","out":"{}","err":""}',
+                         '{"status":0,"out":null,"err":""}', '{"status":0,"out":"[]","err":""}',
+                         "[" * 100000, good[0].read_text().replace("1", "2"), ""):
+                good[0].write_text(text)
+                c.let_go(1)
+                again, _ = end(c.sweep("--out", there, "--jobs=1", n=2), 0)
+                self.assertEqual(again, out, text[:80])
+
     def test_a_run_that_ends_each_worker_is_shown_and_stops_no_other(self):
         with Cluster(DASK_DISTRIBUTED__SCHEDULER__ALLOWED_FAILURES="0") as c:
             swept = c.sweep("--on", ON, n=2)

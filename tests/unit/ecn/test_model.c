@@ -22,7 +22,7 @@ static void a_row_has_its_units(void **state)
 
 	(void)state;
 	assert_true(parse("# a comment\n\n  web 60 2.5 40 12 30  1.6 6.4 20 # best\n"
-			  "any - - - - - 2 2 1",
+			  "any - - - - 5 2 2 1",
 			  err));
 	assert_int_equal(model.n, 2);
 	assert_string_equal(model.row[0].name, "web");
@@ -52,6 +52,8 @@ static void a_mistake_is_named_with_its_line_and_changes_nothing(void **state)
 		{"a 101 1 1 1 1 1 1 1\n",
 		 "m.ecn:1: utilisation: '101' is not a number from 0 to 100, nor - for any"},
 		{"a 1 1 1 1 1 - 1 1\n", "m.ecn:1: kmin: '-' is not a number from 0.01 to 1e+06"},
+		{"a - - - - - 2 4 1\n",
+		 "m.ecn:1: no feature has a number: the row would never be near"},
 		{"a 1 1 1 1 1 5 4 1\n", "m.ecn:1: kmin 5 is above kmax 4"},
 		{"a 1 1 1 1 1 1 1 nan\n", "m.ecn:1: pmax: 'nan' is not a number from 0.01 to 100"},
 		{"a 1 1x 1 1 1 1 1 1\n",

@@ -520,11 +520,12 @@ static void a_row_that_costs_throughput_is_left_for_a_search(void **state)
 }
 
 // Random traffic that looked steady during the search.
-static void a_search_whose_best_does_not_last_ends_in_the_middle(void **state)
+static void a_search_that_does_not_last_brings_the_start_back(void **state)
 {
 	(void)state;
 	for (unsigned later = 0; later < 4; later++) {
 		const struct plant p = {1000};
+		struct ecn_thresholds start;
 		struct ecn_features f;
 		struct ecn_verdict v;
 		struct world w;
@@ -540,9 +541,80 @@ static void a_search_whose_best_does_not_last_ends_in_the_middle(void **state)
 		f = at(&p, (double)w.rule.now.kmin_bytes);
 		f.delay_p99_ns *= 3;
 		v = step(&w, &f, ECN_GO);
-		assert_int_equal(v.why, ECN_WHY_UNSTEADY);
+		start = ecn_start(&rails);
+		assert_int_equal(v.why, ECN_WHY_LOST);
 		assert_int_equal(w.rule.mode, ECN_SETTLED);
-		assert_int_equal(w.rule.now.kmin_bytes, 10000);
+		expect_same(&w.rule.now, &start);
+	}
+}
+
+// An incast that no threshold makes faster: the delay only grows.
+static void a_search_that_finds_nothing_better_brings_the_start_back(void **state)
+{
+	const struct ecn_thresholds start = ecn_start(&rails);
+	static const struct {
+		double delay_ns; // of the windows with the thresholds of the start
+		bool kept;
+	} rows[] = {{1000, true}, {1000000, false}};
+
+	(void)state;
+	for (unsigned i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
+		const struct plant p = {1000};
+		struct ecn_verdict v = {0};
+		struct world w;
+
+		begin(&w, NULL);
+		for (unsigned n = 0; n < 14 && w.rule.mode != ECN_SETTLED; n++) {
+			struct ecn_features f = at(&p, (double)w.rule.now.kmin_bytes);
+
+			if (w.rule.mode == ECN_START)
+				f.delay_p99_ns = rows[i].delay_ns;
+			v = step(&w, &f, ECN_GO);
+		}
+		assert_int_equal(w.rule.mode, ECN_SETTLED);
+		assert_int_equal(v.why, rows[i].kept ? ECN_WHY_START : ECN_WHY_BEST);
+		assert_int_equal(w.rule.now.kmax_bytes == start.kmax_bytes, rows[i].kept);
+	}
+}
+
+// Hosts that wait for each other: the link was full while all queues tried the ceiling.
+static void a_search_that_does_not_last_keeps_the_try_that_filled_the_link(void **state)
+{
+	static const struct {
+		double full; // kmin that fills the link
+		enum ecn_why why;
+	} rows[] = {
+		{100000, ECN_WHY_FULLEST}, {3000, ECN_WHY_LOST}, // no more than with the start
+	};
+
+	(void)state;
+	for (unsigned i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
+		const struct plant p = {rows[i].full};
+		struct ecn_thresholds want = ecn_start(&rails);
+		struct ecn_features f;
+		struct ecn_verdict v;
+		double most = 0;
+		struct world w;
+
+		begin(&w, NULL);
+		for (unsigned n = 0; n < 14 && w.rule.mode != ECN_SETTLED; n++) {
+			f = at(&p, (double)w.rule.now.kmin_bytes);
+			if (w.rule.mode == ECN_SEARCH && f.utilisation > most) {
+				most = f.utilisation;
+				if (rows[i].why == ECN_WHY_FULLEST)
+					want = w.rule.now;
+			}
+			step(&w, &f, ECN_GO);
+		}
+		assert_int_equal(w.rule.mode, ECN_SETTLED);
+		f = at(&p, (double)w.rule.now.kmin_bytes);
+		f.marked_use *= 0.8;
+		v = step(&w, &f, ECN_GO);
+		assert_int_equal(v.why, rows[i].why);
+		assert_int_equal(w.rule.mode, ECN_SETTLED);
+		expect_same(&w.rule.now, &want);
+		run(&w, &p, 20);
+		expect_same(&w.rule.now, &want);
 	}
 }
 
@@ -606,6 +678,67 @@ static void other_rails_move_the_thresholds_at_once(void **state)
 	run(&w, &p, 100);
 }
 
+// Its tries are of the rails of before; also if a storm has frozen it meanwhile.
+static void a_search_begins_anew_within_other_rails(void **state)
+{
+	static const struct ecn_rails others[] = {
+		{FLOOR, 2 * CEILING, 25000000000}, {FLOOR, CEILING / 10, 25000000000},
+		{4 * FLOOR, CEILING, 25000000000}, {FLOOR, CEILING, 10000000000}};
+	const struct plant p = {500000};
+
+	(void)state;
+	for (unsigned i = 0; i < 2 * sizeof(others) / sizeof(others[0]); i++)
+		for (unsigned windows = 3; windows < 12; windows++) {
+			const struct ecn_rails *other = &others[i / 2];
+			const struct ecn_features f = at(&p, 10000);
+			const struct ecn_thresholds start = ecn_start(other);
+			struct world w;
+
+			begin(&w, NULL);
+			run(&w, &p, windows);
+			if (w.rule.mode != ECN_SEARCH)
+				continue;
+			if (i % 2)
+				step(&w, &f, ECN_FREEZE_STORM);
+			ecn_rule_rails(&w.rule, other, w.now_ns);
+			expect_same(&w.rule.now, &start);
+			if (i % 2)
+				step(&w, &f, ECN_GO);
+			assert_int_equal(w.rule.mode, ECN_START);
+			run(&w, &p, 20);
+			assert_int_equal(w.rule.mode, ECN_SETTLED);
+			// This link wants the ceiling.
+			assert_true((double)w.rule.now.kmin_bytes >
+				    0.6 * fmin(p.full, (double)other->ceiling_bytes));
+		}
+}
+
+static void rails_that_change_at_any_time_break_nothing(void **state)
+{
+	struct world w;
+	uint64_t x = 1;
+
+	(void)state;
+	for (unsigned seed = 0; seed < 200; seed++) {
+		begin(&w, NULL);
+		for (unsigned i = 0; i < 100; i++) {
+			struct plant p = {1000.0 * (double)(1 + x % 1000)};
+			struct ecn_rails r = rails;
+
+			x = x * 6364136223846793005u + 1442695040888963407u;
+			run(&w, &p, 1);
+			if (x >> 60 != 0)
+				continue;
+			r.floor_bytes = 1000 + (x >> 40) % 10000;
+			r.ceiling_bytes = r.floor_bytes + (x >> 20) % 1000000;
+			ecn_rule_rails(&w.rule, &r, w.now_ns);
+			assert_true(w.rule.now.kmin_bytes >= r.floor_bytes);
+			assert_true(w.rule.now.kmin_bytes <= r.ceiling_bytes);
+			assert_true(w.rule.n_tries <= ECN_TRIES_MAX);
+		}
+	}
+}
+
 static void a_floor_above_kmax_leaves_a_line(void **state)
 {
 	const struct plant p = {1000};
@@ -663,11 +796,15 @@ int main(void)
 		cmocka_unit_test(an_idle_queue_says_nothing),
 		cmocka_unit_test(a_known_workload_gets_the_thresholds_of_its_row),
 		cmocka_unit_test(a_row_that_costs_throughput_is_left_for_a_search),
-		cmocka_unit_test(a_search_whose_best_does_not_last_ends_in_the_middle),
+		cmocka_unit_test(a_search_that_finds_nothing_better_brings_the_start_back),
+		cmocka_unit_test(a_search_that_does_not_last_brings_the_start_back),
+		cmocka_unit_test(a_search_that_does_not_last_keeps_the_try_that_filled_the_link),
 		cmocka_unit_test(a_workload_without_a_row_is_searched_for),
 		cmocka_unit_test(a_workload_that_leaves_its_row_gets_the_start_back_first),
 		cmocka_unit_test(advice_is_a_row_and_never_a_search),
 		cmocka_unit_test(other_rails_move_the_thresholds_at_once),
+		cmocka_unit_test(a_search_begins_anew_within_other_rails),
+		cmocka_unit_test(rails_that_change_at_any_time_break_nothing),
 		cmocka_unit_test(a_floor_above_kmax_leaves_a_line),
 		cmocka_unit_test(a_queue_in_its_start_has_the_start_of_the_new_rails),
 	};
