@@ -21,9 +21,10 @@
 	X(TAGGED_CONTROL, "tagged-mac-control", false,                                             \
 	  "MAC control frame (PFC, PAUSE) with a VLAN tag")                                        \
 	X(ZONE, "zone", false,                                                                     \
-	  "hard zoning: from an iNOF host to another that shares no zone with it, or from "        \
-	  "initiator to initiator, or from target to target: see `weirctl show inof hosts`, and "  \
-	  "put both into one zone with `weirctl inof zone add ZONE HOST ...`")                     \
+	  "hard zoning: from an iNOF host to another that shares no zone with it: put both into "  \
+	  "one zone with `weirctl inof zone add ZONE HOST ...`; or from initiator to initiator "   \
+	  "or target to target, which never exchange frames: see ROLE in `weirctl show inof "      \
+	  "hosts`")                                                                                \
 	X(NO_EGRESS, "no-egress", false, "no other port may carry the frame")                      \
 	X(LOSSLESS_UNKNOWN, "lossless-unknown", false,                                             \
 	  "to an unknown address or to a group, in a lossless class that is not flooded: enter "   \

@@ -19,7 +19,7 @@ struct weir_switch;
 #define PUNT_REASONS(X)                                                                            \
 	X(ROUTING, "routing", 65536, "BGP, BFD, OSPF and IPv6 router discovery")                   \
 	X(LACP, "lacp", 4096, "LACP and other slow protocols")                                     \
-	X(LLDP, "lldp", 8192, "LLDP")                                                              \
+	X(LLDP, "lldp", 32768, "LLDP, and registrations of iNOF hosts")                            \
 	X(INOF, "inof", 32768, "iNOF: what hosts of NVMe over Fabrics answer and ask")             \
 	X(ANSWER, "neighbour-answer", 32768, "ARP replies and neighbour advertisements")           \
 	X(NEIGHBOUR, "neighbour", 32768, "ARP requests and neighbour solicitations")               \

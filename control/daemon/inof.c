@@ -91,14 +91,18 @@ struct inof_registry *inof_agent_registry(const struct inof_agent *a)
 // ---- the policy
 
 // Hosts are told nothing where the whole of inof goes off: their connections stay.
-static int start_or_stop(struct inof_agent *a, bool on)
+static int start_or_stop(struct inof_agent *a, bool on, uint64_t now_ns)
 {
 	static const struct inof_ops ops = {mac_of, send_frame, log_event};
 	int err = 0;
 
-	if (on && a->registry == NULL)
+	if (on && a->registry == NULL) {
 		err = inof_create(a->d->policy->n_ports, &ops, a, (uint32_t)(wall_now_ns() >> 10),
 				  daemon_any_seed(), &a->registry);
+		if (err == 0)
+			err = inof_set_zones(a->registry, INOF_ZONES_RUNTIME, a->zones, a->n_zones,
+					     now_ns);
+	}
 	if (!on) {
 		inof_destroy(a->registry);
 		a->registry = NULL;
@@ -117,7 +121,7 @@ void inof_agent_new_policy(struct inof_agent *a, uint64_t now_ns)
 
 	if (a == NULL)
 		return;
-	err = start_or_stop(a, config_inof(a->d->config, &conf, &zones, &n));
+	err = start_or_stop(a, config_inof(a->d->config, &conf, &zones, &n), now_ns);
 	a->hard_zoning.wanted = conf.hard_zoning;
 	if (a->registry == NULL && err == 0)
 		return;

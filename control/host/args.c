@@ -338,7 +338,7 @@ static const struct opt rows[] = {
 	 "bytes of a message (default 64KiB)", NUMBER(size, BYTES, 0, REQ_MAX_MSG_BYTES, 65536)},
 	{"count", 0, "N", "messages per queue pair", NUMBER(count, COUNT, 1, INT64_MAX, 0)},
 	{"time", 0, "T",
-	 "post for this long (default 10s of real time without --count)",
+	 "post for this long (default 10s of real time without --count; --inof: until SIGTERM)",
 	 NUMBER(time_ns, TIME, 1, HOUR_NS * 24 * 365, 0)},
 	{"rate", 0, "RATE",
 	 "pace of each queue pair, link overhead included, or line (default)",

@@ -191,6 +191,7 @@ class Remote:
         self.told = {} # ip: Path
         self.dirty, self.refused = set(), set()
         self.zones = zones.Learned()
+        self.begun = self.now = None
 
     def announce(self, name, nlri, peer, payload):
         r = self.reflectors[name]
@@ -206,6 +207,7 @@ class Remote:
             return
         if peer == self.own:
             return
+        self.outdate(route.ip, peer, route.stamp - 1)
         if route.ip not in r.paths and len(r.paths) >= MOST_HOSTS:
             r.overflow += 1
             return
@@ -217,9 +219,19 @@ class Remote:
             net = ipaddress.ip_network(nlri)
         except ValueError:
             return
-        if net.num_addresses == 1 and \
-                self.reflectors[name].paths.pop(net.network_address, None):
-            self.dirty.add(net.network_address)
+        ip = net.network_address
+        path = self.reflectors[name].paths.pop(ip, None) if net.num_addresses == 1 else None
+        if path:
+            self.outdate(ip, path.peer, path.route.stamp)
+            self.dirty.add(ip)
+
+    def outdate(self, ip, peer, stamp):
+        """A reflector that is up knows more about a host than one that is down: what the latter
+        said of it up to this stamp counts no more."""
+        for r in self.reflectors.values():
+            p = r.paths.get(ip)
+            if p and p.stale and r.up_at is None and p.peer == peer and p.route.stamp <= stamp:
+                del r.paths[ip]
 
     def up(self, name, now):
         self.reflectors[name].up(now)
@@ -232,8 +244,13 @@ class Remote:
         self.dirty.update(ip for ip, told in self.told.items() if told.stale)
 
     def poll(self, now):
+        self.now = now
+        if self.begun is None:
+            self.begun = now
         for r in self.reflectors.values():
             self.dirty.update(r.poll(now, self.families))
+        if now >= self.begun + NO_END_S:
+            self.dirty.update(ip for ip, told in self.told.items() if told.stale)
 
     def best(self, ip):
         """Of each switch the newest word counts. A switch that has the host online goes before one
@@ -280,8 +297,13 @@ class Remote:
         return out
 
     def waits(self, told):
-        """A host of the run before, while a reflector has not yet sent all that it has."""
-        return told.stale and any(not self.settled(r) for r in self.reflectors.values())
+        """A host of the run before, while a reflector has not yet sent all that it has. One that
+        stays away is waited for NO_END_S, if another one has sent all."""
+        unsettled = [r for r in self.reflectors.values() if not self.settled(r)]
+        late = self.begun is not None and self.now >= self.begun + NO_END_S
+        return told.stale and bool(unsettled) and not (
+            late and len(unsettled) < len(self.reflectors) and
+            all(r.up_at is None for r in unsettled))
 
     def settled(self, r):
         return r.up_at is not None and r.ended >= self.families

@@ -38,6 +38,8 @@ void notices_end(struct inof_registry *r, struct host *h, unsigned i, uint64_t n
 {
 	struct host *about = r->host[h->flight[i].about];
 
+	if (h->flight[i].first)
+		put_bit(r->dirty, h->no, true); // the next notice about the same host
 	h->flight[i] = h->flight[--h->n_flights];
 	if (h->blocked)
 		put_bit(r->dirty, h->no, true); // there is room for the next notice
@@ -58,8 +60,38 @@ void notices_forget(struct inof_registry *r, struct host *h, uint64_t now_ns)
 		}
 	r->due_ns[h->no] = UINT64_MAX;
 	h->blocked = h->silent = false;
+	free(h->renewed);
+	h->renewed = NULL;
 	look_at(r, h);
 	h->synced = r->change;
+}
+
+void notices_rest(struct inof_registry *r, struct host *h)
+{
+	r->due_ns[h->no] = UINT64_MAX;
+	for (unsigned i = 0; i < h->n_flights; i++)
+		h->flight[i].due_ns = 0; // sent when the host is back
+}
+
+// Without memory a receiver keeps the service of before.
+void notices_renew(struct inof_registry *r, const struct host *about)
+{
+	for (unsigned i = 0; i < INOF_HOSTS; i++) {
+		struct host *to = r->host[i];
+
+		if (to == NULL || !has_bit(to->told, about->no))
+			continue;
+		if (to->renewed == NULL)
+			to->renewed = calloc(WORDS, sizeof(*to->renewed));
+		if (to->renewed != NULL)
+			put_bit(to->renewed, about->no, true);
+		look_at(r, to);
+	}
+}
+
+static uint64_t renewed(const struct host *h, unsigned word)
+{
+	return h->renewed == NULL ? 0 : h->renewed[word];
 }
 
 // ---- notices
@@ -77,6 +109,8 @@ static struct flight *flight_about(struct host *h, unsigned about)
 static enum inof_reason reason_of(const struct inof_registry *r, const struct host *to,
 				  const struct host *about, bool online)
 {
+	if (!online && renewed(to, about->no / 64) >> (about->no % 64) & 1)
+		return INOF_ADDRESS_CHANGE;
 	if (!online)
 		return about->online ? INOF_ZONE_CHANGE : about->reason;
 	return r->zones_changed > max_u64(to->synced, about->shown) ? INOF_ZONE_CHANGE
@@ -95,13 +129,16 @@ static uint64_t log_notice(struct inof_registry *r, const struct host *to,
 	return no;
 }
 
-// Begins a notice in place of one about the same host that is on its way. False: the window is
-// full.
+// Begins a notice in place of one about the same host that is on its way. After "offline" because
+// of another service the host must acknowledge, or it would keep the connection of before. False:
+// the window is full.
 static bool begin(struct inof_registry *r, struct host *to, unsigned about, bool online,
 		  uint64_t now_ns)
 {
 	struct flight *f = flight_about(to, about);
 
+	if (f != NULL && f->first && online)
+		return true;
 	if (f == NULL) {
 		if (to->n_flights >= (online ? INOF_WINDOW : INOF_WINDOW_ALL))
 			return false;
@@ -114,7 +151,10 @@ static bool begin(struct inof_registry *r, struct host *to, unsigned about, bool
 	*f = (struct flight){.due_ns = now_ns, .seq = ++to->seq, .about = (uint16_t)about,
 			     .reason = (uint8_t)reason_of(r, to, r->host[about], online),
 			     .online = online};
+	f->first = f->reason == INOF_ADDRESS_CHANGE;
 	f->log = log_notice(r, to, f, now_ns);
+	if (to->renewed != NULL)
+		put_bit(to->renewed, about, false);
 	r->due_ns[to->no] = 0;
 	return true;
 }
@@ -127,7 +167,7 @@ static void compare(struct inof_registry *r, struct host *to, uint64_t now_ns)
 		for (unsigned w = 0; w < WORDS && !to->blocked; w++) {
 			uint64_t want = visible(r, to, w), differ = want ^ to->told[w];
 
-			differ &= came ? want : ~want;
+			differ = came ? differ & want : (differ & ~want) | renewed(to, w);
 			for (; differ != 0 && !to->blocked; differ &= differ - 1)
 				to->blocked = !begin(r, to,
 						     w * 64 + (unsigned)__builtin_ctzll(differ),
@@ -359,7 +399,16 @@ static void on_ack(struct inof_registry *r, unsigned port, const struct inof_mes
 	r->due_ns[h->no] = earliest(h);
 }
 
-// A host sends a query when it starts, so it must be told of all hosts. Its link is up again.
+void notices_answer(struct inof_registry *r, struct host *h, uint64_t now_ns)
+{
+	h->asked_ns = now_ns;
+	h->again_ns = 0;
+	notices_forget(r, h, now_ns);
+	host_come_online(r, h, now_ns);
+}
+
+// A host sends a query when it starts, so it must be told of all hosts. Its link is up again. It
+// gets one answer a second: each answer fills the log.
 static void on_query(struct inof_registry *r, unsigned port, const struct inof_message *m,
 		     uint8_t version, uint64_t now_ns)
 {
@@ -370,10 +419,18 @@ static void on_query(struct inof_registry *r, unsigned port, const struct inof_m
 		r->port[port].c.unknown_queries++;
 		return;
 	}
+	if (!h->present && r->conf.unique_nqn && nqn_is_held(r, &h->service.nqn, port)) {
+		registry_refuse(r, port, INOF_NQN_HELD, h->ip, now_ns);
+		return;
+	}
 	h->version = version;
-	h->present = true;
-	notices_forget(r, h, now_ns);
-	host_come_online(r, h, now_ns);
+	if (!h->present || h->asked_ns == 0 || now_ns - h->asked_ns >= INOF_QUERY_NS) {
+		h->present = true;
+		notices_answer(r, h, now_ns);
+	} else if (h->again_ns == 0) {
+		h->again_ns = h->asked_ns + INOF_QUERY_NS;
+		r->next_age_ns = min_u64(r->next_age_ns, h->again_ns);
+	}
 }
 
 void inof_receive(struct inof_registry *r, unsigned port, const uint8_t *frame, uint32_t len,
@@ -384,8 +441,12 @@ void inof_receive(struct inof_registry *r, unsigned port, const uint8_t *frame, 
 	struct inof_reader in;
 	enum inof_read read;
 
-	if (!takes_part(r, port) || !r->port[port].up)
+	if (!takes_part(r, port))
 		return;
+	if (!r->port[port].up) {
+		registry_keep_early(r, port, frame, len, now_ns);
+		return;
+	}
 	if (!inof_open(frame, len, &in)) {
 		c->malformed++;
 		return;

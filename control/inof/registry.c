@@ -19,13 +19,18 @@ static unsigned ip_bucket(const struct inof_registry *r, struct ip_key ip)
 	return (unsigned)(flow_end(flow_mix(flow_mix(r->hash, ip.hi), ip.lo)) % BUCKETS);
 }
 
-static unsigned key_bucket(const struct inof_registry *r, const struct key *k)
+static uint64_t key_hash(const struct inof_registry *r, const struct key *k)
 {
 	uint64_t h = flow_mix(r->hash, k->len);
 
 	for (unsigned i = 0; i < k->len; i++)
 		h = flow_mix(h, k->bytes[i]);
-	return (unsigned)(flow_end(h) % BUCKETS);
+	return flow_end(h);
+}
+
+static unsigned key_bucket(const struct inof_registry *r, const struct key *k)
+{
+	return (unsigned)(key_hash(r, k) % BUCKETS);
 }
 
 struct host *host_by_ip(const struct inof_registry *r, struct ip_key ip)
@@ -65,6 +70,7 @@ static void take_key(struct inof_registry *r, struct host *h, const struct key *
 
 	drop_key(r, h);
 	h->key = *k;
+	h->key_hash = key_hash(r, k);
 	h->next_by_key = *at;
 	*at = h->no;
 }
@@ -84,8 +90,8 @@ void registry_say(const struct inof_registry *r, enum event_type type, const str
 }
 
 // One alarm a port in ten seconds; the counters have all.
-static void refuse(struct inof_registry *r, unsigned port, enum inof_refusal why, struct ip_key ip,
-		   uint64_t now_ns)
+void registry_refuse(struct inof_registry *r, unsigned port, enum inof_refusal why,
+		     struct ip_key ip, uint64_t now_ns)
 {
 	const struct host about = {.ip = ip};
 	struct inof_port *p = &r->port[port];
@@ -171,6 +177,7 @@ static void destroy_host(struct inof_registry *r, struct host *h)
 	r->host[h->no] = NULL;
 	set_ports_share(r, h, -1);
 	free(h->pending);
+	free(h->renewed);
 	free(h);
 }
 
@@ -210,8 +217,16 @@ static void apply_pending(struct inof_registry *r, struct host *h, uint64_t now_
 	h->subscribes = h->pending->subscribes;
 	free(h->pending);
 	h->pending = NULL;
+	if (h->n_refs > 0)
+		notices_renew(r, h);
 	place_in_zones(r, h);
 	host_come_online(r, h, now_ns);
+}
+
+// Whether the host may come back and still know others.
+static bool knows_others(const struct host *h)
+{
+	return h->n_flights > 0 || meet(h->told, h->told, WORDS);
 }
 
 // One receiver less knows the host or waits for a notice about it.
@@ -220,34 +235,49 @@ void host_unref(struct inof_registry *r, struct host *h, uint64_t now_ns)
 	h->n_refs--;
 	if (h->n_refs > 0)
 		return;
-	if (!is_registered(h))
+	if (!is_registered(h) && !knows_others(h))
 		destroy_host(r, h);
 	else if (h->pending != NULL)
 		apply_pending(r, h, now_ns);
 }
 
-// The host can neither be told nor be reached any more.
-static void leave(struct inof_registry *r, struct host *h, enum inof_reason why, uint64_t now_ns)
+// The host can neither be told nor be reached any more. It still knows others if its link has not
+// gone down: then it may register again and must be told what it missed.
+static void leave(struct inof_registry *r, struct host *h, enum inof_reason why, bool forgets,
+		  uint64_t now_ns)
 {
 	go_offline(r, h, why, now_ns);
 	h->present = false;
+	h->again_ns = 0;
 	// Its own knowledge refers to no host that is itself, so h outlives this.
-	notices_forget(r, h, now_ns);
+	if (forgets)
+		notices_forget(r, h, now_ns);
+	else
+		notices_rest(r, h);
 }
 
-// The registration ends. The host is kept while some must be told that it went.
-static void unregister(struct inof_registry *r, struct host *h, enum inof_reason why,
+// The registration ends. The host is kept while some must be told that it went, or while it may
+// come back and know others.
+static void unregister(struct inof_registry *r, struct host *h, enum inof_reason why, bool forgets,
 		       uint64_t now_ns)
 {
-	leave(r, h, why, now_ns);
+	leave(r, h, why, forgets, now_ns);
 	free(h->pending);
 	h->pending = NULL;
 	r->change++;
 	drop_key(r, h);
 	h->end_ns = now_ns + INOF_GHOST_S * (uint64_t)SECOND_NS;
 	r->next_age_ns = min_u64(r->next_age_ns, h->end_ns);
-	if (h->n_refs == 0)
+	if (h->n_refs == 0 && !knows_others(h))
 		destroy_host(r, h);
+}
+
+// A ghost whose host has forgotten all others.
+static void forget_ghost(struct inof_registry *r, struct host *ghost, uint64_t now_ns)
+{
+	notices_forget(r, ghost, now_ns);
+	if (ghost->n_refs == 0)
+		destroy_host(r, ghost);
 }
 
 // Frees the place of a ghost. Notices about it end.
@@ -255,6 +285,7 @@ static void purge(struct inof_registry *r, struct host *ghost, uint64_t now_ns)
 {
 	unsigned no = ghost->no;
 
+	forget_ghost(r, ghost, now_ns);
 	for (unsigned i = 0; i < INOF_HOSTS && r->host[no] != NULL; i++) {
 		struct host *h = r->host[i];
 
@@ -287,7 +318,8 @@ static struct host *create_host(struct inof_registry *r, struct ip_key ip, enum 
 	h->origin = origin;
 	h->port = (uint8_t)port;
 	h->version = VERSION_UNKNOWN;
-	h->seq = r->seed + (uint32_t)flow_mix(ip.hi ^ r->seed, ip.lo);
+	// A host that comes back must not take an acknowledgement of its former life for a new one.
+	h->seq = (uint32_t)flow_end(flow_mix(r->hash ^ r->seed, ++r->n_created));
 	h->next_by_ip = *at;
 	*at = h->no;
 	r->host[h->no] = h;
@@ -303,7 +335,7 @@ static bool same_service(const struct inof_service *a, const struct inof_service
 	       a->nqn.len == b->nqn.len && memcmp(a->nqn.text, b->nqn.text, a->nqn.len) == 0;
 }
 
-static bool nqn_is_held(const struct inof_registry *r, const struct inof_nqn *nqn, unsigned port)
+bool nqn_is_held(const struct inof_registry *r, const struct inof_nqn *nqn, unsigned port)
 {
 	for (unsigned i = 0; nqn->len > 0 && i < INOF_HOSTS; i++) {
 		const struct host *h = r->host[i];
@@ -366,17 +398,35 @@ static bool is_refused(struct inof_registry *r, unsigned port, const struct key 
 	const struct host *by_key = find_key(r, key), *by_ip = host_by_ip(r, reg->ip);
 
 	if (by_ip != NULL && by_ip->present && place_of(by_ip) != port) {
-		refuse(r, port, by_ip == by_key ? INOF_KEY_HELD : INOF_ADDRESS_HELD, reg->ip,
-		       now_ns);
+		registry_refuse(r, port, by_ip == by_key ? INOF_KEY_HELD : INOF_ADDRESS_HELD,
+				reg->ip, now_ns);
 		return true;
 	}
 	if (by_key != NULL && by_key->present && by_key->port != port) {
-		refuse(r, port, INOF_KEY_HELD, reg->ip, now_ns);
+		registry_refuse(r, port, INOF_KEY_HELD, reg->ip, now_ns);
 		return true;
 	}
 	if (r->conf.unique_nqn && nqn_is_held(r, &reg->service.nqn, port)) {
-		refuse(r, port, INOF_NQN_HELD, reg->ip, now_ns);
+		registry_refuse(r, port, INOF_NQN_HELD, reg->ip, now_ns);
 		return true;
+	}
+	return false;
+}
+
+static const uint8_t *mac_of(const struct key *k)
+{
+	return k->bytes + 3; // as key_of() wrote the chassis ID
+}
+
+// Whether a host at another port has the MAC address of the key.
+static bool mac_is_held(const struct inof_registry *r, const struct key *k, unsigned port)
+{
+	for (unsigned i = 0; i < INOF_HOSTS; i++) {
+		const struct host *h = r->host[i];
+
+		if (h != NULL && h->owns_mac && h->key.len != 0 && place_of(h) != port &&
+		    memcmp(mac_of(&h->key), mac_of(k), 6) == 0)
+			return true;
 	}
 	return false;
 }
@@ -401,24 +451,30 @@ static void register_host(struct inof_registry *r, unsigned port, const struct k
 		return;
 	old = find_key(r, key);
 	if (old != NULL && !ip_key_same(old->ip, reg->ip))
-		unregister(r, old, INOF_ADDRESS_CHANGE, now_ns);
+		unregister(r, old, INOF_ADDRESS_CHANGE, true, now_ns);
 	h = host_by_ip(r, reg->ip);
 	if (h == NULL)
 		h = create_host(r, reg->ip, INOF_AT_PORT, port);
 	if (h == NULL) {
-		refuse(r, port, INOF_NO_ROOM, reg->ip, now_ns);
+		registry_refuse(r, port, INOF_NO_ROOM, reg->ip, now_ns);
 		return;
 	}
+	// A ghost whose address another host has now: what it knew, that host does not know.
+	if (h->key.len == 0 && h->key_hash != key_hash(r, key))
+		notices_forget(r, h, now_ns);
 	move_to_port(r, h, port);
 	r->port[port].c.registrations++;
+	h->owns_mac = key->of_sender && (find_key(r, key) == h && h->key.of_sender
+						 ? h->owns_mac
+						 : !mac_is_held(r, key, port));
 	take_key(r, h, key);
 	h->end_ns = end_ns;
 	r->next_age_ns = min_u64(r->next_age_ns, end_ns);
 	refresh(r, h, reg, now_ns);
 }
 
-// Kind and bytes of both IDs. False: they are too long.
-static bool key_of(const struct lldp_pdu *p, struct key *out)
+// Kind and bytes of both IDs.
+static bool key_of(const struct lldp_pdu *p, const uint8_t *src, struct key *out)
 {
 	unsigned len = 3u + p->chassis.id.len + p->port.id.len;
 	uint8_t *at = out->bytes;
@@ -431,21 +487,50 @@ static bool key_of(const struct lldp_pdu *p, struct key *out)
 	memcpy(at, p->chassis.id.at, p->chassis.id.len);
 	memcpy(at + p->chassis.id.len, p->port.id.at, p->port.id.len);
 	out->len = (uint8_t)len;
+	out->of_sender = p->chassis.kind == LLDP_CHASSIS_MAC && p->chassis.id.len == 6 &&
+			 memcmp(p->chassis.id.at, src, 6) == 0;
 	return true;
 }
 
-// A host may see the link, and register, before the switch does. Returns as inof_lldp().
-static bool keep_early(struct inof_port *p, const uint8_t *frame, uint32_t len, uint64_t now_ns)
+// A host may see the link, and register and ask, before the switch does. Frames beyond the room are
+// lost; the host sends them again.
+static void keep_early(struct inof_port *p, bool lldp, const uint8_t *frame, uint32_t len,
+		       uint64_t now_ns)
+{
+	const struct early_frame head = {now_ns, len, lldp};
+	struct early_frame first;
+
+	if (p->early == NULL)
+		p->early = malloc(EARLY_BYTES);
+	if (p->early == NULL)
+		return;
+	if (p->early_len > 0) {
+		memcpy(&first, p->early, sizeof(first));
+		if (now_ns - first.t_ns > 2 * INOF_EARLY_MS * (uint64_t)MS_NS)
+			p->early_len = 0;
+	}
+	if (len > EARLY_BYTES || p->early_len + sizeof(head) + len > EARLY_BYTES)
+		return;
+	memcpy(p->early + p->early_len, &head, sizeof(head));
+	memcpy(p->early + p->early_len + sizeof(head), frame, len);
+	p->early_len += (uint32_t)sizeof(head) + len;
+}
+
+void registry_keep_early(struct inof_registry *r, unsigned port, const uint8_t *frame,
+			 uint32_t len, uint64_t now_ns)
+{
+	keep_early(&r->port[port], false, frame, len, now_ns);
+}
+
+static bool keep_registration(struct inof_port *p, const uint8_t *frame, uint32_t len,
+			      uint64_t now_ns)
 {
 	struct inof_registration reg;
 	bool alone;
 
-	if (inof_find_registration(frame, len, &reg, &alone) != INOF_FOUND ||
-	    len > sizeof(p->early))
+	if (inof_find_registration(frame, len, &reg, &alone) != INOF_FOUND)
 		return false;
-	memcpy(p->early, frame, len);
-	p->early_len = (uint16_t)len;
-	p->early_ns = now_ns;
+	keep_early(p, true, frame, len, now_ns);
 	return alone;
 }
 
@@ -462,9 +547,9 @@ bool inof_lldp(struct inof_registry *r, unsigned port, const uint8_t *frame, uin
 	if (!takes_part(r, port) || lldp_parse(frame, len, &pdu) != LLDP_OK)
 		return false;
 	if (!r->port[port].up)
-		return keep_early(&r->port[port], frame, len, now_ns);
+		return keep_registration(&r->port[port], frame, len, now_ns);
 	found = inof_find_registration(frame, len, &reg, &alone);
-	if (!key_of(&pdu, &key))
+	if (!key_of(&pdu, frame + 6, &key))
 		found = found == INOF_NONE ? INOF_NONE : INOF_BAD;
 	else if (found == INOF_FOUND && pdu.ttl_s != 0)
 		register_host(r, port, &key, &reg, now_ns + pdu.ttl_s * (uint64_t)SECOND_NS,
@@ -474,11 +559,11 @@ bool inof_lldp(struct inof_registry *r, unsigned port, const uint8_t *frame, uin
 		// want the frame, too.
 		h = find_key(r, &key);
 		if (h != NULL && place_of(h) == port)
-			unregister(r, h, INOF_AGED_OUT, now_ns);
+			unregister(r, h, INOF_AGED_OUT, true, now_ns);
 		return false;
 	}
 	if (found == INOF_BAD)
-		refuse(r, port, INOF_BAD_TLV, (struct ip_key){0}, now_ns);
+		registry_refuse(r, port, INOF_BAD_TLV, (struct ip_key){0}, now_ns);
 	return found != INOF_NONE && alone;
 }
 
@@ -494,6 +579,7 @@ bool inof_peer_host(struct inof_registry *r, uint32_t peer, const struct inof_re
 	if (h == NULL)
 		return false;
 	if (h->origin == INOF_AT_PORT) {
+		notices_forget(r, h, now_ns);
 		drop_key(r, h);
 		set_ports_share(r, h, -1);
 		h->origin = INOF_AT_PEER;
@@ -512,7 +598,7 @@ void inof_peer_gone(struct inof_registry *r, uint32_t peer, struct ip_key ip,
 	struct host *h = host_by_ip(r, ip);
 
 	if (h != NULL && h->present && h->origin == INOF_AT_PEER && h->peer == peer)
-		unregister(r, h, reason, now_ns);
+		unregister(r, h, reason, true, now_ns);
 }
 
 bool inof_peer_word(struct inof_registry *r, uint32_t peer, const struct inof_registration *reg,
@@ -567,21 +653,47 @@ static void watch_reflectors(struct inof_registry *r, uint64_t now_ns)
 
 // ---- links and faults
 
+static void take_early(struct inof_registry *r, unsigned port, uint64_t now_ns)
+{
+	struct inof_port *p = &r->port[port];
+	uint8_t *frames = p->early;
+	struct early_frame head;
+
+	p->early = NULL;
+	for (uint32_t at = 0; at < p->early_len; at += head.len) {
+		memcpy(&head, frames + at, sizeof(head));
+		at += (uint32_t)sizeof(head);
+		if (now_ns - head.t_ns > INOF_EARLY_MS * (uint64_t)MS_NS)
+			continue;
+		if (head.lldp)
+			(void)inof_lldp(r, port, frames + at, head.len, now_ns);
+		else
+			inof_receive(r, port, frames + at, head.len, now_ns);
+	}
+	p->early_len = 0;
+	free(frames);
+}
+
 // A link that comes up shows nothing about the hosts behind it: they register or ask again.
 void inof_link(struct inof_registry *r, unsigned port, bool up, uint64_t now_ns)
 {
 	struct inof_port *p = &r->port[port];
-	uint16_t early_len = p->early_len;
 
 	if (p->up == up)
 		return;
 	p->up = up;
-	p->early_len = 0;
-	if (up && early_len != 0 && now_ns - p->early_ns <= INOF_EARLY_MS * (uint64_t)MS_NS)
-		(void)inof_lldp(r, port, p->early, early_len, now_ns);
-	for (unsigned i = 0; !up && i < INOF_HOSTS; i++)
-		if (r->host[i] != NULL && place_of(r->host[i]) == port && r->host[i]->present)
-			leave(r, r->host[i], INOF_LINK_DOWN, now_ns);
+	if (up)
+		take_early(r, port, now_ns);
+	for (unsigned i = 0; !up && i < INOF_HOSTS; i++) {
+		struct host *h = r->host[i];
+
+		if (h == NULL || place_of(h) != port)
+			continue;
+		if (h->present)
+			leave(r, h, INOF_LINK_DOWN, true, now_ns);
+		else if (!is_registered(h) && knows_others(h))
+			forget_ghost(r, h, now_ns);
+	}
 }
 
 void inof_fault(struct inof_registry *r, unsigned port, enum inof_reason reason, uint64_t now_ns)
@@ -615,13 +727,17 @@ static void age(struct inof_registry *r, uint64_t now_ns)
 			continue;
 		if (h->pending != NULL && now_ns >= h->pending_ns)
 			apply_pending(r, h, now_ns);
+		if (h->again_ns != 0 && now_ns >= h->again_ns)
+			notices_answer(r, h, now_ns);
 		if (now_ns >= h->end_ns && !is_registered(h))
 			purge(r, h, now_ns);
 		else if (now_ns >= h->end_ns)
-			unregister(r, h, INOF_AGED_OUT, now_ns);
+			unregister(r, h, INOF_AGED_OUT, false, now_ns);
 		if (r->host[i] == NULL)
 			continue;
 		r->next_age_ns = min_u64(r->next_age_ns, h->end_ns);
+		if (h->again_ns != 0)
+			r->next_age_ns = min_u64(r->next_age_ns, h->again_ns);
 		if (h->pending != NULL)
 			r->next_age_ns = min_u64(r->next_age_ns, h->pending_ns);
 	}
@@ -655,7 +771,7 @@ void inof_set_conf(struct inof_registry *r, const struct inof_conf *conf, uint64
 
 		if (h != NULL && is_registered(h) && h->origin == INOF_AT_PORT &&
 		    !takes_part(r, h->port))
-			unregister(r, h, INOF_ZONE_CHANGE, now_ns);
+			unregister(r, h, INOF_ZONE_CHANGE, false, now_ns);
 	}
 	if (placed)
 		place_all(r);
@@ -769,10 +885,14 @@ void inof_destroy(struct inof_registry *r)
 	if (r == NULL)
 		return;
 	for (unsigned i = 0; i < INOF_HOSTS; i++) {
-		if (r->host[i] != NULL)
+		if (r->host[i] != NULL) {
 			free(r->host[i]->pending);
+			free(r->host[i]->renewed);
+		}
 		free(r->host[i]);
 	}
+	for (unsigned i = 0; i < INOF_PORTS; i++)
+		free(r->port[i].early);
 	for (unsigned z = 0; z < ZONE_SLOTS; z++)
 		if (r->zone[z] != NULL) {
 			inof_zone_fini(&r->zone[z]->def);
@@ -782,13 +902,6 @@ void inof_destroy(struct inof_registry *r)
 }
 
 // ---- readers
-
-// As key_of() wrote the chassis ID.
-static const uint8_t *mac_of(const struct key *k)
-{
-	return k->len != 0 && k->bytes[0] == LLDP_CHASSIS_MAC && k->bytes[2] == 6 ? k->bytes + 3
-										  : NULL;
-}
 
 bool inof_host(const struct inof_registry *r, unsigned i, uint64_t now_ns,
 	       struct inof_host_view *out)
@@ -802,7 +915,8 @@ bool inof_host(const struct inof_registry *r, unsigned i, uint64_t now_ns,
 		.peer = h->peer, .online = h->online, .subscribes = h->subscribes,
 		.silent = h->silent, .reason = h->reason, .since_ns = h->since_ns,
 		.left_ns = h->end_ns > now_ns ? h->end_ns - now_ns : 0,
-		.unanswered = h->n_flights, .zones = h->zone_set, .mac = mac_of(&h->key)};
+		.unanswered = h->n_flights, .zones = h->zone_set,
+		.mac = h->owns_mac && h->key.len != 0 ? mac_of(&h->key) : NULL};
 	for (unsigned w = 0; w < ZONE_WORDS; w++)
 		out->n_zones += (unsigned)__builtin_popcountll(h->zone_set[w]);
 	return true;

@@ -42,6 +42,7 @@ enum {
 	INOF_SILENT = 5, // notices without an answer, after which a host is called silent
 	INOF_BOUNCE_MS = 1000, // a host that changes its service is offline at most so long
 	INOF_EARLY_MS = 100,
+	INOF_QUERY_NS = 1000000000, // a host that asks more often is answered later
 	INOF_REFLECTORS = 8,
 	INOF_PEERS_S = 5, // without a word of weir-inof, after which its sessions count as down
 	INOF_GHOST_S = 300, // a host that is gone is kept so long for those that must be told

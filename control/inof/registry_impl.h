@@ -10,7 +10,7 @@
 #include "dataplane/units.h"
 
 enum {
-	EARLY_MAX = 800, // bytes of a frame with two long IDs and a long name
+	EARLY_BYTES = 32768, // of frames that come before the switch sees the link
 	WORDS = INOF_HOSTS / 64,
 	ZONE_SLOTS = 1 + INOF_ZONES, // the default zone is the first
 	ZONE_WORDS = (ZONE_SLOTS + 63) / 64,
@@ -29,9 +29,11 @@ struct flight {
 	uint16_t about;
 	uint8_t reason, tries;
 	bool online;
+	bool first; // the host acknowledges this one before it gets the next about the same host
 };
 
 struct key {
+	bool of_sender; // the chassis ID is the MAC address that sent the frame
 	uint8_t len;
 	uint8_t bytes[INOF_KEY_MAX];
 };
@@ -43,6 +45,8 @@ struct host {
 	uint8_t port;
 	uint32_t peer;
 	struct key key; // len 0: it is registered no more
+	uint64_t key_hash; // of the key, also when it is registered no more
+	bool owns_mac; // its chassis ID is its MAC address, and no other port had it before
 	bool present; // registered, and its link has been up since
 	bool online; // present without a fault
 	bool subscribes;
@@ -60,7 +64,9 @@ struct host {
 	bool silent, blocked; // blocked: the window is full
 	uint32_t seq;
 	uint64_t synced; // the change with which it began to be told
+	uint64_t asked_ns, again_ns; // its last query; when a query that came too soon is answered
 	uint64_t told[WORDS];
+	uint64_t *renewed; // of told: it knows the service of before; NULL: none
 	unsigned n_flights;
 	struct flight flight[INOF_WINDOW_ALL];
 };
@@ -80,17 +86,22 @@ struct inof_port {
 	uint64_t alarmed_ns;
 	bool alarmed;
 	struct inof_counters c;
-	// The last registration that came while the link was down.
-	uint64_t early_ns;
-	uint16_t early_len; // 0: none
-	uint8_t early[EARLY_MAX];
+	// Frames that came while the link was down, each behind a struct early_frame.
+	uint32_t early_len;
+	uint8_t *early; // EARLY_BYTES; NULL: none
+};
+
+struct early_frame {
+	uint64_t t_ns;
+	uint32_t len;
+	bool lldp;
 };
 
 struct inof_registry {
 	const struct inof_ops *ops;
 	void *arg;
 	unsigned n_hosts, n_peer_hosts, next_receiver;
-	uint32_t seed;
+	uint32_t seed, n_created; // sequence numbers of hosts begin with both
 	uint64_t hash; // begins the hash of each address and key
 	struct inof_conf conf;
 	uint64_t change; // counts what others can see
@@ -152,6 +163,10 @@ static inline bool takes_part(const struct inof_registry *r, unsigned port)
 }
 
 struct host *host_by_ip(const struct inof_registry *r, struct ip_key ip); // or NULL
+// Whether a host at another port has the name.
+bool nqn_is_held(const struct inof_registry *r, const struct inof_nqn *nqn, unsigned port);
+void registry_refuse(struct inof_registry *r, unsigned port, enum inof_refusal why,
+		     struct ip_key ip, uint64_t now_ns);
 // Makes a host online that is there without a fault.
 void host_come_online(struct inof_registry *r, struct host *h, uint64_t now_ns);
 // One receiver less knows the host or waits for a notice about it: the host may be gone then.
@@ -160,7 +175,16 @@ void host_unref(struct inof_registry *r, struct host *h, uint64_t now_ns);
 void registry_say(const struct inof_registry *r, enum event_type type, const struct host *h,
 		  unsigned port, uint32_t a, uint64_t now_ns);
 
+// A frame of a host, before the switch sees the link.
+void registry_keep_early(struct inof_registry *r, unsigned port, const uint8_t *frame,
+			 uint32_t len, uint64_t now_ns);
+
 // ---- what hosts are told
+
+// Answers a query: the host is told everything again.
+void notices_answer(struct inof_registry *r, struct host *h, uint64_t now_ns);
+// The host has another service. Receivers that know it get "offline" first.
+void notices_renew(struct inof_registry *r, const struct host *about);
 
 // Looks at the host, as a receiver, at the next poll.
 static inline void look_at(struct inof_registry *r, const struct host *h)
@@ -171,6 +195,8 @@ static inline void look_at(struct inof_registry *r, const struct host *h)
 
 // Ends the i-th notice on its way to the host.
 void notices_end(struct inof_registry *r, struct host *h, unsigned i, uint64_t now_ns);
+// The host can be told nothing for now, and keeps what it knows.
+void notices_rest(struct inof_registry *r, struct host *h);
 // The host knows of no other any more: it is gone, or has begun anew.
 void notices_forget(struct inof_registry *r, struct host *h, uint64_t now_ns);
 // Compares what the hosts were told with the truth, and begins notices where they differ.

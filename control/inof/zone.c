@@ -84,7 +84,8 @@ const char *inof_member_parse(const char *text, inof_port_fn *port, const void *
 	} else {
 		no = port == NULL ? -1 : port(arg, text);
 		if (no < 0)
-			return "is no address, prefix, range, NQN or port of the switch";
+			return "is no address, prefix, range, port of the switch, or NQN (which "
+			       "begins with nqn., iqn. or *)";
 		m.kind = INOF_MEMBER_PORT;
 		m.port = (uint8_t)no;
 	}

@@ -94,6 +94,7 @@ class Part:
     stamp: int
     n: int
     data: dict = field(default_factory=dict)
+    bad: bool = False # all pieces were there, and were no zones
 
 
 class Learned:
@@ -117,10 +118,10 @@ class Learned:
         part = self.parts.get(peer)
         if part is None and len(self.parts) >= MOST_SPEAKERS:
             raise Bad('too many speakers of zones')
-        if part is None or part.stamp < stamp:
+        if part is None or part.stamp < stamp or (part.bad and part.stamp != stamp):
             part = self.parts[peer] = Part(stamp, n)
-        if part.stamp > stamp:
-            return
+        if part.stamp > stamp or part.bad:
+            return # a text that is bad is bad once
         if part.n != n:
             raise Bad('pieces of one stamp have different numbers')
         part.data[no] = data
@@ -128,12 +129,13 @@ class Learned:
             self.whole(name, part)
 
     def whole(self, name, part):
-        self.stamp = part.stamp # a text that is bad is bad once
-        self.parts = {p: k for p, k in self.parts.items() if k.stamp > part.stamp}
         text = b''.join(part.data[i] for i in range(part.n))
-        if text == self.text:
-            return
-        self.zones, self.text, self.new, self.name = parse(text), text, True, name
+        part.bad, part.data = True, {}
+        zones = self.zones if text == self.text else parse(text)
+        self.stamp = part.stamp
+        self.parts = {p: k for p, k in self.parts.items() if k.stamp > part.stamp}
+        if text != self.text:
+            self.zones, self.text, self.new, self.name = zones, text, True, name
 
     def again(self):
         """The switch begins anew and has no zones."""

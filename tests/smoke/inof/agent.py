@@ -34,6 +34,7 @@ class Host:
         self.socket.setsockopt(263, 1, struct.pack("IHH8s", index, 0, 6, TO_SWITCH))
         self.mac = self.socket.getsockname()[4]
         self.device, self.role, self.nqn = device, role, nqn.encode()
+        self.name = device # in its port ID
         self.family = socket.AF_INET6 if ":" in address else socket.AF_INET
         self.address = socket.inet_pton(self.family, address)
 
@@ -46,7 +47,7 @@ class Host:
         value = bytes.fromhex("001882") + struct.pack(
             ">BBBH16sBBHHB", 101, 1, 0x80 | (2 if v6 else 1), 0, self.address, ROLES[self.role],
             1, 0x0101, 4420, len(self.nqn)) + self.nqn
-        port_id = b"\5snsd_" + self.device.encode() + b"_01"
+        port_id = b"\5snsd_" + self.name.encode() + b"_01"
         self.send(TO_LLDP, 0x88cc,
                   lldp_tlv(1, b"\4" + self.mac) + lldp_tlv(2, port_id) +
                   lldp_tlv(3, struct.pack(">H", 120)) + lldp_tlv(127, value) + lldp_tlv(0, b""))

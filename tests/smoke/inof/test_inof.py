@@ -99,6 +99,22 @@ def hosts_are_told_of_each_other_and_of_a_cut_link():
         end(switch)
 
 
+def registrations_in_a_burst_are_all_taken():
+    """An interface with 64 addresses: an agent sends all registrations at once."""
+    burst = ("import sys; sys.path.insert(0, sys.argv[1]); from agent import Host\n"
+             "hosts = [Host('e1', f'10.0.1.{i}', 'target', 'nqn.' + 60 * 'x') for i in range(64)]\n"
+             "for i, h in enumerate(hosts): h.name = f'e1_{i}'\n"
+             "for h in hosts: h.register()\n")
+    with World(3) as world:
+        switch = start(world)
+        eventually(lambda: switch.show("ports")["ports"][0]["up"], "the link is up")
+        world.run("h1", sys.executable, "-B", "-c", burst, HERE)
+        eventually(lambda: len(rows(switch, "hosts")) == 64, "64 hosts")
+        ports = {r["port"]: r for r in rows(switch, "ports")}
+        want(ports["p1"]["registrations"] == 64, f"{ports}")
+        end(switch)
+
+
 def zones_change_while_the_switch_runs():
     with World(3) as world:
         switch = start(world)
@@ -232,6 +248,7 @@ PROGRAMS = Programs(sys.argv[1])
 if __name__ == "__main__":
     sys.exit(live.run_tests([
         hosts_are_told_of_each_other_and_of_a_cut_link,
+        registrations_in_a_burst_are_all_taken,
         zones_change_while_the_switch_runs,
         hard_zoning_stops_frames_between_zones_and_within_a_role,
         a_host_that_never_acknowledges_is_told_again_and_named,

@@ -349,7 +349,7 @@ def zones_beside_the_reflector_reach_every_switch_and_change_live():
         want(zones(world, 1) == zones(world, 2) == [DB], f"{zones(world, 2)}")
         world.write_zones(f"zones: {{db: {{members: [{TARGET}, p1]}}}}")
         os.kill(world.programs_of["zones"].p.pid, signal.SIGHUP)
-        eventually(lambda: world.said("zones", "the zones of before stay"), "a mistake")
+        eventually(lambda: world.said("zones", "the zones stay as they were"), "a mistake")
         want(":1:34: zones.db.members: \"p1\" is no address" in world.programs_of["zones"].err(),
              world.programs_of["zones"].err())
         world.write_zones("zones: {}")

@@ -220,6 +220,34 @@ def at_the_same_time_the_lower_router_id_has_it():
     want(s.words(), [("10.9.0.9", "none")])
 
 
+def a_reflector_that_is_gone_does_not_bring_a_dead_host_back():
+    s = Switch("r", "t").up("r").up("t")
+    s.announce(name="r")
+    s.announce(name="t")
+    s.remote.down("t")
+    want(s.announce(reason="link-down", stamp=2, name="r"), [(A, "link-down")])
+    want(s.withdraw("r"), [])
+    s.announce(stamp=3, name="r")
+    want(s.withdraw("r"), [(A, "bfd-down")]) # its switch is gone, and t has no news
+
+
+def a_reflector_that_is_gone_keeps_the_hosts_of_switches_that_the_other_one_does_not_know():
+    s = Switch("r", "t").up("r").up("t")
+    want(s.announce(name="t"), [(A, "none")])
+    s.remote.down("t")
+    want(s.words(1e6), [])
+    want(s.announce(B, "link-down", 9, name="r"), []) # of another switch
+
+
+def a_run_that_begins_while_a_reflector_is_gone_waits_for_it_120_s():
+    s = Switch("r", "t")
+    s.remote.learned([(A, TLV)])
+    s.words(0)
+    s.up("r")
+    want(s.words(NO_END_S - 0.1), [])
+    want(s.words(NO_END_S), [(A, "bfd-down")])
+
+
 def of_two_reflectors_the_newest_word_counts():
     s = Switch("r", "t").up("r").up("t")
     s.announce(name="r", stamp=5)
@@ -312,6 +340,9 @@ TESTS = [the_attribute_has_version_state_reason_stamp_and_the_registration,
          a_reflector_that_never_says_the_end_has_120_s,
          of_two_switches_with_a_host_the_first_keeps_it,
          at_the_same_time_the_lower_router_id_has_it,
+         a_reflector_that_is_gone_does_not_bring_a_dead_host_back,
+         a_reflector_that_is_gone_keeps_the_hosts_of_switches_that_the_other_one_does_not_know,
+         a_run_that_begins_while_a_reflector_is_gone_waits_for_it_120_s,
          of_two_reflectors_the_newest_word_counts,
          a_host_that_one_of_two_reflectors_has_is_there,
          own_routes_are_no_hosts_of_others,

@@ -99,19 +99,26 @@ static bool is_true(struct world *world, const struct inof_message *m)
 				    (role | host[to].service.role) == INOF_BOTH &&
 				    zones_meet(m->src, m->dst);
 
-			return m->online == want ||
+			// A host with another service is offline first for those that know it.
+			return m->online == want || m->reason == INOF_ADDRESS_CHANGE ||
 			       (to >= 0 && world->now_ns - changed_ns[to] <=
 						   INOF_BOUNCE_MS * MS);
 		}
 	return !m->online;
 }
 
-// The host is away: it has no address, and knows of no other.
-static void leave(unsigned i)
+// The switch has forgotten the host, which still knows others.
+static void age_out(unsigned i)
 {
 	t.registered[i] = false;
 	before[i] = host[i].ip;
 	host[i].ip = ip_key_v4(0);
+}
+
+// The host is away: it has no address, and knows of no other.
+static void leave(unsigned i)
+{
+	age_out(i);
 	world_forget(&host[i]);
 }
 
@@ -135,6 +142,8 @@ static void act_register(unsigned i)
 	    (!t.registered[i] && holder_at(switch_of(i), ip) >= 0))
 		return; // what is refused has tests of its own
 	if (!t.registered[i]) {
+		if (!ip_key_same(ip, before[i]))
+			world_forget(h);
 		h->ip = ip;
 		changed_ns[i] = at->now_ns;
 	}
@@ -183,9 +192,12 @@ static void act_link(unsigned sw, unsigned port)
 
 	deeds[LINK_DOWN] += !up;
 	inof_link(w[sw].r, port, up, w[sw].now_ns);
-	for (unsigned i = sw * HOSTS_EACH; i < (sw + 1) * HOSTS_EACH && !up; i++)
+	for (unsigned i = sw * HOSTS_EACH; i < (sw + 1) * HOSTS_EACH && !up; i++) {
 		if (host[i].port == port && t.registered[i])
 			leave(i);
+		else if (host[i].port == port)
+			world_forget(&host[i]);
+	}
 }
 
 static void act_storm(unsigned sw, unsigned port)
@@ -275,6 +287,8 @@ static void act_switch_restarts(unsigned sw)
 	for (unsigned i = sw * HOSTS_EACH; i < (sw + 1) * HOSTS_EACH; i++)
 		if (t.registered[i])
 			leave(i);
+		else
+			world_forget(&host[i]);
 	end_switch(sw);
 	begin_switch(sw, w[sw].now_ns);
 	set_zones(sw);
@@ -363,7 +377,7 @@ static void wait(uint64_t ns)
 		for (unsigned i = 0; i < HOSTS; i++)
 			if (t.registered[i] && next_ns >= t.end_ns[i]) {
 				deeds[AGED_OUT]++;
-				leave(i);
+				age_out(i);
 			}
 		run_both(next_ns);
 	}

@@ -1,53 +1,20 @@
 // SPDX-License-Identifier: Apache-2.0
 // Who is told of whom, when, and by which reason; and what hosts cannot do.
-#include "tests/unit/inof/world.h"
+#include "tests/unit/inof/three_hosts.h"
 
 #include <errno.h>
 #include <malloc.h>
 
-#include "control/inof/registry_impl.h"
 #include "dataplane/rng.h"
 
-static struct world w;
-static struct host_model h[3]; // a target at port 0, initiators at ports 1 and 2
-
-static int begin(void **state)
+static unsigned n_registered(void)
 {
-	(void)state;
-	h[0] = world_host(1, 0, INOF_TARGET);
-	h[1] = world_host(2, 1, INOF_INITIATOR);
-	h[2] = world_host(3, 2, INOF_INITIATOR);
-	world_begin(&w, h, N(h));
-	return 0;
-}
+	struct inof_host_view v;
+	unsigned n = 0;
 
-static int end(void **state)
-{
-	(void)state;
-	world_end(&w);
-	return 0;
-}
-
-static void register_all(void)
-{
-	for (unsigned i = 0; i < N(h); i++)
-		world_register(&w, &h[i], 120);
-	world_run(&w, w.now_ns + 10 * MS);
-}
-
-static void expect(const struct host_model *to, const struct host_model *about, bool online,
-		   enum inof_reason reason)
-{
-	const struct told *t = world_told(to, about->ip);
-
-	assert_non_null(t);
-	assert_int_equal(t->online, online);
-	assert_int_equal(t->reason, reason);
-}
-
-static const struct inof_counters *count(unsigned port)
-{
-	return inof_counters(w.r, port);
+	for (unsigned i = 0; i < INOF_HOSTS; i++)
+		n += inof_host(w.r, i, w.now_ns, &v);
+	return n;
 }
 
 static void hosts_of_the_default_zone_are_told_of_each_other_once(void **state)
@@ -226,7 +193,11 @@ static void a_host_that_is_silent_delays_the_new_service_by_a_second_at_most(voi
 	world_register(&w, &h[0], 120); // does not begin the wait again
 	world_run(&w, w.now_ns + S / 2);
 	expect(&h[2], &h[0], true, INOF_NO_FAULT);
+	expect(&h[1], &h[0], false, INOF_ADDRESS_CHANGE); // it may still have the old connection
+	h[1].silent = false;
+	world_run(&w, w.now_ns + 20 * S);
 	expect(&h[1], &h[0], true, INOF_NO_FAULT);
+	assert_int_equal(world_told(&h[1], h[0].ip)->service_port, 4421);
 }
 
 static void a_host_that_wants_no_notices_with_its_new_service_gets_none(void **state)
@@ -323,7 +294,7 @@ static void a_port_that_takes_part_no_more_loses_its_hosts(void **state)
 	inof_set_conf(w.r, &conf, w.now_ns);
 	world_run(&w, w.now_ns);
 	expect(&h[1], &h[0], false, INOF_ZONE_CHANGE);
-	assert_int_equal(inof_n_hosts(w.r), 2);
+	assert_int_equal(n_registered(), 2);
 }
 
 static void without_a_default_zone_only_zones_count(void **state)

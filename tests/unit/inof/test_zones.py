@@ -110,6 +110,16 @@ def zones_that_are_said_again_are_not_new():
     want(learned.new, True)
 
 
+def rubbish_of_one_speaker_keeps_no_other_from_changing_the_zones():
+    learned = Learned()
+    take(learned, pieces(SMALL, 5))
+    rubbish = [("100::/128", HEAD.pack(VERSION, 0, 0, 1, 0, 2 ** 64 - 1) + b"rubbish")]
+    want((take(learned, rubbish, B), learned.zones), (1, SMALL))
+    want((take(learned, rubbish, B), learned.zones), (0, SMALL))
+    want((take(learned, pieces(LARGE, 6)), learned.zones), (0, LARGE))
+    want((take(learned, pieces(SMALL, 7), B), learned.zones), (0, SMALL))
+
+
 def a_text_without_zones_ends_them_and_a_withdrawal_does_not():
     remote = Remote("10.9.0.2", ["r"], {"ipv6 unicast"})
     for nlri, payload in pieces(SMALL, 1):
@@ -254,6 +264,7 @@ TESTS = [a_piece_has_version_number_pieces_stamp_and_text,
          fewer_pieces_than_before_are_withdrawn,
          pieces_of_two_stamps_are_no_zones,
          the_newest_stamp_counts_also_over_speakers_and_reflectors,
+         rubbish_of_one_speaker_keeps_no_other_from_changing_the_zones,
          zones_that_are_said_again_are_not_new,
          a_text_without_zones_ends_them_and_a_withdrawal_does_not,
          what_is_no_piece_is_refused_and_counted,

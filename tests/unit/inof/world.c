@@ -40,8 +40,13 @@ static void remember(struct host_model *h, const struct inof_message *m)
 		h->told = realloc(h->told, (h->n_told + 1) * sizeof(*h->told));
 		assert_non_null(h->told);
 		t = &h->told[h->n_told++];
+		*t = (struct told){.about = m->src};
 	}
-	*t = (struct told){m->src, m->online, m->reason, m->service.port};
+	t->n_offline += !m->online && t->seq != m->seq;
+	t->seq = m->seq;
+	t->online = m->online;
+	t->reason = m->reason;
+	t->service_port = m->service.port;
 }
 
 static bool is_lost(const struct world *w, uint64_t chance, unsigned *n)
@@ -134,12 +139,17 @@ void world_register(struct world *w, struct host_model *h, uint16_t ttl_s)
 {
 	const struct inof_registration reg = {h->ip, !h->unsubscribed, h->service};
 	uint8_t mac[6] = {0x02, 1, 0, 0, (uint8_t)(h->number >> 8), (uint8_t)h->number};
+	const char *name = h->name == NULL ? "snsd_eth0_01" : h->name;
 	uint8_t tlv[INOF_TLV_MAX], frame[LLDP_MAX_LEN];
 	struct lldp_pdu p = {.chassis = {LLDP_CHASSIS_MAC, {mac, 6}},
-			     .port = {LLDP_PORT_NAME, TEXT("snsd_eth0_01")}, .ttl_s = ttl_s};
+			     .port = {LLDP_PORT_NAME,
+				      {(const uint8_t *)name, (uint16_t)strlen(name)}},
+			     .ttl_s = ttl_s};
 	uint16_t len = lldp_build(frame, &p, (struct lldp_text){
 		tlv, ttl_s == 0 ? 0 : inof_build_registration(tlv, &reg)});
 
+	memcpy(frame + 6, mac, 6);
+	frame[11] ^= h->other_source;
 	assert_int_equal(inof_lldp(w->r, h->port, frame, len, w->now_ns), ttl_s != 0);
 }
 

@@ -17,15 +17,19 @@ struct told {
 	bool online;
 	uint8_t reason;
 	uint16_t service_port;
+	unsigned n_offline; // notices with "offline", not repeated ones
+	uint32_t seq;
 };
 
 // A host with one address.
 struct host_model {
 	struct ip_key ip;
-	unsigned port, number; // number: of chassis and port ID
+	unsigned port, number; // number: of the chassis ID
+	const char *name; // port ID; NULL: that of most
 	struct inof_service service;
 	bool silent; // acknowledges nothing
 	bool unsubscribed; // registers without the wish for notices
+	uint8_t other_source; // its frames have another source address than its chassis ID
 	unsigned n; // notices for it, each time
 	unsigned n_told;
 	struct told *told; // the last one about each address
