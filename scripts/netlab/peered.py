@@ -27,6 +27,7 @@ REFLECTOR = REFLECTORS["rr"]
 BESIDE = "10.9.0.254" # of a program beside the reflector
 PROGRAM = os.path.join(ROOT, "control", "inof", "weir-inof")
 RUN, BGPD = "/run/frr", "/usr/lib/frr/bgpd"
+ZEBRA, BFDD = "/usr/lib/frr/zebra", "/usr/lib/frr/bfdd"
 
 
 def address(n):
@@ -41,7 +42,7 @@ class Peers(World):
         super().__init__(len(self.homes))
         self.programs, self.inof = programs, "inof: on"
         self.switches, self.programs_of, self.ups, self.reflectors = {}, {}, {}, {}
-        self.n_started = 0
+        self.n_started, self.frr = 0, []
 
     def build(self):
         for where in (*SPACES.values(), *REFLECTORS, *(f"h{i}" for i in self.homes)):
@@ -65,9 +66,9 @@ class Peers(World):
 
     # ---- programs
 
-    def start(self, reflectors=("rr",), words=()):
+    def start(self, reflectors=("rr",), words=(), bfd=False):
         for rr in reflectors:
-            self.start_reflector(rr)
+            self.start_reflector(rr, bfd)
         for n in (1, 2):
             self.start_switch(n)
             self.start_program(n, *words, *[w for rr in reflectors[1:]
@@ -109,32 +110,51 @@ class Peers(World):
         with open(self.zones_file, "w") as f:
             f.write(text)
 
-    def start_reflector(self, rr="rr"):
-        folder = os.path.join(RUN, self.ns(rr))
+    def frr_conf(self, where, name, old, new):
+        """The path of a copy of conf/frr/NAME that FRR's user can read."""
+        folder = os.path.join(RUN, self.ns(where))
         os.makedirs(folder, exist_ok=True)
-        conf = os.path.join(folder, "reflector.conf")
-        with open(os.path.join(ROOT, "conf", "frr", "reflector.conf")) as f, open(conf, "w") as to:
-            to.write(f.read().replace(f"-id {REFLECTOR}", f"-id {REFLECTORS[rr]}"))
+        conf = os.path.join(folder, name)
+        with open(os.path.join(ROOT, "conf", "frr", name)) as f, open(conf, "w") as to:
+            to.write(f.read().replace(old, new))
         for path in (RUN, folder, conf):
             shutil.chown(path, "frr", "frr")
+        return conf
+
+    def spawn_frr(self, where, program, *words):
         self.n_started += 1
-        self.reflectors[rr] = self.spawn(rr, f"bgpd-{self.n_started}", BGPD, "-Z", "-N",
-                                         self.ns(rr), "-f", conf, "-i", f"{folder}/bgpd.pid", "-l",
-                                         REFLECTORS[rr], "--log", "stdout")
+        name = os.path.basename(program)
+        return self.spawn(where, f"{name}-{self.n_started}", program, "-N", self.ns(where), "-i",
+                          os.path.join(RUN, self.ns(where), f"{name}.pid"), "--log", "stdout",
+                          *words)
+
+    def start_bfd(self, where, *words):
+        """zebra and bfdd in a namespace."""
+        zebra = self.spawn_frr(where, ZEBRA, "-f", "/dev/null")
+        api = os.path.join(RUN, self.ns(where), "zserv.api")
+        eventually(lambda: os.path.exists(api), "zebra listens")
+        self.frr += [zebra, self.spawn_frr(where, BFDD, *words)]
+
+    def start_reflector(self, rr="rr", bfd=False):
+        conf = self.frr_conf(rr, "reflector.conf", f"-id {REFLECTOR}", f"-id {REFLECTORS[rr]}")
+        if bfd:
+            self.start_bfd(rr, "-f", "/dev/null")
+        self.reflectors[rr] = self.spawn_frr(rr, BGPD, "-n" if bfd else "-Z", "-f", conf, "-l",
+                                             REFLECTORS[rr])
 
     def end(self):
         for p in self.programs_of.values():
             p.stop()
-        for reflector in self.reflectors.values():
-            reflector.kill()
+        for p in (*self.reflectors.values(), *self.frr):
+            p.kill()
         for switch in self.switches.values():
             if switch.stop() != 0:
                 raise Failed(f"the balance does not hold at the end\n{switch.process.said()}")
 
     def remove(self):
         super().remove()
-        for rr in REFLECTORS:
-            shutil.rmtree(os.path.join(RUN, self.ns(rr)), ignore_errors=True)
+        for where in (*REFLECTORS, *SPACES.values()):
+            shutil.rmtree(os.path.join(RUN, self.ns(where)), ignore_errors=True)
 
     # ---- faults
 
@@ -147,6 +167,12 @@ class Peers(World):
     def silence(self, n):
         """No word passes between the switch and the reflector."""
         self.run("rr", "ip", "link", "set", f"r{n}", "down")
+
+    def swallow(self, n):
+        """The same, while both ends have a link: frames go to a MAC address that nothing has."""
+        for where, device, ip in ((SPACES[n], f"m{n}", REFLECTOR), ("rr", f"r{n}", address(n))):
+            self.run(where, "ip", "neigh", "replace", ip, "lladdr", "02:00:00:00:de:ad", "dev",
+                     device, "nud", "permanent")
 
     def heal(self, n):
         self.run("rr", "ip", "link", "set", f"r{n}", "up")
@@ -174,10 +200,13 @@ class Peers(World):
         p = self.programs_of[n]
         eventually(lambda: p.err().count("is up") >= self.ups[n], f"a session\n{p.said()}")
 
-    def bgp(self, words):
+    def json_of(self, words):
         """What the first reflector says."""
-        out = self.run("rr", "vtysh", "-N", self.ns("rr"), "-c", f"show bgp {words} json")
+        out = self.run("rr", "vtysh", "-N", self.ns("rr"), "-c", f"{words} json")
         return json.loads(out.stdout)
+
+    def bgp(self, words):
+        return self.json_of(f"show bgp {words}")
 
     def routes(self, family):
         """{prefix: [path, ...]}"""

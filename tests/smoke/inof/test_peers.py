@@ -5,10 +5,12 @@
 
 usage: test_peers.py BUILD_DIR [TEST...]
 """
+import json
 import os
 import shutil
 import signal
 import sys
+import time
 
 HERE = os.path.dirname(os.path.abspath(__file__))
 sys.path.insert(0, os.path.join(HERE, "..", "live"))
@@ -28,9 +30,9 @@ def told(agent):
     return [(n["online"], n["reason"]) for n in agent.told() if n["host"] == TARGET]
 
 
-def started(world, *reflectors, words=()):
+def started(world, *reflectors, words=(), bfd=False):
     """A target at the first switch, and an initiator at the second, which has been told of it."""
-    world.start(reflectors or ("rr",), words)
+    world.start(reflectors or ("rr",), words, bfd)
     target = Agent(world, 1, "target", "nqn.2014-08.org:disk1")
     initiator = Agent(world, 2, "initiator")
     eventually(lambda: told(initiator) == [(True, 0)], "the initiator is told of the target")
@@ -225,6 +227,39 @@ def a_switch_that_is_cut_off_keeps_the_last_word_and_others_hear_of_bfd_down():
         world.heal(1)
         eventually(lambda: told(initiator)[2:] == [(True, 0)], "the target is back")
         want([n["online"] for n in target.told()] == [True], f"{target.told()}")
+        world.end()
+
+
+def bfd_of(world, ip):
+    return {p["peer"]: p["status"] for p in world.json_of("show bfd peers")}.get(ip)
+
+
+def with_bfd_a_switch_that_is_silent_is_noticed_before_the_hold_time():
+    """The commands of docs/inof.md in namespaces: -N in place of -d."""
+    words = [[os.path.basename(c[0]), *(w for w in c if w[:5] in ("conf/", "-n"))]
+             for c in page.commands("inof.md", "BFD to the reflector")]
+    want(words == [["zebra"], ["bfdd"], ["bgpd", "-n", "conf/frr/reflector.conf"], ["zebra"],
+                   ["bfdd", "conf/frr/bfd.conf"]], f"{words}")
+    with Peers(PROGRAMS) as world:
+        target, initiator = started(world, bfd=True)
+        # The links here are point to point, which bfdd of the reflector takes for several hops.
+        peer = f"peer {REFLECTOR}"
+        world.start_bfd("sw", "-f", world.frr_conf(
+            "sw", "bfd.conf", peer, f"{peer} multihop local-address {address(1)}"))
+        eventually(lambda: bfd_of(world, address(1)) == "up", "BFD is up")
+        got = [world.run("rr", "ip", "route", "show", "proto", "bgp").stdout,
+               world.json_of("show ip route bgp")]
+        want(got == ["", {}], f"no route of a host is to forward by: {got}")
+        began = time.monotonic()
+        world.swallow(1)
+        eventually(lambda: told(initiator)[1:] == [(False, 7)], "bfd-down, and nothing else")
+        took = time.monotonic() - began
+        want(took < 6, f"{took} s, and the hold time is 9 s") # and 10 s of restart would follow
+        want([n["online"] for n in target.told()] == [True], f"{target.told()}")
+        # A speaker that is killed is no fault of the switch, and BFD goes on.
+        world.kill_speaker(2)
+        world.up_again(2)
+        want(told(initiator)[2:] == [], f"{told(initiator)}")
         world.end()
 
 
@@ -448,6 +483,7 @@ if __name__ == "__main__":
         one_of_two_reflectors_is_enough,
         a_switch_that_ends_takes_its_hosts_with_it_by_bfd_down,
         a_switch_that_is_cut_off_keeps_the_last_word_and_others_hear_of_bfd_down,
+        with_bfd_a_switch_that_is_silent_is_noticed_before_the_hold_time,
         hosts_with_ipv6_addresses_find_each_other_and_part,
         of_two_switches_with_a_host_the_first_keeps_it_until_it_goes,
         a_stranger_without_the_password_is_refused,
