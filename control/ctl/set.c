@@ -159,7 +159,12 @@ int cmd_inof(const struct ctl *c, int argc, char **argv)
 	members = list_in(req, KEY(INOF_ZONES, members));
 	for (int i = 3; i < argc; i++)
 		json_object_array_add(members, json_object_new_string(argv[i]));
-	return send_request(c, req);
+	if (send_request(c, req) != CTL_DONE)
+		return CTL_FAILED;
+	if (!c->json)
+		printf("zone %s: %s; a host of any zone is not in the zone default: "
+		       "weirctl show inof zones\n", argv[2], add ? "added" : "removed");
+	return CTL_DONE;
 }
 
 int cmd_metrics(const struct ctl *c, int argc, char **argv)

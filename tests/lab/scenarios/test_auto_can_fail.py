@@ -25,6 +25,7 @@ CASES = (
      ("ecn_changes(s1.p18.3, 200ms, 1s) == 0", "ecn_changes(s1.p18.3, 1s, 1.25s) >= 3")),
     ("auto-ignored", ("hosts.h*.nic.cc=dcqcn",), ("xoffs(s1) > 0",)),
     ("auto-ignored", (f"{CLASS}.ecn.step=100ms",), ("ecn_changes(s1, 300ms, 1s) == 0",)),
+    ("auto-ignored", (f"{CLASS}.ecn.floor=1500B",), ("kmin(s1.p5.3) >= 3044B",)),
     ("auto-alternating", (f"{CLASS}.ecn.step=5ms",), ("ecn_changes(s1, 800ms, 4s) == 0",)),
     ("auto-storm", ("faults=[]",),
      ("storms(s1.p10.3) == 1", "ecn_changes(s1, 85ms, 370ms) == 0")),
