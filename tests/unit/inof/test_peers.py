@@ -227,7 +227,10 @@ def a_reflector_that_is_gone_does_not_bring_a_dead_host_back():
     s.remote.down("t")
     want(s.announce(reason="link-down", stamp=2, name="r"), [(A, "link-down")])
     want(s.withdraw("r"), [])
-    s.announce(stamp=3, name="r")
+    s = Switch("r", "t").up("r").up("t")
+    s.announce(name="r")
+    s.announce(name="t")
+    s.remote.down("t")
     want(s.withdraw("r"), [(A, "bfd-down")]) # its switch is gone, and t has no news
 
 
