@@ -272,7 +272,7 @@ static void unregister(struct inof_registry *r, struct host *h, enum inof_reason
 		destroy_host(r, h);
 }
 
-// A ghost whose host has forgotten all others.
+// The host of the ghost knows no other host: its link went down, or its time is over.
 static void forget_ghost(struct inof_registry *r, struct host *ghost, uint64_t now_ns)
 {
 	notices_forget(r, ghost, now_ns);
@@ -387,6 +387,8 @@ static void refresh(struct inof_registry *r, struct host *h, const struct inof_r
 		look_at(r, h);
 	if (!was_present)
 		h->synced = r->change;
+	if (!was_present && h->n_flights > 0)
+		r->due_ns[h->no] = 0; // notices_rest() had stopped them
 	h->subscribes = reg->subscribes;
 	host_come_online(r, h, now_ns);
 }
@@ -459,7 +461,7 @@ static void register_host(struct inof_registry *r, unsigned port, const struct k
 		registry_refuse(r, port, INOF_NO_ROOM, reg->ip, now_ns);
 		return;
 	}
-	// A ghost whose address another host has now: what it knew, that host does not know.
+	// Another host registers the address of a ghost. It does not know what the ghost knew.
 	if (h->key.len == 0 && h->key_hash != key_hash(r, key))
 		notices_forget(r, h, now_ns);
 	move_to_port(r, h, port);

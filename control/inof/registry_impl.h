@@ -181,7 +181,7 @@ void registry_keep_early(struct inof_registry *r, unsigned port, const uint8_t *
 
 // ---- what hosts are told
 
-// Answers a query: the host is told everything again.
+// Answers a query. The host gets all its notices again.
 void notices_answer(struct inof_registry *r, struct host *h, uint64_t now_ns);
 // The host has another service. Receivers that know it get "offline" first.
 void notices_renew(struct inof_registry *r, const struct host *about);

@@ -60,6 +60,24 @@ static void a_host_that_aged_out_is_told_what_it_missed(void **state)
 	}
 }
 
+// A notice that it had not acknowledged when it aged out is sent again.
+static void a_host_that_aged_out_gets_the_notices_that_it_had_not_acknowledged(void **state)
+{
+	(void)state;
+	for (unsigned i = 0; i < N(h); i++)
+		world_register(&w, &h[i], i == 1 ? 10 : 500);
+	world_run(&w, w.now_ns + S);
+	h[1].silent = true;
+	inof_link(w.r, 0, false, w.now_ns);
+	world_run(&w, w.now_ns + 10 * S);
+	h[1].silent = false;
+	world_forget(&h[1]); // as if all of them had been lost
+	world_register(&w, &h[1], 120);
+	world_run(&w, w.now_ns + S);
+	expect(&h[1], &h[0], false, INOF_LINK_DOWN);
+	assert_int_equal(count(1)->acks, 2);
+}
+
 // Another host, or the same one after its link was down, knows nothing.
 static void what_a_host_knew_is_not_known_to_the_next_one_with_its_address(void **state)
 {
@@ -216,6 +234,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		TEST(a_new_service_of_many_hosts_reaches_a_host_that_answers_late),
 		TEST(a_host_that_aged_out_is_told_what_it_missed),
+		TEST(a_host_that_aged_out_gets_the_notices_that_it_had_not_acknowledged),
 		TEST(what_a_host_knew_is_not_known_to_the_next_one_with_its_address),
 		TEST(a_host_that_asks_all_the_time_gets_one_answer_a_second),
 		TEST(all_that_hosts_send_just_before_the_switch_sees_the_link_counts),
