@@ -30,7 +30,8 @@ static void elephants_make_sense(const struct subject *x)
 }
 
 // ---- rules of a class
-// Finds a port whose profile makes the class lossless. NULL: there is none.
+
+// The first port whose profile makes the class lossless; NULL: no port does.
 static const struct config_port *lossless_on(const struct config *c, unsigned cls)
 {
 	for (unsigned i = 0; i < c->n_ports; i++)

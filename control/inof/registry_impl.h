@@ -55,8 +55,8 @@ struct host {
 	struct inof_registration *pending; // another service, which waits until all were told
 	uint64_t since_ns, end_ns, pending_ns;
 	uint64_t zone_set[ZONE_WORDS];
-	// As the subject of notices: receivers whose last notice says online, and notices on their
-	// way.
+	// Notices about this host: receivers whose last one says online, and those not yet
+	// acknowledged.
 	uint32_t n_refs;
 	uint64_t shown; // the change with which it came online
 	// As a receiver.

@@ -293,7 +293,8 @@ static bool get_part(struct inof_message *m, enum part part, const uint8_t *valu
 	return true;
 }
 
-// What a message of the kind must have. An acknowledgement and a query may have more.
+// Whether the parts of a message suffice for its kind. An acknowledgement and a query may have
+// further parts.
 static bool is_whole(enum inof_kind kind, unsigned have)
 {
 	bool v4 = (have & V4_PAIR) == V4_PAIR && (have & V6_PAIR) == 0;

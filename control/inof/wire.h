@@ -47,7 +47,7 @@ struct inof_nqn {
 	char text[INOF_NQN_MAX];
 };
 
-// What a host serves at an address: of registrations and notices.
+// The service of a host at one address, in registrations and in notices.
 struct inof_service {
 	uint8_t role; // enum inof_role
 	uint8_t protocol; // enum inof_protocol

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
-// iNOF in a running fabric, on the virtual clock: a registry (control/inof/registry.h) for each
-// switch whose policy says `inof: on`, and an endpoint (control/inof/endpoint.h) for each host with
-// the key `inof`. A host with `notices: off` has no iNOF: its endpoint knows all targets from the
-// start. Registries exchange hosts if the scenario says so (inof_peers.h). Hard zoning is the
-// daemon's (control/inof/hard_zoning.h). The paths that endpoints begin and end go to the hook
+// iNOF in a running fabric, on the virtual clock. Each switch with `inof: on` in its policy has a
+// registry (control/inof/registry.h). Each host with the key `inof` has an endpoint
+// (control/inof/endpoint.h). A host with `notices: off` has no iNOF: its endpoint knows all targets
+// from the start. Registries exchange hosts if the scenario says so (inof_peers.h). Hard zoning is
+// the daemon's (control/inof/hard_zoning.h). The paths that endpoints begin and end go to the hook
 // `path` of the fabric. Single thread.
 #pragma once
 
